@@ -1,0 +1,22 @@
+/* Loadable modules: nn-NAME.so beside libnn or in pkglibdir, opened when asked for. */
+#ifndef NN_BASE_MODULE_H
+#define NN_BASE_MODULE_H
+
+#include "base/error.h"
+
+#define NN_MODULE_ABI 1
+
+/* Every module exports `const struct nn_module nn_module`. */
+struct nn_module {
+	int abi;                    /* NN_MODULE_ABI */
+	const char *name;           /* "archive" */
+	const void *table;          /* what the room that loads it expects */
+};
+
+/*
+ * Find and open nn-NAME.so: NN_MODULE_PATH, the directory of libnn, DIR/nntools beside it, pkglibdir. Opened once, never closed.
+ * The module's table, or NULL with NN_ENODEV and one line that says what needed it.
+ */
+const void *nn_module_open(const char *name, struct nn_error *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* Options: one table per tool (a list of tables owned by rooms) yields parsing, help, man page and completions. */
+#ifndef NN_BASE_OPTION_H
+#define NN_BASE_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+
+enum nn_opt_type {
+	NN_OPT_FLAG,        /* bool: no argument; --config: yes|no */
+	NN_OPT_YESNO,       /* bool: =yes|no */
+	NN_OPT_STRING,      /* const char * */
+	NN_OPT_COUNT,       /* uint64_t within [min, max] */
+	NN_OPT_SIZE,        /* uint64_t bytes, K M G T */
+	NN_OPT_SECONDS,     /* double seconds, s m h */
+	NN_OPT_REAL,        /* double within [min, max], finite */
+	NN_OPT_CHOICE,      /* int: index into choices */
+	NN_OPT_CUSTOM,      /* const char *, kept as text; checked by `check` (value, err) at once */
+	NN_OPT_HELP, NN_OPT_VERSION, NN_OPT_CONFIG, NN_OPT_VERBOSE, NN_OPT_QUIET,
+};
+
+struct nn_opt {
+	const char *name;           /* long name without dashes; NULL ends a table */
+	char letter;                /* 0: none */
+	enum nn_opt_type type;
+	size_t offset;              /* of the value in the struct of its table */
+	const char *arg;            /* "FILE", "N", "W,..."; [=WORD] form: "[json]" */
+	const char *fallback;       /* the default as the user would type it, or NULL */
+	const char *help;           /* one sentence; man adds `man` */
+	const char *man;            /* further text for the man page, or NULL */
+	double min, max;            /* bounds of numbers; max 0: none */
+	const char *const *choices; /* NULL-terminated */
+	int (*check)(const char *value, struct nn_error *err);
+	bool optional_arg;          /* --explain or --explain=json */
+};
+
+/* A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first. */
+struct nn_opt_table {
+	const char *heading;        /* for --help and the man page */
+	const struct nn_opt *rows;
+	void *values;               /* NULL where only help is wanted */
+	uint64_t *given;            /* optional bit set: row i was given (by line, config or environment) */
+};
+
+struct nn_opt_list {
+	const char *tool;                       /* "nn-train" */
+	const char *usage;                      /* lines after "Usage: " */
+	const char *brief;                      /* one sentence */
+	const struct nn_opt_table *tables;      /* ends with rows == NULL */
+};
+
+/*
+ * Parse: GNU long options, unambiguous abbreviations, clustered short ones, `--`, options after operands, last wins;
+ * then --config (the command line wins) and environment (NN_DEVICE, NN_THREADS where rows of those names exist).
+ * Operands are moved to the front of argv, *n_operands counts them. Errors are NN_EUSAGE with "--name=value: ..." texts, naming
+ * bounds, known values and "did you mean". --help and --version print to stdout and set *done.
+ */
+int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
+		 struct nn_error *err);
+bool nn_opt_given(const struct nn_opt_list *list, const char *name);
+/* The value of an option as the user would type it, for logs and state files; false: no such option. */
+bool nn_opt_text(const struct nn_opt_list *list, const char *name, char *buffer, size_t size);
+
+/* Rows every tool takes. */
+struct nn_std_options {
+	int device;                 /* enum nn_std_device: cpu, cuda, auto; "cuda:N" is kept in device_text */
+	const char *device_text;
+	uint64_t threads;           /* 0: not given */
+	uint64_t seed;
+	int precision;              /* 0 f32, 1 f64 */
+	bool reproducible;
+	const char *log;
+	const char *output;
+	int verbose;
+	bool quiet;
+	bool dry_run;
+};
+extern const struct nn_opt nn_std_opts[];
+
+#endif

@@ -1,0 +1,33 @@
+/* Files written safely: a temporary beside the target, fsync, rename, fsync of the directory. */
+#ifndef NN_BASE_OUTPUT_H
+#define NN_BASE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/error.h"
+
+struct nn_output;
+
+/*
+ * Open path for writing ("-" or NULL: stdout). A regular file or a new name is written as `.NAME.XXXXXX.tmp` in the
+ * same directory (a link is replaced, never its target); what exists and is no regular file is opened directly.
+ * `model` outputs are refused on a terminal. Temporaries are removed at nn_output_abort and, by nn_output_abort_all,
+ * from signal handlers. The name stands in every error text ("stdout" for standard output).
+ */
+int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err);
+int nn_output_write(struct nn_output *output, const void *bytes, size_t n, struct nn_error *err);
+int nn_output_printf(struct nn_output *output, struct nn_error *err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int nn_output_flush(struct nn_output *output, struct nn_error *err);
+int nn_output_fd(struct nn_output *output);
+bool nn_output_is_regular(const struct nn_output *output);   /* will be renamed into place */
+/* Finish: flush, fsync, rename, fsync of the directory; frees in any case. */
+int nn_output_commit(struct nn_output *output, struct nn_error *err);
+void nn_output_abort(struct nn_output *output);              /* NULL allowed; what was there before stays */
+void nn_output_abort_all(void);                              /* async-signal-safe */
+/* Is path the same file (device and inode) as other? */
+bool nn_same_file(const char *path, const char *other);
+/* True after a write to stdout failed with EPIPE: the tool ends silently with 141. */
+bool nn_output_broken_pipe(void);
+
+#endif

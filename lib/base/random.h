@@ -1,0 +1,29 @@
+/* Random numbers by counter: Philox4x32-10 (Salmon et al., SC'11), so that any number can be had alone. */
+#ifndef NN_BASE_RANDOM_H
+#define NN_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* The streams: one constant per use, + 256 * canonical line number (numerics.md). */
+enum nn_stream {
+	NN_STREAM_INIT = 1,
+	NN_STREAM_DROPOUT = 2,
+	NN_STREAM_SHUFFLE = 3,
+	NN_STREAM_SPLIT = 4,
+	NN_STREAM_AUGMENT = 5,
+	NN_STREAM_NOISE = 6,
+};
+
+/* out = philox(key = seed, counter = (index low, index high, stream, block)) */
+void nn_philox(uint64_t seed, uint64_t index, uint32_t stream, uint32_t block, uint32_t out[4]);
+
+/* [0, 1), 24 bits */
+static inline float nn_uniform(uint32_t x)
+{
+	return (float)(x >> 8) * 0x1p-24f;
+}
+
+/* Element `lane element % 4` of the block `element / 4`. */
+uint32_t nn_random_u32(uint64_t seed, uint64_t index, uint32_t stream, uint64_t element);
+
+#endif
