@@ -1,0 +1,114 @@
+/* Files and pipes into samples, samples into batches. */
+#ifndef NN_DATA_DATA_H
+#define NN_DATA_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/shape.h"
+#include "data/schema.h"
+
+/* Options of the data room: rows in data/options.c, values here (tools.md says what they mean). */
+struct nn_data_options {
+	const char *target;          /* COLUMN,... */
+	const char *normalize;       /* auto none standard minmax FACTOR */
+	int missing;                 /* error mean drop */
+	int header;                  /* auto yes no */
+};
+
+/* What the model says of an input or a target before the data are read; sizes may be unknown. */
+struct nn_want_input {
+	const char *name;            /* NULL: the only one */
+	bool shaped;                 /* there is an input line with a shape */
+	struct nn_shape shape;
+	bool vector;                 /* first layer is dense and no input line: samples are vectors */
+	const char *const *columns;  /* columns=..., NULL: all but the targets */
+	size_t n_columns;
+};
+struct nn_want_target {
+	const char *name;            /* of the output line, NULL: the only one */
+	const char *columns;         /* target= of the line or --target, NULL: not given */
+	bool classes, numbers;       /* the loss says which; both false: the data decide (tools.md), ambiguous CSV integers are status 2 */
+	size_t size;                 /* of the output line; 0: `?` */
+};
+struct nn_want {
+	const struct nn_want_input *inputs;
+	size_t n_inputs;
+	const struct nn_want_target *targets;
+	size_t n_targets;
+	enum nn_dtype dtype;         /* f32 or f64: what batches are made of */
+	const struct nn_schema *schema;   /* a start model's: categories, labels, scales are taken from it; NULL: measured */
+};
+
+/* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
+struct nn_dataset;
+
+/*
+ * Read DATA and TARGETS ("-" is stdin, spooled in memory as samples). The schema's labels, categories are complete;
+ * means and deviations are set by nn_dataset_measure over the training rows only.
+ */
+int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *targets,
+		    const struct nn_data_options *options, const struct nn_want *want, struct nn_error *err);
+/* As above for held-out data, with the schema of the training data (labels of both are joined before measuring). */
+int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const char *targets,
+			 struct nn_dataset *training, struct nn_error *err);
+void nn_dataset_free(struct nn_dataset *dataset);
+size_t nn_dataset_rows(const struct nn_dataset *dataset);
+struct nn_schema *nn_dataset_schema(struct nn_dataset *dataset);     /* owned by the dataset, shared with open_like ones */
+/* Mean and deviation (f64, two passes) over rows[n] as --normalize says; then fill works. */
+int nn_dataset_measure(struct nn_dataset *dataset, const uint64_t *rows, size_t n, struct nn_error *err);
+/* sha256 (hex) over length, shape, names, first and last MiB of each file: for logs and resume. */
+const char *nn_dataset_hash(const struct nn_dataset *dataset);
+/* Were the files changed since they were opened? -1 with "FILE: changed while training". */
+int nn_dataset_unchanged(const struct nn_dataset *dataset, struct nn_error *err);
+
+/*
+ * Fill input tensor `input` for rows[n]: real values (want.dtype) [n][size]. channels_last: a sample C,H,W is written
+ * H,W,C. Converted, scaled, one-hot; threads may call at once.
+ */
+void nn_dataset_fill_input(const struct nn_dataset *dataset, size_t input, const uint64_t *rows, size_t n,
+			   bool channels_last, void *values);
+/* Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class probabilities. */
+bool nn_dataset_target_classes(const struct nn_dataset *dataset, size_t target);
+size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target);   /* values per row */
+void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows, size_t n,
+			    void *values);
+
+/* Row order of an epoch: window 0 = no shuffle, UINT64_MAX = whole, else windows of N (training.md). order[n]. */
+void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *order, size_t n, uint64_t window);
+/* Split by training.md: held[i] = true for held-out rows; stratified for class targets. */
+int nn_split(const struct nn_dataset *dataset, double fraction, uint64_t split_seed, bool *held,
+	     struct nn_error *err);
+
+/* Rows as they come, for prediction: the schema is the model's. */
+struct nn_rows;
+struct nn_rows_options {
+	int header;                  /* auto yes no */
+	int missing;
+	int on_error;                /* 0 fail, 1 skip, 2 mark */
+	const char *target;          /* column holding the target, for --score */
+	bool want_target;
+};
+int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets, const struct nn_schema *schema,
+		 const struct nn_rows_options *options, enum nn_dtype dtype, struct nn_error *err);
+void nn_rows_close(struct nn_rows *rows);
+/* "csv", "tsv", "npy", "idx", "safetensors": the family decides the default output. */
+const char *nn_rows_family(const struct nn_rows *rows);
+bool nn_rows_header(const struct nn_rows *rows);           /* the CSV/TSV input had one */
+int64_t nn_rows_total(const struct nn_rows *rows);         /* -1: unknown */
+/* True when the next call would have to wait for the other end of a pipe. */
+bool nn_rows_would_block(struct nn_rows *rows);
+/*
+ * Up to max rows: at least one unless at the end (*n = 0); rows that lie ready are taken together, but it never waits for
+ * a second one. inputs[i]: [max][size]; target (may be NULL): as fill_target; bad[max] (may be NULL): with on_error=mark, rows
+ * that could not be read (their values are 0), with reason(s) counted. labels never seen in training: class -1, counted.
+ * An .npy stream of several arrays: *array_end is set when the block ends an array.
+ */
+int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *target, char *const *bad, size_t *n,
+		 bool *array_end, struct nn_error *err);
+uint64_t nn_rows_bad(const struct nn_rows *rows);          /* rows left out or marked so far */
+/* One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the last. */
+const char *nn_rows_notice(const struct nn_rows *rows, size_t i);
+
+#endif

@@ -1,0 +1,54 @@
+/* What a model knows of its data: nn.input and nn.target, as structures and as canonical JSON. */
+#ifndef NN_DATA_SCHEMA_H
+#define NN_DATA_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/error.h"
+#include "base/shape.h"
+#include "base/text.h"
+
+struct nn_column {
+	char *name;
+	bool category;
+	bool scaled;                 /* mean and sd hold */
+	double mean, sd;             /* value -> (value - mean) / sd, in f32 or f64 */
+	char **values;               /* categories, bytewise sorted: one-hot of n_values */
+	size_t n_values;
+};
+
+/* One input tensor of the model. */
+struct nn_input_schema {
+	char *name;                  /* NULL: the only one */
+	struct nn_shape shape;       /* per row, language order */
+	struct nn_column *columns;   /* NULL: not a table */
+	size_t n_columns;
+	double scale;                /* factor for u8 pictures; 0: none */
+};
+
+/* One output of the model. */
+struct nn_target_schema {
+	char *name;                  /* of the output line, NULL: the only one */
+	char **columns;              /* names, NULL where the data had none */
+	size_t n_columns;            /* numbers: width of the target */
+	char **labels;               /* classes in order; NULL: numbers */
+	bool integer_labels;
+	size_t n_labels;
+	double *mean, *sd;           /* per target column, NULL: not scaled */
+};
+
+struct nn_schema {
+	struct nn_input_schema *inputs;
+	size_t n_inputs;
+	struct nn_target_schema *targets;
+	size_t n_targets;            /* 0: a model without nn.target */
+};
+
+void nn_schema_free(struct nn_schema *schema);
+int nn_schema_input_json(const struct nn_schema *schema, struct nn_text *text);
+int nn_schema_target_json(const struct nn_schema *schema, struct nn_text *text);
+/* Either text may be NULL (not in the file). Every field is checked; errors name the key. */
+int nn_schema_parse(struct nn_schema **schema, const char *input_json, const char *target_json,
+		    struct nn_error *err);
+
+#endif
