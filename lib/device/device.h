@@ -1,0 +1,135 @@
+/* Where arithmetic happens: the interface of a device, a table of kernels by op. */
+#ifndef NN_DEVICE_DEVICE_H
+#define NN_DEVICE_DEVICE_H
+
+#include "base/pool.h"
+#include "op/op.h"
+
+/* A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W are held H,W,C. */
+struct nn_site {
+	const void *attrs;
+	const struct nn_shape *in;
+	int n_in;
+	struct nn_shape out;
+	bool training;
+	bool want_dx;                /* is the gradient towards in[0] needed? */
+};
+
+/*
+ * One call of a kernel: `rows` consecutive rows of a global batch. All arrays are dense, rows first, of the graph's dtype
+ * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the batch's tree) at leaf[0..n_leaves];
+ * a call with one leaf may be a piece of it: `first` says whether its chain begins here, else it goes on from what dw holds.
+ */
+struct nn_call {
+	struct nn_site site;
+	size_t rows;
+	uint64_t sample;             /* samples drawn in training before row 0: dropout's index */
+	uint64_t seed;
+	const void *const *x;        /* [n_in] */
+	void *y;
+	void *dy;                    /* backward: gradient of y, may be overwritten */
+	void *const *dx;             /* backward: [n_in], NULL entries are not wanted */
+	const bool *dx_add;          /* [n_in]: add to what is there (dx = old + new) instead of storing */
+	void *const *w;              /* packed parameters and buffers; buffers are updated by forward in training */
+	void *const *dw;             /* packed gradients, NULL for buffers: the sum over this call's leaves along the tree */
+	const void *derived;         /* made by derive */
+	void *saved;                 /* kept from forward to backward, `saved` bytes */
+	void *work;                  /* scratch of this call alone, `work` bytes */
+	const size_t *leaf;          /* [n_leaves + 1], leaf[0] = 0, leaf[n_leaves] = rows */
+	size_t n_leaves;
+	bool first;
+	const size_t *group;         /* batch norm: [n_groups + 1] row bounds */
+	size_t n_groups;
+	struct nn_pool *pool;
+};
+
+/* NULL members: nothing to do (forward and backward are always there for ops a device has). */
+struct nn_kernel {
+	void (*forward)(const struct nn_call *call);
+	void (*backward)(const struct nn_call *call);
+	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
+	size_t (*saved)(const struct nn_site *site, size_t max_rows);
+	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);
+	/* What backward needs of the weights in another order; refreshed once after each update. */
+	size_t (*derived)(const struct nn_site *site);
+	void (*derive)(const struct nn_site *site, const void *const *w, void *derived, struct nn_pool *pool);
+	/* Elements of a packed parameter; canonical (dense C order) <-> packed, padding 0. NULL: not packed. */
+	size_t (*packed)(const struct nn_site *site, int param);
+	void (*pack)(const struct nn_site *site, int param, const void *canonical, void *packed);
+	void (*unpack)(const struct nn_site *site, int param, const void *packed, void *canonical);
+};
+
+/* ---- losses ---- */
+
+enum nn_loss_kind { NN_LOSS_CROSS_ENTROPY, NN_LOSS_MSE, NN_LOSS_BCE, NN_LOSS_HUBER, NN_LOSS_MAE };
+
+/*
+ * rows x positions x columns of logits (classes or target columns last). Targets: int32 classes [rows][positions] (-1: masked), or real
+ * numbers / probabilities [rows][positions][columns]. row_loss[rows] = sum over positions of weight * loss (nn_sum), not scaled;
+ * dlogits (may be NULL) = scale * weight * gradient. For mse, bce, huber (delta 1), mae a row's loss is the mean over its columns.
+ */
+struct nn_loss_call {
+	enum nn_loss_kind kind;
+	size_t rows, positions, columns;
+	const void *logits;
+	const int32_t *classes;
+	const void *numbers;         /* one of the two */
+	const void *class_weights;   /* real [columns] or NULL */
+	double scale;
+	void *row_loss;
+	void *dlogits;
+	struct nn_pool *pool;
+};
+
+/* ---- optimizers: one kernel over a run of the flat block ---- */
+
+enum nn_optimizer_kind {
+	NN_SGD, NN_ADAM, NN_ADAMW, NN_RMSPROP, NN_RPROP, NN_LARS, NN_LAMB,
+};
+#define NN_MAX_SLOTS 2
+
+struct nn_update {
+	enum nn_optimizer_kind kind;
+	size_t n;
+	void *w;
+	const void *g;
+	void *slot[NN_MAX_SLOTS];    /* momentum; m, v; square average; rprop's previous gradient and step */
+	uint64_t step;               /* 1 for the first update */
+	double lr;
+	double clip;                 /* the gradient is multiplied with it; 1: none */
+	double weight_decay, momentum, beta1, beta2, eps, alpha;
+	bool nesterov;
+	double ratio;                /* lars, lamb: the trust ratio of this parameter */
+	struct nn_pool *pool;
+};
+
+struct nn_device {
+	const char *name;            /* "cpu" */
+	const char *kind;            /* "avx512": which instruction set */
+	enum nn_dtype dtype;
+	const struct nn_kernel *kernels;                       /* [NN_N_OPS] */
+	void *(*alloc)(size_t bytes, struct nn_error *err);    /* zeroed, aligned to 64 */
+	void (*free)(void *memory);
+	void (*loss)(const struct nn_loss_call *call);
+	void (*update)(const struct nn_update *update);
+	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio. */
+	void (*direction)(const struct nn_update *update, void *direction);
+	/* a[i] += b[i] */
+	void (*add)(void *a, const void *b, size_t n, struct nn_pool *pool);
+	/* nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in the dtype, returned exactly as double. */
+	double (*sum)(const void *values, size_t n);
+	double (*sum_squares)(const void *values, size_t n);
+	/* rows x columns: y = softmax or log-softmax of logits (prediction's --emit=probs); sigmoid. Element by element the same as the ops. */
+	void (*softmax)(const void *logits, void *y, size_t rows, size_t columns);
+	void (*sigmoid)(const void *logits, void *y, size_t n);
+	/* Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch norm. */
+	size_t (*leaves)(size_t rows, size_t group, size_t most);
+};
+
+/*
+ * The device "cpu" for f32 or f64, with the best instruction set or the one NN_CPU names (avx512, avx2, generic; another value: NN_EUSAGE;
+ * one this machine lacks: NN_ENODEV). A const table, never freed.
+ */
+const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, struct nn_error *err);
+
+#endif

@@ -1,0 +1,77 @@
+/* A program bound to a device: layout, fusion, memory plan, forward and backward. */
+#ifndef NN_GRAPH_GRAPH_H
+#define NN_GRAPH_GRAPH_H
+
+#include "device/device.h"
+#include "op/program.h"
+
+struct nn_graph;
+
+struct nn_graph_options {
+	const struct nn_device *device;
+	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
+	size_t max_rows;             /* rows of a call at most */
+	size_t max_leaves;           /* leaves of a call at most (training) */
+	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batch norm folded or applied from running values */
+	uint64_t seed;               /* dropout */
+	const struct nn_graph *share;    /* prediction: use the loaded weights of this graph, bound from the same program with the same fusions; it must live longer */
+};
+
+/* Rows of a global batch that go through at once (nn_call says what leaf, first and group mean). */
+struct nn_span {
+	size_t rows;
+	uint64_t sample;
+	const size_t *leaf;
+	size_t n_leaves;
+	bool first;
+	const size_t *group;
+	size_t n_groups;
+};
+
+/* All memory is taken here; forward and backward allocate nothing. The program is borrowed for the graph's life. */
+int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program, const struct nn_graph_options *options,
+		  struct nn_error *err);
+void nn_graph_free(struct nn_graph *graph);
+
+/* The plan alone, without allocating: bytes. */
+struct nn_graph_memory {
+	size_t parameters, gradients, activations, activations_per_row, workspace, input, derived;
+};
+int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
+		  struct nn_graph_memory *memory, struct nn_error *err);
+
+/* Parameters in program order, canonical layout, the graph's dtype. load folds and packs; save only from training graphs. */
+int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err);
+void nn_graph_save(const struct nn_graph *graph, void *const *params);
+
+/* The flat block of trained parameters (packed), its gradients; a parameter's place in it. */
+size_t nn_graph_block(const struct nn_graph *graph);             /* elements */
+void *nn_graph_weights(struct nn_graph *graph);
+void *nn_graph_gradients(struct nn_graph *graph);
+/* false for buffers */
+bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed);
+/* From or to any block of that form (moments, gradients): canonical order. */
+void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block, void *canonical);
+void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonical, void *block);
+/* After the weights changed: make what backward derives from them. load does it too. */
+void nn_graph_refresh(struct nn_graph *graph);
+
+/* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
+void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
+/* Raw output o of the last forward: [rows][positions][columns], columns = classes or the last dimension, whatever the language order. */
+const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions, size_t *columns);
+/* Rows of output o in language order. */
+void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *values);
+/* Where the gradient of output o is to be written before backward, laid out as nn_graph_output. */
+void *nn_graph_output_gradient(struct nn_graph *graph, int output);
+
+void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
+/*
+ * Fill nn_graph_gradients with the sum over the span's leaves (or go on with a leaf's chain). ready (may be NULL) is called with each
+ * parameter whose gradient is finished, last layer first.
+ */
+void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
+/* The first node (canonical line number) whose output in the last forward is not finite, or -1. */
+int nn_graph_first_bad(const struct nn_graph *graph, size_t rows);
+
+#endif

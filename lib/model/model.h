@@ -1,0 +1,76 @@
+/* The description of a network: language, canonical text, program, and the model file. */
+#ifndef NN_MODEL_MODEL_H
+#define NN_MODEL_MODEL_H
+
+#include "base/output.h"
+#include "base/text.h"
+#include "file/safetensors.h"
+#include "op/program.h"
+
+struct nn_net;
+
+/* Parse text; place is the file's name, or "-m" for inline text (commas end lines there too, in files only if inline). Layer names, arguments, from= are
+ * checked with "PLACE:LINE: LAYER: ..." errors; shapes come with nn_net_resolve. */
+int nn_net_parse(struct nn_net **net, const char *place, const char *text, size_t n, bool is_inline,
+		 struct nn_error *err);
+void nn_net_free(struct nn_net *net);
+
+/* What the text says of its inputs and outputs, before and after resolving. */
+struct nn_net_input {
+	const char *name;            /* NULL: the only, unnamed one */
+	bool shaped;
+	struct nn_shape shape;
+	const char *const *columns;  /* columns=a,b; NULL: all */
+	size_t n_columns;
+	bool vector;                 /* no input line and the first layer is dense: samples are taken as vectors */
+};
+struct nn_net_output {
+	const char *name;            /* NULL: the last line, the only output */
+	const char *target;          /* target=, NULL */
+	double weight;
+	bool open;                   /* its size is `?` */
+	size_t size;                 /* of a known size: the last line's dense/conv2d out; 0: `?` or not said by the line itself */
+	struct nn_shape shape;       /* after resolving */
+};
+size_t nn_net_n_inputs(const struct nn_net *net);                /* at least 1 */
+const struct nn_net_input *nn_net_input(const struct nn_net *net, size_t i);
+size_t nn_net_n_outputs(const struct nn_net *net);
+const struct nn_net_output *nn_net_output(const struct nn_net *net, size_t i);
+
+/* Give every input its shape and every `?` its size (sizes[n_outputs], 0 where not open): shapes, program, canonical text. */
+int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err);
+const struct nn_program *nn_net_program(const struct nn_net *net);
+const char *nn_net_text(const struct nn_net *net);               /* canonical, lines end in \n */
+/* "conv2d" of canonical line n */
+const char *nn_net_layer_name(const struct nn_net *net, int line);
+
+/* Initial values of all parameters (Philox; per layer as PyTorch: Kaiming uniform a=sqrt(5)), params[i]: canonical, dtype f32 or f64. */
+int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, void *const *params,
+		struct nn_error *err);
+
+/* Does `word` name a layer? (what -m takes for text) */
+bool nn_is_layer(const char *word, size_t n);
+
+/* ---- the file ---- */
+
+struct nn_model_file {
+	struct nn_st *st;
+	struct nn_net *net;          /* resolved from nn.model (or from text given instead) */
+	const char *input_json, *target_json, *train_json;   /* NULL: not there */
+	enum nn_dtype dtype;         /* f32 or f64 of its weights (f16, bf16 read as f32) */
+};
+
+/* text NULL: nn.model must be in the file; else the file gives weights only. Names and shapes of all tensors are checked. */
+int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text, struct nn_error *err);
+void nn_model_file_free(struct nn_model_file *file);
+/* params[i]: canonical, program order, dtype */
+int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,
+			 struct nn_error *err);
+int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum nn_dtype dtype,
+			const void *const *params, const char *input_json, const char *target_json,
+			const char *train_json, struct nn_error *err);
+
+/* Memory for all parameters of a program, one allocation: params[i] canonical. Free with nn_free(params). */
+void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, struct nn_error *err);
+
+#endif

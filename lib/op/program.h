@@ -1,0 +1,58 @@
+/* A network as ops: what layers expand into and what a graph is bound from. */
+#ifndef NN_OP_PROGRAM_H
+#define NN_OP_PROGRAM_H
+
+#include "op/op.h"
+
+struct nn_value {
+	struct nn_shape shape;       /* of one row, language order */
+};
+
+struct nn_program_param {
+	char *name;                  /* "0.weight", "enc1.weight" */
+	struct nn_op_param desc;
+	int node;                    /* whose it is */
+	int line;                    /* canonical line number, for random streams */
+};
+
+struct nn_node {
+	enum nn_op_id op;
+	void *attrs;                 /* the op's struct; owned by the program */
+	int n_in;
+	int *in;                     /* values */
+	int out;                     /* value */
+	int n_params, param;         /* program.params[param .. param + n_params - 1] */
+	int line;                    /* canonical line number (layers only), for messages and streams */
+};
+
+struct nn_program_output {
+	int value;
+	char *name;                  /* NULL: the only one */
+};
+
+struct nn_program {
+	struct nn_value *values;
+	int n_values;
+	struct nn_node *nodes;       /* in an order that can be run */
+	int n_nodes;
+	struct nn_program_param *params;
+	int n_params;
+	int *inputs, n_inputs;       /* values */
+	struct nn_program_output *outputs;
+	int n_outputs;
+};
+
+struct nn_program *nn_program_new(struct nn_error *err);
+void nn_program_free(struct nn_program *program);
+/* A new input value; its number, or -1. */
+int nn_program_input(struct nn_program *program, const struct nn_shape *shape, struct nn_error *err);
+/*
+ * Append a node: attrs is copied, the shape inferred, parameters described as "PREFIX.weight". The output value, or -1.
+ */
+int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in, int n_in,
+		   const char *prefix, int line, struct nn_error *err);
+int nn_program_output(struct nn_program *program, int value, const char *name, struct nn_error *err);
+/* The size of batch-norm groups, 0 if there is none. */
+size_t nn_program_group(const struct nn_program *program);
+
+#endif
