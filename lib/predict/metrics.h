@@ -1,0 +1,44 @@
+/* Metrics of held-out rows: counts in integers, sums in f64 in sample order, so that a stream and a whole file give the same digits. */
+#ifndef NN_PREDICT_METRICS_H
+#define NN_PREDICT_METRICS_H
+
+#include "data/schema.h"
+#include "device/device.h"
+
+/* The loss a model is trained with, as nn.train keeps it under the option names: "loss", "class-weight" (array), "ignore" (label). */
+struct nn_loss_spec {
+	enum nn_loss_kind kind;
+	const double *class_weights;     /* [n_labels] in label order, or NULL */
+	int ignore;                      /* class number that is masked, -1: none */
+};
+
+/* The name as users type it, and back; -1: unknown. */
+const char *nn_loss_name(enum nn_loss_kind kind);
+int nn_loss_find(const char *name);
+
+struct nn_metrics;
+
+/*
+ * For one output: rows x positions x columns as nn_graph_output lays them out. target, device are borrowed.
+ * Labels of `target` are the classes; NULL target: classes 0..columns-1 or numbers by the loss.
+ */
+int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target, const struct nn_loss_spec *loss,
+		   const struct nn_device *device, size_t positions, size_t columns, size_t max_rows,
+		   struct nn_error *err);
+void nn_metrics_free(struct nn_metrics *metrics);
+void nn_metrics_reset(struct nn_metrics *metrics);
+/*
+ * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes, -1 for a label training never had or masked;
+ * numbers in standardized units; probabilities). probabilities: targets are class probabilities. rows <= max_rows.
+ */
+void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void *targets, bool probabilities, size_t rows);
+/* "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this output. */
+bool nn_metrics_get(const struct nn_metrics *metrics, const char *name, double *value);
+/* The i-th line of --score: name, value, whether it is a count. false after the last. */
+bool nn_metrics_line(const struct nn_metrics *metrics, size_t i, struct nn_text *name, double *value, bool *count);
+/* accuracy, rmse, or iou.mean for masks. */
+const char *nn_metrics_default(const struct nn_metrics *metrics);
+/* Is more better? (loss, rmse, mae: no) */
+bool nn_metric_rises(const char *name);
+
+#endif
