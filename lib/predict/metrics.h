@@ -34,8 +34,9 @@ void nn_metrics_reset(struct nn_metrics *metrics);
 void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void *targets, bool probabilities, size_t rows);
 /* "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this output. */
 bool nn_metrics_get(const struct nn_metrics *metrics, const char *name, double *value);
-/* The i-th line of --score: name, value, whether it is a count. false after the last. */
-bool nn_metrics_line(const struct nn_metrics *metrics, size_t i, struct nn_text *name, double *value, bool *count);
+/* The lines of --score in order: line(arg, name, value, is a count) until it returns other than 0, which is returned. */
+int nn_metrics_each(const struct nn_metrics *metrics, int (*line)(void *arg, const char *name, double value, bool count),
+		    void *arg);
 /* accuracy, rmse, or iou.mean for masks. */
 const char *nn_metrics_default(const struct nn_metrics *metrics);
 /* Is more better? (loss, rmse, mae: no) */
