@@ -1,0 +1,3 @@
+# lib/device
+lib_libnn_la_SOURCES += \
+	lib/device/device.h

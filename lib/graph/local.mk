@@ -1,0 +1,3 @@
+# lib/graph
+lib_libnn_la_SOURCES += \
+	lib/graph/graph.h

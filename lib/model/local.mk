@@ -1,0 +1,3 @@
+# lib/model
+lib_libnn_la_SOURCES += \
+	lib/model/model.h

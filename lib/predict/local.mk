@@ -1,0 +1,2 @@
+# lib/predict
+lib_libnn_la_SOURCES += lib/predict/metrics.h

@@ -1,0 +1,2 @@
+# lib/train
+lib_libnn_la_SOURCES +=

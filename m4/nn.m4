@@ -1,0 +1,83 @@
+dnl The questions that configure asks for nntools itself.
+
+dnl NN_CPU: which instruction sets the CPU kernels are compiled for.
+AC_DEFUN([NN_CPU], [
+	AC_REQUIRE([AC_CANONICAL_HOST])
+	AS_CASE([$host_cpu],
+		[x86_64|amd64], [nn_x86=yes; nn_isas="avx512 avx2 generic"],
+		[nn_x86=no; nn_isas=generic])
+	AM_CONDITIONAL([NN_X86], [test "$nn_x86" = yes])
+])
+
+dnl NN_BUILD_KINDS: --enable-asan, ubsan, tsan, coverage, werror.
+AC_DEFUN([NN_BUILD_KINDS], [
+	KIND_CFLAGS= KIND_LDFLAGS= nn_kinds=
+	_NN_KIND([asan], [address sanitizer], [-fsanitize=address -fno-omit-frame-pointer], [-fsanitize=address])
+	_NN_KIND([ubsan], [undefined behaviour sanitizer],
+		[-fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer],
+		[-fsanitize=undefined])
+	_NN_KIND([tsan], [thread sanitizer], [-fsanitize=thread -fno-omit-frame-pointer], [-fsanitize=thread])
+	_NN_KIND([coverage], [gcov counters], [--coverage], [--coverage])
+	_NN_KIND([werror], [warnings as errors], [-Werror], [])
+	AS_IF([test "x$enable_asan$enable_tsan" = xyesyes],
+		[AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
+	AS_CASE(["$enable_asan$enable_ubsan$enable_tsan"],
+		[*yes*], [LDFLAGS_DEFS=],
+		[LDFLAGS_DEFS=-Wl,-z,defs])
+	AC_SUBST([KIND_CFLAGS])
+	AC_SUBST([KIND_LDFLAGS])
+	AC_SUBST([LDFLAGS_DEFS])
+])
+AC_DEFUN([_NN_KIND], [
+	AC_ARG_ENABLE([$1], [AS_HELP_STRING([--enable-$1], [build with $2])])
+	AS_IF([test "x$enable_$1" = xyes], [
+		KIND_CFLAGS="$KIND_CFLAGS $3"
+		KIND_LDFLAGS="$KIND_LDFLAGS $4"
+		nn_kinds="$nn_kinds +$1"
+	])
+])
+
+dnl NN_WITH_OPENBLAS: the module nn-openblas.so, for --reproducible=no and as referee.
+AC_DEFUN([NN_WITH_OPENBLAS], [
+	AC_ARG_WITH([openblas],
+		[AS_HELP_STRING([--with-openblas], [build the module nn-openblas.so (default: if found)])],
+		[], [with_openblas=auto])
+	have_openblas=no openblas_says=no
+	AS_IF([test "x$with_openblas" != xno], [
+		PKG_CHECK_MODULES([OPENBLAS], [openblas],
+			[have_openblas=yes; openblas_says=`$PKG_CONFIG --modversion openblas`],
+			[AS_IF([test "x$with_openblas" != xauto],
+				[AC_MSG_ERROR([--with-openblas: openblas was not found by pkg-config])])
+			openblas_says="no (not found)"])
+	])
+	AM_CONDITIONAL([HAVE_OPENBLAS], [test "$have_openblas" = yes])
+])
+
+dnl NN_WITH_CUDA: looks for nvcc. This version has no CUDA code: the summary says so.
+AC_DEFUN([NN_WITH_CUDA], [
+	AC_ARG_WITH([cuda],
+		[AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [look for nvcc (in DIR only); version 0.1 has no CUDA code])],
+		[], [with_cuda=auto])
+	NVCC= cuda_says=no
+	AS_CASE([$with_cuda],
+		[no], [],
+		[yes|auto], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
+		[AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
+	AS_IF([test -n "$NVCC"], [cuda_says="no (this version has no CUDA code; found $NVCC)"],
+		[test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
+		[AC_MSG_ERROR([--with-cuda=$with_cuda: nvcc was not found])])
+])
+
+dnl NN_WITH_MPI: looks for Open MPI. This version has no code for ranks: the summary says so.
+AC_DEFUN([NN_WITH_MPI], [
+	AC_ARG_WITH([mpi],
+		[AS_HELP_STRING([--with-mpi], [look for Open MPI; version 0.1 has no code for ranks])],
+		[], [with_mpi=auto])
+	mpi_says=no
+	AS_IF([test "x$with_mpi" != xno], [
+		PKG_CHECK_EXISTS([ompi-c],
+			[mpi_says="no (this version has no code for ranks; found Open MPI `$PKG_CONFIG --modversion ompi-c`)"],
+			[AS_IF([test "x$with_mpi" != xauto],
+				[AC_MSG_ERROR([--with-mpi: ompi-c was not found by pkg-config])])])
+	])
+])

@@ -1,0 +1,3 @@
+# share: example data and models
+digitsdir = $(pkgdatadir)/data
+dist_digits_DATA = share/data/digits.csv.gz share/data/README
