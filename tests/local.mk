@@ -21,3 +21,6 @@ clean-tests:
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats
+
+# the house: rooms, exported symbols, what is mapped
+CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
