@@ -1,6 +1,10 @@
 # lib/device/cpu: the wing that computes. NN_CPU_SRC is compiled once per instruction set and type;
 # what exists once (the choice between them, tables) belongs to lib_libnn_la_SOURCES.
-lib_libnn_la_SOURCES +=
+lib_libnn_la_SOURCES += \
+	lib/device/cpu/vec.h \
+	lib/device/cpu/vec-avx2.h \
+	lib/device/cpu/vec-avx512.h \
+	lib/device/cpu/vec-generic.h
 
 NN_CPU_SRC =
 
