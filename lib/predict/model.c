@@ -1,0 +1,166 @@
+/* Opening a model: its file, what it knows of its data, and one packed copy of the weights for all sessions. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "file/json.h"
+#include "predict/model.h"
+
+static int take_class_weights(struct nn_model *model, const struct nn_json *weights, struct nn_error *err)
+{
+	const struct nn_target_schema *target = model->schema->targets;
+	size_t n = nn_json_size(weights);
+
+	if (!target->labels || n != target->n_labels)
+		return nn_fail(err, NN_EFORMAT, "nn.train: class-weight: found %zu weights, expected %zu", n,
+			       target->n_labels);
+	model->class_weights = nn_alloc(n, sizeof(double), err);
+	if (!model->class_weights)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		model->class_weights[i] = nn_json_number(nn_json_at(weights, i));
+	model->loss.class_weights = model->class_weights;
+	return 0;
+}
+
+static int find_label(const struct nn_target_schema *target, const char *label)
+{
+	for (size_t i = 0; label && target->labels && i < target->n_labels; i++)
+		if (strcmp(target->labels[i], label) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* The loss that --score reports: the one of the training, or what fits the target. */
+static int take_loss(struct nn_model *model, struct nn_error *err)
+{
+	const struct nn_schema *schema = model->schema;
+	bool numbers = schema->n_targets > 0 && !schema->targets[0].labels;
+	struct nn_json *train = NULL;
+	const char *name;
+	int kind, status = 0;
+
+	model->loss = (struct nn_loss_spec){ .ignore = -1 };
+	model->loss.kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY;
+	if (!model->file->train_json || schema->n_targets == 0)
+		return 0;
+	train = nn_json_parse(model->file->train_json, strlen(model->file->train_json), err);
+	if (!train)
+		return nn_fail_at(err, "nn.train");
+	name = nn_json_string(nn_json_get(train, "loss"), NULL);
+	kind = name ? nn_loss_find(name) : -1;
+	if (kind >= 0 && (kind == NN_LOSS_CROSS_ENTROPY) != numbers)
+		model->loss.kind = (enum nn_loss_kind)kind;
+	model->loss.ignore = find_label(schema->targets, nn_json_string(nn_json_get(train, "ignore"), NULL));
+	if (nn_json_type(nn_json_get(train, "class-weight")) == NN_JSON_ARRAY)
+		status = take_class_weights(model, nn_json_get(train, "class-weight"), err);
+	nn_json_free(train);
+	return status;
+}
+
+/* nn.input and nn.target have to agree with the shapes of the text. */
+static int check_schema(const struct nn_model *model, struct nn_error *err)
+{
+	const struct nn_schema *schema = model->schema;
+	const struct nn_program *program = model->program;
+
+	if (schema->n_targets && schema->n_targets != (size_t)program->n_outputs)
+		return nn_fail(err, NN_EFORMAT, "nn.target: found %zu targets, expected %d", schema->n_targets,
+			       program->n_outputs);
+	for (size_t i = 0; i < schema->n_targets; i++) {
+		const struct nn_target_schema *t = &schema->targets[i];
+		const struct nn_shape *shape = &program->values[program->outputs[i].value].shape;
+		size_t found = t->labels ? t->n_labels : t->n_columns;
+		size_t wanted = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+
+		if (t->labels ? found > wanted : found != wanted && found != nn_shape_count(shape))
+			return nn_fail(err, NN_EFORMAT, "nn.target: found %zu %s, expected %zu", found,
+				       t->labels ? "labels" : "columns", wanted);
+	}
+	return 0;
+}
+
+static int load_weights(struct nn_model *model, struct nn_error *err)
+{
+	struct nn_graph_options options = { .device = model->device, .max_rows = 1 };
+	enum nn_dtype dtype = model->device->dtype;
+	void **params = nn_params_new(model->program, dtype, err);
+	int status = -1;
+
+	if (params && nn_model_file_params(model->file, dtype, params, err) == 0 &&
+	    nn_graph_bind(&model->weights, model->program, &options, err) == 0)
+		status = nn_graph_load(model->weights, (const void *const *)params, err);
+	nn_free(params);
+	return status;
+}
+
+static size_t count_values(const struct nn_program *program, const int *values, int n)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += nn_shape_count(&program->values[values[i]].shape);
+	return sum;
+}
+
+static int load(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
+{
+	if (nn_model_file_read(&model->file, source->path, source->text, err) < 0)
+		return -1;
+	model->program = nn_net_program(model->file->net);
+	model->device = nn_device_open("cpu", source->precision ? (enum nn_dtype)(source->precision - 1)
+							      : model->file->dtype, err);
+	if (!model->device)
+		return -1;
+	if (nn_schema_parse(&model->schema, model->file->input_json, model->file->target_json, err) < 0 ||
+	    check_schema(model, err) < 0 || take_loss(model, err) < 0)
+		return nn_fail_at(err, "%s", source->path);
+	model->inputs = count_values(model->program, model->program->inputs, model->program->n_inputs);
+	for (int i = 0; i < model->program->n_outputs; i++)
+		model->outputs += count_values(model->program, &model->program->outputs[i].value, 1);
+	model->idle = nn_idle_new(err);
+	return model->idle ? load_weights(model, err) : -1;
+}
+
+int nn_model_load(struct nn_model **model, const struct nn_model_source *source, struct nn_error *err)
+{
+	struct nn_model *m = nn_alloc(1, sizeof *m, err);
+
+	if (!m)
+		return -1;
+	if (load(m, source, err) < 0) {
+		nn_model_close(m);
+		return -1;
+	}
+	*model = m;
+	return 0;
+}
+
+struct nn_model *nn_model_open(const char *path, struct nn_error *err)
+{
+	struct nn_model_source source = { .path = path };
+	struct nn_model *model = NULL;
+
+	return nn_model_load(&model, &source, err) < 0 ? NULL : model;
+}
+
+void nn_model_close(struct nn_model *model)
+{
+	if (!model)
+		return;
+	nn_idle_free(model->idle);
+	nn_graph_free(model->weights);
+	nn_schema_free(model->schema);
+	nn_model_file_free(model->file);
+	nn_free(model->class_weights);
+	nn_free(model);
+}
+
+size_t nn_model_inputs(const struct nn_model *model)
+{
+	return model->inputs;
+}
+
+size_t nn_model_outputs(const struct nn_model *model)
+{
+	return model->outputs;
+}

@@ -1,0 +1,55 @@
+/* A model opened for prediction, as the tools see it: nn.h's nn_model with its description. */
+#ifndef NN_PREDICT_MODEL_H
+#define NN_PREDICT_MODEL_H
+
+#include "data/schema.h"
+#include "graph/graph.h"
+#include "model/model.h"
+#include "predict/metrics.h"
+
+struct nn_session;
+
+struct nn_model {
+	struct nn_model_file *file;
+	const struct nn_program *program;
+	struct nn_schema *schema;            /* always there; n_targets 0 without nn.target */
+	const struct nn_device *device;
+	struct nn_graph *weights;            /* one row, the packed weights all sessions share */
+	struct nn_loss_spec loss;            /* from nn.train; else by the target */
+	double *class_weights;               /* loss.class_weights */
+	size_t inputs, outputs;              /* values per row over all tensors */
+	struct nn_idle *idle;                /* sessions that nn_model_predict keeps for its next caller */
+};
+
+struct nn_model_source {
+	const char *path;            /* model file, or weights where text is given */
+	const char *text;            /* -m TEXT of weights made elsewhere; NULL */
+	int precision;               /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
+};
+
+int nn_model_load(struct nn_model **model, const struct nn_model_source *source, struct nn_error *err);
+
+/* The free list behind nn_model_predict. */
+struct nn_idle *nn_idle_new(struct nn_error *err);
+void nn_idle_free(struct nn_idle *idle);
+
+/*
+ * Between values as callers give them and tensors as graphs hold them. An input: numbers (value - mean) / sd, images channels
+ * last. An output: language order, numbers * sd + mean.
+ */
+struct nn_door {
+	size_t size;                 /* values per row */
+	size_t channels, positions;  /* channels last inside; channels 0: held as given */
+	void *mean, *sd;             /* real [size] or NULL */
+	enum nn_dtype dtype;         /* of the graph */
+};
+
+int nn_door_input(struct nn_door *door, const struct nn_model *model, struct nn_graph *graph, size_t input,
+		  struct nn_error *err);
+int nn_door_output(struct nn_door *door, const struct nn_model *model, size_t output, struct nn_error *err);
+void nn_door_fini(struct nn_door *door);
+/* rows x size of `from` (f32 or f64) into the graph's input, and back out: `real` rows in language order to `to`. */
+void nn_door_in(const struct nn_door *door, const void *from, enum nn_dtype dtype, size_t rows, void *real);
+void nn_door_out(const struct nn_door *door, const void *real, size_t rows, void *to, enum nn_dtype dtype);
+
+#endif

@@ -1,0 +1,30 @@
+/* Inside the writers: their state, and .npy in a file of its own. */
+#ifndef NN_PREDICT_WRITE_H
+#define NN_PREDICT_WRITE_H
+
+#include <stdio.h>
+
+#include "base/text.h"
+#include "predict/emit.h"
+
+struct nn_writer {
+	struct nn_output *output;
+	struct nn_emitted *e;
+	size_t n;
+	struct nn_writer_options options;
+	char separator;
+	struct nn_text text;                 /* what is ready to be written */
+	size_t *classes;                     /* of top:K */
+	uint64_t not_finite;
+	/* .npy */
+	void *block;                         /* a row in language order, or class numbers */
+	FILE *spool;                         /* rows whose number is not known yet */
+	uint64_t rows_since_end;
+	bool ended;                          /* an array was completed */
+};
+
+int nn_write_npy_header(struct nn_writer *writer, struct nn_error *err);
+int nn_write_npy_rows(struct nn_writer *writer, size_t rows, const char *const *bad, struct nn_error *err);
+int nn_write_npy_end(struct nn_writer *writer, struct nn_error *err);
+
+#endif
