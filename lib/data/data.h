@@ -101,12 +101,15 @@ int64_t nn_rows_total(const struct nn_rows *rows);         /* -1: unknown */
 bool nn_rows_would_block(struct nn_rows *rows);
 /*
  * Up to max rows: at least one unless at the end (*n = 0); rows that lie ready are taken together, but it never waits for
- * a second one. inputs[i]: [max][size]; target (may be NULL): as fill_target; bad[max] (may be NULL unless on_error=mark): NULL,
+ * a second one. inputs[i]: [max][size]; targets (may be NULL): targets[t] as fill_target; bad[max] (may be NULL unless on_error=mark): NULL,
  * or why the row could not be read (an error's text, valid until the next call; its values are 0). Labels never seen in training: class -1, counted.
  * An .npy stream of several arrays: *array_end is set when the block ends an array.
  */
-int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *target, const char **bad, size_t *n,
+int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets, const char **bad, size_t *n,
 		 bool *array_end, struct nn_error *err);
+/* With want_target: are the targets int32 classes (else real numbers or class probabilities)? values per row? */
+bool nn_rows_target_classes(const struct nn_rows *rows, size_t target);
+size_t nn_rows_target_size(const struct nn_rows *rows, size_t target);
 uint64_t nn_rows_bad(const struct nn_rows *rows);          /* rows left out or marked so far */
 /* One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the last. */
 const char *nn_rows_notice(const struct nn_rows *rows, size_t i);
