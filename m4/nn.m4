@@ -81,3 +81,23 @@ AC_DEFUN([NN_WITH_MPI], [
 				[AC_MSG_ERROR([--with-mpi: ompi-c was not found by pkg-config])])])
 	])
 ])
+
+dnl NN_PYTHON: the Python that brings most referees (numpy, then torch). PYTHON=... decides otherwise.
+AC_DEFUN([NN_PYTHON], [
+	AC_ARG_VAR([PYTHON], [Python for tests; the more of numpy and torch it has, the more tests run])
+	AC_CACHE_CHECK([for a Python with referees], [nn_cv_python], [
+		nn_cv_python=$PYTHON nn_most=-1
+		AS_IF([test -z "$PYTHON"], [
+			nn_IFS=$IFS; IFS=:
+			for nn_dir in $PATH /opt/*/bin; do
+				IFS=$nn_IFS
+				nn_has=`"$nn_dir/python3" -c '
+from importlib.util import find_spec
+print(sum(find_spec(m) is not None for m in ("numpy", "torch")))' 2>/dev/null` || continue
+				AS_IF([test "$nn_has" -gt "$nn_most"], [nn_cv_python=$nn_dir/python3 nn_most=$nn_has])
+			done
+			IFS=$nn_IFS
+		])
+	])
+	PYTHON=$nn_cv_python
+])

@@ -2,6 +2,7 @@
 #   a C program:  check_PROGRAMS += tests/lib/pool      (tests/lib/pool.c; it prints TAP)
 #                 CHECK_TESTS += tests/lib/pool
 #   a script:     CHECK_TESTS += tests/cli/predict.bats     (*.bats, or *.py and *.sh that print TAP)
+# VALGRIND_TESTS names those small enough to run under valgrind too.
 # `make check TESTS="tests/cli/predict.bats tests/lib/pool"` runs some.
 CHECK_TESTS =
 CHECK_LONG_TESTS =
@@ -14,13 +15,20 @@ check-local:
 check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
+# The programs of VALGRIND_TESTS and the tools they start, with every error and leak a failure.
+VALGRIND_TESTS =
+VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect
+check-valgrind: all
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	@NN_CPU=avx2 NN_WRAP='$(VALGRIND)' $(run_tests) $(or $(TESTS),$(VALGRIND_TESTS))
 clean-local: clean-tests
 clean-tests:
 	rm -rf tests/logs
-.PHONY: check-long clean-tests
+.PHONY: check-long check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats
+VALGRIND_TESTS += tests/cli/version.bats
 
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
