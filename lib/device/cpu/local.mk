@@ -1,6 +1,9 @@
 # lib/device/cpu: the wing that computes. NN_CPU_SRC is compiled once per instruction set and type;
 # what exists once (the choice between them, tables) belongs to lib_libnn_la_SOURCES.
 lib_libnn_la_SOURCES += \
+	lib/device/cpu/kernel.h \
+	lib/device/cpu/product.h \
+	lib/device/cpu/product-shape.c \
 	lib/device/cpu/vec.h \
 	lib/device/cpu/vec-avx2.h \
 	lib/device/cpu/vec-avx512.h \

@@ -3,13 +3,9 @@
 #define NN_DEVICE_CPU_VEC_H
 
 /*
- * A kernel source is compiled once per instruction set (NN_ISA_avx512, NN_ISA_avx2, NN_ISA_generic) and type (NN_T_f32, NN_T_f64), with
- * -ffp-contract=off. It computes with
+ * Beside real, r_int and r_fma (kernel.h) a kernel computes with
  *
- *	real	float or double		r_int	the signed integer of its size	r_fma	scalar fused multiply-add
- *	vr	VL reals		vi	VL integers of that size	vm	VL truths
- *
- * and names what it exports NN_K(name): nn_cpu_name_f32_avx512 and so on.
+ *	vr	VL reals	vi	VL integers of that size	vm	VL truths
  *
  * All operations are IEEE, round to nearest even, subnormals kept; results do not depend on the instruction set. Of a NaN only
  * that it is one is promised: sign and payload are not.
@@ -34,53 +30,14 @@
  *	v_transpose(r)			vr r[VL] as a square matrix, in place
  */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#define NN_CAT2(a, b) a##b
-#define NN_CAT(a, b) NN_CAT2(a, b)
+#include "device/cpu/kernel.h"
 
 #if defined NN_T_f32
-typedef float real;
-typedef int32_t r_int;
-#define NN_SUFFIX_T _f32
-#define r_fma __builtin_fmaf
 #define NN_MAGIC 0x1.8p23f
 #define NN_MAGIC_BITS 0x4b400000
-#elif defined NN_T_f64
-typedef double real;
-typedef int64_t r_int;
-#define NN_SUFFIX_T _f64
-#define r_fma __builtin_fma
+#else
 #define NN_MAGIC 0x1.8p52
 #define NN_MAGIC_BITS 0x4338000000000000
-#else
-#error "kernels are compiled with NN_T_f32 or NN_T_f64"
-#endif
-
-#if defined NN_ISA_avx512
-#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _avx512)
-#elif defined NN_ISA_avx2
-#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _avx2)
-#elif defined NN_ISA_generic
-#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _generic)
-#else
-#error "kernels are compiled with NN_ISA_avx512, NN_ISA_avx2 or NN_ISA_generic"
-#endif
-
-#define NN_K(name) NN_CAT(nn_cpu_##name, NN_SUFFIX)
-
-/* What holds for all instruction sets: packed panels have this many lanes, twice. */
-#define NN_LANES ((size_t) (64 / sizeof(real)))
-#define NN_PANEL (2 * NN_LANES)
-
-#define NN_INLINE static inline __attribute__((always_inline, unused))
-
-/* Before a loop whose trip count is a constant: clang and gcc need it said, in their own words. */
-#ifdef __clang__
-#define NN_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define NN_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 #if defined NN_ISA_avx512
