@@ -9,27 +9,30 @@
 
 struct nn_net;
 
-/* Parse text; place is the file's name, or "-m" for inline text (commas end lines there too, in files only if inline). Layer names, arguments, from= are
- * checked with "PLACE:LINE: LAYER: ..." errors; shapes come with nn_net_resolve. */
+/*
+ * Parse text; place is the file's name, or "-m" for inline text (is_inline: commas before white space end lines too, and
+ * errors are NN_EUSAGE, in files NN_EFORMAT). Layer names, arguments, from= and, where the text says the shape of every input,
+ * shapes are checked with "PLACE:LINE: LAYER: ..." errors; else shapes come with nn_net_resolve.
+ */
 int nn_net_parse(struct nn_net **net, const char *place, const char *text, size_t n, bool is_inline,
 		 struct nn_error *err);
 void nn_net_free(struct nn_net *net);
 
 /* What the text says of its inputs and outputs, before and after resolving. */
 struct nn_net_input {
-	const char *name;            /* NULL: the only, unnamed one */
-	bool shaped;
-	struct nn_shape shape;
+	const char *name;            /* NULL: the only one */
+	bool shaped;                 /* the text says its shape */
+	struct nn_shape shape;       /* the text's, or after resolving */
 	const char *const *columns;  /* columns=a,b; NULL: all */
 	size_t n_columns;
 	bool vector;                 /* no input line and the first layer is dense: samples are taken as vectors */
 };
 struct nn_net_output {
-	const char *name;            /* NULL: the last line, the only output */
-	const char *target;          /* target=, NULL */
+	const char *name;            /* NULL: the only one; an unnamed one of several: its canonical line number */
+	const char *target;          /* target=COLUMN,...; a column with a comma or quote stands in quotes ("" is a quote); NULL */
 	double weight;
 	bool open;                   /* its size is `?` */
-	size_t size;                 /* of a known size: the last line's dense/conv2d out; 0: `?` or not said by the line itself */
+	size_t size;                 /* OUT of the dense or conv2d it comes from, through layers that keep the shape; 0: `?` or not known */
 	struct nn_shape shape;       /* after resolving */
 };
 size_t nn_net_n_inputs(const struct nn_net *net);                /* at least 1 */
@@ -37,14 +40,29 @@ const struct nn_net_input *nn_net_input(const struct nn_net *net, size_t i);
 size_t nn_net_n_outputs(const struct nn_net *net);
 const struct nn_net_output *nn_net_output(const struct nn_net *net, size_t i);
 
-/* Give every input its shape and every `?` its size (sizes[n_outputs], 0 where not open): shapes, program, canonical text. */
+/*
+ * Give every input its shape and every `?` its size (sizes[n_outputs], 0 where not open): shapes, program, canonical text.
+ * inputs NULL: as the text says; sizes NULL: nothing is open. A shaped input takes samples of the same number of values. May be
+ * called again with other shapes; what the functions below returned is then gone.
+ */
 int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err);
-const struct nn_program *nn_net_program(const struct nn_net *net);
-const char *nn_net_text(const struct nn_net *net);               /* canonical, lines end in \n */
+const struct nn_program *nn_net_program(const struct nn_net *net);   /* NULL before resolving */
+const char *nn_net_text(const struct nn_net *net);               /* canonical, lines end in \n; NULL before resolving */
+
+/* Canonical lines, numbered from 0 without input lines: what --explain lists and messages name. */
+struct nn_net_line {
+	const char *name;            /* as tensors are named: "enc1", or "3" */
+	const char *layer;           /* "conv2d" */
+	int source;                  /* line of the text that was parsed */
+	struct nn_shape shape;       /* of its output, after resolving */
+	int value;                   /* of the program, after resolving; layers without an op share their input's */
+};
+int nn_net_n_lines(const struct nn_net *net);
+struct nn_net_line nn_net_line(const struct nn_net *net, int line);
 /* "conv2d" of canonical line n */
 const char *nn_net_layer_name(const struct nn_net *net, int line);
 
-/* Initial values of all parameters (Philox; per layer as PyTorch: Kaiming uniform a=sqrt(5)), params[i]: canonical, dtype f32 or f64. */
+/* Initial values of all parameters (Philox; by default as PyTorch's layers), params[i]: canonical, dtype f32 or f64; f32 values are the f64 ones rounded. */
 int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, void *const *params,
 		struct nn_error *err);
 
@@ -53,6 +71,10 @@ bool nn_is_layer(const char *word, size_t n);
 
 /* ---- the file ---- */
 
+/* Metadata: the version this program writes (a larger major is refused), and the key that marks a training state. */
+#define NN_MODEL_VERSION "1"
+#define NN_META_STATE "nn.state"
+
 struct nn_model_file {
 	struct nn_st *st;
 	struct nn_net *net;          /* resolved from nn.model (or from text given instead) */
@@ -60,12 +82,20 @@ struct nn_model_file {
 	enum nn_dtype dtype;         /* f32 or f64 of its weights (f16, bf16 read as f32) */
 };
 
-/* text NULL: nn.model must be in the file; else the file gives weights only. Names and shapes of all tensors are checked. */
+/*
+ * text NULL: nn.model must be in the file; else (inline text) the file gives weights only, and an open size or the length of input
+ * vectors may come from them. Names and shapes of all tensors are checked.
+ */
 int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text, struct nn_error *err);
 void nn_model_file_free(struct nn_model_file *file);
 /* params[i]: canonical, program order, dtype */
 int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,
 			 struct nn_error *err);
+/*
+ * What -m takes: an existing file (model text or a model file), else text where the operand holds a blank or is a layer's
+ * name; else NN_EUSAGE "no such file". Sets one of *net and *file, the other to NULL.
+ */
+int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand, struct nn_error *err);
 int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum nn_dtype dtype,
 			const void *const *params, const char *input_json, const char *target_json,
 			const char *train_json, struct nn_error *err);
