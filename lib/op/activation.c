@@ -1,0 +1,87 @@
+/* Element by element functions of one input, and softmax: activation, dropout, softmax. */
+#include "op/common.h"
+
+bool nn_activation_from_y(enum nn_activation kind, double slope)
+{
+	switch (kind) {
+	case NN_ACT_NONE:
+	case NN_ACT_RELU:
+	case NN_ACT_SIGMOID:
+	case NN_ACT_TANH:
+		return true;
+	case NN_ACT_LEAKY_RELU:
+	case NN_ACT_ELU:
+		return slope > 0;
+	default:
+		return false;
+	}
+}
+
+static int same_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
+		      struct nn_error *err)
+{
+	(void)attrs;
+	if (nn_op_one_input(n_in, err))
+		return -1;
+	*out = in[0];
+	return 0;
+}
+
+static unsigned activation_needs(const void *attrs)
+{
+	const struct nn_activation_attrs *activation = attrs;
+
+	return nn_activation_from_y(activation->kind, activation->slope) ? NN_OP_NEEDS_Y : NN_OP_NEEDS_X;
+}
+
+const struct nn_op nn_op_activation = {
+	.name = "activation",
+	.attrs_size = sizeof(struct nn_activation_attrs),
+	.layout = NN_LAYOUT_ANY,
+	.flags = NN_OP_NEEDS_X | NN_OP_NEEDS_Y,
+	.infer = same_infer,
+	.needs = activation_needs,
+};
+
+/* Elements are numbered in the order they are held; backward draws the same numbers again. */
+const struct nn_op nn_op_dropout = {
+	.name = "dropout",
+	.attrs_size = sizeof(struct nn_dropout),
+	.layout = NN_LAYOUT_ANY,
+	.flags = NN_OP_TRAIN_ONLY,
+	.infer = same_infer,
+};
+
+static int softmax_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
+			 struct nn_error *err)
+{
+	char text[NN_SHAPE_TEXT];
+
+	(void)attrs;
+	if (nn_op_one_input(n_in, err))
+		return -1;
+	if (in->rank < 1 || nn_shape_count(in) == 0)
+		return nn_fail(err, NN_EFAIL, "wants an input with at least one class, got %s",
+			       nn_shape_text(text, in));
+	*out = in[0];
+	return 0;
+}
+
+/* Largest value, subtract, exp, sum, divide. */
+static uint64_t softmax_flops(const void *attrs, const struct nn_shape *in, int n_in,
+			      const struct nn_shape *out)
+{
+	(void)attrs;
+	(void)in;
+	(void)n_in;
+	return nn_op_count(5, nn_shape_count(out), 1);
+}
+
+const struct nn_op nn_op_softmax = {
+	.name = "softmax",
+	.attrs_size = sizeof(struct nn_softmax),
+	.layout = NN_LAYOUT_IMAGE,
+	.flags = NN_OP_NEEDS_Y,
+	.infer = softmax_infer,
+	.flops = softmax_flops,
+};

@@ -1,0 +1,58 @@
+/* dense: y = x W^T + b over the last dimension, as nn.Linear. */
+#include "op/common.h"
+
+static int dense_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
+		       struct nn_error *err)
+{
+	const struct nn_dense *dense = attrs;
+
+	if (nn_op_one_input(n_in - dense->epilogue.residual, err))
+		return -1;
+	if (in->rank < 1)
+		return nn_fail(err, NN_EFAIL, "wants an input with at least one dimension, got a scalar");
+	if (dense->out == 0 || in->dim[in->rank - 1] == 0)
+		return nn_fail(err, NN_EFAIL, "input and output must have at least one value, got %zu and %zu",
+			       in->dim[in->rank - 1], dense->out);
+	*out = *in;
+	out->dim[out->rank - 1] = dense->out;
+	return nn_op_check_size(out, err);
+}
+
+static int dense_params(const void *attrs, const struct nn_shape *in, int n_in,
+			struct nn_op_param out[NN_MAX_PARAMS])
+{
+	const struct nn_dense *dense = attrs;
+	size_t fan_in = in->dim[in->rank - 1];
+
+	(void)n_in;
+	out[0] = (struct nn_op_param){ "weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
+				       nn_shape2(dense->out, fan_in), fan_in };
+	out[1] = (struct nn_op_param){ "bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(dense->out), fan_in };
+	return dense->bias ? 2 : 1;
+}
+
+static uint64_t dense_flops(const void *attrs, const struct nn_shape *in, int n_in,
+			    const struct nn_shape *out)
+{
+	(void)attrs;
+	(void)n_in;
+	return nn_op_count(2, in->dim[in->rank - 1], nn_shape_count(out));
+}
+
+static unsigned dense_needs(const void *attrs)
+{
+	const struct nn_dense *dense = attrs;
+
+	return NN_OP_NEEDS_X | (dense->epilogue.activation != NN_ACT_NONE ? NN_OP_NEEDS_Y : 0);
+}
+
+const struct nn_op nn_op_dense = {
+	.name = "dense",
+	.attrs_size = sizeof(struct nn_dense),
+	.layout = NN_LAYOUT_DENSE,
+	.flags = NN_OP_NEEDS_X,
+	.infer = dense_infer,
+	.params = dense_params,
+	.flops = dense_flops,
+	.needs = dense_needs,
+};

@@ -1,0 +1,66 @@
+/* Ops that join several inputs: add and mul element by element, concat along a dimension. */
+#include "op/common.h"
+
+static int same_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
+		      struct nn_error *err)
+{
+	(void)attrs;
+	return nn_op_same_shapes(in, n_in, out, err);
+}
+
+static uint64_t join_flops(const void *attrs, const struct nn_shape *in, int n_in,
+			   const struct nn_shape *out)
+{
+	(void)attrs;
+	(void)in;
+	return nn_op_count((uint64_t)n_in - 1, nn_shape_count(out), 1);
+}
+
+const struct nn_op nn_op_add = {
+	.name = "add",
+	.layout = NN_LAYOUT_ANY,
+	.infer = same_infer,
+	.flops = join_flops,
+};
+
+const struct nn_op nn_op_mul = {
+	.name = "mul",
+	.layout = NN_LAYOUT_ANY,
+	.flags = NN_OP_NEEDS_X,
+	.infer = same_infer,
+	.flops = join_flops,
+};
+
+static int concat_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
+			struct nn_error *err)
+{
+	const struct nn_concat *concat = attrs;
+	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
+
+	if (n_in < 2)
+		return nn_fail(err, NN_EFAIL, "wants two inputs or more, got %d", n_in);
+	if (concat->dim < 0 || concat->dim >= in[0].rank)
+		return nn_fail(err, NN_EFAIL, "dim=%d is not a dimension of input %s", concat->dim,
+			       nn_shape_text(a, &in[0]));
+	*out = in[0];
+	for (int i = 1; i < n_in; i++) {
+		struct nn_shape other = in[i];
+
+		if (other.rank == in[0].rank)
+			other.dim[concat->dim] = in[0].dim[concat->dim];
+		if (!nn_shape_equal(&other, &in[0]))
+			return nn_fail(err, NN_EFAIL, "inputs %s and %s differ in more than dimension %d",
+				       nn_shape_text(a, &in[0]), nn_shape_text(b, &in[i]), concat->dim);
+		if (!nn_add(out->dim[concat->dim], in[i].dim[concat->dim], &out->dim[concat->dim]))
+			return nn_fail(err, NN_EFAIL, "the sum of dimension %d is too large", concat->dim);
+	}
+	return nn_op_check_size(out, err);
+}
+
+const struct nn_op nn_op_concat = {
+	.name = "concat",
+	.attrs_size = sizeof(struct nn_concat),
+	.layout = NN_LAYOUT_ANY,
+	.infer = concat_infer,
+	.flops = nn_op_no_flops,
+};

@@ -1,0 +1,183 @@
+/* A network as a list of nodes over values, grown one node at a time in an order that can be run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "op/program.h"
+
+struct nn_program *nn_program_new(struct nn_error *err)
+{
+	return nn_alloc(1, sizeof(struct nn_program), err);
+}
+
+void nn_program_free(struct nn_program *program)
+{
+	if (!program)
+		return;
+	for (int i = 0; i < program->n_nodes; i++) {
+		nn_free(program->nodes[i].attrs);
+		nn_free(program->nodes[i].in);
+	}
+	for (int i = 0; i < program->n_params; i++)
+		nn_free(program->params[i].name);
+	for (int i = 0; i < program->n_outputs; i++)
+		nn_free(program->outputs[i].name);
+	nn_free(program->values);
+	nn_free(program->nodes);
+	nn_free(program->params);
+	nn_free(program->inputs);
+	nn_free(program->outputs);
+	nn_free(program);
+}
+
+/* Room for one more element of `size` bytes behind the n there are; lists grow to powers of two. */
+static int grow(void *list, int n, size_t size, struct nn_error *err)
+{
+	void **place = list;
+	void *grown;
+
+	if (n > 0 && (n & (n - 1)) != 0)
+		return 0;
+	grown = nn_realloc(*place, (size_t)n * size, (n > 0 ? 2 * (size_t)n : 1) * size, err);
+	if (!grown)
+		return -1;
+	*place = grown;
+	return 0;
+}
+
+static int add_value(struct nn_program *program, const struct nn_shape *shape, struct nn_error *err)
+{
+	if (grow(&program->values, program->n_values, sizeof *program->values, err))
+		return -1;
+	program->values[program->n_values].shape = *shape;
+	return program->n_values++;
+}
+
+int nn_program_input(struct nn_program *program, const struct nn_shape *shape, struct nn_error *err)
+{
+	char text[NN_SHAPE_TEXT];
+	size_t bytes;
+	int value;
+
+	if (!nn_shape_check(shape, sizeof(double), &bytes))
+		return nn_fail(err, NN_EFAIL, "input %s is larger than memory can be",
+			       nn_shape_text(text, shape));
+	if (grow(&program->inputs, program->n_inputs, sizeof *program->inputs, err))
+		return -1;
+	value = add_value(program, shape, err);
+	if (value >= 0)
+		program->inputs[program->n_inputs++] = value;
+	return value;
+}
+
+static char *param_name(const char *prefix, const char *name, struct nn_error *err)
+{
+	size_t size = strlen(prefix) + 1 + strlen(name) + 1;
+	char *text = nn_alloc(size, 1, err);
+
+	if (text)
+		snprintf(text, size, "%s.%s", prefix, name);
+	return text;
+}
+
+/* Describe the parameters of node number n_nodes, which is not yet counted. */
+static int add_params(struct nn_program *program, struct nn_node *node, const struct nn_shape *in,
+		      const char *prefix, struct nn_error *err)
+{
+	const struct nn_op *op = nn_ops[node->op];
+	struct nn_op_param desc[NN_MAX_PARAMS];
+	int n = op->params ? op->params(node->attrs, in, node->n_in, desc) : 0;
+	char text[NN_SHAPE_TEXT];
+	size_t bytes;
+
+	node->param = program->n_params;
+	for (int i = 0; i < n; i++) {
+		struct nn_program_param *param;
+
+		if (!nn_shape_check(&desc[i].shape, sizeof(double), &bytes))
+			return nn_fail(err, NN_EFAIL, "%s %s is larger than memory can be", desc[i].name,
+				       nn_shape_text(text, &desc[i].shape));
+		if (grow(&program->params, program->n_params, sizeof *program->params, err))
+			return -1;
+		param = &program->params[program->n_params];
+		*param = (struct nn_program_param){ .desc = desc[i], .node = program->n_nodes, .line = node->line };
+		param->name = param_name(prefix, desc[i].name, err);
+		if (!param->name)
+			return -1;
+		program->n_params++;
+		node->n_params++;
+	}
+	return 0;
+}
+
+/* Copy what the node says of itself; what is there on failure is freed by the caller. */
+static int fill_node(struct nn_program *program, struct nn_node *node, const void *attrs, const int *in,
+		     struct nn_shape *shapes, struct nn_error *err)
+{
+	const struct nn_op *op = nn_ops[node->op];
+
+	node->attrs = nn_alloc(1, op->attrs_size, err);
+	node->in = nn_alloc((size_t)node->n_in, sizeof *node->in, err);
+	if (!node->attrs || !node->in)
+		return -1;
+	if (op->attrs_size)
+		memcpy(node->attrs, attrs, op->attrs_size);
+	for (int i = 0; i < node->n_in; i++) {
+		if (in[i] < 0 || in[i] >= program->n_values)
+			NN_BUG("%s: value %d of %d", op->name, in[i], program->n_values);
+		node->in[i] = in[i];
+		shapes[i] = program->values[in[i]].shape;
+	}
+	return 0;
+}
+
+int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in, int n_in,
+		   const char *prefix, int line, struct nn_error *err)
+{
+	struct nn_node node = { .op = op, .n_in = n_in, .line = line, .out = -1 };
+	struct nn_shape *shapes = nn_alloc((size_t)n_in, sizeof *shapes, err), out;
+	int first_param = program->n_params;
+
+	if (!shapes || grow(&program->nodes, program->n_nodes, sizeof *program->nodes, err) ||
+	    fill_node(program, &node, attrs, in, shapes, err) ||
+	    nn_ops[op]->infer(node.attrs, shapes, n_in, &out, err) ||
+	    add_params(program, &node, shapes, prefix, err))
+		goto fail;
+	node.out = add_value(program, &out, err);
+	if (node.out < 0)
+		goto fail;
+	nn_free(shapes);
+	program->nodes[program->n_nodes++] = node;
+	return node.out;
+fail:
+	while (program->n_params > first_param)
+		nn_free(program->params[--program->n_params].name);
+	nn_free(shapes);
+	nn_free(node.attrs);
+	nn_free(node.in);
+	return -1;
+}
+
+int nn_program_output(struct nn_program *program, int value, const char *name, struct nn_error *err)
+{
+	struct nn_program_output output = { .value = value };
+
+	if (grow(&program->outputs, program->n_outputs, sizeof *program->outputs, err))
+		return -1;
+	if (name) {
+		output.name = nn_strdup(name, err);
+		if (!output.name)
+			return -1;
+	}
+	program->outputs[program->n_outputs++] = output;
+	return 0;
+}
+
+size_t nn_program_group(const struct nn_program *program)
+{
+	for (int i = 0; i < program->n_nodes; i++)
+		if (program->nodes[i].op == NN_OP_batchnorm)
+			return ((const struct nn_batchnorm *)program->nodes[i].attrs)->group;
+	return 0;
+}
