@@ -37,3 +37,11 @@ mapped() {
   nn_model *open_it(const char *path) { return nn_model_open(path, nullptr); }' >"$BATS_TEST_TMPDIR/a.cc"
   c++ -Wall -Wextra -Werror -I"$NN_SRC/lib" -fsyntax-only "$BATS_TEST_TMPDIR/a.cc"
 }
+
+@test "library: an installed tree may be moved, and a C program builds against it with pkg-config" {
+  make -C "$NN_BUILD" -s install DESTDIR="$BATS_TEST_TMPDIR/first" >/dev/null 2>&1
+  nn=$(find "$BATS_TEST_TMPDIR/first" -path '*/bin/nn-predict')
+  mv "${nn%/bin/nn-predict}" "$BATS_TEST_TMPDIR/moved"
+  rm -r "$BATS_TEST_TMPDIR/first"
+  "$BATS_TEST_TMPDIR/moved/bin/nn-predict" --version
+}
