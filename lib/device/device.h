@@ -107,7 +107,7 @@ struct nn_device {
 	const char *name;            /* "cpu" */
 	const char *kind;            /* "avx512": which instruction set */
 	enum nn_dtype dtype;
-	const struct nn_kernel *kernels;                       /* [NN_N_OPS] */
+	const struct nn_kernel *const *kernels;                /* [NN_N_OPS], NULL: the device cannot */
 	void *(*alloc)(size_t bytes, struct nn_error *err);    /* zeroed, aligned to 64 */
 	void (*free)(void *memory);
 	void (*loss)(const struct nn_loss_call *call);
