@@ -9,5 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/output.h \
 	lib/base/pool.h \
 	lib/base/random.h \
+	lib/base/sha256.c \
+	lib/base/sha256.h \
 	lib/base/shape.h \
 	lib/base/text.h
