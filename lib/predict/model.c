@@ -79,6 +79,31 @@ static int check_schema(const struct nn_model *model, struct nn_error *err)
 	return 0;
 }
 
+/* A file from elsewhere, without nn.input: its rows are arrays of the shapes in its text. */
+static int complete_schema(struct nn_model *model, struct nn_error *err)
+{
+	struct nn_schema *schema = model->schema;
+	const struct nn_program *program = model->program;
+
+	if (schema->n_inputs == (size_t)program->n_inputs)
+		return 0;
+	if (schema->n_inputs != 0)
+		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu inputs, expected %d", schema->n_inputs,
+			       program->n_inputs);
+	schema->inputs = nn_alloc((size_t)program->n_inputs, sizeof *schema->inputs, err);
+	if (!schema->inputs)
+		return -1;
+	schema->n_inputs = (size_t)program->n_inputs;
+	for (size_t i = 0; i < schema->n_inputs; i++) {
+		const char *name = nn_net_input(model->file->net, i)->name;
+
+		schema->inputs[i].shape = program->values[program->inputs[i]].shape;
+		if (name && !(schema->inputs[i].name = nn_strdup(name, err)))
+			return -1;
+	}
+	return 0;
+}
+
 static int load_weights(struct nn_model *model, struct nn_error *err)
 {
 	struct nn_graph_options options = { .device = model->device, .max_rows = 1 };
@@ -112,7 +137,7 @@ static int load(struct nn_model *model, const struct nn_model_source *source, st
 	if (!model->device)
 		return -1;
 	if (nn_schema_parse(&model->schema, model->file->input_json, model->file->target_json, err) < 0 ||
-	    check_schema(model, err) < 0 || take_loss(model, err) < 0)
+	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 || take_loss(model, err) < 0)
 		return nn_fail_at(err, "%s", source->path);
 	model->inputs = count_values(model->program, model->program->inputs, model->program->n_inputs);
 	for (int i = 0; i < model->program->n_outputs; i++)
