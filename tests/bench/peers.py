@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Time the nets of `make bench` in the peers that are installed: PyTorch, NumPy by hand, ONNX Runtime.
+
+    peers.py step NET BATCH THREADS      one line per variant: peer, variant, seconds per training step with Adam
+    peers.py predict NET BATCH THREADS   peer, variant, seconds per call
+
+Medians over blocks of repetitions; what is not installed is left out.
+"""
+import os
+import statistics
+import sys
+import time
+
+os.environ.pop("OPENBLAS_CORETYPE", None)       # a comparison is fair against its best kernels
+mode, net, batch, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = str(threads)
+seconds = float(os.environ.get("NN_BENCH_SECONDS", "1.5"))
+
+DENSE = {"mlp": (784, 128, 10), "big": (1024, 2048, 2048, 1000), "tiny": (100, 2)}
+SHAPE = {"mnist-cnn": (1, 28, 28), "cifar-cnn": (3, 32, 32), "resnet8": (3, 32, 32)}
+
+
+def measure(call):
+    """Median seconds of a call; at least 5 blocks, as many as fit."""
+    call()
+    start = time.perf_counter()
+    call()
+    once = max(time.perf_counter() - start, 1e-7)
+    inner = max(1, int(0.02 / once))
+    blocks, end = [], time.perf_counter() + seconds
+    while len(blocks) < 5 or time.perf_counter() < end:
+        start = time.perf_counter()
+        for _ in range(inner):
+            call()
+        blocks.append((time.perf_counter() - start) / inner)
+    return statistics.median(blocks)
+
+
+def report(peer, variant, call):
+    print(peer, variant, "%.9f" % measure(call), sep="\t", flush=True)
+
+
+def torch_net(torch):
+    nn = torch.nn
+    if net in DENSE:
+        sizes, layers = DENSE[net], []
+        for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
+            layers += [nn.Linear(a, b)] + ([nn.ReLU()] if i < len(sizes) - 2 else [])
+        return nn.Sequential(*layers), (sizes[0],), sizes[-1]
+    if net == "mnist-cnn":
+        return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.ReLU(),
+                             nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1600, 128), nn.ReLU(),
+                             nn.Linear(128, 10)), SHAPE[net], 10
+    if net == "cifar-cnn":
+        return nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                             nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                             nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                             nn.Linear(2048, 256), nn.ReLU(), nn.Linear(256, 10)), SHAPE[net], 10
+
+    class Block(nn.Module):
+        def __init__(self, a, b, stride):
+            super().__init__()
+            self.c1, self.n1 = nn.Conv2d(a, b, 3, stride, 1, bias=False), nn.BatchNorm2d(b)
+            self.c2, self.n2 = nn.Conv2d(b, b, 3, 1, 1, bias=False), nn.BatchNorm2d(b)
+            self.skip = nn.Identity() if a == b and stride == 1 else nn.Sequential(
+                nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b))
+
+        def forward(self, x):
+            y = torch.relu(self.n1(self.c1(x)))
+            return torch.relu(self.n2(self.c2(y)) + self.skip(x))
+
+    return nn.Sequential(nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), Block(16, 16, 1),
+                         Block(16, 32, 2), Block(32, 64, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(64, 10)), SHAPE[net], 10
+
+
+def torch_steps(torch):
+    torch.set_num_threads(threads)
+    image = net in SHAPE
+    variants = [("eager", False, False, False), ("fused", True, False, False)]
+    if image:
+        variants += [("channels-last", True, True, False)]
+    if os.environ.get("NN_BENCH_COMPILE"):
+        variants += [("compile", True, image, True)]
+    for name, fused, last, compiled in variants:
+        torch.manual_seed(1)
+        model, shape, classes = torch_net(torch)
+        x = torch.rand(batch, *shape)
+        y = torch.randint(0, classes, (batch,))
+        if last:
+            model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+        optimizer = torch.optim.Adam(model.parameters(), fused=fused or None)
+        run = torch.compile(model) if compiled else model
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            torch.nn.functional.cross_entropy(run(x), y).backward()
+            optimizer.step()
+        try:
+            report("torch", name, step)
+        except Exception as error:      # a variant that this build lacks
+            print("torch %s: %s" % (name, str(error).splitlines()[0]), file=sys.stderr)
+
+
+def numpy_steps(np):
+    if net not in DENSE:
+        return
+    rng, sizes = np.random.default_rng(1), DENSE[net]
+    W = [(rng.random((a, b), dtype=np.float32) - .5) / np.float32(a ** .5) for a, b in zip(sizes, sizes[1:])]
+    B = [np.zeros(b, np.float32) for b in sizes[1:]]
+    P = W + B
+    G, M, V, T = [np.empty_like(p) for p in P], [np.zeros_like(p) for p in P], [np.zeros_like(p) for p in P], \
+        [np.empty_like(p) for p in P]
+    x = rng.random((batch, sizes[0]), dtype=np.float32)
+    y, rows, n, t = rng.integers(0, sizes[-1], batch), np.arange(batch), len(W), [0]
+
+    def step():
+        acts = [x]
+        for i in range(n):
+            z = acts[-1] @ W[i]
+            z += B[i]
+            if i < n - 1:
+                np.maximum(z, 0, out=z)
+            acts.append(z)
+        z = acts[-1]
+        z -= z.max(1, keepdims=True)
+        np.exp(z, out=z)
+        z /= z.sum(1, keepdims=True)
+        z[rows, y] -= 1
+        z *= np.float32(1 / batch)
+        for i in range(n - 1, -1, -1):
+            np.dot(acts[i].T, z, out=G[i])
+            z.sum(0, out=G[n + i])
+            if i:
+                z = z @ W[i].T
+                z *= acts[i] > 0
+        t[0] += 1
+        c1, c2 = np.float32(1 - .9 ** t[0]), np.float32(1 - .999 ** t[0])
+        for p, g, m, v, s in zip(P, G, M, V, T):
+            m *= np.float32(.9)
+            np.multiply(g, np.float32(.1), out=s)
+            m += s
+            v *= np.float32(.999)
+            np.multiply(g, g, out=s)
+            s *= np.float32(.001)
+            v += s
+            np.divide(v, c2, out=s)
+            np.sqrt(s, out=s)
+            s += np.float32(1e-8)
+            np.divide(m, s, out=s)
+            s *= np.float32(.001) / c1
+            p -= s
+    report("numpy", "openblas", step)
+
+
+def onnx_predict(torch):
+    import tempfile
+    import onnxruntime as ort
+    model, shape, _ = torch_net(torch)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.onnx")
+        torch.onnx.export(model.eval(), (torch.rand(batch, *shape),), path, input_names=["x"], output_names=["y"],
+                          dynamo=False)
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    x = torch.rand(batch, *shape).numpy()
+    report("onnxruntime", "cpu", lambda: session.run(None, {"x": x}))
+
+
+def torch_predict(torch):
+    torch.set_num_threads(threads)
+    model, shape, _ = torch_net(torch)
+    x = torch.rand(batch, *shape)
+    model.eval()
+    with torch.inference_mode():
+        report("torch", "eager", lambda: model(x))
+
+
+def attempt(module, *calls):
+    try:
+        loaded = __import__(module)
+    except ImportError:
+        return
+    for call in calls:
+        try:
+            call(loaded)
+        except ImportError as error:
+            print("%s: %s" % (call.__name__, error), file=sys.stderr)
+
+
+if mode == "step":
+    attempt("torch", torch_steps)
+    attempt("numpy", numpy_steps)
+else:
+    attempt("torch", torch_predict, onnx_predict)
