@@ -1,0 +1,141 @@
+/* Allocation with checked sizes, and how much memory there is. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+
+void *nn_alloc(size_t n, size_t size, struct nn_error *err)
+{
+	size_t bytes;
+	void *memory = NULL;
+
+	if (!nn_mul(n, size, &bytes) || bytes > PTRDIFF_MAX - NN_ALIGN) {
+		nn_fail(err, NN_ENOMEM, "cannot allocate %zu x %zu bytes", n, size);
+		return NULL;
+	}
+	/* Large blocks come zeroed from the kernel, page by page as they are used. */
+	if (posix_memalign(&memory, NN_ALIGN, bytes ? bytes : NN_ALIGN) != 0) {
+		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
+		return NULL;
+	}
+	memset(memory, 0, bytes ? bytes : NN_ALIGN);
+	return memory;
+}
+
+void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err)
+{
+	void *memory = NULL;
+
+	if (new_bytes > PTRDIFF_MAX - NN_ALIGN ||
+	    posix_memalign(&memory, NN_ALIGN, new_bytes ? new_bytes : NN_ALIGN) != 0) {
+		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", new_bytes);
+		return NULL;
+	}
+	if (old)
+		memcpy(memory, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+	free(old);
+	return memory;
+}
+
+void nn_free(void *memory)
+{
+	free(memory);
+}
+
+char *nn_strndup(const char *text, size_t n, struct nn_error *err)
+{
+	char *copy = nn_alloc(n + 1, 1, err);
+
+	if (copy)
+		memcpy(copy, text, n);
+	return copy;
+}
+
+char *nn_strdup(const char *text, struct nn_error *err)
+{
+	return nn_strndup(text, strlen(text), err);
+}
+
+/* ---- what there is ---- */
+
+/* The number in the line of /proc/FILE that begins with key, in bytes (lines say kB); 0 if there is none. */
+static size_t proc_bytes(const char *path, const char *key)
+{
+	FILE *file = fopen(path, "re");
+	char line[256];
+	size_t bytes = 0, n = strlen(key);
+	uint64_t kilobytes;
+
+	while (file && fgets(line, sizeof line, file)) {
+		const char *digits = line + n;
+
+		if (strncmp(line, key, n) != 0)
+			continue;
+		digits += strspn(digits, ": \t");
+		if (nn_parse_u64(digits, strspn(digits, "0123456789"), &kilobytes))
+			bytes = (size_t)kilobytes * 1024;
+		break;
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+/* A file that holds one number; false where it is not there or says "max". */
+static bool read_number(const char *path, uint64_t *value)
+{
+	FILE *file = fopen(path, "re");
+	char line[64] = "";
+	bool ok = file && fgets(line, sizeof line, file) && nn_parse_u64(line, strcspn(line, "\n"), value);
+
+	if (file)
+		fclose(file);
+	return ok;
+}
+
+/* What the cgroup (v2, then v1) leaves. */
+static size_t cgroup_left(void)
+{
+	static const char *const files[][2] = {
+		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
+	};
+	uint64_t limit, used;
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (read_number(files[i][0], &limit) && read_number(files[i][1], &used))
+			return limit > used ? (size_t)(limit - used) : 0;
+	return SIZE_MAX;
+}
+
+size_t nn_memory_available(void)
+{
+	size_t least = proc_bytes("/proc/meminfo", "MemAvailable"), left;
+	struct rlimit limit;
+
+	if (least == 0)
+		least = SIZE_MAX;
+	left = cgroup_left();
+	least = left < least ? left : least;
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+		size_t used = proc_bytes("/proc/self/status", "VmSize");
+
+		left = limit.rlim_cur > used ? (size_t)limit.rlim_cur - used : 0;
+		least = left < least ? left : least;
+	}
+	return least;
+}
+
+size_t nn_memory_peak(void)
+{
+	return proc_bytes("/proc/self/status", "VmHWM");
+}
+
+size_t nn_memory_resident(void)
+{
+	return proc_bytes("/proc/self/status", "VmRSS");
+}

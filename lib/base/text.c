@@ -1,0 +1,169 @@
+/* A growing string, UTF-8, JSON strings, and the nearest of some words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static bool reserve(struct nn_text *text, size_t n)
+{
+	size_t wanted = text->length + n + 1, room = text->room ? text->room : 64;
+	char *data;
+
+	if (text->failed || wanted < n)
+		return false;
+	if (wanted <= text->room)
+		return true;
+	while (room < wanted)
+		room *= 2;
+	data = realloc(text->data, room);
+	if (!data) {
+		text->failed = true;
+		return false;
+	}
+	text->data = data;
+	text->room = room;
+	return true;
+}
+
+void nn_text_add_bytes(struct nn_text *text, const char *bytes, size_t n)
+{
+	if (!reserve(text, n))
+		return;
+	memcpy(text->data + text->length, bytes, n);
+	text->length += n;
+	text->data[text->length] = '\0';
+}
+
+void nn_text_add(struct nn_text *text, const char *string)
+{
+	nn_text_add_bytes(text, string, strlen(string));
+}
+
+void nn_text_addf(struct nn_text *text, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0 || !reserve(text, (size_t)n))
+		return;
+	va_start(args, format);
+	vsnprintf(text->data + text->length, (size_t)n + 1, format, args);
+	va_end(args);
+	text->length += (size_t)n;
+}
+
+void nn_text_add_json(struct nn_text *text, const char *bytes, size_t n)
+{
+	nn_text_add(text, "\"");
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		if (c == '"' || c == '\\')
+			nn_text_addf(text, "\\%c", c);
+		else if (c == '\n')
+			nn_text_add(text, "\\n");
+		else if (c == '\t')
+			nn_text_add(text, "\\t");
+		else if (c < 0x20 || c == 0x7f)
+			nn_text_addf(text, "\\u%04x", c);
+		else
+			nn_text_add_bytes(text, bytes + i, 1);
+	}
+	nn_text_add(text, "\"");
+}
+
+void nn_text_clear(struct nn_text *text)
+{
+	text->length = 0;
+	if (text->data)
+		text->data[0] = '\0';
+}
+
+void nn_text_free(struct nn_text *text)
+{
+	free(text->data);
+	*text = (struct nn_text){0};
+}
+
+/* Bytes of the sequence that begins here, 0 if it is not valid UTF-8 (RFC 3629: no surrogates, nothing overlong). */
+static size_t sequence(const unsigned char *s, size_t n)
+{
+	size_t length;
+
+	if (s[0] < 0x80)
+		return 1;
+	length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || length > n)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+size_t nn_utf8_prefix(const char *bytes, size_t n)
+{
+	size_t at = 0, step;
+
+	while (at < n && (step = sequence((const unsigned char *)bytes + at, n - at)) > 0)
+		at += step;
+	return at;
+}
+
+/* Edit distance with transpositions of neighbours; words of at most 63 bytes. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	size_t row[3][64];
+
+	for (size_t j = 0; j <= m; j++)
+		row[1][j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		memmove(row[0], row[1], sizeof row[0]);      /* row[0] -> i-1; row[2] keeps i-2 */
+		row[1][0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t best = row[0][j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (row[0][j] + 1 < best)
+				best = row[0][j] + 1;
+			if (row[1][j - 1] + 1 < best)
+				best = row[1][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && row[2][j - 2] + 1 < best)
+				best = row[2][j - 2] + 1;
+			row[1][j] = best;
+		}
+		memmove(row[2], row[0], sizeof row[2]);
+	}
+	return row[1][m];
+}
+
+const char *nn_did_you_mean(const char *word, const char *(*next)(const void *arg, size_t i), const void *arg)
+{
+	size_t length = strlen(word), most = length / 3 < 3 ? length / 3 : 3;
+	const char *best = NULL, *candidate;
+
+	if (length > 62 || most == 0)
+		return NULL;
+	for (size_t i = 0; (candidate = next(arg, i)); i++) {
+		size_t d;
+
+		if (strlen(candidate) > 62)
+			continue;
+		d = distance(word, candidate);
+		if (d <= most) {
+			best = candidate;
+			most = d ? d - 1 : 0;
+			if (d == 0)
+				break;
+		}
+	}
+	return best;
+}
