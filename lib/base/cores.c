@@ -1,4 +1,5 @@
 /* How many threads this process may use: its affinity, cut by the cgroup's quota. */
+#include "config.h"
 #include <sched.h>
 #include <stdio.h>
 

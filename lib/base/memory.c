@@ -1,4 +1,5 @@
 /* Allocation with checked sizes, and how much memory there is. */
+#include "config.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

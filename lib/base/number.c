@@ -1,4 +1,5 @@
 /* Numbers as text: exact parsing with Clinger's fast path, printing with the fewest digits that read back. */
+#include "config.h"
 #include <errno.h>
 #include <locale.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Threads that claim pieces: one job at a time, announced by a generation counter that idle threads spin and then sleep on. */
+#include "config.h"
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
