@@ -3,10 +3,10 @@ lib_libnn_la_SOURCES += \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/error.c lib/base/error.h \
 	lib/base/memory.c lib/base/memory.h \
-	lib/base/module.h \
+	lib/base/module.c lib/base/module.h \
 	lib/base/number.c lib/base/number.h \
 	lib/base/option.h \
-	lib/base/output.h \
+	lib/base/output.c lib/base/output.h \
 	lib/base/pool.c lib/base/pool.h \
 	lib/base/random.c lib/base/random.h \
 	lib/base/sha256.c \

@@ -1,6 +1,5 @@
 /* Allocation with checked sizes, and how much memory there is. */
 #include "config.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +8,36 @@
 #include "base/memory.h"
 #include "base/number.h"
 
+/*
+ * An aligned block inside one from calloc, whose address stands before it: large blocks come zeroed from the kernel, page by page
+ * as they are used, which posix_memalign and memset would undo.
+ */
+static void *align(void *raw)
+{
+	void **block;
+
+	if (!raw)
+		return NULL;
+	block = (void **)(((uintptr_t)raw + sizeof raw + NN_ALIGN - 1) & ~(uintptr_t)(NN_ALIGN - 1));
+	block[-1] = raw;
+	return block;
+}
+
+#define EXTRA (NN_ALIGN + sizeof(void *))
+
 void *nn_alloc(size_t n, size_t size, struct nn_error *err)
 {
 	size_t bytes;
 	void *memory = NULL;
 
-	if (!nn_mul(n, size, &bytes) || bytes > PTRDIFF_MAX - NN_ALIGN) {
+	if (!nn_mul(n, size, &bytes)) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu x %zu bytes", n, size);
 		return NULL;
 	}
-	/* Large blocks come zeroed from the kernel, page by page as they are used. */
-	if (posix_memalign(&memory, NN_ALIGN, bytes ? bytes : NN_ALIGN) != 0) {
+	if (bytes <= PTRDIFF_MAX - EXTRA)
+		memory = align(calloc(1, bytes + EXTRA));
+	if (!memory)
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
-		return NULL;
-	}
-	memset(memory, 0, bytes ? bytes : NN_ALIGN);
 	return memory;
 }
 
@@ -31,20 +45,22 @@ void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error 
 {
 	void *memory = NULL;
 
-	if (new_bytes > PTRDIFF_MAX - NN_ALIGN ||
-	    posix_memalign(&memory, NN_ALIGN, new_bytes ? new_bytes : NN_ALIGN) != 0) {
+	if (new_bytes <= PTRDIFF_MAX - EXTRA)
+		memory = align(malloc(new_bytes + EXTRA));
+	if (!memory) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", new_bytes);
 		return NULL;
 	}
 	if (old)
 		memcpy(memory, old, old_bytes < new_bytes ? old_bytes : new_bytes);
-	free(old);
+	nn_free(old);
 	return memory;
 }
 
 void nn_free(void *memory)
 {
-	free(memory);
+	if (memory)
+		free(((void **)memory)[-1]);
 }
 
 char *nn_strndup(const char *text, size_t n, struct nn_error *err)

@@ -2,6 +2,7 @@
 #ifndef NN_BASE_MODULE_H
 #define NN_BASE_MODULE_H
 
+#include <stdbool.h>
 #include "base/error.h"
 
 #define NN_MODULE_ABI 1
