@@ -32,3 +32,7 @@ VALGRIND_TESTS += tests/cli/version.bats
 
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
+
+# ops: shapes, parameters, programs
+check_PROGRAMS += tests/lib/op
+CHECK_TESTS += tests/lib/op

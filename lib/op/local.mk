@@ -1,4 +1,16 @@
 # lib/op
 lib_libnn_la_SOURCES += \
+	lib/op/activation.c \
+	lib/op/common.c \
+	lib/op/common.h \
+	lib/op/conv2d.c \
+	lib/op/dense.c \
+	lib/op/join.c \
+	lib/op/norm.c \
 	lib/op/op.h \
-	lib/op/program.h
+	lib/op/ops.def \
+	lib/op/pool.c \
+	lib/op/program.c \
+	lib/op/program.h \
+	lib/op/reshape.c \
+	lib/op/table.c
