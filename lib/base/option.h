@@ -31,6 +31,7 @@ struct nn_opt {
 	const char *man;            /* further text for the man page, or NULL */
 	double min, max;            /* bounds of numbers; max 0: none */
 	const char *const *choices; /* NULL-terminated */
+	/* NN_OPT_CUSTOM: 0, or -1 with a whole message (the option with its value in front). */
 	int (*check)(const char *value, struct nn_error *err);
 	bool optional_arg;          /* --explain or --explain=json */
 };
@@ -48,6 +49,7 @@ struct nn_opt_list {
 	const char *usage;                      /* lines after "Usage: " */
 	const char *brief;                      /* one sentence */
 	const struct nn_opt_table *tables;      /* ends with rows == NULL */
+	void (*more_version)(void);             /* prints what --version -v adds; NULL: nothing */
 };
 
 /*
@@ -62,10 +64,25 @@ bool nn_opt_given(const struct nn_opt_list *list, const char *name);
 /* The value of an option as the user would type it, for logs and state files; false: no such option. */
 bool nn_opt_text(const struct nn_opt_list *list, const char *name, char *buffer, size_t size);
 
+#define NN_OPT_TABLES 8             /* tables of a list at most; rows of a table at most 64 */
+
+/* The same tables as text: --help, the OPTIONS section of the man page, completions for "bash", "zsh", "fish". */
+struct nn_text;
+void nn_opt_help(const struct nn_opt_list *list, struct nn_text *text);
+void nn_opt_man(const struct nn_opt_list *list, struct nn_text *text);
+void nn_opt_completion(const struct nn_opt_list *list, const char *shell, struct nn_text *text);
+
+/* Inside: the row of a name given in full or abbreviated; a value into its place. origin stands before messages ("--lr=x"). */
+const struct nn_opt *nn_opt_find(const struct nn_opt_list *list, const char *name, size_t n, size_t *table,
+				 struct nn_error *err);
+int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, const char *origin,
+	       struct nn_error *err);
+/* Lines `foo-bar = value` of a file; rows whose bit in given[table] is set keep what they have. */
+int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES], struct nn_error *err);
+
 /* Rows every tool takes. */
 struct nn_std_options {
-	int device;                 /* enum nn_std_device: cpu, cuda, auto; "cuda:N" is kept in device_text */
-	const char *device_text;
+	const char *device;         /* cpu or auto, which is cpu here */
 	uint64_t threads;           /* 0: not given */
 	uint64_t seed;
 	int precision;              /* 0 f32, 1 f64 */

@@ -1,0 +1,162 @@
+/* What all mains share. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "cmd/tool.h"
+
+static const char *tool = "nntools";
+static bool quiet;
+volatile sig_atomic_t nn_tool_stop;
+
+/* ---- messages ---- */
+
+void nn_tool_quiet(bool is_quiet)
+{
+	quiet = is_quiet;
+}
+
+int nn_tool_usage(const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", tool);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return NN_EUSAGE;
+}
+
+void nn_tool_warn(void *arg, const char *text)
+{
+	(void)arg;
+	if (!quiet)
+		fprintf(stderr, "%s: warning: %s\n", tool, text);
+}
+
+void nn_tool_note(void *arg, const char *text)
+{
+	(void)arg;
+	if (!quiet)
+		fprintf(stderr, "%s: note: %s\n", tool, text);
+}
+
+/* ---- signals ---- */
+
+/* Die of the signal itself, so that a shell sees 128+n and the right cause. */
+static void end_at_once(int number)
+{
+	nn_output_abort_all();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void catch_stop(int number)
+{
+	if (nn_tool_stop)
+		end_at_once(number);
+	nn_tool_stop = number;
+}
+
+static void install(int number, void (*handler)(int))
+{
+	struct sigaction old, action = { .sa_handler = handler };
+
+	sigemptyset(&action.sa_mask);
+	/* A signal ignored by whoever started us (nohup) stays ignored. */
+	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+void nn_tool_catch_stop(void)
+{
+	install(SIGINT, catch_stop);
+	install(SIGTERM, catch_stop);
+}
+
+static void start_signals(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+	install(SIGINT, end_at_once);
+	install(SIGTERM, end_at_once);
+	install(SIGHUP, end_at_once);
+}
+
+/* ---- start and end ---- */
+
+static void open_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+			_exit(NN_EFAIL);
+}
+
+static void more_version(void)
+{
+	const char *blas = getenv("OPENBLAS_CORETYPE"), *cpu = getenv("NN_CPU");
+
+	printf("BLAS: own kernels; OpenBLAS through nn-openblas.so with --reproducible=no%s%s\n",
+	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
+	puts("MPI: none");
+	puts("CUDA: none");
+#if defined __x86_64__
+	__builtin_cpu_init();
+	printf("CPU: %s%s%s\n", __builtin_cpu_supports("avx512f") ? "avx512" :
+	       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "generic",
+	       cpu ? ", NN_CPU=" : "", cpu ? cpu : "");
+#else
+	printf("CPU: generic%s%s\n", cpu ? ", NN_CPU=" : "", cpu ? cpu : "");
+#endif
+}
+
+int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
+		  struct nn_opt_table tables[NN_OPT_TABLES], int argc, char **argv)
+{
+	struct nn_error err = {0};
+	bool done = false;
+	int n = 0, status;
+
+	open_standard_descriptors();
+	start_signals();
+	tool = from->tool;
+	for (size_t i = 0; i < NN_OPT_TABLES; i++) {
+		tables[i] = from->tables[i];
+		if (!tables[i].rows)
+			break;
+		tables[i].values = values[i].values;
+		tables[i].given = values[i].given;
+	}
+	*list = *from;
+	list->tables = tables;
+	list->more_version = more_version;
+	status = nn_opt_parse(list, argc, argv, &n, &done, &err);
+	if (status < 0 || done)
+		exit(nn_tool_end(status, &err));
+	return n;
+}
+
+int nn_tool_end(int status, const struct nn_error *err)
+{
+	bool flushed = fflush(stdout) == 0 && !ferror(stdout);
+
+	if (nn_output_broken_pipe() || (!flushed && errno == EPIPE))
+		return 128 + SIGPIPE;
+	if (status < 0) {
+		fprintf(stderr, "%s: %s\n", tool, err && *err->text ? err->text : "failed");
+		return err && err->code ? (int)err->code : NN_EFAIL;
+	}
+	if (!flushed) {
+		fprintf(stderr, "%s: stdout: cannot write: %s\n", tool, strerror(errno));
+		return NN_EFAIL;
+	}
+	return status;
+}

@@ -1,0 +1,42 @@
+/* What all mains share: start, messages, signals, end. */
+#ifndef NN_CMD_TOOL_H
+#define NN_CMD_TOOL_H
+
+#include <signal.h>
+#include "base/option.h"
+
+/* The lists of all tools, without places for values: main and the generators of pages and completions use them. */
+extern const struct nn_opt_list nn_predict_list, nn_train_list;
+
+/* The tables of a list with the structs their values go to, in the same order; given may be NULL. */
+struct nn_tool_values {
+	void *values;
+	uint64_t *given;
+};
+
+/*
+ * Open closed descriptors 0-2 on /dev/null, ignore SIGPIPE, parse. The number of operands, which are argv[1..n]; does not return where
+ * the command line is wrong (status 2, 3) or asks for help or version (0).
+ */
+int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
+		  struct nn_opt_table tables[NN_OPT_TABLES], int argc, char **argv);
+
+/* "nn-train: TEXT" for a wrong command line; returns 2. */
+int nn_tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "nn-train: warning: TEXT", "nn-train: note: TEXT"; both silent with --quiet, warnings are not. arg is not used. */
+void nn_tool_warn(void *arg, const char *text);
+void nn_tool_note(void *arg, const char *text);
+void nn_tool_quiet(bool quiet);
+
+/* The exit status of main: 0, or the error printed as one line; 141 without a word when the reader of stdout left. */
+int nn_tool_end(int status, const struct nn_error *err);
+
+/*
+ * SIGINT and SIGTERM set nn_tool_stop to the signal's number; a second one removes temporaries and ends at once. Without this call they
+ * end the tool at once in the same way.
+ */
+void nn_tool_catch_stop(void);
+extern volatile sig_atomic_t nn_tool_stop;
+
+#endif
