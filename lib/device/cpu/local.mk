@@ -3,13 +3,30 @@
 lib_libnn_la_SOURCES += \
 	lib/device/cpu/kernel.h \
 	lib/device/cpu/product.h \
+	lib/device/cpu/product-axis.h \
+	lib/device/cpu/product-dense.h \
+	lib/device/cpu/product-depthwise.h \
+	lib/device/cpu/product-outer.h \
+	lib/device/cpu/product-pack.h \
 	lib/device/cpu/product-shape.c \
+	lib/device/cpu/product-tile.h \
 	lib/device/cpu/vec.h \
 	lib/device/cpu/vec-avx2.h \
 	lib/device/cpu/vec-avx512.h \
 	lib/device/cpu/vec-generic.h
 
-NN_CPU_SRC =
+NN_CPU_SRC = \
+	lib/device/cpu/pack.c \
+	lib/device/cpu/pack-rotate.c \
+	lib/device/cpu/product-conv.c \
+	lib/device/cpu/product-conv-weights.c \
+	lib/device/cpu/product-dense.c \
+	lib/device/cpu/product-dense-input.c \
+	lib/device/cpu/product-dense-weights.c \
+	lib/device/cpu/product-depthwise.c \
+	lib/device/cpu/product-depthwise-weights.c \
+	lib/device/cpu/product-outer.c \
+	lib/device/cpu/product-tile.c
 
 NN_CPU_CFLAGS = $(AM_CFLAGS) -O3
 NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma

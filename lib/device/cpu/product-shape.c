@@ -1,7 +1,7 @@
 /* The geometry of a convolution from its sizes. */
 #define NN_T_f32 1
 #define NN_ISA_generic 1
-#include "device/cpu/product.h"
+#include "device/cpu/product-axis.h"
 
 static struct nn_axis axis(size_t n, size_t stride, size_t pad, size_t dilation, size_t in)
 {
@@ -28,4 +28,24 @@ void nn_conv_init(struct nn_conv *c, const size_t kernel[2], const size_t stride
 bool nn_conv_depthwise(const struct nn_conv *c)
 {
 	return c->cin == 1 && c->groups > 1;
+}
+
+struct nn_axis nn_axis_phase(const struct nn_axis *a, long phase, long *tap, long *step)
+{
+	long g = a->stride, r = a->dilation;
+	while (r) {
+		const long rest = g % r;
+		g = r;
+		r = rest;
+	}
+	*step = a->stride / g;
+	*tap = -1;
+	for (long t = 0; t < a->n; t++)
+		if ((t * a->dilation - phase - a->pad) % a->stride == 0)
+			*tap = t;
+	struct nn_axis out = { .stride = 1, .dilation = a->dilation / g, .in = a->out };
+	out.n = *tap < 0 ? 0 : *tap / *step + 1;
+	out.pad = *tap < 0 ? 0 : (*tap * a->dilation - phase - a->pad) / a->stride;
+	out.out = phase < a->in ? (a->in - phase + a->stride - 1) / a->stride : 0;
+	return out;
 }

@@ -1,0 +1,89 @@
+/* Packed weights: panels of out-channels, the chain's order inside; from and to the canonical order of files. */
+#include "device/cpu/product-depthwise.h"
+#include "device/cpu/product-pack.h"
+
+size_t NN_K(conv_panels)(const struct nn_conv *c)
+{
+	if (nn_conv_depthwise(c))
+		return nn_panels(c->cout * c->groups);
+	return c->groups * nn_panels(c->cout);
+}
+
+size_t NN_K(conv_packed)(const struct nn_conv *c)
+{
+	if (nn_conv_depthwise(c))
+		return NN_K(depthwise_packed)(c);
+	return c->groups * nn_chain(c) * nn_packed_channels(c->cout);
+}
+
+size_t NN_K(dense_panels)(const struct nn_matrix *d)
+{
+	return nn_panels(d->out);
+}
+
+size_t NN_K(dense_packed)(const struct nn_matrix *d)
+{
+	return d->in * nn_packed_channels(d->out);
+}
+
+/* Where weight (channel o of a group, step k of its chain) stands among n channels' panels. */
+static size_t place(size_t o, size_t k, size_t n, size_t chain)
+{
+	const size_t panel = o / NN_PANEL * NN_PANEL;
+	return panel * chain + k * nn_panel_width(n, panel) + (o - panel);
+}
+
+/* Step k of a convolution's chain in the canonical [in-channel][kernel row][kernel column]. */
+static size_t conv_column(const struct nn_conv *c, size_t k)
+{
+	return k % c->cin * (size_t) (c->h.n * c->w.n) + k / c->cin;
+}
+
+void NN_K(conv_pack)(const struct nn_conv *c, const real *canonical, real *packed)
+{
+	const size_t chain = nn_chain(c), lanes = nn_packed_channels(c->cout);
+	if (nn_conv_depthwise(c)) {
+		NN_K(depthwise_pack)(c, canonical, packed);
+		return;
+	}
+	for (size_t g = 0; g < c->groups; g++)
+		for (size_t o = 0; o < lanes; o++)
+			for (size_t k = 0; k < chain; k++)
+				packed[g * chain * lanes + place(o, k, c->cout, chain)] =
+					o < c->cout ? canonical[(g * c->cout + o) * chain + conv_column(c, k)] : 0;
+}
+
+void NN_K(conv_unpack)(const struct nn_conv *c, const real *packed, real *canonical)
+{
+	const size_t chain = nn_chain(c), lanes = nn_packed_channels(c->cout);
+	if (nn_conv_depthwise(c)) {
+		NN_K(depthwise_unpack)(c, packed, canonical);
+		return;
+	}
+	for (size_t g = 0; g < c->groups; g++)
+		for (size_t o = 0; o < c->cout; o++)
+			for (size_t k = 0; k < chain; k++)
+				canonical[(g * c->cout + o) * chain + conv_column(c, k)] =
+					packed[g * chain * lanes + place(o, k, c->cout, chain)];
+}
+
+/* Input k of a dense layer, in the order of memory, in the canonical weight's row. */
+static size_t dense_column(const struct nn_matrix *d, size_t k)
+{
+	return d->channels ? k % d->channels * d->positions + k / d->channels : k;
+}
+
+void NN_K(dense_pack)(const struct nn_matrix *d, const real *canonical, real *packed)
+{
+	for (size_t o = 0; o < nn_packed_channels(d->out); o++)
+		for (size_t k = 0; k < d->in; k++)
+			packed[place(o, k, d->out, d->in)] =
+				o < d->out ? canonical[o * d->in + dense_column(d, k)] : 0;
+}
+
+void NN_K(dense_unpack)(const struct nn_matrix *d, const real *packed, real *canonical)
+{
+	for (size_t o = 0; o < d->out; o++)
+		for (size_t k = 0; k < d->in; k++)
+			canonical[o * d->in + dense_column(d, k)] = packed[place(o, k, d->out, d->in)];
+}

@@ -1,0 +1,128 @@
+/* A dense layer's input gradient with rows as the vectors' lanes: the packed weights serve as they are, broadcast. */
+#include "device/cpu/product-dense.h"
+#include "device/cpu/product-pack.h"
+#include "device/cpu/product-tile.h"
+
+/*
+ * The tile is that of the forward product: its pixels are inputs k, NN_PANEL or NN_LANES apart in the packed weights, its weights are
+ * dy transposed. What comes out is dx transposed. Both are transposed in scratch: rows * (in + out) elements instead of the in * out of
+ * the weights.
+ */
+
+/* to[column][row], `stride` apart, VL columns: the transpose of rows x columns of from; missing rows are 0. */
+static void transpose_in(const real *from, size_t from_row, size_t rows, size_t columns, real *to, size_t stride)
+{
+	for (size_t r = 0; r < rows; r += VL) {
+		for (size_t c = 0; c < columns; c += VL) {
+			const vm lanes = vm_first(nn_least(columns - c, VL));
+			vr v[VL];
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				v[i] = r + i < rows ? v_load_m(from + (r + i) * from_row + c, lanes) : v_zero();
+			v_transpose(v);
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				if (c + i < columns)
+					v_store(to + (c + i) * stride + r, v[i]);
+		}
+	}
+}
+
+/* to[row][column] = or += the transpose of from[column][row]. */
+static void transpose_out(const real *from, size_t stride, size_t rows, size_t columns, real *to, size_t to_row, bool add)
+{
+	for (size_t r = 0; r < rows; r += VL) {
+		for (size_t c = 0; c < columns; c += VL) {
+			const vm lanes = vm_first(nn_least(columns - c, VL));
+			vr v[VL];
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				v[i] = c + i < columns ? v_load(from + (c + i) * stride + r) : v_zero();
+			v_transpose(v);
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++) {
+				real *p = to + (r + i) * to_row + c;
+				if (r + i < rows)
+					v_store_m(p, lanes, add ? v_add(v[i], v_load_m(p, lanes)) : v[i]);
+			}
+		}
+	}
+}
+
+/* What the chains of a block of inputs and rows need. */
+struct block {
+	const struct nn_matrix *d;
+	const real *w, *dyt;             /* dyt[out - o0][stride] */
+	real *dxt;                       /* [k - k0][stride] */
+	size_t stride;                   /* rows, rounded up to VL */
+	size_t k0, k1, o0, o1;
+};
+
+/* Out-channels [o, end) of one panel or several full ones, for two vectors of rows or one. */
+static void panels(const struct block *b, size_t o, size_t end, size_t row)
+{
+	const size_t width = nn_panel_width(b->d->out, o), vectors = b->stride - row > VL ? 2 : 1;
+	const size_t widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1, n = b->k1 - b->k0, tiles = (n + widest - 1) / widest;
+	const struct nn_tile t = {
+		.kh = width == NN_PANEL && end - o >= NN_PANEL ? (end - o) / NN_PANEL : 1,
+		.kw = 1,
+		.kl = nn_least(end - o, NN_PANEL),
+		.x_kh = NN_PANEL * b->d->in,
+		.w_kh = NN_PANEL * b->stride,
+		.ws = b->stride,
+		.xs = width,
+		.ys = b->stride,
+		.last = VL,
+		.load = o > 0,
+	};
+	for (size_t i = 0; i < tiles; i++) {
+		const size_t k = i * n / tiles, next = (i + 1) * n / tiles;
+		NN_K(tile)[vectors - 1][next - k](&t, b->w + o * b->d->in + (b->k0 + k) * width,
+						  b->dyt + (o - b->o0) * b->stride + row,
+						  b->dxt + k * b->stride + row, NULL);
+	}
+}
+
+static void chains(const struct block *b)
+{
+	const size_t full = b->o1 / NN_PANEL * NN_PANEL;
+	for (size_t row = 0; row < b->stride; row += 2 * VL) {
+		if (full > b->o0)
+			panels(b, b->o0, full, row);
+		if (full < b->o1)
+			panels(b, full, b->o1, row);
+	}
+}
+
+static void rows_block(const struct nn_matrix *d, size_t rows, const real *dy, const real *w, real *dx, bool add, size_t k0,
+		       size_t k1, real *scratch)
+{
+	struct block b = { .d = d, .w = w, .stride = nn_round_up(rows, VL) };
+	real *const dyt = scratch;
+	b.dyt = dyt;
+	b.dxt = scratch + nn_least(d->out, NN_DENSE_DX_OUT) * b.stride;
+	for (b.k0 = k0; b.k0 < k1; b.k0 = b.k1) {
+		b.k1 = nn_least(k1, b.k0 + NN_DENSE_DX_IN);
+		for (b.o0 = 0; b.o0 < d->out; b.o0 = b.o1) {
+			b.o1 = nn_least(d->out, b.o0 + NN_DENSE_DX_OUT);
+			if (d->out > NN_DENSE_DX_OUT || b.k0 == k0)
+				transpose_in(dy + b.o0, d->y_row, rows, b.o1 - b.o0, dyt, b.stride);
+			chains(&b);
+		}
+		transpose_out(b.dxt, b.stride, rows, b.k1 - b.k0, dx + b.k0, d->x_row, add);
+	}
+}
+
+void NN_K(dense_input_gradient)(const struct nn_matrix *d, size_t rows, const real *dy, const real *w, real *dx, bool add,
+				size_t k0, size_t k1, void *scratch)
+{
+	for (size_t r = 0; r < rows; r += NN_DENSE_DX_ROWS)
+		rows_block(d, nn_least(rows - r, NN_DENSE_DX_ROWS), dy + r * d->y_row, w, dx + r * d->x_row, add, k0, k1,
+			   scratch);
+}
+
+size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows)
+{
+	const size_t stride = nn_round_up(nn_least(rows, NN_DENSE_DX_ROWS), NN_LANES);
+	return (nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride * sizeof(real);
+}
