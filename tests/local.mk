@@ -39,13 +39,18 @@ CHECK_TESTS += tests/lib/op
 
 # the product kernels: float, double; a quick part and a long sweep
 check_PROGRAMS += tests/lib/product tests/lib/product-f64 tests/lib/product-long tests/lib/product-f64-long
-tests_lib_product_SOURCES = tests/lib/product.c
-tests_lib_product_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_generic=1 -DNN_T_f32=1
+tests_lib_product_SOURCES = tests/lib/product.c tests/lib/product-sets.h
+tests_lib_product_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DNN_ISA_generic=1 -DNN_T_f32=1
 tests_lib_product_f64_SOURCES = tests/lib/product.c
-tests_lib_product_f64_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_generic=1 -DNN_T_f64=1
+tests_lib_product_f64_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DNN_ISA_generic=1 -DNN_T_f64=1
 tests_lib_product_long_SOURCES = tests/lib/product.c
 tests_lib_product_long_CPPFLAGS = $(tests_lib_product_CPPFLAGS) -DLONG=1
 tests_lib_product_f64_long_SOURCES = tests/lib/product.c
 tests_lib_product_f64_long_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/lib/product tests/lib/product-f64
 CHECK_LONG_TESTS += tests/lib/product-long tests/lib/product-f64-long
+EXTRA_PROGRAMS += tests/bench/product tests/bench/product-f64
+tests_bench_product_SOURCES = tests/bench/product.c
+tests_bench_product_CPPFLAGS = $(tests_lib_product_CPPFLAGS)
+tests_bench_product_f64_SOURCES = tests/bench/product.c
+tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)

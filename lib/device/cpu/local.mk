@@ -18,6 +18,7 @@ lib_libnn_la_SOURCES += \
 NN_CPU_SRC = \
 	lib/device/cpu/pack.c \
 	lib/device/cpu/pack-rotate.c \
+	lib/device/cpu/peak.c \
 	lib/device/cpu/product-conv.c \
 	lib/device/cpu/product-conv-weights.c \
 	lib/device/cpu/product-dense.c \

@@ -124,3 +124,8 @@ void NN_K(dense_bias_gradient)(const struct nn_matrix *d, const real *dy, const 
 
 /* left[i] += right[i]: one addition of the tree, neighbours first. */
 void NN_K(leaf_add)(real *left, const real *right, size_t n);
+
+/* ---- the measure ---- */
+
+/* Run n rounds of independent fused multiply-adds in registers, as fast as the core can; returns their floating-point operations. */
+double NN_K(fma_peak)(size_t n);
