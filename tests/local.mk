@@ -33,8 +33,14 @@ VALGRIND_TESTS += tests/cli/version.bats
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
 
+# graphs: forward, backward, memory
+check_PROGRAMS += tests/lib/graph
+tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h tests/lib/tap.h
+CHECK_TESTS += tests/lib/graph
+
 # ops: shapes, parameters, programs
 check_PROGRAMS += tests/lib/op
+tests_lib_op_SOURCES = tests/lib/op.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/op
 
 # the product kernels: float, double; a quick part and a long sweep

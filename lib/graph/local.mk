@@ -1,3 +1,13 @@
 # lib/graph
 lib_libnn_la_SOURCES += \
-	lib/graph/graph.h
+	lib/graph/arena.c \
+	lib/graph/bind.c \
+	lib/graph/bound.h \
+	lib/graph/door.c \
+	lib/graph/fold.c \
+	lib/graph/fuse.c \
+	lib/graph/graph.h \
+	lib/graph/lower.c \
+	lib/graph/params.c \
+	lib/graph/plan.c \
+	lib/graph/run.c

@@ -4,15 +4,13 @@
 
 #include "base/memory.h"
 #include "op/program.h"
+#include "tap.h"
 
-static int n_tests, n_failed;
-
-static void ok(bool good, const char *claim, const char *found)
+/* As ok; a failure says what was found instead. */
+static void claim(bool good, const char *text, const char *found)
 {
-	printf("%sok %d - %s\n", good ? "" : "not ", ++n_tests, claim);
-	n_failed += !good;
-	if (!good && found)
-		printf("# found: %s\n", found);
+	if (!ok(good, "%s", text) && found)
+		note("found: %s", found);
 }
 
 static struct nn_conv2d conv(size_t out, size_t k, size_t stride, size_t pad, size_t dilation, size_t groups)
@@ -27,13 +25,13 @@ static void infers(enum nn_op_id op, const void *attrs, const struct nn_shape *i
 {
 	struct nn_error err = { 0 };
 	struct nn_shape out;
-	char text[NN_SHAPE_TEXT], claim[600];
+	char text[NN_SHAPE_TEXT], line[600];
 	const char *got = err.text;
 
 	if (nn_ops[op]->infer(attrs, in, n_in, &out, &err) == 0)
 		got = nn_shape_text(text, &out);
-	snprintf(claim, sizeof claim, "op: %s: %s", nn_ops[op]->name, want);
-	ok(strcmp(got, want) == 0, claim, got);
+	snprintf(line, sizeof line, "op: %s: %s", nn_ops[op]->name, want);
+	claim(strcmp(got, want) == 0, line, got);
 }
 
 static void shapes_of_products(void)
@@ -110,11 +108,11 @@ static void table_is_whole(void)
 
 	for (int i = 0; i < NN_N_OPS; i++)
 		named = named && nn_ops[i] && nn_ops[i]->name && nn_ops[i]->infer;
-	ok(named, "op: every line of ops.def has a row with a name and a shape rule", NULL);
+	claim(named, "op: every line of ops.def has a row with a name and a shape rule", NULL);
 	nn_ops[NN_OP_conv2d]->infer(&c, &in, 1, &out, NULL);
 	priced = nn_ops[NN_OP_conv2d]->flops(&c, &in, 1, &out) == 2ull * 27 * 32 * 32 * 32;
-	ok(priced, "op: a convolution costs two operations a tap and output value", NULL);
-	ok(nn_ops[NN_OP_activation]->needs(&act) == NN_OP_NEEDS_X &&
+	claim(priced, "op: a convolution costs two operations a tap and output value", NULL);
+	claim(nn_ops[NN_OP_activation]->needs(&act) == NN_OP_NEEDS_X &&
 	   !nn_activation_from_y(NN_ACT_LEAKY_RELU, 0) && nn_activation_from_y(NN_ACT_TANH, 0),
 	   "op: gelu's gradient needs x, tanh's y, leaky-relu's x when the slope is 0", NULL);
 }
@@ -134,14 +132,14 @@ static void programs(void)
 	v = nn_program_add(p, NN_OP_batchnorm, &norm, &v, 1, "1", 1, &err);
 	v = nn_program_add(p, NN_OP_global_avgpool, NULL, &v, 1, "2", 2, &err);
 	w = nn_program_add(p, NN_OP_dense, &dense, &v, 1, "head", 3, &err);
-	ok(w >= 0 && nn_program_output(p, w, "class", &err) == 0 && p->n_nodes == 4 && p->n_params == 8 &&
+	claim(w >= 0 && nn_program_output(p, w, "class", &err) == 0 && p->n_nodes == 4 && p->n_params == 8 &&
 	   nn_program_group(p) == 16, "program: nodes, values and parameters are counted as they are added", err.text);
-	ok(strcmp(p->params[0].name, "0.weight") == 0 && strcmp(p->params[4].name, "1.running_mean") == 0 &&
+	claim(strcmp(p->params[0].name, "0.weight") == 0 && strcmp(p->params[4].name, "1.running_mean") == 0 &&
 	   strcmp(p->params[7].name, "head.bias") == 0 && p->params[0].desc.fan_in == 27 && p->params[6].node == 3,
 	   "program: parameters are named and described as torch.nn does", p->params[4].name);
-	ok(p->values[w].shape.rank == 1 && p->values[w].shape.dim[0] == 10 && strcmp(p->outputs[0].name, "class") == 0,
+	claim(p->values[w].shape.rank == 1 && p->values[w].shape.dim[0] == 10 && strcmp(p->outputs[0].name, "class") == 0,
 	   "program: values have the shapes the ops say", NULL);
-	ok(nn_program_add(p, NN_OP_conv2d, &c, &v, 1, "4", 4, &err) == -1 && p->n_nodes == 4 && p->n_params == 8 &&
+	claim(nn_program_add(p, NN_OP_conv2d, &c, &v, 1, "4", 4, &err) == -1 && p->n_nodes == 4 && p->n_params == 8 &&
 	   strcmp(err.text, "wants an input CxHxW, got 6") == 0,
 	   "program: a node that does not fit leaves the program as it was", err.text);
 	nn_program_free(p);
@@ -154,6 +152,5 @@ int main(void)
 	shapes_of_the_rest();
 	table_is_whole();
 	programs();
-	printf("1..%d\n", n_tests);
-	return n_failed != 0;
+	return tap_done();
 }

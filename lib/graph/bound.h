@@ -1,0 +1,129 @@
+/* Inside the graph room: a program lowered for a device, its fusions, its places in memory. */
+#ifndef NN_GRAPH_BOUND_H
+#define NN_GRAPH_BOUND_H
+
+#include "graph/graph.h"
+
+/* A value as nodes see it. Views (flatten, reshape) of one value have the same root, whose memory they are. */
+struct nn_bound_value {
+	struct nn_shape shape;       /* of one row, language order */
+	/* Memory of a row is [positions][channels] where the language has [channels][positions]; channels 0: language order. */
+	size_t channels, positions;
+	int root;                    /* a value; itself if it is no view */
+	bool learns;                 /* of a root: is its gradient of use to anything upstream? */
+};
+
+struct nn_bound_node {
+	enum nn_op_id op;
+	void *attrs;                 /* owned */
+	int n_in;
+	int *in;                     /* values; owned, with room for one more (a residual) */
+	int out;
+	int source;                  /* node of the program whose parameters it has; -1: inserted */
+	int line;
+	int norm;                    /* node of the program, a batchnorm folded into this one's parameters; -1: none */
+	bool removed;                /* fused into another */
+	/* What a kernel is told: shapes whose order in memory its op knows. */
+	struct nn_shape *shapes;     /* [n_in]; owned */
+	struct nn_shape shape;
+	int n_params, param;         /* bound.params[param .. param + n_params - 1] */
+	bool backward;               /* does it run backward, and is dx[0] wanted then? */
+	bool want_dx;
+};
+
+struct nn_bound_param {
+	int node, index;             /* index: which of the node's */
+	int source;                  /* parameter of the program; -1: made by folding */
+	struct nn_op_param desc;
+	size_t packed;               /* elements */
+	size_t offset;               /* elements, in the block of weights or of buffers */
+};
+
+struct nn_bound {
+	const struct nn_program *program;
+	const struct nn_device *device;
+	bool training, fold;         /* fold: batchnorm into products */
+	struct nn_bound_value *values;
+	int n_values;
+	struct nn_bound_node *nodes;
+	int n_nodes;
+	int *inputs, *outputs;       /* values, one per input and output of the program */
+	struct nn_bound_param *params;
+	int n_params;
+	int *place;                  /* [program->n_params]: bound parameter, or -1 */
+	size_t block, buffers;       /* elements */
+};
+
+/* lower.c: nodes with their layouts, permutes inserted, dropout gone at prediction. */
+int nn_bound_lower(struct nn_bound *bound, struct nn_error *err);
+/* fuse.c: epilogues, poolings behind convolutions, folded batchnorms; shapes for the kernels. */
+int nn_bound_fuse(struct nn_bound *bound, struct nn_error *err);
+/* params.c: where each parameter lies in the block. */
+int nn_bound_place(struct nn_bound *bound, struct nn_error *err);
+void nn_bound_fini(struct nn_bound *bound);
+
+/* Value whose memory `value` is. */
+static inline int nn_bound_root(const struct nn_bound *bound, int value)
+{
+	while (bound->values[value].root != value)
+		value = bound->values[value].root;
+	return value;
+}
+/* The epilogue in a node's attributes; NULL for ops without one. */
+struct nn_epilogue *nn_bound_epilogue(const struct nn_bound_node *node);
+/* What backward of the node reads: NN_OP_NEEDS_X, NN_OP_NEEDS_Y. */
+unsigned nn_bound_needs(const struct nn_bound_node *node);
+struct nn_site nn_bound_site(const struct nn_bound *bound, const struct nn_bound_node *node);
+static inline size_t nn_bound_count(const struct nn_bound *bound, int value)
+{
+	return nn_shape_count(&bound->values[value].shape);
+}
+
+/* ---- memory ---- */
+
+#define NN_NOWHERE SIZE_MAX
+
+/* Offsets in bytes from the start of the graph's memory. Values and gradients are by root. */
+struct nn_plan {
+	size_t *value, *gradient;    /* [n_values]; NN_NOWHERE: not a root, or has none */
+	size_t *saved, *derived;     /* [n_nodes] */
+	bool *kept;                  /* [n_values], by root: does it outlive forward? */
+	size_t work;
+	size_t bytes;                /* of all of it: the one allocation */
+	struct nn_graph_memory memory;
+};
+
+int nn_plan_make(struct nn_plan *plan, struct nn_bound *bound, const struct nn_graph_options *options,
+		 struct nn_error *err);
+void nn_plan_fini(struct nn_plan *plan);
+
+/* Something that needs memory from time `first` to time `last`, both included. */
+struct nn_arena_item {
+	size_t bytes;
+	int first, last;
+	int same;                    /* shares the memory of this item; -1: has its own */
+	size_t offset;               /* result */
+};
+/* arena.c: offsets for all, multiples of 64; *bytes is what they take together. */
+int nn_arena_place(struct nn_arena_item *items, int n, size_t *bytes, struct nn_error *err);
+
+/* ---- the graph ---- */
+
+struct nn_graph {
+	struct nn_bound bound;
+	struct nn_plan plan;
+	struct nn_pool *pool;
+	size_t max_rows;
+	const struct nn_graph *share;
+	unsigned char *memory;       /* inputs, activations, work, derived; device memory as the following */
+	void *weights, *gradients, *buffers;     /* weights, buffers: those of `share` if there is one */
+	struct nn_call *calls;       /* [n_nodes], everything filled in but the span */
+	void **pointers;             /* x, dx, w, dw of all calls */
+	bool *adds;                  /* dx_add of all calls */
+};
+
+/* fold.c: weight and bias of node with its batchnorm in them; canonical parameters of the program in, canonical out. */
+void nn_fold_batchnorm(const struct nn_bound *bound, const struct nn_bound_node *node,
+		       const void *const *params, void *weight, void *bias);
+
+#endif

@@ -1,0 +1,52 @@
+/* Rows in and out of a graph. */
+#include <string.h>
+
+#include "graph/bound.h"
+
+void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last)
+{
+	int value = graph->bound.inputs[input];
+
+	*size = nn_bound_count(&graph->bound, value);
+	*channels_last = graph->bound.values[value].channels != 0;
+	return graph->memory + graph->plan.value[value];
+}
+
+static const void *output_at(const struct nn_graph *graph, int output)
+{
+	return graph->memory + graph->plan.value[nn_bound_root(&graph->bound, graph->bound.outputs[output])];
+}
+
+const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions, size_t *columns)
+{
+	const struct nn_shape *shape = &graph->bound.values[graph->bound.outputs[output]].shape;
+	size_t count = nn_shape_count(shape);
+
+	/* Classes are the channels of C,H,W; the last dimension else. */
+	*columns = shape->rank == 3 ? shape->dim[0] : shape->rank > 0 ? shape->dim[shape->rank - 1] : 1;
+	*positions = *columns ? count / *columns : 0;
+	return output_at(graph, output);
+}
+
+void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *values)
+{
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_bound_value *value = &b->values[b->outputs[output]];
+	size_t count = nn_shape_count(&value->shape), size = nn_dtype_size(b->device->dtype);
+	const unsigned char *from = output_at(graph, output);
+	unsigned char *to = values;
+
+	if (value->channels == 0) {
+		memcpy(to, from, rows * count * size);
+		return;
+	}
+	for (size_t r = 0; r < rows; r++)
+		for (size_t p = 0; p < value->positions; p++)
+			for (size_t c = 0; c < value->channels; c++, from += size)
+				memcpy(to + (r * count + c * value->positions + p) * size, from, size);
+}
+
+void *nn_graph_output_gradient(struct nn_graph *graph, int output)
+{
+	return graph->memory + graph->plan.gradient[nn_bound_root(&graph->bound, graph->bound.outputs[output])];
+}

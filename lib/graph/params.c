@@ -1,0 +1,248 @@
+/* Parameters: their places in one flat block, and the way between canonical and packed order. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "graph/bound.h"
+
+/* Every parameter begins on a multiple of so many elements: 64 bytes in f32. */
+#define PARAM_ALIGN 16
+
+struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	return (struct nn_site){
+		.attrs = node->attrs, .in = node->shapes, .n_in = node->n_in, .out = node->shape,
+		.training = b->training, .want_dx = node->want_dx,
+	};
+}
+
+static bool is_buffer(const struct nn_bound_param *param)
+{
+	return param->desc.role == NN_BUFFER;
+}
+
+/* The parameters that the node's op asks for, and where the program has them. */
+static void describe(struct nn_bound *b, int n)
+{
+	struct nn_bound_node *node = &b->nodes[n];
+	const struct nn_node *from = &b->program->nodes[node->source];
+	const struct nn_op *op = nn_ops[node->op];
+	struct nn_op_param desc[NN_MAX_PARAMS];
+
+	node->param = b->n_params;
+	node->n_params = op->params ? op->params(node->attrs, node->shapes, node->n_in, desc) : 0;
+	for (int k = 0; k < node->n_params; k++) {
+		struct nn_bound_param *param = &b->params[b->n_params];
+
+		*param = (struct nn_bound_param){ .node = n, .index = k, .source = -1, .desc = desc[k] };
+		if (k < from->n_params) {
+			param->source = from->param + k;
+			b->place[param->source] = b->n_params;
+		}
+		b->n_params++;
+	}
+}
+
+/* Elements of the parameter as the device keeps it. */
+static int measure(const struct nn_bound *b, struct nn_bound_param *param, struct nn_error *err)
+{
+	const struct nn_bound_node *node = &b->nodes[param->node];
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	struct nn_site site = nn_bound_site(b, node);
+	size_t bytes;
+
+	if (!nn_shape_check(&param->desc.shape, sizeof(double), &bytes))
+		return nn_fail(err, NN_ENOMEM, "parameters of layer %d are larger than memory can be", node->line);
+	param->packed = kernel->packed ? kernel->packed(&site, param->index) : 0;
+	if (param->packed == 0)
+		param->packed = nn_shape_count(&param->desc.shape);
+	return 0;
+}
+
+int nn_bound_place(struct nn_bound *b, struct nn_error *err)
+{
+	const struct nn_program *program = b->program;
+	int *home = nn_alloc((size_t)program->n_nodes, sizeof *home, err);
+
+	b->params = nn_alloc((size_t)program->n_nodes * NN_MAX_PARAMS, sizeof *b->params, err);
+	b->place = nn_alloc((size_t)program->n_params, sizeof *b->place, err);
+	if (!home || !b->params || !b->place) {
+		nn_free(home);
+		return -1;
+	}
+	for (int i = 0; i < program->n_nodes; i++)
+		home[i] = -1;
+	for (int i = 0; i < program->n_params; i++)
+		b->place[i] = -1;
+	for (int i = 0; i < b->n_nodes; i++)
+		if (b->nodes[i].source >= 0)
+			home[b->nodes[i].source] = i;
+	/* In the program's order, which fusion may have changed. */
+	for (int i = 0; i < program->n_nodes; i++)
+		if (home[i] >= 0)
+			describe(b, home[i]);
+	nn_free(home);
+	for (int i = 0; i < b->n_params; i++) {
+		struct nn_bound_param *param = &b->params[i];
+		size_t *end = is_buffer(param) ? &b->buffers : &b->block;
+
+		if (measure(b, param, err))
+			return -1;
+		param->offset = *end;
+		if (!nn_add(*end, param->packed, end) || !nn_add(*end, PARAM_ALIGN - 1, end) ||
+		    *end > SIZE_MAX / sizeof(double))
+			return nn_fail(err, NN_ENOMEM, "the parameters are larger than memory can be");
+		*end -= *end % PARAM_ALIGN;
+	}
+	return 0;
+}
+
+/* ---- canonical and packed ---- */
+
+static unsigned char *at(const struct nn_graph *graph, const void *block, const struct nn_bound_param *param)
+{
+	return (unsigned char *)(uintptr_t)block + param->offset * nn_dtype_size(graph->bound.device->dtype);
+}
+
+/* Packs or copies; to and from are whole parameters. */
+static void pack(const struct nn_graph *graph, const struct nn_bound_param *param, const void *canonical,
+		 void *packed)
+{
+	const struct nn_bound_node *node = &graph->bound.nodes[param->node];
+	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
+	struct nn_site site = nn_bound_site(&graph->bound, node);
+
+	if (kernel->packed && kernel->packed(&site, param->index))
+		kernel->pack(&site, param->index, canonical, packed);
+	else
+		memcpy(packed, canonical, param->packed * nn_dtype_size(graph->bound.device->dtype));
+}
+
+static void unpack(const struct nn_graph *graph, const struct nn_bound_param *param, const void *packed,
+		   void *canonical)
+{
+	const struct nn_bound_node *node = &graph->bound.nodes[param->node];
+	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
+	struct nn_site site = nn_bound_site(&graph->bound, node);
+
+	if (kernel->packed && kernel->packed(&site, param->index))
+		kernel->unpack(&site, param->index, packed, canonical);
+	else
+		memcpy(canonical, packed, param->packed * nn_dtype_size(graph->bound.device->dtype));
+}
+
+/* The bound parameter that is parameter `param` of the program, unchanged by folding. */
+static const struct nn_bound_param *find(const struct nn_graph *graph, int param)
+{
+	int place = graph->bound.place[param];
+
+	if (place < 0 || graph->bound.nodes[graph->bound.params[place].node].norm >= 0)
+		NN_BUG("parameter %s is folded into another", graph->bound.program->params[param].name);
+	return &graph->bound.params[place];
+}
+
+size_t nn_graph_block(const struct nn_graph *graph)
+{
+	return graph->bound.block;
+}
+
+void *nn_graph_weights(struct nn_graph *graph)
+{
+	return graph->weights;
+}
+
+void *nn_graph_gradients(struct nn_graph *graph)
+{
+	return graph->gradients;
+}
+
+bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed)
+{
+	const struct nn_bound_param *found = find(graph, param);
+
+	if (is_buffer(found))
+		return false;
+	*offset = found->offset;
+	*packed = found->packed;
+	return true;
+}
+
+void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block, void *canonical)
+{
+	const struct nn_bound_param *found = find(graph, param);
+
+	unpack(graph, found, at(graph, block, found), canonical);
+}
+
+void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonical, void *block)
+{
+	const struct nn_bound_param *found = find(graph, param);
+
+	pack(graph, found, canonical, at(graph, block, found));
+}
+
+void nn_graph_save(const struct nn_graph *graph, void *const *params)
+{
+	for (int i = 0; i < graph->bound.program->n_params; i++) {
+		const struct nn_bound_param *found = find(graph, i);
+
+		unpack(graph, found, at(graph, is_buffer(found) ? graph->buffers : graph->weights, found), params[i]);
+	}
+}
+
+/* Weight and bias of a product with a batchnorm folded in. */
+static int load_folded(struct nn_graph *graph, const struct nn_bound_node *node, const void *const *params,
+		       struct nn_error *err)
+{
+	struct nn_bound *b = &graph->bound;
+	size_t size = nn_dtype_size(b->device->dtype);
+	struct nn_bound_param *weight = &b->params[node->param], *bias = weight + 1;
+	void *w = nn_alloc(nn_shape_count(&weight->desc.shape), size, err);
+	void *c = nn_alloc(nn_shape_count(&bias->desc.shape), size, err);
+	int result = -1;
+
+	if (w && c) {
+		nn_fold_batchnorm(b, node, params, w, c);
+		pack(graph, weight, w, at(graph, graph->weights, weight));
+		pack(graph, bias, c, at(graph, graph->weights, bias));
+		result = 0;
+	}
+	nn_free(w);
+	nn_free(c);
+	return result;
+}
+
+int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err)
+{
+	struct nn_bound *b = &graph->bound;
+
+	if (graph->share)
+		NN_BUG("the weights belong to another graph");
+	for (int i = 0; i < b->n_nodes; i++) {
+		const struct nn_bound_node *node = &b->nodes[i];
+
+		if (node->norm >= 0 && load_folded(graph, node, params, err))
+			return -1;
+		for (int k = 0; node->norm < 0 && k < node->n_params; k++) {
+			const struct nn_bound_param *param = &b->params[node->param + k];
+
+			pack(graph, param, params[param->source],
+			     at(graph, is_buffer(param) ? graph->buffers : graph->weights, param));
+		}
+	}
+	nn_graph_refresh(graph);
+	return 0;
+}
+
+void nn_graph_refresh(struct nn_graph *graph)
+{
+	const struct nn_bound *b = &graph->bound;
+
+	for (int i = 0; i < b->n_nodes; i++) {
+		const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
+		const struct nn_call *call = &graph->calls[i];
+
+		if (call->derived)
+			kernel->derive(&call->site, (const void *const *)call->w, (void *)(uintptr_t)call->derived,
+				       graph->pool);
+	}
+}

@@ -1,0 +1,270 @@
+/* Random networks over every op, with parameters, inputs and a batch, for the tests of graphs. */
+#ifndef TESTS_LIB_GRAPH_RANDOM_H
+#define TESTS_LIB_GRAPH_RANDOM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "op/program.h"
+
+struct dice {
+	uint64_t state;
+};
+
+static uint64_t roll(struct dice *d, uint64_t n)
+{
+	d->state = d->state * 6364136223846793005ull + 1442695040888963407ull;
+	return (d->state >> 33) % n;
+}
+
+/* -1..1 */
+static double roll_real(struct dice *d)
+{
+	return (double)roll(d, 2000001) / 1000000 - 1;
+}
+
+#define MOST_VALUES 64
+
+struct making {
+	struct nn_program *program;
+	struct dice dice;
+	bool every_op;               /* else those of the plain device */
+	bool dropout;
+	size_t group;
+	bool used[4 * MOST_VALUES];
+	int line;
+};
+
+static const struct nn_shape *shape_of(const struct making *m, int value)
+{
+	return &m->program->values[value].shape;
+}
+
+static int put(struct making *m, enum nn_op_id op, const void *attrs, const int *in, int n_in)
+{
+	struct nn_error err = { 0 };
+	char prefix[16];
+	int out;
+
+	snprintf(prefix, sizeof prefix, "%d", m->line);
+	out = nn_program_add(m->program, op, attrs, in, n_in, prefix, m->line, &err);
+	if (out < 0)
+		return -1;
+	for (int i = 0; i < n_in; i++)
+		m->used[in[i]] = true;
+	m->line++;
+	return out;
+}
+
+static int put_activation(struct making *m, int value)
+{
+	static const enum nn_activation kinds[] = {
+		NN_ACT_RELU, NN_ACT_LEAKY_RELU, NN_ACT_ELU, NN_ACT_GELU, NN_ACT_SILU, NN_ACT_SIGMOID,
+		NN_ACT_TANH, NN_ACT_SOFTPLUS, NN_ACT_RELU, NN_ACT_TANH,
+	};
+	struct nn_activation_attrs a = { kinds[roll(&m->dice, sizeof kinds / sizeof *kinds)], 0.3 };
+
+	return put(m, NN_OP_activation, &a, &value, 1);
+}
+
+static int put_dense(struct making *m, int value)
+{
+	struct nn_dense a = { .out = 1 + roll(&m->dice, 6), .bias = roll(&m->dice, 4) > 0 };
+
+	/* Often the width of another value, so that sums and products are possible. */
+	if (roll(&m->dice, 2)) {
+		const struct nn_shape *other = shape_of(m, (int)roll(&m->dice, (uint64_t)m->program->n_values));
+
+		a.out = other->dim[other->rank - 1];
+	}
+	return put(m, NN_OP_dense, &a, &value, 1);
+}
+
+static int put_join(struct making *m, int value)
+{
+	int in[3] = { value, value, value }, n = 2 + (roll(&m->dice, 4) == 0), found = 1;
+	enum nn_op_id op = roll(&m->dice, 3) ? NN_OP_add : NN_OP_mul;
+
+	for (int tries = 0; tries < 20 && found < n; tries++) {
+		int other = (int)roll(&m->dice, (uint64_t)m->program->n_values);
+
+		if (nn_shape_equal(shape_of(m, other), shape_of(m, value)) && (other != value || tries > 15))
+			in[found++] = other;
+	}
+	if (roll(&m->dice, 2)) {
+		in[0] = in[1];
+		in[1] = value;
+	}
+	return found < 2 ? -1 : put(m, op, NULL, in, found);
+}
+
+static int put_concat(struct making *m, int value)
+{
+	const struct nn_shape *shape = shape_of(m, value);
+	struct nn_concat a = { (int)roll(&m->dice, (uint64_t)shape->rank) };
+	int in[2] = { value, (int)roll(&m->dice, (uint64_t)m->program->n_values) };
+
+	if (nn_shape_count(shape) + nn_shape_count(shape_of(m, in[1])) > 200)
+		return -1;
+	return put(m, NN_OP_concat, &a, in, 2);
+}
+
+/* Flat, or some C,H,W. */
+static int put_reshape(struct making *m, int value)
+{
+	size_t count = nn_shape_count(shape_of(m, value));
+	struct nn_reshape a = { nn_shape1(count) };
+
+	if (shape_of(m, value)->rank == 1 || roll(&m->dice, 3) == 0)
+		for (size_t c = 1 + roll(&m->dice, 4); c > 0; c--)
+			if (count % (2 * c) == 0) {
+				a.shape = roll(&m->dice, 3) ? nn_shape3(c, 2, count / c / 2) : nn_shape2(2 * c, count / c / 2);
+				break;
+			}
+	return put(m, NN_OP_reshape, &a, &value, 1);
+}
+
+static int put_conv2d(struct making *m, int value)
+{
+	const struct nn_shape *in = shape_of(m, value);
+	struct nn_conv2d a = { .out = 1 + roll(&m->dice, 5), .groups = 1, .bias = roll(&m->dice, 3) > 0 };
+
+	for (int i = 0; i < 2; i++) {
+		a.kernel[i] = 1 + roll(&m->dice, 3);
+		a.stride[i] = 1 + roll(&m->dice, 4) / 3;
+		a.pad[i] = roll(&m->dice, 2);
+		a.dilation[i] = 1 + roll(&m->dice, 4) / 3;
+	}
+	if (roll(&m->dice, 3) == 0)
+		a.out = a.groups = in->dim[0];
+	/* Often of the same size, for residuals. */
+	if (roll(&m->dice, 2)) {
+		a = (struct nn_conv2d){ .out = in->dim[0], .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 },
+					.dilation = { 1, 1 }, .groups = 1, .bias = a.bias };
+	}
+	return put(m, NN_OP_conv2d, &a, &value, 1);
+}
+
+static int put_pool(struct making *m, int value)
+{
+	struct nn_pool2d a = { { { 2, 2 }, { 2, 2 }, { 0, 0 } } };
+
+	if (roll(&m->dice, 2))
+		a.window = (struct nn_window){ { 3, 2 }, { 2, 1 }, { 1, 0 } };
+	return put(m, roll(&m->dice, 3) ? NN_OP_maxpool2d : NN_OP_avgpool2d, &a, &value, 1);
+}
+
+static int put_batchnorm(struct making *m, int value)
+{
+	struct nn_batchnorm a = { .group = m->group, .eps = 1e-5, .momentum = 0.1 };
+
+	return m->group ? put(m, NN_OP_batchnorm, &a, &value, 1) : -1;
+}
+
+static int put_other(struct making *m, int value)
+{
+	struct nn_layernorm norm = { 1e-5 };
+	struct nn_softmax softmax = { roll(&m->dice, 2) };
+	struct nn_dropout dropout = { 0.25, 2 + 256 * (uint32_t)m->line };
+
+	switch (roll(&m->dice, 3)) {
+	case 0:
+		return put(m, NN_OP_layernorm, &norm, &value, 1);
+	case 1:
+		return put(m, NN_OP_softmax, &softmax, &value, 1);
+	default:
+		return m->dropout ? put(m, NN_OP_dropout, &dropout, &value, 1) : -1;
+	}
+}
+
+static int put_image_op(struct making *m, int value)
+{
+	if (shape_of(m, value)->rank != 3)
+		return -1;
+	switch (roll(&m->dice, 8)) {
+	case 0:
+		return put(m, NN_OP_global_avgpool, NULL, &value, 1);
+	case 1:
+	case 2:
+		return put_pool(m, value);
+	default:
+		return put_conv2d(m, value);
+	}
+}
+
+/* A network of about n nodes; every value that nothing reads becomes an output. */
+static struct nn_program *random_program(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
+{
+	struct making m = { .dice = { seed * 2654435761u + 12345 }, .every_op = every_op, .dropout = dropout, .group = group };
+	static int (*const makers[])(struct making *, int) = {
+		put_activation, put_activation, put_dense, put_dense, put_join, put_join, put_join, put_concat, put_reshape,
+		put_image_op, put_image_op, put_image_op, put_image_op, put_batchnorm, put_batchnorm, put_other,
+	};
+	struct nn_shape image = nn_shape3(3, 6, 5), vector = nn_shape1(7);
+	char name[16];
+
+	m.program = nn_program_new(NULL);
+	nn_program_input(m.program, roll(&m.dice, 3) ? &image : &vector, NULL);
+	if (roll(&m.dice, 3) == 0)
+		nn_program_input(m.program, &vector, NULL);
+	for (int tries = 0; tries < 20 * n && m.program->n_nodes < n && m.program->n_values < MOST_VALUES; tries++) {
+		int newest = m.program->n_values - 1;
+		int value = roll(&m.dice, 3) ? newest : (int)roll(&m.dice, (uint64_t)m.program->n_values);
+		size_t maker = roll(&m.dice, every_op ? sizeof makers / sizeof *makers : 9);
+
+		makers[maker](&m, value);
+	}
+	for (int v = 0; v < m.program->n_values; v++) {
+		snprintf(name, sizeof name, "o%d", v);
+		if (!m.used[v])
+			nn_program_output(m.program, v, name, NULL);
+	}
+	return m.program;
+}
+
+/* Canonical parameters, one allocation; free with nn_free. */
+static double **random_params(const struct nn_program *program, struct dice *dice)
+{
+	size_t n = 0;
+	double **params, *at;
+
+	for (int i = 0; i < program->n_params; i++)
+		n += nn_shape_count(&program->params[i].desc.shape);
+	params = nn_alloc((size_t)program->n_params * sizeof *params + n * sizeof **params, 1, NULL);
+	at = (double *)(params + program->n_params);
+	for (int i = 0; i < program->n_params; i++) {
+		size_t count = nn_shape_count(&program->params[i].desc.shape);
+
+		params[i] = at;
+		for (size_t k = 0; k < count; k++)
+			*at++ = program->params[i].desc.init == NN_INIT_ONE ? 1 + 0.5 * roll_real(dice) :
+				0.7 * roll_real(dice);
+	}
+	return params;
+}
+
+/* [rows][count] of every input, language order; free with free_inputs. */
+static double **random_inputs(const struct nn_program *program, size_t rows, struct dice *dice)
+{
+	double **inputs = calloc((size_t)program->n_inputs, sizeof *inputs);
+
+	for (int i = 0; i < program->n_inputs; i++) {
+		size_t n = rows * nn_shape_count(&program->values[program->inputs[i]].shape);
+
+		inputs[i] = calloc(n, sizeof **inputs);
+		for (size_t k = 0; k < n; k++)
+			inputs[i][k] = roll_real(dice);
+	}
+	return inputs;
+}
+
+static void free_inputs(const struct nn_program *program, double **inputs)
+{
+	for (int i = 0; i < program->n_inputs; i++)
+		free(inputs[i]);
+	free(inputs);
+}
+
+#endif

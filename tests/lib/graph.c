@@ -1,0 +1,716 @@
+/* Graphs: forward against the network evaluated alone, gradients against differences, spans, sharing, the memory plan. */
+#include <math.h>
+#include <malloc.h>
+
+#include "graph-plain.h"
+#include "graph-random.h"
+#include "graph-reference.h"
+#include "graph/graph.h"
+#include "tap.h"
+
+/* ---- a device that spoils what it may ---- */
+
+static const struct nn_device *under;    /* the device that computes */
+static size_t n_calls, n_bytes;          /* kernel calls, bytes taken */
+
+static void spoil(void *memory, size_t n)
+{
+	for (size_t i = 0; memory && i < n; i++)
+		((double *)memory)[i] = NAN;
+}
+
+/* What a kernel writes must not depend on what was there, and what is there must be nobody's. */
+static void spoil_output(const struct nn_call *call)
+{
+	n_calls++;
+	for (int i = 0; i < call->site.n_in; i++)
+		if (call->x[i] == call->y)
+			return;
+	spoil(call->y, call->rows * nn_shape_count(&call->site.out));
+}
+
+static void spoil_gradients(const struct nn_call *call)
+{
+	n_calls++;
+	for (int i = 0; i < call->site.n_in; i++)
+		if (call->dx[i] && call->dx[i] != call->dy && !call->dx_add[i])
+			spoil(call->dx[i], call->rows * nn_shape_count(&call->site.in[i]));
+}
+
+/* After a backward its dy is of no use, unless it became an input's gradient. */
+static void spoil_used(const struct nn_call *call)
+{
+	for (int i = 0; i < call->site.n_in; i++)
+		if (call->dx[i] == call->dy)
+			return;
+	spoil(call->dy, call->rows * nn_shape_count(&call->site.out));
+}
+
+#define NN_OP(id, name) \
+	static void spoiled_##id(const struct nn_call *call) \
+	{ \
+		spoil_output(call); \
+		under->kernels[NN_OP_##id]->forward(call); \
+	} \
+	static void spoiled_back_##id(const struct nn_call *call) \
+	{ \
+		spoil_gradients(call); \
+		under->kernels[NN_OP_##id]->backward(call); \
+		spoil_used(call); \
+	}
+#include "op/ops.def"
+#undef NN_OP
+
+static struct nn_kernel spoiled[NN_N_OPS];
+static const struct nn_kernel *spoiled_table[NN_N_OPS];
+
+static void *counting_alloc(size_t bytes, struct nn_error *err)
+{
+	n_bytes += bytes;
+	return under->alloc(bytes, err);
+}
+
+static struct nn_device spoiling(const struct nn_device *device)
+{
+	struct nn_device result = *device;
+
+#define NN_OP(id, name) \
+	if (device->kernels[NN_OP_##id]) { \
+		spoiled[NN_OP_##id] = *device->kernels[NN_OP_##id]; \
+		spoiled[NN_OP_##id].forward = spoiled_##id; \
+		spoiled[NN_OP_##id].backward = spoiled_back_##id; \
+		spoiled_table[NN_OP_##id] = &spoiled[NN_OP_##id]; \
+	}
+#include "op/ops.def"
+#undef NN_OP
+	under = device;
+	result.kernels = spoiled_table;
+	result.alloc = counting_alloc;
+	return result;
+}
+
+/* ---- a network, its numbers and a batch ---- */
+
+#define ROWS 24
+#define LEAVES 4
+static const size_t leaves[LEAVES + 1] = { 0, 6, 12, 18, 24 };
+static const size_t whole_groups[LEAVES + 1] = { 0, 6, 12, 18, 24 };
+
+struct trial {
+	struct nn_program *program;
+	double **params, **inputs;
+	struct dice dice;
+};
+
+static struct trial trial_new(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
+{
+	struct trial t = { .program = random_program(seed, n, every_op, dropout, group), .dice = { seed } };
+
+	t.params = random_params(t.program, &t.dice);
+	t.inputs = random_inputs(t.program, ROWS, &t.dice);
+	return t;
+}
+
+static void trial_free(struct trial *t)
+{
+	nn_free(t->params);
+	free_inputs(t->program, t->inputs);
+	nn_program_free(t->program);
+}
+
+static struct nn_graph *bind_with(const struct trial *t, const struct nn_device *device, bool training,
+				  size_t max_rows, struct nn_pool *pool, const struct nn_graph *share)
+{
+	struct nn_graph_options options = {
+		.device = device, .pool = pool, .max_rows = max_rows, .max_leaves = LEAVES, .training = training,
+		.seed = 7, .share = share,
+	};
+	struct nn_error err = { 0 };
+	struct nn_graph *graph;
+
+	if (nn_graph_bind(&graph, t->program, &options, &err) ||
+	    (!share && nn_graph_load(graph, (const void *const *)t->params, &err))) {
+		note("bind: %s", err.text);
+		exit(1);
+	}
+	return graph;
+}
+
+/* Rows first..first + n - 1 of the batch become the graph's input. */
+static void feed(const struct trial *t, struct nn_graph *graph, size_t first, size_t n)
+{
+	for (int i = 0; i < t->program->n_inputs; i++) {
+		const struct nn_shape *shape = &t->program->values[t->program->inputs[i]].shape;
+		size_t size, pixels, channels = shape->dim[0];
+		bool channels_last;
+		double *to = nn_graph_input(graph, i, &size, &channels_last);
+		const double *from = t->inputs[i] + first * size;
+
+		pixels = size / channels;
+		for (size_t k = 0; k < n * size; k++)
+			if (channels_last)
+				to[k / size * size + k % pixels * channels + k % size / pixels] = from[k];
+			else
+				to[k] = from[k];
+	}
+}
+
+static struct nn_span span_of(size_t rows)
+{
+	return (struct nn_span){ .rows = rows, .leaf = leaves, .n_leaves = LEAVES, .first = true,
+				 .group = whole_groups, .n_groups = LEAVES };
+}
+
+static void forward_all(const struct trial *t, struct nn_graph *graph)
+{
+	struct nn_span span = span_of(ROWS);
+
+	feed(t, graph, 0, ROWS);
+	nn_graph_forward(graph, &span);
+}
+
+static double weight_of_output(size_t i)
+{
+	return sin((double)i + 1);
+}
+
+/* Sum of outputs times fixed numbers; a row's numbers depend on its place in the batch. */
+static double loss_of(const struct trial *t, const struct nn_graph *graph, size_t rows)
+{
+	double loss = 0;
+
+	for (int o = 0; o < t->program->n_outputs; o++) {
+		size_t positions, columns;
+		const double *y = nn_graph_output(graph, o, &positions, &columns);
+
+		for (size_t i = 0; i < rows * positions * columns; i++)
+			loss += y[i] * weight_of_output(i);
+	}
+	return loss;
+}
+
+static void put_loss_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t rows)
+{
+	for (int o = 0; o < t->program->n_outputs; o++) {
+		size_t positions, columns;
+		double *dy = nn_graph_output_gradient(graph, o);
+
+		nn_graph_output(graph, o, &positions, &columns);
+		for (size_t i = 0; i < rows * positions * columns; i++)
+			dy[i] = weight_of_output(first * positions * columns + i);
+	}
+}
+
+/* ---- forward ---- */
+
+static double difference(double a, double b)
+{
+	return fabs(a - b) / (1 + fabs(b));
+}
+
+static double forward_error(const struct trial *t, struct nn_graph *graph, bool training)
+{
+	struct reference r = { .program = t->program, .params = (const double *const *)t->params, .rows = ROWS,
+			       .training = training, .group = whole_groups, .n_groups = LEAVES };
+	double worst = 0;
+
+	reference_run(&r, (const double *const *)t->inputs);
+	forward_all(t, graph);
+	for (int o = 0; o < t->program->n_outputs; o++) {
+		int value = t->program->outputs[o].value;
+		size_t n = ROWS * nn_shape_count(&t->program->values[value].shape);
+		double *y = calloc(n, sizeof *y);
+
+		nn_graph_read(graph, o, ROWS, y);
+		for (size_t i = 0; i < n; i++) {
+			double e = difference(y[i], r.values[value][i]);
+
+			worst = e <= worst ? worst : e;
+		}
+		free(y);
+	}
+	reference_fini(&r);
+	return worst;
+}
+
+static void forward_is_right(const struct nn_device *device, bool every_op, int n_trials, bool training)
+{
+	struct nn_device spoiler = spoiling(device);
+	double worst = 0;
+	int bad = -1;
+
+	for (int i = 0; i < n_trials; i++) {
+		struct trial t = trial_new((uint64_t)i, 4 + i % 14, every_op, !training, every_op && i % 2 ? 6 : 0);
+		struct nn_graph *graph = bind_with(&t, &spoiler, training, ROWS, NULL, NULL);
+		double e = forward_error(&t, graph, training);
+
+		if (!(e <= worst)) {
+			worst = e;
+			bad = i;
+		}
+		nn_graph_free(graph);
+		trial_free(&t);
+	}
+	/* f64 sums in another order; activations of the device to 2 ulp. */
+	if (!ok(worst < 1e-10, "graph: %s: %d random networks give what their ops give one by one, %s", device->name, n_trials,
+		training ? "training" : "prediction"))
+		note("network %d: relative error %g", bad, worst);
+}
+
+/* ---- backward ---- */
+
+static double difference_quotient(struct trial *t, struct nn_graph *graph, double *parameter)
+{
+	double old = *parameter, h = 1e-6 * fmax(1, fabs(old)), up, down;
+
+	*parameter = old + h;
+	nn_graph_load(graph, (const void *const *)t->params, NULL);
+	forward_all(t, graph);
+	up = loss_of(t, graph, ROWS);
+	*parameter = old - h;
+	nn_graph_load(graph, (const void *const *)t->params, NULL);
+	forward_all(t, graph);
+	down = loss_of(t, graph, ROWS);
+	*parameter = old;
+	return (up - down) / (2 * h);
+}
+
+static double gradient_error(struct trial *t, struct nn_graph *graph)
+{
+	struct nn_span span = span_of(ROWS);
+	double worst = 0, *block = calloc(nn_graph_block(graph) + 1, sizeof *block);
+
+	nn_graph_load(graph, (const void *const *)t->params, NULL);
+	forward_all(t, graph);
+	put_loss_gradient(t, graph, 0, ROWS);
+	nn_graph_backward(graph, &span, NULL, NULL);
+	memcpy(block, nn_graph_gradients(graph), nn_graph_block(graph) * sizeof *block);
+	for (int p = 0; p < t->program->n_params; p++) {
+		size_t n = nn_shape_count(&t->program->params[p].desc.shape), offset, packed;
+		double *gradient = calloc(n, sizeof *gradient);
+
+		if (nn_graph_place(graph, p, &offset, &packed)) {
+			nn_graph_unpack(graph, p, block, gradient);
+			for (int tries = 0; tries < 4; tries++) {
+				size_t at = roll(&t->dice, n);
+				double e = difference(gradient[at], difference_quotient(t, graph, &t->params[p][at]));
+
+				worst = e <= worst ? worst : e;
+			}
+		}
+		free(gradient);
+	}
+	free(block);
+	return worst;
+}
+
+static void gradients_are_right(const struct nn_device *device, bool every_op, int n_trials)
+{
+	struct nn_device spoiler = spoiling(device);
+	double worst = 0;
+	int bad = -1;
+
+	for (int i = 0; i < n_trials; i++) {
+		struct trial t = trial_new((uint64_t)i + 1000, 4 + i % 14, every_op, true, every_op && i % 2 ? 6 : 0);
+		struct nn_graph *graph = bind_with(&t, &spoiler, true, ROWS, NULL, NULL);
+		double e = gradient_error(&t, graph);
+
+		if (!(e <= worst)) {
+			worst = e;
+			bad = i;
+		}
+		nn_graph_free(graph);
+		trial_free(&t);
+	}
+	/* Central differences with a step of 1e-6 are good to about 1e-9 times the curvature and the loss. */
+	if (!ok(worst < 1e-5, "graph: %s: gradients of %d random networks are their difference quotients", device->name, n_trials))
+		note("network %d: relative error %g", bad, worst);
+}
+
+/* ---- spans ---- */
+
+struct block {
+	double *values;
+	size_t n;
+};
+
+/* One span of leaves first..first + n - 1, in pieces of at most `most` rows where it is one leaf. */
+static struct block span_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t n, size_t most)
+{
+	struct block block = { calloc(nn_graph_block(graph) + 1, sizeof(double)), nn_graph_block(graph) };
+	size_t begin = leaves[first], end = leaves[first + n];
+
+	for (size_t at = begin; at < end;) {
+		size_t rows = n == 1 && end - at > most ? most : end - at, leaf[LEAVES + 1], groups = 0, group[LEAVES + 1] = { 0 };
+		struct nn_span span = { .rows = rows, .sample = at, .leaf = leaf, .n_leaves = n, .first = at == begin,
+					.group = group };
+
+		for (size_t i = 0; i <= n; i++)
+			leaf[i] = n == 1 ? i * rows : leaves[first + i] - begin;
+		for (size_t i = 0; i < LEAVES; i++)
+			if (whole_groups[i] >= at && whole_groups[i + 1] <= at + rows)
+				group[++groups] = whole_groups[i + 1] - at;
+		span.n_groups = groups;
+		feed(t, graph, at, rows);
+		nn_graph_forward(graph, &span);
+		put_loss_gradient(t, graph, at, rows);
+		nn_graph_backward(graph, &span, NULL, NULL);
+		at += rows;
+	}
+	memcpy(block.values, nn_graph_gradients(graph), block.n * sizeof(double));
+	return block;
+}
+
+/* Leaves first..first + n - 1, cut into spans of at most `most_leaves`, added along the tree. */
+static struct block tree_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t n,
+				  size_t most_leaves, size_t most_rows)
+{
+	struct block left, right;
+
+	if (n <= most_leaves)
+		return span_gradient(t, graph, first, n, most_rows);
+	left = tree_gradient(t, graph, first, n / 2, most_leaves, most_rows);
+	right = tree_gradient(t, graph, first + n / 2, n / 2, most_leaves, most_rows);
+	for (size_t i = 0; i < left.n; i++)
+		left.values[i] += right.values[i];
+	free(right.values);
+	return left;
+}
+
+static bool same_gradients(const struct trial *t, const struct nn_device *device, const struct block *want, int threads,
+			   size_t most_leaves, size_t most_rows)
+{
+	struct nn_pool *pool = NULL;
+	struct nn_graph *graph;
+	struct block got;
+	bool same;
+
+	nn_pool_new(&pool, threads, NULL);
+	graph = bind_with(t, device, true, most_leaves == LEAVES ? ROWS : 6 * most_leaves, pool, NULL);
+	got = tree_gradient(t, graph, 0, LEAVES, most_leaves, most_rows);
+	same = got.n == want->n && memcmp(got.values, want->values, got.n * sizeof(double)) == 0;
+	free(got.values);
+	nn_graph_free(graph);
+	nn_pool_free(pool);
+	return same;
+}
+
+static void spans_are_free(const struct nn_device *device, bool every_op, int n_trials)
+{
+	bool halves = true, single = true, pieces = true, threads = true;
+
+	for (int i = 0; i < n_trials; i++) {
+		size_t group = every_op && i % 2 ? 6 : 0;
+		struct trial t = trial_new((uint64_t)i + 2000, 4 + i % 14, every_op, true, group);
+		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
+		struct block want = tree_gradient(&t, graph, 0, LEAVES, LEAVES, ROWS);
+
+		halves &= same_gradients(&t, device, &want, 1, 2, ROWS);
+		single &= same_gradients(&t, device, &want, 1, 1, ROWS);
+		for (size_t rows = 1; rows < 6 && group == 0; rows++)
+			pieces &= same_gradients(&t, device, &want, 1, 1, rows);
+		for (int n = 2; n <= 4; n++)
+			threads &= same_gradients(&t, device, &want, n, (size_t)1 << (n - 2), 5 + group);
+		free(want.values);
+		nn_graph_free(graph);
+		trial_free(&t);
+	}
+	ok(halves, "graph: %s: half a batch at a time gives the same gradient bytes", device->name);
+	ok(single, "graph: %s: a leaf at a time gives the same gradient bytes", device->name);
+	ok(pieces, "graph: %s: pieces of a leaf give the same gradient bytes", device->name);
+	ok(threads, "graph: %s: 2, 3 and 4 threads give the same gradient bytes", device->name);
+}
+
+/* ---- prediction ---- */
+
+static size_t output_size(const struct trial *t, int o)
+{
+	return nn_shape_count(&t->program->values[t->program->outputs[o].value].shape);
+}
+
+/* Outputs of rows first..first + n - 1, one output after the other. */
+static double *predict(const struct trial *t, struct nn_graph *graph, size_t first, size_t n, size_t *count)
+{
+	struct nn_span span = { .rows = n };
+	double *y, *at;
+
+	*count = 0;
+	for (int o = 0; o < t->program->n_outputs; o++)
+		*count += n * output_size(t, o);
+	at = y = calloc(*count + 1, sizeof *y);
+	feed(t, graph, first, n);
+	nn_graph_forward(graph, &span);
+	for (int o = 0; o < t->program->n_outputs; at += n * output_size(t, o++))
+		nn_graph_read(graph, o, n, at);
+	return y;
+}
+
+static bool row_alone(const struct trial *t, const struct nn_device *device, struct nn_graph *graph, size_t row)
+{
+	struct nn_graph *single = bind_with(t, device, false, 1, NULL, graph);
+	size_t n_one, n_all;
+	double *one = predict(t, single, row, 1, &n_one), *all = predict(t, graph, 0, ROWS, &n_all), *at = one, *from = all;
+	bool same = true;
+
+	for (int o = 0; o < t->program->n_outputs; o++) {
+		size_t size = output_size(t, o);
+
+		same &= memcmp(at, from + row * size, size * sizeof *at) == 0;
+		at += size;
+		from += ROWS * size;
+	}
+	free(one);
+	free(all);
+	nn_graph_free(single);
+	return same;
+}
+
+static void rows_are_rows(const struct nn_device *device, bool every_op, int n_trials)
+{
+	bool alone = true, shared = true;
+	double fold = 0;
+
+	for (int i = 0; i < n_trials; i++) {
+		struct trial t = trial_new((uint64_t)i + 3000, 4 + i % 14, every_op, true, every_op ? 6 : 0);
+		struct nn_graph *graph = bind_with(&t, device, false, ROWS, NULL, NULL);
+		struct nn_graph *training = bind_with(&t, device, true, ROWS, NULL, NULL);
+		struct nn_graph *valid = bind_with(&t, device, false, ROWS, NULL, training);
+		struct nn_graph *twin = bind_with(&t, device, false, ROWS - 1, NULL, graph);
+		size_t n, m;
+		double *a = predict(&t, graph, 0, ROWS - 1, &n), *b = predict(&t, valid, 0, ROWS - 1, &m);
+		double *c = predict(&t, twin, 0, ROWS - 1, &m);
+
+		alone &= row_alone(&t, device, graph, 0) && row_alone(&t, device, graph, (size_t)i % ROWS);
+		shared &= n == m && memcmp(a, c, n * sizeof *a) == 0;
+		for (size_t k = 0; k < n; k++)
+			fold = fmax(fold, difference(a[k], b[k]));
+		free(a);
+		free(b);
+		free(c);
+		nn_graph_free(twin);
+		nn_graph_free(valid);
+		nn_graph_free(training);
+		nn_graph_free(graph);
+		trial_free(&t);
+	}
+	ok(alone, "graph: %s: a row predicted alone has the bytes it has in a batch", device->name);
+	ok(shared, "graph: %s: shared weights predict the same bytes", device->name);
+	ok(fold < 1e-10, "graph: %s: prediction on a training graph's weights agrees with folded ones", device->name);
+}
+
+/* ---- parameters ---- */
+
+static void parameters_come_back(const struct nn_device *device, bool every_op, int n_trials)
+{
+	bool back = true, moved = true;
+
+	for (int i = 0; i < n_trials; i++) {
+		struct trial t = trial_new((uint64_t)i + 4000, 12, every_op, true, every_op ? 6 : 0);
+		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
+		struct dice other = { 99 };
+		double **saved = random_params(t.program, &other);
+		double *block = calloc(nn_graph_block(graph) + 1, sizeof *block);
+
+		nn_graph_save(graph, (void *const *)saved);
+		for (int p = 0; p < t.program->n_params; p++) {
+			size_t n = nn_shape_count(&t.program->params[p].desc.shape), offset, packed;
+			double *copy = calloc(n, sizeof *copy);
+
+			back &= memcmp(saved[p], t.params[p], n * sizeof *copy) == 0;
+			if (nn_graph_place(graph, p, &offset, &packed)) {
+				moved &= packed >= n && offset + packed <= nn_graph_block(graph);
+				nn_graph_pack(graph, p, t.params[p], block);
+				nn_graph_unpack(graph, p, block, copy);
+				moved &= memcmp(copy, t.params[p], n * sizeof *copy) == 0;
+			}
+			free(copy);
+		}
+		moved &= memcmp(block, nn_graph_weights(graph), nn_graph_block(graph) * sizeof *block) == 0;
+		free(block);
+		nn_free(saved);
+		nn_graph_free(graph);
+		trial_free(&t);
+	}
+	ok(back, "graph: %s: parameters are saved as they were loaded", device->name);
+	ok(moved, "graph: %s: packing one parameter after the other gives the block of weights", device->name);
+}
+
+struct order {
+	int n, last;
+	bool descending;
+};
+
+static void note_ready(void *arg, int param)
+{
+	struct order *order = arg;
+
+	order->descending &= order->n == 0 || param < order->last;
+	order->last = param;
+	order->n++;
+}
+
+/* input 8, dense, relu, dense, relu, ... */
+static struct nn_program *chain(int n, size_t width)
+{
+	struct nn_program *program = nn_program_new(NULL);
+	struct nn_shape shape = nn_shape1(width);
+	struct nn_dense dense = { .out = width, .bias = true };
+	struct nn_activation_attrs relu = { NN_ACT_RELU, 0 };
+	int value = nn_program_input(program, &shape, NULL);
+
+	for (int i = 0; i < n; i++) {
+		value = nn_program_add(program, NN_OP_dense, &dense, &value, 1, "d", 2 * i, NULL);
+		if (i + 1 < n)
+			value = nn_program_add(program, NN_OP_activation, &relu, &value, 1, "a", 2 * i + 1, NULL);
+	}
+	nn_program_output(program, value, NULL, NULL);
+	return program;
+}
+
+static struct trial trial_of(struct nn_program *program)
+{
+	struct trial t = { .program = program, .dice = { 5 } };
+
+	t.params = random_params(program, &t.dice);
+	t.inputs = random_inputs(program, ROWS, &t.dice);
+	return t;
+}
+
+static void backward_reports(const struct nn_device *device)
+{
+	struct trial t = trial_of(chain(5, 8));
+	struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
+	struct nn_span span = span_of(ROWS);
+	struct order order = { .descending = true };
+
+	forward_all(&t, graph);
+	put_loss_gradient(&t, graph, 0, ROWS);
+	nn_graph_backward(graph, &span, note_ready, &order);
+	ok(order.n == 10 && order.descending, "graph: every parameter is reported ready once, last layer first");
+	ok(nn_graph_first_bad(graph, ROWS) == -1, "graph: finite values have no first bad layer");
+	t.params[4][3] = INFINITY;
+	nn_graph_load(graph, (const void *const *)t.params, NULL);
+	forward_all(&t, graph);
+	ok(nn_graph_first_bad(graph, ROWS) == 4, "graph: the first layer with a value that is not finite is found");
+	nn_graph_free(graph);
+	trial_free(&t);
+}
+
+/* ---- memory ---- */
+
+static size_t total(const struct nn_graph_memory *m)
+{
+	return m->parameters + m->gradients + m->activations + m->workspace + m->input + m->derived;
+}
+
+static void plan_is_kept(const struct nn_device *device, bool every_op)
+{
+	struct nn_device counter = spoiling(device);
+	bool same = true;
+
+	for (int i = 0; i < 40; i++) {
+		struct trial t = trial_new((uint64_t)i + 5000, 14, every_op, true, every_op ? 6 : 0);
+		struct nn_graph_options options = { .device = &counter, .max_rows = ROWS, .max_leaves = LEAVES,
+						    .training = i % 2 };
+		struct nn_graph_memory memory;
+		struct nn_graph *graph;
+
+		nn_graph_plan(t.program, &options, &memory, NULL);
+		n_bytes = 0;
+		graph = bind_with(&t, &counter, i % 2, ROWS, NULL, NULL);
+		same &= n_bytes == total(&memory);
+		nn_graph_free(graph);
+		trial_free(&t);
+	}
+	ok(same, "graph: %s: the plan says to the byte what binding takes", device->name);
+}
+
+static void memory_is_reused(const struct nn_device *device)
+{
+	struct nn_program *program = chain(10, 8);
+	struct nn_graph_options options = { .device = device, .max_rows = ROWS, .max_leaves = LEAVES };
+	struct nn_graph_memory predict, train;
+	struct nn_error err = { 0 };
+	size_t value = ROWS * 8 * sizeof(double);
+
+	nn_graph_plan(program, &options, &predict, NULL);
+	options.training = true;
+	nn_graph_plan(program, &options, &train, NULL);
+	ok(predict.activations == 2 * value, "graph: prediction through a chain needs two values at a time");
+	/* Ten values, and the gradients of the output and of the value before it; later ones lie where values were. */
+	ok(train.activations == 12 * value, "graph: training keeps a chain's values, and gradients take the place of those done with");
+	options.max_rows = SIZE_MAX / 100;
+	ok(nn_graph_plan(program, &options, &train, &err) == -1 && err.code == NN_ENOMEM,
+	   "graph: a batch that no memory can hold is refused");
+	note("%s", err.text);
+	nn_program_free(program);
+}
+
+static void calls_are_few(const struct nn_device *device)
+{
+	struct nn_device counter = spoiling(device);
+	struct trial t = trial_of(chain(5, 8));
+	struct nn_graph *graph = bind_with(&t, &counter, true, ROWS, NULL, NULL);
+	struct nn_span span = span_of(ROWS);
+	struct mallinfo2 before, after;
+
+	n_calls = 0;
+	forward_all(&t, graph);
+	ok(n_calls == 5, "graph: an activation is done by the layer before it");
+	put_loss_gradient(&t, graph, 0, ROWS);
+	before = mallinfo2();
+	for (int i = 0; i < 3; i++) {
+		nn_graph_forward(graph, &span);
+		put_loss_gradient(&t, graph, 0, ROWS);
+		nn_graph_backward(graph, &span, NULL, NULL);
+	}
+	after = mallinfo2();
+	ok(before.uordblks == after.uordblks, "graph: forward and backward allocate nothing");
+	nn_graph_free(graph);
+	trial_free(&t);
+}
+
+/* ---- refusals ---- */
+
+static void refusals(void)
+{
+	struct nn_graph_options options = { .device = &plain_device, .max_rows = 4, .max_leaves = 1, .training = true };
+	struct nn_program *program = nn_program_new(NULL);
+	struct nn_shape shape = nn_shape3(2, 4, 4);
+	struct nn_layernorm norm = { 1e-5 };
+	struct nn_softmax softmax = { false };
+	struct nn_graph *graph;
+	struct nn_error err = { 0 };
+	int v = nn_program_input(program, &shape, NULL), w;
+
+	w = nn_program_add(program, NN_OP_layernorm, &norm, &v, 1, "0", 0, NULL);
+	w = nn_program_add(program, NN_OP_softmax, &softmax, &w, 1, "1", 1, NULL);
+	nn_program_output(program, w, NULL, NULL);
+	ok(nn_graph_bind(&graph, program, &options, &err) == -1 && err.code == NN_ENODEV && !graph &&
+	   strcmp(err.text, "device plain cannot compute layernorm, softmax") == 0,
+	   "graph: all ops that a device lacks are named at once");
+	note("%s", err.text);
+	nn_program_add(program, NN_OP_layernorm, &norm, &v, 1, "2", 2, NULL);
+	ok(nn_graph_bind(&graph, program, &options, &err) == -1 &&
+	   strcmp(err.text, "layer 2: layernorm: nobody uses its output") == 0, "graph: an output that nobody uses is refused");
+	note("%s", err.text);
+	nn_program_free(program);
+}
+
+int main(void)
+{
+	const struct nn_device *device = &plain_device;
+
+	forward_is_right(device, false, 200, false);
+	forward_is_right(device, false, 200, true);
+	gradients_are_right(device, false, 100);
+	spans_are_free(device, false, 30);
+	rows_are_rows(device, false, 50);
+	parameters_come_back(device, false, 20);
+	backward_reports(device);
+	plan_is_kept(device, false);
+	memory_is_reused(device);
+	calls_are_few(device);
+	refusals();
+	return tap_done();
+}
