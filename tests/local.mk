@@ -60,3 +60,9 @@ tests_bench_product_SOURCES = tests/bench/product.c
 tests_bench_product_CPPFLAGS = $(tests_lib_product_CPPFLAGS)
 tests_bench_product_f64_SOURCES = tests/bench/product.c
 tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
+
+
+# containers and streams
+check_PROGRAMS += tests/lib/file
+CHECK_TESTS += tests/lib/file
+VALGRIND_TESTS += tests/lib/file

@@ -1,6 +1,29 @@
 # lib/file
 lib_libnn_la_SOURCES += \
+	lib/file/archive.h \
+	lib/file/bytes.c \
+	lib/file/bytes.h \
+	lib/file/convert.c \
+	lib/file/convert.h \
+	lib/file/idx.c \
+	lib/file/idx.h \
+	lib/file/input.c \
 	lib/file/input.h \
+	lib/file/json.c \
 	lib/file/json.h \
+	lib/file/npy-data.c \
+	lib/file/npy.c \
 	lib/file/npy.h \
-	lib/file/safetensors.h
+	lib/file/safetensors-write.c \
+	lib/file/safetensors.c \
+	lib/file/safetensors.h \
+	lib/file/sniff.c
+
+# the module that takes gzip off
+if HAVE_ZLIB
+pkglib_LTLIBRARIES += lib/nn-archive.la
+lib_nn_archive_la_SOURCES = lib/file/archive.c
+lib_nn_archive_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
+lib_nn_archive_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_archive_la_LIBADD = $(ZLIB_LIBS)
+endif

@@ -10,6 +10,7 @@
 #include "base/shape.h"
 #include "file/input.h"
 
+/* An array that comes next in an input: also what idx.h reads. */
 struct nn_npy_header {
 	enum nn_dtype dtype;
 	bool swap, fortran;          /* other byte order; column-major */
@@ -19,8 +20,9 @@ struct nn_npy_header {
 
 /* The header of the array that comes next. 1: read, 0: clean end of input, -1: error. */
 int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err);
-/* Read the whole array into memory from nn_alloc: native order, C order. */
-int nn_npy_read(struct nn_input *input, const struct nn_npy_header *header, void **data, struct nn_error *err);
+/* Read the whole array into block: native byte order, C order, its own dtype. Memory grows with what really comes. */
+int nn_npy_read(struct nn_input *input, const struct nn_npy_header *header, struct nn_block *block,
+		struct nn_error *err);
 /* Read n values of a C-order array that come next, native byte order, their own dtype (for streaming rows). */
 int nn_npy_read_values(struct nn_input *input, const struct nn_npy_header *header, size_t n, void *data,
 		       struct nn_error *err);

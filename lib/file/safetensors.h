@@ -7,19 +7,20 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "base/shape.h"
+#include "file/input.h"
 
 struct nn_st_tensor {
 	const char *name;
 	enum nn_dtype dtype;
 	struct nn_shape shape;
-	const void *data;            /* little endian, 4-byte aligned at least when read */
+	const void *data;            /* little endian; when read, aligned to the size of a value */
 };
 
 struct nn_st_meta {
 	const char *key, *value;
 };
 
-/* A file read whole; tensors sorted by name. Everything is owned by it until nn_st_free. */
+/* A file read whole; tensors sorted by name, metadata by key. Everything is owned by it until nn_st_free. */
 struct nn_st {
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
@@ -28,15 +29,28 @@ struct nn_st {
 	void *owner;
 };
 
-int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);    /* also a pipe or FIFO, "-" */
+/*
+ * A model, state or weights: also from a pipe or FIFO, "-". Compressed files and everything else are named: "m.st: looks like a
+ * gzip file, not a model". It is read, not mapped: a file truncated later must not become a SIGBUS.
+ */
+int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);
+/* The same from an open input (data: may be compressed), up to its end. */
+int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 void nn_st_free(struct nn_st *st);
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name);
 const char *nn_st_meta(const struct nn_st *st, const char *key);              /* NULL: not there */
 /* Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes: error naming the tensor. */
 int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values, struct nn_error *err);
 
-/* Dtype alignment descending, then name; header padded to 64; metadata keys sorted; the same bytes for the same content. */
+/*
+ * Dtype descending as in the reference writer (U64 I64 F64 F32 U32 I32 BF16 F16 U16 I16 I8 U8 BOOL), then name; header padded
+ * so that data begin at a multiple of 64; metadata keys sorted; the same bytes for the same content.
+ */
 int nn_st_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n_tensors,
 		const struct nn_st_meta *meta, size_t n_meta, struct nn_error *err);
+
+/* "F32" <-> NN_F32, as the header spells them. false: unknown. */
+bool nn_st_dtype(const char *word, enum nn_dtype *dtype);
+const char *nn_st_dtype_name(enum nn_dtype dtype);
 
 #endif

@@ -1,0 +1,125 @@
+/* The module nn-archive: gzip (RFC 1952) through zlib, which verifies the CRC and length of every member. */
+#include "config.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "base/module.h"
+#include "file/archive.h"
+
+/* More out than this per byte in is not data; the first bytes are free, so that small files of zeros pass. */
+#define MAX_RATIO 1100
+#define FREE_BYTES (1 << 20)
+
+struct gzip {
+	struct nn_archive_source source;
+	z_stream z;
+	uint64_t in, out;
+	bool member;                 /* inside a member */
+	bool first;                  /* no member was complete yet */
+	bool ended;
+};
+
+static int gzip_open(void **stream, const struct nn_archive_source *source, struct nn_error *err)
+{
+	struct gzip *g = nn_alloc(1, sizeof *g, err);
+
+	if (!g)
+		return -1;
+	g->source = *source;
+	g->first = g->member = true;
+	if (inflateInit2(&g->z, 16 + MAX_WBITS) != Z_OK) {
+		nn_free(g);
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", source->name);
+	}
+	*stream = g;
+	return 0;
+}
+
+static void gzip_close(void *stream)
+{
+	struct gzip *g = stream;
+
+	if (!g)
+		return;
+	inflateEnd(&g->z);
+	nn_free(g);
+}
+
+/* Have input to work on, or know that there is none. */
+static int gzip_feed(struct gzip *g, struct nn_error *err)
+{
+	const unsigned char *bytes;
+	size_t n;
+
+	if (g->z.avail_in)
+		return 0;
+	if (g->source.next(g->source.arg, &bytes, &n, err) < 0)
+		return -1;
+	g->z.next_in = (unsigned char *)bytes;      /* zlib only reads */
+	g->z.avail_in = (unsigned)n;
+	g->in += n;
+	if (n == 0 && g->member)
+		return nn_fail(err, NN_EFORMAT, "%s: the gzip data end early", g->source.name);
+	g->ended = n == 0;
+	return 0;
+}
+
+/* Between members: another one, the end, or bytes that are neither. */
+static int gzip_next_member(struct gzip *g, struct nn_error *err)
+{
+	if (gzip_feed(g, err) < 0 || g->ended)
+		return g->ended ? 0 : -1;
+	if (*g->z.next_in != 0x1f)
+		return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the gzip data", g->source.name);
+	inflateReset(&g->z);
+	g->member = true;
+	g->first = false;
+	return 0;
+}
+
+static int gzip_inflate(struct gzip *g, struct nn_error *err)
+{
+	int status = inflate(&g->z, Z_NO_FLUSH);
+
+	if (status == Z_STREAM_END) {
+		g->member = false;
+	} else if (status == Z_MEM_ERROR) {
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", g->source.name);
+	} else if (status != Z_OK && status != Z_BUF_ERROR) {
+		if (!g->first && g->z.total_out == 0)
+			return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the gzip data", g->source.name);
+		return nn_fail(err, NN_EFORMAT, "%s: the gzip data are damaged (%s)", g->source.name,
+			       g->z.msg ? g->z.msg : "no reason given");
+	}
+	return 0;
+}
+
+static int gzip_read(void *stream, void *bytes, size_t n, size_t *got, struct nn_error *err)
+{
+	struct gzip *g = stream;
+
+	*got = 0;
+	if (n > UINT_MAX)
+		n = UINT_MAX;
+	g->z.next_out = bytes;
+	g->z.avail_out = (unsigned)n;
+	while (!g->ended && g->z.avail_out == n) {
+		if (g->member ? gzip_feed(g, err) < 0 : gzip_next_member(g, err) < 0)
+			return -1;
+		if (g->member && gzip_inflate(g, err) < 0)
+			return -1;
+	}
+	*got = n - g->z.avail_out;
+	g->out += *got;
+	if (g->out > FREE_BYTES && g->out / MAX_RATIO > g->in)
+		return nn_fail(err, NN_EFORMAT, "%s: decompresses to more than %d times its size",
+			       g->source.name, MAX_RATIO);
+	return 0;
+}
+
+static const struct nn_archive table = { gzip_open, gzip_read, gzip_close };
+
+const struct nn_module nn_module = { NN_MODULE_ABI, "archive", &table };

@@ -1,0 +1,22 @@
+/* What the module nn-archive offers: a decompressing stream over bytes that somebody else reads. */
+#ifndef NN_FILE_ARCHIVE_H
+#define NN_FILE_ARCHIVE_H
+
+#include <stddef.h>
+#include "base/error.h"
+
+/* Where the compressed bytes come from: the next ones (*n = 0 at the end), valid until the next call. */
+struct nn_archive_source {
+	int (*next)(void *arg, const unsigned char **bytes, size_t *n, struct nn_error *err);
+	void *arg;
+	const char *name;            /* for messages; borrowed as long as the stream */
+};
+
+struct nn_archive {
+	int (*open)(void **stream, const struct nn_archive_source *source, struct nn_error *err);
+	/* As much as comes out without asking the source again once there is something; *got = 0 at the end. */
+	int (*read)(void *stream, void *bytes, size_t n, size_t *got, struct nn_error *err);
+	void (*close)(void *stream);
+};
+
+#endif

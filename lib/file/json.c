@@ -1,0 +1,224 @@
+/* JSON for metadata: jansson parses, then everything lies in one block with sorted keys. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "file/json.h"
+
+#define MAX_DEPTH 100
+/* jansson takes some hundred bytes per value: so many are no metadata but an attack on memory */
+#define MAX_VALUES ((size_t)4 << 20)
+
+struct nn_json {
+	enum nn_json_type type;
+	bool is_true;
+	double number;
+	const char *string;          /* own text, or NULL */
+	const char *key;             /* as a member of an object */
+	size_t length;               /* of string, or number of children */
+	struct nn_json *children;    /* contiguous; an object's sorted by key */
+};
+
+/* Depth and number of values before anybody recurses or allocates. */
+static int check_size(const char *text, size_t n, struct nn_error *err)
+{
+	size_t depth = 0, values = 1;
+	bool quoted = false;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+
+		if (quoted) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				quoted = false;
+			continue;
+		}
+		if (c == '"')
+			quoted = true;
+		else if (c == '[' || c == '{')
+			depth++, values++;
+		else if (c == ']' || c == '}')
+			depth -= depth > 0;
+		else if (c == ',' || c == ':')
+			values++;
+		if (depth > MAX_DEPTH)
+			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);
+		if (values > MAX_VALUES)
+			return nn_fail(err, NN_EFORMAT, "JSON has more than %zu values", MAX_VALUES);
+	}
+	return 0;
+}
+
+/* ---- one block: all nodes, then all text ---- */
+
+struct maker {
+	struct nn_json *nodes;
+	size_t used;
+	char *text;
+};
+
+static void count(const json_t *j, size_t *nodes, size_t *text)
+{
+	const json_t *child;
+	const char *key;
+	size_t i;
+
+	if (json_is_string(j))
+		*text += json_string_length(j) + 1;
+	*nodes += json_is_array(j) ? json_array_size(j) : json_object_size(j);
+	json_array_foreach(j, i, child)
+		count(child, nodes, text);
+	json_object_foreach((json_t *)j, key, child) {
+		*text += strlen(key) + 1;
+		count(child, nodes, text);
+	}
+}
+
+static const char *keep(struct maker *m, const char *bytes, size_t n)
+{
+	char *at = m->text;
+
+	memcpy(at, bytes, n + 1);
+	m->text += n + 1;
+	return at;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct nn_json *)a)->key, ((const struct nn_json *)b)->key);
+}
+
+static void make(struct maker *m, const json_t *j, struct nn_json *to)
+{
+	const json_t *child;
+	const char *key;
+	size_t i;
+
+	switch (json_typeof(j)) {
+	case JSON_NULL:
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		to->type = NN_JSON_BOOL;
+		to->is_true = json_is_true(j);
+		break;
+	case JSON_INTEGER:
+	case JSON_REAL:
+		to->type = NN_JSON_NUMBER;
+		to->number = json_number_value(j);
+		break;
+	case JSON_STRING:
+		to->type = NN_JSON_STRING;
+		to->length = json_string_length(j);
+		to->string = keep(m, json_string_value(j), to->length);
+		break;
+	case JSON_ARRAY:
+		to->type = NN_JSON_ARRAY;
+		to->length = json_array_size(j);
+		to->children = m->nodes + m->used;
+		m->used += to->length;
+		json_array_foreach(j, i, child)
+			make(m, child, &to->children[i]);
+		break;
+	case JSON_OBJECT:
+		to->type = NN_JSON_OBJECT;
+		to->length = json_object_size(j);
+		to->children = m->nodes + m->used;
+		m->used += to->length;
+		i = 0;
+		json_object_foreach((json_t *)j, key, child) {
+			to->children[i].key = keep(m, key, strlen(key));
+			make(m, child, &to->children[i++]);
+		}
+		qsort(to->children, to->length, sizeof *to->children, by_key);
+		break;
+	}
+}
+
+struct nn_json *nn_json_parse(const char *text, size_t n, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+	struct maker m = { .used = 1 };
+	size_t nodes = 1, characters = 1;
+	json_error_t why;
+	json_t *j;
+
+	if (check_size(text, n, err) < 0)
+		return NULL;
+	j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+	if (!j) {
+		enum json_error_code code = json_error_code(&why);
+
+		nn_fail(err, code == json_error_out_of_memory ? NN_ENOMEM : NN_EFORMAT, "JSON: %s",
+			nn_quote(quoted, why.text, strlen(why.text)));
+		return NULL;
+	}
+	count(j, &nodes, &characters);
+	m.nodes = nn_alloc(nodes * sizeof *m.nodes + characters, 1, err);
+	if (m.nodes) {
+		m.text = (char *)(m.nodes + nodes);
+		make(&m, j, m.nodes);
+	}
+	json_decref(j);
+	return m.nodes;
+}
+
+void nn_json_free(struct nn_json *document)
+{
+	nn_free(document);
+}
+
+enum nn_json_type nn_json_type(const struct nn_json *value)
+{
+	return value ? value->type : NN_JSON_NULL;
+}
+
+const struct nn_json *nn_json_get(const struct nn_json *object, const char *key)
+{
+	struct nn_json wanted = { .key = key };
+
+	if (nn_json_type(object) != NN_JSON_OBJECT || object->length == 0)
+		return NULL;
+	return bsearch(&wanted, object->children, object->length, sizeof wanted, by_key);
+}
+
+size_t nn_json_size(const struct nn_json *value)
+{
+	return value && value->children ? value->length : 0;
+}
+
+const struct nn_json *nn_json_at(const struct nn_json *array, size_t i)
+{
+	return i < nn_json_size(array) ? &array->children[i] : NULL;
+}
+
+const char *nn_json_key(const struct nn_json *object, size_t i, const struct nn_json **value)
+{
+	const struct nn_json *child = nn_json_at(object, i);
+
+	if (value)
+		*value = child;
+	return child ? child->key : NULL;
+}
+
+const char *nn_json_string(const struct nn_json *value, size_t *length)
+{
+	if (nn_json_type(value) != NN_JSON_STRING)
+		return NULL;
+	if (length)
+		*length = value->length;
+	return value->string;
+}
+
+double nn_json_number(const struct nn_json *value)
+{
+	return nn_json_type(value) == NN_JSON_NUMBER ? value->number : 0;
+}
+
+bool nn_json_true(const struct nn_json *value)
+{
+	return nn_json_type(value) == NN_JSON_BOOL && value->is_true;
+}

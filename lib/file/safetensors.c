@@ -1,0 +1,357 @@
+/* Reading safetensors: nothing in the header is believed before it was compared with the file. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "file/convert.h"
+#include "file/json.h"
+#include "file/safetensors.h"
+
+#define MAX_HEADER 100000000
+#define MAX_WHOLE 9007199254740992.0     /* 2^53: exact in JSON numbers */
+
+/* What stands behind struct nn_st. */
+struct owner {
+	struct nn_block data;
+	struct nn_json *header;
+	struct span *spans;
+	void *realigned;             /* copies of tensors that lie badly in the file */
+};
+
+struct span {
+	uint64_t begin, end;
+	size_t tensor;
+};
+
+static const struct {
+	const char *word;
+	enum nn_dtype dtype;
+} dtypes[] = {
+	{ "BF16", NN_BF16 }, { "BOOL", NN_BOOL }, { "F16", NN_F16 }, { "F32", NN_F32 }, { "F64", NN_F64 },
+	{ "I16", NN_I16 },   { "I32", NN_I32 },	  { "I64", NN_I64 }, { "I8", NN_I8 },	{ "U16", NN_U16 },
+	{ "U32", NN_U32 },   { "U64", NN_U64 },	  { "U8", NN_U8 },
+};
+
+bool nn_st_dtype(const char *word, enum nn_dtype *dtype)
+{
+	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+		if (strcmp(word, dtypes[i].word) == 0) {
+			*dtype = dtypes[i].dtype;
+			return true;
+		}
+	return false;
+}
+
+const char *nn_st_dtype_name(enum nn_dtype dtype)
+{
+	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+		if (dtypes[i].dtype == dtype)
+			return dtypes[i].word;
+	return "?";
+}
+
+/* A whole number of the header. */
+static bool whole(const struct nn_json *value, uint64_t *number)
+{
+	double d = nn_json_number(value);
+
+	if (nn_json_type(value) != NN_JSON_NUMBER || !(d >= 0 && d <= MAX_WHOLE) || d != (double)(uint64_t)d)
+		return false;
+	*number = (uint64_t)d;
+	return true;
+}
+
+static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor, uint64_t *bytes, struct nn_error *err)
+{
+	size_t n = nn_json_size(value), total;
+	uint64_t dim;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY)
+		return nn_fail(err, NN_EFORMAT, "shape is missing or no array");
+	if (n > NN_MAX_RANK)
+		return nn_fail(err, NN_EFORMAT, "found %zu dimensions, expected at most %d", n, NN_MAX_RANK);
+	tensor->shape.rank = (int)n;
+	for (size_t i = 0; i < n; i++) {
+		if (!whole(nn_json_at(value, i), &dim))
+			return nn_fail(err, NN_EFORMAT, "dimension %zu is no whole number", i + 1);
+		tensor->shape.dim[i] = dim;
+	}
+	if (!nn_shape_check(&tensor->shape, nn_dtype_size(tensor->dtype), &total))
+		return nn_fail(err, NN_EFORMAT, "the product of the dimensions overflows");
+	*bytes = total;
+	return 0;
+}
+
+static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor, struct span *span,
+			struct nn_error *err)
+{
+	const struct nn_json *offsets = nn_json_get(value, "data_offsets");
+	const char *word = nn_json_string(nn_json_get(value, "dtype"), NULL);
+	char quoted[NN_QUOTED];
+	uint64_t bytes = 0;
+
+	if (nn_json_type(value) != NN_JSON_OBJECT || !word)
+		return nn_fail(err, NN_EFORMAT, "dtype is missing or no string");
+	if (!nn_st_dtype(word, &tensor->dtype))
+		return nn_fail(err, NN_EFORMAT, "dtype %s is not supported", nn_quote(quoted, word, strlen(word)));
+	if (parse_shape(nn_json_get(value, "shape"), tensor, &bytes, err) < 0)
+		return -1;
+	if (nn_json_size(offsets) != 2 || nn_json_type(offsets) != NN_JSON_ARRAY ||
+	    !whole(nn_json_at(offsets, 0), &span->begin) || !whole(nn_json_at(offsets, 1), &span->end) ||
+	    span->begin > span->end)
+		return nn_fail(err, NN_EFORMAT, "data_offsets are not [BEGIN,END]");
+	if (span->end - span->begin != bytes)
+		return nn_fail(err, NN_EFORMAT, "data_offsets span %" PRIu64 " bytes, the shape needs %" PRIu64,
+			       span->end - span->begin, bytes);
+	return 0;
+}
+
+static int parse_metadata(const struct nn_json *value, struct nn_st *st, struct nn_error *err)
+{
+	size_t n = nn_json_size(value);
+
+	if (nn_json_type(value) != NN_JSON_OBJECT)
+		return nn_fail(err, NN_EFORMAT, "__metadata__ is no object");
+	st->meta = nn_alloc(n, sizeof *st->meta, err);
+	if (!st->meta)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const struct nn_json *text;
+		char quoted[NN_QUOTED];
+
+		st->meta[i].key = nn_json_key(value, i, &text);
+		st->meta[i].value = nn_json_string(text, NULL);
+		if (!st->meta[i].value)
+			return nn_fail(err, NN_EFORMAT, "__metadata__: \"%s\" is no string",
+				       nn_quote(quoted, st->meta[i].key, strlen(st->meta[i].key)));
+	}
+	st->n_meta = n;
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Tensors have to cover the buffer exactly; *size becomes its length. */
+static int check_cover(const struct nn_st *st, struct span *spans, uint64_t *size, struct nn_error *err)
+{
+	uint64_t at = 0;
+
+	qsort(spans, st->n_tensors, sizeof *spans, by_offset);
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		if (spans[i].begin != at) {
+			const char *name = st->tensors[spans[i].tensor].name;
+			char quoted[NN_QUOTED];
+
+			return nn_fail(err, NN_EFORMAT, "tensor \"%s\" begins at %" PRIu64 ", expected %" PRIu64 " (%s)",
+				       nn_quote(quoted, name, strlen(name)), spans[i].begin, at,
+				       spans[i].begin < at ? "tensors overlap" : "there is a hole");
+		}
+		at = spans[i].end;
+	}
+	*size = at;
+	return 0;
+}
+
+static int parse_header(struct nn_st *st, struct owner *own, const char *text, size_t n, uint64_t *size,
+			struct nn_error *err)
+{
+	size_t members;
+
+	if (n == 0 || text[0] != '{')
+		return nn_fail(err, NN_EFORMAT, "the header does not begin with {");
+	own->header = nn_json_parse(text, n, err);
+	if (!own->header)
+		return nn_fail_at(err, "header");
+	members = nn_json_size(own->header);
+	st->tensors = nn_alloc(members, sizeof *st->tensors, err);
+	own->spans = nn_alloc(members, sizeof *own->spans, err);
+	if (!st->tensors || !own->spans)
+		return -1;
+	for (size_t i = 0; i < members; i++) {
+		const struct nn_json *value;
+		const char *key = nn_json_key(own->header, i, &value);
+		char quoted[NN_QUOTED];
+
+		if (strcmp(key, "__metadata__") == 0) {
+			if (parse_metadata(value, st, err) < 0)
+				return -1;
+			continue;
+		}
+		st->tensors[st->n_tensors].name = key;
+		own->spans[st->n_tensors].tensor = st->n_tensors;
+		if (parse_tensor(value, &st->tensors[st->n_tensors], &own->spans[st->n_tensors], err) < 0)
+			return nn_fail_at(err, "tensor \"%s\"", nn_quote(quoted, key, strlen(key)));
+		st->n_tensors++;
+	}
+	return check_cover(st, own->spans, size, err);
+}
+
+/* Point tensors at their bytes; what is not aligned to its type is copied to where it is. */
+static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
+{
+	size_t odd = 0, at = 0;
+
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		const struct span *s = &own->spans[i];
+
+		if (s->begin % nn_dtype_size(st->tensors[s->tensor].dtype))
+			odd += (s->end - s->begin + 63) / 64 * 64;
+	}
+	own->realigned = odd ? nn_alloc(odd, 1, err) : NULL;
+	if (odd && !own->realigned)
+		return -1;
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		const struct span *s = &own->spans[i];
+		struct nn_st_tensor *t = &st->tensors[s->tensor];
+
+		t->data = own->data.data + s->begin;
+		if (s->begin % nn_dtype_size(t->dtype) == 0)
+			continue;
+		t->data = memcpy((char *)own->realigned + at, t->data, s->end - s->begin);
+		at += (s->end - s->begin + 63) / 64 * 64;
+	}
+	return 0;
+}
+
+static int read_all(struct nn_st *st, struct nn_input *input, struct nn_error *err)
+{
+	struct owner *own = st->owner;
+	const char *name = nn_input_name(input);
+	struct nn_block header = {0};
+	const unsigned char *b;
+	uint64_t n = 0, size = 0;
+	size_t got;
+	int status = -1;
+
+	if (nn_input_peek(input, &b, 8, &got, err) < 0)
+		return -1;
+	for (size_t i = 0; i < got && i < 8; i++)
+		n |= (uint64_t)b[i] << (8 * i);
+	if (got < 8)
+		return nn_fail(err, NN_EFORMAT, "%s: ends after %zu bytes, expected a safetensors header", name, got);
+	if (n > MAX_HEADER)
+		return nn_fail(err, NN_EFORMAT, "%s: a header of %" PRIu64 " bytes, expected at most %d", name, n,
+			       MAX_HEADER);
+	nn_input_take(input, 8);
+	if (nn_input_load(input, &header, 0, n, "the header", err) < 0)
+		goto out;
+	if (parse_header(st, own, (const char *)header.data, n, &size, err) < 0) {
+		nn_fail_at(err, "%s", name);
+		goto out;
+	}
+	if (nn_input_load(input, &own->data, 0, size, "the data", err) < 0 ||
+	    nn_block_reserve(&own->data, 1, err) < 0 || nn_input_end(input, "the last tensor", err) < 0 ||
+	    place(st, own, err) < 0)
+		goto out;
+	status = 0;
+out:
+	nn_block_free(&header);
+	return status;
+}
+
+int nn_st_read_input(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+{
+	struct nn_st *st = nn_alloc(1, sizeof *st, err);
+
+	if (!st)
+		return -1;
+	st->owner = nn_alloc(1, sizeof(struct owner), err);
+	if (!st->owner || read_all(st, input, err) < 0) {
+		nn_st_free(st);
+		return -1;
+	}
+	*result = st;
+	return 0;
+}
+
+/* Is it a safetensors file, and if not, what? */
+static int check_model(struct nn_input *input, struct nn_error *err)
+{
+	const unsigned char *b;
+	const char *kind;
+	size_t got;
+
+	if (nn_input_sniff(input, &kind, err) < 0 || nn_input_peek(input, &b, 9, &got, err) < 0)
+		return -1;
+	if (got == 9 && b[8] == '{' && (strcmp(kind, "safetensors") == 0 || nn_utf8_prefix((const char *)b, 8) < 8))
+		return 0;
+	if (got == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected a model", nn_input_name(input));
+	if (strcmp(kind, "text") == 0 && (memchr(b, 0, got) || nn_utf8_prefix((const char *)b, got) < got - (got == 9)))
+		return nn_fail(err, NN_EFORMAT, "%s: is no safetensors file, expected a model", nn_input_name(input));
+	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model", nn_input_name(input),
+		       strchr("aeioxAEIOX", kind[0]) ? "an" : "a", kind);
+}
+
+int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err)
+{
+	struct nn_input *input;
+	int status = -1;
+
+	if (nn_input_open(&input, path, err) < 0)
+		return -1;
+	nn_input_plain(input);
+	if (check_model(input, err) == 0)
+		status = nn_st_read_input(st, input, err);
+	nn_input_close(input);
+	return status;
+}
+
+void nn_st_free(struct nn_st *st)
+{
+	struct owner *own;
+
+	if (!st)
+		return;
+	own = st->owner;
+	if (own) {
+		nn_block_free(&own->data);
+		nn_json_free(own->header);
+		nn_free(own->spans);
+		nn_free(own->realigned);
+		nn_free(own);
+	}
+	nn_free(st->tensors);
+	nn_free(st->meta);
+	nn_free(st);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
+}
+
+const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name)
+{
+	struct nn_st_tensor wanted = { .name = name };
+
+	return st->n_tensors ? bsearch(&wanted, st->tensors, st->n_tensors, sizeof wanted, by_name) : NULL;
+}
+
+const char *nn_st_meta(const struct nn_st *st, const char *key)
+{
+	for (size_t i = 0; i < st->n_meta; i++)
+		if (strcmp(st->meta[i].key, key) == 0)
+			return st->meta[i].value;
+	return NULL;
+}
+
+int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	if (!nn_dtype_float(tensor->dtype))
+		return nn_fail(err, NN_EFORMAT, "tensor \"%s\": found %s, expected floating point",
+			       nn_quote(quoted, tensor->name, strlen(tensor->name)), nn_dtype_name(tensor->dtype));
+	nn_convert(tensor->dtype, tensor->data, nn_shape_count(&tensor->shape), dtype, values);
+	return 0;
+}
