@@ -6,7 +6,6 @@
 # `make check TESTS="tests/cli/predict.bats tests/lib/pool"` runs some.
 CHECK_TESTS =
 CHECK_LONG_TESTS =
-EXTRA_PROGRAMS =
 EXTRA_DIST += tests/run $(filter %.bats %.py %.sh,$(CHECK_TESTS) $(CHECK_LONG_TESTS))
 run_tests = NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' BATS='$(BATS)' \
 	PYTHON='$(PYTHON)' CC='$(CC)' KIND_CFLAGS='$(KIND_CFLAGS)' $(SHELL) $(srcdir)/tests/run
