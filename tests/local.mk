@@ -66,3 +66,6 @@ tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 check_PROGRAMS += tests/lib/file
 CHECK_TESTS += tests/lib/file
 VALGRIND_TESTS += tests/lib/file
+# the model language
+check_PROGRAMS += tests/lib/model
+CHECK_TESTS += tests/lib/model
