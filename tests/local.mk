@@ -66,6 +66,10 @@ tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 check_PROGRAMS += tests/lib/file
 CHECK_TESTS += tests/lib/file
 VALGRIND_TESTS += tests/lib/file
-# the model language
-check_PROGRAMS += tests/lib/model
-CHECK_TESTS += tests/lib/model
+
+# the functions of math.h: a sample; all floats in the long run
+check_PROGRAMS += tests/lib/math tests/lib/math-long
+tests_lib_math_long_SOURCES = tests/lib/math.c
+tests_lib_math_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
+CHECK_TESTS += tests/lib/math
+CHECK_LONG_TESTS += tests/lib/math-long

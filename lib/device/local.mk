@@ -1,3 +1,4 @@
 # lib/device
 lib_libnn_la_SOURCES += \
+	lib/device/device.c \
 	lib/device/device.h

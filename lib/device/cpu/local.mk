@@ -1,7 +1,17 @@
 # lib/device/cpu: the wing that computes. NN_CPU_SRC is compiled once per instruction set and type;
 # what exists once (the choice between them, tables) belongs to lib_libnn_la_SOURCES.
 lib_libnn_la_SOURCES += \
+	lib/device/cpu/activation.h \
+	lib/device/cpu/cpu.h \
 	lib/device/cpu/kernel.h \
+	lib/device/cpu/kernels.h \
+	lib/device/cpu/leaf.h \
+	lib/device/cpu/leaves.c \
+	lib/device/cpu/leaves.h \
+	lib/device/cpu/math.h \
+	lib/device/cpu/open.c \
+	lib/device/cpu/open.h \
+	lib/device/cpu/pooling.h \
 	lib/device/cpu/product.h \
 	lib/device/cpu/product-axis.h \
 	lib/device/cpu/product-dense.h \
@@ -10,24 +20,46 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/product-pack.h \
 	lib/device/cpu/product-shape.c \
 	lib/device/cpu/product-tile.h \
+	lib/device/cpu/softmax.h \
+	lib/device/cpu/split.c \
+	lib/device/cpu/split.h \
+	lib/device/cpu/sum.h \
+	lib/device/cpu/tail.h \
 	lib/device/cpu/vec.h \
 	lib/device/cpu/vec-avx2.h \
 	lib/device/cpu/vec-avx512.h \
 	lib/device/cpu/vec-generic.h
 
 NN_CPU_SRC = \
-	lib/device/cpu/pack.c \
+	lib/device/cpu/activation.c \
+	lib/device/cpu/batchnorm.c \
+	lib/device/cpu/conv2d.c \
+	lib/device/cpu/dense.c \
+	lib/device/cpu/dropout.c \
+	lib/device/cpu/join.c \
+	lib/device/cpu/layernorm.c \
+	lib/device/cpu/leaf.c \
+	lib/device/cpu/loss.c \
+	lib/device/cpu/math.c \
+	lib/device/cpu/move.c \
+	lib/device/cpu/optimizer.c \
 	lib/device/cpu/pack-rotate.c \
+	lib/device/cpu/pack.c \
 	lib/device/cpu/peak.c \
-	lib/device/cpu/product-conv.c \
+	lib/device/cpu/pool2d.c \
+	lib/device/cpu/pooling.c \
 	lib/device/cpu/product-conv-weights.c \
-	lib/device/cpu/product-dense.c \
+	lib/device/cpu/product-conv.c \
 	lib/device/cpu/product-dense-input.c \
 	lib/device/cpu/product-dense-weights.c \
-	lib/device/cpu/product-depthwise.c \
+	lib/device/cpu/product-dense.c \
 	lib/device/cpu/product-depthwise-weights.c \
+	lib/device/cpu/product-depthwise.c \
 	lib/device/cpu/product-outer.c \
-	lib/device/cpu/product-tile.c
+	lib/device/cpu/product-tile.c \
+	lib/device/cpu/softmax.c \
+	lib/device/cpu/sum.c \
+	lib/device/cpu/table.c
 
 NN_CPU_CFLAGS = $(AM_CFLAGS) -O3
 NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma

@@ -20,7 +20,7 @@ typedef r_int vi_any __attribute__((vector_size(16), aligned(sizeof(real)), may_
 typedef V_U_ vu __attribute__((vector_size(16)));
 
 #define V_LANES_(type, expression) \
-	type r_; \
+	type r_ = { 0 }; \
 	for (int l = 0; l < VL; l++) \
 		r_[l] = (expression); \
 	return r_

@@ -1,0 +1,24 @@
+/* The kernels of one instruction set and type, by op and by name. */
+#ifndef NN_DEVICE_CPU_KERNELS_H
+#define NN_DEVICE_CPU_KERNELS_H
+
+#include "device/cpu/kernel.h"
+#include "device/device.h"
+
+#define NN_OP(id, name) extern const struct nn_kernel NN_K(id);
+#include "op/ops.def"
+#undef NN_OP
+
+void NN_K(loss)(const struct nn_loss_call *call);
+void NN_K(update)(const struct nn_update *update);
+void NN_K(direction)(const struct nn_update *update, void *direction);
+void NN_K(add_arrays)(void *a, const void *b, size_t n, struct nn_pool *pool);
+double NN_K(sum)(const void *values, size_t n);
+double NN_K(sum_squares)(const void *values, size_t n);
+void NN_K(softmax_rows)(const void *logits, void *y, size_t rows, size_t columns);
+void NN_K(sigmoid)(const void *logits, void *y, size_t n);
+
+/* What nn_device_open hands out. */
+extern const struct nn_device NN_K(device);
+
+#endif

@@ -1,0 +1,70 @@
+/* The best instruction set this machine has, or the one NN_CPU names. */
+#include <stdlib.h>
+#include <string.h>
+#include "device/cpu/open.h"
+
+#define NN_TABLES(isa) \
+	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa;
+#define NN_ROW(isa, supported) { #isa, { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, supported }
+
+#if defined __x86_64__
+static bool has_avx512(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+NN_TABLES(avx512)
+NN_TABLES(avx2)
+#endif
+
+static bool has_generic(void)
+{
+	return true;
+}
+
+NN_TABLES(generic)
+
+static const struct isa {
+	const char *name;
+	const struct nn_device *tables[2];      /* f32, f64 */
+	bool (*supported)(void);
+} isas[] = {
+#if defined __x86_64__
+	NN_ROW(avx512, has_avx512),
+	NN_ROW(avx2, has_avx2),
+#endif
+	NN_ROW(generic, has_generic),
+};
+
+#define NN_N_ISAS (sizeof isas / sizeof isas[0])
+
+const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err)
+{
+	const char *wanted = getenv("NN_CPU");
+	int type = dtype == NN_F64;
+
+	if (dtype != NN_F32 && dtype != NN_F64) {
+		nn_fail(err, NN_EUSAGE, "device cpu computes in f32 or f64, not %s", nn_dtype_name(dtype));
+		return NULL;
+	}
+	if (wanted && !*wanted)
+		wanted = NULL;
+	for (size_t i = 0; i < NN_N_ISAS; i++) {
+		if (wanted && strcmp(wanted, isas[i].name) != 0)
+			continue;
+		if (isas[i].supported())
+			return isas[i].tables[type];
+		if (wanted) {
+			nn_fail(err, NN_ENODEV, "NN_CPU=%s: this CPU has no %s", wanted, wanted);
+			return NULL;
+		}
+	}
+	nn_fail(err, NN_EUSAGE, "NN_CPU=%s: unknown, choose avx512, avx2 or generic", wanted);
+	return NULL;
+}

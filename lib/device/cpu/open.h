@@ -1,0 +1,10 @@
+/* The best instruction set this machine has, or the one NN_CPU names. */
+#ifndef NN_DEVICE_CPU_OPEN_H
+#define NN_DEVICE_CPU_OPEN_H
+
+#include "device/device.h"
+
+/* NULL with NN_EUSAGE, NN_ENODEV; a const table. */
+const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
+
+#endif

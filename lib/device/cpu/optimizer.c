@@ -1,0 +1,176 @@
+/* Optimizers as PyTorch 2 computes them, element by element over a run of the flat block; scalars are rounded to the type once. */
+#include "device/cpu/cpu.h"
+#include "device/cpu/kernels.h"
+
+#define NN_ETA_MINUS 0.5
+#define NN_ETA_PLUS 1.2
+#define NN_STEP_LEAST 1e-6
+#define NN_STEP_MOST 50
+
+/* beta^step by squaring: no library's pow. */
+static double power(double beta, uint64_t step)
+{
+	double result = 1;
+	for (; step; step >>= 1, beta *= beta)
+		if (step & 1)
+			result *= beta;
+	return result;
+}
+
+static double root(double x)
+{
+	return x > 0 ? __builtin_sqrt(x) : 0;
+}
+
+struct run {
+	const struct nn_update *u;
+	real *w, *a, *b;                /* weights, slots */
+	const real *g;
+	real *direction;                /* lamb's first half */
+	double correction1, correction2;
+};
+
+/* The gradient as the optimizers see it. */
+NN_INLINE vr gradient(const struct run *run, size_t i, size_t k, vr clip, vr decay, vr w)
+{
+	return v_fma(decay, w, v_mul(v_get(run->g + i, k), clip));
+}
+
+static void sgd(const struct run *run, size_t begin, size_t end)
+{
+	const struct nn_update *u = run->u;
+	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), rate = v_set((real) -u->lr);
+	const vr momentum = v_set((real) u->momentum), ratio = v_set(u->kind == NN_LARS ? (real) u->ratio : 1);
+	bool nesterov = u->nesterov, moving = u->momentum != 0 && run->a;
+	NN_EACH(j, k, end - begin, {
+		size_t i = begin + j;
+		vr w = v_get(run->w + i, k);
+		vr d = v_mul(ratio, gradient(run, i, k, clip, decay, w));
+		if (moving) {
+			vr m = v_fma(momentum, v_get(run->a + i, k), d);
+			v_put(run->a + i, k, m);
+			d = nesterov ? v_fma(momentum, m, d) : m;
+		}
+		v_put(run->w + i, k, v_fma(rate, d, w));
+	});
+}
+
+/* adam, adamw, and lamb's direction. */
+NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_t begin, size_t end)
+{
+	const struct nn_update *u = run->u;
+	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), zero = v_zero();
+	const vr rest1 = v_set((real) (1 - u->beta1)), beta2 = v_set((real) u->beta2), rest2 = v_set((real) (1 - u->beta2));
+	const vr inverse2 = v_set((real) (1 / root(run->correction2))), eps = v_set((real) u->eps);
+	const vr rate = v_set((real) (-u->lr / run->correction1)), keep = v_set((real) (1 - u->lr * u->weight_decay));
+	const vr inverse1 = v_set((real) (1 / run->correction1));
+	NN_EACH(j, k, end - begin, {
+		size_t i = begin + j;
+		vr w = v_get(run->w + i, k);
+		vr g = gradient(run, i, k, clip, kind == NN_ADAM ? decay : zero, w);
+		vr m = v_get(run->a + i, k);
+		m = v_fma(rest1, v_sub(g, m), m);
+		vr v = v_fma(beta2, v_get(run->b + i, k), v_mul(v_mul(rest2, g), g));
+		vr d = v_div(m, v_fma(v_sqrt(v), inverse2, eps));
+		v_put(run->a + i, k, m);
+		v_put(run->b + i, k, v);
+		if (kind == NN_LAMB)
+			v_put(run->direction + i, k, v_fma(decay, w, v_mul(d, inverse1)));
+		else
+			v_put(run->w + i, k, v_fma(rate, d, kind == NN_ADAMW ? v_mul(w, keep) : w));
+	});
+}
+
+static void adam(const struct run *run, size_t begin, size_t end) { adam_of(NN_ADAM, run, begin, end); }
+static void adamw(const struct run *run, size_t begin, size_t end) { adam_of(NN_ADAMW, run, begin, end); }
+static void lamb_direction(const struct run *run, size_t begin, size_t end) { adam_of(NN_LAMB, run, begin, end); }
+
+/* g is the direction here. */
+static void lamb(const struct run *run, size_t begin, size_t end)
+{
+	const vr rate = v_set((real) (-run->u->lr * run->u->ratio));
+	NN_EACH(j, k, end - begin, {
+		size_t i = begin + j;
+		v_put(run->w + i, k, v_fma(rate, v_get(run->g + i, k), v_get(run->w + i, k)));
+	});
+}
+
+static void rmsprop(const struct run *run, size_t begin, size_t end)
+{
+	const struct nn_update *u = run->u;
+	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), rate = v_set((real) -u->lr);
+	const vr alpha = v_set((real) u->alpha), rest = v_set((real) (1 - u->alpha)), eps = v_set((real) u->eps);
+	const vr momentum = v_set((real) u->momentum);
+	bool moving = u->momentum != 0 && run->b;
+	NN_EACH(j, k, end - begin, {
+		size_t i = begin + j;
+		vr w = v_get(run->w + i, k);
+		vr g = gradient(run, i, k, clip, decay, w);
+		vr v = v_fma(alpha, v_get(run->a + i, k), v_mul(v_mul(rest, g), g));
+		vr d = v_div(g, v_add(v_sqrt(v), eps));
+		v_put(run->a + i, k, v);
+		if (moving) {
+			d = v_fma(momentum, v_get(run->b + i, k), d);
+			v_put(run->b + i, k, d);
+		}
+		v_put(run->w + i, k, v_fma(rate, d, w));
+	});
+}
+
+/* The step grows while the gradient keeps its sign; where the sign turns, it shrinks and the gradient is forgotten. */
+static void rprop(const struct run *run, size_t begin, size_t end)
+{
+	const struct nn_update *u = run->u;
+	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), zero = v_zero();
+	const vr plus = v_set((real) NN_ETA_PLUS), minus = v_set((real) NN_ETA_MINUS), one = v_set(1);
+	const vr least = v_set((real) NN_STEP_LEAST), most = v_set((real) NN_STEP_MOST), start = v_set((real) u->lr);
+	bool fresh = u->step == 1;
+	NN_EACH(j, k, end - begin, {
+		size_t i = begin + j;
+		vr w = v_get(run->w + i, k);
+		vr g = gradient(run, i, k, clip, decay, w);
+		vr product = v_mul(g, v_get(run->a + i, k));
+		vm turned = v_lt(product, zero);
+		vr factor = v_select(v_gt(product, zero), plus, v_select(turned, minus, one));
+		vr step = v_mul(fresh ? start : v_get(run->b + i, k), factor);
+		step = v_max(least, v_min(most, step));
+		g = v_select(turned, zero, g);
+		v_put(run->a + i, k, g);
+		v_put(run->b + i, k, step);
+		vr move = v_select(v_gt(g, zero), step, v_select(v_lt(g, zero), v_neg(step), g));
+		v_put(run->w + i, k, v_sub(w, move));
+	});
+}
+
+struct job {
+	struct run run;
+	void (*update)(const struct run *run, size_t begin, size_t end);
+};
+
+static void piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct job *job = arg;
+	(void) thread;
+	job->update(&job->run, begin, end);
+}
+
+static void update(const struct nn_update *u, void (*function)(const struct run *run, size_t begin, size_t end), void *direction)
+{
+	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction, 1 - power(u->beta1, u->step),
+			     1 - power(u->beta2, u->step) }, function };
+	nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
+}
+
+void NN_K(update)(const struct nn_update *u)
+{
+	static void (*const updates[])(const struct run *, size_t, size_t) = {
+		[NN_SGD] = sgd, [NN_ADAM] = adam, [NN_ADAMW] = adamw, [NN_RMSPROP] = rmsprop, [NN_RPROP] = rprop, [NN_LARS] = sgd,
+		[NN_LAMB] = lamb,
+	};
+	update(u, updates[u->kind], NULL);
+}
+
+void NN_K(direction)(const struct nn_update *u, void *direction)
+{
+	update(u, lamb_direction, direction);
+}

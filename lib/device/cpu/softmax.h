@@ -1,0 +1,37 @@
+/* Softmax of one row of numbers. */
+#ifndef NN_DEVICE_CPU_SOFTMAX_H
+#define NN_DEVICE_CPU_SOFTMAX_H
+
+#include "device/cpu/math.h"
+#include "device/cpu/sum.h"
+
+/* The largest of n > 0 numbers; whichever order, the same (-0 and 0 are the same to softmax, NaN shows in the sum). */
+NN_INLINE real v_largest(const real *x, size_t n)
+{
+	vr most = v_set((real) -__builtin_inff());
+	real t[VL], largest;
+	NN_EACH(i, k, n, { most = v_max(v_select(vm_first(k), v_get(x + i, k), most), most); });
+	v_store(t, most);
+	largest = t[0];
+	for (int i = 1; i < VL; i++)
+		largest = t[i] > largest ? t[i] : largest;
+	return largest;
+}
+
+/* y = exp(x - largest), their nn_sum. y may be x. */
+NN_INLINE real v_exp_sum(const real *x, real *y, size_t n, real largest)
+{
+	struct nn_sum_pair pair = { y, y };
+	const vr most = v_set(largest);
+	NN_EACH(i, k, n, { v_put(y + i, k, v_exp(v_sub(v_get(x + i, k), most))); });
+	return v_sum(v_term_value, &pair, n);
+}
+
+NN_INLINE real v_log_one(real x)
+{
+	real t[VL];
+	v_store(t, v_log(v_set(x)));
+	return t[0];
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* The device "cpu" of one instruction set and type. */
+#include "base/memory.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/leaves.h"
+
+static const struct nn_kernel *const kernels[NN_N_OPS] = {
+#define NN_OP(id, name) [NN_OP_##id] = &NN_K(id),
+#include "op/ops.def"
+#undef NN_OP
+};
+
+static void *alloc(size_t bytes, struct nn_error *err)
+{
+	return nn_alloc(bytes, 1, err);
+}
+
+#if defined NN_ISA_avx512
+#define NN_KIND "avx512"
+#elif defined NN_ISA_avx2
+#define NN_KIND "avx2"
+#else
+#define NN_KIND "generic"
+#endif
+
+const struct nn_device NN_K(device) = {
+	.name = "cpu",
+	.kind = NN_KIND,
+	.dtype = sizeof(real) == sizeof(float) ? NN_F32 : NN_F64,
+	.kernels = kernels,
+	.alloc = alloc,
+	.free = nn_free,
+	.loss = NN_K(loss),
+	.update = NN_K(update),
+	.direction = NN_K(direction),
+	.add = NN_K(add_arrays),
+	.sum = NN_K(sum),
+	.sum_squares = NN_K(sum_squares),
+	.softmax = NN_K(softmax_rows),
+	.sigmoid = NN_K(sigmoid),
+	.leaves = nn_cpu_leaves,
+};

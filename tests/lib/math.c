@@ -1,0 +1,283 @@
+/* The functions of math.h: at most 2 ulp from the exact value, right at the edges, the same bytes on every instruction set. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/pool.h"
+#include "device/device.h"
+
+/* Built twice: quick, and over all 2^32 floats (LONG). */
+#ifdef LONG
+#define F32_STEP 1u
+#define F64_SAMPLES 40000000
+#else
+#define F32_STEP 1021u
+#define F64_SAMPLES 400000
+#endif
+#define CHUNK 4096
+
+enum { EXP, EXPM1, LOG, TANH, SIGMOID, ERF, SOFTPLUS, N_FUNCTIONS };     /* as in cpu.h */
+static const char *const names[] = { "exp", "expm1", "log", "tanh", "sigmoid", "erf", "softplus" };
+
+#define KERNELS(isa) \
+	void nn_cpu_math_f32_##isa(int, const float *, float *, size_t); \
+	void nn_cpu_math_f64_##isa(int, const double *, double *, size_t);
+KERNELS(generic)
+#if defined __x86_64__
+KERNELS(avx2)
+KERNELS(avx512)
+#endif
+
+static struct {
+	const char *name;
+	void (*f32)(int, const float *, float *, size_t);
+	void (*f64)(int, const double *, double *, size_t);
+	int there;
+} isas[] = {
+	{ "generic", nn_cpu_math_f32_generic, nn_cpu_math_f64_generic, 0 },
+#if defined __x86_64__
+	{ "avx2", nn_cpu_math_f32_avx2, nn_cpu_math_f64_avx2, 0 },
+	{ "avx512", nn_cpu_math_f32_avx512, nn_cpu_math_f64_avx512, 0 },
+#endif
+};
+#define N_ISAS ((int) (sizeof isas / sizeof isas[0]))
+
+static long double exact(int function, long double x)
+{
+	switch (function) {
+	case EXP: return expl(x);
+	case EXPM1: return expm1l(x);
+	case LOG: return logl(x);
+	case TANH: return tanhl(x);
+	case SIGMOID: return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+	case ERF: return erfl(x);
+	default: return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
+	}
+}
+
+/* Good enough for floats, and fast enough for all of them. */
+static double exact_f32(int function, double x)
+{
+	switch (function) {
+	case EXP: return exp(x);
+	case EXPM1: return expm1(x);
+	case LOG: return log(x);
+	case TANH: return tanh(x);
+	case SIGMOID: return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+	case ERF: return erf(x);
+	default: return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+	}
+}
+
+/* Distance from the exact value in units of the last place that a float there has; huge if one is NaN or infinite alone. */
+static double ulps_f32(float got, double want)
+{
+	float rounded = (float) want;
+	int exponent;
+	if (isnan(got) || isnan(want))
+		return isnan(got) && isnan(want) ? 0 : INFINITY;
+	if (isinf(got) || isinf(rounded))
+		return got == rounded || (!isinf(want) && fabs(want) >= 0x1.fffffcp127) ? 0 : INFINITY;
+	if (want == 0 || fabs(want) < 0x1p-126)
+		exponent = -125;
+	else
+		frexp(want, &exponent);
+	return fabs(ldexp((double) got - want, 24 - exponent));
+}
+
+static double ulps_f64(double got, long double want)
+{
+	double rounded = (double) want;
+	int exponent;
+	if (isnan(got) || isnan(want))
+		return isnan(got) && isnan(want) ? 0 : INFINITY;
+	if (isinf(got) || isinf(rounded))
+		return got == rounded || (!isinf(want) && fabsl(want) >= 0x1.ffffffffffffep1023L) ? 0 : INFINITY;
+	if (want == 0 || fabsl(want) < 0x1p-1022L)
+		exponent = -1021;
+	else
+		frexpl(want, &exponent);
+	return (double) fabsl(ldexpl((long double) got - want, 53 - exponent));
+}
+
+struct worst {
+	double error, at, got;
+	int differ;                     /* instruction sets gave other bytes */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct worst worst_f32[N_FUNCTIONS], worst_f64[N_FUNCTIONS];
+
+static void merge(struct worst *into, const struct worst *from)
+{
+	pthread_mutex_lock(&lock);
+	if (from->error > into->error)
+		into->error = from->error, into->at = from->at, into->got = from->got;
+	into->differ |= from->differ;
+	pthread_mutex_unlock(&lock);
+}
+
+static int same_f32(const float *a, const float *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(a + i, b + i, sizeof *a) && !(isnan(a[i]) && isnan(b[i])))
+			return 0;
+	return 1;
+}
+
+static int same_f64(const double *a, const double *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(a + i, b + i, sizeof *a) && !(isnan(a[i]) && isnan(b[i])))
+			return 0;
+	return 1;
+}
+
+/* Floats whose bits are piece * CHUNK * step + i * step. */
+static void sweep_f32(void *arg, size_t piece, int thread)
+{
+	float x[CHUNK], y[CHUNK], other[CHUNK];
+	(void) arg;
+	(void) thread;
+	for (size_t i = 0; i < CHUNK; i++) {
+		uint64_t bits = ((uint64_t) piece * CHUNK + i) * F32_STEP;
+		uint32_t word = bits > UINT32_MAX ? UINT32_MAX : (uint32_t) bits;
+		memcpy(&x[i], &word, sizeof word);
+	}
+	for (int f = 0; f < N_FUNCTIONS; f++) {
+		struct worst w = { 0, 0, 0, 0 };
+		isas[0].f32(f, x, y, CHUNK);
+		for (int isa = 1; isa < N_ISAS; isa++)
+			if (isas[isa].there) {
+				isas[isa].f32(f, x, other, CHUNK);
+				w.differ |= !same_f32(y, other, CHUNK);
+			}
+		for (size_t i = 0; i < CHUNK; i++) {
+			double error = ulps_f32(y[i], exact_f32(f, x[i]));
+			if (error > w.error)
+				w.error = error, w.at = x[i], w.got = y[i];
+		}
+		merge(&worst_f32[f], &w);
+	}
+}
+
+/* Random bits: every exponent; and numbers where the functions bend. */
+static double sample(uint64_t *state, size_t i)
+{
+	uint64_t z = *state += 0x9E3779B97F4A7C15;
+	double x;
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+	z = (z ^ z >> 27) * 0x94D049BB133111EB;
+	z ^= z >> 31;
+	if (i % 4 == 0) {
+		memcpy(&x, &z, sizeof x);
+		return x;
+	}
+	x = (double) (z >> 11) * 0x1p-52 - 1;
+	return x * (i % 4 == 1 ? 1 : i % 4 == 2 ? 8 : 800);
+}
+
+static void sweep_f64(void *arg, size_t piece, int thread)
+{
+	double x[CHUNK], y[CHUNK], other[CHUNK];
+	uint64_t state = piece * 0x123456789ABCDEF;
+	(void) arg;
+	(void) thread;
+	for (size_t i = 0; i < CHUNK; i++)
+		x[i] = sample(&state, i);
+	for (int f = 0; f < N_FUNCTIONS; f++) {
+		struct worst w = { 0, 0, 0, 0 };
+		isas[0].f64(f, x, y, CHUNK);
+		for (int isa = 1; isa < N_ISAS; isa++)
+			if (isas[isa].there) {
+				isas[isa].f64(f, x, other, CHUNK);
+				w.differ |= !same_f64(y, other, CHUNK);
+			}
+		for (size_t i = 0; i < CHUNK; i++) {
+			double error = ulps_f64(y[i], exact(f, x[i]));
+			if (error > w.error)
+				w.error = error, w.at = x[i], w.got = y[i];
+		}
+		merge(&worst_f64[f], &w);
+	}
+}
+
+static int n_tests, failed;
+
+static void claim(int ok, const char *type, const char *name, const char *what)
+{
+	printf("%sok %d - math: %s %s %s\n", ok ? "" : "not ", ++n_tests, type, name, what);
+	failed |= !ok;
+}
+
+static void report(const char *type, const struct worst *worst)
+{
+	for (int f = 0; f < N_FUNCTIONS; f++) {
+		const struct worst *w = &worst[f];
+		printf("# %s %s: %.3f ulp at %a (%a)\n", type, names[f], w->error, w->at, w->got);
+		claim(w->error <= 2, type, names[f], "is within 2 ulp");
+		claim(!w->differ, type, names[f], "gives the same bytes on every instruction set");
+	}
+}
+
+/* Values that Annex F names, signs of zero included. */
+static void edges(void)
+{
+	static const struct { int f; double x, y; } rows[] = {
+		{ EXP, 0.0, 1 }, { EXP, -0.0, 1 }, { EXP, INFINITY, INFINITY }, { EXP, -INFINITY, 0 }, { EXP, 1e5, INFINITY },
+		{ EXP, -1e5, 0 }, { EXPM1, 0.0, 0.0 }, { EXPM1, -0.0, -0.0 }, { EXPM1, INFINITY, INFINITY },
+		{ EXPM1, -INFINITY, -1 }, { LOG, 1, 0.0 }, { LOG, 0.0, -INFINITY }, { LOG, -0.0, -INFINITY },
+		{ LOG, INFINITY, INFINITY }, { LOG, -1, NAN }, { LOG, -INFINITY, NAN }, { TANH, 0.0, 0.0 }, { TANH, -0.0, -0.0 },
+		{ TANH, INFINITY, 1 }, { TANH, -INFINITY, -1 }, { SIGMOID, 0.0, 0.5 }, { SIGMOID, INFINITY, 1 },
+		{ SIGMOID, -INFINITY, 0.0 }, { ERF, 0.0, 0.0 }, { ERF, -0.0, -0.0 }, { ERF, INFINITY, 1 }, { ERF, -INFINITY, -1 },
+		{ SOFTPLUS, INFINITY, INFINITY }, { SOFTPLUS, -INFINITY, 0.0 },
+	};
+	for (int isa = 0; isa < N_ISAS; isa++) {
+		int ok = 1;
+		if (!isas[isa].there)
+			continue;
+		for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+			float x = (float) rows[i].x, want = (float) rows[i].y, got;
+			double got64;
+			isas[isa].f32(rows[i].f, &x, &got, 1);
+			isas[isa].f64(rows[i].f, &rows[i].x, &got64, 1);
+			if (!same_f32(&got, &want, 1) || !same_f64(&got64, &rows[i].y, 1)) {
+				printf("# %s(%a) is %a, %a\n", names[rows[i].f], rows[i].x, got, got64);
+				ok = 0;
+			}
+		}
+		for (int f = 0; f < N_FUNCTIONS; f++) {
+			float x = NAN, got;
+			double x64 = NAN, got64;
+			isas[isa].f32(f, &x, &got, 1);
+			isas[isa].f64(f, &x64, &got64, 1);
+			ok &= isnan(got) && isnan(got64);
+		}
+		claim(ok, isas[isa].name, "edges", "are those of C99 Annex F");
+	}
+}
+
+int main(void)
+{
+	struct nn_pool *pool = NULL;
+	struct nn_error err;
+	for (int isa = 0; isa < N_ISAS; isa++) {
+		setenv("NN_CPU", isas[isa].name, 1);
+		isas[isa].there = nn_device_open("cpu", NN_F32, &err) != NULL;
+		if (!isas[isa].there)
+			printf("# no %s here\n", isas[isa].name);
+	}
+	if (nn_pool_new(&pool, nn_cpu_count(), &err)) {
+		printf("Bail out! %s\n", err.text);
+		return 1;
+	}
+	nn_pool_run(pool, (UINT32_MAX / F32_STEP + CHUNK) / CHUNK, sweep_f32, NULL);
+	nn_pool_run(pool, F64_SAMPLES / CHUNK, sweep_f64, NULL);
+	nn_pool_free(pool);
+	report("f32", worst_f32);
+	report("f64", worst_f64);
+	edges();
+	printf("1..%d\n", n_tests);
+	return failed;
+}
