@@ -6,18 +6,26 @@
 
 #define L1_BYTES 40960                   /* of x and dy that a block of rows may take */
 
-/* A kernel row of a channel block, over output rows [oh0, oh1). */
+#define MAX_EDGE 8                       /* pixels at either end of a row that may lack taps in a tile of all columns */
+
+/* A channel block. */
 struct part {
 	const struct nn_conv *c;
-	struct nn_outer o;
+	struct nn_outer model;           /* all but rows and pixels */
 	int vectors;
 	const real *x, *dy;              /* of the group's and block's first channel */
-	real *d;                         /* of the kernel row's first k */
-	long kh, oh0, oh1;
-	bool first;
+	real *d;                         /* of the first k */
+	size_t d_kh;                     /* step of a kernel row there */
+	size_t left, right;              /* pixels at a row's ends that lack taps */
+	bool side_by_side;               /* the kernel row's columns, in x, and few enough edges for one tile */
 };
 
-/* Inputs [m0, m0 + n) of what x points to, in tiles of equal size. */
+static const real *x_at(const struct part *p, long oh, long ow, long kh, long kw)
+{
+	return p->x + nn_axis_at(&p->c->h, oh, kh) * (long) p->c->x_row + nn_axis_at(&p->c->w, ow, kw) * (long) p->c->x_pixel;
+}
+
+/* Inputs [0, n) of what x points to, in tiles of equal size. */
 static void tiles(const struct part *p, const struct nn_outer *o, size_t n, const real *x, const real *dy, real *d)
 {
 	const size_t widest = p->vectors == 2 ? NN_TILE_2 : NN_TILE_1, count = (n + widest - 1) / widest;
@@ -27,72 +35,83 @@ static void tiles(const struct part *p, const struct nn_outer *o, size_t n, cons
 	}
 }
 
-static const real *x_at(const struct part *p, long oh, long ow, long kw)
-{
-	return p->x + nn_axis_at(&p->c->h, oh, p->kh) * (long) p->c->x_row + nn_axis_at(&p->c->w, ow, kw) * (long) p->c->x_pixel;
-}
-
 /* All columns of the kernel row side by side, none of them ever outside. */
-static void row_at_once(struct part *p)
+static void row_at_once(const struct part *p, struct nn_outer o, long kh, long oh0)
 {
-	p->o.pixels = (size_t) p->c->w.out;
-	tiles(p, &p->o, (size_t) p->c->w.n * p->c->cin, x_at(p, p->oh0, 0, 0), p->dy + (size_t) p->oh0 * p->c->y_row, p->d);
-}
-
-/* Few in-channels: all columns in one tile; at the row's ends the ones that are inside. */
-static void row_by_runs(struct part *p)
-{
-	const struct nn_axis *w = &p->c->w;
-	const size_t step = p->c->cin * p->o.ds;
-	if (p->first) {                          /* begin the chains */
-		p->o.rows = 0;
-		tiles(p, &p->o, (size_t) w->n * p->c->cin, p->x, p->dy, p->d);
-		p->o.first = false;
-	}
-	p->o.rows = 1;
-	for (long oh = p->oh0; oh < p->oh1; oh++) {
-		for (long i = 0, e; i < w->out; i = e) {
-			const long kw0 = nn_axis_first_tap(w, i), kw1 = nn_axis_last_tap(w, i);
-			for (e = i + 1; e < w->out && nn_axis_first_tap(w, e) == kw0 && nn_axis_last_tap(w, e) == kw1; e++)
-				;
-			p->o.pixels = (size_t) (e - i);
-			tiles(p, &p->o, (size_t) (kw1 - kw0) * p->c->cin, x_at(p, oh, i, kw0),
-			      p->dy + (size_t) oh * p->c->y_row + (size_t) i * p->c->y_pixel, p->d + (size_t) kw0 * step);
-		}
-	}
+	o.pixels = (size_t) p->c->w.out;
+	tiles(p, &o, (size_t) p->c->w.n * p->c->cin, x_at(p, oh0, 0, kh, 0), p->dy + (size_t) oh0 * p->c->y_row,
+	      p->d + (size_t) kh * p->d_kh);
 }
 
 /* Column by column over the positions where it is inside. */
-static void row_by_columns(struct part *p)
+static void row_by_columns(const struct part *p, struct nn_outer o, long kh, long oh0)
 {
 	const struct nn_axis *w = &p->c->w;
 	for (long kw = 0; kw < w->n; kw++) {
 		const long i0 = nn_axis_begin(w, kw), i1 = nn_axis_end(w, kw);
-		p->o.pixels = (size_t) (i1 - i0);
-		tiles(p, &p->o, p->c->cin, i0 < i1 ? x_at(p, p->oh0, i0, kw) : p->x,
-		      p->dy + (size_t) p->oh0 * p->c->y_row + (size_t) i0 * p->c->y_pixel,
-		      p->d + (size_t) kw * p->c->cin * p->o.ds);
+		o.pixels = (size_t) (i1 - i0);
+		tiles(p, &o, p->c->cin, i0 < i1 ? x_at(p, oh0, i0, kh, kw) : p->x,
+		      p->dy + (size_t) oh0 * p->c->y_row + (size_t) i0 * p->c->y_pixel,
+		      p->d + (size_t) kh * p->d_kh + (size_t) kw * p->c->cin * o.ds);
 	}
 }
 
-static void kernel_row(struct part *p, long kh, long oh0, long oh1)
+/* Few in-channels: inputs [m0, m1) of all columns in one tile, which leaves out what a pixel at the row's ends lacks. */
+static void row_with_edges(const struct part *p, struct nn_outer o, nn_outer_function *f, long kh, long oh0, long m0, long m1)
+{
+	const struct nn_axis *w = &p->c->w;
+	const long cin = (long) p->c->cin;
+	struct nn_outer_edge edge[2 * MAX_EDGE];
+	o.pixels = (size_t) w->out;
+	o.left = p->left;
+	o.right = p->right;
+	o.edge = edge;
+	for (size_t i = 0; i < o.left + o.right; i++) {
+		const long q = (long) (i < o.left ? i : o.pixels - o.right + (i - o.left));
+		edge[i].a = nn_clamp(nn_axis_first_tap(w, q) * cin - m0, 0, m1 - m0);
+		edge[i].b = nn_clamp(m1 - nn_axis_last_tap(w, q) * cin, 0, m1 - m0);
+	}
+	f(&o, x_at(p, oh0, 0, kh, 0) + m0, p->dy + (size_t) oh0 * p->c->y_row,
+	  p->d + (size_t) kh * p->d_kh + (size_t) m0 * o.ds);
+}
+
+/* Kernel row kh over output rows [oh0, oh1). */
+static void kernel_row(const struct part *p, long kh, long oh0, long oh1)
 {
 	const struct nn_conv *c = p->c;
-	const bool padded = nn_axis_begin(&c->w, 0) > 0 || nn_axis_end(&c->w, c->w.n - 1) < c->w.out;
-	const bool side_by_side = c->x_pixel * (size_t) c->w.dilation == c->cin;
-	const size_t widest = p->vectors == 2 ? NN_TILE_2 : NN_TILE_1;
-	const long begin = nn_axis_begin(&c->h, kh), end = nn_axis_end(&c->h, kh);
-	p->kh = kh;
-	p->oh0 = nn_clamp(oh0, begin, end);
-	p->oh1 = nn_clamp(oh1, p->oh0, end);
-	p->o.rows = (size_t) (p->oh1 - p->oh0);
-	p->o.first = p->first;
-	if (side_by_side && !padded)
-		row_at_once(p);
-	else if (side_by_side && (size_t) c->w.n * c->cin <= widest)
-		row_by_runs(p);
+	const long n = c->w.n * (long) c->cin, widest = p->vectors == 2 ? NN_TILE_2 : NN_TILE_1;
+	const long count = (n + widest - 1) / widest;
+	const long begin = nn_clamp(oh0, nn_axis_begin(&c->h, kh), nn_axis_end(&c->h, kh));
+	const long end = nn_clamp(oh1, begin, nn_axis_end(&c->h, kh));
+	struct nn_outer o = p->model;
+	o.rows = (size_t) (end - begin);
+	if (o.rows == 0 && !o.first)
+		return;
+	if (p->side_by_side && p->left + p->right == 0)
+		row_at_once(p, o, kh, begin);
+	else if (!p->side_by_side || c->cin >= NN_LANES / 2)
+		row_by_columns(p, o, kh, begin);
 	else
-		row_by_columns(p);
+		for (long i = 0; i < count; i++)
+			row_with_edges(p, o, NN_K(outer)[p->vectors - 1][(i + 1) * n / count - i * n / count], kh, begin,
+				       i * n / count, (i + 1) * n / count);
+}
+
+/* One in-channel: a square of taps as one tile, over the output rows where all its kernel rows are inside. */
+static void square(const struct part *p, nn_outer_function *f, long oh0, long oh1)
+{
+	const struct nn_axis *h = &p->c->h;
+	const long begin = nn_clamp(nn_axis_begin(h, 0), oh0, oh1), end = nn_clamp(nn_axis_end(h, h->n - 1), begin, oh1);
+	struct part rest = *p;
+	for (long kh = 0; kh < h->n; kh++)
+		kernel_row(&rest, kh, oh0, begin);
+	rest.model.first = false;
+	struct nn_outer o = rest.model;
+	o.rows = (size_t) (end - begin);
+	if (o.rows)
+		row_with_edges(p, o, f, 0, begin, 0, h->n);
+	for (long kh = 0; kh < h->n; kh++)
+		kernel_row(&rest, kh, end, oh1);
 }
 
 /* Rows of a block that stay in the first-level cache. */
@@ -102,19 +121,29 @@ static long block_rows(const struct nn_conv *c)
 	return row < L1_BYTES ? (long) (L1_BYTES / row) : 1;
 }
 
+static void edges(struct part *p)
+{
+	const struct nn_axis *w = &p->c->w;
+	while ((long) p->left < w->out && (nn_axis_first_tap(w, (long) p->left) > 0 || nn_axis_last_tap(w, (long) p->left) < w->n))
+		p->left++;
+	while ((long) (p->left + p->right) < w->out && (nn_axis_first_tap(w, w->out - 1 - (long) p->right) > 0 ||
+							nn_axis_last_tap(w, w->out - 1 - (long) p->right) < w->n))
+		p->right++;
+	p->side_by_side = p->c->x_pixel * (size_t) w->dilation == p->c->cin && p->left <= MAX_EDGE && p->right <= MAX_EDGE;
+}
+
 /* Panel p (over all groups), kernel rows [kh0, kh1), output rows [oh0, oh1). */
 static void panel(const struct nn_conv *c, const real *x, const real *dy, real *dw, bool first, long oh0, long oh1,
 		  long kh0, long kh1, size_t p)
 {
 	const size_t panels = nn_panels(c->cout), g = p / panels, o0 = p % panels * NN_PANEL, chain = nn_chain(c);
 	const size_t width = nn_panel_width(c->cout, o0), end = c->cout - o0 < width ? c->cout : o0 + width;
-	struct part part = { .c = c, .x = x + g * c->cin, .first = first };
-	struct nn_outer *o = &part.o;
-	o->x_row = c->x_row * (size_t) c->h.stride;
-	o->x_pixel = c->x_pixel * (size_t) c->w.stride;
-	o->y_row = c->y_row;
-	o->y_pixel = c->y_pixel;
-	o->ds = width;
+	struct part part = { .c = c, .x = x + g * c->cin, .d_kh = (size_t) c->w.n * c->cin * width };
+	struct nn_outer *o = &part.model;
+	*o = (struct nn_outer) { .first = first, .ds = width, .x_row = c->x_row * (size_t) c->h.stride,
+				 .x_pixel = c->x_pixel * (size_t) c->w.stride, .y_row = c->y_row, .y_pixel = c->y_pixel,
+				 .x_kh = c->x_row * (size_t) c->h.dilation, .d_kh = part.d_kh };
+	edges(&part);
 	real *const d = dw + (g * nn_packed_channels(c->cout) + o0) * chain;
 	if (first)
 		nn_clear_padding(d, width, end - o0, (size_t) (kh0 * c->w.n) * c->cin, (size_t) (kh1 * c->w.n) * c->cin);
@@ -123,10 +152,13 @@ static void panel(const struct nn_conv *c, const real *x, const real *dy, real *
 		part.vectors = left > VL ? 2 : 1;
 		o->last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
 		part.dy = dy + g * c->cout + at;
-		for (long kh = kh0; kh < kh1; kh++) {
-			part.d = d + (at - o0) + (size_t) (kh * c->w.n) * c->cin * width;
+		part.d = d + (at - o0);
+		nn_outer_function *const f = c->cin == 1 && c->h.n == c->w.n && kh1 - kh0 == c->h.n && part.side_by_side
+						     ? NN_K(outer_square)(part.vectors, c->h.n) : NULL;
+		if (f)
+			square(&part, f, oh0, oh1);
+		for (long kh = kh0; kh < kh1 && !f; kh++)
 			kernel_row(&part, kh, oh0, oh1);
-		}
 	}
 }
 

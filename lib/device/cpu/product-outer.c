@@ -1,9 +1,12 @@
 /* Weight-gradient tiles: inputs are broadcast, the output's gradient is the vector, sums over pixels stay in registers. */
 #include "device/cpu/product-outer.h"
 
+#define MOST 25                          /* sums in one vector each: 5 x 5 taps */
 
-/* The chain of n pixels. */
-NN_INLINE void chain(int M, int NV, vr acc[][2], const real *x, size_t xs, const real *dy, size_t ys, size_t n, vm last)
+
+/* The chain of n pixels, for M inputs in each of R kernel rows. */
+NN_INLINE void chain(int R, int M, int NV, vr acc[][2], const real *x, size_t xs, size_t x_kh, const real *dy, size_t ys,
+		     size_t n, vm last)
 {
 	for (size_t p = 0; p < n; p++, x += xs, dy += ys) {
 		vr g[2];
@@ -11,11 +14,35 @@ NN_INLINE void chain(int M, int NV, vr acc[][2], const real *x, size_t xs, const
 		for (int j = 0; j < NV; j++)
 			g[j] = j < NV - 1 ? v_load(dy + j * VL) : v_load_m(dy + j * VL, last);
 		NN_UNROLL
-		for (int i = 0; i < M; i++) {
-			const vr v = v_set(x[i]);
+		for (int i = 0; i < R * M; i++) {
+			const vr v = v_set(x[i / M * x_kh + i % M]);
 			NN_UNROLL
 			for (int j = 0; j < NV; j++)
 				acc[i][j] = v_fma(v, g[j], acc[i][j]);
+		}
+	}
+}
+
+/* One pixel at the image's edge: inputs outside keep their sums, and are not read. */
+NN_INLINE void edge(int R, int M, int NV, vr acc[][2], const real *x, size_t x_kh, const real *dy, const struct nn_outer_edge *e,
+		    vm last)
+{
+	vr g[2];
+	if (e->a + e->b >= M)
+		return;
+	NN_UNROLL
+	for (int j = 0; j < NV; j++)
+		g[j] = j < NV - 1 ? v_load(dy + j * VL) : v_load_m(dy + j * VL, last);
+	NN_UNROLL
+	for (int i = 0; i < M; i++) {
+		const bool inside = i >= e->a && i < M - e->b;
+		const vm lanes = vm_first(inside ? VL : 0);
+		NN_UNROLL
+		for (int r = 0; r < R; r++) {
+			const vr v = v_set(x[(size_t) r * x_kh + (size_t) (inside ? i : e->a)]);
+			NN_UNROLL
+			for (int j = 0; j < NV; j++)
+				acc[r * M + i][j] = v_select(lanes, v_fma(v, g[j], acc[r * M + i][j]), acc[r * M + i][j]);
 		}
 	}
 }
@@ -31,37 +58,47 @@ NN_INLINE void zero(int M, int NV, vr acc[][2])
 }
 
 /* Lanes that are padding stay 0 even where x is not finite. */
-NN_INLINE void store(int M, int NV, const struct nn_outer *o, vr acc[][2], real *d, vm last)
+NN_INLINE void store(int R, int M, int NV, const struct nn_outer *o, vr acc[][2], real *d, vm last)
 {
 	if (o->last < VL) {
 		NN_UNROLL
-		for (int i = 0; i < M; i++)
+		for (int i = 0; i < R * M; i++)
 			acc[i][NV - 1] = v_select(last, acc[i][NV - 1], v_zero());
 	}
 	NN_UNROLL
-	for (int i = 0; i < M; i++) {
+	for (int i = 0; i < R * M; i++) {
 		NN_UNROLL
 		for (int j = 0; j < NV; j++)
-			v_store(d + i * o->ds + j * VL, acc[i][j]);
+			v_store(d + i / M * o->d_kh + i % M * o->ds + j * VL, acc[i][j]);
 	}
 }
 
-NN_INLINE void outer(int M, int NV, const struct nn_outer *o, const real *x, const real *dy, real *d)
+NN_INLINE void outer(int R, int M, int NV, const struct nn_outer *o, const real *x, const real *dy, real *d)
 {
-	vr acc[NN_TILE_MAX][2];
+	vr acc[MOST][2];
 	const vm last = vm_first(o->last);
-	zero(M, NV, acc);
+	zero(R * M, NV, acc);
 	if (!o->first) {
 		NN_UNROLL
-		for (int i = 0; i < M; i++) {
+		for (int i = 0; i < R * M; i++) {
 			NN_UNROLL
 			for (int j = 0; j < NV; j++)
-				acc[i][j] = v_load(d + i * o->ds + j * VL);
+				acc[i][j] = v_load(d + i / M * o->d_kh + i % M * o->ds + j * VL);
 		}
 	}
-	for (size_t r = 0; r < o->rows; r++, x += o->x_row, dy += o->y_row)
-		chain(M, NV, acc, x, o->x_pixel, dy, o->y_pixel, o->pixels, last);
-	store(M, NV, o, acc, d, last);
+	const size_t middle = o->pixels - o->left - o->right;
+	for (size_t r = 0; r < o->rows; r++, x += o->x_row, dy += o->y_row) {
+		const real *xp = x, *yp = dy;
+		const struct nn_outer_edge *e = o->edge;
+		for (size_t p = 0; p < o->left; p++, xp += o->x_pixel, yp += o->y_pixel)
+			edge(R, M, NV, acc, xp, o->x_kh, yp, e++, last);
+		chain(R, M, NV, acc, xp, o->x_pixel, o->x_kh, yp, o->y_pixel, middle, last);
+		xp += middle * o->x_pixel;
+		yp += middle * o->y_pixel;
+		for (size_t p = 0; p < o->right; p++, xp += o->x_pixel, yp += o->y_pixel)
+			edge(R, M, NV, acc, xp, o->x_kh, yp, e++, last);
+	}
+	store(R, M, NV, o, acc, d, last);
 }
 
 /* Leaf sums wait on a stack for their neighbours: at leaf i as many as i has ones. */
@@ -73,7 +110,7 @@ NN_INLINE void outer_tree(int M, int NV, const struct nn_outer *o, const real *x
 	for (size_t leaf = 0;; leaf++) {
 		const size_t p = o->leaf[leaf] - o->leaf[0];
 		zero(M, NV, acc);
-		chain(M, NV, acc, x + p * o->x_pixel, o->x_pixel, dy + p * o->y_pixel, o->y_pixel,
+		chain(1, M, NV, acc, x + p * o->x_pixel, o->x_pixel, 0, dy + p * o->y_pixel, o->y_pixel,
 		      o->leaf[leaf + 1] - o->leaf[leaf], last);
 		for (size_t left = leaf; left & 1; left >>= 1) {
 			n_waiting--;
@@ -94,13 +131,13 @@ NN_INLINE void outer_tree(int M, int NV, const struct nn_outer *o, const real *x
 		}
 		n_waiting++;
 	}
-	store(M, NV, o, acc, d, last);
+	store(1, M, NV, o, acc, d, last);
 }
 
 #define OUTER(NV, M) \
 	static void outer_##NV##_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
 	{ \
-		outer(M, NV, o, x, dy, d); \
+		outer(1, M, NV, o, x, dy, d); \
 	} \
 	static void outer_tree_##NV##_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
 	{ \
@@ -120,3 +157,25 @@ nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1] = {
 	{ NULL, NN_UPTO(NN_TILE_1, NAME_TREE, 1) },
 	{ NULL, NN_UPTO(NN_TILE_2, NAME_TREE, 2) },
 };
+
+#define SQUARE(NV, N) \
+	static void square_##NV##_##N(const struct nn_outer *o, const real *x, const real *dy, real *d) \
+	{ \
+		outer(N, N, NV, o, x, dy, d); \
+	}
+#if defined NN_ISA_avx512
+SQUARE(1, 3)
+SQUARE(1, 5)
+SQUARE(2, 3)
+static nn_outer_function *const squares[2][2] = { { square_1_3, square_1_5 }, { square_2_3, NULL } };
+#elif defined NN_ISA_avx2
+SQUARE(1, 3)
+static nn_outer_function *const squares[2][2] = { { square_1_3, NULL }, { NULL, NULL } };
+#else
+static nn_outer_function *const squares[2][2];
+#endif
+
+nn_outer_function *NN_K(outer_square)(int vectors, long n)
+{
+	return n == 3 || n == 5 ? squares[vectors - 1][n == 5] : NULL;
+}

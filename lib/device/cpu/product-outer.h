@@ -12,8 +12,17 @@ struct nn_outer {
 	size_t ds;                       /* step from input to input in d: the panel's width */
 	size_t last;                     /* channels of the last vector, 1..VL */
 	bool first;                      /* the chain begins at 0, else goes on from d */
+	/* Pixels at a row's beginning (left) and end (right) that lack some inputs; both counted in pixels. outer alone. */
+	size_t left, right;
+	const struct nn_outer_edge *edge;        /* [left + right] */
+	size_t x_kh, d_kh;               /* outer_square: steps of a kernel row */
 	const size_t *leaf;              /* outer_tree: pixels leaf[i]..leaf[i+1]-1 are leaf i */
 	size_t n_leaves;                 /* a power of two, at most NN_OUTER_LEAVES */
+};
+
+/* The tile's first a and last b inputs do not exist at a pixel; x points there nonetheless as if they did. */
+struct nn_outer_edge {
+	long a, b;
 };
 
 #define NN_OUTER_LEVELS 17               /* of the tree: log2(NN_OUTER_LEAVES) + 1 */
@@ -24,6 +33,8 @@ typedef void nn_outer_function(const struct nn_outer *o, const real *x, const re
 
 /* [vectors - 1][inputs], inputs from 1 to NN_TILE_1, NN_TILE_2; lanes of d beyond the channels are set to 0. */
 extern nn_outer_function *const NN_K(outer)[2][NN_TILE_MAX + 1];
+/* The same for n kernel rows of n inputs each, n = 3 or 5; NULL where registers do not suffice. */
+nn_outer_function *NN_K(outer_square)(int vectors, long n);
 /* One row of pixels cut into leaves, whose sums are added along the tree. */
 extern nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1];
 
