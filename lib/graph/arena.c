@@ -13,32 +13,37 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a, *y = *(struct nn_arena_item *const *)b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 static bool meet(const struct nn_arena_item *a, const struct nn_arena_item *b)
 {
 	return a->first <= b->last && b->first <= a->last;
 }
 
-/* busy: placed items of the same time, sorted by offset. */
-static size_t best_gap(struct nn_arena_item *const *busy, int n, size_t bytes)
+/* Where the smallest gap that fits begins, between those of the n placed items (sorted by offset) that live at the time of `item`. */
+static size_t best_gap(struct nn_arena_item *const *placed, int n, const struct nn_arena_item *item)
 {
 	size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;
 
 	for (int i = 0; i < n; i++) {
-		if (busy[i]->offset > end && busy[i]->offset - end >= bytes && busy[i]->offset - end < best_size) {
+		const struct nn_arena_item *busy = placed[i];
+
+		if (!meet(busy, item))
+			continue;
+		if (busy->offset > end && busy->offset - end >= item->bytes && busy->offset - end < best_size) {
 			best = end;
-			best_size = busy[i]->offset - end;
+			best_size = busy->offset - end;
 		}
-		if (busy[i]->offset + busy[i]->bytes > end)
-			end = busy[i]->offset + busy[i]->bytes;
+		if (busy->offset + busy->bytes > end)
+			end = busy->offset + busy->bytes;
 	}
 	return best != SIZE_MAX ? best : end;
+}
+
+/* Into the list of n that is sorted by offset. */
+static void insert(struct nn_arena_item **placed, int n, struct nn_arena_item *item)
+{
+	for (; n > 0 && placed[n - 1]->offset > item->offset; n--)
+		placed[n] = placed[n - 1];
+	placed[n] = item;
 }
 
 /* Give one memory the time and size of all that share it; the items that have memory of their own, and their number. */
@@ -72,20 +77,15 @@ static int unite(struct nn_arena_item *items, int n, struct nn_arena_item **own,
 int nn_arena_place(struct nn_arena_item *items, int n, size_t *bytes, struct nn_error *err)
 {
 	struct nn_arena_item **own = nn_alloc((size_t)n, sizeof *own, err);
-	struct nn_arena_item **busy = nn_alloc((size_t)n, sizeof *busy, err);
-	int n_own = own && busy ? unite(items, n, own, err) : -1;
+	struct nn_arena_item **placed = nn_alloc((size_t)n, sizeof *placed, err);
+	int n_own = own && placed ? unite(items, n, own, err) : -1;
 
 	*bytes = 0;
 	if (n_own > 0)
 		qsort(own, (size_t)n_own, sizeof *own, by_size);
 	for (int i = 0; i < n_own; i++) {
-		int n_busy = 0;
-
-		for (int k = 0; k < i; k++)
-			if (meet(own[k], own[i]))
-				busy[n_busy++] = own[k];
-		qsort(busy, (size_t)n_busy, sizeof *busy, by_offset);
-		own[i]->offset = best_gap(busy, n_busy, own[i]->bytes);
+		own[i]->offset = best_gap(placed, i, own[i]);
+		insert(placed, i, own[i]);
 		if (own[i]->offset + own[i]->bytes > *bytes)
 			*bytes = own[i]->offset + own[i]->bytes;
 	}
@@ -97,6 +97,6 @@ int nn_arena_place(struct nn_arena_item *items, int n, size_t *bytes, struct nn_
 		items[i].offset = items[owner].offset;
 	}
 	nn_free(own);
-	nn_free(busy);
+	nn_free(placed);
 	return n_own < 0 ? -1 : 0;
 }
