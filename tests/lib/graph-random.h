@@ -194,13 +194,49 @@ static int put_image_op(struct making *m, int value)
 	}
 }
 
+/* A product that keeps the shape, perhaps with batchnorm. */
+static int put_product(struct making *m, int value)
+{
+	const struct nn_shape *in = shape_of(m, value);
+	struct nn_dense dense = { .out = in->dim[in->rank - 1], .bias = roll(&m->dice, 2) };
+	struct nn_conv2d conv = { .out = in->dim[0], .kernel = { 3, 1 }, .stride = { 1, 1 }, .pad = { 1, 0 },
+				  .dilation = { 1, 1 }, .groups = 1, .bias = roll(&m->dice, 2) };
+	int out = in->rank == 3 && m->every_op ? put(m, NN_OP_conv2d, &conv, &value, 1) :
+						 put(m, NN_OP_dense, &dense, &value, 1);
+	int norm = m->every_op && roll(&m->dice, 2) ? put_batchnorm(m, out) : -1;
+
+	return norm < 0 ? out : norm;
+}
+
+/* What fusion looks for: a product, perhaps a residual, an activation, a pooling. */
+static int put_block(struct making *m, int value)
+{
+	struct nn_pool2d pool = { { { 2, 2 }, { 1, 2 }, { 0, 0 } } };
+	int in[2] = { value, value }, out;
+
+	if (roll(&m->dice, 2)) {
+		in[0] = put_product(m, value);
+		in[1] = roll(&m->dice, 2) ? put_product(m, value) : put_product(m, put_product(m, value));
+		if (in[1] >= 0 && roll(&m->dice, 3) == 0)
+			in[0] = value;
+		out = put(m, NN_OP_add, NULL, in, 2);
+	} else {
+		out = put_product(m, value);
+	}
+	if (roll(&m->dice, 3))
+		out = put_activation(m, out);
+	if (m->every_op && shape_of(m, out)->rank == 3 && roll(&m->dice, 3))
+		out = put(m, NN_OP_maxpool2d, &pool, &out, 1);
+	return out;
+}
+
 /* A network of about n nodes; every value that nothing reads becomes an output. */
 static struct nn_program *random_program(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
 {
 	struct making m = { .dice = { seed * 2654435761u + 12345 }, .every_op = every_op, .dropout = dropout, .group = group };
 	static int (*const makers[])(struct making *, int) = {
-		put_activation, put_activation, put_dense, put_dense, put_join, put_join, put_join, put_concat, put_reshape,
-		put_image_op, put_image_op, put_image_op, put_image_op, put_batchnorm, put_batchnorm, put_other,
+		put_activation, put_activation, put_dense, put_dense, put_join, put_join, put_block, put_concat, put_reshape,
+		put_block, put_block, put_image_op, put_image_op, put_image_op, put_image_op, put_batchnorm, put_batchnorm, put_other,
 	};
 	struct nn_shape image = nn_shape3(3, 6, 5), vector = nn_shape1(7);
 	char name[16];
