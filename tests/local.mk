@@ -73,3 +73,11 @@ tests_lib_math_long_SOURCES = tests/lib/math.c
 tests_lib_math_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/lib/math
 CHECK_LONG_TESTS += tests/lib/math-long
+
+# the model language, the model file, damaged ones
+check_PROGRAMS += tests/lib/model tests/lib/model-file tests/lib/model-damage
+tests_lib_model_SOURCES = tests/lib/model.c tests/lib/tap.h
+tests_lib_model_file_SOURCES = tests/lib/model-file.c tests/lib/files.h
+tests_lib_model_damage_SOURCES = tests/lib/model-damage.c tests/lib/files.h
+CHECK_TESTS += tests/lib/model tests/lib/model-file tests/lib/model-damage
+VALGRIND_TESTS += tests/lib/model-file

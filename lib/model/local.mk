@@ -1,3 +1,27 @@
 # lib/model
 lib_libnn_la_SOURCES += \
-	lib/model/model.h
+	lib/model/argument.c \
+	lib/model/canonical.c \
+	lib/model/expand.c \
+	lib/model/file.c \
+	lib/model/initial.c lib/model/initial.h \
+	lib/model/key.c \
+	lib/model/layer.h \
+	lib/model/layers.c lib/model/layers.def \
+	lib/model/lex.c lib/model/lex.h \
+	lib/model/model.h \
+	lib/model/names.c \
+	lib/model/net.c lib/model/net.h \
+	lib/model/open.c \
+	lib/model/resolve.c \
+	lib/model/statement.c \
+	lib/model/layer/activation.c \
+	lib/model/layer/batchnorm.c \
+	lib/model/layer/conv2d.c \
+	lib/model/layer/dense.c \
+	lib/model/layer/dropout.c \
+	lib/model/layer/join.c \
+	lib/model/layer/layernorm.c \
+	lib/model/layer/pool.c \
+	lib/model/layer/shape.c \
+	lib/model/layer/softmax.c

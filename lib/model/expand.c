@@ -1,0 +1,222 @@
+/* Statements into lines: repeats written out, names of rounds, and what each line takes its input from. */
+#include <stdio.h>
+#include <string.h>
+#include "base/memory.h"
+#include "model/net.h"
+
+/* A repeat that is being written out. */
+struct frame {
+	size_t statement;
+	size_t round;
+	int block_line, round_line;  /* first line of the block, of this round */
+};
+
+struct expansion {
+	struct nn_net *net;
+	struct nn_names *names;      /* as written (of a repeat: the last round's) and as in the canonical text */
+	struct frame frames[NN_MAX_DEPTH];
+	int depth;
+};
+
+static int fail_here(const struct expansion *x, const struct nn_line *line, struct nn_error *err,
+		     const char *format, const char *name)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, format, name);
+	return nn_statement_fail(x->net, line->statement, err, "%s", text);
+}
+
+static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *statement, struct nn_error *err)
+{
+	struct nn_line *line;
+
+	if (net->n_lines == net->lines_room) {
+		size_t room = net->lines_room ? 2 * (size_t)net->lines_room : 32;
+		void *grown = nn_realloc(net->lines, (size_t)net->n_lines * sizeof *net->lines,
+					 room * sizeof *net->lines, err);
+
+		if (!grown)
+			return NULL;
+		net->lines = grown;
+		net->lines_room = (int)room;
+	}
+	line = &net->lines[net->n_lines++];
+	*line = (struct nn_line){ .statement = statement, .number = -1, .output = -1 };
+	return line;
+}
+
+/* A name in an earlier round of a repeat that is still open is not to be seen. */
+static bool visible(const struct expansion *x, int line)
+{
+	for (int i = 0; i < x->depth; i++)
+		if (line >= x->frames[i].block_line && line < x->frames[i].round_line)
+			return false;
+	return true;
+}
+
+static int define(struct expansion *x, struct nn_line *line, const char *name, bool alias, struct nn_error *err)
+{
+	int other = nn_names_find(x->names, name);
+
+	if (other >= 0 && !(alias && x->net->lines[other].statement == line->statement))
+		return nn_statement_fail(x->net, line->statement, err, "the name '%s' stands on line %d too", name,
+					 x->net->lines[other].statement->source);
+	return nn_names_set(x->names, name, (int)(line - x->net->lines), err);
+}
+
+/* NAME; in round k of a repeat NAME_k, and NAME for what follows in the same round and after the last. */
+static int name_line(struct expansion *x, struct nn_line *line, struct nn_error *err)
+{
+	const char *name = line->statement->name;
+	size_t size, n;
+
+	if (!name)
+		return 0;
+	size = strlen(name) + 7 * (size_t)x->depth + 1;
+	line->name = nn_alloc(size, 1, err);
+	if (!line->name)
+		return -1;
+	n = (size_t)snprintf(line->name, size, "%s", name);
+	for (int i = 0; i < x->depth; i++)
+		n += (size_t)snprintf(line->name + n, size - n, "_%zu", x->frames[i].round);
+	if (define(x, line, line->name, false, err))
+		return -1;
+	return x->depth > 0 ? define(x, line, name, true, err) : 0;
+}
+
+/* from=input where no line has that name: the sample. */
+static int find_sample(const struct expansion *x, const struct nn_line *line, struct nn_error *err)
+{
+	const struct nn_net *net = x->net;
+	int found = -1;
+
+	for (int i = 0; i < net->n_lines; i++) {
+		if (net->lines[i].statement->kind != NN_STATEMENT_INPUT)
+			continue;
+		if (found >= 0)
+			return nn_statement_fail(net, line->statement, err,
+						 "from=input: there are several inputs, name one");
+		found = i;
+	}
+	if (found < 0)
+		return nn_statement_fail(net, line->statement, err, "from=input: no input line stands before this one");
+	return found;
+}
+
+static int find_source(const struct expansion *x, const struct nn_line *line, const char *name,
+		       struct nn_error *err)
+{
+	int found = nn_names_find(x->names, name);
+	const char *near;
+
+	if (found >= 0 && visible(x, found))
+		return found;
+	if (found >= 0)
+		return fail_here(x, line, err, "from=: no line before this one in this round has the name '%s'", name);
+	if (strcmp(name, "input") == 0)
+		return find_sample(x, line, err);
+	near = nn_did_you_mean(name, nn_names_next, x->names);
+	if (near && visible(x, nn_names_find(x->names, near)))
+		return nn_statement_fail(x->net, line->statement, err,
+					 "from=: no line before this one has the name '%s', did you mean '%s'?",
+					 name, near);
+	return fail_here(x, line, err, "from=: no line before this one has the name '%s'", name);
+}
+
+static int connect(struct expansion *x, struct nn_line *line, struct nn_error *err)
+{
+	const struct nn_statement *statement = line->statement;
+	const struct nn_layer *layer = statement->layer;
+	struct nn_net *net = x->net;
+	int n = statement->from ? statement->n_from : 1, at = (int)(line - net->lines);
+
+	if (n < layer->min_in)
+		return nn_statement_fail(net, statement, err, "wants at least %d inputs (from=NAME+NAME), got %d",
+					 layer->min_in, n);
+	if (layer->max_in && n > layer->max_in)
+		return nn_statement_fail(net, statement, err, "wants %d input, got %d", layer->max_in, n);
+	if (!statement->from && at == 0)
+		return nn_statement_fail(net, statement, err, "no input line stands before this one");
+	net->n_links += (size_t)n;
+	if (net->n_links > NN_MAX_LINKS)
+		return nn_statement_fail(net, statement, err, "the lines have more than %d inputs", NN_MAX_LINKS);
+	line->from = nn_alloc((size_t)n, sizeof *line->from, err);
+	if (!line->from)
+		return -1;
+	for (line->n_from = 0; line->n_from < n; line->n_from++) {
+		int found = statement->from ? find_source(x, line, statement->from[line->n_from], err) : at - 1;
+
+		if (found < 0)
+			return -1;
+		line->from[line->n_from] = found;
+		net->lines[found].used = true;
+	}
+	return 0;
+}
+
+static int take_line(struct expansion *x, const struct nn_statement *statement, struct nn_error *err)
+{
+	struct nn_line *line = add_line(x->net, statement, err);
+
+	if (!line)
+		return -1;
+	if (statement->kind == NN_STATEMENT_LAYER) {
+		line->number = x->net->n_layers++;
+		if (x->net->n_layers > NN_MAX_LINES)
+			return nn_statement_fail(x->net, statement, err, "the model has more than %d layers",
+						 NN_MAX_LINES);
+		if (connect(x, line, err))
+			return -1;
+	}
+	return name_line(x, line, err);
+}
+
+/* Walk the statements; a closing brace jumps back until its rounds are done. */
+static int walk(struct expansion *x, struct nn_error *err)
+{
+	struct nn_net *net = x->net;
+
+	for (size_t i = 0; i < net->n_statements; i++) {
+		const struct nn_statement *statement = &net->statements[i];
+		struct frame *top = x->depth > 0 ? &x->frames[x->depth - 1] : NULL;
+
+		if (statement->kind == NN_STATEMENT_REPEAT) {
+			x->frames[x->depth++] = (struct frame){ i, 0, net->n_lines, net->n_lines };
+		} else if (statement->kind != NN_STATEMENT_END) {
+			if (take_line(x, statement, err))
+				return -1;
+		} else if (++top->round < net->statements[top->statement].rounds) {
+			top->round_line = net->n_lines;
+			i = top->statement;
+		} else {
+			x->depth--;
+		}
+	}
+	return 0;
+}
+
+/* Where no input line is written, the canonical text has one at its top. */
+static int add_implied_input(struct expansion *x, struct nn_error *err)
+{
+	for (size_t i = 0; i < x->net->n_statements; i++)
+		if (x->net->statements[i].kind == NN_STATEMENT_INPUT)
+			return 0;
+	x->net->implied.kind = NN_STATEMENT_INPUT;
+	return take_line(x, &x->net->implied, err);
+}
+
+int nn_net_expand(struct nn_net *net, struct nn_error *err)
+{
+	struct expansion *x = nn_alloc(1, sizeof *x, err);
+	int failed = -1;
+
+	if (!x)
+		return -1;
+	x->net = net;
+	if (nn_names_new(&x->names, err) == 0)
+		failed = add_implied_input(x, err) || walk(x, err) ? -1 : 0;
+	nn_names_free(x->names);
+	nn_free(x);
+	return failed;
+}

@@ -1,0 +1,246 @@
+/* The model file: a safetensors file whose metadata say what its tensors mean. */
+#include <stdio.h>
+#include <string.h>
+#include "base/memory.h"
+#include "base/number.h"
+#include "model/net.h"
+
+/* ---- what kind of file it is ---- */
+
+/* The major number of nn.version is at most ours; state files are refused. */
+static int check_kind(const struct nn_st *st, const char *path, bool text, struct nn_error *err)
+{
+	const char *version = nn_st_meta(st, "nn.version");
+	uint64_t major = 0, ours = 0;
+	char quoted[NN_QUOTED];
+
+	nn_parse_u64(NN_MODEL_VERSION, strlen(NN_MODEL_VERSION), &ours);
+	if (nn_st_meta(st, NN_META_STATE))
+		return nn_fail(err, NN_EFORMAT, "%s: is the state of a training run, not a model", path);
+	if (version) {
+		nn_quote(quoted, version, strlen(version));
+		if (!nn_parse_u64(version, strcspn(version, "."), &major))
+			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is no version", path, quoted);
+		if (major > ours)
+			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is newer than this program knows (%s)",
+				       path, quoted, NN_MODEL_VERSION);
+	}
+	if (text)
+		return 0;
+	if (!nn_st_meta(st, "nn.model"))
+		return nn_fail(err, NN_EFORMAT, "%s: has tensors but no nn.model in its metadata; "
+			       "-m TEXT says what they mean", path);
+	if (!version)
+		return nn_fail(err, NN_EFORMAT, "%s: has nn.model but no nn.version in its metadata", path);
+	return 0;
+}
+
+/* ---- tensors ---- */
+
+static bool is_suffix(const char *name, const char *suffix, size_t *prefix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+
+	*prefix = n - m;
+	return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* PyTorch's batch norm counts its batches: accepted where such a line is, and not used. */
+static bool is_counter(const struct nn_st *st, const struct nn_st_tensor *tensor)
+{
+	char mean[NN_NAME_LENGTH * 8 + 16];
+	size_t prefix;
+
+	if (!is_suffix(tensor->name, ".num_batches_tracked", &prefix) || prefix + 14 > sizeof mean)
+		return false;
+	snprintf(mean, sizeof mean, "%.*s.running_mean", (int)prefix, tensor->name);
+	return nn_st_find(st, mean) != NULL;
+}
+
+static int check_tensor(const struct nn_st_tensor *tensor, const struct nn_program_param *param, const char *path,
+			struct nn_error *err)
+{
+	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
+
+	if (!tensor)
+		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' (%s) is missing", path, param->name,
+			       nn_shape_text(b, &param->desc.shape));
+	if (!nn_dtype_float(tensor->dtype))
+		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is %s, wanted f32, f64, f16 or bf16", path,
+			       param->name, nn_dtype_name(tensor->dtype));
+	if (!nn_shape_equal(&tensor->shape, &param->desc.shape))
+		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is %s, the model wants %s", path, param->name,
+			       nn_shape_text(a, &tensor->shape), nn_shape_text(b, &param->desc.shape));
+	return 0;
+}
+
+/* Every parameter has its tensor and every tensor its parameter. */
+static int check_tensors(struct nn_model_file *file, const char *path, struct nn_error *err)
+{
+	const struct nn_st *st = file->st;
+	const struct nn_program *program = nn_net_program(file->net);
+	bool *known = nn_alloc(st->n_tensors, sizeof *known, err);
+	int failed = known ? 0 : -1;
+
+	for (int i = 0; failed == 0 && i < program->n_params; i++) {
+		const struct nn_st_tensor *tensor = nn_st_find(st, program->params[i].name);
+
+		failed = check_tensor(tensor, &program->params[i], path, err);
+		if (failed == 0) {
+			known[tensor - st->tensors] = true;
+			if (tensor->dtype == NN_F64)
+				file->dtype = NN_F64;
+		}
+	}
+	for (size_t i = 0; failed == 0 && i < st->n_tensors; i++) {
+		char quoted[NN_QUOTED];
+
+		if (!known[i] && !is_counter(st, &st->tensors[i]))
+			failed = nn_fail(err, NN_EFORMAT, "%s: the model has no tensor '%s'", path,
+					 nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name)));
+	}
+	nn_free(known);
+	return failed;
+}
+
+/* ---- reading ---- */
+
+static const struct nn_shape *weight_shape(const struct nn_st *st, const struct nn_line *line)
+{
+	char name[NN_NAME_LENGTH * 8 + 16];
+	const struct nn_st_tensor *tensor;
+
+	snprintf(name, sizeof name, "%s.weight", nn_line_name(line));
+	tensor = nn_st_find(st, name);
+	return tensor && tensor->shape.rank >= 2 ? &tensor->shape : NULL;
+}
+
+/* Text beside weights: `?` and the length of input vectors are what the weights say. */
+static int resolve_by_weights(struct nn_net *net, const struct nn_st *st, struct nn_error *err)
+{
+	size_t *sizes = nn_alloc(net->n_outputs, sizeof *sizes, err);
+	const struct nn_shape *first = NULL;
+	struct nn_shape vector;
+	int failed;
+
+	if (!sizes)
+		return -1;
+	for (size_t o = 0; o < net->n_outputs; o++) {
+		const struct nn_shape *shape = weight_shape(st, &net->lines[net->output_lines[o]]);
+
+		sizes[o] = shape ? shape->dim[0] : 0;
+	}
+	if (net->inputs[0].vector && !net->inputs[0].shaped)
+		first = weight_shape(st, &net->lines[1]);
+	if (first)
+		vector = nn_shape1(first->dim[1]);
+	failed = nn_net_resolve(net, first ? &vector : NULL, sizes, err);
+	nn_free(sizes);
+	return failed;
+}
+
+static int read_net(struct nn_model_file *file, const char *path, const char *text, struct nn_error *err)
+{
+	const char *model = nn_st_meta(file->st, "nn.model");
+	struct nn_text place = { 0 };
+	int failed;
+
+	if (text)
+		return nn_net_parse(&file->net, "-m", text, strlen(text), true, err) ||
+		       resolve_by_weights(file->net, file->st, err) ? -1 : 0;
+	nn_text_addf(&place, "%s:nn.model", path);
+	if (place.failed)
+		return nn_fail(err, NN_ENOMEM, "out of memory");
+	failed = nn_net_parse(&file->net, place.data, model, strlen(model), false, err) ||
+		 nn_net_resolve(file->net, NULL, NULL, err);
+	nn_text_free(&place);
+	return failed ? -1 : 0;
+}
+
+int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const char *path, const char *text,
+		       struct nn_error *err)
+{
+	struct nn_model_file *file = nn_alloc(1, sizeof *file, err);
+
+	*result = NULL;
+	if (!file) {
+		nn_st_free(st);
+		return -1;
+	}
+	file->st = st;
+	file->dtype = NN_F32;
+	if (check_kind(st, path, text != NULL, err) || read_net(file, path, text, err) ||
+	    check_tensors(file, path, err)) {
+		nn_model_file_free(file);
+		return -1;
+	}
+	file->input_json = nn_st_meta(st, "nn.input");
+	file->target_json = nn_st_meta(st, "nn.target");
+	file->train_json = nn_st_meta(st, "nn.train");
+	*result = file;
+	return 0;
+}
+
+int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text, struct nn_error *err)
+{
+	struct nn_st *st;
+
+	*file = NULL;
+	return nn_st_read(&st, path, err) ? -1 : nn_model_file_take(file, st, path, text, err);
+}
+
+void nn_model_file_free(struct nn_model_file *file)
+{
+	if (!file)
+		return;
+	nn_net_free(file->net);
+	nn_st_free(file->st);
+	nn_free(file);
+}
+
+int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,
+			 struct nn_error *err)
+{
+	const struct nn_program *program = nn_net_program(file->net);
+
+	for (int i = 0; i < program->n_params; i++)
+		if (nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
+			return -1;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum nn_dtype dtype,
+			const void *const *params, const char *input_json, const char *target_json,
+			const char *train_json, struct nn_error *err)
+{
+	const struct nn_program *program = nn_net_program(net);
+	struct nn_st_meta meta[6] = {
+		{ "format", "pt" },
+		{ "nn.version", NN_MODEL_VERSION },
+		{ "nn.model", nn_net_text(net) },
+	};
+	size_t n_meta = 3;
+	struct nn_st_tensor *tensors = nn_alloc((size_t)program->n_params, sizeof *tensors, err);
+	int failed;
+
+	if (!tensors)
+		return -1;
+	if (input_json)
+		meta[n_meta++] = (struct nn_st_meta){ "nn.input", input_json };
+	if (target_json)
+		meta[n_meta++] = (struct nn_st_meta){ "nn.target", target_json };
+	if (train_json)
+		meta[n_meta++] = (struct nn_st_meta){ "nn.train", train_json };
+	for (int i = 0; i < program->n_params; i++)
+		tensors[i] = (struct nn_st_tensor){
+			.name = program->params[i].name,
+			.dtype = dtype,
+			.shape = program->params[i].desc.shape,
+			.data = params[i],
+		};
+	failed = nn_st_write(output, tensors, (size_t)program->n_params, meta, n_meta, err);
+	nn_free(tensors);
+	return failed;
+}

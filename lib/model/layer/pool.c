@@ -1,0 +1,63 @@
+/* The poolings: an image made smaller by the largest value or the mean of each window. */
+#include "model/layer.h"
+
+#define SHAPES "C,H,W to C,H',W' with H' = floor((H + 2*pad - K) / stride) + 1"
+
+static const struct nn_layer_arg args[] = {
+	{ .name = "K", .type = NN_ARG_PAIR, .offset = offsetof(struct nn_pool2d, window.kernel), .min = 1,
+	  .max = NN_ARG_MAX, .help = "Height and width of the window, AxB or one number for both." },
+	{ .name = "stride", .type = NN_ARG_PAIR, .offset = offsetof(struct nn_pool2d, window.stride), .like = "K",
+	  .min = 1, .max = NN_ARG_MAX, .help = "Steps of the window." },
+	{ .name = "pad", .type = NN_ARG_PAIR, .offset = offsetof(struct nn_pool2d, window.pad), .fallback = "0",
+	  .max = NN_ARG_MAX, .help = "Rows and columns put on each side." },
+	{ .name = NULL }
+};
+
+static int expand_max(const struct nn_expansion *line, const void *values, struct nn_error *err)
+{
+	return nn_expand_op(line, NN_OP_maxpool2d, values, err);
+}
+
+static int expand_avg(const struct nn_expansion *line, const void *values, struct nn_error *err)
+{
+	return nn_expand_op(line, NN_OP_avgpool2d, values, err);
+}
+
+static int expand_global(const struct nn_expansion *line, const void *values, struct nn_error *err)
+{
+	(void)values;
+	return nn_expand_op(line, NN_OP_global_avgpool, NULL, err);
+}
+
+const struct nn_layer nn_layer_maxpool2d = {
+	.name = "maxpool2d",
+	.brief = "The largest value of each window (torch.nn.MaxPool2d).",
+	.shapes = SHAPES,
+	.more = "Padding never wins.",
+	.args = args,
+	.size = sizeof(struct nn_pool2d),
+	.min_in = 1,
+	.max_in = 1,
+	.expand = expand_max,
+};
+
+const struct nn_layer nn_layer_avgpool2d = {
+	.name = "avgpool2d",
+	.brief = "The mean of each window (torch.nn.AvgPool2d).",
+	.shapes = SHAPES,
+	.more = "Padding counts as zeros.",
+	.args = args,
+	.size = sizeof(struct nn_pool2d),
+	.min_in = 1,
+	.max_in = 1,
+	.expand = expand_avg,
+};
+
+const struct nn_layer nn_layer_global_avgpool = {
+	.name = "global-avgpool",
+	.brief = "The mean of each channel over the whole image.",
+	.shapes = "C,H,W to C",
+	.min_in = 1,
+	.max_in = 1,
+	.expand = expand_global,
+};

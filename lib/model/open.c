@@ -1,0 +1,93 @@
+/* The operand of -m: a file of either kind, or text. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/memory.h"
+#include "file/input.h"
+#include "model/net.h"
+
+#define MAX_FILE ((size_t)16 << 20)
+
+/* All that is left of the input, at most MAX_FILE bytes, into text. */
+static int read_text(struct nn_input *input, struct nn_text *text, struct nn_error *err)
+{
+	const unsigned char *bytes;
+	size_t got;
+
+	do {
+		if (nn_input_some(input, &bytes, &got, err))
+			return -1;
+		nn_text_add_bytes(text, (const char *)bytes, got);
+		nn_input_take(input, got);
+		if (text->length > MAX_FILE)
+			return nn_fail(err, NN_EFORMAT, "%s: a model text of more than %zu bytes",
+				       nn_input_name(input), MAX_FILE);
+	} while (got > 0);
+	return text->failed ? nn_fail(err, NN_ENOMEM, "out of memory for a model text") : 0;
+}
+
+/* Is what comes next text? Nine bytes tell it from a safetensors header, a length and a brace. */
+static int is_text(struct nn_input *input, bool *text, struct nn_error *err)
+{
+	const unsigned char *bytes;
+	const char *kind;
+	size_t got;
+
+	if (nn_input_sniff(input, &kind, err) || nn_input_peek(input, &bytes, 9, &got, err))
+		return -1;
+	*text = got == 0 || (strcmp(kind, "text") == 0 && !memchr(bytes, 0, got) &&
+			     nn_utf8_prefix((const char *)bytes, got) + 4 > got);
+	return 0;
+}
+
+static int open_text(struct nn_net **net, const char *path, struct nn_input *input, struct nn_error *err)
+{
+	struct nn_text text = { 0 };
+	int failed = read_text(input, &text, err);
+
+	if (failed == 0)
+		failed = nn_net_parse(net, path, text.data ? text.data : "", text.length, false, err);
+	nn_text_free(&text);
+	return failed;
+}
+
+/* Files are looked at once, so that pipes can be opened too; st_read names what is neither. */
+static int open_file(struct nn_net **net, struct nn_model_file **file, const char *path, bool regular,
+		     struct nn_error *err)
+{
+	struct nn_input *input;
+	struct nn_st *st;
+	bool text;
+	int failed = -1;
+
+	if (nn_input_open(&input, path, err))
+		return -1;
+	nn_input_plain(input);
+	if (is_text(input, &text, err) == 0) {
+		if (text)
+			failed = open_text(net, path, input, err);
+		else if (regular)
+			failed = nn_model_file_read(file, path, NULL, err);
+		else if (nn_st_read_input(&st, input, err) == 0)
+			failed = nn_model_file_take(file, st, path, NULL, err);
+	}
+	nn_input_close(input);
+	return failed;
+}
+
+int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand, struct nn_error *err)
+{
+	struct stat status;
+	char quoted[NN_QUOTED];
+
+	*net = NULL;
+	*file = NULL;
+	if (stat(operand, &status) == 0)
+		return open_file(net, file, operand, S_ISREG(status.st_mode), err);
+	if (errno != ENOENT && errno != ENAMETOOLONG && errno != ENOTDIR)
+		return nn_fail_errno(err, NN_EFORMAT, "%s", operand);
+	if (strpbrk(operand, " \t\n") || nn_is_layer(operand, strlen(operand)))
+		return nn_net_parse(net, "-m", operand, strlen(operand), true, err);
+	return nn_fail(err, NN_EUSAGE, "-m: '%s' is no such file, and no layer's name",
+		       nn_quote(quoted, operand, strlen(operand)));
+}

@@ -1,0 +1,199 @@
+/* A net given the shapes of its inputs: lines into ops, sizes in place of `?`. */
+#include <string.h>
+#include "base/memory.h"
+#include "model/net.h"
+
+/* The shape that an input line gives to samples of shape `given` (NULL: not known). */
+static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape *given, struct nn_shape *shape,
+		       struct nn_error *err)
+{
+	const struct nn_net_input *input = &net->inputs[i];
+	const struct nn_statement *statement = net->lines[net->input_lines[i]].statement;
+	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
+	size_t bytes;
+
+	if (!given && !statement->shaped)
+		return nn_statement_fail(net, statement, err, "the text does not say its shape (input AxBxC)");
+	*shape = statement->shaped ? statement->shape : *given;
+	if (!given)
+		return 0;
+	if (!nn_shape_check(given, sizeof(double), &bytes))
+		return nn_statement_fail(net, statement, err, "samples of %s are too large", nn_shape_text(a, given));
+	if (input->vector)
+		*shape = nn_shape1(nn_shape_count(given));
+	if (nn_shape_count(shape) == nn_shape_count(given))
+		return 0;
+	return nn_statement_fail(net, statement, err, "%s (%zu values) does not fit samples of %s (%zu values)",
+				 nn_shape_text(a, shape), nn_shape_count(shape), nn_shape_text(b, given),
+				 nn_shape_count(given));
+}
+
+void *nn_line_values(const struct nn_line *line, struct nn_error *err)
+{
+	const struct nn_statement *statement = line->statement;
+	void *values = nn_alloc(1, statement->layer->size, err);
+
+	if (!values)
+		return NULL;
+	memcpy(values, statement->values, statement->layer->size);
+	for (const struct nn_layer_arg *arg = statement->layer->args; arg && arg->name; arg++)
+		if (arg->open && statement->open)
+			*(size_t *)((char *)values + arg->offset) = line->size;
+	return values;
+}
+
+/* Sizes in place of `?`. */
+static int set_sizes(struct nn_net *net, const size_t *sizes, struct nn_error *err)
+{
+	for (size_t o = 0; o < net->n_outputs; o++) {
+		struct nn_line *line = &net->lines[net->output_lines[o]];
+
+		if (!line->statement->open)
+			continue;
+		line->size = sizes ? sizes[o] : 0;
+		if (line->size == 0)
+			return nn_statement_fail(net, line->statement, err,
+						 "? needs data that say how many there are, or a number in its place");
+		if ((double)line->size > NN_ARG_MAX)
+			return nn_statement_fail(net, line->statement, err, "%zu is too large for ?", line->size);
+	}
+	return 0;
+}
+
+/* An output is the output of a node of its own: what is an input or another output gets a reshape to its own shape. */
+static int own_value(const struct nn_net *net, const struct nn_line *line, int value, struct nn_error *err)
+{
+	struct nn_program *program = net->program;
+	struct nn_reshape same = { .shape = program->values[value].shape };
+	bool taken = false;
+
+	for (int i = 0; i < program->n_inputs; i++)
+		taken |= program->inputs[i] == value;
+	for (int i = 0; i < program->n_outputs; i++)
+		taken |= program->outputs[i].value == value;
+	return taken ? nn_program_add(program, NN_OP_reshape, &same, &value, 1, "", line->number, err) : value;
+}
+
+static int add_output(struct nn_net *net, const struct nn_line *line, struct nn_error *err)
+{
+	int value = own_value(net, line, line->value, err);
+
+	if (value < 0)
+		return -1;
+	net->outputs[line->output].shape = net->program->values[value].shape;
+	return nn_program_output(net->program, value, net->outputs[line->output].name, err);
+}
+
+static int add_layer(struct nn_net *net, struct nn_line *line, struct nn_error *err)
+{
+	const struct nn_layer *layer = line->statement->layer;
+	int *in = nn_alloc((size_t)line->n_from, sizeof *in, err);
+	void *values = in ? nn_line_values(line, err) : NULL;
+	struct nn_expansion x = { net->program, in, line->n_from, nn_line_name(line), line->number };
+	struct nn_error below;
+
+	line->value = -1;
+	if (values) {
+		for (int i = 0; i < line->n_from; i++)
+			in[i] = net->lines[line->from[i]].value;
+		line->value = layer->expand(&x, values, &below);
+		if (line->value < 0)
+			nn_statement_fail_below(net, line->statement, err, &below);
+	}
+	nn_free(values);
+	nn_free(in);
+	if (line->value < 0)
+		return -1;
+	line->shape = net->program->values[line->value].shape;
+	return 0;
+}
+
+static int add_lines(struct nn_net *net, const struct nn_shape *inputs, struct nn_error *err)
+{
+	size_t input = 0;
+
+	for (int i = 0; i < net->n_lines; i++) {
+		struct nn_line *line = &net->lines[i];
+
+		if (line->statement->kind == NN_STATEMENT_LAYER) {
+			if (add_layer(net, line, err))
+				return -1;
+			continue;
+		}
+		if (input_shape(net, input, inputs ? &inputs[input] : NULL, &line->shape, err))
+			return -1;
+		line->value = nn_program_input(net->program, &line->shape, err);
+		if (line->value < 0)
+			return -1;
+		net->inputs[input++].shape = line->shape;
+	}
+	for (size_t o = 0; o < net->n_outputs; o++)
+		if (add_output(net, &net->lines[net->output_lines[o]], err))
+			return -1;
+	return 0;
+}
+
+static void forget(struct nn_net *net)
+{
+	nn_program_free(net->program);
+	net->program = NULL;
+	nn_text_clear(&net->text);
+}
+
+static int build(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err)
+{
+	forget(net);
+	net->program = nn_program_new(err);
+	if (net->program && set_sizes(net, sizes, err) == 0 && add_lines(net, inputs, err) == 0 &&
+	    nn_net_print(net, err) == 0)
+		return 0;
+	forget(net);
+	return -1;
+}
+
+int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err)
+{
+	enum nn_code code = net->code;
+	int failed;
+
+	/* What the text alone could tell has been told by nn_net_try: now it is the data that do not fit. */
+	net->code = NN_EFORMAT;
+	failed = build(net, inputs, sizes, err);
+	net->code = code;
+	return failed;
+}
+
+int nn_net_try(struct nn_net *net, struct nn_error *err)
+{
+	size_t *sizes;
+	int failed;
+
+	for (size_t i = 0; i < net->n_inputs; i++)
+		if (!net->inputs[i].shaped)
+			return 0;
+	for (size_t o = 0; o < net->n_outputs; o++)
+		if (net->outputs[o].open && net->lines[net->output_lines[o]].used)
+			return 0;
+	sizes = nn_alloc(net->n_outputs, sizeof *sizes, err);
+	if (!sizes)
+		return -1;
+	for (size_t o = 0; o < net->n_outputs; o++)
+		sizes[o] = net->outputs[o].open;
+	failed = build(net, NULL, sizes, err);
+	forget(net);
+	nn_free(sizes);
+	return failed;
+}
+
+struct nn_net_line nn_net_line(const struct nn_net *net, int line)
+{
+	const struct nn_line *at = &net->lines[net->layer_lines[line]];
+
+	return (struct nn_net_line){
+		.name = nn_line_name(at),
+		.layer = at->statement->layer->name,
+		.source = at->statement->source,
+		.shape = at->shape,
+		.value = at->value,
+	};
+}
