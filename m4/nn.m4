@@ -22,8 +22,10 @@ AC_DEFUN([NN_BUILD_KINDS], [
 	AS_IF([test "x$enable_asan$enable_tsan" = xyesyes],
 		[AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
 	AS_CASE(["$enable_asan$enable_ubsan$enable_tsan"],
-		[*yes*], [LDFLAGS_DEFS=],
-		[LDFLAGS_DEFS=-Wl,-z,defs])
+		[*yes*], [LDFLAGS_DEFS= KERNEL_OPT=-O1],
+		[LDFLAGS_DEFS=-Wl,-z,defs KERNEL_OPT=-O3])
+	dnl sanitizers at -O3 take a minute per kernel source; -O1 finds the same
+	AC_SUBST([KERNEL_OPT])
 	AC_SUBST([KIND_CFLAGS])
 	AC_SUBST([KIND_LDFLAGS])
 	AC_SUBST([LDFLAGS_DEFS])

@@ -5,4 +5,4 @@ EXTRA_DIST += share/demo.sh
 
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/lenet.nn \
-	share/examples/mlp.nn share/examples/resnet8.nn
+	share/examples/mlp.nn share/examples/resnet8.nn share/examples/predict.c

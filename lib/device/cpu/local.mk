@@ -61,7 +61,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/sum.c \
 	lib/device/cpu/table.c
 
-NN_CPU_CFLAGS = $(AM_CFLAGS) -O3
+NN_CPU_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma
 NN_AVX2 = -mavx2 -mfma
 NN_CPU_LIBS = lib/device/cpu/libgeneric-f32.la lib/device/cpu/libgeneric-f64.la
