@@ -10,6 +10,7 @@
 
 #include "base/output.h"
 #include "cmd/tool.h"
+#include "device/device.h"
 
 static const char *tool = "nntools";
 static bool quiet;
@@ -102,20 +103,15 @@ static void open_standard_descriptors(void)
 
 static void more_version(void)
 {
-	const char *blas = getenv("OPENBLAS_CORETYPE"), *cpu = getenv("NN_CPU");
+	const char *blas = getenv("OPENBLAS_CORETYPE"), *wanted = getenv("NN_CPU");
+	struct nn_error err = {0};
+	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, &err);
 
 	printf("BLAS: own kernels; OpenBLAS through nn-openblas.so with --reproducible=no%s%s\n",
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
 	puts("MPI: none");
 	puts("CUDA: none");
-#if defined __x86_64__
-	__builtin_cpu_init();
-	printf("CPU: %s%s%s\n", __builtin_cpu_supports("avx512f") ? "avx512" :
-	       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "generic",
-	       cpu ? ", NN_CPU=" : "", cpu ? cpu : "");
-#else
-	printf("CPU: generic%s%s\n", cpu ? ", NN_CPU=" : "", cpu ? cpu : "");
-#endif
+	printf("CPU: %s%s%s\n", cpu ? cpu->kind : err.text, cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }
 
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
