@@ -61,7 +61,6 @@ tests_bench_product_CPPFLAGS = $(tests_lib_product_CPPFLAGS)
 tests_bench_product_f64_SOURCES = tests/bench/product.c
 tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 
-
 # containers and streams
 check_PROGRAMS += tests/lib/file
 CHECK_TESTS += tests/lib/file
@@ -81,3 +80,13 @@ tests_lib_model_file_SOURCES = tests/lib/model-file.c tests/lib/files.h
 tests_lib_model_damage_SOURCES = tests/lib/model-damage.c tests/lib/files.h
 CHECK_TESTS += tests/lib/model tests/lib/model-file tests/lib/model-damage
 VALGRIND_TESTS += tests/lib/model-file
+
+# the op table: every op at some sites
+check_PROGRAMS += tests/table/ops tests/table/ops-long
+tests_table_ops_SOURCES = tests/table/ops.c tests/table/reference.c tests/table/reference.h tests/table/sites.c \
+	tests/table/sites.h tests/table/trial.c tests/table/trial.h
+tests_table_ops_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_table_ops_long_SOURCES = $(tests_table_ops_SOURCES)
+tests_table_ops_long_CPPFLAGS = $(tests_table_ops_CPPFLAGS) -DLONG=1
+CHECK_TESTS += tests/table/ops
+CHECK_LONG_TESTS += tests/table/ops-long

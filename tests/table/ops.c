@@ -1,0 +1,263 @@
+/* A walk of the op table: forward against plain loops, gradients against differences, the same bytes however it is computed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "table/reference.h"
+#include "table/trial.h"
+
+/* More places and all thread counts in the long run. */
+#ifdef LONG
+#define PLACES 400
+#define THREADS(t) ((t) <= 4)
+#else
+#define PLACES 12
+#define THREADS(t) ((t) == 1 || (t) == 3)
+#endif
+#define SAMPLE 1000003
+#define SEED 77
+
+static int n_tests, failed;
+static const char *const isas[] = { "generic", "avx2", "avx512" };
+
+static void claim(const char *site, int ok, const char *what)
+{
+	printf("%sok %d - %s: %s\n", ok ? "" : "not ", ++n_tests, site, what);
+	failed |= !ok;
+}
+
+/* NULL: this machine lacks it. */
+static const struct nn_device *device_of(const char *isa, enum nn_dtype dtype)
+{
+	struct nn_error err;
+	setenv("NN_CPU", isa, 1);
+	return nn_device_open("cpu", dtype, &err);
+}
+
+/* ---- forward ---- */
+
+static bool close_to(double got, double want, double tolerance)
+{
+	return fabs(got - want) <= tolerance * (1 + fabs(want));
+}
+
+/* Kernel and plain loop differ in the order of sums alone: 1e-12 and 2e-5 leave room for some thousands of terms. */
+static int forward_is_right(const struct data *d, const struct nn_device *device, bool training)
+{
+	struct how how = { .device = device, .threads = 1, .training = training };
+	struct nn_site site = { .attrs = d->site->attrs, .in = d->site->in, .n_in = d->site->n_in, .out = d->out,
+				.training = training };
+	double *y = doubles(d->n_y), *w[NN_MAX_PARAMS], tolerance = device->dtype == NN_F64 ? 1e-12 : 2e-5;
+	struct result r;
+	int ok = 1;
+	for (int p = 0; p < d->n_params; p++) {
+		w[p] = doubles(d->n_w[p]);
+		memcpy(w[p], d->w[p], d->n_w[p] * sizeof(double));
+	}
+	references[d->site->op](&(struct reference) { &site, d->site->rows, SAMPLE, SEED, (const double *const *) d->x, w,
+						     d->group, d->n_groups, y });
+	result_make(&r, d, &how);
+	for (size_t i = 0; i < d->n_y && ok; i++)
+		if (!close_to(real_at(device, r.y, i), y[i], tolerance)) {
+			printf("# %s %s %zu: %.17g, not %.17g\n", device->kind, nn_dtype_name(device->dtype), i,
+			       real_at(device, r.y, i), y[i]);
+			ok = 0;
+		}
+	for (int p = 0; p < d->n_params; p++) {          /* buffers */
+		double *after = canonical(d, device, r.w[p], p);
+		for (size_t i = 0; i < d->n_w[p]; i++)
+			ok &= close_to(after[i], w[p][i], tolerance);
+		free(after);
+		free(w[p]);
+	}
+	ok &= r.guarded;
+	result_free(&r);
+	free(y);
+	return ok;
+}
+
+/* ---- gradients ---- */
+
+/* sum of dy * y, with one number changed. */
+static double objective(struct data *d, const struct nn_device *device, double *number, double value)
+{
+	struct how how = { .device = device, .threads = 1, .training = true };
+	double before = *number;
+	long double sum = 0;
+	struct result r;
+	*number = value;
+	result_make(&r, d, &how);
+	for (size_t i = 0; i < d->n_y; i++)
+		sum += d->dy[i] * real_at(device, r.y, i);
+	*number = before;
+	result_free(&r);
+	return (double) sum;
+}
+
+/* Central differences are good to about 1e-9 here, save where a relu or a maximum bends within the step: then sides differ. */
+static int gradient_at(struct data *d, const struct nn_device *device, double *number, double got)
+{
+	const double h = 1e-6;
+	double up = objective(d, device, number, *number + h), down = objective(d, device, number, *number - h);
+	double middle = objective(d, device, number, *number), want = (up - down) / (2 * h);
+	bool bends = fabs((up - middle) - (middle - down)) / h > 1e-4 * (1 + fabs(want));
+	if (bends || close_to(got, want, 2e-6))
+		return 1;
+	printf("# gradient %.12g, not %.12g\n", got, want);
+	return 0;
+}
+
+static int gradients_are_right(struct data *d, const struct nn_device *device)
+{
+	struct how how = { .device = device, .threads = 1, .training = true };
+	struct result r;
+	int ok = 1;
+	result_make(&r, d, &how);
+	for (int j = 0; j < d->site->n_in; j++)
+		for (size_t i = 0, n = d->n_x[j] < PLACES ? d->n_x[j] : PLACES; i < n; i++) {
+			size_t at = i * d->n_x[j] / n;
+			ok &= gradient_at(d, device, &d->x[j][at], real_at(device, r.dx[j], at));
+		}
+	for (int p = 0; p < d->n_params; p++) {
+		double *dw = r.dw[p] ? canonical(d, device, r.dw[p], p) : NULL;
+		for (size_t i = 0, n = d->n_w[p] < PLACES ? d->n_w[p] : PLACES; dw && i < n; i++) {
+			size_t at = i * d->n_w[p] / n;
+			ok &= gradient_at(d, device, &d->w[p][at], dw[at]);
+		}
+		free(dw);
+	}
+	result_free(&r);
+	return ok;
+}
+
+/* ---- bytes ---- */
+
+static int same(const struct data *d, size_t size, const struct result *a, const struct result *b, bool dx)
+{
+	int ok = a->guarded && b->guarded && memcmp(a->y, b->y, d->n_y * size) == 0;
+	for (int j = 0; dx && j < d->site->n_in; j++)
+		ok &= memcmp(a->dx[j], b->dx[j], d->n_x[j] * size) == 0;
+	for (int p = 0; p < d->n_params; p++) {
+		ok &= memcmp(a->w[p], b->w[p], a->n_dw[p] * size) == 0;
+		if (a->dw[p])
+			ok &= memcmp(a->dw[p], b->dw[p], a->n_dw[p] * size) == 0;
+	}
+	return ok;
+}
+
+static int compare(const struct data *d, const struct result *want, struct how how)
+{
+	struct result r;
+	int ok;
+	result_make(&r, d, &how);
+	ok = same(d, real_size(how.device), want, &r, !how.no_dx);
+	if (!ok)
+		printf("# differs: %s %s, %d threads, cut %d, %s\n", how.device->kind, nn_dtype_name(how.device->dtype),
+		       how.threads, how.cut, how.training ? "training" : "prediction");
+	result_free(&r);
+	return ok;
+}
+
+static int bytes_are_the_same(const struct data *d, enum nn_dtype dtype)
+{
+	struct how how = { .device = device_of("generic", dtype), .threads = 1, .training = true };
+	struct result want, predicted;
+	int ok = 1;
+	result_make(&want, d, &how);
+	how.training = false;
+	result_make(&predicted, d, &how);
+	for (size_t isa = 0; isa < sizeof isas / sizeof isas[0]; isa++) {
+		how.device = device_of(isas[isa], dtype);
+		if (!how.device)
+			continue;
+		for (int t = 1; t <= 4; t++) {
+			if (!THREADS(t))
+				continue;
+			how.threads = t;
+			how.training = true;
+			for (enum cut cut = WHOLE; cut <= BY_PIECE; cut++) {
+				how.cut = cut;
+				ok &= compare(d, &want, how);
+			}
+			how.training = false;
+			how.cut = BY_ROW;
+			ok &= compare(d, &predicted, how);
+		}
+		how.cut = WHOLE;
+		how.training = how.no_dx = true;
+		ok &= compare(d, &want, how);
+		how.no_dx = false;
+	}
+	result_free(&want);
+	result_free(&predicted);
+	return ok;
+}
+
+/* dx_add: old + gradient, rounded once in the type. */
+static int adding_is_right(const struct data *d, const struct nn_device *device)
+{
+	struct how how = { .device = device, .threads = 2, .training = true };
+	size_t size = real_size(device);
+	struct result plain, added;
+	int ok = 1;
+	result_make(&plain, d, &how);
+	how.add = true;
+	result_make(&added, d, &how);
+	for (int j = 0; j < d->site->n_in; j++) {
+		double *sum = doubles(d->n_x[j]);
+		void *want = doubles(d->n_x[j]);
+		for (size_t i = 0; i < d->n_x[j]; i++)
+			sum[i] = device->dtype == NN_F64 ? d->old[j][i] + real_at(device, plain.dx[j], i)
+							 : (float) d->old[j][i] + (float) real_at(device, plain.dx[j], i);
+		reals(device, sum, want, d->n_x[j]);
+		/* windows that overlap add to what is there one after the other */
+		for (size_t i = 0; i < d->n_x[j]; i++)
+			ok &= memcmp((char *) want + i * size, (char *) added.dx[j] + i * size, size) == 0 ||
+			      close_to(real_at(device, added.dx[j], i), sum[i], device->dtype == NN_F64 ? 1e-14 : 1e-6);
+		free(sum);
+		free(want);
+	}
+	result_free(&plain);
+	result_free(&added);
+	return ok;
+}
+
+static void walk(const struct site *site)
+{
+	struct data d;
+	int forward = 1, predicted = 1, added = 1;
+	data_init(&d, site);
+	for (size_t isa = 0; isa < sizeof isas / sizeof isas[0]; isa++)
+		for (int f64 = 0; f64 < 2; f64++) {
+			const struct nn_device *device = device_of(isas[isa], f64 ? NN_F64 : NN_F32);
+			if (!device)
+				continue;
+			forward &= forward_is_right(&d, device, true);
+			if (!(nn_ops[site->op]->flags & NN_OP_TRAIN_ONLY))
+				predicted &= forward_is_right(&d, device, false);
+			added &= adding_is_right(&d, device);
+		}
+	claim(site->name, forward, "forward equals the plain loop");
+	claim(site->name, predicted, "so does prediction");
+	claim(site->name, gradients_are_right(&d, device_of("generic", NN_F64)), "gradients equal central differences");
+	claim(site->name, added, "gradients are added to what is there");
+	claim(site->name, bytes_are_the_same(&d, NN_F32), "f32: same bytes on every instruction set, thread count and cut");
+	claim(site->name, bytes_are_the_same(&d, NN_F64), "f64: same bytes on every instruction set, thread count and cut");
+	data_fini(&d);
+}
+
+int main(int argc, char **argv)
+{
+	bool tried[NN_N_OPS] = { false };
+	int all = 1;
+	for (size_t i = 0; i < n_sites; i++) {
+		tried[sites[i].op] = true;
+		if (argc < 2 || strstr(sites[i].name, argv[1]))
+			walk(&sites[i]);
+	}
+	for (int op = 0; op < NN_N_OPS; op++)
+		all &= tried[op];
+	claim("table", all, "every op has a site here");
+	printf("1..%d\n", n_tests);
+	return failed;
+}

@@ -1,0 +1,21 @@
+/* The ops as plain loops in double: what the kernels are compared with. */
+#ifndef TESTS_TABLE_REFERENCE_H
+#define TESTS_TABLE_REFERENCE_H
+
+#include "device/device.h"
+
+/* One forward pass of any op. Arrays as in nn_call (images H,W,C), parameters canonical. */
+struct reference {
+	const struct nn_site *site;
+	size_t rows;
+	uint64_t sample, seed;
+	const double *const *x;
+	double *const *w;                /* running values are updated in training */
+	const size_t *group;             /* batchnorm */
+	size_t n_groups;
+	double *y;
+};
+
+extern void (*const references[NN_N_OPS])(const struct reference *r);
+
+#endif
