@@ -19,6 +19,10 @@ struct nn_site {
  * One call of a kernel: `rows` consecutive rows of a global batch. All arrays are dense, rows first, of the graph's dtype
  * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the batch's tree) at leaf[0..n_leaves];
  * a call with one leaf may be a piece of it: `first` says whether its chain begins here, else it goes on from what dw holds.
+ *
+ * What a graph lets share memory: y is x[0] in activation, dropout, add, mul and, at prediction, batchnorm; y is the residual in dense
+ * and in conv2d that is not pooled; dx[0] (add: any one dx) is dy in activation, dropout and add, never with dx_add. Two inputs that are
+ * the same value have the same dx: the second is added to the first.
  */
 struct nn_call {
 	struct nn_site site;

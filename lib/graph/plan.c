@@ -11,7 +11,7 @@ struct planner {
 	const struct nn_graph_options *options;
 	struct nn_arena_item *items;         /* values, gradients, saved */
 	struct nn_arena_item *value, *gradient, *saved;
-	bool *is_input, *is_output;          /* by root */
+	bool *is_input;                      /* by root */
 	int n;                               /* nodes */
 };
 
@@ -119,7 +119,7 @@ static void share_values(struct planner *p)
 	}
 }
 
-/* The gradient of the output becomes that of an input where this node is the first to write it. */
+/* The gradient of the output becomes that of an input where this node is the first to write it (the caller is, for outputs). */
 static void share_gradients(struct planner *p)
 {
 	for (int i = 0; i < p->n; i++) {
@@ -132,8 +132,7 @@ static void share_gradients(struct planner *p)
 		for (int k = 0; k < node->n_in; k++) {
 			int in = nn_bound_root(p->b, node->in[k]);
 
-			if (p->b->values[in].learns && !p->is_output[in] &&
-			    p->gradient[in].first == backward_time(p, i) && can_share(p->b, node, k)) {
+			if (p->b->values[in].learns && p->gradient[in].first == backward_time(p, i) && can_share(p->b, node, k)) {
 				p->gradient[in].same = p->b->n_values + out;
 				break;
 			}
@@ -256,13 +255,12 @@ static int take_room(struct planner *p, struct nn_plan *plan, struct nn_error *e
 
 	p->items = nn_alloc(2 * n_values + n_nodes, sizeof *p->items, err);
 	p->is_input = nn_alloc(n_values, sizeof *p->is_input, err);
-	p->is_output = nn_alloc(n_values, sizeof *p->is_output, err);
 	plan->value = nn_alloc(n_values, sizeof *plan->value, err);
 	plan->gradient = nn_alloc(n_values, sizeof *plan->gradient, err);
 	plan->kept = nn_alloc(n_values, sizeof *plan->kept, err);
 	plan->saved = nn_alloc(n_nodes, sizeof *plan->saved, err);
 	plan->derived = nn_alloc(n_nodes, sizeof *plan->derived, err);
-	if (!p->items || !p->is_input || !p->is_output || !plan->value || !plan->gradient || !plan->kept ||
+	if (!p->items || !p->is_input || !plan->value || !plan->gradient || !plan->kept ||
 	    !plan->saved || !plan->derived)
 		return -1;
 	p->value = p->items;
@@ -272,8 +270,6 @@ static int take_room(struct planner *p, struct nn_plan *plan, struct nn_error *e
 		p->items[i] = (struct nn_arena_item){ .first = 0, .last = -1, .same = -1 };
 	for (int i = 0; i < p->b->program->n_inputs; i++)
 		p->is_input[p->b->inputs[i]] = true;
-	for (int i = 0; i < p->b->program->n_outputs; i++)
-		p->is_output[nn_bound_root(p->b, p->b->outputs[i])] = true;
 	return 0;
 }
 
@@ -297,7 +293,6 @@ int nn_plan_make(struct nn_plan *plan, struct nn_bound *b, const struct nn_graph
 		plan->memory.gradients = b->block * size;
 	nn_free(p.items);
 	nn_free(p.is_input);
-	nn_free(p.is_output);
 	return result;
 }
 

@@ -208,6 +208,12 @@ static double difference(double a, double b)
 	return fabs(a - b) / (1 + fabs(b));
 }
 
+/* The larger; what is not a number is the largest. */
+static double worse(double a, double b)
+{
+	return isnan(a) || a > b ? a : b;
+}
+
 static double forward_error(const struct trial *t, struct nn_graph *graph, bool training)
 {
 	struct reference r = { .program = t->program, .params = (const double *const *)t->params, .rows = ROWS,
@@ -223,9 +229,7 @@ static double forward_error(const struct trial *t, struct nn_graph *graph, bool 
 
 		nn_graph_read(graph, o, ROWS, y);
 		for (size_t i = 0; i < n; i++) {
-			double e = difference(y[i], r.values[value][i]);
-
-			worst = e <= worst ? worst : e;
+			worst = worse(worst, difference(y[i], r.values[value][i]));
 		}
 		free(y);
 	}
@@ -244,10 +248,8 @@ static void forward_is_right(const struct nn_device *device, bool every_op, int 
 		struct nn_graph *graph = bind_with(&t, &spoiler, training, ROWS, NULL, NULL);
 		double e = forward_error(&t, graph, training);
 
-		if (!(e <= worst)) {
-			worst = e;
-			bad = i;
-		}
+		bad = worse(worst, e) > worst || isnan(e) ? i : bad;
+		worst = worse(worst, e);
 		nn_graph_free(graph);
 		trial_free(&t);
 	}
@@ -293,9 +295,9 @@ static double gradient_error(struct trial *t, struct nn_graph *graph)
 			nn_graph_unpack(graph, p, block, gradient);
 			for (int tries = 0; tries < 4; tries++) {
 				size_t at = roll(&t->dice, n);
-				double e = difference(gradient[at], difference_quotient(t, graph, &t->params[p][at]));
 
-				worst = e <= worst ? worst : e;
+				worst = worse(worst, difference(gradient[at],
+								difference_quotient(t, graph, &t->params[p][at])));
 			}
 		}
 		free(gradient);
@@ -315,10 +317,8 @@ static void gradients_are_right(const struct nn_device *device, bool every_op, i
 		struct nn_graph *graph = bind_with(&t, &spoiler, true, ROWS, NULL, NULL);
 		double e = gradient_error(&t, graph);
 
-		if (!(e <= worst)) {
-			worst = e;
-			bad = i;
-		}
+		bad = worse(worst, e) > worst || isnan(e) ? i : bad;
+		worst = worse(worst, e);
 		nn_graph_free(graph);
 		trial_free(&t);
 	}
@@ -483,7 +483,7 @@ static void rows_are_rows(const struct nn_device *device, bool every_op, int n_t
 		alone &= row_alone(&t, device, graph, 0) && row_alone(&t, device, graph, (size_t)i % ROWS);
 		shared &= n == m && memcmp(a, c, n * sizeof *a) == 0;
 		for (size_t k = 0; k < n; k++)
-			fold = fmax(fold, difference(a[k], b[k]));
+			fold = worse(fold, difference(a[k], b[k]));
 		free(a);
 		free(b);
 		free(c);
