@@ -78,7 +78,7 @@ check_PROGRAMS += tests/lib/model tests/lib/model-file tests/lib/model-damage
 tests_lib_model_SOURCES = tests/lib/model.c tests/lib/tap.h
 tests_lib_model_file_SOURCES = tests/lib/model-file.c tests/lib/files.h
 tests_lib_model_damage_SOURCES = tests/lib/model-damage.c tests/lib/files.h
-CHECK_TESTS += tests/lib/model tests/lib/model-file tests/lib/model-damage
+CHECK_TESTS += tests/lib/model tests/lib/model-file tests/lib/model-damage tests/cli/model-pages.bats
 VALGRIND_TESTS += tests/lib/model-file
 
 # the op table: every op at some sites

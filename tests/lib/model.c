@@ -502,6 +502,54 @@ static void example(const char *name, struct nn_shape samples, size_t parameters
 	nn_net_free(net);
 }
 
+/* ---- the manual ---- */
+
+/* The next line of the page as a reader sees it; false at its end. */
+static bool page_line(FILE *page, char *line, int size)
+{
+	char *to = line;
+
+	if (!fgets(line, size, page))
+		return false;
+	for (const char *from = line; *from; from++)
+		if (from[0] != '\\' || from[1] != '-')
+			*to++ = *from;
+	*to = '\0';
+	return true;
+}
+
+/* Models of nn-model(5) stand between the comments `model SHAPE` and `end`. */
+static void manual(void)
+{
+	const char *src = getenv("NN_SRC");
+	char path[4096], line[512], text[4096] = "";
+	struct nn_shape sample = { 0 };
+	int n_models = 0;
+	FILE *page;
+
+	snprintf(path, sizeof path, "%s/man/nn-model.5", src ? src : ".");
+	page = fopen(path, "r");
+	while (page && page_line(page, line, sizeof line)) {
+		if (sscanf(line, ".\\\" model %zux%zux%zu", &sample.dim[0], &sample.dim[1], &sample.dim[2]) > 0) {
+			sample.rank = strchr(line, 'x') ? 3 : 1;
+			text[0] = '\0';
+		} else if (strncmp(line, ".\\\" end", 7) == 0) {
+			struct nn_error err = { 0 };
+			struct nn_net *net = net_of(text, strlen(text), false, &sample, &err);
+			char claim[80];
+
+			snprintf(claim, sizeof claim, "model: example %d of nn-model(5) is a model", ++n_models);
+			check(net != NULL, claim, err.text);
+			nn_net_free(net);
+		} else {
+			strncat(text, line, sizeof text - strlen(text) - 1);
+		}
+	}
+	if (page)
+		fclose(page);
+	check(n_models == 5, "model: nn-model(5) has five examples", NULL);
+}
+
 static void hostile(void)
 {
 	size_t n = 1 << 20;
@@ -553,6 +601,7 @@ int main(void)
 	example("lenet", nn_shape3(1, 28, 28), 61706);
 	example("cifar-cnn", nn_shape3(3, 32, 32), 896 + 18496 + 73856 + 2048 * 256 + 256 + 2570);
 	example("resnet8", nn_shape3(3, 32, 32), 78042);
+	manual();
 	hostile();
 	return tap_done();
 }
