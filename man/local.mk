@@ -4,8 +4,6 @@
 dist_man_MANS += man/nn-model.5 man/nn-layers.7
 EXTRA_PROGRAMS += cmd/gen-layers
 cmd_gen_layers_SOURCES = cmd/gen-layers.c
-man/nn-layers.7: $(srcdir)/cmd/gen-layers.c $(srcdir)/lib/model/layers.def $(srcdir)/lib/model/layers.c \
-		$(srcdir)/lib/model/initial.c $(srcdir)/lib/model/layer/*.c
-	$(AM_V_GEN)$(MAKE) $(AM_MAKEFLAGS) -s cmd/gen-layers$(EXEEXT) && mkdir -p man && \
-		cmd/gen-layers$(EXEEXT) >$@.tmp && mv $@.tmp $@
+man/nn-layers.7: cmd/gen-layers$(EXEEXT)
+	$(AM_V_GEN)mkdir -p man && cmd/gen-layers$(EXEEXT) >$@.tmp && mv $@.tmp $@
 CLEANFILES += cmd/gen-layers$(EXEEXT) man/nn-layers.7

@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 
-/* The streams: one constant per use, + 256 * canonical line number (numerics.md). */
+/*
+ * The streams: one constant below 16 per use, + 256 * canonical line number; initial values + 16 * number of the parameter in its
+ * line (weight 0, bias 1): element e is lane e % 4 of index e / 4, block 0.
+ */
 enum nn_stream {
 	NN_STREAM_INIT = 1,
 	NN_STREAM_DROPOUT = 2,
