@@ -11,10 +11,11 @@ static const struct kernels *k;
 static double peak;
 static const char *word = "";
 
+/* The thread's own time, so that a busy machine disturbs less. */
 static double now(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 

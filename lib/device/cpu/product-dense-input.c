@@ -58,13 +58,12 @@ struct block {
 	size_t k0, k1, o0, o1;
 };
 
-/* Out-channels [o, end) of one panel or several full ones, for two vectors of rows or one. */
-static void panels(const struct block *b, size_t o, size_t end, size_t row)
+/* Out-channels [o, end) of one panel or several full ones, for inputs [k, next) of the block and all rows. */
+static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t next)
 {
-	const size_t width = nn_panel_width(b->d->out, o), vectors = b->stride - row > VL ? 2 : 1;
-	const size_t widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1, n = b->k1 - b->k0, tiles = (n + widest - 1) / widest;
+	const size_t width = nn_panel_width(b->d->out, o);
 	const struct nn_tile t = {
-		.kh = width == NN_PANEL && end - o >= NN_PANEL ? (end - o) / NN_PANEL : 1,
+		.kh = end - o >= NN_PANEL ? (end - o) / NN_PANEL : 1,
 		.kw = 1,
 		.kl = nn_least(end - o, NN_PANEL),
 		.x_kh = NN_PANEL * b->d->in,
@@ -75,22 +74,22 @@ static void panels(const struct block *b, size_t o, size_t end, size_t row)
 		.last = VL,
 		.load = o > 0,
 	};
-	for (size_t i = 0; i < tiles; i++) {
-		const size_t k = i * n / tiles, next = (i + 1) * n / tiles;
-		NN_K(tile)[vectors - 1][next - k](&t, b->w + o * b->d->in + (b->k0 + k) * width,
-						  b->dyt + (o - b->o0) * b->stride + row,
-						  b->dxt + k * b->stride + row, NULL);
-	}
+	const real *const w = b->w + o * b->d->in + (b->k0 + k) * width, *const dyt = b->dyt + (o - b->o0) * b->stride;
+	for (size_t row = 0; row < b->stride; row += 2 * VL)
+		NN_K(tile)[b->stride - row > VL][next - k](&t, w, dyt + row, b->dxt + k * b->stride + row, NULL);
 }
 
+/* A tile's weights stay in the nearest cache while all rows pass. */
 static void chains(const struct block *b)
 {
-	const size_t full = b->o1 / NN_PANEL * NN_PANEL;
-	for (size_t row = 0; row < b->stride; row += 2 * VL) {
+	const size_t full = b->o1 / NN_PANEL * NN_PANEL, n = b->k1 - b->k0;
+	const size_t widest = b->stride > VL ? NN_TILE_2 : NN_TILE_1, tiles = (n + widest - 1) / widest;
+	for (size_t i = 0; i < tiles; i++) {
+		const size_t k = i * n / tiles, next = (i + 1) * n / tiles;
 		if (full > b->o0)
-			panels(b, b->o0, full, row);
+			panels(b, b->o0, full, k, next);
 		if (full < b->o1)
-			panels(b, full, b->o1, row);
+			panels(b, full, b->o1, k, next);
 	}
 }
 
@@ -123,6 +122,10 @@ void NN_K(dense_input_gradient)(const struct nn_matrix *d, size_t rows, const re
 
 size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows)
 {
+	const size_t forward = nn_copied(nn_least(rows, 2 * NN_DENSE_ROWS), nn_least(d->in, NN_DENSE_STEPS));
 	const size_t stride = nn_round_up(nn_least(rows, NN_DENSE_DX_ROWS), NN_LANES);
-	return (nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride * sizeof(real);
+	const size_t input = (nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride;
+	const size_t weights = nn_dense_weights_scratch(rows);
+	const size_t most = forward > input ? forward : input;
+	return (most > weights ? most : weights) * sizeof(real);
 }

@@ -3,8 +3,7 @@
 #include "device/cpu/product-outer.h"
 #include "device/cpu/product-pack.h"
 
-#define INPUTS ((size_t) 112)            /* whose x stays in the second-level cache while the panels pass */
-
+/* Inputs [k0, k1) of panel p. */
 static void block(const struct nn_matrix *d, const struct nn_outer *model, const real *x, const real *dy, real *dw, size_t k0,
 		  size_t k1, size_t p)
 {
@@ -21,7 +20,7 @@ static void block(const struct nn_matrix *d, const struct nn_outer *model, const
 			const size_t m0 = k0 + i * (k1 - k0) / tiles, m1 = k0 + (i + 1) * (k1 - k0) / tiles;
 			nn_outer_function *const f = o.first ? NN_K(outer_tree)[vectors - 1][m1 - m0]
 							     : NN_K(outer)[vectors - 1][m1 - m0];
-			f(&o, x + m0, dy + at, out + m0 * width + (at - panel));
+			f(&o, x + (m0 - k0), dy + (at - panel), out + m0 * width + (at - panel));
 		}
 	}
 }
@@ -29,12 +28,23 @@ static void block(const struct nn_matrix *d, const struct nn_outer *model, const
 void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const real *dy, const size_t *leaf, size_t n_leaves,
 				 bool first, real *dw, size_t k0, size_t k1, size_t p0, size_t p1, void *scratch)
 {
-	const struct nn_outer o = { .rows = 1, .pixels = leaf[n_leaves] - leaf[0], .x_pixel = d->x_row, .y_pixel = d->y_row,
-				    .first = first, .leaf = leaf, .n_leaves = n_leaves };
-	(void) scratch;
-	for (size_t k = k0; k < k1; k += INPUTS)
-		for (size_t p = p0; p < p1; p++)
-			block(d, &o, x, dy, dw, k, nn_least(k + INPUTS, k1), p);
+	const size_t rows = leaf[n_leaves] - leaf[0], inputs = nn_dense_weights_inputs(rows);
+	real *const x_copy = scratch, *const y_copy = x_copy + nn_copied(rows, inputs);
+	const bool can = rows <= NN_DENSE_DW_ROWS;
+	const bool copy_x = can && nn_aliased(d->x_row) && p1 - p0 >= 4, copy_y = can && nn_aliased(d->y_row) && k1 - k0 >= inputs;
+	struct nn_outer o = { .rows = 1, .pixels = rows, .first = first, .leaf = leaf, .n_leaves = n_leaves };
+	for (size_t k = k0, next; k < k1; k = next) {
+		next = nn_least(k + inputs, k1);
+		o.x_pixel = d->x_row;
+		const real *const xk = copy_x ? nn_copy_rows(x + k, rows, next - k, &o.x_pixel, x_copy) : x + k;
+		for (size_t p = p0; p < p1; p++) {
+			const real *yp = dy + p * NN_PANEL;
+			o.y_pixel = d->y_row;
+			if (copy_y)
+				yp = nn_copy_rows(yp, rows, nn_least(d->out - p * NN_PANEL, NN_PANEL), &o.y_pixel, y_copy);
+			block(d, &o, xk, yp, dw, k, next, p);
+		}
+	}
 }
 
 /* Rows [r0, r1) added to sum. */

@@ -3,8 +3,8 @@
 #include "device/cpu/product-dense.h"
 #include "device/cpu/product-tile.h"
 
-#define ROWS ((size_t) 252)              /* rows that stay in the second-level cache while all panels pass */
-#define STEPS ((size_t) 256)             /* k's of a block */
+#define ROWS NN_DENSE_ROWS               /* of a block, about: they stay in the second-level cache while all panels pass */
+#define STEPS NN_DENSE_STEPS             /* k's of a block at most */
 
 static struct nn_tile tile_at(const struct nn_matrix *d, const struct nn_tail *tail, size_t o, bool begin, bool end)
 {
@@ -70,21 +70,25 @@ void NN_K(dense_forward)(const struct nn_matrix *d, size_t rows, const real *x, 
 	static const struct nn_tail none;
 	size_t o = p0 * NN_PANEL;
 	const size_t end = p1 * NN_PANEL < d->out ? p1 * NN_PANEL : d->out;
-	(void) scratch;
 	if (!tail)
 		tail = &none;
 	if (rows <= NN_WIDE_ROWS && rows > 0)
 		o = few_rows(d, rows, x, w, tail, y, o, end);
 	/* a residual may be y itself, which then cannot keep the chain between blocks */
 	const size_t blocks = tail->residual || d->in == 0 ? 1 : (d->in + STEPS - 1) / STEPS;
-	for (size_t r = 0; r < rows; r += ROWS) {
-		const size_t n = rows - r < ROWS ? rows - r : ROWS;
+	const size_t row_blocks = rows < 2 * ROWS - ROWS / 2 ? 1 : (rows + ROWS / 2) / ROWS;
+	for (size_t i = 0; i < row_blocks; i++) {
+		const size_t r = i * rows / row_blocks, n = (i + 1) * rows / row_blocks - r;
 		struct nn_tail here = *tail;
 		if (here.residual)
 			here.residual = (const real *) here.residual + r * here.residual_row;
 		for (size_t b = 0; b < blocks; b++) {
 			const size_t k0 = b * d->in / blocks, k1 = (b + 1) * d->in / blocks;
-			block(d, n, x + r * d->x_row + k0, d->x_row, w, &here, y + r * d->y_row, o, end, k0, k1);
+			const real *xb = x + r * d->x_row + k0;
+			size_t step = d->x_row;
+			if (nn_aliased(d->x_row) && blocks > 1 && end - o >= 4 * NN_PANEL)
+				xb = nn_copy_rows(xb, n, k1 - k0, &step, scratch);
+			block(d, n, xb, step, w, &here, y + r * d->y_row, o, end, k0, k1);
 		}
 	}
 }
