@@ -20,9 +20,9 @@ struct nn_site {
  * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the batch's tree) at leaf[0..n_leaves];
  * a call with one leaf may be a piece of it: `first` says whether its chain begins here, else it goes on from what dw holds.
  *
- * What a graph lets share memory: y is x[0] in activation, dropout, add, mul and, at prediction, batchnorm; y is the residual in dense
- * and in conv2d that is not pooled; dx[0] (add: any one dx) is dy in activation, dropout and add, never with dx_add. Two inputs that are
- * the same value have the same dx: the second is added to the first.
+ * What a graph lets share memory. y is x[0] in activation, dropout, add, mul and, at prediction, batchnorm; y is the residual in dense
+ * and in conv2d that is not pooled. One dx is dy, never with its dx_add: in activation, dropout, add and batchnorm any, in dense and
+ * conv2d that is not pooled the residual's. Two inputs that are the same value have the same dx: the second is added to the first.
  */
 struct nn_call {
 	struct nn_site site;

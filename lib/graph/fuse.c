@@ -66,6 +66,15 @@ static struct nn_bound_node *bare_maker(struct nn_bound *b, const struct uses *u
 	return &b->nodes[maker];
 }
 
+/* Is value `in` the node's output in the shape that the node itself gives it, and not a view? */
+static bool same_image(const struct nn_bound *b, const struct nn_bound_node *node, int in)
+{
+	struct nn_shape x = b->values[node->in[0]].shape, own;
+
+	return nn_ops[node->op]->infer(node->attrs, &x, 1, &own, NULL) == 0 &&
+	       nn_shape_equal(&own, &b->values[in].shape);
+}
+
 /* node's work is done by maker from now on. */
 static void absorb(struct nn_bound_node *maker, struct nn_bound_node *node)
 {
@@ -89,13 +98,9 @@ static bool *bias_of(struct nn_bound_node *node)
 static void fuse_batchnorm(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
 {
 	struct nn_bound_node *maker = bare_maker(b, uses, node->in[0]);
-	int rank;
 
-	if (!b->fold || !maker || !bias_of(maker) || nn_bound_epilogue(maker)->residual || maker->norm >= 0)
-		return;
-	rank = b->values[maker->out].shape.rank;
-	if (!nn_shape_equal(&b->values[maker->out].shape, &b->values[node->in[0]].shape) ||
-	    rank != (maker->op == NN_OP_conv2d ? 3 : 1))
+	if (!b->fold || !maker || !bias_of(maker) || maker->norm >= 0 || !same_image(b, maker, node->in[0]) ||
+	    b->values[node->in[0]].shape.rank != (maker->op == NN_OP_conv2d ? 3 : 1))
 		return;
 	maker->norm = node->source;
 	*bias_of(maker) = true;
@@ -152,7 +157,7 @@ static void fuse_maxpool2d(struct nn_bound *b, const struct uses *uses, struct n
 	struct nn_conv2d *attrs;
 
 	if (!conv || conv->op != NN_OP_conv2d || uses->users[root] != 1 || nn_bound_epilogue(conv)->residual ||
-	    !nn_shape_equal(&b->values[conv->out].shape, &b->values[node->in[0]].shape))
+	    !same_image(b, conv, node->in[0]))
 		return;
 	attrs = conv->attrs;
 	if (attrs->pooled)

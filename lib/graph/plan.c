@@ -86,17 +86,16 @@ static bool can_share(const struct nn_bound *b, const struct nn_bound_node *node
 	return nn_bound_count(b, node->in[k]) == nn_bound_count(b, node->out);
 }
 
-/* The input in whose memory the output may be written (nn_call), or -1. */
-static int in_place(const struct nn_bound *b, const struct nn_bound_node *node)
+/* The input in whose memory the output may be written (nn_call), or -1. In training batchnorm reads its input again. */
+static int in_place(const struct nn_bound_node *node)
 {
 	switch (node->op) {
 	case NN_OP_activation:
 	case NN_OP_dropout:
 	case NN_OP_add:
 	case NN_OP_mul:
-		return 0;
 	case NN_OP_batchnorm:
-		return b->training ? -1 : 0;
+		return 0;
 	case NN_OP_dense:
 	case NN_OP_conv2d:
 		return has_residual(node) ? node->n_in - 1 : -1;
@@ -109,7 +108,7 @@ static void share_values(struct planner *p)
 {
 	for (int i = 0; i < p->n; i++) {
 		const struct nn_bound_node *node = &p->b->nodes[i];
-		int k = in_place(p->b, node), in;
+		int k = in_place(node), in;
 
 		if (k < 0)
 			continue;
@@ -119,20 +118,35 @@ static void share_values(struct planner *p)
 	}
 }
 
-/* The gradient of the output becomes that of an input where this node is the first to write it (the caller is, for outputs). */
+/* May the gradient of input k take the place of the output's (nn_call)? */
+static bool takes_dy(const struct nn_bound_node *node, int k)
+{
+	switch (node->op) {
+	case NN_OP_activation:
+	case NN_OP_dropout:
+	case NN_OP_add:
+	case NN_OP_batchnorm:
+		return true;
+	case NN_OP_dense:
+	case NN_OP_conv2d:
+		return has_residual(node) && k == node->n_in - 1;
+	default:
+		return false;
+	}
+}
+
+/* Where this node is the first to write an input's gradient (the caller is, for outputs); a residual rather than x. */
 static void share_gradients(struct planner *p)
 {
 	for (int i = 0; i < p->n; i++) {
 		const struct nn_bound_node *node = &p->b->nodes[i];
 		int out = nn_bound_root(p->b, node->out);
 
-		if (!node->backward ||
-		    (node->op != NN_OP_activation && node->op != NN_OP_dropout && node->op != NN_OP_add))
-			continue;
-		for (int k = 0; k < node->n_in; k++) {
+		for (int k = node->n_in; node->backward && k-- > 0;) {
 			int in = nn_bound_root(p->b, node->in[k]);
 
-			if (p->b->values[in].learns && p->gradient[in].first == backward_time(p, i) && can_share(p->b, node, k)) {
+			if (takes_dy(node, k) && p->b->values[in].learns &&
+			    p->gradient[in].first == backward_time(p, i) && can_share(p->b, node, k)) {
 				p->gradient[in].same = p->b->n_values + out;
 				break;
 			}
