@@ -109,7 +109,7 @@ static void fuse_batchnorm(struct nn_bound *b, const struct uses *uses, struct n
 
 /*
  * a + b where one is bare: the other becomes its residual. Of two bare ones the later takes it, and moves here, since the other
- * may be made after it.
+ * may be made after it. In training no kernel writes two gradients of one value.
  */
 static void fuse_add(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
 {
@@ -122,7 +122,7 @@ static void fuse_add(struct nn_bound *b, const struct uses *uses, struct nn_boun
 		struct nn_bound_node *bare = bare_maker(b, uses, node->in[k]);
 
 		if (bare && (!maker || bare > maker) && !nn_bound_epilogue(bare)->residual &&
-		    nn_bound_root(b, bare->in[0]) != nn_bound_root(b, node->in[1 - k])) {
+		    !(b->training && nn_bound_root(b, bare->in[0]) == nn_bound_root(b, node->in[1 - k]))) {
 			maker = bare;
 			residual = node->in[1 - k];
 		}
