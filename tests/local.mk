@@ -90,3 +90,8 @@ tests_table_ops_long_SOURCES = $(tests_table_ops_SOURCES)
 tests_table_ops_long_CPPFLAGS = $(tests_table_ops_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/table/ops
 CHECK_LONG_TESTS += tests/table/ops-long
+
+# losses, sums, leaves, optimizers
+check_PROGRAMS += tests/table/losses tests/table/optimizers
+CHECK_TESTS += tests/table/losses tests/table/optimizers
+VALGRIND_TESTS += tests/table/losses tests/table/optimizers
