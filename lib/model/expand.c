@@ -8,7 +8,6 @@
 struct frame {
 	size_t statement;
 	size_t round;
-	int block_line, round_line;  /* first line of the block, of this round */
 };
 
 struct expansion {
@@ -17,15 +16,6 @@ struct expansion {
 	struct frame frames[NN_MAX_DEPTH];
 	int depth;
 };
-
-static int fail_here(const struct expansion *x, const struct nn_line *line, struct nn_error *err,
-		     const char *format, const char *name)
-{
-	char text[256];
-
-	snprintf(text, sizeof text, format, name);
-	return nn_statement_fail(x->net, line->statement, err, "%s", text);
-}
 
 static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *statement, struct nn_error *err)
 {
@@ -46,15 +36,6 @@ static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *s
 	return line;
 }
 
-/* A name in an earlier round of a repeat that is still open is not to be seen. */
-static bool visible(const struct expansion *x, int line)
-{
-	for (int i = 0; i < x->depth; i++)
-		if (line >= x->frames[i].block_line && line < x->frames[i].round_line)
-			return false;
-	return true;
-}
-
 static int define(struct expansion *x, struct nn_line *line, const char *name, bool alias, struct nn_error *err)
 {
 	int other = nn_names_find(x->names, name);
@@ -65,7 +46,11 @@ static int define(struct expansion *x, struct nn_line *line, const char *name, b
 	return nn_names_set(x->names, name, (int)(line - x->net->lines), err);
 }
 
-/* NAME; in round k of a repeat NAME_k, and NAME for what follows in the same round and after the last. */
+/*
+ * NAME; in round k of a repeat NAME_k, and NAME for what follows in the same round and after the last. A name that is not yet
+ * there in a round was an error in the first one, so a round never sees the names of the one before ("input" would be the
+ * sample first and then that line).
+ */
 static int name_line(struct expansion *x, struct nn_line *line, struct nn_error *err)
 {
 	const char *name = line->statement->name;
@@ -73,6 +58,8 @@ static int name_line(struct expansion *x, struct nn_line *line, struct nn_error 
 
 	if (!name)
 		return 0;
+	if (x->depth > 0 && strcmp(name, "input") == 0)
+		return nn_statement_fail(x->net, line->statement, err, "a line in a repeat cannot have the name 'input'");
 	size = strlen(name) + 7 * (size_t)x->depth + 1;
 	line->name = nn_alloc(size, 1, err);
 	if (!line->name)
@@ -110,18 +97,17 @@ static int find_source(const struct expansion *x, const struct nn_line *line, co
 	int found = nn_names_find(x->names, name);
 	const char *near;
 
-	if (found >= 0 && visible(x, found))
-		return found;
 	if (found >= 0)
-		return fail_here(x, line, err, "from=: no line before this one in this round has the name '%s'", name);
+		return found;
 	if (strcmp(name, "input") == 0)
 		return find_sample(x, line, err);
 	near = nn_did_you_mean(name, nn_names_next, x->names);
-	if (near && visible(x, nn_names_find(x->names, near)))
+	if (near)
 		return nn_statement_fail(x->net, line->statement, err,
 					 "from=: no line before this one has the name '%s', did you mean '%s'?",
 					 name, near);
-	return fail_here(x, line, err, "from=: no line before this one has the name '%s'", name);
+	return nn_statement_fail(x->net, line->statement, err, "from=: no line before this one has the name '%s'",
+				 name);
 }
 
 static int connect(struct expansion *x, struct nn_line *line, struct nn_error *err)
@@ -182,12 +168,11 @@ static int walk(struct expansion *x, struct nn_error *err)
 		struct frame *top = x->depth > 0 ? &x->frames[x->depth - 1] : NULL;
 
 		if (statement->kind == NN_STATEMENT_REPEAT) {
-			x->frames[x->depth++] = (struct frame){ i, 0, net->n_lines, net->n_lines };
+			x->frames[x->depth++] = (struct frame){ i, 0 };
 		} else if (statement->kind != NN_STATEMENT_END) {
 			if (take_line(x, statement, err))
 				return -1;
 		} else if (++top->round < net->statements[top->statement].rounds) {
-			top->round_line = net->n_lines;
 			i = top->statement;
 		} else {
 			x->depth--;

@@ -229,6 +229,8 @@ static void repeats(void)
 	refused("a: relu, repeat 2 { a: tanh }", "-m:2: tanh: the name 'a' stands on line 1 too");
 	refused("repeat 2 { a: relu }, a_1: tanh", "-m:2: tanh: the name 'a_1' stands on line 1 too");
 	refused("repeat 2 { a: relu }, repeat 3 { a: relu }", "-m:2: relu: the name 'a_0' stands on line 1 too");
+	refused("repeat 2 { relu from=input, input: tanh }",
+		"-m:2: tanh: a line in a repeat cannot have the name 'input'");
 	refused("repeat 2 { input 5, relu }", "-m:1: input: an input line cannot be repeated");
 	refused("repeat 2 { relu", "-m:1: repeat: the brace is never closed");
 	refused("relu }", "-m:1: }: no repeat is open here");
@@ -369,6 +371,19 @@ static void descriptions(void)
 	nn_net_free(net);
 	check(nn_is_layer("dense", 5) && nn_is_layer("global-avgpool", 14) && !nn_is_layer("dens", 4) &&
 	   !nn_is_layer("input", 5), "model: layers are known by name", NULL);
+}
+
+static void streams(void)
+{
+	const char *text = "input 4, relu, dropout, dropout";
+	struct nn_error err = { 0 };
+	struct nn_net *net = net_of(text, strlen(text), true, NULL, &err);
+	const struct nn_node *nodes = net ? nn_net_program(net)->nodes : NULL;
+
+	check(nodes && ((struct nn_dropout *)nodes[1].attrs)->stream == NN_STREAM_DROPOUT + 256 &&
+	      ((struct nn_dropout *)nodes[2].attrs)->stream == NN_STREAM_DROPOUT + 512,
+	      "model: every dropout line has its own stream", err.text);
+	nn_net_free(net);
 }
 
 /* An output is a value of its own even where the line computes nothing. */
@@ -595,6 +610,7 @@ int main(void)
 	shapes();
 	descriptions();
 	outputs_of_nothing();
+	streams();
 	initial_values();
 	example("mlp", nn_shape3(1, 28, 28), 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10);
 	example("digits", nn_shape1(64), 160 + 16 * 9 * 32 + 32 + 512 * 64 + 64 + 650);
