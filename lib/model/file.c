@@ -139,6 +139,21 @@ static int resolve_by_weights(struct nn_net *net, const struct nn_st *st, struct
 	return failed;
 }
 
+/* The net of a -m operand: text, a file with text, or the net of another model file. */
+static int net_beside(struct nn_model_file *file, const char *operand, struct nn_error *err)
+{
+	struct nn_model_file *other;
+
+	if (nn_net_open(&file->net, &other, operand, err))
+		return -1;
+	if (other) {
+		file->net = other->net;
+		other->net = NULL;
+		nn_model_file_free(other);
+	}
+	return resolve_by_weights(file->net, file->st, err);
+}
+
 static int read_net(struct nn_model_file *file, const char *path, const char *text, struct nn_error *err)
 {
 	const char *model = nn_st_meta(file->st, "nn.model");
@@ -146,8 +161,7 @@ static int read_net(struct nn_model_file *file, const char *path, const char *te
 	int failed;
 
 	if (text)
-		return nn_net_parse(&file->net, "-m", text, strlen(text), true, err) ||
-		       resolve_by_weights(file->net, file->st, err) ? -1 : 0;
+		return net_beside(file, text, err);
 	nn_text_addf(&place, "%s:nn.model", path);
 	if (place.failed)
 		return nn_fail(err, NN_ENOMEM, "out of memory");

@@ -171,9 +171,9 @@ static const char *next_key(const void *arg, size_t i)
 			return common_keys[k].name;
 	if (!statement->layer || !statement->layer->args)
 		return NULL;
-	for (const struct nn_layer_arg *arg = statement->layer->args; arg->name; arg++)
-		if (!nn_arg_by_place(arg) && i-- == 0)
-			return arg->name;
+	for (const struct nn_layer_arg *own = statement->layer->args; own->name; own++)
+		if (!nn_arg_by_place(own) && i-- == 0)
+			return own->name;
 	return NULL;
 }
 

@@ -83,8 +83,8 @@ struct nn_model_file {
 };
 
 /*
- * text NULL: nn.model must be in the file; else (inline text) the file gives weights only, and an open size or the length of input
- * vectors may come from them. Names and shapes of all tensors are checked.
+ * text NULL: nn.model must be in the file; else (what -m takes, see nn_net_open) the file gives weights only, and an open size or the
+ * length of input vectors may come from them. Names and shapes of all tensors are checked.
  */
 int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text, struct nn_error *err);
 void nn_model_file_free(struct nn_model_file *file);

@@ -1,6 +1,7 @@
 /* The model file: what is written is read again, the same bytes for the same content, and a sentence for every other file. */
 #include "base/memory.h"
 #include "files.h"
+#include "model/layer.h"
 #include "model/model.h"
 
 #define TEXT "input 3\ndense 4\nbatchnorm group=32\nrelu\nout: dense 2\n"
@@ -105,6 +106,53 @@ static void names(void)
 	text_is(nn_st_meta(st, "nn.version"), "1", "model file: nn.version is 1");
 	text_is(nn_st_meta(st, "nn.model"), TEXT, "model file: nn.model is the canonical text");
 	nn_st_free(st);
+}
+
+/* ---- every layer of the table ---- */
+
+/* A net of this layer alone, with a value for each argument that has no default. */
+static void layer_text(const struct nn_layer *layer, struct nn_text *text)
+{
+	static const char *const values[] = { [NN_ARG_SIZE] = "2",   [NN_ARG_PAIR] = "2",    [NN_ARG_SHAPE] = "8x4x8",
+					      [NN_ARG_INDEX] = "0",  [NN_ARG_REAL] = "0.5",  [NN_ARG_YESNO] = "yes",
+					      [NN_ARG_CHOICE] = "" };
+
+	nn_text_addf(text, "input 4x8x8\n%s", layer->name);
+	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
+		if (nn_arg_by_place(arg) && !arg->fallback)
+			nn_text_addf(text, " %s", values[arg->type]);
+	nn_text_add(text, layer->min_in > 1 ? " from=input+input\n" : "\n");
+}
+
+static void every_layer(void)
+{
+	for (size_t i = 0; nn_layer_at(i); i++) {
+		struct nn_text text = { 0 };
+		struct nn_model_file *file = NULL;
+		struct nn_error err = { 0 };
+		struct model m, back = { 0 };
+		char claim[120];
+		bool good;
+
+		layer_text(nn_layer_at(i), &text);
+		m = make(text.data, NN_F32);
+		good = nn_net_init(m.net, 1, NN_F32, m.params, &err) == 0 && write_model("one", &m, NN_F32, &err) == 0 &&
+		       nn_model_file_read(&file, "one", NULL, &err) == 0 &&
+		       strcmp(nn_net_text(file->net), nn_net_text(m.net)) == 0;
+		if (good) {
+			back = (struct model){ file->net, nn_params_new(nn_net_program(file->net), NN_F32, &err) };
+			good = back.params && nn_model_file_params(file, NN_F32, back.params, &err) == 0 &&
+			       write_model("two", &back, NN_F32, &err) == 0 && run("cmp one two") == 0;
+		}
+		snprintf(claim, sizeof claim, "model file: %s: saved, loaded and saved again it has the same bytes",
+			 nn_layer_at(i)->name);
+		if (!ok(good, claim))
+			printf("# %s\n", err.text);
+		nn_free(back.params);
+		nn_model_file_free(file);
+		unmake(&m);
+		nn_text_free(&text);
+	}
 }
 
 /* ---- other files ---- */
@@ -219,6 +267,9 @@ static void good_ones(void)
 	write_st("bare", t, 2, NULL, 0);
 	reads("bare", "dense ?", "input 3\ndense 2\n", "model file: beside inline text, ? and the input are what the weights say");
 	reads("plain", "input 3, dense 2, relu", "input 3\ndense 2\nrelu\n", "model file: inline text is taken before nn.model");
+	put("dense.nn", "dense ?\n");
+	reads("bare", "dense.nn", "input 3\ndense 2\n", "model file: the text may be a file");
+	reads("bare", "plain", "input 3\ndense 2\n", "model file: or another model's");
 	fails("bare", "dense 3", "bare: tensor '0.weight' is 2x3, the model wants 3x3");
 	fails("bare", "dens 3", "-m:1: unknown layer 'dens', did you mean 'dense'?");
 	t[6].dtype = NN_I64;
@@ -283,6 +334,7 @@ int main(void)
 	round_trip(NN_F32, "m", "again");
 	round_trip(NN_F64, "m64", "again64");
 	names();
+	every_layer();
 	wrong_tensors();
 	wrong_metadata();
 	good_ones();
