@@ -109,7 +109,7 @@ static void fuse_batchnorm(struct nn_bound *b, const struct uses *uses, struct n
 
 /*
  * a + b where one is bare: the other becomes its residual. Of two bare ones the later takes it, and moves here, since the other
- * may be made after it. In training no kernel writes two gradients of one value.
+ * may be made after it. In training a product never writes both gradients of one value.
  */
 static void fuse_add(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
 {

@@ -508,6 +508,82 @@ static void rows_are_rows(const struct nn_device *device, bool every_op, int n_t
 	ok(fold < 1e-10, "graph: %s: prediction on a training graph's weights agrees with folded ones", device->name);
 }
 
+/* ---- f32 ---- */
+
+static float *narrowed(const double *values, size_t n)
+{
+	float *result = calloc(n + 1, sizeof *result);
+
+	for (size_t i = 0; i < n; i++)
+		result[i] = (float)values[i];
+	return result;
+}
+
+/* The same network bound in f32, its parameters and input rounded. */
+static struct nn_graph *bind_f32(const struct trial *t, const struct nn_device *device)
+{
+	struct nn_graph_options options = { .device = device, .max_rows = ROWS };
+	const void **params = calloc((size_t)t->program->n_params + 1, sizeof *params);
+	struct nn_graph *graph = NULL;
+
+	for (int p = 0; p < t->program->n_params; p++)
+		params[p] = narrowed(t->params[p], nn_shape_count(&t->program->params[p].desc.shape));
+	if (nn_graph_bind(&graph, t->program, &options, NULL) || nn_graph_load(graph, params, NULL))
+		exit(1);
+	for (int p = 0; p < t->program->n_params; p++)
+		free((void *)(uintptr_t)params[p]);
+	free(params);
+	return graph;
+}
+
+static double f32_error(const struct trial *t, struct nn_graph *wide, struct nn_graph *narrow)
+{
+	struct nn_span span = { .rows = ROWS };
+	size_t size, n;
+	bool channels_last;
+	double worst = 0, *want;
+
+	/* Both graphs want their input in the same order. */
+	want = predict(t, wide, 0, ROWS, &n);
+	for (int i = 0; i < t->program->n_inputs; i++) {
+		const double *from = nn_graph_input(wide, i, &size, &channels_last);
+		float *to = nn_graph_input(narrow, i, &size, &channels_last);
+
+		for (size_t k = 0; k < ROWS * size; k++)
+			to[k] = (float)from[k];
+	}
+	nn_graph_forward(narrow, &span);
+	for (int o = 0, at = 0; o < t->program->n_outputs; o++) {
+		size_t count = ROWS * output_size(t, o);
+		float *y = calloc(count + 1, sizeof *y);
+
+		nn_graph_read(narrow, o, ROWS, y);
+		for (size_t k = 0; k < count; k++)
+			worst = worse(worst, difference(y[k], want[at++]));
+		free(y);
+	}
+	free(want);
+	return worst;
+}
+
+static void single_precision_agrees(const struct nn_device *wide, const struct nn_device *narrow)
+{
+	double worst = 0;
+
+	for (int i = 0; i < 50; i++) {
+		struct trial t = trial_new((uint64_t)i + 6000, 4 + i % 10, true, true, 6);
+		struct nn_graph *a = bind_with(&t, wide, false, ROWS, NULL, NULL), *b = bind_f32(&t, narrow);
+
+		worst = worse(worst, f32_error(&t, a, b));
+		nn_graph_free(a);
+		nn_graph_free(b);
+		trial_free(&t);
+	}
+	/* 2^-24 times a thousand or so of roundings, some of them amplified by layernorm. */
+	ok(worst < 1e-4, "graph: f32 predicts what f64 does, but for its rounding");
+	note("worst relative difference %g", worst);
+}
+
 /* ---- parameters ---- */
 
 static void parameters_come_back(const struct nn_device *device, bool every_op, int n_trials)
@@ -803,5 +879,6 @@ int main(void)
 	graph_holds(cpu, true);
 	views_are_seen(cpu);
 	fusions_are_made(cpu);
+	single_precision_agrees(cpu, nn_device_open("cpu", NN_F32, NULL));
 	return tap_done();
 }
