@@ -26,7 +26,7 @@ static double plain_activate(enum nn_activation kind, double slope, double x)
 	case NN_ACT_TANH:
 		return tanh(x);
 	case NN_ACT_SOFTPLUS:
-		return log1p(exp(-fabs(x))) + (x > 0 ? x : 0);
+		return x > 20 ? x : log1p(exp(-fabs(x))) + (x > 0 ? x : 0);    /* linear above 20, as nn.Softplus */
 	default:
 		return x;
 	}
@@ -54,7 +54,7 @@ static double plain_slope(enum nn_activation kind, double slope, double x, doubl
 	case NN_ACT_TANH:
 		return 1 - y * y;
 	case NN_ACT_SOFTPLUS:
-		return 1 / (1 + exp(-x));
+		return x > 20 ? 1 : 1 / (1 + exp(-x));
 	default:
 		return 1;
 	}
