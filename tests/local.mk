@@ -38,6 +38,14 @@ check_PROGRAMS += tests/lib/graph
 tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
 
+# base: numbers
+check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long
+tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
+tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
+CHECK_TESTS += tests/lib/base-number
+CHECK_LONG_TESTS += tests/lib/base-number-long
+VALGRIND_TESTS += tests/lib/base-number
+
 # ops: shapes, parameters, programs
 check_PROGRAMS += tests/lib/op
 tests_lib_op_SOURCES = tests/lib/op.c tests/lib/tap.h

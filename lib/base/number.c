@@ -1,6 +1,5 @@
-/* Numbers as text: exact parsing with Clinger's fast path, printing with the fewest digits that read back. */
+/* Text as numbers: exact, by one operation or 128-bit integers where that suffices, else by strtod in the C locale. */
 #include "config.h"
-#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -10,13 +9,19 @@
 
 #include "base/number.h"
 
-/* strtod and printf of the C locale, whatever setlocale was given by a program that uses libnn. */
-static locale_t c_locale;
+/* strtod of the C locale, whatever setlocale was given by a program that uses libnn. */
+static locale_t the_c_locale;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make_locale(void)
 {
-	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	the_c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static locale_t c_locale(void)
+{
+	pthread_once(&once, make_locale);
+	return the_c_locale;
 }
 
 static const double powers[] = {
@@ -24,14 +29,29 @@ static const double powers[] = {
 	1e21, 1e22,
 };
 
-/* ---- parsing ---- */
+#define P5(n) UINT64_C(n)
+/* 5^0..5^27, all that 64 bits hold */
+static const uint64_t powers_of_five[] = {
+	P5(1), P5(5), P5(25), P5(125), P5(625), P5(3125), P5(15625), P5(78125), P5(390625), P5(1953125), P5(9765625),
+	P5(48828125), P5(244140625), P5(1220703125), P5(6103515625), P5(30517578125), P5(152587890625), P5(762939453125),
+	P5(3814697265625), P5(19073486328125), P5(95367431640625), P5(476837158203125), P5(2384185791015625),
+	P5(11920928955078125), P5(59604644775390625), P5(298023223876953125), P5(1490116119384765625),
+	P5(7450580596923828125),
+};
+#define MOST_FIVES 27
 
-/* A decimal: digits (the first 19 that count) times ten to the exponent. */
+/* ---- a decimal: digits (the first 19 that count) times ten to the exponent ---- */
+
 struct decimal {
 	uint64_t digits;
 	long exponent;
-	bool negative, cut;          /* cut: more digits than were kept */
+	bool negative, cut;          /* cut: more digits than were kept, not all 0 */
 };
+
+static inline unsigned digit(char c)
+{
+	return (unsigned char)(c - '0');
+}
 
 static bool scan_exponent(const char **text, const char *end, long *exponent)
 {
@@ -41,45 +61,61 @@ static bool scan_exponent(const char **text, const char *end, long *exponent)
 
 	if (s < end && (*s == '-' || *s == '+'))
 		s++;
-	if (s == end || *s < '0' || *s > '9')
+	if (s == end || digit(*s) > 9)
 		return false;
-	for (; s < end && *s >= '0' && *s <= '9'; s++)
-		if (e < 100000)
-			e = e * 10 + (*s - '0');
+	for (; s < end && digit(*s) <= 9; s++)
+		if (e < 1000000000000000)
+			e = e * 10 + (long)digit(*s);
 	*exponent += negative ? -e : e;
 	*text = s;
 	return true;
 }
 
-static bool scan(const char *s, const char *end, struct decimal *d)
+/* Once more for a number of more than 19 digits: zeros in front do not count. */
+static void keep_19(struct decimal *d, const char *s, const char *end)
 {
-	bool point = false, any = false;
+	bool point = false;
 	int kept = 0;
 
-	*d = (struct decimal){ .negative = s < end && *s == '-' };
-	if (s < end && (*s == '-' || *s == '+'))
-		s++;
+	d->digits = 0;
+	d->exponent = 0;
 	for (; s < end; s++) {
-		unsigned digit = (unsigned)(*s - '0');
-
-		if (*s == '.' && !point) {
+		if (*s == '.') {
 			point = true;
-			continue;
-		}
-		if (digit > 9)
-			break;
-		any = true;
-		if (kept < 19) {
-			d->digits = d->digits * 10 + digit;
+		} else if (kept < 19) {
+			d->digits = d->digits * 10 + digit(*s);
 			kept += d->digits != 0;
 			d->exponent -= point;
 		} else {
-			d->cut |= digit != 0;
+			d->cut |= *s != '0';
 			d->exponent += !point;
 		}
 	}
-	if (!any)
+}
+
+static bool scan(const char *s, const char *end, struct decimal *d)
+{
+	uint64_t digits = 0;
+	const char *first, *point = NULL;
+	size_t n;
+
+	*d = (struct decimal){ .negative = s < end && *s == '-' };
+	s += s < end && (*s == '-' || *s == '+');
+	for (first = s; s < end && digit(*s) <= 9; s++)
+		digits = digits * 10 + digit(*s);
+	n = (size_t)(s - first);
+	if (s < end && *s == '.') {
+		point = ++s;
+		for (; s < end && digit(*s) <= 9; s++)
+			digits = digits * 10 + digit(*s);
+		n += (size_t)(s - point);
+		d->exponent = point - s;
+	}
+	d->digits = digits;
+	if (n == 0)
 		return false;
+	if (n > 19)
+		keep_19(d, first, s);
 	if (s < end && (*s == 'e' || *s == 'E')) {
 		s++;
 		if (!scan_exponent(&s, end, &d->exponent))
@@ -88,8 +124,10 @@ static bool scan(const char *s, const char *end, struct decimal *d)
 	return s == end;
 }
 
-/* Exact where digits and power are: Clinger, How to Read Floating Point Numbers Accurately, 1990. */
-static bool fast(const struct decimal *d, double *value)
+/* ---- exact ways ---- */
+
+/* One operation on two exact numbers: Clinger, How to Read Floating Point Numbers Accurately, 1990. */
+static inline bool one_operation(const struct decimal *d, double *value)
 {
 	double v = (double)d->digits;
 
@@ -100,23 +138,58 @@ static bool fast(const struct decimal *d, double *value)
 	return true;
 }
 
-/* A number that is too long for the buffer is read from its first 1 kB of digits: more cannot change a double. */
-static const char *terminated(const char *text, size_t n, char *buffer, size_t room)
+static int bit_length(unsigned __int128 x)
 {
-	if (n >= room)
-		return NULL;
-	memcpy(buffer, text, n);
-	buffer[n] = '\0';
-	return buffer;
+	uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
+
+	return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* The digits that count, an e and the exponent: what is left of a very long number. */
-static const char *shortened(const char *text, size_t n, char *buffer, size_t room)
+/* x * 2^exponent (and a little more if `sticky`), rounded to `bits` bits, ties to even. Nowhere near the ends of double's range. */
+static double rounded(unsigned __int128 x, bool sticky, int exponent, int bits)
 {
-	const char *end = text + n;
+	int shift = bit_length(x) - bits;
+	uint64_t kept;
+
+	if (shift <= 0)
+		return ldexp((double)(uint64_t)x, exponent);     /* the quotients below have more bits, so nothing sticks */
+	kept = (uint64_t)(x >> shift);
+	if (x >> (shift - 1) & 1)
+		kept += (kept & 1) || sticky || (x & (((unsigned __int128)1 << (shift - 1)) - 1)) != 0;
+	return ldexp((double)kept, exponent + shift);
+}
+
+/* digits * 5^q * 2^q in integers, for |q| <= 27: the result has an absolute value of 1e-27 to 2e46. */
+static bool in_integers(const struct decimal *d, int bits, double *value)
+{
+	int q = (int)d->exponent, zeros;
+	unsigned __int128 x, quotient;
+	double v = 0;
+
+	if (d->cut || d->exponent < -MOST_FIVES || d->exponent > MOST_FIVES)
+		return false;
+	if (d->digits == 0) {
+		v = 0;
+	} else if (q >= 0) {
+		v = rounded((unsigned __int128)d->digits * powers_of_five[q], false, q, bits);
+	} else {
+		zeros = __builtin_clzll(d->digits);
+		x = (unsigned __int128)(d->digits << zeros) << 63;
+		quotient = x / powers_of_five[-q];
+		v = rounded(quotient, quotient * powers_of_five[-q] != x, q - zeros - 63, bits);
+	}
+	*value = d->negative ? -v : v;
+	return true;
+}
+
+/* ---- the slow way ---- */
+
+/* The first 1100 digits that count, an e and the exponent: more digits only say that there is something behind them. */
+static void shortened(const char *text, const char *end, char *buffer, size_t room)
+{
 	size_t at = 0;
 	long exponent = 0;
-	bool point = false, more = false;
+	bool point = false, more = false, any = false;
 
 	if (*text == '-')
 		buffer[at++] = '-';
@@ -125,7 +198,8 @@ static const char *shortened(const char *text, size_t n, char *buffer, size_t ro
 		if (*text == '.') {
 			point = true;
 		} else if (at + 40 < room) {
-			if (*text != '0' || (at > 0 && buffer[at - 1] != '-'))
+			any |= *text != '0';
+			if (any)
 				buffer[at++] = *text;
 			exponent -= point;
 		} else {
@@ -137,68 +211,72 @@ static const char *shortened(const char *text, size_t n, char *buffer, size_t ro
 		text++;
 		scan_exponent(&text, end, &exponent);
 	}
-	if (at == 0 || buffer[at - 1] == '-')
+	if (!any)
 		buffer[at++] = '0';
 	if (more) {
 		buffer[at++] = '1';
 		exponent--;
 	}
 	snprintf(buffer + at, room - at, "e%ld", exponent);
+}
+
+/* n bytes that scan accepted as a string that strtod takes; buffer holds SLOW_ROOM bytes. */
+#define SLOW_ROOM 1200
+static const char *prepare(const char *text, size_t n, char *buffer)
+{
+	if (n >= SLOW_ROOM) {
+		shortened(text, text + n, buffer, SLOW_ROOM);
+		return buffer;
+	}
+	memcpy(buffer, text, n);
+	buffer[n] = '\0';
 	return buffer;
 }
 
 bool nn_parse_f64(const char *text, size_t n, double *value)
 {
 	struct decimal d;
-	char buffer[1200];
-	const char *copy;
+	char buffer[SLOW_ROOM];
 
 	if (!scan(text, text + n, &d))
 		return false;
-	if (fast(&d, value))
+	if (one_operation(&d, value) || in_integers(&d, 53, value))
 		return true;
-	pthread_once(&once, make_locale);
-	copy = terminated(text, n, buffer, sizeof buffer);
-	if (!copy)
-		copy = shortened(text, n, buffer, sizeof buffer);
-	*value = strtod_l(copy, NULL, c_locale);
+	*value = strtod_l(prepare(text, n, buffer), NULL, c_locale());
 	return isfinite(*value);
 }
 
-/* Through f64 where that cannot round twice: when no bit below f32's last half place is in doubt. */
+/* Is v, rounded to 53 bits, a tie of f32? Rounding anything else once more gives what rounding once gives. */
+static inline bool is_tie(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return (bits & 0x1fffffff) == 0x10000000;
+}
+
 bool nn_parse_f32(const char *text, size_t n, float *value)
 {
 	struct decimal d;
-	char buffer[1200];
-	const char *copy;
+	char buffer[SLOW_ROOM];
 	double v;
 
 	if (!scan(text, text + n, &d))
 		return false;
-	if (!d.cut && d.digits >> 24 == 0 && d.exponent >= -10 && d.exponent <= 10) {
-		float f = (float)d.digits, p = (float)powers[d.exponent < 0 ? -d.exponent : d.exponent];
-
-		f = d.exponent < 0 ? f / p : f * p;
-		*value = d.negative ? -f : f;
+	/* Of 1e-22 to 1e38 or so: float's normal numbers. */
+	if (one_operation(&d, &v) && fabs(v) < 0x1p127 && !is_tie(v)) {
+		*value = (float)v;
 		return true;
 	}
-	if (fast(&d, &v)) {
-		uint64_t bits;
-
-		memcpy(&bits, &v, sizeof bits);
-		/* v is rounded to 53 bits; rounding it again to 24 differs only from a v exactly on a tie of f32. */
-		if ((bits & 0x1fffffff) != 0x10000000 && fabs(v) >= 0x1p-126 && fabs(v) < 0x1p127) {
-			*value = (float)v;
-			return true;
-		}
+	if (in_integers(&d, 24, &v) && fabs(v) < 0x1p128) {
+		*value = (float)v;
+		return true;
 	}
-	pthread_once(&once, make_locale);
-	copy = terminated(text, n, buffer, sizeof buffer);
-	if (!copy)
-		copy = shortened(text, n, buffer, sizeof buffer);
-	*value = strtof_l(copy, NULL, c_locale);
+	*value = strtof_l(prepare(text, n, buffer), NULL, c_locale());
 	return isfinite(*value);
 }
+
+/* ---- whole numbers, sizes, times ---- */
 
 bool nn_parse_u64(const char *text, size_t n, uint64_t *value)
 {
@@ -206,12 +284,9 @@ bool nn_parse_u64(const char *text, size_t n, uint64_t *value)
 
 	if (n == 0)
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		unsigned digit = (unsigned)(text[i] - '0');
-
-		if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
+	for (size_t i = 0; i < n; i++)
+		if (digit(text[i]) > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit(text[i]), &v))
 			return false;
-	}
 	*value = v;
 	return true;
 }
@@ -230,157 +305,19 @@ bool nn_parse_i64(const char *text, size_t n, int64_t *value)
 bool nn_parse_size(const char *text, size_t n, uint64_t *bytes)
 {
 	static const char suffixes[] = "KMGT";
-	const char *suffix = n > 0 ? strchr(suffixes, text[n - 1]) : NULL;
-	uint64_t unit = 1;
+	const char *suffix = n > 0 ? memchr(suffixes, text[n - 1], 4) : NULL;
+	uint64_t unit = suffix ? UINT64_C(1) << (10 * (suffix - suffixes + 1)) : 1;
 
-	if (suffix && *suffix)
-		unit = UINT64_C(1) << (10 * (suffix - suffixes + 1));
-	else
-		suffix = NULL;
 	return nn_parse_u64(text, n - (suffix != NULL), bytes) && !__builtin_mul_overflow(*bytes, unit, bytes);
 }
 
 bool nn_parse_seconds(const char *text, size_t n, double *seconds)
 {
-	double unit = 1;
+	char last = n > 0 ? text[n - 1] : '\0';
+	double unit = last == 'h' ? 3600 : last == 'm' ? 60 : 1;
 
-	if (n > 0 && (text[n - 1] == 's' || text[n - 1] == 'm' || text[n - 1] == 'h')) {
-		unit = text[n - 1] == 's' ? 1 : text[n - 1] == 'm' ? 60 : 3600;
-		n--;
-	}
-	if (!nn_parse_f64(text, n, seconds))
+	if (!nn_parse_f64(text, n - (last == 's' || last == 'm' || last == 'h'), seconds))
 		return false;
 	*seconds *= unit;
 	return isfinite(*seconds);
-}
-
-/* ---- printing ---- */
-
-/* Digits and exponent as people write them: 0.001, 12.5, 1e-07, 1.5e+20 as 1.5e20. */
-static size_t lay_out(char *buffer, bool negative, const char *digits, int n, int point)
-{
-	char *s = buffer;
-
-	if (negative)
-		*s++ = '-';
-	if (point > 0 && point <= 16) {
-		for (int i = 0; i < (point > n ? point : n); i++) {
-			if (i == point)
-				*s++ = '.';
-			*s++ = i < n ? digits[i] : '0';
-		}
-	} else if (point <= 0 && point > -5) {
-		*s++ = '0';
-		*s++ = '.';
-		for (int i = point; i < 0; i++)
-			*s++ = '0';
-		memcpy(s, digits, (size_t)n);
-		s += n;
-	} else {
-		*s++ = digits[0];
-		if (n > 1)
-			*s++ = '.';
-		memcpy(s, digits + 1, (size_t)n - 1);
-		s += n - 1;
-		s += sprintf(s, "e%d", point - 1);
-	}
-	*s = '\0';
-	return (size_t)(s - buffer);
-}
-
-static size_t special(char *buffer, double value)
-{
-	strcpy(buffer, isnan(value) ? "nan" : value > 0 ? "inf" : value < 0 ? "-inf" : signbit(value) ? "-0" : "0");
-	return strlen(buffer);
-}
-
-/* "d.ddde+XX" of %e into digits without trailing zeros and the place of the point. */
-static int split(const char *text, char *digits, int *point)
-{
-	int n = 0;
-
-	for (; *text && *text != 'e'; text++)
-		if (*text >= '0' && *text <= '9')        /* the point may be a locale's comma */
-			digits[n++] = *text;
-	*point = atoi(text + 1) + 1;
-	while (n > 1 && digits[n - 1] == '0')
-		n--;
-	return n;
-}
-
-static size_t print_digits(char *buffer, double magnitude, bool negative, int precision)
-{
-	char text[40], digits[24];
-	int n, point;
-
-	snprintf(text, sizeof text, "%.*e", precision - 1, magnitude);
-	n = split(text, digits, &point);
-	return lay_out(buffer, negative, digits, n, point);
-}
-
-size_t nn_format_f64(char *buffer, double value)
-{
-	double magnitude = fabs(value), back;
-	size_t n = 0;
-
-	if (!isfinite(value) || value == 0)
-		return special(buffer, value);
-	for (int precision = 15; precision <= 17; precision++) {
-		n = print_digits(buffer, magnitude, value < 0, precision);
-		if (nn_parse_f64(buffer, n, &back) && back == value)
-			break;
-	}
-	return n;
-}
-
-/*
- * Six to nine digits of a float of moderate size from its product with a power of ten, exact in f64 to well below the last place;
- * whether they read back decides, so an error there could only cost a digit, never a value.
- */
-static size_t quick_f32(char *buffer, float value)
-{
-	double magnitude = fabs((double)value);
-	int point = (int)floor(log10(magnitude)) + 1;
-
-	for (int precision = 6; precision <= 9; precision++) {
-		int shift = precision - point, n = precision;
-		char digits[12];
-		float back;
-		uint64_t whole;
-		size_t length;
-
-		if (shift > 22 || shift < -22)
-			return 0;
-		whole = (uint64_t)llrint(shift < 0 ? magnitude / powers[-shift] : magnitude * powers[shift]);
-		for (int i = precision - 1; i >= 0; i--, whole /= 10)
-			digits[i] = (char)('0' + whole % 10);
-		if (whole)
-			return 0;                /* rounded up to one digit more */
-		while (n > 1 && digits[n - 1] == '0')
-			n--;
-		if (digits[0] == '0')
-			return 0;
-		length = lay_out(buffer, value < 0, digits, n, point);
-		if (nn_parse_f32(buffer, length, &back) && back == value)
-			return length;
-	}
-	return 0;
-}
-
-size_t nn_format_f32(char *buffer, float value)
-{
-	size_t n;
-	float back;
-
-	if (!isfinite(value) || value == 0)
-		return special(buffer, value);
-	n = quick_f32(buffer, value);
-	if (n)
-		return n;
-	for (int precision = 6; precision <= 9; precision++) {
-		n = print_digits(buffer, fabs((double)value), value < 0, precision);
-		if (nn_parse_f32(buffer, n, &back) && back == value)
-			break;
-	}
-	return n;
 }
