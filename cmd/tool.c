@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/pool.h"
 #include "cmd/tool.h"
 #include "device/device.h"
 
@@ -23,15 +24,23 @@ void nn_tool_quiet(bool is_quiet)
 	quiet = is_quiet;
 }
 
+/* "TOOL: KIND: TEXT", one line whatever stands in names. */
+static void say(const char *kind, const char *text)
+{
+	char line[2048];
+
+	fprintf(stderr, "%s: %s%s\n", tool, kind, nn_one_line(line, sizeof line, text));
+}
+
 int nn_tool_usage(const char *format, ...)
 {
+	char text[8192];
 	va_list args;
 
-	fprintf(stderr, "%s: ", tool);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	say("", text);
 	return NN_EUSAGE;
 }
 
@@ -39,14 +48,14 @@ void nn_tool_warn(void *arg, const char *text)
 {
 	(void)arg;
 	if (!quiet)
-		fprintf(stderr, "%s: warning: %s\n", tool, text);
+		say("warning: ", text);
 }
 
 void nn_tool_note(void *arg, const char *text)
 {
 	(void)arg;
 	if (!quiet)
-		fprintf(stderr, "%s: note: %s\n", tool, text);
+		say("note: ", text);
 }
 
 /* ---- signals ---- */
@@ -106,12 +115,13 @@ static void more_version(void)
 	const char *blas = getenv("OPENBLAS_CORETYPE"), *wanted = getenv("NN_CPU");
 	struct nn_error err = {0};
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, &err);
+	char name[NN_CPU_NAME];
 
 	printf("BLAS: own kernels; OpenBLAS through nn-openblas.so with --reproducible=no%s%s\n",
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
 	puts("MPI: none");
 	puts("CUDA: none");
-	printf("CPU: %s%s%s\n", cpu ? cpu->kind : err.text, cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
+	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text, cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }
 
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
@@ -147,7 +157,7 @@ int nn_tool_end(int status, const struct nn_error *err)
 	if (nn_output_broken_pipe() || (!flushed && errno == EPIPE))
 		return 128 + SIGPIPE;
 	if (status < 0) {
-		fprintf(stderr, "%s: %s\n", tool, err && *err->text ? err->text : "failed");
+		say("", err && *err->text ? err->text : "failed");
 		return err && err->code ? (int)err->code : NN_EFAIL;
 	}
 	if (!flushed) {

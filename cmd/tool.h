@@ -24,7 +24,7 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, cons
 /* "nn-train: TEXT" for a wrong command line; returns 2. */
 int nn_tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "nn-train: warning: TEXT", "nn-train: note: TEXT"; both silent with --quiet, warnings are not. arg is not used. */
+/* "nn-train: warning: TEXT", "nn-train: note: TEXT"; both silent with --quiet. arg is not used. */
 void nn_tool_warn(void *arg, const char *text);
 void nn_tool_note(void *arg, const char *text);
 void nn_tool_quiet(bool quiet);

@@ -38,7 +38,10 @@ check_PROGRAMS += tests/lib/graph
 tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
 
-# base: numbers
+# base: messages, text, memory, the pool; numbers
+check_PROGRAMS += tests/lib/base tests/lib/base-pool
+CHECK_TESTS += tests/lib/base tests/lib/base-pool
+VALGRIND_TESTS += tests/lib/base
 check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long
 tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
 tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1

@@ -1,43 +1,52 @@
-/* How many threads this process may use: its affinity, cut by the cgroup's quota. */
+/* What this process has to compute with: processors by its affinity, cut by the control group's quota, and their name. */
 #include "config.h"
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/cgroup.h"
+#include "base/memory.h"
 #include "base/pool.h"
 
-/* Cores that the cgroup's quota is worth, rounded up; 0: no quota. */
-static int quota(void)
+/* Processors in the affinity mask, which has as many bits as the kernel was built for. */
+static int affinity(void)
 {
-	long long max = 0, period = 0;
-	FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+	for (int most = 1024; most <= 1 << 20; most *= 4) {
+		cpu_set_t *set = CPU_ALLOC(most);
+		size_t size = CPU_ALLOC_SIZE(most);
+		int n = set && sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
 
-	if (file) {
-		if (fscanf(file, "%lld %lld", &max, &period) != 2)
-			max = 0;                 /* "max": none */
-		fclose(file);
-		return max > 0 && period > 0 ? (int)((max + period - 1) / period) : 0;
+		CPU_FREE(set);
+		if (n > 0)
+			return n;
 	}
-	file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%lld", &max) != 1)
-		max = 0;
-	fclose(file);
-	file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re");
-	if (file) {
-		if (fscanf(file, "%lld", &period) != 1)
-			period = 0;
-		fclose(file);
-	}
-	return max > 0 && period > 0 ? (int)((max + period - 1) / period) : 0;
+	return 1;
 }
 
 int nn_cpu_count(void)
 {
-	cpu_set_t set;
-	int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1, most = quota();
+	int processors = affinity(), most = nn_cgroup_processors();
 
-	if (most > 0 && most < cores)
-		cores = most;
-	return cores > 0 ? cores : 1;
+	return most > 0 && most < processors ? most : processors;
+}
+
+char *nn_cpu_name(char buffer[NN_CPU_NAME])
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	snprintf(buffer, NN_CPU_NAME, "unknown");
+	while (file && fgets(line, sizeof line, file)) {
+		char *name = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) != 0 || !name)
+			continue;
+		name += 1 + strspn(name + 1, " \t");
+		name[strcspn(name, "\n")] = '\0';
+		snprintf(buffer, NN_CPU_NAME, "%.*s", NN_CPU_NAME - 1, name);
+		break;
+	}
+	if (file)
+		fclose(file);
+	return buffer;
 }

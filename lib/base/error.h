@@ -29,4 +29,10 @@ _Noreturn void nn_bug(const char *file, int line, const char *format, ...)
 #define NN_QUOTED 192
 char *nn_quote(char buffer[NN_QUOTED], const char *bytes, size_t n);
 
+/*
+ * text as one line: control and non-UTF-8 bytes as \n or \xHH; what does not fit is left out of the middle, where a long name
+ * stands as a rule ("..."). All that nn_fail writes has gone through it. room is at least 16; returns buffer.
+ */
+char *nn_one_line(char *buffer, size_t room, const char *text);
+
 #endif

@@ -5,22 +5,17 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/cgroup.h"
 #include "base/memory.h"
 #include "base/number.h"
 
 /*
- * An aligned block inside one from calloc, whose address stands before it: large blocks come zeroed from the kernel, page by page
+ * A block is an aligned part of one from calloc, whose address stands before it: large ones come zeroed from the kernel, page by page
  * as they are used, which posix_memalign and memset would undo.
  */
-static void *align(void *raw)
+static void *aligned(void *raw)
 {
-	void **block;
-
-	if (!raw)
-		return NULL;
-	block = (void **)(((uintptr_t)raw + sizeof raw + NN_ALIGN - 1) & ~(uintptr_t)(NN_ALIGN - 1));
-	block[-1] = raw;
-	return block;
+	return (void *)(((uintptr_t)raw + sizeof raw + NN_ALIGN - 1) & ~(uintptr_t)(NN_ALIGN - 1));
 }
 
 #define EXTRA (NN_ALIGN + sizeof(void *))
@@ -28,32 +23,40 @@ static void *align(void *raw)
 void *nn_alloc(size_t n, size_t size, struct nn_error *err)
 {
 	size_t bytes;
-	void *memory = NULL;
+	void *raw = NULL, *memory;
 
 	if (!nn_mul(n, size, &bytes)) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu x %zu bytes", n, size);
 		return NULL;
 	}
 	if (bytes <= PTRDIFF_MAX - EXTRA)
-		memory = align(calloc(1, bytes + EXTRA));
-	if (!memory)
+		raw = calloc(1, bytes + EXTRA);
+	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
+		return NULL;
+	}
+	memory = aligned(raw);
+	((void **)memory)[-1] = raw;
 	return memory;
 }
 
 void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err)
 {
-	void *memory = NULL;
+	void *raw = old ? ((void **)old)[-1] : NULL, *memory = NULL;
+	size_t offset = old ? (size_t)((char *)old - (char *)raw) : 0;
 
 	if (new_bytes <= PTRDIFF_MAX - EXTRA)
-		memory = align(malloc(new_bytes + EXTRA));
-	if (!memory) {
+		raw = realloc(raw, new_bytes + EXTRA);       /* large blocks are moved by page tables, not copied */
+	else
+		raw = NULL;
+	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", new_bytes);
 		return NULL;
 	}
-	if (old)
-		memcpy(memory, old, old_bytes < new_bytes ? old_bytes : new_bytes);
-	nn_free(old);
+	memory = aligned(raw);
+	if (old && (char *)memory - (char *)raw != (ptrdiff_t)offset)
+		memmove(memory, (char *)raw + offset, old_bytes < new_bytes ? old_bytes : new_bytes);
+	((void **)memory)[-1] = raw;
 	return memory;
 }
 
@@ -102,33 +105,6 @@ static size_t proc_bytes(const char *path, const char *key)
 	return bytes;
 }
 
-/* A file that holds one number; false where it is not there or says "max". */
-static bool read_number(const char *path, uint64_t *value)
-{
-	FILE *file = fopen(path, "re");
-	char line[64] = "";
-	bool ok = file && fgets(line, sizeof line, file) && nn_parse_u64(line, strcspn(line, "\n"), value);
-
-	if (file)
-		fclose(file);
-	return ok;
-}
-
-/* What the cgroup (v2, then v1) leaves. */
-static size_t cgroup_left(void)
-{
-	static const char *const files[][2] = {
-		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
-	};
-	uint64_t limit, used;
-
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		if (read_number(files[i][0], &limit) && read_number(files[i][1], &used))
-			return limit > used ? (size_t)(limit - used) : 0;
-	return SIZE_MAX;
-}
-
 size_t nn_memory_available(void)
 {
 	size_t least = proc_bytes("/proc/meminfo", "MemAvailable"), left;
@@ -136,7 +112,7 @@ size_t nn_memory_available(void)
 
 	if (least == 0)
 		least = SIZE_MAX;
-	left = cgroup_left();
+	left = nn_cgroup_memory_left();
 	least = left < least ? left : least;
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
 		size_t used = proc_bytes("/proc/self/status", "VmSize");

@@ -1,8 +1,9 @@
-/* Threads that claim pieces: one job at a time, announced by a generation counter that idle threads spin and then sleep on. */
+/* Threads that claim pieces: a job is open for a while in one word that idle threads spin and then sleep on. */
 #include "config.h"
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,20 +13,27 @@
 
 #define SPIN_S 20e-6
 
+/*
+ * The word `state`: how many workers are in the job, whether more may join, whether the pool ends. A job is closed as soon as all its
+ * pieces are claimed, and the caller waits for those inside alone: nobody waits for a worker that wakes late or has no processor.
+ */
+#define INSIDE 0xffffu
+#define OPEN 0x10000u
+#define QUIT 0x20000u
+
 struct nn_pool {
 	int threads;
-	pthread_t *workers;          /* threads - 1 */
 	int started;
+	pthread_t *workers;          /* threads - 1 */
 
 	void (*piece)(void *arg, size_t i, int thread);
 	void *arg;
 	size_t pieces;
 
 	_Alignas(64) atomic_size_t next;             /* piece to be claimed */
-	_Alignas(64) _Atomic unsigned generation;    /* jobs announced so far; its futex wakes workers */
-	_Alignas(64) _Atomic unsigned working;       /* workers that have not finished the job; its futex wakes the caller */
-	_Atomic unsigned asleep;                     /* workers in the futex */
-	_Atomic bool caller_asleep, quit;
+	_Alignas(64) _Atomic unsigned state;         /* idle workers sleep on it */
+	_Alignas(64) _Atomic unsigned asleep;        /* workers that do, or are about to */
+	_Atomic unsigned caller_asleep;              /* 1: the caller sleeps on this word */
 };
 
 struct worker {
@@ -50,12 +58,22 @@ static inline void pause_cpu(void)
 #endif
 }
 
-/* Spin until *word differs from value; false when it has not within SPIN_S. */
-static bool spin(_Atomic unsigned *word, unsigned value)
+static bool calls(unsigned state)
+{
+	return (state & (OPEN | QUIT)) != 0;
+}
+
+static bool is_empty(unsigned state)
+{
+	return (state & INSIDE) == 0;
+}
+
+/* Spin until the word is as wanted; false when it is not within SPIN_S. */
+static bool spin(_Atomic unsigned *state, bool (*wanted)(unsigned state))
 {
 	double end = 0;
 
-	for (unsigned turn = 1; atomic_load_explicit(word, memory_order_acquire) == value; turn++) {
+	for (unsigned turn = 1; !wanted(atomic_load_explicit(state, memory_order_acquire)); turn++) {
 		pause_cpu();
 		if (turn % 32 == 0) {
 			double now = nn_now_s();
@@ -77,48 +95,73 @@ static void claim(struct nn_pool *pool, int thread)
 		pool->piece(pool->arg, i, thread);
 }
 
+static bool join(struct nn_pool *pool)
+{
+	unsigned state = atomic_load(&pool->state);
+
+	while (state & OPEN)
+		if (atomic_compare_exchange_weak(&pool->state, &state, state + 1))
+			return true;
+	return false;
+}
+
+/* Whoever finds no piece left closes the job, else it would join again at once. */
+static void leave(struct nn_pool *pool)
+{
+	unsigned state = atomic_load(&pool->state);
+
+	while (!atomic_compare_exchange_weak(&pool->state, &state, (state & ~OPEN) - 1))
+		;
+	if (is_empty(state - 1) && atomic_exchange(&pool->caller_asleep, 0))
+		wake(&pool->caller_asleep, 1);
+}
+
+static void wait_for_job(struct nn_pool *pool)
+{
+	unsigned state;
+
+	while (!spin(&pool->state, calls)) {
+		/* Counted as asleep first, looked at the word then; announce does both the other way round. */
+		atomic_fetch_add(&pool->asleep, 1);
+		state = atomic_load(&pool->state);
+		if (!calls(state))
+			sleep_on(&pool->state, state);
+		atomic_fetch_sub(&pool->asleep, 1);
+	}
+}
+
 static void *work(void *argument)
 {
 	struct worker me = *(struct worker *)argument;
 	struct nn_pool *pool = me.pool;
-	unsigned seen = 0;
 
 	nn_free(argument);
 	for (;;) {
-		while (!spin(&pool->generation, seen)) {
-			atomic_fetch_add(&pool->asleep, 1);
-			if (atomic_load(&pool->generation) == seen)
-				sleep_on(&pool->generation, seen);
-			atomic_fetch_sub(&pool->asleep, 1);
-		}
-		seen = atomic_load(&pool->generation);
-		if (atomic_load(&pool->quit))
+		wait_for_job(pool);
+		if (atomic_load(&pool->state) & QUIT)
 			return NULL;
-		claim(pool, me.thread);
-		if (atomic_fetch_sub(&pool->working, 1) == 1 && atomic_load(&pool->caller_asleep))
-			wake(&pool->working, 1);
+		if (join(pool)) {
+			claim(pool, me.thread);
+			leave(pool);
+		}
 	}
 }
 
-static void announce(struct nn_pool *pool)
+static void announce(struct nn_pool *pool, unsigned state)
 {
-	atomic_fetch_add(&pool->generation, 1);
+	atomic_store(&pool->state, state);
 	if (atomic_load(&pool->asleep))
-		wake(&pool->generation, pool->threads);
+		wake(&pool->state, pool->threads);
 }
 
 static void wait_for_workers(struct nn_pool *pool)
 {
-	unsigned left;
-
-	while ((left = atomic_load(&pool->working)) > 0) {
-		if (spin(&pool->working, left))
-			continue;
-		atomic_store(&pool->caller_asleep, true);
-		left = atomic_load(&pool->working);
-		if (left > 0)
-			sleep_on(&pool->working, left);
-		atomic_store(&pool->caller_asleep, false);
+	atomic_fetch_and(&pool->state, ~OPEN);
+	while (!spin(&pool->state, is_empty)) {
+		atomic_store(&pool->caller_asleep, 1);
+		if (!is_empty(atomic_load(&pool->state)))
+			sleep_on(&pool->caller_asleep, 1);
+		atomic_store(&pool->caller_asleep, 0);
 	}
 }
 
@@ -133,8 +176,7 @@ void nn_pool_run(struct nn_pool *pool, size_t pieces, void (*piece)(void *arg, s
 	pool->arg = arg;
 	pool->pieces = pieces;
 	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-	atomic_store(&pool->working, (unsigned)pool->started);
-	announce(pool);
+	announce(pool, OPEN);
 	claim(pool, 0);
 	wait_for_workers(pool);
 }
@@ -184,8 +226,7 @@ void nn_pool_free(struct nn_pool *pool)
 {
 	if (!pool)
 		return;
-	atomic_store(&pool->quit, true);
-	announce(pool);
+	announce(pool, QUIT);
 	for (int t = 0; t < pool->started; t++)
 		pthread_join(pool->workers[t], NULL);
 	nn_free(pool->workers);

@@ -1,5 +1,6 @@
 /* A growing string, UTF-8, JSON strings, and the nearest of some words. */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool reserve(struct nn_text *text, size_t n)
 	if (wanted <= text->room)
 		return true;
 	while (room < wanted)
-		room *= 2;
+		room = room > SIZE_MAX / 2 ? wanted : room * 2;
 	data = realloc(text->data, room);
 	if (!data) {
 		text->failed = true;
@@ -57,22 +58,35 @@ void nn_text_addf(struct nn_text *text, const char *format, ...)
 	text->length += (size_t)n;
 }
 
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 void nn_text_add_json(struct nn_text *text, const char *bytes, size_t n)
 {
 	nn_text_add(text, "\"");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0, step; i < n; i += step) {
 		unsigned char c = (unsigned char)bytes[i];
 
-		if (c == '"' || c == '\\')
+		for (step = 0; i + step < n && is_plain((unsigned char)bytes[i + step]);)
+			step++;
+		if (step > 0) {
+			nn_text_add_bytes(text, bytes + i, step);
+			continue;
+		}
+		step = nn_utf8_length(bytes + i, n - i);
+		if (step > 1)
+			nn_text_add_bytes(text, bytes + i, step);
+		else if (step == 0)
+			nn_text_add(text, "\xef\xbf\xbd");
+		else if (c == '"' || c == '\\')
 			nn_text_addf(text, "\\%c", c);
-		else if (c == '\n')
-			nn_text_add(text, "\\n");
-		else if (c == '\t')
-			nn_text_add(text, "\\t");
-		else if (c < 0x20 || c == 0x7f)
-			nn_text_addf(text, "\\u%04x", c);
+		else if (c == '\n' || c == '\t')
+			nn_text_add(text, c == '\n' ? "\\n" : "\\t");
 		else
-			nn_text_add_bytes(text, bytes + i, 1);
+			nn_text_addf(text, "\\u%04x", c);
+		step += step == 0;
 	}
 	nn_text_add(text, "\"");
 }
@@ -90,9 +104,10 @@ void nn_text_free(struct nn_text *text)
 	*text = (struct nn_text){0};
 }
 
-/* Bytes of the sequence that begins here, 0 if it is not valid UTF-8 (RFC 3629: no surrogates, nothing overlong). */
-static size_t sequence(const unsigned char *s, size_t n)
+/* No surrogates, nothing overlong, nothing above U+10FFFF. */
+size_t nn_utf8_length(const char *bytes, size_t n)
 {
+	const unsigned char *s = (const unsigned char *)bytes;
 	size_t length;
 
 	if (s[0] < 0x80)
@@ -113,7 +128,7 @@ size_t nn_utf8_prefix(const char *bytes, size_t n)
 {
 	size_t at = 0, step;
 
-	while (at < n && (step = sequence((const unsigned char *)bytes + at, n - at)) > 0)
+	while (at < n && (step = nn_utf8_length(bytes + at, n - at)) > 0)
 		at += step;
 	return at;
 }

@@ -16,7 +16,7 @@ struct nn_text {
 void nn_text_add(struct nn_text *text, const char *string);
 void nn_text_add_bytes(struct nn_text *text, const char *bytes, size_t n);
 void nn_text_addf(struct nn_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void nn_text_add_json(struct nn_text *text, const char *bytes, size_t n);    /* quoted and escaped, UTF-8 kept */
+void nn_text_add_json(struct nn_text *text, const char *bytes, size_t n);    /* quoted, escaped; bytes that are no UTF-8: U+FFFD */
 void nn_text_clear(struct nn_text *text);         /* length 0, room kept */
 void nn_text_free(struct nn_text *text);
 
@@ -27,6 +27,8 @@ void nn_text_free(struct nn_text *text);
 const char *nn_did_you_mean(const char *word, const char *(*next)(const void *arg, size_t i),
 			    const void *arg);
 
+/* Bytes of the UTF-8 sequence that bytes[0..n), n > 0, begin with; 0 if it is not valid (RFC 3629). */
+size_t nn_utf8_length(const char *bytes, size_t n);
 /* Length of the valid UTF-8 prefix of bytes. */
 size_t nn_utf8_prefix(const char *bytes, size_t n);
 
