@@ -1,4 +1,41 @@
 # lib/data
 lib_libnn_la_SOURCES += \
+	lib/data/array.c \
+	lib/data/array.h \
+	lib/data/coding.c \
+	lib/data/coding.h \
+	lib/data/csv.c \
+	lib/data/csv.h \
 	lib/data/data.h \
-	lib/data/schema.h
+	lib/data/dataset-array.c \
+	lib/data/dataset-table.c \
+	lib/data/dataset.c \
+	lib/data/dataset.h \
+	lib/data/formats.def \
+	lib/data/measure.c \
+	lib/data/number.h \
+	lib/data/options.c \
+	lib/data/order.c \
+	lib/data/plan.c \
+	lib/data/plan.h \
+	lib/data/rows-array.c \
+	lib/data/rows-table.c \
+	lib/data/rows.c \
+	lib/data/rows.h \
+	lib/data/schema-parse.c \
+	lib/data/schema.c \
+	lib/data/schema.h \
+	lib/data/table.c \
+	lib/data/table.h \
+	lib/data/target.c \
+	lib/data/words.c \
+	lib/data/words.h
+
+# loops over bytes and values, for the vectorizer
+noinst_LTLIBRARIES += lib/data/libloops.la
+lib_data_libloops_la_SOURCES = \
+	lib/data/fill.c \
+	lib/data/record.c \
+	lib/data/scan.c
+lib_data_libloops_la_CFLAGS = $(AM_CFLAGS) -O3
+lib_libnn_la_LIBADD += lib/data/libloops.la

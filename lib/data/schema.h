@@ -9,7 +9,8 @@
 #include "base/text.h"
 
 struct nn_column {
-	char *name;
+	char *name;                  /* NULL: the data had no names */
+	size_t position;             /* without a name: its place in a row of the training data, from 1; 0: the array's order */
 	bool category;
 	bool scaled;                 /* mean and sd hold */
 	double mean, sd;             /* value -> (value - mean) / sd, in f32 or f64 */
@@ -29,8 +30,9 @@ struct nn_input_schema {
 /* One output of the model. */
 struct nn_target_schema {
 	char *name;                  /* of the output line, NULL: the only one */
-	char **columns;              /* names, NULL where the data had none */
-	size_t n_columns;            /* numbers: width of the target */
+	char **columns;              /* names; each NULL where the data had none */
+	size_t *positions;           /* per column, from 1; 0: has a name, or came from an array */
+	size_t n_columns;            /* numbers: width of the target; classes: 1; class probabilities: the classes */
 	char **labels;               /* classes in order; NULL: numbers */
 	bool integer_labels;
 	size_t n_labels;
@@ -45,6 +47,15 @@ struct nn_schema {
 };
 
 void nn_schema_free(struct nn_schema *schema);
+/* Values that a column becomes: 1, or one per category. */
+size_t nn_column_width(const struct nn_column *column);
+/*
+ * One input is an object, several are an array of them, each with its "name"; targets likewise. -1: out of memory.
+ *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}     COLUMN: {"kind":"number","mean":...,"name":...,"sd":...}
+ *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file had no names
+ *   nn.target  {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}   a NAME is a string, a position or null;
+ *              labels are integers or strings
+ */
 int nn_schema_input_json(const struct nn_schema *schema, struct nn_text *text);
 int nn_schema_target_json(const struct nn_schema *schema, struct nn_text *text);
 /* Either text may be NULL (not in the file). Every field is checked; errors name the key. */

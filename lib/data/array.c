@@ -1,0 +1,210 @@
+/* Arrays as samples or targets. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "data/array.h"
+#include "file/convert.h"
+#include "file/idx.h"
+
+#define CHUNK ((size_t)16384)        /* values converted at once */
+
+static const struct {
+	const char *kind, *name;
+} formats[] = {
+#define FORMAT(kind, name) { kind, name },
+#include "data/formats.def"
+#undef FORMAT
+};
+
+void nn_array_free(struct nn_array *array)
+{
+	nn_block_free(&array->block);
+	*array = (struct nn_array){0};
+}
+
+int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err)
+{
+	char known[100] = "";
+
+	if (nn_input_sniff(input, kind, err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		if (strcmp(*kind, formats[i].kind) == 0)
+			return 0;
+		strcat(strcat(known, i == 0 ? "" : i + 1 < sizeof formats / sizeof *formats ? ", " : " or "), formats[i].name);
+	}
+	if (strcmp(*kind, "empty") == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected %s", nn_input_name(input), known);
+	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, expected %s", nn_input_name(input),
+		       strchr("aeiox", **kind) ? "an" : "a", *kind, known);
+}
+
+int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header, struct nn_error *err)
+{
+	int status = 1;
+
+	if (strcmp(kind, "idx") == 0)
+		status = nn_idx_header(input, header, err) < 0 ? -1 : 1;
+	else
+		status = nn_npy_next(input, header, err);
+	if (status == 1 && header->shape.rank == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: found a single value without dimensions, expected rows",
+			       nn_input_name(input));
+	return status;
+}
+
+size_t nn_row_size(const struct nn_shape *shape)
+{
+	size_t n = 1;
+
+	for (int d = 1; d < shape->rank; d++)
+		n *= shape->dim[d];
+	return n;
+}
+
+enum nn_dtype nn_sample_type(enum nn_dtype dtype, enum nn_dtype real)
+{
+	return dtype == NN_U8 || dtype == NN_BOOL ? NN_U8 : real;
+}
+
+int nn_samples_convert(enum nn_dtype from, const void *values, size_t n, enum nn_dtype real, void *to, const char *place,
+		       size_t first, size_t per_row, struct nn_error *err)
+{
+	size_t at;
+	double v;
+
+	if (from != real)
+		nn_convert(from, values, n, real, to);
+	else if (to != values)
+		memcpy(to, values, n * nn_dtype_size(real));
+	at = nn_find_not_finite(real, to, n);
+	if (at == n)
+		return 0;
+	v = real == NN_F64 ? ((const double *)to)[at] : ((const float *)to)[at];
+	return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s", place,
+		       (first + at) / per_row + 1, (first + at) % per_row + 1, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf",
+		       from == NN_F64 && real == NN_F32 && !isnan(v) ? " within f32" : "");
+}
+
+/* Values in C order, read and converted piece by piece: no second copy of the whole. */
+static int read_converting(struct nn_array *a, struct nn_input *input, const struct nn_npy_header *h,
+			   enum nn_dtype real, struct nn_error *err)
+{
+	size_t n = h->bytes / nn_dtype_size(h->dtype), size = nn_dtype_size(real), bytes, per_row = nn_row_size(&h->shape);
+	char *piece = nn_alloc(CHUNK, nn_dtype_size(h->dtype), err);
+	int status = -1;
+
+	if (!piece)
+		return -1;
+	if (!nn_mul(n, size, &bytes)) {
+		nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", nn_input_name(input), n);
+		goto out;
+	}
+	for (size_t done = 0, take; done < n; done += take) {
+		size_t room = nn_input_left(input) >= 0 ? bytes : 2 * (done + CHUNK) * size;
+
+		take = n - done < CHUNK ? n - done : CHUNK;
+		if ((done + take) * size > a->block.room &&
+		    nn_block_reserve(&a->block, room < bytes ? room : bytes, err) < 0) {
+			nn_fail_at(err, "%s", nn_input_name(input));
+			goto out;
+		}
+		if (nn_npy_read_values(input, h, take, piece, err) < 0 ||
+		    nn_samples_convert(h->dtype, piece, take, real, a->block.data + done * size, nn_input_name(input), done,
+				       per_row, err) < 0)
+			goto out;
+	}
+	status = nn_block_reserve(&a->block, 1, err);
+out:
+	nn_free(piece);
+	return status;
+}
+
+int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char *kind, const struct nn_npy_header *h,
+			  enum nn_dtype real, struct nn_error *err)
+{
+	size_t n = h->bytes / nn_dtype_size(h->dtype);
+	int status;
+
+	*a = (struct nn_array){ .dtype = nn_sample_type(h->dtype, real), .shape = h->shape };
+	a->picture = strcmp(kind, "idx") == 0 && h->dtype == NN_U8;
+	if (h->fortran && h->shape.rank > 1) {
+		struct nn_block raw = {0};
+
+		status = nn_npy_read(input, h, &raw, err);
+		if (status == 0 && a->dtype == NN_U8) {
+			a->block = raw;
+			raw = (struct nn_block){0};
+		} else if (status == 0) {
+			status = nn_block_reserve(&a->block, n * nn_dtype_size(real) + 1, err);
+			if (status == 0)
+				status = nn_samples_convert(h->dtype, raw.data, n, real, a->block.data, nn_input_name(input),
+							    0, nn_row_size(&h->shape), err);
+		}
+		nn_block_free(&raw);
+	} else if (a->dtype == NN_U8) {
+		status = nn_npy_read(input, h, &a->block, err);
+	} else {
+		status = read_converting(a, input, h, real, err);
+	}
+	a->data = a->block.data;
+	return status;
+}
+
+int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struct nn_npy_header *h, struct nn_error *err)
+{
+	*a = (struct nn_array){ .dtype = h->dtype, .shape = h->shape };
+	if (nn_npy_read(input, h, &a->block, err) < 0)
+		return -1;
+	a->data = a->block.data;
+	return 0;
+}
+
+int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor, enum nn_dtype real,
+		       struct nn_error *err)
+{
+	size_t n = nn_shape_count(&tensor->shape), bytes;
+
+	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real), .shape = tensor->shape, .data = tensor->data };
+	if (tensor->shape.rank == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: found a single value without dimensions, expected rows", place);
+	if (a->dtype == NN_U8)
+		return 0;
+	if (tensor->dtype == real)
+		return nn_samples_convert(real, tensor->data, n, real, (void *)tensor->data, place, 0,
+					  nn_row_size(&a->shape), err);
+	if (!nn_mul(n, nn_dtype_size(real), &bytes))
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", place, n);
+	if (nn_block_reserve(&a->block, bytes + 1, err) < 0)
+		return -1;
+	a->data = a->block.data;
+	return nn_samples_convert(tensor->dtype, tensor->data, n, real, a->block.data, place, 0, nn_row_size(&a->shape), err);
+}
+
+const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place, const char *name,
+					 const char *fallback, bool alone, struct nn_error *err)
+{
+	const struct nn_st_tensor *t = nn_st_find(st, name ? name : fallback);
+	char names[200] = "", quoted[NN_QUOTED];
+	size_t at = 0;
+
+	if (!t && alone && st->n_tensors == 1)
+		t = st->tensors;
+	if (t)
+		return t;
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		const char *word = nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name));
+
+		if (at + strlen(word) + 8 > sizeof names) {
+			strcpy(names + at, ", ...");
+			break;
+		}
+		at += (size_t)sprintf(names + at, "%s%s", i ? ", " : "", word);
+	}
+	nn_fail(err, NN_EFORMAT, "%s: has no tensor %s; its tensors: %s", place,
+		nn_quote(quoted, name ? name : fallback, strlen(name ? name : fallback)), names[0] ? names : "none");
+	return NULL;
+}

@@ -1,0 +1,50 @@
+/* Arrays as samples or targets: .npy, IDX and the tensors of safetensors behind one door. */
+#ifndef NN_DATA_ARRAY_H
+#define NN_DATA_ARRAY_H
+
+#include "file/npy.h"
+#include "file/safetensors.h"
+
+/* A whole array in memory. */
+struct nn_array {
+	enum nn_dtype dtype;
+	struct nn_shape shape;       /* the first dimension counts rows */
+	const void *data;
+	struct nn_block block;       /* what data points to, unless it is a tensor of a file */
+	bool picture;                /* u8 of an IDX file: the scale of pictures applies */
+};
+
+void nn_array_free(struct nn_array *array);
+
+/* The kind of a data file, as in formats.def; "text" is a table. Anything else, "empty" too, is an error by name. */
+int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err);
+/*
+ * The header of the (next) array of an .npy or IDX file. 1, 0 at the end, -1. The rank is at least 1.
+ */
+int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header, struct nn_error *err);
+/* Read what follows the header: bool and u8 as u8, all else as `real`; checked to be finite. */
+int nn_array_read_samples(struct nn_array *array, struct nn_input *input, const char *kind,
+			  const struct nn_npy_header *header, enum nn_dtype real, struct nn_error *err);
+/* The same in its own type, not checked. */
+int nn_array_read_values(struct nn_array *array, struct nn_input *input, const struct nn_npy_header *header,
+			 struct nn_error *err);
+/* A tensor of an open file, as samples (place: "FILE: tensor"). st has to outlive the array. */
+int nn_array_of_tensor(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor, enum nn_dtype real,
+		       struct nn_error *err);
+
+/*
+ * The tensor for one of n wanted things: the one called name (NULL: fallback, "x" or "y"), else the only one where n is 1 and
+ * `alone` allows it. NULL with an error that lists the names.
+ */
+const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place, const char *name,
+					 const char *fallback, bool alone, struct nn_error *err);
+
+/* n values of any type as `real` at to; -1 with the row and column of the first that is not finite. first: index of values[0]. */
+int nn_samples_convert(enum nn_dtype from, const void *values, size_t n, enum nn_dtype real, void *to, const char *place,
+		       size_t first, size_t per_row, struct nn_error *err);
+/* Values per row. */
+size_t nn_row_size(const struct nn_shape *shape);
+/* The type that samples of this type are kept in. */
+enum nn_dtype nn_sample_type(enum nn_dtype dtype, enum nn_dtype real);
+
+#endif

@@ -1,0 +1,203 @@
+/* Arrays into a dataset: .npy, IDX, tensors; u8 stays u8. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+
+/* ---- inputs ---- */
+
+/* Samples of a 1-d array have one value; IDX pictures are 1xHxW. */
+static struct nn_shape sample_shape(const struct nn_array *a, bool idx)
+{
+	struct nn_shape s = { .rank = a->shape.rank - 1 };
+
+	if (a->shape.rank == 1)
+		return nn_shape1(1);
+	memcpy(s.dim, a->shape.dim + 1, (size_t)s.rank * sizeof *s.dim);
+	return idx && s.rank == 2 ? nn_shape3(1, s.dim[0], s.dim[1]) : s;
+}
+
+/* Columns without names hold what --normalize measures in arrays. */
+static int add_columns(struct nn_dataset *ds, struct nn_input_schema *schema, struct nn_error *err)
+{
+	size_t n = nn_shape_count(&schema->shape);
+
+	schema->columns = nn_alloc(n, sizeof *schema->columns, err);
+	if (!schema->columns)
+		return -1;
+	schema->n_columns = n;
+	for (size_t i = 0; ds->normalize == NN_NORMALIZE_FACTOR && i < n; i++) {
+		schema->columns[i].scaled = true;
+		schema->columns[i].sd = 1 / ds->factor;
+	}
+	return 0;
+}
+
+static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema, bool picture, struct nn_error *err)
+{
+	switch (ds->normalize) {
+	case NN_NORMALIZE_NONE: return 0;
+	case NN_NORMALIZE_AUTO: schema->scale = picture ? 1.0 / 255 : 0; return 0;
+	case NN_NORMALIZE_FACTOR:
+		if (picture) {
+			schema->scale = ds->factor;
+			return 0;
+		}
+		return add_columns(ds, schema, err);
+	default: return add_columns(ds, schema, err);
+	}
+}
+
+static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool idx, const struct nn_want_input *want,
+		     struct nn_error *err)
+{
+	struct nn_data_input *input = &ds->inputs[i];
+	struct nn_input_schema *schema = &ds->schema->inputs[i];
+	struct nn_shape shape = sample_shape(&input->array, idx);
+	struct nn_want_input same = { .shaped = true, .shape = schema->shape };
+
+	if (nn_dataset_set_rows(ds, place, input->array.shape.dim[0], err) < 0 ||
+	    nn_fit_shape(&shape, want ? want : &same, place, err) < 0)
+		return -1;
+	for (size_t c = 0; !want && schema->columns && c < schema->n_columns; c++)
+		if (schema->columns[c].category)
+			return nn_fail(err, NN_EFORMAT, "%s: is an array, but the model has columns of text", place);
+	input->source = (struct nn_source){ input->array.data, input->array.dtype, nn_row_size(&input->array.shape), NULL,
+					    input->array.picture };
+	if (!want)
+		return 0;
+	schema->shape = shape;
+	return learn_scale(ds, schema, input->array.picture, err);
+}
+
+/* ---- targets ---- */
+
+static int set_target(struct nn_dataset *ds, size_t i, const char *place, const struct nn_want *want,
+		      struct nn_raw_target *raw, struct nn_error *err)
+{
+	raw->place = place;
+	raw->rows = raw->array.shape.dim[0];
+	if (nn_dataset_set_rows(ds, place, raw->rows, err) < 0)
+		return -1;
+	if (nn_row_size(&raw->array.shape) == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: targets have no values", place);
+	return nn_dataset_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL, raw, err);
+}
+
+static int tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file, const struct nn_want *want,
+			  bool alone, struct nn_error *err)
+{
+	char place[300], quoted[NN_QUOTED];
+
+	for (size_t i = 0; i < ds->schema->n_targets; i++) {
+		const char *name = ds->schema->n_targets == 1 ? NULL : ds->schema->targets[i].name;
+		const struct nn_st_tensor *t = nn_tensor_for(st, file, name, "y", alone && ds->schema->n_targets == 1, err);
+		struct nn_raw_target raw = {0};
+
+		if (!t)
+			return -1;
+		snprintf(place, sizeof place, "%.90s: tensor %s", file, nn_quote(quoted, t->name, strlen(t->name)));
+		raw.array = (struct nn_array){ .dtype = t->dtype, .shape = t->shape, .data = t->data };
+		if (t->shape.rank == 0)
+			return nn_fail(err, NN_EFORMAT, "%s: found a single value without dimensions, expected rows", place);
+		if (set_target(ds, i, place, want, &raw, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+static const struct nn_want_input *wanted(const struct nn_dataset *ds, const struct nn_want *want, size_t i)
+{
+	return want && !ds->fixed ? &want->inputs[i] : NULL;
+}
+
+static int no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want, struct nn_error *err)
+{
+	for (size_t i = 0; want && i < want->n_inputs; i++)
+		if (want->inputs[i].columns)
+			return nn_fail(err, NN_EFORMAT, "%s: is an array without columns, but an input line says columns=", file);
+	if (ds->target && ds->n_files == 1 && !ds->training)
+		return nn_fail(err, NN_EFORMAT, "%s: is an array without columns, so --target=%.60s is not in it; targets are a "
+			       "file of their own", file, ds->target);
+	return 0;
+}
+
+static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want, bool targets,
+			struct nn_error *err)
+{
+	const char *file = nn_input_name(input);
+	char place[300], quoted[NN_QUOTED];
+
+	if (nn_st_read_input(&ds->st, input, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
+		const char *name = ds->schema->n_inputs == 1 ? NULL : ds->schema->inputs[i].name;
+		const struct nn_st_tensor *t = nn_tensor_for(ds->st, file, name, "x", ds->schema->n_inputs == 1 && !targets, err);
+
+		if (!t)
+			return -1;
+		snprintf(place, sizeof place, "%.90s: tensor %s", file, nn_quote(quoted, t->name, strlen(t->name)));
+		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype, err) < 0 ||
+		    set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
+			return -1;
+	}
+	return targets ? tensor_targets(ds, ds->st, file, want, false, err) : 0;
+}
+
+int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets, struct nn_error *err)
+{
+	if (inputs)
+		return read_tensors(ds, data, NULL, targets, err);
+	return nn_st_read_input(&ds->st, data, err) < 0 ? -1 :
+	       tensor_targets(ds, ds->st, nn_input_name(data), NULL, true, err);
+}
+
+int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind, const struct nn_want *want,
+			   bool targets, struct nn_error *err)
+{
+	const char *file = nn_input_name(input);
+	struct nn_npy_header header;
+
+	if (no_columns(ds, file, want, err) < 0)
+		return -1;
+	if (strcmp(kind, "safetensors") == 0)
+		return read_tensors(ds, input, want, targets, err);
+	if (ds->schema->n_inputs > 1)
+		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu inputs; give columns of a CSV or tensors "
+			       "of a safetensors file", file, ds->schema->n_inputs);
+	if (targets)
+		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file", file);
+	if (nn_array_next(input, kind, &header, err) < 0 ||
+	    nn_array_read_samples(&ds->inputs[0].array, input, kind, &header, ds->dtype, err) < 0 ||
+	    nn_input_end(input, "the array", err) < 0)
+		return -1;
+	return set_input(ds, 0, file, strcmp(kind, "idx") == 0, wanted(ds, want, 0), err);
+}
+
+int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
+				  const struct nn_want *want, struct nn_error *err)
+{
+	const char *file = nn_input_name(input);
+	struct nn_npy_header header;
+	struct nn_raw_target raw = {0};
+	struct nn_st *st = NULL;
+	int status = -1;
+
+	if (strcmp(kind, "safetensors") == 0) {
+		if (nn_st_read_input(&st, input, err) == 0)
+			status = tensor_targets(ds, st, file, want, true, err);
+		nn_st_free(st);
+		return status;
+	}
+	if (ds->schema->n_targets > 1)
+		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu targets; give columns of a CSV or tensors "
+			       "of a safetensors file", file, ds->schema->n_targets);
+	if (nn_array_next(input, kind, &header, err) == 1 && nn_array_read_values(&raw.array, input, &header, err) == 0 &&
+	    nn_input_end(input, "the array", err) == 0)
+		status = set_target(ds, 0, file, want, &raw, err);
+	nn_array_free(&raw.array);
+	return status;
+}

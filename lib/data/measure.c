@@ -1,0 +1,157 @@
+/* Means and deviations over the training rows: f64, in the order of the rows, two passes. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+
+/* The sums of one table of columns. */
+struct sums {
+	double *mean, *sd;           /* or least and largest */
+	size_t n;
+};
+
+static double value_at(const struct nn_source *s, const uint64_t *rows, size_t r, size_t column)
+{
+	size_t at = rows[r] * s->stride + (s->slots ? s->slots[column] : column);
+
+	if (s->dtype == NN_U8)
+		return ((const uint8_t *)s->data)[at];
+	return s->dtype == NN_F64 ? ((const double *)s->data)[at] : ((const float *)s->data)[at];
+}
+
+/* sd is the root of the mean square distance (population), 1 where it is 0. */
+static void measure_standard(struct sums *m, const struct nn_source *s, const uint64_t *rows, size_t n)
+{
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; i < m->n; i++)
+			m->mean[i] += value_at(s, rows, r, i);
+	for (size_t i = 0; i < m->n; i++)
+		m->mean[i] /= (double)n;
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; i < m->n; i++) {
+			double d = value_at(s, rows, r, i) - m->mean[i];
+
+			m->sd[i] += d * d;
+		}
+	for (size_t i = 0; i < m->n; i++)
+		m->sd[i] = sqrt(m->sd[i] / (double)n);
+}
+
+/* mean becomes the least value, sd the range. */
+static void measure_minmax(struct sums *m, const struct nn_source *s, const uint64_t *rows, size_t n)
+{
+	for (size_t i = 0; i < m->n; i++)
+		m->mean[i] = m->sd[i] = value_at(s, rows, 0, i);
+	for (size_t r = 1; r < n; r++)
+		for (size_t i = 0; i < m->n; i++) {
+			double v = value_at(s, rows, r, i);
+
+			m->mean[i] = v < m->mean[i] ? v : m->mean[i];
+			m->sd[i] = v > m->sd[i] ? v : m->sd[i];
+		}
+	for (size_t i = 0; i < m->n; i++)
+		m->sd[i] -= m->mean[i];
+}
+
+static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, bool minmax, const uint64_t *rows,
+		   size_t n, struct nn_error *err)
+{
+	m->n = n_columns;
+	m->mean = nn_alloc(n_columns, sizeof *m->mean, err);
+	m->sd = nn_alloc(n_columns, sizeof *m->sd, err);
+	if (!m->mean || !m->sd)
+		return -1;
+	if (n > 0)
+		(minmax ? measure_minmax : measure_standard)(m, s, rows, n);
+	for (size_t i = 0; i < n_columns; i++) {
+		if (!isfinite(m->mean[i]) || !isfinite(m->sd[i]))
+			return nn_fail(err, NN_EFORMAT, "the values of column %zu are too large to be measured", i + 1);
+		if (m->sd[i] == 0 || (s->dtype != NN_F64 && (float)m->sd[i] == 0))
+			m->sd[i] = 1;
+	}
+	return 0;
+}
+
+static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n, struct nn_error *err)
+{
+	struct nn_input_schema *schema = &ds->schema->inputs[input];
+	struct sums m = {0};
+	int status = measure(&m, &ds->inputs[input].source, schema->n_columns, ds->normalize == NN_NORMALIZE_MINMAX, rows, n,
+			     err);
+
+	for (size_t i = 0; status == 0 && i < schema->n_columns; i++) {
+		struct nn_column *column = &schema->columns[i];
+
+		if (column->category)
+			continue;
+		column->scaled = true;
+		column->mean = m.mean[i];
+		column->sd = m.sd[i];
+	}
+	nn_free(m.mean);
+	nn_free(m.sd);
+	return status;
+}
+
+static int measure_target(struct nn_dataset *ds, size_t target, const uint64_t *rows, size_t n, struct nn_error *err)
+{
+	struct nn_target_schema *schema = &ds->schema->targets[target];
+	struct nn_source source = { ds->targets[target].values.data, ds->dtype, ds->targets[target].size, NULL, false };
+	struct sums m = {0};
+
+	if (measure(&m, &source, schema->n_columns, false, rows, n, err) < 0) {
+		nn_free(m.mean);
+		nn_free(m.sd);
+		return -1;
+	}
+	nn_free(schema->mean);
+	nn_free(schema->sd);
+	schema->mean = m.mean;
+	schema->sd = m.sd;
+	return 0;
+}
+
+/* Columns that a factor scales know it without measuring. */
+static void scale_by_factor(struct nn_input_schema *schema, double factor)
+{
+	for (size_t i = 0; i < schema->n_columns; i++)
+		if (!schema->columns[i].category) {
+			schema->columns[i].scaled = true;
+			schema->columns[i].mean = 0;
+			schema->columns[i].sd = 1 / factor;
+		}
+}
+
+static bool targets_scaled(const struct nn_dataset *ds, size_t target)
+{
+	const struct nn_data_target *t = &ds->targets[target];
+
+	if (ds->schema->targets[target].labels || t->plain)
+		return false;
+	return ds->normalize == NN_NORMALIZE_STANDARD || ds->normalize == NN_NORMALIZE_MINMAX ||
+	       (ds->normalize == NN_NORMALIZE_AUTO && t->from_table);
+}
+
+int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, struct nn_error *err)
+{
+	if (ds->training || ds->fixed)
+		return 0;
+	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
+		struct nn_input_schema *schema = &ds->schema->inputs[i];
+
+		if (schema->columns && ds->normalize == NN_NORMALIZE_FACTOR)
+			scale_by_factor(schema, ds->factor);
+		else if (schema->columns && ds->normalize != NN_NORMALIZE_NONE && measure_input(ds, i, rows, n, err) < 0)
+			return nn_fail_at(err, "%s", ds->file[0].path);
+		if (nn_coding_input(ds->coding, i, schema, false, err) < 0)
+			return nn_fail_at(err, "%s", ds->file[0].path);
+	}
+	for (size_t i = 0; i < ds->schema->n_targets; i++) {
+		if (targets_scaled(ds, i) && measure_target(ds, i, rows, n, err) < 0)
+			return nn_fail_at(err, "%s: target", ds->file[ds->n_files - 1].path);
+		if (nn_coding_target(ds->coding, i, &ds->schema->targets[i], err) < 0)
+			return nn_fail_at(err, "%s: target", ds->file[ds->n_files - 1].path);
+	}
+	return 0;
+}

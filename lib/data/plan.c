@@ -1,0 +1,352 @@
+/* Columns of a table for a schema that is known. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "data/data.h"
+#include "data/plan.h"
+
+int nn_columns_parse(struct nn_columns *names, const char *list, struct nn_error *err)
+{
+	size_t length = strlen(list), commas = 1;
+	char *to;
+
+	*names = (struct nn_columns){0};
+	for (size_t i = 0; i < length; i++)
+		commas += list[i] == ',';
+	to = names->text = nn_alloc(length + 1, 1, err);
+	names->name = nn_alloc(commas, sizeof *names->name, err);
+	if (!names->text || !names->name) {
+		nn_columns_free(names);
+		return -1;
+	}
+	for (const char *p = list;; p++) {
+		bool quoted = *p == '"';
+		struct nn_field field = { to, 0 };
+
+		p += quoted;
+		while (*p && (quoted || *p != ',')) {
+			if (quoted && *p == '"' && *++p != '"')
+				break;
+			*to++ = *p++;
+		}
+		field.length = (size_t)(to - field.text);
+		names->name[names->n++] = field;
+		while (*p && *p != ',')
+			*to++ = *p++;       /* after a closing quote: part of a name that will not be found */
+		if (!*p)
+			return 0;
+	}
+}
+
+void nn_columns_free(struct nn_columns *names)
+{
+	nn_free(names->text);
+	nn_free(names->name);
+	*names = (struct nn_columns){0};
+}
+
+void nn_plan_free(struct nn_plan *plan)
+{
+	for (size_t i = 0; plan->slots && i < plan->n_inputs; i++)
+		nn_free(plan->slots[i]);
+	nn_free(plan->slots);
+	nn_free(plan->target_slots);
+	*plan = (struct nn_plan){0};
+}
+
+static const char *next_name(const void *arg, size_t i)
+{
+	const struct nn_table *t = arg;
+
+	return i < t->width ? t->columns[i].name : NULL;
+}
+
+const char *nn_plan_hint(const struct nn_table *t, const char *name, char buffer[NN_QUOTED])
+{
+	const char *near = t->header ? nn_did_you_mean(name, next_name, t) : NULL;
+	char quoted[NN_QUOTED];
+
+	buffer[0] = '\0';
+	if (near)
+		snprintf(buffer, NN_QUOTED, "; did you mean %.150s?", nn_quote(quoted, near, strlen(near)));
+	return buffer;
+}
+
+static int no_column(const struct nn_table *t, const char *name, size_t n, struct nn_error *err)
+{
+	char quoted[NN_QUOTED], hint[NN_QUOTED], copy[64], names[200];
+
+	snprintf(copy, sizeof copy, "%.*s", (int)(n < 60 ? n : 60), name);
+	nn_plan_hint(t, copy, hint);
+	if (hint[0])
+		return nn_fail(err, NN_EFORMAT, "%s: has no column \"%s\"%s", nn_input_name(t->csv.input),
+			       nn_quote(quoted, name, n), hint);
+	nn_table_names(t, names, sizeof names);
+	return nn_fail(err, NN_EFORMAT, "%s: has no column \"%s\"; its columns: %s", nn_input_name(t->csv.input),
+		       nn_quote(quoted, name, n), names);
+}
+
+/* ---- targets: before the inputs, which may be "all the others" ---- */
+
+/* The column of target column i. */
+static int target_column(const struct nn_table *t, const struct nn_target_schema *schema, size_t i, const char *override,
+			 size_t *column, struct nn_error *err)
+{
+	const char *name = override ? override : schema->columns[i];
+	char digits[24];
+
+	if (!name && !t->header && schema->positions && schema->positions[i]) {
+		snprintf(digits, sizeof digits, "%zu", schema->positions[i]);
+		name = digits;
+	}
+	if (!name && t->width == schema->n_columns) {
+		*column = i;         /* a file of targets alone */
+		return 0;
+	}
+	if (!name)
+		return nn_fail(err, NN_EFORMAT, "%s: the model does not know the name of its target; say --target=COLUMN",
+			       nn_input_name(t->csv.input));
+	if (!t->header && !override && schema->columns[i]) {
+		if (t->width == schema->n_columns) {
+			*column = i;
+			return 0;
+		}
+		return nn_fail(err, NN_EFORMAT, "%s: has no header, but the target is the column \"%s\"; say --target=NUMBER",
+			       nn_input_name(t->csv.input), name);
+	}
+	if (nn_table_find(t, name, strlen(name), column, err) < 0)
+		return -1;
+	if (*column == t->width && t->width == schema->n_columns && schema->n_columns == 1 && !override)
+		*column = 0;         /* the only column of a file of targets, whatever it is called */
+	return *column == t->width ? no_column(t, name, strlen(name), err) : 0;
+}
+
+static int plan_target(struct nn_plan *plan, struct nn_table *t, size_t target, const struct nn_target_schema *schema,
+		       struct nn_target_code *code, const struct nn_plan_options *options, const char *override,
+		       struct nn_error *err)
+{
+	plan->target_slots[target] = t->n_targets;
+	for (size_t i = 0; i < schema->n_columns; i++) {
+		struct nn_table_column *c;
+		size_t column;
+
+		if (target_column(t, schema, i, override, &column, err) < 0)
+			return -1;
+		c = &t->columns[column];
+		if (c->cell != NN_CELL_SKIP)
+			return nn_fail(err, NN_EFORMAT, "%s: a column is target twice", nn_input_name(t->csv.input));
+		c->target = true;
+		c->slot = t->n_targets++;
+		c->cell = NN_CELL_NUMBER;
+		if (schema->labels && schema->n_columns == 1) {
+			c->cell = nn_words_integers(code->labels) ? NN_CELL_LABEL : NN_CELL_WORD;
+			c->words = code->labels;
+			c->grow = options->grow && !code->fixed;
+		}
+	}
+	return 0;
+}
+
+/* ---- inputs ---- */
+
+static int take(struct nn_table *t, size_t column, const struct nn_column *schema, struct nn_words *words, size_t *slot,
+		struct nn_error *err)
+{
+	struct nn_table_column *c = &t->columns[column];
+	enum nn_cell cell = schema && schema->category ? NN_CELL_WORD : NN_CELL_NUMBER;
+	char name[NN_QUOTED];
+
+	if (c->cell != NN_CELL_SKIP && (c->target || c->cell != cell))
+		return nn_fail(err, NN_EFORMAT, "%s: %s is wanted twice, as different things", nn_input_name(t->csv.input),
+			       nn_table_column_name(t, column, name));
+	if (c->cell == NN_CELL_SKIP) {
+		c->cell = cell;
+		c->words = words;
+		c->slot = t->n_values++;
+	}
+	*slot = c->slot;
+	return 0;
+}
+
+/* What inputs without names need to know: the columns that are no targets, and the positions that the schema speaks of. */
+struct order {
+	size_t *others, n_others;
+	size_t *positions, n_positions;      /* distinct, ascending */
+	size_t used;                         /* columns taken in order so far */
+};
+
+static int by_size(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int find_order(struct order *o, const struct nn_table *t, const struct nn_schema *schema, struct nn_error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < schema->n_inputs; i++)
+		n += schema->inputs[i].n_columns;
+	o->others = nn_alloc(t->width, sizeof *o->others, err);
+	o->positions = nn_alloc(n, sizeof *o->positions, err);
+	if (!o->others || !o->positions)
+		return -1;
+	for (size_t i = 0; i < t->width; i++)
+		if (!t->columns[i].target)
+			o->others[o->n_others++] = i;
+	n = 0;
+	for (size_t i = 0; i < schema->n_inputs; i++)
+		for (size_t c = 0; schema->inputs[i].columns && c < schema->inputs[i].n_columns; c++)
+			if (schema->inputs[i].columns[c].position)
+				o->positions[n++] = schema->inputs[i].columns[c].position;
+	qsort(o->positions, n, sizeof *o->positions, by_size);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || o->positions[i] != o->positions[i - 1])
+			o->positions[o->n_positions++] = o->positions[i];
+	return 0;
+}
+
+static int wrong_width(const struct nn_table *t, const struct order *o, size_t wanted, struct nn_error *err)
+{
+	return nn_fail(err, NN_EFORMAT, "%s:1: expected %zu columns, got %zu", nn_input_name(t->csv.input), wanted,
+		       o->n_others);
+}
+
+/* A schema without names: by position in the training file, or all that are there in order. */
+static int find_by_position(const struct nn_table *t, struct order *o, size_t position, size_t *column,
+			    struct nn_error *err)
+{
+	const size_t *p;
+
+	if (!position) {
+		if (o->used == o->n_others)
+			return wrong_width(t, o, o->used + 1, err);
+		*column = o->others[o->used++];
+		return 0;
+	}
+	p = bsearch(&position, o->positions, o->n_positions, sizeof *p, by_size);
+	if (o->n_others == o->n_positions)
+		*column = o->others[p - o->positions];
+	else if (t->width >= o->positions[o->n_positions - 1])
+		*column = position - 1;
+	else
+		return wrong_width(t, o, o->n_positions, err);
+	return 0;
+}
+
+static int check_names(const struct nn_table *t, const struct nn_input_schema *input, int header, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+	const char *name = input->columns[0].name;
+
+	if (t->header || header == NN_HEADER_NO)
+		return 0;
+	return nn_fail(err, NN_EFORMAT, "%s: has no header, but the model knows its columns by name (\"%s\"%s); "
+		       "--header=no takes them in order", nn_input_name(t->csv.input), nn_quote(quoted, name, strlen(name)),
+		       input->n_columns > 1 ? ", ..." : "");
+}
+
+/* Inputs of a schema with columns. */
+static int plan_columns(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, size_t i,
+			struct nn_input_code *code, struct order *order, int header, struct nn_error *err)
+{
+	const struct nn_input_schema *input = &schema->inputs[i];
+	bool named = input->n_columns && input->columns[0].name;
+
+	if (named && check_names(t, input, header, err) < 0)
+		return -1;
+	plan->slots[i] = nn_alloc(input->n_columns, sizeof **plan->slots, err);
+	if (!plan->slots[i])
+		return -1;
+	for (size_t c = 0; c < input->n_columns; c++) {
+		const struct nn_column *column = &input->columns[c];
+		size_t at;
+
+		if (column->name && t->header) {
+			if (nn_table_find(t, column->name, strlen(column->name), &at, err) < 0)
+				return -1;
+			if (at == t->width)
+				return no_column(t, column->name, strlen(column->name), err);
+		} else if (find_by_position(t, order, column->position, &at, err) < 0) {
+			return -1;
+		}
+		if (take(t, at, column, code->words[c], &plan->slots[i][c], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Inputs that were arrays: all columns that are no targets, as numbers. */
+static int plan_array(struct nn_table *t, const struct nn_schema *schema, const struct order *o, struct nn_error *err)
+{
+	size_t size = nn_shape_count(&schema->inputs[0].shape), slot;
+
+	if (schema->n_inputs > 1)
+		return nn_fail(err, NN_EFORMAT, "%s: the model has %zu inputs that are no columns", nn_input_name(t->csv.input),
+			       schema->n_inputs);
+	if (o->n_others != size)
+		return wrong_width(t, o, size, err);
+	for (size_t i = 0; i < size; i++)
+		if (take(t, o->others[i], NULL, NULL, &slot, err) < 0)
+			return -1;
+	return 0;
+}
+
+static bool in_order(const size_t *slots, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (slots[i] != i)
+			return false;
+	return true;
+}
+
+static int plan_ordered(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, struct nn_coding *coding,
+			int header, struct order *o, struct nn_error *err)
+{
+	for (size_t i = 0; i < schema->n_inputs; i++) {
+		const struct nn_input_schema *input = &schema->inputs[i];
+
+		if (input->columns ? plan_columns(plan, t, schema, i, &coding->inputs[i], o, header, err) < 0
+				   : plan_array(t, schema, o, err) < 0)
+			return -1;
+	}
+	return o->used && o->used != o->n_others ? wrong_width(t, o, o->used, err) : 0;
+}
+
+static int plan_inputs(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, struct nn_coding *coding,
+		       int header, struct nn_error *err)
+{
+	struct order o = {0};
+	int status = find_order(&o, t, schema, err);
+
+	if (status == 0)
+		status = plan_ordered(plan, t, schema, coding, header, &o, err);
+	nn_free(o.others);
+	nn_free(o.positions);
+	for (size_t i = 0; status == 0 && i < schema->n_inputs; i++)
+		if (plan->slots[i] && t->n_values == schema->inputs[i].n_columns &&
+		    in_order(plan->slots[i], schema->inputs[i].n_columns)) {
+			nn_free(plan->slots[i]);
+			plan->slots[i] = NULL;
+		}
+	return status;
+}
+
+int nn_plan_schema(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, struct nn_coding *coding,
+		   const struct nn_plan_options *options, struct nn_error *err)
+{
+	*plan = (struct nn_plan){ .n_inputs = schema->n_inputs };
+	plan->slots = nn_alloc(schema->n_inputs, sizeof *plan->slots, err);
+	plan->target_slots = nn_alloc(schema->n_targets, sizeof *plan->target_slots, err);
+	if (!plan->slots || !plan->target_slots)
+		return -1;
+	for (size_t i = 0; options->targets && i < schema->n_targets; i++)
+		if (plan_target(plan, t, i, &schema->targets[i], &coding->targets[i], options,
+				schema->n_targets == 1 && schema->targets[0].n_columns == 1 ? options->target : NULL, err) < 0)
+			return -1;
+	return options->inputs ? plan_inputs(plan, t, schema, coding, options->header, err) : 0;
+}

@@ -1,0 +1,250 @@
+/* A record of a table as numbers: simple numbers are read in place, everything else field by field. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/number.h"
+#include "data/number.h"
+#include "data/table.h"
+
+/* Where a field stands, for errors. */
+struct place {
+	struct nn_table *t;
+	const struct nn_record *record;
+	size_t column;
+};
+
+static int bad_field(const struct place *at, const char *text, size_t n, const char *wanted, struct nn_error *err)
+{
+	const struct nn_csv *csv = &at->t->csv;
+	char quoted[NN_QUOTED], name[NN_QUOTED];
+	uint64_t line = nn_csv_field_line(csv, at->record, at->column);
+
+	nn_table_column_name(at->t, at->column, name);
+	if (n == 0)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected %s",
+			       nn_input_name(csv->input), line, at->column + 1, name, wanted);
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: found \"%s\" in %s, expected %s",
+		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n), name, wanted);
+}
+
+static bool says_not_finite(const char *text, size_t n)
+{
+	if (n && (text[0] == '+' || text[0] == '-'))
+		text++, n--;
+	return (n == 3 && (strncasecmp(text, "nan", n) == 0 || strncasecmp(text, "inf", n) == 0)) ||
+	       (n == 8 && strncasecmp(text, "infinity", n) == 0);
+}
+
+/* Why a field is no number. */
+static int bad_number(const struct place *at, const char *text, size_t n, struct nn_error *err)
+{
+	double value = 0;
+
+	if (says_not_finite(text, n))
+		return bad_field(at, text, n, "a finite number", err);
+	if (nn_parse_f64(text, n, &value) || isinf(value))
+		return bad_field(at, text, n, at->t->dtype == NN_F64 ? "a number that f64 can hold"
+								     : "a number that f32 can hold", err);
+	return bad_field(at, text, n, "a number", err);
+}
+
+static bool parse(enum nn_dtype dtype, const char *text, size_t n, double *value)
+{
+	float f;
+
+	if (dtype == NN_F64)
+		return nn_parse_f64(text, n, value);
+	if (!nn_parse_f32(text, n, &f))
+		return false;
+	*value = f;
+	return true;
+}
+
+static void put(const struct nn_table *t, const struct nn_table_column *c, void *values, double *targets, double value)
+{
+	if (c->target)
+		targets[c->slot] = value;
+	else if (t->dtype == NN_F64)
+		((double *)values)[c->slot] = value;
+	else
+		((float *)values)[c->slot] = (float)value;
+}
+
+/* A field of a number column; a target keeps all digits of its f64, which has to fit the type too. */
+static int put_number(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
+		      double *targets, struct nn_error *err)
+{
+	double value, whole;
+
+	if (!parse(at->t->dtype, text, n, &value))
+		return bad_number(at, text, n, err);
+	if (c->target && nn_parse_f64(text, n, &whole))
+		value = whole;
+	if (c->target && !c->point_line && (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n)))
+		c->point_line = at->record->line;
+	put(at->t, c, values, targets, value);
+	return 0;
+}
+
+static int put_word(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
+		    double *targets, struct nn_error *err)
+{
+	int32_t id = nn_words_find(c->words, text, n);
+	char name[NN_QUOTED];
+
+	if (id < 0 && c->grow && c->limit && nn_words_count(c->words) == c->limit)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
+			       "number them and use an embedding", nn_input_name(at->t->csv.input), at->record->line,
+			       at->column + 1, nn_table_column_name(at->t, at->column, name), c->limit);
+	if (id < 0 && c->grow && (id = nn_words_add(c->words, text, n, err)) < 0)
+		return -1;
+	c->unseen += id < 0;
+	put(at->t, c, values, targets, id);
+	return 0;
+}
+
+/* Labels that are integers: a text or a fraction is none of them. */
+static int put_label(const struct place *at, struct nn_table_column *c, const char *text, size_t n, double *targets,
+		     struct nn_error *err)
+{
+	int32_t id = -1;
+	int64_t value;
+
+	if (nn_parse_i64(text, n, &value))
+		id = c->grow ? nn_words_add_integer(c->words, value, err) : nn_words_find_integer(c->words, value);
+	else if (c->grow)
+		return bad_field(at, text, n, "an integer, as all other labels are", err);
+	if (id < 0 && c->grow)
+		return -1;
+	c->unseen += id < 0;
+	targets[c->slot] = id;
+	return 0;
+}
+
+/* The first field that is not empty says what the column is; empty ones before it were "" or are missing numbers. */
+static int decide(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
+		  double *targets, struct nn_error *err)
+{
+	double value = 0;
+	bool number;
+
+	if (n == 0) {
+		if (!c->empty_line)
+			c->empty_line = at->record->line;
+		put(at->t, c, values, targets, 0);      /* "" becomes word 0 */
+		return 0;
+	}
+	number = nn_parse_f64(text, n, &value) || isinf(value) || says_not_finite(text, n);
+	c->cell = number ? NN_CELL_NUMBER : NN_CELL_WORD;
+	if (number && c->empty_line) {
+		char name[NN_QUOTED];
+
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected a number",
+			       nn_input_name(at->t->csv.input), c->empty_line, at->column + 1,
+			       nn_table_column_name(at->t, at->column, name));
+	}
+	if (number)
+		return put_number(at, c, text, n, values, targets, err);
+	if (c->empty_line && nn_words_add(c->words, "", 0, err) < 0)
+		return -1;
+	return put_word(at, c, text, n, values, targets, err);
+}
+
+static int put_field(const struct place *at, const char *text, size_t n, void *values, double *targets,
+		     struct nn_error *err)
+{
+	struct nn_table_column *c = &at->t->columns[at->column];
+
+	if (n > NN_MAX_FIELD)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB",
+			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1);
+	switch (c->cell) {
+	case NN_CELL_SKIP: return 0;
+	case NN_CELL_OPEN: return decide(at, c, text, n, values, targets, err);
+	case NN_CELL_NUMBER: return put_number(at, c, text, n, values, targets, err);
+	case NN_CELL_WORD: return put_word(at, c, text, n, values, targets, err);
+	case NN_CELL_LABEL: return put_label(at, c, text, n, targets, err);
+	}
+	return -1;
+}
+
+static int ragged(const struct nn_table *t, const struct nn_record *r, size_t got, struct nn_error *err)
+{
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu columns, got %zu", nn_input_name(t->csv.input),
+		       r->line, t->width, got);
+}
+
+static int read_quoted(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
+{
+	const struct nn_field *fields;
+	size_t n;
+
+	if (nn_csv_split(&t->csv, r, &fields, &n, err) < 0)
+		return -1;
+	if (n != t->width)
+		return ragged(t, r, n, err);
+	for (size_t i = 0; i < n; i++)
+		if (put_field(&(struct place){ t, r, i }, fields[i].text, fields[i].length, values, targets, err) < 0)
+			return -1;
+	return 0;
+}
+
+static size_t count_fields(const struct nn_table *t, const struct nn_record *r)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < r->length; i++)
+		n += r->text[i] == t->csv.separator;
+	return n;
+}
+
+/* A record without quotes, once through its bytes. */
+static int read_plain(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
+{
+	const char *p = r->text, *end = p + r->length, *q;
+	char separator = t->csv.separator;
+	bool f64 = t->dtype == NN_F64;
+
+	for (size_t i = 0; i < t->width; i++, p = q + 1) {
+		const struct nn_table_column *c = &t->columns[i];
+
+		if (p > end)
+			return ragged(t, r, i, err);
+		if (c->cell == NN_CELL_NUMBER && !c->target) {
+			q = f64 ? nn_number_f64(p, (double *)values + c->slot) :
+				  nn_number_f32(p, (float *)values + c->slot);
+			if (q && (*q == separator || q == end))
+				continue;
+		}
+		q = memchr(p, separator, (size_t)(end - p));
+		if (!q)
+			q = end;
+		if (put_field(&(struct place){ t, r, i }, p, (size_t)(q - p), values, targets, err) < 0)
+			return -1;
+	}
+	return p == end + 1 ? 0 : ragged(t, r, count_fields(t, r), err);
+}
+
+int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_error *err)
+{
+	struct nn_record record;
+	int status;
+
+	if (t->empty)
+		return 0;
+	if (t->first_waits) {
+		record = t->first;
+		t->first_waits = false;
+	} else {
+		status = nn_csv_next(&t->csv, &record, err);
+		if (status != 1)
+			return status;
+	}
+	status = record.quoted ? read_quoted(t, &record, values, targets, err)
+			       : read_plain(t, &record, values, targets, err);
+	if (status == 0)
+		return 1;
+	return err && err->code == NN_ENOMEM ? -1 : 2;
+}

@@ -1,0 +1,241 @@
+/* Rows of arrays: .npy arrays one after another, IDX, or the tensors of a safetensors file. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/rows.h"
+#include "file/convert.h"
+
+#define PIECE ((size_t)1 << 18)      /* bytes of rows that are read at once, at least one row */
+
+static int check_shape(const struct nn_rows *r, const struct nn_shape *shape, struct nn_error *err)
+{
+	const struct nn_input_schema *input = &r->schema->inputs[0];
+	struct nn_shape sample = { .rank = shape->rank - 1 };
+	char found[NN_SHAPE_TEXT], wanted[NN_SHAPE_TEXT];
+
+	memcpy(sample.dim, shape->dim + 1, (size_t)sample.rank * sizeof *sample.dim);
+	if (nn_row_size(shape) != r->coding->inputs[0].size)
+		return nn_fail(err, NN_EFORMAT, "%s: samples are %s (%zu values), the model wants %s (%zu)",
+			       nn_input_name(r->input), nn_shape_text(found, &sample), nn_row_size(shape),
+			       nn_shape_text(wanted, &input->shape), r->coding->inputs[0].size);
+	for (size_t c = 0; input->columns && c < input->n_columns; c++)
+		if (input->columns[c].category)
+			return nn_fail(err, NN_EFORMAT, "%s: is an array, but the model has columns of text",
+				       nn_input_name(r->input));
+	return 0;
+}
+
+/* The next array's header and memory for its rows. 1, 0 at the end, -1. */
+static int begin_array(struct nn_rows *r, struct nn_error *err)
+{
+	enum nn_dtype type;
+	size_t row;
+	int status = nn_array_next(r->input, r->family, &r->header, err);
+
+	if (status != 1)
+		return status;
+	if (check_shape(r, &r->header.shape, err) < 0)
+		return -1;
+	r->inside = true;
+	r->at = 0;
+	r->rows = r->header.shape.dim[0];
+	if (r->header.fortran && r->header.shape.rank > 1)
+		return nn_array_read_values(&r->array, r->input, &r->header, err) < 0 ? -1 : 1;
+	type = nn_sample_type(r->header.dtype, r->dtype);
+	row = r->coding->inputs[0].size;
+	r->piece_rows = PIECE / (row * nn_dtype_size(r->header.dtype));
+	r->piece_rows += r->piece_rows == 0;
+	nn_free(r->piece);
+	nn_free(r->real);
+	r->real = NULL;
+	r->piece = nn_alloc(r->piece_rows * row, nn_dtype_size(r->header.dtype), err);
+	if (r->piece && type != r->header.dtype && type != NN_U8)
+		r->real = nn_alloc(r->piece_rows * row, nn_dtype_size(type), err);
+	return r->piece && (r->real || type == r->header.dtype || type == NN_U8) ? 1 : -1;
+}
+
+int nn_rows_open_array(struct nn_rows *r, bool targets, struct nn_error *err)
+{
+	int status;
+
+	if (strcmp(r->family, "safetensors") == 0)
+		return nn_dataset_open_known(&r->whole, NULL, r->input, true, targets, (struct nn_schema *)r->schema, r->coding,
+					     r->dtype, NULL, 0, err);
+	if (targets)
+		return nn_fail(err, NN_EFORMAT, "%s: is an array without targets; give them as a file of their own",
+			       nn_input_name(r->input));
+	if (r->schema->n_inputs > 1)
+		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu inputs", nn_input_name(r->input),
+			       r->schema->n_inputs);
+	status = begin_array(r, err);
+	return status < 0 ? -1 : 0;
+}
+
+/* ---- rows that lie in memory: out they go ---- */
+
+static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source, size_t n)
+{
+	const struct nn_input_code *code = &r->coding->inputs[0];
+
+	nn_fill_input(code, r->dtype, source, NULL, n, r->channels_last && r->channels_last[0],
+		      (char *)out->inputs[0] + out->n * code->size * nn_dtype_size(r->dtype));
+}
+
+/* Is a row finite? Else *err says where. */
+static bool is_finite(const struct nn_rows *r, const struct nn_source *source, size_t row, struct nn_error *err)
+{
+	const char *values = (const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
+	size_t at;
+	double v;
+
+	if (source->dtype == NN_U8)
+		return true;
+	at = nn_find_not_finite(source->dtype, values, source->stride);
+	if (at == source->stride)
+		return true;
+	v = source->dtype == NN_F64 ? ((const double *)values)[at] : ((const float *)values)[at];
+	nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number", nn_input_name(r->input),
+		r->at + row + 1, at + 1, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+	return false;
+}
+
+/* n rows, each looked at; runs of good ones go out together. */
+static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source, size_t n,
+		       struct nn_error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct nn_source row = *source;
+		int bad = 0;
+
+		row.data = (const char *)source->data + i * source->stride * nn_dtype_size(source->dtype);
+		if (!is_finite(r, source, i, err) && (bad = nn_rows_take_bad(r, out, err)) < 0)
+			return -1;
+		if (r->scored && nn_rows_put_scored(r, bad ? NULL : out, err) < 0)
+			return -1;
+		if (bad == 1)
+			continue;
+		if (!bad)
+			put_rows(r, out, &row, 1);
+		out->n++;
+	}
+	r->at += n;
+	return 0;
+}
+
+/* ---- where rows come from ---- */
+
+/* How many rows to read: one at least, and from a pipe no more than lie ready. */
+static size_t rows_to_read(const struct nn_rows *r, size_t room)
+{
+	size_t row = r->coding->inputs[0].size * nn_dtype_size(r->header.dtype), held, n = r->rows - r->at;
+
+	n = n < room ? n : room;
+	n = n < r->piece_rows ? n : r->piece_rows;
+	if (nn_input_is_pipe(r->input)) {
+		nn_input_held(r->input, &held);
+		n = n < held / row ? n : held / row;
+	}
+	return n ? n : 1;
+}
+
+static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	size_t n = rows_to_read(r, out->max - out->n), size = r->coding->inputs[0].size;
+	struct nn_source source = { r->piece, nn_sample_type(r->header.dtype, r->dtype), size, NULL, false };
+
+	if (nn_npy_read_values(r->input, &r->header, n * size, r->piece, err) < 0)
+		return -1;
+	source.picture = strcmp(r->family, "idx") == 0 && r->header.dtype == NN_U8;
+	if (r->real) {
+		nn_convert(r->header.dtype, r->piece, n * size, r->dtype, r->real);
+		source.data = r->real;
+	}
+	return put_checked(r, out, &source, n, err);
+}
+
+/* Fortran order came whole: convert what goes out. */
+static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	size_t size = r->coding->inputs[0].size, n = r->rows - r->at < out->max - out->n ? r->rows - r->at : out->max - out->n;
+	enum nn_dtype type = nn_sample_type(r->array.dtype, r->dtype);
+	struct nn_source source = { NULL, type, size, NULL, false };
+	const char *from = (const char *)r->array.data + r->at * size * nn_dtype_size(r->array.dtype);
+	void *real = NULL;
+	int status;
+
+	source.data = from;
+	if (type != NN_U8) {
+		real = nn_alloc(n * size, nn_dtype_size(type), err);
+		if (!real)
+			return -1;
+		nn_convert(r->array.dtype, from, n * size, type, real);
+		source.data = real;
+	}
+	status = put_checked(r, out, &source, n, err);
+	nn_free(real);
+	return status;
+}
+
+static int take_tensors(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	size_t rows = nn_dataset_rows(r->whole);
+
+	for (; out->n < out->max && r->at < rows; out->n++) {
+		uint64_t row = r->at++;
+
+		for (size_t i = 0; i < r->schema->n_inputs; i++)
+			nn_dataset_fill_input(r->whole, i, &row, 1, r->channels_last && r->channels_last[i],
+					      (char *)out->inputs[i] +
+					      out->n * r->coding->inputs[i].size * nn_dtype_size(r->dtype));
+		if (r->scored && nn_rows_put_scored(r, out, err) < 0)
+			return -1;
+		for (size_t t = 0; !r->scored && out->targets && r->options.want_target && t < r->schema->n_targets; t++) {
+			size_t bytes = nn_dataset_target_classes(r->whole, t) ? sizeof(int32_t) : nn_dtype_size(r->dtype);
+
+			nn_dataset_fill_target(r->whole, t, &row, 1, (char *)out->targets[t] +
+					       out->n * nn_dataset_target_size(r->whole, t) * bytes);
+		}
+	}
+	r->ended = r->at == rows;
+	return 0;
+}
+
+/* The array has ended: nothing may follow an IDX file. */
+static int end_array(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	r->inside = false;
+	out->array_end = true;
+	nn_array_free(&r->array);
+	if (strcmp(r->family, "idx") != 0)
+		return 0;
+	r->ended = true;
+	return nn_input_end(r->input, "the array", err);
+}
+
+int nn_rows_next_array(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	int status;
+
+	if (r->whole)
+		return take_tensors(r, out, err);
+	if (!r->inside) {
+		status = begin_array(r, err);
+		if (status < 1) {
+			r->ended = status == 0;
+			return status;
+		}
+	}
+	while (out->n < out->max && r->at < r->rows) {
+		size_t held;
+
+		nn_input_held(r->input, &held);
+		if (out->n && nn_input_is_pipe(r->input) && !r->array.data &&
+		    held < r->coding->inputs[0].size * nn_dtype_size(r->header.dtype))
+			return 0;
+		if ((r->array.data ? take_whole : read_piece)(r, out, err) < 0)
+			return -1;
+	}
+	return r->at == r->rows ? end_array(r, out, err) : 0;
+}

@@ -1,0 +1,289 @@
+/* Rows as they come: opening by content, targets beside them, bad rows, and what is to be noticed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/rows.h"
+
+static int copy_options(struct nn_rows *r, const struct nn_rows_options *options, struct nn_error *err)
+{
+	r->options = *options;
+	if (options->target && !(r->target = nn_strdup(options->target, err)))
+		return -1;
+	r->options.target = r->target;
+	if (!options->channels_last)
+		return 0;
+	r->channels_last = nn_alloc(r->schema->n_inputs, sizeof(bool), err);
+	if (!r->channels_last)
+		return -1;
+	memcpy(r->channels_last, options->channels_last, r->schema->n_inputs * sizeof(bool));
+	r->options.channels_last = r->channels_last;
+	return 0;
+}
+
+static int make_coding(struct nn_rows *r, struct nn_error *err)
+{
+	if (nn_coding_new(&r->coding, r->schema, r->dtype, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->schema->n_inputs; i++)
+		if (nn_coding_input(r->coding, i, &r->schema->inputs[i], !r->options.scaled, err) < 0)
+			return -1;
+	for (size_t i = 0; i < r->schema->n_targets; i++)
+		if (nn_coding_target(r->coding, i, &r->schema->targets[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int open_rows(struct nn_rows *r, const char *data, const char *targets, struct nn_error *err)
+{
+	bool in_data = r->options.want_target && !targets;
+	const char *kind;
+
+	if (targets && strcmp(data, "-") == 0 && strcmp(targets, "-") == 0)
+		return nn_fail(err, NN_EUSAGE, "stdin cannot be both data and targets");
+	if (r->options.want_target && r->schema->n_targets == 0)
+		return nn_fail(err, NN_EFORMAT, "the model does not know its targets (it has no nn.target)");
+	if (nn_input_open(&r->input, data, err) < 0 || nn_input_sniff(r->input, &kind, err) < 0)
+		return -1;
+	if (strcmp(kind, "empty") == 0) {
+		r->family = kind;
+		r->ended = true;
+		return 0;
+	}
+	if (nn_data_kind(r->input, &kind, err) < 0)
+		return -1;
+	r->family = kind;
+	if (targets && r->options.want_target &&
+	    nn_dataset_open_known(&r->scored, targets, NULL, false, true, (struct nn_schema *)r->schema, r->coding, r->dtype,
+				  r->target, NN_HEADER_AUTO, err) < 0)
+		return -1;
+	return strcmp(kind, "text") == 0 ? nn_rows_open_table(r, in_data, err) : nn_rows_open_array(r, in_data, err);
+}
+
+int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets, const struct nn_schema *schema,
+		 const struct nn_rows_options *options, enum nn_dtype dtype, struct nn_error *err)
+{
+	struct nn_rows *r = nn_alloc(1, sizeof *r, err);
+
+	if (!r)
+		return -1;
+	r->schema = schema;
+	r->dtype = dtype;
+	if (copy_options(r, options, err) < 0 || make_coding(r, err) < 0 || open_rows(r, data, targets, err) < 0) {
+		nn_rows_close(r);
+		return -1;
+	}
+	*rows = r;
+	return 0;
+}
+
+void nn_rows_close(struct nn_rows *r)
+{
+	if (!r)
+		return;
+	nn_dataset_free(r->whole);
+	nn_dataset_free(r->scored);
+	nn_table_close(&r->table);
+	nn_plan_free(&r->plan);
+	nn_array_free(&r->array);
+	nn_input_close(r->input);
+	nn_coding_free(r->coding);
+	nn_block_free(&r->bad_texts);
+	nn_free(r->values);
+	nn_free(r->numbers);
+	nn_free(r->piece);
+	nn_free(r->real);
+	nn_free(r->target);
+	nn_free(r->channels_last);
+	nn_free(r);
+}
+
+const char *nn_rows_family(const struct nn_rows *r)
+{
+	if (strcmp(r->family, "text") != 0)
+		return r->family;
+	return r->table.csv.separator == '\t' ? "tsv" : "csv";
+}
+
+bool nn_rows_header(const struct nn_rows *r)
+{
+	return r->table.header;
+}
+
+int64_t nn_rows_total(const struct nn_rows *r)
+{
+	if (strcmp(r->family, "empty") == 0)
+		return 0;
+	if (r->whole)
+		return (int64_t)nn_dataset_rows(r->whole);
+	return strcmp(r->family, "text") == 0 ? -1 : (int64_t)r->rows;
+}
+
+bool nn_rows_would_block(struct nn_rows *r)
+{
+	size_t held;
+
+	if (r->ended || r->failed || r->whole || r->array.data)
+		return false;
+	if (strcmp(r->family, "text") == 0) {
+		int ready = nn_table_ready(&r->table, &r->error);
+
+		r->failed = ready < 0;
+		return ready == 0;
+	}
+	nn_input_held(r->input, &held);
+	return held == 0 && !nn_input_ready(r->input);
+}
+
+void nn_rows_put_zeros(struct nn_rows *r, struct nn_rows_out *out)
+{
+	size_t real = nn_dtype_size(r->dtype);
+
+	for (size_t i = 0; i < r->schema->n_inputs; i++) {
+		size_t bytes = r->coding->inputs[i].size * real;
+
+		memset((char *)out->inputs[i] + out->n * bytes, 0, bytes);
+	}
+	for (size_t t = 0; out->targets && r->options.want_target && t < r->schema->n_targets; t++) {
+		size_t size = nn_rows_target_size(r, t);
+
+		if (nn_rows_target_classes(r, t))
+			memset((int32_t *)out->targets[t] + out->n * size, 0xff, size * sizeof(int32_t));
+		else
+			memset((char *)out->targets[t] + out->n * size * real, 0, size * real);
+	}
+}
+
+int nn_rows_put_scored(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	uint64_t row = r->scored_at++;
+
+	if (row >= nn_dataset_rows(r->scored))
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has more", r->scored->n_files
+			       ? r->scored->file[0].path : nn_input_name(r->input), nn_dataset_rows(r->scored),
+			       nn_input_name(r->input));
+	for (size_t t = 0; out && out->targets && t < r->schema->n_targets; t++) {
+		size_t size = nn_dataset_target_size(r->scored, t);
+		size_t bytes = nn_dataset_target_classes(r->scored, t) ? sizeof(int32_t) : nn_dtype_size(r->dtype);
+
+		nn_dataset_fill_target(r->scored, t, &row, 1, (char *)out->targets[t] + out->n * size * bytes);
+	}
+	return 0;
+}
+
+int nn_rows_take_bad(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	struct nn_error none;
+
+	if (r->options.on_error == 0)
+		return -1;
+	r->n_bad++;
+	if (r->options.on_error == 1)
+		return 1;
+	nn_rows_put_zeros(r, out);
+	if (!out->bad)
+		return 2;
+	if (nn_block_reserve(&r->bad_texts, (r->n_bad_texts + 1) * sizeof err->text, &none) < 0)
+		return -1;
+	memcpy(r->bad_texts.data + r->n_bad_texts++ * sizeof err->text, err->text, sizeof err->text);
+	out->bad[out->n] = err->text;        /* a sign; the place is known when the block is complete */
+	return 2;
+}
+
+/* The texts no longer move. */
+static void place_bad(struct nn_rows *r, struct nn_rows_out *out)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; out->bad && i < out->n; i++)
+		if (out->bad[i])
+			out->bad[i] = (const char *)r->bad_texts.data + k++ * sizeof r->error.text;
+}
+
+static int check_scored(struct nn_rows *r, struct nn_error *err)
+{
+	if (!r->scored || r->scored_at >= nn_dataset_rows(r->scored))
+		return 0;
+	return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has only %zu", r->scored->n_files
+		       ? r->scored->file[0].path : nn_input_name(r->input), nn_dataset_rows(r->scored),
+		       nn_input_name(r->input), r->scored_at);
+}
+
+int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const *targets, const char **bad, size_t *n,
+		 bool *array_end, struct nn_error *err)
+{
+	struct nn_rows_out out = { max, 0, inputs, targets, bad, false };
+	int status = 0;
+
+	*n = 0;
+	r->n_bad_texts = 0;
+	if (bad)
+		memset(bad, 0, max * sizeof *bad);
+	if (!r->failed && !r->ended) {
+		status = strcmp(r->family, "text") == 0 ? nn_rows_next_table(r, &out, &r->error)
+							: nn_rows_next_array(r, &out, &r->error);
+		r->failed = status < 0;
+	}
+	if (!r->failed && r->ended && out.n == 0 && !out.array_end && check_scored(r, &r->error) < 0)
+		r->failed = true;
+	if (r->failed && out.n == 0) {
+		if (err)
+			*err = r->error;
+		return -1;
+	}
+	place_bad(r, &out);
+	*n = out.n;
+	if (array_end)
+		*array_end = out.array_end;
+	return 0;
+}
+
+bool nn_rows_target_classes(const struct nn_rows *r, size_t target)
+{
+	if (r->scored || (r->whole && r->options.want_target))
+		return nn_dataset_target_classes(r->scored ? r->scored : r->whole, target);
+	return r->schema->targets[target].labels && r->schema->targets[target].n_columns == 1;
+}
+
+size_t nn_rows_target_size(const struct nn_rows *r, size_t target)
+{
+	if (r->scored || (r->whole && r->options.want_target))
+		return nn_dataset_target_size(r->scored ? r->scored : r->whole, target);
+	return r->schema->targets[target].n_columns;
+}
+
+uint64_t nn_rows_bad(const struct nn_rows *r)
+{
+	return r->n_bad;
+}
+
+/* Columns of text with unseen values first, then labels. */
+const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
+{
+	struct nn_rows *r = (struct nn_rows *)rows;   /* the text's room */
+	uint64_t labels = r->scored ? r->scored->unseen : r->whole ? r->whole->unseen : 0;
+	char name[NN_QUOTED];
+
+	for (size_t c = 0; r->table.columns && c < r->table.width; c++) {
+		const struct nn_table_column *column = &r->table.columns[c];
+
+		if (!column->unseen)
+			continue;
+		if (column->target) {
+			labels += column->unseen;
+			continue;
+		}
+		if (i-- > 0)
+			continue;
+		snprintf(r->notice, sizeof r->notice,
+			 "%.100s: %" PRIu64 " values of %s were not in the training data; they count as all zeros",
+			 nn_input_name(r->input), column->unseen, nn_table_column_name(&r->table, c, name));
+		return r->notice;
+	}
+	if (!labels || i > 0)
+		return NULL;
+	snprintf(r->notice, sizeof r->notice, "%.100s: %" PRIu64 " labels were not in the training data",
+		 r->scored && r->scored->n_files ? r->scored->file[0].path : nn_input_name(r->input), labels);
+	return r->notice;
+}

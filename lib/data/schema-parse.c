@@ -1,0 +1,293 @@
+/* nn.input and nn.target of a model file: nothing in them is believed before it was checked. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/schema.h"
+#include "file/json.h"
+
+#define EXACT 9007199254740992.0     /* 2^53 */
+
+static char *take_string(const struct nn_json *value, const char *key, bool *good, struct nn_error *err)
+{
+	size_t n;
+	const char *text = nn_json_string(value, &n);
+
+	if (!text && nn_json_type(value) != NN_JSON_NULL) {
+		nn_fail(err, NN_EFORMAT, "%s is no string", key);
+		*good = false;
+		return NULL;
+	}
+	if (text) {
+		char *copy = nn_strndup(text, n, err);
+
+		*good &= copy != NULL;
+		return copy;
+	}
+	return NULL;
+}
+
+static bool take_whole(const struct nn_json *value, double least, double most, double *whole)
+{
+	*whole = nn_json_number(value);
+	return nn_json_type(value) == NN_JSON_NUMBER && *whole >= least && *whole <= most && *whole == floor(*whole);
+}
+
+static int parse_shape(const struct nn_json *value, struct nn_shape *shape, struct nn_error *err)
+{
+	size_t n = nn_json_size(value), bytes;
+	double dim;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY || n > NN_MAX_RANK)
+		return nn_fail(err, NN_EFORMAT, "shape is no array of at most %d numbers", NN_MAX_RANK);
+	shape->rank = (int)n;
+	for (size_t i = 0; i < n; i++) {
+		if (!take_whole(nn_json_at(value, i), 1, EXACT, &dim))
+			return nn_fail(err, NN_EFORMAT, "shape[%zu] is no whole number from 1", i);
+		shape->dim[i] = (size_t)dim;
+	}
+	if (!nn_shape_check(shape, sizeof(double), &bytes))
+		return nn_fail(err, NN_EFORMAT, "the product of the shape's dimensions overflows");
+	return 0;
+}
+
+/* An array of strings; with `integers` also one of integers, kept as text, which is then set. */
+static int parse_words(const struct nn_json *value, const char *key, bool *integers, char ***words, size_t *n,
+		       struct nn_error *err)
+{
+	bool good = true;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY)
+		return nn_fail(err, NN_EFORMAT, "%s is no array", key);
+	*words = nn_alloc(nn_json_size(value), sizeof **words, err);
+	if (!*words)
+		return -1;
+	*n = nn_json_size(value);
+	for (size_t i = 0; i < *n; i++) {
+		const struct nn_json *word = nn_json_at(value, i);
+		char digits[24];
+		double whole;
+
+		if (integers && i == 0)
+			*integers = nn_json_type(word) == NN_JSON_NUMBER;
+		if (integers && *integers) {
+			if (!take_whole(word, -EXACT, EXACT, &whole))
+				return nn_fail(err, NN_EFORMAT, "%s[%zu] is no whole number", key, i);
+			snprintf(digits, sizeof digits, "%" PRId64, (int64_t)whole);
+			(*words)[i] = nn_strdup(digits, err);
+			if (!(*words)[i])
+				return -1;
+			continue;
+		}
+		(*words)[i] = take_string(word, key, &good, err);
+		if (!good)
+			return -1;
+		if (!(*words)[i])
+			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no string", key, i);
+	}
+	return 0;
+}
+
+static int parse_column(const struct nn_json *value, struct nn_column *column, struct nn_error *err)
+{
+	const char *kind = nn_json_string(nn_json_get(value, "kind"), NULL);
+	const struct nn_json *mean = nn_json_get(value, "mean"), *sd = nn_json_get(value, "sd");
+	bool good = true;
+	double position = 0;
+
+	if (!kind || (strcmp(kind, "number") != 0 && strcmp(kind, "category") != 0))
+		return nn_fail(err, NN_EFORMAT, "kind is neither \"number\" nor \"category\"");
+	column->category = kind[0] == 'c';
+	column->name = take_string(nn_json_get(value, "name"), "name", &good, err);
+	if (!good)
+		return -1;
+	if (nn_json_get(value, "position") && !take_whole(nn_json_get(value, "position"), 1, EXACT, &position))
+		return nn_fail(err, NN_EFORMAT, "position is no whole number from 1");
+	column->position = (size_t)position;
+	if (column->category) {
+		if (parse_words(nn_json_get(value, "values"), "values", NULL, &column->values, &column->n_values, err) < 0)
+			return -1;
+		if (column->n_values == 0)
+			return nn_fail(err, NN_EFORMAT, "values are empty");
+	}
+	if (!mean && !sd)
+		return 0;
+	column->scaled = true;
+	column->mean = nn_json_number(mean);
+	column->sd = nn_json_number(sd);
+	if (column->category || nn_json_type(mean) != NN_JSON_NUMBER || nn_json_type(sd) != NN_JSON_NUMBER ||
+	    !isfinite(column->mean) || !isfinite(column->sd) || !(column->sd > 0))
+		return nn_fail(err, NN_EFORMAT, "mean and sd are not two numbers, sd above 0");
+	return 0;
+}
+
+static int parse_columns(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)
+{
+	size_t n = nn_json_size(value), width = 0;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY)
+		return nn_fail(err, NN_EFORMAT, "columns is no array");
+	input->columns = nn_alloc(n, sizeof *input->columns, err);
+	if (!input->columns)
+		return -1;
+	input->n_columns = n;
+	for (size_t i = 0; i < n; i++) {
+		if (parse_column(nn_json_at(value, i), &input->columns[i], err) < 0)
+			return nn_fail_at(err, "columns[%zu]", i);
+		width += nn_column_width(&input->columns[i]);
+	}
+	if (width != nn_shape_count(&input->shape))
+		return nn_fail(err, NN_EFORMAT, "columns give %zu values, the shape has %zu", width,
+			       nn_shape_count(&input->shape));
+	return 0;
+}
+
+static int parse_input(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)
+{
+	const struct nn_json *scale = nn_json_get(value, "scale"), *columns = nn_json_get(value, "columns");
+	bool good = true;
+
+	if (nn_json_type(value) != NN_JSON_OBJECT)
+		return nn_fail(err, NN_EFORMAT, "is no object");
+	input->name = take_string(nn_json_get(value, "name"), "name", &good, err);
+	if (!good || parse_shape(nn_json_get(value, "shape"), &input->shape, err) < 0)
+		return -1;
+	if (columns && parse_columns(columns, input, err) < 0)
+		return -1;
+	input->scale = nn_json_number(scale);
+	if (scale && (nn_json_type(scale) != NN_JSON_NUMBER || !isfinite(input->scale) || input->scale == 0))
+		return nn_fail(err, NN_EFORMAT, "scale is no number other than 0");
+	return 0;
+}
+
+static int parse_target_columns(const struct nn_json *value, struct nn_target_schema *target, struct nn_error *err)
+{
+	size_t n = nn_json_size(value);
+	bool good = true;
+	double position;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY || n == 0)
+		return nn_fail(err, NN_EFORMAT, "columns is no array of names");
+	target->columns = nn_alloc(n, sizeof *target->columns, err);
+	target->positions = nn_alloc(n, sizeof *target->positions, err);
+	if (!target->columns || !target->positions)
+		return -1;
+	target->n_columns = n;
+	for (size_t i = 0; i < n; i++) {
+		if (take_whole(nn_json_at(value, i), 1, EXACT, &position)) {
+			target->positions[i] = (size_t)position;
+			continue;
+		}
+		target->columns[i] = take_string(nn_json_at(value, i), "columns", &good, err);
+		if (!good)
+			return -1;
+	}
+	return 0;
+}
+
+static int parse_scale(const struct nn_json *value, const char *key, bool positive, size_t n, double **numbers,
+		       struct nn_error *err)
+{
+	if (nn_json_type(value) != NN_JSON_ARRAY || nn_json_size(value) != n)
+		return nn_fail(err, NN_EFORMAT, "%s is no array of %zu numbers", key, n);
+	*numbers = nn_alloc(n, sizeof **numbers, err);
+	if (!*numbers)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		double v = nn_json_number(nn_json_at(value, i));
+
+		if (nn_json_type(nn_json_at(value, i)) != NN_JSON_NUMBER || !isfinite(v) || (positive && !(v > 0)))
+			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no number%s", key, i, positive ? " above 0" : "");
+		(*numbers)[i] = v;
+	}
+	return 0;
+}
+
+static int parse_target(const struct nn_json *value, struct nn_target_schema *target, struct nn_error *err)
+{
+	const struct nn_json *labels = nn_json_get(value, "labels"), *mean = nn_json_get(value, "mean"),
+			     *sd = nn_json_get(value, "sd");
+	bool good = true;
+
+	if (nn_json_type(value) != NN_JSON_OBJECT)
+		return nn_fail(err, NN_EFORMAT, "is no object");
+	target->name = take_string(nn_json_get(value, "name"), "name", &good, err);
+	if (!good || parse_target_columns(nn_json_get(value, "columns"), target, err) < 0)
+		return -1;
+	if (nn_json_type(labels) != NN_JSON_NULL &&
+	    parse_words(labels, "labels", &target->integer_labels, &target->labels, &target->n_labels, err) < 0)
+		return -1;
+	if (!mean && !sd)
+		return 0;
+	if (target->labels)
+		return nn_fail(err, NN_EFORMAT, "has labels and mean or sd");
+	return parse_scale(mean, "mean", false, target->n_columns, &target->mean, err) < 0 ? -1 :
+	       parse_scale(sd, "sd", true, target->n_columns, &target->sd, err);
+}
+
+/* One object, or an array of them. */
+static size_t count(const struct nn_json *j)
+{
+	return nn_json_type(j) == NN_JSON_ARRAY ? nn_json_size(j) : 1;
+}
+
+static const struct nn_json *nth(const struct nn_json *j, size_t i)
+{
+	return nn_json_type(j) == NN_JSON_ARRAY ? nn_json_at(j, i) : j;
+}
+
+static int parse_inputs(struct nn_schema *schema, const struct nn_json *j, struct nn_error *err)
+{
+	schema->inputs = nn_alloc(count(j), sizeof *schema->inputs, err);
+	if (!schema->inputs)
+		return -1;
+	schema->n_inputs = count(j);
+	for (size_t i = 0; i < count(j); i++)
+		if (parse_input(nth(j, i), &schema->inputs[i], err) < 0)
+			return nn_json_type(j) == NN_JSON_ARRAY ? nn_fail_at(err, "[%zu]", i) : -1;
+	return 0;
+}
+
+static int parse_targets(struct nn_schema *schema, const struct nn_json *j, struct nn_error *err)
+{
+	schema->targets = nn_alloc(count(j), sizeof *schema->targets, err);
+	if (!schema->targets)
+		return -1;
+	schema->n_targets = count(j);
+	for (size_t i = 0; i < count(j); i++)
+		if (parse_target(nth(j, i), &schema->targets[i], err) < 0)
+			return nn_json_type(j) == NN_JSON_ARRAY ? nn_fail_at(err, "[%zu]", i) : -1;
+	return 0;
+}
+
+static int parse_part(struct nn_schema *schema, const char *key, const char *text,
+		      int (*part)(struct nn_schema *, const struct nn_json *, struct nn_error *), struct nn_error *err)
+{
+	struct nn_json *j;
+	int status;
+
+	if (!text)
+		return 0;
+	j = nn_json_parse(text, strlen(text), err);
+	status = j ? part(schema, j, err) : -1;
+	nn_json_free(j);
+	return status < 0 ? nn_fail_at(err, "%s", key) : 0;
+}
+
+int nn_schema_parse(struct nn_schema **result, const char *input_json, const char *target_json, struct nn_error *err)
+{
+	struct nn_schema *schema = nn_alloc(1, sizeof *schema, err);
+
+	if (!schema)
+		return -1;
+	if (parse_part(schema, "nn.input", input_json, parse_inputs, err) < 0 ||
+	    parse_part(schema, "nn.target", target_json, parse_targets, err) < 0) {
+		nn_schema_free(schema);
+		return -1;
+	}
+	*result = schema;
+	return 0;
+}

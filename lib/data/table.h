@@ -1,0 +1,63 @@
+/* Tables: the columns of a CSV or TSV file given a meaning, and their records as rows of numbers. */
+#ifndef NN_DATA_TABLE_H
+#define NN_DATA_TABLE_H
+
+#include "base/shape.h"
+#include "data/csv.h"
+#include "data/words.h"
+
+enum nn_cell {
+	NN_CELL_SKIP,                /* nobody asked for it */
+	NN_CELL_OPEN,                /* number or text: the first field that is not empty decides */
+	NN_CELL_NUMBER,
+	NN_CELL_WORD,                /* text, as the number of its word */
+	NN_CELL_LABEL,               /* an integer, as the number of its word */
+};
+
+struct nn_table_column {
+	char *name;                  /* NULL without a header */
+	bool twice;                  /* another column has the same name */
+	enum nn_cell cell;
+	bool target;
+	size_t slot;                 /* in the row's values, or in its targets */
+	struct nn_words *words;      /* borrowed; NN_CELL_OPEN: used when the column turns out to be text */
+	bool grow;                   /* words may be added */
+	size_t limit;                /* of words, 0: none */
+	uint64_t unseen;             /* words that were not there */
+	uint64_t empty_line;         /* NN_CELL_OPEN: line of the first empty field */
+	uint64_t point_line;         /* targets: line of the first number with a point or exponent */
+};
+
+struct nn_table {
+	struct nn_csv csv;
+	enum nn_dtype dtype;         /* of values: f32 or f64 */
+	bool header, empty;          /* empty: not one record */
+	struct nn_table_column *columns;
+	size_t width;                /* fields of a record */
+	struct nn_words *names;      /* of the header, and the column of each */
+	size_t *column_of;
+	size_t n_values, n_targets;  /* slots given out */
+	struct nn_record first;      /* without a header: the record that told the width */
+	bool first_waits;
+};
+
+/* Read the first record (header: enum nn_header); all columns are NN_CELL_SKIP. */
+int nn_table_open(struct nn_table *table, struct nn_input *input, int header, enum nn_dtype dtype, struct nn_error *err);
+void nn_table_close(struct nn_table *table);
+/*
+ * The column called name[n]; without a header the column of that number, from 1. *column = width when there is none. -1: the
+ * name occurs twice.
+ */
+int nn_table_find(const struct nn_table *table, const char *name, size_t n, size_t *column, struct nn_error *err);
+/* "a, b, c and 61 more", for messages. */
+void nn_table_names(const struct nn_table *table, char *text, size_t size);
+/* The column in messages: its name, quoted, or its number. */
+const char *nn_table_column_name(const struct nn_table *table, size_t column, char buffer[NN_QUOTED]);
+/*
+ * The next record: values[n_values] in dtype, targets[n_targets] (words by number, -1 unseen). 1: it is there, 0: end, -1: reading
+ * cannot go on, 2: this record is bad and *err says why.
+ */
+int nn_table_next(struct nn_table *table, void *values, double *targets, struct nn_error *err);
+int nn_table_ready(struct nn_table *table, struct nn_error *err);
+
+#endif

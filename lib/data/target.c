@@ -1,0 +1,337 @@
+/* Targets: classes or numbers, which classes in which order, and the raw values turned into either. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "file/convert.h"
+
+#define EXACT 9007199254740992.0     /* 2^53: integers up to here are exact in f64 and in JSON */
+
+enum meaning { CLASSES, NUMBERS, PROBABILITIES };
+
+static bool whole_type(enum nn_dtype dtype)
+{
+	return !nn_dtype_float(dtype);
+}
+
+static const char *column_text(const struct nn_raw_target *raw, size_t i, char buffer[NN_QUOTED])
+{
+	const char *name = raw->columns[i]->name;
+
+	return name ? nn_quote(buffer, name, strlen(name)) : "the target";
+}
+
+/* ---- classes or numbers? ---- */
+
+static int meaning_of_table(const struct nn_want_target *want, const struct nn_raw_target *raw, enum meaning *meaning,
+			    struct nn_error *err)
+{
+	char name[NN_QUOTED];
+	uint64_t point = 0;
+
+	*meaning = NUMBERS;
+	for (size_t i = 0; i < raw->n_columns; i++) {
+		if (raw->columns[i]->point_line)
+			point = raw->columns[i]->point_line;
+		if (raw->columns[i]->cell != NN_CELL_WORD)
+			continue;
+		if (raw->n_columns > 1)
+			return nn_fail(err, NN_EFORMAT, "%s: %s is text among %zu target columns; several class targets need "
+				       "named outputs", raw->place, column_text(raw, i, name), raw->n_columns);
+		if (want->numbers)
+			return nn_fail(err, NN_EFORMAT, "%s: %s is text, but the loss wants numbers", raw->place,
+				       column_text(raw, i, name));
+		*meaning = CLASSES;
+		return 0;
+	}
+	if (want->classes && raw->n_columns > 1)
+		*meaning = PROBABILITIES;
+	else if (want->classes && point)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": %s is a number with a point or exponent, but the loss wants "
+			       "classes; --loss=mse learns numbers", raw->place, point, column_text(raw, 0, name));
+	else if (want->classes)
+		*meaning = CLASSES;
+	else if (!want->numbers && raw->n_columns == 1 && !point && raw->rows > 0)
+		return nn_fail(err, NN_EUSAGE, "%s: the integers of %s could be classes or numbers; say --loss=cross-entropy for "
+			       "classes or --loss=mse for a number", raw->place, column_text(raw, 0, name));
+	return 0;
+}
+
+static int meaning_of_array(const struct nn_want_target *want, const struct nn_raw_target *raw, enum meaning *meaning,
+			    struct nn_error *err)
+{
+	size_t size = nn_row_size(&raw->array.shape);
+
+	*meaning = NUMBERS;
+	if (whole_type(raw->array.dtype)) {
+		*meaning = want->numbers ? NUMBERS : CLASSES;
+	} else if (want->classes) {
+		if (raw->array.shape.rank != 2 || size < 2)
+			return nn_fail(err, NN_EFORMAT, "%s: found %s values, but the loss wants classes: integers, or a row of "
+				       "probabilities", raw->place, nn_dtype_name(raw->array.dtype));
+		*meaning = PROBABILITIES;
+	}
+	return 0;
+}
+
+/* What a schema that is known makes of it. */
+static int meaning_of_schema(const struct nn_target_schema *schema, const struct nn_raw_target *raw, enum meaning *meaning,
+			     struct nn_error *err)
+{
+	size_t size;
+
+	if (raw->from_table) {
+		*meaning = !schema->labels ? NUMBERS : schema->n_columns == 1 ? CLASSES : PROBABILITIES;
+		return 0;
+	}
+	size = nn_row_size(&raw->array.shape);
+	*meaning = schema->labels ? CLASSES : NUMBERS;
+	if (schema->labels && !whole_type(raw->array.dtype)) {
+		*meaning = PROBABILITIES;
+		if (size != schema->n_labels)
+			return nn_fail(err, NN_EFORMAT, "%s: found rows of %zu probabilities, expected %zu", raw->place, size,
+				       schema->n_labels);
+	} else if (schema->labels && !schema->integer_labels && schema->n_labels) {
+		return nn_fail(err, NN_EFORMAT, "%s: found integers, expected labels as in the training data (text)", raw->place);
+	} else if (!schema->labels && size != schema->n_columns) {
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu values per row, expected %zu", raw->place, size,
+			       schema->n_columns);
+	}
+	return 0;
+}
+
+/* ---- values ---- */
+
+/* The number of an integer label; a model's labels do not grow: then -1 where that is no error. */
+static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code, const struct nn_raw_target *raw, size_t row,
+		       int64_t label, int32_t *id, struct nn_error *err)
+{
+	if (label > (int64_t)EXACT || label < -(int64_t)EXACT)
+		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label beyond 2^53", raw->place, row + 1);
+	if (!code->fixed) {
+		*id = nn_words_add_integer(code->labels, label, err);
+		return *id < 0 ? -1 : 0;
+	}
+	*id = nn_words_find_integer(code->labels, label);
+	ds->unseen += *id < 0;
+	if (*id < 0 && !ds->lenient)
+		return nn_fail(err, NN_EFORMAT, "%s: row %zu: label %" PRId64 " is not among those of the start model",
+			       raw->place, row + 1, label);
+	return 0;
+}
+
+/* A label of a table: the number of its word already, or an integer that turned out to be one. */
+static int table_class(struct nn_dataset *ds, struct nn_target_code *code, const struct nn_raw_target *raw, size_t row,
+		       bool words, int32_t *id, struct nn_error *err)
+{
+	double v = raw->values[row * raw->stride];
+
+	if (!words)
+		return find_or_add(ds, code, raw, row, fabs(v) > EXACT ? INT64_MAX : (int64_t)v, id, err);
+	*id = (int32_t)v;
+	ds->unseen += *id < 0;
+	if (*id < 0 && !ds->lenient)
+		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label that is not among those of the start model", raw->place,
+			       row + 1);
+	return 0;
+}
+
+static int take_classes(struct nn_dataset *ds, struct nn_data_target *t, struct nn_target_code *code,
+			const struct nn_raw_target *raw, bool words, struct nn_error *err)
+{
+	int32_t *ids;
+
+	if (nn_block_reserve(&t->values, raw->rows * t->size * sizeof *ids + 1, err) < 0)
+		return nn_fail_at(err, "%s", raw->place);
+	ids = (int32_t *)t->values.data;
+	for (size_t r = 0; r < raw->rows; r++)
+		for (size_t i = 0; i < t->size; i++) {
+			size_t at = r * t->size + i;
+
+			if (raw->from_table ? table_class(ds, code, raw, r, words, &ids[at], err) < 0
+					    : find_or_add(ds, code, raw, r, nn_whole(raw->array.dtype, raw->array.data, at),
+							  &ids[at], err) < 0)
+				return -1;
+		}
+	return 0;
+}
+
+static void put_number(const struct nn_dataset *ds, struct nn_data_target *t, size_t at, double value)
+{
+	if (ds->dtype == NN_F64)
+		((double *)t->values.data)[at] = value;
+	else
+		((float *)t->values.data)[at] = (float)value;
+}
+
+static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t, const struct nn_raw_target *raw,
+			struct nn_error *err)
+{
+	size_t n = raw->rows * t->size;
+
+	if (nn_block_reserve(&t->values, n * nn_dtype_size(ds->dtype) + 1, err) < 0)
+		return nn_fail_at(err, "%s", raw->place);
+	if (!raw->from_table)
+		return nn_samples_convert(raw->array.dtype, raw->array.data, n, ds->dtype, t->values.data, raw->place, 0,
+					  t->size, err);
+	for (size_t r = 0; r < raw->rows; r++)
+		for (size_t i = 0; i < t->size; i++)
+			put_number(ds, t, r * t->size + i, raw->values[r * raw->stride + i]);
+	return 0;
+}
+
+static int check_probabilities(const struct nn_dataset *ds, const struct nn_data_target *t, const char *place,
+			       struct nn_error *err)
+{
+	for (size_t i = 0; i < ds->rows * t->size; i++) {
+		double p = ds->dtype == NN_F64 ? ((const double *)t->values.data)[i] : ((const float *)t->values.data)[i];
+
+		if (!(p >= 0 && p <= 1))
+			return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %g, expected a probability", place,
+				       i / t->size + 1, i % t->size + 1, p);
+	}
+	return 0;
+}
+
+/* ---- the schema that is learned ---- */
+
+/* The labels of probabilities: the names of the columns, or class numbers. */
+static int learn_probability_labels(struct nn_target_schema *schema, size_t n, struct nn_error *err)
+{
+	bool named = schema->columns && schema->columns[0];
+
+	schema->labels = nn_alloc(n, sizeof *schema->labels, err);
+	if (!schema->labels)
+		return -1;
+	schema->n_labels = n;
+	schema->integer_labels = !named;
+	for (size_t i = 0; i < n; i++) {
+		char digits[24];
+
+		snprintf(digits, sizeof digits, "%zu", i);
+		schema->labels[i] = nn_strdup(named ? schema->columns[i] : digits, err);
+		if (!schema->labels[i])
+			return -1;
+	}
+	return 0;
+}
+
+static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meaning, const struct nn_raw_target *raw,
+			struct nn_error *err)
+{
+	struct nn_target_schema *schema = &ds->schema->targets[target];
+	struct nn_target_code *code = &ds->coding->targets[target];
+	size_t size = raw->from_table ? raw->n_columns : nn_row_size(&raw->array.shape);
+
+	if (!raw->from_table) {
+		schema->n_columns = meaning == CLASSES ? 1 : size;
+		schema->columns = nn_alloc(schema->n_columns, sizeof *schema->columns, err);
+		if (!schema->columns)
+			return -1;
+	}
+	if (meaning == PROBABILITIES)
+		return learn_probability_labels(schema, size, err);
+	if (meaning != CLASSES)
+		return 0;
+	schema->labels = nn_alloc(0, sizeof *schema->labels, err);
+	schema->integer_labels = !raw->from_table || raw->columns[0]->cell != NN_CELL_WORD;
+	code->labels = schema->integer_labels ? nn_coding_words(ds->coding, true, err) : raw->columns[0]->words;
+	return schema->labels && code->labels ? 0 : -1;
+}
+
+int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
+			  const struct nn_raw_target *raw, struct nn_error *err)
+{
+	struct nn_data_target *t = &ds->targets[target];
+	const struct nn_target_schema *schema = &ds->schema->targets[target];
+	enum meaning meaning;
+	bool words;
+
+	if (want ? (raw->from_table ? meaning_of_table : meaning_of_array)(want, raw, &meaning, err) < 0
+		 : meaning_of_schema(schema, raw, &meaning, err) < 0)
+		return -1;
+	if (want && learn_schema(ds, target, meaning, raw, err) < 0)
+		return -1;
+	t->classes = meaning == CLASSES;
+	t->from_table = raw->from_table;
+	t->size = raw->from_table ? raw->n_columns : nn_row_size(&raw->array.shape);
+	t->plain = want && want->plain;
+	t->wanted = want ? want->size : 0;
+	/* a table has looked up its labels already, unless integers turned out to be classes only now */
+	words = raw->from_table && raw->columns[0]->cell != NN_CELL_NUMBER;
+	if (meaning == CLASSES)
+		return take_classes(ds, t, &ds->coding->targets[target], raw, words, err);
+	if (take_numbers(ds, t, raw, err) < 0)
+		return -1;
+	return meaning == PROBABILITIES ? check_probabilities(ds, t, raw->place, err) : 0;
+}
+
+/* ---- labels in order ---- */
+
+/* Are all labels integers below n? */
+static bool are_class_numbers(const struct nn_words *words, size_t n)
+{
+	for (size_t i = 0; i < nn_words_count(words); i++) {
+		int64_t v = nn_words_integer(words, (int32_t)i);
+
+		if (v < 0 || (uint64_t)v >= n)
+			return false;
+	}
+	return nn_words_integers(words);
+}
+
+static int put_label(struct nn_target_schema *schema, size_t i, const struct nn_words *words, int32_t id, int64_t number,
+		     struct nn_error *err)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof digits, "%" PRId64, words && id >= 0 ? nn_words_integer(words, id) : number);
+	schema->labels[i] = nn_strdup(words && !nn_words_integers(words) ? nn_words_text(words, id) : digits, err);
+	return schema->labels[i] ? 0 : -1;
+}
+
+static int new_labels(struct nn_target_schema *schema, size_t n, struct nn_error *err)
+{
+	for (size_t i = 0; i < schema->n_labels; i++)
+		nn_free(schema->labels[i]);
+	nn_free(schema->labels);
+	schema->n_labels = 0;
+	schema->labels = nn_alloc(n, sizeof *schema->labels, err);
+	schema->n_labels = schema->labels ? n : 0;
+	return schema->labels ? 0 : -1;
+}
+
+int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err)
+{
+	struct nn_dataset *owner = ds->training ? ds->training : ds;
+	struct nn_data_target *t = &owner->targets[target];
+	struct nn_target_schema *schema = &owner->schema->targets[target];
+	struct nn_target_code *code = &owner->coding->targets[target];
+	const int32_t *order, *place;
+	size_t n;
+	bool numbers;
+
+	if (!t->classes || code->fixed)
+		return 0;
+	n = nn_words_count(code->labels);
+	if (t->wanted && n > t->wanted)
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu different labels, the output line has room for %zu",
+			       ds->file[ds->n_files - 1].path, n, t->wanted);
+	if (nn_words_sort(code->labels, &order, &place, err) < 0)
+		return -1;
+	numbers = t->wanted && are_class_numbers(code->labels, t->wanted);
+	nn_free(t->place);
+	t->place = nn_alloc(n, sizeof *t->place, err);
+	if (!t->place || new_labels(schema, numbers ? t->wanted : n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < schema->n_labels; i++)
+		if (put_label(schema, i, code->labels, numbers ? -1 : order[i], (int64_t)i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < n; i++)
+		t->place[i] = numbers ? (int32_t)nn_words_integer(code->labels, (int32_t)i) : place[i];
+	code->place = t->place;
+	return 0;
+}
