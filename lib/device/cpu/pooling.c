@@ -2,7 +2,7 @@
 #include <string.h>
 #include "device/cpu/pooling.h"
 
-#define NN_CHUNK 256                    /* channels whose places are kept as integers of full size */
+#define NN_CHUNK 1024                   /* channels, or channels of neighbouring pixels, whose places are kept as integers of full size */
 
 struct window {
 	long h0, h1, w0, w1;            /* taps inside the image */
@@ -46,26 +46,6 @@ static void largest_chunk(const struct nn_pooling *p, const struct window *w, si
 	NN_EACH(i, k, n, { v_put(y + begin + i, k, largest(p, w, begin + i, k, place + i)); });
 }
 
-/* The commonest window. */
-static void largest_chunk_2x2(const struct nn_pooling *p, const real *corner, size_t n, real *y, r_int *place)
-{
-	const real *lower = corner + p->in[1] * (long) p->channels;
-	const real *x[4] = { corner, corner + p->channels, lower, lower + p->channels };
-	NN_EACH(i, k, n, {
-		vr best = v_get(x[0] + i, k);
-		vi where = vi_set(0);
-		NN_UNROLL
-		for (int t = 1; t < 4; t++) {
-			vr v = v_get(x[t] + i, k);
-			vm take = vm_or(v_gt(v, best), v_ne(v, v));
-			best = v_select(take, v, best);
-			where = vi_select(take, vi_set(t), where);
-		}
-		v_put(y + i, k, best);
-		vi_store(place + i, where);
-	});
-}
-
 static bool wide(const struct nn_pooling *p)
 {
 	return p->kernel[0] * p->kernel[1] > 256;
@@ -91,20 +71,81 @@ static void recall_places(bool is_wide, const void *places, size_t at, size_t n,
 			place[i] = ((const uint8_t *) places)[at + i];
 }
 
+/* The commonest windows: 2x2 side by side; a run of them is done at once. */
+static bool two_by_two(const struct nn_pooling *p)
+{
+	return p->kernel[0] == 2 && p->kernel[1] == 2 && p->stride[0] == 2 && p->stride[1] == 2 && p->pad[0] == 0 &&
+	       p->pad[1] == 0 && p->channels <= NN_CHUNK;
+}
+
+/* Pixels of a run that begins at ow. */
+static size_t run_length(const struct nn_pooling *p, size_t ow)
+{
+	size_t most = NN_CHUNK / p->channels, left = (size_t) p->out[1] - ow;
+	return left < most ? left : most;
+}
+
+static void max_run(const struct nn_pooling *p, const real *x, size_t pixels, real *y, r_int *place)
+{
+	const size_t c = p->channels, row = (size_t) p->in[1] * c;
+	for (size_t i = 0; i < pixels; i++, x += 2 * c, y += c, place += c)
+		NN_EACH(j, k, c, {
+			const real *tap[4] = { x + j, x + c + j, x + row + j, x + row + c + j };
+			vr best = v_get(tap[0], k);
+			vi where = vi_set(0);
+			NN_UNROLL
+			for (int t = 1; t < 4; t++) {
+				vr v = v_get(tap[t], k);
+				vm take = vm_or(v_gt(v, best), v_ne(v, v));
+				best = v_select(take, v, best);
+				where = vi_select(take, vi_set(t), where);
+			}
+			v_put(y + j, k, best);
+			vi_store(place + j, where);
+		});
+}
+
+static void spread_run(const struct nn_pooling *p, const real *dy, const r_int *place, size_t pixels, real *dx, bool add)
+{
+	const size_t c = p->channels, row = (size_t) p->in[1] * c;
+	for (size_t i = 0; i < pixels; i++, dx += 2 * c, dy += c, place += c)
+		NN_EACH(j, k, c, {
+			real *tap[4] = { dx + j, dx + c + j, dx + row + j, dx + row + c + j };
+			vr d = v_get(dy + j, k);
+			vi where = vi_load(place + j);
+			NN_UNROLL
+			for (int t = 0; t < 4; t++)
+				v_put_gradient(tap[t], k, v_select(vi_eq(where, vi_set(t)), d, v_zero()), add);
+		});
+}
+
+static void max_runs(const struct nn_pooling *p, const real *x, real *y, void *places)
+{
+	r_int place[NN_CHUNK + VL];
+	size_t pixel = 0;
+	for (long oh = 0; oh < p->out[0]; oh++)
+		for (size_t ow = 0, n; ow < (size_t) p->out[1]; ow += n, pixel += n * p->channels) {
+			n = run_length(p, ow);
+			max_run(p, x + ((size_t) (2 * oh * p->in[1]) + 2 * ow) * p->channels, n, y + pixel, place);
+			if (places)
+				keep_places(false, place, places, pixel, n * p->channels);
+		}
+}
+
 void NN_K(max_pool)(const struct nn_pooling *p, const real *x, real *y, void *places)
 {
 	r_int place[NN_CHUNK + VL];
 	size_t pixel = 0;
-	bool plain = p->kernel[0] == 2 && p->kernel[1] == 2 && p->pad[0] == 0 && p->pad[1] == 0;
+	if (two_by_two(p)) {
+		max_runs(p, x, y, places);
+		return;
+	}
 	for (long oh = 0; oh < p->out[0]; oh++)
 		for (long ow = 0; ow < p->out[1]; ow++, pixel += p->channels) {
 			struct window w = window_at(p, x, oh, ow);
 			for (size_t c = 0; c < p->channels; c += NN_CHUNK) {
 				size_t n = p->channels - c < NN_CHUNK ? p->channels - c : NN_CHUNK;
-				if (plain)
-					largest_chunk_2x2(p, w.corner + c, n, y + pixel + c, place);
-				else
-					largest_chunk(p, &w, c, n, y + pixel, place);
+				largest_chunk(p, &w, c, n, y + pixel, place);
 				if (places)
 					keep_places(wide(p), place, places, pixel + c, n);
 			}
@@ -131,7 +172,12 @@ static void clear(const struct nn_pooling *p, real *dx)
 	memset(dx, 0, (size_t) (p->in[0] * p->in[1]) * p->channels * sizeof(real));
 }
 
-/* Do the windows lie side by side, without overlap or gaps? Then each element of dx is written once. */
+/* Is an element of dx in one window at most; in exactly one? */
+static bool apart(const struct nn_pooling *p)
+{
+	return p->stride[0] >= p->kernel[0] && p->stride[1] >= p->kernel[1];
+}
+
 static bool tiles(const struct nn_pooling *p)
 {
 	for (int i = 0; i < 2; i++)
@@ -140,13 +186,29 @@ static bool tiles(const struct nn_pooling *p)
 	return true;
 }
 
+static void spread_runs(const struct nn_pooling *p, const real *dy, const void *places, real *dx, bool add)
+{
+	r_int place[NN_CHUNK + VL];
+	size_t pixel = 0;
+	for (long oh = 0; oh < p->out[0]; oh++)
+		for (size_t ow = 0, n; ow < (size_t) p->out[1]; ow += n, pixel += n * p->channels) {
+			n = run_length(p, ow);
+			recall_places(false, places, pixel, n * p->channels, place);
+			spread_run(p, dy + pixel, place, n, dx + ((size_t) (2 * oh * p->in[1]) + 2 * ow) * p->channels, add);
+		}
+}
+
 void NN_K(max_pool_back)(const struct nn_pooling *p, const real *dy, const void *places, real *dx, bool add)
 {
 	r_int place[NN_CHUNK + VL];
 	size_t pixel = 0;
 	if (!add && !tiles(p)) {
 		clear(p, dx);
-		add = true;
+		add = !apart(p);
+	}
+	if (two_by_two(p)) {
+		spread_runs(p, dy, places, dx, add);
+		return;
 	}
 	for (long oh = 0; oh < p->out[0]; oh++)
 		for (long ow = 0; ow < p->out[1]; ow++, pixel += p->channels) {

@@ -175,17 +175,35 @@ void NN_K(conv_weight_gradient)(const struct nn_conv *c, const real *x, const re
 			panel(c, x, dy, dw, first, oh, oh + step < oh1 ? oh + step : oh1, kh0, kh1, p);
 }
 
+/* V vectors of channels side by side: a chain of additions waits for itself. */
+NN_INLINE void bias_channels(int V, const struct nn_conv *c, const real *dy, real *db, vm last, bool first, long oh0, long oh1)
+{
+	vr sum[4];
+	NN_UNROLL
+	for (int v = 0; v < V; v++)
+		sum[v] = first ? v_zero() : v == V - 1 ? v_load_m(db + v * VL, last) : v_load(db + v * VL);
+	for (long oh = oh0; oh < oh1; oh++) {
+		const real *y = dy + (size_t) oh * c->y_row;
+		for (long i = 0; i < c->w.out; i++, y += c->y_pixel) {
+			NN_UNROLL
+			for (int v = 0; v < V; v++)
+				sum[v] = v_add(v == V - 1 ? v_load_m(y + v * VL, last) : v_load(y + v * VL), sum[v]);
+		}
+	}
+	NN_UNROLL
+	for (int v = 0; v < V - 1; v++)
+		v_store(db + v * VL, sum[v]);
+	v_store_m(db + (V - 1) * VL, last, sum[V - 1]);
+}
+
 void NN_K(conv_bias_gradient)(const struct nn_conv *c, const real *dy, real *db, bool first, long oh0, long oh1)
 {
 	const size_t n = c->groups * c->cout;
-	for (size_t o = 0; o < n; o += VL) {
-		const vm lanes = vm_first(n - o < VL ? n - o : VL);
-		vr sum = first ? v_zero() : v_load_m(db + o, lanes);
-		for (long oh = oh0; oh < oh1; oh++) {
-			const real *y = dy + (size_t) oh * c->y_row + o;
-			for (long i = 0; i < c->w.out; i++, y += c->y_pixel)
-				sum = v_add(v_load_m(y, lanes), sum);
-		}
-		v_store_m(db + o, lanes, sum);
-	}
+	size_t o = 0;
+	for (; o + 4 * VL <= n; o += 4 * VL)
+		bias_channels(4, c, dy + o, db + o, vm_first(VL), first, oh0, oh1);
+	for (; o + 2 * VL <= n; o += 2 * VL)
+		bias_channels(2, c, dy + o, db + o, vm_first(VL), first, oh0, oh1);
+	for (; o < n; o += VL)
+		bias_channels(1, c, dy + o, db + o, vm_first(n - o < VL ? n - o : VL), first, oh0, oh1);
 }
