@@ -107,3 +107,8 @@ CHECK_LONG_TESTS += tests/table/ops-long
 check_PROGRAMS += tests/table/losses tests/table/optimizers
 CHECK_TESTS += tests/table/losses tests/table/optimizers
 VALGRIND_TESTS += tests/table/losses tests/table/optimizers
+
+# OpenBLAS beside our products
+check_PROGRAMS += tests/lib/blas
+tests_lib_blas_SOURCES = tests/lib/blas.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/blas

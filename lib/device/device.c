@@ -4,6 +4,7 @@
 #include "device/device.h"
 
 const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
+const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err);
 
 static const struct {
 	const char *name;
@@ -11,6 +12,7 @@ static const struct {
 } devices[] = {
 	{ "auto", nn_cpu_open },
 	{ "cpu", nn_cpu_open },
+	{ "cpu+openblas", nn_cpu_open_blas },
 	{ "cuda", NULL },
 };
 

@@ -8,6 +8,7 @@
 #define NN_OP(id, name) extern const struct nn_kernel NN_K(id);
 #include "op/ops.def"
 #undef NN_OP
+extern const struct nn_kernel NN_K(dense_blas);
 
 void NN_K(loss)(const struct nn_loss_call *call);
 void NN_K(update)(const struct nn_update *update);
@@ -19,6 +20,6 @@ void NN_K(softmax_rows)(const void *logits, void *y, size_t rows, size_t columns
 void NN_K(sigmoid)(const void *logits, void *y, size_t n);
 
 /* What nn_device_open hands out. */
-extern const struct nn_device NN_K(device);
+extern const struct nn_device NN_K(device), NN_K(device_blas);
 
 #endif

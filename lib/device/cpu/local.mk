@@ -2,6 +2,7 @@
 # what exists once (the choice between them, tables) belongs to lib_libnn_la_SOURCES.
 lib_libnn_la_SOURCES += \
 	lib/device/cpu/activation.h \
+	lib/device/cpu/blas.h \
 	lib/device/cpu/cpu.h \
 	lib/device/cpu/kernel.h \
 	lib/device/cpu/kernels.h \
@@ -28,12 +29,14 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/vec.h \
 	lib/device/cpu/vec-avx2.h \
 	lib/device/cpu/vec-avx512.h \
-	lib/device/cpu/vec-generic.h
+	lib/device/cpu/vec-generic.h \
+	lib/device/cpu/wisdom.c
 
 NN_CPU_SRC = \
 	lib/device/cpu/activation.c \
 	lib/device/cpu/batchnorm.c \
 	lib/device/cpu/conv2d.c \
+	lib/device/cpu/dense-blas.c \
 	lib/device/cpu/dense.c \
 	lib/device/cpu/dropout.c \
 	lib/device/cpu/join.c \
@@ -94,3 +97,12 @@ endif
 
 noinst_LTLIBRARIES += $(NN_CPU_LIBS)
 lib_libnn_la_LIBADD += $(NN_CPU_LIBS)
+
+# the module with OpenBLAS
+if HAVE_OPENBLAS
+pkglib_LTLIBRARIES += lib/nn-openblas.la
+lib_nn_openblas_la_SOURCES = lib/device/cpu/blas.c
+lib_nn_openblas_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+lib_nn_openblas_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_openblas_la_LIBADD = $(OPENBLAS_LIBS)
+endif

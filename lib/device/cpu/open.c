@@ -1,11 +1,14 @@
 /* The best instruction set this machine has, or the one NN_CPU names. */
 #include <stdlib.h>
 #include <string.h>
+#include "device/cpu/blas.h"
 #include "device/cpu/open.h"
 
 #define NN_TABLES(isa) \
-	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa;
-#define NN_ROW(isa, supported) { #isa, { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, supported }
+	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa, nn_cpu_device_blas_f32_##isa, \
+		nn_cpu_device_blas_f64_##isa;
+#define NN_ROW(isa, supported) { #isa, { { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, \
+	{ &nn_cpu_device_blas_f32_##isa, &nn_cpu_device_blas_f64_##isa } }, supported }
 
 #if defined __x86_64__
 static bool has_avx512(void)
@@ -32,7 +35,7 @@ NN_TABLES(generic)
 
 static const struct isa {
 	const char *name;
-	const struct nn_device *tables[2];      /* f32, f64 */
+	const struct nn_device *tables[2][2];   /* ours, with OpenBLAS; f32, f64 */
 	bool (*supported)(void);
 } isas[] = {
 #if defined __x86_64__
@@ -44,7 +47,7 @@ static const struct isa {
 
 #define NN_N_ISAS (sizeof isas / sizeof isas[0])
 
-const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err)
+static const struct nn_device *open_table(enum nn_dtype dtype, bool with_blas, struct nn_error *err)
 {
 	const char *wanted = getenv("NN_CPU");
 	int type = dtype == NN_F64;
@@ -59,7 +62,7 @@ const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err)
 		if (wanted && strcmp(wanted, isas[i].name) != 0)
 			continue;
 		if (isas[i].supported())
-			return isas[i].tables[type];
+			return isas[i].tables[with_blas][type];
 		if (wanted) {
 			nn_fail(err, NN_ENODEV, "NN_CPU=%s: this CPU has no %s", wanted, wanted);
 			return NULL;
@@ -67,4 +70,14 @@ const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err)
 	}
 	nn_fail(err, NN_EUSAGE, "NN_CPU=%s: unknown, choose avx512, avx2 or generic", wanted);
 	return NULL;
+}
+
+const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err)
+{
+	return open_table(dtype, false, err);
+}
+
+const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err)
+{
+	return nn_cpu_blas_open(err) < 0 ? NULL : open_table(dtype, true, err);
 }

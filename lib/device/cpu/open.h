@@ -6,5 +6,7 @@
 
 /* NULL with NN_EUSAGE, NN_ENODEV; a const table. */
 const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
+/* The same where sums need no order: opens the module nn-openblas.so, NN_ENODEV without it. */
+const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err);
 
 #endif

@@ -9,6 +9,13 @@ static const struct nn_kernel *const kernels[NN_N_OPS] = {
 #undef NN_OP
 };
 
+/* The same, but dense layers may go to OpenBLAS. */
+static const struct nn_kernel *const kernels_blas[NN_N_OPS] = {
+#define NN_OP(id, name) [NN_OP_##id] = NN_OP_##id == NN_OP_dense ? &NN_K(dense_blas) : &NN_K(id),
+#include "op/ops.def"
+#undef NN_OP
+};
+
 static void *alloc(size_t bytes, struct nn_error *err)
 {
 	return nn_alloc(bytes, 1, err);
@@ -22,20 +29,23 @@ static void *alloc(size_t bytes, struct nn_error *err)
 #define NN_KIND "generic"
 #endif
 
-const struct nn_device NN_K(device) = {
-	.name = "cpu",
-	.kind = NN_KIND,
-	.dtype = sizeof(real) == sizeof(float) ? NN_F32 : NN_F64,
-	.kernels = kernels,
-	.alloc = alloc,
-	.free = nn_free,
-	.loss = NN_K(loss),
-	.update = NN_K(update),
-	.direction = NN_K(direction),
-	.add = NN_K(add_arrays),
-	.sum = NN_K(sum),
-	.sum_squares = NN_K(sum_squares),
-	.softmax = NN_K(softmax_rows),
-	.sigmoid = NN_K(sigmoid),
-	.leaves = nn_cpu_leaves,
-};
+#define NN_DEVICE(table) { \
+	.name = "cpu", \
+	.kind = NN_KIND, \
+	.dtype = sizeof(real) == sizeof(float) ? NN_F32 : NN_F64, \
+	.kernels = table, \
+	.alloc = alloc, \
+	.free = nn_free, \
+	.loss = NN_K(loss), \
+	.update = NN_K(update), \
+	.direction = NN_K(direction), \
+	.add = NN_K(add_arrays), \
+	.sum = NN_K(sum), \
+	.sum_squares = NN_K(sum_squares), \
+	.softmax = NN_K(softmax_rows), \
+	.sigmoid = NN_K(sigmoid), \
+	.leaves = nn_cpu_leaves, \
+}
+
+const struct nn_device NN_K(device) = NN_DEVICE(kernels);
+const struct nn_device NN_K(device_blas) = NN_DEVICE(kernels_blas);
