@@ -93,8 +93,8 @@ static void kernel_row(const struct part *p, long kh, long oh0, long oh1)
 		row_by_columns(p, o, kh, begin);
 	else
 		for (long i = 0; i < count; i++)
-			row_with_edges(p, o, NN_K(outer)[p->vectors - 1][(i + 1) * n / count - i * n / count], kh, begin,
-				       i * n / count, (i + 1) * n / count);
+			row_with_edges(p, o, NN_K(outer_edged)[p->vectors - 1][(i + 1) * n / count - i * n / count], kh,
+				       begin, i * n / count, (i + 1) * n / count);
 }
 
 /* One in-channel: a square of taps as one tile, over the output rows where all its kernel rows are inside. */

@@ -73,7 +73,8 @@ NN_INLINE void store(int R, int M, int NV, const struct nn_outer *o, vr acc[][2]
 	}
 }
 
-NN_INLINE void outer(int R, int M, int NV, const struct nn_outer *o, const real *x, const real *dy, real *d)
+/* Edges are their own functions: the common ones keep all registers for the sums. */
+NN_INLINE void outer(int R, int M, int NV, bool edges, const struct nn_outer *o, const real *x, const real *dy, real *d)
 {
 	vr acc[MOST][2];
 	const vm last = vm_first(o->last);
@@ -86,16 +87,16 @@ NN_INLINE void outer(int R, int M, int NV, const struct nn_outer *o, const real 
 				acc[i][j] = v_load(d + i / M * o->d_kh + i % M * o->ds + j * VL);
 		}
 	}
-	const size_t middle = o->pixels - o->left - o->right;
+	const size_t left = edges ? o->left : 0, right = edges ? o->right : 0, middle = o->pixels - left - right;
 	for (size_t r = 0; r < o->rows; r++, x += o->x_row, dy += o->y_row) {
 		const real *xp = x, *yp = dy;
 		const struct nn_outer_edge *e = o->edge;
-		for (size_t p = 0; p < o->left; p++, xp += o->x_pixel, yp += o->y_pixel)
+		for (size_t p = 0; p < left; p++, xp += o->x_pixel, yp += o->y_pixel)
 			edge(R, M, NV, acc, xp, o->x_kh, yp, e++, last);
 		chain(R, M, NV, acc, xp, o->x_pixel, o->x_kh, yp, o->y_pixel, middle, last);
 		xp += middle * o->x_pixel;
 		yp += middle * o->y_pixel;
-		for (size_t p = 0; p < o->right; p++, xp += o->x_pixel, yp += o->y_pixel)
+		for (size_t p = 0; p < right; p++, xp += o->x_pixel, yp += o->y_pixel)
 			edge(R, M, NV, acc, xp, o->x_kh, yp, e++, last);
 	}
 	store(R, M, NV, o, acc, d, last);
@@ -137,13 +138,18 @@ NN_INLINE void outer_tree(int M, int NV, const struct nn_outer *o, const real *x
 #define OUTER(NV, M) \
 	static void outer_##NV##_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
 	{ \
-		outer(1, M, NV, o, x, dy, d); \
+		outer(1, M, NV, false, o, x, dy, d); \
+	} \
+	static void outer_edged_##NV##_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
+	{ \
+		outer(1, M, NV, true, o, x, dy, d); \
 	} \
 	static void outer_tree_##NV##_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
 	{ \
 		outer_tree(M, NV, o, x, dy, d); \
 	}
 #define NAME(NV, M) outer_##NV##_##M,
+#define NAME_EDGED(NV, M) outer_edged_##NV##_##M,
 #define NAME_TREE(NV, M) outer_tree_##NV##_##M,
 
 NN_UPTO(NN_TILE_1, OUTER, 1)
@@ -153,6 +159,10 @@ nn_outer_function *const NN_K(outer)[2][NN_TILE_MAX + 1] = {
 	{ NULL, NN_UPTO(NN_TILE_1, NAME, 1) },
 	{ NULL, NN_UPTO(NN_TILE_2, NAME, 2) },
 };
+nn_outer_function *const NN_K(outer_edged)[2][NN_TILE_MAX + 1] = {
+	{ NULL, NN_UPTO(NN_TILE_1, NAME_EDGED, 1) },
+	{ NULL, NN_UPTO(NN_TILE_2, NAME_EDGED, 2) },
+};
 nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1] = {
 	{ NULL, NN_UPTO(NN_TILE_1, NAME_TREE, 1) },
 	{ NULL, NN_UPTO(NN_TILE_2, NAME_TREE, 2) },
@@ -161,7 +171,7 @@ nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1] = {
 #define SQUARE(NV, N) \
 	static void square_##NV##_##N(const struct nn_outer *o, const real *x, const real *dy, real *d) \
 	{ \
-		outer(N, N, NV, o, x, dy, d); \
+		outer(N, N, NV, true, o, x, dy, d); \
 	}
 #if defined NN_ISA_avx512
 SQUARE(1, 3)

@@ -12,7 +12,7 @@ struct nn_outer {
 	size_t ds;                       /* step from input to input in d: the panel's width */
 	size_t last;                     /* channels of the last vector, 1..VL */
 	bool first;                      /* the chain begins at 0, else goes on from d */
-	/* Pixels at a row's beginning (left) and end (right) that lack some inputs; both counted in pixels. outer alone. */
+	/* Pixels at a row's beginning (left) and end (right) that lack some inputs; both counted in pixels. Not for outer, outer_tree. */
 	size_t left, right;
 	const struct nn_outer_edge *edge;        /* [left + right] */
 	size_t x_kh, d_kh;               /* outer_square: steps of a kernel row */
@@ -33,6 +33,7 @@ typedef void nn_outer_function(const struct nn_outer *o, const real *x, const re
 
 /* [vectors - 1][inputs], inputs from 1 to NN_TILE_1, NN_TILE_2; lanes of d beyond the channels are set to 0. */
 extern nn_outer_function *const NN_K(outer)[2][NN_TILE_MAX + 1];
+extern nn_outer_function *const NN_K(outer_edged)[2][NN_TILE_MAX + 1];
 /* The same for n kernel rows of n inputs each, n = 3 or 5; NULL where registers do not suffice. */
 nn_outer_function *NN_K(outer_square)(int vectors, long n);
 /* One row of pixels cut into leaves, whose sums are added along the tree. */
