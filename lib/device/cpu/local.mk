@@ -3,6 +3,8 @@
 lib_libnn_la_SOURCES += \
 	lib/device/cpu/activation.h \
 	lib/device/cpu/blas.h \
+
+	lib/device/cpu/batchnorm.h \
 	lib/device/cpu/cpu.h \
 	lib/device/cpu/kernel.h \
 	lib/device/cpu/kernels.h \
@@ -34,6 +36,7 @@ lib_libnn_la_SOURCES += \
 
 NN_CPU_SRC = \
 	lib/device/cpu/activation.c \
+	lib/device/cpu/batchnorm-back.c \
 	lib/device/cpu/batchnorm.c \
 	lib/device/cpu/conv2d.c \
 	lib/device/cpu/dense-blas.c \
