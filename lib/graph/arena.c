@@ -18,7 +18,7 @@ static bool meet(const struct nn_arena_item *a, const struct nn_arena_item *b)
 	return a->first <= b->last && b->first <= a->last;
 }
 
-/* Where the smallest gap that fits begins, between those of the n placed items (sorted by offset) that live at the time of `item`. */
+/* Where the smallest gap that fits begins. placed: n items sorted by offset, of which those count that live at the time of `item`. */
 static size_t best_gap(struct nn_arena_item *const *placed, int n, const struct nn_arena_item *item)
 {
 	size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;

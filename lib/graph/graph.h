@@ -12,9 +12,13 @@ struct nn_graph_options {
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	size_t max_rows;             /* rows of a call at most */
 	size_t max_leaves;           /* leaves of a call at most (training) */
-	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batch norm folded or applied from running values */
+	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from running values */
 	uint64_t seed;               /* dropout */
-	const struct nn_graph *share;    /* prediction: use the loaded weights of this graph, bound from the same program with the same fusions; it must live longer */
+	/*
+	 * Prediction: use the loaded weights of this graph, bound from the same program, which must live longer. Of a training graph
+	 * too: then batchnorm is not folded, and what is predicted is what the weights are at that moment.
+	 */
+	const struct nn_graph *share;
 };
 
 /* Rows of a global batch that go through at once (nn_call says what leaf, first and group mean). */
@@ -71,7 +75,10 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
  * parameter whose gradient is finished, last layer first.
  */
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
-/* The first node (canonical line number) whose output in the last forward is not finite, or -1. */
+/*
+ * The first node (canonical line number) whose output in the last forward is not finite, or -1. To be asked before backward; values that
+ * nothing needed after forward may be gone, their fault shows in the next one.
+ */
 int nn_graph_first_bad(const struct nn_graph *graph, size_t rows);
 
 #endif

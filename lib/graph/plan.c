@@ -1,7 +1,8 @@
 /*
  * Memory, planned once: what lives from when to when, what may lie in another's place, and offsets for all in one block.
  *
- * Times: forward of node i of n is i, the caller between forward and backward n, backward of node i 2n - i, the caller after it 2n + 1.
+ * Times: forward of node i of n is i, the caller between forward and backward n, backward of node i 2n - i, the caller
+ * after it 2n + 1.
  */
 #include "base/memory.h"
 #include "graph/bound.h"
