@@ -2,9 +2,8 @@
 # what exists once (the choice between them, tables) belongs to lib_libnn_la_SOURCES.
 lib_libnn_la_SOURCES += \
 	lib/device/cpu/activation.h \
-	lib/device/cpu/blas.h \
-
 	lib/device/cpu/batchnorm.h \
+	lib/device/cpu/blas.h \
 	lib/device/cpu/cpu.h \
 	lib/device/cpu/kernel.h \
 	lib/device/cpu/kernels.h \
