@@ -1,14 +1,30 @@
-/* nn-predict: predict with a trained model. */
-#include "config.h"
-#include <stdio.h>
-#include <string.h>
+/* nn-predict: read rows, print what a model says of them. */
+#include "base/pool.h"
+#include "cmd/tool.h"
+#include "predict/predict.h"
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0)
-		return printf("nn-predict (nntools) %s\n", PACKAGE_VERSION) < 0;
-	if (argc == 2 && strcmp(argv[1], "--help") == 0)
-		return printf("Usage: nn-predict --help | --version\n") < 0;
-	fputs("nn-predict: expected --help or --version\n", stderr);
-	return 2;
+	struct nn_std_options std = {0};
+	struct nn_predict p = { .warn = nn_tool_warn };
+	uint64_t given = 0, given_std = 0;
+	const struct nn_tool_values values[] = { { &p.options, &given }, { &std, &given_std } };
+	struct nn_opt_table tables[NN_OPT_TABLES];
+	struct nn_opt_list options;
+	struct nn_error err = {0};
+	int n = nn_tool_start(&options, &nn_predict_list, values, tables, argc, argv);
+
+	if (n < 1)
+		return nn_tool_usage("a model file is missing; see nn-predict --help");
+	if (n > 2)
+		return nn_tool_usage("expected a model and one file of data, got a third operand: %s", argv[3]);
+	nn_tool_quiet(std.quiet);
+	p.options.score = nn_opt_given(&options, "score");
+	if (nn_opt_given(&options, "precision"))
+		p.precision = 1 + (int)(std.precision == 1 ? NN_F64 : NN_F32);
+	p.model = argv[1];
+	p.data = n > 1 ? argv[2] : NULL;
+	p.output = std.output;
+	p.threads = std.threads ? (int)std.threads : nn_cpu_count();
+	return nn_tool_end(std.dry_run ? 0 : nn_predict_run(&p, &err), &err);
 }

@@ -1,4 +1,4 @@
-# share: example data and models
+# share: example data and models, completions
 digitsdir = $(pkgdatadir)/data
 dist_digits_DATA = share/data/digits.csv.gz share/data/README
 EXTRA_DIST += share/demo.sh
@@ -6,3 +6,19 @@ EXTRA_DIST += share/demo.sh
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/lenet.nn \
 	share/examples/mlp.nn share/examples/resnet8.nn share/examples/predict.c
+
+# completions, made from the option tables
+bashdir = $(datadir)/bash-completion/completions
+zshdir = $(datadir)/zsh/site-functions
+fishdir = $(datadir)/fish/vendor_completions.d
+nodist_bash_DATA = share/completions/nn-predict
+nodist_zsh_DATA = share/completions/_nn-predict
+nodist_fish_DATA = share/completions/nn-predict.fish
+CLEANFILES += $(nodist_bash_DATA) $(nodist_zsh_DATA) $(nodist_fish_DATA)
+
+share/completions/_nn-%: cmd/gen-options
+	$(AM_V_GEN)$(MKDIR_P) share/completions && cmd/gen-options nn-$* zsh >$@.tmp && mv $@.tmp $@
+share/completions/%.fish: cmd/gen-options
+	$(AM_V_GEN)$(MKDIR_P) share/completions && cmd/gen-options $* fish >$@.tmp && mv $@.tmp $@
+share/completions/%: cmd/gen-options
+	$(AM_V_GEN)$(MKDIR_P) share/completions && cmd/gen-options $* bash >$@.tmp && mv $@.tmp $@

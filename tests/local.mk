@@ -112,3 +112,19 @@ VALGRIND_TESTS += tests/table/losses tests/table/optimizers
 check_PROGRAMS += tests/lib/blas
 tests_lib_blas_SOURCES = tests/lib/blas.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/blas
+
+# prediction: sessions of nn.h, the tool, libnn as programs use it
+check_PROGRAMS += tests/lib/session
+tests_lib_session_SOURCES = tests/lib/session.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/session tests/cli/predict.bats
+VALGRIND_TESTS += tests/lib/session
+
+# make bench: training steps and predictions beside the peers that are installed
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/peak
+tests_bench_bench_SOURCES = tests/bench/bench.c
+tests_bench_peak_SOURCES = tests/bench/peak.c
+EXTRA_DIST += tests/bench/run tests/bench/peers.py
+bench: all
+	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/peak
+	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run step predict
+.PHONY: bench

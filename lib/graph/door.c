@@ -12,6 +12,21 @@ void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *chan
 	return graph->memory + graph->plan.value[value];
 }
 
+bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
+{
+	const struct nn_bound *b = &graph->bound;
+	int root = nn_bound_root(b, b->inputs[input]);
+
+	for (int o = 0; o < b->program->n_outputs; o++)
+		if (nn_bound_root(b, b->outputs[o]) == root)
+			return false;
+	for (int i = 0; i < b->n_nodes; i++)
+		for (int k = 0; k < b->nodes[i].n_in; k++)
+			if (nn_bound_root(b, b->nodes[i].in[k]) == root)
+				((const void **)graph->calls[i].x)[k] = rows;
+	return true;
+}
+
 static const void *output_at(const struct nn_graph *graph, int output)
 {
 	return graph->memory + graph->plan.value[nn_bound_root(&graph->bound, graph->bound.outputs[output])];

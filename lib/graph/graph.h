@@ -62,6 +62,11 @@ void nn_graph_refresh(struct nn_graph *graph);
 
 /* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
+/*
+ * Let the next forwards of a prediction graph read input i from `rows`, laid out as nn_graph_input's memory, which is what to give to
+ * return to it. Nothing is copied; rows must stay until then. false: not possible, the input is an output too.
+ */
+bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows);
 /* Raw output o of the last forward: [rows][positions][columns], columns = classes or the last dimension, whatever the language order. */
 const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions, size_t *columns);
 /* Rows of output o in language order. */

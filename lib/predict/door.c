@@ -42,6 +42,11 @@ DOOR_OUT(out_f32_f64, float, double)
 DOOR_OUT(out_f64_f32, double, float)
 DOOR_OUT(out_f64_f64, double, double)
 
+bool nn_door_is_open(const struct nn_door *d, enum nn_dtype dtype)
+{
+	return d->channels == 0 && !d->mean && d->dtype == dtype;
+}
+
 void nn_door_in(const struct nn_door *d, const void *from, enum nn_dtype dtype, size_t rows, void *real)
 {
 	if (dtype == NN_F32)

@@ -48,6 +48,8 @@ int nn_door_input(struct nn_door *door, const struct nn_model *model, struct nn_
 		  struct nn_error *err);
 int nn_door_output(struct nn_door *door, const struct nn_model *model, size_t output, struct nn_error *err);
 void nn_door_fini(struct nn_door *door);
+/* Are values of that type held as they are given, so that nothing has to be done? */
+bool nn_door_is_open(const struct nn_door *door, enum nn_dtype dtype);
 /* rows x size of `from` (f32 or f64) into the graph's input, and back out: `real` rows in language order to `to`. */
 void nn_door_in(const struct nn_door *door, const void *from, enum nn_dtype dtype, size_t rows, void *real);
 void nn_door_out(const struct nn_door *door, const void *real, size_t rows, void *to, enum nn_dtype dtype);

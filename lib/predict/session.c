@@ -142,8 +142,12 @@ static void run(struct nn_session *s, size_t n, enum nn_dtype dtype)
 {
 	struct nn_span span = { .rows = n };
 
-	for (size_t i = 0; i < s->n_inputs; i++)
+	for (size_t i = 0; i < s->n_inputs; i++) {
+		if (nn_door_is_open(&s->inputs[i], dtype) && nn_graph_borrow(s->graph, (int)i, s->in_at[i]))
+			continue;
 		nn_door_in(&s->inputs[i], s->in_at[i], dtype, n, s->tensors[i]);
+		nn_graph_borrow(s->graph, (int)i, s->tensors[i]);
+	}
 	nn_graph_forward(s->graph, &span);
 	for (size_t o = 0; o < s->n_outputs; o++) {
 		nn_graph_read(s->graph, (int)o, n, s->rows);

@@ -1,0 +1,291 @@
+/* Times training steps and predictions of the nets that peers.py times in other systems: bench step|predict NET BATCH THREADS. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/output.h"
+#include "file/npy.h"
+#include "predict/model.h"
+#include "train/step.h"
+
+static const struct net {
+	const char *name, *text;
+	struct nn_shape input;
+	size_t classes;
+} nets[] = {
+	{ "mlp", "input 784, dense 128, relu, dense 10", { 1, {784} }, 10 },
+	{ "big", "input 1024, dense 2048, relu, dense 2048, relu, dense 1000", { 1, {1024} }, 1000 },
+	{ "tiny", "input 100, dense 2", { 1, {100} }, 2 },
+	{ "mnist-cnn", "input 1x28x28, conv2d 32 3x3, relu, maxpool2d 2, conv2d 64 3x3, relu, maxpool2d 2, flatten, "
+	  "dense 128, relu, dense 10", { 3, {1, 28, 28} }, 10 },
+	{ "cifar-cnn", "input 3x32x32, conv2d 32 3x3 pad=1, relu, maxpool2d 2, conv2d 64 3x3 pad=1, relu, maxpool2d 2, "
+	  "conv2d 128 3x3 pad=1, relu, maxpool2d 2, flatten, dense 256, relu, dense 10", { 3, {3, 32, 32} }, 10 },
+	{ "resnet8", "input 3x32x32, conv2d 16 3x3 pad=1 bias=no, batchnorm, s0: relu, "
+	  "conv2d 16 3x3 pad=1 bias=no, batchnorm, relu, conv2d 16 3x3 pad=1 bias=no, b1: batchnorm, a1: add from=b1+s0, s1: relu, "
+	  "conv2d 32 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 32 3x3 pad=1 bias=no, b2: batchnorm, "
+	  "conv2d 32 1x1 stride=2 bias=no from=s1, d2: batchnorm, a2: add from=b2+d2, s2: relu, "
+	  "conv2d 64 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 64 3x3 pad=1 bias=no, b3: batchnorm, "
+	  "conv2d 64 1x1 stride=2 bias=no from=s2, d3: batchnorm, a3: add from=b3+d3, relu, global-avgpool, flatten, dense 10",
+	  { 3, {3, 32, 32} }, 10 },
+};
+
+static double seconds = 1.5;
+
+static void check(int status, const struct nn_error *err)
+{
+	if (status < 0) {
+		fprintf(stderr, "bench: %s\n", err->text);
+		exit(1);
+	}
+}
+
+static const struct net *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
+		if (strcmp(nets[i].name, name) == 0)
+			return &nets[i];
+	fprintf(stderr, "bench: no net %s\n", name);
+	exit(2);
+}
+
+/* ---- timing ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median seconds of a call over blocks of about 20 ms. */
+static double measure(void (*call)(void *arg), void *arg)
+{
+	enum { MOST = 4096 };
+	static double block[MOST];
+	double start, once, end;
+	size_t n = 0, inner;
+
+	call(arg);
+	start = nn_now_s();
+	call(arg);
+	once = nn_now_s() - start;
+	inner = once < 0.02 ? (size_t)(0.02 / (once + 1e-8)) + 1 : 1;
+	end = nn_now_s() + seconds;
+	while (n < MOST && (n < 5 || nn_now_s() < end)) {
+		start = nn_now_s();
+		for (size_t i = 0; i < inner; i++)
+			call(arg);
+		block[n++] = (nn_now_s() - start) / (double)inner;
+	}
+	qsort(block, n, sizeof *block, by_value);
+	return block[n / 2];
+}
+
+/* ---- nets and data ---- */
+
+static struct nn_net *make_net(const struct net *net)
+{
+	struct nn_error err;
+	struct nn_net *made;
+	size_t size = 0;
+
+	check(nn_net_parse(&made, "-m", net->text, strlen(net->text), true, &err), &err);
+	check(nn_net_resolve(made, &net->input, &size, &err), &err);
+	return made;
+}
+
+/* Multiplications and additions of a row, forward; in a training step the products run three times, the first two. */
+static double count_flops(const struct nn_program *program, bool training)
+{
+	double sum = 0;
+
+	for (int i = 0; i < program->n_nodes; i++) {
+		const struct nn_node *node = &program->nodes[i];
+		struct nn_shape in[8];
+		double flops;
+
+		if (node->op != NN_OP_dense && node->op != NN_OP_conv2d)
+			continue;
+		for (int k = 0; k < node->n_in; k++)
+			in[k] = program->values[node->in[k]].shape;
+		flops = (double)nn_ops[node->op]->flops(node->attrs, in, node->n_in, &program->values[node->out].shape);
+		sum += flops * (!training ? 1 : node->in[0] == program->inputs[0] ? 2 : 3);
+	}
+	return sum;
+}
+
+static void write_array(const char *path, enum nn_dtype dtype, const struct nn_shape *shape, const void *data)
+{
+	struct nn_output *output;
+	struct nn_error err;
+	size_t bytes;
+
+	nn_shape_check(shape, nn_dtype_size(dtype), &bytes);
+	check(nn_output_open(&output, path, true, &err), &err);
+	check(nn_npy_write_header(output, dtype, shape, &err), &err);
+	check(nn_output_write(output, data, bytes, &err), &err);
+	check(nn_output_commit(output, &err), &err);
+}
+
+static struct nn_dataset *make_data(const struct net *net, size_t rows)
+{
+	static char x_path[] = "/tmp/nn-bench-x.XXXXXX", y_path[] = "/tmp/nn-bench-y.XXXXXX";
+	struct nn_shape x_shape = { .rank = net->input.rank + 1, .dim = {rows} }, y_shape = nn_shape1(rows);
+	size_t size = nn_shape_count(&net->input);
+	struct nn_want_input input = { .shaped = true, .shape = net->input };
+	struct nn_want_target target = { .classes = true, .size = net->classes };
+	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
+	struct nn_data_options options = { .normalize = "none" };
+	struct nn_dataset *dataset;
+	struct nn_error err = {0};
+	float *x = nn_alloc(rows * size, sizeof *x, &err);
+	int64_t *y = nn_alloc(rows, sizeof *y, &err);
+	uint64_t *all = nn_alloc(rows, sizeof *all, &err);
+	unsigned long state = 1;
+
+	memcpy(x_shape.dim + 1, net->input.dim, sizeof *net->input.dim * (size_t)net->input.rank);
+	for (size_t i = 0; i < rows * size; i++) {
+		state = state * 6364136223846793005ul + 1442695040888963407ul;
+		x[i] = (float)(state >> 40) * 0x1p-24f;
+	}
+	for (size_t i = 0; i < rows; i++) {
+		y[i] = (int64_t)(i * 7 % net->classes);
+		all[i] = i;
+	}
+	close(mkstemp(x_path));
+	close(mkstemp(y_path));
+	write_array(x_path, NN_F32, &x_shape, x);
+	write_array(y_path, NN_I64, &y_shape, y);
+	check(nn_dataset_open(&dataset, x_path, y_path, &options, &want, &err), &err);
+	check(nn_dataset_measure(dataset, all, rows, &err), &err);
+	unlink(x_path);
+	unlink(y_path);
+	nn_free(x);
+	nn_free(y);
+	nn_free(all);
+	return dataset;
+}
+
+static void **make_params(const struct nn_net *net)
+{
+	struct nn_error err;
+	void **params = nn_params_new(nn_net_program(net), NN_F32, &err);
+
+	check(params ? nn_net_init(net, 1, NN_F32, params, &err) : -1, &err);
+	return params;
+}
+
+/* ---- what is measured ---- */
+
+struct training {
+	struct nn_step *step;
+	uint64_t *rows;
+	size_t batch;
+	uint64_t number;
+};
+
+static void train(void *arg)
+{
+	struct training *t = arg;
+	struct nn_step_result result;
+
+	if (!nn_step_gradient(t->step, t->rows, t->batch, t->number * t->batch, &result)) {
+		fprintf(stderr, "bench: the loss is not finite\n");
+		exit(1);
+	}
+	nn_step_update(t->step, ++t->number, 0.001, false, &result);
+}
+
+static double time_step(const struct net *net, size_t batch, int threads)
+{
+	struct nn_error err = {0};
+	struct nn_net *made = make_net(net);
+	struct nn_loss_spec loss = { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 };
+	double weight = 1, s;
+	struct training t = { .batch = batch };
+	struct nn_step_options options = {
+		.device = nn_device_open("cpu", NN_F32, &err), .program = nn_net_program(made),
+		.dataset = make_data(net, batch), .rows = batch, .batch = batch, .leaves = 16, .micro = batch, .losses = &loss,
+		.weights = &weight, .seed = 1,
+	};
+	void **params = make_params(made);
+
+	check(options.device ? 0 : -1, &err);
+	options.optimizer.kind = NN_ADAM;
+	options.leaves = options.device->leaves(batch, nn_program_group(options.program), 16);
+	check(nn_pool_new(&options.pool, threads, &err), &err);
+	check(nn_step_new(&t.step, &options, &err), &err);
+	check(nn_graph_load(nn_step_graph(t.step), (const void *const *)params, &err), &err);
+	t.rows = nn_alloc(batch, sizeof *t.rows, &err);
+	for (size_t i = 0; i < batch; i++)
+		t.rows[i] = i;
+	s = measure(train, &t);
+	nn_step_free(t.step);
+	nn_pool_free(options.pool);
+	printf("nntools\t%s\t%.9f\t%.0f\n", options.device->kind, s, count_flops(options.program, true) * (double)batch);
+	return s;
+}
+
+struct prediction {
+	struct nn_session *session;
+	const float *x;
+	float *y;
+	size_t batch;
+};
+
+static void predict(void *arg)
+{
+	struct prediction *p = arg;
+
+	nn_session_predict(p->session, &p->x, p->batch, &p->y, NULL);
+}
+
+static void time_predict(const struct net *net, size_t batch, int threads)
+{
+	static char path[] = "/tmp/nn-bench-m.XXXXXX";
+	struct nn_error err = {0};
+	struct nn_net *made = make_net(net);
+	struct nn_session_options options = { .size = sizeof options, .max_rows = batch, .threads = threads };
+	struct prediction p = { .batch = batch };
+	struct nn_output *output;
+	struct nn_model *model;
+	float *x;
+
+	close(mkstemp(path));
+	check(nn_output_open(&output, path, true, &err), &err);
+	check(nn_model_file_write(output, made, NN_F32, (const void *const *)make_params(made), NULL, NULL, NULL, &err), &err);
+	check(nn_output_commit(output, &err), &err);
+	model = nn_model_open(path, &err);
+	unlink(path);
+	check(model ? 0 : -1, &err);
+	p.session = nn_session_open(model, &options, &err);
+	check(p.session ? 0 : -1, &err);
+	p.x = x = nn_alloc(batch * nn_model_inputs(model), sizeof *x, &err);
+	for (size_t i = 0; i < batch * nn_model_inputs(model); i++)
+		x[i] = (float)(i * 2654435761u % 1000) / 1000;
+	p.y = nn_alloc(batch * nn_model_outputs(model), sizeof *p.y, &err);
+	printf("nntools\t%s\t%.9f\t%.0f\n", model->device->kind, measure(predict, &p),
+	       count_flops(nn_net_program(made), false) * (double)batch);
+	nn_session_close(p.session);
+	nn_model_close(model);
+}
+
+int main(int argc, char **argv)
+{
+	const char *limit = getenv("NN_BENCH_SECONDS");
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: bench step|predict NET BATCH THREADS\n");
+		return 2;
+	}
+	if (limit)
+		seconds = atof(limit);
+	if (strcmp(argv[1], "step") == 0)
+		time_step(find(argv[2]), strtoul(argv[3], NULL, 10), atoi(argv[4]));
+	else
+		time_predict(find(argv[2]), strtoul(argv[3], NULL, 10), atoi(argv[4]));
+	return 0;
+}

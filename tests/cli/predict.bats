@@ -1,0 +1,262 @@
+#!/usr/bin/env bats
+# nn-predict: rows in, records out.
+# shellcheck disable=SC2016,SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  zcat digits.csv.gz >digits.csv
+  head -n 21 digits.csv >some.csv
+  nn-train -q -m 'dense 32, relu, dense ?' --target=digit --loss=cross-entropy --epochs=3 digits.csv.gz -o digits.safetensors
+  printf 'a,b,colour,price\n1,2,red,3.5\n2,1,blue,4.5\n3,5,red,9.25\n4,4,"dark, red",8.5\n5,0,blue,5.125\n' >house.csv
+  nn-train -q -m 'dense 4, tanh, dense ?' --target=price --epochs=20 house.csv -o house.safetensors
+  nn-train -q -m 'dense 3, tanh, dense ?' --target=colour --epochs=2 house.csv -o colour.safetensors
+}
+
+setup() {
+  cd "$BATS_FILE_TMPDIR" || return
+}
+
+@test "predict: CSV in, CSV out: a header and a record for each row" {
+  run -0 --separate-stderr nn-predict digits.safetensors some.csv
+  [ "${#lines[@]}" -eq 21 ]
+  [ "${lines[0]}" = p.0,p.1,p.2,p.3,p.4,p.5,p.6,p.7,p.8,p.9 ]
+  [ -z "$stderr" ]
+  awk -F, 'NR > 1 { s = 0; for (i = 1; i <= NF; i++) s += $i; if (NF != 10 || s < 0.9999 || s > 1.0001) exit 1 }' <<<"$output"
+}
+
+@test "predict: --emit=class prints the labels of the training data" {
+  run -0 nn-predict --emit=class colour.safetensors house.csv
+  [ "${lines[0]}" = class ]
+  [ "${#lines[@]}" -eq 6 ]
+  for line in "${lines[@]:1}"; do
+    [[ $line == red || $line == blue || $line == '"dark, red"' ]]
+  done
+}
+
+@test "predict: --emit=top:2 prints classes and probabilities, best first" {
+  run -0 nn-predict --emit=top:2 digits.safetensors some.csv
+  [ "${lines[0]}" = class1,p1,class2,p2 ]
+  awk -F, 'NR > 1 && !($2 >= $4 && $1 != $3) { exit 1 }' <<<"$output"
+}
+
+@test "predict: the best of top:1 is the class" {
+  nn-predict --emit=top:1 --to-header=no digits.safetensors some.csv | cut -d, -f1 >top
+  nn-predict --emit=class --to-header=no digits.safetensors some.csv >class
+  cmp top class
+}
+
+@test "predict: probabilities are the softmax of the logits" {
+  paste -d, <(nn-predict --emit=logits --to-header=no digits.safetensors some.csv) \
+    <(nn-predict --emit=probs --to-header=no digits.safetensors some.csv) |
+    awk -F, '{ s = 0; for (i = 1; i <= 10; i++) s += exp($i)
+      for (i = 1; i <= 10; i++) { d = exp($i) / s - $(i + 10); if (d > 1e-6 || d < -1e-6) exit 1 } }'
+}
+
+@test "predict: numbers come in the units of the training data, under the name of the column" {
+  run -0 nn-predict house.safetensors house.csv
+  [ "${lines[0]}" = price ]
+  awk 'NR > 1 && !($1 > -20 && $1 < 40) { exit 1 }' <<<"$output"
+}
+
+@test "predict: columns are found by name, in any order, further ones are ignored" {
+  printf 'extra,colour,b,a\nx,red,2,1\ny,blue,1,2\n' >other.csv
+  nn-predict house.safetensors other.csv >other.out
+  nn-predict house.safetensors house.csv | head -n 3 >same.out
+  cmp other.out same.out
+}
+
+@test "predict: a missing column is named" {
+  printf 'a,colour\n1,red\n' >lacking.csv
+  run -1 --separate-stderr nn-predict house.safetensors lacking.csv
+  [[ $stderr == "nn-predict: lacking.csv:"*b* ]]
+  [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "predict: an empty input gives an empty output and status 0" {
+  run -0 --separate-stderr nn-predict digits.safetensors /dev/null </dev/null
+  run -0 --separate-stderr bash -c 'nn-predict digits.safetensors </dev/null'
+  [ -z "$output" ]
+  [ -z "$stderr" ]
+}
+
+@test "predict: a header without rows gives a header" {
+  run -0 bash -c 'head -n 1 digits.csv | nn-predict --emit=class digits.safetensors'
+  [ "$output" = class ]
+}
+
+@test "predict: a row has the same bytes alone, in any batch and at any place" {
+  nn-predict digits.safetensors digits.csv >whole
+  for batch in 1 2 3 7 64 1000; do
+    nn-predict --batch="$batch" digits.safetensors digits.csv | cmp - whole
+  done
+  { head -n 1 digits.csv; sed -n '1000,1010p' digits.csv; } | nn-predict digits.safetensors | tail -n +2 >part
+  sed -n '1000,1010p' whole | cmp - part
+}
+
+@test "predict: the same bytes for any number of threads and any instruction set" {
+  nn-predict --threads=1 digits.safetensors digits.csv >whole
+  for threads in 2 3 4; do
+    nn-predict --threads="$threads" digits.safetensors digits.csv | cmp - whole
+  done
+  for cpu in generic avx2 avx512; do
+    NN_CPU=$cpu nn-predict digits.safetensors some.csv >"$cpu" 2>err || { [ $? -eq 3 ]; continue; }
+    head -n 21 whole | cmp - "$cpu"
+  done
+}
+
+@test "predict: a row into a pipe gives a row out before the next goes in" {
+  coproc P { exec nn-predict --emit=class digits.safetensors; }
+  exec {in}>&"${P[1]}" {out}<&"${P[0]}"
+  head -n 2 digits.csv >&"$in"
+  read -r -t 10 -u "$out" header
+  read -r -t 10 -u "$out" first
+  [ "$header" = class ]
+  [[ $first == [0-9] ]]
+  sed -n 3p digits.csv >&"$in"
+  read -r -t 10 -u "$out" second
+  [[ $second == [0-9] ]]
+  pid=$P_PID
+  eval "exec ${P[1]}>&- $in>&-"
+  wait "$pid"
+}
+
+@test "predict: the reader of stdout leaves: status 141 and not a word" {
+  run -0 --separate-stderr bash -c 'set +o pipefail; nn-predict --batch=1 digits.safetensors digits.csv | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}'
+  [ "$output" = 141 ] || [ "$output" = 0 ]
+  [ -z "$stderr" ]
+  run -0 --separate-stderr bash -c 'for i in 1 2 3 4 5 6 7 8; do cat digits.csv; done | sed "1!{/^p00/d}" |
+    nn-predict digits.safetensors | head -n 1 >/dev/null; echo ${PIPESTATUS[2]}'
+  [ "$output" = 141 ]
+  [ -z "$stderr" ]
+}
+
+@test "predict: JSON lines parse, and say the same as CSV" {
+  command -v jq >/dev/null || skip "jq is not installed"
+  nn-predict --to=jsonl --emit=class digits.safetensors some.csv | jq -r .class >json
+  nn-predict --emit=class --to-header=no digits.safetensors some.csv | cmp - json
+  nn-predict --to=jsonl digits.safetensors some.csv | jq -e '(.probs | length) == 10' >/dev/null
+  nn-predict --to=jsonl --emit=top:3 digits.safetensors some.csv | jq -e '(.top | length) == 3 and (.top[0][1] >= .top[1][1])' >/dev/null
+  nn-predict --to=jsonl house.safetensors house.csv | jq -e '.values.price | type == "number"' >/dev/null
+  nn-predict --to=jsonl --emit=logits digits.safetensors some.csv | jq -e '(.logits | length) == 10' >/dev/null
+}
+
+@test "predict: TSV has tabs" {
+  run -0 nn-predict --to=tsv digits.safetensors some.csv
+  [ "$(awk -F '\t' 'END { print NF }' <<<"$output")" = 10 ]
+}
+
+@test "predict: --to=npy is what numpy reads, with the values of CSV" {
+  "${NN_PYTHON:-${PYTHON:-python3}}" -c 'import numpy' 2>/dev/null || skip "numpy is not installed"
+  nn-predict --to=npy digits.safetensors some.csv >probs.npy
+  nn-predict --to=npy --emit=class digits.safetensors some.csv -o class.npy
+  nn-predict --to-header=no digits.safetensors some.csv >probs.csv
+  nn-predict --emit=class --to-header=no digits.safetensors some.csv >class.csv
+  "${NN_PYTHON:-${PYTHON:-python3}}" - <<'END'
+import numpy as np
+p, c = np.load("probs.npy"), np.load("class.npy")
+assert p.dtype == np.float32 and p.shape == (20, 10) and c.dtype == np.int64 and c.shape == (20,)
+assert (p == np.loadtxt("probs.csv", delimiter=",", dtype=np.float32)).all()
+assert (c == np.loadtxt("class.csv", dtype=np.int64)).all()
+END
+}
+
+@test "predict: --emit=top into .npy is refused with what works" {
+  run -2 --separate-stderr nn-predict --to=npy --emit=top:2 digits.safetensors some.csv
+  [[ $stderr == *--to=csv* ]]
+}
+
+@test "predict: --score prints names and values" {
+  run -0 nn-predict --score digits.safetensors digits.csv
+  [ "${lines[0]}" = "samples 1797" ]
+  [[ ${lines[1]} == "loss "* && ${lines[2]} == "accuracy 0."* ]]
+  [[ $output == *"precision.0 "*"recall.0 "*"f1.0 "*"support.0 "*"f1.macro "*"confusion.0.0 "* ]]
+  run -0 nn-predict --score house.safetensors house.csv
+  [[ $output == *"rmse "*"mae "*"r2 "* ]]
+}
+
+@test "predict: accuracy of --score is the share of right classes" {
+  right=$(paste -d, <(nn-predict --emit=class --to-header=no digits.safetensors digits.csv) <(tail -n +2 digits.csv | sed 's/.*,//') |
+    awk -F, '$1 == $2 { n++ } END { printf "%.6f", n / NR }')
+  score=$(nn-predict --score digits.safetensors digits.csv | awk '$1 == "accuracy" { printf "%.6f", $2 }')
+  [ "$right" = "$score" ]
+}
+
+@test "predict: --on-error=fail names file, line and column; rows before it are answered" {
+  sed '5s/^[^,]*/x/' some.csv >bad.csv
+  run -1 --separate-stderr nn-predict --emit=class digits.safetensors bad.csv
+  [[ $stderr == "nn-predict: bad.csv:5:1: "* ]]
+  [ "${#lines[@]}" -eq 4 ]
+}
+
+@test "predict: --on-error=skip leaves rows out, mark keeps their place, both count them" {
+  sed '5s/^[^,]*/x/' some.csv >bad.csv
+  run -0 --separate-stderr nn-predict --on-error=skip --emit=class digits.safetensors bad.csv
+  [ "${#lines[@]}" -eq 20 ]
+  [[ $stderr == *"1 row"* ]]
+  nn-predict --on-error=mark digits.safetensors bad.csv 2>/dev/null >marked
+  [ "$(wc -l <marked)" -eq 21 ]
+  [ "$(sed -n 5p marked)" = ",,,,,,,,," ]
+  command -v jq >/dev/null || return 0
+  nn-predict --on-error=mark --to=jsonl digits.safetensors bad.csv 2>/dev/null | sed -n 4p | jq -e '.error | type == "string"' >/dev/null
+}
+
+@test "predict: -o is written whole or not at all" {
+  echo before >out.csv
+  sed '5s/^[^,]*/x/' some.csv >bad.csv
+  run -1 nn-predict digits.safetensors bad.csv -o out.csv
+  [ "$(cat out.csv)" = before ]
+  nn-predict digits.safetensors some.csv -o out.csv
+  [ "$(wc -l <out.csv)" -eq 21 ]
+  run -0 bash -c 'ls -A | grep -c tmp || true'
+  [ "$output" = 0 ]
+}
+
+@test "predict: -o equal to an input is refused" {
+  run -2 nn-predict digits.safetensors some.csv -o some.csv
+  run -2 nn-predict digits.safetensors some.csv -o digits.safetensors
+}
+
+@test "predict: a full disk is an error with status 1" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  run -1 --separate-stderr bash -c 'nn-predict digits.safetensors some.csv >/dev/full'
+  [[ $stderr == "nn-predict: stdout: "*"No space left"* ]]
+}
+
+@test "predict: what is no model is named by kind" {
+  run -1 --separate-stderr nn-predict digits.csv.gz some.csv
+  [[ $stderr == "nn-predict: digits.csv.gz: "*gzip* ]]
+  run -1 --separate-stderr nn-predict nothing.safetensors some.csv
+  [[ $stderr == "nn-predict: nothing.safetensors: "* ]]
+  run -1 --separate-stderr nn-predict . some.csv
+  [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "predict: wrong command lines are status 2 with one line" {
+  for arguments in "" "--emit=best digits.safetensors" "--emit=top:0 digits.safetensors" "--to=xml digits.safetensors" "--bacth=2 digits.safetensors" \
+    "--batch=0 digits.safetensors" "digits.safetensors some.csv third"; do
+    # shellcheck disable=SC2086
+    run -2 --separate-stderr nn-predict $arguments
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == "nn-predict: "* ]]
+  done
+  run -2 --separate-stderr nn-predict --bacth=2 digits.safetensors
+  [[ $stderr == *"did you mean --batch"* ]]
+}
+
+@test "predict: --device=cuda is status 3" {
+  run -3 --separate-stderr nn-predict --device=cuda digits.safetensors some.csv
+  [[ $stderr == "nn-predict: --device=cuda: built without CUDA" ]]
+}
+
+@test "predict: numbers are read in the C locale whatever the environment says" {
+  nn-predict house.safetensors house.csv >c.out
+  LC_ALL=de_DE.UTF-8 nn-predict house.safetensors house.csv | cmp - c.out
+}
+
+@test "predict: closed standard descriptors do no harm" {
+  nn-predict digits.safetensors some.csv >closed.out 2>&- <&-
+  nn-predict digits.safetensors some.csv | cmp - closed.out
+  run -0 bash -c 'nn-predict digits.safetensors some.csv >&-; echo done'
+}

@@ -1,0 +1,138 @@
+/* Sessions and models of nn.h: the same bytes alone, in batches, from sessions of any size, from many threads at once. */
+#include "config.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/output.h"
+#include "model/model.h"
+#include "nn.h"
+#include "tap.h"
+
+#define ROWS 37
+#define IN (3 * 9 * 9)
+#define OUT 5
+
+static float rows[ROWS * IN], whole[ROWS * OUT];
+
+static struct nn_model *make_model(void)
+{
+	static const char text[] = "input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, flatten, dense 17, gelu, dense 5";
+	struct nn_shape input = nn_shape3(3, 9, 9);
+	struct nn_error err;
+	struct nn_net *net;
+	struct nn_output *output;
+	struct nn_model *model;
+	char path[] = "/tmp/nn-session.XXXXXX";
+	size_t open = 0;
+	void **params;
+
+	if (nn_net_parse(&net, "-m", text, strlen(text), true, &err) < 0 || nn_net_resolve(net, &input, &open, &err) < 0)
+		return NULL;
+	params = nn_params_new(nn_net_program(net), NN_F32, &err);
+	close(mkstemp(path));
+	if (!params || nn_net_init(net, 7, NN_F32, params, &err) < 0 || nn_output_open(&output, path, true, &err) < 0 ||
+	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, NULL, NULL, NULL, &err) < 0 ||
+	    nn_output_commit(output, &err) < 0)
+		return NULL;
+	model = nn_model_open(path, &err);
+	unlink(path);
+	nn_free(params);
+	nn_net_free(net);
+	return model;
+}
+
+static bool one_by_one(const struct nn_model *model)
+{
+	float out[OUT];
+
+	for (int r = 0; r < ROWS; r++)
+		if (nn_model_predict(model, rows + r * IN, 1, out, NULL) < 0 || memcmp(out, whole + r * OUT, sizeof out) != 0)
+			return false;
+	return true;
+}
+
+static bool session_agrees(const struct nn_model *model, size_t max_rows, int threads)
+{
+	struct nn_session_options options = { .size = sizeof options, .max_rows = max_rows, .threads = threads };
+	struct nn_session *s = nn_session_open(model, &options, NULL);
+	float out[ROWS * OUT], *to = out;
+	const float *from = rows;
+	bool same = s && nn_session_predict(s, &from, ROWS, &to, NULL) == 0 && memcmp(out, whole, sizeof out) == 0;
+
+	nn_session_close(s);
+	return same;
+}
+
+static void *in_thread(void *argument)
+{
+	const struct nn_model *model = argument;
+
+	for (int i = 0; i < 20; i++)
+		if (!one_by_one(model))
+			return NULL;
+	return argument;
+}
+
+static bool many_threads(struct nn_model *model)
+{
+	pthread_t threads[4];
+	bool same = true;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, in_thread, model);
+	for (int i = 0; i < 4; i++) {
+		void *result;
+
+		pthread_join(threads[i], &result);
+		same &= result != NULL;
+	}
+	return same;
+}
+
+static bool doubles_agree(const struct nn_model *model)
+{
+	struct nn_session_options options = { .size = sizeof options };
+	struct nn_session *s = nn_session_open(model, &options, NULL);
+	static double in[ROWS * IN], out[ROWS * OUT];
+	const double *from = in;
+	double *to = out;
+	bool same = s != NULL;
+
+	for (int i = 0; i < ROWS * IN; i++)
+		in[i] = rows[i];
+	same = same && nn_session_predict_f64(s, &from, ROWS, &to, NULL) == 0;
+	for (int i = 0; i < ROWS * OUT; i++)
+		same &= (float)out[i] == whole[i];
+	nn_session_close(s);
+	return same;
+}
+
+int main(void)
+{
+	struct nn_model *model = make_model();
+	struct nn_session_options unset = {0};
+	struct nn_error err = {0};
+
+	for (int i = 0; i < ROWS * IN; i++)
+		rows[i] = (float)((unsigned)i * 2654435761u >> 8 & 0xffff) / 65536 - 0.5f;
+	ok(model != NULL, "session: a model file opens");
+	if (!model)
+		return tap_done();
+	ok(nn_model_inputs(model) == IN && nn_model_outputs(model) == OUT, "session: values per row are those of the text");
+	ok(nn_model_predict(model, rows, ROWS, whole, &err) == 0, "session: rows are predicted without a session");
+	ok(one_by_one(model), "session: a row alone has the bytes it has among others");
+	for (size_t max = 1; max <= 64; max = max * 3 + 1)
+		ok(session_agrees(model, max, 1) && session_agrees(model, max, 3),
+		   "session: %zu rows at once, with one thread and three, give the same bytes", max);
+	ok(many_threads(model), "session: four threads of the caller's own give the same bytes");
+	ok(doubles_agree(model), "session: float64 in and out gives the same values");
+	ok(nn_session_open(model, &unset, &err) == NULL && err.code == NN_EUSAGE, "session: options without their size are refused");
+	ok(nn_model_open("/nonexistent", &err) == NULL && err.code == NN_EFAIL, "session: a missing file is an error");
+	nn_session_close(NULL);
+	nn_model_close(NULL);
+	nn_model_close(model);
+	return tap_done();
+}
