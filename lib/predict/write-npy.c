@@ -106,10 +106,20 @@ static void fill_row(struct nn_writer *w, size_t row, bool bad)
 	}
 }
 
+/* The number of rows was known of the first array only. */
+static int next_array(struct nn_writer *w, struct nn_error *err)
+{
+	if (w->ended && !w->spool)
+		w->spool = open_spool(err);
+	return w->ended && !w->spool ? -1 : 0;
+}
+
 int nn_write_npy_rows(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err)
 {
 	size_t size = row_values(w->e) * nn_dtype_size(array_dtype(w->e));
 
+	if (next_array(w, err) < 0)
+		return -1;
 	for (size_t r = 0; r < rows; r++) {
 		fill_row(w, r, bad && bad[r]);
 		if (!w->spool)
@@ -127,6 +137,8 @@ int nn_write_npy_end(struct nn_writer *w, struct nn_error *err)
 	char copy[65536];
 	size_t n;
 
+	if (next_array(w, err) < 0)
+		return -1;
 	w->ended = true;
 	w->rows_since_end = 0;
 	if (!w->spool)
