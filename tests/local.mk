@@ -128,3 +128,7 @@ bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run step predict
 .PHONY: bench
+# samples: datasets, rows for prediction
+check_PROGRAMS += tests/lib/data
+CHECK_TESTS += tests/lib/data
+VALGRIND_TESTS += tests/lib/data

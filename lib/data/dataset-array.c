@@ -114,12 +114,13 @@ static const struct nn_want_input *wanted(const struct nn_dataset *ds, const str
 	return want && !ds->fixed ? &want->inputs[i] : NULL;
 }
 
-static int no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want, struct nn_error *err)
+static int no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want, bool targets,
+		      struct nn_error *err)
 {
 	for (size_t i = 0; want && i < want->n_inputs; i++)
 		if (want->inputs[i].columns)
 			return nn_fail(err, NN_EFORMAT, "%s: is an array without columns, but an input line says columns=", file);
-	if (ds->target && ds->n_files == 1 && !ds->training)
+	if (ds->target && targets)
 		return nn_fail(err, NN_EFORMAT, "%s: is an array without columns, so --target=%.60s is not in it; targets are a "
 			       "file of their own", file, ds->target);
 	return 0;
@@ -161,7 +162,7 @@ int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const 
 	const char *file = nn_input_name(input);
 	struct nn_npy_header header;
 
-	if (no_columns(ds, file, want, err) < 0)
+	if (no_columns(ds, file, want, targets, err) < 0)
 		return -1;
 	if (strcmp(kind, "safetensors") == 0)
 		return read_tensors(ds, input, want, targets, err);

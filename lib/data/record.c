@@ -127,7 +127,6 @@ static int put_label(const struct place *at, struct nn_table_column *c, const ch
 static int decide(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
 		  double *targets, struct nn_error *err)
 {
-	double value = 0;
 	bool number;
 
 	if (n == 0) {
@@ -136,7 +135,7 @@ static int decide(const struct place *at, struct nn_table_column *c, const char 
 		put(at->t, c, values, targets, 0);      /* "" becomes word 0 */
 		return 0;
 	}
-	number = nn_parse_f64(text, n, &value) || isinf(value) || says_not_finite(text, n);
+	number = nn_meant_as_number(text, n);
 	c->cell = number ? NN_CELL_NUMBER : NN_CELL_WORD;
 	if (number && c->empty_line) {
 		char name[NN_QUOTED];

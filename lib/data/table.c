@@ -8,16 +8,18 @@
 #include "data/data.h"
 #include "data/table.h"
 
-static bool looks_like_number(const struct nn_field *field)
+bool nn_meant_as_number(const char *text, size_t n)
 {
 	static const char *const others[] = { "nan", "inf", "infinity" };
-	const char *text = field->text;
-	size_t n = field->length;
 	double value = 0;
 
-	if (n == 0 || nn_parse_f64(text, n, &value) || value != 0)     /* an overflow is a number too */
+	while (n && *text == ' ')
+		text++, n--;
+	while (n && text[n - 1] == ' ')
+		n--;
+	if (nn_parse_f64(text, n, &value) || value != 0)     /* an overflow is a number too */
 		return true;
-	if (text[0] == '+' || text[0] == '-')
+	if (n && (text[0] == '+' || text[0] == '-'))
 		text++, n--;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strlen(others[i]) == n && strncasecmp(others[i], text, n) == 0)
@@ -60,7 +62,7 @@ int nn_table_open(struct nn_table *t, struct nn_input *input, int header, enum n
 		return -1;
 	t->header = header == NN_HEADER_YES;
 	for (size_t i = 0; header == NN_HEADER_AUTO && i < t->width; i++)
-		t->header |= !looks_like_number(&fields[i]);
+		t->header |= fields[i].length && !nn_meant_as_number(fields[i].text, fields[i].length);
 	t->columns = nn_alloc(t->width, sizeof *t->columns, err);
 	if (!t->columns)
 		return -1;

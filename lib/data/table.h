@@ -58,6 +58,8 @@ const char *nn_table_column_name(const struct nn_table *table, size_t column, ch
  * cannot go on, 2: this record is bad and *err says why.
  */
 int nn_table_next(struct nn_table *table, void *values, double *targets, struct nn_error *err);
+/* Is a field meant as a number? Also what no number can be: not finite, or with blanks around it. */
+bool nn_meant_as_number(const char *text, size_t n);
 int nn_table_ready(struct nn_table *table, struct nn_error *err);
 
 #endif
