@@ -22,6 +22,7 @@ struct nn_words {
 	int32_t *table;              /* id + 1, 0: free */
 	int32_t *small;              /* integers: id + 1 of 0..255 */
 	int32_t *order, *place;
+	size_t sorted;               /* values that order and place know */
 };
 
 /* FNV-1a, then mixed so that the low bits depend on all. */
@@ -200,9 +201,15 @@ static int by_value(const void *a, const void *b)
 
 int nn_words_sort(struct nn_words *w, const int32_t **order, const int32_t **place, struct nn_error *err)
 {
-	struct sorted *s = nn_alloc(w->n, sizeof *s, err);
+	struct sorted *s;
 	int status = -1;
 
+	*order = w->order;
+	*place = w->place;
+	if (w->order && w->sorted == w->n)
+		return 0;
+	s = nn_alloc(w->n, sizeof *s, err);
+	w->sorted = w->n;
 	nn_free(w->order);
 	nn_free(w->place);
 	w->order = nn_alloc(w->n, sizeof *w->order, err);
@@ -220,6 +227,8 @@ int nn_words_sort(struct nn_words *w, const int32_t **order, const int32_t **pla
 	*place = w->place;
 	status = 0;
 out:
+	if (status < 0)
+		w->sorted = SIZE_MAX;
 	nn_free(s);
 	return status;
 }
