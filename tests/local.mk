@@ -39,9 +39,9 @@ tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/gr
 CHECK_TESTS += tests/lib/graph
 
 # base: messages, text, memory, the pool; numbers
-check_PROGRAMS += tests/lib/base tests/lib/base-pool
-CHECK_TESTS += tests/lib/base tests/lib/base-pool
-VALGRIND_TESTS += tests/lib/base
+check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
+CHECK_TESTS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
+VALGRIND_TESTS += tests/lib/base tests/lib/base-output
 check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long
 tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
 tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1

@@ -14,7 +14,7 @@ struct parse {
 	int n_operands;
 	uint64_t given[NN_OPT_TABLES];
 	const char *config;
-	bool help, version, done;
+	bool help, version;
 	struct nn_error *err;
 };
 
@@ -46,11 +46,14 @@ static int apply(struct parse *p, size_t table, const struct nn_opt *row, const 
 	p->version |= row->type == NN_OPT_VERSION;
 	if (row->type == NN_OPT_CONFIG)
 		p->config = value;
-	if (!value)
-		return row->optional_arg || !p->list->tables[table].values
-			       ? 0 : nn_opt_set(&p->list->tables[table], row, "yes", row->name, p->err);
-	describe(row, value, origin, sizeof origin);
-	return p->list->tables[table].values ? nn_opt_set(&p->list->tables[table], row, value, origin, p->err) : 0;
+	if (!p->list->tables[table].values)
+		return 0;
+	if (!value && row->optional_arg) {
+		*(const char **)((char *)p->list->tables[table].values + row->offset) = NULL;
+		return 0;
+	}
+	describe(row, value ? value : "yes", origin, sizeof origin);
+	return nn_opt_set(&p->list->tables[table], row, value ? value : "yes", origin, p->err);
 }
 
 static int long_option(struct parse *p, const char *word)
@@ -147,19 +150,23 @@ static int parse_environment(struct parse *p)
 			continue;
 		snprintf(origin, sizeof origin, "%s=%s", variables[i].variable, nn_quote(quoted, value, strlen(value)));
 		if (nn_opt_set(&p->list->tables[table], row, value, origin, p->err) < 0)
-			return row->type == NN_OPT_CUSTOM ? nn_fail_at(p->err, "%s", variables[i].variable) : -1;
+			return -1;
 		mark(p, table, row);
 	}
 	return 0;
 }
 
-static int set_defaults(const struct nn_opt_list *list, struct nn_error *err)
+static void set_defaults(const struct nn_opt_list *list)
 {
+	struct nn_error err = {0};
+
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
-		for (const struct nn_opt *o = t->rows; t->values && o->name; o++)
-			if (o->fallback && takes_value(o) && nn_opt_set(t, o, o->fallback, o->name, err) < 0)
-				NN_BUG("the default of --%s: %s", o->name, err ? err->text : "is refused");
-	return 0;
+		for (const struct nn_opt *o = t->rows; o->name; o++) {
+			if (t - list->tables >= NN_OPT_TABLES || o - t->rows >= 64)
+				NN_BUG("--%s: too many options for a bit set", o->name);
+			if (t->values && o->fallback && takes_value(o) && nn_opt_set(t, o, o->fallback, o->name, &err) < 0)
+				NN_BUG("the default of --%s: %s", o->name, err.text);
+		}
 }
 
 static void print_version(const struct nn_opt_list *list, bool more)
@@ -192,7 +199,7 @@ int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_o
 	struct parse p = { .list = list, .argc = argc, .argv = argv, .err = err };
 
 	*done = false;
-	set_defaults(list, err);
+	set_defaults(list);
 	if (parse_line(&p) < 0)
 		return -1;
 	*n_operands = p.n_operands;

@@ -55,8 +55,8 @@ void nn_opt_help(const struct nn_opt_list *list, struct nn_text *text)
 			nn_text_addf(&name, o->letter ? "  -%c, " : "      ", o->letter);
 			add_name(&name, o);
 			nn_text_add(&help, o->help);
-			if (o->fallback && !strstr(o->help, o->fallback))
-				nn_text_addf(&help, " (%s)", o->fallback);
+			if (o->fallback)
+				nn_text_addf(&help, " (default: %s)", o->fallback);
 			nn_text_add(text, name.data);
 			if (name.length + 2 > HELP_COLUMN)
 				nn_text_addf(text, "\n%*s", HELP_COLUMN, "");
@@ -186,28 +186,39 @@ static void zsh_description(struct nn_text *text, const char *s)
 	}
 }
 
+/* `--name=[help]:ARG:values`, with `(-n --name){-n+,--name=}` in front where there is a letter. */
+static void zsh_row(struct nn_text *text, const struct nn_opt *o)
+{
+	const char *sign = !o->arg ? "" : o->optional_arg ? "=-" : "=";
+
+	if (o->letter)
+		nn_text_addf(text, " \\\n\t'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name, o->letter, o->arg ? "+" : "", o->name,
+			     sign);
+	else
+		nn_text_addf(text, " \\\n\t'--%s%s[", o->name, sign);
+	zsh_description(text, o->help);
+	nn_text_add(text, "]");
+	if (o->arg) {
+		nn_text_add(text, o->optional_arg ? "::" : ":");
+		zsh_description(text, o->arg);
+		nn_text_add(text, ":");
+	}
+	if (has_choices(o)) {
+		nn_text_add(text, "(");
+		each_choice(text, o, " ");
+		nn_text_add(text, ")");
+	} else if (is_file(o)) {
+		nn_text_add(text, "_files");
+	}
+	nn_text_add(text, "'");
+}
+
 static void zsh(const struct nn_opt_list *list, struct nn_text *text)
 {
 	nn_text_addf(text, "#compdef %s\n# made from its option table\n_arguments -s", list->tool);
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
-		for (const struct nn_opt *o = t->rows; o->name; o++) {
-			nn_text_addf(text, " \\\n\t'--%s%s[", o->name, !o->arg ? "" : o->optional_arg ? "=-" : "=");
-			zsh_description(text, o->help);
-			nn_text_add(text, "]");
-			if (o->arg) {
-				nn_text_add(text, o->optional_arg ? "::" : ":");
-				zsh_description(text, o->arg);
-				nn_text_add(text, ":");
-			}
-			if (has_choices(o)) {
-				nn_text_add(text, "(");
-				each_choice(text, o, " ");
-				nn_text_add(text, ")");
-			} else if (is_file(o)) {
-				nn_text_add(text, "_files");
-			}
-			nn_text_add(text, "'");
-		}
+		for (const struct nn_opt *o = t->rows; o->name; o++)
+			zsh_row(text, o);
 	nn_text_add(text, " \\\n\t'*:file:_files'\n");
 }
 

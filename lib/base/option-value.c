@@ -8,10 +8,6 @@
 #include "base/option.h"
 #include "base/text.h"
 
-struct names {
-	const struct nn_opt_list *list;
-};
-
 static const char *option_name(const void *arg, size_t i)
 {
 	const struct nn_opt_list *list = arg;
@@ -114,6 +110,21 @@ static bool within(const struct nn_opt *row, double value)
 	return value >= row->min && (row->max == 0 || value <= row->max);
 }
 
+/* A check writes "--name=value: ..."; where the value came from elsewhere, that place stands there instead. */
+static int check_custom(const struct nn_opt *row, const char *value, const char *origin, struct nn_error *err)
+{
+	char typed[NN_QUOTED + 80], quoted[NN_QUOTED], rest[sizeof err->text];
+	size_t n;
+
+	if (!row->check || row->check(value, err) == 0)
+		return 0;
+	n = (size_t)snprintf(typed, sizeof typed, "--%s=%s: ", row->name, nn_quote(quoted, value, strlen(value)));
+	if (!err || strncmp(err->text, typed, n) != 0)
+		return err ? nn_fail_at(err, "%s", origin) : -1;
+	snprintf(rest, sizeof rest, "%s", err->text + n);
+	return nn_fail(err, err->code, "%s: %s", origin, rest);
+}
+
 int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, const char *origin,
 	       struct nn_error *err)
 {
@@ -133,7 +144,7 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 		return 0;
 	case NN_OPT_CUSTOM:
 		*(const char **)place = value;
-		return row->check ? row->check(value, err) : 0;
+		return check_custom(row, value, origin, err);
 	case NN_OPT_CHOICE:
 		return set_choice(row, place, value, origin, err);
 	case NN_OPT_COUNT:

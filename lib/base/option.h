@@ -33,7 +33,7 @@ struct nn_opt {
 	const char *const *choices; /* NULL-terminated */
 	/* NN_OPT_CUSTOM: 0, or -1 with a whole message (the option with its value in front). */
 	int (*check)(const char *value, struct nn_error *err);
-	bool optional_arg;          /* --explain or --explain=json */
+	bool optional_arg;          /* of a string: --explain (NULL, and given) or --explain=json */
 };
 
 /* A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first. */
@@ -82,7 +82,7 @@ int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t giv
 
 /* Rows every tool takes. */
 struct nn_std_options {
-	const char *device;         /* cpu or auto, which is cpu here */
+	const char *device;         /* cpu or auto, which is cpu */
 	uint64_t threads;           /* 0: not given */
 	uint64_t seed;
 	int precision;              /* 0 f32, 1 f64 */
