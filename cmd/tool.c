@@ -96,6 +96,7 @@ static void start_signals(void)
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);       /* a file that gets too large for ulimit -f is an error of write */
 	install(SIGINT, end_at_once);
 	install(SIGTERM, end_at_once);
 	install(SIGHUP, end_at_once);

@@ -37,6 +37,9 @@ CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
 check_PROGRAMS += tests/lib/graph
 tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
+check_PROGRAMS += tests/lib/graph-long
+tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
+CHECK_LONG_TESTS += tests/lib/graph-long
 
 # base: messages, text, memory, the pool; numbers
 check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
@@ -53,6 +56,7 @@ VALGRIND_TESTS += tests/lib/base-number
 check_PROGRAMS += tests/lib/op
 tests_lib_op_SOURCES = tests/lib/op.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/op
+VALGRIND_TESTS += tests/lib/op
 
 # the product kernels: float, double; a quick part and a long sweep
 check_PROGRAMS += tests/lib/product tests/lib/product-f64 tests/lib/product-long tests/lib/product-f64-long

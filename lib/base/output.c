@@ -2,16 +2,21 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/output.h"
+#include "base/random.h"
 
 #define BUFFER ((size_t)64 << 10)
 
@@ -24,8 +29,11 @@ struct nn_output {
 	int slot;                    /* in the list of temporaries, -1: none */
 };
 
-/* Temporaries that exist, for nn_output_abort_all in a signal handler: names are set before they are made and never freed while set. */
-#define MAX_TEMPORARIES 16
+/*
+ * Names of temporaries that exist or are about to, for nn_output_abort_all in a signal handler. Whoever takes a name out of its place
+ * owns it: the handler never reads one that is being freed.
+ */
+#define MAX_TEMPORARIES 64
 static _Atomic(char *) temporaries[MAX_TEMPORARIES];
 static atomic_bool broken_pipe;
 
@@ -37,7 +45,7 @@ bool nn_output_broken_pipe(void)
 void nn_output_abort_all(void)
 {
 	for (int i = 0; i < MAX_TEMPORARIES; i++) {
-		char *path = atomic_load(&temporaries[i]);
+		char *path = atomic_exchange(&temporaries[i], NULL);
 
 		if (path)
 			unlink(path);
@@ -55,6 +63,15 @@ static int remember(char *path)
 	return -1;
 }
 
+/* The temporary is gone: renamed, or removed. */
+static void forget(struct nn_output *o)
+{
+	if (o->slot < 0 || atomic_exchange(&temporaries[o->slot], NULL))
+		nn_free(o->temporary);
+	o->slot = -1;
+	o->temporary = NULL;
+}
+
 bool nn_same_file(const char *path, const char *other)
 {
 	struct stat a, b;
@@ -62,44 +79,95 @@ bool nn_same_file(const char *path, const char *other)
 	return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* `.NAME.XXXXXX.tmp` beside path. */
+/* `.NAME.XXXXXX.tmp` beside path; a name that would get too long is cut. */
 static char *temporary_name(const char *path, struct nn_error *err)
 {
-	const char *name = strrchr(path, '/');
-	size_t room = strlen(path) + sizeof ".." ".XXXXXX.tmp";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int folder = (int)(name - path), most = NAME_MAX - (int)strlen("..XXXXXX.tmp");
+	size_t room = strlen(path) + sizeof "..XXXXXX.tmp";
 	char *temporary = nn_alloc(room, 1, err);
 
-	name = name ? name + 1 : path;
 	if (temporary)
-		snprintf(temporary, room, "%.*s.%s.XXXXXX.tmp", (int)(name - path), path, name);
+		snprintf(temporary, room, "%.*s.%.*s.XXXXXX.tmp", folder, path, most, name);
 	return temporary;
 }
 
-/* A new file has the mode that open would give it, an old one keeps its own. */
-static void set_mode(int fd, const char *path)
+/* Random letters for the X: not secret, only such that runs do not meet. */
+static void fill_in(char *temporary, unsigned attempt)
 {
-	struct stat old;
-	mode_t mask = umask(0);
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	char *x = temporary + strlen(temporary) - strlen("XXXXXX.tmp");
+	struct timespec now;
+	uint32_t out[4];
+	uint64_t number;
 
-	umask(mask);
-	if (fchmod(fd, stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask) != 0)
-		return;                  /* some filesystems have no modes */
+	clock_gettime(CLOCK_REALTIME, &now);
+	nn_philox((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec, (uint64_t)getpid() << 32 | attempt, 0, 0, out);
+	number = (uint64_t)out[0] << 32 | out[1];
+	for (int i = 0; i < 6; i++, number /= 62)
+		x[i] = letters[number % 62];
+}
+
+/* The name is remembered before the file is made, so that a signal in between leaves nothing behind. */
+static int create(struct nn_output *o)
+{
+	for (unsigned attempt = 0; attempt < 100; attempt++) {
+		fill_in(o->temporary, attempt);
+		if (access(o->temporary, F_OK) == 0)
+			continue;
+		o->slot = remember(o->temporary);
+		o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (o->fd >= 0)
+			return 0;
+		if (o->slot >= 0)
+			atomic_store(&temporaries[o->slot], NULL);
+		o->slot = -1;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
 }
 
 static int open_temporary(struct nn_output *o, const char *path, struct nn_error *err)
 {
+	struct stat old;
+
 	o->path = nn_strdup(path, err);
 	o->temporary = temporary_name(path, err);
 	if (!o->path || !o->temporary)
 		return -1;
-	o->fd = mkostemps(o->temporary, 4, O_CLOEXEC);
-	if (o->fd < 0) {
+	if (create(o) < 0) {
 		nn_free(o->temporary);
 		o->temporary = NULL;
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
 	}
-	o->slot = remember(o->temporary);
-	set_mode(o->fd, path);
+	/* A file keeps the mode it had; some filesystems have no modes. */
+	if (lstat(path, &old) == 0 && S_ISREG(old.st_mode) && fchmod(o->fd, old.st_mode & 0777) != 0)
+		errno = 0;
+	return 0;
+}
+
+/* /dev/stdout, /dev/fd/N and /proc/self/fd/N are descriptors, also where they lead to a regular file: N, or -1. */
+static int descriptor(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	uint64_t n;
+
+	if (strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0)
+		return strcmp(path, "/dev/stdout") == 0 ? STDOUT_FILENO : STDERR_FILENO;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		size_t length = strlen(folders[i]);
+
+		if (strncmp(path, folders[i], length) == 0 && nn_parse_u64(path + length, strlen(path + length), &n) && n < INT_MAX)
+			return (int)n;
+	}
+	return -1;
+}
+
+static int refuse_terminal(struct nn_output *o, bool binary, struct nn_error *err)
+{
+	if (binary && isatty(o->fd))
+		return nn_fail(err, NN_EUSAGE, "%s: is a terminal; name a file with -o", o->name);
 	return 0;
 }
 
@@ -108,44 +176,52 @@ static int open_stdout(struct nn_output *o, bool binary, struct nn_error *err)
 	o->name = nn_strdup("stdout", err);
 	if (!o->name)
 		return -1;
-	if (binary && isatty(STDOUT_FILENO))
-		return nn_fail(err, NN_EUSAGE, "stdout: is a terminal; name a file with -o");
 	o->fd = STDOUT_FILENO;
-	return 0;
+	return refuse_terminal(o, binary, err);
 }
 
-static int open_path(struct nn_output *o, const char *path, struct nn_error *err)
+static int open_path(struct nn_output *o, const char *path, bool binary, struct nn_error *err)
 {
 	struct stat st;
+	int fd = descriptor(path);
 
 	o->name = nn_strdup(path, err);
 	if (!o->name)
 		return -1;
 	if (*path == '\0' || path[strlen(path) - 1] == '/')
-		return nn_fail(err, NN_EFAIL, "%s: is no name of a file", path);
-	if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+		return nn_fail(err, NN_EFAIL, "%s: expected the name of a file to write", *path ? path : "\"\"");
+	if (fd < 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))
 		return open_temporary(o, path, err);
-	if (S_ISDIR(st.st_mode))
+	if (fd < 0 && S_ISDIR(st.st_mode))
 		return nn_fail(err, NN_EFAIL, "%s: is a directory, expected a file to write", path);
-	o->fd = open(path, O_WRONLY | O_CLOEXEC);
-	return o->fd < 0 ? nn_fail_errno(err, NN_EFAIL, "%s", path) : 0;
+	o->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	if (o->fd < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
+	return refuse_terminal(o, binary, err);
 }
 
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err)
 {
 	struct nn_output *o = nn_alloc(1, sizeof *o, err);
-	bool standard = !path || strcmp(path, "-") == 0;
+	bool standard = !path || strcmp(path, "-") == 0 || descriptor(path) == STDOUT_FILENO;
 
 	if (!o)
 		return -1;
 	o->fd = o->slot = -1;
 	o->buffer = nn_alloc(BUFFER, 1, err);
-	if (!o->buffer || (standard ? open_stdout(o, binary, err) : open_path(o, path, err)) < 0) {
+	if (!o->buffer || (standard ? open_stdout(o, binary, err) : open_path(o, path, binary, err)) < 0) {
 		nn_output_abort(o);
 		return -1;
 	}
 	*output = o;
 	return 0;
+}
+
+static bool wait_until_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, -1) >= 0 || errno == EINTR;
 }
 
 static int write_all(struct nn_output *o, const char *bytes, size_t n, struct nn_error *err)
@@ -155,6 +231,8 @@ static int write_all(struct nn_output *o, const char *bytes, size_t n, struct nn
 
 		if (written < 0 && errno == EINTR)
 			continue;
+		if (written < 0 && errno == EAGAIN && wait_until_writable(o->fd))
+			continue;                /* somebody who shares our stdout made it non-blocking */
 		if (written < 0) {
 			if (errno == EPIPE && o->fd == STDOUT_FILENO)
 				atomic_store(&broken_pipe, true);
@@ -238,9 +316,6 @@ static int sync_directory(const char *path, struct nn_error *err)
 
 static void release(struct nn_output *o)
 {
-	if (o->slot >= 0)
-		atomic_store(&temporaries[o->slot], NULL);
-	nn_free(o->temporary);
 	nn_free(o->path);
 	nn_free(o->name);
 	nn_free(o->buffer);
@@ -264,12 +339,7 @@ static int finish(struct nn_output *o, struct nn_error *err)
 		return 0;
 	if (rename(o->temporary, o->path) != 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot rename", o->name);
-	if (o->slot >= 0) {
-		atomic_store(&temporaries[o->slot], NULL);
-		o->slot = -1;
-	}
-	nn_free(o->temporary);
-	o->temporary = NULL;
+	forget(o);
 	return sync_directory(o->path, err);
 }
 
@@ -287,7 +357,9 @@ void nn_output_abort(struct nn_output *o)
 		return;
 	if (o->fd >= 0 && o->fd != STDOUT_FILENO)
 		close(o->fd);
-	if (o->temporary)
+	if (o->temporary) {
 		unlink(o->temporary);
+		forget(o);
+	}
 	release(o);
 }

@@ -8,6 +8,12 @@
 #include "graph/graph.h"
 #include "tap.h"
 
+/* graph-long.c runs the same with more networks, and others. */
+#ifndef TIMES
+#define TIMES 1
+#define FIRST_SEED 0
+#endif
+
 /* ---- a device that spoils what it may ---- */
 
 static const struct nn_device *under;    /* the device that computes */
@@ -104,7 +110,7 @@ struct trial {
 
 static struct trial trial_new(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
 {
-	struct trial t = { .program = random_program(seed, n, every_op, dropout, group), .dice = { seed } };
+	struct trial t = { .program = random_program(FIRST_SEED + seed, n, every_op, dropout, group), .dice = { seed } };
 
 	t.params = random_params(t.program, &t.dice);
 	t.inputs = random_inputs(t.program, ROWS, &t.dice);
@@ -323,7 +329,7 @@ static void gradients_are_right(const struct nn_device *device, bool every_op, i
 	int bad = -1;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i + 1000, 4 + i % 14, every_op, true, every_op && i % 2 ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i + 1000000, 4 + i % 14, every_op, true, every_op && i % 2 ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, &spoiler, true, ROWS, NULL, NULL);
 		double e = gradient_error(&t, graph);
 
@@ -411,7 +417,7 @@ static void spans_are_free(const struct nn_device *device, bool every_op, int n_
 
 	for (int i = 0; i < n_trials; i++) {
 		size_t group = every_op && i % 2 ? 6 : 0;
-		struct trial t = trial_new((uint64_t)i + 2000, 4 + i % 14, every_op, true, group);
+		struct trial t = trial_new((uint64_t)i + 2000000, 4 + i % 14, every_op, true, group);
 		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
 		struct block want = tree_gradient(&t, graph, 0, LEAVES, LEAVES, ROWS);
 
@@ -481,7 +487,7 @@ static void rows_are_rows(const struct nn_device *device, bool every_op, int n_t
 	double fold = 0;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i + 3000, 4 + i % 14, every_op, true, every_op ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i + 3000000, 4 + i % 14, every_op, true, every_op ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, device, false, ROWS, NULL, NULL);
 		struct nn_graph *training = bind_with(&t, device, true, ROWS, NULL, NULL);
 		struct nn_graph *valid = bind_with(&t, device, false, ROWS, NULL, training);
@@ -571,7 +577,7 @@ static void single_precision_agrees(const struct nn_device *wide, const struct n
 	double worst = 0;
 
 	for (int i = 0; i < 50; i++) {
-		struct trial t = trial_new((uint64_t)i + 6000, 4 + i % 10, true, true, 6);
+		struct trial t = trial_new((uint64_t)i + 6000000, 4 + i % 10, true, true, 6);
 		struct nn_graph *a = bind_with(&t, wide, false, ROWS, NULL, NULL), *b = bind_f32(&t, narrow);
 
 		worst = worse(worst, f32_error(&t, a, b));
@@ -591,7 +597,7 @@ static void parameters_come_back(const struct nn_device *device, bool every_op, 
 	bool back = true, moved = true;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i + 4000, 12, every_op, true, every_op ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i + 4000000, 12, every_op, true, every_op ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
 		struct dice other = { 99 };
 		double **saved = random_params(t.program, &other);
@@ -695,7 +701,7 @@ static void plan_is_kept(const struct nn_device *device, bool every_op)
 	bool same = true;
 
 	for (int i = 0; i < 40; i++) {
-		struct trial t = trial_new((uint64_t)i + 5000, 14, every_op, true, every_op ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i + 5000000, 14, every_op, true, every_op ? 6 : 0);
 		struct nn_graph_options options = { .device = &counter, .max_rows = ROWS, .max_leaves = LEAVES,
 						    .training = i % 2 };
 		struct nn_graph_memory memory;
@@ -853,11 +859,11 @@ static void refusals(void)
 /* What holds for any device, with all ops or those that plain_device has. */
 static void graph_holds(const struct nn_device *device, bool every_op)
 {
-	forward_is_right(device, every_op, 200, false);
-	forward_is_right(device, every_op, 200, true);
-	gradients_are_right(device, every_op, 100);
-	spans_are_free(device, every_op, 30);
-	rows_are_rows(device, every_op, 50);
+	forward_is_right(device, every_op, 200 * TIMES, false);
+	forward_is_right(device, every_op, 200 * TIMES, true);
+	gradients_are_right(device, every_op, 100 * TIMES);
+	spans_are_free(device, every_op, 30 * TIMES);
+	rows_are_rows(device, every_op, 50 * TIMES);
 	parameters_come_back(device, every_op, 20);
 	plan_is_kept(device, every_op);
 }

@@ -3,7 +3,7 @@
 #include "device/cpu/product-depthwise.h"
 #include "device/cpu/product-tile.h"
 
-#define MAX_KW 64                        /* kernel columns that a tile's cuts are kept for; wider kernels go by runs of pixels */
+#define MAX_KW 32                        /* runs of an edge tile; wider kernels go tap by tap there */
 
 /* One convolution of one group: what the tiles below share. */
 struct job {
@@ -46,61 +46,95 @@ static struct block block_at(const struct job *j, size_t o)
 	return b;
 }
 
-/* Pixels [i0, i1) of output rows [oh0, oh1), whose taps are kernel columns [kw0, kw1) or what the tile's cuts leave of them. */
-static void column(const struct job *j, const struct block *b, const struct nn_tile *model, long i0, long i1, long kw0,
-		   const real *x, real *y, const real *residual, long oh0, long oh1)
+/* Pixels [i0, i1) of output rows [oh0, oh1). */
+static void column(const struct job *j, const struct block *b, const struct nn_tile *model, long i0, long i1, const real *x,
+		   real *y, const real *residual, long oh0, long oh1)
 {
 	nn_tile_function *const f = NN_K(tile)[b->vectors - 1][i1 - i0];
 	struct nn_tile t = *model;
 	for (long oh = oh0; oh < oh1; oh++) {
 		const long kh0 = nn_axis_first_tap(&j->h, oh);
 		t.kh = (size_t) (nn_axis_last_tap(&j->h, oh) - kh0);
-		const long at = nn_axis_at(&j->h, oh, kh0) * (long) j->x_row + nn_axis_at(&j->w, i0, kw0) * (long) j->x_pixel;
-		f(&t, x + (t.kh && t.kw ? at : 0), b->w + (size_t) kh0 * t.w_kh + (size_t) kw0 * j->cin * t.ws,
-		  y + (size_t) oh * j->y_row + (size_t) i0 * j->y_pixel,
+		const long at = nn_axis_at(&j->h, oh, kh0) * (long) j->x_row + nn_axis_at(&j->w, i0, 0) * (long) j->x_pixel;
+		f(&t, x + at, b->w + (size_t) kh0 * t.w_kh, y + (size_t) oh * j->y_row + (size_t) i0 * j->y_pixel,
 		  residual ? residual + (size_t) oh * j->r_row + (size_t) i0 * j->r_pixel : NULL);
 	}
 }
 
-/* Where a tile cannot leave out taps: runs of pixels that have the same ones. */
-static void column_by_runs(const struct job *j, const struct block *b, long i0, long i1, const real *x, real *y,
+/*
+ * Where a tile cannot leave out taps in its registers: tap by tap over the pixels that have it, with the sums in memory between.
+ */
+static void column_by_taps(const struct job *j, const struct block *b, long i0, long i1, const real *x, real *y,
 			   const real *residual, long oh0, long oh1)
 {
-	struct nn_tile t = b->tile;
-	for (long i = i0, e; i < i1; i = e) {
-		const long kw0 = nn_axis_first_tap(&j->w, i), kw1 = nn_axis_last_tap(&j->w, i);
-		for (e = i + 1; e < i1 && nn_axis_first_tap(&j->w, e) == kw0 && nn_axis_last_tap(&j->w, e) == kw1; e++)
-			;
-		t.kw = (size_t) (kw1 - kw0);
-		column(j, b, &t, i, e, kw0, x, y, residual, oh0, oh1);
+	real sums[NN_TILE_MAX * 2 * VL];
+	struct nn_tile tap = b->tile, end = b->tile;
+	tap.ys = tap.fs = end.fs = 2 * VL;
+	tap.kh = tap.kw = 1;
+	tap.last = VL;
+	tap.bias = NULL;
+	tap.act = NN_TAIL_NONE;
+	end.kh = 0;
+	end.from = sums;
+	for (long oh = oh0; oh < oh1; oh++) {
+		const long kh0 = nn_axis_first_tap(&j->h, oh), kh1 = nn_axis_last_tap(&j->h, oh);
+		for (long i = 0; i < (i1 - i0) * 2 * VL; i++)
+			sums[i] = 0;
+		for (long kh = kh0; kh < kh1; kh++)
+			for (long kw = 0; kw < j->w.n; kw++) {
+				const long a = nn_clamp(nn_axis_begin(&j->w, kw), i0, i1), z = nn_clamp(nn_axis_end(&j->w, kw), a, i1);
+				if (a == z)
+					continue;
+				real *const to = sums + (a - i0) * 2 * VL;
+				tap.from = to;
+				NN_K(tile)[b->vectors - 1][z - a](
+					&tap, x + nn_axis_at(&j->h, oh, kh) * (long) j->x_row +
+						      nn_axis_at(&j->w, a, kw) * (long) j->x_pixel,
+					b->w + (size_t) (kh * j->w.n + kw) * j->cin * tap.ws, to, NULL);
+			}
+		NN_K(tile)[b->vectors - 1][i1 - i0](
+			&end, x, b->w, y + (size_t) oh * j->y_row + (size_t) i0 * j->y_pixel,
+			residual ? residual + (size_t) oh * j->r_row + (size_t) i0 * j->r_pixel : NULL);
 	}
+}
+
+/* What a tile of pixels [i0, i1) does for a kernel row where some pixels lack some columns. Returns the runs, 0: it cannot. */
+static size_t edge_runs(const struct job *j, const struct nn_tile *t, long i0, long i1, struct nn_tile_run run[MAX_KW])
+{
+	size_t n = 0;
+	if (j->w.n > MAX_KW)
+		return 0;
+	for (long kw = 0; kw < j->w.n; kw++) {
+		const long a = nn_clamp(nn_axis_begin(&j->w, kw) - i0, 0, i1 - i0);
+		const long z = nn_clamp(i1 - nn_axis_end(&j->w, kw), 0, i1 - i0);
+		if (!nn_tile_cut(a, z, i1 - i0))
+			return 0;
+		if (n && run[n - 1].a == a && run[n - 1].b == z && t->x_kw == j->cin)
+			run[n - 1].kl += j->cin;         /* side by side with the column before */
+		else
+			run[n++] = (struct nn_tile_run) { (int) a, (int) z, (size_t) kw * t->x_kw,
+							  (size_t) kw * j->cin * t->ws, j->cin };
+	}
+	return n;
 }
 
 static void columns(const struct job *j, const struct block *b, long i0, long i1, const real *x, real *y,
 		    const real *residual, long oh0, long oh1)
 {
-	unsigned char cut[MAX_KW][2];
-	bool any = false, can = j->w.n <= MAX_KW;
-	for (long kw = 0; kw < j->w.n && can; kw++) {
-		const long a = nn_clamp(nn_axis_begin(&j->w, kw) - i0, 0, i1 - i0);
-		const long z = nn_clamp(i1 - nn_axis_end(&j->w, kw), 0, i1 - i0);
-		cut[kw][0] = (unsigned char) a;
-		cut[kw][1] = (unsigned char) z;
-		any |= a || z;
-		can &= nn_tile_cut(a, z, i1 - i0);
-	}
+	struct nn_tile_run run[MAX_KW];
 	struct nn_tile t = b->tile;
-	if (!can) {
-		column_by_runs(j, b, i0, i1, x, y, residual, oh0, oh1);
-		return;
-	}
-	if (any) {
-		t.cut = (const unsigned char (*)[2]) cut;
-	} else if (t.x_kw == t.kl) {             /* the taps of a kernel row lie side by side: one run */
+	if (nn_axis_first_tap(&j->w, i0) > 0 || nn_axis_last_tap(&j->w, i1 - 1) < j->w.n) {
+		t.n_runs = edge_runs(j, &t, i0, i1, run);
+		t.run = run;
+		if (t.n_runs == 0) {
+			column_by_taps(j, b, i0, i1, x, y, residual, oh0, oh1);
+			return;
+		}
+	} else if (t.x_kw == t.kl) {             /* the columns of a kernel row lie side by side: one run */
 		t.kl *= t.kw;
 		t.kw = 1;
 	}
-	column(j, b, &t, i0, i1, 0, x, y, residual, oh0, oh1);
+	column(j, b, &t, i0, i1, x, y, residual, oh0, oh1);
 }
 
 /* 1x1 without stride or padding over whole rows: one row of all pixels, so that tiles are full. */

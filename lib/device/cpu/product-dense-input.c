@@ -62,7 +62,7 @@ struct block {
 static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t next)
 {
 	const size_t width = nn_panel_width(b->d->out, o);
-	const struct nn_tile t = {
+	struct nn_tile t = {
 		.kh = end - o >= NN_PANEL ? (end - o) / NN_PANEL : 1,
 		.kw = 1,
 		.kl = nn_least(end - o, NN_PANEL),
@@ -71,12 +71,15 @@ static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t
 		.ws = b->stride,
 		.xs = width,
 		.ys = b->stride,
+		.fs = b->stride,
 		.last = VL,
-		.load = o > 0,
 	};
 	const real *const w = b->w + o * b->d->in + (b->k0 + k) * width, *const dyt = b->dyt + (o - b->o0) * b->stride;
-	for (size_t row = 0; row < b->stride; row += 2 * VL)
-		NN_K(tile)[b->stride - row > VL][next - k](&t, w, dyt + row, b->dxt + k * b->stride + row, NULL);
+	for (size_t row = 0; row < b->stride; row += 2 * VL) {
+		real *const to = b->dxt + k * b->stride + row;
+		t.from = o ? to : NULL;
+		NN_K(tile)[b->stride - row > VL][next - k](&t, w, dyt + row, to, NULL);
+	}
 }
 
 /* A tile's weights stay in the nearest cache while all rows pass. */

@@ -6,10 +6,10 @@
 #define ROWS NN_DENSE_ROWS               /* of a block, about: they stay in the second-level cache while all panels pass */
 #define STEPS NN_DENSE_STEPS             /* k's of a block at most */
 
-static struct nn_tile tile_at(const struct nn_matrix *d, const struct nn_tail *tail, size_t o, bool begin, bool end)
+static struct nn_tile tile_at(const struct nn_matrix *d, const struct nn_tail *tail, size_t o, bool end)
 {
 	const size_t left = d->out - o;
-	struct nn_tile t = { .kh = 1, .kw = 1, .xs = d->x_row, .ys = d->y_row, .rs = tail->residual_row, .load = !begin };
+	struct nn_tile t = { .kh = 1, .kw = 1, .xs = d->x_row, .ys = d->y_row, .fs = d->y_row, .rs = tail->residual_row };
 	t.ws = nn_panel_width(d->out, o / NN_PANEL * NN_PANEL);
 	t.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
 	if (end) {
@@ -38,7 +38,7 @@ static size_t few_rows(const struct nn_matrix *d, size_t rows, const real *x, co
 			wu[u] = weights_at(d, w, o + u * 2 * VL, 0);
 		if (nn_panel_width(d->out, (o + units * 2 * VL - 1) / NN_PANEL * NN_PANEL) < NN_PANEL)
 			break;
-		struct nn_tile t = tile_at(d, tail, o, true, true);
+		struct nn_tile t = tile_at(d, tail, o, true);
 		t.kl = d->in;
 		NN_K(wide)[rows](&t, x, wu, y + o, residual ? residual + o : NULL);
 	}
@@ -50,7 +50,7 @@ static void block(const struct nn_matrix *d, size_t rows, const real *x, size_t 
 		  real *y, size_t o, size_t end, size_t k0, size_t k1)
 {
 	for (; o < end; o += 2 * VL) {
-		struct nn_tile t = tile_at(d, tail, o, k0 == 0, k1 == d->in);
+		struct nn_tile t = tile_at(d, tail, o, k1 == d->in);
 		const size_t vectors = d->out - o > VL ? 2 : 1, widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
 		const size_t tiles = (rows + widest - 1) / widest;
 		const real *residual = k1 == d->in && tail->residual ? (const real *) tail->residual + o : NULL;
@@ -58,7 +58,9 @@ static void block(const struct nn_matrix *d, size_t rows, const real *x, size_t 
 		t.xs = xs;
 		for (size_t i = 0; i < tiles; i++) {
 			const size_t r0 = i * rows / tiles, r1 = (i + 1) * rows / tiles;
-			NN_K(tile)[vectors - 1][r1 - r0](&t, x + r0 * xs, weights_at(d, w, o, k0), y + r0 * d->y_row + o,
+			real *const to = y + r0 * d->y_row + o;
+			t.from = k0 ? to : NULL;
+			NN_K(tile)[vectors - 1][r1 - r0](&t, x + r0 * xs, weights_at(d, w, o, k0), to,
 							 residual ? residual + r0 * t.rs : NULL);
 		}
 	}

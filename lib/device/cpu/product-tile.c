@@ -34,10 +34,8 @@ NN_INLINE void run(int W, int NV, int a, int b, vr acc[][2], const real *x0, siz
 }
 
 /* The same with the pixels left out that lack this kernel column. */
-NN_INLINE void run_cut(int W, int NV, const unsigned char cut[2], vr acc[][2], const real *x, size_t xs, const real *w,
-		       size_t ws, size_t n)
+NN_INLINE void run_cut(int W, int NV, int a, int b, vr acc[][2], const real *x, size_t xs, const real *w, size_t ws, size_t n)
 {
-	const int a = cut[0], b = cut[1];
 	if (a + b >= W)
 		return;
 	if (a + b == 0)
@@ -97,7 +95,7 @@ NN_INLINE void finish(int W, int NV, const struct nn_tile *t, vr acc[][2], const
 	}
 }
 
-NN_INLINE void start(int W, int NV, const struct nn_tile *t, vr acc[][2], const real *y, vm last)
+NN_INLINE void start(int W, int NV, const struct nn_tile *t, vr acc[][2], const real *from, vm last)
 {
 	NN_UNROLL
 	for (int i = 0; i < W; i++) {
@@ -105,14 +103,14 @@ NN_INLINE void start(int W, int NV, const struct nn_tile *t, vr acc[][2], const 
 		for (int j = 0; j < NV; j++)
 			acc[i][j] = v_zero();
 	}
-	if (!t->load)
+	if (!from)
 		return;
 	NN_UNROLL
 	for (int i = 0; i < W; i++) {
 		NN_UNROLL
 		for (int j = 0; j < NV - 1; j++)
-			acc[i][j] = v_load(y + i * t->ys + j * VL);
-		acc[i][NV - 1] = v_load_m(y + i * t->ys + (NV - 1) * VL, last);
+			acc[i][j] = v_load(from + i * t->fs + j * VL);
+		acc[i][NV - 1] = v_load_m(from + i * t->fs + (NV - 1) * VL, last);
 	}
 }
 
@@ -140,16 +138,16 @@ NN_INLINE void tile(int W, int NV, const struct nn_tile *t, const real *x, const
 {
 	vr acc[NN_TILE_MAX][2];
 	const vm last = vm_first(t->last);
-	start(W, NV, t, acc, y, last);
-	const size_t w_kw = t->kl * t->ws;
+	start(W, NV, t, acc, t->from, last);
 	for (size_t kh = 0; kh < t->kh; kh++, x += t->x_kh, w += t->w_kh) {
-		const real *xk = x, *wk = w;
-		for (size_t kw = 0; kw < t->kw; kw++, xk += t->x_kw, wk += w_kw) {
-			if (t->cut)
-				run_cut(W, NV, t->cut[kw], acc, xk, t->xs, wk, t->ws, t->kl);
-			else
-				run(W, NV, 0, 0, acc, xk, t->xs, wk, t->ws, t->kl);
+		if (t->run) {
+			for (const struct nn_tile_run *r = t->run; r < t->run + t->n_runs; r++)
+				run_cut(W, NV, r->a, r->b, acc, x + r->x, t->xs, w + r->w, t->ws, r->kl);
+			continue;
 		}
+		const real *xk = x, *wk = w;
+		for (size_t kw = 0; kw < t->kw; kw++, xk += t->x_kw, wk += t->kl * t->ws)
+			run(W, NV, 0, 0, acc, xk, t->xs, wk, t->ws, t->kl);
 	}
 	finish(W, NV, t, acc, t->bias, residual, last);
 	store(W, NV, t, acc, y, last);
@@ -177,7 +175,7 @@ NN_INLINE void wide(int R, int U, const struct nn_tile *t, const real *x, const 
 	const vm all = vm_first(VL);
 	NN_UNROLL
 	for (int u = 0; u < U; u++)
-		start(R, 2, t, acc[u], y + 2 * u * VL, all);
+		start(R, 2, t, acc[u], NULL, all);
 	const real *wu[8];
 	NN_UNROLL
 	for (int u = 0; u < U; u++)

@@ -33,12 +33,20 @@ struct nn_tile {
 	size_t ws;                       /* step of a k in w: the panel's width */
 	size_t xs, ys, rs;               /* steps from pixel to pixel in x, y, residual */
 	size_t last;                     /* channels of the last vector, 1..VL */
-	/* [kw][2]: pixels at the tile's beginning and end that lack this kernel column; NULL: none does. NN_TILE_CUTS can be done. */
-	const unsigned char (*cut)[2];
-	bool load;                       /* the chain goes on from y instead of 0 */
+	const struct nn_tile_run *run;   /* a tile at the image's edge: what to do for each kernel row instead of kw times kl steps; or NULL */
+	size_t n_runs;
+	const real *from;                /* where the chain goes on from, or NULL: from 0 */
+	size_t fs;                       /* step from pixel to pixel there */
 	const real *bias;                /* of the tile's first channel, or NULL */
 	enum nn_tail_act act;
 	real slope;
+};
+
+/* Steps of a kernel row without the first a and last b pixels of the tile, which lack these taps. */
+struct nn_tile_run {
+	int a, b;
+	size_t x, w;                     /* where it begins, from the kernel row's beginning */
+	size_t kl;
 };
 
 /* Can a tile of `pixels` leave out a pixels at its beginning and b at its end? */
