@@ -133,6 +133,6 @@ bench: all
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
-check_PROGRAMS += tests/lib/data
-CHECK_TESTS += tests/lib/data
-VALGRIND_TESTS += tests/lib/data
+check_PROGRAMS += tests/lib/data tests/lib/rows
+CHECK_TESTS += tests/lib/data tests/lib/rows
+VALGRIND_TESTS += tests/lib/data tests/lib/rows
