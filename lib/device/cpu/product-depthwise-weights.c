@@ -89,7 +89,6 @@ NN_INLINE void sum(int V, const struct chain *c, size_t o, size_t n, real *d)
 			}
 		}
 	}
-	acc[V - 1] = v_select(last, acc[V - 1], v_zero());
 	NN_UNROLL
 	for (int v = 0; v < V; v++)
 		v_store(d + o + v * VL, acc[v]);
