@@ -16,7 +16,7 @@ struct run {
 	struct nn_graph *graph;
 	size_t bound;                        /* rows the graph is bound for */
 	size_t batch;
-	struct nn_door *doors;               /* inputs: order only, values come scaled */
+	struct nn_door *doors;               /* inputs */
 	void **inputs, **targets;            /* what the reader fills, [batch] rows each */
 	const char **bad;
 	struct nn_emitted *emitted;
@@ -96,9 +96,6 @@ static int bind(struct run *r, size_t n, struct nn_error *err)
 		nn_door_fini(&r->doors[i]);
 		if (nn_door_input(&r->doors[i], r->model, r->graph, i, err) < 0)
 			return -1;
-		nn_free(r->doors[i].mean);       /* the reader has scaled already */
-		nn_free(r->doors[i].sd);
-		r->doors[i].mean = r->doors[i].sd = NULL;
 	}
 	return 0;
 }
@@ -163,7 +160,7 @@ static int open_writer(struct run *r, struct nn_error *err)
 
 	choose_format(r, &options.to);
 	options.header = r->p->options.to_header ? r->p->options.to_header == 1
-						 : !table || nn_rows_header(r->rows);
+						 : strcmp(family, "empty") != 0 && (!table || nn_rows_header(r->rows));
 	if (r->p->options.on_error == 1)
 		options.total = -1;              /* rows may be left out */
 	if (open_emitted(r, err) < 0)
