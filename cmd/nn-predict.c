@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 	p.options.score = nn_opt_given(&options, "score");
 	if (nn_opt_given(&options, "precision"))
 		p.precision = 1 + (int)(std.precision == 1 ? NN_F64 : NN_F32);
+	p.any_order = !std.reproducible;
 	p.model = argv[1];
 	p.data = n > 1 ? argv[2] : NULL;
 	p.output = std.output;

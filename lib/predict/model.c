@@ -129,11 +129,13 @@ static size_t count_values(const struct nn_program *program, const int *values, 
 
 static int load(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
 {
+	enum nn_dtype dtype;
+
 	if (nn_model_file_read(&model->file, source->path, source->text, err) < 0)
 		return -1;
 	model->program = nn_net_program(model->file->net);
-	model->device = nn_device_open("cpu", source->precision ? (enum nn_dtype)(source->precision - 1)
-							      : model->file->dtype, err);
+	dtype = source->precision ? (enum nn_dtype)(source->precision - 1) : model->file->dtype;
+	model->device = nn_device_open(source->any_order ? "cpu+openblas" : "cpu", dtype, err);
 	if (!model->device)
 		return -1;
 	if (nn_schema_parse(&model->schema, model->file->input_json, model->file->target_json, err) < 0 ||

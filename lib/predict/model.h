@@ -25,6 +25,7 @@ struct nn_model_source {
 	const char *path;            /* model file, or weights where text is given */
 	const char *text;            /* -m TEXT of weights made elsewhere; NULL */
 	int precision;               /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
+	bool any_order;              /* --reproducible=no: sums need no order */
 };
 
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source, struct nn_error *err);

@@ -201,7 +201,8 @@ static int open_score(struct run *r, struct nn_error *err)
 static int open_all(struct run *r, struct nn_error *err)
 {
 	const struct nn_predict_options *o = &r->p->options;
-	struct nn_model_source source = { .path = r->p->model, .text = o->model_text, .precision = r->p->precision };
+	struct nn_model_source source = { .path = r->p->model, .text = o->model_text, .precision = r->p->precision,
+					  .any_order = r->p->any_order };
 	struct nn_rows_options rows = {
 		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score,
 	};

@@ -28,6 +28,7 @@ struct nn_predict {
 	const char *output;          /* NULL: stdout */
 	int precision;               /* 0: as the model; 1 + dtype */
 	int threads;
+	bool any_order;              /* --reproducible=no */
 	/* Warnings and notes, a line each; counted rows among them. */
 	void (*warn)(void *arg, const char *text);
 	void *arg;
