@@ -30,6 +30,10 @@ clean-tests:
 CHECK_TESTS += tests/cli/version.bats
 VALGRIND_TESTS += tests/cli/version.bats
 
+# options: help, man page, completions, streams
+CHECK_TESTS += tests/cli/options.bats
+VALGRIND_TESTS += tests/cli/options.bats
+
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
 

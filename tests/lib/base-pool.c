@@ -90,6 +90,35 @@ static void sleeping(void)
 	free(job);
 }
 
+/* Two pieces that each wait until the other has begun, up to 20 s: they end well only in two threads. */
+static void meet(void *arg, size_t i, int thread)
+{
+	struct timespec pause = { .tv_nsec = 100000 };
+	atomic_int *begun = arg;
+
+	(void)i;
+	(void)thread;
+	atomic_fetch_add(begun, 1);
+	for (int turn = 0; turn < 200000 && atomic_load(begun) < 2; turn++)
+		nanosleep(&pause, NULL);
+	if (atomic_load(begun) < 2)
+		atomic_store(begun, -10);
+}
+
+static void woken(void)
+{
+	struct timespec pause = { .tv_nsec = 5000000 };
+	struct nn_pool *pool;
+	atomic_int begun = 0;
+
+	if (nn_pool_new(&pool, 2, NULL) < 0)
+		return;
+	nanosleep(&pause, NULL);
+	nn_pool_run(pool, 2, meet, &begun);
+	ok(atomic_load(&begun) == 2, "pool: a sleeping thread takes its part");
+	nn_pool_free(pool);
+}
+
 /* A piece that takes long makes the caller sleep; it is woken when the last one is done. */
 static void slow_piece(void *arg, size_t i, int thread)
 {
@@ -140,6 +169,7 @@ int main(void)
 	jobs(17, 100, true);
 	jobs(64, 20, false);
 	sleeping();
+	woken();
 	waiting_caller();
 	for (int i = 0; i < 200 && nn_pool_new(&pool, 4, NULL) == 0; i++)
 		nn_pool_free(pool);
