@@ -1,2 +1,40 @@
 # lib/train
-lib_libnn_la_SOURCES +=
+lib_libnn_la_SOURCES += \
+	lib/train/check.c \
+	lib/train/checkpoint.c \
+	lib/train/checkpoint.h \
+	lib/train/counters.c \
+	lib/train/counters.h \
+	lib/train/cut.c \
+	lib/train/cut.h \
+	lib/train/evaluate.c \
+	lib/train/evaluate.h \
+	lib/train/events.c \
+	lib/train/fill.c \
+	lib/train/fill.h \
+	lib/train/job.h \
+	lib/train/lock.c \
+	lib/train/lock.h \
+	lib/train/log.c \
+	lib/train/log.h \
+	lib/train/loop.c \
+	lib/train/open.c \
+	lib/train/optimizer.c \
+	lib/train/optimizer.h \
+	lib/train/options.c \
+	lib/train/options.h \
+	lib/train/output.c \
+	lib/train/output.h \
+	lib/train/prepare.c \
+	lib/train/prepare.h \
+	lib/train/progress.c \
+	lib/train/progress.h \
+	lib/train/record.c \
+	lib/train/record.h \
+	lib/train/schedule.c \
+	lib/train/schedule.h \
+	lib/train/state.c \
+	lib/train/state.h \
+	lib/train/step.c \
+	lib/train/step.h \
+	lib/train/train.h

@@ -1,0 +1,132 @@
+/* What can be told from the command line alone: options that exclude or need each other. */
+#include <string.h>
+
+#include "base/output.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+#include "train/train.h"
+
+static bool given(const struct nn_train_setup *s, const char *name)
+{
+	return nn_opt_given(s->list, name);
+}
+
+static bool numbers_only(const struct nn_train_options *o)
+{
+	return o->loss > 1;                  /* neither auto nor cross-entropy */
+}
+
+static int check_optimizer(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const struct nn_train_options *o = s->train;
+	const struct nn_optimizer_info *info = &nn_optimizers[o->optimizer];
+
+	if (o->momentum != 0 && !info->momentum)
+		return nn_fail(err, NN_EUSAGE, "--momentum: --optimizer=%s has none; sgd and lars do", info->name);
+	if (o->nesterov && (info->kind != NN_SGD || o->momentum == 0))
+		return nn_fail(err, NN_EUSAGE, "--nesterov: needs --optimizer=sgd with --momentum above 0");
+	if (o->weight_decay != 0 && info->kind == NN_RPROP)
+		return nn_fail(err, NN_EUSAGE, "--weight-decay: --optimizer=rprop has none");
+	return 0;
+}
+
+static int check_length(const struct nn_train_setup *s, struct nn_error *err)
+{
+	struct nn_schedule schedule;
+
+	if (nn_schedule_parse(&schedule, s->train->schedule, err) < 0)
+		return -1;
+	if (schedule.kind == NN_CONSTANT || schedule.kind == NN_PLATEAU || given(s, "epochs") || given(s, "steps"))
+		return 0;
+	return nn_fail(err, NN_EUSAGE, "--schedule=%s: needs --epochs=N or --steps=N, the length it is planned for",
+		       s->train->schedule);
+}
+
+static int check_batch(const struct nn_train_options *o, struct nn_error *err)
+{
+	if (o->leaves & (o->leaves - 1))
+		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected a power of two", (unsigned long long)o->leaves);
+	if (o->leaves > o->batch)
+		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected at most the batch, %llu",
+			       (unsigned long long)o->leaves, (unsigned long long)o->batch);
+	return 0;
+}
+
+static int check_targets(const struct nn_train_options *o, struct nn_error *err)
+{
+	if (numbers_only(o) && o->class_weight)
+		return nn_fail(err, NN_EUSAGE, "--class-weight: needs classes, that is --loss=cross-entropy");
+	if (numbers_only(o) && o->ignore)
+		return nn_fail(err, NN_EUSAGE, "--ignore: needs classes, that is --loss=cross-entropy");
+	return 0;
+}
+
+static int check_held_out(const struct nn_train_options *o, struct nn_error *err)
+{
+	if (o->valid)
+		return 0;
+	if (o->patience)
+		return nn_fail(err, NN_EUSAGE, "--patience: needs held-out data, --valid=FILE or --valid=FRACTION");
+	if (o->valid_every)
+		return nn_fail(err, NN_EUSAGE, "--valid-every: needs held-out data, --valid=FILE or --valid=FRACTION");
+	return 0;
+}
+
+static bool is_stdin(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
+{
+	bool data = is_stdin(s->data_path), targets = is_stdin(s->targets_path);
+
+	if (data && targets)
+		return nn_fail(err, NN_EUSAGE, "-: stdin can be DATA or TARGETS, not both");
+	if (s->train->resume && (data || targets))
+		return nn_fail(err, NN_EUSAGE, "--resume: stdin cannot be read a second time; give the data as a file");
+	return 0;
+}
+
+/* A file that is read must not be written over; the start model is complete before anything is written. */
+static int check_output(const char *name, const char *path, const struct nn_train_setup *s, struct nn_error *err)
+{
+	const char *inputs[] = { s->data_path, s->targets_path, s->train->valid };
+
+	if (!path || is_stdin(path))
+		return 0;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+		if (inputs[i] && nn_same_file(path, inputs[i]))
+			return nn_fail(err, NN_EUSAGE, "%s: %s is an input, which would be lost", name, path);
+	return 0;
+}
+
+static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const struct nn_train_options *o = s->train;
+	bool to_stdout = !s->std->output || is_stdin(s->std->output);
+
+	if (check_output("-o", s->std->output, s, err) < 0 || check_output("--log", s->std->log, s, err) < 0 ||
+	    check_output("--checkpoint", o->checkpoint, s, err) < 0)
+		return -1;
+	if (is_stdin(s->std->log) && to_stdout)
+		return nn_fail(err, NN_EUSAGE, "--log=-: the model goes to stdout; give it a file with -o FILE");
+	if (is_stdin(o->checkpoint))
+		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
+	if (o->resume && to_stdout && !o->checkpoint)
+		return nn_fail(err, NN_EUSAGE, "--resume: no state is kept without -o FILE or --checkpoint=FILE");
+	if (s->std->output && o->checkpoint && strcmp(s->std->output, o->checkpoint) == 0)
+		return nn_fail(err, NN_EUSAGE, "--checkpoint=%s: this is where -o writes the model", o->checkpoint);
+	return 0;
+}
+
+int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
+{
+	if (!s->train->model)
+		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
+	if (check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
+	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
+	    check_outputs(s, err) < 0)
+		return -1;
+	return 0;
+}

@@ -1,0 +1,311 @@
+/* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves one that loads. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "train/checkpoint.h"
+
+/* ---- messages ---- */
+
+void nn_train_warn(struct nn_train *t, const char *format, ...)
+{
+	char text[600];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (t->progress)
+		nn_progress_clear(t->progress);
+	t->setup.host.warn(t->setup.host.arg, text);
+	if (t->log) {
+		nn_log_begin(t->log, "warning");
+		nn_log_string(t->log, "text", text);
+		nn_log_end(t->log);
+	}
+}
+
+void nn_train_note(struct nn_train *t, const char *format, ...)
+{
+	char text[600];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (t->progress)
+		nn_progress_clear(t->progress);
+	t->setup.host.note(t->setup.host.arg, text);
+}
+
+/* ---- opening ---- */
+
+/* m.safetensors -> m.state.safetensors */
+static char *default_path(const char *output, struct nn_error *err)
+{
+	static const char suffix[] = ".safetensors";
+	size_t n = strlen(output), s = sizeof suffix - 1;
+	struct nn_text text = {0};
+	char *path = NULL;
+
+	if (n > s && strcmp(output + n - s, suffix) == 0 && output[n - s - 1] != '/')
+		n -= s;
+	nn_text_add_bytes(&text, output, n);
+	nn_text_add(&text, ".state.safetensors");
+	if (text.failed)
+		nn_fail(err, NN_ENOMEM, "cannot allocate the name of the state");
+	else
+		path = nn_strdup(text.data, err);
+	nn_text_free(&text);
+	return path;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t count_options(const struct nn_opt_list *list, const char **names)
+{
+	size_t n = 0;
+
+	for (const struct nn_opt_table *table = list->tables; table->rows; table++)
+		for (const struct nn_opt *row = table->rows; row->name; row++) {
+			if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG)
+				continue;
+			if (names)
+				names[n] = row->name;
+			n++;
+		}
+	return n;
+}
+
+/* All effective options as a JSON object of texts, sorted by name. */
+static char *options_json(const struct nn_opt_list *list, struct nn_error *err)
+{
+	size_t n = count_options(list, NULL);
+	const char **names = nn_alloc(n, sizeof *names, err);
+	struct nn_text json = {0};
+	char value[4096], *text = NULL;
+
+	if (!names)
+		return NULL;
+	count_options(list, names);
+	qsort(names, n, sizeof *names, by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (!nn_opt_text(list, names[i], value, sizeof value))
+			value[0] = '\0';
+		nn_text_addf(&json, "%c\"%s\":", i == 0 ? '{' : ',', names[i]);
+		nn_text_add_json(&json, value, strlen(value));
+	}
+	nn_text_add(&json, "}");
+	nn_free(names);
+	if (json.failed)
+		nn_fail(err, NN_ENOMEM, "cannot allocate the text of the options");
+	else
+		text = nn_strdup(json.data, err);
+	nn_text_free(&json);
+	return text;
+}
+
+static int open_sets(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_state_tensors *s = &t->tensors;
+	size_t slots = nn_optimizer_slots(nn_step_optimizer(t->step));
+
+	s->program = t->program;
+	s->dtype = t->device->dtype;
+	s->set[NN_SET_MODEL] = t->params;
+	if (t->options->patience && !(s->set[NN_SET_BEST] = nn_params_new(t->program, s->dtype, err)))
+		return -1;
+	for (size_t k = 0; t->state_path && k < slots; k++)
+		if (!(s->set[NN_SET_SLOT0 + k] = nn_params_new(t->program, s->dtype, err)))
+			return -1;
+	return 0;
+}
+
+int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
+{
+	t->saved_step = UINT64_MAX;
+	t->saved_s = nn_now_s();
+	if (!(t->options_json = options_json(t->setup.list, err)))
+		return -1;
+	if (nn_parse_every(t->options->checkpoint_every, &t->save_steps, &t->save_s, err) < 0)
+		return -1;
+	if (t->options->checkpoint)
+		t->state_path = nn_strdup(t->options->checkpoint, err);
+	else if (t->output && nn_output_is_regular(t->output))
+		t->state_path = default_path(t->std->output, err);
+	else if (t->options->checkpoint_every)
+		nn_train_warn(t, "--checkpoint-every: no state is written without -o FILE or --checkpoint=FILE");
+	if (!t->state_path)
+		return t->options->checkpoint || (t->output && nn_output_is_regular(t->output)) ? -1 : open_sets(t, err);
+	if (nn_lock_take(&t->lock, t->state_path, err) < 0)
+		return -1;
+	t->replaces = access(t->state_path, F_OK) == 0;
+	return open_sets(t, err);
+}
+
+/* ---- resuming ---- */
+
+static struct nn_state_facts facts(const struct nn_train *t)
+{
+	return (struct nn_state_facts){
+		.model = nn_net_text(t->net), .data = nn_dataset_hash(t->dataset),
+		.valid = t->held_out ? nn_dataset_hash(t->held_out) : NULL, .options = t->options_json,
+	};
+}
+
+static void take_slots(struct nn_train *t)
+{
+	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
+	struct nn_graph *graph = nn_step_graph(t->step);
+	size_t offset, packed;
+
+	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
+		for (int p = 0; p < t->program->n_params; p++)
+			if (nn_graph_place(graph, p, &offset, &packed))
+				nn_graph_pack(graph, p, t->tensors.set[NN_SET_SLOT0 + k][p],
+					      nn_optimizer_slot(optimizer, k));
+}
+
+int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err)
+{
+	struct nn_state_facts now = facts(t);
+	struct nn_state *state = NULL;
+	bool other_build;
+	int status;
+
+	*resumed = false;
+	if (!t->options->resume)
+		return 0;
+	if (!t->replaces) {
+		nn_train_note(t, "%s: there is no state yet; training starts from the beginning", t->state_path);
+		return 0;
+	}
+	if (nn_state_read(&state, t->state_path, err) < 0)
+		return -1;
+	status = nn_state_compare(state, &now, &other_build, err);
+	if (status == 0)
+		status = nn_state_load(state, &t->tensors, &t->counters, err);
+	nn_state_free(state);
+	if (status < 0)
+		return -1;
+	if (other_build)
+		nn_train_warn(t, "%s: another build of nntools wrote this state; the bytes may differ", t->state_path);
+	take_slots(t);
+	t->saved_step = t->counters.step;
+	t->replaces = false;
+	*resumed = true;
+	return 0;
+}
+
+/* ---- saving ---- */
+
+bool nn_checkpoint_due(const struct nn_train *t)
+{
+	if (t->save_steps && t->counters.step % t->save_steps == 0)
+		return true;
+	return t->save_s > 0 && nn_now_s() - t->saved_s >= t->save_s;
+}
+
+static bool all_finite(const struct nn_train *t, const void *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (t->device->dtype == NN_F64 ? !isfinite(((const double *)values)[i]) : !isfinite(((const float *)values)[i]))
+			return false;
+	return true;
+}
+
+int nn_train_collect(struct nn_train *t, struct nn_error *err)
+{
+	nn_graph_save(nn_step_graph(t->step), t->params);
+	for (int p = 0; p < t->program->n_params; p++)
+		if (!all_finite(t, t->params[p], nn_shape_count(&t->program->params[p].desc.shape)))
+			return nn_fail(err, NN_EDIVERGED, "step %llu: %s is no longer finite; a lower --lr or --clip-norm may help",
+				       (unsigned long long)t->counters.step, t->program->params[p].name);
+	return 0;
+}
+
+static void collect_slots(struct nn_train *t)
+{
+	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
+	struct nn_graph *graph = nn_step_graph(t->step);
+	size_t offset, packed;
+
+	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
+		for (int p = 0; p < t->program->n_params; p++)
+			if (nn_graph_place(graph, p, &offset, &packed))
+				nn_graph_unpack(graph, p, nn_optimizer_slot(optimizer, k),
+						t->tensors.set[NN_SET_SLOT0 + k][p]);
+}
+
+static uint64_t free_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char directory[4096] = ".";
+	struct statvfs fs;
+
+	if (slash)
+		snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	return statvfs(directory, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
+}
+
+static void write_failed(struct nn_train *t, const struct nn_error *why, uint64_t bytes)
+{
+	nn_train_warn(t, "%s; the state needs %llu bytes, %llu are free; training goes on", why->text,
+		      (unsigned long long)bytes, (unsigned long long)free_bytes(t->state_path));
+	t->save_failed = true;
+}
+
+static void log_saved(struct nn_train *t, double seconds)
+{
+	nn_log_begin(t->log, "checkpoint");
+	nn_log_count(t->log, "step", t->counters.step);
+	nn_log_string(t->log, "file", t->state_path);
+	nn_log_real(t->log, "seconds", seconds);
+	nn_log_end(t->log);
+}
+
+int nn_checkpoint_save(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_state_facts now = facts(t);
+	double start = nn_now_s();
+	struct nn_error why;
+	uint64_t bytes;
+
+	if (!t->state_path)
+		return 0;
+	if (nn_train_collect(t, err) < 0)
+		return -1;
+	collect_slots(t);
+	if (t->replaces) {
+		nn_train_warn(t, "%s: the state of an older run is replaced; --resume would have gone on with it",
+			      t->state_path);
+		t->replaces = false;
+	}
+	if (nn_state_write(t->state_path, &t->tensors, &now, &t->counters, &bytes, &why) < 0) {
+		write_failed(t, &why, bytes);
+		return 0;
+	}
+	t->save_failed = false;
+	t->saved_step = t->counters.step;
+	t->saved_s = nn_now_s();
+	log_saved(t, t->saved_s - start);
+	return 0;
+}
+
+int nn_checkpoint_end(struct nn_train *t, struct nn_error *err)
+{
+	if (t->save_failed)
+		return nn_fail(err, NN_EFAIL, "%s: the state could not be written", t->state_path);
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* How a global batch is cut: leaves fix the order of summation, spans are what goes through the graph at once. */
+#ifndef NN_TRAIN_CUT_H
+#define NN_TRAIN_CUT_H
+
+#include "graph/graph.h"
+
+/*
+ * A span is either an aligned run of 2^level whole leaves or a piece of one leaf (level 0). The sum over the spans of a leaf or run
+ * is node `node` of its level in the tree over leaves; `last` says that it is complete after this span.
+ */
+struct nn_cut_span {
+	size_t row;                  /* its first row in the batch */
+	unsigned level;
+	size_t node;
+	bool last;
+	struct nn_span span;         /* bounds relative to `row`; sample is the caller's */
+};
+
+struct nn_cut {
+	size_t rows, n_leaves;
+	unsigned levels;             /* log2(n_leaves) */
+	size_t *leaf;                /* [n_leaves + 1] rows */
+	struct nn_cut_span *spans;
+	size_t n_spans;
+	size_t max_rows, max_leaves; /* of a span */
+	size_t *bounds;              /* where the arrays of spans and leaves lie */
+};
+
+/*
+ * Cut `rows` rows into n_leaves leaves (a power of two) and these into spans of at most `micro` rows. With batch norm
+ * (group > 0) leaves and spans are whole groups, and micro is rounded up to them. NULL with *err on failure.
+ */
+struct nn_cut *nn_cut_new(size_t rows, size_t n_leaves, size_t group, size_t micro, struct nn_error *err);
+void nn_cut_free(struct nn_cut *cut);
+
+/* Groups that batch norm makes of `rows` rows (numerics.md): a rest under half a group joins the one before. At least 1. */
+size_t nn_group_count(size_t rows, size_t group);
+
+#endif

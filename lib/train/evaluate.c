@@ -1,0 +1,143 @@
+/* The evaluator: a prediction graph of its own, loaded with the weights of the moment. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/evaluate.h"
+#include "train/fill.h"
+
+#define MAX_ROWS 256
+
+struct nn_evaluator {
+	struct nn_evaluator_options options;
+	size_t max_rows;
+	struct nn_graph *graph;
+	struct nn_metrics **metrics;     /* [n_outputs] */
+	void **targets;                  /* [n_outputs] [max_rows] */
+	bool *probabilities;
+	int n_outputs;
+};
+
+static int output_new(struct nn_evaluator *e, int i, struct nn_error *err)
+{
+	const struct nn_evaluator_options *o = &e->options;
+	bool classes = nn_dataset_target_classes(o->dataset, (size_t)i);
+	size_t positions, columns, size = nn_dataset_target_size(o->dataset, (size_t)i);
+
+	nn_graph_output(e->graph, i, &positions, &columns);
+	e->probabilities[i] = !classes && o->losses[i].kind == NN_LOSS_CROSS_ENTROPY;
+	e->targets[i] = nn_alloc(e->max_rows * size, classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype), err);
+	if (!e->targets[i])
+		return -1;
+	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], o->device, positions, columns,
+			      e->max_rows, err);
+}
+
+int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_options *options, struct nn_error *err)
+{
+	struct nn_evaluator *e = nn_alloc(1, sizeof *e, err);
+	struct nn_graph_options g = { .device = options->device, .pool = options->pool };
+
+	if (!e)
+		return -1;
+	e->options = *options;
+	e->max_rows = options->n_rows < MAX_ROWS ? options->n_rows : MAX_ROWS;
+	e->n_outputs = options->program->n_outputs;
+	e->metrics = nn_alloc((size_t)e->n_outputs, sizeof *e->metrics, err);
+	e->targets = nn_alloc((size_t)e->n_outputs, sizeof *e->targets, err);
+	e->probabilities = nn_alloc((size_t)e->n_outputs, sizeof *e->probabilities, err);
+	if (!e->metrics || !e->targets || !e->probabilities)
+		goto fail;
+	g.max_rows = e->max_rows;
+	if (nn_graph_bind(&e->graph, options->program, &g, err) < 0)
+		goto fail;
+	for (int i = 0; i < e->n_outputs; i++)
+		if (output_new(e, i, err) < 0)
+			goto fail;
+	*evaluator = e;
+	return 0;
+fail:
+	nn_evaluator_free(e);
+	return -1;
+}
+
+void nn_evaluator_free(struct nn_evaluator *e)
+{
+	if (!e)
+		return;
+	for (int i = 0; i < e->n_outputs; i++) {
+		if (e->metrics)
+			nn_metrics_free(e->metrics[i]);
+		if (e->targets)
+			nn_free(e->targets[i]);
+	}
+	nn_free(e->metrics);
+	nn_free(e->targets);
+	nn_free(e->probabilities);
+	nn_graph_free(e->graph);
+	nn_free(e);
+}
+
+static void run_rows(struct nn_evaluator *e, const uint64_t *rows, size_t n)
+{
+	const struct nn_evaluator_options *o = &e->options;
+	size_t leaf[2] = { 0, n };
+	struct nn_span span = { .rows = n, .leaf = leaf, .n_leaves = 1, .first = true };
+
+	for (int i = 0; i < o->program->n_inputs; i++) {
+		bool channels_last;
+		size_t size;
+		void *values = nn_graph_input(e->graph, i, &size, &channels_last);
+
+		nn_fill(o->dataset, (size_t)i, rows, n, channels_last, values, size * nn_dtype_size(o->device->dtype), o->pool);
+	}
+	nn_graph_forward(e->graph, &span);
+	for (int i = 0; i < e->n_outputs; i++) {
+		size_t positions, columns;
+		const void *out = nn_graph_output(e->graph, i, &positions, &columns);
+
+		nn_dataset_fill_target(o->dataset, (size_t)i, rows, n, e->targets[i]);
+		nn_metrics_add(e->metrics[i], out, e->targets[i], e->probabilities[i], n);
+	}
+}
+
+int nn_evaluator_run(struct nn_evaluator *e, const void *const *params, struct nn_error *err)
+{
+	const struct nn_evaluator_options *o = &e->options;
+
+	if (nn_graph_load(e->graph, params, err) < 0)
+		return -1;
+	for (int i = 0; i < e->n_outputs; i++)
+		nn_metrics_reset(e->metrics[i]);
+	for (size_t at = 0; at < o->n_rows; at += e->max_rows)
+		run_rows(e, o->rows + at, o->n_rows - at < e->max_rows ? o->n_rows - at : e->max_rows);
+	return 0;
+}
+
+const struct nn_metrics *nn_evaluator_metrics(const struct nn_evaluator *e, int output)
+{
+	return e->metrics[output];
+}
+
+bool nn_evaluator_get(const struct nn_evaluator *e, const char *name, double *value)
+{
+	double loss = 0;
+
+	if (e->n_outputs == 1)
+		return nn_metrics_get(e->metrics[0], name, value);
+	if (strcmp(name, "loss") == 0) {
+		for (int i = 0; i < e->n_outputs; i++) {
+			nn_metrics_get(e->metrics[i], "loss", value);
+			loss += e->options.weights[i] * *value;
+		}
+		*value = loss;
+		return true;
+	}
+	for (int i = 0; i < e->n_outputs; i++) {
+		const char *output = e->options.program->outputs[i].name;
+		size_t n = output ? strlen(output) : 0;
+
+		if (n && strncmp(name, output, n) == 0 && name[n] == '.')
+			return nn_metrics_get(e->metrics[i], name + n + 1, value);
+	}
+	return nn_metrics_get(e->metrics[0], name, value);
+}

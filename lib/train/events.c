@@ -1,0 +1,296 @@
+/* The events of the log, key by key as outputs.md lists them. */
+#include "config.h"
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "train/record.h"
+
+static void text_sha256(const char *text, char hex[NN_SHA256_HEX])
+{
+	struct nn_sha256 sha;
+
+	nn_sha256_init(&sha);
+	nn_sha256_add(&sha, text, strlen(text));
+	nn_sha256_hex(&sha, hex);
+}
+
+static bool file_sha256(const char *path, char hex[NN_SHA256_HEX])
+{
+	FILE *file = path ? fopen(path, "rb") : NULL;
+	struct nn_sha256 sha;
+	char bytes[16384];
+	size_t n;
+	bool good;
+
+	if (!file)
+		return false;
+	nn_sha256_init(&sha);
+	while ((n = fread(bytes, 1, sizeof bytes, file)) > 0)
+		nn_sha256_add(&sha, bytes, n);
+	good = !ferror(file);
+	fclose(file);
+	nn_sha256_hex(&sha, hex);
+	return good;
+}
+
+/* "model name" of /proc/cpuinfo */
+static bool cpu_name(char name[128])
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	char line[256];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof line, file)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) == 0 && colon) {
+			snprintf(name, 128, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+			found = true;
+		}
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static size_t parameters(const struct nn_train *t)
+{
+	size_t n = 0;
+
+	for (int p = 0; p < t->program->n_params; p++)
+		if (t->program->params[p].desc.role != NN_BUFFER)
+			n += nn_shape_count(&t->program->params[p].desc.shape);
+	return n;
+}
+
+static size_t features(const struct nn_train *t)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < t->program->n_inputs; i++)
+		n += nn_shape_count(&t->program->values[t->program->inputs[i]].shape);
+	return n;
+}
+
+void nn_record_start(struct nn_train *t)
+{
+	struct nn_log *log = t->log;
+	char hex[NN_SHA256_HEX], cpu[128];
+
+	if (!nn_log_wanted(log))
+		return;
+	text_sha256(nn_net_text(t->net), hex);
+	nn_log_begin(log, "start");
+	nn_log_string(log, "version", PACKAGE_VERSION);
+	nn_log_string(log, "model", nn_net_text(t->net));
+	nn_log_string(log, "model_sha256", hex);
+	nn_log_count(log, "parameters", parameters(t));
+	nn_log_json(log, "options", t->options_json);
+	nn_log_count(log, "seed", t->std->seed);
+	nn_log_string(log, "device", t->device->name);
+	nn_log_string(log, "kernels", t->device->kind);
+	nn_log_string(log, "blas", t->std->reproducible ? NULL : "openblas");
+	nn_log_string(log, "cpu", cpu_name(cpu) ? cpu : NULL);
+	nn_log_count(log, "ranks", 1);
+	nn_log_count(log, "threads", (uint64_t)nn_pool_threads(t->pool));
+	nn_log_count(log, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	nn_log_count(log, "samples", t->n_rows);
+	nn_log_count(log, "features", features(t));
+	if (t->schema->targets[0].labels)
+		nn_log_count(log, "classes", t->schema->targets[0].n_labels);
+	else
+		nn_log_string(log, "classes", NULL);
+	nn_log_count(log, "batch", t->options->batch);
+	nn_log_count(log, "leaves", t->options->leaves);
+	nn_log_count(log, "micro_batch", t->options->micro_batch);
+	nn_log_string(log, "data_sha256", nn_dataset_hash(t->dataset));
+	nn_log_count(log, "steps_per_epoch", t->steps_per_epoch);
+	nn_log_open_object(log, "predicted");
+	nn_log_string(log, "step_s", NULL);
+	nn_log_string(log, "epoch_s", NULL);
+	nn_log_string(log, "total_s", NULL);
+	nn_log_count(log, "peak_bytes", t->base_bytes + t->planned_bytes);
+	nn_log_close_object(log);
+	nn_log_end(log);
+}
+
+/* a figure of the step, which is computed in the training's own type */
+static void log_value(struct nn_train *t, const char *key, double value)
+{
+	if (t->device->dtype == NN_F64)
+		nn_log_real(t->log, key, value);
+	else
+		nn_log_single(t->log, key, value);
+}
+
+void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double lr, double samples_per_s)
+{
+	struct nn_log *log = t->log;
+	uint64_t epoch = nn_train_epoch(t);
+
+	nn_log_begin(log, "step");
+	nn_log_count(log, "step", t->counters.step);
+	nn_log_count(log, "epoch", epoch);
+	nn_log_count(log, "samples", (epoch - 1) * t->n_rows + t->counters.rows);
+	log_value(t, "loss", r->loss);
+	nn_log_real(log, "lr", lr);
+	log_value(t, "grad_norm", r->norm);
+	nn_log_real(log, "samples_per_s", samples_per_s);
+	nn_log_real(log, "input_wait_s", r->input_s);
+	nn_log_real(log, "compute_s", r->compute_s);
+	nn_log_real(log, "comm_s", 0);
+	nn_log_real(log, "wait_s", 0);
+	nn_log_end(log);
+}
+
+static void log_metrics(struct nn_train *t)
+{
+	bool listed = false;
+	double value;
+	char name[80];
+
+	nn_log_real(t->log, "valid_loss",
+		    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value : NAN);
+	if (!t->evaluator) {
+		snprintf(name, sizeof name, "train_%s", t->metric);
+		if (strcmp(t->metric, "loss") != 0)
+			nn_log_real(t->log, name, nn_train_passed(t, t->metric));
+		return;
+	}
+	for (size_t i = 0; nn_whole_metrics[i]; i++) {
+		if (nn_evaluator_get(t->evaluator, nn_whole_metrics[i], &value))
+			nn_log_real(t->log, nn_whole_metrics[i], value);
+		listed |= strcmp(nn_whole_metrics[i], t->metric) == 0;
+	}
+	if (!listed && strcmp(t->metric, "loss") != 0 && nn_evaluator_get(t->evaluator, t->metric, &value))
+		nn_log_real(t->log, t->metric, value);
+}
+
+void nn_record_epoch(struct nn_train *t, double seconds, double samples_per_s)
+{
+	struct nn_progress_line line = {
+		.epoch = nn_train_epoch(t), .epochs = nn_train_epochs(t), .loss = nn_train_loss(t), .valid_loss = NAN,
+		.value = t->found.metric, .seconds = seconds, .samples_per_s = samples_per_s,
+	};
+	char name[80];
+
+	if (t->evaluator) {
+		nn_evaluator_get(t->evaluator, "loss", &line.valid_loss);
+		line.metric = strcmp(t->metric, "loss") != 0 ? t->metric : NULL;
+	} else if (strcmp(t->metric, "loss") != 0) {
+		snprintf(name, sizeof name, "train_%s", t->metric);
+		line.metric = name;
+	}
+	nn_progress_epoch(t->progress, &line);
+	if (!nn_log_wanted(t->log))
+		return;
+	nn_log_begin(t->log, "epoch");
+	nn_log_count(t->log, "epoch", line.epoch);
+	nn_log_count(t->log, "step", t->counters.step);
+	nn_log_real(t->log, "loss", line.loss);
+	log_metrics(t);
+	nn_log_real(t->log, "seconds", seconds);
+	nn_log_real(t->log, "samples_per_s", samples_per_s);
+	nn_log_bool(t->log, "best", t->found.best);
+	nn_log_end(t->log);
+}
+
+void nn_record_valid(struct nn_train *t)
+{
+	if (!nn_log_wanted(t->log))
+		return;
+	nn_log_begin(t->log, "valid");
+	nn_log_count(t->log, "step", t->counters.step);
+	log_metrics(t);
+	nn_log_bool(t->log, "best", t->found.best);
+	nn_log_end(t->log);
+}
+
+static const char *signal_name(int signal)
+{
+	switch (signal) {
+	case SIGINT: return "SIGINT";
+	case SIGTERM: return "SIGTERM";
+	case SIGHUP: return "SIGHUP";
+	case SIGUSR1: return "SIGUSR1";
+	default: return "signal";
+	}
+}
+
+void nn_record_signal(struct nn_train *t, int signal)
+{
+	nn_log_begin(t->log, "signal");
+	nn_log_string(t->log, "name", signal_name(signal));
+	nn_log_end(t->log);
+}
+
+static void log_compared(struct nn_log *log, const char *key, double predicted, double measured)
+{
+	nn_log_open_object(log, key);
+	nn_log_real(log, "predicted", predicted);
+	nn_log_real(log, "measured", measured);
+	nn_log_real(log, "error", predicted / measured - 1);
+	nn_log_close_object(log);
+}
+
+/* this process as rank 0 of 1 */
+static void log_ranks(const struct nn_train *t)
+{
+	char host[256] = "";
+	struct nn_text json = {0};
+
+	if (gethostname(host, sizeof host - 1) < 0)
+		host[0] = '\0';
+	nn_text_add(&json, "[{\"rank\":0,\"host\":");
+	nn_text_add_json(&json, host, strlen(host));
+	nn_text_addf(&json, ",\"pid\":%ld,\"compute_s\":", (long)getpid());
+	nn_json_real(&json, t->compute_s);
+	nn_text_add(&json, ",\"comm_s\":0,\"wait_s\":");
+	nn_json_real(&json, t->input_s);
+	nn_text_add(&json, "}]");
+	nn_log_json(t->log, "ranks", json.failed ? "null" : json.data);
+	nn_text_free(&json);
+}
+
+static double or_unknown(double value)
+{
+	return value > 0 ? value : NAN;
+}
+
+void nn_record_end(struct nn_train *t, const char *reason)
+{
+	double seconds = nn_now_s() - t->start_s, peak = (double)nn_memory_peak();
+	bool to_file = t->std->output && strcmp(t->std->output, "-") != 0;
+	char hex[NN_SHA256_HEX];
+	struct nn_log *log = t->log;
+
+	if (!nn_log_wanted(log))
+		return;
+	nn_log_begin(log, "end");
+	nn_log_string(log, "reason", reason);
+	nn_log_count(log, "step", t->counters.step);
+	nn_log_count(log, "epoch", nn_train_epoch(t));
+	if (t->counters.best_epoch)
+		nn_log_count(log, "best_epoch", t->counters.best_epoch);
+	else
+		nn_log_string(log, "best_epoch", NULL);
+	nn_log_real(log, "seconds", seconds);
+	nn_log_real(log, "first_step_s", or_unknown(t->first_step_s));
+	nn_log_real(log, "first_epoch_s", or_unknown(t->first_epoch_s));
+	nn_log_real(log, "steady_samples_per_s", t->steady_s > 0 ? (double)t->steady_samples / t->steady_s : NAN);
+	nn_log_count(log, "peak_bytes", (uint64_t)peak);
+	nn_log_string(log, "output", to_file ? t->std->output : "stdout");
+	nn_log_string(log, "sha256", to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
+	log_ranks(t);
+	nn_log_open_object(log, "predicted");
+	log_compared(log, "peak_bytes", (double)(t->base_bytes + t->planned_bytes), peak);
+	log_compared(log, "total_s", NAN, seconds);
+	nn_log_close_object(log);
+	nn_log_end(log);
+}

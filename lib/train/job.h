@@ -1,0 +1,79 @@
+/* What the files of this room share of a running training. */
+#ifndef NN_TRAIN_JOB_H
+#define NN_TRAIN_JOB_H
+
+#include "base/output.h"
+#include "model/model.h"
+#include "train/counters.h"
+#include "train/evaluate.h"
+#include "train/lock.h"
+#include "train/log.h"
+#include "train/progress.h"
+#include "train/schedule.h"
+#include "train/state.h"
+#include "train/step.h"
+#include "train/train.h"
+
+struct nn_train {
+	struct nn_train_setup setup;
+	struct nn_train_options *options;
+	struct nn_std_options *std;
+
+	/* what is trained */
+	const struct nn_device *device;
+	struct nn_pool *pool;
+	struct nn_model_file *start;     /* the model file it starts from, NULL: text */
+	struct nn_net *net;
+	bool net_owned;                  /* not start's */
+	const struct nn_program *program;
+	void **params;                   /* canonical: the door to files and to the evaluator */
+	int n_outputs;
+	struct nn_loss_spec *losses;     /* [n_outputs] */
+	double *shares;                  /* [n_outputs] weights of their losses */
+	double *class_weights;           /* --class-weight */
+
+	/* what it is trained on */
+	struct nn_dataset *dataset, *held_out;   /* held_out: of --valid=FILE */
+	struct nn_schema *schema;
+	uint64_t *rows, *valid_rows;     /* numbers of samples that are trained on, held out */
+	uint64_t n_rows, n_valid;
+	uint64_t *order;                 /* [n_rows] of the epoch */
+	uint64_t order_epoch;            /* + 1, 0: none yet */
+	uint64_t window;                 /* of the shuffle */
+
+	/* how far */
+	uint64_t steps_per_epoch, planned;       /* planned: steps in all */
+	const char *ends_by;             /* "epochs" or "steps": what says how many */
+	struct nn_schedule schedule;
+	struct nn_step *step;
+	struct nn_evaluator *evaluator;  /* NULL: nothing is held out */
+	struct nn_counters counters;
+	const char *metric;              /* what is best */
+	bool rises;                      /* more of it is better */
+	struct nn_train_finding {
+		double metric;           /* at the last evaluation or, of the rows as they passed, epoch */
+		bool held_out, best;     /* held_out: the evaluator ran */
+	} found;
+
+	/* what is written */
+	struct nn_output *output;        /* until the model is written */
+	bool written;
+	struct nn_log *log;
+	struct nn_progress *progress;
+	char *state_path;                /* NULL: no state */
+	struct nn_lock *lock;
+	struct nn_state_tensors tensors; /* the sets of a state */
+	char *options_json;
+	uint64_t save_steps;             /* --checkpoint-every */
+	double save_s, saved_s;          /* and when the state was last written */
+	uint64_t saved_step;             /* step of the newest state on disk, UINT64_MAX: none of this run */
+	bool save_failed, replaces;      /* the last try failed; an older run's state is there */
+
+	/* times */
+	double start_s, first_step_s, first_epoch_s, steady_s;
+	double compute_s, input_s;
+	uint64_t started_step, steady_samples;
+	size_t planned_bytes, base_bytes;        /* the plan; what the process had before */
+};
+
+#endif

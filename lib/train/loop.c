@@ -1,0 +1,294 @@
+/* The loop over epochs and steps: sync training on one machine. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "train/checkpoint.h"
+#include "train/record.h"
+
+#define LOG_S 1.0                    /* a step is logged about so often */
+
+/* What the loop keeps of the clock. */
+struct pace {
+	double epoch_s, logged_s;        /* when the epoch began, when a step was last logged */
+	uint64_t epoch_rows;             /* rows of the epoch when that was */
+	uint64_t logged_samples, samples;
+	bool first_epoch;                /* the first one this process runs from its beginning */
+};
+
+/* ---- what is best ---- */
+
+static bool better(const struct nn_train *t, double value, double than)
+{
+	if (isnan(than))
+		return !isnan(value);
+	return t->rises ? value > than + 1e-6 * fabs(than) : value < than - 1e-6 * fabs(than);
+}
+
+static void keep_best(struct nn_train *t)
+{
+	void **best = t->tensors.set[NN_SET_BEST];
+
+	for (int p = 0; best && p < t->program->n_params; p++)
+		memcpy(best[p], t->params[p], nn_shape_count(&t->program->params[p].desc.shape)
+		       * nn_dtype_size(t->device->dtype));
+}
+
+/* Judge the value of --metric: best so far, patience, plateau. */
+static void judge(struct nn_train *t, double value)
+{
+	struct nn_counters *c = &t->counters;
+
+	t->found.metric = value;
+	t->found.best = better(t, value, c->best);
+	if (t->found.best) {
+		c->best = value;
+		c->best_step = c->step;
+		c->best_epoch = nn_train_epoch(t);
+		c->stale = 0;
+		keep_best(t);
+	} else if (++c->stale >= t->options->patience && t->options->patience) {
+		c->done = 1;
+	}
+	if (t->schedule.kind != NN_PLATEAU)
+		return;
+	if (better(t, value, c->plateau)) {
+		c->plateau = value;
+		c->plateau_stale = 0;
+	} else if (++c->plateau_stale >= 5) {
+		c->plateau_stale = 0;
+		c->drops++;
+	}
+}
+
+/* Evaluate the held-out rows, or take what the rows said as they passed, and judge it. */
+static int evaluate(struct nn_train *t, struct nn_error *err)
+{
+	double value = NAN;
+
+	t->found.held_out = false;
+	if (!t->evaluator) {
+		judge(t, nn_train_passed(t, t->metric));
+		return 0;
+	}
+	if (nn_train_collect(t, err) < 0 || nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
+		return -1;
+	t->found.held_out = true;
+	nn_evaluator_get(t->evaluator, t->metric, &value);
+	judge(t, value);
+	return 0;
+}
+
+/* ---- a step ---- */
+
+static int diverged(const struct nn_train *t, const struct nn_step_result *r, struct nn_error *err)
+{
+	unsigned long long step = t->counters.step + 1;
+	char last[4200] = "", layer[200] = "";
+
+	if (t->state_path && t->saved_step != UINT64_MAX)
+		snprintf(last, sizeof last, "; %s has the state of step %llu", t->state_path,
+			 (unsigned long long)t->saved_step);
+	if (r->bad_line >= 0)
+		snprintf(layer, sizeof layer, ": layer %s (%s) was the first to go wrong",
+			 nn_net_line(t->net, r->bad_line).name, nn_net_line(t->net, r->bad_line).layer);
+	return nn_fail(err, NN_EDIVERGED, "step %llu: the loss is not finite%s; a lower --lr than %g or --clip-norm may help%s",
+		       step, layer, t->options->lr, last);
+}
+
+static bool logs_step(const struct nn_train *t, const struct pace *pace, double now)
+{
+	if (!nn_log_wanted(t->log))
+		return false;
+	if (t->options->log_every)
+		return (t->counters.step + 1) % t->options->log_every == 0;
+	return now - pace->logged_s >= LOG_S || t->counters.step == t->started_step;
+}
+
+static void count_step(struct nn_train *t, const struct nn_step_result *r, size_t n)
+{
+	struct nn_counters *c = &t->counters;
+
+	c->step++;
+	c->loss += r->loss * r->weight;
+	c->weight += r->weight;
+	c->rows += n;
+	c->hits += r->hits;
+	c->counted += r->counted;
+	c->squares += r->squares;
+	t->compute_s += r->compute_s;
+	t->input_s += r->input_s;
+}
+
+static void begin_epoch(struct nn_train *t, struct pace *pace, uint64_t epoch, uint64_t at)
+{
+	struct nn_counters *c = &t->counters;
+
+	if (t->order_epoch != epoch + 1) {
+		nn_shuffle(t->std->seed, epoch, t->rows, t->order, t->n_rows, t->window);
+		t->order_epoch = epoch + 1;
+	}
+	if (at > 0)
+		return;
+	c->loss = c->weight = c->squares = 0;
+	c->rows = c->hits = c->counted = 0;
+	pace->epoch_s = nn_now_s();
+	pace->epoch_rows = 0;
+	pace->first_epoch = t->first_epoch_s == 0;
+}
+
+static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
+{
+	uint64_t number = t->counters.step, epoch = number / t->steps_per_epoch;
+	uint64_t at = number % t->steps_per_epoch * t->options->batch;
+	size_t n = t->n_rows - at < t->options->batch ? t->n_rows - at : t->options->batch;
+	double start = nn_now_s(), lr, now;
+	struct nn_step_result result;
+	bool logs;
+
+	begin_epoch(t, pace, epoch, at);
+	t->schedule.drops = (unsigned)t->counters.drops;
+	lr = nn_schedule_rate(&t->schedule, number);
+	if (!nn_step_gradient(t->step, t->order + at, n, epoch * t->n_rows + at, &result))
+		return diverged(t, &result, err);
+	logs = logs_step(t, pace, start);
+	nn_step_update(t->step, number + 1, lr, logs, &result);
+	count_step(t, &result, n);
+	now = nn_now_s();
+	pace->samples += n;
+	if (t->first_step_s == 0)
+		t->first_step_s = now - start;
+	if (logs) {
+		nn_record_step(t, &result, lr, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
+		pace->logged_s = now;
+		pace->logged_samples = pace->samples;
+	}
+	nn_progress_step(t->progress, t->counters.step, t->planned, result.loss, now);
+	return 0;
+}
+
+/* ---- between steps ---- */
+
+static void end_epoch(struct nn_train *t, struct pace *pace)
+{
+	double seconds = nn_now_s() - pace->epoch_s;
+	uint64_t rows = t->counters.rows - pace->epoch_rows;
+
+	if (t->first_epoch_s == 0) {
+		t->first_epoch_s = seconds;
+	} else {
+		t->steady_s += seconds;
+		t->steady_samples += rows;
+	}
+	nn_record_epoch(t, seconds, (double)rows / seconds);
+}
+
+/* SIGUSR1 and SIGHUP: the state, now; the signal served, or 0. */
+static int served_signal(struct nn_train *t)
+{
+	int signal = *t->setup.host.save;
+
+	if (!signal)
+		return 0;
+	*t->setup.host.save = 0;
+	nn_record_signal(t, signal);
+	if (!t->state_path)
+		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE");
+	return signal;
+}
+
+static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
+{
+	uint64_t number = t->counters.step;
+	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_checkpoint_due(t);
+
+	if (ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0)) {
+		if (evaluate(t, err) < 0)
+			return -1;
+		if (!ends_epoch)
+			nn_record_valid(t);
+	}
+	if (ends_epoch)
+		end_epoch(t, pace);
+	if (ends_epoch && nn_dataset_unchanged(t->dataset, err) < 0)
+		return -1;
+	saves |= served_signal(t) != 0;
+	return saves ? nn_checkpoint_save(t, err) : 0;
+}
+
+/* ---- the whole ---- */
+
+static int stop(struct nn_train *t, int signal, struct nn_error *err)
+{
+	nn_record_signal(t, signal);
+	if (!t->state_path)
+		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
+	else if (t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
+		return -1;
+	nn_record_end(t, "signal");
+	return 0;
+}
+
+/* The state and, at an end within an epoch, a last look that leaves no trace in it. */
+static int finish(struct nn_train *t, struct pace *pace, struct nn_error *err)
+{
+	bool whole = t->counters.step % t->steps_per_epoch == 0, ran = t->counters.step > t->started_step;
+	bool looks = !whole || (!ran && t->evaluator);
+	void **best;
+
+	if (t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
+		return -1;
+	if (nn_train_collect(t, err) < 0)
+		return -1;
+	if (looks && evaluate(t, err) < 0)
+		return -1;
+	if (!whole && ran)
+		end_epoch(t, pace);
+	best = t->counters.best_step > 0 ? t->tensors.set[NN_SET_BEST] : NULL;
+	if (best && t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)best, err) < 0)
+		return -1;
+	if (nn_record_model(t, best ? best : t->params, err) < 0)
+		return -1;
+	if (nn_checkpoint_end(t, err) < 0)
+		return -1;
+	nn_record_end(t, t->counters.done ? "patience" : t->ends_by);
+	return nn_log_check(t->log, err);
+}
+
+static int run(struct nn_train *t, int *stopped, struct nn_error *err)
+{
+	struct pace pace = { .logged_s = nn_now_s() };
+
+	nn_record_start(t);
+	if (nn_log_check(t->log, err) < 0)
+		return -1;
+	pace.epoch_s = pace.logged_s;
+	pace.epoch_rows = t->counters.rows;
+	while (!(*stopped = *t->setup.host.stop)) {
+		if (t->counters.step >= t->planned || t->counters.done)
+			return finish(t, &pace, err);
+		if (step(t, &pace, err) < 0 || after_step(t, &pace, err) < 0)
+			return -1;
+	}
+	return stop(t, *stopped, err);
+}
+
+int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
+{
+	struct nn_error why;
+
+	*stopped = 0;
+	t->start_s = nn_now_s();
+	t->started_step = t->counters.step;
+	if (run(t, stopped, &why) < 0) {
+		nn_progress_clear(t->progress);
+		nn_record_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
+		if (err)
+			*err = why;
+		return -1;
+	}
+	nn_progress_clear(t->progress);
+	return 0;
+}

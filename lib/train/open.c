@@ -1,0 +1,251 @@
+/* Opening a training: everything that can fail does so before the first step. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "train/checkpoint.h"
+#include "train/cut.h"
+#include "train/prepare.h"
+
+/* ---- defaults that depend on other options, on the model or on the data ---- */
+
+static int take_metric(struct nn_train *t, struct nn_error *err)
+{
+	const char *named = t->options->metric;
+	bool classes = nn_dataset_target_classes(t->dataset, 0);
+	double value;
+
+	if (t->evaluator) {
+		t->metric = named ? named : nn_metrics_default(nn_evaluator_metrics(t->evaluator, 0));
+		if (!nn_evaluator_get(t->evaluator, t->metric, &value))
+			return nn_fail(err, NN_EUSAGE, "--metric=%s: not a metric of these targets; %s", named,
+				       classes ? "accuracy, loss, f1.macro, recall.LABEL and such are"
+					       : "rmse, mae, r2 and loss are");
+	} else {
+		t->metric = named ? named : classes ? "accuracy" : t->losses[0].kind == NN_LOSS_CROSS_ENTROPY ? "loss" : "rmse";
+		if (strcmp(t->metric, "loss") != 0 && strcmp(t->metric, classes ? "accuracy" : "rmse") != 0)
+			return nn_fail(err, NN_EUSAGE, "--metric=%s: without --valid only loss and %s are known", named,
+				       classes ? "accuracy" : "rmse");
+	}
+	t->options->metric = t->metric;
+	t->rises = nn_metric_rises(t->metric);
+	return 0;
+}
+
+static int take_leaves(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_train_options *o = t->options;
+	size_t group = nn_program_group(t->program), groups = group ? nn_group_count(o->batch, group) : o->batch;
+
+	if (o->leaves == 0)
+		o->leaves = t->device->leaves(o->batch, group, SIZE_MAX);
+	else if (o->leaves > groups)
+		return nn_fail(err, access(o->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
+			       "--leaves=%llu: a batch of %llu has %zu batch-norm groups of %zu",
+			       (unsigned long long)o->leaves, (unsigned long long)o->batch, groups, group);
+	return 0;
+}
+
+static int take_defaults(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_optimizer_info *info = &nn_optimizers[t->options->optimizer];
+	struct nn_train_options *o = t->options;
+	const struct nn_opt_list *list = t->setup.list;
+
+	o->loss = 1 + (int)t->losses[0].kind;
+	if (!nn_opt_given(list, "lr"))
+		o->lr = info->lr;
+	if (!nn_opt_given(list, "weight-decay"))
+		o->weight_decay = info->weight_decay;
+	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps"))
+		o->epochs = 10;
+	if (nn_parse_shuffle(o->shuffle, &t->window, err) < 0 || nn_schedule_parse(&t->schedule, o->schedule, err) < 0)
+		return -1;
+	t->steps_per_epoch = t->n_rows / o->batch + (t->n_rows % o->batch > 0);
+	t->planned = UINT64_MAX;
+	t->ends_by = "epochs";
+	if ((o->epochs || nn_opt_given(list, "epochs")) && !nn_mul(o->epochs, t->steps_per_epoch, &t->planned))
+		t->planned = UINT64_MAX;
+	if (nn_opt_given(list, "steps") && o->steps < t->planned) {
+		t->planned = o->steps;
+		t->ends_by = "steps";
+	}
+	t->schedule.lr = o->lr;
+	t->schedule.warmup = o->warmup;
+	t->schedule.planned = t->planned;
+	if (info->kind == NN_RPROP && o->batch < t->n_rows)
+		nn_train_warn(t, "--optimizer=rprop is meant for the full batch: --batch=%llu", (unsigned long long)t->n_rows);
+	return take_leaves(t, err);
+}
+
+/* ---- memory ---- */
+
+static struct nn_step_options step_options(const struct nn_train *t, size_t micro)
+{
+	const struct nn_train_options *o = t->options;
+
+	return (struct nn_step_options){
+		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset, .rows = t->n_rows,
+		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
+		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
+		.seed = t->std->seed, .count = t->n_valid == 0, .target = &t->schema->targets[0],
+	};
+}
+
+/* Besides the step: canonical copies for files, the evaluator's weights and rows. */
+static size_t other_bytes(const struct nn_train *t, const struct nn_step_memory *m)
+{
+	size_t copies = 2 + (t->n_valid > 0) + (t->options->patience > 0);
+
+	return copies * m->graph.parameters + (t->n_valid ? 256 * m->graph.activations_per_row : 0);
+}
+
+/* The most rows at once that fit the memory: the micro-batch is halved until they do. */
+static int take_micro(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_train_options *o = t->options;
+	size_t available = nn_memory_available(), micro = o->batch < t->n_rows ? o->batch : t->n_rows;
+
+	if (o->micro_batch && o->micro_batch < micro)
+		micro = o->micro_batch;
+	for (;;) {
+		struct nn_step_options step = step_options(t, micro);
+		size_t least = nn_step_least_rows(&step), need;
+		struct nn_step_memory m;
+
+		if (nn_step_plan(&step, &m, err) < 0)
+			return -1;
+		need = m.total + other_bytes(t, &m);
+		if (need <= available) {
+			t->planned_bytes = need;
+			o->micro_batch = micro;
+			return 0;
+		}
+		if (micro <= least)
+			return nn_fail(err, NN_ENOMEM, "training needs %zu bytes even with --micro-batch=%zu, %zu are available",
+				       need, least, available);
+		micro = micro / 2 < least ? least : micro / 2;
+	}
+}
+
+static int take_memory(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_step_options step;
+
+	if (take_micro(t, err) < 0)
+		return -1;
+	step = step_options(t, t->options->micro_batch);
+	if (nn_step_new(&t->step, &step, err) < 0)
+		return -1;
+	if (t->n_valid > 0) {
+		struct nn_evaluator_options evaluator = {
+			.device = t->device, .pool = t->pool, .program = t->program,
+			.dataset = t->held_out ? t->held_out : t->dataset, .schema = t->schema, .rows = t->valid_rows,
+			.n_rows = t->n_valid, .losses = t->losses, .weights = t->shares,
+		};
+
+		if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)
+			return -1;
+	}
+	t->params = nn_params_new(t->program, t->device->dtype, err);
+	return t->params ? 0 : -1;
+}
+
+/* ---- the parts in order ---- */
+
+static int open_model(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_net *net = NULL;
+	int threads = t->std->threads ? (int)t->std->threads : nn_cpu_count();
+
+	if (nn_net_open(&net, &t->start, t->options->model, err) < 0)
+		return -1;
+	t->net_owned = net != NULL;
+	t->net = net ? net : t->start->net;
+	if (!nn_opt_given(t->setup.list, "precision"))
+		t->std->precision = t->start && t->start->dtype == NN_F64;
+	if (!(t->device = nn_device_open("cpu", t->std->precision == 1 ? NN_F64 : NN_F32, err)))
+		return -1;
+	return nn_pool_new(&t->pool, threads, err);
+}
+
+static int open_outputs(struct nn_train *t, struct nn_error *err)
+{
+	if (nn_output_open(&t->output, t->std->output, true, err) < 0)
+		return -1;
+	return nn_log_open(&t->log, t->std->log, t->options->resume, err);
+}
+
+static int start_values(struct nn_train *t, struct nn_error *err)
+{
+	bool resumed;
+
+	if (nn_checkpoint_open(t, err) < 0 || nn_checkpoint_resume(t, &resumed, err) < 0)
+		return -1;
+	if (!resumed) {
+		int status = t->start ? nn_model_file_params(t->start, t->device->dtype, t->params, err)
+				      : nn_net_init(t->net, t->std->seed, t->device->dtype, t->params, err);
+		if (status < 0)
+			return -1;
+		t->counters.best = t->counters.plateau = NAN;
+	}
+	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err);
+}
+
+static int open_parts(struct nn_train *t, struct nn_error *err)
+{
+	if (open_outputs(t, err) < 0 || open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 || take_defaults(t, err) < 0)
+		return -1;
+	t->base_bytes = nn_memory_resident();
+	if (take_memory(t, err) < 0 || take_metric(t, err) < 0)
+		return -1;
+	return start_values(t, err);
+}
+
+int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err)
+{
+	struct nn_train *t = nn_alloc(1, sizeof *t, err);
+
+	if (!t)
+		return -1;
+	t->setup = *setup;
+	t->options = setup->train;
+	t->std = setup->std;
+	if (!(t->progress = nn_progress_new(setup->host.progress, err)) || open_parts(t, err) < 0) {
+		nn_train_free(t);
+		return -1;
+	}
+	*train = t;
+	return 0;
+}
+
+void nn_train_free(struct nn_train *t)
+{
+	if (!t)
+		return;
+	nn_output_abort(t->output);
+	nn_log_close(t->log);
+	nn_lock_release(t->lock);
+	nn_progress_free(t->progress);
+	nn_evaluator_free(t->evaluator);
+	nn_step_free(t->step);
+	for (int set = NN_SET_SLOT0; set < NN_STATE_SETS; set++)
+		nn_free(t->tensors.set[set]);
+	nn_free(t->params);
+	nn_free(t->losses);
+	nn_free(t->shares);
+	nn_free(t->class_weights);
+	nn_free(t->rows);
+	nn_free(t->valid_rows);
+	nn_free(t->order);
+	nn_dataset_free(t->held_out);
+	nn_dataset_free(t->dataset);
+	if (t->net_owned)
+		nn_net_free(t->net);
+	nn_model_file_free(t->start);
+	nn_pool_free(t->pool);
+	nn_free(t->options_json);
+	nn_free(t->state_path);
+	nn_free(t);
+}

@@ -1,0 +1,277 @@
+/* The update after a step: clipping by the global norm, trust ratios, and one kernel call over the flat block. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "train/optimizer.h"
+
+const struct nn_optimizer_info nn_optimizers[] = {
+	[NN_SGD] = {"sgd", NN_SGD, 0.01, 0, true, false},
+	[NN_ADAM] = {"adam", NN_ADAM, 0.001, 0, false, false},
+	[NN_ADAMW] = {"adamw", NN_ADAMW, 0.001, 0.01, false, false},
+	[NN_RMSPROP] = {"rmsprop", NN_RMSPROP, 0.01, 0, false, false},
+	[NN_RPROP] = {"rprop", NN_RPROP, 0.01, 0, false, false},
+	[NN_LARS] = {"lars", NN_LARS, 0.01, 0, true, true},
+	[NN_LAMB] = {"lamb", NN_LAMB, 0.01, 0, false, true},
+};
+const char *const nn_optimizer_names[] = {"sgd", "adam", "adamw", "rmsprop", "rprop", "lars", "lamb", NULL};
+
+#define LARS_COEFFICIENT 0.001
+
+struct nn_optimizer {
+	struct nn_optimizer_options options;
+	const struct nn_device *device;
+	struct nn_graph *graph;
+	const struct nn_program *program;
+	struct nn_pool *pool;
+	struct nn_update update;         /* the constants; n, w, g and slots are set per call */
+	size_t n_slots, block;
+	char *slots;                     /* n_slots blocks */
+	char *direction;                 /* lamb: a block */
+	char *canonical;                 /* scratch: all trained parameters in file order */
+	size_t *at;                      /* [n_params] place in canonical, in elements */
+	void *squares;                   /* [n_params] sums of squares, trained parameters first, in the dtype */
+	double *w_norm, *g_norm;         /* [n_params] */
+};
+
+static size_t slots_of(const struct nn_optimizer_options *o)
+{
+	switch (o->kind) {
+	case NN_SGD:
+	case NN_LARS: return o->momentum != 0;
+	case NN_RMSPROP: return 1;
+	default: return 2;
+	}
+}
+
+size_t nn_optimizer_bytes(const struct nn_optimizer_options *o, size_t block, enum nn_dtype dtype)
+{
+	return block * nn_dtype_size(dtype) * (slots_of(o) + (o->kind == NN_LAMB) + 1);
+}
+
+static int alloc(struct nn_optimizer *o, struct nn_error *err)
+{
+	size_t size = nn_dtype_size(o->device->dtype), n = (size_t)o->program->n_params;
+
+	o->at = nn_alloc(n, sizeof *o->at, err);
+	o->squares = nn_alloc(n, size, err);
+	o->w_norm = nn_alloc(n, sizeof *o->w_norm, err);
+	o->g_norm = nn_alloc(n, sizeof *o->g_norm, err);
+	o->canonical = nn_alloc(o->block, size, err);
+	if (!o->at || !o->squares || !o->w_norm || !o->g_norm || !o->canonical)
+		return -1;
+	if (o->n_slots && !(o->slots = o->device->alloc(o->n_slots * o->block * size, err)))
+		return -1;
+	if (o->options.kind == NN_LAMB && !(o->direction = o->device->alloc(o->block * size, err)))
+		return -1;
+	return 0;
+}
+
+int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_options *options,
+		     const struct nn_device *device, struct nn_graph *graph, const struct nn_program *program,
+		     struct nn_pool *pool, struct nn_error *err)
+{
+	struct nn_optimizer *o = nn_alloc(1, sizeof *o, err);
+	size_t at = 0, offset, packed;
+
+	if (!o)
+		return -1;
+	o->options = *options;
+	o->device = device;
+	o->graph = graph;
+	o->program = program;
+	o->pool = pool;
+	o->block = nn_graph_block(graph);
+	o->n_slots = slots_of(options);
+	o->update = (struct nn_update){
+		.kind = options->kind, .weight_decay = options->weight_decay, .momentum = options->momentum,
+		.nesterov = options->nesterov, .beta1 = 0.9, .beta2 = 0.999, .alpha = 0.99,
+		.eps = options->kind == NN_LAMB ? 1e-6 : 1e-8, .ratio = 1, .pool = pool,
+	};
+	if (alloc(o, err) < 0) {
+		nn_optimizer_free(o);
+		return -1;
+	}
+	for (int p = 0; p < program->n_params; p++)
+		if (nn_graph_place(graph, p, &offset, &packed)) {
+			o->at[p] = at;
+			at += nn_shape_count(&program->params[p].desc.shape);
+		}
+	*optimizer = o;
+	return 0;
+}
+
+void nn_optimizer_free(struct nn_optimizer *o)
+{
+	if (!o)
+		return;
+	if (o->slots)
+		o->device->free(o->slots);
+	if (o->direction)
+		o->device->free(o->direction);
+	nn_free(o->canonical);
+	nn_free(o->at);
+	nn_free(o->squares);
+	nn_free(o->w_norm);
+	nn_free(o->g_norm);
+	nn_free(o);
+}
+
+size_t nn_optimizer_slots(const struct nn_optimizer *o)
+{
+	return o->n_slots;
+}
+
+void *nn_optimizer_slot(struct nn_optimizer *o, size_t slot)
+{
+	return o->slots + slot * o->block * nn_dtype_size(o->device->dtype);
+}
+
+/* ---- norms: per parameter in file order ---- */
+
+struct norms {
+	struct nn_optimizer *o;
+	const void *block;
+	double *norm;
+};
+
+static void norm_of_param(void *arg, size_t i, int thread)
+{
+	struct norms *n = arg;
+	struct nn_optimizer *o = n->o;
+	size_t offset, packed, size = nn_dtype_size(o->device->dtype);
+	char *values = o->canonical + o->at[i] * size;
+
+	(void)thread;
+	if (!nn_graph_place(o->graph, (int)i, &offset, &packed))
+		return;
+	nn_graph_unpack(o->graph, (int)i, n->block, values);
+	n->norm[i] = o->device->sum_squares(values, nn_shape_count(&o->program->params[i].desc.shape));
+}
+
+/* norm[p] = sum of squares of parameter p in a block; 0 for buffers. */
+static void squares_of_params(struct nn_optimizer *o, const void *block, double *norm)
+{
+	struct norms n = { o, block, norm };
+
+	nn_pool_run(o->pool, (size_t)o->program->n_params, norm_of_param, &n);
+}
+
+/* The global norm: sums of squares per parameter, added in the order of the program. */
+static double global_norm(struct nn_optimizer *o, const double *squares)
+{
+	size_t n = 0, offset, packed;
+
+	for (int p = 0; p < o->program->n_params; p++) {
+		if (!nn_graph_place(o->graph, p, &offset, &packed))
+			continue;
+		if (o->device->dtype == NN_F64)
+			((double *)o->squares)[n++] = squares[p];
+		else
+			((float *)o->squares)[n++] = (float)squares[p];
+	}
+	return sqrt(o->device->sum(o->squares, n));
+}
+
+/* ---- updates ---- */
+
+static bool decays(const struct nn_optimizer *o, int param)
+{
+	enum nn_param_role role = o->program->params[param].desc.role;
+
+	return role == NN_WEIGHT;
+}
+
+/* The update of one parameter alone: its run of the block. */
+static struct nn_update of_param(struct nn_optimizer *o, const struct nn_update *all, int p, size_t offset, size_t packed)
+{
+	size_t at = offset * nn_dtype_size(o->device->dtype);
+	struct nn_update u = *all;
+
+	u.n = packed;
+	u.w = (char *)all->w + at;
+	u.g = (const char *)all->g + at;
+	for (size_t k = 0; k < o->n_slots; k++)
+		u.slot[k] = (char *)all->slot[k] + at;
+	if (!decays(o, p))
+		u.weight_decay = 0;
+	return u;
+}
+
+/* You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left as they are. */
+static void update_lars(struct nn_optimizer *o, const struct nn_update *all)
+{
+	size_t offset, packed;
+
+	squares_of_params(o, all->w, o->w_norm);
+	for (int p = 0; p < o->program->n_params; p++) {
+		struct nn_update u;
+
+		if (!nn_graph_place(o->graph, p, &offset, &packed))
+			continue;
+		u = of_param(o, all, p, offset, packed);
+		if (decays(o, p)) {
+			double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * all->clip;
+
+			if (w > 0 && g > 0)
+				u.ratio = LARS_COEFFICIENT * w / (g + u.weight_decay * w);
+		}
+		o->device->update(&u);
+	}
+}
+
+/* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
+static void update_lamb(struct nn_optimizer *o, const struct nn_update *all)
+{
+	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
+
+	for (int p = 0; p < o->program->n_params; p++)
+		if (nn_graph_place(o->graph, p, &offset, &packed)) {
+			struct nn_update u = of_param(o, all, p, offset, packed);
+			o->device->direction(&u, o->direction + offset * size);
+		}
+	squares_of_params(o, all->w, o->w_norm);
+	squares_of_params(o, o->direction, o->g_norm);
+	for (int p = 0; p < o->program->n_params; p++) {
+		struct nn_update u;
+
+		if (!nn_graph_place(o->graph, p, &offset, &packed))
+			continue;
+		u = of_param(o, all, p, offset, packed);
+		u.g = o->direction + offset * size;
+		if (decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0)
+			u.ratio = sqrt(o->w_norm[p]) / sqrt(o->g_norm[p]);
+		o->device->update(&u);
+	}
+}
+
+void nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm)
+{
+	struct nn_update u = o->update;
+	bool clips = o->options.clip_norm > 0;
+
+	u.n = o->block;
+	u.w = nn_graph_weights(o->graph);
+	u.g = nn_graph_gradients(o->graph);
+	for (size_t k = 0; k < o->n_slots; k++)
+		u.slot[k] = nn_optimizer_slot(o, k);
+	u.step = step;
+	u.lr = lr;
+	u.clip = 1;
+	if (norm || clips || o->options.kind == NN_LARS) {
+		double length;
+
+		squares_of_params(o, u.g, o->g_norm);
+		length = global_norm(o, o->g_norm);
+		if (norm)
+			*norm = length;
+		if (clips && o->options.clip_norm / (length + 1e-6) < 1)
+			u.clip = o->options.clip_norm / (length + 1e-6);
+	}
+	if (o->options.kind == NN_LARS)
+		update_lars(o, &u);
+	else if (o->options.kind == NN_LAMB)
+		update_lamb(o, &u);
+	else
+		o->device->update(&u);
+	nn_graph_refresh(o->graph);
+}

@@ -1,0 +1,216 @@
+/* Rows of nn-train's own options, and the values that are small languages of their own. */
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "train/optimizer.h"
+#include "train/options.h"
+#include "train/schedule.h"
+
+/* The option and its value in front of what is wrong with it. */
+static int whole(int status, const char *name, const char *value, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	return status < 0 ? nn_fail_at(err, "--%s=%s", name, nn_quote(quoted, value, strlen(value))) : 0;
+}
+
+static int check_schedule(const char *value, struct nn_error *err)
+{
+	struct nn_schedule schedule;
+
+	return whole(nn_schedule_parse(&schedule, value, err), "schedule", value, err);
+}
+
+static int check_every(const char *value, struct nn_error *err)
+{
+	uint64_t steps;
+	double seconds;
+
+	return whole(nn_parse_every(value, &steps, &seconds, err), "checkpoint-every", value, err);
+}
+
+static int check_shuffle(const char *value, struct nn_error *err)
+{
+	uint64_t window;
+
+	return whole(nn_parse_shuffle(value, &window, err), "shuffle", value, err);
+}
+
+static int check_weights(const char *value, struct nn_error *err)
+{
+	return whole(nn_parse_weights(value, NULL, err), "class-weight", value, err);
+}
+
+static int check_valid(const char *value, struct nn_error *err)
+{
+	double fraction;
+
+	return whole(nn_parse_fraction(value, &fraction, err), "valid", value, err);
+}
+
+static const char *const loss_choices[] = {"auto", "cross-entropy", "mse", "bce", "huber", "mae", NULL};
+
+#define MOST 1e15                    /* whole numbers stay exact in f64, where bounds are compared */
+#define AT(field) offsetof(struct nn_train_options, field)
+
+const struct nn_opt nn_train_opts[] = {
+	{ .name = "model", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(model), .arg = "MODEL",
+	  .help = "the network: a file in the model language, the same text, or a model file to start from",
+	  .man = "An existing file wins; else what contains a blank or is the name of a layer is text. "
+		 "See nn-model(5) and nn-layers(7)." },
+	{ .name = "loss", .type = NN_OPT_CHOICE, .offset = AT(loss), .arg = "LOSS", .fallback = "auto",
+	  .choices = loss_choices,
+	  .help = "what is made small: auto, cross-entropy, mse, bce, huber, mae",
+	  .man = "auto is cross-entropy for class targets and mse for numbers. cross-entropy takes the softmax of the "
+		 "outputs, bce their sigmoid and targets in 0..1; huber has delta 1." },
+	{ .name = "optimizer", .type = NN_OPT_CHOICE, .offset = AT(optimizer), .arg = "NAME", .fallback = "adam",
+	  .choices = nn_optimizer_names,
+	  .help = "sgd, adam, adamw, rmsprop, rprop, lars, lamb",
+	  .man = "As PyTorch 2 defines them, constants included; lars and lamb as their papers do." },
+	{ .name = "lr", .type = NN_OPT_REAL, .offset = AT(lr), .arg = "RATE", .min = 0, .max = 1e30,
+	  .help = "learning rate (adam, adamw: 0.001; the others: 0.01)" },
+	{ .name = "momentum", .type = NN_OPT_REAL, .offset = AT(momentum), .arg = "M", .fallback = "0", .min = 0, .max = 1,
+	  .help = "momentum of sgd and lars" },
+	{ .name = "nesterov", .type = NN_OPT_FLAG, .offset = AT(nesterov),
+	  .help = "Nesterov's form of sgd's momentum" },
+	{ .name = "schedule", .type = NN_OPT_CUSTOM, .offset = AT(schedule), .arg = "SCHEDULE", .fallback = "constant",
+	  .check = check_schedule,
+	  .help = "learning rate over time: constant, cosine, step[:N:F], linear, plateau",
+	  .man = "step is times 0.1 after each third of the training, step:N:F times F every N steps. plateau is times 0.1 "
+		 "after 5 evaluations without a better --metric. cosine, step and linear need --epochs or --steps: "
+		 "the length they are planned for." },
+	{ .name = "warmup", .type = NN_OPT_COUNT, .offset = AT(warmup), .arg = "STEPS", .fallback = "0", .max = MOST,
+	  .help = "steps over which the rate rises from near 0" },
+	{ .name = "weight-decay", .type = NN_OPT_REAL, .offset = AT(weight_decay), .arg = "D", .min = 0, .max = 1e30,
+	  .help = "weight decay (adamw: 0.01; the others: 0)",
+	  .man = "Added to the gradient for sgd, adam and rmsprop, decoupled for adamw, in the ratio of lars and lamb, "
+		 "where biases and norms are left out. rprop has none." },
+	{ .name = "clip-norm", .type = NN_OPT_REAL, .offset = AT(clip_norm), .arg = "NORM", .fallback = "0",
+	  .min = 0, .max = 1e30,
+	  .help = "cut the gradient's global norm to this; 0: never" },
+	{ .name = "epochs", .type = NN_OPT_COUNT, .offset = AT(epochs), .arg = "N", .max = MOST,
+	  .help = "passes over the data (10, unless --steps is given)" },
+	{ .name = "steps", .type = NN_OPT_COUNT, .offset = AT(steps), .arg = "N", .max = MOST,
+	  .help = "steps in all; with --epochs, whichever ends first",
+	  .man = "Counted from the start of the training, also after --resume. --steps=0 writes the model as it was "
+		 "initialized or, with --resume, as the state has it." },
+	{ .name = "batch", .letter = 'b', .type = NN_OPT_COUNT, .offset = AT(batch), .arg = "N", .fallback = "64",
+	  .min = 1, .max = 1e9,
+	  .help = "samples per step" },
+	{ .name = "leaves", .type = NN_OPT_COUNT, .offset = AT(leaves), .arg = "N", .max = 1e9,
+	  .help = "parts of a batch whose sums are added as a tree (power of two)",
+	  .man = "The order of summation, and so the bytes of the model, follow from it. The default follows from the "
+		 "batch: 2 for 32 samples, 4 for 64, 8 for 128, 16 from 256 on, 1 below 32." },
+	{ .name = "micro-batch", .type = NN_OPT_COUNT, .offset = AT(micro_batch), .arg = "N", .max = 1e9,
+	  .help = "samples that go through at once, at most",
+	  .man = "Less memory, never other bytes. With batch norm it is rounded up to whole groups. The default is as many "
+		 "as suit the cache and fit the memory." },
+	{ .name = "shuffle", .type = NN_OPT_CUSTOM, .offset = AT(shuffle), .arg = "yes|no|N", .fallback = "yes",
+	  .check = check_shuffle,
+	  .help = "new order in each epoch: over all samples, none, or within windows of N" },
+	{ .name = "split-seed", .type = NN_OPT_COUNT, .offset = AT(split_seed), .arg = "N", .fallback = "1",
+	  .help = "which samples --valid=FRACTION holds out" },
+	{ .name = "valid", .type = NN_OPT_CUSTOM, .offset = AT(valid), .arg = "FILE[,TARGETS]|FRACTION",
+	  .check = check_valid,
+	  .help = "held-out data: files, or a fraction of DATA",
+	  .man = "A fraction is drawn once, the same share from each class." },
+	{ .name = "valid-every", .type = NN_OPT_COUNT, .offset = AT(valid_every), .arg = "STEPS", .min = 1, .max = MOST,
+	  .help = "evaluate the held-out data every STEPS steps too, not only after each epoch" },
+	{ .name = "metric", .type = NN_OPT_STRING, .offset = AT(metric), .arg = "NAME",
+	  .help = "what is best: accuracy (classes), rmse (numbers), iou.mean (masks), or loss, f1.macro, mae, r2" },
+	{ .name = "patience", .type = NN_OPT_COUNT, .offset = AT(patience), .arg = "N", .min = 1, .max = 1e9,
+	  .help = "stop after N evaluations without improvement and keep the best model",
+	  .man = "An improvement is one of the --metric by more than 1e-6 of its value. Needs --valid." },
+	{ .name = "class-weight", .type = NN_OPT_CUSTOM, .offset = AT(class_weight), .arg = "W,...", .check = check_weights,
+	  .help = "weights of the classes in the loss, in the order of the labels" },
+	{ .name = "ignore", .type = NN_OPT_STRING, .offset = AT(ignore), .arg = "CLASS",
+	  .help = "the label whose samples do not count in the loss" },
+	{ .name = "checkpoint", .type = NN_OPT_STRING, .offset = AT(checkpoint), .arg = "FILE",
+	  .help = "where the state of the training is kept (beside -o: NAME.state.safetensors)" },
+	{ .name = "checkpoint-every", .type = NN_OPT_CUSTOM, .offset = AT(checkpoint_every), .arg = "N[s]",
+	  .check = check_every,
+	  .help = "write the state every N steps or N seconds, not only after each epoch" },
+	{ .name = "resume", .type = NN_OPT_FLAG, .offset = AT(resume),
+	  .help = "go on from the state; without one, start from the beginning",
+	  .man = "The same command line again. threads, micro-batch, epochs, steps, log, checkpoint, output and verbosity "
+		 "may differ; any other difference is an error that names both values." },
+	{ .name = "log-every", .type = NN_OPT_COUNT, .offset = AT(log_every), .arg = "N", .min = 1, .max = MOST,
+	  .help = "log every Nth step instead of about one a second" },
+	{ 0 }
+};
+
+bool nn_train_may_change(const char *name)
+{
+	static const char *const names[] = {
+		"threads", "micro-batch", "epochs", "steps", "log", "log-every", "checkpoint", "checkpoint-every",
+		"output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+int nn_parse_every(const char *text, uint64_t *steps, double *seconds, struct nn_error *err)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	*steps = 0;
+	*seconds = 0;
+	if (!text)
+		return 0;
+	if (n > 1 && strchr("smh", text[n - 1])) {
+		if (nn_parse_seconds(text, n, seconds) && *seconds > 0)
+			return 0;
+	} else if (nn_parse_u64(text, n, steps) && *steps > 0) {
+		return 0;
+	}
+	return nn_fail(err, NN_EUSAGE, "expected a number of steps, or of seconds as in 30s");
+}
+
+int nn_parse_shuffle(const char *text, uint64_t *window, struct nn_error *err)
+{
+	*window = UINT64_MAX;
+	if (strcmp(text, "yes") == 0)
+		return 0;
+	*window = 0;
+	if (strcmp(text, "no") == 0)
+		return 0;
+	if (nn_parse_u64(text, strlen(text), window) && *window > 0)
+		return 0;
+	return nn_fail(err, NN_EUSAGE, "expected yes, no or a window of N samples");
+}
+
+int nn_parse_weights(const char *text, double *weights, struct nn_error *err)
+{
+	int n = 0;
+
+	for (const char *at = text;; n++) {
+		size_t length = strcspn(at, ",");
+		double weight;
+
+		if (n == 1000000 || !nn_parse_f64(at, length, &weight) || weight < 0)
+			return nn_fail(err, NN_EUSAGE, "expected weights W,W,... of at least 0, one for each class");
+		if (weights)
+			weights[n] = weight;
+		if (at[length] == '\0')
+			return n + 1;
+		at += length + 1;
+	}
+}
+
+int nn_parse_fraction(const char *text, double *fraction, struct nn_error *err)
+{
+	*fraction = 0;
+	if (*text == '\0')
+		return nn_fail(err, NN_EUSAGE, "expected a file or a fraction between 0 and 1");
+	if (!nn_parse_f64(text, strlen(text), fraction)) {
+		*fraction = 0;
+		return 0;
+	}
+	if (*fraction > 0 && *fraction < 1)
+		return 0;
+	return nn_fail(err, NN_EUSAGE, "expected a fraction between 0 and 1, or a file");
+}

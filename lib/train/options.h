@@ -1,0 +1,43 @@
+/* The options of training: one table gives parsing, help, the man page, completions, logs and the rules of --resume. */
+#ifndef NN_TRAIN_OPTIONS_H
+#define NN_TRAIN_OPTIONS_H
+
+#include "base/option.h"
+
+struct nn_train_options {
+	const char *model;           /* -m: a file or text */
+	int loss;                    /* 0 auto, else 1 + enum nn_loss_kind */
+	int optimizer;               /* enum nn_optimizer_kind */
+	double lr, momentum;
+	bool nesterov;
+	const char *schedule;
+	uint64_t warmup;
+	double weight_decay, clip_norm;
+	uint64_t epochs, steps;
+	uint64_t batch, leaves, micro_batch;
+	const char *shuffle;         /* yes, no or N */
+	uint64_t split_seed;
+	const char *valid;
+	uint64_t valid_every;
+	const char *metric;
+	uint64_t patience;
+	const char *class_weight, *ignore;
+	const char *checkpoint, *checkpoint_every;
+	bool resume;
+	uint64_t log_every;
+};
+
+extern const struct nn_opt nn_train_opts[];
+
+/* "N" steps or "Ns" seconds of --checkpoint-every; one of the two is set, both 0 for NULL. */
+int nn_parse_every(const char *text, uint64_t *steps, double *seconds, struct nn_error *err);
+/* The window of nn_shuffle: "yes" all, "no" 0, else N. */
+int nn_parse_shuffle(const char *text, uint64_t *window, struct nn_error *err);
+/* W,... into weights[n] (NULL: counted only); the number of them, or -1. */
+int nn_parse_weights(const char *text, double *weights, struct nn_error *err);
+/* The number of --valid=0.1, or 0 when it names a file. */
+int nn_parse_fraction(const char *text, double *fraction, struct nn_error *err);
+/* May this option differ between a run and the one that resumes it? */
+bool nn_train_may_change(const char *name);
+
+#endif

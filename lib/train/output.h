@@ -1,0 +1,41 @@
+/* What training does at one output of the network: targets, loss, its gradient, and what the outputs say of the rows. */
+#ifndef NN_TRAIN_OUTPUT_H
+#define NN_TRAIN_OUTPUT_H
+
+#include "data/data.h"
+#include "graph/graph.h"
+#include "predict/metrics.h"
+#include "train/cut.h"
+
+struct nn_train_output {
+	const struct nn_device *device;
+	const struct nn_dataset *dataset;
+	size_t number;                   /* of the output and its target */
+	struct nn_loss_spec loss;
+	double share;                    /* what its loss counts in the sum */
+	size_t positions, columns, target_size;
+	bool classes;                    /* targets are class numbers, else numbers or probabilities */
+	void *class_weights;             /* real [columns], or NULL */
+	void *targets;                   /* of the batch: int32 or real [batch][target_size] */
+	void *row_loss;                  /* real [batch] */
+	void *leaf_loss;                 /* real [leaves] */
+	double weight, scale;            /* of the batch: sum of unmasked weights, what gradients are multiplied with */
+};
+
+/* positions and columns as the graph lays its output out; batch rows in at most `leaves` leaves. */
+int nn_train_output_init(struct nn_train_output *output, size_t batch, size_t leaves, struct nn_error *err);
+void nn_train_output_free(struct nn_train_output *output);
+/* Bytes that init takes. */
+size_t nn_train_output_bytes(const struct nn_train_output *output, size_t batch, size_t leaves);
+
+/* Targets of the batch, masked ones -1, and from them weight and scale. */
+void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut, const uint64_t *rows);
+/* Loss of rows `row` and on, `n` of them, from what the graph put out; the gradient goes where backward wants it. */
+bool nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row, size_t n, struct nn_pool *pool);
+/* The mean loss of the batch: leaf by leaf, then along the tree. */
+double nn_train_output_mean(struct nn_train_output *output, const struct nn_cut *cut);
+/* Add right answers and their number, or squared errors in units of the data, of the rows that just went through. */
+void nn_train_output_count(const struct nn_train_output *output, const struct nn_graph *graph, size_t row, size_t n,
+			   const struct nn_target_schema *schema, uint64_t *hits, uint64_t *counted, double *squares);
+
+#endif

@@ -1,0 +1,274 @@
+/* Model and data brought together: shapes, sizes, losses, and which samples are trained on. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "train/checkpoint.h"
+#include "train/prepare.h"
+
+/* ---- what the network says of the data ---- */
+
+struct want {
+	struct nn_want want;
+	struct nn_want_input *inputs;
+	struct nn_want_target *targets;
+	struct nn_schema *schema;
+};
+
+static void want_free(struct want *w)
+{
+	nn_free(w->inputs);
+	nn_free(w->targets);
+	nn_schema_free(w->schema);
+}
+
+static int want_init(struct want *w, const struct nn_train *t, struct nn_error *err)
+{
+	size_t n_in = nn_net_n_inputs(t->net), n_out = nn_net_n_outputs(t->net);
+	int loss = t->options->loss;
+
+	*w = (struct want){0};
+	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
+	w->targets = nn_alloc(n_out, sizeof *w->targets, err);
+	if (!w->inputs || !w->targets)
+		return -1;
+	for (size_t i = 0; i < n_in; i++) {
+		const struct nn_net_input *in = nn_net_input(t->net, i);
+
+		w->inputs[i] = (struct nn_want_input){ in->name, in->shaped, in->shape, in->vector, in->columns, in->n_columns };
+	}
+	for (size_t i = 0; i < n_out; i++) {
+		const struct nn_net_output *out = nn_net_output(t->net, i);
+
+		w->targets[i] = (struct nn_want_target){
+			.name = out->name, .columns = out->target ? out->target : n_out == 1 ? t->setup.data->target : NULL,
+			.classes = loss == 1 + NN_LOSS_CROSS_ENTROPY, .numbers = loss > 1 + NN_LOSS_CROSS_ENTROPY,
+			.plain = loss == 1 + NN_LOSS_BCE, .size = out->size,
+		};
+	}
+	w->want = (struct nn_want){ w->inputs, n_in, w->targets, n_out, t->device->dtype, NULL };
+	if (!t->start || (!t->start->input_json && !t->start->target_json))
+		return 0;
+	if (nn_schema_parse(&w->schema, t->start->input_json, t->start->target_json, err) < 0)
+		return nn_fail_at(err, "%s", t->options->model);
+	w->want.schema = w->schema;
+	return 0;
+}
+
+/* ---- held-out files ---- */
+
+/* FILE[,TARGETS]: an existing file wins, else the first comma parts two. */
+static int open_held_out(struct nn_train *t, struct nn_error *err)
+{
+	const char *valid = t->options->valid, *comma = strchr(valid, ',');
+	char *file;
+	int status;
+
+	if (!comma || access(valid, F_OK) == 0)
+		return nn_dataset_open_like(&t->held_out, valid, NULL, t->dataset, err);
+	if (!(file = nn_strndup(valid, (size_t)(comma - valid), err)))
+		return -1;
+	status = nn_dataset_open_like(&t->held_out, file, comma + 1, t->dataset, err);
+	nn_free(file);
+	return status;
+}
+
+static int open_data(struct nn_train *t, double fraction, struct nn_error *err)
+{
+	struct want w;
+	int status = want_init(&w, t, err);
+
+	if (status == 0)
+		status = nn_dataset_open(&t->dataset, t->setup.data_path, t->setup.targets_path, t->setup.data, &w.want, err);
+	if (status == 0 && t->options->valid && fraction == 0)
+		status = open_held_out(t, err);
+	want_free(&w);
+	if (status == 0)
+		t->schema = nn_dataset_schema(t->dataset);
+	return status;
+}
+
+/* ---- shapes ---- */
+
+static int resolve(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_schema *schema = t->schema;
+	struct nn_shape *shapes = nn_alloc(schema->n_inputs, sizeof *shapes, err);
+	size_t *sizes = nn_alloc(schema->n_targets, sizeof *sizes, err);
+	int status = -1;
+
+	if (shapes && sizes) {
+		for (size_t i = 0; i < schema->n_inputs; i++)
+			shapes[i] = schema->inputs[i].shape;
+		for (size_t i = 0; i < schema->n_targets; i++)
+			if (nn_net_output(t->net, i)->open)
+				sizes[i] = schema->targets[i].labels ? schema->targets[i].n_labels
+								     : schema->targets[i].n_columns;
+		status = nn_net_resolve(t->net, shapes, sizes, err);
+	}
+	nn_free(shapes);
+	nn_free(sizes);
+	return status;
+}
+
+/* An output's rows are positions of columns: channels of C,H,W, else the last dimension. */
+static int check_output(const struct nn_train *t, int i, struct nn_error *err)
+{
+	const struct nn_shape *shape = &t->program->values[t->program->outputs[i].value].shape;
+	const struct nn_target_schema *target = &t->schema->targets[i];
+	size_t values = nn_shape_count(shape), size = nn_dataset_target_size(t->dataset, (size_t)i);
+	size_t columns = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+	bool classes = nn_dataset_target_classes(t->dataset, (size_t)i);
+	char text[NN_SHAPE_TEXT];
+
+	nn_shape_text(text, shape);
+	if (classes && target->n_labels > columns)
+		return nn_fail(err, NN_EFORMAT, "%s: the targets have %zu classes, the output %s has %zu", t->setup.data_path,
+			       target->n_labels, text, columns);
+	if (classes && size != values / columns)
+		return nn_fail(err, NN_EFORMAT, "%s: the targets have %zu class%s per sample, the output %s takes %zu",
+			       t->setup.data_path, size, size == 1 ? "" : "es", text, values / columns);
+	if (!classes && size != values)
+		return nn_fail(err, NN_EFORMAT, "%s: the targets have %zu number%s per sample, the output %s has %zu",
+			       t->setup.data_path, size, size == 1 ? "" : "s", text, values);
+	return 0;
+}
+
+/* ---- losses ---- */
+
+static int take_class_weights(struct nn_train *t, const struct nn_target_schema *target, struct nn_error *err)
+{
+	int n = nn_parse_weights(t->options->class_weight, NULL, err);
+
+	if (n < 0)
+		return -1;
+	if ((size_t)n != target->n_labels)
+		return nn_fail(err, NN_EFAIL, "--class-weight: found %d weights, expected %zu, one for each class", n,
+			       target->n_labels);
+	if (t->class_weights)
+		return 0;
+	t->class_weights = nn_alloc((size_t)n, sizeof *t->class_weights, err);
+	return t->class_weights ? nn_parse_weights(t->options->class_weight, t->class_weights, err) < 0 ? -1 : 0 : -1;
+}
+
+static int find_label(const struct nn_target_schema *target, const char *label)
+{
+	for (size_t i = 0; i < target->n_labels; i++)
+		if (strcmp(target->labels[i], label) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int take_loss(struct nn_train *t, int i, struct nn_error *err)
+{
+	struct nn_loss_spec *loss = &t->losses[i];
+	const struct nn_train_options *o = t->options;
+	const struct nn_target_schema *target = &t->schema->targets[i];
+	bool classes = nn_dataset_target_classes(t->dataset, (size_t)i);
+
+	loss->ignore = -1;
+	loss->kind = o->loss ? (enum nn_loss_kind)(o->loss - 1) : classes ? NN_LOSS_CROSS_ENTROPY : NN_LOSS_MSE;
+	t->shares[i] = nn_net_output(t->net, (size_t)i)->weight;
+	if (!classes) {
+		if ((o->class_weight || o->ignore) && t->n_outputs == 1)
+			return nn_fail(err, NN_EFAIL, "--%s: the targets are no classes",
+				       o->class_weight ? "class-weight" : "ignore");
+		return 0;
+	}
+	if (o->class_weight) {
+		if (take_class_weights(t, target, err) < 0)
+			return -1;
+		loss->class_weights = t->class_weights;
+	}
+	if (o->ignore && (loss->ignore = find_label(target, o->ignore)) < 0)
+		return nn_fail(err, NN_EFAIL, "--ignore=%s: no target has this label", o->ignore);
+	return 0;
+}
+
+static int take_losses(struct nn_train *t, struct nn_error *err)
+{
+	t->n_outputs = t->program->n_outputs;
+	t->losses = nn_alloc((size_t)t->n_outputs, sizeof *t->losses, err);
+	t->shares = nn_alloc((size_t)t->n_outputs, sizeof *t->shares, err);
+	if (!t->losses || !t->shares)
+		return -1;
+	for (int i = 0; i < t->n_outputs; i++)
+		if (check_output(t, i, err) < 0 || take_loss(t, i, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- samples ---- */
+
+static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
+{
+	size_t n = nn_dataset_rows(t->dataset);
+	bool *held = NULL;
+
+	if (fraction > 0) {
+		if (!(held = nn_alloc(n, sizeof *held, err)))
+			return -1;
+		if (nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0) {
+			nn_free(held);
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		t->n_valid += held && held[i];
+	t->n_rows = n - t->n_valid;
+	if (t->held_out)
+		t->n_valid = nn_dataset_rows(t->held_out);
+	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
+	t->order = nn_alloc(t->n_rows, sizeof *t->order, err);
+	t->valid_rows = nn_alloc(t->n_valid, sizeof *t->valid_rows, err);
+	if (t->rows && t->order && t->valid_rows) {
+		for (size_t i = 0, r = 0, v = 0; i < n; i++)
+			if (held && held[i])
+				t->valid_rows[v++] = i;
+			else
+				t->rows[r++] = i;
+		for (size_t i = 0; t->held_out && i < t->n_valid; i++)
+			t->valid_rows[i] = i;
+	}
+	nn_free(held);
+	return t->rows && t->order && t->valid_rows ? 0 : -1;
+}
+
+static void give_notices(struct nn_train *t, const struct nn_dataset *dataset)
+{
+	const char *notice;
+
+	for (size_t i = 0; dataset && (notice = nn_dataset_notice(dataset, i)); i++)
+		nn_train_note(t, "%s", notice);
+}
+
+static int check_rows(const struct nn_train *t, double fraction, struct nn_error *err)
+{
+	if (t->n_rows == 0)
+		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
+	if (t->options->valid && t->n_valid == 0)
+		return fraction > 0 ? nn_fail(err, NN_EFAIL, "--valid=%s: of %llu samples this holds out none",
+					      t->options->valid, (unsigned long long)t->n_rows)
+				    : nn_fail(err, NN_EFAIL, "%s: no samples", t->options->valid);
+	return 0;
+}
+
+int nn_train_prepare(struct nn_train *t, struct nn_error *err)
+{
+	double fraction = 0;
+
+	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
+		return -1;
+	if (open_data(t, fraction, err) < 0)
+		return -1;
+	if (!t->start && resolve(t, err) < 0)
+		return -1;
+	t->program = nn_net_program(t->net);
+	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
+		return -1;
+	if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
+		return -1;
+	give_notices(t, t->dataset);
+	give_notices(t, t->held_out);
+	return take_losses(t, err);
+}

@@ -1,0 +1,144 @@
+/* Progress: lines are written with one call each, so that they never mix with messages. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "train/progress.h"
+
+#define REDRAW_S 0.1
+#define LEAST_COLUMNS 20
+
+struct nn_progress {
+	int fd;
+	bool bar, drawn;
+	double start_s, drawn_s;         /* of the first step seen; of the last drawing */
+	uint64_t start_step;
+	struct nn_text text, result;     /* result: what the last epoch said, beside the bar */
+};
+
+struct nn_progress *nn_progress_new(int fd, struct nn_error *err)
+{
+	struct nn_progress *p = nn_alloc(1, sizeof *p, err);
+	const char *term = getenv("TERM");
+
+	if (!p)
+		return NULL;
+	p->fd = fd;
+	p->bar = fd >= 0 && isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+	return p;
+}
+
+void nn_progress_free(struct nn_progress *p)
+{
+	if (!p)
+		return;
+	nn_progress_clear(p);
+	nn_text_free(&p->text);
+	nn_text_free(&p->result);
+	nn_free(p);
+}
+
+/* stderr may be gone: progress is never a reason to fail */
+static void put(const struct nn_progress *p, const struct nn_text *text)
+{
+	if (p->fd >= 0 && text->length > 0 && write(p->fd, text->data, text->length) < 0)
+		return;
+}
+
+void nn_progress_clear(struct nn_progress *p)
+{
+	if (!p->drawn)
+		return;
+	nn_text_clear(&p->text);
+	nn_text_add(&p->text, "\r\033[K");
+	put(p, &p->text);
+	p->drawn = false;
+}
+
+static size_t columns(const struct nn_progress *p)
+{
+	const char *text = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t n;
+
+	if (text && nn_parse_u64(text, strlen(text), &n) && n >= LEAST_COLUMNS && n < 1000)
+		return (size_t)n;
+	if (ioctl(p->fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= LEAST_COLUMNS)
+		return size.ws_col;
+	return 80;
+}
+
+static void add_left(struct nn_text *text, double seconds)
+{
+	if (seconds < 100)
+		nn_text_addf(text, "  %.0f s left", seconds);
+	else if (seconds < 6000)
+		nn_text_addf(text, "  %.0f m left", seconds / 60);
+	else
+		nn_text_addf(text, "  %.1f h left", seconds / 3600);
+}
+
+void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, double loss, double now_s)
+{
+	double share = (double)done / (double)planned;
+	size_t width, room;
+
+	if (!p->bar)
+		return;
+	if (p->start_s == 0) {
+		p->start_s = now_s;
+		p->start_step = done;
+	}
+	if (p->drawn && now_s - p->drawn_s < REDRAW_S)
+		return;
+	p->drawn_s = now_s;
+	p->drawn = true;
+	nn_text_clear(&p->text);
+	nn_text_addf(&p->text, "%3.0f %%  step %llu/%llu  loss %.4f", 100 * share, (unsigned long long)done,
+		     (unsigned long long)planned, loss);
+	if (p->result.length > 0)
+		nn_text_add(&p->text, p->result.data);
+	if (done > p->start_step)
+		add_left(&p->text, (now_s - p->start_s) / (double)(done - p->start_step) * (double)(planned - done));
+	width = columns(p) - 1;
+	room = p->text.length + 5 <= width ? width - p->text.length - 4 : 0;
+	if (p->text.failed || (room == 0 && p->text.length > width))
+		p->text.length = p->text.failed ? 0 : width;
+	if (room > 0) {
+		size_t full = (size_t)((double)room * share);
+
+		nn_text_add(&p->text, "  [");
+		for (size_t i = 0; i < room; i++)
+			nn_text_add(&p->text, i < full ? "=" : i == full ? ">" : " ");
+		nn_text_add(&p->text, "]");
+	}
+	if (write(p->fd, "\r", 1) == 1)
+		put(p, &p->text);
+	if (write(p->fd, "\033[K", 3) < 0)
+		p->bar = false;
+}
+
+void nn_progress_epoch(struct nn_progress *p, const struct nn_progress_line *line)
+{
+	struct nn_text *text = p->bar ? &p->result : &p->text;
+
+	nn_text_clear(text);
+	if (!p->bar)
+		nn_text_addf(text, "epoch %llu/%llu  loss %.4f", (unsigned long long)line->epoch,
+			     (unsigned long long)line->epochs, line->loss);
+	if (!isnan(line->valid_loss))
+		nn_text_addf(text, "  valid_loss %.4f", line->valid_loss);
+	if (line->metric)
+		nn_text_addf(text, "  %s %.4f", line->metric, line->value);
+	if (p->bar)
+		return;
+	nn_text_addf(text, "  %.2f s  %.0f samples/s\n", line->seconds, line->samples_per_s);
+	put(p, text);
+}

@@ -1,0 +1,26 @@
+/* Progress for people: a bar on a terminal, a line per epoch elsewhere. */
+#ifndef NN_TRAIN_PROGRESS_H
+#define NN_TRAIN_PROGRESS_H
+
+#include <stdint.h>
+#include "base/error.h"
+
+struct nn_progress;
+
+/* What a line says of an epoch. */
+struct nn_progress_line {
+	uint64_t epoch, epochs;
+	double loss, valid_loss;     /* valid_loss NaN: nothing is held out */
+	const char *metric;          /* its name, NULL: none */
+	double value, seconds, samples_per_s;
+};
+
+/* fd -1: silence. A bar is drawn where fd is a terminal, TERM is set and not dumb. */
+struct nn_progress *nn_progress_new(int fd, struct nn_error *err);
+void nn_progress_free(struct nn_progress *progress);     /* takes the bar off the screen */
+void nn_progress_step(struct nn_progress *progress, uint64_t done, uint64_t planned, double loss, double now_s);
+void nn_progress_epoch(struct nn_progress *progress, const struct nn_progress_line *line);
+/* Take the bar away before something else is written to the terminal. */
+void nn_progress_clear(struct nn_progress *progress);
+
+#endif

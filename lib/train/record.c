@@ -1,0 +1,172 @@
+/* The model file of a training: nn.train holds what changes the bytes, and what came out. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train/record.h"
+
+uint64_t nn_train_epoch(const struct nn_train *t)
+{
+	return (t->counters.step + t->steps_per_epoch - 1) / t->steps_per_epoch;
+}
+
+uint64_t nn_train_epochs(const struct nn_train *t)
+{
+	return t->planned / t->steps_per_epoch + (t->planned % t->steps_per_epoch > 0);
+}
+
+double nn_train_loss(const struct nn_train *t)
+{
+	return t->counters.weight > 0 ? t->counters.loss / t->counters.weight : t->counters.rows ? 0 : NAN;
+}
+
+double nn_train_passed(const struct nn_train *t, const char *metric)
+{
+	const struct nn_counters *c = &t->counters;
+
+	if (strcmp(metric, "loss") == 0)
+		return nn_train_loss(t);
+	if (strcmp(metric, "accuracy") == 0)
+		return c->counted ? (double)c->hits / (double)c->counted : NAN;
+	if (strcmp(metric, "rmse") == 0)
+		return c->counted ? sqrt(c->squares / (double)c->counted) : NAN;
+	return NAN;
+}
+
+/* ---- nn.train ---- */
+
+static void add_key(struct nn_text *json, const char *key)
+{
+	nn_text_addf(json, "%s\"%s\":", json->length > 1 && json->data[json->length - 1] != '{' ? "," : "", key);
+}
+
+static void add_real(struct nn_text *json, const char *key, double value)
+{
+	add_key(json, key);
+	nn_json_real(json, value);
+}
+
+static void add_count(struct nn_text *json, const char *key, uint64_t value)
+{
+	add_key(json, key);
+	nn_text_addf(json, "%llu", (unsigned long long)value);
+}
+
+static void add_string(struct nn_text *json, const char *key, const char *value)
+{
+	add_key(json, key);
+	nn_text_add_json(json, value, strlen(value));
+}
+
+/* an option as its text says it */
+static void add_option(const struct nn_train *t, struct nn_text *json, const char *name)
+{
+	char value[4096];
+
+	if (nn_opt_text(t->setup.list, name, value, sizeof value) && value[0])
+		add_string(json, name, value);
+}
+
+static void add_class_weights(const struct nn_train *t, struct nn_text *json)
+{
+	if (!t->class_weights)
+		return;
+	add_key(json, "class-weight");
+	for (int i = 0, n = nn_parse_weights(t->options->class_weight, NULL, NULL); i < n; i++) {
+		nn_text_add(json, i == 0 ? "[" : ",");
+		nn_json_real(json, t->class_weights[i]);
+	}
+	nn_text_add(json, "]");
+}
+
+const char *const nn_whole_metrics[] = { "accuracy", "f1.macro", "iou.mean", "mae", "r2", "rmse", NULL };
+
+/* keys in sorted order: "loss" comes before "mae", train_* and valid_loss last */
+static void add_metrics(const struct nn_train *t, struct nn_text *json)
+{
+	const char *passed = t->metric && !t->evaluator ? t->metric : NULL;
+	double value;
+
+	add_key(json, "metrics");
+	nn_text_add(json, "{");
+	for (size_t i = 0; nn_whole_metrics[i]; i++) {
+		if (strcmp(nn_whole_metrics[i], "mae") == 0)
+			add_real(json, "loss", nn_train_loss(t));
+		if (t->evaluator && nn_evaluator_get(t->evaluator, nn_whole_metrics[i], &value))
+			add_real(json, nn_whole_metrics[i], value);
+	}
+	if (passed && strcmp(passed, "loss") != 0) {
+		char name[80];
+
+		snprintf(name, sizeof name, "train_%s", passed);
+		add_real(json, name, nn_train_passed(t, passed));
+	}
+	if (t->evaluator && nn_evaluator_get(t->evaluator, "loss", &value))
+		add_real(json, "valid_loss", value);
+	nn_text_add(json, "}");
+}
+
+static void add_train(const struct nn_train *t, struct nn_text *json)
+{
+	const struct nn_train_options *o = t->options;
+	double fraction = 0;
+
+	nn_text_add(json, "{");
+	add_count(json, "batch", o->batch);
+	if (o->patience)
+		add_count(json, "best-epoch", t->counters.best_epoch);
+	add_class_weights(t, json);
+	add_real(json, "clip-norm", o->clip_norm);
+	add_string(json, "device", t->device->name);
+	add_count(json, "epoch", nn_train_epoch(t));
+	if (o->ignore)
+		add_string(json, "ignore", o->ignore);
+	add_count(json, "leaves", o->leaves);
+	add_string(json, "loss", nn_loss_name(t->losses[0].kind));
+	add_real(json, "lr", o->lr);
+	if (t->metric)
+		add_string(json, "metric", t->metric);
+	add_metrics(t, json);
+	add_real(json, "momentum", o->momentum);
+	add_string(json, "nesterov", o->nesterov ? "yes" : "no");
+	add_option(t, json, "normalize");
+	add_string(json, "optimizer", nn_optimizers[o->optimizer].name);
+	add_count(json, "patience", o->patience);
+	add_option(t, json, "precision");
+	add_string(json, "schedule", o->schedule);
+	add_count(json, "seed", t->std->seed);
+	add_string(json, "shuffle", o->shuffle);
+	add_count(json, "split-seed", o->split_seed);
+	add_count(json, "step", t->counters.step);
+	if (t->schedule.kind != NN_CONSTANT && t->schedule.kind != NN_PLATEAU)
+		add_count(json, "steps", t->planned);
+	if (o->valid && nn_parse_fraction(o->valid, &fraction, NULL) == 0 && fraction > 0)
+		add_real(json, "valid", fraction);
+	add_count(json, "valid-every", o->valid_every);
+	add_count(json, "warmup", o->warmup);
+	add_real(json, "weight-decay", o->weight_decay);
+	nn_text_add(json, "}");
+}
+
+int nn_record_model(struct nn_train *t, void *const *params, struct nn_error *err)
+{
+	struct nn_text input = {0}, target = {0}, train = {0};
+	int status = -1;
+
+	add_train(t, &train);
+	if (nn_schema_input_json(t->schema, &input) < 0 || nn_schema_target_json(t->schema, &target) < 0 || train.failed) {
+		nn_fail(err, NN_ENOMEM, "cannot allocate the description of the model");
+		goto end;
+	}
+	if (nn_model_file_write(t->output, t->net, t->device->dtype, (const void *const *)params, input.data, target.data,
+				train.data, err) < 0)
+		goto end;
+	status = nn_output_commit(t->output, err);
+	t->output = NULL;
+	t->written = status == 0;
+end:
+	nn_text_free(&input);
+	nn_text_free(&target);
+	nn_text_free(&train);
+	return status;
+}

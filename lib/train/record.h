@@ -1,0 +1,28 @@
+/* What a training leaves behind: the model file with nn.train, and the events of the log. */
+#ifndef NN_TRAIN_RECORD_H
+#define NN_TRAIN_RECORD_H
+
+#include "train/job.h"
+
+void nn_record_start(struct nn_train *train);
+void nn_record_step(struct nn_train *train, const struct nn_step_result *result, double lr, double samples_per_s);
+/* Log the epoch of the last step and print its line. */
+void nn_record_epoch(struct nn_train *train, double seconds, double samples_per_s);
+void nn_record_valid(struct nn_train *train);
+void nn_record_signal(struct nn_train *train, int signal);
+void nn_record_end(struct nn_train *train, const char *reason);
+
+/* Write params as the model to the output opened at start. */
+int nn_record_model(struct nn_train *train, void *const *params, struct nn_error *err);
+
+/* The metrics of held-out rows that --score prints without a label, sorted, NULL-terminated. */
+extern const char *const nn_whole_metrics[];
+
+/* Epoch (from 1) of the last step; epochs planned. */
+uint64_t nn_train_epoch(const struct nn_train *train);
+uint64_t nn_train_epochs(const struct nn_train *train);
+/* The epoch's mean loss, and the metric over its rows as they passed ("loss", "accuracy", "rmse"; else NaN). */
+double nn_train_loss(const struct nn_train *train);
+double nn_train_passed(const struct nn_train *train, const char *metric);
+
+#endif

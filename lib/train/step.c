@@ -1,0 +1,311 @@
+/* The step: fill, forward, loss, backward span by span; partial gradients wait in a stack until their neighbour is there. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "train/cut.h"
+#include "train/fill.h"
+#include "train/output.h"
+#include "train/step.h"
+
+#define MAX_LEVELS 32
+#define COPY_BYTES 65536             /* a piece of a block for one thread */
+
+struct nn_step_input {
+	char *values;
+	size_t size;
+	bool channels_last;
+};
+
+/* The ways batches of this training are cut: full ones, and the smaller one that ends an epoch; NULL where there is none. */
+struct cuts {
+	struct nn_cut *full, *rest;
+	size_t max_rows, max_leaves, most_leaves;    /* of a span; of a batch */
+	unsigned waits;                      /* bit l: a sum waits at level l */
+};
+
+struct nn_step {
+	struct nn_step_options options;
+	struct cuts cuts;
+	struct nn_graph *graph;
+	struct nn_optimizer *optimizer;
+	struct nn_train_output *outputs;
+	int n_outputs;
+	struct nn_step_input *inputs;
+	size_t block_bytes;
+	char *waiting[MAX_LEVELS];                   /* [level]: the left half of a sum, until the right half is there */
+};
+
+/* ---- cuts and plan ---- */
+
+static void cuts_free(struct cuts *cuts)
+{
+	nn_cut_free(cuts->full);
+	nn_cut_free(cuts->rest);
+}
+
+static struct nn_cut *cut_new(struct cuts *cuts, const struct nn_step_options *o, size_t rows, size_t leaves,
+			      struct nn_error *err)
+{
+	struct nn_cut *cut = nn_cut_new(rows, leaves, nn_program_group(o->program), o->micro, err);
+
+	if (!cut)
+		return NULL;
+	if (cut->max_rows > cuts->max_rows)
+		cuts->max_rows = cut->max_rows;
+	if (cut->max_leaves > cuts->max_leaves)
+		cuts->max_leaves = cut->max_leaves;
+	if (leaves > cuts->most_leaves)
+		cuts->most_leaves = leaves;
+	for (size_t i = 0; i < cut->n_spans; i++) {
+		const struct nn_cut_span *s = &cut->spans[i];
+		unsigned level = s->level;
+		size_t node = s->node;
+
+		for (; s->last && (node & 1); node >>= 1)
+			level++;
+		if (s->last && level < cut->levels)
+			cuts->waits |= 1u << level;
+	}
+	return cut;
+}
+
+static int cuts_init(struct cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
+{
+	size_t rest = o->rows % o->batch, group = nn_program_group(o->program);
+
+	*cuts = (struct cuts){0};
+	if (o->rows >= o->batch && !(cuts->full = cut_new(cuts, o, o->batch, o->leaves, err)))
+		goto fail;
+	if (rest && !(cuts->rest = cut_new(cuts, o, rest, o->device->leaves(rest, group, o->leaves), err)))
+		goto fail;
+	return 0;
+fail:
+	cuts_free(cuts);
+	return -1;
+}
+
+static struct nn_graph_options graph_options(const struct nn_step_options *o, const struct cuts *cuts)
+{
+	return (struct nn_graph_options){
+		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
+		.training = true, .seed = o->seed,
+	};
+}
+
+size_t nn_step_least_rows(const struct nn_step_options *o)
+{
+	size_t group = nn_program_group(o->program);
+
+	return group ? group : 1;
+}
+
+int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, struct nn_error *err)
+{
+	struct nn_graph_options g;
+	struct cuts cuts;
+	int status;
+
+	*m = (struct nn_step_memory){0};
+	if (cuts_init(&cuts, o, err) < 0)
+		return -1;
+	g = graph_options(o, &cuts);
+	status = nn_graph_plan(o->program, &g, &m->graph, err);
+	if (status == 0) {
+		size_t block = m->graph.gradients / nn_dtype_size(o->device->dtype);
+
+		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, o->device->dtype);
+		m->partial = (size_t)__builtin_popcount(cuts.waits) * m->graph.gradients;
+		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
+			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;
+	}
+	cuts_free(&cuts);
+	return status;
+}
+
+/* ---- new and free ---- */
+
+static int outputs_new(struct nn_step *s, struct nn_error *err)
+{
+	const struct nn_step_options *o = &s->options;
+	size_t batch = s->cuts.full ? o->batch : o->rows;
+
+	s->n_outputs = o->program->n_outputs;
+	s->outputs = nn_alloc((size_t)s->n_outputs, sizeof *s->outputs, err);
+	if (!s->outputs)
+		return -1;
+	for (int i = 0; i < s->n_outputs; i++) {
+		struct nn_train_output *out = &s->outputs[i];
+
+		out->device = o->device;
+		out->dataset = o->dataset;
+		out->number = (size_t)i;
+		out->loss = o->losses[i];
+		out->share = o->weights[i];
+		out->classes = nn_dataset_target_classes(o->dataset, (size_t)i);
+		out->target_size = nn_dataset_target_size(o->dataset, (size_t)i);
+		nn_graph_output(s->graph, i, &out->positions, &out->columns);
+		if (nn_train_output_init(out, batch, s->cuts.most_leaves, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int waiting_new(struct nn_step *s, struct nn_error *err)
+{
+	for (unsigned level = 0; s->cuts.waits >> level; level++)
+		if ((s->cuts.waits >> level & 1)
+		    && !(s->waiting[level] = s->options.device->alloc(s->block_bytes, err)))
+			return -1;
+	return 0;
+}
+
+int nn_step_new(struct nn_step **step, const struct nn_step_options *options, struct nn_error *err)
+{
+	struct nn_step *s = nn_alloc(1, sizeof *s, err);
+	struct nn_graph_options g;
+
+	if (!s)
+		return -1;
+	s->options = *options;
+	if (cuts_init(&s->cuts, options, err) < 0) {
+		nn_free(s);
+		return -1;
+	}
+	g = graph_options(options, &s->cuts);
+	if (nn_graph_bind(&s->graph, options->program, &g, err) < 0)
+		goto fail;
+	s->block_bytes = nn_graph_block(s->graph) * nn_dtype_size(options->device->dtype);
+	s->inputs = nn_alloc((size_t)options->program->n_inputs, sizeof *s->inputs, err);
+	if (!s->inputs)
+		goto fail;
+	for (int i = 0; i < options->program->n_inputs; i++)
+		s->inputs[i].values = nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
+	if (outputs_new(s, err) < 0 || waiting_new(s, err) < 0
+	    || nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph, options->program,
+				options->pool, err) < 0)
+		goto fail;
+	*step = s;
+	return 0;
+fail:
+	nn_step_free(s);
+	return -1;
+}
+
+void nn_step_free(struct nn_step *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; s->outputs && i < s->n_outputs; i++)
+		nn_train_output_free(&s->outputs[i]);
+	nn_free(s->outputs);
+	for (size_t level = 0; level < sizeof s->waiting / sizeof *s->waiting; level++)
+		if (s->waiting[level])
+			s->options.device->free(s->waiting[level]);
+	nn_optimizer_free(s->optimizer);
+	nn_graph_free(s->graph);
+	nn_free(s->inputs);
+	cuts_free(&s->cuts);
+	nn_free(s);
+}
+
+struct nn_graph *nn_step_graph(struct nn_step *s)
+{
+	return s->graph;
+}
+
+struct nn_optimizer *nn_step_optimizer(struct nn_step *s)
+{
+	return s->optimizer;
+}
+
+/* ---- a batch ---- */
+
+struct copy {
+	char *to;
+	const char *from;
+	size_t bytes;
+};
+
+static void copy_piece(void *arg, size_t i, int thread)
+{
+	const struct copy *c = arg;
+	size_t at = i * COPY_BYTES, left = c->bytes - at;
+
+	(void)thread;
+	memcpy(c->to + at, c->from + at, left < COPY_BYTES ? left : COPY_BYTES);
+}
+
+/* The gradient of a finished node: added to its left neighbours where they wait, then left to wait for its right one. */
+static void merge(struct nn_step *s, const struct nn_cut *cut, const struct nn_cut_span *span)
+{
+	void *gradients = nn_graph_gradients(s->graph);
+	unsigned level = span->level;
+	size_t node = span->node;
+
+	for (; node & 1; node >>= 1, level++)
+		s->options.device->add(gradients, s->waiting[level], nn_graph_block(s->graph), s->options.pool);
+	if (level < cut->levels) {
+		struct copy c = { s->waiting[level], gradients, s->block_bytes };
+
+		nn_pool_run(s->options.pool, (c.bytes + COPY_BYTES - 1) / COPY_BYTES, copy_piece, &c);
+	}
+}
+
+static bool run_span(struct nn_step *s, const struct nn_cut *cut, const struct nn_cut_span *at, const uint64_t *rows,
+		     uint64_t sample, struct nn_step_result *result)
+{
+	const struct nn_step_options *o = &s->options;
+	struct nn_span span = at->span;
+	double start = nn_now_s(), filled;
+	bool finite = true;
+
+	for (int i = 0; i < o->program->n_inputs; i++)
+		nn_fill(o->dataset, (size_t)i, rows + at->row, span.rows, s->inputs[i].channels_last,
+			s->inputs[i].values, s->inputs[i].size * nn_dtype_size(o->device->dtype), o->pool);
+	filled = nn_now_s();
+	result->input_s += filled - start;
+	span.sample = sample + at->row;
+	nn_graph_forward(s->graph, &span);
+	if (o->count)
+		nn_train_output_count(&s->outputs[0], s->graph, at->row, span.rows, o->target, &result->hits,
+				      &result->counted, &result->squares);
+	for (int i = 0; i < s->n_outputs; i++)
+		finite &= nn_train_output_loss(&s->outputs[i], s->graph, at->row, span.rows, o->pool);
+	if (!finite) {
+		result->bad_line = nn_graph_first_bad(s->graph, span.rows);
+		return false;
+	}
+	nn_graph_backward(s->graph, &span, NULL, NULL);
+	if (at->last)
+		merge(s, cut, at);
+	result->compute_s += nn_now_s() - filled;
+	return true;
+}
+
+bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_t sample, struct nn_step_result *result)
+{
+	const struct nn_cut *cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
+
+	*result = (struct nn_step_result){ .norm = NAN, .bad_line = -1 };
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_fill(&s->outputs[i], cut, rows);
+	result->weight = s->outputs[0].weight;
+	for (size_t i = 0; i < cut->n_spans; i++)
+		if (!run_span(s, cut, &cut->spans[i], rows, sample, result)) {
+			result->loss = NAN;
+			return false;
+		}
+	for (int i = 0; i < s->n_outputs; i++)
+		result->loss += s->outputs[i].share * nn_train_output_mean(&s->outputs[i], cut);
+	return isfinite(result->loss);
+}
+
+void nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result)
+{
+	double start = nn_now_s();
+
+	nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL);
+	result->compute_s += nn_now_s() - start;
+}

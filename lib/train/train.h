@@ -1,0 +1,44 @@
+/* A training: from options and data to a model file. */
+#ifndef NN_TRAIN_TRAIN_H
+#define NN_TRAIN_TRAIN_H
+
+#include <signal.h>
+#include "base/option.h"
+#include "data/data.h"
+#include "train/options.h"
+
+struct nn_train;
+
+/* What the program around a training offers; the library itself prints nothing and touches no signals. */
+struct nn_train_host {
+	void (*warn)(void *arg, const char *text);       /* one line, no newline */
+	void (*note)(void *arg, const char *text);
+	void *arg;
+	int progress;                            /* descriptor for progress lines, -1: none */
+	volatile sig_atomic_t *stop;             /* a signal that asks to end after this step, or 0 */
+	volatile sig_atomic_t *save;             /* a signal that asks for the state now, or 0; reset when served */
+};
+
+struct nn_train_setup {
+	const struct nn_opt_list *list;          /* all options, for logs and --resume */
+	struct nn_train_options *train;          /* defaults that depend on others are filled in */
+	struct nn_data_options *data;
+	struct nn_std_options *std;
+	const char *data_path, *targets_path;    /* targets NULL: in the data */
+	struct nn_train_host host;
+};
+
+/* What can be told from the command line alone: combinations of options (NN_EUSAGE). */
+int nn_train_check(const struct nn_train_setup *setup, struct nn_error *err);
+
+/* Read model and data, plan the memory, take it, and load the state to resume; nothing is written yet but outputs opened. */
+int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err);
+void nn_train_free(struct nn_train *train);      /* outputs not yet written stay as they were */
+
+/*
+ * Train to the end and write the model. 0; -1 with *err, NN_EDIVERGED among others. *stopped: the signal that ended it after the
+ * state was written, else 0; the output is then left as it was.
+ */
+int nn_train_run(struct nn_train *train, int *stopped, struct nn_error *err);
+
+#endif

@@ -1,0 +1,50 @@
+# Small data that the tests of nn-train make for themselves; sourced.
+
+# N rows of three numbers and a word that follows from them, with a header
+make_words() {
+  awk -v n="$1" 'BEGIN {
+    print "a,b,c,kind"
+    for (i = 0; i < n; i++) {
+      x = sin(i * 1.3) * 2; y = cos(i * 0.7); z = sin(i * i * 0.11)
+      printf "%.4f,%.4f,%.4f,%s\n", x, y, z, (x + y > 0) ? (z > 0 ? "up" : "side") : "down"
+    }
+  }'
+}
+
+# N rows of three numbers and a price
+make_prices() {
+  awk -v n="$1" 'BEGIN {
+    print "a,b,c,price"
+    for (i = 0; i < n; i++) {
+      x = sin(i * 1.3) * 2; y = cos(i * 0.7); z = sin(i * i * 0.11)
+      printf "%.4f,%.4f,%.4f,%.3f\n", x, y, z, 100 + 30 * x - 20 * y * z
+    }
+  }'
+}
+
+# same FILE FILE: the same bytes, or both sums
+same() {
+  cmp -s "$1" "$2" || { sha256sum "$1" "$2"; return 1; }
+}
+
+# log_check FILE EXPRESSION: a Python expression over `events`, the list of objects in the log
+log_check() {
+  python3 - "$1" "$2" <<'PYTHON'
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+of = lambda kind: [e for e in events if e["event"] == kind]
+if not eval("(" + sys.argv[2] + ")"):
+    print(*events, sep="\n")
+    sys.exit(1)
+PYTHON
+}
+
+# metadata FILE KEY: a string of a safetensors file's metadata
+metadata() {
+  python3 - "$1" "$2" <<'PYTHON'
+import json, struct, sys
+with open(sys.argv[1], "rb") as f:
+    n = struct.unpack("<Q", f.read(8))[0]
+    print(json.loads(f.read(n))["__metadata__"].get(sys.argv[2], ""))
+PYTHON
+}

@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# Wrong input and odd input of nn-train: status, one line, and what was there before.
+# shellcheck disable=SC2154,SC2086,SC2016
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  . "$NN_SRC/tests/cli/train-data.sh"
+  make_words 60 >words.csv
+  printf 'a,b,y\n1,2,3\n2,3,4\n5,1,3\n' >whole.csv
+}
+
+setup() {
+  . "$NN_SRC/tests/cli/train-data.sh"
+  cd "$BATS_TEST_TMPDIR" || return
+  data=$BATS_FILE_TMPDIR
+}
+
+# refused STATUS PATTERN ARGUMENT...: one line on stderr that begins with the tool's name and holds PATTERN; -o stays as it was
+refused() {
+  local status=$1 pattern=$2
+  shift 2
+  echo before >out
+  run "-$status" --separate-stderr nn-train -q -o out "$@"
+  [ -z "$output" ]
+  [ "${#stderr_lines[@]}" -eq 1 ]
+  [[ $stderr == "nn-train: "* ]]
+  [[ $stderr == *"$pattern"* ]] || { echo "$stderr"; false; }
+  [ "$(cat out)" = before ]
+  [ -z "$(find . -name '.*.tmp')" ]
+}
+
+@test "wrong command line: what is missing is named, status 2" {
+  refused 2 'no DATA given' -m 'dense ?'
+  refused 2 'no model given' "$data/words.csv"
+  refused 2 'no such file' -m nowhere.nn "$data/words.csv"
+  refused 2 'expected DATA [TARGETS]' -m 'dense ?' a b c
+  refused 2 '--target' -m 'dense ?' "$data/words.csv"
+}
+
+@test "wrong command line: unknown options and values name what is known" {
+  refused 2 --optimizer -m 'dense ?' --optimiser=sgd "$data/words.csv"
+  refused 2 adamw -m 'dense ?' --optimizer=adamm "$data/words.csv"
+  refused 2 'expected constant, cosine' -m 'dense ?' --schedule=cosin "$data/words.csv"
+  refused 2 cross-entropy -m 'dense ?' --loss=entropy "$data/words.csv"
+  for later in --time-limit=5 --folds=3 --replay=10 --ranks=2 --explain --init=w.npz --selfcheck --spool=1G --augment=flip --missing=drop; do
+    refused 2 "${later%%=*}" -m 'dense ?' $later "$data/words.csv"
+  done
+}
+
+@test "wrong command line: numbers out of bounds, status 2" {
+  for bad in --batch=0 --batch=-1 --batch=x --leaves=3 --leaves=128 --lr=-1 --lr=nan --lr=1e999 --momentum=2 --patience=0 --shuffle=0 \
+    --shuffle=maybe --valid=0 --valid=1 --valid=1.5 --checkpoint-every=0 --checkpoint-every=5x --class-weight=1,,2 --class-weight=-1 \
+    --schedule=step:0:0.1 --schedule=step:5:3 --threads=0 --seed=-1 --log-every=0 --epochs=1.5; do
+    refused 2 "${bad%%=*}" -m 'dense ?' --target=kind $bad "$data/words.csv"
+  done
+}
+
+@test "wrong command line: options that need or exclude each other, status 2" {
+  refused 2 --nesterov -m 'dense ?' --nesterov "$data/words.csv"
+  refused 2 --momentum -m 'dense ?' --momentum=0.9 "$data/words.csv"
+  refused 2 --weight-decay -m 'dense ?' --optimizer=rprop --weight-decay=0.1 "$data/words.csv"
+  refused 2 --patience -m 'dense ?' --patience=3 "$data/words.csv"
+  refused 2 --valid-every -m 'dense ?' --valid-every=3 "$data/words.csv"
+  refused 2 --schedule=cosine -m 'dense ?' --schedule=cosine "$data/words.csv"
+  refused 2 --class-weight -m 'dense ?' --loss=mse --class-weight=1,2 "$data/words.csv"
+  refused 2 --ignore -m 'dense ?' --loss=mae --ignore=a "$data/words.csv"
+  refused 2 stdin -m 'dense ?' - -
+}
+
+@test "wrong model: the place of inline text is -m:LINE, status 2" {
+  refused 2 '-m:2: ' -m 'dense 8, dens ?' --target=kind "$data/words.csv"
+  refused 2 '-m:1: ' -m 'dense 8 bais=no, dense ?' --target=kind "$data/words.csv"
+  printf 'dense 8\nrelu\ndens ?\n' >bad.nn
+  refused 1 'bad.nn:3: ' -m bad.nn --target=kind "$data/words.csv"
+}
+
+@test "wrong data: what does not fit the model or the options" {
+  refused 1 'nowhere.csv' -m 'dense ?' --target=kind nowhere.csv
+  refused 1 'sort' -m 'dense ?' --target=sort "$data/words.csv"
+  refused 2 'loss=cross-entropy' -m 'dense ?' --target=y "$data/whole.csv"
+  refused 1 '3 classes' -m 'dense 2' --target=kind "$data/words.csv" || refused 1 '' -m 'dense 2' --target=kind "$data/words.csv"
+  refused 1 '2 weights' -m 'dense ?' --target=kind --class-weight=1,2 "$data/words.csv"
+  refused 1 'ignore=left' -m 'dense ?' --target=kind --ignore=left "$data/words.csv"
+  refused 2 'metric=rmse' -m 'dense ?' --target=kind --valid=0.2 --metric=rmse "$data/words.csv"
+  refused 2 'metric=f1.macro' -m 'dense ?' --target=kind --metric=f1.macro "$data/words.csv"
+  refused 1 'none' -m 'dense ?' --target=kind --valid=0.001 "$data/words.csv"
+  : >empty.csv
+  refused 1 'empty.csv' -m 'dense ?' --target=kind empty.csv
+  refused 1 '' -m 'dense ?' --target=kind .
+}
+
+@test "wrong data: with batch norm --leaves cannot exceed the groups" {
+  refused 2 '--leaves=4' -m 'dense 8, batchnorm group=32, dense ?' --target=kind --leaves=4 -b 64 "$data/words.csv"
+}
+
+@test "outputs: an input is never written over" {
+  cp "$data/words.csv" w.csv
+  run -2 nn-train -q -m 'dense ?' --target=kind -o w.csv w.csv
+  ln -s w.csv link.csv
+  run -2 nn-train -q -m 'dense ?' --target=kind -o link.csv w.csv
+  run -2 nn-train -q -m 'dense ?' --target=kind --valid=w.csv -o w.csv "$data/words.csv"
+  run -2 nn-train -q -m 'dense ?' --target=kind --log=w.csv -o m w.csv
+  run -2 nn-train -q -m 'dense ?' --target=kind --checkpoint=w.csv -o m w.csv
+  same w.csv "$data/words.csv"
+}
+
+@test "outputs: a place that cannot be written ends the run before any work" {
+  refused 1 'nowhere/log' -m 'dense ?' --target=kind --log=nowhere/log "$data/words.csv"
+  run -1 --separate-stderr nn-train -m 'dense ?' --target=kind -o nowhere/m "$data/words.csv"
+  [ "${#stderr_lines[@]}" -eq 1 ]
+  run -1 --separate-stderr nn-train -m 'dense ?' --target=kind -o . "$data/words.csv"
+}
+
+@test "outputs: a full disk is status 1" {
+  run -1 --separate-stderr bash -c 'nn-train -q -m "dense ?" --target=kind --epochs=1 "$1" >/dev/full' - "$data/words.csv"
+  [[ $stderr == "nn-train: stdout: "*"No space left on device" ]]
+  run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind --epochs=1 -o /dev/full "$data/words.csv"
+  [[ $stderr == "nn-train: /dev/full: "*"No space left on device" ]]
+  run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind --epochs=1 -o m --log=/dev/full "$data/words.csv"
+  [[ $stderr == "nn-train: /dev/full: No space left on device" ]]
+}
+
+@test "outputs: a reader that leaves is 141 and silence" {
+  run --separate-stderr bash -c 'nn-train -q -m "dense 600, relu, dense ?" --target=kind --epochs=1 "$1" | head -c 10 >/dev/null; exit ${PIPESTATUS[0]}' \
+    - "$data/words.csv"
+  [ "$status" -eq 141 ] || [ "$status" -eq 0 ]
+  [ -z "$stderr" ]
+}
+
+@test "outputs: closed standard descriptors are no error" {
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 "$data/words.csv" -o a
+  nn-train -m 'dense ?' --target=kind --epochs=1 "$data/words.csv" -o b <&- 2>&- >&-
+  same a b
+}
+
+@test "outputs: a FIFO is written directly" {
+  mkfifo pipe
+  cat pipe >a &
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 "$data/words.csv" -o pipe
+  wait
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 "$data/words.csv" -o b
+  same a b
+  [ -p pipe ]
+  [ ! -e pipe.state.safetensors ]
+}
+
+@test "data that change while training end it" {
+  cp "$data/words.csv" w.csv
+  nn-train -q -m 'dense ?' --target=kind --epochs=100000000 -b 60 -o m --log=log w.csv 2>err 3>&- &
+  pid=$!
+  while ! grep -q '"epoch"' log 2>/dev/null; do sleep 0.01; done
+  sleep 0.01
+  echo '1,2,3,up' >>w.csv
+  wait $pid && false || [ $? -eq 1 ]
+  [ "$(cat err)" = 'nn-train: w.csv: changed while training' ]
+}
+
+@test "memory: what cannot fit is status 4 and says what is needed and available" {
+  ulimit -v 600000 || skip "no limit can be set"
+  run -4 --separate-stderr nn-train -q -m 'dense 20000, relu, dense 20000, relu, dense ?' --target=kind -o m "$data/words.csv"
+  [[ $stderr == "nn-train: training needs "*" bytes even with --micro-batch=1, "*" are available" ]]
+}
+
+@test "odd but valid: one row, one class, more batch than rows, names with blanks" {
+  printf 'a b,"c,d",e\n1.5,2,x\n' >'one row.csv'
+  nn-train -q -m 'dense ?' --target=e --epochs=2 -o 'a model' 'one row.csv'
+  nn-predict --emit=class 'a model' 'one row.csv' >out
+  [ "$(tail -n 1 out)" = x ]
+  nn-train -q -m 'dense 3, relu, dense ?' --target=kind --epochs=1 -b 1000 -o m "$data/words.csv"
+  printf '# a comment\r\ndense 4\r\n\r\nrelu  # another\r\ndense ?\r\n' >crlf.nn
+  nn-train -q -m crlf.nn --target=kind --epochs=1 -o m2 "$data/words.csv"
+}
+
+@test "--dry-run checks the command line and writes nothing" {
+  run -0 --separate-stderr nn-train --dry-run -m 'dense ?' --target=kind -o m "$data/words.csv"
+  [ -z "$output$stderr" ]
+  [ ! -e m ]
+  run -2 nn-train --dry-run -m 'dense ?' --target=kind --leaves=3 -o m "$data/words.csv"
+}
+
+@test "--config holds options, the command line wins" {
+  printf 'target = kind\nepochs = 2 \n# a comment\nbatch=20\nnesterov = no\n' >conf
+  nn-train -q --config=conf -m 'dense ?' --epochs=1 "$data/words.csv" >a
+  nn-train -q -m 'dense ?' --target=kind -b 20 --epochs=1 "$data/words.csv" >b
+  same a b
+}
+
+@test "--device: cpu and auto compute, cuda is not there" {
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=auto "$data/words.csv" >a
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=cpu "$data/words.csv" >b
+  same a b
+  refused 3 'built without CUDA' -m 'dense ?' --target=kind --device=cuda "$data/words.csv"
+}
