@@ -204,7 +204,7 @@ static int open_all(struct run *r, struct nn_error *err)
 	struct nn_model_source source = { .path = r->p->model, .text = o->model_text, .precision = r->p->precision,
 					  .any_order = r->p->any_order };
 	struct nn_rows_options rows = {
-		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score, .scaled = true,
+		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score,
 	};
 
 	if (r->p->output && strcmp(r->p->output, "-") != 0 &&
