@@ -137,8 +137,8 @@ bench: all
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
-check_PROGRAMS += tests/lib/data tests/lib/rows
-CHECK_TESTS += tests/lib/data tests/lib/rows
+check_PROGRAMS += tests/lib/data tests/lib/rows tests/lib/corrupt
+CHECK_TESTS += tests/lib/data tests/lib/rows tests/lib/corrupt
 VALGRIND_TESTS += tests/lib/data tests/lib/rows
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run

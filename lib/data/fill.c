@@ -3,6 +3,13 @@
 
 #include "data/coding.h"
 
+/* Rows are gathered from anywhere: the next one is on its way while this one is converted. */
+static inline void prefetch(const void *row, size_t bytes)
+{
+	for (size_t at = 0; at < bytes && at < 4096; at += 64)
+		__builtin_prefetch((const char *)row + at);
+}
+
 /* S: as the rows lie; T: as batches are. */
 #define FILL(name, S, T) \
 /* A row as it is, or times a factor. */ \
@@ -63,6 +70,8 @@ static void name(const struct nn_input_code *code, const struct nn_source *sourc
 	T factor = source->picture && code->scale != 0 ? (T)code->scale : 1; \
 	last = last && code->channels > 1; \
 	for (size_t r = 0; r < n; r++, to += code->size) { \
+		if (rows && r + 1 < n) \
+			prefetch(data + rows[r + 1] * source->stride, source->stride * sizeof *data); \
 		const S *from = data + (rows ? rows[r] : r) * source->stride; \
 		if (code->n_columns == 0 && last) \
 			name##_last(from, code->channels, code->positions, factor, to); \
