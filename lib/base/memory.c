@@ -10,8 +10,8 @@
 #include "base/number.h"
 
 /*
- * A block is an aligned part of one from calloc, whose address stands before it: large ones come zeroed from the kernel, page by page
- * as they are used, which posix_memalign and memset would undo.
+ * A block is an aligned part of one from calloc, whose address stands before it: large ones come zeroed from the kernel,
+ * page by page as they are used, which posix_memalign and memset would undo.
  */
 static void *aligned(void *raw)
 {
@@ -42,13 +42,11 @@ void *nn_alloc(size_t n, size_t size, struct nn_error *err)
 
 void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err)
 {
-	void *raw = old ? ((void **)old)[-1] : NULL, *memory = NULL;
-	size_t offset = old ? (size_t)((char *)old - (char *)raw) : 0;
+	void *old_raw = old ? ((void **)old)[-1] : NULL, *raw = NULL, *memory;
+	size_t offset = old ? (size_t)((char *)old - (char *)old_raw) : 0;
 
 	if (new_bytes <= PTRDIFF_MAX - EXTRA)
-		raw = realloc(raw, new_bytes + EXTRA);       /* large blocks are moved by page tables, not copied */
-	else
-		raw = NULL;
+		raw = realloc(old_raw, new_bytes + EXTRA);   /* large blocks are moved by page tables, not copied */
 	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", new_bytes);
 		return NULL;

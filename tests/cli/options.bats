@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-  cd "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR" || return 1
   tools=()
   for tool in nn-train nn-predict; do
     [ ! -x "$NN_BUILD/cmd/$tool" ] || tools+=("$tool")
@@ -19,8 +19,9 @@ help_options() {
   for tool in "${tools[@]}"; do
     page=$NN_BUILD/man/$tool.1
     [ -e "$page" ] || page=$NN_SRC/man/$tool.1
-    sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$page" | grep -A1 '^\.TP' | grep -oE '\\-\\-[a-z0-9\\-]+' | tr -d '\\' | sed 's/fR$//; s/f$//' | sort >man
-    help_options "$tool" | diff - man
+    help_options "$tool" >help
+    sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$page" | grep -A1 '^\.TP' | grep -oE '\\fB\\-\\-[a-z0-9\\-]+\\fR' |
+      sed 's/\\fB//; s/\\fR//; s/\\//g' | sort | diff help -
   done
 }
 
