@@ -117,7 +117,8 @@ static void square(const struct part *p, nn_outer_function *f, long oh0, long oh
 /* Rows of a block that stay in the first-level cache. */
 static long block_rows(const struct nn_conv *c)
 {
-	const size_t row = (c->cin * (size_t) (c->w.in * c->h.stride) + c->cout * (size_t) c->w.out) * sizeof(real);
+	const size_t groups = nn_conv_depthwise(c) ? c->groups : 1;
+	const size_t row = (c->cin * (size_t) (c->w.in * c->h.stride) + c->cout * (size_t) c->w.out) * groups * sizeof(real);
 	return row < L1_BYTES ? (long) (L1_BYTES / row) : 1;
 }
 
@@ -165,14 +166,15 @@ static void panel(const struct nn_conv *c, const real *x, const real *dy, real *
 void NN_K(conv_weight_gradient)(const struct nn_conv *c, const real *x, const real *dy, real *dw, bool first,
 				long oh0, long oh1, long kh0, long kh1, size_t p0, size_t p1)
 {
-	if (nn_conv_depthwise(c)) {
-		NN_K(depthwise_weight_gradient)(c, x, dy, dw, first, oh0, oh1, kh0, kh1, p0, p1);
-		return;
-	}
 	const long step = block_rows(c);
-	for (long oh = oh0; oh < oh1; oh += step, first = false)
-		for (size_t p = p0; p < p1; p++)
-			panel(c, x, dy, dw, first, oh, oh + step < oh1 ? oh + step : oh1, kh0, kh1, p);
+	for (long oh = oh0; oh < oh1; oh += step, first = false) {
+		const long end = oh + step < oh1 ? oh + step : oh1;
+		if (nn_conv_depthwise(c))
+			NN_K(depthwise_weight_gradient)(c, x, dy, dw, first, oh, end, kh0, kh1, p0, p1);
+		else
+			for (size_t p = p0; p < p1; p++)
+				panel(c, x, dy, dw, first, oh, end, kh0, kh1, p);
+	}
 }
 
 /* V vectors of channels side by side: a chain of additions waits for itself. */

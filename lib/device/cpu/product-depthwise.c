@@ -56,6 +56,27 @@ NN_INLINE void chains(int P, enum source source, const struct tile *t, vr acc[],
 	}
 }
 
+/* Three kernel columns side by side, pixels side by side: each input is loaded once for the columns that meet it. */
+NN_INLINE void chains_3(int P, const struct tile *t, vr acc[], const real *x, const real *w, size_t o, vm lanes)
+{
+	for (size_t kh = 0; kh < t->kh; kh++) {
+		const real *xt = x + kh * t->x_kh + o, *wt = w + kh * t->w_kh + o;
+		vr in[PIXELS + 2], wk[3];
+		NN_UNROLL
+		for (int i = 0; i < P + 2; i++)
+			in[i] = v_load_m(xt + i * t->x_step, lanes);
+		NN_UNROLL
+		for (int k = 0; k < 3; k++)
+			wk[k] = v_load(wt + k * t->w_step);
+		NN_UNROLL
+		for (int k = 0; k < 3; k++) {
+			NN_UNROLL
+			for (int i = 0; i < P; i++)
+				acc[i] = v_fma(in[i + k], wk[k], acc[i]);
+		}
+	}
+}
+
 NN_INLINE vr finish(const struct job *j, vr v, size_t o, const real *residual, vm lanes)
 {
 	if (j->bias)
@@ -80,7 +101,10 @@ NN_INLINE void tile(int P, enum source source, const struct tile *t, const real 
 		NN_UNROLL
 		for (int i = 0; i < P; i++)
 			acc[i] = v_zero();
-		chains(P, source, t, acc, x, w, o, n);
+		if (source == SAME && t->kw == 3 && t->x_kw == t->x_step)
+			chains_3(P, t, acc, x, w, o, lanes);
+		else
+			chains(P, source, t, acc, x, w, o, n);
 		NN_UNROLL
 		for (int i = 0; i < P; i++) {
 			const vr v = finish(t->j, acc[i], o, residual ? residual + i * t->r_step : NULL, lanes);
