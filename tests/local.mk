@@ -150,3 +150,6 @@ CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats 
 CHECK_LONG_TESTS += tests/long/train-kill.bats tests/long/train-mnist.bats
 VALGRIND_TESTS += tests/lib/train
 EXTRA_DIST += tests/cli/train-data.sh tests/cli/torch.py
+
+# the shipped digits, from end to end
+CHECK_TESTS += tests/cli/digits.bats

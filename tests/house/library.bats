@@ -2,12 +2,25 @@
 # libnn and the tools as files: what they export, need and map.
 bats_require_minimum_version 1.5.0
 
+setup_file() {
+  export MODEL="$BATS_FILE_TMPDIR/model.safetensors"
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 101 >"$BATS_FILE_TMPDIR/digits.csv"
+  nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --steps=2 \
+    -o "$MODEL" "$BATS_FILE_TMPDIR/digits.csv"
+}
+
 # The libraries that a command maps, by name without version.
 mapped() {
   LD_DEBUG=files LD_DEBUG_OUTPUT="$BATS_TEST_TMPDIR/ld" "$@" >/dev/null
-  cat "$BATS_TEST_TMPDIR"/ld.* |
-    sed -nE 's/.*file=([^ ]+) \[0\]; +(generating link map|dynamically loaded).*/\1/p' |
+  sed -nE 's/.*file=([^ ]+) \[[0-9]+\]; +generating link map.*/\1/p' "$BATS_TEST_TMPDIR"/ld.* |
     sed -E 's,.*/,,; s/\.so.*//' | sort -u
+}
+
+@test "library: the public version node holds exactly the functions of nn.h" {
+  nm -D --defined-only --with-symbol-versions "$NN_BUILD/lib/libnn.so.0" |
+    sed -nE 's/.* ([a-z0-9_]+)@@NNTOOLS_0$/\1/p' | sort >"$BATS_TEST_TMPDIR/exported"
+  grep -oE '\bnn_(model|session)_[a-z0-9_]+\(' "$NN_SRC/lib/nn.h" | tr -d '(' | sort -u >"$BATS_TEST_TMPDIR/declared"
+  diff "$BATS_TEST_TMPDIR/declared" "$BATS_TEST_TMPDIR/exported"
 }
 
 @test "library: everything exported begins with nn_ and has a version" {
@@ -38,10 +51,32 @@ mapped() {
   c++ -Wall -Wextra -Werror -I"$NN_SRC/lib" -fsyntax-only "$BATS_TEST_TMPDIR/a.cc"
 }
 
-@test "library: an installed tree may be moved, and a C program builds against it with pkg-config" {
+@test "library: a plain nn-predict maps libnn, jansson and the C library alone" {
+  [[ $KIND_CFLAGS != *sanitize* ]] || skip "sanitizers bring libraries of their own"
+  run -0 mapped nn-predict "$MODEL" "$BATS_FILE_TMPDIR/digits.csv"
+  [ "$output" = $'libc\nlibjansson\nlibm\nlibnn' ]
+}
+
+@test "library: gzip is what makes nn-predict map a decompressor" {
+  gzip -k "$BATS_FILE_TMPDIR/digits.csv"
+  run -0 mapped nn-predict "$MODEL" "$BATS_FILE_TMPDIR/digits.csv.gz"
+  [[ $output == *nn-archive* && $output == *libz* ]]
+}
+
+@test "library: an installed tree may be moved; nn.h, libnn.pc and the modules go with it" {
+  moved=$BATS_TEST_TMPDIR/moved
   make -C "$NN_BUILD" -s install DESTDIR="$BATS_TEST_TMPDIR/first" >/dev/null 2>&1
   nn=$(find "$BATS_TEST_TMPDIR/first" -path '*/bin/nn-predict')
-  mv "${nn%/bin/nn-predict}" "$BATS_TEST_TMPDIR/moved"
+  mv "${nn%/bin/nn-predict}" "$moved"
   rm -r "$BATS_TEST_TMPDIR/first"
-  "$BATS_TEST_TMPDIR/moved/bin/nn-predict" --version
+  "$moved/bin/nn-predict" "$MODEL" "$NN_SRC/share/data/digits.csv.gz" >"$BATS_TEST_TMPDIR/out"
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -eq 1798 ]
+  # the example of nn.h: a program with threads of its own
+  pc=$(find "$moved" -name libnn.pc)
+  # shellcheck disable=SC2046 # words
+  ${CC:-cc} $KIND_CFLAGS -Wall -Wextra -Werror -o "$BATS_TEST_TMPDIR/predict" "$moved/share/nntools/examples/predict.c" \
+    $(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-prefix --cflags --libs libnn) -lpthread
+  libnn=$(find "$moved" -name libnn.so.0)
+  LD_LIBRARY_PATH=${libnn%/*} "$BATS_TEST_TMPDIR/predict" "$MODEL" >"$BATS_TEST_TMPDIR/out"
+  [ "$(wc -w <"$BATS_TEST_TMPDIR/out")" -eq 10 ]
 }
