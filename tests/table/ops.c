@@ -8,7 +8,7 @@
 
 /* More places and all thread counts in the long run. */
 #ifdef LONG
-#define PLACES 400
+#define PLACES 100
 #define THREADS(t) ((t) <= 4)
 #else
 #define PLACES 12
