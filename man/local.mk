@@ -13,6 +13,9 @@ nodist_man_MANS = man/nn-predict.1 man/nn-train.1
 EXTRA_DIST += man/nn-predict.1.in man/nn-train.1.in
 CLEANFILES += $(nodist_man_MANS)
 
+# what data files may be
+dist_man_MANS += man/nn-data.5
+
 # @OPTIONS@ in a page is what its tool's tables print.
 man/nn-predict.1: $(srcdir)/man/nn-predict.1.in
 man/nn-train.1: $(srcdir)/man/nn-train.1.in
