@@ -1,4 +1,4 @@
-/* Times training steps and predictions of the nets that peers.py times in other systems: bench step|predict NET BATCH THREADS. */
+/* Times training steps and predictions of the nets that peers.py times in other systems: bench step|predict NET BATCH THREADS [DEVICE]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,7 @@ static const struct net {
 };
 
 static double seconds = 1.5;
+static const char *device = "cpu";      /* or cpu+openblas: sums in any order */
 
 static void check(int status, const struct nn_error *err)
 {
@@ -207,7 +208,7 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	double weight = 1, s;
 	struct training t = { .batch = batch };
 	struct nn_step_options options = {
-		.device = nn_device_open("cpu", NN_F32, &err), .program = nn_net_program(made),
+		.device = nn_device_open(device, NN_F32, &err), .program = nn_net_program(made),
 		.dataset = make_data(net, batch), .rows = batch, .batch = batch, .leaves = 16, .micro = batch, .losses = &loss,
 		.weights = &weight, .seed = 1,
 	};
@@ -225,7 +226,7 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	s = measure(train, &t);
 	nn_step_free(t.step);
 	nn_pool_free(options.pool);
-	printf("nntools\t%s\t%.9f\t%.0f\n", options.device->kind, s, count_flops(options.program, true) * (double)batch);
+	printf("%s\t%s\t%.9f\t%.0f\n", strcmp(device, "cpu") == 0 ? "nntools" : "anyorder", options.device->kind, s, count_flops(options.program, true) * (double)batch);
 	return s;
 }
 
@@ -277,10 +278,12 @@ int main(int argc, char **argv)
 {
 	const char *limit = getenv("NN_BENCH_SECONDS");
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: bench step|predict NET BATCH THREADS\n");
+	if (argc < 5 || argc > 6) {
+		fprintf(stderr, "usage: bench step|predict NET BATCH THREADS [DEVICE]\n");
 		return 2;
 	}
+	if (argc == 6)
+		device = argv[5];
 	if (limit)
 		seconds = atof(limit);
 	if (strcmp(argv[1], "step") == 0)
