@@ -124,7 +124,7 @@ CHECK_TESTS += tests/lib/blas
 # prediction: sessions of nn.h, the tool, libnn as programs use it
 check_PROGRAMS += tests/lib/session
 tests_lib_session_SOURCES = tests/lib/session.c tests/lib/tap.h
-CHECK_TESTS += tests/lib/session
+CHECK_TESTS += tests/lib/session tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session
 
 # make bench: training steps and predictions beside the peers that are installed

@@ -75,7 +75,9 @@ setup() {
 }
 
 @test "predict: an empty input gives an empty output and status 0" {
-  run -0 --separate-stderr nn-predict digits.safetensors /dev/null </dev/null
+  : >empty
+  run -0 --separate-stderr nn-predict digits.safetensors empty
+  [ -z "$output" ]
   run -0 --separate-stderr bash -c 'nn-predict digits.safetensors </dev/null'
   [ -z "$output" ]
   [ -z "$stderr" ]
@@ -259,4 +261,18 @@ END
   nn-predict digits.safetensors some.csv >closed.out 2>&- <&-
   nn-predict digits.safetensors some.csv | cmp - closed.out
   run -0 bash -c 'nn-predict digits.safetensors some.csv >&-; echo done'
+}
+
+examples() {
+  sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$NN_SRC/man/nn-predict.1.in" | sed -n '/^\.RS$/,/^\.RE$/p' | grep -v '^\.'
+}
+
+@test "nn-predict(1): every example runs" {
+  cd "$BATS_TEST_TMPDIR"
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  [ "$(examples | wc -l)" -ge 5 ]
+  while read -r line; do
+    bash -ec "$line" </dev/null >out 2>err || { echo "$line"; cat err; false; }
+    [ -s out ] || [[ $line == nn-train* ]]
+  done < <(examples)
 }
