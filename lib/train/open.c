@@ -165,7 +165,8 @@ static int open_model(struct nn_train *t, struct nn_error *err)
 	t->net = net ? net : t->start->net;
 	if (!nn_opt_given(t->setup.list, "precision"))
 		t->std->precision = t->start && t->start->dtype == NN_F64;
-	if (!(t->device = nn_device_open("cpu", t->std->precision == 1 ? NN_F64 : NN_F32, err)))
+	t->device = nn_device_open(t->std->reproducible ? "cpu" : "cpu+openblas", t->std->precision == 1 ? NN_F64 : NN_F32, err);
+	if (!t->device)
 		return -1;
 	return nn_pool_new(&t->pool, threads, err);
 }
