@@ -9,9 +9,11 @@ setup() {
   make_words 300 >words.csv
 }
 
+args=(-q -m 'dense 100, relu, dropout 0.1, dense 50, relu, dense ?' --target=kind -b 32 --valid=0.2 --patience=1000
+  --checkpoint-every=1 -o m.safetensors words.csv)
+
 train() {
-  nn-train -q -m 'dense 100, relu, dropout 0.1, dense 50, relu, dense ?' --target=kind -b 32 --valid=0.2 --patience=1000 \
-    --checkpoint-every=1 -o m.safetensors "$@" words.csv
+  nn-train "${args[@]}" "$@"
 }
 
 @test "kill: 48 kills, each at another moment, then the same bytes" {
@@ -24,7 +26,7 @@ train() {
   killed=0
   for ((i = 0; killed < 48 && i < 400; i++)); do
     ((i % 8 == 0)) && rm -f m.* .m*
-    train --epochs=30 --resume &
+    nn-train "${args[@]}" --epochs=30 --resume & # no function: $! has to be nn-train itself
     pid=$!
     sleep "$(awk -v w="$whole" -v r=$RANDOM 'BEGIN { printf "%.4f", w * 0.6 * r / 32768 }')"
     kill -9 $pid 2>/dev/null && ((++killed))
@@ -49,8 +51,7 @@ train() {
     for ((n = 1; n < 60; n += 7)); do
       rm -f m.* .m*
       strace -f -qq -o /dev/null -e trace=$call -e inject=$call:signal=SIGKILL:when=$n \
-        nn-train -q -m 'dense 100, relu, dropout 0.1, dense 50, relu, dense ?' --target=kind -b 32 --valid=0.2 --patience=1000 \
-        --checkpoint-every=1 -o m.safetensors --epochs=2 words.csv 2>/dev/null || true
+        nn-train "${args[@]}" --epochs=2 2>/dev/null || true
       train --epochs=2 --resume
       same whole m.safetensors
     done
