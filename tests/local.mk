@@ -138,7 +138,7 @@ bench: all
 .PHONY: bench
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/rows tests/lib/corrupt
-CHECK_TESTS += tests/lib/data tests/lib/rows tests/lib/corrupt
+CHECK_TESTS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/cli/data.bats
 VALGRIND_TESTS += tests/lib/data tests/lib/rows
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run
