@@ -164,11 +164,9 @@ static int descriptor(const char *path)
 	return -1;
 }
 
-static int refuse_terminal(struct nn_output *o, bool binary, struct nn_error *err)
+int nn_output_binary(struct nn_output *o, struct nn_error *err)
 {
-	if (binary && isatty(o->fd))
-		return nn_fail(err, NN_EUSAGE, "%s: is a terminal; name a file with -o", o->name);
-	return 0;
+	return isatty(o->fd) ? nn_fail(err, NN_EUSAGE, "%s: is a terminal; name a file with -o", o->name) : 0;
 }
 
 static int open_stdout(struct nn_output *o, bool binary, struct nn_error *err)
@@ -177,7 +175,7 @@ static int open_stdout(struct nn_output *o, bool binary, struct nn_error *err)
 	if (!o->name)
 		return -1;
 	o->fd = STDOUT_FILENO;
-	return refuse_terminal(o, binary, err);
+	return binary ? nn_output_binary(o, err) : 0;
 }
 
 static int open_path(struct nn_output *o, const char *path, bool binary, struct nn_error *err)
@@ -197,7 +195,7 @@ static int open_path(struct nn_output *o, const char *path, bool binary, struct 
 	o->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (o->fd < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
-	return refuse_terminal(o, binary, err);
+	return binary ? nn_output_binary(o, err) : 0;
 }
 
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err)

@@ -11,10 +11,12 @@ struct nn_output;
 /*
  * Open path for writing ("-" or NULL: stdout). A regular file or a new name is written as `.NAME.XXXXXX.tmp` in the
  * same directory (a link is replaced, never its target); what exists and is no regular file is opened directly.
- * `model` outputs are refused on a terminal. Temporaries are removed at nn_output_abort and, by nn_output_abort_all,
+ * `binary` ones are refused on a terminal. Temporaries are removed at nn_output_abort and, by nn_output_abort_all,
  * from signal handlers. The name stands in every error text ("stdout" for standard output).
  */
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err);
+/* What is written will be binary after all: refused on a terminal. */
+int nn_output_binary(struct nn_output *output, struct nn_error *err);
 int nn_output_write(struct nn_output *output, const void *bytes, size_t n, struct nn_error *err);
 int nn_output_printf(struct nn_output *output, struct nn_error *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -158,7 +158,14 @@ static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 	return 0;
 }
 
-/* Directories and devices are no data; stdin may be a terminal or /dev/null. */
+static bool is_dev_null(const struct stat *st)
+{
+	struct stat null;
+
+	return S_ISCHR(st->st_mode) && stat("/dev/null", &null) == 0 && st->st_rdev == null.st_rdev;
+}
+
+/* Directories and devices are no data; /dev/null is an empty file, and stdin may be a terminal. */
 static int check_kind(struct nn_input *in, bool is_stdin, struct nn_error *err)
 {
 	struct stat st;
@@ -167,7 +174,7 @@ static int check_kind(struct nn_input *in, bool is_stdin, struct nn_error *err)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", in->name);
 	if (S_ISDIR(st.st_mode))
 		return nn_fail(err, NN_EFORMAT, "%s: is a directory, expected a file", in->name);
-	if ((S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !is_stdin)
+	if ((S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !is_stdin && !is_dev_null(&st))
 		return nn_fail(err, NN_EFORMAT, "%s: is a device, expected a file or pipe", in->name);
 	in->regular = S_ISREG(st.st_mode);
 	in->is_pipe = !in->regular && !S_ISBLK(st.st_mode);

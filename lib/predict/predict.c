@@ -169,7 +169,7 @@ static int open_writer(struct run *r, struct nn_error *err)
 	if (options.named && options.to != NN_TO_JSONL)
 		return nn_fail(err, NN_EFAIL, "%s: the model has %zu outputs; choose one with --output-name= or take all "
 			       "with --to=jsonl", r->p->model, r->n_emitted);
-	if (nn_output_open(&r->output, r->p->output, options.to == NN_TO_NPY, err) < 0)
+	if (options.to == NN_TO_NPY && nn_output_binary(r->output, err) < 0)
 		return -1;
 	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_emitted, &options, err);
 }
@@ -195,7 +195,7 @@ static int open_score(struct run *r, struct nn_error *err)
 		if (!r->targets[o])
 			return -1;
 	}
-	return nn_output_open(&r->output, r->p->output, false, err);
+	return 0;
 }
 
 static int open_all(struct run *r, struct nn_error *err)
@@ -210,6 +210,8 @@ static int open_all(struct run *r, struct nn_error *err)
 	if (r->p->output && strcmp(r->p->output, "-") != 0 &&
 	    (nn_same_file(r->p->output, r->p->model) || (r->p->data && nn_same_file(r->p->output, r->p->data))))
 		return nn_fail(err, NN_EUSAGE, "--output=%s: is an input of this command", r->p->output);
+	if (nn_output_open(&r->output, r->p->output, false, err) < 0)    /* before the first row is waited for */
+		return -1;
 	if (nn_model_load(&r->model, &source, err) < 0)
 		return -1;
 	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets, r->model->schema, &rows,

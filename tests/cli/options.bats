@@ -175,3 +175,12 @@ S
     [ "$stderr" = "$tool: --seed=1,5: expected a whole number of at least 0" ]
   done
 }
+
+@test "options: an output that cannot be written ends the run before any input is waited for" {
+  nn-train -m 'dense 1' --target=y --loss=mse --epochs=1 -q - -o m.safetensors <<<$'x,y\n1.5,2.5\n2.5,3.5'
+  mkfifo rows
+  sleep 60 >rows 3>&- &
+  run -1 --separate-stderr timeout 30 nn-predict m.safetensors -o none/out.csv <rows
+  [ "$stderr" = "nn-predict: none/out.csv: cannot write there: No such file or directory" ]
+  kill $!
+}
