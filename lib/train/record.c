@@ -133,6 +133,8 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 	add_string(json, "optimizer", nn_optimizers[o->optimizer].name);
 	add_count(json, "patience", o->patience);
 	add_option(t, json, "precision");
+	if (!t->std->reproducible)
+		add_string(json, "reproducible", "no");
 	add_string(json, "schedule", o->schedule);
 	add_count(json, "seed", t->std->seed);
 	add_string(json, "shuffle", o->shuffle);

@@ -276,3 +276,12 @@ examples() {
     [ -s out ] || [[ $line == nn-train* ]]
   done < <(examples)
 }
+
+@test "predict: --reproducible=no says the same, to a tolerance" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
+  nn-predict --reproducible=no --to-header=no digits.safetensors digits.csv >free 2>err || { [ $? -eq 3 ] && skip "no nn-openblas.so"; }
+  nn-predict --to-header=no digits.safetensors digits.csv >ours
+  paste -d, free ours | awk -F, '{ for (i = 1; i <= 10; i++) { d = $i - $(i + 10); if (d > 1e-5 || d < -1e-5) exit 1 } }'
+  nn-train -q --reproducible=no -m 'dense 32, relu, dense ?' --target=digit --loss=cross-entropy --epochs=3 digits.csv -o free.safetensors
+  awk '$1 == "accuracy" { exit $2 < 0.8 }' <(nn-predict --score free.safetensors digits.csv)
+}
