@@ -113,7 +113,7 @@ static int read_converting(struct nn_array *a, struct nn_input *input, const str
 			goto out;
 		}
 		if (nn_npy_read_values(input, h, take, piece, err) < 0 ||
-		    nn_samples_convert(h->dtype, piece, take, real, a->block.data + done * size, nn_input_name(input), done,
+		    nn_samples_convert(h->dtype, piece, take, real, nn_block_at(&a->block, done * size), nn_input_name(input), done,
 				       per_row, err) < 0)
 			goto out;
 	}

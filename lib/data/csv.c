@@ -154,7 +154,7 @@ static int keep_tail(struct nn_csv *csv, struct nn_record *r, struct nn_error *e
 	if (nn_block_reserve(&csv->tail, r->length + 1, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(csv->input));
 	memcpy(csv->tail.data, r->text, r->length);
-	csv->tail.data[r->length] = '\n';
+	nn_block_at(&csv->tail, r->length)[0] = '\n';
 	r->text = (const char *)csv->tail.data;
 	return 0;
 }

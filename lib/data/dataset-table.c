@@ -254,8 +254,8 @@ static int read_rows(struct nn_dataset *ds, struct nn_table *t, struct nn_block 
 		if ((*rows + 1) * target_bytes > targets->room && target_bytes &&
 		    nn_block_reserve(targets, 2 * (*rows + 64) * target_bytes, err) < 0)
 			return nn_fail_at(err, "%s", nn_input_name(t->csv.input));
-		status = nn_table_next(t, ds->table.data + *rows * row_bytes,
-				       (double *)(targets->data + *rows * target_bytes), err);
+		status = nn_table_next(t, nn_block_at(&ds->table, *rows * row_bytes),
+				       (void *)nn_block_at(targets, *rows * target_bytes), err);
 		if (status != 1)
 			return status == 0 ? 0 : -1;
 	}

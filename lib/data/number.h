@@ -33,7 +33,7 @@ static inline const char *nn_number_f64(const char *p, double *value)
 		decimals = (unsigned)(p - point);
 	}
 	/* 18 digits cannot overflow 64 bits */
-	if (p - begin > 18 || p - begin == (point != NULL) || w > UINT64_C(1) << 53 || *p == 'e' || *p == 'E')
+	if (p - begin > 18 || p - begin == (point ? 1 : 0) || w > UINT64_C(1) << 53 || *p == 'e' || *p == 'E')
 		return NULL;
 	v = (double)w / nn_power_of_ten[decimals];
 	*value = minus ? -v : v;

@@ -86,7 +86,7 @@ static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn
 /* Is a row finite? Else *err says where. */
 static bool is_finite(const struct nn_rows *r, const struct nn_source *source, size_t row, struct nn_error *err)
 {
-	const char *values = (const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
+	const void *values = (const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
 	size_t at;
 	double v;
 

@@ -26,13 +26,13 @@ static void put_targets(struct nn_rows *r, struct nn_rows_out *out)
 	for (size_t t = 0; t < r->schema->n_targets; t++) {
 		size_t size = nn_rows_target_size(r, t);
 		const double *from = r->numbers + r->plan.target_slots[t];
-		char *to = out->targets[t];
+		void *to = out->targets[t];
 
 		if (nn_rows_target_classes(r, t)) {
 			((int32_t *)to)[out->n] = (int32_t)from[0];
 			continue;
 		}
-		to += out->n * size * nn_dtype_size(r->dtype);
+		to = (char *)to + out->n * size * nn_dtype_size(r->dtype);
 		for (size_t i = 0; i < size; i++)
 			if (r->dtype == NN_F64)
 				((double *)to)[i] = from[i];

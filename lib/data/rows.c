@@ -186,7 +186,7 @@ int nn_rows_take_bad(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 		return 2;
 	if (nn_block_reserve(&r->bad_texts, (r->n_bad_texts + 1) * sizeof err->text, &none) < 0)
 		return -1;
-	memcpy(r->bad_texts.data + r->n_bad_texts++ * sizeof err->text, err->text, sizeof err->text);
+	memcpy(nn_block_at(&r->bad_texts, r->n_bad_texts++ * sizeof err->text), err->text, sizeof err->text);
 	out->bad[out->n] = err->text;        /* a sign; the place is known when the block is complete */
 	return 2;
 }
@@ -198,7 +198,7 @@ static void place_bad(struct nn_rows *r, struct nn_rows_out *out)
 
 	for (size_t i = 0; out->bad && i < out->n; i++)
 		if (out->bad[i])
-			out->bad[i] = (const char *)r->bad_texts.data + k++ * sizeof r->error.text;
+			out->bad[i] = (const char *)nn_block_at(&r->bad_texts, k++ * sizeof r->error.text);
 }
 
 static int check_scored(struct nn_rows *r, struct nn_error *err)

@@ -247,7 +247,7 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 {
 	struct nn_data_target *t = &ds->targets[target];
 	const struct nn_target_schema *schema = &ds->schema->targets[target];
-	enum meaning meaning;
+	enum meaning meaning = NUMBERS;
 	bool words;
 
 	if (want ? (raw->from_table ? meaning_of_table : meaning_of_array)(want, raw, &meaning, err) < 0

@@ -7,9 +7,15 @@
 
 /* Zero-initialize; pages, so data is aligned to 4096 and memory that was never written takes no room. */
 struct nn_block {
-	unsigned char *data;
+	void *data;
 	size_t room;
 };
+
+/* The byte at place `at`. */
+static inline unsigned char *nn_block_at(const struct nn_block *block, size_t at)
+{
+	return (unsigned char *)block->data + at;
+}
 
 /* At least `bytes` of room; what was there stays, new bytes are 0. NN_ENOMEM with the sizes. */
 int nn_block_reserve(struct nn_block *block, size_t bytes, struct nn_error *err);

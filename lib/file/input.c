@@ -120,15 +120,15 @@ static int start(struct nn_input *in, struct nn_error *err)
 		return 0;
 	if (nn_block_reserve(&in->buffer, CHUNK, err) < 0)
 		return -1;
-	while (!in->plain && in->have < 2 && (in->have == 0 || in->buffer.data[0] == 0x1f)) {
-		if (read_raw(in, in->buffer.data + in->have, CHUNK - in->have, &got, err) < 0)
+	while (!in->plain && in->have < 2 && (in->have == 0 || nn_block_at(&in->buffer, 0)[0] == 0x1f)) {
+		if (read_raw(in, nn_block_at(&in->buffer, in->have), CHUNK - in->have, &got, err) < 0)
 			return -1;
 		if (got == 0)
 			break;
 		in->have += got;
 	}
 	in->started = true;
-	if (!in->plain && in->have >= 2 && in->buffer.data[0] == 0x1f && in->buffer.data[1] == 0x8b)
+	if (!in->plain && in->have >= 2 && nn_block_at(&in->buffer, 0)[0] == 0x1f && nn_block_at(&in->buffer, 0)[1] == 0x8b)
 		return start_gzip(in, err);
 	return 0;
 }
@@ -146,13 +146,13 @@ static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 	size_t end = in->at + in->have;
 
 	if (in->buffer.room - end < CHUNK / 2 && in->at > in->have) {
-		memcpy(in->buffer.data, in->buffer.data + in->at, in->have);
+		memcpy(in->buffer.data, nn_block_at(&in->buffer, in->at), in->have);
 		in->at = 0;
 		end = in->have;
 	}
 	if (in->buffer.room - end < CHUNK / 2 && nn_block_reserve(&in->buffer, 2 * in->buffer.room, err) < 0)
 		return nn_fail_at(err, "%s", in->name);
-	if (read_some(in, in->buffer.data + end, in->buffer.room - end, got, err) < 0)
+	if (read_some(in, nn_block_at(&in->buffer, end), in->buffer.room - end, got, err) < 0)
 		return -1;
 	in->have += *got;
 	return 0;
@@ -262,7 +262,7 @@ int nn_input_peek(struct nn_input *in, const unsigned char **bytes, size_t n, si
 	while (in->have < n && more > 0)
 		if (fill(in, &more, err) < 0)
 			return -1;
-	*bytes = in->buffer.data + in->at;
+	*bytes = nn_block_at(&in->buffer, in->at);
 	*got = in->have < n ? in->have : n;
 	return 0;
 }
@@ -271,7 +271,7 @@ int nn_input_some(struct nn_input *in, const unsigned char **bytes, size_t *got,
 {
 	if (in->have == 0)
 		return nn_input_more(in, bytes, got, err);
-	*bytes = in->buffer.data + in->at;
+	*bytes = nn_block_at(&in->buffer, in->at);
 	*got = in->have;
 	return 0;
 }
@@ -285,7 +285,7 @@ int nn_input_more(struct nn_input *in, const unsigned char **bytes, size_t *got,
 		return -1;
 	if (!(first && in->have) && fill(in, &more, err) < 0)
 		return -1;
-	*bytes = in->buffer.data + in->at;
+	*bytes = nn_block_at(&in->buffer, in->at);
 	*got = in->have;
 	return 0;
 }
@@ -293,7 +293,7 @@ int nn_input_more(struct nn_input *in, const unsigned char **bytes, size_t *got,
 const unsigned char *nn_input_held(const struct nn_input *in, size_t *got)
 {
 	*got = in->have;
-	return in->buffer.data + in->at;
+	return nn_block_at(&in->buffer, in->at);
 }
 
 bool nn_input_ready(const struct nn_input *in)
@@ -319,7 +319,7 @@ int nn_input_read(struct nn_input *in, void *bytes, size_t n, size_t *got, struc
 		return -1;
 	take = in->have < n ? in->have : n;
 	if (take)
-		memcpy(to, in->buffer.data + in->at, take);
+		memcpy(to, nn_block_at(&in->buffer, in->at), take);
 	nn_input_take(in, take);
 	*got = take;
 	while (*got < n && more > 0) {
@@ -328,7 +328,7 @@ int nn_input_read(struct nn_input *in, void *bytes, size_t n, size_t *got, struc
 			if (fill(in, &more, err) < 0)
 				return -1;
 			take = in->have < n - *got ? in->have : n - *got;
-			memcpy(to + *got, in->buffer.data + in->at, take);
+			memcpy(to + *got, nn_block_at(&in->buffer, in->at), take);
 			nn_input_take(in, take);
 			*got += take;
 			continue;
@@ -360,7 +360,7 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 		room = room < n ? room : n;
 		if (nn_block_reserve(block, at + room, err) < 0)
 			return nn_fail_at(err, "%s", in->name);
-		if (nn_input_read(in, block->data + at + done, room - done, &got, err) < 0)
+		if (nn_input_read(in, nn_block_at(block, at + done), room - done, &got, err) < 0)
 			return -1;
 		done += got;
 		if (done < room)

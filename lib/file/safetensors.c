@@ -213,7 +213,7 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 		const struct span *s = &own->spans[i];
 		struct nn_st_tensor *t = &st->tensors[s->tensor];
 
-		t->data = own->data.data + s->begin;
+		t->data = nn_block_at(&own->data, s->begin);
 		if (s->begin % nn_dtype_size(t->dtype) == 0)
 			continue;
 		t->data = memcpy((char *)own->realigned + at, t->data, s->end - s->begin);
