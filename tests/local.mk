@@ -32,7 +32,6 @@ VALGRIND_TESTS += tests/cli/version.bats
 
 # options: help, man page, completions, streams
 CHECK_TESTS += tests/cli/options.bats
-VALGRIND_TESTS += tests/cli/options.bats
 
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
@@ -48,7 +47,7 @@ CHECK_LONG_TESTS += tests/lib/graph-long
 # base: messages, text, memory, the pool; numbers
 check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 CHECK_TESTS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
-VALGRIND_TESTS += tests/lib/base tests/lib/base-output
+VALGRIND_TESTS += tests/lib/base tests/lib/base-output tests/lib/base-option
 check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long
 tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
 tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
