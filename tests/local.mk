@@ -63,7 +63,8 @@ VALGRIND_TESTS += tests/lib/op
 
 # the product kernels: float, double; a quick part and a long sweep
 check_PROGRAMS += tests/lib/product tests/lib/product-f64 tests/lib/product-long tests/lib/product-f64-long
-tests_lib_product_SOURCES = tests/lib/product.c tests/lib/product-sets.h
+tests_lib_product_SOURCES = tests/lib/product.c tests/lib/product-arrays.h tests/lib/product-conv.h tests/lib/product-dense.h \
+	tests/lib/product-sets.h
 tests_lib_product_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DNN_ISA_generic=1 -DNN_T_f32=1
 tests_lib_product_f64_SOURCES = tests/lib/product.c
 tests_lib_product_f64_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DNN_ISA_generic=1 -DNN_T_f64=1
