@@ -184,7 +184,12 @@ static int bytes_are_the_same(const struct data *d, enum nn_dtype dtype)
 			ok &= compare(d, &predicted, how);
 		}
 		how.cut = WHOLE;
-		how.training = how.no_dx = true;
+		how.shared = true;
+		ok &= compare(d, &predicted, how);
+		how.training = true;
+		ok &= compare(d, &want, how);
+		how.shared = false;
+		how.no_dx = true;
 		ok &= compare(d, &want, how);
 		how.no_dx = false;
 	}
@@ -241,8 +246,8 @@ static void walk(const struct site *site)
 	claim(site->name, predicted, "so does prediction");
 	claim(site->name, gradients_are_right(&d, device_of("generic", NN_F64)), "gradients equal central differences");
 	claim(site->name, added, "gradients are added to what is there");
-	claim(site->name, bytes_are_the_same(&d, NN_F32), "f32: same bytes on every instruction set, thread count and cut");
-	claim(site->name, bytes_are_the_same(&d, NN_F64), "f64: same bytes on every instruction set, thread count and cut");
+	claim(site->name, bytes_are_the_same(&d, NN_F32), "f32: same bytes on every instruction set, thread count and cut, memory shared or not");
+	claim(site->name, bytes_are_the_same(&d, NN_F64), "f64: same bytes on every instruction set, thread count and cut, memory shared or not");
 	data_fini(&d);
 }
 

@@ -158,9 +158,60 @@ struct pass {
 	struct nn_call call;
 	struct result *r;
 	void *x[3], *dy;
+	void *own_x[3], *own_dy;         /* what is to be freed of them */
 	bool add[3];
 	size_t saved, work;
 };
+
+/* The input whose memory y may take; -1: none. */
+static int y_shares(const struct data *d, bool training)
+{
+	const struct nn_activation_attrs *act = d->site->attrs;
+	const struct nn_dense *dense = d->site->attrs;
+	const struct nn_conv2d *conv = d->site->attrs;
+	switch (d->site->op) {
+	case NN_OP_activation: return !training || nn_activation_from_y(act->kind, act->slope) ? 0 : -1;
+	case NN_OP_dropout:
+	case NN_OP_add: return 0;
+	case NN_OP_mul:
+	case NN_OP_batchnorm: return training ? -1 : 0;
+	case NN_OP_dense: return dense->epilogue.residual ? 1 : -1;
+	case NN_OP_conv2d: return conv->epilogue.residual && !conv->pooled ? 1 : -1;
+	default: return -1;
+	}
+}
+
+/* The input whose gradient may lie in dy's memory. */
+static int dx_shares(const struct data *d, bool training)
+{
+	const struct nn_dense *dense = d->site->attrs;
+	const struct nn_conv2d *conv = d->site->attrs;
+	if (!training)
+		return -1;
+	switch (d->site->op) {
+	case NN_OP_activation:
+	case NN_OP_dropout: return 0;
+	case NN_OP_add:
+	case NN_OP_batchnorm: return d->site->n_in - 1;
+	case NN_OP_dense: return dense->epilogue.residual ? 1 : -1;
+	case NN_OP_conv2d: return conv->epilogue.residual && !conv->pooled ? 1 : -1;
+	default: return -1;
+	}
+}
+
+static void share(const struct data *d, const struct how *how, struct result *r, void **x, void *dy)
+{
+	int y = y_shares(d, how->training), dx = dx_shares(d, how->training);
+	if (y >= 0) {
+		free(r->y);
+		r->y = x[y];
+		x[y] = NULL;
+	}
+	if (dx >= 0) {
+		free(r->dx[dx]);
+		r->dx[dx] = dy;
+	}
+}
 
 /* Memory with a guard behind it. */
 static void *guarded(size_t bytes)
@@ -281,6 +332,13 @@ static void prepare(struct pass *pass)
 			r->dw[p] = take(r->n_dw[p] * real_size(device));
 		free(plain);
 	}
+	memcpy(pass->own_x, pass->x, sizeof pass->x);
+	pass->own_dy = pass->dy;
+	if (how->shared) {
+		share(d, how, r, pass->own_x, pass->dy);
+		if (dx_shares(d, how->training) >= 0)
+			pass->own_dy = NULL;
+	}
 	pass->call = (struct nn_call) { .site = site, .seed = SEED, .dx_add = pass->add, .w = r->w };
 	pass->saved = pass->kernel->saved ? pass->kernel->saved(&site, d->site->rows) : 0;
 	pass->work = pass->kernel->work ? pass->kernel->work(&site, d->site->rows, d->n_leaves, how->threads) : 0;
@@ -317,9 +375,9 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 	free((void *) pass.call.derived);
 	free(pass.call.saved);
 	free(pass.call.work);
-	free(pass.dy);
+	free(pass.own_dy);
 	for (int j = 0; j < 3; j++)
-		free(pass.x[j]);
+		free(pass.own_x[j]);
 }
 
 void result_free(struct result *r)

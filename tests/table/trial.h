@@ -24,6 +24,7 @@ struct how {
 	const struct nn_device *device;
 	int threads;
 	bool training, add, no_dx;
+	bool shared;                     /* y and dx in the memory of others, as device.h allows it */
 	enum cut cut;
 };
 
