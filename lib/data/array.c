@@ -104,7 +104,7 @@ static int read_converting(struct nn_array *a, struct nn_input *input, const str
 		goto out;
 	}
 	for (size_t done = 0, take; done < n; done += take) {
-		size_t room = nn_input_left(input) >= 0 ? bytes : 2 * (done + CHUNK) * size;
+		size_t room = nn_input_left(input) >= 0 ? bytes : (done + done / 4 + 4 * CHUNK) * size;
 
 		take = n - done < CHUNK ? n - done : CHUNK;
 		if ((done + take) * size > a->block.room &&

@@ -249,10 +249,10 @@ static int read_rows(struct nn_dataset *ds, struct nn_table *t, struct nn_block 
 
 	for (*rows = 0;; ++*rows) {
 		if ((*rows + 1) * row_bytes > ds->table.room && row_bytes &&
-		    nn_block_reserve(&ds->table, 2 * (*rows + 64) * row_bytes, err) < 0)
+		    nn_block_reserve(&ds->table, (*rows + *rows / 4 + 256) * row_bytes, err) < 0)
 			return nn_fail_at(err, "%s", nn_input_name(t->csv.input));
 		if ((*rows + 1) * target_bytes > targets->room && target_bytes &&
-		    nn_block_reserve(targets, 2 * (*rows + 64) * target_bytes, err) < 0)
+		    nn_block_reserve(targets, (*rows + *rows / 4 + 256) * target_bytes, err) < 0)
 			return nn_fail_at(err, "%s", nn_input_name(t->csv.input));
 		status = nn_table_next(t, nn_block_at(&ds->table, *rows * row_bytes),
 				       (void *)nn_block_at(targets, *rows * target_bytes), err);

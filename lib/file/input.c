@@ -12,16 +12,9 @@
 #include "base/module.h"
 #include "file/archive.h"
 #include "file/input.h"
+#include "file/watch.h"
 
 #define CHUNK ((size_t)1 << 16)
-#define EDGE ((size_t)1 << 20)       /* the MiB at each end that a digest covers */
-
-/* What nn_input_digest needs of the bytes that went by: the last MiB lies in a ring. */
-struct watch {
-	struct nn_sha256 head;
-	uint64_t length;
-	unsigned char ring[EDGE];
-};
 
 struct nn_input {
 	char *name;
@@ -35,27 +28,8 @@ struct nn_input {
 	size_t raw_have;                  /* sniffed, not yet given to the archive */
 	struct nn_block buffer;
 	size_t at, have;                  /* buffer[at, at + have) come next */
-	struct watch *watch;
+	struct nn_watch *watch;
 };
-
-static void watch_add(struct watch *w, const unsigned char *bytes, size_t n)
-{
-	size_t at;
-
-	if (w->length < EDGE)
-		nn_sha256_add(&w->head, bytes, n < EDGE - w->length ? n : EDGE - w->length);
-	w->length += n;
-	if (n > EDGE) {
-		bytes += n - EDGE;
-		n = EDGE;
-	}
-	at = (w->length - n) % EDGE;
-	if (at + n > EDGE) {
-		memcpy(w->ring, bytes + (EDGE - at), n - (EDGE - at));
-		n = EDGE - at;
-	}
-	memcpy(w->ring + at, bytes, n);
-}
 
 /* One read of the descriptor; *got = 0 at the end. */
 static int read_raw(struct nn_input *in, void *bytes, size_t room, size_t *got, struct nn_error *err)
@@ -76,7 +50,7 @@ static int read_raw(struct nn_input *in, void *bytes, size_t room, size_t *got, 
 	if (in->raw_left >= n)
 		in->raw_left -= n;
 	if (in->watch)
-		watch_add(in->watch, bytes, (size_t)n);
+		nn_watch_add(in->watch, bytes, (size_t)n);
 	*got = (size_t)n;
 	return 0;
 }
@@ -185,8 +159,7 @@ static int check_kind(struct nn_input *in, bool is_stdin, struct nn_error *err)
 		if (at >= 0)
 			in->raw_left = at < st.st_size ? st.st_size - at : 0;
 	}
-	in->stamp = (struct nn_stamp){ in->regular, st.st_dev, st.st_ino, (uint64_t)st.st_size,
-				       st.st_mtim.tv_sec, st.st_mtim.tv_nsec };
+	nn_stamp_take(&in->stamp, &st);
 	return 0;
 }
 
@@ -356,7 +329,7 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu bytes", in->name, n);
 	while (done < n) {
 		/* what a pipe or archive claims is believed step by step */
-		room = left >= 0 || n - done <= 16 * CHUNK ? n : done < 8 * CHUNK ? 16 * CHUNK : 2 * done;
+		room = left >= 0 || n - done <= 16 * CHUNK ? n : done + done / 4 + 16 * CHUNK;
 		room = room < n ? room : n;
 		if (nn_block_reserve(block, at + room, err) < 0)
 			return nn_fail_at(err, "%s", in->name);
@@ -387,42 +360,16 @@ int64_t nn_input_left(const struct nn_input *in)
 
 int nn_input_watch(struct nn_input *in, struct nn_error *err)
 {
-	in->watch = nn_alloc(1, sizeof *in->watch, err);
-	if (!in->watch)
-		return -1;
-	nn_sha256_init(&in->watch->head);
-	return 0;
+	in->watch = nn_watch_new(err);
+	return in->watch ? 0 : -1;
 }
 
 void nn_input_digest(const struct nn_input *in, struct nn_sha256 *hash)
 {
-	const struct watch *w = in->watch;
-	struct nn_sha256 head = w->head;
-	char hex[NN_SHA256_HEX];
-	unsigned char length[8];
-	size_t at = w->length % EDGE;
-
-	for (int i = 0; i < 8; i++)
-		length[i] = (unsigned char)(w->length >> (8 * i));
-	nn_sha256_add(hash, length, sizeof length);
-	nn_sha256_hex(&head, hex);
-	nn_sha256_add(hash, hex, sizeof hex - 1);
-	if (w->length > EDGE)
-		nn_sha256_add(hash, w->ring + at, EDGE - at);
-	nn_sha256_add(hash, w->ring, at);
+	nn_watch_digest(in->watch, hash);
 }
 
 void nn_input_stamp(const struct nn_input *in, struct nn_stamp *stamp)
 {
 	*stamp = in->stamp;
-}
-
-bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path)
-{
-	struct stat st;
-
-	if (!stamp->regular || strcmp(path, "-") == 0 || stat(path, &st) < 0)
-		return true;
-	return st.st_dev == stamp->device && st.st_ino == stamp->inode && (uint64_t)st.st_size == stamp->size &&
-	       st.st_mtim.tv_sec == stamp->seconds && st.st_mtim.tv_nsec == stamp->nanoseconds;
 }

@@ -17,7 +17,9 @@ lib_libnn_la_SOURCES += \
 	lib/file/safetensors-write.c \
 	lib/file/safetensors.c \
 	lib/file/safetensors.h \
-	lib/file/sniff.c
+	lib/file/sniff.c \
+	lib/file/watch.c \
+	lib/file/watch.h
 
 # the module that takes gzip off
 if HAVE_ZLIB

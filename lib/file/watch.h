@@ -1,0 +1,16 @@
+/* What is remembered of the bytes that went by: enough to tell later whether data are the same. */
+#ifndef NN_FILE_WATCH_H
+#define NN_FILE_WATCH_H
+
+#include <sys/stat.h>
+#include "file/input.h"
+
+struct nn_watch;
+
+struct nn_watch *nn_watch_new(struct nn_error *err);      /* nn_free takes it */
+void nn_watch_add(struct nn_watch *watch, const unsigned char *bytes, size_t n);
+/* Length, first MiB, last MiB. */
+void nn_watch_digest(const struct nn_watch *watch, struct nn_sha256 *hash);
+void nn_stamp_take(struct nn_stamp *stamp, const struct stat *st);
+
+#endif
