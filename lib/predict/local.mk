@@ -12,6 +12,8 @@ lib_libnn_la_SOURCES += \
 	lib/predict/options.c \
 	lib/predict/predict.c \
 	lib/predict/predict.h \
+	lib/predict/run.c \
+	lib/predict/run.h \
 	lib/predict/session.c \
 	lib/predict/write-npy.c \
 	lib/predict/write.c \
