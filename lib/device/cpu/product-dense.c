@@ -31,16 +31,19 @@ static const real *weights_at(const struct nn_matrix *d, const real *w, size_t o
 static size_t few_rows(const struct nn_matrix *d, size_t rows, const real *x, const real *w, const struct nn_tail *tail,
 		       real *y, size_t o, size_t end)
 {
-	const size_t units = (size_t) NN_WIDE_UNITS(rows);
-	for (; o + units * 2 * VL <= end; o += units * 2 * VL) {
-		const real *wu[8], *residual = tail->residual;
-		for (size_t u = 0; u < units; u++)
-			wu[u] = weights_at(d, w, o + u * 2 * VL, 0);
-		if (nn_panel_width(d->out, (o + units * 2 * VL - 1) / NN_PANEL * NN_PANEL) < NN_PANEL)
-			break;
-		struct nn_tile t = tile_at(d, tail, o, true);
-		t.kl = d->in;
-		NN_K(wide)[rows](&t, x, wu, y + o, residual ? residual + o : NULL);
+	for (int level = NN_WIDE_LEVELS - 1; level > 0; level--) {
+		nn_wide_function *const f = NN_K(wide)[rows][level];
+		const size_t units = (size_t) 1 << level, channels = units * 2 * VL;
+		for (; f && o + channels <= end; o += channels) {
+			const real *wu[8], *residual = tail->residual;
+			if (nn_panel_width(d->out, (o + channels - 1) / NN_PANEL * NN_PANEL) < NN_PANEL)
+				break;
+			for (size_t u = 0; u < units; u++)
+				wu[u] = weights_at(d, w, o + u * 2 * VL, 0);
+			struct nn_tile t = tile_at(d, tail, o, true);
+			t.kl = d->in;
+			f(&t, x, wu, y + o, residual ? residual + o : NULL);
+		}
 	}
 	return o;
 }

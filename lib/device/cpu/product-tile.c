@@ -203,13 +203,29 @@ NN_INLINE void wide(int R, int U, const struct nn_tile *t, const real *x, const 
 	}
 }
 
-#define WIDE(R) \
-	static void wide_##R(const struct nn_tile *t, const real *x, const real *const w[], real *y, const real *residual) \
+#define WIDE(R, U) \
+	static void wide_##R##_##U(const struct nn_tile *t, const real *x, const real *const w[], real *y, \
+				   const real *residual) \
 	{ \
-		wide(R, NN_WIDE_UNITS(R), t, x, w, y, residual); \
+		wide(R, U, t, x, w, y, residual); \
 	}
-WIDE(1)
-WIDE(2)
-WIDE(3)
-
-nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1] = { NULL, wide_1, wide_2, wide_3 };
+WIDE(1, 2)
+WIDE(2, 2)
+#ifdef NN_ISA_generic
+nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS] = { [1] = { [1] = wide_1_2 }, [2] = { [1] = wide_2_2 } };
+#else
+WIDE(1, 4)
+WIDE(3, 2)
+#ifdef NN_ISA_avx2
+nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS] = {
+	[1] = { [1] = wide_1_2, wide_1_4 }, [2] = { [1] = wide_2_2 }, [3] = { [1] = wide_3_2 },
+};
+#else
+WIDE(1, 8)
+WIDE(2, 4)
+WIDE(3, 4)
+nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS] = {
+	[1] = { [1] = wide_1_2, wide_1_4, wide_1_8 }, [2] = { [1] = wide_2_2, wide_2_4 }, [3] = { [1] = wide_3_2, wide_3_4 },
+};
+#endif
+#endif

@@ -61,18 +61,13 @@ typedef void nn_tile_function(const struct nn_tile *t, const real *x, const real
 /* [vectors - 1][pixels], pixels from 1 */
 extern nn_tile_function *const NN_K(tile)[2][NN_TILE_MAX + 1];
 
-/* Few rows: times NN_WIDE_UNITS(rows) pairs of full vectors, whose weights w[] lie in different places; only a run of kl steps. */
-#if defined NN_ISA_avx512
-#define NN_WIDE_UNITS(rows) ((rows) == 1 ? 8 : 4)
-#elif defined NN_ISA_avx2
-#define NN_WIDE_UNITS(rows) ((rows) == 1 ? 6 : (rows) == 2 ? 3 : 2)
-#else
-#define NN_WIDE_UNITS(rows) 2
-#endif
+/* Few rows: times 1 << n pairs of full vectors, whose weights w[] lie in different places; only a run of kl steps. */
 #define NN_WIDE_ROWS 3
+#define NN_WIDE_LEVELS 4
 
 typedef void nn_wide_function(const struct nn_tile *t, const real *x, const real *const w[], real *y, const real *residual);
 
-extern nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1];
+/* [rows][n]; NULL where registers do not suffice. */
+extern nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS];
 
 #endif
