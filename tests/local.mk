@@ -154,3 +154,7 @@ EXTRA_DIST += tests/cli/train-data.sh tests/cli/torch.py
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/digits.bats
 EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-torch.py
+
+# the same bytes: every layer, every optimizer, each factor, drawn combinations
+CHECK_TESTS += tests/cli/same-bytes.sh
+CHECK_LONG_TESTS += tests/long/same-bytes.sh
