@@ -44,6 +44,8 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 		return nn_fail(err, NN_EUSAGE, "stdin cannot be both data and targets");
 	if (r->options.want_target && r->schema->n_targets == 0)
 		return nn_fail(err, NN_EFORMAT, "the model does not know its targets (it has no nn.target)");
+	if (r->schema->n_inputs == 0)
+		return nn_fail(err, NN_EFORMAT, "the model says nothing of its inputs (it has no nn.input)");
 	if (nn_input_open(&r->input, data, err) < 0 || nn_input_sniff(r->input, &kind, err) < 0)
 		return -1;
 	if (strcmp(kind, "empty") == 0) {

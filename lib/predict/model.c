@@ -85,6 +85,13 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 	struct nn_schema *schema = model->schema;
 	const struct nn_program *program = model->program;
 
+	for (size_t i = 0; i < schema->n_inputs && schema->n_inputs == (size_t)program->n_inputs; i++) {
+		size_t found = nn_shape_count(&schema->inputs[i].shape);
+		size_t wanted = nn_shape_count(&program->values[program->inputs[i]].shape);
+
+		if (found != wanted)
+			return nn_fail(err, NN_EFORMAT, "nn.input: found a shape of %zu values, nn.model has %zu", found, wanted);
+	}
 	if (schema->n_inputs == (size_t)program->n_inputs)
 		return 0;
 	if (schema->n_inputs != 0)

@@ -115,6 +115,32 @@ says() {
   nn-predict m.st --score=l p | grep -q '^support.5 2$'
 }
 
+# nn.input of m.st replaced, in bad.st
+other_input() {
+  "$python" - "$1" <<'P'
+import json, sys
+d = open("m.st", "rb").read()
+n = int.from_bytes(d[:8], "little")
+h = json.loads(d[8:8 + n])
+h["__metadata__"]["nn.input"] = sys.argv[1]
+j = json.dumps(h).encode()
+open("bad.st", "wb").write(len(j).to_bytes(8, "little") + j + d[8 + n:])
+P
+}
+
+@test "data: a model that says other things of its input than its text is refused" {
+  command -v "$python" || skip "no python"
+  nn-train -q -m 'dense ?' t.csv --target=kind --epochs=1 -o m.st
+  other_input '{"shape":[400000]}'
+  says 1 'nn-predict: bad.st: nn.input: found a shape of 400000 values, nn.model has 4' nn-predict bad.st t.csv
+  run -1 nn-train -m bad.st t.csv --target=kind -o n.st
+  [ ! -e n.st ]
+  other_input '{"columns":[{"kind":"number","mean":0,"name":"a","sd":0}],"shape":[1]}'
+  says 1 'nn-predict: bad.st: nn.input: columns[0]: mean and sd are not two numbers, sd above 0' nn-predict bad.st t.csv
+  other_input '{'
+  says 1 "nn-predict: bad.st: nn.input: JSON: string or '}' expected near end of file" nn-predict bad.st t.csv
+}
+
 @test "data: whatever numpy writes is read as numpy reads it" {
   "$python" -c 'import numpy' 2>/dev/null || skip "no numpy"
   "$python" - <<'P'

@@ -10,7 +10,7 @@
 #include "files.h"
 
 #ifndef ROUNDS
-#define ROUNDS 150
+#define ROUNDS 80
 #endif
 
 static uint64_t draws;
@@ -271,11 +271,11 @@ static void bombs(void)
 	n = npy(file, dict, 16);
 	put_bytes("bomb.npy", file, n);
 	ok(as_dataset("bomb.npy", NULL, false) == 0, "npy: a shape that the file does not hold is not believed");
-	if (run("cat bomb.npy | gzip > bomb.npy.gz; head -c 200000000 /dev/zero | gzip -1 > zeros.gz; head -c 20000000 /dev/zero | tr '\\0' , > commas.csv;"
+	if (run("cat bomb.npy | gzip > bomb.npy.gz; head -c 20000000 /dev/zero | gzip -1 > zeros.gz; head -c 20000000 /dev/zero | tr '\\0' , > commas.csv;"
 		"head -c 20000000 /dev/zero | tr '\\0' '\"' > quotes.csv; head -c 20000000 /dev/zero | tr '\\0' '[' > deep") != 0)
 		return;
 	ok(as_dataset("bomb.npy.gz", NULL, false) == 0, "npy: nor through gzip");
-	ok(as_dataset("zeros.gz", "y", false) == 0, "gzip: 200 MB of zeros are refused");
+	ok(as_dataset("zeros.gz", "y", false) == 0, "gzip: 20 MB of zeros are refused");
 	ok(as_dataset("commas.csv", "y", false) == 0, "csv: 20 million columns are refused");
 	ok(as_dataset("quotes.csv", "y", false) == 0, "csv: 20 million quotes are refused");
 	ok(as_dataset("deep", "y", false) == 0, "csv: a line of 20 MB is refused");
