@@ -115,7 +115,8 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
 	if (o->resume && to_stdout && !o->checkpoint)
 		return nn_fail(err, NN_EUSAGE, "--resume: no state is kept without -o FILE or --checkpoint=FILE");
-	if (s->std->output && o->checkpoint && strcmp(s->std->output, o->checkpoint) == 0)
+	if (s->std->output && o->checkpoint &&
+	    (strcmp(s->std->output, o->checkpoint) == 0 || nn_same_file(s->std->output, o->checkpoint)))
 		return nn_fail(err, NN_EUSAGE, "--checkpoint=%s: this is where -o writes the model", o->checkpoint);
 	return 0;
 }

@@ -199,6 +199,13 @@ static int served_signal(struct nn_train *t)
 	return signal;
 }
 
+static int unchanged(const struct nn_train *t, struct nn_error *err)
+{
+	if (nn_dataset_unchanged(t->dataset, err) < 0)
+		return -1;
+	return t->held_out ? nn_dataset_unchanged(t->held_out, err) : 0;
+}
+
 static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step;
@@ -212,7 +219,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	}
 	if (ends_epoch)
 		end_epoch(t, pace);
-	if (ends_epoch && nn_dataset_unchanged(t->dataset, err) < 0)
+	if (ends_epoch && unchanged(t, err) < 0)
 		return -1;
 	saves |= served_signal(t) != 0;
 	return saves ? nn_checkpoint_save(t, err) : 0;
@@ -238,6 +245,8 @@ static int finish(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	bool looks = !whole || (!ran && t->evaluator);
 	void **best;
 
+	if (!whole && unchanged(t, err) < 0)
+		return -1;
 	if (t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
 		return -1;
 	if (nn_train_collect(t, err) < 0)

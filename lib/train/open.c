@@ -23,10 +23,14 @@ static int take_metric(struct nn_train *t, struct nn_error *err)
 				       classes ? "accuracy, loss, f1.macro, recall.LABEL and such are"
 					       : "rmse, mae, r2 and loss are");
 	} else {
-		t->metric = named ? named : classes ? "accuracy" : t->losses[0].kind == NN_LOSS_CROSS_ENTROPY ? "loss" : "rmse";
-		if (strcmp(t->metric, "loss") != 0 && strcmp(t->metric, classes ? "accuracy" : "rmse") != 0)
-			return nn_fail(err, NN_EUSAGE, "--metric=%s: without --valid only loss and %s are known", named,
-				       classes ? "accuracy" : "rmse");
+		bool values = t->losses[0].kind != NN_LOSS_CROSS_ENTROPY && t->losses[0].kind != NN_LOSS_BCE;
+		const char *passed = classes ? "accuracy" : values ? "rmse" : "loss";
+
+		t->metric = named ? named : passed;
+		if (strcmp(t->metric, "loss") != 0 && strcmp(t->metric, passed) != 0)
+			return nn_fail(err, NN_EUSAGE, "--metric=%s: without --valid only %s%s known", named,
+				       strcmp(passed, "loss") == 0 ? "" : passed,
+				       strcmp(passed, "loss") == 0 ? "loss is" : " and loss are");
 	}
 	t->options->metric = t->metric;
 	t->rises = nn_metric_rises(t->metric);
@@ -101,11 +105,28 @@ static size_t other_bytes(const struct nn_train *t, const struct nn_step_memory 
 	return copies * m->graph.parameters + (t->n_valid ? 256 * m->graph.activations_per_row : 0);
 }
 
+/* What rows at once may fill by default, inputs and activations, and the leaves that a span then keeps, so that threads share them. */
+#define SPAN_BYTES ((size_t)64 << 20)
+#define SPAN_LEAVES 4
+
+/* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
+static size_t suiting(const struct nn_train *t, const struct nn_step_memory *m, size_t micro)
+{
+	const struct nn_train_options *o = t->options;
+	size_t least = o->leaves > SPAN_LEAVES ? o->batch / o->leaves * SPAN_LEAVES : o->batch;
+	size_t row_bytes = m->graph.activations_per_row + m->graph.input / micro;
+
+	while (micro / 2 >= least && row_bytes > SPAN_BYTES / micro)
+		micro /= 2;
+	return micro;
+}
+
 /* The most rows at once that fit the memory: the micro-batch is halved until they do. */
 static int take_micro(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_train_options *o = t->options;
 	size_t available = nn_memory_available(), micro = o->batch < t->n_rows ? o->batch : t->n_rows;
+	bool chosen = o->micro_batch > 0;
 
 	if (o->micro_batch && o->micro_batch < micro)
 		micro = o->micro_batch;
@@ -116,6 +137,10 @@ static int take_micro(struct nn_train *t, struct nn_error *err)
 
 		if (nn_step_plan(&step, &m, err) < 0)
 			return -1;
+		if (!chosen && suiting(t, &m, micro) < micro) {
+			micro = suiting(t, &m, micro);
+			continue;
+		}
 		need = m.total + other_bytes(t, &m);
 		if (need <= available) {
 			t->planned_bytes = need;
