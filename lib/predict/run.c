@@ -151,13 +151,16 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 	if (!r->metrics || !r->targets)
 		return -1;
 	for (size_t o = 0; o < nn_run_outputs(r); o++) {
-		size_t positions, columns;
+		size_t positions, columns, found = nn_rows_target_size(r->rows, o), wanted;
 
 		nn_graph_output(r->model->weights, (int)o, &positions, &columns);
+		wanted = nn_rows_target_classes(r->rows, o) ? positions : positions * columns;
+		if (found != wanted && strcmp(nn_rows_family(r->rows), "empty") != 0)
+			return nn_fail(err, NN_EFORMAT, "--score: found %zu target values per row, the model has %zu", found, wanted);
 		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->loss, r->model->device, positions,
 				   columns, r->batch, err) < 0)
 			return -1;
-		r->targets[o] = nn_alloc(r->batch, nn_rows_target_size(r->rows, o) * 8, err);
+		r->targets[o] = nn_alloc(r->batch, found * 8, err);
 		if (!r->targets[o])
 			return -1;
 	}

@@ -115,6 +115,15 @@ says() {
   nn-predict m.st --score=l p | grep -q '^support.5 2$'
 }
 
+@test "data: targets to score with have as many values as the model" {
+  printf '\0\0\010\003\0\0\0\002\0\0\0\002\0\0\0\002abcdefgh' >p
+  printf '\0\0\010\003\0\0\0\002\0\0\0\002\0\0\0\002\0\001\0\001\001\001\0\001' >mask
+  printf '\0\0\010\001\0\0\0\002\0\001' >labels
+  nn-train -q -m 'conv2d ? 1x1' p mask --epochs=1 -o m.st
+  nn-predict m.st p --score=mask | grep -q '^samples 2$'
+  says 1 'nn-predict: --score: found 1 target values per row, the model has 4' nn-predict m.st p --score=labels
+}
+
 # nn.input of m.st replaced, in bad.st
 other_input() {
   "$python" - "$1" <<'P'
