@@ -9,13 +9,14 @@
 NN_INLINE real v_largest(const real *x, size_t n)
 {
 	vr most = v_set((real) -__builtin_inff());
-	real t[VL], largest;
+	real t[VL];
 	NN_EACH(i, k, n, { most = v_max(v_select(vm_first(k), v_get(x + i, k), most), most); });
 	v_store(t, most);
-	largest = t[0];
-	for (int i = 1; i < VL; i++)
-		largest = t[i] > largest ? t[i] : largest;
-	return largest;
+	NN_UNROLL
+	for (int w = VL / 2; w > 0; w /= 2)
+		for (int i = 0; i < w; i++)
+			t[i] = t[i + w] > t[i] ? t[i + w] : t[i];
+	return t[0];
 }
 
 /* y = exp(x - largest), their nn_sum. y may be x. */
