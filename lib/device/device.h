@@ -116,7 +116,7 @@ struct nn_device {
 	void (*free)(void *memory);
 	void (*loss)(const struct nn_loss_call *call);
 	void (*update)(const struct nn_update *update);
-	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio. */
+	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update then takes as g. */
 	void (*direction)(const struct nn_update *update, void *direction);
 	/* a[i] += b[i] */
 	void (*add)(void *a, const void *b, size_t n, struct nn_pool *pool);

@@ -82,7 +82,10 @@ NN_INLINE vr pairs(vr chain[NN_CHAINS])
 	return chain[0];
 }
 
-/* A group's blocks added pairwise, neighbours first: their sum `which`; moved: the squares around each block's mean become those around `mean`. */
+/*
+ * A group's blocks added pairwise, neighbours first: their sum `which`; moved: the squares around each block's mean become those
+ * around `mean`.
+ */
 NN_INLINE vr over_blocks(const struct norm *norm, size_t g, size_t i, size_t k, bool moved, size_t which, vr mean)
 {
 	const struct nn_call *call = norm->call;

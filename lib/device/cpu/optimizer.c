@@ -36,6 +36,7 @@ NN_INLINE vr gradient(const struct run *run, size_t i, size_t k, vr clip, vr dec
 	return v_fma(decay, w, v_mul(v_get(run->g + i, k), clip));
 }
 
+/* sgd, and lars (You et al., 2017): the same, the gradient and its decay times the trust ratio. */
 static void sgd(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
@@ -55,7 +56,7 @@ static void sgd(const struct run *run, size_t begin, size_t end)
 	});
 }
 
-/* adam, adamw, and lamb's direction. */
+/* adam, adamw (Loshchilov and Hutter, 2019), and lamb's direction (You et al., 2020). */
 NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
