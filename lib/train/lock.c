@@ -38,10 +38,10 @@ static int lock_file(struct nn_lock *lock, const char *path, struct nn_error *er
 
 	lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (lock->fd < 0)
-		return nn_fail_errno(err, NN_EFAIL, "%s", lock->path);
+		return nn_fail_errno(err, NN_EFAIL, "%s: no state can be written there", path);
 	if (fcntl(lock->fd, F_SETLK, &whole) < 0) {
 		if (errno != EACCES && errno != EAGAIN)
-			return nn_fail_errno(err, NN_EFAIL, "%s: cannot lock", lock->path);
+			return nn_fail_errno(err, NN_EFAIL, "%s: cannot lock the state", path);
 		whole = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
 		if (fcntl(lock->fd, F_GETLK, &whole) < 0 || whole.l_type == F_UNLCK)
 			return 0;

@@ -262,6 +262,7 @@ static int finish(struct nn_train *t, struct pace *pace, struct nn_error *err)
 		return -1;
 	if (nn_checkpoint_end(t, err) < 0)
 		return -1;
+	nn_progress_end(t->progress);
 	nn_record_end(t, t->counters.done ? "patience" : t->ends_by);
 	return nn_log_check(t->log, err);
 }

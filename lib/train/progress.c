@@ -20,7 +20,7 @@ struct nn_progress {
 	bool bar, drawn;
 	double start_s, drawn_s;         /* of the first step seen; of the last drawing */
 	uint64_t start_step;
-	struct nn_text text, result;     /* result: what the last epoch said, beside the bar */
+	struct nn_text text, line, result;       /* of the last epoch: its line, and what stands beside the bar */
 };
 
 struct nn_progress *nn_progress_new(int fd, struct nn_error *err)
@@ -41,6 +41,7 @@ void nn_progress_free(struct nn_progress *p)
 		return;
 	nn_progress_clear(p);
 	nn_text_free(&p->text);
+	nn_text_free(&p->line);
 	nn_text_free(&p->result);
 	nn_free(p);
 }
@@ -75,6 +76,12 @@ static size_t columns(const struct nn_progress *p)
 	return 80;
 }
 
+/* four places, or four digits of what is far too large for them */
+static void add_figure(struct nn_text *text, const char *name, double value)
+{
+	nn_text_addf(text, fabs(value) < 1e6 ? "  %s %.4f" : "  %s %.4g", name, value);
+}
+
 static void add_left(struct nn_text *text, double seconds)
 {
 	if (seconds < 100)
@@ -101,8 +108,9 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 	p->drawn_s = now_s;
 	p->drawn = true;
 	nn_text_clear(&p->text);
-	nn_text_addf(&p->text, "%3.0f %%  step %llu/%llu  loss %.4f", 100 * share, (unsigned long long)done,
-		     (unsigned long long)planned, loss);
+	nn_text_addf(&p->text, "%3.0f %%  step %llu/%llu", 100 * share, (unsigned long long)done,
+		     (unsigned long long)planned);
+	add_figure(&p->text, "loss", loss);
 	if (p->result.length > 0)
 		nn_text_add(&p->text, p->result.data);
 	if (done > p->start_step)
@@ -127,18 +135,24 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 
 void nn_progress_epoch(struct nn_progress *p, const struct nn_progress_line *line)
 {
-	struct nn_text *text = p->bar ? &p->result : &p->text;
-
-	nn_text_clear(text);
-	if (!p->bar)
-		nn_text_addf(text, "epoch %llu/%llu  loss %.4f", (unsigned long long)line->epoch,
-			     (unsigned long long)line->epochs, line->loss);
+	nn_text_clear(&p->result);
 	if (!isnan(line->valid_loss))
-		nn_text_addf(text, "  valid_loss %.4f", line->valid_loss);
+		add_figure(&p->result, "valid_loss", line->valid_loss);
 	if (line->metric)
-		nn_text_addf(text, "  %s %.4f", line->metric, line->value);
+		add_figure(&p->result, line->metric, line->value);
+	nn_text_clear(&p->line);
+	nn_text_addf(&p->line, "epoch %llu/%llu", (unsigned long long)line->epoch, (unsigned long long)line->epochs);
+	add_figure(&p->line, "loss", line->loss);
+	if (p->result.length > 0)
+		nn_text_add(&p->line, p->result.data);
+	nn_text_addf(&p->line, "  %.2f s  %.0f samples/s\n", line->seconds, line->samples_per_s);
+	if (!p->bar)
+		put(p, &p->line);
+}
+
+void nn_progress_end(struct nn_progress *p)
+{
+	nn_progress_clear(p);
 	if (p->bar)
-		return;
-	nn_text_addf(text, "  %.2f s  %.0f samples/s\n", line->seconds, line->samples_per_s);
-	put(p, text);
+		put(p, &p->line);
 }

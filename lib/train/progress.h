@@ -20,6 +20,8 @@ struct nn_progress *nn_progress_new(int fd, struct nn_error *err);
 void nn_progress_free(struct nn_progress *progress);     /* takes the bar off the screen */
 void nn_progress_step(struct nn_progress *progress, uint64_t done, uint64_t planned, double loss, double now_s);
 void nn_progress_epoch(struct nn_progress *progress, const struct nn_progress_line *line);
+/* Training is over: the line of the last epoch takes the place of the bar. */
+void nn_progress_end(struct nn_progress *progress);
 /* Take the bar away before something else is written to the terminal. */
 void nn_progress_clear(struct nn_progress *progress);
 
