@@ -158,3 +158,8 @@ EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-torch.py
 # the same bytes: every layer, every optimizer, each factor, drawn combinations
 CHECK_TESTS += tests/cli/same-bytes.sh
 CHECK_LONG_TESTS += tests/long/same-bytes.sh
+
+# whole nets beside PyTorch: outputs, gradients, state dicts; ResNet-8 on CIFAR-10 in the long run
+CHECK_TESTS += tests/cli/nets-torch.sh
+CHECK_LONG_TESTS += tests/long/cifar.bats
+EXTRA_DIST += tests/cli/nets-torch.py

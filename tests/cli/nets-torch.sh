@@ -1,0 +1,8 @@
+#!/bin/bash
+# Runs nets-torch.py under a Python that has PyTorch: $NN_PYTHON, else python3; skips where there is none.
+for python in ${NN_PYTHON:+"$NN_PYTHON"} python3; do
+  if "$python" -c 'import torch, numpy' 2>/dev/null; then
+    exec "$python" "$NN_SRC/tests/cli/nets-torch.py"
+  fi
+done
+echo "1..0 # skip PyTorch is not installed"
