@@ -133,6 +133,9 @@ static void tables(void)
 	csv_is("a,b,y\n+1,2.,3e0\n.4e1,+5.0,6\n", n, two, "csv: signs, points and exponents");
 	csv_is("a,b,y\n1e-400,-0,3\n16777217,0.1,1\n", n, AB Y " 0 -0 : 3; 16777216 0.1 : 1;",
 	       "csv: underflow is 0, numbers are rounded once");
+	/* the nearest double lies halfway between two floats, the number does not */
+	csv_is("a,b,y\n0.003016072674654424,0.03857284225523472,3\n-4.171156167984009,0.006402610102668405,1\n", n,
+	       AB Y " 0.0030160726 0.038572844 : 3; -4.1711564 0.0064026103 : 1;", "csv: not rounded twice on the way to f32");
 	csv_is("a,b,y\n16777217,0.1,1\n", (struct how){ .loss = 'n', .f64 = true }, AB Y " 16777217 0.1 : 1;", "csv: f64");
 	csv_is("1,2,3\n4,5,6\n", (struct how){ .loss = 'n', .target = "3" },
 	       "{\"columns\":[{\"kind\":\"number\",\"position\":1},{\"kind\":\"number\",\"position\":2}],\"shape\":[2]} "
