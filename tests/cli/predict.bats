@@ -285,3 +285,37 @@ examples() {
   nn-train -q --reproducible=no -m 'dense 32, relu, dense ?' --target=digit --loss=cross-entropy --epochs=3 digits.csv -o free.safetensors
   awk '$1 == "accuracy" { exit $2 < 0.8 }' <(nn-predict --score free.safetensors digits.csv)
 }
+
+@test "predict: a class for each position: .npy and JSON keep the shape, CSV names what works" {
+  "${NN_PYTHON:-${PYTHON:-python3}}" -c 'import numpy' 2>/dev/null || skip "numpy is not installed"
+  cd "$BATS_TEST_TMPDIR"
+  "${NN_PYTHON:-${PYTHON:-python3}}" - <<'END'
+import numpy as np
+r = np.random.default_rng(1)
+x = r.random((30, 2, 5, 4), dtype=np.float32)
+np.save("x.npy", x)
+np.save("y.npy", (x.sum(1) * 1.5).astype(np.int64))
+END
+  nn-train -q -m 'conv2d 8 3x3 pad=1, relu, conv2d ? 1x1' --epochs=3 x.npy y.npy -o m.safetensors
+  nn-predict m.safetensors x.npy >probs.npy
+  nn-predict --emit=class m.safetensors x.npy >class.npy
+  nn-predict --to=jsonl --emit=class m.safetensors x.npy >class.jsonl
+  nn-predict --to=jsonl --emit=logits m.safetensors x.npy >logits.jsonl
+  nn-predict --score=y.npy m.safetensors x.npy >score
+  "${NN_PYTHON:-${PYTHON:-python3}}" - <<'END'
+import json
+import numpy as np
+p, c, y = np.load("probs.npy"), np.load("class.npy"), np.load("y.npy")
+assert p.shape == (30, 3, 5, 4) and abs(p.sum(1) - 1).max() < 1e-5
+assert c.shape == (30, 5, 4) and (c == p.argmax(1)).all()
+assert (np.array([json.loads(l)["class"] for l in open("class.jsonl")]).astype(int) == c).all()
+z = np.array([json.loads(l)["logits"] for l in open("logits.jsonl")])
+assert z.shape == (30, 5, 4, 3) and (z.argmax(-1) == c).all()
+score = dict(l.split() for l in open("score"))
+assert abs(float(score["accuracy"]) - (c == y).mean()) < 1e-12
+iou = [((c == k) & (y == k)).sum() / max(1, ((c == k) | (y == k)).sum()) for k in range(3)]
+assert abs(float(score["iou.mean"]) - np.mean(iou)) < 1e-12
+END
+  run -1 --separate-stderr nn-predict --to=csv m.safetensors x.npy
+  [[ $stderr == *--to=npy* ]]
+}

@@ -17,7 +17,8 @@
 
 static float rows[ROWS * IN], whole[ROWS * OUT];
 
-static struct nn_model *make_model(void)
+/* The same weights each time; target_json: nn.target, or NULL. */
+static struct nn_model *make_model(const char *target_json)
 {
 	static const char text[] = "input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, flatten, dense 17, gelu, dense 5";
 	struct nn_shape input = nn_shape3(3, 9, 9);
@@ -34,7 +35,7 @@ static struct nn_model *make_model(void)
 	params = nn_params_new(nn_net_program(net), NN_F32, &err);
 	close(mkstemp(path));
 	if (!params || nn_net_init(net, 7, NN_F32, params, &err) < 0 || nn_output_open(&output, path, true, &err) < 0 ||
-	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, NULL, NULL, NULL, &err) < 0 ||
+	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, NULL, target_json, NULL, &err) < 0 ||
 	    nn_output_commit(output, &err) < 0)
 		return NULL;
 	model = nn_model_open(path, &err);
@@ -110,9 +111,23 @@ static bool doubles_agree(const struct nn_model *model)
 	return same;
 }
 
+/* Numbers come in the units of the target: value * sd + mean, column by column. */
+static bool units_agree(void)
+{
+	struct nn_model *model = make_model("{\"columns\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"labels\":null,"
+					    "\"mean\":[1,2,3,4,5],\"sd\":[2,4,8,16,32]}");
+	float out[ROWS * OUT];
+	bool same = model && nn_model_predict(model, rows, ROWS, out, NULL) == 0;
+
+	for (int i = 0; i < ROWS * OUT && same; i++)
+		same = out[i] == whole[i] * (float)(2 << i % OUT) + (float)(1 + i % OUT);
+	nn_model_close(model);
+	return same;
+}
+
 int main(void)
 {
-	struct nn_model *model = make_model();
+	struct nn_model *model = make_model(NULL);
 	struct nn_session_options unset = {0};
 	struct nn_error err = {0};
 
@@ -129,6 +144,7 @@ int main(void)
 		   "session: %zu rows at once, with one thread and three, give the same bytes", max);
 	ok(many_threads(model), "session: four threads of the caller's own give the same bytes");
 	ok(doubles_agree(model), "session: float64 in and out gives the same values");
+	ok(units_agree(), "session: numbers come in the units of the target");
 	ok(nn_session_open(model, &unset, &err) == NULL && err.code == NN_EUSAGE, "session: options without their size are refused");
 	ok(nn_model_open("/nonexistent", &err) == NULL && err.code == NN_EFAIL, "session: a missing file is an error");
 	nn_session_close(NULL);
