@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-  cd "$BATS_FILE_TMPDIR"
+  cd "$BATS_FILE_TMPDIR" || return
   zcat "$NN_SRC/share/data/digits.csv.gz" >digits.csv
   sed -n '1p; 2,1401p' digits.csv >train.csv
   sed -n '1p; 1402,$p' digits.csv >held.csv
@@ -12,7 +12,7 @@ setup_file() {
 }
 
 setup() {
-  cd "$BATS_FILE_TMPDIR"
+  cd "$BATS_FILE_TMPDIR" || return
 }
 
 @test "digits: a net of one hidden layer reaches 96 % on a held-out fifth" {

@@ -35,7 +35,8 @@ static struct shape shape_of(const struct nn_site *site)
 
 static size_t rows_of(const struct nn_call *call)
 {
-	return call->rows * (nn_shape_count(&call->site.in[0]) / shape_of(&call->site).in);
+	size_t positions = nn_shape_count(&call->site.in[0]) / shape_of(&call->site).in;
+	return call->rows * positions;
 }
 
 /* ---- the choice ---- */
