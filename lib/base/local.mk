@@ -13,4 +13,5 @@ lib_libnn_la_SOURCES += \
 	lib/base/sha256.c \
 	lib/base/sha256.h \
 	lib/base/shape.c lib/base/shape.h \
-	lib/base/text.c lib/base/text.h
+	lib/base/text.c lib/base/text.h \
+	lib/base/wide.h

@@ -1,6 +1,7 @@
 /* Rows into batches: gathered by number, converted, scaled, one-hot, channels last. Loops that compilers turn into vectors. */
 #include <string.h>
 
+#include "base/wide.h"
 #include "data/coding.h"
 
 /* Rows are gathered from anywhere: the next one is on its way while this one is converted. */
@@ -13,7 +14,7 @@ static inline void prefetch(const void *row, size_t bytes)
 /* S: as the rows lie; T: as batches are. */
 #define FILL(name, S, T) \
 /* A row as it is, or times a factor. */ \
-static void name##_row(const S *restrict from, size_t n, T factor, T *restrict to) \
+static inline void name##_row(const S *restrict from, size_t n, T factor, T *restrict to) \
 { \
 	if (factor == 1) \
 		for (size_t i = 0; i < n; i++) \
@@ -23,7 +24,7 @@ static void name##_row(const S *restrict from, size_t n, T factor, T *restrict t
 			to[i] = (T)from[i] * factor; \
 } \
 /* The same, channels last. */ \
-static void name##_last(const S *restrict from, size_t channels, size_t positions, T factor, T *restrict to) \
+static inline void name##_last(const S *restrict from, size_t channels, size_t positions, T factor, T *restrict to) \
 { \
 	if (channels == 3) { \
 		const S *restrict r = from, *restrict g = from + positions, *restrict b = from + 2 * positions; \
@@ -39,7 +40,7 @@ static void name##_last(const S *restrict from, size_t channels, size_t position
 			to[p * channels + c] = (T)from[c * positions + p] * factor; \
 } \
 /* Numbers, each with its mean and deviation. */ \
-static void name##_scaled(const S *restrict from, size_t n, const T *restrict mean, const T *restrict sd, T *restrict to) \
+static inline void name##_scaled(const S *restrict from, size_t n, const T *restrict mean, const T *restrict sd, T *restrict to) \
 { \
 	for (size_t i = 0; i < n; i++) \
 		to[i] = ((T)from[i] - mean[i]) / sd[i]; \
@@ -63,7 +64,7 @@ static void name##_columns(const struct nn_input_code *code, const S *from, cons
 		} \
 	} \
 } \
-static void name(const struct nn_input_code *code, const struct nn_source *source, const uint64_t *rows, size_t n, \
+NN_WIDE static void name(const struct nn_input_code *code, const struct nn_source *source, const uint64_t *rows, size_t n, \
 		 bool last, T *to) \
 { \
 	const S *data = source->data; \

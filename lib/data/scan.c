@@ -1,7 +1,8 @@
 /* Which unusual bytes a line holds: one pass that compilers turn into vectors. */
+#include "base/wide.h"
 #include "data/csv.h"
 
-unsigned nn_csv_scan(const char *text, size_t n)
+NN_WIDE static unsigned scan(const char *text, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	unsigned char quote = 0, cr = 0, nul = 0, high = 0;
@@ -14,4 +15,9 @@ unsigned nn_csv_scan(const char *text, size_t n)
 	}
 	return (quote ? NN_SCAN_QUOTE : 0) | (cr ? NN_SCAN_CR : 0) | (nul ? NN_SCAN_NUL : 0) |
 	       (high & 0x80 ? NN_SCAN_HIGH : 0);
+}
+
+unsigned nn_csv_scan(const char *text, size_t n)
+{
+	return scan(text, n);
 }
