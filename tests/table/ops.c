@@ -3,15 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "table/random.h"
 #include "table/reference.h"
 #include "table/trial.h"
 
 /* More places and all thread counts in the long run. */
 #ifdef LONG
 #define PLACES 100
+#define RANDOM 150
 #define THREADS(t) ((t) <= 4)
 #else
 #define PLACES 12
+#define RANDOM 12
 #define THREADS(t) ((t) == 1 || (t) == 3)
 #endif
 #define SAMPLE 1000003
@@ -259,6 +262,12 @@ int main(int argc, char **argv)
 		tried[sites[i].op] = true;
 		if (argc < 2 || strstr(sites[i].name, argv[1]))
 			walk(&sites[i]);
+	}
+	for (uint64_t i = 1; i <= RANDOM; i++) {
+		struct random_site r;
+		random_site_make(&r, i);
+		if (argc < 2 || strstr(r.name, argv[1]))
+			walk(&r.site);
 	}
 	for (int op = 0; op < NN_N_OPS; op++)
 		all &= tried[op];

@@ -171,7 +171,7 @@ static void batchnorm(const struct reference *r)
 				var += (r->x[0][q * c_n + c] - mean) * (r->x[0][q * c_n + c] - mean) / n;
 			if (r->site->training) {
 				r->w[2][c] = a->momentum * mean + (1 - a->momentum) * r->w[2][c];
-				r->w[3][c] = a->momentum * var * n / (n - 1) + (1 - a->momentum) * r->w[3][c];
+				r->w[3][c] = a->momentum * var * n / (n > 1 ? n - 1 : 1) + (1 - a->momentum) * r->w[3][c];
 			} else {
 				mean = r->w[2][c];
 				var = r->w[3][c];
