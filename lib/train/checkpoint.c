@@ -132,6 +132,34 @@ static int open_sets(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+/* A model beside which the state can lie: a regular file, or a new one. */
+static bool is_regular(const char *output)
+{
+	struct stat st;
+
+	return output && strcmp(output, "-") != 0 && (stat(output, &st) < 0 || S_ISREG(st.st_mode));
+}
+
+int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
+{
+	const char *output = t->std->output;
+	bool beside = !t->options->checkpoint && is_regular(output);
+
+	if (!t->options->checkpoint && !beside) {
+		if (t->options->checkpoint_every)
+			nn_train_warn(t, "--checkpoint-every: no state is written without -o FILE or --checkpoint=FILE");
+		return 0;
+	}
+	t->state_path = beside ? default_path(output, err) : nn_strdup(t->options->checkpoint, err);
+	if (!t->state_path || nn_lock_take(&t->lock, t->state_path, err) < 0)
+		return -1;
+	t->replaces = access(t->state_path, F_OK) == 0;
+	nn_sweep_temporaries(t->state_path);
+	if (beside)
+		nn_sweep_temporaries(output);
+	return 0;
+}
+
 int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
 {
 	t->saved_step = UINT64_MAX;
@@ -140,17 +168,6 @@ int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (nn_parse_every(t->options->checkpoint_every, &t->save_steps, &t->save_s, err) < 0)
 		return -1;
-	if (t->options->checkpoint)
-		t->state_path = nn_strdup(t->options->checkpoint, err);
-	else if (t->output && nn_output_is_regular(t->output))
-		t->state_path = default_path(t->std->output, err);
-	else if (t->options->checkpoint_every)
-		nn_train_warn(t, "--checkpoint-every: no state is written without -o FILE or --checkpoint=FILE");
-	if (!t->state_path)
-		return t->options->checkpoint || (t->output && nn_output_is_regular(t->output)) ? -1 : open_sets(t, err);
-	if (nn_lock_take(&t->lock, t->state_path, err) < 0)
-		return -1;
-	t->replaces = access(t->state_path, F_OK) == 0;
 	return open_sets(t, err);
 }
 

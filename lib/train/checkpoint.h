@@ -4,7 +4,9 @@
 
 #include "train/job.h"
 
-/* Where the state lies, its lock, and the effective options as JSON. */
+/* Where the state lies, and its lock: before any output is opened, so that what a kill left can be swept away. */
+int nn_checkpoint_lock(struct nn_train *train, struct nn_error *err);
+/* The sets of tensors of a state, and the effective options as JSON. */
 int nn_checkpoint_open(struct nn_train *train, struct nn_error *err);
 /* With --resume: load it into params, optimizer and counters. *resumed: there was one. */
 int nn_checkpoint_resume(struct nn_train *train, bool *resumed, struct nn_error *err);

@@ -37,4 +37,5 @@ lib_libnn_la_SOURCES += \
 	lib/train/state.h \
 	lib/train/step.c \
 	lib/train/step.h \
+	lib/train/sweep.c \
 	lib/train/train.h

@@ -182,7 +182,6 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 static int open_model(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_net *net = NULL;
-	int threads = t->std->threads ? (int)t->std->threads : nn_cpu_count();
 
 	if (nn_net_open(&net, &t->start, t->options->model, err) < 0)
 		return -1;
@@ -193,12 +192,14 @@ static int open_model(struct nn_train *t, struct nn_error *err)
 	t->device = nn_device_open(t->std->reproducible ? "cpu" : "cpu+openblas", t->std->precision == 1 ? NN_F64 : NN_F32, err);
 	if (!t->device)
 		return -1;
-	return nn_pool_new(&t->pool, threads, err);
+	if (t->std->threads == 0)
+		t->std->threads = (uint64_t)nn_cpu_count();
+	return nn_pool_new(&t->pool, (int)t->std->threads, err);
 }
 
 static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
-	if (nn_output_open(&t->output, t->std->output, true, err) < 0)
+	if (nn_checkpoint_lock(t, err) < 0 || nn_output_open(&t->output, t->std->output, true, err) < 0)
 		return -1;
 	return nn_log_open(&t->log, t->std->log, t->options->resume, err);
 }

@@ -221,6 +221,7 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   done
   train --epochs=40 --checkpoint-every=1 --resume
   same whole m.safetensors
+  [ "$(ls -A | tr '\n' ' ')" = 'm.safetensors m.state.safetensors whole ' ]
 }
 
 @test "resume: a state that cannot be written is a warning with bytes needed and free, and the end is status 1" {
