@@ -35,6 +35,7 @@ CHECK_TESTS += tests/cli/options.bats
 
 # the house: rooms, exported symbols, what is mapped
 CHECK_TESTS += tests/house/rooms.py tests/house/library.bats
+EXTRA_DIST += tests/house/fresh-debian
 
 # graphs: forward, backward, memory
 check_PROGRAMS += tests/lib/graph
@@ -149,11 +150,10 @@ CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats 
 	tests/cli/train-resume.bats tests/cli/train-same.bats tests/cli/train-torch.sh
 CHECK_LONG_TESTS += tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
 VALGRIND_TESTS += tests/lib/train
-EXTRA_DIST += tests/cli/train-data.sh tests/cli/torch.py
+EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-torch.py
 
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/digits.bats
-EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-torch.py
 
 # the same bytes: every layer, every optimizer, each factor, drawn combinations
 CHECK_TESTS += tests/cli/same-bytes.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs nets-torch.py under a Python that has PyTorch: $NN_PYTHON, else python3; skips where there is none.
-for python in ${NN_PYTHON:+"$NN_PYTHON"} python3; do
+# Runs nets-torch.py under a Python that has PyTorch: $PYTHON (configure's choice), else python3; skips where there is none.
+for python in ${PYTHON:+"$PYTHON"} python3; do
   if "$python" -c 'import torch, numpy' 2>/dev/null; then
     exec "$python" "$NN_SRC/tests/cli/nets-torch.py"
   fi

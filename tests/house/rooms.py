@@ -93,6 +93,11 @@ def main():
     claim("no source speaks of unfinished work", unfinished)
     claim("conditionals on the platform stand in base or a wing", conditionals)
     claim("every source begins with a comment on its idea", first)
+
+    lists = open(f"{SRC}/tests/local.mk", encoding="utf-8").read()
+    tests = [path for path, _ in sources("tests", kinds=(".bats", ".py", ".sh"))]
+    claim("every test script stands in a list of tests/local.mk",
+          [path for path in tests if path not in lists and not path.startswith("tests/bench/")])
     print(f"1..{n}")
 
 
