@@ -28,9 +28,16 @@ static real class_loss(struct position *p, int32_t class)
 	}
 	p->largest = v_largest(p->x, p->n);
 	real chosen = p->x[class] - p->largest, weight = p->weights ? p->weights[class] : 1;
-	real sum = p->d ? v_exp_sum(p->x, p->d, p->n, p->largest) : v_sum(term_exp, p, p->n);
+	real g = p->scale * weight, sum;
+	if (p->n <= VL) {
+		vr e = v_exp_sum_one(p->x, p->n, p->largest, &sum);
+		vr hit = v_select(v_eq(v_iota(), v_set((real) class)), v_set(g), v_zero());
+		if (p->d)
+			v_store_n(p->d, p->n, v_sub(v_mul(e, v_set(g / sum)), hit));
+		return weight * (v_log_one(sum) - chosen);
+	}
+	sum = p->d ? v_exp_sum(p->x, p->d, p->n, p->largest) : v_sum(term_exp, p, p->n);
 	if (p->d) {
-		real g = p->scale * weight;
 		const vr scale = v_set(g / sum);
 		NN_EACH(i, k, p->n, { v_put(p->d + i, k, v_mul(v_get(p->d + i, k), scale)); });
 		p->d[class] -= g;

@@ -4,6 +4,12 @@
 
 static void softmax_row(const real *x, real *y, size_t n)
 {
+	if (n <= VL) {
+		real sum;
+		vr e = v_exp_sum_one(x, n, v_largest(x, n), &sum);
+		v_store_n(y, n, v_div(e, v_set(sum)));
+		return;
+	}
 	const vr sum = v_set(v_exp_sum(x, y, n, v_largest(x, n)));
 	NN_EACH(i, k, n, { v_put(y + i, k, v_div(v_get(y + i, k), sum)); });
 }

@@ -28,6 +28,18 @@ NN_INLINE real v_exp_sum(const real *x, real *y, size_t n, real largest)
 	return v_sum(v_term_value, &pair, n);
 }
 
+/* The same of n <= VL numbers, which stay in a register: a masked store would have to arrive before it can be read again. */
+NN_INLINE vr v_exp_sum_one(const real *x, size_t n, real largest, real *sum)
+{
+	vr partial[NN_SUM_VECTORS], e = v_exp(v_sub(v_load_n(x, n), v_set(largest)));
+	NN_UNROLL
+	for (int j = 1; j < NN_SUM_VECTORS; j++)
+		partial[j] = v_zero();
+	partial[0] = v_select(vm_first(n), e, v_zero());
+	*sum = v_sum_pairs(partial);
+	return e;
+}
+
 NN_INLINE real v_log_one(real x)
 {
 	real t[VL];
