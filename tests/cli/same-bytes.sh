@@ -137,13 +137,16 @@ predictions() { # NET PRECISION
 # A configuration and a way to compute it, both drawn; says what is wrong.
 combination() { # NUMBER
   local name=${names[RANDOM % 4]} optimizer=${optimizers[RANDOM % ${#optimizers[@]}]} precision=f$((32 << RANDOM % 2))
-  local sizes=(43 44 64 97 128 5) more=('' '' --leaves=2 --leaves=4 --shuffle=no) batch options=() base extra
-  batch=${sizes[RANDOM % 6]} extra=${more[RANDOM % 5]}
+  local sizes=(43 44 64 97 128 5) more=('' '' --leaves=2 --leaves=4 --shuffle=no --shuffle=20
+    --valid=0.2 '--valid=0.3 --valid-every=1 --patience=1')
+  local batch options=() base extra more_options=()
+  batch=${sizes[RANDOM % 6]} extra=${more[RANDOM % ${#more[@]}]}
   [ "$batch" = 5 ] && extra=${extra##--leaves*} # one group of rows, one leaf
+  read -ra more_options <<<"$extra"
   local cpu=${cpus[RANDOM % ${#cpus[@]}]}
-  base=$(train "$name" "$optimizer" "$precision" "$batch" ${extra:+"$extra"} -t 1)
+  base=$(train "$name" "$optimizer" "$precision" "$batch" "${more_options[@]}" -t 1)
   [ -s err ] && echo "$1: $name $optimizer $precision $batch $extra: $base"
-  options=(${extra:+"$extra"} -t $((RANDOM % 4 + 1)) --micro-batch=$((RANDOM % batch + 1)))
+  options=("${more_options[@]}" -t $((RANDOM % 4 + 1)) --micro-batch=$((RANDOM % batch + 1)))
   ((RANDOM % 2)) && options+=(-)
   NN_CPU=$cpu differs "$base" "$name" "$optimizer" "$precision" "$batch" "${options[@]}"
 }
