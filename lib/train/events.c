@@ -149,27 +149,36 @@ void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double l
 	nn_log_end(log);
 }
 
+struct logging {
+	struct nn_train *t;
+	bool listed;                     /* --metric was among them */
+};
+
+static void log_figure(void *arg, const char *name, double value)
+{
+	struct logging *l = arg;
+
+	nn_log_real(l->t->log, name, value);
+	l->listed |= strcmp(name, l->t->metric) == 0;
+}
+
 static void log_metrics(struct nn_train *t)
 {
-	bool listed = false;
+	struct logging l = { t, strcmp(t->metric, "loss") == 0 };
+	char name[NN_METRIC_NAME];
 	double value;
-	char name[80];
 
 	nn_log_real(t->log, "valid_loss",
 		    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value : NAN);
-	if (!t->evaluator) {
-		snprintf(name, sizeof name, "train_%s", t->metric);
-		if (strcmp(t->metric, "loss") != 0)
-			nn_log_real(t->log, name, nn_train_passed(t, t->metric));
+	nn_train_figures(t, log_figure, &l);
+	if (l.listed)
 		return;
-	}
-	for (size_t i = 0; nn_whole_metrics[i]; i++) {
-		if (nn_evaluator_get(t->evaluator, nn_whole_metrics[i], &value))
-			nn_log_real(t->log, nn_whole_metrics[i], value);
-		listed |= strcmp(nn_whole_metrics[i], t->metric) == 0;
-	}
-	if (!listed && strcmp(t->metric, "loss") != 0 && nn_evaluator_get(t->evaluator, t->metric, &value))
+	if (t->evaluator && nn_evaluator_get(t->evaluator, t->metric, &value)) {
 		nn_log_real(t->log, t->metric, value);
+	} else if (!t->evaluator) {
+		snprintf(name, sizeof name, "train_%s", t->metric);
+		nn_log_real(t->log, name, nn_train_passed(t, t->metric));
+	}
 }
 
 void nn_record_epoch(struct nn_train *t, double seconds, double samples_per_s)
@@ -178,7 +187,7 @@ void nn_record_epoch(struct nn_train *t, double seconds, double samples_per_s)
 		.epoch = nn_train_epoch(t), .epochs = nn_train_epochs(t), .loss = nn_train_loss(t), .valid_loss = NAN,
 		.value = t->found.metric, .seconds = seconds, .samples_per_s = samples_per_s,
 	};
-	char name[80];
+	char name[NN_METRIC_NAME];
 
 	if (t->evaluator) {
 		nn_evaluator_get(t->evaluator, "loss", &line.valid_loss);

@@ -1,8 +1,10 @@
 /* The model file of a training: nn.train holds what changes the bytes, and what came out. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "train/record.h"
 
 uint64_t nn_train_epoch(const struct nn_train *t)
@@ -79,31 +81,75 @@ static void add_class_weights(const struct nn_train *t, struct nn_text *json)
 	nn_text_add(json, "]");
 }
 
-const char *const nn_whole_metrics[] = { "accuracy", "f1.macro", "iou.mean", "mae", "r2", "rmse", NULL };
+static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "iou.mean", "rmse", "mae", "r2", NULL };
 
-/* keys in sorted order: "loss" comes before "mae", train_* and valid_loss last */
-static void add_metrics(const struct nn_train *t, struct nn_text *json)
+void nn_train_figures(const struct nn_train *t, void (*figure)(void *arg, const char *name, double value), void *arg)
 {
-	const char *passed = t->metric && !t->evaluator ? t->metric : NULL;
+	char name[NN_METRIC_NAME];
 	double value;
 
+	for (int o = 0; t->evaluator && o < t->n_outputs; o++)
+		for (size_t i = t->n_outputs == 1; whole_metrics[i]; i++) {
+			if (t->n_outputs == 1)
+				snprintf(name, sizeof name, "%s", whole_metrics[i]);
+			else
+				snprintf(name, sizeof name, "%s.%s", t->program->outputs[o].name, whole_metrics[i]);
+			if (nn_evaluator_get(t->evaluator, name, &value))
+				figure(arg, name, value);
+		}
+}
+
+#define MOST_FIGURES 256
+
+struct figures {
+	struct {
+		char name[NN_METRIC_NAME];
+		double value;
+	} figure[MOST_FIGURES];
+	size_t n;
+};
+
+static void collect(void *arg, const char *name, double value)
+{
+	struct figures *f = arg;
+
+	if (f->n == MOST_FIGURES)
+		return;
+	snprintf(f->figure[f->n].name, NN_METRIC_NAME, "%s", name);
+	f->figure[f->n++].value = value;
+}
+
+/* the name stands first in a figure */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* The loss of the last epoch as its rows passed, and the figures of held-out rows or, without them, of those that passed. */
+static int add_metrics(const struct nn_train *t, struct nn_text *json)
+{
+	struct figures *f = nn_alloc(1, sizeof *f, NULL);
+	char name[NN_METRIC_NAME];
+	double value;
+
+	if (!f)
+		return -1;
+	collect(f, "loss", nn_train_loss(t));
+	nn_train_figures(t, collect, f);
+	if (t->evaluator && nn_evaluator_get(t->evaluator, "loss", &value))
+		collect(f, "valid_loss", value);
+	if (!t->evaluator && strcmp(t->metric, "loss") != 0) {
+		snprintf(name, sizeof name, "train_%s", t->metric);
+		collect(f, name, nn_train_passed(t, t->metric));
+	}
+	qsort(f->figure, f->n, sizeof *f->figure, by_name);
 	add_key(json, "metrics");
 	nn_text_add(json, "{");
-	for (size_t i = 0; nn_whole_metrics[i]; i++) {
-		if (strcmp(nn_whole_metrics[i], "mae") == 0)
-			add_real(json, "loss", nn_train_loss(t));
-		if (t->evaluator && nn_evaluator_get(t->evaluator, nn_whole_metrics[i], &value))
-			add_real(json, nn_whole_metrics[i], value);
-	}
-	if (passed && strcmp(passed, "loss") != 0) {
-		char name[80];
-
-		snprintf(name, sizeof name, "train_%s", passed);
-		add_real(json, name, nn_train_passed(t, passed));
-	}
-	if (t->evaluator && nn_evaluator_get(t->evaluator, "loss", &value))
-		add_real(json, "valid_loss", value);
+	for (size_t i = 0; i < f->n; i++)
+		add_real(json, f->figure[i].name, f->figure[i].value);
 	nn_text_add(json, "}");
+	nn_free(f);
+	return 0;
 }
 
 static void add_train(const struct nn_train *t, struct nn_text *json)
@@ -126,7 +172,8 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 	add_real(json, "lr", o->lr);
 	if (t->metric)
 		add_string(json, "metric", t->metric);
-	add_metrics(t, json);
+	if (add_metrics(t, json) < 0)
+		json->failed = true;
 	add_real(json, "momentum", o->momentum);
 	add_string(json, "nesterov", o->nesterov ? "yes" : "no");
 	add_option(t, json, "normalize");

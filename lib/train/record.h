@@ -15,8 +15,10 @@ void nn_record_end(struct nn_train *train, const char *reason);
 /* Write params as the model to the output opened at start. */
 int nn_record_model(struct nn_train *train, void *const *params, struct nn_error *err);
 
-/* The metrics of held-out rows that --score prints without a label, sorted, NULL-terminated. */
-extern const char *const nn_whole_metrics[];
+#define NN_METRIC_NAME 160           /* bytes of a metric's name */
+
+/* The figures of held-out rows that --score prints without a label, under its names; of several outputs OUTPUT.NAME. */
+void nn_train_figures(const struct nn_train *train, void (*figure)(void *arg, const char *name, double value), void *arg);
 
 /* Epoch (from 1) of the last step; epochs planned. */
 uint64_t nn_train_epoch(const struct nn_train *train);

@@ -210,4 +210,5 @@ assert metrics["accuracy"] == float(score["accuracy"]) and metrics["valid_loss"]
     'price: dense ? from=body output target=price weight=0.5' >both.nn
   nn-train -q -m both.nn --epochs=3 --valid=0.2 --log=log -o m both.csv
   log_check log 'len(of("epoch")) == 3 and of("epoch")[-1]["valid_loss"] < of("epoch")[0]["valid_loss"]'
+  log_check log 'all(k in of("epoch")[0] for k in ("kind.accuracy", "kind.loss", "price.rmse", "price.loss"))'
 }
