@@ -14,7 +14,7 @@
 #define ACT(kind, slope) A(nn_activation_attrs) { kind, slope }
 
 const struct site sites[] = {
-	{ "relu", NN_OP_activation, ACT(NN_ACT_RELU, 0), { V(37) }, 1, 5, 2 },
+	{ "relu", NN_OP_activation, ACT(NN_ACT_RELU, 0), { V(3700) }, 1, 15, 2 },
 	{ "leaky-relu", NN_OP_activation, ACT(NN_ACT_LEAKY_RELU, 0.01), { I(3, 5, 4) }, 1, 5, 2 },
 	{ "leaky-relu of slope -1", NN_OP_activation, ACT(NN_ACT_LEAKY_RELU, -1), { V(37) }, 1, 5, 2 },
 	{ "elu", NN_OP_activation, ACT(NN_ACT_ELU, 1), { V(37) }, 1, 5, 2 },
@@ -54,11 +54,11 @@ const struct site sites[] = {
 	  CONV(6, 3, 1, 1, 1, 1, .bias = true, .epilogue = { NN_ACT_RELU, 0, true },
 	       .pooled = true, .pool = WINDOW(2, 2, 0)), { I(3, 6, 6), I(6, 6, 6) }, 2, 12, 1 },
 
-	{ "maxpool2d", NN_OP_maxpool2d, A(nn_pool2d) { WINDOW(2, 2, 0) }, { I(20, 8, 6) }, 1, 5, 2 },
+	{ "maxpool2d", NN_OP_maxpool2d, A(nn_pool2d) { WINDOW(2, 2, 0) }, { I(20, 8, 6) }, 1, 50, 2 },
 	{ "maxpool2d, overlapping", NN_OP_maxpool2d, A(nn_pool2d) { WINDOW(3, 2, 1) }, { I(5, 9, 8) }, 1, 5, 2 },
 	{ "maxpool2d of 17x17", NN_OP_maxpool2d, A(nn_pool2d) { WINDOW(17, 3, 0) }, { I(300, 20, 20) }, 1, 2, 1 },
-	{ "avgpool2d", NN_OP_avgpool2d, A(nn_pool2d) { WINDOW(3, 2, 1) }, { I(20, 9, 8) }, 1, 5, 2 },
-	{ "global-avgpool", NN_OP_global_avgpool, NULL, { I(20, 9, 8) }, 1, 5, 2 },
+	{ "avgpool2d", NN_OP_avgpool2d, A(nn_pool2d) { WINDOW(3, 2, 1) }, { I(20, 9, 8) }, 1, 40, 2 },
+	{ "global-avgpool", NN_OP_global_avgpool, NULL, { I(20, 9, 8) }, 1, 40, 2 },
 
 	{ "batchnorm of images", NN_OP_batchnorm, A(nn_batchnorm) { 4, 1e-5, 0.1, { 0 } }, { I(20, 9, 8) }, 1, 17, 4 },
 	{ "batchnorm of many places", NN_OP_batchnorm, A(nn_batchnorm) { 8, 1e-5, 0.1, RELU }, { I(7, 32, 32) }, 1, 8, 1 },
@@ -68,25 +68,25 @@ const struct site sites[] = {
 	{ "batchnorm, tanh", NN_OP_batchnorm, A(nn_batchnorm) { 4, 1e-5, 0.1, { NN_ACT_TANH, 0, false } }, { V(18) }, 1, 17, 2 },
 	{ "batchnorm, residual, relu", NN_OP_batchnorm, A(nn_batchnorm) { 5, 1e-3, 0.3, { NN_ACT_RELU, 0, true } },
 	  { I(33, 4, 4), I(33, 4, 4) }, 2, 20, 4 },
-	{ "layernorm", NN_OP_layernorm, A(nn_layernorm) { 1e-5 }, { M(3, 37) }, 1, 9, 4 },
+	{ "layernorm", NN_OP_layernorm, A(nn_layernorm) { 1e-5 }, { M(3, 37) }, 1, 170, 4 },
 	{ "layernorm of 5000", NN_OP_layernorm, A(nn_layernorm) { 1e-5 }, { V(5000) }, 1, 4, 2 },
 
 	{ "dropout", NN_OP_dropout, A(nn_dropout) { 0.3, 2 + 256 * 5 }, { V(300) }, 1, 70, 4 },
 	{ "dropout of everything", NN_OP_dropout, A(nn_dropout) { 1, 2 }, { V(30) }, 1, 7, 1 },
-	{ "softmax", NN_OP_softmax, A(nn_softmax) { false }, { V(10) }, 1, 33, 2 },
+	{ "softmax", NN_OP_softmax, A(nn_softmax) { false }, { V(10) }, 1, 333, 2 },
 	{ "softmax of images", NN_OP_softmax, A(nn_softmax) { false }, { I(5, 4, 3) }, 1, 5, 2 },
 	{ "log-softmax", NN_OP_softmax, A(nn_softmax) { true }, { M(3, 37) }, 1, 5, 2 },
 	{ "log-softmax of 9000", NN_OP_softmax, A(nn_softmax) { true }, { V(9000) }, 1, 2, 1 },
 	{ "add", NN_OP_add, NULL, { V(37), V(37) }, 2, 5, 2 },
 	{ "add of three", NN_OP_add, NULL, { I(3, 4, 5), I(3, 4, 5), I(3, 4, 5) }, 3, 500, 2 },
-	{ "mul of three", NN_OP_mul, NULL, { V(37), V(37), V(37) }, 3, 5, 2 },
+	{ "mul of three", NN_OP_mul, NULL, { V(3700), V(3700), V(3700) }, 3, 5, 2 },
 	{ "concat of vectors", NN_OP_concat, A(nn_concat) { 0 }, { V(37), V(1), V(20) }, 3, 5, 2 },
-	{ "concat of channels", NN_OP_concat, A(nn_concat) { 0 }, { I(3, 4, 5), I(17, 4, 5) }, 2, 5, 2 },
+	{ "concat of channels", NN_OP_concat, A(nn_concat) { 0 }, { I(3, 4, 5), I(17, 4, 5) }, 2, 100, 2 },
 	{ "concat of rows", NN_OP_concat, A(nn_concat) { 1 }, { I(3, 4, 5), I(3, 2, 5) }, 2, 5, 2 },
 	{ "concat of columns", NN_OP_concat, A(nn_concat) { 2 }, { I(3, 4, 5), I(3, 4, 2) }, 2, 5, 2 },
 	{ "concat of matrices", NN_OP_concat, A(nn_concat) { 1 }, { M(3, 4), M(3, 2) }, 2, 5, 2 },
-	{ "reshape", NN_OP_reshape, A(nn_reshape) { V(60) }, { I(3, 4, 5) }, 1, 5, 2 },
-	{ "permute to channels last", NN_OP_permute, A(nn_permute) { 17, 20, true }, { I(17, 4, 5) }, 1, 5, 2 },
+	{ "reshape", NN_OP_reshape, A(nn_reshape) { V(60) }, { I(3, 4, 5) }, 1, 500, 2 },
+	{ "permute to channels last", NN_OP_permute, A(nn_permute) { 17, 20, true }, { I(17, 4, 5) }, 1, 90, 2 },
 	{ "permute to language order", NN_OP_permute, A(nn_permute) { 3, 35, false }, { I(3, 5, 7) }, 1, 5, 2 },
 };
 

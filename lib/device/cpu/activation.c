@@ -83,15 +83,22 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 	back_any(a->kind, a->slope, at + begin, dy + begin, dx + begin, call->dx_add[0], end - begin);
 }
 
+/* Functions take longer than memory. */
+static size_t cost(const struct nn_call *call)
+{
+	const struct nn_activation_attrs *a = call->site.attrs;
+	return (a->kind <= NN_ACT_LEAKY_RELU ? 3 : 20) * sizeof(real);
+}
+
 static void forward(const struct nn_call *call)
 {
-	nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, 2 * sizeof(real), forward_piece, (void *) call);
+	nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, cost(call), forward_piece, (void *) call);
 }
 
 static void backward(const struct nn_call *call)
 {
 	if (call->dx[0])
-		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, 3 * sizeof(real), backward_piece,
+		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, cost(call), backward_piece,
 			     (void *) call);
 }
 

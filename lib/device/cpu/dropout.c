@@ -82,14 +82,14 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 
 static void forward(const struct nn_call *call)
 {
-	nn_cpu_split(call->pool, call->rows, 1, 4 * sizeof(real) * nn_shape_count(&call->site.out), forward_piece,
+	nn_cpu_split(call->pool, call->rows, 1, 16 * sizeof(real) * nn_shape_count(&call->site.out), forward_piece,
 		     (void *) call);
 }
 
 static void backward(const struct nn_call *call)
 {
 	if (call->dx[0])
-		nn_cpu_split(call->pool, call->rows, 1, 4 * sizeof(real) * nn_shape_count(&call->site.out), backward_piece,
+		nn_cpu_split(call->pool, call->rows, 1, 16 * sizeof(real) * nn_shape_count(&call->site.out), backward_piece,
 			     (void *) call);
 }
 

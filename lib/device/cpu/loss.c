@@ -161,5 +161,5 @@ static void rows_piece(void *arg, size_t begin, size_t end, int thread)
 
 void NN_K(loss)(const struct nn_loss_call *call)
 {
-	nn_cpu_split(call->pool, call->rows, 1, 8 * sizeof(real) * call->positions * call->columns, rows_piece, (void *) call);
+	nn_cpu_split(call->pool, call->rows, 1, 64 * sizeof(real) * call->positions * call->columns, rows_piece, (void *) call);
 }

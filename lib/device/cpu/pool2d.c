@@ -11,7 +11,7 @@ static struct nn_pooling pooling(const struct nn_site *site)
 static void split(const struct nn_call *call, void (*piece)(void *arg, size_t begin, size_t end, int thread))
 {
 	size_t n = nn_shape_count(&call->site.in[0]) + nn_shape_count(&call->site.out);
-	nn_cpu_split(call->pool, call->rows, 1, n * sizeof(real), piece, (void *) call);
+	nn_cpu_split(call->pool, call->rows, 1, 2 * n * sizeof(real), piece, (void *) call);
 }
 
 static const real *row_x(const struct nn_call *call, size_t r)

@@ -73,7 +73,7 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 static void split(const struct nn_call *call, void (*piece)(void *arg, size_t begin, size_t end, int thread))
 {
 	size_t n = nn_cpu_channels(&call->site.out);
-	nn_cpu_split(call->pool, call->rows * (nn_shape_count(&call->site.out) / n), 1, 6 * sizeof(real) * n, piece,
+	nn_cpu_split(call->pool, call->rows * (nn_shape_count(&call->site.out) / n), 1, 64 * sizeof(real) * n, piece,
 		     (void *) call);
 }
 

@@ -1,7 +1,8 @@
 /* Work cut into pieces large enough to be worth a thread's while. */
 #include "device/cpu/split.h"
 
-#define NN_GRAIN 16384          /* bytes of memory a piece goes through at least */
+#define NN_LEAST 196608         /* bytes that a thread goes through in the microsecond it takes to wake the others */
+#define NN_GRAIN 32768          /* bytes of memory a piece goes through at least */
 #define NN_PER_THREAD 4         /* pieces for each thread at most: the late ones even out */
 
 struct split {
@@ -35,7 +36,7 @@ void nn_cpu_split(struct nn_pool *pool, size_t n, size_t unit, size_t bytes,
 
 	if (n == 0)
 		return;
-	if (threads > 1 && worth > 1) {
+	if (threads > 1 && n * bytes >= NN_LEAST) {
 		split.pieces = worth < threads * NN_PER_THREAD ? worth : threads * NN_PER_THREAD;
 		if (split.pieces > split.units)
 			split.pieces = split.units;
@@ -49,5 +50,5 @@ void nn_cpu_split(struct nn_pool *pool, size_t n, size_t unit, size_t bytes,
 void nn_cpu_pieces(struct nn_pool *pool, size_t pieces, size_t bytes, void (*run)(void *arg, size_t i, int thread),
 		   void *arg)
 {
-	nn_pool_run(bytes < NN_GRAIN ? NULL : pool, pieces, run, arg);
+	nn_pool_run(bytes < NN_LEAST ? NULL : pool, pieces, run, arg);
 }
