@@ -163,3 +163,6 @@ CHECK_LONG_TESTS += tests/long/same-bytes.sh
 CHECK_TESTS += tests/cli/nets-torch.sh
 CHECK_LONG_TESTS += tests/long/cifar.bats
 EXTRA_DIST += tests/cli/nets-torch.py
+
+# hostile and careless use of the tools
+CHECK_TESTS += tests/cli/hostile.bats

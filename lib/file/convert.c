@@ -49,7 +49,11 @@ int64_t nn_whole(enum nn_dtype dtype, const void *values, size_t i)
 	case NN_I32: return ((const int32_t *)values)[i];
 	case NN_U32: return ((const uint32_t *)values)[i];
 	case NN_I64: return ((const int64_t *)values)[i];
-	case NN_U64: return (int64_t)((const uint64_t *)values)[i];
+	case NN_U64: {
+		uint64_t v = ((const uint64_t *)values)[i];
+
+		return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+	}
 	default: return 0;
 	}
 }

@@ -97,6 +97,7 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 	if (schema->n_inputs != 0)
 		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu inputs, expected %d", schema->n_inputs,
 			       program->n_inputs);
+	nn_free(schema->inputs);              /* of an empty nn.input */
 	schema->inputs = nn_alloc((size_t)program->n_inputs, sizeof *schema->inputs, err);
 	if (!schema->inputs)
 		return -1;

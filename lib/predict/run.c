@@ -176,6 +176,8 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score,
 	};
 
+	if (strcmp(r->p->model, "-") == 0 && (!r->p->data || strcmp(r->p->data, "-") == 0))
+		return nn_fail(err, NN_EUSAGE, "-: stdin can be MODEL or DATA, not both");
 	if (r->p->output && strcmp(r->p->output, "-") != 0 &&
 	    (nn_same_file(r->p->output, r->p->model) || (r->p->data && nn_same_file(r->p->output, r->p->data))))
 		return nn_fail(err, NN_EUSAGE, "--output=%s: is an input of this command", r->p->output);

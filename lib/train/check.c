@@ -1,4 +1,5 @@
 /* What can be told from the command line alone: options that exclude or need each other. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/output.h"
@@ -101,12 +102,40 @@ static int check_output(const char *name, const char *path, const struct nn_trai
 	return 0;
 }
 
+/* The start model may be replaced by -o; a model's text never. */
+static bool is_text(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char bytes[9];
+	size_t n = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+
+	if (file)
+		fclose(file);
+	return !memchr(bytes, 0, n);
+}
+
+static int check_model(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const char *model = s->train->model, *output = s->std->output, *log = s->std->log;
+
+	if (log && nn_same_file(log, model))
+		return nn_fail(err, NN_EUSAGE, "--log: %s is an input, which would be lost", log);
+	if (s->train->checkpoint && nn_same_file(s->train->checkpoint, model))
+		return nn_fail(err, NN_EUSAGE, "--checkpoint: %s is an input, which would be lost", s->train->checkpoint);
+	if (output && nn_same_file(output, model) && is_text(model))
+		return nn_fail(err, NN_EUSAGE, "-o: %s is an input, which would be lost", output);
+	if (log && strcmp(log, "-") != 0 && ((output && strcmp(log, output) == 0) ||
+		    (s->train->checkpoint && strcmp(log, s->train->checkpoint) == 0)))
+		return nn_fail(err, NN_EUSAGE, "--log=%s: the model or the state goes there", log);
+	return 0;
+}
+
 static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
 	bool to_stdout = !s->std->output || is_stdin(s->std->output);
 
-	if (check_output("-o", s->std->output, s, err) < 0 || check_output("--log", s->std->log, s, err) < 0 ||
+	if (check_model(s, err) < 0 || check_output("-o", s->std->output, s, err) < 0 || check_output("--log", s->std->log, s, err) < 0 ||
 	    check_output("--checkpoint", o->checkpoint, s, err) < 0)
 		return -1;
 	if (is_stdin(s->std->log) && to_stdout)
