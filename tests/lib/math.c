@@ -151,22 +151,11 @@ static int same_f64(const double *a, const double *b, size_t n)
 	return 1;
 }
 
-/* The best one, which all others are compared with; plain C is slow, so it is compared in one piece of 16. */
-static int best_isa(void)
-{
-	int best = 0;
-	for (int isa = 0; isa < N_ISAS; isa++)
-		if (isas[isa].there)
-			best = isa;
-	return best;
-}
-
 /* Floats whose bits are piece * CHUNK * step + i * step. */
 static void sweep_f32(void *arg, size_t piece, int thread)
 {
 	float x[CHUNK], y[CHUNK], other[CHUNK];
 	int list[N_ISAS], n = tried(piece, list);
-	int best = best_isa();
 	(void) arg;
 	(void) thread;
 	for (size_t i = 0; i < CHUNK; i++) {
@@ -181,12 +170,6 @@ static void sweep_f32(void *arg, size_t piece, int thread)
 			isas[list[k]].f32(f, x, other, CHUNK);
 			w.differ |= !same_f32(y, other, CHUNK);
 		}
-		isas[best].f32(f, x, y, CHUNK);
-		for (int isa = piece % 16 != 0; isa < best; isa++)
-			if (isas[isa].there) {
-				isas[isa].f32(f, x, other, CHUNK);
-				w.differ |= !same_f32(y, other, CHUNK);
-			}
 		for (size_t i = 0; i < CHUNK; i++) {
 			double want = exact_f32(f, x[i]), error;
 			if ((float) want == y[i])
