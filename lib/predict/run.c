@@ -167,6 +167,12 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 	return 0;
 }
 
+/* Would -o overwrite that file? */
+static bool is_input(const struct nn_predict *p, const char *path)
+{
+	return p->output && strcmp(p->output, "-") != 0 && path && nn_same_file(p->output, path);
+}
+
 int nn_run_open(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_predict_options *o = &r->p->options;
@@ -178,8 +184,7 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 
 	if (strcmp(r->p->model, "-") == 0 && (!r->p->data || strcmp(r->p->data, "-") == 0))
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be MODEL or DATA, not both");
-	if (r->p->output && strcmp(r->p->output, "-") != 0 &&
-	    (nn_same_file(r->p->output, r->p->model) || (r->p->data && nn_same_file(r->p->output, r->p->data))))
+	if (is_input(r->p, r->p->model) || is_input(r->p, r->p->data) || is_input(r->p, o->score_targets))
 		return nn_fail(err, NN_EUSAGE, "--output=%s: is an input of this command", r->p->output);
 	if (nn_output_open(&r->output, r->p->output, false, err) < 0)    /* before the first row is waited for */
 		return -1;

@@ -140,6 +140,8 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 		return -1;
 	if (is_stdin(s->std->log) && to_stdout)
 		return nn_fail(err, NN_EUSAGE, "--log=-: the model goes to stdout; give it a file with -o FILE");
+	if (o->checkpoint && !*o->checkpoint)
+		return nn_fail(err, NN_EUSAGE, "--checkpoint=: expected the name of a file");
 	if (is_stdin(o->checkpoint))
 		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
 	if (o->resume && to_stdout && !o->checkpoint)

@@ -140,6 +140,20 @@ static bool is_regular(const char *output)
 	return output && strcmp(output, "-") != 0 && (stat(output, &st) < 0 || S_ISREG(st.st_mode));
 }
 
+/* Can a state be written there? Asked before work begins; -o has asked for its own directory. */
+static int check_place(const char *path, struct nn_error *err)
+{
+	struct nn_output *probe;
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return nn_fail(err, NN_EFAIL, "%s: is no regular file, which a state needs", path);
+	if (nn_output_open(&probe, path, true, err) < 0)
+		return -1;
+	nn_output_abort(probe);
+	return 0;
+}
+
 int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 {
 	const char *output = t->std->output;
@@ -152,6 +166,8 @@ int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 	}
 	t->state_path = beside ? default_path(output, err) : nn_strdup(t->options->checkpoint, err);
 	if (!t->state_path || nn_lock_take(&t->lock, t->state_path, err) < 0)
+		return -1;
+	if (!beside && check_place(t->state_path, err) < 0)
 		return -1;
 	t->replaces = access(t->state_path, F_OK) == 0;
 	nn_sweep_temporaries(t->state_path);
@@ -281,6 +297,7 @@ static void write_failed(struct nn_train *t, const struct nn_error *why, uint64_
 	nn_train_warn(t, "%s; the state needs %llu bytes, %llu are free; training goes on", why->text,
 		      (unsigned long long)bytes, (unsigned long long)free_bytes(t->state_path));
 	t->save_failed = true;
+	snprintf(t->save_error, sizeof t->save_error, "%s", why->text);
 }
 
 static void log_saved(struct nn_train *t, double seconds)
@@ -323,6 +340,6 @@ int nn_checkpoint_save(struct nn_train *t, struct nn_error *err)
 int nn_checkpoint_end(struct nn_train *t, struct nn_error *err)
 {
 	if (t->save_failed)
-		return nn_fail(err, NN_EFAIL, "%s: the state could not be written", t->state_path);
+		return nn_fail(err, NN_EFAIL, "the state could not be written: %s", t->save_error);
 	return 0;
 }

@@ -67,6 +67,7 @@ struct nn_train {
 	uint64_t save_steps;             /* --checkpoint-every */
 	double save_s, saved_s;          /* and when the state was last written */
 	uint64_t saved_step;             /* step of the newest state on disk, UINT64_MAX: none of this run */
+	char save_error[512];            /* why the last try failed */
 	bool save_failed, replaces;      /* the last try failed; an older run's state is there */
 
 	/* times */

@@ -48,3 +48,27 @@ PYTHON
   run -1 --separate-stderr nn-train -q --epochs=1 -m 'dense ?' -o o x.npy y.npy
   [ "$stderr" = 'nn-train: y.npy: row 1: a label beyond 2^53' ]
 }
+
+@test "hostile: a place where no state can be written ends the run before it begins" {
+  cd "$BATS_TEST_TMPDIR"
+  zcat "$NN_SRC/share/data/digits.csv.gz" >digits.csv
+  mkdir directory
+  mkfifo fifo
+  for place in directory directory/ nowhere/state fifo; do
+    run -1 --separate-stderr nn-train -q -m 'dense ?' --target=digit --loss=cross-entropy --checkpoint="$place" digits.csv -o m.safetensors
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == "nn-train: "*"$place"* || $stderr == "nn-train: directory"* ]]
+    [ ! -e m.safetensors ]
+  done
+  run -2 --separate-stderr nn-train -q -m 'dense ?' --target=digit --loss=cross-entropy --checkpoint= digits.csv -o m.safetensors
+}
+
+@test "hostile: nn-predict does not write over the targets of --score" {
+  cd "$BATS_TEST_TMPDIR"
+  zcat "$NN_SRC/share/data/digits.csv.gz" >digits.csv
+  cut -d, -f65 digits.csv >targets.csv
+  cp targets.csv before.csv
+  nn-train -q -m 'dense ?' --target=digit --loss=cross-entropy --epochs=1 digits.csv -o m.safetensors
+  run -2 nn-predict --score=targets.csv m.safetensors digits.csv -o targets.csv
+  cmp targets.csv before.csv
+}
