@@ -23,7 +23,7 @@ check-valgrind: all
 	@NN_CPU=avx2 NN_WRAP='$(VALGRIND)' $(run_tests) $(or $(TESTS),$(VALGRIND_TESTS))
 clean-local: clean-tests
 clean-tests:
-	rm -rf tests/logs
+	rm -rf tests/logs tests/lsan.supp
 .PHONY: check-long check-valgrind clean-tests
 
 # the tools as a whole
