@@ -1,6 +1,7 @@
 /* --config=FILE: a line `foo-bar = value` for each option, # comments. */
 #include "config.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,18 +64,31 @@ static const struct nn_opt *line_row(const struct nn_opt_list *list, const char 
 	return NULL;
 }
 
-/* Strings are copied: they outlive the file's text. again: this file gave one before. */
-static int set_value(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, bool again,
-		     const char *origin, struct nn_error *err)
-{
-	char **place = (char **)((char *)table->values + row->offset);
+/* Strings outlive the file's text, as those of argv do: they are kept for the process. */
+struct kept {
+	struct kept *next;
+	char text[];
+};
+static _Atomic(struct kept *) kept;
 
-	if (row->type != NN_OPT_STRING && row->type != NN_OPT_CUSTOM)
-		return nn_opt_set(table, row, value, origin, err);
-	if (again)
-		nn_free(*place);
-	*place = NULL;
-	value = nn_strdup(value, err);
+static const char *keep(const char *value, struct nn_error *err)
+{
+	struct kept *k = nn_alloc(1, sizeof *k + strlen(value) + 1, err);
+
+	if (!k)
+		return NULL;
+	strcpy(k->text, value);
+	k->next = atomic_load(&kept);
+	while (!atomic_compare_exchange_weak(&kept, &k->next, k))
+		;
+	return k->text;
+}
+
+static int set_value(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, const char *origin,
+		     struct nn_error *err)
+{
+	if (row->type == NN_OPT_STRING || row->type == NN_OPT_CUSTOM)
+		value = keep(value, err);
 	return value ? nn_opt_set(table, row, value, origin, err) : -1;
 }
 
@@ -85,7 +99,6 @@ static int set_line(const struct nn_opt_list *list, char *line, const char *plac
 	const struct nn_opt *row;
 	uint64_t bit;
 	size_t t;
-	bool again;
 
 	if (!equals)
 		return nn_fail(err, NN_EUSAGE, "%s: expected `option = value`, got %s", place,
@@ -98,12 +111,11 @@ static int set_line(const struct nn_opt_list *list, char *line, const char *plac
 	bit = UINT64_C(1) << (row - list->tables[t].rows);
 	if ((given[t] & bit) || !list->tables[t].values)
 		return 0;
-	again = mine[t] & bit;
 	mine[t] |= bit;
 	if (row->optional_arg && *value == '\0')
 		return 0;                        /* `score =` is --score */
 	snprintf(origin, sizeof origin, "%s: %s = %s", place, row->name, nn_quote(quoted, value, strlen(value)));
-	return set_value(&list->tables[t], row, value, again, origin, err);
+	return set_value(&list->tables[t], row, value, origin, err);
 }
 
 int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES], struct nn_error *err)

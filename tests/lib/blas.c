@@ -85,16 +85,17 @@ static int compare(const struct nn_net *net, enum nn_dtype dtype)
 {
 	struct result ours = run(net, "cpu", dtype), other = run(net, "cpu+openblas", dtype);
 	double tolerance = dtype == NN_F64 ? 1e-11 : 1e-3;       /* chains of up to 96 rows of values of order 10 */
+	int found = memcmp(ours.values, other.values, ours.n * nn_dtype_size(dtype)) == 0 ? 0 : 1;
 
-	if (memcmp(ours.values, other.values, ours.n * nn_dtype_size(dtype)) == 0)
-		return 0;
 	for (size_t i = 0; i < ours.n; i++) {
 		double a = at(&ours, dtype, i), b = at(&other, dtype, i);
 
 		if (!(fabs(a - b) <= tolerance * (1 + fabs(a))))
-			return 2;
+			found = 2;
 	}
-	return 1;
+	nn_free(ours.values);
+	nn_free(other.values);
+	return found;
 }
 
 static int in_child(const char *self)
@@ -150,10 +151,12 @@ int main(int argc, char **argv)
 	if (argc == 2) {
 		int f32 = compare(net, NN_F32), f64 = compare(net, NN_F64);
 
+		nn_net_free(net);
 		return f32 == f64 ? f32 : 2;
 	}
 	if (!nn_device_open("cpu+openblas", NN_F32, &err)) {
 		printf("1..0 # skip %s\n", err.text);
+		nn_net_free(net);
 		return 0;
 	}
 	mkdtemp(directory);
@@ -173,5 +176,6 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/nntools", directory);
 	rmdir(path);
 	rmdir(directory);
+	nn_net_free(net);
 	return tap_done();
 }
