@@ -72,12 +72,12 @@ static int find_output(const struct nn_run *r, const char *name, struct nn_error
 	struct nn_text known = {0};
 	char quoted[NN_QUOTED];
 
-	for (int o = 0; o < program->n_outputs; o++) {
+	for (int o = 0; o < program->n_outputs; o++)
 		if (program->outputs[o].name && strcmp(program->outputs[o].name, name) == 0)
 			return o;
+	for (int o = 0; o < program->n_outputs; o++)
 		nn_text_addf(&known, "%s%s", o ? ", " : "", program->outputs[o].name ? program->outputs[o].name
 										   : "an unnamed one");
-	}
 	nn_fail(err, NN_EFAIL, "--output-name=%s: the model's outputs are %s", nn_quote(quoted, name, strlen(name)),
 		known.data ? known.data : "none");
 	nn_text_free(&known);
