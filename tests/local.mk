@@ -166,3 +166,10 @@ EXTRA_DIST += tests/cli/nets-torch.py
 
 # hostile and careless use of the tools
 CHECK_TESTS += tests/cli/hostile.bats
+
+# ranks: what is added, beside a plain program; nn-allreduce
+check_PROGRAMS += tests/lib/comm-reduce
+tests_lib_comm_reduce_SOURCES = tests/lib/comm-reduce.c tests/lib/comm-plain.h tests/lib/tap.h
+tests_lib_comm_reduce_LDADD = $(LDADD) -lm
+CHECK_TESTS += tests/lib/comm-reduce tests/cli/allreduce.bats
+VALGRIND_TESTS += tests/lib/comm-reduce

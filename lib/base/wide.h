@@ -18,4 +18,11 @@
 #define NN_WIDE __attribute__((target_clones("avx2", "default")))
 #endif
 
+/* Before a for: arrays of it are one or do not overlap, so that no turn needs what one before has stored. */
+#ifdef __clang__
+#define NN_NO_CARRY _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define NN_NO_CARRY _Pragma("GCC ivdep")
+#endif
+
 #endif
