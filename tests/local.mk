@@ -45,6 +45,11 @@ check_PROGRAMS += tests/lib/graph-long
 tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
 CHECK_LONG_TESTS += tests/lib/graph-long
 
+# base: answers kept between runs
+check_PROGRAMS += tests/lib/base-cache
+CHECK_TESTS += tests/lib/base-cache
+VALGRIND_TESTS += tests/lib/base-cache
+
 # base: messages, text, memory, the pool; numbers
 check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 CHECK_TESTS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option

@@ -1,5 +1,6 @@
 # lib/base
 lib_libnn_la_SOURCES += \
+	lib/base/cache.c lib/base/cache.h lib/base/cache-machine.c \
 	lib/base/cgroup.c lib/base/cgroup.h \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/error.c lib/base/error.h \
