@@ -61,6 +61,11 @@ CHECK_TESTS += tests/lib/base-number
 CHECK_LONG_TESTS += tests/lib/base-number-long
 VALGRIND_TESTS += tests/lib/base-number
 
+# base: charts
+check_PROGRAMS += tests/lib/base-chart
+CHECK_TESTS += tests/lib/base-chart
+VALGRIND_TESTS += tests/lib/base-chart
+
 # ops: shapes, parameters, programs
 check_PROGRAMS += tests/lib/op
 tests_lib_op_SOURCES = tests/lib/op.c tests/lib/tap.h

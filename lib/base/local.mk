@@ -2,6 +2,8 @@
 lib_libnn_la_SOURCES += \
 	lib/base/cache.c lib/base/cache.h lib/base/cache-machine.c \
 	lib/base/cgroup.c lib/base/cgroup.h \
+	lib/base/chart.c lib/base/chart.h lib/base/chart-axis.c lib/base/chart-axis.h lib/base/chart-draw.c lib/base/chart-draw.h \
+	lib/base/chart-mark.c lib/base/chart-series.c \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/error.c lib/base/error.h \
 	lib/base/memory.c lib/base/memory.h \
