@@ -41,7 +41,7 @@ size_t nn_model_outputs(const struct nn_model *model);
 
 /*
  * Predict n rows: rows[n][inputs] as the file formats give them (images C,H,W; columns in the order
- * of training, not normalized), out[n][outputs] logits, or values in the target's units.
+ * of training, not normalized; nan is a missing number where the model fills those), out[n][outputs] logits, or values in the target's units.
  * 0, or -1 with *err set. Allocates; nn_session_* does not.
  */
 int nn_model_predict(const struct nn_model *model, const float *rows, size_t n, float *out,

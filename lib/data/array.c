@@ -70,30 +70,51 @@ enum nn_dtype nn_sample_type(enum nn_dtype dtype, enum nn_dtype real)
 	return dtype == NN_U8 || dtype == NN_BOOL ? NN_U8 : real;
 }
 
-int nn_samples_convert(enum nn_dtype from, const void *values, size_t n, enum nn_dtype real, void *to, const char *place,
-		       size_t first, size_t per_row, struct nn_error *err)
+size_t nn_find_bad(enum nn_dtype real, const void *values, size_t n, bool nan_allowed)
 {
-	size_t at;
-	double v;
+	size_t size = nn_dtype_size(real);
 
-	if (from != real)
-		nn_convert(from, values, n, real, to);
+	for (size_t at = 0;; at++) {
+		at += nn_find_not_finite(real, (const char *)values + at * size, n - at);
+		if (at == n || !nan_allowed)
+			return at;
+		if (real == NN_F64 ? isinf(((const double *)values)[at]) : isinf(((const float *)values)[at]))
+			return at;
+	}
+}
+
+void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, enum nn_dtype real, const void *to, size_t at)
+{
+	if (from == NN_F64 && real == NN_F32 && isfinite(((const double *)values)[at]))
+		nn_format_f64(text, ((const double *)values)[at]);
+	else
+		nn_format_f64(text, real == NN_F64 ? ((const double *)to)[at] : ((const float *)to)[at]);
+}
+
+int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to, struct nn_error *err)
+{
+	char text[NN_NUMBER];
+	size_t at;
+
+	if (how->from != how->real)
+		nn_convert(how->from, values, n, how->real, to);
 	else if (to != values)
-		memcpy(to, values, n * nn_dtype_size(real));
-	at = nn_find_not_finite(real, to, n);
+		memcpy(to, values, n * nn_dtype_size(how->real));
+	at = nn_find_bad(how->real, to, n, how->nan_allowed);
 	if (at == n)
 		return 0;
-	v = real == NN_F64 ? ((const double *)to)[at] : ((const float *)to)[at];
-	return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s", place,
-		       (first + at) / per_row + 1, (first + at) % per_row + 1, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf",
-		       from == NN_F64 && real == NN_F32 && !isnan(v) ? " within f32" : "");
+	nn_bad_text(text, how->from, values, how->real, to, at);
+	return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s", how->place,
+		       (how->first + at) / how->per_row + 1, (how->first + at) % how->per_row + 1, text,
+		       how->from == NN_F64 && how->real == NN_F32 && strcmp(text, "nan") != 0 ? " within f32" : "");
 }
 
 /* Values in C order, read and converted piece by piece: no second copy of the whole. */
 static int read_converting(struct nn_array *a, struct nn_input *input, const struct nn_npy_header *h,
-			   enum nn_dtype real, struct nn_error *err)
+			   enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
-	size_t n = h->bytes / nn_dtype_size(h->dtype), size = nn_dtype_size(real), bytes, per_row = nn_row_size(&h->shape);
+	struct nn_samples how = { h->dtype, real, nn_input_name(input), 0, nn_row_size(&h->shape), nan_allowed };
+	size_t n = h->bytes / nn_dtype_size(h->dtype), size = nn_dtype_size(real), bytes;
 	char *piece = nn_alloc(CHUNK, nn_dtype_size(h->dtype), err);
 	int status = -1;
 
@@ -112,9 +133,9 @@ static int read_converting(struct nn_array *a, struct nn_input *input, const str
 			nn_fail_at(err, "%s", nn_input_name(input));
 			goto out;
 		}
+		how.first = done;
 		if (nn_npy_read_values(input, h, take, piece, err) < 0 ||
-		    nn_samples_convert(h->dtype, piece, take, real, nn_block_at(&a->block, done * size), nn_input_name(input), done,
-				       per_row, err) < 0)
+		    nn_samples_convert(&how, piece, take, nn_block_at(&a->block, done * size), err) < 0)
 			goto out;
 	}
 	status = nn_block_reserve(&a->block, 1, err);
@@ -124,8 +145,9 @@ out:
 }
 
 int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char *kind, const struct nn_npy_header *h,
-			  enum nn_dtype real, struct nn_error *err)
+			  enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
+	struct nn_samples how = { h->dtype, real, nn_input_name(input), 0, nn_row_size(&h->shape), nan_allowed };
 	size_t n = h->bytes / nn_dtype_size(h->dtype);
 	int status;
 
@@ -141,14 +163,13 @@ int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char
 		} else if (status == 0) {
 			status = nn_block_reserve(&a->block, n * nn_dtype_size(real) + 1, err);
 			if (status == 0)
-				status = nn_samples_convert(h->dtype, raw.data, n, real, a->block.data, nn_input_name(input),
-							    0, nn_row_size(&h->shape), err);
+				status = nn_samples_convert(&how, raw.data, n, a->block.data, err);
 		}
 		nn_block_free(&raw);
 	} else if (a->dtype == NN_U8) {
 		status = nn_npy_read(input, h, &a->block, err);
 	} else {
-		status = read_converting(a, input, h, real, err);
+		status = read_converting(a, input, h, real, nan_allowed, err);
 	}
 	a->data = a->block.data;
 	return status;
@@ -164,8 +185,9 @@ int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struc
 }
 
 int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor, enum nn_dtype real,
-		       struct nn_error *err)
+		       bool nan_allowed, struct nn_error *err)
 {
+	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape), nan_allowed };
 	size_t n = nn_shape_count(&tensor->shape), bytes;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real), .shape = tensor->shape, .data = tensor->data };
@@ -174,14 +196,13 @@ int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st
 	if (a->dtype == NN_U8)
 		return 0;
 	if (tensor->dtype == real)
-		return nn_samples_convert(real, tensor->data, n, real, (void *)tensor->data, place, 0,
-					  nn_row_size(&a->shape), err);
+		return nn_samples_convert(&how, tensor->data, n, (void *)tensor->data, err);
 	if (!nn_mul(n, nn_dtype_size(real), &bytes))
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", place, n);
 	if (nn_block_reserve(&a->block, bytes + 1, err) < 0)
 		return -1;
 	a->data = a->block.data;
-	return nn_samples_convert(tensor->dtype, tensor->data, n, real, a->block.data, place, 0, nn_row_size(&a->shape), err);
+	return nn_samples_convert(&how, tensor->data, n, a->block.data, err);
 }
 
 const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place, const char *name,

@@ -1,4 +1,5 @@
 /* A schema made ready for work. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -30,6 +31,7 @@ static void free_input(struct nn_input_code *code)
 	nn_free(code->place);
 	nn_free(code->mean);
 	nn_free(code->sd);
+	nn_free(code->missing);
 	*code = (struct nn_input_code){0};
 }
 
@@ -104,12 +106,22 @@ static int take_words(struct nn_coding *c, struct nn_input_code *code, size_t i,
 	return nn_words_sort(code->words[i], &order, &code->place[i], err);
 }
 
+static int take_missing(struct nn_coding *c, struct nn_input_code *code, const struct nn_column *columns, size_t n,
+			struct nn_error *err)
+{
+	if (!code->missing && !(code->missing = nn_alloc(n, nn_dtype_size(c->dtype), err)))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		put(c->dtype, code->missing, i, columns[i].fills ? columns[i].missing : NAN);
+	return 0;
+}
+
 int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_schema *schema, bool raw,
 		    struct nn_error *err)
 {
 	struct nn_input_code *code = &c->inputs[input];
 	size_t n = schema->columns ? schema->n_columns : 0, real = nn_dtype_size(c->dtype);
-	bool scaled = false;
+	bool scaled = false, fills = false;
 
 	code->size = nn_shape_count(&schema->shape);
 	code->channels = schema->shape.rank == 3 ? schema->shape.dim[0] : 1;
@@ -124,9 +136,12 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 	code->n_columns = n;
 	for (size_t i = 0; i < n; i++) {
 		scaled |= schema->columns[i].scaled && !raw;
+		fills |= schema->columns[i].fills;
 		if (schema->columns[i].category && take_words(c, code, i, &schema->columns[i], err) < 0)
 			return -1;
 	}
+	if (fills && take_missing(c, code, schema->columns, n, err) < 0)
+		return -1;
 	if (!scaled)
 		return 0;
 	if (!code->mean)

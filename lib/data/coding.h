@@ -17,6 +17,7 @@ struct nn_input_code {
 	struct nn_words **words;     /* per column, borrowed; NULL: a number */
 	const int32_t **place;       /* per column: number of a word -> its place among the categories */
 	void *mean, *sd;             /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */
+	void *missing;               /* real, per column: what nan becomes (nan where nothing does); NULL: no column is filled */
 	double scale;                /* of pictures; 0: none */
 };
 

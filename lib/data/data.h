@@ -15,9 +15,11 @@ struct nn_data_options {
 	const char *target;          /* COLUMN,... NULL: not given */
 	const char *normalize;       /* auto none standard minmax FACTOR; NULL: auto */
 	int header;                  /* enum nn_header */
+	int missing;                 /* enum nn_missing */
 };
+enum nn_missing { NN_MISSING_ERROR, NN_MISSING_MEAN, NN_MISSING_DROP };
 enum nn_header { NN_HEADER_AUTO, NN_HEADER_YES, NN_HEADER_NO };
-extern const struct nn_opt nn_data_opts[];           /* --target, --header, --normalize */
+extern const struct nn_opt nn_data_opts[];           /* --target, --header, --normalize, --missing */
 
 /* What the model says of an input or a target before the data are read; sizes may be unknown. */
 struct nn_want_input {
@@ -63,7 +65,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);
 struct nn_schema *nn_dataset_schema(struct nn_dataset *dataset);     /* owned by the dataset, shared with open_like ones */
-/* Mean and deviation (f64, two passes) over rows[n] as --normalize says; then fill works. */
+/* Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values too; then fill works. */
 int nn_dataset_measure(struct nn_dataset *dataset, const uint64_t *rows, size_t n, struct nn_error *err);
 /* sha256 (hex) over length, shape, names, first and last MiB of each file: for logs and resume. */
 const char *nn_dataset_hash(const struct nn_dataset *dataset);
@@ -71,6 +73,8 @@ const char *nn_dataset_hash(const struct nn_dataset *dataset);
 int nn_dataset_unchanged(const struct nn_dataset *dataset, struct nn_error *err);
 /* One-line notices to be given once: values of text columns that training never had; NULL after the last. */
 const char *nn_dataset_notice(const struct nn_dataset *dataset, size_t i);
+/* Is the row left out, because a value of it is missing (--missing=drop)? It keeps its number. */
+bool nn_dataset_left_out(const struct nn_dataset *dataset, size_t row);
 
 /*
  * Fill input tensor `input` for rows[n]: real values (want.dtype) [n][size]. channels_last: a sample C,H,W is written
@@ -93,7 +97,7 @@ void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, con
  */
 void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *order, size_t n, uint64_t window);
 /*
- * Split by training.md: held[i] = true for held-out rows; stratified by the first target that is one class per row. A row's
+ * Split by training.md: held[i] = true for held-out rows, never for those left out; stratified by the first target that is one class per row. A row's
  * value is x1 2^32 + x0 of Philox block 0 with (split_seed, its number, NN_STREAM_SPLIT); the fraction is the decimal number that
  * was typed (0.29 of 100 rows are 29).
  */

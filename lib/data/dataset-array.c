@@ -18,7 +18,13 @@ static struct nn_shape sample_shape(const struct nn_array *a, bool idx)
 	return idx && s.rank == 2 ? nn_shape3(1, s.dim[0], s.dim[1]) : s;
 }
 
-/* Columns without names hold what --normalize measures in arrays. */
+/* In training --missing says it, in prediction what the model knows to put in its place. */
+static bool nan_allowed(const struct nn_dataset *ds, size_t input)
+{
+	return ds->lenient ? ds->coding->inputs[input].missing != NULL : ds->missing != NN_MISSING_ERROR;
+}
+
+/* Columns without names hold what --normalize measures in arrays, and what fills missing values. */
 static int add_columns(struct nn_dataset *ds, struct nn_input_schema *schema, struct nn_error *err)
 {
 	size_t n = nn_shape_count(&schema->shape);
@@ -27,26 +33,40 @@ static int add_columns(struct nn_dataset *ds, struct nn_input_schema *schema, st
 	if (!schema->columns)
 		return -1;
 	schema->n_columns = n;
-	for (size_t i = 0; ds->normalize == NN_NORMALIZE_FACTOR && i < n; i++) {
+	for (size_t i = 0; !ds->fixed && ds->normalize == NN_NORMALIZE_FACTOR && i < n; i++) {
 		schema->columns[i].scaled = true;
 		schema->columns[i].sd = 1 / ds->factor;
 	}
 	return 0;
 }
 
-static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema, bool picture, struct nn_error *err)
+static bool fills(const struct nn_dataset *ds, const struct nn_array *array)
 {
-	switch (ds->normalize) {
-	case NN_NORMALIZE_NONE: return 0;
-	case NN_NORMALIZE_AUTO: schema->scale = picture ? 1.0 / 255 : 0; return 0;
-	case NN_NORMALIZE_FACTOR:
-		if (picture) {
-			schema->scale = ds->factor;
-			return 0;
-		}
-		return add_columns(ds, schema, err);
-	default: return add_columns(ds, schema, err);
-	}
+	return ds->missing == NN_MISSING_MEAN && array->dtype != NN_U8;
+}
+
+/* A start model that knew no columns gets some, where it has to fill them. */
+static int add_fills(struct nn_dataset *ds, size_t input, struct nn_error *err)
+{
+	struct nn_input_code *code = &ds->coding->inputs[input];
+
+	nn_free(code->words);
+	nn_free(code->place);
+	code->words = NULL;
+	code->place = NULL;
+	return add_columns(ds, &ds->schema->inputs[input], err);
+}
+
+static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema, const struct nn_array *array,
+		       struct nn_error *err)
+{
+	if (ds->normalize == NN_NORMALIZE_AUTO && array->picture)
+		schema->scale = 1.0 / 255;
+	if (ds->normalize == NN_NORMALIZE_FACTOR && array->picture)
+		schema->scale = ds->factor;
+	if (ds->normalize == NN_NORMALIZE_NONE || ds->normalize == NN_NORMALIZE_AUTO || schema->scale != 0)
+		return fills(ds, array) ? add_columns(ds, schema, err) : 0;
+	return add_columns(ds, schema, err);
 }
 
 static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool idx, const struct nn_want_input *want,
@@ -66,9 +86,9 @@ static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool id
 	input->source = (struct nn_source){ input->array.data, input->array.dtype, nn_row_size(&input->array.shape), NULL,
 					    input->array.picture };
 	if (!want)
-		return 0;
+		return ds->fixed && !ds->lenient && fills(ds, &input->array) && !schema->columns ? add_fills(ds, i, err) : 0;
 	schema->shape = shape;
-	return learn_scale(ds, schema, input->array.picture, err);
+	return learn_scale(ds, schema, &input->array, err);
 }
 
 /* ---- targets ---- */
@@ -141,7 +161,7 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const str
 		if (!t)
 			return -1;
 		snprintf(place, sizeof place, "%.90s: tensor %s", file, nn_quote(quoted, t->name, strlen(t->name)));
-		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype, err) < 0 ||
+		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype, nan_allowed(ds, i), err) < 0 ||
 		    set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
@@ -172,7 +192,7 @@ int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const 
 	if (targets)
 		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file", file);
 	if (nn_array_next(input, kind, &header, err) < 0 ||
-	    nn_array_read_samples(&ds->inputs[0].array, input, kind, &header, ds->dtype, err) < 0 ||
+	    nn_array_read_samples(&ds->inputs[0].array, input, kind, &header, ds->dtype, nan_allowed(ds, 0), err) < 0 ||
 	    nn_input_end(input, "the array", err) < 0)
 		return -1;
 	return set_input(ds, 0, file, strcmp(kind, "idx") == 0, wanted(ds, want, 0), err);

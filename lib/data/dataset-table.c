@@ -1,4 +1,5 @@
 /* A table into a dataset: columns get their meaning, then all records become rows of one matrix. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -283,6 +284,38 @@ static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const st
 	return status;
 }
 
+/* Which columns may miss numbers, and what is said where one may not. */
+static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
+{
+	for (size_t i = 0; i < t->width; i++)
+		t->columns[i].missing = ds->missing == NN_MISSING_DROP ||
+					(ds->missing == NN_MISSING_MEAN && !t->columns[i].target);
+	if (ds->lenient)
+		return;
+	t->hint = "; --missing=mean fills it, --missing=drop leaves the row out";
+	t->target_hint = "; --missing=drop leaves the row out";
+}
+
+/* Empty fields before the first value of a column that turned out to be text were no missing numbers, but the word "". */
+static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct nn_block *targets, size_t rows)
+{
+	for (size_t i = 0; i < t->width; i++) {
+		const struct nn_table_column *c = &t->columns[i];
+
+		for (size_t r = 0; c->missing && c->cell == NN_CELL_WORD && c->empty_line && r < rows; r++) {
+			double *target = c->target ? (double *)targets->data + r * t->n_targets + c->slot : NULL;
+			size_t at = r * t->n_values + c->slot;
+
+			if (target && isnan(*target))
+				*target = 0;
+			else if (!target && ds->dtype == NN_F64 && isnan(((double *)ds->table.data)[at]))
+				((double *)ds->table.data)[at] = 0;
+			else if (!target && ds->dtype != NN_F64 && isnan(((float *)ds->table.data)[at]))
+				((float *)ds->table.data)[at] = 0;
+		}
+	}
+}
+
 /* Values of text columns that the schema does not have. */
 static int note_unseen(struct nn_dataset *ds, const struct nn_table *t, struct nn_error *err)
 {
@@ -323,9 +356,13 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 
 	if (t->empty)
 		return nn_fail(err, NN_EFORMAT, "%s: has no rows", nn_input_name(t->csv.input));
-	if (make_plan(ds, t, want, inputs, targets, err) < 0 || read_rows(ds, t, values, &rows, err) < 0 ||
+	if (make_plan(ds, t, want, inputs, targets, err) < 0)
+		return -1;
+	allow_missing(ds, t);
+	if (read_rows(ds, t, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 || nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
 		return -1;
+	mend_words(ds, t, values, rows);
 	for (size_t i = 0; inputs && i < ds->schema->n_inputs; i++) {
 		struct nn_source *source = &ds->inputs[i].source;
 

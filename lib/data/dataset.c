@@ -13,6 +13,7 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 	const char *how = options->normalize ? options->normalize : "auto";
 
 	ds->header = options->header;
+	ds->missing = options->missing;
 	ds->normalize = NN_NORMALIZE_FACTOR;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(how, words[i]) == 0)
@@ -150,7 +151,7 @@ static int read_all(struct nn_dataset *ds, const char *data, const char *targets
 			return nn_fail_at(err, "%s", data);
 	hash_schema(ds, &hash);
 	nn_sha256_hex(&hash, ds->hash);
-	return 0;
+	return nn_dataset_leave_out(ds, err);
 }
 
 /* ---- schemas: a skeleton to be filled in, or a copy of the start model's ---- */
@@ -252,6 +253,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	ds->schema = training->schema;
 	ds->coding = training->coding;
 	ds->header = training->header;
+	ds->missing = training->missing;
 	if ((training->target && !(ds->target = nn_strdup(training->target, err))) ||
 	    read_all(ds, data, targets, NULL, err) < 0) {
 		nn_dataset_free(ds);
@@ -313,6 +315,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
 	nn_free(ds->target);
+	nn_free(ds->left_out);
 	nn_plan_free(&ds->plan);
 	nn_plan_free(&ds->target_plan);
 	nn_block_free(&ds->table);

@@ -47,7 +47,8 @@ struct nn_dataset {
 	struct nn_plan plan, target_plan;    /* of the table with the inputs, of the one with the targets */
 	struct nn_block table;       /* real [rows][slots of the plan] */
 	char *target;                /* --target */
-	int header;
+	int header, missing;         /* enum nn_header, enum nn_missing */
+	bool *left_out;              /* [rows], NULL: none */
 	enum nn_normalize normalize;
 	double factor;
 	struct nn_data_file file[2];
@@ -95,6 +96,10 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 			  const struct nn_raw_target *raw, struct nn_error *err);
 /* Labels in order and their classes, after words were added. */
 int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err);
+
+/* missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills the others. */
+int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err);
+int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n, struct nn_error *err);
 
 /* The shape of samples of an input for what the model says; place: FILE. */
 int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place, struct nn_error *err);

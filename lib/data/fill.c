@@ -45,22 +45,34 @@ static inline void name##_scaled(const S *restrict from, size_t n, const T *rest
 	for (size_t i = 0; i < n; i++) \
 		to[i] = ((T)from[i] - mean[i]) / sd[i]; \
 } \
+/* Numbers, some of them missing, scaled or not. */ \
+static inline void name##_filled(const S *restrict from, size_t n, const T *restrict missing, const T *restrict mean, \
+				 const T *restrict sd, T *restrict to) \
+{ \
+	for (size_t i = 0; i < n; i++) { \
+		T v = (T)from[i]; \
+		v = v == v ? v : missing[i]; \
+		to[i] = mean ? (v - mean[i]) / sd[i] : v; \
+	} \
+} \
 /* Any columns: value e of the sample goes to place e, or to its place channels last. */ \
 static void name##_columns(const struct nn_input_code *code, const S *from, const size_t *slots, bool last, T *to) \
 { \
-	const T *mean = code->mean, *sd = code->sd; \
+	const T *mean = code->mean, *sd = code->sd, *missing = code->missing; \
 	size_t e = 0; \
 	for (size_t i = 0; i < code->n_columns; i++) { \
-		S v = from[slots ? slots[i] : i]; \
+		T v = (T)from[slots ? slots[i] : i]; \
 		size_t width = code->words[i] ? nn_words_count(code->words[i]) : 1, hot = width; \
-		if (code->words[i] && (T)v >= 0 && (size_t)v < width) \
+		if (missing && v != v) \
+			v = missing[i]; \
+		if (code->words[i] && v >= 0 && (size_t)v < width) \
 			hot = (size_t)code->place[i][(size_t)v]; \
 		for (size_t k = 0; k < width && e < code->size; k++, e++) { \
 			size_t at = last ? e % code->positions * code->channels + e / code->positions : e; \
 			if (code->words[i]) \
 				to[at] = (T)(k == hot); \
 			else \
-				to[at] = mean ? ((T)v - mean[i]) / sd[i] : (T)v; \
+				to[at] = mean ? (v - mean[i]) / sd[i] : v; \
 		} \
 	} \
 } \
@@ -78,6 +90,8 @@ NN_WIDE static void name(const struct nn_input_code *code, const struct nn_sourc
 			name##_last(from, code->channels, code->positions, factor, to); \
 		else if (code->n_columns == 0) \
 			name##_row(from, code->size, factor, to); \
+		else if (!last && !source->slots && !code->categories && code->missing) \
+			name##_filled(from, code->size, code->missing, code->mean, code->sd, to); \
 		else if (!last && !source->slots && !code->categories && code->mean) \
 			name##_scaled(from, code->size, code->mean, code->sd, to); \
 		else if (!last && !source->slots && !code->categories) \

@@ -13,6 +13,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/dataset.h \
 	lib/data/formats.def \
 	lib/data/measure.c \
+	lib/data/missing.c \
 	lib/data/number.h \
 	lib/data/options.c \
 	lib/data/order.c \

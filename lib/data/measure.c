@@ -8,6 +8,7 @@
 /* The sums of one table of columns. */
 struct sums {
 	double *mean, *sd;           /* or least and largest */
+	double *present;             /* rows that have a value */
 	size_t n;
 };
 
@@ -24,34 +25,47 @@ static double value_at(const struct nn_source *s, const uint64_t *rows, size_t r
 static void measure_standard(struct sums *m, const struct nn_source *s, const uint64_t *rows, size_t n)
 {
 	for (size_t r = 0; r < n; r++)
-		for (size_t i = 0; i < m->n; i++)
-			m->mean[i] += value_at(s, rows, r, i);
-	for (size_t i = 0; i < m->n; i++)
-		m->mean[i] /= (double)n;
-	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
-			double d = value_at(s, rows, r, i) - m->mean[i];
+			double v = value_at(s, rows, r, i);
 
-			m->sd[i] += d * d;
+			m->mean[i] += v == v ? v : 0;
+			m->present[i] += v == v;
 		}
 	for (size_t i = 0; i < m->n; i++)
-		m->sd[i] = sqrt(m->sd[i] / (double)n);
+		m->mean[i] /= m->present[i];
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; i < m->n; i++) {
+			double v = value_at(s, rows, r, i), d = v - m->mean[i];
+
+			m->sd[i] += v == v ? d * d : 0;
+		}
+	for (size_t i = 0; i < m->n; i++)
+		m->sd[i] = sqrt(m->sd[i] / m->present[i]);
 }
 
 /* mean becomes the least value, sd the range. */
 static void measure_minmax(struct sums *m, const struct nn_source *s, const uint64_t *rows, size_t n)
 {
-	for (size_t i = 0; i < m->n; i++)
-		m->mean[i] = m->sd[i] = value_at(s, rows, 0, i);
-	for (size_t r = 1; r < n; r++)
+	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
 			double v = value_at(s, rows, r, i);
 
+			if (v != v)
+				continue;
+			if (m->present[i]++ == 0)
+				m->mean[i] = m->sd[i] = v;
 			m->mean[i] = v < m->mean[i] ? v : m->mean[i];
 			m->sd[i] = v > m->sd[i] ? v : m->sd[i];
 		}
 	for (size_t i = 0; i < m->n; i++)
 		m->sd[i] -= m->mean[i];
+}
+
+static void sums_free(struct sums *m)
+{
+	nn_free(m->mean);
+	nn_free(m->sd);
+	nn_free(m->present);
 }
 
 static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, bool minmax, const uint64_t *rows,
@@ -60,11 +74,14 @@ static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, 
 	m->n = n_columns;
 	m->mean = nn_alloc(n_columns, sizeof *m->mean, err);
 	m->sd = nn_alloc(n_columns, sizeof *m->sd, err);
-	if (!m->mean || !m->sd)
+	m->present = nn_alloc(n_columns, sizeof *m->present, err);
+	if (!m->mean || !m->sd || !m->present)
 		return -1;
 	if (n > 0)
 		(minmax ? measure_minmax : measure_standard)(m, s, rows, n);
 	for (size_t i = 0; i < n_columns; i++) {
+		if (n > 0 && m->present[i] == 0)
+			return nn_fail(err, NN_EFORMAT, "column %zu has no value at all in the rows that are trained on", i + 1);
 		if (!isfinite(m->mean[i]) || !isfinite(m->sd[i]))
 			return nn_fail(err, NN_EFORMAT, "the values of column %zu are too large to be measured", i + 1);
 		if (m->sd[i] == 0 || (s->dtype != NN_F64 && (float)m->sd[i] == 0))
@@ -89,8 +106,7 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 		column->mean = m.mean[i];
 		column->sd = m.sd[i];
 	}
-	nn_free(m.mean);
-	nn_free(m.sd);
+	sums_free(&m);
 	return status;
 }
 
@@ -100,16 +116,17 @@ static int measure_target(struct nn_dataset *ds, size_t target, const uint64_t *
 	struct nn_source source = { ds->targets[target].values.data, ds->dtype, ds->targets[target].size, NULL, false };
 	struct sums m = {0};
 
-	if (measure(&m, &source, schema->n_columns, false, rows, n, err) < 0) {
-		nn_free(m.mean);
-		nn_free(m.sd);
-		return -1;
+	int status = measure(&m, &source, schema->n_columns, false, rows, n, err);
+
+	if (status == 0) {
+		nn_free(schema->mean);
+		nn_free(schema->sd);
+		schema->mean = m.mean;
+		schema->sd = m.sd;
+		m.mean = m.sd = NULL;
 	}
-	nn_free(schema->mean);
-	nn_free(schema->sd);
-	schema->mean = m.mean;
-	schema->sd = m.sd;
-	return 0;
+	sums_free(&m);
+	return status;
 }
 
 /* Columns that a factor scales know it without measuring. */
@@ -135,7 +152,11 @@ static bool targets_scaled(const struct nn_dataset *ds, size_t target)
 
 int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, struct nn_error *err)
 {
-	if (ds->training || ds->fixed)
+	if (ds->training)
+		return 0;
+	if (nn_dataset_measure_missing(ds, rows, n, err) < 0)
+		return nn_fail_at(err, "%s", ds->file[0].path);
+	if (ds->fixed)
 		return 0;
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		struct nn_input_schema *schema = &ds->schema->inputs[i];

@@ -17,6 +17,7 @@ static int check_normalize(const char *value, struct nn_error *err)
 	return nn_fail(err, NN_EUSAGE, "expected auto, none, standard, minmax or a factor above 0");
 }
 
+static const char *const missing[] = { "error", "mean", "drop", NULL };
 static const char *const headers[] = { "auto", "yes", "no", NULL };
 
 const struct nn_opt nn_data_opts[] = {
@@ -32,5 +33,10 @@ const struct nn_opt nn_data_opts[] = {
 	  .man = "auto: columns of numbers are standardized (mean 0, deviation 1 over the training rows), pictures of IDX files "
 		 "times 1/255, arrays taken as they are. standard and minmax (0 to 1) hold for columns and arrays. What was "
 		 "measured is stored in the model." },
+	{ .name = "missing", .type = NN_OPT_CHOICE, .offset = offsetof(struct nn_data_options, missing), .arg = "HOW",
+	  .fallback = "error", .choices = missing, .help = "an empty field of a number, or nan: error, mean or drop",
+	  .man = "mean fills it with the mean of the values that are there in the training rows; the model keeps it, and "
+		 "nn-predict does the same. drop leaves such rows out, from training and from held-out data; they keep their "
+		 "numbers. A missing target is never filled. In a column of text an empty field is the value \"\"." },
 	{ .name = NULL },
 };

@@ -111,22 +111,25 @@ static size_t stratum(const struct nn_dataset *ds, size_t n_targets)
 
 int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held, struct nn_error *err)
 {
-	size_t n = nn_dataset_rows(ds), n_groups = 0;
+	size_t rows = nn_dataset_rows(ds), n = 0, n_groups = 0;
 	size_t n_targets = nn_dataset_schema((struct nn_dataset *)ds)->n_targets, target = stratum(ds, n_targets);
-	struct valued *v = nn_alloc(n, sizeof *v, err);
+	struct valued *v = nn_alloc(rows, sizeof *v, err);
 	struct group *groups = NULL, **order = NULL;
 	int status = -1;
 
 	if (!v)
 		return -1;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		uint32_t x[4];
 
-		nn_philox(split_seed, i, NN_STREAM_SPLIT, 0, x);
-		v[i] = (struct valued){ (uint64_t)x[1] << 32 | x[0], i, 0 };
 		held[i] = false;
+		if (nn_dataset_left_out(ds, i))
+			continue;
+		nn_philox(split_seed, i, NN_STREAM_SPLIT, 0, x);
+		v[n] = (struct valued){ (uint64_t)x[1] << 32 | x[0], i, 0 };
 		if (target < n_targets)
-			nn_dataset_fill_target(ds, target, &v[i].row, 1, &v[i].class);
+			nn_dataset_fill_target(ds, target, &v[n].row, 1, &v[n].class);
+		n++;
 	}
 	qsort(v, n, sizeof *v, by_class_and_value);
 	for (size_t i = 0; i < n; i++)

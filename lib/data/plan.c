@@ -165,6 +165,7 @@ static int take(struct nn_table *t, size_t column, const struct nn_column *schem
 	if (c->cell == NN_CELL_SKIP) {
 		c->cell = cell;
 		c->words = words;
+		c->missing = schema && schema->fills;
 		c->slot = t->n_values++;
 	}
 	*slot = c->slot;

@@ -15,18 +15,30 @@ struct place {
 	size_t column;
 };
 
+static bool says_nan(const char *text, size_t n)
+{
+	if (n && (text[0] == '+' || text[0] == '-'))
+		text++, n--;
+	return n == 3 && strncasecmp(text, "nan", n) == 0;
+}
+
 static int bad_field(const struct place *at, const char *text, size_t n, const char *wanted, struct nn_error *err)
 {
 	const struct nn_csv *csv = &at->t->csv;
 	char quoted[NN_QUOTED], name[NN_QUOTED];
 	uint64_t line = nn_csv_field_line(csv, at->record, at->column);
+	const struct nn_table_column *c = &at->t->columns[at->column];
+	const char *hint = c->target ? at->t->target_hint : at->t->hint;
+
+	if (!hint || (n > 0 && !says_nan(text, n)))
+		hint = "";
 
 	nn_table_column_name(at->t, at->column, name);
 	if (n == 0)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected %s",
-			       nn_input_name(csv->input), line, at->column + 1, name, wanted);
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: found \"%s\" in %s, expected %s",
-		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n), name, wanted);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected %s%s",
+			       nn_input_name(csv->input), line, at->column + 1, name, wanted, hint);
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: found \"%s\" in %s, expected %s%s",
+		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n), name, wanted, hint);
 }
 
 static bool says_not_finite(const char *text, size_t n)
@@ -78,6 +90,10 @@ static int put_number(const struct place *at, struct nn_table_column *c, const c
 {
 	double value, whole;
 
+	if (c->missing && (n == 0 || says_nan(text, n))) {
+		put(at->t, c, values, targets, NAN);
+		return 0;
+	}
 	if (!parse(at->t->dtype, text, n, &value))
 		return bad_number(at, text, n, err);
 	if (c->target && nn_parse_f64(text, n, &whole))
@@ -112,6 +128,10 @@ static int put_label(const struct place *at, struct nn_table_column *c, const ch
 	int32_t id = -1;
 	int64_t value;
 
+	if (c->missing && n == 0) {
+		targets[c->slot] = NAN;
+		return 0;
+	}
 	if (nn_parse_i64(text, n, &value))
 		id = c->grow ? nn_words_add_integer(c->words, value, err) : nn_words_find_integer(c->words, value);
 	else if (c->grow)
@@ -132,17 +152,18 @@ static int decide(const struct place *at, struct nn_table_column *c, const char 
 	if (n == 0) {
 		if (!c->empty_line)
 			c->empty_line = at->record->line;
-		put(at->t, c, values, targets, 0);      /* "" becomes word 0 */
+		put(at->t, c, values, targets, c->missing ? NAN : 0);    /* "" becomes word 0 */
 		return 0;
 	}
 	number = nn_meant_as_number(text, n);
 	c->cell = number ? NN_CELL_NUMBER : NN_CELL_WORD;
-	if (number && c->empty_line) {
+	if (number && c->empty_line && !c->missing) {
+		const char *hint = c->target ? at->t->target_hint : at->t->hint;
 		char name[NN_QUOTED];
 
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected a number",
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected a number%s",
 			       nn_input_name(at->t->csv.input), c->empty_line, at->column + 1,
-			       nn_table_column_name(at->t, at->column, name));
+			       nn_table_column_name(at->t, at->column, name), hint ? hint : "");
 	}
 	if (number)
 		return put_number(at, c, text, n, values, targets, err);

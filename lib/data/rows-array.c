@@ -83,26 +83,27 @@ static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn
 		      (char *)out->inputs[0] + out->n * code->size * nn_dtype_size(r->dtype));
 }
 
-/* Is a row finite? Else *err says where. */
-static bool is_finite(const struct nn_rows *r, const struct nn_source *source, size_t row, struct nn_error *err)
+/* Is a row finite, but for what the model fills? Else *err says where; raw: the values as they stood in the file. */
+static bool is_finite(const struct nn_rows *r, const struct nn_source *source, const void *raw, size_t row, struct nn_error *err)
 {
-	const void *values = (const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
+	const char *values = (const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
+	const char *from = (const char *)raw + row * source->stride * nn_dtype_size(r->header.dtype);
+	char text[NN_NUMBER];
 	size_t at;
-	double v;
 
 	if (source->dtype == NN_U8)
 		return true;
-	at = nn_find_not_finite(source->dtype, values, source->stride);
+	at = nn_find_bad(source->dtype, values, source->stride, r->coding->inputs[0].missing != NULL);
 	if (at == source->stride)
 		return true;
-	v = source->dtype == NN_F64 ? ((const double *)values)[at] : ((const float *)values)[at];
-	nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number", nn_input_name(r->input),
-		r->at + row + 1, at + 1, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+	nn_bad_text(text, r->header.dtype, from, source->dtype, values, at);
+	nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s", nn_input_name(r->input),
+		r->at + row + 1, at + 1, text, strpbrk(text, "0123456789") ? " within f32" : "");
 	return false;
 }
 
 /* n rows, each looked at; runs of good ones go out together. */
-static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source, size_t n,
+static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source, const void *raw, size_t n,
 		       struct nn_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -110,7 +111,7 @@ static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct 
 		int bad = 0;
 
 		row.data = (const char *)source->data + i * source->stride * nn_dtype_size(source->dtype);
-		if (!is_finite(r, source, i, err) && (bad = nn_rows_take_bad(r, out, err)) < 0)
+		if (!is_finite(r, source, raw, i, err) && (bad = nn_rows_take_bad(r, out, err)) < 0)
 			return -1;
 		if (r->scored && nn_rows_put_scored(r, bad ? NULL : out, err) < 0)
 			return -1;
@@ -152,7 +153,7 @@ static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 		nn_convert(r->header.dtype, r->piece, n * size, r->dtype, r->real);
 		source.data = r->real;
 	}
-	return put_checked(r, out, &source, n, err);
+	return put_checked(r, out, &source, r->piece, n, err);
 }
 
 /* Fortran order came whole: convert what goes out. */
@@ -173,7 +174,7 @@ static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 		nn_convert(r->array.dtype, from, n * size, type, real);
 		source.data = real;
 	}
-	status = put_checked(r, out, &source, n, err);
+	status = put_checked(r, out, &source, from, n, err);
 	nn_free(real);
 	return status;
 }

@@ -95,6 +95,7 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 {
 	const char *kind = nn_json_string(nn_json_get(value, "kind"), NULL);
 	const struct nn_json *mean = nn_json_get(value, "mean"), *sd = nn_json_get(value, "sd");
+	const struct nn_json *missing = nn_json_get(value, "missing");
 	bool good = true;
 	double position = 0;
 
@@ -113,6 +114,10 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 		if (column->n_values == 0)
 			return nn_fail(err, NN_EFORMAT, "values are empty");
 	}
+	column->fills = missing != NULL;
+	column->missing = nn_json_number(missing);
+	if (missing && (column->category || nn_json_type(missing) != NN_JSON_NUMBER || !isfinite(column->missing)))
+		return nn_fail(err, NN_EFORMAT, "missing is no number, or stands in a column of text");
 	if (!mean && !sd)
 		return 0;
 	column->scaled = true;

@@ -98,6 +98,10 @@ static void add_column(struct nn_text *text, const struct nn_column *column)
 		nn_text_add(text, ",\"mean\":");
 		add_number(text, column->mean);
 	}
+	if (column->fills) {
+		nn_text_add(text, ",\"missing\":");
+		add_number(text, column->missing);
+	}
 	if (column->name) {
 		nn_text_add(text, ",\"name\":");
 		add_string(text, column->name);

@@ -14,6 +14,8 @@ struct nn_column {
 	bool category;
 	bool scaled;                 /* mean and sd hold */
 	double mean, sd;             /* value -> (value - mean) / sd, in f32 or f64 */
+	bool fills;                  /* a missing number becomes `missing`, in units of the data */
+	double missing;
 	char **values;               /* categories, bytewise sorted: one-hot of n_values */
 	size_t n_values;
 };
@@ -51,7 +53,7 @@ void nn_schema_free(struct nn_schema *schema);
 size_t nn_column_width(const struct nn_column *column);
 /*
  * One input is an object, several are an array of them, each with its "name"; targets likewise. -1: out of memory.
- *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}     COLUMN: {"kind":"number","mean":...,"name":...,"sd":...}
+ *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}     COLUMN: {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
  *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file had no names
  *   nn.target  {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}   a NAME is a string, a position or null;
  *              labels are integers or strings

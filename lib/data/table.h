@@ -23,6 +23,7 @@ struct nn_table_column {
 	struct nn_words *words;      /* borrowed; NN_CELL_OPEN: used when the column turns out to be text */
 	bool grow;                   /* words may be added */
 	size_t limit;                /* of words, 0: none */
+	bool missing;                /* a number that is not there (empty, or nan) is nan; false: an error */
 	uint64_t unseen;             /* words that were not there */
 	uint64_t empty_line;         /* NN_CELL_OPEN: line of the first empty field */
 	uint64_t point_line;         /* targets: line of the first number with a point or exponent */
@@ -32,6 +33,7 @@ struct nn_table {
 	struct nn_csv csv;
 	enum nn_dtype dtype;         /* of values: f32 or f64 */
 	bool header, empty;          /* empty: not one record */
+	const char *hint, *target_hint;      /* what helps where a number is missing, or NULL */
 	struct nn_table_column *columns;
 	size_t width;                /* fields of a record */
 	struct nn_words *names;      /* of the header, and the column of each */

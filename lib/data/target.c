@@ -129,6 +129,10 @@ static int table_class(struct nn_dataset *ds, struct nn_target_code *code, const
 {
 	double v = raw->values[row * raw->stride];
 
+	if (isnan(v)) {              /* missing: the row will be left out */
+		*id = -1;
+		return 0;
+	}
 	if (!words)
 		return find_or_add(ds, code, raw, row, fabs(v) > EXACT ? INT64_MAX : (int64_t)v, id, err);
 	*id = (int32_t)v;
@@ -170,13 +174,13 @@ static void put_number(const struct nn_dataset *ds, struct nn_data_target *t, si
 static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t, const struct nn_raw_target *raw,
 			struct nn_error *err)
 {
+	struct nn_samples how = { raw->array.dtype, ds->dtype, raw->place, 0, t->size, ds->missing == NN_MISSING_DROP };
 	size_t n = raw->rows * t->size;
 
 	if (nn_block_reserve(&t->values, n * nn_dtype_size(ds->dtype) + 1, err) < 0)
 		return nn_fail_at(err, "%s", raw->place);
 	if (!raw->from_table)
-		return nn_samples_convert(raw->array.dtype, raw->array.data, n, ds->dtype, t->values.data, raw->place, 0,
-					  t->size, err);
+		return nn_samples_convert(&how, raw->array.data, n, t->values.data, err);
 	for (size_t r = 0; r < raw->rows; r++)
 		for (size_t i = 0; i < t->size; i++)
 			put_number(ds, t, r * t->size + i, raw->values[r * raw->stride + i]);
@@ -189,7 +193,7 @@ static int check_probabilities(const struct nn_dataset *ds, const struct nn_data
 	for (size_t i = 0; i < ds->rows * t->size; i++) {
 		double p = ds->dtype == NN_F64 ? ((const double *)t->values.data)[i] : ((const float *)t->values.data)[i];
 
-		if (!(p >= 0 && p <= 1))
+		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->missing == NN_MISSING_DROP))
 			return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %g, expected a probability", place,
 				       i / t->size + 1, i % t->size + 1, p);
 	}

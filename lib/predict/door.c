@@ -1,4 +1,5 @@
 /* The door between callers' values and a graph's tensors: type, order and scale. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,9 +9,17 @@
 #define DOOR_IN(name, S, T) \
 static void name(const struct nn_door *d, const S *from, size_t rows, T *to) \
 { \
-	const T *mean = d->mean, *sd = d->sd; \
+	const T *mean = d->mean, *sd = d->sd, *missing = d->missing; \
 	for (size_t r = 0; r < rows; r++, from += d->size, to += d->size) { \
-		if (d->channels) { \
+		if (missing || (d->channels && mean)) { \
+			for (size_t i = 0; i < d->size; i++) { \
+				T v = (T)from[i]; \
+				if (missing && v != v) \
+					v = missing[i]; \
+				to[d->channels ? i % d->positions * d->channels + i / d->positions : i] = \
+					mean ? (v - mean[i]) / sd[i] : v; \
+			} \
+		} else if (d->channels) { \
 			for (size_t c = 0; c < d->channels; c++) \
 				for (size_t p = 0; p < d->positions; p++) \
 					to[p * d->channels + c] = (T)from[c * d->positions + p]; \
@@ -44,7 +53,7 @@ DOOR_OUT(out_f64_f64, double, double)
 
 bool nn_door_is_open(const struct nn_door *d, enum nn_dtype dtype)
 {
-	return d->channels == 0 && !d->mean && d->dtype == dtype;
+	return d->channels == 0 && !d->mean && !d->missing && d->dtype == dtype;
 }
 
 void nn_door_in(const struct nn_door *d, const void *from, enum nn_dtype dtype, size_t rows, void *real)
@@ -82,26 +91,21 @@ static int alloc_scale(struct nn_door *d, struct nn_error *err)
 	return 0;
 }
 
-int nn_door_input(struct nn_door *d, const struct nn_model *model, struct nn_graph *graph, size_t input,
-		  struct nn_error *err)
+/* What the columns of a table, or of a measured array, say of their numbers. */
+static int take_columns(struct nn_door *d, const struct nn_input_schema *schema, struct nn_error *err)
 {
-	const struct nn_input_schema *schema =
-		input < model->schema->n_inputs ? &model->schema->inputs[input] : NULL;
-	const struct nn_shape *shape = &model->program->values[model->program->inputs[input]].shape;
-	bool channels_last, scaled = false;
+	bool scaled = false, fills = false;
 
-	*d = (struct nn_door){ .dtype = model->device->dtype };
-	nn_graph_input(graph, (int)input, &d->size, &channels_last);
-	if (channels_last && shape->rank == 3 && shape->dim[0] > 1) {
-		d->channels = shape->dim[0];
-		d->positions = d->size / d->channels;
-	}
-	for (size_t c = 0; schema && c < schema->n_columns; c++)
+	for (size_t c = 0; c < schema->n_columns; c++) {
 		scaled |= schema->columns[c].scaled;
-	if (!scaled)
-		return 0;
-	if (alloc_scale(d, err) < 0)
+		fills |= schema->columns[c].fills;
+	}
+	if (scaled && alloc_scale(d, err) < 0)
 		return -1;
+	if (fills && !(d->missing = nn_alloc(d->size, nn_dtype_size(d->dtype), err)))
+		return -1;
+	for (size_t i = 0; fills && i < d->size; i++)
+		put(d, d->missing, i, NAN);
 	for (size_t c = 0, at = 0; c < schema->n_columns && at < d->size; c++) {
 		const struct nn_column *column = &schema->columns[c];
 
@@ -109,9 +113,26 @@ int nn_door_input(struct nn_door *d, const struct nn_model *model, struct nn_gra
 			put(d, d->mean, at, column->mean);
 			put(d, d->sd, at, column->sd);
 		}
+		if (column->fills)
+			put(d, d->missing, at, column->missing);
 		at += column->category ? column->n_values : 1;
 	}
 	return 0;
+}
+
+int nn_door_input(struct nn_door *d, const struct nn_model *model, struct nn_graph *graph, size_t input,
+		  struct nn_error *err)
+{
+	const struct nn_shape *shape = &model->program->values[model->program->inputs[input]].shape;
+	bool channels_last;
+
+	*d = (struct nn_door){ .dtype = model->device->dtype };
+	nn_graph_input(graph, (int)input, &d->size, &channels_last);
+	if (channels_last && shape->rank == 3 && shape->dim[0] > 1) {
+		d->channels = shape->dim[0];
+		d->positions = d->size / d->channels;
+	}
+	return input < model->schema->n_inputs ? take_columns(d, &model->schema->inputs[input], err) : 0;
 }
 
 int nn_door_output(struct nn_door *d, const struct nn_model *model, size_t output, struct nn_error *err)
@@ -136,5 +157,6 @@ void nn_door_fini(struct nn_door *d)
 {
 	nn_free(d->mean);
 	nn_free(d->sd);
+	nn_free(d->missing);
 	*d = (struct nn_door){0};
 }

@@ -42,6 +42,7 @@ struct nn_door {
 	size_t size;                 /* values per row */
 	size_t channels, positions;  /* channels last inside; channels 0: held as given */
 	void *mean, *sd;             /* real [size] or NULL */
+	void *missing;               /* real [size]: what nan becomes before that, or NULL */
 	enum nn_dtype dtype;         /* of the graph */
 };
 

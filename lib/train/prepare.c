@@ -200,38 +200,35 @@ static int take_losses(struct nn_train *t, struct nn_error *err)
 
 /* ---- samples ---- */
 
+/* Numbers of the samples that are trained on and of those held out, without those left out. */
 static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 {
-	size_t n = nn_dataset_rows(t->dataset);
-	bool *held = NULL;
+	const struct nn_dataset *from = t->held_out ? t->held_out : t->dataset;
+	size_t n = nn_dataset_rows(t->dataset), n_from = nn_dataset_rows(from);
+	bool *held = nn_alloc(n, sizeof *held, err);
+	int status = -1;
 
-	if (fraction > 0) {
-		if (!(held = nn_alloc(n, sizeof *held, err)))
-			return -1;
-		if (nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0) {
-			nn_free(held);
-			return -1;
-		}
-	}
+	if (!held || (fraction > 0 && nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0))
+		goto out;
 	for (size_t i = 0; i < n; i++)
-		t->n_valid += held && held[i];
-	t->n_rows = n - t->n_valid;
-	if (t->held_out)
-		t->n_valid = nn_dataset_rows(t->held_out);
+		t->n_rows += !held[i] && !nn_dataset_left_out(t->dataset, i);
+	for (size_t i = 0; i < n_from; i++)
+		t->n_valid += t->held_out ? !nn_dataset_left_out(from, i) : held[i];
 	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
 	t->order = nn_alloc(t->n_rows, sizeof *t->order, err);
 	t->valid_rows = nn_alloc(t->n_valid, sizeof *t->valid_rows, err);
-	if (t->rows && t->order && t->valid_rows) {
-		for (size_t i = 0, r = 0, v = 0; i < n; i++)
-			if (held && held[i])
-				t->valid_rows[v++] = i;
-			else
-				t->rows[r++] = i;
-		for (size_t i = 0; t->held_out && i < t->n_valid; i++)
-			t->valid_rows[i] = i;
-	}
+	if (!t->rows || !t->order || !t->valid_rows)
+		goto out;
+	for (size_t i = 0, r = 0; i < n; i++)
+		if (!held[i] && !nn_dataset_left_out(t->dataset, i))
+			t->rows[r++] = i;
+	for (size_t i = 0, v = 0; i < n_from; i++)
+		if (t->held_out ? !nn_dataset_left_out(from, i) : held[i])
+			t->valid_rows[v++] = i;
+	status = 0;
+out:
 	nn_free(held);
-	return t->rows && t->order && t->valid_rows ? 0 : -1;
+	return status;
 }
 
 static void give_notices(struct nn_train *t, const struct nn_dataset *dataset)

@@ -174,6 +174,8 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 		add_string(json, "metric", t->metric);
 	if (add_metrics(t, json) < 0)
 		json->failed = true;
+	if (t->setup.data->missing != NN_MISSING_ERROR)
+		add_option(t, json, "missing");
 	add_real(json, "momentum", o->momentum);
 	add_string(json, "nesterov", o->nesterov ? "yes" : "no");
 	add_option(t, json, "normalize");

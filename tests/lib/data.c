@@ -62,7 +62,7 @@ static void add_rows(const struct how *how, struct nn_dataset *ds)
 /* Schema and rows as text, or "CODE: error". */
 static const char *show(struct how how)
 {
-	struct nn_data_options options = { how.target, how.normalize, how.header };
+	struct nn_data_options options = { .target = how.target, .normalize = how.normalize, .header = how.header };
 	struct nn_want_input input = { .shaped = how.shape.rank > 0, .shape = how.shape,
 				       .vector = how.shape.rank == 0 && !how.as_is };
 	struct nn_want_target target = { .classes = how.loss == 'c', .numbers = how.loss == 'n' || how.loss == 'b',
@@ -101,6 +101,8 @@ failed:
 	nn_text_addf(&shown, "%d: %s", err.code, err.text);
 	return shown.data;
 }
+
+#define HINT "; --missing=mean fills it, --missing=drop leaves the row out"
 
 static void csv_is(const char *csv, struct how how, const char *wanted, const char *claim)
 {
@@ -166,7 +168,7 @@ static void categories(void)
 	csv_is("c,y\n,3\n,4\nx,5\n", n,
 	       "{\"columns\":[{\"kind\":\"category\",\"name\":\"c\",\"values\":[\"\",\"x\"]}],\"shape\":[2]} " Y
 	       " 1 0 : 3; 1 0 : 4; 0 1 : 5;", "csv: empty fields before the first text are values too");
-	csv_is("c,y\n,3\n7,4\n", n, "1: t.csv:2:1: empty field in column \"c\", expected a number",
+	csv_is("c,y\n,3\n7,4\n", n, "1: t.csv:2:1: empty field in column \"c\", expected a number" HINT,
 	       "csv: empty fields before the first number are missing");
 	csv_is("c,y\n,3\n,4\n", n, "1: t.csv:2:1: empty field in column \"c\", which has no value at all",
 	       "csv: a column without values is an error");
@@ -198,9 +200,9 @@ static void table_errors(void)
 	       "csv: lines count as they stand in the file");
 	csv_is("c,b,y\n\"x\ny\",2,3\n\"z\nz\",x,6\n", n, "1: t.csv:5:2: found \"x\" in column \"b\", expected a number",
 	       "csv: a field after a quoted newline stands in the next line");
-	csv_is("a,b,y\n1,7,3\n1,,3\n", n, "1: t.csv:3:2: empty field in column \"b\", expected a number", "csv: a missing number");
-	csv_is("a,b,y\n1,2,3\n1,nan,3\n", n, "1: t.csv:3:2: found \"nan\" in column \"b\", expected a finite number", "csv: NaN");
-	csv_is("a,b,y\nNaN,2,3\n", n, "1: t.csv:2:1: found \"NaN\" in column \"a\", expected a finite number",
+	csv_is("a,b,y\n1,7,3\n1,,3\n", n, "1: t.csv:3:2: empty field in column \"b\", expected a number" HINT, "csv: a missing number");
+	csv_is("a,b,y\n1,2,3\n1,nan,3\n", n, "1: t.csv:3:2: found \"nan\" in column \"b\", expected a finite number" HINT, "csv: NaN");
+	csv_is("a,b,y\nNaN,2,3\n", n, "1: t.csv:2:1: found \"NaN\" in column \"a\", expected a finite number" HINT,
 	       "csv: NaN in the first row is no text");
 	csv_is("a,b,y\n1,-Infinity,3\n", n, "1: t.csv:2:2: found \"-Infinity\" in column \"b\", expected a finite number",
 	       "csv: an infinity");
@@ -356,7 +358,7 @@ static void arrays(void)
 	put_array("x.npy", "<f4", "2, 2", bad, 16);
 	text_is(show(h), "1: x.npy: row 2, column 2: found nan, expected a finite number", "npy: NaN by row and column");
 	put_array("x.npy", "<f8", "2,", wide, 16);
-	text_is(show(h), "1: x.npy: row 1, column 1: found inf, expected a finite number within f32", "npy: f64 beyond f32");
+	text_is(show(h), "1: x.npy: row 1, column 1: found 1e300, expected a finite number within f32", "npy: f64 beyond f32");
 	h.f64 = true;
 	text_is(show(h), "{\"shape\":[1]} {\"columns\":[null],\"labels\":[0,1]} 1e300 : 1; 1 : 0;", "npy: f64 as f64, 1-d is one feature");
 	h.f64 = false;
@@ -659,6 +661,42 @@ static void splits(void)
 	nn_text_free(&csv);
 }
 
+/* A row that is left out keeps its number: the others are held out as if it were there. */
+static void splits_around_missing(void)
+{
+	struct nn_data_options options = { .target = "y", .missing = NN_MISSING_DROP };
+	struct nn_want_input input = { .vector = true };
+	struct nn_want_target target = { .numbers = true };
+	struct nn_want want = { &input, 1, &target, 1, NN_F32, NULL };
+	bool held[100], again[100], kept = true;
+	size_t n = 0;
+	struct nn_text csv = {0};
+	struct nn_dataset *ds;
+	struct nn_error err;
+
+	for (int hole = 0; hole < 2; hole++) {
+		nn_text_clear(&csv);
+		nn_text_add(&csv, "a,y\n");
+		for (int i = 0; i < 100; i++)
+			nn_text_addf(&csv, hole && (i == 3 || held[i]) && i < 50 ? ",%d\n" : "1,%d\n", i);
+		put("t.csv", csv.data);
+		if (!ok(nn_dataset_open(&ds, "t.csv", NULL, &options, &want, &err) == 0, "split: data"))
+			break;
+		nn_split(ds, 0.25, 9, hole ? again : held, &err);
+		for (size_t i = 0; i < 100; i++)
+			kept &= nn_dataset_left_out(ds, i) == (hole && (i == 3 || held[i]) && i < 50);
+		for (size_t i = 0; i < 100; i++)
+			n += nn_dataset_left_out(ds, i);
+		nn_dataset_free(ds);
+	}
+	ok(kept, "missing: the rows without a value are left out, and no others");
+	for (size_t i = 50; i < 100; i++)
+		kept &= !held[i] || again[i];
+	ok(kept && count_held(again, 0, 100) == (100 - n) / 4,
+	   "split: rows left out are never held out, the others by their numbers in the data as given");
+	nn_text_free(&csv);
+}
+
 static void files_stay(void)
 {
 	struct nn_data_options options = { .target = "y" };
@@ -703,6 +741,7 @@ int main(void)
 	schemas();
 	shuffles();
 	splits();
+	splits_around_missing();
 	files_stay();
 	nn_text_free(&shown);
 	return tests_done();

@@ -1,5 +1,6 @@
 /* Sessions and models of nn.h: the same bytes alone, in batches, from sessions of any size, from many threads at once. */
 #include "config.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "nn.h"
 #include "tap.h"
@@ -17,8 +19,8 @@
 
 static float rows[ROWS * IN], whole[ROWS * OUT];
 
-/* The same weights each time; target_json: nn.target, or NULL. */
-static struct nn_model *make_model(const char *target_json)
+/* The same weights each time; nn.input and nn.target, or NULL. */
+static struct nn_model *make_model(const char *input_json, const char *target_json)
 {
 	static const char text[] = "input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, flatten, dense 17, gelu, dense 5";
 	struct nn_shape input = nn_shape3(3, 9, 9);
@@ -35,7 +37,7 @@ static struct nn_model *make_model(const char *target_json)
 	params = nn_params_new(nn_net_program(net), NN_F32, &err);
 	close(mkstemp(path));
 	if (!params || nn_net_init(net, 7, NN_F32, params, &err) < 0 || nn_output_open(&output, path, true, &err) < 0 ||
-	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, NULL, target_json, NULL, &err) < 0 ||
+	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, input_json, target_json, NULL, &err) < 0 ||
 	    nn_output_commit(output, &err) < 0)
 		return NULL;
 	model = nn_model_open(path, &err);
@@ -77,6 +79,15 @@ static void *in_thread(void *argument)
 	return argument;
 }
 
+/* (x 4 + m - m) / 4 is x but for roundings. */
+static bool agree(const float *a, const float *b)
+{
+	for (int i = 0; i < ROWS * OUT; i++)
+		if (!(fabsf(a[i] - b[i]) <= 1e-5f))
+			return false;
+	return true;
+}
+
 static bool many_threads(struct nn_model *model)
 {
 	pthread_t threads[4];
@@ -114,7 +125,7 @@ static bool doubles_agree(const struct nn_model *model)
 /* Numbers come in the units of the target: value * sd + mean, column by column. */
 static bool units_agree(void)
 {
-	struct nn_model *model = make_model("{\"columns\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"labels\":null,"
+	struct nn_model *model = make_model(NULL, "{\"columns\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"labels\":null,"
 					    "\"mean\":[1,2,3,4,5],\"sd\":[2,4,8,16,32]}");
 	float out[ROWS * OUT];
 	bool same = model && nn_model_predict(model, rows, ROWS, out, NULL) == 0;
@@ -125,9 +136,52 @@ static bool units_agree(void)
 	return same;
 }
 
+/* nn.input of 3x9x9 numbers, value i with mean i % 7 and deviation 4, filled with i % 5. */
+static void columns_json(struct nn_text *json)
+{
+	nn_text_add(json, "{\"columns\":[");
+	for (int i = 0; i < IN; i++)
+		nn_text_addf(json, "%s{\"kind\":\"number\",\"mean\":%d,\"missing\":%d,\"sd\":4}", i ? "," : "", i % 7, i % 5);
+	nn_text_add(json, "],\"shape\":[3,9,9]}");
+}
+
+/* Columns with means and deviations: rows in units of the data, channels last inside; what is nan is filled before. */
+static void columns_agree(void)
+{
+	struct nn_text json = {0};
+	struct nn_model *model = (columns_json(&json), make_model(json.data, NULL));
+	struct nn_session_options options = { .size = sizeof options };
+	struct nn_session *s = model ? nn_session_open(model, &options, NULL) : NULL;
+	static float in[ROWS * IN], out[ROWS * OUT], again[ROWS * OUT];
+	static double doubles[ROWS * IN], results[ROWS * OUT];
+	const double *from = doubles;
+	double *to = results;
+	bool same = s != NULL;
+
+	for (int i = 0; i < ROWS * IN; i++)
+		in[i] = rows[i] * 4 + (float)(i % IN % 7);
+	ok(same && nn_model_predict(model, in, ROWS, out, NULL) == 0 && agree(out, whole), "session: columns are scaled, in images too");
+	for (int i = 0; i < ROWS * IN; i += 3)
+		in[i] = (float)(i % IN % 5);
+	same = same && nn_model_predict(model, in, ROWS, out, NULL) == 0;
+	for (int i = 0; i < ROWS * IN; i++)
+		doubles[i] = i % 3 ? in[i] : NAN;
+	for (int i = 0; i < ROWS * IN; i += 3)
+		in[i] = NAN;
+	ok(same && nn_model_predict(model, in, ROWS, again, NULL) == 0 && memcmp(out, again, sizeof out) == 0,
+	   "session: nan becomes what the model fills a missing number with");
+	same = same && nn_session_predict_f64(s, &from, ROWS, &to, NULL) == 0;
+	for (int i = 0; i < ROWS * OUT; i++)
+		same &= (float)results[i] == out[i];
+	ok(same, "session: nan in float64 too");
+	nn_session_close(s);
+	nn_model_close(model);
+	nn_text_free(&json);
+}
+
 int main(void)
 {
-	struct nn_model *model = make_model(NULL);
+	struct nn_model *model = make_model(NULL, NULL);
 	struct nn_session_options unset = {0};
 	struct nn_error err = {0};
 
@@ -144,6 +198,7 @@ int main(void)
 		   "session: %zu rows at once, with one thread and three, give the same bytes", max);
 	ok(many_threads(model), "session: four threads of the caller's own give the same bytes");
 	ok(doubles_agree(model), "session: float64 in and out gives the same values");
+	columns_agree();
 	ok(units_agree(), "session: numbers come in the units of the target");
 	ok(nn_session_open(model, &unset, &err) == NULL && err.code == NN_EUSAGE, "session: options without their size are refused");
 	ok(nn_model_open("/nonexistent", &err) == NULL && err.code == NN_EFAIL, "session: a missing file is an error");
