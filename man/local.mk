@@ -9,8 +9,8 @@ man/nn-layers.7: cmd/gen-layers$(EXEEXT)
 CLEANFILES += cmd/gen-layers$(EXEEXT) man/nn-layers.7
 
 dist_man_MANS += man/nntools.7
-nodist_man_MANS = man/nn-allreduce.1 man/nn-predict.1 man/nn-train.1
-EXTRA_DIST += man/nn-allreduce.1.in man/nn-predict.1.in man/nn-train.1.in
+nodist_man_MANS = man/nn-allreduce.1 man/nn-bench.1 man/nn-predict.1 man/nn-train.1
+EXTRA_DIST += man/nn-allreduce.1.in man/nn-bench.1.in man/nn-predict.1.in man/nn-train.1.in
 CLEANFILES += $(nodist_man_MANS)
 
 # what data files may be
@@ -18,9 +18,10 @@ dist_man_MANS += man/nn-data.5
 
 # @OPTIONS@ in a page is what its tool's tables print.
 man/nn-allreduce.1: $(srcdir)/man/nn-allreduce.1.in
+man/nn-bench.1: $(srcdir)/man/nn-bench.1.in
 man/nn-predict.1: $(srcdir)/man/nn-predict.1.in
 man/nn-train.1: $(srcdir)/man/nn-train.1.in
-man/nn-allreduce.1 man/nn-predict.1 man/nn-train.1: cmd/gen-options$(EXEEXT)
+man/nn-allreduce.1 man/nn-bench.1 man/nn-predict.1 man/nn-train.1: cmd/gen-options$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) man && cmd/gen-options $(@F:.1=) man >$@.options && \
 	sed -e '/^@OPTIONS@$$/{' -e 'r $@.options' -e 'd' -e '}' -e 's/@VERSION@/$(PACKAGE_VERSION)/' \
 		$(srcdir)/$@.in >$@.tmp && rm -f $@.options && mv $@.tmp $@

@@ -11,9 +11,9 @@ dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/
 bashdir = $(datadir)/bash-completion/completions
 zshdir = $(datadir)/zsh/site-functions
 fishdir = $(datadir)/fish/vendor_completions.d
-nodist_bash_DATA = share/completions/nn-allreduce share/completions/nn-predict share/completions/nn-train
-nodist_zsh_DATA = share/completions/_nn-allreduce share/completions/_nn-predict share/completions/_nn-train
-nodist_fish_DATA = share/completions/nn-allreduce.fish share/completions/nn-predict.fish share/completions/nn-train.fish
+nodist_bash_DATA = share/completions/nn-allreduce share/completions/nn-bench share/completions/nn-predict share/completions/nn-train
+nodist_zsh_DATA = share/completions/_nn-allreduce share/completions/_nn-bench share/completions/_nn-predict share/completions/_nn-train
+nodist_fish_DATA = share/completions/nn-allreduce.fish share/completions/nn-bench.fish share/completions/nn-predict.fish share/completions/nn-train.fish
 CLEANFILES += $(nodist_bash_DATA) $(nodist_zsh_DATA) $(nodist_fish_DATA)
 
 share/completions/_nn-%: cmd/gen-options

@@ -183,3 +183,9 @@ tests_lib_comm_reduce_SOURCES = tests/lib/comm-reduce.c tests/lib/comm-plain.h t
 tests_lib_comm_reduce_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/lib/comm-reduce tests/cli/allreduce.bats
 VALGRIND_TESTS += tests/lib/comm-reduce
+# nn-bench: verbs, formats; the clock, statistics and rows of its library
+CHECK_TESTS += tests/cli/bench.bats tests/cli/bench-manual.bats
+check_PROGRAMS += tests/lib/bench
+tests_lib_bench_SOURCES = tests/lib/bench.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/bench
+VALGRIND_TESTS += tests/lib/bench

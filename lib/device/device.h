@@ -128,6 +128,12 @@ struct nn_device {
 	void (*sigmoid)(const void *logits, void *y, size_t n);
 	/* Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch norm. */
 	size_t (*leaves)(size_t rows, size_t group, size_t most);
+	/*
+	 * What all else is measured by, on the calling thread; NULL: the device cannot say. fma: n rounds of multiply-adds in registers
+	 * alone; the FLOP done. read: all of bytes, a multiple of 1024 and aligned to 64; something that depends on each of them.
+	 */
+	double (*fma)(size_t n);
+	double (*read)(const void *memory, size_t bytes);
 };
 
 /*

@@ -18,6 +18,8 @@ double NN_K(sum)(const void *values, size_t n);
 double NN_K(sum_squares)(const void *values, size_t n);
 void NN_K(softmax_rows)(const void *logits, void *y, size_t rows, size_t columns);
 void NN_K(sigmoid)(const void *logits, void *y, size_t n);
+double NN_K(fma_peak)(size_t n);
+double NN_K(read_peak)(const void *memory, size_t bytes);
 
 /* What nn_device_open hands out. */
 extern const struct nn_device NN_K(device), NN_K(device_blas);

@@ -45,6 +45,8 @@ static void *alloc(size_t bytes, struct nn_error *err)
 	.softmax = NN_K(softmax_rows), \
 	.sigmoid = NN_K(sigmoid), \
 	.leaves = nn_cpu_leaves, \
+	.fma = NN_K(fma_peak), \
+	.read = NN_K(read_peak), \
 }
 
 const struct nn_device NN_K(device) = NN_DEVICE(kernels);

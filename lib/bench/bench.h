@@ -1,0 +1,85 @@
+/* nn-bench: its verbs, and what each is given. A verb is a file with its function and a line in verbs.def. */
+#ifndef NN_BENCH_BENCH_H
+#define NN_BENCH_BENCH_H
+
+#include "base/option.h"
+#include "bench/machine.h"
+#include "bench/measure.h"
+#include "bench/report.h"
+
+enum nn_bench_mode { NN_BENCH_TRAIN, NN_BENCH_PREDICT };
+
+struct nn_bench_options {
+	int to;                      /* enum nn_report_format */
+	int mode;                    /* enum nn_bench_mode, where nn_opt_given says "mode" */
+	const char *batch;           /* N,A:B*F,... ; NULL: the verb's default */
+	double time_s;
+	bool store;
+	const char *plot;            /* NULL: none */
+};
+extern const struct nn_opt nn_bench_opts[];
+
+/* What the program around it offers: messages, and the signal that asks to end. */
+struct nn_bench_host {
+	void (*warn)(void *arg, const char *text);
+	void (*note)(void *arg, const char *text);
+	void *arg;
+	volatile sig_atomic_t *stop;
+};
+
+struct nn_bench_setup {
+	const struct nn_opt_list *list;
+	struct nn_bench_options *bench;
+	struct nn_std_options *std;
+	struct nn_bench_host host;
+	const struct nn_clock *clock;    /* NULL: the real one */
+};
+
+/* What a verb is given. */
+struct nn_bench {
+	struct nn_bench_setup setup;
+	struct nn_bench_options *options;
+	struct nn_std_options *std;
+	struct nn_machine machine;
+	int threads;                     /* of --threads, or all */
+	struct nn_pool *pool;            /* of as many; NULL: one */
+	double waited;                   /* the largest share of a measurement, for the note on a busy machine */
+};
+
+struct nn_bench_verb {
+	const char *name, *operands;     /* "run", "MODEL" */
+	int fewest, most;                /* operands */
+	const char *options;             /* those of nn_bench_opts it uses besides --to and --time: "batch mode plot" */
+	const char *help;
+	int (*run)(struct nn_bench *bench, int n, char **operands, struct nn_error *err);
+};
+extern const struct nn_bench_verb nn_bench_verbs[];      /* ends with name NULL */
+
+/* What can be told from the command line: verb, operands, options (NN_EUSAGE). words[0] is the verb. */
+int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err);
+/* Run the verb words[0]. Rows printed so far stay when it fails or is stopped; stopping is no failure. */
+int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err);
+
+/* ---- for verbs ---- */
+
+#define NN_VERB(name, operands, fewest, most, options, help) \
+	int nn_verb_##name(struct nn_bench *bench, int n, char **words, struct nn_error *err);
+#include "bench/verbs.def"
+#undef NN_VERB
+
+/* Was the run told to end? The verb then returns 0. */
+bool nn_bench_stopped(const struct nn_bench *bench);
+/* The report of the verb's rows, to the place and in the format that the options say. */
+int nn_bench_report(const struct nn_bench *bench, const struct nn_column *columns, struct nn_report **report, struct nn_error *err);
+/* nn_measure with the bench's clock, --time for each call, and its stop; what it finds of a busy machine is kept for one note. */
+int nn_bench_measure(struct nn_bench *bench, const struct nn_measure_call *calls, size_t n, struct nn_measure *results,
+		     struct nn_error *err);
+/* "nn-bench: note: ..." that something took too long for any figure: what names it. */
+void nn_bench_too_short(const struct nn_bench *bench, const char *what, const struct nn_measure *m);
+void nn_bench_note(const struct nn_bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define NN_BENCH_BATCHES 64
+/* The batches of a list like 1,32,1:1024*2 in its order, at most NN_BENCH_BATCHES; their number, or -1 with NN_EUSAGE. */
+int nn_bench_batches(const char *list, size_t batches[NN_BENCH_BATCHES], struct nn_error *err);
+
+#endif

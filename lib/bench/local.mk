@@ -1,0 +1,12 @@
+# lib/bench: measuring
+lib_libnn_la_SOURCES += \
+	lib/bench/batch.c \
+	lib/bench/bench.c lib/bench/bench.h \
+	lib/bench/busy.c lib/bench/busy.h \
+	lib/bench/device.c \
+	lib/bench/machine.c lib/bench/machine.h \
+	lib/bench/measure.c lib/bench/measure.h \
+	lib/bench/options.c \
+	lib/bench/peak.c lib/bench/peak.h \
+	lib/bench/report.c lib/bench/report-formats.c lib/bench/report.h \
+	lib/bench/verbs.def

@@ -1,0 +1,172 @@
+/* Collecting the cells of a row, and the columns that end each. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "bench/report.h"
+
+static const struct nn_column last_columns[] = {
+	{ "threads", 0 }, { "version", 8 }, { "cpu", 24 }, { "gpu", 12 }, { "blas", 12 }, { "date", 20 }, { NULL, 0 },
+};
+#define N_LAST (sizeof last_columns / sizeof *last_columns - 1)
+
+struct nn_report {
+	struct nn_output *output;
+	enum nn_report_format format;
+	const struct nn_report_writer *writer;
+	struct nn_column columns[NN_REPORT_COLUMNS];
+	struct nn_cell cells[NN_REPORT_COLUMNS];
+	size_t n, shown;                 /* columns; those of them that the rows of this format show */
+	struct nn_machine machine;
+	size_t rows;
+	struct nn_text text;
+};
+
+static void add_columns(struct nn_report *r, const struct nn_column *columns)
+{
+	for (; columns->name; columns++) {
+		if (r->n == NN_REPORT_COLUMNS)
+			NN_BUG("more than %d columns", NN_REPORT_COLUMNS);
+		r->columns[r->n++] = *columns;
+	}
+}
+
+static struct nn_cell *cell(struct nn_report *r, const char *column)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->columns[i].name, column) == 0)
+			return &r->cells[i];
+	NN_BUG("no column %s", column);
+}
+
+void nn_report_text(struct nn_report *r, const char *column, const char *value)
+{
+	struct nn_cell *c = cell(r, column);
+
+	nn_free(c->text);
+	*c = (struct nn_cell){ .kind = NN_UNKNOWN };
+	if (value && (c->text = nn_strdup(value, NULL)))
+		c->kind = NN_TEXT;
+}
+
+void nn_report_count(struct nn_report *r, const char *column, uint64_t value)
+{
+	struct nn_cell *c = cell(r, column);
+
+	nn_free(c->text);
+	*c = (struct nn_cell){ .kind = NN_COUNT, .count = value };
+}
+
+void nn_report_real(struct nn_report *r, const char *column, double value)
+{
+	struct nn_cell *c = cell(r, column);
+	char digits[40];
+
+	nn_free(c->text);
+	snprintf(digits, sizeof digits, "%.6g", value);
+	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REAL : NN_UNKNOWN, .real = strtod(digits, NULL) };
+}
+
+/* threads may have been set by the verb. */
+static void put_last(struct nn_report *r)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char date[32];
+
+	if (cell(r, "threads")->kind == NN_UNKNOWN)
+		nn_report_count(r, "threads", (uint64_t)r->machine.threads);
+	nn_report_text(r, "version", PACKAGE_VERSION);
+	nn_report_text(r, "cpu", r->machine.cpu);
+	nn_report_text(r, "gpu", *r->machine.gpu ? r->machine.gpu : NULL);
+	nn_report_text(r, "blas", *r->machine.blas ? r->machine.blas : NULL);
+	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	nn_report_text(r, "date", date);
+}
+
+static int write_text(struct nn_report *r, struct nn_error *err)
+{
+	int status = r->text.failed ? nn_fail(err, NN_ENOMEM, "out of memory for a row") : 0;
+
+	if (status == 0 && r->text.length > 0)
+		status = nn_output_write(r->output, r->text.data, r->text.length, err);
+	if (status == 0)
+		status = nn_output_flush(r->output, err);
+	nn_text_clear(&r->text);
+	return status;
+}
+
+static void clear(struct nn_report *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		nn_free(r->cells[i].text);
+		r->cells[i] = (struct nn_cell){ .kind = NN_UNKNOWN };
+	}
+}
+
+/* A table's rows would be too wide with what is the same in all. */
+static void begin_table(struct nn_report *r)
+{
+	nn_text_addf(&r->text, "nntools %s, %s, threads %d, GPU %s, BLAS %s, %s\n", PACKAGE_VERSION, r->machine.cpu, r->machine.threads,
+		     *r->machine.gpu ? r->machine.gpu : "none", *r->machine.blas ? r->machine.blas : "none",
+		     cell(r, "date")->text ? cell(r, "date")->text : "");
+}
+
+int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format, const struct nn_column *columns,
+		   const struct nn_machine *machine, struct nn_error *err)
+{
+	struct nn_report *r = nn_alloc(1, sizeof *r, err);
+
+	if (!r)
+		return -1;
+	r->format = format;
+	r->writer = &nn_report_writers[format];
+	r->machine = *machine;
+	add_columns(r, columns);
+	add_columns(r, last_columns);
+	r->shown = format == NN_TABLE ? r->n - N_LAST : r->n;
+	if (nn_output_open(&r->output, path, false, err) < 0) {
+		nn_free(r);
+		return -1;
+	}
+	*report = r;
+	return 0;
+}
+
+int nn_report_row(struct nn_report *r, struct nn_error *err)
+{
+	put_last(r);
+	/* Nothing is written before there is a row, so that a command that fails leaves nothing but its error. */
+	if (r->rows == 0 && r->format == NN_TABLE)
+		begin_table(r);
+	if (r->rows == 0)
+		r->writer->begin(&r->text, r->columns, r->shown);
+	r->writer->row(&r->text, r->columns, r->cells, r->shown, r->rows == 0);
+	clear(r);
+	r->rows++;
+	return write_text(r, err);
+}
+
+int nn_report_close(struct nn_report *r, struct nn_error *err)
+{
+	int status;
+
+	if (!r)
+		return 0;
+	if (r->writer->end)
+		r->writer->end(&r->text, r->rows == 0);
+	status = write_text(r, err);
+	if (status == 0)
+		status = nn_output_commit(r->output, err);
+	else
+		nn_output_abort(r->output);
+	clear(r);
+	nn_text_free(&r->text);
+	nn_free(r);
+	return status;
+}
