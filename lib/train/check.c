@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/spool.h"
 #include "train/train.h"
 
 static bool given(const struct nn_train_setup *s, const char *name)
@@ -84,8 +85,8 @@ static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 
 	if (data && targets)
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be DATA or TARGETS, not both");
-	if (s->train->resume && (data || targets))
-		return nn_fail(err, NN_EUSAGE, "--resume: stdin cannot be read a second time; give the data as a file");
+	if (s->train->resume && (data || targets) && !nn_spool_file(s->train))
+		return nn_fail(err, NN_EUSAGE, "--resume: stdin can be read a second time only where --spool=FILE has kept it");
 	return 0;
 }
 
@@ -116,12 +117,14 @@ static bool is_text(const char *path)
 
 static int check_model(const struct nn_train_setup *s, struct nn_error *err)
 {
-	const char *model = s->train->model, *output = s->std->output, *log = s->std->log;
+	const char *model = s->train->model, *output = s->std->output, *log = s->std->log, *spool = nn_spool_file(s->train);
 
 	if (log && nn_same_file(log, model))
 		return nn_fail(err, NN_EUSAGE, "--log: %s is an input, which would be lost", log);
 	if (s->train->checkpoint && nn_same_file(s->train->checkpoint, model))
 		return nn_fail(err, NN_EUSAGE, "--checkpoint: %s is an input, which would be lost", s->train->checkpoint);
+	if (spool && nn_same_file(spool, model))
+		return nn_fail(err, NN_EUSAGE, "--spool: %s is an input, which would be lost", spool);
 	if (output && nn_same_file(output, model) && is_text(model))
 		return nn_fail(err, NN_EUSAGE, "-o: %s is an input, which would be lost", output);
 	if (log && strcmp(log, "-") != 0 && ((output && strcmp(log, output) == 0) ||
@@ -152,13 +155,29 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* What stdin gave is kept in a file of its own. */
+static int check_spool(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const char *spool = nn_spool_file(s->train);
+	const char *others[] = { s->std->output, s->std->log, s->train->checkpoint };
+
+	if (!spool)
+		return 0;
+	if (is_stdin(spool))
+		return nn_fail(err, NN_EUSAGE, "--spool=-: expected the name of a file, or a size");
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (others[i] && (strcmp(others[i], spool) == 0 || nn_same_file(others[i], spool)))
+			return nn_fail(err, NN_EUSAGE, "--spool=%s: this is where another output goes", spool);
+	return check_output("--spool", spool, s, err);
+}
+
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
 	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
-	    check_outputs(s, err) < 0)
+	    check_outputs(s, err) < 0 || check_spool(s, err) < 0)
 		return -1;
 	return 0;
 }

@@ -33,6 +33,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/record.h \
 	lib/train/schedule.c \
 	lib/train/schedule.h \
+	lib/train/spool.c \
+	lib/train/spool.h \
 	lib/train/state.c \
 	lib/train/state.h \
 	lib/train/step.c \

@@ -7,6 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/cut.h"
 #include "train/prepare.h"
+#include "train/spool.h"
 
 /* ---- defaults that depend on other options, on the model or on the data ---- */
 
@@ -222,7 +223,7 @@ static int start_values(struct nn_train *t, struct nn_error *err)
 
 static int open_parts(struct nn_train *t, struct nn_error *err)
 {
-	if (open_outputs(t, err) < 0 || open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 || take_defaults(t, err) < 0)
+	if (open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 || take_defaults(t, err) < 0)
 		return -1;
 	t->base_bytes = nn_memory_resident();
 	if (take_memory(t, err) < 0 || take_metric(t, err) < 0)

@@ -42,6 +42,11 @@ static int check_weights(const char *value, struct nn_error *err)
 	return whole(nn_parse_weights(value, NULL, err), "class-weight", value, err);
 }
 
+static int check_spool(const char *value, struct nn_error *err)
+{
+	return *value ? 0 : nn_fail(err, NN_EUSAGE, "--spool=: expected the name of a file, or a size");
+}
+
 static int check_valid(const char *value, struct nn_error *err)
 {
 	double fraction;
@@ -135,6 +140,11 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "go on from the state; without one, start from the beginning",
 	  .man = "The same command line again. threads, micro-batch, epochs, steps, log, checkpoint, output and verbosity "
 		 "may differ; any other difference is an error that names both values." },
+	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,
+	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of it",
+	  .man = "FILE appears when stdin has ended and may take half of the space that is free beside it. With --resume it is read "
+		 "in place of stdin where it exists. A SIZE is a number of bytes, with K, M, G or T; a file of such a name is "
+		 "./SIZE." },
 	{ .name = "log-every", .type = NN_OPT_COUNT, .offset = AT(log_every), .arg = "N", .min = 1, .max = MOST,
 	  .help = "log every Nth step instead of about one a second" },
 	{ 0 }
@@ -143,7 +153,7 @@ const struct nn_opt nn_train_opts[] = {
 bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
-		"threads", "micro-batch", "epochs", "steps", "log", "log-every", "checkpoint", "checkpoint-every",
+		"threads", "micro-batch", "epochs", "steps", "log", "log-every", "checkpoint", "checkpoint-every", "spool",
 		"output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
 	};
 

@@ -24,6 +24,7 @@ struct nn_train_options {
 	const char *class_weight, *ignore;
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
+	const char *spool;           /* a file or a size */
 	uint64_t log_every;
 };
 

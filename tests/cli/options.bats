@@ -120,6 +120,20 @@ S
   done
 }
 
+@test "options: an output that is the --config file is refused, status 2, and the file stays" {
+  echo 'header = no' >my.conf
+  ln my.conf other
+  for tool in nn-train nn-predict; do
+    for bad in '-o my.conf' -oother --output=./my.conf --log=my.conf; do
+      run -2 --separate-stderr "$tool" --config=my.conf $bad x
+      [[ $stderr == "$tool: --"*": is the file of --config, which would be lost" ]]
+      [ "$(cat my.conf)" = 'header = no' ]
+    done
+  done
+  run -2 --separate-stderr nn-train --config=my.conf --checkpoint=my.conf -m 'dense ?' x
+  [[ $stderr == *"is the file of --config"* ]]
+}
+
 @test "options: a mistake in --config names FILE:LINE" {
   printf '# ours\nthreads = 2\nsede = 3\n' >my.conf
   for tool in "${tools[@]}"; do

@@ -1,0 +1,17 @@
+/* --spool: stdin kept as a file. */
+#ifndef NN_TRAIN_SPOOL_H
+#define NN_TRAIN_SPOOL_H
+
+#include "train/checkpoint.h"
+
+/* Is the value of --spool a number of bytes? Else it names a file. */
+bool nn_spool_is_size(const char *value, uint64_t *bytes);
+/* The file that --spool names, or NULL. */
+const char *nn_spool_file(const struct nn_train_options *options);
+/*
+ * Where DATA or TARGETS is stdin and --spool asks for it: read all of it into that file, which is read from then on; with
+ * --resume a file that is there is read instead. Before the data are opened, after the lock is held.
+ */
+int nn_spool(struct nn_train *train, struct nn_error *err);
+
+#endif
