@@ -70,18 +70,21 @@ AC_DEFUN([NN_WITH_CUDA], [
 		[AC_MSG_ERROR([--with-cuda=$with_cuda: nvcc was not found])])
 ])
 
-dnl NN_WITH_MPI: looks for Open MPI. This version has no code for ranks: the summary says so.
+dnl NN_WITH_MPI: the module nn-mpi.so, for --ranks.
 AC_DEFUN([NN_WITH_MPI], [
 	AC_ARG_WITH([mpi],
-		[AS_HELP_STRING([--with-mpi], [look for Open MPI; version 0.1 has no code for ranks])],
+		[AS_HELP_STRING([--with-mpi], [build the module nn-mpi.so with Open MPI (default: if found)])],
 		[], [with_mpi=auto])
-	mpi_says=no
+	have_mpi=no mpi_says=no
 	AS_IF([test "x$with_mpi" != xno], [
-		PKG_CHECK_EXISTS([ompi-c],
-			[mpi_says="no (this version has no code for ranks; found Open MPI `$PKG_CONFIG --modversion ompi-c`)"],
+		PKG_CHECK_MODULES([MPI], [ompi-c],
+			[have_mpi=yes; mpi_says="Open MPI `$PKG_CONFIG --modversion ompi-c`"
+			AC_DEFINE_UNQUOTED([NN_MPI_VERSION], ["$mpi_says"], [What nn-mpi.so is built with])],
 			[AS_IF([test "x$with_mpi" != xauto],
-				[AC_MSG_ERROR([--with-mpi: ompi-c was not found by pkg-config])])])
+				[AC_MSG_ERROR([--with-mpi: ompi-c was not found by pkg-config])])
+			mpi_says="no (not found)"])
 	])
+	AM_CONDITIONAL([HAVE_MPI], [test "$have_mpi" = yes])
 ])
 
 dnl NN_PYTHON: the Python that brings most referees (numpy, then torch). PYTHON=... decides otherwise.

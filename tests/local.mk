@@ -189,3 +189,10 @@ check_PROGRAMS += tests/lib/bench
 tests_lib_bench_SOURCES = tests/lib/bench.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/bench
 VALGRIND_TESTS += tests/lib/bench
+
+# ranks under mpirun: every algorithm beside the plain program
+check_PROGRAMS += tests/mpi/ranks
+tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap.h
+tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_mpi_ranks_LDADD = $(LDADD) -lm
+CHECK_TESTS += tests/mpi/ranks.sh

@@ -1,10 +1,27 @@
 # lib/comm: ranks talking, and what they add
 lib_libnn_la_SOURCES += \
+	lib/comm/allreduce.c \
+	lib/comm/comm.c lib/comm/comm.h \
+	lib/comm/halving.c \
 	lib/comm/loops.h \
-	lib/comm/reduce.c lib/comm/reduce.h
+	lib/comm/reduce.c lib/comm/reduce.h \
+	lib/comm/ring.c \
+	lib/comm/self/self.c \
+	lib/comm/steps.h \
+	lib/comm/transport.h \
+	lib/comm/tree.c
 
 # plain loops that the compiler turns into vectors
 noinst_LTLIBRARIES += lib/comm/libloops.la
 lib_comm_libloops_la_SOURCES = lib/comm/loops.c
 lib_comm_libloops_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 lib_libnn_la_LIBADD += lib/comm/libloops.la
+
+# the module with Open MPI
+if HAVE_MPI
+pkglib_LTLIBRARIES += lib/nn-mpi.la
+lib_nn_mpi_la_SOURCES = lib/comm/mpi/mpi.c
+lib_nn_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+lib_nn_mpi_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_mpi_la_LIBADD = $(MPI_LIBS)
+endif

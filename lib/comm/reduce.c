@@ -220,3 +220,24 @@ void nn_reduce_leaves(const struct nn_reduce *r, const void *const *leaves, size
 	nn_pool_run(pool, (count + PIECE - 1) / PIECE, reduce_piece, &job);
 	*found = (struct nn_reduce_found){ job.nan, job.overflow };
 }
+
+#define COUNT_NAN(BITS, INFINITE) \
+	do { \
+		const BITS *v = values; \
+		for (size_t i = 0; i < count; i++) \
+			nan += (BITS)(v[i] << 1) > (BITS)((BITS)(INFINITE) << 1); \
+	} while (0)
+
+size_t nn_reduce_nan(enum nn_dtype dtype, const void *values, size_t count)
+{
+	size_t nan = 0;
+
+	switch (dtype) {
+	case NN_F32: COUNT_NAN(uint32_t, 0x7f800000); break;
+	case NN_F64: COUNT_NAN(uint64_t, UINT64_C(0x7ff0000000000000)); break;
+	case NN_F16: COUNT_NAN(uint16_t, 0x7c00); break;
+	case NN_BF16: COUNT_NAN(uint16_t, 0x7f80); break;
+	default: break;
+	}
+	return nan;
+}

@@ -50,4 +50,7 @@ bool nn_reduce_combine(const struct nn_reduce *reduce, const void *left, const v
 /* The partial result of all leaves to the result's type, divided for a mean; returns the values that are NaN. May be one array. */
 size_t nn_reduce_end(const struct nn_reduce *reduce, const void *partial, void *out, size_t count);
 
+/* Values that are NaN. */
+size_t nn_reduce_nan(enum nn_dtype dtype, const void *values, size_t count);
+
 #endif

@@ -1,0 +1,196 @@
+/* The communicator of all ranks, messages, and the small collectives on top of them. */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/module.h"
+#include "base/number.h"
+#include "comm/comm.h"
+
+/* The first of the variables that holds a whole number. */
+static int env_number(const char *const *names, int otherwise)
+{
+	for (; *names; names++) {
+		const char *text = getenv(*names);
+		uint64_t n;
+
+		if (text && nn_parse_u64(text, strlen(text), &n) && n <= 1000000)
+			return (int)n;
+	}
+	return otherwise;
+}
+
+int nn_comm_env_rank(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", NULL };
+
+	return env_number(names, 0);
+}
+
+/* srun sets PMIX_RANK without a size of its own. */
+int nn_comm_env_size(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
+
+	return nn_comm_is_rank() ? env_number(names, 0) : 1;
+}
+
+bool nn_comm_is_rank(void)
+{
+	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK");
+}
+
+int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
+{
+	struct nn_comm *comm = nn_alloc(1, sizeof *comm, err);
+
+	if (!comm)
+		return -1;
+	comm->transport = nn_comm_env_size() == 1 ? &nn_transport_self : nn_module_open("mpi", err);
+	if (!comm->transport || comm->transport->open(&comm->state, threads, &comm->rank, &comm->size, err) < 0) {
+		nn_free(comm);
+		return -1;
+	}
+	*result = comm;
+	return 0;
+}
+
+int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int number, struct nn_error *err)
+{
+	struct nn_comm *c = nn_alloc(1, sizeof *c, err);
+
+	if (!c)
+		return -1;
+	*c = *comm;
+	c->tag = number;
+	c->scratch = NULL;
+	c->scratch_size = 0;
+	c->borrowed = true;
+	*channel = c;
+	return 0;
+}
+
+void nn_comm_close(struct nn_comm *comm)
+{
+	if (!comm)
+		return;
+	if (!comm->borrowed)
+		comm->transport->close(comm->state);
+	nn_free(comm->scratch);
+	nn_free(comm);
+}
+
+void nn_comm_abort(struct nn_comm *comm, int status)
+{
+	comm->transport->abort(comm->state, status);
+}
+
+void *nn_comm_scratch(struct nn_comm *comm, size_t bytes, struct nn_error *err)
+{
+	if (bytes > comm->scratch_size) {
+		nn_free(comm->scratch);
+		comm->scratch_size = 0;
+		comm->scratch = nn_alloc(bytes, 1, err);
+		if (!comm->scratch)
+			return NULL;
+		comm->scratch_size = bytes;
+	}
+	return comm->scratch ? comm->scratch : (comm->scratch = nn_alloc(1, 1, err));
+}
+
+/* ---- messages ---- */
+
+#define AT_ONCE 64                                /* requests that need no memory of their own */
+
+static int start(struct nn_comm *c, bool send, const struct nn_message *m, struct nn_request *requests, size_t *n,
+		 struct nn_error *err)
+{
+	for (size_t at = 0; at < m->bytes; at += NN_MESSAGE_MAX) {
+		size_t bytes = m->bytes - at < NN_MESSAGE_MAX ? m->bytes - at : NN_MESSAGE_MAX;
+		char *data = (char *)m->data + at;
+
+		if ((send ? c->transport->send(c->state, m->peer, c->tag, data, bytes, &requests[*n], err)
+			  : c->transport->receive(c->state, m->peer, c->tag, data, bytes, &requests[*n], err)) < 0)
+			return -1;
+		++*n;
+	}
+	return 0;
+}
+
+static size_t parts(const struct nn_message *m, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (m[i].bytes + NN_MESSAGE_MAX - 1) / NN_MESSAGE_MAX;
+	return sum;
+}
+
+int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n_sends, const struct nn_message *receives,
+		     size_t n_receives, struct nn_error *err)
+{
+	struct nn_request few[AT_ONCE], *requests = few;
+	size_t n = 0, total = parts(sends, n_sends) + parts(receives, n_receives);
+	int status = 0;
+
+	if (total > AT_ONCE && !(requests = nn_alloc(total, sizeof *requests, err)))
+		return -1;
+	for (size_t i = 0; i < n_receives && status == 0; i++)
+		status = start(c, false, &receives[i], requests, &n, err);
+	for (size_t i = 0; i < n_sends && status == 0; i++)
+		status = start(c, true, &sends[i], requests, &n, err);
+	if (status == 0 && n > 0)
+		status = c->transport->wait(c->state, requests, n, err);
+	if (requests != few)
+		nn_free(requests);
+	return status;
+}
+
+/* Each round doubles the distance at which a rank has heard of others. */
+int nn_comm_barrier(struct nn_comm *c, struct nn_error *err)
+{
+	for (int d = 1; d < c->size; d *= 2) {
+		char out = 0, in = 0;
+		struct nn_message send = { (c->rank + d) % c->size, &out, 1 };
+		struct nn_message receive = { (c->rank - d + c->size) % c->size, &in, 1 };
+
+		if (nn_comm_exchange(c, &send, 1, &receive, 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* In round d the ranks below d (counted from root) send to those d further on. */
+int nn_comm_broadcast(struct nn_comm *c, int root, void *data, size_t bytes, struct nn_error *err)
+{
+	int me = (c->rank - root + c->size) % c->size;
+
+	for (int d = 1; d < c->size; d *= 2) {
+		struct nn_message m = { 0, data, bytes };
+		bool sends = me < d && me + d < c->size, receives = me >= d && me < 2 * d;
+
+		m.peer = (root + (sends ? me + d : me - d)) % c->size;
+		if ((sends || receives) && nn_comm_exchange(c, &m, sends, &m, receives, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Round the ring. */
+int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes, struct nn_error *err)
+{
+	char *to = all;
+
+	memmove(to + (size_t)c->rank * bytes, mine, bytes);
+	for (int i = 1; i < c->size; i++) {
+		int right = (c->rank + 1) % c->size, left = (c->rank - 1 + c->size) % c->size;
+		int out = (c->rank - i + 1 + c->size) % c->size, in = (c->rank - i + c->size) % c->size;
+		struct nn_message send = { right, to + (size_t)out * bytes, bytes };
+		struct nn_message receive = { left, to + (size_t)in * bytes, bytes };
+
+		if (nn_comm_exchange(c, &send, 1, &receive, 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}

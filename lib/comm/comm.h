@@ -1,0 +1,94 @@
+/* Ranks talking: processes numbered from 0 that run one program, and sums over them whose bytes do not depend on how they travel. */
+#ifndef NN_COMM_COMM_H
+#define NN_COMM_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "comm/reduce.h"
+#include "comm/transport.h"
+
+/*
+ * A communicator belongs to one thread at a time. All functions without a peer are collective: every rank calls them in the same order
+ * with the same sizes. Where one fails (-1) the job is lost: print the error and nn_comm_abort.
+ */
+struct nn_comm {
+	int rank, size;
+	const struct nn_transport *transport;
+	void *state;
+	int tag;
+	void *scratch;               /* grows with what collectives need */
+	size_t scratch_size;
+	double latency_s, s_per_byte;   /* of a message between neighbours; 0: not measured */
+	bool borrowed;               /* a channel: the transport is closed by another */
+};
+
+/* Does the environment say that this process is one of several ranks (mpirun, srun)? */
+bool nn_comm_is_rank(void);
+/* The rank the environment names, before anything is opened; 0 where it names none. */
+int nn_comm_env_rank(void);
+/* How many ranks the environment names: 1 where it names no rank, 0 where it does not say. */
+int nn_comm_env_size(void);
+
+/*
+ * The communicator of all ranks: of this process alone where it is no rank or the only one, else through the module nn-mpi (NN_ENODEV
+ * where it is missing). threads: channels will be used by threads of their own.
+ */
+int nn_comm_open(struct nn_comm **comm, bool threads, struct nn_error *err);
+/* A second communicator of the same ranks, whose messages do not meet those of the first: for a helper thread. Not collective. */
+int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int number, struct nn_error *err);
+void nn_comm_close(struct nn_comm *comm);                    /* NULL allowed */
+/* End the other ranks with this status; the caller is to end, too. */
+void nn_comm_abort(struct nn_comm *comm, int status);
+
+/* ---- messages ---- */
+
+/* One peer each; data of sends is not written. All are started at once; returns when all are done. */
+struct nn_message {
+	int peer;
+	void *data;
+	size_t bytes;                /* 0: left out, on both sides */
+};
+int nn_comm_exchange(struct nn_comm *comm, const struct nn_message *sends, size_t n_sends, const struct nn_message *receives,
+		     size_t n_receives, struct nn_error *err);
+
+int nn_comm_barrier(struct nn_comm *comm, struct nn_error *err);
+/* bytes of `root` to all. */
+int nn_comm_broadcast(struct nn_comm *comm, int root, void *data, size_t bytes, struct nn_error *err);
+/* bytes of every rank, in order of ranks: all[size * bytes]. */
+int nn_comm_gather(struct nn_comm *comm, const void *mine, void *all, size_t bytes, struct nn_error *err);
+
+/* ---- all-reduce ---- */
+
+/*
+ * ring		in round i a rank sends its untouched piece to rank r+i; the owner adds all of them along the tree; results go round:
+ *		2(n-1)/n of the bytes per rank, 2(n-1) messages
+ * halving	recursive halving, neighbours first, then doubling: the same bytes, 2 log2(n) messages
+ * tree		partial results whole along the tree: log2(n) messages, log2(n) times the bytes
+ * mpi		MPI_Allreduce, in its own order
+ * auto		the fastest of the first three by latency_s and s_per_byte
+ */
+enum nn_algorithm { NN_AUTO, NN_MPI, NN_RING, NN_HALVING, NN_TREE };
+extern const char *const nn_algorithms[];         /* "auto", ...; NULL at the end */
+
+/*
+ * out[count] on every rank from in[count] of each (which may be out), as nn_reduce_leaves over the ranks in order: the same bytes for
+ * any algorithm but mpi. reduce->n is the number of ranks. found may be NULL; only whole numbers make it cost a message.
+ */
+int nn_comm_allreduce(struct nn_comm *comm, const struct nn_reduce *reduce, enum nn_algorithm algorithm, const void *in, void *out,
+		      size_t count, struct nn_reduce_found *found, struct nn_error *err);
+/* What auto means for an array of so many bytes. */
+enum nn_algorithm nn_comm_choose(const struct nn_comm *comm, size_t bytes);
+/* Measure latency_s and s_per_byte for nn_comm_choose: some milliseconds. The slowest pair of neighbours counts, on all ranks alike. */
+int nn_comm_measure(struct nn_comm *comm, struct nn_error *err);
+
+/* Inside: at least `bytes` of scratch memory, valid until the next call; NULL with an error. */
+void *nn_comm_scratch(struct nn_comm *comm, size_t bytes, struct nn_error *err);
+/* Inside: of one algorithm; *over where a partial result of whole numbers did not fit, on some rank. */
+typedef int nn_allreduce(struct nn_comm *comm, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
+			 bool *over, struct nn_error *err);
+nn_allreduce nn_allreduce_tree, nn_allreduce_halving;
+/* With every leaf at the owner of a piece whole numbers are exact: *overflow is the first value of this rank's piece that did not fit. */
+int nn_allreduce_ring(struct nn_comm *comm, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
+		      size_t *overflow, struct nn_error *err);
+
+#endif

@@ -1,0 +1,142 @@
+/* Open MPI carries the bytes: the module nn-mpi. */
+#include <mpi.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/module.h"
+#include "comm/transport.h"
+
+#define SPIN_S 2e-3
+#define NAP_MIN_NS 20000
+#define NAP_MAX_NS 1000000
+
+_Static_assert(sizeof(MPI_Request) == sizeof(void *), "a request is a pointer in Open MPI");
+
+struct state {
+	MPI_Comm comm;
+};
+
+static int failed(int code, const char *what, struct nn_error *err)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int n = 0;
+
+	MPI_Error_string(code, text, &n);
+	return nn_fail(err, NN_ERANK, "%s: %s", what, text);
+}
+
+static int mpi_open(void **state, bool threads, int *rank, int *size, struct nn_error *err)
+{
+	int wanted = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, given, code;
+	struct state *s = nn_alloc(1, sizeof *s, err);
+
+	if (!s)
+		return -1;
+	code = MPI_Init_thread(NULL, NULL, wanted, &given);
+	if (code != MPI_SUCCESS || given < wanted) {
+		nn_free(s);
+		return nn_fail(err, NN_ENODEV, code == MPI_SUCCESS ? "MPI was built without threads" : "MPI cannot start");
+	}
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	s->comm = MPI_COMM_WORLD;
+	MPI_Comm_rank(s->comm, rank);
+	MPI_Comm_size(s->comm, size);
+	*state = s;
+	return 0;
+}
+
+static void mpi_close(void *state)
+{
+	MPI_Finalize();
+	nn_free(state);
+}
+
+static void mpi_abort(void *state, int status)
+{
+	struct state *s = state;
+
+	MPI_Abort(s->comm, status);
+}
+
+static int mpi_send(void *state, int to, int tag, const void *data, size_t bytes, struct nn_request *request,
+		    struct nn_error *err)
+{
+	struct state *s = state;
+	int code = MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, s->comm, (MPI_Request *)&request->handle);
+
+	return code == MPI_SUCCESS ? 0 : failed(code, "cannot send", err);
+}
+
+static int mpi_receive(void *state, int from, int tag, void *data, size_t bytes, struct nn_request *request,
+		       struct nn_error *err)
+{
+	struct state *s = state;
+	int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, s->comm, (MPI_Request *)&request->handle);
+
+	return code == MPI_SUCCESS ? 0 : failed(code, "cannot receive", err);
+}
+
+/* A rank may wait for hours for another that reads a pipe: it must not keep a core busy meanwhile. */
+static int mpi_wait(void *state, struct nn_request *requests, size_t n, struct nn_error *err)
+{
+	MPI_Request *all = (MPI_Request *)(void *)requests;
+	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
+	double start = 0;
+	int done = 0, code = MPI_SUCCESS;
+
+	(void)state;
+	for (unsigned turn = 1; !done; turn++) {
+		code = MPI_Testall((int)n, all, &done, MPI_STATUSES_IGNORE);
+		if (code != MPI_SUCCESS)
+			return failed(code, "a message was lost", err);
+		if (done || turn % 256)
+			continue;
+		if (start == 0)
+			start = nn_now_s();
+		if (nn_now_s() - start < SPIN_S) {
+			sched_yield();
+			continue;
+		}
+		nanosleep(&nap, NULL);
+		nap.tv_nsec = nap.tv_nsec * 5 / 4 < NAP_MAX_NS ? nap.tv_nsec * 5 / 4 : NAP_MAX_NS;
+		turn = 255;
+	}
+	return 0;
+}
+
+static int mpi_allreduce(void *state, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
+			 struct nn_error *err)
+{
+	static const struct {
+		enum nn_dtype ours;
+		MPI_Datatype theirs;
+	} types[] = {
+		{ NN_F32, MPI_FLOAT }, { NN_F64, MPI_DOUBLE }, { NN_I8, MPI_INT8_T }, { NN_U8, MPI_UINT8_T }, { NN_I16, MPI_INT16_T },
+		{ NN_U16, MPI_UINT16_T }, { NN_I32, MPI_INT32_T }, { NN_U32, MPI_UINT32_T }, { NN_I64, MPI_INT64_T },
+		{ NN_U64, MPI_UINT64_T },
+	};
+	static const MPI_Op ops[] = {
+		[NN_REDUCE_MEAN] = MPI_SUM, [NN_REDUCE_SUM] = MPI_SUM, [NN_REDUCE_MIN] = MPI_MIN, [NN_REDUCE_MAX] = MPI_MAX,
+		[NN_REDUCE_PROD] = MPI_PROD,
+	};
+	struct state *s = state;
+	size_t i = 0;
+	int code;
+
+	while (i < sizeof types / sizeof *types && types[i].ours != reduce->dtype)
+		i++;
+	if (i == sizeof types / sizeof *types)
+		return nn_fail(err, NN_EUSAGE, "--algorithm=mpi: MPI has no type for %s", nn_dtype_name(reduce->dtype));
+	code = MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, (int)count, types[i].theirs, ops[reduce->op], s->comm);
+	return code == MPI_SUCCESS ? 0 : failed(code, "MPI_Allreduce", err);
+}
+
+static const struct nn_transport transport = {
+	.name = "mpi", .open = mpi_open, .close = mpi_close, .abort = mpi_abort, .send = mpi_send, .receive = mpi_receive,
+	.wait = mpi_wait, .allreduce = mpi_allreduce,
+};
+
+const struct nn_module nn_module = { NN_MODULE_ABI, "mpi", &transport };
