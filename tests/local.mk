@@ -54,12 +54,13 @@ VALGRIND_TESTS += tests/lib/base-cache
 check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 CHECK_TESTS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 VALGRIND_TESTS += tests/lib/base tests/lib/base-output tests/lib/base-option
-check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long
+check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long tests/lib/base-number-line
+tests_lib_base_number_line_SOURCES = tests/lib/base-number-line.c tests/lib/tap.h
 tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
 tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
-CHECK_TESTS += tests/lib/base-number
+CHECK_TESTS += tests/lib/base-number tests/lib/base-number-line
 CHECK_LONG_TESTS += tests/lib/base-number-long
-VALGRIND_TESTS += tests/lib/base-number
+VALGRIND_TESTS += tests/lib/base-number tests/lib/base-number-line
 
 # base: charts
 check_PROGRAMS += tests/lib/base-chart
@@ -139,8 +140,9 @@ CHECK_TESTS += tests/lib/session tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session
 
 # make bench: training steps and predictions beside the peers that are installed
-EXTRA_PROGRAMS += tests/bench/bench tests/bench/peak
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/peak
 tests_bench_bench_SOURCES = tests/bench/bench.c
+tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
 EXTRA_DIST += tests/bench/run tests/bench/peers.py
 bench: all
@@ -148,8 +150,8 @@ bench: all
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
-check_PROGRAMS += tests/lib/data tests/lib/rows tests/lib/corrupt
-CHECK_TESTS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/cli/data.bats
+check_PROGRAMS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/lib/table
+CHECK_TESTS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/lib/table tests/cli/data.bats
 VALGRIND_TESTS += tests/lib/data tests/lib/rows
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run

@@ -6,9 +6,11 @@ lib_libnn_la_SOURCES += \
 	lib/base/chart-mark.c lib/base/chart-series.c \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/error.c lib/base/error.h \
+	lib/base/mask.h \
 	lib/base/memory.c lib/base/memory.h \
 	lib/base/module.c lib/base/module.h \
 	lib/base/number.c lib/base/number-format.c lib/base/number.h \
+	lib/base/number-line.c lib/base/number-line.h \
 	lib/base/option-config.c lib/base/option-parse.c lib/base/option-standard.c lib/base/option-text.c lib/base/option-value.c lib/base/option.h \
 	lib/base/output.c lib/base/output.h \
 	lib/base/pool.c lib/base/pool.h \

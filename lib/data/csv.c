@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number-line.h"
 #include "base/text.h"
 #include "data/csv.h"
 
@@ -57,6 +58,16 @@ static bool walk_on(struct walk *w, const char *text, size_t n, char separator)
 	return false;
 }
 
+size_t nn_csv_record_length(const char *text, size_t n, char separator, uint64_t *newlines)
+{
+	struct walk w = { .fresh = true };
+
+	if (!walk_on(&w, text, n, separator))
+		w.at = n;
+	*newlines = w.newlines;
+	return w.at;
+}
+
 static int start(struct nn_csv *csv, struct nn_error *err)
 {
 	const unsigned char *b;
@@ -75,6 +86,11 @@ static int start(struct nn_csv *csv, struct nn_error *err)
 	return 0;
 }
 
+static int too_long(const struct nn_csv *csv, struct nn_error *err)
+{
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB", nn_input_name(csv->input), csv->line);
+}
+
 /* Where the record that comes next ends. 1: *n bytes and a newline, 0: *n bytes and the end of input. */
 static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct walk *walk, struct nn_error *err)
 {
@@ -90,19 +106,18 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct wal
 		*text = (const char *)b;
 		if (end) {
 			*n = (size_t)(end - *text);
-			walk->found = nn_csv_scan(*text, *n);
+			walk->found = end < csv->clean ? 0 : nn_csv_scan(*text, *n);
 			if (!(walk->found & NN_SCAN_QUOTE))
-				return 1;
+				return *n > MAX_RECORD ? too_long(csv, err) : 1;
 		}
 		/* the newline may lie inside quotes */
 		if (walk->found && walk_on(walk, *text, got, csv->separator)) {
 			*n = walk->at;
 			walk->found |= nn_csv_scan(*text, *n);
-			return 1;
+			return *n > MAX_RECORD ? too_long(csv, err) : 1;
 		}
 		if (got > MAX_RECORD)
-			return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB", nn_input_name(csv->input),
-				       csv->line);
+			return too_long(csv, err);
 		seen = got;
 		if (nn_input_more(csv->input, &b, &got, err) < 0)
 			return -1;
@@ -140,7 +155,7 @@ static int check_bytes(const struct nn_csv *csv, const struct nn_record *r, cons
 
 	if (found & NN_SCAN_NUL)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": found a NUL byte, expected text", name, r->line);
-	if (r->quoted ? walk->lone_cr : found & NN_SCAN_CR && memchr(r->text, '\r', r->length))
+	if (r->quoted ? walk->lone_cr : found & NN_SCAN_CR)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": carriage return without a newline", name, r->line);
 	if (found & NN_SCAN_HIGH && (good = nn_utf8_prefix(r->text, r->length)) < r->length)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": byte 0x%02x is not UTF-8", name, r->line,
@@ -151,7 +166,7 @@ static int check_bytes(const struct nn_csv *csv, const struct nn_record *r, cons
 /* A line that the file ends without a newline gets one, so that every record has a byte after it. */
 static int keep_tail(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 {
-	if (nn_block_reserve(&csv->tail, r->length + 1, err) < 0)
+	if (nn_block_reserve(&csv->tail, r->length + 1 + NN_LINE_PAD, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(csv->input));
 	memcpy(csv->tail.data, r->text, r->length);
 	nn_block_at(&csv->tail, r->length)[0] = '\n';

@@ -19,12 +19,13 @@ struct nn_csv {
 	uint64_t line;               /* physical line of the record that comes next, from 1 */
 	uint64_t blank, n_blank;     /* blank lines that wait to become an error: the first, how many */
 	bool started;
+	const char *clean;           /* bytes before it have nothing that nn_csv_scan finds; NULL: not known */
 	struct nn_block tail;        /* a last line without a newline */
 	struct nn_block unquoted;
 	struct nn_block fields;
 };
 
-/* One record: text[length] may be read and is no digit; valid until the next call. */
+/* One record: text[length] is no digit and NN_LINE_PAD bytes from there may be read; valid until the next call. */
 struct nn_record {
 	const char *text;
 	size_t length;
@@ -44,11 +45,15 @@ int nn_csv_ready(struct nn_csv *csv, struct nn_error *err);
 /* All fields of a record; valid until the next call. Errors are those of this record alone. */
 int nn_csv_split(struct nn_csv *csv, const struct nn_record *record, const struct nn_field **fields, size_t *n,
 		 struct nn_error *err);
+/* The bytes of the record at text up to its newline, n when that is not there; newlines: within quotes. */
+size_t nn_csv_record_length(const char *text, size_t n, char separator, uint64_t *newlines);
 /* "FILE:LINE" of a record that spans lines: where field i begins. */
 uint64_t nn_csv_field_line(const struct nn_csv *csv, const struct nn_record *record, size_t field);
 
-/* What bytes occur: or-ed together, one pass. */
+/* What bytes occur, or-ed together. A CR counts when another byte than a newline follows it. */
 enum { NN_SCAN_QUOTE = 1, NN_SCAN_CR = 2, NN_SCAN_NUL = 4, NN_SCAN_HIGH = 8 };
 unsigned nn_csv_scan(const char *text, size_t n);
+/* nn_csv_scan finds nothing: many times faster. */
+bool nn_csv_clean(const char *text, size_t n);
 
 #endif

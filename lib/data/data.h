@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "base/error.h"
 #include "base/option.h"
+#include "base/pool.h"
 #include "base/shape.h"
 #include "data/schema.h"
 
@@ -44,6 +45,7 @@ struct nn_want {
 	size_t n_targets;
 	enum nn_dtype dtype;         /* f32 or f64: what batches are made of */
 	const struct nn_schema *schema;   /* a start model's: categories, labels, scales are taken from it; NULL: measured */
+	struct nn_pool *pool;        /* reads; borrowed until the dataset is freed, idle whenever one is opened; NULL: the caller's thread */
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */

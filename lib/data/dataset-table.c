@@ -241,27 +241,6 @@ static int check_open(const struct nn_table *t, struct nn_error *err)
 
 /* ---- both ---- */
 
-/* All records: values into the dataset's table, targets into `targets`. */
-static int read_rows(struct nn_dataset *ds, struct nn_table *t, struct nn_block *targets, size_t *rows,
-		     struct nn_error *err)
-{
-	size_t row_bytes = t->n_values * nn_dtype_size(ds->dtype), target_bytes = t->n_targets * sizeof(double);
-	int status;
-
-	for (*rows = 0;; ++*rows) {
-		if ((*rows + 1) * row_bytes > ds->table.room && row_bytes &&
-		    nn_block_reserve(&ds->table, (*rows + *rows / 4 + 256) * row_bytes, err) < 0)
-			return nn_fail_at(err, "%s", nn_input_name(t->csv.input));
-		if ((*rows + 1) * target_bytes > targets->room && target_bytes &&
-		    nn_block_reserve(targets, (*rows + *rows / 4 + 256) * target_bytes, err) < 0)
-			return nn_fail_at(err, "%s", nn_input_name(t->csv.input));
-		status = nn_table_next(t, nn_block_at(&ds->table, *rows * row_bytes),
-				       (void *)nn_block_at(targets, *rows * target_bytes), err);
-		if (status != 1)
-			return status == 0 ? 0 : -1;
-	}
-}
-
 static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const struct nn_want *want,
 		       const struct nn_block *values, size_t rows, struct nn_error *err)
 {
@@ -359,7 +338,7 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 	if (make_plan(ds, t, want, inputs, targets, err) < 0)
 		return -1;
 	allow_missing(ds, t);
-	if (read_rows(ds, t, values, &rows, err) < 0 ||
+	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 || nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
 		return -1;
 	mend_words(ds, t, values, rows);

@@ -211,6 +211,7 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 			const struct nn_want *want, struct nn_error *err)
 {
 	ds->dtype = want->dtype;
+	ds->pool = want->pool;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
@@ -250,6 +251,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 		return -1;
 	ds->training = training;
 	ds->dtype = training->dtype;
+	ds->pool = training->pool;
 	ds->schema = training->schema;
 	ds->coding = training->coding;
 	ds->header = training->header;

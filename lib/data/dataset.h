@@ -34,6 +34,7 @@ struct nn_data_file {
 struct nn_dataset {
 	size_t rows;
 	enum nn_dtype dtype;
+	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	struct nn_dataset *training; /* whose schema is shared; NULL: its own */
 	struct nn_schema *schema;
 	struct nn_coding *coding;

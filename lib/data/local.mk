@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/coding.h \
 	lib/data/csv.c \
 	lib/data/csv.h \
+	lib/data/cut.h \
 	lib/data/data.h \
 	lib/data/dataset-array.c \
 	lib/data/dataset-table.c \
@@ -14,7 +15,6 @@ lib_libnn_la_SOURCES += \
 	lib/data/formats.def \
 	lib/data/measure.c \
 	lib/data/missing.c \
-	lib/data/number.h \
 	lib/data/options.c \
 	lib/data/order.c \
 	lib/data/plan.c \
@@ -26,6 +26,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/schema-parse.c \
 	lib/data/schema.c \
 	lib/data/schema.h \
+	lib/data/table-read.c \
 	lib/data/table.c \
 	lib/data/table.h \
 	lib/data/target.c \
@@ -35,6 +36,7 @@ lib_libnn_la_SOURCES += \
 # loops over bytes and values, for the vectorizer
 noinst_LTLIBRARIES += lib/data/libloops.la
 lib_data_libloops_la_SOURCES = \
+	lib/data/cut.c \
 	lib/data/fill.c \
 	lib/data/record.c \
 	lib/data/scan.c

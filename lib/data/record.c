@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number-line.h"
 #include "base/number.h"
-#include "data/number.h"
 #include "data/table.h"
 
 /* Where a field stands, for errors. */
@@ -98,10 +98,23 @@ static int put_number(const struct place *at, struct nn_table_column *c, const c
 		return bad_number(at, text, n, err);
 	if (c->target && nn_parse_f64(text, n, &whole))
 		value = whole;
-	if (c->target && !c->point_line && (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n)))
+	if (c->target && !c->point_line && (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n))) {
 		c->point_line = at->record->line;
+		at->t->touched = true;
+	}
 	put(at->t, c, values, targets, value);
 	return 0;
+}
+
+/* A number for a word that is not there: the next one of its own, or of those that wait to be joined with the others. */
+static int32_t add_fresh(const struct nn_table_column *c, int32_t id)
+{
+	return id < 0 ? id : id + c->first_fresh;
+}
+
+static size_t count_words(const struct nn_table_column *c)
+{
+	return nn_words_count(c->words) + (c->fresh ? nn_words_count(c->fresh) : 0);
 }
 
 static int put_word(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
@@ -110,11 +123,16 @@ static int put_word(const struct place *at, struct nn_table_column *c, const cha
 	int32_t id = nn_words_find(c->words, text, n);
 	char name[NN_QUOTED];
 
-	if (id < 0 && c->grow && c->limit && nn_words_count(c->words) == c->limit)
+	if (id < 0 && c->fresh)
+		id = add_fresh(c, nn_words_find(c->fresh, text, n));
+	if (id < 0 && c->grow && c->limit && count_words(c) >= c->limit)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
 			       "number them and use an embedding", nn_input_name(at->t->csv.input), at->record->line,
 			       at->column + 1, nn_table_column_name(at->t, at->column, name), c->limit);
-	if (id < 0 && c->grow && (id = nn_words_add(c->words, text, n, err)) < 0)
+	at->t->touched |= id < 0;
+	if (id < 0 && c->grow)
+		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err)) : nn_words_add(c->words, text, n, err);
+	if (id < 0 && c->grow)
 		return -1;
 	c->unseen += id < 0;
 	put(at->t, c, values, targets, id);
@@ -133,9 +151,12 @@ static int put_label(const struct place *at, struct nn_table_column *c, const ch
 		return 0;
 	}
 	if (nn_parse_i64(text, n, &value))
-		id = c->grow ? nn_words_add_integer(c->words, value, err) : nn_words_find_integer(c->words, value);
+		id = c->grow && !c->fresh ? nn_words_add_integer(c->words, value, err) : nn_words_find_integer(c->words, value);
 	else if (c->grow)
 		return bad_field(at, text, n, "an integer, as all other labels are", err);
+	at->t->touched |= id < 0;
+	if (id < 0 && c->fresh)
+		id = add_fresh(c, nn_words_add_integer(c->fresh, value, err));
 	if (id < 0 && c->grow)
 		return -1;
 	c->unseen += id < 0;
@@ -157,6 +178,7 @@ static int decide(const struct place *at, struct nn_table_column *c, const char 
 	}
 	number = nn_meant_as_number(text, n);
 	c->cell = number ? NN_CELL_NUMBER : NN_CELL_WORD;
+	at->t->runs_known = false;
 	if (number && c->empty_line && !c->missing) {
 		const char *hint = c->target ? at->t->target_hint : at->t->hint;
 		char name[NN_QUOTED];
@@ -220,29 +242,70 @@ static size_t count_fields(const struct nn_table *t, const struct nn_record *r)
 	return n;
 }
 
+/* How many columns from each on are numbers and lie one after the other, in the file as in the row. */
+static void find_runs(struct nn_table *t)
+{
+	for (size_t i = t->width; i-- > 0;) {
+		struct nn_table_column *c = &t->columns[i];
+		bool number = c->cell == NN_CELL_NUMBER && !c->target;
+
+		c->run = number;
+		if (number && i + 1 < t->width && c[1].run && c[1].slot == c->slot + 1)
+			c->run += c[1].run;
+	}
+	t->runs_known = true;
+}
+
+/*
+ * A target of plain numbers: f32 has to hold it, which it does where it holds all its digits. Numbers with a point are told from
+ * integers by put_number.
+ */
+static const char *simple_target(const struct nn_table_column *c, const char *p, const char *end, char separator,
+				 double *targets)
+{
+	double value;
+
+	if (!c->target || c->cell != NN_CELL_NUMBER || !c->point_line ||
+	    nn_parse_line_f64(&p, end, separator, &value, 1) == 0 ||
+	    !(fabs(value) < 0x1p100) || (fabs(value) < 0x1p-100 && value != 0))
+		return NULL;
+	targets[c->slot] = value;
+	return p - 1;
+}
+
 /* A record without quotes, once through its bytes. */
 static int read_plain(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
 {
 	const char *p = r->text, *end = p + r->length, *q;
 	char separator = t->csv.separator;
-	bool f64 = t->dtype == NN_F64;
+	size_t i = 0, left = 0, n;           /* left: of the run that column i is in */
 
-	for (size_t i = 0; i < t->width; i++, p = q + 1) {
+	if (!t->runs_known)
+		find_runs(t);
+	while (i < t->width) {
 		const struct nn_table_column *c = &t->columns[i];
 
+		left = left ? left : c->run;
+		if (left > 0) {
+			n = t->dtype == NN_F64 ? nn_parse_line_f64(&p, end, separator, (double *)values + c->slot, left) :
+						 nn_parse_line_f32(&p, end, separator, (float *)values + c->slot, left);
+			i += n;
+			left -= n;
+			if (left == 0)
+				continue;
+			left--;      /* the one it stopped at */
+		}
 		if (p > end)
 			return ragged(t, r, i, err);
-		if (c->cell == NN_CELL_NUMBER && !c->target) {
-			q = f64 ? nn_number_f64(p, (double *)values + c->slot) :
-				  nn_number_f32(p, (float *)values + c->slot);
-			if (q && (*q == separator || q == end))
-				continue;
+		q = simple_target(&t->columns[i], p, end, separator, targets);
+		if (!q) {
+			q = memchr(p, separator, (size_t)(end - p));
+			q = q ? q : end;
+			if (put_field(&(struct place){ t, r, i }, p, (size_t)(q - p), values, targets, err) < 0)
+				return -1;
 		}
-		q = memchr(p, separator, (size_t)(end - p));
-		if (!q)
-			q = end;
-		if (put_field(&(struct place){ t, r, i }, p, (size_t)(q - p), values, targets, err) < 0)
-			return -1;
+		i++;
+		p = q + 1;
 	}
 	return p == end + 1 ? 0 : ragged(t, r, count_fields(t, r), err);
 }

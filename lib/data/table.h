@@ -2,6 +2,7 @@
 #ifndef NN_DATA_TABLE_H
 #define NN_DATA_TABLE_H
 
+#include "base/pool.h"
 #include "base/shape.h"
 #include "data/csv.h"
 #include "data/words.h"
@@ -24,6 +25,9 @@ struct nn_table_column {
 	bool grow;                   /* words may be added */
 	size_t limit;                /* of words, 0: none */
 	bool missing;                /* a number that is not there (empty, or nan) is nan; false: an error */
+	struct nn_words *fresh;      /* words that others may not see yet, numbered after `words`; NULL: there are none such */
+	int32_t first_fresh;         /* fresh word 0 has this number */
+	size_t run;                  /* columns of numbers from this one on whose slots follow each other */
 	uint64_t unseen;             /* words that were not there */
 	uint64_t empty_line;         /* NN_CELL_OPEN: line of the first empty field */
 	uint64_t point_line;         /* targets: line of the first number with a point or exponent */
@@ -34,6 +38,8 @@ struct nn_table {
 	enum nn_dtype dtype;         /* of values: f32 or f64 */
 	bool header, empty;          /* empty: not one record */
 	const char *hint, *target_hint;      /* what helps where a number is missing, or NULL */
+	bool runs_known;             /* `run` of the columns holds */
+	bool touched;                /* a column counted, met a new word or its first point since this was set to false */
 	struct nn_table_column *columns;
 	size_t width;                /* fields of a record */
 	struct nn_words *names;      /* of the header, and the column of each */
@@ -60,6 +66,13 @@ const char *nn_table_column_name(const struct nn_table *table, size_t column, ch
  * cannot go on, 2: this record is bad and *err says why.
  */
 int nn_table_next(struct nn_table *table, void *values, double *targets, struct nn_error *err);
+/*
+ * All records that are left, as rows of values and targets (which grow), *rows of them; what nn_table_next calls bad is an error,
+ * and of several the first in the file. The text is read in blocks of some bytes (`block`, 0: a size that suits the caches), whose
+ * parts are taken by the threads of the pool. Rows, words and errors do not depend on blocks and threads.
+ */
+int nn_table_read(struct nn_table *table, struct nn_pool *pool, size_t block, struct nn_block *values,
+		  struct nn_block *targets, size_t *rows, struct nn_error *err);
 /* Is a field meant as a number? Also what no number can be: not finite, or with blanks around it. */
 bool nn_meant_as_number(const char *text, size_t n);
 int nn_table_ready(struct nn_table *table, struct nn_error *err);

@@ -19,7 +19,7 @@
 struct nn_input {
 	char *name;
 	int fd;
-	bool is_pipe, regular, started, plain, raw_end;
+	bool is_pipe, regular, started, plain, raw_end, memory;
 	int64_t raw_left;                 /* of a regular file; -1: unknown */
 	struct nn_stamp stamp;
 	const struct nn_archive *archive; /* NULL: not compressed */
@@ -50,7 +50,7 @@ static int read_raw(struct nn_input *in, void *bytes, size_t room, size_t *got, 
 	if (in->raw_left >= n)
 		in->raw_left -= n;
 	if (in->watch)
-		nn_watch_add(in->watch, bytes, (size_t)n);
+		nn_watch_add(in->watch, bytes, (size_t)n, in->raw_left >= (int64_t)NN_WATCH_EDGE);
 	*got = (size_t)n;
 	return 0;
 }
@@ -92,7 +92,7 @@ static int start(struct nn_input *in, struct nn_error *err)
 
 	if (in->started)
 		return 0;
-	if (nn_block_reserve(&in->buffer, CHUNK, err) < 0)
+	if (nn_block_reserve(&in->buffer, CHUNK + NN_INPUT_PAD, err) < 0)
 		return -1;
 	while (!in->plain && in->have < 2 && (in->have == 0 || nn_block_at(&in->buffer, 0)[0] == 0x1f)) {
 		if (read_raw(in, nn_block_at(&in->buffer, in->have), CHUNK - in->have, &got, err) < 0)
@@ -117,16 +117,20 @@ static int read_some(struct nn_input *in, void *bytes, size_t room, size_t *got,
 /* One more read into the buffer, which is moved or grown when it has no room for at least half a chunk. */
 static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 {
-	size_t end = in->at + in->have;
+	size_t end = in->at + in->have, room = in->buffer.room - NN_INPUT_PAD;
 
-	if (in->buffer.room - end < CHUNK / 2 && in->at > in->have) {
+	*got = 0;
+	if (in->memory)
+		return 0;
+	if (room - end < CHUNK / 2 && in->at > in->have) {
 		memcpy(in->buffer.data, nn_block_at(&in->buffer, in->at), in->have);
 		in->at = 0;
 		end = in->have;
 	}
-	if (in->buffer.room - end < CHUNK / 2 && nn_block_reserve(&in->buffer, 2 * in->buffer.room, err) < 0)
+	if (room - end < CHUNK / 2 && nn_block_reserve(&in->buffer, 2 * in->buffer.room, err) < 0)
 		return nn_fail_at(err, "%s", in->name);
-	if (read_some(in, nn_block_at(&in->buffer, end), in->buffer.room - end, got, err) < 0)
+	room = in->buffer.room - NN_INPUT_PAD;
+	if (read_some(in, nn_block_at(&in->buffer, end), room - end, got, err) < 0)
 		return -1;
 	in->have += *got;
 	return 0;
@@ -188,10 +192,36 @@ failed:
 	return -1;
 }
 
+int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err)
+{
+	struct nn_input *in = nn_alloc(1, sizeof *in, err);
+
+	if (!in)
+		return -1;
+	in->fd = -1;
+	in->name = nn_strdup(name, err);
+	if (!in->name) {
+		nn_free(in);
+		return -1;
+	}
+	in->started = in->plain = in->raw_end = in->memory = true;
+	*input = in;
+	return 0;
+}
+
+void nn_input_give(struct nn_input *in, const void *bytes, size_t n)
+{
+	in->buffer = (struct nn_block){ (void *)bytes, n };      /* only read */
+	in->at = 0;
+	in->have = n;
+}
+
 void nn_input_close(struct nn_input *in)
 {
 	if (!in)
 		return;
+	if (in->memory)
+		in->buffer = (struct nn_block){0};
 	if (in->stream)
 		in->archive->close(in->stream);
 	if (in->fd > STDIN_FILENO)

@@ -18,12 +18,23 @@ struct nn_input;
  */
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);
 void nn_input_close(struct nn_input *input);
+/*
+ * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until others are given or it is
+ * closed; none at first.
+ */
+int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err);
+void nn_input_give(struct nn_input *input, const void *bytes, size_t n);
 const char *nn_input_name(const struct nn_input *input);      /* path, "-" for stdin */
 bool nn_input_is_pipe(const struct nn_input *input);          /* pipe, FIFO, socket or terminal: may wait for more */
 /* Is it gzip? Reads the first bytes. */
 int nn_input_compressed(struct nn_input *input, bool *compressed, struct nn_error *err);
 /* Take the bytes as they are: no decompression. Before anything was read. */
 void nn_input_plain(struct nn_input *input);
+
+/*
+ * Of a file or pipe NN_INPUT_PAD bytes after what peek, some, more and held return may be read; what they are does not matter.
+ */
+#define NN_INPUT_PAD 64
 
 /* Up to n bytes that come next, without taking them; *got < n only at the end. Blocks until n or the end. */
 int nn_input_peek(struct nn_input *input, const unsigned char **bytes, size_t n, size_t *got, struct nn_error *err);

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "file/watch.h"
 
-#define EDGE ((size_t)1 << 20)       /* the MiB at each end that a digest covers */
+#define EDGE NN_WATCH_EDGE
 
 /* The last MiB lies in a ring. */
 struct nn_watch {
@@ -24,13 +24,15 @@ struct nn_watch *nn_watch_new(struct nn_error *err)
 	return w;
 }
 
-void nn_watch_add(struct nn_watch *w, const unsigned char *bytes, size_t n)
+void nn_watch_add(struct nn_watch *w, const unsigned char *bytes, size_t n, bool far)
 {
 	size_t at;
 
 	if (w->length < EDGE)
 		nn_sha256_add(&w->head, bytes, n < EDGE - w->length ? n : EDGE - w->length);
 	w->length += n;
+	if (far)
+		return;
 	if (n > EDGE) {
 		bytes += n - EDGE;
 		n = EDGE;

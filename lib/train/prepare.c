@@ -46,7 +46,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.plain = loss == 1 + NN_LOSS_BCE, .size = out->size,
 		};
 	}
-	w->want = (struct nn_want){ w->inputs, n_in, w->targets, n_out, t->device->dtype, NULL };
+	w->want = (struct nn_want){ w->inputs, n_in, w->targets, n_out, t->device->dtype, NULL, t->pool };
 	if (!t->start || (!t->start->input_json && !t->start->target_json))
 		return 0;
 	if (nn_schema_parse(&w->schema, t->start->input_json, t->start->target_json, err) < 0)

@@ -9,7 +9,7 @@ LIBRARIES = {
     "jansson.h": "lib/file/", "zlib.h": "lib/file/", "archive.h": "lib/file/",
     "cblas.h": "lib/device/cpu/blas", "openblas_config.h": "lib/device/cpu/blas",
     "mpi.h": "lib/comm/mpi/", "cuda.h": "lib/device/cuda/", "cuda_runtime.h": "lib/device/cuda/",
-    "immintrin.h": "lib/device/cpu/", "dlfcn.h": "lib/base/",
+    "immintrin.h": ("lib/device/cpu/", "lib/base/"), "dlfcn.h": "lib/base/",
 }
 WINGS = ("device/cpu/", "device/cuda/", "comm/self/", "comm/mpi/")
 UNFINISHED = re.compile(r"\b(todo|fixme|xxx|stub|placeholder|not (yet )?implemented)\b", re.I)

@@ -1,0 +1,278 @@
+/* Numbers of a line: sixteen bytes at once where the CPU has vectors for it, else eight digits at a time. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/number-line.h"
+
+#if defined __x86_64__ && !defined NN_LINE_PLAIN     /* a test has the other way too */
+#include <immintrin.h>
+#endif
+
+static const double powers[] = {
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+	1e20, 1e21, 1e22,
+};
+#define MOST_POWER 22
+
+static inline unsigned digit(char c)
+{
+	return (unsigned)(unsigned char)c - '0';
+}
+
+static inline double signed_value(bool minus, double v)
+{
+	return minus ? -v : v;
+}
+
+/* ---- any way of writing a number, up to 19 digits ---- */
+
+struct decimal {
+	uint64_t digits;
+	int exponent;                /* of ten */
+	bool minus;
+};
+
+/* Eight digits at p as a number; false when they are not all digits. */
+static inline bool eight_digits(const char *p, uint64_t *value)
+{
+	uint64_t x;
+
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		return false;
+	memcpy(&x, p, sizeof x);
+	x -= UINT64_C(0x3030303030303030);
+	/* a byte that is no digit is above 9 now, or borrowed from the one above it */
+	if ((x | (x + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080))
+		return false;
+	x = x * 10 + (x >> 8);                                           /* pairs, in every second byte */
+	x = (x & UINT64_C(0x00ff00ff00ff00ff)) * (UINT64_C(100) << 16 | 1) >> 16;    /* fours */
+	*value = (x & UINT64_C(0x0000ffff0000ffff)) * (UINT64_C(10000) << 32 | 1) >> 32;
+	return true;
+}
+
+static inline const char *take_digits(const char *p, uint64_t *digits)
+{
+	uint64_t more;
+
+	while (eight_digits(p, &more)) {
+		*digits = *digits * 100000000 + more;
+		p += 8;
+	}
+	while (digit(*p) < 10)
+		*digits = *digits * 10 + digit(*p++);
+	return p;
+}
+
+/* Where the number at p ends; NULL when it is none, or has more than 19 digits. */
+static const char *take_decimal(const char *p, struct decimal *d)
+{
+	const char *first, *point;
+	int exponent = 0, n = 0;
+	bool below, zero;
+
+	*d = (struct decimal){ .minus = *p == '-' };
+	p += *p == '-' || *p == '+';
+	zero = *p == '0';            /* does not count among the 19 */
+	first = p += zero;
+	p = take_digits(p, &d->digits);
+	if (*p == '.') {
+		point = ++p;
+		p = take_digits(p, &d->digits);
+		d->exponent = (int)(point - p);
+		first++;
+	}
+	if ((p == first && !zero) || p - first > 19)
+		return NULL;
+	if (*p != 'e' && *p != 'E')
+		return p;
+	below = *++p == '-';
+	p += *p == '-' || *p == '+';
+	for (; digit(*p) < 10 && n < 4; n++)
+		exponent = exponent * 10 + (int)digit(*p++);
+	d->exponent += below ? -exponent : exponent;
+	return n > 0 && n < 4 ? p : NULL;
+}
+
+/* Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI 1990). */
+static const char *any_f64(const char *p, double *value)
+{
+	struct decimal d;
+	const char *end = take_decimal(p, &d);
+	double v;
+
+	if (!end || d.digits >> 53 || d.exponent < -MOST_POWER || d.exponent > MOST_POWER)
+		return NULL;
+	v = (double)d.digits;
+	*value = signed_value(d.minus, d.exponent < 0 ? v / powers[-d.exponent] : v * powers[d.exponent]);
+	return end;
+}
+
+/*
+ * A double that is wrong by less than two of its last places says on which side of a tie of f32 the number lies, unless it is
+ * as near to the tie as that. Digits that were rounded to f64 and an operation that rounds are such a double.
+ */
+#define LOW ((1u << 29) - 1)
+#define TIE (1u << 28)
+static inline bool near_tie(double v, unsigned places)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return ((unsigned)bits & LOW) - (TIE - places) <= 2 * places;
+}
+
+static const char *any_f32(const char *p, float *value)
+{
+	struct decimal d;
+	const char *end = take_decimal(p, &d);
+	double v;
+
+	if (!end || d.exponent < -MOST_POWER || d.exponent > MOST_POWER)
+		return NULL;
+	v = (double)d.digits;
+	if (d.exponent == 0 && d.digits >> 53 == 0) {
+		*value = (float)signed_value(d.minus, v);     /* v is the number: its ties too */
+		return end;
+	}
+	v = d.exponent < 0 ? v / powers[-d.exponent] : v * powers[d.exponent];
+	if (near_tie(v, d.digits >> 53 ? 2 : 0) || v >= 0x1p127)
+		return NULL;
+	*value = (float)signed_value(d.minus, v);
+	return end;
+}
+
+/* ---- [+-]digits[.digits] of at most 15 bytes: nearly all numbers there are ---- */
+
+static const char *short_plain(const char *p, double *value)
+{
+	bool minus = *p == '-';
+	const char *begin = p += minus || *p == '+', *point = NULL;
+	uint64_t w = 0;
+
+	for (; digit(*p) < 10; p++)
+		w = 10 * w + digit(*p);
+	if (*p == '.')
+		for (point = ++p; digit(*p) < 10; p++)
+			w = 10 * w + digit(*p);
+	if (p - begin > 15 || p - begin == (point ? 1 : 0))
+		return NULL;
+	*value = signed_value(minus, (double)w / powers[point ? p - point : 0]);
+	return p;
+}
+
+#if defined __x86_64__ && !defined NN_LINE_PLAIN
+/*
+ * The same without a branch per digit. Bytes that are no digits are found as a mask, the digits are shuffled to the right end of
+ * the vector with the point left out, and multiplied pairwise up to two numbers of eight digits.
+ */
+__attribute__((target("avx2,bmi"))) static inline const char *short_wide(const char *p, double *value)
+{
+	const __m128i iota = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	__m128i digits = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('0'));
+	__m128i others = _mm_cmpeq_epi8(_mm_max_epu8(digits, _mm_set1_epi8(10)), digits), from;
+	unsigned mask = (unsigned)_mm_movemask_epi8(others) | 0x10000, sign = mask & 1, length, decimals = 0;
+	uint64_t halves, bits;
+	double v;
+
+	if (sign & (*p != '-') & (*p != '+'))
+		return NULL;
+	mask &= ~1u;
+	length = (unsigned)__builtin_ctz(mask);
+	from = _mm_add_epi8(iota, _mm_set1_epi8((char)(length - 16)));
+	if (p[length] == '.' && length < 16) {
+		unsigned point = length;
+
+		mask &= mask - 1;
+		length = (unsigned)__builtin_ctz(mask);
+		decimals = length - point - 1;
+		/* digits before the point lie one byte further left */
+		from = _mm_add_epi8(_mm_add_epi8(iota, _mm_set1_epi8((char)(length - 16))),
+				    _mm_cmpgt_epi8(_mm_set1_epi8((char)(16 - decimals)), iota));
+		if (length - sign < 2)
+			return NULL;
+	}
+	if (length > 15 || length == sign)
+		return NULL;
+	digits = _mm_shuffle_epi8(_mm_andnot_si128(others, digits), from);
+	digits = _mm_maddubs_epi16(digits, _mm_set1_epi16(1 << 8 | 10));
+	digits = _mm_madd_epi16(digits, _mm_set1_epi32(1 << 16 | 100));
+	digits = _mm_madd_epi16(_mm_packus_epi32(digits, digits), _mm_set1_epi32(1 << 16 | 10000));
+	halves = (uint64_t)_mm_cvtsi128_si64(digits);
+	v = (double)(int64_t)((halves & 0xffffffff) * 100000000 + (halves >> 32)) / powers[decimals];
+	memcpy(&bits, &v, sizeof bits);
+	bits |= (uint64_t)(*p == '-') << 63;
+	memcpy(value, &bits, sizeof bits);
+	return p + length;
+}
+#endif
+
+/* ---- lines ---- */
+
+#define LINE_F32(name, number) \
+static size_t name(const char **text, const char *end, char separator, float *values, size_t n) \
+{ \
+	const char *p = *text, *q; \
+	size_t i; \
+	for (i = 0; i < n && p <= end; i++, p = q + 1) { \
+		double v; \
+		q = number(p, &v); \
+		if (q && (*q == separator || q == end) && !near_tie(v, 0)) { \
+			values[i] = (float)v; \
+			continue; \
+		} \
+		q = any_f32(p, &values[i]); \
+		if (!q || (*q != separator && q != end)) \
+			break; \
+	} \
+	*text = p; \
+	return i; \
+}
+
+#define LINE_F64(name, number) \
+static size_t name(const char **text, const char *end, char separator, double *values, size_t n) \
+{ \
+	const char *p = *text, *q; \
+	size_t i; \
+	for (i = 0; i < n && p <= end; i++, p = q + 1) { \
+		q = number(p, &values[i]); \
+		if (q && (*q == separator || q == end)) \
+			continue; \
+		q = any_f64(p, &values[i]); \
+		if (!q || (*q != separator && q != end)) \
+			break; \
+	} \
+	*text = p; \
+	return i; \
+}
+
+LINE_F32(plain_f32, short_plain)
+LINE_F64(plain_f64, short_plain)
+
+#if defined __x86_64__ && !defined NN_LINE_PLAIN
+__attribute__((target("avx2,bmi"))) LINE_F32(wide_f32, short_wide)
+__attribute__((target("avx2,bmi"))) LINE_F64(wide_f64, short_wide)
+
+static bool has_wide(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
+}
+#else
+#define wide_f32 plain_f32
+#define wide_f64 plain_f64
+
+static bool has_wide(void)
+{
+	return false;
+}
+#endif
+
+size_t nn_parse_line_f32(const char **text, const char *end, char separator, float *values, size_t n)
+{
+	return (has_wide() ? wide_f32 : plain_f32)(text, end, separator, values, n);
+}
+
+size_t nn_parse_line_f64(const char **text, const char *end, char separator, double *values, size_t n)
+{
+	return (has_wide() ? wide_f64 : plain_f64)(text, end, separator, values, n);
+}
