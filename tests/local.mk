@@ -115,7 +115,7 @@ VALGRIND_TESTS += tests/lib/model-file
 
 # the op table: every op at some sites (not under valgrind, whose -(a * b) + c has another sign of zero)
 check_PROGRAMS += tests/table/ops tests/table/ops-long
-tests_table_ops_SOURCES = tests/table/ops.c tests/table/random.c tests/table/random.h tests/table/reference.c tests/table/reference.h tests/table/sites.c \
+tests_table_ops_SOURCES = tests/table/ops.c tests/table/random.c tests/table/random.h tests/table/sites.c \
 	tests/table/sites.h tests/table/trial.c tests/table/trial.h
 tests_table_ops_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_table_ops_long_SOURCES = $(tests_table_ops_SOURCES)
@@ -198,3 +198,10 @@ tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/mpi/ranks.sh
+
+# nn-bench ops: kernels found right and wrong; rows and bad operands
+CHECK_TESTS += tests/cli/bench-ops.bats
+check_PROGRAMS += tests/lib/bench-ops
+tests_lib_bench_ops_SOURCES = tests/lib/bench-ops.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/bench-ops
+VALGRIND_TESTS += tests/lib/bench-ops

@@ -6,7 +6,12 @@ lib_libnn_la_SOURCES += \
 	lib/bench/device.c \
 	lib/bench/machine.c lib/bench/machine.h \
 	lib/bench/measure.c lib/bench/measure.h \
+	lib/bench/op-site.c lib/bench/op-site.h \
+	lib/bench/op-trial.c lib/bench/op-check.c lib/bench/op-trial.h \
+	lib/bench/ops.c \
 	lib/bench/options.c \
 	lib/bench/peak.c lib/bench/peak.h \
+	lib/bench/reference.c lib/bench/reference.h \
 	lib/bench/report.c lib/bench/report-formats.c lib/bench/report.h \
+	lib/bench/roof.c lib/bench/roof.h \
 	lib/bench/verbs.def

@@ -134,6 +134,9 @@ struct nn_device {
 	 */
 	double (*fma)(size_t n);
 	double (*read)(const void *memory, size_t bytes);
+	/* The ops as a library has them that others use, to be compared with: "openblas", kernels [NN_N_OPS] with NULL where it has none. */
+	const char *library;
+	const struct nn_kernel *const *library_kernels;
 };
 
 /*

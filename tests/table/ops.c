@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/reference.h"
 #include "table/random.h"
-#include "table/reference.h"
 #include "table/trial.h"
 
 /* More places and all thread counts in the long run. */
@@ -57,7 +57,7 @@ static int forward_is_right(const struct data *d, const struct nn_device *device
 		w[p] = doubles(d->n_w[p]);
 		memcpy(w[p], d->w[p], d->n_w[p] * sizeof(double));
 	}
-	references[d->site->op](&(struct reference) { &site, d->site->rows, SAMPLE, SEED, (const double *const *) d->x, w,
+	nn_references[d->site->op](&(struct nn_reference) { &site, d->site->rows, SAMPLE, SEED, (const double *const *) d->x, w,
 						     d->group, d->n_groups, y });
 	result_make(&r, d, &how);
 	for (size_t i = 0; i < d->n_y && ok; i++)

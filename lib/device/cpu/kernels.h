@@ -8,7 +8,7 @@
 #define NN_OP(id, name) extern const struct nn_kernel NN_K(id);
 #include "op/ops.def"
 #undef NN_OP
-extern const struct nn_kernel NN_K(dense_blas);
+extern const struct nn_kernel NN_K(dense_blas), NN_K(dense_by_blas);
 
 void NN_K(loss)(const struct nn_loss_call *call);
 void NN_K(update)(const struct nn_update *update);

@@ -1,11 +1,11 @@
-/* The ops as plain loops in double: what the kernels are compared with. */
-#ifndef TESTS_TABLE_REFERENCE_H
-#define TESTS_TABLE_REFERENCE_H
+/* The ops as plain loops in double: what kernels are compared with, by nn-bench and by the tests. */
+#ifndef NN_BENCH_REFERENCE_H
+#define NN_BENCH_REFERENCE_H
 
 #include "device/device.h"
 
 /* One forward pass of any op. Arrays as in nn_call (images H,W,C), parameters canonical. */
-struct reference {
+struct nn_reference {
 	const struct nn_site *site;
 	size_t rows;
 	uint64_t sample, seed;
@@ -16,6 +16,6 @@ struct reference {
 	double *y;
 };
 
-extern void (*const references[NN_N_OPS])(const struct reference *r);
+extern void (*const nn_references[NN_N_OPS])(const struct nn_reference *r);
 
 #endif

@@ -1,8 +1,9 @@
-/* The ops as plain loops in double. */
+/* The ops as plain loops in double: no blocks, no vectors, nothing that could be wrong for the reason a kernel is. */
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/memory.h"
 #include "base/random.h"
-#include "table/reference.h"
+#include "bench/reference.h"
 
 static double activation(enum nn_activation kind, double slope, double x)
 {
@@ -19,7 +20,7 @@ static double activation(enum nn_activation kind, double slope, double x)
 	}
 }
 
-static void epilogue(const struct reference *r, const struct nn_epilogue *e, double *y, size_t n)
+static void epilogue(const struct nn_reference *r, const struct nn_epilogue *e, double *y, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		y[i] = activation(e->activation, e->slope, y[i] + (e->residual ? r->x[r->site->n_in - 1][i] : 0));
@@ -30,14 +31,14 @@ static size_t size(const struct nn_shape *s)
 	return nn_shape_count(s);
 }
 
-static void act(const struct reference *r)
+static void act(const struct nn_reference *r)
 {
 	const struct nn_activation_attrs *a = r->site->attrs;
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)
 		r->y[i] = activation(a->kind, a->slope, r->x[0][i]);
 }
 
-static void dense(const struct reference *r)
+static void dense(const struct nn_reference *r)
 {
 	const struct nn_dense *a = r->site->attrs;
 	size_t in = r->site->in[0].dim[r->site->in[0].rank - 1], rows = r->rows * (size(&r->site->in[0]) / in);
@@ -81,7 +82,7 @@ static void pool(const struct nn_window *win, const double *x, size_t c_n, size_
 			}
 }
 
-static void conv_pixel(const struct reference *r, const double *x, size_t oh, size_t ow, double *y)
+static void conv_pixel(const struct nn_reference *r, const double *x, size_t oh, size_t ow, double *y)
 {
 	const struct nn_conv2d *a = r->site->attrs;
 	const size_t *d = r->site->in[0].dim;
@@ -102,16 +103,20 @@ static void conv_pixel(const struct reference *r, const double *x, size_t oh, si
 	}
 }
 
-static void conv2d(const struct reference *r)
+static void conv2d(const struct nn_reference *r)
 {
 	const struct nn_conv2d *a = r->site->attrs;
 	const size_t *d = r->site->in[0].dim;
 	size_t oh_n = out_size(d[1], a->kernel[0], a->stride[0], a->pad[0], a->dilation[0]);
 	size_t ow_n = out_size(d[2], a->kernel[1], a->stride[1], a->pad[1], a->dilation[1]);
 	size_t n = oh_n * ow_n * a->out;
-	double *z = malloc(r->rows * n * sizeof *z);
-	if (!z)
-		abort();
+	double *z = nn_alloc(r->rows * n, sizeof *z, NULL);
+	if (!z) {
+		/* Nothing agrees with that. */
+		for (size_t i = 0; i < r->rows * size(&r->site->out); i++)
+			r->y[i] = NAN;
+		return;
+	}
 	for (size_t s = 0; s < r->rows; s++)
 		for (size_t oh = 0; oh < oh_n; oh++)
 			for (size_t ow = 0; ow < ow_n; ow++)
@@ -123,27 +128,27 @@ static void conv2d(const struct reference *r)
 		else
 			for (size_t i = 0; i < n; i++)
 				r->y[s * n + i] = z[s * n + i];
-	free(z);
+	nn_free(z);
 }
 
-static void pool_all(const struct reference *r, const struct nn_window *window, bool mean)
+static void pool_all(const struct nn_reference *r, const struct nn_window *window, bool mean)
 {
 	const size_t *d = r->site->in[0].dim;
 	for (size_t s = 0; s < r->rows; s++)
 		pool(window, r->x[0] + s * d[0] * d[1] * d[2], d[0], d[1], d[2], mean, r->y + s * size(&r->site->out));
 }
 
-static void maxpool2d(const struct reference *r)
+static void maxpool2d(const struct nn_reference *r)
 {
 	pool_all(r, &((const struct nn_pool2d *) r->site->attrs)->window, false);
 }
 
-static void avgpool2d(const struct reference *r)
+static void avgpool2d(const struct nn_reference *r)
 {
 	pool_all(r, &((const struct nn_pool2d *) r->site->attrs)->window, true);
 }
 
-static void global_avgpool(const struct reference *r)
+static void global_avgpool(const struct nn_reference *r)
 {
 	const size_t *d = r->site->in[0].dim;
 	struct nn_window all = { { d[1], d[2] }, { 1, 1 }, { 0, 0 } };
@@ -155,7 +160,7 @@ static size_t channels_of(const struct nn_shape *s)
 	return s->rank == 3 ? s->dim[0] : s->dim[s->rank - 1];
 }
 
-static void batchnorm(const struct reference *r)
+static void batchnorm(const struct nn_reference *r)
 {
 	const struct nn_batchnorm *a = r->site->attrs;
 	size_t c_n = channels_of(&r->site->out), places = size(&r->site->out) / c_n;
@@ -182,7 +187,7 @@ static void batchnorm(const struct reference *r)
 	epilogue(r, &a->epilogue, r->y, r->rows * places * c_n);
 }
 
-static void layernorm(const struct reference *r)
+static void layernorm(const struct nn_reference *r)
 {
 	const struct nn_layernorm *a = r->site->attrs;
 	size_t n = r->site->out.dim[r->site->out.rank - 1];
@@ -198,7 +203,7 @@ static void layernorm(const struct reference *r)
 	}
 }
 
-static void dropout(const struct reference *r)
+static void dropout(const struct nn_reference *r)
 {
 	const struct nn_dropout *a = r->site->attrs;
 	size_t n = size(&r->site->out);
@@ -209,7 +214,7 @@ static void dropout(const struct reference *r)
 		}
 }
 
-static void softmax(const struct reference *r)
+static void softmax(const struct nn_reference *r)
 {
 	const struct nn_softmax *a = r->site->attrs;
 	size_t n = channels_of(&r->site->out);
@@ -225,7 +230,7 @@ static void softmax(const struct reference *r)
 	}
 }
 
-static void add(const struct reference *r)
+static void add(const struct nn_reference *r)
 {
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++) {
 		r->y[i] = 0;
@@ -234,7 +239,7 @@ static void add(const struct reference *r)
 	}
 }
 
-static void mul(const struct reference *r)
+static void mul(const struct nn_reference *r)
 {
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++) {
 		r->y[i] = 1;
@@ -243,7 +248,7 @@ static void mul(const struct reference *r)
 	}
 }
 
-static void concat(const struct reference *r)
+static void concat(const struct nn_reference *r)
 {
 	/* language dimension of each dimension in memory */
 	static const int image[3] = { 1, 2, 0 }, plain[3] = { 0, 1, 2 };
@@ -263,13 +268,13 @@ static void concat(const struct reference *r)
 	}
 }
 
-static void reshape(const struct reference *r)
+static void reshape(const struct nn_reference *r)
 {
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)
 		r->y[i] = r->x[0][i];
 }
 
-static void permute(const struct reference *r)
+static void permute(const struct nn_reference *r)
 {
 	const struct nn_permute *a = r->site->attrs;
 	size_t n = a->channels * a->positions;
@@ -284,7 +289,7 @@ static void permute(const struct reference *r)
 			}
 }
 
-void (*const references[NN_N_OPS])(const struct reference *r) = {
+void (*const nn_references[NN_N_OPS])(const struct nn_reference *r) = {
 	[NN_OP_dense] = dense, [NN_OP_conv2d] = conv2d, [NN_OP_maxpool2d] = maxpool2d, [NN_OP_avgpool2d] = avgpool2d,
 	[NN_OP_global_avgpool] = global_avgpool, [NN_OP_batchnorm] = batchnorm, [NN_OP_layernorm] = layernorm,
 	[NN_OP_dropout] = dropout, [NN_OP_activation] = act, [NN_OP_softmax] = softmax, [NN_OP_add] = add, [NN_OP_mul] = mul,

@@ -1,0 +1,307 @@
+/* Is what a kernel gives right? Rows of it against plain loops, gradients against differences of these loops. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/reference.h"
+#include "bench/op-trial.h"
+#include "train/cut.h"
+
+/*
+ * Rows are compared in blocks: a row, or a group of batch norm. Before backward dy is 0 outside the blocks that were picked, so that
+ * what the loops say of these blocks alone is all there may be in the gradients.
+ */
+#define BLOCKS 6                         /* at most */
+#define BUDGET 1e8                       /* FLOP of the loops for a pass over the picked blocks, a block at least */
+#define ELEMENTS 12                      /* of an array whose gradients are looked at together */
+
+struct block {
+	size_t begin, rows, group[2];
+	double **x, *y, *dy;
+};
+
+struct check {
+	struct nn_op_trial *t;
+	struct block blocks[BLOCKS];
+	size_t n;
+	double *w[NN_MAX_PARAMS];        /* values that differences move */
+	uint64_t state;
+};
+
+static size_t pick(struct check *c, size_t n)
+{
+	c->state = c->state * 6364136223846793005u + 1442695040888963407u;
+	return (size_t)(c->state >> 33) % n;
+}
+
+/* ---- blocks ---- */
+
+static size_t in_size(const struct check *c, int j)
+{
+	return nn_shape_count(&c->t->site.in[j]);
+}
+
+static int take_block(struct check *c, struct block *b, struct nn_error *err)
+{
+	struct nn_op_trial *t = c->t;
+
+	b->group[1] = b->rows;
+	b->y = nn_alloc(b->rows * t->out_size, sizeof(double), err);
+	b->dy = nn_alloc(b->rows * t->out_size, sizeof(double), err);
+	if (!b->y || !b->dy || !(b->x = nn_alloc((size_t)t->site.n_in, sizeof *b->x, err)))
+		return -1;
+	for (int j = 0; j < t->site.n_in; j++) {
+		size_t n = b->rows * in_size(c, j), at = b->begin * in_size(c, j);
+
+		if (!(b->x[j] = nn_alloc(n, sizeof(double), err)))
+			return -1;
+		for (size_t i = 0; i < n; i++)
+			b->x[j][i] = nn_op_trial_real(t, t->x[0][j], at + i);
+	}
+	return 0;
+}
+
+static int take_blocks(struct check *c, struct nn_error *err)
+{
+	struct nn_op_trial *t = c->t;
+	const struct nn_span *span = &t->cut->spans[0].span;
+	size_t there = span->n_groups ? span->n_groups : t->rows;
+	double cost = nn_op_trial_flop(t, false) / (double)there, most = fmin(BLOCKS, BUDGET / fmax(cost, 1));
+
+	c->n = most < 1 ? 1 : most < (double)there ? (size_t)most : there;
+	for (size_t i = 0; i < c->n; i++) {
+		struct block *b = &c->blocks[i];
+		size_t which = c->n > 1 ? i * (there - 1) / (c->n - 1) : there - 1;
+
+		b->begin = span->n_groups ? span->group[which] : which;
+		b->rows = span->n_groups ? span->group[which + 1] - b->begin : 1;
+		if (take_block(c, b, err) < 0)
+			return -1;
+	}
+	for (int p = 0; p < t->n_params; p++)
+		c->w[p] = t->values[p];
+	return 0;
+}
+
+static void free_blocks(struct check *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		for (int j = 0; c->blocks[i].x && j < c->t->site.n_in; j++)
+			nn_free(c->blocks[i].x[j]);
+		nn_free(c->blocks[i].x);
+		nn_free(c->blocks[i].y);
+		nn_free(c->blocks[i].dy);
+	}
+}
+
+static void run_block(const struct check *c, struct block *b)
+{
+	const struct nn_op_trial *t = c->t;
+	struct nn_reference r = {
+		.site = &t->site, .rows = b->rows, .sample = t->call.sample + b->begin, .seed = t->call.seed,
+		.x = (const double *const *)b->x, .w = c->w, .group = b->group, .n_groups = 1, .y = b->y,
+	};
+
+	nn_references[t->op](&r);
+}
+
+/* ---- forward ---- */
+
+static double forward_difference(struct check *c)
+{
+	struct nn_op_trial *t = c->t;
+	double largest = 0, difference = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct block *b = &c->blocks[i];
+		size_t n = b->rows * t->out_size, at = b->begin * t->out_size;
+
+		run_block(c, b);
+		for (size_t k = 0; k < n; k++) {
+			double d = fabs(nn_op_trial_real(t, t->y, at + k) - b->y[k]);
+
+			largest = fmax(largest, fabs(b->y[k]));
+			/* NaN where there should be a number is as far away as can be. */
+			difference = isnan(d) ? INFINITY : fmax(difference, d);
+		}
+	}
+	return largest > 0 ? difference / largest : difference;
+}
+
+/* ---- backward ---- */
+
+static void put_dy(struct check *c)
+{
+	struct nn_op_trial *t = c->t;
+	size_t size = t->out_size;
+
+	for (size_t i = 0; i < t->rows * size; i++)
+		nn_op_trial_put(t, t->dy[0], i, 0);
+	for (size_t i = 0; i < c->n; i++) {
+		struct block *b = &c->blocks[i];
+
+		for (size_t k = 0; k < b->rows * size; k++) {
+			b->dy[k] = nn_op_trial_real(t, t->given[0], b->begin * size + k);
+			nn_op_trial_put(t, t->dy[0], b->begin * size + k, b->dy[k]);
+		}
+	}
+}
+
+/* The sum over blocks [from, to) of dy * y, which gradients are derivatives of. */
+static double objective(struct check *c, size_t from, size_t to)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct block *b = &c->blocks[i];
+
+		run_block(c, b);
+		for (size_t k = 0; k < b->rows * c->t->out_size; k++)
+			sum += b->dy[k] * b->y[k];
+	}
+	return sum;
+}
+
+/* Elements of an array of doubles that all blocks, or one, depend on; and the gradient that the kernel gave for them together. */
+struct direction {
+	double *values;
+	size_t n, element[ELEMENTS];
+	size_t from, to;                 /* blocks */
+	double gradient, scale;
+};
+
+static void move(const struct direction *d, double by)
+{
+	for (size_t i = 0; i < d->n; i++)
+		d->values[d->element[i]] += i % 2 ? -by : by;
+}
+
+/* Where a step crosses the bend of a relu or the rank of two values the difference is no derivative: a smaller step is tried. */
+static double direction_difference(struct check *c, const struct direction *d, double allowed)
+{
+	double difference = INFINITY, old[ELEMENTS];
+
+	for (size_t i = 0; i < d->n; i++)
+		old[i] = d->values[d->element[i]];
+	for (double h = 0x1p-20; h >= 0x1p-30 && !(difference <= allowed); h *= 0x1p-5) {
+		double up, down, found;
+
+		move(d, h);
+		up = objective(c, d->from, d->to);
+		move(d, -2 * h);
+		down = objective(c, d->from, d->to);
+		for (size_t i = 0; i < d->n; i++)
+			d->values[d->element[i]] = old[i];
+		found = fabs((up - down) / (2 * h) - d->gradient) / (d->scale > 0 ? d->scale : 1);
+		difference = isnan(found) ? INFINITY : fmin(difference, found);
+	}
+	return difference;
+}
+
+/* Elements drawn from n, with the kernel's gradients of them from array[offset + element]. */
+static void draw(struct check *c, struct direction *d, size_t n, const void *array, size_t offset)
+{
+	struct nn_op_trial *t = c->t;
+
+	d->n = n < ELEMENTS ? n : ELEMENTS;
+	for (size_t i = 0; i < n; i++)
+		d->scale = fmax(d->scale, fabs(nn_op_trial_real(t, array, offset + i)));
+	for (size_t i = 0; i < d->n; i++) {
+		double g;
+
+		d->element[i] = n <= ELEMENTS ? i : i * (n / d->n) + pick(c, n / d->n);
+		g = nn_op_trial_real(t, array, offset + d->element[i]);
+		d->gradient += i % 2 ? -g : g;
+	}
+}
+
+static double input_difference(struct check *c, int j, double allowed)
+{
+	struct nn_op_trial *t = c->t;
+	double difference = 0;
+	size_t row = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct block *b = &c->blocks[i];
+		struct direction d = { .values = b->x[j], .from = i, .to = i + 1 };
+
+		draw(c, &d, b->rows * in_size(c, j), t->dx[j], b->begin * in_size(c, j));
+		difference = fmax(difference, direction_difference(c, &d, allowed));
+		/* Where dy is 0 there is no gradient. */
+		for (; row < b->begin * in_size(c, j); row++)
+			if (nn_op_trial_real(t, t->dx[j], row) != 0)
+				return INFINITY;
+		row += b->rows * in_size(c, j);
+	}
+	return difference;
+}
+
+static int param_difference(struct check *c, int p, double allowed, double *difference, struct nn_error *err)
+{
+	struct nn_op_trial *t = c->t;
+	size_t n = nn_shape_count(&t->params[p].shape);
+	struct direction d = { .values = c->w[p], .from = 0, .to = c->n };
+	void *plain = nn_alloc(n, nn_dtype_size(t->device->dtype), err);
+
+	if (!plain)
+		return -1;
+	if (t->kernel->unpack)
+		t->kernel->unpack(&t->site, p, t->dw[p], plain);
+	else
+		memcpy(plain, t->dw[p], n * nn_dtype_size(t->device->dtype));
+	draw(c, &d, n, plain, 0);
+	nn_free(plain);
+	*difference = fmax(*difference, direction_difference(c, &d, allowed));
+	return 0;
+}
+
+static int backward_difference(struct check *c, double allowed, double *difference, struct nn_error *err)
+{
+	struct nn_op_trial *t = c->t;
+
+	put_dy(c);
+	t->calls = 0;
+	t->call.dy = t->dy[0];
+	t->kernel->backward(&t->call);
+	*difference = 0;
+	for (int j = 0; j < t->site.n_in; j++)
+		if (t->dx[j])
+			*difference = fmax(*difference, input_difference(c, j, allowed));
+	for (int p = 0; p < t->n_params; p++)
+		if (t->dw[p] && param_difference(c, p, allowed, difference, err) < 0)
+			return -1;
+	memcpy(t->dy[0], t->given[0], t->rows * t->out_size * nn_dtype_size(t->device->dtype));
+	return 0;
+}
+
+/* ---- both ---- */
+
+/*
+ * A chain of K products of values around 0 has errors of about sqrt(K) / 3 roundings of its largest partial sums, four times
+ * less of the largest result; ten times that is no rounding. Vector functions are right to a few.
+ */
+static double rounding(const struct nn_op_trial *t, bool backward)
+{
+	double one = t->device->dtype == NN_F64 ? 0x1p-53 : 0x1p-24, terms = nn_op_trial_flop(t, false) / (double)t->rows / 2;
+
+	terms = backward ? terms + (double)t->rows : terms / (double)t->out_size;
+	return fmax(one * (32 + 4 * sqrt(terms)), backward ? 1e-6 : 0);
+}
+
+int nn_op_trial_check(struct nn_op_trial *t, bool backward, double *difference, double *allowed, struct nn_error *err)
+{
+	struct check c = { .t = t, .state = 1 };
+	int status = take_blocks(&c, err);
+
+	*allowed = rounding(t, backward);
+	if (status == 0) {
+		t->calls = 0;
+		nn_op_trial_forward(t);
+		if (backward)
+			status = backward_difference(&c, *allowed, difference, err);
+		else
+			*difference = forward_difference(&c);
+	}
+	free_blocks(&c);
+	return status;
+}

@@ -1,0 +1,397 @@
+/* A trial's memory, its calls, and what they cost at least. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "bench/op-trial.h"
+#include "train/cut.h"
+
+#define WORN 16                          /* backward calls before dy is made anew where it wears */
+#define SEED 1
+
+static size_t real_size(const struct nn_op_trial *t)
+{
+	return nn_dtype_size(t->device->dtype);
+}
+
+double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)
+{
+	return t->device->dtype == NN_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+void nn_op_trial_put(const struct nn_op_trial *t, void *array, size_t i, double value)
+{
+	if (t->device->dtype == NN_F64)
+		((double *)array)[i] = value;
+	else
+		((float *)array)[i] = (float)value;
+}
+
+/* ---- values ---- */
+
+/* Uniform in [-1, 1), multiples of 2^-20, the same for a seed: no zeros to be fast at, no two alike to be cached. */
+static double noise(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (double)((int64_t)(*state >> 43) - (1 << 20)) * 0x1p-20;
+}
+
+static void fill(const struct nn_op_trial *t, void *array, size_t n, uint64_t seed)
+{
+	for (size_t i = 0; i < n; i++)
+		nn_op_trial_put(t, array, i, noise(&seed));
+}
+
+/* As large as initial values are; scales and variances around 1. In f32 exactly as in the array of doubles. */
+static void fill_param(struct nn_op_trial *t, int p)
+{
+	const struct nn_op_param *param = &t->params[p];
+	size_t n = nn_shape_count(&param->shape);
+	double scale = param->fan_in ? 1 / sqrt((double)param->fan_in) : 0.25, base = param->init == NN_INIT_ONE;
+	uint64_t state = 100 + (uint64_t)p;
+
+	for (size_t i = 0; i < n; i++)
+		t->values[p][i] = (double)(float)(base + scale * noise(&state));
+}
+
+static int pack(struct nn_op_trial *t, int p, struct nn_error *err)
+{
+	size_t n = nn_shape_count(&t->params[p].shape);
+	void *plain = nn_alloc(n, real_size(t), err);
+
+	if (!plain)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		nn_op_trial_put(t, plain, i, t->values[p][i]);
+	if (t->kernel->pack)
+		t->kernel->pack(&t->site, p, plain, t->w[p]);
+	else
+		memcpy(t->w[p], plain, n * real_size(t));
+	nn_free(plain);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static bool keeps_y(enum nn_activation kind)
+{
+	return kind == NN_ACT_NONE || kind == NN_ACT_RELU;
+}
+
+/* An epilogue's derivative is multiplied into dy, again and again until nothing is left of it; relu's is 0 or 1. */
+static bool wears(const struct nn_op_trial *t)
+{
+	const struct nn_dense *dense = t->site.attrs;
+	const struct nn_conv2d *conv = t->site.attrs;
+	const struct nn_batchnorm *norm = t->site.attrs;
+
+	switch (t->op) {
+	case NN_OP_dense: return !keeps_y(dense->epilogue.activation);
+	case NN_OP_conv2d: return !keeps_y(conv->epilogue.activation);
+	case NN_OP_batchnorm: return !keeps_y(norm->epilogue.activation);
+	default: return false;
+	}
+}
+
+static size_t in_values(const struct nn_op_trial *t, int j)
+{
+	return t->rows * nn_shape_count(&t->site.in[j]);
+}
+
+static size_t scratch(const struct nn_op_trial *t)
+{
+	const struct nn_kernel *k = t->kernel;
+
+	return k->work ? k->work(&t->site, t->rows, t->cut->n_leaves, nn_pool_threads(t->call.pool)) : 0;
+}
+
+/* All that nn_op_trial_new is about to take; in double, which no product of sizes exceeds. */
+static double needed(const struct nn_op_trial *t)
+{
+	const struct nn_kernel *k = t->kernel;
+	double real = (double)real_size(t), sets = NN_OP_TRIAL_SETS, in = 0, bytes = 0;
+
+	for (int j = 0; j < t->site.n_in; j++)
+		in += (double)t->rows * (double)nn_shape_count(&t->site.in[j]) * real;
+	for (int p = 0; p < t->n_params; p++)
+		bytes += (double)nn_shape_count(&t->params[p].shape) * (8 + 2 * real);
+	bytes += in * sets + (double)t->rows * (double)t->out_size * real;
+	if (t->site.training)
+		bytes += in + 2 * sets * (double)t->rows * (double)t->out_size * real + (double)(k->saved ? k->saved(&t->site, t->rows) : 0);
+	return bytes + (double)scratch(t);
+}
+
+static int check_room(const struct nn_op_trial *t, struct nn_error *err)
+{
+	size_t bytes, there = nn_memory_available();
+
+	for (int p = 0; p < t->n_params; p++)
+		if (!nn_shape_check(&t->params[p].shape, sizeof(double), &bytes))
+			return nn_fail(err, NN_ENOMEM, "%s: parameters larger than memory can be", nn_ops[t->op]->name);
+	if (needed(t) > (double)there)
+		return nn_fail(err, NN_ENOMEM, "%s of %zu rows needs %.0f bytes, %zu are free: fewer rows need less",
+			       nn_ops[t->op]->name, t->rows, needed(t), there);
+	return 0;
+}
+
+static int take_params(struct nn_op_trial *t, struct nn_error *err)
+{
+	for (int p = 0; p < t->n_params; p++) {
+		size_t n = nn_shape_count(&t->params[p].shape);
+
+		t->packed[p] = t->kernel->packed ? t->kernel->packed(&t->site, p) : n;
+		t->values[p] = nn_alloc(n, sizeof(double), err);
+		t->w[p] = nn_alloc(t->packed[p], real_size(t), err);
+		if (!t->values[p] || !t->w[p])
+			return -1;
+		if (t->params[p].role != NN_BUFFER && t->site.training &&
+		    !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
+			return -1;
+		fill_param(t, p);
+		if (pack(t, p, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_set(struct nn_op_trial *t, int set, struct nn_error *err)
+{
+	size_t n = t->rows * t->out_size;
+	uint64_t seed = 10 * ((uint64_t)set + 1);
+
+	if (!(t->x[set] = nn_alloc((size_t)t->site.n_in, sizeof(void *), err)))
+		return -1;
+	for (int j = 0; j < t->site.n_in; j++) {
+		if (!(t->x[set][j] = nn_alloc(in_values(t, j), real_size(t), err)))
+			return -1;
+		fill(t, t->x[set][j], in_values(t, j), seed + (uint64_t)j);
+	}
+	if (!t->site.training)
+		return 0;
+	t->dy[set] = nn_alloc(n, real_size(t), err);
+	t->given[set] = nn_alloc(n, real_size(t), err);
+	if (!t->dy[set] || !t->given[set])
+		return -1;
+	fill(t, t->given[set], n, seed + 9);
+	memcpy(t->dy[set], t->given[set], n * real_size(t));
+	return 0;
+}
+
+static int take_rest(struct nn_op_trial *t, struct nn_error *err)
+{
+	const struct nn_kernel *k = t->kernel;
+	size_t derived = k->derived && t->site.training ? k->derived(&t->site) : 0, n_in = (size_t)t->site.n_in;
+	void *memory;
+
+	t->y = nn_alloc(t->rows * t->out_size, real_size(t), err);
+	t->dx = nn_alloc(n_in, sizeof(void *), err);
+	t->dx_add = nn_alloc(n_in, sizeof(bool), err);
+	t->call.saved = nn_alloc(k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0, 1, err);
+	t->call.work = nn_alloc(scratch(t), 1, err);
+	if (!t->y || !t->dx || !t->dx_add || !t->call.saved || !t->call.work)
+		return -1;
+	for (int j = 0; j < t->site.n_in && t->site.training; j++)
+		if ((j > 0 || t->site.want_dx) && !(t->dx[j] = nn_alloc(in_values(t, j), real_size(t), err)))
+			return -1;
+	if (derived) {
+		if (!(memory = nn_alloc(derived, 1, err)))
+			return -1;
+		k->derive(&t->site, (const void *const *)t->w, memory, t->call.pool);
+		t->call.derived = memory;
+	}
+	return 0;
+}
+
+static void prepare_call(struct nn_op_trial *t)
+{
+	const struct nn_span *span = &t->cut->spans[0].span;
+
+	t->call.site = t->site;
+	t->call.rows = t->rows;
+	t->call.seed = SEED;
+	t->call.y = t->y;
+	t->call.dx = t->dx;
+	t->call.dx_add = t->dx_add;
+	t->call.w = t->w;
+	t->call.dw = t->dw;
+	t->call.leaf = span->leaf;
+	t->call.n_leaves = span->n_leaves;
+	t->call.first = true;
+	t->call.group = span->group;
+	t->call.n_groups = span->n_groups;
+}
+
+static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, struct nn_error *err)
+{
+	const struct nn_op *op = nn_ops[site->op];
+	const struct nn_batchnorm *norm = site->attrs;
+	size_t group = site->op == NN_OP_batchnorm && site->training ? norm->group : 0;
+
+	if (!t->kernel)
+		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", t->device->name, op->name);
+	t->site = (struct nn_site){ .attrs = site->attrs, .in = site->in, .n_in = site->n_in, .training = site->training,
+				    .want_dx = site->training && site->want_dx };
+	if (op->infer(site->attrs, site->in, site->n_in, &t->site.out, err) < 0)
+		return nn_fail_at(err, "%s", op->name);
+	t->out_size = nn_shape_count(&t->site.out);
+	t->n_params = op->params ? op->params(site->attrs, site->in, site->n_in, t->params) : 0;
+	t->cut = nn_cut_new(t->rows, site->training ? t->device->leaves(t->rows, group, 16) : 1, group, t->rows, err);
+	return t->cut ? check_room(t, err) : -1;
+}
+
+int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site, const struct nn_device *device, struct nn_pool *pool,
+		 struct nn_error *err)
+{
+	struct nn_op_trial *t = nn_alloc(1, sizeof *t, err);
+	int status;
+
+	if (!t)
+		return -1;
+	*t = (struct nn_op_trial){ .device = device, .kernel = site->kernel ? site->kernel : device->kernels[site->op], .op = site->op,
+				.rows = site->rows };
+	t->call.pool = pool;
+	status = begin(t, site, err);
+	if (status == 0)
+		status = take_params(t, err);
+	for (int set = 0; status == 0 && set < NN_OP_TRIAL_SETS; set++)
+		status = take_set(t, set, err);
+	if (status == 0)
+		status = take_rest(t, err);
+	if (status < 0) {
+		nn_op_trial_free(t);
+		return -1;
+	}
+	t->wears = wears(t);
+	prepare_call(t);
+	*trial = t;
+	return 0;
+}
+
+void nn_op_trial_free(struct nn_op_trial *t)
+{
+	if (!t)
+		return;
+	for (int j = 0; j < t->site.n_in; j++) {
+		for (int set = 0; set < NN_OP_TRIAL_SETS; set++)
+			if (t->x[set])
+				nn_free(t->x[set][j]);
+		if (t->dx)
+			nn_free(t->dx[j]);
+	}
+	for (int set = 0; set < NN_OP_TRIAL_SETS; set++) {
+		nn_free(t->x[set]);
+		nn_free(t->dy[set]);
+		nn_free(t->given[set]);
+	}
+	for (int p = 0; p < t->n_params; p++) {
+		nn_free(t->values[p]);
+		nn_free(t->w[p]);
+		nn_free(t->dw[p]);
+	}
+	nn_free(t->y);
+	nn_free(t->dx);
+	nn_free(t->dx_add);
+	nn_free(t->call.saved);
+	nn_free(t->call.work);
+	nn_free((void *)t->call.derived);
+	nn_cut_free(t->cut);
+	nn_free(t);
+}
+
+/* ---- calls ---- */
+
+void nn_op_trial_forward(void *arg)
+{
+	struct nn_op_trial *t = arg;
+
+	t->call.x = (const void *const *)t->x[t->calls % NN_OP_TRIAL_SETS];
+	t->calls++;
+	t->kernel->forward(&t->call);
+}
+
+void nn_op_trial_backward(void *arg)
+{
+	struct nn_op_trial *t = arg;
+	unsigned long set = t->calls % NN_OP_TRIAL_SETS;
+
+	/* Making it anew at every call would be most of what is measured. */
+	if (t->wears && t->calls % WORN == set)
+		memcpy(t->dy[set], t->given[set], t->rows * t->out_size * real_size(t));
+	t->call.dy = t->dy[set];
+	t->calls++;
+	t->kernel->backward(&t->call);
+}
+
+/* ---- costs ---- */
+
+/* Pairs of an output and a tap that lie inside the image, along one side. */
+static double taps_inside(size_t in, size_t kernel, size_t stride, size_t pad, size_t dilation)
+{
+	size_t out = (in + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+	double n = 0;
+
+	for (size_t k = 0; k < kernel; k++)
+		for (size_t o = 0; o < out; o++)
+			n += o * stride + k * dilation - pad < in;
+	return n;
+}
+
+static double conv_flop(const struct nn_op_trial *t)
+{
+	const struct nn_conv2d *c = t->site.attrs;
+	const size_t *d = t->site.in[0].dim;
+
+	return 2 * taps_inside(d[1], c->kernel[0], c->stride[0], c->pad[0], c->dilation[0]) *
+	       taps_inside(d[2], c->kernel[1], c->stride[1], c->pad[1], c->dilation[1]) * (double)(d[0] / c->groups) * (double)c->out;
+}
+
+double nn_op_trial_flop(const struct nn_op_trial *t, bool backward)
+{
+	const struct nn_op *op = nn_ops[t->op];
+	bool product = t->op == NN_OP_dense || t->op == NN_OP_conv2d;
+	double flop = t->op == NN_OP_conv2d ? conv_flop(t) : op->flops ?
+		      (double)op->flops(t->site.attrs, t->site.in, t->site.n_in, &t->site.out) : (double)t->out_size;
+
+	if (backward)
+		flop *= product ? 1 + t->site.want_dx : 0;
+	return flop * (double)t->rows;
+}
+
+static double in_bytes(const struct nn_op_trial *t)
+{
+	double n = 0;
+
+	for (int j = 0; j < t->site.n_in; j++)
+		n += (double)in_values(t, j);
+	return n * (double)real_size(t);
+}
+
+static double param_bytes(const struct nn_op_trial *t)
+{
+	double n = 0;
+
+	for (int p = 0; p < t->n_params; p++)
+		n += (double)nn_shape_count(&t->params[p].shape);
+	return n * (double)real_size(t);
+}
+
+double nn_op_trial_bytes(const struct nn_op_trial *t, bool backward)
+{
+	const struct nn_op *op = nn_ops[t->op];
+	unsigned needs = op->needs ? op->needs(t->site.attrs) : op->flags;
+	double in = in_bytes(t), out = (double)(t->rows * t->out_size * real_size(t)), first = (double)(in_values(t, 0) * real_size(t));
+
+	if (!backward)
+		return in + param_bytes(t) + out;
+	/* dy; x and y where they are needed; weights for dx; what is written: dx and dw */
+	return out + (needs & NN_OP_NEEDS_X ? in : 0) + (needs & NN_OP_NEEDS_Y ? out : 0) +
+	       (t->site.want_dx ? in + param_bytes(t) : in - first) + param_bytes(t);
+}
+
+size_t nn_op_trial_span(const struct nn_op_trial *t, bool backward)
+{
+	double out = (double)(t->rows * t->out_size * real_size(t));
+
+	return (size_t)(nn_op_trial_bytes(t, backward) + (NN_OP_TRIAL_SETS - 1) * (backward ? out : in_bytes(t)));
+}

@@ -1,0 +1,216 @@
+/* nn-bench ops: each op on each device, ours and OpenBLAS side by side, against the peaks of this machine. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/roof.h"
+#include "bench/op-site.h"
+#include "bench/op-trial.h"
+
+#define ALL_S 1                  /* of a figure where all ops are measured and no --time is given */
+
+static const struct nn_column columns[] = {
+	{ "op", 23 }, { "shape", 34 }, { "device", 6 }, { "kernel", 8 }, { "dtype", 5 }, { "seconds", 0 }, { "gflops", 0 },
+	{ "gbytes_s", 0 }, { "peak_share", 0 }, { "check", 5 }, { NULL, 0 },
+};
+
+struct ops {
+	struct nn_bench *bench;
+	struct nn_report *report;
+	const struct nn_device *device, *library;        /* library: with kernels of OpenBLAS; NULL: not here */
+	struct nn_roofs roofs;
+	size_t rows, wrong;
+	char first_wrong[256];
+};
+
+/* One row: a pass of an op by one kernel. */
+struct row {
+	const char *kernel;
+	const struct nn_bench_site *site;
+	bool backward;
+	struct nn_roof_work work;
+	double difference, allowed;
+};
+
+static void name_of(const struct row *row, char *name, size_t size)
+{
+	snprintf(name, size, "%s%s", nn_ops[row->site->op]->name, row->backward ? "-backward" : "");
+}
+
+static int put_figures(struct ops *o, const struct row *row, const struct nn_measure *m, struct nn_error *err)
+{
+	double share;
+
+	nn_report_text(o->report, "check", "ok");
+	if (!m || m->n == 0)
+		return 0;
+	if (nn_roofs_share(&o->roofs, &row->work, m->mean_s, &share, err) < 0)
+		return -1;
+	nn_report_real(o->report, "seconds", m->mean_s);
+	if (row->work.flop > 0)
+		nn_report_real(o->report, "gflops", row->work.flop / m->mean_s * 1e-9);
+	nn_report_real(o->report, "gbytes_s", row->work.bytes / m->mean_s * 1e-9);
+	nn_report_real(o->report, "peak_share", share);
+	return 0;
+}
+
+static void put_wrong(struct ops *o, const struct row *row, const char *name, const char *shape)
+{
+	char difference[32];
+
+	snprintf(difference, sizeof difference, "%.3g", row->difference);
+	nn_report_text(o->report, "check", difference);
+	if (o->wrong++ == 0)
+		snprintf(o->first_wrong, sizeof o->first_wrong, "%s:%s by %s", name, shape, row->kernel);
+}
+
+static int put_row(struct ops *o, const struct row *row, const struct nn_measure *m, struct nn_error *err)
+{
+	struct nn_text shape = {0};
+	char name[64];
+	int status = 0;
+
+	name_of(row, name, sizeof name);
+	nn_bench_site_text(row->site->op, &row->site->attrs, row->site->in, row->site->rows, &shape);
+	nn_report_text(o->report, "op", name);
+	nn_report_text(o->report, "shape", shape.data);
+	nn_report_text(o->report, "device", o->device->name);
+	nn_report_text(o->report, "kernel", row->kernel);
+	nn_report_text(o->report, "dtype", nn_dtype_name(o->device->dtype));
+	if (!(row->difference <= row->allowed))
+		put_wrong(o, row, name, shape.data ? shape.data : "");
+	else
+		status = put_figures(o, row, m, err);
+	if (status == 0 && m && m->n == 0 && row->difference <= row->allowed && !nn_bench_stopped(o->bench))
+		nn_bench_too_short(o->bench, name, m);
+	o->rows++;
+	nn_text_free(&shape);
+	return status < 0 ? -1 : nn_report_row(o->report, err);
+}
+
+/* ---- a pass ---- */
+
+/* Ours, and in turns with it the library's where it has the op. */
+static int measure_pass(struct ops *o, const struct nn_bench_site *site, struct nn_op_trial *trials[2], bool backward, struct nn_error *err)
+{
+	const char *const kernels[2] = { "ours", o->library ? o->library->library : NULL };
+	struct nn_measure_call calls[2];
+	struct nn_measure results[2] = {0};
+	struct row rows[2];
+	size_t n = trials[1] ? 2 : 1;
+	bool right = true;
+	int status = 0;
+
+	for (size_t i = 0; i < n && status == 0; i++) {
+		struct nn_op_trial *t = trials[i];
+
+		calls[i] = (struct nn_measure_call){ backward ? nn_op_trial_backward : nn_op_trial_forward, t };
+		rows[i] = (struct row){ .kernel = kernels[i], .site = site, .backward = backward, .work = {
+					nn_op_trial_flop(t, backward), nn_op_trial_bytes(t, backward), nn_op_trial_span(t, backward) } };
+		status = nn_op_trial_check(t, backward, &rows[i].difference, &rows[i].allowed, err);
+		right &= rows[i].difference <= rows[i].allowed;
+	}
+	/* What is wrong is not worth a figure, and stands in its row without one. */
+	if (status == 0 && right)
+		status = nn_bench_measure(o->bench, calls, n, results, err);
+	for (size_t i = 0; status == 0 && i < n && !nn_bench_stopped(o->bench); i++)
+		status = put_row(o, &rows[i], right ? &results[i] : NULL, err);
+	return status;
+}
+
+static int measure_site(struct ops *o, const struct nn_bench_site *site, struct nn_error *err)
+{
+	struct nn_op_trial_site where = {
+		.op = site->op, .attrs = &site->attrs, .in = site->in, .n_in = site->n_in, .rows = site->rows, .training = true,
+		.want_dx = site->want_dx,
+	};
+	struct nn_op_trial *trials[2] = { NULL, NULL };
+	int status = nn_op_trial_new(&trials[0], &where, o->device, o->bench->pool, err);
+
+	where.kernel = o->library ? o->library->library_kernels[site->op] : NULL;
+	if (status == 0 && where.kernel)
+		status = nn_op_trial_new(&trials[1], &where, o->library, o->bench->pool, err);
+	for (int backward = 0; backward < 2 && status == 0 && !nn_bench_stopped(o->bench); backward++)
+		status = measure_pass(o, site, trials, backward, err);
+	nn_op_trial_free(trials[0]);
+	nn_op_trial_free(trials[1]);
+	return status;
+}
+
+/* ---- the verb ---- */
+
+/* All sites of an op, the one that SHAPE describes, or all of all. */
+static int measure_operand(struct ops *o, const char *operand, struct nn_error *err)
+{
+	enum nn_op_id op = operand ? nn_bench_op(operand) : NN_N_OPS;
+	struct nn_bench_site site;
+
+	if (operand && strchr(operand, ':'))
+		return nn_bench_site_parse(&site, operand, err) < 0 ? -1 : measure_site(o, &site, err);
+	for (size_t i = 0; i < nn_bench_n_sites && !nn_bench_stopped(o->bench); i++)
+		if ((!operand || nn_bench_sites[i].op == op) && measure_site(o, &nn_bench_sites[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static const char *next_op(const void *arg, size_t i)
+{
+	(void)arg;
+	return i < NN_N_OPS ? nn_ops[i]->name : NULL;
+}
+
+/* Before anything is measured. */
+static int check_operands(int n, char **words, struct nn_error *err)
+{
+	for (int i = 0; i < n; i++) {
+		struct nn_bench_site site;
+		char quoted[NN_QUOTED], name[64];
+		const char *near;
+
+		if (nn_bench_op(words[i]) != NN_N_OPS) {
+			if (strchr(words[i], ':') && nn_bench_site_parse(&site, words[i], err) < 0)
+				return -1;
+			continue;
+		}
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(words[i], ":"), words[i]);
+		near = nn_did_you_mean(name, next_op, NULL);
+		return nn_fail(err, NN_EUSAGE, "%s: unknown op%s%s%s", nn_quote(quoted, words[i], strlen(words[i])),
+			       near ? "; did you mean " : "; see nn-bench(1)", near ? near : "", near ? "?" : "");
+	}
+	return 0;
+}
+
+static int measure_all(struct ops *o, int n, char **words, struct nn_error *err)
+{
+	int status = nn_roofs_init(&o->roofs, o->bench, o->device, err);
+
+	if (n == 0 && status == 0)
+		status = measure_operand(o, NULL, err);
+	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(o->bench); i++)
+		status = measure_operand(o, words[i], err);
+	if (status == 0 && o->wrong > 0)
+		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong, the first of %s", o->wrong, o->rows, o->first_wrong);
+	return status;
+}
+
+int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
+{
+	struct ops o = { .bench = b };
+	enum nn_dtype dtype = b->std->precision ? NN_F64 : NN_F32;
+	struct nn_error no_blas;
+	int status;
+
+	if (check_operands(n, words, err) < 0 || !(o.device = nn_device_open("cpu", dtype, err)))
+		return -1;
+	if (!(o.library = nn_device_open("cpu+openblas", dtype, &no_blas)))
+		nn_bench_note(b, "no rows of openblas: %s", no_blas.text);
+	if (n == 0 && !nn_opt_given(b->setup.list, "time"))
+		b->options->time_s = ALL_S;
+	else
+		snprintf(b->machine.blas, sizeof b->machine.blas, "openblas");
+	if (nn_bench_report(b, columns, &o.report, err) < 0)
+		return -1;
+	status = measure_all(&o, n, words, err);
+	return nn_report_close(o.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# nn-bench ops: rows, peaks, bad operands.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  export XDG_CACHE_HOME=$PWD/cache
+}
+
+columns=op,shape,device,kernel,dtype,seconds,gflops,gbytes_s,peak_share,check
+last=threads,version,cpu,gpu,blas,date
+
+@test "bench: ops prints a row for each pass of an op, verified" {
+  nn-bench ops dense:8x20x10 softmax:16x10 --time=0.2 --to=csv >rows.csv
+  [ "$(head -n 1 rows.csv)" = "$columns,$last" ]
+  [ "$(grep ',ours,' rows.csv | cut -d, -f1-5)" = "dense,8x20x10,cpu,ours,f32
+dense-backward,8x20x10,cpu,ours,f32
+softmax,16x10,cpu,ours,f32
+softmax-backward,16x10,cpu,ours,f32" ]
+  [ "$(tail -n +2 rows.csv | cut -d, -f10 | sort -u)" = ok ]
+}
+
+@test "bench: ops: OpenBLAS stands beside ours where it is installed, else a note says why not" {
+  nn-bench ops dense:8x20x10 --time=0.2 --to=csv >rows.csv 2>notes
+  if grep -q ',openblas,' rows.csv; then
+    [ "$(grep -c '^dense.*,openblas,f32,' rows.csv)" = 2 ]
+    [ "$(tail -n 1 rows.csv | cut -d, -f15)" = openblas ]
+  else
+    grep -q '^nn-bench: note: no rows of openblas: ' notes
+  fi
+}
+
+@test "bench: ops: no figure is above the peaks measured in the same run" {
+  nn-bench ops dense activation add softmax --time=0.1 --to=csv >rows.csv
+  awk -F, 'NR > 1 { gsub(/"[^"]*"/, "s"); if ($9 != "" && ($9 <= 0 || $9 > 1)) { print; bad = 1 } } END { exit bad }' rows.csv
+  [ "$(grep -c '^activation,' rows.csv)" = 4 ]
+}
+
+@test "bench: ops --precision=f64 is measured and verified in f64" {
+  nn-bench ops conv2d:2x3x8x8,4,3x3,pad=1 --precision=f64 --time=0.2 --to=jsonl >rows.jsonl
+  command -v jq || skip "jq is not installed"
+  [ "$(jq -r '[.op, .shape, .dtype, .check] | join(" ")' rows.jsonl)" = "conv2d 2x3x8x8,4,3x3,pad=1 f64 ok
+conv2d-backward 2x3x8x8,4,3x3,pad=1 f64 ok" ]
+}
+
+@test "bench: ops: an unknown op and a shape that does not fit are status 2 and one line" {
+  run -2 --separate-stderr nn-bench ops densr
+  [ "$stderr" = "nn-bench: densr: unknown op; did you mean dense?" ]
+  run -2 --separate-stderr nn-bench ops dense dense:12
+  [ "$stderr" = "nn-bench: dense:12: expected dense:ROWSxINxOUT" ]
+  run -2 --separate-stderr nn-bench ops conv2d:1x3x8x8,4,9x9
+  [[ $stderr == "nn-bench: conv2d:1x3x8x8,4,9x9: "*9x9* ]]
+  [ -z "$output" ]
+}
+
+@test "bench: ops: a shape that cannot fit is status 4" {
+  run -4 --separate-stderr nn-bench ops dense:1000000x1000000x1000000
+  [[ $stderr == *"nn-bench: dense of 1000000 rows needs "*" bytes, "*" are free: fewer rows need less" ]]
+}
+
+@test "bench: ops: too little time leaves the figures empty and says so" {
+  nn-bench ops conv2d:64x32x13x13,64,3x3 --time=0.0001 --to=csv >rows.csv 2>notes
+  grep -q '^conv2d,"64x32x13x13,64,3x3",cpu,ours,f32,,,,,ok,' rows.csv
+  grep -q '^nn-bench: note: conv2d: --time=0.0001 is too short for a figure' notes
+}
