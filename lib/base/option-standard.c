@@ -23,7 +23,7 @@ static int check_device(const char *value, struct nn_error *err)
 }
 
 const struct nn_opt nn_std_opts[] = {
-	{ .name = "output", .letter = 'o', .type = NN_OPT_STRING, .offset = AT(output), .arg = "FILE",
+	{ .name = "output", .letter = 'o', .type = NN_OPT_STRING, .offset = AT(output), .arg = "FILE", .filled = true,
 	  .help = "write the result there instead of to standard output",
 	  .man = "The file is written under a temporary name and renamed when it is complete; what was there before stays if "
 		 "anything fails." },
@@ -39,7 +39,7 @@ const struct nn_opt nn_std_opts[] = {
 	  .man = "The default is f32, or the type of the model that is read." },
 	{ .name = "reproducible", .type = NN_OPT_YESNO, .offset = AT(reproducible), .arg = "yes|no", .fallback = "yes",
 	  .help = "promise the same bytes; no lets products go to OpenBLAS where that is faster" },
-	{ .name = "log", .type = NN_OPT_STRING, .offset = AT(log), .arg = "FILE",
+	{ .name = "log", .type = NN_OPT_STRING, .offset = AT(log), .arg = "FILE", .filled = true,
 	  .help = "write what happens there, one JSON object a line" },
 	{ .name = "config", .type = NN_OPT_CONFIG, .arg = "FILE", .help = "read options from a file of lines `option = value`",
 	  .man = "Lines that begin with # are comments; switches are written yes or no; the command line wins." },

@@ -141,7 +141,7 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 		return 0;
 	case NN_OPT_STRING:
 		*(const char **)place = value;
-		return 0;
+		return *value || !row->filled ? 0 : nn_fail(err, NN_EUSAGE, "%s: expected %s", origin, row->arg);
 	case NN_OPT_CUSTOM:
 		*(const char **)place = value;
 		return check_custom(row, value, origin, err);

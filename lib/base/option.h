@@ -34,6 +34,7 @@ struct nn_opt {
 	/* NN_OPT_CUSTOM: 0, or -1 with a whole message (the option with its value in front). */
 	int (*check)(const char *value, struct nn_error *err);
 	bool optional_arg;          /* of a string: --explain (NULL, and given) or --explain=json */
+	bool filled;                /* of a string: never empty */
 };
 
 /* A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first. */

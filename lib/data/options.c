@@ -22,6 +22,7 @@ static const char *const headers[] = { "auto", "yes", "no", NULL };
 
 const struct nn_opt nn_data_opts[] = {
 	{ .name = "target", .type = NN_OPT_STRING, .offset = offsetof(struct nn_data_options, target), .arg = "COLUMN,...",
+	  .filled = true,
 	  .help = "column of a CSV that holds the target",
 	  .man = "By name, or by number from 1 where there is no header. A name with a comma stands in double quotes. "
 		 "Several columns of numbers are one target of that many values." },

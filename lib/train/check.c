@@ -143,8 +143,6 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 		return -1;
 	if (is_stdin(s->std->log) && to_stdout)
 		return nn_fail(err, NN_EUSAGE, "--log=-: the model goes to stdout; give it a file with -o FILE");
-	if (o->checkpoint && !*o->checkpoint)
-		return nn_fail(err, NN_EUSAGE, "--checkpoint=: expected the name of a file");
 	if (is_stdin(o->checkpoint))
 		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
 	if (o->resume && to_stdout && !o->checkpoint)
@@ -171,13 +169,34 @@ static int check_spool(const struct nn_train_setup *s, struct nn_error *err)
 	return check_output("--spool", spool, s, err);
 }
 
+/* The picture has a place of its own. */
+static int check_plot(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const char *plot = s->train->plot;
+	const char *others[] = { s->std->output, s->std->log, s->train->checkpoint, nn_spool_file(s->train) };
+	static const char *const what[] = { "-o", "--log", "--checkpoint", "--spool" };
+
+	if (!plot)
+		return 0;
+	if (check_output("--plot", plot, s, err) < 0)
+		return -1;
+	if (is_stdin(plot) && !s->std->output)
+		return nn_fail(err, NN_EUSAGE, "--plot=-: the model goes to stdout; give it a file with -o FILE");
+	if (nn_same_file(plot, s->train->model))
+		return nn_fail(err, NN_EUSAGE, "--plot: %s is an input, which would be lost", plot);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (others[i] && (strcmp(plot, others[i]) == 0 || (!is_stdin(plot) && nn_same_file(plot, others[i]))))
+			return nn_fail(err, NN_EUSAGE, "--plot=%s: this is where %s goes", plot, what[i]);
+	return 0;
+}
+
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
 	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
-	    check_outputs(s, err) < 0 || check_spool(s, err) < 0)
+	    check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
 		return -1;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "model/model.h"
 #include "train/counters.h"
+#include "train/curve.h"
 #include "train/evaluate.h"
 #include "train/lock.h"
 #include "train/log.h"
@@ -30,7 +31,7 @@ struct nn_train {
 	int n_outputs;
 	struct nn_loss_spec *losses;     /* [n_outputs] */
 	double *shares;                  /* [n_outputs] weights of their losses */
-	double *class_weights;           /* --class-weight */
+	double **class_weights;          /* [n_outputs] --class-weight, NULL where the targets are no classes */
 
 	/* what it is trained on */
 	struct nn_dataset *dataset, *held_out;   /* held_out: of --valid=FILE */
@@ -60,6 +61,7 @@ struct nn_train {
 	bool written;
 	struct nn_log *log;
 	struct nn_progress *progress;
+	struct nn_curve *curve;          /* NULL: no --plot */
 	char *state_path;                /* NULL: no state */
 	struct nn_lock *lock;
 	struct nn_state_tensors tensors; /* the sets of a state */
@@ -71,7 +73,8 @@ struct nn_train {
 	bool save_failed, replaces;      /* the last try failed; an older run's state is there */
 
 	/* times */
-	double start_s, first_step_s, first_epoch_s, steady_s;
+	double start_s, ends_s;          /* ends_s: --time-limit, 0: none */
+	double first_step_s, first_epoch_s, steady_s;
 	double compute_s, input_s;
 	uint64_t started_step, steady_samples;
 	size_t planned_bytes, base_bytes;        /* the plan; what the process had before */

@@ -1,10 +1,14 @@
 # lib/train
 lib_libnn_la_SOURCES += \
+	lib/train/balance.c \
+	lib/train/balance.h \
 	lib/train/check.c \
 	lib/train/checkpoint.c \
 	lib/train/checkpoint.h \
 	lib/train/counters.c \
 	lib/train/counters.h \
+	lib/train/curve.c \
+	lib/train/curve.h \
 	lib/train/cut.c \
 	lib/train/cut.h \
 	lib/train/evaluate.c \

@@ -71,6 +71,7 @@ static int evaluate(struct nn_train *t, struct nn_error *err)
 	t->found.held_out = false;
 	if (!t->evaluator) {
 		judge(t, nn_train_passed(t, t->metric));
+		nn_curve_evaluation(t->curve, t->counters.step, NAN, t->found.metric, t->found.best);
 		return 0;
 	}
 	if (nn_train_collect(t, err) < 0 || nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
@@ -78,6 +79,8 @@ static int evaluate(struct nn_train *t, struct nn_error *err)
 	t->found.held_out = true;
 	nn_evaluator_get(t->evaluator, t->metric, &value);
 	judge(t, value);
+	nn_evaluator_get(t->evaluator, "loss", &value);
+	nn_curve_evaluation(t->curve, t->counters.step, value, t->found.metric, t->found.best);
 	return 0;
 }
 
@@ -157,6 +160,7 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	nn_step_update(t->step, number + 1, lr, logs, &result);
 	count_step(t, &result, n);
 	now = nn_now_s();
+	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, n, now - start);
 	pace->samples += n;
 	if (t->first_step_s == 0)
 		t->first_step_s = now - start;
@@ -221,6 +225,8 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 		end_epoch(t, pace);
 	if (ends_epoch && unchanged(t, err) < 0)
 		return -1;
+	if (ends_epoch)
+		nn_curve_write(t->curve, t, false, NULL);        /* what failed is tried again at the end */
 	saves |= served_signal(t) != 0;
 	return saves ? nn_checkpoint_save(t, err) : 0;
 }
@@ -239,7 +245,7 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 }
 
 /* The state and, at an end within an epoch, a last look that leaves no trace in it. */
-static int finish(struct nn_train *t, struct pace *pace, struct nn_error *err)
+static int finish(struct nn_train *t, struct pace *pace, const char *reason, struct nn_error *err)
 {
 	bool whole = t->counters.step % t->steps_per_epoch == 0, ran = t->counters.step > t->started_step;
 	bool looks = !whole || (!ran && t->evaluator);
@@ -263,13 +269,26 @@ static int finish(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	if (nn_checkpoint_end(t, err) < 0)
 		return -1;
 	nn_progress_end(t->progress);
-	nn_record_end(t, t->counters.done ? "patience" : t->ends_by);
+	nn_record_end(t, reason);
 	return nn_log_check(t->log, err);
+}
+
+/* Why training is over, or NULL. */
+static const char *over(const struct nn_train *t)
+{
+	if (t->counters.done)
+		return "patience";
+	if (t->counters.step >= t->planned)
+		return t->ends_by;
+	if (t->ends_s > 0 && t->counters.step > t->started_step && nn_now_s() >= t->ends_s)
+		return "time-limit";
+	return NULL;
 }
 
 static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct pace pace = { .logged_s = nn_now_s() };
+	const char *reason;
 
 	nn_record_start(t);
 	if (nn_log_check(t->log, err) < 0)
@@ -277,8 +296,8 @@ static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;
 	while (!(*stopped = *t->setup.host.stop)) {
-		if (t->counters.step >= t->planned || t->counters.done)
-			return finish(t, &pace, err);
+		if ((reason = over(t)))
+			return finish(t, &pace, reason, err);
 		if (step(t, &pace, err) < 0 || after_step(t, &pace, err) < 0)
 			return -1;
 	}
@@ -288,17 +307,22 @@ static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct nn_error why;
+	int status;
 
 	*stopped = 0;
 	t->start_s = nn_now_s();
+	t->ends_s = t->options->time_limit > 0 ? t->start_s + t->options->time_limit : 0;
+	nn_progress_limit(t->progress, t->start_s, t->ends_s);
 	t->started_step = t->counters.step;
-	if (run(t, stopped, &why) < 0) {
-		nn_progress_clear(t->progress);
-		nn_record_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
-		if (err)
-			*err = why;
-		return -1;
-	}
+	status = run(t, stopped, &why);
 	nn_progress_clear(t->progress);
-	return 0;
+	if (status < 0) {
+		nn_record_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
+		nn_curve_write(t->curve, t, true, NULL);
+	} else {
+		status = nn_curve_write(t->curve, t, true, &why);
+	}
+	if (status < 0 && err)
+		*err = why;
+	return status;
 }

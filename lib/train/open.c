@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "train/balance.h"
 #include "train/checkpoint.h"
 #include "train/cut.h"
 #include "train/prepare.h"
@@ -63,7 +64,7 @@ static int take_defaults(struct nn_train *t, struct nn_error *err)
 		o->lr = info->lr;
 	if (!nn_opt_given(list, "weight-decay"))
 		o->weight_decay = info->weight_decay;
-	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps"))
+	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps") && o->time_limit == 0)
 		o->epochs = 10;
 	if (nn_parse_shuffle(o->shuffle, &t->window, err) < 0 || nn_schedule_parse(&t->schedule, o->schedule, err) < 0)
 		return -1;
@@ -202,6 +203,8 @@ static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
 	if (nn_checkpoint_lock(t, err) < 0 || nn_output_open(&t->output, t->std->output, true, err) < 0)
 		return -1;
+	if (nn_curve_open(&t->curve, t->options->plot, err) < 0)
+		return -1;
 	return nn_log_open(&t->log, t->std->log, t->options->resume, err);
 }
 
@@ -253,6 +256,7 @@ void nn_train_free(struct nn_train *t)
 	if (!t)
 		return;
 	nn_output_abort(t->output);
+	nn_curve_free(t->curve);
 	nn_log_close(t->log);
 	nn_lock_release(t->lock);
 	nn_progress_free(t->progress);
@@ -261,9 +265,9 @@ void nn_train_free(struct nn_train *t)
 	for (int set = NN_SET_SLOT0; set < NN_STATE_SETS; set++)
 		nn_free(t->tensors.set[set]);
 	nn_free(t->params);
+	nn_balance_free(t);
 	nn_free(t->losses);
 	nn_free(t->shares);
-	nn_free(t->class_weights);
 	nn_free(t->rows);
 	nn_free(t->valid_rows);
 	nn_free(t->order);

@@ -39,6 +39,8 @@ static int check_shuffle(const char *value, struct nn_error *err)
 
 static int check_weights(const char *value, struct nn_error *err)
 {
+	if (strcmp(value, "balanced") == 0)
+		return 0;
 	return whole(nn_parse_weights(value, NULL, err), "class-weight", value, err);
 }
 
@@ -95,11 +97,16 @@ const struct nn_opt nn_train_opts[] = {
 	  .min = 0, .max = 1e30,
 	  .help = "cut the gradient's global norm to this; 0: never" },
 	{ .name = "epochs", .type = NN_OPT_COUNT, .offset = AT(epochs), .arg = "N", .max = MOST,
-	  .help = "passes over the data (10, unless --steps is given)" },
+	  .help = "passes over the data (10, where neither steps nor a time end it)" },
 	{ .name = "steps", .type = NN_OPT_COUNT, .offset = AT(steps), .arg = "N", .max = MOST,
 	  .help = "steps in all; with --epochs, whichever ends first",
 	  .man = "Counted from the start of the training, also after --resume. --steps=0 writes the model as it was "
 		 "initialized or, with --resume, as the state has it." },
+	{ .name = "time-limit", .type = NN_OPT_SECONDS, .offset = AT(time_limit), .arg = "SECONDS", .min = 0.001, .max = MOST,
+	  .help = "end after the step in which so much time has passed",
+	  .man = "What ends first counts: this, --epochs or --steps. The clock begins with the first step of this run, after the "
+		 "data were read, also after --resume, which may give another limit. How far a training comes in so much time "
+		 "differs from run to run, and so does its model." },
 	{ .name = "batch", .letter = 'b', .type = NN_OPT_COUNT, .offset = AT(batch), .arg = "N", .fallback = "64",
 	  .min = 1, .max = 1e9,
 	  .help = "samples per step" },
@@ -122,24 +129,28 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "A fraction is drawn once, the same share from each class." },
 	{ .name = "valid-every", .type = NN_OPT_COUNT, .offset = AT(valid_every), .arg = "STEPS", .min = 1, .max = MOST,
 	  .help = "evaluate the held-out data every STEPS steps too, not only after each epoch" },
-	{ .name = "metric", .type = NN_OPT_STRING, .offset = AT(metric), .arg = "NAME",
+	{ .name = "metric", .type = NN_OPT_STRING, .offset = AT(metric), .arg = "NAME", .filled = true,
 	  .help = "what is best: accuracy (classes), rmse (numbers), iou.mean (masks), or loss, f1.macro, mae, r2" },
 	{ .name = "patience", .type = NN_OPT_COUNT, .offset = AT(patience), .arg = "N", .min = 1, .max = 1e9,
 	  .help = "stop after N evaluations without improvement and keep the best model",
 	  .man = "An improvement is one of the --metric by more than 1e-6 of its value. Needs --valid." },
-	{ .name = "class-weight", .type = NN_OPT_CUSTOM, .offset = AT(class_weight), .arg = "W,...", .check = check_weights,
-	  .help = "weights of the classes in the loss, in the order of the labels" },
+	{ .name = "class-weight", .type = NN_OPT_CUSTOM, .offset = AT(class_weight), .arg = "W,...|balanced",
+	  .check = check_weights,
+	  .help = "weights of the classes in the loss, in the order of the labels",
+	  .man = "balanced is n / (k c) for a class that c of the n training targets have, of which there are k: rare classes count as "
+		 "much as frequent ones. Masks count by position; what --ignore masks does not count; a class that no training "
+		 "row has gets 1. The weights that were used are kept in the model." },
 	{ .name = "ignore", .type = NN_OPT_STRING, .offset = AT(ignore), .arg = "CLASS",
 	  .help = "the label whose samples do not count in the loss" },
-	{ .name = "checkpoint", .type = NN_OPT_STRING, .offset = AT(checkpoint), .arg = "FILE",
+	{ .name = "checkpoint", .type = NN_OPT_STRING, .offset = AT(checkpoint), .arg = "FILE", .filled = true,
 	  .help = "where the state of the training is kept (beside -o: NAME.state.safetensors)" },
 	{ .name = "checkpoint-every", .type = NN_OPT_CUSTOM, .offset = AT(checkpoint_every), .arg = "N[s]",
 	  .check = check_every,
 	  .help = "write the state every N steps or N seconds, not only after each epoch" },
 	{ .name = "resume", .type = NN_OPT_FLAG, .offset = AT(resume),
 	  .help = "go on from the state; without one, start from the beginning",
-	  .man = "The same command line again. threads, micro-batch, epochs, steps, log, checkpoint, output and verbosity "
-		 "may differ; any other difference is an error that names both values." },
+	  .man = "The same command line again. threads, micro-batch, epochs, steps, time limit, log, plot, checkpoint, output and "
+		 "verbosity may differ; any other difference is an error that names both values." },
 	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,
 	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of it",
 	  .man = "FILE appears when stdin has ended and may take half of the space that is free beside it. With --resume it is read "
@@ -147,14 +158,18 @@ const struct nn_opt nn_train_opts[] = {
 		 "./SIZE." },
 	{ .name = "log-every", .type = NN_OPT_COUNT, .offset = AT(log_every), .arg = "N", .min = 1, .max = MOST,
 	  .help = "log every Nth step instead of about one a second" },
+	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg", .filled = true,
+	  .help = "draw loss, metric and throughput there, as SVG",
+	  .man = "Drawn anew after an epoch, where the last picture is older than three seconds, and when training ends, in whatever "
+		 "way. After --resume the curves begin where this run began." },
 	{ 0 }
 };
 
 bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
-		"threads", "micro-batch", "epochs", "steps", "log", "log-every", "checkpoint", "checkpoint-every", "spool",
-		"output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
+		"threads", "micro-batch", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint", "checkpoint-every",
+		"spool", "output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -202,7 +217,7 @@ int nn_parse_weights(const char *text, double *weights, struct nn_error *err)
 		double weight;
 
 		if (n == 1000000 || !nn_parse_f64(at, length, &weight) || weight < 0)
-			return nn_fail(err, NN_EUSAGE, "expected weights W,W,... of at least 0, one for each class");
+			return nn_fail(err, NN_EUSAGE, "expected balanced, or weights W,W,... of at least 0, one for each class");
 		if (weights)
 			weights[n] = weight;
 		if (at[length] == '\0')

@@ -14,6 +14,7 @@ struct nn_train_options {
 	uint64_t warmup;
 	double weight_decay, clip_norm;
 	uint64_t epochs, steps;
+	double time_limit;           /* seconds, 0: none */
 	uint64_t batch, leaves, micro_batch;
 	const char *shuffle;         /* yes, no or N */
 	uint64_t split_seed;
@@ -26,6 +27,7 @@ struct nn_train_options {
 	bool resume;
 	const char *spool;           /* a file or a size */
 	uint64_t log_every;
+	const char *plot;
 };
 
 extern const struct nn_opt nn_train_opts[];

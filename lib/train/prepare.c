@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "train/balance.h"
 #include "train/checkpoint.h"
 #include "train/prepare.h"
 
@@ -136,21 +137,6 @@ static int check_output(const struct nn_train *t, int i, struct nn_error *err)
 
 /* ---- losses ---- */
 
-static int take_class_weights(struct nn_train *t, const struct nn_target_schema *target, struct nn_error *err)
-{
-	int n = nn_parse_weights(t->options->class_weight, NULL, err);
-
-	if (n < 0)
-		return -1;
-	if ((size_t)n != target->n_labels)
-		return nn_fail(err, NN_EFAIL, "--class-weight: found %d weights, expected %zu, one for each class", n,
-			       target->n_labels);
-	if (t->class_weights)
-		return 0;
-	t->class_weights = nn_alloc((size_t)n, sizeof *t->class_weights, err);
-	return t->class_weights ? nn_parse_weights(t->options->class_weight, t->class_weights, err) < 0 ? -1 : 0 : -1;
-}
-
 static int find_label(const struct nn_target_schema *target, const char *label)
 {
 	for (size_t i = 0; i < target->n_labels; i++)
@@ -175,14 +161,9 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 				       o->class_weight ? "class-weight" : "ignore");
 		return 0;
 	}
-	if (o->class_weight) {
-		if (take_class_weights(t, target, err) < 0)
-			return -1;
-		loss->class_weights = t->class_weights;
-	}
 	if (o->ignore && (loss->ignore = find_label(target, o->ignore)) < 0)
 		return nn_fail(err, NN_EFAIL, "--ignore=%s: no target has this label", o->ignore);
-	return 0;
+	return o->class_weight ? nn_balance_take(t, i, err) : 0;
 }
 
 static int take_losses(struct nn_train *t, struct nn_error *err)
@@ -190,7 +171,8 @@ static int take_losses(struct nn_train *t, struct nn_error *err)
 	t->n_outputs = t->program->n_outputs;
 	t->losses = nn_alloc((size_t)t->n_outputs, sizeof *t->losses, err);
 	t->shares = nn_alloc((size_t)t->n_outputs, sizeof *t->shares, err);
-	if (!t->losses || !t->shares)
+	t->class_weights = nn_alloc((size_t)t->n_outputs, sizeof *t->class_weights, err);
+	if (!t->losses || !t->shares || !t->class_weights)
 		return -1;
 	for (int i = 0; i < t->n_outputs; i++)
 		if (check_output(t, i, err) < 0 || take_loss(t, i, err) < 0)

@@ -20,6 +20,7 @@ struct nn_progress {
 	bool bar, drawn;
 	double start_s, drawn_s;         /* of the first step seen; of the last drawing */
 	uint64_t start_step;
+	double limit_from_s, limit_s;    /* --time-limit; 0: none */
 	struct nn_text text, line, result;       /* of the last epoch: its line, and what stands beside the bar */
 };
 
@@ -94,7 +95,7 @@ static void add_left(struct nn_text *text, double seconds)
 
 void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, double loss, double now_s)
 {
-	double share = (double)done / (double)planned;
+	double share = planned == UINT64_MAX ? 0 : (double)done / (double)planned, left = INFINITY;
 	size_t width, room;
 
 	if (!p->bar)
@@ -107,14 +108,21 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 		return;
 	p->drawn_s = now_s;
 	p->drawn = true;
+	if (done > p->start_step && planned != UINT64_MAX)
+		left = (now_s - p->start_s) / (double)(done - p->start_step) * (double)(planned - done);
+	if (p->limit_s > 0) {
+		share = fmax(share, fmin(1, (now_s - p->limit_from_s) / (p->limit_s - p->limit_from_s)));
+		left = fmin(left, fmax(0, p->limit_s - now_s));
+	}
 	nn_text_clear(&p->text);
-	nn_text_addf(&p->text, "%3.0f %%  step %llu/%llu", 100 * share, (unsigned long long)done,
-		     (unsigned long long)planned);
+	nn_text_addf(&p->text, "%3.0f %%  step %llu", 100 * share, (unsigned long long)done);
+	if (planned != UINT64_MAX)
+		nn_text_addf(&p->text, "/%llu", (unsigned long long)planned);
 	add_figure(&p->text, "loss", loss);
 	if (p->result.length > 0)
 		nn_text_add(&p->text, p->result.data);
-	if (done > p->start_step)
-		add_left(&p->text, (now_s - p->start_s) / (double)(done - p->start_step) * (double)(planned - done));
+	if (isfinite(left))
+		add_left(&p->text, left);
 	width = columns(p) - 1;
 	room = p->text.length + 5 <= width ? width - p->text.length - 4 : 0;
 	if (p->text.failed || (room == 0 && p->text.length > width))
@@ -133,6 +141,12 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 		p->bar = false;
 }
 
+void nn_progress_limit(struct nn_progress *p, double start_s, double end_s)
+{
+	p->limit_from_s = start_s;
+	p->limit_s = end_s;
+}
+
 void nn_progress_epoch(struct nn_progress *p, const struct nn_progress_line *line)
 {
 	nn_text_clear(&p->result);
@@ -141,7 +155,9 @@ void nn_progress_epoch(struct nn_progress *p, const struct nn_progress_line *lin
 	if (line->metric)
 		add_figure(&p->result, line->metric, line->value);
 	nn_text_clear(&p->line);
-	nn_text_addf(&p->line, "epoch %llu/%llu", (unsigned long long)line->epoch, (unsigned long long)line->epochs);
+	nn_text_addf(&p->line, "epoch %llu", (unsigned long long)line->epoch);
+	if (line->epochs > 0)
+		nn_text_addf(&p->line, "/%llu", (unsigned long long)line->epochs);
 	add_figure(&p->line, "loss", line->loss);
 	if (p->result.length > 0)
 		nn_text_add(&p->line, p->result.data);

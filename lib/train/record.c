@@ -14,6 +14,8 @@ uint64_t nn_train_epoch(const struct nn_train *t)
 
 uint64_t nn_train_epochs(const struct nn_train *t)
 {
+	if (t->planned == UINT64_MAX)
+		return 0;
 	return t->planned / t->steps_per_epoch + (t->planned % t->steps_per_epoch > 0);
 }
 
@@ -71,14 +73,28 @@ static void add_option(const struct nn_train *t, struct nn_text *json, const cha
 
 static void add_class_weights(const struct nn_train *t, struct nn_text *json)
 {
-	if (!t->class_weights)
+	bool several = t->n_outputs > 1;
+	int written = 0;
+
+	if (!t->options->class_weight)
 		return;
 	add_key(json, "class-weight");
-	for (int i = 0, n = nn_parse_weights(t->options->class_weight, NULL, NULL); i < n; i++) {
-		nn_text_add(json, i == 0 ? "[" : ",");
-		nn_json_real(json, t->class_weights[i]);
+	nn_text_add(json, several ? "{" : "");
+	for (int o = 0; o < t->n_outputs; o++) {
+		if (!t->class_weights[o])
+			continue;
+		nn_text_add(json, written++ ? "," : "");
+		if (several) {
+			nn_text_add_json(json, t->program->outputs[o].name, strlen(t->program->outputs[o].name));
+			nn_text_add(json, ":");
+		}
+		for (size_t c = 0; c < t->schema->targets[o].n_labels; c++) {
+			nn_text_add(json, c == 0 ? "[" : ",");
+			nn_json_real(json, t->class_weights[o][c]);
+		}
+		nn_text_add(json, "]");
 	}
-	nn_text_add(json, "]");
+	nn_text_add(json, several ? "}" : "");
 }
 
 static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "iou.mean", "rmse", "mae", "r2", NULL };

@@ -20,7 +20,7 @@ int nn_record_model(struct nn_train *train, void *const *params, struct nn_error
 /* The figures of held-out rows that --score prints without a label, under its names; of several outputs OUTPUT.NAME. */
 void nn_train_figures(const struct nn_train *train, void (*figure)(void *arg, const char *name, double value), void *arg);
 
-/* Epoch (from 1) of the last step; epochs planned. */
+/* Epoch (from 1) of the last step; epochs planned, 0: only time ends them. */
 uint64_t nn_train_epoch(const struct nn_train *train);
 uint64_t nn_train_epochs(const struct nn_train *train);
 /* The epoch's mean loss, and the metric over its rows as they passed ("loss", "accuracy", "rmse"; else NaN). */

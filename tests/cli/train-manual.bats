@@ -15,5 +15,6 @@ examples() {
     case $line in *mnist*) continue ;; esac
     bash -eo pipefail -c "$line" </dev/null 2>err || { echo "$line"; cat err; false; }
   done < <(examples)
-  for model in digits small best finer; do [ -s $model.safetensors ]; done
+  for model in digits small best finer quick; do [ -s $model.safetensors ]; done
+  grep -q "<svg" quick.svg
 }
