@@ -1,4 +1,6 @@
 /* nn-train: train a model from data. */
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/tool.h"
@@ -22,6 +24,33 @@ static void catch_saves(void)
 		sigaction(SIGHUP, &action, NULL);
 }
 
+/* The plan to stdout; 4 where it exceeds a --memory that was given. */
+static int explain(const struct nn_train_setup *setup)
+{
+	struct nn_text text = {0};
+	struct nn_error err = {0};
+	bool fits = true;
+	int status = nn_train_explain(setup, &text, &fits, &err);
+
+	if (status == 0)
+		fputs(text.data, stdout);
+	nn_text_free(&text);
+	status = nn_tool_end(status, &err);
+	return status == 0 && !fits && setup->train->memory ? NN_ENOMEM : status;
+}
+
+/* What a training that does not fit is told beside the error: a line each. */
+static int give_advice(int status, struct nn_text *advice)
+{
+	for (char *line = advice->data, *end; line && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = '\0';
+		nn_tool_note(NULL, line);
+	}
+	nn_text_free(advice);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct nn_train_options options = {0};
@@ -33,21 +62,26 @@ int main(int argc, char **argv)
 	struct nn_opt_list list;
 	struct nn_error err = {0};
 	struct nn_train *train = NULL;
+	struct nn_text advice = {0};
 	int n = nn_tool_start(&list, &nn_train_list, values, tables, argc, argv), stopped = 0, status;
 	struct nn_train_setup setup = {
 		.list = &list, .train = &options, .data = &data, .std = &std,
 		.host = { nn_tool_warn, nn_tool_note, NULL, std.quiet ? -1 : STDERR_FILENO, &nn_tool_stop, &save },
+		.advice = &advice,
 	};
+	bool explains = nn_opt_given(&list, "explain");
 
 	nn_tool_quiet(std.quiet);
-	if (n < 1 || n > 2)
+	if ((n < 1 && !explains) || n > 2)
 		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input" : "%s: expected DATA [TARGETS]",
 				     n < 1 ? "" : argv[3]);
-	setup.data_path = argv[1];
+	setup.data_path = n > 0 ? argv[1] : NULL;
 	setup.targets_path = n == 2 ? argv[2] : NULL;
 	status = nn_train_check(&setup, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
+	if (explains)
+		return explain(&setup);
 	catch_saves();
 	status = nn_train_open(&train, &setup, &err);
 	nn_tool_catch_stop();
@@ -56,5 +90,5 @@ int main(int argc, char **argv)
 	nn_train_free(train);
 	if (status == 0 && stopped)
 		return 128 + stopped;
-	return nn_tool_end(status, &err);
+	return give_advice(nn_tool_end(status, &err), &advice);
 }

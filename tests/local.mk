@@ -45,6 +45,9 @@ check_PROGRAMS += tests/lib/graph-long
 tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
 CHECK_LONG_TESTS += tests/lib/graph-long
 
+# the plan
+CHECK_TESTS += tests/cli/explain.bats
+
 # base: answers kept between runs
 check_PROGRAMS += tests/lib/base-cache
 CHECK_TESTS += tests/lib/base-cache

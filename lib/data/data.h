@@ -46,6 +46,7 @@ struct nn_want {
 	enum nn_dtype dtype;         /* f32 or f64: what batches are made of */
 	const struct nn_schema *schema;   /* a start model's: categories, labels, scales are taken from it; NULL: measured */
 	struct nn_pool *pool;        /* reads; borrowed until the dataset is freed, idle whenever one is opened; NULL: the caller's thread */
+	size_t sample;               /* read about so many bytes of each file only, for a plan; 0: all */
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
@@ -67,6 +68,10 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);
 struct nn_schema *nn_dataset_schema(struct nn_dataset *dataset);     /* owned by the dataset, shared with open_like ones */
+/* Rows that the files have in all where only a sample of them was read; NaN: not known. *about: guessed by the sizes of files. */
+double nn_dataset_total(const struct nn_dataset *dataset, bool *about);
+/* Bytes that the samples and targets take in memory, where numbers are of type `real`. */
+size_t nn_dataset_bytes(const struct nn_dataset *dataset, enum nn_dtype real);
 /* Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values too; then fill works. */
 int nn_dataset_measure(struct nn_dataset *dataset, const uint64_t *rows, size_t n, struct nn_error *err);
 /* sha256 (hex) over length, shape, names, first and last MiB of each file: for logs and resume. */

@@ -45,10 +45,14 @@ int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const
 
 int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err)
 {
+	if (ds->rows_known && ds->sample) {
+		ds->rows = rows < ds->rows ? rows : ds->rows;    /* files of unlike rows: how many all have was told by the first */
+		return 0;
+	}
 	if (ds->rows_known && rows != ds->rows)
 		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place, rows, ds->rows,
 			       ds->file[0].path);
-	ds->rows = rows;
+	ds->rows = ds->read_rows = rows;
 	ds->rows_known = true;
 	return 0;
 }
@@ -57,10 +61,13 @@ int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, s
 static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **input, struct nn_error *err)
 {
 	struct nn_data_file *file = &ds->file[ds->n_files];
+	struct nn_sample_share share;
 
 	file->path = nn_strdup(path, err);
-	if (!file->path || nn_input_open(input, path, err) < 0)
+	if (!file->path || (ds->sample ? nn_sample_open(input, path, ds->sample, &share, err) : nn_input_open(input, path, err)) < 0)
 		return -1;
+	if (ds->n_files == 0 && ds->sample)
+		ds->share = share;
 	nn_input_stamp(*input, &file->stamp);
 	ds->n_files++;
 	return nn_input_watch(*input, err);
@@ -212,6 +219,7 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 {
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
+	ds->sample = want->sample;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
@@ -250,6 +258,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	if (!ds)
 		return -1;
 	ds->training = training;
+	ds->sample = training->sample;
 	ds->dtype = training->dtype;
 	ds->pool = training->pool;
 	ds->schema = training->schema;

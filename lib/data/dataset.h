@@ -7,6 +7,7 @@
 #include "data/coding.h"
 #include "data/data.h"
 #include "data/plan.h"
+#include "data/sample.h"
 
 enum nn_normalize { NN_NORMALIZE_AUTO, NN_NORMALIZE_NONE, NN_NORMALIZE_STANDARD, NN_NORMALIZE_MINMAX, NN_NORMALIZE_FACTOR };
 
@@ -33,6 +34,9 @@ struct nn_data_file {
 
 struct nn_dataset {
 	size_t rows;
+	size_t sample;               /* of each file only so many bytes were read; 0: all */
+	struct nn_sample_share share;        /* what that is of all, of the first file */
+	size_t read_rows;            /* of it */
 	enum nn_dtype dtype;
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	struct nn_dataset *training; /* whose schema is shared; NULL: its own */

@@ -23,9 +23,12 @@ lib_libnn_la_SOURCES += \
 	lib/data/rows-table.c \
 	lib/data/rows.c \
 	lib/data/rows.h \
+	lib/data/sample.c \
+	lib/data/sample.h \
 	lib/data/schema-parse.c \
 	lib/data/schema.c \
 	lib/data/schema.h \
+	lib/data/size.c \
 	lib/data/table-read.c \
 	lib/data/table.c \
 	lib/data/table.h \

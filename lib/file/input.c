@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -167,29 +168,33 @@ static int check_kind(struct nn_input *in, bool is_stdin, struct nn_error *err)
 	return 0;
 }
 
+int nn_input_open_fd(struct nn_input **input, const char *path, int fd, struct nn_error *err)
+{
+	struct nn_input *in = nn_alloc(1, sizeof *in, err);
+
+	if (!in) {
+		if (fd > STDIN_FILENO)
+			close(fd);
+		return -1;
+	}
+	in->fd = fd;
+	in->name = nn_strdup(path, err);
+	if (!in->name || check_kind(in, fd == STDIN_FILENO, err) < 0) {
+		nn_input_close(in);
+		return -1;
+	}
+	*input = in;
+	return 0;
+}
+
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	struct nn_input *in = nn_alloc(1, sizeof *in, err);
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
-	if (!in)
-		return -1;
-	in->fd = -1;
-	in->name = nn_strdup(path, err);
-	if (!in->name)
-		goto failed;
-	in->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (in->fd < 0) {
-		nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path);
-		goto failed;
-	}
-	if (check_kind(in, is_stdin, err) < 0)
-		goto failed;
-	*input = in;
-	return 0;
-failed:
-	nn_input_close(in);
-	return -1;
+	if (fd < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path);
+	return nn_input_open_fd(input, path, fd, err);
 }
 
 int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err)
@@ -402,4 +407,13 @@ void nn_input_digest(const struct nn_input *in, struct nn_sha256 *hash)
 void nn_input_stamp(const struct nn_input *in, struct nn_stamp *stamp)
 {
 	*stamp = in->stamp;
+}
+
+double nn_input_share(const struct nn_input *in)
+{
+	double size = (double)in->stamp.size, left = (double)in->raw_left + (in->archive ? 0 : (double)in->have);
+
+	if (!in->regular || in->raw_left < 0 || size <= 0)
+		return NAN;
+	return left < size ? 1 - left / size : 0;
 }

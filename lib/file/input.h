@@ -17,6 +17,8 @@ struct nn_input;
  * nn-archive. Nothing is read yet. Every error text begins with the name.
  */
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);
+/* The same for a descriptor, which it closes (on failure too); path is its name. */
+int nn_input_open_fd(struct nn_input **input, const char *path, int fd, struct nn_error *err);
 void nn_input_close(struct nn_input *input);
 /*
  * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until others are given or it is
@@ -58,6 +60,8 @@ int nn_input_load(struct nn_input *input, struct nn_block *block, size_t at, siz
 int nn_input_end(struct nn_input *input, const char *what, struct nn_error *err);
 /* Bytes from here to the end when known without reading (regular, not compressed); else -1. */
 int64_t nn_input_left(const struct nn_input *input);
+/* Which part of a regular file has been given, 0..1; compressed: about, by what was read of it. NaN: no regular file. */
+double nn_input_share(const struct nn_input *input);
 
 /* Keep what nn_input_digest needs: before anything was read. */
 int nn_input_watch(struct nn_input *input, struct nn_error *err);

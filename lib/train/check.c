@@ -192,6 +192,8 @@ static int check_plot(const struct nn_train_setup *s, struct nn_error *err)
 
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
+	if (s->train->explain && strcmp(s->train->explain, "json") != 0)
+		return nn_fail(err, NN_EUSAGE, "--explain=%.40s: expected json, or no value for text", s->train->explain);
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||

@@ -154,6 +154,11 @@ static int check_place(const char *path, struct nn_error *err)
 	return 0;
 }
 
+bool nn_checkpoint_wanted(const struct nn_train *t)
+{
+	return t->options->checkpoint || is_regular(t->std->output);
+}
+
 int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 {
 	const char *output = t->std->output;

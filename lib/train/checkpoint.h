@@ -6,6 +6,8 @@
 
 /* Where the state lies, and its lock: before any output is opened, so that what a kill left can be swept away. */
 int nn_checkpoint_lock(struct nn_train *train, struct nn_error *err);
+/* Do the options ask for one? */
+bool nn_checkpoint_wanted(const struct nn_train *train);
 /* The sets of tensors of a state, and the effective options as JSON. */
 int nn_checkpoint_open(struct nn_train *train, struct nn_error *err);
 /* With --resume: load it into params, optimizer and counters. *resumed: there was one. */

@@ -115,7 +115,7 @@ void nn_record_start(struct nn_train *t)
 	nn_log_string(log, "step_s", NULL);
 	nn_log_string(log, "epoch_s", NULL);
 	nn_log_string(log, "total_s", NULL);
-	nn_log_count(log, "peak_bytes", t->base_bytes + t->planned_bytes);
+	nn_log_count(log, "peak_bytes", nn_train_peak(t));
 	nn_log_close_object(log);
 	nn_log_end(log);
 }
@@ -298,7 +298,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	nn_log_string(log, "sha256", to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
-	log_compared(log, "peak_bytes", (double)(t->base_bytes + t->planned_bytes), peak);
+	log_compared(log, "peak_bytes", (double)nn_train_peak(t), peak);
 	log_compared(log, "total_s", NAN, seconds);
 	nn_log_close_object(log);
 	nn_log_end(log);

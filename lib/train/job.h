@@ -7,8 +7,11 @@
 #include "train/counters.h"
 #include "train/curve.h"
 #include "train/evaluate.h"
+#include "train/fit.h"
+#include "train/forecast.h"
 #include "train/lock.h"
 #include "train/log.h"
+#include "train/output.h"
 #include "train/progress.h"
 #include "train/schedule.h"
 #include "train/state.h"
@@ -41,6 +44,8 @@ struct nn_train {
 	uint64_t *order;                 /* [n_rows] of the epoch */
 	uint64_t order_epoch;            /* + 1, 0: none yet */
 	uint64_t window;                 /* of the shuffle */
+	size_t sample;                   /* a plan: bytes of each file that are looked at; 0: a training, which reads all */
+	bool about, rows_unknown;        /* a plan: the number of rows is guessed, is not known */
 
 	/* how far */
 	uint64_t steps_per_epoch, planned;       /* planned: steps in all */
@@ -77,7 +82,13 @@ struct nn_train {
 	double first_step_s, first_epoch_s, steady_s;
 	double compute_s, input_s;
 	uint64_t started_step, steady_samples;
-	size_t planned_bytes, base_bytes;        /* the plan; what the process had before */
+	struct nn_forecast forecast;     /* the time that was predicted */
+	struct nn_fit fit;               /* the memory that was planned */
+	size_t start_bytes, loaded_bytes;        /* resident before and after the data were read */
+	size_t highest_bytes;            /* and the most before the step was made */
+	size_t limit_bytes;              /* what the machine has for this process */
+	enum nn_dtype loaded_dtype;
+	bool keeps_state;                /* a state will be written */
 };
 
 #endif

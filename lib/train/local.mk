@@ -14,8 +14,16 @@ lib_libnn_la_SOURCES += \
 	lib/train/evaluate.c \
 	lib/train/evaluate.h \
 	lib/train/events.c \
+	lib/train/explain-json.c \
+	lib/train/explain-text.c \
+	lib/train/explain.c \
+	lib/train/explain.h \
 	lib/train/fill.c \
 	lib/train/fill.h \
+	lib/train/fit.c \
+	lib/train/fit.h \
+	lib/train/forecast.c \
+	lib/train/forecast.h \
 	lib/train/job.h \
 	lib/train/lock.c \
 	lib/train/lock.h \
@@ -43,5 +51,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/state.h \
 	lib/train/step.c \
 	lib/train/step.h \
+	lib/train/suggest.c \
+	lib/train/suggest.h \
 	lib/train/sweep.c \
 	lib/train/train.h

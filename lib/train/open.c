@@ -9,6 +9,7 @@
 #include "train/cut.h"
 #include "train/prepare.h"
 #include "train/spool.h"
+#include "train/suggest.h"
 
 /* ---- defaults that depend on other options, on the model or on the data ---- */
 
@@ -48,12 +49,12 @@ static int take_leaves(struct nn_train *t, struct nn_error *err)
 		o->leaves = t->device->leaves(o->batch, group, SIZE_MAX);
 	else if (o->leaves > groups)
 		return nn_fail(err, access(o->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
-			       "--leaves=%llu: a batch of %llu has %zu batch-norm groups of %zu",
-			       (unsigned long long)o->leaves, (unsigned long long)o->batch, groups, group);
+			       "--leaves=%llu: a batch of %llu has %zu batch-norm group%s of %zu",
+			       (unsigned long long)o->leaves, (unsigned long long)o->batch, groups, groups == 1 ? "" : "s", group);
 	return 0;
 }
 
-static int take_defaults(struct nn_train *t, struct nn_error *err)
+int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_optimizer_info *info = &nn_optimizers[t->options->optimizer];
 	struct nn_train_options *o = t->options;
@@ -87,82 +88,39 @@ static int take_defaults(struct nn_train *t, struct nn_error *err)
 
 /* ---- memory ---- */
 
-static struct nn_step_options step_options(const struct nn_train *t, size_t micro)
+int nn_train_fit(struct nn_train *t, struct nn_error *err)
 {
-	const struct nn_train_options *o = t->options;
-
-	return (struct nn_step_options){
-		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset, .rows = t->n_rows,
-		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
-		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
-		.seed = t->std->seed, .count = t->n_valid == 0, .target = &t->schema->targets[0],
-	};
-}
-
-/* Besides the step: canonical copies for files, the evaluator's weights and rows. */
-static size_t other_bytes(const struct nn_train *t, const struct nn_step_memory *m)
-{
-	size_t copies = 2 + (t->n_valid > 0) + (t->options->patience > 0);
-
-	return copies * m->graph.parameters + (t->n_valid ? 256 * m->graph.activations_per_row : 0);
-}
-
-/* What rows at once may fill by default, inputs and activations, and the leaves that a span then keeps, so that threads share them. */
-#define SPAN_BYTES ((size_t)64 << 20)
-#define SPAN_LEAVES 4
-
-/* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
-static size_t suiting(const struct nn_train *t, const struct nn_step_memory *m, size_t micro)
-{
-	const struct nn_train_options *o = t->options;
-	size_t least = o->leaves > SPAN_LEAVES ? o->batch / o->leaves * SPAN_LEAVES : o->batch;
-	size_t row_bytes = m->graph.activations_per_row + m->graph.input / micro;
-
-	while (micro / 2 >= least && row_bytes > SPAN_BYTES / micro)
-		micro /= 2;
-	return micro;
-}
-
-/* The most rows at once that fit the memory: the micro-batch is halved until they do. */
-static int take_micro(struct nn_train *t, struct nn_error *err)
-{
-	struct nn_train_options *o = t->options;
-	size_t available = nn_memory_available(), micro = o->batch < t->n_rows ? o->batch : t->n_rows;
-	bool chosen = o->micro_batch > 0;
-
-	if (o->micro_batch && o->micro_batch < micro)
-		micro = o->micro_batch;
-	for (;;) {
-		struct nn_step_options step = step_options(t, micro);
-		size_t least = nn_step_least_rows(&step), need;
-		struct nn_step_memory m;
-
-		if (nn_step_plan(&step, &m, err) < 0)
-			return -1;
-		if (!chosen && suiting(t, &m, micro) < micro) {
-			micro = suiting(t, &m, micro);
-			continue;
-		}
-		need = m.total + other_bytes(t, &m);
-		if (need <= available) {
-			t->planned_bytes = need;
-			o->micro_batch = micro;
-			return 0;
-		}
-		if (micro <= least)
-			return nn_fail(err, NN_ENOMEM, "training needs %zu bytes even with --micro-batch=%zu, %zu are available",
-				       need, least, available);
-		micro = micro / 2 < least ? least : micro / 2;
+	if (!t->sample && t->dataset) {
+		t->loaded_bytes = nn_memory_resident();
+		t->loaded_dtype = t->device->dtype;
 	}
+	t->highest_bytes = nn_memory_peak();
+	t->limit_bytes = nn_memory_available();
+	if (!nn_add(t->limit_bytes, nn_memory_resident(), &t->limit_bytes))
+		t->limit_bytes = SIZE_MAX;
+	if (nn_fit_choose(t, &t->fit, err) < 0)
+		return -1;
+	if (t->fit.fits)
+		return 0;
+	if (t->setup.advice)
+		nn_suggest_notes(t, t->setup.advice);
+	return nn_fail(err, NN_ENOMEM, "%straining needs %zu bytes even with --micro-batch=%zu, %zu are available",
+		       t->options->memory ? "--memory: " : "", t->fit.total, t->fit.micro, t->fit.limit);
+}
+
+size_t nn_train_peak(const struct nn_train *t)
+{
+	return t->fit.total > t->highest_bytes ? t->fit.total : t->highest_bytes;
 }
 
 static int take_memory(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_step_options step;
 
-	if (take_micro(t, err) < 0)
+	if (nn_train_fit(t, err) < 0)
 		return -1;
-	step = step_options(t, t->options->micro_batch);
+	t->options->micro_batch = t->fit.micro;
+	step = nn_train_step_options(t, t->fit.micro);
 	if (nn_step_new(&t->step, &step, err) < 0)
 		return -1;
 	if (t->n_valid > 0) {
@@ -181,7 +139,7 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 
 /* ---- the parts in order ---- */
 
-static int open_model(struct nn_train *t, struct nn_error *err)
+int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_net *net = NULL;
 
@@ -196,7 +154,11 @@ static int open_model(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (t->std->threads == 0)
 		t->std->threads = (uint64_t)nn_cpu_count();
-	return nn_pool_new(&t->pool, (int)t->std->threads, err);
+	if (nn_pool_new(&t->pool, (int)t->std->threads, err) < 0)
+		return -1;
+	t->start_bytes = nn_memory_resident();
+	t->keeps_state = t->state_path || nn_checkpoint_wanted(t);
+	return 0;
 }
 
 static int open_outputs(struct nn_train *t, struct nn_error *err)
@@ -226,9 +188,9 @@ static int start_values(struct nn_train *t, struct nn_error *err)
 
 static int open_parts(struct nn_train *t, struct nn_error *err)
 {
-	if (open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 || take_defaults(t, err) < 0)
+	if (open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
+	    nn_train_take_defaults(t, err) < 0)
 		return -1;
-	t->base_bytes = nn_memory_resident();
 	if (take_memory(t, err) < 0 || take_metric(t, err) < 0)
 		return -1;
 	return start_values(t, err);

@@ -149,13 +149,20 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "write the state every N steps or N seconds, not only after each epoch" },
 	{ .name = "resume", .type = NN_OPT_FLAG, .offset = AT(resume),
 	  .help = "go on from the state; without one, start from the beginning",
-	  .man = "The same command line again. threads, micro-batch, epochs, steps, time limit, log, plot, checkpoint, output and "
-		 "verbosity may differ; any other difference is an error that names both values." },
+	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time limit, log, plot, checkpoint, output "
+		 "and verbosity may differ; any other difference is an error that names both values." },
 	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,
 	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of it",
 	  .man = "FILE appears when stdin has ended and may take half of the space that is free beside it. With --resume it is read "
 		 "in place of stdin where it exists. A SIZE is a number of bytes, with K, M, G or T; a file of such a name is "
 		 "./SIZE." },
+	{ .name = "explain", .type = NN_OPT_STRING, .offset = AT(explain), .arg = "[json]", .optional_arg = true,
+	  .help = "print what training would take, memory and time, and do not train",
+	  .man = "Needs no DATA where the text has input lines and numbers for ?; of DATA at most 16 MiB are read. See PLAN." },
+	{ .name = "memory", .type = NN_OPT_SIZE, .offset = AT(memory), .arg = "SIZE", .min = 1, .max = MOST,
+	  .help = "the memory that training may take (what the machine has)",
+	  .man = "Fewer samples go through at once until the plan fits; where not even one does, status 4 and command lines that "
+		 "would fit." },
 	{ .name = "log-every", .type = NN_OPT_COUNT, .offset = AT(log_every), .arg = "N", .min = 1, .max = MOST,
 	  .help = "log every Nth step instead of about one a second" },
 	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg", .filled = true,
@@ -168,8 +175,8 @@ const struct nn_opt nn_train_opts[] = {
 bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
-		"threads", "micro-batch", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint", "checkpoint-every",
-		"spool", "output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
+		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
+		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

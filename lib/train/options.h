@@ -28,6 +28,8 @@ struct nn_train_options {
 	const char *spool;           /* a file or a size */
 	uint64_t log_every;
 	const char *plot;
+	const char *explain;         /* "json", or NULL for text, where it is given */
+	uint64_t memory;             /* bytes, 0: what the machine has */
 };
 
 extern const struct nn_opt nn_train_opts[];

@@ -17,11 +17,11 @@ static void set_real(const struct nn_train_output *o, void *values, size_t i, do
 		((float *)values)[i] = (float)value;
 }
 
-size_t nn_train_output_bytes(const struct nn_train_output *o, size_t batch, size_t leaves)
+size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t batch, size_t leaves)
 {
-	size_t real = nn_dtype_size(o->device->dtype);
+	size_t real = nn_dtype_size(size->dtype);
 
-	return batch * (o->target_size * (o->classes ? sizeof(int32_t) : real) + real) + leaves * real + o->columns * real;
+	return batch * (size->target_size * (size->classes ? sizeof(int32_t) : real) + real) + leaves * real;
 }
 
 int nn_train_output_init(struct nn_train_output *o, size_t batch, size_t leaves, struct nn_error *err)

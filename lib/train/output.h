@@ -25,8 +25,13 @@ struct nn_train_output {
 /* positions and columns as the graph lays its output out; batch rows in at most `leaves` leaves. */
 int nn_train_output_init(struct nn_train_output *output, size_t batch, size_t leaves, struct nn_error *err);
 void nn_train_output_free(struct nn_train_output *output);
-/* Bytes that init takes. */
-size_t nn_train_output_bytes(const struct nn_train_output *output, size_t batch, size_t leaves);
+/* Bytes that init takes, for a plan. */
+struct nn_train_output_size {
+	enum nn_dtype dtype;
+	size_t target_size;
+	bool classes;
+};
+size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t batch, size_t leaves);
 
 /* Targets of the batch, masked ones -1, and from them weight and scale. */
 void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut, const uint64_t *rows);

@@ -1,4 +1,5 @@
 /* Model and data brought together: shapes, sizes, losses, and which samples are trained on. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.plain = loss == 1 + NN_LOSS_BCE, .size = out->size,
 		};
 	}
-	w->want = (struct nn_want){ w->inputs, n_in, w->targets, n_out, t->device->dtype, NULL, t->pool };
+	w->want = (struct nn_want){ w->inputs, n_in, w->targets, n_out, t->device->dtype, NULL, t->pool, t->sample };
 	if (!t->start || (!t->start->input_json && !t->start->target_json))
 		return 0;
 	if (nn_schema_parse(&w->schema, t->start->input_json, t->start->target_json, err) < 0)
@@ -232,6 +233,20 @@ static int check_rows(const struct nn_train *t, double fraction, struct nn_error
 	return 0;
 }
 
+/* A plan has read a part of the data: how many samples there are in all. */
+static void count_all(struct nn_train *t, double fraction)
+{
+	bool about;
+	double held_out = t->held_out ? nn_dataset_total(t->held_out, &about) : 0, all = nn_dataset_total(t->dataset, &t->about);
+	double held = t->held_out ? held_out : floor(fraction * all);
+
+	t->rows_unknown = isnan(all) || isnan(held);
+	if (t->rows_unknown)
+		return;
+	t->n_valid = (uint64_t)held;
+	t->n_rows = (uint64_t)(all - (t->held_out ? 0 : held));
+}
+
 int nn_train_prepare(struct nn_train *t, struct nn_error *err)
 {
 	double fraction = 0;
@@ -245,9 +260,35 @@ int nn_train_prepare(struct nn_train *t, struct nn_error *err)
 	t->program = nn_net_program(t->net);
 	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
 		return -1;
-	if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
+	if (t->sample)
+		count_all(t, fraction);
+	else if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
 		return -1;
 	give_notices(t, t->dataset);
 	give_notices(t, t->held_out);
 	return take_losses(t, err);
+}
+
+int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
+{
+	bool in_file = access(t->options->model, F_OK) == 0;
+	struct nn_error why;
+
+	if (!t->start && nn_net_resolve(t->net, NULL, NULL, &why) < 0)
+		return nn_fail(err, in_file ? NN_EFORMAT : NN_EUSAGE, "%s; or give DATA, which say it", why.text);
+	t->program = nn_net_program(t->net);
+	t->n_outputs = t->program->n_outputs;
+	t->rows_unknown = true;
+	t->losses = nn_alloc((size_t)t->n_outputs, sizeof *t->losses, err);
+	t->shares = nn_alloc((size_t)t->n_outputs, sizeof *t->shares, err);
+	if (!t->losses || !t->shares)
+		return -1;
+	for (int i = 0; i < t->n_outputs; i++) {
+		bool one = nn_shape_count(&t->program->values[t->program->outputs[i].value].shape) == 1;
+
+		t->losses[i].ignore = -1;
+		t->losses[i].kind = t->options->loss ? (enum nn_loss_kind)(t->options->loss - 1)
+						     : one ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY;
+	}
+	return 0;
 }

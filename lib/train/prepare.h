@@ -7,4 +7,16 @@
 /* Needs setup, device and net; fills what job.h lists under "what is trained" and "what it is trained on". */
 int nn_train_prepare(struct nn_train *train, struct nn_error *err);
 
+/*
+ * The parts of nn_train_open that a plan needs too, in their order: the model, its device and pool; then the data, or without any what
+ * the text alone says; then defaults that depend on others.
+ */
+int nn_train_open_model(struct nn_train *train, struct nn_error *err);
+int nn_train_prepare_text(struct nn_train *train, struct nn_error *err);
+int nn_train_take_defaults(struct nn_train *train, struct nn_error *err);
+/* Choose the rows at once (train->fit); NN_ENOMEM where nothing fits, with command lines that would in setup.advice. */
+int nn_train_fit(struct nn_train *train, struct nn_error *err);
+/* The predicted peak of this process. */
+size_t nn_train_peak(const struct nn_train *train);
+
 #endif

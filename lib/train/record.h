@@ -3,6 +3,7 @@
 #define NN_TRAIN_RECORD_H
 
 #include "train/job.h"
+#include "train/prepare.h"
 
 void nn_record_start(struct nn_train *train);
 void nn_record_step(struct nn_train *train, const struct nn_step_result *result, double lr, double samples_per_s);

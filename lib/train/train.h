@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include "base/option.h"
+#include "base/text.h"
 #include "data/data.h"
 #include "train/options.h"
 
@@ -26,10 +27,17 @@ struct nn_train_setup {
 	struct nn_std_options *std;
 	const char *data_path, *targets_path;    /* targets NULL: in the data */
 	struct nn_train_host host;
+	struct nn_text *advice;                  /* lines for the user after an error, may be NULL: command lines that would fit */
 };
 
 /* What can be told from the command line alone: combinations of options (NN_EUSAGE). */
 int nn_train_check(const struct nn_train_setup *setup, struct nn_error *err);
+
+/*
+ * The plan alone, as text for people or one JSON object (outputs.md): data_path may be NULL. Nothing is trained or written. *fits:
+ * within --memory, or the machine.
+ */
+int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, bool *fits, struct nn_error *err);
 
 /* Read model and data, plan the memory, take it, and load the state to resume; nothing is written yet but outputs opened. */
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err);

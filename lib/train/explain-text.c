@@ -1,0 +1,123 @@
+/* The plan for people: a table of layers, then memory and time. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train/explain.h"
+
+#define FIGURE 32
+
+/* 12,345,678 */
+static const char *grouped(char text[FIGURE], uint64_t value)
+{
+	char digits[FIGURE];
+	int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+/* "1.24 ms", "3 h 20 min" */
+static const char *duration(char text[FIGURE], double s)
+{
+	static const struct {
+		double below, unit;
+		const char *name;
+	} units[] = { { 1e-3, 1e-6, "us" }, { 1, 1e-3, "ms" }, { 100, 1, "s" }, { 6000, 60, "min" }, { 3600 * 100, 3600, "h" },
+		      { INFINITY, 86400, "days" } };
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (s < units[i].below) {
+			snprintf(text, FIGURE, "%.3g %s", s / units[i].unit, units[i].name);
+			break;
+		}
+	return text;
+}
+
+static int longer(int width, const char *text)
+{
+	return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
+static void add_layers(const struct nn_explain *e, struct nn_text *text)
+{
+	char shape[NN_SHAPE_TEXT], a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE];
+	int name = 4, layer = 5, output = 6;
+	uint64_t forward = 0, train = 0;
+
+	for (int i = 0; i < e->n_layers; i++) {
+		name = longer(name, e->layers[i].name);
+		layer = longer(layer, e->layers[i].layer);
+		output = longer(output, nn_shape_text(shape, &e->layers[i].output));
+	}
+	nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, "name", layer, "layer", output, "output", "parameters",
+		     "forward FLOP", "train FLOP", "bytes");
+	for (int i = 0; i < e->n_layers; i++) {
+		const struct nn_explain_layer *l = &e->layers[i];
+
+		nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, l->name, layer, l->layer, output,
+			     nn_shape_text(shape, &l->output), grouped(a, l->parameters), grouped(b, l->forward_flops),
+			     grouped(c, l->train_flops), grouped(d, l->activation_bytes));
+		forward += l->forward_flops;
+		train += l->train_flops;
+	}
+	nn_text_addf(text, "%-*s  %15s  %18s  %18s\n", name + layer + output + 4, "all (FLOP and bytes of one sample)",
+		     grouped(a, e->parameters), grouped(b, forward), grouped(c, train));
+}
+
+static void add_memory(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_train *t = e->train;
+	const struct nn_fit *fit = &t->fit;
+	char a[FIGURE], b[FIGURE];
+
+	nn_text_addf(text, "\nmemory in bytes, %zu of %llu samples of a step at once (%llu leaves)\n", fit->micro,
+		     (unsigned long long)t->options->batch, (unsigned long long)t->options->leaves);
+	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
+		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name, grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
+	nn_text_addf(text, "%s; the most samples that fit at once: %s; a larger --batch is trained in pieces\n",
+		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch));
+	for (size_t i = 0; i < e->n_suggestions; i++)
+		nn_text_addf(text, "%s   # %zu\n", e->suggestions[i].command.data, e->suggestions[i].total);
+	if (!fit->fits && e->n_suggestions == 0)
+		nn_text_add(text, "no optimizer, precision, number of threads or leaves would make it fit\n");
+}
+
+static void add_time(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_train *t = e->train;
+	const struct nn_forecast *f = &t->forecast;
+	char a[FIGURE];
+
+	nn_text_add(text, "\n");
+	if (t->rows_unknown)
+		nn_text_add(text, "samples: not known without DATA\n");
+	else
+		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n", t->about ? "about " : "", grouped(a, t->n_rows),
+			     (unsigned long long)t->steps_per_epoch);
+	if (isnan(f->step_s)) {
+		nn_text_add(text, "time: nothing was measured on this machine yet\n");
+	} else {
+		nn_text_addf(text, "time: a step %s", duration(a, f->step_s));
+		if (!isnan(f->epoch_s))
+			nn_text_addf(text, ", an epoch %s%s", t->about ? "about " : "", duration(a, f->epoch_s));
+		if (!isnan(f->total_s))
+			nn_text_addf(text, ", all %s%s", t->about ? "about " : "", duration(a, f->total_s));
+		nn_text_addf(text, " (%s)\n", f->basis);
+	}
+	nn_text_addf(text, "placement: 1 rank x %llu threads on %d cores; strategy sync: one process, nothing is exchanged\n",
+		     (unsigned long long)t->std->threads, nn_cpu_count());
+}
+
+void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
+{
+	nn_text_addf(text, "%s\n", nn_net_text(e->train->net));
+	add_layers(e, text);
+	add_memory(e, text);
+	add_time(e, text);
+}

@@ -1,0 +1,183 @@
+/* --explain: a training opened as far as a plan needs it, and what can be told of it. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/explain.h"
+#include "train/prepare.h"
+
+#define SAMPLE_BYTES ((size_t)16 << 20)      /* of the data that a plan reads */
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t times(uint64_t a, uint64_t n)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, n, &product) ? UINT64_MAX : product;
+}
+
+/* ---- layers ---- */
+
+static uint64_t forward_flops(const struct nn_program *program, const struct nn_node *node, struct nn_shape *in)
+{
+	const struct nn_shape *out = &program->values[node->out].shape;
+
+	for (int k = 0; k < node->n_in; k++)
+		in[k] = program->values[node->in[k]].shape;
+	return nn_ops[node->op]->flops ? nn_ops[node->op]->flops(node->attrs, in, node->n_in, out) : nn_shape_count(out);
+}
+
+static bool is_product(enum nn_op_id op)
+{
+	return op == NN_OP_dense || op == NN_OP_conv2d;
+}
+
+/*
+ * Backward of a product is one towards its weights and, where something before it learns, one towards its input; of any other op as
+ * much as forward.
+ */
+static uint64_t train_flops(const struct nn_node *node, uint64_t forward, const bool *learns)
+{
+	bool input_learns = false;
+
+	for (int k = 0; k < node->n_in; k++)
+		input_learns |= learns[node->in[k]];
+	if (is_product(node->op))
+		return times(forward, input_learns ? 3 : 2);
+	return times(forward, input_learns || node->n_params ? 2 : 1);
+}
+
+/* A view has no memory of its own. */
+static size_t activation_bytes(const struct nn_explain *e, const struct nn_node *node)
+{
+	const struct nn_program *program = e->train->program;
+
+	return node->op == NN_OP_reshape ? 0 : nn_shape_count(&program->values[node->out].shape) * nn_dtype_size(e->train->device->dtype);
+}
+
+static int add_nodes(struct nn_explain *e, struct nn_error *err)
+{
+	const struct nn_program *program = e->train->program;
+	bool *learns = nn_alloc((size_t)program->n_values, sizeof *learns, err);
+	struct nn_shape *in;
+	int widest = 1;
+
+	for (int i = 0; i < program->n_nodes; i++)
+		widest = program->nodes[i].n_in > widest ? program->nodes[i].n_in : widest;
+	in = nn_alloc((size_t)widest, sizeof *in, err);
+	for (int i = 0; learns && in && i < program->n_nodes; i++) {
+		const struct nn_node *node = &program->nodes[i];
+		uint64_t forward = forward_flops(program, node, in);
+
+		if (node->line >= 0 && node->line < e->n_layers) {
+			struct nn_explain_layer *layer = &e->layers[node->line];
+
+			layer->forward_flops = more(layer->forward_flops, forward);
+			layer->train_flops = more(layer->train_flops, train_flops(node, forward, learns));
+			layer->activation_bytes += activation_bytes(e, node);
+		}
+		learns[node->out] = node->n_params > 0;
+		for (int k = 0; k < node->n_in; k++)
+			learns[node->out] |= learns[node->in[k]];
+	}
+	nn_free(learns);
+	nn_free(in);
+	return learns && in ? 0 : -1;
+}
+
+static int list_layers(struct nn_explain *e, struct nn_error *err)
+{
+	const struct nn_train *t = e->train;
+
+	e->n_layers = nn_net_n_lines(t->net);
+	e->layers = nn_alloc((size_t)e->n_layers, sizeof *e->layers, err);
+	if (!e->layers)
+		return -1;
+	for (int i = 0; i < e->n_layers; i++) {
+		struct nn_net_line line = nn_net_line(t->net, i);
+
+		e->layers[i] = (struct nn_explain_layer){ .line = i, .name = line.name, .layer = line.layer, .output = line.shape };
+	}
+	for (int p = 0; p < t->program->n_params; p++) {
+		const struct nn_program_param *param = &t->program->params[p];
+		uint64_t n = nn_shape_count(&param->desc.shape);
+
+		if (param->desc.role == NN_BUFFER)
+			continue;
+		e->layers[param->line].parameters += n;
+		e->parameters += n;
+	}
+	return add_nodes(e, err);
+}
+
+int nn_explain_make(struct nn_explain *e, const struct nn_train *t, struct nn_error *err)
+{
+	*e = (struct nn_explain){ .train = t };
+	if (list_layers(e, err) < 0 || nn_fit_largest(t, &t->fit, &e->largest_batch, err) < 0)
+		return -1;
+	if (!t->fit.fits)
+		e->n_suggestions = nn_suggest(t, e->suggestions);
+	return 0;
+}
+
+void nn_explain_free(struct nn_explain *e)
+{
+	for (size_t i = 0; i < e->n_suggestions; i++)
+		nn_text_free(&e->suggestions[i].command);
+	nn_free(e->layers);
+}
+
+/* ---- the whole ---- */
+
+static int plan(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_error why;
+
+	if (nn_train_open_model(t, err) < 0)
+		return -1;
+	if ((t->setup.data_path ? nn_train_prepare(t, err) : nn_train_prepare_text(t, err)) < 0)
+		return -1;
+	if (t->rows_unknown)
+		t->n_rows = 0;
+	if (nn_train_take_defaults(t, err) < 0)
+		return -1;
+	if (nn_train_fit(t, &why) < 0 && t->fit.limit == 0) {
+		*err = why;
+		return -1;
+	}
+	nn_forecast_make(t);
+	return 0;
+}
+
+int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, bool *fits, struct nn_error *err)
+{
+	struct nn_train *t = nn_alloc(1, sizeof *t, err);
+	struct nn_explain e;
+	int status;
+
+	if (!t)
+		return -1;
+	t->setup = *setup;
+	t->options = setup->train;
+	t->std = setup->std;
+	t->sample = SAMPLE_BYTES;
+	status = plan(t, err);
+	if (status == 0) {
+		status = nn_explain_make(&e, t, err);
+		if (status == 0 && setup->train->explain)
+			nn_explain_json(&e, text);
+		else if (status == 0)
+			nn_explain_text(&e, text);
+		*fits = t->fit.fits;
+		nn_explain_free(&e);
+	}
+	if (status == 0 && text->failed)
+		status = nn_fail(err, NN_ENOMEM, "cannot allocate the text of the plan");
+	nn_train_free(t);
+	return status;
+}

@@ -1,0 +1,247 @@
+/* Memory planned before any of it is taken. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/job.h"
+
+#define EVALUATED_ROWS 256           /* of a call of the evaluator */
+#define AT(item) offsetof(struct nn_fit, item)
+
+const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
+	{ "parameters", "as the kernels keep them", AT(parameters) },
+	{ "gradients", "and partial sums that wait in the tree of leaves", AT(gradients) },
+	{ "optimizer", "its state", AT(optimizer) },
+	{ "activations_per_sample", "", AT(activations_per_sample) },
+	{ "activations", "of the samples that are at work at once", AT(activations) },
+	{ "workspace", "scratch of the kernels", AT(workspace) },
+	{ "input", "the data in memory, and the samples of a step", AT(input) },
+	{ "other", "the program, parameters for files, evaluation", AT(other) },
+	{ "total", "the peak to expect", AT(total) },
+	{ "limit", "--memory, or what the machine has for it", AT(limit) },
+};
+
+struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t micro)
+{
+	const struct nn_train_options *o = t->options;
+
+	return (struct nn_step_options){
+		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset,
+		.rows = t->n_rows ? t->n_rows : o->batch,
+		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
+		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
+		.seed = t->std->seed, .count = t->n_valid == 0, .target = t->schema ? &t->schema->targets[0] : NULL,
+	};
+}
+
+/* ---- what stands beside the step ---- */
+
+/* Canonical parameters: those of the model, the best so far, and the slots of a state that will be written. */
+static size_t copies(const struct nn_train *t, const struct nn_step_options *step, size_t parameters)
+{
+	size_t slots = nn_optimizer_bytes(&step->optimizer, 1, NN_F32) / nn_dtype_size(NN_F32) - 1;
+
+	if (step->optimizer.kind == NN_LAMB)
+		slots--;
+	return parameters * (1 + (t->options->patience > 0) + (t->keeps_state ? slots : 0));
+}
+
+/* The evaluator's graph: parameters of its own, and rows without what backward would need. */
+static int evaluator_bytes(const struct nn_train *t, size_t *bytes, struct nn_error *err)
+{
+	struct nn_graph_options g = { .device = t->device, .pool = t->pool };
+	struct nn_graph_memory m;
+
+	*bytes = 0;
+	if (!t->n_valid)
+		return 0;
+	g.max_rows = t->n_valid < EVALUATED_ROWS ? t->n_valid : EVALUATED_ROWS;
+	if (nn_graph_plan(t->program, &g, &m, err) < 0)
+		return -1;
+	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived;
+	return 0;
+}
+
+/* Targets and losses of a batch. */
+static size_t outputs_bytes(const struct nn_train *t, size_t leaves)
+{
+	size_t bytes = 0, batch = t->options->batch;
+
+	for (int i = 0; i < t->program->n_outputs; i++) {
+		size_t values = nn_shape_count(&t->program->values[t->program->outputs[i].value].shape);
+		struct nn_train_output_size size = { t->device->dtype, values, false };
+
+		if (t->dataset) {
+			size.target_size = nn_dataset_target_size(t->dataset, (size_t)i);
+			size.classes = nn_dataset_target_classes(t->dataset, (size_t)i);
+		}
+		bytes += nn_train_output_bytes(&size, batch, leaves);
+	}
+	return bytes;
+}
+
+/* All samples in memory, and the lists of their numbers. */
+static size_t data_bytes(const struct nn_train *t, enum nn_dtype dtype)
+{
+	double rows = t->dataset ? (double)nn_dataset_rows(t->dataset) : 0, all = (double)(t->n_rows + (t->held_out ? 0 : t->n_valid));
+	double bytes = rows > 0 ? (double)nn_dataset_bytes(t->dataset, dtype) / rows * (t->rows_unknown ? rows : all) : 0;
+
+	if (t->held_out && nn_dataset_rows(t->held_out) > 0)
+		bytes += (double)nn_dataset_bytes(t->held_out, dtype) / (double)nn_dataset_rows(t->held_out) * (double)t->n_valid;
+	return (size_t)bytes + 8 * (size_t)(2 * t->n_rows + t->n_valid);
+}
+
+/* What the process has besides its samples, before the step: of a training it is known once they are there. */
+static size_t program_bytes(const struct nn_train *t)
+{
+	size_t data = data_bytes(t, t->loaded_dtype);
+
+	return t->sample || !t->dataset ? t->start_bytes : t->loaded_bytes > data ? t->loaded_bytes - data : 0;
+}
+
+/* ---- the plan ---- */
+
+/* The scratch for norms is touched by who asks for norms. */
+static bool wants_norms(const struct nn_train *t, enum nn_optimizer_kind kind)
+{
+	return kind == NN_LARS || kind == NN_LAMB || t->options->clip_norm > 0 || t->std->log;
+}
+
+int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
+{
+	struct nn_step_options step = nn_train_step_options(t, micro);
+	struct nn_step_memory m;
+	size_t evaluator, sums[7], size = nn_dtype_size(t->device->dtype);
+
+	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(t, &evaluator, err) < 0)
+		return -1;
+	fit->micro = micro;
+	fit->least = nn_step_least_rows(&step);
+	fit->parameters = m.graph.parameters;
+	fit->gradients = m.graph.gradients + m.partial;
+	fit->optimizer = m.optimizer - (wants_norms(t, step.optimizer.kind) ? 0 : m.graph.gradients / size * size);
+	fit->activations_per_sample = m.graph.activations_per_row;
+	fit->activations = m.graph.activations + outputs_bytes(t, t->options->leaves);
+	fit->workspace = m.graph.workspace + m.graph.derived;
+	fit->input = m.graph.input + data_bytes(t, t->device->dtype);
+	fit->other = program_bytes(t) + copies(t, &step, m.graph.parameters) + evaluator;
+	memcpy(sums, (const size_t[]){ fit->parameters, fit->gradients, fit->optimizer, fit->activations, fit->workspace, fit->input,
+				       fit->other }, sizeof sums);
+	fit->total = 0;
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+		if (!nn_add(fit->total, sums[i], &fit->total))
+			return nn_fail(err, NN_ENOMEM, "the plan is larger than memory can be");
+	fit->limit = t->options->memory ? t->options->memory : t->limit_bytes;
+	fit->fits = fit->total <= fit->limit;
+	return 0;
+}
+
+/* What rows at once may fill by default, inputs and activations, and the leaves that a span then keeps, so that threads share them. */
+#define SPAN_BYTES ((size_t)64 << 20)
+#define SPAN_LEAVES 4
+
+/* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
+static size_t suiting(const struct nn_train *t, const struct nn_fit *fit, size_t input)
+{
+	const struct nn_train_options *o = t->options;
+	size_t least = o->leaves > SPAN_LEAVES ? o->batch / o->leaves * SPAN_LEAVES : o->batch, micro = fit->micro;
+	size_t row_bytes = fit->activations_per_sample + input / micro;
+
+	while (micro / 2 >= least && row_bytes > SPAN_BYTES / micro)
+		micro /= 2;
+	return micro;
+}
+
+/* Does what rows have no part in exceed the limit already? */
+static bool hopeless(const struct nn_fit *fit)
+{
+	return fit->parameters > fit->limit || fit->optimizer > fit->limit - fit->parameters;
+}
+
+/* Fewer rows at once take less, but for sums that wait: more spans leave more of them. So the least is sought, not the last. */
+int nn_fit_choose(const struct nn_train *t, struct nn_fit *fit, struct nn_error *err)
+{
+	const struct nn_train_options *o = t->options;
+	size_t micro = t->n_rows && t->n_rows < o->batch ? t->n_rows : o->batch;
+	struct nn_fit smaller;
+
+	if (o->micro_batch && o->micro_batch < micro)
+		micro = o->micro_batch;
+	if (nn_fit_plan(t, micro, fit, err) < 0)
+		return -1;
+	if (!o->micro_batch) {
+		size_t suits = suiting(t, fit, fit->input - data_bytes(t, t->device->dtype));
+
+		if (suits < micro && nn_fit_plan(t, micro = suits, fit, err) < 0)
+			return -1;
+	}
+	while (!fit->fits && micro > fit->least && !hopeless(fit)) {
+		micro = micro / 2 < fit->least ? fit->least : micro / 2;
+		if (nn_fit_plan(t, micro, &smaller, err) < 0)
+			return -1;
+		if (smaller.total < fit->total)
+			*fit = smaller;
+	}
+	return 0;
+}
+
+/* ---- the largest batch ---- */
+
+/* Does a batch of so many rows fit at once? Its leaves are what that many rows are cut into. */
+static int batch_fits(const struct nn_train *t, size_t rows, bool *fits)
+{
+	struct nn_train_options options = *t->options;
+	struct nn_train other = *t;
+	struct nn_fit fit;
+	struct nn_error err;
+	size_t group = nn_program_group(t->program);
+
+	options.batch = rows;
+	options.leaves = t->device->leaves(rows, group, SIZE_MAX);
+	other.options = &options;
+	other.n_rows = rows;
+	*fits = false;
+	if (nn_fit_plan(&other, rows, &fit, &err) < 0)
+		return err.code == NN_ENOMEM ? 0 : -1;
+	/* what the samples of a training take does not depend on the batch */
+	*fits = fit.total - data_bytes(&other, t->device->dtype) + data_bytes(t, t->device->dtype) <= fit.limit;
+	return 0;
+}
+
+#define MOST_ROWS ((size_t)1 << 40)
+
+int nn_fit_largest(const struct nn_train *t, const struct nn_fit *fit, size_t *rows, struct nn_error *err)
+{
+	size_t group = nn_program_group(t->program), unit = group ? group : 1, low = 1, high, step;
+	size_t row = fit->activations_per_sample ? fit->activations_per_sample : 1;
+	bool fits;
+
+	*rows = 0;
+	if (batch_fits(t, unit, &fits) < 0)
+		return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
+	if (!fits)
+		return 0;
+	/* near where memory that grows with rows would end, then outwards until the bracket holds */
+	high = (fit->limit / row + 1 < MOST_ROWS ? fit->limit / row + 1 : MOST_ROWS) / unit + 2;
+	for (step = high / 16 + 1; low < high; step *= 2) {
+		size_t at = high > step ? high - step : 0;
+
+		if (at <= low)
+			break;
+		if (batch_fits(t, at * unit, &fits) < 0)
+			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
+		if (fits) {
+			low = at;
+			break;
+		}
+		high = at;
+	}
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (batch_fits(t, middle * unit, &fits) < 0)
+			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
+		*(fits ? &low : &high) = middle;
+	}
+	*rows = low * unit;
+	return 0;
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# --explain and --memory: the plan before anything runs, and whether it holds.
+# shellcheck disable=SC2154,SC2016
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  cp "$NN_SRC/share/data/digits.csv.gz" "$NN_SRC/share/examples/lenet.nn" "$NN_SRC/share/examples/mlp-175b.nn" .
+}
+
+setup() {
+  cd "$BATS_FILE_TMPDIR" || return
+  digits="--target=digit --loss=cross-entropy digits.csv.gz"
+}
+
+# plan ARGUMENT...: the plan as JSON, in plan.json
+plan() {
+  nn-train --explain=json "$@" >plan.json
+}
+
+# is EXPRESSION VALUE: jq's answer on plan.json
+is() {
+  [ "$(jq -c "$1" plan.json)" = "$2" ] || { jq -c "$1" plan.json; echo "wanted $2"; false; }
+}
+
+@test "explain: JSON has the keys of the contract, in their order" {
+  plan -m 'input 4, dense 3'
+  is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy"]'
+  is '.layers[0]|keys_unsorted' '["line","name","layer","output","parameters","forward_flops","train_flops","activation_bytes"]'
+  is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"]'
+  is '.time|keys_unsorted' '["step_s","epoch_s","total_s","measured"]'
+  is '.ranks[0].ranks' 1
+  is '.strategy|keys_unsorted' '["name","why"]'
+}
+
+@test "explain: the layers of LeNet as counted by hand" {
+  plan -m "$(sed 's/?/10/' lenet.nn)"
+  is '[.layers[].parameters]' '[156,0,0,2416,0,0,0,48120,0,10164,0,850]'
+  is '.parameters' 61706
+  is '[.layers[]|select(.layer=="conv2d" or .layer=="dense")|.forward_flops]' '[235200,480000,96000,20160,1680]'
+  is '[.layers[]|select(.layer=="conv2d" or .layer=="dense")|.train_flops]' '[470400,1440000,288000,60480,5040]'
+  is '.layers[3].output' '[16,10,10]'
+  is '.layers[0].activation_bytes' $((6 * 28 * 28 * 4))
+  is '.model|startswith("input 1x28x28\nconv2d 6 5x5")' true
+}
+
+@test "explain: items add up, and f64 takes twice as much" {
+  plan -m 'input 64, dense 512, relu, dense 10' --batch=100
+  is '.memory|.parameters+.gradients+.optimizer+.activations+.workspace+.input+.other==.total' true
+  single=$(jq '.memory|[.parameters,.gradients,.optimizer]|add' plan.json)
+  plan -m 'input 64, dense 512, relu, dense 10' --batch=100 --precision=f64
+  double=$(jq '.memory|[.parameters,.gradients,.optimizer]|add' plan.json)
+  [ "$double" -gt $((single * 19 / 10)) ]
+  [ "$double" -lt $((single * 21 / 10)) ]
+}
+
+@test "explain: needs no data where the text says it all, else asks for it" {
+  plan -m 'input 4, dense 3'
+  is '.time.epoch_s,.time.total_s' "null
+null"
+  run -2 --separate-stderr nn-train --explain -m 'dense 3'
+  [[ $stderr == *'input AxBxC'*'DATA'* ]]
+  run -2 --separate-stderr nn-train --explain -m 'input 4, dense ?'
+  [[ $stderr == *'?'*'DATA'* ]]
+  run -2 --separate-stderr nn-train --explain=xml -m 'input 4, dense 3'
+  [[ $stderr == *'--explain=xml'*json* ]]
+  [ -z "$output" ]
+}
+
+@test "explain: with data, classes, samples and steps are theirs; text for people says the same" {
+  plan -m 'dense 64, relu, dense ?' $digits --valid=0.2
+  is '.layers[2].output' '[10]'
+  nn-train --explain -m 'dense 64, relu, dense ?' $digits --valid=0.2 -o never.safetensors >text
+  grep -q 'samples: 1,438, 23 steps' text
+  grep -q '^placement: 1 rank x ' text
+  grep -q '^fits; ' text
+  [ ! -e never.safetensors ]
+  [ ! -e never.state.safetensors ]
+}
+
+# 8 columns; rows of 18 bytes
+@test "explain: of large data 16 MiB are read, and what is guessed is called about" {
+  { echo a,b,c,d,e,f,g,y; yes 1,2,3,4,5,6,7.5,0 | head -c 20971520; yes broken | head -c 20971520; } >big.csv
+  rows=$((20971520 * 2 / 18))
+  nn-train --explain -m 'dense 1' --target=y --loss=mse big.csv >text
+  guess=$(sed -n 's/^samples: about \([0-9,]*\),.*/\1/p' text | tr -d ,)
+  [ "$guess" -gt $((rows * 95 / 100)) ]
+  [ "$guess" -lt $((rows * 105 / 100)) ]
+  gzip -1 <big.csv >big.csv.gz
+  nn-train --explain -m 'dense 1' --target=y --loss=mse big.csv.gz >text
+  grep -q '^samples: about ' text
+  rm big.csv big.csv.gz
+}
+
+# what a header says is believed: the files are holes
+@test "explain: arrays of any size are known by their headers" {
+  header="{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 32), }"
+  printf '\223NUMPY\001\000v\000%-117s\n' "$header" >x.npy
+  truncate -s $((128 + 4000000000 * 128)) x.npy
+  printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000,), }" >y.npy
+  truncate -s $((128 + 4000000000)) y.npy
+  nn-train --explain -m 'dense 4' x.npy y.npy >text
+  grep -q '^samples: 4,000,000,000,' text
+  tensors='{"x":{"dtype":"F32","shape":[2000000000,8],"data_offsets":[0,64000000000]},"y":{"dtype":"I64","shape":[2000000000],"data_offsets":[64000000000,80000000000]}}'
+  { printf '%b' "\\x$(printf %02x ${#tensors})\\0\\0\\0\\0\\0\\0\\0"; printf %s "$tensors"; } >d.safetensors
+  truncate -s $((8 + ${#tensors} + 80000000000)) d.safetensors
+  nn-train --explain -m 'dense 4' d.safetensors >text
+  grep -q '^samples: 2,000,000,000,' text
+  rm x.npy y.npy d.safetensors
+}
+
+@test "explain: 175 billion parameters are planned in little memory" {
+  (ulimit -v 300000; nn-train --explain=json -m mlp-175b.nn >plan.json)
+  is '.parameters' $((96 * (2 * 12288 * 49152 + 49152 + 12288 + 4 * (12288 * 12288 + 12288)) + 12288 * 50257 + 50257))
+  is '.fits,.largest_batch,.suggestions' "false
+0
+[]"
+}
+
+@test "explain: what does not fit is status 0, and 4 only with --memory" {
+  run -4 nn-train --explain -m mlp-175b.nn --memory=100G
+  [[ $output == *'does not fit'* ]]
+  run -0 nn-train --explain -m mlp-175b.nn
+  [[ $output == *'does not fit'* ]]
+}
+
+# 64 samples more or fewer take more than what the start of a process differs by
+@test "explain: the largest batch fits at once, and a larger one does not" {
+  plan -m 'input 1024, dense 1024, relu, dense 10' --memory=100M
+  most=$(jq .largest_batch plan.json)
+  plan -m 'input 1024, dense 1024, relu, dense 10' --memory=100M --batch=$((most - 64)) --micro-batch=$((most - 64))
+  is ".micro_batch==$most-64 and .fits" true
+  plan -m 'input 1024, dense 1024, relu, dense 10' --memory=100M --batch=$((most + 64)) --micro-batch=$((most + 64))
+  is ".micro_batch==$most+64" false
+}
+
+@test "memory: the micro-batch is made smaller until the plan fits, to the same bytes" {
+  net='dense 3000, relu, dense ?'
+  nn-train -q -m "$net" --batch=1024 --steps=2 $digits -o a.safetensors
+  plan -m "$net" --batch=1024 --steps=2 $digits -o a.safetensors
+  limit=$(jq '.memory|.total-.activations/2|floor' plan.json)
+  nn-train -q -m "$net" --batch=1024 --steps=2 --memory="$limit" $digits -o b.safetensors --log=log
+  cmp a.safetensors b.safetensors
+  jq -e -s 'map(select(.event=="start"))[0].micro_batch<1024' log
+}
+
+@test "memory: what cannot fit is status 4 with three command lines, each of which runs" {
+  net='dense 2000, relu, dense 2000, relu, dense ?'
+  echo before >c.safetensors
+  run -4 --separate-stderr nn-train -m "$net" --steps=1 --precision=f64 --memory=200M --clip-norm=1 $digits -o c.safetensors
+  [ -z "$output" ]
+  [ "$(cat c.safetensors)" = before ]
+  [ "${#stderr_lines[@]}" -eq 4 ]
+  [[ ${stderr_lines[0]} == 'nn-train: --memory: training needs '* ]]
+  for line in "${stderr_lines[@]:1}"; do
+    [[ $line =~ ^nn-train:\ note:\ (nn-train\ .*)\ \ \ #\ ([0-9]+)$ ]]
+    [ "${BASH_REMATCH[2]}" -le $((200 * 1024 * 1024)) ]
+    bash -c "${BASH_REMATCH[1]} -q --log=log"
+    jq -e -s "map(select(.event==\"end\"))[0].peak_bytes<=200*1024*1024" log
+    jq -e -s 'map(select(.event=="start"))[0].batch==64' log
+  done
+  run -4 --separate-stderr nn-train -q -m "$net" --steps=1 --precision=f64 --memory=200M $digits -o c.safetensors
+  [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "memory: the same command lines stand in the plan" {
+  run -4 nn-train --explain -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=160M $digits
+  [ "$(grep -c '^nn-train .*  # [0-9]*$' <<<"$output")" -eq 3 ]
+  run -4 nn-train --explain=json -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=160M $digits
+  [ "$(jq -c '[.suggestions[]|(.command|startswith("nn-train -m ")) and .total_bytes<=160*1024*1024]' <<<"$output")" = '[true,true,true]' ]
+}
+
+@test "memory: the predicted peak is within 5 % or 4 MiB of what was taken" {
+  for options in "" --precision=f64 "--valid=0.2 --patience=2" "--optimizer=sgd --micro-batch=16" --batch=1000 --clip-norm=1; do
+    nn-train -q -m 'dense 1500, relu, dense 1500, relu, dense ?' --epochs=1 $options $digits -o p.safetensors --log=log
+    jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log ||
+      { echo "$options"; jq -c 'select(.event=="end").predicted' log; false; }
+  done
+  nn-train -q -m 'input 1x8x8, conv2d 32 3x3 pad=1, batchnorm, relu, conv2d 32 3x3 pad=1, relu, flatten, dense ?' --epochs=1 $digits -o p.safetensors --log=log
+  jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log
+}
