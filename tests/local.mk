@@ -143,9 +143,10 @@ CHECK_TESTS += tests/lib/session tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session
 
 # make bench: training steps and predictions beside the peers that are installed
-EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/peak
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
 tests_bench_bench_SOURCES = tests/bench/bench.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
+tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
 EXTRA_DIST += tests/bench/run tests/bench/peers.py
 bench: all

@@ -9,6 +9,7 @@ struct nn_sha256 {
 	uint32_t h[8];
 	uint64_t length;             /* bytes so far */
 	unsigned char block[64];
+	int wide;                    /* has the CPU instructions for it? 1, -1; 0: not asked yet */
 };
 
 #define NN_SHA256_HEX 65         /* 64 lower-case digits and NUL */

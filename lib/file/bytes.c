@@ -9,6 +9,8 @@
 #define PAGE ((size_t)4096)
 /* Below this nobody asks how much memory there is: the question costs more than the memory. */
 #define WORTH_ASKING ((size_t)64 << 20)
+/* From here on pages of 2 MiB are asked for: less time for page faults, and for rows that are gathered from anywhere. */
+#define LARGE ((size_t)16 << 20)
 
 int nn_block_reserve(struct nn_block *block, size_t bytes, struct nn_error *err)
 {
@@ -34,6 +36,8 @@ int nn_block_reserve(struct nn_block *block, size_t bytes, struct nn_error *err)
 		return nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
 	block->data = data;
 	block->room = room;
+	if (room >= LARGE)
+		madvise(data, room, MADV_HUGEPAGE);
 	return 0;
 }
 
