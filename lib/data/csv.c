@@ -5,6 +5,7 @@
 #include "base/number-line.h"
 #include "base/text.h"
 #include "data/csv.h"
+#include "data/walk.h"
 
 #define MAX_RECORD ((size_t)16 << 20)
 #define MAX_COLUMNS ((size_t)1000000)
@@ -19,53 +20,6 @@ void nn_csv_fini(struct nn_csv *csv)
 	nn_block_free(&csv->tail);
 	nn_block_free(&csv->unquoted);
 	nn_block_free(&csv->fields);
-}
-
-/* Walks a record with quotes: where it is, so that more bytes can be added without starting again. */
-struct walk {
-	size_t at;
-	bool inside;                 /* quotes */
-	bool fresh, closed;          /* after a separator; after a quote that closed */
-	bool lone_cr;                /* outside quotes */
-	uint64_t newlines;           /* inside quotes */
-	unsigned found;              /* nn_csv_scan of the record */
-};
-
-/* Go on to the newline that ends the record; true when it is there (at walk->at). separator 0: not known yet, both are one. */
-static bool walk_on(struct walk *w, const char *text, size_t n, char separator)
-{
-	for (; w->at < n; w->at++) {
-		char c = text[w->at];
-
-		if (w->inside) {
-			/* "" goes out and in again */
-			w->closed = c == '"';
-			w->inside = !w->closed;
-			w->newlines += c == '\n';
-			continue;
-		}
-		if (c == '\n')
-			return true;
-		if (c == '\r' && w->at + 1 == n)
-			return false;
-		if (c == '\r' && text[w->at + 1] != '\n')
-			w->lone_cr = true;
-		if (c == '"' && (w->fresh || w->closed))
-			w->inside = true;
-		w->fresh = separator ? c == separator : c == ',' || c == '\t';
-		w->closed = false;
-	}
-	return false;
-}
-
-size_t nn_csv_record_length(const char *text, size_t n, char separator, uint64_t *newlines)
-{
-	struct walk w = { .fresh = true };
-
-	if (!walk_on(&w, text, n, separator))
-		w.at = n;
-	*newlines = w.newlines;
-	return w.at;
 }
 
 static int start(struct nn_csv *csv, struct nn_error *err)
@@ -92,12 +46,12 @@ static int too_long(const struct nn_csv *csv, struct nn_error *err)
 }
 
 /* Where the record that comes next ends. 1: *n bytes and a newline, 0: *n bytes and the end of input. */
-static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct walk *walk, struct nn_error *err)
+static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_walk *walk, struct nn_error *err)
 {
 	const unsigned char *b;
 	size_t got, seen = 0;
 
-	*walk = (struct walk){ .fresh = true };
+	*walk = (struct nn_walk){ .fresh = true };
 	if (nn_input_some(csv->input, &b, &got, err) < 0)
 		return -1;
 	for (;;) {
@@ -106,12 +60,18 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct wal
 		*text = (const char *)b;
 		if (end) {
 			*n = (size_t)(end - *text);
-			walk->found = end < csv->clean ? 0 : nn_csv_scan(*text, *n);
+			if (end < csv->clean || nn_csv_clean(*text, *n))
+				return *n > MAX_RECORD ? too_long(csv, err) : 1;
+			if (seen == 0 && csv->separator && nn_walk_fast(walk, *text, got, csv->separator)) {
+				*n = walk->at;
+				return *n > MAX_RECORD ? too_long(csv, err) : 1;
+			}
+			walk->found = nn_csv_scan(*text, *n);
 			if (!(walk->found & NN_SCAN_QUOTE))
 				return *n > MAX_RECORD ? too_long(csv, err) : 1;
 		}
 		/* the newline may lie inside quotes */
-		if (walk->found && walk_on(walk, *text, got, csv->separator)) {
+		if (walk->found && nn_walk_on(walk, *text, got, csv->separator)) {
 			*n = walk->at;
 			walk->found |= nn_csv_scan(*text, *n);
 			return *n > MAX_RECORD ? too_long(csv, err) : 1;
@@ -127,7 +87,7 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct wal
 		*n = got;
 		walk->found = nn_csv_scan(*text, *n);
 		if (walk->found & NN_SCAN_QUOTE)
-			walk_on(walk, *text, got, csv->separator);
+			nn_walk_on(walk, *text, got, csv->separator);
 		return 0;
 	}
 }
@@ -146,7 +106,7 @@ static char choose_separator(const char *text, size_t n)
 }
 
 /* What no record may hold; `walk` knows of carriage returns where there are quotes. */
-static int check_bytes(const struct nn_csv *csv, const struct nn_record *r, const struct walk *walk,
+static int check_bytes(const struct nn_csv *csv, const struct nn_record *r, const struct nn_walk *walk,
 		       struct nn_error *err)
 {
 	const char *name = nn_input_name(csv->input);
@@ -199,7 +159,7 @@ static void skip_blank(struct nn_csv *csv)
 
 int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 {
-	struct walk walk;
+	struct nn_walk walk;
 	int ended;
 
 	*r = (struct nn_record){ .line = csv->line };
@@ -272,26 +232,60 @@ int nn_csv_ready(struct nn_csv *csv, struct nn_error *err)
 	}
 }
 
-/* One quoted field: unquoted text is added to `to`; *at ends on the separator or at n. */
-static int unquote(const struct nn_csv *csv, const struct nn_record *r, size_t *at, char *to, size_t *length,
-		   size_t column, struct nn_error *err)
+/*
+ * The quoted field at *at, which then is its separator or the record's end. Its text lies in the record where no quotes are
+ * doubled, else in csv->unquoted.
+ */
+static int unquote(struct nn_csv *csv, const struct nn_record *r, size_t *at, struct nn_field *field, size_t column,
+		   struct nn_error *err)
 {
-	size_t i = *at + 1, n = 0;
+	const char *end = r->text + r->length, *p = r->text + *at + 1, *q;
+	char *to = (char *)csv->unquoted.data + csv->n_unquoted;
 
-	for (;; i++) {
-		if (r->text[i] == '"') {
-			if (i + 1 >= r->length || r->text[i + 1] != '"')
-				break;
-			i++;
-		}
-		to[n++] = r->text[i];
+	*field = (struct nn_field){ p, 0 };
+	for (;; p = q + 2) {
+		q = memchr(p, '"', (size_t)(end - p));
+		if (q + 1 == end || q[1] != '"')
+			break;
+		q++;
+		/* up to the first of two quotes */
+		memcpy(to + field->length, p, (size_t)(q - p));
+		field->length += (size_t)(q - p);
+		field->text = to;
+		q--;
 	}
-	i++;
-	if (i < r->length && r->text[i] != csv->separator)
+	if (field->text == to) {
+		memcpy(to + field->length, p, (size_t)(q - p));
+		csv->n_unquoted += field->length + (size_t)(q - p);
+	}
+	field->length += (size_t)(q - p);
+	q++;
+	if (q < end && *q != csv->separator)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: other characters follow the closing quote",
 			       nn_input_name(csv->input), nn_csv_field_line(csv, r, column - 1), column);
-	*at = i;
-	*length = n;
+	*at = (size_t)(q - r->text);
+	return 0;
+}
+
+int nn_csv_begin(struct nn_csv *csv, const struct nn_record *r, struct nn_error *err)
+{
+	csv->n_unquoted = 0;
+	if (r->quoted && nn_block_reserve(&csv->unquoted, r->length + 1, err) < 0)
+		return nn_fail_at(err, "%s", nn_input_name(csv->input));
+	return 0;
+}
+
+int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, size_t *at, struct nn_field *field,
+		 struct nn_error *err)
+{
+	const char *end;
+
+	if (r->quoted && *at < r->length && r->text[*at] == '"')
+		return unquote(csv, r, at, field, column + 1, err);
+	field->text = r->text + *at;
+	end = memchr(field->text, csv->separator, r->length - *at);
+	field->length = end ? (size_t)(end - field->text) : r->length - *at;
+	*at += field->length;
 	return 0;
 }
 
@@ -317,32 +311,15 @@ static int add_field(struct nn_csv *csv, const struct nn_record *r, size_t n, st
 int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, const struct nn_field **fields, size_t *n,
 		 struct nn_error *err)
 {
-	size_t at = 0, used = 0;
-	char *unquoted;
+	struct nn_field field;
+	size_t at = 0;
 
-	if (r->quoted && nn_block_reserve(&csv->unquoted, r->length + 1, err) < 0)
-		return nn_fail_at(err, "%s", nn_input_name(csv->input));
-	unquoted = (char *)csv->unquoted.data;
-	*n = 0;
-	for (;; at++) {
-		struct nn_field field = { r->text + at, 0 };
-
-		if (r->quoted && at < r->length && r->text[at] == '"') {
-			field.text = unquoted + used;
-			if (unquote(csv, r, &at, unquoted + used, &field.length, *n + 1, err) < 0)
-				return -1;
-			used += field.length;
-		} else {
-			const char *end = memchr(field.text, csv->separator, r->length - at);
-
-			field.length = end ? (size_t)(end - field.text) : r->length - at;
-			at += field.length;
-		}
-		if (add_field(csv, r, *n, field, err) < 0)
+	if (nn_csv_begin(csv, r, err) < 0)
+		return -1;
+	for (*n = 0; *n == 0 || at < r->length; ++*n) {
+		at += *n > 0;
+		if (nn_csv_field(csv, r, *n, &at, &field, err) < 0 || add_field(csv, r, *n, field, err) < 0)
 			return -1;
-		++*n;
-		if (at >= r->length)
-			break;
 	}
 	*fields = (const struct nn_field *)csv->fields.data;
 	return 0;

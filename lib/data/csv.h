@@ -21,7 +21,8 @@ struct nn_csv {
 	bool started;
 	const char *clean;           /* bytes before it have nothing that nn_csv_scan finds; NULL: not known */
 	struct nn_block tail;        /* a last line without a newline */
-	struct nn_block unquoted;
+	struct nn_block unquoted;    /* fields that had doubled quotes */
+	size_t n_unquoted;
 	struct nn_block fields;
 };
 
@@ -45,8 +46,13 @@ int nn_csv_ready(struct nn_csv *csv, struct nn_error *err);
 /* All fields of a record; valid until the next call. Errors are those of this record alone. */
 int nn_csv_split(struct nn_csv *csv, const struct nn_record *record, const struct nn_field **fields, size_t *n,
 		 struct nn_error *err);
-/* The bytes of the record at text up to its newline, n when that is not there; newlines: within quotes. */
-size_t nn_csv_record_length(const char *text, size_t n, char separator, uint64_t *newlines);
+/*
+ * One field after the other: begin, then the field at byte *at (0 at first) of the record, its column from 0; *at is left at its
+ * separator or at the record's end. Fields are valid until the next begin, or until the next record.
+ */
+int nn_csv_begin(struct nn_csv *csv, const struct nn_record *record, struct nn_error *err);
+int nn_csv_field(struct nn_csv *csv, const struct nn_record *record, size_t column, size_t *at, struct nn_field *field,
+		 struct nn_error *err);
 /* "FILE:LINE" of a record that spans lines: where field i begins. */
 uint64_t nn_csv_field_line(const struct nn_csv *csv, const struct nn_record *record, size_t field);
 

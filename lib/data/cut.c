@@ -2,10 +2,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/mask.h"
 #include "base/wide.h"
-#include "data/csv.h"
 #include "data/cut.h"
+#include "data/walk.h"
 
 struct cutter {
 	const char *text;
@@ -55,38 +54,27 @@ static inline void take_window(struct cutter *c, size_t at, uint64_t newlines, u
 	c->lines += (uint64_t)__builtin_popcountll(newlines);
 }
 
-static inline uint64_t valid_bits(const struct cutter *c, size_t at)
-{
-	return c->n - at >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (c->n - at)) - 1;
-}
-
 NN_WIDE static void cut_plain(struct cutter *c)
 {
 	for (size_t at = 0; at < c->n; at += 64) {
-		uint64_t newlines = nn_mask_equal(c->text + at, '\n') & valid_bits(c, at);
+		uint64_t newlines = nn_mask_equal(c->text + at, '\n') & nn_window_bits(c->n - at);
 
 		take_window(c, at, newlines, newlines);
 	}
 }
 
-/*
- * Every quote opens or closes; false when one that would open stands inside a field that has not begun with one, where it means
- * itself: then records have to be walked through.
- */
+/* False when the text has quotes that mean themselves. */
 NN_WIDE static bool cut_quoted(struct cutter *c)
 {
-	uint64_t inside = 0, may_open = 1;       /* inside: all bits or none; may_open: bit 0, the byte before the window */
+	struct nn_quotes state = { 0, 1 };
 
 	for (size_t at = 0; at < c->n; at += 64) {
-		uint64_t valid = valid_bits(c, at), quotes = nn_mask_equal(c->text + at, '"') & valid;
-		uint64_t newlines = nn_mask_equal(c->text + at, '\n') & valid, within = nn_mask_odd(quotes) ^ inside;
-		uint64_t before = quotes | (nn_mask_equal(c->text + at, c->separator) & valid) | newlines;
+		uint64_t valid = nn_window_bits(c->n - at), newlines = nn_mask_equal(c->text + at, '\n') & valid, within;
 
-		if (quotes & within & ~(before << 1 | may_open))
+		if (!nn_quotes_window(&state, nn_mask_equal(c->text + at, '"') & valid,
+				      nn_mask_equal(c->text + at, c->separator) & valid, newlines, &within))
 			return false;
 		take_window(c, at, newlines, newlines & ~within);
-		inside = (uint64_t)((int64_t)within >> 63);
-		may_open = before >> 63;
 	}
 	return true;
 }
@@ -95,7 +83,7 @@ static void cut_walking(struct cutter *c)
 {
 	for (size_t at = 0;;) {
 		uint64_t newlines;
-		size_t n = nn_csv_record_length(c->text + at, c->n - at, c->separator, &newlines);
+		size_t n = nn_walk_record(c->text + at, c->n - at, c->separator, &newlines);
 
 		if (n == c->n - at)
 			return;

@@ -33,6 +33,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/table.c \
 	lib/data/table.h \
 	lib/data/target.c \
+	lib/data/walk.h \
 	lib/data/words.c \
 	lib/data/words.h
 
@@ -42,6 +43,7 @@ lib_data_libloops_la_SOURCES = \
 	lib/data/cut.c \
 	lib/data/fill.c \
 	lib/data/record.c \
-	lib/data/scan.c
+	lib/data/scan.c \
+	lib/data/walk.c
 lib_data_libloops_la_CFLAGS = $(AM_CFLAGS) -O3
 lib_libnn_la_LIBADD += lib/data/libloops.la

@@ -212,34 +212,20 @@ static int put_field(const struct place *at, const char *text, size_t n, void *v
 	return -1;
 }
 
-static int ragged(const struct nn_table *t, const struct nn_record *r, size_t got, struct nn_error *err)
+static int ragged(struct nn_table *t, const struct nn_record *r, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu columns, got %zu", nn_input_name(t->csv.input),
-		       r->line, t->width, got);
-}
+	struct nn_field field;
+	size_t n = 0;
 
-static int read_quoted(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
-{
-	const struct nn_field *fields;
-	size_t n;
-
-	if (nn_csv_split(&t->csv, r, &fields, &n, err) < 0)
+	if (nn_csv_begin(&t->csv, r, err) < 0)
 		return -1;
-	if (n != t->width)
-		return ragged(t, r, n, err);
-	for (size_t i = 0; i < n; i++)
-		if (put_field(&(struct place){ t, r, i }, fields[i].text, fields[i].length, values, targets, err) < 0)
+	for (size_t at = 0; n == 0 || at < r->length; n++) {
+		at += n > 0;
+		if (nn_csv_field(&t->csv, r, n, &at, &field, err) < 0)
 			return -1;
-	return 0;
-}
-
-static size_t count_fields(const struct nn_table *t, const struct nn_record *r)
-{
-	size_t n = 1;
-
-	for (size_t i = 0; i < r->length; i++)
-		n += r->text[i] == t->csv.separator;
-	return n;
+	}
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu columns, got %zu", nn_input_name(t->csv.input),
+		       r->line, t->width, n);
 }
 
 /* How many columns from each on are numbers and lie one after the other, in the file as in the row. */
@@ -273,8 +259,22 @@ static const char *simple_target(const struct nn_table_column *c, const char *p,
 	return p - 1;
 }
 
-/* A record without quotes, once through its bytes. */
-static int read_plain(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
+/* A field that is more than a simple number. */
+static int read_field(struct nn_table *t, const struct nn_record *r, size_t i, const char **p, void *values, double *targets,
+		      struct nn_error *err)
+{
+	size_t at = (size_t)(*p - r->text);
+	struct nn_field field;
+
+	if (nn_csv_field(&t->csv, r, i, &at, &field, err) < 0 ||
+	    put_field(&(struct place){ t, r, i }, field.text, field.length, values, targets, err) < 0)
+		return -1;
+	*p = r->text + at;
+	return 0;
+}
+
+/* Once through the bytes of a record. */
+static int read_record(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
 {
 	const char *p = r->text, *end = p + r->length, *q;
 	char separator = t->csv.separator;
@@ -282,6 +282,8 @@ static int read_plain(struct nn_table *t, const struct nn_record *r, void *value
 
 	if (!t->runs_known)
 		find_runs(t);
+	if (nn_csv_begin(&t->csv, r, err) < 0)
+		return -1;
 	while (i < t->width) {
 		const struct nn_table_column *c = &t->columns[i];
 
@@ -296,18 +298,16 @@ static int read_plain(struct nn_table *t, const struct nn_record *r, void *value
 			left--;      /* the one it stopped at */
 		}
 		if (p > end)
-			return ragged(t, r, i, err);
+			return ragged(t, r, err);
 		q = simple_target(&t->columns[i], p, end, separator, targets);
-		if (!q) {
-			q = memchr(p, separator, (size_t)(end - p));
-			q = q ? q : end;
-			if (put_field(&(struct place){ t, r, i }, p, (size_t)(q - p), values, targets, err) < 0)
-				return -1;
-		}
+		if (q)
+			p = q;
+		else if (read_field(t, r, i, &p, values, targets, err) < 0)
+			return -1;
 		i++;
-		p = q + 1;
+		p++;
 	}
-	return p == end + 1 ? 0 : ragged(t, r, count_fields(t, r), err);
+	return p == end + 1 ? 0 : ragged(t, r, err);
 }
 
 int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_error *err)
@@ -325,8 +325,7 @@ int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_e
 		if (status != 1)
 			return status;
 	}
-	status = record.quoted ? read_quoted(t, &record, values, targets, err)
-			       : read_plain(t, &record, values, targets, err);
+	status = read_record(t, &record, values, targets, err);
 	if (status == 0)
 		return 1;
 	return err && err->code == NN_ENOMEM ? -1 : 2;
