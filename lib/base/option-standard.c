@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/module.h"
 #include "base/option.h"
 
 #define AT(member) offsetof(struct nn_std_options, member)
@@ -17,7 +18,7 @@ static int check_device(const char *value, struct nn_error *err)
 		return 0;
 	if (strcmp(value, "cuda") == 0 ||
 	    (strncmp(value, "cuda:", 5) == 0 && *digits && strspn(digits, "0123456789") == strlen(digits)))
-		return nn_fail(err, NN_ENODEV, "--device=%s: built without CUDA", value);
+		return nn_module_open("cuda", err) ? 0 : nn_fail_at(err, "--device=%s", value);
 	return nn_fail(err, NN_EUSAGE, "--device=%s: expected cpu, cuda, cuda:N or auto",
 		       nn_quote(quoted, value, strlen(value)));
 }

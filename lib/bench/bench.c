@@ -93,7 +93,7 @@ bool nn_bench_stopped(const struct nn_bench *b)
 	return b->setup.host.stop && *b->setup.host.stop;
 }
 
-int nn_bench_report(const struct nn_bench *b, const struct nn_column *columns, struct nn_report **report, struct nn_error *err)
+int nn_bench_report(const struct nn_bench *b, const struct nn_report_column *columns, struct nn_report **report, struct nn_error *err)
 {
 	return nn_report_open(report, b->std->output, (enum nn_report_format)b->options->to, columns, &b->machine, err);
 }

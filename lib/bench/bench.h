@@ -3,6 +3,7 @@
 #define NN_BENCH_BENCH_H
 
 #include "base/option.h"
+#include "base/shape.h"
 #include "bench/machine.h"
 #include "bench/measure.h"
 #include "bench/report.h"
@@ -33,6 +34,8 @@ struct nn_bench_setup {
 	struct nn_std_options *std;
 	struct nn_bench_host host;
 	const struct nn_clock *clock;    /* NULL: the real one */
+	/* For tests: these devices, by their names, in place of those that can be opened; ends with NULL. */
+	const struct nn_device *const *devices;
 };
 
 /* What a verb is given. */
@@ -70,13 +73,23 @@ int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct
 /* Was the run told to end? The verb then returns 0. */
 bool nn_bench_stopped(const struct nn_bench *bench);
 /* The report of the verb's rows, to the place and in the format that the options say. */
-int nn_bench_report(const struct nn_bench *bench, const struct nn_column *columns, struct nn_report **report, struct nn_error *err);
+int nn_bench_report(const struct nn_bench *bench, const struct nn_report_column *columns, struct nn_report **report, struct nn_error *err);
 /* nn_measure with the bench's clock, --time for each call, and its stop; what it finds of a busy machine is kept for one note. */
 int nn_bench_measure(struct nn_bench *bench, const struct nn_measure_call *calls, size_t n, struct nn_measure *results,
 		     struct nn_error *err);
 /* "nn-bench: note: ..." that something took too long for any figure: what names it. */
 void nn_bench_too_short(const struct nn_bench *bench, const char *what, const struct nn_measure *m);
 void nn_bench_note(const struct nn_bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define NN_BENCH_DEVICES 8
+struct nn_device;
+struct nn_subject;
+/* A device by its name: of the setup's list where there is one, else opened. NULL with *err. */
+const struct nn_device *nn_bench_device(const struct nn_bench *bench, const char *name, enum nn_dtype dtype, struct nn_error *err);
+/* The names of the devices to measure: the one of --device, else all that are there; their number, at least 1, or -1. */
+int nn_bench_devices(const struct nn_bench *bench, const char *names[NN_BENCH_DEVICES], struct nn_error *err);
+/* The operand MODEL, in the type of --precision, with values by --seed. */
+int nn_bench_subject(const struct nn_bench *bench, const char *operand, struct nn_subject **subject, struct nn_error *err);
 
 #define NN_BENCH_BATCHES 64
 /* The batches of a list like 1,32,1:1024*2 in its order, at most NN_BENCH_BATCHES; their number, or -1 with NN_EUSAGE. */

@@ -5,7 +5,7 @@
 
 #define ITEM_S 0.12              /* of a measured figure: all of them stay below three seconds */
 
-static const struct nn_column columns[] = { { "item", 20 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 } };
+static const struct nn_report_column columns[] = { { "item", 20 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 } };
 
 static int put_real(struct nn_report *r, const char *item, double value, const char *unit, struct nn_error *err)
 {

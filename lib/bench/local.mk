@@ -3,7 +3,10 @@ lib_libnn_la_SOURCES += \
 	lib/bench/batch.c \
 	lib/bench/bench.c lib/bench/bench.h \
 	lib/bench/busy.c lib/bench/busy.h \
+	lib/bench/check.c \
+	lib/bench/curve.c lib/bench/curve.h \
 	lib/bench/device.c \
+	lib/bench/devices.c \
 	lib/bench/machine.c lib/bench/machine.h \
 	lib/bench/measure.c lib/bench/measure.h \
 	lib/bench/op-site.c lib/bench/op-site.h \
@@ -14,4 +17,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/reference.c lib/bench/reference.h \
 	lib/bench/report.c lib/bench/report-formats.c lib/bench/report.h \
 	lib/bench/roof.c lib/bench/roof.h \
+	lib/bench/run.c \
+	lib/bench/subject.c lib/bench/subject.h \
+	lib/bench/trial.c lib/bench/trial.h lib/bench/trial-inside.h \
 	lib/bench/verbs.def

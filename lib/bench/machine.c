@@ -15,6 +15,12 @@ void nn_machine_init(struct nn_machine *machine, int threads)
 
 	*machine = (struct nn_machine){ .threads = threads };
 	snprintf(machine->cpu, sizeof machine->cpu, "%s%s%s", nn_cpu_name(name), cpu ? " " : "", cpu ? cpu->kind : "");
+	for (size_t i = 1; nn_device_there(i); i++) {
+		size_t n = strlen(machine->gpu);
+		const char *said = nn_device_describe(nn_device_there(i));
+
+		snprintf(machine->gpu + n, sizeof machine->gpu - n, "%s%s", n ? ", " : "", said ? said : nn_device_there(i));
+	}
 }
 
 /* A line of a file of /sys, "" where there is none. */

@@ -10,7 +10,7 @@
 
 #define ALL_S 1                  /* of a figure where all ops are measured and no --time is given */
 
-static const struct nn_column columns[] = {
+static const struct nn_report_column columns[] = {
 	{ "op", 23 }, { "shape", 34 }, { "device", 6 }, { "kernel", 8 }, { "dtype", 5 }, { "seconds", 0 }, { "gflops", 0 },
 	{ "gbytes_s", 0 }, { "peak_share", 0 }, { "check", 5 }, { NULL, 0 },
 };

@@ -7,7 +7,21 @@
 
 static const char *const formats[] = {"table", "md", "csv", "json", "jsonl", NULL};
 
+static const char *const modes[] = {"train", "predict", NULL};
+
+static int check_batch(const char *value, struct nn_error *err)
+{
+	size_t batches[NN_BENCH_BATCHES];
+
+	return nn_bench_batches(value, batches, err) < 0 ? -1 : 0;
+}
+
 const struct nn_opt nn_bench_opts[] = {
+	{ .name = "mode", .type = NN_OPT_CHOICE, .offset = AT(mode), .arg = "train|predict", .choices = modes,
+	  .help = "what the model is measured for; run does both where this is not given" },
+	{ .name = "batch", .letter = 'b', .type = NN_OPT_CUSTOM, .offset = AT(batch), .arg = "LIST", .check = check_batch,
+	  .help = "rows of a call: numbers and ranges FIRST:LAST*FACTOR, such as 1,32,1:1024*2",
+	  .man = "The default is 1 for predictions, and for training the batch that the model was trained with, else 64." },
 	{ .name = "to", .type = NN_OPT_CHOICE, .offset = AT(to), .arg = "FORMAT", .fallback = "table", .choices = formats,
 	  .help = "format of the rows: table, md, csv, json or jsonl",
 	  .man = "json is one array of objects, jsonl an object a line. What is not known is null in JSON and empty elsewhere." },
@@ -15,6 +29,8 @@ const struct nn_opt nn_bench_opts[] = {
 	  .help = "seconds for a figure at most",
 	  .man = "Measuring ends earlier when the 95 % interval of the mean is within 2 % of it. Where the time does not suffice for "
 		 "any figure, the row's figures stay empty and a line on standard error says so." },
+	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg",
+	  .help = "draw what was measured there" },
 	{ .name = NULL },
 };
 

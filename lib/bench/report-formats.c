@@ -26,14 +26,14 @@ static const char *plain(const struct nn_cell *cell, char number[NN_NUMBER])
 /* ---- table ---- */
 
 /* How wide a column is: text to the left and cut, numbers to the right. */
-static int width_of(const struct nn_column *column)
+static int width_of(const struct nn_report_column *column)
 {
 	int name = (int)strlen(column->name), width = column->width ? column->width : NUMBER_WIDTH;
 
 	return name > width ? name : width;
 }
 
-static void pad(struct nn_text *text, const struct nn_column *column, const char *word, bool last)
+static void pad(struct nn_text *text, const struct nn_report_column *column, const char *word, bool last)
 {
 	int width = width_of(column), n = (int)strlen(word);
 
@@ -46,13 +46,13 @@ static void pad(struct nn_text *text, const struct nn_column *column, const char
 	nn_text_add(text, last ? "\n" : "  ");
 }
 
-static void table_begin(struct nn_text *text, const struct nn_column *columns, size_t n)
+static void table_begin(struct nn_text *text, const struct nn_report_column *columns, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		pad(text, &columns[i], columns[i].name, i + 1 == n);
 }
 
-static void table_row(struct nn_text *text, const struct nn_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void table_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)first;
 	for (size_t i = 0; i < n; i++) {
@@ -69,7 +69,7 @@ static void table_row(struct nn_text *text, const struct nn_column *columns, con
 
 /* ---- Markdown ---- */
 
-static void md_begin(struct nn_text *text, const struct nn_column *columns, size_t n)
+static void md_begin(struct nn_text *text, const struct nn_report_column *columns, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(text, "| %s ", columns[i].name);
@@ -79,7 +79,7 @@ static void md_begin(struct nn_text *text, const struct nn_column *columns, size
 	nn_text_add(text, "|\n");
 }
 
-static void md_row(struct nn_text *text, const struct nn_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void md_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)columns;
 	(void)first;
@@ -97,13 +97,13 @@ static void md_row(struct nn_text *text, const struct nn_column *columns, const 
 
 /* ---- CSV ---- */
 
-static void csv_begin(struct nn_text *text, const struct nn_column *columns, size_t n)
+static void csv_begin(struct nn_text *text, const struct nn_report_column *columns, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(text, "%s%c", columns[i].name, i + 1 < n ? ',' : '\n');
 }
 
-static void csv_row(struct nn_text *text, const struct nn_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void csv_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)columns;
 	(void)first;
@@ -121,7 +121,7 @@ static void csv_row(struct nn_text *text, const struct nn_column *columns, const
 
 /* ---- JSON ---- */
 
-static void add_object(struct nn_text *text, const struct nn_column *columns, const struct nn_cell *cells, size_t n)
+static void add_object(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		char number[NN_NUMBER];
@@ -136,14 +136,14 @@ static void add_object(struct nn_text *text, const struct nn_column *columns, co
 	nn_text_add(text, "}");
 }
 
-static void no_begin(struct nn_text *text, const struct nn_column *columns, size_t n)
+static void no_begin(struct nn_text *text, const struct nn_report_column *columns, size_t n)
 {
 	(void)text;
 	(void)columns;
 	(void)n;
 }
 
-static void json_row(struct nn_text *text, const struct nn_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void json_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
 {
 	nn_text_add(text, first ? "[\n" : ",\n");
 	add_object(text, columns, cells, n);
@@ -154,7 +154,7 @@ static void json_end(struct nn_text *text, bool empty)
 	nn_text_add(text, empty ? "[]\n" : "\n]\n");
 }
 
-static void jsonl_row(struct nn_text *text, const struct nn_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void jsonl_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)first;
 	add_object(text, columns, cells, n);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "bench/report.h"
 
-static const struct nn_column last_columns[] = {
+static const struct nn_report_column last_columns[] = {
 	{ "threads", 0 }, { "version", 8 }, { "cpu", 24 }, { "gpu", 12 }, { "blas", 12 }, { "date", 20 }, { NULL, 0 },
 };
 #define N_LAST (sizeof last_columns / sizeof *last_columns - 1)
@@ -19,7 +19,7 @@ struct nn_report {
 	struct nn_output *output;
 	enum nn_report_format format;
 	const struct nn_report_writer *writer;
-	struct nn_column columns[NN_REPORT_COLUMNS];
+	struct nn_report_column columns[NN_REPORT_COLUMNS];
 	struct nn_cell cells[NN_REPORT_COLUMNS];
 	size_t n, shown;                 /* columns; those of them that the rows of this format show */
 	struct nn_machine machine;
@@ -27,7 +27,7 @@ struct nn_report {
 	struct nn_text text;
 };
 
-static void add_columns(struct nn_report *r, const struct nn_column *columns)
+static void add_columns(struct nn_report *r, const struct nn_report_column *columns)
 {
 	for (; columns->name; columns++) {
 		if (r->n == NN_REPORT_COLUMNS)
@@ -117,7 +117,7 @@ static void begin_table(struct nn_report *r)
 		     cell(r, "date")->text ? cell(r, "date")->text : "");
 }
 
-int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format, const struct nn_column *columns,
+int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format, const struct nn_report_column *columns,
 		   const struct nn_machine *machine, struct nn_error *err)
 {
 	struct nn_report *r = nn_alloc(1, sizeof *r, err);

@@ -65,6 +65,15 @@ int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *t
  */
 int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const char *targets,
 			 struct nn_dataset *training, struct nn_error *err);
+/*
+ * Without files: values that seed decides, the same for every type and number of rows. Pictures (C,H,W) are bytes that count 0..1,
+ * other inputs and numbers are 0..1, classes are below `classes`. Values of `size` a row; classes 0: the target is numbers.
+ */
+struct nn_made_target {
+	size_t size, classes;
+};
+int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, size_t n_inputs,
+		    const struct nn_made_target *targets, size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err);
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);
 struct nn_schema *nn_dataset_schema(struct nn_dataset *dataset);     /* owned by the dataset, shared with open_like ones */

@@ -9,6 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/cut.h \
 	lib/data/data.h \
 	lib/data/dataset-array.c \
+	lib/data/dataset-made.c \
 	lib/data/dataset-table.c \
 	lib/data/dataset.c \
 	lib/data/dataset.h \

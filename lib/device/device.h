@@ -129,6 +129,13 @@ struct nn_device {
 	/* Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch norm. */
 	size_t (*leaves)(size_t rows, size_t group, size_t most);
 	/*
+	 * A device with memory of its own: alloc gives memory there, copy_in and copy_out move bytes there and back, sync waits until all
+	 * that was asked for is done. All NULL: its memory is the host's, and calls return when their work is done.
+	 */
+	void (*copy_in)(void *to, const void *from, size_t bytes);
+	void (*copy_out)(void *to, const void *from, size_t bytes);
+	void (*sync)(void);
+	/*
 	 * What all else is measured by, on the calling thread; NULL: the device cannot say. fma: n rounds of multiply-adds in registers
 	 * alone; the FLOP done. read: all of bytes, a multiple of 1024 and aligned to 64; something that depends on each of them.
 	 */
@@ -145,5 +152,16 @@ struct nn_device {
  * OpenBLAS was measured faster go to it; NN_ENODEV without its module. A const table, never freed.
  */
 const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, struct nn_error *err);
+
+/* Names of the devices that can be opened here, the CPU first; NULL after the last. Modules are looked for, not only their files. */
+const char *nn_device_there(size_t i);
+/* What a device calls itself, for reports; NULL: its name says all. */
+const char *nn_device_describe(const char *name);
+
+/* What a device's module offers (base/module.h): its tables by type, NULL where it cannot; may fail with NN_ENODEV: no such device. */
+struct nn_device_module {
+	const struct nn_device *(*open)(int number, enum nn_dtype dtype, struct nn_error *err);
+	const char *(*describe)(int number);         /* "NVIDIA H200", for reports */
+};
 
 #endif

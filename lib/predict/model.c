@@ -41,7 +41,7 @@ static int take_loss(struct nn_model *model, struct nn_error *err)
 
 	model->loss = (struct nn_loss_spec){ .ignore = -1 };
 	model->loss.kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY;
-	if (!model->file->train_json || schema->n_targets == 0)
+	if (!model->file || !model->file->train_json || schema->n_targets == 0)
 		return 0;
 	train = nn_json_parse(model->file->train_json, strlen(model->file->train_json), err);
 	if (!train)
@@ -103,7 +103,7 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 		return -1;
 	schema->n_inputs = (size_t)program->n_inputs;
 	for (size_t i = 0; i < schema->n_inputs; i++) {
-		const char *name = nn_net_input(model->file->net, i)->name;
+		const char *name = nn_net_input(model->net, i)->name;
 
 		schema->inputs[i].shape = program->values[program->inputs[i]].shape;
 		if (name && !(schema->inputs[i].name = nn_strdup(name, err)))
@@ -112,17 +112,23 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 	return 0;
 }
 
-static int load_weights(struct nn_model *model, struct nn_error *err)
+static int load_weights(struct nn_model *model, const void *const *params, struct nn_error *err)
 {
 	struct nn_graph_options options = { .device = model->device, .max_rows = 1 };
 	enum nn_dtype dtype = model->device->dtype;
-	void **params = nn_params_new(model->program, dtype, err);
-	int status = -1;
+	void **read = NULL;
+	int status = 0;
 
-	if (params && nn_model_file_params(model->file, dtype, params, err) == 0 &&
-	    nn_graph_bind(&model->weights, model->program, &options, err) == 0)
-		status = nn_graph_load(model->weights, (const void *const *)params, err);
-	nn_free(params);
+	if (!params) {
+		read = nn_params_new(model->program, dtype, err);
+		status = read ? nn_model_file_params(model->file, dtype, read, err) : -1;
+		params = (const void *const *)read;
+	}
+	if (status == 0)
+		status = nn_graph_bind(&model->weights, model->program, &options, err);
+	if (status == 0)
+		status = nn_graph_load(model->weights, params, err);
+	nn_free(read);
 	return status;
 }
 
@@ -135,25 +141,35 @@ static size_t count_values(const struct nn_program *program, const int *values, 
 	return sum;
 }
 
-static int load(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
+static int load_net(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
 {
 	enum nn_dtype dtype;
 
-	if (nn_model_file_read(&model->file, source->path, source->text, err) < 0)
+	model->net = source->net;
+	if (!model->net) {
+		if (nn_model_file_read(&model->file, source->path, source->text, err) < 0)
+			return -1;
+		model->net = model->file->net;
+	}
+	model->program = nn_net_program(model->net);
+	dtype = source->precision ? (enum nn_dtype)(source->precision - 1) : model->file ? model->file->dtype : NN_F32;
+	model->device = source->device ? source->device : nn_device_open(source->any_order ? "cpu+openblas" : "cpu", dtype, err);
+	return model->device ? 0 : -1;
+}
+
+static int load(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
+{
+	if (load_net(model, source, err) < 0)
 		return -1;
-	model->program = nn_net_program(model->file->net);
-	dtype = source->precision ? (enum nn_dtype)(source->precision - 1) : model->file->dtype;
-	model->device = nn_device_open(source->any_order ? "cpu+openblas" : "cpu", dtype, err);
-	if (!model->device)
-		return -1;
-	if (nn_schema_parse(&model->schema, model->file->input_json, model->file->target_json, err) < 0 ||
+	if (nn_schema_parse(&model->schema, model->file ? model->file->input_json : NULL,
+			    model->file ? model->file->target_json : NULL, err) < 0 ||
 	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 || take_loss(model, err) < 0)
-		return nn_fail_at(err, "%s", source->path);
+		return nn_fail_at(err, "%s", source->path ? source->path : "-m");
 	model->inputs = count_values(model->program, model->program->inputs, model->program->n_inputs);
 	for (int i = 0; i < model->program->n_outputs; i++)
 		model->outputs += count_values(model->program, &model->program->outputs[i].value, 1);
 	model->idle = nn_idle_new(err);
-	return model->idle ? load_weights(model, err) : -1;
+	return model->idle ? load_weights(model, source->params, err) : -1;
 }
 
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source, struct nn_error *err)

@@ -10,7 +10,8 @@
 struct nn_session;
 
 struct nn_model {
-	struct nn_model_file *file;
+	struct nn_model_file *file;          /* NULL: opened from a net */
+	const struct nn_net *net;
 	const struct nn_program *program;
 	struct nn_schema *schema;            /* always there; n_targets 0 without nn.target */
 	const struct nn_device *device;
@@ -26,6 +27,10 @@ struct nn_model_source {
 	const char *text;            /* -m TEXT of weights made elsewhere; NULL */
 	int precision;               /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
 	bool any_order;              /* --reproducible=no: sums need no order */
+	const struct nn_device *device;      /* NULL: the CPU; else its type is that of the computation */
+	/* In place of a file: a resolved network and its parameters (canonical, of the device's type), which must outlive the model. */
+	const struct nn_net *net;
+	const void *const *params;
 };
 
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source, struct nn_error *err);

@@ -101,6 +101,19 @@ size_t nn_step_least_rows(const struct nn_step_options *o)
 	return group ? group : 1;
 }
 
+/* What rows at once may fill, inputs and activations, and the leaves that a span then keeps, so that threads share them. */
+#define SPAN_BYTES ((size_t)64 << 20)
+#define SPAN_LEAVES 4
+
+size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, size_t row_bytes)
+{
+	size_t least = leaves > SPAN_LEAVES ? batch / leaves * SPAN_LEAVES : batch;
+
+	while (micro / 2 >= least && row_bytes > SPAN_BYTES / micro)
+		micro /= 2;
+	return micro;
+}
+
 int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, struct nn_error *err)
 {
 	struct nn_graph_options g;

@@ -105,9 +105,9 @@ S
 @test "options: --device=cuda is status 3, auto is taken" {
   for tool in "${tools[@]}"; do
     run -3 --separate-stderr "$tool" --device=cuda x
-    [ "$stderr" = "$tool: --device=cuda: built without CUDA" ]
+    [ "$stderr" = "$tool: --device=cuda: module nn-cuda.so is not installed" ]
     run -3 --separate-stderr env NN_DEVICE=cuda:0 "$tool" x
-    [ "$stderr" = "$tool: NN_DEVICE=cuda:0: built without CUDA" ]
+    [ "$stderr" = "$tool: NN_DEVICE=cuda:0: module nn-cuda.so is not installed" ]
     run -2 --separate-stderr "$tool" --device=auto
     [[ $stderr != *device* ]]
   done

@@ -249,7 +249,7 @@ END
 
 @test "predict: --device=cuda is status 3" {
   run -3 --separate-stderr nn-predict --device=cuda digits.safetensors some.csv
-  [[ $stderr == "nn-predict: --device=cuda: built without CUDA" ]]
+  [[ $stderr == "nn-predict: --device=cuda: module nn-cuda.so is not installed" ]]
 }
 
 @test "predict: numbers are read in the C locale whatever the environment says" {

@@ -191,5 +191,5 @@ refused() {
   nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=auto "$data/words.csv" >a
   nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=cpu "$data/words.csv" >b
   same a b
-  refused 3 'built without CUDA' -m 'dense ?' --target=kind --device=cuda "$data/words.csv"
+  refused 3 'module nn-cuda.so is not installed' -m 'dense ?' --target=kind --device=cuda "$data/words.csv"
 }

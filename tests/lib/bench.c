@@ -155,7 +155,7 @@ static void check_batches(void)
 /* Two rows in that format, without what ends each; NULL on any failure. */
 static char *rows(enum nn_report_format format)
 {
-	static const struct nn_column columns[] = { { "name", 6 }, { "n", 0 }, { "x", 0 }, { NULL, 0 } };
+	static const struct nn_report_column columns[] = { { "name", 6 }, { "n", 0 }, { "x", 0 }, { NULL, 0 } };
 	static char text[4096];
 	struct nn_machine machine = { .cpu = "C, \"p\" | u", .threads = 2 };
 	char path[] = "/tmp/nn-bench-rows.XXXXXX";

@@ -1,0 +1,217 @@
+/* Results beside those of the device cpu in f64: outputs of some rows of a call, the gradient of a batch. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "bench/trial-inside.h"
+
+#define CHECKED_ROWS 64          /* outputs of so many rows of a call, spread over it */
+
+static double value_at(enum nn_dtype dtype, const void *values, size_t i)
+{
+	return dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+}
+
+/* f64 copies of canonical parameters. */
+static void **params_f64(const struct nn_program *program, void *const *params, enum nn_dtype dtype, struct nn_error *err)
+{
+	void **copy = nn_params_new(program, NN_F64, err);
+
+	for (int p = 0; copy && p < program->n_params; p++)
+		for (size_t i = 0; i < nn_shape_count(&program->params[p].desc.shape); i++)
+			((double *)copy[p])[i] = value_at(dtype, params[p], i);
+	return copy;
+}
+
+/* ---- prediction ---- */
+
+struct rows {
+	size_t n;
+	double **in, **out;
+};
+
+static size_t row_of(const struct nn_trial *t, size_t i, size_t n)
+{
+	return n > 1 ? i * (t->options.batch - 1) / (n - 1) : 0;
+}
+
+static void rows_free(const struct nn_trial *t, struct rows *r)
+{
+	for (int i = 0; r->in && i < t->subject->program->n_inputs; i++)
+		nn_free(r->in[i]);
+	for (int i = 0; r->out && i < t->subject->program->n_outputs; i++)
+		nn_free(r->out[i]);
+	nn_free(r->in);
+	nn_free(r->out);
+}
+
+/* The inputs of the last call's rows, in f64. */
+static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *err)
+{
+	size_t n_in = (size_t)t->subject->program->n_inputs, n_out = (size_t)t->subject->program->n_outputs;
+
+	r->n = t->options.batch < CHECKED_ROWS ? t->options.batch : CHECKED_ROWS;
+	r->in = nn_alloc(n_in, sizeof *r->in, err);
+	r->out = nn_alloc(n_out, sizeof *r->out, err);
+	if (!r->in || !r->out)
+		return -1;
+	for (size_t k = 0; k < n_in; k++) {
+		size_t size = nn_session_input_size(t->session, k);
+
+		if (!(r->in[k] = nn_alloc(r->n * size, sizeof(double), err)))
+			return -1;
+		for (size_t i = 0; i < r->n * size; i++)
+			r->in[k][i] = value_at(t->options.device->dtype, t->in[k], row_of(t, i / size, r->n) * size + i % size);
+	}
+	for (size_t k = 0; k < n_out; k++)
+		if (!(r->out[k] = nn_alloc(r->n * nn_session_output_size(t->session, k), sizeof(double), err)))
+			return -1;
+	return 0;
+}
+
+/* The largest difference of all outputs, relative to the largest value. */
+static double difference_of(const struct nn_trial *t, const struct rows *r)
+{
+	double largest = 0, off = 0;
+
+	for (size_t k = 0; k < (size_t)t->subject->program->n_outputs; k++) {
+		size_t size = nn_session_output_size(t->session, k);
+
+		for (size_t i = 0; i < r->n * size; i++) {
+			double found = value_at(t->options.device->dtype, t->out[k], row_of(t, i / size, r->n) * size + i % size);
+
+			if (isnan(found) != isnan(r->out[k][i]))
+				return INFINITY;
+			largest = fmax(largest, fabs(r->out[k][i]));
+			off = fmax(off, fabs(found - r->out[k][i]));
+		}
+	}
+	return off == 0 ? 0 : off / fmax(largest, 1e-30);
+}
+
+static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, void **params, double *difference, struct nn_error *err)
+{
+	struct nn_model_source source = { .path = t->subject->path, .device = cpu };
+	struct rows rows = {0};
+	struct nn_session *session = NULL;
+	struct nn_model *model = NULL;
+	int status = -1;
+
+	if (!source.path) {
+		source.net = t->subject->net;
+		source.params = (const void *const *)params;
+	}
+	if (nn_model_load(&model, &source, err) == 0 && (session = nn_session_open(model, NULL, err)) && rows_init(t, &rows, err) == 0) {
+		nn_session_predict_f64(session, (const double *const *)rows.in, rows.n, rows.out, NULL);
+		*difference = difference_of(t, &rows);
+		status = 0;
+	}
+	rows_free(t, &rows);
+	nn_session_close(session);
+	nn_model_close(model);
+	return status;
+}
+
+/* ---- training ---- */
+
+/* |a - b| / |b| over all parameters. */
+static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct nn_graph *b, void **a_values, void **b_values)
+{
+	const struct nn_program *program = t->subject->program;
+	double squares = 0, off = 0;
+
+	for (int p = 0; p < program->n_params; p++) {
+		if (program->params[p].desc.role == NN_BUFFER)
+			continue;
+		nn_graph_unpack(a, p, nn_graph_gradients(a), a_values[p]);
+		nn_graph_unpack(b, p, nn_graph_gradients(b), b_values[p]);
+		for (size_t i = 0; i < nn_shape_count(&program->params[p].desc.shape); i++) {
+			double found = value_at(t->options.device->dtype, a_values[p], i), right = ((double *)b_values[p])[i];
+
+			squares += right * right;
+			off += (found - right) * (found - right);
+		}
+	}
+	return off == 0 ? 0 : sqrt(off / fmax(squares, 1e-60));
+}
+
+/* The gradient of the first rows with the weights as they are now, in both. */
+static int check_training(struct nn_trial *t, const struct nn_device *cpu, double *difference, struct nn_error *err)
+{
+	const struct nn_program *program = t->subject->program;
+	struct nn_step_options o = nn_trial_step_options(t, t->options.batch);
+	void **now = nn_params_new(program, t->options.device->dtype, err), **params = NULL;
+	struct nn_dataset *dataset = NULL;
+	struct nn_step *step = NULL;
+	struct nn_step_result found, right;
+	int status = -1;
+
+	if (!now || nn_trial_dataset(t, t->options.batch, NN_F64, &dataset, err) < 0)
+		goto end;
+	nn_graph_save(nn_step_graph(t->step), now);
+	if (!(params = params_f64(program, now, t->options.device->dtype, err)))
+		goto end;
+	o.device = cpu;
+	o.dataset = dataset;
+	o.rows = t->options.batch;
+	o.target = &nn_dataset_schema(dataset)->targets[0];
+	if (nn_step_new(&step, &o, err) < 0 || nn_graph_load(nn_step_graph(step), (const void *const *)params, err) < 0)
+		goto end;
+	*difference = INFINITY;
+	if (nn_step_gradient(t->step, t->rows, t->options.batch, 0, &found) &&
+	    nn_step_gradient(step, t->rows, t->options.batch, 0, &right) && !t->diverged) {
+		double loss = fabs(found.loss - right.loss) / fmax(fabs(right.loss), 1e-30);
+
+		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->step), nn_step_graph(step), now, params));
+	}
+	status = 0;
+end:
+	nn_step_free(step);
+	nn_dataset_free(dataset);
+	nn_free(now);
+	nn_free(params);
+	return status;
+}
+
+/* ---- both ---- */
+
+int nn_trial_check(struct nn_trial *t, double *difference, struct nn_error *err)
+{
+	const struct nn_device *cpu = nn_device_open("cpu", NN_F64, err);
+	void **params;
+	int status;
+
+	*difference = NAN;
+	if (!cpu)
+		return -1;
+	if (t->bytes > nn_memory_available() / 3)
+		return 0;
+	if (t->options.mode == NN_BENCH_TRAIN)
+		return check_training(t, cpu, difference, err);
+	if (t->calls == 0)
+		return 0;
+	params = params_f64(t->subject->program, t->subject->params, t->subject->dtype, err);
+	status = params ? check_prediction(t, cpu, params, difference, err) : -1;
+	nn_free(params);
+	return status;
+}
+
+/* Sums of products in f32, in any order, are good to some 1e-5; where one rounds across a kink of relu a gradient is off by a row's part. */
+double nn_trial_tolerance(const struct nn_trial *t)
+{
+	if (t->options.device->dtype == NN_F64)
+		return 1e-9;
+	return t->options.mode == NN_BENCH_TRAIN ? 2e-2 : 1e-3;
+}
+
+const char *nn_trial_check_text(const struct nn_trial *t, double difference, char *buffer)
+{
+	if (isnan(difference))
+		return NULL;
+	if (difference <= nn_trial_tolerance(t))
+		return "ok";
+	snprintf(buffer, 32, "%.3g", difference);
+	return buffer;
+}

@@ -1,0 +1,174 @@
+/* nn-bench run: predictions and training steps of a model, per device and batch. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/curve.h"
+#include "bench/peak.h"
+#include "bench/trial.h"
+
+#define PEAK_S 0.1               /* for the peak that a device's rows are held against */
+
+static const struct nn_report_column columns[] = {
+	{ "model", 20 }, { "mode", 7 }, { "device", 12 }, { "precision", 9 }, { "batch", 0 }, { "n", 0 }, { "p50_s", 0 },
+	{ "p90_s", 0 }, { "p99_s", 0 }, { "mean_s", 0 }, { "ci95_s", 0 }, { "samples_per_s", 0 }, { "gflops", 0 }, { "peak_share", 0 },
+	{ "memory_bytes", 0 }, { "check", 8 }, { "warmup_s", 0 }, { NULL, 0 },
+};
+
+struct run {
+	struct nn_bench *b;
+	struct nn_report *report;
+	const struct nn_subject *subject;
+	const struct nn_device *device;
+	const char *device_name;
+	double peak;                     /* FLOP/s of the device on our threads */
+	struct nn_curves *curves;
+	int wrong, rows;
+};
+
+static const char *mode_name(enum nn_bench_mode mode)
+{
+	return mode == NN_BENCH_TRAIN ? "train" : "predict";
+}
+
+static void put_figures(struct run *r, const struct nn_trial *trial, size_t batch, const struct nn_measure *m)
+{
+	double rate = nn_trial_flops(trial) / m->mean_s;
+
+	nn_report_count(r->report, "n", m->n);
+	nn_report_real(r->report, "p50_s", m->p50_s);
+	nn_report_real(r->report, "p90_s", m->p90_s);
+	nn_report_real(r->report, "p99_s", m->p99_s);
+	nn_report_real(r->report, "mean_s", m->mean_s);
+	nn_report_real(r->report, "ci95_s", m->ci95_s);
+	nn_report_real(r->report, "samples_per_s", (double)batch / m->mean_s);
+	nn_report_real(r->report, "gflops", rate / 1e9);
+	nn_report_real(r->report, "peak_share", rate / r->peak);
+}
+
+static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mode mode, size_t batch, const struct nn_measure *m,
+		   const char *check, struct nn_error *err)
+{
+	nn_report_text(r->report, "model", r->subject->name);
+	nn_report_text(r->report, "mode", mode_name(mode));
+	nn_report_text(r->report, "device", r->device_name);
+	nn_report_text(r->report, "precision", nn_dtype_name(r->subject->dtype));
+	nn_report_count(r->report, "batch", batch);
+	if (m->n > 0)
+		put_figures(r, trial, batch, m);
+	nn_report_count(r->report, "memory_bytes", nn_trial_bytes(trial));
+	nn_report_text(r->report, "check", check);
+	nn_report_real(r->report, "warmup_s", m->warmup_s);
+	r->rows++;
+	return nn_report_row(r->report, err);
+}
+
+static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mode, size_t batch, struct nn_error *err)
+{
+	struct nn_measure_call call = { nn_trial_call, trial };
+	struct nn_measure m;
+	char what[64], text[32];
+	double difference = NAN;
+	const char *check;
+
+	if (nn_bench_measure(r->b, &call, 1, &m, err) < 0)
+		return -1;
+	if (nn_bench_stopped(r->b))
+		return 0;
+	if (nn_trial_check(trial, &difference, err) < 0)
+		return -1;
+	check = nn_trial_check_text(trial, difference, text);
+	r->wrong += check == text;
+	snprintf(what, sizeof what, "%s on %s, batch %zu", mode_name(mode), r->device_name, batch);
+	if (m.n == 0)
+		nn_bench_too_short(r->b, what, &m);
+	else if (nn_curves_add(r->curves, mode_name(mode), r->device_name, (double)batch, &m, err) < 0)
+		return -1;
+	return put_row(r, trial, mode, batch, &m, check, err);
+}
+
+static int run_batches(struct run *r, enum nn_bench_mode mode, const size_t *batches, int n, struct nn_error *err)
+{
+	for (int i = 0; i < n && !nn_bench_stopped(r->b); i++) {
+		struct nn_trial_options o = { .subject = r->subject, .device = r->device, .threads = r->b->threads, .mode = mode,
+					      .batch = batches[i] };
+		struct nn_trial *trial;
+		int status;
+
+		if (nn_trial_new(&trial, &o, err) < 0)
+			return -1;
+		status = measure(r, trial, mode, batches[i], err);
+		nn_trial_free(trial);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int run_device(struct run *r, const char *name, struct nn_error *err)
+{
+	const struct nn_bench *b = r->b;
+	bool one_mode = nn_opt_given(b->setup.list, "mode");
+
+	r->device_name = name;
+	r->device = nn_bench_device(b, name, r->subject->dtype, err);
+	if (!r->device)
+		return -1;
+	r->peak = nn_peak_fma(b, r->device, b->pool, PEAK_S);
+	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN; mode--) {
+		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->subject->batch : 1 };
+		int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
+
+		if (one_mode && mode != b->options->mode)
+			continue;
+		if (n < 0 || run_batches(r, (enum nn_bench_mode)mode, batches, n, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int run_devices(struct run *r, struct nn_error *err)
+{
+	const char *names[NN_BENCH_DEVICES];
+	int n = nn_bench_devices(r->b, names, err);
+
+	if (n < 0)
+		return -1;
+	for (int i = 0; i < n && !nn_bench_stopped(r->b); i++)
+		if (run_device(r, names[i], err) < 0)
+			return -1;
+	nn_curves_notes(r->curves, r->b);
+	if (r->wrong)
+		return nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check", r->wrong, r->rows);
+	return 0;
+}
+
+int nn_verb_run(struct nn_bench *b, int n, char **words, struct nn_error *err)
+{
+	struct run r = { .b = b };
+	struct nn_subject *subject = NULL;
+	struct nn_output *plot = NULL;
+	int status = -1;
+
+	(void)n;
+	if (b->options->plot && nn_output_open(&plot, b->options->plot, false, err) < 0)
+		return -1;
+	if (nn_bench_report(b, columns, &r.report, err) < 0)
+		goto end;
+	if (nn_curves_new(&r.curves, words[0], b, err) < 0 || nn_bench_subject(b, words[0], &subject, err) < 0)
+		goto end;
+	r.subject = subject;
+	status = run_devices(&r, err);
+	if (status == 0 && plot && !nn_bench_stopped(b)) {
+		status = nn_curves_plot(r.curves, plot, err);
+		plot = NULL;
+	}
+end:
+	if (nn_report_close(r.report, status < 0 ? NULL : err) < 0)
+		status = -1;
+	nn_output_abort(plot);
+	nn_curves_free(r.curves);
+	nn_subject_free(subject);
+	return status;
+}

@@ -1,0 +1,44 @@
+/* Inside a trial, for the file that checks it. */
+#ifndef NN_BENCH_TRIAL_INSIDE_H
+#define NN_BENCH_TRIAL_INSIDE_H
+
+#include "bench/trial.h"
+#include "data/data.h"
+#include "predict/model.h"
+#include "train/step.h"
+
+struct nn_trial {
+	struct nn_trial_options options;
+	const struct nn_subject *subject;
+	struct nn_pool *pool;
+	size_t bytes;
+	uint64_t calls;
+
+	/* samples */
+	size_t n_rows;
+	struct nn_dataset *dataset;
+	uint64_t *rows, *order;          /* training: all numbers, and the order of the pass */
+	size_t at;                       /* of the next call in it */
+
+	/* training */
+	struct nn_step *step;
+	bool diverged;
+
+	/* prediction */
+	struct nn_model *model;
+	struct nn_session *session;
+	void **values;                   /* [n_inputs] rows of all calls */
+	void **in, **out;                /* [n_inputs], [n_outputs] of a call */
+
+	/* copies: as much memory on the device as a call moves */
+	void *there;
+	void *here;
+	size_t in_bytes, out_bytes;
+};
+
+/* The step of this trial with so many rows at once; a dataset of the same samples. */
+struct nn_step_options nn_trial_step_options(const struct nn_trial *trial, size_t micro);
+int nn_trial_dataset(const struct nn_trial *trial, size_t rows, enum nn_dtype dtype, struct nn_dataset **dataset,
+		     struct nn_error *err);
+
+#endif

@@ -1,0 +1,265 @@
+/* Trials: sessions on made rows, steps on made samples, and what both are checked against. */
+#include "base/memory.h"
+#include "bench/trial-inside.h"
+
+#define SAMPLE_BYTES ((size_t)64 << 20)
+
+/* ---- memory ---- */
+
+static size_t graph_total(const struct nn_graph_memory *m)
+{
+	return m->parameters + m->gradients + m->activations + m->workspace + m->input + m->derived;
+}
+
+struct nn_step_options nn_trial_step_options(const struct nn_trial *t, size_t micro)
+{
+	const struct nn_trial_options *o = &t->options;
+	size_t group = nn_program_group(t->subject->program);
+
+	return (struct nn_step_options){
+		.device = o->device, .pool = t->pool, .program = t->subject->program, .dataset = t->dataset, .rows = t->n_rows,
+		.batch = o->batch, .leaves = o->device->leaves(o->batch, group, SIZE_MAX), .micro = micro,
+		.losses = t->subject->losses, .weights = t->subject->weights, .optimizer = t->subject->optimizer, .seed = 1,
+		.count = true,
+	};
+}
+
+/* Rows at once as nn-train would choose them. */
+static int plan_step(struct nn_trial *t, size_t *micro, struct nn_error *err)
+{
+	struct nn_step_options o = nn_trial_step_options(t, t->options.batch);
+	struct nn_step_memory m;
+
+	if (nn_step_plan(&o, &m, err) < 0)
+		return -1;
+	*micro = nn_step_suiting(o.batch, o.batch, o.leaves, m.graph.activations_per_row + m.graph.input / o.batch);
+	o.micro = *micro;
+	if (nn_step_plan(&o, &m, err) < 0)
+		return -1;
+	t->bytes = m.total;
+	return 0;
+}
+
+static int plan_session(struct nn_trial *t, struct nn_error *err)
+{
+	struct nn_graph_options g = { .device = t->options.device, .pool = t->pool, .max_rows = t->options.batch };
+	struct nn_graph_memory m;
+
+	if (nn_graph_plan(t->subject->program, &g, &m, err) < 0)
+		return -1;
+	t->bytes = graph_total(&m);
+	return 0;
+}
+
+/* Rows that calls take turns with: as many bytes as no cache holds, and some calls' worth. */
+static int take_rows(struct nn_trial *t, struct nn_error *err)
+{
+	size_t most = t->options.most_bytes ? t->options.most_bytes : SAMPLE_BYTES, available = nn_memory_available();
+	size_t row = nn_subject_input_bytes(t->subject), batch = t->options.batch, calls, need;
+
+	calls = most / row / batch;
+	calls = calls < 4 ? 4 : calls > 1024 ? 1024 : calls;
+	if (!nn_mul(batch, calls, &t->n_rows) || !nn_mul(t->n_rows, row, &need) || !nn_add(need, t->bytes, &need) ||
+	    need > available)
+		return nn_fail(err, NN_ENOMEM, "%s: a batch of %zu needs %zu bytes, and %zu for samples; %zu are available",
+			       t->subject->name, batch, t->bytes, row * batch * 4, available);
+	return 0;
+}
+
+/* ---- training ---- */
+
+int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype, struct nn_dataset **dataset, struct nn_error *err)
+{
+	const struct nn_program *program = t->subject->program;
+	struct nn_shape *shapes = nn_alloc((size_t)program->n_inputs, sizeof *shapes, err);
+	int status = -1;
+
+	if (!shapes)
+		return -1;
+	for (int i = 0; i < program->n_inputs; i++)
+		shapes[i] = program->values[program->inputs[i]].shape;
+	status = nn_dataset_make(dataset, rows, shapes, (size_t)program->n_inputs, t->subject->targets, (size_t)program->n_outputs, dtype,
+				 1, err);
+	nn_free(shapes);
+	return status;
+}
+
+static int new_step(struct nn_trial *t, struct nn_error *err)
+{
+	struct nn_step_options o;
+	size_t micro;
+
+	t->n_rows = 4 * t->options.batch;
+	if (plan_step(t, &micro, err) < 0 || take_rows(t, err) < 0 ||
+	    nn_trial_dataset(t, t->n_rows, t->options.device->dtype, &t->dataset, err) < 0)
+		return -1;
+	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
+	t->order = nn_alloc(t->n_rows, sizeof *t->order, err);
+	if (!t->rows || !t->order)
+		return -1;
+	for (size_t i = 0; i < t->n_rows; i++)
+		t->rows[i] = i;
+	o = nn_trial_step_options(t, micro);
+	o.target = &nn_dataset_schema(t->dataset)->targets[0];
+	if (nn_step_new(&t->step, &o, err) < 0)
+		return -1;
+	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->subject->params, err);
+}
+
+/* The rate is so small that values stay those of a training's beginning, however long it is measured. */
+static void train(struct nn_trial *t)
+{
+	struct nn_step_result result;
+	size_t batch = t->options.batch;
+
+	if (t->at == 0)
+		nn_shuffle(1, t->calls, t->rows, t->order, t->n_rows, UINT64_MAX);
+	if (nn_step_gradient(t->step, t->order + t->at, batch, t->calls * batch, &result))
+		nn_step_update(t->step, t->calls + 1, 1e-7, false, &result);
+	else
+		t->diverged = true;
+	t->at = t->at + 2 * batch <= t->n_rows ? t->at + batch : 0;
+}
+
+/* ---- prediction ---- */
+
+static int new_session(struct nn_trial *t, struct nn_error *err)
+{
+	struct nn_model_source source = { .path = t->subject->path, .device = t->options.device, .net = t->subject->net,
+					  .params = (const void *const *)t->subject->params };
+	struct nn_session_options o = { .size = sizeof o, .max_rows = t->options.batch, .threads = t->options.threads };
+	size_t n_in = (size_t)t->subject->program->n_inputs, n_out = (size_t)t->subject->program->n_outputs;
+	size_t real = nn_dtype_size(t->options.device->dtype);
+
+	if (source.path)
+		source.net = NULL, source.params = NULL;
+	if (plan_session(t, err) < 0 || take_rows(t, err) < 0 || nn_model_load(&t->model, &source, err) < 0)
+		return -1;
+	if (!(t->session = nn_session_open(t->model, &o, err)) ||
+	    nn_trial_dataset(t, t->n_rows, t->options.device->dtype, &t->dataset, err) < 0)
+		return -1;
+	t->values = nn_alloc(n_in, sizeof *t->values, err);
+	t->in = nn_alloc(n_in, sizeof *t->in, err);
+	t->out = nn_alloc(n_out, sizeof *t->out, err);
+	if (!t->values || !t->in || !t->out)
+		return -1;
+	for (size_t i = 0; i < n_in; i++) {
+		if (!(t->values[i] = nn_alloc(t->n_rows * nn_session_input_size(t->session, i), real, err)))
+			return -1;
+		nn_dataset_fill_input(t->dataset, i, NULL, t->n_rows, false, t->values[i]);
+	}
+	for (size_t i = 0; i < n_out; i++)
+		if (!(t->out[i] = nn_alloc(t->options.batch * nn_session_output_size(t->session, i), real, err)))
+			return -1;
+	nn_dataset_free(t->dataset);
+	t->dataset = NULL;
+	return 0;
+}
+
+static void predict(struct nn_trial *t)
+{
+	size_t batch = t->options.batch, real = nn_dtype_size(t->options.device->dtype);
+
+	for (int i = 0; i < t->subject->program->n_inputs; i++)
+		t->in[i] = (char *)t->values[i] + t->at * nn_session_input_size(t->session, (size_t)i) * real;
+	if (t->options.device->dtype == NN_F64)
+		nn_session_predict_f64(t->session, (const double *const *)(void *)t->in, batch, (double *const *)(void *)t->out, NULL);
+	else
+		nn_session_predict(t->session, (const float *const *)(void *)t->in, batch, (float *const *)(void *)t->out, NULL);
+	t->at = t->at + 2 * batch <= t->n_rows ? t->at + batch : 0;
+}
+
+/* ---- a call ---- */
+
+void nn_trial_call(void *trial)
+{
+	struct nn_trial *t = trial;
+
+	if (t->options.mode == NN_BENCH_TRAIN)
+		train(t);
+	else
+		predict(t);
+	t->calls++;
+	if (t->options.device->sync)
+		t->options.device->sync();
+}
+
+void nn_trial_copies(void *trial)
+{
+	struct nn_trial *t = trial;
+	const struct nn_device *device = t->options.device;
+
+	if (!t->there)
+		return;
+	device->copy_in(t->there, t->here, t->in_bytes);
+	if (t->options.mode == NN_BENCH_PREDICT)
+		device->copy_out(t->here, t->there, t->out_bytes);
+	device->sync();
+}
+
+static int new_copies(struct nn_trial *t, struct nn_error *err)
+{
+	size_t most;
+
+	if (!t->options.device->copy_in)
+		return 0;
+	t->in_bytes = t->options.batch * nn_subject_input_bytes(t->subject);
+	t->out_bytes = t->options.batch * nn_subject_output_bytes(t->subject);
+	most = t->in_bytes > t->out_bytes ? t->in_bytes : t->out_bytes;
+	t->here = nn_alloc(most, 1, err);
+	t->there = t->here ? t->options.device->alloc(most, err) : NULL;
+	return t->there ? 0 : -1;
+}
+
+/* ---- new and free ---- */
+
+int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options, struct nn_error *err)
+{
+	struct nn_trial *t = nn_alloc(1, sizeof *t, err);
+
+	if (!t)
+		return -1;
+	t->options = *options;
+	t->subject = options->subject;
+	if ((options->threads > 1 && nn_pool_new(&t->pool, options->threads, err) < 0) ||
+	    (options->mode == NN_BENCH_TRAIN ? new_step(t, err) : new_session(t, err)) < 0 || new_copies(t, err) < 0) {
+		nn_trial_free(t);
+		return -1;
+	}
+	*trial = t;
+	return 0;
+}
+
+void nn_trial_free(struct nn_trial *t)
+{
+	if (!t)
+		return;
+	if (t->there)
+		t->options.device->free(t->there);
+	nn_free(t->here);
+	for (int i = 0; t->values && i < t->subject->program->n_inputs; i++)
+		nn_free(t->values[i]);
+	for (int i = 0; t->out && i < t->subject->program->n_outputs; i++)
+		nn_free(t->out[i]);
+	nn_free(t->values);
+	nn_free(t->in);
+	nn_free(t->out);
+	nn_session_close(t->session);
+	nn_model_close(t->model);
+	nn_step_free(t->step);
+	nn_dataset_free(t->dataset);
+	nn_free(t->rows);
+	nn_free(t->order);
+	nn_pool_free(t->pool);
+	nn_free(t);
+}
+
+double nn_trial_flops(const struct nn_trial *t)
+{
+	return (double)t->options.batch * nn_subject_flops(t->subject, t->options.mode == NN_BENCH_TRAIN);
+}
+
+size_t nn_trial_bytes(const struct nn_trial *t)
+{
+	return t->bytes;
+}
