@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	status = nn_train_open(&train, &setup, &err);
 	nn_tool_catch_stop();
 	if (status == 0)
-		status = nn_train_run(train, &stopped, &err);
+		status = nn_train_run_folds(train, &stopped, &err);
 	nn_train_free(train);
 	if (status == 0 && stopped)
 		return 128 + stopped;

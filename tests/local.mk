@@ -163,11 +163,11 @@ check_PROGRAMS += tests/lib/train
 tests_lib_train_SOURCES = tests/lib/train.c tests/lib/tap.h
 tests_lib_train_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats \
-CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-daily.bats tests/cli/train-errors.bats tests/cli/train-manual.bats \
+CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-daily.bats tests/cli/train-errors.bats tests/cli/train-folds.bats tests/cli/train-manual.bats \
 	tests/cli/train-resume.bats tests/cli/train-same.bats tests/cli/train-torch.sh
 CHECK_LONG_TESTS += tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
 VALGRIND_TESTS += tests/lib/train
-EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-torch.py
+EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/digits.bats

@@ -120,6 +120,12 @@ void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *o
 int nn_split(const struct nn_dataset *dataset, double fraction, uint64_t split_seed, bool *held,
 	     struct nn_error *err);
 
+/*
+ * The fold of each row, 1 to folds, 0 for those left out: its place in the order of nn_split within its class, modulo folds (at most
+ * 2^31), + 1.
+ */
+int nn_fold(const struct nn_dataset *dataset, uint64_t folds, uint64_t split_seed, uint32_t *fold, struct nn_error *err);
+
 /* Rows as they come, for prediction: the schema is the model's. */
 struct nn_rows;
 struct nn_rows_options {

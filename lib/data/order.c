@@ -109,20 +109,18 @@ static size_t stratum(const struct nn_dataset *ds, size_t n_targets)
 	return t;
 }
 
-int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held, struct nn_error *err)
+/* The rows that are not left out, by class and then by value. *n of them; NULL without memory. */
+static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed, size_t *rows_in_order, struct nn_error *err)
 {
-	size_t rows = nn_dataset_rows(ds), n = 0, n_groups = 0;
+	size_t rows = nn_dataset_rows(ds), n = 0;
 	size_t n_targets = nn_dataset_schema((struct nn_dataset *)ds)->n_targets, target = stratum(ds, n_targets);
 	struct valued *v = nn_alloc(rows, sizeof *v, err);
-	struct group *groups = NULL, **order = NULL;
-	int status = -1;
 
 	if (!v)
-		return -1;
+		return NULL;
 	for (size_t i = 0; i < rows; i++) {
 		uint32_t x[4];
 
-		held[i] = false;
 		if (nn_dataset_left_out(ds, i))
 			continue;
 		nn_philox(split_seed, i, NN_STREAM_SPLIT, 0, x);
@@ -132,6 +130,20 @@ int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, 
 		n++;
 	}
 	qsort(v, n, sizeof *v, by_class_and_value);
+	*rows_in_order = n;
+	return v;
+}
+
+int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held, struct nn_error *err)
+{
+	size_t n, n_groups = 0;
+	struct valued *v = in_order(ds, split_seed, &n, err);
+	struct group *groups = NULL, **order = NULL;
+	int status = -1;
+
+	if (!v)
+		return -1;
+	memset(held, 0, nn_dataset_rows(ds) * sizeof *held);
 	for (size_t i = 0; i < n; i++)
 		n_groups += i == 0 || v[i].class != v[i - 1].class;
 	groups = nn_alloc(n_groups, sizeof *groups, err);
@@ -154,4 +166,21 @@ out:
 	nn_free(groups);
 	nn_free(order);
 	return status;
+}
+
+int nn_fold(const struct nn_dataset *ds, uint64_t folds, uint64_t split_seed, uint32_t *fold, struct nn_error *err)
+{
+	size_t n, begin = 0;
+	struct valued *v = in_order(ds, split_seed, &n, err);
+
+	if (!v)
+		return -1;
+	memset(fold, 0, nn_dataset_rows(ds) * sizeof *fold);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0 && v[i].class != v[i - 1].class)
+			begin = i;
+		fold[v[i].row] = (uint32_t)((i - begin) % folds) + 1;
+	}
+	nn_free(v);
+	return 0;
 }

@@ -65,7 +65,7 @@ static int check_targets(const struct nn_train_options *o, struct nn_error *err)
 
 static int check_held_out(const struct nn_train_options *o, struct nn_error *err)
 {
-	if (o->valid)
+	if (o->valid || o->folds)
 		return 0;
 	if (o->patience)
 		return nn_fail(err, NN_EUSAGE, "--patience: needs held-out data, --valid=FILE or --valid=FRACTION");
@@ -190,13 +190,34 @@ static int check_plot(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* Cross-validation writes a table, no model: what speaks of one, or of held-out rows, is a mistake. */
+static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
+{
+	static const struct {
+		const char *name, *why;
+	} wrong[] = {
+		{ "output", "which writes a table to stdout and no model" }, { "valid", "which holds out each fold in turn" },
+		{ "checkpoint", "which keeps no state" }, { "checkpoint-every", "which keeps no state" }, { "resume", "which keeps no state" },
+		{ "plot", "each fold has curves of its own; --log=FILE keeps their figures" },
+	};
+
+	if (s->train->folds == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		if (given(s, wrong[i].name))
+			return nn_fail(err, NN_EUSAGE, "%s%s: not with --folds, %s", i == 0 ? "-o, --" : "--", wrong[i].name, wrong[i].why);
+	if (is_stdin(s->std->log))
+		return nn_fail(err, NN_EUSAGE, "--log=-: the table of --folds goes to stdout");
+	return 0;
+}
+
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (s->train->explain && strcmp(s->train->explain, "json") != 0)
 		return nn_fail(err, NN_EUSAGE, "--explain=%.40s: expected json, or no value for text", s->train->explain);
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
-	if (check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
+	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
 	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
 		return -1;

@@ -24,6 +24,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/fit.h \
 	lib/train/forecast.c \
 	lib/train/forecast.h \
+	lib/train/folds.c \
 	lib/train/job.h \
 	lib/train/lock.c \
 	lib/train/lock.h \

@@ -15,6 +15,7 @@ struct nn_log {
 	const char *name;
 	struct nn_text line;
 	bool first;                      /* no key yet in this object */
+	uint64_t fold;                   /* 0: none */
 	int failed;                      /* errno of the first write that failed */
 };
 
@@ -61,12 +62,19 @@ bool nn_log_wanted(const struct nn_log *l)
 	return l->fd >= 0;
 }
 
+void nn_log_fold(struct nn_log *l, uint64_t fold)
+{
+	l->fold = fold;
+}
+
 void nn_log_begin(struct nn_log *l, const char *event)
 {
 	nn_text_clear(&l->line);
 	nn_text_add(&l->line, "{");
 	l->first = true;
 	nn_log_string(l, "event", event);
+	if (l->fold)
+		nn_log_count(l, "fold", l->fold);
 }
 
 static void add_key(struct nn_log *l, const char *key)

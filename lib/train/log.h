@@ -15,6 +15,8 @@ void nn_log_close(struct nn_log *log);           /* NULL allowed */
 int nn_log_check(const struct nn_log *log, struct nn_error *err);
 bool nn_log_wanted(const struct nn_log *log);
 
+/* Events from here on say this number as `fold`, after `event`. */
+void nn_log_fold(struct nn_log *log, uint64_t fold);
 /* An event is begun, filled and ended; keys in the order of outputs.md. What is not known is null. */
 void nn_log_begin(struct nn_log *log, const char *event);
 void nn_log_string(struct nn_log *log, const char *key, const char *value);      /* NULL: null */

@@ -199,7 +199,7 @@ static int served_signal(struct nn_train *t)
 	*t->setup.host.save = 0;
 	nn_record_signal(t, signal);
 	if (!t->state_path)
-		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE");
+		nn_train_warn(t, t->fold ? "no state is written with --folds" : "no state is written without -o FILE or --checkpoint=FILE");
 	return signal;
 }
 
@@ -236,9 +236,9 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 static int stop(struct nn_train *t, int signal, struct nn_error *err)
 {
 	nn_record_signal(t, signal);
-	if (!t->state_path)
+	if (!t->state_path && !t->fold)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
-	else if (t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
+	else if (t->state_path && t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
 		return -1;
 	nn_record_end(t, "signal");
 	return 0;
@@ -264,7 +264,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 	best = t->counters.best_step > 0 ? t->tensors.set[NN_SET_BEST] : NULL;
 	if (best && t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)best, err) < 0)
 		return -1;
-	if (nn_record_model(t, best ? best : t->params, err) < 0)
+	if (!t->fold && nn_record_model(t, best ? best : t->params, err) < 0)
 		return -1;
 	if (nn_checkpoint_end(t, err) < 0)
 		return -1;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "train/balance.h"
 #include "train/checkpoint.h"
 #include "train/cut.h"
 #include "train/prepare.h"
@@ -81,7 +80,7 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	t->schedule.lr = o->lr;
 	t->schedule.warmup = o->warmup;
 	t->schedule.planned = t->planned;
-	if (info->kind == NN_RPROP && o->batch < t->n_rows)
+	if (info->kind == NN_RPROP && o->batch < t->n_rows && t->fold <= 1)
 		nn_train_warn(t, "--optimizer=rprop is meant for the full batch: --batch=%llu", (unsigned long long)t->n_rows);
 	return take_leaves(t, err);
 }
@@ -163,7 +162,7 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 
 static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
-	if (nn_checkpoint_lock(t, err) < 0 || nn_output_open(&t->output, t->std->output, true, err) < 0)
+	if (nn_checkpoint_lock(t, err) < 0 || nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
 		return -1;
 	if (nn_curve_open(&t->curve, t->options->plot, err) < 0)
 		return -1;
@@ -196,6 +195,36 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 	return start_values(t, err);
 }
 
+/* What depends on which rows are trained on. */
+static void release_fold(struct nn_train *t)
+{
+	nn_evaluator_free(t->evaluator);
+	nn_step_free(t->step);
+	for (int set = NN_SET_SLOT0; set < NN_STATE_SETS; set++)
+		nn_free(t->tensors.set[set]);
+	nn_free(t->params);
+	nn_free(t->options_json);
+	nn_train_release_rows(t);
+}
+
+int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
+{
+	release_fold(t);
+	t->evaluator = NULL;
+	t->step = NULL;
+	t->tensors = (struct nn_state_tensors){0};
+	t->params = NULL;
+	t->options_json = NULL;
+	t->counters = (struct nn_counters){0};
+	t->found = (struct nn_train_finding){0};
+	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = 0;
+	t->steady_samples = 0;
+	t->fold++;
+	if (nn_train_choose_rows(t, err) < 0 || nn_train_take_defaults(t, err) < 0 || take_memory(t, err) < 0 || take_metric(t, err) < 0)
+		return -1;
+	return start_values(t, err);
+}
+
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err)
 {
 	struct nn_train *t = nn_alloc(1, sizeof *t, err);
@@ -222,24 +251,13 @@ void nn_train_free(struct nn_train *t)
 	nn_log_close(t->log);
 	nn_lock_release(t->lock);
 	nn_progress_free(t->progress);
-	nn_evaluator_free(t->evaluator);
-	nn_step_free(t->step);
-	for (int set = NN_SET_SLOT0; set < NN_STATE_SETS; set++)
-		nn_free(t->tensors.set[set]);
-	nn_free(t->params);
-	nn_balance_free(t);
-	nn_free(t->losses);
-	nn_free(t->shares);
-	nn_free(t->rows);
-	nn_free(t->valid_rows);
-	nn_free(t->order);
+	release_fold(t);
 	nn_dataset_free(t->held_out);
 	nn_dataset_free(t->dataset);
 	if (t->net_owned)
 		nn_net_free(t->net);
 	nn_model_file_free(t->start);
 	nn_pool_free(t->pool);
-	nn_free(t->options_json);
 	nn_free(t->state_path);
 	nn_free(t);
 }

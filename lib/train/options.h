@@ -19,7 +19,7 @@ struct nn_train_options {
 	const char *shuffle;         /* yes, no or N */
 	uint64_t split_seed;
 	const char *valid;
-	uint64_t valid_every;
+	uint64_t valid_every, folds;
 	const char *metric;
 	uint64_t patience;
 	const char *class_weight, *ignore;

@@ -183,6 +183,28 @@ static int take_losses(struct nn_train *t, struct nn_error *err)
 
 /* ---- samples ---- */
 
+/* Rows of the fold that is held out now; every fold needs some, which is said before the first one is trained. */
+static int hold_fold(const struct nn_train *t, bool *held, struct nn_error *err)
+{
+	size_t n = nn_dataset_rows(t->dataset), in = 0;
+	uint64_t folds = t->options->folds, *counts = nn_alloc(folds + 1, sizeof *counts, err);
+	uint32_t *fold = nn_alloc(n, sizeof *fold, err);
+	int status = counts && fold ? nn_fold(t->dataset, folds, t->options->split_seed, fold, err) : -1;
+
+	for (size_t i = 0; status == 0 && i < n; i++) {
+		held[i] = fold[i] == t->fold;
+		counts[fold[i]]++;
+		in += fold[i] > 0;
+	}
+	for (uint64_t k = 1; status == 0 && k <= folds && !t->sample; k++)
+		if (counts[k] == 0 || counts[k] == in)
+			status = nn_fail(err, NN_EFAIL, "--folds=%llu: of %zu samples fold %llu holds out %s", (unsigned long long)folds,
+					 in, (unsigned long long)k, counts[k] ? "all" : "none");
+	nn_free(counts);
+	nn_free(fold);
+	return status;
+}
+
 /* Numbers of the samples that are trained on and of those held out, without those left out. */
 static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 {
@@ -191,8 +213,10 @@ static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 	bool *held = nn_alloc(n, sizeof *held, err);
 	int status = -1;
 
-	if (!held || (fraction > 0 && nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0))
+	if (!held || (fraction > 0 && nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0) ||
+	    (t->fold && hold_fold(t, held, err) < 0))
 		goto out;
+	t->n_rows = t->n_valid = 0;
 	for (size_t i = 0; i < n; i++)
 		t->n_rows += !held[i] && !nn_dataset_left_out(t->dataset, i);
 	for (size_t i = 0; i < n_from; i++)
@@ -238,7 +262,7 @@ static void count_all(struct nn_train *t, double fraction)
 {
 	bool about;
 	double held_out = t->held_out ? nn_dataset_total(t->held_out, &about) : 0, all = nn_dataset_total(t->dataset, &t->about);
-	double held = t->held_out ? held_out : floor(fraction * all);
+	double held = t->held_out ? held_out : floor(t->fold ? all / (double)t->options->folds : fraction * all);
 
 	t->rows_unknown = isnan(all) || isnan(held);
 	if (t->rows_unknown)
@@ -247,26 +271,54 @@ static void count_all(struct nn_train *t, double fraction)
 	t->n_rows = (uint64_t)(all - (t->held_out ? 0 : held));
 }
 
-int nn_train_prepare(struct nn_train *t, struct nn_error *err)
+int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 {
 	double fraction = 0;
 
 	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
 		return -1;
-	if (open_data(t, fraction, err) < 0)
-		return -1;
-	if (!t->start && resolve(t, err) < 0)
-		return -1;
-	t->program = nn_net_program(t->net);
 	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
 		return -1;
 	if (t->sample)
 		count_all(t, fraction);
 	else if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
 		return -1;
+	return take_losses(t, err);
+}
+
+void nn_train_release_rows(struct nn_train *t)
+{
+	nn_balance_free(t);
+	nn_free(t->losses);
+	nn_free(t->shares);
+	nn_free(t->rows);
+	nn_free(t->valid_rows);
+	nn_free(t->order);
+	t->losses = NULL;
+	t->shares = NULL;
+	t->rows = t->valid_rows = t->order = NULL;
+	t->order_epoch = 0;
+}
+
+int nn_train_prepare(struct nn_train *t, struct nn_error *err)
+{
+	double fraction = 0;
+
+	t->fold = t->options->folds > 0;
+	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
+		return -1;
+	if (open_data(t, fraction, err) < 0)
+		return -1;
+	if (nn_dataset_rows(t->dataset) == 0)
+		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
+	if (!t->start && resolve(t, err) < 0)
+		return -1;
+	t->program = nn_net_program(t->net);
+	if (nn_train_choose_rows(t, err) < 0)
+		return -1;
 	give_notices(t, t->dataset);
 	give_notices(t, t->held_out);
-	return take_losses(t, err);
+	return 0;
 }
 
 int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)

@@ -6,6 +6,9 @@
 
 /* Needs setup, device and net; fills what job.h lists under "what is trained" and "what it is trained on". */
 int nn_train_prepare(struct nn_train *train, struct nn_error *err);
+/* The part of it that differs between folds: rows, what is measured over them, losses. Release them before they are chosen again. */
+int nn_train_choose_rows(struct nn_train *train, struct nn_error *err);
+void nn_train_release_rows(struct nn_train *train);
 
 /*
  * The parts of nn_train_open that a plan needs too, in their order: the model, its device and pool; then the data, or without any what

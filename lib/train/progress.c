@@ -21,6 +21,7 @@ struct nn_progress {
 	double start_s, drawn_s;         /* of the first step seen; of the last drawing */
 	uint64_t start_step;
 	double limit_from_s, limit_s;    /* --time-limit; 0: none */
+	char fold[48];                   /* in front of lines, or empty */
 	struct nn_text text, line, result;       /* of the last epoch: its line, and what stands beside the bar */
 };
 
@@ -115,7 +116,7 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 		left = fmin(left, fmax(0, p->limit_s - now_s));
 	}
 	nn_text_clear(&p->text);
-	nn_text_addf(&p->text, "%3.0f %%  step %llu", 100 * share, (unsigned long long)done);
+	nn_text_addf(&p->text, "%s%3.0f %%  step %llu", p->fold, 100 * share, (unsigned long long)done);
 	if (planned != UINT64_MAX)
 		nn_text_addf(&p->text, "/%llu", (unsigned long long)planned);
 	add_figure(&p->text, "loss", loss);
@@ -141,6 +142,13 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 		p->bar = false;
 }
 
+void nn_progress_fold(struct nn_progress *p, uint64_t fold, uint64_t folds)
+{
+	snprintf(p->fold, sizeof p->fold, "fold %llu/%llu  ", (unsigned long long)fold, (unsigned long long)folds);
+	p->start_s = 0;
+	nn_text_clear(&p->result);
+}
+
 void nn_progress_limit(struct nn_progress *p, double start_s, double end_s)
 {
 	p->limit_from_s = start_s;
@@ -155,7 +163,7 @@ void nn_progress_epoch(struct nn_progress *p, const struct nn_progress_line *lin
 	if (line->metric)
 		add_figure(&p->result, line->metric, line->value);
 	nn_text_clear(&p->line);
-	nn_text_addf(&p->line, "epoch %llu", (unsigned long long)line->epoch);
+	nn_text_addf(&p->line, "%sepoch %llu", p->fold, (unsigned long long)line->epoch);
 	if (line->epochs > 0)
 		nn_text_addf(&p->line, "/%llu", (unsigned long long)line->epochs);
 	add_figure(&p->line, "loss", line->loss);

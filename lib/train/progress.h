@@ -23,6 +23,8 @@ void nn_progress_step(struct nn_progress *progress, uint64_t done, uint64_t plan
 void nn_progress_epoch(struct nn_progress *progress, const struct nn_progress_line *line);
 /* Training that began at start_s ends at end_s (0: no such limit), if its steps have not ended it before. */
 void nn_progress_limit(struct nn_progress *progress, double start_s, double end_s);
+/* A fold begins: lines say so. */
+void nn_progress_fold(struct nn_progress *progress, uint64_t fold, uint64_t folds);
 /* Training is over: the line of the last epoch takes the place of the bar. */
 void nn_progress_end(struct nn_progress *progress);
 /* Take the bar away before something else is written to the terminal. */

@@ -49,4 +49,12 @@ void nn_train_free(struct nn_train *train);      /* outputs not yet written stay
  */
 int nn_train_run(struct nn_train *train, int *stopped, struct nn_error *err);
 
+/*
+ * --folds: train once for each fold, which is held out, and write the table of their metrics to the output instead of a model; rows as
+ * soon as they are known. Else as nn_train_run.
+ */
+int nn_train_run_folds(struct nn_train *train, int *stopped, struct nn_error *err);
+/* Free what belongs to one fold, and open the next: rows, memory, initial values. */
+int nn_train_next_fold(struct nn_train *train, struct nn_error *err);
+
 #endif

@@ -1,0 +1,156 @@
+/* --folds: cross-validation, a training for each fold and a table of what the rows held out said. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "train/record.h"
+
+/* A metric and its value in each fold. */
+struct figure {
+	char name[NN_METRIC_NAME];
+	double *values;
+};
+
+struct table {
+	struct nn_train *train;
+	struct figure *figures;
+	size_t n;
+	struct nn_error *err;
+	int status;
+};
+
+static void table_free(struct table *table)
+{
+	for (size_t i = 0; i < table->n; i++)
+		nn_free(table->figures[i].values);
+	nn_free(table->figures);
+}
+
+static struct figure *find(const struct table *table, const char *name)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (strcmp(table->figures[i].name, name) == 0)
+			return &table->figures[i];
+	return NULL;
+}
+
+/* Values of folds that are not known yet are NaN. */
+static struct figure *add(struct table *table, const char *name)
+{
+	size_t bytes = table->n * sizeof *table->figures, folds = table->train->options->folds;
+	struct figure *figures = nn_realloc(table->figures, bytes, bytes + sizeof *figures, table->err), *figure;
+
+	if (!figures)
+		return NULL;
+	table->figures = figures;
+	figure = &figures[table->n];
+	*figure = (struct figure){ .values = nn_alloc(folds, sizeof(double), table->err) };
+	if (!figure->values)
+		return NULL;
+	for (size_t k = 0; k < folds; k++)
+		figure->values[k] = NAN;
+	snprintf(figure->name, sizeof figure->name, "%s", name);
+	table->n++;
+	return figure;
+}
+
+static void take(void *arg, const char *name, double value)
+{
+	struct table *table = arg;
+	struct figure *figure = find(table, name);
+
+	if (table->status == 0 && !figure && !(figure = add(table, name)))
+		table->status = -1;
+	if (table->status == 0)
+		figure->values[table->train->fold - 1] = value;
+}
+
+static int print(struct table *table, const char *first, const char *name, double value)
+{
+	char digits[NN_NUMBER];
+
+	nn_format_f64(digits, value);
+	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name, digits);
+}
+
+/* The figures of --score without a label, the loss first, and --metric where it is none of them. */
+static int print_fold(struct table *table)
+{
+	struct nn_train *t = table->train;
+	char fold[24];
+	double value;
+
+	if (nn_evaluator_get(t->evaluator, "loss", &value))
+		take(table, "loss", value);
+	nn_train_figures(t, take, table);
+	if (nn_evaluator_get(t->evaluator, t->metric, &value))
+		take(table, t->metric, value);
+	snprintf(fold, sizeof fold, "%llu", (unsigned long long)t->fold);
+	for (size_t i = 0; table->status == 0 && i < table->n; i++)
+		table->status = print(table, fold, table->figures[i].name, table->figures[i].values[t->fold - 1]);
+	return table->status < 0 ? -1 : nn_output_flush(t->output, table->err);
+}
+
+static double mean_of(const double *values, size_t n)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < n; k++)
+		sum += values[k];
+	return sum / (double)n;
+}
+
+/* of a sample of n: n - 1 below the sum */
+static double deviation_of(const double *values, size_t n)
+{
+	double mean = mean_of(values, n), sum = 0;
+
+	for (size_t k = 0; k < n; k++)
+		sum += (values[k] - mean) * (values[k] - mean);
+	return sqrt(sum / (double)(n - 1));
+}
+
+static int print_summary(struct table *table)
+{
+	struct nn_train *t = table->train;
+	size_t folds = t->options->folds;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < table->n; i++)
+		status = print(table, "mean", table->figures[i].name, mean_of(table->figures[i].values, folds));
+	for (size_t i = 0; status == 0 && i < table->n; i++)
+		status = print(table, "sd", table->figures[i].name, deviation_of(table->figures[i].values, folds));
+	if (status < 0)
+		return -1;
+	status = nn_output_commit(t->output, table->err);
+	t->output = NULL;
+	return status;
+}
+
+int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
+{
+	struct table table = { .train = t, .err = err };
+	int status = t->fold ? nn_output_printf(t->output, err, "fold\tmetric\tvalue\n") : nn_train_run(t, stopped, err);
+
+	if (!t->fold || status < 0)
+		return status;
+	for (;;) {
+		nn_log_fold(t->log, t->fold);
+		nn_progress_fold(t->progress, t->fold, t->options->folds);
+		status = nn_train_run(t, stopped, err);
+		if (status < 0 || *stopped)
+			break;
+		status = print_fold(&table);
+		if (status < 0 || t->fold == t->options->folds)
+			break;
+		status = nn_train_next_fold(t, err);
+		if (status < 0)
+			break;
+	}
+	if (status == 0 && !*stopped)
+		status = print_summary(&table);
+	table_free(&table);
+	return status;
+}
