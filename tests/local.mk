@@ -142,16 +142,16 @@ tests_lib_session_SOURCES = tests/lib/session.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/session tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session
 
-# make bench: training steps and predictions beside the peers that are installed
+# make bench: reading tables, training steps and predictions beside the peers that are installed
 EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
 tests_bench_bench_SOURCES = tests/bench/bench.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
-EXTRA_DIST += tests/bench/run tests/bench/peers.py
+EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/peers-csv.py
 bench: all
-	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/peak
-	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run step predict
+	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
+	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/lib/table
