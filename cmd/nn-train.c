@@ -82,6 +82,11 @@ int main(int argc, char **argv)
 		return nn_tool_end(status, &err);
 	if (explains)
 		return explain(&setup);
+	if (options.selfcheck) {
+		nn_tool_catch_stop();
+		status = nn_train_selfcheck(&setup, &stopped, &err);
+		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
+	}
 	catch_saves();
 	status = nn_train_open(&train, &setup, &err);
 	nn_tool_catch_stop();

@@ -162,6 +162,10 @@ VALGRIND_TESTS += tests/lib/data tests/lib/rows
 check_PROGRAMS += tests/lib/train
 tests_lib_train_SOURCES = tests/lib/train.c tests/lib/tap.h
 tests_lib_train_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+check_PROGRAMS += tests/lib/selfcheck
+tests_lib_selfcheck_SOURCES = tests/lib/selfcheck.c tests/lib/files.h
+CHECK_TESTS += tests/lib/selfcheck tests/cli/selfcheck.bats
+VALGRIND_TESTS += tests/lib/selfcheck
 CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats \
 CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-daily.bats tests/cli/train-errors.bats tests/cli/train-folds.bats tests/cli/train-manual.bats \
 	tests/cli/train-resume.bats tests/cli/train-same.bats tests/cli/train-torch.sh

@@ -9,6 +9,8 @@
 const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
 const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err);
 
+size_t nn_cpu_kinds(enum nn_dtype dtype, const struct nn_device **kinds);
+
 static const struct {
 	const char *name;
 	const struct nn_device *(*open)(enum nn_dtype dtype, struct nn_error *err);
@@ -70,4 +72,9 @@ const char *nn_device_describe(const char *name)
 	const struct nn_device_module *module = number_of(name, "cuda") >= 0 ? nn_module_open("cuda", &err) : NULL;
 
 	return module && module->describe ? module->describe(number_of(name, "cuda")) : NULL;
+}
+
+size_t nn_device_kinds(enum nn_dtype dtype, const struct nn_device *kinds[NN_MAX_KINDS])
+{
+	return nn_cpu_kinds(dtype, kinds);
 }

@@ -164,4 +164,8 @@ struct nn_device_module {
 	const char *(*describe)(int number);         /* "NVIDIA H200", for reports */
 };
 
+/* The device "cpu" with every instruction set that this machine has, the widest first: their number. */
+#define NN_MAX_KINDS 8
+size_t nn_device_kinds(enum nn_dtype dtype, const struct nn_device *kinds[NN_MAX_KINDS]);
+
 #endif

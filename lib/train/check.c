@@ -211,6 +211,19 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* --selfcheck writes a table and nothing else. */
+static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
+{
+	static const char *const none[] = { "output", "checkpoint", "checkpoint-every", "resume", "log", "plot", "folds" };
+
+	for (size_t i = 0; s->train->selfcheck && i < sizeof none / sizeof *none; i++)
+		if (given(s, none[i]))
+			return nn_fail(err, NN_EUSAGE, "--%s: --selfcheck trains no model and writes nothing but its table", none[i]);
+	if (s->train->selfcheck && !s->std->reproducible)
+		return nn_fail(err, NN_EUSAGE, "--reproducible=no: promises nothing that --selfcheck could check");
+	return 0;
+}
+
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (s->train->explain && strcmp(s->train->explain, "json") != 0)
@@ -219,7 +232,7 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
 	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
-	    check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
+	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
 		return -1;
 	return 0;
 }

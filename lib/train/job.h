@@ -25,6 +25,7 @@ struct nn_train {
 
 	/* what is trained */
 	const struct nn_device *device;
+	bool f64;                        /* whatever --precision says */
 	struct nn_pool *pool;
 	struct nn_model_file *start;     /* the model file it starts from, NULL: text */
 	struct nn_net *net;

@@ -46,6 +46,10 @@ lib_libnn_la_SOURCES += \
 	lib/train/record.h \
 	lib/train/schedule.c \
 	lib/train/schedule.h \
+	lib/train/selfcheck-bytes.c \
+	lib/train/selfcheck-gradient.c \
+	lib/train/selfcheck.c \
+	lib/train/selfcheck.h \
 	lib/train/spool.c \
 	lib/train/spool.h \
 	lib/train/state.c \

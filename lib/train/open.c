@@ -146,7 +146,9 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 		return -1;
 	t->net_owned = net != NULL;
 	t->net = net ? net : t->start->net;
-	if (!nn_opt_given(t->setup.list, "precision"))
+	if (t->f64)
+		t->std->precision = 1;
+	else if (!nn_opt_given(t->setup.list, "precision"))
 		t->std->precision = t->start && t->start->dtype == NN_F64;
 	t->device = nn_device_open(t->std->reproducible ? "cpu" : "cpu+openblas", t->std->precision == 1 ? NN_F64 : NN_F32, err);
 	if (!t->device)
@@ -225,15 +227,40 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	return start_values(t, err);
 }
 
-int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err)
+static struct nn_train *train_new(const struct nn_train_setup *setup, struct nn_error *err)
 {
 	struct nn_train *t = nn_alloc(1, sizeof *t, err);
 
 	if (!t)
-		return -1;
+		return NULL;
 	t->setup = *setup;
 	t->options = setup->train;
 	t->std = setup->std;
+	return t;
+}
+
+int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64, struct nn_error *err)
+{
+	struct nn_train *t = train_new(setup, err);
+
+	if (!t)
+		return -1;
+	t->f64 = f64;
+	if (nn_log_open(&t->log, NULL, false, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
+	    nn_train_take_defaults(t, err) < 0) {
+		nn_train_free(t);
+		return -1;
+	}
+	*train = t;
+	return 0;
+}
+
+int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err)
+{
+	struct nn_train *t = train_new(setup, err);
+
+	if (!t)
+		return -1;
 	if (!(t->progress = nn_progress_new(setup->host.progress, err)) || open_parts(t, err) < 0) {
 		nn_train_free(t);
 		return -1;

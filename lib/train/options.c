@@ -166,6 +166,10 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "the memory that training may take (what the machine has)",
 	  .man = "Fewer samples go through at once until the plan fits; where not even one does, status 4 and command lines that "
 		 "would fit." },
+	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
+	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
+	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "
+		 "Nothing else is written. A slow network is checked on fewer rows." },
 	{ .name = "log-every", .type = NN_OPT_COUNT, .offset = AT(log_every), .arg = "N", .min = 1, .max = MOST,
 	  .help = "log every Nth step instead of about one a second" },
 	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg", .filled = true,

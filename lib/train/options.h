@@ -26,6 +26,7 @@ struct nn_train_options {
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
 	const char *spool;           /* a file or a size */
+	bool selfcheck;
 	uint64_t log_every;
 	const char *plot;
 	const char *explain;         /* "json", or NULL for text, where it is given */

@@ -23,13 +23,26 @@ const char *nn_spool_file(const struct nn_train_options *o)
 	return o->spool && !nn_spool_is_size(o->spool, &bytes) ? o->spool : NULL;
 }
 
+static const char *temporary_folder(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return tmp && *tmp ? tmp : "/tmp";
+}
+
+static uint64_t half_of_folder(const char *folder)
+{
+	struct statvfs fs;
+
+	return statvfs(folder, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize / 2 : UINT64_MAX;
+}
+
 /* Half of what is free in the directory of path. */
-static uint64_t half_of_free(const char *path)
+static uint64_t half_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *directory = slash ? nn_strndup(path, slash == path ? 1 : (size_t)(slash - path), NULL) : nn_strdup(".", NULL);
-	struct statvfs fs;
-	uint64_t bytes = directory && statvfs(directory, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize / 2 : UINT64_MAX;
+	uint64_t bytes = directory ? half_of_folder(directory) : UINT64_MAX;
 
 	nn_free(directory);
 	return bytes;
@@ -66,7 +79,7 @@ static int copy(struct nn_output *output, void *piece, uint64_t limit, struct nn
 /* --spool=FILE: complete or not there at all, as every output. */
 static int keep(const char *path, struct nn_error *err)
 {
-	uint64_t limit = half_of_free(path);
+	uint64_t limit = half_beside(path);
 	void *piece = nn_alloc(CHUNK, 1, err);
 	struct nn_output *output = NULL;
 	int status = -1;
@@ -83,11 +96,11 @@ static int keep(const char *path, struct nn_error *err)
 	return -1;
 }
 
-/* --spool=SIZE: a file without a name takes the place of stdin. */
+/* --spool=SIZE (value; NULL: half of the space): a file without a name takes the place of stdin. */
 static int bounded(uint64_t limit, const char *value, struct nn_error *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *name = nn_alloc(strlen(tmp && *tmp ? tmp : "/tmp") + sizeof "/nn-spool.XXXXXX", 1, err);
+	const char *folder = temporary_folder();
+	char *name = nn_alloc(strlen(folder) + sizeof "/nn-spool.XXXXXX", 1, err);
 	uint64_t taken = 0;
 	ssize_t got = 0;
 	void *piece = nn_alloc(CHUNK, 1, err);
@@ -95,7 +108,7 @@ static int bounded(uint64_t limit, const char *value, struct nn_error *err)
 
 	if (!name || !piece)
 		goto out;
-	strcat(strcpy(name, tmp && *tmp ? tmp : "/tmp"), "/nn-spool.XXXXXX");
+	strcat(strcpy(name, folder), "/nn-spool.XXXXXX");
 	if ((fd = mkstemp(name)) < 0) {
 		nn_fail_errno(err, NN_EFAIL, "%s: cannot spool there", name);
 		goto out;
@@ -103,8 +116,9 @@ static int bounded(uint64_t limit, const char *value, struct nn_error *err)
 	unlink(name);
 	while ((got = read_stdin(piece, CHUNK)) > 0) {
 		if ((taken += (uint64_t)got) > limit) {
-			nn_fail(err, NN_EFAIL, "-: gives more than %llu bytes, as many as --spool=%s allows",
-				(unsigned long long)limit, value);
+			nn_fail(err, NN_EFAIL, value ? "-: gives more than %llu bytes, as many as --spool=%s allows"
+						     : "-: gives more than %llu bytes, half of what is free in %s",
+				(unsigned long long)limit, value ? value : folder);
 			goto out;
 		}
 		for (ssize_t at = 0, n; at < got; at += n)
@@ -149,6 +163,18 @@ static int file_for_stdin(struct nn_train *t, const char *path, struct nn_error 
 	else
 		t->setup.targets_path = path;
 	return 0;
+}
+
+int nn_spool_stdin(const struct nn_train_setup *setup, struct nn_error *err)
+{
+	const char *value = setup->train->spool;
+	uint64_t limit;
+
+	if (!is_stdin(setup->data_path) && !is_stdin(setup->targets_path))
+		return 0;
+	if (value && nn_spool_is_size(value, &limit))
+		return bounded(limit, value, err);
+	return bounded(half_of_folder(temporary_folder()), NULL, err);
 }
 
 int nn_spool(struct nn_train *t, struct nn_error *err)

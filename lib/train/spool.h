@@ -14,4 +14,7 @@ const char *nn_spool_file(const struct nn_train_options *options);
  */
 int nn_spool(struct nn_train *train, struct nn_error *err);
 
+/* For who reads the data twice: stdin, where it is one of them, becomes a file without a name, read from its beginning. */
+int nn_spool_stdin(const struct nn_train_setup *setup, struct nn_error *err);
+
 #endif

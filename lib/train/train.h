@@ -41,6 +41,8 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 
 /* Read model and data, plan the memory, take it, and load the state to resume; nothing is written yet but outputs opened. */
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err);
+/* Model and data alone, without outputs and memory for steps: for --selfcheck. f64: whatever --precision says. */
+int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64, struct nn_error *err);
 void nn_train_free(struct nn_train *train);      /* outputs not yet written stay as they were */
 
 /*
@@ -56,5 +58,9 @@ int nn_train_run(struct nn_train *train, int *stopped, struct nn_error *err);
 int nn_train_run_folds(struct nn_train *train, int *stopped, struct nn_error *err);
 /* Free what belongs to one fold, and open the next: rows, memory, initial values. */
 int nn_train_next_fold(struct nn_train *train, struct nn_error *err);
+/*
+ * --selfcheck: a table on stdout, a row per check. -1 when one failed, or could not be made. *stopped: the signal that ended it.
+ */
+int nn_train_selfcheck(const struct nn_train_setup *setup, int *stopped, struct nn_error *err);
 
 #endif

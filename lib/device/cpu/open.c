@@ -81,3 +81,13 @@ const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *e
 {
 	return nn_cpu_blas_open(err) < 0 ? NULL : open_table(dtype, true, err);
 }
+
+size_t nn_cpu_kinds(enum nn_dtype dtype, const struct nn_device **kinds)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < NN_N_ISAS; i++)
+		if (isas[i].supported())
+			kinds[n++] = isas[i].tables[0][dtype == NN_F64];
+	return n;
+}

@@ -9,4 +9,7 @@ const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
 /* The same where sums need no order: opens the module nn-openblas.so, NN_ENODEV without it. */
 const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err);
 
+/* Every table that this machine can run, the widest first: their number. */
+size_t nn_cpu_kinds(enum nn_dtype dtype, const struct nn_device **kinds);
+
 #endif
