@@ -339,6 +339,9 @@ int nn_checkpoint_save(struct nn_train *t, struct nn_error *err)
 	t->saved_step = t->counters.step;
 	t->saved_s = nn_now_s();
 	log_saved(t, t->saved_s - start);
+	t->times.saves++;
+	t->times.saves_s += t->saved_s - start;
+	t->times.saved_bytes += (double)bytes;
 	return 0;
 }
 

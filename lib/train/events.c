@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "train/record.h"
+#include "train/report.h"
 
 static void text_sha256(const char *text, char hex[NN_SHA256_HEX])
 {
@@ -81,8 +82,9 @@ static size_t features(const struct nn_train *t)
 void nn_record_start(struct nn_train *t)
 {
 	struct nn_log *log = t->log;
-	char hex[NN_SHA256_HEX], cpu[128];
+	char hex[NN_SHA256_HEX], cpu[128], placement[NN_PLACEMENT];
 
+	nn_report_start(t);
 	if (!nn_log_wanted(log))
 		return;
 	text_sha256(nn_net_text(t->net), hex);
@@ -112,11 +114,13 @@ void nn_record_start(struct nn_train *t)
 	nn_log_string(log, "data_sha256", nn_dataset_hash(t->dataset));
 	nn_log_count(log, "steps_per_epoch", t->steps_per_epoch);
 	nn_log_open_object(log, "predicted");
-	nn_log_string(log, "step_s", NULL);
-	nn_log_string(log, "epoch_s", NULL);
-	nn_log_string(log, "total_s", NULL);
+	nn_log_real(log, "step_s", t->forecast.step_s);
+	nn_log_real(log, "epoch_s", t->forecast.epoch_s);
+	nn_log_real(log, "total_s", t->forecast.total_s);
 	nn_log_count(log, "peak_bytes", nn_train_peak(t));
 	nn_log_close_object(log);
+	nn_log_string(log, "rate", *t->forecast.basis ? t->forecast.basis : NULL);
+	nn_log_string(log, "placement", nn_report_placement(t, placement));
 	nn_log_end(log);
 }
 
@@ -279,6 +283,9 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	char hex[NN_SHA256_HEX];
 	struct nn_log *log = t->log;
 
+	nn_report_end(t, seconds);
+	if (strcmp(reason, "error") != 0 && strcmp(reason, "diverged") != 0)
+		nn_forecast_learn(t, seconds);
 	if (!nn_log_wanted(log))
 		return;
 	nn_log_begin(log, "end");
@@ -299,7 +306,8 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
 	log_compared(log, "peak_bytes", (double)nn_train_peak(t), peak);
-	log_compared(log, "total_s", NAN, seconds);
+	log_compared(log, "total_s", t->forecast.total_s, seconds);
 	nn_log_close_object(log);
+	nn_report_causes(t);
 	nn_log_end(log);
 }

@@ -90,10 +90,9 @@ static int add_nodes(struct nn_explain *e, struct nn_error *err)
 	return learns && in ? 0 : -1;
 }
 
-static int list_layers(struct nn_explain *e, struct nn_error *err)
+int nn_explain_layers(struct nn_explain *e, const struct nn_train *t, struct nn_error *err)
 {
-	const struct nn_train *t = e->train;
-
+	*e = (struct nn_explain){ .train = t };
 	e->n_layers = nn_net_n_lines(t->net);
 	e->layers = nn_alloc((size_t)e->n_layers, sizeof *e->layers, err);
 	if (!e->layers)
@@ -117,8 +116,7 @@ static int list_layers(struct nn_explain *e, struct nn_error *err)
 
 int nn_explain_make(struct nn_explain *e, const struct nn_train *t, struct nn_error *err)
 {
-	*e = (struct nn_explain){ .train = t };
-	if (list_layers(e, err) < 0 || nn_fit_largest(t, &t->fit, &e->largest_batch, err) < 0)
+	if (nn_explain_layers(e, t, err) < 0 || nn_fit_largest(t, &t->fit, &e->largest_batch, err) < 0)
 		return -1;
 	if (!t->fit.fits)
 		e->n_suggestions = nn_suggest(t, e->suggestions);
@@ -150,6 +148,7 @@ static int plan(struct nn_train *t, struct nn_error *err)
 		*err = why;
 		return -1;
 	}
+	nn_forecast_rate(t);
 	nn_forecast_make(t);
 	return 0;
 }

@@ -23,6 +23,8 @@ struct nn_explain {
 	size_t n_suggestions;
 };
 
+/* The layers alone. */
+int nn_explain_layers(struct nn_explain *explain, const struct nn_train *train, struct nn_error *err);
 /* From a training whose plan was made (train->fit). Free it in any case. */
 int nn_explain_make(struct nn_explain *explain, const struct nn_train *train, struct nn_error *err);
 void nn_explain_free(struct nn_explain *explain);

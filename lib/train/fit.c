@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "train/job.h"
 
+#define LATER_BYTES ((size_t)1 << 20)        /* code that has not run yet, stacks, lists of the plan */
 #define EVALUATED_ROWS 256           /* of a call of the evaluator */
 #define AT(item) offsetof(struct nn_fit, item)
 
@@ -95,7 +96,7 @@ static size_t program_bytes(const struct nn_train *t)
 {
 	size_t data = data_bytes(t, t->loaded_dtype);
 
-	return t->sample || !t->dataset ? t->start_bytes : t->loaded_bytes > data ? t->loaded_bytes - data : 0;
+	return LATER_BYTES + (t->sample || !t->dataset ? t->start_bytes : t->loaded_bytes > data ? t->loaded_bytes - data : 0);
 }
 
 /* ---- the plan ---- */

@@ -1,9 +1,134 @@
-/* The time of a training from rates that were measured on this machine. */
+/* The time of a training from rates that were measured on this machine, and those of a training that has run. */
 #include <math.h>
+#include <stdio.h>
 
-#include "train/job.h"
+#include "base/memory.h"
+#include "train/explain.h"
+#include "train/rates.h"
+#include "train/rehearse.h"
+
+#define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
+#define LEAST_S 0.02                 /* of steps whose time is kept */
+#define TRIED_BYTES ((size_t)1 << 30)    /* more is not taken to try a plan */
+
+/* ---- a rate for the steps ---- */
+
+static double train_flops(const struct nn_train *t)
+{
+	struct nn_explain e;
+	double sum = 0;
+
+	if (nn_explain_layers(&e, t, NULL) == 0)
+		for (int i = 0; i < e.n_layers; i++)
+			sum += (double)e.layers[i].train_flops;
+	nn_explain_free(&e);
+	return sum;
+}
+
+static size_t taken_by_step(const struct nn_train *t)
+{
+	return t->fit.parameters + t->fit.gradients + t->fit.optimizer + t->fit.activations + t->fit.workspace;
+}
+
+/* By the FLOP alone. measure: the machine's rate may be measured where it is not kept. */
+static bool estimate(struct nn_train *t, bool measure, struct nn_rate *rate)
+{
+	struct nn_machine_rate machine;
+	struct nn_error err;
+	double parameters = (double)t->fit.parameters / (double)nn_dtype_size(t->device->dtype);
+
+	if (!nn_machine_rate_get(t, &machine) && (!measure || nn_rehearse_machine(t, &machine, &err) < 0))
+		return false;
+	*rate = (struct nn_rate){ .step_s = train_flops(t) * (double)t->options->batch / machine.flops_s + parameters * machine.update_s,
+				  .extra_s = NAN, .once_s = NAN };
+	return true;
+}
+
+/* Steps are tried, of the training itself or for a plan. */
+static bool try_steps(struct nn_train *t, struct nn_rate *rate)
+{
+	struct nn_rehearsal found;
+	struct nn_error err;
+
+	if (t->step)
+		nn_rehearse(t, &found);
+	else if (taken_by_step(t) > TRIED_BYTES || !t->fit.fits || nn_rehearse_plan(t, train_flops(t), &found, &err) < 0)
+		return false;
+	*rate = (struct nn_rate){ .step_s = found.gradient_s + found.update_s, .extra_s = NAN, .once_s = NAN };
+	nn_rate_put(t, rate);
+	return true;
+}
+
+void nn_forecast_rate(struct nn_train *t)
+{
+	bool plan = t->sample > 0, is_long = t->planned >= LEAST_STEPS;
+	struct nn_rate *rate = &t->rate;
+	const char *basis = NULL;
+
+	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
+	if (nn_rate_get(t, rate))
+		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";
+	else if ((plan || is_long) && try_steps(t, rate))
+		basis = "some steps of it were tried here";
+	else if (estimate(t, plan, rate))
+		basis = "an estimate by FLOP, from dense layers measured here";
+	snprintf(t->forecast.basis, sizeof t->forecast.basis, "%s", basis ? basis : "");
+}
+
+/* ---- the whole ---- */
+
+#define TOUCH_BYTES_S 4e9            /* memory touched for the first time */
+
+/* Held-out rows cost about the forward third of a step; a state is parameters and slots. */
+static double guess_extra(const struct nn_train *t, double row_s)
+{
+	double state = (double)(t->fit.parameters + t->fit.optimizer);
+
+	return (double)t->n_valid * row_s / 3 + (t->keeps_state ? nn_file_seconds(state) : 0);
+}
+
+static double guess_once(const struct nn_train *t)
+{
+	return nn_file_seconds((double)t->fit.parameters) + (double)taken_by_step(t) / TOUCH_BYTES_S;
+}
 
 void nn_forecast_make(struct nn_train *t)
 {
-	t->forecast = (struct nn_forecast){ NAN, NAN, NAN, "" };
+	struct nn_forecast *f = &t->forecast;
+	double row_s = t->rate.step_s / (double)t->options->batch, rows = (double)t->n_rows, epochs, steps;
+	double extra = isnan(t->rate.extra_s) ? guess_extra(t, row_s) : t->rate.extra_s;
+	double once = isnan(t->rate.once_s) ? guess_once(t) : t->rate.once_s;
+
+	f->step_s = t->rate.step_s;
+	f->epoch_s = f->total_s = NAN;
+	if (t->rows_unknown || rows <= 0)
+		return;
+	f->epoch_s = rows * row_s + extra;
+	if (t->planned == UINT64_MAX && t->options->time_limit == 0)
+		return;
+	steps = t->planned > t->counters.step ? (double)(t->planned - t->counters.step) : 0;
+	epochs = steps / (double)t->steps_per_epoch;
+	f->total_s = epochs * rows * row_s + ceil(epochs) * extra + once;
+	if (t->sample && t->options->folds)
+		f->total_s *= (double)t->options->folds;
+	if (t->options->time_limit > 0 && !(f->total_s < t->options->time_limit + once))
+		f->total_s = t->options->time_limit + once;
+}
+
+/* ---- a training that has run ---- */
+
+void nn_forecast_learn(struct nn_train *t, double seconds)
+{
+	struct nn_times *m = &t->times;
+	double first = m->steps > 1 ? m->first_s : 0;
+	struct nn_rate rate = { .ran = true };
+
+	if (m->saves > 0)
+		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
+	if (m->steps < 2 || m->steps_s < LEAST_S || m->rows <= 0)
+		return;
+	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;
+	rate.extra_s = m->epochs > 0 ? m->after_s / m->epochs : NAN;
+	rate.once_s = seconds - m->steps_s - first - m->after_s + (first > rate.step_s ? first - rate.step_s : 0);
+	nn_rate_put(t, &rate);
 }

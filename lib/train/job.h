@@ -13,6 +13,7 @@
 #include "train/log.h"
 #include "train/output.h"
 #include "train/progress.h"
+#include "train/rates.h"
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -84,7 +85,10 @@ struct nn_train {
 	double first_step_s, first_epoch_s, steady_s;
 	double compute_s, input_s;
 	uint64_t started_step, steady_samples;
+	struct nn_rate rate;             /* what the prediction rests on */
 	struct nn_forecast forecast;     /* the time that was predicted */
+	struct nn_times times;           /* the time it took */
+	double data_s, plan_s, tried_s;  /* of the start: reading the data; the plan and its memory; steps that were tried */
 	struct nn_fit fit;               /* the memory that was planned */
 	size_t start_bytes, loaded_bytes;        /* resident before and after the data were read */
 	size_t highest_bytes;            /* and the most before the step was made */

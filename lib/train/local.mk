@@ -2,6 +2,7 @@
 lib_libnn_la_SOURCES += \
 	lib/train/balance.c \
 	lib/train/balance.h \
+	lib/train/blank.c \
 	lib/train/check.c \
 	lib/train/checkpoint.c \
 	lib/train/checkpoint.h \
@@ -42,8 +43,14 @@ lib_libnn_la_SOURCES += \
 	lib/train/prepare.h \
 	lib/train/progress.c \
 	lib/train/progress.h \
+	lib/train/rates.c \
+	lib/train/rates.h \
 	lib/train/record.c \
 	lib/train/record.h \
+	lib/train/rehearse.c \
+	lib/train/rehearse.h \
+	lib/train/report.c \
+	lib/train/report.h \
 	lib/train/schedule.c \
 	lib/train/schedule.h \
 	lib/train/selfcheck-bytes.c \

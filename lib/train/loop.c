@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/record.h"
+#include "train/report.h"
 
 #define LOG_S 1.0                    /* a step is logged about so often */
 
@@ -285,6 +286,32 @@ static const char *over(const struct nn_train *t)
 	return NULL;
 }
 
+/* A step and what follows it, their seconds kept for the next prediction. */
+static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
+{
+	double start = nn_now_s(), middle, rows = (double)t->counters.rows;
+	struct nn_times *m = &t->times;
+
+	if (m->steps == 0)
+		nn_report_faults(m, -1);
+	if (step(t, pace, err) < 0)
+		return -1;
+	middle = nn_now_s();
+	rows = (double)t->counters.rows - (t->counters.rows > rows ? rows : 0);
+	if (m->steps++ == 0) {
+		m->first_s = middle - start;
+		nn_report_faults(m, 1);
+	} else {
+		m->steps_s += middle - start;
+		m->rows += rows;
+	}
+	m->epochs += t->counters.step % t->steps_per_epoch == 0;
+	if (after_step(t, pace, err) < 0)
+		return -1;
+	m->after_s += nn_now_s() - middle;
+	return 0;
+}
+
 static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct pace pace = { .logged_s = nn_now_s() };
@@ -298,7 +325,7 @@ static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 	while (!(*stopped = *t->setup.host.stop)) {
 		if ((reason = over(t)))
 			return finish(t, &pace, reason, err);
-		if (step(t, &pace, err) < 0 || after_step(t, &pace, err) < 0)
+		if (timed_step(t, &pace, err) < 0)
 			return -1;
 	}
 	return stop(t, *stopped, err);

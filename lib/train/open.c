@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/cut.h"
@@ -189,12 +190,23 @@ static int start_values(struct nn_train *t, struct nn_error *err)
 
 static int open_parts(struct nn_train *t, struct nn_error *err)
 {
+	double start = nn_now_s(), planned, tried;
+
 	if (open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
 	    nn_train_take_defaults(t, err) < 0)
 		return -1;
+	planned = nn_now_s();
+	t->data_s = planned - start;
 	if (take_memory(t, err) < 0 || take_metric(t, err) < 0)
 		return -1;
-	return start_values(t, err);
+	tried = nn_now_s();
+	t->plan_s = tried - planned;
+	nn_forecast_rate(t);             /* before the weights are there: what it tries is loaded over */
+	t->tried_s = nn_now_s() - tried;
+	if (start_values(t, err) < 0)
+		return -1;
+	nn_forecast_make(t);
+	return 0;
 }
 
 /* What depends on which rows are trained on. */
@@ -221,6 +233,7 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	t->found = (struct nn_train_finding){0};
 	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = 0;
 	t->steady_samples = 0;
+	t->times = (struct nn_times){0};
 	t->fold++;
 	if (nn_train_choose_rows(t, err) < 0 || nn_train_take_defaults(t, err) < 0 || take_memory(t, err) < 0 || take_metric(t, err) < 0)
 		return -1;

@@ -279,10 +279,10 @@ int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
 		return -1;
+	if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
+		return -1;
 	if (t->sample)
 		count_all(t, fraction);
-	else if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
-		return -1;
 	return take_losses(t, err);
 }
 
@@ -343,4 +343,31 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 						     : one ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY;
 	}
 	return 0;
+}
+
+int nn_train_open_dataset(struct nn_train *t, const char *path, struct nn_error *err)
+{
+	struct nn_data_options options = { .normalize = "none" };
+	struct want w;
+	int status = want_init(&w, t, err);
+
+	w.want.sample = 0;
+	for (size_t i = 0; status == 0 && i < w.want.n_targets; i++) {
+		w.targets[i].classes = t->losses[i].kind == NN_LOSS_CROSS_ENTROPY;
+		w.targets[i].numbers = !w.targets[i].classes;
+		w.targets[i].columns = NULL;
+		w.targets[i].plain = true;
+	}
+	for (size_t i = 0; status == 0 && i < w.want.n_inputs; i++)
+		w.inputs[i].columns = NULL;
+	w.want.schema = NULL;
+	t->dataset = NULL;
+	if (status == 0)
+		status = nn_dataset_open(&t->dataset, path, NULL, &options, &w.want, err);
+	want_free(&w);
+	if (status == 0) {
+		t->schema = nn_dataset_schema(t->dataset);
+		status = nn_dataset_measure(t->dataset, NULL, 0, err);
+	}
+	return status;
 }

@@ -179,3 +179,61 @@ null"
   nn-train -q -m 'input 1x8x8, conv2d 32 3x3 pad=1, batchnorm, relu, conv2d 32 3x3 pad=1, relu, flatten, dense ?' --epochs=1 $digits -o p.safetensors --log=log
   jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log
 }
+
+# steps that are tried before a training are of its own network, optimizer and random numbers
+@test "time: steps that were tried before leave no trace in the model" {
+  net='input 1x8x8, conv2d 4 3x3 bias=no, batchnorm, relu, dropout 0.3, flatten, dense ?'
+  for optimizer in adam rmsprop "sgd --momentum=0.9" rprop lamb; do
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/${optimizer%% *}
+    mkdir "$XDG_CACHE_HOME"
+    nn-train -q -m "$net" --steps=400 --optimizer=$optimizer $digits -o t1.safetensors --log=log1
+    nn-train -q -m "$net" --steps=400 --optimizer=$optimizer $digits -o t2.safetensors --log=log2
+    jq -e -s 'map(select(.event=="start"))[0].rate=="some steps of it were tried here"' log1
+    jq -e -s 'map(select(.event=="start"))[0].rate=="this training ran here before"' log2
+    XDG_CACHE_HOME=/proc/nowhere nn-train -q -m "$net" --steps=3 --optimizer=$optimizer $digits -o t3.safetensors
+    nn-train -q -m "$net" --steps=400 --optimizer=$optimizer --resume $digits -o t3.safetensors
+    cmp t1.safetensors t2.safetensors
+    cmp t1.safetensors t3.safetensors
+    rm t?.state.safetensors
+  done
+}
+
+@test "time: what was predicted stands beside what was measured, in the log and with -v" {
+  nn-train -v -m 'dense 32, relu, dense ?' --epochs=5 $digits -o v.safetensors --log=log 2>err
+  jq -e -s 'map(select(.event=="start"))[0]|.predicted|.step_s>0 and .epoch_s>.step_s and .total_s>.epoch_s' log
+  jq -e -s 'map(select(.event=="start"))[0].placement|test("^1 rank x [0-9]+ threads? on [0-9]+ cores?$")' log
+  jq -e -s 'map(select(.event=="end"))[0]|.predicted.total_s.measured==.seconds and .predicted.total_s.predicted>0' log
+  jq -e -s 'map(select(.event=="end"))[0].causes|.data_s>0 and .first_step_s>0 and .steady_step_s>0' log
+  for what in '1 rank x ' 'start: data ' 'predicted: ' 'first step ' 'later steps ' 'memory ' 'time '; do
+    grep -q "^nn-train: note: $what" err
+  done
+  run --separate-stderr nn-train -q -m 'dense 32, relu, dense ?' --epochs=1 $digits -o v.safetensors
+  [ -z "$output$stderr" ]
+}
+
+@test "time: a plan uses what a training left behind, of this network, device and machine alone" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
+  mkdir "$XDG_CACHE_HOME"
+  plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
+  is .time.measured '"some steps of it were tried here"'
+  is '.time|.step_s>0 and .total_s>.epoch_s' true
+  nn-train -q -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
+  plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
+  is .time.measured '"this training ran here before"'
+  plan -m 'dense 32, relu, dense ?' --epochs=20 --precision=f64 $digits -o k.safetensors
+  is .time.measured '"some steps of it were tried here"'
+  NN_CPU=generic plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
+  is .time.measured '"some steps of it were tried here"'
+  plan -m mlp-175b.nn
+  is .time.measured '"an estimate by FLOP, from dense layers measured here"'
+  head -c 1000 /dev/urandom >"$XDG_CACHE_HOME/nntools/rates"
+  plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
+  is .time.measured '"some steps of it were tried here"'
+}
+
+@test "time: networks of several inputs and outputs are tried without data" {
+  plan -m 'a: input 3, x: dense 4, b: input 3, y: dense 4, add from=x+y, relu, dense 5 output, p: dense 2'
+  is '.time.step_s>0' true
+  plan -m 'input 3x8x8, conv2d 4 3x3 pad=1'
+  is '.time.step_s>0' true
+}

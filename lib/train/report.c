@@ -1,0 +1,85 @@
+/* Where a training ran and where its time went, as notes and as keys of the log. */
+#include "config.h"
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/memory.h"
+#include "train/checkpoint.h"
+#include "train/prepare.h"
+#include "train/report.h"
+
+void nn_report_faults(struct nn_times *m, int sign)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) < 0)
+		return;
+	m->touched += sign * usage.ru_minflt;
+	m->read += sign * usage.ru_majflt;
+}
+
+const char *nn_report_placement(const struct nn_train *t, char text[NN_PLACEMENT])
+{
+	int threads = nn_pool_threads(t->pool), cores = nn_cpu_count();
+
+	snprintf(text, NN_PLACEMENT, "1 rank x %d thread%s on %d core%s", threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+	return text;
+}
+
+static double mean_step(const struct nn_train *t)
+{
+	const struct nn_times *m = &t->times;
+
+	return m->rows > 0 ? m->steps_s / m->rows * (double)t->options->batch : NAN;
+}
+
+void nn_report_start(struct nn_train *t)
+{
+	const struct nn_forecast *f = &t->forecast;
+	char text[NN_PLACEMENT];
+
+	if (t->std->verbose < 1)
+		return;
+	nn_train_note(t, "%s; %zu of %llu samples of a step at once", nn_report_placement(t, text), t->fit.micro,
+		      (unsigned long long)t->options->batch);
+	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s", t->data_s, t->plan_s, t->tried_s);
+	if (isnan(f->step_s))
+		nn_train_note(t, "predicted: %zu bytes; no rate of this machine is known yet", nn_train_peak(t));
+	else
+		nn_train_note(t, "predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)", nn_train_peak(t), f->step_s,
+			      f->epoch_s, f->total_s, f->basis);
+}
+
+void nn_report_end(struct nn_train *t, double seconds)
+{
+	const struct nn_times *m = &t->times;
+	double step = mean_step(t), more = m->first_s - step, peak = (double)nn_memory_peak();
+
+	if (t->std->verbose < 1 || m->steps < 1)
+		return;
+	nn_train_note(t, "first step %.3g s: %ld pages of memory were touched first, %ld read from files%s", m->first_s, m->touched, m->read,
+		      more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
+	if (m->steps > 1)
+		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
+	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_train_peak(t), 100 * ((double)nn_train_peak(t) / peak - 1));
+	if (isfinite(t->forecast.total_s))
+		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds, t->forecast.total_s,
+			      100 * (t->forecast.total_s / seconds - 1));
+}
+
+void nn_report_causes(struct nn_train *t)
+{
+	const struct nn_times *m = &t->times;
+
+	nn_log_open_object(t->log, "causes");
+	nn_log_real(t->log, "data_s", t->data_s);
+	nn_log_real(t->log, "plan_s", t->plan_s);
+	nn_log_real(t->log, "tried_s", t->tried_s);
+	nn_log_real(t->log, "first_step_s", m->steps > 0 ? m->first_s : NAN);
+	nn_log_count(t->log, "first_step_pages_touched", m->touched > 0 ? (uint64_t)m->touched : 0);
+	nn_log_count(t->log, "first_step_pages_read", m->read > 0 ? (uint64_t)m->read : 0);
+	nn_log_real(t->log, "steady_step_s", mean_step(t));
+	nn_log_real(t->log, "between_steps_s", m->after_s);
+	nn_log_close_object(t->log);
+}
