@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -129,6 +130,32 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 	return 0;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A name stands for one column. */
+static int check_names(const struct nn_input_schema *input, struct nn_error *err)
+{
+	const char **names = nn_alloc(input->n_columns, sizeof *names, err);
+	char quoted[NN_QUOTED];
+	size_t n = 0;
+	int status = 0;
+
+	if (!names)
+		return -1;
+	for (size_t i = 0; i < input->n_columns; i++)
+		if (input->columns[i].name)
+			names[n++] = input->columns[i].name;
+	qsort(names, n, sizeof *names, by_text);
+	for (size_t i = 1; i < n && status == 0; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			status = nn_fail(err, NN_EFORMAT, "two columns are named \"%s\"", nn_quote(quoted, names[i], strlen(names[i])));
+	nn_free(names);
+	return status;
+}
+
 static int parse_columns(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)
 {
 	size_t n = nn_json_size(value), width = 0;
@@ -147,7 +174,7 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 	if (width != nn_shape_count(&input->shape))
 		return nn_fail(err, NN_EFORMAT, "columns give %zu values, the shape has %zu", width,
 			       nn_shape_count(&input->shape));
-	return 0;
+	return check_names(input, err);
 }
 
 static int parse_input(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)

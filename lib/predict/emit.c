@@ -73,7 +73,7 @@ int nn_emitted_open(struct nn_emitted *e, const struct nn_model *model, int outp
 	e->shape = model->program->values[line->value].shape;
 	if ((size_t)output < model->schema->n_targets)
 		e->target = &model->schema->targets[output];
-	e->bce = model->loss.kind == NN_LOSS_BCE;
+	e->bce = e->target && model->losses[output].kind == NN_LOSS_BCE;
 	nn_graph_output(graph, output, &e->positions, &e->columns);
 	if (choose(e, word, err) < 0)
 		return -1;

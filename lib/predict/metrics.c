@@ -40,10 +40,12 @@ static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
 	if (!m->class_weights)
 		return -1;
 	for (size_t i = 0; i < m->columns; i++) {
+		double weight = i < m->target->n_labels ? m->spec.class_weights[i] : 1;
+
 		if (m->device->dtype == NN_F64)
-			((double *)m->class_weights)[i] = m->spec.class_weights[i];
+			((double *)m->class_weights)[i] = weight;
 		else
-			((float *)m->class_weights)[i] = (float)m->spec.class_weights[i];
+			((float *)m->class_weights)[i] = (float)weight;
 	}
 	m->spec.class_weights = NULL;    /* the caller's; ours is the copy */
 	return 0;

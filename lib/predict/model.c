@@ -5,20 +5,22 @@
 #include "file/json.h"
 #include "predict/model.h"
 
-static int take_class_weights(struct nn_model *model, const struct nn_json *weights, struct nn_error *err)
+static int take_class_weights(struct nn_model *model, size_t i, const struct nn_json *weights, struct nn_error *err)
 {
-	const struct nn_target_schema *target = model->schema->targets;
+	const struct nn_target_schema *target = &model->schema->targets[i];
 	size_t n = nn_json_size(weights);
 
+	if (nn_json_type(weights) != NN_JSON_ARRAY || (!target->labels && model->schema->n_targets > 1))
+		return 0;
 	if (!target->labels || n != target->n_labels)
 		return nn_fail(err, NN_EFORMAT, "nn.train: class-weight: found %zu weights, expected %zu", n,
 			       target->n_labels);
-	model->class_weights = nn_alloc(n, sizeof(double), err);
-	if (!model->class_weights)
+	model->class_weights[i] = nn_alloc(n, sizeof(double), err);
+	if (!model->class_weights[i])
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		model->class_weights[i] = nn_json_number(nn_json_at(weights, i));
-	model->loss.class_weights = model->class_weights;
+	for (size_t c = 0; c < n; c++)
+		model->class_weights[i][c] = nn_json_number(nn_json_at(weights, c));
+	model->losses[i].class_weights = model->class_weights[i];
 	return 0;
 }
 
@@ -30,29 +32,48 @@ static int find_label(const struct nn_target_schema *target, const char *label)
 	return -1;
 }
 
-/* The loss that --score reports: the one of the training, or what fits the target. */
-static int take_loss(struct nn_model *model, struct nn_error *err)
+/* What nn.train says of an output: the value itself, or where outputs differ the one of that name. */
+static const struct nn_json *of_output(const struct nn_model *model, const struct nn_json *train, const char *key, size_t i)
 {
-	const struct nn_schema *schema = model->schema;
-	bool numbers = schema->n_targets > 0 && !schema->targets[0].labels;
-	struct nn_json *train = NULL;
-	const char *name;
-	int kind, status = 0;
+	const struct nn_json *value = nn_json_get(train, key);
+	const char *name = model->schema->targets[i].name;
 
-	model->loss = (struct nn_loss_spec){ .ignore = -1 };
-	model->loss.kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY;
-	if (!model->file || !model->file->train_json || schema->n_targets == 0)
-		return 0;
-	train = nn_json_parse(model->file->train_json, strlen(model->file->train_json), err);
-	if (!train)
-		return nn_fail_at(err, "nn.train");
-	name = nn_json_string(nn_json_get(train, "loss"), NULL);
-	kind = name ? nn_loss_find(name) : -1;
+	return nn_json_type(value) == NN_JSON_OBJECT ? name ? nn_json_get(value, name) : NULL : value;
+}
+
+static int take_loss(struct nn_model *model, size_t i, const struct nn_json *train, struct nn_error *err)
+{
+	const struct nn_target_schema *target = &model->schema->targets[i];
+	bool numbers = !target->labels;
+	struct nn_loss_spec *loss = &model->losses[i];
+	const char *name = train ? nn_json_string(of_output(model, train, "loss", i), NULL) : NULL;
+	int kind = name ? nn_loss_find(name) : -1;
+
+	*loss = (struct nn_loss_spec){ .ignore = -1, .kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY };
 	if (kind >= 0 && (kind == NN_LOSS_CROSS_ENTROPY) != numbers)
-		model->loss.kind = (enum nn_loss_kind)kind;
-	model->loss.ignore = find_label(schema->targets, nn_json_string(nn_json_get(train, "ignore"), NULL));
-	if (nn_json_type(nn_json_get(train, "class-weight")) == NN_JSON_ARRAY)
-		status = take_class_weights(model, nn_json_get(train, "class-weight"), err);
+		loss->kind = (enum nn_loss_kind)kind;
+	if (!train)
+		return 0;
+	loss->ignore = find_label(target, nn_json_string(nn_json_get(train, "ignore"), NULL));
+	return take_class_weights(model, i, of_output(model, train, "class-weight", i), err);
+}
+
+/* The losses that --score reports: those of the training, or what fits the targets. */
+static int take_losses(struct nn_model *model, struct nn_error *err)
+{
+	const char *text = model->file ? model->file->train_json : NULL;
+	size_t n = model->schema->n_targets;
+	struct nn_json *train = NULL;
+	int status = 0;
+
+	model->losses = nn_alloc(n, sizeof *model->losses, err);
+	model->class_weights = nn_alloc(n, sizeof *model->class_weights, err);
+	if (!model->losses || !model->class_weights)
+		return -1;
+	if (text && n > 0 && !(train = nn_json_parse(text, strlen(text), err)))
+		return nn_fail_at(err, "nn.train");
+	for (size_t i = 0; i < n && status == 0; i++)
+		status = take_loss(model, i, train, err);
 	nn_json_free(train);
 	return status;
 }
@@ -163,7 +184,7 @@ static int load(struct nn_model *model, const struct nn_model_source *source, st
 		return -1;
 	if (nn_schema_parse(&model->schema, model->file ? model->file->input_json : NULL,
 			    model->file ? model->file->target_json : NULL, err) < 0 ||
-	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 || take_loss(model, err) < 0)
+	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 || take_losses(model, err) < 0)
 		return nn_fail_at(err, "%s", source->path ? source->path : "-m");
 	model->inputs = count_values(model->program, model->program->inputs, model->program->n_inputs);
 	for (int i = 0; i < model->program->n_outputs; i++)
@@ -200,9 +221,12 @@ void nn_model_close(struct nn_model *model)
 		return;
 	nn_idle_free(model->idle);
 	nn_graph_free(model->weights);
+	for (size_t i = 0; model->class_weights && i < model->schema->n_targets; i++)
+		nn_free(model->class_weights[i]);
+	nn_free(model->class_weights);
+	nn_free(model->losses);
 	nn_schema_free(model->schema);
 	nn_model_file_free(model->file);
-	nn_free(model->class_weights);
 	nn_free(model);
 }
 

@@ -16,8 +16,8 @@ struct nn_model {
 	struct nn_schema *schema;            /* always there; n_targets 0 without nn.target */
 	const struct nn_device *device;
 	struct nn_graph *weights;            /* one row, the packed weights all sessions share */
-	struct nn_loss_spec loss;            /* from nn.train; else by the target */
-	double *class_weights;               /* loss.class_weights */
+	struct nn_loss_spec *losses;         /* [n_targets of the schema] from nn.train; else by the target */
+	double **class_weights;              /* [n_targets] what losses point to */
 	size_t inputs, outputs;              /* values per row over all tensors */
 	struct nn_idle *idle;                /* sessions that nn_model_predict keeps for its next caller */
 };

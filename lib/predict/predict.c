@@ -25,7 +25,7 @@ static void score(struct nn_run *r, size_t n)
 	for (size_t o = 0; o < nn_run_outputs(r); o++) {
 		size_t positions, columns;
 		const void *outputs = nn_graph_output(r->graph, (int)o, &positions, &columns);
-		bool probabilities = r->model->loss.kind == NN_LOSS_CROSS_ENTROPY &&
+		bool probabilities = r->model->losses[o].kind == NN_LOSS_CROSS_ENTROPY &&
 				     !nn_rows_target_classes(r->rows, o);
 
 		nn_metrics_add(r->metrics[o], outputs, r->targets[o], probabilities, n);

@@ -157,7 +157,7 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 		wanted = nn_rows_target_classes(r->rows, o) ? positions : positions * columns;
 		if (found != wanted && strcmp(nn_rows_family(r->rows), "empty") != 0)
 			return nn_fail(err, NN_EFORMAT, "--score: found %zu target values per row, the model has %zu", found, wanted);
-		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->loss, r->model->device, positions,
+		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o], r->model->device, positions,
 				   columns, r->batch, err) < 0)
 			return -1;
 		r->targets[o] = nn_alloc(r->batch, found * 8, err);

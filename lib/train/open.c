@@ -8,6 +8,7 @@
 #include "train/checkpoint.h"
 #include "train/cut.h"
 #include "train/prepare.h"
+#include "train/record.h"
 #include "train/spool.h"
 #include "train/suggest.h"
 
@@ -60,7 +61,8 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	struct nn_train_options *o = t->options;
 	const struct nn_opt_list *list = t->setup.list;
 
-	o->loss = 1 + (int)t->losses[0].kind;
+	if (nn_train_one_loss(t))
+		o->loss = 1 + (int)t->losses[0].kind;
 	if (!nn_opt_given(list, "lr"))
 		o->lr = info->lr;
 	if (!nn_opt_given(list, "weight-decay"))

@@ -37,6 +37,14 @@ double nn_train_passed(const struct nn_train *t, const char *metric)
 	return NAN;
 }
 
+bool nn_train_one_loss(const struct nn_train *t)
+{
+	for (int o = 1; o < t->n_outputs; o++)
+		if (t->losses[o].kind != t->losses[0].kind)
+			return false;
+	return true;
+}
+
 /* ---- nn.train ---- */
 
 static void add_key(struct nn_text *json, const char *key)
@@ -71,30 +79,59 @@ static void add_option(const struct nn_train *t, struct nn_text *json, const cha
 		add_string(json, name, value);
 }
 
+/* The output whose name comes next in the order of bytes, after `last` (-1: none); -1 after the last. */
+static int next_by_name(const struct nn_train *t, int last)
+{
+	const struct nn_program_output *outputs = t->program->outputs;
+	int next = -1;
+
+	for (int o = 0; o < t->n_outputs; o++)
+		if ((last < 0 || strcmp(outputs[o].name, outputs[last].name) > 0) &&
+		    (next < 0 || strcmp(outputs[o].name, outputs[next].name) < 0))
+			next = o;
+	return next;
+}
+
+static void add_weights(struct nn_text *json, const double *weights, size_t n)
+{
+	for (size_t c = 0; c < n; c++) {
+		nn_text_add(json, c == 0 ? "[" : ",");
+		nn_json_real(json, weights[c]);
+	}
+	nn_text_add(json, "]");
+}
+
+/* Of several outputs an object by name; those whose targets are no classes are not in it. */
 static void add_class_weights(const struct nn_train *t, struct nn_text *json)
 {
-	bool several = t->n_outputs > 1;
-	int written = 0;
-
 	if (!t->options->class_weight)
 		return;
 	add_key(json, "class-weight");
-	nn_text_add(json, several ? "{" : "");
-	for (int o = 0; o < t->n_outputs; o++) {
-		if (!t->class_weights[o])
-			continue;
-		nn_text_add(json, written++ ? "," : "");
-		if (several) {
-			nn_text_add_json(json, t->program->outputs[o].name, strlen(t->program->outputs[o].name));
-			nn_text_add(json, ":");
-		}
-		for (size_t c = 0; c < t->schema->targets[o].n_labels; c++) {
-			nn_text_add(json, c == 0 ? "[" : ",");
-			nn_json_real(json, t->class_weights[o][c]);
-		}
-		nn_text_add(json, "]");
+	if (t->n_outputs == 1) {
+		add_weights(json, t->class_weights[0], t->schema->targets[0].n_labels);
+		return;
 	}
-	nn_text_add(json, several ? "}" : "");
+	nn_text_add(json, "{");
+	for (int o = next_by_name(t, -1); o >= 0; o = next_by_name(t, o))
+		if (t->class_weights[o]) {
+			add_key(json, t->program->outputs[o].name);
+			add_weights(json, t->class_weights[o], t->schema->targets[o].n_labels);
+		}
+	nn_text_add(json, "}");
+}
+
+/* One name, or where outputs differ an object of them. */
+static void add_loss(const struct nn_train *t, struct nn_text *json)
+{
+	if (nn_train_one_loss(t)) {
+		add_string(json, "loss", nn_loss_name(t->losses[0].kind));
+		return;
+	}
+	add_key(json, "loss");
+	nn_text_add(json, "{");
+	for (int o = next_by_name(t, -1); o >= 0; o = next_by_name(t, o))
+		add_string(json, t->program->outputs[o].name, nn_loss_name(t->losses[o].kind));
+	nn_text_add(json, "}");
 }
 
 static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "iou.mean", "rmse", "mae", "r2", NULL };
@@ -184,7 +221,7 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 	if (o->ignore)
 		add_string(json, "ignore", o->ignore);
 	add_count(json, "leaves", o->leaves);
-	add_string(json, "loss", nn_loss_name(t->losses[0].kind));
+	add_loss(t, json);
 	add_real(json, "lr", o->lr);
 	if (t->metric)
 		add_string(json, "metric", t->metric);

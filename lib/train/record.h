@@ -21,6 +21,8 @@ int nn_record_model(struct nn_train *train, void *const *params, struct nn_error
 /* The figures of held-out rows that --score prints without a label, under its names; of several outputs OUTPUT.NAME. */
 void nn_train_figures(const struct nn_train *train, void (*figure)(void *arg, const char *name, double value), void *arg);
 
+/* Have all outputs the same loss? */
+bool nn_train_one_loss(const struct nn_train *train);
 /* Epoch (from 1) of the last step; epochs planned, 0: only time ends them. */
 uint64_t nn_train_epoch(const struct nn_train *train);
 uint64_t nn_train_epochs(const struct nn_train *train);

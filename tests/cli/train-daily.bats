@@ -214,6 +214,34 @@ weights() {
   weights m '[*(96 / (3 * c) for c in (72, 20, 4))]'
 }
 
+# ---- outputs of several kinds ----
+
+@test "predict: outputs of classes and of numbers are scored each by its own loss, the digits of the log" {
+  awk -F, 'NR == 1 { print "a,b,c,kind,price"; next } { printf "%s,%.3f\n", $0, 3 * $1 + $2 }' "$data/words.csv" >both.csv
+  kind='kind: dense ? from=body output target=kind' price='price: dense ? from=body output target=price weight=0.5'
+  for outputs in "$kind"$'\n'"$price" "$price"$'\n'"$kind"; do
+    printf '%s\n' 'dense 8' 'body: relu' "$outputs" >both.nn
+    nn-train -q -m both.nn --epochs=3 --valid=both.csv --class-weight=balanced --ignore=side --log=log -o m both.csv
+    [ "$(metadata m nn.train | grep -o '"loss":{[^}]*}')" = '"loss":{"kind":"cross-entropy","price":"mse"}' ]
+    metadata m nn.train | grep -q '"class-weight":{"kind":\[[^]]*\]}'
+    nn-predict -q --score m both.csv >scores
+    grep -q '^price\.rmse ' scores && grep -q '^kind\.confusion\.' scores
+    python3 - <<'PYTHON'
+import json
+last = [json.loads(line) for line in open("log") if '"epoch"' in line and '"valid_loss"' in line][-1]
+scores = dict(line.rsplit(" ", 1) for line in open("scores"))
+names = [k for k in last if k.startswith(("kind.", "price."))]
+assert len(names) == 7 and all(last[k] == float(scores[k]) for k in names), (last, scores)
+PYTHON
+  done
+}
+
+@test "train: weights of fewer labels than the output has columns, in training and --score" {
+  nn-train -q -m 'dense 40' --target=kind --epochs=2 --class-weight=1,2,3 -o m "$data/words.csv"
+  run -0 nn-predict -q --score m "$data/words.csv"
+  [[ $output == *'loss '[0-9]* ]]
+}
+
 @test "train: --class-weight=balanced needs classes; a word near it is refused" {
   refused 2 'needs classes' -m 'dense ?' --loss=mse --target=price --class-weight=balanced "$data/prices.csv"
   refused 1 'the targets are no classes' -m 'dense ?' --target=price --class-weight=balanced "$data/prices.csv"

@@ -29,6 +29,8 @@ check_folds() {
     nn-train -q "$@" --valid=valid.$n.csv -o m train.$n.csv
     nn-predict -q --score m valid.$n.csv | tr ' ' '\t' >scores
     while IFS=$'\t' read -r _ name value; do
+      # of several outputs --score names each
+      [[ $name == *.* || -z ${several-} ]] || continue
       grep -qxF "$name"$'\t'"$value" scores || { echo "fold $n: $name $value"; cat scores; return 1; }
     done < <(grep "^$n"$'\t' table)
   done
@@ -67,6 +69,14 @@ PYTHON
     --optimizer=sgd --lr=0.3 --metric=loss --valid-every=2
   check_folds "$data/words.csv" kind 3 2 -m 'dense ?' --target=kind --epochs=2 --metric=recall.up
   grep -q 'recall.up' table
+}
+
+@test "train: folds of a network with outputs of several kinds" {
+  awk -F, 'NR == 1 { print "a,b,c,kind,price"; next } { printf "%s,%.3f\n", $0, 3 * $1 + $2 }' "$data/words.csv" >both.csv
+  printf '%s\n' 'dense 8' 'body: relu' 'price: dense ? output target=price' 'kind: dense ? from=body output target=kind weight=0.5' >both.nn
+  several=1 check_folds both.csv kind 3 1 -m both.nn --epochs=3 --class-weight=balanced
+  [ "$(grep -c '^2'$'\tkind\.' table)" -eq 3 ]
+  [ "$(grep -c '^2'$'\tprice\.' table)" -eq 4 ]
 }
 
 @test "train: folds from a pipe, with any threads and micro-batch, give the same table" {

@@ -546,6 +546,8 @@ static void schemas(void)
 		     "nn.input: columns[0]: mean and sd are not two numbers, sd above 0");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"category\",\"values\":[1]}]}", NULL, "nn.input: columns[0]: values is no string");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"number\",\"name\":7}]}", NULL, "nn.input: columns[0]: name is no string");
+	schema_fails("{\"shape\":[3],\"columns\":[{\"kind\":\"number\",\"name\":\"b\"},{\"kind\":\"number\",\"name\":\"a\"},"
+		     "{\"kind\":\"number\",\"name\":\"b\"}]}", NULL, "nn.input: two columns are named \"b\"");
 	schema_fails("{\"shape\":[1],\"scale\":\"1\"}", NULL, "nn.input: scale is no number other than 0");
 	schema_fails("[{\"shape\":[1]},4]", NULL, "nn.input: [1]: is no object");
 	schema_fails(NULL, "{\"columns\":[]}", "nn.target: columns is no array of names");
