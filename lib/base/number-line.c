@@ -95,17 +95,22 @@ static const char *take_decimal(const char *p, struct decimal *d)
 }
 
 /* Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI 1990). */
+static inline bool decimal_f64(const struct decimal *d, double *value)
+{
+	double v = (double)d->digits;
+
+	if (d->digits >> 53 || d->exponent < -MOST_POWER || d->exponent > MOST_POWER)
+		return false;
+	*value = signed_value(d->minus, d->exponent < 0 ? v / powers[-d->exponent] : v * powers[d->exponent]);
+	return true;
+}
+
 static const char *any_f64(const char *p, double *value)
 {
 	struct decimal d;
 	const char *end = take_decimal(p, &d);
-	double v;
 
-	if (!end || d.digits >> 53 || d.exponent < -MOST_POWER || d.exponent > MOST_POWER)
-		return NULL;
-	v = (double)d.digits;
-	*value = signed_value(d.minus, d.exponent < 0 ? v / powers[-d.exponent] : v * powers[d.exponent]);
-	return end;
+	return end && decimal_f64(&d, value) ? end : NULL;
 }
 
 /*
@@ -122,24 +127,27 @@ static inline bool near_tie(double v, unsigned places)
 	return ((unsigned)bits & LOW) - (TIE - places) <= 2 * places;
 }
 
+static inline bool decimal_f32(const struct decimal *d, float *value)
+{
+	double v = (double)d->digits;
+
+	if (d->exponent < -MOST_POWER || d->exponent > MOST_POWER)
+		return false;
+	if (d->exponent != 0 || d->digits >> 53) {       /* else v is the number, its ties too */
+		v = d->exponent < 0 ? v / powers[-d->exponent] : v * powers[d->exponent];
+		if (near_tie(v, d->digits >> 53 ? 2 : 0) || v >= 0x1p127)
+			return false;
+	}
+	*value = (float)signed_value(d->minus, v);
+	return true;
+}
+
 static const char *any_f32(const char *p, float *value)
 {
 	struct decimal d;
 	const char *end = take_decimal(p, &d);
-	double v;
 
-	if (!end || d.exponent < -MOST_POWER || d.exponent > MOST_POWER)
-		return NULL;
-	v = (double)d.digits;
-	if (d.exponent == 0 && d.digits >> 53 == 0) {
-		*value = (float)signed_value(d.minus, v);     /* v is the number: its ties too */
-		return end;
-	}
-	v = d.exponent < 0 ? v / powers[-d.exponent] : v * powers[d.exponent];
-	if (near_tie(v, d.digits >> 53 ? 2 : 0) || v >= 0x1p127)
-		return NULL;
-	*value = (float)signed_value(d.minus, v);
-	return end;
+	return end && decimal_f32(&d, value) ? end : NULL;
 }
 
 /* ---- [+-]digits[.digits] of at most 15 bytes: nearly all numbers there are ---- */
@@ -162,54 +170,102 @@ static const char *short_plain(const char *p, double *value)
 }
 
 #if defined __x86_64__ && !defined NN_LINE_PLAIN
+/* Sixteen digits as a number: multiplied pairwise up to two numbers of eight. */
+__attribute__((target("avx2,bmi"))) static inline uint64_t sixteen_digits(__m128i digits)
+{
+	uint64_t halves;
+
+	digits = _mm_maddubs_epi16(digits, _mm_set1_epi16(1 << 8 | 10));
+	digits = _mm_madd_epi16(digits, _mm_set1_epi32(1 << 16 | 100));
+	digits = _mm_madd_epi16(_mm_packus_epi32(digits, digits), _mm_set1_epi32(1 << 16 | 10000));
+	halves = (uint64_t)_mm_cvtsi128_si64(digits);
+	return (halves & 0xffffffff) * 100000000 + (halves >> 32);
+}
+
 /*
- * The same without a branch per digit. Bytes that are no digits are found as a mask, the digits are shuffled to the right end of
- * the vector with the point left out, and multiplied pairwise up to two numbers of eight digits.
+ * What takes the digits of text[length], `decimals` of them after a point, to the right end of a vector: those before the point
+ * lie one byte further left than the others.
+ */
+__attribute__((target("avx2,bmi"))) static inline __m128i to_the_right(unsigned length, unsigned decimals, bool point)
+{
+	const __m128i iota = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	__m128i from = _mm_add_epi8(iota, _mm_set1_epi8((char)(length - 16)));
+
+	return point ? _mm_add_epi8(from, _mm_cmpgt_epi8(_mm_set1_epi8((char)(16 - decimals)), iota)) : from;
+}
+
+/*
+ * The same without a branch per digit. Bytes that are no digits are found as a mask, and the digits are shuffled to the right end
+ * of the vector with the point left out.
  */
 __attribute__((target("avx2,bmi"))) static inline const char *short_wide(const char *p, double *value)
 {
-	const __m128i iota = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	__m128i digits = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('0'));
 	__m128i others = _mm_cmpeq_epi8(_mm_max_epu8(digits, _mm_set1_epi8(10)), digits), from;
 	unsigned mask = (unsigned)_mm_movemask_epi8(others) | 0x10000, sign = mask & 1, length, decimals = 0;
-	uint64_t halves, bits;
+	uint64_t bits;
 	double v;
 
 	if (sign & (*p != '-') & (*p != '+'))
 		return NULL;
 	mask &= ~1u;
 	length = (unsigned)__builtin_ctz(mask);
-	from = _mm_add_epi8(iota, _mm_set1_epi8((char)(length - 16)));
 	if (p[length] == '.' && length < 16) {
 		unsigned point = length;
 
 		mask &= mask - 1;
 		length = (unsigned)__builtin_ctz(mask);
 		decimals = length - point - 1;
-		/* digits before the point lie one byte further left */
-		from = _mm_add_epi8(_mm_add_epi8(iota, _mm_set1_epi8((char)(length - 16))),
-				    _mm_cmpgt_epi8(_mm_set1_epi8((char)(16 - decimals)), iota));
+		from = to_the_right(length, decimals, true);
 		if (length - sign < 2)
 			return NULL;
+	} else {
+		from = to_the_right(length, 0, false);
 	}
 	if (length > 15 || length == sign)
 		return NULL;
 	digits = _mm_shuffle_epi8(_mm_andnot_si128(others, digits), from);
-	digits = _mm_maddubs_epi16(digits, _mm_set1_epi16(1 << 8 | 10));
-	digits = _mm_madd_epi16(digits, _mm_set1_epi32(1 << 16 | 100));
-	digits = _mm_madd_epi16(_mm_packus_epi32(digits, digits), _mm_set1_epi32(1 << 16 | 10000));
-	halves = (uint64_t)_mm_cvtsi128_si64(digits);
-	v = (double)(int64_t)((halves & 0xffffffff) * 100000000 + (halves >> 32)) / powers[decimals];
+	v = (double)(int64_t)sixteen_digits(digits) / powers[decimals];
 	memcpy(&bits, &v, sizeof bits);
 	bits |= (uint64_t)(*p == '-') << 63;
 	memcpy(value, &bits, sizeof bits);
 	return p + length;
 }
+
+/* [+-]digits.digits of up to 19 digits, 16 and more of them after the point: what f64 in full looks like. */
+__attribute__((target("avx2,bmi"))) static inline const char *long_wide(const char *p, struct decimal *d)
+{
+	__m256i digits = _mm256_sub_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_set1_epi8('0'));
+	__m256i others = _mm256_cmpeq_epi8(_mm256_max_epu8(digits, _mm256_set1_epi8(10)), digits);
+	uint64_t mask = (uint32_t)_mm256_movemask_epi8(others);
+	unsigned sign = mask & 1, point, length, decimals;
+	__m128i head, tail;
+
+	mask = (mask & ~UINT64_C(1)) | UINT64_C(3) << 32;
+	point = (unsigned)__builtin_ctzll(mask);
+	length = (unsigned)__builtin_ctzll(mask & (mask - 1));
+	decimals = length - point - 1;
+	if ((sign & (*p != '-') & (*p != '+')) || length > 31 || p[point] != '.' || decimals < 16 || length - sign > 20)
+		return NULL;
+	head = _mm256_castsi256_si128(_mm256_andnot_si256(others, digits));
+	head = _mm_shuffle_epi8(head, to_the_right(length - 16, decimals - 16, true));
+	tail = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + length - 16)), _mm_set1_epi8('0'));
+	*d = (struct decimal){ sixteen_digits(head) * UINT64_C(10000000000000000) + sixteen_digits(tail), -(int)decimals, *p == '-' };
+	return p + length;
+}
+
+__attribute__((target("avx2,bmi"))) static const char *long_f32(const char *p, float *value)
+{
+	struct decimal d;
+	const char *end = long_wide(p, &d);
+
+	return end && (*end | 0x20) != 'e' && decimal_f32(&d, value) ? end : any_f32(p, value);
+}
 #endif
 
 /* ---- lines ---- */
 
-#define LINE_F32(name, number) \
+#define LINE_F32(name, number, any) \
 static size_t name(const char **text, const char *end, char separator, float *values, size_t n) \
 { \
 	const char *p = *text, *q; \
@@ -221,7 +277,7 @@ static size_t name(const char **text, const char *end, char separator, float *va
 			values[i] = (float)v; \
 			continue; \
 		} \
-		q = any_f32(p, &values[i]); \
+		q = any(p, &values[i]); \
 		if (!q || (*q != separator && q != end)) \
 			break; \
 	} \
@@ -246,11 +302,11 @@ static size_t name(const char **text, const char *end, char separator, double *v
 	return i; \
 }
 
-LINE_F32(plain_f32, short_plain)
+LINE_F32(plain_f32, short_plain, any_f32)
 LINE_F64(plain_f64, short_plain)
 
 #if defined __x86_64__ && !defined NN_LINE_PLAIN
-__attribute__((target("avx2,bmi"))) LINE_F32(wide_f32, short_wide)
+__attribute__((target("avx2,bmi"))) LINE_F32(wide_f32, short_wide, long_f32)
 __attribute__((target("avx2,bmi"))) LINE_F64(wide_f64, short_wide)
 
 static bool has_wide(void)
