@@ -214,3 +214,10 @@ check_PROGRAMS += tests/lib/bench-ops
 tests_lib_bench_ops_SOURCES = tests/lib/bench-ops.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/bench-ops
 VALGRIND_TESTS += tests/lib/bench-ops
+
+# the verbs of nn-bench that compare devices: with a clock and devices of a known cost; and as users call them
+CHECK_TESTS += tests/cli/bench-verbs.bats
+check_PROGRAMS += tests/lib/bench-verbs
+tests_lib_bench_verbs_SOURCES = tests/lib/bench-verbs.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/bench-verbs
+VALGRIND_TESTS += tests/lib/bench-verbs

@@ -1,0 +1,291 @@
+/* nn-bench crossover: by bisection, the batch and the width from which on the second device wins. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/duel.h"
+#include "bench/widen.h"
+
+#define MOST_BATCH 4096          /* where --batch does not say it */
+#define MOST_WIDTH 8192
+#define POINTS 128
+
+static const struct nn_report_column columns[] = {
+	{ "axis", 13 }, { "value", 0 }, { "a", 14 }, { "b", 14 }, { "a_s", 0 }, { "b_s", 0 }, { "b_nocopy_s", 0 }, { "b_first_s", 0 },
+	{ "winner", 14 }, { NULL, 0 },
+};
+
+struct crossover {
+	struct nn_bench *b;
+	struct nn_report *report;
+	const char *operand;
+	const struct nn_subject *subject;
+	struct nn_duel duel;             /* without its subjects and batch */
+	bool width;                      /* the axis */
+	size_t batch, most;              /* of the width axis; the largest value of this axis */
+	size_t widest;
+	struct { size_t value; struct nn_duel_times times; } points[POINTS];
+	size_t n_points;
+};
+
+/* ---- one point ---- */
+
+struct scale {
+	size_t from, to;
+};
+
+static size_t scaled(void *arg, size_t out)
+{
+	const struct scale *s = arg;
+	double width = round((double)out * (double)s->to / (double)s->from);
+
+	return width < 1 ? 1 : (size_t)width;
+}
+
+/* The model of one side, as wide as asked. */
+static int open_side(const struct crossover *c, const struct nn_contender *side, size_t width, struct nn_subject **subject,
+		     struct nn_text *text, struct nn_error *err)
+{
+	struct scale s = { c->widest, width };
+
+	if (!c->width)
+		return nn_subject_open(subject, c->operand, 1 + (int)side->dtype, c->b->std->seed, err);
+	if (nn_widened(c->subject->net, scaled, &s, text, err) < 0)
+		return -1;
+	return nn_subject_open(subject, text->data, 1 + (int)side->dtype, c->b->std->seed, err);
+}
+
+static int measure_point(struct crossover *c, size_t value, struct nn_duel_times *times, struct nn_error *err)
+{
+	struct nn_duel d = c->duel;
+	struct nn_subject *a = NULL, *b = NULL;
+	struct nn_text text_a = {0}, text_b = {0};
+	int status = open_side(c, d.a, value, &a, &text_a, err);
+
+	if (status == 0)
+		status = open_side(c, d.b, value, &b, &text_b, err);
+	d.subject_a = a;
+	d.subject_b = b;
+	d.batch = c->width ? c->batch : value;
+	if (status == 0)
+		status = nn_duel(c->b, &d, times, err);
+	nn_subject_free(a);
+	nn_subject_free(b);
+	nn_text_free(&text_a);
+	nn_text_free(&text_b);
+	return status;
+}
+
+/* What was measured there already, or is now. */
+static int point(struct crossover *c, size_t value, struct nn_duel_times *times, struct nn_error *err)
+{
+	for (size_t i = 0; i < c->n_points; i++)
+		if (c->points[i].value == value) {
+			*times = c->points[i].times;
+			return 0;
+		}
+	if (measure_point(c, value, times, err) < 0)
+		return -1;
+	if (c->n_points < POINTS) {
+		c->points[c->n_points].value = value;
+		c->points[c->n_points++].times = *times;
+	}
+	return 0;
+}
+
+/* ---- the search ---- */
+
+/* What an axis is searched for: by the time with copies, or without. */
+struct search {
+	const char *axis;
+	bool nocopy;
+	size_t loses, wins;              /* b; 0: nowhere */
+};
+
+/* Further apart than chance explains: two that are as fast as one another have no winner, and a stays. */
+static bool b_wins(const struct search *s, const struct nn_duel_times *t)
+{
+	return t->a_s - (s->nocopy ? t->b_nocopy_s : t->b_s) > t->a.ci95_s + t->b.ci95_s;
+}
+
+/* Memory and time bound an axis too: 1 where that was met, and the axis ends below. */
+static int look(struct crossover *c, struct search *s, size_t value, struct nn_error *err)
+{
+	struct nn_duel_times t;
+
+	if (point(c, value, &t, err) < 0) {
+		if (err->code != NN_ENOMEM || value == 1)
+			return -1;
+		nn_bench_note(c->b, "%s: the search ends below %zu: %s", s->axis, value, err->text);
+		return 1;
+	}
+	if (nn_bench_stopped(c->b))
+		return 1;
+	if (isnan(t.a_s) || isnan(t.b_s)) {
+		nn_bench_too_short(c->b, s->axis, isnan(t.a_s) ? &t.a : &t.b);
+		return 1;
+	}
+	*(b_wins(s, &t) ? &s->wins : &s->loses) = value;
+	return 0;
+}
+
+/* Doubling until b wins, then halving what lies between: who wins at a value wins at larger ones. */
+static int search(struct crossover *c, struct search *s, struct nn_error *err)
+{
+	for (size_t value = 1; s->wins == 0; value = 2 * value < c->most ? 2 * value : c->most) {
+		int status = look(c, s, value, err);
+
+		if (status)
+			return status < 0 ? -1 : 0;
+		if (value == c->most)
+			break;
+	}
+	while (s->wins > 0 && s->wins - s->loses > 1) {
+		int status = look(c, s, s->loses + (s->wins - s->loses) / 2, err);
+
+		if (status)
+			return status < 0 ? -1 : 0;
+	}
+	return 0;
+}
+
+static int put(struct crossover *c, const struct search *s, size_t value, struct nn_error *err)
+{
+	struct nn_duel_times t;
+
+	if (point(c, value, &t, err) < 0)
+		return -1;
+	nn_report_text(c->report, "axis", s->axis);
+	nn_report_count(c->report, "value", value);
+	nn_report_text(c->report, "a", c->duel.a->label);
+	nn_report_text(c->report, "b", c->duel.b->label);
+	nn_report_real(c->report, "a_s", t.a_s);
+	nn_report_real(c->report, "b_s", t.b_s);
+	nn_report_real(c->report, "b_nocopy_s", t.copies ? t.b_nocopy_s : NAN);
+	nn_report_real(c->report, "b_first_s", t.b_first_s);
+	nn_report_text(c->report, "winner", (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
+	return nn_report_row(c->report, err);
+}
+
+/* Two rows: the last value at which a wins, the first at which b does. */
+static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_error *err)
+{
+	struct search s = { .axis = axis, .nocopy = nocopy };
+
+	if (search(c, &s, err) < 0 || (s.loses && put(c, &s, s.loses, err) < 0) || (s.wins && put(c, &s, s.wins, err) < 0))
+		return -1;
+	if (nn_bench_stopped(c->b))
+		return 0;
+	if (s.wins)
+		nn_bench_note(c->b, "%s: %s wins from %zu on", axis, c->duel.b->label, s.wins);
+	else if (s.loses)
+		nn_bench_note(c->b, "%s: %s does not win up to %zu", axis, c->duel.b->label, s.loses);
+	return 0;
+}
+
+static int search_axis(struct crossover *c, bool width, size_t most, struct nn_error *err)
+{
+	struct nn_duel_times t;
+
+	c->width = width;
+	c->most = most;
+	c->n_points = 0;
+	if (cross(c, width ? "width" : "batch", false, err) < 0 || nn_bench_stopped(c->b))
+		return nn_bench_stopped(c->b) ? 0 : -1;
+	if (c->n_points == 0 || point(c, c->points[0].value, &t, err) < 0 || !t.copies)
+		return 0;
+	return cross(c, width ? "width_nocopy" : "batch_nocopy", true, err);
+}
+
+/* ---- who against whom ---- */
+
+static int search_pair(struct crossover *c, const struct nn_contender *a, const struct nn_contender *b, struct nn_error *err)
+{
+	size_t batches[NN_BENCH_BATCHES], most = MOST_BATCH, width = c->widest > MOST_WIDTH ? c->widest : MOST_WIDTH;
+	const char *list = c->b->options->batch;
+	int n = list ? nn_bench_batches(list, batches, err) : 0;
+
+	if (n < 0)
+		return -1;
+	for (int i = 0; i < n; i++)
+		most = i == 0 || batches[i] > most ? batches[i] : most;
+	c->duel.a = a;
+	c->duel.b = b;
+	if (list && nn_duel_fits(c->b, &(struct nn_duel){ .a = a, .b = b, .subject_a = c->subject, .subject_b = c->subject, .batch = most,
+				 .mode = c->duel.mode }, err) < 0)
+		return -1;
+	if (search_axis(c, false, most, err) < 0 || nn_bench_stopped(c->b) || c->widest == 0)
+		return nn_bench_stopped(c->b) || c->widest == 0 ? 0 : -1;
+	return search_axis(c, true, width, err);
+}
+
+/* With one device: what there is to compare. */
+static int search_one(struct crossover *c, const char *name, struct nn_error *err)
+{
+	int threads = c->b->threads;
+	enum nn_dtype dtype = c->subject->dtype;
+	struct nn_contender one = { name, 1, dtype, "" }, all = { name, threads, dtype, "" }, blas = { "cpu+openblas", threads, dtype, "" },
+			    f64 = { name, threads, NN_F64, "" }, f32 = { name, threads, NN_F32, "" };
+	struct nn_error no_blas;
+
+	snprintf(one.label, sizeof one.label, "%s 1 thread", name);
+	snprintf(all.label, sizeof all.label, threads > 1 ? "%s %d threads" : "%s", name, threads);
+	snprintf(blas.label, sizeof blas.label, "cpu+openblas");
+	snprintf(f64.label, sizeof f64.label, "%s f64", name);
+	snprintf(f32.label, sizeof f32.label, "%s f32", name);
+	if (threads > 1 && search_pair(c, &one, &all, err) < 0)
+		return -1;
+	if (!nn_bench_stopped(c->b) && search_pair(c, &f64, &f32, err) < 0)
+		return -1;
+	if (!nn_bench_stopped(c->b) && strcmp(name, "cpu") == 0 && nn_device_open("cpu+openblas", dtype, &no_blas) &&
+	    search_pair(c, &all, &blas, err) < 0)
+		return -1;
+	return nn_bench_stopped(c->b) ? 0 : nn_fail(err, NN_ENODEV, "crossover: no second device here, only %s; what would win on a "
+						    "GPU has to be measured on a machine that has one", name);
+}
+
+static int search_all(struct crossover *c, struct nn_error *err)
+{
+	const char *names[NN_BENCH_DEVICES];
+	struct nn_contender a = { .threads = c->b->threads, .dtype = c->subject->dtype }, b = a;
+	int n = nn_bench_devices(c->b, names, err);
+
+	if (n < 0)
+		return -1;
+	a.name = "cpu";
+	snprintf(a.label, sizeof a.label, "cpu");
+	if (n == 1 && strcmp(names[0], "cpu") == 0)
+		return search_one(c, "cpu", err);
+	for (int i = 0; i < n && !nn_bench_stopped(c->b); i++) {
+		if (strcmp(names[i], "cpu") == 0)
+			continue;
+		b.name = names[i];
+		snprintf(b.label, sizeof b.label, "%s", names[i]);
+		if (!nn_bench_device(c->b, b.name, b.dtype, err) || search_pair(c, &a, &b, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *err)
+{
+	struct crossover c = { .b = b, .operand = words[0], .duel.mode = NN_BENCH_PREDICT };
+	struct nn_subject *subject = NULL;
+	int status = nn_bench_report(b, columns, &c.report, err);
+
+	(void)n;
+	if (status < 0)
+		return -1;
+	if (nn_opt_given(b->setup.list, "mode"))
+		c.duel.mode = (enum nn_bench_mode)b->options->mode;
+	status = nn_bench_subject(b, words[0], &subject, err);
+	if (status == 0) {
+		c.subject = subject;
+		c.batch = c.duel.mode == NN_BENCH_TRAIN ? subject->batch : 1;
+		c.widest = nn_widest(subject->net);
+		status = search_all(&c, err);
+	}
+	nn_subject_free(subject);
+	return nn_report_close(c.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+}

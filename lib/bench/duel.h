@@ -1,0 +1,36 @@
+/* A model on two devices, or in two ways on one, measured in turns. */
+#ifndef NN_BENCH_DUEL_H
+#define NN_BENCH_DUEL_H
+
+#include "bench/trial.h"
+
+struct nn_contender {
+	const char *name;                /* of a device */
+	int threads;
+	enum nn_dtype dtype;
+	char label[32];                  /* as rows say it: "cuda", "cpu 1 thread" */
+};
+
+struct nn_duel {
+	const struct nn_contender *a, *b;
+	const struct nn_subject *subject_a, *subject_b;  /* of their types */
+	enum nn_bench_mode mode;
+	size_t batch;
+};
+
+/* Seconds of a call; NAN where the time did not suffice. */
+struct nn_duel_times {
+	double a_s, b_s, b_nocopy_s;
+	double b_first_s;                /* the first call of b */
+	bool copies;                     /* b has memory of its own */
+	struct nn_measure a, b;
+};
+
+/*
+ * Measured until the means are told apart by their intervals, or --time is over. NN_ENOMEM where one of them does not fit.
+ */
+int nn_duel(struct nn_bench *bench, const struct nn_duel *duel, struct nn_duel_times *times, struct nn_error *err);
+/* Only whether both fit. */
+int nn_duel_fits(struct nn_bench *bench, const struct nn_duel *duel, struct nn_error *err);
+
+#endif

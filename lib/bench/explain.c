@@ -1,0 +1,152 @@
+/* nn-bench explain: where the time of predicting some rows goes, from the start of the process to its last byte. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "bench/phases.h"
+
+#define RUNS 9                   /* of a process */
+
+static const struct nn_report_column columns[] = { { "phase", 10 }, { "seconds", 0 }, { "share", 0 }, { NULL, 0 } };
+
+/* Its name, and what it means that this phase is the largest. */
+static const struct {
+	const char *name, *why;
+} phases[NN_N_PHASES] = {
+	[NN_PHASE_EXEC] = { "exec", "starting the process costs more than its work" },
+	[NN_PHASE_LIBRARIES] = { "libraries", "loading the program's libraries costs more than its work" },
+	[NN_PHASE_DEVICE] = { "device", "opening the device is paid once by every process, before any row" },
+	[NN_PHASE_LOAD] = { "load", "reading and packing the parameters is paid once by every process" },
+	[NN_PHASE_INPUT] = { "input", "reading the rows costs more than computing them" },
+	[NN_PHASE_COPY_IN] = { "copy_in", "the rows are copied to the device for little work there" },
+	[NN_PHASE_FIRST] = { "first", "the first call takes memory and sets up what later calls find ready" },
+	[NN_PHASE_COMPUTE] = { "compute", "the arithmetic itself is what takes the time" },
+	[NN_PHASE_COPY_OUT] = { "copy_out", "the answers are copied back for little work on the device" },
+	[NN_PHASE_OUTPUT] = { "output", "writing the answers costs more than computing them" },
+};
+
+static int put(struct nn_report *r, const char *phase, double seconds, double total, struct nn_error *err)
+{
+	nn_report_text(r, "phase", phase);
+	nn_report_real(r, "seconds", seconds);
+	nn_report_real(r, "share", seconds / total);
+	return nn_report_row(r, err);
+}
+
+/* 2.1 s, 2.1 ms, 2.1 us */
+static const char *seconds_text(double s, char text[32])
+{
+	static const struct { double unit; const char *name; } units[] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } };
+	size_t i = 0;
+
+	while (i < 3 && s < units[i].unit)
+		i++;
+	snprintf(text, 32, "%.3g %s", s / units[i].unit, units[i].name);
+	return text;
+}
+
+static double sum_of(const double s[NN_N_PHASES])
+{
+	double sum = 0;
+
+	for (int i = 0; i < NN_N_PHASES; i++)
+		sum += isnan(s[i]) ? 0 : s[i];
+	return sum;
+}
+
+/* ---- the sentence ---- */
+
+static void add_dominant(struct nn_text *text, const struct nn_phases *p, double total)
+{
+	char part[32], all[32];
+	int most = 0;
+
+	for (int i = 0; i < NN_N_PHASES; i++)
+		if (!(p->s[i] <= p->s[most]) && !isnan(p->s[i]))
+			most = i;
+	nn_text_addf(text, "%s takes %s of %s (%.0f %%): %s; ", phases[most].name, seconds_text(p->s[most], part),
+		     seconds_text(total, all), 100 * p->s[most] / total, phases[most].why);
+}
+
+static void add_missing(struct nn_text *text, const struct nn_phases *p, bool others)
+{
+	if (p->absent)
+		nn_text_addf(text, "of device %s, which is not here, device, copy_in, first, compute and copy_out would have to be measured",
+			     p->device_name);
+	else if (p->copies)
+		nn_text_addf(text, "what is paid in every call beside it is copy_in and copy_out");
+	else if (others)
+		nn_text_add(text, "no other device can save more than that, and each has its own device, first and copies: see --device");
+	else
+		nn_text_add(text, "a GPU could save no more than that, and would add its own device, copy_in, first and copy_out, which "
+			    "would have to be measured: none is here");
+}
+
+static void say(const struct nn_bench *b, const struct nn_phases *p, bool others)
+{
+	struct nn_text text = {0};
+	double total = sum_of(p->s);
+	char compute[32], whole[32];
+
+	add_dominant(&text, p, total);
+	if (!isnan(p->s[NN_PHASE_COMPUTE]))
+		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%); ", p->rows, p->rows == 1 ? "" : "s",
+			     seconds_text(p->s[NN_PHASE_COMPUTE], compute), 100 * p->s[NN_PHASE_COMPUTE] / total);
+	add_missing(&text, p, others);
+	if (!isnan(p->whole_s))
+		nn_text_addf(&text, " (nn-predict as a process, from its start to its end: %s)", seconds_text(p->whole_s, whole));
+	nn_bench_note(b, "%s", text.data ? text.data : "");
+	nn_text_free(&text);
+}
+
+/* ---- the verb ---- */
+
+static int put_rows(struct nn_report *r, const struct nn_phases *p, struct nn_error *err)
+{
+	double total = p->absent || isnan(p->s[NN_PHASE_COMPUTE]) ? NAN : sum_of(p->s);
+
+	for (int i = 0; i < NN_N_PHASES; i++)
+		if (put(r, phases[i].name, p->s[i], total, err) < 0)
+			return -1;
+	return put(r, "total", total, total, err);
+}
+
+static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_subject *subject, struct nn_error *err)
+{
+	size_t batches[NN_BENCH_BATCHES] = { 1 };
+	const char *names[NN_BENCH_DEVICES];
+	struct nn_phases p = { .rows = 1 };
+	int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1, n_devices = nn_bench_devices(b, names, err);
+
+	if (n < 0 || n_devices < 0)
+		return -1;
+	for (int i = 0; i < n; i++)
+		p.rows = batches[i] > p.rows ? batches[i] : p.rows;
+	p.device_name = names[n_devices - 1];
+	if (nn_phases_measure(b, subject, RUNS, &p, err) < 0)
+		return -1;
+	if (nn_bench_stopped(b))
+		return 0;
+	if (put_rows(r, &p, err) < 0)
+		return -1;
+	say(b, &p, n_devices > 1);
+	return p.absent ? nn_fail(err, NN_ENODEV, "%s", p.why_absent) : 0;
+}
+
+int nn_verb_explain(struct nn_bench *b, int n, char **words, struct nn_error *err)
+{
+	struct nn_subject *subject = NULL;
+	struct nn_report *r;
+	int status;
+
+	(void)n;
+	if (nn_bench_report(b, columns, &r, err) < 0)
+		return -1;
+	status = nn_bench_subject(b, words[0], &subject, err);
+	if (status == 0)
+		status = explain(b, r, subject, err);
+	nn_subject_free(subject);
+	return nn_report_close(r, status < 0 ? NULL : err) < 0 ? -1 : status;
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# nn-bench crossover, explain: rows, statuses, bad input.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  export XDG_CACHE_HOME=$PWD/cache
+}
+
+last=threads,version,cpu,gpu,blas,date
+net='input 100, dense 2'
+
+@test "bench: crossover with one device compares what there is and is status 3" {
+  run -3 --separate-stderr nn-bench crossover "$net" --batch=8 --time=0.2 --threads=2 --to=csv
+  [ "${lines[0]}" = "axis,value,a,b,a_s,b_s,b_nocopy_s,b_first_s,winner,$last" ]
+  grep -q '^batch,[0-9]*,cpu 1 thread,cpu 2 threads,' <<<"$output"
+  grep -q '^width,[0-9]*,cpu f64,cpu f32,' <<<"$output"
+  [ "${stderr_lines[-1]}" = "nn-bench: crossover: no second device here, only cpu; what would win on a GPU has to be measured on a machine that has one" ]
+}
+
+@test "bench: crossover against a device that is not here is status 3" {
+  run -3 --separate-stderr nn-bench crossover "$net" --device=cuda
+  [[ $stderr == "nn-bench: "*cuda* ]]
+  [ -z "$output" ]
+}
+
+@test "bench: crossover: a largest batch that cannot fit is status 4" {
+  run -4 --separate-stderr nn-bench crossover 'input 1000000, dense 2' --batch=1000000000 --time=0.2
+  [[ ${stderr_lines[-1]} == "nn-bench: "*1000000000* ]]
+}
+
+@test "bench: explain prints its phases and one sentence" {
+  nn-bench explain "$net" --batch=100 --time=0.3 --to=csv >rows.csv 2>notes
+  [ "$(head -n 1 rows.csv)" = "phase,seconds,share,$last" ]
+  [ "$(tail -n +2 rows.csv | cut -d, -f1 | xargs)" = "exec libraries device load input copy_in first compute copy_out output total" ]
+  [ "$(grep -c '^[a-z_]*,[0-9]' rows.csv)" = 9 ]
+  grep -qE '^copy_(in|out),,,' rows.csv
+  grep -q 'computing 100 rows takes .*which would have to be measured: none is here' notes
+}
+
+@test "bench: explain: the phases add up to the total, as a share to 1" {
+  nn-bench explain "$net" --time=0.3 --to=csv >rows.csv
+  awk -F, 'NR > 1 && $1 != "total" { s += $2; p += $3 } $1 == "total" { t = $2 }
+    END { exit !(s > 0.99999 * t && s < 1.00001 * t && p > 0.99999 && p < 1.00001) }' rows.csv
+}
+
+@test "bench: explain for a device that is not here is status 3 and one line" {
+  run -3 --separate-stderr nn-bench explain "$net" --device=cuda
+  [[ $stderr == "nn-bench: "*cuda* ]]
+  [ -z "$output" ]
+}
+
+@test "bench: explain: too little time leaves compute and total empty and says so" {
+  nn-bench explain 'input 300, dense 3000, dense 3000, dense 10' --batch=64 --time=0.0001 --to=csv >rows.csv 2>notes
+  grep -q '^compute,,,' rows.csv
+  grep -q '^total,,,' rows.csv
+  grep -q 'compute: --time=0.0001 is too short' notes
+}
+
+@test "bench: explain: a model that is not there or has no input is status 2, files that are none 1" {
+  run -2 --separate-stderr nn-bench explain nothing.safetensors
+  [ -z "$output" ]
+  run -2 --separate-stderr nn-bench explain 'dense 128, relu, dense 10'
+  [[ $stderr == *"begin with an input line"* ]]
+  echo none >bad.safetensors
+  run -1 nn-bench explain bad.safetensors
+}
+
+@test "bench: explain leaves nothing behind" {
+  mkdir tmp
+  TMPDIR=$PWD/tmp nn-bench explain "$net" --time=0.2 >/dev/null
+  [ -z "$(ls -A tmp)" ]
+}

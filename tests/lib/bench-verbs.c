@@ -1,0 +1,235 @@
+/* Verbs of nn-bench with devices whose kernels alone advance the clock: what they find is what the cost model says. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "bench/phases.h"
+#include "device/device.h"
+#include "tap.h"
+
+/*
+ * A dense layer of n rows takes fixed + n * row + out * wide seconds and computes nothing; on the second device the copies of a call are in that, take
+ * COPY each way when they are done alone, and the first call of all takes FIRST more.
+ */
+#define UNIT 20e-6               /* s: long enough for few calls to make a measurement */
+#define COPY (10 * UNIT)
+#define FIRST 0.5
+
+struct cost {
+	double fixed, row, wide;
+};
+static const struct cost cpu_cost = { 1 * UNIT, 1 * UNIT, 0.02 * UNIT }, gpu_cost = { 30 * UNIT + 2 * COPY, 0.1 * UNIT, 0.001 * UNIT };
+
+static double now_s;
+static bool gpu_ready;
+static const struct nn_device *real;
+
+static double now(void *arg)
+{
+	(void)arg;
+	return now_s;
+}
+
+static void spend(const struct cost *cost, const struct nn_call *call)
+{
+	now_s += cost->fixed + (double)call->rows * cost->row + (double)nn_shape_count(&call->site.out) * cost->wide;
+}
+
+static void cpu_forward(const struct nn_call *call)
+{
+	spend(&cpu_cost, call);
+}
+
+static void gpu_forward(const struct nn_call *call)
+{
+	now_s += gpu_ready ? 0 : FIRST;
+	gpu_ready = true;
+	spend(&gpu_cost, call);
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+	now_s += COPY;
+}
+
+static void done(void)
+{
+}
+
+static struct nn_kernel kernels[2];
+static const struct nn_kernel *tables[2][NN_N_OPS];
+static struct nn_device devices[2];
+static const struct nn_device *all[] = { &devices[0], &devices[1], NULL };
+
+static void make_devices(void)
+{
+	struct nn_error err;
+
+	real = nn_device_open("cpu", NN_F32, &err);
+	for (int i = 0; i < 2; i++) {
+		kernels[i] = *real->kernels[NN_OP_dense];
+		kernels[i].forward = i ? gpu_forward : cpu_forward;
+		memcpy(tables[i], real->kernels, sizeof tables[i]);
+		tables[i][NN_OP_dense] = &kernels[i];
+		devices[i] = *real;
+		devices[i].kernels = tables[i];
+	}
+	devices[1].name = "cuda";
+	devices[1].copy_in = devices[1].copy_out = copy;
+	devices[1].sync = done;
+}
+
+/* ---- a run ---- */
+
+static char rows[65536], notes[8192];
+
+static void keep_note(void *arg, const char *text)
+{
+	(void)arg;
+	strncat(notes, text, sizeof notes - strlen(notes) - 2);
+	strcat(notes, "\n");
+}
+
+/* nn-bench with these words; its csv is in rows[], its notes in notes[]. The code of the error, 0: none. */
+static int run(char **words)
+{
+	struct nn_bench_options options = {0};
+	struct nn_std_options std = {0};
+	uint64_t given[2] = {0};
+	const struct nn_opt_table opts[] = { { "", nn_bench_opts, &options, &given[0] }, { "", nn_std_opts, &std, &given[1] }, { 0 } };
+	const struct nn_opt_list list = { .tool = "nn-bench", .usage = "", .brief = "", .tables = opts };
+	static const struct nn_clock clock = { now, NULL };
+	struct nn_bench_setup setup = { .list = &list, .bench = &options, .std = &std, .host = { keep_note, keep_note, NULL, NULL }, .clock = &clock,
+					.devices = all };
+	char path[] = "/tmp/bench-verbs.XXXXXX", output[64], *argv[16] = { "nn-bench", "--to=csv", "--threads=1", output };
+	int argc = 4, n, status, fd = mkstemp(path);
+	struct nn_error err = {0};
+	FILE *file;
+	bool ended;
+
+	snprintf(output, sizeof output, "--output=%s", path);
+	for (; *words; words++)
+		argv[argc++] = *words;
+	argv[argc] = NULL;
+	*rows = *notes = '\0';
+	gpu_ready = false;
+	status = nn_opt_parse(&list, argc, argv, &n, &ended, &err);
+	if (status == 0)
+		status = nn_bench_check(&setup, n, argv + 1, &err);
+	if (status == 0)
+		status = nn_bench_run(&setup, n, argv + 1, &err);
+	if (fd >= 0)
+		close(fd);
+	file = fopen(path, "r");
+	if (file) {
+		rows[fread(rows, 1, sizeof rows - 1, file)] = '\0';
+		fclose(file);
+	}
+	unlink(path);
+	if (status < 0)
+		printf("# %s\n", err.text);
+	return status < 0 ? (int)err.code : 0;
+}
+
+/* Field `field` (from 0) of the row that begins with `start`; NAN where it is empty or not there. */
+static double field_of(const char *start, int field)
+{
+	const char *at = rows;
+	char *end;
+	double value;
+
+	while (at && strncmp(at, start, strlen(start)) != 0)
+		at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+	for (; at && field > 0; field--)
+		at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+	if (!at)
+		return NAN;
+	value = strtod(at, &end);
+	return end == at ? NAN : value;
+}
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= 2e-5 * fabs(b);
+}
+
+static bool has_row(const char *start, const char *winner)
+{
+	const char *at = strstr(rows, start), *end = at ? strchr(at + 1, '\n') : NULL, *found = at ? strstr(at, winner) : NULL;
+
+	return found && found < end;
+}
+
+/* ---- claims ---- */
+
+static void check_crossover(void)
+{
+	/* 1 + n + 0.08 > 50 + 0.1 n + 0.004 from n = 55 on; without copies from 33 on */
+	char *batch[] = { "crossover", "input 8, dense 4", "--batch=1000", "--time=1", NULL };
+	char *never[] = { "crossover", "input 8, dense 4", "--batch=54", "--time=1", NULL };
+	/* 2 layers of 1 row: 4 + 0.02 (w + 2) > 100.2 + 0.001 (w + 2) from w = 5062 on */
+	char *width[] = { "crossover", "input 8, dense 16, relu, dense 2", "--batch=1", "--time=1", NULL };
+	char *wrong[] = { "crossover", "input 8, dense 4", "--batch=0", NULL };
+
+	ok(run(batch) == 0 && has_row("\nbatch,54,cpu,cuda,", ",cpu,1,") && has_row("\nbatch,55,cpu,cuda,", ",cuda,1,"),
+	   "crossover: the batch from which on the second device wins, to the row");
+	ok(has_row("\nbatch_nocopy,32,", ",cpu,1,") && has_row("\nbatch_nocopy,33,", ",cuda,1,"), "crossover: and without the copies");
+	ok(near(field_of("batch,55,", 4), 56.08 * UNIT) && near(field_of("batch,55,", 5), 55.504 * UNIT) &&
+	   near(field_of("batch,55,", 6), 35.504 * UNIT), "crossover: the times of both, and of the second without copies");
+	ok(near(field_of("batch,55,", 7), 55.504 * UNIT), "crossover: the first call stands apart");
+	ok(strstr(notes, "batch: cuda wins from 55 on") != NULL, "crossover: a note says it");
+	ok(run(never) == 0 && has_row("\nbatch,54,", ",cpu,1,") && !strstr(rows, "batch,55,") && strstr(notes, "does not win up to 54"),
+	   "crossover: --batch bounds the search");
+	ok(run(width) == 0 && has_row("\nwidth,5061,", ",cpu,1,") && has_row("\nwidth,5062,", ",cuda,1,"),
+	   "crossover: the width from which on it wins, hidden layers scaled alone");
+	ok(run(wrong) == NN_EUSAGE, "crossover: a batch of 0 is a mistake of the command line");
+}
+
+static void check_explain(void)
+{
+	char *words[] = { "explain", "input 8, dense 4", "--batch=100", "--time=1", NULL };
+	char *cpu[] = { "explain", "input 8, dense 4", "--batch=100", "--time=1", "--device=cpu", NULL };
+
+	ok(run(words) == 0, "explain: with a second device it is the one that is explained");
+	ok(near(field_of("first,", 1), FIRST), "explain: first is what the first call takes more");
+	ok(near(field_of("compute,", 1), 40.004 * UNIT) && near(field_of("copy_in,", 1), COPY) && near(field_of("copy_out,", 1), COPY),
+	   "explain: copies stand apart from the computation");
+	ok(field_of("total,", 1) >= FIRST && near(field_of("total,", 2), 1) && field_of("first,", 2) > 0.9,
+	   "explain: the shares are of the total");
+	ok(strstr(notes, "first takes ") && strstr(notes, "computing 100 rows takes 800 us"), "explain: one sentence says what dominates");
+	ok(run(cpu) == 0 && isnan(field_of("copy_in,", 1)) && near(field_of("compute,", 1), 101.08 * UNIT),
+	   "explain: the CPU has no copies, their rows are empty");
+}
+
+/* A device that cannot be opened is only found out here where its module is there, so the phases are asked directly. */
+static void check_absent(void)
+{
+	struct nn_bench_options options = { .time_s = 1 };
+	struct nn_std_options std = { .reproducible = true };
+	struct nn_bench b = { .options = &options, .std = &std, .threads = 1 };
+	struct nn_phases p = { .rows = 3, .device_name = "cuda:3" };
+	struct nn_subject *subject;
+	struct nn_error err;
+
+	if (nn_subject_open(&subject, "input 8, dense 4", 0, 1, &err) < 0 || nn_phases_measure(&b, subject, 1, &p, &err) < 0) {
+		ok(false, "explain: %s", err.text);
+		return;
+	}
+	ok(p.absent && isnan(p.s[NN_PHASE_DEVICE]) && isnan(p.s[NN_PHASE_FIRST]) && isnan(p.s[NN_PHASE_COMPUTE]) &&
+	   isnan(p.s[NN_PHASE_COPY_IN]) && p.s[NN_PHASE_LOAD] > 0 && p.s[NN_PHASE_INPUT] > 0,
+	   "explain: the phases of a device that is not here are not known, the others are");
+	nn_subject_free(subject);
+}
+
+int main(void)
+{
+	setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+	make_devices();
+	check_crossover();
+	check_explain();
+	check_absent();
+	return tap_done();
+}
