@@ -79,6 +79,14 @@ bool nn_same_file(const char *path, const char *other)
 	return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+bool nn_is_stdin(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") == 0 ||
+	       (nn_same_file(path, "/dev/stdin") && stat("/dev/stdin", &st) == 0 && !S_ISREG(st.st_mode));
+}
+
 /* `.NAME.XXXXXX.tmp` beside path; a name that would get too long is cut. */
 static char *temporary_name(const char *path, struct nn_error *err)
 {
@@ -117,8 +125,13 @@ static int create(struct nn_output *o)
 			continue;
 		o->slot = remember(o->temporary);
 		o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (o->fd >= 0)
+		if (o->fd >= 0 && nn_output_hold(o->fd, AT_FDCWD, o->temporary))
 			return 0;
+		if (o->fd >= 0) {
+			close(o->fd);
+			o->fd = -1;
+			errno = EEXIST;
+		}
 		if (o->slot >= 0)
 			atomic_store(&temporaries[o->slot], NULL);
 		o->slot = -1;
@@ -132,6 +145,7 @@ static int open_temporary(struct nn_output *o, const char *path, struct nn_error
 {
 	struct stat old;
 
+	nn_output_sweep(path);
 	o->path = nn_strdup(path, err);
 	o->temporary = temporary_name(path, err);
 	if (!o->path || !o->temporary)

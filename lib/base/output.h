@@ -27,6 +27,14 @@ bool nn_output_is_regular(const struct nn_output *output);   /* will be renamed 
 int nn_output_commit(struct nn_output *output, struct nn_error *err);
 void nn_output_abort(struct nn_output *output);              /* NULL allowed; what was there before stays */
 void nn_output_abort_all(void);                              /* async-signal-safe */
+/*
+ * Remove the temporaries of path that a kill left: those whose writer lives are locked and stay. nn_output_open does it. Never an error.
+ */
+void nn_output_sweep(const char *path);
+/* Inside: lock a temporary that was just made. false: a sweep took it first. */
+bool nn_output_hold(int fd, int folder, const char *path);
+/* "-", or another name of a standard input that is no regular file (/dev/stdin, a FIFO). */
+bool nn_is_stdin(const char *path);
 /* Is path the same file (device and inode) as other? */
 bool nn_same_file(const char *path, const char *other);
 /* True after a write to stdout failed with EPIPE: the tool ends silently with 141. */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/schema.h"
+#include "data/words.h"
 #include "file/json.h"
 
 #define EXACT 9007199254740992.0     /* 2^53 */
@@ -55,6 +56,25 @@ static int parse_shape(const struct nn_json *value, struct nn_shape *shape, stru
 	return 0;
 }
 
+/* Classes and categories are told apart by their text. */
+static int check_distinct(char *const *texts, size_t n, const char *key, struct nn_error *err)
+{
+	struct nn_words *words = NULL;
+	char quoted[NN_QUOTED];
+	int status = nn_words_new(&words, false, err);
+
+	for (size_t i = 0; status == 0 && i < n; i++) {
+		int32_t id = nn_words_add(words, texts[i], strlen(texts[i]), err);
+
+		if (id < 0)
+			status = -1;
+		else if (id != (int32_t)i)
+			status = nn_fail(err, NN_EFORMAT, "%s: \"%s\" occurs twice", key, nn_quote(quoted, texts[i], strlen(texts[i])));
+	}
+	nn_words_free(words);
+	return status;
+}
+
 /* An array of strings; with `integers` also one of integers, kept as text, which is then set. */
 static int parse_words(const struct nn_json *value, const char *key, bool *integers, char ***words, size_t *n,
 		       struct nn_error *err)
@@ -89,7 +109,7 @@ static int parse_words(const struct nn_json *value, const char *key, bool *integ
 		if (!(*words)[i])
 			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no string", key, i);
 	}
-	return 0;
+	return check_distinct(*words, *n, key, err);
 }
 
 static int parse_column(const struct nn_json *value, struct nn_column *column, struct nn_error *err)

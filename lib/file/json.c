@@ -13,6 +13,7 @@
 struct nn_json {
 	enum nn_json_type type;
 	bool is_true;
+	bool whole;                  /* a number without point and exponent */
 	double number;
 	const char *string;          /* own text, or NULL */
 	const char *key;             /* as a member of an object */
@@ -109,6 +110,7 @@ static void make(struct maker *m, const json_t *j, struct nn_json *to)
 	case JSON_REAL:
 		to->type = NN_JSON_NUMBER;
 		to->number = json_number_value(j);
+		to->whole = json_is_integer(j);
 		break;
 	case JSON_STRING:
 		to->type = NN_JSON_STRING;
@@ -216,6 +218,11 @@ const char *nn_json_string(const struct nn_json *value, size_t *length)
 double nn_json_number(const struct nn_json *value)
 {
 	return nn_json_type(value) == NN_JSON_NUMBER ? value->number : 0;
+}
+
+bool nn_json_whole(const struct nn_json *value)
+{
+	return nn_json_type(value) == NN_JSON_NUMBER && value->whole;
 }
 
 bool nn_json_true(const struct nn_json *value)

@@ -12,6 +12,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/json.c \
 	lib/file/json.h \
 	lib/file/npy-data.c \
+	lib/file/npy-set.c \
 	lib/file/npy.c \
 	lib/file/npy.h \
 	lib/file/safetensors-write.c \

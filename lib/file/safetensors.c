@@ -57,7 +57,7 @@ static bool whole(const struct nn_json *value, uint64_t *number)
 {
 	double d = nn_json_number(value);
 
-	if (nn_json_type(value) != NN_JSON_NUMBER || !(d >= 0 && d <= MAX_WHOLE) || d != (double)(uint64_t)d)
+	if (!nn_json_whole(value) || !(d >= 0 && d <= MAX_WHOLE) || d != (double)(uint64_t)d)
 		return false;
 	*number = (uint64_t)d;
 	return true;
@@ -320,6 +320,12 @@ void nn_st_free(struct nn_st *st)
 		nn_free(own->realigned);
 		nn_free(own);
 	}
+	for (size_t i = 0; i < st->n_tensors && st->names; i++) {
+		nn_free(st->names[i]);
+		nn_block_free(&st->arrays[i]);
+	}
+	nn_free(st->names);
+	nn_free(st->arrays);
 	nn_free(st->tensors);
 	nn_free(st->meta);
 	nn_free(st);

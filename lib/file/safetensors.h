@@ -27,6 +27,9 @@ struct nn_st {
 	struct nn_st_meta *meta;
 	size_t n_meta;
 	void *owner;
+	struct nn_block *arrays;     /* of nn_st_of_arrays, [n_tensors] in the order given, with their names */
+	char **names;
+	bool turned;                 /* some came as kernels (model/weights.h) */
 };
 
 /*
@@ -36,6 +39,11 @@ struct nn_st {
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);
 /* The same from an open input (data: may be compressed), up to its end. */
 int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error *err);
+/* The same thing from .npy files, one array in each; no metadata. */
+struct nn_npy_file {
+	const char *name, *path;
+};
+int nn_st_of_arrays(struct nn_st **st, size_t n, const struct nn_npy_file *files, struct nn_error *err);
 void nn_st_free(struct nn_st *st);
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name);
 const char *nn_st_meta(const struct nn_st *st, const char *key);              /* NULL: not there */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/net.h"
+#include "model/weights.h"
 
 /* ---- what kind of file it is ---- */
 
@@ -184,7 +185,7 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	file->st = st;
 	file->dtype = NN_F32;
 	if (check_kind(st, path, text != NULL, err) || read_net(file, path, text, err) ||
-	    check_tensors(file, path, err)) {
+	    nn_weights_check_kernels(st, nn_net_program(file->net), path, err) || check_tensors(file, path, err)) {
 		nn_model_file_free(file);
 		return -1;
 	}
@@ -200,7 +201,13 @@ int nn_model_file_read(struct nn_model_file **file, const char *path, const char
 	struct nn_st *st;
 
 	*file = NULL;
-	return nn_st_read(&st, path, err) ? -1 : nn_model_file_take(file, st, path, text, err);
+	if (text ? nn_weights_read(&st, path, err) : nn_st_read(&st, path, err))
+		return -1;
+	if (st->names && nn_weights_take_kernels(st, path, err)) {
+		nn_st_free(st);
+		return -1;
+	}
+	return nn_model_file_take(file, st, path, text, err);
 }
 
 void nn_model_file_free(struct nn_model_file *file)

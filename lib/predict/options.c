@@ -14,7 +14,8 @@ const struct nn_opt nn_predict_opts[] = {
 	{ .name = "model", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(model_text), .arg = "TEXT",
 	  .help = "the network in the model language, for weights made elsewhere",
 	  .man = "The first operand is then a safetensors file whose tensors are named as nn-model(5) says; nn.model in "
-		 "it is not needed." },
+		 "it is not needed. Or a directory with an .npy file for each tensor, as in 0.weight.npy, or the files by name: "
+		 "0.weight=W.npy,0.bias=b.npy. weight is [out,in], as PyTorch has it; kernel is a dense layer's [in,out]." },
 	{ .name = "emit", .type = NN_OPT_CUSTOM, .offset = AT(emit), .arg = "WHAT", .check = nn_emit_check,
 	  .help = "what is printed of each row: probs, class, top:K, logits or values",
 	  .man = "The default is probs for models of classes, values for models of numbers, logits where the model does "

@@ -3,21 +3,29 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/weights.h"
 #include "predict/run.h"
+
+/* Less than this every machine has: asking costs some reads of /proc and /sys, which is most of a small prediction. */
+#define WORTH_ASKING ((size_t)16 << 20)
 
 /* Rows at once: --batch, fewer where their activations would not stay in reasonable memory. */
 static int choose_batch(struct nn_run *r, struct nn_error *err)
 {
 	struct nn_graph_options options = { .device = r->model->device, .max_rows = 1, .share = r->model->weights };
 	struct nn_graph_memory memory;
-	size_t room = nn_memory_available() / 4, most;
+	size_t row, room, most;
 
 	if (nn_graph_plan(r->model->program, &options, &memory, err) < 0)
 		return -1;
+	row = memory.activations_per_row + memory.input + 1;
+	r->batch = r->p->options.batch;
+	if (row <= WORTH_ASKING / r->batch)
+		return 0;
+	room = nn_memory_available() / 4;
 	if (room > (size_t)256 << 20)
 		room = (size_t)256 << 20;
-	most = room / (memory.activations_per_row + memory.input + 1);
-	r->batch = r->p->options.batch;
+	most = room / row;
 	if (r->batch > most)
 		r->batch = most ? most : 1;
 	return 0;
@@ -170,7 +178,8 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 /* Would -o overwrite that file? */
 static bool is_input(const struct nn_predict *p, const char *path)
 {
-	return p->output && strcmp(p->output, "-") != 0 && path && nn_same_file(p->output, path);
+	return p->output && strcmp(p->output, "-") != 0 && path &&
+	       (nn_same_file(p->output, path) || (p->options.model_text && nn_weights_hold(path, nn_same_file, p->output)));
 }
 
 int nn_run_open(struct nn_run *r, struct nn_error *err)
@@ -182,7 +191,7 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score,
 	};
 
-	if (strcmp(r->p->model, "-") == 0 && (!r->p->data || strcmp(r->p->data, "-") == 0))
+	if (nn_is_stdin(r->p->model) && (!r->p->data || nn_is_stdin(r->p->data)))
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be MODEL or DATA, not both");
 	if (is_input(r->p, r->p->model) || is_input(r->p, r->p->data) || is_input(r->p, o->score_targets))
 		return nn_fail(err, NN_EUSAGE, "--output=%s: is an input of this command", r->p->output);

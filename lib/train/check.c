@@ -81,10 +81,12 @@ static bool is_stdin(const char *path)
 
 static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 {
-	bool data = is_stdin(s->data_path), targets = is_stdin(s->targets_path);
+	bool data = s->data_path && nn_is_stdin(s->data_path), targets = s->targets_path && nn_is_stdin(s->targets_path);
 
 	if (data && targets)
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be DATA or TARGETS, not both");
+	if ((data || targets) && nn_is_stdin(s->train->model))
+		return nn_fail(err, NN_EUSAGE, "-m %s: stdin is read as %s already", s->train->model, data ? "DATA" : "TARGETS");
 	if (s->train->resume && (data || targets) && !nn_spool_file(s->train))
 		return nn_fail(err, NN_EUSAGE, "--resume: stdin can be read a second time only where --spool=FILE has kept it");
 	return 0;

@@ -1,5 +1,6 @@
 /* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves one that loads. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,6 +160,24 @@ bool nn_checkpoint_wanted(const struct nn_train *t)
 	return t->options->checkpoint || is_regular(t->std->output);
 }
 
+static size_t name_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strlen(slash ? slash + 1 : path);
+}
+
+/* A model may have the longest name there is; its state cannot. */
+static int no_room(struct nn_train *t, struct nn_error *err)
+{
+	nn_free(t->state_path);
+	t->state_path = NULL;
+	if (t->options->resume)
+		return nn_fail(err, NN_EUSAGE, "--resume: the name of -o is too long for a state beside it; --checkpoint=FILE names one");
+	nn_train_warn(t, "the name of -o is too long for a state beside it; --checkpoint=FILE keeps one");
+	return 0;
+}
+
 int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 {
 	const char *output = t->std->output;
@@ -170,14 +189,14 @@ int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 		return 0;
 	}
 	t->state_path = beside ? default_path(output, err) : nn_strdup(t->options->checkpoint, err);
+	if (t->state_path && beside && name_length(t->state_path) > NAME_MAX)
+		return no_room(t, err);
 	if (!t->state_path || nn_lock_take(&t->lock, t->state_path, err) < 0)
 		return -1;
 	if (!beside && check_place(t->state_path, err) < 0)
 		return -1;
 	t->replaces = access(t->state_path, F_OK) == 0;
-	nn_sweep_temporaries(t->state_path);
-	if (beside)
-		nn_sweep_temporaries(output);
+	nn_output_sweep(t->state_path);
 	return 0;
 }
 

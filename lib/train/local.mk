@@ -65,5 +65,4 @@ lib_libnn_la_SOURCES += \
 	lib/train/step.h \
 	lib/train/suggest.c \
 	lib/train/suggest.h \
-	lib/train/sweep.c \
 	lib/train/train.h

@@ -1,5 +1,6 @@
 /* The lock: a POSIX record lock on .NAME.lock beside the state, which the kernel drops with the process. */
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@ static char *lock_path(const char *path, struct nn_error *err)
 	char *result = NULL;
 
 	nn_text_add_bytes(&text, path, (size_t)(name - path));
-	nn_text_addf(&text, ".%s.lock", name);
+	nn_text_addf(&text, ".%.*s.lock", NAME_MAX - (int)strlen("..lock"), name);
 	if (text.failed)
 		nn_fail(err, NN_ENOMEM, "cannot allocate the name of a lock");
 	else

@@ -10,7 +10,4 @@ struct nn_lock;
 int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err);
 void nn_lock_release(struct nn_lock *lock);      /* NULL allowed */
 
-/* Remove the temporaries `.NAME.XXXXXX.tmp` of a file that only the holder of the lock writes: a kill leaves them. */
-void nn_sweep_temporaries(const char *path);
-
 #endif

@@ -153,7 +153,7 @@ static int file_for_stdin(struct nn_train *t, const char *path, struct nn_error 
 	if (t->options->resume && !there && t->replaces)
 		return nn_fail(err, NN_EFAIL, "%s: does not exist: the run that wrote %s did not keep its stdin there", path,
 			       t->state_path);
-	nn_sweep_temporaries(path);
+	nn_output_sweep(path);
 	if (t->options->resume && there)
 		nn_train_note(t, "%s: is read in place of stdin, which it was", path);
 	else if (keep(path, err) < 0)

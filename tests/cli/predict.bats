@@ -319,3 +319,74 @@ END
   run -1 --separate-stderr nn-predict --to=csv m.safetensors x.npy
   [[ $stderr == *--to=npy* ]]
 }
+
+@test "predict: what a killed run left beside -o goes at the next one" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'a,b\n1,2\n' >x.csv
+  nn-train -q -m 'input 2, dense 2' --steps=0 --target=y --loss=cross-entropy -o m <(printf 'a,b,y\n1,2,0\n2,1,1\n') 
+  mkfifo pipe
+  nn-predict m -o out pipe &
+  pid=$!
+  exec 5>pipe
+  printf 'a,b\n1,2\n' >&5
+  for i in $(seq 100); do
+    compgen -G '.out.*.tmp' >/dev/null && break
+    sleep 0.02
+  done
+  # while it lives it keeps its temporary
+  nn-predict m -o out x.csv
+  [ "$(compgen -G '.out.*.tmp' | wc -l)" -eq 1 ]
+  kill -KILL $pid
+  wait $pid || true
+  exec 5>&-
+  nn-predict m -o out x.csv
+  [ -z "$(compgen -G '.out.*.tmp')" ]
+}
+
+@test "stdin can be one thing alone, by whatever name, status 2" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'a,b,y\n1,2,0\n2,1,1\n' >t.csv
+  nn-train -q -m 'input 2, dense 2' --steps=0 --target=y --loss=cross-entropy -o m t.csv
+  for name in - /dev/stdin /dev/fd/0 /proc/self/fd/0; do
+    for other in - /dev/stdin; do
+      run -2 --separate-stderr bash -c "cat m | nn-predict $name $other"
+      [ "$stderr" = "nn-predict: -: stdin can be MODEL or DATA, not both" ]
+    done
+  done
+  run -2 --separate-stderr bash -c "cat m | nn-predict /dev/stdin"
+  run -2 --separate-stderr bash -c "cat t.csv | nn-train -m /dev/stdin --target=y -"
+  [ "$stderr" = "nn-train: -m /dev/stdin: stdin is read as DATA already" ]
+  run -2 --separate-stderr bash -c "cat t.csv | nn-train -m 'dense ?' --target=y /dev/stdin -"
+  [ "$stderr" = "nn-train: -: stdin can be DATA or TARGETS, not both" ]
+  # a file on stdin that is named once more is read twice, which a file can be
+  nn-predict m /dev/stdin <t.csv >/dev/null
+  cat m | nn-predict /dev/stdin t.csv >/dev/null
+}
+
+@test "predict: a label or category that occurs twice is named with file and key" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'a,b,y\n1,up,0\n2,down,1\n' >t.csv
+  nn-train -q -m 'dense 2' --steps=0 --target=y --loss=cross-entropy -o m t.csv
+  python3 - <<'PYTHON'
+data = open("m", "rb").read()
+open("labels", "wb").write(data.replace(b'\\"labels\\":[0,1]', b'\\"labels\\":[1,1]'))
+PYTHON
+  run -1 --separate-stderr nn-predict labels t.csv
+  [ "$stderr" = 'nn-predict: labels: nn.target: labels: "1" occurs twice' ]
+}
+
+@test "predict: a safetensors header with 4.0 for a whole number is refused" {
+  cd "$BATS_TEST_TMPDIR"
+  python3 - <<'PYTHON'
+import struct
+for name, shape in ("good", "[1,2]"), ("point", "[1.0,2]"), ("exponent", "[1,2e0]"):
+    head = ('{"0.weight":{"dtype":"F32","shape":%s,"data_offsets":[0,8]},"0.bias":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}' % shape).encode()
+    open(name, "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<3f", 1, 2, 3))
+PYTHON
+  echo 1,2 >x.csv
+  nn-predict -m 'dense 1' good x.csv
+  for bad in point exponent; do
+    run -1 --separate-stderr nn-predict -m 'dense 1' $bad x.csv
+    [[ $stderr == "nn-predict: $bad: tensor \"0.weight\": "* ]]
+  done
+}

@@ -76,6 +76,8 @@ sys.exit(p.wait())' $number nn-train -q -m 'dense 12, relu, dense ?' --target=ki
       --log=log "$data/words.csv" && continue
     [ "$(cat m.safetensors)" = before ]
     log_check log 'of("signal")[0]["name"] in ("SIGTERM", "SIGINT") and of("end")[0]["reason"] == "signal"'
+    step=$(metadata m.state.safetensors nn.state | python3 -c 'import json, sys; print(json.load(sys.stdin)["step"])')
+    log_check log "of('end')[-1]['step'] == $step > 0 and of('checkpoint')[-1]['step'] == $step"
     train --epochs=300 --resume
     same whole m.safetensors
   done
@@ -206,6 +208,23 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   [[ $stderr == "nn-train: --resume: stdin "* ]]
   run -2 --separate-stderr nn-train -q -m 'dense ?' --target=kind --resume "$data/words.csv"
   [[ $stderr == "nn-train: --resume: no state "* ]]
+}
+
+@test "resume: a name of -o too long for a state beside it: a warning and no state; --checkpoint names one" {
+  long=$(printf 'n%.0s' $(seq 245))
+  run -0 --separate-stderr nn-train -q -m 'dense ?' --target=kind --epochs=1 -o "$long" "$data/words.csv"
+  [ -s "$long" ]
+  run -0 --separate-stderr nn-train -m 'dense ?' --target=kind --epochs=1 -o "$long" "$data/words.csv"
+  [ "${stderr_lines[0]}" = "nn-train: warning: the name of -o is too long for a state beside it; --checkpoint=FILE keeps one" ]
+  run -2 --separate-stderr nn-train -m 'dense ?' --target=kind --epochs=1 --resume -o "$long" "$data/words.csv"
+  [[ $stderr == "nn-train: --resume: the name of -o is too long"* ]]
+  ! compgen -G '*.state.safetensors' >/dev/null
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 -o "$long" --checkpoint=s "$data/words.csv"
+  [ -s s ]
+  nearly=$(printf 'n%.0s' $(seq 237))
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 -o "$nearly" "$data/words.csv"
+  [ -s "$nearly.state.safetensors" ]
+  nn-train -q -m 'dense ?' --target=kind --epochs=2 --resume -o "$nearly" "$data/words.csv"
 }
 
 @test "resume: kill -9 leaves the previous or the new state, and the resumed run has the same bytes" {

@@ -101,6 +101,37 @@ static void plain(void)
 	ok(nn_same_file("new", "./new") && !nn_same_file("new", "big") && !nn_same_file("new", "nowhere"), "output: the same file");
 }
 
+/* What a kill leaves goes at the next writing; what somebody still writes stays. */
+static void sweeps(void)
+{
+	struct nn_output *o, *other;
+	char name[NAME_MAX + 1];
+
+	put(".new.abcdef.tmp", "dead");
+	put(".new.abcde.tmp", "no temporary of ours");
+	put(".newer.abcdef.tmp", "of another file");
+	ok(nn_output_open(&o, "new", false, &err) == 0 && access(".new.abcdef.tmp", F_OK) != 0 &&
+	   access(".new.abcde.tmp", F_OK) == 0 && access(".newer.abcdef.tmp", F_OK) == 0,
+	   "output: the temporary of a killed run is swept away, nothing else is");
+	ok(nn_output_open(&other, "./new", false, &err) == 0 && temporaries() == 4, "output: one that is being written stays");
+	nn_output_write(o, "a", 1, &err);
+	nn_output_write(other, "b", 1, &err);
+	ok(nn_output_commit(o, &err) == 0 && holds("new", "a") && nn_output_commit(other, &err) == 0 && holds("new", "b"),
+	   "output: two writers of one file: both end, the last counts");
+	memset(name, 'n', NAME_MAX);
+	name[NAME_MAX] = '\0';
+	{
+		char dead[NAME_MAX + 1];
+
+		snprintf(dead, sizeof dead, ".%.*s.123456.tmp", NAME_MAX - 12, name);
+		put(dead, "dead");
+		ok(write_text(name, "long\n") == 0 && access(dead, F_OK) != 0, "output: also beside the longest name");
+	}
+	unlink(".new.abcde.tmp");
+	unlink(".newer.abcdef.tmp");
+	ok(temporaries() == 0, "output: nothing is left behind by sweeping");
+}
+
 static void links(void)
 {
 	struct stat st;
@@ -262,6 +293,7 @@ int main(void)
 		return tap_done();
 	}
 	plain();
+	sweeps();
 	links();
 	refused();
 	fifo();

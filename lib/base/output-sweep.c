@@ -1,0 +1,63 @@
+/* What a killed run left beside an output: temporaries that no living process holds. */
+#include "config.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/output.h"
+
+#define RANDOM 6                     /* of `.NAME.XXXXXX.tmp` */
+
+/* Of a name that was cut as names of temporaries are. */
+static bool is_temporary(const char *entry, const char *name, size_t n)
+{
+	return strlen(entry) == 1 + n + 1 + RANDOM + 4 && entry[0] == '.' && strncmp(entry + 1, name, n) == 0 &&
+	       entry[1 + n] == '.' && strcmp(entry + 1 + n + 1 + RANDOM, ".tmp") == 0;
+}
+
+bool nn_output_hold(int fd, int folder, const char *path)
+{
+	struct stat held, named;
+
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			break;                   /* no locks on this filesystem: then nobody sweeps there either */
+	return fstat(fd, &held) == 0 && fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 && held.st_ino == named.st_ino &&
+	       held.st_dev == named.st_dev;
+}
+
+/* Whoever writes it holds a lock until it is renamed or the process ends, however it ends. */
+static void sweep(int folder, const char *entry)
+{
+	int fd = openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 && nn_output_hold(fd, folder, entry))
+		unlinkat(folder, entry, 0);
+	close(fd);
+}
+
+void nn_output_sweep(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *directory = slash ? nn_strndup(path, slash == path ? 1 : (size_t)(slash - path), NULL) : nn_strdup(".", NULL);
+	DIR *entries = directory ? opendir(directory) : NULL;
+	size_t n = strlen(name), most = NAME_MAX - strlen("..XXXXXX.tmp");
+	struct dirent *entry;
+
+	while (entries && (entry = readdir(entries)))
+		if (is_temporary(entry->d_name, name, n < most ? n : most))
+			sweep(dirfd(entries), entry->d_name);
+	if (entries)
+		closedir(entries);
+	nn_free(directory);
+}
