@@ -11,6 +11,20 @@ static const struct nn_opt opts[] = {
 	  .man = "A mean is the sum, then one division; of whole numbers it is rounded toward zero. A sum or product of whole numbers "
 		 "that does not fit into their type is an error. f16 and bf16 are added as f32 and rounded once. NaN wins; how many "
 		 "values of the result are NaN is said on standard error." },
+	{ .name = "ranks", .letter = 'n', .type = NN_OPT_COUNT, .offset = AT(ranks), .arg = "N", .min = 1, .max = 4096,
+	  .help = "run as N processes, each with a file of its own: %r in FILE and -o is the rank, from 0",
+	  .man = "Needs Open MPI's mpirun. Without %r in the name given with -o rank 0 writes the one result. As root mpirun wants "
+		 "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the environment." },
+	{ .name = "stream", .type = NN_OPT_FLAG, .offset = AT(stream),
+	  .help = "reduce .npy arrays that follow each other, step by step, until all ranks end together",
+	  .man = "Each rank reads one array and writes one, the result, before it reads the next. FILE is standard input where it is "
+		 "not given and mpirun or srun has started the ranks." },
+	{ .name = "algorithm", .type = NN_OPT_CHOICE, .offset = AT(algorithm), .arg = "auto|mpi|ring|halving|tree", .fallback = "auto",
+	  .choices = nn_algorithms, .help = "the way values take between ranks; only mpi may change a byte of the result",
+	  .man = "ring: in round i each rank sends a piece to the rank i places on; a piece's owner adds what all sent, and results go "
+		 "round. halving: recursive halving with neighbours first, then doubling. tree: whole arrays along the tree, for short "
+		 "ones. auto: the fastest of these three by the latency and bandwidth measured at start. mpi: MPI_Allreduce in its own "
+		 "order, which needs --reproducible=no." },
 	{ .name = NULL },
 };
 
@@ -22,7 +36,8 @@ static const struct nn_opt_table tables[] = {
 
 const struct nn_opt_list nn_allreduce_list = {
 	.tool = "nn-allreduce",
-	.usage = "nn-allreduce [OPTION]... FILE...   > result",
-	.brief = "Reduce the arrays of several files to one, value by value: averages of models, sums of gradients.",
+	.usage = "nn-allreduce [OPTION]... FILE...   > result\n"
+		 "nn-allreduce [OPTION]... --ranks=N FILE.%r",
+	.brief = "Reduce the arrays of several files or ranks to one, value by value: averages of models, sums of gradients.",
 	.tables = tables,
 };

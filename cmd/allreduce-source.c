@@ -5,19 +5,28 @@
 #include "base/memory.h"
 #include "cmd/allreduce.h"
 
+/* After an array that is alone nothing may follow. */
+static int end_array(struct source *s, struct nn_error *err)
+{
+	return s->stream ? 0 : nn_input_end(s->input, "the array", err);
+}
+
+/* 1, 0 at the end, -1 */
 static int open_npy(struct source *s, struct nn_error *err)
 {
-	if (nn_npy_next(s->input, &s->header, err) < 0)
-		return -1;
+	int there = nn_npy_next(s->input, &s->header, err);
+
+	if (there <= 0)
+		return there;
 	s->one = (struct nn_st_tensor){ .name = "", .dtype = s->header.dtype, .shape = s->header.shape };
 	s->tensors = &s->one;
 	s->n_tensors = 1;
 	if (!s->header.fortran || s->header.shape.rank < 2)
-		return 0;
+		return 1;
 	if (nn_npy_read(s->input, &s->header, &s->block, err) < 0)
 		return -1;
 	s->one.data = s->block.data;
-	return nn_input_end(s->input, "the array", err);
+	return end_array(s, err) < 0 ? -1 : 1;
 }
 
 static int open_tensors(struct source *s, struct nn_error *err)
@@ -58,6 +67,20 @@ int source_open(struct source *s, const char *path, struct nn_error *err)
 	return check_types(s, err);
 }
 
+int source_open_stream(struct source *s, const char *path, struct nn_error *err)
+{
+	s->name = path;
+	s->stream = true;
+	return nn_input_open(&s->input, path, err);
+}
+
+int source_next(struct source *s, struct nn_error *err)
+{
+	int there = open_npy(s, err);
+
+	return there > 0 && check_types(s, err) < 0 ? -1 : there;
+}
+
 void source_close(struct source *s)
 {
 	nn_st_free(s->st);
@@ -73,14 +96,14 @@ int source_read(struct source *s, const struct nn_st_tensor *t, size_t at, size_
 
 	if (t->data || count == 0) {
 		*values = t->data ? (const char *)t->data + at * size : NULL;
-		return t->data || at + count < nn_shape_count(&t->shape) ? 0 : nn_input_end(s->input, "the array", err);
+		return t->data || at + count < nn_shape_count(&t->shape) ? 0 : end_array(s, err);
 	}
 	if (nn_block_reserve(&s->block, count * size, err) < 0)
 		return nn_fail_at(err, "%s", s->name);
 	if (nn_npy_read_values(s->input, &s->header, count, s->block.data, err) < 0)
 		return -1;
 	*values = s->block.data;
-	return at + count == nn_shape_count(&t->shape) ? nn_input_end(s->input, "the array", err) : 0;
+	return at + count == nn_shape_count(&t->shape) ? end_array(s, err) : 0;
 }
 
 char *tensor_label(char buffer[TENSOR_LABEL], const struct nn_st_tensor *tensor)

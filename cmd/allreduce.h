@@ -3,12 +3,15 @@
 #define NN_CMD_ALLREDUCE_H
 
 #include "cmd/tool.h"
-#include "comm/reduce.h"
+#include "comm/comm.h"
 #include "file/npy.h"
 #include "file/safetensors.h"
 
 struct allreduce_options {
 	int op;                      /* enum nn_reduce_op */
+	uint64_t ranks;              /* 0: not given */
+	int algorithm;               /* enum nn_algorithm */
+	bool stream;
 };
 
 /* The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by piece, safetensors lie in memory. */
@@ -21,12 +24,16 @@ struct source {
 	struct nn_st *st;
 	struct nn_st_tensor one;
 	struct nn_input *input;
+	bool stream;                 /* other arrays may follow */
 	struct nn_npy_header header;
 	struct nn_block block;       /* a piece; an array in another order of dimensions whole */
 };
 
 /* Every error text begins with the file's name. Zero-initialize; source_close frees what an open that failed has left, too. */
 int source_open(struct source *source, const char *path, struct nn_error *err);
+/* .npy arrays one after the other; source_next makes the next one the tensor `one`: 1, 0 at the end, -1. */
+int source_open_stream(struct source *source, const char *path, struct nn_error *err);
+int source_next(struct source *source, struct nn_error *err);
 void source_close(struct source *source);
 /* Values at..at+count of a tensor, valid until the next call; of an .npy array they are asked for in order, without gaps. */
 int source_read(struct source *source, const struct nn_st_tensor *tensor, size_t at, size_t count, const void **values,
@@ -41,7 +48,12 @@ char *tensor_label(char buffer[TENSOR_LABEL], const struct nn_st_tensor *tensor)
 int check_found(const struct nn_reduce *reduce, const struct nn_st_tensor *tensor, const struct nn_reduce_found *found,
 		struct nn_error *err);
 
-/* Several files in one process. */
+/* Several files in one process. 0 or -1. */
 int allreduce_files(const struct allreduce_options *options, char **files, size_t n, const char *output, struct nn_error *err);
+
+/* This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the status of what another rank explains. */
+int allreduce_rank(const struct allreduce_options *options, const char *file, const char *output, struct nn_error *err);
+/* This tool as options->ranks ranks under mpirun; the status of the whole, or -1. */
+int allreduce_launch(const struct allreduce_options *options, char *const *argv, struct nn_error *err);
 
 #endif

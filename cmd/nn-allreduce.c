@@ -1,5 +1,23 @@
-/* nn-allreduce: arrays of several files, reduced to one. */
+/* nn-allreduce: arrays of several files or ranks, reduced to one. */
+#include <inttypes.h>
+#include <string.h>
+
 #include "cmd/allreduce.h"
+
+/* What can be told from the command line alone; status. */
+static int check(const struct allreduce_options *o, const struct nn_std_options *std, int n, char **files, bool rank)
+{
+	if (o->algorithm == NN_MPI && std->reproducible)
+		return nn_tool_usage("--algorithm=mpi: MPI adds in an order of its own; say --reproducible=no, too");
+	if (n < 1 && (o->ranks || !(rank || o->stream)))
+		return nn_tool_usage("no FILE given; see nn-allreduce --help");
+	if (n > 1 && (o->ranks || rank || o->stream))
+		return nn_tool_usage("%s: %s reads one FILE, found a second: %s", files[0],
+				     o->stream && !o->ranks && !rank ? "--stream" : "each rank", files[1]);
+	if (o->ranks > 1 && !strstr(files[0], "%r"))
+		return nn_tool_usage("--ranks=%" PRIu64 ": expected %%r, the rank, in the name of FILE, found %s", o->ranks, files[0]);
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -10,10 +28,19 @@ int main(int argc, char **argv)
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = {0};
-	int n = nn_tool_start(&list, &nn_allreduce_list, values, tables, argc, argv);
+	char **whole = nn_tool_arguments(argc, argv);
+	int n = nn_tool_start(&list, &nn_allreduce_list, values, tables, argc, argv), status;
+	bool rank = nn_comm_env_size() != 1;
 
 	nn_tool_quiet(std.quiet);
-	if (n < 1)
-		return nn_tool_usage("no FILE given; see nn-allreduce --help");
-	return nn_tool_end(std.dry_run ? 0 : allreduce_files(&options, argv + 1, (size_t)n, std.output, &err), &err);
+	status = check(&options, &std, n, argv + 1, rank);
+	if (status || std.dry_run)
+		return status;
+	if (options.ranks > 1 && !rank)
+		status = allreduce_launch(&options, whole, &err);
+	else if (rank || options.ranks == 1 || options.stream)
+		status = allreduce_rank(&options, n ? argv[1] : "-", std.output, &err);
+	else
+		status = allreduce_files(&options, argv + 1, (size_t)n, std.output, &err);
+	return nn_tool_end(status, &err);
 }

@@ -11,10 +11,12 @@
 #include "base/output.h"
 #include "base/pool.h"
 #include "cmd/tool.h"
+#include "comm/launch.h"
 #include "device/device.h"
 
 static const char *tool = "nntools";
 static bool quiet;
+static struct nn_attach *attached;
 volatile sig_atomic_t nn_tool_stop;
 
 /* ---- messages ---- */
@@ -47,15 +49,24 @@ int nn_tool_usage(const char *format, ...)
 void nn_tool_warn(void *arg, const char *text)
 {
 	(void)arg;
-	if (!quiet)
+	if (attached)
+		nn_attach_say(attached, NN_SAY_WARNING, 0, text);
+	else if (!quiet)
 		say("warning: ", text);
 }
 
 void nn_tool_note(void *arg, const char *text)
 {
 	(void)arg;
-	if (!quiet)
+	if (attached)
+		nn_attach_say(attached, NN_SAY_NOTE, 0, text);
+	else if (!quiet)
 		say("note: ", text);
+}
+
+void nn_tool_attach(struct nn_attach *attach)
+{
+	attached = attach;
 }
 
 /* ---- signals ---- */
@@ -155,10 +166,31 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, cons
 	return n;
 }
 
+char **nn_tool_arguments(int argc, char **argv)
+{
+	static char **arguments;
+
+	arguments = calloc((size_t)argc + 1, sizeof *arguments);
+	if (arguments)
+		memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
+	return arguments;
+}
+
+/* A rank's end is told to the process that started it, which says the line. */
+static int end_rank(int status, const struct nn_error *err)
+{
+	if (nn_output_broken_pipe())
+		status = 128 + SIGPIPE;
+	nn_attach_say(attached, NN_SAY_END, status < 0 ? (int)err->code : status, status < 0 ? err->text : "");
+	return status < 0 ? (int)err->code : status;
+}
+
 int nn_tool_end(int status, const struct nn_error *err)
 {
 	bool flushed = fflush(stdout) == 0 && !ferror(stdout);
 
+	if (attached)
+		return end_rank(status, err);
 	if (nn_output_broken_pipe() || (!flushed && errno == EPIPE))
 		return 128 + SIGPIPE;
 	if (status < 0) {

@@ -223,3 +223,4 @@ CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 # damaged files of every format
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
+CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats

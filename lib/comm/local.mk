@@ -1,8 +1,10 @@
 # lib/comm: ranks talking, and what they add
 lib_libnn_la_SOURCES += \
 	lib/comm/allreduce.c \
+	lib/comm/attach.c \
 	lib/comm/comm.c lib/comm/comm.h \
 	lib/comm/halving.c \
+	lib/comm/launch.c lib/comm/launch-start.c lib/comm/launch.h \
 	lib/comm/loops.h \
 	lib/comm/reduce.c lib/comm/reduce.h \
 	lib/comm/ring.c \

@@ -10,7 +10,9 @@ $1"
 }
 
 setup_file() {
-  "${NN_PYTHON:-python3}" -c 'import numpy' 2>/dev/null || skip "no numpy"
+  NUMPY=$("${NN_PYTHON:-python3}" -c 'import numpy; print("yes")' 2>/dev/null || true)
+  export NUMPY
+  [ -n "$NUMPY" ] || return 0
   cd "$BATS_FILE_TMPDIR" || return
   for s in 1 2 3; do
     nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --steps=3 --seed=$s \
@@ -20,6 +22,7 @@ setup_file() {
 }
 
 setup() {
+  [ -n "$NUMPY" ] || skip "no numpy"
   cd "$BATS_FILE_TMPDIR" || return
 }
 
@@ -211,7 +214,9 @@ for t in ("f2", "f8"): np.save(f"nan{t}.npy", a.astype(t)); np.save(f"one{t}.npy
   cd "$BATS_TEST_TMPDIR" || return
   cp "$NN_SRC/share/data/digits.csv.gz" .
   [ "$(examples | wc -l)" -ge 5 ]
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   while read -r line; do
+    [[ $line != *--ranks* ]] || [ -e "$NN_BUILD/lib/nn-mpi.so" ] || continue
     bash -eo pipefail -c "$line" </dev/null >out 2>err || { echo "$line"; cat err; false; }
   done < <(examples)
 }

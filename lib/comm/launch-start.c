@@ -1,0 +1,182 @@
+/* Starting mpirun: found in PATH, with what local runs need, and refused as root unless the user said so. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "comm/launch.h"
+
+extern char **environ;
+
+/* The first executable of that name in PATH. */
+static bool find(const char *name, char path[PATH_MAX])
+{
+	const char *list = getenv("PATH");
+
+	for (const char *at = list ? list : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+		size_t n = strcspn(at, ":");
+
+		if (n > 0 && snprintf(path, PATH_MAX, "%.*s/%s", (int)n, at, name) < PATH_MAX && access(path, X_OK) == 0)
+			return true;
+		at += n + (at[n] == ':');
+	}
+	return false;
+}
+
+static int check(const struct nn_launch *l, char mpirun[PATH_MAX], struct nn_error *err)
+{
+	if (!find("mpirun", mpirun))
+		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun is not installed (Debian: openmpi-bin)", l->ranks);
+	if (geteuid() == 0 && !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
+		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and "
+			       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want", l->ranks);
+	return 0;
+}
+
+/* A list of arguments or variables that grows; the strings are its own. */
+struct list {
+	char **strings;
+	size_t n;
+	bool failed;
+};
+
+static void add(struct list *list, const char *string)
+{
+	char **strings = nn_realloc(list->strings, list->n * sizeof *strings, (list->n + 2) * sizeof *strings, NULL);
+
+	if (!strings || !(strings[list->n] = nn_strdup(string, NULL))) {
+		list->strings = strings ? strings : list->strings;
+		list->failed = true;
+		return;
+	}
+	list->strings = strings;
+	strings[++list->n] = NULL;
+}
+
+static void add_free(struct list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		nn_free(list->strings[i]);
+	nn_free(list->strings);
+}
+
+/* A parameter of Open MPI, unless the user's environment holds it. */
+static void add_parameter(struct list *list, const char *name, const char *value)
+{
+	char variable[80];
+
+	snprintf(variable, sizeof variable, "OMPI_MCA_%s", name);
+	if (getenv(variable))
+		return;
+	add(list, "--mca");
+	add(list, name);
+	add(list, value);
+}
+
+/*
+ * All ranks are here: shared memory between them, and mpirun's own connection on the loopback interface alone. Whether ranks share cores
+ * is said by a note of ours, and they are not bound: all threads of a rank would share one core.
+ */
+static void add_arguments(struct list *list, const struct nn_launch *l, const char *mpirun, const char *self)
+{
+	char number[16], path[PATH_MAX];
+
+	snprintf(number, sizeof number, "%d", l->ranks);
+	add(list, mpirun);
+	add(list, "-n");
+	add(list, number);
+	add(list, "--stdin");
+	add(list, "none");
+	add(list, "--oversubscribe");
+	add(list, "--bind-to");
+	add(list, "none");
+	add_parameter(list, "btl", "self,vader");
+	add_parameter(list, "btl_tcp_if_include", "lo");
+	add_parameter(list, "oob_tcp_if_include", "lo");
+	add_parameter(list, "oob_tcp_disable_ipv6_family", "1");
+	if (!find("ssh", path) && !find("rsh", path))
+		add_parameter(list, "plm", "isolated");
+	add(list, self);
+	for (char *const *arg = l->argv + 1; *arg; arg++)
+		add(list, *arg);
+}
+
+static int spawn(char *const *argv, char *const *environment, int out, pid_t *pid)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
+	int status = posix_spawn_file_actions_init(&files);
+
+	if (status != 0)
+		return status;
+	status = posix_spawnattr_init(&attributes);
+	if (status == 0) {
+		sigemptyset(&defaults);
+		sigaddset(&defaults, SIGPIPE);
+		sigaddset(&defaults, SIGXFSZ);
+		posix_spawnattr_setsigdefault(&attributes, &defaults);
+		posix_spawnattr_setpgroup(&attributes, 0);
+		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+		posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
+		status = posix_spawn(pid, argv[0], &files, &attributes, argv, environment);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&files);
+	return status;
+}
+
+int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int *out, struct nn_error *err)
+{
+	char mpirun[PATH_MAX], self[PATH_MAX] = "", variable[NN_LAUNCH_NAME + 16];
+	struct list argv = {0}, environment = {0};
+	int ends[2] = { -1, -1 }, status = -1;
+
+	if (check(l, mpirun, err) < 0)
+		return -1;
+	if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+		return nn_fail_errno(err, NN_EFAIL, "/proc/self/exe");
+	add_arguments(&argv, l, mpirun, self);
+	for (char **e = environ; *e; e++)
+		add(&environment, *e);
+	snprintf(variable, sizeof variable, "NN_LAUNCH=%s", name);
+	add(&environment, variable);
+	if (argv.failed || environment.failed) {
+		nn_fail(err, NN_ENOMEM, "cannot allocate memory to start mpirun");
+	} else if (pipe2(ends, O_CLOEXEC) < 0) {
+		nn_fail_errno(err, NN_EFAIL, "cannot make a pipe");
+	} else {
+		errno = spawn(argv.strings, environment.strings, ends[1], pid);
+		status = errno ? nn_fail_errno(err, NN_ENODEV, "%s", mpirun) : 0;
+		close(ends[1]);
+		if (status < 0)
+			close(ends[0]);
+		else
+			*out = ends[0];
+	}
+	add_free(&argv);
+	add_free(&environment);
+	return status;
+}
+
+/* "mpirun noticed that process rank 1 with PID 4711 on node here exited on signal 9 (Killed)." */
+int nn_launch_signal(const char *words, long pid)
+{
+	char process[40];
+	const char *at;
+	int number;
+
+	snprintf(process, sizeof process, "with PID %ld on", pid);
+	at = strstr(words, process);
+	at = at ? strstr(at, "exited on signal ") : NULL;
+	return at && sscanf(at, "exited on signal %d", &number) == 1 ? number : 0;
+}

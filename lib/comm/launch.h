@@ -1,0 +1,71 @@
+/* Ranks of one's own: this tool once more under mpirun, watched by the process that stays. */
+#ifndef NN_COMM_LAUNCH_H
+#define NN_COMM_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include "base/error.h"
+
+/*
+ * What ranks and the one who started them say to each other: packets on a socket that leaves no name in any directory and that only the
+ * same user may use. A rank that is gone, for whatever reason, is seen at once; so is the end of the process that stays.
+ */
+enum nn_say {
+	NN_SAY_HELLO = 'h',          /* a rank; its number is the status */
+	NN_SAY_STREAMS = 's',        /* to rank 0: standard input and output of the one who stays */
+	NN_SAY_STOP = 'q',           /* to rank 0: stop when it suits */
+	NN_SAY_WARNING = 'w', NN_SAY_NOTE = 'n',
+	NN_SAY_LINE = 'l',           /* a line of progress */
+	NN_SAY_AT = 'a',             /* where the work is: "step 118"; said with the loss of a rank */
+	NN_SAY_END = 'e',            /* the rank's exit status and, unless 0, its one line */
+};
+
+struct nn_launch {
+	int ranks;
+	int cores;                   /* of this machine: with more ranks a note says so */
+	char *const *argv;           /* arguments of each rank, argv[0] included, NULL at the end */
+	void (*say)(void *arg, enum nn_say kind, const char *text);      /* what ranks warn, note and tell */
+	void *arg;
+	const volatile sig_atomic_t *stop;   /* a signal's number: end the ranks */
+	bool gently;                 /* a signal is passed to rank 0 as NN_SAY_STOP; a second one ends the ranks */
+};
+
+/*
+ * Run this program as `ranks` ranks under mpirun, in a process group of its own, and wait for all. 0, or the status of a rank that ended
+ * without a line (128 + signal), or -1 with the line of the first rank that failed, NN_ERANK where one was lost ("rank 1 (pid 4711) was
+ * killed by signal 9"), NN_ENODEV where mpirun is missing or refuses. When it returns no rank and no mpirun is left.
+ */
+int nn_launch_run(const struct nn_launch *launch, struct nn_error *err);
+
+/* ---- in a rank ---- */
+
+struct nn_attach;
+
+/*
+ * The way back to the process that started this rank: *attach NULL where there is none (plain mpirun). Rank 0 gets its standard input
+ * and output from there. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
+ */
+int nn_attach(struct nn_attach **attach, struct nn_error *err);
+void nn_attach_say(struct nn_attach *attach, enum nn_say kind, int status, const char *text);
+/* Was the rank asked to stop? */
+bool nn_attach_stop(const struct nn_attach *attach);
+
+/* ---- inside ---- */
+
+#define NN_PACKET 2048
+
+struct nn_packet {
+	int kind;                    /* enum nn_say */
+	int status;
+	char text[NN_PACKET];
+};
+
+/* The name of the socket as NN_LAUNCH holds it. */
+#define NN_LAUNCH_NAME 64
+
+/* mpirun with its options, in a process group of its own; *out is the end of a pipe with all that it writes. */
+int nn_launch_start(const struct nn_launch *launch, const char *name, pid_t *pid, int *out, struct nn_error *err);
+/* Of mpirun's words: the signal that ended the rank with this process id, or 0. */
+int nn_launch_signal(const char *words, long pid);
+
+#endif

@@ -1,0 +1,396 @@
+#!/usr/bin/env bats
+# nn-allreduce --ranks and under mpirun: the bytes of one process, one line of error, nothing left behind.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+py() {
+  "${NN_PYTHON:-python3}" -c "import numpy as np, sys
+$1"
+}
+
+# Why these tests cannot run here, or nothing.
+lacking() {
+  [ -e "$NN_BUILD/lib/nn-mpi.so" ] || echo "built without MPI"
+  command -v mpirun >/dev/null || echo "no mpirun"
+  "${NN_PYTHON:-python3}" -c 'import numpy' 2>/dev/null || echo "no numpy"
+}
+
+setup_file() {
+  LACKING=$(lacking | head -n 1)
+  export LACKING
+  [ -z "$LACKING" ] || return 0
+  # a test's root may; users are asked
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  cd "$BATS_FILE_TMPDIR" || return
+  py '
+for i in range(4):
+    rng = np.random.default_rng(i)
+    np.save(f"g.{i}.npy", rng.standard_normal((3, 70001)).astype("f4"))
+    np.save(f"h.{i}.npy", rng.standard_normal(1000).astype("f2"))
+    np.save(f"d.{i}.npy", rng.standard_normal(777))
+    np.save(f"w.{i}.npy", rng.integers(-3, 4, 999))'
+  for s in 0 1 2; do
+    nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --steps=3 --seed=$s \
+      -o m.$s.safetensors "$NN_SRC/share/data/digits.csv.gz"
+  done
+}
+
+setup() {
+  [ -z "$LACKING" ] || skip "$LACKING"
+  cd "$BATS_FILE_TMPDIR" || return
+}
+
+# Plain mpirun, as users would.
+mpi() {
+  mpirun --stdin none --oversubscribe --bind-to none --mca btl self,vader --mca oob_tcp_if_include lo "$@"
+}
+
+# Everything that process $1 started, with itself.
+family() {
+  local p
+  echo "$1"
+  for p in $(pgrep -P "$1"); do
+    family "$p"
+  done
+}
+
+# ended STATUS: so the parent ends
+ended() {
+  local status=0
+  wait $parent || status=$?
+  [ $status = "$1" ]
+}
+
+# No process of the list $1 is left within $2 tenths of a second; zombies that nobody here can wait for do not count.
+gone() {
+  local i p state left=
+  for ((i = 0; i < $2; i++)); do
+    left=
+    for p in $1; do
+      state=$(sed -E 's/.*\) (.).*/\1/' "/proc/$p/stat" 2>/dev/null) || continue
+      [[ -z $state || $state == Z ]] || left+=" $p"
+    done
+    [ -n "$left" ] || return 0
+    sleep 0.1
+  done
+  echo "left:$left"
+  return 1
+}
+
+@test "allreduce ranks: 1 to 4 give the bytes of one process, every algorithm, every op" {
+  for n in 1 2 3 4; do
+    for op in mean sum min max prod; do
+      [[ $n = 3 || $op = mean ]] || continue      # every start takes half a second
+      files=()
+      for ((i = 0; i < n; i++)); do files+=(d.$i.npy); done
+      nn-allreduce --op=$op "${files[@]}" -o files.npy
+      nn-allreduce -q --op=$op --ranks=$n d.%r.npy -o ranks.npy
+      cmp files.npy ranks.npy
+    done
+  done
+  nn-allreduce g.0.npy g.1.npy g.2.npy -o files.npy
+  for algorithm in auto ring halving tree; do
+    nn-allreduce -q -n 3 --algorithm=$algorithm g.%r.npy -o ranks.npy
+    cmp files.npy ranks.npy
+  done
+}
+
+@test "allreduce ranks: halves and whole numbers give the bytes of one process" {
+  for letter in h w; do
+    nn-allreduce $letter.{0,1,2}.npy -o files.npy
+    nn-allreduce -q -n 3 $letter.%r.npy -o ranks.npy
+    cmp files.npy ranks.npy
+  done
+}
+
+@test "allreduce ranks: TCP gives the bytes of shared memory" {
+  nn-allreduce g.0.npy g.1.npy -o files.npy
+  OMPI_MCA_btl=self,tcp nn-allreduce -n 2 g.%r.npy -o ranks.npy
+  cmp files.npy ranks.npy
+}
+
+@test "allreduce ranks: MPI's own sum is near" {
+  nn-allreduce g.0.npy g.1.npy -o files.npy
+  nn-allreduce -n 2 --algorithm=mpi --reproducible=no g.%r.npy -o ranks.npy
+  py 'assert np.allclose(np.load("files.npy"), np.load("ranks.npy"), atol=1e-6)'
+  run -2 --separate-stderr nn-allreduce -n 2 --algorithm=mpi g.%r.npy
+  [ "$stderr" = "nn-allreduce: --algorithm=mpi: MPI adds in an order of its own; say --reproducible=no, too" ]
+}
+
+@test "allreduce ranks: the result goes once to -o or stdout, or with %r to a file of each rank" {
+  nn-allreduce g.0.npy g.1.npy -o files.npy
+  run -0 --separate-stderr nn-allreduce -n 2 g.%r.npy -o once.npy
+  [ -z "$output$stderr" ]
+  cmp files.npy once.npy
+  nn-allreduce -n 2 g.%r.npy | cmp - files.npy
+  nn-allreduce -n 2 g.%r.npy >>appended.npy
+  cmp appended.npy files.npy
+  nn-allreduce -n 2 g.%r.npy -o each.%r.npy
+  cmp each.0.npy files.npy
+  cmp each.1.npy files.npy
+  # an output may be an input
+  cp g.0.npy own.0.npy
+  cp g.1.npy own.1.npy
+  nn-allreduce -n 2 own.%r.npy -o own.%r.npy
+  cmp own.1.npy files.npy
+}
+
+@test "allreduce ranks: plain mpirun works without --ranks" {
+  nn-allreduce g.0.npy g.1.npy g.2.npy -o files.npy
+  mpi -n 3 nn-allreduce g.%r.npy -o plain.npy
+  cmp files.npy plain.npy
+  # shellcheck disable=SC2016 # the rank's shell expands it
+  mpi -n 3 sh -c 'cat g.$OMPI_COMM_WORLD_RANK.npy | nn-allreduce | cat >piped.$OMPI_COMM_WORLD_RANK'
+  cmp files.npy piped.0
+  [ ! -s piped.1 ]
+  run mpi -n 2 nn-allreduce --ranks=3 g.%r.npy -o plain.npy
+  [ "$status" = 2 ]
+  [[ $output == *"nn-allreduce: --ranks=3: this is a rank of 2"* ]]
+}
+
+@test "allreduce ranks: models are averaged by name" {
+  nn-allreduce m.{0,1,2}.safetensors -o files.safetensors
+  nn-allreduce -q -n 3 m.%r.safetensors -o ranks.safetensors
+  cmp files.safetensors ranks.safetensors
+}
+
+@test "allreduce ranks: a FIFO for each rank" {
+  nn-allreduce g.0.npy g.1.npy -o files.npy
+  rm -f pipe.?
+  mkfifo pipe.0 pipe.1
+  cat g.0.npy >pipe.0 &
+  (sleep 0.5; cat g.1.npy >pipe.1) &
+  nn-allreduce -n 2 pipe.%r -o ranks.npy
+  cmp files.npy ranks.npy
+}
+
+@test "allreduce ranks: what disagrees is one line that names the file, and outputs stay" {
+  py 'np.save("s.0.npy", np.zeros(3)); np.save("s.1.npy", np.zeros(4)); np.save("t.0.npy", np.zeros(3)); np.save("t.1.npy", np.zeros(3, "f4"))'
+  nn-train -q -m 'dense 8, tanh, dense ?' --target=digit --loss=cross-entropy --steps=1 -o x.1.safetensors "$NN_SRC/share/data/digits.csv.gz"
+  cp m.0.safetensors x.0.safetensors
+  cp m.0.safetensors y.0.npy
+  cp g.0.npy y.1.npy
+  cp g.0.npy z.0.npy
+  echo kept >out
+  refused() {
+    run -1 --separate-stderr nn-allreduce -n 2 "$2" -o out
+    [ "$stderr" = "nn-allreduce: $1" ]
+    [ "$(cat out)" = kept ]
+  }
+  refused "s.1.npy: found shape 4, expected 3 as in s.0.npy" s.%r.npy
+  refused "t.1.npy: found f32, expected f64 as in t.0.npy" t.%r.npy
+  refused "x.1.safetensors: nn.model is another network than in x.0.safetensors" x.%r.safetensors
+  refused "y.1.npy: is .npy, y.0.npy is safetensors" y.%r.npy
+  refused "z.1.npy: cannot open: No such file or directory" z.%r.npy
+  run -1 --separate-stderr nn-allreduce -q -n 4 nowhere.%r.npy -o out
+  [ "${#stderr_lines[@]}" = 1 ]
+  [ ! -e .out.*.tmp ]
+}
+
+@test "allreduce ranks: NaN is counted once, a whole number that does not fit is one error" {
+  py '
+a = np.ones(1000); a[7] = np.nan; np.save("n.0.npy", np.ones(1000)); np.save("n.1.npy", a)
+b = np.zeros((30, 40), "i1"); b[1, 2] = 100
+for i in range(3): np.save(f"o.{i}.npy", b)'
+  for algorithm in ring halving tree; do
+    run -0 --separate-stderr nn-allreduce -n 2 --algorithm=$algorithm n.%r.npy -o out.npy
+    [ "$stderr" = "nn-allreduce: warning: 1 of 1000 values of the result are NaN" ]
+    run -1 --separate-stderr nn-allreduce -q -n 3 --op=sum --algorithm=$algorithm o.%r.npy -o out.npy
+    [ "$stderr" = "nn-allreduce: --op=sum: value [1,2] does not fit into i8; use --op=mean or files of a wider type" ]
+    nn-allreduce -q -n 3 --algorithm=$algorithm o.%r.npy -o out.npy
+    cmp out.npy o.0.npy
+  done
+}
+
+@test "allreduce ranks: more ranks than cores are told once" {
+  run -0 --separate-stderr taskset -c 0 nn-allreduce -n 2 d.%r.npy -o out.npy
+  [ "$stderr" = "nn-allreduce: note: 2 ranks share 1 core" ]
+}
+
+@test "allreduce ranks: root, a missing mpirun and a missing module are status 3" {
+  mkdir -p bare/bin bare/lib
+  cp "$NN_BUILD/cmd/nn-allreduce" bare/bin
+  cp -L "$NN_BUILD/lib/libnn.so.0" bare/lib
+  run -3 --separate-stderr bare/bin/nn-allreduce -q -n 2 d.%r.npy -o out.npy
+  [ "$stderr" = "nn-allreduce: module nn-mpi.so is not installed" ] || [ -d "$(sed -n 's/^pkglibdir = //p' "$NN_BUILD/Makefile")" ]
+  run -3 --separate-stderr env PATH=/nowhere "$NN_BUILD/cmd/nn-allreduce" -n 2 d.%r.npy
+  [ "$stderr" = "nn-allreduce: --ranks=2: mpirun is not installed (Debian: openmpi-bin)" ]
+  [ "$(id -u)" = 0 ] || skip "not root"
+  run -3 --separate-stderr env -u OMPI_ALLOW_RUN_AS_ROOT nn-allreduce -n 2 d.%r.npy
+  [ "$stderr" = "nn-allreduce: --ranks=2: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want" ]
+}
+
+@test "allreduce ranks: what mpirun itself says is kept as notes" {
+  run -3 --separate-stderr env OMPI_MCA_rmaps=nonsense nn-allreduce -n 2 d.%r.npy -o out.npy
+  [[ ${stderr_lines[0]} == "nn-allreduce: note: mpirun: "* ]]
+  [[ ${stderr_lines[-1]} == "nn-allreduce: --ranks=2: mpirun ended with status "* ]]
+}
+
+@test "allreduce ranks: command lines that cannot be are status 2" {
+  run -2 --separate-stderr nn-allreduce -n 2 d.npy
+  [ "$stderr" = "nn-allreduce: --ranks=2: expected %r, the rank, in the name of FILE, found d.npy" ]
+  run -2 --separate-stderr nn-allreduce -n 2 d.0.npy d.1.npy
+  [ "$stderr" = "nn-allreduce: d.0.npy: each rank reads one FILE, found a second: d.1.npy" ]
+  run -2 --separate-stderr nn-allreduce -n 2
+  [ "$stderr" = "nn-allreduce: no FILE given; see nn-allreduce --help" ]
+  run -2 nn-allreduce --ranks=0 d.%r.npy
+}
+
+# waiting N: N ranks wait for FIFOs whose writers are there; $parent, $processes, ${ranks[@]}
+waiting() {
+  local i mpirun
+  rm -f wait.*
+  for ((i = 0; i < $1; i++)); do
+    mkfifo wait.$i
+    sleep 100 <>wait.$i 3>&- &
+    sleepers+=" $!"
+  done
+  nn-allreduce -q -n "$1" wait.%r -o waited.npy 2>err 3>&- &
+  parent=$!
+  for ((i = 0; i < 100; i++)); do
+    sleep 0.1
+    mpirun=$(pgrep -P $parent) || continue
+    ranks=($(pgrep -P "$mpirun")) || continue
+    if [ "${#ranks[@]}" = "$1" ] && grep -q mca_ "/proc/${ranks[0]}/maps"; then
+      break
+    fi
+  done
+  sleep 0.7
+  processes=$(family $parent)
+}
+
+teardown() {
+  # shellcheck disable=SC2086 # a list
+  [ -z "${sleepers-}${parent-}" ] || kill $sleepers $parent 2>/dev/null || true
+}
+
+@test "allreduce ranks: a killed rank is named with its pid and signal, status 5, within 10 s, and nothing is left" {
+  for signal in 9 11; do
+    waiting 3
+    kill -$signal "${ranks[1]}"
+    start=$SECONDS
+    ended 5
+    [ $((SECONDS - start)) -le 10 ]
+    [ "$(cat err)" = "nn-allreduce: rank 1 (pid ${ranks[1]}) was killed by signal $signal" ]
+    gone "$processes" 20
+    [ ! -e waited.npy ]
+    [ ! -e .waited.npy.*.tmp ]
+  done
+}
+
+@test "allreduce ranks: a FIFO whose writer dies is an error that names it" {
+  rm -f dies.?
+  mkfifo dies.0 dies.1
+  exec 7<>dies.0
+  head -c 300 g.0.npy >dies.0
+  head -c 300 g.0.npy >dies.1 &
+  run -1 --separate-stderr nn-allreduce -n 2 dies.%r -o out.npy
+  exec 7>&-
+  [ "$stderr" = "nn-allreduce: dies.1: the array ends early: expected 840012 bytes, found 172" ]
+}
+
+@test "allreduce ranks: SIGTERM ends all with 143; the parent's death ends all" {
+  waiting 2
+  kill -TERM $parent
+  ended 143
+  gone "$processes" 20
+  [ ! -s err ]
+  waiting 2
+  kill -9 $parent
+  wait $parent || true
+  gone "$processes" 60
+}
+
+@test "allreduce ranks: mpirun's death ends all with status 5" {
+  waiting 2
+  kill -9 "$(pgrep -P $parent)"
+  ended 5
+  gone "$processes" 60
+  [ "$(wc -l <err)" = 1 ]
+}
+
+@test "allreduce ranks: when the reader of stdout leaves it ends with 141, silently" {
+  run -141 bash -c "trap '' PIPE; (nn-allreduce -n 2 g.%r.npy 2>err) | true; exit \${PIPESTATUS[0]}"
+  [ ! -s err ]
+}
+
+# frames FILE SEED N: N arrays, one after the other
+frames() {
+  py "
+rng = np.random.default_rng($2)
+with open('$1', 'wb') as f:
+    for i in range($3): np.save(f, rng.standard_normal(50 + i))"
+}
+
+@test "allreduce --stream: a frame in, a frame out, in step, as long as there are any" {
+  for i in 0 1 2; do frames frames.$i $i 5; done
+  # shellcheck disable=SC2016 # the rank's shell expands it
+  mpi -n 3 sh -c 'nn-allreduce --stream --op=sum <frames.$OMPI_COMM_WORLD_RANK | cat >sums.$OMPI_COMM_WORLD_RANK'
+  cmp sums.0 sums.1
+  cmp sums.0 sums.2
+  py '
+files = [open(f"frames.{i}", "rb") for i in range(3)]; sums = open("sums.0", "rb")
+for i in range(5):
+    a, b, c = (np.load(f) for f in files)
+    assert ((a + b) + c == np.load(sums)).all()
+assert not sums.read()'
+  # the same through FIFOs of ranks that nn-allreduce starts
+  rm -f fifo.*
+  mkfifo fifo.{0,1,2}
+  for i in 0 1 2; do cat frames.$i >fifo.$i & done
+  nn-allreduce -q -n 3 --stream --op=sum fifo.%r -o each.%r
+  for i in 0 1 2; do cmp each.$i sums.0; done
+  # alone it is a sum of one
+  nn-allreduce --stream --op=sum <frames.0 | cmp - frames.0
+  : >none
+  nn-allreduce --stream --op=sum <none | cmp - none
+}
+
+@test "allreduce --stream: a result comes before the next frame is there" {
+  frames frames.0 0 2
+  frames frames.1 1 2
+  cat >worker.py <<'P'
+import io, numpy as np, sys
+rank = sys.argv[1]
+with open(f"in.{rank}", "wb") as to, open(f"out.{rank}", "rb") as back:
+    x = np.full(4, float(rank))
+    for step in range(20):
+        frame = io.BytesIO()
+        np.save(frame, x)                      # a pipe has no position to save at
+        to.write(frame.getvalue()); to.flush()
+        np.lib.format.read_magic(back)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(back)
+        x = np.frombuffer(back.read(shape[0] * dtype.itemsize), dtype) + 1
+    open(f"last.{rank}", "w").write(str(x))
+P
+  rm -f in.* out.*
+  mkfifo in.{0,1} out.{0,1}
+  timeout 60 "${NN_PYTHON:-python3}" worker.py 0 &
+  timeout 60 "${NN_PYTHON:-python3}" worker.py 1 &
+  timeout 60 nn-allreduce -n 2 --stream in.%r -o out.%r
+  wait
+  [ "$(cat last.0)" = "[20.5 20.5 20.5 20.5]" ]
+  cmp last.0 last.1
+}
+
+@test "allreduce --stream: frames that are out of step are an error that names rank's file and frame" {
+  for i in 0 1; do frames frames.$i $i 3; done
+  rm -f out.*
+  refused() {
+    run -1 --separate-stderr nn-allreduce -n 2 --stream "$2" -o out.%r
+    [ "$stderr" = "nn-allreduce: $1" ]
+  }
+  cp frames.0 short.0; head -c $((2 * 128 + 50 * 8 + 51 * 8)) frames.1 >short.1
+  refused "short.1: ends after 2 frames, rank 0 goes on" short.%r
+  cp short.1 long.0; cp frames.1 long.1
+  refused "long.1: goes on after 2 frames, rank 0 has ended" long.%r
+  cp frames.0 cut.0; head -c 1000 frames.1 >cut.1
+  refused "cut.1: ends early: the .npy header promises 408 bytes of data, found 344" cut.%r
+  py '
+for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("type.0", np.zeros(3)), ("type.1", np.zeros(3, "f4")):
+    with open(name, "wb") as f: np.save(f, np.zeros(2)); np.save(f, second)'
+  refused "shape.1: frame 2: found shape 3x1, expected 3 as on rank 0" shape.%r
+  refused "type.1: frame 2: found f32, expected f64 as on rank 0" type.%r
+  echo text >text.0; cp text.0 text.1
+  refused "text.0: the .npy header ends early" text.%r
+}
