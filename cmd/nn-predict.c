@@ -6,7 +6,7 @@
 int main(int argc, char **argv)
 {
 	struct nn_std_options std = {0};
-	struct nn_predict p = { .warn = nn_tool_warn };
+	struct nn_predict p = { .warn = nn_tool_warn, .note = nn_tool_note };
 	uint64_t given = 0, given_std = 0;
 	const struct nn_tool_values values[] = { { &p.options, &given }, { &std, &given_std } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
@@ -23,6 +23,8 @@ int main(int argc, char **argv)
 	if (nn_opt_given(&options, "precision"))
 		p.precision = 1 + (int)(std.precision == 1 ? NN_F64 : NN_F32);
 	p.any_order = !std.reproducible;
+	p.device = std.device;
+	p.device_batch = nn_opt_given(&options, "batch") ? p.options.batch : 1;
 	p.model = argv[1];
 	p.data = n > 1 ? argv[2] : NULL;
 	p.output = std.output;

@@ -224,3 +224,11 @@ VALGRIND_TESTS += tests/lib/bench-verbs
 # damaged files of every format
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
+# a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
+check_LTLIBRARIES = tests/device/nn-cuda.la
+tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h
+tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
+check_PROGRAMS += tests/lib/bench-pick
+tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
+tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+CHECK_TESTS += tests/lib/bench-pick

@@ -29,7 +29,8 @@ const struct nn_opt nn_std_opts[] = {
 	  .man = "The file is written under a temporary name and renamed when it is complete; what was there before stays if "
 		 "anything fails." },
 	{ .name = "device", .type = NN_OPT_CUSTOM, .offset = AT(device), .arg = "cpu|cuda[:N]|auto", .fallback = "cpu",
-	  .check = check_device, .help = "where to compute" },
+	  .check = check_device, .help = "where to compute",
+	  .man = "auto is the device that nn-bench pick --store found fastest for the model; cpu where nothing is stored." },
 	{ .name = "threads", .letter = 't', .type = NN_OPT_COUNT, .offset = AT(threads), .arg = "N", .min = 1, .max = 1024,
 	  .help = "compute threads; never changes a byte of the result",
 	  .man = "The default is the number of processors this process may use, cut by the cgroup's limit." },

@@ -36,6 +36,11 @@ lib_libnn_la_SOURCES += \
 	lib/bench/report.h \
 	lib/bench/roof.c \
 	lib/bench/roof.h \
+	lib/bench/peak.c lib/bench/peak.h \
+	lib/bench/pick.c \
+	lib/bench/reference.c lib/bench/reference.h \
+	lib/bench/report.c lib/bench/report-formats.c lib/bench/report.h \
+	lib/bench/roof.c lib/bench/roof.h \
 	lib/bench/run.c \
 	lib/bench/start.c \
 	lib/bench/start.h \

@@ -34,7 +34,7 @@ struct subject {
 	size_t group;                    /* calls of a sample */
 	double *samples, *single;        /* seconds of a call; single: for percentiles, samples itself where a group is one call */
 	size_t n, room, check;           /* check: when to look at the interval next */
-	double sampled_s;
+	double warmed_s, sampled_s;      /* warmed_s: warm-up without the first call, which may load modules and wake devices */
 	bool done;
 };
 
@@ -88,12 +88,13 @@ static void warm_up(struct subject *s, const struct nn_measure_options *o)
 	s->overhead = clock_overhead(s);
 	s->m->first_s = s->m->warmup_s = once = time_calls(s, 1);
 	s->m->warmup_n = 1;
-	while (!stopped(o) && s->m->warmup_s < o->seconds / 4) {
+	while (!stopped(o) && s->warmed_s < o->seconds / 4) {
 		k = calls_of(ROUND_S, once);
 		if (once * (double)k > o->seconds / 4)
 			k = 1;
 		once = time_calls(s, k);
 		s->m->warmup_s += once;
+		s->warmed_s += once;
 		s->m->warmup_n += k;
 		once /= (double)k;
 		if (once >= 0.95 * before)
@@ -169,7 +170,7 @@ static void look(struct subject *s, const struct nn_measure_options *o)
 {
 	double share = o->interval > 0 ? o->interval : 0.02, least = o->seconds / 2 < LEAST_S ? o->seconds / 2 : LEAST_S;
 
-	if (s->m->warmup_s + s->sampled_s >= o->seconds || s->n >= MOST || (s->sampled_s == 0 && s->n >= STANDS))
+	if (s->warmed_s + s->sampled_s >= o->seconds || s->n >= MOST || (s->sampled_s == 0 && s->n >= STANDS))
 		s->done = true;
 	if (s->n < s->check)
 		return;

@@ -16,7 +16,7 @@ extern const struct nn_clock nn_clock_real;
 
 struct nn_measure_options {
 	const struct nn_clock *clock;    /* NULL: nn_clock_real */
-	double seconds;                  /* for each call at most, warm-up included; a call that has begun is waited for */
+	double seconds;                  /* for each call at most, warm-up but for its first call included; what has begun is waited for */
 	double interval;                 /* stop once the half interval is below this share of the mean; 0: 0.02 */
 	volatile sig_atomic_t *stop;     /* ends at once when it is not 0; NULL: never */
 };

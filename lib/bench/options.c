@@ -29,6 +29,10 @@ const struct nn_opt nn_bench_opts[] = {
 	  .help = "seconds for a figure at most",
 	  .man = "Measuring ends earlier when the 95 % interval of the mean is within 2 % of it. Where the time does not suffice for "
 		 "any figure, the row's figures stay empty and a line on standard error says so." },
+	{ .name = "store", .type = NN_OPT_FLAG, .offset = AT(store),
+	  .help = "keep the answer of pick for --device=auto",
+	  .man = "Answers are kept in $XDG_CACHE_HOME/nntools, for the model's text, mode, batch (by powers of two) and type, and "
+		 "hold for this machine, its devices and this build." },
 	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg",
 	  .help = "draw what was measured there" },
 	{ .name = NULL },

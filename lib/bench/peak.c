@@ -1,19 +1,13 @@
-/* Peaks: the best of many short runs, because what disturbs a run only makes it slower. */
+/* Peaks, always by the real clock: the best of many short runs, because what disturbs a run only makes it slower. */
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "bench/peak.h"
 
 #define RUN_S 0.002              /* of a run: long against starting threads, short against whatever disturbs */
 #define FEWEST 5                 /* runs, however little time there is */
-
-static double now(const struct nn_bench *b)
-{
-	const struct nn_clock *clock = b->setup.clock ? b->setup.clock : &nn_clock_real;
-
-	return clock->now(clock->arg);
-}
 
 /* A run on all threads: amount(arg) is what it did, FLOP or bytes. */
 struct run {
@@ -24,24 +18,24 @@ struct run {
 	size_t *rounds;                  /* how often a piece repeats itself */
 };
 
-static double seconds_of(const struct nn_bench *b, const struct run *run)
+static double seconds_of(const struct run *run)
 {
-	double start = now(b);
+	double start = nn_now_s();
 
 	nn_pool_run(run->pool, (size_t)nn_pool_threads(run->pool), run->piece, run->arg);
-	return now(b) - start;
+	return nn_now_s() - start;
 }
 
 /* The best rate of runs within the time, of as many rounds as make a run long enough. */
 static double best_rate(const struct nn_bench *b, const struct run *run, double seconds)
 {
-	double threads = nn_pool_threads(run->pool), best = 0, end = now(b) + seconds, taken;
+	double threads = nn_pool_threads(run->pool), best = 0, end = nn_now_s() + seconds, taken;
 
 	*run->rounds = 1;
-	while ((taken = seconds_of(b, run)) < RUN_S && *run->rounds < (size_t)1 << 40)
+	while ((taken = seconds_of(run)) < RUN_S && *run->rounds < (size_t)1 << 40)
 		*run->rounds *= taken > RUN_S / 8 ? 2 : 8;
-	for (int i = 0; (i < FEWEST || now(b) < end) && !nn_bench_stopped(b); i++) {
-		taken = seconds_of(b, run);
+	for (int i = 0; (i < FEWEST || nn_now_s() < end) && !nn_bench_stopped(b); i++) {
+		taken = seconds_of(run);
 		best = fmax(best, threads * run->amount * (double)*run->rounds / taken);
 	}
 	return best;

@@ -1,4 +1,5 @@
 # lib/device
 lib_libnn_la_SOURCES += \
 	lib/device/device.c \
-	lib/device/device.h
+	lib/device/device.h \
+	lib/device/stored.c lib/device/stored.h

@@ -43,6 +43,11 @@ const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *po
 	return output_at(graph, output);
 }
 
+static void copy_host(void *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+
 void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *values)
 {
 	const struct nn_bound *b = &graph->bound;
@@ -50,15 +55,16 @@ void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *
 	size_t count = nn_shape_count(&value->shape), size = nn_dtype_size(b->device->dtype);
 	const unsigned char *from = output_at(graph, output);
 	unsigned char *to = values;
+	void (*copy)(void *to, const void *from, size_t bytes) = b->device->copy_out ? b->device->copy_out : copy_host;
 
 	if (value->channels == 0) {
-		memcpy(to, from, rows * count * size);
+		copy(to, from, rows * count * size);
 		return;
 	}
 	for (size_t r = 0; r < rows; r++)
 		for (size_t p = 0; p < value->positions; p++)
 			for (size_t c = 0; c < value->channels; c++, from += size)
-				memcpy(to + (r * count + c * value->positions + p) * size, from, size);
+				copy(to + (r * count + c * value->positions + p) * size, from, size);
 }
 
 void *nn_graph_output_gradient(struct nn_graph *graph, int output)

@@ -162,6 +162,21 @@ static size_t count_values(const struct nn_program *program, const int *values, 
 	return sum;
 }
 
+static const struct nn_device *open_device(struct nn_model *model, const struct nn_model_source *source, enum nn_dtype dtype,
+					   struct nn_error *err)
+{
+	const char *name = source->device_name ? source->device_name : "cpu";
+	char stored[NN_DEVICE_NAME];
+
+	if (strcmp(name, "auto") == 0) {
+		struct nn_use use = { nn_net_text(model->net), false, source->batch ? source->batch : 1, dtype };
+
+		nn_device_stored(&use, stored, model->note);
+		name = stored;
+	}
+	return nn_device_open(source->any_order && strcmp(name, "cpu") == 0 ? "cpu+openblas" : name, dtype, err);
+}
+
 static int load_net(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
 {
 	enum nn_dtype dtype;
@@ -174,7 +189,7 @@ static int load_net(struct nn_model *model, const struct nn_model_source *source
 	}
 	model->program = nn_net_program(model->net);
 	dtype = source->precision ? (enum nn_dtype)(source->precision - 1) : model->file ? model->file->dtype : NN_F32;
-	model->device = source->device ? source->device : nn_device_open(source->any_order ? "cpu+openblas" : "cpu", dtype, err);
+	model->device = source->device ? source->device : open_device(model, source, dtype, err);
 	return model->device ? 0 : -1;
 }
 

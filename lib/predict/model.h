@@ -3,6 +3,7 @@
 #define NN_PREDICT_MODEL_H
 
 #include "data/schema.h"
+#include "device/stored.h"
 #include "graph/graph.h"
 #include "model/model.h"
 #include "predict/metrics.h"
@@ -19,6 +20,7 @@ struct nn_model {
 	struct nn_loss_spec *losses;         /* [n_targets of the schema] from nn.train; else by the target */
 	double **class_weights;              /* [n_targets] what losses point to */
 	size_t inputs, outputs;              /* values per row over all tensors */
+	char note[NN_STORED_NOTE];           /* what there is to say about the device of auto; "" */
 	struct nn_idle *idle;                /* sessions that nn_model_predict keeps for its next caller */
 };
 
@@ -27,7 +29,9 @@ struct nn_model_source {
 	const char *text;            /* -m TEXT of weights made elsewhere; NULL */
 	int precision;               /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
 	bool any_order;              /* --reproducible=no: sums need no order */
-	const struct nn_device *device;      /* NULL: the CPU; else its type is that of the computation */
+	const char *device_name;             /* of --device; NULL: cpu */
+	size_t batch;                        /* rows at once, which auto asks for; 0: 1 */
+	const struct nn_device *device;      /* in place of the name: its type is that of the computation */
 	/* In place of a file: a resolved network and its parameters (canonical, of the device's type), which must outlive the model. */
 	const struct nn_net *net;
 	const void *const *params;

@@ -29,8 +29,11 @@ struct nn_predict {
 	int precision;               /* 0: as the model; 1 + dtype */
 	int threads;
 	bool any_order;              /* --reproducible=no */
+	const char *device;          /* --device; NULL: cpu */
+	size_t device_batch;         /* rows at once that auto asks for: --batch where it was given, else 1 */
 	/* Warnings and notes, a line each; counted rows among them. */
 	void (*warn)(void *arg, const char *text);
+	void (*note)(void *arg, const char *text);
 	void *arg;
 };
 

@@ -186,7 +186,7 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_predict_options *o = &r->p->options;
 	struct nn_model_source source = { .path = r->p->model, .text = o->model_text, .precision = r->p->precision,
-					  .any_order = r->p->any_order };
+					  .any_order = r->p->any_order, .device_name = r->p->device, .batch = r->p->device_batch };
 	struct nn_rows_options rows = {
 		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score,
 	};
@@ -199,6 +199,8 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 		return -1;
 	if (nn_model_load(&r->model, &source, err) < 0)
 		return -1;
+	if (*r->model->note && r->p->note)
+		r->p->note(r->p->arg, r->model->note);
 	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets, r->model->schema, &rows,
 			 r->model->device->dtype, err) < 0)
 		return -1;

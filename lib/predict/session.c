@@ -13,6 +13,7 @@ struct nn_session {
 	size_t n_inputs, n_outputs;
 	struct nn_door *inputs, *outputs;
 	void **tensors;              /* the graph's inputs */
+	void **staged;               /* rows on their way to a device with memory of its own; NULL: to the host's */
 	const void **in_at;          /* where the callers' rows lie, [n_inputs] and [n_outputs] */
 	void **out_at;
 	void *rows;                  /* one output in language order */
@@ -28,6 +29,8 @@ static int open_doors(struct nn_session *s, struct nn_error *err)
 		if (nn_door_input(&s->inputs[i], s->model, s->graph, i, err) < 0)
 			return -1;
 		s->tensors[i] = nn_graph_input(s->graph, (int)i, &size, &channels_last);
+		if (s->staged && !(s->staged[i] = nn_alloc(s->max_rows * size, nn_dtype_size(s->model->device->dtype), err)))
+			return -1;
 	}
 	for (size_t o = 0; o < s->n_outputs; o++) {
 		if (nn_door_output(&s->outputs[o], s->model, o, err) < 0)
@@ -53,6 +56,8 @@ static int open_session(struct nn_session *s, int threads, struct nn_error *err)
 	s->inputs = nn_alloc(s->n_inputs, sizeof *s->inputs, err);
 	s->outputs = nn_alloc(s->n_outputs, sizeof *s->outputs, err);
 	s->tensors = nn_alloc(s->n_inputs, sizeof *s->tensors, err);
+	if (model->device->copy_in && !(s->staged = nn_alloc(s->n_inputs, sizeof *s->staged, err)))
+		return -1;
 	s->in_at = nn_alloc(s->n_inputs, sizeof *s->in_at, err);
 	s->out_at = nn_alloc(s->n_outputs, sizeof *s->out_at, err);
 	if (!s->inputs || !s->outputs || !s->tensors || !s->in_at || !s->out_at)
@@ -103,6 +108,9 @@ void nn_session_close(struct nn_session *s)
 	nn_pool_free(s->pool);
 	nn_free(s->inputs);
 	nn_free(s->outputs);
+	for (size_t i = 0; s->staged && i < s->n_inputs; i++)
+		nn_free(s->staged[i]);
+	nn_free(s->staged);
 	nn_free(s->tensors);
 	nn_free(s->in_at);
 	nn_free(s->out_at);
@@ -143,6 +151,12 @@ static void run(struct nn_session *s, size_t n, enum nn_dtype dtype)
 	struct nn_span span = { .rows = n };
 
 	for (size_t i = 0; i < s->n_inputs; i++) {
+		if (s->staged) {
+			nn_door_in(&s->inputs[i], s->in_at[i], dtype, n, s->staged[i]);
+			s->model->device->copy_in(s->tensors[i], s->staged[i],
+						  n * s->inputs[i].size * nn_dtype_size(s->model->device->dtype));
+			continue;
+		}
 		if (nn_door_is_open(&s->inputs[i], dtype) && nn_graph_borrow(s->graph, (int)i, s->in_at[i]))
 			continue;
 		nn_door_in(&s->inputs[i], s->in_at[i], dtype, n, s->tensors[i]);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "device/stored.h"
 #include "train/checkpoint.h"
 #include "train/cut.h"
 #include "train/prepare.h"
@@ -141,6 +142,28 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 
 /* ---- the parts in order ---- */
 
+static int open_device(struct nn_train *t, const char *name, struct nn_error *err)
+{
+	bool cpu = strcmp(name, "cpu") == 0;
+
+	t->device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name, t->std->precision == 1 ? NN_F64 : NN_F32, err);
+	return t->device ? 0 : -1;
+}
+
+/* --device=auto: what nn-bench stored for this model, whose shapes the data have told by now. */
+static int take_stored_device(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_use use = { nn_net_text(t->net), true, t->options->batch, t->device->dtype };
+	char name[NN_DEVICE_NAME], note[NN_STORED_NOTE];
+
+	if (strcmp(t->std->device, "auto") != 0)
+		return 0;
+	nn_device_stored(&use, name, note);
+	if (*note)
+		nn_train_note(t, "%s", note);
+	return strcmp(name, "cpu") == 0 ? 0 : open_device(t, name, err);
+}
+
 int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_net *net = NULL;
@@ -153,8 +176,7 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 		t->std->precision = 1;
 	else if (!nn_opt_given(t->setup.list, "precision"))
 		t->std->precision = t->start && t->start->dtype == NN_F64;
-	t->device = nn_device_open(t->std->reproducible ? "cpu" : "cpu+openblas", t->std->precision == 1 ? NN_F64 : NN_F32, err);
-	if (!t->device)
+	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
 		return -1;
 	if (t->std->threads == 0)
 		t->std->threads = (uint64_t)nn_cpu_count();
@@ -195,7 +217,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 	double start = nn_now_s(), planned, tried;
 
 	if (open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
-	    nn_train_take_defaults(t, err) < 0)
+	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
 	t->data_s = planned - start;

@@ -14,6 +14,7 @@
 
 struct nn_step_input {
 	char *values;
+	char *staged;                    /* on their way to a device with memory of its own; NULL: to the host's */
 	size_t size;
 	bool channels_last;
 };
@@ -193,8 +194,12 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	s->inputs = nn_alloc((size_t)options->program->n_inputs, sizeof *s->inputs, err);
 	if (!s->inputs)
 		goto fail;
-	for (int i = 0; i < options->program->n_inputs; i++)
+	for (int i = 0; i < options->program->n_inputs; i++) {
 		s->inputs[i].values = nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
+		if (options->device->copy_in && !(s->inputs[i].staged = nn_alloc(s->cuts.max_rows * s->inputs[i].size,
+										 nn_dtype_size(options->device->dtype), err)))
+			goto fail;
+	}
 	if (outputs_new(s, err) < 0 || waiting_new(s, err) < 0
 	    || nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph, options->program,
 				options->pool, err) < 0)
@@ -218,6 +223,8 @@ void nn_step_free(struct nn_step *s)
 			s->options.device->free(s->waiting[level]);
 	nn_optimizer_free(s->optimizer);
 	nn_graph_free(s->graph);
+	for (int i = 0; s->inputs && i < s->options.program->n_inputs; i++)
+		nn_free(s->inputs[i].staged);
 	nn_free(s->inputs);
 	cuts_free(&s->cuts);
 	nn_free(s);
@@ -274,9 +281,15 @@ static bool run_span(struct nn_step *s, const struct nn_cut *cut, const struct n
 	double start = nn_now_s(), filled;
 	bool finite = true;
 
-	for (int i = 0; i < o->program->n_inputs; i++)
-		nn_fill(o->dataset, (size_t)i, rows + at->row, span.rows, s->inputs[i].channels_last,
-			s->inputs[i].values, s->inputs[i].size * nn_dtype_size(o->device->dtype), o->pool);
+	for (int i = 0; i < o->program->n_inputs; i++) {
+		const struct nn_step_input *in = &s->inputs[i];
+		size_t row_bytes = in->size * nn_dtype_size(o->device->dtype);
+
+		nn_fill(o->dataset, (size_t)i, rows + at->row, span.rows, in->channels_last, in->staged ? in->staged : in->values,
+			row_bytes, o->pool);
+		if (in->staged)
+			o->device->copy_in(in->values, in->staged, span.rows * row_bytes);
+	}
 	filled = nn_now_s();
 	result->input_s += filled - start;
 	span.sample = sample + at->row;

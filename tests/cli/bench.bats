@@ -151,3 +151,19 @@ csv() {
   run -1 nn-bench run 'input 30, dense 20' --plot=p.svg -o none/rows
   cmp p.svg before.svg
 }
+
+@test "bench: pick prints one device name alone; --store keeps it where XDG_CACHE_HOME says" {
+  run -0 --separate-stderr nn-bench pick 'input 784, dense 128, relu, dense 10'
+  [ "$output" = cpu ]
+  [ -z "$stderr" ]
+  [ ! -e cache/nntools/devices ]
+  run -0 nn-bench pick --store --mode=train 'input 784, dense 128, relu, dense 10' -o word
+  [ "$(cat word)" = cpu ]
+  [ "$(wc -l <cache/nntools/devices)" = 1 ]
+  run -2 --separate-stderr nn-bench pick 'input 4, dense 2' --batch=1,2
+  [ "$stderr" = "nn-bench: --batch=1,2: pick answers for one batch" ]
+  run -2 --separate-stderr nn-bench run 'input 4, dense 2' --store
+  [ "$stderr" = "nn-bench: --store: means nothing to run" ]
+  run -1 --separate-stderr env XDG_CACHE_HOME=/dev/null/x nn-bench pick --store 'input 4, dense 2'
+  [ "${#stderr_lines[@]}" = 1 ]
+}
