@@ -14,6 +14,9 @@ lib_libnn_la_SOURCES += \
 	lib/bench/duel.c \
 	lib/bench/duel.h \
 	lib/bench/explain.c \
+	lib/bench/line.c \
+	lib/bench/line.h \
+	lib/bench/link.c \
 	lib/bench/machine.c \
 	lib/bench/machine.h \
 	lib/bench/measure.c \
@@ -29,6 +32,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/peak.h \
 	lib/bench/phases.c \
 	lib/bench/phases.h \
+	lib/bench/pick.c \
 	lib/bench/reference.c \
 	lib/bench/reference.h \
 	lib/bench/report-formats.c \
@@ -36,11 +40,6 @@ lib_libnn_la_SOURCES += \
 	lib/bench/report.h \
 	lib/bench/roof.c \
 	lib/bench/roof.h \
-	lib/bench/peak.c lib/bench/peak.h \
-	lib/bench/pick.c \
-	lib/bench/reference.c lib/bench/reference.h \
-	lib/bench/report.c lib/bench/report-formats.c lib/bench/report.h \
-	lib/bench/roof.c lib/bench/roof.h \
 	lib/bench/run.c \
 	lib/bench/start.c \
 	lib/bench/start.h \

@@ -167,3 +167,15 @@ csv() {
   run -1 --separate-stderr env XDG_CACHE_HOME=/dev/null/x nn-bench pick --store 'input 4, dense 2'
   [ "${#stderr_lines[@]}" = 1 ]
 }
+
+@test "bench: link prints what moves bytes, in plain units" {
+  nn-bench link --time=0.05 --to=csv >rows.csv
+  [ "$(head -n 1 rows.csv)" = "item,value,unit,$last" ]
+  for item in copy_cache copy_memory memory_rate pipe_rate tcp_rate; do grep -q "^$item,[0-9.e+]*,B/s," rows.csv; done
+  for way in memory pipe tcp; do
+    grep -q "^${way}_latency,[0-9.e-]*,s," rows.csv
+    grep -q "^${way}_move_16777216,[0-9.e-]*,s," rows.csv
+    grep -q "^${way}_share_1048576,[0-9.e-]*,," rows.csv
+  done
+  grep -q '^step_16777216,[0-9.e-]*,s,' rows.csv
+}

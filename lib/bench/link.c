@@ -1,0 +1,177 @@
+/* nn-bench link: how fast bytes move on this host, and a gradient against the multiplications that make it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/line.h"
+#include "bench/peak.h"
+#include "bench/trial.h"
+
+#define ITEM_S 1.0               /* for a figure at most, where --time does not say */
+#define RATE_BYTES ((size_t)4 << 20)     /* that a rate is measured with */
+#define ROWS 64                  /* of the step that a gradient is held against */
+
+static const struct nn_report_column columns[] = { { "item", 28 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 } };
+
+/* Layers of WIDTH x WIDTH, whose gradients are sent: 1 and 16 MiB in f32. */
+static const struct size {
+	size_t width;
+	const char *model;
+} sizes[] = {
+	{ 512, "input 512, dense 512 bias=no" },
+	{ 2048, "input 2048, dense 2048 bias=no" },
+};
+#define N_SIZES (sizeof sizes / sizeof *sizes)
+
+struct link {
+	struct nn_bench *b;
+	struct nn_report *report;
+	double moved[N_SIZES][8];        /* seconds, by size and way */
+};
+
+static int put(struct link *l, const char *item, double value, const char *unit, struct nn_error *err)
+{
+	nn_report_text(l->report, "item", item);
+	nn_report_real(l->report, "value", value);
+	nn_report_text(l->report, "unit", unit);
+	return nn_report_row(l->report, err);
+}
+
+static int put_copies(struct link *l, struct nn_error *err)
+{
+	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, err);
+	size_t near = nn_machine_cache(2) / 2;
+	double rate;
+
+	if (!cpu || nn_peak_memory(l->b, NN_PEAK_COPY, near ? near : (size_t)256 << 10, cpu, NULL, 0.1, &rate, err) < 0)
+		return -1;
+	/* Peaks count what is read and what is written; a link is judged by what arrives. */
+	if (put(l, "copy_cache", rate / 2, "B/s", err) < 0)
+		return -1;
+	if (nn_peak_memory(l->b, NN_PEAK_COPY, nn_peak_far_bytes(), cpu, NULL, 0.1, &rate, err) < 0)
+		return -1;
+	return put(l, "copy_memory", rate / 2, "B/s", err);
+}
+
+/* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
+static int time_line(struct link *l, struct nn_line *line, size_t bytes, double *seconds, struct nn_error *err)
+{
+	struct nn_measure_call call = { nn_line_call, line };
+	struct nn_measure m;
+
+	nn_line_set(line, bytes);
+	if (nn_bench_measure(l->b, &call, 1, &m, err) < 0)
+		return -1;
+	*seconds = nn_line_good(line) && m.n > 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
+	return 0;
+}
+
+static int put_way(struct link *l, size_t way, struct nn_line *line, struct nn_error *err)
+{
+	const char *name = nn_line_ways[way].name;
+	char item[64];
+	double seconds;
+
+	if (time_line(l, line, 0, &seconds, err) < 0)
+		return -1;
+	snprintf(item, sizeof item, "%s_latency", name);
+	if (nn_bench_stopped(l->b) || put(l, item, seconds / 2, "s", err) < 0)
+		return nn_bench_stopped(l->b) ? 0 : -1;
+	if (time_line(l, line, RATE_BYTES, &seconds, err) < 0)
+		return -1;
+	snprintf(item, sizeof item, "%s_rate", name);
+	if (nn_bench_stopped(l->b) || put(l, item, (double)RATE_BYTES / seconds, "B/s", err) < 0)
+		return nn_bench_stopped(l->b) ? 0 : -1;
+	for (size_t i = 0; i < N_SIZES && !nn_bench_stopped(l->b); i++) {
+		size_t bytes = sizes[i].width * sizes[i].width * sizeof(float);
+
+		if (time_line(l, line, bytes, &l->moved[i][way], err) < 0)
+			return -1;
+		snprintf(item, sizeof item, "%s_move_%zu", name, bytes);
+		if (!nn_bench_stopped(l->b) && put(l, item, l->moved[i][way], "s", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_ways(struct link *l, struct nn_error *err)
+{
+	size_t most = sizes[N_SIZES - 1].width * sizes[N_SIZES - 1].width * sizeof(float);
+
+	for (size_t way = 0; nn_line_ways[way].name && !nn_bench_stopped(l->b); way++) {
+		struct nn_line *line;
+		struct nn_error why;
+		int status;
+
+		if (nn_line_open(&line, &nn_line_ways[way], most, &why) < 0) {
+			nn_bench_note(l->b, "%s is left out: %s", nn_line_ways[way].name, why.text);
+			continue;
+		}
+		status = put_way(l, way, line, err);
+		nn_line_close(line);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A training step of the layer: what a rank does before it has that gradient to send. */
+static int time_step(struct link *l, const char *model, double *seconds, struct nn_error *err)
+{
+	struct nn_trial_options o = { .threads = l->b->threads, .mode = NN_BENCH_TRAIN, .batch = ROWS, .most_bytes = (size_t)8 << 20 };
+	struct nn_subject *subject = NULL;
+	struct nn_trial *trial = NULL;
+	struct nn_measure m;
+	int status = -1;
+
+	if (nn_subject_open(&subject, model, 1 + NN_F32, 1, err) == 0 && (o.device = nn_device_open("cpu", NN_F32, err)) &&
+	    (o.subject = subject, nn_trial_new(&trial, &o, err)) == 0) {
+		struct nn_measure_call call = { nn_trial_call, trial };
+
+		status = nn_bench_measure(l->b, &call, 1, &m, err);
+		*seconds = status == 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
+	}
+	nn_trial_free(trial);
+	nn_subject_free(subject);
+	return status;
+}
+
+static int put_gradients(struct link *l, struct nn_error *err)
+{
+	for (size_t i = 0; i < N_SIZES && !nn_bench_stopped(l->b); i++) {
+		size_t bytes = sizes[i].width * sizes[i].width * sizeof(float);
+		double step = NAN;
+		char item[64];
+
+		if (time_step(l, sizes[i].model, &step, err) < 0)
+			return -1;
+		snprintf(item, sizeof item, "step_%zu", bytes);
+		if (nn_bench_stopped(l->b) || put(l, item, step, "s", err) < 0)
+			return nn_bench_stopped(l->b) ? 0 : -1;
+		for (size_t way = 0; nn_line_ways[way].name; way++) {
+			snprintf(item, sizeof item, "%s_share_%zu", nn_line_ways[way].name, bytes);
+			if (put(l, item, l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN, NULL, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+int nn_verb_link(struct nn_bench *b, int n, char **words, struct nn_error *err)
+{
+	struct link l = { .b = b };
+	int status;
+
+	(void)n;
+	(void)words;
+	if (!nn_opt_given(b->setup.list, "time"))
+		b->options->time_s = ITEM_S;
+	if (nn_bench_report(b, columns, &l.report, err) < 0)
+		return -1;
+	status = put_copies(&l, err);
+	if (status == 0)
+		status = put_ways(&l, err);
+	if (status == 0)
+		status = put_gradients(&l, err);
+	return nn_report_close(l.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+}
