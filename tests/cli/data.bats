@@ -82,7 +82,7 @@ says() {
   printf 'a,b\n1,2.5\n3\n' >ragged.csv
   says 1 'nn-train: ragged.csv:3: expected 2 columns, got 1' train ragged.csv --target=b
   printf 'a,b\n1,2.5\nnan,1\n' >nan.csv
-  says 1 'nn-train: nan.csv:3:1: found "nan" in column "a", expected a finite number' train nan.csv --target=b
+  says 1 'nn-train: nan.csv:3:1: found "nan" in column "a", expected a finite number; --missing=mean fills it, --missing=drop leaves the row out' train nan.csv --target=b
   : >empty
   says 1 'nn-train: empty: is empty, expected CSV or TSV, .npy, IDX or safetensors' train empty --target=b
   mkdir d
