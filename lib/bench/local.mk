@@ -21,6 +21,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/machine.h \
 	lib/bench/measure.c \
 	lib/bench/measure.h \
+	lib/bench/memory.c \
 	lib/bench/op-check.c \
 	lib/bench/op-site.c \
 	lib/bench/op-site.h \

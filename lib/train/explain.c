@@ -132,7 +132,7 @@ void nn_explain_free(struct nn_explain *e)
 
 /* ---- the whole ---- */
 
-static int plan(struct nn_train *t, struct nn_error *err)
+static int plan_memory(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_error why;
 
@@ -148,8 +148,6 @@ static int plan(struct nn_train *t, struct nn_error *err)
 		*err = why;
 		return -1;
 	}
-	nn_forecast_rate(t);
-	nn_forecast_make(t);
 	return 0;
 }
 
@@ -165,8 +163,10 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 	t->options = setup->train;
 	t->std = setup->std;
 	t->sample = SAMPLE_BYTES;
-	status = plan(t, err);
+	status = plan_memory(t, err);
 	if (status == 0) {
+		nn_forecast_rate(t);
+		nn_forecast_make(t);
 		status = nn_explain_make(&e, t, err);
 		if (status == 0 && setup->train->explain)
 			nn_explain_json(&e, text);
@@ -177,6 +177,34 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 	}
 	if (status == 0 && text->failed)
 		status = nn_fail(err, NN_ENOMEM, "cannot allocate the text of the plan");
+	nn_train_free(t);
+	return status;
+}
+
+int nn_train_memory(const char *model, size_t batch, const struct nn_std_options *std,
+		    void (*item)(void *arg, const char *name, size_t value), void *arg, struct nn_error *err)
+{
+	struct nn_train_options options = { .batch = batch, .model = model, .optimizer = NN_ADAM, .shuffle = "yes", .schedule = "constant" };
+	struct nn_std_options standard = *std;
+	struct nn_data_options data = {0};
+	const struct nn_opt_table none = { NULL, NULL, NULL, NULL };
+	const struct nn_opt_list list = { .tables = &none };
+	struct nn_train *t = nn_alloc(1, sizeof *t, err);
+	size_t largest;
+	int status = -1;
+
+	if (!t)
+		return -1;
+	t->setup = (struct nn_train_setup){ .list = &list, .train = &options, .data = &data, .std = &standard };
+	t->options = &options;
+	t->std = &standard;
+	t->sample = SAMPLE_BYTES;
+	if (plan_memory(t, err) == 0 && nn_fit_largest(t, &t->fit, &largest, err) == 0) {
+		for (size_t i = 0; i < NN_FIT_ITEMS; i++)
+			item(arg, nn_fit_items[i].name, nn_fit_item(&t->fit, i));
+		item(arg, "largest_batch", largest);
+		status = 0;
+	}
 	nn_train_free(t);
 	return status;
 }

@@ -50,9 +50,9 @@ static bool try_steps(struct nn_train *t, struct nn_rate *rate)
 	struct nn_rehearsal found;
 	struct nn_error err;
 
-	if (t->step)
-		nn_rehearse(t, &found);
-	else if (taken_by_step(t) > TRIED_BYTES || !t->fit.fits || nn_rehearse_plan(t, train_flops(t), &found, &err) < 0)
+	if (!t->step && (taken_by_step(t) > TRIED_BYTES || !t->fit.fits))
+		return false;
+	if ((t->step ? nn_rehearse(t, &found, &err) : nn_rehearse_plan(t, train_flops(t), &found, &err)) < 0)
 		return false;
 	*rate = (struct nn_rate){ .step_s = found.gradient_s + found.update_s, .extra_s = NAN, .once_s = NAN };
 	nn_rate_put(t, rate);

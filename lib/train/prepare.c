@@ -327,7 +327,8 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 	struct nn_error why;
 
 	if (!t->start && nn_net_resolve(t->net, NULL, NULL, &why) < 0)
-		return nn_fail(err, in_file ? NN_EFORMAT : NN_EUSAGE, "%s; or give DATA, which say it", why.text);
+		return nn_fail(err, in_file ? NN_EFORMAT : NN_EUSAGE, "%s%s", why.text,
+			       t->setup.host.note ? "; or give DATA, which say it" : "");
 	t->program = nn_net_program(t->net);
 	t->n_outputs = t->program->n_outputs;
 	t->rows_unknown = true;

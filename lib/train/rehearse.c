@@ -1,9 +1,6 @@
 /* Steps that are tried: one to touch the memory, then some that are timed. */
-#include "config.h"
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -11,49 +8,82 @@
 #include "train/rehearse.h"
 
 #define ENOUGH_S 0.01                /* of steps that are timed */
+#define LEAST_STEPS 2
 #define MOST_STEPS 400
-#define TRIED_FLOPS 2e9              /* of a step that is tried for a plan: some ten milliseconds */
+#define LONG_S 0.1                   /* a step that is tried but once */
+#define TRIED_FLOPS 8e9              /* of a step that is tried for a plan: some tenths of a second; half as many in f64 */
 
-/* The fastest of what is left after the first: others may use the machine, nobody makes it faster. */
-static void time_steps(struct nn_step *step, const uint64_t *rows, size_t n, int least, struct nn_rehearsal *found)
+/* Rows from all over the data, as a shuffled epoch has them. */
+static void draw(const uint64_t *rows, uint64_t n_rows, uint64_t *batch, size_t n, uint64_t *state)
 {
-	struct nn_step_result result;
-	double start = 0, middle, end, begin = 0, gradient = 1e9, update = 1e9;
+	for (size_t i = 0; i < n; i++) {
+		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		batch[i] = rows[(*state >> 33) % n_rows];
+	}
+}
 
-	for (int i = 0; i <= MOST_STEPS; i++) {
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Medians of what follows the first. batch: room for n numbers of rows. */
+static void time_steps(struct nn_step *step, const uint64_t *rows, uint64_t n_rows, uint64_t *batch, size_t n,
+		       struct nn_rehearsal *found)
+{
+	double gradient[MOST_STEPS + 1], update[MOST_STEPS + 1], begin = 0;
+	struct nn_step_result result;
+	uint64_t state = 1;
+	size_t steps = 0, least = LEAST_STEPS;
+
+	while (steps < MOST_STEPS) {
+		double start, middle, end;
+
+		draw(rows, n_rows, batch, n, &state);
 		start = nn_now_s();
-		if (i == 1)
-			begin = start;
-		nn_step_gradient(step, rows, n, 0, &result);
+		nn_step_gradient(step, batch, n, 0, &result);
 		middle = nn_now_s();
 		nn_step_update(step, 1, 0, false, &result);
 		end = nn_now_s();
-		if (i > 0 && middle - start + end - middle < gradient + update) {
-			gradient = middle - start;
-			update = end - middle;
+		if (begin == 0) {
+			begin = end;
+			least = end - start > LONG_S ? 1 : LEAST_STEPS;
+			continue;
 		}
-		if (i >= least && end - begin > ENOUGH_S)
+		gradient[steps] = middle - start;
+		update[steps++] = end - middle;
+		if (steps >= least && end - begin > ENOUGH_S)
 			break;
 	}
-	*found = (struct nn_rehearsal){ gradient, update };
+	qsort(gradient, steps, sizeof *gradient, by_value);
+	qsort(update, steps, sizeof *update, by_value);
+	*found = (struct nn_rehearsal){ gradient[steps / 2], update[steps / 2] };
 }
 
-void nn_rehearse(struct nn_train *t, struct nn_rehearsal *found)
+int nn_rehearse(struct nn_train *t, struct nn_rehearsal *found, struct nn_error *err)
 {
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
 	size_t n = t->n_rows < t->options->batch ? t->n_rows : t->options->batch;
+	uint64_t *batch = nn_alloc(n, sizeof *batch, err);
 
-	time_steps(t->step, t->rows, n, 2, found);
+	if (!batch)
+		return -1;
+	time_steps(t->step, t->rows, t->n_rows, batch, n, found);
+	nn_free(batch);
 	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
 		memset(nn_optimizer_slot(optimizer, k), 0, nn_graph_block(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype));
+	return 0;
 }
 
 /* Is a part of the batch enough? Whole leaves, as few as have the FLOP to be timed. */
 static size_t rows_to_try(const struct nn_train *t, double flops)
 {
 	size_t rows = t->options->batch, group = nn_program_group(t->program);
+	double most = TRIED_FLOPS * (double)nn_dtype_size(NN_F32) / (double)nn_dtype_size(t->device->dtype);
 
-	while (flops * (double)rows > TRIED_FLOPS && rows / 2 >= (group ? group : 16))
+	while (flops * (double)rows > most && rows / 2 >= (group ? group : 16))
 		rows /= 2;
 	return rows;
 }
@@ -66,6 +96,7 @@ int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehear
 	struct nn_step_options step_options;
 	struct nn_step *step;
 	uint64_t *list;
+	size_t all;
 	int status = -1;
 
 	t.options = &options;
@@ -76,11 +107,12 @@ int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehear
 	options.batch = t.n_rows = rows;
 	options.leaves = rows == plan->options->batch ? plan->options->leaves : t.device->leaves(rows, group, SIZE_MAX);
 	step_options = nn_train_step_options(&t, plan->fit.micro < rows ? plan->fit.micro : rows);
-	list = nn_alloc(rows, sizeof *list, err);
-	for (size_t i = 0; list && i < rows; i++)
+	all = nn_dataset_rows(t.dataset);
+	list = nn_alloc(all + rows, sizeof *list, err);
+	for (size_t i = 0; list && i < all; i++)
 		list[i] = i;
 	if (list && nn_step_new(&step, &step_options, err) == 0) {
-		time_steps(step, list, rows, 2, found);
+		time_steps(step, list, all, list + all, rows, found);
 		found->gradient_s *= (double)plan->options->batch / (double)rows;
 		nn_step_free(step);
 		status = 0;

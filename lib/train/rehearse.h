@@ -13,7 +13,7 @@ struct nn_rehearsal {
  * With the step that training will use, before its weights are loaded: what the steps leave behind is loaded over, and the slots of
  * the optimizer are zero again.
  */
-void nn_rehearse(struct nn_train *train, struct nn_rehearsal *found);
+int nn_rehearse(struct nn_train *train, struct nn_rehearsal *found, struct nn_error *err);
 /*
  * For a plan, which has no step: one is made for as many rows of the batch as are tried in some ten milliseconds, on the samples that
  * were read, or without DATA on zeros, and freed again. -1: it cannot be made.

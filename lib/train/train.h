@@ -39,6 +39,13 @@ int nn_train_check(const struct nn_train_setup *setup, struct nn_error *err);
  */
 int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, bool *fits, struct nn_error *err);
 
+/*
+ * The memory of a training of MODEL alone, with nn-train's defaults but for a batch and what std says: its items by the names of
+ * --explain, in their order, then largest_batch, each given to item.
+ */
+int nn_train_memory(const char *model, size_t batch, const struct nn_std_options *std,
+		    void (*item)(void *arg, const char *name, size_t value), void *arg, struct nn_error *err);
+
 /* Read model and data, plan the memory, take it, and load the state to resume; nothing is written yet but outputs opened. */
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err);
 /* Model and data alone, without outputs and memory for steps: for --selfcheck. f64: whatever --precision says. */

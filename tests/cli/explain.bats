@@ -237,3 +237,22 @@ null"
   plan -m 'input 3x8x8, conv2d 4 3x3 pad=1'
   is '.time.step_s>0' true
 }
+
+@test "nn-bench memory: the items of the plan, and the largest batch as last row" {
+  nn-bench memory 'input 64, dense 512, relu, dense 10' --batch=100 --to=csv >rows.csv
+  plan -m 'input 64, dense 512, relu, dense 10' --batch=100
+  [ "$(head -n 1 rows.csv | cut -d, -f1,2)" = item,value ]
+  [ "$(tail -n +2 rows.csv | cut -d, -f1 | paste -sd,)" = "$(jq -r '.memory|keys_unsorted|join(",")' plan.json),largest_batch" ]
+  for item in parameters gradients optimizer activations workspace activations_per_sample; do
+    grep -q "^$item,$(jq ".memory.$item" plan.json)," rows.csv
+  done
+  run -1 --separate-stderr nn-bench memory lenet.nn
+  [[ $stderr == 'nn-bench: lenet.nn:'*'?'* ]]
+  [[ $stderr != *DATA* ]]
+  run -2 --separate-stderr nn-bench memory 'dense 3'
+  [[ $stderr == 'nn-bench: MODEL:'* ]]
+  run -2 --separate-stderr nn-bench memory 'input 3, dense 3' --batch=1,2
+  [[ $stderr == *'--batch=1,2'* ]]
+  (ulimit -v 400000; nn-bench memory mlp-175b.nn --to=csv >rows.csv)
+  grep -q '^largest_batch,0,' rows.csv
+}

@@ -1,0 +1,50 @@
+/* nn-bench memory: what a training of a model takes, as nn-train --explain plans it. */
+#include <string.h>
+
+#include "bench/bench.h"
+#include "train/train.h"
+
+static const struct nn_report_column columns[] = { { "item", 24 }, { "value", 0 }, { NULL, 0 } };
+
+struct rows {
+	struct nn_report *report;
+	struct nn_error *err;
+	int status;
+};
+
+static void put(void *arg, const char *name, size_t value)
+{
+	struct rows *rows = arg;
+
+	nn_report_text(rows->report, "item", name);
+	nn_report_count(rows->report, "value", value);
+	if (rows->status == 0)
+		rows->status = nn_report_row(rows->report, rows->err);
+}
+
+/* One batch: --batch, else 64 as nn-train takes. */
+static int take_batch(const struct nn_bench *b, size_t *batch, struct nn_error *err)
+{
+	size_t batches[NN_BENCH_BATCHES] = { 64 };
+	int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
+
+	*batch = batches[0];
+	if (n > 1)
+		return nn_fail(err, NN_EUSAGE, "--batch=%.40s: expected one batch", b->options->batch);
+	return n < 0 ? -1 : 0;
+}
+
+int nn_verb_memory(struct nn_bench *b, int n, char **words, struct nn_error *err)
+{
+	struct rows rows = { .err = err };
+	struct nn_error why = {0};
+	size_t batch;
+
+	(void)n;
+	if (take_batch(b, &batch, err) < 0 || nn_bench_report(b, columns, &rows.report, err) < 0)
+		return -1;
+	if (nn_train_memory(words[0], batch, b->std, put, &rows, &why) < 0)
+		rows.status = strncmp(why.text, "-m:", 3) == 0 ? nn_fail(err, why.code, "MODEL%s", why.text + 2)
+							       : nn_fail(err, why.code, "%s", why.text);
+	return nn_report_close(rows.report, rows.status < 0 ? NULL : err) < 0 ? -1 : rows.status;
+}
