@@ -12,7 +12,7 @@
 #include "train/record.h"
 
 #define MOST 256                     /* points of a curve; even */
-#define WIDE 100.0                   /* losses that differ by more are drawn on a logarithmic axis */
+#define WIDE 20.0                    /* losses that differ by more are drawn on a logarithmic axis */
 #define REST_S 3.0                   /* between two pictures while training */
 
 /* Some consecutive steps as one point. */
@@ -188,9 +188,9 @@ static void describe(const struct nn_train *t, struct nn_text *title, struct nn_
 	const struct nn_train_options *o = t->options;
 	char lr[NN_NUMBER];
 
-	add_title(title, strchr(o->model, ' ') || strchr(o->model, '\n') ? o->model : base_name(o->model), 48);
+	add_title(title, strchr(o->model, ' ') || strchr(o->model, '\n') ? o->model : base_name(o->model), 46);
 	nn_text_add(title, " on ");
-	add_title(title, base_name(t->setup.data_path), 24);
+	add_title(title, base_name(t->setup.data_path), 30);
 	nn_format_f64(lr, o->lr);
 	nn_text_addf(note, "%llu samples, batch %llu, %s, lr %s, seed %llu; %d thread%s; after step %llu", (unsigned long long)t->n_rows,
 		     (unsigned long long)o->batch, nn_optimizers[o->optimizer].name, lr, (unsigned long long)t->std->seed,
