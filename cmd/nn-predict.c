@@ -28,6 +28,6 @@ int main(int argc, char **argv)
 	p.model = argv[1];
 	p.data = n > 1 ? argv[2] : NULL;
 	p.output = std.output;
-	p.threads = std.threads ? (int)std.threads : nn_cpu_count();
+	p.threads = (int)std.threads;
 	return nn_tool_end(std.dry_run ? 0 : nn_predict_run(&p, &err), &err);
 }

@@ -27,7 +27,7 @@ struct nn_predict {
 	const char *model, *data;    /* data NULL: stdin */
 	const char *output;          /* NULL: stdout */
 	int precision;               /* 0: as the model; 1 + dtype */
-	int threads;
+	int threads;                 /* 0: as many as there are, asked for when a whole batch comes */
 	bool any_order;              /* --reproducible=no */
 	const char *device;          /* --device; NULL: cpu */
 	size_t device_batch;         /* rows at once that auto asks for: --batch where it was given, else 1 */

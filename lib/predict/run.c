@@ -60,7 +60,7 @@ int nn_run_bind(struct nn_run *r, size_t n, struct nn_error *err)
 
 	nn_graph_free(r->graph);
 	r->graph = NULL;
-	if (n == r->batch && r->p->threads > 1 && !r->pool && nn_pool_new(&r->pool, r->p->threads, err) < 0)
+	if (n == r->batch && !r->pool && nn_pool_new(&r->pool, r->p->threads ? r->p->threads : nn_cpu_count(), err) < 0)
 		return -1;
 	options.pool = r->pool;
 	if (nn_graph_bind(&r->graph, r->model->program, &options, err) < 0)

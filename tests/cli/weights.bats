@@ -70,6 +70,13 @@ refused() {
   refused 1 'a network that flattens images' 1.kernel=K.npy,1.bias=b.npy 'input 3x1x1, flatten, dense 2'
 }
 
+@test "weights: a small prediction asks neither /proc nor /sys what the machine has" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=* ]] || skip "sanitizers read /proc themselves"
+  command -v strace >/dev/null || skip "strace is not installed"
+  strace -f -o "$BATS_TEST_TMPDIR/calls" nn-predict -m 'dense 2' dir x.npy --to=csv >/dev/null || skip "strace cannot trace here"
+  ! grep -E 'open.*"/(proc|sys)/' "$BATS_TEST_TMPDIR/calls"
+}
+
 @test "weights: what is wrong is named" {
   refused 1 "tensor '0.bias'" 0.weight=W.npy
   refused 1 "the model has no tensor '1.bias'" 0.weight=W.npy,0.bias=b.npy,1.bias=b.npy
