@@ -23,13 +23,30 @@ static const struct nn_opt opts[] = {
 	  .choices = nn_algorithms, .help = "the way values take between ranks; only mpi may change a byte of the result",
 	  .man = "ring: in round i each rank sends a piece to the rank i places on; a piece's owner adds what all sent, and results go "
 		 "round. halving: recursive halving with neighbours first, then doubling. tree: whole arrays along the tree, for short "
-		 "ones. auto: the fastest of these three by the latency and bandwidth measured at start. mpi: MPI_Allreduce in its own "
+		 "ones. auto: the fastest of these three for an array of that size, measured on the first run of so many ranks and kept. mpi: MPI_Allreduce in its own "
 		 "order, which needs --reproducible=no." },
+	{ .name = NULL },
+};
+
+static const char *const formats[] = { "table", "md", "csv", "json", "jsonl", NULL };
+
+static const struct nn_opt bench_opts[] = {
+	{ .name = "bench", .type = NN_OPT_FLAG, .offset = AT(bench), .help = "measure instead: a row for each size",
+	  .man = "Arrays are f32, or f64 with --precision=f64." },
+	{ .name = "sizes", .type = NN_OPT_CUSTOM, .offset = AT(sizes), .arg = "LIST", .fallback = "1K:64M*2",
+	  .check = allreduce_check_sizes, .help = "bytes of an array: sizes and ranges FIRST:LAST*FACTOR, separated by commas" },
+	{ .name = "to", .type = NN_OPT_CHOICE, .offset = AT(to), .arg = "FORMAT", .fallback = "table", .choices = formats,
+	  .help = "format of the rows: table, md, csv, json or jsonl" },
+	{ .name = "model", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(model), .arg = "MODEL",
+	  .help = "say how many of N ranks' steps would remain for this model, a file or text, with --step-ms" },
+	{ .name = "step-ms", .type = NN_OPT_REAL, .offset = AT(step_ms), .arg = "T", .min = 0.000001, .max = 1000000000,
+	  .help = "milliseconds that one rank's step takes without the others" },
 	{ .name = NULL },
 };
 
 static const struct nn_opt_table tables[] = {
 	{ "Reduction", opts, NULL, NULL },
+	{ "Measuring", bench_opts, NULL, NULL },
 	{ "Standard", nn_std_opts, NULL, NULL },
 	{ NULL, NULL, NULL, NULL },
 };
@@ -37,7 +54,8 @@ static const struct nn_opt_table tables[] = {
 const struct nn_opt_list nn_allreduce_list = {
 	.tool = "nn-allreduce",
 	.usage = "nn-allreduce [OPTION]... FILE...   > result\n"
-		 "nn-allreduce [OPTION]... --ranks=N FILE.%r",
+		 "nn-allreduce [OPTION]... --ranks=N FILE.%r\n"
+		 "nn-allreduce [OPTION]... --ranks=N --bench",
 	.brief = "Reduce the arrays of several files or ranks to one, value by value: averages of models, sums of gradients.",
 	.tables = tables,
 };

@@ -300,6 +300,8 @@ static int run(struct rank *r, const char *file, const char *output, bool attach
 		return -1;
 	if (r->options->algorithm == NN_AUTO && nn_comm_measure(r->comm, err) < 0)
 		return -1;
+	if (r->options->bench)
+		return allreduce_bench(r->options, r->comm, output, err);
 	if (r->options->stream)
 		status = stream(r, output, attached, err);
 	else if (open_output(r, output, attached, err) == 0)

@@ -12,6 +12,12 @@ struct allreduce_options {
 	uint64_t ranks;              /* 0: not given */
 	int algorithm;               /* enum nn_algorithm */
 	bool stream;
+	bool bench;
+	const char *sizes;
+	int to;                      /* enum nn_report_format */
+	const char *model;           /* NULL: no prediction for a model */
+	double step_ms;
+	bool f64;                    /* --precision, of what is measured */
 };
 
 /* The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by piece, safetensors lie in memory. */
@@ -51,6 +57,12 @@ int check_found(const struct nn_reduce *reduce, const struct nn_st_tensor *tenso
 /* Several files in one process. 0 or -1. */
 int allreduce_files(const struct allreduce_options *options, char **files, size_t n, const char *output, struct nn_error *err);
 
+/* --bench in a rank: rows of rank 0 to output (NULL: stdout), notes on stderr. 0 or -1. */
+int allreduce_bench(const struct allreduce_options *options, struct nn_comm *comm, const char *output, struct nn_error *err);
+#define ALLREDUCE_SIZES 256
+/* Bytes, of a list of FIRST or FIRST:LAST*FACTOR: how many, or -1 with NN_EUSAGE. */
+int allreduce_sizes(const char *list, size_t sizes[ALLREDUCE_SIZES], struct nn_error *err);
+int allreduce_check_sizes(const char *value, struct nn_error *err);
 /* This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the status of what another rank explains. */
 int allreduce_rank(const struct allreduce_options *options, const char *file, const char *output, struct nn_error *err);
 /* This tool as options->ranks ranks under mpirun; the status of the whole, or -1. */

@@ -1,7 +1,10 @@
 /* All-reduce: chunks that caches hold, the algorithm of each, and what whole numbers need besides. */
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "comm/comm.h"
@@ -12,64 +15,112 @@ const char *const nn_algorithms[] = { "auto", "mpi", "ring", "halving", "tree", 
 
 /* ---- which algorithm ---- */
 
-#define LATENCY_S 1e-6                            /* where nothing was measured: shared memory */
-#define S_PER_BYTE 2e-10
-#define PROBE ((size_t)256 << 10)
-
-/* Seconds of each: messages one after the other, bytes sent, and half as long for a byte that is added. */
+/* Where nothing was measured: whole arrays while they are short, then pieces with few messages. */
 enum nn_algorithm nn_comm_choose(const struct nn_comm *c, size_t bytes)
 {
-	double latency = c->latency_s > 0 ? c->latency_s : LATENCY_S, beta = c->s_per_byte > 0 ? c->s_per_byte : S_PER_BYTE;
-	double n = c->size, s = (double)bytes * beta, deep = 0, tree, halving, ring;
+	int class = 0;
 
-	for (int k = 1; k < c->size; k *= 2)
-		deep++;
-	tree = deep * (latency + 1.5 * s);
-	halving = 2 * deep * latency + 2.5 * (n - 1) / n * s;
-	ring = 2 * (n - 1) * latency + 2.5 * (n - 1) / n * s;
-	if (c->size & (c->size - 1))
-		halving += 2 * latency + s;               /* what the ranks beyond a power of two send and get */
-	if (tree <= halving && tree <= ring)
-		return NN_TREE;
-	return halving <= ring ? NN_HALVING : NN_RING;
+	while (class < NN_COMM_CLASSES - 1 && bytes > NN_COMM_CLASS << class)
+		class++;
+	if (c->choice[class] != NN_AUTO)
+		return c->choice[class];
+	return class < 4 ? NN_TREE : c->size & (c->size - 1) ? NN_RING : NN_HALVING;
 }
 
-/* The best of some exchanges with both neighbours of the ring. */
-static int probe(struct nn_comm *c, void *out, void *in, size_t bytes, int times, double *best, struct nn_error *err)
+static const enum nn_algorithm candidates[] = { NN_TREE, NN_HALVING, NN_RING };
+#define N_CANDIDATES 3
+#define TIMES 5
+
+/* The best of some runs, of the slowest rank: the same on all. */
+static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in, float *out, size_t bytes, double *best, struct nn_error *err)
 {
-	struct nn_message send = { (c->rank + 1) % c->size, out, bytes };
-	struct nn_message receive = { (c->rank - 1 + c->size) % c->size, in, bytes };
+	const struct nn_reduce sum = { NN_F32, NN_REDUCE_SUM, (size_t)c->size }, max = { NN_F64, NN_REDUCE_MAX, (size_t)c->size };
+	double mine = 1e9;
 
-	*best = 1e9;
-	for (int i = 0; i < times; i++) {
-		double start = nn_now_s(), s;
+	for (int i = 0; i < TIMES; i++) {
+		double start;
 
-		if (nn_comm_exchange(c, &send, 1, &receive, 1, err) < 0)
+		if (nn_comm_barrier(c, err) < 0)
 			return -1;
-		s = nn_now_s() - start;
-		*best = s < *best ? s : *best;
+		start = nn_now_s();
+		if (nn_comm_allreduce(c, &sum, algorithm, in, out, bytes / sizeof *in, NULL, err) < 0)
+			return -1;
+		mine = nn_now_s() - start < mine ? nn_now_s() - start : mine;
 	}
-	return 0;
+	return nn_comm_allreduce(c, &max, NN_TREE, &mine, best, 1, NULL, err);
+}
+
+static int probe_all(struct nn_comm *c, struct nn_error *err)
+{
+	size_t most = NN_COMM_CLASS << (NN_COMM_CLASSES - 1);
+	float *room = nn_alloc(2 * most, 1, err);
+	int status = room ? 0 : -1;
+
+	for (int class = 0; class < NN_COMM_CLASSES && status == 0; class++) {
+		double best = 1e9, s = 0;
+
+		for (int k = 0; k < N_CANDIDATES && status == 0; k++) {
+			status = probe(c, candidates[k], room, room + most / sizeof *room, NN_COMM_CLASS << class, &s, err);
+			if (status == 0 && s < best) {
+				best = s;
+				c->choice[class] = candidates[k];
+			}
+		}
+	}
+	nn_free(room);
+	return status;
+}
+
+/* What answers are kept under: how many ranks, and over what they talk. */
+static void cache_key(const struct nn_comm *c, char *key, size_t size)
+{
+	const char *btl = getenv("OMPI_MCA_btl");
+
+	snprintf(key, size, "algorithms ranks=%d btl=%s", c->size, btl ? btl : "");
+}
+
+/* One letter for each class. False where there is no answer that makes sense. */
+static bool recall(struct nn_comm *c)
+{
+	char key[256], value[NN_CACHE_VALUE];
+
+	cache_key(c, key, sizeof key);
+	if (nn_cache_get("link", key, value) != NN_CACHE_FOUND || strlen(value) != NN_COMM_CLASSES)
+		return false;
+	for (int i = 0; i < NN_COMM_CLASSES; i++) {
+		c->choice[i] = value[i] == 't' ? NN_TREE : value[i] == 'h' ? NN_HALVING : value[i] == 'r' ? NN_RING : NN_AUTO;
+		if (c->choice[i] == NN_AUTO)
+			return false;
+	}
+	return true;
+}
+
+static void keep(const struct nn_comm *c)
+{
+	char key[256], value[NN_COMM_CLASSES + 1] = "";
+
+	cache_key(c, key, sizeof key);
+	for (int i = 0; i < NN_COMM_CLASSES; i++)
+		value[i] = nn_algorithms[c->choice[i]][0];
+	nn_cache_put("link", key, value, NULL);            /* no place to keep it: measured again next time */
 }
 
 int nn_comm_measure(struct nn_comm *c, struct nn_error *err)
 {
-	const struct nn_reduce max = { NN_F64, NN_REDUCE_MAX, (size_t)c->size };
-	double times[2], worst[2];
-	char *room;
+	char known = 0;
 
 	if (c->size == 1)
 		return 0;
-	room = nn_alloc(2 * PROBE, 1, err);
-	if (!room || probe(c, room, room + PROBE, 8, 50, &times[0], err) < 0 ||
-	    probe(c, room, room + PROBE, PROBE, 5, &times[1], err) < 0 ||
-	    nn_comm_allreduce(c, &max, NN_TREE, times, worst, 2, NULL, err) < 0) {
-		nn_free(room);
+	if (c->rank == 0)
+		known = recall(c);
+	if (nn_comm_broadcast(c, 0, &known, 1, err) < 0)
 		return -1;
-	}
-	nn_free(room);
-	c->latency_s = worst[0];
-	c->s_per_byte = (worst[1] > worst[0] ? worst[1] - worst[0] : worst[1]) / (double)PROBE;
+	if (known)
+		return nn_comm_broadcast(c, 0, c->choice, sizeof c->choice, err);
+	if (probe_all(c, err) < 0)
+		return -1;
+	if (c->rank == 0)
+		keep(c);
 	return 0;
 }
 

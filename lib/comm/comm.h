@@ -8,6 +8,20 @@
 #include "comm/transport.h"
 
 /*
+ * ring		in round i a rank sends its untouched piece to rank r+i; the owner adds all of them along the tree; results go round:
+ *		2(n-1)/n of the bytes per rank, 2(n-1) messages
+ * halving	recursive halving, neighbours first, then doubling: the same bytes, 2 log2(n) messages
+ * tree		partial results whole along the tree: log2(n) messages, log2(n) times the bytes
+ * mpi		MPI_Allreduce, in its own order
+ * auto		the fastest of the first three for such an array, as measured on these ranks
+ */
+enum nn_algorithm { NN_AUTO, NN_MPI, NN_RING, NN_HALVING, NN_TREE };
+extern const char *const nn_algorithms[];         /* "auto", ...; NULL at the end */
+
+#define NN_COMM_CLASS ((size_t)1024)      /* arrays of up to 1K, 2K, ... 1M bytes, and longer ones, have a fastest algorithm each */
+#define NN_COMM_CLASSES 11
+
+/*
  * A communicator belongs to one thread at a time. All functions without a peer are collective: every rank calls them in the same order
  * with the same sizes. Where one fails (-1) the job is lost: print the error and nn_comm_abort.
  */
@@ -18,7 +32,7 @@ struct nn_comm {
 	int tag;
 	void *scratch;               /* grows with what collectives need */
 	size_t scratch_size;
-	double latency_s, s_per_byte;   /* of a message between neighbours; 0: not measured */
+	enum nn_algorithm choice[NN_COMM_CLASSES];      /* of auto; NN_AUTO: not measured */
 	bool borrowed;               /* a channel: the transport is closed by another */
 };
 
@@ -60,17 +74,6 @@ int nn_comm_gather(struct nn_comm *comm, const void *mine, void *all, size_t byt
 /* ---- all-reduce ---- */
 
 /*
- * ring		in round i a rank sends its untouched piece to rank r+i; the owner adds all of them along the tree; results go round:
- *		2(n-1)/n of the bytes per rank, 2(n-1) messages
- * halving	recursive halving, neighbours first, then doubling: the same bytes, 2 log2(n) messages
- * tree		partial results whole along the tree: log2(n) messages, log2(n) times the bytes
- * mpi		MPI_Allreduce, in its own order
- * auto		the fastest of the first three by latency_s and s_per_byte
- */
-enum nn_algorithm { NN_AUTO, NN_MPI, NN_RING, NN_HALVING, NN_TREE };
-extern const char *const nn_algorithms[];         /* "auto", ...; NULL at the end */
-
-/*
  * out[count] on every rank from in[count] of each (which may be out), as nn_reduce_leaves over the ranks in order: the same bytes for
  * any algorithm but mpi. reduce->n is the number of ranks. found may be NULL; only whole numbers make it cost a message.
  */
@@ -78,7 +81,7 @@ int nn_comm_allreduce(struct nn_comm *comm, const struct nn_reduce *reduce, enum
 		      size_t count, struct nn_reduce_found *found, struct nn_error *err);
 /* What auto means for an array of so many bytes. */
 enum nn_algorithm nn_comm_choose(const struct nn_comm *comm, size_t bytes);
-/* Measure latency_s and s_per_byte for nn_comm_choose: some milliseconds. The slowest pair of neighbours counts, on all ranks alike. */
+/* What auto means on these ranks: as kept from an earlier run, else measured (10 ms over shared memory) and kept. The same on all. */
 int nn_comm_measure(struct nn_comm *comm, struct nn_error *err);
 
 /* Inside: at least `bytes` of scratch memory, valid until the next call; NULL with an error. */

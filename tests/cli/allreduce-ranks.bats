@@ -22,6 +22,7 @@ setup_file() {
   # a test's root may; users are asked
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   cd "$BATS_FILE_TMPDIR" || return
+  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
   py '
 for i in range(4):
     rng = np.random.default_rng(i)
@@ -393,4 +394,47 @@ for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("t
   refused "type.1: frame 2: found f32, expected f64 as on rank 0" type.%r
   echo text >text.0; cp text.0 text.1
   refused "text.0: the .npy header ends early" text.%r
+}
+
+@test "allreduce --bench: rows have nccl-tests' columns, their figures fit together, nothing is wrong" {
+  for n in 1 2; do
+    run -0 --separate-stderr nn-allreduce --bench -n $n --sizes=1000,4K:64K*4 --to=csv
+    [[ ${lines[0]} == size_bytes,count,type,op,algorithm,ranks,time_us,algbw_GBs,busbw_GBs,wrong,threads,version,cpu,gpu,blas,date ]]
+    [ "${#lines[@]}" = 5 ]
+    awk -F, -v n=$n '
+      function near(a, b) { return a - b < 1e-4 * b + 1e-12 && b - a < 1e-4 * b + 1e-12 }
+      NR > 1 && !($1 == (NR == 2 ? 1000 : 4096 * 4 ^ (NR - 3)) && $2 * 4 == $1 && $3 == "f32" && $4 == "mean" && $6 == n && $7 > 0 &&
+        near($8, $1 / $7 / 1000) && near($9, $8 * 2 * (n - 1) / n) && $10 == 0) { print; exit 1 }' <<<"$output"
+    [[ ${stderr_lines[0]} == "nn-allreduce: note: alpha_us "[0-9]* ]]
+    [[ ${stderr_lines[1]} == "nn-allreduce: note: beta_us_per_MB "[0-9]* ]]
+    [[ ${stderr_lines[2]} =~ ^"nn-allreduce: note: hash "[0-9a-f]{64}$ ]]
+    [ "${#stderr_lines[@]}" = 3 ]
+  done
+}
+
+@test "allreduce --bench: the hash is one for every algorithm, transport and format; mpi is compared, too" {
+  hash_of() {
+    nn-allreduce --bench -n 3 --op=sum --precision=f64 --sizes=8,3K,100K -o rows "$@" 2>&1 | sed -n 's/.*hash //p'
+  }
+  want=$(hash_of --algorithm=tree --to=json)
+  [ "${#want}" = 64 ]
+  py 'import json; rows = json.load(open("rows")); assert [r["algorithm"] for r in rows] == ["tree"] * 3 and rows[2]["type"] == "f64" and rows[2]["wrong"] == 0'
+  [ "$(hash_of --algorithm=ring)" = "$want" ]
+  [ "$(hash_of --algorithm=halving)" = "$want" ]
+  [ "$(OMPI_MCA_btl=self,tcp hash_of)" = "$want" ]
+  hash_of --algorithm=mpi --reproducible=no --to=csv
+  [ "$(tail -n 3 rows | cut -d, -f 5,10 | sort -u)" = mpi,0 ]
+}
+
+@test "allreduce --bench: --model and --step-ms say what ranks are worth" {
+  run -0 --separate-stderr nn-allreduce --bench -n 2 --sizes=1K,64K --model='input 10, dense 5' --step-ms=4
+  [[ ${stderr_lines[3]} == "nn-allreduce: note: input 10, dense 5: 220 bytes of gradients take "*" ms beside a step of 4 ms" ]]
+  [[ ${stderr_lines[4]} == "nn-allreduce: note: efficiency 0.9"* || ${stderr_lines[4]} == "nn-allreduce: note: efficiency 1" ]]
+  [[ ${stderr_lines[5]} == "nn-allreduce: note: efficiency_overlapped "* ]]
+  run -2 --separate-stderr nn-allreduce --bench -n 2 --model=m
+  [ "$stderr" = "nn-allreduce: --model=m: needs --step-ms, the time of a step" ]
+  run -2 --separate-stderr nn-allreduce --bench --sizes=1X
+  [ "$stderr" = "nn-allreduce: --sizes=1X: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2" ]
+  run -2 --separate-stderr nn-allreduce --bench d.0.npy
+  [ "$stderr" = "nn-allreduce: --bench: makes its own arrays, found d.0.npy" ]
 }

@@ -137,8 +137,18 @@ static void test_small(void)
 	}
 	nn_comm_close(other);
 	all_ok(good, "messages of two channels do not meet", "");
-	good = nn_comm_measure(comm, NULL) == 0 && (comm->size == 1 || (comm->latency_s > 0 && comm->s_per_byte > 0));
-	all_ok(good, "latency and bandwidth are measured", "");
+	/* measured, then kept: all ranks choose alike */
+	for (int turn = 0; turn < 2; turn++) {
+		enum nn_algorithm choices[MOST][NN_COMM_CLASSES];
+
+		good = nn_comm_measure(comm, NULL) == 0 && nn_comm_gather(comm, comm->choice, choices, sizeof *choices, NULL) == 0;
+		for (int i = 0; i < comm->size && comm->size > 1; i++)
+			for (int k = 0; k < NN_COMM_CLASSES; k++)
+				good &= choices[i][k] == choices[0][k] && choices[0][k] >= NN_RING;
+		all_ok(good, turn ? "the choice is found again" : "auto chooses an algorithm, all ranks the same", "");
+		for (int k = 0; k < NN_COMM_CLASSES; k++)
+			comm->choice[k] = NN_AUTO;
+	}
 }
 
 int main(void)
