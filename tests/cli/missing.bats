@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # --missing: numbers that are not there, in training, in held-out rows and in prediction.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 # holes.csv: b of every fifth row is empty or nan; its mean is exactly 4. filled.csv: with 4 there. fewer.csv: without those rows.

@@ -329,7 +329,7 @@ END
   pid=$!
   exec 5>pipe
   printf 'a,b\n1,2\n' >&5
-  for i in $(seq 100); do
+  for _ in $(seq 100); do
     compgen -G '.out.*.tmp' >/dev/null && break
     sleep 0.02
   done

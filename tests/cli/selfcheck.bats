@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-train --selfcheck: the user's own network and data, checked. What it finds is in tests/lib/selfcheck.c.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -77,7 +78,7 @@ setup() {
   for signal in TERM INT; do
     (trap - INT; exec nn-train --selfcheck -m "$(printf 'dense 600, relu, %.0s' $(seq 12)) dense ?" --target=41 --loss=cross-entropy wide.csv) >out 2>err &
     pid=$!
-    for i in $(seq 200); do
+    for _ in $(seq 200); do
       grep -q threads out && break
       sleep 0.02
     done

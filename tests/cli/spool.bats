@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # --spool: stdin kept as a file, so that a training from a pipe can be resumed.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup_file() {
@@ -42,7 +43,7 @@ train() {
   killed=0
   for delay in 0.01 0.03 0.06 0.1 0.15 0.2; do
     rm -f s m m.state.safetensors
-    for i in 1 2 3 4 5 6; do
+    for _ in 1 2 3 4 5 6; do
       timeout -s KILL "$delay" nn-train -q -m 'dense 8, relu, dense ?' --target=kind --epochs=6 --checkpoint-every=1 --spool=s \
         --resume -o m - < <(cat "$data/words.csv") 2>/dev/null || killed=$((killed + 1))
       [ ! -e s ] || same s "$data/words.csv"
@@ -59,7 +60,7 @@ train() {
   train=$!
   exec 5>pipe
   head -c 1000 "$data/words.csv" >&5
-  for i in $(seq 100); do
+  for _ in $(seq 100); do
     sleep 0.05
     compgen -G '.s.*.tmp' >/dev/null && break
   done

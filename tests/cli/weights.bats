@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-predict -m TEXT WEIGHTS: weights made elsewhere, in .npy files.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 # W.npy [2,3], K.npy its transpose, b.npy, x.npy [4,3]; y: what x W' + b is
@@ -86,7 +87,7 @@ refused() {
   refused 1 "tensor '0.weight' is i32" 0.weight=I.npy,0.bias=b.npy
   mkdir -p empty
   refused 1 'empty: no *.npy in this directory' empty
-  for bad in 0.weight= =W.npy 0.weight=W.npy, 0.weight=W.npy,b.npy; do
+  for bad in 0.weight= =W.npy '0.weight=W.npy,' 0.weight=W.npy,b.npy; do
     refused 2 'expected NAME=FILE,NAME=FILE' "$bad"
   done
   head -c 100 W.npy >short.npy
