@@ -1,5 +1,6 @@
 # lib/bench: measuring
 lib_libnn_la_SOURCES += \
+	lib/bench/advise.c \
 	lib/bench/batch.c \
 	lib/bench/bench.c \
 	lib/bench/bench.h \
@@ -41,6 +42,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/report.h \
 	lib/bench/roof.c \
 	lib/bench/roof.h \
+	lib/bench/roofline.c \
+	lib/bench/roofline.h \
 	lib/bench/run.c \
 	lib/bench/start.c \
 	lib/bench/start.h \

@@ -182,14 +182,17 @@ static int take_rest(struct nn_op_trial *t, struct nn_error *err)
 {
 	const struct nn_kernel *k = t->kernel;
 	size_t derived = k->derived && t->site.training ? k->derived(&t->site) : 0, n_in = (size_t)t->site.n_in;
+	size_t saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
 	void *memory;
 
 	t->y = nn_alloc(t->rows * t->out_size, real_size(t), err);
 	t->dx = nn_alloc(n_in, sizeof(void *), err);
 	t->dx_add = nn_alloc(n_in, sizeof(bool), err);
-	t->call.saved = nn_alloc(k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0, 1, err);
+	/* Without training there is nothing to keep, which kernels see from NULL. */
+	if (saved && !(t->call.saved = nn_alloc(saved, 1, err)))
+		return -1;
 	t->call.work = nn_alloc(scratch(t), 1, err);
-	if (!t->y || !t->dx || !t->dx_add || !t->call.saved || !t->call.work)
+	if (!t->y || !t->dx || !t->dx_add || !t->call.work)
 		return -1;
 	for (int j = 0; j < t->site.n_in && t->site.training; j++)
 		if ((j > 0 || t->site.want_dx) && !(t->dx[j] = nn_alloc(in_values(t, j), real_size(t), err)))

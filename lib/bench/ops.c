@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "bench/roof.h"
+#include "bench/roofline.h"
 #include "bench/op-site.h"
 #include "bench/op-trial.h"
 
@@ -201,6 +202,11 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 	struct nn_error no_blas;
 	int status;
 
+	if (n == 1 && nn_roofline_is_model(words[0]))
+		return nn_roofline(b, words[0], err);
+	for (const char *const *name = (const char *const[]){ "batch", "mode", "plot", NULL }; *name; name++)
+		if (nn_opt_given(b->setup.list, *name))
+			return nn_fail(err, NN_EUSAGE, "--%s: means something to ops with a MODEL alone", *name);
 	if (check_operands(n, words, err) < 0 || !(o.device = nn_device_open("cpu", dtype, err)))
 		return -1;
 	if (!(o.library = nn_device_open("cpu+openblas", dtype, &no_blas)))

@@ -63,3 +63,30 @@ conv2d-backward 2x3x8x8,4,3x3,pad=1 f64 ok" ]
   grep -q '^conv2d,"64x32x13x13,64,3x3",cpu,ours,f32,,,,,ok,' rows.csv
   grep -q '^nn-bench: note: conv2d: --time=0.0001 is too short for a figure' notes
 }
+
+@test "bench: ops MODEL says of each layer what it costs and what bounds it, and draws it" {
+  nn-bench ops 'input 1x12x12, conv2d 4 3x3, relu, maxpool2d 2x2, flatten, dense 10' --batch=16 --mode=train --time=0.1 --to=csv \
+    --plot=roof.svg >rows.csv
+  [ "$(head -n 1 rows.csv)" = "layer,op,shape,device,kernel,dtype,flop,bytes,intensity,bound,seconds,gflops,gbytes_s,peak_share,check,$last" ]
+  [ "$(tail -n +2 rows.csv | cut -d, -f1,2)" = "0,conv2d
+0,conv2d-backward
+4,dense
+4,dense-backward" ]
+  grep -q '^4,dense,16x100x10,cpu,ours,f32,32000,' rows.csv
+  [ "$(grep -cE ',(compute|cache|memory|latency),' rows.csv)" = 4 ]
+  grep -q '</svg>' roof.svg && grep -q 'roof of memory' roof.svg && grep -q '4 dense' roof.svg
+}
+
+@test "bench: ops MODEL: layers of a prediction, a pooling fused into a convolution among them, are verified" {
+  nn-bench ops "$NN_SRC/share/examples/digits.nn" --batch=8 --time=0.05 --to=csv >rows.csv
+  [ "$(tail -n +2 rows.csv | sed 's/"[^"]*"/SHAPE/' | cut -d, -f2,15 | xargs)" = "conv2d,ok conv2d,ok dense,ok dense,ok" ]
+}
+
+@test "bench: ops: --plot, --batch and --mode belong to a model; a layer that cannot fit is status 4" {
+  run -2 --separate-stderr nn-bench ops dense --plot=x.svg
+  [ "$stderr" = "nn-bench: --plot: means something to ops with a MODEL alone" ]
+  [ ! -e x.svg ]
+  run -4 --separate-stderr nn-bench ops 'input 1000000, dense 2' --batch=1000000000 --plot=x.svg
+  [[ $stderr == *"nn-bench: dense of 1000000000 rows needs "* ]]
+  [ ! -e x.svg ]
+}

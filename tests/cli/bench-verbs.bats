@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nn-bench crossover, explain: rows, statuses, bad input.
+# nn-bench crossover, explain, advise: rows, statuses, bad input.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -70,4 +70,18 @@ net='input 100, dense 2'
   mkdir tmp
   TMPDIR=$PWD/tmp nn-bench explain "$net" --time=0.2 >/dev/null
   [ -z "$(ls -A tmp)" ]
+}
+
+@test "bench: advise prints each rule with what was measured and a verdict" {
+  nn-bench advise "$net" --mode=predict --time=0.05 --to=csv >rows.csv 2>notes
+  [ "$(head -n 1 rows.csv)" = "rule,claim,measured,verdict,$last" ]
+  for rule in gpu batch-1024 batch-32 threads multiple-of-8 multiple-of-16 multiple-of-128; do grep -qE "^$rule,\"?predict: " rows.csv; done
+  grep -q '^multiple-of-8,"layer 0 dense: M,N,K 1,2,100 padded to 8,8,104 is faster",' rows.csv
+  ! tail -n +2 rows.csv | grep -vE ',(holds|does not hold|depends),[0-9]+,'
+}
+
+@test "bench: advise: a model that cannot fit is status 4" {
+  run -4 --separate-stderr nn-bench advise 'input 1000000, dense 10000000, dense 2'
+  [[ ${stderr_lines[-1]} == "nn-bench: "*"parameters alone need"* ]]
+  [ -z "$output" ]
 }

@@ -10,8 +10,8 @@
 #include "tap.h"
 
 /*
- * A dense layer of n rows takes fixed + n * row + out * wide seconds and computes nothing; on the second device the copies of a call are in that, take
- * COPY each way when they are done alone, and the first call of all takes FIRST more.
+ * A dense layer of n rows takes fixed + n * row + out * wide seconds and computes nothing; on the second device rows and answers are
+ * copied, which takes COPY each way, and the first call of all takes FIRST more.
  */
 #define UNIT 20e-6               /* s: long enough for few calls to make a measurement */
 #define COPY (10 * UNIT)
@@ -20,7 +20,7 @@
 struct cost {
 	double fixed, row, wide;
 };
-static const struct cost cpu_cost = { 1 * UNIT, 1 * UNIT, 0.02 * UNIT }, gpu_cost = { 30 * UNIT + 2 * COPY, 0.1 * UNIT, 0.001 * UNIT };
+static const struct cost cpu_cost = { 1 * UNIT, 1 * UNIT, 0.02 * UNIT }, gpu_cost = { 30 * UNIT, 0.1 * UNIT, 0.001 * UNIT };
 
 static double now_s;
 static bool gpu_ready;
@@ -170,7 +170,7 @@ static void check_crossover(void)
 	/* 1 + n + 0.08 > 50 + 0.1 n + 0.004 from n = 55 on; without copies from 33 on */
 	char *batch[] = { "crossover", "input 8, dense 4", "--batch=1000", "--time=1", NULL };
 	char *never[] = { "crossover", "input 8, dense 4", "--batch=54", "--time=1", NULL };
-	/* 2 layers of 1 row: 4 + 0.02 (w + 2) > 100.2 + 0.001 (w + 2) from w = 5062 on */
+	/* 2 layers of 1 row: 4 + 0.02 (w + 2) > 80.2 + 0.001 (w + 2) from w = 4009 on */
 	char *width[] = { "crossover", "input 8, dense 16, relu, dense 2", "--batch=1", "--time=1", NULL };
 	char *wrong[] = { "crossover", "input 8, dense 4", "--batch=0", NULL };
 
@@ -183,7 +183,7 @@ static void check_crossover(void)
 	ok(strstr(notes, "batch: cuda wins from 55 on") != NULL, "crossover: a note says it");
 	ok(run(never) == 0 && has_row("\nbatch,54,", ",cpu,1,") && !strstr(rows, "batch,55,") && strstr(notes, "does not win up to 54"),
 	   "crossover: --batch bounds the search");
-	ok(run(width) == 0 && has_row("\nwidth,5061,", ",cpu,1,") && has_row("\nwidth,5062,", ",cuda,1,"),
+	ok(run(width) == 0 && has_row("\nwidth,4008,", ",cpu,1,") && has_row("\nwidth,4009,", ",cuda,1,"),
 	   "crossover: the width from which on it wins, hidden layers scaled alone");
 	ok(run(wrong) == NN_EUSAGE, "crossover: a batch of 0 is a mistake of the command line");
 }
@@ -224,6 +224,22 @@ static void check_absent(void)
 	nn_subject_free(subject);
 }
 
+static void check_advise(void)
+{
+	char *words[] = { "advise", "input 8, dense 4", "--mode=predict", "--time=1", NULL };
+
+	ok(run(words) == 0, "advise: every rule has its row");
+	ok(has_row("\ngpu,", ",holds,1,") && strstr(rows, "36 parameters, not more than 10000: the CPU is faster"),
+	   "advise: a small net is not for the second device, as the rule says");
+	ok(has_row("\nbatch-1024,", ",does not hold,1,") && has_row("\nbatch-32,", ",does not hold,1,"),
+	   "advise: a device whose rows all cost the same does not care for the batch");
+	ok(has_row("\nthreads,", ",,depends,1,"), "advise: with one thread nothing is said of more");
+	ok(has_row("\nmultiple-of-8,predict", ",0.962963,does not hold,1,") &&
+	   has_row("\nmultiple-of-128,\"layer 0 dense: M,N,K 1,4,8 padded to 128,128,128 is faster\"", ",does not hold,1,"),
+	   "advise: padding is measured by padding, of the model and of each layer");
+	ok(!strstr(rows, "train: "), "advise: --mode says which rows there are");
+}
+
 int main(void)
 {
 	setenv("XDG_CACHE_HOME", "/nonexistent", 1);
@@ -231,5 +247,6 @@ int main(void)
 	check_crossover();
 	check_explain();
 	check_absent();
+	check_advise();
 	return tap_done();
 }
