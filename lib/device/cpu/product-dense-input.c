@@ -49,69 +49,93 @@ static void transpose_out(const real *from, size_t stride, size_t rows, size_t c
 	}
 }
 
-/* What the chains of a block of inputs and rows need. */
+/* What the chains of a block of inputs and rows need. Transposed: for each 2 * VL rows (VL may be left) all columns. */
 struct block {
 	const struct nn_matrix *d;
-	const real *w, *dyt;             /* dyt[out - o0][stride] */
-	real *dxt;                       /* [k - k0][stride] */
-	size_t stride;                   /* rows, rounded up to VL */
+	const real *w;
+	real *dyt, *dxt;                 /* [tile of rows][out - o0][row], [tile of rows][k - k0][row] */
+	size_t rows;                     /* rounded up to VL */
 	size_t k0, k1, o0, o1;
 };
 
-/* Out-channels [o, end) of one panel or several full ones, for inputs [k, next) of the block and all rows. */
-static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t next)
+static size_t lanes_at(const struct block *b, size_t row)
 {
-	const size_t width = nn_panel_width(b->d->out, o);
-	struct nn_tile t = {
+	return nn_least(b->rows - row, 2 * VL);
+}
+
+/* Out-channels [o, end) of one panel or several full ones, for inputs [k, next) of the block and the tile of rows at `row`. */
+static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t next, size_t row)
+{
+	const size_t width = nn_panel_width(b->d->out, o), lanes = lanes_at(b, row);
+	real *const dxt = b->dxt + row * (b->k1 - b->k0) + k * lanes;
+	const struct nn_tile t = {
 		.kh = end - o >= NN_PANEL ? (end - o) / NN_PANEL : 1,
 		.kw = 1,
 		.kl = nn_least(end - o, NN_PANEL),
 		.x_kh = NN_PANEL * b->d->in,
-		.w_kh = NN_PANEL * b->stride,
-		.ws = b->stride,
+		.w_kh = NN_PANEL * lanes,
+		.ws = lanes,
 		.xs = width,
-		.ys = b->stride,
-		.fs = b->stride,
+		.ys = lanes,
+		.fs = lanes,
 		.last = VL,
+		.from = o ? dxt : NULL,
 	};
-	const real *const w = b->w + o * b->d->in + (b->k0 + k) * width, *const dyt = b->dyt + (o - b->o0) * b->stride;
-	for (size_t row = 0; row < b->stride; row += 2 * VL) {
-		real *const to = b->dxt + k * b->stride + row;
-		t.from = o ? to : NULL;
-		NN_K(tile)[b->stride - row > VL][next - k](&t, w, dyt + row, to, NULL);
+	NN_K(tile)[lanes > VL][next - k](&t, b->w + o * b->d->in + (b->k0 + k) * width,
+					 b->dyt + row * (b->o1 - b->o0) + (o - b->o0) * lanes, dxt, NULL);
+}
+
+/* Ask for what the tile of inputs [k, next) will read, in the time of the one before: row by row a part of its weights, and its sums. */
+static void fetch(const struct block *b, size_t k, size_t next, size_t row)
+{
+	const size_t lanes = lanes_at(b, row), n = (b->o1 - b->o0 + NN_PANEL - 1) / NN_PANEL;
+	for (size_t p = n * row / b->rows; p < n * (row + lanes) / b->rows; p++) {
+		const size_t o = b->o0 + p * NN_PANEL, width = nn_panel_width(b->d->out, o);
+		const real *const w = b->w + o * b->d->in + (b->k0 + k) * width;
+		for (size_t i = 0; i < (next - k) * width; i += VL)
+			__builtin_prefetch(w + i);
 	}
+	const real *const dxt = b->dxt + row * (b->k1 - b->k0) + k * lanes;
+	for (size_t i = 0; i < (next - k) * lanes; i += VL)
+		__builtin_prefetch(dxt + i, 1);
 }
 
 /* A tile's weights stay in the nearest cache while all rows pass. */
 static void chains(const struct block *b)
 {
 	const size_t full = b->o1 / NN_PANEL * NN_PANEL, n = b->k1 - b->k0;
-	const size_t widest = b->stride > VL ? NN_TILE_2 : NN_TILE_1, tiles = (n + widest - 1) / widest;
+	const size_t widest = b->rows > VL ? NN_TILE_2 : NN_TILE_1, tiles = (n + widest - 1) / widest;
+	const bool far = b->d->in * b->d->out * sizeof(real) >= NN_DENSE_FAR;
 	for (size_t i = 0; i < tiles; i++) {
-		const size_t k = i * n / tiles, next = (i + 1) * n / tiles;
-		if (full > b->o0)
-			panels(b, b->o0, full, k, next);
-		if (full < b->o1)
-			panels(b, full, b->o1, k, next);
+		const size_t k = i * n / tiles, next = (i + 1) * n / tiles, after = (i + 2) * n / tiles;
+		for (size_t row = 0; row < b->rows; row += 2 * VL) {
+			if (far && i + 1 < tiles)
+				fetch(b, next, after, row);
+			if (full > b->o0)
+				panels(b, b->o0, full, k, next, row);
+			if (full < b->o1)
+				panels(b, full, b->o1, k, next, row);
+		}
 	}
 }
 
 static void rows_block(const struct nn_matrix *d, size_t rows, const real *dy, const real *w, real *dx, bool add, size_t k0,
 		       size_t k1, real *scratch)
 {
-	struct block b = { .d = d, .w = w, .stride = nn_round_up(rows, VL) };
-	real *const dyt = scratch;
-	b.dyt = dyt;
-	b.dxt = scratch + nn_least(d->out, NN_DENSE_DX_OUT) * b.stride;
+	struct block b = { .d = d, .w = w, .rows = nn_round_up(rows, VL), .dyt = scratch };
+	b.dxt = scratch + nn_least(d->out, NN_DENSE_DX_OUT) * b.rows;
 	for (b.k0 = k0; b.k0 < k1; b.k0 = b.k1) {
 		b.k1 = nn_least(k1, b.k0 + NN_DENSE_DX_IN);
 		for (b.o0 = 0; b.o0 < d->out; b.o0 = b.o1) {
 			b.o1 = nn_least(d->out, b.o0 + NN_DENSE_DX_OUT);
-			if (d->out > NN_DENSE_DX_OUT || b.k0 == k0)
-				transpose_in(dy + b.o0, d->y_row, rows, b.o1 - b.o0, dyt, b.stride);
+			for (size_t r = 0; r < rows && (d->out > NN_DENSE_DX_OUT || b.k0 == k0); r += 2 * VL)
+				transpose_in(dy + r * d->y_row + b.o0, d->y_row, nn_least(rows - r, 2 * VL), b.o1 - b.o0,
+					     b.dyt + r * (b.o1 - b.o0), lanes_at(&b, r));
 			chains(&b);
 		}
-		transpose_out(b.dxt, b.stride, rows, b.k1 - b.k0, dx + b.k0, d->x_row, add);
+		for (size_t r = 0; r < rows; r += 2 * VL)
+			transpose_out(b.dxt + r * (b.k1 - b.k0), lanes_at(&b, r), nn_least(rows - r, 2 * VL), b.k1 - b.k0,
+				      dx + r * d->x_row + b.k0, d->x_row, add);
 	}
 }
 
@@ -128,7 +152,7 @@ size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows)
 	const size_t forward = nn_copied(nn_least(rows, 2 * NN_DENSE_ROWS), nn_least(d->in, NN_DENSE_STEPS));
 	const size_t stride = nn_round_up(nn_least(rows, NN_DENSE_DX_ROWS), NN_LANES);
 	const size_t input = (nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride;
-	const size_t weights = nn_dense_weights_scratch(rows);
+	const size_t weights = nn_dense_weights_scratch(d, rows);
 	const size_t most = forward > input ? forward : input;
 	return (most > weights ? most : weights) * sizeof(real);
 }

@@ -48,10 +48,19 @@ static size_t few_rows(const struct nn_matrix *d, size_t rows, const real *x, co
 	return o;
 }
 
+/* Ask for what the next tile goes on from or stores, far apart in y. */
+static void fetch(const struct nn_matrix *d, const real *y, size_t rows, size_t vectors)
+{
+	for (size_t r = 0; r < rows; r++)
+		for (size_t j = 0; j < vectors; j++)
+			__builtin_prefetch(y + r * d->y_row + j * VL, 1, 2);
+}
+
 /* Steps [k0, k1) of the chains of `rows` rows, for channels [o, end). */
 static void block(const struct nn_matrix *d, size_t rows, const real *x, size_t xs, const real *w, const struct nn_tail *tail,
 		  real *y, size_t o, size_t end, size_t k0, size_t k1)
 {
+	const bool far = d->in * d->out * sizeof(real) >= NN_DENSE_FAR;
 	for (; o < end; o += 2 * VL) {
 		struct nn_tile t = tile_at(d, tail, o, k1 == d->in);
 		const size_t vectors = d->out - o > VL ? 2 : 1, widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
@@ -63,6 +72,8 @@ static void block(const struct nn_matrix *d, size_t rows, const real *x, size_t 
 			const size_t r0 = i * rows / tiles, r1 = (i + 1) * rows / tiles;
 			real *const to = y + r0 * d->y_row + o;
 			t.from = k0 ? to : NULL;
+			if (far)
+				fetch(d, i + 1 < tiles ? y + r1 * d->y_row + o : y + o + 2 * VL, (i + 2) * rows / tiles - r1, vectors);
 			NN_K(tile)[vectors - 1][r1 - r0](&t, x + r0 * xs, weights_at(d, w, o, k0), to,
 							 residual ? residual + r0 * t.rs : NULL);
 		}

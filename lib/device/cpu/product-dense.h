@@ -12,9 +12,13 @@
 #define NN_DENSE_DX_ROWS ((size_t) 256)
 #define NN_DENSE_DX_OUT ((size_t) 256)
 #define NN_DENSE_DX_IN ((size_t) 2048)
+/* Bytes of weights that do not stay in the caches from layer to layer: they are asked for before they are needed. */
+#define NN_DENSE_FAR ((size_t) 524288)
 /* Weight gradient: bytes of x whose inputs stay in the second-level cache while the panels pass; most rows that are copied. */
 #define NN_DENSE_DW_BYTES ((size_t) 262144)
 #define NN_DENSE_DW_ROWS ((size_t) 2048)
+/* Bytes of dy that are copied at a time, about: as few copies as the memory of the others' scratch allows. */
+#define NN_DENSE_DW_COPY ((size_t) 2097152)
 
 static inline size_t nn_least(size_t a, size_t b)
 {
@@ -39,29 +43,48 @@ static inline bool nn_aliased(size_t row)
 	return row * sizeof(real) % 4096 == 0;
 }
 
+/* Is each row in a page of its own, or nearly so? */
+static inline bool nn_far_apart(size_t row)
+{
+	return row * sizeof(real) >= 2048;
+}
+
 /* Reals of such a copy. */
 static inline size_t nn_copied(size_t rows, size_t n)
 {
 	return rows * (nn_round_up(n, NN_LANES) + NN_LANES);
 }
 
+static inline void nn_copy_row(const real *x, size_t n, real *to)
+{
+	size_t k = 0;
+	for (; k + VL <= n; k += VL)
+		v_store(to + k, v_load(x + k));
+	if (k < n)
+		v_store_n(to + k, n - k, v_load_n(x + k, n - k));
+}
+
 /* rows x n of x, *row apart, to `to`; *row is then the step there. */
 static inline const real *nn_copy_rows(const real *x, size_t rows, size_t n, size_t *row, real *to)
 {
 	const size_t from = *row, step = *row = nn_copied(1, n);
-	for (size_t r = 0; r < rows; r++) {
-		size_t k = 0;
-		for (; k + VL <= n; k += VL)
-			v_store(to + r * step + k, v_load(x + r * from + k));
-		v_store_n(to + r * step + k, n - k, v_load_n(x + r * from + k, n - k));
-	}
+	for (size_t r = 0; r < rows; r++)
+		nn_copy_row(x + r * from, n, to + r * step);
 	return to;
 }
 
-static inline size_t nn_dense_weights_scratch(size_t rows)
+/* Panels of dy that are copied at a time. */
+static inline size_t nn_dense_weights_panels(const struct nn_matrix *d, size_t rows)
+{
+	const size_t all = (d->out + NN_PANEL - 1) / NN_PANEL, most = NN_DENSE_DW_COPY / sizeof(real) / NN_PANEL / (rows + 1) + 1;
+	return nn_least(all, most);
+}
+
+static inline size_t nn_dense_weights_scratch(const struct nn_matrix *d, size_t rows)
 {
 	rows = nn_least(rows, NN_DENSE_DW_ROWS);
-	return nn_copied(rows, nn_dense_weights_inputs(rows)) + nn_copied(rows, NN_PANEL);
+	const size_t y = nn_far_apart(d->y_row) ? nn_dense_weights_panels(d, rows) * rows * NN_PANEL : 0;
+	return (nn_aliased(d->x_row) ? nn_copied(rows, nn_dense_weights_inputs(rows)) : 0) + y;
 }
 
 #endif

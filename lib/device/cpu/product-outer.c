@@ -3,7 +3,6 @@
 
 #define MOST 25                          /* sums in one vector each: 5 x 5 taps */
 
-
 /* The chain of n pixels, for M inputs in each of R kernel rows. */
 NN_INLINE void chain(int R, int M, int NV, vr acc[][2], const real *x, size_t xs, size_t x_kh, const real *dy, size_t ys,
 		     size_t n, vm last)
@@ -102,6 +101,26 @@ NN_INLINE void outer(int R, int M, int NV, bool edges, const struct nn_outer *o,
 	store(R, M, NV, o, acc, d, last);
 }
 
+NN_INLINE void add(int M, int NV, vr left[][2], vr right[][2], vr sum[][2])
+{
+	NN_UNROLL
+	for (int i = 0; i < M; i++) {
+		NN_UNROLL
+		for (int j = 0; j < NV; j++)
+			sum[i][j] = v_add(left[i][j], right[i][j]);
+	}
+}
+
+NN_INLINE void copy(int M, int NV, vr from[][2], vr to[][2])
+{
+	NN_UNROLL
+	for (int i = 0; i < M; i++) {
+		NN_UNROLL
+		for (int j = 0; j < NV; j++)
+			to[i][j] = from[i][j];
+	}
+}
+
 /* Leaf sums wait on a stack for their neighbours: at leaf i as many as i has ones. */
 NN_INLINE void outer_tree(int M, int NV, const struct nn_outer *o, const real *x, const real *dy, real *d)
 {
@@ -113,27 +132,47 @@ NN_INLINE void outer_tree(int M, int NV, const struct nn_outer *o, const real *x
 		zero(M, NV, acc);
 		chain(1, M, NV, acc, x + p * o->x_pixel, o->x_pixel, 0, dy + p * o->y_pixel, o->y_pixel,
 		      o->leaf[leaf + 1] - o->leaf[leaf], last);
-		for (size_t left = leaf; left & 1; left >>= 1) {
-			n_waiting--;
-			NN_UNROLL
-			for (int i = 0; i < M; i++) {
-				NN_UNROLL
-				for (int j = 0; j < NV; j++)
-					acc[i][j] = v_add(waiting[n_waiting][i][j], acc[i][j]);
-			}
-		}
+		for (size_t left = leaf; left & 1; left >>= 1)
+			add(M, NV, waiting[--n_waiting], acc, acc);
 		if (leaf + 1 == o->n_leaves)
 			break;
-		NN_UNROLL
-		for (int i = 0; i < M; i++) {
-			NN_UNROLL
-			for (int j = 0; j < NV; j++)
-				waiting[n_waiting][i][j] = acc[i][j];
-		}
-		n_waiting++;
+		copy(M, NV, acc, waiting[n_waiting++]);
 	}
 	store(1, M, NV, o, acc, d, last);
 }
+
+#ifdef NN_PAIR
+/* The same, two leaves side by side in as many registers: where leaves are short, half the sums to keep are worth more loads. */
+NN_INLINE void outer_pairs(int M, const struct nn_outer *o, const real *x, const real *dy, real *d)
+{
+	enum { NV = 2 };
+	vr acc[NN_PAIR][NV], acc2[NN_PAIR][NV], waiting[NN_OUTER_LEVELS][NN_PAIR][NV];
+	const vm last = vm_first(o->last);
+	const size_t xs = o->x_pixel, ys = o->y_pixel;
+	int n_waiting = 0;
+	for (size_t pair = 0;; pair++) {
+		const size_t *const leaf = o->leaf + 2 * pair;
+		const size_t n = leaf[1] - leaf[0], n2 = leaf[2] - leaf[1], both = n < n2 ? n : n2;
+		const real *x1 = x + (leaf[0] - o->leaf[0]) * xs, *x2 = x1 + n * xs;
+		const real *dy1 = dy + (leaf[0] - o->leaf[0]) * ys, *dy2 = dy1 + n * ys;
+		zero(M, NV, acc);
+		zero(M, NV, acc2);
+		for (size_t p = 0; p < both; p++, x1 += xs, x2 += xs, dy1 += ys, dy2 += ys) {
+			chain(1, M, NV, acc, x1, xs, 0, dy1, ys, 1, last);
+			chain(1, M, NV, acc2, x2, xs, 0, dy2, ys, 1, last);
+		}
+		chain(1, M, NV, acc, x1, xs, 0, dy1, ys, n - both, last);
+		chain(1, M, NV, acc2, x2, xs, 0, dy2, ys, n2 - both, last);
+		add(M, NV, acc, acc2, acc);
+		for (size_t left = pair; left & 1; left >>= 1)
+			add(M, NV, waiting[--n_waiting], acc, acc);
+		if (2 * pair + 2 == o->n_leaves)
+			break;
+		copy(M, NV, acc, waiting[n_waiting++]);
+	}
+	store(1, M, NV, o, acc, d, last);
+}
+#endif
 
 #define OUTER(NV, M) \
 	static void outer_##NV##_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
@@ -167,6 +206,18 @@ nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1] = {
 	{ NULL, NN_UPTO(NN_TILE_1, NAME_TREE, 1) },
 	{ NULL, NN_UPTO(NN_TILE_2, NAME_TREE, 2) },
 };
+#ifdef NN_PAIR
+#define PAIRS(NV, M) \
+	static void outer_pairs_##M(const struct nn_outer *o, const real *x, const real *dy, real *d) \
+	{ \
+		outer_pairs(M, o, x, dy, d); \
+	}
+#define NAME_PAIRS(NV, M) outer_pairs_##M,
+
+NN_UPTO(NN_PAIR, PAIRS, 2)
+
+nn_outer_function *const NN_K(outer_pairs)[NN_PAIR + 1] = { NULL, NN_UPTO(NN_PAIR, NAME_PAIRS, 2) };
+#endif
 
 #define SQUARE(NV, N) \
 	static void square_##NV##_##N(const struct nn_outer *o, const real *x, const real *dy, real *d) \

@@ -25,6 +25,11 @@ struct nn_outer_edge {
 	long a, b;
 };
 
+/* Most inputs of a tile of two vectors that computes two leaves side by side: half of NN_TILE_2. With AVX2 it would load too much. */
+#if defined NN_ISA_avx512
+#define NN_PAIR 7
+#endif
+
 #define NN_OUTER_LEVELS 17               /* of the tree: log2(NN_OUTER_LEAVES) + 1 */
 #define NN_OUTER_LEAVES 65536
 
@@ -38,6 +43,10 @@ extern nn_outer_function *const NN_K(outer_edged)[2][NN_TILE_MAX + 1];
 nn_outer_function *NN_K(outer_square)(int vectors, long n);
 /* One row of pixels cut into leaves, whose sums are added along the tree. */
 extern nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1];
+#ifdef NN_PAIR
+/* The same for two vectors, two leaves and more; [inputs] from 1 to NN_PAIR. */
+extern nn_outer_function *const NN_K(outer_pairs)[NN_PAIR + 1];
+#endif
 
 /* Whole vectors of padding, which no tile writes: 0 for k's [k0, k1) of a panel with n channels. */
 static inline void nn_clear_padding(real *d, size_t width, size_t n, size_t k0, size_t k1)
