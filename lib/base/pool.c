@@ -1,9 +1,10 @@
-/* Threads that claim pieces: a job is open for a while in one word that idle threads spin and then sleep on. */
+/* Threads that share pieces: a job is open for a while in one word that idle threads spin and then sleep on. */
 #include "config.h"
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,14 @@
 #define OPEN 0x10000u
 #define QUIT 0x20000u
 
+/*
+ * Pieces of a job that a thread takes from the front; one that has none left takes from the others' ends. So whoever had a part of memory
+ * in its caches gets the same part in the next job, unless it is late.
+ */
+struct share {
+	_Alignas(64) _Atomic uint64_t range;         /* begin << 32 | end */
+};
+
 struct nn_pool {
 	int threads;
 	int started;
@@ -28,9 +37,8 @@ struct nn_pool {
 
 	void (*piece)(void *arg, size_t i, int thread);
 	void *arg;
-	size_t pieces;
+	struct share *shares;        /* [threads] */
 
-	_Alignas(64) atomic_size_t next;             /* piece to be claimed */
 	_Alignas(64) _Atomic unsigned state;         /* idle workers sleep on it */
 	_Alignas(64) _Atomic unsigned asleep;        /* workers that do, or are about to */
 	_Atomic unsigned caller_asleep;              /* 1: the caller sleeps on this word */
@@ -87,12 +95,44 @@ static bool spin(_Atomic unsigned *state, bool (*wanted)(unsigned state))
 	return true;
 }
 
+static uint64_t range_of(uint64_t begin, uint64_t end)
+{
+	return begin << 32 | end;
+}
+
+/* A piece of the share, its first or its last; false: none is left. */
+static bool take(struct share *share, bool first, size_t *i)
+{
+	uint64_t range = atomic_load_explicit(&share->range, memory_order_relaxed), begin, end;
+
+	do {
+		begin = range >> 32;
+		end = range & UINT32_MAX;
+		if (begin >= end)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&share->range, &range,
+							first ? range_of(begin + 1, end) : range_of(begin, end - 1),
+							memory_order_relaxed, memory_order_relaxed));
+	*i = first ? begin : end - 1;
+	return true;
+}
+
 static void claim(struct nn_pool *pool, int thread)
 {
 	size_t i;
 
-	while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->pieces)
-		pool->piece(pool->arg, i, thread);
+	for (int k = 0; k < pool->threads; k++)
+		while (take(&pool->shares[(thread + k) % pool->threads], k == 0, &i))
+			pool->piece(pool->arg, i, thread);
+}
+
+static void deal(struct nn_pool *pool, size_t pieces)
+{
+	size_t threads = (size_t)pool->threads;
+
+	for (size_t t = 0; t < threads; t++)
+		atomic_store_explicit(&pool->shares[t].range,
+				      range_of(pieces * t / threads, pieces * (t + 1) / threads), memory_order_relaxed);
 }
 
 static bool join(struct nn_pool *pool)
@@ -174,8 +214,7 @@ void nn_pool_run(struct nn_pool *pool, size_t pieces, void (*piece)(void *arg, s
 	}
 	pool->piece = piece;
 	pool->arg = arg;
-	pool->pieces = pieces;
-	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+	deal(pool, pieces);
 	announce(pool, OPEN);
 	claim(pool, 0);
 	wait_for_workers(pool);
@@ -214,7 +253,8 @@ int nn_pool_new(struct nn_pool **pool, int threads, struct nn_error *err)
 	if (!p)
 		return -1;
 	p->threads = threads;
-	if (start(p, err) < 0) {
+	p->shares = nn_alloc((size_t)threads, sizeof *p->shares, err);
+	if (!p->shares || start(p, err) < 0) {
 		nn_pool_free(p);
 		return -1;
 	}
@@ -230,6 +270,7 @@ void nn_pool_free(struct nn_pool *pool)
 	for (int t = 0; t < pool->started; t++)
 		pthread_join(pool->workers[t], NULL);
 	nn_free(pool->workers);
+	nn_free(pool->shares);
 	nn_free(pool);
 }
 

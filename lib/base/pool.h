@@ -1,4 +1,4 @@
-/* A pool of threads that claim pieces from a counter; whoever runs a graph passes one. */
+/* A pool of threads that share the pieces of a job; whoever runs a graph passes one. */
 #ifndef NN_BASE_POOL_H
 #define NN_BASE_POOL_H
 
@@ -14,7 +14,8 @@ int nn_pool_threads(const struct nn_pool *pool);   /* NULL: 1 */
 
 /*
  * Run piece(arg, i, thread) for i in 0..pieces-1 on all threads, the caller's too (thread 0..threads-1), and wait.
- * Pieces are claimed in order from a counter. Waiting threads spin about 20 us, then sleep on a futex.
+ * Thread t of T begins with pieces t * pieces / T and on, in order; who is done helps the others from their ends. Fewer than 2^32
+ * pieces. Waiting threads spin about 20 us, then sleep on a futex.
  * One run at a time; not from inside a piece. pool NULL: all in the caller's thread.
  */
 void nn_pool_run(struct nn_pool *pool, size_t pieces,

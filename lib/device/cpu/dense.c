@@ -194,7 +194,8 @@ static void backward(const struct nn_call *call)
 		if (job.dx_pieces == 0)
 			job.dx_pieces = 1;
 	}
-	job.dw_by_panels = units < threads && panels > units;
+	/* panels lie together, and the update's threads take what lies together */
+	job.dw_by_panels = panels >= 2 * threads || (units < threads && panels > units);
 	job.pieces = job.dx_pieces + 1 + least(parts, job.dw_by_panels ? panels : units);
 	nn_pool_run(threads > 1 ? call->pool : NULL, job.pieces, backward_piece, &job);
 }
