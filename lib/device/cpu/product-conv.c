@@ -4,6 +4,7 @@
 #include "device/cpu/product-tile.h"
 
 #define MAX_KW 32                        /* runs of an edge tile; wider kernels go tap by tap there */
+#define FETCH_CHAIN 64                   /* k's of a tile whose next row is worth asking for */
 
 /* One convolution of one group: what the tiles below share. */
 struct job {
@@ -46,6 +47,26 @@ static struct block block_at(const struct job *j, size_t o)
 	return b;
 }
 
+static void fetch(const real *p, long pixels, size_t pixel, size_t channels)
+{
+	for (long i = 0; i < pixels; i++)
+		for (size_t c = 0; c < channels; c += VL)
+			__builtin_prefetch(p + (size_t) i * pixel + c);
+}
+
+/*
+ * Ask for what pixels [i0, i1) of output row oh will need: their place in y, and, where the first block of channels comes by, the last
+ * row of x that they read. Rows of a column are too far apart, and too short, for the processor to see it coming. After an image's last
+ * row the next image's first one is meant; where there is none, asking costs nothing.
+ */
+static void fetch_row(const struct job *j, const struct block *b, long i0, long i1, const real *x, const real *y, long oh)
+{
+	fetch(y + (size_t) oh * j->y_row + (size_t) i0 * j->y_pixel, i1 - i0, j->y_pixel, (size_t) b->vectors * VL);
+	if (b->w == j->weights + j->skip * b->tile.ws)
+		fetch(x + nn_axis_at(&j->h, oh, j->h.n - 1) * (long) j->x_row + i0 * j->w.stride * (long) j->x_pixel,
+		      (i1 - i0) * j->w.stride, j->x_pixel, j->cin);
+}
+
 /* Pixels [i0, i1) of output rows [oh0, oh1). */
 static void column(const struct job *j, const struct block *b, const struct nn_tile *model, long i0, long i1, const real *x,
 		   real *y, const real *residual, long oh0, long oh1)
@@ -55,6 +76,8 @@ static void column(const struct job *j, const struct block *b, const struct nn_t
 	for (long oh = oh0; oh < oh1; oh++) {
 		const long kh0 = nn_axis_first_tap(&j->h, oh);
 		t.kh = (size_t) (nn_axis_last_tap(&j->h, oh) - kh0);
+		if (j->chain >= FETCH_CHAIN)
+			fetch_row(j, b, i0, i1, x, y, oh + 1);
 		const long at = nn_axis_at(&j->h, oh, kh0) * (long) j->x_row + nn_axis_at(&j->w, i0, 0) * (long) j->x_pixel;
 		f(&t, x + at, b->w + (size_t) kh0 * t.w_kh, y + (size_t) oh * j->y_row + (size_t) i0 * j->y_pixel,
 		  residual ? residual + (size_t) oh * j->r_row + (size_t) i0 * j->r_pixel : NULL);
