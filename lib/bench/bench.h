@@ -86,7 +86,7 @@ struct nn_device;
 struct nn_subject;
 /* A device by its name: of the setup's list where there is one, else opened. NULL with *err. */
 const struct nn_device *nn_bench_device(const struct nn_bench *bench, const char *name, enum nn_dtype dtype, struct nn_error *err);
-/* The names of the devices to measure: the one of --device, else all that are there; their number, at least 1, or -1. */
+/* The names of the devices to measure: the one of --device, else (or for auto) all that are there; their number, at least 1, or -1. */
 int nn_bench_devices(const struct nn_bench *bench, const char *names[NN_BENCH_DEVICES], struct nn_error *err);
 /* The operand MODEL, in the type of --precision, with values by --seed. */
 int nn_bench_subject(const struct nn_bench *bench, const char *operand, struct nn_subject **subject, struct nn_error *err);

@@ -18,8 +18,8 @@ int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICE
 	int n = 0;
 
 	(void)err;
-	if (nn_opt_given(b->setup.list, "device")) {
-		names[0] = !b->std->reproducible && strcmp(b->std->device, "cpu") == 0 ? "cpu+openblas" : strcmp(b->std->device, "auto") == 0 ? "cpu" : b->std->device;
+	if (nn_opt_given(b->setup.list, "device") && strcmp(b->std->device, "auto") != 0) {
+		names[0] = !b->std->reproducible && strcmp(b->std->device, "cpu") == 0 ? "cpu+openblas" : b->std->device;
 		return 1;
 	}
 	if (!b->std->reproducible) {

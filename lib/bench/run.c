@@ -7,6 +7,7 @@
 #include "bench/curve.h"
 #include "bench/peak.h"
 #include "bench/trial.h"
+#include "device/stored.h"
 
 #define PEAK_S 0.1               /* for the peak that a device's rows are held against */
 
@@ -22,6 +23,7 @@ struct run {
 	const struct nn_subject *subject;
 	const struct nn_device *device;
 	const char *device_name;
+	bool stored;                     /* --device=auto: a device for each mode and batch */
 	double peak;                     /* FLOP/s of the device on our threads */
 	struct nn_curves *curves;
 	int wrong, rows;
@@ -88,14 +90,39 @@ static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mod
 	return put_row(r, trial, mode, batch, &m, check, err);
 }
 
+static int take_device(struct run *r, const char *name, struct nn_error *err)
+{
+	r->device = nn_bench_device(r->b, name, r->subject->dtype, err);
+	if (!r->device)
+		return -1;
+	r->peak = nn_peak_fma(r->b, r->device, r->b->pool, PEAK_S);
+	return 0;
+}
+
+static int take_stored(struct run *r, enum nn_bench_mode mode, size_t batch, struct nn_error *err)
+{
+	struct nn_use use = { nn_net_text(r->subject->net), mode == NN_BENCH_TRAIN, batch, r->subject->dtype };
+	char name[NN_DEVICE_NAME], note[NN_STORED_NOTE];
+
+	nn_device_stored(&use, name, note);
+	if (*note)
+		nn_bench_note(r->b, "%s", note);
+	if (take_device(r, name, err) < 0)
+		return -1;
+	r->device_name = r->device->name;
+	return 0;
+}
+
 static int run_batches(struct run *r, enum nn_bench_mode mode, const size_t *batches, int n, struct nn_error *err)
 {
 	for (int i = 0; i < n && !nn_bench_stopped(r->b); i++) {
-		struct nn_trial_options o = { .subject = r->subject, .device = r->device, .threads = r->b->threads, .mode = mode,
-					      .batch = batches[i] };
+		struct nn_trial_options o = { .subject = r->subject, .threads = r->b->threads, .mode = mode, .batch = batches[i] };
 		struct nn_trial *trial;
 		int status;
 
+		if (r->stored && take_stored(r, mode, batches[i], err) < 0)
+			return -1;
+		o.device = r->device;
 		if (nn_trial_new(&trial, &o, err) < 0)
 			return -1;
 		status = measure(r, trial, mode, batches[i], err);
@@ -112,10 +139,8 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 	bool one_mode = nn_opt_given(b->setup.list, "mode");
 
 	r->device_name = name;
-	r->device = nn_bench_device(b, name, r->subject->dtype, err);
-	if (!r->device)
+	if (!r->stored && take_device(r, name, err) < 0)
 		return -1;
-	r->peak = nn_peak_fma(b, r->device, b->pool, PEAK_S);
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN; mode--) {
 		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->subject->batch : 1 };
 		int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
@@ -135,7 +160,8 @@ static int run_devices(struct run *r, struct nn_error *err)
 
 	if (n < 0)
 		return -1;
-	for (int i = 0; i < n && !nn_bench_stopped(r->b); i++)
+	r->stored = nn_opt_given(r->b->setup.list, "device") && strcmp(r->b->std->device, "auto") == 0;
+	for (int i = 0; i < (r->stored ? 1 : n) && !nn_bench_stopped(r->b); i++)
 		if (run_device(r, names[i], err) < 0)
 			return -1;
 	nn_curves_notes(r->curves, r->b);

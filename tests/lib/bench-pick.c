@@ -155,6 +155,9 @@ static void check_stored(void)
 	ok(stored_is(model, false, 1000, "cpu", false), "auto: cpu where nothing is stored");
 	BENCH(&status, "pick", "input 20, dense 10, relu, dense 2", "--batch=1000", "--mode=predict", "--store");
 	ok(status == 0 && stored_is(model, false, 1000, "cuda", false), "auto: the device that pick stored");
+	ok(strstr(BENCH(&status, "run", "input 20, dense 10, relu, dense 2", "--batch=1,1000", "--mode=predict", "--device=auto", "--to=csv"),
+		  ",predict,cpu,f32,1,") && strstr(BENCH(&status, "run", "input 20, dense 10, relu, dense 2", "--batch=1,1000",
+		  "--mode=predict", "--device=auto", "--to=csv"), ",predict,cuda,f32,1000,"), "auto: run takes it too");
 	ok(stored_is(model, false, 512, "cuda", false) && stored_is(model, false, 1024, "cpu", false), "auto: batches count by powers of two");
 	ok(stored_is(model, true, 1000, "cpu", false), "auto: training is another use");
 	ok(stored_is("input 20\ndense 11\nrelu\ndense 2\n", false, 1000, "cpu", false), "auto: another model has no answer");
