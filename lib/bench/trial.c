@@ -32,7 +32,7 @@ static int plan_step(struct nn_trial *t, size_t *micro, struct nn_error *err)
 
 	if (nn_step_plan(&o, &m, err) < 0)
 		return -1;
-	*micro = nn_step_suiting(o.batch, o.batch, o.leaves, m.graph.activations_per_row + m.graph.input / o.batch);
+	*micro = nn_step_suiting(o.batch, o.batch, o.leaves, t->options.threads, m.graph.activations_per_row + m.graph.input / o.batch);
 	o.micro = *micro;
 	if (nn_step_plan(&o, &m, err) < 0)
 		return -1;

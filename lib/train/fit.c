@@ -136,27 +136,12 @@ int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, stru
 	return 0;
 }
 
-/*
- * What rows at once may fill by default for each thread, inputs and activations, and the leaves that a span then keeps, so that threads
- * share them. Measured for ResNet-8 with batches of 128 and 256 samples: 32 rows (21 MB) on one thread, 64 on two were fastest;
- * networks with less per row did not care.
- */
-#define SPAN_BYTES ((size_t)24 << 20)
-#define SPAN_MOST ((size_t)64 << 20)
-#define SPAN_LEAVES 2                /* for each of several threads; one takes them one by one */
-
 /* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
 static size_t suiting(const struct nn_train *t, const struct nn_fit *fit, size_t input)
 {
 	const struct nn_train_options *o = t->options;
-	size_t threads = (size_t)nn_pool_threads(t->pool), leaves = threads > 1 ? SPAN_LEAVES * threads : 1, micro = fit->micro;
-	size_t bytes = SPAN_BYTES * threads < SPAN_MOST ? SPAN_BYTES * threads : SPAN_MOST;
-	size_t least = o->leaves > leaves ? o->batch / o->leaves * leaves : o->batch;
-	size_t row_bytes = fit->activations_per_sample + input / micro;
 
-	while (micro / 2 >= least && row_bytes > bytes / micro)
-		micro /= 2;
-	return micro;
+	return nn_step_suiting(fit->micro, o->batch, o->leaves, nn_pool_threads(t->pool), fit->activations_per_sample + input / fit->micro);
 }
 
 /* Does what rows have no part in exceed the limit already? */

@@ -48,7 +48,7 @@ struct nn_step_memory {
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory, struct nn_error *err);
 /* Of `micro` rows at once as many as suit the caches, where nothing asks for another number; bytes: activations and input of a row. */
-size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, size_t row_bytes);
+size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, int threads, size_t row_bytes);
 /* Rows that cannot be split further: 1, or a group of batch norm. */
 size_t nn_step_least_rows(const struct nn_step_options *options);
 
