@@ -199,6 +199,8 @@ check_PROGRAMS += tests/lib/bench
 tests_lib_bench_SOURCES = tests/lib/bench.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/bench
 VALGRIND_TESTS += tests/lib/bench
+EXTRA_PROGRAMS += tests/bench/reduce
+tests_bench_reduce_SOURCES = tests/bench/reduce.c
 
 # ranks under mpirun: every algorithm beside the plain program
 check_PROGRAMS += tests/mpi/ranks
