@@ -90,7 +90,7 @@ tests_lib_product_f64_long_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/lib/product tests/lib/product-f64
 CHECK_LONG_TESTS += tests/lib/product-long tests/lib/product-f64-long
 EXTRA_PROGRAMS += tests/bench/product tests/bench/product-f64
-EXTRA_PROGRAMS += tests/bench/ops
+EXTRA_PROGRAMS += tests/bench/updates
 tests_bench_product_SOURCES = tests/bench/product.c
 tests_bench_product_CPPFLAGS = $(tests_lib_product_CPPFLAGS)
 tests_bench_product_f64_SOURCES = tests/bench/product.c

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "bench/phases.h"
 
-#define RUNS 9                   /* of a process */
+#define RUNS 15                  /* of a process */
 
 static const struct nn_report_column columns[] = { { "phase", 10 }, { "seconds", 0 }, { "share", 0 }, { NULL, 0 } };
 

@@ -3,15 +3,12 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "bench/start.h"
-
-#define MOST_RUNS 64
 
 extern char **environ;
 
@@ -80,36 +77,29 @@ static int run(const char *const *argv, struct nn_start *s, struct nn_error *err
 	close(fds[0]);
 	while (waitpid(pid, &state, 0) < 0)
 		;
-	*s = (struct nn_start){ there - begin, first - there, nn_now_s() - begin };
+	*s = (struct nn_start){ there - begin, first - begin, nn_now_s() - begin };
 	return WIFEXITED(state) && WEXITSTATUS(state) == 0 ? 0 : nn_fail(err, NN_EFAIL, "%s: failed", argv[0]);
 }
 
-static int by_value(const void *a, const void *b)
+static void keep_least(double *least, double seconds)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-	qsort(values, (size_t)n, sizeof *values, by_value);
-	return values[n / 2];
+	if (*least == 0 || seconds < *least)
+		*least = seconds;
 }
 
 int nn_start_measure(const char *const *argv, int runs, struct nn_start *start, struct nn_error *err)
 {
-	double exec[MOST_RUNS], ready[MOST_RUNS], whole[MOST_RUNS];
-	struct nn_start s = {0};
-
-	runs = runs < MOST_RUNS ? runs : MOST_RUNS;
+	*start = (struct nn_start){0};
 	for (int i = 0; i < runs; i++) {
+		struct nn_start s = {0};
+
 		if (run(argv, &s, err) < 0)
 			return -1;
-		exec[i] = s.exec_s;
-		ready[i] = s.ready_s;
-		whole[i] = s.whole_s;
+		keep_least(&start->exec_s, s.exec_s);
+		keep_least(&start->ready_s, s.ready_s);
+		keep_least(&start->whole_s, s.whole_s);
 	}
-	*start = (struct nn_start){ median(exec, runs), median(ready, runs), median(whole, runs) };
+	/* From the start each: where this process waited after exec the new one was long under way. */
+	start->ready_s -= start->exec_s;
 	return 0;
 }

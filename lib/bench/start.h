@@ -11,7 +11,8 @@ struct nn_start {
 };
 
 /*
- * Medians of `runs` runs of a program with its standard output read and the rest of it on /dev/null. argv[0] is the program's path.
+ * The least of `runs` runs (what disturbs a start makes it longer) of a program with its standard output read and the rest of it on
+ * /dev/null. argv[0] is the program's path.
  * -1 where it cannot be started or fails.
  */
 int nn_start_measure(const char *const *argv, int runs, struct nn_start *start, struct nn_error *err);

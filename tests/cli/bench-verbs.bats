@@ -11,7 +11,7 @@ last=threads,version,cpu,gpu,blas,date
 net='input 100, dense 2'
 
 @test "bench: crossover with one device compares what there is and is status 3" {
-  run -3 --separate-stderr nn-bench crossover "$net" --batch=8 --time=0.2 --threads=2 --to=csv
+  run -3 --separate-stderr nn-bench crossover "$net" --batch=8 --time=0.05 --threads=2 --to=csv
   [ "${lines[0]}" = "axis,value,a,b,a_s,b_s,b_nocopy_s,b_first_s,winner,$last" ]
   grep -q '^batch,[0-9]*,cpu 1 thread,cpu 2 threads,' <<<"$output"
   grep -q '^width,[0-9]*,cpu f64,cpu f32,' <<<"$output"
