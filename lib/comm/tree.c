@@ -43,12 +43,13 @@ int nn_allreduce_tree(struct nn_comm *c, const struct nn_reduce *r, const void *
 	size_t wide = count * nn_dtype_size(nn_reduce_partial(r->dtype)), room = (wide + 63) / 64 * 64;
 	bool same = nn_reduce_partial(r->dtype) == r->dtype;
 	struct nn_step_of_tree steps[NN_TREE_DEEP];
-	char *other = nn_comm_scratch(c, 2 * room, err), *sum = same ? out : other + room;
+	char *other = nn_comm_scratch(c, 2 * room, err), *sum = out;
 	const void *mine = in;
 
 	if (!other)
 		return -1;
 	if (!same) {
+		sum = other + room;
 		nn_reduce_begin(r, in, sum, count);
 		mine = sum;
 	}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-bench ops: rows, peaks, bad operands.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {

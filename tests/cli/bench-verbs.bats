@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-bench crossover, explain, advise: rows, statuses, bad input.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {

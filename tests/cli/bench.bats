@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-bench: verbs, formats, bad input.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {
