@@ -117,11 +117,17 @@ void nn_forecast_make(struct nn_train *t)
 
 /* ---- a training that has run ---- */
 
+/* Half of what was known: one run that met a busy machine or disk does not decide alone. */
+static double blend(double known, double found)
+{
+	return isfinite(known) && isfinite(found) ? (known + found) / 2 : found;
+}
+
 void nn_forecast_learn(struct nn_train *t, double seconds)
 {
 	struct nn_times *m = &t->times;
 	double first = m->steps > 1 ? m->first_s : 0;
-	struct nn_rate rate = { .ran = true };
+	struct nn_rate rate = { .ran = true }, known;
 
 	if (m->saves > 0)
 		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
@@ -130,5 +136,8 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;
 	rate.extra_s = m->epochs > 0 ? m->after_s / m->epochs : NAN;
 	rate.once_s = seconds - m->steps_s - first - m->after_s + (first > rate.step_s ? first - rate.step_s : 0);
+	if (nn_rate_get(t, &known) && known.ran)
+		rate = (struct nn_rate){ blend(known.step_s, rate.step_s), blend(known.extra_s, rate.extra_s), blend(known.once_s, rate.once_s),
+					 true };
 	nn_rate_put(t, &rate);
 }

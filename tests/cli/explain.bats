@@ -172,26 +172,26 @@ null"
 
 @test "memory: the predicted peak is within 5 % or 4 MiB of what was taken" {
   for options in "" --precision=f64 "--valid=0.2 --patience=2" "--optimizer=sgd --micro-batch=16" --batch=1000 --clip-norm=1; do
-    nn-train -q -m 'dense 1500, relu, dense 1500, relu, dense ?' --epochs=1 $options $digits -o p.safetensors --log=log
+    nn-train -q -m 'dense 1500, relu, dense 1500, relu, dense ?' --steps=4 $options $digits -o p.safetensors --log=log
     jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log ||
       { echo "$options"; jq -c 'select(.event=="end").predicted' log; false; }
   done
-  nn-train -q -m 'input 1x8x8, conv2d 32 3x3 pad=1, batchnorm, relu, conv2d 32 3x3 pad=1, relu, flatten, dense ?' --epochs=1 $digits -o p.safetensors --log=log
+  nn-train -q -m 'input 1x8x8, conv2d 32 3x3 pad=1, batchnorm, relu, conv2d 32 3x3 pad=1, relu, flatten, dense ?' --steps=4 $digits -o p.safetensors --log=log
   jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log
 }
 
 # steps that are tried before a training are of its own network, optimizer and random numbers
 @test "time: steps that were tried before leave no trace in the model" {
   net='input 1x8x8, conv2d 4 3x3 bias=no, batchnorm, relu, dropout 0.3, flatten, dense ?'
-  for optimizer in adam rmsprop "sgd --momentum=0.9" rprop lamb; do
+  for optimizer in adam "sgd --momentum=0.9" lamb; do
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/${optimizer%% *}
     mkdir "$XDG_CACHE_HOME"
-    nn-train -q -m "$net" --steps=400 --optimizer=$optimizer $digits -o t1.safetensors --log=log1
-    nn-train -q -m "$net" --steps=400 --optimizer=$optimizer $digits -o t2.safetensors --log=log2
+    nn-train -q -m "$net" --steps=300 --optimizer=$optimizer $digits -o t1.safetensors --log=log1
+    nn-train -q -m "$net" --steps=300 --optimizer=$optimizer $digits -o t2.safetensors --log=log2
     jq -e -s 'map(select(.event=="start"))[0].rate=="some steps of it were tried here"' log1
     jq -e -s 'map(select(.event=="start"))[0].rate=="this training ran here before"' log2
     XDG_CACHE_HOME=/proc/nowhere nn-train -q -m "$net" --steps=3 --optimizer=$optimizer $digits -o t3.safetensors
-    nn-train -q -m "$net" --steps=400 --optimizer=$optimizer --resume $digits -o t3.safetensors
+    nn-train -q -m "$net" --steps=300 --optimizer=$optimizer --resume $digits -o t3.safetensors
     cmp t1.safetensors t2.safetensors
     cmp t1.safetensors t3.safetensors
     rm t?.state.safetensors
