@@ -8,7 +8,7 @@
 #include "train/rehearse.h"
 
 #define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
-#define LEAST_S 0.02                 /* of steps whose time is kept */
+#define LEAST_S 0.02                 /* of fewer steps than these whose time is kept all the same */
 #define TRIED_BYTES ((size_t)1 << 30)    /* more is not taken to try a plan */
 
 /* ---- a rate for the steps ---- */
@@ -131,7 +131,7 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 
 	if (m->saves > 0)
 		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
-	if (m->steps < 2 || m->steps_s < LEAST_S || m->rows <= 0)
+	if (m->steps < 2 || (m->steps < LEAST_STEPS && m->steps_s < LEAST_S) || m->rows <= 0)
 		return;
 	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;
 	rate.extra_s = m->epochs > 0 ? m->after_s / m->epochs : NAN;
