@@ -278,20 +278,28 @@ static struct product product_of(const struct nn_program *program, const struct 
 	return p;
 }
 
-/* Rows, channels or values up to the multiple; a window and the size of an image stay. */
+/* The smallest number from n on of which each is worth `per` and all together a multiple. */
+static size_t pad_to(size_t n, size_t per, size_t multiple)
+{
+	while (n * per % multiple != 0)
+		n++;
+	return n;
+}
+
+/* Rows, channels or values until M, N and K are multiples; a window and the size of an image stay. */
 static struct product pad_product(const struct product *from, size_t multiple)
 {
 	struct product p = *from;
 	size_t *in = p.op == NN_OP_dense ? &p.in.dim[p.in.rank - 1] : &p.in.dim[0];
 
-	*in = round_up(*in, multiple);
+	*in = pad_to(*in, from->k / *in, multiple);
 	p.n = round_up(p.n, multiple);
-	p.rows = round_up(p.rows, multiple);
+	p.rows = pad_to(p.rows, from->m / from->rows, multiple);
 	if (p.op == NN_OP_dense)
 		p.attrs.dense.out = p.n;
 	else
 		p.attrs.conv2d.out = p.n;
-	p.k = p.k / (p.op == NN_OP_dense ? from->in.dim[p.in.rank - 1] : from->in.dim[0]) * *in;
+	p.k = from->k / (p.op == NN_OP_dense ? from->in.dim[p.in.rank - 1] : from->in.dim[0]) * *in;
 	p.m = from->m / from->rows * p.rows;
 	return p;
 }
