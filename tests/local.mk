@@ -193,12 +193,15 @@ tests_lib_comm_reduce_SOURCES = tests/lib/comm-reduce.c tests/lib/comm-plain.h t
 tests_lib_comm_reduce_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/lib/comm-reduce tests/cli/allreduce.bats
 VALGRIND_TESTS += tests/lib/comm-reduce
+
 # nn-bench: verbs, formats; the clock, statistics and rows of its library
 CHECK_TESTS += tests/cli/bench.bats tests/cli/bench-manual.bats
 check_PROGRAMS += tests/lib/bench
 tests_lib_bench_SOURCES = tests/lib/bench.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/bench
 VALGRIND_TESTS += tests/lib/bench
+
+# memory that a reduction moves beside memcpy, by hand
 EXTRA_PROGRAMS += tests/bench/reduce
 tests_bench_reduce_SOURCES = tests/bench/reduce.c
 
@@ -207,7 +210,7 @@ check_PROGRAMS += tests/mpi/ranks
 tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap.h
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/mpi/ranks.sh
+CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
 CHECK_TESTS += tests/cli/bench-ops.bats
@@ -222,9 +225,10 @@ check_PROGRAMS += tests/lib/bench-verbs
 tests_lib_bench_verbs_SOURCES = tests/lib/bench-verbs.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
+
 # damaged files of every format
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
-CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
+
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
 check_LTLIBRARIES = tests/device/nn-cuda.la
 tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h

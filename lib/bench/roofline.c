@@ -239,7 +239,7 @@ static int run(struct roofline *r, const char *model, struct nn_output *plot, st
 	if (!(r->device = nn_bench_device(r->b, "cpu", r->subject->dtype, err)) || nn_roofs_init(&r->roofs, r->b, r->device, err) < 0)
 		return -1;
 	status = measure_nodes(r, training, batches[0], err);
-	snprintf(title, sizeof title, "%s, %s, %zu rows", nn_one_line(name, sizeof name, model), training ? "train" : "predict", batches[0]);
+	snprintf(title, sizeof title, "%s, %s, batch %zu", nn_one_line(name, sizeof name, model), training ? "train" : "predict", batches[0]);
 	return status < 0 || !plot || nn_bench_stopped(r->b) ? status : draw(r, title, plot, err);
 }
 

@@ -80,8 +80,8 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 		     (unsigned long long)t->options->batch, (unsigned long long)t->options->leaves);
 	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
 		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name, grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
-	nn_text_addf(text, "%s; the most samples that fit at once: %s; a larger --batch is trained in pieces\n",
-		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch));
+	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n", fit->fits ? "fits" : "does not fit",
+		     grouped(b, e->largest_batch), e->largest_batch ? "; a larger --batch is trained in pieces" : "");
 	for (size_t i = 0; i < e->n_suggestions; i++)
 		nn_text_addf(text, "%s   # %zu\n", e->suggestions[i].command.data, e->suggestions[i].total);
 	if (!fit->fits && e->n_suggestions == 0)

@@ -44,8 +44,12 @@ train() {
   for delay in 0.01 0.03 0.06 0.1 0.15 0.2; do
     rm -f s m m.state.safetensors
     for _ in 1 2 3 4 5 6; do
-      timeout -s KILL "$delay" nn-train -q -m 'dense 8, relu, dense ?' --target=kind --epochs=6 --checkpoint-every=1 --spool=s \
-        --resume -o m - < <(cat "$data/words.csv") 2>/dev/null || killed=$((killed + 1))
+      nn-train -q -m 'dense 8, relu, dense ?' --target=kind --epochs=6 --checkpoint-every=1 --spool=s --resume -o m - \
+        < <(cat "$data/words.csv") 2>/dev/null 3>&- &
+      train=$!
+      sleep "$delay"
+      kill -9 $train 2>/dev/null || true
+      wait $train || killed=$((killed + 1)) # gone, and with it its lock
       [ ! -e s ] || same s "$data/words.csv"
     done
     cat "$data/words.csv" | train --epochs=6 --spool=s --resume -o m -
