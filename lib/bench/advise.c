@@ -228,7 +228,7 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 	struct nn_text text = {0};
 	struct nn_error unfit;
 	struct gain g = unknown;
-	char rule[32], claim[160];
+	char rule[48], claim[160];
 	int status = 0;
 
 	snprintf(rule, sizeof rule, "multiple-of-%zu", multiple);
@@ -338,7 +338,7 @@ static int layer_multiple(struct advise *v, const struct nn_node *node, size_t r
 {
 	struct product p[2] = { product_of(v->subject->program, node, rows) };
 	struct nn_net_line line = nn_net_line(v->subject->net, node->line);
-	char rule[32], claim[256];
+	char rule[48], claim[256];
 	struct gain g;
 
 	if (node->op == NN_OP_conv2d && p[0].attrs.conv2d.groups != 1)

@@ -51,7 +51,7 @@ static int as_dataset(const char *path, const char *target, bool all)
 
 	for (int i = 0; i < (all ? 3 : 1) && status == 0; i++) {
 		struct nn_want_target want_target = { .classes = losses[i] == 'c', .numbers = losses[i] == 'n' };
-		struct nn_want want = { &input, 1, &want_target, 1, i ? NN_F64 : NN_F32, NULL, NULL, 0 };
+		struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &want_target, .n_targets = 1, .dtype = i ? NN_F64 : NN_F32 };
 		struct nn_dataset *ds;
 		struct nn_error err = {0};
 

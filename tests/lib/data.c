@@ -67,7 +67,7 @@ static const char *show(struct how how)
 				       .vector = how.shape.rank == 0 && !how.as_is };
 	struct nn_want_target target = { .classes = how.loss == 'c', .numbers = how.loss == 'n' || how.loss == 'b',
 					 .plain = how.loss == 'b', .size = how.size };
-	struct nn_want want = { &input, 1, &target, 1, how.f64 ? NN_F64 : NN_F32, how.schema, NULL };
+	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = how.f64 ? NN_F64 : NN_F32, .schema = how.schema };
 	struct nn_dataset *ds = NULL, *valid = NULL;
 	struct nn_error err = {0};
 	uint64_t rows[64];
@@ -471,7 +471,7 @@ static void several(void)
 	struct nn_want_input inputs[2] = { { .name = "wide", .columns = wide, .n_columns = 2 },
 					   { .name = "city", .columns = city, .n_columns = 1 } };
 	struct nn_want_target targets[2] = { { .columns = "y" }, { .name = "steer", .columns = "z", .numbers = true } };
-	struct nn_want want = { inputs, 2, targets, 2, NN_F32, NULL, NULL };
+	struct nn_want want = { .inputs = inputs, .n_inputs = 2, .targets = targets, .n_targets = 2, .dtype = NN_F32 };
 	struct nn_data_options options = { .normalize = "none" };
 	struct nn_dataset *ds;
 	struct nn_error err = {0};
@@ -618,7 +618,7 @@ static void splits(void)
 	struct nn_data_options options = { .target = "y", .normalize = "none" };
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .classes = true };
-	struct nn_want want = { &input, 1, &target, 1, NN_F32, NULL, NULL };
+	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
 	struct nn_dataset *ds;
 	struct nn_error err = {0};
 	static bool held[100], again[100];
@@ -669,7 +669,7 @@ static void splits_around_missing(void)
 	struct nn_data_options options = { .target = "y", .missing = NN_MISSING_DROP };
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .numbers = true };
-	struct nn_want want = { &input, 1, &target, 1, NN_F32, NULL };
+	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
 	bool held[100], again[100], kept = true;
 	size_t n = 0;
 	struct nn_text csv = {0};
@@ -704,7 +704,7 @@ static void files_stay(void)
 	struct nn_data_options options = { .target = "y" };
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .numbers = true };
-	struct nn_want want = { &input, 1, &target, 1, NN_F32, NULL, NULL };
+	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
 	struct nn_dataset *a, *b;
 	struct nn_error err = {0};
 
