@@ -1,5 +1,6 @@
 /* nn-allreduce: arrays of several files or ranks, reduced to one. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/allreduce.h"
@@ -43,13 +44,16 @@ int main(int argc, char **argv)
 	nn_tool_quiet(std.quiet);
 	options.f64 = std.precision == 1;
 	status = check(&options, &std, n, argv + 1, rank);
-	if (status || std.dry_run)
+	if (status || std.dry_run) {
+		free(whole);
 		return status;
+	}
 	if (options.ranks > 1 && !rank)
 		status = allreduce_launch(&options, whole, &err);
 	else if (rank || options.ranks == 1 || options.stream || options.bench)
 		status = allreduce_rank(&options, n ? argv[1] : "-", std.output, &err);
 	else
 		status = allreduce_files(&options, argv + 1, (size_t)n, std.output, &err);
+	free(whole);
 	return nn_tool_end(status, &err);
 }

@@ -67,7 +67,6 @@ int main(int argc, char **argv)
 	struct nn_train_setup setup = {
 		.list = &list, .train = &options, .data = &data, .std = &std,
 		.host = { nn_tool_warn, nn_tool_note, NULL, std.quiet ? -1 : STDERR_FILENO, &nn_tool_stop, &save },
-		.advice = &advice,
 	};
 	bool explains = nn_opt_given(&list, "explain");
 
@@ -88,6 +87,7 @@ int main(int argc, char **argv)
 		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
 	}
 	catch_saves();
+	setup.advice = &advice;
 	status = nn_train_open(&train, &setup, &err);
 	nn_tool_catch_stop();
 	if (status == 0)

@@ -168,9 +168,8 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, cons
 
 char **nn_tool_arguments(int argc, char **argv)
 {
-	static char **arguments;
+	char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
 
-	arguments = calloc((size_t)argc + 1, sizeof *arguments);
 	if (arguments)
 		memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
 	return arguments;

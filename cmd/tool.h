@@ -21,7 +21,7 @@ struct nn_tool_values {
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
 		  struct nn_opt_table tables[NN_OPT_TABLES], int argc, char **argv);
 
-/* The arguments as they stand before parsing moves them, NULL-terminated; lives as long as the process. NULL: no memory. */
+/* The arguments as they stand before parsing moves them, NULL-terminated; the caller frees the array. NULL: no memory. */
 char **nn_tool_arguments(int argc, char **argv);
 
 struct nn_attach;
