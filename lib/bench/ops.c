@@ -211,10 +211,10 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 		return -1;
 	if (!(o.library = nn_device_open("cpu+openblas", dtype, &no_blas)))
 		nn_bench_note(b, "no rows of openblas: %s", no_blas.text);
-	if (n == 0 && !nn_opt_given(b->setup.list, "time"))
-		b->options->time_s = ALL_S;
 	else
 		snprintf(b->machine.blas, sizeof b->machine.blas, "openblas");
+	if (n == 0 && !nn_opt_given(b->setup.list, "time"))
+		b->options->time_s = ALL_S;
 	if (nn_bench_report(b, columns, &o.report, err) < 0)
 		return -1;
 	status = measure_all(&o, n, words, err);

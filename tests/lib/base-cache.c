@@ -114,6 +114,7 @@ static void together(void)
 
 	memset(text, 'v', sizeof text);
 	text[sizeof text - 1] = '\0';
+	fflush(stdout);                  /* valgrind writes what a child inherited */
 	for (int child = 0; child < 4; child++)
 		if (fork() == 0) {
 			for (int i = 0; i < 400; i++) {
