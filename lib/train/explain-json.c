@@ -3,14 +3,28 @@
 
 #include "train/explain.h"
 
+/* What separates a member or element from the one before, where there is one. */
+static void add_comma(struct nn_text *json)
+{
+	if (!strchr("{[", json->data[json->length - 1]))
+		nn_text_add(json, ",");
+}
+
+static void add_key(struct nn_text *json, const char *key)
+{
+	add_comma(json);
+	nn_text_addf(json, "\"%s\":", key);
+}
+
 static void add_count(struct nn_text *json, const char *key, uint64_t value)
 {
-	nn_text_addf(json, "\"%s\":%llu", key, (unsigned long long)value);
+	add_key(json, key);
+	nn_text_addf(json, "%llu", (unsigned long long)value);
 }
 
 static void add_string(struct nn_text *json, const char *key, const char *value)
 {
-	nn_text_addf(json, "\"%s\":", key);
+	add_key(json, key);
 	if (value)
 		nn_text_add_json(json, value, strlen(value));
 	else
@@ -19,49 +33,46 @@ static void add_string(struct nn_text *json, const char *key, const char *value)
 
 static void add_real(struct nn_text *json, const char *key, double value)
 {
-	nn_text_addf(json, "\"%s\":", key);
+	add_key(json, key);
 	nn_json_real(json, value);
 }
 
 static void add_layer(struct nn_text *json, const struct nn_explain_layer *l)
 {
+	add_comma(json);
 	nn_text_add(json, "{");
 	add_count(json, "line", (uint64_t)l->line);
-	nn_text_add(json, ",");
 	add_string(json, "name", l->name);
-	nn_text_add(json, ",");
 	add_string(json, "layer", l->layer);
-	nn_text_add(json, ",\"output\":[");
+	add_key(json, "output");
+	nn_text_add(json, "[");
 	for (int d = 0; d < l->output.rank; d++)
 		nn_text_addf(json, "%s%zu", d ? "," : "", l->output.dim[d]);
-	nn_text_add(json, "],");
+	nn_text_add(json, "]");
 	add_count(json, "parameters", l->parameters);
-	nn_text_add(json, ",");
 	add_count(json, "forward_flops", l->forward_flops);
-	nn_text_add(json, ",");
 	add_count(json, "train_flops", l->train_flops);
-	nn_text_add(json, ",");
 	add_count(json, "activation_bytes", l->activation_bytes);
 	nn_text_add(json, "}");
 }
 
 static void add_memory(struct nn_text *json, const struct nn_fit *fit)
 {
-	nn_text_add(json, ",\"memory\":{");
-	for (size_t i = 0; i < NN_FIT_ITEMS; i++) {
-		nn_text_add(json, i ? "," : "");
+	add_key(json, "memory");
+	nn_text_add(json, "{");
+	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
 		add_count(json, nn_fit_items[i].name, nn_fit_item(fit, i));
-	}
 	nn_text_add(json, "}");
 }
 
 static void add_suggestions(struct nn_text *json, const struct nn_explain *e)
 {
-	nn_text_add(json, ",\"suggestions\":[");
+	add_key(json, "suggestions");
+	nn_text_add(json, "[");
 	for (size_t i = 0; i < e->n_suggestions; i++) {
-		nn_text_add(json, i ? ",{" : "{");
+		add_comma(json);
+		nn_text_add(json, "{");
 		add_string(json, "command", e->suggestions[i].command.data);
-		nn_text_add(json, ",");
 		add_count(json, "total_bytes", e->suggestions[i].total);
 		nn_text_add(json, "}");
 	}
@@ -70,15 +81,13 @@ static void add_suggestions(struct nn_text *json, const struct nn_explain *e)
 
 static void add_time(struct nn_text *json, const struct nn_forecast *f)
 {
-	nn_text_add(json, ",\"time\":{");
+	add_key(json, "time");
+	nn_text_add(json, "{");
 	add_real(json, "step_s", f->step_s);
-	nn_text_add(json, ",");
 	add_real(json, "epoch_s", f->epoch_s);
-	nn_text_add(json, ",");
 	add_real(json, "total_s", f->total_s);
-	nn_text_add(json, ",");
 	add_string(json, "measured", *f->basis ? f->basis : NULL);
-	nn_text_add(json, "},\"ranks\":[{\"ranks\":1,");
+	nn_text_add(json, "},\"ranks\":[{\"ranks\":1");
 	add_real(json, "step_s", f->step_s);
 	nn_text_add(json, ",\"speedup\":1}]");
 }
@@ -89,23 +98,19 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 
 	nn_text_add(json, "{");
 	add_string(json, "model", nn_net_text(t->net));
-	nn_text_add(json, ",\"layers\":[");
-	for (int i = 0; i < e->n_layers; i++) {
-		nn_text_add(json, i ? "," : "");
+	add_key(json, "layers");
+	nn_text_add(json, "[");
+	for (int i = 0; i < e->n_layers; i++)
 		add_layer(json, &e->layers[i]);
-	}
-	nn_text_add(json, "],");
+	nn_text_add(json, "]");
 	add_count(json, "parameters", e->parameters);
-	nn_text_add(json, ",");
 	add_count(json, "batch", t->options->batch);
-	nn_text_add(json, ",");
 	add_count(json, "micro_batch", t->fit.micro);
-	nn_text_add(json, ",");
 	add_count(json, "leaves", t->options->leaves);
 	add_memory(json, &t->fit);
-	nn_text_add(json, ",");
 	add_count(json, "largest_batch", e->largest_batch);
-	nn_text_addf(json, ",\"fits\":%s", t->fit.fits ? "true" : "false");
+	add_key(json, "fits");
+	nn_text_add(json, t->fit.fits ? "true" : "false");
 	add_suggestions(json, e);
 	add_time(json, &t->forecast);
 	nn_text_add(json, ",\"strategy\":{\"name\":\"sync\",\"why\":\"one process: nothing is exchanged\"}}\n");
