@@ -88,11 +88,14 @@ int main(int argc, char **argv)
 	}
 	catch_saves();
 	setup.advice = &advice;
-	status = nn_train_open(&train, &setup, &err);
+	status = nn_comm_open(&setup.comm, true, &err);
+	if (status == 0)
+		status = nn_train_open(&train, &setup, &err);
 	nn_tool_catch_stop();
 	if (status == 0)
 		status = nn_train_run_folds(train, &stopped, &err);
 	nn_train_free(train);
+	nn_comm_close(setup.comm);
 	if (status == 0 && stopped)
 		return 128 + stopped;
 	return give_advice(nn_tool_end(status, &err), &advice);

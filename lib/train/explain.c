@@ -160,6 +160,7 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 	if (!t)
 		return -1;
 	t->setup = *setup;
+	t->comm = setup->comm;
 	t->options = setup->train;
 	t->std = setup->std;
 	t->sample = SAMPLE_BYTES;

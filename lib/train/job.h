@@ -23,6 +23,7 @@ struct nn_train {
 	struct nn_train_setup setup;
 	struct nn_train_options *options;
 	struct nn_std_options *std;
+	struct nn_comm *comm;            /* of the ranks that train; NULL in a plan */
 
 	/* what is trained */
 	const struct nn_device *device;

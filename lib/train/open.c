@@ -271,6 +271,7 @@ static struct nn_train *train_new(const struct nn_train_setup *setup, struct nn_
 	if (!t)
 		return NULL;
 	t->setup = *setup;
+	t->comm = setup->comm;
 	t->options = setup->train;
 	t->std = setup->std;
 	return t;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include "base/option.h"
 #include "base/text.h"
+#include "comm/comm.h"
 #include "data/data.h"
 #include "train/options.h"
 
@@ -26,6 +27,7 @@ struct nn_train_setup {
 	struct nn_data_options *data;
 	struct nn_std_options *std;
 	const char *data_path, *targets_path;    /* targets NULL: in the data */
+	struct nn_comm *comm;                    /* borrowed: the ranks that train together; NULL where none train */
 	struct nn_train_host host;
 	struct nn_text *advice;                  /* lines for the user after an error, may be NULL: command lines that would fit */
 };
