@@ -39,8 +39,13 @@ EXTRA_DIST += tests/house/fresh-debian
 
 # graphs: forward, backward, memory
 check_PROGRAMS += tests/lib/graph
-tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h tests/lib/tap.h
+tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h \
+	tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
+check_PROGRAMS += tests/lib/graph-parts
+tests_lib_graph_parts_SOURCES = tests/lib/graph-parts.c
+CHECK_TESTS += tests/lib/graph-parts
+VALGRIND_TESTS += tests/lib/graph-parts
 check_PROGRAMS += tests/lib/graph-long
 tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
 CHECK_LONG_TESTS += tests/lib/graph-long

@@ -16,6 +16,8 @@ void nn_bound_fini(struct nn_bound *b)
 	nn_free(b->nodes);
 	nn_free(b->inputs);
 	nn_free(b->outputs);
+	nn_free(b->edges[NN_COMING]);
+	nn_free(b->edges[NN_GOING]);
 	nn_free(b->params);
 	nn_free(b->place);
 }
@@ -53,7 +55,11 @@ static int prepare(struct nn_bound *b, struct nn_plan *plan, const struct nn_pro
 		.fold = share ? share->bound.fold : !options->training,
 	};
 	*plan = (struct nn_plan){ 0 };
-	if (nn_bound_lower(b, err) || nn_bound_fuse(b, err) || check_kernels(b, err) || nn_bound_place(b, err))
+	if (nn_bound_lower(b, err) || nn_bound_fuse(b, err))
+		return -1;
+	if (options->last && nn_bound_part(b, options->first, options->last, err))
+		return -1;
+	if (check_kernels(b, err) || nn_bound_place(b, err))
 		return -1;
 	if (share && (options->training || share->bound.device != b->device || share->bound.block != b->block ||
 		      share->bound.buffers != b->buffers))
@@ -74,21 +80,6 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	return result;
 }
 
-static void *at(const struct nn_graph *graph, size_t offset)
-{
-	return offset == NN_NOWHERE ? NULL : graph->memory + offset;
-}
-
-static void *value_at(const struct nn_graph *graph, int value)
-{
-	return at(graph, graph->plan.value[nn_bound_root(&graph->bound, value)]);
-}
-
-static void *gradient_at(const struct nn_graph *graph, int value)
-{
-	return at(graph, graph->plan.gradient[nn_bound_root(&graph->bound, value)]);
-}
-
 /* Inputs and their gradients. written: roots whose gradient something has been stored in, as backward goes. */
 static void fill_inputs(struct nn_graph *graph, int n, void ***pointers, bool **adds, bool *written)
 {
@@ -100,10 +91,10 @@ static void fill_inputs(struct nn_graph *graph, int n, void ***pointers, bool **
 	for (int k = 0; k < node->n_in; k++) {
 		int root = nn_bound_root(b, node->in[k]);
 
-		x[k] = value_at(graph, root);
+		x[k] = nn_graph_value_at(graph, root);
 		if (!node->backward || !b->values[root].learns)
 			continue;
-		dx[k] = gradient_at(graph, root);
+		dx[k] = nn_graph_gradient_at(graph, root);
 		(*adds)[k] = written[root];
 		written[root] = true;
 	}
@@ -134,6 +125,36 @@ static void fill_params(struct nn_graph *graph, int n, void ***pointers)
 	*pointers += 2 * node->n_params;
 }
 
+/* Roots whose gradient the caller writes: outputs, and what the part after sends back. */
+static void mark_written(const struct nn_bound *b, bool *written)
+{
+	memset(written, 0, (size_t)b->n_values * sizeof *written);
+	for (int i = 0; i < b->n_outputs; i++)
+		written[nn_bound_root(b, b->outputs[i])] = true;
+	for (int i = 0; i < b->n_edges[NN_GOING]; i++)
+		written[b->edges[NN_GOING][i]] = true;
+}
+
+/* The calls of the slot in use. */
+static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, bool **adds, bool *written)
+{
+	const struct nn_bound *b = &graph->bound;
+
+	mark_written(b, written);
+	for (int i = b->n_nodes; i-- > 0;) {
+		const struct nn_bound_node *node = &b->nodes[i];
+
+		graph->calls[i] = (struct nn_call){
+			.site = nn_bound_site(b, node), .seed = seed, .pool = graph->pool,
+			.y = nn_graph_value_at(graph, node->out), .dy = nn_graph_gradient_at(graph, node->out),
+			.saved = nn_graph_at(graph, graph->plan.saved[i]), .work = nn_graph_at(graph, graph->plan.work),
+			.derived = nn_graph_at(graph, graph->plan.derived[i]),
+		};
+		fill_inputs(graph, i, pointers, adds, written);
+		fill_params(graph, i, pointers);
+	}
+}
+
 static int fill_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *err)
 {
 	const struct nn_bound *b = &graph->bound;
@@ -145,29 +166,27 @@ static int fill_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *er
 		n_pointers += 2 * (size_t)(b->nodes[i].n_in + b->nodes[i].n_params);
 		n_adds += (size_t)b->nodes[i].n_in;
 	}
-	graph->calls = nn_alloc((size_t)b->n_nodes, sizeof *graph->calls, err);
-	pointers = graph->pointers = nn_alloc(n_pointers, sizeof *pointers, err);
-	adds = graph->adds = nn_alloc(n_adds, sizeof *adds, err);
-	if (!graph->calls || !pointers || !adds || !written) {
+	graph->all_calls = nn_alloc(graph->slots * (size_t)b->n_nodes, sizeof *graph->calls, err);
+	pointers = graph->pointers = nn_alloc(graph->slots * n_pointers, sizeof *pointers, err);
+	adds = graph->adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
+	if (!graph->all_calls || !pointers || !adds || !written) {
 		nn_free(written);
 		return -1;
 	}
-	for (int i = 0; i < b->program->n_outputs; i++)
-		written[nn_bound_root(b, b->outputs[i])] = true;
-	for (int i = b->n_nodes; i-- > 0;) {
-		const struct nn_bound_node *node = &b->nodes[i];
-
-		graph->calls[i] = (struct nn_call){
-			.site = nn_bound_site(b, node), .seed = seed, .pool = graph->pool,
-			.y = value_at(graph, node->out), .dy = gradient_at(graph, node->out),
-			.saved = at(graph, graph->plan.saved[i]), .work = at(graph, graph->plan.work),
-			.derived = at(graph, graph->plan.derived[i]),
-		};
-		fill_inputs(graph, i, &pointers, &adds, written);
-		fill_params(graph, i, &pointers);
+	for (size_t slot = graph->slots; slot-- > 0;) {
+		nn_graph_use(graph, slot);
+		fill_slot(graph, seed, &pointers, &adds, written);
 	}
 	nn_free(written);
 	return 0;
+}
+
+void nn_graph_use(struct nn_graph *graph, size_t slot)
+{
+	if (slot >= graph->slots)
+		NN_BUG("slot %zu of a graph with %zu", slot, graph->slots);
+	graph->slot = slot;
+	graph->calls = graph->all_calls + slot * (size_t)graph->bound.n_nodes;
 }
 
 /* Weights, gradients and the rest are three allocations, so that the flat blocks can be had alone. */
@@ -206,6 +225,7 @@ int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program, con
 	g->pool = options->pool;
 	g->max_rows = options->max_rows;
 	g->share = options->share;
+	g->slots = options->slots ? options->slots : 1;
 	if (prepare(&g->bound, &g->plan, program, options, err) || take_memory(g, err) ||
 	    fill_calls(g, options->seed, err)) {
 		nn_graph_free(g);
@@ -228,7 +248,7 @@ void nn_graph_free(struct nn_graph *graph)
 		device->free(graph->weights);
 	if (graph->gradients)
 		device->free(graph->gradients);
-	nn_free(graph->calls);
+	nn_free(graph->all_calls);
 	nn_free(graph->pointers);
 	nn_free(graph->adds);
 	nn_plan_fini(&graph->plan);

@@ -48,6 +48,8 @@ struct nn_bound {
 	struct nn_bound_node *nodes;
 	int n_nodes;
 	int *inputs, *outputs;       /* values, one per input and output of the program */
+	int n_outputs;               /* the program's; 0 in a part that is not the last */
+	int *edges[2], n_edges[2];   /* roots that cross the bounds of a part, by enum nn_graph_side */
 	struct nn_bound_param *params;
 	int n_params;
 	int *place;                  /* [program->n_params]: bound parameter, or -1 */
@@ -58,6 +60,8 @@ struct nn_bound {
 int nn_bound_lower(struct nn_bound *bound, struct nn_error *err);
 /* fuse.c: epilogues, poolings behind convolutions, folded batchnorms; shapes for the kernels. */
 int nn_bound_fuse(struct nn_bound *bound, struct nn_error *err);
+/* part.c: keep nodes first .. last - 1 alone, note what crosses their bounds. */
+int nn_bound_part(struct nn_bound *bound, int first, int last, struct nn_error *err);
 /* params.c: where each parameter lies in the block. */
 int nn_bound_place(struct nn_bound *bound, struct nn_error *err);
 void nn_bound_fini(struct nn_bound *bound);
@@ -89,6 +93,7 @@ struct nn_plan {
 	size_t *saved, *derived;     /* [n_nodes] */
 	bool *kept;                  /* [n_values], by root: does it outlive forward? */
 	size_t work;
+	size_t slot, slot_bytes;     /* where what each slot has of its own begins, and its bytes */
 	size_t bytes;                /* of all of it: the one allocation */
 	struct nn_graph_memory memory;
 };
@@ -117,10 +122,28 @@ struct nn_graph {
 	const struct nn_graph *share;
 	unsigned char *memory;       /* inputs, activations, work, derived; device memory as the following */
 	void *weights, *gradients, *buffers;     /* weights, buffers: those of `share` if there is one */
-	struct nn_call *calls;       /* [n_nodes], everything filled in but the span */
+	size_t slots, slot;          /* how many, the one in use */
+	struct nn_call *calls;       /* [n_nodes] of the slot in use, everything filled in but the span */
+	struct nn_call *all_calls;   /* [slots][n_nodes] */
 	void **pointers;             /* x, dx, w, dw of all calls */
 	bool *adds;                  /* dx_add of all calls */
 };
+
+/* What lies at an offset of the plan, in the slot in use. */
+static inline void *nn_graph_at(const struct nn_graph *graph, size_t offset)
+{
+	if (offset == NN_NOWHERE)
+		return NULL;
+	return graph->memory + offset + (offset >= graph->plan.slot ? graph->slot * graph->plan.slot_bytes : 0);
+}
+static inline void *nn_graph_value_at(const struct nn_graph *graph, int value)
+{
+	return nn_graph_at(graph, graph->plan.value[nn_bound_root(&graph->bound, value)]);
+}
+static inline void *nn_graph_gradient_at(const struct nn_graph *graph, int value)
+{
+	return nn_graph_at(graph, graph->plan.gradient[nn_bound_root(&graph->bound, value)]);
+}
 
 /* fold.c: weight and bias of node with its batchnorm in them; canonical parameters of the program in, canonical out. */
 void nn_fold_batchnorm(const struct nn_bound *bound, const struct nn_bound_node *node,

@@ -9,7 +9,7 @@ void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *chan
 
 	*size = nn_bound_count(&graph->bound, value);
 	*channels_last = graph->bound.values[value].channels != 0;
-	return graph->memory + graph->plan.value[value];
+	return nn_graph_value_at(graph, value);
 }
 
 bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
@@ -17,7 +17,7 @@ bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
 	const struct nn_bound *b = &graph->bound;
 	int root = nn_bound_root(b, b->inputs[input]);
 
-	for (int o = 0; o < b->program->n_outputs; o++)
+	for (int o = 0; o < b->n_outputs; o++)
 		if (nn_bound_root(b, b->outputs[o]) == root)
 			return false;
 	for (int i = 0; i < b->n_nodes; i++)
@@ -29,7 +29,7 @@ bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
 
 static const void *output_at(const struct nn_graph *graph, int output)
 {
-	return graph->memory + graph->plan.value[nn_bound_root(&graph->bound, graph->bound.outputs[output])];
+	return nn_graph_value_at(graph, graph->bound.outputs[output]);
 }
 
 const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions, size_t *columns)
@@ -69,5 +69,5 @@ void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *
 
 void *nn_graph_output_gradient(struct nn_graph *graph, int output)
 {
-	return graph->memory + graph->plan.gradient[nn_bound_root(&graph->bound, graph->bound.outputs[output])];
+	return nn_graph_gradient_at(graph, graph->bound.outputs[output]);
 }

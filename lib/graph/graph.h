@@ -14,6 +14,9 @@ struct nn_graph_options {
 	size_t max_leaves;           /* leaves of a call at most (training) */
 	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from running values */
 	uint64_t seed;               /* dropout */
+	/* A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes lists; last 0: all. */
+	int first, last;
+	size_t slots;                /* spans that may be between forward and backward at once (nn_graph_use); 0 is 1 */
 	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must live longer. Of a training graph
 	 * too: then batchnorm is not folded, and what is predicted is what the weights are at that moment.
@@ -44,7 +47,10 @@ struct nn_graph_memory {
 int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
 		  struct nn_graph_memory *memory, struct nn_error *err);
 
-/* Parameters in program order, canonical layout, the graph's dtype. load folds and packs; save only from training graphs. */
+/*
+ * Parameters in program order, canonical layout, the graph's dtype. load folds and packs; save only from training graphs. A part takes
+ * and gives its own alone.
+ */
 int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err);
 void nn_graph_save(const struct nn_graph *graph, void *const *params);
 
@@ -52,7 +58,7 @@ void nn_graph_save(const struct nn_graph *graph, void *const *params);
 size_t nn_graph_block(const struct nn_graph *graph);             /* elements */
 void *nn_graph_weights(struct nn_graph *graph);
 void *nn_graph_gradients(struct nn_graph *graph);
-/* false for buffers */
+/* false for buffers, and for what a part does not have */
 bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed);
 /* From or to any block of that form (moments, gradients): canonical order. */
 void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block, void *canonical);
@@ -60,6 +66,9 @@ void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonica
 /* After the weights changed: make what backward derives from them. load does it too. */
 void nn_graph_refresh(struct nn_graph *graph);
 
+/* Is the parameter, buffer or not, one of this graph? Is input i read by it? Parts have some of both. */
+bool nn_graph_has(const struct nn_graph *graph, int param);
+bool nn_graph_reads(const struct nn_graph *graph, int input);
 /* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
 /*
@@ -85,5 +94,30 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void 
  * nothing needed after forward may be gone, their fault shows in the next one.
  */
 int nn_graph_first_bad(const struct nn_graph *graph, size_t rows);
+
+/* ---- parts: one program over several graphs, the same arithmetic in the same order as in one ---- */
+
+/* The nodes of a training as they run, with fusion done. */
+struct nn_graph_node {
+	int line;                    /* canonical line number; -1: behind the last layer */
+	uint64_t flops;              /* of one row forward */
+	size_t elements;             /* of one row that nodes before this one leave to it and those after it */
+};
+/* List them; free with nn_free. Their number, or -1. */
+int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_node **nodes,
+		   struct nn_error *err);
+
+/* Rows that go from part to part: what comes from the part before, what goes to the one after, the same in both, in the same order. */
+struct nn_graph_edge {
+	void *value;                 /* [rows], of the current slot: filled before forward, read after it */
+	void *gradient;              /* the same for backward, the other way round; NULL: nothing learns from it */
+	size_t row_bytes;
+};
+enum nn_graph_side { NN_COMING, NN_GOING };
+size_t nn_graph_edges(const struct nn_graph *graph, enum nn_graph_side side);
+struct nn_graph_edge nn_graph_edge(struct nn_graph *graph, enum nn_graph_side side, size_t edge);
+
+/* Work on this slot from now on: forward, then backward of one span, each slot with values of its own. */
+void nn_graph_use(struct nn_graph *graph, size_t slot);
 
 #endif

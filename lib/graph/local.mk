@@ -9,5 +9,6 @@ lib_libnn_la_SOURCES += \
 	lib/graph/graph.h \
 	lib/graph/lower.c \
 	lib/graph/params.c \
+	lib/graph/part.c \
 	lib/graph/plan.c \
 	lib/graph/run.c

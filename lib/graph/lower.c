@@ -238,6 +238,7 @@ static int lower_outputs(struct nn_bound *b, const int *map, struct nn_error *er
 {
 	const struct nn_program *program = b->program;
 
+	b->n_outputs = program->n_outputs;
 	for (int i = 0; i < program->n_outputs; i++) {
 		int value = map[program->outputs[i].value];
 		const struct nn_shape *shape = &b->values[value].shape;

@@ -130,12 +130,19 @@ static void unpack(const struct nn_graph *graph, const struct nn_bound_param *pa
 		memcpy(canonical, packed, param->packed * nn_dtype_size(graph->bound.device->dtype));
 }
 
+bool nn_graph_has(const struct nn_graph *graph, int param)
+{
+	return graph->bound.place[param] >= 0;
+}
+
 /* The bound parameter that is parameter `param` of the program, unchanged by folding. */
 static const struct nn_bound_param *find(const struct nn_graph *graph, int param)
 {
 	int place = graph->bound.place[param];
 
-	if (place < 0 || graph->bound.nodes[graph->bound.params[place].node].norm >= 0)
+	if (place < 0)
+		NN_BUG("parameter %s is not in this graph", graph->bound.program->params[param].name);
+	if (graph->bound.nodes[graph->bound.params[place].node].norm >= 0)
 		NN_BUG("parameter %s is folded into another", graph->bound.program->params[param].name);
 	return &graph->bound.params[place];
 }
@@ -157,9 +164,9 @@ void *nn_graph_gradients(struct nn_graph *graph)
 
 bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed)
 {
-	const struct nn_bound_param *found = find(graph, param);
+	const struct nn_bound_param *found = nn_graph_has(graph, param) ? find(graph, param) : NULL;
 
-	if (is_buffer(found))
+	if (!found || is_buffer(found))
 		return false;
 	*offset = found->offset;
 	*packed = found->packed;
@@ -183,8 +190,11 @@ void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonica
 void nn_graph_save(const struct nn_graph *graph, void *const *params)
 {
 	for (int i = 0; i < graph->bound.program->n_params; i++) {
-		const struct nn_bound_param *found = find(graph, i);
+		const struct nn_bound_param *found;
 
+		if (!nn_graph_has(graph, i))
+			continue;
+		found = find(graph, i);
 		unpack(graph, found, at(graph, is_buffer(found) ? graph->buffers : graph->weights, found), params[i]);
 	}
 }

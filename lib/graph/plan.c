@@ -38,6 +38,27 @@ static bool has_residual(const struct nn_bound_node *node)
 	return epilogue && epilogue->residual;
 }
 
+/* What comes is there before forward and goes back after backward; what goes does so between them, and its gradient comes then. */
+static void find_edge_times(struct planner *p)
+{
+	const struct nn_bound *b = p->b;
+
+	for (int i = 0; i < b->n_edges[NN_COMING]; i++) {
+		int root = b->edges[NN_COMING][i];
+
+		need(&p->value[root], 0);
+		if (b->values[root].learns)
+			need(&p->gradient[root], 2 * p->n + 1);
+	}
+	for (int i = 0; i < b->n_edges[NN_GOING]; i++) {
+		int root = b->edges[NN_GOING][i];
+
+		need(&p->value[root], p->n);
+		if (b->values[root].learns)
+			need(&p->gradient[root], p->n);
+	}
+}
+
 /* Values from the node that makes them to the last that reads them; gradients the other way. */
 static void find_times(struct planner *p)
 {
@@ -67,13 +88,14 @@ static void find_times(struct planner *p)
 				need(&p->gradient[in], back);
 		}
 	}
-	for (int i = 0; i < b->program->n_outputs; i++) {
+	for (int i = 0; i < b->n_outputs; i++) {
 		int root = nn_bound_root(b, b->outputs[i]);
 
 		need(&p->value[root], 2 * p->n + 1);
 		if (b->training)
 			need(&p->gradient[root], p->n);
 	}
+	find_edge_times(p);
 }
 
 /* Is input k the node's only input of that root, and as large as its output? */
@@ -264,6 +286,22 @@ static int plan_arena(struct planner *p, struct nn_plan *plan, struct nn_error *
 	return 0;
 }
 
+/* From here on each slot has its own: inputs, activations and gradients. */
+static int plan_slots(struct planner *p, struct nn_plan *plan, struct nn_error *err)
+{
+	size_t slots = p->options->slots ? p->options->slots : 1;
+
+	plan->slot = plan->bytes;
+	if (plan_inputs(p, plan, err) || plan_arena(p, plan, err))
+		return -1;
+	plan->slot_bytes = plan->bytes - plan->slot;
+	if (!nn_mul(plan->slot_bytes, slots, &plan->bytes) || !nn_add(plan->bytes, plan->slot, &plan->bytes))
+		return nn_fail(err, NN_ENOMEM, "the batch is larger than memory can be");
+	plan->memory.input *= slots;
+	plan->memory.activations *= slots;
+	return 0;
+}
+
 static int take_room(struct planner *p, struct nn_plan *plan, struct nn_error *err)
 {
 	size_t n_values = (size_t)p->b->n_values, n_nodes = (size_t)p->n;
@@ -299,8 +337,7 @@ int nn_plan_make(struct nn_plan *plan, struct nn_bound *b, const struct nn_graph
 		find_times(&p);
 		share_values(&p);
 		share_gradients(&p);
-		result = measure(&p, err) || plan_kernels(&p, plan, err) || plan_inputs(&p, plan, err) ||
-			 plan_arena(&p, plan, err) ? -1 : 0;
+		result = measure(&p, err) || plan_kernels(&p, plan, err) || plan_slots(&p, plan, err) ? -1 : 0;
 	}
 	if (!options->share)
 		plan->memory.parameters = (b->block + b->buffers) * size;

@@ -5,6 +5,7 @@
 #include "graph-plain.h"
 #include "graph-random.h"
 #include "graph-reference.h"
+#include "graph-spoil.h"
 #include "graph/graph.h"
 #include "tap.h"
 
@@ -13,116 +14,12 @@
 #define TIMES 1
 #define FIRST_SEED 0
 #endif
+#include "graph-trial.h"
 
-/* ---- a device that spoils what it may ---- */
+/* ---- a batch through a graph ---- */
 
-static const struct nn_device *under;    /* the device that computes */
-static size_t n_calls, n_bytes;          /* kernel calls, bytes taken */
-
-static void spoil(void *memory, size_t n)
-{
-	for (size_t i = 0; memory && i < n; i++)
-		((double *)memory)[i] = NAN;
-}
-
-/* What a kernel writes must not depend on what was there, and what is there must be nobody's. */
-static void spoil_output(const struct nn_call *call)
-{
-	n_calls++;
-	for (int i = 0; i < call->site.n_in; i++)
-		if (call->x[i] == call->y)
-			return;
-	spoil(call->y, call->rows * nn_shape_count(&call->site.out));
-}
-
-static void spoil_gradients(const struct nn_call *call)
-{
-	n_calls++;
-	for (int i = 0; i < call->site.n_in; i++)
-		if (call->dx[i] && call->dx[i] != call->dy && !call->dx_add[i])
-			spoil(call->dx[i], call->rows * nn_shape_count(&call->site.in[i]));
-}
-
-/* After a backward its dy is of no use, unless it became an input's gradient. */
-static void spoil_used(const struct nn_call *call)
-{
-	for (int i = 0; i < call->site.n_in; i++)
-		if (call->dx[i] == call->dy)
-			return;
-	spoil(call->dy, call->rows * nn_shape_count(&call->site.out));
-}
-
-#define NN_OP(id, name) \
-	static void spoiled_##id(const struct nn_call *call) \
-	{ \
-		spoil_output(call); \
-		under->kernels[NN_OP_##id]->forward(call); \
-	} \
-	static void spoiled_back_##id(const struct nn_call *call) \
-	{ \
-		spoil_gradients(call); \
-		under->kernels[NN_OP_##id]->backward(call); \
-		spoil_used(call); \
-	}
-#include "op/ops.def"
-#undef NN_OP
-
-static struct nn_kernel spoiled[NN_N_OPS];
-static const struct nn_kernel *spoiled_table[NN_N_OPS];
-
-static void *counting_alloc(size_t bytes, struct nn_error *err)
-{
-	n_bytes += bytes;
-	return under->alloc(bytes, err);
-}
-
-static struct nn_device spoiling(const struct nn_device *device)
-{
-	struct nn_device result = *device;
-
-#define NN_OP(id, name) \
-	if (device->kernels[NN_OP_##id]) { \
-		spoiled[NN_OP_##id] = *device->kernels[NN_OP_##id]; \
-		spoiled[NN_OP_##id].forward = spoiled_##id; \
-		spoiled[NN_OP_##id].backward = spoiled_back_##id; \
-		spoiled_table[NN_OP_##id] = &spoiled[NN_OP_##id]; \
-	}
-#include "op/ops.def"
-#undef NN_OP
-	under = device;
-	result.kernels = spoiled_table;
-	result.alloc = counting_alloc;
-	return result;
-}
-
-/* ---- a network, its numbers and a batch ---- */
-
-#define ROWS 24
-#define LEAVES 4
 static const size_t leaves[LEAVES + 1] = { 0, 6, 12, 18, 24 };
 static const size_t whole_groups[LEAVES + 1] = { 0, 6, 12, 18, 24 };
-
-struct trial {
-	struct nn_program *program;
-	double **params, **inputs;
-	struct dice dice;
-};
-
-static struct trial trial_new(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
-{
-	struct trial t = { .program = random_program(FIRST_SEED + seed, n, every_op, dropout, group), .dice = { seed } };
-
-	t.params = random_params(t.program, &t.dice);
-	t.inputs = random_inputs(t.program, ROWS, &t.dice);
-	return t;
-}
-
-static void trial_free(struct trial *t)
-{
-	nn_free(t->params);
-	free_inputs(t->program, t->inputs);
-	nn_program_free(t->program);
-}
 
 static struct nn_graph *bind_with(const struct trial *t, const struct nn_device *device, bool training,
 				  size_t max_rows, struct nn_pool *pool, const struct nn_graph *share)
@@ -142,25 +39,6 @@ static struct nn_graph *bind_with(const struct trial *t, const struct nn_device 
 	return graph;
 }
 
-/* Rows first..first + n - 1 of the batch become the graph's input. */
-static void feed(const struct trial *t, struct nn_graph *graph, size_t first, size_t n)
-{
-	for (int i = 0; i < t->program->n_inputs; i++) {
-		const struct nn_shape *shape = &t->program->values[t->program->inputs[i]].shape;
-		size_t size, pixels, channels = shape->dim[0];
-		bool channels_last;
-		double *to = nn_graph_input(graph, i, &size, &channels_last);
-		const double *from = t->inputs[i] + first * size;
-
-		pixels = size / channels;
-		for (size_t k = 0; k < n * size; k++)
-			if (channels_last)
-				to[k / size * size + k % pixels * channels + k % size / pixels] = from[k];
-			else
-				to[k] = from[k];
-	}
-}
-
 static struct nn_span span_of(size_t rows)
 {
 	return (struct nn_span){ .rows = rows, .leaf = leaves, .n_leaves = LEAVES, .first = true,
@@ -173,11 +51,6 @@ static void forward_all(const struct trial *t, struct nn_graph *graph)
 
 	feed(t, graph, 0, ROWS);
 	nn_graph_forward(graph, &span);
-}
-
-static double weight_of_output(size_t i)
-{
-	return sin((double)i + 1);
 }
 
 /* Sum of outputs times fixed numbers; a row's numbers depend on its place in the batch. */
@@ -193,18 +66,6 @@ static double loss_of(const struct trial *t, const struct nn_graph *graph, size_
 			loss += y[i] * weight_of_output(i);
 	}
 	return loss;
-}
-
-static void put_loss_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t rows)
-{
-	for (int o = 0; o < t->program->n_outputs; o++) {
-		size_t positions, columns;
-		double *dy = nn_graph_output_gradient(graph, o);
-
-		nn_graph_output(graph, o, &positions, &columns);
-		for (size_t i = 0; i < rows * positions * columns; i++)
-			dy[i] = weight_of_output(first * positions * columns + i);
-	}
 }
 
 /* ---- forward ---- */
