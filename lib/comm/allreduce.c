@@ -208,6 +208,8 @@ static int by_mpi(struct nn_comm *c, const struct nn_reduce *r, const char *in, 
 {
 	size_t size = nn_dtype_size(r->dtype), most = NN_MESSAGE_MAX / size;
 
+	if (c->part)
+		NN_BUG("the transport reduces over all ranks, not over some");
 	for (size_t at = 0; at < count; at += most) {
 		size_t n = count - at < most ? count - at : most;
 

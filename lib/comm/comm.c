@@ -47,6 +47,7 @@ int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 
 	if (!comm)
 		return -1;
+	comm->stride = 1;
 	comm->transport = nn_comm_env_size() == 1 ? &nn_transport_self : nn_module_open("mpi", err);
 	if (!comm->transport || comm->transport->open(&comm->state, threads, &comm->rank, &comm->size, err) < 0) {
 		nn_free(comm);
@@ -68,6 +69,25 @@ int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int nu
 	c->scratch_size = 0;
 	c->borrowed = true;
 	*channel = c;
+	return 0;
+}
+
+int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, int stride, int size, int number, struct nn_error *err)
+{
+	struct nn_comm *c;
+
+	if (stride < 1 || size < 1 || first < 0 || first + stride * (size - 1) >= comm->size || comm->rank < first ||
+	    (comm->rank - first) % stride != 0 || (comm->rank - first) / stride >= size)
+		NN_BUG("rank %d of %d has no part of %d ranks from %d by %d", comm->rank, comm->size, size, first, stride);
+	if (nn_comm_channel(part, comm, number, err) < 0)
+		return -1;
+	c = *part;
+	c->first = comm->first + first * comm->stride;
+	c->stride = comm->stride * stride;
+	c->part = size < comm->size || comm->part;
+	c->rank = (comm->rank - first) / stride;
+	c->size = size;
+	memset(c->choice, 0, sizeof c->choice);
 	return 0;
 }
 
@@ -125,9 +145,10 @@ static int start(struct nn_comm *c, bool send, const struct nn_message *m, struc
 	for (size_t at = 0; at < m->bytes; at += part) {
 		size_t bytes = m->bytes - at < part ? m->bytes - at : part;
 		char *data = (char *)m->data + at;
+		int peer = c->first + m->peer * c->stride;
 
-		if ((send ? c->transport->send(c->state, m->peer, c->tag, data, bytes, &requests[*n], err)
-			  : c->transport->receive(c->state, m->peer, c->tag, data, bytes, &requests[*n], err)) < 0)
+		if ((send ? c->transport->send(c->state, peer, c->tag, data, bytes, &requests[*n], err)
+			  : c->transport->receive(c->state, peer, c->tag, data, bytes, &requests[*n], err)) < 0)
 			return -1;
 		++*n;
 	}
@@ -161,6 +182,29 @@ int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n
 	if (requests != few)
 		nn_free(requests);
 	return status;
+}
+
+int nn_comm_post(struct nn_comm *c, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err)
+{
+	size_t more = posted->n + parts(send, 1);
+
+	if (more > posted->room) {
+		struct nn_request *grown = nn_realloc(posted->requests, posted->room * sizeof *grown, 2 * more * sizeof *grown, err);
+
+		if (!grown)
+			return -1;
+		posted->requests = grown;
+		posted->room = 2 * more;
+	}
+	return start(c, true, send, posted->requests, &posted->n, err);
+}
+
+int nn_comm_finish(struct nn_comm *c, struct nn_posted *posted, struct nn_error *err)
+{
+	size_t n = posted->n;
+
+	posted->n = 0;
+	return n > 0 ? c->transport->wait(c->state, posted->requests, n, err) : 0;
 }
 
 /* Each round doubles the distance at which a rank has heard of others. */

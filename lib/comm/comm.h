@@ -27,6 +27,7 @@ extern const char *const nn_algorithms[];         /* "auto", ...; NULL at the en
  */
 struct nn_comm {
 	int rank, size;
+	int first, stride;           /* rank r of these is rank first + r * stride of the transport */
 	const struct nn_transport *transport;
 	void *state;
 	int tag;
@@ -34,6 +35,7 @@ struct nn_comm {
 	size_t scratch_size;
 	enum nn_algorithm choice[NN_COMM_CLASSES];      /* of auto; NN_AUTO: not measured */
 	bool borrowed;               /* a channel: the transport is closed by another */
+	bool part;                   /* of some ranks */
 };
 
 /* Does the environment say that this process is one of several ranks (mpirun, srun)? */
@@ -50,6 +52,11 @@ int nn_comm_env_size(void);
 int nn_comm_open(struct nn_comm **comm, bool threads, struct nn_error *err);
 /* A second communicator of the same ranks, whose messages do not meet those of the first: for a helper thread. Not collective. */
 int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int number, struct nn_error *err);
+/*
+ * A channel of some ranks: first, first + stride, ..., size of them, this rank among them; there they have the numbers from 0. The
+ * transport's own reduction (mpi) is for all ranks and not for these. Not collective.
+ */
+int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, int stride, int size, int number, struct nn_error *err);
 void nn_comm_close(struct nn_comm *comm);                    /* NULL allowed */
 /* End the other ranks with this status; the caller is to end, too. */
 void nn_comm_abort(struct nn_comm *comm, int status);
@@ -64,6 +71,15 @@ struct nn_message {
 };
 int nn_comm_exchange(struct nn_comm *comm, const struct nn_message *sends, size_t n_sends, const struct nn_message *receives,
 		     size_t n_receives, struct nn_error *err);
+
+/* Sends that are under way; begins as {0}. Free its memory with nn_free(posted->requests) when none is. */
+struct nn_posted {
+	struct nn_request *requests;
+	size_t n, room;
+};
+/* Start a message to one peer, whose data is borrowed until nn_comm_finish, which waits for all that are under way. */
+int nn_comm_post(struct nn_comm *comm, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err);
+int nn_comm_finish(struct nn_comm *comm, struct nn_posted *posted, struct nn_error *err);
 
 int nn_comm_barrier(struct nn_comm *comm, struct nn_error *err);
 /* bytes of `root` to all. */

@@ -1,6 +1,7 @@
 /* As one of several ranks: every algorithm beside the plain program, all types and operations; prints TAP on rank 0. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "comm/comm.h"
 #include "lib/comm-plain.h"
 #include "lib/tap.h"
@@ -106,6 +107,35 @@ static void test_long(void)
 		free(results[a]);
 }
 
+/* Ranks of one parity as a communicator of their own, beside that of all: a sum over them, messages under way, their numbers. */
+static void test_part(void)
+{
+	int parity = comm->rank % 2, size = (comm->size - parity + 1) / 2, numbers[MOST];
+	const struct nn_reduce r = { NN_I32, NN_REDUCE_SUM, (size_t)size };
+	struct nn_posted posted = {0};
+	struct nn_comm *part;
+	int32_t mine = 1 + comm->rank, sum = 0, wanted = 0, from = -1;
+	bool good = nn_comm_part(&part, comm, parity, 2, size, 2, NULL) == 0;
+
+	for (int i = parity; i < comm->size; i += 2)
+		wanted += 1 + i;
+	good &= part->rank == comm->rank / 2 && part->size == size;
+	good &= nn_comm_allreduce(part, &r, NN_RING, &mine, &sum, 1, NULL, NULL) == 0 && sum == wanted;
+	good &= nn_comm_gather(part, &comm->rank, numbers, sizeof *numbers, NULL) == 0;
+	for (int i = 0; i < size; i++)
+		good &= numbers[i] == parity + 2 * i;
+	if (size > 1) {
+		struct nn_message send = { (part->rank + 1) % size, &mine, sizeof mine };
+		struct nn_message receive = { (part->rank - 1 + size) % size, &from, sizeof from };
+
+		good &= nn_comm_post(part, &send, &posted, NULL) == 0 && nn_comm_exchange(part, NULL, 0, &receive, 1, NULL) == 0;
+		good &= nn_comm_finish(part, &posted, NULL) == 0 && from == 1 + parity + 2 * receive.peer;
+	}
+	nn_free(posted.requests);
+	nn_comm_close(part);
+	all_ok(good, "some ranks talk as if they were all", "");
+}
+
 static void test_small(void)
 {
 	bool good = nn_comm_barrier(comm, NULL) == 0;
@@ -137,6 +167,7 @@ static void test_small(void)
 	}
 	nn_comm_close(other);
 	all_ok(good, "messages of two channels do not meet", "");
+	test_part();
 	/* measured, then kept: all ranks choose alike */
 	for (int turn = 0; turn < 2; turn++) {
 		enum nn_algorithm choices[MOST][NN_COMM_CLASSES];
