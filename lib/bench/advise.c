@@ -5,7 +5,7 @@
 
 #include "bench/op-trial.h"
 #include "bench/trial.h"
-#include "bench/widen.h"
+#include "model/widen.h"
 
 #define CLEARLY 0.05             /* a gain of less is not worth a rule */
 #define PARAMETERS 10000

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "bench/duel.h"
-#include "bench/widen.h"
+#include "model/widen.h"
 
 #define MOST_BATCH 4096          /* where --batch does not say it */
 #define MOST_WIDTH 8192

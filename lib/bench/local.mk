@@ -52,6 +52,4 @@ lib_libnn_la_SOURCES += \
 	lib/bench/trial-inside.h \
 	lib/bench/trial.c \
 	lib/bench/trial.h \
-	lib/bench/verbs.def \
-	lib/bench/widen.c \
-	lib/bench/widen.h
+	lib/bench/verbs.def

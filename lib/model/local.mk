@@ -16,6 +16,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/resolve.c \
 	lib/model/statement.c \
 	lib/model/weights.c lib/model/weights.h \
+	lib/model/widen.c lib/model/widen.h \
 	lib/model/layer/activation.c \
 	lib/model/layer/batchnorm.c \
 	lib/model/layer/conv2d.c \

@@ -65,4 +65,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/step.h \
 	lib/train/suggest.c \
 	lib/train/suggest.h \
+	lib/train/vary-command.c \
+	lib/train/vary.c \
+	lib/train/vary.h \
 	lib/train/train.h

@@ -1,210 +1,218 @@
-/* Changes of a command line that need less memory, tried alone, then together. */
+/* Command lines whose plans fit: what they give up, tried alone, then together. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "train/suggest.h"
+#include "train/vary.h"
 
-enum { FEWER_THREADS, TWO_LEAVES, ONE_LEAF, SINGLE, ONE_SLOT, NO_SLOTS, N_CHANGES };
+#define LEAST_WIDTH 1e-6         /* a share of the widths below which a network is no longer the same */
+#define TRIES 12                 /* of widths */
+#define MOST 0.96                /* of the limit is taken, since widths are free to be chosen */
+#define NEARLY 0.92              /* and so much at least, if that is soon found */
+#define WORTH 1.1                /* to give up something more, layers should be wider by so much for it */
 
-/* A training as it would be after some changes. */
-struct variant {
-	struct nn_train train;
-	struct nn_train_options options;
-	struct nn_std_options std;
+struct search {
+	const struct nn_train *train;
+	struct nn_suggestion *found;
+	struct nn_change taken[NN_SUGGESTIONS];
+	size_t n;
+	bool all;                /* of layers and something else: all degrees of that */
+	double worth;            /* what layers have to gain by something else */
 };
 
-static size_t slots(const struct nn_train_options *o)
+static bool fits(const struct nn_train *t, const struct nn_change *c)
 {
-	struct nn_optimizer_options options = { .kind = (enum nn_optimizer_kind)o->optimizer, .momentum = o->momentum };
+	struct nn_variant v;
+	bool found = nn_vary(&v, t, c);
 
-	return nn_optimizer_bytes(&options, 1, NN_F32) / nn_dtype_size(NN_F32) - 1;
+	nn_variant_free(&v);
+	return found;
 }
 
-/* false: the change is none here. */
-static bool change(struct variant *v, int what)
+static void take(struct search *s, const struct nn_change *c)
 {
-	struct nn_train_options *o = &v->options;
-	struct nn_error err;
+	struct nn_variant v;
 
-	switch (what) {
-	case FEWER_THREADS:
-		if (v->std.threads <= 1)
-			return false;
-		v->std.threads = 1;
-		v->train.pool = NULL;
-		return true;
-	case TWO_LEAVES:
-	case ONE_LEAF:
-		if (o->leaves <= (what == ONE_LEAF ? 1 : 2))
-			return false;
-		o->leaves = what == ONE_LEAF ? 1 : 2;
-		return true;
-	case SINGLE:
-		if (v->std.precision != 1)
-			return false;
-		v->std.precision = 0;
-		v->train.device = nn_device_open(v->train.device->name, NN_F32, &err);
-		return v->train.device != NULL;
-	case ONE_SLOT:
-		if (slots(o) < 2)
-			return false;
-		o->optimizer = NN_RMSPROP;
-		return true;
-	default:
-		if (slots(o) < 1)
-			return false;
-		o->optimizer = NN_SGD;
-		o->momentum = 0;
-		o->nesterov = false;
-		return true;
+	if (nn_vary(&v, s->train, c)) {
+		s->found[s->n] = (struct nn_suggestion){ .total = v.fit.total };
+		nn_vary_command(&s->found[s->n].command, s->train, c, &v);
+		s->taken[s->n++] = *c;
 	}
+	nn_variant_free(&v);
 }
 
-/* ---- the command line ---- */
-
-static void add_word(struct nn_text *text, const char *word)
+static unsigned kinds_of(const struct nn_change *c)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+	unsigned kinds = 0;
 
-	nn_text_add(text, " ");
-	if (*word && strspn(word, plain) == strlen(word)) {
-		nn_text_add(text, word);
-		return;
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		kinds |= (unsigned)(c->degree[kind] > 0) << kind;
+	return kinds;
+}
+
+/* ---- sets of kinds ---- */
+
+#define WIDTH (1u << NN_GIVE_WIDTH)
+
+/* A change of one degree each, or of all degrees. */
+static struct nn_change change_of(unsigned kinds, bool all)
+{
+	struct nn_change c = { .width = 1 };
+
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		c.degree[kind] = (kinds >> kind & 1) * (all ? nn_give_degrees[kind] : 1);
+	return c;
+}
+
+/* The next change of the same kinds, degrees counted like digits. false: that was the last. */
+static bool next_degrees(struct nn_change *c)
+{
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++) {
+		if (c->degree[kind] && c->degree[kind] < nn_give_degrees[kind]) {
+			c->degree[kind]++;
+			return true;
+		}
+		c->degree[kind] = c->degree[kind] > 0;
 	}
-	nn_text_add(text, "'");
-	for (; *word; word++)
-		if (*word == '\'')
-			nn_text_add(text, "'\\''");
-		else
-			nn_text_add_bytes(text, word, 1);
-	nn_text_add(text, "'");
+	return false;
 }
 
-static void add_option(struct nn_text *text, const char *name, const char *value)
+static unsigned possible_kinds(const struct nn_train *t)
 {
-	struct nn_text word = {0};
+	unsigned kinds = 0;
 
-	nn_text_addf(&word, "--%s=%s", name, value);
-	if (!word.failed)
-		add_word(text, word.data);
-	nn_text_free(&word);
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		kinds |= (unsigned)nn_may_give_up(t, kind) << kind;
+	return kinds;
 }
 
-/* Options that a change gives itself, or that say nothing of the training. */
-static bool left_out(const struct nn_opt *row, unsigned changes)
+/* Is all that an earlier suggestion gives up given up here too? */
+static bool covers(const struct search *s, unsigned kinds)
 {
-	static const struct {
-		const char *name;
-		unsigned changes;
-	} names[] = {
-		{ "explain", ~0u }, { "dry-run", ~0u }, { "model", ~0u },
-		{ "threads", 1u << FEWER_THREADS }, { "leaves", 1u << ONE_LEAF | 1u << TWO_LEAVES }, { "precision", 1u << SINGLE },
-		{ "optimizer", 1u << ONE_SLOT | 1u << NO_SLOTS }, { "nesterov", 1u << ONE_SLOT | 1u << NO_SLOTS },
-		{ "momentum", 1u << ONE_SLOT | 1u << NO_SLOTS },
-	};
-
-	if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG || row->type == NN_OPT_VERBOSE ||
-	    row->type == NN_OPT_QUIET)
-		return true;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(row->name, names[i].name) == 0 && (changes ? changes & names[i].changes : names[i].changes == ~0u))
+	for (size_t i = 0; i < s->n; i++)
+		if ((kinds_of(&s->taken[i]) & kinds) == kinds_of(&s->taken[i]))
 			return true;
 	return false;
 }
 
-static void add_given(struct nn_text *text, const struct nn_opt_list *list, unsigned changes)
-{
-	char value[4096];
-
-	for (const struct nn_opt_table *table = list->tables; table->rows; table++)
-		for (const struct nn_opt *row = table->rows; row->name; row++) {
-			if (!nn_opt_given(list, row->name) || left_out(row, changes) ||
-			    !nn_opt_text(list, row->name, value, sizeof value))
-				continue;
-			if (row->type != NN_OPT_FLAG)
-				add_option(text, row->name, value);
-			else if (strcmp(value, "yes") == 0)
-				nn_text_addf(text, " --%s", row->name);
-		}
-}
-
-static void add_changes(struct nn_text *text, unsigned changes)
-{
-	static const char *const options[N_CHANGES] = {
-		[FEWER_THREADS] = " --threads=1", [TWO_LEAVES] = " --leaves=2", [ONE_LEAF] = " --leaves=1", [SINGLE] = " --precision=f32",
-		[ONE_SLOT] = " --optimizer=rmsprop", [NO_SLOTS] = " --optimizer=sgd",
-	};
-
-	for (int i = 0; i < N_CHANGES; i++)
-		if (changes & 1u << i)
-			nn_text_add(text, options[i]);
-}
-
-static void write_command(struct nn_text *text, const struct nn_train *t, unsigned changes)
-{
-	nn_text_add(text, "nn-train -m");
-	add_word(text, t->options->model);
-	add_given(text, t->setup.list, changes);
-	add_changes(text, changes);
-	if (t->setup.data_path && t->setup.data_path[0] == '-' && t->setup.data_path[1])
-		nn_text_add(text, " --");
-	if (t->setup.data_path)
-		add_word(text, t->setup.data_path);
-	if (t->setup.targets_path)
-		add_word(text, t->setup.targets_path);
-}
-
 /* ---- the search ---- */
 
-/* must: a change that is none here makes it no variant. */
-static bool fits(const struct nn_train *t, unsigned changes, bool must, size_t *total)
+/* The mildest degrees of these kinds that fit. */
+static void try_mildest(struct search *s, unsigned kinds)
 {
-	struct variant v = { *t, *t->options, *t->std };
-	struct nn_fit fit;
-	struct nn_error err;
+	struct nn_change c = change_of(kinds, false);
 
-	v.train.options = &v.options;
-	v.train.std = &v.std;
-	for (int i = 0; i < N_CHANGES; i++)
-		if ((changes & 1u << i) && !change(&v, i) && must)
-			return false;
-	if (nn_fit_choose(&v.train, &fit, &err) < 0 || !fit.fits)
-		return false;
-	*total = fit.total;
-	return true;
+	if (covers(s, kinds))
+		return;
+	do {
+		if (fits(s->train, &c)) {
+			take(s, &c);
+			return;
+		}
+	} while (next_degrees(&c));
 }
 
-/* Two changes of one option exclude each other. */
-static bool has(unsigned changes, int a, int b)
+/* Any that fit and are not there yet. */
+static void try_all(struct search *s, unsigned kinds)
 {
-	return (changes >> a & 1) && (changes >> b & 1);
+	struct nn_change c = change_of(kinds, false);
+
+	do {
+		bool seen = false;
+
+		for (size_t i = 0; i < s->n; i++)
+			seen |= memcmp(s->taken[i].degree, c.degree, sizeof c.degree) == 0;
+		if (!seen && fits(s->train, &c))
+			take(s, &c);
+	} while (s->n < NN_SUGGESTIONS && next_degrees(&c));
+}
+
+/* Plan a change with as many rows at once as without it. *total: in bytes, 0: none. */
+static bool fits_well(const struct nn_train *t, struct nn_change c, double *total)
+{
+	struct nn_variant v;
+	bool fits;
+
+	c.rows = t->fit.micro;
+	fits = nn_vary(&v, t, &c) && (double)v.fit.total <= MOST * (double)t->fit.limit;
+	*total = (double)v.fit.total;
+	nn_variant_free(&v);
+	return fits;
+}
+
+/*
+ * The widest layers that fit with a change, nearly: what they take is about a line over the square of their width, so the next try is
+ * where the line through the last two meets the limit, or in the middle of what is known where that says nothing. least: at least as
+ * wide, a share; 0: any. false: not even those fit.
+ */
+static bool find_width(const struct nn_train *t, double least, struct nn_change *c)
+{
+	double limit = (double)t->fit.limit, low = least * least, high = 1, at = 1, total = (double)t->fit.total, next = limit / total;
+
+	c->width = least;
+	if (least >= 1 || (least > 0 && !fits_well(t, *c, &total)))
+		return false;
+	at = least > 0 ? low : 1;
+	for (int i = 0; i < TRIES && high > LEAST_WIDTH * LEAST_WIDTH; i++) {
+		double was = at, had = total;
+		bool fits;
+
+		at = next > low && next < high ? next : (low + high) / 2;
+		c->width = sqrt(at);
+		fits = fits_well(t, *c, &total);
+		*(fits ? &low : &high) = at;
+		if (total == 0 || (fits && total > NEARLY * limit))
+			break;
+		next = at + ((MOST + NEARLY) / 2 * limit - total) * (at - was) / (total - had);
+	}
+	c->width = sqrt(low);
+	return low > 0;
+}
+
+/* Narrower layers, if they are wider than without the rest of it. */
+static void try_narrower(struct search *s, unsigned kinds)
+{
+	struct nn_change c = change_of(kinds | WIDTH, s->all);
+	double least = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		unsigned had = kinds_of(&s->taken[i]);
+
+		if (memcmp(s->taken[i].degree, c.degree, sizeof c.degree) == 0)
+			return;
+		if ((had & (kinds | WIDTH)) == had && had != (kinds | WIDTH))
+			least = fmax(least, s->taken[i].width * s->worth);
+	}
+	if (find_width(s->train, least, &c))
+		take(s, &c);
+}
+
+/* Sets of these kinds, small ones first. */
+static void each_set(struct search *s, unsigned kinds, int least, void (*look)(struct search *s, unsigned kinds))
+{
+	for (int size = least; size <= NN_GIVE_KINDS; size++)
+		for (unsigned set = 0; set <= kinds && s->n < NN_SUGGESTIONS; set++)
+			if ((set & ~kinds) == 0 && __builtin_popcount(set) == size)
+				look(s, set);
 }
 
 size_t nn_suggest(const struct nn_train *t, struct nn_suggestion found[NN_SUGGESTIONS])
 {
-	unsigned taken[NN_SUGGESTIONS];
-	bool failed[1u << N_CHANGES] = { false };
-	size_t n = 0, total;
+	struct search s = { .train = t, .found = found, .all = true, .worth = WORTH };
+	unsigned kinds = possible_kinds(t), others = kinds & ~WIDTH;
+	struct nn_change all = change_of(others, true);
+	bool wide = fits(t, &all);
 
-	if (!fits(t, 1u << FEWER_THREADS | 1u << ONE_LEAF | 1u << SINGLE | 1u << NO_SLOTS, false, &total))
-		return 0;
-	/* First sets of changes of which each is needed, the smaller ones first; then, to make up the number, any others. */
-	for (int pass = 0; pass < 2; pass++)
-		for (int size = 1; size <= N_CHANGES; size++)
-			for (unsigned changes = 1; changes < 1u << N_CHANGES && n < NN_SUGGESTIONS; changes++) {
-				bool seen = failed[changes] || has(changes, ONE_SLOT, NO_SLOTS) || has(changes, TWO_LEAVES, ONE_LEAF);
-
-				if (__builtin_popcount(changes) != size)
-					continue;
-				for (size_t i = 0; i < n; i++)
-					seen |= pass == 0 ? (taken[i] & changes) == taken[i] : taken[i] == changes;
-				if (seen || (failed[changes] = !fits(t, changes, true, &total)))
-					continue;
-				found[n] = (struct nn_suggestion){ .total = total };
-				write_command(&found[n].command, t, changes);
-				taken[n++] = changes;
-			}
-	return n;
+	if (wide)
+		each_set(&s, others, 1, try_mildest);
+	if (kinds & WIDTH)
+		each_set(&s, others, 0, try_narrower);
+	if (wide)
+		each_set(&s, others, 1, try_all);
+	for (s.all = false; (kinds & WIDTH) && s.worth >= 1; s.worth -= WORTH - 1)
+		each_set(&s, others, 1, try_narrower);
+	return s.n;
 }
 
 void nn_suggest_notes(const struct nn_train *t, struct nn_text *text)
@@ -216,4 +224,12 @@ void nn_suggest_notes(const struct nn_train *t, struct nn_text *text)
 		nn_text_addf(text, "%s   # %zu\n", found[i].command.data, found[i].total);
 		nn_text_free(&found[i].command);
 	}
+	if (n < NN_SUGGESTIONS)
+		nn_text_addf(text, "%s\n", nn_suggest_few(n));
+}
+
+const char *nn_suggest_few(size_t n)
+{
+	return n == 0 ? "no number of threads or leaves, precision, optimizer or width of layers would make it fit"
+		      : "nothing else of threads, leaves, precision, optimizer and widths of layers would make it fit";
 }

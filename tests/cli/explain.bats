@@ -118,9 +118,9 @@ null"
 @test "explain: 175 billion parameters are planned in little memory" {
   bounded 300000 nn-train --explain=json -m mlp-175b.nn >plan.json
   is '.parameters' $((96 * (2 * 12288 * 49152 + 49152 + 12288 + 4 * (12288 * 12288 + 12288)) + 12288 * 50257 + 50257))
-  is '.fits,.largest_batch,.suggestions' "false
-0
-[]"
+  is '.fits,.largest_batch' "false
+0"
+  is '.memory.limit as $l|[.suggestions[]|.total_bytes<=$l]' '[true,true,true]'
 }
 
 @test "explain: what does not fit is status 0, and 4 only with --memory" {
@@ -176,6 +176,46 @@ null"
   [ "$(grep -c '^nn-train .*  # [0-9]*$' <<<"$output")" -eq 3 ]
   run -4 nn-train --explain=json -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=160M $digits
   [ "$(jq -c '[.suggestions[]|(.command|startswith("nn-train -m ")) and .total_bytes<=160*1024*1024]' <<<"$output")" = '[true,true,true]' ]
+}
+
+too_large() {
+  run -4 nn-train --explain=json "$@"
+  echo "$output" >plan.json
+}
+
+# what suggestions give up, with narrower layers called so
+given_up() {
+  jq -r '.suggestions[].command' plan.json | sed 's/ -m .*dense 2000.* --memory/ --memory/; s/ -m .*dense [0-9].* --memory/ narrower --memory/' |
+    grep -oE 'narrower|--(threads=1|leaves=[12]|precision=f32|optimizer=[a-z]*)' | sort -u | xargs
+}
+
+@test "memory: suggestions differ in what they give up, narrower layers with it where little else is left" {
+  net='dense 2000, relu, dense 2000, relu, dense ?'
+  too_large -m "$net" --precision=f64 --memory=160M --threads=2 $digits
+  [ "$(given_up)" = '--optimizer=rmsprop --precision=f32 narrower' ]
+  too_large -m "$net" --memory=30M --threads=2 $digits
+  [ "$(given_up)" = '--optimizer=rmsprop --optimizer=sgd narrower' ]
+  is '[.suggestions[].command]|unique|length' 3
+}
+
+@test "memory: narrower layers that are suggested fit and train" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
+  too_large -m 'dense 2000, relu, dense 2000, relu, dense ?' --memory=30M --steps=1 -o n.safetensors --log=log $digits
+  [ "$(jq '.suggestions|length' plan.json)" -eq 3 ]
+  while read -r command; do
+    bash -c "$command -q"
+    jq -e -s 'map(select(.event=="end"))[0].peak_bytes<=30*1024*1024' log
+  done < <(jq -r '.suggestions[].command' plan.json)
+}
+
+@test "memory: where fewer than three command lines fit, a note says so; a model file keeps its widths" {
+  run -4 --separate-stderr nn-train -m 'dense 2000, relu, dense 2000, relu, dense ?' --optimizer=sgd --threads=1 --leaves=1 --memory=40M $digits -o w.safetensors
+  [ "${#stderr_lines[@]}" -eq 3 ]
+  [[ ${stderr_lines[1]} == 'nn-train: note: nn-train -m '* ]]
+  [ "${stderr_lines[2]}" = 'nn-train: note: nothing else of threads, leaves, precision, optimizer and widths of layers would make it fit' ]
+  nn-train -q -m 'dense 2000, relu, dense 2000, relu, dense ?' --steps=0 $digits -o w.safetensors
+  run -4 --separate-stderr nn-train -m w.safetensors --memory=30M $digits -o w2.safetensors
+  [ "${stderr_lines[1]}" = 'nn-train: note: no number of threads or leaves, precision, optimizer or width of layers would make it fit' ]
 }
 
 @test "memory: the predicted peak is within 5 % or 4 MiB of what was taken" {
