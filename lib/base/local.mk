@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/chart-mark.c lib/base/chart-series.c \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/error.c lib/base/error.h \
+	lib/base/half.h \
 	lib/base/mask.h \
 	lib/base/memory.c lib/base/memory.h \
 	lib/base/module.c lib/base/module.h \
@@ -20,3 +21,9 @@ lib_libnn_la_SOURCES += \
 	lib/base/shape.c lib/base/shape.h \
 	lib/base/text.c lib/base/text.h \
 	lib/base/wide.h
+
+# plain loops that the compiler turns into vectors
+noinst_LTLIBRARIES += lib/base/libloops.la
+lib_base_libloops_la_SOURCES = lib/base/half.c
+lib_base_libloops_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
+lib_libnn_la_LIBADD += lib/base/libloops.la

@@ -1,4 +1,4 @@
-/* Sums, products, least and largest of two arrays, for each type; halves to f32 and back. */
+/* Sums, products, least and largest of two arrays, for each type of partial results, and what ends them. */
 #include <stdint.h>
 #include <string.h>
 
@@ -29,23 +29,22 @@ NN_WIDE static bool name(const void *left, const void *right, void *result, size
 	return over; \
 }
 
+/* A NaN whose sign and payload depend on the order of operands becomes the one quiet NaN. */
 #define REAL(t, T, BITS, QUIET) \
 LOOP(sum_##t, T, , z = x + y;, ) \
 LOOP(prod_##t, T, , z = x * y;, ) \
 LOOP(min_##t, T, , z = x < y || x != x ? x : y;, ) \
 LOOP(max_##t, T, , z = x > y || x != x ? x : y;, ) \
-/* A NaN whose sign and payload depend on the order of operands becomes the one quiet NaN. */ \
-NN_WIDE static size_t end_##t(void *values, size_t divisor, size_t n) \
+NN_WIDE static size_t end_##t(const void *partial, void *values, size_t divisor, size_t n) \
 { \
+	const T *p = partial; \
 	T *v = values, d = (T)divisor, quiet; \
 	BITS bits = QUIET, nan = 0; \
 	memcpy(&quiet, &bits, sizeof quiet); \
-	if (divisor != 1) \
-		for (size_t i = 0; i < n; i++) \
-			v[i] = v[i] / d; \
-	for (size_t i = 0; i < n; i++) { \
-		nan += v[i] != v[i]; \
-		v[i] = v[i] != v[i] ? quiet : v[i]; \
+	EACH(i, n) { \
+		T x = p[i] / d; \
+		nan += x != x; \
+		v[i] = x != x ? quiet : x; \
 	} \
 	return (size_t)nan; \
 }
@@ -58,21 +57,79 @@ LOOP(sum_##t, T, U o = 0;, \
 #define UNSIGNED_SUM(t, T) \
 LOOP(sum_##t, T, T o = 0;, z = (T)(x + y); o |= (T)(z < x);, over = o != 0;)
 
-#define WHOLE(t, T, QUOTIENT) \
+#define WHOLE(t, T, PREPARE, QUOTIENT) \
 LOOP_AS(EACH_ALONE, prod_##t, T, , over |= __builtin_mul_overflow(x, y, &z);, ) \
 LOOP(min_##t, T, , z = x < y ? x : y;, ) \
 LOOP(max_##t, T, , z = x > y ? x : y;, ) \
-NN_WIDE static size_t end_##t(void *values, size_t divisor, size_t n) \
+NN_WIDE static void divide_##t(const T *p, T *v, uint64_t divisor, size_t n) \
 { \
-	T *v = values; \
-	if (divisor != 1) \
-		for (size_t i = 0; i < n; i++) \
-			v[i] = (T)(QUOTIENT); \
+	PREPARE \
+	EACH(i, n) { \
+		T x = p[i]; \
+		v[i] = (T)(QUOTIENT); \
+	} \
+} \
+static size_t end_##t(const void *partial, void *values, size_t divisor, size_t n) \
+{ \
+	if (divisor > 1) \
+		divide_##t(partial, values, divisor, n); \
+	else if (partial != values) \
+		memcpy(values, partial, n * sizeof(T)); \
 	return 0; \
 }
 
-/* A quotient of numbers below 2^32 is never rounded to a whole number that it is not; toward zero is what a conversion does. */
-#define BY_DOUBLE (double)v[i] / (double)divisor
+/*
+ * Quotients toward zero by a product with a reciprocal r above 1 / d. x / d is a whole number, which the product then does not fall
+ * below, or at least 1 / d from the next one: r is 1 / d * (1 + e) with e below 2^-21 of floats and 2^-50 of doubles, so that for x of
+ * 16 or 32 bits x * e / d does not reach it, and the product's rounding neither. A divisor beyond all x is the first one beyond.
+ */
+#define RECIPROCAL(T, ULP, BEYOND) T r = 1 / (T)(divisor < (BEYOND) ? divisor : (BEYOND)); r += r * ULP;
+#define BY_SINGLE RECIPROCAL(float, 0x1p-23f, 65536)
+#define BY_DOUBLE RECIPROCAL(double, 0x1p-52, UINT64_C(1) << 32)
+
+/* Of 8 bits: the upper half of a product with the reciprocal times 2^16, of which e is at most 2^-8. */
+#define BY_16 uint16_t r = (uint16_t)(65536 / (divisor < 256 ? divisor : 256) + 1);
+
+static inline uint16_t upper_16(uint16_t x, uint16_t r)
+{
+	return (uint16_t)((uint32_t)x * r >> 16);
+}
+
+static inline int16_t signed_16(int16_t x, uint16_t r)
+{
+	int16_t q = (int16_t)upper_16((uint16_t)(x < 0 ? -x : x), r);
+
+	return (int16_t)(x < 0 ? -q : q);
+}
+
+/*
+ * Of 64 bits (Granlund and Montgomery, Division by invariant integers using multiplication, 1994): of magnitudes up to 2^63 the upper half
+ * of a product with 2^(63+bits) / d, shifted; of all up to 2^64 that number has a 65th bit, whose part is added without a carry.
+ */
+static inline uint64_t upper_64(uint64_t x, uint64_t m)
+{
+	return (uint64_t)((unsigned __int128)x * m >> 64);
+}
+
+/* d > 1, 2^(bits-1) < d <= 2^bits */
+#define BITS_OF_DIVISOR const int bits = 64 - __builtin_clzll(divisor - 1);
+#define BY_63 BITS_OF_DIVISOR const uint64_t m = (uint64_t)(((unsigned __int128)1 << (63 + bits)) / divisor + 1);
+#define BY_64 BITS_OF_DIVISOR \
+	const uint64_t m = (uint64_t)(((((unsigned __int128)1 << bits) - divisor) << 64) / divisor + 1);
+
+static inline int64_t signed_64(int64_t x, uint64_t m, int bits)
+{
+	uint64_t sign = (uint64_t)(x >> 63), q = upper_64(((uint64_t)x ^ sign) - sign, m) >> (bits - 1);
+
+	return (int64_t)((q ^ sign) - sign);
+}
+
+static inline uint64_t unsigned_64(uint64_t x, uint64_t m, int bits)
+{
+	uint64_t t = upper_64(x, m);
+
+	return (t + ((x - t) >> 1)) >> (bits - 1);
+}
 
 REAL(f32, float, uint32_t, 0x7fc00000)
 REAL(f64, double, uint64_t, 0x7ff8000000000000)
@@ -84,14 +141,14 @@ UNSIGNED_SUM(u8, uint8_t)
 UNSIGNED_SUM(u16, uint16_t)
 UNSIGNED_SUM(u32, uint32_t)
 UNSIGNED_SUM(u64, uint64_t)
-WHOLE(i8, int8_t, BY_DOUBLE)
-WHOLE(i16, int16_t, BY_DOUBLE)
-WHOLE(i32, int32_t, BY_DOUBLE)
-WHOLE(i64, int64_t, v[i] / (int64_t)divisor)
-WHOLE(u8, uint8_t, BY_DOUBLE)
-WHOLE(u16, uint16_t, BY_DOUBLE)
-WHOLE(u32, uint32_t, BY_DOUBLE)
-WHOLE(u64, uint64_t, v[i] / divisor)
+WHOLE(i8, int8_t, BY_16, signed_16(x, r))
+WHOLE(i16, int16_t, BY_SINGLE, (int)((float)x * r))
+WHOLE(i32, int32_t, BY_DOUBLE, (int32_t)((double)x * r))
+WHOLE(i64, int64_t, BY_63, signed_64(x, m, bits))
+WHOLE(u8, uint8_t, BY_16, upper_16(x, r))
+WHOLE(u16, uint16_t, BY_SINGLE, (int)((float)x * r))
+WHOLE(u32, uint32_t, BY_DOUBLE, (int32_t)((double)x * r))
+WHOLE(u64, uint64_t, BY_64, unsigned_64(x, m, bits))
 
 #define ROW(t) { { sum_##t, min_##t, max_##t, prod_##t }, end_##t }
 
@@ -105,79 +162,4 @@ const struct nn_loops *nn_loops(enum nn_dtype dtype)
 	if (dtype >= sizeof table / sizeof *table || !table[dtype].end)
 		NN_BUG("no loops for %s", nn_dtype_name(dtype));
 	return &table[dtype];
-}
-
-/* ---- halves ---- */
-
-/* The value of a half times 2^-112 has the half's bits as an f32; NaN and infinities get the exponent of f32. */
-static inline uint32_t f16_to_bits(uint16_t h)
-{
-	uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-	float f;
-
-	memcpy(&f, &bits, 4);
-	f *= 0x1p112f;
-	memcpy(&bits, &f, 4);
-	return bits | sign | ((h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0);
-}
-
-/* Round to nearest even by adding half of the last place; below the normal halves by adding 2^-1 to what has the weight 2^-24. */
-static inline uint16_t bits_to_f16(uint32_t bits)
-{
-	uint32_t sign = bits >> 16 & 0x8000, low = bits & 0x7fffffff, normal, tiny;
-	float f;
-
-	normal = (low + 0xfff + (low >> 13 & 1) - (112u << 23)) >> 13;
-	memcpy(&f, &low, 4);
-	f += 0.5f;
-	memcpy(&tiny, &f, 4);
-	tiny -= 0x3f000000;
-	normal = low < (113u << 23) ? tiny : normal;
-	normal = low >= 0x47800000 ? 0x7c00 : normal;
-	return (uint16_t)(sign | (low > 0x7f800000 ? 0x7e00 : normal));
-}
-
-static inline uint16_t bits_to_bf16(uint32_t bits)
-{
-	return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16 & 0x8000) | 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-NN_WIDE static void widen_f16(const uint16_t *restrict h, uint32_t *restrict f, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		f[i] = f16_to_bits(h[i]);
-}
-
-NN_WIDE static void widen_bf16(const uint16_t *restrict h, uint32_t *restrict f, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		f[i] = (uint32_t)h[i] << 16;
-}
-
-NN_WIDE static void narrow_f16(const uint32_t *restrict f, uint16_t *restrict h, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h[i] = bits_to_f16(f[i]);
-}
-
-NN_WIDE static void narrow_bf16(const uint32_t *restrict f, uint16_t *restrict h, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h[i] = bits_to_bf16(f[i]);
-}
-
-void nn_widen(enum nn_dtype half, const void *values, void *wide, size_t n)
-{
-	if (half == NN_F16)
-		widen_f16(values, wide, n);
-	else
-		widen_bf16(values, wide, n);
-}
-
-void nn_narrow(enum nn_dtype half, const void *wide, void *values, size_t n)
-{
-	if (half == NN_F16)
-		narrow_f16(wide, values, n);
-	else
-		narrow_bf16(wide, values, n);
 }

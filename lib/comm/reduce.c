@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "comm/loops.h"
 #include "comm/reduce.h"
 
 const char *const nn_reduce_ops[] = { "mean", "sum", "min", "max", "prod", NULL };
 
-#define TILE ((size_t)1024)                       /* values: a tile of f64 and its partners fit into 32 KiB */
-#define PIECE (64 * TILE)                         /* what a thread claims */
+#define TILE ((size_t)2 << 10)                    /* bytes of partial results: a few of them fit into the first-level cache */
+#define PIECE ((size_t)64 << 10)                  /* values: what a thread claims; a multiple of all tiles */
 #define DEPTH 33                                  /* subtrees that wait for their right neighbour */
 
 enum nn_dtype nn_reduce_partial(enum nn_dtype dtype)
@@ -30,7 +31,7 @@ static nn_combine *combine_of(const struct nn_reduce *r)
 void nn_reduce_begin(const struct nn_reduce *r, const void *leaf, void *partial, size_t count)
 {
 	if (nn_reduce_partial(r->dtype) != r->dtype)
-		nn_widen(r->dtype, leaf, partial, count);
+		nn_half(r->dtype, false)->widen(leaf, partial, count);
 	else if (leaf != partial)
 		memcpy(partial, leaf, count * nn_dtype_size(r->dtype));
 }
@@ -40,30 +41,13 @@ bool nn_reduce_combine(const struct nn_reduce *r, const void *left, const void *
 	return combine_of(r)(left, right, result, count);
 }
 
-/* Tile by tile: a partial result of another type is divided in a buffer of its own, then rounded. */
 size_t nn_reduce_end(const struct nn_reduce *r, const void *partial, void *out, size_t count)
 {
-	size_t wide = nn_dtype_size(nn_reduce_partial(r->dtype)), narrow = nn_dtype_size(r->dtype), nan = 0;
-	const struct nn_loops *loops = nn_loops(nn_reduce_partial(r->dtype));
 	size_t divisor = r->op == NN_REDUCE_MEAN ? r->n : 1;
-	float buffer[TILE];
 
-	for (size_t at = 0; at < count; at += TILE) {
-		size_t n = count - at < TILE ? count - at : TILE;
-		const void *from = (const char *)partial + at * wide;
-		void *to = (char *)out + at * narrow;
-
-		if (wide == narrow) {
-			if (from != to)
-				memcpy(to, from, n * wide);
-			nan += loops->end(to, divisor, n);
-			continue;
-		}
-		memcpy(buffer, from, n * wide);
-		nan += loops->end(buffer, divisor, n);
-		nn_narrow(r->dtype, buffer, to, n);
-	}
-	return nan;
+	if (nn_reduce_partial(r->dtype) != r->dtype)
+		return nn_half(r->dtype, false)->narrow(partial, out, (float)divisor, count);
+	return nn_loops(r->dtype)->end(partial, out, divisor, count);
 }
 
 /* ---- exact whole numbers, for the rare values whose partial results leave the type ---- */
@@ -162,13 +146,13 @@ static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, c
 
 		waiting[depth] = leaf;
 		if (wide != size) {
-			waiting[depth] = stack + depth * TILE * 8;
-			nn_widen(r->dtype, leaf, stack + depth * TILE * 8, n);
+			waiting[depth] = stack + depth * TILE;
+			nn_reduce_begin(r, leaf, stack + depth * TILE, n);
 		}
 		depth++;
 		/* a complete subtree of 2^j leaves meets its neighbour; behind the last leaf all that wait are joined */
 		for (size_t j = k; depth > 1 && (j & 1 || k + 1 == r->n); j >>= 1) {
-			void *to = depth == 2 && k + 1 == r->n && wide == size ? out : stack + (depth - 2) * TILE * 8;
+			void *to = depth == 2 && k + 1 == r->n && wide == size ? out : stack + (depth - 2) * TILE;
 
 			over |= job->combine(waiting[depth - 2], waiting[depth - 1], to, n);
 			waiting[--depth - 1] = to;
@@ -185,13 +169,14 @@ static void reduce_piece(void *arg, size_t piece, int thread)
 	struct job *job = arg;
 	const struct nn_reduce *r = job->r;
 	size_t size = nn_dtype_size(r->dtype), end = (piece + 1) * PIECE < job->count ? (piece + 1) * PIECE : job->count, nan = 0;
+	size_t tile = TILE / nn_dtype_size(nn_reduce_partial(r->dtype));
 	bool whole = !nn_dtype_float(r->dtype), half = nn_reduce_partial(r->dtype) != r->dtype;
-	_Alignas(64) char stack[(DEPTH + 1) * TILE * 8];
-	char *aside = stack + DEPTH * TILE * 8;
+	_Alignas(64) char stack[(DEPTH + 1) * TILE];
+	char *aside = stack + DEPTH * TILE;
 
 	(void)thread;
-	for (size_t at = piece * PIECE; at < end; at += TILE) {
-		size_t n = end - at < TILE ? end - at : TILE;
+	for (size_t at = piece * PIECE; at < end; at += tile) {
+		size_t n = end - at < tile ? end - at : tile;
 		char *out = (char *)job->out + at * size;
 		size_t overflow;
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "comm-plain.h"
+#include "base/half.h"
+#include "comm/loops.h"
 #include "tap.h"
 
 #define COUNT 2500             /* some tiles and a piece of one */
@@ -152,6 +154,68 @@ static void test_halves(void)
 	ok(near, "reduce: f32 is rounded to the nearest f16 and bf16, the even one of two");
 }
 
+/* The instructions for f16, where this CPU has them, beside the loops for every CPU. */
+static void test_instructions(void)
+{
+	static float wide[2][COUNT];
+	static uint16_t half[2][COUNT];
+	const struct nn_half *some = nn_half(NN_F16, false), *plain = nn_half(NN_F16, true);
+	bool same = true;
+
+	for (uint64_t seed = 5, round = 0; round < 200; round++) {
+		size_t n = COUNT - round, nan;
+
+		plain_fill(NN_F16, half[0], n, plain_random(&seed), true);
+		some->widen(half[0], wide[0], n);
+		plain->widen(half[0], wide[1], n);
+		for (size_t i = 0; i < n; i++)
+			same &= memcmp(&wide[0][i], &wide[1][i], 4) == 0 || (isnan(wide[0][i]) && isnan(wide[1][i]));
+		plain_fill(NN_F32, wide[0], n, plain_random(&seed), round % 2);
+		for (size_t i = 0; i < n; i++)          /* most of them where halves are */
+			wide[0][i] *= i % 4 ? 0x1p-8f : 0x1p-18f;
+		nan = some->narrow(wide[0], half[0], (float)(1 + round % 5), n);
+		same &= nan == plain->narrow(wide[0], half[1], (float)(1 + round % 5), n) && memcmp(half[0], half[1], 2 * n) == 0;
+	}
+	ok(same, "reduce: f16 by the instructions for it is f16 by the plain loops");
+}
+
+/* Divisions by products: values and divisors at the ends of ranges and around their multiples, beside a division. */
+static void test_quotients(void)
+{
+	static int64_t in[COUNT], out[COUNT], kept[COUNT];
+
+	for (size_t t = 4; t < N_TYPES; t++) {
+		size_t size = nn_dtype_size(types[t]);
+		uint64_t seed = t;
+		bool good = true;
+
+		for (size_t round = 0; round < 400 && good; round++) {
+			uint64_t bits = plain_random(&seed);
+			size_t d = round < 300 ? round + 1 : (size_t)(bits >> (1 + bits % 60)) | 1;
+
+			for (size_t i = 0; i < COUNT; i++) {
+				uint64_t x = plain_random(&seed), multiple = x % 4096 * d;
+
+				x = x >> 62 == 0 ? multiple - (x >> 60 & 3) + 1 : x >> 62 == 1 ? 0 - (x & 7) : x >> 62 == 2 ? x : x >> (x & 63);
+				x = i % 16 ? x : (UINT64_C(1) << (8 * size - 1)) - (i & 16 ? 1 : 0);
+				memcpy((char *)in + i * size, &x, size);
+			}
+			memcpy(kept, in, sizeof in);
+			nn_loops(types[t])->end(in, out, d, COUNT);
+			nn_loops(types[t])->end(in, in, d, COUNT);
+			good &= memcmp(in, out, COUNT * size) == 0;
+			for (size_t i = 0; i < COUNT && good; i++) {
+				__int128 q = plain_load(types[t], kept, i).i / (__int128)d;
+
+				good = plain_load(types[t], out, i).i == q;
+				if (!good)
+					note("%s: %lld / %zu", nn_dtype_name(types[t]), (long long)plain_load(types[t], kept, i).i, d);
+			}
+		}
+		ok(good, "reduce: quotients of %s are rounded toward zero", nn_dtype_name(types[t]));
+	}
+}
+
 int main(void)
 {
 	struct arrays *a = aligned_alloc(64, sizeof *a), *b = aligned_alloc(64, sizeof *b);
@@ -164,6 +228,8 @@ int main(void)
 	test_in_place(a, b);
 	test_steps(a);
 	test_halves();
+	test_instructions();
+	test_quotients();
 	nn_pool_free(pool);
 	free(a);
 	free(b);

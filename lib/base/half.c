@@ -1,0 +1,118 @@
+/* f16 and bf16 to f32 and back: plain loops, and for f16 the instructions that most CPUs have. */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/wide.h"
+
+/* The value of a half times 2^-112 has the half's bits as an f32; NaN and infinities get the exponent of f32. */
+static inline uint32_t f16_to_bits(uint16_t h)
+{
+	uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+	float f;
+
+	memcpy(&f, &bits, 4);
+	f *= 0x1p112f;
+	memcpy(&bits, &f, 4);
+	return bits | sign | ((h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0);
+}
+
+/* No NaN. Round to nearest even by adding half of the last place; below the normal halves by adding 2^-1 to what has the weight 2^-24. */
+static inline uint16_t bits_to_f16(uint32_t bits)
+{
+	uint32_t sign = bits >> 16 & 0x8000, low = bits & 0x7fffffff, normal, tiny;
+	float f;
+
+	normal = (low + 0xfff + (low >> 13 & 1) - (112u << 23)) >> 13;
+	memcpy(&f, &low, 4);
+	f += 0.5f;
+	memcpy(&tiny, &f, 4);
+	tiny -= 0x3f000000;
+	normal = low < (113u << 23) ? tiny : normal;
+	normal = low >= 0x47800000 ? 0x7c00 : normal;
+	return (uint16_t)(sign | normal);
+}
+
+static inline uint32_t bf16_to_bits(uint16_t h)
+{
+	return (uint32_t)h << 16;
+}
+
+static inline uint16_t bits_to_bf16(uint32_t bits)
+{
+	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+#define LOOPS(t, to_bits, to_half, QUIET) \
+NN_WIDE static void widen_##t(const void *half, void *wide, size_t n) \
+{ \
+	const uint16_t *h = half; \
+	uint32_t *w = wide; \
+	NN_NO_CARRY for (size_t i = 0; i < n; i++) \
+		w[i] = to_bits(h[i]); \
+} \
+NN_WIDE static size_t narrow_##t(const void *wide, void *half, float divisor, size_t n) \
+{ \
+	const float *w = wide; \
+	uint16_t *h = half; \
+	uint32_t nan = 0; \
+	NN_NO_CARRY for (size_t i = 0; i < n; i++) { \
+		float x = w[i] / divisor; \
+		uint32_t bits; \
+		memcpy(&bits, &x, 4); \
+		nan += x != x; \
+		h[i] = x != x ? QUIET : to_half(bits); \
+	} \
+	return nan; \
+}
+
+LOOPS(f16, f16_to_bits, bits_to_f16, 0x7e00)
+LOOPS(bf16, bf16_to_bits, bits_to_bf16, 0x7fc0)
+
+/* ---- f16 by F16C, whatever else the library is compiled for ---- */
+
+#if defined __x86_64__
+#include <immintrin.h>
+
+#define F16C __attribute__((target("avx2,f16c")))
+
+F16C static void widen_f16c(const void *half, void *wide, size_t n)
+{
+	const uint16_t *h = half;
+	float *w = wide;
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8)
+		_mm256_storeu_ps(w + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(h + i))));
+	widen_f16(h + i, w + i, n - i);
+}
+
+F16C static size_t narrow_f16c(const void *wide, void *half, float divisor, size_t n)
+{
+	const __m256 d = _mm256_set1_ps(divisor), quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+	const float *w = wide;
+	uint16_t *h = half;
+	size_t i = 0, nan = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		__m256 x = _mm256_div_ps(_mm256_loadu_ps(w + i), d), is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+
+		nan += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(is_nan));
+		x = _mm256_blendv_ps(x, quiet, is_nan);
+		_mm_storeu_si128((__m128i *)(h + i), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+	}
+	return nan + narrow_f16(w + i, h + i, divisor, n - i);
+}
+#endif
+
+const struct nn_half *nn_half(enum nn_dtype dtype, bool plain)
+{
+	static const struct nn_half f16 = { widen_f16, narrow_f16 }, bf16 = { widen_bf16, narrow_bf16 };
+#if defined __x86_64__
+	static const struct nn_half f16c = { widen_f16c, narrow_f16c };
+
+	if (dtype == NN_F16 && !plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
+		return &f16c;
+#endif
+	return dtype == NN_F16 ? &f16 : &bf16;
+}
