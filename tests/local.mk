@@ -172,9 +172,14 @@ tests_lib_selfcheck_SOURCES = tests/lib/selfcheck.c tests/lib/files.h
 CHECK_TESTS += tests/lib/selfcheck tests/cli/selfcheck.bats
 VALGRIND_TESTS += tests/lib/selfcheck
 CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/train-daily.bats tests/cli/train-folds.bats \
-	tests/cli/train-resume.bats tests/cli/train-same.bats tests/cli/train-torch.sh
+	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-same.bats tests/cli/train-torch.sh
 CHECK_LONG_TESTS += tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
 VALGRIND_TESTS += tests/lib/train
+check_PROGRAMS += tests/lib/train-saver
+tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
+tests_lib_train_saver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+CHECK_TESTS += tests/lib/train-saver
+VALGRIND_TESTS += tests/lib/train-saver
 EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end

@@ -129,3 +129,9 @@ void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, stru
 	}
 	return params;
 }
+
+void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, void **to, void *const *from)
+{
+	for (int i = 0; i < program->n_params; i++)
+		memcpy(to[i], from[i], nn_shape_count(&program->params[i].desc.shape) * nn_dtype_size(dtype));
+}

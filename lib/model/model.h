@@ -102,5 +102,6 @@ int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum
 
 /* Memory for all parameters of a program, one allocation: params[i] canonical. Free with nn_free(params). */
 void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, struct nn_error *err);
+void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, void **to, void *const *from);
 
 #endif

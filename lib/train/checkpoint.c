@@ -1,18 +1,15 @@
 /* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves one that loads. */
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/save.h"
 
 /* ---- messages ---- */
 
@@ -124,13 +121,17 @@ static int open_sets(struct nn_train *t, struct nn_error *err)
 
 	s->program = t->program;
 	s->dtype = t->device->dtype;
-	s->set[NN_SET_MODEL] = t->params;
-	if (t->options->patience && !(s->set[NN_SET_BEST] = nn_params_new(t->program, s->dtype, err)))
+	if (t->options->patience && !(t->best = nn_params_new(t->program, s->dtype, err)))
 		return -1;
-	for (size_t k = 0; t->state_path && k < slots; k++)
-		if (!(s->set[NN_SET_SLOT0 + k] = nn_params_new(t->program, s->dtype, err)))
+	if (!t->state_path)
+		return 0;
+	for (size_t set = 0; set < NN_STATE_SETS; set++) {
+		bool kept = set == NN_SET_BEST ? t->best != NULL : set < NN_SET_SLOT0 + slots;
+
+		if (kept && !(s->set[set] = nn_params_new(t->program, s->dtype, err)))
 			return -1;
-	return 0;
+	}
+	return nn_save_open(t, err);
 }
 
 /* A model beside which the state can lie: a regular file, or a new one. */
@@ -202,8 +203,6 @@ int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 
 int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
 {
-	t->saved_step = UINT64_MAX;
-	t->saved_s = nn_now_s();
 	if (!(t->options_json = options_json(t->setup.list, err)))
 		return -1;
 	if (nn_parse_every(t->options->checkpoint_every, &t->save_steps, &t->save_s, err) < 0)
@@ -211,9 +210,21 @@ int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
 	return open_sets(t, err);
 }
 
+void nn_checkpoint_free(struct nn_train *t)
+{
+	nn_save_close(t);
+	for (int set = 0; set < NN_STATE_SETS; set++)
+		nn_free(t->tensors.set[set]);
+	nn_free(t->best);
+	nn_free(t->options_json);
+	t->tensors = (struct nn_state_tensors){0};
+	t->best = NULL;
+	t->options_json = NULL;
+}
+
 /* ---- resuming ---- */
 
-static struct nn_state_facts facts(const struct nn_train *t)
+struct nn_state_facts nn_checkpoint_facts(const struct nn_train *t)
 {
 	return (struct nn_state_facts){
 		.model = nn_net_text(t->net), .data = nn_dataset_hash(t->dataset),
@@ -236,7 +247,7 @@ static void take_slots(struct nn_train *t)
 
 int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err)
 {
-	struct nn_state_facts now = facts(t);
+	struct nn_state_facts now = nn_checkpoint_facts(t);
 	struct nn_state *state = NULL;
 	bool other_build;
 	int status;
@@ -258,115 +269,12 @@ int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err
 		return -1;
 	if (other_build)
 		nn_train_warn(t, "%s: another build of nntools wrote this state; the bytes may differ", t->state_path);
+	nn_params_copy(t->program, t->device->dtype, t->params, t->tensors.set[NN_SET_MODEL]);
+	if (t->best)
+		nn_params_copy(t->program, t->device->dtype, t->best, t->tensors.set[NN_SET_BEST]);
 	take_slots(t);
 	t->saved_step = t->counters.step;
 	t->replaces = false;
 	*resumed = true;
-	return 0;
-}
-
-/* ---- saving ---- */
-
-bool nn_checkpoint_due(const struct nn_train *t)
-{
-	if (t->save_steps && t->counters.step % t->save_steps == 0)
-		return true;
-	return t->save_s > 0 && nn_now_s() - t->saved_s >= t->save_s;
-}
-
-static bool all_finite(const struct nn_train *t, const void *values, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (t->device->dtype == NN_F64 ? !isfinite(((const double *)values)[i]) : !isfinite(((const float *)values)[i]))
-			return false;
-	return true;
-}
-
-int nn_train_collect(struct nn_train *t, struct nn_error *err)
-{
-	nn_graph_save(nn_step_graph(t->step), t->params);
-	for (int p = 0; p < t->program->n_params; p++)
-		if (!all_finite(t, t->params[p], nn_shape_count(&t->program->params[p].desc.shape)))
-			return nn_fail(err, NN_EDIVERGED, "step %llu: %s is no longer finite; a lower --lr or --clip-norm may help",
-				       (unsigned long long)t->counters.step, t->program->params[p].name);
-	return 0;
-}
-
-static void collect_slots(struct nn_train *t)
-{
-	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
-	struct nn_graph *graph = nn_step_graph(t->step);
-	size_t offset, packed;
-
-	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
-		for (int p = 0; p < t->program->n_params; p++)
-			if (nn_graph_place(graph, p, &offset, &packed))
-				nn_graph_unpack(graph, p, nn_optimizer_slot(optimizer, k),
-						t->tensors.set[NN_SET_SLOT0 + k][p]);
-}
-
-static uint64_t free_bytes(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char directory[4096] = ".";
-	struct statvfs fs;
-
-	if (slash)
-		snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	return statvfs(directory, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
-}
-
-static void write_failed(struct nn_train *t, const struct nn_error *why, uint64_t bytes)
-{
-	nn_train_warn(t, "%s; the state needs %llu bytes, %llu are free; training goes on", why->text,
-		      (unsigned long long)bytes, (unsigned long long)free_bytes(t->state_path));
-	t->save_failed = true;
-	snprintf(t->save_error, sizeof t->save_error, "%s", why->text);
-}
-
-static void log_saved(struct nn_train *t, double seconds)
-{
-	nn_log_begin(t->log, "checkpoint");
-	nn_log_count(t->log, "step", t->counters.step);
-	nn_log_string(t->log, "file", t->state_path);
-	nn_log_real(t->log, "seconds", seconds);
-	nn_log_end(t->log);
-}
-
-int nn_checkpoint_save(struct nn_train *t, struct nn_error *err)
-{
-	struct nn_state_facts now = facts(t);
-	double start = nn_now_s();
-	struct nn_error why;
-	uint64_t bytes;
-
-	if (!t->state_path)
-		return 0;
-	if (nn_train_collect(t, err) < 0)
-		return -1;
-	collect_slots(t);
-	if (t->replaces) {
-		nn_train_warn(t, "%s: the state of an older run is replaced; --resume would have gone on with it",
-			      t->state_path);
-		t->replaces = false;
-	}
-	if (nn_state_write(t->state_path, &t->tensors, &now, &t->counters, &bytes, &why) < 0) {
-		write_failed(t, &why, bytes);
-		return 0;
-	}
-	t->save_failed = false;
-	t->saved_step = t->counters.step;
-	t->saved_s = nn_now_s();
-	log_saved(t, t->saved_s - start);
-	t->times.saves++;
-	t->times.saves_s += t->saved_s - start;
-	t->times.saved_bytes += (double)bytes;
-	return 0;
-}
-
-int nn_checkpoint_end(struct nn_train *t, struct nn_error *err)
-{
-	if (t->save_failed)
-		return nn_fail(err, NN_EFAIL, "the state could not be written: %s", t->save_error);
 	return 0;
 }

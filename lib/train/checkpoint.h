@@ -8,22 +8,14 @@
 int nn_checkpoint_lock(struct nn_train *train, struct nn_error *err);
 /* Do the options ask for one? */
 bool nn_checkpoint_wanted(const struct nn_train *train);
-/* The sets of tensors of a state, and the effective options as JSON. */
+/* The sets of tensors of a state and the thread that writes it, and the effective options as JSON. */
 int nn_checkpoint_open(struct nn_train *train, struct nn_error *err);
 /* With --resume: load it into params, optimizer and counters. *resumed: there was one. */
 int nn_checkpoint_resume(struct nn_train *train, bool *resumed, struct nn_error *err);
-/* Is it time by --checkpoint-every? */
-bool nn_checkpoint_due(const struct nn_train *train);
-/*
- * Write the state of this moment; params are saved from the graph first. What cannot be written is a warning; weights that are
- * not finite are NN_EDIVERGED and keep the older state.
- */
-int nn_checkpoint_save(struct nn_train *train, struct nn_error *err);
-/* The error to end with when the last try to write the state failed. */
-int nn_checkpoint_end(struct nn_train *train, struct nn_error *err);
-
-/* Parameters of the step's graph into train->params; NN_EDIVERGED when one is not finite. */
-int nn_train_collect(struct nn_train *train, struct nn_error *err);
+/* What nn_checkpoint_open made; a state that is being written is ended first. */
+void nn_checkpoint_free(struct nn_train *train);
+/* What has to be the same when a state is resumed; borrowed from the training. */
+struct nn_state_facts nn_checkpoint_facts(const struct nn_train *train);
 
 /* A warning or note for the user and, a warning, for the log. */
 void nn_train_warn(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -36,14 +36,15 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 
 /* ---- what stands beside the step ---- */
 
-/* Canonical parameters: those of the model, the best so far, and the slots of a state that will be written. */
+/* Canonical parameters: those of the model and the best so far; of a state that will be written a copy of both, and the slots. */
 static size_t copies(const struct nn_train *t, const struct nn_step_options *step, size_t parameters)
 {
-	size_t slots = nn_optimizer_bytes(&step->optimizer, 1, NN_F32) / nn_dtype_size(NN_F32) - 1;
+	size_t slots = nn_optimizer_bytes(&step->optimizer, 1, NN_F32) / nn_dtype_size(NN_F32) - 1, live;
 
 	if (step->optimizer.kind == NN_LAMB)
 		slots--;
-	return parameters * (1 + (t->options->patience > 0) + (t->keeps_state ? slots : 0));
+	live = 1 + (t->options->patience > 0);
+	return parameters * (live + (t->keeps_state ? live + slots : 0));
 }
 
 /* The evaluator's graph: parameters of its own, and rows without what backward would need. */

@@ -79,17 +79,18 @@ void nn_forecast_rate(struct nn_train *t)
 
 #define TOUCH_BYTES_S 4e9            /* memory touched for the first time */
 
-/* Held-out rows cost about the forward third of a step; a state is parameters and slots. */
+/* Held-out rows cost about the forward third of a step. */
 static double guess_extra(const struct nn_train *t, double row_s)
 {
-	double state = (double)(t->fit.parameters + t->fit.optimizer);
-
-	return (double)t->n_valid * row_s / 3 + (t->keeps_state ? nn_file_seconds(state) : 0);
+	return (double)t->n_valid * row_s / 3;
 }
 
+/* The model and the last state are waited for; a state is parameters and slots. */
 static double guess_once(const struct nn_train *t)
 {
-	return nn_file_seconds((double)t->fit.parameters) + (double)taken_by_step(t) / TOUCH_BYTES_S;
+	double parameters = (double)t->fit.parameters, state = parameters + (double)t->fit.optimizer;
+
+	return nn_file_seconds(parameters) + (t->keeps_state ? nn_file_seconds(state) : 0) + (double)taken_by_step(t) / TOUCH_BYTES_S;
 }
 
 void nn_forecast_make(struct nn_train *t)

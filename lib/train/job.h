@@ -14,6 +14,7 @@
 #include "train/output.h"
 #include "train/progress.h"
 #include "train/rates.h"
+#include "train/saver.h"
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -73,10 +74,18 @@ struct nn_train {
 	struct nn_curve *curve;          /* NULL: no --plot */
 	char *state_path;                /* NULL: no state */
 	struct nn_lock *lock;
-	struct nn_state_tensors tensors; /* the sets of a state */
 	char *options_json;
+	void **best;                     /* --patience: the best parameters so far */
+	struct nn_state_tensors tensors; /* of a state on its way to or from the file */
+	struct nn_train_snapshot {
+		struct nn_counters counters;     /* and the rest of it */
+		uint64_t bytes;                  /* of the file */
+		double start_s;                  /* when it was taken; before the first one, when training began */
+		bool due;                        /* the next one waits for this to be written */
+	} snapshot;
+	struct nn_saver *saver;          /* NULL: no state is kept */
 	uint64_t save_steps;             /* --checkpoint-every */
-	double save_s, saved_s;          /* and when the state was last written */
+	double save_s;
 	uint64_t saved_step;             /* step of the newest state on disk, UINT64_MAX: none of this run */
 	char save_error[512];            /* why the last try failed */
 	bool save_failed, replaces;      /* the last try failed; an older run's state is there */

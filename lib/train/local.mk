@@ -51,6 +51,10 @@ lib_libnn_la_SOURCES += \
 	lib/train/rehearse.h \
 	lib/train/report.c \
 	lib/train/report.h \
+	lib/train/save.c \
+	lib/train/save.h \
+	lib/train/saver.c \
+	lib/train/saver.h \
 	lib/train/schedule.c \
 	lib/train/schedule.h \
 	lib/train/selfcheck-bytes.c \

@@ -1,13 +1,13 @@
 /* The loop over epochs and steps: sync training on one machine. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/record.h"
 #include "train/report.h"
+#include "train/save.h"
 
 #define LOG_S 1.0                    /* a step is logged about so often */
 
@@ -28,15 +28,6 @@ static bool better(const struct nn_train *t, double value, double than)
 	return t->rises ? value > than + 1e-6 * fabs(than) : value < than - 1e-6 * fabs(than);
 }
 
-static void keep_best(struct nn_train *t)
-{
-	void **best = t->tensors.set[NN_SET_BEST];
-
-	for (int p = 0; best && p < t->program->n_params; p++)
-		memcpy(best[p], t->params[p], nn_shape_count(&t->program->params[p].desc.shape)
-		       * nn_dtype_size(t->device->dtype));
-}
-
 /* Judge the value of --metric: best so far, patience, plateau. */
 static void judge(struct nn_train *t, double value)
 {
@@ -49,7 +40,8 @@ static void judge(struct nn_train *t, double value)
 		c->best_step = c->step;
 		c->best_epoch = nn_train_epoch(t);
 		c->stale = 0;
-		keep_best(t);
+		if (t->best)
+			nn_params_copy(t->program, t->device->dtype, t->best, t->params);
 	} else if (++c->stale >= t->options->patience && t->options->patience) {
 		c->done = 1;
 	}
@@ -87,11 +79,12 @@ static int evaluate(struct nn_train *t, struct nn_error *err)
 
 /* ---- a step ---- */
 
-static int diverged(const struct nn_train *t, const struct nn_step_result *r, struct nn_error *err)
+static int diverged(struct nn_train *t, const struct nn_step_result *r, struct nn_error *err)
 {
 	unsigned long long step = t->counters.step + 1;
 	char last[4200] = "", layer[200] = "";
 
+	nn_save_wait(t);
 	if (t->state_path && t->saved_step != UINT64_MAX)
 		snprintf(last, sizeof last, "; %s has the state of step %llu", t->state_path,
 			 (unsigned long long)t->saved_step);
@@ -204,6 +197,15 @@ static int served_signal(struct nn_train *t)
 	return signal;
 }
 
+/* A signal's sender may look at the file as soon as the log says so, or the process has ended. */
+static int save_now(struct nn_train *t, struct nn_error *err)
+{
+	if (nn_save_newest(t, err) < 0)
+		return -1;
+	nn_save_wait(t);
+	return 0;
+}
+
 static int unchanged(const struct nn_train *t, struct nn_error *err)
 {
 	if (nn_dataset_unchanged(t->dataset, err) < 0)
@@ -214,7 +216,7 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step;
-	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_checkpoint_due(t);
+	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t);
 
 	if (ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0)) {
 		if (evaluate(t, err) < 0)
@@ -228,8 +230,9 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 		return -1;
 	if (ends_epoch)
 		nn_curve_write(t->curve, t, false, NULL);        /* what failed is tried again at the end */
-	saves |= served_signal(t) != 0;
-	return saves ? nn_checkpoint_save(t, err) : 0;
+	if (served_signal(t))
+		return save_now(t, err);
+	return nn_save_follow(t, saves, err);
 }
 
 /* ---- the whole ---- */
@@ -239,7 +242,7 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 	nn_record_signal(t, signal);
 	if (!t->state_path && !t->fold)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
-	else if (t->state_path && t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
+	else if (save_now(t, err) < 0)
 		return -1;
 	nn_record_end(t, "signal");
 	return 0;
@@ -254,7 +257,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (t->saved_step != t->counters.step && nn_checkpoint_save(t, err) < 0)
+	if (nn_save_newest(t, err) < 0)
 		return -1;
 	if (nn_train_collect(t, err) < 0)
 		return -1;
@@ -262,12 +265,12 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 		return -1;
 	if (!whole && ran)
 		end_epoch(t, pace);
-	best = t->counters.best_step > 0 ? t->tensors.set[NN_SET_BEST] : NULL;
+	best = t->counters.best_step > 0 ? t->best : NULL;
 	if (best && t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)best, err) < 0)
 		return -1;
 	if (!t->fold && nn_record_model(t, best ? best : t->params, err) < 0)
 		return -1;
-	if (nn_checkpoint_end(t, err) < 0)
+	if (nn_save_end(t, err) < 0)
 		return -1;
 	nn_progress_end(t->progress);
 	nn_record_end(t, reason);
@@ -344,6 +347,7 @@ int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
 	status = run(t, stopped, &why);
 	nn_progress_clear(t->progress);
 	if (status < 0) {
+		nn_save_wait(t);
 		nn_record_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
 		nn_curve_write(t->curve, t, true, NULL);
 	} else {

@@ -238,10 +238,8 @@ static void release_fold(struct nn_train *t)
 {
 	nn_evaluator_free(t->evaluator);
 	nn_step_free(t->step);
-	for (int set = NN_SET_SLOT0; set < NN_STATE_SETS; set++)
-		nn_free(t->tensors.set[set]);
+	nn_checkpoint_free(t);
 	nn_free(t->params);
-	nn_free(t->options_json);
 	nn_train_release_rows(t);
 }
 
@@ -250,9 +248,7 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	release_fold(t);
 	t->evaluator = NULL;
 	t->step = NULL;
-	t->tensors = (struct nn_state_tensors){0};
 	t->params = NULL;
-	t->options_json = NULL;
 	t->counters = (struct nn_counters){0};
 	t->found = (struct nn_train_finding){0};
 	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = 0;

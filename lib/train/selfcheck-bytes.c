@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/save.h"
 #include "train/selfcheck.h"
 
 #define STEPS 3                      /* the last of them smaller */
@@ -41,10 +42,8 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 {
 	bool resumed;
 
-	if (nn_checkpoint_save(t, err) < 0)
+	if (nn_save_newest(t, err) < 0 || nn_save_end(t, err) < 0)
 		return -1;
-	if (t->save_failed)
-		return nn_fail(err, NN_EFAIL, "%s", t->save_error);
 	nn_step_free(t->step);
 	t->step = NULL;
 	for (int p = 0; p < t->program->n_params; p++)
@@ -106,10 +105,8 @@ out:
 		close(fd);
 		unlink(state);
 	}
-	for (int set = NN_SET_SLOT0; how->resume && set < NN_STATE_SETS; set++)
-		nn_free(t.tensors.set[set]);
 	if (how->resume)
-		nn_free(t.options_json);
+		nn_checkpoint_free(&t);
 	nn_step_free(t.step);
 	nn_pool_free(t.pool);
 	return status;

@@ -1,0 +1,29 @@
+/* Saving: a snapshot of the moment, which a thread writes while the training goes on. */
+#ifndef NN_TRAIN_SAVE_H
+#define NN_TRAIN_SAVE_H
+
+#include "train/job.h"
+
+/* The thread, where a state is kept, and when states are due. */
+int nn_save_open(struct nn_train *train, struct nn_error *err);
+void nn_save_close(struct nn_train *train);      /* ends what is being written; nothing is told any more */
+
+/* Is it time by --checkpoint-every? */
+bool nn_save_due(const struct nn_train *train);
+/*
+ * After each step: tell what came of a state that was being written, and begin one where `due` says so. While an older one is
+ * still being written nothing waits: the next begins after the step at which that is done. What cannot be written is a warning;
+ * weights that are not finite are NN_EDIVERGED and keep the older state.
+ */
+int nn_save_follow(struct nn_train *train, bool due, struct nn_error *err);
+/* Begin the state of this step, unless it is on disk or on its way; an older one is waited for. Errors as before. */
+int nn_save_newest(struct nn_train *train, struct nn_error *err);
+/* Wait until what is being written is on disk, or could not be written, and tell it. */
+void nn_save_wait(struct nn_train *train);
+/* The error to end with when the last try to write the state failed. */
+int nn_save_end(struct nn_train *train, struct nn_error *err);
+
+/* Parameters of the step's graph into train->params; NN_EDIVERGED when one is not finite. */
+int nn_train_collect(struct nn_train *train, struct nn_error *err);
+
+#endif
