@@ -167,6 +167,65 @@ static int bytes_are_the_same(enum nn_dtype dtype, const struct setting *setting
 	return ok;
 }
 
+/* ---- what kernels leave out where no bit depends on it ---- */
+
+/* One element of adam, adamw or rmsprop with nothing left out. */
+#define PLAIN(real, FMA, SQRT) \
+	static void plain_##real(const struct nn_update *u, real *w, real *a, real *b, real g) \
+	{ \
+		const double c1 = 1 - u->beta1, c2 = 1 - u->beta2;      /* of step 1 */ \
+		const real rate = (real) (u->kind == NN_RMSPROP ? -u->lr : -u->lr / c1), eps = (real) u->eps; \
+		const real beta = (real) (u->kind == NN_RMSPROP ? u->alpha : u->beta2); \
+		const real rest = (real) (1 - (u->kind == NN_RMSPROP ? u->alpha : u->beta2)); \
+		real *v = u->kind == NN_RMSPROP ? a : b, m = g; \
+		g = FMA((real) (u->kind == NN_ADAMW ? 0 : u->weight_decay), *w, g * (real) u->clip); \
+		if (u->kind != NN_RMSPROP) \
+			*a = m = FMA((real) c1, g - *a, *a); \
+		*v = FMA(beta, *v, rest * g * g); \
+		if (u->kind == NN_RMSPROP) \
+			m = g / (SQRT(*v) + eps); \
+		else \
+			m = m / FMA(SQRT(*v), (real) (1 / sqrt(c2)), eps); \
+		*w = FMA(rate, m, u->kind == NN_ADAMW ? *w * (real) (1 - u->lr * u->weight_decay) : *w); \
+	}
+PLAIN(float, fmaf, sqrtf)
+PLAIN(double, fma, sqrt)
+
+#define SMALL 10
+/* In units of the least subnormal number: in float the fifth, 2^-83, is just what the fourth as a moment still moves. */
+static const double small[SMALL] = { 0, -0.0, 4, -8e6, 0x1p66, 0x1p24, -0x1p70, 0x1.8p90, -0x1p125, 0x1p149 };
+
+/* A step from every combination of such a gradient, moment, second moment and weight. */
+static int small_numbers_are_right(const struct nn_device *device, enum nn_optimizer_kind kind, double eps)
+{
+	enum { n = SMALL * SMALL * SMALL * SMALL };
+	static double w[n], a[n], b[n], g[n], w1[n], a1[n], b1[n];
+	struct nn_update u = { .kind = kind, .n = n, .w = w, .g = g, .slot = { a, b }, .step = 1, .lr = 0.001, .clip = 1,
+			       .weight_decay = kind == NN_ADAMW ? 0.01 : 0, .beta1 = 0.9, .beta2 = 0.999, .alpha = 0.99, .eps = eps };
+	bool wide = device->dtype == NN_F64;
+	double unit = wide ? 0x1p-1074 : 0x1p-149;
+	for (size_t i = 0; i < n; i++) {
+		double x[4] = { small[i % SMALL], small[i / SMALL % SMALL], small[i / SMALL / SMALL % SMALL], small[i / SMALL / SMALL / SMALL] };
+		for (int k = 0; k < 4; k++)
+			x[k] *= unit;
+		if (wide) {
+			w[i] = w1[i] = x[0], a[i] = a1[i] = x[1], b[i] = b1[i] = fabs(x[2]), g[i] = x[3];
+			if (kind == NN_RMSPROP)
+				a[i] = a1[i] = fabs(a[i]);
+			plain_double(&u, &w1[i], &a1[i], &b1[i], g[i]);
+		} else {
+			float *f[7] = { (float *) w, (float *) a, (float *) b, (float *) g, (float *) w1, (float *) a1, (float *) b1 };
+			f[0][i] = f[4][i] = (float) x[0], f[1][i] = f[5][i] = (float) x[1], f[2][i] = f[6][i] = (float) fabs(x[2]);
+			if (kind == NN_RMSPROP)
+				f[1][i] = f[5][i] = fabsf(f[1][i]);
+			f[3][i] = (float) x[3];
+			plain_float(&u, &f[4][i], &f[5][i], &f[6][i], f[3][i]);
+		}
+	}
+	device->update(&u);
+	return !memcmp(w, w1, sizeof w) && !memcmp(a, a1, sizeof a) && !memcmp(b, b1, sizeof b);
+}
+
 int main(void)
 {
 	struct nn_pool *pool;
@@ -182,6 +241,15 @@ int main(void)
 		claim(s->name, "same bytes on every instruction set, thread count and cut",
 		      bytes_are_the_same(NN_F32, s, pool) && bytes_are_the_same(NN_F64, s, pool));
 	}
+	for (int isa = 0; isa < 3; isa++)
+		for (int k = 0; k < 3; k++) {
+			static const enum nn_optimizer_kind kinds[] = { NN_ADAM, NN_ADAMW, NN_RMSPROP };
+			const struct nn_device *f32 = device_of(isas[isa], NN_F32), *f64 = device_of(isas[isa], NN_F64);
+			if (f32 && f64)
+				claim(isas[isa], "subnormal moments move weights as the plain formula does",
+				      small_numbers_are_right(f32, kinds[k], 1e-8) && small_numbers_are_right(f32, kinds[k], 1e-30)
+				      && small_numbers_are_right(f64, kinds[k], 1e-8) && small_numbers_are_right(f64, kinds[k], 1e-200));
+		}
 	nn_pool_free(pool);
 	printf("1..%d\n", n_tests);
 	return failed;

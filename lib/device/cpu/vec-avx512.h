@@ -65,6 +65,7 @@ V_BINARY_(v_gt, vm, vr, V_MASK_(cmp)(a, b, _CMP_GT_OQ))
 V_BINARY_(v_ge, vm, vr, V_MASK_(cmp)(a, b, _CMP_GE_OQ))
 V_BINARY_(v_eq, vm, vr, V_MASK_(cmp)(a, b, _CMP_EQ_OQ))
 V_BINARY_(v_ne, vm, vr, V_MASK_(cmp)(a, b, _CMP_NEQ_UQ))
+NN_INLINE vm v_small(vr a) { return V_MASK_(fpclass)(a, 0x26); }       /* subnormal, 0, -0 */
 V_BINARY_(vm_and, vm, vm, (vm) (a & b))
 V_BINARY_(vm_or, vm, vm, (vm) (a | b))
 V_UNARY_(vm_not, vm, vm, (vm) ~a)

@@ -20,6 +20,7 @@
  *	v_min(a, b)			a < b ? a : b: likewise
  *	v_round(a)			to the nearest integer, ties to even; keeps the sign of zero
  *	v_lt v_le v_gt v_ge v_eq	false for NaN			v_ne	true for NaN
+ *	v_small(a)			subnormal or zero
  *	v_select(m, a, b)		m ? a : b, lane by lane
  *	vm_and vm_or vm_not vm_any vm_all	vm_first(n): the first n lanes
  *	v_toint(a)			nearest integer, ties to even; |a| < 2^22 (f32), 2^51 (f64)
@@ -34,9 +35,13 @@
 
 #if defined NN_T_f32
 #define NN_MAGIC 0x1.8p23f
+#define NN_NORMAL 0x1p-126f              /* the least positive number that is not subnormal */
+#define NN_EPSILON 0x1p-23f              /* from 1 to the next number */
 #define NN_MAGIC_BITS 0x4b400000
 #else
 #define NN_MAGIC 0x1.8p52
+#define NN_NORMAL 0x1p-1022
+#define NN_EPSILON 0x1p-52
 #define NN_MAGIC_BITS 0x4338000000000000
 #endif
 
@@ -67,6 +72,13 @@ NN_INLINE vr v_abs(vr a)
 {
 	return v_asreal(vi_and(v_asint(a), vi_xor(v_asint(v_set((real) -0.0)), vi_set(-1))));
 }
+
+#ifndef NN_ISA_avx512
+NN_INLINE vm v_small(vr a)
+{
+	return v_lt(v_abs(a), v_set(NN_NORMAL));
+}
+#endif
 
 /* log2(VL) rounds of interleaving the upper half of the rows with the lower one. */
 NN_INLINE void v_transpose(vr r[VL])
