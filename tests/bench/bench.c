@@ -205,6 +205,7 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	struct nn_error err = {0};
 	struct nn_net *made = make_net(net);
 	struct nn_loss_spec loss = { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 };
+	struct nn_step_memory m;
 	double weight = 1, s;
 	struct training t = { .batch = batch };
 	struct nn_step_options options = {
@@ -217,6 +218,8 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	check(options.device ? 0 : -1, &err);
 	options.optimizer.kind = NN_ADAM;
 	options.leaves = options.device->leaves(batch, nn_program_group(options.program), 16);
+	check(nn_step_plan(&options, &m, &err), &err);
+	options.micro = nn_step_suiting(batch, batch, options.leaves, threads, m.graph.activations_per_row + m.graph.input / batch);
 	check(nn_pool_new(&options.pool, threads, &err), &err);
 	check(nn_step_new(&t.step, &options, &err), &err);
 	check(nn_graph_load(nn_step_graph(t.step), (const void *const *)params, &err), &err);
