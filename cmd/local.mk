@@ -1,7 +1,6 @@
 # cmd: one program per tool
 bin_PROGRAMS += cmd/nn-allreduce cmd/nn-bench cmd/nn-predict cmd/nn-train
-cmd_nn_allreduce_SOURCES = cmd/nn-allreduce.c cmd/allreduce-bench.c cmd/allreduce-files.c cmd/allreduce-list.c cmd/allreduce-ranks.c cmd/allreduce-sizes.c cmd/allreduce-source.c cmd/allreduce.h \
-	cmd/tool.c cmd/tool.h
+cmd_nn_allreduce_SOURCES = cmd/nn-allreduce.c cmd/allreduce-list.c cmd/tool.c cmd/tool.h
 cmd_nn_allreduce_LDFLAGS = $(LDFLAGS_TOOL)
 cmd_nn_bench_SOURCES = cmd/nn-bench.c cmd/bench-list.c cmd/tool.c cmd/tool.h
 cmd_nn_bench_LDFLAGS = $(LDFLAGS_TOOL)
@@ -12,4 +11,4 @@ cmd_nn_train_LDFLAGS = $(LDFLAGS_TOOL)
 
 # What the option tables are to man pages and completions; not installed.
 noinst_PROGRAMS += cmd/gen-options
-cmd_gen_options_SOURCES = cmd/gen-options.c cmd/allreduce-list.c cmd/allreduce-sizes.c cmd/bench-list.c cmd/predict-list.c cmd/train-list.c cmd/tool.h
+cmd_gen_options_SOURCES = cmd/gen-options.c cmd/allreduce-list.c cmd/bench-list.c cmd/predict-list.c cmd/train-list.c cmd/tool.h

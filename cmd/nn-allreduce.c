@@ -1,36 +1,12 @@
 /* nn-allreduce: arrays of several files or ranks, reduced to one. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cmd/allreduce.h"
-
-/* What can be told from the command line alone; status. */
-static int check(const struct allreduce_options *o, const struct nn_std_options *std, int n, char **files, bool rank)
-{
-	if (o->algorithm == NN_MPI && std->reproducible)
-		return nn_tool_usage("--algorithm=mpi: MPI adds in an order of its own; say --reproducible=no, too");
-	if (o->bench && (n > 0 || o->stream))
-		return nn_tool_usage("--bench: makes its own arrays, found %s", n > 0 ? files[0] : "--stream");
-	if (!o->model != !(o->step_ms > 0))
-		return nn_tool_usage(o->model ? "--model=%s: needs --step-ms, the time of a step" : "--step-ms: needs --model", o->model);
-	if (o->model && !o->bench)
-		return nn_tool_usage("--model=%s: needs --bench", o->model);
-	if (o->bench)
-		return 0;
-	if (n < 1 && (o->ranks || !(rank || o->stream)))
-		return nn_tool_usage("no FILE given; see nn-allreduce --help");
-	if (n > 1 && (o->ranks || rank || o->stream))
-		return nn_tool_usage("%s: %s reads one FILE, found a second: %s", files[0],
-				     o->stream && !o->ranks && !rank ? "--stream" : "each rank", files[1]);
-	if (o->ranks > 1 && !strstr(files[0], "%r"))
-		return nn_tool_usage("--ranks=%" PRIu64 ": expected %%r, the rank, in the name of FILE, found %s", o->ranks, files[0]);
-	return 0;
-}
+#include "cmd/tool.h"
+#include "reduce/allreduce.h"
 
 int main(int argc, char **argv)
 {
-	struct allreduce_options options = {0};
+	struct nn_allreduce_options options = {0};
 	struct nn_std_options std = {0};
 	uint64_t given[3] = {0};
 	const struct nn_tool_values values[] = { { &options, &given[0] }, { &options, &given[1] }, { &std, &given[2] } };
@@ -39,21 +15,24 @@ int main(int argc, char **argv)
 	struct nn_error err = {0};
 	char **whole = nn_tool_arguments(argc, argv);
 	int n = nn_tool_start(&list, &nn_allreduce_list, values, tables, argc, argv), status;
+	const struct nn_allreduce job = {
+		.options = &options, .std = &std, .files = argv + 1, .n = n,
+		.host = { nn_tool_warn, nn_tool_note, NULL, nn_tool_attach, nn_tool_end, &nn_tool_stop },
+	};
 	bool rank = nn_comm_env_size() != 1;
 
 	nn_tool_quiet(std.quiet);
-	options.f64 = std.precision == 1;
-	status = check(&options, &std, n, argv + 1, rank);
-	if (status || std.dry_run) {
-		free(whole);
-		return status;
+	status = nn_allreduce_check(&job, rank, &err);
+	if (status == 0 && !std.dry_run) {
+		if (options.ranks > 1 && !rank) {
+			nn_tool_catch_stop();
+			status = nn_allreduce_launch(&job, whole, &err);
+		} else if (rank || options.ranks == 1 || options.stream || options.bench) {
+			status = nn_allreduce_rank(&job, &err);
+		} else {
+			status = nn_allreduce_files(&job, &err);
+		}
 	}
-	if (options.ranks > 1 && !rank)
-		status = allreduce_launch(&options, whole, &err);
-	else if (rank || options.ranks == 1 || options.stream || options.bench)
-		status = allreduce_rank(&options, n ? argv[1] : "-", std.output, &err);
-	else
-		status = allreduce_files(&options, argv + 1, (size_t)n, std.output, &err);
 	free(whole);
 	return nn_tool_end(status, &err);
 }

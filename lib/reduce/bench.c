@@ -10,7 +10,7 @@
 #include "base/sha256.h"
 #include "bench/report.h"
 #include "bench/subject.h"
-#include "cmd/allreduce.h"
+#include "reduce/allreduce.h"
 
 #define BATCHES 9              /* of calls, of which the median counts */
 #define BATCH_S 2e-3           /* a batch takes about so long, or one call */
@@ -22,10 +22,11 @@ static const struct nn_report_column columns[] = {
 };
 
 struct bench {
-	const struct allreduce_options *options;
+	const struct nn_allreduce_options *options;
+	const struct nn_allreduce_host *host;
 	struct nn_comm *comm;
 	struct nn_reduce reduce;
-	size_t sizes[ALLREDUCE_SIZES], n_sizes;
+	size_t sizes[NN_ALLREDUCE_SIZES], n_sizes;
 	char *in, *out;
 	struct nn_report *report;    /* rank 0 */
 	struct nn_sha256 hash;       /* of all results */
@@ -221,12 +222,12 @@ static bool fit(const struct bench *b, double *alpha, double *beta)
 	return true;
 }
 
-static void note_number(const char *name, double value)
+static void note_number(const struct bench *b, const char *name, double value)
 {
 	char text[80];
 
 	snprintf(text, sizeof text, "%s %.6g", name, value);
-	nn_tool_note(NULL, text);
+	b->host->note(b->host->arg, text);
 }
 
 /* A step of a rank, then the all-reduce of all gradients: as it is, and beside the backward pass, two thirds of the step. */
@@ -238,9 +239,9 @@ static void note_efficiency(const struct bench *b, double alpha, double beta)
 
 	snprintf(text, sizeof text, "%.80s: %.0f bytes of gradients take %.4g ms beside a step of %.4g ms", b->options->model,
 		 b->gradient_bytes, comm * 1e3, step * 1e3);
-	nn_tool_note(NULL, text);
-	note_number("efficiency", step / (step + comm));
-	note_number("efficiency_overlapped", step / (step + exposed));
+	b->host->note(b->host->arg, text);
+	note_number(b, "efficiency", step / (step + comm));
+	note_number(b, "efficiency_overlapped", step / (step + exposed));
 }
 
 static int read_model(struct bench *b, struct nn_error *err)
@@ -276,14 +277,14 @@ static void notes(struct bench *b)
 	bool line = fit(b, &alpha, &beta);
 
 	if (line) {
-		note_number("alpha_us", alpha * 1e6);
-		note_number("beta_us_per_MB", beta * 1e12);
+		note_number(b, "alpha_us", alpha * 1e6);
+		note_number(b, "beta_us_per_MB", beta * 1e12);
 		if (b->comm->size > 1 && b->options->algorithm == NN_AUTO)
 			keep(b, alpha, beta);
 	}
 	nn_sha256_hex(&b->hash, hex);
 	snprintf(text, sizeof text, "hash %s", hex);
-	nn_tool_note(NULL, text);
+	b->host->note(b->host->arg, text);
 	if (line && b->options->model)
 		note_efficiency(b, alpha, beta);
 }
@@ -312,18 +313,18 @@ static int run(struct bench *b, const char *output, struct nn_error *err)
 	return 0;
 }
 
-int allreduce_bench(const struct allreduce_options *options, struct nn_comm *comm, const char *output, struct nn_error *err)
+int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, struct nn_error *err)
 {
 	struct bench b = {
-		.options = options, .comm = comm,
-		.reduce = { options->f64 ? NN_F64 : NN_F32, (enum nn_reduce_op)options->op, (size_t)comm->size },
+		.options = job->options, .host = &job->host, .comm = comm,
+		.reduce = { job->std->precision == 1 ? NN_F64 : NN_F32, (enum nn_reduce_op)job->options->op, (size_t)comm->size },
 	};
-	int n = allreduce_sizes(options->sizes, b.sizes, err), status = -1;
+	int n = nn_allreduce_sizes(job->options->sizes, b.sizes, err), status = -1;
 
 	nn_sha256_init(&b.hash);
 	if (n > 0) {
 		b.n_sizes = (size_t)n;
-		status = run(&b, output, err);
+		status = run(&b, job->std->output, err);
 	}
 	if (status == 0)
 		status = nn_report_close(b.report, err);

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "cmd/allreduce.h"
+#include "reduce/allreduce.h"
 
-int allreduce_sizes(const char *list, size_t sizes[ALLREDUCE_SIZES], struct nn_error *err)
+int nn_allreduce_sizes(const char *list, size_t sizes[NN_ALLREDUCE_SIZES], struct nn_error *err)
 {
 	int n = 0;
 
@@ -27,17 +27,17 @@ int allreduce_sizes(const char *list, size_t sizes[ALLREDUCE_SIZES], struct nn_e
 		if (!good || first == 0 || to < first || to > (uint64_t)1 << 40)
 			return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2", list);
 		for (uint64_t size = first; size <= to; size *= times) {
-			if (n == ALLREDUCE_SIZES)
-				return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected at most %d sizes", list, ALLREDUCE_SIZES);
+			if (n == NN_ALLREDUCE_SIZES)
+				return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected at most %d sizes", list, NN_ALLREDUCE_SIZES);
 			sizes[n++] = (size_t)size;
 		}
 	}
 	return n;
 }
 
-int allreduce_check_sizes(const char *value, struct nn_error *err)
+int nn_allreduce_check_sizes(const char *value, struct nn_error *err)
 {
-	size_t sizes[ALLREDUCE_SIZES];
+	size_t sizes[NN_ALLREDUCE_SIZES];
 
-	return allreduce_sizes(value, sizes, err) < 0 ? -1 : 0;
+	return nn_allreduce_sizes(value, sizes, err) < 0 ? -1 : 0;
 }

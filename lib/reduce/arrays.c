@@ -1,0 +1,105 @@
+/* Arrays from files and pipes: .npy in pieces, safetensors by name. */
+#include <string.h>
+
+#include "reduce/arrays.h"
+
+/* After an array that is alone nothing may follow. */
+static int end_array(struct nn_arrays *s, struct nn_error *err)
+{
+	return s->stream ? 0 : nn_input_end(s->input, "the array", err);
+}
+
+/* 1, 0 at the end, -1 */
+static int open_npy(struct nn_arrays *s, struct nn_error *err)
+{
+	int there = nn_npy_next(s->input, &s->header, err);
+
+	if (there <= 0)
+		return there;
+	s->one = (struct nn_st_tensor){ .name = "", .dtype = s->header.dtype, .shape = s->header.shape };
+	s->tensors = &s->one;
+	s->n_tensors = 1;
+	if (!s->header.fortran || s->header.shape.rank < 2)
+		return 1;
+	if (nn_npy_read(s->input, &s->header, &s->block, err) < 0)
+		return -1;
+	s->one.data = s->block.data;
+	return end_array(s, err) < 0 ? -1 : 1;
+}
+
+static int open_tensors(struct nn_arrays *s, struct nn_error *err)
+{
+	if (nn_st_read_input(&s->st, s->input, err) < 0)
+		return -1;
+	s->named = true;
+	s->tensors = s->st->tensors;
+	s->n_tensors = s->st->n_tensors;
+	s->model = nn_st_meta(s->st, "nn.model");
+	return 0;
+}
+
+static int check_types(const struct nn_arrays *s, struct nn_error *err)
+{
+	char label[NN_TENSOR_LABEL];
+
+	for (size_t i = 0; i < s->n_tensors; i++)
+		if (s->tensors[i].dtype == NN_BOOL)
+			return nn_fail(err, NN_EFORMAT, "%s: %sholds bool, expected numbers", s->name,
+				       nn_tensor_label(label, &s->tensors[i]));
+	return 0;
+}
+
+int nn_arrays_open(struct nn_arrays *s, const char *path, struct nn_error *err)
+{
+	const char *kind;
+
+	s->name = path;
+	if (nn_input_open(&s->input, path, err) < 0 || nn_input_sniff(s->input, &kind, err) < 0)
+		return -1;
+	if (strcmp(kind, "empty") == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected .npy or safetensors", path);
+	if (strcmp(kind, "npy") != 0 && strcmp(kind, "safetensors") != 0)
+		return nn_fail(err, NN_EFORMAT, "%s: looks like %s, expected .npy or safetensors", path, kind);
+	if ((kind[0] == 'n' ? open_npy(s, err) : open_tensors(s, err)) < 0)
+		return -1;
+	return check_types(s, err);
+}
+
+int nn_arrays_open_stream(struct nn_arrays *s, const char *path, struct nn_error *err)
+{
+	s->name = path;
+	s->stream = true;
+	return nn_input_open(&s->input, path, err);
+}
+
+int nn_arrays_next(struct nn_arrays *s, struct nn_error *err)
+{
+	int there = open_npy(s, err);
+
+	return there > 0 && check_types(s, err) < 0 ? -1 : there;
+}
+
+void nn_arrays_close(struct nn_arrays *s)
+{
+	nn_st_free(s->st);
+	nn_input_close(s->input);
+	nn_block_free(&s->block);
+	*s = (struct nn_arrays){0};
+}
+
+int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at, size_t count, const void **values,
+		struct nn_error *err)
+{
+	size_t size = nn_dtype_size(t->dtype);
+
+	if (t->data || count == 0) {
+		*values = t->data ? (const char *)t->data + at * size : NULL;
+		return t->data || at + count < nn_shape_count(&t->shape) ? 0 : end_array(s, err);
+	}
+	if (nn_block_reserve(&s->block, count * size, err) < 0)
+		return nn_fail_at(err, "%s", s->name);
+	if (nn_npy_read_values(s->input, &s->header, count, s->block.data, err) < 0)
+		return -1;
+	*values = s->block.data;
+	return at + count == nn_shape_count(&t->shape) ? end_array(s, err) : 0;
+}

@@ -1,0 +1,24 @@
+/* A rank of nn-allreduce: what its file and its stream share. */
+#ifndef NN_REDUCE_RANK_H
+#define NN_REDUCE_RANK_H
+
+#include "reduce/arrays.h"
+
+struct nn_rank {
+	const struct nn_allreduce *job;
+	struct nn_comm *comm;
+	bool attached;               /* to a process that started it */
+	struct nn_arrays arrays;
+	struct nn_output *output;    /* NULL: this rank writes nothing */
+	char *input_name, *output_name;
+	struct nn_block result;      /* a piece of it */
+};
+
+/* Every rank writes where the name has %r; frames go where each rank's standard output leads; else rank 0 writes. */
+int nn_rank_open_output(struct nn_rank *rank, struct nn_error *err);
+/* A tensor of all ranks, piece by piece to the output, or whole to `whole`. 0, -1, or a status that another rank explains. */
+int nn_rank_reduce(struct nn_rank *rank, const struct nn_st_tensor *tensor, char *whole, struct nn_error *err);
+/* .npy arrays step after step, until all ranks end together. The same. */
+int nn_rank_stream(struct nn_rank *rank, struct nn_error *err);
+
+#endif

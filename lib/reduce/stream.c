@@ -1,0 +1,67 @@
+/* Frames of a rank: .npy arrays that follow each other, reduced step after step. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "reduce/rank.h"
+
+struct frame {
+	bool there;
+	enum nn_dtype dtype;
+	struct nn_shape shape;
+};
+
+/* Is there a frame on all ranks (1) or on none (0)? Of those that differ from rank 0 each speaks for itself. */
+static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all, uint64_t number, struct nn_error *err)
+{
+	char shape[NN_SHAPE_TEXT], expected[NN_SHAPE_TEXT];
+	bool differs = false;
+
+	if (nn_comm_gather(r->comm, mine, all, sizeof *mine, err) < 0)
+		return -1;
+	if (mine->there != all[0].there)
+		return mine->there ? nn_fail(err, NN_EFORMAT, "%s: goes on after %" PRIu64 " frames, rank 0 has ended", r->input_name, number - 1)
+				   : nn_fail(err, NN_EFORMAT, "%s: ends after %" PRIu64 " frames, rank 0 goes on", r->input_name, number - 1);
+	if (mine->there && mine->dtype != all[0].dtype)
+		return nn_fail(err, NN_EFORMAT, "%s: frame %" PRIu64 ": found %s, expected %s as on rank 0", r->input_name, number,
+			       nn_dtype_name(mine->dtype), nn_dtype_name(all[0].dtype));
+	if (mine->there && !nn_shape_equal(&mine->shape, &all[0].shape))
+		return nn_fail(err, NN_EFORMAT, "%s: frame %" PRIu64 ": found shape %s, expected %s as on rank 0", r->input_name, number,
+			       nn_shape_text(shape, &mine->shape), nn_shape_text(expected, &all[0].shape));
+	for (int i = 1; i < r->comm->size; i++)
+		differs |= memcmp(&all[i], &all[0], sizeof *all) != 0;
+	return differs ? 2 : mine->there;
+}
+
+/* A program at the other ends of two FIFOs is expected to open first the one that it writes: so does this. */
+int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
+{
+	struct frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
+	int status = all ? nn_arrays_open_stream(&r->arrays, r->input_name, err) : -1;
+
+	if (status == 0)
+		status = nn_rank_open_output(r, err);
+	for (uint64_t number = 1; status == 0; number++) {
+		struct frame mine;
+		int there = nn_arrays_next(&r->arrays, err);
+
+		memset(&mine, 0, sizeof mine);       /* padding is compared too */
+		mine.there = there > 0;
+		mine.dtype = r->arrays.one.dtype;
+		mine.shape.rank = r->arrays.one.shape.rank;
+		for (int i = 0; i < mine.shape.rank; i++)
+			mine.shape.dim[i] = r->arrays.one.shape.dim[i];
+		there = there < 0 ? -1 : agree(r, &mine, all, number, err);
+		status = there < 0 ? -1 : there == 2 ? NN_EFORMAT : 0;
+		if (there != 1)
+			break;
+		if (r->output && nn_npy_write_header(r->output, mine.dtype, &mine.shape, err) < 0)
+			status = -1;
+		if (status == 0)
+			status = nn_rank_reduce(r, &r->arrays.one, NULL, err);
+		if (status == 0 && r->output)
+			status = nn_output_flush(r->output, err);
+	}
+	nn_free(all);
+	return status;
+}
