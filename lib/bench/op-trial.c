@@ -229,7 +229,7 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 {
 	const struct nn_op *op = nn_ops[site->op];
 	const struct nn_batchnorm *norm = site->attrs;
-	size_t group = site->op == NN_OP_batchnorm && site->training ? norm->group : 0;
+	size_t group = site->op == NN_OP_batchnorm && site->training ? norm->group : 0, leaves;
 
 	if (!t->kernel)
 		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", t->device->name, op->name);
@@ -239,7 +239,8 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 		return nn_fail_at(err, "%s", op->name);
 	t->out_size = nn_shape_count(&t->site.out);
 	t->n_params = op->params ? op->params(site->attrs, site->in, site->n_in, t->params) : 0;
-	t->cut = nn_cut_new(t->rows, site->training ? t->device->leaves(t->rows, group, 16) : 1, group, t->rows, err);
+	leaves = site->training ? t->device->leaves(t->rows, group, 16) : 1;
+	t->cut = nn_cut_new(t->rows, leaves, group, t->rows, nn_cut_share(leaves, 0, 1), err);
 	return t->cut ? check_room(t, err) : -1;
 }
 

@@ -44,6 +44,12 @@ struct nn_call {
 	bool first;
 	const size_t *group;         /* batch norm: [n_groups + 1] row bounds */
 	size_t n_groups;
+	/*
+	 * Training, ops with statistics: where those of group g go, at g * statistics_step elements, and the buffers stay as they are;
+	 * NULL: the buffers are advanced by forward.
+	 */
+	void *statistics;
+	size_t statistics_step;
 	struct nn_pool *pool;
 };
 
@@ -57,6 +63,9 @@ struct nn_kernel {
 	/* What backward needs of the weights in another order; refreshed once after each update. */
 	size_t (*derived)(const struct nn_site *site);
 	void (*derive)(const struct nn_site *site, const void *const *w, void *derived, struct nn_pool *pool);
+	/* Elements that forward finds out about each group, for the op's buffers; advance the buffers by those of n_groups, in order. */
+	size_t (*statistics)(const struct nn_site *site);
+	void (*advance)(const struct nn_site *site, void *const *w, const void *statistics, size_t step, size_t n_groups);
 	/* Elements of a packed parameter; canonical (dense C order) <-> packed, padding 0. NULL: not packed. */
 	size_t (*packed)(const struct nn_site *site, int param);
 	void (*pack)(const struct nn_site *site, int param, const void *canonical, void *packed);

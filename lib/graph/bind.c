@@ -169,7 +169,8 @@ static int fill_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *er
 	graph->all_calls = nn_alloc(graph->slots * (size_t)b->n_nodes, sizeof *graph->calls, err);
 	pointers = graph->pointers = nn_alloc(graph->slots * n_pointers, sizeof *pointers, err);
 	adds = graph->adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
-	if (!graph->all_calls || !pointers || !adds || !written) {
+	graph->statistics = nn_alloc((size_t)b->n_nodes, sizeof *graph->statistics, err);
+	if (!graph->statistics || !graph->all_calls || !pointers || !adds || !written) {
 		nn_free(written);
 		return -1;
 	}
@@ -178,6 +179,13 @@ static int fill_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *er
 		fill_slot(graph, seed, &pointers, &adds, written);
 	}
 	nn_free(written);
+	for (int i = 0; i < b->n_nodes; i++) {
+		const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
+
+		graph->statistics[i] = graph->n_statistics;
+		if (kernel->statistics)
+			graph->n_statistics += kernel->statistics(&graph->calls[i].site);
+	}
 	return 0;
 }
 
@@ -251,6 +259,7 @@ void nn_graph_free(struct nn_graph *graph)
 	nn_free(graph->all_calls);
 	nn_free(graph->pointers);
 	nn_free(graph->adds);
+	nn_free(graph->statistics);
 	nn_plan_fini(&graph->plan);
 	nn_bound_fini(&graph->bound);
 	nn_free(graph);

@@ -125,6 +125,7 @@ struct nn_graph {
 	size_t slots, slot;          /* how many, the one in use */
 	struct nn_call *calls;       /* [n_nodes] of the slot in use, everything filled in but the span */
 	struct nn_call *all_calls;   /* [slots][n_nodes] */
+	size_t *statistics, n_statistics;        /* [n_nodes] where a node's begin among those of a group */
 	void **pointers;             /* x, dx, w, dw of all calls */
 	bool *adds;                  /* dx_add of all calls */
 };

@@ -33,6 +33,7 @@ struct nn_span {
 	bool first;
 	const size_t *group;
 	size_t n_groups;
+	void *statistics;            /* [n_groups][nn_graph_statistics]: what buffers are to be advanced by; NULL: forward advances them */
 };
 
 /* All memory is taken here; forward and backward allocate nothing. The program is borrowed for the graph's life. */
@@ -89,6 +90,9 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
  * parameter whose gradient is finished, last layer first.
  */
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
+/* Elements that forward finds out about a group of batch norm, for all buffers; advance these by those of n_groups, in order. */
+size_t nn_graph_statistics(const struct nn_graph *graph);
+void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_groups);
 /*
  * The first node (canonical line number) whose output in the last forward is not finite, or -1. To be asked before backward; values that
  * nothing needed after forward may be gone, their fault shows in the next one.

@@ -3,8 +3,11 @@
 
 #include "graph/bound.h"
 
-static void put_span(struct nn_call *call, const struct nn_span *span)
+static void put_span(const struct nn_graph *graph, int i, const struct nn_span *span)
 {
+	struct nn_call *call = &graph->calls[i];
+	size_t size = nn_dtype_size(graph->bound.device->dtype);
+
 	call->rows = span->rows;
 	call->sample = span->sample;
 	call->leaf = span->leaf;
@@ -12,6 +15,8 @@ static void put_span(struct nn_call *call, const struct nn_span *span)
 	call->first = span->first;
 	call->group = span->group;
 	call->n_groups = span->n_groups;
+	call->statistics = span->statistics ? (char *)span->statistics + graph->statistics[i] * size : NULL;
+	call->statistics_step = graph->n_statistics;
 }
 
 static void check_span(const struct nn_graph *graph, const struct nn_span *span)
@@ -26,7 +31,7 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 
 	check_span(graph, span);
 	for (int i = 0; i < b->n_nodes && span->rows > 0; i++) {
-		put_span(&graph->calls[i], span);
+		put_span(graph, i, span);
 		b->device->kernels[b->nodes[i].op]->forward(&graph->calls[i]);
 	}
 }
@@ -41,11 +46,31 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void 
 
 		if (!node->backward)
 			continue;
-		put_span(&graph->calls[i], span);
+		put_span(graph, i, span);
 		b->device->kernels[node->op]->backward(&graph->calls[i]);
 		for (int k = node->n_params; ready && k-- > 0;)
 			if (b->params[node->param + k].desc.role != NN_BUFFER)
 				ready(arg, b->params[node->param + k].source);
+	}
+}
+
+size_t nn_graph_statistics(const struct nn_graph *graph)
+{
+	return graph->n_statistics;
+}
+
+void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_groups)
+{
+	const struct nn_bound *b = &graph->bound;
+	size_t size = nn_dtype_size(b->device->dtype);
+
+	for (int i = 0; i < b->n_nodes; i++) {
+		const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
+		const struct nn_call *call = &graph->calls[i];
+
+		if (kernel->advance)
+			kernel->advance(&call->site, call->w, (const char *)statistics + graph->statistics[i] * size,
+					graph->n_statistics, n_groups);
 	}
 }
 

@@ -99,7 +99,7 @@ void nn_record_start(struct nn_train *t)
 	nn_log_string(log, "kernels", t->device->kind);
 	nn_log_string(log, "blas", t->std->reproducible ? NULL : "openblas");
 	nn_log_string(log, "cpu", cpu_name(cpu) ? cpu : NULL);
-	nn_log_count(log, "ranks", 1);
+	nn_log_count(log, "ranks", (uint64_t)t->comm->size);
 	nn_log_count(log, "threads", (uint64_t)nn_pool_threads(t->pool));
 	nn_log_count(log, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	nn_log_count(log, "samples", t->n_rows);
@@ -148,8 +148,8 @@ void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double l
 	nn_log_real(log, "samples_per_s", samples_per_s);
 	nn_log_real(log, "input_wait_s", r->input_s);
 	nn_log_real(log, "compute_s", r->compute_s);
-	nn_log_real(log, "comm_s", 0);
-	nn_log_real(log, "wait_s", 0);
+	nn_log_real(log, "comm_s", r->comm_s);
+	nn_log_real(log, "wait_s", r->wait_s);
 	nn_log_end(log);
 }
 

@@ -30,6 +30,7 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 		.rows = t->n_rows ? t->n_rows : o->batch,
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
+		.rank = t->comm ? t->comm->rank : 0, .ranks = t->comm ? t->comm->size : 1,
 		.seed = t->std->seed, .count = t->n_valid == 0, .target = t->schema ? &t->schema->targets[0] : NULL,
 	};
 }

@@ -66,6 +66,8 @@ void nn_forecast_rate(struct nn_train *t)
 	const char *basis = NULL;
 
 	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
+	if (t->comm && t->comm->size > 1)    /* what is kept is of one rank */
+		return;
 	if (nn_rate_get(t, rate))
 		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";
 	else if ((plan || is_long) && try_steps(t, rate))
@@ -132,6 +134,8 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 
 	if (m->saves > 0)
 		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
+	if (t->comm && t->comm->size > 1)
+		return;
 	if (m->steps < 2 || (m->steps < LEAST_STEPS && m->steps_s < LEAST_S) || m->rows <= 0)
 		return;
 	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;

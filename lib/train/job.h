@@ -18,6 +18,7 @@
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/step.h"
+#include "train/strategy/strategy.h"
 #include "train/train.h"
 
 struct nn_train {
@@ -25,6 +26,9 @@ struct nn_train {
 	struct nn_train_options *options;
 	struct nn_std_options *std;
 	struct nn_comm *comm;            /* of the ranks that train; NULL in a plan */
+	const struct nn_strategy *strategy;
+	struct nn_team *team;            /* what the strategy keeps */
+	struct nn_wish wish;             /* what ranks agreed on in the last step */
 
 	/* what is trained */
 	const struct nn_device *device;
@@ -93,7 +97,7 @@ struct nn_train {
 	/* times */
 	double start_s, ends_s;          /* ends_s: --time-limit, 0: none */
 	double first_step_s, first_epoch_s, steady_s;
-	double compute_s, input_s;
+	double compute_s, input_s, comm_s, wait_s;
 	uint64_t started_step, steady_samples;
 	struct nn_rate rate;             /* what the prediction rests on */
 	struct nn_forecast forecast;     /* the time that was predicted */

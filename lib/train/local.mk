@@ -67,6 +67,9 @@ lib_libnn_la_SOURCES += \
 	lib/train/state.h \
 	lib/train/step.c \
 	lib/train/step.h \
+	lib/train/strategy/strategy.c \
+	lib/train/strategy/strategy.h \
+	lib/train/strategy/sync.c \
 	lib/train/suggest.c \
 	lib/train/suggest.h \
 	lib/train/vary-command.c \

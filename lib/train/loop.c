@@ -1,4 +1,4 @@
-/* The loop over epochs and steps: sync training on one machine. */
+/* The loop over epochs and steps, which strategies share. */
 #include <math.h>
 #include <stdio.h>
 
@@ -56,6 +56,12 @@ static void judge(struct nn_train *t, double value)
 	}
 }
 
+/* Parameters and slots will be read: whatever ranks keep of them comes together. */
+static int settle(struct nn_train *t, struct nn_error *err)
+{
+	return t->strategy->settle ? t->strategy->settle(t, err) : 0;
+}
+
 /* Evaluate the held-out rows, or take what the rows said as they passed, and judge it. */
 static int evaluate(struct nn_train *t, struct nn_error *err)
 {
@@ -67,7 +73,7 @@ static int evaluate(struct nn_train *t, struct nn_error *err)
 		nn_curve_evaluation(t->curve, t->counters.step, NAN, t->found.metric, t->found.best);
 		return 0;
 	}
-	if (nn_train_collect(t, err) < 0 || nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
+	if (settle(t, err) < 0 || nn_train_collect(t, err) < 0 || nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
 		return -1;
 	t->found.held_out = true;
 	nn_evaluator_get(t->evaluator, t->metric, &value);
@@ -117,6 +123,8 @@ static void count_step(struct nn_train *t, const struct nn_step_result *r, size_
 	c->squares += r->squares;
 	t->compute_s += r->compute_s;
 	t->input_s += r->input_s;
+	t->comm_s += r->comm_s;
+	t->wait_s += r->wait_s;
 }
 
 static void begin_epoch(struct nn_train *t, struct pace *pace, uint64_t epoch, uint64_t at)
@@ -136,22 +144,43 @@ static void begin_epoch(struct nn_train *t, struct pace *pace, uint64_t epoch, u
 	pace->first_epoch = t->first_epoch_s == 0;
 }
 
+/* What this process would do now, alone. */
+static struct nn_wish wishes(const struct nn_train *t)
+{
+	return (struct nn_wish){
+		.stop = *t->setup.host.stop, .save = *t->setup.host.save, .due = nn_save_late(t),
+		.over = t->ends_s > 0 && nn_now_s() >= t->ends_s,
+	};
+}
+
+/* What is to be done: of several ranks what they agreed on in the last step, else what is wished at this moment. */
+static const struct nn_wish *asked(struct nn_train *t)
+{
+	if (t->comm->size == 1)
+		t->wish = wishes(t);
+	return &t->wish;
+}
+
 static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step, epoch = number / t->steps_per_epoch;
 	uint64_t at = number % t->steps_per_epoch * t->options->batch;
 	size_t n = t->n_rows - at < t->options->batch ? t->n_rows - at : t->options->batch;
-	double start = nn_now_s(), lr, now;
+	struct nn_strategy_batch batch = { t->order + at, n, epoch * t->n_rows + at, number + 1, 0 };
+	double start = nn_now_s(), now;
 	struct nn_step_result result;
 	bool logs;
 
 	begin_epoch(t, pace, epoch, at);
 	t->schedule.drops = (unsigned)t->counters.drops;
-	lr = nn_schedule_rate(&t->schedule, number);
-	if (!nn_step_gradient(t->step, t->order + at, n, epoch * t->n_rows + at, &result))
-		return diverged(t, &result, err);
+	batch.lr = nn_schedule_rate(&t->schedule, number);
 	logs = logs_step(t, pace, start);
-	nn_step_update(t->step, number + 1, lr, logs, &result);
+	t->wish = wishes(t);
+	t->wish.norm = logs;
+	if (t->strategy->step(t, &batch, &t->wish, &result, err) < 0)
+		return -1;
+	if (!result.finite)
+		return diverged(t, &result, err);
 	count_step(t, &result, n);
 	now = nn_now_s();
 	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, n, now - start);
@@ -159,7 +188,7 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	if (t->first_step_s == 0)
 		t->first_step_s = now - start;
 	if (logs) {
-		nn_record_step(t, &result, lr, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
+		nn_record_step(t, &result, batch.lr, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
 		pace->logged_s = now;
 		pace->logged_samples = pace->samples;
 	}
@@ -186,7 +215,7 @@ static void end_epoch(struct nn_train *t, struct pace *pace)
 /* SIGUSR1 and SIGHUP: the state, now; the signal served, or 0. */
 static int served_signal(struct nn_train *t)
 {
-	int signal = *t->setup.host.save;
+	int signal = asked(t)->save;
 
 	if (!signal)
 		return 0;
@@ -216,7 +245,7 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step;
-	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t);
+	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t) || asked(t)->due;
 
 	if (ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0)) {
 		if (evaluate(t, err) < 0)
@@ -230,8 +259,10 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 		return -1;
 	if (ends_epoch)
 		nn_curve_write(t->curve, t, false, NULL);        /* what failed is tried again at the end */
+	if (saves && settle(t, err) < 0)
+		return -1;
 	if (served_signal(t))
-		return save_now(t, err);
+		return settle(t, err) < 0 ? -1 : save_now(t, err);
 	return nn_save_follow(t, saves, err);
 }
 
@@ -240,6 +271,8 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 static int stop(struct nn_train *t, int signal, struct nn_error *err)
 {
 	nn_record_signal(t, signal);
+	if (settle(t, err) < 0)
+		return -1;
 	if (!t->state_path && !t->fold)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
 	else if (save_now(t, err) < 0)
@@ -257,7 +290,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (nn_save_newest(t, err) < 0)
+	if (settle(t, err) < 0 || nn_save_newest(t, err) < 0)
 		return -1;
 	if (nn_train_collect(t, err) < 0)
 		return -1;
@@ -278,13 +311,13 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 }
 
 /* Why training is over, or NULL. */
-static const char *over(const struct nn_train *t)
+static const char *over(struct nn_train *t)
 {
 	if (t->counters.done)
 		return "patience";
 	if (t->counters.step >= t->planned)
 		return t->ends_by;
-	if (t->ends_s > 0 && t->counters.step > t->started_step && nn_now_s() >= t->ends_s)
+	if (t->counters.step > t->started_step && asked(t)->over)
 		return "time-limit";
 	return NULL;
 }
@@ -315,7 +348,7 @@ static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	return 0;
 }
 
-static int run(struct nn_train *t, int *stopped, struct nn_error *err)
+static int loop(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct pace pace = { .logged_s = nn_now_s() };
 	const char *reason;
@@ -325,13 +358,25 @@ static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 		return -1;
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;
-	while (!(*stopped = *t->setup.host.stop)) {
+	t->wish = (struct nn_wish){0};
+	while (!(*stopped = asked(t)->stop)) {
 		if ((reason = over(t)))
 			return finish(t, &pace, reason, err);
 		if (timed_step(t, &pace, err) < 0)
 			return -1;
 	}
 	return stop(t, *stopped, err);
+}
+
+static int run(struct nn_train *t, int *stopped, struct nn_error *err)
+{
+	int status = t->strategy->open ? t->strategy->open(t, err) : 0;
+
+	if (status == 0)
+		status = (t->strategy->run ? t->strategy->run : loop)(t, stopped, err);
+	if (t->strategy->close)
+		t->strategy->close(t);
+	return status;
 }
 
 int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)

@@ -1,5 +1,6 @@
 /* Opening a training: everything that can fail does so before the first step. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,29 @@ static int take_metric(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+/* A rank needs a leaf of a full batch; what would give it one. */
+static int check_ranks(const struct nn_train *t, size_t group, size_t groups, struct nn_error *err)
+{
+	unsigned long long batch = t->options->batch, leaves = t->options->leaves, wanted = 1, larger = batch;
+	size_t ranks = t->comm ? (size_t)t->comm->size : 1;
+	char other[80] = "", more[80] = "";
+
+	if (ranks <= leaves)
+		return 0;
+	while (wanted < ranks)
+		wanted *= 2;
+	while (larger < batch * wanted && t->device->leaves(larger, group, SIZE_MAX) < ranks)
+		larger *= 2;
+	if (t->device->leaves(larger, group, SIZE_MAX) >= ranks)
+		snprintf(other, sizeof other, "--batch=%llu", larger);
+	if (wanted <= groups)
+		snprintf(more, sizeof more, "%s--leaves=%llu", *other ? " or " : "", wanted);
+	if (!*other && !*more)
+		snprintf(other, sizeof other, "at most --ranks=%llu", leaves);
+	return nn_fail(err, NN_EUSAGE, "--ranks=%zu: a batch of %llu has %llu lea%s; use %s%s", ranks, batch, leaves,
+		       leaves == 1 ? "f" : "ves", other, more);
+}
+
 static int take_leaves(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_train_options *o = t->options;
@@ -53,7 +77,7 @@ static int take_leaves(struct nn_train *t, struct nn_error *err)
 		return nn_fail(err, access(o->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
 			       "--leaves=%llu: a batch of %llu has %zu batch-norm group%s of %zu",
 			       (unsigned long long)o->leaves, (unsigned long long)o->batch, groups, groups == 1 ? "" : "s", group);
-	return 0;
+	return check_ranks(t, group, groups, err);
 }
 
 int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
@@ -268,6 +292,7 @@ static struct nn_train *train_new(const struct nn_train_setup *setup, struct nn_
 		return NULL;
 	t->setup = *setup;
 	t->comm = setup->comm;
+	t->strategy = nn_strategies[0];
 	t->options = setup->train;
 	t->std = setup->std;
 	return t;

@@ -21,7 +21,7 @@ size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t bat
 {
 	size_t real = nn_dtype_size(size->dtype);
 
-	return batch * (size->target_size * (size->classes ? sizeof(int32_t) : real) + real) + leaves * real;
+	return batch * (size->target_size * (size->classes ? sizeof(int32_t) : real) + real) + leaves * sizeof(double);
 }
 
 int nn_train_output_init(struct nn_train_output *o, size_t batch, size_t leaves, struct nn_error *err)
@@ -33,8 +33,8 @@ int nn_train_output_init(struct nn_train_output *o, size_t batch, size_t leaves,
 			       batch, o->target_size);
 	o->targets = nn_alloc(n, o->classes ? sizeof(int32_t) : real, err);
 	o->row_loss = nn_alloc(batch, real, err);
-	o->leaf_loss = nn_alloc(leaves, real, err);
-	if (!o->targets || !o->row_loss || !o->leaf_loss)
+	o->sums = nn_alloc(leaves, sizeof *o->sums, err);
+	if (!o->targets || !o->row_loss || !o->sums)
 		return -1;
 	if (o->loss.class_weights) {
 		if (!(o->class_weights = nn_alloc(o->columns, real, err)))
@@ -49,7 +49,7 @@ void nn_train_output_free(struct nn_train_output *o)
 {
 	nn_free(o->targets);
 	nn_free(o->row_loss);
-	nn_free(o->leaf_loss);
+	nn_free(o->sums);
 	nn_free(o->class_weights);
 }
 
@@ -68,24 +68,44 @@ static double weigh(struct nn_train_output *o, size_t from, size_t to)
 	return sum;
 }
 
-/* Add n partial sums (n a power of two) along the binary tree, neighbours first; they are overwritten. */
-static double tree(const struct nn_train_output *o, void *sums, size_t n)
+static double rounded(const struct nn_train_output *o, double value)
 {
-	for (size_t step = 1; step < n; step *= 2)
-		for (size_t i = 0; i < n; i += 2 * step)
-			set_real(o, sums, i, real_at(o, sums, i) + real_at(o, sums, i + step));
-	return real_at(o, sums, 0);
+	return o->device->dtype == NN_F64 ? value : (double)(float)value;
 }
 
-void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, const uint64_t *rows)
+/* The sum over leaves along the binary tree, neighbours first; their number is a power of two. */
+static double tree(struct nn_train_output *o, size_t leaves, const double *values, size_t step)
 {
-	nn_dataset_fill_target(o->dataset, o->number, rows, cut->rows, o->targets);
-	o->weight = (double)cut->rows * (double)o->positions;
-	if (o->classes) {
-		for (size_t i = 0; i < cut->n_leaves; i++)
-			set_real(o, o->leaf_loss, i, weigh(o, cut->leaf[i], cut->leaf[i + 1]));
-		o->weight = tree(o, o->leaf_loss, cut->n_leaves);
-	}
+	for (size_t i = 0; i < leaves; i++)
+		o->sums[i] = values[i * step];
+	for (size_t n = 1; n < leaves; n *= 2)
+		for (size_t i = 0; i < leaves; i += 2 * n)
+			o->sums[i] = rounded(o, o->sums[i] + o->sums[i + n]);
+	return o->sums[0];
+}
+
+bool nn_train_output_weighs(const struct nn_train_output *o)
+{
+	return o->classes && (o->class_weights || o->loss.ignore >= 0);
+}
+
+void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, const uint64_t *rows, double *weights, size_t step)
+{
+	size_t value = o->classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype);
+	size_t from = cut->leaf[cut->run.from], to = cut->leaf[cut->run.to];
+
+	if (to > from)
+		nn_dataset_fill_target(o->dataset, o->number, rows + from, to - from,
+				       (char *)o->targets + from * o->target_size * value);
+	for (size_t i = 0; i < cut->n_leaves; i++)
+		weights[i * step] = rounded(o, (double)(cut->leaf[i + 1] - cut->leaf[i]) * (double)o->positions);
+	for (size_t i = cut->run.from; nn_train_output_weighs(o) && i < cut->run.to; i++)
+		weights[i * step] = rounded(o, weigh(o, cut->leaf[i], cut->leaf[i + 1]));
+}
+
+void nn_train_output_scale(struct nn_train_output *o, const struct nn_cut *cut, const double *weights, size_t step)
+{
+	o->weight = o->classes ? tree(o, cut->n_leaves, weights, step) : (double)cut->rows * (double)o->positions;
 	o->scale = o->weight > 0 ? o->share / o->weight : 0;
 }
 
@@ -108,14 +128,17 @@ bool nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, siz
 	return isfinite(o->device->sum(row_loss, n));
 }
 
-double nn_train_output_mean(struct nn_train_output *o, const struct nn_cut *cut)
+void nn_train_output_losses(struct nn_train_output *o, const struct nn_cut *cut, double *losses, size_t step)
 {
 	size_t real = nn_dtype_size(o->device->dtype);
 
-	for (size_t i = 0; i < cut->n_leaves; i++)
-		set_real(o, o->leaf_loss, i, o->device->sum((const char *)o->row_loss + cut->leaf[i] * real,
-							    cut->leaf[i + 1] - cut->leaf[i]));
-	return o->weight > 0 ? tree(o, o->leaf_loss, cut->n_leaves) / o->weight : 0;
+	for (size_t i = cut->run.from; i < cut->run.to; i++)
+		losses[i * step] = o->device->sum((const char *)o->row_loss + cut->leaf[i] * real, cut->leaf[i + 1] - cut->leaf[i]);
+}
+
+double nn_train_output_mean(struct nn_train_output *o, const struct nn_cut *cut, const double *losses, size_t step)
+{
+	return o->weight > 0 ? tree(o, cut->n_leaves, losses, step) / o->weight : 0;
 }
 
 static size_t largest(const struct nn_train_output *o, const void *values, size_t at)
@@ -128,28 +151,28 @@ static size_t largest(const struct nn_train_output *o, const void *values, size_
 	return best;
 }
 
-void nn_train_output_count(const struct nn_train_output *o, const struct nn_graph *graph, size_t row, size_t n,
-			   const struct nn_target_schema *schema, uint64_t *hits, uint64_t *counted, double *squares)
+void nn_train_output_count(const struct nn_train_output *o, const struct nn_graph *graph, size_t row, size_t at, size_t n,
+			   const struct nn_target_schema *schema, double counts[NN_COUNTS])
 {
 	size_t positions, columns;
 	const void *out = nn_graph_output(graph, (int)o->number, &positions, &columns);
 
-	for (size_t i = 0; i < n * o->positions; i++) {
-		size_t at = row * o->positions + i;
+	for (size_t i = at * o->positions; i < (at + n) * o->positions; i++) {
+		size_t target = row * o->positions + i;
 
 		if (o->classes) {
-			int32_t truth = ((const int32_t *)o->targets)[at];
+			int32_t truth = ((const int32_t *)o->targets)[target];
 
-			*counted += truth >= 0;
-			*hits += truth >= 0 && largest(o, out, i * columns) == (size_t)truth;
+			counts[NN_COUNT_ALL] += truth >= 0;
+			counts[NN_COUNT_HITS] += truth >= 0 && largest(o, out, i * columns) == (size_t)truth;
 			continue;
 		}
 		for (size_t c = 0; c < columns; c++) {
 			double sd = schema && schema->sd ? schema->sd[c] : 1;
-			double off = (real_at(o, out, i * columns + c) - real_at(o, o->targets, at * columns + c)) * sd;
+			double off = (real_at(o, out, i * columns + c) - real_at(o, o->targets, target * columns + c)) * sd;
 
-			*squares += off * off;
+			counts[NN_COUNT_SQUARES] += off * off;
 		}
-		*counted += columns;
+		counts[NN_COUNT_ALL] += (double)columns;
 	}
 }

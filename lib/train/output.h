@@ -18,7 +18,7 @@ struct nn_train_output {
 	void *class_weights;             /* real [columns], or NULL */
 	void *targets;                   /* of the batch: int32 or real [batch][target_size] */
 	void *row_loss;                  /* real [batch] */
-	void *leaf_loss;                 /* real [leaves] */
+	double *sums;                    /* [leaves] of the real type: on their way along the tree */
 	double weight, scale;            /* of the batch: sum of unmasked weights, what gradients are multiplied with */
 };
 
@@ -33,14 +33,25 @@ struct nn_train_output_size {
 };
 size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t batch, size_t leaves);
 
-/* Targets of the batch, masked ones -1, and from them weight and scale. */
-void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut, const uint64_t *rows);
+/*
+ * What is summed over a batch is summed by leaf first, in tables of `step` doubles a leaf that ranks complete among themselves: they
+ * fill the leaves of their run (cut->run), and what follows from all of them is the same on each.
+ *
+ * Targets of the run, masked ones -1; the weight of each of its leaves.
+ */
+void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut, const uint64_t *rows, double *weights, size_t step);
+/* Do the weights depend on the targets? Else fill knows those of all leaves. */
+bool nn_train_output_weighs(const struct nn_train_output *output);
+/* From the weights of all leaves those of the batch: weight and scale. */
+void nn_train_output_scale(struct nn_train_output *output, const struct nn_cut *cut, const double *weights, size_t step);
 /* Loss of rows `row` and on, `n` of them, from what the graph put out; the gradient goes where backward wants it. */
 bool nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row, size_t n, struct nn_pool *pool);
-/* The mean loss of the batch: leaf by leaf, then along the tree. */
-double nn_train_output_mean(struct nn_train_output *output, const struct nn_cut *cut);
-/* Add right answers and their number, or squared errors in units of the data, of the rows that just went through. */
-void nn_train_output_count(const struct nn_train_output *output, const struct nn_graph *graph, size_t row, size_t n,
-			   const struct nn_target_schema *schema, uint64_t *hits, uint64_t *counted, double *squares);
+/* The loss of each leaf of the run; the mean loss of the batch from that of all leaves, along the tree. */
+void nn_train_output_losses(struct nn_train_output *output, const struct nn_cut *cut, double *losses, size_t step);
+double nn_train_output_mean(struct nn_train_output *output, const struct nn_cut *cut, const double *losses, size_t step);
+/* Add right answers, their number, and squared errors in units of the data, of n rows: `at` of the rows that just went through. */
+enum { NN_COUNT_HITS, NN_COUNT_ALL, NN_COUNT_SQUARES, NN_COUNTS };
+void nn_train_output_count(const struct nn_train_output *output, const struct nn_graph *graph, size_t row, size_t at, size_t n,
+			   const struct nn_target_schema *schema, double counts[NN_COUNTS]);
 
 #endif

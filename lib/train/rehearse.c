@@ -100,6 +100,7 @@ int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehear
 	int status = -1;
 
 	t.options = &options;
+	t.comm = NULL;
 	if (t.dataset && nn_dataset_rows(t.dataset) < rows)
 		rows = nn_dataset_rows(t.dataset);
 	if (rows == 0 || (!t.dataset && nn_train_blank_data(&t, rows, err) < 0))

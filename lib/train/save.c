@@ -145,8 +145,11 @@ static void settle(struct nn_train *t, bool wait)
 
 bool nn_save_due(const struct nn_train *t)
 {
-	if (t->save_steps && t->counters.step % t->save_steps == 0)
-		return true;
+	return t->save_steps && t->counters.step % t->save_steps == 0;
+}
+
+bool nn_save_late(const struct nn_train *t)
+{
 	return t->save_s > 0 && nn_now_s() - t->snapshot.start_s >= t->save_s;
 }
 

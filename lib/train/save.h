@@ -8,8 +8,9 @@
 int nn_save_open(struct nn_train *train, struct nn_error *err);
 void nn_save_close(struct nn_train *train);      /* ends what is being written; nothing is told any more */
 
-/* Is it time by --checkpoint-every? */
+/* Is it time by --checkpoint-every, by the number of the step; by the clock, on which ranks have to agree? */
 bool nn_save_due(const struct nn_train *train);
+bool nn_save_late(const struct nn_train *train);
 /*
  * After each step: tell what came of a state that was being written, and begin one where `due` says so. While an older one is
  * still being written nothing waits: the next begins after the step at which that is done. What cannot be written is a warning;

@@ -23,7 +23,9 @@ struct nn_step_input {
 struct cuts {
 	struct nn_cut *full, *rest;
 	size_t max_rows, max_leaves, most_leaves;    /* of a span; of a batch */
+	size_t most_groups;                  /* of batch norm, of a batch */
 	unsigned waits;                      /* bit l: a sum waits at level l */
+	size_t kept;                         /* sums of whole subtrees of the run that are kept beside the last one */
 };
 
 struct nn_step {
@@ -36,6 +38,15 @@ struct nn_step {
 	struct nn_step_input *inputs;
 	size_t block_bytes;
 	char *waiting[MAX_LEVELS];                   /* [level]: the left half of a sum, until the right half is there */
+	char *kept[NN_CUT_NODES];                    /* [k]: the sum over the k-th subtree of the run, but the last */
+	double *weights, *figures;                   /* tables by leaf */
+	char *statistics;                            /* of batch norm, by group: ranks alone */
+	size_t statistics_bytes;
+
+	/* the batch under way */
+	const struct nn_cut *cut;
+	const uint64_t *rows;
+	size_t n_sums;                               /* of subtrees that are complete */
 };
 
 /* ---- cuts and plan ---- */
@@ -46,29 +57,39 @@ static void cuts_free(struct cuts *cuts)
 	nn_cut_free(cuts->rest);
 }
 
+/* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the run. */
+static bool waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, struct nn_cut_node *node)
+{
+	*node = (struct nn_cut_node){ span->level, span->node };
+	while ((node->node & 1) && !nn_cut_tops(cut->run, *node))
+		*node = (struct nn_cut_node){ node->level + 1, node->node >> 1 };
+	return !nn_cut_tops(cut->run, *node);
+}
+
 static struct nn_cut *cut_new(struct cuts *cuts, const struct nn_step_options *o, size_t rows, size_t leaves,
 			      struct nn_error *err)
 {
-	struct nn_cut *cut = nn_cut_new(rows, leaves, nn_program_group(o->program), o->micro, err);
+	size_t group = nn_program_group(o->program), groups = group ? nn_group_count(rows, group) : 0, kept;
+	struct nn_cut_run run = nn_cut_share(leaves, o->rank, o->ranks ? o->ranks : 1);
+	struct nn_cut *cut = nn_cut_new(rows, leaves, group, o->micro, run, err);
+	struct nn_cut_node nodes[NN_CUT_NODES];
 
 	if (!cut)
 		return NULL;
+	kept = nn_cut_nodes(run, nodes);
+	if (kept > 0 && kept - 1 > cuts->kept)
+		cuts->kept = kept - 1;
+	if (groups > cuts->most_groups)
+		cuts->most_groups = groups;
 	if (cut->max_rows > cuts->max_rows)
 		cuts->max_rows = cut->max_rows;
 	if (cut->max_leaves > cuts->max_leaves)
 		cuts->max_leaves = cut->max_leaves;
 	if (leaves > cuts->most_leaves)
 		cuts->most_leaves = leaves;
-	for (size_t i = 0; i < cut->n_spans; i++) {
-		const struct nn_cut_span *s = &cut->spans[i];
-		unsigned level = s->level;
-		size_t node = s->node;
-
-		for (; s->last && (node & 1); node >>= 1)
-			level++;
-		if (s->last && level < cut->levels)
-			cuts->waits |= 1u << level;
-	}
+	for (size_t i = 0; i < cut->n_spans; i++)
+		if (cut->spans[i].last && waits_at(cut, &cut->spans[i], &nodes[0]))
+			cuts->waits |= 1u << nodes[0].level;
 	return cut;
 }
 
@@ -81,6 +102,10 @@ static int cuts_init(struct cuts *cuts, const struct nn_step_options *o, struct 
 		goto fail;
 	if (rest && !(cuts->rest = cut_new(cuts, o, rest, o->device->leaves(rest, group, o->leaves), err)))
 		goto fail;
+	if (cuts->max_rows == 0) {           /* a rank without leaves */
+		cuts->max_rows = group ? group : 1;
+		cuts->max_leaves = 1;
+	}
 	return 0;
 fail:
 	cuts_free(cuts);
@@ -136,7 +161,7 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 		size_t block = m->graph.gradients / nn_dtype_size(o->device->dtype);
 
 		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, o->device->dtype);
-		m->partial = (size_t)__builtin_popcount(cuts.waits) * m->graph.gradients;
+		m->partial = (size_t)__builtin_popcount(cuts.waits) * m->graph.gradients + cuts.kept * m->graph.gradients;
 		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
 			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;
 	}
@@ -178,6 +203,25 @@ static int waiting_new(struct nn_step *s, struct nn_error *err)
 		if ((s->cuts.waits >> level & 1)
 		    && !(s->waiting[level] = s->options.device->alloc(s->block_bytes, err)))
 			return -1;
+	for (size_t k = 0; k < s->cuts.kept; k++)
+		if (!(s->kept[k] = s->options.device->alloc(s->block_bytes, err)))
+			return -1;
+	return 0;
+}
+
+static int tables_new(struct nn_step *s, struct nn_error *err)
+{
+	size_t outputs = (size_t)s->n_outputs, leaves = s->cuts.most_leaves;
+
+	s->weights = nn_alloc(leaves * outputs, sizeof *s->weights, err);
+	s->figures = nn_alloc(leaves * (outputs + NN_COUNTS), sizeof *s->figures, err);
+	if (!s->weights || !s->figures)
+		return -1;
+	if (s->options.ranks <= 1)
+		return 0;
+	s->statistics_bytes = nn_graph_statistics(s->graph) * nn_dtype_size(s->options.device->dtype);
+	if (s->statistics_bytes > 0 && !(s->statistics = nn_alloc(s->cuts.most_groups, s->statistics_bytes, err)))
+		return -1;
 	return 0;
 }
 
@@ -206,7 +250,7 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 										 nn_dtype_size(options->device->dtype), err)))
 			goto fail;
 	}
-	if (outputs_new(s, err) < 0 || waiting_new(s, err) < 0
+	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 || waiting_new(s, err) < 0
 	    || nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph, options->program,
 				options->pool, err) < 0)
 		goto fail;
@@ -227,6 +271,12 @@ void nn_step_free(struct nn_step *s)
 	for (size_t level = 0; level < sizeof s->waiting / sizeof *s->waiting; level++)
 		if (s->waiting[level])
 			s->options.device->free(s->waiting[level]);
+	for (size_t k = 0; k < s->cuts.kept; k++)
+		if (s->kept[k])
+			s->options.device->free(s->kept[k]);
+	nn_free(s->weights);
+	nn_free(s->figures);
+	nn_free(s->statistics);
 	nn_optimizer_free(s->optimizer);
 	nn_graph_free(s->graph);
 	for (int i = 0; s->inputs && i < s->options.program->n_inputs; i++)
@@ -263,46 +313,83 @@ static void copy_piece(void *arg, size_t i, int thread)
 	memcpy(c->to + at, c->from + at, left < COPY_BYTES ? left : COPY_BYTES);
 }
 
-/* The gradient of a finished node: added to its left neighbours where they wait, then left to wait for its right one. */
-static void merge(struct nn_step *s, const struct nn_cut *cut, const struct nn_cut_span *span)
+static void copy_block(struct nn_step *s, char *to)
+{
+	struct copy c = { to, nn_graph_gradients(s->graph), s->block_bytes };
+
+	nn_pool_run(s->options.pool, (c.bytes + COPY_BYTES - 1) / COPY_BYTES, copy_piece, &c);
+}
+
+/* The gradient of a finished node: added to its left neighbours where they wait, then left to wait for its right one, or for other ranks. */
+static void merge(struct nn_step *s, const struct nn_cut_span *span)
 {
 	void *gradients = nn_graph_gradients(s->graph);
-	unsigned level = span->level;
-	size_t node = span->node;
+	struct nn_cut_node node;
+	bool waits = waits_at(s->cut, span, &node);
 
-	for (; node & 1; node >>= 1, level++)
+	for (unsigned level = span->level; level < node.level; level++)
 		s->options.device->add(gradients, s->waiting[level], nn_graph_block(s->graph), s->options.pool);
-	if (level < cut->levels) {
-		struct copy c = { s->waiting[level], gradients, s->block_bytes };
+	if (waits)
+		copy_block(s, s->waiting[node.level]);
+	else if ((node.node + 1) << node.level < s->cut->run.to)
+		copy_block(s, s->kept[s->n_sums++]);
+}
 
-		nn_pool_run(s->options.pool, (c.bytes + COPY_BYTES - 1) / COPY_BYTES, copy_piece, &c);
+void *nn_step_sum(struct nn_step *s, size_t k)
+{
+	return k < s->n_sums ? s->kept[k] : nn_graph_gradients(s->graph);
+}
+
+static size_t n_figures(const struct nn_step *s)
+{
+	return (size_t)s->n_outputs + NN_COUNTS;
+}
+
+/* What the first output says of the rows of a span, leaf by leaf. */
+static void count(struct nn_step *s, const struct nn_cut_span *at)
+{
+	const size_t *leaf = s->cut->leaf;
+	size_t end = at->row + at->span.rows, first = at->node << at->level;
+
+	for (size_t i = first; i < first + ((size_t)1 << at->level); i++) {
+		size_t from = leaf[i] > at->row ? leaf[i] : at->row, to = leaf[i + 1] < end ? leaf[i + 1] : end;
+
+		nn_train_output_count(&s->outputs[0], s->graph, at->row, from - at->row, to - from, s->options.target,
+				      &s->figures[i * n_figures(s) + (size_t)s->n_outputs]);
 	}
 }
 
-static bool run_span(struct nn_step *s, const struct nn_cut *cut, const struct nn_cut_span *at, const uint64_t *rows,
-		     uint64_t sample, struct nn_step_result *result)
+static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
+{
+	const struct nn_step_options *o = &s->options;
+
+	for (int i = 0; i < o->program->n_inputs; i++) {
+		const struct nn_step_input *in = &s->inputs[i];
+		size_t row_bytes = in->size * nn_dtype_size(o->device->dtype);
+
+		nn_fill(o->dataset, (size_t)i, s->rows + at->row, at->span.rows, in->channels_last,
+			in->staged ? in->staged : in->values, row_bytes, o->pool);
+		if (in->staged)
+			o->device->copy_in(in->values, in->staged, at->span.rows * row_bytes);
+	}
+}
+
+static bool run_span(struct nn_step *s, const struct nn_cut_span *at, uint64_t sample, struct nn_step_result *result)
 {
 	const struct nn_step_options *o = &s->options;
 	struct nn_span span = at->span;
 	double start = nn_now_s(), filled;
 	bool finite = true;
 
-	for (int i = 0; i < o->program->n_inputs; i++) {
-		const struct nn_step_input *in = &s->inputs[i];
-		size_t row_bytes = in->size * nn_dtype_size(o->device->dtype);
-
-		nn_fill(o->dataset, (size_t)i, rows + at->row, span.rows, in->channels_last, in->staged ? in->staged : in->values,
-			row_bytes, o->pool);
-		if (in->staged)
-			o->device->copy_in(in->values, in->staged, span.rows * row_bytes);
-	}
+	fill_inputs(s, at);
 	filled = nn_now_s();
 	result->input_s += filled - start;
 	span.sample = sample + at->row;
+	if (s->statistics)
+		span.statistics = s->statistics + at->group * s->statistics_bytes;
 	nn_graph_forward(s->graph, &span);
 	if (o->count)
-		nn_train_output_count(&s->outputs[0], s->graph, at->row, span.rows, o->target, &result->hits,
-				      &result->counted, &result->squares);
+		count(s, at);
 	for (int i = 0; i < s->n_outputs; i++)
 		finite &= nn_train_output_loss(&s->outputs[i], s->graph, at->row, span.rows, o->pool);
 	if (!finite) {
@@ -311,27 +398,80 @@ static bool run_span(struct nn_step *s, const struct nn_cut *cut, const struct n
 	}
 	nn_graph_backward(s->graph, &span, NULL, NULL);
 	if (at->last)
-		merge(s, cut, at);
+		merge(s, at);
 	result->compute_s += nn_now_s() - filled;
 	return true;
 }
 
+void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_step_tables *tables)
+{
+	size_t outputs = (size_t)s->n_outputs;
+
+	s->cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
+	s->rows = rows;
+	s->n_sums = 0;
+	memset(s->figures, 0, s->cut->n_leaves * n_figures(s) * sizeof *s->figures);
+	*tables = (struct nn_step_tables){
+		.cut = s->cut, .weights = s->weights, .n_weights = outputs, .figures = s->figures, .n_figures = n_figures(s),
+		.statistics = s->statistics, .statistics_bytes = s->statistics_bytes,
+	};
+	for (size_t i = 0; i < outputs; i++) {
+		nn_train_output_fill(&s->outputs[i], s->cut, rows, s->weights + i, outputs);
+		tables->weighs |= nn_train_output_weighs(&s->outputs[i]);
+	}
+}
+
+bool nn_step_run(struct nn_step *s, uint64_t sample, struct nn_step_result *result)
+{
+	*result = (struct nn_step_result){ .loss = NAN, .norm = NAN, .bad_line = -1 };
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_scale(&s->outputs[i], s->cut, s->weights + i, (size_t)s->n_outputs);
+	result->weight = s->outputs[0].weight;
+	for (size_t i = 0; i < s->cut->n_spans; i++)
+		if (!run_span(s, &s->cut->spans[i], sample, result))
+			return false;
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_losses(&s->outputs[i], s->cut, s->figures + i, n_figures(s));
+	return true;
+}
+
+/* Squares along the tree of leaves, as all sums of numbers; they are overwritten. */
+static double squares(struct nn_step *s)
+{
+	double *sums = s->figures + s->n_outputs + NN_COUNT_SQUARES;
+	size_t width = n_figures(s);
+
+	for (size_t n = 1; n < s->cut->n_leaves; n *= 2)
+		for (size_t i = 0; i < s->cut->n_leaves; i += 2 * n)
+			sums[i * width] += sums[(i + n) * width];
+	return sums[0];
+}
+
+bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
+{
+	size_t width = n_figures(s);
+
+	result->loss = 0;
+	for (int i = 0; i < s->n_outputs; i++)
+		result->loss += s->outputs[i].share * nn_train_output_mean(&s->outputs[i], s->cut, s->figures + i, width);
+	for (size_t i = 0; i < s->cut->n_leaves; i++) {
+		const double *counts = &s->figures[i * width + (size_t)s->n_outputs];
+
+		result->hits += (uint64_t)counts[NN_COUNT_HITS];
+		result->counted += (uint64_t)counts[NN_COUNT_ALL];
+	}
+	result->squares = squares(s);
+	if (s->statistics)
+		nn_graph_advance(s->graph, s->statistics, s->cut->group_of_leaf[s->cut->n_leaves]);
+	return result->finite = isfinite(result->loss);
+}
+
 bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_t sample, struct nn_step_result *result)
 {
-	const struct nn_cut *cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
+	struct nn_step_tables tables;
 
-	*result = (struct nn_step_result){ .norm = NAN, .bad_line = -1 };
-	for (int i = 0; i < s->n_outputs; i++)
-		nn_train_output_fill(&s->outputs[i], cut, rows);
-	result->weight = s->outputs[0].weight;
-	for (size_t i = 0; i < cut->n_spans; i++)
-		if (!run_span(s, cut, &cut->spans[i], rows, sample, result)) {
-			result->loss = NAN;
-			return false;
-		}
-	for (int i = 0; i < s->n_outputs; i++)
-		result->loss += s->outputs[i].share * nn_train_output_mean(&s->outputs[i], cut);
-	return isfinite(result->loss);
+	nn_step_begin(s, rows, n, &tables);
+	return nn_step_run(s, sample, result) && nn_step_finish(s, result);
 }
 
 void nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result)

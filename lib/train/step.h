@@ -22,6 +22,7 @@ struct nn_step_options {
 	const double *weights;                   /* [n_outputs] */
 	struct nn_optimizer_options optimizer;
 	uint64_t seed;
+	int rank, ranks;                         /* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	bool count;                              /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target;   /* of the first output, for that */
 };
@@ -34,6 +35,8 @@ struct nn_step_result {
 	uint64_t hits, counted;      /* first output: right classes, of how many */
 	double squares;              /* first output: squared errors of numbers in units of the data, over all elements */
 	double input_s, compute_s;
+	double comm_s, wait_s;       /* of several ranks: exposed communication, waiting for slower ones */
+	bool finite;                 /* the loss is; else nothing may be updated */
 	int bad_line;                /* the canonical line whose output went wrong first, -1: none */
 };
 
@@ -54,12 +57,33 @@ size_t nn_step_least_rows(const struct nn_step_options *options);
 
 /*
  * Forward and backward of rows[n], n <= batch, the first of them the sample-th drawn in training. false: the loss is not finite,
- * and nothing may be updated; result->bad_line says where. Allocates nothing.
+ * and nothing may be updated; result->bad_line says where. Allocates nothing. For a step of all leaves: ranks go part by part.
  */
 bool nn_step_gradient(struct nn_step *step, const uint64_t *rows, size_t n, uint64_t sample,
 		      struct nn_step_result *result);
 /* Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm. */
 void nn_step_update(struct nn_step *step, uint64_t number, double lr, bool want_norm, struct nn_step_result *result);
+
+/*
+ * The parts of nn_step_gradient, for ranks that compute a run of leaves each. What is summed over the batch stands in tables by leaf,
+ * of which begin and run fill those of the run; the others are to come from other ranks before what follows.
+ */
+struct nn_step_tables {
+	const struct nn_cut *cut;                /* of this batch, valid until the step is freed */
+	bool weighs;                             /* the weights of other leaves are needed: they depend on targets */
+	double *weights, *figures;               /* [leaves][n_weights], [leaves][n_figures] */
+	size_t n_weights, n_figures;
+	char *statistics;                        /* [groups] of `statistics_bytes` each; NULL: no batch norm, or all leaves are computed here */
+	size_t statistics_bytes;
+};
+/* Targets and their weights. */
+void nn_step_begin(struct nn_step *step, const uint64_t *rows, size_t n, struct nn_step_tables *tables);
+/* Needs all weights. Forward and backward of the run. false: the loss is not finite. Figures and statistics are filled. */
+bool nn_step_run(struct nn_step *step, uint64_t sample, struct nn_step_result *result);
+/* Needs all figures and statistics: buffers of batch norm, and the result. false: the loss is not finite. */
+bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
+/* The sum over the k-th largest subtree of the run (nn_cut_nodes), a block as nn_graph_gradients; valid after nn_step_run. */
+void *nn_step_sum(struct nn_step *step, size_t k);
 
 struct nn_graph *nn_step_graph(struct nn_step *step);
 struct nn_optimizer *nn_step_optimizer(struct nn_step *step);

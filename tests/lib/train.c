@@ -81,7 +81,7 @@ static void test_cuts(void)
 	for (size_t n = 1; n <= 200; n += n < 70 ? 1 : 13)
 		for (size_t leaves = 1; leaves <= n && leaves <= 64; leaves *= 2)
 			for (size_t micro = 1; micro <= n; micro += micro < 20 ? 1 : 17) {
-				struct nn_cut *cut = nn_cut_new(n, leaves, 0, micro, NULL);
+				struct nn_cut *cut = nn_cut_new(n, leaves, 0, micro, nn_cut_share(leaves, 0, 1), NULL);
 
 				shape &= well_formed(cut, micro);
 				sums &= sum_of_spans(cut, rows) == sum_of_tree(rows, n, leaves);
@@ -118,7 +118,7 @@ static void test_groups(void)
 		for (size_t group = 1; group <= 40; group += 3)
 			for (size_t leaves = 1; leaves <= nn_group_count(n, group); leaves *= 2)
 				for (size_t micro = 1; micro <= n; micro += 7) {
-					struct nn_cut *cut = nn_cut_new(n, leaves, group, micro, NULL);
+					struct nn_cut *cut = nn_cut_new(n, leaves, group, micro, nn_cut_share(leaves, 0, 1), NULL);
 
 					good &= well_formed(cut, n) && whole_groups(cut, group);
 					nn_cut_free(cut);

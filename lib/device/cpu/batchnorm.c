@@ -1,4 +1,5 @@
 /* batchnorm forward: statistics of a channel over the rows and positions of a group, running values for prediction, epilogue. */
+#include <string.h>
 #include "device/cpu/batchnorm.h"
 
 /* Sum over n places of x, or of (x - mean)^2. */
@@ -62,19 +63,45 @@ static void group_statistics(void *arg, size_t piece, int thread)
 	});
 }
 
-/* running = momentum * value + (1 - momentum) * running, group by group */
+/* running = momentum * value + (1 - momentum) * running */
+static void advance_by(const struct nn_batchnorm *attrs, void *const *w, const real *m, const real *v, size_t channels)
+{
+	const vr momentum = v_set((real) attrs->momentum), rest = v_set((real) (1 - attrs->momentum));
+	real *mean = w[2], *variance = w[3];
+	NN_EACH(i, k, channels, {
+		v_put(mean + i, k, v_fma(momentum, v_get(m + i, k), v_mul(rest, v_get(mean + i, k))));
+		v_put(variance + i, k, v_fma(momentum, v_get(v + i, k), v_mul(rest, v_get(variance + i, k))));
+	});
+}
+
+static size_t statistics(const struct nn_site *site)
+{
+	return site->training ? 2 * nn_cpu_channels(&site->out) : 0;
+}
+
+static void advance(const struct nn_site *site, void *const *w, const void *statistics, size_t step, size_t n_groups)
+{
+	size_t channels = nn_cpu_channels(&site->out);
+	for (size_t g = 0; g < n_groups; g++) {
+		const real *mean = (const real *) statistics + g * step;
+		advance_by(site->attrs, w, mean, mean + channels, channels);
+	}
+}
+
+/* The running values, group by group, or what they will be advanced by. */
 static void update_running(const struct norm *norm)
 {
-	const struct nn_batchnorm *attrs = norm->call->site.attrs;
-	const vr momentum = v_set((real) attrs->momentum), rest = v_set((real) (1 - attrs->momentum));
-	real *mean = norm->call->w[2], *variance = norm->call->w[3];
+	const struct nn_call *call = norm->call;
 	for (size_t g = norm->from; g < norm->to; g++) {
 		const real *m = norm->mean + g * norm->channels;
 		const real *v = norm->partial + (g * norm->max_blocks * 2 + 1) * norm->channels;
-		NN_EACH(i, k, norm->channels, {
-			v_put(mean + i, k, v_fma(momentum, v_get(m + i, k), v_mul(rest, v_get(mean + i, k))));
-			v_put(variance + i, k, v_fma(momentum, v_get(v + i, k), v_mul(rest, v_get(variance + i, k))));
-		});
+		real *kept = (real *) call->statistics + (call->statistics ? g * call->statistics_step : 0);
+		if (call->statistics) {
+			memcpy(kept, m, norm->channels * sizeof *m);
+			memcpy(kept + norm->channels, v, norm->channels * sizeof *v);
+		} else {
+			advance_by(call->site.attrs, call->w, m, v, norm->channels);
+		}
 	}
 }
 
@@ -181,4 +208,6 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	return 2 * max_groups(site, max_rows) * (max_blocks(site, max_rows) + 1) * channels * sizeof(real);
 }
 
-const struct nn_kernel NN_K(batchnorm) = { .forward = forward, .backward = NN_K(batchnorm_back), .saved = saved, .work = work };
+const struct nn_kernel NN_K(batchnorm) = {
+	.forward = forward, .backward = NN_K(batchnorm_back), .saved = saved, .work = work, .statistics = statistics, .advance = advance,
+};

@@ -1,0 +1,54 @@
+/* How the ranks of a training work together: a strategy is a file, and a line in the array beside it. */
+#ifndef NN_TRAIN_STRATEGY_STRATEGY_H
+#define NN_TRAIN_STRATEGY_STRATEGY_H
+
+#include "train/step.h"
+
+struct nn_train;
+
+/* What is asked of all ranks after a step. Each may wish; after the step all know what was agreed: what any of them asked for. */
+struct nn_wish {
+	int stop;                    /* the signal that ends the training, 0: none */
+	int save;                    /* the signal that asks for the state, 0: none */
+	bool due;                    /* by its clock the state is to be written */
+	bool over;                   /* by its clock the time is over */
+	bool norm;                   /* this step is logged: its gradient norm is wanted */
+};
+
+/* A global batch, the same on all ranks. */
+struct nn_strategy_batch {
+	const uint64_t *rows;        /* [n] */
+	size_t n;
+	uint64_t sample;             /* samples drawn in training before it */
+	uint64_t number;             /* of the update, from 1 */
+	double lr;
+};
+
+/*
+ * The loop (loop.c) calls open, then step and settle as often as it needs, then close; all are collective. Where one fails (-1) the job is
+ * lost. A strategy with steps of its own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
+ */
+struct nn_strategy {
+	const char *name;
+	/* The step was made and its parameters loaded. State of its own goes to train->team. */
+	int (*open)(struct nn_train *train, struct nn_error *err);
+	void (*close)(struct nn_train *train);
+	int (*run)(struct nn_train *train, int *stopped, struct nn_error *err);
+	/*
+	 * Gradient and update of a batch. result is the same on all ranks but for the times; with result->finite false nothing was updated.
+	 * wish: in what this rank wishes, out what is agreed.
+	 */
+	int (*step)(struct nn_train *train, const struct nn_strategy_batch *batch, struct nn_wish *wish, struct nn_step_result *result,
+		    struct nn_error *err);
+	/* Parameters, buffers and slots will be read (evaluation, state, model): make them whole and the same on all ranks. */
+	int (*settle)(struct nn_train *train, struct nn_error *err);
+};
+
+extern const struct nn_strategy nn_strategy_sync;
+/* All of them, NULL at the end. */
+extern const struct nn_strategy *const nn_strategies[];
+
+/* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
+void nn_wish_join(struct nn_wish *wish, const struct nn_wish *other);
+
+#endif

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# The promise of same bytes over ranks: a job of n ranks under plain mpirun gives the model, state and figures of one.
+# shellcheck disable=SC2154,SC2086
+bats_require_minimum_version 1.5.0
+
+# Why these tests cannot run here, or nothing.
+lacking() {
+  [ -e "$NN_BUILD/lib/nn-mpi.so" ] || echo "built without MPI"
+  command -v mpirun >/dev/null || echo "no mpirun"
+}
+
+setup_file() {
+  LACKING=$(lacking | head -n 1)
+  export LACKING
+  [ -z "$LACKING" ] || return 0
+  # Open MPI frees not all it took, which a leak checker would hold against our ranks
+  export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0"
+  # a test's root may; users are asked
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  cd "$BATS_FILE_TMPDIR" || return
+  . "$NN_SRC/tests/cli/train-data.sh"
+  make_words 150 >words.csv
+  make_prices 150 >prices.csv
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 161 >digits.csv
+  printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=8' 'skip: relu' 'inner: conv2d 6 3x3 pad=1' 'add from=skip+inner' \
+    'batchnorm group=8' 'relu' 'maxpool2d 2' 'flatten' 'dropout 0.2' 'dense ?' >conv.nn
+}
+
+setup() {
+  [ -z "$LACKING" ] || skip "$LACKING"
+  . "$NN_SRC/tests/cli/train-data.sh"
+  cd "$BATS_TEST_TMPDIR" || return
+  data=$BATS_FILE_TMPDIR
+}
+
+# ranks N [OPTION]...: nn-train as N ranks, each in a directory r.RANK of its own; mpi: more options of mpirun
+mpi=(--mca btl "self,vader")
+ranks() {
+  rm -rf r.*
+  timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca oob_tcp_if_include lo "${mpi[@]}" -n "$1" \
+    sh -c 'mkdir r.$OMPI_COMM_WORLD_RANK; cd r.$OMPI_COMM_WORLD_RANK; exec nn-train -q -o m.safetensors "$@"' - "${@:2}"
+}
+
+# as_one "N ..." [OPTION]...: model and state of each rank are those of one process
+as_one() {
+  local n
+  rm -rf one && mkdir one
+  (cd one && nn-train -q -t 1 -o m.safetensors "${@:2}") || return
+  for n in $1; do
+    ranks $n -t 1 "${@:2}" || return
+    [ -d r.$((n - 1)) ] || return
+    for r in r.*; do
+      same one/m.safetensors $r/m.safetensors && same one/m.state.safetensors $r/m.state.safetensors || {
+        echo "$r of $n: ${*:2}"
+        return 1
+      }
+    done
+  done
+}
+
+# a figure of the last event of a kind in a log
+figures() {
+  grep "\"event\":\"$2\"" "$1" | tail -n 1 | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s)":[^,}]*//g'
+}
+
+@test "same bytes: 1 to 4 ranks, dense layers" {
+  as_one "1 2 3 4" -m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 64 "$data/words.csv"
+}
+
+@test "same bytes: 2 to 4 ranks, convolutions, batch norm and dropout" {
+  as_one "2 3 4" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 "$data/digits.csv"
+}
+
+@test "same bytes: ranks without a leaf of the last batch wait" {
+  as_one "4" -m 'dense 9, relu, dense ?' --target=kind --epochs=2 -b 128 "$data/words.csv"
+  as_one "3" -m 'dense 9, relu, dense ?' --target=kind --epochs=2 -b 149 "$data/words.csv"
+}
+
+@test "same bytes: ranks, with class weights and an ignored class" {
+  as_one "3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 80 --class-weight=balanced --ignore=3 "$data/digits.csv"
+}
+
+@test "same bytes: ranks over TCP" {
+  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  as_one "2 3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 "$data/digits.csv"
+}
+
+@test "same figures: the log and epoch lines of ranks have the digits of one process" {
+  printf '%s\n' 'dense 9' relu 'dense ?' >kind.nn
+  printf '%s\n' 'dense 9' relu 'dense 1' >price.nn
+  for target in kind price; do
+    args=(-t 1 -m "$PWD/$target.nn" --target=$target -b 64 --epochs=2 --log=m.log --log-every=1 "$data/${target/kind/word}s.csv")
+    nn-train -q "${args[@]}" >one
+    ranks 3 "${args[@]}"
+    for r in r.0 r.1 r.2; do
+      [ -n "$(figures m.log step)" ]
+      [ "$(figures m.log step)" = "$(figures $r/m.log step)" ]
+      [ "$(figures m.log epoch)" = "$(figures $r/m.log epoch)" ]
+      same one $r/m.safetensors
+    done
+  done
+}
+
+@test "ranks: a loss that is not finite ends all with status 6, whoever met it" {
+  awk 'NR % 64 == 60 { sub(/,[^,]*$/, ",1e30") } { print }' "$data/prices.csv" >wild.csv
+  run -6 --separate-stderr ranks 2 -m 'dense 8, relu, dense ?' --target=price --normalize=none --shuffle=no --optimizer=sgd -b 64 \
+    --epochs=5 "$PWD/wild.csv"
+  [[ $stderr == *"step 1: the loss is not finite"* ]]
+  [[ $stderr != *"step 2: the loss is not finite"* ]]
+}
+
+@test "ranks: more than leaves are status 2 and say what helps" {
+  run -2 --separate-stderr ranks 8 -m 'dense 8, relu, dense ?' --target=kind -b 64 "$data/words.csv"
+  [[ $stderr == *"nn-train: --ranks=8: a batch of 64 has 4 leaves; use --batch=128 or --leaves=8"* ]]
+}
