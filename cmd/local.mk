@@ -6,7 +6,7 @@ cmd_nn_bench_SOURCES = cmd/nn-bench.c cmd/bench-list.c cmd/tool.c cmd/tool.h
 cmd_nn_bench_LDFLAGS = $(LDFLAGS_TOOL)
 cmd_nn_predict_SOURCES = cmd/nn-predict.c cmd/predict-list.c cmd/tool.c cmd/tool.h
 cmd_nn_predict_LDFLAGS = $(LDFLAGS_TOOL)
-cmd_nn_train_SOURCES = cmd/nn-train.c cmd/train-list.c cmd/tool.c cmd/tool.h
+cmd_nn_train_SOURCES = cmd/nn-train.c cmd/train-list.c cmd/train-ranks.c cmd/train.h cmd/tool.c cmd/tool.h
 cmd_nn_train_LDFLAGS = $(LDFLAGS_TOOL)
 
 # What the option tables are to man pages and completions; not installed.

@@ -3,8 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/tool.h"
-#include "train/train.h"
+#include "cmd/train.h"
 
 static volatile sig_atomic_t save;
 
@@ -22,6 +21,12 @@ static void catch_saves(void)
 	sigaction(SIGUSR1, &action, NULL);
 	if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
+}
+
+/* One rank speaks of what concerns none of them in particular. */
+static bool other_speaks(void)
+{
+	return nn_comm_env_rank() > 0;
 }
 
 /* The plan to stdout; 4 where it exceeds a --memory that was given. */
@@ -55,13 +60,15 @@ int main(int argc, char **argv)
 {
 	struct nn_train_options options = {0};
 	struct nn_data_options data = {0};
+	struct nn_ranks_options ranks = {0};
 	struct nn_std_options std = {0};
-	uint64_t given[3] = {0};
-	const struct nn_tool_values values[] = { { &options, &given[0] }, { &data, &given[1] }, { &std, &given[2] } };
+	uint64_t given[4] = {0};
+	const struct nn_tool_values values[] = { { &options, &given[0] }, { &ranks, &given[1] }, { &data, &given[2] }, { &std, &given[3] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = {0};
 	struct nn_train *train = NULL;
+	struct nn_attach *attach = NULL;
 	struct nn_text advice = {0};
 	int n = nn_tool_start(&list, &nn_train_list, values, tables, argc, argv), stopped = 0, status;
 	struct nn_train_setup setup = {
@@ -79,6 +86,8 @@ int main(int argc, char **argv)
 	status = nn_train_check(&setup, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
+	if ((explains || options.selfcheck) && other_speaks())
+		return 0;
 	if (explains)
 		return explain(&setup);
 	if (options.selfcheck) {
@@ -87,16 +96,15 @@ int main(int argc, char **argv)
 		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
 	}
 	catch_saves();
+	if (ranks.ranks > 1 && !nn_comm_is_rank())
+		return nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err);
 	setup.advice = &advice;
-	status = nn_comm_open(&setup.comm, true, &err);
+	status = train_join(&setup, &ranks, &attach, &err);
 	if (status == 0)
 		status = nn_train_open(&train, &setup, &err);
 	nn_tool_catch_stop();
 	if (status == 0)
 		status = nn_train_run_folds(train, &stopped, &err);
 	nn_train_free(train);
-	nn_comm_close(setup.comm);
-	if (status == 0 && stopped)
-		return 128 + stopped;
-	return give_advice(nn_tool_end(status, &err), &advice);
+	return give_advice(train_leave(&setup, attach, status, stopped, &err), &advice);
 }

@@ -16,8 +16,9 @@
 
 static const char *tool = "nntools";
 static bool quiet;
+static int error = STDERR_FILENO;
 static struct nn_attach *attached;
-volatile sig_atomic_t nn_tool_stop;
+volatile sig_atomic_t nn_tool_stop, nn_tool_stops;
 
 /* ---- messages ---- */
 
@@ -31,7 +32,15 @@ static void say(const char *kind, const char *text)
 {
 	char line[2048];
 
-	fprintf(stderr, "%s: %s%s\n", tool, kind, nn_one_line(line, sizeof line, text));
+	dprintf(error, "%s: %s%s\n", tool, kind, nn_one_line(line, sizeof line, text));
+}
+
+/* Rank 0 has standard error itself, so that its messages and progress come in order. */
+static bool told(enum nn_say kind, const char *text)
+{
+	if (attached && error == STDERR_FILENO)
+		nn_attach_say(attached, kind, 0, text);
+	return quiet || (attached && error == STDERR_FILENO);
 }
 
 int nn_tool_usage(const char *format, ...)
@@ -49,24 +58,22 @@ int nn_tool_usage(const char *format, ...)
 void nn_tool_warn(void *arg, const char *text)
 {
 	(void)arg;
-	if (attached)
-		nn_attach_say(attached, NN_SAY_WARNING, 0, text);
-	else if (!quiet)
+	if (!told(NN_SAY_WARNING, text))
 		say("warning: ", text);
 }
 
 void nn_tool_note(void *arg, const char *text)
 {
 	(void)arg;
-	if (attached)
-		nn_attach_say(attached, NN_SAY_NOTE, 0, text);
-	else if (!quiet)
+	if (!told(NN_SAY_NOTE, text))
 		say("note: ", text);
 }
 
 void nn_tool_attach(struct nn_attach *attach)
 {
 	attached = attach;
+	if (attach && nn_attach_stderr(attach) >= 0)
+		error = nn_attach_stderr(attach);
 }
 
 /* ---- signals ---- */
@@ -100,6 +107,19 @@ void nn_tool_catch_stop(void)
 {
 	install(SIGINT, catch_stop);
 	install(SIGTERM, catch_stop);
+}
+
+static void count_stop(int number)
+{
+	if (++nn_tool_stops > 2)
+		end_at_once(number);
+	nn_tool_stop = number;
+}
+
+void nn_tool_count_stops(void)
+{
+	install(SIGINT, count_stop);
+	install(SIGTERM, count_stop);
 }
 
 static void start_signals(void)

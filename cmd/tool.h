@@ -45,5 +45,8 @@ int nn_tool_end(int status, const struct nn_error *err);
  */
 void nn_tool_catch_stop(void);
 extern volatile sig_atomic_t nn_tool_stop;
+/* The same where ranks have to be ended first: every signal is counted, and only a third one ends the tool at once. */
+void nn_tool_count_stops(void);
+extern volatile sig_atomic_t nn_tool_stops;
 
 #endif

@@ -1,10 +1,12 @@
 /* The option list of nn-train. */
 #include "cmd/tool.h"
+#include "comm/options.h"
 #include "data/data.h"
 #include "train/options.h"
 
 static const struct nn_opt_table tables[] = {
 	{ "Training", nn_train_opts, NULL, NULL },
+	{ "Ranks", nn_ranks_opts, NULL, NULL },
 	{ "Data", nn_data_opts, NULL, NULL },
 	{ "Standard", nn_std_opts, NULL, NULL },
 	{ NULL, NULL, NULL, NULL },

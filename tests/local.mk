@@ -223,6 +223,10 @@ tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
 
+# ranks of nn-train
+CHECK_TESTS += tests/cli/train-ranks.bats
+EXTRA_DIST += tests/cli/ranks.bash
+
 # nn-bench ops: kernels found right and wrong; rows and bad operands
 CHECK_TESTS += tests/cli/bench-ops.bats
 check_PROGRAMS += tests/lib/bench-ops

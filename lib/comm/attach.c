@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 
 struct nn_attach {
 	int fd;
-	atomic_bool stop;
+	int error;                   /* standard error of the process that started this one, -1 */
 };
 
 static int connect_to(const char *name)
@@ -37,23 +36,23 @@ static int connect_to(const char *name)
 	return fd;
 }
 
-/* Descriptors 0 and 1 become those that come with the packet. */
-static int take_streams(int fd, struct nn_error *err)
+/* Descriptors 0 and 1 become those that come with the packet; the third is kept beside. */
+static int take_streams(struct nn_attach *a, struct nn_error *err)
 {
 	struct nn_packet packet;
 	struct iovec part = { &packet, sizeof packet };
 	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(3 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
 				  .msg_controllen = sizeof control.bytes };
 	struct cmsghdr *head;
-	int streams[2];
+	int streams[3];
 	ssize_t n;
 
 	do
-		n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+		n = recvmsg(a->fd, &message, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof streams))
@@ -64,6 +63,7 @@ static int take_streams(int fd, struct nn_error *err)
 			return nn_fail_errno(err, NN_EFAIL, "cannot take over standard input and output");
 		close(streams[i]);
 	}
+	a->error = streams[2];
 	return 0;
 }
 
@@ -75,8 +75,8 @@ static void *watch(void *arg)
 	ssize_t n;
 
 	while ((n = recv(a->fd, &packet, sizeof packet, 0)) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && packet.kind == NN_SAY_STOP)
-			atomic_store(&a->stop, true);
+		if (n > 0 && packet.kind == NN_SAY_SIGNAL)
+			kill(getpid(), packet.status);
 	kill(getpid(), SIGTERM);
 	sleep(2);
 	kill(getpid(), SIGKILL);
@@ -97,6 +97,7 @@ int nn_attach(struct nn_attach **attach, struct nn_error *err)
 	a = nn_alloc(1, sizeof *a, err);
 	if (!a)
 		return -1;
+	a->error = -1;
 	a->fd = connect_to(name);
 	if (a->fd < 0) {
 		nn_free(a);
@@ -104,7 +105,7 @@ int nn_attach(struct nn_attach **attach, struct nn_error *err)
 	}
 	nn_attach_say(a, NN_SAY_HELLO, nn_comm_env_rank(), "");
 	*attach = a;
-	if (nn_comm_env_rank() == 0 && take_streams(a->fd, err) < 0)
+	if (nn_comm_env_rank() == 0 && take_streams(a, err) < 0)
 		return -1;
 	/* signals are for the thread that works */
 	sigfillset(&all);
@@ -127,7 +128,7 @@ void nn_attach_say(struct nn_attach *a, enum nn_say kind, int status, const char
 		;
 }
 
-bool nn_attach_stop(const struct nn_attach *a)
+int nn_attach_stderr(const struct nn_attach *a)
 {
-	return a && atomic_load(&a->stop);
+	return a->error;
 }

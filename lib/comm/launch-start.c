@@ -135,6 +135,17 @@ static int spawn(char *const *argv, char *const *environment, int out, pid_t *pi
 	return status;
 }
 
+/* What options hold already, and the socket of another. */
+static bool is_ours(const char *variable)
+{
+	static const char *const names[] = { "NN_DEVICE=", "NN_THREADS=", "NN_LAUNCH=" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(variable, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int *out, struct nn_error *err)
 {
 	char mpirun[PATH_MAX], self[PATH_MAX] = "", variable[NN_LAUNCH_NAME + 16];
@@ -147,7 +158,8 @@ int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int
 		return nn_fail_errno(err, NN_EFAIL, "/proc/self/exe");
 	add_arguments(&argv, l, mpirun, self);
 	for (char **e = environ; *e; e++)
-		add(&environment, *e);
+		if (!is_ours(*e))
+			add(&environment, *e);
 	snprintf(variable, sizeof variable, "NN_LAUNCH=%s", name);
 	add(&environment, variable);
 	if (argv.failed || environment.failed) {

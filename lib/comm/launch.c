@@ -41,7 +41,7 @@ struct job {
 	int first_lost;              /* the first whose socket was closed unasked, -1 */
 	double end_at;               /* when to send what comes next; 0: nothing is wrong */
 	int signals;                 /* sent to mpirun so far */
-	bool passed_on;              /* the first signal */
+	int passed_on;               /* the first signal, 0: none */
 	int stop;
 };
 
@@ -70,19 +70,19 @@ static int listen_as(const char *name, struct nn_error *err)
 	return fd;
 }
 
-/* Standard input and output of this process, so that rank 0 reads and writes them itself. */
+/* The standard streams of this process, so that rank 0 reads and writes them itself. */
 static void give_streams(int fd)
 {
 	struct nn_packet packet = { .kind = NN_SAY_STREAMS };
 	struct iovec part = { &packet, offsetof(struct nn_packet, text) };
 	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(3 * sizeof(int))];
 		struct cmsghdr align;
 	} control = { .bytes = {0} };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
 				  .msg_controllen = sizeof control.bytes };
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-	int streams[2] = { STDIN_FILENO, STDOUT_FILENO };
+	int streams[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
@@ -160,7 +160,6 @@ static void hear_rank(struct job *job, int i)
 		break;
 	case NN_SAY_WARNING:
 	case NN_SAY_NOTE:
-	case NN_SAY_LINE:
 		job->l->say(job->l->arg, packet.kind, packet.text);
 		break;
 	}
@@ -240,22 +239,32 @@ static void end_all(struct job *job)
 		kill(-job->mpirun, SIGKILL);
 }
 
-static void watch_stop(struct job *job)
+/* False where there is no rank 0 to hear it. */
+static bool pass_on(const struct job *job, int signal)
 {
-	int now = job->l->stop ? *job->l->stop : 0;
-	struct nn_packet packet = { .kind = NN_SAY_STOP };
+	const struct nn_packet packet = { .kind = NN_SAY_SIGNAL, .status = signal };
 
-	if (!now || job->stop == now)
+	return job->ranks[0].fd >= 0 && send(job->ranks[0].fd, &packet, offsetof(struct nn_packet, text), MSG_NOSIGNAL) > 0;
+}
+
+static void watch_signals(struct job *job)
+{
+	int now = job->l->stop ? *job->l->stop : 0, save = job->l->save ? *job->l->save : 0;
+
+	if (save && pass_on(job, save))
+		*job->l->save = 0;
+	if (!now || job->stop)
 		return;
-	if (job->l->gently && !job->passed_on && job->ranks[0].fd >= 0) {
-		job->passed_on = true;
-		packet.status = now;
-		if (send(job->ranks[0].fd, &packet, offsetof(struct nn_packet, text), MSG_NOSIGNAL) > 0)
-			return;
+	if (job->l->stops && *job->l->stops < 2 && (job->passed_on || pass_on(job, now))) {
+		job->passed_on = now;
+		return;
 	}
 	job->stop = now;
-	if (job->signals == 0)
-		end_all(job);
+	if (job->passed_on)
+		job->signals = 1;            /* who asks twice does not want to wait */
+	end_all(job);
+	if (job->passed_on)
+		kill(job->mpirun, SIGTERM);
 }
 
 /* Until mpirun has closed its end of the pipe. Returns the rank that was found stopped, or -1. */
@@ -273,7 +282,7 @@ static int watch(struct job *job)
 			p[3 + i] = (struct pollfd){ job->ranks[i].fd, POLLIN, 0 };
 		if (poll(p, 3 + (nfds_t)n, TICK_MS) < 0)
 			memset(p, 0, (3 + (size_t)n) * sizeof *p);
-		watch_stop(job);
+		watch_signals(job);
 		for (int i = 0; i < n; i++)
 			if (p[3 + i].revents && job->ranks[i].fd >= 0)
 				hear_rank(job, i);
@@ -350,6 +359,8 @@ static int outcome(struct job *job, int stopped, int status, struct nn_error *er
 		return found->status;
 	if (found && found->status != NN_ERANK)
 		return nn_fail(err, (enum nn_code)found->status, "%s", found->text);
+	if (job->passed_on && job->first_lost >= 0)
+		return 128 + job->passed_on;         /* it came before the ranks could stop gently */
 	if (job->first_lost >= 0)
 		return lost(job, job->first_lost, status, err);
 	if (found)
@@ -397,7 +408,7 @@ int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 	job.listener = listen_as(name, err);
 	if (job.listener < 0 || nn_launch_start(l, name, &job.mpirun, &job.out, err) < 0)
 		goto out;
-	if (l->ranks > l->cores) {
+	if (l->cores && l->ranks > l->cores) {
 		snprintf(note, sizeof note, "%d ranks share %d core%s", l->ranks, l->cores, l->cores == 1 ? "" : "s");
 		l->say(l->arg, NN_SAY_NOTE, note);
 	}

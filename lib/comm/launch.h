@@ -12,22 +12,23 @@
  */
 enum nn_say {
 	NN_SAY_HELLO = 'h',          /* a rank; its number is the status */
-	NN_SAY_STREAMS = 's',        /* to rank 0: standard input and output of the one who stays */
-	NN_SAY_STOP = 'q',           /* to rank 0: stop when it suits */
+	NN_SAY_STREAMS = 's',        /* to rank 0: standard input, output and error of the one who stays */
+	NN_SAY_SIGNAL = 'q',         /* to rank 0: a signal, its number is the status */
 	NN_SAY_WARNING = 'w', NN_SAY_NOTE = 'n',
-	NN_SAY_LINE = 'l',           /* a line of progress */
 	NN_SAY_AT = 'a',             /* where the work is: "step 118"; said with the loss of a rank */
 	NN_SAY_END = 'e',            /* the rank's exit status and, unless 0, its one line */
 };
 
 struct nn_launch {
 	int ranks;
-	int cores;                   /* of this machine: with more ranks a note says so */
+	int cores;                   /* of this machine: with more ranks a note says so; 0: no note */
 	char *const *argv;           /* arguments of each rank, argv[0] included, NULL at the end */
 	void (*say)(void *arg, enum nn_say kind, const char *text);      /* what ranks warn, note and tell */
 	void *arg;
 	const volatile sig_atomic_t *stop;   /* a signal's number: end the ranks */
-	bool gently;                 /* a signal is passed to rank 0 as NN_SAY_STOP; a second one ends the ranks */
+	const volatile sig_atomic_t *stops;  /* how many came: the first is passed to rank 0 as its own, the second ends the ranks; NULL:
+	                                        the first ends them */
+	volatile sig_atomic_t *save; /* a signal's number: passed to rank 0, and set to 0; NULL: none */
 };
 
 /*
@@ -43,12 +44,12 @@ struct nn_attach;
 
 /*
  * The way back to the process that started this rank: *attach NULL where there is none (plain mpirun). Rank 0 gets its standard input
- * and output from there. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
+ * and output from there, and the signals that are passed on. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
  */
 int nn_attach(struct nn_attach **attach, struct nn_error *err);
 void nn_attach_say(struct nn_attach *attach, enum nn_say kind, int status, const char *text);
-/* Was the rank asked to stop? */
-bool nn_attach_stop(const struct nn_attach *attach);
+/* Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1 elsewhere. */
+int nn_attach_stderr(const struct nn_attach *attach);
 
 /* ---- inside ---- */
 

@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/halving.c \
 	lib/comm/launch.c lib/comm/launch-start.c lib/comm/launch.h \
 	lib/comm/loops.h \
+	lib/comm/options.c lib/comm/options.h \
 	lib/comm/reduce.c lib/comm/reduce.h \
 	lib/comm/ring.c \
 	lib/comm/self/self.c \

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/ranks.h"
 #include "train/save.h"
 
 /* ---- messages ---- */
@@ -18,6 +19,8 @@ void nn_train_warn(struct nn_train *t, const char *format, ...)
 	char text[600];
 	va_list args;
 
+	if (!nn_train_first(t))
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
@@ -36,6 +39,8 @@ void nn_train_note(struct nn_train *t, const char *format, ...)
 	char text[600];
 	va_list args;
 
+	if (!nn_train_first(t))
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
@@ -118,12 +123,13 @@ static int open_sets(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_state_tensors *s = &t->tensors;
 	size_t slots = nn_optimizer_slots(nn_step_optimizer(t->step));
+	bool keeps = t->state_path || (t->options->resume && !nn_train_first(t));
 
 	s->program = t->program;
 	s->dtype = t->device->dtype;
 	if (t->options->patience && !(t->best = nn_params_new(t->program, s->dtype, err)))
 		return -1;
-	if (!t->state_path)
+	if (!keeps)
 		return 0;
 	for (size_t set = 0; set < NN_STATE_SETS; set++) {
 		bool kept = set == NN_SET_BEST ? t->best != NULL : set < NN_SET_SLOT0 + slots;
@@ -245,16 +251,14 @@ static void take_slots(struct nn_train *t)
 					      nn_optimizer_slot(optimizer, k));
 }
 
-int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err)
+/* What rank 0 does for all. */
+static int read_state(struct nn_train *t, bool *resumed, struct nn_error *err)
 {
 	struct nn_state_facts now = nn_checkpoint_facts(t);
 	struct nn_state *state = NULL;
 	bool other_build;
 	int status;
 
-	*resumed = false;
-	if (!t->options->resume)
-		return 0;
 	if (!t->replaces) {
 		nn_train_note(t, "%s: there is no state yet; training starts from the beginning", t->state_path);
 		return 0;
@@ -269,12 +273,24 @@ int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err
 		return -1;
 	if (other_build)
 		nn_train_warn(t, "%s: another build of nntools wrote this state; the bytes may differ", t->state_path);
+	t->saved_step = t->counters.step;
+	t->replaces = false;
+	*resumed = true;
+	return 0;
+}
+
+int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err)
+{
+	*resumed = false;
+	if (!t->options->resume)
+		return 0;
+	if ((nn_train_first(t) && read_state(t, resumed, err) < 0) || nn_train_share_state(t, resumed, err) < 0)
+		return -1;
+	if (!*resumed)
+		return 0;
 	nn_params_copy(t->program, t->device->dtype, t->params, t->tensors.set[NN_SET_MODEL]);
 	if (t->best)
 		nn_params_copy(t->program, t->device->dtype, t->best, t->tensors.set[NN_SET_BEST]);
 	take_slots(t);
-	t->saved_step = t->counters.step;
-	t->replaces = false;
-	*resumed = true;
 	return 0;
 }

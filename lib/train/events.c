@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "train/ranks.h"
 #include "train/record.h"
 #include "train/report.h"
 
@@ -99,7 +100,7 @@ void nn_record_start(struct nn_train *t)
 	nn_log_string(log, "kernels", t->device->kind);
 	nn_log_string(log, "blas", t->std->reproducible ? NULL : "openblas");
 	nn_log_string(log, "cpu", cpu_name(cpu) ? cpu : NULL);
-	nn_log_count(log, "ranks", (uint64_t)t->comm->size);
+	nn_log_count(log, "ranks", (uint64_t)nn_train_ranks(t));
 	nn_log_count(log, "threads", (uint64_t)nn_pool_threads(t->pool));
 	nn_log_count(log, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	nn_log_count(log, "samples", t->n_rows);
@@ -284,7 +285,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	struct nn_log *log = t->log;
 
 	nn_report_end(t, seconds);
-	if (strcmp(reason, "error") != 0 && strcmp(reason, "diverged") != 0)
+	if (nn_train_ranks(t) == 1 && strcmp(reason, "error") != 0 && strcmp(reason, "diverged") != 0)
 		nn_forecast_learn(t, seconds);
 	if (!nn_log_wanted(log))
 		return;

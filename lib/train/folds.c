@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "train/ranks.h"
 #include "train/record.h"
 
 /* A metric and its value in each fold. */
@@ -71,6 +72,8 @@ static int print(struct table *table, const char *first, const char *name, doubl
 {
 	char digits[NN_NUMBER];
 
+	if (!nn_train_first(table->train))
+		return 0;
 	nn_format_f64(digits, value);
 	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name, digits);
 }
@@ -90,7 +93,9 @@ static int print_fold(struct table *table)
 	snprintf(fold, sizeof fold, "%llu", (unsigned long long)t->fold);
 	for (size_t i = 0; table->status == 0 && i < table->n; i++)
 		table->status = print(table, fold, table->figures[i].name, table->figures[i].values[t->fold - 1]);
-	return table->status < 0 ? -1 : nn_output_flush(t->output, table->err);
+	if (table->status < 0 || !nn_train_first(t))
+		return table->status;
+	return nn_output_flush(t->output, table->err);
 }
 
 static double mean_of(const double *values, size_t n)
@@ -122,8 +127,8 @@ static int print_summary(struct table *table)
 		status = print(table, "mean", table->figures[i].name, mean_of(table->figures[i].values, folds));
 	for (size_t i = 0; status == 0 && i < table->n; i++)
 		status = print(table, "sd", table->figures[i].name, deviation_of(table->figures[i].values, folds));
-	if (status < 0)
-		return -1;
+	if (status < 0 || !nn_train_first(t))
+		return status;
 	status = nn_output_commit(t->output, table->err);
 	t->output = NULL;
 	return status;
@@ -132,10 +137,12 @@ static int print_summary(struct table *table)
 int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct table table = { .train = t, .err = err };
-	int status = t->fold ? nn_output_printf(t->output, err, "fold\tmetric\tvalue\n") : nn_train_run(t, stopped, err);
+	int status = 0;
 
-	if (!t->fold || status < 0)
-		return status;
+	if (!t->fold)
+		return nn_train_run(t, stopped, err);
+	if (nn_train_first(t) && nn_output_printf(t->output, err, "fold\tmetric\tvalue\n") < 0)
+		return -1;
 	for (;;) {
 		nn_log_fold(t->log, t->fold);
 		nn_progress_fold(t->progress, t->fold, t->options->folds);

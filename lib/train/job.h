@@ -29,6 +29,7 @@ struct nn_train {
 	const struct nn_strategy *strategy;
 	struct nn_team *team;            /* what the strategy keeps */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
+	int sharing;                     /* of them on the cores of this one, itself included */
 
 	/* what is trained */
 	const struct nn_device *device;

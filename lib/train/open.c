@@ -10,6 +10,7 @@
 #include "train/checkpoint.h"
 #include "train/cut.h"
 #include "train/prepare.h"
+#include "train/ranks.h"
 #include "train/record.h"
 #include "train/spool.h"
 #include "train/suggest.h"
@@ -202,17 +203,21 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 		t->std->precision = t->start && t->start->dtype == NN_F64;
 	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
 		return -1;
+	if (nn_train_sharing(t, &t->sharing, err) < 0)
+		return -1;
 	if (t->std->threads == 0)
-		t->std->threads = (uint64_t)nn_cpu_count();
+		t->std->threads = nn_cpu_count() > t->sharing ? (uint64_t)(nn_cpu_count() / t->sharing) : 1;
 	if (nn_pool_new(&t->pool, (int)t->std->threads, err) < 0)
 		return -1;
 	t->start_bytes = nn_memory_resident();
-	t->keeps_state = t->state_path || nn_checkpoint_wanted(t);
+	t->keeps_state = nn_train_first(t) && (t->state_path || nn_checkpoint_wanted(t));
 	return 0;
 }
 
 static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
+	if (!nn_train_first(t))
+		return nn_log_open(&t->log, NULL, false, err);
 	if (nn_checkpoint_lock(t, err) < 0 || nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
 		return -1;
 	if (nn_curve_open(&t->curve, t->options->plot, err) < 0)
@@ -320,7 +325,7 @@ int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, s
 
 	if (!t)
 		return -1;
-	if (!(t->progress = nn_progress_new(setup->host.progress, err)) || open_parts(t, err) < 0) {
+	if (!(t->progress = nn_progress_new(nn_train_first(t) ? setup->host.progress : -1, err)) || open_parts(t, err) < 0) {
 		nn_train_free(t);
 		return -1;
 	}

@@ -183,7 +183,7 @@ bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
 		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
-		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "config", "help", "version", "dry-run", "device", "model",
+		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "config", "help", "version", "dry-run", "device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "train/ranks.h"
 #include "train/record.h"
 
 uint64_t nn_train_epoch(const struct nn_train *t)
@@ -257,6 +258,8 @@ int nn_record_model(struct nn_train *t, void *const *params, struct nn_error *er
 	struct nn_text input = {0}, target = {0}, train = {0};
 	int status = -1;
 
+	if (!nn_train_first(t))
+		return 0;
 	add_train(t, &train);
 	if (nn_schema_input_json(t->schema, &input) < 0 || nn_schema_target_json(t->schema, &target) < 0 || train.failed) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate the description of the model");

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/prepare.h"
+#include "train/ranks.h"
 #include "train/report.h"
 
 void nn_report_faults(struct nn_times *m, int sign)
@@ -21,9 +22,10 @@ void nn_report_faults(struct nn_times *m, int sign)
 
 const char *nn_report_placement(const struct nn_train *t, char text[NN_PLACEMENT])
 {
-	int threads = nn_pool_threads(t->pool), cores = nn_cpu_count();
+	int ranks = nn_train_ranks(t), threads = nn_pool_threads(t->pool), cores = nn_cpu_count();
 
-	snprintf(text, NN_PLACEMENT, "1 rank x %d thread%s on %d core%s", threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks, ranks == 1 ? "" : "s", threads,
+		 threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
 	return text;
 }
 
@@ -39,6 +41,8 @@ void nn_report_start(struct nn_train *t)
 	const struct nn_forecast *f = &t->forecast;
 	char text[NN_PLACEMENT];
 
+	if (t->std->verbose < 1 && nn_train_ranks(t) > 1)
+		nn_train_note(t, "%s", nn_report_placement(t, text));
 	if (t->std->verbose < 1)
 		return;
 	nn_train_note(t, "%s; %zu of %llu samples of a step at once", nn_report_placement(t, text), t->fit.micro,

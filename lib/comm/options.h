@@ -1,0 +1,13 @@
+/* The options of ranks, the same in all tools that have them. */
+#ifndef NN_COMM_OPTIONS_H
+#define NN_COMM_OPTIONS_H
+
+#include "base/option.h"
+
+struct nn_ranks_options {
+	uint64_t ranks;              /* 0: not given */
+};
+
+extern const struct nn_opt nn_ranks_opts[];
+
+#endif

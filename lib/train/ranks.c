@@ -1,0 +1,89 @@
+/* Ranks of one training: rank 0 speaks and writes. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "train/ranks.h"
+
+bool nn_train_first(const struct nn_train *t)
+{
+	return !t->comm || t->comm->rank == 0;
+}
+
+int nn_train_ranks(const struct nn_train *t)
+{
+	return t->comm ? t->comm->size : 1;
+}
+
+/* ---- placement ---- */
+
+/* FNV-1a of bytes. */
+static uint64_t hash(uint64_t from, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		from = (from ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
+	return from;
+}
+
+/* The host by its name, and the processors this process may use: what ranks on the same cores have in common. */
+static uint64_t place(void)
+{
+	char host[256] = "";
+	cpu_set_t set;
+	uint64_t value = UINT64_C(14695981039346656037);
+
+	if (gethostname(host, sizeof host - 1) == 0)
+		value = hash(value, host, strlen(host));
+	return sched_getaffinity(0, sizeof set, &set) == 0 ? hash(value, &set, sizeof set) : value;
+}
+
+int nn_train_sharing(const struct nn_train *t, int *ranks, struct nn_error *err)
+{
+	size_t n = (size_t)nn_train_ranks(t);
+	uint64_t mine = place(), *all;
+	int status = -1;
+
+	*ranks = 1;
+	if (n == 1)
+		return 0;
+	if (!(all = nn_alloc(n, sizeof *all, err)))
+		return -1;
+	status = nn_comm_gather(t->comm, &mine, all, sizeof mine, err);
+	*ranks = 0;
+	for (size_t i = 0; i < n; i++)
+		*ranks += all[i] == mine;
+	nn_free(all);
+	return status;
+}
+
+/* ---- a state ---- */
+
+static int share_set(const struct nn_train *t, void *const *set, struct nn_error *err)
+{
+	for (int p = 0; p < t->program->n_params; p++) {
+		size_t bytes = nn_shape_count(&t->program->params[p].desc.shape) * nn_dtype_size(t->device->dtype);
+
+		if (nn_comm_broadcast(t->comm, 0, set[p], bytes, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int nn_train_share_state(struct nn_train *t, bool *resumed, struct nn_error *err)
+{
+	char yes = *resumed;
+
+	if (nn_train_ranks(t) == 1)
+		return 0;
+	if (nn_comm_broadcast(t->comm, 0, &yes, 1, err) < 0)
+		return -1;
+	*resumed = yes;
+	if (!yes)
+		return 0;
+	for (int set = 0; set < NN_STATE_SETS; set++)
+		if (t->tensors.set[set] && share_set(t, t->tensors.set[set], err) < 0)
+			return -1;
+	return nn_comm_broadcast(t->comm, 0, &t->counters, sizeof t->counters, err);
+}

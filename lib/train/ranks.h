@@ -1,0 +1,17 @@
+/* Ranks of one training: which of them speaks and writes (rank 0), where they run, and what they share at the start. */
+#ifndef NN_TRAIN_RANKS_H
+#define NN_TRAIN_RANKS_H
+
+#include "train/job.h"
+
+/* The rank that writes model, state, log and plot and says what all would say; the only one where there are no ranks. */
+bool nn_train_first(const struct nn_train *train);
+/* How many train together. */
+int nn_train_ranks(const struct nn_train *train);
+
+/* Ranks of this host that may use the same cores as this one, itself among them: who shares them by --threads. */
+int nn_train_sharing(const struct nn_train *train, int *ranks, struct nn_error *err);
+/* Parameters, slots, best parameters and counters of rank 0 to all. *resumed is rank 0's. */
+int nn_train_share_state(struct nn_train *train, bool *resumed, struct nn_error *err);
+
+#endif

@@ -1,0 +1,78 @@
+# For tests that start ranks: why they cannot, and what is left of them.
+# shellcheck shell=bash
+
+# Why ranks cannot run here, or nothing.
+lacking_ranks() {
+  [ -e "$NN_BUILD/lib/nn-mpi.so" ] || echo "built without MPI"
+  command -v mpirun >/dev/null || echo "no mpirun"
+}
+
+# A test's root may; users are asked. Open MPI frees not all it took, which a leak checker would hold against our ranks.
+allow_ranks() {
+  export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0"
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
+
+# Plain mpirun, as users would.
+mpi() {
+  timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca btl self,vader --mca oob_tcp_if_include lo "$@"
+}
+
+# Everything that process $1 started, with itself.
+family() {
+  local p
+  echo "$1"
+  for p in $(pgrep -P "$1"); do
+    family "$p"
+  done
+}
+
+# started N: $parent has N ranks, ${ranks[@]} in order; $processes is all of them
+started() {
+  local i p mpirun
+  for ((i = 0; i < 200; i++)); do
+    sleep 0.05
+    mpirun=$(pgrep -P "$parent") || continue
+    ranks=()
+    for p in $(pgrep -P "$mpirun"); do
+      ranks["$(tr '\0' '\n' <"/proc/$p/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')"]=$p
+    done 2>/dev/null || continue
+    if [ "${#ranks[@]}" = "$1" ] && grep -q mca_ "/proc/${ranks[0]}/maps"; then
+      # shellcheck disable=SC2034 # for the caller
+      processes=$(family "$parent")
+      return 0
+    fi
+  done
+  return 1
+}
+
+# ended STATUS: so the parent ends, within a minute
+ended() {
+  local i status=0
+  for ((i = 0; i < 600; i++)); do
+    kill -0 "$parent" 2>/dev/null || break
+    sleep 0.1
+  done
+  [ "$i" -lt 600 ] || kill -9 "$parent"
+  wait "$parent" || status=$?
+  [ "$status" = "$1" ] || {
+    echo "ended with $status"
+    return 1
+  }
+}
+
+# No process of the list $1 is left within $2 tenths of a second; zombies that nobody here can wait for do not count.
+gone() {
+  local i p state left=
+  for ((i = 0; i < $2; i++)); do
+    left=
+    for p in $1; do
+      state=$(sed -E 's/.*\) (.).*/\1/' "/proc/$p/stat" 2>/dev/null) || continue
+      [[ -z $state || $state == Z ]] || left+=" $p"
+    done
+    [ -n "$left" ] || return 0
+    sleep 0.1
+  done
+  echo "left:$left"
+  return 1
+}

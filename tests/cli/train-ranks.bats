@@ -1,0 +1,171 @@
+#!/usr/bin/env bats
+# nn-train --ranks and under mpirun: the bytes of one process, one line of error, signals, nothing left behind.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load ranks.bash
+
+setup_file() {
+  LACKING=$(lacking_ranks | head -n 1)
+  export LACKING
+  [ -z "$LACKING" ] || return 0
+  allow_ranks
+  cd "$BATS_FILE_TMPDIR" || return
+  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  train --epochs=2 --valid=0.2 -o one.safetensors
+}
+
+setup() {
+  [ -z "$LACKING" ] || skip "$LACKING"
+  cd "$BATS_FILE_TMPDIR" || return
+}
+
+teardown() {
+  # shellcheck disable=SC2086 # a list
+  [ -z "${parent-}" ] || kill -9 $parent ${processes-} 2>/dev/null || true
+}
+
+# The arguments of all trainings here.
+words=(-q -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy digits.csv.gz)
+train() {
+  timeout -k 5 120 nn-train "${words[@]}" "$@"
+}
+
+# long RANKS ...: a training that ends at a signal alone is running, its errors in err
+long() {
+  nn-train "${words[@]}" --epochs=1000000 --checkpoint-every=20 -o long.safetensors --ranks="$@" 2>err 3>&- &
+  parent=$!
+  started "$1"
+  for ((i = 0; i < 200; i++)); do
+    [ ! -e long.state.safetensors ] || return 0
+    sleep 0.05
+  done
+  return 1
+}
+
+@test "train ranks: 2 and 3 give the bytes of one, started by nn-train and by mpirun" {
+  for n in 2 3; do
+    train --ranks=$n --epochs=2 --valid=0.2 -o ranks.safetensors
+    cmp one.safetensors ranks.safetensors
+  done
+  mpi -n 2 nn-train "${words[@]}" --epochs=2 --valid=0.2 -o plain.safetensors
+  cmp one.safetensors plain.safetensors
+  train --ranks=2 --epochs=2 --valid=0.2 | cmp - one.safetensors
+  [ -z "$(compgen -G '.*.tmp')" ]
+}
+
+@test "train ranks: rank 0 alone writes; log, progress and notes come once" {
+  unset 'words[0]'
+  run -0 --separate-stderr nn-train "${words[@]}" --ranks=2 --epochs=2 --valid=0.2 --log=log --plot=plot.svg -o told.safetensors
+  [ "${stderr_lines[0]}" = "nn-train: note: 2 ranks x 1 thread on $(nproc) cores" ]
+  [[ ${stderr_lines[1]} == "epoch 1/2 "* ]]
+  [[ ${stderr_lines[2]} == "epoch 2/2 "* ]]
+  [ "${#stderr_lines[@]}" = 3 ]
+  [ "$(grep -c '"event":"start"' log)" = 1 ]
+  [ "$(grep -c '"event":"epoch"' log)" = 2 ]
+  grep -q '"event":"start".*"ranks":2,"threads":1,' log
+  [ -e plot.svg ]
+  [ -z "$(compgen -G '.*.tmp')" ]
+}
+
+@test "train ranks: folds, --explain and a training that is over already" {
+  train --folds=3 --steps=5 >one.tsv
+  train --folds=3 --steps=5 --ranks=2 >ranks.tsv
+  cmp one.tsv ranks.tsv
+  mpi -n 2 nn-train "${words[@]}" --explain=json >explained.json
+  [ "$(grep -c . explained.json)" = 1 ]
+  train --ranks=2 --steps=0 -o none.safetensors
+  train --steps=0 -o alone.safetensors
+  cmp none.safetensors alone.safetensors
+}
+
+@test "train ranks: options of the environment and of --config reach the ranks" {
+  printf 'epochs = 2\nvalid = 0.2\n' >train.conf
+  NN_THREADS=2 train --ranks=2 --config=train.conf --log=log -o ranks.safetensors
+  cmp one.safetensors ranks.safetensors
+  grep -q '"event":"start".*"threads":"2"' log
+  NN_THREADS=many run -2 --separate-stderr train --ranks=2
+  [ "$stderr" = "nn-train: NN_THREADS=many: expected a whole number from 1 to 1024" ]
+}
+
+@test "train ranks: --resume goes on with any number of ranks to the same bytes" {
+  train --ranks=3 --steps=11 --epochs=2 --valid=0.2 -o some.safetensors
+  train --ranks=2 --steps=17 --epochs=2 --valid=0.2 --resume -o some.safetensors
+  train --epochs=2 --steps=22 --valid=0.2 --resume -o some.safetensors
+  train --ranks=2 --epochs=2 --valid=0.2 --resume -o some.safetensors
+  cmp one.safetensors some.safetensors
+}
+
+@test "train ranks: what all ranks find is one line, with its status" {
+  run -1 --separate-stderr train --ranks=3 --header=no -o none.safetensors
+  [ "${#stderr_lines[@]}" = 1 ]
+  run -1 --separate-stderr nn-train -q -m 'dense 4' --target=y --ranks=2 nowhere.csv
+  [ "$stderr" = "nn-train: nowhere.csv: cannot open: No such file or directory" ]
+  run -1 --separate-stderr mpi -n 3 nn-train -q -m 'dense 4' --target=y -o none.safetensors nowhere.csv
+  [ "$(grep -c '^nn-train: ' <<<"$stderr")" = 1 ]
+  run -2 --separate-stderr nn-train --ranks=2 -m 'dense x' nowhere.csv
+  [ "${#stderr_lines[@]}" = 1 ]
+  run -6 --separate-stderr train --ranks=2 --lr=1e30 --optimizer=sgd -o none.safetensors
+  [ "${#stderr_lines[@]}" = 1 ]
+  run -2 --separate-stderr mpi -n 2 nn-train "${words[@]}" --ranks=3
+  [ "$(grep '^nn-train: ' <<<"$stderr")" = "nn-train: --ranks=3: this is a rank of 2" ]
+}
+
+@test "train ranks: root and a missing mpirun are status 3" {
+  run -3 --separate-stderr env PATH=/nowhere "$NN_BUILD/cmd/nn-train" "${words[@]}" --ranks=2
+  [ "$stderr" = "nn-train: --ranks=2: mpirun is not installed (Debian: openmpi-bin)" ]
+  [ "$(id -u)" = 0 ] || skip "not root"
+  run -3 --separate-stderr env -u OMPI_ALLOW_RUN_AS_ROOT nn-train "${words[@]}" --ranks=2
+  [ "$stderr" = "nn-train: --ranks=2: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want" ]
+}
+
+@test "train ranks: SIGTERM stops all after the same step, the state is written, and the bytes are the same after --resume" {
+  long 3
+  kill -TERM $parent
+  ended 143
+  gone "$processes" 20
+  [ ! -s err ]
+  [ ! -e long.safetensors ]
+  [ -z "$(compgen -G '.long.*')" ]
+  train --resume --steps=0 --epochs=1000000 -o long.safetensors
+}
+
+@test "train ranks: SIGUSR1 and SIGHUP write the state and training goes on" {
+  rm -f long.*
+  long 2 --log=long.log --checkpoint-every=1000000
+  for signal in USR1 HUP; do
+    kill -$signal $parent
+    for ((i = 0; i < 100; i++)); do
+      grep -q "\"event\":\"signal\",\"name\":\"SIG$signal\"" long.log && break
+      sleep 0.05
+    done
+    [ "$i" -lt 100 ]
+  done
+  kill -TERM $parent
+  ended 143
+  gone "$processes" 20
+  [ "$(tail -n 1 long.log | grep -c '"reason":"signal"')" = 1 ]
+}
+
+@test "train ranks: a second signal ends all at once" {
+  rm -f long.*
+  long 2
+  kill -STOP "${ranks[0]}"
+  kill -TERM $parent
+  sleep 0.3
+  kill -TERM $parent
+  ended 143
+  gone "$processes" 20
+}
+
+@test "train ranks: a killed rank is named, status 5; the parent's death ends all" {
+  rm -f long.*
+  long 3
+  kill -9 "${ranks[1]}"
+  ended 5
+  gone "$processes" 100
+  [[ "$(cat err)" == "nn-train: rank 1 (pid ${ranks[1]}) was killed by signal 9"* ]]
+  long 2 --resume
+  kill -9 $parent
+  gone "$processes" 100
+}
