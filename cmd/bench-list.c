@@ -17,4 +17,5 @@ const struct nn_opt_list nn_bench_list = {
 	,
 	.brief = "Measure on this machine which device, how fast, how large, and what bounds it.",
 	.tables = tables,
+	.absent = "explain",
 };

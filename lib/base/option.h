@@ -51,6 +51,7 @@ struct nn_opt_list {
 	const char *brief;                      /* one sentence */
 	const struct nn_opt_table *tables;      /* ends with rows == NULL */
 	void (*more_version)(void);             /* prints what --version -v adds; NULL: nothing */
+	const char *absent;                     /* the first operand with which a device that is not here is taken too; NULL: none */
 };
 
 /*

@@ -3,17 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/op-trial.h"
-#include "bench/trial.h"
+#include "bench/gain.h"
 #include "model/widen.h"
 
-#define CLEARLY 0.05             /* a gain of less is not worth a rule */
 #define PARAMETERS 10000
-#define SAMPLE_BYTES ((size_t)16 << 20)
 #define FIGURE_S 1               /* of a figure at most where --time is not given */
 
 static const struct nn_report_column columns[] = {
-	{ "rule", 16 }, { "claim", 64 }, { "measured", 0 }, { "verdict", 13 }, { NULL, 0 },
+	{ "rule", 16 }, { "claim", 64 }, { "measured", 0 }, { "verdict", 13 }, { "check", 8 }, { NULL, 0 },
 };
 
 struct advise {
@@ -21,6 +18,7 @@ struct advise {
 	struct nn_report *report;
 	const struct nn_subject *subject;
 	const struct nn_device *device;
+	int wrong, rows;
 };
 
 static const char *mode_name(enum nn_bench_mode mode)
@@ -28,97 +26,29 @@ static const char *mode_name(enum nn_bench_mode mode)
 	return mode == NN_BENCH_TRAIN ? "train" : "predict";
 }
 
-/* ---- rows ---- */
-
-/* How many times as fast something is, and between what the intervals of both leave that; NAN: not measured. */
-struct gain {
-	double times, low, high;
-};
-
-static struct gain gain_of(const struct nn_measure *slow, const struct nn_measure *fast, double rows)
+/* A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row without a figure. */
+static int put(struct advise *v, const char *rule, const char *claim, double measured, const char *verdict, const struct nn_gain *gains,
+	       int n, struct nn_error *err)
 {
-	return (struct gain){
-		.times = slow->mean_s / fast->mean_s * rows,
-		.low = (slow->mean_s - slow->ci95_s) / (fast->mean_s + fast->ci95_s) * rows,
-		.high = (slow->mean_s + slow->ci95_s) / fmax(fast->mean_s - fast->ci95_s, 1e-12) * rows,
-	};
-}
+	bool wrong = false;
 
-/* Are the gains that a rule promises there: all, none, or it depends, on which or on chance? */
-static const char *verdict_of(const struct gain *gains, int n)
-{
-	int good = 0, bad = 0;
-
-	for (int i = 0; i < n; i++) {
-		good += gains[i].low > 1 + CLEARLY;
-		bad += gains[i].high <= 1 + CLEARLY;
-	}
-	return good == n ? "holds" : bad == n ? "does not hold" : "depends";
-}
-
-static int put(struct advise *v, const char *rule, const char *claim, double measured, const char *verdict, struct nn_error *err)
-{
+	for (int i = 0; i < n; i++)
+		wrong |= gains[i].wrong;
 	nn_report_text(v->report, "rule", rule);
 	nn_report_text(v->report, "claim", claim);
-	nn_report_real(v->report, "measured", measured);
-	nn_report_text(v->report, "verdict", verdict);
+	nn_report_real(v->report, "measured", wrong ? NAN : measured);
+	nn_report_text(v->report, "verdict", wrong ? "depends" : verdict ? verdict : nn_gain_verdict(gains, n));
+	nn_report_text(v->report, "check", nn_gain_check(gains, n));
+	v->wrong += wrong;
+	v->rows++;
 	return nn_report_row(v->report, err);
 }
 
-/* ---- one way against another ---- */
+static const struct nn_gain unknown = { .times = NAN, .low = NAN, .high = NAN };
 
-static const struct gain unknown = { NAN, NAN, NAN };
-
-struct way {
-	const struct nn_subject *subject;
-	const struct nn_device *device;
-	int threads;
-	size_t batch;
-};
-
-static int open_way(const struct way *w, enum nn_bench_mode mode, struct nn_trial **trial, struct nn_error *err)
+static struct nn_way usual(const struct advise *v, enum nn_bench_mode mode)
 {
-	struct nn_trial_options o = { .subject = w->subject, .device = w->device, .threads = w->threads, .mode = mode, .batch = w->batch,
-				      .most_bytes = SAMPLE_BYTES };
-
-	return nn_trial_new(trial, &o, err);
-}
-
-/* How many times as fast, per row, the second way is, both measured in turns. NAN where it does not fit or time does not suffice. */
-static int compare(struct advise *v, const char *rule, enum nn_bench_mode mode, const struct way ways[2], struct gain *gain,
-		   struct nn_error *err)
-{
-	struct nn_trial *trials[2] = { NULL, NULL };
-	struct nn_measure m[2] = {0};
-	int status = 0;
-
-	*gain = unknown;
-	for (int i = 0; i < 2 && status == 0; i++)
-		status = open_way(&ways[i], mode, &trials[i], err);
-	if (status == 0) {
-		const struct nn_measure_call calls[2] = { { nn_trial_call, trials[0] }, { nn_trial_call, trials[1] } };
-
-		status = nn_bench_measure(v->b, calls, 2, m, err);
-	} else if (err->code == NN_ENOMEM) {
-		nn_bench_note(v->b, "%s: not measured: %s", rule, err->text);
-		status = 1;
-	}
-	nn_trial_free(trials[0]);
-	nn_trial_free(trials[1]);
-	if (status)
-		return status < 0 ? -1 : 0;
-	for (int i = 0; i < 2 && !nn_bench_stopped(v->b); i++)
-		if (m[i].n == 0) {
-			nn_bench_too_short(v->b, rule, &m[i]);
-			return 0;
-		}
-	*gain = gain_of(&m[0], &m[1], (double)ways[1].batch / (double)ways[0].batch);
-	return 0;
-}
-
-static struct way usual(const struct advise *v, enum nn_bench_mode mode)
-{
-	return (struct way){ v->subject, v->device, v->b->threads, mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
+	return (struct nn_way){ v->subject, v->device, v->b->threads, mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
 }
 
 /* ---- the rules ---- */
@@ -127,10 +57,10 @@ static struct way usual(const struct advise *v, enum nn_bench_mode mode)
 static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	size_t n = nn_subject_parameters(v->subject);
-	struct way ways[2] = { usual(v, mode), usual(v, mode) };
+	struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
 	const char *names[NN_BENCH_DEVICES], *verdict = "depends";
 	int devices = nn_bench_devices(v->b, names, err);
-	struct gain g = unknown;
+	struct nn_gain g = unknown;
 	char claim[160];
 
 	if (devices < 0)
@@ -141,24 +71,24 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 		nn_bench_note(v->b, "gpu: not measured: no second device here");
 	} else {
 		if (!(ways[1].device = nn_bench_device(v->b, names[devices - 1], v->subject->dtype, err)) ||
-		    compare(v, "gpu", mode, ways, &g, err) < 0)
+		    nn_gain_models(v->b, "gpu", mode, ways, &g, err) < 0)
 			return -1;
 		if (g.low > 1 || g.high < 1)
 			verdict = (g.times > 1) == (n > PARAMETERS) ? "holds" : "does not hold";
 	}
-	return put(v, "gpu", claim, g.times, verdict, err);
+	return put(v, "gpu", claim, g.times, verdict, &g, 1, err);
 }
 
 /* A batch against others: the gains of `than` over each. */
-static int against(struct advise *v, const char *rule, enum nn_bench_mode mode, const size_t pairs[2][2], struct gain gains[2],
+static int against(struct advise *v, const char *rule, enum nn_bench_mode mode, const size_t pairs[2][2], struct nn_gain gains[2],
 		   struct nn_error *err)
 {
 	for (int i = 0; i < 2; i++) {
-		struct way ways[2] = { usual(v, mode), usual(v, mode) };
+		struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].batch = pairs[i][0];
 		ways[1].batch = pairs[i][1];
-		if (compare(v, rule, mode, ways, &gains[i], err) < 0)
+		if (nn_gain_models(v->b, rule, mode, ways, &gains[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -167,45 +97,45 @@ static int against(struct advise *v, const char *rule, enum nn_bench_mode mode, 
 static int rule_1024(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t pairs[2][2] = { { 1000, 1024 }, { 1100, 1024 } };
-	struct gain gains[2];
+	struct nn_gain gains[2];
 	char claim[160];
 
 	snprintf(claim, sizeof claim, "%s: a batch of 1024 is faster per row than 1000 and 1100", mode_name(mode));
 	return against(v, "batch-1024", mode, pairs, gains, err) < 0 ? -1
-	       : put(v, "batch-1024", claim, sqrt(gains[0].times * gains[1].times), verdict_of(gains, 2), err);
+	       : put(v, "batch-1024", claim, sqrt(gains[0].times * gains[1].times), NULL, gains, 2, err);
 }
 
 static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t pairs[2][2] = { { 32, 128 }, { 32, 1024 } };
-	struct gain gains[2];
+	struct nn_gain gains[2];
 	char claim[160];
 
 	snprintf(claim, sizeof claim, "%s: a batch of 32 is too small: 128 and 1024 are faster per row", mode_name(mode));
 	return against(v, "batch-32", mode, pairs, gains, err) < 0 ? -1
-	       : put(v, "batch-32", claim, sqrt(gains[0].times * gains[1].times), verdict_of(gains, 2), err);
+	       : put(v, "batch-32", claim, sqrt(gains[0].times * gains[1].times), NULL, gains, 2, err);
 }
 
 /* Each doubling has to pay; measured is what all threads give over one. */
 static int rule_threads(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
-	struct gain gains[16];
+	struct nn_gain gains[16];
 	double all = 1;
 	char claim[160];
 	int n = 0;
 
 	for (int threads = 1; threads < v->b->threads && n < 16; n++) {
-		struct way ways[2] = { usual(v, mode), usual(v, mode) };
+		struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].threads = threads;
 		ways[1].threads = threads = 2 * threads < v->b->threads ? 2 * threads : v->b->threads;
-		if (compare(v, "threads", mode, ways, &gains[n], err) < 0)
+		if (nn_gain_models(v->b, "threads", mode, ways, &gains[n], err) < 0)
 			return -1;
 		all *= gains[n].times;
 	}
 	snprintf(claim, sizeof claim, "%s: more threads are faster, up to %d, a batch of %zu", mode_name(mode), v->b->threads,
 		 usual(v, mode).batch);
-	return put(v, "threads", claim, n ? all : NAN, n ? verdict_of(gains, n) : "depends", err);
+	return put(v, "threads", claim, n ? all : NAN, NULL, gains, n, err);
 }
 
 /* ---- round dimensions ---- */
@@ -223,11 +153,11 @@ static size_t padded(void *arg, size_t out)
 /* The whole model, its hidden layers padded. */
 static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multiple, struct nn_error *err)
 {
-	struct way ways[2] = { usual(v, mode), usual(v, mode) };
+	struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
 	struct nn_subject *wide = NULL;
 	struct nn_text text = {0};
 	struct nn_error unfit;
-	struct gain g = unknown;
+	struct nn_gain g = unknown;
 	char rule[48], claim[160];
 	int status = 0;
 
@@ -242,116 +172,29 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 	} else {
 		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster", mode_name(mode), multiple);
 		ways[1].subject = wide;
-		status = compare(v, rule, mode, ways, &g, err);
+		status = nn_gain_models(v->b, rule, mode, ways, &g, err);
 	}
 	nn_subject_free(wide);
 	nn_text_free(&text);
-	return status < 0 ? -1 : put(v, rule, claim, g.times, verdict_of(&g, 1), err);
-}
-
-/* A product as it is and padded: M rows, N outputs, K inputs. */
-struct product {
-	enum nn_op_id op;
-	union {
-		struct nn_dense dense;
-		struct nn_conv2d conv2d;
-	} attrs;
-	struct nn_shape in;
-	size_t rows, m, n, k;
-};
-
-static struct product product_of(const struct nn_program *program, const struct nn_node *node, size_t rows)
-{
-	const struct nn_shape *out = &program->values[node->out].shape;
-	struct product p = { .op = node->op, .in = program->values[node->in[0]].shape, .rows = rows };
-
-	if (node->op == NN_OP_dense) {
-		p.attrs.dense = *(const struct nn_dense *)node->attrs;
-		p.n = p.attrs.dense.out;
-		p.k = p.in.dim[p.in.rank - 1];
-	} else {
-		p.attrs.conv2d = *(const struct nn_conv2d *)node->attrs;
-		p.n = p.attrs.conv2d.out;
-		p.k = p.in.dim[0] / p.attrs.conv2d.groups * p.attrs.conv2d.kernel[0] * p.attrs.conv2d.kernel[1];
-	}
-	p.m = rows * nn_shape_count(out) / p.n;
-	return p;
-}
-
-/* The smallest number from n on of which each is worth `per` and all together a multiple. */
-static size_t pad_to(size_t n, size_t per, size_t multiple)
-{
-	while (n * per % multiple != 0)
-		n++;
-	return n;
-}
-
-/* Rows, channels or values until M, N and K are multiples; a window and the size of an image stay. */
-static struct product pad_product(const struct product *from, size_t multiple)
-{
-	struct product p = *from;
-	size_t *in = p.op == NN_OP_dense ? &p.in.dim[p.in.rank - 1] : &p.in.dim[0];
-
-	*in = pad_to(*in, from->k / *in, multiple);
-	p.n = round_up(p.n, multiple);
-	p.rows = pad_to(p.rows, from->m / from->rows, multiple);
-	if (p.op == NN_OP_dense)
-		p.attrs.dense.out = p.n;
-	else
-		p.attrs.conv2d.out = p.n;
-	p.k = from->k / (p.op == NN_OP_dense ? from->in.dim[p.in.rank - 1] : from->in.dim[0]) * *in;
-	p.m = from->m / from->rows * p.rows;
-	return p;
-}
-
-static int compare_products(struct advise *v, const char *rule, const struct product products[2], struct gain *gain,
-			    struct nn_error *err)
-{
-	struct nn_op_trial *trials[2] = { NULL, NULL };
-	struct nn_measure m[2] = {0};
-	int status = 0;
-
-	*gain = unknown;
-	for (int i = 0; i < 2 && status == 0; i++) {
-		struct nn_op_trial_site site = { .op = products[i].op, .attrs = &products[i].attrs, .in = &products[i].in, .n_in = 1,
-						 .rows = products[i].rows };
-
-		status = nn_op_trial_new(&trials[i], &site, v->device, v->b->pool, err);
-	}
-	if (status == 0) {
-		const struct nn_measure_call calls[2] = { { nn_op_trial_forward, trials[0] }, { nn_op_trial_forward, trials[1] } };
-
-		status = nn_bench_measure(v->b, calls, 2, m, err);
-	} else if (err->code == NN_ENOMEM) {
-		nn_bench_note(v->b, "%s: not measured: %s", rule, err->text);
-		status = 1;
-	}
-	nn_op_trial_free(trials[0]);
-	nn_op_trial_free(trials[1]);
-	if (status == 0 && m[0].n && m[1].n)
-		*gain = gain_of(&m[0], &m[1], 1);
-	return status < 0 ? -1 : 0;
+	return status < 0 ? -1 : put(v, rule, claim, g.times, NULL, &g, 1, err);
 }
 
 /* A layer that misses a multiple; what padding gives it, the work on padding included. */
 static int layer_multiple(struct advise *v, const struct nn_node *node, size_t rows, size_t multiple, struct nn_error *err)
 {
-	struct product p[2] = { product_of(v->subject->program, node, rows) };
 	struct nn_net_line line = nn_net_line(v->subject->net, node->line);
+	struct nn_product p[2];
 	char rule[48], claim[256];
-	struct gain g;
+	struct nn_gain g;
 
-	if (node->op == NN_OP_conv2d && p[0].attrs.conv2d.groups != 1)
-		return 0;
-	p[1] = pad_product(&p[0], multiple);
-	if (p[1].m == p[0].m && p[1].n == p[0].n && p[1].k == p[0].k)
+	if (!nn_product_of(&p[0], v->subject->program, node, rows) || !nn_product_pad(&p[1], &p[0], multiple))
 		return 0;
 	snprintf(rule, sizeof rule, "multiple-of-%zu", multiple);
 	snprintf(claim, sizeof claim, "layer %s %s: M,N,K %zu,%zu,%zu padded to %zu,%zu,%zu is faster", line.name, line.layer, p[0].m,
 		 p[0].n, p[0].k, p[1].m, p[1].n, p[1].k);
-	if (compare_products(v, rule, p, &g, err) < 0)
+	if (nn_gain_products(v->b, rule, v->device, p, &g, err) < 0)
 		return -1;
-	return put(v, rule, claim, g.times, verdict_of(&g, 1), err);
+	return put(v, rule, claim, g.times, NULL, &g, 1, err);
 }
 
 static int rule_layers(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
@@ -361,8 +204,7 @@ static int rule_layers(struct advise *v, enum nn_bench_mode mode, struct nn_erro
 
 	for (size_t k = 0; k < sizeof multiples / sizeof *multiples; k++)
 		for (int i = 0; i < p->n_nodes && !nn_bench_stopped(v->b); i++)
-			if ((p->nodes[i].op == NN_OP_dense || p->nodes[i].op == NN_OP_conv2d) &&
-			    layer_multiple(v, &p->nodes[i], usual(v, mode).batch, multiples[k], err) < 0)
+			if (layer_multiple(v, &p->nodes[i], usual(v, mode).batch, multiples[k], err) < 0)
 				return -1;
 	return 0;
 }
@@ -416,6 +258,8 @@ int nn_verb_advise(struct nn_bench *b, int n, char **words, struct nn_error *err
 	v.subject = subject;
 	if (status == 0)
 		status = advise_all(&v, err);
+	if (status == 0 && v.wrong)
+		status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check", v.wrong, v.rows);
 	nn_subject_free(subject);
 	return nn_report_close(v.report, status < 0 ? NULL : err) < 0 ? -1 : status;
 }

@@ -13,7 +13,7 @@
 
 static const struct nn_report_column columns[] = {
 	{ "axis", 13 }, { "value", 0 }, { "a", 14 }, { "b", 14 }, { "a_s", 0 }, { "b_s", 0 }, { "b_nocopy_s", 0 }, { "b_first_s", 0 },
-	{ "winner", 14 }, { NULL, 0 },
+	{ "winner", 14 }, { "check", 8 }, { NULL, 0 },
 };
 
 struct crossover {
@@ -27,6 +27,7 @@ struct crossover {
 	size_t widest;
 	struct { size_t value; struct nn_duel_times times; } points[POINTS];
 	size_t n_points;
+	int wrong, rows;
 };
 
 /* ---- one point ---- */
@@ -101,6 +102,7 @@ struct search {
 	const char *axis;
 	bool nocopy;
 	size_t loses, wins;              /* b; 0: nowhere */
+	size_t wrong;                    /* where a result was wrong, which ends the search */
 };
 
 /* Further apart than chance explains: two that are as fast as one another have no winner, and a stays. */
@@ -124,6 +126,10 @@ static int look(struct crossover *c, struct search *s, size_t value, struct nn_e
 		return 1;
 	if (isnan(t.a_s) || isnan(t.b_s)) {
 		nn_bench_too_short(c->b, s->axis, isnan(t.a_s) ? &t.a : &t.b);
+		return 1;
+	}
+	if (t.wrong) {
+		s->wrong = value;
 		return 1;
 	}
 	*(b_wins(s, &t) ? &s->wins : &s->loses) = value;
@@ -164,16 +170,24 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 	nn_report_real(c->report, "b_s", t.b_s);
 	nn_report_real(c->report, "b_nocopy_s", t.copies ? t.b_nocopy_s : NAN);
 	nn_report_real(c->report, "b_first_s", t.b_first_s);
-	nn_report_text(c->report, "winner", (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
+	if (!t.wrong)
+		nn_report_text(c->report, "winner", (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
+	nn_report_text(c->report, "check", *t.check ? t.check : NULL);
+	c->wrong += t.wrong;
+	c->rows++;
 	return nn_report_row(c->report, err);
 }
 
-/* Two rows: the last value at which a wins, the first at which b does. */
+/* Two rows: the last value at which a wins, the first at which b does. Or the one where a result is wrong. */
 static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_error *err)
 {
 	struct search s = { .axis = axis, .nocopy = nocopy };
 
-	if (search(c, &s, err) < 0 || (s.loses && put(c, &s, s.loses, err) < 0) || (s.wins && put(c, &s, s.wins, err) < 0))
+	if (search(c, &s, err) < 0)
+		return -1;
+	if (s.wrong)
+		return put(c, &s, s.wrong, err);
+	if ((s.loses && put(c, &s, s.loses, err) < 0) || (s.wins && put(c, &s, s.wins, err) < 0))
 		return -1;
 	if (nn_bench_stopped(c->b))
 		return 0;
@@ -285,6 +299,8 @@ int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *
 		c.batch = c.duel.mode == NN_BENCH_TRAIN ? subject->batch : 1;
 		c.widest = nn_widest(subject->net);
 		status = search_all(&c, err);
+		if (c.wrong)
+			status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check", c.wrong, c.rows);
 	}
 	nn_subject_free(subject);
 	return nn_report_close(c.report, status < 0 ? NULL : err) < 0 ? -1 : status;

@@ -2,7 +2,7 @@
 #ifndef NN_BENCH_DUEL_H
 #define NN_BENCH_DUEL_H
 
-#include "bench/trial.h"
+#include "bench/gain.h"
 
 struct nn_contender {
 	const char *name;                /* of a device */
@@ -24,6 +24,8 @@ struct nn_duel_times {
 	double b_first_s;                /* the first call of b */
 	bool copies;                     /* b has memory of its own */
 	struct nn_measure a, b;
+	bool wrong;                      /* one of them computes something else */
+	char check[NN_GAIN_CHECK];       /* "ok", or by how much; "": there was nothing to compare with */
 };
 
 /*

@@ -66,8 +66,8 @@ static void add_dominant(struct nn_text *text, const struct nn_phases *p, double
 	for (int i = 0; i < NN_N_PHASES; i++)
 		if (!(p->s[i] <= p->s[most]) && !isnan(p->s[i]))
 			most = i;
-	nn_text_addf(text, "%s takes %s of %s (%.0f %%): %s; ", phases[most].name, seconds_text(p->s[most], part),
-		     seconds_text(total, all), 100 * p->s[most] / total, phases[most].why);
+	nn_text_addf(text, "%s%s takes %s of %s (%.0f %%): %s; ", p->absent ? "of what can be measured here " : "", phases[most].name,
+		     seconds_text(p->s[most], part), seconds_text(total, all), 100 * p->s[most] / total, phases[most].why);
 }
 
 static void add_missing(struct nn_text *text, const struct nn_phases *p, bool others)
@@ -94,6 +94,9 @@ static void say(const struct nn_bench *b, const struct nn_phases *p, bool others
 	if (!isnan(p->s[NN_PHASE_COMPUTE]))
 		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%); ", p->rows, p->rows == 1 ? "" : "s",
 			     seconds_text(p->s[NN_PHASE_COMPUTE], compute), 100 * p->s[NN_PHASE_COMPUTE] / total);
+	if (!isnan(p->instead_s))
+		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows, p->rows == 1 ? "" : "s",
+			     seconds_text(p->instead_s, compute));
 	add_missing(&text, p, others);
 	if (!isnan(p->whole_s))
 		nn_text_addf(&text, " (nn-predict as a process, from its start to its end: %s)", seconds_text(p->whole_s, whole));

@@ -15,6 +15,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/duel.c \
 	lib/bench/duel.h \
 	lib/bench/explain.c \
+	lib/bench/gain.c \
+	lib/bench/gain.h \
 	lib/bench/line.c \
 	lib/bench/line.h \
 	lib/bench/link.c \
@@ -30,6 +32,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/op-trial.h \
 	lib/bench/ops.c \
 	lib/bench/options.c \
+	lib/bench/padding.c \
+	lib/bench/padding.h \
 	lib/bench/peak.c \
 	lib/bench/peak.h \
 	lib/bench/phases.c \

@@ -35,6 +35,8 @@ struct subject {
 	double *samples, *single;        /* seconds of a call; single: for percentiles, samples itself where a group is one call */
 	size_t n, room, check;           /* check: when to look at the interval next */
 	double warmed_s, sampled_s;      /* warmed_s: warm-up without the first call, which may load modules and wake devices */
+	double waited_s, most_s;         /* of real time under a clock that is not the real one and has not moved yet; at most */
+	bool moved, stands;              /* the clock: since the beginning; not, for as long as a measurement may take */
 	bool done;
 };
 
@@ -43,12 +45,27 @@ static double now(const struct subject *s)
 	return s->clock->now(s->clock->arg);
 }
 
+/* A clock that never moves would never end a measurement. */
+static void watch_clock(struct subject *s, double start, double *real)
+{
+	double before = *real;
+
+	*real = nn_now_s();
+	s->waited_s += *real - before;
+	s->moved |= now(s) > start;
+	s->stands = !s->moved && s->waited_s >= s->most_s;
+}
+
 static double time_calls(struct subject *s, size_t k)
 {
-	double start = now(s), taken;
+	bool given = s->clock != &nn_clock_real;
+	double real = given ? nn_now_s() : 0, start = now(s), taken;
 
-	for (size_t i = 0; i < k; i++)
+	for (size_t i = 0; i < k && !s->stands; i++) {
 		s->call.call(s->call.arg);
+		if (given && !s->moved)
+			watch_clock(s, start, &real);
+	}
 	taken = now(s) - start - s->overhead;
 	return taken > 0 ? taken : 0;
 }
@@ -85,10 +102,11 @@ static void warm_up(struct subject *s, const struct nn_measure_options *o)
 	double before = INFINITY, once;
 	size_t k;
 
+	s->most_s = o->seconds;
 	s->overhead = clock_overhead(s);
 	s->m->first_s = s->m->warmup_s = once = time_calls(s, 1);
 	s->m->warmup_n = 1;
-	while (!stopped(o) && s->warmed_s < o->seconds / 4) {
+	while (!stopped(o) && !s->stands && s->warmed_s < o->seconds / 4) {
 		k = calls_of(ROUND_S, once);
 		if (once * (double)k > o->seconds / 4)
 			k = 1;
@@ -170,7 +188,7 @@ static void look(struct subject *s, const struct nn_measure_options *o)
 {
 	double share = o->interval > 0 ? o->interval : 0.02, least = o->seconds / 2 < LEAST_S ? o->seconds / 2 : LEAST_S;
 
-	if (s->warmed_s + s->sampled_s >= o->seconds || s->n >= MOST || (s->sampled_s == 0 && s->n >= STANDS))
+	if (s->stands || s->warmed_s + s->sampled_s >= o->seconds || s->n >= MOST || (s->sampled_s == 0 && s->n >= STANDS))
 		s->done = true;
 	if (s->n < s->check)
 		return;

@@ -277,6 +277,10 @@ static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 	*call_s = m[0].n ? m[0].mean_s : NAN;
 	if (m[0].n == 0 && !nn_bench_stopped(w->b))
 		nn_bench_too_short(w->b, "compute", &m[0]);
+	if (w->p->absent) {
+		w->p->instead_s = *call_s;
+		return 0;
+	}
 	w->p->s[NN_PHASE_COMPUTE] = *call_s;
 	if (w->p->copies) {
 		w->p->s[NN_PHASE_COPY_IN] = m[1].mean_s;
@@ -323,11 +327,10 @@ static int walk(struct walk *w, struct nn_error *err)
 		return -1;
 	predict(w);
 	first = now(w) - start;
-	if (!w->p->absent) {
-		if (measure_calls(w, &call, err) < 0)
-			return -1;
+	if (measure_calls(w, &call, err) < 0)
+		return -1;
+	if (!w->p->absent)
 		s[NN_PHASE_FIRST] = fmax(0, first - call);
-	}
 	start = now(w);
 	if (write_answers(w, err) < 0)
 		return -1;
@@ -340,7 +343,7 @@ int nn_phases_measure(struct nn_bench *b, const struct nn_subject *subject, int 
 	struct walk w = { .b = b, .subject = subject, .p = p };
 	int status;
 
-	p->whole_s = NAN;
+	p->whole_s = p->instead_s = NAN;
 	for (int i = 0; i < NN_N_PHASES; i++)
 		p->s[i] = NAN;
 	status = make_files(&w, err);

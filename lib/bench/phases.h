@@ -17,6 +17,7 @@ struct nn_phases {
 	bool copies;                     /* the device has memory of its own */
 	bool absent;                     /* the device is not here: its phases are NAN; why */
 	char why_absent[512];
+	double instead_s;                /* a call on the CPU where the device is not here */
 	double whole_s;                  /* of nn-predict as a process; NAN: there is none beside us, or it cannot read such rows */
 };
 

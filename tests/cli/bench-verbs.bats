@@ -13,9 +13,10 @@ net='input 100, dense 2'
 
 @test "bench: crossover with one device compares what there is and is status 3" {
   run -3 --separate-stderr nn-bench crossover "$net" --batch=8 --time=0.05 --threads=2 --to=csv
-  [ "${lines[0]}" = "axis,value,a,b,a_s,b_s,b_nocopy_s,b_first_s,winner,$last" ]
+  [ "${lines[0]}" = "axis,value,a,b,a_s,b_s,b_nocopy_s,b_first_s,winner,check,$last" ]
   grep -q '^batch,[0-9]*,cpu 1 thread,cpu 2 threads,' <<<"$output"
   grep -q '^width,[0-9]*,cpu f64,cpu f32,' <<<"$output"
+  ! grep -E '^(batch|width),' <<<"$output" | grep -vE ',cpu[^,]*,ok,2,'
   [ "${stderr_lines[-1]}" = "nn-bench: crossover: no second device here, only cpu; what would win on a GPU has to be measured on a machine that has one" ]
 }
 
@@ -45,10 +46,16 @@ net='input 100, dense 2'
     END { exit !(s > 0.99999 * t && s < 1.00001 * t && p > 0.99999 && p < 1.00001) }' rows.csv
 }
 
-@test "bench: explain for a device that is not here is status 3 and one line" {
-  run -3 --separate-stderr nn-bench explain "$net" --device=cuda
-  [[ $stderr == "nn-bench: "*cuda* ]]
-  [ -z "$output" ]
+@test "bench: explain for a device that is not here leaves its phases empty, says what to measure, and is status 3" {
+  for options in --device=cuda '--device=cuda:1 --config=/dev/null'; do
+    run -3 --separate-stderr nn-bench explain "$net" $options --batch=100 --time=0.3 --to=csv
+    for phase in device copy_in first compute copy_out total; do grep -q "^$phase,,," <<<"$output"; done
+    for phase in exec libraries load input output; do grep -q "^$phase,[0-9]" <<<"$output"; done
+    [[ ${stderr_lines[0]} == "nn-bench: note: of what can be measured here "*"; the CPU computes 100 rows in "*"which is not here, device, copy_in, first, compute and copy_out would have to be measured" ]]
+    [[ ${stderr_lines[-1]} == "nn-bench: device cuda"*": module nn-cuda.so is not installed" ]]
+  done
+  run -3 --separate-stderr env NN_DEVICE=cuda nn-bench explain "$net" --time=0.1 --to=csv
+  grep -q '^total,,,' <<<"$output"
 }
 
 @test "bench: explain: too little time leaves compute and total empty and says so" {
@@ -75,10 +82,15 @@ net='input 100, dense 2'
 
 @test "bench: advise prints each rule with what was measured and a verdict" {
   nn-bench advise "$net" --mode=predict --time=0.05 --to=csv >rows.csv 2>notes
-  [ "$(head -n 1 rows.csv)" = "rule,claim,measured,verdict,$last" ]
+  [ "$(head -n 1 rows.csv)" = "rule,claim,measured,verdict,check,$last" ]
   for rule in gpu batch-1024 batch-32 threads multiple-of-8 multiple-of-16 multiple-of-128; do grep -qE "^$rule,\"?predict: " rows.csv; done
   grep -q '^multiple-of-8,"layer 0 dense: M,N,K 1,2,100 padded to 8,8,104 is faster",' rows.csv
-  ! tail -n +2 rows.csv | grep -vE ',(holds|does not hold|depends),[0-9]+,'
+  ! tail -n +2 rows.csv | grep -vE ',(holds|does not hold|depends),(ok)?,[0-9]+,'
+}
+
+@test "bench: advise pads convolutions too" {
+  nn-bench advise 'input 3x8x8, conv2d 6 3x3, relu, flatten, dense 2' --mode=predict --time=0.05 --to=csv >rows.csv 2>notes
+  grep -qE '^multiple-of-16,"layer 0 conv2d: M,N,K 36,6,27 padded to 144,16,144 is faster",[0-9.e-]+,[a-z ]*,ok,' rows.csv
 }
 
 @test "bench: advise: a model that cannot fit is status 4" {

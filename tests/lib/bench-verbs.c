@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/padding.h"
 #include "bench/phases.h"
 #include "device/device.h"
 #include "tap.h"
 
 /*
- * A dense layer of n rows takes fixed + n * row + out * wide seconds and computes nothing; on the second device rows and answers are
- * copied, which takes COPY each way, and the first call of all takes FIRST more.
+ * A dense layer of n rows takes fixed + n * row + out * wide seconds; on the second device rows and answers are copied, which takes
+ * COPY each way, and the first call of all takes FIRST more. It can be told to compute something else.
  */
 #define UNIT 20e-6               /* s: long enough for few calls to make a measurement */
 #define COPY (10 * UNIT)
@@ -23,7 +24,7 @@ struct cost {
 static const struct cost cpu_cost = { 1 * UNIT, 1 * UNIT, 0.02 * UNIT }, gpu_cost = { 30 * UNIT, 0.1 * UNIT, 0.001 * UNIT };
 
 static double now_s;
-static bool gpu_ready;
+static bool gpu_ready, gpu_wrong;
 static const struct nn_device *real;
 
 static double now(void *arg)
@@ -40,6 +41,7 @@ static void spend(const struct cost *cost, const struct nn_call *call)
 static void cpu_forward(const struct nn_call *call)
 {
 	spend(&cpu_cost, call);
+	real->kernels[NN_OP_dense]->forward(call);
 }
 
 static void gpu_forward(const struct nn_call *call)
@@ -47,6 +49,9 @@ static void gpu_forward(const struct nn_call *call)
 	now_s += gpu_ready ? 0 : FIRST;
 	gpu_ready = true;
 	spend(&gpu_cost, call);
+	real->kernels[NN_OP_dense]->forward(call);
+	if (gpu_wrong)
+		((float *)call->y)[0] += 1;
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -85,6 +90,7 @@ static void make_devices(void)
 /* ---- a run ---- */
 
 static char rows[65536], notes[8192];
+static bool real_clock;
 
 static void keep_note(void *arg, const char *text)
 {
@@ -102,8 +108,8 @@ static int run(char **words)
 	const struct nn_opt_table opts[] = { { "", nn_bench_opts, &options, &given[0] }, { "", nn_std_opts, &std, &given[1] }, { 0 } };
 	const struct nn_opt_list list = { .tool = "nn-bench", .usage = "", .brief = "", .tables = opts };
 	static const struct nn_clock clock = { now, NULL };
-	struct nn_bench_setup setup = { .list = &list, .bench = &options, .std = &std, .host = { keep_note, keep_note, NULL, NULL }, .clock = &clock,
-					.devices = all };
+	struct nn_bench_setup setup = { .list = &list, .bench = &options, .std = &std, .host = { keep_note, keep_note, NULL, NULL },
+					.clock = real_clock ? NULL : &clock, .devices = all };
 	char path[] = "/tmp/bench-verbs.XXXXXX", output[64], *argv[16] = { "nn-bench", "--to=csv", "--threads=1", output };
 	int argc = 4, n, status, fd = mkstemp(path);
 	struct nn_error err = {0};
@@ -174,17 +180,18 @@ static void check_crossover(void)
 	char *width[] = { "crossover", "input 8, dense 16, relu, dense 2", "--batch=1", "--time=1", NULL };
 	char *wrong[] = { "crossover", "input 8, dense 4", "--batch=0", NULL };
 
-	ok(run(batch) == 0 && has_row("\nbatch,54,cpu,cuda,", ",cpu,1,") && has_row("\nbatch,55,cpu,cuda,", ",cuda,1,"),
+	ok(run(batch) == 0 && has_row("\nbatch,54,cpu,cuda,", ",cpu,ok,1,") && has_row("\nbatch,55,cpu,cuda,", ",cuda,ok,1,"),
 	   "crossover: the batch from which on the second device wins, to the row");
-	ok(has_row("\nbatch_nocopy,32,", ",cpu,1,") && has_row("\nbatch_nocopy,33,", ",cuda,1,"), "crossover: and without the copies");
+	ok(has_row("\nbatch_nocopy,32,", ",cpu,ok,1,") && has_row("\nbatch_nocopy,33,", ",cuda,ok,1,"), "crossover: and without the copies");
 	ok(near(field_of("batch,55,", 4), 56.08 * UNIT) && near(field_of("batch,55,", 5), 55.504 * UNIT) &&
 	   near(field_of("batch,55,", 6), 35.504 * UNIT), "crossover: the times of both, and of the second without copies");
 	ok(near(field_of("batch,55,", 7), 55.504 * UNIT), "crossover: the first call stands apart");
 	ok(strstr(notes, "batch: cuda wins from 55 on") != NULL, "crossover: a note says it");
-	ok(run(never) == 0 && has_row("\nbatch,54,", ",cpu,1,") && !strstr(rows, "batch,55,") && strstr(notes, "does not win up to 54"),
+	ok(run(never) == 0 && has_row("\nbatch,54,", ",cpu,ok,1,") && !strstr(rows, "batch,55,") && strstr(notes, "does not win up to 54"),
 	   "crossover: --batch bounds the search");
-	ok(run(width) == 0 && has_row("\nwidth,4008,", ",cpu,1,") && has_row("\nwidth,4009,", ",cuda,1,"),
+	ok(run(width) == 0 && has_row("\nwidth,4008,", ",cpu,ok,1,") && has_row("\nwidth,4009,", ",cuda,ok,1,"),
 	   "crossover: the width from which on it wins, hidden layers scaled alone");
+	ok(has_row("\nwidth,4009,", ",cuda,ok,1,"), "crossover: results are compared with the reference");
 	ok(run(wrong) == NN_EUSAGE, "crossover: a batch of 0 is a mistake of the command line");
 }
 
@@ -229,15 +236,76 @@ static void check_advise(void)
 	char *words[] = { "advise", "input 8, dense 4", "--mode=predict", "--time=1", NULL };
 
 	ok(run(words) == 0, "advise: every rule has its row");
-	ok(has_row("\ngpu,", ",holds,1,") && strstr(rows, "36 parameters, not more than 10000: the CPU is faster"),
+	ok(has_row("\ngpu,", ",holds,ok,1,") && strstr(rows, "36 parameters, not more than 10000: the CPU is faster"),
 	   "advise: a small net is not for the second device, as the rule says");
-	ok(has_row("\nbatch-1024,", ",does not hold,1,") && has_row("\nbatch-32,", ",does not hold,1,"),
+	ok(has_row("\nbatch-1024,", ",does not hold,ok,1,") && has_row("\nbatch-32,", ",does not hold,ok,1,"),
 	   "advise: a device whose rows all cost the same does not care for the batch");
-	ok(has_row("\nthreads,", ",,depends,1,"), "advise: with one thread nothing is said of more");
-	ok(has_row("\nmultiple-of-8,predict", ",0.962963,does not hold,1,") &&
-	   has_row("\nmultiple-of-128,\"layer 0 dense: M,N,K 1,4,8 padded to 128,128,128 is faster\"", ",does not hold,1,"),
+	ok(has_row("\nthreads,", ",,depends,,1,"), "advise: with one thread nothing is said of more");
+	ok(has_row("\nmultiple-of-8,predict", ",0.962963,does not hold,ok,1,") &&
+	   has_row("\nmultiple-of-128,\"layer 0 dense: M,N,K 1,4,8 padded to 128,128,128 is faster\"", ",does not hold,ok,1,"),
 	   "advise: padding is measured by padding, of the model and of each layer");
 	ok(!strstr(rows, "train: "), "advise: --mode says which rows there are");
+}
+
+/* A device that computes something else has rows that say so, no figure that counts, and status 1. */
+static void check_wrong(void)
+{
+	char *crossover[] = { "crossover", "input 8, dense 4", "--batch=100", "--time=1", NULL };
+	char *advise[] = { "advise", "input 8, dense 4", "--mode=predict", "--time=1", NULL };
+	const char *gpu;
+
+	gpu_wrong = true;
+	ok(run(crossover) == NN_EFAIL && !strstr(rows, ",ok,") && field_of("batch,1,cpu,cuda,", 9) > 0.1 &&
+	   isnan(field_of("batch,1,cpu,cuda,", 8)), "crossover: a wrong result is a row without a winner, status 1");
+	ok(run(advise) == NN_EFAIL && (gpu = strstr(rows, "\ngpu,")) && strstr(gpu, ",,depends,") && !strstr(gpu, ",,depends,ok") &&
+	   has_row("\nbatch-32,", ",does not hold,ok,1,"), "advise: a wrong result is a row without a figure, the others stay");
+	gpu_wrong = false;
+}
+
+/* M = rows * positions, N = channels out, K = channels in * taps, counted by hand. */
+static void check_padding(void)
+{
+	static const struct {
+		const char *net;
+		size_t rows, multiple, m, n, k, to_m, to_n, to_k;
+	} pads[] = {
+		{ "input 3x8x8, conv2d 6 3x3", 5, 8, 180, 6, 27, 216, 8, 72 },
+		{ "input 3x8x8, conv2d 6 3x3", 5, 16, 180, 6, 27, 288, 16, 144 },
+		{ "input 3x8x8, conv2d 6 3x3", 5, 128, 180, 6, 27, 1152, 128, 1152 },
+		{ "input 4x9x9, conv2d 16 2x2 stride=2", 1, 16, 16, 16, 16, 0, 0, 0 },
+		{ "input 4x9x9, conv2d 16 2x2 stride=2 pad=1", 1, 16, 25, 16, 16, 400, 16, 16 },
+		{ "input 7, dense 5", 3, 8, 3, 5, 7, 8, 8, 8 },
+		{ "input 3x7, dense 5", 3, 8, 9, 5, 7, 24, 8, 8 },
+		{ "input 16, dense 8", 8, 8, 8, 8, 16, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof pads / sizeof *pads; i++) {
+		struct nn_subject *subject = NULL;
+		struct nn_product p, q;
+		struct nn_error err = {0};
+		bool is = nn_subject_open(&subject, pads[i].net, 0, 1, &err) == 0 &&
+			  nn_product_of(&p, subject->program, &subject->program->nodes[0], pads[i].rows) && p.m == pads[i].m &&
+			  p.n == pads[i].n && p.k == pads[i].k;
+
+		is = is && nn_product_pad(&q, &p, pads[i].multiple) == (pads[i].to_m > 0) &&
+		     (!pads[i].to_m || (q.m == pads[i].to_m && q.n == pads[i].to_n && q.k == pads[i].to_k));
+		ok(is, "padding: %s, %zu rows, to multiples of %zu", pads[i].net, pads[i].rows, pads[i].multiple);
+		nn_subject_free(subject);
+	}
+}
+
+/* Padded and as it is: both are run on the device, so that what is padded has to be a convolution that runs. */
+static void check_padded_layers(void)
+{
+	char *words[] = { "advise", "input 3x8x8, conv2d 6 3x3, relu, conv2d 6 3x3 groups=2, flatten, dense 4", "--mode=predict", "--time=0.02",
+			  "--device=cpu", NULL };
+
+	real_clock = true;
+	ok(run(words) == 0 && has_row("\nmultiple-of-16,\"layer 0 conv2d: M,N,K 36,6,27 padded to 144,16,144 is faster\"", ",ok,1,") &&
+	   has_row("\nmultiple-of-128,\"layer 0 conv2d: M,N,K 36,6,27 padded to 1152,128,1152 is faster\"", ",ok,1,"),
+	   "advise: a convolution is padded and measured");
+	ok(!strstr(rows, "layer 2 conv2d"), "advise: one of groups is not");
+	real_clock = false;
 }
 
 int main(void)
@@ -248,5 +316,8 @@ int main(void)
 	check_explain();
 	check_absent();
 	check_advise();
+	check_wrong();
+	check_padding();
+	check_padded_layers();
 	return tap_done();
 }

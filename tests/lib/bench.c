@@ -110,6 +110,27 @@ static void check_turns(void)
 	   "measure: several calls in turns, each with its own time");
 }
 
+static void do_nothing_slowly(void *arg)
+{
+	usleep(1000);
+	++*(unsigned long *)arg;
+}
+
+/* 50 calls are all that 0.05 s hold; without the bound it would be thousands. */
+static void check_still(void)
+{
+	struct work w = {0};
+	struct nn_clock clock = { work_now, &w };
+	struct nn_measure_options o = { .clock = &clock, .seconds = 0.05 };
+	unsigned long calls = 0;
+	struct nn_measure_call call = { do_nothing_slowly, &calls };
+	struct nn_measure m;
+	struct nn_error err;
+
+	ok(nn_measure(&o, &call, 1, &m, &err) == 0 && m.n == 0 && isnan(m.mean_s) && calls <= 60,
+	   "measure: a clock that stands still ends it, without a figure");
+}
+
 static void check_percentile(void)
 {
 	double values[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
@@ -218,6 +239,7 @@ int main(void)
 	check_measure();
 	check_interval();
 	check_turns();
+	check_still();
 	check_percentile();
 	check_batches();
 	check_rows();
