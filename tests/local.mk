@@ -195,6 +195,12 @@ CHECK_TESTS += tests/cli/nets-torch.sh
 CHECK_LONG_TESTS += tests/long/cifar.bats
 EXTRA_DIST += tests/cli/nets-torch.py
 
+# .npz
+check_PROGRAMS += tests/lib/npz
+tests_lib_npz_SOURCES = tests/lib/npz.c tests/lib/files.h
+CHECK_TESTS += tests/lib/npz tests/cli/npz.bats
+VALGRIND_TESTS += tests/lib/npz
+
 # hostile and careless use of the tools
 CHECK_TESTS += tests/cli/hostile.bats
 

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "file/npy.h"
+#include "file/npz.h"
 #include "file/safetensors.h"
 
 /* A whole array in memory. */

@@ -144,7 +144,7 @@ struct nn_rows_options {
 int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets, const struct nn_schema *schema,
 		 const struct nn_rows_options *options, enum nn_dtype dtype, struct nn_error *err);
 void nn_rows_close(struct nn_rows *rows);
-/* "csv", "tsv", "npy", "idx", "safetensors"; "empty" for no bytes at all: the family decides the default output. */
+/* "csv", "tsv", "npy", "idx", "safetensors", "zip" (.npz); "empty" for no bytes at all: the family decides the default output. */
 const char *nn_rows_family(const struct nn_rows *rows);
 bool nn_rows_header(const struct nn_rows *rows);           /* the CSV/TSV input had one */
 int64_t nn_rows_total(const struct nn_rows *rows);         /* of the (first) array; -1: unknown */

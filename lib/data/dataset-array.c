@@ -146,13 +146,13 @@ static int no_columns(const struct nn_dataset *ds, const char *file, const struc
 	return 0;
 }
 
-static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want, bool targets,
+static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const char *kind, const struct nn_want *want, bool targets,
 			struct nn_error *err)
 {
 	const char *file = nn_input_name(input);
 	char place[300], quoted[NN_QUOTED];
 
-	if (nn_st_read_input(&ds->st, input, err) < 0)
+	if (nn_tensors_read(&ds->st, input, kind, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const char *name = ds->schema->n_inputs == 1 ? NULL : ds->schema->inputs[i].name;
@@ -170,9 +170,13 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const str
 
 int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets, struct nn_error *err)
 {
+	const char *kind;
+
+	if (nn_input_sniff(data, &kind, err) < 0)
+		return -1;
 	if (inputs)
-		return read_tensors(ds, data, NULL, targets, err);
-	return nn_st_read_input(&ds->st, data, err) < 0 ? -1 :
+		return read_tensors(ds, data, kind, NULL, targets, err);
+	return nn_tensors_read(&ds->st, data, kind, err) < 0 ? -1 :
 	       tensor_targets(ds, ds->st, nn_input_name(data), NULL, true, err);
 }
 
@@ -184,11 +188,11 @@ int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const 
 
 	if (no_columns(ds, file, want, targets, err) < 0)
 		return -1;
-	if (strcmp(kind, "safetensors") == 0)
-		return read_tensors(ds, input, want, targets, err);
+	if (nn_is_tensors(kind))
+		return read_tensors(ds, input, kind, want, targets, err);
 	if (ds->schema->n_inputs > 1)
 		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu inputs; give columns of a CSV or tensors "
-			       "of a safetensors file", file, ds->schema->n_inputs);
+			       "of an .npz or safetensors file", file, ds->schema->n_inputs);
 	if (targets)
 		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file", file);
 	if (nn_array_next(input, kind, &header, err) < 0 ||
@@ -207,15 +211,15 @@ int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input,
 	struct nn_st *st = NULL;
 	int status = -1;
 
-	if (strcmp(kind, "safetensors") == 0) {
-		if (nn_st_read_input(&st, input, err) == 0)
+	if (nn_is_tensors(kind)) {
+		if (nn_tensors_read(&st, input, kind, err) == 0)
 			status = tensor_targets(ds, st, file, want, true, err);
 		nn_st_free(st);
 		return status;
 	}
 	if (ds->schema->n_targets > 1)
 		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu targets; give columns of a CSV or tensors "
-			       "of a safetensors file", file, ds->schema->n_targets);
+			       "of an .npz or safetensors file", file, ds->schema->n_targets);
 	if (nn_array_next(input, kind, &header, err) == 1 && nn_array_read_values(&raw.array, input, &header, err) == 0 &&
 	    nn_input_end(input, "the array", err) == 0)
 		status = set_target(ds, 0, file, want, &raw, err);

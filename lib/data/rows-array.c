@@ -60,7 +60,7 @@ int nn_rows_open_array(struct nn_rows *r, bool targets, struct nn_error *err)
 {
 	int status;
 
-	if (strcmp(r->family, "safetensors") == 0)
+	if (nn_is_tensors(r->family))
 		return nn_dataset_open_known(&r->whole, NULL, r->input, true, targets, (struct nn_schema *)r->schema, r->coding,
 					     r->dtype, NULL, 0, err);
 	if (targets)

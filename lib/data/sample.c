@@ -192,7 +192,7 @@ static size_t row_bytes(const struct nn_st_tensor *t)
 	return t->shape.rank ? nn_row_size(&t->shape) * nn_dtype_size(t->dtype) : 0;
 }
 
-/* The first rows of each tensor, read where they lie; compressed ones and those of a pipe are zeros. */
+/* The first rows of each tensor, from memory or read where they lie; compressed ones and those of a pipe are zeros. */
 static int write_tensors(struct cut *c, struct nn_st_tensor *tensors, const size_t *offsets, size_t n, size_t begin, int fd,
 			 struct nn_error *err)
 {
@@ -209,13 +209,16 @@ static int write_tensors(struct cut *c, struct nn_st_tensor *tensors, const size
 	status = nn_block_reserve(&data, rows * row + n * NN_ALIGN + 1, err);
 	for (size_t i = 0; status == 0 && i < n; i++) {
 		struct nn_st_tensor *t = &tensors[i];
+		const void *given = t->data;
 		size_t bytes;
 
 		if (t->shape.rank && t->shape.dim[0] > rows)
 			t->shape.dim[0] = rows;
 		bytes = t->shape.rank ? t->shape.dim[0] * row_bytes(t) : 0;
 		t->data = nn_block_at(&data, at);
-		if (fd >= 0 && pread(fd, nn_block_at(&data, at), bytes, (off_t)(begin + offsets[i])) != (ssize_t)bytes)
+		if (bytes && given)
+			memcpy(nn_block_at(&data, at), given, bytes);
+		else if (fd >= 0 && pread(fd, nn_block_at(&data, at), bytes, (off_t)(begin + offsets[i])) != (ssize_t)bytes)
 			status = nn_fail(err, NN_EFORMAT, "%s: the data end early", nn_input_name(c->input));
 		at += (bytes + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
 	}
@@ -267,6 +270,19 @@ out:
 	return status;
 }
 
+/* Members of an .npz lie where only its end says. */
+static int cut_npz(struct cut *c, struct nn_error *err)
+{
+	struct nn_st *st;
+	int status;
+
+	if (nn_npz_read(&st, c->input, err) < 0)
+		return -1;
+	status = write_tensors(c, st->tensors, NULL, st->n_tensors, 0, -1, err);
+	nn_st_free(st);
+	return status;
+}
+
 /* ---- the whole ---- */
 
 static int cut(struct cut *c, const char *path, struct nn_error *err)
@@ -282,6 +298,8 @@ static int cut(struct cut *c, const char *path, struct nn_error *err)
 		return cut_npy(c, err);
 	if (strcmp(kind, "safetensors") == 0)
 		return cut_tensors(c, path, compressed, err);
+	if (strcmp(kind, "zip") == 0)
+		return cut_npz(c, err);
 	return cut_text(c, err);
 }
 

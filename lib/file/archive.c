@@ -1,4 +1,4 @@
-/* The module nn-archive: gzip (RFC 1952) through zlib, which verifies the CRC and length of every member. */
+/* The module nn-archive: gzip (RFC 1952) and deflate (RFC 1951) through zlib, which verifies the CRC and length of every gzip member. */
 #include "config.h"
 
 #include <limits.h>
@@ -9,8 +9,7 @@
 #include "base/module.h"
 #include "file/archive.h"
 
-/* More out than this per byte in is not data; the first bytes are free, so that small files of zeros pass. */
-#define MAX_RATIO 1100
+/* These are out before the ratio counts, so that small files of zeros pass. */
 #define FREE_BYTES (1 << 20)
 
 struct gzip {
@@ -114,12 +113,43 @@ static int gzip_read(void *stream, void *bytes, size_t n, size_t *got, struct nn
 	}
 	*got = n - g->z.avail_out;
 	g->out += *got;
-	if (g->out > FREE_BYTES && g->out / MAX_RATIO > g->in)
+	if (g->out > FREE_BYTES && g->out / NN_ARCHIVE_RATIO > g->in)
 		return nn_fail(err, NN_EFORMAT, "%s: decompresses to more than %d times its size",
-			       g->source.name, MAX_RATIO);
+			       g->source.name, NN_ARCHIVE_RATIO);
 	return 0;
 }
 
-static const struct nn_archive table = { gzip_open, gzip_read, gzip_close };
+/* zlib counts what is left in 32 bits. */
+static int inflate_all(z_stream *z, size_t n, size_t size)
+{
+	int status = Z_OK;
+
+	while (status == Z_OK) {
+		z->avail_in = (unsigned)(n < UINT_MAX ? n : UINT_MAX);
+		z->avail_out = (unsigned)(size < UINT_MAX ? size : UINT_MAX);
+		n -= z->avail_in;
+		size -= z->avail_out;
+		status = inflate(z, Z_NO_FLUSH);
+		n += z->avail_in;
+		size += z->avail_out;
+	}
+	return status == Z_STREAM_END && (n || size) ? Z_DATA_ERROR : status;
+}
+
+static int inflate_raw(const void *bytes, size_t n, void *to, size_t size, const char *name, struct nn_error *err)
+{
+	z_stream z = { .next_in = (unsigned char *)bytes, .next_out = to };      /* zlib only reads the one */
+	int status = inflateInit2(&z, -MAX_WBITS);
+
+	if (status == Z_OK) {
+		status = inflate_all(&z, n, size);
+		inflateEnd(&z);
+	}
+	if (status == Z_MEM_ERROR)
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", name);
+	return status == Z_STREAM_END ? 0 : nn_fail(err, NN_EFORMAT, "%s: its deflated data are damaged", name);
+}
+
+static const struct nn_archive table = { gzip_open, gzip_read, gzip_close, inflate_raw };
 
 const struct nn_module nn_module = { NN_MODULE_ABI, "archive", &table };

@@ -1,4 +1,4 @@
-/* What the module nn-archive offers: a decompressing stream over bytes that somebody else reads. */
+/* What the module nn-archive offers: a decompressing stream over bytes that somebody else reads, and deflated bytes in memory. */
 #ifndef NN_FILE_ARCHIVE_H
 #define NN_FILE_ARCHIVE_H
 
@@ -17,6 +17,11 @@ struct nn_archive {
 	/* As much as comes out without asking the source again once there is something; *got = 0 at the end. */
 	int (*read)(void *stream, void *bytes, size_t n, size_t *got, struct nn_error *err);
 	void (*close)(void *stream);
+	/* Raw deflate data of n bytes that hold `size`, neither more nor less. */
+	int (*inflate)(const void *bytes, size_t n, void *to, size_t size, const char *name, struct nn_error *err);
 };
+
+/* More out than this per byte in is not data. */
+#define NN_ARCHIVE_RATIO 1100
 
 #endif

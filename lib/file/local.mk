@@ -5,6 +5,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/bytes.h \
 	lib/file/convert.c \
 	lib/file/convert.h \
+	lib/file/crc32.c lib/file/crc32.h \
 	lib/file/idx.c \
 	lib/file/idx.h \
 	lib/file/input.c \
@@ -15,14 +16,16 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy-set.c \
 	lib/file/npy.c \
 	lib/file/npy.h \
+	lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
 	lib/file/safetensors-write.c \
 	lib/file/safetensors.c \
 	lib/file/safetensors.h \
 	lib/file/sniff.c \
 	lib/file/watch.c \
-	lib/file/watch.h
+	lib/file/watch.h \
+	lib/file/zip.c
 
-# the module that takes gzip off
+# the module that takes gzip off, and inflates members of zip files
 if HAVE_ZLIB
 pkglib_LTLIBRARIES += lib/nn-archive.la
 lib_nn_archive_la_SOURCES = lib/file/archive.c

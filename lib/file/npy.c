@@ -211,10 +211,9 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 	return 1;
 }
 
-int nn_npy_write_header(struct nn_output *output, enum nn_dtype dtype, const struct nn_shape *shape,
-			struct nn_error *err)
+int nn_npy_header(char text[NN_NPY_HEADER], size_t *length, enum nn_dtype dtype, const struct nn_shape *shape, struct nn_error *err)
 {
-	char dict[512], head[10] = "\x93NUMPY\1";
+	char *dict = text + 10;
 	const char *word = NULL;
 	size_t n;
 	int grow = 0;
@@ -236,9 +235,20 @@ int nn_npy_write_header(struct nn_output *output, enum nn_dtype dtype, const str
 	n += (size_t)sprintf(dict + n, "), }%*s", grow, "");
 	do
 		dict[n++] = ' ';
-	while ((sizeof head + n + 1) % 64);
+	while ((10 + n + 1) % 64);
 	dict[n++] = '\n';
-	head[8] = (char)(n & 255);
-	head[9] = (char)(n >> 8);
-	return nn_output_write(output, head, sizeof head, err) < 0 ? -1 : nn_output_write(output, dict, n, err);
+	memcpy(text, "\x93NUMPY\1", 8);
+	text[8] = (char)(n & 255);
+	text[9] = (char)(n >> 8);
+	*length = 10 + n;
+	return 0;
+}
+
+int nn_npy_write_header(struct nn_output *output, enum nn_dtype dtype, const struct nn_shape *shape,
+			struct nn_error *err)
+{
+	char text[NN_NPY_HEADER];
+	size_t n;
+
+	return nn_npy_header(text, &n, dtype, shape, err) < 0 ? -1 : nn_output_write(output, text, n, err);
 }

@@ -26,7 +26,10 @@ int nn_npy_read(struct nn_input *input, const struct nn_npy_header *header, stru
 /* Read n values of a C-order array that come next, native byte order, their own dtype (for streaming rows). */
 int nn_npy_read_values(struct nn_input *input, const struct nn_npy_header *header, size_t n, void *data,
 		       struct nn_error *err);
-/* A v1 header for shape; the data follow through nn_output_write. */
+/* A v1 header for shape, and how long it is. */
+#define NN_NPY_HEADER 512
+int nn_npy_header(char text[NN_NPY_HEADER], size_t *length, enum nn_dtype dtype, const struct nn_shape *shape, struct nn_error *err);
+/* The same to output; the data follow through nn_output_write. */
 int nn_npy_write_header(struct nn_output *output, enum nn_dtype dtype, const struct nn_shape *shape,
 			struct nn_error *err);
 

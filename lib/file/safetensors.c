@@ -292,16 +292,20 @@ static int check_model(struct nn_input *input, struct nn_error *err)
 		       strchr("aeioxAEIOX", kind[0]) ? "an" : "a", kind);
 }
 
+int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err)
+{
+	return check_model(input, err) < 0 ? -1 : nn_st_read_input(st, input, err);
+}
+
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err)
 {
 	struct nn_input *input;
-	int status = -1;
+	int status;
 
 	if (nn_input_open(&input, path, err) < 0)
 		return -1;
 	nn_input_plain(input);
-	if (check_model(input, err) == 0)
-		status = nn_st_read_input(st, input, err);
+	status = nn_st_read_model(st, input, err);
 	nn_input_close(input);
 	return status;
 }

@@ -37,7 +37,8 @@ struct nn_st {
  * gzip file, not a model". It is read, not mapped: a file truncated later must not become a SIGBUS.
  */
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);
-/* The same from an open input (data: may be compressed), up to its end. */
+/* The same from an input that was opened plain; and from one that is known to be safetensors (data: may be compressed), up to its end. */
+int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 /* The same thing from .npy files, one array in each; no metadata. */
 struct nn_npy_file {

@@ -1,4 +1,4 @@
-/* Weights made elsewhere: a safetensors file, a directory of *.npy named as tensors, or NAME=FILE,NAME=FILE. */
+/* Weights made elsewhere: a safetensors or .npz file, a directory of *.npy named as tensors, or NAME=FILE,NAME=FILE. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "file/npz.h"
 #include "model/weights.h"
 
 struct list {
@@ -104,13 +105,31 @@ static int list_pairs(struct list *l, const char *text, struct nn_error *err)
 	}
 }
 
+/* ---- FILE ---- */
+
+static int read_file(struct nn_st **st, const char *path, struct nn_error *err)
+{
+	struct nn_input *input;
+	const char *kind;
+	int status;
+
+	if (nn_input_open(&input, path, err) < 0)
+		return -1;
+	nn_input_plain(input);
+	status = nn_input_sniff(input, &kind, err);
+	if (status == 0)
+		status = strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_model(st, input, err);
+	nn_input_close(input);
+	return status;
+}
+
 int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err)
 {
 	struct list l = {0};
 	int status;
 
 	if (!is_directory(operand) && !nn_weights_is_list(operand))
-		return nn_st_read(st, operand, err);
+		return read_file(st, operand, err);
 	status = is_directory(operand) ? list_directory(&l, operand, err) : list_pairs(&l, operand, err);
 	if (status == 0)
 		status = nn_st_of_arrays(st, l.n, l.files, err);

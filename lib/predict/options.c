@@ -13,7 +13,7 @@ static const char *const flush_words[] = {"auto", "line", "full", NULL};
 const struct nn_opt nn_predict_opts[] = {
 	{ .name = "model", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(model_text), .arg = "TEXT",
 	  .help = "the network in the model language, for weights made elsewhere",
-	  .man = "The first operand is then a safetensors file whose tensors are named as nn-model(5) says; nn.model in "
+	  .man = "The first operand is then a safetensors or .npz file whose tensors are named as nn-model(5) says; nn.model in "
 		 "it is not needed. Or a directory with an .npy file for each tensor, as in 0.weight.npy, or the files by name: "
 		 "0.weight=W.npy,0.bias=b.npy. weight is [out,in], as PyTorch has it; kernel is a dense layer's [in,out]." },
 	{ .name = "emit", .type = NN_OPT_CUSTOM, .offset = AT(emit), .arg = "WHAT", .check = nn_emit_check,

@@ -98,7 +98,7 @@ static int choose_format(const struct nn_run *r, enum nn_to *to)
 
 	if (r->p->options.to)
 		*to = (enum nn_to)(r->p->options.to - 1);
-	else if (strcmp(family, "npy") == 0 || strcmp(family, "safetensors") == 0)
+	else if (strcmp(family, "npy") == 0 || strcmp(family, "safetensors") == 0 || strcmp(family, "zip") == 0)
 		*to = NN_TO_NPY;
 	else
 		*to = strcmp(family, "tsv") == 0 ? NN_TO_TSV : NN_TO_CSV;

@@ -1,4 +1,4 @@
-/* Arrays from files and pipes: .npy in pieces, safetensors by name. */
+/* Arrays from files and pipes: .npy in pieces, .npz and safetensors by name. */
 #include <string.h>
 
 #include "reduce/arrays.h"
@@ -29,9 +29,8 @@ static int open_npy(struct nn_arrays *s, struct nn_error *err)
 
 static int open_tensors(struct nn_arrays *s, struct nn_error *err)
 {
-	if (nn_st_read_input(&s->st, s->input, err) < 0)
+	if (nn_tensors_read(&s->st, s->input, s->kind, err) < 0)
 		return -1;
-	s->named = true;
 	s->tensors = s->st->tensors;
 	s->n_tensors = s->st->n_tensors;
 	s->model = nn_st_meta(s->st, "nn.model");
@@ -51,16 +50,17 @@ static int check_types(const struct nn_arrays *s, struct nn_error *err)
 
 int nn_arrays_open(struct nn_arrays *s, const char *path, struct nn_error *err)
 {
-	const char *kind;
+	bool npy;
 
 	s->name = path;
-	if (nn_input_open(&s->input, path, err) < 0 || nn_input_sniff(s->input, &kind, err) < 0)
+	if (nn_input_open(&s->input, path, err) < 0 || nn_input_sniff(s->input, &s->kind, err) < 0)
 		return -1;
-	if (strcmp(kind, "empty") == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected .npy or safetensors", path);
-	if (strcmp(kind, "npy") != 0 && strcmp(kind, "safetensors") != 0)
-		return nn_fail(err, NN_EFORMAT, "%s: looks like %s, expected .npy or safetensors", path, kind);
-	if ((kind[0] == 'n' ? open_npy(s, err) : open_tensors(s, err)) < 0)
+	npy = strcmp(s->kind, "npy") == 0;
+	if (strcmp(s->kind, "empty") == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected .npy, .npz or safetensors", path);
+	if (!npy && !nn_is_tensors(s->kind))
+		return nn_fail(err, NN_EFORMAT, "%s: looks like %s, expected .npy, .npz or safetensors", path, s->kind);
+	if ((npy ? open_npy(s, err) : open_tensors(s, err)) < 0)
 		return -1;
 	return check_types(s, err);
 }
@@ -102,4 +102,11 @@ int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at,
 		return -1;
 	*values = s->block.data;
 	return at + count == nn_shape_count(&t->shape) ? end_array(s, err) : 0;
+}
+
+int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output, const struct nn_st_tensor *results, struct nn_error *err)
+{
+	if (strcmp(s->kind, "zip") == 0)
+		return nn_npz_write(output, results, s->n_tensors, err);
+	return nn_st_write(output, results, s->n_tensors, s->st->meta, s->st->n_meta, err);
 }

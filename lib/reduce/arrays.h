@@ -4,13 +4,14 @@
 
 #include "base/text.h"
 #include "file/npy.h"
+#include "file/npz.h"
 #include "file/safetensors.h"
 #include "reduce/allreduce.h"
 
-/* The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by piece, safetensors lie in memory. */
+/* The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by piece, tensors with names lie in memory. */
 struct nn_arrays {
-	const char *name;            /* borrowed */
-	bool named;                  /* safetensors */
+	const char *name;            /* borrowed, as is kind */
+	const char *kind;            /* "npy", "safetensors", "zip" (.npz) */
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
 	const char *model;           /* nn.model, NULL: none */
@@ -31,6 +32,9 @@ void nn_arrays_close(struct nn_arrays *arrays);
 /* Values at..at+count of a tensor, valid until the next call; of an .npy array they are asked for in order, without gaps. */
 int nn_arrays_read(struct nn_arrays *arrays, const struct nn_st_tensor *tensor, size_t at, size_t count, const void **values,
 		   struct nn_error *err);
+
+/* The results of the same tensors, in the file's format. */
+int nn_arrays_write(const struct nn_arrays *arrays, struct nn_output *output, const struct nn_st_tensor *results, struct nn_error *err);
 
 /* Error naming file and tensor unless both hold the same names, types, shapes and network. */
 int nn_arrays_compare(const struct nn_arrays *arrays, const struct nn_arrays *first, struct nn_error *err);

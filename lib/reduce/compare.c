@@ -31,14 +31,18 @@ static int compare_tensor(const struct nn_arrays *s, const struct nn_st_tensor *
 	return 0;
 }
 
+static const char *kind_name(const char *kind)
+{
+	return strcmp(kind, "npy") == 0 ? ".npy" : strcmp(kind, "zip") == 0 ? ".npz" : kind;
+}
+
 /* Both lists are sorted by name. */
 int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
-	if (s->named != first->named)
-		return nn_fail(err, NN_EFORMAT, "%s: is %s, %s is %s", s->name, s->named ? "safetensors" : ".npy", first->name,
-			       first->named ? "safetensors" : ".npy");
+	if (strcmp(s->kind, first->kind) != 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is %s, %s is %s", s->name, kind_name(s->kind), first->name, kind_name(first->kind));
 	for (size_t i = 0; i < s->n_tensors || i < first->n_tensors; i++) {
 		const struct nn_st_tensor *t = i < s->n_tensors ? &s->tensors[i] : NULL;
 		const struct nn_st_tensor *f = i < first->n_tensors ? &first->tensors[i] : NULL;
@@ -74,7 +78,7 @@ static void describe(const struct nn_arrays *s, struct nn_text *text)
 	}
 	nn_text_add_bytes(text, s->name, strlen(s->name) + 1);
 	nn_text_add_bytes(text, hex, sizeof hex);
-	nn_text_add_bytes(text, (const char *)&s->named, sizeof s->named);
+	nn_text_add_bytes(text, s->kind, strlen(s->kind) + 1);
 	nn_text_add_bytes(text, (const char *)&s->n_tensors, sizeof s->n_tensors);
 	for (size_t i = 0; i < s->n_tensors; i++) {
 		const struct nn_st_tensor *t = &s->tensors[i];
@@ -100,7 +104,7 @@ static int undescribe(struct nn_arrays *s, const char *at, struct nn_error *err)
 {
 	*s = (struct nn_arrays){ .name = take(&at, NULL, strlen(at) + 1) };
 	s->model = take(&at, NULL, NN_SHA256_HEX);
-	take(&at, &s->named, sizeof s->named);
+	s->kind = take(&at, NULL, strlen(at) + 1);
 	take(&at, &s->n_tensors, sizeof s->n_tensors);
 	s->tensors = nn_alloc(s->n_tensors, sizeof *s->tensors, err);
 	if (!s->tensors)

@@ -69,7 +69,7 @@ static int write_tensors(struct files *f, struct nn_output *output, struct nn_er
 			goto out;
 		at += (nn_shape_count(&st->tensors[i].shape) * nn_dtype_size(st->tensors[i].dtype) + 63) / 64 * 64;
 	}
-	status = nn_st_write(output, results, st->n_tensors, st->meta, st->n_meta, err);
+	status = nn_arrays_write(&f->arrays[0], output, results, err);
 out:
 	nn_block_free(&block);
 	nn_free(results);
@@ -99,7 +99,7 @@ int nn_allreduce_files(const struct nn_allreduce *job, struct nn_error *err)
 	if (!f.arrays || !f.values || nn_output_open(&output, job->std->output, true, err) < 0 ||
 	    open_all(&f, job->files, err) < 0)
 		goto out;
-	status = f.arrays[0].named ? write_tensors(&f, output, err) : write_npy(&f, output, err);
+	status = f.arrays[0].st ? write_tensors(&f, output, err) : write_npy(&f, output, err);
 	if (status == 0) {
 		status = nn_output_commit(output, err);
 		output = NULL;

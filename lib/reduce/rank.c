@@ -103,7 +103,7 @@ static int reduce_tensors(struct nn_rank *r, struct nn_error *err)
 		at += (nn_shape_count(&st->tensors[i].shape) * nn_dtype_size(st->tensors[i].dtype) + 63) / 64 * 64;
 	}
 	if (status == 0 && r->output)
-		status = nn_st_write(r->output, results, st->n_tensors, st->meta, st->n_meta, err);
+		status = nn_arrays_write(&r->arrays, r->output, results, err);
 	nn_block_free(&block);
 	nn_free(results);
 	return status;
@@ -115,7 +115,7 @@ static int reduce_file(struct nn_rank *r, struct nn_error *err)
 
 	if (nn_arrays_open(&r->arrays, r->input_name, err) < 0 || nn_arrays_compare_ranks(&r->arrays, r->comm, err) < 0)
 		return -1;
-	if (r->arrays.named)
+	if (r->arrays.st)
 		return reduce_tensors(r, err);
 	t = &r->arrays.tensors[0];
 	if (r->output && nn_npy_write_header(r->output, t->dtype, &t->shape, err) < 0)

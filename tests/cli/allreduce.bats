@@ -138,9 +138,9 @@ np.save("f8.npy", np.zeros(3)); np.save("f4.npy", np.zeros(3, "f4")); np.save("l
   refused 'm1.safetensors: tensor "3.bias" of more.safetensors is missing' more.safetensors m1.safetensors
   refused 'more.safetensors: tensor "3.bias" is not in m1.safetensors' m1.safetensors more.safetensors
   refused "none.npy: cannot open: No such file or directory" f8.npy none.npy
-  refused "/dev/null: is empty, expected .npy or safetensors" /dev/null
+  refused "/dev/null: is empty, expected .npy, .npz or safetensors" /dev/null
   echo hello >text
-  refused "text: looks like text, expected .npy or safetensors" text
+  refused "text: looks like text, expected .npy, .npz or safetensors" text
 }
 
 @test "allreduce: a file that ends early or goes on is an error, from a pipe too" {

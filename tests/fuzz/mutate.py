@@ -7,10 +7,10 @@ Each case is drawn from SEED, the format's name and its number alone. Claimed of
 gigabyte, with status 0, 1, 2, 3, 4 or 6; unless 0 with exactly one error line, of printable UTF-8; what lay at -o stays
 as it was and no temporary file beside it; the tool changes none of its inputs.
 """
-import argparse, gzip, json, os, random, re, resource, shutil, struct, subprocess, sys, tempfile
+import argparse, gzip, io, json, os, random, re, resource, shutil, struct, subprocess, sys, tempfile, zipfile
 
 BUILD = os.environ.get("NN_BUILD", "build")
-TRAIN, PREDICT = (os.path.join(BUILD, "cmd", t) for t in ("nn-train", "nn-predict"))
+TRAIN, PREDICT, ALLREDUCE = (os.path.join(BUILD, "cmd", t) for t in ("nn-train", "nn-predict", "nn-allreduce"))
 GIB = 1 << 30
 
 
@@ -39,6 +39,19 @@ def tensors_file():
     head = json.dumps({"x": {"dtype": "F32", "shape": [20, 3], "data_offsets": [0, 240]},
                        "y": {"dtype": "F32", "shape": [20, 1], "data_offsets": [240, 320]}}).encode()
     return struct.pack("<Q", len(head)) + head + x + y
+
+
+def npz_file(members, method):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as z:
+        for name, data in members.items():
+            z.writestr(zipfile.ZipInfo(name), data, method)
+    return file.getvalue()
+
+
+def npz_members(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as z:
+        return {name: z.read(name) for name in z.namelist()}
 
 
 MODEL_TEXT = b"""# a branch and a repeat
@@ -96,6 +109,9 @@ def prepare(folder):
     put("t.csv.gz", gzip.compress(csv_file(), mtime=0))
     put("x.npy", npy_file("<f4", "f", (12, 3), [i / 4 for i in range(36)]))
     put("y.npy", npy_file("<i8", "q", (12,), [i % 3 for i in range(12)]))
+    arrays = {"x.npy": npy_file("<f4", "f", (12, 3), [i / 4 for i in range(36)]), "y.npy": npy_file("<i8", "q", (12,), [i % 3 for i in range(12)])}
+    put("t.npz", npz_file(arrays, zipfile.ZIP_DEFLATED))
+    put("u.npz", npz_file(arrays, zipfile.ZIP_STORED))
     put("x.idx", idx_file((10, 4, 4), [i * 7 % 256 for i in range(160)]))
     put("y.idx", idx_file((10,), [i % 3 for i in range(10)]))
     put("t.st", tensors_file())
@@ -128,6 +144,8 @@ FORMATS = {
     "idx": ("x.idx", [[TRAIN] + FIT + ["-o", "out", "x.idx", "y.idx"]]),
     "idx-targets": ("y.idx", [[TRAIN] + FIT + ["-o", "out", "x.idx", "y.idx"]]),
     "tensors": ("t.st", [[TRAIN] + FIT + ["--loss=mse", "-o", "out", "t.st"]]),
+    "npz": ("t.npz", [[ALLREDUCE, "t.npz", "u.npz", "-o", "out"], [TRAIN] + FIT + ["-o", "out", "t.npz"],
+                      [PREDICT, "n", "--score", "t.npz", "-o", "out"], [PREDICT, "-m", "net.nn", "t.npz", "w.csv", "-o", "out"]]),
     "gzip": ("t.csv.gz", [[TRAIN] + FIT + ["--target=kind", "-o", "out", "t.csv.gz"], [PREDICT, "m", "t.csv.gz", "-o", "out"]]),
     "csv": ("t.csv", [[TRAIN] + FIT + ["--target=kind", "-o", "out", "t.csv"], [PREDICT, "m", "t.csv", "-o", "out"],
                       [TRAIN] + FIT + ["--target=kind", "--missing=drop", "--valid=0.3", "-o", "out", "t.csv"],
@@ -191,6 +209,13 @@ def damage_header(rng, data):
 def mutated(rng, name, data):
     if name in ("model", "weights", "state", "tensors") and rng.random() < 0.6:
         return damage_header(rng, data)
+    if name == "npz" and rng.random() < 0.6:
+        members = {member.encode(): array for member, array in npz_members(data).items()}
+        one = rng.choice(sorted(members))
+        members[one] = damage(rng, members[one])
+        if rng.random() < 0.2:
+            members[damage(rng, one)] = members.pop(one)
+        return npz_file({m.decode("utf-8", "replace"): array for m, array in members.items()}, rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
     if name == "gzip" and rng.random() < 0.5:
         return gzip.compress(damage(rng, gzip.decompress(data)), mtime=0)
     return damage(rng, data)

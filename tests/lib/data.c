@@ -228,7 +228,7 @@ static void table_errors(void)
 	csv_is("a,b,y\n1,\"2\"x,3\n", n, "1: t.csv:2:2: other characters follow the closing quote", "csv: text after a quote");
 	csv_is("a,a,y\n1,2,3\n", n, "1: t.csv: column \"a\" occurs twice", "csv: a needed column that occurs twice");
 	csv_is("y\n1\n", n, "1: t.csv: no columns are left as input", "csv: a target alone");
-	csv_is("", n, "1: t.csv: is empty, expected CSV or TSV, .npy, IDX or safetensors", "csv: an empty file");
+	csv_is("", n, "1: t.csv: is empty, expected CSV or TSV, .npy, IDX, .npz or safetensors", "csv: an empty file");
 	csv_is("\n\n", n, "1: t.csv: has no rows", "csv: nothing but newlines");
 	csv_is("a,b,yy\n1,2,3\n", n, "1: --target=y: t.csv has no such column; its columns: a, b, yy", "csv: a wrong target");
 	csv_is("a,b,price\n1,2,3\n", (struct how){ .target = "prise" },

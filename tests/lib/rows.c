@@ -262,8 +262,8 @@ static void arrays(void)
 	text_is(show(h), "idx+total[ 0.5 1; 1.5 2;]| 1: x.npy: other bytes follow the array", "rows: bytes after an IDX file");
 	put_bytes("x.npy", file, array(file, "|u1", "False", "2, 1, 1, 2", "\1\2\3\4", 4));
 	text_is(show(h), "npy+total[ 1 2; 3 4;]|", "rows: other arrays are not");
-	put_bytes("x.npy", "PK\3\4aaaaaaa", 11);
-	text_is(show(h), "1: x.npy: looks like a zip file, expected CSV or TSV, .npy, IDX or safetensors", "rows: another kind is named");
+	put_bytes("x.npy", "\x89PNG\r\n\x1a\naaa", 11);
+	text_is(show(h), "1: x.npy: looks like a png file, expected CSV or TSV, .npy, IDX, .npz or safetensors", "rows: another kind is named");
 }
 
 static void tensors(void)

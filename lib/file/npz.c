@@ -1,0 +1,175 @@
+/* Reading .npz: the file as a whole, since its directory stands at the end, then member after member. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/module.h"
+#include "base/text.h"
+#include "file/archive.h"
+#include "file/crc32.h"
+#include "file/npy.h"
+#include "file/npz.h"
+
+#define STEP ((size_t)1 << 20)
+
+/* All bytes that come. */
+static int load(struct nn_input *input, struct nn_block *block, size_t *n, struct nn_error *err)
+{
+	const unsigned char *b;
+	size_t got = 1;
+
+	if (nn_input_peek(input, &b, 1, &got, err) < 0)
+		return -1;
+	if (nn_input_left(input) >= 0) {
+		*n = (size_t)nn_input_left(input);
+		return nn_input_load(input, block, 0, *n, "the file", err);
+	}
+	for (*n = 0; got > 0; *n += got) {
+		if (nn_block_reserve(block, *n + *n / 4 + STEP, err) < 0)
+			return nn_fail_at(err, "%s", nn_input_name(input));
+		if (nn_input_read(input, nn_block_at(block, *n), block->room - *n, &got, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What a member holds: its data where it is stored, else decompressed into a block. */
+static int unpack(const struct nn_zip_member *m, const char *place, struct nn_block *block, const unsigned char **bytes,
+		  struct nn_error *err)
+{
+	*bytes = m->data;
+	if (m->method != 0) {
+		const struct nn_archive *archive = nn_module_open("archive", err);
+
+		if (!archive)
+			return nn_fail_at(err, "%s: is deflated", place);
+		if (m->size / NN_ARCHIVE_RATIO > m->packed)
+			return nn_fail(err, NN_EFORMAT, "%s: promises %zu bytes in %zu, more than deflate can", place, m->size, m->packed);
+		if (nn_block_reserve(block, m->size + 1, err) < 0)
+			return nn_fail_at(err, "%s", place);
+		if (archive->inflate(m->data, m->packed, block->data, m->size, place, err) < 0)
+			return -1;
+		*bytes = block->data;
+	}
+	if (nn_crc32(0, *bytes, m->size) != m->crc)
+		return nn_fail(err, NN_EFORMAT, "%s: is damaged: its checksum is wrong", place);
+	return 0;
+}
+
+static int read_array(const unsigned char *bytes, size_t n, const char *place, struct nn_st_tensor *tensor, struct nn_block *block,
+		      struct nn_error *err)
+{
+	struct nn_npy_header header;
+	struct nn_input *input;
+	int found;
+
+	if (nn_input_open_memory(&input, place, err) < 0)
+		return -1;
+	nn_input_give(input, bytes, n);
+	found = nn_npy_next(input, &header, err);
+	if (found == 0)
+		found = nn_fail(err, NN_EFORMAT, "%s: is empty, expected an .npy array", place);
+	if (found == 1 && (nn_npy_read(input, &header, block, err) < 0 || nn_block_reserve(block, 1, err) < 0 ||
+			   nn_input_end(input, "the array", err) < 0))
+		found = -1;
+	nn_input_close(input);
+	if (found < 0)
+		return -1;
+	tensor->dtype = header.dtype;
+	tensor->shape = header.shape;
+	tensor->data = block->data;
+	return 0;
+}
+
+static int read_member(const struct nn_zip_member *m, const char *file, char **name, struct nn_st_tensor *tensor, struct nn_block *block,
+		       struct nn_error *err)
+{
+	const char *suffix = ".npy";
+	size_t n = m->name_length, s = strlen(suffix);
+	struct nn_block unpacked = {0};
+	const unsigned char *bytes;
+	char quoted[NN_QUOTED], place[300];
+	int status;
+
+	nn_quote(quoted, m->name, n);
+	if (n <= s || memcmp(m->name + n - s, suffix, s) != 0)
+		return nn_fail(err, NN_EFORMAT, "%s: member '%s' is no .npy array: the file is no .npz", file, quoted);
+	if (memchr(m->name, 0, n) || nn_utf8_prefix(m->name, n) < n)
+		return nn_fail(err, NN_EFORMAT, "%s: the name of member '%s' is not UTF-8", file, quoted);
+	*name = nn_strndup(m->name, n - s, err);
+	if (!*name)
+		return -1;
+	tensor->name = *name;
+	snprintf(place, sizeof place, "%.100s: %s", file, quoted);
+	status = unpack(m, place, &unpacked, &bytes, err);
+	if (status == 0)
+		status = read_array(bytes, m->size, place, tensor, block, err);
+	nn_block_free(&unpacked);
+	return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
+}
+
+static int read_members(struct nn_st *st, const struct nn_zip_member *members, size_t n, const char *file, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	st->tensors = nn_alloc(n, sizeof *st->tensors, err);
+	st->arrays = nn_alloc(n, sizeof *st->arrays, err);
+	st->names = nn_alloc(n, sizeof *st->names, err);
+	if (!st->tensors || !st->arrays || !st->names)
+		return -1;
+	while (st->n_tensors < n) {
+		size_t i = st->n_tensors++;      /* what a member that fails has is freed with the others */
+
+		if (read_member(&members[i], file, &st->names[i], &st->tensors[i], &st->arrays[i], err) < 0)
+			return -1;
+	}
+	if (n)
+		qsort(st->tensors, n, sizeof *st->tensors, by_name);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(st->tensors[i].name, st->tensors[i - 1].name) == 0)
+			return nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file,
+				       nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name)));
+	return 0;
+}
+
+int nn_npz_read(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+{
+	struct nn_st *st = nn_alloc(1, sizeof *st, err);
+	const char *name = nn_input_name(input);
+	struct nn_zip_member *members = NULL;
+	struct nn_block file = {0};
+	size_t bytes = 0, n = 0;
+	int status = -1;
+
+	if (!st || load(input, &file, &bytes, err) < 0)
+		goto out;
+	if (nn_zip_list(file.data, bytes, &members, &n, err) < 0)
+		nn_fail_at(err, "%s", name);
+	else
+		status = read_members(st, members, n, name, err);
+out:
+	nn_free(members);
+	nn_block_free(&file);
+	if (status < 0)
+		nn_st_free(st);
+	else
+		*result = st;
+	return status;
+}
+
+bool nn_is_tensors(const char *kind)
+{
+	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
+}
+
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err)
+{
+	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_input(st, input, err);
+}
