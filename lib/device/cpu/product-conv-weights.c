@@ -31,7 +31,7 @@ static void tiles(const struct part *p, const struct nn_outer *o, size_t n, cons
 	const size_t widest = p->vectors == 2 ? NN_TILE_2 : NN_TILE_1, count = (n + widest - 1) / widest;
 	for (size_t i = 0; i < count; i++) {
 		const size_t m0 = i * n / count, m1 = (i + 1) * n / count;
-		NN_K(outer)[p->vectors - 1][m1 - m0](o, x + m0, dy, d + m0 * o->ds);
+		NN_K(outer)[o->last == VL][p->vectors - 1][m1 - m0](o, x + m0, dy, d + m0 * o->ds);
 	}
 }
 
@@ -93,7 +93,7 @@ static void kernel_row(const struct part *p, long kh, long oh0, long oh1)
 		row_by_columns(p, o, kh, begin);
 	else
 		for (long i = 0; i < count; i++)
-			row_with_edges(p, o, NN_K(outer_edged)[p->vectors - 1][(i + 1) * n / count - i * n / count], kh,
+			row_with_edges(p, o, NN_K(outer_edged)[o.last == VL][p->vectors - 1][(i + 1) * n / count - i * n / count], kh,
 				       begin, i * n / count, (i + 1) * n / count);
 }
 
@@ -155,7 +155,7 @@ static void panel(const struct nn_conv *c, const real *x, const real *dy, real *
 		part.dy = dy + g * c->cout + at;
 		part.d = d + (at - o0);
 		nn_outer_function *const f = c->cin == 1 && c->h.n == c->w.n && kh1 - kh0 == c->h.n && part.side_by_side
-						     ? NN_K(outer_square)(part.vectors, c->h.n) : NULL;
+						     ? NN_K(outer_square)(o->last == VL, part.vectors, c->h.n) : NULL;
 		if (f)
 			square(&part, f, oh0, oh1);
 		for (long kh = kh0; kh < kh1 && !f; kh++)

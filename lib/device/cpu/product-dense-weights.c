@@ -11,14 +11,14 @@ static nn_outer_function *const *tiles_for(const struct nn_outer *o, size_t vect
 {
 	*widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
 	if (!o->first || o->n_leaves < 2)
-		return NN_K(outer)[vectors - 1];
+		return NN_K(outer)[o->last == VL][vectors - 1];
 #ifdef NN_PAIR
 	if (vectors == 2 && o->pixels <= NN_SHORT_LEAF * o->n_leaves) {
 		*widest = NN_PAIR;
-		return NN_K(outer_pairs);
+		return NN_K(outer_pairs)[o->last == VL];
 	}
 #endif
-	return NN_K(outer_tree)[vectors - 1];
+	return NN_K(outer_tree)[o->last == VL][vectors - 1];
 }
 
 /* Stores that wait for memory hold up the sums' stores: what a tile stores at its end is asked for at its beginning. */
@@ -41,9 +41,9 @@ static void block(const struct nn_matrix *d, const struct nn_outer *model, const
 	for (size_t at = panel; at < end; at += 2 * VL) {
 		size_t widest;
 		const size_t left = end - at, vectors = left > VL ? 2 : 1;
+		o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
 		nn_outer_function *const *const tile = tiles_for(&o, vectors, &widest);
 		const size_t tiles = (k1 - k0 + widest - 1) / widest;
-		o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
 		for (size_t i = 0; i < tiles; i++) {
 			const size_t m0 = k0 + i * (k1 - k0) / tiles, m1 = k0 + (i + 1) * (k1 - k0) / tiles;
 			real *const to = out + m0 * width + (at - panel);

@@ -36,16 +36,16 @@ struct nn_outer_edge {
 /* x: of the first pixel and input, dy: of the first pixel and channel, d: of the first input and channel. */
 typedef void nn_outer_function(const struct nn_outer *o, const real *x, const real *dy, real *d);
 
-/* [vectors - 1][inputs], inputs from 1 to NN_TILE_1, NN_TILE_2; lanes of d beyond the channels are set to 0. */
-extern nn_outer_function *const NN_K(outer)[2][NN_TILE_MAX + 1];
-extern nn_outer_function *const NN_K(outer_edged)[2][NN_TILE_MAX + 1];
+/* [last == VL][vectors - 1][inputs], inputs from 1 to NN_TILE_1, NN_TILE_2; lanes of d beyond the channels are set to 0. */
+extern nn_outer_function *const NN_K(outer)[2][2][NN_TILE_MAX + 1];
+extern nn_outer_function *const NN_K(outer_edged)[2][2][NN_TILE_MAX + 1];
 /* The same for n kernel rows of n inputs each, n = 3 or 5; NULL where registers do not suffice. */
-nn_outer_function *NN_K(outer_square)(int vectors, long n);
+nn_outer_function *NN_K(outer_square)(bool whole, int vectors, long n);
 /* One row of pixels cut into leaves, whose sums are added along the tree. */
-extern nn_outer_function *const NN_K(outer_tree)[2][NN_TILE_MAX + 1];
+extern nn_outer_function *const NN_K(outer_tree)[2][2][NN_TILE_MAX + 1];
 #ifdef NN_PAIR
-/* The same for two vectors, two leaves and more; [inputs] from 1 to NN_PAIR. */
-extern nn_outer_function *const NN_K(outer_pairs)[NN_PAIR + 1];
+/* The same for two vectors, two leaves and more; [last == VL][inputs] from 1 to NN_PAIR. */
+extern nn_outer_function *const NN_K(outer_pairs)[2][NN_PAIR + 1];
 #endif
 
 /* Whole vectors of padding, which no tile writes: 0 for k's [k0, k1) of a panel with n channels. */
