@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include "base/error.h"
 
-/* Zero-initialize; pages, so data is aligned to 4096 and memory that was never written takes no room. */
+/* Zero-initialize; pages, so data is aligned to 4096 (2 MiB where they are large) and memory that was never written takes no room. */
 struct nn_block {
 	void *data;
 	size_t room;

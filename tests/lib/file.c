@@ -10,6 +10,32 @@
 #include "file/safetensors.h"
 #include "files.h"
 
+/* ---- blocks ---- */
+
+/* Grown step by step as data come, every 4096th byte written: nothing is lost, what is new is 0, and large ones begin with a large page. */
+static void blocks(void)
+{
+	struct nn_block block = {0};
+	bool kept = true, zero = true, aligned = true;
+	size_t written = 0;
+
+	for (size_t bytes = 5000; bytes < (size_t)40 << 20; bytes += bytes / 4 + (1 << 20)) {
+		if (nn_block_reserve(&block, bytes, NULL) < 0)
+			break;
+		aligned &= bytes < (size_t)4 << 20 || (uintptr_t)block.data % ((size_t)2 << 20) == 0;
+		for (size_t at = 0; at < written; at += 4096)
+			kept &= *nn_block_at(&block, at) == (unsigned char)(at / 4096 * 7 + 1);
+		for (size_t at = written; at < bytes; at += 4096) {
+			zero &= *nn_block_at(&block, at) == 0;
+			*nn_block_at(&block, at) = (unsigned char)(at / 4096 * 7 + 1);
+			written = at + 4096;
+		}
+	}
+	nn_block_free(&block);
+	ok(written > (size_t)30 << 20 && kept && zero, "blocks: what was there stays as a block grows, what is new is 0");
+	ok(aligned, "blocks: from 4 MiB on they begin where a large page can");
+}
+
 /* ---- inputs ---- */
 
 /* All of path in memory, or the error. */
@@ -587,6 +613,7 @@ static void halves(void)
 int main(void)
 {
 	go_to_tmp();
+	blocks();
 	inputs();
 	gzip();
 	peeking();
