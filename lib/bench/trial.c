@@ -115,7 +115,7 @@ static void train(struct nn_trial *t)
 	if (t->at == 0)
 		nn_shuffle(1, t->calls, t->rows, t->order, t->n_rows, UINT64_MAX);
 	if (nn_step_gradient(t->step, t->order + t->at, batch, t->calls * batch, &result))
-		nn_step_update(t->step, t->calls + 1, 1e-7, false, &result);
+		nn_step_update(t->step, t->calls + 1, 1e-7, false, &result, NULL);
 	else
 		t->diverged = true;
 	t->at = t->at + 2 * batch <= t->n_rows ? t->at + batch : 0;

@@ -225,7 +225,7 @@ int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, 
 	const struct nn_program *program = nn_net_program(file->net);
 
 	for (int i = 0; i < program->n_params; i++)
-		if (nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
+		if (params[i] && nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
 			return -1;
 	return 0;
 }

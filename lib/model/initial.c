@@ -95,12 +95,18 @@ int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, vo
 		return nn_fail(err, NN_EUSAGE, "initial values are f32 or f64 ones of a resolved net");
 	for (int i = 0, which = 0; i < program->n_params; i++) {
 		which = i > 0 && program->params[i - 1].line == program->params[i].line ? which + 1 : 0;
-		fill(net, &program->params[i], which, seed, dtype, params[i]);
+		if (params[i])
+			fill(net, &program->params[i], which, seed, dtype, params[i]);
 	}
 	return 0;
 }
 
 void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, struct nn_error *err)
+{
+	return nn_params_some(program, dtype, NULL, err);
+}
+
+void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const bool *keep, struct nn_error *err)
 {
 	size_t head = (size_t)program->n_params * sizeof(void *), total;
 	void **params;
@@ -111,6 +117,8 @@ void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, stru
 	for (int i = 0; i < program->n_params; i++) {
 		size_t bytes;
 
+		if (keep && !keep[i])
+			continue;
 		if (!nn_shape_check(&program->params[i].desc.shape, nn_dtype_size(dtype), &bytes) ||
 		    !nn_add(bytes, NN_ALIGN - 1, &bytes) || !nn_add(total, bytes / NN_ALIGN * NN_ALIGN, &total)) {
 			nn_fail(err, NN_ENOMEM, "the parameters of the model are more bytes than memory can be");
@@ -124,6 +132,8 @@ void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, stru
 	for (int i = 0; i < program->n_params; i++) {
 		size_t bytes = nn_shape_count(&program->params[i].desc.shape) * nn_dtype_size(dtype);
 
+		if (keep && !keep[i])
+			continue;
 		params[i] = at;
 		at += (bytes + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
 	}
@@ -133,5 +143,6 @@ void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, stru
 void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, void **to, void *const *from)
 {
 	for (int i = 0; i < program->n_params; i++)
-		memcpy(to[i], from[i], nn_shape_count(&program->params[i].desc.shape) * nn_dtype_size(dtype));
+		if (to[i])
+			memcpy(to[i], from[i], nn_shape_count(&program->params[i].desc.shape) * nn_dtype_size(dtype));
 }

@@ -74,6 +74,13 @@ static int check_held_out(const struct nn_train_options *o, struct nn_error *err
 	return 0;
 }
 
+static int check_pipeline(const struct nn_train_options *o, struct nn_error *err)
+{
+	if (o->pipeline && o->folds)
+		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: not with --folds", o->pipeline);
+	return 0;
+}
+
 static bool is_stdin(const char *path)
 {
 	return path && strcmp(path, "-") == 0;
@@ -233,7 +240,7 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
-	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
+	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_pipeline(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
 		return -1;
 	return 0;

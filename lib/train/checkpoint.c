@@ -127,14 +127,14 @@ static int open_sets(struct nn_train *t, struct nn_error *err)
 
 	s->program = t->program;
 	s->dtype = t->device->dtype;
-	if (t->options->patience && !(t->best = nn_params_new(t->program, s->dtype, err)))
+	if (t->options->patience && !(t->best = nn_params_some(t->program, s->dtype, t->keeps, err)))
 		return -1;
 	if (!keeps)
 		return 0;
 	for (size_t set = 0; set < NN_STATE_SETS; set++) {
 		bool kept = set == NN_SET_BEST ? t->best != NULL : set < NN_SET_SLOT0 + slots;
 
-		if (kept && !(s->set[set] = nn_params_new(t->program, s->dtype, err)))
+		if (kept && !(s->set[set] = nn_params_some(t->program, s->dtype, t->keeps, err)))
 			return -1;
 	}
 	return nn_save_open(t, err);
@@ -241,14 +241,9 @@ struct nn_state_facts nn_checkpoint_facts(const struct nn_train *t)
 static void take_slots(struct nn_train *t)
 {
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
-	struct nn_graph *graph = nn_step_graph(t->step);
-	size_t offset, packed;
 
 	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
-		for (int p = 0; p < t->program->n_params; p++)
-			if (nn_graph_place(graph, p, &offset, &packed))
-				nn_graph_pack(graph, p, t->tensors.set[NN_SET_SLOT0 + k][p],
-					      nn_optimizer_slot(optimizer, k));
+		nn_optimizer_load(optimizer, k, (const void *const *)t->tensors.set[NN_SET_SLOT0 + k]);
 }
 
 /* What rank 0 does for all. */

@@ -277,6 +277,21 @@ static double or_unknown(double value)
 	return value > 0 ? value : NAN;
 }
 
+static void log_pipeline(const struct nn_train *t)
+{
+	const struct nn_pipe *p = t->pipe;
+
+	if (!p)
+		return;
+	nn_log_open_object(t->log, "pipeline");
+	nn_log_count(t->log, "stages", (uint64_t)p->stages);
+	nn_log_string(t->log, "schedule", nn_pipeline_schedules[p->schedule]);
+	nn_log_count(t->log, "micro_batches", p->most);
+	nn_log_real(t->log, "idle", p->idle);
+	nn_log_real(t->log, "formula", p->formula);
+	nn_log_close_object(t->log);
+}
+
 void nn_record_end(struct nn_train *t, const char *reason)
 {
 	double seconds = nn_now_s() - t->start_s, peak = (double)nn_memory_peak();
@@ -309,6 +324,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	log_compared(log, "peak_bytes", (double)nn_train_peak(t), peak);
 	log_compared(log, "total_s", t->forecast.total_s, seconds);
 	nn_log_close_object(log);
+	log_pipeline(t);
 	nn_report_causes(t);
 	nn_log_end(log);
 }

@@ -24,27 +24,42 @@ const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
 struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t micro)
 {
 	const struct nn_train_options *o = t->options;
+	const struct nn_comm *comm = t->pipe ? t->pipe->side : t->comm;
 
 	return (struct nn_step_options){
 		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset,
 		.rows = t->n_rows ? t->n_rows : o->batch,
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
-		.rank = t->comm ? t->comm->rank : 0, .ranks = t->comm ? t->comm->size : 1,
+		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .part = nn_pipe_part(t->pipe),
 		.seed = t->std->seed, .count = t->n_valid == 0, .target = t->schema ? &t->schema->targets[0] : NULL,
 	};
 }
 
 /* ---- what stands beside the step ---- */
 
+/* The rank that has all parameters for files, and evaluates: in a pipeline the first. */
+static bool is_first(const struct nn_train *t)
+{
+	return !t->pipe || (t->comm ? t->comm->rank == 0 : t->pipe->stage == 0);
+}
+
+static size_t all_parameters(const struct nn_train *t)
+{
+	size_t sum = 0;
+
+	for (int p = 0; p < t->program->n_params; p++)
+		sum += nn_shape_count(&t->program->params[p].desc.shape);
+	return sum * nn_dtype_size(t->device->dtype);
+}
+
 /* Canonical parameters: those of the model and the best so far; of a state that will be written a copy of both, and the slots. */
 static size_t copies(const struct nn_train *t, const struct nn_step_options *step, size_t parameters)
 {
-	size_t slots = nn_optimizer_bytes(&step->optimizer, 1, NN_F32) / nn_dtype_size(NN_F32) - 1, live;
+	size_t slots = nn_optimizer_count(&step->optimizer), live = 1 + (t->options->patience > 0);
 
-	if (step->optimizer.kind == NN_LAMB)
-		slots--;
-	live = 1 + (t->options->patience > 0);
+	if (t->pipe && is_first(t))
+		parameters = all_parameters(t);
 	return parameters * (live + (t->keeps_state ? live + slots : 0));
 }
 
@@ -55,7 +70,7 @@ static int evaluator_bytes(const struct nn_train *t, size_t *bytes, struct nn_er
 	struct nn_graph_memory m;
 
 	*bytes = 0;
-	if (!t->n_valid)
+	if (!t->n_valid || !is_first(t))
 		return 0;
 	g.max_rows = t->n_valid < EVALUATED_ROWS ? t->n_valid : EVALUATED_ROWS;
 	if (nn_graph_plan(t->program, &g, &m, err) < 0)
@@ -109,7 +124,7 @@ static bool wants_norms(const struct nn_train *t, enum nn_optimizer_kind kind)
 	return kind == NN_LARS || kind == NN_LAMB || t->options->clip_norm > 0 || t->std->log;
 }
 
-int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
+static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_step_options step = nn_train_step_options(t, micro);
 	struct nn_step_memory m;
@@ -138,6 +153,23 @@ int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, stru
 	return 0;
 }
 
+/* Of a plan for stages the one that takes most. */
+int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
+{
+	struct nn_fit other;
+	int stages = t->pipe && !t->comm ? t->pipe->stages : 1;
+
+	for (int s = 0; s < stages; s++) {
+		if (stages > 1)
+			t->pipe->stage = s;
+		if (plan_rank(t, micro, s == 0 ? fit : &other, err) < 0)
+			return -1;
+		if (s > 0 && other.total > fit->total)
+			*fit = other;
+	}
+	return 0;
+}
+
 /* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
 static size_t suiting(const struct nn_train *t, const struct nn_fit *fit, size_t input)
 {
@@ -157,13 +189,16 @@ int nn_fit_choose(const struct nn_train *t, struct nn_fit *fit, struct nn_error 
 {
 	const struct nn_train_options *o = t->options;
 	size_t micro = t->n_rows && t->n_rows < o->batch ? t->n_rows : o->batch;
+	bool flows = t->pipe && t->pipe->schedule != NN_NAIVE;
 	struct nn_fit smaller;
 
+	if (flows && !o->micro_batch)
+		micro = nn_pipe_micro(t, micro);
 	if (o->micro_batch && o->micro_batch < micro)
 		micro = o->micro_batch;
 	if (nn_fit_plan(t, micro, fit, err) < 0)
 		return -1;
-	if (!o->micro_batch) {
+	if (!o->micro_batch && !flows) {
 		size_t suits = suiting(t, fit, fit->input - data_bytes(t, t->device->dtype));
 
 		if (suits < micro && nn_fit_plan(t, micro = suits, fit, err) < 0)

@@ -66,7 +66,7 @@ void nn_forecast_rate(struct nn_train *t)
 	const char *basis = NULL;
 
 	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
-	if (t->comm && t->comm->size > 1)    /* what is kept is of one rank */
+	if (t->pipe || (t->comm && t->comm->size > 1))    /* what is kept is of one rank */
 		return;
 	if (nn_rate_get(t, rate))
 		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";

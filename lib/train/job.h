@@ -18,6 +18,7 @@
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/step.h"
+#include "train/strategy/pipeline.h"
 #include "train/strategy/strategy.h"
 #include "train/train.h"
 
@@ -28,6 +29,7 @@ struct nn_train {
 	struct nn_comm *comm;            /* of the ranks that train; NULL in a plan */
 	const struct nn_strategy *strategy;
 	struct nn_team *team;            /* what the strategy keeps */
+	struct nn_pipe *pipe;            /* of --pipeline; NULL: every rank has the whole network */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
 	int sharing;                     /* of them on the cores of this one, itself included */
 
@@ -39,7 +41,8 @@ struct nn_train {
 	struct nn_net *net;
 	bool net_owned;                  /* not start's */
 	const struct nn_program *program;
-	void **params;                   /* canonical: the door to files and to the evaluator */
+	void **params;                   /* canonical: the door to files and to the evaluator; of a stage but on rank 0 its own */
+	bool *keeps;                     /* [params] which those are; NULL: all */
 	int n_outputs;
 	struct nn_loss_spec *losses;     /* [n_outputs] */
 	double *shares;                  /* [n_outputs] weights of their losses */

@@ -65,10 +65,14 @@ lib_libnn_la_SOURCES += \
 	lib/train/selfcheck.h \
 	lib/train/spool.c \
 	lib/train/spool.h \
+	lib/train/stages.c \
+	lib/train/stages.h \
 	lib/train/state.c \
 	lib/train/state.h \
 	lib/train/step.c \
 	lib/train/step.h \
+	lib/train/strategy/pipeline.c \
+	lib/train/strategy/pipeline.h \
 	lib/train/strategy/strategy.c \
 	lib/train/strategy/strategy.h \
 	lib/train/strategy/sync.c \

@@ -68,17 +68,23 @@ static int evaluate(struct nn_train *t, struct nn_error *err)
 	double value = NAN;
 
 	t->found.held_out = false;
-	if (!t->evaluator) {
+	if (t->n_valid == 0) {
 		judge(t, nn_train_passed(t, t->metric));
 		nn_curve_evaluation(t->curve, t->counters.step, NAN, t->found.metric, t->found.best);
 		return 0;
 	}
-	if (settle(t, err) < 0 || nn_train_collect(t, err) < 0 || nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
+	if (settle(t, err) < 0 || nn_train_collect(t, err) < 0)
 		return -1;
-	t->found.held_out = true;
-	nn_evaluator_get(t->evaluator, t->metric, &value);
+	if (t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
+		return -1;
+	t->found.held_out = t->evaluator != NULL;
+	if (t->evaluator)
+		nn_evaluator_get(t->evaluator, t->metric, &value);
+	if (t->pipe && nn_comm_broadcast(t->comm, 0, &value, sizeof value, err) < 0)
+		return -1;
 	judge(t, value);
-	nn_evaluator_get(t->evaluator, "loss", &value);
+	if (t->evaluator)
+		nn_evaluator_get(t->evaluator, "loss", &value);
 	nn_curve_evaluation(t->curve, t->counters.step, value, t->found.metric, t->found.best);
 	return 0;
 }
@@ -275,7 +281,9 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 		return -1;
 	if (!t->state_path && !t->fold)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
-	else if (save_now(t, err) < 0)
+	if (save_now(t, err) < 0)
+		return -1;
+	if (t->pipe && nn_pipe_end(t, err) < 0)
 		return -1;
 	nn_record_end(t, "signal");
 	return 0;
@@ -285,7 +293,7 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 static int finish(struct nn_train *t, struct pace *pace, const char *reason, struct nn_error *err)
 {
 	bool whole = t->counters.step % t->steps_per_epoch == 0, ran = t->counters.step > t->started_step;
-	bool looks = !whole || (!ran && t->evaluator);
+	bool looks = !whole || (!ran && t->n_valid > 0);
 	void **best;
 
 	if (!whole && unchanged(t, err) < 0)
@@ -306,6 +314,8 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 	if (nn_save_end(t, err) < 0)
 		return -1;
 	nn_progress_end(t->progress);
+	if (t->pipe && nn_pipe_end(t, err) < 0)
+		return -1;
 	nn_record_end(t, reason);
 	return nn_log_check(t->log, err);
 }
@@ -353,6 +363,8 @@ static int loop(struct nn_train *t, int *stopped, struct nn_error *err)
 	struct pace pace = { .logged_s = nn_now_s() };
 	const char *reason;
 
+	if (t->pipe)
+		nn_pipe_tell(t);
 	nn_record_start(t);
 	if (nn_log_check(t->log, err) < 0)
 		return -1;

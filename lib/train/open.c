@@ -17,13 +17,26 @@
 
 /* ---- defaults that depend on other options, on the model or on the data ---- */
 
+/* Stages but the first know nothing of held-out rows: whether more is better they are told. */
+static int share_metric(struct nn_train *t, struct nn_error *err)
+{
+	char rises = t->metric && nn_metric_rises(t->metric);
+
+	if (t->pipe && nn_comm_broadcast(t->comm, 0, &rises, 1, err) < 0)
+		return -1;
+	t->rises = rises;
+	return 0;
+}
+
 static int take_metric(struct nn_train *t, struct nn_error *err)
 {
 	const char *named = t->options->metric;
 	bool classes = nn_dataset_target_classes(t->dataset, 0);
 	double value;
 
-	if (t->evaluator) {
+	if (t->pipe && t->n_valid > 0 && !t->evaluator) {
+		t->metric = named ? named : "loss";
+	} else if (t->evaluator) {
 		t->metric = named ? named : nn_metrics_default(nn_evaluator_metrics(t->evaluator, 0));
 		if (!nn_evaluator_get(t->evaluator, t->metric, &value))
 			return nn_fail(err, NN_EUSAGE, "--metric=%s: not a metric of these targets; %s", named,
@@ -39,8 +52,9 @@ static int take_metric(struct nn_train *t, struct nn_error *err)
 				       strcmp(passed, "loss") == 0 ? "" : passed,
 				       strcmp(passed, "loss") == 0 ? "loss is" : " and loss are");
 	}
+	if (share_metric(t, err) < 0)
+		return -1;
 	t->options->metric = t->metric;
-	t->rises = nn_metric_rises(t->metric);
 	return 0;
 }
 
@@ -48,8 +62,8 @@ static int take_metric(struct nn_train *t, struct nn_error *err)
 static int check_ranks(const struct nn_train *t, size_t group, size_t groups, struct nn_error *err)
 {
 	unsigned long long batch = t->options->batch, leaves = t->options->leaves, wanted = 1, larger = batch;
-	size_t ranks = t->comm ? (size_t)t->comm->size : 1;
-	char other[80] = "", more[80] = "";
+	size_t ranks = t->pipe ? (t->pipe->side ? (size_t)t->pipe->side->size : 1) : t->comm ? (size_t)t->comm->size : 1;
+	char other[80] = "", more[80] = "", pipelines[40] = "";
 
 	if (ranks <= leaves)
 		return 0;
@@ -62,9 +76,11 @@ static int check_ranks(const struct nn_train *t, size_t group, size_t groups, st
 	if (wanted <= groups)
 		snprintf(more, sizeof more, "%s--leaves=%llu", *other ? " or " : "", wanted);
 	if (!*other && !*more)
-		snprintf(other, sizeof other, "at most --ranks=%llu", leaves);
-	return nn_fail(err, NN_EUSAGE, "--ranks=%zu: a batch of %llu has %llu lea%s; use %s%s", ranks, batch, leaves,
-		       leaves == 1 ? "f" : "ves", other, more);
+		snprintf(other, sizeof other, "at most --ranks=%llu", leaves * (t->pipe ? (unsigned long long)t->pipe->stages : 1));
+	if (t->pipe)
+		snprintf(pipelines, sizeof pipelines, " for %zu pipelines", ranks);
+	return nn_fail(err, NN_EUSAGE, "--ranks=%d: a batch of %llu has %llu lea%s%s; use %s%s", t->comm->size, batch, leaves,
+		       leaves == 1 ? "f" : "ves", pipelines, other, more);
 }
 
 static int take_leaves(struct nn_train *t, struct nn_error *err)
@@ -126,6 +142,8 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	t->limit_bytes = nn_memory_available();
 	if (!nn_add(t->limit_bytes, nn_memory_resident(), &t->limit_bytes))
 		t->limit_bytes = SIZE_MAX;
+	if (t->pipe && nn_pipe_divide(t, nn_pipe_micro(t, t->options->batch), err) < 0)
+		return -1;
 	if (nn_fit_choose(t, &t->fit, err) < 0)
 		return -1;
 	if (t->fit.fits)
@@ -149,9 +167,9 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 		return -1;
 	t->options->micro_batch = t->fit.micro;
 	step = nn_train_step_options(t, t->fit.micro);
-	if (nn_step_new(&t->step, &step, err) < 0)
+	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0))
 		return -1;
-	if (t->n_valid > 0) {
+	if (t->n_valid > 0 && (!t->pipe || t->comm->rank == 0)) {
 		struct nn_evaluator_options evaluator = {
 			.device = t->device, .pool = t->pool, .program = t->program,
 			.dataset = t->held_out ? t->held_out : t->dataset, .schema = t->schema, .rows = t->valid_rows,
@@ -161,7 +179,7 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 		if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)
 			return -1;
 	}
-	t->params = nn_params_new(t->program, t->device->dtype, err);
+	t->params = nn_params_some(t->program, t->device->dtype, t->keeps, err);
 	return t->params ? 0 : -1;
 }
 
@@ -245,7 +263,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 {
 	double start = nn_now_s(), planned, tried;
 
-	if (open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
+	if (nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
 	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
@@ -349,6 +367,8 @@ void nn_train_free(struct nn_train *t)
 		nn_net_free(t->net);
 	nn_model_file_free(t->start);
 	nn_pool_free(t->pool);
+	nn_pipe_free(t->pipe);
+	nn_free(t->keeps);
 	nn_free(t->state_path);
 	nn_free(t);
 }

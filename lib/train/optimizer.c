@@ -1,5 +1,6 @@
 /* The update after a step: clipping by the global norm, trust ratios, and one kernel call over the flat block. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "train/optimizer.h"
@@ -24,16 +25,18 @@ struct nn_optimizer {
 	const struct nn_program *program;
 	struct nn_pool *pool;
 	struct nn_update update;         /* the constants; n, w, g and slots are set per call */
+	struct nn_optimizer_ranks ranks;
 	size_t n_slots, block;
-	char *slots;                     /* n_slots blocks */
+	size_t from, to;                 /* elements of the block that are updated here */
+	char *slots;                     /* n_slots runs of to - from elements */
 	char *direction;                 /* lamb: a block */
-	char *canonical;                 /* scratch: all trained parameters in file order */
+	char *canonical;                 /* scratch: all trained parameters in file order, or a block */
 	size_t *at;                      /* [n_params] place in canonical, in elements */
 	void *squares;                   /* [n_params] sums of squares, trained parameters first, in the dtype */
 	double *w_norm, *g_norm;         /* [n_params] */
 };
 
-static size_t slots_of(const struct nn_optimizer_options *o)
+size_t nn_optimizer_count(const struct nn_optimizer_options *o)
 {
 	switch (o->kind) {
 	case NN_SGD:
@@ -43,9 +46,19 @@ static size_t slots_of(const struct nn_optimizer_options *o)
 	}
 }
 
-size_t nn_optimizer_bytes(const struct nn_optimizer_options *o, size_t block, enum nn_dtype dtype)
+size_t nn_optimizer_bytes(const struct nn_optimizer_options *o, size_t block, size_t kept, enum nn_dtype dtype)
 {
-	return block * nn_dtype_size(dtype) * (slots_of(o) + (o->kind == NN_LAMB) + 1);
+	return (kept * nn_optimizer_count(o) + block * (1 + (o->kind == NN_LAMB))) * nn_dtype_size(dtype);
+}
+
+static int slots_new(struct nn_optimizer *o, struct nn_error *err)
+{
+	size_t bytes = o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype);
+
+	if (o->slots)
+		o->device->free(o->slots);
+	o->slots = NULL;
+	return bytes == 0 || (o->slots = o->device->alloc(bytes, err)) ? 0 : -1;
 }
 
 static int alloc(struct nn_optimizer *o, struct nn_error *err)
@@ -59,7 +72,7 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 	o->canonical = nn_alloc(o->block, size, err);
 	if (!o->at || !o->squares || !o->w_norm || !o->g_norm || !o->canonical)
 		return -1;
-	if (o->n_slots && !(o->slots = o->device->alloc(o->n_slots * o->block * size, err)))
+	if (slots_new(o, err) < 0)
 		return -1;
 	if (o->options.kind == NN_LAMB && !(o->direction = o->device->alloc(o->block * size, err)))
 		return -1;
@@ -80,8 +93,8 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 	o->graph = graph;
 	o->program = program;
 	o->pool = pool;
-	o->block = nn_graph_block(graph);
-	o->n_slots = slots_of(options);
+	o->block = o->to = nn_graph_block(graph);
+	o->n_slots = nn_optimizer_count(options);
 	o->update = (struct nn_update){
 		.kind = options->kind, .weight_decay = options->weight_decay, .momentum = options->momentum,
 		.nesterov = options->nesterov, .beta1 = 0.9, .beta2 = 0.999, .alpha = 0.99,
@@ -121,9 +134,58 @@ size_t nn_optimizer_slots(const struct nn_optimizer *o)
 	return o->n_slots;
 }
 
-void *nn_optimizer_slot(struct nn_optimizer *o, size_t slot)
+int nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *ranks, struct nn_error *err)
 {
-	return o->slots + slot * o->block * nn_dtype_size(o->device->dtype);
+	o->ranks = *ranks;
+	o->from = ranks->to ? ranks->from : 0;
+	o->to = ranks->to ? ranks->to : o->block;
+	return slots_new(o, err);
+}
+
+static bool has_range(const struct nn_optimizer *o)
+{
+	return o->ranks.gather != NULL;
+}
+
+static char *slot_at(const struct nn_optimizer *o, size_t slot)
+{
+	return o->slots ? o->slots + slot * (o->to - o->from) * nn_dtype_size(o->device->dtype) : NULL;
+}
+
+void nn_optimizer_reset(struct nn_optimizer *o)
+{
+	if (o->slots)
+		memset(o->slots, 0, o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype));
+}
+
+int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params, struct nn_error *err)
+{
+	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
+	const char *block = slot_at(o, slot);
+
+	if (has_range(o)) {
+		if (block)
+			memcpy(o->canonical + o->from * size, block, (o->to - o->from) * size);
+		if (o->ranks.gather(o->ranks.arg, o->canonical, err) < 0)
+			return -1;
+		block = o->canonical;
+	}
+	for (int p = 0; p < o->program->n_params; p++)
+		if (params[p] && nn_graph_place(o->graph, p, &offset, &packed))
+			nn_graph_unpack(o->graph, p, block, params[p]);
+	return 0;
+}
+
+void nn_optimizer_load(struct nn_optimizer *o, size_t slot, const void *const *params)
+{
+	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
+	char *block = has_range(o) ? o->canonical : slot_at(o, slot);
+
+	for (int p = 0; p < o->program->n_params; p++)
+		if (nn_graph_place(o->graph, p, &offset, &packed))
+			nn_graph_pack(o->graph, p, params[p], block);
+	if (has_range(o) && slot_at(o, slot))
+		memcpy(slot_at(o, slot), o->canonical + o->from * size, (o->to - o->from) * size);
 }
 
 /* ---- norms: per parameter in file order ---- */
@@ -148,7 +210,7 @@ static void norm_of_param(void *arg, size_t i, int thread)
 	n->norm[i] = o->device->sum_squares(values, nn_shape_count(&o->program->params[i].desc.shape));
 }
 
-/* norm[p] = sum of squares of parameter p in a block; 0 for buffers. */
+/* norm[p] = sum of squares of the graph's parameter p in a block. */
 static void squares_of_params(struct nn_optimizer *o, const void *block, double *norm)
 {
 	struct norms n = { o, block, norm };
@@ -159,10 +221,10 @@ static void squares_of_params(struct nn_optimizer *o, const void *block, double 
 /* The global norm: sums of squares per parameter, added in the order of the program. */
 static double global_norm(struct nn_optimizer *o, const double *squares)
 {
-	size_t n = 0, offset, packed;
+	size_t n = 0;
 
 	for (int p = 0; p < o->program->n_params; p++) {
-		if (!nn_graph_place(o->graph, p, &offset, &packed))
+		if (o->program->params[p].desc.role == NN_BUFFER)
 			continue;
 		if (o->device->dtype == NN_F64)
 			((double *)o->squares)[n++] = squares[p];
@@ -181,17 +243,35 @@ static bool decays(const struct nn_optimizer *o, int param)
 	return role == NN_WEIGHT;
 }
 
-/* The update of one parameter alone: its run of the block. */
-static struct nn_update of_param(struct nn_optimizer *o, const struct nn_update *all, int p, size_t offset, size_t packed)
+/* The update of elements at .. at + n - 1 of the block, which are among those that are updated here. */
+static struct nn_update of_run(struct nn_optimizer *o, const struct nn_update *all, size_t at, size_t n)
 {
-	size_t at = offset * nn_dtype_size(o->device->dtype);
+	size_t size = nn_dtype_size(o->device->dtype);
 	struct nn_update u = *all;
 
-	u.n = packed;
-	u.w = (char *)all->w + at;
-	u.g = (const char *)all->g + at;
-	for (size_t k = 0; k < o->n_slots; k++)
-		u.slot[k] = (char *)all->slot[k] + at;
+	u.n = n;
+	u.w = (char *)all->w + at * size;
+	u.g = (const char *)all->g + at * size;
+	for (size_t k = 0; k < o->n_slots && n > 0; k++)
+		u.slot[k] = slot_at(o, k) + (at - o->from) * size;
+	return u;
+}
+
+/* The update of one parameter alone: what is updated here of its run of the block, from *at; n 0: nothing. */
+static struct nn_update of_param(struct nn_optimizer *o, const struct nn_update *all, int p, size_t *at)
+{
+	size_t packed = 0, from, to;
+	struct nn_update u;
+
+	*at = 0;
+	if (!nn_graph_place(o->graph, p, at, &packed))
+		return (struct nn_update){ .n = 0 };
+	from = *at > o->from ? *at : o->from;
+	to = *at + packed < o->to ? *at + packed : o->to;
+	if (from >= to)
+		return (struct nn_update){ .n = 0 };
+	*at = from;
+	u = of_run(o, all, from, to - from);
 	if (!decays(o, p))
 		u.weight_decay = 0;
 	return u;
@@ -200,15 +280,14 @@ static struct nn_update of_param(struct nn_optimizer *o, const struct nn_update 
 /* You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left as they are. */
 static void update_lars(struct nn_optimizer *o, const struct nn_update *all)
 {
-	size_t offset, packed;
+	size_t at;
 
 	squares_of_params(o, all->w, o->w_norm);
 	for (int p = 0; p < o->program->n_params; p++) {
-		struct nn_update u;
+		struct nn_update u = of_param(o, all, p, &at);
 
-		if (!nn_graph_place(o->graph, p, &offset, &packed))
+		if (u.n == 0)
 			continue;
-		u = of_param(o, all, p, offset, packed);
 		if (decays(o, p)) {
 			double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * all->clip;
 
@@ -220,58 +299,76 @@ static void update_lars(struct nn_optimizer *o, const struct nn_update *all)
 }
 
 /* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
-static void update_lamb(struct nn_optimizer *o, const struct nn_update *all)
+static int update_lamb(struct nn_optimizer *o, const struct nn_update *all, struct nn_error *err)
 {
-	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
+	size_t size = nn_dtype_size(o->device->dtype), at;
 
-	for (int p = 0; p < o->program->n_params; p++)
-		if (nn_graph_place(o->graph, p, &offset, &packed)) {
-			struct nn_update u = of_param(o, all, p, offset, packed);
-			o->device->direction(&u, o->direction + offset * size);
-		}
+	for (int p = 0; p < o->program->n_params; p++) {
+		struct nn_update u = of_param(o, all, p, &at);
+
+		if (u.n > 0)
+			o->device->direction(&u, o->direction + at * size);
+	}
+	if (has_range(o) && o->ranks.gather(o->ranks.arg, o->direction, err) < 0)
+		return -1;
 	squares_of_params(o, all->w, o->w_norm);
 	squares_of_params(o, o->direction, o->g_norm);
 	for (int p = 0; p < o->program->n_params; p++) {
-		struct nn_update u;
+		struct nn_update u = of_param(o, all, p, &at);
 
-		if (!nn_graph_place(o->graph, p, &offset, &packed))
+		if (u.n == 0)
 			continue;
-		u = of_param(o, all, p, offset, packed);
-		u.g = o->direction + offset * size;
+		u.g = o->direction + at * size;
 		if (decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0)
 			u.ratio = sqrt(o->w_norm[p]) / sqrt(o->g_norm[p]);
 		o->device->update(&u);
 	}
+	return 0;
 }
 
-void nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm)
+bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
+{
+	return o->options.clip_norm > 0 || o->options.kind == NN_LARS;
+}
+
+/* The factor that clips the gradient; its norm, where it is asked for. */
+static int measure(struct nn_optimizer *o, struct nn_update *u, double *norm, struct nn_error *err)
+{
+	double length;
+
+	squares_of_params(o, u->g, o->g_norm);
+	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
+		return -1;
+	length = global_norm(o, o->g_norm);
+	if (norm)
+		*norm = length;
+	if (o->options.clip_norm > 0 && o->options.clip_norm / (length + 1e-6) < 1)
+		u->clip = o->options.clip_norm / (length + 1e-6);
+	return 0;
+}
+
+int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm, struct nn_error *err)
 {
 	struct nn_update u = o->update;
-	bool clips = o->options.clip_norm > 0;
 
-	u.n = o->block;
 	u.w = nn_graph_weights(o->graph);
 	u.g = nn_graph_gradients(o->graph);
-	for (size_t k = 0; k < o->n_slots; k++)
-		u.slot[k] = nn_optimizer_slot(o, k);
 	u.step = step;
 	u.lr = lr;
 	u.clip = 1;
-	if (norm || clips || o->options.kind == NN_LARS) {
-		double length;
-
-		squares_of_params(o, u.g, o->g_norm);
-		length = global_norm(o, o->g_norm);
-		if (norm)
-			*norm = length;
-		if (clips && o->options.clip_norm / (length + 1e-6) < 1)
-			u.clip = o->options.clip_norm / (length + 1e-6);
-	}
-	if (o->options.kind == NN_LARS)
+	if ((norm || nn_optimizer_wants_norm(o)) && measure(o, &u, norm, err) < 0)
+		return -1;
+	if (o->options.kind == NN_LARS) {
 		update_lars(o, &u);
-	else if (o->options.kind == NN_LAMB)
-		update_lamb(o, &u);
-	else
+	} else if (o->options.kind == NN_LAMB) {
+		if (update_lamb(o, &u, err) < 0)
+			return -1;
+	} else {
+		u = of_run(o, &u, o->from, o->to - o->from);
 		o->device->update(&u);
+	}
+	if (has_range(o) && o->ranks.gather(o->ranks.arg, nn_graph_weights(o->graph), err) < 0)
+		return -1;
 	nn_graph_refresh(o->graph);
+	return 0;
 }

@@ -22,6 +22,19 @@ struct nn_optimizer_options {
 	double clip_norm;            /* 0: none */
 };
 
+/*
+ * Ranks that hold parts of a network, or of the optimizer's state. All hooks are collective; where one fails (-1) the job is lost.
+ */
+struct nn_optimizer_ranks {
+	void *arg;
+	/* squares[params of the program]: fill in those of the parameters that other graphs have. NULL: this graph has all. */
+	int (*squares)(void *arg, double *squares, struct nn_error *err);
+	/* The slots of elements from .. to - 1 of the block are kept here, and these are updated here; to 0: all. */
+	size_t from, to;
+	/* Every rank's elements of a block to all; needed where there is a range. */
+	int (*gather)(void *arg, void *block, struct nn_error *err);
+};
+
 struct nn_optimizer;
 
 /* For a training graph, which is borrowed, as is its pool. Slots are zero (rprop's steps are set by the first update). */
@@ -29,18 +42,27 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 		     const struct nn_device *device, struct nn_graph *graph, const struct nn_program *program,
 		     struct nn_pool *pool, struct nn_error *err);
 void nn_optimizer_free(struct nn_optimizer *optimizer);
+/* Before the first update: share the work with other ranks. Slots are zero again. */
+int nn_optimizer_join(struct nn_optimizer *optimizer, const struct nn_optimizer_ranks *ranks, struct nn_error *err);
 
-/* Bytes that nn_optimizer_new takes for a graph of `block` elements and n_params parameters. */
-size_t nn_optimizer_bytes(const struct nn_optimizer_options *options, size_t block, enum nn_dtype dtype);
+/* Bytes that an optimizer takes for a graph of `block` elements, of which it keeps the slots of `kept`. */
+size_t nn_optimizer_bytes(const struct nn_optimizer_options *options, size_t block, size_t kept, enum nn_dtype dtype);
+/* Slots there are for each parameter. */
+size_t nn_optimizer_count(const struct nn_optimizer_options *options);
 
+/* Does every update need the norm of the gradient, and so all of it? */
+bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
 /*
  * Update the weights from the graph's gradients, step counted from 1, and refresh what is derived from them. norm (may be NULL):
- * the gradient's global norm before clipping. Allocates nothing.
+ * the gradient's global norm before clipping. Allocates nothing. Fails only where a hook does.
  */
-void nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm);
+int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm, struct nn_error *err);
 
-/* Slots by number, 0..n-1, in the form of the graph's block (nn_graph_pack and unpack): for states. */
+/* Slots by number, 0..n-1, for states: canonical values of the graph's parameters (others stay as they are). With a range, collective. */
 size_t nn_optimizer_slots(const struct nn_optimizer *optimizer);
-void *nn_optimizer_slot(struct nn_optimizer *optimizer, size_t slot);
+int nn_optimizer_save(struct nn_optimizer *optimizer, size_t slot, void *const *params, struct nn_error *err);
+void nn_optimizer_load(struct nn_optimizer *optimizer, size_t slot, const void *const *params);
+/* As it began. */
+void nn_optimizer_reset(struct nn_optimizer *optimizer);
 
 #endif

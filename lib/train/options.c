@@ -6,6 +6,7 @@
 #include "train/optimizer.h"
 #include "train/options.h"
 #include "train/schedule.h"
+#include "train/stages.h"
 
 /* The option and its value in front of what is wrong with it. */
 static int whole(int status, const char *name, const char *value, struct nn_error *err)
@@ -47,6 +48,14 @@ static int check_weights(const char *value, struct nn_error *err)
 static int check_spool(const char *value, struct nn_error *err)
 {
 	return *value ? 0 : nn_fail(err, NN_EUSAGE, "--spool=: expected the name of a file, or a size");
+}
+
+static int check_pipeline(const char *value, struct nn_error *err)
+{
+	enum nn_pipeline_schedule schedule;
+	int stages;
+
+	return whole(nn_parse_pipeline(value, &stages, &schedule, err), "pipeline", value, err);
 }
 
 static int check_valid(const char *value, struct nn_error *err)
@@ -166,6 +175,10 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "the memory that training may take (what the machine has)",
 	  .man = "Fewer samples go through at once until the plan fits; where not even one does, status 4 and command lines that "
 		 "would fit." },
+	{ .name = "pipeline", .type = NN_OPT_CUSTOM, .offset = AT(pipeline), .arg = "P[:SCHEDULE]", .check = check_pipeline,
+	  .help = "cut the network into P stages, a rank each, through which micro-batches flow (1f1b, gpipe, naive)",
+	  .man = "For networks that are too large for one rank: each keeps the parameters, gradients and optimizer state of its stage "
+		 "alone. The ranks are P times as many as work on different samples. See PIPELINE." },
 	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
 	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
 	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "
@@ -183,7 +196,8 @@ bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
 		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
-		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "config", "help", "version", "dry-run", "device", "model",
+		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "pipeline", "config", "help", "version", "dry-run",
+		"device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -26,6 +26,7 @@ struct nn_train_options {
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
 	const char *spool;           /* a file or a size */
+	const char *pipeline;        /* P[:SCHEDULE], NULL: none */
 	bool selfcheck;
 	uint64_t log_every;
 	const char *plot;

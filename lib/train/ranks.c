@@ -60,12 +60,12 @@ int nn_train_sharing(const struct nn_train *t, int *ranks, struct nn_error *err)
 
 /* ---- a state ---- */
 
-static int share_set(const struct nn_train *t, void *const *set, struct nn_error *err)
+static int share_set(struct nn_train *t, void *const *set, struct nn_error *err)
 {
 	for (int p = 0; p < t->program->n_params; p++) {
 		size_t bytes = nn_shape_count(&t->program->params[p].desc.shape) * nn_dtype_size(t->device->dtype);
 
-		if (nn_comm_broadcast(t->comm, 0, set[p], bytes, err) < 0)
+		if (t->pipe ? nn_pipe_hand_out(t, p, set[p], bytes, err) < 0 : nn_comm_broadcast(t->comm, 0, set[p], bytes, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -45,7 +45,7 @@ static void time_steps(struct nn_step *step, const uint64_t *rows, uint64_t n_ro
 		start = nn_now_s();
 		nn_step_gradient(step, batch, n, 0, &result);
 		middle = nn_now_s();
-		nn_step_update(step, 1, 0, false, &result);
+		nn_step_update(step, 1, 0, false, &result, NULL);
 		end = nn_now_s();
 		if (begin == 0) {
 			begin = end;
@@ -64,7 +64,6 @@ static void time_steps(struct nn_step *step, const uint64_t *rows, uint64_t n_ro
 
 int nn_rehearse(struct nn_train *t, struct nn_rehearsal *found, struct nn_error *err)
 {
-	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
 	size_t n = t->n_rows < t->options->batch ? t->n_rows : t->options->batch;
 	uint64_t *batch = nn_alloc(n, sizeof *batch, err);
 
@@ -72,8 +71,7 @@ int nn_rehearse(struct nn_train *t, struct nn_rehearsal *found, struct nn_error 
 		return -1;
 	time_steps(t->step, t->rows, t->n_rows, batch, n, found);
 	nn_free(batch);
-	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
-		memset(nn_optimizer_slot(optimizer, k), 0, nn_graph_block(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype));
+	nn_optimizer_reset(nn_step_optimizer(t->step));
 	return 0;
 }
 

@@ -53,8 +53,10 @@ static bool all_finite(const struct nn_train *t, const void *values, size_t n)
 static int collect(struct nn_train *t, void **params, struct nn_error *err)
 {
 	nn_graph_save(nn_step_graph(t->step), params);
+	if (t->pipe && nn_pipe_collect(t, params, true, err) < 0)
+		return -1;
 	for (int p = 0; p < t->program->n_params; p++)
-		if (!all_finite(t, params[p], nn_shape_count(&t->program->params[p].desc.shape)))
+		if (params[p] && !all_finite(t, params[p], nn_shape_count(&t->program->params[p].desc.shape)))
 			return nn_fail(err, NN_EDIVERGED, "step %llu: %s is no longer finite; a lower --lr or --clip-norm may help",
 				       (unsigned long long)t->counters.step, t->program->params[p].name);
 	return 0;
@@ -65,32 +67,34 @@ int nn_train_collect(struct nn_train *t, struct nn_error *err)
 	return collect(t, t->params, err);
 }
 
-static void collect_slots(struct nn_train *t)
+static int collect_slots(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
-	struct nn_graph *graph = nn_step_graph(t->step);
-	size_t offset, packed;
 
-	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
-		for (int p = 0; p < t->program->n_params; p++)
-			if (nn_graph_place(graph, p, &offset, &packed))
-				nn_graph_unpack(graph, p, nn_optimizer_slot(optimizer, k),
-						t->tensors.set[NN_SET_SLOT0 + k][p]);
+	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++) {
+		void **set = t->saver ? t->tensors.set[NN_SET_SLOT0 + k] : t->params;
+
+		if (nn_optimizer_save(optimizer, k, set, err) < 0 || (t->pipe && nn_pipe_collect(t, set, false, err) < 0))
+			return -1;
+	}
+	return 0;
 }
 
 static int begin(struct nn_train *t, struct nn_error *err)
 {
 	t->snapshot.start_s = nn_now_s();
-	if (collect(t, t->tensors.set[NN_SET_MODEL], err) < 0)
+	if (collect(t, t->saver ? t->tensors.set[NN_SET_MODEL] : t->params, err) < 0)
 		return -1;
-	collect_slots(t);
-	if (t->best)
+	if (collect_slots(t, err) < 0)
+		return -1;
+	if (t->best && t->saver)
 		nn_params_copy(t->program, t->device->dtype, t->tensors.set[NN_SET_BEST], t->best);
 	t->snapshot.counters = t->counters;
 	if (t->replaces)
 		nn_train_warn(t, "%s: the state of an older run is replaced; --resume would have gone on with it", t->state_path);
 	t->replaces = t->snapshot.due = false;
-	nn_saver_start(t->saver);
+	if (t->saver)
+		nn_saver_start(t->saver);
 	return 0;
 }
 
@@ -153,13 +157,22 @@ bool nn_save_late(const struct nn_train *t)
 	return t->save_s > 0 && nn_now_s() - t->snapshot.start_s >= t->save_s;
 }
 
+/* Stages take a snapshot together: rank 0, which writes it, says whether. */
+static int begin_all(struct nn_train *t, bool begins, struct nn_error *err)
+{
+	if (t->pipe && nn_comm_broadcast(t->comm, 0, &begins, sizeof begins, err) < 0)
+		return -1;
+	return begins ? begin(t, err) : 0;
+}
+
 int nn_save_follow(struct nn_train *t, bool due, struct nn_error *err)
 {
-	if (!t->saver)
+	if (!t->saver && !t->pipe)
 		return 0;
 	t->snapshot.due |= due;
-	settle(t, false);
-	return t->snapshot.due && !nn_saver_busy(t->saver) ? begin(t, err) : 0;
+	if (t->saver)
+		settle(t, false);
+	return t->snapshot.due ? begin_all(t, t->saver && !nn_saver_busy(t->saver), err) : 0;
 }
 
 int nn_save_newest(struct nn_train *t, struct nn_error *err)
@@ -167,9 +180,9 @@ int nn_save_newest(struct nn_train *t, struct nn_error *err)
 	uint64_t step = t->counters.step;
 
 	if (!t->saver || (nn_saver_busy(t->saver) && t->snapshot.counters.step == step))
-		return 0;
+		return begin_all(t, false, err);
 	settle(t, true);
-	return t->saved_step == step ? 0 : begin(t, err);
+	return begin_all(t, t->saved_step != step, err);
 }
 
 void nn_save_wait(struct nn_train *t)

@@ -65,7 +65,7 @@ static int steps(struct nn_train *t, struct trials *all, const struct trial *how
 		if (!nn_step_gradient(t->step, t->order + at, all->rows - at < all->batch ? all->rows - at : all->batch, at, &result))
 			return nn_fail(err, NN_EDIVERGED, "step %llu: the loss is not finite, so there is nothing to compare",
 				       (unsigned long long)s + 1);
-		nn_step_update(t->step, s + 1, nn_schedule_rate(&t->schedule, s), false, &result);
+		nn_step_update(t->step, s + 1, nn_schedule_rate(&t->schedule, s), false, &result, NULL);
 		t->counters.step = s + 1;
 		if (how->resume && s == 0 && stop_and_resume(t, all, how, err) < 0)
 			return -1;

@@ -85,7 +85,7 @@ static int list_tensors(struct writer *w, const struct nn_state_tensors *t, stru
 		for (int p = 0; t->set[set] && p < program->n_params; p++) {
 			const struct nn_program_param *param = &program->params[p];
 
-			if (!in_set(param, set))
+			if (!in_set(param, set) || !t->set[set][p])
 				continue;
 			nn_text_add(&w->names, prefix[set]);
 			nn_text_add_bytes(&w->names, param->name, strlen(param->name) + 1);
@@ -292,7 +292,7 @@ static int load_set(const struct nn_state *state, const struct nn_state_tensors 
 		const struct nn_program_param *param = &t->program->params[p];
 		const struct nn_st_tensor *tensor;
 
-		if (!in_set(param, set))
+		if (!in_set(param, set) || !t->set[set][p])
 			continue;
 		nn_text_clear(&name);
 		nn_text_add(&name, prefix[set]);

@@ -13,7 +13,6 @@
 #define COPY_BYTES 65536             /* a piece of a block for one thread */
 
 struct nn_step_input {
-	char *values;
 	char *staged;                    /* on their way to a device with memory of its own; NULL: to the host's */
 	size_t size;
 	bool channels_last;
@@ -112,11 +111,21 @@ fail:
 	return -1;
 }
 
+static size_t most_spans(const struct cuts *cuts)
+{
+	size_t full = cuts->full ? cuts->full->n_spans : 0, rest = cuts->rest ? cuts->rest->n_spans : 0;
+
+	return full > rest ? full : rest;
+}
+
 static struct nn_graph_options graph_options(const struct nn_step_options *o, const struct cuts *cuts)
 {
+	size_t spans = most_spans(cuts);
+
 	return (struct nn_graph_options){
 		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
-		.training = true, .seed = o->seed,
+		.training = true, .seed = o->seed, .first = o->part.first, .last = o->part.last,
+		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
 	};
 }
 
@@ -160,7 +169,7 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	if (status == 0) {
 		size_t block = m->graph.gradients / nn_dtype_size(o->device->dtype);
 
-		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, o->device->dtype);
+		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, block, o->device->dtype);
 		m->partial = (size_t)__builtin_popcount(cuts.waits) * m->graph.gradients + cuts.kept * m->graph.gradients;
 		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
 			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;
@@ -171,12 +180,18 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 
 /* ---- new and free ---- */
 
+/* Does this step compute the losses? */
+static bool is_last(const struct nn_step_options *o)
+{
+	return o->part.stages == 0 || o->part.stage == o->part.stages - 1;
+}
+
 static int outputs_new(struct nn_step *s, struct nn_error *err)
 {
 	const struct nn_step_options *o = &s->options;
 	size_t batch = s->cuts.full ? o->batch : o->rows;
 
-	s->n_outputs = o->program->n_outputs;
+	s->n_outputs = is_last(o) ? o->program->n_outputs : 0;
 	s->outputs = nn_alloc((size_t)s->n_outputs, sizeof *s->outputs, err);
 	if (!s->outputs)
 		return -1;
@@ -245,7 +260,7 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	if (!s->inputs)
 		goto fail;
 	for (int i = 0; i < options->program->n_inputs; i++) {
-		s->inputs[i].values = nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
+		nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
 		if (options->device->copy_in && !(s->inputs[i].staged = nn_alloc(s->cuts.max_rows * s->inputs[i].size,
 										 nn_dtype_size(options->device->dtype), err)))
 			goto fail;
@@ -366,41 +381,76 @@ static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
 	for (int i = 0; i < o->program->n_inputs; i++) {
 		const struct nn_step_input *in = &s->inputs[i];
 		size_t row_bytes = in->size * nn_dtype_size(o->device->dtype);
+		char *values = nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
 
+		if (!nn_graph_reads(s->graph, i))
+			continue;
 		nn_fill(o->dataset, (size_t)i, s->rows + at->row, at->span.rows, in->channels_last,
-			in->staged ? in->staged : in->values, row_bytes, o->pool);
+			in->staged ? in->staged : values, row_bytes, o->pool);
 		if (in->staged)
-			o->device->copy_in(in->values, in->staged, at->span.rows * row_bytes);
+			o->device->copy_in(values, in->staged, at->span.rows * row_bytes);
 	}
 }
 
-static bool run_span(struct nn_step *s, const struct nn_cut_span *at, uint64_t sample, struct nn_step_result *result)
+size_t nn_step_spans(const struct nn_step *s)
 {
-	const struct nn_step_options *o = &s->options;
+	return s->cut->n_spans;
+}
+
+size_t nn_step_span_rows(const struct nn_step *s, size_t i)
+{
+	return s->cut->spans[i].span.rows;
+}
+
+size_t nn_step_most_spans(const struct nn_step *s)
+{
+	return most_spans(&s->cuts);
+}
+
+size_t nn_step_slots(const struct nn_step *s)
+{
+	return graph_options(&s->options, &s->cuts).slots;
+}
+
+static struct nn_span span_of(const struct nn_step *s, const struct nn_cut_span *at, uint64_t sample)
+{
 	struct nn_span span = at->span;
+
+	span.sample = sample + at->row;
+	if (s->statistics)
+		span.statistics = s->statistics + at->group * s->statistics_bytes;
+	return span;
+}
+
+bool nn_step_forward(struct nn_step *s, size_t i, uint64_t sample, struct nn_step_result *result)
+{
+	const struct nn_cut_span *at = &s->cut->spans[i];
+	struct nn_span span = span_of(s, at, sample);
 	double start = nn_now_s(), filled;
 	bool finite = true;
 
 	fill_inputs(s, at);
 	filled = nn_now_s();
 	result->input_s += filled - start;
-	span.sample = sample + at->row;
-	if (s->statistics)
-		span.statistics = s->statistics + at->group * s->statistics_bytes;
 	nn_graph_forward(s->graph, &span);
-	if (o->count)
+	if (s->options.count && s->n_outputs > 0)
 		count(s, at);
-	for (int i = 0; i < s->n_outputs; i++)
-		finite &= nn_train_output_loss(&s->outputs[i], s->graph, at->row, span.rows, o->pool);
-	if (!finite) {
-		result->bad_line = nn_graph_first_bad(s->graph, span.rows);
-		return false;
-	}
+	for (int k = 0; k < s->n_outputs; k++)
+		finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows, s->options.pool);
+	result->compute_s += nn_now_s() - filled;
+	return finite;
+}
+
+void nn_step_backward(struct nn_step *s, size_t i, uint64_t sample, struct nn_step_result *result)
+{
+	const struct nn_cut_span *at = &s->cut->spans[i];
+	struct nn_span span = span_of(s, at, sample);
+	double start = nn_now_s();
+
 	nn_graph_backward(s->graph, &span, NULL, NULL);
 	if (at->last)
 		merge(s, at);
-	result->compute_s += nn_now_s() - filled;
-	return true;
+	result->compute_s += nn_now_s() - start;
 }
 
 void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_step_tables *tables)
@@ -421,17 +471,32 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 	}
 }
 
-bool nn_step_run(struct nn_step *s, uint64_t sample, struct nn_step_result *result)
+void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
 {
 	*result = (struct nn_step_result){ .loss = NAN, .norm = NAN, .bad_line = -1 };
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_scale(&s->outputs[i], s->cut, s->weights + i, (size_t)s->n_outputs);
-	result->weight = s->outputs[0].weight;
-	for (size_t i = 0; i < s->cut->n_spans; i++)
-		if (!run_span(s, &s->cut->spans[i], sample, result))
-			return false;
+	if (s->n_outputs > 0)
+		result->weight = s->outputs[0].weight;
+}
+
+void nn_step_measure(struct nn_step *s)
+{
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_losses(&s->outputs[i], s->cut, s->figures + i, n_figures(s));
+}
+
+bool nn_step_run(struct nn_step *s, uint64_t sample, struct nn_step_result *result)
+{
+	nn_step_scale(s, result);
+	for (size_t i = 0; i < s->cut->n_spans; i++) {
+		if (!nn_step_forward(s, i, sample, result)) {
+			result->bad_line = nn_graph_first_bad(s->graph, s->cut->spans[i].span.rows);
+			return false;
+		}
+		nn_step_backward(s, i, sample, result);
+	}
+	nn_step_measure(s);
 	return true;
 }
 
@@ -474,10 +539,11 @@ bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_
 	return nn_step_run(s, sample, result) && nn_step_finish(s, result);
 }
 
-void nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result)
+int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result, struct nn_error *err)
 {
 	double start = nn_now_s();
+	int status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL, err);
 
-	nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL);
 	result->compute_s += nn_now_s() - start;
+	return status;
 }

@@ -6,8 +6,16 @@
 #include "graph/graph.h"
 #include "predict/metrics.h"
 #include "train/optimizer.h"
+#include "train/stages.h"
 
 struct nn_step;
+
+/* The stage of a network that a step computes; stages 0: all of it. */
+struct nn_step_part {
+	int first, last;                         /* nodes (nn_graph_nodes) */
+	int stage, stages;
+	enum nn_pipeline_schedule schedule;      /* how many spans are in flight follows from it */
+};
 
 struct nn_step_options {
 	const struct nn_device *device;
@@ -22,6 +30,7 @@ struct nn_step_options {
 	const double *weights;                   /* [n_outputs] */
 	struct nn_optimizer_options optimizer;
 	uint64_t seed;
+	struct nn_step_part part;
 	int rank, ranks;                         /* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	bool count;                              /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target;   /* of the first output, for that */
@@ -61,8 +70,9 @@ size_t nn_step_least_rows(const struct nn_step_options *options);
  */
 bool nn_step_gradient(struct nn_step *step, const uint64_t *rows, size_t n, uint64_t sample,
 		      struct nn_step_result *result);
-/* Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm. */
-void nn_step_update(struct nn_step *step, uint64_t number, double lr, bool want_norm, struct nn_step_result *result);
+/* Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm. Fails only with other ranks. */
+int nn_step_update(struct nn_step *step, uint64_t number, double lr, bool want_norm, struct nn_step_result *result,
+		   struct nn_error *err);
 
 /*
  * The parts of nn_step_gradient, for ranks that compute a run of leaves each. What is summed over the batch stands in tables by leaf,
@@ -80,6 +90,19 @@ struct nn_step_tables {
 void nn_step_begin(struct nn_step *step, const uint64_t *rows, size_t n, struct nn_step_tables *tables);
 /* Needs all weights. Forward and backward of the run. false: the loss is not finite. Figures and statistics are filled. */
 bool nn_step_run(struct nn_step *step, uint64_t sample, struct nn_step_result *result);
+/*
+ * nn_step_run in pieces, for stages: scale; then each span forward and backward, in order, in the slot of the graph that was chosen; then
+ * measure. forward: false where the loss is not finite (in the last stage); result->bad_line is left as it is.
+ */
+void nn_step_scale(struct nn_step *step, struct nn_step_result *result);
+size_t nn_step_spans(const struct nn_step *step);
+size_t nn_step_span_rows(const struct nn_step *step, size_t span);
+bool nn_step_forward(struct nn_step *step, size_t span, uint64_t sample, struct nn_step_result *result);
+void nn_step_backward(struct nn_step *step, size_t span, uint64_t sample, struct nn_step_result *result);
+void nn_step_measure(struct nn_step *step);
+/* Most spans of any batch; slots of the graph. */
+size_t nn_step_most_spans(const struct nn_step *step);
+size_t nn_step_slots(const struct nn_step *step);
 /* Needs all figures and statistics: buffers of batch norm, and the result. false: the loss is not finite. */
 bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
 /* The sum over the k-th largest subtree of the run (nn_cut_nodes), a block as nn_graph_gradients; valid after nn_step_run. */

@@ -12,7 +12,7 @@ static size_t slots(const struct nn_train_options *o)
 {
 	struct nn_optimizer_options options = { .kind = (enum nn_optimizer_kind)o->optimizer, .momentum = o->momentum };
 
-	return nn_optimizer_bytes(&options, 1, NN_F32) / nn_dtype_size(NN_F32) - 1;
+	return nn_optimizer_bytes(&options, 1, 1, NN_F32) / nn_dtype_size(NN_F32) - 1;
 }
 
 static bool give_up_threads(struct nn_variant *v, int degree)

@@ -197,7 +197,7 @@ static void train(void *arg)
 		fprintf(stderr, "bench: the loss is not finite\n");
 		exit(1);
 	}
-	nn_step_update(t->step, ++t->number, 0.001, false, &result);
+	nn_step_update(t->step, ++t->number, 0.001, false, &result, NULL);
 }
 
 static double time_step(const struct net *net, size_t batch, int threads)

@@ -168,11 +168,11 @@ static void sync_close(struct nn_train *t)
 
 static int sync_open(struct nn_train *t, struct nn_error *err)
 {
-	struct nn_comm *c = t->comm;
+	struct nn_comm *c = t->pipe ? t->pipe->side : t->comm;
 	struct nn_team *team;
 	struct piece mine;
 
-	if (c->size == 1)
+	if (t->comm->size == 1)
 		return 0;
 	team = t->team = nn_alloc(1, sizeof *team, err);
 	if (!team)
@@ -195,7 +195,7 @@ struct said {
 
 static int agree(struct nn_train *t, struct nn_wish *wish, struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_comm *c = t->team->comm;
+	struct nn_comm *c = t->comm;
 	struct said mine = { *wish, result->finite, result->bad_line }, all[c->size];
 
 	memset(wish, 0, sizeof *wish);
@@ -223,30 +223,35 @@ static int sync_step(struct nn_train *t, const struct nn_strategy_batch *b, stru
 
 	if (t->comm->size == 1) {
 		if (nn_step_gradient(t->step, b->rows, b->n, b->sample, result))
-			nn_step_update(t->step, b->number, b->lr, wish->norm, result);
+			return nn_step_update(t->step, b->number, b->lr, wish->norm, result, err);
 		return 0;
 	}
 	nn_step_begin(t->step, b->rows, b->n, &tables);
 	if (tables.weighs && share_rows(t->team, tables.cut, false, tables.weights, tables.n_weights * sizeof(double), err) < 0)
 		return -1;
-	result->finite = nn_step_run(t->step, b->sample, result);
+	if (!t->pipe)
+		result->finite = nn_step_run(t->step, b->sample, result);
+	else if (nn_pipe_run(t, b->sample, result, err) < 0)
+		return -1;
 	start = nn_now_s();
 	if (agree(t, wish, result, err) < 0)
 		return -1;
-	result->wait_s = nn_now_s() - start;
+	result->wait_s += nn_now_s() - start;
 	if (!result->finite)
-		return 0;
+		return t->pipe ? nn_pipe_blame(t, b->sample, result, err) : 0;
 	if (share_rows(t->team, tables.cut, false, tables.figures, tables.n_figures * sizeof(double), err) < 0 ||
 	    (tables.statistics && share_rows(t->team, tables.cut, true, tables.statistics, tables.statistics_bytes, err) < 0))
 		return -1;
-	if (!nn_step_finish(t->step, result))
+	nn_step_finish(t->step, result);
+	if (t->pipe && nn_pipe_result(t, result, err) < 0)
+		return -1;
+	if (!result->finite)
 		return 0;
 	start = nn_now_s();
 	if (sum_gradients(t, tables.cut, err) < 0)
 		return -1;
 	result->comm_s = nn_now_s() - start;
-	nn_step_update(t->step, b->number, b->lr, wish->norm, result);
-	return 0;
+	return nn_step_update(t->step, b->number, b->lr, wish->norm, result, err);
 }
 
 const struct nn_strategy nn_strategy_sync = { .name = "sync", .open = sync_open, .close = sync_close, .step = sync_step };
