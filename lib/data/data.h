@@ -148,6 +148,8 @@ void nn_rows_close(struct nn_rows *rows);
 const char *nn_rows_family(const struct nn_rows *rows);
 bool nn_rows_header(const struct nn_rows *rows);           /* the CSV/TSV input had one */
 int64_t nn_rows_total(const struct nn_rows *rows);         /* of the (first) array; -1: unknown */
+/* Rows come through a pipe: what comes next may wait for what was answered. */
+bool nn_rows_is_pipe(const struct nn_rows *rows);
 /* True when the next call would have to wait for the other end of a pipe. */
 bool nn_rows_would_block(struct nn_rows *rows);
 /*

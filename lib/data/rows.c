@@ -122,6 +122,11 @@ int64_t nn_rows_total(const struct nn_rows *r)
 	return strcmp(r->family, "text") == 0 ? -1 : (int64_t)r->rows;
 }
 
+bool nn_rows_is_pipe(const struct nn_rows *r)
+{
+	return nn_input_is_pipe(r->input);
+}
+
 bool nn_rows_would_block(struct nn_rows *r)
 {
 	size_t held;

@@ -31,24 +31,98 @@ static int choose_batch(struct nn_run *r, struct nn_error *err)
 	return 0;
 }
 
-static int alloc_inputs(struct nn_run *r, struct nn_error *err)
+static int alloc_inputs(const struct nn_run *r, struct nn_run_block *block, struct nn_error *err)
 {
 	size_t real = nn_dtype_size(r->model->device->dtype), bytes;
 
-	r->inputs = nn_alloc(nn_run_inputs(r), sizeof *r->inputs, err);
-	r->doors = nn_alloc(nn_run_inputs(r), sizeof *r->doors, err);
-	r->bad = nn_alloc(r->batch, sizeof *r->bad, err);
-	if (!r->inputs || !r->doors || !r->bad)
+	block->inputs = nn_alloc(nn_run_inputs(r), sizeof *block->inputs, err);
+	block->bad = nn_alloc(block->max, sizeof *block->bad, err);
+	if (!block->inputs || !block->bad)
 		return -1;
 	for (size_t i = 0; i < nn_run_inputs(r); i++) {
 		const struct nn_shape *shape = &r->model->program->values[r->model->program->inputs[i]].shape;
 
 		if (!nn_shape_check(shape, real, &bytes))
 			return nn_fail(err, NN_ENOMEM, "a row of input exceeds the address space");
-		r->inputs[i] = nn_alloc(r->batch, bytes, err);
-		if (!r->inputs[i])
+		block->inputs[i] = nn_alloc(block->max, bytes, err);
+		if (!block->inputs[i])
 			return -1;
 	}
+	return 0;
+}
+
+static int alloc_targets(const struct nn_run *r, struct nn_run_block *block, struct nn_error *err)
+{
+	block->targets = nn_alloc(nn_run_outputs(r), sizeof *block->targets, err);
+	for (size_t o = 0; block->targets && o < nn_run_outputs(r); o++)
+		if (!(block->targets[o] = nn_alloc(block->max, nn_rows_target_size(r->rows, o) * 8, err)))
+			return -1;
+	return block->targets ? 0 : -1;
+}
+
+static void free_block(const struct nn_run *r, struct nn_run_block *block)
+{
+	for (size_t i = 0; block->inputs && i < nn_run_inputs(r); i++)
+		nn_free(block->inputs[i]);
+	for (size_t o = 0; block->targets && o < nn_run_outputs(r); o++)
+		nn_free(block->targets[o]);
+	nn_free(block->inputs);
+	nn_free(block->targets);
+	nn_free(block->bad);
+}
+
+/* ---- reading ahead ---- */
+
+/* A number of a table takes as long to read as so many operations: with fewer, reading is worth a thread that would compute. */
+#define READ_FLOP 1000
+#define AHEAD_BYTES ((size_t)1 << 20)    /* of a block at most, where it is more than a batch: to meet costs some 10 us */
+
+static bool mostly_read(const struct nn_run *r)
+{
+	const struct nn_program *program = r->model->program;
+	double flop = 0, numbers = 0;
+
+	for (int i = 0; i < program->n_nodes; i++) {
+		const struct nn_node *node = &program->nodes[i];
+		const struct nn_op *op = nn_ops[node->op];
+
+		if (node->n_in == 1 && op->flops)
+			flop += (double)op->flops(node->attrs, &program->values[node->in[0]].shape, 1, &program->values[node->out].shape);
+	}
+	for (size_t i = 0; i < nn_run_inputs(r); i++)
+		numbers += (double)nn_shape_count(&program->values[program->inputs[i]].shape);
+	return flop < READ_FLOP * numbers;
+}
+
+/* Of a row. */
+static size_t input_bytes(const struct nn_run *r)
+{
+	size_t bytes = 1;
+
+	for (size_t i = 0; i < nn_run_inputs(r); i++)
+		bytes += nn_shape_count(&r->model->program->values[r->model->program->inputs[i]].shape) *
+			 nn_dtype_size(r->model->device->dtype);
+	return bytes;
+}
+
+int nn_run_read_ahead(struct nn_run *r, struct nn_error *err)
+{
+	const char *family = nn_rows_family(r->rows);
+	bool table = strcmp(family, "csv") == 0 || strcmp(family, "tsv") == 0;
+
+	/* marked rows keep their reasons in the reader until it goes on */
+	if (r->threads == 1 || !table || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch || r->p->options.on_error == 2)
+		return 0;
+	for (int k = 1; k < 3; k++) {
+		size_t batches = AHEAD_BYTES / (r->batch * input_bytes(r));
+
+		r->blocks[k].max = r->batch * (batches ? batches : 1);
+		if (alloc_inputs(r, &r->blocks[k], err) < 0 || (r->metrics && alloc_targets(r, &r->blocks[k], err) < 0))
+			return -1;
+	}
+	if (nn_pool_new(&r->ahead, 2, err) < 0)
+		return -1;
+	r->threads -= mostly_read(r);
 	return 0;
 }
 
@@ -60,7 +134,7 @@ int nn_run_bind(struct nn_run *r, size_t n, struct nn_error *err)
 
 	nn_graph_free(r->graph);
 	r->graph = NULL;
-	if (n == r->batch && !r->pool && nn_pool_new(&r->pool, r->p->threads ? r->p->threads : nn_cpu_count(), err) < 0)
+	if (n == r->batch && !r->pool && nn_pool_new(&r->pool, r->threads, err) < 0)
 		return -1;
 	options.pool = r->pool;
 	if (nn_graph_bind(&r->graph, r->model->program, &options, err) < 0)
@@ -155,8 +229,7 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 	if (schema->n_targets == 0)
 		return nn_fail(err, NN_EFAIL, "%s: --score: the model has no nn.target to compare with", r->p->model);
 	r->metrics = nn_alloc(nn_run_outputs(r), sizeof *r->metrics, err);
-	r->targets = nn_alloc(nn_run_outputs(r), sizeof *r->targets, err);
-	if (!r->metrics || !r->targets)
+	if (!r->metrics)
 		return -1;
 	for (size_t o = 0; o < nn_run_outputs(r); o++) {
 		size_t positions, columns, found = nn_rows_target_size(r->rows, o), wanted;
@@ -168,11 +241,8 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o], r->model->device, positions,
 				   columns, r->batch, err) < 0)
 			return -1;
-		r->targets[o] = nn_alloc(r->batch, found * 8, err);
-		if (!r->targets[o])
-			return -1;
 	}
-	return 0;
+	return alloc_targets(r, &r->blocks[0], err);
 }
 
 /* Would -o overwrite that file? */
@@ -204,7 +274,12 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets, r->model->schema, &rows,
 			 r->model->device->dtype, err) < 0)
 		return -1;
-	if (choose_batch(r, err) < 0 || alloc_inputs(r, err) < 0)
+	r->threads = r->p->threads ? r->p->threads : nn_cpu_count();
+	r->doors = nn_alloc(nn_run_inputs(r), sizeof *r->doors, err);
+	if (!r->doors || choose_batch(r, err) < 0)
+		return -1;
+	r->blocks[0].max = r->batch;
+	if (alloc_inputs(r, &r->blocks[0], err) < 0)
 		return -1;
 	return o->score ? open_score(r, err) : open_writer(r, err);
 }
@@ -215,24 +290,16 @@ void nn_run_close(struct nn_run *r)
 	nn_output_abort(r->output);
 	for (size_t i = 0; r->emitted && i < r->n_emitted; i++)
 		nn_emitted_close(&r->emitted[i]);
-	for (size_t o = 0; r->model && o < nn_run_outputs(r); o++) {
-		if (r->metrics)
-			nn_metrics_free(r->metrics[o]);
-		if (r->targets)
-			nn_free(r->targets[o]);
-	}
-	for (size_t i = 0; r->model && i < nn_run_inputs(r); i++) {
-		if (r->inputs)
-			nn_free(r->inputs[i]);
-		if (r->doors)
-			nn_door_fini(&r->doors[i]);
-	}
+	nn_pool_free(r->ahead);
+	for (size_t o = 0; r->metrics && o < nn_run_outputs(r); o++)
+		nn_metrics_free(r->metrics[o]);
+	for (size_t i = 0; r->doors && i < nn_run_inputs(r); i++)
+		nn_door_fini(&r->doors[i]);
+	for (int k = 0; k < 3; k++)
+		free_block(r, &r->blocks[k]);
 	nn_free(r->emitted);
 	nn_free(r->metrics);
-	nn_free(r->targets);
-	nn_free(r->inputs);
 	nn_free(r->doors);
-	nn_free(r->bad);
 	nn_graph_free(r->graph);
 	nn_pool_free(r->pool);
 	nn_rows_close(r->rows);

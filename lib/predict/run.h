@@ -5,6 +5,17 @@
 #include "data/data.h"
 #include "predict/predict.h"
 
+/* Rows as one call of the reader gave them. */
+struct nn_run_block {
+	void **inputs, **targets;            /* [max] rows each */
+	size_t max;
+	const char **bad;
+	size_t n;
+	bool array_end;
+	int status;                          /* -1: why nothing comes after earlier blocks */
+	struct nn_error err;
+};
+
 struct nn_run {
 	const struct nn_predict *p;
 	struct nn_model *model;
@@ -14,8 +25,9 @@ struct nn_run {
 	size_t bound;                        /* rows the graph is bound for */
 	size_t batch;
 	struct nn_door *doors;               /* inputs */
-	void **inputs, **targets;            /* what the reader fills, [batch] rows each */
-	const char **bad;
+	struct nn_run_block blocks[3];       /* the first, of a batch, and two of more where rows are read ahead */
+	int threads;                         /* that compute */
+	struct nn_pool *ahead;               /* the caller, and a thread that reads the next block; NULL: one after the other */
 	struct nn_emitted *emitted;
 	size_t n_emitted;
 	struct nn_metrics **metrics;         /* --score: one for each output */
@@ -36,6 +48,8 @@ static inline size_t nn_run_outputs(const struct nn_run *r)
 /* Model, rows, output and what stands between them; on failure too, close it. */
 int nn_run_open(struct nn_run *run, struct nn_error *err);
 void nn_run_close(struct nn_run *run);
+/* Once the first block is there, before it is computed: read tables that lie in files ahead, where there is a thread for it. */
+int nn_run_read_ahead(struct nn_run *run, struct nn_error *err);
 /* (Re)bind for n rows; the weights are shared, so this costs little. */
 int nn_run_bind(struct nn_run *run, size_t n, struct nn_error *err);
 

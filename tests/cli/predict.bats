@@ -97,6 +97,35 @@ setup() {
   sed -n '1000,1010p' whole | cmp - part
 }
 
+# 5391 rows are more than a block that is read ahead holds, with a bad one in the third
+@test "predict: a file is read ahead to the same bytes, bad rows, scores and errors" {
+  { cat digits.csv; tail -n +2 digits.csv; tail -n +2 digits.csv; } >long.csv
+  sed '4700s/^[^,]*/x/' long.csv >bad.csv
+  for options in "" "--batch=1" "--batch=300" "--emit=class --to=jsonl"; do
+    nn-predict $options --threads=1 digits.safetensors long.csv >one
+    for threads in 2 3; do nn-predict $options --threads=$threads digits.safetensors long.csv | cmp - one; done
+    nn-predict $options --threads=3 digits.safetensors <long.csv | cmp - one
+    cat long.csv | nn-predict $options --threads=3 digits.safetensors | cmp - one
+    gzip -c long.csv >long.csv.gz
+    nn-predict $options --threads=3 digits.safetensors long.csv.gz | cmp - one
+  done
+  nn-predict --score --threads=1 digits.safetensors long.csv >one
+  nn-predict --score --threads=3 digits.safetensors long.csv | cmp - one
+  for error in skip mark; do
+    nn-predict --on-error=$error --threads=1 digits.safetensors bad.csv >one 2>one.err
+    nn-predict --on-error=$error --threads=3 digits.safetensors bad.csv >two 2>two.err
+    cmp one two
+    cmp one.err two.err
+    nn-predict --score --on-error=$error --threads=1 digits.safetensors bad.csv >one 2>one.err
+    nn-predict --score --on-error=$error --threads=3 digits.safetensors bad.csv 2>two.err | cmp - one
+    cmp one.err two.err
+  done
+  run -1 nn-predict --threads=1 digits.safetensors bad.csv
+  one=$output
+  run -1 nn-predict --threads=3 digits.safetensors bad.csv
+  [ "$output" = "$one" ]
+}
+
 @test "predict: the same bytes for any number of threads and any instruction set" {
   nn-predict --threads=1 digits.safetensors digits.csv >whole
   for threads in 2 3 4; do
