@@ -12,7 +12,7 @@ struct job {
 	const struct nn_dense *attrs;
 	struct nn_matrix d;
 	size_t rows;                    /* with leading dimensions */
-	size_t pieces, dx_pieces;       /* of this run; backward: those of dx come first, then the bias, then dw's */
+	size_t pieces, dx_pieces;       /* of this run; backward: those of dx and dw in turn, then the bias */
 	bool by_rows, dx_by_rows, dw_by_panels;
 	size_t *leaf;                   /* bounds in rows as above */
 	char *scratch;
@@ -108,12 +108,16 @@ static void forward_piece(void *arg, size_t i, int thread)
 		activate(job, r0, r1, p0 * NN_PANEL, least(p1 * NN_PANEL, job->d.out));
 }
 
-/* Rows are cut where there are enough for each thread, panels of weights where these are the larger part of memory. */
+/*
+ * Rows are cut where there are enough for each thread, panels of weights where these are the larger part of memory; or half of it in
+ * training, whose threads update the panels that they read here.
+ */
 static void forward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
 	size_t threads = threads_for(&job), panels = NN_K(dense_panels)(&job.d), tiles = job.rows / NN_FORWARD_ROWS;
-	job.by_rows = tiles >= threads && (job.rows >= job.d.out || panels < threads);
+	size_t many = call->site.training && panels >= 2 * threads ? 2 * job.d.out : job.d.out;
+	job.by_rows = tiles >= threads && (job.rows >= many || panels < threads);
 	job.pieces = least(threads > 1 ? 2 * threads : 1, job.by_rows ? tiles : panels);
 	if (job.pieces < threads * 2)
 		job.pieces = least(threads, job.pieces);
@@ -155,7 +159,7 @@ static void input_gradient(const struct job *job, size_t i, void *scratch)
 static void weight_gradient(const struct job *job, size_t i, void *scratch)
 {
 	const struct nn_call *call = job->call;
-	size_t pieces = job->pieces - job->dx_pieces - 1, k0 = 0, k1 = job->d.in, p0 = 0, p1 = NN_K(dense_panels)(&job->d);
+	size_t pieces = job->pieces - 1 - job->dx_pieces, k0 = 0, k1 = job->d.in, p0 = 0, p1 = NN_K(dense_panels)(&job->d);
 	if (job->dw_by_panels)
 		cut(p1, 1, pieces, i, &p0, &p1);
 	else
@@ -165,14 +169,16 @@ static void weight_gradient(const struct job *job, size_t i, void *scratch)
 					    k0, k1, p0, p1, scratch);
 }
 
+/* dx and dw in turn: so each thread begins with the part of dw that it will update. */
 static void backward_piece(void *arg, size_t i, int thread)
 {
 	const struct job *job = arg;
 	void *scratch = job->scratch + (size_t) thread * job->scratch_size;
-	if (i < job->dx_pieces)
-		input_gradient(job, i, scratch);
-	else if (i > job->dx_pieces)
-		weight_gradient(job, i - job->dx_pieces - 1, scratch);
+	size_t n = job->pieces - 1, dx = i < n ? i * job->dx_pieces / n : 0, dx_after = i < n ? (i + 1) * job->dx_pieces / n : 0;
+	if (dx < dx_after)
+		input_gradient(job, dx, scratch);
+	else if (i < n)
+		weight_gradient(job, i - dx, scratch);
 	else if (job->attrs->bias)
 		NN_K(dense_bias_gradient)(&job->d, job->call->dy, job->leaf, job->call->n_leaves, job->call->first,
 					  job->call->dw[1]);
