@@ -73,7 +73,8 @@ int main(int argc, char **argv)
 	int n = nn_tool_start(&list, &nn_train_list, values, tables, argc, argv), stopped = 0, status;
 	struct nn_train_setup setup = {
 		.list = &list, .train = &options, .data = &data, .std = &std,
-		.host = { nn_tool_warn, nn_tool_note, NULL, std.quiet ? -1 : STDERR_FILENO, &nn_tool_stop, &save },
+		.host = { .warn = nn_tool_warn, .note = nn_tool_note, .progress = std.quiet ? -1 : STDERR_FILENO, .stop = &nn_tool_stop,
+			  .save = &save },
 	};
 	bool explains = nn_opt_given(&list, "explain");
 

@@ -1,10 +1,14 @@
 /* nn-train as several ranks: the process that starts them and stays, and what is different in a rank. */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cmd/train.h"
 
 #define SPEAK_S 1                /* in which the rank that speaks first ends all */
+
+/* ---- the process that stays ---- */
 
 /* What ranks tell comes out under the tool's name. */
 static void tell(void *arg, enum nn_say kind, const char *text)
@@ -15,35 +19,99 @@ static void tell(void *arg, enum nn_say kind, const char *text)
 		nn_tool_note(arg, text);
 }
 
+/* One launch of n ranks; goes_on: from the checkpoint. */
+static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool goes_on, struct nn_error *err)
+{
+	const char *operands[] = { setup->data_path, setup->targets_path }, *more[] = { NULL, "--resume" };
+	char ranks[40];
+	char **argv;
+	int status;
+
+	snprintf(ranks, sizeof ranks, "--ranks=%d", l->ranks);
+	more[0] = ranks;
+	argv = nn_opt_arguments(setup->list, more, goes_on ? 2 : 1, operands, setup->targets_path ? 2 : 1, err);
+	if (!argv)
+		return -1;
+	l->argv = argv;
+	status = nn_launch_run(l, err);
+	nn_opt_arguments_free(argv);
+	if (status < 0 && err->code == NN_ERANK)
+		nn_train_sweep(setup);
+	return status;
+}
+
+/* With one rank less: whole pipelines of them; 0: no more. */
+static int fewer(const struct nn_train_setup *setup, int ranks)
+{
+	int pipeline = setup->train->pipeline ? atoi(setup->train->pipeline) : 1, left = ranks > 1 ? ranks - 1 : 1;
+
+	return left - left % pipeline;
+}
+
 int train_launch(const struct nn_train_setup *setup, const struct nn_ranks_options *ranks, volatile sig_atomic_t *save,
 		 struct nn_error *err)
 {
-	const char *operands[] = { setup->data_path, setup->targets_path };
-	char **argv = nn_opt_arguments(setup->list, operands, setup->targets_path ? 2 : 1, err);
-	const struct nn_launch launch = {
-		.ranks = (int)ranks->ranks, .argv = argv, .say = tell, .stop = &nn_tool_stop,
-		.stops = &nn_tool_stops, .save = save,
+	uint64_t saved = 0, ever = 0, left = setup->train->max_restarts;
+	struct nn_launch l = {
+		.ranks = (int)ranks->ranks, .timeout_s = ranks->timeout, .say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops,
+		.save = save, .saved = &saved,
 	};
-	int status = -1;
+	char note[200];
+	int status;
 
-	if (argv) {
-		nn_tool_count_stops();
-		status = nn_launch_run(&launch, err);
+	nn_tool_count_stops();
+	for (;;) {
+		status = launch(setup, &l, ever > 0, err);
+		if (status >= 0 || err->code != NN_ERANK || left == 0 || nn_tool_stop || fewer(setup, l.ranks) == 0)
+			return status;
+		ever = saved ? saved : ever;
+		nn_tool_warn(NULL, err->text);
+		l.ranks = fewer(setup, l.ranks);
+		left--;
+		if (ever)
+			snprintf(note, sizeof note, "going on from step %" PRIu64 " with %d rank%s; restarts left: %" PRIu64, ever - 1, l.ranks,
+				 l.ranks == 1 ? "" : "s", left);
+		else
+			snprintf(note, sizeof note, "beginning again with %d rank%s; restarts left: %" PRIu64, l.ranks,
+				 l.ranks == 1 ? "" : "s", left);
+		nn_tool_note(NULL, note);
 	}
-	nn_opt_arguments_free(argv);
-	return status;
+}
+
+/* ---- a rank ---- */
+
+static void tell_step(void *arg, uint64_t steps)
+{
+	atomic_store_explicit(&nn_attach_board(arg)->at, steps + 1, memory_order_relaxed);
+}
+
+static void tell_saved(void *arg, const char *path, uint64_t steps)
+{
+	if (atomic_load(&nn_attach_board(arg)->saved) == 0)
+		nn_attach_say(arg, NN_SAY_STATE, 0, path);
+	atomic_store(&nn_attach_board(arg)->saved, steps + 1);
 }
 
 int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, struct nn_attach **attach, struct nn_error *err)
 {
+	int size = nn_comm_env_size();
+
 	if (nn_attach(attach, err) < 0)
 		return -1;
 	nn_tool_attach(*attach);
-	if (ranks->ranks && nn_comm_is_rank() && nn_comm_env_size() && (int)ranks->ranks != nn_comm_env_size())
-		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, nn_comm_env_size());
-	if (*attach)
+	if (ranks->ranks && nn_comm_is_rank() && size && (int)ranks->ranks != size)
+		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, size);
+	if (*attach) {
 		setup->host.progress = setup->std->quiet ? -1 : nn_attach_stderr(*attach);
-	return nn_comm_open(&setup->comm, true, err);
+		setup->host.arg = *attach;
+		setup->host.at = tell_step;
+		setup->host.saved = tell_saved;
+	}
+	if (nn_comm_open(&setup->comm, true, err) < 0)
+		return -1;
+	if (*attach)
+		setup->comm->waiting = &nn_attach_board(*attach)->waiting;
+	return 0;
 }
 
 /*

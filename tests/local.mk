@@ -233,7 +233,8 @@ tests_mpi_ranks_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
 
 # ranks of nn-train
-CHECK_TESTS += tests/cli/train-ranks.bats
+CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats
+CHECK_LONG_TESTS += tests/long/train-lost.bats
 EXTRA_DIST += tests/cli/ranks.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands

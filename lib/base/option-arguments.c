@@ -68,7 +68,8 @@ static void add_option(struct line *line, const struct nn_opt_list *list, const 
 		add(line, name);
 }
 
-char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *operands, size_t n, struct nn_error *err)
+char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *more, size_t n_more, const char *const *operands, size_t n,
+			struct nn_error *err)
 {
 	struct line line = { .err = err };
 
@@ -77,6 +78,8 @@ char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *opera
 		for (const struct nn_opt *row = t->rows; row->name; row++)
 			if (t->values && nn_opt_given(list, row->name))
 				add_option(&line, list, row, (const char *)t->values + row->offset);
+	for (size_t i = 0; i < n_more; i++)
+		add(&line, more[i]);
 	add(&line, "--");
 	for (size_t i = 0; i < n; i++)
 		add(&line, operands[i]);

@@ -67,10 +67,11 @@ bool nn_opt_given(const struct nn_opt_list *list, const char *name);
 bool nn_opt_text(const struct nn_opt_list *list, const char *name, char *buffer, size_t size);
 
 /*
- * The command line that gives the same values without --config and environment: tool, options that were given, "--", operands; ends with
- * NULL. nn_opt_arguments_free frees it.
+ * The command line that gives the same values without --config and environment: tool, options that were given, more[n_more], "--",
+ * operands[n]; ends with NULL. nn_opt_arguments_free frees it.
  */
-char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *operands, size_t n, struct nn_error *err);
+char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *more, size_t n_more, const char *const *operands, size_t n,
+			struct nn_error *err);
 void nn_opt_arguments_free(char **words);
 
 #define NN_OPT_TABLES 8             /* tables of a list at most; rows of a table at most 64 */

@@ -1,28 +1,38 @@
 /* A rank's way back to the process that started it. */
 #include "config.h"
+#include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
 
+#define CONNECT_S 10             /* of an address that does not answer */
+#define BOARD_MS 1000            /* how often a rank of another host tells where it is */
+
 struct nn_attach {
 	int fd;
+	bool remote;
+	pthread_mutex_t sending;     /* over TCP a packet is two parts */
 	int error;                   /* standard error of the process that started this one, -1 */
+	struct nn_board *board;
 };
 
-static int connect_to(const char *name)
+/* ---- finding it ---- */
+
+static int connect_here(const char *name, size_t n)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	size_t n = strlen(name);
 	int fd;
 
 	if (n >= sizeof address.sun_path - 1)
@@ -34,6 +44,129 @@ static int connect_to(const char *name)
 		return -1;
 	}
 	return fd;
+}
+
+/* "ADDRESS:PORT" */
+static int connect_there(const char *text)
+{
+	const struct timeval patience = { CONNECT_S, 0 }, forever = { 0, 0 };
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	char host[INET_ADDRSTRLEN];
+	unsigned short port;
+	int fd;
+
+	if (sscanf(text, "%15[0-9.]:%hu", host, &port) != 2 || inet_pton(AF_INET, host, &address.sin_addr) != 1)
+		return -1;
+	address.sin_port = htons(port);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+		close(fd);
+		return -1;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
+	return fd;
+}
+
+/* NAME, or NAME TOKEN ADDRESS:PORT ...; the token is copied. */
+static int find(struct nn_attach *a, const char *name, char token[33])
+{
+	size_t n = strcspn(name, " ");
+
+	a->fd = connect_here(name, n);
+	if (a->fd >= 0 || !name[n])
+		return a->fd;
+	a->remote = true;
+	name += n + 1;
+	n = strcspn(name, " ");
+	snprintf(token, 33, "%.*s", (int)n, name);
+	for (name += n; *name && a->fd < 0; name += 1 + strcspn(name + 1, " "))
+		a->fd = connect_there(name + 1);
+	return a->fd;
+}
+
+/* ---- talking ---- */
+
+void nn_attach_say(struct nn_attach *a, enum nn_say kind, int status, const char *text)
+{
+	struct nn_packet packet = { .kind = (int)kind, .status = status };
+	size_t n = offsetof(struct nn_packet, text) + (size_t)snprintf(packet.text, sizeof packet.text - 1, "%s", text);
+
+	n = n < sizeof packet - 1 ? n : sizeof packet - 1;
+	pthread_mutex_lock(&a->sending);
+	nn_packet_send(a->fd, a->remote, &packet, n);
+	pthread_mutex_unlock(&a->sending);
+}
+
+static void tell_board(struct nn_attach *a)
+{
+	struct nn_packet packet = { .kind = NN_SAY_BOARD };
+	struct timespec time;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
+		a->board->cpu_ms = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+	memcpy(packet.text, a->board, sizeof *a->board);
+	pthread_mutex_lock(&a->sending);
+	nn_packet_send(a->fd, true, &packet, offsetof(struct nn_packet, text) + sizeof *a->board);
+	pthread_mutex_unlock(&a->sending);
+}
+
+static int gone(struct nn_error *err)
+{
+	return nn_fail(err, NN_EFAIL, "the process that started this rank is gone");
+}
+
+/* The hello of a rank of this host carries the memory of its board. */
+static int hello_here(struct nn_attach *a, int memory)
+{
+	struct nn_packet packet = { .kind = NN_SAY_HELLO, .status = nn_comm_env_rank() };
+	struct iovec part = { &packet, offsetof(struct nn_packet, text) + 1 };
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { .bytes = {0} };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+				  .msg_controllen = sizeof control.bytes };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	ssize_t sent;
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof memory);
+	memcpy(CMSG_DATA(head), &memory, sizeof memory);
+	do
+		sent = sendmsg(a->fd, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent > 0 ? 0 : -1;
+}
+
+static int hello(struct nn_attach *a, const char *token, struct nn_error *err)
+{
+	int memory = memfd_create("nn-board", MFD_CLOEXEC), status = -1;
+	char host[64] = "?", text[160];
+	void *board = MAP_FAILED;
+
+	if (memory >= 0 && ftruncate(memory, sizeof *a->board) == 0)
+		board = mmap(NULL, sizeof *a->board, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	if (board == MAP_FAILED) {
+		nn_fail_errno(err, NN_EFAIL, "cannot share memory with the process that started this rank");
+	} else {
+		a->board = board;
+		status = a->remote ? 0 : hello_here(a, memory);
+		if (status < 0)
+			gone(err);
+	}
+	if (memory >= 0)
+		close(memory);
+	if (status < 0 || !a->remote)
+		return status;
+	if (gethostname(host, sizeof host - 1) < 0 || !*host)
+		strcpy(host, "?");
+	snprintf(text, sizeof text, "%s %ld %s", token, (long)getpid(), host);
+	nn_attach_say(a, NN_SAY_HELLO, nn_comm_env_rank(), text);
+	return 0;
 }
 
 /* Descriptors 0 and 1 become those that come with the packet; the third is kept beside. */
@@ -56,7 +189,7 @@ static int take_streams(struct nn_attach *a, struct nn_error *err)
 	while (n < 0 && errno == EINTR);
 	head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof streams))
-		return nn_fail(err, NN_EFAIL, "the process that started this rank is gone");
+		return gone(err);
 	memcpy(streams, CMSG_DATA(head), sizeof streams);
 	for (int i = 0; i < 2; i++) {
 		if (dup2(streams[i], i) < 0)
@@ -72,42 +205,32 @@ static void *watch(void *arg)
 {
 	struct nn_attach *a = arg;
 	struct nn_packet packet;
-	ssize_t n;
 
-	while ((n = recv(a->fd, &packet, sizeof packet, 0)) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && packet.kind == NN_SAY_SIGNAL)
-			kill(getpid(), packet.status);
+	for (;;) {
+		struct pollfd p = { a->fd, POLLIN, 0 };
+
+		if (poll(&p, 1, a->remote ? BOARD_MS : -1) > 0) {
+			if (nn_packet_receive(a->fd, a->remote, &packet, sizeof packet) <= 0)
+				break;
+			if (packet.kind == NN_SAY_SIGNAL)
+				kill(getpid(), packet.status);
+		} else if (a->remote) {
+			tell_board(a);
+		}
+	}
 	kill(getpid(), SIGTERM);
 	sleep(2);
 	kill(getpid(), SIGKILL);
 	return NULL;
 }
 
-int nn_attach(struct nn_attach **attach, struct nn_error *err)
+/* Signals are for the thread that works. */
+static int start_watch(struct nn_attach *a, struct nn_error *err)
 {
-	const char *name = getenv("NN_LAUNCH");
-	struct nn_attach *a;
 	sigset_t all, before;
 	pthread_t thread;
 	int status;
 
-	*attach = NULL;
-	if (!name || !nn_comm_is_rank())
-		return 0;
-	a = nn_alloc(1, sizeof *a, err);
-	if (!a)
-		return -1;
-	a->error = -1;
-	a->fd = connect_to(name);
-	if (a->fd < 0) {
-		nn_free(a);
-		return nn_fail(err, NN_EFAIL, "the process that started this rank is gone");
-	}
-	nn_attach_say(a, NN_SAY_HELLO, nn_comm_env_rank(), "");
-	*attach = a;
-	if (nn_comm_env_rank() == 0 && take_streams(a, err) < 0)
-		return -1;
-	/* signals are for the thread that works */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	status = pthread_create(&thread, NULL, watch, a);
@@ -118,17 +241,43 @@ int nn_attach(struct nn_attach **attach, struct nn_error *err)
 	return 0;
 }
 
-void nn_attach_say(struct nn_attach *a, enum nn_say kind, int status, const char *text)
+int nn_attach(struct nn_attach **attach, struct nn_error *err)
 {
-	struct nn_packet packet = { .kind = (int)kind, .status = status };
-	size_t n = offsetof(struct nn_packet, text) + (size_t)snprintf(packet.text, sizeof packet.text - 1, "%s", text);
+	const char *name = getenv("NN_LAUNCH");
+	char token[33] = "";
+	struct nn_attach *a;
 
-	n = n < sizeof packet - 1 ? n : sizeof packet - 1;
-	while (send(a->fd, &packet, n, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	*attach = NULL;
+	if (!name || !nn_comm_is_rank())
+		return 0;
+	a = nn_alloc(1, sizeof *a, err);
+	if (!a)
+		return -1;
+	a->error = -1;
+	pthread_mutex_init(&a->sending, NULL);
+	if (find(a, name, token) < 0) {
+		nn_free(a);
+		return gone(err);
+	}
+	if (hello(a, token, err) < 0)
+		return -1;
+	*attach = a;
+	if (nn_comm_env_rank() == 0 && !a->remote && take_streams(a, err) < 0)
+		return -1;
+	return start_watch(a, err);
 }
 
 int nn_attach_stderr(const struct nn_attach *a)
 {
 	return a->error;
+}
+
+bool nn_attach_remote(const struct nn_attach *a)
+{
+	return a->remote;
+}
+
+struct nn_board *nn_attach_board(struct nn_attach *a)
+{
+	return a->board;
 }

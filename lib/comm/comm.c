@@ -164,6 +164,18 @@ static size_t parts(const struct nn_message *m, size_t n)
 	return sum;
 }
 
+static int wait(struct nn_comm *c, struct nn_request *requests, size_t n, struct nn_error *err)
+{
+	int status;
+
+	if (c->waiting)
+		++*c->waiting;
+	status = c->transport->wait(c->state, requests, n, err);
+	if (c->waiting)
+		--*c->waiting;
+	return status;
+}
+
 int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n_sends, const struct nn_message *receives,
 		     size_t n_receives, struct nn_error *err)
 {
@@ -178,7 +190,7 @@ int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n
 	for (size_t i = 0; i < n_sends && status == 0; i++)
 		status = start(c, true, &sends[i], requests, &n, err);
 	if (status == 0 && n > 0)
-		status = c->transport->wait(c->state, requests, n, err);
+		status = wait(c, requests, n, err);
 	if (requests != few)
 		nn_free(requests);
 	return status;
@@ -204,7 +216,7 @@ int nn_comm_finish(struct nn_comm *c, struct nn_posted *posted, struct nn_error 
 	size_t n = posted->n;
 
 	posted->n = 0;
-	return n > 0 ? c->transport->wait(c->state, posted->requests, n, err) : 0;
+	return n > 0 ? wait(c, posted->requests, n, err) : 0;
 }
 
 /* Each round doubles the distance at which a rank has heard of others. */

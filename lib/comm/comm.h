@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "comm/reduce.h"
 #include "comm/transport.h"
 
@@ -36,6 +37,7 @@ struct nn_comm {
 	enum nn_algorithm choice[NN_COMM_CLASSES];      /* of auto; NN_AUTO: not measured */
 	bool borrowed;               /* a channel: the transport is closed by another */
 	bool part;                   /* of some ranks */
+	_Atomic uint32_t *waiting;   /* where the threads are counted that wait for messages; NULL: nowhere */
 };
 
 /* Does the environment say that this process is one of several ranks (mpirun, srun)? */

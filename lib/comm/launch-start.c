@@ -80,13 +80,54 @@ static void add_parameter(struct list *list, const char *name, const char *value
 	add(list, value);
 }
 
-/*
- * All ranks are here: shared memory between them, and mpirun's own connection on the loopback interface alone. Whether ranks share cores
- * is said by a note of ours, and they are not bound: all threads of a rank would share one core.
- */
+bool nn_launch_local(const struct nn_launch *l)
+{
+	static const char *const batch[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE" };
+
+	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
+		if (getenv(batch[i]))
+			return false;
+	return !l->hosts && !l->hostfile;
+}
+
+/* Shared memory between ranks, mpirun's own connection on the loopback interface alone, and more ranks than cores if the user says so. */
+static void add_local(struct list *list)
+{
+	char path[PATH_MAX];
+
+	add(list, "--oversubscribe");
+	add_parameter(list, "btl", "self,vader");
+	add_parameter(list, "btl_tcp_if_include", "lo");
+	add_parameter(list, "oob_tcp_if_include", "lo");
+	add_parameter(list, "oob_tcp_disable_ipv6_family", "1");
+	if (!find("ssh", path) && !find("rsh", path))
+		add_parameter(list, "plm", "isolated");
+}
+
+/* Where, as the user or the batch system says; and what ranks there need of the environment. */
+static void add_hosts(struct list *list, const struct nn_launch *l)
+{
+	static const char *const names[] = { "NN_LAUNCH", "NN_CPU", "NN_MODULE_PATH", "XDG_CACHE_HOME", "TMPDIR" };
+
+	if (l->hosts) {
+		add(list, "--host");
+		add(list, l->hosts);
+	}
+	if (l->hostfile) {
+		add(list, "--hostfile");
+		add(list, l->hostfile);
+	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (i == 0 || getenv(names[i])) {
+			add(list, "-x");
+			add(list, names[i]);
+		}
+}
+
+/* Ranks are not bound: all threads of one would share a core. */
 static void add_arguments(struct list *list, const struct nn_launch *l, const char *mpirun, const char *self)
 {
-	char number[16], path[PATH_MAX];
+	char number[16];
 
 	snprintf(number, sizeof number, "%d", l->ranks);
 	add(list, mpirun);
@@ -94,15 +135,12 @@ static void add_arguments(struct list *list, const struct nn_launch *l, const ch
 	add(list, number);
 	add(list, "--stdin");
 	add(list, "none");
-	add(list, "--oversubscribe");
 	add(list, "--bind-to");
 	add(list, "none");
-	add_parameter(list, "btl", "self,vader");
-	add_parameter(list, "btl_tcp_if_include", "lo");
-	add_parameter(list, "oob_tcp_if_include", "lo");
-	add_parameter(list, "oob_tcp_disable_ipv6_family", "1");
-	if (!find("ssh", path) && !find("rsh", path))
-		add_parameter(list, "plm", "isolated");
+	if (nn_launch_local(l))
+		add_local(list);
+	else
+		add_hosts(list, l);
 	add(list, self);
 	for (char *const *arg = l->argv + 1; *arg; arg++)
 		add(list, *arg);

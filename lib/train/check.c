@@ -220,6 +220,20 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* Ranks go on from a state, with data that are still there. */
+static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
+{
+	unsigned long long n = s->train->max_restarts;
+
+	if (n == 0)
+		return 0;
+	if (s->train->folds || (!s->train->checkpoint && (!s->std->output || is_stdin(s->std->output))))
+		return nn_fail(err, NN_EUSAGE, "--max-restarts=%llu: no state is kept without -o FILE or --checkpoint=FILE", n);
+	if (((s->data_path && nn_is_stdin(s->data_path)) || (s->targets_path && nn_is_stdin(s->targets_path))) && !nn_spool_file(s->train))
+		return nn_fail(err, NN_EUSAGE, "--max-restarts=%llu: stdin can be read a second time only where --spool=FILE has kept it", n);
+	return 0;
+}
+
 /* --selfcheck writes a table and nothing else. */
 static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 {
@@ -240,7 +254,8 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
-	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_pipeline(s->train, err) < 0 || check_inputs(s, err) < 0 ||
+	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_pipeline(s->train, err) < 0 ||
+	    check_restarts(s, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
 		return -1;
 	return 0;

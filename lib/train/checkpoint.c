@@ -11,6 +11,7 @@
 #include "train/checkpoint.h"
 #include "train/ranks.h"
 #include "train/save.h"
+#include "train/spool.h"
 
 /* ---- messages ---- */
 
@@ -47,6 +48,12 @@ void nn_train_note(struct nn_train *t, const char *format, ...)
 	if (t->progress)
 		nn_progress_clear(t->progress);
 	t->setup.host.note(t->setup.host.arg, text);
+}
+
+void nn_train_tell_saved(const struct nn_train *t)
+{
+	if (t->setup.host.saved)
+		t->setup.host.saved(t->setup.host.arg, t->state_path, t->saved_step);
 }
 
 /* ---- opening ---- */
@@ -207,6 +214,23 @@ int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+void nn_train_sweep(const struct nn_train_setup *s)
+{
+	const char *const outputs[] = { s->std->output, s->train->plot, nn_spool_file(s->train) };
+	char *state = s->train->checkpoint ? nn_strdup(s->train->checkpoint, NULL)
+			: is_regular(s->std->output) ? default_path(s->std->output, NULL) : NULL;
+	struct nn_lock *lock = NULL;
+	struct nn_error err;
+
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+		if (outputs[i])
+			nn_output_sweep(outputs[i]);
+	if (state && nn_lock_take(&lock, state, &err) == 0)
+		nn_output_sweep(state);
+	nn_lock_release(lock);
+	nn_free(state);
+}
+
 int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
 {
 	if (!(t->options_json = options_json(t->setup.list, err)))
@@ -269,6 +293,7 @@ static int read_state(struct nn_train *t, bool *resumed, struct nn_error *err)
 	if (other_build)
 		nn_train_warn(t, "%s: another build of nntools wrote this state; the bytes may differ", t->state_path);
 	t->saved_step = t->counters.step;
+	nn_train_tell_saved(t);
 	t->replaces = false;
 	*resumed = true;
 	return 0;

@@ -17,6 +17,9 @@ void nn_checkpoint_free(struct nn_train *train);
 /* What has to be the same when a state is resumed; borrowed from the training. */
 struct nn_state_facts nn_checkpoint_facts(const struct nn_train *train);
 
+/* The host is told of the state on disk, t->saved_step. */
+void nn_train_tell_saved(const struct nn_train *train);
+
 /* A warning or note for the user and, a warning, for the log. */
 void nn_train_warn(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nn_train_note(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -167,6 +167,12 @@ static const struct nn_wish *asked(struct nn_train *t)
 	return &t->wish;
 }
 
+static void tell_step(const struct nn_train *t)
+{
+	if (t->setup.host.at)
+		t->setup.host.at(t->setup.host.arg, t->counters.step);
+}
+
 static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step, epoch = number / t->steps_per_epoch;
@@ -188,6 +194,7 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	if (!result.finite)
 		return diverged(t, &result, err);
 	count_step(t, &result, n);
+	tell_step(t);
 	now = nn_now_s();
 	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, n, now - start);
 	pace->samples += n;
@@ -371,6 +378,7 @@ static int loop(struct nn_train *t, int *stopped, struct nn_error *err)
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;
 	t->wish = (struct nn_wish){0};
+	tell_step(t);
 	while (!(*stopped = asked(t)->stop)) {
 		if ((reason = over(t)))
 			return finish(t, &pace, reason, err);

@@ -163,6 +163,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "go on from the state; without one, start from the beginning",
 	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both values." },
+	{ .name = "max-restarts", .type = NN_OPT_COUNT, .offset = AT(max_restarts), .arg = "K", .fallback = "0", .max = 1e6,
+	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one is lost" },
 	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,
 	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of it",
 	  .man = "FILE appears when stdin has ended and may take half of the space that is free beside it. With --resume it is read "
@@ -196,8 +198,8 @@ bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
 		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
-		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "pipeline", "config", "help", "version", "dry-run",
-		"device", "model",
+		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "timeout", "max-restarts", "check-every", "hosts",
+		"hostfile", "pipeline", "config", "help", "version", "dry-run", "device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

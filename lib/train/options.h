@@ -25,6 +25,7 @@ struct nn_train_options {
 	const char *class_weight, *ignore;
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
+	uint64_t max_restarts;
 	const char *spool;           /* a file or a size */
 	const char *pipeline;        /* P[:SCHEDULE], NULL: none */
 	bool selfcheck;

@@ -123,6 +123,7 @@ static void written(struct nn_train *t, double seconds)
 {
 	t->save_failed = false;
 	t->saved_step = t->snapshot.counters.step;
+	nn_train_tell_saved(t);
 	t->times.saves++;
 	t->times.saves_s += seconds;
 	t->times.saved_bytes += (double)t->snapshot.bytes;

@@ -16,6 +16,8 @@ struct nn_train_host {
 	void (*warn)(void *arg, const char *text);       /* one line, no newline */
 	void (*note)(void *arg, const char *text);
 	void *arg;
+	void (*at)(void *arg, uint64_t steps);           /* so many steps are done; NULL: nobody wants to know */
+	void (*saved)(void *arg, const char *path, uint64_t steps);      /* a state of that moment is on disk; NULL likewise */
 	int progress;                            /* descriptor for progress lines, -1: none */
 	volatile sig_atomic_t *stop;             /* a signal that asks to end after this step, or 0 */
 	volatile sig_atomic_t *save;             /* a signal that asks for the state now, or 0; reset when served */
@@ -52,6 +54,8 @@ int nn_train_memory(const char *model, size_t batch, const struct nn_std_options
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err);
 /* Model and data alone, without outputs and memory for steps: for --selfcheck. f64: whatever --precision says. */
 int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64, struct nn_error *err);
+/* Remove what ranks that were killed have left beside the outputs: temporaries and the lock of the state. */
+void nn_train_sweep(const struct nn_train_setup *setup);
 void nn_train_free(struct nn_train *train);      /* outputs not yet written stay as they were */
 
 /*

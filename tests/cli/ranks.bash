@@ -1,5 +1,5 @@
 # For tests that start ranks: why they cannot, and what is left of them.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 
 # Why ranks cannot run here, or nothing.
 lacking_ranks() {

@@ -33,7 +33,7 @@ train() {
 
 # long RANKS ...: a training that ends at a signal alone is running, its errors in err
 long() {
-  nn-train "${words[@]}" --epochs=1000000 --checkpoint-every=20 -o long.safetensors --ranks="$@" 2>err 3>&- &
+  nn-train "${words[@]}" --epochs=1000000 --checkpoint-every=20 -o long.safetensors --ranks="$1" "${@:2}" 2>err 3>&- &
   parent=$!
   started "$1"
   for ((i = 0; i < 200; i++)); do

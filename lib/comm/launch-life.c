@@ -1,0 +1,117 @@
+/* Signs of life: a rank that is stopped, or one that makes no progress, keeps all others waiting. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "comm/launch-job.h"
+
+#define STOPPED_TICKS 40         /* seen stopped so often in a row: 20 s */
+#define SILENT_S 20.0            /* nothing heard of a rank on another host */
+#define TELL_S 60.0              /* without progress it is told */
+#define BUSY_JIFFIES 5           /* processor time in a tick that counts as progress: a tenth of a core */
+
+/* The letter of its state in /proc, T is stopped, and its processor time. */
+static char state_of(long pid, uint64_t *jiffies)
+{
+	char path[40], text[1024], *end, state = '?';
+	uint64_t user = 0, system = 0;
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return '?';
+	n = fread(text, 1, sizeof text - 1, file);
+	fclose(file);
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	if (end)
+		sscanf(end, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &state, &user, &system);
+	*jiffies = user + system;
+	return state;
+}
+
+/* Twenty seconds are up. */
+static bool is_stopped(struct nn_launch_rank *rank, double now, uint64_t *jiffies)
+{
+	if (rank->remote) {
+		*jiffies = atomic_load(&rank->board->cpu_ms) / 10;
+		return now - rank->heard_s > SILENT_S;
+	}
+	rank->stopped = state_of(rank->pid, jiffies) == 'T' ? rank->stopped + 1 : 0;
+	return rank->stopped >= STOPPED_TICKS;
+}
+
+/* A step done, or computing: only at work on steps can it be without progress, for a pipe may be read for hours. */
+static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiffies)
+{
+	uint64_t at = atomic_load(&rank->board->at);
+
+	if (at == 0 || at != rank->at || jiffies >= rank->jiffies + BUSY_JIFFIES) {
+		rank->moved_s = now;
+		rank->moved_jiffies = jiffies;
+		rank->told = false;
+	}
+	rank->at = at;
+	rank->jiffies = jiffies;
+}
+
+/* The rank that all wait for: one that waits for no message itself, else the one that does not even look for it. */
+static int find_idle(const struct nn_launch_job *job, double now, double seconds)
+{
+	uint64_t least = UINT64_MAX;
+	int found = -1;
+
+	for (int i = 0; i < job->l->ranks; i++) {
+		const struct nn_launch_rank *rank = &job->ranks[i];
+		uint64_t busy;
+
+		if (rank->fd < 0 || rank->said || now - rank->moved_s < seconds)
+			continue;
+		busy = atomic_load(&rank->board->waiting) ? 1 + rank->jiffies - rank->moved_jiffies : 0;
+		if (busy < least) {
+			least = busy;
+			found = i;
+		}
+	}
+	return found;
+}
+
+static void tell_idle(struct nn_launch_job *job, int i, double now)
+{
+	struct nn_launch_rank *rank = &job->ranks[i];
+	char text[160];
+
+	if (rank->told)
+		return;
+	for (int k = 0; k < job->l->ranks; k++)
+		job->ranks[k].told = true;
+	snprintf(text, sizeof text, "rank %d (pid %ld) has made no progress for %.0f s at step %" PRIu64, i, rank->pid, now - rank->moved_s,
+		 atomic_load(&rank->board->at) - 1);
+	job->l->say(job->l->arg, NN_SAY_WARNING, text);
+}
+
+bool nn_launch_look(struct nn_launch_job *job)
+{
+	double now = nn_now_s();
+	int idle;
+
+	for (int i = 0; i < job->l->ranks; i++) {
+		struct nn_launch_rank *rank = &job->ranks[i];
+		uint64_t jiffies = 0;
+
+		if (rank->fd < 0 || rank->said)
+			continue;
+		if (is_stopped(rank, now, &jiffies)) {
+			job->stopped = i;
+			return true;
+		}
+		note_progress(rank, now, jiffies);
+	}
+	if ((idle = find_idle(job, now, TELL_S)) >= 0)
+		tell_idle(job, idle, now);
+	job->idle = job->l->timeout_s > 0 ? find_idle(job, now, job->l->timeout_s) : -1;
+	return job->idle >= 0;
+}
