@@ -11,7 +11,7 @@
 
 const char *const nn_algorithms[] = { "auto", "mpi", "ring", "halving", "tree", NULL };
 
-#define CHUNK ((size_t)4 << 20)                   /* bytes at a time, so that partial results stay in the cache */
+#define CHUNK ((size_t)1 << 20)                   /* bytes at a time, so that partial results stay in the cache */
 
 /* ---- which algorithm ---- */
 
@@ -29,23 +29,33 @@ enum nn_algorithm nn_comm_choose(const struct nn_comm *c, size_t bytes)
 
 static const enum nn_algorithm candidates[] = { NN_TREE, NN_HALVING, NN_RING };
 #define N_CANDIDATES 3
-#define TIMES 5
+#define FEWEST 7                  /* times, and up to ... */
+#define MOST 50                   /* ... while a candidate took less than ... */
+#define PROBE_S 4e-3
+#define SHORT ((size_t)64 << 10)  /* several calls a time, so that the start of the ranks counts little */
+#define BETTER 0.9               /* times as long as what else would be chosen */
 
-/* The best of some runs, of the slowest rank: the same on all. */
+/* The best of some times, so that other work on the machine does not decide, of the slowest rank: the same on all. */
 static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in, float *out, size_t bytes, double *best, struct nn_error *err)
 {
 	const struct nn_reduce sum = { NN_F32, NN_REDUCE_SUM, (size_t)c->size }, max = { NN_F64, NN_REDUCE_MAX, (size_t)c->size };
-	double mine = 1e9;
+	int calls = bytes > SHORT ? 1 : 4;
+	double mine = 1e9, spent = 0, most = 0;
 
-	for (int i = 0; i < TIMES; i++) {
-		double start;
+	for (int i = 0; i < FEWEST || (i < MOST && most < PROBE_S); i++) {
+		double start, s;
 
 		if (nn_comm_barrier(c, err) < 0)
 			return -1;
 		start = nn_now_s();
-		if (nn_comm_allreduce(c, &sum, algorithm, in, out, bytes / sizeof *in, NULL, err) < 0)
+		for (int k = 0; k < calls; k++)
+			if (nn_comm_allreduce(c, &sum, algorithm, in, out, bytes / sizeof *in, NULL, err) < 0)
+				return -1;
+		s = nn_now_s() - start;
+		mine = s < mine ? s : mine;
+		spent += s;
+		if (i % 4 == 0 && nn_comm_allreduce(c, &max, NN_TREE, &spent, &most, 1, NULL, err) < 0)
 			return -1;
-		mine = nn_now_s() - start < mine ? nn_now_s() - start : mine;
 	}
 	return nn_comm_allreduce(c, &max, NN_TREE, &mine, best, 1, NULL, err);
 }
@@ -61,7 +71,7 @@ static int probe_all(struct nn_comm *c, struct nn_error *err)
 
 		for (int k = 0; k < N_CANDIDATES && status == 0; k++) {
 			status = probe(c, candidates[k], room, room + most / sizeof *room, NN_COMM_CLASS << class, &s, err);
-			if (status == 0 && s < best) {
+			if (status == 0 && s < best * (k ? BETTER : 1)) {
 				best = s;
 				c->choice[class] = candidates[k];
 			}

@@ -35,6 +35,7 @@ struct nn_comm {
 	void *scratch;               /* grows with what collectives need */
 	size_t scratch_size;
 	enum nn_algorithm choice[NN_COMM_CLASSES];      /* of auto; NN_AUTO: not measured */
+	bool fragments;              /* short messages in parts: comm.c */
 	bool borrowed;               /* a channel: the transport is closed by another */
 	bool part;                   /* of some ranks */
 	_Atomic uint32_t *waiting;   /* where the threads are counted that wait for messages; NULL: nowhere */

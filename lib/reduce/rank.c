@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "reduce/rank.h"
 
-#define PIECE ((size_t)4 << 20)        /* bytes at a time: what an all-reduce takes as one chunk */
+#define PIECE ((size_t)4 << 20)        /* bytes at a time: some chunks of an all-reduce */
 #define EXPLAIN_S 3                    /* before a silent end, in which the rank that explains it ends all */
 
 /* The text with every %r replaced. */
