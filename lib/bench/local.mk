@@ -26,6 +26,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/measure.h \
 	lib/bench/memory.c \
 	lib/bench/op-check.c \
+	lib/bench/op-cost.c \
 	lib/bench/op-site.c \
 	lib/bench/op-site.h \
 	lib/bench/op-trial.c \

@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/data.h \
 	lib/data/dataset-array.c \
 	lib/data/dataset-made.c \
+	lib/data/dataset-open.c \
 	lib/data/dataset-table.c \
 	lib/data/dataset.c \
 	lib/data/dataset.h \
@@ -31,6 +32,8 @@ lib_libnn_la_SOURCES += \
 	lib/data/schema.h \
 	lib/data/size.c \
 	lib/data/table-read.c \
+	lib/data/table-text.c \
+	lib/data/table-text.h \
 	lib/data/table.c \
 	lib/data/table.h \
 	lib/data/target.c \

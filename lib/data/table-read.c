@@ -7,27 +7,13 @@
 
 #include "base/memory.h"
 #include "base/number-line.h"
-#include "data/cut.h"
+#include "data/table-text.h"
 #include "data/table.h"
 
 #define PART_BYTES ((size_t)128 << 10)       /* text and rows of a part stay in the cache of a core */
 #define PARTS_PER_THREAD 4
-#define MOST_PARTS 256
-#define MAX_RECORD ((size_t)16 << 20)
 /* Each part has columns of its own: a table with more of them is read by one thread. */
 #define MOST_COLUMNS ((size_t)10000)
-
-/* Text with whole records, and where the file goes on after them. */
-struct text {
-	struct nn_block bytes;
-	size_t n;                    /* bytes in it */
-	struct nn_part parts[MOST_PARTS];
-	size_t n_parts;
-	struct nn_part total;        /* bytes, lines and records of all parts */
-	bool last;                   /* nothing comes after it */
-	int status;                  /* -1: what comes after it cannot be read, and why */
-	struct nn_error err;
-};
 
 /* A part as it is read beside others. */
 struct worker {
@@ -38,84 +24,17 @@ struct worker {
 struct reader {
 	struct nn_table *table;
 	struct nn_pool *pool;
-	size_t block, part;          /* bytes wanted */
+	struct nn_text_source source;
 	struct nn_block *values, *targets;
 	size_t row_bytes, target_bytes;
 	size_t rows;                 /* joined so far */
-	struct text text[2];
-	struct text *now, *next;     /* parsed, and read */
+	struct nn_table_text text[2];
+	struct nn_table_text *now, *next;    /* parsed, and read */
 	uint64_t line;               /* where `now` begins */
 	struct worker *workers;      /* NULL: all parts are the caller's */
 	size_t n_workers;
 	struct nn_csv alone;         /* of the caller */
 };
-
-/* ---- reading and cutting ---- */
-
-/* Bytes after those in t, which are the beginning of a record; more of them while no record ends. */
-static void read_text(struct reader *r, struct text *t)
-{
-	size_t got, want = r->block;
-
-	t->status = 0;
-	t->last = false;
-	for (;;) {
-		if (nn_block_reserve(&t->bytes, t->n + want + NN_LINE_PAD, &t->err) < 0) {
-			nn_fail_at(&t->err, "%s", nn_input_name(r->table->csv.input));
-			t->total = (struct nn_part){0};
-			t->n_parts = 0;
-			t->status = -1;
-			return;
-		}
-		t->status = nn_input_read(r->table->csv.input, nn_block_at(&t->bytes, t->n), want, &got, &t->err);
-		t->n += got;
-		t->last = got < want || t->status < 0;
-		t->n_parts = nn_csv_cut(t->bytes.data, t->n, r->table->csv.separator, r->part, t->parts,
-					 r->n_workers ? r->n_workers : 1, &t->total);
-		if (t->n_parts > 0 || t->last || t->n > MAX_RECORD)
-			return;
-		want = t->n;
-	}
-}
-
-/* What is left after the last record of a file that ends, or that cannot end before the limit, is for the last part to judge. */
-static void take_rest(struct text *t)
-{
-	struct nn_part *p;
-
-	if (t->n_parts > 0 && !(t->last && t->status == 0))
-		return;
-	t->last = true;
-	if (t->status < 0 || t->total.at == t->n)
-		return;
-	if (t->n_parts == 0)
-		t->parts[t->n_parts++] = (struct nn_part){0};
-	p = &t->parts[t->n_parts - 1];
-	p->n = t->n - p->at;
-	t->total.at = t->n;
-	t->total.records++;
-}
-
-static void read_next(struct reader *r)
-{
-	struct text *from = r->now, *to = r->next;
-
-	to->n = 0;
-	to->n_parts = 0;
-	if (nn_block_reserve(&to->bytes, from->n - from->total.at + NN_LINE_PAD, &to->err) < 0) {
-		nn_fail_at(&to->err, "%s", nn_input_name(r->table->csv.input));
-		to->total = (struct nn_part){0};
-		to->status = -1;
-		to->last = true;
-		return;
-	}
-	if (from->n > from->total.at) {
-		to->n = from->n - from->total.at;
-		memcpy(to->bytes.data, nn_block_at(&from->bytes, from->total.at), to->n);
-	}
-	read_text(r, to);
-	take_rest(to);
-}
 
 /* ---- a part, by whoever has time ---- */
 
@@ -145,7 +64,7 @@ static void begin_part(const struct reader *r, struct nn_csv *csv, const struct 
 	nn_input_give(csv->input, text, part->n);
 }
 
-static size_t count_records(const struct text *t, size_t i)
+static size_t count_records(const struct nn_table_text *t, size_t i)
 {
 	return (i + 1 < t->n_parts ? &t->parts[i + 1] : &t->total)->records - t->parts[i].records;
 }
@@ -174,7 +93,7 @@ static void piece(void *arg, size_t i, int thread)
 	if (i > 0)
 		parse(r, i - 1);
 	else if (!r->now->last)
-		read_next(r);
+		nn_table_text_next(&r->source, r->now, r->next);
 }
 
 /* By the caller, with all that came before known. */
@@ -332,9 +251,9 @@ static int read_blocks(struct reader *r, struct nn_error *err)
 {
 	r->now = &r->text[0];
 	r->next = &r->text[1];
-	read_next(r);
+	nn_table_text_next(&r->source, r->now, r->next);
 	for (;;) {
-		struct text *t = r->next;
+		struct nn_table_text *t = r->next;
 
 		r->next = r->now;
 		r->now = t;
@@ -353,7 +272,7 @@ static int read_blocks(struct reader *r, struct nn_error *err)
 			return t->status;
 		}
 		if (!r->workers)
-			read_next(r);
+			nn_table_text_next(&r->source, r->now, r->next);
 	}
 }
 
@@ -395,10 +314,11 @@ static int start_reader(struct reader *r, struct nn_table *t, size_t block, stru
 	struct nn_input *input;
 
 	r->n_workers = threads == 1 || t->width > MOST_COLUMNS ? 0 : PARTS_PER_THREAD * threads;
-	if (r->n_workers > MOST_PARTS)
-		r->n_workers = MOST_PARTS;
-	r->block = block ? block : PART_BYTES * (r->n_workers ? r->n_workers : 2);
-	r->part = r->n_workers ? (r->block + r->n_workers - 1) / r->n_workers : r->block;
+	if (r->n_workers > NN_TEXT_PARTS)
+		r->n_workers = NN_TEXT_PARTS;
+	r->source = (struct nn_text_source){ t->csv.input, t->csv.separator, block ? block : PART_BYTES * (r->n_workers ? r->n_workers : 2), 0,
+					     r->n_workers ? r->n_workers : 1 };
+	r->source.part = (r->source.block + r->source.most - 1) / r->source.most;
 	if (nn_input_open_memory(&input, nn_input_name(t->csv.input), err) < 0)
 		return -1;
 	nn_csv_init(&r->alone, input);

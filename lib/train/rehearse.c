@@ -8,7 +8,7 @@
 #include "train/rehearse.h"
 
 #define ENOUGH_S 0.01                /* of steps that are timed */
-#define LEAST_STEPS 2
+#define LEAST_STEPS 3                /* so that one that met other work is not the median */
 #define MOST_STEPS 400
 #define LONG_S 0.1                   /* a step that is tried but once */
 #define TRIED_FLOPS 8e9              /* of a step that is tried for a plan: some tenths of a second; half as many in f64 */

@@ -11,6 +11,7 @@ examples() {
   cd "$BATS_TEST_TMPDIR"
   export XDG_CACHE_HOME=$PWD/cache
   cp "$NN_SRC/share/data/digits.csv.gz" "$NN_SRC"/share/examples/*.nn .
+  [ "$(examples | wc -l)" -ge 14 ]
   while read -r line; do
     bash -eo pipefail -c "$line" </dev/null >out 2>err || { echo "$line"; cat out err; false; }
   done < <(examples)

@@ -1,0 +1,308 @@
+/* Opening a dataset: files into rows, rows into inputs and targets, and what stays known of the files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/dataset.h"
+
+static int take_options(struct nn_dataset *ds, const struct nn_data_options *options, struct nn_error *err)
+{
+	static const char *const words[] = { "auto", "none", "standard", "minmax" };
+	const char *how = options->normalize ? options->normalize : "auto";
+
+	ds->header = options->header;
+	ds->missing = options->missing;
+	ds->normalize = NN_NORMALIZE_FACTOR;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(how, words[i]) == 0)
+			ds->normalize = (enum nn_normalize)i;
+	if (ds->normalize == NN_NORMALIZE_FACTOR && !(nn_parse_f64(how, strlen(how), &ds->factor) && ds->factor > 0))
+		return nn_fail(err, NN_EUSAGE, "--normalize=%s: expected auto, none, standard, minmax or a factor above 0", how);
+	ds->target = options->target ? nn_strdup(options->target, err) : NULL;
+	return options->target && !ds->target ? -1 : 0;
+}
+
+int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place, struct nn_error *err)
+{
+	char found[NN_SHAPE_TEXT], wanted[NN_SHAPE_TEXT];
+	size_t n = nn_shape_count(shape);
+
+	if (want->shaped) {
+		if (n != nn_shape_count(&want->shape))
+			return nn_fail(err, NN_EFORMAT, "%s: samples are %s (%zu values), the input line says %s (%zu)", place,
+				       nn_shape_text(found, shape), n, nn_shape_text(wanted, &want->shape),
+				       nn_shape_count(&want->shape));
+		*shape = want->shape;
+	} else if (want->vector) {
+		*shape = nn_shape1(n);
+	}
+	if (n == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: samples have no values", place);
+	return 0;
+}
+
+int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err)
+{
+	if (ds->rows_known && ds->sample) {
+		ds->rows = rows < ds->rows ? rows : ds->rows;    /* files of unlike rows: how many all have was told by the first */
+		return 0;
+	}
+	if (ds->rows_known && rows != ds->rows)
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place, rows, ds->rows,
+			       ds->file[0].path);
+	ds->rows = ds->read_rows = rows;
+	ds->rows_known = true;
+	return 0;
+}
+
+/* An input that is watched for the hash and remembered for nn_dataset_unchanged. */
+static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **input, struct nn_error *err)
+{
+	struct nn_data_file *file = &ds->file[ds->n_files];
+	struct nn_sample_share share;
+
+	file->path = nn_strdup(path, err);
+	if (!file->path || (ds->sample ? nn_sample_open(input, path, ds->sample, &share, err) : nn_input_open(input, path, err)) < 0)
+		return -1;
+	if (ds->n_files == 0 && ds->sample)
+		ds->share = share;
+	nn_input_stamp(*input, &file->stamp);
+	ds->n_files++;
+	return nn_input_watch(*input, err);
+}
+
+static int read_data(struct nn_dataset *ds, const char *path, const struct nn_want *want, bool targets,
+		     struct nn_sha256 *hash, struct nn_error *err)
+{
+	struct nn_input *input = NULL;
+	const char *kind;
+	int status = -1;
+
+	if (open_file(ds, path, &input, err) == 0 && nn_data_kind(input, &kind, err) == 0) {
+		if (strcmp(kind, "text") == 0)
+			status = nn_dataset_read_table(ds, input, want, true, targets, err);
+		else
+			status = nn_dataset_read_arrays(ds, input, kind, want, targets, err);
+	}
+	if (status == 0)
+		nn_input_digest(input, hash);
+	nn_input_close(input);
+	return status;
+}
+
+static int read_targets(struct nn_dataset *ds, const char *path, const struct nn_want *want, struct nn_sha256 *hash,
+			struct nn_error *err)
+{
+	struct nn_input *input = NULL;
+	const char *kind;
+	int status = -1;
+
+	if (open_file(ds, path, &input, err) == 0 && nn_data_kind(input, &kind, err) == 0) {
+		if (strcmp(kind, "text") == 0)
+			status = nn_dataset_read_table(ds, input, want, false, true, err);
+		else
+			status = nn_dataset_read_target_arrays(ds, input, kind, want, err);
+	}
+	if (status == 0)
+		nn_input_digest(input, hash);
+	nn_input_close(input);
+	return status;
+}
+
+/* What else counts in the hash: rows, shapes, names. */
+static void hash_schema(const struct nn_dataset *ds, struct nn_sha256 *hash)
+{
+	nn_sha256_add(hash, &ds->rows, sizeof ds->rows);
+	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
+		const struct nn_input_schema *input = &ds->schema->inputs[i];
+
+		for (int d = 0; d < input->shape.rank; d++)
+			nn_sha256_add(hash, &input->shape.dim[d], sizeof input->shape.dim[d]);
+		for (size_t c = 0; input->columns && c < input->n_columns; c++)
+			if (input->columns[c].name)
+				nn_sha256_add(hash, input->columns[c].name, strlen(input->columns[c].name) + 1);
+	}
+	for (size_t i = 0; i < ds->schema->n_targets; i++)
+		for (size_t c = 0; c < ds->schema->targets[i].n_columns; c++)
+			if (ds->schema->targets[i].columns[c])
+				nn_sha256_add(hash, ds->schema->targets[i].columns[c],
+					      strlen(ds->schema->targets[i].columns[c]) + 1);
+}
+
+static int read_all(struct nn_dataset *ds, const char *data, const char *targets, const struct nn_want *want,
+		    struct nn_error *err)
+{
+	struct nn_sha256 hash;
+	size_t n_inputs = ds->schema->n_inputs, n_targets = ds->schema->n_targets;
+
+	if (targets && strcmp(data, "-") == 0 && strcmp(targets, "-") == 0)
+		return nn_fail(err, NN_EUSAGE, "stdin cannot be both data and targets");
+	ds->inputs = nn_alloc(n_inputs, sizeof *ds->inputs, err);
+	ds->targets = nn_alloc(n_targets, sizeof *ds->targets, err);
+	if (!ds->inputs || !ds->targets)
+		return -1;
+	nn_sha256_init(&hash);
+	if (read_data(ds, data, want, !targets, &hash, err) < 0 ||
+	    (targets && read_targets(ds, targets, want, &hash, err) < 0))
+		return -1;
+	for (size_t i = 0; i < n_targets; i++)
+		if (nn_dataset_order_labels(ds, i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < n_inputs; i++)
+		if (nn_coding_input(ds->coding, i, &ds->schema->inputs[i], false, err) < 0)
+			return nn_fail_at(err, "%s", data);
+	for (size_t i = 0; i < n_targets; i++)
+		if (nn_coding_target(ds->coding, i, &ds->schema->targets[i], err) < 0)
+			return nn_fail_at(err, "%s", data);
+	hash_schema(ds, &hash);
+	nn_sha256_hex(&hash, ds->hash);
+	return nn_dataset_leave_out(ds, err);
+}
+
+/* ---- schemas: a skeleton to be filled in, or a copy of the start model's ---- */
+
+static struct nn_schema *new_schema(const struct nn_want *want, struct nn_error *err)
+{
+	struct nn_schema *s = nn_alloc(1, sizeof *s, err);
+
+	if (!s)
+		return NULL;
+	s->inputs = nn_alloc(want->n_inputs, sizeof *s->inputs, err);
+	s->targets = nn_alloc(want->n_targets, sizeof *s->targets, err);
+	if (!s->inputs || !s->targets)
+		goto failed;
+	s->n_inputs = want->n_inputs;
+	s->n_targets = want->n_targets;
+	for (size_t i = 0; i < want->n_inputs; i++)
+		if (want->inputs[i].name && !(s->inputs[i].name = nn_strdup(want->inputs[i].name, err)))
+			goto failed;
+	for (size_t i = 0; i < want->n_targets; i++)
+		if (want->targets[i].name && !(s->targets[i].name = nn_strdup(want->targets[i].name, err)))
+			goto failed;
+	return s;
+failed:
+	nn_schema_free(s);
+	return NULL;
+}
+
+static struct nn_schema *copy_schema(const struct nn_schema *from, struct nn_error *err)
+{
+	struct nn_text input = {0}, target = {0};
+	struct nn_schema *copy = NULL;
+
+	if (nn_schema_input_json(from, &input) < 0 || nn_schema_target_json(from, &target) < 0)
+		nn_fail(err, NN_ENOMEM, "cannot allocate memory for a schema");
+	else
+		nn_schema_parse(&copy, input.data, from->n_targets ? target.data : NULL, err);
+	nn_text_free(&input);
+	nn_text_free(&target);
+	return copy;
+}
+
+static int check_start(const struct nn_want *want, struct nn_error *err)
+{
+	if (want->schema->n_inputs != want->n_inputs || want->schema->n_targets != want->n_targets)
+		return nn_fail(err, NN_EFORMAT, "the start model knows %zu inputs and %zu targets, its text has %zu and %zu",
+			       want->schema->n_inputs, want->schema->n_targets, want->n_inputs, want->n_targets);
+	for (size_t i = 0; i < want->n_inputs; i++)
+		if (want->inputs[i].shaped &&
+		    nn_shape_count(&want->inputs[i].shape) != nn_shape_count(&want->schema->inputs[i].shape))
+			return nn_fail(err, NN_EFORMAT, "the start model's nn.input has %zu values, its text %zu",
+				       nn_shape_count(&want->schema->inputs[i].shape), nn_shape_count(&want->inputs[i].shape));
+	return 0;
+}
+
+static int open_dataset(struct nn_dataset *ds, const char *data, const char *targets, const struct nn_data_options *options,
+			const struct nn_want *want, struct nn_error *err)
+{
+	ds->dtype = want->dtype;
+	ds->pool = want->pool;
+	ds->sample = want->sample;
+	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
+	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
+		return -1;
+	ds->schema = ds->fixed ? copy_schema(want->schema, err) : new_schema(want, err);
+	if (!ds->schema || nn_coding_new(&ds->coding, ds->schema, ds->dtype, err) < 0)
+		return -1;
+	for (size_t i = 0; ds->fixed && i < want->n_inputs; i++)
+		if (nn_coding_input(ds->coding, i, &ds->schema->inputs[i], false, err) < 0)
+			return -1;
+	for (size_t i = 0; ds->fixed && i < want->n_targets; i++)
+		if (nn_coding_target(ds->coding, i, &ds->schema->targets[i], err) < 0)
+			return -1;
+	return read_all(ds, data, targets, want, err);
+}
+
+int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *targets,
+		    const struct nn_data_options *options, const struct nn_want *want, struct nn_error *err)
+{
+	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
+
+	if (!ds)
+		return -1;
+	if (open_dataset(ds, data, targets, options, want, err) < 0) {
+		nn_dataset_free(ds);
+		return -1;
+	}
+	*dataset = ds;
+	return 0;
+}
+
+int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const char *targets,
+			 struct nn_dataset *training, struct nn_error *err)
+{
+	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
+
+	if (!ds)
+		return -1;
+	ds->training = training;
+	ds->sample = training->sample;
+	ds->dtype = training->dtype;
+	ds->pool = training->pool;
+	ds->schema = training->schema;
+	ds->coding = training->coding;
+	ds->header = training->header;
+	ds->missing = training->missing;
+	if ((training->target && !(ds->target = nn_strdup(training->target, err))) ||
+	    read_all(ds, data, targets, NULL, err) < 0) {
+		nn_dataset_free(ds);
+		return -1;
+	}
+	*dataset = ds;
+	return 0;
+}
+
+static int open_known(struct nn_dataset *ds, const char *path, struct nn_input *data, bool inputs, bool targets,
+		      struct nn_error *err)
+{
+	struct nn_sha256 unused;
+
+	ds->inputs = nn_alloc(ds->schema->n_inputs, sizeof *ds->inputs, err);
+	ds->targets = nn_alloc(ds->schema->n_targets, sizeof *ds->targets, err);
+	if (!ds->inputs || !ds->targets)
+		return -1;
+	nn_sha256_init(&unused);
+	return data ? nn_dataset_read_known(ds, data, inputs, targets, err) : read_targets(ds, path, NULL, &unused, err);
+}
+
+int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data, bool inputs, bool targets,
+			  struct nn_schema *schema, struct nn_coding *coding, enum nn_dtype dtype, const char *target,
+			  int header, struct nn_error *err)
+{
+	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
+
+	if (!ds)
+		return -1;
+	ds->fixed = ds->borrowed = ds->lenient = true;
+	ds->dtype = dtype;
+	ds->schema = schema;
+	ds->coding = coding;
+	ds->header = header;
+	if ((target && !(ds->target = nn_strdup(target, err))) || open_known(ds, path, data, inputs, targets, err) < 0) {
+		nn_dataset_free(ds);
+		return -1;
+	}
+	*dataset = ds;
+	return 0;
+}
