@@ -146,6 +146,7 @@ void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double l
 	log_value(t, "loss", r->loss);
 	nn_log_real(log, "lr", lr);
 	log_value(t, "grad_norm", r->norm);
+	nn_log_single(log, "noise_scale", nn_noise_scale(&t->noise));
 	nn_log_real(log, "samples_per_s", samples_per_s);
 	nn_log_real(log, "input_wait_s", r->input_s);
 	nn_log_real(log, "compute_s", r->compute_s);
@@ -316,6 +317,8 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	nn_log_real(log, "first_step_s", or_unknown(t->first_step_s));
 	nn_log_real(log, "first_epoch_s", or_unknown(t->first_epoch_s));
 	nn_log_real(log, "steady_samples_per_s", t->steady_s > 0 ? (double)t->steady_samples / t->steady_s : NAN);
+	nn_log_single(log, "noise_scale", nn_noise_scale(&t->noise));
+	nn_log_count(log, "noise_steps", t->noise.steps);
 	nn_log_count(log, "peak_bytes", (uint64_t)peak);
 	nn_log_string(log, "output", to_file ? t->std->output : "stdout");
 	nn_log_string(log, "sha256", to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);

@@ -21,6 +21,11 @@ const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
 	{ "limit", "--memory, or what the machine has for it", AT(limit) },
 };
 
+bool nn_train_measures(const struct nn_train *t)
+{
+	return t->std->log || t->std->verbose > 0;
+}
+
 struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t micro)
 {
 	const struct nn_train_options *o = t->options;
@@ -32,7 +37,8 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
 		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .part = nn_pipe_part(t->pipe),
-		.seed = t->std->seed, .count = t->n_valid == 0, .target = t->schema ? &t->schema->targets[0] : NULL,
+		.seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
+		.target = t->schema ? &t->schema->targets[0] : NULL,
 	};
 }
 
@@ -121,7 +127,7 @@ static size_t program_bytes(const struct nn_train *t)
 /* The scratch for norms is touched by who asks for norms. */
 static bool wants_norms(const struct nn_train *t, enum nn_optimizer_kind kind)
 {
-	return kind == NN_LARS || kind == NN_LAMB || t->options->clip_norm > 0 || t->std->log;
+	return kind == NN_LARS || kind == NN_LAMB || t->options->clip_norm > 0 || nn_train_measures(t);
 }
 
 static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)

@@ -34,6 +34,8 @@ static inline size_t nn_fit_item(const struct nn_fit *fit, size_t i)
 	return *(const size_t *)((const char *)fit + nn_fit_items[i].offset);
 }
 
+/* Is the gradient measured at all: for a log, or for notes? */
+bool nn_train_measures(const struct nn_train *train);
 /* The step as it would be with so many rows at once. */
 struct nn_step_options nn_train_step_options(const struct nn_train *train, size_t micro);
 

@@ -67,6 +67,7 @@ struct nn_train {
 	struct nn_step *step;
 	struct nn_evaluator *evaluator;  /* NULL: nothing is held out */
 	struct nn_counters counters;
+	struct nn_noise noise;           /* of the gradient, where it is measured */
 	const char *metric;              /* what is best */
 	bool rises;                      /* more of it is better */
 	struct nn_train_finding {

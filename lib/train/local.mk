@@ -32,6 +32,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/log.c \
 	lib/train/log.h \
 	lib/train/loop.c \
+	lib/train/noise.c \
+	lib/train/noise.h \
 	lib/train/open.c \
 	lib/train/optimizer.c \
 	lib/train/optimizer.h \

@@ -189,12 +189,15 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	logs = logs_step(t, pace, start);
 	t->wish = wishes(t);
 	t->wish.norm = logs;
+	if (!t->pipe && nn_train_measures(t) && nn_noise_due(&t->noise, number, n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
+		nn_step_noise(t->step);
 	if (t->strategy->step(t, &batch, &t->wish, &result, err) < 0)
 		return -1;
 	if (!result.finite)
 		return diverged(t, &result, err);
 	count_step(t, &result, n);
 	tell_step(t);
+	nn_noise_add(&t->noise, &result.noise);
 	now = nn_now_s();
 	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, n, now - start);
 	pace->samples += n;

@@ -298,6 +298,7 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	t->params = NULL;
 	t->counters = (struct nn_counters){0};
 	t->found = (struct nn_train_finding){0};
+	t->noise = (struct nn_noise){0};
 	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = 0;
 	t->steady_samples = 0;
 	t->times = (struct nn_times){0};

@@ -234,6 +234,34 @@ static double global_norm(struct nn_optimizer *o, const double *squares)
 	return sqrt(o->device->sum(o->squares, n));
 }
 
+static void squares_of_param(void *arg, size_t i, int thread)
+{
+	struct norms *n = arg;
+	size_t offset, packed, size = nn_dtype_size(n->o->device->dtype);
+
+	(void)thread;
+	if (nn_graph_place(n->o->graph, (int)i, &offset, &packed))
+		n->norm[i] = n->o->device->sum_squares((const char *)n->block + offset * size, packed);
+}
+
+double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
+{
+	struct norms n = { o, block, o->g_norm };
+	double sum = 0;
+
+	if (has_range(o))
+		return NAN;
+	nn_pool_run(o->pool, (size_t)o->program->n_params, squares_of_param, &n);
+	for (int p = 0; p < o->program->n_params; p++)
+		sum += o->g_norm[p];
+	return sum;
+}
+
+void *nn_optimizer_scratch(struct nn_optimizer *o)
+{
+	return o->canonical;
+}
+
 /* ---- updates ---- */
 
 static bool decays(const struct nn_optimizer *o, int param)

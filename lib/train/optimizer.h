@@ -58,6 +58,14 @@ bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
  */
 int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm, struct nn_error *err);
 
+/* A block that is free between updates, in host memory. */
+void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
+/*
+ * The sum of squares of a block in the form of the graph's gradients, for estimates: in the order in which the kernels keep it. NAN with a
+ * range: a gradient is then not whole.
+ */
+double nn_optimizer_squares(struct nn_optimizer *optimizer, const void *block);
+
 /* Slots by number, 0..n-1, for states: canonical values of the graph's parameters (others stay as they are). With a range, collective. */
 size_t nn_optimizer_slots(const struct nn_optimizer *optimizer);
 int nn_optimizer_save(struct nn_optimizer *optimizer, size_t slot, void *const *params, struct nn_error *err);

@@ -55,6 +55,20 @@ void nn_report_start(struct nn_train *t)
 			      f->epoch_s, f->total_s, f->basis);
 }
 
+static void note_noise(struct nn_train *t)
+{
+	double scale = nn_noise_scale(&t->noise);
+	unsigned long long steps = t->noise.steps, batch = t->options->batch;
+	char about[40];
+
+	snprintf(about, sizeof about, scale < 100 ? "%.2g" : "%.0f", scale < 100 ? scale : round(scale / 10) * 10);
+	if (isinf(scale))
+		nn_train_note(t, "noise scale of the gradient: more than %llu steps of %llu samples can tell; a larger batch pays", steps, batch);
+	else if (!isnan(scale))
+		nn_train_note(t, "noise scale of the gradient: about %s samples (%llu steps were measured); a batch beyond that buys nothing, "
+			      "this one has %llu", about, steps, batch);
+}
+
 void nn_report_end(struct nn_train *t, double seconds)
 {
 	const struct nn_times *m = &t->times;
@@ -66,6 +80,7 @@ void nn_report_end(struct nn_train *t, double seconds)
 		      more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
 	if (m->steps > 1)
 		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
+	note_noise(t);
 	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_train_peak(t), 100 * ((double)nn_train_peak(t) / peak - 1));
 	if (isfinite(t->forecast.total_s))
 		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds, t->forecast.total_s,

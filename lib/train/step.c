@@ -21,6 +21,7 @@ struct nn_step_input {
 /* The ways batches of this training are cut: full ones, and the smaller one that ends an epoch; NULL where there is none. */
 struct cuts {
 	struct nn_cut *full, *rest;
+	struct nn_cut *halves;               /* a full batch, or the only one, in two spans for measured steps; NULL: it has more anyway */
 	size_t max_rows, max_leaves, most_leaves;    /* of a span; of a batch */
 	size_t most_groups;                  /* of batch norm, of a batch */
 	unsigned waits;                      /* bit l: a sum waits at level l */
@@ -37,6 +38,7 @@ struct nn_step {
 	struct nn_step_input *inputs;
 	size_t block_bytes;
 	char *waiting[MAX_LEVELS];                   /* [level]: the left half of a sum, until the right half is there */
+	char **half;                                 /* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
 	char *kept[NN_CUT_NODES];                    /* [k]: the sum over the k-th subtree of the run, but the last */
 	double *weights, *figures;                   /* tables by leaf */
 	char *statistics;                            /* of batch norm, by group: ranks alone */
@@ -45,6 +47,8 @@ struct nn_step {
 	/* the batch under way */
 	const struct nn_cut *cut;
 	const uint64_t *rows;
+	bool measures;
+	struct nn_noise_sums noise;
 	size_t n_sums;                               /* of subtrees that are complete */
 };
 
@@ -54,6 +58,7 @@ static void cuts_free(struct cuts *cuts)
 {
 	nn_cut_free(cuts->full);
 	nn_cut_free(cuts->rest);
+	nn_cut_free(cuts->halves);
 }
 
 /* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the run. */
@@ -92,6 +97,25 @@ static struct nn_cut *cut_new(struct cuts *cuts, const struct nn_step_options *o
 	return cut;
 }
 
+/* The usual batch in two spans: more, as groups of batch norm may have it, would need more places to wait in. */
+static int halve(struct cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
+{
+	const struct nn_cut *whole = cuts->full ? cuts->full : cuts->rest;
+	size_t rows = whole->rows, middle = whole->n_leaves > 1 ? whole->leaf[whole->n_leaves / 2] : rows / 2;
+	struct nn_cut *cut;
+
+	if (!o->noise || o->device->copy_in || o->ranks > 1 || o->part.stages || whole->n_spans != 1)
+		return 0;
+	cut = nn_cut_new(rows, whole->n_leaves, nn_program_group(o->program), middle > rows - middle ? middle : rows - middle, whole->run, err);
+	if (!cut)
+		return -1;
+	if (cut->n_spans == 2)
+		cuts->halves = cut;
+	else
+		nn_cut_free(cut);
+	return 0;
+}
+
 static int cuts_init(struct cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
 {
 	size_t rest = o->rows % o->batch, group = nn_program_group(o->program);
@@ -100,6 +124,8 @@ static int cuts_init(struct cuts *cuts, const struct nn_step_options *o, struct 
 	if (o->rows >= o->batch && !(cuts->full = cut_new(cuts, o, o->batch, o->leaves, err)))
 		goto fail;
 	if (rest && !(cuts->rest = cut_new(cuts, o, rest, o->device->leaves(rest, group, o->leaves), err)))
+		goto fail;
+	if (halve(cuts, o, err) < 0)
 		goto fail;
 	if (cuts->max_rows == 0) {           /* a rank without leaves */
 		cuts->max_rows = group ? group : 1;
@@ -244,6 +270,7 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 {
 	struct nn_step *s = nn_alloc(1, sizeof *s, err);
 	struct nn_graph_options g;
+	unsigned top;
 
 	if (!s)
 		return -1;
@@ -269,6 +296,10 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	    || nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph, options->program,
 				options->pool, err) < 0)
 		goto fail;
+	top = s->cuts.halves ? s->cuts.halves->levels : 0;
+	s->half = top > 0 && !s->waiting[top - 1] ? &s->waiting[top - 1] : NULL;
+	if (s->half)
+		*s->half = nn_optimizer_scratch(s->optimizer);
 	*step = s;
 	return 0;
 fail:
@@ -283,6 +314,8 @@ void nn_step_free(struct nn_step *s)
 	for (int i = 0; s->outputs && i < s->n_outputs; i++)
 		nn_train_output_free(&s->outputs[i]);
 	nn_free(s->outputs);
+	if (s->half)
+		*s->half = NULL;
 	for (size_t level = 0; level < sizeof s->waiting / sizeof *s->waiting; level++)
 		if (s->waiting[level])
 			s->options.device->free(s->waiting[level]);
@@ -335,6 +368,31 @@ static void copy_block(struct nn_step *s, char *to)
 	nn_pool_run(s->options.pool, (c.bytes + COPY_BYTES - 1) / COPY_BYTES, copy_piece, &c);
 }
 
+/* What lies in the gradients is the sum over rows [from, to) of the batch. */
+static void measure(struct nn_step *s, size_t from, size_t to)
+{
+	if (s->measures && !s->options.device->copy_in)
+		nn_noise_part(&s->noise, (double)(to - from), nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph)));
+}
+
+/* Halves of the batch are measured, or what of it is computed here. */
+static void measure_node(struct nn_step *s, struct nn_cut_node node)
+{
+	const struct nn_cut *cut = s->cut;
+
+	if (node.level + 1 == cut->levels || (node.level < cut->levels && nn_cut_tops(cut->run, node)))
+		measure(s, cut->leaf[node.node << node.level], cut->leaf[(node.node + 1) << node.level]);
+}
+
+/* Of a single leaf its first half, while the rest is not yet added. */
+static void measure_leaf(struct nn_step *s, const struct nn_cut_span *span)
+{
+	size_t end = span->row + span->span.rows;
+
+	if (s->cut->n_leaves == 1 && !span->last && s->noise.part_rows == 0 && 2 * end >= s->cut->rows)
+		measure(s, 0, end);
+}
+
 /* The gradient of a finished node: added to its left neighbours where they wait, then left to wait for its right one, or for other ranks. */
 static void merge(struct nn_step *s, const struct nn_cut_span *span)
 {
@@ -342,8 +400,11 @@ static void merge(struct nn_step *s, const struct nn_cut_span *span)
 	struct nn_cut_node node;
 	bool waits = waits_at(s->cut, span, &node);
 
-	for (unsigned level = span->level; level < node.level; level++)
+	for (unsigned level = span->level; level < node.level; level++) {
+		measure_node(s, (struct nn_cut_node){ level, span->node >> (level - span->level) });
 		s->options.device->add(gradients, s->waiting[level], nn_graph_block(s->graph), s->options.pool);
+	}
+	measure_node(s, node);
 	if (waits)
 		copy_block(s, s->waiting[node.level]);
 	else if ((node.node + 1) << node.level < s->cut->run.to)
@@ -450,6 +511,8 @@ void nn_step_backward(struct nn_step *s, size_t i, uint64_t sample, struct nn_st
 	nn_graph_backward(s->graph, &span, NULL, NULL);
 	if (at->last)
 		merge(s, at);
+	else
+		measure_leaf(s, at);
 	result->compute_s += nn_now_s() - start;
 }
 
@@ -458,7 +521,10 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 	size_t outputs = (size_t)s->n_outputs;
 
 	s->cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
+	if (s->measures && s->cuts.halves && s->cuts.halves->rows == n)
+		s->cut = s->cuts.halves;
 	s->rows = rows;
+	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
 	memset(s->figures, 0, s->cut->n_leaves * n_figures(s) * sizeof *s->figures);
 	*tables = (struct nn_step_tables){
@@ -539,11 +605,27 @@ bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_
 	return nn_step_run(s, sample, result) && nn_step_finish(s, result);
 }
 
+struct nn_noise_sums *nn_step_parts(struct nn_step *s)
+{
+	return &s->noise;
+}
+
+void nn_step_noise(struct nn_step *s)
+{
+	s->measures = true;
+}
+
 int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result, struct nn_error *err)
 {
 	double start = nn_now_s();
-	int status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL, err);
+	int status;
 
+	if (s->noise.part_rows > 0) {
+		s->noise.squares = nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph));
+		result->noise = s->noise;
+	}
+	s->measures = false;
+	status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL, err);
 	result->compute_s += nn_now_s() - start;
 	return status;
 }

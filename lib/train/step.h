@@ -5,6 +5,7 @@
 #include "data/data.h"
 #include "graph/graph.h"
 #include "predict/metrics.h"
+#include "train/noise.h"
 #include "train/optimizer.h"
 #include "train/stages.h"
 
@@ -32,6 +33,7 @@ struct nn_step_options {
 	uint64_t seed;
 	struct nn_step_part part;
 	int rank, ranks;                         /* whose run of the leaves of each batch is computed here; ranks 0: all of them */
+	bool noise;                              /* nn_step_noise will be asked for */
 	bool count;                              /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target;   /* of the first output, for that */
 };
@@ -43,6 +45,7 @@ struct nn_step_result {
 	double norm;                 /* global norm of the gradient, where it was asked for */
 	uint64_t hits, counted;      /* first output: right classes, of how many */
 	double squares;              /* first output: squared errors of numbers in units of the data, over all elements */
+	struct nn_noise_sums noise;  /* where it was asked for: squared norms of sums of gradients */
 	double input_s, compute_s;
 	double comm_s, wait_s;       /* of several ranks: exposed communication, waiting for slower ones */
 	bool finite;                 /* the loss is; else nothing may be updated */
@@ -107,6 +110,15 @@ size_t nn_step_slots(const struct nn_step *step);
 bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
 /* The sum over the k-th largest subtree of the run (nn_cut_nodes), a block as nn_graph_gradients; valid after nn_step_run. */
 void *nn_step_sum(struct nn_step *step, size_t k);
+
+/*
+ * The next batch is measured for the noise scale: norms of both halves of it and of the whole, of several ranks of what each
+ * adds. No byte of the training changes. On a device with memory of its own, of stages, and where the
+ * optimizer keeps a range nothing is measured.
+ */
+void nn_step_noise(struct nn_step *step);
+/* The parts that were measured in this batch, valid after nn_step_run; those of other ranks are to be joined before the update. */
+struct nn_noise_sums *nn_step_parts(struct nn_step *step);
 
 struct nn_graph *nn_step_graph(struct nn_step *step);
 struct nn_optimizer *nn_step_optimizer(struct nn_step *step);

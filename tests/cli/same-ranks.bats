@@ -59,7 +59,7 @@ as_one() {
 
 # a figure of the last event of a kind in a log
 figures() {
-  grep "\"event\":\"$2\"" "$1" | tail -n 1 | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s)":[^,}]*//g'
+  grep "\"event\":\"$2\"" "$1" | tail -n 1 | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s|noise_scale)":[^,}]*//g'
 }
 
 @test "same bytes: 1 to 4 ranks, dense layers" {
@@ -95,6 +95,10 @@ figures() {
     [ "$(figures m.log step)" = "$(figures r.0/m.log step)" ]
     [ "$(figures m.log epoch)" = "$(figures r.0/m.log epoch)" ]
     same one r.0/m.safetensors
+    # two ranks measure the noise of the gradient on the halves that one process takes
+    ranks 2 "${args[@]}"
+    jq -e 'select(.event == "end") | .noise_steps == 1' r.0/m.log
+    [ "$(jq -c 'select(.event == "step") | .noise_scale' m.log)" = "$(jq -c 'select(.event == "step") | .noise_scale' r.0/m.log)" ]
   done
 }
 

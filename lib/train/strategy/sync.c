@@ -191,20 +191,23 @@ struct said {
 	struct nn_wish wish;
 	bool finite;
 	int bad_line;
+	struct nn_noise_sums noise;
 };
 
 static int agree(struct nn_train *t, struct nn_wish *wish, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_comm *c = t->comm;
-	struct said mine = { *wish, result->finite, result->bad_line }, all[c->size];
+	struct said mine = { *wish, result->finite, result->bad_line, *nn_step_parts(t->step) }, all[c->size];
 
 	memset(wish, 0, sizeof *wish);
 	if (nn_comm_gather(c, &mine, all, sizeof mine, err) < 0)
 		return -1;
 	result->finite = true;
+	nn_noise_clear(nn_step_parts(t->step));
 	for (int r = c->size; r-- > 0;) {
 		struct nn_wish joined = all[r].wish;
 
+		nn_noise_join(nn_step_parts(t->step), &all[r].noise);
 		nn_wish_join(&joined, wish);
 		*wish = joined;
 		if (all[r].finite)
