@@ -262,3 +262,10 @@ check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
 tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-pick
+
+# strategies of ranks, each against a plain program
+check_PROGRAMS += tests/lib/train-order
+tests_lib_train_order_SOURCES = tests/lib/train-order.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/train-order tests/cli/strategies.bats
+VALGRIND_TESTS += tests/lib/train-order
+EXTRA_DIST += tests/cli/strategies.py

@@ -135,7 +135,7 @@ void *nn_comm_scratch(struct nn_comm *comm, size_t bytes, struct nn_error *err)
  * What fits into one fragment of Open MPI's shared memory arrives without an answer being waited for; up to three of those are faster
  * than one message that asks first (4096 bytes: 1.3 us in place of 3.1). Over TCP each costs a call of the system.
  */
-#define EAGER ((size_t)4000)
+#define EAGER NN_COMM_SHORT
 #define EAGER_PARTS ((size_t)3)
 
 /* Bytes of the parts that a message goes in. */
@@ -226,6 +226,20 @@ int nn_comm_finish(struct nn_comm *c, struct nn_posted *posted, struct nn_error 
 
 	posted->n = 0;
 	return n > 0 ? wait(c, posted->requests, n, err) : 0;
+}
+
+int nn_comm_expect(struct nn_comm *c, const struct nn_message *receive, struct nn_request *request, struct nn_error *err)
+{
+	size_t n = 0;
+
+	if (receive->bytes < 1 || receive->bytes > NN_COMM_SHORT)
+		NN_BUG("a short message of %zu bytes", receive->bytes);
+	return start(c, false, receive, request, &n, err);
+}
+
+int nn_comm_any(struct nn_comm *c, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err)
+{
+	return c->transport->wait_any(c->state, requests, n, which, err);
 }
 
 /* Each round doubles the distance at which a rank has heard of others. */

@@ -84,6 +84,14 @@ struct nn_posted {
 int nn_comm_post(struct nn_comm *comm, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err);
 int nn_comm_finish(struct nn_comm *comm, struct nn_posted *posted, struct nn_error *err);
 
+/*
+ * Messages of up to NN_COMM_SHORT bytes from whichever rank is first: expect starts to receive one into its place among requests[n], any
+ * waits for one of those, whose place it says. A place that is {0} has none.
+ */
+#define NN_COMM_SHORT ((size_t)4000)
+int nn_comm_expect(struct nn_comm *comm, const struct nn_message *receive, struct nn_request *request, struct nn_error *err);
+int nn_comm_any(struct nn_comm *comm, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err);
+
 int nn_comm_barrier(struct nn_comm *comm, struct nn_error *err);
 /* bytes of `root` to all. */
 int nn_comm_broadcast(struct nn_comm *comm, int root, void *data, size_t bytes, struct nn_error *err);

@@ -199,6 +199,43 @@ static int check_plot(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* A record has a place of its own. */
+static int check_record(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const char *record = s->train->record;
+	const char *others[] = { s->std->output, s->std->log, s->train->checkpoint, s->train->plot };
+
+	if (!record)
+		return 0;
+	if (is_stdin(record) && !s->std->output)
+		return nn_fail(err, NN_EUSAGE, "--record=-: the model goes to stdout; give it a file with -o FILE");
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (others[i] && (strcmp(record, others[i]) == 0 || (!is_stdin(record) && nn_same_file(record, others[i]))))
+			return nn_fail(err, NN_EUSAGE, "--record=%s: this is where another output goes", record);
+	return check_output("--record", record, s, err);
+}
+
+static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
+{
+	static const char *const of_async[] = { "staleness", "staleness-lr", "record", "replay-run" };
+	const struct nn_train_options *o = s->train;
+	const struct nn_strategy *strategy = nn_strategy_parse(o->strategy, NULL, err);
+
+	if (!strategy)
+		return -1;
+	for (size_t i = 0; i < sizeof of_async / sizeof *of_async; i++)
+		if (strategy != &nn_strategy_async && given(s, of_async[i]))
+			return nn_fail(err, NN_EUSAGE, "--%s: needs --strategy=async", of_async[i]);
+	if (o->pipeline && strategy != &nn_strategy_sync)
+		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: needs --strategy=sync", o->pipeline);
+	if (o->record && o->replay_run)
+		return nn_fail(err, NN_EUSAGE, "--record: a run that --replay-run repeats is recorded already");
+	if ((o->record || o->replay_run) && (o->resume || o->folds))
+		return nn_fail(err, NN_EUSAGE, "--%s: a record begins with the first step of a training; without --%s",
+			       o->record ? "record" : "replay-run", o->resume ? "resume" : "folds");
+	return check_record(s, err);
+}
+
 /* Cross-validation writes a table, no model: what speaks of one, or of held-out rows, is a mistake. */
 static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 {
@@ -254,9 +291,9 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 	if (!s->train->model)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
-	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_pipeline(s->train, err) < 0 ||
-	    check_restarts(s, err) < 0 || check_inputs(s, err) < 0 ||
-	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0)
+	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_pipeline(s->train, err) < 0 || check_inputs(s, err) < 0 ||
+	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0 ||
+	    check_restarts(s, err) < 0 || check_strategy(s, err) < 0)
 		return -1;
 	return 0;
 }

@@ -23,21 +23,21 @@ const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
 
 bool nn_train_measures(const struct nn_train *t)
 {
-	return t->std->log || t->std->verbose > 0;
+	return (t->std->log || t->std->verbose > 0) && (!t->strategy || t->strategy == &nn_strategy_sync);
 }
 
 struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t micro)
 {
 	const struct nn_train_options *o = t->options;
-	const struct nn_comm *comm = t->pipe ? t->pipe->side : t->comm;
+	const struct nn_comm *comm = t->pipe ? t->pipe->side : t->strategy && t->strategy->whole ? NULL : t->comm;
 
 	return (struct nn_step_options){
 		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset,
 		.rows = t->n_rows ? t->n_rows : o->batch,
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
-		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .part = nn_pipe_part(t->pipe),
-		.seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
+		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .statistics = t->strategy && t->strategy->whole,
+		.part = nn_pipe_part(t->pipe), .seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
 		.target = t->schema ? &t->schema->targets[0] : NULL,
 	};
 }

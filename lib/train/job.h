@@ -28,7 +28,10 @@ struct nn_train {
 	struct nn_std_options *std;
 	struct nn_comm *comm;            /* of the ranks that train; NULL in a plan */
 	const struct nn_strategy *strategy;
-	struct nn_team *team;            /* what the strategy keeps */
+	struct nn_strategy_terms terms;
+	struct nn_team *team;            /* what sync keeps */
+	struct nn_local *local;          /* what local keeps */
+	struct nn_async *async;          /* what async keeps */
 	struct nn_pipe *pipe;            /* of --pipeline; NULL: every rank has the whole network */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
 	int sharing;                     /* of them on the cores of this one, itself included */

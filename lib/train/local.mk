@@ -73,8 +73,13 @@ lib_libnn_la_SOURCES += \
 	lib/train/state.h \
 	lib/train/step.c \
 	lib/train/step.h \
+	lib/train/strategy/async.c \
+	lib/train/strategy/async.h \
+	lib/train/strategy/local.c \
+	lib/train/strategy/order.c \
 	lib/train/strategy/pipeline.c \
 	lib/train/strategy/pipeline.h \
+	lib/train/strategy/replay.c \
 	lib/train/strategy/strategy.c \
 	lib/train/strategy/strategy.h \
 	lib/train/strategy/sync.c \

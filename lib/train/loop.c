@@ -263,6 +263,8 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	uint64_t number = t->counters.step;
 	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t) || asked(t)->due;
 
+	if (ends_epoch && settle(t, err) < 0)
+		return -1;
 	if (ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0)) {
 		if (evaluate(t, err) < 0)
 			return -1;
@@ -368,7 +370,7 @@ static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	return 0;
 }
 
-static int loop(struct nn_train *t, int *stopped, struct nn_error *err)
+int nn_train_loop(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct pace pace = { .logged_s = nn_now_s() };
 	const char *reason;
@@ -396,7 +398,7 @@ static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 	int status = t->strategy->open ? t->strategy->open(t, err) : 0;
 
 	if (status == 0)
-		status = (t->strategy->run ? t->strategy->run : loop)(t, stopped, err);
+		status = (t->strategy->run ? t->strategy->run : nn_train_loop)(t, stopped, err);
 	if (t->strategy->close)
 		t->strategy->close(t);
 	return status;

@@ -65,7 +65,7 @@ static int check_ranks(const struct nn_train *t, size_t group, size_t groups, st
 	size_t ranks = t->pipe ? (t->pipe->side ? (size_t)t->pipe->side->size : 1) : t->comm ? (size_t)t->comm->size : 1;
 	char other[80] = "", more[80] = "", pipelines[40] = "";
 
-	if (ranks <= leaves)
+	if (ranks <= leaves || t->strategy->whole)
 		return 0;
 	while (wanted < ranks)
 		wanted *= 2;
@@ -316,7 +316,7 @@ static struct nn_train *train_new(const struct nn_train_setup *setup, struct nn_
 		return NULL;
 	t->setup = *setup;
 	t->comm = setup->comm;
-	t->strategy = nn_strategies[0];
+	t->strategy = nn_strategy_parse(setup->train->strategy ? setup->train->strategy : "sync", &t->terms, NULL);
 	t->options = setup->train;
 	t->std = setup->std;
 	return t;

@@ -7,6 +7,7 @@
 #include "train/options.h"
 #include "train/schedule.h"
 #include "train/stages.h"
+#include "train/strategy/strategy.h"
 
 /* The option and its value in front of what is wrong with it. */
 static int whole(int status, const char *name, const char *value, struct nn_error *err)
@@ -63,6 +64,11 @@ static int check_valid(const char *value, struct nn_error *err)
 	double fraction;
 
 	return whole(nn_parse_fraction(value, &fraction, err), "valid", value, err);
+}
+
+static int check_strategy(const char *value, struct nn_error *err)
+{
+	return whole(nn_strategy_parse(value, NULL, err) ? 0 : -1, "strategy", value, err);
 }
 
 static const char *const loss_choices[] = {"auto", "cross-entropy", "mse", "bce", "huber", "mae", NULL};
@@ -181,6 +187,17 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "cut the network into P stages, a rank each, through which micro-batches flow (1f1b, gpipe, naive)",
 	  .man = "For networks that are too large for one rank: each keeps the parameters, gradients and optimizer state of its stage "
 		 "alone. The ranks are P times as many as work on different samples. See PIPELINE." },
+	{ .name = "strategy", .type = NN_OPT_CUSTOM, .offset = AT(strategy), .arg = "STRATEGY", .fallback = "sync", .check = check_strategy,
+	  .help = "how ranks work together: sync, async, local:H[@STEP]",
+	  .man = "See STRATEGIES." },
+	{ .name = "staleness", .type = NN_OPT_COUNT, .offset = AT(staleness), .arg = "K", .max = 1e9,
+	  .help = "async: no gradient is applied more than K updates after it was begun (two for each computing rank)" },
+	{ .name = "staleness-lr", .type = NN_OPT_YESNO, .offset = AT(staleness_lr), .fallback = "no",
+	  .help = "async: a gradient that is s updates behind has the rate divided by 1 + s" },
+	{ .name = "record", .type = NN_OPT_STRING, .offset = AT(record), .arg = "FILE", .filled = true,
+	  .help = "async: write which rank's gradient of which batch each step applied" },
+	{ .name = "replay-run", .type = NN_OPT_STRING, .offset = AT(replay_run), .arg = "FILE", .filled = true,
+	  .help = "async: do in one process what was recorded, to the same bytes" },
 	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
 	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
 	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "

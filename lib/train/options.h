@@ -32,6 +32,10 @@ struct nn_train_options {
 	uint64_t log_every;
 	const char *plot;
 	const char *explain;         /* "json", or NULL for text, where it is given */
+	const char *strategy;        /* how ranks work together */
+	uint64_t staleness;          /* updates that a gradient of async may be behind; 0 where none was given: filled in */
+	bool staleness_lr;
+	const char *record, *replay_run;
 	uint64_t memory;             /* bytes, 0: what the machine has */
 };
 

@@ -105,7 +105,11 @@ void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, c
 
 void nn_train_output_scale(struct nn_train_output *o, const struct nn_cut *cut, const double *weights, size_t step)
 {
-	o->weight = o->classes ? tree(o, cut->n_leaves, weights, step) : (double)cut->rows * (double)o->positions;
+	size_t rows = 0;
+
+	for (size_t i = 0; i < cut->n_leaves; i++)
+		rows += weights[i * step] > 0 ? cut->leaf[i + 1] - cut->leaf[i] : 0;
+	o->weight = o->classes ? tree(o, cut->n_leaves, weights, step) : (double)rows * (double)o->positions;
 	o->scale = o->weight > 0 ? o->share / o->weight : 0;
 }
 

@@ -42,7 +42,7 @@ size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t bat
 void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut, const uint64_t *rows, double *weights, size_t step);
 /* Do the weights depend on the targets? Else fill knows those of all leaves. */
 bool nn_train_output_weighs(const struct nn_train_output *output);
-/* From the weights of all leaves those of the batch: weight and scale. */
+/* From the weights of all leaves those of the batch: weight and scale. Leaves of weight 0 do not count. */
 void nn_train_output_scale(struct nn_train_output *output, const struct nn_cut *cut, const double *weights, size_t step);
 /* Loss of rows `row` and on, `n` of them, from what the graph put out; the gradient goes where backward wants it. */
 bool nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row, size_t n, struct nn_pool *pool);

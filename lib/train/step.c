@@ -41,8 +41,9 @@ struct nn_step {
 	char **half;                                 /* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
 	char *kept[NN_CUT_NODES];                    /* [k]: the sum over the k-th subtree of the run, but the last */
 	double *weights, *figures;                   /* tables by leaf */
-	char *statistics;                            /* of batch norm, by group: ranks alone */
+	char *statistics;                            /* of batch norm, by group: of ranks, or where they were asked for */
 	size_t statistics_bytes;
+	bool alone;
 
 	/* the batch under way */
 	const struct nn_cut *cut;
@@ -258,7 +259,7 @@ static int tables_new(struct nn_step *s, struct nn_error *err)
 	s->figures = nn_alloc(leaves * (outputs + NN_COUNTS), sizeof *s->figures, err);
 	if (!s->weights || !s->figures)
 		return -1;
-	if (s->options.ranks <= 1)
+	if (s->options.ranks <= 1 && !s->options.statistics)
 		return 0;
 	s->statistics_bytes = nn_graph_statistics(s->graph) * nn_dtype_size(s->options.device->dtype);
 	if (s->statistics_bytes > 0 && !(s->statistics = nn_alloc(s->cuts.most_groups, s->statistics_bytes, err)))
@@ -416,6 +417,17 @@ void *nn_step_sum(struct nn_step *s, size_t k)
 	return k < s->n_sums ? s->kept[k] : nn_graph_gradients(s->graph);
 }
 
+void nn_step_alone(struct nn_step *s, bool alone)
+{
+	s->alone = alone;
+}
+
+void nn_step_join(struct nn_step *s)
+{
+	for (size_t k = s->n_sums; k-- > 0;)
+		s->options.device->add(nn_graph_gradients(s->graph), s->kept[k], nn_graph_block(s->graph), s->options.pool);
+}
+
 static size_t n_figures(const struct nn_step *s)
 {
 	return (size_t)s->n_outputs + NN_COUNTS;
@@ -533,8 +545,11 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 	};
 	for (size_t i = 0; i < outputs; i++) {
 		nn_train_output_fill(&s->outputs[i], s->cut, rows, s->weights + i, outputs);
-		tables->weighs |= nn_train_output_weighs(&s->outputs[i]);
+		tables->weighs |= nn_train_output_weighs(&s->outputs[i]) && !s->alone;
 	}
+	for (size_t i = 0; s->alone && i < s->cut->n_leaves; i++)
+		if (i < s->cut->run.from || i >= s->cut->run.to)
+			memset(s->weights + i * outputs, 0, outputs * sizeof *s->weights);
 }
 
 void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
@@ -592,8 +607,12 @@ bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
 		result->counted += (uint64_t)counts[NN_COUNT_ALL];
 	}
 	result->squares = squares(s);
-	if (s->statistics)
-		nn_graph_advance(s->graph, s->statistics, s->cut->group_of_leaf[s->cut->n_leaves]);
+	if (s->statistics) {
+		struct nn_cut_run run = s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
+		size_t from = s->cut->group_of_leaf[run.from];
+
+		nn_graph_advance(s->graph, s->statistics + from * s->statistics_bytes, s->cut->group_of_leaf[run.to] - from);
+	}
 	return result->finite = isfinite(result->loss);
 }
 

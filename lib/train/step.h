@@ -34,6 +34,7 @@ struct nn_step_options {
 	struct nn_step_part part;
 	int rank, ranks;                         /* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	bool noise;                              /* nn_step_noise will be asked for */
+	bool statistics;                         /* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	bool count;                              /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target;   /* of the first output, for that */
 };
@@ -108,6 +109,12 @@ size_t nn_step_most_spans(const struct nn_step *step);
 size_t nn_step_slots(const struct nn_step *step);
 /* Needs all figures and statistics: buffers of batch norm, and the result. false: the loss is not finite. */
 bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
+/*
+ * From now on the run is a batch of its own: means are over its rows alone, nothing is needed of other leaves, and buffers go by its
+ * groups. nn_step_join leaves its whole sum in nn_graph_gradients, after nn_step_run.
+ */
+void nn_step_alone(struct nn_step *step, bool alone);
+void nn_step_join(struct nn_step *step);
 /* The sum over the k-th largest subtree of the run (nn_cut_nodes), a block as nn_graph_gradients; valid after nn_step_run. */
 void *nn_step_sum(struct nn_step *step, size_t k);
 

@@ -79,17 +79,15 @@ static int mpi_receive(void *state, int from, int tag, void *data, size_t bytes,
 	return code == MPI_SUCCESS ? 0 : failed(code, "cannot receive", err);
 }
 
-/* A rank may wait for hours for another that reads a pipe: it must not keep a core busy meanwhile. */
-static int mpi_wait(void *state, struct nn_request *requests, size_t n, struct nn_error *err)
+/* Test, again and again, for all (which NULL) or any. A rank may wait for hours for another that reads a pipe: it must not keep a core busy. */
+static int await(MPI_Request *all, int n, int *which, struct nn_error *err)
 {
-	MPI_Request *all = (MPI_Request *)(void *)requests;
 	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
 	double start = 0;
 	int done = 0, code = MPI_SUCCESS;
 
-	(void)state;
 	for (unsigned turn = 1; !done; turn++) {
-		code = MPI_Testall((int)n, all, &done, MPI_STATUSES_IGNORE);
+		code = which ? MPI_Testany(n, all, which, &done, MPI_STATUS_IGNORE) : MPI_Testall(n, all, &done, MPI_STATUSES_IGNORE);
 		if (code != MPI_SUCCESS)
 			return failed(code, "a message was lost", err);
 		if (done || turn % 256)
@@ -105,6 +103,25 @@ static int mpi_wait(void *state, struct nn_request *requests, size_t n, struct n
 		turn = 255;
 	}
 	return 0;
+}
+
+static int mpi_wait(void *state, struct nn_request *requests, size_t n, struct nn_error *err)
+{
+	(void)state;
+	return await((MPI_Request *)(void *)requests, (int)n, NULL, err);
+}
+
+static int mpi_wait_any(void *state, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err)
+{
+	int index = 0, status;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		if (!requests[i].handle)
+			requests[i].handle = MPI_REQUEST_NULL;
+	status = await((MPI_Request *)(void *)requests, (int)n, &index, err);
+	*which = (size_t)index;
+	return status;
 }
 
 static int mpi_allreduce(void *state, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
@@ -136,7 +153,7 @@ static int mpi_allreduce(void *state, const struct nn_reduce *reduce, const void
 
 static const struct nn_transport transport = {
 	.name = "mpi", .open = mpi_open, .close = mpi_close, .abort = mpi_abort, .send = mpi_send, .receive = mpi_receive,
-	.wait = mpi_wait, .allreduce = mpi_allreduce,
+	.wait = mpi_wait, .wait_any = mpi_wait_any, .allreduce = mpi_allreduce,
 };
 
 const struct nn_module nn_module = { NN_MODULE_ABI, "mpi", &transport };

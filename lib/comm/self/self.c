@@ -46,6 +46,12 @@ static int self_wait(void *state, struct nn_request *requests, size_t n, struct 
 	return 0;
 }
 
+static int self_wait_any(void *state, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err)
+{
+	(void)state, (void)requests, (void)n, (void)which, (void)err;
+	NN_BUG("one rank waits for any of %zu messages", n);
+}
+
 static int self_allreduce(void *state, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
 			  struct nn_error *err)
 {
@@ -57,5 +63,5 @@ static int self_allreduce(void *state, const struct nn_reduce *reduce, const voi
 
 const struct nn_transport nn_transport_self = {
 	.name = "self", .open = self_open, .close = self_close, .abort = self_abort, .send = self_send,
-	.receive = self_receive, .wait = self_wait, .allreduce = self_allreduce,
+	.receive = self_receive, .wait = self_wait, .wait_any = self_wait_any, .allreduce = self_allreduce,
 };

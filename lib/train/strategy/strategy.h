@@ -24,12 +24,20 @@ struct nn_strategy_batch {
 	double lr;
 };
 
+/* What --strategy says besides the name. */
+struct nn_strategy_terms {
+	uint64_t every, from;        /* local:H@STEP; from 0: from the beginning */
+};
+
 /*
  * The loop (loop.c) calls open, then step and settle as often as it needs, then close; all are collective. Where one fails (-1) the job is
  * lost. A strategy with steps of its own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
  */
 struct nn_strategy {
 	const char *name;
+	bool whole;                  /* a rank computes whole batches, else its share of the leaves of each */
+	/* What follows the name: ":8@100" of local. Said to be wrong before anything runs (NN_EUSAGE); NULL: nothing may follow. */
+	int (*parse)(struct nn_strategy_terms *terms, const char *text, struct nn_error *err);
 	/* The step was made and its parameters loaded. State of its own goes to train->team. */
 	int (*open)(struct nn_train *train, struct nn_error *err);
 	void (*close)(struct nn_train *train);
@@ -44,9 +52,15 @@ struct nn_strategy {
 	int (*settle)(struct nn_train *train, struct nn_error *err);
 };
 
-extern const struct nn_strategy nn_strategy_sync;
+extern const struct nn_strategy nn_strategy_sync, nn_strategy_local, nn_strategy_async;
 /* All of them, NULL at the end. */
 extern const struct nn_strategy *const nn_strategies[];
+
+/* --strategy=TEXT; terms may be NULL. NULL with *err where there is none of that name, or its terms are wrong. */
+const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms, struct nn_error *err);
+
+/* The loop over epochs and steps, for a strategy whose `run` lets some ranks do something else. */
+int nn_train_loop(struct nn_train *train, int *stopped, struct nn_error *err);
 
 /* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
 void nn_wish_join(struct nn_wish *wish, const struct nn_wish *other);

@@ -1,0 +1,47 @@
+/* Asynchronous training: rank 0 holds the parameters and applies gradients as they come; the other ranks compute them. */
+#ifndef NN_TRAIN_STRATEGY_ASYNC_H
+#define NN_TRAIN_STRATEGY_ASYNC_H
+
+#include "train/job.h"
+
+/* ---- order.c: which gradients may be under way, and which may be applied, so that none is more than `most` updates behind ---- */
+
+/* A rank that computes. Of those with a batch in hand no order of arrival may force one beyond the bound. */
+struct nn_flight {
+	bool out;                    /* has a batch in hand */
+	bool there;                  /* its gradient has come and waits */
+	uint64_t batch;              /* number of the batch, from 0 */
+	uint64_t version;            /* updates in the parameters it was given */
+};
+
+/* Would all that are out still be within the bound if one more went out now, after so many updates? */
+bool nn_flight_may_leave(const struct nn_flight *flights, size_t n, uint64_t updates, uint64_t most);
+/* ... if the gradient of this one were applied now? Of the oldest that is out always. */
+bool nn_flight_may_land(const struct nn_flight *flights, size_t n, size_t which, uint64_t updates, uint64_t most);
+
+/* ---- replay.c: what was done, as a table: step, rank, batch, version; all but the rank from 1, version 0 is the start ---- */
+
+struct nn_replay;
+
+struct nn_replay_row {
+	uint64_t rank, batch, version;
+};
+int nn_replay_open(struct nn_replay **replay, const char *path, struct nn_error *err);
+void nn_replay_free(struct nn_replay *replay);               /* NULL allowed */
+/* An update of a recorded run, in one process, to the bytes it had there. */
+int nn_replay_step(struct nn_train *train, struct nn_replay *replay, const struct nn_strategy_batch *batch, bool norm,
+		   struct nn_step_result *result, struct nn_error *err);
+
+/* ---- async.c ---- */
+
+/* The rows of a batch, from 0, whatever epoch it lies in. */
+struct nn_async_order {
+	uint64_t *order;             /* [n_rows] */
+	uint64_t epoch;              /* + 1, 0: none yet */
+};
+int nn_async_order_new(struct nn_async_order *order, const struct nn_train *train, struct nn_error *err);
+struct nn_strategy_batch nn_async_batch(const struct nn_train *train, struct nn_async_order *order, uint64_t batch);
+/* The rate of a gradient that is so many updates behind (--staleness-lr). */
+double nn_async_rate(const struct nn_train *train, double lr, uint64_t staleness);
+
+#endif

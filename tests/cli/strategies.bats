@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# nn-train --strategy: each against a plain program of one process, with the same bytes where they are promised.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load ranks.bash
+
+setup_file() {
+  LACKING=$(lacking_ranks | head -n 1)
+  export LACKING
+  [ -z "$LACKING" ] || return 0
+  allow_ranks
+  cd "$BATS_FILE_TMPDIR" || return
+  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  train -o one.safetensors
+}
+
+setup() {
+  [ -z "$LACKING" ] || skip "$LACKING"
+  cd "$BATS_FILE_TMPDIR" || return
+}
+
+train() {
+  timeout -k 5 120 nn-train -q -m 'dense 16, relu, dropout 0.1, dense ?' --target=digit --loss=cross-entropy --epochs=2 "$@" digits.csv.gz
+}
+
+# Linear regression in f64 on 48 rows: what strategies.py computes, too.
+line() {
+  timeout -k 5 120 nn-train -q -m 'dense ?' --precision=f64 --optimizer=sgd --lr=0.05 --batch=16 --leaves=4 --shuffle=no --epochs=4 "$@" \
+    x.npy y.npy
+}
+
+oracle() {
+  "${NN_PYTHON:-python3}" -c 'import numpy' 2>/dev/null || skip "no NumPy"
+  [ -e x.npy ] || "${NN_PYTHON:-python3}" "$NN_SRC/tests/cli/strategies.py" data 48
+  [ -e start.safetensors ] || line --steps=0 -o start.safetensors
+}
+
+# differs LESS WORDS...: what strategies.py says is below this
+differs() {
+  local by
+  by=$("${NN_PYTHON:-python3}" "$NN_SRC/tests/cli/strategies.py" "${@:2}" start.safetensors)
+  echo "difference $by"
+  awk -v by="$by" -v less="$1" 'BEGIN { exit !(by < less) }'
+}
+
+@test "strategies: a wrong one is named, with those there are; its options need it" {
+  run -2 --separate-stderr train --strategy=star -o m
+  [[ $stderr == "nn-train: --strategy=star: expected sync, async, local:H or local:H@STEP"* ]]
+  for bad in local local: local:0 local:x local:4@ local:4@y sync:1 async:2; do
+    run -2 train --strategy=$bad -o m
+  done
+  for option in staleness=1 staleness-lr=yes record=r replay-run=r; do
+    run -2 --separate-stderr train --$option -o m
+    [[ $stderr == "nn-train: --${option%=*}: needs --strategy=async" ]]
+  done
+  [ ! -e m ]
+}
+
+@test "strategies: on one rank each is sync" {
+  for s in async local:1 local:8 local:3@5; do
+    train --strategy=$s -o alone.safetensors
+    cmp one.safetensors alone.safetensors
+  done
+}
+
+@test "async: one computing rank gives the bytes of one process" {
+  train --strategy=async --ranks=2 -o async.safetensors
+  cmp one.safetensors async.safetensors
+}
+
+@test "async: no gradient is staler than --staleness; the histogram says so" {
+  for k in 0 1 3; do
+    run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=2 \
+      --strategy=async --ranks=4 --staleness=$k --record=record -o m digits.csv.gz
+    [[ $stderr == *"staleness of 58 updates:"*"; --staleness=$k"* ]]
+    awk -v k=$k 'NR > 1 { if ($1 - 1 - $4 > k) late++; batches[$3]++ } END { exit late > 0 || length(batches) != 58 }' record
+  done
+  awk 'NR > 1 && $1 - 1 - $4 > 0 { n++ } END { exit n == 0 }' record
+}
+
+@test "async: a recorded run replays to the same bytes, with --staleness-lr, batch norm and dropout too" {
+  for more in '' '--staleness-lr=yes'; do
+    train -m 'dense 16, batchnorm, relu, dropout 0.2, dense ?' --strategy=async --ranks=4 $more --record=record -o run.safetensors
+    train -m 'dense 16, batchnorm, relu, dropout 0.2, dense ?' --strategy=async $more --replay-run=record -o replay.safetensors
+    cmp run.safetensors replay.safetensors
+  done
+}
+
+@test "async: what it did is what a plain program does with the record" {
+  oracle
+  line --strategy=async --ranks=4 --record=record -o async.safetensors
+  differs 1e-12 async record no async.safetensors
+  line --strategy=async --ranks=3 --record=record --staleness-lr=yes -o async.safetensors
+  differs 1e-12 async record yes async.safetensors
+}
+
+@test "async: a damaged record is an error that names the line" {
+  train --strategy=async --ranks=2 --record=record -o m.safetensors
+  for spoil in '3s/^2/3/' '4s/\t[0-9]*$/\t9/' '5s/\t/ /' '2s/$/x/' '1s/step/Step/'; do
+    sed "$spoil" record >bad
+    run -1 --separate-stderr train --strategy=async --replay-run=bad -o n.safetensors
+    [[ $stderr == "nn-train: bad:${spoil%%s*}: expected "* ]]
+    [ "${#stderr_lines[@]}" = 1 ]
+  done
+  head -n 20 record >bad
+  run -1 --separate-stderr train --strategy=async --replay-run=bad -o n.safetensors
+  [[ $stderr == "nn-train: bad: ends after 19 steps; --steps=19 "* ]]
+  run -1 train --strategy=async --replay-run=nothing -o n.safetensors
+  run -2 train --strategy=async --replay-run=record --resume -o n.safetensors
+  [ ! -e n.safetensors ]
+}
+
+@test "async: a loss that is not finite ends all ranks with status 6" {
+  run -6 --separate-stderr train --strategy=async --ranks=3 --optimizer=sgd --lr=1e20 -o n.safetensors
+  [ "${#stderr_lines[@]}" = 1 ]
+  [[ $stderr == *"the loss is not finite"* ]]
+}
+
+@test "local: what it did is what a plain program does, for any H, STEP and ranks" {
+  oracle
+  for ranks in 2 3 4; do
+    for h in 1 2 3 5@4 2@3; do
+      line --strategy=local:$h --ranks=$ranks -o local.safetensors
+      differs 1e-12 local $h $ranks local.safetensors
+    done
+  done
+}
+
+@test "local: H=1 with SGD is sync, to rounding; batch norm and a ragged last batch included" {
+  train --optimizer=sgd --lr=0.1 --log=sync.log -o sync.safetensors
+  train --optimizer=sgd --lr=0.1 --strategy=local:1 --ranks=2 --log=local.log -o local.safetensors
+  for log in sync local; do
+    jq -r 'select(.event == "epoch") | .loss' $log.log >$log.loss
+  done
+  paste sync.loss local.loss | awk '{ d = $1 - $2; if (d * d > 1e-10) far++ } END { exit far > 0 || NR != 2 }'
+  train -m 'dense 16, batchnorm, relu, dense ?' --batch=128 --strategy=local:4 --ranks=3 -o norm.safetensors
+}
+
+@test "local: all ranks stop after one step at a signal, and a resumed training goes on" {
+  timeout -k 5 120 nn-train -q -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=1000000 --strategy=local:4 --ranks=2 \
+    --checkpoint-every=20 -o stop.safetensors digits.csv.gz 3>&- &
+  parent=$!
+  for ((i = 0; i < 200; i++)); do
+    [ ! -e stop.state.safetensors ] || break
+    sleep 0.05
+  done
+  pkill -INT -P "$parent" nn-train || kill -INT "$parent"
+  wait "$parent" || status=$?
+  [ "$status" = 130 ]
+  train -m 'dense 16, relu, dense ?' --strategy=local:4 --ranks=2 --resume --steps=0 --epochs=1000000 -o stop.safetensors
+}
+
+@test "local: a loss that is not finite on one rank ends all with status 6" {
+  run -6 --separate-stderr train --strategy=local:4 --ranks=2 --optimizer=sgd --lr=1e20 -o n.safetensors
+  [ "${#stderr_lines[@]}" = 1 ]
+}
