@@ -228,6 +228,8 @@ static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 			return nn_fail(err, NN_EUSAGE, "--%s: needs --strategy=async", of_async[i]);
 	if (o->pipeline && strategy != &nn_strategy_sync)
 		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: needs --strategy=sync", o->pipeline);
+	if (o->shard_optimizer && strategy != &nn_strategy_sync)
+		return nn_fail(err, NN_EUSAGE, "--shard-optimizer: needs --strategy=sync");
 	if (o->record && o->replay_run)
 		return nn_fail(err, NN_EUSAGE, "--record: a run that --replay-run repeats is recorded already");
 	if ((o->record || o->replay_run) && (o->resume || o->folds))

@@ -312,5 +312,9 @@ int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err
 	if (t->best)
 		nn_params_copy(t->program, t->device->dtype, t->best, t->tensors.set[NN_SET_BEST]);
 	take_slots(t);
+	for (int set = 0; set < NN_STATE_SETS && !nn_train_first(t); set++) {
+		nn_free(t->tensors.set[set]);    /* rank 0 alone writes states */
+		t->tensors.set[set] = NULL;
+	}
 	return 0;
 }

@@ -30,6 +30,7 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 {
 	const struct nn_train_options *o = t->options;
 	const struct nn_comm *comm = t->pipe ? t->pipe->side : t->strategy && t->strategy->whole ? NULL : t->comm;
+	int sharing = o->shard_optimizer ? nn_shard_ranks(t) : 0;
 
 	return (struct nn_step_options){
 		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset,
@@ -37,7 +38,8 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
 		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .statistics = t->strategy && t->strategy->whole,
-		.part = nn_pipe_part(t->pipe), .seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
+		.part = nn_pipe_part(t->pipe), .shard = comm ? comm->rank : 0, .shards = sharing,
+		.seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
 		.target = t->schema ? &t->schema->targets[0] : NULL,
 	};
 }

@@ -19,6 +19,7 @@
 #include "train/state.h"
 #include "train/step.h"
 #include "train/strategy/pipeline.h"
+#include "train/strategy/shard.h"
 #include "train/strategy/strategy.h"
 #include "train/train.h"
 

@@ -80,6 +80,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/pipeline.c \
 	lib/train/strategy/pipeline.h \
 	lib/train/strategy/replay.c \
+	lib/train/strategy/shard.c \
+	lib/train/strategy/shard.h \
 	lib/train/strategy/strategy.c \
 	lib/train/strategy/strategy.h \
 	lib/train/strategy/sync.c \

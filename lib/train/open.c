@@ -167,7 +167,7 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 		return -1;
 	t->options->micro_batch = t->fit.micro;
 	step = nn_train_step_options(t, t->fit.micro);
-	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0))
+	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) || nn_shard_attach(t, err) < 0)
 		return -1;
 	if (t->n_valid > 0 && (!t->pipe || t->comm->rank == 0)) {
 		struct nn_evaluator_options evaluator = {

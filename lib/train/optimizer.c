@@ -30,7 +30,7 @@ struct nn_optimizer {
 	size_t from, to;                 /* elements of the block that are updated here */
 	char *slots;                     /* n_slots runs of to - from elements */
 	char *direction;                 /* lamb: a block */
-	char *canonical;                 /* scratch: all trained parameters in file order, or a block */
+	char *canonical;                 /* scratch: all trained parameters in file order */
 	size_t *at;                      /* [n_params] place in canonical, in elements */
 	void *squares;                   /* [n_params] sums of squares, trained parameters first, in the dtype */
 	double *w_norm, *g_norm;         /* [n_params] */
@@ -137,12 +137,22 @@ size_t nn_optimizer_slots(const struct nn_optimizer *o)
 int nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *ranks, struct nn_error *err)
 {
 	o->ranks = *ranks;
-	o->from = ranks->to ? ranks->from : 0;
-	o->to = ranks->to ? ranks->to : o->block;
+	o->from = ranks->gather ? ranks->from : 0;
+	o->to = ranks->gather ? ranks->to : o->block;
 	return slots_new(o, err);
 }
 
-static bool has_range(const struct nn_optimizer *o)
+#define SHARD_BLOCK 4096
+
+struct nn_optimizer_shard nn_optimizer_shard(size_t block, int r, int n)
+{
+	size_t blocks = (block + SHARD_BLOCK - 1) / SHARD_BLOCK;
+	size_t from = blocks * (size_t)r / (size_t)n * SHARD_BLOCK, to = blocks * ((size_t)r + 1) / (size_t)n * SHARD_BLOCK;
+
+	return (struct nn_optimizer_shard){ from < block ? from : block, to < block ? to : block };
+}
+
+bool nn_optimizer_shared(const struct nn_optimizer *o)
 {
 	return o->ranks.gather != NULL;
 }
@@ -163,14 +173,16 @@ int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params, 
 	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
 	const char *block = slot_at(o, slot);
 
-	if (has_range(o)) {
+	if (nn_optimizer_shared(o)) {
+		char *all = nn_graph_gradients(o->graph);
+
 		if (block)
-			memcpy(o->canonical + o->from * size, block, (o->to - o->from) * size);
-		if (o->ranks.gather(o->ranks.arg, o->canonical, err) < 0)
+			memcpy(all + o->from * size, block, (o->to - o->from) * size);
+		if (o->ranks.gather(o->ranks.arg, all, err) < 0)
 			return -1;
-		block = o->canonical;
+		block = all;
 	}
-	for (int p = 0; p < o->program->n_params; p++)
+	for (int p = 0; params && p < o->program->n_params; p++)
 		if (params[p] && nn_graph_place(o->graph, p, &offset, &packed))
 			nn_graph_unpack(o->graph, p, block, params[p]);
 	return 0;
@@ -179,13 +191,13 @@ int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params, 
 void nn_optimizer_load(struct nn_optimizer *o, size_t slot, const void *const *params)
 {
 	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
-	char *block = has_range(o) ? o->canonical : slot_at(o, slot);
+	char *block = nn_optimizer_shared(o) ? nn_graph_gradients(o->graph) : slot_at(o, slot);
 
 	for (int p = 0; p < o->program->n_params; p++)
 		if (nn_graph_place(o->graph, p, &offset, &packed))
 			nn_graph_pack(o->graph, p, params[p], block);
-	if (has_range(o) && slot_at(o, slot))
-		memcpy(slot_at(o, slot), o->canonical + o->from * size, (o->to - o->from) * size);
+	if (nn_optimizer_shared(o) && slot_at(o, slot))
+		memcpy(slot_at(o, slot), block + o->from * size, (o->to - o->from) * size);
 }
 
 /* ---- norms: per parameter in file order ---- */
@@ -249,7 +261,7 @@ double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
 	struct norms n = { o, block, o->g_norm };
 	double sum = 0;
 
-	if (has_range(o))
+	if (o->ranks.squares)
 		return NAN;
 	nn_pool_run(o->pool, (size_t)o->program->n_params, squares_of_param, &n);
 	for (int p = 0; p < o->program->n_params; p++)
@@ -337,7 +349,7 @@ static int update_lamb(struct nn_optimizer *o, const struct nn_update *all, stru
 		if (u.n > 0)
 			o->device->direction(&u, o->direction + at * size);
 	}
-	if (has_range(o) && o->ranks.gather(o->ranks.arg, o->direction, err) < 0)
+	if (nn_optimizer_shared(o) && o->ranks.gather(o->ranks.arg, o->direction, err) < 0)
 		return -1;
 	squares_of_params(o, all->w, o->w_norm);
 	squares_of_params(o, o->direction, o->g_norm);
@@ -395,7 +407,7 @@ int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double
 		u = of_run(o, &u, o->from, o->to - o->from);
 		o->device->update(&u);
 	}
-	if (has_range(o) && o->ranks.gather(o->ranks.arg, nn_graph_weights(o->graph), err) < 0)
+	if (nn_optimizer_shared(o) && o->ranks.gather(o->ranks.arg, nn_graph_weights(o->graph), err) < 0)
 		return -1;
 	nn_graph_refresh(o->graph);
 	return 0;

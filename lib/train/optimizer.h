@@ -29,11 +29,16 @@ struct nn_optimizer_ranks {
 	void *arg;
 	/* squares[params of the program]: fill in those of the parameters that other graphs have. NULL: this graph has all. */
 	int (*squares)(void *arg, double *squares, struct nn_error *err);
-	/* The slots of elements from .. to - 1 of the block are kept here, and these are updated here; to 0: all. */
-	size_t from, to;
-	/* Every rank's elements of a block to all; needed where there is a range. */
+	/* Every rank's elements of a block to all. NULL: all are updated here; else from .. to - 1, whose slots alone are kept. */
 	int (*gather)(void *arg, void *block, struct nn_error *err);
+	size_t from, to;
 };
+
+/* The elements of a block that rank r of n keeps the slots of: whole runs of 4096, as even as they can be. */
+struct nn_optimizer_shard {
+	size_t from, to;
+};
+struct nn_optimizer_shard nn_optimizer_shard(size_t block, int r, int n);
 
 struct nn_optimizer;
 
@@ -61,12 +66,17 @@ int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr
 /* A block that is free between updates, in host memory. */
 void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
 /*
- * The sum of squares of a block in the form of the graph's gradients, for estimates: in the order in which the kernels keep it. NAN with a
- * range: a gradient is then not whole.
+ * The sum of squares of a block in the form of the graph's gradients, for estimates: in the order in which the kernels keep it. NAN for a
+ * stage: others have the rest of the gradient.
  */
 double nn_optimizer_squares(struct nn_optimizer *optimizer, const void *block);
 
-/* Slots by number, 0..n-1, for states: canonical values of the graph's parameters (others stay as they are). With a range, collective. */
+/* Are slots kept by several ranks? Then saving one is collective. */
+bool nn_optimizer_shared(const struct nn_optimizer *optimizer);
+/*
+ * Slots by number, 0..n-1, for states: canonical values of the graph's parameters (others stay as they are; params NULL: this rank wants
+ * none). Between two steps, since the gradients are what shared slots are brought together in.
+ */
 size_t nn_optimizer_slots(const struct nn_optimizer *optimizer);
 int nn_optimizer_save(struct nn_optimizer *optimizer, size_t slot, void *const *params, struct nn_error *err);
 void nn_optimizer_load(struct nn_optimizer *optimizer, size_t slot, const void *const *params);

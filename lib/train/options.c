@@ -198,6 +198,10 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "async: write which rank's gradient of which batch each step applied" },
 	{ .name = "replay-run", .type = NN_OPT_STRING, .offset = AT(replay_run), .arg = "FILE", .filled = true,
 	  .help = "async: do in one process what was recorded, to the same bytes" },
+	{ .name = "shard-optimizer", .type = NN_OPT_FLAG, .offset = AT(shard_optimizer),
+	  .help = "ranks that share the samples keep a part of the optimizer's state each",
+	  .man = "Less memory: with N of them 1/N of what the optimizer keeps of each parameter, which is twice the parameters for adam. "
+		 "See RANKS." },
 	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
 	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
 	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "
@@ -216,7 +220,7 @@ bool nn_train_may_change(const char *name)
 	static const char *const names[] = {
 		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
 		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "timeout", "max-restarts", "check-every", "hosts",
-		"hostfile", "pipeline", "config", "help", "version", "dry-run", "device", "model",
+		"hostfile", "pipeline", "shard-optimizer", "config", "help", "version", "dry-run", "device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

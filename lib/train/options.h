@@ -27,6 +27,7 @@ struct nn_train_options {
 	bool resume;
 	uint64_t max_restarts;
 	const char *spool;           /* a file or a size */
+	bool shard_optimizer;
 	const char *pipeline;        /* P[:SCHEDULE], NULL: none */
 	bool selfcheck;
 	uint64_t log_every;

@@ -72,7 +72,7 @@ static int collect_slots(struct nn_train *t, struct nn_error *err)
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
 
 	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++) {
-		void **set = t->saver ? t->tensors.set[NN_SET_SLOT0 + k] : t->params;
+		void **set = t->saver ? t->tensors.set[NN_SET_SLOT0 + k] : t->pipe ? t->params : NULL;
 
 		if (nn_optimizer_save(optimizer, k, set, err) < 0 || (t->pipe && nn_pipe_collect(t, set, false, err) < 0))
 			return -1;
@@ -158,17 +158,23 @@ bool nn_save_late(const struct nn_train *t)
 	return t->save_s > 0 && nn_now_s() - t->snapshot.start_s >= t->save_s;
 }
 
-/* Stages take a snapshot together: rank 0, which writes it, says whether. */
+/* Does a snapshot need what other ranks have? */
+static bool is_shared(const struct nn_train *t)
+{
+	return t->pipe || nn_optimizer_shared(nn_step_optimizer(t->step));
+}
+
+/* Then all take it together: rank 0, which writes it, says whether. */
 static int begin_all(struct nn_train *t, bool begins, struct nn_error *err)
 {
-	if (t->pipe && nn_comm_broadcast(t->comm, 0, &begins, sizeof begins, err) < 0)
+	if (is_shared(t) && nn_comm_broadcast(t->comm, 0, &begins, sizeof begins, err) < 0)
 		return -1;
 	return begins ? begin(t, err) : 0;
 }
 
 int nn_save_follow(struct nn_train *t, bool due, struct nn_error *err)
 {
-	if (!t->saver && !t->pipe)
+	if (!t->saver && !is_shared(t))
 		return 0;
 	t->snapshot.due |= due;
 	if (t->saver)

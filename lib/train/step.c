@@ -196,7 +196,9 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	if (status == 0) {
 		size_t block = m->graph.gradients / nn_dtype_size(o->device->dtype);
 
-		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, block, o->device->dtype);
+		struct nn_optimizer_shard kept = nn_optimizer_shard(block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
+
+		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, kept.to - kept.from, o->device->dtype);
 		m->partial = (size_t)__builtin_popcount(cuts.waits) * m->graph.gradients + cuts.kept * m->graph.gradients;
 		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
 			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;

@@ -35,6 +35,7 @@ struct nn_step_options {
 	int rank, ranks;                         /* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	bool noise;                              /* nn_step_noise will be asked for */
 	bool statistics;                         /* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
+	int shard, shards;                       /* which of them keeps the optimizer's state of its part alone; shards 0: each keeps all */
 	bool count;                              /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target;   /* of the first output, for that */
 };

@@ -170,13 +170,13 @@ int nn_pipe_attach(struct nn_train *t, struct nn_error *err)
 	p->messages = nn_alloc(coming > going ? coming : going, sizeof *p->messages, err);
 	if (!p->work || !p->posted || !p->messages || find_owners(t, err) < 0)
 		return -1;
-	if (t->comm->rank > 0) {
-		if (!(t->keeps = nn_alloc((size_t)t->program->n_params, sizeof *t->keeps, err)))
-			return -1;
-		for (int i = 0; i < t->program->n_params; i++)
-			t->keeps[i] = nn_graph_has(graph, i);
-	}
-	return nn_optimizer_join(nn_step_optimizer(t->step), &(struct nn_optimizer_ranks){ .arg = t, .squares = nn_pipe_squares }, err);
+	if (t->comm->rank == 0)
+		return 0;
+	if (!(t->keeps = nn_alloc((size_t)t->program->n_params, sizeof *t->keeps, err)))
+		return -1;
+	for (int i = 0; i < t->program->n_params; i++)
+		t->keeps[i] = nn_graph_has(graph, i);
+	return 0;
 }
 
 /* ---- a step ---- */
