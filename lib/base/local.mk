@@ -5,6 +5,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/chart.c lib/base/chart.h lib/base/chart-axis.c lib/base/chart-axis.h lib/base/chart-draw.c lib/base/chart-draw.h \
 	lib/base/chart-mark.c lib/base/chart-series.c \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
+	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/error.c lib/base/error.h \
 	lib/base/half.h \
 	lib/base/mask.h \

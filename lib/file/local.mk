@@ -5,7 +5,6 @@ lib_libnn_la_SOURCES += \
 	lib/file/bytes.h \
 	lib/file/convert.c \
 	lib/file/convert.h \
-	lib/file/crc32.c lib/file/crc32.h \
 	lib/file/idx.c \
 	lib/file/idx.h \
 	lib/file/input.c \

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32.h"
 #include "base/memory.h"
-#include "file/crc32.h"
 #include "file/npy.h"
 #include "file/npz.h"
 

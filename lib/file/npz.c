@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "base/text.h"
 #include "file/archive.h"
-#include "file/crc32.h"
 #include "file/npy.h"
 #include "file/npz.h"
 

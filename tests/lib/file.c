@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/crc32.h"
 #include "base/memory.h"
 #include "file/convert.h"
 #include "file/idx.h"
@@ -34,6 +35,36 @@ static void blocks(void)
 	nn_block_free(&block);
 	ok(written > (size_t)30 << 20 && kept && zero, "blocks: what was there stays as a block grows, what is new is 0");
 	ok(aligned, "blocks: from 4 MiB on they begin where a large page can");
+}
+
+/* ---- CRC-32 ---- */
+
+static uint32_t crc_bit_by_bit(uint32_t crc, const unsigned char *bytes, size_t n)
+{
+	for (crc = ~crc; n > 0; n--) {
+		crc ^= *bytes++;
+		for (int i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+/* Of every length around those at which the way of computing changes, from odd places, in one part and in two. */
+static void checksums(void)
+{
+	static unsigned char bytes[5000];
+	bool whole = true, parts = true;
+
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (unsigned char)(i * i * 31 >> 3 ^ i);
+	ok(nn_crc32(0, "123456789", 9) == 0xcbf43926, "crc: of 123456789 it is cbf43926");
+	for (size_t n = 0; n < 4900; n += n < 90 || (n > 1000 && n < 1200) ? 1 : 173) {
+		uint32_t wanted = crc_bit_by_bit(0, bytes + n % 19, n);
+
+		whole &= nn_crc32(0, bytes + n % 19, n) == wanted;
+		parts &= nn_crc32(nn_crc32(0, bytes + n % 19, n / 3), bytes + n % 19 + n / 3, n - n / 3) == wanted;
+	}
+	ok(whole && parts, "crc: any length, in one part or two, is as bit by bit");
 }
 
 /* ---- inputs ---- */
@@ -614,6 +645,7 @@ int main(void)
 {
 	go_to_tmp();
 	blocks();
+	checksums();
 	inputs();
 	gzip();
 	peeking();

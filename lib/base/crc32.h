@@ -1,6 +1,6 @@
 /* The checksum of zip and gzip (ITU-T V.42). */
-#ifndef NN_FILE_CRC32_H
-#define NN_FILE_CRC32_H
+#ifndef NN_BASE_CRC32_H
+#define NN_BASE_CRC32_H
 
 #include <stddef.h>
 #include <stdint.h>
