@@ -8,6 +8,10 @@ dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/
 	share/examples/mlp.nn share/examples/mlp-175b.nn share/examples/resnet8.nn share/examples/predict.c \
 	share/examples/count.sh share/examples/data-parallel.py
 
+actorcriticdir = $(examplesdir)/actor-critic
+dist_actorcritic_DATA = share/examples/actor-critic/README share/examples/actor-critic/actor-critic.c \
+	share/examples/actor-critic/actor-critic.sh
+
 # completions, made from the option tables
 bashdir = $(datadir)/bash-completion/completions
 zshdir = $(datadir)/zsh/site-functions

@@ -198,6 +198,12 @@ CHECK_TESTS += tests/cli/nets-torch.sh
 CHECK_LONG_TESTS += tests/long/cifar.bats
 EXTRA_DIST += tests/cli/nets-torch.py
 
+# actor-critic in pipes
+CHECK_TESTS += tests/cli/actor-critic.bats
+
+# a stopped rank of nn-allreduce, and ranks that wait
+CHECK_LONG_TESTS += tests/long/allreduce-stopped.bats
+
 # .npz
 check_PROGRAMS += tests/lib/npz
 tests_lib_npz_SOURCES = tests/lib/npz.c tests/lib/files.h
