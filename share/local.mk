@@ -5,7 +5,7 @@ EXTRA_DIST += share/demo.sh
 
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/lenet.nn \
-	share/examples/mlp.nn share/examples/mlp-175b.nn share/examples/resnet8.nn share/examples/predict.c \
+	share/examples/mlp.nn share/examples/mlp-175b.nn share/examples/resnet8.nn share/examples/wide-and-deep.nn share/examples/predict.c \
 	share/examples/count.sh share/examples/data-parallel.py
 
 actorcriticdir = $(examplesdir)/actor-critic

@@ -275,3 +275,5 @@ tests_lib_train_order_SOURCES = tests/lib/train-order.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/train-order tests/cli/strategies.bats
 VALGRIND_TESTS += tests/lib/train-order
 EXTRA_DIST += tests/cli/strategies.py
+# embedding: columns of categories
+CHECK_TESTS += tests/cli/embedding.bats

@@ -125,8 +125,8 @@ static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct
 	for (int p = 0; p < program->n_params; p++) {
 		if (program->params[p].desc.role == NN_BUFFER)
 			continue;
-		nn_graph_unpack(a, p, nn_graph_gradients(a), a_values[p]);
-		nn_graph_unpack(b, p, nn_graph_gradients(b), b_values[p]);
+		nn_graph_gradient(a, p, a_values[p]);
+		nn_graph_gradient(b, p, b_values[p]);
 		for (size_t i = 0; i < nn_shape_count(&program->params[p].desc.shape); i++) {
 			double found = value_at(t->options.device->dtype, a_values[p], i), right = ((double *)b_values[p])[i];
 

@@ -29,6 +29,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/op-cost.c \
 	lib/bench/op-site.c \
 	lib/bench/op-site.h \
+	lib/bench/op-table.c \
 	lib/bench/op-trial.c \
 	lib/bench/op-trial.h \
 	lib/bench/ops.c \

@@ -245,7 +245,9 @@ static int param_difference(struct check *c, int p, double allowed, double *diff
 
 	if (!plain)
 		return -1;
-	if (t->kernel->unpack)
+	if (t->params[p].role == NN_ROW_TABLE)
+		nn_op_table_gradient(t, plain);
+	else if (t->kernel->unpack)
 		t->kernel->unpack(&t->site, p, t->dw[p], plain);
 	else
 		memcpy(plain, t->dw[p], n * nn_dtype_size(t->device->dtype));
@@ -263,6 +265,8 @@ static int backward_difference(struct check *c, double allowed, double *differen
 	t->calls = 0;
 	t->call.dy = t->dy[0];
 	t->kernel->backward(&t->call);
+	if (t->entries)
+		nn_op_table_sum(t);
 	*difference = 0;
 	for (int j = 0; j < t->site.n_in; j++)
 		if (t->dx[j])

@@ -1,4 +1,6 @@
 /* What a pass over a trial costs at least: floating-point operations, and bytes to and from memory. */
+#include <math.h>
+
 #include "bench/op-trial.h"
 
 static size_t real_size(const struct nn_op_trial *t)
@@ -53,12 +55,14 @@ static double in_bytes(const struct nn_op_trial *t)
 	return n * (double)real_size(t);
 }
 
+/* Of a table the rows that are asked for. */
 static double param_bytes(const struct nn_op_trial *t)
 {
 	double n = 0;
 
 	for (int p = 0; p < t->n_params; p++)
-		n += (double)nn_shape_count(&t->params[p].shape);
+		n += t->params[p].role == NN_ROW_TABLE ? fmin((double)nn_shape_count(&t->params[p].shape), (double)in_values(t, 0) *
+			(double)t->params[p].shape.dim[1]) : (double)nn_shape_count(&t->params[p].shape);
 	return n * (double)real_size(t);
 }
 

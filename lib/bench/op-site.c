@@ -29,6 +29,7 @@ const struct nn_bench_site nn_bench_sites[] = {
 	ONE(batchnorm, batchnorm, 128, ARG(V(512)), 32, 1e-5, 0.1, { NN_ACT_NONE, 0, false }),
 	ONE(layernorm, layernorm, 128, ARG(V(512)), 1e-5),
 	ONE(dropout, dropout, 128, ARG(V(512)), 0.5, 2),
+	{ .op = NN_OP_embedding, .attrs.embedding = { 100000, 16, NN_NO_ROW, false, true }, .in = { V(20) }, .n_in = 1, .rows = 256 },
 	ONE(activation, activation, 128, ARG(V(512)), NN_ACT_RELU, 0),
 	ONE(activation, activation, 128, ARG(V(512)), NN_ACT_GELU, 0),
 	ONE(activation, activation, 128, ARG(V(512)), NN_ACT_SIGMOID, 0),
@@ -58,6 +59,7 @@ static const char *form_of(enum nn_op_id op)
 	case NN_OP_conv2d: return "NxCxHxW,OUT,KxK[,stride=S][,pad=P][,groups=G]";
 	case NN_OP_maxpool2d:
 	case NN_OP_avgpool2d: return "NxCxHxW,KxK[,stride=S][,pad=P]";
+	case NN_OP_embedding: return "ROWSxN,ROWS-OF-THE-TABLExSIZE";
 	case NN_OP_global_avgpool:
 	case NN_OP_permute: return "NxCxHxW";
 	case NN_OP_activation: return "ROWSxN,NAME, NAME being relu, leaky-relu, elu, gelu, silu, sigmoid, tanh or softplus";
@@ -173,6 +175,17 @@ static void read_activation(struct reader *r, struct nn_activation_attrs *a)
 	r->wrong = true;
 }
 
+static void read_table(struct reader *r, struct nn_embedding *e)
+{
+	size_t sizes[NN_MAX_RANK];
+
+	r->wrong |= read_sizes(r, sizes) != 2;
+	if (!r->wrong) {
+		e->rows = sizes[0];
+		e->size = sizes[1];
+	}
+}
+
 static void read_rest(struct reader *r, struct nn_bench_site *s)
 {
 	const struct nn_shape *in = &s->in[0];
@@ -184,6 +197,9 @@ static void read_rest(struct reader *r, struct nn_bench_site *s)
 	case NN_OP_maxpool2d:
 	case NN_OP_avgpool2d:
 		read_window(r, &s->attrs.pool2d.window);
+		break;
+	case NN_OP_embedding:
+		read_table(r, &s->attrs.embedding);
 		break;
 	case NN_OP_activation:
 		read_activation(r, &s->attrs.activation);
@@ -283,6 +299,10 @@ void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_sha
 			nn_text_addf(text, ",stride=%zu", w->stride[0]);
 		if (w->pad[0] != 0)
 			nn_text_addf(text, ",pad=%zu", w->pad[0]);
+	} else if (op == NN_OP_embedding) {
+		const struct nn_embedding *e = attrs;
+
+		nn_text_addf(text, ",%zux%zu", e->rows, e->size);
 	} else if (op == NN_OP_activation) {
 		nn_text_addf(text, ",%s", activations[((const struct nn_activation_attrs *)attrs)->kind]);
 	} else if (op == NN_OP_batchnorm) {

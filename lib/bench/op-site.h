@@ -14,6 +14,7 @@ struct nn_bench_site {
 		struct nn_batchnorm batchnorm;
 		struct nn_layernorm layernorm;
 		struct nn_dropout dropout;
+		struct nn_embedding embedding;
 		struct nn_activation_attrs activation;
 		struct nn_softmax softmax;
 		struct nn_concat concat;

@@ -145,8 +145,8 @@ static int take_params(struct nn_op_trial *t, struct nn_error *err)
 		t->w[p] = nn_alloc(t->packed[p], real_size(t), err);
 		if (!t->values[p] || !t->w[p])
 			return -1;
-		if (t->params[p].role != NN_BUFFER && t->site.training &&
-		    !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
+		if (t->params[p].role == NN_ROW_TABLE ? t->site.training && nn_op_table_new(t, p, err) < 0 :
+		    t->params[p].role != NN_BUFFER && t->site.training && !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
 			return -1;
 		fill_param(t, p);
 		if (pack(t, p, err) < 0)
@@ -166,6 +166,8 @@ static int take_set(struct nn_op_trial *t, int set, struct nn_error *err)
 		if (!(t->x[set][j] = nn_alloc(in_values(t, j), real_size(t), err)))
 			return -1;
 		fill(t, t->x[set][j], in_values(t, j), seed + (uint64_t)j);
+		if (nn_ops[t->op]->flags & NN_OP_NUMBERS_ROWS)
+			nn_op_table_fill(t, t->x[set][j], in_values(t, j), t->params[0].shape.dim[0]);
 	}
 	if (!t->site.training)
 		return 0;
@@ -234,7 +236,7 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 	if (!t->kernel)
 		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", t->device->name, op->name);
 	t->site = (struct nn_site){ .attrs = site->attrs, .in = site->in, .n_in = site->n_in, .training = site->training,
-				    .want_dx = site->training && site->want_dx };
+				    .want_dx = site->training && site->want_dx && !(op->flags & NN_OP_NUMBERS_ROWS) };
 	if (op->infer(site->attrs, site->in, site->n_in, &t->site.out, err) < 0)
 		return nn_fail_at(err, "%s", op->name);
 	t->out_size = nn_shape_count(&t->site.out);
@@ -291,8 +293,10 @@ void nn_op_trial_free(struct nn_op_trial *t)
 	for (int p = 0; p < t->n_params; p++) {
 		nn_free(t->values[p]);
 		nn_free(t->w[p]);
-		nn_free(t->dw[p]);
+		if (t->dw[p] != t->entries)
+			nn_free(t->dw[p]);
 	}
+	nn_op_table_free(t);
 	nn_free(t->y);
 	nn_free(t->dx);
 	nn_free(t->dx_add);
@@ -325,4 +329,6 @@ void nn_op_trial_backward(void *arg)
 	t->call.dy = t->dy[set];
 	t->calls++;
 	t->kernel->backward(&t->call);
+	if (t->entries)
+		nn_op_table_sum(t);
 }

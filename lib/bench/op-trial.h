@@ -22,6 +22,8 @@ struct nn_op_trial {
 	/* Arrays of the device's type. dy: what backward may overwrite, and what it is made anew from. */
 	void **x[NN_OP_TRIAL_SETS], *y, *dy[NN_OP_TRIAL_SETS], *given[NN_OP_TRIAL_SETS], **dx, *w[NN_MAX_PARAMS], *dw[NN_MAX_PARAMS];
 	bool *dx_add;
+	struct nn_row_list *entries, *sums;      /* of a table's gradient; NULL: there is none */
+	void *list_work;
 	struct nn_call call;
 	unsigned long calls;
 	bool wears;                      /* backward leaves less and less in dy */
@@ -62,6 +64,13 @@ size_t nn_op_trial_span(const struct nn_op_trial *trial, bool backward);
  * the loops. The largest difference relative to the largest value of its array, and the difference that rounding explains. -1: memory.
  */
 int nn_op_trial_check(struct nn_op_trial *trial, bool backward, double *difference, double *allowed, struct nn_error *err);
+
+/* op-table.c: random numbers in [-1, 1) become numbers of rows; lists for parameter p; a call's sums; those as an array of zeros else. */
+void nn_op_table_fill(const struct nn_op_trial *trial, void *x, size_t n, size_t rows);
+int nn_op_table_new(struct nn_op_trial *trial, int p, struct nn_error *err);
+void nn_op_table_free(struct nn_op_trial *trial);
+void nn_op_table_sum(struct nn_op_trial *trial);
+void nn_op_table_gradient(const struct nn_op_trial *trial, void *plain);
 
 /* inside: elements of the device's type */
 double nn_op_trial_real(const struct nn_op_trial *trial, const void *array, size_t i);

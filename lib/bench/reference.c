@@ -268,6 +268,21 @@ static void concat(const struct nn_reference *r)
 	}
 }
 
+/* Numbers that are no row, and in sums the padding, are zeros. */
+static void embedding(const struct nn_reference *r)
+{
+	const struct nn_embedding *a = r->site->attrs;
+	size_t group = a->sum ? r->site->in->dim[r->site->in->rank - 1] : 1, n = r->rows * size(r->site->in);
+	for (size_t i = 0; i < n / group * a->size; i++)
+		r->y[i] = 0;
+	for (size_t i = 0; i < n; i++) {
+		double x = r->x[0][i];
+		bool row = x >= 0 && x < (double)a->rows && !(a->sum && (size_t)x == a->padding);
+		for (size_t k = 0; row && k < a->size; k++)
+			r->y[i / group * a->size + k] += r->w[0][(size_t)x * a->size + k];
+	}
+}
+
 static void reshape(const struct nn_reference *r)
 {
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)
@@ -292,6 +307,6 @@ static void permute(const struct nn_reference *r)
 void (*const nn_references[NN_N_OPS])(const struct nn_reference *r) = {
 	[NN_OP_dense] = dense, [NN_OP_conv2d] = conv2d, [NN_OP_maxpool2d] = maxpool2d, [NN_OP_avgpool2d] = avgpool2d,
 	[NN_OP_global_avgpool] = global_avgpool, [NN_OP_batchnorm] = batchnorm, [NN_OP_layernorm] = layernorm,
-	[NN_OP_dropout] = dropout, [NN_OP_activation] = act, [NN_OP_softmax] = softmax, [NN_OP_add] = add, [NN_OP_mul] = mul,
+	[NN_OP_dropout] = dropout, [NN_OP_embedding] = embedding, [NN_OP_activation] = act, [NN_OP_softmax] = softmax, [NN_OP_add] = add, [NN_OP_mul] = mul,
 	[NN_OP_concat] = concat, [NN_OP_reshape] = reshape, [NN_OP_permute] = permute,
 };

@@ -72,15 +72,18 @@ int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
 {
 	const struct nn_program *program = t->subject->program;
 	struct nn_shape *shapes = nn_alloc((size_t)program->n_inputs, sizeof *shapes, err);
+	size_t *categories = nn_alloc((size_t)program->n_inputs, sizeof *categories, err);
 	int status = -1;
 
-	if (!shapes)
-		return -1;
-	for (int i = 0; i < program->n_inputs; i++)
+	for (int i = 0; shapes && categories && i < program->n_inputs; i++) {
 		shapes[i] = program->values[program->inputs[i]].shape;
-	status = nn_dataset_make(dataset, rows, shapes, (size_t)program->n_inputs, t->subject->targets, (size_t)program->n_outputs, dtype,
-				 1, err);
+		categories[i] = nn_program_categories(program, i);
+	}
+	if (shapes && categories)
+		status = nn_dataset_make(dataset, rows, shapes, categories, (size_t)program->n_inputs, t->subject->targets,
+					 (size_t)program->n_outputs, dtype, 1, err);
 	nn_free(shapes);
+	nn_free(categories);
 	return status;
 }
 

@@ -29,6 +29,7 @@ static void free_input(struct nn_input_code *code)
 {
 	nn_free(code->words);
 	nn_free(code->place);
+	nn_free(code->first);
 	nn_free(code->mean);
 	nn_free(code->sd);
 	nn_free(code->missing);
@@ -122,7 +123,9 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 	struct nn_input_code *code = &c->inputs[input];
 	size_t n = schema->columns ? schema->n_columns : 0, real = nn_dtype_size(c->dtype);
 	bool scaled = false, fills = false;
+	size_t first = 0;
 
+	code->rows = schema->rows;
 	code->size = nn_shape_count(&schema->shape);
 	code->channels = schema->shape.rank == 3 ? schema->shape.dim[0] : 1;
 	code->positions = code->channels ? code->size / code->channels : 0;
@@ -133,10 +136,15 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 		if (!code->words || !code->place)
 			return -1;
 	}
+	nn_free(code->first);
+	if (!(code->first = nn_alloc(n, sizeof *code->first, err)))
+		return -1;
 	code->n_columns = n;
 	for (size_t i = 0; i < n; i++) {
 		scaled |= schema->columns[i].scaled && !raw;
 		fills |= schema->columns[i].fills;
+		code->first[i] = first;
+		first += schema->columns[i].n_values;
 		if (schema->columns[i].category && take_words(c, code, i, &schema->columns[i], err) < 0)
 			return -1;
 	}

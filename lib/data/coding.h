@@ -14,6 +14,8 @@ struct nn_input_code {
 	size_t channels, positions;  /* of a shape CxHxW; else 1 and size */
 	size_t n_columns;            /* 0: an array as it is */
 	bool categories;             /* some column is text */
+	size_t rows;                 /* values are numbers of categories below this; 0: they are not */
+	size_t *first;               /* with rows, per column: number of its first category */
 	struct nn_words **words;     /* per column, borrowed; NULL: a number */
 	const int32_t **place;       /* per column: number of a word -> its place among the categories */
 	void *mean, *sd;             /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */

@@ -30,6 +30,12 @@ struct nn_want_input {
 	bool vector;                 /* first layer is dense and no input line: samples are vectors */
 	const char *const *columns;  /* columns=..., NULL: all but the targets */
 	size_t n_columns;
+	bool categories;             /* an embedding takes it: values are numbers of categories, columns as the following say */
+	size_t hash;                 /* they are hashed to so many numbers; 0: their values are listed */
+	bool index;                  /* they hold the numbers themselves, as arrays always do */
+	const char *const *crosses;  /* lists of columns hashed together, after the others; with columns NULL there are no others */
+	size_t n_crosses;
+	size_t rows;                 /* numbers are to be below this; 0: not known */
 };
 struct nn_want_target {
 	const char *name;            /* of the output line, NULL: the only one */
@@ -67,12 +73,12 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 			 struct nn_dataset *training, struct nn_error *err);
 /*
  * Without files: values that seed decides, the same for every type and number of rows. Pictures (C,H,W) are bytes that count 0..1,
- * other inputs and numbers are 0..1, classes are below `classes`. Values of `size` a row; classes 0: the target is numbers.
+ * other inputs and numbers are 0..1, those of categories (an input's number of them, 0: none) below that, classes are below `classes`. Values of `size` a row; classes 0: the target is numbers.
  */
 struct nn_made_target {
 	size_t size, classes;
 };
-int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, size_t n_inputs,
+int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, const size_t *categories, size_t n_inputs,
 		    const struct nn_made_target *targets, size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err);
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);

@@ -21,6 +21,8 @@ static struct nn_shape sample_shape(const struct nn_array *a, bool idx)
 /* In training --missing says it, in prediction what the model knows to put in its place. */
 static bool nan_allowed(const struct nn_dataset *ds, size_t input)
 {
+	if (ds->schema->inputs[input].rows)
+		return false;
 	return ds->lenient ? ds->coding->inputs[input].missing != NULL : ds->missing != NN_MISSING_ERROR;
 }
 
@@ -69,6 +71,25 @@ static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema, co
 	return add_columns(ds, schema, err);
 }
 
+/* Numbers of categories as they are. */
+static int take_categories(struct nn_dataset *ds, size_t i, const char *place, const struct nn_shape *shape,
+			   const struct nn_want_input *want, struct nn_error *err)
+{
+	struct nn_input_schema *schema = &ds->schema->inputs[i];
+	const struct nn_source *source = &ds->inputs[i].source;
+	size_t count = 0;
+
+	if (want && want->hash)
+		return nn_fail(err, NN_EFORMAT, "%s: is an array, but hash= wants columns of a table", place);
+	if (nn_dataset_check_categories(source, ds->rows, source->stride, want ? want->rows : schema->rows, 0, place, &count, err) < 0)
+		return -1;
+	if (!want)
+		return 0;
+	schema->shape = *shape;
+	schema->rows = want->rows ? want->rows : count + (count == 0);
+	return 0;
+}
+
 static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool idx, const struct nn_want_input *want,
 		     struct nn_error *err)
 {
@@ -81,10 +102,12 @@ static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool id
 	    nn_fit_shape(&shape, want ? want : &same, place, err) < 0)
 		return -1;
 	for (size_t c = 0; !want && schema->columns && c < schema->n_columns; c++)
-		if (schema->columns[c].category)
+		if (schema->columns[c].category || schema->columns[c].hashed)
 			return nn_fail(err, NN_EFORMAT, "%s: is an array, but the model has columns of text", place);
 	input->source = (struct nn_source){ input->array.data, input->array.dtype, nn_row_size(&input->array.shape), NULL,
-					    input->array.picture };
+					    input->array.picture && !(want ? want->categories : schema->rows > 0) };
+	if (want ? want->categories : schema->rows > 0)
+		return take_categories(ds, i, place, &shape, want, err);
 	if (!want)
 		return ds->fixed && !ds->lenient && fills(ds, &input->array) && !schema->columns ? add_fills(ds, i, err) : 0;
 	schema->shape = shape;

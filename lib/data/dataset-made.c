@@ -14,8 +14,14 @@ static uint32_t bits(uint64_t seed, uint64_t i)
 	return (uint32_t)((x ^ x >> 31) >> 40);
 }
 
-static void put(enum nn_dtype dtype, void *values, size_t i, uint32_t random)
+/* categories 0: as it is */
+static void put(enum nn_dtype dtype, void *values, size_t i, uint32_t random, size_t categories)
 {
+	if (categories && dtype == NN_F64)
+		((double *)values)[i] = (double)(((uint64_t)random * categories) >> 24);
+	else if (categories)
+		((float *)values)[i] = (float)(((uint64_t)random * categories) >> 24);
+	else
 	if (dtype == NN_U8)
 		((uint8_t *)values)[i] = (uint8_t)random;
 	else if (dtype == NN_F64)
@@ -33,21 +39,22 @@ static int reserve(struct nn_block *block, size_t rows, size_t size, size_t elem
 	return nn_block_reserve(block, bytes ? bytes : 1, err);
 }
 
-static int make_input(struct nn_dataset *ds, size_t i, const struct nn_shape *shape, uint64_t seed, struct nn_error *err)
+static int make_input(struct nn_dataset *ds, size_t i, const struct nn_shape *shape, size_t categories, uint64_t seed, struct nn_error *err)
 {
 	struct nn_data_input *input = &ds->inputs[i];
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
-	bool picture = shape->rank == 3;
+	bool picture = shape->rank == 3 && !categories;
 	enum nn_dtype dtype = picture ? NN_U8 : ds->dtype;
 	size_t size = nn_shape_count(shape);
 
 	schema->shape = *shape;
 	schema->scale = picture ? 1.0 / 255 : 0;
+	schema->rows = categories;
 	if (reserve(&input->array.block, ds->rows, size, nn_dtype_size(dtype), err) < 0)
 		return -1;
 	input->array.data = input->array.block.data;
 	for (size_t k = 0; k < ds->rows * size; k++)
-		put(dtype, input->array.block.data, k, bits(seed + 2 * i, k));
+		put(dtype, input->array.block.data, k, bits(seed + 2 * i, k), categories);
 	input->source = (struct nn_source){ input->array.data, dtype, size, NULL, picture };
 	return nn_coding_input(ds->coding, i, schema, false, err);
 }
@@ -67,13 +74,13 @@ static int make_target(struct nn_dataset *ds, size_t i, const struct nn_made_tar
 		if (target->classes)
 			((int32_t *)target->values.data)[k] = (int32_t)(random % made->classes);
 		else
-			put(ds->dtype, target->values.data, k, random);
+			put(ds->dtype, target->values.data, k, random, 0);
 	}
 	ds->coding->targets[i].n_columns = made->size;
 	return 0;
 }
 
-static int make(struct nn_dataset *ds, const struct nn_shape *inputs, size_t n_inputs, const struct nn_made_target *targets,
+static int make(struct nn_dataset *ds, const struct nn_shape *inputs, const size_t *categories, size_t n_inputs, const struct nn_made_target *targets,
 		size_t n_targets, uint64_t seed, struct nn_error *err)
 {
 	struct nn_schema *schema = ds->schema = nn_alloc(1, sizeof *schema, err);
@@ -91,7 +98,7 @@ static int make(struct nn_dataset *ds, const struct nn_shape *inputs, size_t n_i
 	if (nn_coding_new(&ds->coding, schema, ds->dtype, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n_inputs; i++)
-		if (make_input(ds, i, &inputs[i], seed, err) < 0)
+		if (make_input(ds, i, &inputs[i], categories[i], seed, err) < 0)
 			return -1;
 	for (size_t i = 0; i < n_targets; i++)
 		if (make_target(ds, i, &targets[i], seed, err) < 0)
@@ -99,7 +106,7 @@ static int make(struct nn_dataset *ds, const struct nn_shape *inputs, size_t n_i
 	return 0;
 }
 
-int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, size_t n_inputs,
+int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, const size_t *categories, size_t n_inputs,
 		    const struct nn_made_target *targets, size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
@@ -110,7 +117,7 @@ int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_sh
 	ds->rows_known = true;
 	ds->dtype = dtype;
 	ds->normalize = NN_NORMALIZE_NONE;
-	if (make(ds, inputs, n_inputs, targets, n_targets, seed, err) < 0) {
+	if (make(ds, inputs, categories, n_inputs, targets, n_targets, seed, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;
 	}

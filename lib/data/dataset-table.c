@@ -16,7 +16,7 @@ static int no_target(const struct nn_table *t, struct nn_error *err)
 	return nn_fail(err, NN_EUSAGE, "--target=COLUMN is needed for %s; its columns: %s", nn_input_name(t->csv.input), names);
 }
 
-static int unknown_column(const struct nn_table *t, const char *what, const struct nn_field *name, struct nn_error *err)
+int nn_dataset_no_column(const struct nn_table *t, const char *what, const struct nn_field *name, struct nn_error *err)
 {
 	char quoted[NN_QUOTED], hint[NN_QUOTED], copy[64], names[200];
 
@@ -31,8 +31,7 @@ static int unknown_column(const struct nn_table *t, const char *what, const stru
 		       nn_input_name(t->csv.input), names);
 }
 
-/* The schema's name for a column: its name, or its number. */
-static int name_column(const struct nn_table *t, size_t column, char **name, size_t *position, struct nn_error *err)
+int nn_dataset_name_column(const struct nn_table *t, size_t column, char **name, size_t *position, struct nn_error *err)
 {
 	if (!t->header) {
 		*position = column + 1;
@@ -60,7 +59,7 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 		if (nn_table_find(t, names->name[i].text, names->name[i].length, &column, err) < 0)
 			return -1;
 		if (column == t->width)
-			return unknown_column(t, "--target", &names->name[i], err);
+			return nn_dataset_no_column(t, "--target", &names->name[i], err);
 		c = &t->columns[column];
 		if (c->target)
 			return nn_fail(err, NN_EUSAGE, "--target: a column of %s is named twice", nn_input_name(t->csv.input));
@@ -69,7 +68,7 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 		c->cell = NN_CELL_OPEN;
 		c->grow = true;
 		c->words = nn_coding_words(ds->coding, false, err);
-		if (!c->words || name_column(t, column, &schema->columns[i], &schema->positions[i], err) < 0)
+		if (!c->words || nn_dataset_name_column(t, column, &schema->columns[i], &schema->positions[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -118,6 +117,8 @@ static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input,
 	if (from->twice)
 		return nn_fail(err, NN_EFORMAT, "%s: %s occurs twice", nn_input_name(t->csv.input),
 			       nn_table_column_name(t, column, name));
+	if (from->listed || from->rows)
+		return nn_dataset_two_uses(t, column, err);
 	if (from->cell == NN_CELL_SKIP) {
 		from->cell = NN_CELL_OPEN;
 		from->slot = t->n_values++;
@@ -129,7 +130,7 @@ static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input,
 	}
 	ds->plan.slots[input][c] = from->slot;
 	ds->coding->inputs[input].words[c] = from->words;
-	return name_column(t, column, &schema->name, &schema->position, err);
+	return nn_dataset_name_column(t, column, &schema->name, &schema->position, err);
 }
 
 static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, const struct nn_want_input *want,
@@ -158,7 +159,7 @@ static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, cons
 			if (nn_table_find(t, name.text, name.length, &column, err) < 0)
 				return -1;
 			if (column == t->width)
-				return unknown_column(t, "columns", &name, err);
+				return nn_dataset_no_column(t, "columns", &name, err);
 		}
 		while (!want->columns && t->columns[column].target)
 			column++;
@@ -175,7 +176,7 @@ static int learn_inputs(struct nn_dataset *ds, struct nn_table *t, const struct 
 		return -1;
 	ds->plan.n_inputs = want->n_inputs;
 	for (size_t i = 0; i < want->n_inputs; i++)
-		if (learn_input(ds, t, i, &want->inputs[i], err) < 0)
+		if ((want->inputs[i].categories ? nn_dataset_learn_categories : learn_input)(ds, t, i, &want->inputs[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -211,11 +212,13 @@ static int finish_input(struct nn_dataset *ds, const struct nn_table *t, size_t 
 	bool in_order = t->n_values == schema->n_columns;
 
 	for (size_t c = 0; c < schema->n_columns; c++) {
-		if (nn_words_count(words[c]) == 0)
+		if (!words[c])
+			;                    /* hashed, or the number of a category */
+		else if (nn_words_count(words[c]) == 0)
 			words[c] = NULL;     /* a number */
 		else if (learn_values(&schema->columns[c], words[c], err) < 0)
 			return -1;
-		width += nn_column_width(&schema->columns[c]);
+		width += nn_column_width(schema, &schema->columns[c]);
 		in_order = in_order && slots[c] == c;
 	}
 	if (in_order) {
@@ -223,6 +226,8 @@ static int finish_input(struct nn_dataset *ds, const struct nn_table *t, size_t 
 		ds->plan.slots[i] = NULL;
 	}
 	schema->shape = nn_shape1(width);
+	if (want->categories && nn_dataset_count_categories(ds, t, i, want, err) < 0)
+		return -1;
 	return nn_fit_shape(&schema->shape, want, nn_input_name(t->csv.input), err);
 }
 
@@ -268,7 +273,7 @@ static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
 {
 	for (size_t i = 0; i < t->width; i++)
 		t->columns[i].missing = ds->missing == NN_MISSING_DROP ||
-					(ds->missing == NN_MISSING_MEAN && !t->columns[i].target);
+					(ds->missing == NN_MISSING_MEAN && !t->columns[i].target && !t->columns[i].rows);
 	if (ds->lenient)
 		return;
 	t->hint = "; --missing=mean fills it, --missing=drop leaves the row out";

@@ -79,6 +79,21 @@ struct nn_raw_target {
 /* dataset-table.c: the rows of a table. inputs: it gives them; targets: it gives those too. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want, bool inputs,
 			  bool targets, struct nn_error *err);
+/* "WHAT=NAME: FILE has no such column"; the schema's name for a column: its name, or its number. */
+int nn_dataset_no_column(const struct nn_table *table, const char *what, const struct nn_field *name, struct nn_error *err);
+int nn_dataset_name_column(const struct nn_table *table, size_t column, char **name, size_t *position, struct nn_error *err);
+/*
+ * dataset-category.c: columns of an input of categories before the rows are read, and how many categories they have afterwards; the
+ * same for an array, whose values have to be such numbers.
+ */
+int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *table, size_t input, const struct nn_want_input *want,
+				struct nn_error *err);
+int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *table, size_t input, const struct nn_want_input *want,
+				struct nn_error *err);
+/* Rows that errors count are so many after `before`. *count grows to the largest number + 1. */
+int nn_dataset_check_categories(const struct nn_source *source, size_t rows, size_t values, size_t most, size_t before,
+				const char *place, size_t *count, struct nn_error *err);
+int nn_dataset_two_uses(const struct nn_table *table, size_t column, struct nn_error *err);
 /* dataset-array.c: arrays as inputs; the targets of the same file where it has them. */
 int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind, const struct nn_want *want,
 			   bool targets, struct nn_error *err);

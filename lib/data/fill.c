@@ -63,13 +63,17 @@ static void name##_columns(const struct nn_input_code *code, const S *from, cons
 	for (size_t i = 0; i < code->n_columns; i++) { \
 		T v = (T)from[slots ? slots[i] : i]; \
 		size_t width = code->words[i] ? nn_words_count(code->words[i]) : 1, hot = width; \
+		if (code->rows && code->words[i]) { \
+			v = v >= 0 && (size_t)v < width ? (T)(code->first[i] + (size_t)code->place[i][(size_t)v]) : -1; \
+			width = 1; \
+		} \
 		if (missing && v != v) \
 			v = missing[i]; \
-		if (code->words[i] && v >= 0 && (size_t)v < width) \
+		if (code->words[i] && !code->rows && v >= 0 && (size_t)v < width) \
 			hot = (size_t)code->place[i][(size_t)v]; \
 		for (size_t k = 0; k < width && e < code->size; k++, e++) { \
 			size_t at = last ? e % code->positions * code->channels + e / code->positions : e; \
-			if (code->words[i]) \
+			if (code->words[i] && !code->rows) \
 				to[at] = (T)(k == hot); \
 			else \
 				to[at] = mean ? (v - mean[i]) / sd[i] : v; \

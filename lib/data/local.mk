@@ -9,6 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/cut.h \
 	lib/data/data.h \
 	lib/data/dataset-array.c \
+	lib/data/dataset-category.c \
 	lib/data/dataset-made.c \
 	lib/data/dataset-open.c \
 	lib/data/dataset-table.c \
@@ -45,6 +46,7 @@ lib_libnn_la_SOURCES += \
 noinst_LTLIBRARIES += lib/data/libloops.la
 lib_data_libloops_la_SOURCES = \
 	lib/data/cut.c \
+	lib/data/hash.c \
 	lib/data/fill.c \
 	lib/data/record.c \
 	lib/data/scan.c \

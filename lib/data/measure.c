@@ -100,7 +100,7 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 	for (size_t i = 0; status == 0 && i < schema->n_columns; i++) {
 		struct nn_column *column = &schema->columns[i];
 
-		if (column->category)
+		if (column->category || column->hashed)
 			continue;
 		column->scaled = true;
 		column->mean = m.mean[i];
@@ -161,6 +161,8 @@ int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, st
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		struct nn_input_schema *schema = &ds->schema->inputs[i];
 
+		if (schema->rows)
+			continue;            /* numbers of categories */
 		if (schema->columns && ds->normalize == NN_NORMALIZE_FACTOR)
 			scale_by_factor(schema, ds->factor);
 		else if (schema->columns && ds->normalize != NN_NORMALIZE_NONE && measure_input(ds, i, rows, n, err) < 0)

@@ -92,7 +92,7 @@ int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size
 	for (size_t i = 0; ds->missing == NN_MISSING_MEAN && i < ds->schema->n_inputs; i++) {
 		struct nn_input_schema *schema = &ds->schema->inputs[i];
 
-		if (ds->inputs[i].source.dtype == NN_U8)
+		if (ds->inputs[i].source.dtype == NN_U8 || schema->rows)
 			continue;
 		for (size_t c = 0; schema->columns && c < schema->n_columns; c++) {
 			struct nn_column *column = &schema->columns[c];

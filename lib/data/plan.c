@@ -152,22 +152,25 @@ static int plan_target(struct nn_plan *plan, struct nn_table *t, size_t target, 
 
 /* ---- inputs ---- */
 
-static int take(struct nn_table *t, size_t column, const struct nn_column *schema, struct nn_words *words, size_t *slot,
+static int take(struct nn_table *t, size_t column, const struct nn_column *schema, size_t rows, struct nn_words *words, size_t *slot,
 		struct nn_error *err)
 {
 	struct nn_table_column *c = &t->columns[column];
 	enum nn_cell cell = schema && schema->category ? NN_CELL_WORD : NN_CELL_NUMBER;
 	char name[NN_QUOTED];
 
-	if (c->cell != NN_CELL_SKIP && (c->target || c->cell != cell))
+	if (c->target || (c->cell != NN_CELL_SKIP && c->cell != cell))
 		return nn_fail(err, NN_EFORMAT, "%s: %s is wanted twice, as different things", nn_input_name(t->csv.input),
 			       nn_table_column_name(t, column, name));
 	if (c->cell == NN_CELL_SKIP) {
 		c->cell = cell;
 		c->words = words;
 		c->missing = schema && schema->fills;
+		c->listed = cell == NN_CELL_WORD && rows;
 		c->slot = t->n_values++;
 	}
+	if (cell == NN_CELL_NUMBER && rows)
+		c->rows = c->rows && c->rows < rows ? c->rows : rows;
 	*slot = c->slot;
 	return 0;
 }
@@ -186,12 +189,21 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static size_t n_hashed(const struct nn_input_schema *input)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; input->columns && c < input->n_columns; c++)
+		n += input->columns[c].n_hashed;
+	return n;
+}
+
 static int find_order(struct order *o, const struct nn_table *t, const struct nn_schema *schema, struct nn_error *err)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < schema->n_inputs; i++)
-		n += schema->inputs[i].n_columns;
+		n += schema->inputs[i].n_columns + n_hashed(&schema->inputs[i]);
 	o->others = nn_alloc(t->width, sizeof *o->others, err);
 	o->positions = nn_alloc(n, sizeof *o->positions, err);
 	if (!o->others || !o->positions)
@@ -201,9 +213,15 @@ static int find_order(struct order *o, const struct nn_table *t, const struct nn
 			o->others[o->n_others++] = i;
 	n = 0;
 	for (size_t i = 0; i < schema->n_inputs; i++)
-		for (size_t c = 0; schema->inputs[i].columns && c < schema->inputs[i].n_columns; c++)
-			if (schema->inputs[i].columns[c].position)
-				o->positions[n++] = schema->inputs[i].columns[c].position;
+		for (size_t c = 0; schema->inputs[i].columns && c < schema->inputs[i].n_columns; c++) {
+			const struct nn_column *column = &schema->inputs[i].columns[c];
+
+			if (column->position)
+				o->positions[n++] = column->position;
+			for (size_t k = 0; k < column->n_hashed; k++)
+				if (column->hashed[k].position)
+					o->positions[n++] = column->hashed[k].position;
+		}
 	qsort(o->positions, n, sizeof *o->positions, by_size);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || o->positions[i] != o->positions[i - 1])
@@ -242,7 +260,7 @@ static int find_by_position(const struct nn_table *t, struct order *o, size_t po
 static int check_names(const struct nn_table *t, const struct nn_input_schema *input, int header, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
-	const char *name = input->columns[0].name;
+	const char *name = input->columns[0].hashed ? input->columns[0].hashed[0].name : input->columns[0].name;
 
 	if (t->header || header == NN_HEADER_NO)
 		return 0;
@@ -251,12 +269,39 @@ static int check_names(const struct nn_table *t, const struct nn_input_schema *i
 		       input->n_columns > 1 ? ", ..." : "");
 }
 
+/* Without a header, named columns cannot be told: a field's hash has its column's name in it. */
+static int take_hashed(struct nn_table *t, const struct nn_column *column, size_t buckets, struct order *order, size_t *slot,
+		       struct nn_error *err)
+{
+	size_t *columns = nn_alloc(column->n_hashed, sizeof *columns, err);
+	int status = columns ? 0 : -1;
+
+	for (size_t k = 0; status == 0 && k < column->n_hashed; k++) {
+		const struct nn_hashed *from = &column->hashed[k];
+
+		if (from->name && !t->header)
+			status = nn_fail(err, NN_EFORMAT, "%s: has no header, but the model hashes columns by name", nn_input_name(t->csv.input));
+		else if (from->name)
+			status = nn_table_find(t, from->name, strlen(from->name), &columns[k], err);
+		else
+			status = find_by_position(t, order, from->position, &columns[k], err);
+		if (status == 0 && columns[k] == t->width)
+			status = no_column(t, from->name, strlen(from->name), err);
+	}
+	if (status == 0)
+		status = nn_table_add_hash(t, columns, column->n_hashed, buckets, slot, err);
+	for (size_t k = 0; status == 0 && k < column->n_hashed; k++)
+		t->columns[columns[k]].hash_start = nn_hash_name(column->hashed[k].name, column->hashed[k].position);
+	nn_free(columns);
+	return status;
+}
+
 /* Inputs of a schema with columns. */
 static int plan_columns(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, size_t i,
 			struct nn_input_code *code, struct order *order, int header, struct nn_error *err)
 {
 	const struct nn_input_schema *input = &schema->inputs[i];
-	bool named = input->n_columns && input->columns[0].name;
+	bool named = input->n_columns && (input->columns[0].hashed ? input->columns[0].hashed[0].name : input->columns[0].name);
 
 	if (named && check_names(t, input, header, err) < 0)
 		return -1;
@@ -267,6 +312,11 @@ static int plan_columns(struct nn_plan *plan, struct nn_table *t, const struct n
 		const struct nn_column *column = &input->columns[c];
 		size_t at;
 
+		if (column->hashed) {
+			if (take_hashed(t, column, input->rows, order, &plan->slots[i][c], err) < 0)
+				return -1;
+			continue;
+		}
 		if (column->name && t->header) {
 			if (nn_table_find(t, column->name, strlen(column->name), &at, err) < 0)
 				return -1;
@@ -275,7 +325,7 @@ static int plan_columns(struct nn_plan *plan, struct nn_table *t, const struct n
 		} else if (find_by_position(t, order, column->position, &at, err) < 0) {
 			return -1;
 		}
-		if (take(t, at, column, code->words[c], &plan->slots[i][c], err) < 0)
+		if (take(t, at, column, input->rows, code->words[c], &plan->slots[i][c], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -292,7 +342,7 @@ static int plan_array(struct nn_table *t, const struct nn_schema *schema, const 
 	if (o->n_others != size)
 		return wrong_width(t, o, size, err);
 	for (size_t i = 0; i < size; i++)
-		if (take(t, o->others[i], NULL, NULL, &slot, err) < 0)
+		if (take(t, o->others[i], NULL, schema->inputs[0].rows, NULL, &slot, err) < 0)
 			return -1;
 	return 0;
 }

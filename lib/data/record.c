@@ -1,6 +1,7 @@
 /* A record of a table as numbers: simple numbers are read in place, everything else field by field. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,6 +85,22 @@ static void put(const struct nn_table *t, const struct nn_table_column *c, void 
 		((float *)values)[c->slot] = (float)value;
 }
 
+static int no_row(const struct place *at, const struct nn_table_column *c, const char *text, size_t n, struct nn_error *err)
+{
+	char wanted[100];
+
+	snprintf(wanted, sizeof wanted, "the number of a category, from 0 to %zu", c->rows - 1);
+	return bad_field(at, text, n, wanted, err);
+}
+
+/* A number with a point is no category: columns of measurements do not belong into an embedding. */
+static int check_category(const struct place *at, const char *text, size_t n, struct nn_error *err)
+{
+	if (!memchr(text, '.', n) || !nn_meant_as_number(text, n))
+		return 0;
+	return bad_field(at, text, n, "a category (text or a whole number): columns of numbers need an input line of their own", err);
+}
+
 /* A field of a number column; a target keeps all digits of its f64, which has to fit the type too. */
 static int put_number(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
 		      double *targets, struct nn_error *err)
@@ -102,6 +119,8 @@ static int put_number(const struct place *at, struct nn_table_column *c, const c
 		c->point_line = at->record->line;
 		at->t->touched = true;
 	}
+	if (c->rows && !(value >= 0 && value < (double)c->rows && value == floor(value)))
+		return no_row(at, c, text, n, err);
 	put(at->t, c, values, targets, value);
 	return 0;
 }
@@ -127,8 +146,9 @@ static int put_word(const struct place *at, struct nn_table_column *c, const cha
 		id = add_fresh(c, nn_words_find(c->fresh, text, n));
 	if (id < 0 && c->grow && c->limit && count_words(c) >= c->limit)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
-			       "number them and use an embedding", nn_input_name(at->t->csv.input), at->record->line,
-			       at->column + 1, nn_table_column_name(at->t, at->column, name), c->limit);
+			       "an embedding takes such a column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME",
+			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
+			       nn_table_column_name(at->t, at->column, name), c->limit);
 	at->t->touched |= id < 0;
 	if (id < 0 && c->grow)
 		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err)) : nn_words_add(c->words, text, n, err);
@@ -202,6 +222,10 @@ static int put_field(const struct place *at, const char *text, size_t n, void *v
 	if (n > NN_MAX_FIELD)
 		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB",
 			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1);
+	if ((c->hashed || c->listed) && check_category(at, text, n, err) < 0)
+		return -1;
+	if (c->hashed)
+		c->hash = nn_hash_field(c->hash_start, text, n);
 	switch (c->cell) {
 	case NN_CELL_SKIP: return 0;
 	case NN_CELL_OPEN: return decide(at, c, text, n, values, targets, err);
@@ -233,7 +257,7 @@ static void find_runs(struct nn_table *t)
 {
 	for (size_t i = t->width; i-- > 0;) {
 		struct nn_table_column *c = &t->columns[i];
-		bool number = c->cell == NN_CELL_NUMBER && !c->target;
+		bool number = c->cell == NN_CELL_NUMBER && !c->target && !c->hashed && !c->rows;
 
 		c->run = number;
 		if (number && i + 1 < t->width && c[1].run && c[1].slot == c->slot + 1)
@@ -307,7 +331,10 @@ static int read_record(struct nn_table *t, const struct nn_record *r, void *valu
 		i++;
 		p++;
 	}
-	return p == end + 1 ? 0 : ragged(t, r, err);
+	if (p != end + 1)
+		return ragged(t, r, err);
+	nn_table_put_hashes(t, values);
+	return 0;
 }
 
 int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_error *err)

@@ -21,7 +21,7 @@ static int check_shape(const struct nn_rows *r, const struct nn_shape *shape, st
 			       nn_input_name(r->input), nn_shape_text(found, &sample), nn_row_size(shape),
 			       nn_shape_text(wanted, &input->shape), r->coding->inputs[0].size);
 	for (size_t c = 0; input->columns && c < input->n_columns; c++)
-		if (input->columns[c].category)
+		if (input->columns[c].category || input->columns[c].hashed)
 			return nn_fail(err, NN_EFORMAT, "%s: is an array, but the model has columns of text",
 				       nn_input_name(r->input));
 	return 0;
@@ -91,6 +91,13 @@ static bool is_finite(const struct nn_rows *r, const struct nn_source *source, c
 	char text[NN_NUMBER];
 	size_t at;
 
+	if (r->schema->inputs[0].rows) {
+		struct nn_source one = *source;
+		size_t count = 0;
+
+		one.data = values;
+		return nn_dataset_check_categories(&one, 1, source->stride, r->schema->inputs[0].rows, r->at + row, nn_input_name(r->input), &count, err) == 0;
+	}
 	if (source->dtype == NN_U8)
 		return true;
 	at = nn_find_bad(source->dtype, values, source->stride, r->coding->inputs[0].missing != NULL);
@@ -148,7 +155,7 @@ static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 
 	if (nn_npy_read_values(r->input, &r->header, n * size, r->piece, err) < 0)
 		return -1;
-	source.picture = strcmp(r->family, "idx") == 0 && r->header.dtype == NN_U8;
+	source.picture = strcmp(r->family, "idx") == 0 && r->header.dtype == NN_U8 && !r->schema->inputs[0].rows;
 	if (r->real) {
 		nn_convert(r->header.dtype, r->piece, n * size, r->dtype, r->real);
 		source.data = r->real;

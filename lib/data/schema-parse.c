@@ -11,6 +11,7 @@
 #include "data/words.h"
 #include "file/json.h"
 
+#define MOST_ROWS 16777216.0         /* numbers of categories that f32 holds */
 #define EXACT 9007199254740992.0     /* 2^53 */
 
 static char *take_string(const struct nn_json *value, const char *key, bool *good, struct nn_error *err)
@@ -112,6 +113,32 @@ static int parse_words(const struct nn_json *value, const char *key, bool *integ
 	return check_distinct(*words, *n, key, err);
 }
 
+static int parse_hashed(const struct nn_json *value, struct nn_column *column, struct nn_error *err)
+{
+	size_t n = nn_json_size(value);
+	bool good = true;
+	double position;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY || n == 0)
+		return nn_fail(err, NN_EFORMAT, "of is no array of columns");
+	column->hashed = nn_alloc(n, sizeof *column->hashed, err);
+	if (!column->hashed)
+		return -1;
+	column->n_hashed = n;
+	for (size_t i = 0; i < n; i++) {
+		if (take_whole(nn_json_at(value, i), 1, EXACT, &position)) {
+			column->hashed[i].position = (size_t)position;
+			continue;
+		}
+		column->hashed[i].name = take_string(nn_json_at(value, i), "of", &good, err);
+		if (!good)
+			return -1;
+		if (!column->hashed[i].name)
+			return nn_fail(err, NN_EFORMAT, "of[%zu] is no column", i);
+	}
+	return 0;
+}
+
 static int parse_column(const struct nn_json *value, struct nn_column *column, struct nn_error *err)
 {
 	const char *kind = nn_json_string(nn_json_get(value, "kind"), NULL);
@@ -120,8 +147,10 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 	bool good = true;
 	double position = 0;
 
-	if (!kind || (strcmp(kind, "number") != 0 && strcmp(kind, "category") != 0))
-		return nn_fail(err, NN_EFORMAT, "kind is neither \"number\" nor \"category\"");
+	if (!kind || (strcmp(kind, "number") != 0 && strcmp(kind, "category") != 0 && strcmp(kind, "hash") != 0))
+		return nn_fail(err, NN_EFORMAT, "kind is neither \"number\", \"category\" nor \"hash\"");
+	if (kind[0] == 'h')
+		return parse_hashed(nn_json_get(value, "of"), column, err);
 	column->category = kind[0] == 'c';
 	column->name = take_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good)
@@ -178,7 +207,7 @@ static int check_names(const struct nn_input_schema *input, struct nn_error *err
 
 static int parse_columns(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)
 {
-	size_t n = nn_json_size(value), width = 0;
+	size_t n = nn_json_size(value), width = 0, listed = 0;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY)
 		return nn_fail(err, NN_EFORMAT, "columns is no array");
@@ -187,10 +216,18 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 		return -1;
 	input->n_columns = n;
 	for (size_t i = 0; i < n; i++) {
-		if (parse_column(nn_json_at(value, i), &input->columns[i], err) < 0)
+		struct nn_column *column = &input->columns[i];
+
+		if (parse_column(nn_json_at(value, i), column, err) < 0)
 			return nn_fail_at(err, "columns[%zu]", i);
-		width += nn_column_width(&input->columns[i]);
+		if (input->rows ? column->scaled || column->fills : column->hashed != NULL)
+			return nn_fail(err, NN_EFORMAT, "columns[%zu] is %s", i, input->rows ? "scaled in an input with rows" :
+				       "hashed in an input without rows");
+		width += nn_column_width(input, column);
+		listed += column->n_values;
 	}
+	if (input->rows && listed > input->rows)
+		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu values", input->rows, listed);
 	if (width != nn_shape_count(&input->shape))
 		return nn_fail(err, NN_EFORMAT, "columns give %zu values, the shape has %zu", width,
 			       nn_shape_count(&input->shape));
@@ -201,12 +238,18 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 {
 	const struct nn_json *scale = nn_json_get(value, "scale"), *columns = nn_json_get(value, "columns");
 	bool good = true;
+	double rows;
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
 		return nn_fail(err, NN_EFORMAT, "is no object");
 	input->name = take_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good || parse_shape(nn_json_get(value, "shape"), &input->shape, err) < 0)
 		return -1;
+	if (nn_json_get(value, "rows")) {
+		if (!take_whole(nn_json_get(value, "rows"), 1, MOST_ROWS, &rows))
+			return nn_fail(err, NN_EFORMAT, "rows is no whole number from 1 to %.0f", MOST_ROWS);
+		input->rows = (size_t)rows;
+	}
 	if (columns && parse_columns(columns, input, err) < 0)
 		return -1;
 	input->scale = nn_json_number(scale);

@@ -18,6 +18,9 @@ static void free_input(struct nn_input_schema *input)
 	for (size_t i = 0; input->columns && i < input->n_columns; i++) {
 		nn_free(input->columns[i].name);
 		free_strings(input->columns[i].values, input->columns[i].n_values);
+		for (size_t k = 0; k < input->columns[i].n_hashed; k++)
+			nn_free(input->columns[i].hashed[k].name);
+		nn_free(input->columns[i].hashed);
 	}
 	nn_free(input->columns);
 	nn_free(input->name);
@@ -46,9 +49,9 @@ void nn_schema_free(struct nn_schema *schema)
 	nn_free(schema);
 }
 
-size_t nn_column_width(const struct nn_column *column)
+size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column)
 {
-	return column->category ? column->n_values : 1;
+	return column->category && !input->rows ? column->n_values : 1;
 }
 
 /* ---- JSON: keys are written in bytewise order ---- */
@@ -91,9 +94,22 @@ static void add_numbers(struct nn_text *text, const double *values, size_t n)
 	nn_text_add(text, "]");
 }
 
+static void add_hashed(struct nn_text *text, const struct nn_column *column)
+{
+	nn_text_add(text, ",\"of\":[");
+	for (size_t i = 0; i < column->n_hashed; i++) {
+		nn_text_add(text, i ? "," : "");
+		if (column->hashed[i].name)
+			add_string(text, column->hashed[i].name);
+		else
+			nn_text_addf(text, "%zu", column->hashed[i].position);
+	}
+	nn_text_add(text, "]");
+}
+
 static void add_column(struct nn_text *text, const struct nn_column *column)
 {
-	nn_text_add(text, column->category ? "{\"kind\":\"category\"" : "{\"kind\":\"number\"");
+	nn_text_addf(text, "{\"kind\":\"%s\"", column->category ? "category" : column->hashed ? "hash" : "number");
 	if (column->scaled) {
 		nn_text_add(text, ",\"mean\":");
 		add_number(text, column->mean);
@@ -106,6 +122,8 @@ static void add_column(struct nn_text *text, const struct nn_column *column)
 		nn_text_add(text, ",\"name\":");
 		add_string(text, column->name);
 	}
+	if (column->hashed)
+		add_hashed(text, column);
 	if (column->position)
 		nn_text_addf(text, ",\"position\":%zu", column->position);
 	if (column->scaled) {
@@ -135,6 +153,8 @@ static void add_input(struct nn_text *text, const struct nn_input_schema *input)
 		add_string(text, input->name);
 		nn_text_add(text, ",");
 	}
+	if (input->rows)
+		nn_text_addf(text, "\"rows\":%zu,", input->rows);
 	if (input->scale) {
 		nn_text_add(text, "\"scale\":");
 		add_number(text, input->scale);

@@ -8,6 +8,12 @@
 #include "base/shape.h"
 #include "base/text.h"
 
+/* A column of the data that is hashed. */
+struct nn_hashed {
+	char *name;                  /* NULL: the data had no names */
+	size_t position;
+};
+
 struct nn_column {
 	char *name;                  /* NULL: the data had no names */
 	size_t position;             /* without a name: its place in a row of the training data, from 1; 0: the array's order */
@@ -16,8 +22,10 @@ struct nn_column {
 	double mean, sd;             /* value -> (value - mean) / sd, in f32 or f64 */
 	bool fills;                  /* a missing number becomes `missing`, in units of the data */
 	double missing;
-	char **values;               /* categories, bytewise sorted: one-hot of n_values */
+	char **values;               /* categories, bytewise sorted: one-hot of n_values; in an input with rows the number of each */
 	size_t n_values;
+	struct nn_hashed *hashed;    /* of an input with rows: a number that these columns are hashed to together; NULL: not so */
+	size_t n_hashed;
 };
 
 /* One input tensor of the model. */
@@ -27,6 +35,7 @@ struct nn_input_schema {
 	struct nn_column *columns;   /* NULL: not a table */
 	size_t n_columns;
 	double scale;                /* factor for u8 pictures; 0: none */
+	size_t rows;                 /* its values are numbers of categories, below this; 0: they are not */
 };
 
 /* One output of the model. */
@@ -49,12 +58,14 @@ struct nn_schema {
 };
 
 void nn_schema_free(struct nn_schema *schema);
-/* Values that a column becomes: 1, or one per category. */
-size_t nn_column_width(const struct nn_column *column);
+/* Values that a column of an input becomes: 1, or one per category. */
+size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column);
 /*
  * One input is an object, several are an array of them, each with its "name"; targets likewise. -1: out of memory.
  *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}     COLUMN: {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
  *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file had no names
+ *              with "rows":N columns are numbers of categories: {"kind":"category",...} those of its values, counted on from the
+ *              columns before it, {"kind":"hash","of":[NAME,...]} (a NAME is a string or a position), or as they are
  *   nn.target  {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}   a NAME is a string, a position or null;
  *              labels are integers or strings
  */

@@ -75,6 +75,9 @@ void nn_table_close(struct nn_table *t)
 	for (size_t i = 0; t->columns && i < t->width; i++)
 		nn_free(t->columns[i].name);
 	nn_free(t->columns);
+	for (size_t i = 0; i < t->n_hashes; i++)
+		nn_free(t->hashes[i].columns);
+	nn_free(t->hashes);
 	nn_free(t->column_of);
 	nn_words_free(t->names);
 	nn_csv_fini(&t->csv);

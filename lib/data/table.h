@@ -31,6 +31,16 @@ struct nn_table_column {
 	uint64_t unseen;             /* words that were not there */
 	uint64_t empty_line;         /* NN_CELL_OPEN: line of the first empty field */
 	uint64_t point_line;         /* targets: line of the first number with a point or exponent */
+	bool listed;                 /* NN_CELL_WORD: categories of an embedding; a number with a point is none */
+	size_t rows;                 /* NN_CELL_NUMBER: a whole number below this; 0: any number */
+	bool hashed;                 /* its fields are hashed, too */
+	uint64_t hash_start, hash;   /* of its name; of the field of this record */
+};
+
+/* A value of a row that fields are hashed to. */
+struct nn_table_hash {
+	size_t *columns, n;
+	size_t slot, buckets;
 };
 
 struct nn_table {
@@ -45,6 +55,8 @@ struct nn_table {
 	struct nn_words *names;      /* of the header, and the column of each */
 	size_t *column_of;
 	size_t n_values, n_targets;  /* slots given out */
+	struct nn_table_hash *hashes;        /* shared by all who read parts */
+	size_t n_hashes;
 	struct nn_record first;      /* without a header: the record that told the width */
 	bool first_waits;
 };
@@ -73,6 +85,15 @@ int nn_table_next(struct nn_table *table, void *values, double *targets, struct 
  */
 int nn_table_read(struct nn_table *table, struct nn_pool *pool, size_t block, struct nn_block *values,
 		  struct nn_block *targets, size_t *rows, struct nn_error *err);
+/*
+ * Hash columns (numbers of columns, in order) to a value from 0 to buckets-1, in a slot of its own. What becomes of a field is
+ * defined to the bit in nn-data(5).
+ */
+int nn_table_add_hash(struct nn_table *table, const size_t *columns, size_t n, size_t buckets, size_t *slot, struct nn_error *err);
+/* hash.c: of a column's name, or its number from 1 where it has none; a field after it; what one column after the other make. */
+uint64_t nn_hash_name(const char *name, size_t number);
+uint64_t nn_hash_field(uint64_t start, const char *text, size_t n);
+void nn_table_put_hashes(const struct nn_table *table, void *values);
 /* Is a field meant as a number? Also what no number can be: not finite, or with blanks around it. */
 bool nn_meant_as_number(const char *text, size_t n);
 int nn_table_ready(struct nn_table *table, struct nn_error *err);

@@ -16,6 +16,32 @@ struct nn_site {
 };
 
 /*
+ * Values of rows of a table, `width` reals each: what a batch adds to the gradient of a table of any size. In entries, as backward
+ * appends them, row[i] is a row of the table or NN_LIST_NO_ROW (skipped) and leaf[i] the leaf of the batch that it comes from; samples
+ * are in order. In sums (nn_device.sum_rows) rows ascend.
+ */
+struct nn_row_list {
+	size_t width, room, n;       /* room: entries there can be */
+	uint32_t *row, *leaf;
+	void *value;
+};
+#define NN_LIST_NO_ROW UINT32_MAX
+
+/*
+ * Sums of entries by row: inside a leaf one chain in their order from 0, leaves along the binary tree over their numbers; what is not
+ * there is 0, so that these are the bytes of a dense gradient. Leaves are added only inside subtrees within first_leaf..end_leaf-1: a
+ * row of several such is there as often, with a leaf of each. Lists of several ranks, one after the other in their order, are entries.
+ */
+struct nn_row_sum {
+	const struct nn_row_list *entries;
+	struct nn_row_list *sums;    /* as wide, with room for as many */
+	size_t first_leaf, end_leaf;
+	void *work;                  /* NN_ROW_SUM_WORK bytes for each entry there can be */
+	struct nn_pool *pool;
+};
+#define NN_ROW_SUM_WORK 24
+
+/*
  * One call of a kernel: `rows` consecutive rows of a global batch. All arrays are dense, rows first, of the graph's dtype
  * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the batch's tree) at leaf[0..n_leaves];
  * a call with one leaf may be a piece of it: `first` says whether its chain begins here, else it goes on from what dw holds.
@@ -35,13 +61,15 @@ struct nn_call {
 	void *const *dx;             /* backward: [n_in], NULL entries are not wanted */
 	const bool *dx_add;          /* [n_in]: add to what is there (dx = old + new) instead of storing */
 	void *const *w;              /* packed parameters and buffers; buffers are updated by forward in training */
-	void *const *dw;             /* packed gradients, NULL for buffers: the sum over this call's leaves along the tree */
+	void *const *dw;             /* packed gradients, NULL for buffers: the sum over this call's leaves along the tree; of a table a
+	                                struct nn_row_list, to which entries are appended */
 	const void *derived;         /* made by derive */
 	void *saved;                 /* kept from forward to backward, `saved` bytes */
 	void *work;                  /* scratch of this call alone, `work` bytes */
 	const size_t *leaf;          /* [n_leaves + 1], leaf[0] = 0, leaf[n_leaves] = rows */
 	size_t n_leaves;
 	bool first;
+	size_t leaf_number;          /* of leaf 0 of the call among those of the batch */
 	const size_t *group;         /* batch norm: [n_groups + 1] row bounds */
 	size_t n_groups;
 	/*
@@ -113,6 +141,9 @@ struct nn_update {
 	double weight_decay, momentum, beta1, beta2, eps, alpha;
 	bool nesterov;
 	double ratio;                /* lars, lamb: the trust ratio of this parameter */
+	/* A table: its gradient as sums, in place of g. every: rows that are not there have gradient 0; else they stay as they are. */
+	const struct nn_row_list *rows;
+	bool every;
 	struct nn_pool *pool;
 };
 
@@ -127,6 +158,7 @@ struct nn_device {
 	void (*update)(const struct nn_update *update);
 	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update then takes as g. */
 	void (*direction)(const struct nn_update *update, void *direction);
+	void (*sum_rows)(const struct nn_row_sum *sum);
 	/* a[i] += b[i] */
 	void (*add)(void *a, const void *b, size_t n, struct nn_pool *pool);
 	/* nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in the dtype, returned exactly as double. */

@@ -20,6 +20,7 @@ void nn_bound_fini(struct nn_bound *b)
 	nn_free(b->edges[NN_GOING]);
 	nn_free(b->params);
 	nn_free(b->place);
+	nn_free(b->table_params);
 }
 
 /* All kernels the device lacks, in one sentence. */
@@ -62,7 +63,7 @@ static int prepare(struct nn_bound *b, struct nn_plan *plan, const struct nn_pro
 	if (check_kernels(b, err) || nn_bound_place(b, err))
 		return -1;
 	if (share && (options->training || share->bound.device != b->device || share->bound.block != b->block ||
-		      share->bound.buffers != b->buffers))
+		      share->bound.tables != b->tables || share->bound.buffers != b->buffers))
 		NN_BUG("weights shared between graphs that keep them differently");
 	return nn_plan_make(plan, b, options, err);
 }
@@ -117,7 +118,9 @@ static void fill_params(struct nn_graph *graph, int n, void ***pointers)
 		bool buffer = param->desc.role == NN_BUFFER;
 
 		w[k] = (unsigned char *)(buffer ? graph->buffers : graph->weights) + param->offset * size;
-		if (node->backward && !buffer)
+		if (node->backward && param->desc.role == NN_ROW_TABLE)
+			dw[k] = nn_graph_table_entries(graph, nn_bound_table(b, node->param + k));
+		else if (node->backward && !buffer)
 			dw[k] = (unsigned char *)graph->gradients + param->offset * size;
 	}
 	graph->calls[n].w = w;
@@ -209,11 +212,11 @@ static int take_memory(struct nn_graph *graph, struct nn_error *err)
 	if (graph->share) {
 		graph->weights = graph->share->weights;
 	} else {
-		graph->weights = b->device->alloc((b->block + b->buffers) * size, err);
+		graph->weights = b->device->alloc((b->block + b->tables + b->buffers) * size, err);
 		if (!graph->weights)
 			return -1;
 	}
-	graph->buffers = (unsigned char *)graph->weights + b->block * size;
+	graph->buffers = (unsigned char *)graph->weights + (b->block + b->tables) * size;
 	if (b->training) {
 		graph->gradients = b->device->alloc(b->block * size, err);
 		if (!graph->gradients)
@@ -234,7 +237,7 @@ int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program, con
 	g->max_rows = options->max_rows;
 	g->share = options->share;
 	g->slots = options->slots ? options->slots : 1;
-	if (prepare(&g->bound, &g->plan, program, options, err) || take_memory(g, err) ||
+	if (prepare(&g->bound, &g->plan, program, options, err) || take_memory(g, err) || nn_graph_take_lists(g, err) ||
 	    fill_calls(g, options->seed, err)) {
 		nn_graph_free(g);
 		return -1;
@@ -260,6 +263,7 @@ void nn_graph_free(struct nn_graph *graph)
 	nn_free(graph->pointers);
 	nn_free(graph->adds);
 	nn_free(graph->statistics);
+	nn_free(graph->entries);
 	nn_plan_fini(&graph->plan);
 	nn_bound_fini(&graph->bound);
 	nn_free(graph);

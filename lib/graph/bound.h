@@ -36,7 +36,7 @@ struct nn_bound_param {
 	int source;                  /* parameter of the program; -1: made by folding */
 	struct nn_op_param desc;
 	size_t packed;               /* elements */
-	size_t offset;               /* elements, in the block of weights or of buffers */
+	size_t offset;               /* elements, in the block of weights or of buffers; tables lie behind the block */
 };
 
 struct nn_bound {
@@ -53,7 +53,8 @@ struct nn_bound {
 	struct nn_bound_param *params;
 	int n_params;
 	int *place;                  /* [program->n_params]: bound parameter, or -1 */
-	size_t block, buffers;       /* elements */
+	size_t block, tables, buffers;       /* elements */
+	int *table_params, n_tables;         /* bound parameters that are tables */
 };
 
 /* lower.c: nodes with their layouts, permutes inserted, dropout gone at prediction. */
@@ -73,6 +74,8 @@ static inline int nn_bound_root(const struct nn_bound *bound, int value)
 		value = bound->values[value].root;
 	return value;
 }
+/* Which of the tables is bound parameter `param`? */
+int nn_bound_table(const struct nn_bound *bound, int param);
 /* The epilogue in a node's attributes; NULL for ops without one. */
 struct nn_epilogue *nn_bound_epilogue(const struct nn_bound_node *node);
 /* What backward of the node reads: NN_OP_NEEDS_X, NN_OP_NEEDS_Y. */
@@ -88,12 +91,19 @@ static inline size_t nn_bound_count(const struct nn_bound *bound, int value)
 #define NN_NOWHERE SIZE_MAX
 
 /* Offsets in bytes from the start of the graph's memory. Values and gradients are by root. */
+/* Of a table's two lists, entries and sums: where their arrays begin. */
+struct nn_list_place {
+	size_t width, room, row[2], leaf[2], value[2];
+};
+
 struct nn_plan {
 	size_t *value, *gradient;    /* [n_values]; NN_NOWHERE: not a root, or has none */
 	size_t *saved, *derived;     /* [n_nodes] */
 	bool *kept;                  /* [n_values], by root: does it outlive forward? */
 	size_t work;
 	size_t slot, slot_bytes;     /* where what each slot has of its own begins, and its bytes */
+	struct nn_list_place *lists;         /* [bound.n_tables] */
+	size_t list_work;            /* of nn_row_sum */
 	size_t bytes;                /* of all of it: the one allocation */
 	struct nn_graph_memory memory;
 };
@@ -109,6 +119,8 @@ struct nn_arena_item {
 	int same;                    /* shares the memory of this item; -1: has its own */
 	size_t offset;               /* result */
 };
+/* plan.c: *end grows by `bytes`, rounded up to whole lines; *offset (may be NULL) is where they begin. */
+int nn_plan_append(size_t *end, size_t bytes, size_t *offset, struct nn_error *err);
 /* arena.c: offsets for all, multiples of 64; *bytes is what they take together. */
 int nn_arena_place(struct nn_arena_item *items, int n, size_t *bytes, struct nn_error *err);
 
@@ -128,6 +140,7 @@ struct nn_graph {
 	size_t *statistics, n_statistics;        /* [n_nodes] where a node's begin among those of a group */
 	void **pointers;             /* x, dx, w, dw of all calls */
 	bool *adds;                  /* dx_add of all calls */
+	struct nn_row_list *entries, *sums;      /* [bound.n_tables] */
 };
 
 /* What lies at an offset of the plan, in the slot in use. */
@@ -145,6 +158,9 @@ static inline void *nn_graph_gradient_at(const struct nn_graph *graph, int value
 {
 	return nn_graph_at(graph, graph->plan.gradient[nn_bound_root(&graph->bound, value)]);
 }
+/* tables.c: their lists, in the memory of the graph; bytes of a list's arrays. */
+int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err);
+int nn_plan_lists(struct nn_plan *plan, const struct nn_bound *bound, const struct nn_graph_options *options, struct nn_error *err);
 
 /* fold.c: weight and bias of node with its batchnorm in them; canonical parameters of the program in, canonical out. */
 void nn_fold_batchnorm(const struct nn_bound *bound, const struct nn_bound_node *node,

@@ -12,6 +12,7 @@ struct nn_graph_options {
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	size_t max_rows;             /* rows of a call at most */
 	size_t max_leaves;           /* leaves of a call at most (training) */
+	size_t batch;                /* rows of all calls between two nn_graph_begin at most (training); 0: max_rows */
 	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from running values */
 	uint64_t seed;               /* dropout */
 	/* A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes lists; last 0: all. */
@@ -31,6 +32,7 @@ struct nn_span {
 	const size_t *leaf;
 	size_t n_leaves;
 	bool first;
+	size_t leaf_number;          /* of its first leaf in the batch */
 	const size_t *group;
 	size_t n_groups;
 	void *statistics;            /* [n_groups][nn_graph_statistics]: what buffers are to be advanced by; NULL: forward advances them */
@@ -44,6 +46,8 @@ void nn_graph_free(struct nn_graph *graph);
 /* The plan alone, without allocating: bytes. */
 struct nn_graph_memory {
 	size_t parameters, gradients, activations, activations_per_row, workspace, input, derived;
+	size_t rows;                 /* of parts of tables: entries and sums; gradients have no other bytes of tables */
+	size_t block, trained;       /* elements: of the flat block, of all that is trained */
 };
 int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
 		  struct nn_graph_memory *memory, struct nn_error *err);
@@ -55,20 +59,44 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_error *err);
 void nn_graph_save(const struct nn_graph *graph, void *const *params);
 
-/* The flat block of trained parameters (packed), its gradients; a parameter's place in it. */
+/*
+ * The flat block of trained parameters (packed), its gradients; a parameter's place in it. Behind the weights of the block lie the
+ * tables, which have no part in the gradients.
+ */
 size_t nn_graph_block(const struct nn_graph *graph);             /* elements */
+size_t nn_graph_trained(const struct nn_graph *graph);           /* the same with the tables: elements of moments */
 void *nn_graph_weights(struct nn_graph *graph);
 void *nn_graph_gradients(struct nn_graph *graph);
-/* false for buffers, and for what a part does not have */
+/* false for buffers and tables, and for what a part does not have */
 bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed);
-/* From or to any block of that form (moments, gradients): canonical order. */
+/* From or to any block of that form (moments with tables; gradients): canonical order. */
 void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block, void *canonical);
 void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonical, void *block);
+/* Tables: parameters [rows, width] of which a batch needs some rows, whose gradient is a list of rows. */
+struct nn_graph_table {
+	int param;
+	size_t rows, width;
+	size_t offset;               /* elements, from the beginning of weights and moments */
+	bool lazy;                   /* rows that a batch does not have stay as they are */
+};
+int nn_graph_tables(const struct nn_graph *graph);
+struct nn_graph_table nn_graph_table(const struct nn_graph *graph, int table);
+/* A batch begins: nothing is listed. */
+void nn_graph_begin(struct nn_graph *graph);
+/* What backward listed since then, summed by row inside the subtrees that the leaves first_leaf to end_leaf-1 consist of. */
+void nn_graph_sum_tables(struct nn_graph *graph, size_t first_leaf, size_t end_leaf);
+/* Those sums; entries in which those of several ranks may be put together, for nn_graph_sum_tables again. Room: nn_graph_bind's batch. */
+struct nn_row_list *nn_graph_table_sums(struct nn_graph *graph, int table);
+struct nn_row_list *nn_graph_table_entries(struct nn_graph *graph, int table);
+/* The gradient of any trained parameter in canonical order; of a table, which has to be summed, all rows. */
+void nn_graph_gradient(const struct nn_graph *graph, int param, void *canonical);
 /* After the weights changed: make what backward derives from them. load does it too. */
 void nn_graph_refresh(struct nn_graph *graph);
 
 /* Is the parameter, buffer or not, one of this graph? Is input i read by it? Parts have some of both. */
 bool nn_graph_has(const struct nn_graph *graph, int param);
+/* Is it trained here, in the block or as a table? */
+bool nn_graph_trains(const struct nn_graph *graph, int param);
 bool nn_graph_reads(const struct nn_graph *graph, int input);
 /* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
@@ -87,7 +115,7 @@ void *nn_graph_output_gradient(struct nn_graph *graph, int output);
 void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
 /*
  * Fill nn_graph_gradients with the sum over the span's leaves (or go on with a leaf's chain). ready (may be NULL) is called with each
- * parameter whose gradient is finished, last layer first.
+ * parameter whose gradient is finished, last layer first; not with tables.
  */
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
 /* Elements that forward finds out about a group of batch norm, for all buffers; advance these by those of n_groups, in order. */

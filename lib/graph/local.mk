@@ -11,4 +11,5 @@ lib_libnn_la_SOURCES += \
 	lib/graph/params.c \
 	lib/graph/part.c \
 	lib/graph/plan.c \
-	lib/graph/run.c
+	lib/graph/run.c \
+	lib/graph/tables.c

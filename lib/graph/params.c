@@ -20,6 +20,11 @@ static bool is_buffer(const struct nn_bound_param *param)
 	return param->desc.role == NN_BUFFER;
 }
 
+static bool is_table(const struct nn_bound_param *param)
+{
+	return param->desc.role == NN_ROW_TABLE;
+}
+
 /* The parameters that the node's op asks for, and where the program has them. */
 static void describe(struct nn_bound *b, int n)
 {
@@ -58,6 +63,15 @@ static int measure(const struct nn_bound *b, struct nn_bound_param *param, struc
 	return 0;
 }
 
+static int find_tables(struct nn_bound *b, struct nn_error *err)
+{
+	b->table_params = nn_alloc((size_t)b->n_params, sizeof *b->table_params, err);
+	for (int i = 0; b->table_params && i < b->n_params; i++)
+		if (is_table(&b->params[i]))
+			b->table_params[b->n_tables++] = i;
+	return b->table_params ? 0 : -1;
+}
+
 int nn_bound_place(struct nn_bound *b, struct nn_error *err)
 {
 	const struct nn_program *program = b->program;
@@ -81,18 +95,22 @@ int nn_bound_place(struct nn_bound *b, struct nn_error *err)
 		if (home[i] >= 0)
 			describe(b, home[i]);
 	nn_free(home);
+	if (find_tables(b, err))
+		return -1;
 	for (int i = 0; i < b->n_params; i++) {
 		struct nn_bound_param *param = &b->params[i];
-		size_t *end = is_buffer(param) ? &b->buffers : &b->block;
+		size_t *end = is_buffer(param) ? &b->buffers : is_table(param) ? &b->tables : &b->block;
 
 		if (measure(b, param, err))
 			return -1;
 		param->offset = *end;
 		if (!nn_add(*end, param->packed, end) || !nn_add(*end, PARAM_ALIGN - 1, end) ||
-		    *end > SIZE_MAX / sizeof(double))
+		    *end > SIZE_MAX / sizeof(double) / 4)
 			return nn_fail(err, NN_ENOMEM, "the parameters are larger than memory can be");
 		*end -= *end % PARAM_ALIGN;
 	}
+	for (int i = 0; i < b->n_tables; i++)
+		b->params[b->table_params[i]].offset += b->block;
 	return 0;
 }
 
@@ -147,9 +165,19 @@ static const struct nn_bound_param *find(const struct nn_graph *graph, int param
 	return &graph->bound.params[place];
 }
 
+bool nn_graph_trains(const struct nn_graph *graph, int param)
+{
+	return nn_graph_has(graph, param) && !is_buffer(find(graph, param));
+}
+
 size_t nn_graph_block(const struct nn_graph *graph)
 {
 	return graph->bound.block;
+}
+
+size_t nn_graph_trained(const struct nn_graph *graph)
+{
+	return graph->bound.block + graph->bound.tables;
 }
 
 void *nn_graph_weights(struct nn_graph *graph)
@@ -166,7 +194,7 @@ bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, siz
 {
 	const struct nn_bound_param *found = nn_graph_has(graph, param) ? find(graph, param) : NULL;
 
-	if (!found || is_buffer(found))
+	if (!found || is_buffer(found) || is_table(found))
 		return false;
 	*offset = found->offset;
 	*packed = found->packed;

@@ -203,8 +203,7 @@ static int measure(struct planner *p, struct nn_error *err)
 	return 0;
 }
 
-/* *end grows by `bytes`, rounded up to whole lines; *offset (may be NULL) is where they begin. */
-static int append(size_t *end, size_t bytes, size_t *offset, struct nn_error *err)
+int nn_plan_append(size_t *end, size_t bytes, size_t *offset, struct nn_error *err)
 {
 	size_t begin = *end;
 
@@ -230,7 +229,7 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 
 		work = bytes > work ? bytes : work;
 	}
-	if (append(&plan->bytes, work, &plan->work, err))
+	if (nn_plan_append(&plan->bytes, work, &plan->work, err))
 		return -1;
 	plan->memory.workspace = plan->bytes - begin;
 	begin = plan->bytes;
@@ -240,7 +239,7 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 		size_t bytes = p->b->nodes[i].backward && kernel->derived ? kernel->derived(&site) : 0;
 
 		plan->derived[i] = NN_NOWHERE;
-		if (bytes && append(&plan->bytes, bytes, &plan->derived[i], err))
+		if (bytes && nn_plan_append(&plan->bytes, bytes, &plan->derived[i], err))
 			return -1;
 	}
 	plan->memory.derived = plan->bytes - begin;
@@ -255,7 +254,7 @@ static int plan_inputs(struct planner *p, struct nn_plan *plan, struct nn_error 
 	for (int i = 0; i < p->b->program->n_inputs; i++) {
 		int value = p->b->inputs[i];
 
-		if (append(&plan->bytes, p->value[value].bytes, &plan->value[value], err))
+		if (nn_plan_append(&plan->bytes, p->value[value].bytes, &plan->value[value], err))
 			return -1;
 		p->value[value].bytes = 0;
 	}
@@ -271,7 +270,7 @@ static int plan_arena(struct planner *p, struct nn_plan *plan, struct nn_error *
 	for (int i = 0; i < b->n_values; i++)
 		plan->kept[i] = p->value[i].last >= p->n;
 	if (nn_arena_place(p->items, 2 * b->n_values + p->n, &arena, err) ||
-	    append(&plan->bytes, arena, &begin, err))
+	    nn_plan_append(&plan->bytes, arena, &begin, err))
 		return -1;
 	for (int i = 0; i < b->n_values; i++) {
 		if (!p->is_input[i])
@@ -337,12 +336,15 @@ int nn_plan_make(struct nn_plan *plan, struct nn_bound *b, const struct nn_graph
 		find_times(&p);
 		share_values(&p);
 		share_gradients(&p);
-		result = measure(&p, err) || plan_kernels(&p, plan, err) || plan_slots(&p, plan, err) ? -1 : 0;
+		result = measure(&p, err) || plan_kernels(&p, plan, err) || (b->training && nn_plan_lists(plan, b, options, err)) ||
+			 plan_slots(&p, plan, err) ? -1 : 0;
 	}
 	if (!options->share)
-		plan->memory.parameters = (b->block + b->buffers) * size;
+		plan->memory.parameters = (b->block + b->tables + b->buffers) * size;
+	plan->memory.block = b->block;
+	plan->memory.trained = b->block + b->tables;
 	if (b->training)
-		plan->memory.gradients = b->block * size;
+		plan->memory.gradients = b->block * size + plan->memory.rows;
 	nn_free(p.items);
 	nn_free(p.is_input);
 	return result;
@@ -355,4 +357,5 @@ void nn_plan_fini(struct nn_plan *plan)
 	nn_free(plan->kept);
 	nn_free(plan->saved);
 	nn_free(plan->derived);
+	nn_free(plan->lists);
 }

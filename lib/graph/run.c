@@ -13,6 +13,7 @@ static void put_span(const struct nn_graph *graph, int i, const struct nn_span *
 	call->leaf = span->leaf;
 	call->n_leaves = span->n_leaves;
 	call->first = span->first;
+	call->leaf_number = span->leaf_number;
 	call->group = span->group;
 	call->n_groups = span->n_groups;
 	call->statistics = span->statistics ? (char *)span->statistics + graph->statistics[i] * size : NULL;
@@ -49,7 +50,7 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void 
 		put_span(graph, i, span);
 		b->device->kernels[node->op]->backward(&graph->calls[i]);
 		for (int k = node->n_params; ready && k-- > 0;)
-			if (b->params[node->param + k].desc.role != NN_BUFFER)
+			if (b->params[node->param + k].desc.role != NN_BUFFER && b->params[node->param + k].desc.role != NN_ROW_TABLE)
 				ready(arg, b->params[node->param + k].source);
 	}
 }

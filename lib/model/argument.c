@@ -37,7 +37,7 @@ static void describe(const struct nn_layer_arg *arg, struct nn_text *text)
 	switch (arg->type) {
 	case NN_ARG_SIZE:
 	case NN_ARG_INDEX:
-		nn_text_addf(text, "a whole number from %.0f to %.0f", arg->min, arg->max);
+		nn_text_addf(text, "a whole number from %.0f to %.0f%s", arg->min, arg->max, arg->none ? " or none" : "");
 		break;
 	case NN_ARG_PAIR:
 		nn_text_addf(text, "a number or HEIGHTxWIDTH, each from %.0f to %.0f", arg->min, arg->max);
@@ -136,6 +136,10 @@ int nn_arg_parse(const struct nn_layer_arg *arg, const char *text, size_t n, voi
 			}
 		return refuse(arg, text, n, err);
 	default:
+		if (arg->none && is(text, n, "none")) {
+			*(size_t *)value = SIZE_MAX;
+			return 0;
+		}
 		if (arg->open && is(text, n, "?")) {
 			*(size_t *)value = 0;
 			return 0;

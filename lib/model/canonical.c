@@ -23,6 +23,7 @@ static void print_input(const struct nn_line *line, struct nn_text *text)
 
 	nn_text_addf(text, "input %s", nn_shape_text(shape, &line->shape));
 	print_columns(line->statement, "columns", text);
+	nn_print_categories(line->statement, text);
 }
 
 /* from= unless it is the line before. */

@@ -22,9 +22,15 @@ enum nn_initial nn_initial_of(const struct nn_layer *layer, const void *values)
 	return NN_INITIAL_DEFAULT;
 }
 
+static bool is_weight(const struct nn_op_param *desc)
+{
+	return desc->role == NN_WEIGHT || desc->role == NN_ROW_TABLE;
+}
+
 /*
  * Values of a weight are uniform in [-bound, bound): 1/sqrt(fan in) by default (what torch.nn.Linear and Conv2d draw: He's
  * uniform with a = sqrt(5)), sqrt(6/fan in) for He et al. 2015 behind relu, sqrt(6/(fan in + fan out)) for Glorot and Bengio 2010.
+ * Tables: sqrt(3) by default, which gives the variance of the normal values of torch.nn.Embedding.
  */
 static double bound_of(enum nn_initial initial, const struct nn_op_param *desc)
 {
@@ -34,11 +40,11 @@ static double bound_of(enum nn_initial initial, const struct nn_op_param *desc)
 		fan_out *= (double)desc->shape.dim[i];
 	switch (initial) {
 	case NN_INITIAL_DEFAULT:
-		return 1 / sqrt(fan_in);
+		return desc->init == NN_INIT_UNIT ? sqrt(3) : 1 / sqrt(fan_in);
 	case NN_INITIAL_KAIMING:
-		return desc->role == NN_WEIGHT ? sqrt(6 / fan_in) : 0;
+		return is_weight(desc) ? sqrt(6 / fan_in) : 0;
 	case NN_INITIAL_XAVIER:
-		return desc->role == NN_WEIGHT ? sqrt(6 / (fan_in + fan_out)) : 0;
+		return is_weight(desc) ? sqrt(6 / (fan_in + fan_out)) : 0;
 	case NN_INITIAL_ZEROS:
 		break;
 	}
@@ -65,6 +71,14 @@ static void fill_uniform(void *values, enum nn_dtype dtype, size_t n, double bou
 	}
 }
 
+static void clear_padding(const struct nn_embedding *e, enum nn_dtype dtype, void *values)
+{
+	size_t bytes = e->size * nn_dtype_size(dtype);
+
+	if (e->padding != NN_NO_ROW)
+		memset((char *)values + e->padding * bytes, 0, bytes);
+}
+
 /* which: number of the parameter among those of its line. */
 static void fill(const struct nn_net *net, const struct nn_program_param *param, int which, uint64_t seed,
 		 enum nn_dtype dtype, void *values)
@@ -84,6 +98,8 @@ static void fill(const struct nn_net *net, const struct nn_program_param *param,
 	else
 		fill_uniform(values, dtype, n, bound, seed,
 			     NN_STREAM_INIT + 16 * (uint32_t)which + 256 * (uint32_t)param->line);
+	if (net->program->nodes[param->node].op == NN_OP_embedding)
+		clear_padding(net->program->nodes[param->node].attrs, dtype, values);
 }
 
 int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, void *const *params,

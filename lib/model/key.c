@@ -155,6 +155,9 @@ static const struct common_key common_keys[] = {
 	{ "target", false, parse_target },
 	{ "weight", false, parse_weight },
 	{ "columns", true, parse_columns },
+	{ "hash", true, nn_input_hash },
+	{ "index", true, nn_input_index },
+	{ "cross", true, nn_input_cross },
 };
 #define N_COMMON_KEYS (sizeof common_keys / sizeof common_keys[0])
 
@@ -195,7 +198,7 @@ static int unknown_key(const struct nn_net *net, const struct nn_statement *stat
 	if (statement->layer)
 		nn_layer_form(statement->layer, &form);
 	else
-		nn_text_add(&form, "input [AxBxC] [columns=COLUMN,...]");
+		nn_text_add(&form, "input [AxBxC] [columns=COLUMN,...] [hash=N] [cross=COLUMN+COLUMN,...] [index=yes]");
 	nn_statement_fail(net, statement, err, "unknown key '%s=' (the form is: %s)", quoted,
 			  form.data ? form.data : "");
 	nn_text_free(&form);
@@ -227,7 +230,7 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement, c
 	if (*given & bit)
 		return nn_statement_fail(net, statement, err, "%.*s= is given twice", (int)key.n, key.text);
 	*given |= bit;
-	if (bit > 1u << 27)
+	if (bit > 1u << (31 - N_COMMON_KEYS))
 		return common->parse(net, statement, &value, err);
 	if (nn_arg_parse(arg, value.text, value.n, statement->values, &below))
 		return nn_statement_fail_below(net, statement, err, &below);

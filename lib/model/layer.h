@@ -33,6 +33,8 @@ struct nn_layer_arg {
 	bool cross;                 /* a pair: canonical text has AxB for equal ones too */
 	bool common;                /* a size that is the same on all lines of the layer */
 	bool always;                /* canonical text has it even when it is the default */
+	bool counted;               /* a size that the line's input says where the line does not; held as 0 */
+	bool none;                  /* a size: the word `none` is allowed, held as SIZE_MAX */
 };
 
 /* One line on its way into a program. */

@@ -31,7 +31,7 @@ void nn_layer_form(const struct nn_layer *layer, struct nn_text *text)
 		if (nn_arg_by_place(arg))
 			nn_text_addf(text, usual ? " [%s]" : " %s", arg->name);
 		else
-			nn_text_addf(text, " [%s=%s]", arg->name, usual ? usual : "");
+			nn_text_addf(text, " [%s=%s]", arg->name, usual ? usual : arg->counted ? "N" : "");
 	}
 	if (layer->min_in > 1)
 		nn_text_add(text, " from=NAME+NAME...");

@@ -2,6 +2,7 @@
 lib_libnn_la_SOURCES += \
 	lib/model/argument.c \
 	lib/model/canonical.c \
+	lib/model/category.c \
 	lib/model/expand.c \
 	lib/model/file.c \
 	lib/model/initial.c lib/model/initial.h \
@@ -22,6 +23,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/layer/conv2d.c \
 	lib/model/layer/dense.c \
 	lib/model/layer/dropout.c \
+	lib/model/layer/embedding.c \
 	lib/model/layer/join.c \
 	lib/model/layer/layernorm.c \
 	lib/model/layer/pool.c \

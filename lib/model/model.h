@@ -26,6 +26,13 @@ struct nn_net_input {
 	const char *const *columns;  /* columns=a,b; NULL: all */
 	size_t n_columns;
 	bool vector;                 /* no input line and the first layer is dense: samples are taken as vectors */
+	bool categories;             /* an embedding takes it: its values are numbers of categories, from 0 */
+	size_t hash;                 /* values are hashed to so many numbers; 0: they are not */
+	bool index;                  /* columns hold the numbers themselves */
+	const char *const *crosses;  /* columns hashed together, each a list as target is below; with columns NULL there are no others */
+	size_t n_crosses;
+	size_t least;                /* the least rows= of embeddings that take it; 0: none says it */
+	size_t rows;                 /* categories there are: hash, or what nn_net_give_rows said; 0: not known */
 };
 struct nn_net_output {
 	const char *name;            /* NULL: the only one; an unnamed one of several: its canonical line number */
@@ -47,6 +54,8 @@ const struct nn_net_output *nn_net_output(const struct nn_net *net, size_t i);
  */
 int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err);
 const struct nn_program *nn_net_program(const struct nn_net *net);   /* NULL before resolving */
+/* So many categories does input i have, by its data: rows of the embeddings that take it and do not say rows=. */
+void nn_net_give_rows(struct nn_net *net, size_t i, size_t rows);
 const char *nn_net_text(const struct nn_net *net);               /* canonical, lines end in \n; NULL before resolving */
 
 /* Canonical lines, numbered from 0 without input lines: what --explain lists and messages name. */

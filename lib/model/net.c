@@ -60,6 +60,8 @@ static int check(const struct nn_net *net, struct nn_error *err)
 	for (int i = 0; i < net->n_lines; i++)
 		if (check_line(net, &net->lines[i], err))
 			return -1;
+	if (nn_net_check_categories(net, err))
+		return -1;
 	for (size_t i = 0; nn_layer_at(i); i++)
 		for (const struct nn_layer_arg *arg = nn_layer_at(i)->args; arg && arg->name; arg++)
 			if (arg->common && check_common(net, nn_layer_at(i), arg, err))
@@ -97,6 +99,13 @@ static int describe_inputs(struct nn_net *net, struct nn_error *err)
 			.columns = (const char *const *)statement->columns,
 			.n_columns = statement->n_columns,
 			.vector = statement->source == 0 && net->lines[1].statement->layer == &nn_layer_dense,
+			.categories = nn_net_has_categories(net, i),
+			.hash = statement->hash,
+			.index = statement->index,
+			.crosses = (const char *const *)statement->crosses,
+			.n_crosses = statement->n_crosses,
+			.least = nn_net_least_rows(net, i),
+			.rows = statement->hash,
 		};
 		net->input_lines[net->n_inputs++] = i;
 	}

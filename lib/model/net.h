@@ -32,6 +32,10 @@ struct nn_statement {
 	struct nn_shape shape;
 	char **columns;              /* columns= of an input, target= of a layer */
 	size_t n_columns;
+	char **crosses;              /* cross= of an input: lists of columns as nn_net_input gives them */
+	size_t n_crosses;
+	size_t hash;                 /* 0: not given */
+	bool index;
 
 	size_t rounds;               /* repeat */
 	size_t end;                  /* repeat: the statement of its brace */
@@ -48,6 +52,7 @@ struct nn_line {
 	int output;                  /* its number, -1: none */
 	char number_text[8];
 	size_t size;                 /* what stands for `?` */
+	size_t rows;                 /* of the table, where the line does not say */
 	struct nn_shape shape;       /* after resolving */
 	int value;
 };
@@ -88,6 +93,20 @@ struct nn_net {
 /* statement.c: all statements of the text. */
 int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline, struct nn_error *err);
 void nn_statement_fini(struct nn_statement *statement);
+
+/* category.c: what stands at an input line whose values are numbers of categories, and who may take those. */
+int nn_input_hash(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value, struct nn_error *err);
+int nn_input_index(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value, struct nn_error *err);
+int nn_input_cross(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value, struct nn_error *err);
+int nn_net_check_categories(const struct nn_net *net, struct nn_error *err);
+/* Does an embedding take the values of input line `line`? */
+bool nn_net_has_categories(const struct nn_net *net, int line);
+/* The least rows= of those that take it, 0: none. */
+size_t nn_net_least_rows(const struct nn_net *net, int line);
+/* Set line->rows of a layer that counts its input; fails where its own rows are fewer. any: the rows may be unknown. */
+int nn_line_count(const struct nn_net *net, struct nn_line *line, bool any, struct nn_error *err);
+/* The keys of an input line as canonical text has them. */
+void nn_print_categories(const struct nn_statement *statement, struct nn_text *text);
 
 /* expand.c: repeats written out, from= found. */
 int nn_net_expand(struct nn_net *net, struct nn_error *err);

@@ -39,6 +39,8 @@ void *nn_line_values(const struct nn_line *line, struct nn_error *err)
 	for (const struct nn_layer_arg *arg = statement->layer->args; arg && arg->name; arg++)
 		if (arg->open && statement->open)
 			*(size_t *)((char *)values + arg->offset) = line->size;
+		else if (arg->counted && *(size_t *)((char *)values + arg->offset) == 0)
+			*(size_t *)((char *)values + arg->offset) = line->rows;
 	return values;
 }
 
@@ -108,7 +110,8 @@ static int add_layer(struct nn_net *net, struct nn_line *line, struct nn_error *
 	return 0;
 }
 
-static int add_lines(struct nn_net *net, const struct nn_shape *inputs, struct nn_error *err)
+/* any: rows of tables that nobody says may be any. */
+static int add_lines(struct nn_net *net, const struct nn_shape *inputs, bool any, struct nn_error *err)
 {
 	size_t input = 0;
 
@@ -116,7 +119,7 @@ static int add_lines(struct nn_net *net, const struct nn_shape *inputs, struct n
 		struct nn_line *line = &net->lines[i];
 
 		if (line->statement->kind == NN_STATEMENT_LAYER) {
-			if (add_layer(net, line, err))
+			if (nn_line_count(net, line, any, err) || add_layer(net, line, err))
 				return -1;
 			continue;
 		}
@@ -140,11 +143,11 @@ static void forget(struct nn_net *net)
 	nn_text_clear(&net->text);
 }
 
-static int build(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err)
+static int build(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, bool any, struct nn_error *err)
 {
 	forget(net);
 	net->program = nn_program_new(err);
-	if (net->program && set_sizes(net, sizes, err) == 0 && add_lines(net, inputs, err) == 0 &&
+	if (net->program && set_sizes(net, sizes, err) == 0 && add_lines(net, inputs, any, err) == 0 &&
 	    nn_net_print(net, err) == 0)
 		return 0;
 	forget(net);
@@ -158,7 +161,7 @@ int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size
 
 	/* What the text alone could tell has been told by nn_net_try: now it is the data that do not fit. */
 	net->code = NN_EFORMAT;
-	failed = build(net, inputs, sizes, err);
+	failed = build(net, inputs, sizes, false, err);
 	net->code = code;
 	return failed;
 }
@@ -179,7 +182,7 @@ int nn_net_try(struct nn_net *net, struct nn_error *err)
 		return -1;
 	for (size_t o = 0; o < net->n_outputs; o++)
 		sizes[o] = net->outputs[o].open;
-	failed = build(net, NULL, sizes, err);
+	failed = build(net, NULL, sizes, true, err);
 	forget(net);
 	nn_free(sizes);
 	return failed;

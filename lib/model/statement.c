@@ -86,7 +86,7 @@ static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
 			return -1;
 	}
 	for (const struct nn_layer_arg *arg = args; arg && arg->name; arg++) {
-		if (!arg->fallback && !arg->like && !(given & 1u << (arg - args)))
+		if (!arg->fallback && !arg->like && !arg->counted && !(given & 1u << (arg - args)))
 			return fail_with_form(net, statement, err, "%s is missing", arg->name);
 		if (arg->open && *(size_t *)((char *)statement->values + arg->offset) == 0)
 			statement->open = true;
@@ -253,6 +253,9 @@ void nn_statement_fini(struct nn_statement *statement)
 		nn_free(statement->columns[i]);
 	nn_free(statement->from);
 	nn_free(statement->columns);
+	for (size_t i = 0; i < statement->n_crosses; i++)
+		nn_free(statement->crosses[i]);
+	nn_free(statement->crosses);
 	nn_free(statement->name);
 	nn_free(statement->values);
 	nn_free(statement->target);

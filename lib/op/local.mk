@@ -5,6 +5,7 @@ lib_libnn_la_SOURCES += \
 	lib/op/common.h \
 	lib/op/conv2d.c \
 	lib/op/dense.c \
+	lib/op/embedding.c \
 	lib/op/join.c \
 	lib/op/norm.c \
 	lib/op/op.h \

@@ -59,6 +59,15 @@ struct nn_batchnorm {                    /* over channels (dim 0) of C,H,W, or f
 };
 
 struct nn_layernorm { double eps; };     /* over the last dimension */
+/* Row x of a table for each number x of the input; what is no row of it (not in 0..rows-1) is zeros. */
+struct nn_embedding {
+	size_t rows, size;
+	size_t padding;                      /* this row gets no gradient and begins as zeros; NN_NO_ROW: none */
+	bool sum;                            /* the rows of the last dimension are added; padding is left out */
+	bool lazy;                           /* an update leaves rows as they are that the batch did not have */
+};
+#define NN_NO_ROW SIZE_MAX
+#define NN_MOST_ROWS ((size_t)1 << 24)       /* of a table: numbers of its rows are held as f32 */
 struct nn_dropout { double p; uint32_t stream; };
 struct nn_activation_attrs { enum nn_activation kind; double slope; };
 struct nn_softmax { bool log; };         /* over channels of C,H,W; over the last dimension else */
@@ -71,8 +80,9 @@ struct nn_permute { size_t channels, positions; bool to_channels_last; };
 
 #define NN_MAX_PARAMS 4
 
-enum nn_param_role { NN_WEIGHT, NN_BIAS, NN_NORM, NN_BUFFER };   /* NORM: gamma, beta; BUFFER: not trained (running statistics) */
-enum nn_init { NN_INIT_KAIMING_UNIFORM, NN_INIT_BIAS_UNIFORM, NN_INIT_ZERO, NN_INIT_ONE };
+/* NORM: gamma, beta; TABLE: a weight [rows, size] of which a batch needs some rows; BUFFER: not trained (running statistics) */
+enum nn_param_role { NN_WEIGHT, NN_BIAS, NN_NORM, NN_ROW_TABLE, NN_BUFFER };
+enum nn_init { NN_INIT_KAIMING_UNIFORM, NN_INIT_BIAS_UNIFORM, NN_INIT_ZERO, NN_INIT_ONE, NN_INIT_UNIT };
 
 struct nn_op_param {
 	const char *name;            /* "weight", as torch.nn names it */
@@ -95,6 +105,7 @@ enum nn_op_layout {
 #define NN_OP_NEEDS_Y 2u             /* backward reads the output */
 #define NN_OP_ROWS_COUPLED 4u        /* batchnorm: a row depends on its group */
 #define NN_OP_TRAIN_ONLY 8u          /* dropout: identity at prediction */
+#define NN_OP_NUMBERS_ROWS 16u       /* inputs are numbers of rows: there is no gradient towards them */
 
 struct nn_op {
 	const char *name;

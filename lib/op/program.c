@@ -181,3 +181,17 @@ size_t nn_program_group(const struct nn_program *program)
 			return ((const struct nn_batchnorm *)program->nodes[i].attrs)->group;
 	return 0;
 }
+
+size_t nn_program_categories(const struct nn_program *program, int input)
+{
+	size_t rows = 0;
+
+	for (int i = 0; i < program->n_nodes; i++) {
+		const struct nn_node *node = &program->nodes[i];
+		const struct nn_embedding *e = node->attrs;
+
+		if (node->op == NN_OP_embedding && node->in[0] == program->inputs[input] && (rows == 0 || e->rows < rows))
+			rows = e->rows;
+	}
+	return rows;
+}

@@ -52,6 +52,8 @@ int nn_program_input(struct nn_program *program, const struct nn_shape *shape, s
 int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in, int n_in,
 		   const char *prefix, int line, struct nn_error *err);
 int nn_program_output(struct nn_program *program, int value, const char *name, struct nn_error *err);
+/* Rows of the smallest table whose numbers input i holds; 0: it holds no such numbers. */
+size_t nn_program_categories(const struct nn_program *program, int input);
 /* The size of batch-norm groups, 0 if there is none. */
 size_t nn_program_group(const struct nn_program *program);
 

@@ -127,6 +127,7 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 		const char *name = nn_net_input(model->net, i)->name;
 
 		schema->inputs[i].shape = program->values[program->inputs[i]].shape;
+		schema->inputs[i].rows = nn_program_categories(program, (int)i);
 		if (name && !(schema->inputs[i].name = nn_strdup(name, err)))
 			return -1;
 	}

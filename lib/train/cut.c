@@ -37,6 +37,7 @@ static void add_span(struct cutter *c, struct nn_cut_span span, size_t leaf, siz
 	span.span.leaf = bounds;
 	span.span.n_leaves = n_leaves;
 	span.span.first = cut->leaf[leaf] == row;
+	span.span.leaf_number = leaf;
 	span.last = cut->leaf[leaf + n_leaves] == row + rows;
 	if (c->group) {
 		size_t *g = bounds + n_leaves + 1;

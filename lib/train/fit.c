@@ -144,7 +144,7 @@ static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit,
 	fit->least = nn_step_least_rows(&step);
 	fit->parameters = m.graph.parameters;
 	fit->gradients = m.graph.gradients + m.partial;
-	fit->optimizer = m.optimizer - (wants_norms(t, step.optimizer.kind) ? 0 : m.graph.gradients / size * size);
+	fit->optimizer = m.optimizer - (wants_norms(t, step.optimizer.kind) ? 0 : m.graph.block * size);
 	fit->activations_per_sample = m.graph.activations_per_row;
 	fit->activations = m.graph.activations + outputs_bytes(t, t->options->leaves);
 	fit->workspace = m.graph.workspace + m.graph.derived;

@@ -35,6 +35,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/noise.c \
 	lib/train/noise.h \
 	lib/train/open.c \
+	lib/train/optimizer-table.c \
+	lib/train/optimizer-table.h \
 	lib/train/optimizer.c \
 	lib/train/optimizer.h \
 	lib/train/options.c \
@@ -84,6 +86,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/shard.h \
 	lib/train/strategy/strategy.c \
 	lib/train/strategy/strategy.h \
+	lib/train/strategy/tables.c \
+	lib/train/strategy/tables.h \
 	lib/train/strategy/sync.c \
 	lib/train/suggest.c \
 	lib/train/suggest.h \

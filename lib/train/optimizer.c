@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "train/optimizer-table.h"
 #include "train/optimizer.h"
 
 const struct nn_optimizer_info nn_optimizers[] = {
@@ -16,8 +17,6 @@ const struct nn_optimizer_info nn_optimizers[] = {
 };
 const char *const nn_optimizer_names[] = {"sgd", "adam", "adamw", "rmsprop", "rprop", "lars", "lamb", NULL};
 
-#define LARS_COEFFICIENT 0.001
-
 struct nn_optimizer {
 	struct nn_optimizer_options options;
 	const struct nn_device *device;
@@ -29,6 +28,7 @@ struct nn_optimizer {
 	size_t n_slots, block;
 	size_t from, to;                 /* elements of the block that are updated here */
 	char *slots;                     /* n_slots runs of to - from elements */
+	struct nn_table_steps tables;    /* behind the block */
 	char *direction;                 /* lamb: a block */
 	char *canonical;                 /* scratch: all trained parameters in file order */
 	size_t *at;                      /* [n_params] place in canonical, in elements */
@@ -73,6 +73,8 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 	if (!o->at || !o->squares || !o->w_norm || !o->g_norm || !o->canonical)
 		return -1;
 	if (slots_new(o, err) < 0)
+		return -1;
+	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph, err) < 0)
 		return -1;
 	if (o->options.kind == NN_LAMB && !(o->direction = o->device->alloc(o->block * size, err)))
 		return -1;
@@ -121,6 +123,7 @@ void nn_optimizer_free(struct nn_optimizer *o)
 		o->device->free(o->slots);
 	if (o->direction)
 		o->device->free(o->direction);
+	nn_table_steps_fini(&o->tables);
 	nn_free(o->canonical);
 	nn_free(o->at);
 	nn_free(o->squares);
@@ -164,6 +167,7 @@ static char *slot_at(const struct nn_optimizer *o, size_t slot)
 
 void nn_optimizer_reset(struct nn_optimizer *o)
 {
+	nn_table_steps_reset(&o->tables);
 	if (o->slots)
 		memset(o->slots, 0, o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype));
 }
@@ -185,6 +189,8 @@ int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params, 
 	for (int p = 0; params && p < o->program->n_params; p++)
 		if (params[p] && nn_graph_place(o->graph, p, &offset, &packed))
 			nn_graph_unpack(o->graph, p, block, params[p]);
+	if (params)
+		nn_table_steps_save(&o->tables, slot, params);
 	return 0;
 }
 
@@ -196,6 +202,7 @@ void nn_optimizer_load(struct nn_optimizer *o, size_t slot, const void *const *p
 	for (int p = 0; p < o->program->n_params; p++)
 		if (nn_graph_place(o->graph, p, &offset, &packed))
 			nn_graph_pack(o->graph, p, params[p], block);
+	nn_table_steps_load(&o->tables, slot, params);
 	if (nn_optimizer_shared(o) && slot_at(o, slot))
 		memcpy(slot_at(o, slot), block + o->from * size, (o->to - o->from) * size);
 }
@@ -328,12 +335,8 @@ static void update_lars(struct nn_optimizer *o, const struct nn_update *all)
 
 		if (u.n == 0)
 			continue;
-		if (decays(o, p)) {
-			double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * all->clip;
-
-			if (w > 0 && g > 0)
-				u.ratio = LARS_COEFFICIENT * w / (g + u.weight_decay * w);
-		}
+		if (decays(o, p))
+			u.ratio = nn_lars_ratio(sqrt(o->w_norm[p]), sqrt(o->g_norm[p]) * all->clip, u.weight_decay);
 		o->device->update(&u);
 	}
 }
@@ -377,6 +380,7 @@ static int measure(struct nn_optimizer *o, struct nn_update *u, double *norm, st
 	double length;
 
 	squares_of_params(o, u->g, o->g_norm);
+	nn_table_steps_squares(&o->tables, o->g_norm);
 	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
 		return -1;
 	length = global_norm(o, o->g_norm);
@@ -398,6 +402,7 @@ int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double
 	u.clip = 1;
 	if ((norm || nn_optimizer_wants_norm(o)) && measure(o, &u, norm, err) < 0)
 		return -1;
+	nn_table_steps_update(&o->tables, &u, o->g_norm);
 	if (o->options.kind == NN_LARS) {
 		update_lars(o, &u);
 	} else if (o->options.kind == NN_LAMB) {

@@ -37,7 +37,10 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 	for (size_t i = 0; i < n_in; i++) {
 		const struct nn_net_input *in = nn_net_input(t->net, i);
 
-		w->inputs[i] = (struct nn_want_input){ in->name, in->shaped, in->shape, in->vector, in->columns, in->n_columns };
+		w->inputs[i] = (struct nn_want_input){
+			in->name, in->shaped, in->shape, in->vector, in->columns, in->n_columns, in->categories, in->hash, in->index,
+			in->crosses, in->n_crosses, in->hash ? 0 : in->least,
+		};
 	}
 	for (size_t i = 0; i < n_out; i++) {
 		const struct nn_net_output *out = nn_net_output(t->net, i);
@@ -100,8 +103,10 @@ static int resolve(struct nn_train *t, struct nn_error *err)
 	int status = -1;
 
 	if (shapes && sizes) {
-		for (size_t i = 0; i < schema->n_inputs; i++)
+		for (size_t i = 0; i < schema->n_inputs; i++) {
 			shapes[i] = schema->inputs[i].shape;
+			nn_net_give_rows(t->net, i, schema->inputs[i].rows);
+		}
 		for (size_t i = 0; i < schema->n_targets; i++)
 			if (nn_net_output(t->net, i)->open)
 				sizes[i] = schema->targets[i].labels ? schema->targets[i].n_labels
@@ -359,8 +364,10 @@ int nn_train_open_dataset(struct nn_train *t, const char *path, struct nn_error 
 		w.targets[i].columns = NULL;
 		w.targets[i].plain = true;
 	}
-	for (size_t i = 0; status == 0 && i < w.want.n_inputs; i++)
+	for (size_t i = 0; status == 0 && i < w.want.n_inputs; i++) {
 		w.inputs[i].columns = NULL;
+		w.inputs[i].hash = w.inputs[i].n_crosses = 0;
+	}
 	w.want.schema = NULL;
 	t->dataset = NULL;
 	if (status == 0)

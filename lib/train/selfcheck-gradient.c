@@ -122,7 +122,6 @@ static int check_params(struct differences *d, struct nn_error *err)
 	double seconds, looks;
 	clock_t start;
 	int n = 0, every, seen = 0;
-	size_t offset, packed;
 
 	if (!evaluate(d, &d->loss, err))
 		return -1;
@@ -131,15 +130,15 @@ static int check_params(struct differences *d, struct nn_error *err)
 		return -1;
 	seconds = (double)(clock() - start + 1) / CLOCKS_PER_SEC;
 	for (int p = 0; p < program->n_params; p++)
-		if (nn_graph_place(graph, p, &offset, &packed)) {
-			nn_graph_unpack(graph, p, nn_graph_gradients(graph), d->gradients[p]);
+		if (nn_graph_trains(graph, p)) {
+			nn_graph_gradient(graph, p, d->gradients[p]);
 			n++;
 		}
 	looks = BUDGET_S / (2 * seconds * (n ? n : 1));
 	d->elements = looks > ELEMENTS ? ELEMENTS : looks < 1 ? 1 : (size_t)looks;
 	every = looks >= 1 ? 1 : looks * n < 1 ? n : (int)(1 / looks) + 1;
 	for (int p = 0; p < program->n_params && !*d->check->stop; p++)
-		if (nn_graph_place(graph, p, &offset, &packed) && seen++ % every == 0 && check_param(d, p, err) < 0)
+		if (nn_graph_trains(graph, p) && seen++ % every == 0 && check_param(d, p, err) < 0)
 			return -1;
 	if (every > 1)
 		nn_train_note(d->train, "--selfcheck: one of %d parameters had its gradient checked, the others would take too long",

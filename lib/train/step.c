@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "train/cut.h"
 #include "train/fill.h"
+#include "train/optimizer-table.h"
 #include "train/output.h"
 #include "train/step.h"
 
@@ -151,6 +152,7 @@ static struct nn_graph_options graph_options(const struct nn_step_options *o, co
 
 	return (struct nn_graph_options){
 		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
+		.batch = cuts->full ? o->batch : o->rows,
 		.training = true, .seed = o->seed, .first = o->part.first, .last = o->part.last,
 		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
 	};
@@ -194,12 +196,13 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	g = graph_options(o, &cuts);
 	status = nn_graph_plan(o->program, &g, &m->graph, err);
 	if (status == 0) {
-		size_t block = m->graph.gradients / nn_dtype_size(o->device->dtype);
+		size_t block = m->graph.block * nn_dtype_size(o->device->dtype);
+		struct nn_optimizer_shard kept = nn_optimizer_shard(m->graph.block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
 
-		struct nn_optimizer_shard kept = nn_optimizer_shard(block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
-
-		m->optimizer = nn_optimizer_bytes(&o->optimizer, block, kept.to - kept.from, o->device->dtype);
-		m->partial = (size_t)__builtin_popcount(cuts.waits) * m->graph.gradients + cuts.kept * m->graph.gradients;
+		m->optimizer = nn_optimizer_bytes(&o->optimizer, m->graph.block, kept.to - kept.from, o->device->dtype) +
+			nn_table_steps_bytes(o->optimizer.kind, nn_optimizer_count(&o->optimizer), m->graph.trained - m->graph.block,
+					     o->device->dtype);
+		m->partial = (size_t)__builtin_popcount(cuts.waits) * block + cuts.kept * block;
 		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
 			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;
 	}
@@ -428,6 +431,7 @@ void nn_step_join(struct nn_step *s)
 {
 	for (size_t k = s->n_sums; k-- > 0;)
 		s->options.device->add(nn_graph_gradients(s->graph), s->kept[k], nn_graph_block(s->graph), s->options.pool);
+	nn_graph_sum_tables(s->graph, 0, s->cut->n_leaves);
 }
 
 static size_t n_figures(const struct nn_step *s)
@@ -540,6 +544,7 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 	s->rows = rows;
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
+	nn_graph_begin(s->graph);
 	memset(s->figures, 0, s->cut->n_leaves * n_figures(s) * sizeof *s->figures);
 	*tables = (struct nn_step_tables){
 		.cut = s->cut, .weights = s->weights, .n_weights = outputs, .figures = s->figures, .n_figures = n_figures(s),
@@ -565,6 +570,7 @@ void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
 
 void nn_step_measure(struct nn_step *s)
 {
+	nn_graph_sum_tables(s->graph, s->cut->run.from, s->cut->run.to);
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_losses(&s->outputs[i], s->cut, s->figures + i, n_figures(s));
 }

@@ -116,7 +116,10 @@ bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
  */
 void nn_step_alone(struct nn_step *step, bool alone);
 void nn_step_join(struct nn_step *step);
-/* The sum over the k-th largest subtree of the run (nn_cut_nodes), a block as nn_graph_gradients; valid after nn_step_run. */
+/*
+ * The sum over the k-th largest subtree of the run (nn_cut_nodes), a block as nn_graph_gradients; valid after nn_step_run. Tables
+ * are summed inside these subtrees by then (nn_graph_table_sums), and over the whole run after nn_step_join.
+ */
 void *nn_step_sum(struct nn_step *step, size_t k);
 
 /*

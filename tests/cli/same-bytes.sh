@@ -26,7 +26,7 @@ report() { # WHY CLAIM: WHY is empty where the claim holds
 awk 'BEGIN {
   srand(7)
   for (j = 0; j < 72; j++) printf "x%d,", j
-  print "kind,price"
+  print "kind,price,town"
   for (i = 0; i < 97; i++) {
     s = 0
     for (j = 0; j < 72; j++) {
@@ -35,7 +35,7 @@ awk 'BEGIN {
       printf "%.5f,", x
       s += j % 3 ? x : -x
     }
-    printf "%s,%.4f\n", (s > 2 ? "high" : (s < -2 ? "low" : "middle")), 10 + s / 4
+    printf "%s,%.4f,t%d\n", (s > 2 ? "high" : (s < -2 ? "low" : "middle")), 10 + s / 4, (i * i + i) % 31
   }
 }' >priced.csv
 cut -d, -f1-73 priced.csv >plain.csv
@@ -50,7 +50,9 @@ g: global-avgpool, hf: flatten from=h, concat from=g+hf, dense 9, relu, k: dense
 net[columns]='input 72, dense 24, layernorm, gelu, dropout 0.2, reshape 4x6, dense 5, sigmoid, layernorm, flatten, identity
 dense 19, batchnorm group=8, tanh, dense 16, softmax, dense 3, k: log-softmax'
 net[inputs]='wide: input columns=x0,x3,x4,x9,x31, deep: input columns=x1,x2,x5,x6,x7,x8,x11,x12,x13,x14,x15
-d1: dense 20 from=deep, batchnorm group=8, d2: relu, w1: dense 7 from=wide, both: concat from=d2+w1, drop: dropout 0.1
+d1: dense 20 from=deep, batchnorm group=8, d2: relu, w1: dense 7 from=wide
+town: input columns=town, t1: embedding 3 mode=sum, hashed: input columns=town hash=40, t2: embedding 5 sparse=yes, t3: flatten
+both: concat from=d2+w1+t1+t3, drop: dropout 0.1
 kind: dense ? output target=kind, price: dense 1 output target=price weight=0.5 from=drop'
 rows_of() { [ "$1" = inputs ] && echo priced.csv || echo plain.csv; }
 names=(residual branches columns inputs)

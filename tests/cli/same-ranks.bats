@@ -114,3 +114,15 @@ figures() {
   run -2 --separate-stderr ranks 8 -m 'dense 8, relu, dense ?' --target=kind -b 64 "$data/words.csv"
   [[ $stderr == *"nn-train: --ranks=8: a batch of 64 has 4 leaves; use --batch=128 or --leaves=8"* ]]
 }
+
+@test "same bytes: 2 to 4 ranks, tables of categories, every kind of step" {
+  awk 'BEGIN { srand(3); print "a,b,c,kind"; for (i = 0; i < 300; i++) { a = int(50 * rand()); b = int(9 * rand())
+    printf "a%d,b%d,%.2f,%s\n", a, b, rand(), (a + b) % 2 ? "x" : "y" } }' >"$data/tables.csv"
+  printf '%s\n' 'pair: input cross=a+b hash=300' 'one: input columns=a,b' 'number: input columns=c' \
+    'wide: embedding 2 mode=sum sparse=yes from=pair' 'deep: embedding 5 from=one' 'row: flatten' 'both: concat from=row+number' \
+    'dense 6' 'tanh' 'top: dense 2' 'add from=wide+top' >tables.nn
+  sed 's/ sparse=yes//' tables.nn >dense.nn
+  as_one "2 3 4" -m "$PWD/tables.nn" --target=kind --loss=cross-entropy --epochs=2 -b 96 "$data/tables.csv"
+  as_one "3" -m "$PWD/tables.nn" --target=kind --loss=cross-entropy --epochs=2 -b 70 --optimizer=sgd --clip-norm=0.1 "$data/tables.csv"
+  as_one "3" -m "$PWD/dense.nn" --target=kind --loss=cross-entropy --epochs=2 -b 96 --optimizer=lamb "$data/tables.csv"
+}

@@ -155,3 +155,20 @@ differs() {
   run -6 --separate-stderr train --strategy=local:4 --ranks=2 --optimizer=sgd --lr=1e20 -o n.safetensors
   [ "${#stderr_lines[@]}" = 1 ]
 }
+
+@test "strategies: tables of categories go along: async with one computing rank is one process, a record replays, local learns" {
+  awk 'BEGIN { srand(3); print "a,b,kind"; for (i = 0; i < 400; i++) { a = int(50 * rand()); b = int(9 * rand())
+    printf "a%d,b%d,%s\n", a, b, a % 2 ? "x" : "y" } }' >tables.csv
+  tables() {
+    timeout -k 5 120 nn-train -q -m 'input columns=a,b, embedding 4 sparse=yes, flatten, dense ?' --target=kind --loss=cross-entropy \
+      --epochs=4 --lr=0.02 -b 32 "$@" tables.csv
+  }
+  tables -o whole.safetensors
+  tables --strategy=async --ranks=2 -o async.safetensors
+  cmp whole.safetensors async.safetensors
+  tables --strategy=async --ranks=3 --record=steps.txt -o three.safetensors
+  tables --strategy=async --replay-run=steps.txt -o replayed.safetensors
+  cmp three.safetensors replayed.safetensors
+  tables --strategy=local:4 --ranks=2 --epochs=8 --lr=0.05 -o local.safetensors
+  nn-predict --score local.safetensors tables.csv | awk '$1 == "accuracy" { exit !($2 > 0.95) }'
+}

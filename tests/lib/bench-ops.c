@@ -52,7 +52,7 @@ static void check_right(enum nn_dtype dtype)
 		"maxpool2d:4x3x8x8,3x3,stride=2,pad=1", "avgpool2d:4x3x8x8,2x2", "global-avgpool:4x3x5x5", "batchnorm:70x3x4x4",
 		"batchnorm:40x9", "layernorm:5x37", "dropout:9x40", "activation:9x40,relu", "activation:9x40,leaky-relu",
 		"activation:9x40,elu", "activation:9x40,gelu", "activation:9x40,silu", "activation:9x40,sigmoid", "activation:9x40,tanh",
-		"activation:9x40,softplus", "softmax:9x10", "add:9x40", "mul:9x40", "concat:9x40", "reshape:4x3x4x5", "permute:4x3x4x5",
+		"activation:9x40,softplus", "embedding:9x4,30x5", "softmax:9x10", "add:9x40", "mul:9x40", "concat:9x40", "reshape:4x3x4x5", "permute:4x3x4x5",
 	};
 	bool seen[NN_N_OPS] = { false }, good = true, all = true;
 	struct nn_error err;

@@ -183,7 +183,8 @@ static void categories(void)
 	       "csv: a value unseen in training is all zeros, and counted");
 	csv_is("c,y\na,1\nb,1\nc,1\nd,1\ne,1\nf,1\ng,1\nh,1\ni,1\nj,1\nk,1\nl,1\nm,1\nn,1\no,1\np,1\nq,1\nr,1\ns,1\nt,1\n"
 	       "u,1\nv,1\nw,1\nx,1\ny,1\nz,1\naa,1\nbb,1\ncc,1\ndd,1\nee,1\nff,1\ngg,1\n", n,
-	       "1: t.csv:34:1: column \"c\" has more than 32 different values of text; number them and use an embedding",
+	       "1: t.csv:34:1: column \"c\" has more than 32 different values of text; an embedding takes such a "
+	       "column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME",
 	       "csv: 33 values of text are too many");
 }
 
@@ -541,7 +542,7 @@ static void schemas(void)
 	schema_fails("{\"shape\":[4294967296,4294967296,4294967296]}", NULL, "nn.input: the product of the shape's dimensions overflows");
 	schema_fails("{\"shape\":[2],\"columns\":[{\"kind\":\"number\"}]}", NULL, "nn.input: columns give 1 values, the shape has 2");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"text\"}]}", NULL,
-		     "nn.input: columns[0]: kind is neither \"number\" nor \"category\"");
+		     "nn.input: columns[0]: kind is neither \"number\", \"category\" nor \"hash\"");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"number\",\"mean\":0,\"sd\":0}]}", NULL,
 		     "nn.input: columns[0]: mean and sd are not two numbers, sd above 0");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"category\",\"values\":[1]}]}", NULL, "nn.input: columns[0]: values is no string");

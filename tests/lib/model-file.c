@@ -121,6 +121,9 @@ static void layer_text(const struct nn_layer *layer, struct nn_text *text)
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
 		if (nn_arg_by_place(arg) && !arg->fallback)
 			nn_text_addf(text, " %s", values[arg->type]);
+	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
+		if (arg->counted)
+			nn_text_addf(text, " %s=9", arg->name);
 	nn_text_add(text, layer->min_in > 1 ? " from=input+input\n" : "\n");
 }
 

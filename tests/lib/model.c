@@ -175,7 +175,8 @@ static void inputs_and_outputs(void)
 		"-m:1: input: a shape of 2147483647x2147483647x2147483647 is too large");
 	refused("input column=a, relu", "-m:1: input: unknown key 'column=', did you mean 'columns='?");
 	refused("input columns=a,a, relu", "-m:1: input: columns=: 'a' stands there twice");
-	refused("input pad=3, relu", "-m:1: input: unknown key 'pad=' (the form is: input [AxBxC] [columns=COLUMN,...])");
+	refused("input pad=3, relu", "-m:1: input: unknown key 'pad=' (the form is: input [AxBxC] [columns=COLUMN,...] "
+		"[hash=N] [cross=COLUMN+COLUMN,...] [index=yes])");
 }
 
 static void branches(void)

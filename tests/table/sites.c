@@ -73,6 +73,11 @@ const struct site sites[] = {
 
 	{ "dropout", NN_OP_dropout, A(nn_dropout) { 0.3, 2 + 256 * 5 }, { V(300) }, 1, 70, 4 },
 	{ "dropout of everything", NN_OP_dropout, A(nn_dropout) { 1, 2 }, { V(30) }, 1, 7, 1 },
+	{ "embedding", NN_OP_embedding, A(nn_embedding) { 7, 5, NN_NO_ROW, false, false }, { V(3) }, 1, 33, 4 },
+	{ "embedding of many rows", NN_OP_embedding, A(nn_embedding) { 70000, 16, NN_NO_ROW, false, true }, { V(20) }, 1, 130, 16 },
+	{ "embedding with padding", NN_OP_embedding, A(nn_embedding) { 9, 37, 4, false, false }, { M(4, 5) }, 1, 50, 8 },
+	{ "embedding, sum", NN_OP_embedding, A(nn_embedding) { 300, 1, NN_NO_ROW, true, false }, { V(26) }, 1, 100, 4 },
+	{ "embedding, sum, padding", NN_OP_embedding, A(nn_embedding) { 12, 33, 3, true, false }, { M(3, 4) }, 1, 100, 2 },
 	{ "softmax", NN_OP_softmax, A(nn_softmax) { false }, { V(10) }, 1, 333, 2 },
 	{ "softmax of images", NN_OP_softmax, A(nn_softmax) { false }, { I(5, 4, 3) }, 1, 5, 2 },
 	{ "log-softmax", NN_OP_softmax, A(nn_softmax) { true }, { M(3, 37) }, 1, 5, 2 },

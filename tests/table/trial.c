@@ -1,4 +1,5 @@
 /* One op at one site on one device: buffers, a pass forward and backward in any cut, results as bytes. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,14 @@ static void cut_rows(struct data *d)
 		d->leaf[l] = d->site->op == NN_OP_batchnorm ? d->group[l * d->n_groups / d->n_leaves] : l * rows / d->n_leaves;
 }
 
+/* Numbers of rows, some of which the table does not have. */
+static void rows_of(struct data *d, int j)
+{
+	const struct nn_embedding *e = d->site->attrs;
+	for (size_t i = 0; i < d->n_x[j]; i++)
+		d->x[j][i] = floor((d->x[j][i] + 2) / 4 * (double) (e->rows + e->rows / 6 + 1)) - (double) (e->rows / 6);
+}
+
 void data_init(struct data *d, const struct site *site)
 {
 	const struct nn_op *op = nn_ops[site->op];
@@ -69,6 +78,8 @@ void data_init(struct data *d, const struct site *site)
 	for (int j = 0; j < site->n_in; j++) {
 		d->n_x[j] = site->rows * nn_shape_count(&site->in[j]);
 		d->x[j] = noises(d->n_x[j]);
+		if (op->flags & NN_OP_NUMBERS_ROWS)
+			rows_of(d, j);
 		d->old[j] = noises(d->n_x[j]);
 	}
 	for (int p = 0; p < d->n_params; p++) {
@@ -161,6 +172,7 @@ struct pass {
 	void *own_x[3], *own_dy;         /* what is to be freed of them */
 	bool add[3];
 	size_t saved, work;
+	struct nn_row_list list;         /* of a table */
 };
 
 /* The input whose memory y may take; -1: none. */
@@ -236,7 +248,8 @@ static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bo
 {
 	const struct data *d = pass->d;
 	size_t begin = leaf[0], end = leaf[n_leaves], size = real_size(pass->how->device);
-	size_t bounds[MAX_LEAVES + 1], group[MAX_GROUPS + 1], n_groups = 0;
+	size_t bounds[MAX_LEAVES + 1], group[MAX_GROUPS + 1], n_groups = 0, number = 0;
+	void *with_list[NN_MAX_PARAMS];
 	const void *x[3];
 	void *dx[3];
 	struct nn_call call = pass->call;
@@ -256,7 +269,12 @@ static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bo
 	call.dx = dx;
 	call.y = (char *) pass->r->y + begin * (d->n_y / d->site->rows) * size;
 	call.dy = (char *) pass->dy + begin * (d->n_y / d->site->rows) * size;
-	call.dw = dw;
+	for (int p = 0; p < d->n_params; p++)
+		with_list[p] = d->params[p].role == NN_ROW_TABLE ? (void *) &pass->list : dw[p];
+	while (d->leaf[number + 1] <= begin)
+		number++;
+	call.leaf_number = number;
+	call.dw = with_list;
 	call.leaf = bounds;
 	call.n_leaves = n_leaves;
 	call.first = first;
@@ -306,6 +324,27 @@ static void by_leaves(struct pass *pass)
 			free(dw[l][p]);
 }
 
+static struct nn_row_list list_new(const struct pass *pass)
+{
+	const struct data *d = pass->d;
+	struct nn_row_list list = { 0 };
+	if (d->n_params == 0 || d->params[0].role != NN_ROW_TABLE)
+		return list;
+	list.width = d->params[0].shape.dim[1];
+	list.room = d->n_x[0];
+	list.row = take(list.room * sizeof *list.row);
+	list.leaf = take(list.room * sizeof *list.leaf);
+	list.value = take(list.room * list.width * real_size(pass->how->device));
+	return list;
+}
+
+static void list_free(struct nn_row_list *list)
+{
+	free(list->row);
+	free(list->leaf);
+	free(list->value);
+}
+
 static void prepare(struct pass *pass)
 {
 	const struct data *d = pass->d;
@@ -339,11 +378,50 @@ static void prepare(struct pass *pass)
 		if (dx_shares(d, how->training) >= 0)
 			pass->own_dy = NULL;
 	}
+	pass->list = list_new(pass);
 	pass->call = (struct nn_call) { .site = site, .seed = SEED, .dx_add = pass->add, .w = r->w };
 	pass->saved = pass->kernel->saved ? pass->kernel->saved(&site, d->site->rows) : 0;
 	pass->work = pass->kernel->work ? pass->kernel->work(&site, d->site->rows, d->n_leaves, how->threads) : 0;
 	pass->call.saved = pass->saved ? guarded(pass->saved) : NULL;
 	pass->call.work = pass->work ? guarded(pass->work) : NULL;
+}
+
+/* Sums of what was listed, as an array of all rows; in two steps, as ranks would. */
+static void take_list(struct pass *pass)
+{
+	const struct data *d = pass->d;
+	size_t size = real_size(pass->how->device), bytes = pass->list.width * size, half = d->n_leaves / 2 + d->n_leaves / 4;
+	struct nn_row_list sums = list_new(pass), parts = list_new(pass);
+	void *work = take((pass->list.n + 1) * NN_ROW_SUM_WORK);
+	struct nn_row_sum whole = { &pass->list, &sums, 0, d->n_leaves, work, pass->call.pool };
+	if (pass->how->threads == 3) {          /* leaves up to `half`, then the others, then both */
+		struct nn_row_list all = pass->list, *to = &pass->list;
+		size_t n = 0, end = 0;
+		*to = list_new(pass);
+		for (int part = 0; part < 2; part++) {
+			struct nn_row_list one = all;
+			size_t begin = end;
+			while (end < all.n && (part || all.leaf[end] < half))
+				end++;
+			one.row += begin;
+			one.leaf += begin;
+			one.value = (char *) one.value + begin * bytes;
+			one.n = end - begin;
+			pass->how->device->sum_rows(&(struct nn_row_sum) { &one, &parts, part ? half : 0, part ? d->n_leaves : half, work, NULL });
+			memcpy(to->row + n, parts.row, parts.n * sizeof *to->row);
+			memcpy(to->leaf + n, parts.leaf, parts.n * sizeof *to->leaf);
+			memcpy((char *) to->value + n * bytes, parts.value, parts.n * bytes);
+			n += parts.n;
+		}
+		to->n = n;
+		list_free(&all);
+	}
+	pass->how->device->sum_rows(&whole);
+	for (size_t j = 0; j < sums.n; j++)
+		memcpy((char *) pass->r->dw[0] + sums.row[j] * bytes, (char *) sums.value + j * bytes, bytes);
+	free(work);
+	list_free(&sums);
+	list_free(&parts);
 }
 
 void result_make(struct result *r, const struct data *d, const struct how *how)
@@ -370,6 +448,9 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 		call_rows(&pass, d->leaf, d->n_leaves, true, r->dw);
 	else
 		by_leaves(&pass);
+	if (d->n_params && d->params[0].role == NN_ROW_TABLE && how->training)
+		take_list(&pass);
+	list_free(&pass.list);
 	nn_pool_free(pass.call.pool);
 	r->guarded = (!pass.saved || intact(pass.call.saved, pass.saved)) && (!pass.work || intact(pass.call.work, pass.work));
 	free((void *) pass.call.derived);

@@ -13,6 +13,7 @@ extern const struct nn_kernel NN_K(dense_blas), NN_K(dense_by_blas);
 void NN_K(loss)(const struct nn_loss_call *call);
 void NN_K(update)(const struct nn_update *update);
 void NN_K(direction)(const struct nn_update *update, void *direction);
+void NN_K(sum_rows)(const struct nn_row_sum *sum);
 void NN_K(add_arrays)(void *a, const void *b, size_t n, struct nn_pool *pool);
 double NN_K(sum)(const void *values, size_t n);
 double NN_K(sum_squares)(const void *values, size_t n);

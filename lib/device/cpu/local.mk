@@ -41,6 +41,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/dense-blas.c \
 	lib/device/cpu/dense.c \
 	lib/device/cpu/dropout.c \
+	lib/device/cpu/embedding.c \
 	lib/device/cpu/join.c \
 	lib/device/cpu/layernorm.c \
 	lib/device/cpu/leaf.c \
@@ -62,6 +63,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/product-depthwise.c \
 	lib/device/cpu/product-outer.c \
 	lib/device/cpu/product-tile.c \
+	lib/device/cpu/row-sum.c \
 	lib/device/cpu/softmax.c \
 	lib/device/cpu/sum.c \
 	lib/device/cpu/table.c

@@ -169,7 +169,6 @@ static void rprop(const struct run *run, size_t begin, size_t end)
 	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), zero = v_zero();
 	const vr plus = v_set((real) NN_ETA_PLUS), minus = v_set((real) NN_ETA_MINUS), one = v_set(1);
 	const vr least = v_set((real) NN_STEP_LEAST), most = v_set((real) NN_STEP_MOST), start = v_set((real) u->lr);
-	bool fresh = u->step == 1;
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
@@ -177,7 +176,8 @@ static void rprop(const struct run *run, size_t begin, size_t end)
 		vr product = v_mul(g, v_get(run->a + i, k));
 		vm turned = v_lt(product, zero);
 		vr factor = v_select(v_gt(product, zero), plus, v_select(turned, minus, one));
-		vr step = v_mul(fresh ? start : v_get(run->b + i, k), factor);
+		vr before = v_get(run->b + i, k);       /* 0: it had no step yet */
+		vr step = v_mul(v_select(v_eq(before, zero), start, before), factor);
 		step = v_max(least, v_min(most, step));
 		g = v_select(turned, zero, g);
 		v_put(run->a + i, k, g);
@@ -185,6 +185,33 @@ static void rprop(const struct run *run, size_t begin, size_t end)
 		vr move = v_select(v_gt(g, zero), step, v_select(v_lt(g, zero), v_neg(step), g));
 		v_put(run->w + i, k, v_sub(w, move));
 	});
+}
+
+/* ---- tables: gradients of some of their rows ---- */
+
+#define NN_ZEROS 4096                   /* gradients of rows that have none, as many as go at once */
+#define NN_AHEAD 8                      /* rows asked for before they are needed */
+static const real zeros[NN_ZEROS];
+
+/* The same run, moved to element `at`, whose gradients are g. */
+static struct run moved(const struct run *run, size_t at, const real *g)
+{
+	struct run r = *run;
+	r.w += at;
+	r.a = r.a ? r.a + at : NULL;
+	r.b = r.b ? r.b + at : NULL;
+	r.direction = r.direction ? r.direction + at : NULL;
+	r.g = g;
+	return r;
+}
+
+static void ask_for(const struct run *run, size_t at)
+{
+	__builtin_prefetch(run->w + at, 1);
+	if (run->a)
+		__builtin_prefetch(run->a + at, 1);
+	if (run->b)
+		__builtin_prefetch(run->b + at, 1);
 }
 
 struct job {
@@ -199,11 +226,67 @@ static void piece(void *arg, size_t begin, size_t end, int thread)
 	job->update(&job->run, begin, end);
 }
 
+/* Rows of the list, numbered as they stand there. */
+static void listed_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct job *job = arg;
+	const struct nn_row_list *rows = job->run.u->rows;
+	(void) thread;
+	for (size_t j = begin; j < end; j++) {
+		struct run run = moved(&job->run, rows->row[j] * rows->width, (const real *) rows->value + j * rows->width);
+		if (j + NN_AHEAD < end)
+			ask_for(&job->run, rows->row[j + NN_AHEAD] * rows->width);
+		job->update(&run, 0, rows->width);
+	}
+}
+
+/* The first of the list that is not before row r. */
+static size_t find_row(const struct nn_row_list *rows, size_t r)
+{
+	size_t low = 0, high = rows->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rows->row[middle] < r)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* All rows from begin on, in the list or not. */
+static void every_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct job *job = arg;
+	const struct nn_row_list *rows = job->run.u->rows;
+	size_t j = find_row(rows, begin), w = rows->width;
+	(void) thread;
+	for (size_t r = begin; r < end; r++) {
+		size_t next = j < rows->n && rows->row[j] < end ? rows->row[j] : end;
+		struct run run;
+		for (size_t at = r * w, count; at < next * w; at += count) {
+			count = next * w - at < NN_ZEROS ? next * w - at : NN_ZEROS;
+			run = moved(&job->run, at, zeros);
+			job->update(&run, 0, count);
+		}
+		if (next == end)
+			return;
+		run = moved(&job->run, next * w, (const real *) rows->value + j++ * w);
+		job->update(&run, 0, w);
+		r = next;
+	}
+}
+
 static void update(const struct nn_update *u, void (*function)(const struct run *run, size_t begin, size_t end), void *direction)
 {
 	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction, 1 - power(u->beta1, u->step),
 			     1 - power(u->beta2, u->step) }, function };
-	nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
+	if (!u->rows)
+		nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
+	else if (u->every)
+		nn_cpu_split(u->pool, u->n / u->rows->width, 1, 7 * sizeof(real) * u->rows->width, every_piece, &job);
+	else
+		nn_cpu_split(u->pool, u->rows->n, 1, 7 * sizeof(real) * u->rows->width + 200, listed_piece, &job);
 }
 
 void NN_K(update)(const struct nn_update *u)

@@ -41,6 +41,7 @@ static void *alloc(size_t bytes, struct nn_error *err)
 	.loss = NN_K(loss), \
 	.update = NN_K(update), \
 	.direction = NN_K(direction), \
+	.sum_rows = NN_K(sum_rows), \
 	.add = NN_K(add_arrays), \
 	.sum = NN_K(sum), \
 	.sum_squares = NN_K(sum_squares), \

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/strategy/async.h"
+#include "train/strategy/tables.h"
 
 #define SERVER 0
 
@@ -87,7 +88,7 @@ static int exchange(struct nn_train *t, int peer, bool sends, const struct nn_me
 static int exchange_parameters(struct nn_train *t, int peer, bool sends, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(t->step);
-	const struct nn_message m = { 0, nn_graph_weights(graph), nn_graph_block(graph) * nn_dtype_size(t->device->dtype) };
+	const struct nn_message m = { 0, nn_graph_weights(graph), nn_graph_trained(graph) * nn_dtype_size(t->device->dtype) };
 
 	return exchange(t, peer, sends, &m, 1, err);
 }
@@ -102,7 +103,11 @@ static int exchange_gradient(struct nn_train *t, int peer, bool sends, const str
 		{ 0, tables->statistics, groups * tables->statistics_bytes },
 	};
 
-	return exchange(t, peer, sends, m, sizeof m / sizeof *m, err);
+	if (exchange(t, peer, sends, m, sizeof m / sizeof *m, err) == 0 &&
+	    nn_tables_pass(graph, t->comm, peer, sends, t->device->dtype, err) == 0)
+		return 0;
+	t->async->lost = true;
+	return -1;
 }
 
 /* ---- a computing rank ---- */

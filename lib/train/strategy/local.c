@@ -49,9 +49,7 @@ static int average_block(struct nn_train *t, void *block, size_t n, double share
 
 static bool is_trained(struct nn_train *t, int param)
 {
-	size_t offset, packed;
-
-	return nn_graph_place(nn_step_graph(t->step), param, &offset, &packed);
+	return nn_graph_trains(nn_step_graph(t->step), param);
 }
 
 /* Those of one kind, trained or buffers, among canonical parameters. */
@@ -97,7 +95,7 @@ static int average_all(struct nn_train *t, double share, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(t->step);
 
-	if (average_block(t, nn_graph_weights(graph), nn_graph_block(graph), share, err) < 0)
+	if (average_block(t, nn_graph_weights(graph), nn_graph_trained(graph), share, err) < 0)
 		return -1;
 	if (average_slots(t, share, err) < 0 || average_buffers(t, share, err) < 0)
 		return -1;

@@ -115,7 +115,7 @@ void nn_replay_free(struct nn_replay *r)
 /* Keep the parameters as they are, where a gradient to come needs them when they are old. */
 static int keep(struct nn_train *t, struct nn_replay *r, uint64_t number, struct nn_error *err)
 {
-	size_t bytes = nn_graph_block(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype), i = 0;
+	size_t bytes = nn_graph_trained(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype), i = 0;
 
 	if (number >= r->n_rows || r->last[number] == 0)
 		return 0;
@@ -152,7 +152,7 @@ static int begin(struct nn_train *t, struct nn_replay *r, struct nn_error *err)
 {
 	if (r->present)
 		return 0;
-	r->present = nn_alloc(nn_graph_block(nn_step_graph(t->step)), nn_dtype_size(t->device->dtype), err);
+	r->present = nn_alloc(nn_graph_trained(nn_step_graph(t->step)), nn_dtype_size(t->device->dtype), err);
 	if (!r->present || nn_async_order_new(&r->order, t, err) < 0)
 		return -1;
 	return keep(t, r, 0, err);
@@ -162,7 +162,7 @@ int nn_replay_step(struct nn_train *t, struct nn_replay *r, const struct nn_stra
 		   struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(t->step);
-	size_t bytes = nn_graph_block(graph) * nn_dtype_size(t->device->dtype);
+	size_t bytes = nn_graph_trained(graph) * nn_dtype_size(t->device->dtype);
 	const struct nn_replay_row *row;
 	struct nn_strategy_batch theirs;
 	struct nn_step_tables tables;

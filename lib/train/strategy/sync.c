@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/job.h"
+#include "train/strategy/tables.h"
 
 #define BLOCK 4096                   /* elements: shards are whole blocks */
 
@@ -150,7 +151,9 @@ static int sum_gradients(struct nn_train *t, const struct nn_cut *cut, struct nn
 	}
 	if (stack[0] != gradients + mine.from * size)
 		memcpy(gradients + mine.from * size, stack[0], mine.n * size);
-	return gather(t, gradients, err);
+	if (gather(t, gradients, err) < 0)
+		return -1;
+	return nn_tables_share(nn_step_graph(t->step), c, cut->n_leaves, t->device->dtype, err);
 }
 
 /* ---- the hooks ---- */

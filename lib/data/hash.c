@@ -1,0 +1,75 @@
+/* Fields hashed to a number of categories, the same on every machine: FNV-1a of name and field, finished as SplitMix64 does. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/table.h"
+
+#define START 0xcbf29ce484222325u    /* FNV-1a, 64 bits (Fowler, Noll and Vo) */
+#define PRIME 0x100000001b3u
+#define BETWEEN "\xff"               /* after the name: in no UTF-8 text */
+
+uint64_t nn_hash_field(uint64_t h, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)text[i]) * PRIME;
+	return h;
+}
+
+uint64_t nn_hash_name(const char *name, size_t number)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof digits, "%zu", number);
+	name = name ? name : digits;
+	return nn_hash_field(nn_hash_field(START, name, strlen(name)), BETWEEN, 1);
+}
+
+/* The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+void nn_table_put_hashes(const struct nn_table *t, void *values)
+{
+	for (size_t i = 0; i < t->n_hashes; i++) {
+		const struct nn_table_hash *hash = &t->hashes[i];
+		uint64_t h = 0;
+		size_t number;
+
+		for (size_t k = 0; k < hash->n; k++)
+			h = mix(h + t->columns[hash->columns[k]].hash);
+		number = (size_t)((unsigned __int128)h * hash->buckets >> 64);
+		if (t->dtype == NN_F64)
+			((double *)values)[hash->slot] = (double)number;
+		else
+			((float *)values)[hash->slot] = (float)number;
+	}
+}
+
+int nn_table_add_hash(struct nn_table *t, const size_t *columns, size_t n, size_t buckets, size_t *slot, struct nn_error *err)
+{
+	struct nn_table_hash *hashes = nn_realloc(t->hashes, t->n_hashes * sizeof *hashes, (t->n_hashes + 1) * sizeof *hashes, err);
+	struct nn_table_hash *hash;
+
+	if (!hashes)
+		return -1;
+	t->hashes = hashes;
+	hash = &hashes[t->n_hashes];
+	*hash = (struct nn_table_hash){ .columns = nn_alloc(n, sizeof *columns, err), .n = n, .slot = t->n_values, .buckets = buckets };
+	if (!hash->columns)
+		return -1;
+	t->n_hashes++;
+	*slot = t->n_values++;
+	for (size_t k = 0; k < n; k++) {
+		struct nn_table_column *c = &t->columns[columns[k]];
+
+		hash->columns[k] = columns[k];
+		c->hashed = true;
+		c->hash_start = nn_hash_name(c->name, columns[k] + 1);
+	}
+	return 0;
+}

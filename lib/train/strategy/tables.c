@@ -1,0 +1,105 @@
+/* Gradients of tables among ranks: each rank's lists of rows to all, which sum them alike. No dense table is made anywhere. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/strategy/tables.h"
+
+/* The three arrays of part of a list as messages. */
+static void add_messages(struct nn_message *messages, size_t *n, int peer, const struct nn_row_list *list, size_t from, size_t count,
+			 size_t size)
+{
+	struct nn_message parts[] = {
+		{ peer, list->row + from, count * sizeof *list->row }, { peer, list->leaf + from, count * sizeof *list->leaf },
+		{ peer, (char *)list->value + from * list->width * size, count * list->width * size },
+	};
+
+	memcpy(messages + *n, parts, sizeof parts);
+	*n += sizeof parts / sizeof *parts;
+}
+
+static void copy_list(struct nn_row_list *to, size_t at, const struct nn_row_list *from, size_t size)
+{
+	memcpy(to->row + at, from->row, from->n * sizeof *from->row);
+	memcpy(to->leaf + at, from->leaf, from->n * sizeof *from->leaf);
+	memcpy((char *)to->value + at * to->width * size, from->value, from->n * from->width * size);
+}
+
+/* counts: entries of each rank. */
+static int share_list(struct nn_comm *c, const uint64_t *counts, struct nn_row_list *mine, struct nn_row_list *all, size_t size,
+		      struct nn_message *messages, struct nn_error *err)
+{
+	size_t n_sends = 0, n_receives = 0;
+	struct nn_message *receives = messages + 3 * (size_t)c->size;
+
+	all->n = 0;
+	for (int r = 0; r < c->size; r++) {
+		if (counts[r] > all->room - all->n)
+			NN_BUG("rank %d has %llu rows of a table", r, (unsigned long long)counts[r]);
+		if (r == c->rank) {
+			copy_list(all, all->n, mine, size);
+		} else {
+			add_messages(messages, &n_sends, r, mine, 0, mine->n, size);
+			add_messages(receives, &n_receives, r, all, all->n, counts[r], size);
+		}
+		all->n += counts[r];
+	}
+	return nn_comm_exchange(c, messages, n_sends, receives, n_receives, err);
+}
+
+int nn_tables_share(struct nn_graph *graph, struct nn_comm *c, size_t n_leaves, enum nn_dtype dtype, struct nn_error *err)
+{
+	size_t n_tables = (size_t)nn_graph_tables(graph), ranks = (size_t)c->size;
+	struct nn_message *messages;
+	uint64_t *mine, *all, *counts;
+	int status = 0;
+
+	if (n_tables == 0)
+		return 0;
+	mine = nn_alloc(n_tables * (1 + ranks) + ranks, sizeof *mine, err);
+	messages = nn_alloc(6 * ranks, sizeof *messages, err);
+	if (!mine || !messages)
+		status = -1;
+	else
+		for (size_t i = 0; i < n_tables; i++)
+			mine[i] = nn_graph_table_sums(graph, (int)i)->n;
+	all = mine + n_tables;
+	counts = all + n_tables * ranks;
+	if (status == 0)
+		status = nn_comm_gather(c, mine, all, n_tables * sizeof *mine, err);
+	for (size_t i = 0; status == 0 && i < n_tables; i++) {
+		for (size_t r = 0; r < ranks; r++)
+			counts[r] = all[r * n_tables + i];
+		status = share_list(c, counts, nn_graph_table_sums(graph, (int)i), nn_graph_table_entries(graph, (int)i),
+				    nn_dtype_size(dtype), messages, err);
+	}
+	if (status == 0)
+		nn_graph_sum_tables(graph, 0, n_leaves);
+	nn_free(mine);
+	nn_free(messages);
+	return status;
+}
+
+static int pass(struct nn_comm *c, bool sends, const struct nn_message *messages, size_t n, struct nn_error *err)
+{
+	return sends ? nn_comm_exchange(c, messages, n, NULL, 0, err) : nn_comm_exchange(c, NULL, 0, messages, n, err);
+}
+
+int nn_tables_pass(struct nn_graph *graph, struct nn_comm *c, int peer, bool sends, enum nn_dtype dtype, struct nn_error *err)
+{
+	for (int i = 0; i < nn_graph_tables(graph); i++) {
+		struct nn_row_list *list = nn_graph_table_sums(graph, i);
+		struct nn_message messages[3];
+		uint64_t n = list->n;
+		size_t count = 0;
+
+		if (pass(c, sends, &(struct nn_message){ peer, &n, sizeof n }, 1, err) < 0)
+			return -1;
+		if (n > list->room)
+			NN_BUG("rank %d has %llu rows of a table", peer, (unsigned long long)n);
+		list->n = (size_t)n;
+		add_messages(messages, &count, peer, list, 0, list->n, nn_dtype_size(dtype));
+		if (pass(c, sends, messages, count, err) < 0)
+			return -1;
+	}
+	return 0;
+}
