@@ -98,8 +98,7 @@ static size_t count_options(const struct nn_opt_list *list, const char **names)
 	return n;
 }
 
-/* All effective options as a JSON object of texts, sorted by name. */
-static char *options_json(const struct nn_opt_list *list, struct nn_error *err)
+char *nn_checkpoint_options(const struct nn_opt_list *list, struct nn_error *err)
 {
 	size_t n = count_options(list, NULL);
 	const char **names = nn_alloc(n, sizeof *names, err);
@@ -233,7 +232,7 @@ void nn_train_sweep(const struct nn_train_setup *s)
 
 int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
 {
-	if (!(t->options_json = options_json(t->setup.list, err)))
+	if (!(t->options_json = nn_checkpoint_options(t->setup.list, err)))
 		return -1;
 	if (nn_parse_every(t->options->checkpoint_every, &t->save_steps, &t->save_s, err) < 0)
 		return -1;

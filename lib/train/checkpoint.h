@@ -17,6 +17,9 @@ void nn_checkpoint_free(struct nn_train *train);
 /* What has to be the same when a state is resumed; borrowed from the training. */
 struct nn_state_facts nn_checkpoint_facts(const struct nn_train *train);
 
+/* All effective options as a JSON object of texts, sorted by name; freed by the caller. NULL: no memory. */
+char *nn_checkpoint_options(const struct nn_opt_list *list, struct nn_error *err);
+
 /* The host is told of the state on disk, t->saved_step. */
 void nn_train_tell_saved(const struct nn_train *train);
 

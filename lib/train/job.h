@@ -35,6 +35,7 @@ struct nn_train {
 	struct nn_async *async;          /* what async keeps */
 	struct nn_pipe *pipe;            /* of --pipeline; NULL: every rank has the whole network */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
+	const char *spooled;             /* what stands for stdin, the path in setup; NULL: nothing */
 	int sharing;                     /* of them on the cores of this one, itself included */
 
 	/* what is trained */

@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/check.c \
 	lib/train/checkpoint.c \
 	lib/train/checkpoint.h \
+	lib/train/compare.c \
 	lib/train/counters.c \
 	lib/train/counters.h \
 	lib/train/curve.c \
@@ -19,6 +20,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/explain-text.c \
 	lib/train/explain.c \
 	lib/train/explain.h \
+	lib/train/feed.c \
+	lib/train/feed.h \
 	lib/train/fill.c \
 	lib/train/fill.h \
 	lib/train/fit.c \

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "device/stored.h"
 #include "train/checkpoint.h"
+#include "train/feed.h"
 #include "train/cut.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
@@ -259,12 +260,22 @@ static int start_values(struct nn_train *t, struct nn_error *err)
 	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err);
 }
 
+/* Read the data, which only rank 0 may be able to. */
+static int open_data(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_feed *feed;
+
+	if (nn_spool(t, err) < 0 || nn_feed_open(&feed, t, err) < 0)
+		return -1;
+	return nn_feed_close(feed, nn_train_prepare(t, err), err);
+}
+
 static int open_parts(struct nn_train *t, struct nn_error *err)
 {
 	double start = nn_now_s(), planned, tried;
 
-	if (nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 || nn_spool(t, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
-	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0)
+	if (nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
+	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0 || nn_train_compare(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
 	t->data_s = planned - start;

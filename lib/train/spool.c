@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "train/ranks.h"
 #include "train/spool.h"
 
 #define CHUNK ((size_t)1 << 18)
@@ -158,6 +159,7 @@ static int file_for_stdin(struct nn_train *t, const char *path, struct nn_error 
 		nn_train_note(t, "%s: is read in place of stdin, which it was", path);
 	else if (keep(path, err) < 0)
 		return -1;
+	t->spooled = path;
 	if (is_stdin(t->setup.data_path))
 		t->setup.data_path = path;
 	else
@@ -182,7 +184,7 @@ int nn_spool(struct nn_train *t, struct nn_error *err)
 	const char *path = nn_spool_file(t->options);
 	uint64_t limit;
 
-	if (!t->options->spool || !(is_stdin(t->setup.data_path) || is_stdin(t->setup.targets_path)))
+	if (!nn_train_first(t) || !t->options->spool || !(is_stdin(t->setup.data_path) || is_stdin(t->setup.targets_path)))
 		return 0;
 	if (path)
 		return file_for_stdin(t, path, err);

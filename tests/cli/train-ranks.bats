@@ -169,3 +169,52 @@ long() {
   kill -9 $parent
   gone "$processes" 100
 }
+
+@test "train ranks: a pipe is read by rank 0 and reaches all, with --spool and by name too" {
+  zcat digits.csv.gz >digits.csv
+  unset 'words[-1]'
+  args=(--epochs=2 --valid=0.2)
+  # shellcheck disable=SC2002 # a pipe is wanted
+  cat digits.csv | train "${args[@]}" --ranks=3 -o piped.safetensors -
+  cmp one.safetensors piped.safetensors
+  train "${args[@]}" --ranks=2 -o piped.safetensors - <digits.csv.gz
+  cmp one.safetensors piped.safetensors
+  rm -f kept.csv fifo piped.*
+  # shellcheck disable=SC2002
+  cat digits.csv | train "${args[@]}" --steps=9 --ranks=2 --spool=kept.csv -o piped.safetensors -
+  train "${args[@]}" --ranks=2 --resume --spool=kept.csv -o piped.safetensors - </dev/null
+  cmp one.safetensors piped.safetensors
+  mkfifo fifo
+  cat digits.csv >fifo &
+  train "${args[@]}" --ranks=2 -o piped.safetensors fifo
+  cmp one.safetensors piped.safetensors
+  run -1 --separate-stderr train --ranks=2 -o piped.safetensors - </dev/null
+  [ "${#stderr_lines[@]}" = 1 ]
+}
+
+@test "train ranks: what differs between ranks is named with the rank" {
+  zcat digits.csv.gz | head -n 400 >few.csv
+  differs() {
+    local status=$1 line=$2
+    shift 2
+    run -"$status" --separate-stderr mpi -n 1 nn-train "${words[@]}" --steps=3 -o differs.safetensors : -n 1 nn-train "$@"
+    [ "$(grep '^nn-train: ' <<<"$stderr")" = "nn-train: $line" ] || { echo "$stderr"; return 1; }
+    [ ! -e differs.safetensors ]
+  }
+  differs 2 "rank 1 has --seed=2, rank 0 --seed=1" "${words[@]}" --steps=3 --seed=2
+  differs 2 "rank 1 has --steps=4, rank 0 --steps=3" "${words[@]}" --steps=4
+  differs 2 'rank 1 has "dense 17" in line 2 of the model, rank 0 "dense 16"' "${words[@]:0:2}" 'dense 17, relu, dense ?' "${words[@]:3}" --steps=3
+  differs 1 "rank 1 has other data than rank 0 in few.csv" "${words[@]:0:5}" few.csv --steps=3
+  # what a rank may have of its own
+  mpi -n 1 nn-train "${words[@]}" --epochs=2 --valid=0.2 -o differs.safetensors -t 1 : -n 1 nn-train "${words[@]}" --epochs=2 --valid=0.2 -t 2 -o other.safetensors
+  cmp one.safetensors differs.safetensors
+  rm differs.safetensors
+  # a program with another text in it
+  mkdir -p other/bin other/lib
+  cp "$NN_BUILD/cmd/nn-train" other/bin
+  cp -L "$NN_BUILD/lib/libnn.so.0" other/lib
+  sed -i 's/no samples to train on/no sample to train on /' other/lib/libnn.so.0
+  run -1 --separate-stderr env NN_MODULE_PATH="$NN_BUILD/lib" mpirun --stdin none --oversubscribe --mca btl self,vader \
+    -n 1 nn-train "${words[@]}" --steps=3 -o differs.safetensors : -n 1 other/bin/nn-train "${words[@]}" --steps=3
+  [ "$(grep '^nn-train: ' <<<"$stderr")" = "nn-train: rank 1 is another build of nntools than rank 0" ]
+}
