@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/train.h"
+#include "train/race.h"
 
 static volatile sig_atomic_t save;
 
@@ -94,6 +95,11 @@ int main(int argc, char **argv)
 	if (options.selfcheck) {
 		nn_tool_catch_stop();
 		status = nn_train_selfcheck(&setup, &stopped, &err);
+		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
+	}
+	if (options.race) {
+		nn_tool_catch_stop();
+		status = nn_race_run(&setup, "/proc/self/exe", &nn_tool_stop, &stopped, &err);
 		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
 	}
 	catch_saves();

@@ -56,6 +56,7 @@ int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 	if (!comm)
 		return -1;
 	comm->stride = 1;
+	comm->whole = comm;
 	comm->transport = nn_comm_env_size() == 1 ? &nn_transport_self : nn_module_open("mpi", err);
 	if (!comm->transport || comm->transport->open(&comm->state, threads, &comm->rank, &comm->size, err) < 0) {
 		nn_free(comm);
@@ -98,6 +99,16 @@ int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, i
 	c->size = size;
 	memset(c->choice, 0, sizeof c->choice);
 	return 0;
+}
+
+uint64_t nn_comm_moved(const struct nn_comm *comm)
+{
+	return __atomic_load_n(&comm->whole->moved, __ATOMIC_RELAXED);
+}
+
+void nn_comm_count(struct nn_comm *comm, size_t bytes)
+{
+	__atomic_fetch_add(&comm->whole->moved, bytes, __ATOMIC_RELAXED);
 }
 
 void nn_comm_close(struct nn_comm *comm)
@@ -151,6 +162,7 @@ static int start(struct nn_comm *c, bool send, const struct nn_message *m, struc
 {
 	size_t part = part_of(c, m->bytes);
 
+	nn_comm_count(c, m->bytes);
 	for (size_t at = 0; at < m->bytes; at += part) {
 		size_t bytes = m->bytes - at < part ? m->bytes - at : part;
 		char *data = (char *)m->data + at;

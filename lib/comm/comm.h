@@ -38,6 +38,8 @@ struct nn_comm {
 	bool fragments;              /* short messages in parts: comm.c */
 	bool borrowed;               /* a channel: the transport is closed by another */
 	bool part;                   /* of some ranks */
+	struct nn_comm *whole;       /* what was opened; its count is of all its channels */
+	uint64_t moved;              /* bytes sent and received */
 	_Atomic uint32_t *waiting;   /* where the threads are counted that wait for messages; NULL: nowhere */
 };
 
@@ -60,6 +62,10 @@ int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int nu
  * transport's own reduction (mpi) is for all ranks and not for these. Not collective.
  */
 int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, int stride, int size, int number, struct nn_error *err);
+/* Bytes that this rank has sent and received so far, through all channels; those of the transport's own reduction are not known. */
+uint64_t nn_comm_moved(const struct nn_comm *comm);
+/* Inside: count some. */
+void nn_comm_count(struct nn_comm *comm, size_t bytes);
 void nn_comm_close(struct nn_comm *comm);                    /* NULL allowed */
 /* End the other ranks with this status; the caller is to end, too. */
 void nn_comm_abort(struct nn_comm *comm, int status);

@@ -286,6 +286,24 @@ static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/* --race writes a table and, with --plot, a picture; its trainings are told their strategies. */
+static int check_race(const struct nn_train_setup *s, struct nn_error *err)
+{
+	static const char *const none[] = {
+		"output", "log", "checkpoint", "checkpoint-every", "resume", "folds", "selfcheck", "explain", "strategy", "record", "replay-run",
+		"pipeline",
+	};
+
+	for (size_t i = 0; s->train->race && i < sizeof none / sizeof *none; i++)
+		if (given(s, none[i]))
+			return nn_fail(err, NN_EUSAGE, "--%s: not with --race, which keeps nothing but its table", none[i]);
+	if (s->train->race && !(s->train->time_limit > 0))
+		return nn_fail(err, NN_EUSAGE, "--race=%s: needs --time-limit=SECONDS, the time of each strategy", s->train->race);
+	if (s->train->race && (nn_is_stdin(s->data_path) || (s->targets_path && nn_is_stdin(s->targets_path))))
+		return nn_fail(err, NN_EUSAGE, "--race=%s: reads the data once for each strategy, so they cannot be stdin", s->train->race);
+	return 0;
+}
+
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (s->train->explain && strcmp(s->train->explain, "json") != 0)
@@ -295,7 +313,7 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
 	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_pipeline(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 || check_spool(s, err) < 0 || check_plot(s, err) < 0 ||
-	    check_restarts(s, err) < 0 || check_strategy(s, err) < 0)
+	    check_restarts(s, err) < 0 || check_race(s, err) < 0 || check_strategy(s, err) < 0)
 		return -1;
 	return 0;
 }

@@ -134,7 +134,14 @@ static void log_value(struct nn_train *t, const char *key, double value)
 		nn_log_single(t->log, key, value);
 }
 
-void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double lr, double samples_per_s)
+/* What it took so far. */
+static void log_cost(const struct nn_train *t)
+{
+	nn_log_real(t->log, "elapsed_s", nn_now_s() - t->start_s);
+	nn_log_count(t->log, "bytes", t->comm ? nn_comm_moved(t->comm) : 0);
+}
+
+void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double lr, double mean_loss, double samples_per_s)
 {
 	struct nn_log *log = t->log;
 	uint64_t epoch = nn_train_epoch(t);
@@ -152,6 +159,8 @@ void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double l
 	nn_log_real(log, "compute_s", r->compute_s);
 	nn_log_real(log, "comm_s", r->comm_s);
 	nn_log_real(log, "wait_s", r->wait_s);
+	log_value(t, "mean_loss", mean_loss);
+	log_cost(t);
 	nn_log_end(log);
 }
 
@@ -213,6 +222,7 @@ void nn_record_epoch(struct nn_train *t, double seconds, double samples_per_s)
 	nn_log_real(t->log, "seconds", seconds);
 	nn_log_real(t->log, "samples_per_s", samples_per_s);
 	nn_log_bool(t->log, "best", t->found.best);
+	log_cost(t);
 	nn_log_end(t->log);
 }
 
@@ -224,6 +234,7 @@ void nn_record_valid(struct nn_train *t)
 	nn_log_count(t->log, "step", t->counters.step);
 	log_metrics(t);
 	nn_log_bool(t->log, "best", t->found.best);
+	log_cost(t);
 	nn_log_end(t->log);
 }
 

@@ -50,6 +50,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/prepare.h \
 	lib/train/progress.c \
 	lib/train/progress.h \
+	lib/train/race.c \
+	lib/train/race.h \
 	lib/train/ranks.c \
 	lib/train/ranks.h \
 	lib/train/rates.c \

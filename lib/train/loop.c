@@ -16,6 +16,7 @@ struct pace {
 	double epoch_s, logged_s;        /* when the epoch began, when a step was last logged */
 	uint64_t epoch_rows;             /* rows of the epoch when that was */
 	uint64_t logged_samples, samples;
+	double loss, weight;             /* sums since a step was last logged */
 	bool first_epoch;                /* the first one this process runs from its beginning */
 };
 
@@ -107,13 +108,21 @@ static int diverged(struct nn_train *t, const struct nn_step_result *r, struct n
 		       step, layer, t->options->lr, last);
 }
 
+/* A short --time-limit has twenty of them. */
+static double log_s(const struct nn_train *t)
+{
+	double limit = t->options->time_limit;
+
+	return limit > 0 && limit < 20 * LOG_S ? limit / 20 : LOG_S;
+}
+
 static bool logs_step(const struct nn_train *t, const struct pace *pace, double now)
 {
 	if (!nn_log_wanted(t->log))
 		return false;
 	if (t->options->log_every)
 		return (t->counters.step + 1) % t->options->log_every == 0;
-	return now - pace->logged_s >= LOG_S || t->counters.step == t->started_step;
+	return now - pace->logged_s >= log_s(t) || t->counters.step == t->started_step;
 }
 
 static void count_step(struct nn_train *t, const struct nn_step_result *r, size_t n)
@@ -201,12 +210,15 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	now = nn_now_s();
 	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, n, now - start);
 	pace->samples += n;
+	pace->loss += result.loss * result.weight;
+	pace->weight += result.weight;
 	if (t->first_step_s == 0)
 		t->first_step_s = now - start;
 	if (logs) {
-		nn_record_step(t, &result, batch.lr, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
+		nn_record_step(t, &result, batch.lr, pace->loss / pace->weight, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
 		pace->logged_s = now;
 		pace->logged_samples = pace->samples;
+		pace->loss = pace->weight = 0;
 	}
 	nn_progress_step(t->progress, t->counters.step, t->planned, result.loss, now);
 	return 0;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "train/optimizer.h"
 #include "train/options.h"
+#include "train/race.h"
 #include "train/schedule.h"
 #include "train/stages.h"
 #include "train/strategy/strategy.h"
@@ -69,6 +70,11 @@ static int check_valid(const char *value, struct nn_error *err)
 static int check_strategy(const char *value, struct nn_error *err)
 {
 	return whole(nn_strategy_parse(value, NULL, err) ? 0 : -1, "strategy", value, err);
+}
+
+static int check_race(const char *value, struct nn_error *err)
+{
+	return whole(nn_race_parse(value, err), "race", value, err);
 }
 
 static const char *const loss_choices[] = {"auto", "cross-entropy", "mse", "bce", "huber", "mae", NULL};
@@ -202,6 +208,9 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "ranks that share the samples keep a part of the optimizer's state each",
 	  .man = "Less memory: with N of them 1/N of what the optimizer keeps of each parameter, which is twice the parameters for adam. "
 		 "See RANKS." },
+	{ .name = "race", .type = NN_OPT_CUSTOM, .offset = AT(race), .arg = "STRATEGY,...", .check = check_race,
+	  .help = "train with each strategy for --time-limit and print a table of loss against time and bytes",
+	  .man = "See STRATEGIES." },
 	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
 	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
 	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "

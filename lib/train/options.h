@@ -37,6 +37,7 @@ struct nn_train_options {
 	uint64_t staleness;          /* updates that a gradient of async may be behind; 0 where none was given: filled in */
 	bool staleness_lr;
 	const char *record, *replay_run;
+	const char *race;            /* strategies */
 	uint64_t memory;             /* bytes, 0: what the machine has */
 };
 

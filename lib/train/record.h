@@ -6,7 +6,7 @@
 #include "train/prepare.h"
 
 void nn_record_start(struct nn_train *train);
-void nn_record_step(struct nn_train *train, const struct nn_step_result *result, double lr, double samples_per_s);
+void nn_record_step(struct nn_train *train, const struct nn_step_result *result, double lr, double mean_loss, double samples_per_s);
 /* Log the epoch of the last step and print its line. */
 void nn_record_epoch(struct nn_train *train, double seconds, double samples_per_s);
 void nn_record_valid(struct nn_train *train);

@@ -172,3 +172,33 @@ differs() {
   tables --strategy=local:4 --ranks=2 --epochs=8 --lr=0.05 -o local.safetensors
   nn-predict --score local.safetensors tables.csv | awk '$1 == "accuracy" { exit !($2 > 0.95) }'
 }
+
+@test "race: each strategy has rows up to the time limit; local sends less; the picture is drawn" {
+  run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --ranks=2 \
+    --race=sync,local:8,async --time-limit=1 --plot=race.svg digits.csv.gz
+  [ "${lines[0]}" = strategy,seconds,step,loss,bytes ]
+  [[ $stderr == "nn-train: note: lowest loss at the end: "*" after "*" s" ]]
+  printf '%s\n' "${lines[@]:1}" | awk -F, '
+    NF != 5 || $2 > 3 || $2 < at[$1] || $3 <= step[$1] || $5 < bytes[$1] { bad++ }
+    { at[$1] = $2; step[$1] = $3; bytes[$1] = $5; n[$1]++ }
+    END {
+      exit bad || length(n) != 3 || n["sync"] < 5 || n["local:8"] < 5 || n["async"] < 5 ||
+        bytes["local:8"] / step["local:8"] > bytes["sync"] / step["sync"]
+    }'
+  grep -q '</svg>' race.svg
+  [ -z "$(compgen -G '.*.tmp')" ]
+}
+
+@test "race: with held-out data a row is an evaluation; what keeps a model is refused" {
+  run -0 --separate-stderr train --ranks=2 --valid=0.2 --race=sync,local:2 --time-limit=1
+  [[ ${lines[1]} == sync,*,23,* || ${lines[1]} == sync,*,22,* ]]
+  [ -z "$stderr" ]
+  for option in -om --log=l --resume --strategy=sync --folds=2; do
+    run -2 train --race=sync --time-limit=1 $option
+  done
+  run -2 train --race=sync
+  run -2 train --race=sync,star --time-limit=1
+  run -1 --separate-stderr timeout 60 nn-train -q -m 'dense ?' --target=y --race=sync --time-limit=1 nowhere.csv
+  [ "$stderr" = "nn-train: nowhere.csv: cannot open: No such file or directory" ]
+  [ -z "$(compgen -G "${TMPDIR:-/tmp}/nn-race.*")" ]
+}

@@ -1,0 +1,327 @@
+/*
+ * --race: each strategy is a training of its own, a process with the same command line, whose log says how far it was when. What is
+ * compared is therefore what a user of that strategy would see.
+ */
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/chart.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/output.h"
+#include "file/json.h"
+#include "train/race.h"
+#include "train/strategy/strategy.h"
+
+#define MOST 8                       /* strategies: as many lines as a picture can tell apart */
+
+extern char **environ;
+
+struct runner {
+	char name[64];
+	double *seconds, *loss, *bytes;      /* [n] */
+	size_t n, room;
+};
+
+struct race {
+	const struct nn_train_setup *setup;
+	struct runner runners[MOST];
+	size_t n;
+	char directory[4096];                /* of logs and models, which nobody keeps */
+	struct nn_output *table, *picture;   /* picture NULL: no --plot */
+};
+
+int nn_race_parse(const char *text, struct nn_error *err)
+{
+	int n = 0;
+
+	for (const char *at = text;; at += strcspn(at, ",") + 1) {
+		size_t length = strcspn(at, ",");
+		char name[64];
+
+		if (length >= sizeof name || n == MOST)
+			return nn_fail(err, NN_EUSAGE, "expected at most %d strategies, parted by commas", MOST);
+		memcpy(name, at, length);
+		name[length] = '\0';
+		if (!nn_strategy_parse(name, NULL, err))
+			return -1;
+		n++;
+		if (at[length] == '\0')
+			return n;
+	}
+}
+
+/* ---- what a log says ---- */
+
+static int add_point(struct runner *r, double seconds, double loss, double bytes, struct nn_error *err)
+{
+	if (r->n == r->room) {
+		size_t had = r->room * sizeof(double), more = had ? 2 * had : 64 * sizeof(double);
+		double **columns[] = { &r->seconds, &r->loss, &r->bytes };
+
+		for (size_t i = 0; i < 3; i++) {
+			double *grown = nn_realloc(*columns[i], had, more, err);
+
+			if (!grown)
+				return -1;
+			*columns[i] = grown;
+		}
+		r->room = more / sizeof(double);
+	}
+	r->seconds[r->n] = seconds;
+	r->loss[r->n] = loss;
+	r->bytes[r->n++] = bytes;
+	return 0;
+}
+
+/* A row where the line has a loss to compare: that of held-out data where there are any, else the mean of the steps since the last line. */
+static int take_line(struct race *race, struct runner *r, const struct nn_json *event, struct nn_error *err)
+{
+	const struct nn_json *valid = nn_json_get(event, "valid_loss"), *mean = nn_json_get(event, "mean_loss");
+	const struct nn_json *at = nn_json_get(event, "elapsed_s"), *bytes = nn_json_get(event, "bytes"), *step = nn_json_get(event, "step");
+	const struct nn_json *loss = race->setup->train->valid ? valid : mean;
+	char digits[3][NN_NUMBER];
+
+	if (nn_json_type(loss) != NN_JSON_NUMBER || nn_json_type(at) != NN_JSON_NUMBER || nn_json_type(bytes) != NN_JSON_NUMBER)
+		return 0;
+	if (add_point(r, nn_json_number(at), nn_json_number(loss), nn_json_number(bytes), err) < 0)
+		return -1;
+	nn_format_f64(digits[0], nn_json_number(at));
+	nn_format_f64(digits[1], nn_json_number(loss));
+	nn_format_f64(digits[2], nn_json_number(bytes));
+	return nn_output_printf(race->table, err, "%s,%s,%.0f,%s,%s\n", r->name, digits[0], nn_json_number(step), digits[1], digits[2]);
+}
+
+static int take_log(struct race *race, struct runner *r, const char *path, struct nn_error *err)
+{
+	FILE *file = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int status = 0;
+
+	if (!file)
+		return nn_fail_errno(err, NN_EFAIL, "%s", path);
+	while (status == 0 && (n = getline(&line, &room, file)) >= 0) {
+		struct nn_json *event = nn_json_parse(line, (size_t)n, err);
+
+		status = event ? take_line(race, r, event, err) : -1;
+		nn_json_free(event);
+	}
+	free(line);
+	fclose(file);
+	return status == 0 ? nn_output_flush(race->table, err) : -1;
+}
+
+/* ---- a training ---- */
+
+/* Signals come to the whole foreground group; of one that came to this process alone the child is told. */
+static int await(pid_t pid, const volatile sig_atomic_t *stop, int *code, struct nn_error *err)
+{
+	bool told = false;
+
+	while (waitpid(pid, code, 0) < 0) {
+		if (errno != EINTR)
+			return nn_fail_errno(err, NN_EFAIL, "--race: waiting for a training");
+		if (*stop && !told)
+			kill(pid, *stop);
+		told |= *stop != 0;
+	}
+	return 0;
+}
+
+/* Options of the race that its trainings do not have. */
+static bool is_ours(const char *word)
+{
+	return strncmp(word, "--race=", 7) == 0 || strncmp(word, "--plot=", 7) == 0 || strcmp(word, "--verbose") == 0;
+}
+
+static char **command(const struct race *race, const struct runner *r, struct nn_error *err)
+{
+	const struct nn_train_setup *s = race->setup;
+	const char *operands[] = { s->data_path, s->targets_path };
+	char strategy[80], log[4200], output[4200];
+	const char *more[] = { strategy, log, output, "--quiet" };
+	char **words;
+	size_t kept = 0;
+
+	snprintf(strategy, sizeof strategy, "--strategy=%s", r->name);
+	snprintf(log, sizeof log, "--log=%s/log", race->directory);
+	snprintf(output, sizeof output, "--output=%s/model", race->directory);
+	words = nn_opt_arguments(s->list, more, 4, operands, s->targets_path ? 2 : 1, err);
+	for (size_t i = 0; words && words[i]; i++) {
+		if (is_ours(words[i]))
+			nn_free(words[i]);
+		else
+			words[kept++] = words[i];
+	}
+	if (words)
+		words[kept] = NULL;
+	return words;
+}
+
+static int train(struct race *race, struct runner *r, const char *program, const volatile sig_atomic_t *stop, struct nn_error *err)
+{
+	char **words = command(race, r, err), log[4200];
+	int code = 0, status;
+	pid_t pid;
+
+	if (!words)
+		return -1;
+	errno = posix_spawn(&pid, program, NULL, NULL, words, environ);
+	nn_opt_arguments_free(words);
+	if (errno)
+		return nn_fail_errno(err, NN_EFAIL, "--race: %s", program);
+	if (await(pid, stop, &code, err) < 0)
+		return -1;
+	if (*stop)
+		return 0;
+	if (WIFEXITED(code) && (WEXITSTATUS(code) == 0 || WEXITSTATUS(code) == NN_EDIVERGED)) {
+		snprintf(log, sizeof log, "%s/log", race->directory);
+		status = take_log(race, r, log, err);
+		unlink(log);
+		return status;
+	}
+	if (WIFEXITED(code))
+		return WEXITSTATUS(code);            /* it has said why */
+	return nn_fail(err, NN_ERANK, "--race: %s was killed by signal %d", r->name, WTERMSIG(code));
+}
+
+/* ---- the picture, and the word at the end ---- */
+
+/* Losses that fall by so much are told apart on a logarithmic axis. */
+#define WIDE 30
+
+static bool wide(const struct race *race)
+{
+	double low = INFINITY, high = 0;
+
+	for (size_t i = 0; i < race->n; i++)
+		for (size_t k = 0; k < race->runners[i].n; k++) {
+			low = fmin(low, race->runners[i].loss[k]);
+			high = fmax(high, race->runners[i].loss[k]);
+		}
+	return low > 0 && high > WIDE * low;
+}
+
+static int draw(struct race *race, struct nn_error *err)
+{
+	struct nn_chart_series series[2][MOST];
+	struct nn_chart_panel panels[] = {
+		{ .y = { .title = race->setup->train->valid ? "held-out loss" : "loss", .zero = true }, .series = series[0], .n_series = race->n },
+		{ .y = { .title = "through rank 0", .unit = "B", .zero = true }, .series = series[1], .n_series = race->n },
+	};
+	const struct nn_chart chart = {
+		.title = "Loss and traffic of strategies over time", .x = { .title = "seconds", .zero = true }, .panels = panels, .n_panels = 2,
+	};
+	struct nn_text svg = {0};
+	int status;
+
+	if (wide(race))
+		panels[0].y.scale = NN_CHART_LOG10;
+	for (size_t i = 0; i < race->n; i++) {
+		const struct runner *r = &race->runners[i];
+
+		series[0][i] = (struct nn_chart_series){ r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->loss, r->n, NULL, NULL };
+		series[1][i] = (struct nn_chart_series){ r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->bytes, r->n, NULL, NULL };
+	}
+	status = nn_chart_svg(&chart, &svg, err);
+	if (status == 0)
+		status = nn_output_write(race->picture, svg.data, svg.length, err);
+	nn_text_free(&svg);
+	if (status < 0)
+		return -1;
+	status = nn_output_commit(race->picture, err);
+	race->picture = NULL;
+	return status;
+}
+
+/* Who had the lowest loss at the end of the time. */
+static void judge(const struct race *race)
+{
+	const struct runner *best = NULL;
+	char text[200];
+
+	for (size_t i = 0; i < race->n; i++) {
+		const struct runner *r = &race->runners[i];
+
+		if (r->n > 0 && (!best || r->loss[r->n - 1] < best->loss[best->n - 1]))
+			best = r;
+	}
+	if (!best || !race->setup->host.note)
+		return;
+	snprintf(text, sizeof text, "lowest %sloss at the end: %s, %.4g after %.4g s", race->setup->train->valid ? "held-out " : "",
+		 best->name, best->loss[best->n - 1], best->seconds[best->n - 1]);
+	race->setup->host.note(race->setup->host.arg, text);
+}
+
+/* ---- the whole ---- */
+
+static void race_end(struct race *race)
+{
+	static const char *const files[] = { "log", "model", "model.state.safetensors" };
+	char path[4200];
+
+	for (size_t i = 0; *race->directory && i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/%s", race->directory, files[i]);
+		unlink(path);
+	}
+	if (*race->directory)
+		rmdir(race->directory);
+	nn_output_abort(race->table);
+	nn_output_abort(race->picture);
+	for (size_t i = 0; i < race->n; i++) {
+		nn_free(race->runners[i].seconds);
+		nn_free(race->runners[i].loss);
+		nn_free(race->runners[i].bytes);
+	}
+}
+
+static int race_begin(struct race *race, struct nn_error *err)
+{
+	const char *place = getenv("TMPDIR"), *plot = race->setup->train->plot;
+
+	for (const char *at = race->setup->train->race; *at; at += *at == ',') {
+		size_t length = strcspn(at, ",");
+
+		snprintf(race->runners[race->n++].name, sizeof race->runners->name, "%.*s", (int)length, at);
+		at += length;
+	}
+	if (nn_output_open(&race->table, NULL, false, err) < 0 || (plot && nn_output_open(&race->picture, plot, false, err) < 0))
+		return -1;
+	snprintf(race->directory, sizeof race->directory, "%s/nn-race.XXXXXX", place && *place ? place : "/tmp");
+	if (!mkdtemp(race->directory)) {
+		nn_fail_errno(err, NN_EFAIL, "--race: %s", race->directory);
+		*race->directory = '\0';
+		return -1;
+	}
+	return nn_output_printf(race->table, err, "strategy,seconds,step,loss,bytes\n");
+}
+
+int nn_race_run(const struct nn_train_setup *setup, const char *program, const volatile sig_atomic_t *stop, int *stopped,
+		struct nn_error *err)
+{
+	struct race race = { .setup = setup };
+	int status = race_begin(&race, err);
+
+	*stopped = 0;
+	for (size_t i = 0; status == 0 && !(*stopped = *stop) && i < race.n; i++)
+		status = train(&race, &race.runners[i], program, stop, err);
+	*stopped = *stop;
+	if (status == 0 && !*stopped && race.picture)
+		status = draw(&race, err);
+	if (status == 0) {
+		status = nn_output_commit(race.table, err);       /* rows that are there stay valid */
+		race.table = NULL;
+	}
+	if (status == 0 && !*stopped)
+		judge(&race);
+	race_end(&race);
+	return status;
+}
