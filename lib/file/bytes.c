@@ -1,7 +1,6 @@
 /* Growing blocks: pages from the system, moved by mremap instead of copied. */
 #include "config.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -15,10 +14,13 @@
 #define LARGE ((size_t)4 << 20)
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Moved, or new, to a place of its own that begins with a large page: elsewhere the kernel would have to split those there are. */
+/*
+ * Moved, or new, to a place that begins with a large page and has room behind it: elsewhere the kernel would have to split the large
+ * pages there are. It grows there in a second call: memcheck takes new bytes of one that moves and grows for nobody's.
+ */
 static void *move_aligned(void *old, size_t old_room, size_t room)
 {
-	size_t space = room + LARGE_PAGE, before;
+	size_t space = room + LARGE_PAGE, used = old ? old_room : room, before;
 	char *begin = mmap(NULL, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at;
 	void *data;
 
@@ -27,7 +29,7 @@ static void *move_aligned(void *old, size_t old_room, size_t room)
 	before = (LARGE_PAGE - (uintptr_t)begin % LARGE_PAGE) % LARGE_PAGE;
 	at = begin + before;
 	if (old)
-		data = mremap(old, old_room, room, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+		data = mremap(old, old_room, old_room, MREMAP_MAYMOVE | MREMAP_FIXED, at);
 	else
 		data = mmap(at, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (data == MAP_FAILED) {
@@ -36,31 +38,33 @@ static void *move_aligned(void *old, size_t old_room, size_t room)
 	}
 	if (before)
 		munmap(begin, before);
-	munmap(at + room, LARGE_PAGE - before);
+	munmap(at + used, space - before - used);
 	return data;
 }
 
-/* In place where there is room behind it, else somewhere else. */
-static void *resize(void *old, size_t old_room, size_t room)
+/* *data is where the block lies, also where it could not grow. */
+static int resize(void **data, size_t old_room, size_t room)
 {
-	bool aligned = (uintptr_t)old % LARGE_PAGE == 0;
-	void *data = MAP_FAILED;
+	void *at = room >= LARGE ? move_aligned(*data, old_room, room) : MAP_FAILED;
 
-	if (old && (aligned || room < LARGE))
-		data = mremap(old, old_room, room, 0);
-	if (data == MAP_FAILED && room >= LARGE)
-		data = move_aligned(old, old_room, room);
-	if (data != MAP_FAILED)
-		return data;
-	return old ? mremap(old, old_room, room, MREMAP_MAYMOVE)
+	if (at != MAP_FAILED && !*data) {
+		*data = at;
+		return 0;
+	}
+	if (at != MAP_FAILED)
+		*data = at;
+	at = *data ? mremap(*data, old_room, room, MREMAP_MAYMOVE)
 		   : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return -1;
+	*data = at;
+	return 0;
 }
 
 int nn_block_reserve(struct nn_block *block, size_t bytes, struct nn_error *err)
 {
 	size_t page = bytes < LARGE ? PAGE : LARGE_PAGE, room = (bytes + page - 1) / page * page;
 	size_t available;
-	void *data;
 
 	if (bytes <= block->room)
 		return 0;
@@ -72,13 +76,11 @@ int nn_block_reserve(struct nn_block *block, size_t bytes, struct nn_error *err)
 			return nn_fail(err, NN_ENOMEM, "%zu bytes of data do not fit into the %zu bytes of memory that are free",
 				       bytes, available);
 	}
-	data = resize(block->data, block->room, room);
-	if (data == MAP_FAILED)
+	if (resize(&block->data, block->room, room) < 0)
 		return nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", bytes);
-	block->data = data;
 	block->room = room;
 	if (room >= LARGE)
-		madvise(data, room, MADV_HUGEPAGE);
+		madvise(block->data, room, MADV_HUGEPAGE);
 	return 0;
 }
 
