@@ -59,13 +59,6 @@ static void wake(_Atomic unsigned *word, int n)
 	syscall(SYS_futex, (unsigned *)word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
 }
 
-static inline void pause_cpu(void)
-{
-#if defined __x86_64__ || defined __i386__
-	__builtin_ia32_pause();
-#endif
-}
-
 static bool calls(unsigned state)
 {
 	return (state & (OPEN | QUIT)) != 0;
@@ -82,7 +75,7 @@ static bool spin(_Atomic unsigned *state, bool (*wanted)(unsigned state))
 	double end = 0;
 
 	for (unsigned turn = 1; !wanted(atomic_load_explicit(state, memory_order_acquire)); turn++) {
-		pause_cpu();
+		nn_pause();
 		if (turn % 32 == 0) {
 			double now = nn_now_s();
 

@@ -13,7 +13,8 @@ lib_libnn_la_SOURCES += \
 	lib/comm/self/self.c \
 	lib/comm/steps.h \
 	lib/comm/transport.h \
-	lib/comm/tree.c
+	lib/comm/tree.c \
+	lib/comm/window.c lib/comm/window.h
 
 # plain loops that the compiler turns into vectors
 noinst_LTLIBRARIES += lib/comm/libloops.la

@@ -75,6 +75,13 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	struct nn_plan plan;
 	int result = prepare(&bound, &plan, program, options, err);
 
+	for (int i = 0; i < bound.n_nodes && result == 0; i++) {
+		const struct nn_kernel *kernel = bound.device->kernels[bound.nodes[i].op];
+		struct nn_site site = nn_bound_site(&bound, &bound.nodes[i]);
+
+		if (kernel->statistics)
+			plan.memory.statistics += kernel->statistics(&site) * nn_dtype_size(bound.device->dtype);
+	}
 	*memory = plan.memory;
 	nn_plan_fini(&plan);
 	nn_bound_fini(&bound);
@@ -211,13 +218,13 @@ static int take_memory(struct nn_graph *graph, struct nn_error *err)
 		return -1;
 	if (graph->share) {
 		graph->weights = graph->share->weights;
-	} else {
+	} else if (!graph->weights) {
 		graph->weights = b->device->alloc((b->block + b->tables + b->buffers) * size, err);
 		if (!graph->weights)
 			return -1;
 	}
 	graph->buffers = (unsigned char *)graph->weights + (b->block + b->tables) * size;
-	if (b->training) {
+	if (b->training && !graph->gradients) {
 		graph->gradients = b->device->alloc(b->block * size, err);
 		if (!graph->gradients)
 			return -1;
@@ -236,6 +243,9 @@ int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program, con
 	g->pool = options->pool;
 	g->max_rows = options->max_rows;
 	g->share = options->share;
+	g->weights = options->weights;
+	g->gradients = options->gradients;
+	g->given = options->weights != NULL;
 	g->slots = options->slots ? options->slots : 1;
 	if (prepare(&g->bound, &g->plan, program, options, err) || take_memory(g, err) || nn_graph_take_lists(g, err) ||
 	    fill_calls(g, options->seed, err)) {
@@ -255,9 +265,9 @@ void nn_graph_free(struct nn_graph *graph)
 	device = graph->bound.device;
 	if (graph->memory)
 		device->free(graph->memory);
-	if (graph->weights && !graph->share)
+	if (graph->weights && !graph->share && !graph->given)
 		device->free(graph->weights);
-	if (graph->gradients)
+	if (graph->gradients && !graph->given)
 		device->free(graph->gradients);
 	nn_free(graph->all_calls);
 	nn_free(graph->pointers);

@@ -132,6 +132,7 @@ struct nn_graph {
 	struct nn_pool *pool;
 	size_t max_rows;
 	const struct nn_graph *share;
+	bool given;                  /* weights and gradients are another's memory */
 	unsigned char *memory;       /* inputs, activations, work, derived; device memory as the following */
 	void *weights, *gradients, *buffers;     /* weights, buffers: those of `share` if there is one */
 	size_t slots, slot;          /* how many, the one in use */

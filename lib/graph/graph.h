@@ -15,6 +15,8 @@ struct nn_graph_options {
 	size_t batch;                /* rows of all calls between two nn_graph_begin at most (training); 0: max_rows */
 	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from running values */
 	uint64_t seed;               /* dropout */
+	/* Memory for them that others see too, zeroed, of the sizes that nn_graph_plan says; NULL: the graph takes its own. */
+	void *weights, *gradients;
 	/* A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes lists; last 0: all. */
 	int first, last;
 	size_t slots;                /* spans that may be between forward and backward at once (nn_graph_use); 0 is 1 */
@@ -48,6 +50,7 @@ struct nn_graph_memory {
 	size_t parameters, gradients, activations, activations_per_row, workspace, input, derived;
 	size_t rows;                 /* of parts of tables: entries and sums; gradients have no other bytes of tables */
 	size_t block, trained;       /* elements: of the flat block, of all that is trained */
+	size_t statistics;           /* of a group, the caller's */
 };
 int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
 		  struct nn_graph_memory *memory, struct nn_error *err);

@@ -265,21 +265,24 @@ static void log_compared(struct nn_log *log, const char *key, double predicted, 
 	nn_log_close_object(log);
 }
 
-/* this process as rank 0 of 1 */
 static void log_ranks(const struct nn_train *t)
 {
-	char host[256] = "";
+	struct nn_rank_times mine = nn_train_times(t);
+	const struct nn_rank_times *ranks = t->ranks ? t->ranks : &mine;
 	struct nn_text json = {0};
 
-	if (gethostname(host, sizeof host - 1) < 0)
-		host[0] = '\0';
-	nn_text_add(&json, "[{\"rank\":0,\"host\":");
-	nn_text_add_json(&json, host, strlen(host));
-	nn_text_addf(&json, ",\"pid\":%ld,\"compute_s\":", (long)getpid());
-	nn_json_real(&json, t->compute_s);
-	nn_text_add(&json, ",\"comm_s\":0,\"wait_s\":");
-	nn_json_real(&json, t->input_s);
-	nn_text_add(&json, "}]");
+	for (int r = 0; r < (t->ranks ? nn_train_ranks(t) : 1); r++) {
+		nn_text_addf(&json, "%s{\"rank\":%d,\"host\":", r ? "," : "[", t->ranks ? r : t->comm->rank);
+		nn_text_add_json(&json, ranks[r].host, strlen(ranks[r].host));
+		nn_text_addf(&json, ",\"pid\":%ld,\"compute_s\":", ranks[r].pid);
+		nn_json_real(&json, ranks[r].compute_s);
+		nn_text_add(&json, ",\"comm_s\":");
+		nn_json_real(&json, ranks[r].comm_s);
+		nn_text_add(&json, ",\"wait_s\":");
+		nn_json_real(&json, ranks[r].wait_s);
+		nn_text_add(&json, "}");
+	}
+	nn_text_add(&json, "]");
 	nn_log_json(t->log, "ranks", json.failed ? "null" : json.data);
 	nn_text_free(&json);
 }

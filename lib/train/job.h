@@ -108,6 +108,7 @@ struct nn_train {
 	double start_s, ends_s;          /* ends_s: --time-limit, 0: none */
 	double first_step_s, first_epoch_s, steady_s;
 	double compute_s, input_s, comm_s, wait_s;
+	struct nn_rank_times *ranks;     /* [size] of all ranks, once they were gathered; NULL before */
 	uint64_t started_step, steady_samples;
 	struct nn_rate rate;             /* what the prediction rests on */
 	struct nn_forecast forecast;     /* the time that was predicted */

@@ -84,6 +84,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/async.h \
 	lib/train/strategy/local.c \
 	lib/train/strategy/order.c \
+	lib/train/strategy/far.c \
+	lib/train/strategy/near.c \
 	lib/train/strategy/pipeline.c \
 	lib/train/strategy/pipeline.h \
 	lib/train/strategy/replay.c \
@@ -94,6 +96,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/tables.c \
 	lib/train/strategy/tables.h \
 	lib/train/strategy/sync.c \
+	lib/train/strategy/team.h \
 	lib/train/suggest.c \
 	lib/train/suggest.h \
 	lib/train/vary-command.c \

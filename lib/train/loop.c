@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/ranks.h"
 #include "train/record.h"
 #include "train/report.h"
 #include "train/save.h"
@@ -163,7 +164,7 @@ static void begin_epoch(struct nn_train *t, struct pace *pace, uint64_t epoch, u
 static struct nn_wish wishes(const struct nn_train *t)
 {
 	return (struct nn_wish){
-		.stop = *t->setup.host.stop, .save = *t->setup.host.save, .due = nn_save_late(t),
+		.stop = *t->setup.host.stop, .save = *t->setup.host.save, .due = nn_save_late(t) || nn_save_ready(t),
 		.over = t->ends_s > 0 && nn_now_s() >= t->ends_s,
 	};
 }
@@ -301,7 +302,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 static int stop(struct nn_train *t, int signal, struct nn_error *err)
 {
 	nn_record_signal(t, signal);
-	if (settle(t, err) < 0)
+	if (settle(t, err) < 0 || nn_train_gather_times(t, err) < 0)
 		return -1;
 	if (!t->state_path && !t->fold)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
@@ -322,7 +323,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (settle(t, err) < 0 || nn_save_newest(t, err) < 0)
+	if (settle(t, err) < 0 || nn_train_gather_times(t, err) < 0 || nn_save_newest(t, err) < 0)
 		return -1;
 	if (nn_train_collect(t, err) < 0)
 		return -1;

@@ -168,6 +168,8 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 		return -1;
 	t->options->micro_batch = t->fit.micro;
 	step = nn_train_step_options(t, t->fit.micro);
+	if (t->strategy->prepare && t->strategy->prepare(t, &step, err) < 0)
+		return -1;
 	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) || nn_shard_attach(t, err) < 0)
 		return -1;
 	if (t->n_valid > 0 && (!t->pipe || t->comm->rank == 0)) {
@@ -296,6 +298,8 @@ static void release_fold(struct nn_train *t)
 {
 	nn_evaluator_free(t->evaluator);
 	nn_step_free(t->step);
+	if (t->strategy && t->strategy->release)
+		t->strategy->release(t);
 	nn_checkpoint_free(t);
 	nn_free(t->params);
 	nn_train_release_rows(t);
@@ -310,7 +314,7 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	t->counters = (struct nn_counters){0};
 	t->found = (struct nn_train_finding){0};
 	t->noise = (struct nn_noise){0};
-	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = 0;
+	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = t->comm_s = t->wait_s = 0;
 	t->steady_samples = 0;
 	t->times = (struct nn_times){0};
 	t->fold++;
@@ -381,6 +385,7 @@ void nn_train_free(struct nn_train *t)
 	nn_pool_free(t->pool);
 	nn_pipe_free(t->pipe);
 	nn_free(t->keeps);
+	nn_free(t->ranks);
 	nn_free(t->state_path);
 	nn_free(t);
 }

@@ -24,7 +24,9 @@ struct nn_optimizer {
 	const struct nn_program *program;
 	struct nn_pool *pool;
 	struct nn_update update;         /* the constants; n, w, g and slots are set per call */
+	struct nn_update now;            /* the update under way */
 	struct nn_optimizer_ranks ranks;
+	struct nn_optimizer_place place; /* memory of others */
 	size_t n_slots, block;
 	size_t from, to;                 /* elements of the block that are updated here */
 	char *slots;                     /* n_slots runs of to - from elements */
@@ -55,6 +57,10 @@ static int slots_new(struct nn_optimizer *o, struct nn_error *err)
 {
 	size_t bytes = o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype);
 
+	if (o->place.slots) {
+		o->slots = o->place.slots;
+		return 0;
+	}
 	if (o->slots)
 		o->device->free(o->slots);
 	o->slots = NULL;
@@ -76,14 +82,15 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 		return -1;
 	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph, err) < 0)
 		return -1;
-	if (o->options.kind == NN_LAMB && !(o->direction = o->device->alloc(o->block * size, err)))
+	o->direction = o->place.direction;
+	if (o->options.kind == NN_LAMB && !o->direction && !(o->direction = o->device->alloc(o->block * size, err)))
 		return -1;
 	return 0;
 }
 
 int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_options *options,
 		     const struct nn_device *device, struct nn_graph *graph, const struct nn_program *program,
-		     struct nn_pool *pool, struct nn_error *err)
+		     struct nn_pool *pool, const struct nn_optimizer_place *place, struct nn_error *err)
 {
 	struct nn_optimizer *o = nn_alloc(1, sizeof *o, err);
 	size_t at = 0, offset, packed;
@@ -95,6 +102,8 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 	o->graph = graph;
 	o->program = program;
 	o->pool = pool;
+	if (place)
+		o->place = *place;
 	o->block = o->to = nn_graph_block(graph);
 	o->n_slots = nn_optimizer_count(options);
 	o->update = (struct nn_update){
@@ -119,9 +128,9 @@ void nn_optimizer_free(struct nn_optimizer *o)
 {
 	if (!o)
 		return;
-	if (o->slots)
+	if (o->slots && !o->place.slots)
 		o->device->free(o->slots);
-	if (o->direction)
+	if (o->direction && !o->place.direction)
 		o->device->free(o->direction);
 	nn_table_steps_fini(&o->tables);
 	nn_free(o->canonical);
@@ -163,6 +172,11 @@ bool nn_optimizer_shared(const struct nn_optimizer *o)
 static char *slot_at(const struct nn_optimizer *o, size_t slot)
 {
 	return o->slots ? o->slots + slot * (o->to - o->from) * nn_dtype_size(o->device->dtype) : NULL;
+}
+
+void *nn_optimizer_slot(struct nn_optimizer *o, size_t slot)
+{
+	return slot_at(o, slot);
 }
 
 void nn_optimizer_reset(struct nn_optimizer *o)
@@ -290,83 +304,57 @@ static bool decays(const struct nn_optimizer *o, int param)
 	return role == NN_WEIGHT;
 }
 
-/* The update of elements at .. at + n - 1 of the block, which are among those that are updated here. */
-static struct nn_update of_run(struct nn_optimizer *o, const struct nn_update *all, size_t at, size_t n)
+/* The update under way of elements at .. at + n - 1 of the block, which are among those whose slots are here; without gradient. */
+static struct nn_update of_run(const struct nn_optimizer *o, size_t at, size_t n)
 {
 	size_t size = nn_dtype_size(o->device->dtype);
-	struct nn_update u = *all;
+	struct nn_update u = o->now;
 
 	u.n = n;
-	u.w = (char *)all->w + at * size;
-	u.g = (const char *)all->g + at * size;
+	u.w = (char *)u.w + at * size;
 	for (size_t k = 0; k < o->n_slots && n > 0; k++)
 		u.slot[k] = slot_at(o, k) + (at - o->from) * size;
 	return u;
 }
 
-/* The update of one parameter alone: what is updated here of its run of the block, from *at; n 0: nothing. */
-static struct nn_update of_param(struct nn_optimizer *o, const struct nn_update *all, int p, size_t *at)
+/* The update of the part of a parameter's run of the block that lies in [from, to): it begins at *at. false: nothing does. */
+static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to, struct nn_update *u, size_t *at)
 {
-	size_t packed = 0, from, to;
-	struct nn_update u;
+	size_t packed, end;
 
-	*at = 0;
-	if (!nn_graph_place(o->graph, p, at, &packed))
-		return (struct nn_update){ .n = 0 };
-	from = *at > o->from ? *at : o->from;
-	to = *at + packed < o->to ? *at + packed : o->to;
-	if (from >= to)
-		return (struct nn_update){ .n = 0 };
-	*at = from;
-	u = of_run(o, all, from, to - from);
+	if (!nn_graph_place(o->graph, p, at, &packed) || *at >= to || *at + packed <= from)
+		return false;
+	end = *at + packed < to ? *at + packed : to;
+	*at = *at > from ? *at : from;
+	*u = of_run(o, *at, end - *at);
 	if (!decays(o, p))
-		u.weight_decay = 0;
-	return u;
+		u->weight_decay = 0;
+	return true;
 }
 
 /* You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left as they are. */
-static void update_lars(struct nn_optimizer *o, const struct nn_update *all)
+static double lars_ratio(const struct nn_optimizer *o, int p, double decay)
 {
-	size_t at;
+	double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * o->now.clip;
 
-	squares_of_params(o, all->w, o->w_norm);
-	for (int p = 0; p < o->program->n_params; p++) {
-		struct nn_update u = of_param(o, all, p, &at);
-
-		if (u.n == 0)
-			continue;
-		if (decays(o, p))
-			u.ratio = nn_lars_ratio(sqrt(o->w_norm[p]), sqrt(o->g_norm[p]) * all->clip, u.weight_decay);
-		o->device->update(&u);
-	}
+	return decays(o, p) ? nn_lars_ratio(w, g, decay) : 1;
 }
 
 /* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
-static int update_lamb(struct nn_optimizer *o, const struct nn_update *all, struct nn_error *err)
+static double lamb_ratio(const struct nn_optimizer *o, int p)
 {
-	size_t size = nn_dtype_size(o->device->dtype), at;
+	return decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0 ? sqrt(o->w_norm[p]) / sqrt(o->g_norm[p]) : 1;
+}
 
-	for (int p = 0; p < o->program->n_params; p++) {
-		struct nn_update u = of_param(o, all, p, &at);
+/* ---- the parts ---- */
 
-		if (u.n > 0)
-			o->device->direction(&u, o->direction + at * size);
-	}
-	if (nn_optimizer_shared(o) && o->ranks.gather(o->ranks.arg, o->direction, err) < 0)
-		return -1;
-	squares_of_params(o, all->w, o->w_norm);
-	squares_of_params(o, o->direction, o->g_norm);
-	for (int p = 0; p < o->program->n_params; p++) {
-		struct nn_update u = of_param(o, all, p, &at);
-
-		if (u.n == 0)
-			continue;
-		u.g = o->direction + at * size;
-		if (decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0)
-			u.ratio = sqrt(o->w_norm[p]) / sqrt(o->g_norm[p]);
-		o->device->update(&u);
-	}
-	return 0;
+void nn_optimizer_begin(struct nn_optimizer *o, uint64_t step, double lr)
+{
+	o->now = o->update;
+	o->now.w = nn_graph_weights(o->graph);
+	o->now.step = step;
+	o->now.lr = lr;
+	o->now.clip = 1;
 }
 
 bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
@@ -374,12 +362,11 @@ bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
 	return o->options.clip_norm > 0 || o->options.kind == NN_LARS;
 }
 
-/* The factor that clips the gradient; its norm, where it is asked for. */
-static int measure(struct nn_optimizer *o, struct nn_update *u, double *norm, struct nn_error *err)
+int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *norm, struct nn_error *err)
 {
 	double length;
 
-	squares_of_params(o, u->g, o->g_norm);
+	squares_of_params(o, gradients, o->g_norm);
 	nn_table_steps_squares(&o->tables, o->g_norm);
 	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
 		return -1;
@@ -387,32 +374,91 @@ static int measure(struct nn_optimizer *o, struct nn_update *u, double *norm, st
 	if (norm)
 		*norm = length;
 	if (o->options.clip_norm > 0 && o->options.clip_norm / (length + 1e-6) < 1)
-		u->clip = o->options.clip_norm / (length + 1e-6);
+		o->now.clip = o->options.clip_norm / (length + 1e-6);
 	return 0;
+}
+
+void nn_optimizer_tables(struct nn_optimizer *o)
+{
+	nn_table_steps_update(&o->tables, &o->now, o->g_norm);
+}
+
+bool nn_optimizer_directs(const struct nn_optimizer *o)
+{
+	return o->options.kind == NN_LAMB;
+}
+
+void *nn_optimizer_direction(struct nn_optimizer *o)
+{
+	return o->direction;
+}
+
+void nn_optimizer_direct(struct nn_optimizer *o, const void *gradients, size_t from, size_t to)
+{
+	size_t size = nn_dtype_size(o->device->dtype), at;
+	struct nn_update u;
+
+	for (int p = 0; p < o->program->n_params; p++)
+		if (of_param(o, p, from, to, &u, &at)) {
+			u.g = (const char *)gradients + at * size;
+			o->device->direction(&u, o->direction + at * size);
+		}
+}
+
+bool nn_optimizer_weighs(const struct nn_optimizer *o)
+{
+	return nn_optimizers[o->options.kind].per_param;
+}
+
+void nn_optimizer_weigh(struct nn_optimizer *o)
+{
+	if (nn_optimizer_weighs(o))
+		squares_of_params(o, o->now.w, o->w_norm);
+	if (nn_optimizer_directs(o))
+		squares_of_params(o, o->direction, o->g_norm);
+}
+
+void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, size_t from, size_t to, struct nn_pool *pool)
+{
+	size_t size = nn_dtype_size(o->device->dtype), at;
+	struct nn_update u;
+
+	if (from == to)
+		return;
+	if (!nn_optimizer_weighs(o)) {
+		u = of_run(o, from, to - from);
+		u.g = gradients;
+		u.pool = pool;
+		o->device->update(&u);
+		return;
+	}
+	for (int p = 0; p < o->program->n_params; p++) {
+		if (!of_param(o, p, from, to, &u, &at))
+			continue;
+		u.g = nn_optimizer_directs(o) ? o->direction + at * size : (const char *)gradients + (at - from) * size;
+		u.ratio = nn_optimizer_directs(o) ? lamb_ratio(o, p) : lars_ratio(o, p, u.weight_decay);
+		u.pool = pool;
+		o->device->update(&u);
+	}
 }
 
 int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm, struct nn_error *err)
 {
-	struct nn_update u = o->update;
+	char *gradients = nn_graph_gradients(o->graph);
+	bool ranged = nn_optimizer_shared(o);
 
-	u.w = nn_graph_weights(o->graph);
-	u.g = nn_graph_gradients(o->graph);
-	u.step = step;
-	u.lr = lr;
-	u.clip = 1;
-	if ((norm || nn_optimizer_wants_norm(o)) && measure(o, &u, norm, err) < 0)
+	nn_optimizer_begin(o, step, lr);
+	if ((norm || nn_optimizer_wants_norm(o)) && nn_optimizer_look(o, gradients, norm, err) < 0)
 		return -1;
-	nn_table_steps_update(&o->tables, &u, o->g_norm);
-	if (o->options.kind == NN_LARS) {
-		update_lars(o, &u);
-	} else if (o->options.kind == NN_LAMB) {
-		if (update_lamb(o, &u, err) < 0)
+	nn_optimizer_tables(o);
+	if (nn_optimizer_directs(o)) {
+		nn_optimizer_direct(o, gradients, o->from, o->to);
+		if (ranged && o->ranks.gather(o->ranks.arg, o->direction, err) < 0)
 			return -1;
-	} else {
-		u = of_run(o, &u, o->from, o->to - o->from);
-		o->device->update(&u);
 	}
-	if (nn_optimizer_shared(o) && o->ranks.gather(o->ranks.arg, nn_graph_weights(o->graph), err) < 0)
+	nn_optimizer_weigh(o);
+	nn_optimizer_apply(o, gradients + o->from * nn_dtype_size(o->device->dtype), o->from, o->to, o->pool);
+	if (ranged && o->ranks.gather(o->ranks.arg, nn_graph_weights(o->graph), err) < 0)
 		return -1;
 	nn_graph_refresh(o->graph);
 	return 0;

@@ -42,10 +42,15 @@ struct nn_optimizer_shard nn_optimizer_shard(size_t block, int r, int n);
 
 struct nn_optimizer;
 
+/* Memory that is not the optimizer's own; NULL: it takes its own. */
+struct nn_optimizer_place {
+	void *slots, *direction;     /* zeroed: nn_optimizer_count blocks, a block (lamb) */
+};
+
 /* For a training graph, which is borrowed, as is its pool. Slots are zero (rprop's steps are set by the first update). */
 int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_options *options,
 		     const struct nn_device *device, struct nn_graph *graph, const struct nn_program *program,
-		     struct nn_pool *pool, struct nn_error *err);
+		     struct nn_pool *pool, const struct nn_optimizer_place *place, struct nn_error *err);
 void nn_optimizer_free(struct nn_optimizer *optimizer);
 /* Before the first update: share the work with other ranks. Slots are zero again. */
 int nn_optimizer_join(struct nn_optimizer *optimizer, const struct nn_optimizer_ranks *ranks, struct nn_error *err);
@@ -63,6 +68,29 @@ bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
  */
 int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm, struct nn_error *err);
 
+/*
+ * The same in parts, for ranks that own a run of the block each. What they wrote must be seen by all between the calls named "all".
+ *
+ *	begin
+ *	look		where it is asked for, or nn_optimizer_wants_norm: norms of the whole gradient block
+ *	tables		all of them, from sums that all ranks have; where ranks share parameters one of them calls it
+ *	direct		nn_optimizer_directs (lamb): elements [from, to) of the direction, from the gradients of the whole block
+ *	-- all --	where nn_optimizer_directs; weights are still those before the update
+ *	weigh		the norms of parameters, where the update has a ratio for each
+ *	-- all --	where it has: from here weights change
+ *	apply		elements [from, to); gradients[0] is that of element `from`. Threads may call for runs that do not overlap.
+ *	-- all --	and then nn_graph_refresh
+ */
+void nn_optimizer_begin(struct nn_optimizer *optimizer, uint64_t step, double lr);
+int nn_optimizer_look(struct nn_optimizer *optimizer, const void *gradients, double *norm, struct nn_error *err);
+void nn_optimizer_tables(struct nn_optimizer *optimizer);
+bool nn_optimizer_directs(const struct nn_optimizer *optimizer);
+void nn_optimizer_direct(struct nn_optimizer *optimizer, const void *gradients, size_t from, size_t to);
+void *nn_optimizer_direction(struct nn_optimizer *optimizer);
+bool nn_optimizer_weighs(const struct nn_optimizer *optimizer);
+void nn_optimizer_weigh(struct nn_optimizer *optimizer);
+void nn_optimizer_apply(const struct nn_optimizer *optimizer, const void *gradients, size_t from, size_t to, struct nn_pool *pool);
+
 /* A block that is free between updates, in host memory. */
 void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
 /*
@@ -71,6 +99,8 @@ void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
  */
 double nn_optimizer_squares(struct nn_optimizer *optimizer, const void *block);
 
+/* A slot of elements from .. to - 1 of the block. */
+void *nn_optimizer_slot(struct nn_optimizer *optimizer, size_t slot);
 /* Are slots kept by several ranks? Then saving one is collective. */
 bool nn_optimizer_shared(const struct nn_optimizer *optimizer);
 /*

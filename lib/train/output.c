@@ -97,10 +97,12 @@ void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, c
 	if (to > from)
 		nn_dataset_fill_target(o->dataset, o->number, rows + from, to - from,
 				       (char *)o->targets + from * o->target_size * value);
-	for (size_t i = 0; i < cut->n_leaves; i++)
-		weights[i * step] = rounded(o, (double)(cut->leaf[i + 1] - cut->leaf[i]) * (double)o->positions);
-	for (size_t i = cut->run.from; nn_train_output_weighs(o) && i < cut->run.to; i++)
-		weights[i * step] = rounded(o, weigh(o, cut->leaf[i], cut->leaf[i + 1]));
+	if (nn_train_output_weighs(o))
+		for (size_t i = cut->run.from; i < cut->run.to; i++)
+			weights[i * step] = rounded(o, weigh(o, cut->leaf[i], cut->leaf[i + 1]));
+	else
+		for (size_t i = 0; i < cut->n_leaves; i++)
+			weights[i * step] = rounded(o, (double)(cut->leaf[i + 1] - cut->leaf[i]) * (double)o->positions);
 }
 
 void nn_train_output_scale(struct nn_train_output *o, const struct nn_cut *cut, const double *weights, size_t step)

@@ -17,6 +17,34 @@ int nn_train_ranks(const struct nn_train *t)
 	return t->comm ? t->comm->size : 1;
 }
 
+/* ---- times ---- */
+
+struct nn_rank_times nn_train_times(const struct nn_train *t)
+{
+	struct nn_rank_times times = { .pid = (long)getpid(), .compute_s = t->compute_s, .comm_s = t->comm_s, .wait_s = t->wait_s };
+
+	if (gethostname(times.host, sizeof times.host - 1) < 0)
+		times.host[0] = '\0';
+	if (nn_train_ranks(t) == 1)
+		times.wait_s = t->input_s;       /* alone it waits for data only */
+	return times;
+}
+
+int nn_train_gather_times(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_rank_times mine = nn_train_times(t);
+
+	if (t->strategy->run)            /* this rank may be alone here */
+		return 0;
+	if (!t->ranks && !(t->ranks = nn_alloc((size_t)nn_train_ranks(t), sizeof *t->ranks, err)))
+		return -1;
+	if (nn_train_ranks(t) == 1) {
+		t->ranks[0] = mine;
+		return 0;
+	}
+	return nn_comm_gather(t->comm, &mine, t->ranks, sizeof mine, err);
+}
+
 /* ---- placement ---- */
 
 /* FNV-1a of bytes. */

@@ -4,10 +4,22 @@
 
 #include "train/job.h"
 
+/* Where the time of a rank went. */
+struct nn_rank_times {
+	char host[64];
+	long pid;
+	double compute_s, comm_s, wait_s;        /* comm_s: exposed; wait_s: for slower ranks */
+};
+
 /* The rank that writes model, state, log and plot and says what all would say; the only one where there are no ranks. */
 bool nn_train_first(const struct nn_train *train);
 /* How many train together. */
 int nn_train_ranks(const struct nn_train *train);
+
+/* The times of all ranks into train->ranks; collective. Before that, and where it fails, there is none. */
+int nn_train_gather_times(struct nn_train *train, struct nn_error *err);
+/* Those of this rank. */
+struct nn_rank_times nn_train_times(const struct nn_train *train);
 
 /* Ranks of this host that may use the same cores as this one, itself among them: who shares them by --threads. */
 int nn_train_sharing(const struct nn_train *train, int *ranks, struct nn_error *err);

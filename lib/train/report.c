@@ -69,11 +69,40 @@ static void note_noise(struct nn_train *t)
 			      "this one has %llu", about, steps, batch);
 }
 
+#define SLOW 1.5                     /* times what the others take */
+#define SLOW_S 1.0                   /* and so much more in all */
+
+/* The rank that computes much longer than the others together say, on which all wait. */
+static void report_slow(struct nn_train *t)
+{
+	int n = t->ranks ? nn_train_ranks(t) : 1, slow = 0;
+	double others = 0;
+
+	for (int r = 1; r < n; r++)
+		if (t->ranks[r].compute_s > t->ranks[slow].compute_s)
+			slow = r;
+	for (int r = 0; r < n; r++)
+		others += r == slow ? 0 : t->ranks[r].compute_s / (n - 1);
+	if (n > 1 && t->ranks[slow].compute_s > SLOW * others && t->ranks[slow].compute_s > others + SLOW_S)
+		nn_train_note(t, "rank %d on %s computes %.1f x as long as the other%s", slow, t->ranks[slow].host,
+			      t->ranks[slow].compute_s / others, n == 2 ? "" : "s");
+}
+
+static void report_ranks(struct nn_train *t)
+{
+	for (int r = 0; t->ranks && r < nn_train_ranks(t) && t->std->verbose > 0 && nn_train_ranks(t) > 1; r++)
+		nn_train_note(t, "rank %d on %s (pid %ld): compute %.3g s, communication %.3g s, waiting %.3g s", r, t->ranks[r].host,
+			      t->ranks[r].pid, t->ranks[r].compute_s, t->ranks[r].comm_s, t->ranks[r].wait_s);
+	report_slow(t);
+}
+
 void nn_report_end(struct nn_train *t, double seconds)
 {
 	const struct nn_times *m = &t->times;
 	double step = mean_step(t), more = m->first_s - step, peak = (double)nn_memory_peak();
 
+	if (m->steps > 0)
+		report_ranks(t);
 	if (t->std->verbose < 1 || m->steps < 1)
 		return;
 	nn_train_note(t, "first step %.3g s: %ld pages of memory were touched first, %ld read from files%s", m->first_s, m->touched, m->read,

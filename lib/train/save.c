@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/ranks.h"
 #include "train/save.h"
 
 /* ---- the thread ---- */
@@ -172,6 +173,11 @@ static int begin_all(struct nn_train *t, bool begins, struct nn_error *err)
 	return begins ? begin(t, err) : 0;
 }
 
+bool nn_save_ready(const struct nn_train *t)
+{
+	return t->saver && t->snapshot.due && !nn_saver_busy(t->saver);
+}
+
 int nn_save_follow(struct nn_train *t, bool due, struct nn_error *err)
 {
 	if (!t->saver && !is_shared(t))
@@ -179,6 +185,8 @@ int nn_save_follow(struct nn_train *t, bool due, struct nn_error *err)
 	t->snapshot.due |= due;
 	if (t->saver)
 		settle(t, false);
+	if (nn_train_ranks(t) > 1 && !due)           /* what ranks keep has not come together */
+		return 0;
 	return t->snapshot.due ? begin_all(t, t->saver && !nn_saver_busy(t->saver), err) : 0;
 }
 

@@ -11,10 +11,12 @@ void nn_save_close(struct nn_train *train);      /* ends what is being written; 
 /* Is it time by --checkpoint-every, by the number of the step; by the clock, on which ranks have to agree? */
 bool nn_save_due(const struct nn_train *train);
 bool nn_save_late(const struct nn_train *train);
+/* Could the state of this step be begun: one was due while an older one was being written, which is done? */
+bool nn_save_ready(const struct nn_train *train);
 /*
  * After each step: tell what came of a state that was being written, and begin one where `due` says so. While an older one is
  * still being written nothing waits: the next begins after the step at which that is done. What cannot be written is a warning;
- * weights that are not finite are NN_EDIVERGED and keep the older state.
+ * weights that are not finite are NN_EDIVERGED and keep the older state. Of several ranks a state begins only where `due` says so.
  */
 int nn_save_follow(struct nn_train *train, bool due, struct nn_error *err);
 /* Begin the state of this step, unless it is on disk or on its way; an older one is waited for. Errors as before. */

@@ -31,6 +31,7 @@ struct cuts {
 
 struct nn_step {
 	struct nn_step_options options;
+	struct nn_step_place place;
 	struct cuts cuts;
 	struct nn_graph *graph;
 	struct nn_optimizer *optimizer;
@@ -42,6 +43,7 @@ struct nn_step {
 	char **half;                                 /* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
 	char *kept[NN_CUT_NODES];                    /* [k]: the sum over the k-th subtree of the run, but the last */
 	double *weights, *figures;                   /* tables by leaf */
+	double *squares;                             /* on their way along the tree */
 	char *statistics;                            /* of batch norm, by group: of ranks, or where they were asked for */
 	size_t statistics_bytes;
 	bool alone;
@@ -75,16 +77,12 @@ static bool waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, s
 static struct nn_cut *cut_new(struct cuts *cuts, const struct nn_step_options *o, size_t rows, size_t leaves,
 			      struct nn_error *err)
 {
-	size_t group = nn_program_group(o->program), groups = group ? nn_group_count(rows, group) : 0, kept;
-	struct nn_cut_run run = nn_cut_share(leaves, o->rank, o->ranks ? o->ranks : 1);
-	struct nn_cut *cut = nn_cut_new(rows, leaves, group, o->micro, run, err);
-	struct nn_cut_node nodes[NN_CUT_NODES];
+	size_t group = nn_program_group(o->program), groups = group ? nn_group_count(rows, group) : 0;
+	struct nn_cut *cut = nn_cut_new(rows, leaves, group, o->micro, nn_cut_share(leaves, o->rank, o->ranks ? o->ranks : 1), err);
+	struct nn_cut_node node;
 
 	if (!cut)
 		return NULL;
-	kept = nn_cut_nodes(run, nodes);
-	if (kept > 0 && kept - 1 > cuts->kept)
-		cuts->kept = kept - 1;
 	if (groups > cuts->most_groups)
 		cuts->most_groups = groups;
 	if (cut->max_rows > cuts->max_rows)
@@ -94,9 +92,27 @@ static struct nn_cut *cut_new(struct cuts *cuts, const struct nn_step_options *o
 	if (leaves > cuts->most_leaves)
 		cuts->most_leaves = leaves;
 	for (size_t i = 0; i < cut->n_spans; i++)
-		if (cut->spans[i].last && waits_at(cut, &cut->spans[i], &nodes[0]))
-			cuts->waits |= 1u << nodes[0].level;
+		if (cut->spans[i].last && waits_at(cut, &cut->spans[i], &node))
+			cuts->waits |= 1u << node.level;
 	return cut;
+}
+
+static size_t rest_leaves(const struct nn_step_options *o)
+{
+	return o->device->leaves(o->rows % o->batch, nn_program_group(o->program), o->leaves);
+}
+
+size_t nn_step_kept(const struct nn_step_options *o, int rank)
+{
+	struct nn_cut_node nodes[NN_CUT_NODES];
+	size_t full = 0, rest = 0;
+
+	if (o->rows >= o->batch)
+		full = nn_cut_nodes(nn_cut_share(o->leaves, rank, o->ranks ? o->ranks : 1), nodes);
+	if (o->rows % o->batch)
+		rest = nn_cut_nodes(nn_cut_share(rest_leaves(o), rank, o->ranks ? o->ranks : 1), nodes);
+	full = full > rest ? full : rest;
+	return full > 0 ? full - 1 : 0;
 }
 
 /* The usual batch in two spans: more, as groups of batch norm may have it, would need more places to wait in. */
@@ -125,10 +141,11 @@ static int cuts_init(struct cuts *cuts, const struct nn_step_options *o, struct 
 	*cuts = (struct cuts){0};
 	if (o->rows >= o->batch && !(cuts->full = cut_new(cuts, o, o->batch, o->leaves, err)))
 		goto fail;
-	if (rest && !(cuts->rest = cut_new(cuts, o, rest, o->device->leaves(rest, group, o->leaves), err)))
+	if (rest && !(cuts->rest = cut_new(cuts, o, rest, rest_leaves(o), err)))
 		goto fail;
 	if (halve(cuts, o, err) < 0)
 		goto fail;
+	cuts->kept = nn_step_kept(o, o->rank);
 	if (cuts->max_rows == 0) {           /* a rank without leaves */
 		cuts->max_rows = group ? group : 1;
 		cuts->max_leaves = 1;
@@ -155,6 +172,7 @@ static struct nn_graph_options graph_options(const struct nn_step_options *o, co
 		.batch = cuts->full ? o->batch : o->rows,
 		.training = true, .seed = o->seed, .first = o->part.first, .last = o->part.last,
 		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
+		.weights = o->place ? o->place->weights : NULL, .gradients = o->place ? o->place->gradients : NULL,
 	};
 }
 
@@ -210,6 +228,22 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	return status;
 }
 
+int nn_step_sizes(const struct nn_step_options *o, struct nn_step_sizes *sizes, struct nn_error *err)
+{
+	size_t outputs = (size_t)o->program->n_outputs, group = nn_program_group(o->program), rows = o->rows < o->batch ? o->rows : o->batch;
+	struct nn_step_memory m;
+
+	if (nn_step_plan(o, &m, err) < 0)
+		return -1;
+	*sizes = (struct nn_step_sizes){
+		.weights = m.graph.parameters, .block = m.graph.block * nn_dtype_size(o->device->dtype), .elements = m.graph.block,
+		.slots = nn_optimizer_count(&o->optimizer), .weight_table = o->leaves * outputs * sizeof(double),
+		.figures = o->leaves * (outputs + NN_COUNTS) * sizeof(double),
+		.statistics = group ? nn_group_count(rows, group) * m.graph.statistics : 0,
+	};
+	return 0;
+}
+
 /* ---- new and free ---- */
 
 /* Does this step compute the losses? */
@@ -251,7 +285,9 @@ static int waiting_new(struct nn_step *s, struct nn_error *err)
 		    && !(s->waiting[level] = s->options.device->alloc(s->block_bytes, err)))
 			return -1;
 	for (size_t k = 0; k < s->cuts.kept; k++)
-		if (!(s->kept[k] = s->options.device->alloc(s->block_bytes, err)))
+		if (s->place.kept)
+			s->kept[k] = s->place.kept + k * s->block_bytes;
+		else if (!(s->kept[k] = s->options.device->alloc(s->block_bytes, err)))
 			return -1;
 	return 0;
 }
@@ -260,14 +296,20 @@ static int tables_new(struct nn_step *s, struct nn_error *err)
 {
 	size_t outputs = (size_t)s->n_outputs, leaves = s->cuts.most_leaves;
 
-	s->weights = nn_alloc(leaves * outputs, sizeof *s->weights, err);
-	s->figures = nn_alloc(leaves * (outputs + NN_COUNTS), sizeof *s->figures, err);
-	if (!s->weights || !s->figures)
+	s->weights = s->place.weight_table;
+	s->figures = s->place.figures;
+	s->squares = nn_alloc(leaves, sizeof *s->squares, err);
+	if (!s->weights)
+		s->weights = nn_alloc(leaves * outputs, sizeof *s->weights, err);
+	if (!s->figures)
+		s->figures = nn_alloc(leaves * (outputs + NN_COUNTS), sizeof *s->figures, err);
+	if (!s->weights || !s->figures || !s->squares)
 		return -1;
 	if (s->options.ranks <= 1 && !s->options.statistics)
 		return 0;
 	s->statistics_bytes = nn_graph_statistics(s->graph) * nn_dtype_size(s->options.device->dtype);
-	if (s->statistics_bytes > 0 && !(s->statistics = nn_alloc(s->cuts.most_groups, s->statistics_bytes, err)))
+	s->statistics = s->place.statistics;
+	if (s->statistics_bytes > 0 && !s->statistics && !(s->statistics = nn_alloc(s->cuts.most_groups, s->statistics_bytes, err)))
 		return -1;
 	return 0;
 }
@@ -281,6 +323,8 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	if (!s)
 		return -1;
 	s->options = *options;
+	if (options->place)
+		s->place = *options->place;
 	if (cuts_init(&s->cuts, options, err) < 0) {
 		nn_free(s);
 		return -1;
@@ -300,7 +344,7 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	}
 	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 || waiting_new(s, err) < 0
 	    || nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph, options->program,
-				options->pool, err) < 0)
+				options->pool, &s->place.optimizer, err) < 0)
 		goto fail;
 	top = s->cuts.halves ? s->cuts.halves->levels : 0;
 	s->half = top > 0 && !s->waiting[top - 1] ? &s->waiting[top - 1] : NULL;
@@ -326,11 +370,15 @@ void nn_step_free(struct nn_step *s)
 		if (s->waiting[level])
 			s->options.device->free(s->waiting[level]);
 	for (size_t k = 0; k < s->cuts.kept; k++)
-		if (s->kept[k])
+		if (s->kept[k] && !s->place.kept)
 			s->options.device->free(s->kept[k]);
-	nn_free(s->weights);
-	nn_free(s->figures);
-	nn_free(s->statistics);
+	if (!s->place.weight_table)
+		nn_free(s->weights);
+	if (!s->place.figures)
+		nn_free(s->figures);
+	if (!s->place.statistics)
+		nn_free(s->statistics);
+	nn_free(s->squares);
 	nn_optimizer_free(s->optimizer);
 	nn_graph_free(s->graph);
 	for (int i = 0; s->inputs && i < s->options.program->n_inputs; i++)
@@ -545,7 +593,9 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
 	nn_graph_begin(s->graph);
-	memset(s->figures, 0, s->cut->n_leaves * n_figures(s) * sizeof *s->figures);
+	for (size_t i = 0; i < s->cut->n_leaves; i++)       /* those of other ranks may be there already */
+		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))
+			memset(s->figures + i * n_figures(s), 0, n_figures(s) * sizeof *s->figures);
 	*tables = (struct nn_step_tables){
 		.cut = s->cut, .weights = s->weights, .n_weights = outputs, .figures = s->figures, .n_figures = n_figures(s),
 		.statistics = s->statistics, .statistics_bytes = s->statistics_bytes,
@@ -589,16 +639,17 @@ bool nn_step_run(struct nn_step *s, uint64_t sample, struct nn_step_result *resu
 	return true;
 }
 
-/* Squares along the tree of leaves, as all sums of numbers; they are overwritten. */
+/* Squares along the tree of leaves, as all sums of numbers. */
 static double squares(struct nn_step *s)
 {
-	double *sums = s->figures + s->n_outputs + NN_COUNT_SQUARES;
-	size_t width = n_figures(s);
+	size_t leaves = s->cut->n_leaves;
 
-	for (size_t n = 1; n < s->cut->n_leaves; n *= 2)
-		for (size_t i = 0; i < s->cut->n_leaves; i += 2 * n)
-			sums[i * width] += sums[(i + n) * width];
-	return sums[0];
+	for (size_t i = 0; i < leaves; i++)
+		s->squares[i] = s->figures[i * n_figures(s) + (size_t)s->n_outputs + NN_COUNT_SQUARES];
+	for (size_t n = 1; n < leaves; n *= 2)
+		for (size_t i = 0; i < leaves; i += 2 * n)
+			s->squares[i] += s->squares[i + n];
+	return s->squares[0];
 }
 
 bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
@@ -615,7 +666,7 @@ bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
 		result->counted += (uint64_t)counts[NN_COUNT_ALL];
 	}
 	result->squares = squares(s);
-	if (s->statistics) {
+	if (s->statistics && !s->place.follows) {
 		struct nn_cut_run run = s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
 		size_t from = s->cut->group_of_leaf[run.from];
 
@@ -642,16 +693,21 @@ void nn_step_noise(struct nn_step *s)
 	s->measures = true;
 }
 
+void nn_step_noise_of(struct nn_step *s, const void *gradients, struct nn_step_result *result)
+{
+	if (s->noise.part_rows > 0) {
+		s->noise.squares = nn_optimizer_squares(s->optimizer, gradients);
+		result->noise = s->noise;
+	}
+	s->measures = false;
+}
+
 int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result, struct nn_error *err)
 {
 	double start = nn_now_s();
 	int status;
 
-	if (s->noise.part_rows > 0) {
-		s->noise.squares = nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph));
-		result->noise = s->noise;
-	}
-	s->measures = false;
+	nn_step_noise_of(s, nn_graph_gradients(s->graph), result);
 	status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL, err);
 	result->compute_s += nn_now_s() - start;
 	return status;

@@ -18,6 +18,16 @@ struct nn_step_part {
 	enum nn_pipeline_schedule schedule;      /* how many spans are in flight follows from it */
 };
 
+/* Memory of a step that other ranks see too, zeroed, of the sizes that nn_step_sizes says; NULL members: the step takes its own. */
+struct nn_step_place {
+	void *weights, *gradients;
+	char *kept;                              /* nn_step_kept blocks */
+	struct nn_optimizer_place optimizer;
+	double *weight_table, *figures;
+	char *statistics;
+	bool follows;                            /* another rank advances the buffers */
+};
+
 struct nn_step_options {
 	const struct nn_device *device;
 	struct nn_pool *pool;                    /* borrowed; NULL: the caller's thread */
@@ -36,6 +46,7 @@ struct nn_step_options {
 	bool noise;                              /* nn_step_noise will be asked for */
 	bool statistics;                         /* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	int shard, shards;                       /* which of them keeps the optimizer's state of its part alone; shards 0: each keeps all */
+	const struct nn_step_place *place;       /* NULL: all is the step's own */
 	bool count;                              /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target;   /* of the first output, for that */
 };
@@ -64,6 +75,15 @@ struct nn_step_memory {
 	size_t total;
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory, struct nn_error *err);
+/* Bytes of what may lie in others' memory. */
+struct nn_step_sizes {
+	size_t weights, block;                   /* parameters with buffers; a block of the flat kind: gradients, a slot, lamb's direction */
+	size_t elements, slots;                  /* of a block; how many slots */
+	size_t weight_table, figures, statistics;
+};
+int nn_step_sizes(const struct nn_step_options *options, struct nn_step_sizes *sizes, struct nn_error *err);
+/* Sums over subtrees of a rank's run that are kept beside the last one, at most. */
+size_t nn_step_kept(const struct nn_step_options *options, int rank);
 /* Of `micro` rows at once as many as suit the caches, where nothing asks for another number; bytes: activations and input of a row. */
 size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, int threads, size_t row_bytes);
 /* Rows that cannot be split further: 1, or a group of batch norm. */
@@ -130,6 +150,8 @@ void *nn_step_sum(struct nn_step *step, size_t k);
 void nn_step_noise(struct nn_step *step);
 /* The parts that were measured in this batch, valid after nn_step_run; those of other ranks are to be joined before the update. */
 struct nn_noise_sums *nn_step_parts(struct nn_step *step);
+/* Part of nn_step_update: the batch's noise into result, from the block of its whole gradient, which is read where part_rows is not 0. */
+void nn_step_noise_of(struct nn_step *step, const void *gradients, struct nn_step_result *result);
 
 struct nn_graph *nn_step_graph(struct nn_step *step);
 struct nn_optimizer *nn_step_optimizer(struct nn_step *step);

@@ -198,7 +198,6 @@ static int local_open(struct nn_train *t, struct nn_error *err)
 
 static void local_close(struct nn_train *t)
 {
-	nn_strategy_sync.close(t);
 	if (t->local)
 		nn_free(t->local->all);
 	nn_free(t->local);
@@ -279,5 +278,6 @@ static int local_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 }
 
 const struct nn_strategy nn_strategy_local = {
-	.name = "local", .parse = local_parse, .open = local_open, .close = local_close, .step = local_step, .settle = local_settle,
+	.name = "local", .parse = local_parse, .prepare = nn_sync_prepare, .release = nn_sync_release, .open = local_open, .close = local_close,
+	.step = local_step, .settle = local_settle,
 };

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "train/job.h"
+#include "train/strategy/team.h"
 
 static struct nn_comm *sharers(const struct nn_train *t)
 {
@@ -51,7 +51,7 @@ int nn_shard_attach(struct nn_train *t, struct nn_error *err)
 	struct nn_optimizer_ranks ranks = { .arg = t, .squares = t->pipe ? nn_pipe_squares : NULL };
 	const struct nn_comm *c = sharers(t);
 
-	if (t->options->shard_optimizer && c && c->size > 1) {
+	if (t->options->shard_optimizer && c && c->size > 1 && !nn_near(t)) {
 		struct nn_optimizer_shard mine = nn_optimizer_shard(nn_graph_block(nn_step_graph(t->step)), c->rank, c->size);
 
 		ranks.gather = gather;

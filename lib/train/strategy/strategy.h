@@ -30,15 +30,19 @@ struct nn_strategy_terms {
 };
 
 /*
- * The loop (loop.c) calls open, then step and settle as often as it needs, then close; all are collective. Where one fails (-1) the job is
- * lost. A strategy with steps of its own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
+ * prepare and release go around the life of the training's step, of which each fold has its own. In between the loop (loop.c) calls open,
+ * then step and settle as often as it needs, then close. All are collective but release; where one fails (-1) the job is lost. A strategy
+ * with steps of its own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
  */
 struct nn_strategy {
 	const char *name;
 	bool whole;                  /* a rank computes whole batches, else its share of the leaves of each */
 	/* What follows the name: ":8@100" of local. Said to be wrong before anything runs (NN_EUSAGE); NULL: nothing may follow. */
 	int (*parse)(struct nn_strategy_terms *terms, const char *text, struct nn_error *err);
-	/* The step was made and its parameters loaded. State of its own goes to train->team. */
+	/* Before the step is made: options, the memory it is to lie in among them. State of the strategy's own goes to train->team. */
+	int (*prepare)(struct nn_train *train, struct nn_step_options *options, struct nn_error *err);
+	void (*release)(struct nn_train *train);         /* the step is gone, or was never there */
+	/* Parameters are loaded. */
 	int (*open)(struct nn_train *train, struct nn_error *err);
 	void (*close)(struct nn_train *train);
 	int (*run)(struct nn_train *train, int *stopped, struct nn_error *err);
@@ -61,6 +65,10 @@ const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy
 
 /* The loop over epochs and steps, for a strategy whose `run` lets some ranks do something else. */
 int nn_train_loop(struct nn_train *train, int *stopped, struct nn_error *err);
+
+/* What sync does before the step is made and after it is gone, for strategies whose ranks at times go as sync: by messages alone. */
+int nn_sync_prepare(struct nn_train *train, struct nn_step_options *options, struct nn_error *err);
+void nn_sync_release(struct nn_train *train);
 
 /* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
 void nn_wish_join(struct nn_wish *wish, const struct nn_wish *other);

@@ -1,0 +1,185 @@
+/* A window: an anonymous file that rank 0 makes and the others open through /proc, mapped by all. */
+#include "config.h"
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "comm/window.h"
+
+#define PAGE ((size_t)4096)
+#define TOKEN 16
+#define SPIN_S 200e-6                /* ranks that have a core each arrive within that, mostly */
+#define SHORT_SPIN_S 2e-6            /* others need the core */
+
+/* The first page of the file. */
+struct control {
+	unsigned char token[TOKEN];                  /* is it the file of these ranks? */
+	_Alignas(64) _Atomic unsigned arrived;
+	_Alignas(64) _Atomic unsigned round;         /* barriers that are over: ranks sleep on it */
+	_Atomic unsigned asleep;
+};
+
+struct nn_window {
+	struct control *control;
+	size_t bytes;                        /* with the first page */
+	unsigned ranks;
+	double spin_s;
+};
+
+/* How to find the file. */
+struct place {
+	int good;
+	int pid, fd;
+	unsigned char token[TOKEN];
+};
+
+/* MPI's own choice of what carries bytes on one host, as far as a user made it. */
+static bool shares_memory(void)
+{
+	const char *btl = getenv("OMPI_MCA_btl");
+	bool named;
+
+	if (!btl)
+		return true;
+	named = strstr(btl, "vader") || strstr(btl, "sm");
+	return *btl == '^' ? !named : named;
+}
+
+static struct control *map(int fd, size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	madvise(memory, bytes, MADV_HUGEPAGE);       /* where the system has them for files; else as before */
+	return memory;
+}
+
+/* Rank 0: the file and its place. It stays open until all have opened it. */
+static void make(struct nn_window *w, struct place *place)
+{
+	place->fd = memfd_create("nntools", MFD_CLOEXEC);
+	place->pid = (int)getpid();
+	if (place->fd < 0 || ftruncate(place->fd, (off_t)w->bytes) < 0 || getrandom(place->token, TOKEN, 0) != TOKEN)
+		return;
+	w->control = map(place->fd, w->bytes);
+	if (!w->control)
+		return;
+	memcpy(w->control->token, place->token, TOKEN);
+	place->good = shares_memory();
+}
+
+static bool join(struct nn_window *w, const struct place *place)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", place->pid, place->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (lseek(fd, 0, SEEK_END) == (off_t)w->bytes)
+		w->control = map(fd, w->bytes);
+	close(fd);
+	return w->control && memcmp(w->control->token, place->token, TOKEN) == 0 && shares_memory();
+}
+
+/* Is the window there on all ranks? */
+static int agree(struct nn_window *w, struct nn_comm *comm, bool *good, struct nn_error *err)
+{
+	struct place place = { .fd = -1 };
+	char mine, *all = nn_alloc((size_t)comm->size, 1, err);
+	int status = all ? 0 : -1;
+
+	if (comm->rank == 0)
+		make(w, &place);
+	if (status == 0)
+		status = nn_comm_broadcast(comm, 0, &place, sizeof place, err);
+	mine = (char)(place.good && (comm->rank == 0 || (status == 0 && join(w, &place))));
+	if (status == 0)
+		status = nn_comm_gather(comm, &mine, all, 1, err);
+	if (comm->rank == 0 && place.fd >= 0)
+		close(place.fd);
+	*good = status == 0;
+	for (int r = 0; r < comm->size && *good; r++)
+		*good = all[r];
+	nn_free(all);
+	return status;
+}
+
+int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes, struct nn_error *err)
+{
+	struct nn_window *w = nn_alloc(1, sizeof *w, err);
+	bool good;
+	int status;
+
+	*window = NULL;
+	if (!w)
+		return -1;
+	w->bytes = PAGE + (bytes + PAGE - 1) / PAGE * PAGE;
+	w->ranks = (unsigned)comm->size;
+	w->spin_s = sysconf(_SC_NPROCESSORS_ONLN) >= comm->size ? SPIN_S : SHORT_SPIN_S;
+	status = agree(w, comm, &good, err);
+	if (status < 0 || !good)
+		nn_window_close(w);
+	else
+		*window = w;
+	return status;
+}
+
+void nn_window_close(struct nn_window *w)
+{
+	if (!w)
+		return;
+	if (w->control)
+		munmap(w->control, w->bytes);
+	nn_free(w);
+}
+
+void *nn_window_memory(const struct nn_window *w)
+{
+	return (char *)w->control + PAGE;
+}
+
+/* ---- the barrier ---- */
+
+static bool spins(struct control *c, unsigned round, double seconds)
+{
+	double end = nn_now_s() + seconds;
+
+	for (unsigned turn = 1; atomic_load_explicit(&c->round, memory_order_acquire) == round; turn++) {
+		nn_pause();
+		if (turn % 32 == 0 && nn_now_s() > end)
+			return false;
+	}
+	return true;
+}
+
+void nn_window_barrier(struct nn_window *w)
+{
+	struct control *c = w->control;
+	unsigned round = atomic_load(&c->round);
+
+	if (atomic_fetch_add(&c->arrived, 1) + 1 == w->ranks) {
+		atomic_store(&c->arrived, 0);
+		atomic_store(&c->round, round + 1);
+		if (atomic_load(&c->asleep) > 0)
+			syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAKE, w->ranks, NULL, NULL, 0);
+		return;
+	}
+	if (spins(c, round, w->spin_s))
+		return;
+	atomic_fetch_add(&c->asleep, 1);
+	while (atomic_load(&c->round) == round)
+		syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAIT, round, NULL, NULL, 0);
+	atomic_fetch_sub(&c->asleep, 1);
+}

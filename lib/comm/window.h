@@ -1,0 +1,19 @@
+/* Memory that the ranks of one host see together: what one wrote before a barrier the others read after it. */
+#ifndef NN_COMM_WINDOW_H
+#define NN_COMM_WINDOW_H
+
+#include "comm/comm.h"
+
+struct nn_window;
+
+/*
+ * `bytes`, the same on all ranks, zeroed and aligned to pages. *window is NULL where ranks are on several hosts, may not open each other's
+ * memory, or MPI was told to do without shared memory (--mca btl): then they have messages alone. Collective.
+ */
+int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes, struct nn_error *err);
+void nn_window_close(struct nn_window *window);              /* NULL allowed; not collective */
+void *nn_window_memory(const struct nn_window *window);
+/* Wait for all ranks: some time on the core, then asleep. */
+void nn_window_barrier(struct nn_window *window);
+
+#endif

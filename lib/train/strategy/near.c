@@ -1,0 +1,245 @@
+/*
+ * Ranks of one host: parameters and slots are there once, for all, and gradients are read where they were computed. A rank adds up its
+ * shard piece by piece, while a piece is in cache, and updates it; nothing is copied, and what travels are cache lines.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "train/strategy/team.h"
+
+#define PIECE ((size_t)16384)        /* elements at a time: some fit into the cache of a core */
+#define ALIGN ((size_t)256)
+
+struct nn_near {
+	struct nn_window *window;
+	char *sum;                   /* a block: the gradient, where norms are asked for */
+	struct rank {
+		char *gradients, *kept;
+		struct nn_said *said;
+	} *ranks;
+	size_t block_bytes, depth;   /* depth: sums of a piece that wait */
+	char *scratch;               /* [threads][depth][PIECE] */
+};
+
+/* ---- the window ---- */
+
+/* A part of the window; at NULL it is only counted. */
+static void *part(char *at, size_t *end, size_t bytes)
+{
+	void *memory = at ? at + *end : NULL;
+
+	*end += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+	return memory;
+}
+
+static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, const struct nn_step_sizes *s, char *at)
+{
+	struct nn_near *near = team->near;
+	struct nn_step_place *place = &team->place;
+	size_t end = 0;
+
+	place->weights = part(at, &end, s->weights);
+	place->optimizer.slots = part(at, &end, s->slots * s->block);
+	place->optimizer.direction = o->optimizer.kind == NN_LAMB ? part(at, &end, s->block) : NULL;
+	place->weight_table = part(at, &end, s->weight_table);
+	place->figures = part(at, &end, s->figures);
+	place->statistics = s->statistics ? part(at, &end, s->statistics) : NULL;
+	place->follows = team->comm->rank > 0;
+	near->sum = part(at, &end, s->block);
+	for (int r = 0; r < team->comm->size; r++) {
+		struct rank *rank = &near->ranks[r];
+
+		rank->said = part(at, &end, sizeof *rank->said);
+		rank->gradients = part(at, &end, s->block);
+		rank->kept = part(at, &end, nn_step_kept(o, r) * s->block);
+	}
+	place->gradients = near->ranks[team->comm->rank].gradients;
+	place->kept = near->ranks[team->comm->rank].kept;
+	return end;
+}
+
+static void near_close(struct nn_team *team)
+{
+	struct nn_near *near = team->near;
+
+	if (!near)
+		return;
+	nn_window_close(near->window);
+	nn_free(near->ranks);
+	nn_free(near->scratch);
+	nn_free(near);
+	team->near = NULL;
+}
+
+bool nn_near(const struct nn_train *t)
+{
+	return t->strategy == &nn_strategy_sync && t->team && t->team->near;
+}
+
+void nn_near_barrier(struct nn_team *team)
+{
+	if (team->near)
+		nn_window_barrier(team->near->window);
+}
+
+/* ---- a step ---- */
+
+static void wait_for_all(struct nn_team *team, struct nn_step_result *result)
+{
+	double start = nn_now_s();
+
+	nn_window_barrier(team->near->window);
+	result->wait_s += nn_now_s() - start;
+}
+
+static int near_weights(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
+{
+	(void)err;
+	if (tables->weighs)
+		wait_for_all(t->team, result);
+	return 0;
+}
+
+static int near_meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+
+	(void)tables;
+	(void)err;
+	*team->near->ranks[team->comm->rank].said = team->said[team->comm->rank];
+	wait_for_all(team, result);
+	for (int r = 0; r < team->comm->size; r++)
+		team->said[r] = *team->near->ranks[r].said;
+	return 0;
+}
+
+/* Where the sum lies that a rank has: the last of its own in its gradients, the others kept. */
+static const char *where(const struct nn_team *team, size_t k)
+{
+	const struct nn_team_sum *s = &team->sums[k];
+	const struct rank *rank = &team->near->ranks[s->rank];
+	bool last = k + 1 == team->n_sums || team->sums[k + 1].rank != s->rank;
+
+	return last ? rank->gradients : rank->kept + s->index * team->near->block_bytes;
+}
+
+struct sweep {
+	struct nn_train *train;
+	bool whole;                  /* into near->sum; else update at once */
+	double comm_s[64];           /* by thread */
+};
+
+/* The sum of elements from..from+n-1 along the tree of leaves; scratch: depth pieces. */
+static const char *add_up(const struct nn_train *t, size_t from, size_t n, char *scratch)
+{
+	const struct nn_team *team = t->team;
+	const char *stack[64];
+	size_t depth = 0, bytes = n * team->size, at = from * team->size;
+
+	for (size_t k = 0; k < team->n_sums; k++) {
+		stack[depth++] = where(team, k) + at;
+		for (size_t node = team->sums[k].node.node; node & 1; node >>= 1) {
+			char *left = scratch + (depth - 2) * PIECE * team->size;
+
+			if (stack[depth - 2] != left)
+				memcpy(left, stack[depth - 2], bytes);
+			t->device->add(left, stack[depth - 1], n, NULL);
+			stack[--depth - 1] = left;
+		}
+	}
+	return stack[0];
+}
+
+static void sweep_piece(void *arg, size_t i, int thread)
+{
+	struct sweep *sweep = arg;
+	struct nn_train *t = sweep->train;
+	struct nn_team *team = t->team;
+	struct nn_near *near = team->near;
+	size_t at = i * PIECE, n = team->mine.n - at < PIECE ? team->mine.n - at : PIECE, from = team->mine.from + at;
+	double start = nn_now_s();
+	const char *sum = add_up(t, from, n, near->scratch + (size_t)thread * near->depth * PIECE * team->size);
+
+	if (sweep->whole)
+		memcpy(near->sum + from * team->size, sum, n * team->size);
+	sweep->comm_s[thread % 64] += nn_now_s() - start;
+	if (!sweep->whole)
+		nn_optimizer_apply(nn_step_optimizer(t->step), sum, from, from + n, NULL);
+}
+
+static void sweep(struct nn_train *t, bool whole, struct nn_step_result *result)
+{
+	struct sweep s = { .train = t, .whole = whole };
+
+	if (t->team->mine.n > 0)
+		nn_pool_run(t->pool, (t->team->mine.n + PIECE - 1) / PIECE, sweep_piece, &s);
+	result->comm_s += s.comm_s[0];
+	result->compute_s -= s.comm_s[0];
+}
+
+static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result,
+		       struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+	struct nn_optimizer *o = nn_step_optimizer(t->step);
+	size_t from = team->mine.from, to = from + team->mine.n;
+	bool looks = norm || nn_optimizer_wants_norm(o), directs = nn_optimizer_directs(o);
+	bool whole = looks || directs || nn_step_parts(t->step)->part_rows > 0;
+	double start = nn_now_s(), waited = result->wait_s;
+
+	nn_optimizer_begin(o, b->number, b->lr);
+	sweep(t, whole, result);
+	if (whole)
+		wait_for_all(team, result);
+	nn_step_noise_of(t->step, team->near->sum, result);
+	if (looks && nn_optimizer_look(o, team->near->sum, norm ? &result->norm : NULL, err) < 0)
+		return -1;
+	if (!team->place.follows)
+		nn_optimizer_tables(o);
+	if (directs) {
+		nn_optimizer_direct(o, team->near->sum, from, to);
+		wait_for_all(team, result);
+	}
+	if (nn_optimizer_weighs(o)) {
+		nn_optimizer_weigh(o);
+		wait_for_all(team, result);
+	}
+	if (whole)
+		nn_optimizer_apply(o, team->near->sum + from * team->size, from, to, t->pool);
+	wait_for_all(team, result);
+	nn_graph_refresh(nn_step_graph(t->step));
+	result->compute_s += nn_now_s() - start - (result->wait_s - waited);
+	return 0;
+}
+
+static const struct nn_way way = { .weights = near_weights, .meet = near_meet, .update = near_update, .close = near_close };
+
+int nn_near_open(struct nn_train *t, const struct nn_step_options *o, struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+	struct nn_near *near;
+	struct nn_step_sizes s;
+	size_t threads = (size_t)nn_pool_threads(t->pool);
+
+	if (t->device->copy_in || nn_step_sizes(o, &s, err) < 0)
+		return t->device->copy_in ? 0 : -1;
+	near = team->near = nn_alloc(1, sizeof *near, err);
+	if (!near)
+		return -1;
+	near->block_bytes = s.block;
+	for (size_t n = 1; n < 2 * o->leaves; n *= 2)
+		near->depth++;
+	near->ranks = nn_alloc((size_t)team->comm->size, sizeof *near->ranks, err);
+	near->scratch = nn_alloc(threads * near->depth, PIECE * team->size, err);
+	if (!near->ranks || !near->scratch || nn_window_open(&near->window, team->comm, lay_out(team, o, &s, NULL), err) < 0)
+		return -1;
+	if (near->window) {
+		lay_out(team, o, &s, nn_window_memory(near->window));
+		team->way = &way;
+	} else {
+		near_close(team);
+		team->place = (struct nn_step_place){0};
+	}
+	return 0;
+}

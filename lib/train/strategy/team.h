@@ -1,0 +1,68 @@
+/* The ranks of sync: who owns what of the flat block, and two ways for sums to travel: memory that all see, or messages. */
+#ifndef NN_TRAIN_STRATEGY_TEAM_H
+#define NN_TRAIN_STRATEGY_TEAM_H
+
+#include "comm/window.h"
+#include "train/job.h"
+
+/* Elements of the flat block. */
+struct nn_shard {
+	size_t from, n;
+};
+
+/* What each rank says of its step. */
+struct nn_said {
+	struct nn_wish wish;
+	bool finite;
+	int bad_line;
+	struct nn_noise_sums noise;
+};
+
+/* A subtree of leaves whose sum a rank has: its index-th. */
+struct nn_team_sum {
+	struct nn_cut_node node;
+	int rank;
+	size_t index;
+};
+
+struct nn_team {
+	const struct nn_way *way;
+	struct nn_comm *comm;
+	size_t elements, size;               /* of the flat block; bytes of one */
+	struct nn_shard mine;
+	struct nn_step_place place;
+	struct nn_said *said;                /* [size] what all said of the step under way */
+	struct nn_team_sum *sums;            /* of the batch under way, in order of leaves */
+	size_t n_sums;
+	struct nn_near *near;
+	struct nn_far *far;
+};
+
+/*
+ * A way. Functions are collective, called in this order for each batch, and add to result->comm_s and wait_s.
+ *
+ *	weights		the weights of all leaves are known after it, where targets decide them
+ *	meet		gradients of all ranks are computed: figures and statistics by leaf are complete, and said[]
+ *	update		gradients are summed, parameters updated, and everyone has them
+ */
+struct nn_way {
+	int (*weights)(struct nn_train *train, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err);
+	int (*meet)(struct nn_train *train, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err);
+	int (*update)(struct nn_train *train, const struct nn_strategy_batch *batch, bool norm, struct nn_step_result *result,
+		      struct nn_error *err);
+	int (*settle)(struct nn_train *train, struct nn_error *err);
+	void (*close)(struct nn_team *team);
+};
+
+/* The shard of rank r. */
+struct nn_shard nn_team_shard(const struct nn_team *team, int r);
+
+/* Memory that all ranks see, and the step's place in it; team->near is NULL where they have none. */
+int nn_near_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
+int nn_far_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
+/* Are parameters and slots there once for all ranks? */
+bool nn_near(const struct nn_train *train);
+/* All ranks are here: before the first step, near ranks alone. */
+void nn_near_barrier(struct nn_team *team);
+
+#endif
