@@ -178,6 +178,17 @@ static void sweep(struct nn_train *t, bool whole, struct nn_step_result *result)
 	result->compute_s -= s.comm_s[0];
 }
 
+/* What another way would have sent and received: sums of shards, and shards of `blocks` blocks. */
+static void count_bytes(struct nn_team *team, size_t blocks)
+{
+	size_t own = 0, others = team->elements - team->mine.n, n = (size_t)team->comm->size;
+
+	for (size_t k = 0; k < team->n_sums; k++)
+		own += team->sums[k].rank == team->comm->rank;
+	nn_comm_count(team->comm, team->size * ((team->n_sums - own) * team->mine.n + own * others +
+						blocks * (team->mine.n * (n - 1) + others)));
+}
+
 static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result,
 		       struct nn_error *err)
 {
@@ -188,6 +199,7 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 	bool whole = looks || directs || nn_step_parts(t->step)->part_rows > 0;
 	double start = nn_now_s(), waited = result->wait_s;
 
+	count_bytes(team, 1 + whole + directs);
 	nn_optimizer_begin(o, b->number, b->lr);
 	sweep(t, whole, result);
 	if (whole)
