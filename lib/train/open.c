@@ -98,6 +98,21 @@ static int take_leaves(struct nn_train *t, struct nn_error *err)
 	return check_ranks(t, group, groups, err);
 }
 
+/* Steps that depend on the norm of a whole table cannot be those of some rows. */
+static int check_tables(const struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_optimizer_info *info = &nn_optimizers[t->options->optimizer];
+
+	for (int i = 0; info->per_param && i < t->program->n_nodes; i++) {
+		const struct nn_node *node = &t->program->nodes[i];
+
+		if (node->op == NN_OP_embedding && ((const struct nn_embedding *)node->attrs)->lazy)
+			return nn_fail(err, NN_EUSAGE, "--optimizer=%s: its steps are those of whole tables, but embedding %s has sparse=yes",
+				       info->name, nn_net_line(t->net, node->line).name);
+	}
+	return 0;
+}
+
 int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_optimizer_info *info = &nn_optimizers[t->options->optimizer];
@@ -128,6 +143,8 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	t->schedule.planned = t->planned;
 	if (info->kind == NN_RPROP && o->batch < t->n_rows && t->fold <= 1)
 		nn_train_warn(t, "--optimizer=rprop is meant for the full batch: --batch=%llu", (unsigned long long)t->n_rows);
+	if (check_tables(t, err) < 0)
+		return -1;
 	return take_leaves(t, err);
 }
 

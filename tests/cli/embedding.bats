@@ -186,6 +186,8 @@ END
     train 'x: input columns=city, e: embedding 4, d: dense 2 from=x, f: flatten from=e, concat from=d+f, dense ?'
   says 1 'nn-train: -m:2: embedding: padding=5 is no row of the table, which has 0 to 1' \
     train 'input columns=city, embedding 4 padding=5, flatten, dense ?'
+  says 2 'nn-train: --optimizer=lamb: its steps are those of whole tables, but embedding 0 has sparse=yes' \
+    nn-train -m 'input columns=city, embedding 4 sparse=yes, flatten, dense ?' --target=y --optimizer=lamb t.csv -o m.safetensors
   [ ! -e m.safetensors ]
 }
 

@@ -59,7 +59,22 @@ def norm():
         torch.nn.AvgPool2d(2), torch.nn.Flatten(), torch.nn.Linear(8 * 16, CLASSES))
 
 
+def table():
+    return torch.nn.Sequential(torch.nn.Embedding(30, 6, padding_idx=2), torch.nn.Flatten(), torch.nn.Linear(42, CLASSES))
+
+
+def bag():
+    return torch.nn.Sequential(torch.nn.EmbeddingBag(30, 9, mode="sum", padding_idx=4), torch.nn.Tanh(), torch.nn.Linear(9, CLASSES))
+
+
+def sparse():
+    return torch.nn.Sequential(torch.nn.Embedding(300, 6, sparse=True), torch.nn.Flatten(), torch.nn.Linear(42, CLASSES))
+
+
+# a fourth value: samples are numbers of categories below it
 NETS = {
+    "embedding": (table, (7,), "input 7, embedding 6 rows=30 padding=2, flatten, dense 5", 30),
+    "bag of embeddings": (bag, (7,), "input 7, embedding 9 rows=30 padding=4 mode=sum, tanh, dense 5", 30),
     "dense": (dense, (20,), "input 20, dense 32, relu, dense 5"),
     "conv": (conv, (2, 8, 8), "input 2x8x8, conv2d 8 3x3 pad=1, tanh, maxpool2d 2, conv2d 6 3x3 stride=2, relu, flatten, "
              "dense 5"),
@@ -115,6 +130,41 @@ class Lamb(torch.optim.Optimizer):
                 p.sub_(group["lr"] * ratio * r)
 
 
+class Parts:
+    """An optimizer for the tables, another for the rest."""
+
+    def __init__(self, params, tables, rest):
+        params = list(params)
+        self.parts = [tables(params[:1]), rest(params[1:])]
+        self.param_groups = [g for p in self.parts for g in p.param_groups]
+
+    def zero_grad(self):
+        for p in self.parts:
+            p.zero_grad()
+
+    def step(self):
+        for p in self.parts:
+            p.step()
+
+
+class RowAdam(torch.optim.Optimizer):
+    """SparseAdam with eps where Adam has it."""
+
+    def __init__(self, params):
+        super().__init__(params, dict(lr=0.001))
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            s, g = self.state[p], p.grad.coalesce()
+            rows, g = g.indices()[0], g.values()
+            s["t"] = s.get("t", 0) + 1
+            m, v = s.setdefault("m", torch.zeros_like(p)), s.setdefault("v", torch.zeros_like(p))
+            m[rows] += 0.1 * (g - m[rows])
+            v[rows] = 0.999 * v[rows] + 0.001 * g * g
+            p[rows] -= 0.001 * (m[rows] / (1 - 0.9 ** s["t"])) / ((v[rows] / (1 - 0.999 ** s["t"])).sqrt() + 1e-8)
+
+
 OPT = torch.optim
 OPTIMIZERS = {
     "sgd": (lambda p: OPT.SGD(p, 0.1), ["--optimizer=sgd", "--lr=0.1"]),
@@ -143,7 +193,8 @@ OPTIMIZERS = {
 
 def data(net, dtype, target):
     rng = np.random.default_rng(len(net))
-    x = rng.standard_normal((ROWS, *NETS[net][1])).astype(dtype)
+    shape = (ROWS, *NETS[net][1])
+    x = rng.integers(0, NETS[net][3], shape) if len(NETS[net]) > 3 else rng.standard_normal(shape).astype(dtype)
     y = {"classes": lambda: rng.integers(0, CLASSES, ROWS),
          "numbers": lambda: rng.standard_normal((ROWS, CLASSES)).astype(dtype),
          "shares": lambda: rng.random((ROWS, CLASSES)).astype(dtype)}[target]()
@@ -183,7 +234,7 @@ def compare(net, precision, optimizer, args, loss=None, target="classes", clip=N
     run(*common, "-m", NETS[net][2], "--steps=0", "-o", "start.safetensors", "x.npy", "y.npy")
     run(*common, "-m", "start.safetensors", f"--steps={STEPS}", "--log=log", "--log-every=1", "-o", "end.safetensors",
         "x.npy", "y.npy")
-    model = NETS[net][0]().to(x.dtype)
+    model = NETS[net][0]().to({"f32": torch.float32, "f64": torch.float64}[precision])
     if precision == "f64" and hasattr(loss, "weight") and loss.weight is not None:
         loss = loss.double()
     model.load_state_dict(read_safetensors(f"{DIR}/start.safetensors"), strict=False)
@@ -229,6 +280,12 @@ def check_optimizers():
     for net in NETS:
         for name, (make, args) in OPTIMIZERS.items():
             check(f"{name} on the {net} net agrees after {STEPS} steps", net, make, args)
+
+
+def check_sparse():
+    NETS["sparse embedding"] = (sparse, (7,), "input 7, embedding 6 rows=300 sparse=yes, flatten, dense 5", 300)
+    check("sgd on rows agrees with sparse gradients", "sparse embedding", *OPTIMIZERS["sgd"])
+    check("adam on rows agrees", "sparse embedding", lambda p: Parts(p, RowAdam, OPT.Adam), [])
 
 
 def check_losses():
@@ -277,7 +334,7 @@ def check_schedules():
 
 
 def check_outputs():
-    for net, (make, shape, text) in NETS.items():
+    for net, (make, shape, text, *rows) in NETS.items():
         x, _ = data(net, np.float32, "classes")
         run("nn-train", "-q", "--epochs=2", f"--batch={BATCH}", "-m", text, "-o", "m.safetensors", "x.npy", "y.npy")
         run("nn-predict", "--emit=logits", "--to=npy", "-o", "p.npy", "m.safetensors", "x.npy")
@@ -295,6 +352,7 @@ def check_outputs():
 
 if __name__ == "__main__":
     check_optimizers()
+    check_sparse()
     check_losses()
     check_clipping()
     check_schedules()

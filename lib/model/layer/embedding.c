@@ -47,7 +47,7 @@ const struct nn_layer nn_layer_embedding = {
 		"A gradient is kept for the rows that a batch has, whatever the size of the table. With sparse=no (the default) the "
 		"optimizer does what PyTorch does with a dense gradient, in which all other rows are 0: with adam, momentum or weight decay "
 		"all rows move in each step, which costs the reading and writing of the table. With sparse=yes it touches only rows "
-		"of the batch, and what it keeps of them, as torch.optim.SparseAdam: the choice for large tables. With plain sgd both "
+		"of the batch, and what it keeps of them, as torch.optim.SparseAdam (eps stands where Adam has it): the choice for large tables. With plain sgd both "
 		"are the same. lars and lamb, whose steps depend on whole tables, take sparse=no only.",
 	.args = args,
 	.size = sizeof(struct embedding),
