@@ -154,18 +154,18 @@ static void test_halves(void)
 	ok(near, "reduce: f32 is rounded to the nearest f16 and bf16, the even one of two");
 }
 
-/* The instructions for f16, where this CPU has them, beside the loops for every CPU. */
-static void test_instructions(void)
+/* The instructions for halves, where this CPU has them, beside the loops for every CPU. */
+static void test_instructions(enum nn_dtype type)
 {
 	static float wide[2][COUNT];
 	static uint16_t half[2][COUNT];
-	const struct nn_half *some = nn_half(NN_F16, false), *plain = nn_half(NN_F16, true);
+	const struct nn_half *some = nn_half(type, false), *plain = nn_half(type, true);
 	bool same = true;
 
 	for (uint64_t seed = 5, round = 0; round < 200; round++) {
 		size_t n = COUNT - round, nan;
 
-		plain_fill(NN_F16, half[0], n, plain_random(&seed), true);
+		plain_fill(type, half[0], n, plain_random(&seed), true);
 		some->widen(half[0], wide[0], n);
 		plain->widen(half[0], wide[1], n);
 		for (size_t i = 0; i < n; i++)
@@ -176,7 +176,7 @@ static void test_instructions(void)
 		nan = some->narrow(wide[0], half[0], (float)(1 + round % 5), n);
 		same &= nan == plain->narrow(wide[0], half[1], (float)(1 + round % 5), n) && memcmp(half[0], half[1], 2 * n) == 0;
 	}
-	ok(same, "reduce: f16 by the instructions for it is f16 by the plain loops");
+	ok(same, "reduce: %s by the instructions for it is %s by the plain loops", nn_dtype_name(type), nn_dtype_name(type));
 }
 
 /* Divisions by products: values and divisors at the ends of ranges and around their multiples, beside a division. */
@@ -228,7 +228,8 @@ int main(void)
 	test_in_place(a, b);
 	test_steps(a);
 	test_halves();
-	test_instructions();
+	test_instructions(NN_F16);
+	test_instructions(NN_BF16);
 	test_quotients();
 	nn_pool_free(pool);
 	free(a);
