@@ -144,6 +144,7 @@ int nn_stages_measure(const struct nn_program *program, const struct nn_graph_op
 		for (int k = 0; k <= TRIES; k++) {
 			double start = nn_now_s(), seconds;
 
+			nn_graph_begin(graph);
 			nn_graph_forward(graph, span);
 			nn_graph_backward(graph, span, NULL, NULL);
 			seconds = nn_now_s() - start;

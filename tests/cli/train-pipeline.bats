@@ -76,6 +76,20 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   same one.safetensors two.safetensors
 }
 
+@test "pipeline: tables of embeddings, beside shards of the optimizer too" {
+  awk 'BEGIN {
+    print "user,item,age,bought"
+    for (i = 0; i < 300; i++) printf "u%d,%d,%d,%s\n", i * 7 % 40, i * 11 % 30, i % 50, (i * 7 + i * 11) % 3 ? "yes" : "no"
+  }' >clicks.csv
+  printf '%s\n' 'pair: input columns=user cross=user+item hash=500' 'place: input columns=user,item' 'number: input columns=age' \
+    'wide: embedding 2 mode=sum init=zeros sparse=yes from=pair' 'deep: embedding 5 from=place' 'row: flatten' \
+    'concat from=row+number' 'dense 9' 'tanh' 'top: dense 2' 'add from=wide+top' >tables.nn
+  as_one "2:2 3:3:gpipe 4:2" -m tables.nn --target=bought --loss=cross-entropy -b 96 --epochs=2 --clip-norm=0.3 clicks.csv
+  train -m tables.nn --target=bought --loss=cross-entropy -b 96 --epochs=2 --clip-norm=0.3 clicks.csv --ranks=4 --pipeline=2 \
+    --shard-optimizer -o shards.safetensors
+  same one.safetensors shards.safetensors
+}
+
 @test "pipeline: a start model" {
   train -m conv.nn "${digit[@]}" --steps=2 -o start.safetensors
   as_one "2:2" -m start.safetensors "${digit[@]}" --steps=3
