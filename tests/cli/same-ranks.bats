@@ -59,7 +59,7 @@ as_one() {
 
 # a figure of the last event of a kind in a log
 figures() {
-  grep "\"event\":\"$2\"" "$1" | tail -n 1 | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s|bytes|noise_scale)":[^,}]*//g'
+  grep "\"event\":\"$2\"" "$1" | tail -n 1 | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s|elapsed_s|bytes|noise_scale)":[^,}]*//g'
 }
 
 @test "same bytes: 1 to 4 ranks, dense layers" {
