@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 		.host = { .warn = nn_tool_warn, .note = nn_tool_note, .progress = std.quiet ? -1 : STDERR_FILENO, .stop = &nn_tool_stop,
 			  .save = &save },
 	};
-	bool explains = nn_opt_given(&list, "explain");
+	bool explains = nn_opt_given(&list, "explain"), several = false;
 
 	nn_tool_quiet(std.quiet);
 	if ((n < 1 && !explains) || n > 2)
@@ -85,7 +85,9 @@ int main(int argc, char **argv)
 				     n < 1 ? "" : argv[3]);
 	setup.data_path = n > 0 ? argv[1] : NULL;
 	setup.targets_path = n == 2 ? argv[2] : NULL;
-	status = nn_train_check(&setup, &err);
+	status = nn_ranks_check(&ranks, &several, &err);
+	if (status == 0)
+		status = nn_train_check(&setup, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	if ((explains || options.selfcheck) && other_speaks())
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
 		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
 	}
 	catch_saves();
-	if (ranks.ranks > 1 && !nn_comm_is_rank())
+	if (several && !nn_comm_is_rank())
 		return nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err);
 	setup.advice = &advice;
 	status = train_join(&setup, &ranks, &attach, &err);

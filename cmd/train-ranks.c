@@ -2,8 +2,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "cmd/train.h"
 
 #define SPEAK_S 1                /* in which the rank that speaks first ends all */
@@ -53,7 +55,7 @@ int train_launch(const struct nn_train_setup *setup, const struct nn_ranks_optio
 {
 	uint64_t saved = 0, ever = 0, left = setup->train->max_restarts;
 	struct nn_launch l = {
-		.ranks = (int)ranks->ranks, .timeout_s = ranks->timeout, .say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops,
+		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile, .timeout_s = ranks->timeout, .say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops,
 		.save = save, .saved = &saved,
 	};
 	char note[200];
@@ -92,6 +94,19 @@ static void tell_saved(void *arg, const char *path, uint64_t steps)
 	atomic_store(&nn_attach_board(arg)->saved, steps + 1);
 }
 
+/* Rank 0 on another host has neither the standard input nor the standard output of the process that was called. */
+static int check_streams(const struct nn_train_setup *setup, struct nn_error *err)
+{
+	const char *input = nn_is_stdin(setup->data_path) ? setup->data_path
+			  : setup->targets_path && nn_is_stdin(setup->targets_path) ? setup->targets_path : NULL;
+
+	if (input)
+		return nn_fail(err, NN_EUSAGE, "%s: rank 0 runs on another host; name this one first in --hosts", input);
+	if (!setup->std->output || strcmp(setup->std->output, "-") == 0)
+		return nn_fail(err, NN_EUSAGE, "stdout: rank 0 runs on another host; name this one first in --hosts, or a file with -o");
+	return 0;
+}
+
 int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, struct nn_attach **attach, struct nn_error *err)
 {
 	int size = nn_comm_env_size();
@@ -101,6 +116,8 @@ int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *rank
 	nn_tool_attach(*attach);
 	if (ranks->ranks && nn_comm_is_rank() && size && (int)ranks->ranks != size)
 		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, size);
+	if (*attach && nn_attach_remote(*attach) && nn_comm_env_rank() == 0 && check_streams(setup, err) < 0)
+		return -1;
 	if (*attach) {
 		setup->host.progress = setup->std->quiet ? -1 : nn_attach_stderr(*attach);
 		setup->host.arg = *attach;

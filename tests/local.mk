@@ -239,7 +239,7 @@ tests_mpi_ranks_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
 
 # ranks of nn-train
-CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats
+CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats
 CHECK_LONG_TESTS += tests/long/train-lost.bats
 EXTRA_DIST += tests/cli/ranks.bash
 

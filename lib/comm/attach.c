@@ -2,6 +2,7 @@
 #include "config.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "comm/launch.h"
 
 #define CONNECT_S 10             /* of an address that does not answer */
+#define SILENT_S 20              /* no answer of the other host to what it is told: the line is cut */
 #define BOARD_MS 1000            /* how often a rank of another host tells where it is */
 
 struct nn_attach {
@@ -50,6 +52,7 @@ static int connect_here(const char *name, size_t n)
 static int connect_there(const char *text)
 {
 	const struct timeval patience = { CONNECT_S, 0 }, forever = { 0, 0 };
+	const unsigned silence_ms = 1000 * SILENT_S;
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	char host[INET_ADDRSTRLEN];
 	unsigned short port;
@@ -67,6 +70,7 @@ static int connect_there(const char *text)
 		return -1;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
 	return fd;
 }
 

@@ -24,10 +24,14 @@ static void tell_words(struct nn_launch_job *job)
 /* " at step 118; last checkpoint m.state.safetensors (step 100)" */
 static const char *place(const struct nn_launch_job *job, const struct nn_launch_rank *rank, char text[700])
 {
-	uint64_t at = rank->board ? atomic_load(&rank->board->at) : 0;
+	uint64_t at = rank->board ? atomic_load(&rank->board->at) : 0, other;
 	uint64_t saved = job->ranks[0].board ? atomic_load(&job->ranks[0].board->saved) : 0;
 	size_t n = 0;
 
+	/* what is known of a remote one is a second old, and all are at the same step */
+	for (int i = 0; rank->remote && i < job->l->ranks; i++)
+		if (job->ranks[i].board && (other = atomic_load(&job->ranks[i].board->at)) > at)
+			at = other;
 	text[0] = '\0';
 	if (at)
 		n = (size_t)snprintf(text, 700, " at step %" PRIu64, at - 1);
@@ -49,14 +53,14 @@ static const char *name(const struct nn_launch_job *job, int i, char text[120])
 static int first_killed(const struct nn_launch_job *job)
 {
 	for (int i = 0; job->words.data && i < job->l->ranks; i++)
-		if (job->ranks[i].pid && !job->ranks[i].said && nn_launch_signal(job->words.data, job->ranks[i].pid))
+		if (job->ranks[i].pid && !job->ranks[i].said && nn_launch_signal(job->words.data, i, job->ranks[i].pid))
 			return i;
 	return job->first_lost;
 }
 
 static int lost(const struct nn_launch_job *job, int status, struct nn_error *err)
 {
-	int i = first_killed(job), number = job->words.data ? nn_launch_signal(job->words.data, job->ranks[i].pid) : 0;
+	int i = first_killed(job), number = job->words.data ? nn_launch_signal(job->words.data, i, job->ranks[i].pid) : 0;
 	char who[120], where[700];
 
 	name(job, i, who);
@@ -122,8 +126,8 @@ static int not_started(struct nn_launch_job *job, int status, struct nn_error *e
 	if (WIFSIGNALED(status))
 		return nn_fail(err, NN_ERANK, "--ranks=%d: mpirun was killed by signal %d", job->l->ranks, WTERMSIG(status));
 	if (slots)
-		return nn_fail(err, NN_ENODEV, "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has",
-			       job->l->ranks);
+		return nn_fail(err, job->l->hosts ? NN_EUSAGE : NN_ENODEV,
+			       "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has", job->l->ranks);
 	return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun ended with status %d", job->l->ranks, WEXITSTATUS(status));
 }
 

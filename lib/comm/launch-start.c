@@ -219,14 +219,18 @@ int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int
 }
 
 /* "mpirun noticed that process rank 1 with PID 4711 on node here exited on signal 9 (Killed)." */
-int nn_launch_signal(const char *words, long pid)
+int nn_launch_signal(const char *words, int rank, long pid)
 {
-	char process[40];
+	char process[60];
 	const char *at;
 	int number;
 
 	snprintf(process, sizeof process, "with PID %ld on", pid);
 	at = strstr(words, process);
+	if (!at) {
+		snprintf(process, sizeof process, "process rank %d with PID 0 on", rank);
+		at = strstr(words, process);
+	}
 	at = at ? strstr(at, "exited on signal ") : NULL;
 	return at && sscanf(at, "exited on signal %d", &number) == 1 ? number : 0;
 }

@@ -134,7 +134,15 @@ static void look(struct nn_launch_job *job)
 		end_at_once(job);
 }
 
-/* Until mpirun has closed its end of the pipe. */
+/* A daemon on a host that is cut off may hold the pipe for long. */
+static bool is_dead(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Until mpirun has closed its end of the pipe, or was killed. */
 static void watch(struct nn_launch_job *job)
 {
 	int n = job->l->ranks;
@@ -164,6 +172,8 @@ static void watch(struct nn_launch_job *job)
 		if (nn_now_s() - tick > TICK_MS * 1e-3) {
 			tick = nn_now_s();
 			look(job);
+			if (job->signals > 2 && is_dead(job->mpirun))
+				return;
 		}
 		if (job->end_at > 0 && nn_now_s() > job->end_at)
 			end_all(job);

@@ -92,7 +92,7 @@ bool nn_packet_send(int fd, bool remote, const void *packet, size_t n);
 bool nn_launch_local(const struct nn_launch *launch);
 /* mpirun with its options, in a process group of its own; *out is the end of a pipe with all that it writes. */
 int nn_launch_start(const struct nn_launch *launch, const char *name, pid_t *pid, int *out, struct nn_error *err);
-/* Of mpirun's words: the signal that ended the rank with this process id, or 0. */
-int nn_launch_signal(const char *words, long pid);
+/* Of mpirun's words: the signal that ended this rank, or 0. It knows the process ids of its own host alone. */
+int nn_launch_signal(const char *words, int rank, long pid);
 
 #endif

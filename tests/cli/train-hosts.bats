@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# Ranks on two hosts, played by network namespaces with a cable between them; mpirun reaches the other one through an agent of ours.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load ranks.bash
+
+# Why hosts cannot be played here, or nothing.
+lacking_hosts() {
+  lacking_ranks
+  [ "$(id -u)" = 0 ] || echo "not root"
+  command -v ip >/dev/null || echo "no ip"
+  ip netns add nnX$$ 2>/dev/null && ip netns del nnX$$ || echo "no network namespaces"
+}
+
+cable() {
+  ip netns add nnA$$ && ip netns add nnB$$ && ip link add vA$$ netns nnA$$ type veth peer name vB$$ netns nnB$$ || return
+  ip -n nnA$$ addr add 10.99.7.1/24 dev vA$$
+  ip -n nnB$$ addr add 10.99.7.2/24 dev vB$$
+  for side in A B; do
+    ip -n nn$side$$ link set lo up
+    ip -n nn$side$$ link set v$side$$ up
+  done
+}
+
+setup_file() {
+  LACKING=$(lacking_hosts | head -n 1)
+  export LACKING ID=$$
+  [ -z "$LACKING" ] || return 0
+  cable
+  allow_ranks
+  cd "$BATS_FILE_TMPDIR" || return
+  cat >agent <<A
+#!/bin/sh
+case \$1 in 10.99.7.1) side=A ;; *) side=B ;; esac
+shift
+exec ip netns exec nn\${side}$ID sh -c "\$*"
+A
+  chmod +x agent
+  # hosts that share /dev/shm would take the same names there
+  export OMPI_MCA_btl=self,tcp
+  export OMPI_MCA_plm_rsh_agent=$PWD/agent OMPI_MCA_oob_tcp_if_include=10.99.7.0/24 OMPI_MCA_btl_tcp_if_include=10.99.7.0/24
+  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  train nn-train --epochs=2 -o one.safetensors
+}
+
+teardown_file() {
+  [ -n "$LACKING" ] || for side in A B; do
+    ip netns del nn$side"$ID"
+  done
+}
+
+setup() {
+  [ -z "$LACKING" ] || skip "$LACKING"
+  cd "$BATS_FILE_TMPDIR" || return
+  rm -f long.* .long.*
+}
+
+teardown() {
+  # shellcheck disable=SC2086 # a list
+  [ -z "${parent-}" ] || kill -9 $parent ${processes-} 2>/dev/null || true
+}
+
+hosts=10.99.7.1:1,10.99.7.2:1
+words=(-q -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy "$BATS_FILE_TMPDIR/digits.csv.gz")
+on() {
+  ip netns exec "nn$1$ID" "${@:2}"
+}
+# train COMMAND... with the words of all trainings, at most two minutes
+train() {
+  timeout -k 5 120 "${@:1:1}" "${words[@]}" "${@:2}"
+}
+
+# long ...: a training of two hosts is at work; ${ranks[@]}
+long() {
+  local i p
+  ip netns exec "nnA$ID" nn-train "${words[@]}" --hosts=$hosts --epochs=1000000 --checkpoint-every=20 -o "$PWD/long.safetensors" "$@" 2>err 3>&- &
+  parent=$!
+  for ((i = 0; i < 200; i++)); do
+    sleep 0.05
+    [ -e long.state.safetensors ] && break
+  done
+  [ "$i" -lt 200 ]
+  ranks=()
+  for p in $(pgrep -x nn-train); do
+    grep -qz "^NN_LAUNCH=nntools-$parent-" "/proc/$p/environ" 2>/dev/null || continue
+    ranks["$(tr '\0' '\n' <"/proc/$p/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')"]=$p
+  done
+  processes="$(family $parent) ${ranks[*]}"
+}
+
+@test "train hosts: plain mpirun over TCP, and --hosts, give the bytes of one process" {
+  on A mpirun --stdin none --bind-to none --host $hosts -n 2 nn-train "${words[@]}" --epochs=2 -o "$PWD/plain.safetensors"
+  cmp one.safetensors plain.safetensors
+  on A nn-train "${words[@]}" --hosts=$hosts --epochs=2 -o "$PWD/hosts.safetensors"
+  cmp one.safetensors hosts.safetensors
+  printf '%s\n' '10.99.7.1 slots=2' '10.99.7.2 slots=1' >hostfile
+  zcat digits.csv.gz | on A nn-train "${words[@]:0:5}" --hostfile=hostfile --ranks=3 --epochs=2 -o "$PWD/hosts.safetensors" -
+  cmp one.safetensors hosts.safetensors
+}
+
+@test "train hosts: a slow link changes no byte" {
+  command -v tc >/dev/null || skip "no tc"
+  on A tc qdisc add dev "vA$ID" root tbf rate 20mbit burst 16kb latency 50ms || skip "no tbf"
+  on A nn-train "${words[@]}" --hosts=$hosts --epochs=2 -o "$PWD/slow.safetensors"
+  on A tc qdisc del dev "vA$ID" root
+  cmp one.safetensors slow.safetensors
+}
+
+@test "train hosts: a rank of the other host that is killed is named with its host" {
+  long
+  kill -9 "${ranks[1]}"
+  ended 5
+  gone "$processes" 100
+  # mpirun does not always hear of the signal from the other host
+  [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\ on\ [^\ ]+\)\ (was\ killed\ by\ signal\ 9|ended\ unasked)\ at\ step\ [0-9]+\;\ last\ checkpoint\ .*/long.state.safetensors\ \(step\ [0-9]+\)$ ]]
+  [ -z "$(compgen -G '.long.*')" ]
+}
+
+@test "train hosts: SIGTERM stops all, the parent's death ends all" {
+  long
+  kill -TERM $parent
+  ended 143
+  gone "$processes" 30
+  rm -f long.*
+  long
+  kill -9 $parent
+  gone "$processes" 100
+}
+
+@test "train hosts: a cut cable ends the training after --timeout, and the other host's rank once it hears nothing" {
+  long --timeout=3
+  ip -n "nnB$ID" link set "vB$ID" down
+  start=$SECONDS
+  ended 5
+  [ $((SECONDS - start)) -le 30 ]
+  [[ "$(cat err)" =~ ^nn-train:\ rank\ [01]\ \(pid\ .*\)\ made\ no\ progress\ for\ 3\ s\ \(--timeout\)\ at\ step ]]
+  ip -n "nnB$ID" link set "vB$ID" up
+  gone "$processes" 300
+}
+
+@test "train hosts: what cannot be is told" {
+  run -2 --separate-stderr on A nn-train "${words[@]}" --hosts=$hosts --ranks=3 -o none.safetensors
+  [[ $stderr == *"nn-train: --ranks=3: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has" ]]
+  run -2 --separate-stderr nn-train "${words[@]}" --hosts=a:0
+  [ "$stderr" = "nn-train: --hosts=a:0: expected HOST:N,..., N ranks on each" ]
+  run -2 --separate-stderr nn-train "${words[@]}" --hosts=a:1,,b
+  run -2 --separate-stderr nn-train "${words[@]}" --hostfile=hostfile
+  [ "$stderr" = "nn-train: --hostfile=hostfile: needs --ranks=N" ]
+  run -2 --separate-stderr nn-train "${words[@]}" --hosts=a --hostfile=hostfile
+}
