@@ -83,6 +83,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/async.c \
 	lib/train/strategy/async.h \
 	lib/train/strategy/local.c \
+	lib/train/strategy/master.c \
 	lib/train/strategy/order.c \
 	lib/train/strategy/far.c \
 	lib/train/strategy/near.c \

@@ -194,7 +194,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "For networks that are too large for one rank: each keeps the parameters, gradients and optimizer state of its stage "
 		 "alone. The ranks are P times as many as work on different samples. See PIPELINE." },
 	{ .name = "strategy", .type = NN_OPT_CUSTOM, .offset = AT(strategy), .arg = "STRATEGY", .fallback = "sync", .check = check_strategy,
-	  .help = "how ranks work together: sync, async, local:H[@STEP]",
+	  .help = "how ranks work together: sync, async, local:H[@STEP], master",
 	  .man = "See STRATEGIES." },
 	{ .name = "staleness", .type = NN_OPT_COUNT, .offset = AT(staleness), .arg = "K", .max = 1e9,
 	  .help = "async: no gradient is applied more than K updates after it was begun (two for each computing rank)" },

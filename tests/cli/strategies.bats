@@ -46,8 +46,8 @@ differs() {
 
 @test "strategies: a wrong one is named, with those there are; its options need it" {
   run -2 --separate-stderr train --strategy=star -o m
-  [[ $stderr == "nn-train: --strategy=star: expected sync, async, local:H or local:H@STEP"* ]]
-  for bad in local local: local:0 local:x local:4@ local:4@y sync:1 async:2; do
+  [[ $stderr == "nn-train: --strategy=star: expected sync, async, local:H, local:H@STEP or master"* ]]
+  for bad in local local: local:0 local:x local:4@ local:4@y sync:1 async:2 master:1; do
     run -2 train --strategy=$bad -o m
   done
   for option in staleness=1 staleness-lr=yes record=r replay-run=r; do
@@ -58,7 +58,7 @@ differs() {
 }
 
 @test "strategies: on one rank each is sync" {
-  for s in async local:1 local:8 local:3@5; do
+  for s in async local:1 local:8 local:3@5 master; do
     train --strategy=$s -o alone.safetensors
     cmp one.safetensors alone.safetensors
   done
@@ -201,4 +201,21 @@ differs() {
   run -1 --separate-stderr timeout 60 nn-train -q -m 'dense ?' --target=y --race=sync --time-limit=1 nowhere.csv
   [ "$stderr" = "nn-train: nowhere.csv: cannot open: No such file or directory" ]
   [ -z "$(compgen -G "${TMPDIR:-/tmp}/nn-race.*")" ]
+}
+
+@test "master: the bytes of one process for every number of ranks; what goes through rank 0 is told" {
+  train -m 'dense 16, batchnorm, relu, dense ?' --batch=128 --optimizer=lamb --clip-norm=1 -o whole.safetensors
+  for n in 2 3 4; do
+    train -m 'dense 16, batchnorm, relu, dense ?' --batch=128 --optimizer=lamb --clip-norm=1 --strategy=master --ranks=$n -o master.safetensors
+    cmp whole.safetensors master.safetensors
+  done
+  # 64 x 16 + 16 + 16 x 10 + 10 f32, to and from the other one, and some words beside them
+  run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=2 \
+    --strategy=master --ranks=2 -b 128 -o m.safetensors digits.csv.gz
+  [[ $stderr =~ ([0-9]+)\ bytes\ a\ step\ went\ through\ rank\ 0 ]]
+  [ "${BASH_REMATCH[1]}" -gt $((2 * 1210 * 4)) ]
+  [ "${BASH_REMATCH[1]}" -lt $((3 * 1210 * 4)) ]
+  train --strategy=master --ranks=2 --steps=20 -o part.safetensors
+  train --strategy=master --ranks=2 --resume -o part.safetensors
+  cmp one.safetensors part.safetensors
 }

@@ -4,7 +4,9 @@
 #include "base/text.h"
 #include "train/strategy/strategy.h"
 
-const struct nn_strategy *const nn_strategies[] = { &nn_strategy_sync, &nn_strategy_async, &nn_strategy_local, NULL };
+const struct nn_strategy *const nn_strategies[] = {
+	&nn_strategy_sync, &nn_strategy_async, &nn_strategy_local, &nn_strategy_master, NULL,
+};
 
 const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms, struct nn_error *err)
 {
@@ -24,7 +26,7 @@ const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy
 		nn_fail(err, NN_EUSAGE, "expected nothing after %s", (*s)->name);
 		return NULL;
 	}
-	nn_fail(err, NN_EUSAGE, "expected sync, async, local:H or local:H@STEP");
+	nn_fail(err, NN_EUSAGE, "expected sync, async, local:H, local:H@STEP or master");
 	return NULL;
 }
 

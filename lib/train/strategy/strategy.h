@@ -56,7 +56,7 @@ struct nn_strategy {
 	int (*settle)(struct nn_train *train, struct nn_error *err);
 };
 
-extern const struct nn_strategy nn_strategy_sync, nn_strategy_local, nn_strategy_async;
+extern const struct nn_strategy nn_strategy_sync, nn_strategy_local, nn_strategy_async, nn_strategy_master;
 /* All of them, NULL at the end. */
 extern const struct nn_strategy *const nn_strategies[];
 

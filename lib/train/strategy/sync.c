@@ -10,6 +10,8 @@ struct nn_shard nn_team_shard(const struct nn_team *team, int r)
 {
 	struct nn_optimizer_shard shard = nn_optimizer_shard(team->elements, r, team->comm->size);
 
+	if (team->master)
+		return (struct nn_shard){ r == 0 ? 0 : team->elements, r == 0 ? team->elements : 0 };
 	return (struct nn_shard){ shard.from, shard.to - shard.from };
 }
 
@@ -38,6 +40,7 @@ int nn_sync_prepare(struct nn_train *t, struct nn_step_options *options, struct 
 	if (nn_step_sizes(options, &sizes, err) < 0 || !(team = t->team = nn_alloc(1, sizeof *team, err)))
 		return -1;
 	team->comm = comm;
+	team->master = t->strategy == &nn_strategy_master;
 	team->elements = sizes.elements;
 	team->size = nn_dtype_size(t->device->dtype);
 	team->mine = nn_team_shard(team, comm->rank);

@@ -28,6 +28,7 @@ struct nn_team_sum {
 struct nn_team {
 	const struct nn_way *way;
 	struct nn_comm *comm;
+	bool master;                         /* rank 0 owns all of it */
 	size_t elements, size;               /* of the flat block; bytes of one */
 	struct nn_shard mine;
 	struct nn_step_place place;
