@@ -25,7 +25,11 @@ mean() {
 # The folder of a run and its workers are gone.
 nothing_left() {
   [ -z "$(compgen -G "$TMPDIR/tmp.*")" ]
-  ! pgrep -f "$TMPDIR/tmp.*/actor-critic" >/dev/null
+  for _ in 1 2 3 4 5; do
+    pgrep -f "$TMPDIR/tmp.*/actor-critic|^sh $example/actor-critic.sh" >/dev/null || return 0
+    sleep 0.2
+  done
+  return 1
 }
 
 @test "actor-critic: the sum of all workers' gradients learns to hold the pole, the same with 1, 2 and 4" {
@@ -54,6 +58,17 @@ nothing_left() {
   [ "$(mean 1 10 <async)" -lt 80 ]
   [ "$(mean 301 400 <async)" -ge 150 ]
   [ "$(awk '$1 == "staleness" { for (i = 2; i <= NF; i++) n += $i; print n }' async)" = 400 ]
+  nothing_left
+}
+
+@test "actor-critic: without nn-allreduce it ends, and its workers with it" {
+  mkdir few
+  for tool in sh mktemp rm dirname mkfifo; do
+    ln -s "$(command -v $tool)" few
+  done
+  printf '#!/bin/sh\nPATH="%s" exec %s "$@"\n' "$PATH" "$CC" >few/cc
+  chmod +x few/cc
+  run -127 env -u CC PATH="$PWD/few" "$(command -v timeout)" 60 sh "$example/actor-critic.sh"
   nothing_left
 }
 

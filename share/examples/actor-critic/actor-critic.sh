@@ -30,7 +30,8 @@ fi
 
 folder=$(mktemp -d)
 workers=''
-trap 'kill $workers 2>/dev/null || true; rm -rf "$folder"' EXIT
+# A worker may still be this shell, which waits for the other end of a FIFO and would keep a gentler signal for later.
+trap 'kill -9 $workers 2>/dev/null || true; rm -rf "$folder"' EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 # shellcheck disable=SC2086
