@@ -169,6 +169,11 @@ differs() {
   tables --strategy=async --ranks=3 --record=steps.txt -o three.safetensors
   tables --strategy=async --replay-run=steps.txt -o replayed.safetensors
   cmp three.safetensors replayed.safetensors
+  for options in '--ranks=2 --pipeline=2' '--ranks=4 --pipeline=2' '--ranks=2 --shard-optimizer'; do
+    # shellcheck disable=SC2086
+    tables $options -o other.safetensors
+    cmp whole.safetensors other.safetensors
+  done
   tables --strategy=local:4 --ranks=2 --epochs=8 --lr=0.05 -o local.safetensors
   nn-predict --score local.safetensors tables.csv | awk '$1 == "accuracy" { exit !($2 > 0.95) }'
 }
