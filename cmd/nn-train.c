@@ -48,7 +48,7 @@ static int explain(const struct nn_train_setup *setup)
 /* What a training that does not fit is told beside the error: a line each. */
 static int give_advice(int status, struct nn_text *advice)
 {
-	for (char *line = advice->data, *end; line && *line; line = end + 1) {
+	for (char *line = advice->data, *end; line && *line && !other_speaks(); line = end + 1) {
 		end = strchr(line, '\n');
 		*end = '\0';
 		nn_tool_note(NULL, line);
@@ -105,9 +105,9 @@ int main(int argc, char **argv)
 		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
 	}
 	catch_saves();
-	if (several && !nn_comm_is_rank())
-		return nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err);
 	setup.advice = &advice;
+	if (several && !nn_comm_is_rank())
+		return give_advice(nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err), &advice);
 	status = train_join(&setup, &ranks, &attach, &err);
 	if (status == 0)
 		status = nn_train_open(&train, &setup, &err);

@@ -200,6 +200,7 @@ static int end_rank(int status, const struct nn_error *err)
 {
 	if (nn_output_broken_pipe())
 		status = 128 + SIGPIPE;
+	error = STDERR_FILENO;               /* notes from now on go the same way, after it */
 	nn_attach_say(attached, NN_SAY_END, status < 0 ? (int)err->code : status, status < 0 ? err->text : "");
 	return status < 0 ? (int)err->code : status;
 }

@@ -1,4 +1,5 @@
 /* nn-train as several ranks: the process that starts them and stays, and what is different in a rank. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,17 +51,34 @@ static int fewer(const struct nn_train_setup *setup, int ranks)
 	return left - left % pipeline;
 }
 
-int train_launch(const struct nn_train_setup *setup, const struct nn_ranks_options *ranks, volatile sig_atomic_t *save,
+/* <(command) of a shell is a descriptor of this process alone: it becomes standard input, which rank 0 gets. */
+static int take_descriptor(const char **path, struct nn_error *err)
+{
+	int fd;
+
+	if (!*path || strncmp(*path, "/dev/fd/", strlen("/dev/fd/")) != 0)
+		return 0;
+	fd = open(*path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", *path);
+	close(fd);
+	*path = "-";
+	return 1;
+}
+
+int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, volatile sig_atomic_t *save,
 		 struct nn_error *err)
 {
 	uint64_t saved = 0, ever = 0, left = setup->train->max_restarts;
 	struct nn_launch l = {
 		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile, .timeout_s = ranks->timeout, .say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops,
-		.save = save, .saved = &saved,
+		.save = save, .saved = &saved, .last = setup->advice,
 	};
 	char note[200];
-	int status;
+	int status = take_descriptor(&setup->data_path, err);
 
+	if (status < 0 || (status == 0 && take_descriptor(&setup->targets_path, err) < 0))
+		return -1;
 	nn_tool_count_stops();
 	for (;;) {
 		status = launch(setup, &l, ever > 0, err);

@@ -58,7 +58,10 @@ static void hear_rank(struct nn_launch_job *job, int i)
 		break;
 	case NN_SAY_WARNING:
 	case NN_SAY_NOTE:
-		job->l->say(job->l->arg, packet.kind, packet.text);
+		if (rank->said && job->l->last)
+			nn_text_addf(job->l->last, "%s\n", packet.text);
+		else
+			job->l->say(job->l->arg, packet.kind, packet.text);
 		break;
 	}
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "base/text.h"
 
 /*
  * What ranks and the one who started them say to each other: packets on a socket that leaves no name in any directory and that only the
@@ -39,6 +40,7 @@ struct nn_launch {
 	char *const *argv;           /* arguments of each rank, argv[0] included, NULL at the end */
 	void (*say)(void *arg, enum nn_say kind, const char *text);      /* what ranks warn and note */
 	void *arg;
+	struct nn_text *last;        /* notes that follow the error of a rank, a line each; NULL: they are said */
 	const volatile sig_atomic_t *stop;   /* a signal's number: end the ranks */
 	const volatile sig_atomic_t *stops;  /* how many came: the first is passed to rank 0 as its own, the second ends the ranks; NULL:
 	                                        the first ends them */

@@ -105,6 +105,11 @@ long() {
   [ "$(grep -c '^nn-train: ' <<<"$stderr")" = 1 ]
   run -2 --separate-stderr nn-train --ranks=2 -m 'dense x' nowhere.csv
   [ "${#stderr_lines[@]}" = 1 ]
+  # advice comes once, after the error
+  run -4 --separate-stderr nn-train "${words[@]:1}" --ranks=2 --memory=1M -o none.safetensors
+  [[ ${stderr_lines[0]} == "nn-train: --memory: training needs "* ]]
+  [[ ${stderr_lines[1]} == "nn-train: note: "* ]]
+  [ "$(printf '%s\n' "${stderr_lines[@]}" | sort | uniq -d)" = "" ]
   run -6 --separate-stderr train --ranks=2 --lr=1e30 --optimizer=sgd -o none.safetensors
   [ "${#stderr_lines[@]}" = 1 ]
   run -2 --separate-stderr mpi -n 2 nn-train "${words[@]}" --ranks=3
@@ -187,6 +192,8 @@ long() {
   mkfifo fifo
   cat digits.csv >fifo &
   train "${args[@]}" --ranks=2 -o piped.safetensors fifo
+  cmp one.safetensors piped.safetensors
+  train "${args[@]}" --ranks=2 -o piped.safetensors <(cat digits.csv)
   cmp one.safetensors piped.safetensors
   run -1 --separate-stderr train --ranks=2 -o piped.safetensors - </dev/null
   [ "${#stderr_lines[@]}" = 1 ]
