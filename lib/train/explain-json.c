@@ -95,6 +95,7 @@ static void add_time(struct nn_text *json, const struct nn_forecast *f)
 void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 {
 	const struct nn_train *t = e->train;
+	char why[NN_EXPLAIN_WHY];
 
 	nn_text_add(json, "{");
 	add_string(json, "model", nn_net_text(t->net));
@@ -113,5 +114,6 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	nn_text_add(json, t->fit.fits ? "true" : "false");
 	add_suggestions(json, e);
 	add_time(json, &t->forecast);
-	nn_text_add(json, ",\"strategy\":{\"name\":\"sync\",\"why\":\"one process: nothing is exchanged\"}}\n");
+	nn_text_addf(json, ",\"strategy\":{\"name\":\"%s\"", nn_explain_strategy(t, why));
+	nn_text_addf(json, ",\"why\":\"%s\"}}\n", why);
 }

@@ -92,6 +92,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 {
 	const struct nn_train *t = e->train;
 	const struct nn_forecast *f = &t->forecast;
+	int ranks = t->pipe ? t->pipe->stages : 1;
+	char why[NN_EXPLAIN_WHY];
 	char a[FIGURE];
 
 	nn_text_add(text, "\n");
@@ -110,8 +112,9 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 			nn_text_addf(text, ", all %s%s", t->about ? "about " : "", duration(a, f->total_s));
 		nn_text_addf(text, " (%s)\n", f->basis);
 	}
-	nn_text_addf(text, "placement: 1 rank x %llu threads on %d cores; strategy sync: one process, nothing is exchanged\n",
-		     (unsigned long long)t->std->threads, nn_cpu_count());
+	nn_text_addf(text, "placement: %d rank%s x %llu threads on %d cores; strategy %s: ", ranks, ranks == 1 ? "" : "s",
+		     (unsigned long long)t->std->threads, nn_cpu_count(), nn_explain_strategy(t, why));
+	nn_text_addf(text, "%s\n", why);
 }
 
 void nn_explain_text(const struct nn_explain *e, struct nn_text *text)

@@ -1,4 +1,5 @@
 /* --explain: a training opened as far as a plan needs it, and what can be told of it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -121,6 +122,17 @@ int nn_explain_make(struct nn_explain *e, const struct nn_train *t, struct nn_er
 	if (!t->fit.fits)
 		e->n_suggestions = nn_suggest(t, e->suggestions);
 	return 0;
+}
+
+const char *nn_explain_strategy(const struct nn_train *t, char why[NN_EXPLAIN_WHY])
+{
+	if (!t->pipe) {
+		snprintf(why, NN_EXPLAIN_WHY, "one process: nothing is exchanged");
+		return "sync";
+	}
+	snprintf(why, NN_EXPLAIN_WHY, "%d stages, a rank each: memory is that of the rank that takes most",
+		 t->pipe->stages);
+	return "pipeline";
 }
 
 void nn_explain_free(struct nn_explain *e)

@@ -29,6 +29,9 @@ int nn_explain_layers(struct nn_explain *explain, const struct nn_train *train, 
 int nn_explain_make(struct nn_explain *explain, const struct nn_train *train, struct nn_error *err);
 void nn_explain_free(struct nn_explain *explain);
 
+/* How ranks would work together: its name, and why. */
+#define NN_EXPLAIN_WHY 160
+const char *nn_explain_strategy(const struct nn_train *train, char why[NN_EXPLAIN_WHY]);
 void nn_explain_text(const struct nn_explain *explain, struct nn_text *text);
 void nn_explain_json(const struct nn_explain *explain, struct nn_text *text);
 

@@ -82,6 +82,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/step.h \
 	lib/train/strategy/async.c \
 	lib/train/strategy/async.h \
+	lib/train/strategy/grid.c \
 	lib/train/strategy/local.c \
 	lib/train/strategy/master.c \
 	lib/train/strategy/order.c \

@@ -110,6 +110,7 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   [ "$(jq .memory.parameters one.json)" -gt 1150000 ]
   # the layer in the middle alone
   [ "$(jq .memory.parameters three.json)" -lt 1100000 ]
+  [ "$(jq -r .strategy.name three.json)" = pipeline ]
   [ "$(jq .memory.optimizer three.json)" -lt "$(jq .memory.optimizer one.json)" ]
 }
 
