@@ -51,7 +51,7 @@ net[columns]='input 72, dense 24, layernorm, gelu, dropout 0.2, reshape 4x6, den
 dense 19, batchnorm group=8, tanh, dense 16, softmax, dense 3, k: log-softmax'
 net[inputs]='wide: input columns=x0,x3,x4,x9,x31, deep: input columns=x1,x2,x5,x6,x7,x8,x11,x12,x13,x14,x15
 d1: dense 20 from=deep, batchnorm group=8, d2: relu, w1: dense 7 from=wide
-town: input columns=town, t1: embedding 3 mode=sum, hashed: input columns=town hash=40, t2: embedding 5 sparse=yes, t3: flatten
+town: input columns=town, t1: embedding 3 mode=sum, hashed: input columns=town hash=40, t2: embedding 5 padding=3, t3: flatten
 both: concat from=d2+w1+t1+t3, drop: dropout 0.1
 kind: dense ? output target=kind, price: dense 1 output target=price weight=0.5 from=drop'
 rows_of() { [ "$1" = inputs ] && echo priced.csv || echo plain.csv; }
