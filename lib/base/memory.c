@@ -11,6 +11,10 @@
 #include "base/memory.h"
 #include "base/number.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /*
  * A block is an aligned part of one from calloc, whose address stands before it: large ones come zeroed from the kernel,
  * page by page as they are used, which posix_memalign and memset would undo.
@@ -143,4 +147,25 @@ size_t nn_memory_peak(void)
 size_t nn_memory_resident(void)
 {
 	return proc_bytes("/proc/self/status", "VmRSS");
+}
+
+/* ---- copies ---- */
+
+void nn_copy_away(void *to, const void *from, size_t bytes)
+{
+	size_t at = 0;
+
+#ifdef __SSE2__
+	for (; at + 64 <= bytes; at += 64) {
+		const __m128i *source = (const __m128i *)(const void *)((const char *)from + at);
+		__m128i *target = (__m128i *)(void *)((char *)to + at);
+
+		_mm_stream_si128(target, _mm_loadu_si128(source));
+		_mm_stream_si128(target + 1, _mm_loadu_si128(source + 1));
+		_mm_stream_si128(target + 2, _mm_loadu_si128(source + 2));
+		_mm_stream_si128(target + 3, _mm_loadu_si128(source + 3));
+	}
+	_mm_sfence();
+#endif
+	memcpy((char *)to + at, (const char *)from + at, bytes - at);
 }

@@ -34,4 +34,10 @@ size_t nn_memory_peak(void);
 /* VmRSS of this process in bytes, 0 if unknown. */
 size_t nn_memory_resident(void);
 
+/*
+ * memcpy to memory that another core will read and this one not again: past the caches, so that its lines need not be fetched from the other
+ * core first. to is aligned to 16 bytes.
+ */
+void nn_copy_away(void *to, const void *from, size_t bytes);
+
 #endif

@@ -79,6 +79,22 @@ figures() {
   as_one "3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 80 --class-weight=balanced --ignore=3 "$data/digits.csv"
 }
 
+@test "same bytes: ranks of one host with more parameters than are copied, every way of an update" {
+  for args in --optimizer=adam '--optimizer=lamb --weight-decay=0.1' '--optimizer=lars --clip-norm=0.1'; do
+    as_one "2 3" -m 'dense 700, relu, dense 800, relu, dense ?' --target=digit --loss=cross-entropy --steps=3 -b 64 $args "$data/digits.csv"
+  done
+}
+
+@test "same bytes: every optimizer, in common memory and by messages" {
+  for args in '--optimizer=sgd --momentum=0.9 --nesterov' --optimizer=adamw --optimizer=rmsprop '--optimizer=rprop --precision=f64' \
+    '--optimizer=lars --momentum=0.9 --weight-decay=0.1' '--optimizer=lamb --weight-decay=0.1' '--clip-norm=0.1'; do
+    for btl in vader tcp; do
+      mpi=(--mca btl self,$btl --mca btl_tcp_if_include lo)
+      as_one "3" -m 'dense 24, relu, dense ?' --target=kind --epochs=2 -b 64 --micro-batch=7 $args "$data/words.csv"
+    done
+  done
+}
+
 @test "same bytes: ranks over TCP" {
   mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
   as_one "2 3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 "$data/digits.csv"

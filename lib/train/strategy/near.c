@@ -1,6 +1,10 @@
 /*
  * Ranks of one host: parameters and slots are there once, for all, and gradients are read where they were computed. A rank adds up its
  * shard piece by piece, while a piece is in cache, and updates it; nothing is copied, and what travels are cache lines.
+ *
+ * Small networks live in the caches of a core, where lines that another core has read or written are dear: 784-128-10 with 128 rows took
+ * 510 us of computing on each of two ranks in place of 290. There each rank has its own parameters and gradients, and what others need
+ * is copied, which reads and writes in order.
  */
 #include <string.h>
 
@@ -10,9 +14,12 @@
 
 #define PIECE ((size_t)16384)        /* elements at a time: some fit into the cache of a core */
 #define ALIGN ((size_t)256)
+#define SMALL ((size_t)2 << 20)      /* bytes of parameters up to which they are copied */
 
 struct nn_near {
 	struct nn_window *window;
+	bool copies;
+	char *weights;               /* copies: a block on its way */
 	char *sum;                   /* a block: the gradient, where norms are asked for */
 	struct rank {
 		char *gradients, *kept;
@@ -39,13 +46,17 @@ static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, con
 	struct nn_step_place *place = &team->place;
 	size_t end = 0;
 
-	place->weights = part(at, &end, s->weights);
+	near->copies = s->weights <= SMALL;
+	if (near->copies)
+		near->weights = part(at, &end, s->block);
+	else
+		place->weights = part(at, &end, s->weights);
 	place->optimizer.slots = part(at, &end, s->slots * s->block);
 	place->optimizer.direction = o->optimizer.kind == NN_LAMB ? part(at, &end, s->block) : NULL;
 	place->weight_table = part(at, &end, s->weight_table);
 	place->figures = part(at, &end, s->figures);
 	place->statistics = s->statistics ? part(at, &end, s->statistics) : NULL;
-	place->follows = team->comm->rank > 0;
+	place->follows = !near->copies && team->comm->rank > 0;
 	near->sum = part(at, &end, s->block);
 	for (int r = 0; r < team->comm->size; r++) {
 		struct rank *rank = &near->ranks[r];
@@ -54,6 +65,8 @@ static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, con
 		rank->gradients = part(at, &end, s->block);
 		rank->kept = part(at, &end, nn_step_kept(o, r) * s->block);
 	}
+	if (near->copies)
+		return end;
 	place->gradients = near->ranks[team->comm->rank].gradients;
 	place->kept = near->ranks[team->comm->rank].kept;
 	return end;
@@ -101,27 +114,50 @@ static int near_weights(struct nn_train *t, const struct nn_step_tables *tables,
 	return 0;
 }
 
+static bool is_last(const struct nn_team *team, size_t k)
+{
+	return k + 1 == team->n_sums || team->sums[k + 1].rank != team->sums[k].rank;
+}
+
+/* Where the sum lies that a rank has: the last of its own in its gradients, the others kept. */
+static char *where(const struct nn_team *team, size_t k)
+{
+	const struct nn_team_sum *s = &team->sums[k];
+	const struct rank *rank = &team->near->ranks[s->rank];
+
+	return is_last(team, k) ? rank->gradients : rank->kept + s->index * team->near->block_bytes;
+}
+
+/* This rank's sums to where others read them, but for its own shard. */
+static void copy_out(struct nn_train *t, struct nn_step_result *result)
+{
+	struct nn_team *team = t->team;
+	double start = nn_now_s();
+	size_t before = team->mine.from * team->size, after = (team->mine.from + team->mine.n) * team->size;
+
+	for (size_t k = 0; k < team->n_sums; k++)
+		if (team->sums[k].rank == team->comm->rank) {
+			const char *sum = nn_step_sum(t->step, team->sums[k].index);
+
+			nn_copy_away(where(team, k), sum, before);
+			nn_copy_away(where(team, k) + after, sum + after, team->elements * team->size - after);
+		}
+	result->comm_s += nn_now_s() - start;
+}
+
 static int near_meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 
 	(void)tables;
 	(void)err;
+	if (team->near->copies)
+		copy_out(t, result);
 	*team->near->ranks[team->comm->rank].said = team->said[team->comm->rank];
 	wait_for_all(team, result);
 	for (int r = 0; r < team->comm->size; r++)
 		team->said[r] = *team->near->ranks[r].said;
 	return 0;
-}
-
-/* Where the sum lies that a rank has: the last of its own in its gradients, the others kept. */
-static const char *where(const struct nn_team *team, size_t k)
-{
-	const struct nn_team_sum *s = &team->sums[k];
-	const struct rank *rank = &team->near->ranks[s->rank];
-	bool last = k + 1 == team->n_sums || team->sums[k + 1].rank != s->rank;
-
-	return last ? rank->gradients : rank->kept + s->index * team->near->block_bytes;
 }
 
 struct sweep {
@@ -138,7 +174,9 @@ static const char *add_up(const struct nn_train *t, size_t from, size_t n, char 
 	size_t depth = 0, bytes = n * team->size, at = from * team->size;
 
 	for (size_t k = 0; k < team->n_sums; k++) {
-		stack[depth++] = where(team, k) + at;
+		bool own = team->near->copies && team->sums[k].rank == team->comm->rank;
+
+		stack[depth++] = (own ? (char *)nn_step_sum(t->step, team->sums[k].index) : where(team, k)) + at;
 		for (size_t node = team->sums[k].node.node; node & 1; node >>= 1) {
 			char *left = scratch + (depth - 2) * PIECE * team->size;
 
@@ -175,7 +213,6 @@ static void sweep(struct nn_train *t, bool whole, struct nn_step_result *result)
 	if (t->team->mine.n > 0)
 		nn_pool_run(t->pool, (t->team->mine.n + PIECE - 1) / PIECE, sweep_piece, &s);
 	result->comm_s += s.comm_s[0];
-	result->compute_s -= s.comm_s[0];
 }
 
 /* What another way would have sent and received: sums of shards, and shards of `blocks` blocks. */
@@ -189,6 +226,23 @@ static void count_bytes(struct nn_team *team, size_t blocks)
 						blocks * (team->mine.n * (n - 1) + others)));
 }
 
+/* This rank's shard of the parameters to the others, and theirs to here. */
+static void copy_weights(struct nn_train *t, struct nn_step_result *result)
+{
+	struct nn_team *team = t->team;
+	char *weights = nn_graph_weights(nn_step_graph(t->step)), *shared = team->near->weights;
+	size_t before = team->mine.from * team->size, n = team->mine.n * team->size, after = before + n;
+	double start = nn_now_s(), middle;
+
+	nn_copy_away(shared + before, weights + before, n);
+	result->comm_s += nn_now_s() - start;
+	wait_for_all(team, result);
+	middle = nn_now_s();
+	memcpy(weights, shared, before);
+	memcpy(weights + after, shared + after, team->elements * team->size - after);
+	result->comm_s += nn_now_s() - middle;
+}
+
 static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result,
 		       struct nn_error *err)
 {
@@ -197,7 +251,7 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 	size_t from = team->mine.from, to = from + team->mine.n;
 	bool looks = norm || nn_optimizer_wants_norm(o), directs = nn_optimizer_directs(o);
 	bool whole = looks || directs || nn_step_parts(t->step)->part_rows > 0;
-	double start = nn_now_s(), waited = result->wait_s;
+	double start = nn_now_s(), waited = result->wait_s, sent = result->comm_s;
 
 	count_bytes(team, 1 + whole + directs);
 	nn_optimizer_begin(o, b->number, b->lr);
@@ -219,9 +273,12 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 	}
 	if (whole)
 		nn_optimizer_apply(o, team->near->sum + from * team->size, from, to, t->pool);
-	wait_for_all(team, result);
+	if (team->near->copies)
+		copy_weights(t, result);
+	else
+		wait_for_all(team, result);
 	nn_graph_refresh(nn_step_graph(t->step));
-	result->compute_s += nn_now_s() - start - (result->wait_s - waited);
+	result->compute_s += nn_now_s() - start - (result->wait_s - waited) - (result->comm_s - sent);
 	return 0;
 }
 
