@@ -315,7 +315,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	struct nn_log *log = t->log;
 
 	nn_report_end(t, seconds);
-	if (nn_train_ranks(t) == 1 && strcmp(reason, "error") != 0 && strcmp(reason, "diverged") != 0)
+	if (strcmp(reason, "error") != 0 && strcmp(reason, "diverged") != 0)
 		nn_forecast_learn(t, seconds);
 	if (!nn_log_wanted(log))
 		return;
@@ -339,6 +339,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
 	log_compared(log, "peak_bytes", (double)nn_train_peak(t), peak);
+	log_compared(log, "step_s", t->forecast.step_s, nn_report_step(t));
 	log_compared(log, "total_s", t->forecast.total_s, seconds);
 	nn_log_close_object(log);
 	log_pipeline(t);

@@ -87,15 +87,34 @@ static void add_time(struct nn_text *json, const struct nn_forecast *f)
 	add_real(json, "epoch_s", f->epoch_s);
 	add_real(json, "total_s", f->total_s);
 	add_string(json, "measured", *f->basis ? f->basis : NULL);
-	nn_text_add(json, "},\"ranks\":[{\"ranks\":1");
-	add_real(json, "step_s", f->step_s);
-	nn_text_add(json, ",\"speedup\":1}]");
+	nn_text_add(json, "}");
+}
+
+static void add_ranks(struct nn_text *json, const struct nn_explain *e)
+{
+	const struct nn_scaling *s = e->scaling;
+
+	add_key(json, "ranks");
+	nn_text_add(json, "[");
+	for (size_t i = 0; i < s->n; i++) {
+		add_comma(json);
+		nn_text_add(json, "{");
+		add_count(json, "ranks", (uint64_t)s->rows[i].ranks);
+		add_real(json, "step_s", s->rows[i].step_s);
+		add_real(json, "speedup", s->rows[i].speedup);
+		nn_text_add(json, "}");
+	}
+	nn_text_add(json, "]");
+	add_key(json, "strategy");
+	nn_text_add(json, "{");
+	add_string(json, "name", nn_explain_strategy(e->train));
+	add_string(json, "why", s->why.data);
+	nn_text_add(json, "}");
 }
 
 void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 {
 	const struct nn_train *t = e->train;
-	char why[NN_EXPLAIN_WHY];
 
 	nn_text_add(json, "{");
 	add_string(json, "model", nn_net_text(t->net));
@@ -114,6 +133,6 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	nn_text_add(json, t->fit.fits ? "true" : "false");
 	add_suggestions(json, e);
 	add_time(json, &t->forecast);
-	nn_text_addf(json, ",\"strategy\":{\"name\":\"%s\"", nn_explain_strategy(t, why));
-	nn_text_addf(json, ",\"why\":\"%s\"}}\n", why);
+	add_ranks(json, e);
+	nn_text_add(json, "}\n");
 }

@@ -5,7 +5,7 @@
 
 #include "train/explain.h"
 
-#define FIGURE 32
+#define FIGURE NN_DURATION
 
 /* 12,345,678 */
 static const char *grouped(char text[FIGURE], uint64_t value)
@@ -22,8 +22,7 @@ static const char *grouped(char text[FIGURE], uint64_t value)
 	return text;
 }
 
-/* "1.24 ms", "3 h 20 min" */
-static const char *duration(char text[FIGURE], double s)
+const char *nn_duration(char text[NN_DURATION], double s)
 {
 	static const struct {
 		double below, unit;
@@ -33,7 +32,7 @@ static const char *duration(char text[FIGURE], double s)
 
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (s < units[i].below) {
-			snprintf(text, FIGURE, "%.3g %s", s / units[i].unit, units[i].name);
+			snprintf(text, NN_DURATION, "%.3g %s", s / units[i].unit, units[i].name);
 			break;
 		}
 	return text;
@@ -92,8 +91,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 {
 	const struct nn_train *t = e->train;
 	const struct nn_forecast *f = &t->forecast;
-	int ranks = t->pipe ? t->pipe->stages : 1;
-	char why[NN_EXPLAIN_WHY];
+	const struct nn_scaling_row *row = &e->scaling->rows[t->setup.ranks > 1 ? e->scaling->n - 1 : 0];
+	int ranks = t->pipe ? t->pipe->stages : row->ranks, threads = row->threads, cores = nn_cpu_count();
 	char a[FIGURE];
 
 	nn_text_add(text, "\n");
@@ -105,16 +104,36 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 	if (isnan(f->step_s)) {
 		nn_text_add(text, "time: nothing was measured on this machine yet\n");
 	} else {
-		nn_text_addf(text, "time: a step %s", duration(a, f->step_s));
+		nn_text_addf(text, "time: a step %s", nn_duration(a, f->step_s));
 		if (!isnan(f->epoch_s))
-			nn_text_addf(text, ", an epoch %s%s", t->about ? "about " : "", duration(a, f->epoch_s));
+			nn_text_addf(text, ", an epoch %s%s", t->about ? "about " : "", nn_duration(a, f->epoch_s));
 		if (!isnan(f->total_s))
-			nn_text_addf(text, ", all %s%s", t->about ? "about " : "", duration(a, f->total_s));
+			nn_text_addf(text, ", all %s%s", t->about ? "about " : "", nn_duration(a, f->total_s));
 		nn_text_addf(text, " (%s)\n", f->basis);
 	}
-	nn_text_addf(text, "placement: %d rank%s x %llu threads on %d cores; strategy %s: ", ranks, ranks == 1 ? "" : "s",
-		     (unsigned long long)t->std->threads, nn_cpu_count(), nn_explain_strategy(t, why));
-	nn_text_addf(text, "%s\n", why);
+	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks, ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s",
+		     cores, cores == 1 ? "" : "s");
+}
+
+static void add_ranks(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_scaling *s = e->scaling;
+	char step[FIGURE];
+
+	nn_text_add(text, e->train->pipe ? "" : "\nranks       step  speedup\n");
+	for (size_t i = 0; i < s->n && !e->train->pipe; i++) {
+		const struct nn_scaling_row *row = &s->rows[i];
+
+		if (!row->possible)
+			nn_text_addf(text, "%5d  not possible: a batch has %llu lea%s\n", row->ranks, (unsigned long long)e->train->options->leaves,
+				     e->train->options->leaves == 1 ? "f" : "ves");
+		else if (isnan(row->step_s))
+			nn_text_addf(text, "%5d  %9s  %7s\n", row->ranks, "-", "-");
+		else
+			nn_text_addf(text, "%5d  %9s  %7.2f\n", row->ranks, nn_duration(step, row->step_s), row->speedup);
+	}
+	nn_text_addf(text, "strategy %s: %s", nn_explain_strategy(e->train), s->why.data ? s->why.data : "");
+	nn_text_addf(text, "%s%s%s\n", *s->basis ? " (" : "", s->basis, *s->basis ? ")" : "");
 }
 
 void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
@@ -123,4 +142,5 @@ void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
 	add_layers(e, text);
 	add_memory(e, text);
 	add_time(e, text);
+	add_ranks(e, text);
 }

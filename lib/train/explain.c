@@ -1,4 +1,6 @@
 /* --explain: a training opened as far as a plan needs it, and what can be told of it. */
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,17 +126,6 @@ int nn_explain_make(struct nn_explain *e, const struct nn_train *t, struct nn_er
 	return 0;
 }
 
-const char *nn_explain_strategy(const struct nn_train *t, char why[NN_EXPLAIN_WHY])
-{
-	if (!t->pipe) {
-		snprintf(why, NN_EXPLAIN_WHY, "one process: nothing is exchanged");
-		return "sync";
-	}
-	snprintf(why, NN_EXPLAIN_WHY, "%d stages, a rank each: memory is that of the rank that takes most",
-		 t->pipe->stages);
-	return "pipeline";
-}
-
 void nn_explain_free(struct nn_explain *e)
 {
 	for (size_t i = 0; i < e->n_suggestions; i++)
@@ -142,7 +133,30 @@ void nn_explain_free(struct nn_explain *e)
 	nn_free(e->layers);
 }
 
+const char *nn_explain_strategy(const struct nn_train *t)
+{
+	if (t->pipe)
+		return "pipeline";
+	return t->options->strategy ? t->options->strategy : nn_strategy_sync.name;
+}
+
 /* ---- the whole ---- */
+
+/* Times of more ranks; those of the training are of as many as were asked for, where they would run as sync. */
+static void plan_time(struct nn_train *t, struct nn_scaling *scaling)
+{
+	const struct nn_scaling_row *last;
+	int asked = t->setup.ranks < INT_MAX ? (int)t->setup.ranks : INT_MAX;
+
+	nn_forecast_rate(t);
+	nn_scaling_make(t, asked, scaling);
+	last = &scaling->rows[scaling->n - 1];
+	if (asked > 1 && strcmp(nn_explain_strategy(t), nn_strategy_sync.name) == 0 && !isnan(last->step_s)) {
+		t->rate.step_s = last->step_s;
+		snprintf(t->forecast.basis, sizeof t->forecast.basis, "%d ranks, from a step of one and what ranks cost", last->ranks);
+	}
+	nn_forecast_make(t);
+}
 
 static int plan_memory(struct nn_train *t, struct nn_error *err)
 {
@@ -166,6 +180,7 @@ static int plan_memory(struct nn_train *t, struct nn_error *err)
 int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, bool *fits, struct nn_error *err)
 {
 	struct nn_train *t = nn_alloc(1, sizeof *t, err);
+	struct nn_scaling scaling;
 	struct nn_explain e;
 	int status;
 
@@ -178,15 +193,16 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 	t->sample = SAMPLE_BYTES;
 	status = plan_memory(t, err);
 	if (status == 0) {
-		nn_forecast_rate(t);
-		nn_forecast_make(t);
+		plan_time(t, &scaling);
 		status = nn_explain_make(&e, t, err);
+		e.scaling = &scaling;
 		if (status == 0 && setup->train->explain)
 			nn_explain_json(&e, text);
 		else if (status == 0)
 			nn_explain_text(&e, text);
 		*fits = t->fit.fits;
 		nn_explain_free(&e);
+		nn_text_free(&scaling.why);
 	}
 	if (status == 0 && text->failed)
 		status = nn_fail(err, NN_ENOMEM, "cannot allocate the text of the plan");

@@ -2,6 +2,7 @@
 #ifndef NN_TRAIN_EXPLAIN_H
 #define NN_TRAIN_EXPLAIN_H
 
+#include "train/scaling.h"
 #include "train/suggest.h"
 
 /* A canonical line, of one sample. Counts that do not fit are UINT64_MAX. */
@@ -21,6 +22,7 @@ struct nn_explain {
 	size_t largest_batch;
 	struct nn_suggestion suggestions[NN_SUGGESTIONS];
 	size_t n_suggestions;
+	const struct nn_scaling *scaling;        /* borrowed */
 };
 
 /* The layers alone. */
@@ -29,9 +31,13 @@ int nn_explain_layers(struct nn_explain *explain, const struct nn_train *train, 
 int nn_explain_make(struct nn_explain *explain, const struct nn_train *train, struct nn_error *err);
 void nn_explain_free(struct nn_explain *explain);
 
-/* How ranks would work together: its name, and why. */
-#define NN_EXPLAIN_WHY 160
-const char *nn_explain_strategy(const struct nn_train *train, char why[NN_EXPLAIN_WHY]);
+#define NN_DURATION 32
+/* "1.24 ms", "3.33 h"; returns the text. */
+const char *nn_duration(char text[NN_DURATION], double seconds);
+
+/* The strategy that was asked for. */
+const char *nn_explain_strategy(const struct nn_train *train);
+
 void nn_explain_text(const struct nn_explain *explain, struct nn_text *text);
 void nn_explain_json(const struct nn_explain *explain, struct nn_text *text);
 

@@ -5,7 +5,9 @@
 #include "base/memory.h"
 #include "train/explain.h"
 #include "train/rates.h"
+#include "train/ranks.h"
 #include "train/rehearse.h"
+#include "train/scaling.h"
 
 #define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
 #define LEAST_S 0.02                 /* of fewer steps than these whose time is kept all the same */
@@ -65,8 +67,10 @@ void nn_forecast_rate(struct nn_train *t)
 	struct nn_rate *rate = &t->rate;
 	const char *basis = NULL;
 
+	if (nn_train_ranks(t) > 1 && t->rate.step_s > 0)     /* foreseen */
+		return;
 	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
-	if (t->pipe || (t->comm && t->comm->size > 1))    /* what is kept is of one rank */
+	if (t->pipe || nn_train_ranks(t) > 1)     /* what is kept is of one rank */
 		return;
 	if (nn_rate_get(t, rate))
 		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";
@@ -75,6 +79,48 @@ void nn_forecast_rate(struct nn_train *t)
 	else if (estimate(t, plan, rate))
 		basis = "an estimate by FLOP, from dense layers measured here";
 	snprintf(t->forecast.basis, sizeof t->forecast.basis, "%s", basis ? basis : "");
+}
+
+/* ---- one process ---- */
+
+/* The training as one process with so many threads would open it. False: it does not fit. Free its pool. */
+static bool open_alone(struct nn_train *alone, struct nn_std_options *std, const struct nn_train *t, int threads)
+{
+	*alone = *t;
+	*std = *t->std;
+	std->threads = (uint64_t)threads;
+	alone->std = std;
+	alone->comm = NULL;
+	alone->pipe = NULL;
+	alone->team = NULL;
+	alone->step = NULL;
+	alone->pool = NULL;
+	if (alone->limit_bytes == 0)                     /* not planned yet */
+		alone->limit_bytes = nn_memory_available();
+	return nn_pool_new(&alone->pool, threads, NULL) == 0 && nn_fit_choose(alone, &alone->fit, NULL) == 0 && alone->fit.fits;
+}
+
+double nn_forecast_step(const struct nn_train *t, int threads, bool tries)
+{
+	struct nn_train alone;
+	struct nn_std_options std;
+	struct nn_rate rate = { .step_s = NAN };
+
+	if (open_alone(&alone, &std, t, threads) && !nn_rate_get(&alone, &rate) && !(tries && try_steps(&alone, &rate)) &&
+	    !estimate(&alone, tries, &rate))
+		rate.step_s = NAN;
+	nn_pool_free(alone.pool);
+	return rate.step_s;
+}
+
+void nn_forecast_ranks(struct nn_train *t)
+{
+	double step_s;
+
+	if (!nn_train_first(t) || t->pipe || t->strategy != &nn_strategy_sync)
+		return;
+	step_s = nn_scaling_foresee(t, t->planned >= LEAST_STEPS);
+	t->rate = (struct nn_rate){ .step_s = step_s, .extra_s = NAN, .once_s = NAN };
 }
 
 /* ---- the whole ---- */
@@ -134,8 +180,11 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 
 	if (m->saves > 0)
 		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
-	if (t->comm && t->comm->size > 1)
+	if (nn_train_ranks(t) > 1) {
+		if (nn_train_first(t) && !t->pipe && t->strategy == &nn_strategy_sync)
+			nn_scaling_learn(t);
 		return;
+	}
 	if (m->steps < 2 || (m->steps < LEAST_STEPS && m->steps_s < LEAST_S) || m->rows <= 0)
 		return;
 	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;

@@ -2,6 +2,9 @@
 #ifndef NN_TRAIN_FORECAST_H
 #define NN_TRAIN_FORECAST_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct nn_train;
 
 struct nn_forecast {
@@ -9,12 +12,16 @@ struct nn_forecast {
 	char basis[120];                         /* what the rates rest on, "" where step_s is not known */
 };
 
+#define NN_TIMED_STEPS 256
+
 /* What the loop measured. The first step stands apart: it touches the memory. */
 struct nn_times {
 	double first_s, steps_s, rows, after_s;  /* seconds of the first step, of the others and their rows; of what follows steps */
 	double epochs;                           /* that ended */
 	double steps;
 	double saves, saves_s, saved_bytes;      /* states that were written */
+	size_t timed;                            /* steps after the first; of the last of them all and computing, where several ranks train */
+	double step[NN_TIMED_STEPS], compute[NN_TIMED_STEPS];
 	long touched, read;                      /* page faults of the first step: memory touched, pages read */
 };
 
@@ -25,6 +32,13 @@ struct nn_times {
 void nn_forecast_rate(struct nn_train *train);
 /* Into train->forecast, from the rate. */
 void nn_forecast_make(struct nn_train *train);
+/*
+ * Seconds of a step of this training in one process with so many threads, NaN where they are not known. tries: of a plan some steps may
+ * be tried.
+ */
+double nn_forecast_step(const struct nn_train *train, int threads, bool tries);
+/* The same for a training with several ranks, whose memory is not yet taken: rank 0 knows it, the others nothing. */
+void nn_forecast_ranks(struct nn_train *train);
 /* Keep the rate of a training that took so many seconds. */
 void nn_forecast_learn(struct nn_train *train, double seconds);
 

@@ -30,6 +30,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/forecast.h \
 	lib/train/folds.c \
 	lib/train/job.h \
+	lib/train/link.c \
+	lib/train/link.h \
 	lib/train/lock.c \
 	lib/train/lock.h \
 	lib/train/log.c \
@@ -66,6 +68,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/save.h \
 	lib/train/saver.c \
 	lib/train/saver.h \
+	lib/train/scaling.c \
+	lib/train/scaling.h \
 	lib/train/schedule.c \
 	lib/train/schedule.h \
 	lib/train/selfcheck-bytes.c \

@@ -360,7 +360,7 @@ static const char *over(struct nn_train *t)
 /* A step and what follows it, their seconds kept for the next prediction. */
 static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
-	double start = nn_now_s(), middle, rows = (double)t->counters.rows;
+	double start = nn_now_s(), middle, rows = (double)t->counters.rows, before = t->compute_s + t->input_s;
 	struct nn_times *m = &t->times;
 
 	if (m->steps == 0)
@@ -375,6 +375,8 @@ static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	} else {
 		m->steps_s += middle - start;
 		m->rows += rows;
+		m->step[m->timed % NN_TIMED_STEPS] = middle - start;
+		m->compute[m->timed++ % NN_TIMED_STEPS] = t->compute_s + t->input_s - before;
 	}
 	m->epochs += t->counters.step % t->steps_per_epoch == 0;
 	if (after_step(t, pace, err) < 0)

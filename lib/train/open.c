@@ -298,12 +298,15 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 		return -1;
 	planned = nn_now_s();
 	t->data_s = planned - start;
+	if (nn_train_ranks(t) > 1)
+		nn_forecast_ranks(t);
+	t->tried_s = nn_now_s() - planned;
 	if (take_memory(t, err) < 0 || take_metric(t, err) < 0)
 		return -1;
 	tried = nn_now_s();
-	t->plan_s = tried - planned;
+	t->plan_s = tried - planned - t->tried_s;
 	nn_forecast_rate(t);             /* before the weights are there: what it tries is loaded over */
-	t->tried_s = nn_now_s() - tried;
+	t->tried_s += nn_now_s() - tried;
 	if (start_values(t, err) < 0)
 		return -1;
 	nn_forecast_make(t);

@@ -29,7 +29,7 @@ const char *nn_report_placement(const struct nn_train *t, char text[NN_PLACEMENT
 	return text;
 }
 
-static double mean_step(const struct nn_train *t)
+double nn_report_step(const struct nn_train *t)
 {
 	const struct nn_times *m = &t->times;
 
@@ -99,7 +99,7 @@ static void report_ranks(struct nn_train *t)
 void nn_report_end(struct nn_train *t, double seconds)
 {
 	const struct nn_times *m = &t->times;
-	double step = mean_step(t), more = m->first_s - step, peak = (double)nn_memory_peak();
+	double step = nn_report_step(t), more = m->first_s - step, peak = (double)nn_memory_peak();
 
 	if (m->steps > 0)
 		report_ranks(t);
@@ -111,6 +111,8 @@ void nn_report_end(struct nn_train *t, double seconds)
 		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
 	note_noise(t);
 	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_train_peak(t), 100 * ((double)nn_train_peak(t) / peak - 1));
+	if (isfinite(t->forecast.step_s) && m->steps > 1)
+		nn_train_note(t, "a step %.3g s, predicted %.3g (%+.1f %%)", step, t->forecast.step_s, 100 * (t->forecast.step_s / step - 1));
 	if (isfinite(t->forecast.total_s))
 		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds, t->forecast.total_s,
 			      100 * (t->forecast.total_s / seconds - 1));
@@ -127,7 +129,7 @@ void nn_report_causes(struct nn_train *t)
 	nn_log_real(t->log, "first_step_s", m->steps > 0 ? m->first_s : NAN);
 	nn_log_count(t->log, "first_step_pages_touched", m->touched > 0 ? (uint64_t)m->touched : 0);
 	nn_log_count(t->log, "first_step_pages_read", m->read > 0 ? (uint64_t)m->read : 0);
-	nn_log_real(t->log, "steady_step_s", mean_step(t));
+	nn_log_real(t->log, "steady_step_s", nn_report_step(t));
 	nn_log_real(t->log, "between_steps_s", m->after_s);
 	nn_log_close_object(t->log);
 }

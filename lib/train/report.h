@@ -15,4 +15,7 @@ void nn_report_end(struct nn_train *train, double seconds);
 /* The keys of the end event that tell first step, first epoch and steady state apart. */
 void nn_report_causes(struct nn_train *train);
 
+/* Seconds of a step after the first, for a full batch; NaN: there was none. */
+double nn_report_step(const struct nn_train *train);
+
 #endif

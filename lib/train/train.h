@@ -28,6 +28,7 @@ struct nn_train_setup {
 	struct nn_train_options *train;          /* defaults that depend on others are filled in */
 	struct nn_data_options *data;
 	struct nn_std_options *std;
+	uint64_t ranks;                          /* that were asked for, 0: not said; of a plan */
 	const char *data_path, *targets_path;    /* targets NULL: in the data */
 	struct nn_comm *comm;                    /* borrowed: the ranks that train together; NULL where none train */
 	struct nn_train_host host;

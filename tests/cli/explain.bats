@@ -286,6 +286,78 @@ given_up() {
   is '.time.step_s>0' true
 }
 
+@test "ranks: a row for each up to the leaves, and a small network stays on one" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
+  plan -m 'input 100, dense 2' --batch=32 --leaves=4
+  is '.ranks[0:4]|map(.ranks)' '[1,2,3,4]'
+  is '.ranks|length' 4
+  is '[.ranks[]|keys_unsorted]|unique' '[["ranks","step_s","speedup"]]'
+  is '.ranks[0].speedup' 1
+  is '.ranks[0].step_s==.time.step_s' true
+  is '. as $p|[.ranks[]|(.speedup*.step_s/$p.time.step_s-1)|fabs<1e-9]|all' true
+  is '.strategy.name' '"sync"'
+  is '.strategy.why|startswith("stay on one rank: ")' true
+  plan -m 'input 100, dense 2' --batch=32 --leaves=2
+  is '.ranks|map(.ranks)' '[1,2]'
+  plan -m 'input 100, dense 2' --batch=32 --leaves=1
+  is '.ranks|map(.ranks)' '[1]'
+  is '.strategy.why' '"stay on one rank: a batch of 32 has one leaf"'
+  nn-train --explain -m 'input 100, dense 2' >text
+  grep -Eq '^ranks +step +speedup$' text
+  grep -Eq '^ +1 .* 1\.00$' text
+  grep -q '^strategy sync: stay on one rank: .*(communication is an estimate' text
+}
+
+@test "ranks: with --ranks the time is of so many, and more than the leaves are not possible" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
+  plan -m 'input 100, dense 2' --batch=32 --leaves=4 --ranks=3
+  is '.ranks|map(.ranks)' '[1,2,3]'
+  is '.time.step_s==.ranks[2].step_s and .ranks[2].step_s!=.ranks[0].step_s' true
+  plan -m 'input 100, dense 2' --batch=32 --leaves=4 --ranks=4096
+  is '.ranks|map(.ranks)' '[1,2,3,4,4096]'
+  is '.ranks[4]|[.step_s,.speedup]' '[null,null]'
+  nn-train --explain -m 'input 100, dense 2' --batch=32 --leaves=4 --ranks=5 >text
+  grep -q '^ *5  not possible: a batch has 4 leaves$' text
+}
+
+# keep FILE KEY VALUE: an answer of this machine
+keep() {
+  local kept=$XDG_CACHE_HOME/nntools
+  printf '%s\t%s\t%s\n' "$(tail -n 1 "$kept/rates" | cut -f 1)" "$2" "$3" >>"$kept/$1"
+}
+
+@test "ranks: by the rates and links that are kept, more of them pay or never do" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
+  unset OMPI_MCA_btl
+  net=(-m 'input 16, dense 64, relu, dense 2' --batch=64 --leaves=4 --threads=1)
+  plan "${net[@]}"
+  cores=$(nproc)
+  # a step of a second, of all cores so much less
+  cut -f 2 "$XDG_CACHE_HOME/nntools/rates" | grep '^train ' >keys
+  while IFS= read -r key; do
+    [[ $key =~ threads=([0-9]+) ]]
+    keep rates "$key" "tried $(jq -n "1/${BASH_REMATCH[1]}") - -"
+  done <keys
+  keep link "allreduce ranks=2 btl=self,vader" "1e-9 1e-15"
+  plan "${net[@]}"
+  is '.ranks[0].step_s' 1
+  if [ "$cores" -gt 1 ]; then
+    is '.ranks[1].speedup|.>1.99 and .<=2' true
+    is '.strategy.why|test("^[0-9]+ ranks: [0-9.]+ x one rank, a step in .* instead of 1 s$")' true
+  fi
+  nn-train --explain "${net[@]}" | grep -q '^strategy sync: .*(communication as measured here with 2 ranks)$'
+  # of two sizes that were trained, the line; the gradients are 4 * (17*64 + 65*2) bytes
+  keep link "training ranks=2 btl=self,vader" "1000000 3 2000000 5"
+  plan "${net[@]}"
+  is ".ranks[1].step_s-(1/([$cores,2]|min)+1+2e-6*4872)|fabs<1e-6" true
+  is '[.ranks[1:][].speedup<1]|all' true
+  is '.strategy.why|startswith("stay on one rank: one thread of one process does a step in 1 s, 2 ranks would take ")' true
+  # what makes no sense is as none
+  keep link "training ranks=2 btl=self,vader" "1e6 -3 nan"
+  plan "${net[@]}"
+  [ "$cores" = 1 ] || is '.ranks[1].speedup>1.99' true
+}
+
 @test "nn-bench memory: the items of the plan, and the largest batch as last row" {
   nn-bench memory 'input 64, dense 512, relu, dense 10' --batch=100 --to=csv >rows.csv
   plan -m 'input 64, dense 512, relu, dense 10' --batch=100

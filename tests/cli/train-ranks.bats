@@ -225,3 +225,17 @@ long() {
     -n 1 nn-train "${words[@]}" --steps=3 -o differs.safetensors : -n 1 other/bin/nn-train "${words[@]}" --steps=3
   [ "$(grep '^nn-train: ' <<<"$stderr")" = "nn-train: rank 1 is another build of nntools than rank 0" ]
 }
+
+@test "train ranks: what was foreseen of the step stands beside what was measured, and what ranks cost is kept" {
+  unset 'words[0]'
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/kept
+  train --ranks=2 --epochs=5 -v --log=log -o foreseen.safetensors 2>err
+  rm foreseen.safetensors
+  grep -q '^nn-train: note: predicted: .* a step, .*(a step of one rank; what ranks cost is an estimate)$' err
+  grep -Eq '^nn-train: note: a step [0-9.e-]+ s, predicted [0-9.e-]+ \([+-][0-9.]+ %\)$' err
+  jq -e -s 'map(select(.event=="end"))[0]|.predicted.step_s|.predicted>0 and .measured>0 and ((.predicted/.measured-1-.error)|fabs)<1e-9' log
+  jq -e -s 'map(select(.event=="start"))[0].predicted.step_s==map(select(.event=="end"))[0].predicted.step_s.predicted' log
+  # 4 * (65*16 + 17*10) bytes of gradients
+  [[ $(cut -f 2,3 "$XDG_CACHE_HOME/nntools/link" | grep training) == "training ranks=2 btl=self,vader"$'\t'"4840 "* ]]
+  train --explain | grep -q '^strategy sync: .*(communication as measured here with 2 ranks)$'
+}

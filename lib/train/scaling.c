@@ -1,0 +1,236 @@
+/* One rank's time of a step, scaled to several by what the link between them costs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/explain.h"
+#include "train/link.h"
+#include "train/ranks.h"
+#include "train/scaling.h"
+
+#define LEAST_RANKS 4                /* listed, whatever the cores */
+#define ONE_BY_ONE 16                /* beyond so many only twice as many each */
+#define PAYS 1.05                    /* times the speed of one rank, or more ranks are not worth it */
+
+/* What the times of one rank rest on. */
+struct pace {
+	int cores, threads;              /* threads: of the rank alone */
+	bool fixed;                      /* --threads was given: each rank has as many */
+	int asked;                       /* ranks, 0: not said */
+	double alone_s;                  /* a step of it */
+	double single_s, full_s;         /* of one rank with one thread, with one on each core; NaN: not known */
+};
+
+static int threads_of(const struct pace *p, int ranks)
+{
+	if (p->fixed || ranks == 1)
+		return p->threads;
+	return p->cores > ranks ? p->cores / ranks : 1;
+}
+
+/* One rank with so many threads: a part that they share and one that they do not, through the two that are known. */
+static double one_rank_s(const struct pace *p, int threads)
+{
+	if (threads == p->threads)
+		return p->alone_s;
+	if (threads == 1 || p->cores == 1)
+		return p->single_s;
+	if (threads >= p->cores)
+		return p->full_s;
+	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
+}
+
+/* Bytes that are summed over ranks: tables send the rows that were met, which are few. */
+static double gradient_bytes(const struct nn_train *t)
+{
+	double sum = 0;
+
+	for (int p = 0; p < t->program->n_params; p++) {
+		const struct nn_op_param *desc = &t->program->params[p].desc;
+
+		if (desc->role != NN_BUFFER && desc->role != NN_ROW_TABLE)
+			sum += (double)nn_shape_count(&desc->shape);
+	}
+	return sum * (double)nn_dtype_size(t->device->dtype);
+}
+
+static double largest_share(const struct nn_train *t, int ranks)
+{
+	double leaves = (double)t->options->leaves;
+
+	return ceil(leaves / ranks) / leaves;
+}
+
+/*
+ * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do not compute faster than as many threads
+ * of one process: memory is shared by both. sharing: how many of the ranks are on these cores.
+ */
+static double ranks_s(const struct nn_train *t, const struct pace *p, int ranks, int sharing, const struct nn_link *link)
+{
+	int threads = threads_of(p, sharing), all = threads < p->cores ? sharing * threads : p->cores;
+	double share = largest_share(t, ranks), busy = fmax((double)sharing * (threads < p->cores ? threads : p->cores) / p->cores, 1);
+	double by_rank = one_rank_s(p, threads) * share * busy, together = one_rank_s(p, all < p->cores ? all : p->cores) * share * sharing;
+
+	if (isnan(by_rank))
+		return NAN;
+	return fmax(by_rank, together) + nn_link_seconds(link, ranks, gradient_bytes(t));
+}
+
+/* ---- a plan ---- */
+
+static void add_row(struct nn_train *t, const struct pace *p, int ranks, struct nn_scaling *s)
+{
+	struct nn_scaling_row *row = &s->rows[s->n++];
+	struct nn_link link;
+
+	*row = (struct nn_scaling_row){ ranks, threads_of(p, ranks), NAN, NAN, (uint64_t)ranks <= t->options->leaves };
+	if (!row->possible)
+		return;
+	if (ranks == 1) {
+		row->step_s = p->alone_s;
+	} else {
+		nn_link_get(ranks, &link);
+		row->step_s = ranks_s(t, p, ranks, ranks, &link);
+		if (link.ranks == 0)
+			snprintf(s->basis, sizeof s->basis, "communication is an estimate from copies in memory; no ranks were measured here");
+		else if (!*s->basis)
+			snprintf(s->basis, sizeof s->basis, "communication as measured here with %d ranks", link.ranks);
+	}
+	row->speedup = p->alone_s / row->step_s;
+}
+
+static void list(struct nn_train *t, const struct pace *p, int asked, struct nn_scaling *s)
+{
+	int most = p->cores > LEAST_RANKS ? p->cores : LEAST_RANKS, n;
+
+	if (t->pipe)                 /* whose time is not foreseen */
+		most = 1;
+	else if (asked > 1)
+		most = asked;
+	else if ((uint64_t)most > t->options->leaves)
+		most = (int)t->options->leaves;
+	for (n = 1; n < most && s->n < NN_SCALING_ROWS - 1; n += n < ONE_BY_ONE ? 1 : n)
+		if ((uint64_t)n <= t->options->leaves)
+			add_row(t, p, n, s);
+	add_row(t, p, most, s);
+}
+
+static const struct nn_scaling_row *best_row(const struct nn_scaling *s)
+{
+	const struct nn_scaling_row *best = s->rows;
+
+	for (size_t i = 1; i < s->n; i++)
+		if (s->rows[i].step_s < best->step_s && s->rows[i].speedup >= PAYS)
+			best = &s->rows[i];
+	return best;
+}
+
+static void say_stay(const struct nn_train *t, const struct pace *p, struct nn_scaling *s)
+{
+	const struct nn_scaling_row *other = s->n > 1 && s->rows[1].possible ? &s->rows[1] : NULL;
+	char one[NN_DURATION], two[NN_DURATION];
+
+	for (size_t i = 1; i < s->n; i++)
+		if (s->rows[i].possible && s->rows[i].ranks == p->asked)
+			other = &s->rows[i];
+	if (!other) {
+		nn_text_addf(&s->why, "stay on one rank: a batch of %llu has one leaf", (unsigned long long)t->options->batch);
+		return;
+	}
+	nn_text_add(&s->why, "stay on one rank: ");
+	if (p->threads == 1)
+		nn_text_addf(&s->why, "one thread of one process does");
+	else
+		nn_text_addf(&s->why, "%d threads of one process do", p->threads);
+	nn_text_addf(&s->why, " a step in %s, %d ranks would take %s", nn_duration(one, s->rows[0].step_s), other->ranks,
+		     nn_duration(two, other->step_s));
+}
+
+static void say_why(const struct nn_train *t, const struct pace *p, struct nn_scaling *s)
+{
+	const struct nn_scaling_row *best = best_row(s);
+	char one[NN_DURATION], many[NN_DURATION];
+
+	if (t->pipe) {
+		nn_text_addf(&s->why, "%d stages, a rank each: memory is that of the rank that takes most", t->pipe->stages);
+		return;
+	}
+	if (strcmp(nn_explain_strategy(t), nn_strategy_sync.name) != 0)
+		nn_text_add(&s->why, "as asked for; with sync: ");
+	if (isnan(p->alone_s))
+		nn_text_add(&s->why, "one process: how long a step takes is not known here, so nothing speaks for more ranks");
+	else if (best->ranks == 1)
+		say_stay(t, p, s);
+	else
+		nn_text_addf(&s->why, "%d ranks: %.2f x one rank, a step in %s instead of %s", best->ranks, best->speedup,
+			     nn_duration(many, best->step_s), nn_duration(one, s->rows[0].step_s));
+}
+
+void nn_scaling_make(struct nn_train *t, int ranks, struct nn_scaling *s)
+{
+	struct pace p = {
+		.cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = t->setup.list && nn_opt_given(t->setup.list, "threads"),
+		.asked = ranks, .alone_s = t->rate.step_s, .single_s = NAN, .full_s = NAN,
+	};
+
+	*s = (struct nn_scaling){0};
+	if (t->options->leaves > 1 && !isnan(p.alone_s)) {
+		p.single_s = p.threads == 1 ? p.alone_s : nn_forecast_step(t, 1, true);
+		p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(t, p.cores, true);
+	}
+	list(t, &p, ranks, s);
+	say_why(t, &p, s);
+}
+
+/* ---- a training of several ranks ---- */
+
+double nn_scaling_foresee(struct nn_train *t, bool tries)
+{
+	struct pace p = { .cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = true };
+	struct nn_link link;
+
+	p.alone_s = nn_forecast_step(t, p.threads, tries);
+	p.single_s = p.threads == 1 ? p.alone_s : NAN;
+	p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(t, p.cores, false);
+	if (isnan(p.alone_s))
+		return NAN;
+	nn_link_get(nn_train_ranks(t), &link);
+	snprintf(t->forecast.basis, sizeof t->forecast.basis, "a step of one rank; what ranks cost %s",
+		 link.ranks == 0 ? "is an estimate" : "was measured here");
+	return ranks_s(t, &p, nn_train_ranks(t), t->sharing, &link);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const double *values, size_t n)
+{
+	double sorted[NN_TIMED_STEPS];
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = values[i];
+	qsort(sorted, n, sizeof *sorted, by_value);
+	return sorted[n / 2];
+}
+
+void nn_scaling_learn(struct nn_train *t)
+{
+	const struct nn_times *m = &t->times;
+	int ranks = nn_train_ranks(t);
+	struct nn_cut_run mine = nn_cut_share((size_t)t->options->leaves, t->comm->rank, ranks);
+	size_t n = m->timed < NN_TIMED_STEPS ? m->timed : NN_TIMED_STEPS;
+	double compute, step;
+
+	if (n < 8 || mine.from == mine.to)
+		return;
+	compute = median(m->compute, n);
+	step = median(m->step, n);
+	/* the ranks with the largest share are waited for: that is no communication */
+	compute *= largest_share(t, ranks) * (double)t->options->leaves / (double)(mine.to - mine.from);
+	nn_link_put(ranks, gradient_bytes(t), fmax(step - compute, 0));
+}
