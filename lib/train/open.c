@@ -165,7 +165,7 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	if (nn_fit_choose(t, &t->fit, err) < 0)
 		return -1;
 	if (t->fit.fits)
-		return 0;
+		return t->pipe && t->comm ? nn_pipe_agree(t, err) : 0;
 	if (t->setup.advice)
 		nn_suggest_notes(t, t->setup.advice);
 	return nn_fail(err, NN_ENOMEM, "%straining needs %zu bytes even with --micro-batch=%zu, %zu are available",

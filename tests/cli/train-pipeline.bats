@@ -63,6 +63,12 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   as_one "3:3" -m conv.nn "${digit[@]}" -b 64 --steps=4 --micro-batch=5 --precision=f64 --class-weight=balanced --ignore=3
 }
 
+@test "pipeline: stages that would take different numbers of rows at once take the same" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 200 3x3 pad=1' 'relu' 'conv2d 200 1x1' 'tanh' 'conv2d 200 1x1' 'relu' 'conv2d 4 1x1' 'flatten' \
+    'dense 20' 'relu' 'dense 20' 'relu' 'dense ?' >wide.nn
+  as_one "2:2:naive 3:3:naive" -m wide.nn "${digit[@]}" -b 256 --steps=2
+}
+
 @test "pipeline: several outputs in several stages" {
   as_one "2:2 4:2:gpipe" -m both.nn --loss=mse -b 64 --epochs=1 digits.csv
 }

@@ -132,6 +132,18 @@ size_t nn_pipe_micro(const struct nn_train *t, size_t rows)
 	return at_once < rows ? at_once : rows;
 }
 
+int nn_pipe_agree(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_pipe *p = t->pipe;
+	uint64_t least = t->fit.micro, all[p->stages];
+
+	if (nn_comm_gather(p->line, &least, all, sizeof least, err) < 0)
+		return -1;
+	for (int s = 0; s < p->stages; s++)
+		least = all[s] < least ? all[s] : least;
+	return least < t->fit.micro ? nn_fit_plan(t, (size_t)least, &t->fit, err) : 0;
+}
+
 /* Which stage has which parameter. */
 static int find_owners(struct nn_train *t, struct nn_error *err)
 {

@@ -37,6 +37,8 @@ int nn_pipe_divide(struct nn_train *train, size_t micro, struct nn_error *err);
 struct nn_step_part nn_pipe_part(const struct nn_pipe *pipe);
 /* Rows that go through at once where nothing says so: whole leaves, so that some micro-batches flow for each stage. */
 size_t nn_pipe_micro(const struct nn_train *train, size_t rows);
+/* What goes from stage to stage are the same rows: as many at once as the stage that can take fewest (train->fit). */
+int nn_pipe_agree(struct nn_train *train, struct nn_error *err);
 /* The step was made: room for its messages. */
 int nn_pipe_attach(struct nn_train *train, struct nn_error *err);
 
