@@ -105,13 +105,21 @@ static size_t input_bytes(const struct nn_run *r)
 	return bytes;
 }
 
+/* What the machine has is asked where there are rows for more than one of them: a small prediction is over before. */
+static int threads(struct nn_run *r)
+{
+	if (r->threads == 0)
+		r->threads = nn_cpu_count();
+	return r->threads;
+}
+
 int nn_run_read_ahead(struct nn_run *r, struct nn_error *err)
 {
 	const char *family = nn_rows_family(r->rows);
 	bool table = strcmp(family, "csv") == 0 || strcmp(family, "tsv") == 0;
 
 	/* marked rows keep their reasons in the reader until it goes on */
-	if (r->threads == 1 || !table || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch || r->p->options.on_error == 2)
+	if (!table || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch || r->p->options.on_error == 2 || threads(r) == 1)
 		return 0;
 	for (int k = 1; k < 3; k++) {
 		size_t batches = AHEAD_BYTES / (r->batch * input_bytes(r));
@@ -134,7 +142,7 @@ int nn_run_bind(struct nn_run *r, size_t n, struct nn_error *err)
 
 	nn_graph_free(r->graph);
 	r->graph = NULL;
-	if (n == r->batch && !r->pool && nn_pool_new(&r->pool, r->threads, err) < 0)
+	if (n == r->batch && !r->pool && nn_pool_new(&r->pool, threads(r), err) < 0)
 		return -1;
 	options.pool = r->pool;
 	if (nn_graph_bind(&r->graph, r->model->program, &options, err) < 0)
@@ -274,7 +282,7 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets, r->model->schema, &rows,
 			 r->model->device->dtype, err) < 0)
 		return -1;
-	r->threads = r->p->threads ? r->p->threads : nn_cpu_count();
+	r->threads = r->p->threads;
 	r->doors = nn_alloc(nn_run_inputs(r), sizeof *r->doors, err);
 	if (!r->doors || choose_batch(r, err) < 0)
 		return -1;

@@ -26,7 +26,7 @@ struct nn_run {
 	size_t batch;
 	struct nn_door *doors;               /* inputs */
 	struct nn_run_block blocks[3];       /* the first, of a batch, and two of more where rows are read ahead */
-	int threads;                         /* that compute */
+	int threads;                         /* that compute; 0: not asked yet */
 	struct nn_pool *ahead;               /* the caller, and a thread that reads the next block; NULL: one after the other */
 	struct nn_emitted *emitted;
 	size_t n_emitted;
