@@ -9,7 +9,7 @@
 #include "base/output.h"
 #include "cmd/train.h"
 
-#define SPEAK_S 1                /* in which the rank that speaks first ends all */
+#define SPEAK_S 3                /* in which the rank that speaks first ends all */
 
 /* ---- the process that stays ---- */
 
@@ -164,6 +164,8 @@ static int fail(const struct nn_train_setup *setup, const struct nn_attach *atta
 	status = nn_tool_end(-1, err);
 	if (!attach && setup->comm && setup->comm->size > 1)
 		nn_comm_abort(setup->comm, status);
+	else if (setup->comm && setup->comm->size == 1)
+		nn_comm_close(setup->comm);
 	return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "base/number.h"
@@ -300,4 +301,27 @@ int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes,
 			return -1;
 	}
 	return 0;
+}
+
+int nn_comm_alike(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, size_t *place, struct nn_error *err)
+{
+	uint32_t mine = nn_crc32(0, sums, n * sizeof *sums), all[c->size], *theirs;
+	int status;
+
+	if (nn_comm_gather(c, &mine, all, sizeof mine, err) < 0)
+		return -1;
+	*rank = 0;
+	while (*rank < c->size && all[*rank] == all[0])
+		++*rank;
+	if (*rank == c->size)
+		return 1;
+	theirs = nn_alloc((size_t)c->size * n, sizeof *theirs, err);
+	if (!theirs)
+		return -1;
+	status = nn_comm_gather(c, sums, theirs, n * sizeof *sums, err);
+	*place = 0;
+	while (status == 0 && *place + 1 < n && theirs[(size_t)*rank * n + *place] == theirs[*place])
+		++*place;
+	nn_free(theirs);
+	return status;
 }

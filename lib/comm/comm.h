@@ -101,6 +101,11 @@ int nn_comm_any(struct nn_comm *comm, struct nn_request *requests, size_t n, siz
 int nn_comm_barrier(struct nn_comm *comm, struct nn_error *err);
 /* bytes of `root` to all. */
 int nn_comm_broadcast(struct nn_comm *comm, int root, void *data, size_t bytes, struct nn_error *err);
+/*
+ * Do all ranks have the same sums[n]? 1; 0 with the first rank that differs from rank 0, and the place of its first difference, known to
+ * all. What is alike costs one word of each rank.
+ */
+int nn_comm_alike(struct nn_comm *comm, const uint32_t *sums, size_t n, int *rank, size_t *place, struct nn_error *err);
 /* bytes of every rank, in order of ranks: all[size * bytes]. */
 int nn_comm_gather(struct nn_comm *comm, const void *mine, void *all, size_t bytes, struct nn_error *err);
 

@@ -82,6 +82,9 @@ lib_libnn_la_SOURCES += \
 	lib/train/stages.h \
 	lib/train/state.c \
 	lib/train/state.h \
+	lib/train/step-batch.c \
+	lib/train/step-inside.h \
+	lib/train/step-plan.c \
 	lib/train/step.c \
 	lib/train/step.h \
 	lib/train/strategy/async.c \

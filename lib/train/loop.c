@@ -276,7 +276,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	uint64_t number = t->counters.step;
 	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t) || asked(t)->due;
 
-	if (ends_epoch && settle(t, err) < 0)
+	if (nn_train_check_parameters(t, err) < 0 || (ends_epoch && settle(t, err) < 0))
 		return -1;
 	if (ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0)) {
 		if (evaluate(t, err) < 0)

@@ -175,6 +175,10 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "go on from the state; without one, start from the beginning",
 	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both values." },
+	{ .name = "check-every", .type = NN_OPT_COUNT, .offset = AT(check_every), .arg = "N", .fallback = "100", .max = MOST,
+	  .help = "compare the parameters of all ranks every N steps; 0: never",
+	  .man = "With sync and master they are the same bytes after each step. Where they are not, memory or a processor is at fault: the "
+		 "training ends and names rank and tensor." },
 	{ .name = "max-restarts", .type = NN_OPT_COUNT, .offset = AT(max_restarts), .arg = "K", .fallback = "0", .max = 1e6,
 	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one is lost" },
 	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,

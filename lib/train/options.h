@@ -25,6 +25,7 @@ struct nn_train_options {
 	const char *class_weight, *ignore;
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
+	uint64_t check_every;        /* steps between comparisons of the ranks' parameters, 0: none */
 	uint64_t max_restarts;
 	const char *spool;           /* a file or a size */
 	bool shard_optimizer;

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/crc32.h"
 #include "base/memory.h"
 #include "train/ranks.h"
+#include "train/strategy/team.h"
 
 bool nn_train_first(const struct nn_train *t)
 {
@@ -114,4 +116,36 @@ int nn_train_share_state(struct nn_train *t, bool *resumed, struct nn_error *err
 		if (t->tensors.set[set] && share_set(t, t->tensors.set[set], err) < 0)
 			return -1;
 	return nn_comm_broadcast(t->comm, 0, &t->counters, sizeof t->counters, err);
+}
+
+/* ---- parameters ---- */
+
+/* Do ranks that share the samples have the same parameters after each step, each a copy of its own? */
+static bool copies(const struct nn_train *t)
+{
+	return (t->strategy == &nn_strategy_sync || t->strategy == &nn_strategy_master) && !nn_near(t);
+}
+
+int nn_train_check_parameters(const struct nn_train *t, struct nn_error *err)
+{
+	struct nn_comm *comm = t->pipe ? t->pipe->side : t->comm;
+	struct nn_graph *graph = nn_step_graph(t->step);
+	size_t n = (size_t)t->program->n_params, size = nn_dtype_size(t->device->dtype), offset, packed, place;
+	uint64_t every = t->options->check_every;
+	uint32_t *sums;
+	int rank, alike;
+
+	if (comm->size == 1 || every == 0 || t->counters.step % every || !copies(t))
+		return 0;
+	if (!(sums = nn_alloc(n, sizeof *sums, err)))
+		return -1;
+	for (size_t p = 0; p < n; p++)
+		if (nn_graph_place(graph, (int)p, &offset, &packed))
+			sums[p] = nn_crc32(0, (const char *)nn_graph_weights(graph) + offset * size, packed * size);
+	alike = nn_comm_alike(comm, sums, n, &rank, &place, err);
+	nn_free(sums);
+	if (alike == 0)
+		return nn_fail(err, NN_EFAIL, "step %llu: %s of rank %d is not what it is on rank 0; memory or a processor may be at fault",
+			       (unsigned long long)t->counters.step, t->program->params[place].name, rank);
+	return alike < 0 ? -1 : 0;
 }

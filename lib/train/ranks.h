@@ -25,6 +25,8 @@ struct nn_rank_times nn_train_times(const struct nn_train *train);
 int nn_train_sharing(const struct nn_train *train, int *ranks, struct nn_error *err);
 /* Are network, data, held-out data, options and program those of rank 0? Every rank fails with the first difference, naming its rank. */
 int nn_train_compare(struct nn_train *train, struct nn_error *err);
+/* --check-every: are the parameters of all ranks the same bytes after this step? */
+int nn_train_check_parameters(const struct nn_train *train, struct nn_error *err);
 /* Parameters, slots, best parameters and counters of rank 0 to all. *resumed is rank 0's. */
 int nn_train_share_state(struct nn_train *train, bool *resumed, struct nn_error *err);
 

@@ -43,7 +43,7 @@ refused() {
   refused 2 adamw -m 'dense ?' --optimizer=adamm "$data/words.csv"
   refused 2 'expected constant, cosine' -m 'dense ?' --schedule=cosin "$data/words.csv"
   refused 2 cross-entropy -m 'dense ?' --loss=entropy "$data/words.csv"
-  for later in --replay=10 --ranks=2 --init=w.npz --augment=flip; do
+  for later in --replay=10 --tensor=2 --init=w.npz --augment=flip; do
     refused 2 "${later%%=*}" -m 'dense ?' $later "$data/words.csv"
   done
 }

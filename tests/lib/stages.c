@@ -27,7 +27,7 @@ static int play(enum nn_pipeline_schedule schedule, int stages, size_t n, int *b
 	*busy = (int)left;
 	for (now = 0; left > 0 && now < 10000; now++)
 		for (int s = 0; s < stages; s++) {
-			struct nn_pipeline_work w = work[s][at[s]];
+			struct nn_pipeline_work w = at[s] < 2 * n ? work[s][at[s]] : (struct nn_pipeline_work){0};
 			int needs = !w.backward ? (s > 0 ? forward[s - 1][w.micro] : -1)
 						: s + 1 < stages ? backward[s + 1][w.micro] : forward[s][w.micro];
 

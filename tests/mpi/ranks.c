@@ -136,6 +136,19 @@ static void test_part(void)
 	all_ok(good, "some ranks talk as if they were all", "");
 }
 
+/* One rank's word differs: all know which. */
+static void test_alike(void)
+{
+	uint32_t sums[5] = { 1, 2, 3, 4, 5 };
+	int rank, last = comm->size - 1;
+	size_t place;
+	bool good = nn_comm_alike(comm, sums, 5, &rank, &place, NULL) == 1;
+
+	sums[3] += comm->size > 1 && comm->rank == last;
+	good &= nn_comm_alike(comm, sums, 5, &rank, &place, NULL) == (comm->size == 1);
+	all_ok(good && (comm->size == 1 || (rank == last && place == 3)), "a rank that differs is found, with the place", "");
+}
+
 static void test_small(void)
 {
 	bool good = nn_comm_barrier(comm, NULL) == 0;
@@ -168,6 +181,7 @@ static void test_small(void)
 	nn_comm_close(other);
 	all_ok(good, "messages of two channels do not meet", "");
 	test_part();
+	test_alike();
 	/* measured, then kept: all ranks choose alike */
 	for (int turn = 0; turn < 2; turn++) {
 		enum nn_algorithm choices[MOST][NN_COMM_CLASSES];

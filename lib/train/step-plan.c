@@ -1,0 +1,193 @@
+/* The step before it is made: how batches are cut, and the memory that takes. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/optimizer-table.h"
+#include "train/step-inside.h"
+
+
+void nn_step_cuts_free(struct nn_step_cuts *cuts)
+{
+	nn_cut_free(cuts->full);
+	nn_cut_free(cuts->rest);
+	nn_cut_free(cuts->halves);
+}
+
+/* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the run. */
+bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, struct nn_cut_node *node)
+{
+	*node = (struct nn_cut_node){ span->level, span->node };
+	while ((node->node & 1) && !nn_cut_tops(cut->run, *node))
+		*node = (struct nn_cut_node){ node->level + 1, node->node >> 1 };
+	return !nn_cut_tops(cut->run, *node);
+}
+
+static struct nn_cut *cut_new(struct nn_step_cuts *cuts, const struct nn_step_options *o, size_t rows, size_t leaves,
+			      struct nn_error *err)
+{
+	size_t group = nn_program_group(o->program), groups = group ? nn_group_count(rows, group) : 0;
+	struct nn_cut *cut = nn_cut_new(rows, leaves, group, o->micro, nn_cut_share(leaves, o->rank, o->ranks ? o->ranks : 1), err);
+	struct nn_cut_node node;
+
+	if (!cut)
+		return NULL;
+	if (groups > cuts->most_groups)
+		cuts->most_groups = groups;
+	if (cut->max_rows > cuts->max_rows)
+		cuts->max_rows = cut->max_rows;
+	if (cut->max_leaves > cuts->max_leaves)
+		cuts->max_leaves = cut->max_leaves;
+	if (leaves > cuts->most_leaves)
+		cuts->most_leaves = leaves;
+	for (size_t i = 0; i < cut->n_spans; i++)
+		if (cut->spans[i].last && nn_step_waits_at(cut, &cut->spans[i], &node))
+			cuts->waits |= 1u << node.level;
+	return cut;
+}
+
+static size_t rest_leaves(const struct nn_step_options *o)
+{
+	return o->device->leaves(o->rows % o->batch, nn_program_group(o->program), o->leaves);
+}
+
+size_t nn_step_kept(const struct nn_step_options *o, int rank)
+{
+	struct nn_cut_node nodes[NN_CUT_NODES];
+	size_t full = 0, rest = 0;
+
+	if (o->rows >= o->batch)
+		full = nn_cut_nodes(nn_cut_share(o->leaves, rank, o->ranks ? o->ranks : 1), nodes);
+	if (o->rows % o->batch)
+		rest = nn_cut_nodes(nn_cut_share(rest_leaves(o), rank, o->ranks ? o->ranks : 1), nodes);
+	full = full > rest ? full : rest;
+	return full > 0 ? full - 1 : 0;
+}
+
+/* The usual batch in two spans: more, as groups of batch norm may have it, would need more places to wait in. */
+static int halve(struct nn_step_cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
+{
+	const struct nn_cut *whole = cuts->full ? cuts->full : cuts->rest;
+	size_t rows = whole->rows, middle = whole->n_leaves > 1 ? whole->leaf[whole->n_leaves / 2] : rows / 2;
+	struct nn_cut *cut;
+
+	if (!o->noise || o->device->copy_in || o->ranks > 1 || o->part.stages || whole->n_spans != 1)
+		return 0;
+	cut = nn_cut_new(rows, whole->n_leaves, nn_program_group(o->program), middle > rows - middle ? middle : rows - middle, whole->run, err);
+	if (!cut)
+		return -1;
+	if (cut->n_spans == 2)
+		cuts->halves = cut;
+	else
+		nn_cut_free(cut);
+	return 0;
+}
+
+int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
+{
+	size_t rest = o->rows % o->batch, group = nn_program_group(o->program);
+
+	*cuts = (struct nn_step_cuts){0};
+	if (o->rows >= o->batch && !(cuts->full = cut_new(cuts, o, o->batch, o->leaves, err)))
+		goto fail;
+	if (rest && !(cuts->rest = cut_new(cuts, o, rest, rest_leaves(o), err)))
+		goto fail;
+	if (halve(cuts, o, err) < 0)
+		goto fail;
+	cuts->kept = nn_step_kept(o, o->rank);
+	if (cuts->max_rows == 0) {           /* a rank without leaves */
+		cuts->max_rows = group ? group : 1;
+		cuts->max_leaves = 1;
+	}
+	return 0;
+fail:
+	nn_step_cuts_free(cuts);
+	return -1;
+}
+
+size_t nn_step_cuts_spans(const struct nn_step_cuts *cuts)
+{
+	size_t full = cuts->full ? cuts->full->n_spans : 0, rest = cuts->rest ? cuts->rest->n_spans : 0;
+
+	return full > rest ? full : rest;
+}
+
+struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o, const struct nn_step_cuts *cuts)
+{
+	size_t spans = nn_step_cuts_spans(cuts);
+
+	return (struct nn_graph_options){
+		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
+		.batch = cuts->full ? o->batch : o->rows,
+		.training = true, .seed = o->seed, .first = o->part.first, .last = o->part.last,
+		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
+		.weights = o->place ? o->place->weights : NULL, .gradients = o->place ? o->place->gradients : NULL,
+	};
+}
+
+size_t nn_step_least_rows(const struct nn_step_options *o)
+{
+	size_t group = nn_program_group(o->program);
+
+	return group ? group : 1;
+}
+
+/*
+ * What rows at once may fill by default for each thread, inputs and activations, and the leaves that a span then keeps, so that threads
+ * share them. Measured for ResNet-8 with batches of 128 and 256 samples: 32 rows (21 MB) on one thread, 64 on two were fastest;
+ * networks with less per row did not care.
+ */
+#define SPAN_BYTES ((size_t)24 << 20)
+#define SPAN_MOST ((size_t)64 << 20)
+#define SPAN_LEAVES 2                /* for each of several threads; one takes them one by one */
+
+size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, int threads, size_t row_bytes)
+{
+	size_t n = (size_t)threads, keeps = n > 1 ? SPAN_LEAVES * n : 1, bytes = SPAN_BYTES * n < SPAN_MOST ? SPAN_BYTES * n : SPAN_MOST;
+	size_t least = leaves > keeps ? batch / leaves * keeps : batch;
+
+	while (micro / 2 >= least && row_bytes > bytes / micro)
+		micro /= 2;
+	return micro;
+}
+
+int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, struct nn_error *err)
+{
+	struct nn_graph_options g;
+	struct nn_step_cuts cuts;
+	int status;
+
+	*m = (struct nn_step_memory){0};
+	if (nn_step_cuts_init(&cuts, o, err) < 0)
+		return -1;
+	g = nn_step_graph_options(o, &cuts);
+	status = nn_graph_plan(o->program, &g, &m->graph, err);
+	if (status == 0) {
+		size_t block = m->graph.block * nn_dtype_size(o->device->dtype);
+		struct nn_optimizer_shard kept = nn_optimizer_shard(m->graph.block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
+
+		m->optimizer = nn_optimizer_bytes(&o->optimizer, m->graph.block, kept.to - kept.from, o->device->dtype) +
+			nn_table_steps_bytes(o->optimizer.kind, nn_optimizer_count(&o->optimizer), m->graph.trained - m->graph.block,
+					     o->device->dtype);
+		m->partial = (size_t)__builtin_popcount(cuts.waits) * block + cuts.kept * block;
+		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
+			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;
+	}
+	nn_step_cuts_free(&cuts);
+	return status;
+}
+
+int nn_step_sizes(const struct nn_step_options *o, struct nn_step_sizes *sizes, struct nn_error *err)
+{
+	size_t outputs = (size_t)o->program->n_outputs, group = nn_program_group(o->program), rows = o->rows < o->batch ? o->rows : o->batch;
+	struct nn_step_memory m;
+
+	if (nn_step_plan(o, &m, err) < 0)
+		return -1;
+	*sizes = (struct nn_step_sizes){
+		.weights = m.graph.parameters, .block = m.graph.block * nn_dtype_size(o->device->dtype), .elements = m.graph.block,
+		.slots = nn_optimizer_count(&o->optimizer), .weight_table = o->leaves * outputs * sizeof(double),
+		.figures = o->leaves * (outputs + NN_COUNTS) * sizeof(double),
+		.statistics = group ? nn_group_count(rows, group) * m.graph.statistics : 0,
+	};
+	return 0;
+}
