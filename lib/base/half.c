@@ -72,6 +72,7 @@ LOOPS(bf16, bf16_to_bits, bits_to_bf16, 0x7fc0)
 /* ---- by AVX2 and F16C, whatever else the library is compiled for ---- */
 
 #if defined __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define EIGHT __attribute__((target("avx2,f16c")))
@@ -146,13 +147,23 @@ EIGHT static size_t narrow_bf16_avx2(const void *wide, void *half, float divisor
 }
 #endif
 
+#if defined __x86_64__
+/* Not every compiler has a name for F16C in __builtin_cpu_supports. */
+static bool has_f16c(void)
+{
+	unsigned a, b, c, d;
+
+	return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 const struct nn_half *nn_half(enum nn_dtype dtype, bool plain)
 {
 	static const struct nn_half f16 = { widen_f16, narrow_f16 }, bf16 = { widen_bf16, narrow_bf16 };
 #if defined __x86_64__
 	static const struct nn_half f16c = { widen_f16c, narrow_f16c }, bf16_avx2 = { widen_bf16_avx2, narrow_bf16_avx2 };
 
-	if (!plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
+	if (!plain && has_f16c())
 		return dtype == NN_F16 ? &f16c : &bf16_avx2;
 #endif
 	return dtype == NN_F16 ? &f16 : &bf16;

@@ -2,6 +2,7 @@
 # .npz: named arrays in zip files, as weights, as data and for nn-allreduce; and zip files that are none.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ranks.bash
 
 # py CODE: Python with npy(), npz() of arrays, and z(BYTES of a.npz) to change
 py() {
@@ -78,8 +79,9 @@ with zipfile.ZipFile("out.npz") as z:
 }
 
 @test "npz: ranks reduce by name, too" {
-  command -v mpirun >/dev/null || skip "no mpirun"
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  lacking=$(lacking_ranks | head -n 1)
+  [ -z "$lacking" ] || skip "$lacking"
+  allow_ranks
   cp a.npz r0.npz
   cp other.npz r1.npz
   nn-allreduce a.npz other.npz -o files.npz

@@ -14,7 +14,7 @@ setup_file() {
   export LACKING
   [ -z "$LACKING" ] || return 0
   # Open MPI frees not all it took, which a leak checker would hold against our ranks
-  export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0"
+  export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0:detect_odr_violation=0"
   # a test's root may; users are asked
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   cd "$BATS_FILE_TMPDIR" || return

@@ -309,7 +309,7 @@ static void report(struct nn_train *t)
 				     s < most ? "," : "");
 	nn_text_addf(&text, "; --staleness=%" PRIu64, t->options->staleness);
 	if (!text.failed)
-		nn_train_note(t, text.data);
+		nn_train_note(t, "%s", text.data);
 	nn_text_free(&text);
 }
 
