@@ -119,7 +119,7 @@ static inline uint64_t upper_64(uint64_t x, uint64_t m)
 
 static inline int64_t signed_64(int64_t x, uint64_t m, int bits)
 {
-	uint64_t sign = (uint64_t)(x >> 63), q = upper_64(((uint64_t)x ^ sign) - sign, m) >> (bits - 1);
+	uint64_t sign = -((uint64_t)x >> 63), q = upper_64(((uint64_t)x ^ sign) - sign, m) >> (bits - 1);
 
 	return (int64_t)((q ^ sign) - sign);
 }

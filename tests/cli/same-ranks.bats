@@ -89,14 +89,14 @@ figures() {
   for args in '--optimizer=sgd --momentum=0.9 --nesterov' --optimizer=adamw --optimizer=rmsprop '--optimizer=rprop --precision=f64' \
     '--optimizer=lars --momentum=0.9 --weight-decay=0.1' '--optimizer=lamb --weight-decay=0.1' '--clip-norm=0.1'; do
     for btl in vader tcp; do
-      mpi=(--mca btl self,$btl --mca btl_tcp_if_include lo)
+      mpi=(--mca btl "self,$btl" --mca btl_tcp_if_include lo)
       as_one "3" -m 'dense 24, relu, dense ?' --target=kind --epochs=2 -b 64 --micro-batch=7 $args "$data/words.csv"
     done
   done
 }
 
 @test "same bytes: ranks over TCP" {
-  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
   as_one "2 3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 "$data/digits.csv"
 }
 
@@ -104,7 +104,7 @@ figures() {
   printf '%s\n' 'dense 9' relu 'dense ?' >kind.nn
   printf '%s\n' 'dense 9' relu 'dense 1' >price.nn
   for target in kind price; do
-    args=(-t 1 -m "$PWD/$target.nn" --target=$target -b 64 --epochs=2 --log=m.log --log-every=1 "$data/${target/kind/word}s.csv")
+    args=(-t 1 -m "$PWD/$target.nn" --target="$target" -b 64 --epochs=2 --log=m.log --log-every=1 "$data/${target/kind/word}s.csv")
     nn-train -q "${args[@]}" >one
     ranks 3 "${args[@]}"
     [ -n "$(figures m.log step)" ]

@@ -95,8 +95,9 @@ static void update_running(const struct norm *norm)
 	for (size_t g = norm->from; g < norm->to; g++) {
 		const real *m = norm->mean + g * norm->channels;
 		const real *v = norm->partial + (g * norm->max_blocks * 2 + 1) * norm->channels;
-		real *kept = (real *) call->statistics + (call->statistics ? g * call->statistics_step : 0);
 		if (call->statistics) {
+			real *kept = (real *) call->statistics + g * call->statistics_step;
+
 			memcpy(kept, m, norm->channels * sizeof *m);
 			memcpy(kept + norm->channels, v, norm->channels * sizeof *v);
 		} else {

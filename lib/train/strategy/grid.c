@@ -150,11 +150,12 @@ static int find_owners(struct nn_train *t, struct nn_error *err)
 	struct nn_pipe *p = t->pipe;
 	struct nn_graph *graph = nn_step_graph(t->step);
 	size_t n = (size_t)t->program->n_params;
-	char *has = nn_alloc(n * (size_t)(p->stages + 1), 1, err), *all = has + n;
+	char *has = nn_alloc(n * (size_t)(p->stages + 1), 1, err), *all = NULL;
 	int status = -1;
 
 	p->owner = nn_alloc(n, sizeof *p->owner, err);
 	if (has && p->owner) {
+		all = has + n;
 		for (size_t i = 0; i < n; i++)
 			has[i] = nn_graph_has(graph, (int)i);
 		status = nn_comm_gather(p->line, has, all, n, err);

@@ -14,7 +14,7 @@ static bool feasible(const struct nn_flight *flights, size_t n, size_t without, 
 			continue;
 		for (size_t i = 0; i < n; i++)
 			before += i != without && i != k && flights[i].out &&
-				(flights[i].version < flights[k].version || (flights[i].version == flights[k].version && i < k));
+				(flights[i].version < flights[k].version || (i < k && flights[i].version == flights[k].version));
 		if (updates + before - flights[k].version > most)
 			return false;
 	}

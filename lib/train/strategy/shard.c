@@ -31,10 +31,11 @@ static int gather(void *train, void *block, struct nn_error *err)
 	struct nn_comm *c = sharers(t);
 	size_t size = nn_dtype_size(t->device->dtype), n = nn_graph_block(nn_step_graph(t->step)), k = 0;
 	struct nn_optimizer_shard mine = nn_optimizer_shard(n, c->rank, c->size);
-	struct nn_message *sends = nn_comm_scratch(c, 2 * (size_t)c->size * sizeof *sends, err), *receives = sends + c->size;
+	struct nn_message *sends = nn_comm_scratch(c, 2 * (size_t)c->size * sizeof *sends, err), *receives;
 
 	if (!sends)
 		return -1;
+	receives = sends + c->size;
 	for (int r = 0; r < c->size; r++) {
 		struct nn_optimizer_shard theirs = nn_optimizer_shard(n, r, c->size);
 

@@ -57,15 +57,16 @@ int nn_tables_share(struct nn_graph *graph, struct nn_comm *c, size_t n_leaves, 
 		return 0;
 	mine = nn_alloc(n_tables * (1 + ranks) + ranks, sizeof *mine, err);
 	messages = nn_alloc(6 * ranks, sizeof *messages, err);
-	if (!mine || !messages)
-		status = -1;
-	else
-		for (size_t i = 0; i < n_tables; i++)
-			mine[i] = nn_graph_table_sums(graph, (int)i)->n;
+	if (!mine || !messages) {
+		nn_free(mine);
+		nn_free(messages);
+		return -1;
+	}
+	for (size_t i = 0; i < n_tables; i++)
+		mine[i] = nn_graph_table_sums(graph, (int)i)->n;
 	all = mine + n_tables;
 	counts = all + n_tables * ranks;
-	if (status == 0)
-		status = nn_comm_gather(c, mine, all, n_tables * sizeof *mine, err);
+	status = nn_comm_gather(c, mine, all, n_tables * sizeof *mine, err);
 	for (size_t i = 0; status == 0 && i < n_tables; i++) {
 		for (size_t r = 0; r < ranks; r++)
 			counts[r] = all[r * n_tables + i];
