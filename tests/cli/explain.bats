@@ -190,6 +190,7 @@ given_up() {
 }
 
 @test "memory: suggestions differ in what they give up, narrower layers with it where little else is left" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   net='dense 2000, relu, dense 2000, relu, dense ?'
   too_large -m "$net" --precision=f64 --memory=160M --threads=2 $digits
   [ "$(given_up)" = '--optimizer=rmsprop --precision=f32 narrower' ]
@@ -209,6 +210,7 @@ given_up() {
 }
 
 @test "memory: where fewer than three command lines fit, a note says so; a model file keeps its widths" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   run -4 --separate-stderr nn-train -m 'dense 2000, relu, dense 2000, relu, dense ?' --optimizer=sgd --threads=1 --leaves=1 --memory=40M $digits -o w.safetensors
   [ "${#stderr_lines[@]}" -eq 3 ]
   [[ ${stderr_lines[1]} == 'nn-train: note: nn-train -m '* ]]
