@@ -252,7 +252,14 @@ int nn_comm_expect(struct nn_comm *c, const struct nn_message *receive, struct n
 
 int nn_comm_any(struct nn_comm *c, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err)
 {
-	return c->transport->wait_any(c->state, requests, n, which, err);
+	int status;
+
+	if (c->waiting)
+		++*c->waiting;
+	status = c->transport->wait_any(c->state, requests, n, which, err);
+	if (c->waiting)
+		--*c->waiting;
+	return status;
 }
 
 /* Each round doubles the distance at which a rank has heard of others. */

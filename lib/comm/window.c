@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,6 +20,9 @@
 #define TOKEN 16
 #define SPIN_S 200e-6                /* ranks that have a core each arrive within that, mostly */
 #define SHORT_SPIN_S 2e-6            /* others need the core */
+/* Who sleeps longer looks now and then, so that it is told from a rank that does not even look (launch-life.c). */
+#define SLEEP_NS 200000000
+#define NAP_NS 300000
 
 /* The first page of the file. */
 struct control {
@@ -33,6 +37,7 @@ struct nn_window {
 	size_t bytes;                        /* with the first page */
 	unsigned ranks;
 	double spin_s;
+	_Atomic uint32_t *waiting;           /* nn_comm's */
 };
 
 /* How to find the file. */
@@ -127,6 +132,7 @@ int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes
 		return -1;
 	w->bytes = PAGE + (bytes + PAGE - 1) / PAGE * PAGE;
 	w->ranks = (unsigned)comm->size;
+	w->waiting = comm->waiting;
 	w->spin_s = sysconf(_SC_NPROCESSORS_ONLN) >= comm->size ? SPIN_S : SHORT_SPIN_S;
 	status = agree(w, comm, &good, err);
 	if (status < 0 || !good)
@@ -178,8 +184,12 @@ void nn_window_barrier(struct nn_window *w)
 	}
 	if (spins(c, round, w->spin_s))
 		return;
+	if (w->waiting)
+		++*w->waiting;
 	atomic_fetch_add(&c->asleep, 1);
-	while (atomic_load(&c->round) == round)
-		syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAIT, round, NULL, NULL, 0);
+	for (struct timespec rest = { .tv_nsec = SLEEP_NS }; atomic_load(&c->round) == round; rest.tv_nsec = NAP_NS)
+		syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAIT, round, &rest, NULL, 0);
 	atomic_fetch_sub(&c->asleep, 1);
+	if (w->waiting)
+		--*w->waiting;
 }

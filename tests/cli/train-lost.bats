@@ -33,6 +33,7 @@ train() {
 
 # long RANKS ...: a training is at work, its errors in err
 long() {
+  touch -d '1 second ago' begun
   nn-train "${words[@]}" --checkpoint-every=20 -o long.safetensors --ranks="$1" "${@:2}" 2>err 3>&- &
   parent=$!
   started "$1"
@@ -41,7 +42,7 @@ long() {
 
 at_work() {
   for ((i = 0; i < 200; i++)); do
-    [ ! -e long.state.safetensors ] || return 0
+    [[ ! long.state.safetensors -nt begun ]] || return 0
     sleep 0.05
   done
   return 1
@@ -64,6 +65,7 @@ place=' at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)
     kill -9 "${ranks[victim]}"
     ended 5
     nothing_left
+    cat err
     [[ "$(cat err)" =~ ^nn-train:\ rank\ $victim\ \(pid\ ${ranks[victim]}\)\ was\ killed\ by\ signal\ 9$place ]]
     resume=--resume
   done
@@ -107,6 +109,7 @@ place=' at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)
   kill -USR2 "${ranks[1]}"
   ended 5
   nothing_left
+  cat err
   [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ was\ killed\ by\ signal\ 12$place ]]
 }
 
@@ -163,6 +166,7 @@ P
   ended 5
   kill $holder
   nothing_left
+  cat err
   [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ made\ no\ progress\ for\ 2\ s\ \(--timeout\)$place ]]
 }
 
@@ -173,5 +177,6 @@ P
   ended 5
   [ $((SECONDS - start)) -le 30 ]
   nothing_left
+  cat err
   [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ was\ stopped\ \(state\ T\)\ and\ did\ not\ go\ on$place ]]
 }
