@@ -10,8 +10,7 @@
 #define PIECE ((size_t)4 << 20)        /* bytes at a time: some chunks of an all-reduce */
 #define EXPLAIN_S 3                    /* before a silent end, in which the rank that explains it ends all */
 
-/* The text with every %r replaced. */
-static char *expand(const char *pattern, int rank, struct nn_error *err)
+char *nn_allreduce_name(const char *pattern, int rank, struct nn_error *err)
 {
 	struct nn_text text = {0};
 	const char *at;
@@ -37,7 +36,7 @@ int nn_rank_open_output(struct nn_rank *r, struct nn_error *err)
 
 	if (!each && r->comm->rank > 0)
 		return 0;
-	r->output_name = pattern ? expand(pattern, r->comm->rank, err) : NULL;
+	r->output_name = pattern ? nn_allreduce_name(pattern, r->comm->rank, err) : NULL;
 	if (pattern && !r->output_name)
 		return -1;
 	return nn_output_open(&r->output, r->output_name, !terminal_is_none, err);
@@ -132,7 +131,7 @@ static int run(struct nn_rank *r, struct nn_error *err)
 
 	if (options->ranks && options->ranks != (uint64_t)r->comm->size)
 		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", options->ranks, r->comm->size);
-	r->input_name = expand(r->job->n ? r->job->files[0] : "-", r->comm->rank, err);
+	r->input_name = nn_allreduce_name(r->job->n ? r->job->files[0] : "-", r->comm->rank, err);
 	if (!r->input_name)
 		return -1;
 	if (options->algorithm == NN_AUTO && nn_comm_measure(r->comm, err) < 0)

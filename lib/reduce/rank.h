@@ -14,6 +14,8 @@ struct nn_rank {
 	struct nn_block result;      /* a piece of it */
 };
 
+/* The text with every %r replaced; the caller frees it. */
+char *nn_allreduce_name(const char *pattern, int rank, struct nn_error *err);
 /* Every rank writes where the name has %r; frames go where each rank's standard output leads; else rank 0 writes. */
 int nn_rank_open_output(struct nn_rank *rank, struct nn_error *err);
 /* A tensor of all ranks, piece by piece to the output, or whole to `whole`. 0, -1, or a status that another rank explains. */
