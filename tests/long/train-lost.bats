@@ -64,5 +64,5 @@ killed() {
 
 @test "train lost: 20 kills of a net with batch norm and dropout, sgd with momentum" {
   printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=8' relu 'maxpool2d 2' flatten 'dropout 0.2' 'dense ?' >conv.nn
-  killed 20 -m conv.nn --target=digit --loss=cross-entropy --optimizer=sgd --momentum=0.9 --steps=30000 "$NN_SRC/share/data/digits.csv.gz"
+  killed 20 -m conv.nn --target=digit --loss=cross-entropy --optimizer=sgd --momentum=0.9 --steps=120000 "$NN_SRC/share/data/digits.csv.gz"
 }
