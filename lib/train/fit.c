@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "train/job.h"
+#include "train/ranks.h"
 
 #define LATER_BYTES ((size_t)1 << 20)        /* code that has not run yet, stacks, lists of the plan */
 #define EVALUATED_ROWS 256           /* of a call of the evaluator */
@@ -29,7 +29,7 @@ bool nn_train_measures(const struct nn_train *t)
 struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t micro)
 {
 	const struct nn_train_options *o = t->options;
-	const struct nn_comm *comm = t->pipe ? t->pipe->side : t->strategy && t->strategy->whole ? NULL : t->comm;
+	const struct nn_comm *comm = t->strategy && t->strategy->whole ? NULL : nn_train_sharers(t);
 	int sharing = o->shard_optimizer ? nn_shard_ranks(t) : 0;
 
 	return (struct nn_step_options){

@@ -42,6 +42,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/open.c \
 	lib/train/optimizer-table.c \
 	lib/train/optimizer-table.h \
+	lib/train/optimizer-inside.h \
+	lib/train/optimizer-update.c \
 	lib/train/optimizer.c \
 	lib/train/optimizer.h \
 	lib/train/options.c \

@@ -63,7 +63,8 @@ static int take_metric(struct nn_train *t, struct nn_error *err)
 static int check_ranks(const struct nn_train *t, size_t group, size_t groups, struct nn_error *err)
 {
 	unsigned long long batch = t->options->batch, leaves = t->options->leaves, wanted = 1, larger = batch;
-	size_t ranks = t->pipe ? (t->pipe->side ? (size_t)t->pipe->side->size : 1) : t->comm ? (size_t)t->comm->size : 1;
+	const struct nn_comm *comm = nn_train_sharers(t);
+	size_t ranks = comm ? (size_t)comm->size : 1;
 	char other[80] = "", more[80] = "", pipelines[40] = "";
 
 	if (ranks <= leaves || t->strategy->whole)

@@ -29,16 +29,19 @@ struct nn_optimizer_ranks {
 	void *arg;
 	/* squares[params of the program]: fill in those of the parameters that other graphs have. NULL: this graph has all. */
 	int (*squares)(void *arg, double *squares, struct nn_error *err);
-	/* Every rank's elements of a block to all. NULL: all are updated here; else from .. to - 1, whose slots alone are kept. */
+	/*
+	 * Every rank's elements of a block to all. NULL: all slots are kept here; else those of elements from .. to - 1 alone, which are
+	 * updated in parts (nn_optimizer_begin and so on).
+	 */
 	int (*gather)(void *arg, void *block, struct nn_error *err);
 	size_t from, to;
 };
 
-/* The elements of a block that rank r of n keeps the slots of: whole runs of 4096, as even as they can be. */
-struct nn_optimizer_shard {
-	size_t from, to;
+/* Elements of the flat block; those that rank r of n ranks adds up and updates: whole runs of 4096, as even as they can be. */
+struct nn_shard {
+	size_t from, n;
 };
-struct nn_optimizer_shard nn_optimizer_shard(size_t block, int r, int n);
+struct nn_shard nn_shard_of(size_t block, int r, int n);
 
 struct nn_optimizer;
 
@@ -64,7 +67,7 @@ size_t nn_optimizer_count(const struct nn_optimizer_options *options);
 bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
 /*
  * Update the weights from the graph's gradients, step counted from 1, and refresh what is derived from them. norm (may be NULL):
- * the gradient's global norm before clipping. Allocates nothing. Fails only where a hook does.
+ * the gradient's global norm before clipping. Allocates nothing. Fails only where a hook does. For who keeps all slots.
  */
 int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm, struct nn_error *err);
 
@@ -100,7 +103,7 @@ void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
 double nn_optimizer_squares(struct nn_optimizer *optimizer, const void *block);
 
 /* A slot of elements from .. to - 1 of the block. */
-void *nn_optimizer_slot(struct nn_optimizer *optimizer, size_t slot);
+void *nn_optimizer_slot(const struct nn_optimizer *optimizer, size_t slot);
 /* Are slots kept by several ranks? Then saving one is collective. */
 bool nn_optimizer_shared(const struct nn_optimizer *optimizer);
 /*

@@ -19,6 +19,11 @@ int nn_train_ranks(const struct nn_train *t)
 	return t->comm ? t->comm->size : 1;
 }
 
+struct nn_comm *nn_train_sharers(const struct nn_train *t)
+{
+	return t->pipe ? t->pipe->side : t->comm;
+}
+
 /* ---- times ---- */
 
 struct nn_rank_times nn_train_times(const struct nn_train *t)
@@ -128,7 +133,7 @@ static bool copies(const struct nn_train *t)
 
 int nn_train_check_parameters(const struct nn_train *t, struct nn_error *err)
 {
-	struct nn_comm *comm = t->pipe ? t->pipe->side : t->comm;
+	struct nn_comm *comm = nn_train_sharers(t);
 	struct nn_graph *graph = nn_step_graph(t->step);
 	size_t n = (size_t)t->program->n_params, size = nn_dtype_size(t->device->dtype), offset, packed, place;
 	uint64_t every = t->options->check_every;

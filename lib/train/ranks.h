@@ -15,6 +15,8 @@ struct nn_rank_times {
 bool nn_train_first(const struct nn_train *train);
 /* How many train together. */
 int nn_train_ranks(const struct nn_train *train);
+/* Those with the same parameters, who share the samples: all, or of each pipeline the same stage. NULL in a plan. */
+struct nn_comm *nn_train_sharers(const struct nn_train *train);
 
 /* The times of all ranks into train->ranks; collective. Before that, and where it fails, there is none. */
 int nn_train_gather_times(struct nn_train *train, struct nn_error *err);

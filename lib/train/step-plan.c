@@ -163,9 +163,9 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	status = nn_graph_plan(o->program, &g, &m->graph, err);
 	if (status == 0) {
 		size_t block = m->graph.block * nn_dtype_size(o->device->dtype);
-		struct nn_optimizer_shard kept = nn_optimizer_shard(m->graph.block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
+		struct nn_shard kept = nn_shard_of(m->graph.block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
 
-		m->optimizer = nn_optimizer_bytes(&o->optimizer, m->graph.block, kept.to - kept.from, o->device->dtype) +
+		m->optimizer = nn_optimizer_bytes(&o->optimizer, m->graph.block, kept.n, o->device->dtype) +
 			nn_table_steps_bytes(o->optimizer.kind, nn_optimizer_count(&o->optimizer), m->graph.trained - m->graph.block,
 					     o->device->dtype);
 		m->partial = (size_t)__builtin_popcount(cuts.waits) * block + cuts.kept * block;

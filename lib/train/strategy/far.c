@@ -53,16 +53,15 @@ static void put_rows(struct nn_team *team, const struct nn_cut *cut, bool groups
 	}
 }
 
-/* Every rank's shard of a block to all. */
-static int gather(struct nn_team *team, char *block, double *seconds, struct nn_error *err)
+int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_error *err)
 {
 	for (int r = 0; r < team->comm->size; r++) {
 		struct nn_shard theirs = nn_team_shard(team, r);
 
 		if (r == team->comm->rank)
 			continue;
-		send(team->far, r, block + team->mine.from * team->size, team->mine.n * team->size);
-		receive(team->far, r, block + theirs.from * team->size, theirs.n * team->size);
+		send(team->far, r, (char *)block + team->mine.from * team->size, team->mine.n * team->size);
+		receive(team->far, r, (char *)block + theirs.from * team->size, theirs.n * team->size);
 	}
 	return exchange(team, seconds, err);
 }
@@ -150,7 +149,7 @@ static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, boo
 	double start = nn_now_s(), sent = result->comm_s;
 
 	nn_optimizer_begin(o, b->number, b->lr);
-	if (add_up(t, &result->comm_s, err) < 0 || (whole && gather(team, gradients, &result->comm_s, err) < 0))
+	if (add_up(t, &result->comm_s, err) < 0 || (whole && nn_far_gather(team, gradients, &result->comm_s, err) < 0))
 		return -1;
 	nn_step_noise_of(t->step, gradients, result);
 	if (looks && nn_optimizer_look(o, gradients, norm ? &result->norm : NULL, err) < 0)
@@ -158,12 +157,12 @@ static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, boo
 	nn_optimizer_tables(o);
 	if (directs) {
 		nn_optimizer_direct(o, gradients, from, to);
-		if (gather(team, nn_optimizer_direction(o), &result->comm_s, err) < 0)
+		if (nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err) < 0)
 			return -1;
 	}
 	nn_optimizer_weigh(o);
 	nn_optimizer_apply(o, gradients + from * team->size, from, to, t->pool);
-	if (gather(team, nn_graph_weights(graph), &result->comm_s, err) < 0)
+	if (nn_far_gather(team, nn_graph_weights(graph), &result->comm_s, err) < 0)
 		return -1;
 	nn_graph_refresh(graph);
 	result->compute_s += nn_now_s() - start - (result->comm_s - sent);
@@ -177,7 +176,7 @@ static int far_settle(struct nn_train *t, struct nn_error *err)
 	double seconds = 0;
 
 	for (size_t k = 0; k < nn_optimizer_slots(o) && !nn_optimizer_shared(o); k++)
-		if (gather(t->team, nn_optimizer_slot(o, k), &seconds, err) < 0)
+		if (nn_far_gather(t->team, nn_optimizer_slot(o, k), &seconds, err) < 0)
 			return -1;
 	t->comm_s += seconds;
 	return 0;

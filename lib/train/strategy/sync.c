@@ -3,16 +3,15 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "train/ranks.h"
 #include "train/strategy/tables.h"
 #include "train/strategy/team.h"
 
 struct nn_shard nn_team_shard(const struct nn_team *team, int r)
 {
-	struct nn_optimizer_shard shard = nn_optimizer_shard(team->elements, r, team->comm->size);
-
 	if (team->master)
 		return (struct nn_shard){ r == 0 ? 0 : team->elements, r == 0 ? team->elements : 0 };
-	return (struct nn_shard){ shard.from, shard.to - shard.from };
+	return nn_shard_of(team->elements, r, team->comm->size);
 }
 
 void nn_sync_release(struct nn_train *t)
@@ -31,7 +30,7 @@ void nn_sync_release(struct nn_train *t)
 
 int nn_sync_prepare(struct nn_train *t, struct nn_step_options *options, struct nn_error *err)
 {
-	struct nn_comm *comm = t->pipe ? t->pipe->side : t->comm;
+	struct nn_comm *comm = nn_train_sharers(t);
 	struct nn_team *team;
 	struct nn_step_sizes sizes;
 

@@ -5,11 +5,6 @@
 #include "comm/window.h"
 #include "train/job.h"
 
-/* Elements of the flat block. */
-struct nn_shard {
-	size_t from, n;
-};
-
 /* What each rank says of its step. */
 struct nn_said {
 	struct nn_wish wish;
@@ -55,6 +50,8 @@ struct nn_way {
 	void (*close)(struct nn_team *team);
 };
 
+/* Every rank's shard of a block to all, by messages. */
+int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_error *err);
 /* The shard of rank r. */
 struct nn_shard nn_team_shard(const struct nn_team *team, int r);
 

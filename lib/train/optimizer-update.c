@@ -1,0 +1,243 @@
+/* The update after a step: clipping by the global norm, trust ratios, and one kernel call over the flat block. */
+#include <math.h>
+
+#include "train/optimizer-inside.h"
+
+/* ---- norms: per parameter in file order ---- */
+
+struct norms {
+	struct nn_optimizer *o;
+	const void *block;
+	double *norm;
+};
+
+static void norm_of_param(void *arg, size_t i, int thread)
+{
+	struct norms *n = arg;
+	struct nn_optimizer *o = n->o;
+	size_t offset, packed, size = nn_dtype_size(o->device->dtype);
+	char *values = o->canonical + o->at[i] * size;
+
+	(void)thread;
+	if (!nn_graph_place(o->graph, (int)i, &offset, &packed))
+		return;
+	nn_graph_unpack(o->graph, (int)i, n->block, values);
+	n->norm[i] = o->device->sum_squares(values, nn_shape_count(&o->program->params[i].desc.shape));
+}
+
+/* norm[p] = sum of squares of the graph's parameter p in a block. */
+static void squares_of_params(struct nn_optimizer *o, const void *block, double *norm)
+{
+	struct norms n = { o, block, norm };
+
+	nn_pool_run(o->pool, (size_t)o->program->n_params, norm_of_param, &n);
+}
+
+/* The global norm: sums of squares per parameter, added in the order of the program. */
+static double global_norm(struct nn_optimizer *o, const double *squares)
+{
+	size_t n = 0;
+
+	for (int p = 0; p < o->program->n_params; p++) {
+		if (o->program->params[p].desc.role == NN_BUFFER)
+			continue;
+		if (o->device->dtype == NN_F64)
+			((double *)o->squares)[n++] = squares[p];
+		else
+			((float *)o->squares)[n++] = (float)squares[p];
+	}
+	return sqrt(o->device->sum(o->squares, n));
+}
+
+static void squares_of_param(void *arg, size_t i, int thread)
+{
+	struct norms *n = arg;
+	size_t offset, packed, size = nn_dtype_size(n->o->device->dtype);
+
+	(void)thread;
+	if (nn_graph_place(n->o->graph, (int)i, &offset, &packed))
+		n->norm[i] = n->o->device->sum_squares((const char *)n->block + offset * size, packed);
+}
+
+double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
+{
+	struct norms n = { o, block, o->g_norm };
+	double sum = 0;
+
+	if (o->ranks.squares)
+		return NAN;
+	nn_pool_run(o->pool, (size_t)o->program->n_params, squares_of_param, &n);
+	for (int p = 0; p < o->program->n_params; p++)
+		sum += o->g_norm[p];
+	return sum;
+}
+
+void *nn_optimizer_scratch(struct nn_optimizer *o)
+{
+	return o->canonical;
+}
+
+/* ---- updates ---- */
+
+static bool decays(const struct nn_optimizer *o, int param)
+{
+	enum nn_param_role role = o->program->params[param].desc.role;
+
+	return role == NN_WEIGHT;
+}
+
+/* The update under way of elements at .. at + n - 1 of the block, which are among those whose slots are here; without gradient. */
+static struct nn_update of_run(const struct nn_optimizer *o, size_t at, size_t n)
+{
+	size_t size = nn_dtype_size(o->device->dtype);
+	struct nn_update u = o->now;
+
+	u.n = n;
+	u.w = (char *)u.w + at * size;
+	for (size_t k = 0; k < o->n_slots && n > 0; k++)
+		u.slot[k] = (char *)nn_optimizer_slot(o, k) + (at - o->from) * size;
+	return u;
+}
+
+/* The update of the part of a parameter's run of the block that lies in [from, to): it begins at *at. false: nothing does. */
+static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to, struct nn_update *u, size_t *at)
+{
+	size_t packed, end;
+
+	if (!nn_graph_place(o->graph, p, at, &packed) || *at >= to || *at + packed <= from)
+		return false;
+	end = *at + packed < to ? *at + packed : to;
+	*at = *at > from ? *at : from;
+	*u = of_run(o, *at, end - *at);
+	if (!decays(o, p))
+		u->weight_decay = 0;
+	return true;
+}
+
+/* You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left as they are. */
+static double lars_ratio(const struct nn_optimizer *o, int p, double decay)
+{
+	double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * o->now.clip;
+
+	return decays(o, p) ? nn_lars_ratio(w, g, decay) : 1;
+}
+
+/* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
+static double lamb_ratio(const struct nn_optimizer *o, int p)
+{
+	return decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0 ? sqrt(o->w_norm[p]) / sqrt(o->g_norm[p]) : 1;
+}
+
+/* ---- the parts ---- */
+
+void nn_optimizer_begin(struct nn_optimizer *o, uint64_t step, double lr)
+{
+	o->now = o->update;
+	o->now.w = nn_graph_weights(o->graph);
+	o->now.step = step;
+	o->now.lr = lr;
+	o->now.clip = 1;
+}
+
+bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
+{
+	return o->options.clip_norm > 0 || o->options.kind == NN_LARS;
+}
+
+int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *norm, struct nn_error *err)
+{
+	double length;
+
+	squares_of_params(o, gradients, o->g_norm);
+	nn_table_steps_squares(&o->tables, o->g_norm);
+	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
+		return -1;
+	length = global_norm(o, o->g_norm);
+	if (norm)
+		*norm = length;
+	if (o->options.clip_norm > 0 && o->options.clip_norm / (length + 1e-6) < 1)
+		o->now.clip = o->options.clip_norm / (length + 1e-6);
+	return 0;
+}
+
+void nn_optimizer_tables(struct nn_optimizer *o)
+{
+	nn_table_steps_update(&o->tables, &o->now, o->g_norm);
+}
+
+bool nn_optimizer_directs(const struct nn_optimizer *o)
+{
+	return o->options.kind == NN_LAMB;
+}
+
+void *nn_optimizer_direction(struct nn_optimizer *o)
+{
+	return o->direction;
+}
+
+void nn_optimizer_direct(struct nn_optimizer *o, const void *gradients, size_t from, size_t to)
+{
+	size_t size = nn_dtype_size(o->device->dtype), at;
+	struct nn_update u;
+
+	for (int p = 0; p < o->program->n_params; p++)
+		if (of_param(o, p, from, to, &u, &at)) {
+			u.g = (const char *)gradients + at * size;
+			o->device->direction(&u, o->direction + at * size);
+		}
+}
+
+bool nn_optimizer_weighs(const struct nn_optimizer *o)
+{
+	return nn_optimizers[o->options.kind].per_param;
+}
+
+void nn_optimizer_weigh(struct nn_optimizer *o)
+{
+	if (nn_optimizer_weighs(o))
+		squares_of_params(o, o->now.w, o->w_norm);
+	if (nn_optimizer_directs(o))
+		squares_of_params(o, o->direction, o->g_norm);
+}
+
+void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, size_t from, size_t to, struct nn_pool *pool)
+{
+	size_t size = nn_dtype_size(o->device->dtype), at;
+	struct nn_update u;
+
+	if (from == to)
+		return;
+	if (!nn_optimizer_weighs(o)) {
+		u = of_run(o, from, to - from);
+		u.g = gradients;
+		u.pool = pool;
+		o->device->update(&u);
+		return;
+	}
+	for (int p = 0; p < o->program->n_params; p++) {
+		if (!of_param(o, p, from, to, &u, &at))
+			continue;
+		u.g = nn_optimizer_directs(o) ? o->direction + at * size : (const char *)gradients + (at - from) * size;
+		u.ratio = nn_optimizer_directs(o) ? lamb_ratio(o, p) : lars_ratio(o, p, u.weight_decay);
+		u.pool = pool;
+		o->device->update(&u);
+	}
+}
+
+int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm, struct nn_error *err)
+{
+	const void *gradients = nn_graph_gradients(o->graph);
+
+	if (nn_optimizer_shared(o))
+		NN_BUG("the whole of what elements %zu to %zu are kept of", o->from, o->to);
+	nn_optimizer_begin(o, step, lr);
+	if ((norm || nn_optimizer_wants_norm(o)) && nn_optimizer_look(o, gradients, norm, err) < 0)
+		return -1;
+	nn_optimizer_tables(o);
+	if (nn_optimizer_directs(o))
+		nn_optimizer_direct(o, gradients, 0, o->block);
+	nn_optimizer_weigh(o);
+	nn_optimizer_apply(o, gradients, 0, o->block, o->pool);
+	nn_graph_refresh(o->graph);
+	return 0;
+}
