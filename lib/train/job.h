@@ -59,8 +59,7 @@ struct nn_train {
 	uint64_t *rows, *valid_rows;     /* numbers of samples that are trained on, held out */
 	uint64_t n_rows, n_valid;
 	uint64_t fold;                   /* of --folds that is held out, from 1; 0: a training of its own */
-	uint64_t *order;                 /* [n_rows] of the epoch */
-	uint64_t order_epoch;            /* + 1, 0: none yet */
+	struct nn_order order;           /* of the epoch */
 	uint64_t window;                 /* of the shuffle */
 	size_t sample;                   /* a plan: bytes of each file that are looked at; 0: a training, which reads all */
 	bool about, rows_unknown;        /* a plan: the number of rows is guessed, is not known */

@@ -13,6 +13,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/curve.h \
 	lib/train/cut.c \
 	lib/train/cut.h \
+	lib/train/defaults.c \
 	lib/train/evaluate.c \
 	lib/train/evaluate.h \
 	lib/train/events.c \
@@ -30,6 +31,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/forecast.h \
 	lib/train/folds.c \
 	lib/train/job.h \
+	lib/train/judge.c \
+	lib/train/judge.h \
 	lib/train/link.c \
 	lib/train/link.h \
 	lib/train/lock.c \

@@ -1,10 +1,10 @@
 /* The loop over epochs and steps, which strategies share. */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/judge.h"
 #include "train/ranks.h"
 #include "train/record.h"
 #include "train/report.h"
@@ -20,76 +20,6 @@ struct pace {
 	double loss, weight;             /* sums since a step was last logged */
 	bool first_epoch;                /* the first one this process runs from its beginning */
 };
-
-/* ---- what is best ---- */
-
-static bool better(const struct nn_train *t, double value, double than)
-{
-	if (isnan(than))
-		return !isnan(value);
-	return t->rises ? value > than + 1e-6 * fabs(than) : value < than - 1e-6 * fabs(than);
-}
-
-/* Judge the value of --metric: best so far, patience, plateau. */
-static void judge(struct nn_train *t, double value)
-{
-	struct nn_counters *c = &t->counters;
-
-	t->found.metric = value;
-	t->found.best = better(t, value, c->best);
-	if (t->found.best) {
-		c->best = value;
-		c->best_step = c->step;
-		c->best_epoch = nn_train_epoch(t);
-		c->stale = 0;
-		if (t->best)
-			nn_params_copy(t->program, t->device->dtype, t->best, t->params);
-	} else if (++c->stale >= t->options->patience && t->options->patience) {
-		c->done = 1;
-	}
-	if (t->schedule.kind != NN_PLATEAU)
-		return;
-	if (better(t, value, c->plateau)) {
-		c->plateau = value;
-		c->plateau_stale = 0;
-	} else if (++c->plateau_stale >= 5) {
-		c->plateau_stale = 0;
-		c->drops++;
-	}
-}
-
-/* Parameters and slots will be read: whatever ranks keep of them comes together. */
-static int settle(struct nn_train *t, struct nn_error *err)
-{
-	return t->strategy->settle ? t->strategy->settle(t, err) : 0;
-}
-
-/* Evaluate the held-out rows, or take what the rows said as they passed, and judge it. */
-static int evaluate(struct nn_train *t, struct nn_error *err)
-{
-	double value = NAN;
-
-	t->found.held_out = false;
-	if (t->n_valid == 0) {
-		judge(t, nn_train_passed(t, t->metric));
-		nn_curve_evaluation(t->curve, t->counters.step, NAN, t->found.metric, t->found.best);
-		return 0;
-	}
-	if (settle(t, err) < 0 || nn_train_collect(t, err) < 0)
-		return -1;
-	if (t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
-		return -1;
-	t->found.held_out = t->evaluator != NULL;
-	if (t->evaluator)
-		nn_evaluator_get(t->evaluator, t->metric, &value);
-	if (t->pipe && nn_comm_broadcast(t->comm, 0, &value, sizeof value, err) < 0)
-		return -1;
-	judge(t, value);
-	if (t->evaluator)
-		nn_evaluator_get(t->evaluator, "loss", &value);
-	nn_curve_evaluation(t->curve, t->counters.step, value, t->found.metric, t->found.best);
-	return 0;
-}
 
 /* ---- a step ---- */
 
@@ -143,16 +73,10 @@ static void count_step(struct nn_train *t, const struct nn_step_result *r, size_
 	t->wait_s += r->wait_s;
 }
 
-static void begin_epoch(struct nn_train *t, struct pace *pace, uint64_t epoch, uint64_t at)
+static void begin_epoch(struct nn_train *t, struct pace *pace)
 {
 	struct nn_counters *c = &t->counters;
 
-	if (t->order_epoch != epoch + 1) {
-		nn_shuffle(t->std->seed, epoch, t->rows, t->order, t->n_rows, t->window);
-		t->order_epoch = epoch + 1;
-	}
-	if (at > 0)
-		return;
 	c->loss = c->weight = c->squares = 0;
 	c->rows = c->hits = c->counted = 0;
 	pace->epoch_s = nn_now_s();
@@ -185,32 +109,31 @@ static void tell_step(const struct nn_train *t)
 
 static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
-	uint64_t number = t->counters.step, epoch = number / t->steps_per_epoch;
-	uint64_t at = number % t->steps_per_epoch * t->options->batch;
-	size_t n = t->n_rows - at < t->options->batch ? t->n_rows - at : t->options->batch;
-	struct nn_strategy_batch batch = { t->order + at, n, epoch * t->n_rows + at, number + 1, 0 };
+	uint64_t number = t->counters.step;
 	double start = nn_now_s(), now;
+	struct nn_strategy_batch batch = nn_train_batch(t, &t->order, number);
 	struct nn_step_result result;
 	bool logs;
 
-	begin_epoch(t, pace, epoch, at);
+	if (number % t->steps_per_epoch == 0)
+		begin_epoch(t, pace);
 	t->schedule.drops = (unsigned)t->counters.drops;
 	batch.lr = nn_schedule_rate(&t->schedule, number);
 	logs = logs_step(t, pace, start);
 	t->wish = wishes(t);
 	t->wish.norm = logs;
-	if (!t->pipe && nn_train_measures(t) && nn_noise_due(&t->noise, number, n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
+	if (!t->pipe && nn_train_measures(t) && nn_noise_due(&t->noise, number, batch.n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
 		nn_step_noise(t->step);
 	if (t->strategy->step(t, &batch, &t->wish, &result, err) < 0)
 		return -1;
 	if (!result.finite)
 		return diverged(t, &result, err);
-	count_step(t, &result, n);
+	count_step(t, &result, batch.n);
 	tell_step(t);
 	nn_noise_add(&t->noise, &result.noise);
 	now = nn_now_s();
-	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, n, now - start);
-	pace->samples += n;
+	nn_curve_step(t->curve, t->counters.step, result.loss, result.weight, batch.n, now - start);
+	pace->samples += batch.n;
 	pace->loss += result.loss * result.weight;
 	pace->weight += result.weight;
 	if (t->first_step_s == 0)
@@ -241,18 +164,13 @@ static void end_epoch(struct nn_train *t, struct pace *pace)
 	nn_record_epoch(t, seconds, (double)rows / seconds);
 }
 
-/* SIGUSR1 and SIGHUP: the state, now; the signal served, or 0. */
-static int served_signal(struct nn_train *t)
+/* SIGUSR1 and SIGHUP: the state, now. */
+static void serve_signal(struct nn_train *t, int signal)
 {
-	int signal = asked(t)->save;
-
-	if (!signal)
-		return 0;
 	*t->setup.host.save = 0;
 	nn_record_signal(t, signal);
 	if (!t->state_path)
 		nn_train_warn(t, t->fold ? "no state is written with --folds" : "no state is written without -o FILE or --checkpoint=FILE");
-	return signal;
 }
 
 /* A signal's sender may look at the file as soon as the log says so, or the process has ended. */
@@ -274,27 +192,28 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step;
-	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t) || asked(t)->due;
+	const struct nn_wish wish = *asked(t);
+	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t) || wish.due;
+	bool looks = ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
 
-	if (nn_train_check_parameters(t, err) < 0 || (ends_epoch && settle(t, err) < 0))
+	if (nn_train_check_parameters(t, err) < 0)
 		return -1;
-	if (ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0)) {
-		if (evaluate(t, err) < 0)
-			return -1;
-		if (!ends_epoch)
-			nn_record_valid(t);
-	}
-	if (ends_epoch)
+	if (((looks && t->n_valid > 0) || saves || wish.save) && nn_train_settle(t, err) < 0)
+		return -1;
+	if (looks && nn_train_judge(t, err) < 0)
+		return -1;
+	if (looks && !ends_epoch)
+		nn_record_valid(t);
+	if (ends_epoch) {
 		end_epoch(t, pace);
-	if (ends_epoch && unchanged(t, err) < 0)
-		return -1;
-	if (ends_epoch)
+		if (unchanged(t, err) < 0)
+			return -1;
 		nn_curve_write(t->curve, t, false, NULL);        /* what failed is tried again at the end */
-	if (saves && settle(t, err) < 0)
-		return -1;
-	if (served_signal(t))
-		return settle(t, err) < 0 ? -1 : save_now(t, err);
-	return nn_save_follow(t, saves, err);
+	}
+	if (!wish.save)
+		return nn_save_follow(t, saves, err);
+	serve_signal(t, wish.save);
+	return save_now(t, err);
 }
 
 /* ---- the whole ---- */
@@ -302,7 +221,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 static int stop(struct nn_train *t, int signal, struct nn_error *err)
 {
 	nn_record_signal(t, signal);
-	if (settle(t, err) < 0 || nn_train_gather_times(t, err) < 0)
+	if (nn_train_settle(t, err) < 0 || nn_train_gather_times(t, err) < 0)
 		return -1;
 	if (!t->state_path && !t->fold)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
@@ -323,11 +242,11 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (settle(t, err) < 0 || nn_train_gather_times(t, err) < 0 || nn_save_newest(t, err) < 0)
+	if (nn_train_settle(t, err) < 0 || nn_train_gather_times(t, err) < 0 || nn_save_newest(t, err) < 0)
 		return -1;
 	if (nn_train_collect(t, err) < 0)
 		return -1;
-	if (looks && evaluate(t, err) < 0)
+	if (looks && nn_train_judge(t, err) < 0)
 		return -1;
 	if (!whole && ran)
 		end_epoch(t, pace);

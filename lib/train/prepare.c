@@ -227,9 +227,9 @@ static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 	for (size_t i = 0; i < n_from; i++)
 		t->n_valid += t->held_out ? !nn_dataset_left_out(from, i) : held[i];
 	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
-	t->order = nn_alloc(t->n_rows, sizeof *t->order, err);
+	t->order.rows = nn_alloc(t->n_rows, sizeof *t->order.rows, err);
 	t->valid_rows = nn_alloc(t->n_valid, sizeof *t->valid_rows, err);
-	if (!t->rows || !t->order || !t->valid_rows)
+	if (!t->rows || !t->order.rows || !t->valid_rows)
 		goto out;
 	for (size_t i = 0, r = 0; i < n; i++)
 		if (!held[i] && !nn_dataset_left_out(t->dataset, i))
@@ -298,11 +298,11 @@ void nn_train_release_rows(struct nn_train *t)
 	nn_free(t->shares);
 	nn_free(t->rows);
 	nn_free(t->valid_rows);
-	nn_free(t->order);
+	nn_free(t->order.rows);
 	t->losses = NULL;
 	t->shares = NULL;
-	t->rows = t->valid_rows = t->order = NULL;
-	t->order_epoch = 0;
+	t->rows = t->valid_rows = NULL;
+	t->order = (struct nn_order){0};
 }
 
 int nn_train_prepare(struct nn_train *t, struct nn_error *err)

@@ -17,6 +17,8 @@ void nn_train_release_rows(struct nn_train *train);
 int nn_train_open_model(struct nn_train *train, struct nn_error *err);
 int nn_train_prepare_text(struct nn_train *train, struct nn_error *err);
 int nn_train_take_defaults(struct nn_train *train, struct nn_error *err);
+/* --metric, once the evaluator is there or known not to be; NN_EUSAGE for one that these targets do not have. Collective. */
+int nn_train_take_metric(struct nn_train *train, struct nn_error *err);
 /* The dataset of a file for what the network wants, into train->dataset; of zeros, rows of them (blank.c). */
 int nn_train_open_dataset(struct nn_train *train, const char *path, struct nn_error *err);
 int nn_train_blank_data(struct nn_train *train, size_t rows, struct nn_error *err);

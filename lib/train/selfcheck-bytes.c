@@ -62,7 +62,7 @@ static int steps(struct nn_train *t, struct trials *all, const struct trial *how
 
 	for (uint64_t s = 0, at; s < STEPS && !*all->check->stop; s++) {
 		at = s * all->batch;
-		if (!nn_step_gradient(t->step, t->order + at, all->rows - at < all->batch ? all->rows - at : all->batch, at, &result))
+		if (!nn_step_gradient(t->step, t->order.rows + at, all->rows - at < all->batch ? all->rows - at : all->batch, at, &result))
 			return nn_fail(err, NN_EDIVERGED, "step %llu: the loss is not finite, so there is nothing to compare",
 				       (unsigned long long)s + 1);
 		nn_step_update(t->step, s + 1, nn_schedule_rate(&t->schedule, s), false, &result, NULL);
@@ -196,9 +196,9 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 		nn_step_free(step);
 		return -1;
 	}
-	nn_step_gradient(step, t->order, rows, 0, &result);      /* warm */
+	nn_step_gradient(step, t->order.rows, rows, 0, &result);      /* warm */
 	start = clock();
-	nn_step_gradient(step, t->order, rows, 0, &result);
+	nn_step_gradient(step, t->order.rows, rows, 0, &result);
 	seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
 	nn_step_free(step);
 	while (rows < most && seconds * 2 < STEP_S) {
@@ -221,7 +221,7 @@ int nn_selfcheck_bytes(struct nn_selfcheck *check, struct nn_train *t, const str
 	if (t->n_rows < STEPS)
 		return nn_fail(err, NN_EFAIL, "%s: --selfcheck needs %d samples, found %llu", t->setup.data_path, STEPS,
 			       (unsigned long long)t->n_rows);
-	nn_shuffle(t->std->seed, 0, t->rows, t->order, t->n_rows, t->window);
+	nn_shuffle(t->std->seed, 0, t->rows, t->order.rows, t->n_rows, t->window);
 	all.wanted = nn_params_new(t->program, t->device->dtype, err);
 	all.found = nn_params_new(t->program, t->device->dtype, err);
 	if (all.wanted && all.found && choose_rows(&all, devices->kinds[0], err) == 0)

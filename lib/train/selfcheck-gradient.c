@@ -30,7 +30,7 @@ static bool evaluate(struct differences *d, double *loss, struct nn_error *err)
 
 	if (nn_graph_load(nn_step_graph(d->step), (const void *const *)d->params, err) < 0)
 		return false;
-	if (!nn_step_gradient(d->step, d->train->order, d->rows, 0, &result)) {
+	if (!nn_step_gradient(d->step, d->train->order.rows, d->rows, 0, &result)) {
 		nn_fail(err, NN_EDIVERGED, "the loss is not finite, so its gradient cannot be checked");
 		return false;
 	}
@@ -154,7 +154,7 @@ int nn_selfcheck_gradients(struct nn_selfcheck *check, struct nn_train *t, struc
 
 	d.rows = group > ROWS ? group : ROWS;
 	d.rows = d.rows < t->n_rows ? d.rows : t->n_rows;
-	nn_shuffle(t->std->seed, 0, t->rows, t->order, t->n_rows, t->window);
+	nn_shuffle(t->std->seed, 0, t->rows, t->order.rows, t->n_rows, t->window);
 	d.params = nn_params_new(t->program, NN_F64, err);
 	d.gradients = nn_params_new(t->program, NN_F64, err);
 	if (d.params && d.gradients && nn_selfcheck_step(&d.step, t, d.rows, d.rows, d.rows, err) == 0 &&

@@ -29,7 +29,7 @@ struct answer {
 };
 
 struct nn_async {
-	struct nn_async_order order;
+	struct nn_order order;
 	/* of the server */
 	size_t n;                    /* computing ranks: 1 .. n */
 	struct nn_flight *flights;   /* [n], of rank i + 1, as the next two */
@@ -42,27 +42,6 @@ struct nn_async {
 	struct nn_replay *replay;    /* NULL: no --replay-run */
 	bool lost;                   /* a message failed: nothing can be said to the others any more */
 };
-
-/* ---- batches ---- */
-
-int nn_async_order_new(struct nn_async_order *o, const struct nn_train *t, struct nn_error *err)
-{
-	o->epoch = 0;
-	o->order = nn_alloc(t->n_rows, sizeof *o->order, err);
-	return o->order ? 0 : -1;
-}
-
-struct nn_strategy_batch nn_async_batch(const struct nn_train *t, struct nn_async_order *o, uint64_t batch)
-{
-	uint64_t epoch = batch / t->steps_per_epoch, at = batch % t->steps_per_epoch * t->options->batch;
-	size_t n = t->n_rows - at < t->options->batch ? t->n_rows - at : t->options->batch;
-
-	if (o->epoch != epoch + 1) {
-		nn_shuffle(t->std->seed, epoch, t->rows, o->order, t->n_rows, t->window);
-		o->epoch = epoch + 1;
-	}
-	return (struct nn_strategy_batch){ .rows = o->order + at, .n = n, .sample = epoch * t->n_rows + at };
-}
 
 double nn_async_rate(const struct nn_train *t, double lr, uint64_t staleness)
 {
@@ -132,7 +111,7 @@ static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 		if (exchange_parameters(t, SERVER, false, err) < 0)
 			return -1;
 		nn_graph_refresh(nn_step_graph(t->step));
-		b = nn_async_batch(t, &a->order, task.batch);
+		b = nn_train_batch(t, &a->order, task.batch);
 		nn_step_begin(t->step, b.rows, b.n, &tables);
 		answer.finite = nn_step_run(t->step, b.sample, &result);
 		answer.bad_line = result.bad_line;
@@ -211,7 +190,7 @@ static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch
 	struct nn_flight f = a->flights[which];
 	const struct answer *answer = &a->answers[which];
 	uint64_t staleness = t->counters.step - f.version;
-	struct nn_strategy_batch theirs = nn_async_batch(t, &a->order, f.batch);
+	struct nn_strategy_batch theirs = nn_train_batch(t, &a->order, f.batch);
 	struct nn_step_tables tables;
 
 	a->flights[which] = (struct nn_flight){0};
@@ -278,7 +257,7 @@ static void dismiss(struct nn_train *t, int signal)
 				a->flights[came].there = true;
 		}
 		if (f->out && !a->lost && a->answers[i].finite) {
-			struct nn_strategy_batch theirs = nn_async_batch(t, &a->order, f->batch);
+			struct nn_strategy_batch theirs = nn_train_batch(t, &a->order, f->batch);
 
 			nn_step_begin(t->step, theirs.rows, theirs.n, &tables);
 			exchange_gradient(t, (int)i + 1, false, &tables, NULL);
@@ -339,7 +318,7 @@ static int open_server(struct nn_train *t, struct nn_error *err)
 
 static int async_open(struct nn_train *t, struct nn_error *err)
 {
-	if (!(t->async = nn_alloc(1, sizeof *t->async, err)) || nn_async_order_new(&t->async->order, t, err) < 0)
+	if (!(t->async = nn_alloc(1, sizeof *t->async, err)) || !(t->async->order.rows = nn_alloc(t->n_rows, sizeof *t->order.rows, err)))
 		return -1;
 	if (!nn_opt_given(t->setup.list, "staleness"))
 		t->options->staleness = 2 * (uint64_t)(t->comm->size > 1 ? t->comm->size - 1 : 1);
@@ -354,7 +333,7 @@ static void async_close(struct nn_train *t)
 		return;
 	nn_output_abort(a->record);
 	nn_replay_free(a->replay);
-	nn_free(a->order.order);
+	nn_free(a->order.rows);
 	nn_free(a->flights);
 	nn_free(a->answers);
 	nn_free(a->requests);

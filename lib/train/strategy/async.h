@@ -34,13 +34,6 @@ int nn_replay_step(struct nn_train *train, struct nn_replay *replay, const struc
 
 /* ---- async.c ---- */
 
-/* The rows of a batch, from 0, whatever epoch it lies in. */
-struct nn_async_order {
-	uint64_t *order;             /* [n_rows] */
-	uint64_t epoch;              /* + 1, 0: none yet */
-};
-int nn_async_order_new(struct nn_async_order *order, const struct nn_train *train, struct nn_error *err);
-struct nn_strategy_batch nn_async_batch(const struct nn_train *train, struct nn_async_order *order, uint64_t batch);
 /* The rate of a gradient that is so many updates behind (--staleness-lr). */
 double nn_async_rate(const struct nn_train *train, double lr, uint64_t staleness);
 

@@ -23,7 +23,7 @@ struct nn_replay {
 	struct version *versions;
 	size_t n_versions;
 	char *present;               /* the parameters, while an older version is in their place */
-	struct nn_async_order order;
+	struct nn_order order;
 };
 
 /* ---- the file ---- */
@@ -102,7 +102,7 @@ void nn_replay_free(struct nn_replay *r)
 	for (size_t i = 0; i < r->n_versions; i++)
 		nn_free(r->versions[i].weights);
 	nn_free(r->versions);
-	nn_free(r->order.order);
+	nn_free(r->order.rows);
 	nn_free(r->present);
 	nn_free(r->rows);
 	nn_free(r->last);
@@ -153,7 +153,7 @@ static int begin(struct nn_train *t, struct nn_replay *r, struct nn_error *err)
 	if (r->present)
 		return 0;
 	r->present = nn_alloc(nn_graph_trained(nn_step_graph(t->step)), nn_dtype_size(t->device->dtype), err);
-	if (!r->present || nn_async_order_new(&r->order, t, err) < 0)
+	if (!r->present || !(r->order.rows = nn_alloc(t->n_rows, sizeof *r->order.rows, err)))
 		return -1;
 	return keep(t, r, 0, err);
 }
@@ -175,7 +175,7 @@ int nn_replay_step(struct nn_train *t, struct nn_replay *r, const struct nn_stra
 		return -1;
 	row = &r->rows[b->number - 1];
 	old = row->version < b->number - 1;
-	theirs = nn_async_batch(t, &r->order, row->batch);
+	theirs = nn_train_batch(t, &r->order, row->batch);
 	if (old) {
 		memcpy(r->present, nn_graph_weights(graph), bytes);
 		memcpy(nn_graph_weights(graph), find(r, row->version), bytes);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "train/strategy/strategy.h"
+#include "train/job.h"
 
 const struct nn_strategy *const nn_strategies[] = {
 	&nn_strategy_sync, &nn_strategy_async, &nn_strategy_local, &nn_strategy_master, NULL,
@@ -28,6 +28,23 @@ const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy
 	}
 	nn_fail(err, NN_EUSAGE, "expected sync, async, local:H, local:H@STEP or master");
 	return NULL;
+}
+
+struct nn_strategy_batch nn_train_batch(const struct nn_train *t, struct nn_order *o, uint64_t batch)
+{
+	uint64_t epoch = batch / t->steps_per_epoch, at = batch % t->steps_per_epoch * t->options->batch;
+	size_t n = t->n_rows - at < t->options->batch ? t->n_rows - at : t->options->batch;
+
+	if (o->epoch != epoch + 1) {
+		nn_shuffle(t->std->seed, epoch, t->rows, o->rows, t->n_rows, t->window);
+		o->epoch = epoch + 1;
+	}
+	return (struct nn_strategy_batch){ .rows = o->rows + at, .n = n, .sample = epoch * t->n_rows + at, .number = batch + 1 };
+}
+
+int nn_train_settle(struct nn_train *t, struct nn_error *err)
+{
+	return t->strategy->settle ? t->strategy->settle(t, err) : 0;
 }
 
 void nn_wish_join(struct nn_wish *wish, const struct nn_wish *other)

@@ -24,6 +24,12 @@ struct nn_strategy_batch {
 	double lr;
 };
 
+/* The samples of an epoch in the order of training. */
+struct nn_order {
+	uint64_t *rows;              /* [n_rows] owned */
+	uint64_t epoch;              /* + 1, 0: none yet */
+};
+
 /* What --strategy says besides the name. */
 struct nn_strategy_terms {
 	uint64_t every, from;        /* local:H@STEP; from 0: from the beginning */
@@ -62,6 +68,12 @@ extern const struct nn_strategy *const nn_strategies[];
 
 /* --strategy=TEXT; terms may be NULL. NULL with *err where there is none of that name, or its terms are wrong. */
 const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms, struct nn_error *err);
+
+/* The rows of batch `batch`, from 0 and whatever epoch it lies in, for update batch + 1; they point into order. The rate is not set. */
+struct nn_strategy_batch nn_train_batch(const struct nn_train *train, struct nn_order *order, uint64_t batch);
+
+/* Before parameters, buffers and slots are read: whatever ranks keep of them comes together. Collective. */
+int nn_train_settle(struct nn_train *train, struct nn_error *err);
 
 /* The loop over epochs and steps, for a strategy whose `run` lets some ranks do something else. */
 int nn_train_loop(struct nn_train *train, int *stopped, struct nn_error *err);
