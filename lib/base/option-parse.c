@@ -217,7 +217,7 @@ static void print_help(const struct nn_opt_list *list)
 /* What would write over the file that the options came from. */
 static int keep_config(const struct parse *p)
 {
-	static const char *const outputs[] = {"output", "log", "checkpoint", "spool", "plot"};
+	static const char *const outputs[] = {"output", "log", "checkpoint", "spool", "plot", "record"};
 	char path[4096], quoted[NN_QUOTED];
 
 	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)

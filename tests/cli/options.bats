@@ -130,8 +130,10 @@ S
       [ "$(cat my.conf)" = 'header = no' ]
     done
   done
-  run -2 --separate-stderr nn-train --config=my.conf --checkpoint=my.conf -m 'dense ?' x
-  [[ $stderr == *"is the file of --config"* ]]
+  for bad in --checkpoint=my.conf --record=other; do
+    run -2 --separate-stderr nn-train --config=my.conf $bad -m 'dense ?' x
+    [[ $stderr == *"is the file of --config"* ]]
+  done
 }
 
 @test "options: a mistake in --config names FILE:LINE" {

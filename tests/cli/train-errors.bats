@@ -105,6 +105,28 @@ refused() {
   same w.csv "$data/words.csv"
 }
 
+@test "outputs: no two go to one place, by whatever name" {
+  local name later before first=()
+  echo 'dense ?' >net.nn
+  echo kept >one
+  ln one other
+  for later in --checkpoint --log --spool --plot --record; do
+    for before in -o --checkpoint --log --spool --plot; do
+      [ $before != $later ] || break
+      [ $before = -o ] && first=(-o one) || first=(-o m $before=one)
+      for name in one other; do
+        run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async "${first[@]}" $later=$name "$data/words.csv"
+        [ "$stderr" = "nn-train: $later=$name: this is where $before goes" ] || { echo "$stderr"; false; }
+      done
+    done
+    run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async -o m $later=net.nn "$data/words.csv"
+    [ "$stderr" = "nn-train: $later: net.nn is an input, which would be lost" ]
+  done
+  run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async --replay-run=one -o other "$data/words.csv"
+  [ "$stderr" = "nn-train: -o: other is an input, which would be lost" ]
+  [ "$(cat one net.nn)" = "$(printf 'kept\ndense ?')" ]
+}
+
 @test "outputs: a place that cannot be written ends the run before any work" {
   refused 1 'nowhere/log' -m 'dense ?' --target=kind --log=nowhere/log "$data/words.csv"
   run -1 --separate-stderr nn-train -m 'dense ?' --target=kind -o nowhere/m "$data/words.csv"
