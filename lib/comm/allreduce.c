@@ -1,7 +1,5 @@
 /* All-reduce: chunks that caches hold, the algorithm of each, and what whole numbers need besides. */
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cache.h"
@@ -81,20 +79,12 @@ static int probe_all(struct nn_comm *c, struct nn_error *err)
 	return status;
 }
 
-/* What answers are kept under: how many ranks, and over what they talk. */
-static void cache_key(const struct nn_comm *c, char *key, size_t size)
-{
-	const char *btl = getenv("OMPI_MCA_btl");
-
-	snprintf(key, size, "algorithms ranks=%d btl=%s", c->size, btl ? btl : "");
-}
-
 /* One letter for each class. False where there is no answer that makes sense. */
 static bool recall(struct nn_comm *c)
 {
-	char key[256], value[NN_CACHE_VALUE];
+	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];
 
-	cache_key(c, key, sizeof key);
+	nn_comm_key(key, "algorithms", c->size);
 	if (nn_cache_get("link", key, value) != NN_CACHE_FOUND || strlen(value) != NN_COMM_CLASSES)
 		return false;
 	for (int i = 0; i < NN_COMM_CLASSES; i++) {
@@ -107,9 +97,9 @@ static bool recall(struct nn_comm *c)
 
 static void keep(const struct nn_comm *c)
 {
-	char key[256], value[NN_COMM_CLASSES + 1] = "";
+	char key[NN_COMM_KEY], value[NN_COMM_CLASSES + 1] = "";
 
-	cache_key(c, key, sizeof key);
+	nn_comm_key(key, "algorithms", c->size);
 	for (int i = 0; i < NN_COMM_CLASSES; i++)
 		value[i] = nn_algorithms[c->choice[i]][0];
 	nn_cache_put("link", key, value, NULL);            /* no place to keep it: measured again next time */

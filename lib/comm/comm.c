@@ -1,54 +1,11 @@
 /* The communicator of all ranks, messages, and the small collectives on top of them. */
 #include "config.h"
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/crc32.h"
 #include "base/memory.h"
 #include "base/module.h"
-#include "base/number.h"
 #include "comm/comm.h"
-
-/* The first of the variables that holds a whole number. */
-static int env_number(const char *const *names, int otherwise)
-{
-	for (; *names; names++) {
-		const char *text = getenv(*names);
-		uint64_t n;
-
-		if (text && nn_parse_u64(text, strlen(text), &n) && n <= 1000000)
-			return (int)n;
-	}
-	return otherwise;
-}
-
-int nn_comm_env_rank(void)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", NULL };
-
-	return env_number(names, 0);
-}
-
-/* srun sets PMIX_RANK without a size of its own. */
-int nn_comm_env_size(void)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
-
-	return nn_comm_is_rank() ? env_number(names, 0) : 1;
-}
-
-bool nn_comm_is_rank(void)
-{
-	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK");
-}
-
-/* Does Open MPI have shared memory between ranks, as far as the environment says? The same on all. */
-static bool shared_memory(void)
-{
-	const char *btl = getenv("OMPI_MCA_btl");
-
-	return !btl || *btl == '^' || strstr(btl, "vader") || strstr(btl, "sm");
-}
 
 int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 {
@@ -63,7 +20,7 @@ int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 		nn_free(comm);
 		return -1;
 	}
-	comm->fragments = shared_memory();
+	comm->fragments = nn_comm_shares_memory();
 	*result = comm;
 	return 0;
 }

@@ -49,6 +49,14 @@ bool nn_comm_is_rank(void);
 int nn_comm_env_rank(void);
 /* How many ranks the environment names: 1 where it names no rank, 0 where it does not say. */
 int nn_comm_env_size(void);
+/* May Open MPI carry bytes between ranks of one host in shared memory, as far as the environment says? The same on all ranks. */
+bool nn_comm_shares_memory(void);
+/*
+ * The key in the cache "link" (base/cache.h) of what is known of so many ranks: with what carries their bytes, in a rank as mpirun was told,
+ * else as ranks that nn-train and nn-allreduce start will have it.
+ */
+#define NN_COMM_KEY 256
+void nn_comm_key(char key[NN_COMM_KEY], const char *what, int ranks);
 
 /*
  * The communicator of all ranks: of this process alone where it is no rank or the only one, else through the module nn-mpi (NN_ENODEV

@@ -3,6 +3,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/allreduce.c \
 	lib/comm/attach.c \
 	lib/comm/comm.c lib/comm/comm.h \
+	lib/comm/env.c \
 	lib/comm/halving.c \
 	lib/comm/launch.c lib/comm/launch-job.h lib/comm/launch-life.c lib/comm/launch-outcome.c lib/comm/launch-socket.c \
 	lib/comm/launch-start.c lib/comm/launch.h \

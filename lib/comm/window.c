@@ -4,7 +4,6 @@
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -47,18 +46,6 @@ struct place {
 	unsigned char token[TOKEN];
 };
 
-/* MPI's own choice of what carries bytes on one host, as far as a user made it. */
-static bool shares_memory(void)
-{
-	const char *btl = getenv("OMPI_MCA_btl");
-	bool named;
-
-	if (!btl)
-		return true;
-	named = strstr(btl, "vader") || strstr(btl, "sm");
-	return *btl == '^' ? !named : named;
-}
-
 static struct control *map(int fd, size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -80,7 +67,7 @@ static void make(struct nn_window *w, struct place *place)
 	if (!w->control)
 		return;
 	memcpy(w->control->token, place->token, TOKEN);
-	place->good = shares_memory();
+	place->good = nn_comm_shares_memory();
 }
 
 static bool join(struct nn_window *w, const struct place *place)
@@ -95,7 +82,7 @@ static bool join(struct nn_window *w, const struct place *place)
 	if (lseek(fd, 0, SEEK_END) == (off_t)w->bytes)
 		w->control = map(fd, w->bytes);
 	close(fd);
-	return w->control && memcmp(w->control->token, place->token, TOKEN) == 0 && shares_memory();
+	return w->control && memcmp(w->control->token, place->token, TOKEN) == 0 && nn_comm_shares_memory();
 }
 
 /* Is the window there on all ranks? */

@@ -262,10 +262,9 @@ static int read_model(struct bench *b, struct nn_error *err)
 /* Kept for whoever plans a training on so many ranks: seconds, and seconds per byte. */
 static void keep(const struct bench *b, double alpha, double beta)
 {
-	const char *btl = getenv("OMPI_MCA_btl");
-	char key[256], value[NN_CACHE_VALUE];
+	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];
 
-	snprintf(key, sizeof key, "allreduce ranks=%d btl=%s", b->comm->size, btl ? btl : "");
+	nn_comm_key(key, "allreduce", b->comm->size);
 	snprintf(value, sizeof value, "%.6g %.6g", alpha, beta);
 	nn_cache_put("link", key, value, NULL);
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cache.h"
@@ -10,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "comm/comm.h"
 #include "train/link.h"
 
 #define FILE_NAME "link"
@@ -44,14 +44,6 @@ double nn_link_seconds(const struct nn_link *link, int ranks, double bytes)
 
 /* ---- what is kept ---- */
 
-/* Over what ranks talk: in a rank as mpirun was told, else as nn-train --ranks tells it. */
-static void make_key(char *key, size_t size, const char *what, int ranks)
-{
-	const char *btl = getenv("OMPI_MCA_btl");
-
-	snprintf(key, size, "%s ranks=%d btl=%s", what, ranks, btl ? btl : "self,vader");
-}
-
 /* Pairs of positive numbers between blanks; how many there were. */
 static size_t read_points(const char *text, struct point *points)
 {
@@ -73,9 +65,9 @@ static size_t read_points(const char *text, struct point *points)
 
 static size_t recall(const char *what, int ranks, struct point points[POINTS])
 {
-	char key[256], value[NN_CACHE_VALUE];
+	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];
 
-	make_key(key, sizeof key, what, ranks);
+	nn_comm_key(key, what, ranks);
 	return nn_cache_get(FILE_NAME, key, value) == NN_CACHE_FOUND ? read_points(value, points) : 0;
 }
 
@@ -185,7 +177,7 @@ static int size_class(double bytes)
 
 void nn_link_put(int ranks, double bytes, double seconds)
 {
-	char key[256];
+	char key[NN_COMM_KEY];
 	struct point points[POINTS];
 	struct nn_text value = {0};
 	size_t n = recall("training", ranks, points), at = 0;
@@ -201,7 +193,7 @@ void nn_link_put(int ranks, double bytes, double seconds)
 	points[at] = (struct point){ bytes, seconds };
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(&value, "%s%.6g %.6g", i ? " " : "", points[i].bytes, points[i].seconds);
-	make_key(key, sizeof key, "training", ranks);
+	nn_comm_key(key, "training", ranks);
 	if (!value.failed)
 		nn_cache_put(FILE_NAME, key, value.data, NULL);
 	nn_text_free(&value);
