@@ -240,7 +240,7 @@ CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
 
 # ranks of nn-train
 CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats
-CHECK_LONG_TESTS += tests/long/train-lost.bats
+CHECK_LONG_TESTS += tests/long/train-lost.bats tests/long/same-ranks.py
 EXTRA_DIST += tests/cli/ranks.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
