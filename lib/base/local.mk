@@ -8,6 +8,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/error.c lib/base/error.h \
 	lib/base/half.h \
+	lib/base/hash.h \
 	lib/base/mask.h \
 	lib/base/memory.c lib/base/memory.h \
 	lib/base/module.c lib/base/module.h \

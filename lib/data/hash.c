@@ -2,19 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/table.h"
 
-#define START 0xcbf29ce484222325u    /* FNV-1a, 64 bits (Fowler, Noll and Vo) */
-#define PRIME 0x100000001b3u
 #define BETWEEN "\xff"               /* after the name: in no UTF-8 text */
-
-uint64_t nn_hash_field(uint64_t h, const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)text[i]) * PRIME;
-	return h;
-}
 
 uint64_t nn_hash_name(const char *name, size_t number)
 {
@@ -22,7 +14,7 @@ uint64_t nn_hash_name(const char *name, size_t number)
 
 	snprintf(digits, sizeof digits, "%zu", number);
 	name = name ? name : digits;
-	return nn_hash_field(nn_hash_field(START, name, strlen(name)), BETWEEN, 1);
+	return nn_fnv1a(nn_fnv1a(NN_FNV1A, name, strlen(name)), BETWEEN, 1);
 }
 
 /* The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit. */

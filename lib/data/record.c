@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
 #include "base/number-line.h"
 #include "base/number.h"
 #include "data/table.h"
@@ -225,7 +226,7 @@ static int put_field(const struct place *at, const char *text, size_t n, void *v
 	if ((c->hashed || c->listed) && check_category(at, text, n, err) < 0)
 		return -1;
 	if (c->hashed)
-		c->hash = nn_hash_field(c->hash_start, text, n);
+		c->hash = nn_fnv1a(c->hash_start, text, n);
 	switch (c->cell) {
 	case NN_CELL_SKIP: return 0;
 	case NN_CELL_OPEN: return decide(at, c, text, n, values, targets, err);

@@ -90,9 +90,8 @@ int nn_table_read(struct nn_table *table, struct nn_pool *pool, size_t block, st
  * defined to the bit in nn-data(5).
  */
 int nn_table_add_hash(struct nn_table *table, const size_t *columns, size_t n, size_t buckets, size_t *slot, struct nn_error *err);
-/* hash.c: of a column's name, or its number from 1 where it has none; a field after it; what one column after the other make. */
+/* hash.c: of a column's name, or its number from 1 where it has none, from which nn_fnv1a goes on with a field; what columns make. */
 uint64_t nn_hash_name(const char *name, size_t number);
-uint64_t nn_hash_field(uint64_t start, const char *text, size_t n);
 void nn_table_put_hashes(const struct nn_table *table, void *values);
 /* Is a field meant as a number? Also what no number can be: not finite, or with blanks around it. */
 bool nn_meant_as_number(const char *text, size_t n);

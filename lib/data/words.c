@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/words.h"
 
@@ -25,14 +26,11 @@ struct nn_words {
 	size_t sorted;               /* values that order and place know */
 };
 
-/* FNV-1a, then mixed so that the low bits depend on all. */
+/* Mixed so that the low bits depend on all. */
 static uint64_t hash_bytes(const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes;
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = nn_fnv1a(NN_FNV1A, bytes, n);
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 1099511628211u;
 	return h ^ h >> 32;
 }
 

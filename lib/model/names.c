@@ -1,6 +1,7 @@
 /* Names of lines: a hash table with open addressing. */
 #include <stdint.h>
 #include <string.h>
+#include "base/hash.h"
 #include "base/memory.h"
 #include "model/net.h"
 
@@ -16,10 +17,8 @@ struct nn_names {
 
 static size_t hash(const char *name)
 {
-	uint64_t h = 14695981039346656037u;          /* FNV-1a */
+	uint64_t h = nn_fnv1a(NN_FNV1A, name, strlen(name));
 
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
 	return (size_t)(h ^ h >> 29);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/crc32.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "train/ranks.h"
 #include "train/strategy/team.h"
@@ -54,24 +55,16 @@ int nn_train_gather_times(struct nn_train *t, struct nn_error *err)
 
 /* ---- placement ---- */
 
-/* FNV-1a of bytes. */
-static uint64_t hash(uint64_t from, const void *bytes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		from = (from ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
-	return from;
-}
-
 /* The host by its name, and the processors this process may use: what ranks on the same cores have in common. */
 static uint64_t place(void)
 {
 	char host[256] = "";
 	cpu_set_t set;
-	uint64_t value = UINT64_C(14695981039346656037);
+	uint64_t value = NN_FNV1A;
 
 	if (gethostname(host, sizeof host - 1) == 0)
-		value = hash(value, host, strlen(host));
-	return sched_getaffinity(0, sizeof set, &set) == 0 ? hash(value, &set, sizeof set) : value;
+		value = nn_fnv1a(value, host, strlen(host));
+	return sched_getaffinity(0, sizeof set, &set) == 0 ? nn_fnv1a(value, &set, sizeof set) : value;
 }
 
 int nn_train_sharing(const struct nn_train *t, int *ranks, struct nn_error *err)
