@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/half.h \
 	lib/base/hash.h \
 	lib/base/mask.h \
+	lib/base/median.c lib/base/median.h \
 	lib/base/memory.c lib/base/memory.h \
 	lib/base/module.c lib/base/module.h \
 	lib/base/number.c lib/base/number-format.c lib/base/number.h \

@@ -1,8 +1,8 @@
 /* Timing: one call or several in turns, until the interval of each is narrow or its time is over. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "bench/busy.h"
 #include "bench/measure.h"
@@ -199,13 +199,6 @@ static void look(struct subject *s, const struct nn_measure_options *o)
 
 /* ---- figures ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double nn_percentile(const double *sorted, size_t n, double p)
 {
 	size_t i = (size_t)ceil(p * (double)n);
@@ -231,11 +224,11 @@ static void finish(struct subject *s)
 	m->n = s->n;
 	m->mean_s = mean(s->samples, s->n);
 	m->ci95_s = half_interval(s->samples, s->n);
-	qsort(single, s->n, sizeof *single, by_value);
+	nn_sort(single, s->n);
 	m->p50_s = percentile(single, s->n, 0.5);
 	m->p90_s = percentile(single, s->n, 0.9);
 	m->p99_s = percentile(single, s->n, 0.99);
-	qsort(s->samples, s->n, sizeof *s->samples, by_value);
+	nn_sort(s->samples, s->n);
 	m->least_s = s->samples[0];
 }
 

@@ -1,11 +1,11 @@
 /* nn-allreduce --bench: a row per size with nccl-tests' columns, every result compared, and the line through the times. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cache.h"
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "bench/report.h"
@@ -127,13 +127,6 @@ static int time_calls(struct bench *b, enum nn_algorithm algorithm, size_t count
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median over batches of calls, of the slowest rank. All ranks make the same calls. */
 static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, double *call_s, struct nn_error *err)
 {
@@ -156,8 +149,7 @@ static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, d
 			return -1;
 		times[i] /= (double)calls;
 	}
-	qsort(times, BATCHES, sizeof *times, by_value);
-	mine = times[BATCHES / 2];
+	mine = nn_median(times, BATCHES);
 	return nn_comm_allreduce(b->comm, &max, NN_TREE, &mine, call_s, 1, NULL, err);
 }
 

@@ -1,8 +1,8 @@
 /* Steps that are tried: one to touch the memory, then some that are timed. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "train/prepare.h"
 #include "train/rehearse.h"
@@ -20,13 +20,6 @@ static void draw(const uint64_t *rows, uint64_t n_rows, uint64_t *batch, size_t 
 		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 		batch[i] = rows[(*state >> 33) % n_rows];
 	}
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* Medians of what follows the first. batch: room for n numbers of rows. */
@@ -57,9 +50,7 @@ static void time_steps(struct nn_step *step, const uint64_t *rows, uint64_t n_ro
 		if (steps >= least && end - begin > ENOUGH_S)
 			break;
 	}
-	qsort(gradient, steps, sizeof *gradient, by_value);
-	qsort(update, steps, sizeof *update, by_value);
-	*found = (struct nn_rehearsal){ gradient[steps / 2], update[steps / 2] };
+	*found = (struct nn_rehearsal){ nn_median(gradient, steps), nn_median(update, steps) };
 }
 
 int nn_rehearse(struct nn_train *t, struct nn_rehearsal *found, struct nn_error *err)

@@ -1,9 +1,9 @@
 /* One rank's time of a step, scaled to several by what the link between them costs. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "train/explain.h"
 #include "train/link.h"
 #include "train/ranks.h"
@@ -201,21 +201,12 @@ double nn_scaling_foresee(struct nn_train *t, bool tries)
 	return ranks_s(t, &p, nn_train_ranks(t), t->sharing, &link);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(const double *values, size_t n)
 {
 	double sorted[NN_TIMED_STEPS];
 
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = values[i];
-	qsort(sorted, n, sizeof *sorted, by_value);
-	return sorted[n / 2];
+	memcpy(sorted, values, n * sizeof *sorted);
+	return nn_median(sorted, n);
 }
 
 void nn_scaling_learn(struct nn_train *t)

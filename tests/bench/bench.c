@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/output.h"
 #include "file/npy.h"
@@ -54,13 +55,6 @@ static const struct net *find(const char *name)
 
 /* ---- timing ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Median seconds of a call over blocks of about 20 ms. */
 static double measure(void (*call)(void *arg), void *arg)
 {
@@ -81,8 +75,7 @@ static double measure(void (*call)(void *arg), void *arg)
 			call(arg);
 		block[n++] = (nn_now_s() - start) / (double)inner;
 	}
-	qsort(block, n, sizeof *block, by_value);
-	return block[n / 2];
+	return nn_median(block, n);
 }
 
 /* ---- nets and data ---- */

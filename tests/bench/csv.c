@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/number.h"
 #include "data/data.h"
 
@@ -87,14 +88,9 @@ static double read_once(const char *path, struct nn_pool *pool, size_t *rows)
 	return took;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	return *(const double *)a < *(const double *)b ? -1 : 1;
-}
-
 static int measure(const char *path, int threads, double seconds)
 {
-	double took[100], end = nn_now_s() + seconds;
+	double took[100], median, end = nn_now_s() + seconds;
 	struct nn_pool *pool;
 	struct nn_error err;
 	struct stat st;
@@ -107,8 +103,8 @@ static int measure(const char *path, int threads, double seconds)
 	read_once(path, pool, &rows);
 	while (n < 3 || (n < 100 && nn_now_s() < end))
 		took[n++] = read_once(path, pool, &rows);
-	qsort(took, n, sizeof *took, by_value);
-	printf("nntools\t%d\t%.3f\t%.0f\t%zu rows, best %.0f\n", threads, took[n / 2], (double)st.st_size / 1e6 / took[n / 2], rows,
+	median = nn_median(took, n);
+	printf("nntools\t%d\t%.3f\t%.0f\t%zu rows, best %.0f\n", threads, median, (double)st.st_size / 1e6 / median, rows,
 	       (double)st.st_size / 1e6 / took[0]);
 	nn_pool_free(pool);
 	return 0;

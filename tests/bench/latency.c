@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 
 #define WARM_UP 100
 
@@ -56,13 +57,6 @@ static double ask(int to, int from, const char *line, size_t n)
 	return got > 0 ? nn_now_s() - begin : -1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double percentile(const double *took, size_t n, double p)
 {
 	return took[(size_t)(p / 100 * (double)(n - 1) + 0.5)] * 1e6;
@@ -96,7 +90,7 @@ int main(int argc, char **argv)
 	}
 	close(to);
 	waitpid(child, &status, 0);
-	qsort(took, n, sizeof *took, by_value);
+	nn_sort(took, n);
 	printf("%zu lines: p50 %.1f us, p90 %.1f, p99 %.1f, p99.9 %.1f, longest %.1f\n", n, percentile(took, n, 50), percentile(took, n, 90),
 	       percentile(took, n, 99), percentile(took, n, 99.9), took[n - 1] * 1e6);
 	free(took);

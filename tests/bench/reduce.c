@@ -1,21 +1,14 @@
 /* The reduction core on arrays in memory beside memcpy on the same arrays: bytes read and written per second. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "comm/reduce.h"
 
 #define BYTES ((size_t)128 << 20)
 #define RUNS 9
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 int main(void)
 {
@@ -36,7 +29,7 @@ int main(void)
 		for (int op = 0; op < 2; op++)
 			for (size_t n = 2; n <= 4; n += 2) {
 				const struct nn_reduce r = { types[t], (enum nn_reduce_op)op, n };
-				double copy[RUNS], reduce[RUNS], start;
+				double copy[RUNS], reduce[RUNS], copy_rate, reduce_rate, start;
 				struct nn_reduce_found found;
 
 				for (int i = 0; i < RUNS; i++) {
@@ -47,10 +40,10 @@ int main(void)
 					nn_reduce_leaves(&r, leaves, BYTES / nn_dtype_size(types[t]), leaf[4], NULL, &found);
 					reduce[i] = 1e-9 * (double)((n + 1) * BYTES) / (nn_now_s() - start);
 				}
-				qsort(copy, RUNS, sizeof *copy, by_value);
-				qsort(reduce, RUNS, sizeof *reduce, by_value);
-				printf("%-4s %-4s %5zu %5.1f %6.1f %.2f\n", nn_dtype_name(types[t]), nn_reduce_ops[op], n, reduce[RUNS / 2],
-				       copy[RUNS / 2], reduce[RUNS / 2] / copy[RUNS / 2]);
+				reduce_rate = nn_median(reduce, RUNS);
+				copy_rate = nn_median(copy, RUNS);
+				printf("%-4s %-4s %5zu %5.1f %6.1f %.2f\n", nn_dtype_name(types[t]), nn_reduce_ops[op], n, reduce_rate,
+				       copy_rate, reduce_rate / copy_rate);
 			}
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/sha256.h"
@@ -274,6 +276,21 @@ static void sha256(void)
 	is(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "SHA-256 of nothing");
 }
 
+/* The values of the reference implementation. */
+static void fnv1a(void)
+{
+	ok(nn_fnv1a(NN_FNV1A, "foobar", 6) == UINT64_C(0x85944171f73967e8) && nn_fnv1a(nn_fnv1a(NN_FNV1A, "foo", 3), "bar", 3) ==
+	   nn_fnv1a(NN_FNV1A, "foobar", 6) && nn_fnv1a(NN_FNV1A, "", 0) == UINT64_C(0xcbf29ce484222325), "FNV-1a of nothing, at once, in pieces");
+}
+
+static void medians(void)
+{
+	double one[] = { 3 }, even[] = { 4, -1, 9, 2 }, odd[] = { 7, 7, -0.5, 1e300, 0 };
+
+	ok(nn_median(one, 1) == 3 && nn_median(even, 4) == 4 && nn_median(odd, 5) == 7, "median: the middle, of two the larger one");
+	ok(even[0] == -1 && even[1] == 2 && even[2] == 4 && even[3] == 9, "median: values are in order after it");
+}
+
 int main(void)
 {
 	messages();
@@ -283,5 +300,7 @@ int main(void)
 	shapes();
 	philox();
 	sha256();
+	fnv1a();
+	medians();
 	return tap_done();
 }
