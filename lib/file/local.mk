@@ -20,6 +20,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/safetensors.c \
 	lib/file/safetensors.h \
 	lib/file/sniff.c \
+	lib/file/tensors.c \
 	lib/file/watch.c \
 	lib/file/watch.h \
 	lib/file/zip.c

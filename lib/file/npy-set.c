@@ -1,5 +1,4 @@
 /* Tensors that lie in .npy files, one in each: the same thing to a reader as a safetensors file. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,66 +6,58 @@
 #include "file/npy.h"
 #include "file/safetensors.h"
 
-static int read_array(struct nn_st_tensor *tensor, struct nn_block *block, const char *path, struct nn_error *err)
+int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err)
 {
 	struct nn_npy_header header;
+	int found = nn_npy_next(input, &header, err);
+
+	if (found == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected an .npy array", nn_input_name(input));
+	if (found < 0 || nn_npy_read(input, &header, block, err) < 0 || nn_block_reserve(block, 1, err) < 0 ||
+	    nn_input_end(input, "the array", err) < 0)
+		return -1;
+	tensor->dtype = header.dtype;
+	tensor->shape = header.shape;
+	tensor->data = block->data;
+	return 0;
+}
+
+static int read_file(struct nn_st_tensor *tensor, struct nn_block *block, const char *path, struct nn_error *err)
+{
 	struct nn_input *input;
 	const char *kind;
-	int status = -1, found;
+	int status;
 
 	if (nn_input_open(&input, path, err) < 0)
 		return -1;
-	if (nn_input_sniff(input, &kind, err) < 0)
-		goto out;
-	if (strcmp(kind, "npy") != 0) {
-		nn_fail(err, NN_EFORMAT, strcmp(kind, "empty") == 0 ? "%s: is empty, expected a .npy file"
-			: "%s: looks like %s %s file, expected .npy", path, strchr("aeiox", *kind) ? "an" : "a", kind);
-		goto out;
-	}
-	found = nn_npy_next(input, &header, err);
-	if (found == 1 && nn_npy_read(input, &header, block, err) == 0 && nn_block_reserve(block, 1, err) == 0 &&
-	    nn_input_end(input, "the array", err) == 0) {
-		tensor->dtype = header.dtype;
-		tensor->shape = header.shape;
-		tensor->data = block->data;
-		status = 0;
-	}
-out:
+	status = nn_input_sniff(input, &kind, err);
+	if (status == 0 && strcmp(kind, "npy") != 0)
+		status = nn_fail(err, NN_EFORMAT, strcmp(kind, "empty") == 0 ? "%s: is empty, expected a .npy file"
+				 : "%s: looks like %s %s file, expected .npy", path, strchr("aeiox", *kind) ? "an" : "a", kind);
+	if (status == 0)
+		status = nn_npy_read_tensor(input, tensor, block, err);
 	nn_input_close(input);
 	return status;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
 }
 
 static int read_all(struct nn_st *st, size_t n, const struct nn_npy_file *files, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
+	const char *twice;
 
-	st->tensors = nn_alloc(n, sizeof *st->tensors, err);
-	st->arrays = nn_alloc(n, sizeof *st->arrays, err);
-	st->names = nn_alloc(n, sizeof *st->names, err);
-	if (!st->tensors || !st->arrays || !st->names)
+	if (nn_st_reserve(st, n, err) < 0)
 		return -1;
-	for (; st->n_tensors < n; st->n_tensors++) {
-		size_t i = st->n_tensors;
+	while (st->n_tensors < n) {
+		size_t i = st->n_tensors++;      /* what a file that fails has is freed with the others */
 
 		if (!(st->names[i] = nn_strdup(files[i].name, err)))
 			return -1;
 		st->tensors[i].name = st->names[i];
-		if (read_array(&st->tensors[i], &st->arrays[i], files[i].path, err) < 0) {
-			st->n_tensors++;     /* what it has is freed with the others */
+		if (read_file(&st->tensors[i], &st->arrays[i], files[i].path, err) < 0)
 			return -1;
-		}
 	}
-	qsort(st->tensors, n, sizeof *st->tensors, by_name);
-	for (size_t i = 1; i < n; i++)
-		if (strcmp(st->tensors[i].name, st->tensors[i - 1].name) == 0)
-			return nn_fail(err, NN_EFORMAT, "tensor '%s' is given twice",
-				       nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name)));
-	return 0;
+	twice = nn_st_sort(st->tensors, n);
+	return twice ? nn_fail(err, NN_EFORMAT, "tensor '%s' is given twice", nn_quote(quoted, twice, strlen(twice))) : 0;
 }
 
 int nn_st_of_arrays(struct nn_st **result, size_t n, const struct nn_npy_file *files, struct nn_error *err)

@@ -23,6 +23,9 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 /* Read the whole array into block: native byte order, C order, its own dtype. Memory grows with what really comes. */
 int nn_npy_read(struct nn_input *input, const struct nn_npy_header *header, struct nn_block *block,
 		struct nn_error *err);
+/* The same of an input that holds one array and no more: its type, shape and, in block, values (safetensors.h). */
+struct nn_st_tensor;
+int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err);
 /* Read n values of a C-order array that come next, native byte order, their own dtype (for streaming rows). */
 int nn_npy_read_values(struct nn_input *input, const struct nn_npy_header *header, size_t n, void *data,
 		       struct nn_error *err);

@@ -1,7 +1,6 @@
 /* Reading .npz: the file as a whole, since its directory stands at the end, then member after member. */
 #include "config.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/crc32.h"
@@ -61,26 +60,15 @@ static int unpack(const struct nn_zip_member *m, const char *place, struct nn_bl
 static int read_array(const unsigned char *bytes, size_t n, const char *place, struct nn_st_tensor *tensor, struct nn_block *block,
 		      struct nn_error *err)
 {
-	struct nn_npy_header header;
 	struct nn_input *input;
-	int found;
+	int status;
 
 	if (nn_input_open_memory(&input, place, err) < 0)
 		return -1;
 	nn_input_give(input, bytes, n);
-	found = nn_npy_next(input, &header, err);
-	if (found == 0)
-		found = nn_fail(err, NN_EFORMAT, "%s: is empty, expected an .npy array", place);
-	if (found == 1 && (nn_npy_read(input, &header, block, err) < 0 || nn_block_reserve(block, 1, err) < 0 ||
-			   nn_input_end(input, "the array", err) < 0))
-		found = -1;
+	status = nn_npy_read_tensor(input, tensor, block, err);
 	nn_input_close(input);
-	if (found < 0)
-		return -1;
-	tensor->dtype = header.dtype;
-	tensor->shape = header.shape;
-	tensor->data = block->data;
-	return 0;
+	return status;
 }
 
 static int read_member(const struct nn_zip_member *m, const char *file, char **name, struct nn_st_tensor *tensor, struct nn_block *block,
@@ -110,19 +98,12 @@ static int read_member(const struct nn_zip_member *m, const char *file, char **n
 	return status;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
-}
-
 static int read_members(struct nn_st *st, const struct nn_zip_member *members, size_t n, const char *file, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
+	const char *twice;
 
-	st->tensors = nn_alloc(n, sizeof *st->tensors, err);
-	st->arrays = nn_alloc(n, sizeof *st->arrays, err);
-	st->names = nn_alloc(n, sizeof *st->names, err);
-	if (!st->tensors || !st->arrays || !st->names)
+	if (nn_st_reserve(st, n, err) < 0)
 		return -1;
 	while (st->n_tensors < n) {
 		size_t i = st->n_tensors++;      /* what a member that fails has is freed with the others */
@@ -130,13 +111,8 @@ static int read_members(struct nn_st *st, const struct nn_zip_member *members, s
 		if (read_member(&members[i], file, &st->names[i], &st->tensors[i], &st->arrays[i], err) < 0)
 			return -1;
 	}
-	if (n)
-		qsort(st->tensors, n, sizeof *st->tensors, by_name);
-	for (size_t i = 1; i < n; i++)
-		if (strcmp(st->tensors[i].name, st->tensors[i - 1].name) == 0)
-			return nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file,
-				       nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name)));
-	return 0;
+	twice = nn_st_sort(st->tensors, n);
+	return twice ? nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file, nn_quote(quoted, twice, strlen(twice))) : 0;
 }
 
 int nn_npz_read(struct nn_st **result, struct nn_input *input, struct nn_error *err)
@@ -162,14 +138,4 @@ out:
 	else
 		*result = st;
 	return status;
-}
-
-bool nn_is_tensors(const char *kind)
-{
-	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
-}
-
-int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err)
-{
-	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_input(st, input, err);
 }

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "file/convert.h"
 #include "file/json.h"
 #include "file/safetensors.h"
 
@@ -333,35 +332,4 @@ void nn_st_free(struct nn_st *st)
 	nn_free(st->tensors);
 	nn_free(st->meta);
 	nn_free(st);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
-}
-
-const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name)
-{
-	struct nn_st_tensor wanted = { .name = name };
-
-	return st->n_tensors ? bsearch(&wanted, st->tensors, st->n_tensors, sizeof wanted, by_name) : NULL;
-}
-
-const char *nn_st_meta(const struct nn_st *st, const char *key)
-{
-	for (size_t i = 0; i < st->n_meta; i++)
-		if (strcmp(st->meta[i].key, key) == 0)
-			return st->meta[i].value;
-	return NULL;
-}
-
-int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values, struct nn_error *err)
-{
-	char quoted[NN_QUOTED];
-
-	if (!nn_dtype_float(tensor->dtype))
-		return nn_fail(err, NN_EFORMAT, "tensor \"%s\": found %s, expected floating point",
-			       nn_quote(quoted, tensor->name, strlen(tensor->name)), nn_dtype_name(tensor->dtype));
-	nn_convert(tensor->dtype, tensor->data, nn_shape_count(&tensor->shape), dtype, values);
-	return 0;
 }

@@ -46,6 +46,10 @@ struct nn_npy_file {
 };
 int nn_st_of_arrays(struct nn_st **st, size_t n, const struct nn_npy_file *files, struct nn_error *err);
 void nn_st_free(struct nn_st *st);
+/* Inside: room for n tensors that come one by one, with arrays and names of their own. */
+int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err);
+/* In order of their names; a name that is there twice, or NULL. */
+const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n);
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name);
 const char *nn_st_meta(const struct nn_st *st, const char *key);              /* NULL: not there */
 /* Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes: error naming the tensor. */

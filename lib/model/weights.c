@@ -1,7 +1,6 @@
 /* Weights made elsewhere: a safetensors or .npz file, a directory of *.npy named as tensors, or NAME=FILE,NAME=FILE. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -189,11 +188,6 @@ static bool is_kernel(const char *name, size_t *prefix)
 	return n > m && strcmp(name + n - m, ".kernel") == 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
-}
-
 int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
@@ -224,7 +218,7 @@ int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error
 			}
 		st->turned = true;
 	}
-	qsort(st->tensors, st->n_tensors, sizeof *st->tensors, by_name);
+	nn_st_sort(st->tensors, st->n_tensors);
 	return 0;
 }
 

@@ -1,6 +1,5 @@
 /* States: tensors of the model, the optimizer and the best model so far, counters and facts, under a checksum. */
 #include "config.h"
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -67,11 +66,6 @@ struct writer {
 	uint64_t bytes;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
-}
-
 /* names first hold offsets: the text may move while it grows */
 static int list_tensors(struct writer *w, const struct nn_state_tensors *t, struct nn_error *err)
 {
@@ -98,7 +92,7 @@ static int list_tensors(struct writer *w, const struct nn_state_tensors *t, stru
 		return nn_fail(err, NN_ENOMEM, "cannot allocate the names of a state");
 	for (size_t i = 0; i < w->n_tensors; i++, n += strlen(w->names.data + n) + 1)
 		w->tensors[i].name = w->names.data + n;
-	qsort(w->tensors, w->n_tensors, sizeof *w->tensors, by_name);
+	nn_st_sort(w->tensors, w->n_tensors);
 	return 0;
 }
 

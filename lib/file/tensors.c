@@ -1,0 +1,67 @@
+/* Named tensors in memory, in order of their names: what safetensors, .npz and sets of .npy files are read into. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "file/convert.h"
+#include "file/npz.h"
+
+int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err)
+{
+	st->tensors = nn_alloc(n, sizeof *st->tensors, err);
+	st->arrays = nn_alloc(n, sizeof *st->arrays, err);
+	st->names = nn_alloc(n, sizeof *st->names, err);
+	return st->tensors && st->arrays && st->names ? 0 : -1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
+}
+
+const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n)
+{
+	if (n > 0)
+		qsort(tensors, n, sizeof *tensors, by_name);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(tensors[i].name, tensors[i - 1].name) == 0)
+			return tensors[i].name;
+	return NULL;
+}
+
+const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name)
+{
+	struct nn_st_tensor wanted = { .name = name };
+
+	return st->n_tensors ? bsearch(&wanted, st->tensors, st->n_tensors, sizeof wanted, by_name) : NULL;
+}
+
+const char *nn_st_meta(const struct nn_st *st, const char *key)
+{
+	for (size_t i = 0; i < st->n_meta; i++)
+		if (strcmp(st->meta[i].key, key) == 0)
+			return st->meta[i].value;
+	return NULL;
+}
+
+int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	if (!nn_dtype_float(tensor->dtype))
+		return nn_fail(err, NN_EFORMAT, "tensor \"%s\": found %s, expected floating point",
+			       nn_quote(quoted, tensor->name, strlen(tensor->name)), nn_dtype_name(tensor->dtype));
+	nn_convert(tensor->dtype, tensor->data, nn_shape_count(&tensor->shape), dtype, values);
+	return 0;
+}
+
+bool nn_is_tensors(const char *kind)
+{
+	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
+}
+
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err)
+{
+	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_input(st, input, err);
+}
