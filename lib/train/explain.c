@@ -83,6 +83,7 @@ static int add_nodes(struct nn_explain *e, struct nn_error *err)
 			layer->forward_flops = more(layer->forward_flops, forward);
 			layer->train_flops = more(layer->train_flops, train_flops(node, forward, learns));
 			layer->activation_bytes += activation_bytes(e, node);
+			layer->product |= is_product(node->op);
 		}
 		learns[node->out] = node->n_params > 0;
 		for (int k = 0; k < node->n_in; k++)

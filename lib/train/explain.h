@@ -12,6 +12,7 @@ struct nn_explain_layer {
 	struct nn_shape output;
 	uint64_t parameters, forward_flops, train_flops;
 	size_t activation_bytes;
+	bool product;                    /* dense, conv2d */
 };
 
 struct nn_explain {

@@ -10,6 +10,7 @@
 #include "train/scaling.h"
 
 #define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
+#define FEW_STEPS 20                 /* the same where the prediction is shown, and steps are not much longer than those of a plan */
 #define LEAST_S 0.02                 /* of fewer steps than these whose time is kept all the same */
 #define TRIED_BYTES ((size_t)1 << 30)    /* more is not taken to try a plan */
 
@@ -32,16 +33,33 @@ static size_t taken_by_step(const struct nn_train *t)
 	return t->fit.parameters + t->fit.gradients + t->fit.optimizer + t->fit.activations + t->fit.workspace;
 }
 
-/* By the FLOP alone. measure: the machine's rate may be measured where it is not kept. */
+/* What is computed element by element waits for memory, as an update does. */
+#define UPDATES 0.6                  /* of a parameter, for each FLOP of it */
+
+static double products(const struct nn_train *t, double *others)
+{
+	struct nn_explain e;
+	double sum = 0;
+
+	*others = 0;
+	if (nn_explain_layers(&e, t, NULL) == 0)
+		for (int i = 0; i < e.n_layers; i++)
+			*(e.layers[i].product ? &sum : others) += (double)e.layers[i].train_flops;
+	nn_explain_free(&e);
+	return sum;
+}
+
+/* By what is computed. measure: the machine's rate may be measured where it is not kept. */
 static bool estimate(struct nn_train *t, bool measure, struct nn_rate *rate)
 {
 	struct nn_machine_rate machine;
 	struct nn_error err;
-	double parameters = (double)t->fit.parameters / (double)nn_dtype_size(t->device->dtype);
+	double parameters = (double)t->fit.parameters / (double)nn_dtype_size(t->device->dtype), others, flops = products(t, &others);
 
 	if (!nn_machine_rate_get(t, &machine) && (!measure || nn_rehearse_machine(t, &machine, &err) < 0))
 		return false;
-	*rate = (struct nn_rate){ .step_s = train_flops(t) * (double)t->options->batch / machine.flops_s + parameters * machine.update_s,
+	*rate = (struct nn_rate){ .step_s = (flops / machine.flops_s + others * UPDATES * machine.update_s) * (double)t->options->batch +
+					    parameters * machine.update_s,
 				  .extra_s = NAN, .once_s = NAN };
 	return true;
 }
@@ -54,16 +72,53 @@ static bool try_steps(struct nn_train *t, struct nn_rate *rate)
 
 	if (!t->step && (taken_by_step(t) > TRIED_BYTES || !t->fit.fits))
 		return false;
-	if ((t->step ? nn_rehearse(t, &found, &err) : nn_rehearse_plan(t, train_flops(t), &found, &err)) < 0)
+	if ((t->step ? nn_rehearse(t, train_flops(t), &found, &err) : nn_rehearse_plan(t, train_flops(t), &found, &err)) < 0)
 		return false;
-	*rate = (struct nn_rate){ .step_s = found.gradient_s + found.update_s, .extra_s = NAN, .once_s = NAN };
+	*rate = (struct nn_rate){ .step_s = found.gradient_s + found.update_s + found.loop_s, .extra_s = NAN, .once_s = NAN };
 	nn_rate_put(t, rate);
 	return true;
 }
 
+static bool is_shown(const struct nn_train *t)
+{
+	return t->std->log || t->std->verbose > 0;
+}
+
+/* Are some steps little beside those of the training, or of a plan? */
+static bool may_try(const struct nn_train *t)
+{
+	if (t->sample || t->planned >= LEAST_STEPS)
+		return true;
+	return is_shown(t) && t->planned >= FEW_STEPS && train_flops(t) * (double)t->options->batch <= 3 * nn_rehearse_flops(t);
+}
+
+void nn_forecast_machine(struct nn_train *t)
+{
+	struct nn_machine_rate machine;
+	struct nn_error err;
+
+	if (nn_train_first(t) && is_shown(t) && !may_try(t))
+		nn_rehearse_machine(t, &machine, &err);
+}
+
+/*
+ * States are hashed and written beside the steps. Where these use all cores they are longer for it. Bytes are hashed and copied; a file
+ * takes calls of the system besides.
+ */
+#define STATE_BYTES_S 8e8
+#define STATE_S 2e-4
+
+static double with_states(const struct nn_train *t, double step_s)
+{
+	double bytes = (double)t->fit.parameters + (double)t->fit.optimizer, every = (double)t->steps_per_epoch * step_s;
+
+	if (!t->keeps_state || nn_pool_threads(t->pool) < nn_cpu_count() || (uint64_t)t->steps_per_epoch > t->planned)
+		return step_s;
+	return step_s * (1 + (STATE_S + bytes / STATE_BYTES_S) / fmax(every, nn_file_seconds(bytes)));
+}
+
 void nn_forecast_rate(struct nn_train *t)
 {
-	bool plan = t->sample > 0, is_long = t->planned >= LEAST_STEPS;
 	struct nn_rate *rate = &t->rate;
 	const char *basis = NULL;
 
@@ -74,10 +129,12 @@ void nn_forecast_rate(struct nn_train *t)
 		return;
 	if (nn_rate_get(t, rate))
 		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";
-	else if ((plan || is_long) && try_steps(t, rate))
+	else if (may_try(t) && try_steps(t, rate))
 		basis = "some steps of it were tried here";
-	else if (estimate(t, plan, rate))
+	else if (estimate(t, t->sample > 0, rate))
 		basis = "an estimate by FLOP, from dense layers measured here";
+	if (basis && !rate->ran)
+		rate->step_s = with_states(t, rate->step_s);
 	snprintf(t->forecast.basis, sizeof t->forecast.basis, "%s", basis ? basis : "");
 }
 
@@ -119,7 +176,7 @@ void nn_forecast_ranks(struct nn_train *t)
 
 	if (!nn_train_first(t) || t->pipe || t->strategy != &nn_strategy_sync)
 		return;
-	step_s = nn_scaling_foresee(t, t->planned >= LEAST_STEPS);
+	step_s = nn_scaling_foresee(t, may_try(t));
 	t->rate = (struct nn_rate){ .step_s = step_s, .extra_s = NAN, .once_s = NAN };
 }
 
@@ -127,10 +184,14 @@ void nn_forecast_ranks(struct nn_train *t)
 
 #define TOUCH_BYTES_S 4e9            /* memory touched for the first time */
 
-/* Held-out rows cost about the forward third of a step. */
+#define EPOCH_S 5e-5                 /* its line in the log, and the like */
+
+/* Held-out rows cost about the forward third of a step; of a state there is a copy. */
 static double guess_extra(const struct nn_train *t, double row_s)
 {
-	return (double)t->n_valid * row_s / 3;
+	double state = t->keeps_state ? (double)t->fit.parameters + (double)t->fit.optimizer : 0;
+
+	return EPOCH_S + (double)t->n_valid * row_s / 3 + state / TOUCH_BYTES_S;
 }
 
 /* The model and the last state are waited for; a state is parameters and slots. */

@@ -30,6 +30,8 @@ struct nn_times {
  * where they are few beside those that are planned), else an estimate.
  */
 void nn_forecast_rate(struct nn_train *train);
+/* Before its memory is planned: measure what an estimate will need, where one will be shown and nothing is kept. */
+void nn_forecast_machine(struct nn_train *train);
 /* Into train->forecast, from the rate. */
 void nn_forecast_make(struct nn_train *train);
 /*

@@ -162,6 +162,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 		return -1;
 	planned = nn_now_s();
 	t->data_s = planned - start;
+	nn_forecast_machine(t);
 	if (nn_train_ranks(t) > 1)
 		nn_forecast_ranks(t);
 	t->tried_s = nn_now_s() - planned;

@@ -281,6 +281,33 @@ given_up() {
   is .time.measured '"some steps of it were tried here"'
 }
 
+# an estimate needs a rate of the machine, which is measured where it is not kept
+@test "time: no training is too short to be predicted, its first run included" {
+  for steps in 1 19 20 99; do
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/short$steps
+    mkdir "$XDG_CACHE_HOME"
+    rate='some steps of it were tried here'
+    [ $steps -ge 20 ] || rate='an estimate by FLOP, from dense layers measured here'
+    nn-train -v -m 'input 1x8x8, conv2d 4 3x3, batchnorm, relu, flatten, dense ?' --steps=$steps $digits -o s$steps.safetensors --log=log 2>err
+    jq -e -s --arg rate "$rate" 'map(select(.event=="start"))[0].rate==$rate' log
+    jq -e -s 'map(select(.event=="end"))[0].predicted|.total_s.predicted>0 and .total_s.error!=null and .step_s.predicted>0' log
+    grep -q "^nn-train: note: predicted: .* ($rate)$" err
+  done
+}
+
+# 64 samples in two micro-batches are too much to be tried whole
+@test "time: some micro-batches of long steps stand for them, and leave no trace" {
+  net='input 1x8x8, conv2d 256 3x3 pad=1, batchnorm, relu, conv2d 256 3x3 pad=1, flatten, dense ?'
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/long
+  mkdir "$XDG_CACHE_HOME"
+  options="--batch=64 --leaves=2 --micro-batch=32 --steps=20 --time-limit=0.01"
+  nn-train -q -m "$net" $options $digits -o l1.safetensors --log=log
+  jq -e -s 'map(select(.event=="start"))[0].rate=="some steps of it were tried here"' log
+  jq -e -s 'map(select(.event=="start"))[0].predicted.step_s>0' log
+  XDG_CACHE_HOME=/proc/nowhere nn-train -q -m "$net" $options $digits -o l2.safetensors
+  cmp l1.safetensors l2.safetensors
+}
+
 @test "time: networks of several inputs and outputs are tried without data" {
   plan -m 'a: input 3, x: dense 4, b: input 3, y: dense 4, add from=x+y, relu, dense 5 output, p: dense 2'
   is '.time.step_s>0' true
