@@ -18,17 +18,10 @@ static int no_target(const struct nn_table *t, struct nn_error *err)
 
 int nn_dataset_no_column(const struct nn_table *t, const char *what, const struct nn_field *name, struct nn_error *err)
 {
-	char quoted[NN_QUOTED], hint[NN_QUOTED], copy[64], names[200];
+	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
 
-	snprintf(copy, sizeof copy, "%.*s", (int)(name->length < 60 ? name->length : 60), name->text);
-	nn_plan_hint(t, copy, hint);
-	nn_quote(quoted, name->text, name->length);
-	if (hint[0])
-		return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, quoted, nn_input_name(t->csv.input),
-			       hint);
-	nn_table_names(t, names, sizeof names);
-	return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column; its columns: %s", what, quoted,
-		       nn_input_name(t->csv.input), names);
+	return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, nn_quote(quoted, name->text, name->length),
+		       nn_input_name(t->csv.input), nn_table_instead(t, name->text, name->length, instead));
 }
 
 int nn_dataset_name_column(const struct nn_table *t, size_t column, char **name, size_t *position, struct nn_error *err)

@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "data/array.h"
 #include "data/coding.h"
+#include "data/columns.h"
 #include "data/data.h"
 #include "data/plan.h"
 #include "data/sample.h"

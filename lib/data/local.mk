@@ -4,6 +4,8 @@ lib_libnn_la_SOURCES += \
 	lib/data/array.h \
 	lib/data/coding.c \
 	lib/data/coding.h \
+	lib/data/columns.c \
+	lib/data/columns.h \
 	lib/data/csv.c \
 	lib/data/csv.h \
 	lib/data/cut.h \
@@ -20,6 +22,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/missing.c \
 	lib/data/options.c \
 	lib/data/order.c \
+	lib/data/plan-order.c \
 	lib/data/plan.c \
 	lib/data/plan.h \
 	lib/data/rows-array.c \

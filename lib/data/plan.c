@@ -1,52 +1,10 @@
 /* Columns of a table for a schema that is known. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "data/data.h"
 #include "data/plan.h"
-
-int nn_columns_parse(struct nn_columns *names, const char *list, struct nn_error *err)
-{
-	size_t length = strlen(list), commas = 1;
-	char *to;
-
-	*names = (struct nn_columns){0};
-	for (size_t i = 0; i < length; i++)
-		commas += list[i] == ',';
-	to = names->text = nn_alloc(length + 1, 1, err);
-	names->name = nn_alloc(commas, sizeof *names->name, err);
-	if (!names->text || !names->name) {
-		nn_columns_free(names);
-		return -1;
-	}
-	for (const char *p = list;; p++) {
-		bool quoted = *p == '"';
-		struct nn_field field = { to, 0 };
-
-		p += quoted;
-		while (*p && (quoted || *p != ',')) {
-			if (quoted && *p == '"' && *++p != '"')
-				break;
-			*to++ = *p++;
-		}
-		field.length = (size_t)(to - field.text);
-		names->name[names->n++] = field;
-		while (*p && *p != ',')
-			*to++ = *p++;       /* after a closing quote: part of a name that will not be found */
-		if (!*p)
-			return 0;
-	}
-}
-
-void nn_columns_free(struct nn_columns *names)
-{
-	nn_free(names->text);
-	nn_free(names->name);
-	*names = (struct nn_columns){0};
-}
 
 void nn_plan_free(struct nn_plan *plan)
 {
@@ -57,36 +15,13 @@ void nn_plan_free(struct nn_plan *plan)
 	*plan = (struct nn_plan){0};
 }
 
-static const char *next_name(const void *arg, size_t i)
+static int no_column(const struct nn_table *t, const char *name, struct nn_error *err)
 {
-	const struct nn_table *t = arg;
+	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
+	size_t n = strlen(name);
 
-	return i < t->width ? t->columns[i].name : NULL;
-}
-
-const char *nn_plan_hint(const struct nn_table *t, const char *name, char buffer[NN_QUOTED])
-{
-	const char *near = t->header ? nn_did_you_mean(name, next_name, t) : NULL;
-	char quoted[NN_QUOTED];
-
-	buffer[0] = '\0';
-	if (near)
-		snprintf(buffer, NN_QUOTED, "; did you mean %.150s?", nn_quote(quoted, near, strlen(near)));
-	return buffer;
-}
-
-static int no_column(const struct nn_table *t, const char *name, size_t n, struct nn_error *err)
-{
-	char quoted[NN_QUOTED], hint[NN_QUOTED], copy[64], names[200];
-
-	snprintf(copy, sizeof copy, "%.*s", (int)(n < 60 ? n : 60), name);
-	nn_plan_hint(t, copy, hint);
-	if (hint[0])
-		return nn_fail(err, NN_EFORMAT, "%s: has no column \"%s\"%s", nn_input_name(t->csv.input),
-			       nn_quote(quoted, name, n), hint);
-	nn_table_names(t, names, sizeof names);
-	return nn_fail(err, NN_EFORMAT, "%s: has no column \"%s\"; its columns: %s", nn_input_name(t->csv.input),
-		       nn_quote(quoted, name, n), names);
+	return nn_fail(err, NN_EFORMAT, "%s: has no column \"%s\"%s", nn_input_name(t->csv.input), nn_quote(quoted, name, n),
+		       nn_table_instead(t, name, n, instead));
 }
 
 /* ---- targets: before the inputs, which may be "all the others" ---- */
@@ -121,7 +56,7 @@ static int target_column(const struct nn_table *t, const struct nn_target_schema
 		return -1;
 	if (*column == t->width && t->width == schema->n_columns && schema->n_columns == 1 && !override)
 		*column = 0;         /* the only column of a file of targets, whatever it is called */
-	return *column == t->width ? no_column(t, name, strlen(name), err) : 0;
+	return *column == t->width ? no_column(t, name, err) : 0;
 }
 
 static int plan_target(struct nn_plan *plan, struct nn_table *t, size_t target, const struct nn_target_schema *schema,
@@ -175,88 +110,6 @@ static int take(struct nn_table *t, size_t column, const struct nn_column *schem
 	return 0;
 }
 
-/* What inputs without names need to know: the columns that are no targets, and the positions that the schema speaks of. */
-struct order {
-	size_t *others, n_others;
-	size_t *positions, n_positions;      /* distinct, ascending */
-	size_t used;                         /* columns taken in order so far */
-};
-
-static int by_size(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static size_t n_hashed(const struct nn_input_schema *input)
-{
-	size_t n = 0;
-
-	for (size_t c = 0; input->columns && c < input->n_columns; c++)
-		n += input->columns[c].n_hashed;
-	return n;
-}
-
-static int find_order(struct order *o, const struct nn_table *t, const struct nn_schema *schema, struct nn_error *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < schema->n_inputs; i++)
-		n += schema->inputs[i].n_columns + n_hashed(&schema->inputs[i]);
-	o->others = nn_alloc(t->width, sizeof *o->others, err);
-	o->positions = nn_alloc(n, sizeof *o->positions, err);
-	if (!o->others || !o->positions)
-		return -1;
-	for (size_t i = 0; i < t->width; i++)
-		if (!t->columns[i].target)
-			o->others[o->n_others++] = i;
-	n = 0;
-	for (size_t i = 0; i < schema->n_inputs; i++)
-		for (size_t c = 0; schema->inputs[i].columns && c < schema->inputs[i].n_columns; c++) {
-			const struct nn_column *column = &schema->inputs[i].columns[c];
-
-			if (column->position)
-				o->positions[n++] = column->position;
-			for (size_t k = 0; k < column->n_hashed; k++)
-				if (column->hashed[k].position)
-					o->positions[n++] = column->hashed[k].position;
-		}
-	qsort(o->positions, n, sizeof *o->positions, by_size);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || o->positions[i] != o->positions[i - 1])
-			o->positions[o->n_positions++] = o->positions[i];
-	return 0;
-}
-
-static int wrong_width(const struct nn_table *t, const struct order *o, size_t wanted, struct nn_error *err)
-{
-	return nn_fail(err, NN_EFORMAT, "%s:1: expected %zu columns, got %zu", nn_input_name(t->csv.input), wanted,
-		       o->n_others);
-}
-
-/* A schema without names: by position in the training file, or all that are there in order. */
-static int find_by_position(const struct nn_table *t, struct order *o, size_t position, size_t *column,
-			    struct nn_error *err)
-{
-	const size_t *p;
-
-	if (!position) {
-		if (o->used == o->n_others)
-			return wrong_width(t, o, o->used + 1, err);
-		*column = o->others[o->used++];
-		return 0;
-	}
-	p = bsearch(&position, o->positions, o->n_positions, sizeof *p, by_size);
-	if (o->n_others == o->n_positions)
-		*column = o->others[p - o->positions];
-	else if (t->width >= o->positions[o->n_positions - 1])
-		*column = position - 1;
-	else
-		return wrong_width(t, o, o->n_positions, err);
-	return 0;
-}
-
 static int check_names(const struct nn_table *t, const struct nn_input_schema *input, int header, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
@@ -269,8 +122,19 @@ static int check_names(const struct nn_table *t, const struct nn_input_schema *i
 		       input->n_columns > 1 ? ", ..." : "");
 }
 
+/* By name, where both have names, else by position. */
+static int find(const struct nn_table *t, struct nn_plan_order *order, const char *name, size_t position, size_t *column,
+		struct nn_error *err)
+{
+	if (!name || !t->header)
+		return nn_plan_order_column(order, t, position, column, err);
+	if (nn_table_find(t, name, strlen(name), column, err) < 0)
+		return -1;
+	return *column == t->width ? no_column(t, name, err) : 0;
+}
+
 /* Without a header, named columns cannot be told: a field's hash has its column's name in it. */
-static int take_hashed(struct nn_table *t, const struct nn_column *column, size_t buckets, struct order *order, size_t *slot,
+static int take_hashed(struct nn_table *t, const struct nn_column *column, size_t buckets, struct nn_plan_order *order, size_t *slot,
 		       struct nn_error *err)
 {
 	size_t *columns = nn_alloc(column->n_hashed, sizeof *columns, err);
@@ -281,12 +145,8 @@ static int take_hashed(struct nn_table *t, const struct nn_column *column, size_
 
 		if (from->name && !t->header)
 			status = nn_fail(err, NN_EFORMAT, "%s: has no header, but the model hashes columns by name", nn_input_name(t->csv.input));
-		else if (from->name)
-			status = nn_table_find(t, from->name, strlen(from->name), &columns[k], err);
 		else
-			status = find_by_position(t, order, from->position, &columns[k], err);
-		if (status == 0 && columns[k] == t->width)
-			status = no_column(t, from->name, strlen(from->name), err);
+			status = find(t, order, from->name, from->position, &columns[k], err);
 	}
 	if (status == 0)
 		status = nn_table_add_hash(t, columns, column->n_hashed, buckets, slot, err);
@@ -298,7 +158,7 @@ static int take_hashed(struct nn_table *t, const struct nn_column *column, size_
 
 /* Inputs of a schema with columns. */
 static int plan_columns(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, size_t i,
-			struct nn_input_code *code, struct order *order, int header, struct nn_error *err)
+			struct nn_input_code *code, struct nn_plan_order *order, int header, struct nn_error *err)
 {
 	const struct nn_input_schema *input = &schema->inputs[i];
 	bool named = input->n_columns && (input->columns[0].hashed ? input->columns[0].hashed[0].name : input->columns[0].name);
@@ -317,22 +177,15 @@ static int plan_columns(struct nn_plan *plan, struct nn_table *t, const struct n
 				return -1;
 			continue;
 		}
-		if (column->name && t->header) {
-			if (nn_table_find(t, column->name, strlen(column->name), &at, err) < 0)
-				return -1;
-			if (at == t->width)
-				return no_column(t, column->name, strlen(column->name), err);
-		} else if (find_by_position(t, order, column->position, &at, err) < 0) {
-			return -1;
-		}
-		if (take(t, at, column, input->rows, code->words[c], &plan->slots[i][c], err) < 0)
+		if (find(t, order, column->name, column->position, &at, err) < 0 ||
+		    take(t, at, column, input->rows, code->words[c], &plan->slots[i][c], err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* Inputs that were arrays: all columns that are no targets, as numbers. */
-static int plan_array(struct nn_table *t, const struct nn_schema *schema, const struct order *o, struct nn_error *err)
+static int plan_array(struct nn_table *t, const struct nn_schema *schema, const struct nn_plan_order *o, struct nn_error *err)
 {
 	size_t size = nn_shape_count(&schema->inputs[0].shape), slot;
 
@@ -340,7 +193,7 @@ static int plan_array(struct nn_table *t, const struct nn_schema *schema, const 
 		return nn_fail(err, NN_EFORMAT, "%s: the model has %zu inputs that are no columns", nn_input_name(t->csv.input),
 			       schema->n_inputs);
 	if (o->n_others != size)
-		return wrong_width(t, o, size, err);
+		return nn_plan_wrong_width(o, t, size, err);
 	for (size_t i = 0; i < size; i++)
 		if (take(t, o->others[i], NULL, schema->inputs[0].rows, NULL, &slot, err) < 0)
 			return -1;
@@ -356,7 +209,7 @@ static bool in_order(const size_t *slots, size_t n)
 }
 
 static int plan_ordered(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, struct nn_coding *coding,
-			int header, struct order *o, struct nn_error *err)
+			int header, struct nn_plan_order *o, struct nn_error *err)
 {
 	for (size_t i = 0; i < schema->n_inputs; i++) {
 		const struct nn_input_schema *input = &schema->inputs[i];
@@ -365,19 +218,18 @@ static int plan_ordered(struct nn_plan *plan, struct nn_table *t, const struct n
 				   : plan_array(t, schema, o, err) < 0)
 			return -1;
 	}
-	return o->used && o->used != o->n_others ? wrong_width(t, o, o->used, err) : 0;
+	return o->used && o->used != o->n_others ? nn_plan_wrong_width(o, t, o->used, err) : 0;
 }
 
 static int plan_inputs(struct nn_plan *plan, struct nn_table *t, const struct nn_schema *schema, struct nn_coding *coding,
 		       int header, struct nn_error *err)
 {
-	struct order o = {0};
-	int status = find_order(&o, t, schema, err);
+	struct nn_plan_order o = {0};
+	int status = nn_plan_order_init(&o, t, schema, err);
 
 	if (status == 0)
 		status = plan_ordered(plan, t, schema, coding, header, &o, err);
-	nn_free(o.others);
-	nn_free(o.positions);
+	nn_plan_order_fini(&o);
 	for (size_t i = 0; status == 0 && i < schema->n_inputs; i++)
 		if (plan->slots[i] && t->n_values == schema->inputs[i].n_columns &&
 		    in_order(plan->slots[i], schema->inputs[i].n_columns)) {

@@ -5,15 +5,6 @@
 #include "data/coding.h"
 #include "data/table.h"
 
-/* Names of a list as the user types it: separated by commas, one with a comma in quotes ("a,b" with "" for a quote). */
-struct nn_columns {
-	char *text;
-	struct nn_field *name;
-	size_t n;
-};
-int nn_columns_parse(struct nn_columns *names, const char *list, struct nn_error *err);
-void nn_columns_free(struct nn_columns *names);
-
 /* For each input the slot of each of its columns; for each target its first slot. */
 struct nn_plan {
 	size_t **slots;              /* [n_inputs]; NULL: columns lie in order from slot 0 */
@@ -32,7 +23,18 @@ struct nn_plan_options {
 int nn_plan_schema(struct nn_plan *plan, struct nn_table *table, const struct nn_schema *schema, struct nn_coding *coding,
 		   const struct nn_plan_options *options, struct nn_error *err);
 
-/* "did you mean" among the columns, or an empty text. */
-const char *nn_plan_hint(const struct nn_table *table, const char *name, char buffer[NN_QUOTED]);
+/* ---- inside: plan-order.c, columns that a schema knows by their positions ---- */
+
+struct nn_plan_order {
+	size_t *others, n_others;            /* the columns of the table that are no targets */
+	size_t *positions, n_positions;      /* that the schema speaks of: distinct, ascending */
+	size_t used;                         /* columns taken in order so far */
+};
+int nn_plan_order_init(struct nn_plan_order *order, const struct nn_table *table, const struct nn_schema *schema, struct nn_error *err);
+void nn_plan_order_fini(struct nn_plan_order *order);
+/* The column at this position of the training file; 0: the next one, since all that are there come in order. */
+int nn_plan_order_column(struct nn_plan_order *order, const struct nn_table *table, size_t position, size_t *column, struct nn_error *err);
+/* An error where the table has another number of columns than those wanted. */
+int nn_plan_wrong_width(const struct nn_plan_order *order, const struct nn_table *table, size_t wanted, struct nn_error *err);
 
 #endif

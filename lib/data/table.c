@@ -137,6 +137,29 @@ void nn_table_names(const struct nn_table *t, char *text, size_t size)
 		snprintf(text + at, size - at, ", ...");
 }
 
+static const char *next_name(const void *arg, size_t i)
+{
+	const struct nn_table *t = arg;
+
+	return i < t->width ? t->columns[i].name : NULL;
+}
+
+const char *nn_table_instead(const struct nn_table *t, const char *name, size_t n, char text[NN_TABLE_INSTEAD])
+{
+	char quoted[NN_QUOTED], copy[64], names[200];
+	const char *near;
+
+	snprintf(copy, sizeof copy, "%.*s", (int)(n < 60 ? n : 60), name);
+	near = t->header ? nn_did_you_mean(copy, next_name, t) : NULL;
+	if (near) {
+		snprintf(text, NN_TABLE_INSTEAD, "; did you mean %.150s?", nn_quote(quoted, near, strlen(near)));
+	} else {
+		nn_table_names(t, names, sizeof names);
+		snprintf(text, NN_TABLE_INSTEAD, "; its columns: %s", names);
+	}
+	return text;
+}
+
 int nn_table_ready(struct nn_table *t, struct nn_error *err)
 {
 	return t->first_waits ? 1 : nn_csv_ready(&t->csv, err);

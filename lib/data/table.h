@@ -95,6 +95,9 @@ uint64_t nn_hash_name(const char *name, size_t number);
 void nn_table_put_hashes(const struct nn_table *table, void *values);
 /* Is a field meant as a number? Also what no number can be: not finite, or with blanks around it. */
 bool nn_meant_as_number(const char *text, size_t n);
+/* What to say after a column of this name was not found: "; did you mean NAME?", or "; its columns: ...". Returns text. */
+#define NN_TABLE_INSTEAD (NN_QUOTED + 32)
+const char *nn_table_instead(const struct nn_table *table, const char *name, size_t n, char text[NN_TABLE_INSTEAD]);
 int nn_table_ready(struct nn_table *table, struct nn_error *err);
 
 #endif
