@@ -214,3 +214,14 @@ int nn_coding_target(struct nn_coding *c, size_t target, const struct nn_target_
 			return -1;
 	return 0;
 }
+
+int nn_coding_schema(struct nn_coding *c, const struct nn_schema *schema, bool raw, struct nn_error *err)
+{
+	for (size_t i = 0; i < schema->n_inputs; i++)
+		if (nn_coding_input(c, i, &schema->inputs[i], raw, err) < 0)
+			return -1;
+	for (size_t i = 0; i < schema->n_targets; i++)
+		if (nn_coding_target(c, i, &schema->targets[i], err) < 0)
+			return -1;
+	return 0;
+}

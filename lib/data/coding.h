@@ -50,6 +50,8 @@ int nn_coding_input(struct nn_coding *coding, size_t input, const struct nn_inpu
 		    struct nn_error *err);
 int nn_coding_target(struct nn_coding *coding, size_t target, const struct nn_target_schema *schema,
 		     struct nn_error *err);
+/* All of them. */
+int nn_coding_schema(struct nn_coding *coding, const struct nn_schema *schema, bool raw, struct nn_error *err);
 
 /* Where rows lie. */
 struct nn_source {

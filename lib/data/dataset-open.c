@@ -72,7 +72,8 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 	return nn_input_watch(*input, err);
 }
 
-static int read_data(struct nn_dataset *ds, const char *path, const struct nn_want *want, bool targets,
+/* A file that gives the inputs, the targets or both. */
+static int read_file(struct nn_dataset *ds, const char *path, const struct nn_want *want, bool inputs, bool targets,
 		     struct nn_sha256 *hash, struct nn_error *err)
 {
 	struct nn_input *input = NULL;
@@ -81,26 +82,9 @@ static int read_data(struct nn_dataset *ds, const char *path, const struct nn_wa
 
 	if (open_file(ds, path, &input, err) == 0 && nn_data_kind(input, &kind, err) == 0) {
 		if (strcmp(kind, "text") == 0)
-			status = nn_dataset_read_table(ds, input, want, true, targets, err);
-		else
+			status = nn_dataset_read_table(ds, input, want, inputs, targets, err);
+		else if (inputs)
 			status = nn_dataset_read_arrays(ds, input, kind, want, targets, err);
-	}
-	if (status == 0)
-		nn_input_digest(input, hash);
-	nn_input_close(input);
-	return status;
-}
-
-static int read_targets(struct nn_dataset *ds, const char *path, const struct nn_want *want, struct nn_sha256 *hash,
-			struct nn_error *err)
-{
-	struct nn_input *input = NULL;
-	const char *kind;
-	int status = -1;
-
-	if (open_file(ds, path, &input, err) == 0 && nn_data_kind(input, &kind, err) == 0) {
-		if (strcmp(kind, "text") == 0)
-			status = nn_dataset_read_table(ds, input, want, false, true, err);
 		else
 			status = nn_dataset_read_target_arrays(ds, input, kind, want, err);
 	}
@@ -130,31 +114,32 @@ static void hash_schema(const struct nn_dataset *ds, struct nn_sha256 *hash)
 					      strlen(ds->schema->targets[i].columns[c]) + 1);
 }
 
+/* Room for what the schema speaks of. */
+static int reserve(struct nn_dataset *ds, struct nn_error *err)
+{
+	ds->inputs = nn_alloc(ds->schema->n_inputs, sizeof *ds->inputs, err);
+	ds->targets = nn_alloc(ds->schema->n_targets, sizeof *ds->targets, err);
+	return ds->inputs && ds->targets ? 0 : -1;
+}
+
 static int read_all(struct nn_dataset *ds, const char *data, const char *targets, const struct nn_want *want,
 		    struct nn_error *err)
 {
 	struct nn_sha256 hash;
-	size_t n_inputs = ds->schema->n_inputs, n_targets = ds->schema->n_targets;
 
 	if (targets && strcmp(data, "-") == 0 && strcmp(targets, "-") == 0)
 		return nn_fail(err, NN_EUSAGE, "stdin cannot be both data and targets");
-	ds->inputs = nn_alloc(n_inputs, sizeof *ds->inputs, err);
-	ds->targets = nn_alloc(n_targets, sizeof *ds->targets, err);
-	if (!ds->inputs || !ds->targets)
+	if (reserve(ds, err) < 0)
 		return -1;
 	nn_sha256_init(&hash);
-	if (read_data(ds, data, want, !targets, &hash, err) < 0 ||
-	    (targets && read_targets(ds, targets, want, &hash, err) < 0))
+	if (read_file(ds, data, want, true, !targets, &hash, err) < 0 ||
+	    (targets && read_file(ds, targets, want, false, true, &hash, err) < 0))
 		return -1;
-	for (size_t i = 0; i < n_targets; i++)
+	for (size_t i = 0; i < ds->schema->n_targets; i++)
 		if (nn_dataset_order_labels(ds, i, err) < 0)
 			return -1;
-	for (size_t i = 0; i < n_inputs; i++)
-		if (nn_coding_input(ds->coding, i, &ds->schema->inputs[i], false, err) < 0)
-			return nn_fail_at(err, "%s", data);
-	for (size_t i = 0; i < n_targets; i++)
-		if (nn_coding_target(ds->coding, i, &ds->schema->targets[i], err) < 0)
-			return nn_fail_at(err, "%s", data);
+	if (nn_coding_schema(ds->coding, ds->schema, false, err) < 0)
+		return nn_fail_at(err, "%s", data);
 	hash_schema(ds, &hash);
 	nn_sha256_hex(&hash, ds->hash);
 	return nn_dataset_leave_out(ds, err);
@@ -225,12 +210,8 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	ds->schema = ds->fixed ? copy_schema(want->schema, err) : new_schema(want, err);
 	if (!ds->schema || nn_coding_new(&ds->coding, ds->schema, ds->dtype, err) < 0)
 		return -1;
-	for (size_t i = 0; ds->fixed && i < want->n_inputs; i++)
-		if (nn_coding_input(ds->coding, i, &ds->schema->inputs[i], false, err) < 0)
-			return -1;
-	for (size_t i = 0; ds->fixed && i < want->n_targets; i++)
-		if (nn_coding_target(ds->coding, i, &ds->schema->targets[i], err) < 0)
-			return -1;
+	if (ds->fixed && nn_coding_schema(ds->coding, ds->schema, false, err) < 0)
+		return -1;
 	return read_all(ds, data, targets, want, err);
 }
 
@@ -278,12 +259,10 @@ static int open_known(struct nn_dataset *ds, const char *path, struct nn_input *
 {
 	struct nn_sha256 unused;
 
-	ds->inputs = nn_alloc(ds->schema->n_inputs, sizeof *ds->inputs, err);
-	ds->targets = nn_alloc(ds->schema->n_targets, sizeof *ds->targets, err);
-	if (!ds->inputs || !ds->targets)
+	if (reserve(ds, err) < 0)
 		return -1;
 	nn_sha256_init(&unused);
-	return data ? nn_dataset_read_known(ds, data, inputs, targets, err) : read_targets(ds, path, NULL, &unused, err);
+	return data ? nn_dataset_read_known(ds, data, inputs, targets, err) : read_file(ds, path, NULL, false, true, &unused, err);
 }
 
 int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data, bool inputs, bool targets,

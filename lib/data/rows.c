@@ -26,13 +26,7 @@ static int make_coding(struct nn_rows *r, struct nn_error *err)
 {
 	if (nn_coding_new(&r->coding, r->schema, r->dtype, err) < 0)
 		return -1;
-	for (size_t i = 0; i < r->schema->n_inputs; i++)
-		if (nn_coding_input(r->coding, i, &r->schema->inputs[i], !r->options.scaled, err) < 0)
-			return -1;
-	for (size_t i = 0; i < r->schema->n_targets; i++)
-		if (nn_coding_target(r->coding, i, &r->schema->targets[i], err) < 0)
-			return -1;
-	return 0;
+	return nn_coding_schema(r->coding, r->schema, !r->options.scaled, err);
 }
 
 static int open_rows(struct nn_rows *r, const char *data, const char *targets, struct nn_error *err)
