@@ -2,29 +2,15 @@
 # nn-allreduce --ranks and under mpirun: the bytes of one process, one line of error, nothing left behind.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ranks.bash
 
 py() {
   "${NN_PYTHON:-python3}" -c "import numpy as np, sys
 $1"
 }
 
-# Why these tests cannot run here, or nothing.
-lacking() {
-  [ -e "$NN_BUILD/lib/nn-mpi.so" ] || echo "built without MPI"
-  command -v mpirun >/dev/null || echo "no mpirun"
-  "${NN_PYTHON:-python3}" -c 'import numpy' 2>/dev/null || echo "no numpy"
-}
-
 setup_file() {
-  LACKING=$(lacking | head -n 1)
-  export LACKING
-  [ -z "$LACKING" ] || return 0
-  # Open MPI frees not all it took, which a leak checker would hold against our ranks
-  export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0:detect_odr_violation=0"
-  # a test's root may; users are asked
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  cd "$BATS_FILE_TMPDIR" || return
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  begin_ranks "$("${NN_PYTHON:-python3}" -c 'import numpy' 2>/dev/null || echo "no numpy")" || return 0
   py '
 for i in range(4):
     rng = np.random.default_rng(i)
@@ -36,48 +22,6 @@ for i in range(4):
     nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --steps=3 --seed=$s \
       -o m.$s.safetensors "$NN_SRC/share/data/digits.csv.gz"
   done
-}
-
-setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
-  cd "$BATS_FILE_TMPDIR" || return
-}
-
-# Plain mpirun, as users would.
-mpi() {
-  mpirun --stdin none --oversubscribe --bind-to none --mca btl self,vader --mca oob_tcp_if_include lo "$@"
-}
-
-# Everything that process $1 started, with itself.
-family() {
-  local p
-  echo "$1"
-  for p in $(pgrep -P "$1"); do
-    family "$p"
-  done
-}
-
-# ended STATUS: so the parent ends
-ended() {
-  local status=0
-  wait $parent || status=$?
-  [ $status = "$1" ]
-}
-
-# No process of the list $1 is left within $2 tenths of a second; zombies that nobody here can wait for do not count.
-gone() {
-  local i p state left=
-  for ((i = 0; i < $2; i++)); do
-    left=
-    for p in $1; do
-      state=$(sed -E 's/.*\) (.).*/\1/' "/proc/$p/stat" 2>/dev/null) || continue
-      [[ -z $state || $state == Z ]] || left+=" $p"
-    done
-    [ -n "$left" ] || return 0
-    sleep 0.1
-  done
-  echo "left:$left"
-  return 1
 }
 
 @test "allreduce ranks: 1 to 4 give the bytes of one process, every algorithm, every op" {
@@ -241,7 +185,7 @@ for i in range(3): np.save(f"o.{i}.npy", b)'
 
 # waiting N: N ranks wait for FIFOs whose writers are there; $parent, $processes, ${ranks[@]}
 waiting() {
-  local i mpirun
+  local i
   rm -f wait.*
   for ((i = 0; i < $1; i++)); do
     mkfifo wait.$i
@@ -250,21 +194,8 @@ waiting() {
   done
   nn-allreduce -q -n "$1" wait.%r -o waited.npy 2>err 3>&- &
   parent=$!
-  for ((i = 0; i < 100; i++)); do
-    sleep 0.1
-    mpirun=$(pgrep -P $parent) || continue
-    mapfile -t ranks < <(pgrep -P "$mpirun")
-    if [ "${#ranks[@]}" = "$1" ] && grep -q mca_ "/proc/${ranks[0]}/maps"; then
-      break
-    fi
-  done
+  started "$1"
   sleep 0.7
-  processes=$(family $parent)
-}
-
-teardown() {
-  # shellcheck disable=SC2086 # a list
-  [ -z "${sleepers-}${parent-}" ] || kill $sleepers $parent 2>/dev/null || true
 }
 
 @test "allreduce ranks: a killed rank is named with its pid and signal, status 5, within 10 s, and nothing is left" {

@@ -1,4 +1,4 @@
-# For tests that start ranks: why they cannot, and what is left of them.
+# For tests that start ranks: whether they can, their surroundings, and what is left of them.
 # shellcheck shell=bash disable=SC2154
 
 # Why ranks cannot run here, or nothing.
@@ -12,6 +12,33 @@ lacking_ranks() {
 allow_ranks() {
   export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0:detect_odr_violation=0"
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
+
+# The first thing of setup_file: begin_ranks [WHY]... || return 0. WHY: what else is lacking, or nothing. In the directory of the file's tests.
+begin_ranks() {
+  LACKING=$({ lacking_ranks; printf '%s\n' "$@"; } | grep -m 1 .) || true
+  export LACKING
+  [ -z "$LACKING" ] || return
+  allow_ranks
+  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  cd "$BATS_FILE_TMPDIR" || exit
+}
+
+# The first thing of each test.
+enter_ranks() {
+  [ -z "$LACKING" ] || skip "$LACKING"
+  cd "$BATS_FILE_TMPDIR" || return
+}
+
+# Where a file has no other.
+setup() {
+  enter_ranks
+}
+
+# Tests keep in these variables what they start in the background.
+teardown() {
+  # shellcheck disable=SC2086 # lists
+  [ -z "${parent-}${sleepers-}" ] || kill -9 ${parent-} ${processes-} ${sleepers-} 2>/dev/null || true
 }
 
 # Plain mpirun, as users would.

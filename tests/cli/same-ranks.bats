@@ -2,22 +2,10 @@
 # The promise of same bytes over ranks: a job of n ranks under plain mpirun gives the model, state and figures of one.
 # shellcheck disable=SC2154,SC2086
 bats_require_minimum_version 1.5.0
-
-# Why these tests cannot run here, or nothing.
-lacking() {
-  [ -e "$NN_BUILD/lib/nn-mpi.so" ] || echo "built without MPI"
-  command -v mpirun >/dev/null || echo "no mpirun"
-}
+load ranks.bash
 
 setup_file() {
-  LACKING=$(lacking | head -n 1)
-  export LACKING
-  [ -z "$LACKING" ] || return 0
-  # Open MPI frees not all it took, which a leak checker would hold against our ranks
-  export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0:handle_segv=0:detect_odr_violation=0"
-  # a test's root may; users are asked
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  cd "$BATS_FILE_TMPDIR" || return
+  begin_ranks || return 0
   . "$NN_SRC/tests/cli/train-data.sh"
   make_words 150 >words.csv
   make_prices 150 >prices.csv
@@ -27,7 +15,7 @@ setup_file() {
 }
 
 setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
+  enter_ranks
   . "$NN_SRC/tests/cli/train-data.sh"
   cd "$BATS_TEST_TMPDIR" || return
   data=$BATS_FILE_TMPDIR

@@ -5,19 +5,9 @@ bats_require_minimum_version 1.5.0
 load ranks.bash
 
 setup_file() {
-  LACKING=$(lacking_ranks | head -n 1)
-  export LACKING
-  [ -z "$LACKING" ] || return 0
-  allow_ranks
-  cd "$BATS_FILE_TMPDIR" || return
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  begin_ranks || return 0
   cp "$NN_SRC/share/data/digits.csv.gz" .
   train -o one.safetensors
-}
-
-setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
-  cd "$BATS_FILE_TMPDIR" || return
 }
 
 train() {

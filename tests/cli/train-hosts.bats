@@ -6,7 +6,6 @@ load ranks.bash
 
 # Why hosts cannot be played here, or nothing.
 lacking_hosts() {
-  lacking_ranks
   [ "$(id -u)" = 0 ] || echo "not root"
   command -v ip >/dev/null || echo "no ip"
   ip netns add nnX$$ 2>/dev/null && ip netns del nnX$$ || echo "no network namespaces"
@@ -23,12 +22,9 @@ cable() {
 }
 
 setup_file() {
-  LACKING=$(lacking_hosts | head -n 1)
-  export LACKING ID=$$
-  [ -z "$LACKING" ] || return 0
+  begin_ranks "$(lacking_hosts)" || return 0
+  export ID=$$
   cable
-  allow_ranks
-  cd "$BATS_FILE_TMPDIR" || return
   cat >agent <<A
 #!/bin/sh
 case \$1 in 10.99.7.1) side=A ;; *) side=B ;; esac
@@ -39,7 +35,6 @@ A
   # hosts that share /dev/shm would take the same names there
   export OMPI_MCA_btl=self,tcp
   export OMPI_MCA_plm_rsh_agent=$PWD/agent OMPI_MCA_oob_tcp_if_include=10.99.7.0/24 OMPI_MCA_btl_tcp_if_include=10.99.7.0/24
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
   cp "$NN_SRC/share/data/digits.csv.gz" .
   train nn-train --epochs=2 -o one.safetensors
 }
@@ -51,14 +46,8 @@ teardown_file() {
 }
 
 setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
-  cd "$BATS_FILE_TMPDIR" || return
+  enter_ranks
   rm -f long.* .long.*
-}
-
-teardown() {
-  # shellcheck disable=SC2086 # a list
-  [ -z "${parent-}" ] || kill -9 $parent ${processes-} 2>/dev/null || true
 }
 
 hosts=10.99.7.1:1,10.99.7.2:1

@@ -1,29 +1,18 @@
 #!/usr/bin/env bats
 # nn-train --ranks: a rank that is killed, stopped or hangs ends the others, is named, and leaves a state that goes on to the same bytes.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2034
 bats_require_minimum_version 1.5.0
 load ranks.bash
 
 setup_file() {
-  LACKING=$(lacking_ranks | head -n 1)
-  export LACKING
-  [ -z "$LACKING" ] || return 0
-  allow_ranks
-  cd "$BATS_FILE_TMPDIR" || return
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  begin_ranks || return 0
   cp "$NN_SRC/share/data/digits.csv.gz" .
   train -o one.safetensors
 }
 
 setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
-  cd "$BATS_FILE_TMPDIR" || return
+  enter_ranks
   rm -f long.* .long.*
-}
-
-teardown() {
-  # shellcheck disable=SC2086 # a list
-  [ -z "${parent-}" ] || kill -9 $parent ${processes-} 2>/dev/null || true
 }
 
 words=(-q -m 'dense 48, relu, dense ?' --target=digit --loss=cross-entropy --steps=12000 digits.csv.gz)

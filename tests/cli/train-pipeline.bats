@@ -5,12 +5,7 @@ bats_require_minimum_version 1.5.0
 load ranks.bash
 
 setup_file() {
-  LACKING=$(lacking_ranks | head -n 1)
-  export LACKING
-  [ -z "$LACKING" ] || return 0
-  allow_ranks
-  cd "$BATS_FILE_TMPDIR" || return
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  begin_ranks || return 0
   zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 301 >digits.csv
   printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=8' 'skip: relu' 'inner: conv2d 6 3x3 pad=1' 'add from=skip+inner' \
     'relu' 'maxpool2d 2' 'conv2d 8 3x3 pad=1' 'flatten' 'dense 20' 'layernorm' 'gelu' 'dropout 0.2' 'dense ?' >conv.nn
@@ -19,9 +14,8 @@ setup_file() {
 }
 
 setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
+  enter_ranks
   . "$NN_SRC/tests/cli/train-data.sh"
-  cd "$BATS_FILE_TMPDIR" || return
   rm -f ./*.safetensors log
 }
 

@@ -5,10 +5,12 @@ bats_require_minimum_version 1.5.0
 
 load ../cli/ranks.bash
 
+setup_file() {
+  begin_ranks || return 0
+}
+
 setup() {
-  [ -z "$(lacking_ranks)" ] || skip "$(lacking_ranks | head -n 1)"
-  allow_ranks
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+  enter_ranks
   cd "$BATS_TEST_TMPDIR" || return
   mkfifo in.0 in.1 in.2
   sleepers=
@@ -18,19 +20,8 @@ setup() {
   done
   nn-allreduce -q -n 3 --stream in.%r -o out.npy 2>err 3>&- &
   parent=$!
-  ranks=()
-  for _ in $(seq 200); do
-    sleep 0.1
-    mpirun=$(pgrep -P $parent) || continue
-    mapfile -t ranks < <(pgrep -P "$mpirun")
-    [ "${#ranks[@]}" = 3 ] && grep -q mca_ "/proc/${ranks[2]}/maps" && break
-  done
+  started 3
   sleep 1
-}
-
-teardown() {
-  # shellcheck disable=SC2086 # a list
-  [ -z "${sleepers-}" ] || kill $sleepers $parent 2>/dev/null || true
 }
 
 @test "allreduce: a stopped rank is named, status 5, within 30 s, and nothing is left" {

@@ -5,22 +5,7 @@ bats_require_minimum_version 1.5.0
 load ../cli/ranks.bash
 
 setup_file() {
-  LACKING=$(lacking_ranks | head -n 1)
-  export LACKING
-  [ -z "$LACKING" ] || return 0
-  allow_ranks
-  cd "$BATS_FILE_TMPDIR" || return
-  export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
-}
-
-setup() {
-  [ -z "$LACKING" ] || skip "$LACKING"
-  cd "$BATS_FILE_TMPDIR" || return
-}
-
-teardown() {
-  # shellcheck disable=SC2086 # a list
-  [ -z "${parent-}" ] || kill -9 $parent ${processes-} 2>/dev/null || true
+  begin_ranks || return 0
 }
 
 # Ranks of $parent as they are at this moment.
