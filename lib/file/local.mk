@@ -20,6 +20,8 @@ lib_libnn_la_SOURCES += \
 	lib/file/safetensors.c \
 	lib/file/safetensors.h \
 	lib/file/sniff.c \
+	lib/file/source.c \
+	lib/file/source.h \
 	lib/file/tensors.c \
 	lib/file/watch.c \
 	lib/file/watch.h \

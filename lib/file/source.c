@@ -1,0 +1,131 @@
+/* Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was asked for. */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/module.h"
+#include "file/source.h"
+
+/* One read of the descriptor; *got = 0 at the end. */
+static int read_raw(struct nn_source *s, void *bytes, size_t room, size_t *got, struct nn_error *err)
+{
+	ssize_t n;
+
+	*got = 0;
+	if (s->ended)
+		return 0;
+	do
+		n = read(s->fd, bytes, room);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EISDIR)
+		return nn_fail(err, NN_EFORMAT, "%s: is a directory, expected a file", s->name);
+	if (n < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", s->name);
+	s->ended = n == 0;
+	if (s->left >= n)
+		s->left -= n;
+	if (s->watch)
+		nn_watch_add(s->watch, bytes, (size_t)n, s->left >= (int64_t)NN_WATCH_EDGE);
+	*got = (size_t)n;
+	return 0;
+}
+
+/* What the archive asks for: the sniffed bytes first. */
+static int next_raw(void *arg, const unsigned char **bytes, size_t *n, struct nn_error *err)
+{
+	struct nn_source *s = arg;
+
+	*bytes = s->raw;
+	if (s->raw_have) {
+		*n = s->raw_have;
+		s->raw_have = 0;
+		return 0;
+	}
+	return read_raw(s, s->raw, NN_SOURCE_CHUNK, n, err);
+}
+
+int nn_source_unzip(struct nn_source *s, const void *bytes, size_t n, struct nn_error *err)
+{
+	struct nn_archive_source source = { next_raw, s, s->name };
+
+	s->archive = nn_module_open("archive", err);
+	if (!s->archive)
+		return nn_fail_at(err, "%s: is compressed with gzip", s->name);
+	s->raw = nn_alloc(NN_SOURCE_CHUNK, 1, err);
+	if (!s->raw)
+		return -1;
+	memcpy(s->raw, bytes, n);
+	s->raw_have = n;
+	return s->archive->open(&s->stream, &source, err);
+}
+
+int nn_source_read(struct nn_source *s, void *bytes, size_t room, size_t *got, struct nn_error *err)
+{
+	if (s->archive)
+		return s->archive->read(s->stream, bytes, room, got, err);
+	return read_raw(s, bytes, room, got, err);
+}
+
+bool nn_source_ready(const struct nn_source *s)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+	return !s->is_pipe || s->ended || s->raw_have > 0 || poll(&p, 1, 0) > 0;
+}
+
+static bool is_dev_null(const struct stat *st)
+{
+	struct stat null;
+
+	return S_ISCHR(st->st_mode) && stat("/dev/null", &null) == 0 && st->st_rdev == null.st_rdev;
+}
+
+/* Directories and devices are no data; /dev/null is an empty file, and stdin may be a terminal. */
+static int check_kind(struct nn_source *s, bool is_stdin, struct nn_error *err)
+{
+	struct stat st;
+
+	if (fstat(s->fd, &st) < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", s->name);
+	if (S_ISDIR(st.st_mode))
+		return nn_fail(err, NN_EFORMAT, "%s: is a directory, expected a file", s->name);
+	if ((S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !is_stdin && !is_dev_null(&st))
+		return nn_fail(err, NN_EFORMAT, "%s: is a device, expected a file or pipe", s->name);
+	s->regular = S_ISREG(st.st_mode);
+	s->is_pipe = !s->regular && !S_ISBLK(st.st_mode);
+	s->left = -1;
+	if (s->regular && st.st_size > 0) {
+		off_t at = lseek(s->fd, 0, SEEK_CUR);
+
+		if (at >= 0)
+			s->left = at < st.st_size ? st.st_size - at : 0;
+	}
+	nn_stamp_take(&s->stamp, &st);
+	return 0;
+}
+
+int nn_source_open(struct nn_source *s, const char *name, int fd, struct nn_error *err)
+{
+	*s = (struct nn_source){ .fd = fd, .ended = fd < 0, .left = -1 };
+	s->name = nn_strdup(name, err);
+	if (s->name && (fd < 0 || check_kind(s, fd == STDIN_FILENO, err) == 0))
+		return 0;
+	nn_source_close(s);
+	return -1;
+}
+
+void nn_source_close(struct nn_source *s)
+{
+	if (s->stream)
+		s->archive->close(s->stream);
+	if (s->fd > STDIN_FILENO)
+		close(s->fd);
+	nn_free(s->raw);
+	nn_free(s->watch);
+	nn_free(s->name);
+	*s = (struct nn_source){0};
+}
