@@ -11,6 +11,7 @@ void nn_bound_fini(struct nn_bound *b)
 		nn_free(b->nodes[i].attrs);
 		nn_free(b->nodes[i].in);
 		nn_free(b->nodes[i].shapes);
+		nn_free(b->nodes[i].split);
 	}
 	nn_free(b->values);
 	nn_free(b->nodes);
@@ -52,7 +53,7 @@ static int prepare(struct nn_bound *b, struct nn_plan *plan, const struct nn_pro
 	const struct nn_graph *share = options->share;
 
 	*b = (struct nn_bound){
-		.program = program, .device = options->device, .training = options->training,
+		.program = program, .device = options->device, .training = options->training, .columns = options->columns,
 		.fold = share ? share->bound.fold : !options->training,
 	};
 	*plan = (struct nn_plan){ 0 };
@@ -160,6 +161,8 @@ static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, b
 			.saved = nn_graph_at(graph, graph->plan.saved[i]), .work = nn_graph_at(graph, graph->plan.work),
 			.derived = nn_graph_at(graph, graph->plan.derived[i]),
 		};
+		if (node->split)             /* this rank's channels, forward and then backward */
+			graph->calls[i].y = graph->calls[i].dy = nn_graph_at(graph, graph->plan.room);
 		fill_inputs(graph, i, pointers, adds, written);
 		fill_params(graph, i, pointers);
 	}

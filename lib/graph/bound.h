@@ -13,6 +13,21 @@ struct nn_bound_value {
 	bool learns;                 /* of a root: is its gradient of use to anything upstream? */
 };
 
+/* A product whose out-channels ranks share (split.c). */
+union nn_product {
+	struct nn_dense dense;
+	struct nn_conv2d conv2d;
+};
+struct nn_split {
+	size_t out, from, width;     /* out-channels: of the whole, this rank's */
+	size_t in, in_from, in_width;        /* the same of the input, whose gradient ranks share, too */
+	size_t taps;                 /* elements of a kernel */
+	union nn_product part, bare, back;   /* this rank's product, with its epilogue and without; the one over dy, for the input's gradient */
+	struct nn_epilogue epilogue;
+	struct nn_shape part_in[2], part_out, back_out;      /* part_in[1]: of a residual */
+	size_t weights;              /* bytes from the start of the graph's memory: those of `back` */
+};
+
 struct nn_bound_node {
 	enum nn_op_id op;
 	void *attrs;                 /* owned */
@@ -23,6 +38,7 @@ struct nn_bound_node {
 	int line;
 	int norm;                    /* node of the program, a batchnorm folded into this one's parameters; -1: none */
 	bool removed;                /* fused into another */
+	struct nn_split *split;      /* owned; NULL: whole */
 	/* What a kernel is told: shapes whose order in memory its op knows. */
 	struct nn_shape *shapes;     /* [n_in]; owned */
 	struct nn_shape shape;
@@ -42,6 +58,7 @@ struct nn_bound_param {
 struct nn_bound {
 	const struct nn_program *program;
 	const struct nn_device *device;
+	const struct nn_columns *columns;
 	bool training, fold;         /* fold: batchnorm into products */
 	struct nn_bound_value *values;
 	int n_values;
@@ -61,6 +78,16 @@ struct nn_bound {
 int nn_bound_lower(struct nn_bound *bound, struct nn_error *err);
 /* fuse.c: epilogues, poolings behind convolutions, folded batchnorms; shapes for the kernels. */
 int nn_bound_fuse(struct nn_bound *bound, struct nn_error *err);
+/* The first of the channels that rank r has. */
+static inline size_t nn_split_first(size_t channels, int r, int ranks)
+{
+	return channels * (size_t)r / (size_t)ranks;
+}
+/* split.c: may ranks share this node? What it then is; what it needs of memory and when rows go through. */
+bool nn_bound_splits(const struct nn_bound *bound, const struct nn_bound_node *node);
+int nn_split_make(const struct nn_bound *bound, struct nn_bound_node *node, struct nn_error *err);
+struct nn_site nn_split_back_site(const struct nn_bound *bound, const struct nn_bound_node *node);
+size_t nn_split_room(const struct nn_bound *bound, const struct nn_bound_node *node, size_t max_rows);
 /* part.c: keep nodes first .. last - 1 alone, note what crosses their bounds. */
 int nn_bound_part(struct nn_bound *bound, int first, int last, struct nn_error *err);
 /* params.c: where each parameter lies in the block. */
@@ -100,7 +127,7 @@ struct nn_plan {
 	size_t *value, *gradient;    /* [n_values]; NN_NOWHERE: not a root, or has none */
 	size_t *saved, *derived;     /* [n_nodes] */
 	bool *kept;                  /* [n_values], by root: does it outlive forward? */
-	size_t work;
+	size_t work, room, parcels;  /* of split nodes: rows, and weights on their way between ranks */
 	size_t slot, slot_bytes;     /* where what each slot has of its own begins, and its bytes */
 	struct nn_list_place *lists;         /* [bound.n_tables] */
 	size_t list_work;            /* of nn_row_sum */
@@ -143,6 +170,12 @@ struct nn_graph {
 	bool *adds;                  /* dx_add of all calls */
 	struct nn_row_list *entries, *sums;      /* [bound.n_tables] */
 };
+
+/* split.c: what stands for a kernel's forward and backward. split-weights.c: the weights of `back` after an update, and its room. */
+void nn_split_forward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call);
+void nn_split_backward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call);
+size_t nn_split_parcels(const struct nn_bound *bound, const struct nn_bound_node *node);
+void nn_split_refresh(struct nn_graph *graph, const struct nn_bound_node *node);
 
 /* What lies at an offset of the plan, in the slot in use. */
 static inline void *nn_graph_at(const struct nn_graph *graph, size_t offset)

@@ -150,6 +150,12 @@ static void fuse_activation(struct nn_bound *b, const struct uses *uses, struct 
 	absorb(maker, node);
 }
 
+/* Windows that share no element: the gradient of each has one place, whether the pooling is undone before the activation or after. */
+static bool apart(const struct nn_window *window)
+{
+	return window->stride[0] >= window->kernel[0] && window->stride[1] >= window->kernel[1];
+}
+
 static void fuse_maxpool2d(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
 {
 	int root = nn_bound_root(b, node->in[0]), maker = uses->maker[root];
@@ -160,7 +166,7 @@ static void fuse_maxpool2d(struct nn_bound *b, const struct uses *uses, struct n
 	    !same_image(b, conv, node->in[0]))
 		return;
 	attrs = conv->attrs;
-	if (attrs->pooled)
+	if (attrs->pooled || (b->columns && apart(&((const struct nn_pool2d *)node->attrs)->window)))        /* so that ranks may share it */
 		return;
 	attrs->pooled = true;
 	attrs->pool = ((const struct nn_pool2d *)node->attrs)->window;
@@ -285,7 +291,7 @@ int nn_bound_fuse(struct nn_bound *b, struct nn_error *err)
 	drop_removed(b);
 	mark_learning(b);
 	for (int i = 0; i < b->n_nodes; i++)
-		if (tell_shapes(b, &b->nodes[i], err))
+		if (tell_shapes(b, &b->nodes[i], err) || (nn_bound_splits(b, &b->nodes[i]) && nn_split_make(b, &b->nodes[i], err) < 0))
 			goto out;
 	result = 0;
 out:

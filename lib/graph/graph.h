@@ -7,6 +7,21 @@
 
 struct nn_graph;
 
+/*
+ * Ranks that share the out-channels of products (dense; conv2d of stride 1 in one group) in training: each has the weights of its own, and
+ * what others make is brought together before anything is summed over it, so that the bytes are those of one graph. Rank r of n has
+ * channels floor(r c / n) to floor((r + 1) c / n) - 1 of c; products with fewer channels than ranks are computed by each as a whole. How
+ * arrays travel is the caller's: all ranks call in the same order. Where that fails the caller has to know.
+ */
+struct nn_columns {
+	int rank, ranks;
+	void *arg;
+	/* Of `lines` lines of n elements of `size` bytes every rank has its columns: part [lines][its]; whole [lines][n] has all. */
+	void (*gather)(void *arg, const void *part, void *whole, size_t lines, size_t n, size_t size);
+	/* send[r] to each other rank r, receive[r] from it; bytes of each. Entries of the rank itself are left alone. */
+	void (*exchange)(void *arg, void *const *send, const size_t *send_bytes, void *const *receive, const size_t *receive_bytes);
+};
+
 struct nn_graph_options {
 	const struct nn_device *device;
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
@@ -19,6 +34,7 @@ struct nn_graph_options {
 	void *weights, *gradients;
 	/* A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes lists; last 0: all. */
 	int first, last;
+	const struct nn_columns *columns;    /* training; borrowed; NULL: all products are whole */
 	size_t slots;                /* spans that may be between forward and backward at once (nn_graph_use); 0 is 1 */
 	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must live longer. Of a training graph
@@ -101,6 +117,14 @@ bool nn_graph_has(const struct nn_graph *graph, int param);
 /* Is it trained here, in the block or as a table? */
 bool nn_graph_trains(const struct nn_graph *graph, int param);
 bool nn_graph_reads(const struct nn_graph *graph, int input);
+/*
+ * Of a parameter that ranks share (nn_columns) canonical values that a graph is given or gives are its part alone: nn_graph_count of them,
+ * those of nn_columns_slice. channels: out-channels of the whole; 0: all ranks have all of it.
+ */
+size_t nn_graph_channels(const struct nn_graph *graph, int param);
+size_t nn_graph_count(const struct nn_graph *graph, int param);
+/* Elements [*from, *from + n) of `count` that rank r of n_ranks has; returns n. */
+size_t nn_columns_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from);
 /* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
 /*

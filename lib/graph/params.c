@@ -9,6 +9,11 @@
 
 struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_node *node)
 {
+	if (node->split)
+		return (struct nn_site){
+			.attrs = &node->split->part, .in = node->split->part_in, .n_in = node->n_in, .out = node->split->part_out,
+			.training = b->training,
+		};
 	return (struct nn_site){
 		.attrs = node->attrs, .in = node->shapes, .n_in = node->n_in, .out = node->shape,
 		.training = b->training, .want_dx = node->want_dx,
@@ -34,7 +39,7 @@ static void describe(struct nn_bound *b, int n)
 	struct nn_op_param desc[NN_MAX_PARAMS];
 
 	node->param = b->n_params;
-	node->n_params = op->params ? op->params(node->attrs, node->shapes, node->n_in, desc) : 0;
+	node->n_params = op->params ? op->params(nn_bound_site(b, node).attrs, node->shapes, node->n_in, desc) : 0;
 	for (int k = 0; k < node->n_params; k++) {
 		struct nn_bound_param *param = &b->params[b->n_params];
 
@@ -170,6 +175,26 @@ bool nn_graph_trains(const struct nn_graph *graph, int param)
 	return nn_graph_has(graph, param) && !is_buffer(find(graph, param));
 }
 
+size_t nn_graph_channels(const struct nn_graph *graph, int param)
+{
+	const struct nn_split *split = nn_graph_has(graph, param) ? graph->bound.nodes[find(graph, param)->node].split : NULL;
+
+	return split ? split->out : 0;
+}
+
+size_t nn_columns_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from)
+{
+	size_t each = channels ? count / channels : 0;
+
+	*from = channels * (size_t)r / (size_t)n_ranks * each;
+	return channels ? channels * ((size_t)r + 1) / (size_t)n_ranks * each - *from : count;
+}
+
+size_t nn_graph_count(const struct nn_graph *graph, int param)
+{
+	return nn_graph_has(graph, param) ? nn_shape_count(&find(graph, param)->desc.shape) : 0;
+}
+
 size_t nn_graph_block(const struct nn_graph *graph)
 {
 	return graph->bound.block;
@@ -282,5 +307,7 @@ void nn_graph_refresh(struct nn_graph *graph)
 		if (call->derived)
 			kernel->derive(&call->site, (const void *const *)call->w, (void *)(uintptr_t)call->derived,
 				       graph->pool);
+		if (b->nodes[i].split && b->nodes[i].want_dx)
+			nn_split_refresh(graph, &b->nodes[i]);
 	}
 }

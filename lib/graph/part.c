@@ -61,6 +61,7 @@ static void keep_nodes(struct nn_bound *b, int first, int last)
 		nn_free(b->nodes[i].attrs);
 		nn_free(b->nodes[i].in);
 		nn_free(b->nodes[i].shapes);
+		nn_free(b->nodes[i].split);
 	}
 	for (int i = first; i < last; i++)
 		b->nodes[i - first] = b->nodes[i];
@@ -109,7 +110,7 @@ static uint64_t flops_of(const struct nn_bound_node *node)
 int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_node **nodes,
 		   struct nn_error *err)
 {
-	struct nn_bound b = { .program = program, .device = options->device, .training = true };
+	struct nn_bound b = { .program = program, .device = options->device, .columns = options->columns, .training = true };
 	struct span_of_life life = { NULL, NULL };
 	int n = -1;
 

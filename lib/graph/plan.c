@@ -215,11 +215,32 @@ int nn_plan_append(size_t *end, size_t bytes, size_t *offset, struct nn_error *e
 	return 0;
 }
 
+/* Packed weights of the product over dy. */
+static size_t back_bytes(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	struct nn_site site = nn_split_back_site(b, node);
+	size_t elements = kernel->packed ? kernel->packed(&site, 0) : 0;
+
+	return (elements ? elements : node->split->in_width * node->split->out * node->split->taps) * nn_dtype_size(b->device->dtype);
+}
+
+/* Scratch of the product over dy. */
+static size_t back_work(const struct planner *p, const struct nn_bound_node *node)
+{
+	const struct nn_kernel *kernel = p->b->device->kernels[node->op];
+	struct nn_site site = nn_split_back_site(p->b, node);
+
+	if (!node->want_dx || !kernel->work)
+		return 0;
+	return kernel->work(&site, p->options->max_rows, p->options->max_leaves, nn_pool_threads(p->options->pool));
+}
+
 /* Scratch for the hungriest kernel, and what kernels derive from weights. */
 static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error *err)
 {
 	const struct nn_graph_options *options = p->options;
-	size_t work = 0, begin = plan->bytes;
+	size_t work = 0, room = 0, parcels = 0, begin = plan->bytes;
 
 	for (int i = 0; i < p->n; i++) {
 		const struct nn_kernel *kernel = p->b->device->kernels[p->b->nodes[i].op];
@@ -228,8 +249,17 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 							      nn_pool_threads(options->pool));
 
 		work = bytes > work ? bytes : work;
+		if (!p->b->nodes[i].split)
+			continue;
+		bytes = back_work(p, &p->b->nodes[i]);
+		work = bytes > work ? bytes : work;
+		bytes = nn_split_room(p->b, &p->b->nodes[i], options->max_rows);
+		room = bytes > room ? bytes : room;
+		bytes = nn_split_parcels(p->b, &p->b->nodes[i]);
+		parcels = bytes > parcels ? bytes : parcels;
 	}
-	if (nn_plan_append(&plan->bytes, work, &plan->work, err))
+	if (nn_plan_append(&plan->bytes, work, &plan->work, err) || nn_plan_append(&plan->bytes, room, &plan->room, err) ||
+	    nn_plan_append(&plan->bytes, parcels, &plan->parcels, err))
 		return -1;
 	plan->memory.workspace = plan->bytes - begin;
 	begin = plan->bytes;
@@ -240,6 +270,9 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 
 		plan->derived[i] = NN_NOWHERE;
 		if (bytes && nn_plan_append(&plan->bytes, bytes, &plan->derived[i], err))
+			return -1;
+		if (p->b->nodes[i].split && p->b->nodes[i].want_dx &&
+		    nn_plan_append(&plan->bytes, back_bytes(p->b, &p->b->nodes[i]), &p->b->nodes[i].split->weights, err))
 			return -1;
 	}
 	plan->memory.derived = plan->bytes - begin;

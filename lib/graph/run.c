@@ -33,7 +33,10 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 	check_span(graph, span);
 	for (int i = 0; i < b->n_nodes && span->rows > 0; i++) {
 		put_span(graph, i, span);
-		b->device->kernels[b->nodes[i].op]->forward(&graph->calls[i]);
+		if (b->nodes[i].split)
+			nn_split_forward(graph, &b->nodes[i], &graph->calls[i]);
+		else
+			b->device->kernels[b->nodes[i].op]->forward(&graph->calls[i]);
 	}
 }
 
@@ -48,7 +51,10 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void 
 		if (!node->backward)
 			continue;
 		put_span(graph, i, span);
-		b->device->kernels[node->op]->backward(&graph->calls[i]);
+		if (node->split)
+			nn_split_backward(graph, node, &graph->calls[i]);
+		else
+			b->device->kernels[node->op]->backward(&graph->calls[i]);
 		for (int k = node->n_params; ready && k-- > 0;)
 			if (b->params[node->param + k].desc.role != NN_BUFFER && b->params[node->param + k].desc.role != NN_ROW_TABLE)
 				ready(arg, b->params[node->param + k].source);
@@ -98,7 +104,7 @@ int nn_graph_first_bad(const struct nn_graph *graph, size_t rows)
 	for (int i = 0; i < b->n_nodes; i++) {
 		int root = nn_bound_root(b, b->nodes[i].out);
 		size_t n = rows * nn_bound_count(b, root);
-		const void *values = graph->calls[i].y;
+		const void *values = nn_graph_value_at(graph, root);
 
 		if (!graph->plan.kept[root])
 			continue;

@@ -1,0 +1,222 @@
+/*
+ * Products whose out-channels ranks share. Forward every rank makes its channels, and these are brought together. Backward each has all
+ * of dy: the gradients of its weights need its channels of it alone, and of the input's gradient it makes some channels as a product over
+ * all of dy with the weights the other way round, which every rank gets after an update: for each of its input channels those of all
+ * out-channels. So every sum over channels is one chain in one place, and no rank has more than its share of a weight.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "graph/bound.h"
+
+static size_t channels_in(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	const struct nn_shape *shape = &b->values[node->in[0]].shape;
+
+	return node->op == NN_OP_conv2d ? shape->dim[0] : shape->dim[shape->rank - 1];
+}
+
+/*
+ * The input's gradient is a convolution of the same kind over dy: with steps of one, and no padding wider than the kernel. A pooling behind
+ * it is undone by the kernel after the activation, which bytes depend on where windows overlap.
+ */
+static bool turns(const struct nn_conv2d *conv)
+{
+	for (int i = 0; i < 2; i++)
+		if (conv->stride[i] != 1 || conv->pad[i] > conv->dilation[i] * (conv->kernel[i] - 1))
+			return false;
+	return conv->groups == 1 && !conv->pooled;
+}
+
+bool nn_bound_splits(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	size_t ranks = b->columns ? (size_t)b->columns->ranks : 1, out;
+
+	if (ranks < 2 || !b->training || node->source < 0 || (node->op != NN_OP_dense && node->op != NN_OP_conv2d))
+		return false;
+	if (node->op == NN_OP_conv2d && !turns(node->attrs))
+		return false;
+	out = node->op == NN_OP_conv2d ? ((const struct nn_conv2d *)node->attrs)->out : ((const struct nn_dense *)node->attrs)->out;
+	return out >= ranks && (!node->want_dx || channels_in(b, node) >= ranks);
+}
+
+static void make_dense(struct nn_split *s, const struct nn_bound_node *node)
+{
+	s->part.dense = *(const struct nn_dense *)node->attrs;
+	s->part.dense.out = s->width;
+	s->bare.dense = s->part.dense;
+	s->bare.dense.epilogue = (struct nn_epilogue){0};
+	s->back.dense = (struct nn_dense){ .out = s->in_width };
+	s->taps = 1;
+}
+
+static void make_conv2d(struct nn_split *s, const struct nn_bound_node *node)
+{
+	const struct nn_conv2d *conv = node->attrs;
+
+	s->part.conv2d = s->back.conv2d = *conv;
+	s->part.conv2d.out = s->width;
+	s->bare.conv2d = s->part.conv2d;
+	s->bare.conv2d.epilogue = s->back.conv2d.epilogue = (struct nn_epilogue){0};
+	s->back.conv2d.out = s->in_width;
+	s->back.conv2d.bias = false;
+	for (int i = 0; i < 2; i++)
+		s->back.conv2d.pad[i] = conv->dilation[i] * (conv->kernel[i] - 1) - conv->pad[i];
+	s->taps = conv->kernel[0] * conv->kernel[1];
+}
+
+int nn_split_make(const struct nn_bound *b, struct nn_bound_node *node, struct nn_error *err)
+{
+	int rank = b->columns->rank, ranks = b->columns->ranks;
+	struct nn_split *s = node->split = nn_alloc(1, sizeof *s, err);
+
+	if (!s)
+		return -1;
+	s->out = node->op == NN_OP_conv2d ? ((const struct nn_conv2d *)node->attrs)->out : ((const struct nn_dense *)node->attrs)->out;
+	s->in = channels_in(b, node);
+	s->from = nn_split_first(s->out, rank, ranks);
+	s->width = nn_split_first(s->out, rank + 1, ranks) - s->from;
+	s->in_from = nn_split_first(s->in, rank, ranks);
+	s->in_width = nn_split_first(s->in, rank + 1, ranks) - s->in_from;
+	s->epilogue = *nn_bound_epilogue(node);
+	(node->op == NN_OP_dense ? make_dense : make_conv2d)(s, node);
+	if (nn_ops[node->op]->infer(&s->bare, node->shapes, 1, &s->part_out, err))
+		return -1;
+	if (node->want_dx && nn_ops[node->op]->infer(&s->back, &node->shape, 1, &s->back_out, err))
+		return -1;
+	s->part_in[0] = node->shapes[0];
+	s->part_in[1] = s->part_out;
+	return 0;
+}
+
+struct nn_site nn_split_back_site(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	(void)b;
+	return (struct nn_site){ .attrs = &node->split->back, .in = &node->shape, .n_in = 1, .out = node->split->back_out };
+}
+
+/* ---- rows ---- */
+
+static size_t rounded(size_t bytes)
+{
+	return (bytes + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
+}
+
+/* Where rows lie on their way: this rank's channels of y or dy, of a residual, of the input's gradient, then all of that, to be added. */
+struct rooms {
+	size_t residual, back, whole, end;   /* bytes from the beginning */
+};
+
+static struct rooms rooms_of(const struct nn_bound *b, const struct nn_bound_node *node, size_t rows)
+{
+	size_t size = nn_dtype_size(b->device->dtype);
+	struct rooms r = { .residual = rounded(rows * nn_shape_count(&node->split->part_out) * size) };
+
+	r.back = r.residual + (node->split->epilogue.residual ? r.residual : 0);
+	r.whole = r.back + (node->want_dx ? rounded(rows * nn_shape_count(&node->split->back_out) * size) : 0);
+	r.end = r.whole + (node->want_dx ? rounded(rows * nn_bound_count(b, node->in[0]) * size) : 0);
+	return r;
+}
+
+size_t nn_split_room(const struct nn_bound *b, const struct nn_bound_node *node, size_t max_rows)
+{
+	return rooms_of(b, node, max_rows).end;
+}
+
+static size_t lines_of(const struct nn_bound_node *node, const struct nn_call *call)
+{
+	return call->rows * (nn_shape_count(&node->shape) / node->split->out);
+}
+
+/* This rank's channels of rows that have all. */
+static void take_channels(const struct nn_bound *b, const struct nn_bound_node *node, const struct nn_call *call, const void *all, void *part)
+{
+	const struct nn_split *s = node->split;
+	size_t size = nn_dtype_size(b->device->dtype), n = lines_of(node, call);
+
+	for (size_t i = 0; i < n; i++)
+		memcpy((unsigned char *)part + i * s->width * size, (const unsigned char *)all + (i * s->out + s->from) * size,
+		       s->width * size);
+}
+
+void nn_split_forward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call)
+{
+	const struct nn_bound *b = &graph->bound;
+	unsigned char *room = nn_graph_at(graph, graph->plan.room);
+	const void *x[2] = { call->x[0], room + rooms_of(b, node, graph->max_rows).residual };
+	struct nn_call own = *call;
+
+	own.x = x;
+	if (node->split->epilogue.residual)
+		take_channels(b, node, call, call->x[1], (void *)(uintptr_t)x[1]);
+	b->device->kernels[node->op]->forward(&own);
+	b->columns->gather(b->columns->arg, call->y, nn_graph_value_at(graph, node->out), lines_of(node, call), node->split->out,
+			   nn_dtype_size(b->device->dtype));
+}
+
+/* Channels of the input's gradient from all of dy, and those of the others. */
+static void input_gradient(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call, const void *dy)
+{
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_split *s = node->split;
+	struct rooms rooms = rooms_of(b, node, graph->max_rows);
+	unsigned char *room = nn_graph_at(graph, graph->plan.room), *whole = call->dx_add[0] ? room + rooms.whole : call->dx[0];
+	void *w = nn_graph_at(graph, s->weights);
+	size_t n = nn_bound_count(b, node->in[0]);
+	struct nn_call back = *call;
+
+	back.site = nn_split_back_site(b, node);
+	back.x = &dy;
+	back.y = room + rooms.back;
+	back.w = &w;
+	b->device->kernels[node->op]->forward(&back);
+	b->columns->gather(b->columns->arg, back.y, whole, call->rows * (n / s->in), s->in, nn_dtype_size(b->device->dtype));
+	if (call->dx_add[0])
+		b->device->add(call->dx[0], whole, call->rows * n, graph->pool);
+}
+
+/* dy becomes the gradient before the epilogue, with the arithmetic of the ops that it stands for; the residual gets it. */
+static void undo_epilogue(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call, void *dy)
+{
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_epilogue *epilogue = &node->split->epilogue;
+	size_t n = call->rows * nn_shape_count(&node->shape);
+
+	if (epilogue->activation != NN_ACT_NONE) {
+		struct nn_activation_attrs attrs = { epilogue->activation, epilogue->slope };
+		void *y = nn_graph_value_at(graph, node->out), *dx[] = { dy };
+		const void *x[] = { y };
+		struct nn_call back = *call;
+
+		back.site = (struct nn_site){ .attrs = &attrs, .in = &node->shape, .n_in = 1, .out = node->shape, .training = true,
+					      .want_dx = true };
+		back.x = x;
+		back.y = y;
+		back.dy = dy;
+		back.dx = dx;
+		back.dx_add = (const bool[]){ false };
+		b->device->kernels[NN_OP_activation]->backward(&back);
+	}
+	if (!epilogue->residual || !call->dx[1] || call->dx[1] == dy)
+		return;
+	if (call->dx_add[1])
+		b->device->add(call->dx[1], dy, n, graph->pool);
+	else
+		memcpy(call->dx[1], dy, n * nn_dtype_size(b->device->dtype));
+}
+
+void nn_split_backward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call)
+{
+	const struct nn_bound *b = &graph->bound;
+	void *dy = nn_graph_gradient_at(graph, node->out), *none[] = { NULL, NULL };
+	struct nn_call own = *call;
+
+	undo_epilogue(graph, node, call, dy);
+	take_channels(b, node, call, dy, own.dy);
+	own.site.attrs = &node->split->bare;
+	own.site.n_in = 1;
+	own.dx = none;
+	b->device->kernels[node->op]->backward(&own);
+	if (call->dx[0])
+		input_gradient(graph, node, call, dy);
+}
