@@ -122,7 +122,12 @@ void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, stru
 	return nn_params_some(program, dtype, NULL, err);
 }
 
-void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const bool *keep, struct nn_error *err)
+static size_t elements(const struct nn_program *program, const size_t *counts, int param)
+{
+	return counts ? counts[param] : nn_shape_count(&program->params[param].desc.shape);
+}
+
+void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, struct nn_error *err)
 {
 	size_t head = (size_t)program->n_params * sizeof(void *), total;
 	void **params;
@@ -133,10 +138,8 @@ void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, con
 	for (int i = 0; i < program->n_params; i++) {
 		size_t bytes;
 
-		if (keep && !keep[i])
-			continue;
 		if (!nn_shape_check(&program->params[i].desc.shape, nn_dtype_size(dtype), &bytes) ||
-		    !nn_add(bytes, NN_ALIGN - 1, &bytes) || !nn_add(total, bytes / NN_ALIGN * NN_ALIGN, &total)) {
+		    !nn_add(elements(program, counts, i) * nn_dtype_size(dtype), NN_ALIGN - 1, &bytes) || !nn_add(total, bytes / NN_ALIGN * NN_ALIGN, &total)) {
 			nn_fail(err, NN_ENOMEM, "the parameters of the model are more bytes than memory can be");
 			return NULL;
 		}
@@ -146,9 +149,9 @@ void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, con
 		return NULL;
 	at = (char *)params + head;
 	for (int i = 0; i < program->n_params; i++) {
-		size_t bytes = nn_shape_count(&program->params[i].desc.shape) * nn_dtype_size(dtype);
+		size_t bytes = elements(program, counts, i) * nn_dtype_size(dtype);
 
-		if (keep && !keep[i])
+		if (counts && !counts[i])
 			continue;
 		params[i] = at;
 		at += (bytes + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
@@ -156,9 +159,9 @@ void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, con
 	return params;
 }
 
-void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, void **to, void *const *from)
+void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, void **to, void *const *from)
 {
 	for (int i = 0; i < program->n_params; i++)
 		if (to[i])
-			memcpy(to[i], from[i], nn_shape_count(&program->params[i].desc.shape) * nn_dtype_size(dtype));
+			memcpy(to[i], from[i], elements(program, counts, i) * nn_dtype_size(dtype));
 }

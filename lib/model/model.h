@@ -111,8 +111,8 @@ int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum
 
 /* Memory for all parameters of a program, one allocation: params[i] canonical. Free with nn_free(params). */
 void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, struct nn_error *err);
-/* Of those with keep[i] alone, the others NULL; keep NULL: all. What fills or copies parameters leaves NULL ones out. */
-void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const bool *keep, struct nn_error *err);
-void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, void **to, void *const *from);
+/* counts[i] elements of each, NULL where that is 0; counts NULL: all of all. What fills or copies parameters leaves NULL ones out. */
+void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, struct nn_error *err);
+void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, void **to, void *const *from);
 
 #endif

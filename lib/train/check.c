@@ -191,6 +191,22 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 
 /* ---- strategies ---- */
 
+/* Ranks that have columns each. */
+static int check_tensor(const struct nn_train_setup *s, struct nn_error *err)
+{
+	unsigned long long ranks = s->train->tensor;
+
+	if (s->train->folds)
+		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --folds", ranks);
+	if (s->train->selfcheck)
+		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --selfcheck, which is one process", ranks);
+	if (s->train->pipeline)
+		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --pipeline", ranks);
+	if (!s->std->reproducible)
+		return nn_fail(err, NN_EUSAGE, "--reproducible=no: not with --tensor, whose ranks rest on equal bytes");
+	return 0;
+}
+
 static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
@@ -204,6 +220,7 @@ static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 		{ "record", o->record, &nn_strategy_async },
 		{ "replay-run", o->replay_run, &nn_strategy_async },
 		{ "pipeline", o->pipeline, &nn_strategy_sync },
+		{ "tensor", o->tensor > 1, &nn_strategy_sync },
 		{ "shard-optimizer", o->shard_optimizer, &nn_strategy_sync },
 	};
 	const struct nn_strategy *strategy = nn_strategy_parse(o->strategy, NULL, err);
@@ -220,7 +237,7 @@ static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 			       o->record ? "record" : "replay-run", o->resume ? "resume" : "folds");
 	if (o->pipeline && o->folds)
 		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: not with --folds", o->pipeline);
-	return 0;
+	return o->tensor > 1 ? check_tensor(s, err) : 0;
 }
 
 /* ---- what stands alone ---- */
@@ -280,7 +297,7 @@ static int check_race(const struct nn_train_setup *s, struct nn_error *err)
 {
 	static const char *const none[] = {
 		"output", "log", "checkpoint", "checkpoint-every", "resume", "folds", "selfcheck", "explain", "strategy", "record", "replay-run",
-		"pipeline", NULL,
+		"pipeline", "tensor", NULL,
 	};
 	const char *name = first_given(s, none);
 

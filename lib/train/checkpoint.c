@@ -307,9 +307,9 @@ int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err
 		return -1;
 	if (!*resumed)
 		return 0;
-	nn_params_copy(t->program, t->device->dtype, t->params, t->tensors.set[NN_SET_MODEL]);
+	nn_params_copy(t->program, t->device->dtype, t->keeps, t->params, t->tensors.set[NN_SET_MODEL]);
 	if (t->best)
-		nn_params_copy(t->program, t->device->dtype, t->best, t->tensors.set[NN_SET_BEST]);
+		nn_params_copy(t->program, t->device->dtype, t->keeps, t->best, t->tensors.set[NN_SET_BEST]);
 	take_slots(t);
 	for (int set = 0; set < NN_STATE_SETS && !nn_train_first(t); set++) {
 		nn_free(t->tensors.set[set]);    /* rank 0 alone writes states */

@@ -9,12 +9,12 @@
 #include "train/ranks.h"
 #include "train/record.h"
 
-/* Stages but the first know nothing of held-out rows: whether more is better they are told. */
+/* Where ranks have parts of the network all but the first know nothing of held-out rows: whether more is better they are told. */
 static int share_metric(struct nn_train *t, struct nn_error *err)
 {
 	char rises = t->metric && nn_metric_rises(t->metric);
 
-	if (t->pipe && nn_comm_broadcast(t->comm, 0, &rises, 1, err) < 0)
+	if (nn_train_in_parts(t) && nn_comm_broadcast(t->comm, 0, &rises, 1, err) < 0)
 		return -1;
 	t->rises = rises;
 	return 0;
@@ -26,7 +26,7 @@ int nn_train_take_metric(struct nn_train *t, struct nn_error *err)
 	bool classes = nn_dataset_target_classes(t->dataset, 0);
 	double value;
 
-	if (t->pipe && t->n_valid > 0 && !t->evaluator) {
+	if (nn_train_in_parts(t) && t->n_valid > 0 && !t->evaluator) {
 		t->metric = named ? named : "loss";
 	} else if (t->evaluator) {
 		t->metric = named ? named : nn_metrics_default(nn_evaluator_metrics(t->evaluator, 0));
@@ -69,9 +69,9 @@ static int check_ranks(const struct nn_train *t, size_t group, size_t groups, st
 	if (wanted <= groups)
 		snprintf(more, sizeof more, "%s--leaves=%llu", *other ? " or " : "", wanted);
 	if (!*other && !*more)
-		snprintf(other, sizeof other, "at most --ranks=%llu", leaves * (t->pipe ? (unsigned long long)t->pipe->stages : 1));
-	if (t->pipe)
-		snprintf(pipelines, sizeof pipelines, " for %zu pipelines", ranks);
+		snprintf(other, sizeof other, "at most --ranks=%llu", leaves * (unsigned long long)(t->comm->size / comm->size));
+	if (nn_train_in_parts(t))
+		snprintf(pipelines, sizeof pipelines, " for %zu %s", ranks, t->pipe ? "pipelines" : "groups");
 	return nn_fail(err, NN_EUSAGE, "--ranks=%d: a batch of %llu has %llu lea%s%s; use %s%s", t->comm->size, batch, leaves,
 		       leaves == 1 ? "f" : "ves", pipelines, other, more);
 }

@@ -292,6 +292,19 @@ static double or_unknown(double value)
 	return value > 0 ? value : NAN;
 }
 
+static void log_tensor(const struct nn_train *t)
+{
+	const struct nn_tensor_group *g = t->tensor;
+
+	if (!g)
+		return;
+	nn_log_open_object(t->log, "tensor");
+	nn_log_count(t->log, "ranks", (uint64_t)g->columns.ranks);
+	nn_log_count(t->log, "bytes", g->bytes);
+	nn_log_real(t->log, "seconds", g->told);
+	nn_log_close_object(t->log);
+}
+
 static void log_pipeline(const struct nn_train *t)
 {
 	const struct nn_pipe *p = t->pipe;
@@ -343,6 +356,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	log_compared(log, "total_s", t->forecast.total_s, seconds);
 	nn_log_close_object(log);
 	log_pipeline(t);
+	log_tensor(t);
 	nn_report_causes(t);
 	nn_log_end(log);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "train/explain.h"
+#include "train/ranks.h"
 
 #define FIGURE NN_DURATION
 
@@ -92,7 +93,7 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 	const struct nn_train *t = e->train;
 	const struct nn_forecast *f = &t->forecast;
 	const struct nn_scaling_row *row = &e->scaling->rows[t->setup.ranks > 1 ? e->scaling->n - 1 : 0];
-	int ranks = t->pipe ? t->pipe->stages : row->ranks, threads = row->threads, cores = nn_cpu_count();
+	int ranks = nn_train_in_parts(t) ? (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t) : row->ranks, threads = row->threads, cores = nn_cpu_count();
 	char a[FIGURE];
 
 	nn_text_add(text, "\n");
@@ -120,8 +121,8 @@ static void add_ranks(const struct nn_explain *e, struct nn_text *text)
 	const struct nn_scaling *s = e->scaling;
 	char step[FIGURE];
 
-	nn_text_add(text, e->train->pipe ? "" : "\nranks       step  speedup\n");
-	for (size_t i = 0; i < s->n && !e->train->pipe; i++) {
+	nn_text_add(text, nn_train_in_parts(e->train) ? "" : "\nranks       step  speedup\n");
+	for (size_t i = 0; i < s->n && !nn_train_in_parts(e->train); i++) {
 		const struct nn_scaling_row *row = &s->rows[i];
 
 		if (!row->possible)

@@ -138,6 +138,8 @@ const char *nn_explain_strategy(const struct nn_train *t)
 {
 	if (t->pipe)
 		return "pipeline";
+	if (t->tensor)
+		return "tensor";
 	return t->options->strategy ? t->options->strategy : nn_strategy_sync.name;
 }
 
@@ -163,7 +165,7 @@ static int plan_memory(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_error why;
 
-	if (nn_pipe_open(t, err) < 0 || nn_train_open_model(t, err) < 0)
+	if (nn_tensor_open(t, err) < 0 || nn_pipe_open(t, err) < 0 || nn_train_open_model(t, err) < 0)
 		return -1;
 	if ((t->setup.data_path ? nn_train_prepare(t, err) : nn_train_prepare_text(t, err)) < 0)
 		return -1;

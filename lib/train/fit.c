@@ -38,7 +38,7 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
 		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .statistics = t->strategy && t->strategy->whole,
-		.part = nn_pipe_part(t->pipe), .shard = comm ? comm->rank : 0, .shards = sharing,
+		.part = nn_pipe_part(t->pipe), .columns = t->tensor ? &t->tensor->columns : NULL, .shard = comm ? comm->rank : 0, .shards = sharing,
 		.seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
 		.target = t->schema ? &t->schema->targets[0] : NULL,
 	};
@@ -46,10 +46,12 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 
 /* ---- what stands beside the step ---- */
 
-/* The rank that has all parameters for files, and evaluates: in a pipeline the first. */
+/* The rank that has all parameters for files, and evaluates: where ranks have parts of the network the first. */
 static bool is_first(const struct nn_train *t)
 {
-	return !t->pipe || (t->comm ? t->comm->rank == 0 : t->pipe->stage == 0);
+	if (!nn_train_in_parts(t) || t->comm)
+		return !nn_train_in_parts(t) || t->comm->rank == 0;
+	return (!t->pipe || t->pipe->stage == 0) && (!t->tensor || t->tensor->columns.rank == 0);
 }
 
 static size_t all_parameters(const struct nn_train *t)
@@ -66,7 +68,7 @@ static size_t copies(const struct nn_train *t, const struct nn_step_options *ste
 {
 	size_t slots = nn_optimizer_count(&step->optimizer), live = 1 + (t->options->patience > 0);
 
-	if (t->pipe && is_first(t))
+	if (nn_train_in_parts(t) && is_first(t))
 		parameters = all_parameters(t);
 	return parameters * (live + (t->keeps_state ? live + slots : 0));
 }
@@ -161,18 +163,20 @@ static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit,
 	return 0;
 }
 
-/* Of a plan for stages the one that takes most. */
+/* Of a plan for ranks that have parts of the network that of the one that takes most. */
 int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_fit other;
-	int stages = t->pipe && !t->comm ? t->pipe->stages : 1;
+	int stages = t->pipe && !t->comm ? t->pipe->stages : 1, columns = t->comm ? 1 : nn_tensor_ranks(t);
 
-	for (int s = 0; s < stages; s++) {
+	for (int i = 0; i < stages * columns; i++) {
 		if (stages > 1)
-			t->pipe->stage = s;
-		if (plan_rank(t, micro, s == 0 ? fit : &other, err) < 0)
+			t->pipe->stage = i / columns;
+		if (columns > 1)
+			t->tensor->columns.rank = i % columns;
+		if (plan_rank(t, micro, i == 0 ? fit : &other, err) < 0)
 			return -1;
-		if (s > 0 && other.total > fit->total)
+		if (i > 0 && other.total > fit->total)
 			*fit = other;
 	}
 	return 0;

@@ -125,7 +125,7 @@ void nn_forecast_rate(struct nn_train *t)
 	if (nn_train_ranks(t) > 1 && t->rate.step_s > 0)     /* foreseen */
 		return;
 	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
-	if (t->pipe || nn_train_ranks(t) > 1)     /* what is kept is of one rank */
+	if (nn_train_in_parts(t) || nn_train_ranks(t) > 1)       /* what is kept is of one rank */
 		return;
 	if (nn_rate_get(t, rate))
 		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";
@@ -149,6 +149,7 @@ static bool open_alone(struct nn_train *alone, struct nn_std_options *std, const
 	alone->std = std;
 	alone->comm = NULL;
 	alone->pipe = NULL;
+	alone->tensor = NULL;
 	alone->team = NULL;
 	alone->step = NULL;
 	alone->pool = NULL;
@@ -174,7 +175,7 @@ void nn_forecast_ranks(struct nn_train *t)
 {
 	double step_s;
 
-	if (!nn_train_first(t) || t->pipe || t->strategy != &nn_strategy_sync)
+	if (!nn_train_first(t) || nn_train_in_parts(t) || t->strategy != &nn_strategy_sync)
 		return;
 	step_s = nn_scaling_foresee(t, may_try(t));
 	t->rate = (struct nn_rate){ .step_s = step_s, .extra_s = NAN, .once_s = NAN };
@@ -242,7 +243,7 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 	if (m->saves > 0)
 		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
 	if (nn_train_ranks(t) > 1) {
-		if (nn_train_first(t) && !t->pipe && t->strategy == &nn_strategy_sync)
+		if (nn_train_first(t) && !nn_train_in_parts(t) && t->strategy == &nn_strategy_sync)
 			nn_scaling_learn(t);
 		return;
 	}

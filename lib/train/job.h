@@ -21,6 +21,7 @@
 #include "train/strategy/pipeline.h"
 #include "train/strategy/shard.h"
 #include "train/strategy/strategy.h"
+#include "train/strategy/tensor.h"
 #include "train/train.h"
 
 struct nn_train {
@@ -34,6 +35,7 @@ struct nn_train {
 	struct nn_local *local;          /* what local keeps */
 	struct nn_async *async;          /* what async keeps */
 	struct nn_pipe *pipe;            /* of --pipeline; NULL: every rank has the whole network */
+	struct nn_tensor_group *tensor;  /* of --tensor; NULL: every rank has all columns */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
 	const char *spooled;             /* what stands for stdin, the path in setup; NULL: nothing */
 	int sharing;                     /* of them on the cores of this one, itself included */
@@ -46,8 +48,8 @@ struct nn_train {
 	struct nn_net *net;
 	bool net_owned;                  /* not start's */
 	const struct nn_program *program;
-	void **params;                   /* canonical: the door to files and to the evaluator; of a stage but on rank 0 its own */
-	bool *keeps;                     /* [params] which those are; NULL: all */
+	void **params;                   /* canonical: the door to files and to the evaluator; where ranks have parts of the network its own, on rank 0 all */
+	size_t *keeps;                   /* [params] elements of each that those are; NULL: all */
 	int n_outputs;
 	struct nn_loss_spec *losses;     /* [n_outputs] */
 	double *shares;                  /* [n_outputs] weights of their losses */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "train/judge.h"
+#include "train/ranks.h"
 #include "train/record.h"
 #include "train/save.h"
 
@@ -25,7 +26,7 @@ static void judge(struct nn_train *t, double value)
 		c->best_epoch = nn_train_epoch(t);
 		c->stale = 0;
 		if (t->best)
-			nn_params_copy(t->program, t->device->dtype, t->best, t->params);
+			nn_params_copy(t->program, t->device->dtype, t->keeps, t->best, t->params);
 	} else if (++c->stale >= t->options->patience && t->options->patience) {
 		c->done = 1;
 	}
@@ -57,7 +58,7 @@ int nn_train_judge(struct nn_train *t, struct nn_error *err)
 	t->found.held_out = t->evaluator != NULL;
 	if (t->evaluator)
 		nn_evaluator_get(t->evaluator, t->metric, &value);
-	if (t->pipe && nn_comm_broadcast(t->comm, 0, &value, sizeof value, err) < 0)
+	if (nn_train_in_parts(t) && nn_comm_broadcast(t->comm, 0, &value, sizeof value, err) < 0)
 		return -1;
 	judge(t, value);
 	if (t->evaluator)

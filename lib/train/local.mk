@@ -111,6 +111,9 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/tables.h \
 	lib/train/strategy/sync.c \
 	lib/train/strategy/team.h \
+	lib/train/strategy/tensor-values.c \
+	lib/train/strategy/tensor.c \
+	lib/train/strategy/tensor.h \
 	lib/train/suggest.c \
 	lib/train/suggest.h \
 	lib/train/vary-command.c \

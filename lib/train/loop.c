@@ -122,7 +122,7 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	logs = logs_step(t, pace, start);
 	t->wish = wishes(t);
 	t->wish.norm = logs;
-	if (!t->pipe && nn_train_measures(t) && nn_noise_due(&t->noise, number, batch.n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
+	if (!nn_train_in_parts(t) && nn_train_measures(t) && nn_noise_due(&t->noise, number, batch.n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
 		nn_step_noise(t->step);
 	if (t->strategy->step(t, &batch, &t->wish, &result, err) < 0)
 		return -1;
@@ -227,6 +227,8 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
 	if (save_now(t, err) < 0)
 		return -1;
+	if (t->tensor)
+		nn_tensor_end(t);
 	if (t->pipe && nn_pipe_end(t, err) < 0)
 		return -1;
 	nn_record_end(t, "signal");
@@ -258,6 +260,8 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 	if (nn_save_end(t, err) < 0)
 		return -1;
 	nn_progress_end(t->progress);
+	if (t->tensor)
+		nn_tensor_end(t);
 	if (t->pipe && nn_pipe_end(t, err) < 0)
 		return -1;
 	nn_record_end(t, reason);
@@ -309,6 +313,8 @@ int nn_train_loop(struct nn_train *t, int *stopped, struct nn_error *err)
 	struct pace pace = { .logged_s = nn_now_s() };
 	const char *reason;
 
+	if (t->tensor)
+		nn_tensor_tell(t);
 	if (t->pipe)
 		nn_pipe_tell(t);
 	nn_record_start(t);

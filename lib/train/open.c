@@ -24,12 +24,14 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	t->limit_bytes = nn_memory_available();
 	if (!nn_add(t->limit_bytes, nn_memory_resident(), &t->limit_bytes))
 		t->limit_bytes = SIZE_MAX;
+	if (t->tensor && nn_tensor_check(t, err) < 0)
+		return -1;
 	if (t->pipe && nn_pipe_divide(t, nn_pipe_micro(t, t->options->batch), err) < 0)
 		return -1;
 	if (nn_fit_choose(t, &t->fit, err) < 0)
 		return -1;
 	if (t->fit.fits)
-		return t->pipe && t->comm ? nn_pipe_agree(t, err) : 0;
+		return nn_train_in_parts(t) && t->comm ? nn_pipe_agree(t, err) : 0;
 	if (t->setup.advice)
 		nn_suggest_notes(t, t->setup.advice);
 	return nn_fail(err, NN_ENOMEM, "%straining needs %zu bytes even with --micro-batch=%zu, %zu are available",
@@ -51,9 +53,10 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 	step = nn_train_step_options(t, t->fit.micro);
 	if (t->strategy->prepare && t->strategy->prepare(t, &step, err) < 0)
 		return -1;
-	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) || nn_shard_attach(t, err) < 0)
+	if (nn_step_new(&t->step, &step, err) < 0 || (t->tensor && nn_tensor_attach(t, err) < 0) || (t->pipe && nn_pipe_attach(t, err) < 0) ||
+	    nn_shard_attach(t, err) < 0)
 		return -1;
-	if (t->n_valid > 0 && (!t->pipe || t->comm->rank == 0)) {
+	if (t->n_valid > 0 && (!nn_train_in_parts(t) || t->comm->rank == 0)) {
 		struct nn_evaluator_options evaluator = {
 			.device = t->device, .pool = t->pool, .program = t->program,
 			.dataset = t->held_out ? t->held_out : t->dataset, .schema = t->schema, .rows = t->valid_rows,
@@ -127,20 +130,29 @@ static int open_outputs(struct nn_train *t, struct nn_error *err)
 	return nn_log_open(&t->log, t->std->log, t->options->resume, err);
 }
 
+/* Columns come from rank 0, which has all. */
+static int initial_values(struct nn_train *t, struct nn_error *err)
+{
+	int status = 0;
+
+	if (!t->tensor || nn_train_first(t))
+		status = t->start ? nn_model_file_params(t->start, t->device->dtype, t->params, err)
+				  : nn_net_init(t->net, t->std->seed, t->device->dtype, t->params, err);
+	t->counters.best = t->counters.plateau = NAN;
+	return status == 0 && t->tensor ? nn_train_share_set(t, t->params, err) : status;
+}
+
 static int start_values(struct nn_train *t, struct nn_error *err)
 {
 	bool resumed;
 
 	if (nn_checkpoint_open(t, err) < 0 || nn_checkpoint_resume(t, &resumed, err) < 0)
 		return -1;
-	if (!resumed) {
-		int status = t->start ? nn_model_file_params(t->start, t->device->dtype, t->params, err)
-				      : nn_net_init(t->net, t->std->seed, t->device->dtype, t->params, err);
-		if (status < 0)
-			return -1;
-		t->counters.best = t->counters.plateau = NAN;
-	}
-	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err);
+	if (!resumed && initial_values(t, err) < 0)
+		return -1;
+	if (nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err) < 0)
+		return -1;
+	return t->tensor ? nn_tensor_begin(t, err) : 0;
 }
 
 /* Read the data, which only rank 0 may be able to. */
@@ -157,7 +169,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 {
 	double start = nn_now_s(), planned, tried;
 
-	if (nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
+	if (nn_tensor_open(t, err) < 0 || nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
 	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0 || nn_train_compare(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
@@ -269,6 +281,7 @@ void nn_train_free(struct nn_train *t)
 	nn_model_file_free(t->start);
 	nn_pool_free(t->pool);
 	nn_pipe_free(t->pipe);
+	nn_tensor_free(t->tensor);
 	nn_free(t->keeps);
 	nn_free(t->ranks);
 	nn_free(t->state_path);

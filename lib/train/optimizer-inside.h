@@ -21,7 +21,7 @@ struct nn_optimizer {
 	struct nn_table_steps tables;    /* behind the block */
 	char *direction;                 /* lamb: a block */
 	char *canonical;                 /* scratch: all trained parameters in file order */
-	size_t *at;                      /* [n_params] place in canonical, in elements */
+	const void **at;                 /* [n_params] place in canonical */
 	void *squares;                   /* [n_params] sums of squares, trained parameters first, in the dtype */
 	double *w_norm, *g_norm;         /* [n_params] */
 };

@@ -15,22 +15,23 @@ static void norm_of_param(void *arg, size_t i, int thread)
 {
 	struct norms *n = arg;
 	struct nn_optimizer *o = n->o;
-	size_t offset, packed, size = nn_dtype_size(o->device->dtype);
-	char *values = o->canonical + o->at[i] * size;
+	size_t offset, packed;
 
 	(void)thread;
 	if (!nn_graph_place(o->graph, (int)i, &offset, &packed))
 		return;
-	nn_graph_unpack(o->graph, (int)i, n->block, values);
-	n->norm[i] = o->device->sum_squares(values, nn_shape_count(&o->program->params[i].desc.shape));
+	nn_graph_unpack(o->graph, (int)i, n->block, (void *)(uintptr_t)o->at[i]);
+	if (!o->ranks.cut || !nn_graph_channels(o->graph, (int)i))
+		n->norm[i] = o->device->sum_squares(o->at[i], nn_graph_count(o->graph, (int)i));
 }
 
 /* norm[p] = sum of squares of the graph's parameter p in a block. */
-static void squares_of_params(struct nn_optimizer *o, const void *block, double *norm)
+static int squares_of_params(struct nn_optimizer *o, const void *block, double *norm, struct nn_error *err)
 {
 	struct norms n = { o, block, norm };
 
 	nn_pool_run(o->pool, (size_t)o->program->n_params, norm_of_param, &n);
+	return o->ranks.cut ? o->ranks.cut(o->ranks.arg, o->at, norm, err) : 0;
 }
 
 /* The global norm: sums of squares per parameter, added in the order of the program. */
@@ -64,7 +65,7 @@ double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
 	struct norms n = { o, block, o->g_norm };
 	double sum = 0;
 
-	if (o->ranks.squares)
+	if (o->ranks.squares || o->ranks.cut)
 		return NAN;
 	nn_pool_run(o->pool, (size_t)o->program->n_params, squares_of_param, &n);
 	for (int p = 0; p < o->program->n_params; p++)
@@ -148,7 +149,8 @@ int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *nor
 {
 	double length;
 
-	squares_of_params(o, gradients, o->g_norm);
+	if (squares_of_params(o, gradients, o->g_norm, err) < 0)
+		return -1;
 	nn_table_steps_squares(&o->tables, o->g_norm);
 	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
 		return -1;
@@ -192,12 +194,11 @@ bool nn_optimizer_weighs(const struct nn_optimizer *o)
 	return nn_optimizers[o->options.kind].per_param;
 }
 
-void nn_optimizer_weigh(struct nn_optimizer *o)
+int nn_optimizer_weigh(struct nn_optimizer *o, struct nn_error *err)
 {
-	if (nn_optimizer_weighs(o))
-		squares_of_params(o, o->now.w, o->w_norm);
-	if (nn_optimizer_directs(o))
-		squares_of_params(o, o->direction, o->g_norm);
+	if (nn_optimizer_weighs(o) && squares_of_params(o, o->now.w, o->w_norm, err) < 0)
+		return -1;
+	return nn_optimizer_directs(o) ? squares_of_params(o, o->direction, o->g_norm, err) : 0;
 }
 
 void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, size_t from, size_t to, struct nn_pool *pool)
@@ -236,7 +237,8 @@ int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double
 	nn_optimizer_tables(o);
 	if (nn_optimizer_directs(o))
 		nn_optimizer_direct(o, gradients, 0, o->block);
-	nn_optimizer_weigh(o);
+	if (nn_optimizer_weigh(o, err) < 0)
+		return -1;
 	nn_optimizer_apply(o, gradients, 0, o->block, o->pool);
 	nn_graph_refresh(o->graph);
 	return 0;

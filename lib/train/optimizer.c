@@ -70,7 +70,8 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 		     struct nn_pool *pool, const struct nn_optimizer_place *place, struct nn_error *err)
 {
 	struct nn_optimizer *o = nn_alloc(1, sizeof *o, err);
-	size_t at = 0, offset, packed;
+	size_t offset, packed;
+	char *at;
 
 	if (!o)
 		return -1;
@@ -92,10 +93,11 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 		nn_optimizer_free(o);
 		return -1;
 	}
+	at = o->canonical;
 	for (int p = 0; p < program->n_params; p++)
 		if (nn_graph_place(graph, p, &offset, &packed)) {
 			o->at[p] = at;
-			at += nn_shape_count(&program->params[p].desc.shape);
+			at += nn_graph_count(graph, p) * nn_dtype_size(device->dtype);
 		}
 	*optimizer = o;
 	return 0;
@@ -111,7 +113,7 @@ void nn_optimizer_free(struct nn_optimizer *o)
 		o->device->free(o->direction);
 	nn_table_steps_fini(&o->tables);
 	nn_free(o->canonical);
-	nn_free(o->at);
+	nn_free((void *)o->at);
 	nn_free(o->squares);
 	nn_free(o->w_norm);
 	nn_free(o->g_norm);

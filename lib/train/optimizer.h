@@ -30,6 +30,11 @@ struct nn_optimizer_ranks {
 	/* squares[params of the program]: fill in those of the parameters that other graphs have. NULL: this graph has all. */
 	int (*squares)(void *arg, double *squares, struct nn_error *err);
 	/*
+	 * The same for parameters of which this graph has a part (nn_graph_channels): values[p] has it, in canonical order. NULL: there
+	 * are none.
+	 */
+	int (*cut)(void *arg, const void *const *values, double *squares, struct nn_error *err);
+	/*
 	 * Every rank's elements of a block to all. NULL: all slots are kept here; else those of elements from .. to - 1 alone, which are
 	 * updated in parts (nn_optimizer_begin and so on).
 	 */
@@ -91,7 +96,7 @@ bool nn_optimizer_directs(const struct nn_optimizer *optimizer);
 void nn_optimizer_direct(struct nn_optimizer *optimizer, const void *gradients, size_t from, size_t to);
 void *nn_optimizer_direction(struct nn_optimizer *optimizer);
 bool nn_optimizer_weighs(const struct nn_optimizer *optimizer);
-void nn_optimizer_weigh(struct nn_optimizer *optimizer);
+int nn_optimizer_weigh(struct nn_optimizer *optimizer, struct nn_error *err);
 void nn_optimizer_apply(const struct nn_optimizer *optimizer, const void *gradients, size_t from, size_t to, struct nn_pool *pool);
 
 /* A block that is free between updates, in host memory. */

@@ -197,6 +197,10 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "cut the network into P stages, a rank each, through which micro-batches flow (1f1b, gpipe, naive)",
 	  .man = "For networks that are too large for one rank: each keeps the parameters, gradients and optimizer state of its stage "
 		 "alone. The ranks are P times as many as work on different samples. See PIPELINE." },
+	{ .name = "tensor", .type = NN_OPT_COUNT, .offset = AT(tensor), .arg = "T", .fallback = "1", .min = 1, .max = 1000,
+	  .help = "share the columns of dense layers and the channels of convolutions among T ranks",
+	  .man = "For networks whose layers are too large for one rank: each keeps the parameters, gradients and optimizer state of its "
+		 "columns alone. The ranks are T times as many as work on different samples. See TENSOR." },
 	{ .name = "strategy", .type = NN_OPT_CUSTOM, .offset = AT(strategy), .arg = "STRATEGY", .fallback = "sync", .check = check_strategy,
 	  .help = "how ranks work together: sync, async, local:H[@STEP], master",
 	  .man = "See STRATEGIES." },
@@ -233,7 +237,7 @@ bool nn_train_may_change(const char *name)
 	static const char *const names[] = {
 		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
 		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "timeout", "max-restarts", "check-every", "hosts",
-		"hostfile", "pipeline", "shard-optimizer", "config", "help", "version", "dry-run", "device", "model",
+		"hostfile", "pipeline", "tensor", "shard-optimizer", "config", "help", "version", "dry-run", "device", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

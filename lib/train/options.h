@@ -30,6 +30,7 @@ struct nn_train_options {
 	const char *spool;           /* a file or a size */
 	bool shard_optimizer;
 	const char *pipeline;        /* P[:SCHEDULE], NULL: none */
+	uint64_t tensor;             /* ranks that share the columns of products */
 	bool selfcheck;
 	uint64_t log_every;
 	const char *plot;

@@ -22,7 +22,12 @@ int nn_train_ranks(const struct nn_train *t)
 
 struct nn_comm *nn_train_sharers(const struct nn_train *t)
 {
-	return t->pipe ? t->pipe->side : t->comm;
+	return t->pipe ? t->pipe->side : t->tensor ? t->tensor->side : t->comm;
+}
+
+bool nn_train_in_parts(const struct nn_train *t)
+{
+	return t->pipe || t->tensor;
 }
 
 /* ---- times ---- */
@@ -88,12 +93,42 @@ int nn_train_sharing(const struct nn_train *t, int *ranks, struct nn_error *err)
 
 /* ---- a state ---- */
 
-static int share_set(struct nn_train *t, void *const *set, struct nn_error *err)
+/* What the rank `peer` has of a parameter, whose elements on rank 0 are `values`. */
+static struct nn_message part_of(const struct nn_train *t, int p, void *values, int peer)
+{
+	size_t from = 0, count = nn_shape_count(&t->program->params[p].desc.shape), size = nn_dtype_size(t->device->dtype);
+
+	if (t->tensor)
+		count = nn_tensor_slice(t, p, peer % nn_tensor_ranks(t), &from);
+	if (t->pipe && t->pipe->owner[p] != peer % t->pipe->stages)
+		count = 0;
+	return (struct nn_message){ peer, (char *)values + from * size, count * size };
+}
+
+static int hand_out(struct nn_train *t, int p, void *values, struct nn_error *err)
+{
+	struct nn_message message;
+
+	if (t->comm->rank > 0) {
+		message = part_of(t, p, NULL, t->comm->rank);
+		message.peer = 0;
+		message.data = values;
+		return nn_comm_exchange(t->comm, NULL, 0, &message, 1, err);
+	}
+	for (int r = 1; r < t->comm->size; r++) {
+		message = part_of(t, p, values, r);
+		if (nn_comm_exchange(t->comm, &message, 1, NULL, 0, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int nn_train_share_set(struct nn_train *t, void *const *set, struct nn_error *err)
 {
 	for (int p = 0; p < t->program->n_params; p++) {
 		size_t bytes = nn_shape_count(&t->program->params[p].desc.shape) * nn_dtype_size(t->device->dtype);
 
-		if (t->pipe ? nn_pipe_hand_out(t, p, set[p], bytes, err) < 0 : nn_comm_broadcast(t->comm, 0, set[p], bytes, err) < 0)
+		if (nn_train_in_parts(t) ? hand_out(t, p, set[p], err) < 0 : nn_comm_broadcast(t->comm, 0, set[p], bytes, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -111,7 +146,7 @@ int nn_train_share_state(struct nn_train *t, bool *resumed, struct nn_error *err
 	if (!yes)
 		return 0;
 	for (int set = 0; set < NN_STATE_SETS; set++)
-		if (t->tensors.set[set] && share_set(t, t->tensors.set[set], err) < 0)
+		if (t->tensors.set[set] && nn_train_share_set(t, t->tensors.set[set], err) < 0)
 			return -1;
 	return nn_comm_broadcast(t->comm, 0, &t->counters, sizeof t->counters, err);
 }

@@ -15,8 +15,11 @@ struct nn_rank_times {
 bool nn_train_first(const struct nn_train *train);
 /* How many train together. */
 int nn_train_ranks(const struct nn_train *train);
-/* Those with the same parameters, who share the samples: all, or of each pipeline the same stage. NULL in a plan. */
+/* Those with the same parameters, who share the samples: all, or of each grid those with the same part. NULL in a plan. */
 struct nn_comm *nn_train_sharers(const struct nn_train *train);
+
+/* Do ranks have parts of the network, stages or columns, which come together on rank 0 alone? */
+bool nn_train_in_parts(const struct nn_train *train);
 
 /* The times of all ranks into train->ranks; collective. Before that, and where it fails, there is none. */
 int nn_train_gather_times(struct nn_train *train, struct nn_error *err);
@@ -29,6 +32,8 @@ int nn_train_sharing(const struct nn_train *train, int *ranks, struct nn_error *
 int nn_train_compare(struct nn_train *train, struct nn_error *err);
 /* --check-every: are the parameters of all ranks the same bytes after this step? */
 int nn_train_check_parameters(const struct nn_train *train, struct nn_error *err);
+/* A set of parameters, or of a slot, from rank 0 to all: of ranks that have parts each its own. */
+int nn_train_share_set(struct nn_train *train, void *const *set, struct nn_error *err);
 /* Parameters, slots, best parameters and counters of rank 0 to all. *resumed is rank 0's. */
 int nn_train_share_state(struct nn_train *train, bool *resumed, struct nn_error *err);
 

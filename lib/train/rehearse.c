@@ -232,6 +232,9 @@ int nn_rehearse_machine(const struct nn_train *plan, struct nn_machine_rate *rat
 		return -1;
 	if (nn_net_resolve(t.net, NULL, NULL, err) == 0) {
 		t.planned = UINT64_MAX;
+		t.comm = NULL;               /* one process, which has all of the network */
+		t.pipe = NULL;
+		t.tensor = NULL;
 		t.options = &options;
 		t.program = nn_net_program(t.net);
 		t.dataset = NULL;

@@ -51,13 +51,21 @@ static bool all_finite(const struct nn_train *t, const void *values, size_t n)
 	return finite;
 }
 
+/* Of ranks that have parts of the network each set comes together on rank 0. */
+static int together(struct nn_train *t, void *const *set, bool buffers, struct nn_error *err)
+{
+	if (t->tensor && nn_tensor_collect(t, set, err) < 0)
+		return -1;
+	return t->pipe ? nn_pipe_collect(t, set, buffers, err) : 0;
+}
+
 static int collect(struct nn_train *t, void **params, struct nn_error *err)
 {
 	nn_graph_save(nn_step_graph(t->step), params);
-	if (t->pipe && nn_pipe_collect(t, params, true, err) < 0)
+	if (together(t, params, true, err) < 0)
 		return -1;
 	for (int p = 0; p < t->program->n_params; p++)
-		if (params[p] && !all_finite(t, params[p], nn_shape_count(&t->program->params[p].desc.shape)))
+		if (params[p] && !all_finite(t, params[p], t->keeps ? t->keeps[p] : nn_shape_count(&t->program->params[p].desc.shape)))
 			return nn_fail(err, NN_EDIVERGED, "step %llu: %s is no longer finite; a lower --lr or --clip-norm may help",
 				       (unsigned long long)t->counters.step, t->program->params[p].name);
 	return 0;
@@ -73,9 +81,9 @@ static int collect_slots(struct nn_train *t, struct nn_error *err)
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
 
 	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++) {
-		void **set = t->saver ? t->tensors.set[NN_SET_SLOT0 + k] : t->pipe ? t->params : NULL;
+		void **set = t->saver ? t->tensors.set[NN_SET_SLOT0 + k] : nn_train_in_parts(t) ? t->params : NULL;
 
-		if (nn_optimizer_save(optimizer, k, set, err) < 0 || (t->pipe && nn_pipe_collect(t, set, false, err) < 0))
+		if (nn_optimizer_save(optimizer, k, set, err) < 0 || together(t, set, false, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -89,7 +97,7 @@ static int begin(struct nn_train *t, struct nn_error *err)
 	if (collect_slots(t, err) < 0)
 		return -1;
 	if (t->best && t->saver)
-		nn_params_copy(t->program, t->device->dtype, t->tensors.set[NN_SET_BEST], t->best);
+		nn_params_copy(t->program, t->device->dtype, t->keeps, t->tensors.set[NN_SET_BEST], t->best);
 	t->snapshot.counters = t->counters;
 	if (t->replaces)
 		nn_train_warn(t, "%s: the state of an older run is replaced; --resume would have gone on with it", t->state_path);
@@ -162,7 +170,7 @@ bool nn_save_late(const struct nn_train *t)
 /* Does a snapshot need what other ranks have? */
 static bool is_shared(const struct nn_train *t)
 {
-	return t->pipe || nn_optimizer_shared(nn_step_optimizer(t->step));
+	return nn_train_in_parts(t) || nn_optimizer_shared(nn_step_optimizer(t->step));
 }
 
 /* Then all take it together: rank 0, which writes it, says whether. */

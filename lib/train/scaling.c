@@ -104,7 +104,7 @@ static void list(struct nn_train *t, const struct pace *p, int asked, struct nn_
 {
 	int most = p->cores > LEAST_RANKS ? p->cores : LEAST_RANKS, n;
 
-	if (t->pipe)                 /* whose time is not foreseen */
+	if (nn_train_in_parts(t))    /* whose time is not foreseen */
 		most = 1;
 	else if (asked > 1)
 		most = asked;
@@ -152,7 +152,9 @@ static void say_why(const struct nn_train *t, const struct pace *p, struct nn_sc
 	const struct nn_scaling_row *best = best_row(s);
 	char one[NN_DURATION], many[NN_DURATION];
 
-	if (t->pipe) {
+	if (t->tensor && !t->pipe) {
+		nn_text_addf(&s->why, "%d ranks share columns: memory is that of the rank that takes most", nn_tensor_ranks(t));
+	} else if (t->pipe) {
 		nn_text_addf(&s->why, "%d stages, a rank each: memory is that of the rank that takes most", t->pipe->stages);
 		return;
 	}

@@ -118,7 +118,7 @@ struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o, c
 	return (struct nn_graph_options){
 		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
 		.batch = cuts->full ? o->batch : o->rows,
-		.training = true, .seed = o->seed, .first = o->part.first, .last = o->part.last,
+		.training = true, .seed = o->seed, .columns = o->columns, .first = o->part.first, .last = o->part.last,
 		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
 		.weights = o->place ? o->place->weights : NULL, .gradients = o->place ? o->place->gradients : NULL,
 	};

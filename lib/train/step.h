@@ -45,6 +45,7 @@ struct nn_step_options {
 	int rank, ranks;                         /* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	bool noise;                              /* nn_step_noise will be asked for */
 	bool statistics;                         /* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
+	const struct nn_columns *columns;        /* ranks that share products; NULL: none do */
 	int shard, shards;                       /* which of them keeps the optimizer's state of its part alone; shards 0: each keeps all */
 	const struct nn_step_place *place;       /* NULL: all is the step's own */
 	bool count;                              /* count what the first output says of the rows as they pass */

@@ -159,7 +159,7 @@ differs() {
   tables --strategy=async --ranks=3 --record=steps.txt -o three.safetensors
   tables --strategy=async --replay-run=steps.txt -o replayed.safetensors
   cmp three.safetensors replayed.safetensors
-  for options in '--ranks=2 --pipeline=2' '--ranks=4 --pipeline=2' '--ranks=2 --shard-optimizer'; do
+  for options in '--ranks=2 --pipeline=2' '--ranks=4 --pipeline=2' '--ranks=2 --tensor=2' '--ranks=2 --shard-optimizer'; do
     # shellcheck disable=SC2086
     tables $options -o other.safetensors
     cmp whole.safetensors other.safetensors

@@ -61,6 +61,8 @@ STRATEGIES = {  # beside sync itself, with their ranks: a pipeline wants a multi
     "shard-optimizer": (3, ["--shard-optimizer"]),
     "pipeline": (2, ["--pipeline=2"]),
     "pipelines": (4, ["--pipeline=2:gpipe"]),
+    "tensor": (2, ["--tensor=2"]),
+    "tensors": (6, ["--tensor=3"]),
 }
 FACTORS = {
     "optimizer": {

@@ -160,7 +160,8 @@ static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, boo
 		if (nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err) < 0)
 			return -1;
 	}
-	nn_optimizer_weigh(o);
+	if (nn_optimizer_weigh(o, err) < 0)
+		return -1;
 	nn_optimizer_apply(o, gradients + from * team->size, from, to, t->pool);
 	if (nn_far_gather(team, nn_graph_weights(graph), &result->comm_s, err) < 0)
 		return -1;

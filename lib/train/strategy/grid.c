@@ -134,13 +134,12 @@ size_t nn_pipe_micro(const struct nn_train *t, size_t rows)
 
 int nn_pipe_agree(struct nn_train *t, struct nn_error *err)
 {
-	struct nn_pipe *p = t->pipe;
-	uint64_t least = t->fit.micro, all[p->stages];
+	uint64_t least = t->fit.micro, all[t->comm->size];
 
-	if (nn_comm_gather(p->line, &least, all, sizeof least, err) < 0)
+	if (nn_comm_gather(t->comm, &least, all, sizeof least, err) < 0)
 		return -1;
-	for (int s = 0; s < p->stages; s++)
-		least = all[s] < least ? all[s] : least;
+	for (int r = 0; r < t->comm->size; r++)
+		least = all[r] < least ? all[r] : least;
 	return least < t->fit.micro ? nn_fit_plan(t, (size_t)least, &t->fit, err) : 0;
 }
 
@@ -186,7 +185,7 @@ int nn_pipe_attach(struct nn_train *t, struct nn_error *err)
 	if (!(t->keeps = nn_alloc((size_t)t->program->n_params, sizeof *t->keeps, err)))
 		return -1;
 	for (int i = 0; i < t->program->n_params; i++)
-		t->keeps[i] = nn_graph_has(graph, i);
+		t->keeps[i] = nn_graph_count(graph, i);
 	return 0;
 }
 

@@ -268,7 +268,8 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 		wait_for_all(team, result);
 	}
 	if (nn_optimizer_weighs(o)) {
-		nn_optimizer_weigh(o);
+		if (nn_optimizer_weigh(o, err) < 0)
+			return -1;
 		wait_for_all(team, result);
 	}
 	if (whole)

@@ -182,19 +182,6 @@ int nn_pipe_collect(struct nn_train *t, void *const *set, bool buffers, struct n
 	return status;
 }
 
-int nn_pipe_hand_out(struct nn_train *t, int param, void *values, size_t bytes, struct nn_error *err)
-{
-	struct nn_pipe *p = t->pipe;
-	struct nn_message message = { 0, values, bytes };
-
-	if (t->comm->rank > 0)
-		return p->owner[param] == p->stage ? nn_comm_exchange(t->comm, NULL, 0, &message, 1, err) : 0;
-	for (message.peer = 1; message.peer < t->comm->size; message.peer++)
-		if (message.peer % p->stages == p->owner[param] && nn_comm_exchange(t->comm, &message, 1, NULL, 0, err) < 0)
-			return -1;
-	return 0;
-}
-
 int nn_pipe_end(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;

@@ -37,7 +37,7 @@ int nn_pipe_divide(struct nn_train *train, size_t micro, struct nn_error *err);
 struct nn_step_part nn_pipe_part(const struct nn_pipe *pipe);
 /* Rows that go through at once where nothing says so: whole leaves, so that some micro-batches flow for each stage. */
 size_t nn_pipe_micro(const struct nn_train *train, size_t rows);
-/* What goes from stage to stage are the same rows: as many at once as the stage that can take fewest (train->fit). */
+/* What goes from rank to rank are the same rows: as many at once as the one that can take fewest (train->fit). For columns, too. */
 int nn_pipe_agree(struct nn_train *train, struct nn_error *err);
 /* The step was made: room for its messages. */
 int nn_pipe_attach(struct nn_train *train, struct nn_error *err);
@@ -52,8 +52,6 @@ int nn_pipe_blame(struct nn_train *train, uint64_t sample, struct nn_step_result
 int nn_pipe_squares(void *train, double *squares, struct nn_error *err);
 /* Tensors of all stages to the set of rank 0, where all of them are; from the others', which have their own. Slots have no buffers. */
 int nn_pipe_collect(struct nn_train *train, void *const *set, bool buffers, struct nn_error *err);
-/* Parameter number `param` of rank 0 to all ranks that have it; values NULL: this one has not. */
-int nn_pipe_hand_out(struct nn_train *train, int param, void *values, size_t bytes, struct nn_error *err);
 /* At the end: fills idle and formula, and tells them. */
 int nn_pipe_end(struct nn_train *train, struct nn_error *err);
 /* The grid and its stages, as notes of rank 0. */

@@ -99,11 +99,11 @@ static void hear(const struct nn_said *said, int n, struct nn_noise_sums *noise,
 	}
 }
 
-/* Ranks that sum gradients meet as a team; stages of a pipeline, which are of several teams, hear of each other before. */
+/* Ranks that sum gradients meet as a team; those that have parts of the network, which are of several teams, hear of each other before. */
 static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_wish *wish, struct nn_step_result *result,
 		struct nn_error *err)
 {
-	struct nn_said mine, all[t->pipe ? t->comm->size : 1];
+	struct nn_said mine, all[nn_train_in_parts(t) ? t->comm->size : 1];
 	struct nn_team *team = t->team;
 	double start = nn_now_s();
 
@@ -112,7 +112,7 @@ static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct 
 	mine.finite = result->finite;
 	mine.bad_line = result->bad_line;
 	mine.noise = *nn_step_parts(t->step);
-	if (t->pipe) {
+	if (nn_train_in_parts(t)) {
 		if (nn_comm_gather(t->comm, &mine, all, sizeof mine, err) < 0)
 			return -1;
 		result->wait_s += nn_now_s() - start;
@@ -122,8 +122,19 @@ static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct 
 		if (team->way->meet(t, tables, result, err) < 0)
 			return -1;
 	}
-	hear(t->pipe ? all : team->said, t->comm->size, nn_step_parts(t->step), wish, result);
+	hear(nn_train_in_parts(t) ? all : team->said, t->comm->size, nn_step_parts(t->step), wish, result);
 	return 0;
+}
+
+/* What columns exchanged was counted as computing. */
+static int count_exchanges(struct nn_train *t, struct nn_step_result *result, struct nn_error *err)
+{
+	double seconds;
+	int status = nn_tensor_settle(t, &seconds, err);
+
+	result->comm_s += seconds;
+	result->compute_s -= seconds;
+	return status;
 }
 
 static int run(struct nn_train *t, uint64_t sample, struct nn_step_result *result, struct nn_error *err)
@@ -136,7 +147,19 @@ static int run(struct nn_train *t, uint64_t sample, struct nn_step_result *resul
 	else
 		result->finite = nn_step_run(t->step, sample, result);
 	result->wait_s += waited;
-	return status;
+	return status == 0 && t->tensor ? count_exchanges(t, result, err) : status;
+}
+
+static int update(struct nn_train *t, const struct nn_strategy_batch *b, const struct nn_step_tables *tables, bool norm,
+		  struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+	int status;
+
+	if (team && nn_tables_share(nn_step_graph(t->step), team->comm, tables->cut->n_leaves, t->device->dtype, err) < 0)
+		return -1;
+	status = team ? team->way->update(t, b, norm, result, err) : nn_step_update(t->step, b->number, b->lr, norm, result, err);
+	return status == 0 && t->tensor ? count_exchanges(t, result, err) : status;
 }
 
 static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
@@ -160,11 +183,7 @@ static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 		return -1;
 	if (!result->finite)
 		return 0;
-	if (!team)
-		return nn_step_update(t->step, b->number, b->lr, wish->norm, result, err);
-	if (nn_tables_share(nn_step_graph(t->step), team->comm, tables.cut->n_leaves, t->device->dtype, err) < 0)
-		return -1;
-	return team->way->update(t, b, wish->norm, result, err);
+	return update(t, b, &tables, wish->norm, result, err);
 }
 
 static int sync_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,

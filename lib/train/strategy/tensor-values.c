@@ -1,0 +1,215 @@
+/* What ranks of a group have of parameters and gradients, brought together: parts for files, and norms whose sums are those of one rank. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/job.h"
+
+#define BLOCK ((size_t)4096)         /* elements that nn_sum adds up before blocks are added (device.h) */
+
+/* ---- norms ---- */
+
+/*
+ * Of a rank's part [from, end) of a parameter blocks begin at multiples of BLOCK: it adds up those that it has whole, and the elements of
+ * others, before `first` and from `last` on, go to all. As numbers: elements, sums of blocks, elements.
+ */
+struct part {
+	size_t from, first, last, end;
+};
+
+static struct part part_of(const struct nn_train *t, int param, int r)
+{
+	size_t count = nn_shape_count(&t->program->params[param].desc.shape);
+	struct part p;
+
+	p.end = nn_tensor_slice(t, param, r, &p.from);
+	p.end += p.from;
+	p.first = (p.from + BLOCK - 1) / BLOCK * BLOCK;
+	p.first = p.first < p.end ? p.first : p.end;
+	p.last = p.end == count ? count : p.end / BLOCK * BLOCK;
+	p.last = p.last > p.first ? p.last : p.first;
+	return p;
+}
+
+static size_t blocks_of(struct part p)
+{
+	return (p.last - p.first + BLOCK - 1) / BLOCK;
+}
+
+static size_t numbers_of(struct part p)
+{
+	return p.first - p.from + blocks_of(p) + p.end - p.last;
+}
+
+/* Numbers of rank r before those of parameter `param`; of all with n_params. */
+static size_t numbers_before(const struct nn_train *t, int param, int r)
+{
+	size_t n = 0;
+
+	for (int p = 0; p < param; p++)
+		n += t->tensor->channels[p] ? numbers_of(part_of(t, p, r)) : 0;
+	return n;
+}
+
+static double number_at(const struct nn_device *device, const void *values, size_t i)
+{
+	return device->dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+}
+
+struct work {
+	const struct nn_train *train;
+	const void *const *values;
+	double *mine;                /* this rank's numbers */
+};
+
+static void fill_part(void *arg, size_t param, int thread)
+{
+	const struct work *w = arg;
+	const struct nn_train *t = w->train;
+	const struct nn_device *device = t->device;
+	const char *values = w->values[param];
+	size_t size = nn_dtype_size(device->dtype);
+	struct part p;
+	double *to;
+
+	(void)thread;
+	if (!t->tensor->channels[param])
+		return;
+	p = part_of(t, (int)param, t->tensor->columns.rank);
+	to = w->mine + numbers_before(t, (int)param, t->tensor->columns.rank);
+	for (size_t i = p.from; i < p.first; i++)
+		*to++ = number_at(device, values, i - p.from);
+	for (size_t i = p.first; i < p.last; i += BLOCK)
+		*to++ = device->sum_squares(values + (i - p.from) * size, p.last - i < BLOCK ? p.last - i : BLOCK);
+	for (size_t i = p.last; i < p.end; i++)
+		*to++ = number_at(device, values, i - p.from);
+}
+
+/* Blocks in order, as nn_sum adds them: neighbours first, in the type of the device. */
+struct adder {
+	const struct nn_device *device;
+	double stack[64];
+	size_t n;
+	int depth;
+	union {
+		double f64[4096];
+		float f32[4096];
+	} open;                      /* elements of a block that several ranks have */
+	size_t n_open;
+};
+
+static double add(const struct nn_device *device, double a, double b)
+{
+	return device->dtype == NN_F64 ? a + b : (double)((float)a + (float)b);
+}
+
+static void add_block(struct adder *a, double sum)
+{
+	for (size_t t = a->n++; t & 1; t >>= 1)
+		sum = add(a->device, a->stack[--a->depth], sum);
+	a->stack[a->depth++] = sum;
+}
+
+static void close_block(struct adder *a)
+{
+	if (a->n_open > 0)
+		add_block(a, a->device->sum_squares(&a->open, a->n_open));
+	a->n_open = 0;
+}
+
+static void add_elements(struct adder *a, const double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (a->device->dtype == NN_F64)
+			a->open.f64[a->n_open++] = values[i];
+		else
+			a->open.f32[a->n_open++] = (float)values[i];
+		if (a->n_open == BLOCK)
+			close_block(a);
+	}
+}
+
+static double total(struct adder *a)
+{
+	double sum;
+
+	close_block(a);
+	for (sum = a->stack[--a->depth]; a->depth > 0;)
+		sum = add(a->device, a->stack[--a->depth], sum);
+	return sum;
+}
+
+static double join(const struct nn_train *t, int param, const double *const *from)
+{
+	struct adder a = { .device = t->device };
+
+	for (int r = 0; r < nn_tensor_ranks(t); r++) {
+		struct part p = part_of(t, param, r);
+		const double *at = from[r] + numbers_before(t, param, r);
+
+		add_elements(&a, at, p.first - p.from);
+		for (size_t i = 0; i < blocks_of(p); i++)
+			add_block(&a, at[p.first - p.from + i]);
+		add_elements(&a, at + (p.first - p.from) + blocks_of(p), p.end - p.last);
+	}
+	return total(&a);
+}
+
+int nn_tensor_squares(void *train, const void *const *values, double *squares, struct nn_error *err)
+{
+	struct nn_train *t = train;
+	struct nn_tensor_group *g = t->tensor;
+	int ranks = g->columns.ranks, mine = g->columns.rank, params = t->program->n_params;
+	struct nn_message sends[ranks], receives[ranks];
+	const double *from[ranks];
+	size_t all = 0, at = 0, n = 0, own = numbers_before(t, params, mine);
+	struct work w = { t, values, NULL };
+
+	for (int r = 0; r < ranks; r++)
+		all += numbers_before(t, params, r);
+	if (!g->squares && !(g->squares = nn_alloc(all, sizeof *g->squares, err)))
+		return -1;
+	for (int r = 0; r < ranks; r++) {
+		size_t count = numbers_before(t, params, r);
+
+		from[r] = g->squares + at;
+		at += count;
+		if (r == mine)
+			w.mine = (double *)(uintptr_t)from[r];
+		else
+			receives[n++] = (struct nn_message){ r, (void *)(uintptr_t)from[r], count * sizeof(double) };
+	}
+	nn_pool_run(t->pool, (size_t)params, fill_part, &w);
+	for (size_t i = 0; i < n; i++)
+		sends[i] = (struct nn_message){ receives[i].peer, w.mine, own * sizeof(double) };
+	if (nn_comm_exchange(g->line, sends, n, receives, n, err) < 0)
+		return -1;
+	for (int p = 0; p < params; p++)
+		if (g->channels[p])
+			squares[p] = join(t, p, from);
+	return 0;
+}
+
+/* ---- parts for files ---- */
+
+int nn_tensor_collect(struct nn_train *t, void *const *set, struct nn_error *err)
+{
+	struct nn_tensor_group *g = t->tensor;
+	size_t size = nn_dtype_size(t->device->dtype), n = 0, most = (size_t)t->program->n_params * (size_t)g->columns.ranks;
+	struct nn_message *list;
+	bool receives = g->columns.rank == 0;
+	int status;
+
+	if (g->side->rank > 0)
+		return 0;
+	if (!(list = nn_alloc(most, sizeof *list, err)))
+		return -1;
+	for (int p = 0; p < t->program->n_params; p++)
+		for (int r = receives ? 1 : g->columns.rank; g->channels[p] && r < (receives ? g->columns.ranks : g->columns.rank + 1); r++) {
+			size_t from, count = nn_tensor_slice(t, p, r, &from);
+
+			list[n++] = (struct nn_message){ receives ? r : 0, (char *)set[p] + (receives ? from * size : 0), count * size };
+		}
+	status = receives ? nn_comm_exchange(g->line, NULL, 0, list, n, err) : nn_comm_exchange(g->line, list, n, NULL, 0, err);
+	nn_free(list);
+	return status;
+}

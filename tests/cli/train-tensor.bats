@@ -1,0 +1,160 @@
+#!/usr/bin/env bats
+# nn-train --tensor: ranks that share the columns of products give the bytes of one process, alone and beside ranks that share the samples.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load ranks.bash
+
+setup_file() {
+  begin_ranks || return 0
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 301 >digits.csv
+  printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=8' 'skip: relu' 'inner: conv2d 6 3x3 pad=1' 'add from=skip+inner' \
+    'relu' 'maxpool2d 2' 'conv2d 8 3x3 pad=1' 'relu' 'maxpool2d 2' 'conv2d 5 3x3 stride=2 pad=1' 'flatten' 'dense 20' 'layernorm' \
+    'gelu' 'dropout 0.2' 'dense ?' >conv.nn
+  printf '%s\n' 'body: dense 12' 'h: relu' 'first: dense ? from=h output target=digit' 'dense 8 from=h' 'j: tanh' \
+    'second: dense ? from=j output target=p00,p34 weight=0.5' >both.nn
+}
+
+setup() {
+  enter_ranks
+  . "$NN_SRC/tests/cli/train-data.sh"
+  rm -f ./*.safetensors log
+}
+
+train() {
+  timeout -k 5 120 nn-train -q -t 1 "$@"
+}
+
+# as_one "RANKS:TENSOR ..." [OPTION]...: the model of each grid is that of one process
+as_one() {
+  local grid
+  train "${@:2}" -o one.safetensors || return
+  for grid in $1; do
+    rm -f two.*
+    train --ranks="${grid%%:*}" --tensor="${grid#*:}" "${@:2}" -o two.safetensors && same one.safetensors two.safetensors || {
+      echo "ranks $grid: ${*:2}"
+      return 1
+    }
+  done
+}
+
+digit=(--target=digit --loss=cross-entropy digits.csv)
+
+@test "tensor: 2, 3 and 4 parts have the bytes of one, of dense layers and convolutions, with clipping and a smaller last batch" {
+  as_one "2:2 3:3 4:4" -m conv.nn "${digit[@]}" -b 64 --epochs=2 --clip-norm=0.5
+}
+
+@test "tensor: beside ranks that share the samples, in memory and by messages" {
+  as_one "4:2 6:3" -m conv.nn "${digit[@]}" -b 96 --epochs=2
+  OMPI_MCA_btl=self,tcp as_one "2:2 4:2" -m conv.nn "${digit[@]}" -b 96 --steps=3 --clip-norm=0.5
+}
+
+@test "tensor: every optimizer, with norms of parameters that are longer than a block" {
+  for optimizer in 'sgd --momentum=0.9' adamw rmsprop rprop 'lars --momentum=0.9' 'lamb --weight-decay=0.1'; do
+    # shellcheck disable=SC2086 # a name and its options
+    as_one "2:2 3:3" -m 'dense 150, relu, dense 131, tanh, dense ?' "${digit[@]}" -b 100 --epochs=1 --clip-norm=0.1 --optimizer=$optimizer
+  done
+}
+
+@test "tensor: weights that go to others in several pieces" {
+  as_one "2:2 3:3" -m 'dense 1100, relu, dense 1030, relu, dense ?' "${digit[@]}" -b 64 --steps=3
+}
+
+@test "tensor: threads, pieces of leaves, weights of classes, f64" {
+  as_one "2:2 3:3" -m conv.nn "${digit[@]}" -b 64 --steps=4 --micro-batch=5 --precision=f64 --class-weight=balanced --ignore=3
+  train -m conv.nn "${digit[@]}" -b 64 --steps=4 -o one.safetensors
+  train -m conv.nn "${digit[@]}" -b 64 --steps=4 -t 2 --ranks=2 --tensor=2 -o two.safetensors
+  same one.safetensors two.safetensors
+}
+
+@test "tensor: several outputs, and layers that are narrower than the group" {
+  as_one "2:2 4:4 4:2" -m both.nn --loss=mse -b 64 --epochs=1 digits.csv
+}
+
+@test "tensor: held-out rows, patience, states with any number of parts" {
+  net=(-m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 --optimizer=adam)
+  train "${net[@]}" -o one.safetensors
+  train "${net[@]}" --steps=5 --ranks=2 --tensor=2 -o two.safetensors
+  train "${net[@]}" --steps=9 --ranks=6 --tensor=3 --resume -o two.safetensors
+  train "${net[@]}" --steps=11 --resume -o two.safetensors
+  train "${net[@]}" --steps=13 --ranks=2 --pipeline=2 --resume -o two.safetensors
+  train "${net[@]}" --ranks=4 --tensor=4 --resume -o two.safetensors
+  same one.safetensors two.safetensors
+}
+
+@test "tensor: tables of embeddings, beside shards of the optimizer too" {
+  awk 'BEGIN {
+    print "user,item,age,bought"
+    for (i = 0; i < 300; i++) printf "u%d,%d,%d,%s\n", i * 7 % 40, i * 11 % 30, i % 50, (i * 7 + i * 11) % 3 ? "yes" : "no"
+  }' >clicks.csv
+  printf '%s\n' 'pair: input columns=user cross=user+item hash=500' 'place: input columns=user,item' 'number: input columns=age' \
+    'wide: embedding 2 mode=sum init=zeros sparse=yes from=pair' 'deep: embedding 5 from=place' 'row: flatten' \
+    'concat from=row+number' 'dense 9' 'tanh' 'top: dense 2' 'add from=wide+top' >tables.nn
+  as_one "2:2 4:2" -m tables.nn --target=bought --loss=cross-entropy -b 96 --epochs=2 --clip-norm=0.3 clicks.csv
+  train -m tables.nn --target=bought --loss=cross-entropy -b 96 --epochs=2 --clip-norm=0.3 clicks.csv --ranks=4 --tensor=2 \
+    --shard-optimizer -o shards.safetensors
+  same one.safetensors shards.safetensors
+}
+
+@test "tensor: a start model" {
+  train -m conv.nn "${digit[@]}" --steps=2 -o start.safetensors
+  as_one "2:2" -m start.safetensors "${digit[@]}" --steps=3
+}
+
+@test "tensor: groups and what they exchange are told, and stand in the log" {
+  run -0 --separate-stderr timeout 60 nn-train -t 1 -m 'dense 16, relu, dense ?' "${digit[@]}" -b 64 --steps=3 --ranks=4 --tensor=2 \
+    --log=log -o two.safetensors
+  [[ $stderr == *"note: 4 ranks = 2 groups of 2 that share columns (rank g x 2 + t has the t-th part), by memory; of 1210 parameters 1210 are shared"* ]]
+  [[ $stderr == *"note: in a step rank 0 exchanged "*" MB of columns with its group, which took "*" % of its time"* ]]
+  # a step: 32 rows of 16 and 10 columns forward, of 16 back, half of which go and half come; and 5 x 8 weights there and back
+  grep -q "\"event\":\"end\".*\"tensor\":{\"ranks\":2,\"bytes\":$((3 * (32 * (16 + 10 + 16) * 4 + 2 * 5 * 8 * 4))),\"seconds\":[0-9.e-]*}" log
+}
+
+@test "tensor: a rank needs memory for its columns alone" {
+  nn-train -m 'input 64, dense 800, relu, dense 800, relu, dense 10' -b 64 --explain=json >one.json
+  nn-train -m 'input 64, dense 800, relu, dense 800, relu, dense 10' -b 64 --explain=json --tensor=4 >four.json
+  [ "$(jq -r .strategy.name four.json)" = tensor ]
+  for item in parameters gradients optimizer; do
+    [ "$(jq ".memory.$item * 0.3 | floor" one.json)" -gt "$(jq ".memory.$item" four.json)" ]
+  done
+}
+
+@test "tensor: a loss that is not finite is status 6 and names the layer" {
+  for ranks in 1:1 2:2 4:2; do
+    run -6 --separate-stderr train -m 'dense 8, relu, dense 9, relu, dense ?' --target=digit --loss=mse --optimizer=sgd --lr=1e30 \
+      digits.csv --ranks=${ranks%%:*} --tensor=${ranks#*:} -o none.safetensors
+    [ "$stderr" = "nn-train: step 2: the loss is not finite: layer 2 (dense) was the first to go wrong; a lower --lr than 1e+30 or --clip-norm may help" ]
+  done
+  [ ! -e none.safetensors ]
+}
+
+@test "tensor: a rank that is killed ends the training with status 5 and its name" {
+  nn-train -q -t 1 -m conv.nn "${digit[@]}" -b 64 --epochs=100000 --ranks=4 --tensor=2 -o two.safetensors 2>err &
+  parent=$!
+  started 4
+  for ((i = 0; i < 300; i++)); do
+    [ ! -e two.state.safetensors ] || break
+    sleep 0.1
+  done
+  kill -9 "${ranks[3]}"
+  ended 5
+  gone "$processes" 100
+  grep "^nn-train: rank 3 (pid ${ranks[3]}) was killed by signal 9 at step [0-9]*; last checkpoint two.state.safetensors (step [0-9]*)$" err
+}
+
+@test "tensor: what cannot be is status 2 and says what can" {
+  net=(-m 'dense 8, relu, dense ?' "${digit[@]}")
+  run -2 --separate-stderr train "${net[@]}" --ranks=3 --tensor=2
+  [ "$stderr" = "nn-train: --tensor=2: 3 ranks are no whole number of groups; use --ranks=2" ]
+  run -2 --separate-stderr train "${net[@]}" --tensor=2
+  [ "$stderr" = "nn-train: --tensor=2: 1 rank is no whole number of groups; use --ranks=2" ]
+  run -2 --separate-stderr train "${net[@]}" --ranks=12 --tensor=12
+  [ "$stderr" = "nn-train: --tensor=12: the widest layer that ranks could share has 10 columns; use at most --tensor=10" ]
+  run -2 --separate-stderr train "${net[@]}" --ranks=16 --tensor=2
+  [ "$stderr" = "nn-train: --ranks=16: a batch of 64 has 4 leaves for 8 groups; use --batch=128 or --leaves=8" ]
+  run -2 --separate-stderr train "${net[@]}" --ranks=2 --tensor=2 --folds=3
+  [ "$stderr" = "nn-train: --tensor=2: not with --folds" ]
+  for strategy in async local:4 master; do
+    run -2 --separate-stderr train "${net[@]}" --ranks=2 --tensor=2 --strategy=$strategy
+    [ "$stderr" = "nn-train: --tensor: needs --strategy=sync" ]
+  done
+}
