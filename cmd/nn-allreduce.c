@@ -1,38 +1,37 @@
 /* nn-allreduce: arrays of several files or ranks, reduced to one. */
-#include <stdlib.h>
-
 #include "cmd/tool.h"
 #include "reduce/allreduce.h"
 
 int main(int argc, char **argv)
 {
 	struct nn_allreduce_options options = {0};
+	struct nn_ranks_options ranks = {0};
 	struct nn_std_options std = {0};
-	uint64_t given[3] = {0};
-	const struct nn_tool_values values[] = { { &options, &given[0] }, { &options, &given[1] }, { &std, &given[2] } };
+	uint64_t given[4] = {0};
+	const struct nn_tool_values values[] = { { &options, &given[0] }, { &ranks, &given[1] }, { &options, &given[2] }, { &std, &given[3] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = {0};
-	char **whole = nn_tool_arguments(argc, argv);
 	int n = nn_tool_start(&list, &nn_allreduce_list, values, tables, argc, argv), status;
 	const struct nn_allreduce job = {
-		.options = &options, .std = &std, .files = argv + 1, .n = n,
+		.list = &list, .options = &options, .ranks = &ranks, .std = &std, .files = argv + 1, .n = n,
 		.host = { nn_tool_warn, nn_tool_note, NULL, nn_tool_attach, nn_tool_end, &nn_tool_stop },
 	};
-	bool rank = nn_comm_env_size() != 1;
+	bool rank = nn_comm_env_size() != 1, several = false;
 
 	nn_tool_quiet(std.quiet);
-	status = nn_allreduce_check(&job, rank, &err);
+	status = nn_ranks_check(&ranks, &several, &err);
+	if (status == 0)
+		status = nn_allreduce_check(&job, rank, &err);
 	if (status == 0 && !std.dry_run) {
-		if (options.ranks > 1 && !rank) {
+		if (several && !nn_comm_is_rank()) {
 			nn_tool_catch_stop();
-			status = nn_allreduce_launch(&job, whole, &err);
-		} else if (rank || options.ranks == 1 || options.stream || options.bench) {
+			status = nn_allreduce_launch(&job, &err);
+		} else if (rank || ranks.ranks || options.stream || options.bench) {
 			status = nn_allreduce_rank(&job, &err);
 		} else {
 			status = nn_allreduce_files(&job, &err);
 		}
 	}
-	free(whole);
 	return nn_tool_end(status, &err);
 }

@@ -186,15 +186,6 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, cons
 	return n;
 }
 
-char **nn_tool_arguments(int argc, char **argv)
-{
-	char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-
-	if (arguments)
-		memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
-	return arguments;
-}
-
 /* A rank's end is told to the process that started it, which says the line. */
 static int end_rank(int status, const struct nn_error *err)
 {

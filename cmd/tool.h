@@ -21,9 +21,6 @@ struct nn_tool_values {
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
 		  struct nn_opt_table tables[NN_OPT_TABLES], int argc, char **argv);
 
-/* The arguments as they stand before parsing moves them, NULL-terminated; the caller frees the array. NULL: no memory. */
-char **nn_tool_arguments(int argc, char **argv);
-
 struct nn_attach;
 /* In a rank: messages and the exit status go to the process that started it (comm/launch.h). NULL: none. */
 void nn_tool_attach(struct nn_attach *attach);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "cmd/train.h"
 
 #define SPEAK_S 3                /* in which the rank that speaks first ends all */
@@ -71,8 +70,8 @@ int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ra
 {
 	uint64_t saved = 0, ever = 0, left = setup->train->max_restarts;
 	struct nn_launch l = {
-		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile, .timeout_s = ranks->timeout, .say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops,
-		.save = save, .saved = &saved, .last = setup->advice,
+		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile, .timeout_s = setup->train->timeout,
+		.say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops, .save = save, .saved = &saved, .last = setup->advice,
 	};
 	char note[200];
 	int status = take_descriptor(&setup->data_path, err);
@@ -112,21 +111,9 @@ static void tell_saved(void *arg, const char *path, uint64_t steps)
 	atomic_store(&nn_attach_board(arg)->saved, steps + 1);
 }
 
-/* Rank 0 on another host has neither the standard input nor the standard output of the process that was called. */
-static int check_streams(const struct nn_train_setup *setup, struct nn_error *err)
-{
-	const char *input = nn_is_stdin(setup->data_path) ? setup->data_path
-			  : setup->targets_path && nn_is_stdin(setup->targets_path) ? setup->targets_path : NULL;
-
-	if (input)
-		return nn_fail(err, NN_EUSAGE, "%s: rank 0 runs on another host; name this one first in --hosts", input);
-	if (!setup->std->output || strcmp(setup->std->output, "-") == 0)
-		return nn_fail(err, NN_EUSAGE, "stdout: rank 0 runs on another host; name this one first in --hosts, or a file with -o");
-	return 0;
-}
-
 int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, struct nn_attach **attach, struct nn_error *err)
 {
+	const char *inputs[] = { setup->data_path, setup->targets_path };
 	int size = nn_comm_env_size();
 
 	if (nn_attach(attach, err) < 0)
@@ -134,7 +121,7 @@ int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *rank
 	nn_tool_attach(*attach);
 	if (ranks->ranks && nn_comm_is_rank() && size && (int)ranks->ranks != size)
 		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, size);
-	if (*attach && nn_attach_remote(*attach) && nn_comm_env_rank() == 0 && check_streams(setup, err) < 0)
+	if (nn_attach_check_streams(*attach, inputs, 2, setup->std->output, err) < 0)
 		return -1;
 	if (*attach) {
 		setup->host.progress = setup->std->quiet ? -1 : nn_attach_stderr(*attach);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/output.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
 
@@ -276,9 +277,16 @@ int nn_attach_stderr(const struct nn_attach *a)
 	return a->error;
 }
 
-bool nn_attach_remote(const struct nn_attach *a)
+int nn_attach_check_streams(const struct nn_attach *a, const char *const *inputs, size_t n, const char *output, struct nn_error *err)
 {
-	return a->remote;
+	if (!a || !a->remote || nn_comm_env_rank() > 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (inputs[i] && nn_is_stdin(inputs[i]))
+			return nn_fail(err, NN_EUSAGE, "%s: rank 0 runs on another host; name this one first in --hosts", inputs[i]);
+	if (!output || strcmp(output, "-") == 0)
+		return nn_fail(err, NN_EUSAGE, "stdout: rank 0 runs on another host; name this one first in --hosts, or a file with -o");
+	return 0;
 }
 
 struct nn_board *nn_attach_board(struct nn_attach *a)

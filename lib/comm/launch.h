@@ -68,8 +68,11 @@ int nn_attach(struct nn_attach **attach, struct nn_error *err);
 void nn_attach_say(struct nn_attach *attach, enum nn_say kind, int status, const char *text);
 /* Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1 elsewhere. */
 int nn_attach_stderr(const struct nn_attach *attach);
-/* Is that process on another host? Its standard streams are not here then. */
-bool nn_attach_remote(const struct nn_attach *attach);
+/*
+ * Rank 0 on another host than that process has none of its standard streams: NN_EUSAGE where one of inputs[n] (paths, or NULL) is its
+ * standard input, or output ("-" or NULL) its standard output. attach NULL: 0.
+ */
+int nn_attach_check_streams(const struct nn_attach *attach, const char *const *inputs, size_t n, const char *output, struct nn_error *err);
 /* Where this rank tells how far it is. */
 struct nn_board *nn_attach_board(struct nn_attach *attach);
 

@@ -52,12 +52,10 @@ const struct nn_opt nn_ranks_opts[] = {
 		 "environment." },
 	{ .name = "hosts", .type = NN_OPT_CUSTOM, .offset = AT(hosts), .arg = "HOST:N,...", .check = check_hosts,
 	  .help = "run ranks on these hosts, N on each",
-	  .man = "Without --ranks as many as there are. mpirun reaches the hosts through ssh; program and data have to lie there under the same names. Name this host first, by "
-		 "an address of its own, where rank 0 is to read standard input or to write standard output." },
+	  .man = "Without --ranks as many as there are. mpirun reaches the hosts through ssh; program and data have to lie there under "
+		 "the same names. Name this host first, by an address of its own, where rank 0 is to read standard input or to write "
+		 "standard output." },
 	{ .name = "hostfile", .type = NN_OPT_STRING, .offset = AT(hostfile), .arg = "FILE", .filled = true,
 	  .help = "the same from a file: a line HOST slots=N for each host" },
-	{ .name = "timeout", .type = NN_OPT_SECONDS, .offset = AT(timeout), .arg = "SECONDS", .fallback = "300", .min = 1, .max = 1e9,
-	  .help = "end a job of ranks when one makes no progress for so long",
-	  .man = "After 60 seconds a warning names the rank. Reading data is no lack of progress, and neither is computing." },
 	{ .name = NULL },
 };

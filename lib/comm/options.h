@@ -7,7 +7,6 @@
 struct nn_ranks_options {
 	uint64_t ranks;              /* 0: not given */
 	const char *hosts, *hostfile;   /* NULL: not given */
-	double timeout;              /* seconds without progress that end a job */
 };
 
 extern const struct nn_opt nn_ranks_opts[];

@@ -6,10 +6,10 @@
 #include "base/option.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
+#include "comm/options.h"
 
 struct nn_allreduce_options {
 	int op;                      /* enum nn_reduce_op */
-	uint64_t ranks;              /* 0: not given */
 	int algorithm;               /* enum nn_algorithm */
 	bool stream;
 	bool bench;
@@ -31,7 +31,9 @@ struct nn_allreduce_host {
 };
 
 struct nn_allreduce {
+	const struct nn_opt_list *list;              /* all options */
 	const struct nn_allreduce_options *options;
+	const struct nn_ranks_options *ranks;        /* checked */
 	const struct nn_std_options *std;
 	struct nn_allreduce_host host;
 	char **files;                /* operands */
@@ -44,8 +46,8 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 int nn_allreduce_files(const struct nn_allreduce *job, struct nn_error *err);
 /* This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the status of what another rank explains. */
 int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err);
-/* This program with the arguments argv as options->ranks ranks under mpirun; the status of the whole, or -1. */
-int nn_allreduce_launch(const struct nn_allreduce *job, char *const *argv, struct nn_error *err);
+/* This program with its options as ranks->ranks ranks under mpirun; the status of the whole, or -1. */
+int nn_allreduce_launch(const struct nn_allreduce *job, struct nn_error *err);
 
 /* --bench in a rank: rows of rank 0 to std->output (NULL: stdout), notes. 0 or -1. */
 int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, struct nn_error *err);

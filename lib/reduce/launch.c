@@ -15,7 +15,7 @@ static void tell(void *arg, enum nn_say kind, const char *text)
 /* What ranks that were ended at once left beside their outputs. */
 static void sweep(const struct nn_allreduce *job)
 {
-	for (int r = 0; r < (int)job->options->ranks; r++) {
+	for (int r = 0; r < (int)job->ranks->ranks; r++) {
 		char *name = nn_allreduce_name(job->std->output, r, NULL);
 
 		if (name)
@@ -24,14 +24,22 @@ static void sweep(const struct nn_allreduce *job)
 	}
 }
 
-int nn_allreduce_launch(const struct nn_allreduce *job, char *const *argv, struct nn_error *err)
+int nn_allreduce_launch(const struct nn_allreduce *job, struct nn_error *err)
 {
+	const struct nn_ranks_options *ranks = job->ranks;
 	struct nn_allreduce_host host = job->host;
-	const struct nn_launch launch = {
-		.ranks = (int)job->options->ranks, .cores = nn_cpu_count(), .argv = argv, .say = tell, .arg = &host, .stop = host.stop,
+	struct nn_launch launch = {
+		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile,
+		.cores = ranks->hosts || ranks->hostfile ? 0 : nn_cpu_count(), .say = tell, .arg = &host, .stop = host.stop,
 	};
-	int status = nn_launch_run(&launch, err);
+	char **argv = nn_opt_arguments(job->list, NULL, 0, (const char *const *)job->files, (size_t)job->n, err);
+	int status;
 
+	if (!argv)
+		return -1;
+	launch.argv = argv;
+	status = nn_launch_run(&launch, err);
+	nn_opt_arguments_free(argv);
 	if (status < 0 && err->code == NN_ERANK && job->std->output)
 		sweep(job);
 	return status;

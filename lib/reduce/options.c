@@ -13,10 +13,6 @@ const struct nn_opt nn_allreduce_opts[] = {
 	  .man = "A mean is the sum, then one division; of whole numbers it is rounded toward zero. A sum or product of whole numbers "
 		 "that does not fit into their type is an error. f16 and bf16 are added as f32 and rounded once. NaN wins; how many "
 		 "values of the result are NaN is said on standard error." },
-	{ .name = "ranks", .letter = 'n', .type = NN_OPT_COUNT, .offset = AT(ranks), .arg = "N", .min = 1, .max = 4096,
-	  .help = "run as N processes, each with a file of its own: %r in FILE and -o is the rank, from 0",
-	  .man = "Needs Open MPI's mpirun. Without %r in the name given with -o rank 0 writes the one result. As root mpirun wants "
-		 "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the environment." },
 	{ .name = "stream", .type = NN_OPT_FLAG, .offset = AT(stream),
 	  .help = "reduce .npy arrays that follow each other, step by step, until all ranks end together",
 	  .man = "Each rank reads one array and writes one, the result, before it reads the next. FILE is standard input where it is "
@@ -50,6 +46,7 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 {
 	const struct nn_allreduce_options *o = job->options;
 	char **files = job->files;
+	uint64_t ranks = job->ranks->ranks;
 	int n = job->n;
 
 	if (o->algorithm == NN_MPI && job->std->reproducible)
@@ -62,12 +59,12 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 		return nn_fail(err, NN_EUSAGE, "--model=%s: needs --bench", o->model);
 	if (o->bench)
 		return 0;
-	if (n < 1 && (o->ranks || !(rank || o->stream)))
+	if (n < 1 && (ranks || !(rank || o->stream)))
 		return nn_fail(err, NN_EUSAGE, "no FILE given; see nn-allreduce --help");
-	if (n > 1 && (o->ranks || rank || o->stream))
+	if (n > 1 && (ranks || rank || o->stream))
 		return nn_fail(err, NN_EUSAGE, "%s: %s reads one FILE, found a second: %s", files[0],
-				     o->stream && !o->ranks && !rank ? "--stream" : "each rank", files[1]);
-	if (o->ranks > 1 && !strstr(files[0], "%r"))
-		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": expected %%r, the rank, in the name of FILE, found %s", o->ranks, files[0]);
+				     o->stream && !ranks && !rank ? "--stream" : "each rank", files[1]);
+	if (ranks > 1 && !strstr(files[0], "%r"))
+		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": expected %%r, the rank, in the name of FILE, found %s", ranks, files[0]);
 	return 0;
 }

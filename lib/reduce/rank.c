@@ -127,10 +127,11 @@ static int reduce_file(struct nn_rank *r, struct nn_error *err)
 static int run(struct nn_rank *r, struct nn_error *err)
 {
 	const struct nn_allreduce_options *options = r->job->options;
+	uint64_t ranks = r->job->ranks->ranks;
 	int status = -1;
 
-	if (options->ranks && options->ranks != (uint64_t)r->comm->size)
-		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", options->ranks, r->comm->size);
+	if (ranks && ranks != (uint64_t)r->comm->size)
+		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks, r->comm->size);
 	r->input_name = nn_allreduce_name(r->job->n ? r->job->files[0] : "-", r->comm->rank, err);
 	if (!r->input_name)
 		return -1;
@@ -157,6 +158,8 @@ int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 
 	job->host.attach(attach);
 	r.attached = attach != NULL;
+	if (status == 0)
+		status = nn_attach_check_streams(attach, (const char *const *)job->files, job->n > 0, job->std->output, err);
 	if (status == 0)
 		status = nn_comm_open(&r.comm, false, err);
 	if (status < 0)

@@ -181,6 +181,9 @@ const struct nn_opt nn_train_opts[] = {
 		 "training ends and names rank and tensor." },
 	{ .name = "max-restarts", .type = NN_OPT_COUNT, .offset = AT(max_restarts), .arg = "K", .fallback = "0", .max = 1e6,
 	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one is lost" },
+	{ .name = "timeout", .type = NN_OPT_SECONDS, .offset = AT(timeout), .arg = "SECONDS", .fallback = "300", .min = 1, .max = 1e9,
+	  .help = "end a job of ranks when one makes no progress for so long",
+	  .man = "After 60 seconds a warning names the rank. Reading data is no lack of progress, and neither is computing." },
 	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,
 	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of it",
 	  .man = "FILE appears when stdin has ended and may take half of the space that is free beside it. With --resume it is read "

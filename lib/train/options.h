@@ -27,6 +27,7 @@ struct nn_train_options {
 	bool resume;
 	uint64_t check_every;        /* steps between comparisons of the ranks' parameters, 0: none */
 	uint64_t max_restarts;
+	double timeout;              /* seconds without progress that end a job of ranks */
 	const char *spool;           /* a file or a size */
 	bool shard_optimizer;
 	const char *pipeline;        /* P[:SCHEDULE], NULL: none */

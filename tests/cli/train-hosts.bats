@@ -128,6 +128,41 @@ long() {
   gone "$processes" 300
 }
 
+@test "allreduce hosts: the bytes of one process, over TCP, to a file, to each host's and to standard output" {
+  nn-train -q "${words[@]:1}" --steps=3 -o other.safetensors
+  nn-predict --to=npy one.safetensors digits.csv.gz -o g.0.npy
+  nn-predict --to=npy other.safetensors digits.csv.gz -o g.1.npy
+  nn-allreduce g.0.npy g.1.npy -o mean.npy
+  on A nn-allreduce --hosts=$hosts g.%r.npy -o hosts.npy
+  cmp mean.npy hosts.npy
+  printf '%s\n' '10.99.7.2 slots=1' '10.99.7.1 slots=1' >hostfile
+  on A nn-allreduce --hostfile=hostfile -n 2 g.%r.npy -o each.%r.npy
+  cmp mean.npy each.0.npy
+  cmp mean.npy each.1.npy
+  on A nn-allreduce --hosts=$hosts g.%r.npy | cmp - mean.npy
+  run -0 --separate-stderr on A nn-allreduce -q --hosts=$hosts --bench --sizes=1K --to=csv
+  [[ ${lines[1]} == 1024,256,f32,mean,*,2,*,*,*,0,* ]] || { echo "$output"; false; }
+  [ -z "$stderr" ]
+}
+
+@test "allreduce hosts: rank 0 elsewhere has no standard output; what cannot be is told" {
+  nn-predict --to=npy one.safetensors digits.csv.gz -o g.0.npy
+  cp g.0.npy g.1.npy
+  for words in 'g.%r.npy' --bench '--stream g.%r.npy'; do
+    # shellcheck disable=SC2086 # words
+    run -2 --separate-stderr on A nn-allreduce -q --hosts=10.99.7.2:2 $words
+    [ "$stderr" = "nn-allreduce: stdout: rank 0 runs on another host; name this one first in --hosts, or a file with -o" ]
+  done
+  run -2 --separate-stderr on A nn-allreduce --hosts=10.99.7.2 -
+  [ "$stderr" = "nn-allreduce: -: rank 0 runs on another host; name this one first in --hosts" ]
+  run -2 --separate-stderr nn-allreduce --hosts=a:0 x
+  [ "$stderr" = "nn-allreduce: --hosts=a:0: expected HOST:N,..., N ranks on each" ]
+  run -2 --separate-stderr nn-allreduce --hosts=a,b x
+  [ "$stderr" = "nn-allreduce: --ranks=2: expected %r, the rank, in the name of FILE, found x" ]
+  run -2 --separate-stderr mpi -n 1 nn-allreduce --ranks=2 g.%r.npy -o none.npy
+  [[ $stderr == *"nn-allreduce: --ranks=2: this is a rank of 1"* ]]
+}
+
 @test "train hosts: what cannot be is told" {
   run -2 --separate-stderr on A nn-train "${words[@]}" --hosts=$hosts --ranks=3 -o none.safetensors
   [[ $stderr == *"nn-train: --ranks=3: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has" ]]
