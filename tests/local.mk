@@ -39,9 +39,12 @@ EXTRA_DIST += tests/house/fresh-debian
 
 # graphs: forward, backward, memory
 check_PROGRAMS += tests/lib/graph
-tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-reference.h \
-	tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
+tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-batch.h tests/lib/graph-plain.h tests/lib/graph-random.h \
+	tests/lib/graph-reference.h tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
+check_PROGRAMS += tests/lib/graph-bind
+tests_lib_graph_bind_SOURCES = tests/lib/graph-bind.c tests/lib/graph-spoil.h
+CHECK_TESTS += tests/lib/graph-bind
 check_PROGRAMS += tests/lib/graph-parts
 tests_lib_graph_parts_SOURCES = tests/lib/graph-parts.c
 CHECK_TESTS += tests/lib/graph-parts
@@ -109,9 +112,9 @@ tests_bench_product_f64_SOURCES = tests/bench/product.c
 tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 
 # containers and streams
-check_PROGRAMS += tests/lib/file
-CHECK_TESTS += tests/lib/file
-VALGRIND_TESTS += tests/lib/file
+check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/safetensors
+CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/safetensors
+VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/safetensors
 
 # the functions of math.h: a sample; all floats in the long run
 check_PROGRAMS += tests/lib/math tests/lib/math-long
@@ -121,11 +124,11 @@ CHECK_TESTS += tests/lib/math
 CHECK_LONG_TESTS += tests/lib/math-long
 
 # the model language, the model file, damaged ones
-check_PROGRAMS += tests/lib/model tests/lib/model-file tests/lib/model-damage
-tests_lib_model_SOURCES = tests/lib/model.c tests/lib/tap.h
+check_PROGRAMS += tests/lib/model tests/lib/model-init tests/lib/model-file tests/lib/model-damage
+tests_lib_model_SOURCES = tests/lib/model.c tests/lib/model-net.h tests/lib/tap.h
 tests_lib_model_file_SOURCES = tests/lib/model-file.c tests/lib/files.h
 tests_lib_model_damage_SOURCES = tests/lib/model-damage.c tests/lib/files.h
-CHECK_TESTS += tests/lib/model tests/lib/model-file tests/lib/model-damage tests/cli/model-pages.bats
+CHECK_TESTS += tests/lib/model tests/lib/model-init tests/lib/model-file tests/lib/model-damage tests/cli/model-pages.bats
 VALGRIND_TESTS += tests/lib/model-file
 
 # the op table: every op at some sites (not under valgrind, whose -(a * b) + c has another sign of zero)
@@ -166,9 +169,10 @@ bench: all
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
-check_PROGRAMS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/lib/table
-CHECK_TESTS += tests/lib/data tests/lib/rows tests/lib/corrupt tests/lib/table tests/cli/data.bats
-VALGRIND_TESTS += tests/lib/data tests/lib/rows
+check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/rows tests/lib/corrupt tests/lib/table
+tests_lib_data_SOURCES = tests/lib/data.c tests/lib/data-show.h
+CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/rows tests/lib/corrupt tests/lib/table tests/cli/data.bats
+VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/rows
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run
 check_PROGRAMS += tests/lib/train
