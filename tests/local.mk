@@ -61,7 +61,7 @@ tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
 CHECK_LONG_TESTS += tests/lib/graph-long
 
 # the plan
-CHECK_TESTS += tests/cli/explain.bats
+CHECK_TESTS += tests/cli/explain.bats tests/cli/explain-ranks.bats
 
 # base: answers kept between runs
 check_PROGRAMS += tests/lib/base-cache

@@ -1,5 +1,6 @@
 /* Allocation with checked sizes, and how much memory there is. */
 #include "config.h"
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,25 @@ size_t nn_memory_peak(void)
 size_t nn_memory_resident(void)
 {
 	return proc_bytes("/proc/self/status", "VmRSS");
+}
+
+size_t nn_memory_files(void)
+{
+	return proc_bytes("/proc/self/status", "RssFile");
+}
+
+size_t nn_memory_share(void)
+{
+	size_t all = proc_bytes("/proc/self/smaps_rollup", "Pss:"), files = proc_bytes("/proc/self/smaps_rollup", "Pss_File:");
+
+	return all > files ? all - files : 0;
+}
+
+void nn_memory_trim(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }
 
 /* ---- copies ---- */

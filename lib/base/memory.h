@@ -33,6 +33,12 @@ size_t nn_memory_available(void);
 size_t nn_memory_peak(void);
 /* VmRSS of this process in bytes, 0 if unknown. */
 size_t nn_memory_resident(void);
+/* Of these, pages of files, which processes have in common. */
+size_t nn_memory_files(void);
+/* Resident without those, of what n processes have in common an n-th. */
+size_t nn_memory_share(void);
+/* What was freed goes back to the system. */
+void nn_memory_trim(void);
 
 /*
  * memcpy to memory that another core will read and this one not again: past the caches, so that its lines need not be fetched from the other

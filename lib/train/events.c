@@ -352,6 +352,8 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
 	log_compared(log, "peak_bytes", (double)nn_train_peak(t), peak);
+	if (nn_train_host_bytes(t) > 0)
+		log_compared(log, "host_bytes", (double)t->fit.host, (double)nn_train_host_bytes(t));
 	log_compared(log, "step_s", t->forecast.step_s, nn_report_step(t));
 	log_compared(log, "total_s", t->forecast.total_s, seconds);
 	nn_log_close_object(log);

@@ -56,12 +56,16 @@ static void add_layer(struct nn_text *json, const struct nn_explain_layer *l)
 	nn_text_add(json, "}");
 }
 
-static void add_memory(struct nn_text *json, const struct nn_fit *fit)
+static void add_memory(struct nn_text *json, const struct nn_train *t)
 {
+	const struct nn_fit *fit = &t->fit;
+
 	add_key(json, "memory");
 	nn_text_add(json, "{");
 	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
 		add_count(json, nn_fit_items[i].name, nn_fit_item(fit, i));
+	if (t->on_host > 1)
+		add_count(json, "host", fit->host);
 	nn_text_add(json, "}");
 }
 
@@ -127,7 +131,7 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	add_count(json, "batch", t->options->batch);
 	add_count(json, "micro_batch", t->fit.micro);
 	add_count(json, "leaves", t->options->leaves);
-	add_memory(json, &t->fit);
+	add_memory(json, t);
 	add_count(json, "largest_batch", e->largest_batch);
 	add_key(json, "fits");
 	nn_text_add(json, t->fit.fits ? "true" : "false");

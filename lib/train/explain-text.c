@@ -76,10 +76,12 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 	const struct nn_fit *fit = &t->fit;
 	char a[FIGURE], b[FIGURE];
 
-	nn_text_addf(text, "\nmemory in bytes, %zu of %llu samples of a step at once (%llu leaves)\n", fit->micro,
+	nn_text_addf(text, "\nmemory%s in bytes, %zu of %llu samples of a step at once (%llu leaves)\n", t->on_host > 1 ? " of a rank" : "", fit->micro,
 		     (unsigned long long)t->options->batch, (unsigned long long)t->options->leaves);
 	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
 		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name, grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
+	if (t->on_host > 1)
+		nn_text_addf(text, "  %-22s  %20s  all %d ranks of this host: what they share once, no pages of files\n", "host", grouped(a, fit->host), t->on_host);
 	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n", fit->fits ? "fits" : "does not fit",
 		     grouped(b, e->largest_batch), e->largest_batch ? "; a larger --batch is trained in pieces" : "");
 	for (size_t i = 0; i < e->n_suggestions; i++)

@@ -6,8 +6,10 @@
 
 #include "base/memory.h"
 #include "train/explain.h"
+#include "train/fit-ranks.h"
 #include "train/prepare.h"
 
+#define MOST_RANKS (1 << 20)
 #define SAMPLE_BYTES ((size_t)16 << 20)      /* of the data that a plan reads */
 
 static uint64_t more(uint64_t a, uint64_t b)
@@ -180,6 +182,27 @@ static int plan_memory(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+/*
+ * The memory of one of several ranks, with as many threads as it will have, once the times of one process are known. On other hosts each
+ * is taken to be alone.
+ */
+static int plan_ranks(struct nn_train *t, const struct nn_scaling *scaling, struct nn_error *err)
+{
+	const struct nn_opt_list *list = t->setup.list;
+	int ranks = t->setup.ranks < MOST_RANKS ? (int)t->setup.ranks : MOST_RANKS, parts = nn_fit_parts(t);
+	bool hosts = nn_opt_given(list, "hosts") || nn_opt_given(list, "hostfile");
+
+	if (ranks < 2)
+		return 0;
+	t->as.ranks = ranks / parts > 1 ? ranks / parts : 1;
+	t->on_host = hosts ? 1 : t->as.ranks * parts;
+	t->std->threads = (uint64_t)scaling->rows[scaling->n - 1].threads;
+	nn_pool_free(t->pool);
+	if (nn_pool_new(&t->pool, (int)t->std->threads, err) < 0)
+		return -1;
+	return nn_fit_choose(t, &t->fit, err);
+}
+
 int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, bool *fits, struct nn_error *err)
 {
 	struct nn_train *t = nn_alloc(1, sizeof *t, err);
@@ -193,11 +216,12 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 	t->comm = setup->comm;
 	t->options = setup->train;
 	t->std = setup->std;
+	t->strategy = nn_strategy_parse(setup->train->strategy ? setup->train->strategy : "sync", &t->terms, NULL);
 	t->sample = SAMPLE_BYTES;
 	status = plan_memory(t, err);
 	if (status == 0) {
 		plan_time(t, &scaling);
-		status = nn_explain_make(&e, t, err);
+		status = plan_ranks(t, &scaling, err) < 0 ? -1 : nn_explain_make(&e, t, err);
 		e.scaling = &scaling;
 		if (status == 0 && setup->train->explain)
 			nn_explain_json(&e, text);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "train/checkpoint.h"
+#include "train/fit-ranks.h"
 #include "train/ranks.h"
 
 #define LATER_BYTES ((size_t)1 << 20)        /* code that has not run yet, stacks, lists of the plan */
@@ -30,15 +32,22 @@ struct nn_step_options nn_train_step_options(const struct nn_train *t, size_t mi
 {
 	const struct nn_train_options *o = t->options;
 	const struct nn_comm *comm = t->strategy && t->strategy->whole ? NULL : nn_train_sharers(t);
-	int sharing = o->shard_optimizer ? nn_shard_ranks(t) : 0;
+	int sharing = o->shard_optimizer ? nn_shard_ranks(t) : 0, ranks = 1, as = 0;
+
+	if (t->as.ranks > 0 && !(t->strategy && t->strategy->whole)) {
+		comm = NULL;
+		ranks = t->as.ranks;
+		as = t->as.rank;
+	}
 
 	return (struct nn_step_options){
 		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset,
 		.rows = t->n_rows ? t->n_rows : o->batch,
 		.batch = o->batch, .leaves = o->leaves, .micro = micro, .losses = t->losses, .weights = t->shares,
 		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
-		.rank = comm ? comm->rank : 0, .ranks = comm ? comm->size : 1, .statistics = t->strategy && t->strategy->whole,
-		.part = nn_pipe_part(t->pipe), .columns = t->tensor ? &t->tensor->columns : NULL, .shard = comm ? comm->rank : 0, .shards = sharing,
+		.rank = comm ? comm->rank : as, .ranks = comm ? comm->size : ranks, .statistics = t->strategy && t->strategy->whole,
+		.part = nn_pipe_part(t->pipe), .columns = t->tensor ? &t->tensor->columns : NULL, .shard = comm ? comm->rank : as,
+		.shards = sharing,
 		.seed = t->std->seed, .noise = nn_train_measures(t), .count = t->n_valid == 0,
 		.target = t->schema ? &t->schema->targets[0] : NULL,
 	};
@@ -123,7 +132,7 @@ static size_t program_bytes(const struct nn_train *t)
 {
 	size_t data = data_bytes(t, t->loaded_dtype);
 
-	return LATER_BYTES + (t->sample || !t->dataset ? t->start_bytes : t->loaded_bytes > data ? t->loaded_bytes - data : 0);
+	return LATER_BYTES + nn_fit_mpi_bytes(t) + (t->sample || !t->dataset ? t->start_bytes : t->loaded_bytes > data ? t->loaded_bytes - data : 0);
 }
 
 /* ---- the plan ---- */
@@ -131,7 +140,9 @@ static size_t program_bytes(const struct nn_train *t)
 /* The scratch for norms is touched by who asks for norms. */
 static bool wants_norms(const struct nn_train *t, enum nn_optimizer_kind kind)
 {
-	return kind == NN_LARS || kind == NN_LAMB || t->options->clip_norm > 0 || nn_train_measures(t);
+	bool logs = t->std->log && (t->strategy != &nn_strategy_local || (t->as.ranks ? t->as.rank == 0 : nn_train_first(t)));
+
+	return kind == NN_LARS || kind == NN_LAMB || t->options->clip_norm > 0 || logs || nn_train_measures(t);
 }
 
 static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
@@ -152,6 +163,8 @@ static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit,
 	fit->workspace = m.graph.workspace + m.graph.derived;
 	fit->input = m.graph.input + data_bytes(t, t->device->dtype);
 	fit->other = program_bytes(t) + copies(t, &step, m.graph.parameters) + evaluator;
+	if (nn_fit_share(t, &step, wants_norms(t, step.optimizer.kind), fit, err) < 0)
+		return -1;
 	memcpy(sums, (const size_t[]){ fit->parameters, fit->gradients, fit->optimizer, fit->activations, fit->workspace, fit->input,
 				       fit->other }, sizeof sums);
 	fit->total = 0;
@@ -159,26 +172,67 @@ static int plan_rank(const struct nn_train *t, size_t micro, struct nn_fit *fit,
 		if (!nn_add(fit->total, sums[i], &fit->total))
 			return nn_fail(err, NN_ENOMEM, "the plan is larger than memory can be");
 	fit->limit = t->options->memory ? t->options->memory : t->limit_bytes;
-	fit->fits = fit->total <= fit->limit;
+	return 0;
+}
+
+size_t nn_fit_need(const struct nn_train *t, const struct nn_fit *fit)
+{
+	return t->options->memory ? fit->total : fit->host;
+}
+
+/* The plan of a rank beside that of rank 0, which writes, and of the last, which has no fewer leaves than any other. */
+static int plan_host(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
+{
+	struct nn_train other = *t;
+	struct nn_fit first, last;
+
+	fit->host = fit->total;
+	if (t->on_host < 2)
+		return 0;
+	other.as.ranks = nn_fit_sharers(t);
+	other.keeps_state = is_first(t) && (t->state_path || nn_checkpoint_wanted(t));
+	other.as.rank = 0;
+	if (plan_rank(&other, micro, &first, err) < 0)
+		return -1;
+	other.keeps_state = false;
+	other.as.rank = other.as.ranks - 1;
+	if (plan_rank(&other, micro, &last, err) < 0)
+		return -1;
+	if (!t->comm)
+		*fit = first.total > last.total ? first : last;
+	nn_fit_host(t, &first, &last, fit);
 	return 0;
 }
 
 /* Of a plan for ranks that have parts of the network that of the one that takes most. */
-int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
+static int plan_most(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_fit other;
-	int stages = t->pipe && !t->comm ? t->pipe->stages : 1, columns = t->comm ? 1 : nn_tensor_ranks(t);
+	int parts = t->comm ? 1 : nn_fit_parts(t), columns = nn_tensor_ranks(t);
+	size_t host = 0;
 
-	for (int i = 0; i < stages * columns; i++) {
-		if (stages > 1)
+	for (int i = 0; i < parts; i++) {
+		struct nn_fit *to = i == 0 ? fit : &other;
+
+		if (parts > columns)
 			t->pipe->stage = i / columns;
-		if (columns > 1)
+		if (parts > 1 && columns > 1)
 			t->tensor->columns.rank = i % columns;
-		if (plan_rank(t, micro, i == 0 ? fit : &other, err) < 0)
+		if (plan_rank(t, micro, to, err) < 0 || plan_host(t, micro, to, err) < 0)
 			return -1;
+		host += to->host;
 		if (i > 0 && other.total > fit->total)
 			*fit = other;
 	}
+	fit->host = host;
+	return 0;
+}
+
+int nn_fit_plan(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
+{
+	if (plan_most(t, micro, fit, err) < 0)
+		return -1;
+	fit->fits = nn_fit_need(t, fit) <= fit->limit;
 	return 0;
 }
 
@@ -220,7 +274,7 @@ int nn_fit_choose(const struct nn_train *t, struct nn_fit *fit, struct nn_error 
 		micro = micro / 2 < fit->least ? fit->least : micro / 2;
 		if (nn_fit_plan(t, micro, &smaller, err) < 0)
 			return -1;
-		if (smaller.total < fit->total)
+		if (nn_fit_need(t, &smaller) < nn_fit_need(t, fit))
 			*fit = smaller;
 	}
 	return 0;
@@ -235,7 +289,7 @@ static int batch_fits(const struct nn_train *t, size_t rows, bool *fits)
 	struct nn_train other = *t;
 	struct nn_fit fit;
 	struct nn_error err;
-	size_t group = nn_program_group(t->program);
+	size_t group = nn_program_group(t->program), ranks = t->options->memory ? 1 : (size_t)t->on_host;
 
 	options.batch = rows;
 	options.leaves = t->device->leaves(rows, group, SIZE_MAX);
@@ -245,7 +299,7 @@ static int batch_fits(const struct nn_train *t, size_t rows, bool *fits)
 	if (nn_fit_plan(&other, rows, &fit, &err) < 0)
 		return err.code == NN_ENOMEM ? 0 : -1;
 	/* what the samples of a training take does not depend on the batch */
-	*fits = fit.total - data_bytes(&other, t->device->dtype) + data_bytes(t, t->device->dtype) <= fit.limit;
+	*fits = nn_fit_need(t, &fit) - ranks * data_bytes(&other, t->device->dtype) + ranks * data_bytes(t, t->device->dtype) <= fit.limit;
 	return 0;
 }
 

@@ -19,7 +19,10 @@ struct nn_fit {
 	size_t workspace;
 	size_t input;                    /* the samples in memory, and those of a step */
 	size_t other;                    /* the program, copies of parameters for files and evaluation */
-	size_t total, limit;             /* limit: --memory, else what the machine has for this process */
+	size_t total, limit;             /* limit: --memory, else what the machine has for this process, or for the ranks of this host */
+	size_t host;                     /* of all ranks of this host, without pages of files; alone: total */
+	size_t window, window_all;       /* of the total, of the host: memory that ranks see together */
+	size_t files;                    /* of the total: pages of files, which the machine has anyway */
 	bool fits;
 };
 
@@ -33,6 +36,9 @@ static inline size_t nn_fit_item(const struct nn_fit *fit, size_t i)
 {
 	return *(const size_t *)((const char *)fit + nn_fit_items[i].offset);
 }
+
+/* What is compared with the limit: the process with --memory, else the host. */
+size_t nn_fit_need(const struct nn_train *train, const struct nn_fit *fit);
 
 /* Is the gradient measured at all: for a log, or for notes? */
 bool nn_train_measures(const struct nn_train *train);

@@ -99,6 +99,7 @@ void nn_forecast_machine(struct nn_train *t)
 
 	if (nn_train_first(t) && is_shown(t) && !may_try(t))
 		nn_rehearse_machine(t, &machine, &err);
+	nn_memory_trim();
 }
 
 /*
@@ -178,6 +179,7 @@ void nn_forecast_ranks(struct nn_train *t)
 	if (!nn_train_first(t) || nn_train_in_parts(t) || t->strategy != &nn_strategy_sync)
 		return;
 	step_s = nn_scaling_foresee(t, may_try(t));
+	nn_memory_trim();
 	t->rate = (struct nn_rate){ .step_s = step_s, .extra_s = NAN, .once_s = NAN };
 }
 

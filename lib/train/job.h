@@ -38,7 +38,10 @@ struct nn_train {
 	struct nn_tensor_group *tensor;  /* of --tensor; NULL: every rank has all columns */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
 	const char *spooled;             /* what stands for stdin, the path in setup; NULL: nothing */
-	int sharing;                     /* of them on the cores of this one, itself included */
+	int sharing, on_host;            /* of them on the cores, on the host of this one, itself included */
+	struct {
+		int rank, ranks;         /* ranks 0: as it is */
+	} as;                            /* a plan: which of those with the same parameters it is made for */
 
 	/* what is trained */
 	const struct nn_device *device;

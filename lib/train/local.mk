@@ -25,6 +25,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/feed.h \
 	lib/train/fill.c \
 	lib/train/fill.h \
+	lib/train/fit-ranks.c \
+	lib/train/fit-ranks.h \
 	lib/train/fit.c \
 	lib/train/fit.h \
 	lib/train/forecast.c \

@@ -244,7 +244,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (nn_train_settle(t, err) < 0 || nn_train_gather_times(t, err) < 0 || nn_save_newest(t, err) < 0)
+	if (nn_train_settle(t, err) < 0 || nn_save_newest(t, err) < 0)
 		return -1;
 	if (nn_train_collect(t, err) < 0)
 		return -1;
@@ -252,6 +252,8 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 		return -1;
 	if (!whole && ran)
 		end_epoch(t, pace);
+	if (nn_train_gather_times(t, err) < 0)           /* when all memory was taken */
+		return -1;
 	best = t->counters.best_step > 0 ? t->best : NULL;
 	if (best && t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)best, err) < 0)
 		return -1;

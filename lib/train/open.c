@@ -1,5 +1,6 @@
 /* Opening a training: everything that can fail does so before the first step. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -7,6 +8,7 @@
 #include "device/stored.h"
 #include "train/checkpoint.h"
 #include "train/feed.h"
+#include "train/fit-ranks.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
 #include "train/spool.h"
@@ -16,13 +18,17 @@
 
 int nn_train_fit(struct nn_train *t, struct nn_error *err)
 {
+	size_t there;
+	char of[40] = "";
+
 	if (!t->sample && t->dataset) {
 		t->loaded_bytes = nn_memory_resident();
 		t->loaded_dtype = t->device->dtype;
 	}
 	t->highest_bytes = nn_memory_peak();
 	t->limit_bytes = nn_memory_available();
-	if (!nn_add(t->limit_bytes, nn_memory_resident(), &t->limit_bytes))
+	there = nn_memory_resident() - (t->on_host > 1 ? nn_memory_files() : 0);
+	if (!nn_mul(there, (size_t)t->on_host, &there) || !nn_add(t->limit_bytes, there, &t->limit_bytes))
 		t->limit_bytes = SIZE_MAX;
 	if (t->tensor && nn_tensor_check(t, err) < 0)
 		return -1;
@@ -30,12 +36,19 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (nn_fit_choose(t, &t->fit, err) < 0)
 		return -1;
+	if (t->fit.fits && t->comm && nn_train_in_parts(t)) {
+		if (nn_pipe_agree(t, err) < 0 || nn_fit_gather(t, err) < 0)
+			return -1;
+		t->fit.fits = nn_fit_need(t, &t->fit) <= t->fit.limit;
+	}
 	if (t->fit.fits)
-		return nn_train_in_parts(t) && t->comm ? nn_pipe_agree(t, err) : 0;
+		return 0;
 	if (t->setup.advice)
 		nn_suggest_notes(t, t->setup.advice);
-	return nn_fail(err, NN_ENOMEM, "%straining needs %zu bytes even with --micro-batch=%zu, %zu are available",
-		       t->options->memory ? "--memory: " : "", t->fit.total, t->fit.micro, t->fit.limit);
+	if (t->on_host > 1 && !t->options->memory)
+		snprintf(of, sizeof of, " for %d ranks of this host", t->on_host);
+	return nn_fail(err, NN_ENOMEM, "%straining needs %zu bytes%s even with --micro-batch=%zu, %zu are available",
+		       t->options->memory ? "--memory: " : "", nn_fit_need(t, &t->fit), of, t->fit.micro, t->fit.limit);
 }
 
 size_t nn_train_peak(const struct nn_train *t)
@@ -108,7 +121,7 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 		t->std->precision = t->start && t->start->dtype == NN_F64;
 	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
 		return -1;
-	if (nn_train_sharing(t, &t->sharing, err) < 0)
+	if (nn_train_sharing(t, err) < 0)
 		return -1;
 	if (t->std->threads == 0)
 		t->std->threads = nn_cpu_count() > t->sharing ? (uint64_t)(nn_cpu_count() / t->sharing) : 1;

@@ -34,7 +34,8 @@ bool nn_train_in_parts(const struct nn_train *t)
 
 struct nn_rank_times nn_train_times(const struct nn_train *t)
 {
-	struct nn_rank_times times = { .pid = (long)getpid(), .compute_s = t->compute_s, .comm_s = t->comm_s, .wait_s = t->wait_s };
+	struct nn_rank_times times = { .pid = (long)getpid(), .compute_s = t->compute_s, .comm_s = t->comm_s, .wait_s = t->wait_s,
+					.bytes = nn_train_ranks(t) > 1 ? nn_memory_share() : 0 };
 
 	if (gethostname(times.host, sizeof times.host - 1) < 0)
 		times.host[0] = '\0';
@@ -58,35 +59,51 @@ int nn_train_gather_times(struct nn_train *t, struct nn_error *err)
 	return nn_comm_gather(t->comm, &mine, t->ranks, sizeof mine, err);
 }
 
+size_t nn_train_host_bytes(const struct nn_train *t)
+{
+	size_t bytes = 0;
+
+	for (int r = 0; t->ranks && nn_train_ranks(t) > 1 && r < nn_train_ranks(t); r++)
+		bytes += strcmp(t->ranks[r].host, t->ranks[t->comm->rank].host) == 0 ? t->ranks[r].bytes : 0;
+	return bytes;
+}
+
 /* ---- placement ---- */
 
 /* The host by its name, and the processors this process may use: what ranks on the same cores have in common. */
-static uint64_t place(void)
+struct place {
+	uint64_t host, cores;
+};
+
+static struct place place(void)
 {
 	char host[256] = "";
 	cpu_set_t set;
-	uint64_t value = NN_FNV1A;
+	struct place at = { NN_FNV1A, 0 };
 
 	if (gethostname(host, sizeof host - 1) == 0)
-		value = nn_fnv1a(value, host, strlen(host));
-	return sched_getaffinity(0, sizeof set, &set) == 0 ? nn_fnv1a(value, &set, sizeof set) : value;
+		at.host = nn_fnv1a(at.host, host, strlen(host));
+	at.cores = sched_getaffinity(0, sizeof set, &set) == 0 ? nn_fnv1a(at.host, &set, sizeof set) : at.host;
+	return at;
 }
 
-int nn_train_sharing(const struct nn_train *t, int *ranks, struct nn_error *err)
+int nn_train_sharing(struct nn_train *t, struct nn_error *err)
 {
 	size_t n = (size_t)nn_train_ranks(t);
-	uint64_t mine = place(), *all;
+	struct place mine = place(), *all;
 	int status = -1;
 
-	*ranks = 1;
+	t->sharing = t->on_host = 1;
 	if (n == 1)
 		return 0;
 	if (!(all = nn_alloc(n, sizeof *all, err)))
 		return -1;
 	status = nn_comm_gather(t->comm, &mine, all, sizeof mine, err);
-	*ranks = 0;
-	for (size_t i = 0; i < n; i++)
-		*ranks += all[i] == mine;
+	t->sharing = t->on_host = 0;
+	for (size_t i = 0; i < n; i++) {
+		t->sharing += all[i].cores == mine.cores;
+		t->on_host += all[i].host == mine.host;
+	}
 	nn_free(all);
 	return status;
 }

@@ -9,6 +9,7 @@ struct nn_rank_times {
 	char host[64];
 	long pid;
 	double compute_s, comm_s, wait_s;        /* comm_s: exposed; wait_s: for slower ranks */
+	size_t bytes;                            /* of memory, its part of what ranks share */
 };
 
 /* The rank that writes model, state, log and plot and says what all would say; the only one where there are no ranks. */
@@ -26,8 +27,10 @@ int nn_train_gather_times(struct nn_train *train, struct nn_error *err);
 /* Those of this rank. */
 struct nn_rank_times nn_train_times(const struct nn_train *train);
 
-/* Ranks of this host that may use the same cores as this one, itself among them: who shares them by --threads. */
-int nn_train_sharing(const struct nn_train *train, int *ranks, struct nn_error *err);
+/* train->on_host: ranks of this host, and ->sharing, those that may use the same cores as this one: who shares them by --threads. */
+int nn_train_sharing(struct nn_train *train, struct nn_error *err);
+/* Of memory, by all ranks of this host; 0: not known, or it is alone. */
+size_t nn_train_host_bytes(const struct nn_train *train);
 /* Are network, data, held-out data, options and program those of rank 0? Every rank fails with the first difference, naming its rank. */
 int nn_train_compare(struct nn_train *train, struct nn_error *err);
 /* --check-every: are the parameters of all ranks the same bytes after this step? */

@@ -111,6 +111,9 @@ void nn_report_end(struct nn_train *t, double seconds)
 		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
 	note_noise(t);
 	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_train_peak(t), 100 * ((double)nn_train_peak(t) / peak - 1));
+	if (nn_train_host_bytes(t) > 0)
+		nn_train_note(t, "memory of all ranks on %s %zu bytes, predicted %zu (%+.1f %%)", t->ranks[0].host, nn_train_host_bytes(t),
+			      t->fit.host, 100 * ((double)t->fit.host / (double)nn_train_host_bytes(t) - 1));
 	if (isfinite(t->forecast.step_s) && m->steps > 1)
 		nn_train_note(t, "a step %.3g s, predicted %.3g (%+.1f %%)", step, t->forecast.step_s, 100 * (t->forecast.step_s / step - 1));
 	if (isfinite(t->forecast.total_s))

@@ -35,7 +35,7 @@ static void take(struct search *s, const struct nn_change *c)
 	struct nn_variant v;
 
 	if (nn_vary(&v, s->train, c)) {
-		s->found[s->n] = (struct nn_suggestion){ .total = v.fit.total };
+		s->found[s->n] = (struct nn_suggestion){ .total = nn_fit_need(s->train, &v.fit) };
 		nn_vary_command(&s->found[s->n].command, s->train, c, &v);
 		s->taken[s->n++] = *c;
 	}
@@ -135,8 +135,8 @@ static bool fits_well(const struct nn_train *t, struct nn_change c, double *tota
 	bool fits;
 
 	c.rows = t->fit.micro;
-	fits = nn_vary(&v, t, &c) && (double)v.fit.total <= MOST * (double)t->fit.limit;
-	*total = (double)v.fit.total;
+	fits = nn_vary(&v, t, &c) && (double)nn_fit_need(t, &v.fit) <= MOST * (double)t->fit.limit;
+	*total = (double)nn_fit_need(t, &v.fit);
 	nn_variant_free(&v);
 	return fits;
 }
@@ -148,7 +148,7 @@ static bool fits_well(const struct nn_train *t, struct nn_change c, double *tota
  */
 static bool find_width(const struct nn_train *t, double least, struct nn_change *c)
 {
-	double limit = (double)t->fit.limit, low = least * least, high = 1, at = 1, total = (double)t->fit.total, next = limit / total;
+	double limit = (double)t->fit.limit, low = least * least, high = 1, at = 1, total = (double)nn_fit_need(t, &t->fit), next = limit / total;
 
 	c->width = least;
 	if (least >= 1 || (least > 0 && !fits_well(t, *c, &total)))

@@ -1,5 +1,6 @@
 /* A training planned anew with less of something. */
 #include "model/widen.h"
+#include "train/fit-ranks.h"
 #include "train/vary.h"
 
 #define ROUND 8                  /* widths are multiples of it where they can be */
@@ -29,7 +30,7 @@ static bool give_up_leaves(struct nn_variant *v, int degree)
 {
 	size_t leaves = degree == 1 ? 2 : 1;
 
-	if (v->options.leaves <= leaves)
+	if (v->options.leaves <= leaves || (size_t)nn_fit_sharers(&v->train) > leaves)
 		return false;
 	v->options.leaves = leaves;
 	return true;

@@ -40,13 +40,18 @@ static void *part(char *at, size_t *end, size_t bytes)
 	return memory;
 }
 
+bool nn_near_copies(const struct nn_step_sizes *s)
+{
+	return s->weights <= SMALL;
+}
+
 static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, const struct nn_step_sizes *s, char *at)
 {
 	struct nn_near *near = team->near;
 	struct nn_step_place *place = &team->place;
 	size_t end = 0;
 
-	near->copies = s->weights <= SMALL;
+	near->copies = nn_near_copies(s);
 	if (near->copies)
 		near->weights = part(at, &end, s->block);
 	else

@@ -58,6 +58,8 @@ struct nn_shard nn_team_shard(const struct nn_team *team, int r);
 /* Memory that all ranks see, and the step's place in it; team->near is NULL where they have none. */
 int nn_near_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
 int nn_far_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
+/* Are parameters so few that each rank has its own, and what others need is copied? */
+bool nn_near_copies(const struct nn_step_sizes *sizes);
 /* Are parameters and slots there once for all ranks? */
 bool nn_near(const struct nn_train *train);
 /* All ranks are here: before the first step, near ranks alone. */

@@ -1,0 +1,121 @@
+/* Of the memory of a rank, what ranks of its host have in common: their window, and the pages of files. */
+#include "base/memory.h"
+#include "train/fit-ranks.h"
+#include "train/ranks.h"
+#include "train/strategy/team.h"
+
+/* What MPI adds to a process: seen with Open MPI 4.1.4. */
+#define MPI_BYTES ((size_t)4 << 20)
+#define MPI_FILE_BYTES ((size_t)12 << 20)
+
+static bool is_sync(const struct nn_train *t)
+{
+	return !t->strategy || t->strategy == &nn_strategy_sync;
+}
+
+int nn_fit_sharers(const struct nn_train *t)
+{
+	const struct nn_comm *comm = nn_train_sharers(t);
+
+	return comm ? comm->size : t->as.ranks > 0 ? t->as.ranks : 1;
+}
+
+int nn_fit_parts(const struct nn_train *t)
+{
+	return (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t);
+}
+
+/* Will parameters, slots and gradients lie in a window? */
+static bool has_window(const struct nn_train *t)
+{
+	return nn_fit_sharers(t) > 1 && is_sync(t) && !t->device->copy_in && nn_comm_shares_memory() &&
+	       t->on_host >= (t->comm ? t->comm->size : nn_fit_sharers(t));
+}
+
+size_t nn_fit_mpi_bytes(const struct nn_train *t)
+{
+	return !t->comm && t->on_host > 1 ? MPI_BYTES + MPI_FILE_BYTES : 0;
+}
+
+/*
+ * Touched by this rank: all parameters, the slots of its shard (all of them where it writes states), its own sums, its shard of the
+ * others', and the sum where norms are asked for. See near.c.
+ */
+static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states, bool norms, struct nn_fit *fit)
+{
+	bool copies = nn_near_copies(s);
+	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), all = 0, slots = s->slots * s->block, others, touched;
+	size_t both = (copies ? s->block : s->weights) + (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
+
+	for (int r = 0; r < o->ranks; r++)
+		all += 1 + nn_step_kept(o, r);
+	others = (all - own) * (s->block / ranks);
+	touched = states ? slots : slots / ranks;
+	fit->window = both + touched + own * s->block + others;
+	fit->window_all = both + slots + all * s->block;
+	fit->optimizer = fit->optimizer - slots + touched + (norms ? s->block : 0);
+	fit->parameters += copies ? s->block : 0;
+	fit->gradients += others + (copies ? own * s->block : 0);
+}
+
+/* By messages: room for the sums of others, of the own shard; of master rank 0 has one of all. */
+static void in_messages(const struct nn_step_options *o, const struct nn_step_sizes *s, bool master, struct nn_fit *fit)
+{
+	size_t all = 0, own = 1 + nn_step_kept(o, o->rank);
+
+	for (int r = 0; r < o->ranks; r++)
+		all += 1 + nn_step_kept(o, r);
+	if (!master || o->rank == 0)
+		fit->gradients += (all - own) * (s->block / (size_t)(master ? 1 : o->ranks));
+}
+
+int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool norms, struct nn_fit *fit, struct nn_error *err)
+{
+	struct nn_step_options whole = *o;
+	struct nn_step_sizes sizes;
+	bool master = t->strategy == &nn_strategy_master;
+
+	fit->window = fit->window_all = 0;
+	fit->files = nn_memory_files() + (nn_fit_mpi_bytes(t) ? MPI_FILE_BYTES : 0);
+	if (o->ranks < 2 || (!is_sync(t) && !master))
+		return 0;
+	if (nn_step_sizes(o, &sizes, err) < 0)
+		return -1;
+	whole.shards = 0;
+	if (has_window(t))
+		in_window(&whole, &sizes, t->keeps_state, norms, fit);
+	else
+		in_messages(o, &sizes, master, fit);
+	return 0;
+}
+
+static size_t own(const struct nn_fit *fit)
+{
+	size_t common = fit->window + fit->files;
+
+	return fit->total > common ? fit->total - common : 0;
+}
+
+int nn_fit_gather(struct nn_train *t, struct nn_error *err)
+{
+	size_t n = (size_t)nn_train_ranks(t), mine = own(&t->fit) + t->fit.window_all / (size_t)nn_fit_sharers(t), *all;
+	int status = -1;
+
+	if (!nn_train_in_parts(t) || !t->comm || t->on_host < t->comm->size)
+		return 0;
+	if ((all = nn_alloc(n, sizeof *all, err)) && (status = nn_comm_gather(t->comm, &mine, all, sizeof mine, err)) == 0) {
+		t->fit.host = 0;
+		for (size_t i = 0; i < n; i++)
+			t->fit.host += all[i];
+	}
+	nn_free(all);
+	return status;
+}
+
+void nn_fit_host(const struct nn_train *t, const struct nn_fit *first, const struct nn_fit *other, struct nn_fit *fit)
+{
+	size_t ranks = (size_t)t->on_host / (t->comm ? 1 : (size_t)nn_fit_parts(t));
+	bool has_first = t->comm ? nn_train_first(t) || t->on_host == t->comm->size : true;
+
+	fit->host = own(other) * (ranks - has_first) + (has_first ? own(first) : 0) + fit->window_all;
+}
