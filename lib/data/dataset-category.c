@@ -22,7 +22,7 @@ static int find_column(const struct nn_table *t, const char *what, const struct 
 	if (nn_table_find(t, name->text, name->length, column, err) < 0)
 		return -1;
 	if (*column == t->width)
-		return nn_dataset_no_column(t, what, name, err);
+		return nn_table_no_column(t, what, name, err);
 	if (t->columns[*column].target)
 		return nn_fail(err, NN_EFORMAT, "%s: %s is the target, not an input", nn_input_name(t->csv.input),
 			       nn_table_column_name(t, *column, quoted));
@@ -80,7 +80,7 @@ static int hash_columns(struct nn_dataset *ds, struct nn_table *t, size_t input,
 		return -1;
 	schema->n_hashed = n;
 	for (size_t k = 0; k < n; k++)
-		if (nn_dataset_name_column(t, columns[k], &schema->hashed[k].name, &schema->hashed[k].position, err) < 0)
+		if (nn_table_name_column(t, columns[k], &schema->hashed[k].name, &schema->hashed[k].position, err) < 0)
 			return -1;
 	return nn_table_add_hash(t, columns, n, buckets, &ds->plan.slots[input][c], err);
 }
@@ -97,7 +97,7 @@ static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input,
 		return hash_columns(ds, t, input, c, &column, 1, want->hash, err);
 	if ((want->index ? index_column(ds, t, input, c, column, want->rows, err) : list_column(ds, t, input, c, column, err)) < 0)
 		return -1;
-	return nn_dataset_name_column(t, column, &schema->name, &schema->position, err);
+	return nn_table_name_column(t, column, &schema->name, &schema->position, err);
 }
 
 static int learn_cross(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, const char *list, size_t buckets,

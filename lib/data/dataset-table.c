@@ -16,24 +16,6 @@ static int no_target(const struct nn_table *t, struct nn_error *err)
 	return nn_fail(err, NN_EUSAGE, "--target=COLUMN is needed for %s; its columns: %s", nn_input_name(t->csv.input), names);
 }
 
-int nn_dataset_no_column(const struct nn_table *t, const char *what, const struct nn_field *name, struct nn_error *err)
-{
-	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
-
-	return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, nn_quote(quoted, name->text, name->length),
-		       nn_input_name(t->csv.input), nn_table_instead(t, name->text, name->length, instead));
-}
-
-int nn_dataset_name_column(const struct nn_table *t, size_t column, char **name, size_t *position, struct nn_error *err)
-{
-	if (!t->header) {
-		*position = column + 1;
-		return 0;
-	}
-	*name = nn_strdup(t->columns[column].name, err);
-	return *name ? 0 : -1;
-}
-
 static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_t target, const struct nn_columns *names,
 				struct nn_error *err)
 {
@@ -52,7 +34,7 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 		if (nn_table_find(t, names->name[i].text, names->name[i].length, &column, err) < 0)
 			return -1;
 		if (column == t->width)
-			return nn_dataset_no_column(t, "--target", &names->name[i], err);
+			return nn_table_no_column(t, "--target", &names->name[i], err);
 		c = &t->columns[column];
 		if (c->target)
 			return nn_fail(err, NN_EUSAGE, "--target: a column of %s is named twice", nn_input_name(t->csv.input));
@@ -61,7 +43,7 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 		c->cell = NN_CELL_OPEN;
 		c->grow = true;
 		c->words = nn_coding_words(ds->coding, false, err);
-		if (!c->words || nn_dataset_name_column(t, column, &schema->columns[i], &schema->positions[i], err) < 0)
+		if (!c->words || nn_table_name_column(t, column, &schema->columns[i], &schema->positions[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -123,7 +105,7 @@ static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input,
 	}
 	ds->plan.slots[input][c] = from->slot;
 	ds->coding->inputs[input].words[c] = from->words;
-	return nn_dataset_name_column(t, column, &schema->name, &schema->position, err);
+	return nn_table_name_column(t, column, &schema->name, &schema->position, err);
 }
 
 static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, const struct nn_want_input *want,
@@ -152,7 +134,7 @@ static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, cons
 			if (nn_table_find(t, name.text, name.length, &column, err) < 0)
 				return -1;
 			if (column == t->width)
-				return nn_dataset_no_column(t, "columns", &name, err);
+				return nn_table_no_column(t, "columns", &name, err);
 		}
 		while (!want->columns && t->columns[column].target)
 			column++;

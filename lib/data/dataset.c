@@ -115,3 +115,38 @@ void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const ui
 			*to++ = id[i] < 0 ? -1 : code->place ? code->place[id[i]] : id[i];
 	}
 }
+
+/* ---- while it is read ---- */
+
+int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place, struct nn_error *err)
+{
+	char found[NN_SHAPE_TEXT], wanted[NN_SHAPE_TEXT];
+	size_t n = nn_shape_count(shape);
+
+	if (want->shaped) {
+		if (n != nn_shape_count(&want->shape))
+			return nn_fail(err, NN_EFORMAT, "%s: samples are %s (%zu values), the input line says %s (%zu)", place,
+				       nn_shape_text(found, shape), n, nn_shape_text(wanted, &want->shape),
+				       nn_shape_count(&want->shape));
+		*shape = want->shape;
+	} else if (want->vector) {
+		*shape = nn_shape1(n);
+	}
+	if (n == 0)
+		return nn_fail(err, NN_EFORMAT, "%s: samples have no values", place);
+	return 0;
+}
+
+int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err)
+{
+	if (ds->rows_known && ds->sample) {
+		ds->rows = rows < ds->rows ? rows : ds->rows;    /* files of unlike rows: how many all have was told by the first */
+		return 0;
+	}
+	if (ds->rows_known && rows != ds->rows)
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place, rows, ds->rows,
+			       ds->file[0].path);
+	ds->rows = ds->read_rows = rows;
+	ds->rows_known = true;
+	return 0;
+}

@@ -80,9 +80,6 @@ struct nn_raw_target {
 /* dataset-table.c: the rows of a table. inputs: it gives them; targets: it gives those too. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want, bool inputs,
 			  bool targets, struct nn_error *err);
-/* "WHAT=NAME: FILE has no such column"; the schema's name for a column: its name, or its number. */
-int nn_dataset_no_column(const struct nn_table *table, const char *what, const struct nn_field *name, struct nn_error *err);
-int nn_dataset_name_column(const struct nn_table *table, size_t column, char **name, size_t *position, struct nn_error *err);
 /*
  * dataset-category.c: columns of an input of categories before the rows are read, and how many categories they have afterwards; the
  * same for an array, whose values have to be such numbers.

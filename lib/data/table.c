@@ -160,6 +160,24 @@ const char *nn_table_instead(const struct nn_table *t, const char *name, size_t 
 	return text;
 }
 
+int nn_table_no_column(const struct nn_table *t, const char *what, const struct nn_field *name, struct nn_error *err)
+{
+	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
+
+	return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, nn_quote(quoted, name->text, name->length),
+		       nn_input_name(t->csv.input), nn_table_instead(t, name->text, name->length, instead));
+}
+
+int nn_table_name_column(const struct nn_table *t, size_t column, char **name, size_t *position, struct nn_error *err)
+{
+	if (!t->header) {
+		*position = column + 1;
+		return 0;
+	}
+	*name = nn_strdup(t->columns[column].name, err);
+	return *name ? 0 : -1;
+}
+
 int nn_table_ready(struct nn_table *t, struct nn_error *err)
 {
 	return t->first_waits ? 1 : nn_csv_ready(&t->csv, err);

@@ -98,6 +98,9 @@ bool nn_meant_as_number(const char *text, size_t n);
 /* What to say after a column of this name was not found: "; did you mean NAME?", or "; its columns: ...". Returns text. */
 #define NN_TABLE_INSTEAD (NN_QUOTED + 32)
 const char *nn_table_instead(const struct nn_table *table, const char *name, size_t n, char text[NN_TABLE_INSTEAD]);
+/* "WHAT=NAME: FILE has no such column" and the like; the schema's name for a column: its name, or its number. */
+int nn_table_no_column(const struct nn_table *table, const char *what, const struct nn_field *name, struct nn_error *err);
+int nn_table_name_column(const struct nn_table *table, size_t column, char **name, size_t *position, struct nn_error *err);
 int nn_table_ready(struct nn_table *table, struct nn_error *err);
 
 #endif

@@ -139,3 +139,13 @@ out:
 		*result = st;
 	return status;
 }
+
+bool nn_is_tensors(const char *kind)
+{
+	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
+}
+
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err)
+{
+	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_input(st, input, err);
+}

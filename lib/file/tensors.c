@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/convert.h"
-#include "file/npz.h"
+#include "file/safetensors.h"
 
 int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err)
 {
@@ -54,14 +54,4 @@ int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *valu
 			       nn_quote(quoted, tensor->name, strlen(tensor->name)), nn_dtype_name(tensor->dtype));
 	nn_convert(tensor->dtype, tensor->data, nn_shape_count(&tensor->shape), dtype, values);
 	return 0;
-}
-
-bool nn_is_tensors(const char *kind)
-{
-	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
-}
-
-int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err)
-{
-	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_input(st, input, err);
 }
