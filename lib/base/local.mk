@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/chart-mark.c lib/base/chart-series.c \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/crc32.c lib/base/crc32.h \
+	lib/base/descriptor.c lib/base/descriptor.h \
 	lib/base/error.c lib/base/error.h \
 	lib/base/half.h \
 	lib/base/hash.h \

@@ -1,6 +1,5 @@
 /* Lines: a thread at the other end takes what comes and answers. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -11,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "bench/line.h"
 
@@ -29,38 +29,6 @@ struct nn_line {
 	_Alignas(64) _Atomic uint64_t answered;
 	_Alignas(64) _Atomic bool ends_now;
 };
-
-/* ---- bytes ---- */
-
-static bool write_all(int fd, const void *bytes, size_t n)
-{
-	for (const char *at = bytes; n > 0;) {
-		ssize_t done = write(fd, at, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		at += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
-static bool read_all(int fd, void *bytes, size_t n)
-{
-	for (char *at = bytes; n > 0;) {
-		ssize_t done = read(fd, at, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		at += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
 
 /* ---- the other end ---- */
 
@@ -90,10 +58,10 @@ static void *answer_bytes(void *arg)
 	struct nn_line *l = arg;
 	uint64_t n;
 
-	while (read_all(l->ends[2], &n, sizeof n) && n <= l->most && read_all(l->ends[2], l->there, n)) {
+	while (nn_read_all(l->ends[2], &n, sizeof n) && n <= l->most && nn_read_all(l->ends[2], l->there, n)) {
 		unsigned char last = n > 0 ? l->there[n - 1] : 0;
 
-		if (!write_all(l->ends[3], &last, 1))
+		if (!nn_write_all(l->ends[3], &last, 1))
 			break;
 	}
 	return NULL;
@@ -219,7 +187,7 @@ void nn_line_call(void *line)
 		atomic_store_explicit(&l->asked, call, memory_order_release);
 		wait_for(&l->answered, call, NULL);
 		answer = n > 0 ? l->there[n - 1] : 0;
-	} else if (!write_all(l->ends[0], &n, sizeof n) || !write_all(l->ends[0], l->here, n) || !read_all(l->ends[1], &answer, 1)) {
+	} else if (!nn_write_all(l->ends[0], &n, sizeof n) || !nn_write_all(l->ends[0], l->here, n) || !nn_read_all(l->ends[1], &answer, 1)) {
 		l->failed = true;
 	}
 	l->failed |= n > 0 && answer != (unsigned char)call;

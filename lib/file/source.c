@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "file/source.h"
@@ -18,9 +19,7 @@ static int read_raw(struct nn_source *s, void *bytes, size_t room, size_t *got, 
 	*got = 0;
 	if (s->ended)
 		return 0;
-	do
-		n = read(s->fd, bytes, room);
-	while (n < 0 && errno == EINTR);
+	n = nn_read_some(s->fd, bytes, room);
 	if (n < 0 && errno == EISDIR)
 		return nn_fail(err, NN_EFORMAT, "%s: is a directory, expected a file", s->name);
 	if (n < 0)

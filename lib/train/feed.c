@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "train/feed.h"
 #include "train/ranks.h"
@@ -38,24 +39,10 @@ static ssize_t read_some(struct nn_feed *f)
 		;
 	if (p[1].revents)
 		return 0;
-	do
-		n = read(f->source, f->chunk, CHUNK);
-	while (n < 0 && errno == EINTR);
+	n = nn_read_some(f->source, f->chunk, CHUNK);
 	if (n < 0)
 		f->failed = errno;
 	return n;
-}
-
-static void fill(struct nn_feed *f, size_t n)
-{
-	for (size_t at = 0; f->piped && at < n;) {
-		ssize_t written = write(f->pipe, f->chunk + at, n - at);
-
-		if (written > 0)
-			at += (size_t)written;
-		else if (errno != EINTR)
-			break;                       /* the loader has what it wants */
-	}
 }
 
 static void *run(void *arg)
@@ -68,7 +55,8 @@ static void *run(void *arg)
 		if (nn_comm_broadcast(f->channel, 0, &n, sizeof n, NULL) < 0 ||
 		    (n > 0 && nn_comm_broadcast(f->channel, 0, f->chunk, (size_t)n, NULL) < 0))
 			break;
-		fill(f, n > 0 ? (size_t)n : 0);
+		if (f->piped && n > 0)
+			nn_write_all(f->pipe, f->chunk, (size_t)n);      /* where it fails the loader has what it wants */
 	} while (n > 0);
 	if (f->piped)
 		close(f->pipe);

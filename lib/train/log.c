@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -149,17 +150,9 @@ void nn_log_close_object(struct nn_log *l)
 
 void nn_log_end(struct nn_log *l)
 {
-	size_t at = 0;
-
 	nn_text_add(&l->line, "}\n");
 	if (l->line.failed && !l->failed)
 		l->failed = ENOMEM;
-	while (l->fd >= 0 && !l->failed && at < l->line.length) {
-		ssize_t n = write(l->fd, l->line.data + at, l->line.length - at);
-
-		if (n > 0)
-			at += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			l->failed = n == 0 ? EIO : errno;
-	}
+	if (l->fd >= 0 && !l->failed && !nn_write_all(l->fd, l->line.data, l->line.length))
+		l->failed = errno;
 }

@@ -1,10 +1,10 @@
 /* stdin kept as a file (--spool): what a pipe gave once can then be read again, by this run and by one that resumes it. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "train/ranks.h"
@@ -51,23 +51,13 @@ static uint64_t half_beside(const char *path)
 
 /* ---- from stdin, at most `limit` bytes ---- */
 
-static ssize_t read_stdin(void *bytes, size_t n)
-{
-	ssize_t got;
-
-	do
-		got = read(STDIN_FILENO, bytes, n);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 /* 1: all of it, 0: there is more than that, -1. */
 static int copy(struct nn_output *output, void *piece, uint64_t limit, struct nn_error *err)
 {
 	uint64_t taken = 0;
 	ssize_t got;
 
-	while ((got = read_stdin(piece, CHUNK)) > 0) {
+	while ((got = nn_read_some(STDIN_FILENO, piece, CHUNK)) > 0) {
 		taken += (uint64_t)got;
 		if (taken > limit)
 			return 0;
@@ -115,7 +105,7 @@ static int bounded(uint64_t limit, const char *value, struct nn_error *err)
 		goto out;
 	}
 	unlink(name);
-	while ((got = read_stdin(piece, CHUNK)) > 0) {
+	while ((got = nn_read_some(STDIN_FILENO, piece, CHUNK)) > 0) {
 		if ((taken += (uint64_t)got) > limit) {
 			nn_fail(err, NN_EFAIL, value ? "-: gives more than %llu bytes, as many as --spool=%s allows"
 						     : "-: gives more than %llu bytes, half of what is free in %s",

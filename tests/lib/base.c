@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/hash.h"
 #include "base/median.h"
 #include "base/memory.h"
@@ -283,6 +284,21 @@ static void fnv1a(void)
 	   nn_fnv1a(NN_FNV1A, "foobar", 6) && nn_fnv1a(NN_FNV1A, "", 0) == UINT64_C(0xcbf29ce484222325), "FNV-1a of nothing, at once, in pieces");
 }
 
+static void descriptors(void)
+{
+	char bytes[4] = "", full[1] = "";
+	int ends[2];
+
+	if (pipe(ends) < 0)
+		return;
+	ok(nn_write_all(ends[1], "whole", 5) && nn_read_all(ends[0], bytes, 3) && memcmp(bytes, "who", 3) == 0,
+	   "descriptors: as many bytes as are asked for");
+	close(ends[1]);
+	ok(!nn_read_all(ends[0], bytes, 3) && errno == 0 && nn_read_some(ends[0], bytes, 3) == 0, "descriptors: an end before that is told");
+	close(ends[0]);
+	ok(!nn_read_all(ends[0], bytes, 3) && errno == EBADF && !nn_write_all(ends[1], full, 1) && errno == EBADF, "descriptors: errors are told");
+}
+
 static void medians(void)
 {
 	double one[] = { 3 }, even[] = { 4, -1, 9, 2 }, odd[] = { 7, 7, -0.5, 1e300, 0 };
@@ -301,6 +317,7 @@ int main(void)
 	philox();
 	sha256();
 	fnv1a();
+	descriptors();
 	medians();
 	return tap_done();
 }

@@ -1,0 +1,47 @@
+/* Reading and writing descriptors, whatever signals come in between. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/descriptor.h"
+
+ssize_t nn_read_some(int fd, void *bytes, size_t n)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, bytes, n);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+bool nn_read_all(int fd, void *bytes, size_t n)
+{
+	for (char *at = bytes; n > 0;) {
+		ssize_t got = nn_read_some(fd, at, n);
+
+		if (got <= 0) {
+			errno = got < 0 ? errno : 0;
+			return false;
+		}
+		at += got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+bool nn_write_all(int fd, const void *bytes, size_t n)
+{
+	for (const char *at = bytes; n > 0;) {
+		ssize_t written = write(fd, at, n);
+
+		if (written == 0)
+			errno = EIO;
+		if (written == 0 || (written < 0 && errno != EINTR))
+			return false;
+		if (written > 0) {
+			at += written;
+			n -= (size_t)written;
+		}
+	}
+	return true;
+}
