@@ -1,6 +1,5 @@
 /* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves one that loads. */
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,49 +11,6 @@
 #include "train/ranks.h"
 #include "train/save.h"
 #include "train/spool.h"
-
-/* ---- messages ---- */
-
-void nn_train_warn(struct nn_train *t, const char *format, ...)
-{
-	char text[600];
-	va_list args;
-
-	if (!nn_train_first(t))
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	if (t->progress)
-		nn_progress_clear(t->progress);
-	t->setup.host.warn(t->setup.host.arg, text);
-	if (t->log) {
-		nn_log_begin(t->log, "warning");
-		nn_log_string(t->log, "text", text);
-		nn_log_end(t->log);
-	}
-}
-
-void nn_train_note(struct nn_train *t, const char *format, ...)
-{
-	char text[600];
-	va_list args;
-
-	if (!nn_train_first(t))
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	if (t->progress)
-		nn_progress_clear(t->progress);
-	t->setup.host.note(t->setup.host.arg, text);
-}
-
-void nn_train_tell_saved(const struct nn_train *t)
-{
-	if (t->setup.host.saved)
-		t->setup.host.saved(t->setup.host.arg, t->state_path, t->saved_step);
-}
 
 /* ---- opening ---- */
 

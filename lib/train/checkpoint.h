@@ -20,11 +20,4 @@ struct nn_state_facts nn_checkpoint_facts(const struct nn_train *train);
 /* All effective options as a JSON object of texts, sorted by name; freed by the caller. NULL: no memory. */
 char *nn_checkpoint_options(const struct nn_opt_list *list, struct nn_error *err);
 
-/* The host is told of the state on disk, t->saved_step. */
-void nn_train_tell_saved(const struct nn_train *train);
-
-/* A warning or note for the user and, a warning, for the log. */
-void nn_train_warn(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void nn_train_note(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 #endif

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "train/checkpoint.h"
+#include "train/job.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
 #include "train/record.h"

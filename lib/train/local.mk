@@ -118,6 +118,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/tensor.h \
 	lib/train/suggest.c \
 	lib/train/suggest.h \
+	lib/train/tell.c \
 	lib/train/vary-command.c \
 	lib/train/vary.c \
 	lib/train/vary.h \

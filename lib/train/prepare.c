@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "train/balance.h"
-#include "train/checkpoint.h"
+#include "train/job.h"
 #include "train/prepare.h"
 
 /* ---- what the network says of the data ---- */

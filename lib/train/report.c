@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "base/memory.h"
-#include "train/checkpoint.h"
+#include "train/job.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
 #include "train/report.h"

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "train/checkpoint.h"
+#include "train/job.h"
 #include "train/selfcheck.h"
 
 #define ROWS 8

@@ -2,7 +2,7 @@
 #ifndef NN_TRAIN_SPOOL_H
 #define NN_TRAIN_SPOOL_H
 
-#include "train/checkpoint.h"
+#include "train/job.h"
 
 /* Is the value of --spool a number of bytes? Else it names a file. */
 bool nn_spool_is_size(const char *value, uint64_t *bytes);

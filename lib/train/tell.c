@@ -1,0 +1,53 @@
+/* What the user is told while a training goes on; rank 0 speaks for all. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "train/job.h"
+#include "train/ranks.h"
+
+#define LINE 600
+
+/* One line, where progress stood. */
+__attribute__((format(printf, 4, 0))) static void tell(struct nn_train *t, void (*say)(void *arg, const char *text), char text[LINE],
+							const char *format, va_list args)
+{
+	vsnprintf(text, LINE, format, args);
+	if (t->progress)
+		nn_progress_clear(t->progress);
+	say(t->setup.host.arg, text);
+}
+
+void nn_train_warn(struct nn_train *t, const char *format, ...)
+{
+	char text[LINE];
+	va_list args;
+
+	if (!nn_train_first(t))
+		return;
+	va_start(args, format);
+	tell(t, t->setup.host.warn, text, format, args);
+	va_end(args);
+	if (t->log) {
+		nn_log_begin(t->log, "warning");
+		nn_log_string(t->log, "text", text);
+		nn_log_end(t->log);
+	}
+}
+
+void nn_train_note(struct nn_train *t, const char *format, ...)
+{
+	char text[LINE];
+	va_list args;
+
+	if (!nn_train_first(t))
+		return;
+	va_start(args, format);
+	tell(t, t->setup.host.note, text, format, args);
+	va_end(args);
+}
+
+void nn_train_tell_saved(const struct nn_train *t)
+{
+	if (t->setup.host.saved)
+		t->setup.host.saved(t->setup.host.arg, t->state_path, t->saved_step);
+}
