@@ -139,7 +139,8 @@ void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, con
 		size_t bytes;
 
 		if (!nn_shape_check(&program->params[i].desc.shape, nn_dtype_size(dtype), &bytes) ||
-		    !nn_add(elements(program, counts, i) * nn_dtype_size(dtype), NN_ALIGN - 1, &bytes) || !nn_add(total, bytes / NN_ALIGN * NN_ALIGN, &total)) {
+		    !nn_add(elements(program, counts, i) * nn_dtype_size(dtype), NN_ALIGN - 1, &bytes) ||
+		    !nn_add(total, bytes / NN_ALIGN * NN_ALIGN, &total)) {
 			nn_fail(err, NN_ENOMEM, "the parameters of the model are more bytes than memory can be");
 			return NULL;
 		}

@@ -200,8 +200,6 @@ static int check_tensor(const struct nn_train_setup *s, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --folds", ranks);
 	if (s->train->selfcheck)
 		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --selfcheck, which is one process", ranks);
-	if (s->train->pipeline)
-		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --pipeline", ranks);
 	if (!s->std->reproducible)
 		return nn_fail(err, NN_EUSAGE, "--reproducible=no: not with --tensor, whose ranks rest on equal bytes");
 	return 0;

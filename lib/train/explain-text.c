@@ -95,7 +95,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 	const struct nn_train *t = e->train;
 	const struct nn_forecast *f = &t->forecast;
 	const struct nn_scaling_row *row = &e->scaling->rows[t->setup.ranks > 1 ? e->scaling->n - 1 : 0];
-	int ranks = nn_train_in_parts(t) ? (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t) : row->ranks, threads = row->threads, cores = nn_cpu_count();
+	int parts = (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t), ranks = parts > 1 ? parts : row->ranks;
+	int threads = row->threads, cores = nn_cpu_count();
 	char a[FIGURE];
 
 	nn_text_add(text, "\n");

@@ -79,6 +79,8 @@ static size_t copies(const struct nn_train *t, const struct nn_step_options *ste
 
 	if (nn_train_in_parts(t) && is_first(t))
 		parameters = all_parameters(t);
+	else if (t->pipe && t->tensor && t->tensor->columns.rank == 0)       /* in which its stage comes together */
+		parameters *= (size_t)nn_tensor_ranks(t);
 	return parameters * (live + (t->keeps_state ? live + slots : 0));
 }
 

@@ -66,8 +66,8 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 	step = nn_train_step_options(t, t->fit.micro);
 	if (t->strategy->prepare && t->strategy->prepare(t, &step, err) < 0)
 		return -1;
-	if (nn_step_new(&t->step, &step, err) < 0 || (t->tensor && nn_tensor_attach(t, err) < 0) || (t->pipe && nn_pipe_attach(t, err) < 0) ||
-	    nn_shard_attach(t, err) < 0)
+	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) || (t->tensor && nn_tensor_attach(t, err) < 0) ||
+	    nn_train_find_kept(t, err) < 0 || nn_shard_attach(t, err) < 0)
 		return -1;
 	if (t->n_valid > 0 && (!nn_train_in_parts(t) || t->comm->rank == 0)) {
 		struct nn_evaluator_options evaluator = {

@@ -30,6 +30,28 @@ bool nn_train_in_parts(const struct nn_train *t)
 	return t->pipe || t->tensor;
 }
 
+bool nn_train_gathers(const struct nn_train *t)
+{
+	return nn_train_sharers(t)->rank == 0 && (!t->tensor || t->tensor->columns.rank == 0);
+}
+
+int nn_train_find_kept(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_graph *graph = nn_step_graph(t->step);
+	size_t n = (size_t)t->program->n_params;
+
+	nn_free(t->keeps);
+	t->keeps = NULL;
+	if (!nn_train_in_parts(t) || t->comm->rank == 0)
+		return 0;
+	if (!(t->keeps = nn_alloc(n, sizeof *t->keeps, err)))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (nn_graph_has(graph, (int)i))
+			t->keeps[i] = nn_train_gathers(t) ? nn_shape_count(&t->program->params[i].desc.shape) : nn_graph_count(graph, (int)i);
+	return 0;
+}
+
 /* ---- times ---- */
 
 struct nn_rank_times nn_train_times(const struct nn_train *t)
@@ -117,7 +139,7 @@ static struct nn_message part_of(const struct nn_train *t, int p, void *values, 
 
 	if (t->tensor)
 		count = nn_tensor_slice(t, p, peer % nn_tensor_ranks(t), &from);
-	if (t->pipe && t->pipe->owner[p] != peer % t->pipe->stages)
+	if (t->pipe && t->pipe->owner[p] != peer / nn_tensor_ranks(t) % t->pipe->stages)
 		count = 0;
 	return (struct nn_message){ peer, (char *)values + from * size, count * size };
 }

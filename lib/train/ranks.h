@@ -22,6 +22,11 @@ struct nn_comm *nn_train_sharers(const struct nn_train *train);
 /* Do ranks have parts of the network, stages or columns, which come together on rank 0 alone? */
 bool nn_train_in_parts(const struct nn_train *train);
 
+/* Of these does this rank get all of its stage's parameters, in the first pipeline or group? */
+bool nn_train_gathers(const struct nn_train *train);
+/* Elements of each parameter that this rank has for files: train->keeps, once the step is made. */
+int nn_train_find_kept(struct nn_train *train, struct nn_error *err);
+
 /* The times of all ranks into train->ranks; collective. Before that, and where it fails, there is none. */
 int nn_train_gather_times(struct nn_train *train, struct nn_error *err);
 /* Those of this rank. */

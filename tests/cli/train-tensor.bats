@@ -24,13 +24,14 @@ train() {
   timeout -k 5 120 nn-train -q -t 1 "$@"
 }
 
-# as_one "RANKS:TENSOR ..." [OPTION]...: the model of each grid is that of one process
+# as_one "RANKS:TENSOR[:PIPELINE] ..." [OPTION]...: the model of each grid is that of one process
 as_one() {
-  local grid
+  local grid ranks columns stages
   train "${@:2}" -o one.safetensors || return
   for grid in $1; do
     rm -f two.*
-    train --ranks="${grid%%:*}" --tensor="${grid#*:}" "${@:2}" -o two.safetensors && same one.safetensors two.safetensors || {
+    IFS=: read -r ranks columns stages <<<"$grid"
+    train --ranks="$ranks" --tensor="$columns" ${stages:+--pipeline="$stages"} "${@:2}" -o two.safetensors && same one.safetensors two.safetensors || {
       echo "ranks $grid: ${*:2}"
       return 1
     }
@@ -46,6 +47,12 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
 @test "tensor: beside ranks that share the samples, in memory and by messages" {
   as_one "4:2 6:3" -m conv.nn "${digit[@]}" -b 96 --epochs=2
   OMPI_MCA_btl=self,tcp as_one "2:2 4:2" -m conv.nn "${digit[@]}" -b 96 --steps=3 --clip-norm=0.5
+}
+
+@test "tensor: beside stages of a pipeline" {
+  as_one "4:2:2 6:2:3:gpipe 8:2:2" -m conv.nn "${digit[@]}" -b 96 --epochs=2 --clip-norm=0.5
+  as_one "4:2:2" -m conv.nn "${digit[@]}" -b 96 --steps=3 --optimizer=lamb --shard-optimizer
+  as_one "4:2:2" -m both.nn --loss=mse -b 64 --epochs=1 digits.csv
 }
 
 @test "tensor: every optimizer, with norms of parameters that are longer than a block" {
@@ -77,6 +84,7 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   train "${net[@]}" --steps=9 --ranks=6 --tensor=3 --resume -o two.safetensors
   train "${net[@]}" --steps=11 --resume -o two.safetensors
   train "${net[@]}" --steps=13 --ranks=2 --pipeline=2 --resume -o two.safetensors
+  train "${net[@]}" --steps=14 --ranks=8 --tensor=2 --pipeline=2 --resume -o two.safetensors
   train "${net[@]}" --ranks=4 --tensor=4 --resume -o two.safetensors
   same one.safetensors two.safetensors
 }
@@ -119,9 +127,10 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
 }
 
 @test "tensor: a loss that is not finite is status 6 and names the layer" {
-  for ranks in 1:1 2:2 4:2; do
+  for grid in 1:1 2:2 4:2 '4:2 --pipeline=2'; do
+    # shellcheck disable=SC2086 # a grid and its options
     run -6 --separate-stderr train -m 'dense 8, relu, dense 9, relu, dense ?' --target=digit --loss=mse --optimizer=sgd --lr=1e30 \
-      digits.csv --ranks=${ranks%%:*} --tensor=${ranks#*:} -o none.safetensors
+      digits.csv --ranks=${grid%%:*} --tensor=${grid#*:} -o none.safetensors
     [ "$stderr" = "nn-train: step 2: the loss is not finite: layer 2 (dense) was the first to go wrong; a lower --lr than 1e+30 or --clip-norm may help" ]
   done
   [ ! -e none.safetensors ]
@@ -151,6 +160,8 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   [ "$stderr" = "nn-train: --tensor=12: the widest layer that ranks could share has 10 columns; use at most --tensor=10" ]
   run -2 --separate-stderr train "${net[@]}" --ranks=16 --tensor=2
   [ "$stderr" = "nn-train: --ranks=16: a batch of 64 has 4 leaves for 8 groups; use --batch=128 or --leaves=8" ]
+  run -2 --separate-stderr train "${net[@]}" --ranks=6 --tensor=2 --pipeline=2
+  [ "$stderr" = "nn-train: --pipeline=2 --tensor=2: 6 ranks are no whole number of pipelines; use --ranks=4" ]
   run -2 --separate-stderr train "${net[@]}" --ranks=2 --tensor=2 --folds=3
   [ "$stderr" = "nn-train: --tensor=2: not with --folds" ]
   for strategy in async local:4 master; do

@@ -63,6 +63,7 @@ STRATEGIES = {  # beside sync itself, with their ranks: a pipeline wants a multi
     "pipelines": (4, ["--pipeline=2:gpipe"]),
     "tensor": (2, ["--tensor=2"]),
     "tensors": (6, ["--tensor=3"]),
+    "tensor and pipeline": (4, ["--tensor=2", "--pipeline=2"]),
 }
 FACTORS = {
     "optimizer": {

@@ -1,4 +1,5 @@
 /* The grid of ranks: pipelines of stages, where the network is cut, and which stage has what. */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -19,27 +20,31 @@
 int nn_pipe_open(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_pipe *p;
-	int stages, rank = t->comm ? t->comm->rank : 0, size = t->comm ? t->comm->size : 0, fits;
+	int stages, rank = t->comm ? t->comm->rank : 0, size = t->comm ? t->comm->size : 0, columns = nn_tensor_ranks(t), all, fits;
+	char tensor[40] = "";
 	enum nn_pipeline_schedule schedule;
 
 	if (nn_parse_pipeline(t->options->pipeline, &stages, &schedule, err) < 0)
 		return -1;
 	if (stages == 1)
 		return 0;
-	fits = size < stages ? stages : size / stages * stages;
-	if (size % stages != 0)
-		return nn_fail(err, NN_EUSAGE, "--pipeline=%d: %d rank%s no whole number of pipelines; use --ranks=%d", stages, size,
+	all = stages * columns;
+	fits = size < all ? all : size / all * all;
+	if (columns > 1)
+		snprintf(tensor, sizeof tensor, " --tensor=%d", columns);
+	if (size % all != 0)
+		return nn_fail(err, NN_EUSAGE, "--pipeline=%d%s: %d rank%s no whole number of pipelines; use --ranks=%d", stages, tensor, size,
 			       size == 1 ? " is" : "s are", fits);
 	if (!(p = t->pipe = nn_alloc(1, sizeof *p, err)))
 		return -1;
 	p->stages = stages;
-	p->stage = rank % stages;
+	p->stage = rank / columns % stages;
 	p->schedule = schedule;
 	if (!t->comm)
 		return 0;
-	if (nn_comm_part(&p->line, t->comm, rank - p->stage, 1, stages, LINE_CHANNEL, err) < 0)
+	if (nn_comm_part(&p->line, t->comm, rank - p->stage * columns, columns, stages, LINE_CHANNEL, err) < 0)
 		return -1;
-	return nn_comm_part(&p->side, t->comm, p->stage, stages, size / stages, SIDE_CHANNEL, err);
+	return nn_comm_part(&p->side, t->comm, rank % all, all, size / all, SIDE_CHANNEL, err);
 }
 
 void nn_pipe_free(struct nn_pipe *p)
@@ -62,6 +67,9 @@ void nn_pipe_free(struct nn_pipe *p)
 
 /* ---- stages ---- */
 
+/* Nodes are those of the graphs whose columns ranks share; here each is whole. */
+static const struct nn_columns alone = { .ranks = 1 };
+
 /* Seconds of each node with so many rows of one leaf, as rank 0 measures them, on all ranks; where memory is short, by their FLOP. */
 static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 {
@@ -69,6 +77,7 @@ static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 	size_t group = nn_program_group(t->program), bounds[] = { 0, group > rows ? group : rows };
 	struct nn_graph_options o = {
 		.device = t->device, .pool = t->pool, .max_rows = bounds[1], .max_leaves = 1, .training = true, .seed = t->std->seed,
+		.columns = t->tensor ? &alone : NULL,
 	};
 	struct nn_span span = { .rows = bounds[1], .leaf = bounds, .n_leaves = 1, .first = true, .group = bounds, .n_groups = group > 0 };
 
@@ -83,7 +92,7 @@ static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 int nn_pipe_divide(struct nn_train *t, size_t micro, struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
-	struct nn_graph_options o = { .device = t->device };
+	struct nn_graph_options o = { .device = t->device, .columns = t->tensor ? &alone : NULL };
 	int most;
 
 	if (!p || p->bounds)
@@ -178,15 +187,7 @@ int nn_pipe_attach(struct nn_train *t, struct nn_error *err)
 	p->work = nn_alloc(2 * p->most, sizeof *p->work, err);
 	p->posted = nn_alloc(p->slots, sizeof *p->posted, err);
 	p->messages = nn_alloc(coming > going ? coming : going, sizeof *p->messages, err);
-	if (!p->work || !p->posted || !p->messages || find_owners(t, err) < 0)
-		return -1;
-	if (t->comm->rank == 0)
-		return 0;
-	if (!(t->keeps = nn_alloc((size_t)t->program->n_params, sizeof *t->keeps, err)))
-		return -1;
-	for (int i = 0; i < t->program->n_params; i++)
-		t->keeps[i] = nn_graph_count(graph, i);
-	return 0;
+	return p->work && p->posted && p->messages ? find_owners(t, err) : -1;
 }
 
 /* ---- what people are told ---- */
@@ -200,8 +201,13 @@ void nn_pipe_tell(struct nn_train *t)
 		return;
 	for (int i = 0; i < p->n_nodes; i++)
 		all += p->costs[i];
-	nn_train_note(t, "%d ranks = %d pipeline%s of %d stages (rank d x %d + s is stage s of pipeline d), %s", t->comm->size, p->side->size,
-		      p->side->size == 1 ? "" : "s", p->stages, p->stages, nn_pipeline_schedules[p->schedule]);
+	if (t->tensor)
+		nn_train_note(t, "%d ranks = %d pipeline%s of %d stages of %d that share columns (rank (d x %d + s) x %d + t has the t-th part of "
+			      "stage s in pipeline d), %s", t->comm->size, p->side->size, p->side->size == 1 ? "" : "s", p->stages, nn_tensor_ranks(t), p->stages,
+			      nn_tensor_ranks(t), nn_pipeline_schedules[p->schedule]);
+	else
+		nn_train_note(t, "%d ranks = %d pipeline%s of %d stages (rank d x %d + s is stage s of pipeline d), %s", t->comm->size,
+			      p->side->size, p->side->size == 1 ? "" : "s", p->stages, p->stages, nn_pipeline_schedules[p->schedule]);
 	for (int s = 0; s < p->stages; s++) {
 		int first, last;
 		double cost = 0;

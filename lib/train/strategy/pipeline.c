@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/job.h"
+#include "train/ranks.h"
 #include "train/strategy/pipeline.h"
 
 /* ---- a step ---- */
@@ -165,7 +166,7 @@ int nn_pipe_collect(struct nn_train *t, void *const *set, bool buffers, struct n
 	size_t n = 0;
 	int status;
 
-	if (t->comm->rank >= p->stages)
+	if (!nn_train_gathers(t))
 		return 0;
 	if (!(list = nn_alloc((size_t)t->program->n_params, sizeof *list, err)))
 		return -1;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "train/job.h"
+#include "train/ranks.h"
 
 #define BLOCK ((size_t)4096)         /* elements that nn_sum adds up before blocks are added (device.h) */
 
@@ -46,7 +47,7 @@ static size_t numbers_before(const struct nn_train *t, int param, int r)
 	size_t n = 0;
 
 	for (int p = 0; p < param; p++)
-		n += t->tensor->channels[p] ? numbers_of(part_of(t, p, r)) : 0;
+		n += nn_tensor_shares(t, p) ? numbers_of(part_of(t, p, r)) : 0;
 	return n;
 }
 
@@ -72,7 +73,7 @@ static void fill_part(void *arg, size_t param, int thread)
 	double *to;
 
 	(void)thread;
-	if (!t->tensor->channels[param])
+	if (!nn_tensor_shares(t, (int)param))
 		return;
 	p = part_of(t, (int)param, t->tensor->columns.rank);
 	to = w->mine + numbers_before(t, (int)param, t->tensor->columns.rank);
@@ -184,7 +185,7 @@ int nn_tensor_squares(void *train, const void *const *values, double *squares, s
 	if (nn_comm_exchange(g->line, sends, n, receives, n, err) < 0)
 		return -1;
 	for (int p = 0; p < params; p++)
-		if (g->channels[p])
+		if (nn_tensor_shares(t, p))
 			squares[p] = join(t, p, from);
 	return 0;
 }
@@ -199,12 +200,12 @@ int nn_tensor_collect(struct nn_train *t, void *const *set, struct nn_error *err
 	bool receives = g->columns.rank == 0;
 	int status;
 
-	if (g->side->rank > 0)
+	if (nn_train_sharers(t)->rank > 0)
 		return 0;
 	if (!(list = nn_alloc(most, sizeof *list, err)))
 		return -1;
 	for (int p = 0; p < t->program->n_params; p++)
-		for (int r = receives ? 1 : g->columns.rank; g->channels[p] && r < (receives ? g->columns.ranks : g->columns.rank + 1); r++) {
+		for (int r = receives ? 1 : g->columns.rank; nn_tensor_shares(t, p) && r < (receives ? g->columns.ranks : g->columns.rank + 1); r++) {
 			size_t from, count = nn_tensor_slice(t, p, r, &from);
 
 			list[n++] = (struct nn_message){ receives ? r : 0, (char *)set[p] + (receives ? from * size : 0), count * size };

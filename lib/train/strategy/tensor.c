@@ -182,8 +182,9 @@ int nn_tensor_open(struct nn_train *t, struct nn_error *err)
 	g->columns = (struct nn_columns){ rank % ranks, ranks, g, gather, exchange };
 	if (!t->comm)
 		return 0;
-	if (nn_comm_part(&g->line, t->comm, rank - g->columns.rank, 1, ranks, LINE_CHANNEL, err) < 0 ||
-	    nn_comm_part(&g->side, t->comm, g->columns.rank, ranks, size / ranks, SIDE_CHANNEL, err) < 0)
+	if (nn_comm_part(&g->line, t->comm, rank - g->columns.rank, 1, ranks, LINE_CHANNEL, err) < 0)
+		return -1;
+	if (nn_comm_part(&g->side, t->comm, g->columns.rank, ranks, size / ranks, SIDE_CHANNEL, err) < 0)
 		return -1;
 	return nn_window_open(&g->window, g->line, 2 * (size_t)ranks * PIECE, err);
 }
@@ -230,21 +231,29 @@ int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
 int nn_tensor_attach(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_tensor_group *g = t->tensor;
-	struct nn_graph *graph = nn_step_graph(t->step);
-	size_t n = (size_t)t->program->n_params;
+	size_t n = (size_t)t->program->n_params, stages = t->pipe ? (size_t)t->pipe->stages : 1;
+	size_t *all = nn_alloc(n * (stages + 1), sizeof *all, err), *mine = all + n * stages;
+	int status = 0;
 
 	nn_free(g->channels);
 	g->channels = nn_alloc(n, sizeof *g->channels, err);
-	nn_free(t->keeps);
-	t->keeps = t->comm->rank > 0 ? nn_alloc(n, sizeof *t->keeps, err) : NULL;
-	if (!g->channels || (t->comm->rank > 0 && !t->keeps))
+	if (!all || !g->channels) {
+		nn_free(all);
 		return -1;
-	for (size_t i = 0; i < n; i++) {
-		g->channels[i] = nn_graph_channels(graph, (int)i);
-		if (t->keeps)
-			t->keeps[i] = nn_graph_count(graph, (int)i);
 	}
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		mine[i] = nn_graph_channels(nn_step_graph(t->step), (int)i);
+	if (t->pipe)
+		status = nn_comm_gather(t->pipe->line, mine, all, n * sizeof *all, err);
+	for (size_t i = 0; i < n; i++)
+		g->channels[i] = t->pipe ? all[(size_t)t->pipe->owner[i] * n + i] : mine[i];
+	nn_free(all);
+	return status;
+}
+
+bool nn_tensor_shares(const struct nn_train *t, int param)
+{
+	return t->tensor->channels[param] > 0 && (!t->pipe || t->pipe->owner[param] == t->pipe->stage);
 }
 
 size_t nn_tensor_slice(const struct nn_train *t, int param, int r, size_t *from)
@@ -258,12 +267,16 @@ void nn_tensor_tell(struct nn_train *t)
 {
 	const struct nn_tensor_group *g = t->tensor;
 	size_t shared = 0, whole = 0;
+	int groups = t->comm->size / g->columns.ranks;
 
 	for (int i = 0; i < t->program->n_params; i++)
 		*(g->channels[i] ? &shared : &whole) += nn_shape_count(&t->program->params[i].desc.shape);
-	nn_train_note(t, "%d ranks = %d group%s of %d that share columns (rank g x %d + t has the t-th part), by %s; of %zu parameters %zu are shared",
-		      t->comm->size, g->side->size, g->side->size == 1 ? "" : "s", g->columns.ranks, g->columns.ranks,
-		      g->window ? "memory" : "messages", shared + whole, shared);
+	if (t->pipe)                 /* which tells its own grid */
+		nn_train_note(t, "columns are shared by %s; of %zu parameters %zu are", g->window ? "memory" : "messages", shared + whole, shared);
+	else
+		nn_train_note(t, "%d ranks = %d group%s of %d that share columns (rank g x %d + t has the t-th part), by %s; of %zu parameters %zu are "
+			      "shared", t->comm->size, groups, groups == 1 ? "" : "s", g->columns.ranks, g->columns.ranks,
+			      g->window ? "memory" : "messages", shared + whole, shared);
 }
 
 void nn_tensor_end(struct nn_train *t)

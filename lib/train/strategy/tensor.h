@@ -7,14 +7,14 @@
 
 struct nn_train;
 
-/* Rank g * T + t of T has the t-th part of all that is shared; those of one g work on the same samples. */
+/* Of a group g rank g * T + t has the t-th part of all that is shared; those of one g work on the same samples. */
 struct nn_tensor_group {
 	struct nn_columns columns;
 	struct nn_comm *line;            /* the ranks of this group, in order of their parts; NULL in a plan */
-	struct nn_comm *side;            /* of each group the rank with this part, where there is no pipeline: they sum gradients */
+	struct nn_comm *side;            /* of each group the rank with this part: without a pipeline they sum gradients */
 	struct nn_window *window;        /* NULL: messages alone */
 	size_t turn;                     /* pieces that went through the window */
-	size_t *channels;                /* [params of the program] out-channels of what is shared, 0: every rank has all of it */
+	size_t *channels;                /* [params of the program] out-channels of what is shared, in any stage; 0: every rank has all of it */
 	double *squares;                 /* room of nn_tensor_squares */
 	double seconds, told;            /* in exchanges so far; of these counted by steps */
 	uint64_t bytes;                  /* sent and received in them */
@@ -35,6 +35,8 @@ int nn_tensor_settle(struct nn_train *train, double *seconds, struct nn_error *e
 /* Parameters are loaded: seconds and bytes are counted from here on. -1 as above. */
 int nn_tensor_begin(struct nn_train *train, struct nn_error *err);
 
+/* Do this rank and its group share the parameter? Of stages each has its own. */
+bool nn_tensor_shares(const struct nn_train *train, int param);
 /* The part of a parameter that rank r of a group has: elements [*from, *from + n) of it; returns n. */
 size_t nn_tensor_slice(const struct nn_train *train, int param, int r, size_t *from);
 /* nn_optimizer_ranks.cut: every rank adds up its blocks, and all have the sum that one rank would have. arg: the training. */
