@@ -207,7 +207,7 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 {
 	struct nn_train *t = nn_alloc(1, sizeof *t, err);
 	struct nn_scaling scaling;
-	struct nn_explain e;
+	struct nn_explain e = { 0 };
 	int status;
 
 	if (!t)

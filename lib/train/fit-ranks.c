@@ -44,16 +44,19 @@ size_t nn_fit_mpi_bytes(const struct nn_train *t)
 static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states, bool norms, struct nn_fit *fit)
 {
 	bool copies = nn_near_copies(s);
+	struct nn_shard kept = nn_shard_of(s->elements, o->shard, o->shards ? o->shards : 1);        /* that was counted */
 	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), all = 0, slots = s->slots * s->block, others, touched;
 	size_t both = (copies ? s->block : s->weights) + (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
 
+	if (s->elements == 0)        /* tables alone, which lie elsewhere */
+		return;
 	for (int r = 0; r < o->ranks; r++)
 		all += 1 + nn_step_kept(o, r);
 	others = (all - own) * (s->block / ranks);
 	touched = states ? slots : slots / ranks;
 	fit->window = both + touched + own * s->block + others;
 	fit->window_all = both + slots + all * s->block;
-	fit->optimizer = fit->optimizer - slots + touched + (norms ? s->block : 0);
+	fit->optimizer = fit->optimizer - s->slots * kept.n * (s->block / s->elements) + touched + (norms ? s->block : 0);
 	fit->parameters += copies ? s->block : 0;
 	fit->gradients += others + (copies ? own * s->block : 0);
 }
@@ -71,7 +74,6 @@ static void in_messages(const struct nn_step_options *o, const struct nn_step_si
 
 int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool norms, struct nn_fit *fit, struct nn_error *err)
 {
-	struct nn_step_options whole = *o;
 	struct nn_step_sizes sizes;
 	bool master = t->strategy == &nn_strategy_master;
 
@@ -81,9 +83,8 @@ int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool
 		return 0;
 	if (nn_step_sizes(o, &sizes, err) < 0)
 		return -1;
-	whole.shards = 0;
 	if (has_window(t))
-		in_window(&whole, &sizes, t->keeps_state, norms, fit);
+		in_window(o, &sizes, t->keeps_state, norms, fit);
 	else
 		in_messages(o, &sizes, master, fit);
 	return 0;
