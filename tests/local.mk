@@ -143,6 +143,7 @@ CHECK_LONG_TESTS += tests/table/ops-long
 
 # losses, sums, leaves, optimizers
 check_PROGRAMS += tests/table/losses tests/table/optimizers
+tests_table_losses_SOURCES = tests/table/losses.c tests/table/isa.h
 CHECK_TESTS += tests/table/losses tests/table/optimizers
 VALGRIND_TESTS += tests/table/losses tests/table/optimizers
 

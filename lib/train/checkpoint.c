@@ -1,6 +1,5 @@
 /* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves one that loads. */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

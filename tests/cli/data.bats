@@ -2,6 +2,7 @@
 # Data through the doors of the tools: formats, pipes, what is odd but valid, and what bad data do.
 
 setup() {
+  . "$NN_SRC/tests/cli/train-data.sh"
   cd "$BATS_TEST_TMPDIR" || return
   python=${PYTHON:-python3}
   {
@@ -16,15 +17,6 @@ setup() {
 # The model of a file, as a hash.
 model_of() {
   nn-train -q -m 'dense 4, tanh, dense ?' "$@" --target=kind --epochs=2 --seed=3 | sha256sum
-}
-
-# What a tool says and how it ends: says STATUS "stderr" COMMAND...
-says() {
-  local status=$1 text=$2 found
-  shift 2
-  found=$("$@" 2>&1 >/dev/null) && code=0 || code=$?
-  echo "status $code: $found"
-  [ "$code" = "$status" ] && [ "$found" = "$text" ]
 }
 
 @test "data: a table gives the same model from a file, a pipe, a FIFO, gzip, with CRLF and with a BOM" {

@@ -30,14 +30,6 @@ net() {
   nn-train -q -m "$data/net.nn" --target=bought --loss=cross-entropy --epochs=2 -b 96 "$@" "$data/clicks.csv"
 }
 
-says() {
-  local status=$1 text=$2 found
-  shift 2
-  found=$("$@" 2>&1 >/dev/null) && code=0 || code=$?
-  echo "status $code: $found"
-  [ "$code" = "$status" ] && [ "$found" = "$text" ]
-}
-
 # A tensor's shape, of a model file.
 shape_of() {
   tail -c +9 "$1" | head -c "$(od -An -tu8 -N8 "$1")" | jq -c --arg name "$2" '.[$name].shape'

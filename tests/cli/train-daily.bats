@@ -16,17 +16,6 @@ setup() {
   data=$BATS_FILE_TMPDIR
 }
 
-# refused STATUS PATTERN ARGUMENT...: one line on stderr with PATTERN; nothing is left behind
-refused() {
-  local status=$1 pattern=$2
-  shift 2
-  run "-$status" --separate-stderr nn-train -q "$@"
-  [ -z "$output" ]
-  [ "${#stderr_lines[@]}" -eq 1 ]
-  [[ $stderr == "nn-train: "*"$pattern"* ]] || { echo "$stderr"; false; }
-  [ -z "$(find . -name '.*.tmp')" ]
-}
-
 # svg FILE EXPRESSION: FILE is XML; a Python expression over `text`, all its texts, and `tags`, all its elements
 svg() {
   python3 - "$1" "$2" <<'PYTHON'
@@ -101,22 +90,22 @@ PYTHON
 }
 
 @test "train: a --plot that cannot be written ends the run before it reads, status 1" {
-  refused 1 'nowhere/p.svg: ' -m 'dense ?' --target=kind --plot=nowhere/p.svg -o m absent.csv
+  train_refused 1 'nowhere/p.svg: ' -m 'dense ?' --target=kind --plot=nowhere/p.svg -o m absent.csv
   [ ! -e m ]
 }
 
 @test "train: --plot=- goes to stdout where the model does not; a pipe gets one picture" {
   nn-train -q -m 'dense ?' --target=kind --epochs=3 --plot=- -o m "$data/words.csv" | cat >p.svg
   svg p.svg 'tags.count("svg") == 1'
-  refused 2 '--plot=-' -m 'dense ?' --target=kind --plot=- "$data/words.csv"
-  refused 2 '--plot=-' -m 'dense ?' --target=kind --plot=- --log=- -o m "$data/words.csv"
+  train_refused 2 '--plot=-' -m 'dense ?' --target=kind --plot=- "$data/words.csv"
+  train_refused 2 '--plot=-' -m 'dense ?' --target=kind --plot=- --log=- -o m "$data/words.csv"
 }
 
 @test "train: --plot takes the place of no input and of no other output" {
   cp "$data/words.csv" w.csv
   echo 'dense ?' >net.nn
   for other in "--plot=w.csv" "--plot=net.nn" "--plot=x -o x" "--plot=l --log=l" "--plot=s --checkpoint=s -o m"; do
-    refused 2 'plot' -m net.nn --target=kind $other w.csv
+    train_refused 2 'plot' -m net.nn --target=kind $other w.csv
   done
   cmp w.csv "$data/words.csv"
   [ "$(cat net.nn)" = 'dense ?' ]
@@ -124,7 +113,7 @@ PYTHON
 
 @test "wrong command line: an empty name is refused, status 2" {
   for option in --target= --log= --plot= --checkpoint= --metric= --output=; do
-    refused 2 "$option: expected" -m 'dense ?' --target=kind $option "$data/words.csv"
+    train_refused 2 "$option: expected" -m 'dense ?' --target=kind $option "$data/words.csv"
   done
 }
 
@@ -165,9 +154,9 @@ PYTHON
 }
 
 @test "train: a schedule over the whole training needs a length that --time-limit is not" {
-  refused 2 'needs --epochs=N or --steps=N' -m 'dense ?' --target=kind --schedule=cosine --time-limit=1 "$data/words.csv"
+  train_refused 2 'needs --epochs=N or --steps=N' -m 'dense ?' --target=kind --schedule=cosine --time-limit=1 "$data/words.csv"
   for value in 0 -1 x 1d '' inf 1e3x; do
-    refused 2 "--time-limit=$value: expected a time in seconds" -m 'dense ?' --target=kind --time-limit=$value "$data/words.csv"
+    train_refused 2 "--time-limit=$value: expected a time in seconds" -m 'dense ?' --target=kind --time-limit=$value "$data/words.csv"
   done
 }
 
@@ -244,9 +233,9 @@ PYTHON
 }
 
 @test "train: --class-weight=balanced needs classes; a word near it is refused" {
-  refused 2 'needs classes' -m 'dense ?' --loss=mse --target=price --class-weight=balanced "$data/prices.csv"
-  refused 1 'the targets are no classes' -m 'dense ?' --target=price --class-weight=balanced "$data/prices.csv"
+  train_refused 2 'needs classes' -m 'dense ?' --loss=mse --target=price --class-weight=balanced "$data/prices.csv"
+  train_refused 1 'the targets are no classes' -m 'dense ?' --target=price --class-weight=balanced "$data/prices.csv"
   for value in balance Balanced '' balanced,1; do
-    refused 2 "--class-weight=$value: expected balanced, or weights" -m 'dense ?' --target=kind --class-weight=$value "$data/words.csv"
+    train_refused 2 "--class-weight=$value: expected balanced, or weights" -m 'dense ?' --target=kind --class-weight=$value "$data/words.csv"
   done
 }

@@ -1,4 +1,5 @@
-# Small data that the tests of nn-train make for themselves; sourced.
+# Small data that the tests of nn-train make for themselves, and what they say of it; sourced.
+# shellcheck shell=bash disable=SC2154,SC2015
 
 # N rows of three numbers and a word that follows from them, with a header
 make_words() {
@@ -47,4 +48,24 @@ with open(sys.argv[1], "rb") as f:
     n = struct.unpack("<Q", f.read(8))[0]
     print(json.loads(f.read(n))["__metadata__"].get(sys.argv[2], ""))
 PYTHON
+}
+
+# train_refused STATUS PATTERN ARGUMENT...: nn-train says one line on stderr that holds PATTERN, and leaves nothing behind
+train_refused() {
+  local status=$1 pattern=$2
+  shift 2
+  run "-$status" --separate-stderr nn-train -q "$@" || return
+  [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == "nn-train: "*"$pattern"* ]] && [ -z "$(find . -name '.*.tmp')" ] || {
+    echo "$stderr"
+    return 1
+  }
+}
+
+# says STATUS "stderr" COMMAND...: what a tool says and how it ends
+says() {
+  local status=$1 text=$2 found
+  shift 2
+  found=$("$@" 2>&1 >/dev/null) && code=0 || code=$?
+  echo "status $code: $found"
+  [ "$code" = "$status" ] && [ "$found" = "$text" ]
 }

@@ -18,16 +18,8 @@ setup() {
 
 # refused STATUS PATTERN ARGUMENT...: one line on stderr that begins with the tool's name and holds PATTERN; -o stays as it was
 refused() {
-  local status=$1 pattern=$2
-  shift 2
   echo before >out
-  run "-$status" --separate-stderr nn-train -q -o out "$@"
-  [ -z "$output" ]
-  [ "${#stderr_lines[@]}" -eq 1 ]
-  [[ $stderr == "nn-train: "* ]]
-  [[ $stderr == *"$pattern"* ]] || { echo "$stderr"; false; }
-  [ "$(cat out)" = before ]
-  [ -z "$(find . -name '.*.tmp')" ]
+  train_refused "$1" "$2" -o out "${@:3}" && [ "$(cat out)" = before ]
 }
 
 @test "wrong command line: what is missing is named, status 2" {

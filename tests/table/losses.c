@@ -1,28 +1,10 @@
 /* Losses, sums and leaves of every cpu device: against plain formulas in double, gradients against differences, bytes. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "device/device.h"
+#include "isa.h"
 
 #define ROWS 23
 #define MOST (ROWS * 3 * 40)
-
-static int n_tests, failed;
-static const char *const isas[] = { "generic", "avx2", "avx512" };
-
-static void claim(const char *what, const char *claim, int ok)
-{
-	printf("%sok %d - %s: %s\n", ok ? "" : "not ", ++n_tests, what, claim);
-	failed |= !ok;
-}
-
-static const struct nn_device *device_of(const char *isa, enum nn_dtype dtype)
-{
-	struct nn_error err;
-	setenv("NN_CPU", isa, 1);
-	return nn_device_open("cpu", dtype, &err);
-}
 
 static double noise(void)
 {

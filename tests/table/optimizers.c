@@ -1,28 +1,10 @@
 /* Optimizers of every cpu device against plain formulas in double, and the same bytes however the block is cut. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "device/device.h"
+#include "isa.h"
 
 #define N 5003
 #define STEPS 6
-
-static int n_tests, failed;
-static const char *const isas[] = { "generic", "avx2", "avx512" };
-
-static void claim(const char *what, const char *claim, int ok)
-{
-	printf("%sok %d - %s: %s\n", ok ? "" : "not ", ++n_tests, what, claim);
-	failed |= !ok;
-}
-
-static const struct nn_device *device_of(const char *isa, enum nn_dtype dtype)
-{
-	struct nn_error err;
-	setenv("NN_CPU", isa, 1);
-	return nn_device_open("cpu", dtype, &err);
-}
 
 struct setting {
 	const char *name;
