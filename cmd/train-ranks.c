@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "cmd/train.h"
 
 #define SPEAK_S 3                /* in which the rank that speaks first ends all */
@@ -37,7 +38,7 @@ static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool 
 	l->argv = argv;
 	status = nn_launch_run(l, err);
 	nn_opt_arguments_free(argv);
-	if (status < 0 && err->code == NN_ERANK)
+	if (status != 0)
 		nn_train_sweep(setup);
 	return status;
 }
@@ -50,19 +51,39 @@ static int fewer(const struct nn_train_setup *setup, int ranks)
 	return left - left % pipeline;
 }
 
+static bool is_descriptor(const char *path)
+{
+	return path && strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0;
+}
+
 /* <(command) of a shell is a descriptor of this process alone: it becomes standard input, which rank 0 gets. */
 static int take_descriptor(const char **path, struct nn_error *err)
 {
-	int fd;
+	int fd = open(*path, O_RDONLY | O_CLOEXEC);
 
-	if (!*path || strncmp(*path, "/dev/fd/", strlen("/dev/fd/")) != 0)
-		return 0;
-	fd = open(*path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", *path);
 	close(fd);
 	*path = "-";
-	return 1;
+	return 0;
+}
+
+static int take_descriptors(struct nn_train_setup *setup, struct nn_error *err)
+{
+	const char **paths[] = { &setup->data_path, &setup->targets_path, &setup->train->valid };
+	const char *taken = NULL;
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		const char *path = *paths[i];
+
+		if (taken && is_descriptor(path))
+			return nn_fail(err, NN_EUSAGE, "%s: ranks get one <(command) alone, which is %s; give the other as a file or FIFO",
+				       path, taken);
+		if (is_descriptor(path) && take_descriptor(paths[i], err) < 0)
+			return -1;
+		taken = is_descriptor(path) || (path && nn_is_stdin(path)) ? path : taken;
+	}
+	return 0;
 }
 
 int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, volatile sig_atomic_t *save,
@@ -74,9 +95,9 @@ int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ra
 		.say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops, .save = save, .saved = &saved, .last = setup->advice,
 	};
 	char note[200];
-	int status = take_descriptor(&setup->data_path, err);
+	int status;
 
-	if (status < 0 || (status == 0 && take_descriptor(&setup->targets_path, err) < 0))
+	if (take_descriptors(setup, err) < 0)
 		return -1;
 	nn_tool_count_stops();
 	for (;;) {

@@ -248,7 +248,7 @@ tests_mpi_ranks_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
 
 # ranks of nn-train
-CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats
+CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/ranks-hostile.bats
 CHECK_LONG_TESTS += tests/long/train-lost.bats tests/long/same-ranks.py
 EXTRA_DIST += tests/cli/ranks.bash
 

@@ -6,16 +6,20 @@
 
 #include "comm/launch-job.h"
 
-/* mpirun's own words as notes, without its rulers. */
-static void tell_words(struct nn_launch_job *job)
+/* mpirun's own words as notes, without its rulers; the first of them, ": so it said", for who hears no notes. */
+static void tell_words(struct nn_launch_job *job, char first[200])
 {
 	char *line, *rest = job->words.data;
 
+	*first = '\0';
 	while (rest && (line = strsep(&rest, "\n"))) {
 		char note[1024];
 
-		if (strspn(line, "-\r ") == strlen(line))
+		line[strcspn(line, "\r")] = '\0';
+		if (strspn(line, "- ") == strlen(line))
 			continue;
+		if (!*first)
+			snprintf(first, 200, ": %.190s", line);
 		snprintf(note, sizeof note, "mpirun: %s", line);
 		job->l->say(job->l->arg, NN_SAY_NOTE, note);
 	}
@@ -58,10 +62,10 @@ static int first_killed(const struct nn_launch_job *job)
 	return job->first_lost;
 }
 
-static int lost(const struct nn_launch_job *job, int status, struct nn_error *err)
+static int lost(struct nn_launch_job *job, int status, struct nn_error *err)
 {
 	int i = first_killed(job), number = job->words.data ? nn_launch_signal(job->words.data, i, job->ranks[i].pid) : 0;
-	char who[120], where[700];
+	char who[120], where[700], words[200];
 
 	name(job, i, who);
 	place(job, &job->ranks[i], where);
@@ -69,7 +73,10 @@ static int lost(const struct nn_launch_job *job, int status, struct nn_error *er
 		number = WEXITSTATUS(status) - 128;
 	if (number)
 		return nn_fail(err, NN_ERANK, "%s was killed by signal %d%s", who, number, where);
-	return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, where);
+	if (*where)
+		return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, where);
+	tell_words(job, words);              /* before the first step Open MPI may have ended it */
+	return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, words);
 }
 
 /* A rank that explains itself, one that ends in silence, one whose error is that another was lost. */
@@ -121,14 +128,19 @@ static int killed_early(const struct nn_launch_job *job, struct nn_error *err)
 static int not_started(struct nn_launch_job *job, int status, struct nn_error *err)
 {
 	bool slots = job->words.data && strstr(job->words.data, "not enough slots");
+	const struct nn_launch *l = job->l;
+	char words[200];
 
-	tell_words(job);
+	tell_words(job, words);
 	if (WIFSIGNALED(status))
-		return nn_fail(err, NN_ERANK, "--ranks=%d: mpirun was killed by signal %d", job->l->ranks, WTERMSIG(status));
+		return nn_fail(err, NN_ERANK, "--ranks=%d: mpirun was killed by signal %d", l->ranks, WTERMSIG(status));
 	if (slots)
-		return nn_fail(err, job->l->hosts ? NN_EUSAGE : NN_ENODEV,
-			       "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has", job->l->ranks);
-	return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun ended with status %d", job->l->ranks, WEXITSTATUS(status));
+		return nn_fail(err, l->hosts ? NN_EUSAGE : NN_ENODEV,
+			       "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has", l->ranks);
+	if (l->hosts || l->hostfile)
+		return nn_fail(err, NN_ENODEV, "%s=%.200s: mpirun ended with status %d%s", l->hosts ? "--hosts" : "--hostfile",
+			       l->hosts ? l->hosts : l->hostfile, WEXITSTATUS(status), words);
+	return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun ended with status %d%s", l->ranks, WEXITSTATUS(status), words);
 }
 
 int nn_launch_outcome(struct nn_launch_job *job, int status, struct nn_error *err)

@@ -37,6 +37,8 @@ static int check(const struct nn_launch *l, char mpirun[PATH_MAX], struct nn_err
 	if (geteuid() == 0 && !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
 		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and "
 			       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want", l->ranks);
+	if (l->hostfile && access(l->hostfile, R_OK) < 0)
+		return nn_fail_errno(err, NN_EFAIL, "--hostfile=%s: cannot open", l->hostfile);
 	return 0;
 }
 

@@ -90,11 +90,30 @@ static void kill_rank(struct nn_launch_job *job, int i)
 		kill((pid_t)job->ranks[i].pid, SIGKILL);
 }
 
+/* A host that does not answer: mpirun does not wait for the ssh that does. */
+static void end_children(const struct nn_launch_job *job)
+{
+	char path[64];
+	long child;
+	FILE *file;
+
+	for (int i = 0; i < job->l->ranks; i++)
+		if (job->ranks[i].pid)
+			return;
+	snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)job->mpirun, (long)job->mpirun);
+	file = fopen(path, "re");
+	while (file && fscanf(file, "%ld", &child) == 1)
+		kill((pid_t)child, SIGTERM);
+	if (file)
+		fclose(file);
+}
+
 /* mpirun is told to end; a second time all are killed. */
 static void end_all(struct nn_launch_job *job)
 {
 	job->end_at = nn_now_s() + TERM_S;
 	if (job->signals++ == 0) {
+		end_children(job);
 		kill(job->mpirun, SIGTERM);
 		return;
 	}

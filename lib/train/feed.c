@@ -1,9 +1,10 @@
-/* A pipe for all ranks: rank 0 reads, sends on what it read, and every rank's loader reads a pipe that a thread fills. */
+/* Pipes for all ranks: rank 0 reads, sends on what it read, and every rank's loader reads a pipe that a thread fills. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,32 +15,43 @@
 #include "train/ranks.h"
 
 #define CHUNK ((size_t)1 << 18)
-#define CHANNEL 77                   /* messages of its own */
+#define CHANNEL 77                   /* messages of its own, as many as there can be pipes */
+#define MOST 3                       /* DATA, TARGETS, held-out data */
 
-struct nn_feed {
+/* One pipe. */
+struct stream {
 	struct nn_comm *channel;
+	const char **path, *name;    /* where the loader finds its path, and what stood there */
+	char reads[32];              /* what stands there until the data were read: standard input, or a descriptor */
 	int source;                  /* rank 0: what is read */
 	bool piped;                  /* this rank's loader reads what the thread writes, else a file */
-	int pipe;                    /* the end that it writes */
+	int pipe, end;               /* where the thread writes, and where the loader reads */
 	int wake[2];                 /* closed when the loader is done */
 	int failed;                  /* errno of a read */
 	char *chunk;
 	pthread_t thread;
 };
 
+struct nn_feed {
+	struct stream streams[MOST];
+	int n;
+};
+
 /* ---- the thread ---- */
 
 /* Rank 0: the next bytes; 0 at the end, or when nobody wants more. */
-static ssize_t read_some(struct nn_feed *f)
+static ssize_t read_some(struct stream *f)
 {
 	struct pollfd p[2] = { { f->source, POLLIN, 0 }, { f->wake[0], POLLIN, 0 } };
 	ssize_t n;
 
-	while (poll(p, 2, -1) < 0)
-		;
-	if (p[1].revents)
-		return 0;
-	n = nn_read_some(f->source, f->chunk, CHUNK);
+	do {
+		while (poll(p, 2, -1) < 0)
+			;
+		if (p[1].revents)
+			return 0;
+		n = nn_read_some(f->source, f->chunk, CHUNK);
+	} while (n < 0 && errno == EAGAIN);
 	if (n < 0)
 		f->failed = errno;
 	return n;
@@ -47,7 +59,7 @@ static ssize_t read_some(struct nn_feed *f)
 
 static void *run(void *arg)
 {
-	struct nn_feed *f = arg;
+	struct stream *f = arg;
 	int64_t n;
 
 	do {
@@ -72,54 +84,60 @@ static bool is_pipe(const char *path)
 	return path && (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
 }
 
-/* What rank 0 found: DATA, TARGETS or neither is a pipe, or was one that --spool has kept. */
+/* What rank 0 found, a bit for each: DATA, TARGETS, held-out data are pipes, or were one that --spool has kept. */
 static int which(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_train_setup *s = &t->setup;
-	int found = is_pipe(s->data_path) ? 1 : is_pipe(s->targets_path) ? 2 : 0;
+	int found = is_pipe(s->data_path) | is_pipe(s->targets_path) << 1 | is_pipe(t->held_out_path) << 2;
 
-	if (!found && t->spooled)
-		found = t->spooled == s->data_path ? 1 : 2;
+	if (t->spooled)
+		found |= t->spooled == s->data_path ? 1 : 2;
 	return nn_comm_broadcast(t->comm, 0, &found, sizeof found, err) < 0 ? -1 : found;
 }
 
-/* Standard input is from now on what the thread gives. */
-static int take_stdin(struct nn_feed *f, const char **path, struct nn_error *err)
+/* The loader reads what the thread gives: of the first pipe as standard input, of others as a descriptor. */
+static int take_place(struct stream *f, bool first, struct nn_error *err)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0 || dup2(ends[0], STDIN_FILENO) < 0)
-		return nn_fail_errno(err, NN_EFAIL, "-: cannot make a pipe");
-	close(ends[0]);
+	if (pipe2(ends, O_CLOEXEC) < 0 || (first && dup2(ends[0], STDIN_FILENO) < 0))
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot make a pipe", f->name);
+	if (first)
+		close(ends[0]);
+	f->end = first ? STDIN_FILENO : ends[0];
 	f->pipe = ends[1];
 	f->piped = true;
-	*path = "-";
+	if (first)
+		strcpy(f->reads, "-");
+	else
+		snprintf(f->reads, sizeof f->reads, "/dev/fd/%d", f->end);
+	*f->path = f->reads;
 	return 0;
 }
 
-static int open_source(struct nn_feed *f, const char *path, struct nn_error *err)
+/* Rank 0, before anything takes the place of standard input. The writer of a FIFO may come when it is done with the one before. */
+static int open_source(struct stream *f, struct nn_error *err)
 {
-	f->source = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
-	return f->source < 0 ? nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path) : 0;
+	f->source = strcmp(f->name, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(f->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return f->source < 0 ? nn_fail_errno(err, NN_EFAIL, "%s: cannot open", f->name) : 0;
 }
 
-static int start(struct nn_feed *f, struct nn_train *t, const char **path, struct nn_error *err)
+static int start(struct stream *f, struct nn_train *t, int number, struct nn_error *err)
 {
-	bool file = nn_train_first(t) && !is_pipe(*path);
+	bool file = nn_train_first(t) && !is_pipe(f->name);
 
-	if (nn_comm_channel(&f->channel, t->comm, CHANNEL, err) < 0 || !(f->chunk = nn_alloc(CHUNK, 1, err)))
+	if (nn_comm_channel(&f->channel, t->comm, CHANNEL + number, err) < 0 || !(f->chunk = nn_alloc(CHUNK, 1, err)))
 		return -1;
 	if (pipe2(f->wake, O_CLOEXEC) < 0)
-		return nn_fail_errno(err, NN_EFAIL, "-: cannot make a pipe");
-	if ((nn_train_first(t) && open_source(f, *path, err) < 0) || (!file && take_stdin(f, path, err) < 0))
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot make a pipe", f->name);
+	if (!file && take_place(f, number == 0, err) < 0)
 		return -1;
-	if (pthread_create(&f->thread, NULL, run, f) != 0)
-		return nn_fail(err, NN_EFAIL, "cannot start a thread");
-	return 0;
+	return pthread_create(&f->thread, NULL, run, f) == 0 ? 0 : nn_fail(err, NN_EFAIL, "cannot start a thread");
 }
 
 int nn_feed_open(struct nn_feed **feed, struct nn_train *t, struct nn_error *err)
 {
+	const char **paths[MOST] = { &t->setup.data_path, &t->setup.targets_path, &t->held_out_path };
 	struct nn_feed *f;
 	int found;
 
@@ -131,21 +149,45 @@ int nn_feed_open(struct nn_feed **feed, struct nn_train *t, struct nn_error *err
 		return found;
 	if (!(f = nn_alloc(1, sizeof *f, err)))
 		return -1;
-	f->source = f->wake[0] = f->wake[1] = -1;
 	*feed = f;
 	/* a rank that fails here ends the job: nothing has to be undone */
-	return start(f, t, found == 1 ? &t->setup.data_path : &t->setup.targets_path, err);
+	for (int i = 0; i < MOST; i++) {
+		struct stream *stream = &f->streams[f->n];
+
+		if (!(found & 1 << i))
+			continue;
+		*stream = (struct stream){ .path = paths[i], .name = *paths[i], .source = -1 };
+		f->n++;
+		if (nn_train_first(t) && open_source(stream, err) < 0)
+			return -1;
+	}
+	for (int i = 0; i < f->n; i++)
+		if (start(&f->streams[i], t, i, err) < 0)
+			return -1;
+	return 0;
 }
 
-int nn_feed_close(struct nn_feed *f, int status, struct nn_error *err)
+/* The user knows the pipe by its own name. */
+static void rename_place(const struct stream *f, struct nn_error *err)
 {
-	int none;
+	size_t n = strlen(f->reads);
+	struct nn_error named;
 
-	if (!f || status < 0)
-		return status;               /* others may still read: the process ends as it is */
-	none = f->piped ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-	if (none >= 0) {
-		dup2(none, STDIN_FILENO);    /* the thread goes on without who reads its pipe */
+	if (n == 0 || !err || strncmp(err->text, f->reads, n) != 0 || err->text[n] != ':')
+		return;
+	nn_fail(&named, err->code, "%s%s", f->name, err->text + n);
+	*err = named;
+}
+
+/* The loader is done; a thread goes on without who reads its pipe. */
+static int end(struct stream *f, struct nn_error *err)
+{
+	int status = 0, none = -1;
+
+	if (f->piped && f->end != STDIN_FILENO) {
+		close(f->end);
+	} else if (f->piped && (none = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+		dup2(none, STDIN_FILENO);
 		close(none);
 	}
 	if (f->piped)
@@ -157,9 +199,21 @@ int nn_feed_close(struct nn_feed *f, int status, struct nn_error *err)
 	if (f->source >= 0)
 		close(f->source);
 	if (f->failed)
-		status = nn_fail(err, NN_EFAIL, "-: cannot read: %s", strerror(f->failed));
+		status = nn_fail(err, NN_EFAIL, "%s: cannot read: %s", f->name, strerror(f->failed));
+	*f->path = f->name;
 	nn_comm_close(f->channel);
 	nn_free(f->chunk);
+	return status;
+}
+
+int nn_feed_close(struct nn_feed *f, int status, struct nn_error *err)
+{
+	for (int i = 0; f && i < f->n && status < 0; i++)
+		rename_place(&f->streams[i], err);
+	if (!f || status < 0)
+		return status;               /* others may still read: the process ends as it is */
+	for (int i = 0; i < f->n; i++)
+		status = end(&f->streams[i], err) < 0 ? -1 : status;
 	nn_free(f);
 	return status;
 }

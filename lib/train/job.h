@@ -37,6 +37,7 @@ struct nn_train {
 	struct nn_pipe *pipe;            /* of --pipeline; NULL: every rank has the whole network */
 	struct nn_tensor_group *tensor;  /* of --tensor; NULL: every rank has all columns */
 	struct nn_wish wish;             /* what ranks agreed on in the last step */
+	const char *held_out_path;       /* of --valid=FILE[,TARGETS], or what is read in its place */
 	const char *spooled;             /* what stands for stdin, the path in setup; NULL: nothing */
 	int sharing, on_host;            /* of them on the cores, on the host of this one, itself included */
 	struct {

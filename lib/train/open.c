@@ -173,6 +173,7 @@ static int open_data(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_feed *feed;
 
+	t->held_out_path = t->options->valid;
 	if (nn_spool(t, err) < 0 || nn_feed_open(&feed, t, err) < 0)
 		return -1;
 	return nn_feed_close(feed, nn_train_prepare(t, err), err);

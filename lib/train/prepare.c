@@ -65,7 +65,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 /* FILE[,TARGETS]: an existing file wins, else the first comma parts two. */
 static int open_held_out(struct nn_train *t, struct nn_error *err)
 {
-	const char *valid = t->options->valid, *comma = strchr(valid, ',');
+	const char *valid = t->held_out_path, *comma = strchr(valid, ',');
 	char *file;
 	int status;
 
@@ -310,6 +310,7 @@ int nn_train_prepare(struct nn_train *t, struct nn_error *err)
 	double fraction = 0;
 
 	t->fold = t->options->folds > 0;
+	t->held_out_path = t->held_out_path ? t->held_out_path : t->options->valid;
 	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
 		return -1;
 	if (open_data(t, fraction, err) < 0)

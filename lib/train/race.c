@@ -146,14 +146,13 @@ static char **command(const struct race *race, const struct runner *r, struct nn
 {
 	const struct nn_train_setup *s = race->setup;
 	const char *operands[] = { s->data_path, s->targets_path };
-	char strategy[80], log[4200], output[4200];
-	const char *more[] = { strategy, log, output, "--quiet" };
+	char strategy[80], log[4200];
+	const char *more[] = { strategy, log, "--output=/dev/null", "--quiet" };   /* nobody goes on from a state of it */
 	char **words;
 	size_t kept = 0;
 
 	snprintf(strategy, sizeof strategy, "--strategy=%s", r->name);
 	snprintf(log, sizeof log, "--log=%s/log", race->directory);
-	snprintf(output, sizeof output, "--output=%s/model", race->directory);
 	words = nn_opt_arguments(s->list, more, 4, operands, s->targets_path ? 2 : 1, err);
 	for (size_t i = 0; words && words[i]; i++) {
 		if (is_ours(words[i]))
@@ -164,6 +163,16 @@ static char **command(const struct race *race, const struct runner *r, struct nn
 	if (words)
 		words[kept] = NULL;
 	return words;
+}
+
+/* It has said why, but not under its name. */
+static void tell_status(const struct race *race, const struct runner *r, int status)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "--race: %s ended with status %d%s", r->name, status, status == NN_EDIVERGED ? "; the race goes on" : "");
+	if (race->setup->host.note)
+		race->setup->host.note(race->setup->host.arg, text);
 }
 
 static int train(struct race *race, struct runner *r, const char *program, const volatile sig_atomic_t *stop, struct nn_error *err)
@@ -182,6 +191,8 @@ static int train(struct race *race, struct runner *r, const char *program, const
 		return -1;
 	if (*stop)
 		return 0;
+	if (WIFEXITED(code) && WEXITSTATUS(code))
+		tell_status(race, r, WEXITSTATUS(code));
 	if (WIFEXITED(code) && (WEXITSTATUS(code) == 0 || WEXITSTATUS(code) == NN_EDIVERGED)) {
 		snprintf(log, sizeof log, "%s/log", race->directory);
 		status = take_log(race, r, log, err);
@@ -189,7 +200,7 @@ static int train(struct race *race, struct runner *r, const char *program, const
 		return status;
 	}
 	if (WIFEXITED(code))
-		return WEXITSTATUS(code);            /* it has said why */
+		return WEXITSTATUS(code);
 	return nn_fail(err, NN_ERANK, "--race: %s was killed by signal %d", r->name, WTERMSIG(code));
 }
 
@@ -265,15 +276,13 @@ static void judge(const struct race *race)
 
 static void race_end(struct race *race)
 {
-	static const char *const files[] = { "log", "model", "model.state.safetensors" };
-	char path[4200];
+	char log[4200];
 
-	for (size_t i = 0; *race->directory && i < sizeof files / sizeof *files; i++) {
-		snprintf(path, sizeof path, "%s/%s", race->directory, files[i]);
-		unlink(path);
-	}
-	if (*race->directory)
+	if (*race->directory) {
+		snprintf(log, sizeof log, "%s/log", race->directory);
+		unlink(log);
 		rmdir(race->directory);
+	}
 	nn_output_abort(race->table);
 	nn_output_abort(race->picture);
 	for (size_t i = 0; i < race->n; i++) {
