@@ -15,19 +15,6 @@ static size_t real_size(const struct nn_op_trial *t)
 	return nn_dtype_size(t->device->dtype);
 }
 
-double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)
-{
-	return t->device->dtype == NN_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
-}
-
-void nn_op_trial_put(const struct nn_op_trial *t, void *array, size_t i, double value)
-{
-	if (t->device->dtype == NN_F64)
-		((double *)array)[i] = value;
-	else
-		((float *)array)[i] = (float)value;
-}
-
 /* ---- values ---- */
 
 /* Uniform in [-1, 1), multiples of 2^-20, the same for a seed: no zeros to be fast at, no two alike to be cached. */

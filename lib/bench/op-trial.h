@@ -73,7 +73,17 @@ void nn_op_table_sum(struct nn_op_trial *trial);
 void nn_op_table_gradient(const struct nn_op_trial *trial, void *plain);
 
 /* inside: elements of the device's type */
-double nn_op_trial_real(const struct nn_op_trial *trial, const void *array, size_t i);
-void nn_op_trial_put(const struct nn_op_trial *trial, void *array, size_t i, double value);
+static inline double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)
+{
+	return t->device->dtype == NN_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+static inline void nn_op_trial_put(const struct nn_op_trial *t, void *array, size_t i, double value)
+{
+	if (t->device->dtype == NN_F64)
+		((double *)array)[i] = value;
+	else
+		((float *)array)[i] = (float)value;
+}
 
 #endif

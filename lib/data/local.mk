@@ -26,6 +26,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/plan.c \
 	lib/data/plan.h \
 	lib/data/rows-array.c \
+	lib/data/rows-out.c \
 	lib/data/rows-table.c \
 	lib/data/rows.c \
 	lib/data/rows.h \

@@ -137,71 +137,6 @@ bool nn_rows_would_block(struct nn_rows *r)
 	return held == 0 && !nn_input_ready(r->input);
 }
 
-void nn_rows_put_zeros(struct nn_rows *r, struct nn_rows_out *out)
-{
-	size_t real = nn_dtype_size(r->dtype);
-
-	for (size_t i = 0; i < r->schema->n_inputs; i++) {
-		size_t bytes = r->coding->inputs[i].size * real;
-
-		memset((char *)out->inputs[i] + out->n * bytes, 0, bytes);
-	}
-	for (size_t t = 0; out->targets && r->options.want_target && t < r->schema->n_targets; t++) {
-		size_t size = nn_rows_target_size(r, t);
-
-		if (nn_rows_target_classes(r, t))
-			memset((int32_t *)out->targets[t] + out->n * size, 0xff, size * sizeof(int32_t));
-		else
-			memset((char *)out->targets[t] + out->n * size * real, 0, size * real);
-	}
-}
-
-int nn_rows_put_scored(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
-{
-	uint64_t row = r->scored_at++;
-
-	if (row >= nn_dataset_rows(r->scored))
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has more", r->scored->n_files
-			       ? r->scored->file[0].path : nn_input_name(r->input), nn_dataset_rows(r->scored),
-			       nn_input_name(r->input));
-	for (size_t t = 0; out && out->targets && t < r->schema->n_targets; t++) {
-		size_t size = nn_dataset_target_size(r->scored, t);
-		size_t bytes = nn_dataset_target_classes(r->scored, t) ? sizeof(int32_t) : nn_dtype_size(r->dtype);
-
-		nn_dataset_fill_target(r->scored, t, &row, 1, (char *)out->targets[t] + out->n * size * bytes);
-	}
-	return 0;
-}
-
-int nn_rows_take_bad(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
-{
-	struct nn_error none;
-
-	if (r->options.on_error == 0)
-		return -1;
-	r->n_bad++;
-	if (r->options.on_error == 1)
-		return 1;
-	nn_rows_put_zeros(r, out);
-	if (!out->bad)
-		return 2;
-	if (nn_block_reserve(&r->bad_texts, (r->n_bad_texts + 1) * sizeof err->text, &none) < 0)
-		return -1;
-	memcpy(nn_block_at(&r->bad_texts, r->n_bad_texts++ * sizeof err->text), err->text, sizeof err->text);
-	out->bad[out->n] = err->text;        /* a sign; the place is known when the block is complete */
-	return 2;
-}
-
-/* The texts no longer move. */
-static void place_bad(struct nn_rows *r, struct nn_rows_out *out)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; out->bad && i < out->n; i++)
-		if (out->bad[i])
-			out->bad[i] = (const char *)nn_block_at(&r->bad_texts, k++ * sizeof r->error.text);
-}
-
 static int check_scored(struct nn_rows *r, struct nn_error *err)
 {
 	if (!r->scored || r->scored_at >= nn_dataset_rows(r->scored))
@@ -233,25 +168,11 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 			*err = r->error;
 		return -1;
 	}
-	place_bad(r, &out);
+	nn_rows_place_bad(r, &out);
 	*n = out.n;
 	if (array_end)
 		*array_end = out.array_end;
 	return 0;
-}
-
-bool nn_rows_target_classes(const struct nn_rows *r, size_t target)
-{
-	if (r->scored || (r->whole && r->options.want_target))
-		return nn_dataset_target_classes(r->scored ? r->scored : r->whole, target);
-	return r->schema->targets[target].labels && r->schema->targets[target].n_columns == 1;
-}
-
-size_t nn_rows_target_size(const struct nn_rows *r, size_t target)
-{
-	if (r->scored || (r->whole && r->options.want_target))
-		return nn_dataset_target_size(r->scored ? r->scored : r->whole, target);
-	return r->schema->targets[target].n_columns;
 }
 
 uint64_t nn_rows_bad(const struct nn_rows *r)

@@ -58,13 +58,13 @@ int nn_rows_open_array(struct nn_rows *rows, bool targets, struct nn_error *err)
 int nn_rows_next_table(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 int nn_rows_next_array(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 
-/* Row `at` of every input: source[i] (NULL: zeros). */
-void nn_rows_put_zeros(struct nn_rows *rows, struct nn_rows_out *out);
-/* Targets of the row from the file of targets; -1 when it has no more. */
+/* rows-out.c: targets of the row from the file of targets; -1 when it has no more. */
 int nn_rows_put_scored(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 /*
  * A bad row, *err says why: 1 it is left out, 2 it keeps its place (zeros, the reason in bad), -1 it ends everything.
  */
 int nn_rows_take_bad(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
+/* The reasons' places, once all rows are there and texts no longer move. */
+void nn_rows_place_bad(struct nn_rows *rows, struct nn_rows_out *out);
 
 #endif
