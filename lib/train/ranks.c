@@ -132,7 +132,7 @@ int nn_train_sharing(struct nn_train *t, struct nn_error *err)
 
 /* ---- a state ---- */
 
-/* What the rank `peer` has of a parameter, whose elements on rank 0 are `values`. */
+/* What the rank `peer` has of a parameter, whose elements on rank 0 are `values`; NULL: how much. */
 static struct nn_message part_of(const struct nn_train *t, int p, void *values, int peer)
 {
 	size_t from = 0, count = nn_shape_count(&t->program->params[p].desc.shape), size = nn_dtype_size(t->device->dtype);
@@ -141,7 +141,7 @@ static struct nn_message part_of(const struct nn_train *t, int p, void *values, 
 		count = nn_tensor_slice(t, p, peer % nn_tensor_ranks(t), &from);
 	if (t->pipe && t->pipe->owner[p] != peer / nn_tensor_ranks(t) % t->pipe->stages)
 		count = 0;
-	return (struct nn_message){ peer, (char *)values + from * size, count * size };
+	return (struct nn_message){ peer, values ? (char *)values + from * size : NULL, count * size };
 }
 
 static int hand_out(struct nn_train *t, int p, void *values, struct nn_error *err)

@@ -105,7 +105,7 @@ refused() {
   for later in --checkpoint --log --spool --plot --record; do
     for before in -o --checkpoint --log --spool --plot; do
       [ $before != $later ] || break
-      [ $before = -o ] && first=(-o one) || first=(-o m $before=one)
+      [ $before = -o ] && first=(-o one) || first=(-o m "$before=one")
       for name in one other; do
         run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async "${first[@]}" $later=$name "$data/words.csv"
         [ "$stderr" = "nn-train: $later=$name: this is where $before goes" ] || { echo "$stderr"; false; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # nn-train --tensor: ranks that share the columns of products give the bytes of one process, alone and beside ranks that share the samples.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2034
 bats_require_minimum_version 1.5.0
 load ranks.bash
 
