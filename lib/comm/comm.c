@@ -175,9 +175,9 @@ int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n
 	return status;
 }
 
-int nn_comm_post(struct nn_comm *c, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err)
+static int post(struct nn_comm *c, bool sends, const struct nn_message *message, struct nn_posted *posted, struct nn_error *err)
 {
-	size_t more = posted->n + parts(c, send, 1);
+	size_t more = posted->n + parts(c, message, 1);
 
 	if (more > posted->room) {
 		struct nn_request *grown = nn_realloc(posted->requests, posted->room * sizeof *grown, 2 * more * sizeof *grown, err);
@@ -187,7 +187,17 @@ int nn_comm_post(struct nn_comm *c, const struct nn_message *send, struct nn_pos
 		posted->requests = grown;
 		posted->room = 2 * more;
 	}
-	return start(c, true, send, posted->requests, &posted->n, err);
+	return start(c, sends, message, posted->requests, &posted->n, err);
+}
+
+int nn_comm_post(struct nn_comm *c, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err)
+{
+	return post(c, true, send, posted, err);
+}
+
+int nn_comm_post_receive(struct nn_comm *c, const struct nn_message *receive, struct nn_posted *posted, struct nn_error *err)
+{
+	return post(c, false, receive, posted, err);
 }
 
 int nn_comm_finish(struct nn_comm *c, struct nn_posted *posted, struct nn_error *err)

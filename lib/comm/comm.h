@@ -89,13 +89,17 @@ struct nn_message {
 int nn_comm_exchange(struct nn_comm *comm, const struct nn_message *sends, size_t n_sends, const struct nn_message *receives,
 		     size_t n_receives, struct nn_error *err);
 
-/* Sends that are under way; begins as {0}. Free its memory with nn_free(posted->requests) when none is. */
+/* Messages that are under way; begins as {0}. Free its memory with nn_free(posted->requests) when none is. */
 struct nn_posted {
 	struct nn_request *requests;
 	size_t n, room;
 };
-/* Start a message to one peer, whose data is borrowed until nn_comm_finish, which waits for all that are under way. */
+/*
+ * Start a message to one peer, or from it: its data is borrowed until nn_comm_finish, which waits for all that are under way.
+ * Between two ranks messages are received in the order in which they were started.
+ */
 int nn_comm_post(struct nn_comm *comm, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err);
+int nn_comm_post_receive(struct nn_comm *comm, const struct nn_message *receive, struct nn_posted *posted, struct nn_error *err);
 int nn_comm_finish(struct nn_comm *comm, struct nn_posted *posted, struct nn_error *err);
 
 /*

@@ -109,7 +109,7 @@ static void add_local(struct list *list)
 /* Where, as the user or the batch system says; and what ranks there need of the environment. */
 static void add_hosts(struct list *list, const struct nn_launch *l)
 {
-	static const char *const names[] = { "NN_LAUNCH", "NN_CPU", "NN_MODULE_PATH", "XDG_CACHE_HOME", "TMPDIR" };
+	static const char *const names[] = { "NN_LAUNCH", "NN_BUCKET", "NN_CPU", "NN_MODULE_PATH", "XDG_CACHE_HOME", "TMPDIR" };
 
 	if (l->hosts) {
 		add(list, "--host");

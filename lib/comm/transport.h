@@ -28,6 +28,8 @@ struct nn_transport {
 	int (*receive)(void *state, int from, int tag, void *data, size_t bytes, struct nn_request *request, struct nn_error *err);
 	/* Until all n are done. Spins for two milliseconds, then looks ever more rarely, up to once a millisecond. */
 	int (*wait)(void *state, struct nn_request *requests, size_t n, struct nn_error *err);
+	/* Let what is under way go on, without waiting. Any thread may call it while others wait or start messages. */
+	void (*progress)(void *state);
 	/* Until one of n is done, which is not waited for again until it is started anew; a place that is {0} was never started. */
 	int (*wait_any)(void *state, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err);
 	/* The transport's own reduction, in whatever order; -1 with NN_EUSAGE for types it does not know. in and out may be one. */

@@ -160,12 +160,18 @@ static bool measured(int ranks, struct nn_link *link)
 	return true;
 }
 
-void nn_link_get(int ranks, struct nn_link *link)
+bool nn_link_known(int ranks, struct nn_link *link)
 {
 	for (int away = 0; away < MOST_RANKS; away++)
 		if ((ranks - away > 1 && measured(ranks - away, link)) || (away > 0 && measured(ranks + away, link)))
-			return;
-	estimate(link);
+			return true;
+	return false;
+}
+
+void nn_link_get(int ranks, struct nn_link *link)
+{
+	if (!nn_link_known(ranks, link))
+		estimate(link);
 }
 
 /* ---- a training that has run ---- */

@@ -2,6 +2,7 @@
 #ifndef NN_TRAIN_LINK_H
 #define NN_TRAIN_LINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -18,6 +19,8 @@ struct nn_link {
  * estimate, from the time that copies in memory take.
  */
 void nn_link_get(int ranks, struct nn_link *link);
+/* The same but for the estimate: false. */
+bool nn_link_known(int ranks, struct nn_link *link);
 double nn_link_seconds(const struct nn_link *link, int ranks, double bytes);
 /* A training's steps took so much more than their computing. */
 void nn_link_put(int ranks, double bytes, double seconds);

@@ -92,6 +92,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/step-batch.c \
 	lib/train/step-inside.h \
 	lib/train/step-plan.c \
+	lib/train/step-tell.c \
 	lib/train/step.c \
 	lib/train/step.h \
 	lib/train/strategy/async.c \
@@ -100,6 +101,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/local.c \
 	lib/train/strategy/master.c \
 	lib/train/strategy/order.c \
+	lib/train/strategy/buckets.c \
+	lib/train/strategy/buckets.h \
 	lib/train/strategy/far.c \
 	lib/train/strategy/near.c \
 	lib/train/strategy/pipeline.c \

@@ -43,6 +43,17 @@ struct nn_step {
 	size_t statistics_bytes;
 	bool alone;
 
+	/* who is told of sums that are final */
+	struct nn_step_teller {
+		void (*final)(void *arg, size_t sum, size_t from);       /* NULL: nobody */
+		void *arg;
+		size_t *offsets;             /* [n_params] of the trained ones, of the block; the others SIZE_MAX */
+		bool *finished;              /* [n_params] of the last span */
+		int next;                    /* those behind it are finished, or not trained */
+		size_t from;                 /* where what was told begins */
+		unsigned low, high;          /* levels whose sums wait for the last span */
+	} teller;
+
 	/* the batch under way */
 	const struct nn_cut *cut;
 	const uint64_t *rows;
@@ -60,5 +71,14 @@ size_t nn_step_cuts_spans(const struct nn_step_cuts *cuts);
 struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options, const struct nn_step_cuts *cuts);
 /* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the run. */
 bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, struct nn_cut_node *node);
+
+/* ---- step-tell.c ---- */
+
+int nn_step_teller_init(struct nn_step *step, struct nn_error *err);
+void nn_step_teller_fini(struct nn_step *step);
+/* Backward of the last span; what waits for it is added as parameters are finished. */
+void nn_step_backward_telling(struct nn_step *step, const struct nn_cut_span *at, const struct nn_span *span);
+/* The k-th sum is complete. */
+void nn_step_tell_whole(const struct nn_step *step, size_t sum);
 
 #endif

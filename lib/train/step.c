@@ -109,6 +109,8 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	s->half = top > 0 && !s->waiting[top - 1] ? &s->waiting[top - 1] : NULL;
 	if (s->half)
 		*s->half = nn_optimizer_scratch(s->optimizer);
+	if (nn_step_teller_init(s, err) < 0)
+		goto fail;
 	*step = s;
 	return 0;
 fail:
@@ -138,6 +140,7 @@ void nn_step_free(struct nn_step *s)
 	if (!s->place.statistics)
 		nn_free(s->statistics);
 	nn_free(s->squares);
+	nn_step_teller_fini(s);
 	nn_optimizer_free(s->optimizer);
 	nn_graph_free(s->graph);
 	for (int i = 0; s->inputs && i < s->options.program->n_inputs; i++)

@@ -132,6 +132,12 @@ size_t nn_step_slots(const struct nn_step *step);
 /* Needs all figures and statistics: buffers of batch norm, and the result. false: the loss is not finite. */
 bool nn_step_finish(struct nn_step *step, struct nn_step_result *result);
 /*
+ * Whoever wants sums while backward goes on: final(arg, k, from) says that of the k-th (nn_step_sum) the elements from `from` on will not
+ * change any more. Sums in order, each from its end to its beginning, where from is 0; the last of the run parameter by parameter, but
+ * for a measured batch. Stays until it is changed; NULL: nobody.
+ */
+void nn_step_tell(struct nn_step *step, void (*final)(void *arg, size_t sum, size_t from), void *arg);
+/*
  * From now on the run is a batch of its own: means are over its rows alone, nothing is needed of other leaves, and buffers go by its
  * groups. nn_step_join leaves its whole sum in nn_graph_gradients, after nn_step_run.
  */

@@ -88,6 +88,50 @@ figures() {
   as_one "2 3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 "$data/digits.csv"
 }
 
+# as_one for buckets of 1 KiB, of 64 KiB, and as nn-train has them
+in_buckets() {
+  local size
+  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  for size in 1K 64K ""; do
+    [ -n "$size" ] && export NN_BUCKET=$size || unset NN_BUCKET
+    as_one "$@" || {
+      echo "NN_BUCKET=$size"
+      return 1
+    }
+  done
+  unset NN_BUCKET
+}
+
+@test "same bytes: buckets of every size, ranks and micro-batches, a smaller last batch" {
+  in_buckets "2 3 4" -m 'dense 300, relu, dense 90, tanh, dense ?' --target=kind --epochs=2 -b 64 "$data/words.csv"
+  in_buckets "3" -m 'dense 200, relu, dense 90, dense ?' --target=kind --epochs=2 -b 64 --micro-batch=5 -t 2 "$data/words.csv"
+  in_buckets "2 3" -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 --micro-batch=16 "$data/digits.csv"
+}
+
+@test "same bytes: buckets, with every kind of update" {
+  net=(-m 'dense 200, relu, dense 90, relu, dense ?' --target=digit --loss=cross-entropy --steps=3 -b 70 "$data/digits.csv")
+  in_buckets "3" "${net[@]}" --optimizer=lamb --weight-decay=0.1
+  in_buckets "2" "${net[@]}" --optimizer=sgd --momentum=0.9 --clip-norm=0.1
+  in_buckets "3" "${net[@]}" --optimizer=lars --precision=f64
+  in_buckets "2" "${net[@]}" --strategy=master
+  in_buckets "3" "${net[@]}" --shard-optimizer
+  as_one "2" "${net[@]}"
+  for parts in --pipeline=2 --tensor=2; do
+    NN_BUCKET=1K ranks 4 -t 1 "${net[@]}" $parts
+    same one/m.safetensors r.0/m.safetensors
+  done
+}
+
+@test "buckets: a size that is none is status 2, a loss that is not finite is 6 as without" {
+  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  NN_BUCKET=12q run -2 --separate-stderr ranks 2 -m 'dense ?' --target=kind -b 64 "$data/words.csv"
+  [[ $stderr == *"nn-train: NN_BUCKET=12q: expected a size of at least 1024 bytes, as in 64K or 25M"* ]]
+  awk 'NR % 64 == 60 { sub(/,[^,]*$/, ",1e30") } { print }' "$data/prices.csv" >wild.csv
+  NN_BUCKET=1K run -6 --separate-stderr ranks 3 -m 'dense 80, relu, dense ?' --target=price --normalize=none --shuffle=no --optimizer=sgd \
+    -b 64 --epochs=5 "$PWD/wild.csv"
+  [[ $stderr == *"step 1: the loss is not finite"* ]]
+}
+
 @test "same figures: the log and epoch lines of ranks have the digits of one process" {
   printf '%s\n' 'dense 9' relu 'dense ?' >kind.nn
   printf '%s\n' 'dense 9' relu 'dense 1' >price.nn
@@ -129,6 +173,7 @@ figures() {
   as_one "2 3 4" -m "$PWD/tables.nn" --target=kind --loss=cross-entropy --epochs=2 -b 96 "$data/tables.csv"
   as_one "3" -m "$PWD/tables.nn" --target=kind --loss=cross-entropy --epochs=2 -b 70 --optimizer=sgd --clip-norm=0.1 "$data/tables.csv"
   as_one "3" -m "$PWD/dense.nn" --target=kind --loss=cross-entropy --epochs=2 -b 96 --optimizer=lamb "$data/tables.csv"
+  in_buckets "3" -m "$PWD/tables.nn" --target=kind --loss=cross-entropy --epochs=1 -b 96 "$data/tables.csv"
 }
 
 @test "ranks: one that computes much longer than the other is named" {

@@ -52,6 +52,11 @@ static int self_wait_any(void *state, struct nn_request *requests, size_t n, siz
 	NN_BUG("one rank waits for any of %zu messages", n);
 }
 
+static void self_progress(void *state)
+{
+	(void)state;
+}
+
 static int self_allreduce(void *state, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
 			  struct nn_error *err)
 {
@@ -63,5 +68,5 @@ static int self_allreduce(void *state, const struct nn_reduce *reduce, const voi
 
 const struct nn_transport nn_transport_self = {
 	.name = "self", .open = self_open, .close = self_close, .abort = self_abort, .send = self_send,
-	.receive = self_receive, .wait = self_wait, .wait_any = self_wait_any, .allreduce = self_allreduce,
+	.receive = self_receive, .wait = self_wait, .progress = self_progress, .wait_any = self_wait_any, .allreduce = self_allreduce,
 };

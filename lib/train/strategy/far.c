@@ -1,14 +1,16 @@
-/* Ranks that have messages alone: sums of a shard go to its owner, who adds them up and updates it; parameters come back. */
-#include <string.h>
+/* Ranks that have messages alone: sums go to the owner of a piece, who adds them up and updates it; parameters come back. */
+#include <math.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "train/strategy/team.h"
+#include "train/strategy/buckets.h"
 
 struct nn_far {
-	struct nn_message *sends, *receives;
+	struct nn_message *sends, *receives;         /* what ranks say of a step */
 	size_t n_sends, n_receives;
-	char *room;                  /* sums of other ranks, of the own shard */
+	struct nn_bucket_sizes sizes;
+	struct nn_buckets *buckets;
+	struct nn_posted posted;     /* of a block that comes together */
 };
 
 /* ---- messages ---- */
@@ -53,33 +55,96 @@ static void put_rows(struct nn_team *team, const struct nn_cut *cut, bool groups
 	}
 }
 
+/* ---- a block, of which every rank has its pieces of the buckets ---- */
+
+/* The pieces of other ranks will come into it. */
+static int gather_begin(struct nn_team *team, char *block, struct nn_error *err)
+{
+	struct nn_far *far = team->far;
+
+	for (size_t i = 0; i < nn_buckets_n(far->buckets); i++)
+		for (int r = 0; r < team->comm->size; r++) {
+			struct nn_shard theirs = nn_buckets_piece(team, far->buckets, i, r);
+			struct nn_message message = { r, block + theirs.from * team->size, theirs.n * team->size };
+
+			if (r != team->comm->rank && nn_comm_post_receive(team->comm, &message, &far->posted, err) < 0)
+				return -1;
+		}
+	return 0;
+}
+
+/* This rank's piece of a bucket to all. */
+static int gather_send(struct nn_team *team, char *block, size_t bucket, struct nn_error *err)
+{
+	struct nn_far *far = team->far;
+	struct nn_shard mine = nn_buckets_piece(team, far->buckets, bucket, team->comm->rank);
+
+	for (int r = 0; r < team->comm->size; r++) {
+		struct nn_message message = { r, block + mine.from * team->size, mine.n * team->size };
+
+		if (r != team->comm->rank && nn_comm_post(team->comm, &message, &far->posted, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int gather_end(struct nn_team *team, double *seconds, struct nn_error *err)
+{
+	double start = nn_now_s();
+	int status = nn_comm_finish(team->comm, &team->far->posted, err);
+
+	*seconds += nn_now_s() - start;
+	return status;
+}
+
 int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_error *err)
 {
-	for (int r = 0; r < team->comm->size; r++) {
-		struct nn_shard theirs = nn_team_shard(team, r);
+	double start = nn_now_s();
 
-		if (r == team->comm->rank)
-			continue;
-		send(team->far, r, (char *)block + team->mine.from * team->size, team->mine.n * team->size);
-		receive(team->far, r, (char *)block + theirs.from * team->size, theirs.n * team->size);
-	}
-	return exchange(team, seconds, err);
+	if (gather_begin(team, block, err) < 0)
+		return -1;
+	for (size_t i = 0; i < nn_buckets_n(team->far->buckets); i++)
+		if (gather_send(team, block, i, err) < 0)
+			return -1;
+	*seconds += nn_now_s() - start;
+	return gather_end(team, seconds, err);
 }
 
 /* ---- a step ---- */
 
 static int far_weights(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
 {
-	if (!tables->weighs)
-		return 0;
-	put_rows(t->team, tables->cut, false, tables->weights, tables->n_weights * sizeof *tables->weights);
-	return exchange(t->team, &result->wait_s, err);
+	if (tables->weighs) {
+		put_rows(t->team, tables->cut, false, tables->weights, tables->n_weights * sizeof *tables->weights);
+		if (exchange(t->team, &result->wait_s, err) < 0)
+			return -1;
+	}
+	return nn_buckets_begin(t, t->team->far->buckets, err);
+}
+
+/*
+ * What others say travels behind the gradients, so the time until it is here is both: waiting as far as another rank computed for longer,
+ * the rest is communication.
+ */
+static void divide(const struct nn_team *team, double seconds, struct nn_step_result *result)
+{
+	double longest = 0, wait;
+
+	for (int r = 0; r < team->comm->size; r++)
+		longest = fmax(longest, team->said[r].compute_s);
+	wait = fmin(longest - team->said[team->comm->rank].compute_s, seconds);
+	result->wait_s += wait;
+	result->comm_s += seconds - wait;
 }
 
 static int far_meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
+	double seconds = 0, start = nn_now_s();
 
+	if (nn_buckets_flush(t, team->far->buckets, err) < 0)
+		return -1;
+	seconds = nn_now_s() - start;
 	for (int r = 0; r < team->comm->size; r++)
 		if (r != team->comm->rank) {
 			send(team->far, r, &team->said[team->comm->rank], sizeof *team->said);
@@ -88,84 +153,75 @@ static int far_meet(struct nn_train *t, const struct nn_step_tables *tables, str
 	put_rows(team, tables->cut, false, tables->figures, tables->n_figures * sizeof *tables->figures);
 	if (tables->statistics)
 		put_rows(team, tables->cut, true, tables->statistics, tables->statistics_bytes);
-	return exchange(team, &result->wait_s, err);
-}
-
-/* Every rank's sums of this rank's shard; at[k] is the k-th. */
-static int collect(struct nn_train *t, char **at, double *seconds, struct nn_error *err)
-{
-	struct nn_team *team = t->team;
-	char *room = team->far->room;
-
-	for (size_t k = 0; k < team->n_sums; k++) {
-		const struct nn_team_sum *s = &team->sums[k];
-
-		if (s->rank != team->comm->rank) {
-			at[k] = room;
-			receive(team->far, s->rank, room, team->mine.n * team->size);
-			room += team->mine.n * team->size;
-			continue;
-		}
-		at[k] = (char *)nn_step_sum(t->step, s->index) + team->mine.from * team->size;
-		for (int to = 0; to < team->comm->size; to++) {
-			struct nn_shard p = nn_team_shard(team, to);
-
-			if (to != team->comm->rank)
-				send(team->far, to, (char *)nn_step_sum(t->step, s->index) + p.from * team->size, p.n * team->size);
-		}
-	}
-	return exchange(team, seconds, err);
-}
-
-/* This rank's shard of the gradient, along the tree of leaves, into the step's gradients. */
-static int add_up(struct nn_train *t, double *seconds, struct nn_error *err)
-{
-	struct nn_team *team = t->team;
-	char *at[NN_CUT_NODES], *stack[NN_CUT_NODES], *mine = nn_graph_gradients(nn_step_graph(t->step));
-	size_t depth = 0;
-
-	mine += team->mine.from * team->size;
-	if (collect(t, at, seconds, err) < 0)
+	if (exchange(team, &seconds, err) < 0)
 		return -1;
-	for (size_t k = 0; k < team->n_sums; k++) {
-		for (size_t node = team->sums[k].node.node; node & 1; node >>= 1)
-			t->device->add(at[k], stack[--depth], team->mine.n, t->pool);
-		stack[depth++] = at[k];
-	}
-	if (stack[0] != mine)
-		memcpy(mine, stack[0], team->mine.n * team->size);
+	divide(team, seconds, result);
 	return 0;
+}
+
+static int far_drop(struct nn_team *team, struct nn_error *err)
+{
+	return nn_buckets_drop(team, team->far->buckets, err);
+}
+
+/* The whole gradient on all ranks, which norms and directions are made from. */
+static int look(struct nn_train *t, bool norm, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+	struct nn_optimizer *o = nn_step_optimizer(t->step);
+	char *gradients = nn_graph_gradients(nn_step_graph(t->step));
+
+	if (nn_far_gather(team, gradients, &result->comm_s, err) < 0)
+		return -1;
+	nn_step_noise_of(t->step, gradients, result);
+	if ((norm || nn_optimizer_wants_norm(o)) && nn_optimizer_look(o, gradients, norm ? &result->norm : NULL, err) < 0)
+		return -1;
+	for (size_t i = 0; nn_optimizer_directs(o) && i < nn_buckets_n(team->far->buckets); i++) {
+		struct nn_shard mine = nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
+
+		nn_optimizer_direct(o, gradients, mine.from, mine.from + mine.n);
+	}
+	return nn_optimizer_directs(o) ? nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err) : 0;
+}
+
+/* A bucket's parameters leave while those of the next are made; where nobody looks at the gradient, while its sums still come. */
+static int update(struct nn_train *t, bool adds, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+	struct nn_graph *graph = nn_step_graph(t->step);
+	char *gradients = nn_graph_gradients(graph);
+
+	if (gather_begin(team, nn_graph_weights(graph), err) < 0)
+		return -1;
+	for (size_t i = 0; i < nn_buckets_n(team->far->buckets); i++) {
+		struct nn_shard mine = nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
+
+		if (adds && nn_buckets_add(t, team->far->buckets, i, &result->comm_s, err) < 0)
+			return -1;
+		nn_optimizer_apply(nn_step_optimizer(t->step), gradients + mine.from * team->size, mine.from, mine.from + mine.n, t->pool);
+		if (gather_send(team, nn_graph_weights(graph), i, err) < 0)
+			return -1;
+	}
+	return gather_end(team, &result->comm_s, err);
 }
 
 static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_team *team = t->team;
-	struct nn_graph *graph = nn_step_graph(t->step);
+	struct nn_buckets *buckets = t->team->far->buckets;
 	struct nn_optimizer *o = nn_step_optimizer(t->step);
-	size_t from = team->mine.from, to = from + team->mine.n;
-	char *gradients = nn_graph_gradients(graph);
-	bool looks = norm || nn_optimizer_wants_norm(o), directs = nn_optimizer_directs(o);
-	bool whole = looks || directs || nn_step_parts(t->step)->part_rows > 0;
+	bool whole = norm || nn_optimizer_wants_norm(o) || nn_optimizer_directs(o) || nn_step_parts(t->step)->part_rows > 0;
 	double start = nn_now_s(), sent = result->comm_s;
 
 	nn_optimizer_begin(o, b->number, b->lr);
-	if (add_up(t, &result->comm_s, err) < 0 || (whole && nn_far_gather(team, gradients, &result->comm_s, err) < 0))
-		return -1;
-	nn_step_noise_of(t->step, gradients, result);
-	if (looks && nn_optimizer_look(o, gradients, norm ? &result->norm : NULL, err) < 0)
+	for (size_t i = 0; whole && i < nn_buckets_n(buckets); i++)
+		if (nn_buckets_add(t, buckets, i, &result->comm_s, err) < 0)
+			return -1;
+	if (whole && look(t, norm, result, err) < 0)
 		return -1;
 	nn_optimizer_tables(o);
-	if (directs) {
-		nn_optimizer_direct(o, gradients, from, to);
-		if (nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err) < 0)
-			return -1;
-	}
-	if (nn_optimizer_weigh(o, err) < 0)
+	if (nn_optimizer_weigh(o, err) < 0 || update(t, !whole, result, err) < 0)
 		return -1;
-	nn_optimizer_apply(o, gradients + from * team->size, from, to, t->pool);
-	if (nn_far_gather(team, nn_graph_weights(graph), &result->comm_s, err) < 0)
-		return -1;
-	nn_graph_refresh(graph);
+	nn_graph_refresh(nn_step_graph(t->step));
 	result->compute_s += nn_now_s() - start - (result->comm_s - sent);
 	return 0;
 }
@@ -183,34 +239,38 @@ static int far_settle(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+static int far_begin(struct nn_train *t, struct nn_error *err)
+{
+	return nn_buckets_open(&t->team->far->buckets, t, &t->team->far->sizes, err);
+}
+
 static void far_close(struct nn_team *team)
 {
 	if (!team->far)
 		return;
+	nn_buckets_close(team->far->buckets);
+	nn_free(team->far->posted.requests);
 	nn_free(team->far->sends);
 	nn_free(team->far->receives);
-	nn_free(team->far->room);
 	nn_free(team->far);
 	team->far = NULL;
 }
 
 static const struct nn_way way = {
-	.weights = far_weights, .meet = far_meet, .update = far_update, .settle = far_settle, .close = far_close,
+	.open = far_begin, .weights = far_weights, .meet = far_meet, .drop = far_drop, .update = far_update, .settle = far_settle,
+	.close = far_close,
 };
 
-int nn_far_open(struct nn_train *t, const struct nn_step_options *o, struct nn_error *err)
+int nn_far_open(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	struct nn_far *far = team->far = nn_alloc(1, sizeof *far, err);
-	size_t most = (size_t)team->comm->size * NN_CUT_NODES, others = 0;
+	size_t most = 3 * (size_t)team->comm->size;
 
 	if (!far)
 		return -1;
 	team->way = &way;
-	for (int r = 0; r < team->comm->size; r++)
-		others += r == team->comm->rank ? 0 : nn_step_kept(o, r) + 1;
 	far->sends = nn_alloc(most, sizeof *far->sends, err);
 	far->receives = nn_alloc(most, sizeof *far->receives, err);
-	far->room = nn_alloc(others * team->mine.n, team->size, err);
-	return far->sends && far->receives && far->room ? 0 : -1;
+	return far->sends && far->receives ? nn_bucket_sizes(team, &far->sizes, err) : -1;
 }

@@ -12,6 +12,11 @@ static int master_prepare(struct nn_train *t, struct nn_step_options *options, s
 	return nn_sync_prepare(t, options, err);
 }
 
+static int master_open(struct nn_train *t, struct nn_error *err)
+{
+	return nn_strategy_sync.open(t, err);
+}
+
 static int master_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
 		       struct nn_error *err)
 {
@@ -36,6 +41,6 @@ static void master_close(struct nn_train *t)
 }
 
 const struct nn_strategy nn_strategy_master = {
-	.name = "master", .prepare = master_prepare, .close = master_close, .release = nn_sync_release, .step = master_step,
+	.name = "master", .prepare = master_prepare, .open = master_open, .close = master_close, .release = nn_sync_release, .step = master_step,
 	.settle = master_settle,
 };

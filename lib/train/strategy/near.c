@@ -95,10 +95,12 @@ bool nn_near(const struct nn_train *t)
 	return t->strategy == &nn_strategy_sync && t->team && t->team->near;
 }
 
-void nn_near_barrier(struct nn_team *team)
+/* Parameters that all ranks see were loaded by each. */
+static int near_begin(struct nn_train *t, struct nn_error *err)
 {
-	if (team->near)
-		nn_window_barrier(team->near->window);
+	(void)err;
+	nn_window_barrier(t->team->near->window);
+	return 0;
 }
 
 /* ---- a step ---- */
@@ -288,7 +290,9 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 	return 0;
 }
 
-static const struct nn_way way = { .weights = near_weights, .meet = near_meet, .update = near_update, .close = near_close };
+static const struct nn_way way = {
+	.open = near_begin, .weights = near_weights, .meet = near_meet, .update = near_update, .close = near_close,
+};
 
 int nn_near_open(struct nn_train *t, const struct nn_step_options *o, struct nn_error *err)
 {

@@ -40,6 +40,7 @@ int nn_sync_prepare(struct nn_train *t, struct nn_step_options *options, struct 
 		return -1;
 	team->comm = comm;
 	team->master = t->strategy == &nn_strategy_master;
+	team->sharded = t->options->shard_optimizer;
 	team->elements = sizes.elements;
 	team->size = nn_dtype_size(t->device->dtype);
 	team->mine = nn_team_shard(team, comm->rank);
@@ -48,16 +49,12 @@ int nn_sync_prepare(struct nn_train *t, struct nn_step_options *options, struct 
 	if (!team->said || !team->sums || (t->strategy == &nn_strategy_sync && nn_near_open(t, options, err) < 0))
 		return -1;
 	options->place = &team->place;
-	return team->near ? 0 : nn_far_open(t, options, err);
+	return team->near ? 0 : nn_far_open(t, err);
 }
 
-/* Parameters that all ranks see were loaded by each. */
 static int sync_open(struct nn_train *t, struct nn_error *err)
 {
-	(void)err;
-	if (t->team)
-		nn_near_barrier(t->team);
-	return 0;
+	return t->team && t->team->way->open ? t->team->way->open(t, err) : 0;
 }
 
 static int sync_settle(struct nn_train *t, struct nn_error *err)
@@ -111,6 +108,7 @@ static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct 
 	mine.wish = *wish;
 	mine.finite = result->finite;
 	mine.bad_line = result->bad_line;
+	mine.compute_s = result->compute_s + result->input_s;
 	mine.noise = *nn_step_parts(t->step);
 	if (nn_train_in_parts(t)) {
 		if (nn_comm_gather(t->comm, &mine, all, sizeof mine, err) < 0)
@@ -162,6 +160,11 @@ static int update(struct nn_train *t, const struct nn_strategy_batch *b, const s
 	return status == 0 && t->tensor ? count_exchanges(t, result, err) : status;
 }
 
+static int drop(struct nn_team *team, struct nn_error *err)
+{
+	return team && team->way->drop ? team->way->drop(team, err) : 0;
+}
+
 static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
 		      struct nn_error *err)
 {
@@ -177,12 +180,12 @@ static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 	if (run(t, b->sample, result, err) < 0 || meet(t, &tables, wish, result, err) < 0)
 		return -1;
 	if (!result->finite)
-		return t->pipe ? nn_pipe_blame(t, b->sample, result, err) : 0;
+		return drop(team, err) < 0 ? -1 : t->pipe ? nn_pipe_blame(t, b->sample, result, err) : 0;
 	nn_step_finish(t->step, result);
 	if (t->pipe && nn_pipe_result(t, result, err) < 0)
 		return -1;
 	if (!result->finite)
-		return 0;
+		return drop(team, err);
 	return update(t, b, &tables, wish->norm, result, err);
 }
 

@@ -10,6 +10,7 @@ struct nn_said {
 	struct nn_wish wish;
 	bool finite;
 	int bad_line;
+	double compute_s;                    /* of its leaves */
 	struct nn_noise_sums noise;
 };
 
@@ -24,6 +25,7 @@ struct nn_team {
 	const struct nn_way *way;
 	struct nn_comm *comm;
 	bool master;                         /* rank 0 owns all of it */
+	bool sharded;                        /* --shard-optimizer: what a rank owns is a run of the block */
 	size_t elements, size;               /* of the flat block; bytes of one */
 	struct nn_shard mine;
 	struct nn_step_place place;
@@ -35,34 +37,36 @@ struct nn_team {
 };
 
 /*
- * A way. Functions are collective, called in this order for each batch, and add to result->comm_s and wait_s.
+ * A way. Functions are collective, called in this order for each batch, and add to result->comm_s and wait_s. NULL: nothing to do.
  *
+ *	open		once, before the first of them: the step is made, parameters are loaded
  *	weights		the weights of all leaves are known after it, where targets decide them
  *	meet		gradients of all ranks are computed: figures and statistics by leaf are complete, and said[]
+ *	drop		what was on its way is not wanted: in place of update, where a loss is not finite
  *	update		gradients are summed, parameters updated, and everyone has them
  */
 struct nn_way {
+	int (*open)(struct nn_train *train, struct nn_error *err);
 	int (*weights)(struct nn_train *train, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err);
 	int (*meet)(struct nn_train *train, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err);
+	int (*drop)(struct nn_team *team, struct nn_error *err);
 	int (*update)(struct nn_train *train, const struct nn_strategy_batch *batch, bool norm, struct nn_step_result *result,
 		      struct nn_error *err);
 	int (*settle)(struct nn_train *train, struct nn_error *err);
 	void (*close)(struct nn_team *team);
 };
 
-/* Every rank's shard of a block to all, by messages. */
+/* What every rank has of a block (nn_buckets_piece) to all, by messages. */
 int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_error *err);
 /* The shard of rank r. */
 struct nn_shard nn_team_shard(const struct nn_team *team, int r);
 
 /* Memory that all ranks see, and the step's place in it; team->near is NULL where they have none. */
 int nn_near_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
-int nn_far_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
+int nn_far_open(struct nn_train *train, struct nn_error *err);
 /* Are parameters so few that each rank has its own, and what others need is copied? */
 bool nn_near_copies(const struct nn_step_sizes *sizes);
 /* Are parameters and slots there once for all ranks? */
 bool nn_near(const struct nn_train *train);
-/* All ranks are here: before the first step, near ranks alone. */
-void nn_near_barrier(struct nn_team *team);
 
 #endif
