@@ -53,10 +53,10 @@ static struct job job_of(const struct nn_call *call)
 	return job;
 }
 
-/* Threads worth waking for so much work. */
-static size_t threads_for(const struct job *job)
+/* Threads worth waking for so many products of the layer's size. */
+static size_t threads_for(const struct job *job, size_t products)
 {
-	size_t work = 2 * job->rows * job->d.in * job->d.out;
+	size_t work = products * 2 * job->rows * job->d.in * job->d.out;
 	return work < NN_SMALL ? 1 : (size_t) nn_pool_threads(job->call->pool);
 }
 
@@ -115,7 +115,7 @@ static void forward_piece(void *arg, size_t i, int thread)
 static void forward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
-	size_t threads = threads_for(&job), panels = NN_K(dense_panels)(&job.d), tiles = job.rows / NN_FORWARD_ROWS;
+	size_t threads = threads_for(&job, 1), panels = NN_K(dense_panels)(&job.d), tiles = job.rows / NN_FORWARD_ROWS;
 	size_t many = call->site.training && panels >= 2 * threads ? 2 * job.d.out : job.d.out;
 	job.by_rows = tiles >= threads && (job.rows >= many || panels < threads);
 	job.pieces = least(threads > 1 ? 2 * threads : 1, job.by_rows ? tiles : panels);
@@ -188,7 +188,7 @@ static void backward_piece(void *arg, size_t i, int thread)
 static void backward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
-	size_t threads = threads_for(&job), panels = NN_K(dense_panels)(&job.d);
+	size_t threads = threads_for(&job, call->dx[0] ? 2 : 1), panels = NN_K(dense_panels)(&job.d);
 	size_t units = (job.d.in + NN_WEIGHT_INPUTS - 1) / NN_WEIGHT_INPUTS, parts = threads > 1 ? 2 * threads : 1;
 	for (size_t i = 0; i <= call->n_leaves; i++)
 		job.leaf[i] = call->leaf[i] * positions_of(&call->site);
