@@ -87,6 +87,38 @@ void nn_dataset_fill_input(const struct nn_dataset *ds, size_t input, const uint
 	nn_fill_input(&ds->coding->inputs[input], ds->dtype, &ds->inputs[input].source, rows, n, channels_last, values);
 }
 
+bool nn_dataset_is_bytes(const struct nn_dataset *ds, size_t input)
+{
+	return ds->inputs[input].source.dtype == NN_U8;
+}
+
+/* Of long rows the beginning; the processor sees by itself where that leads. */
+static void fetch(const void *row, size_t bytes)
+{
+	for (size_t at = 0; at < bytes && at < 4096; at += 64)
+		__builtin_prefetch((const char *)row + at, 0, 2);
+	if (bytes > 0)
+		__builtin_prefetch((const char *)row + bytes - 1, 0, 2);
+}
+
+void nn_dataset_fetch(const struct nn_dataset *ds, const uint64_t *rows, size_t n)
+{
+	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
+		const struct nn_source *source = &ds->inputs[i].source;
+		size_t bytes = source->stride * nn_dtype_size(source->dtype);
+
+		for (size_t r = 0; source->data && r < n; r++)
+			fetch((const char *)source->data + rows[r] * bytes, bytes);
+	}
+	for (size_t i = 0; i < ds->schema->n_targets; i++) {
+		const struct nn_data_target *t = &ds->targets[i];
+		size_t bytes = t->size * (t->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype));
+
+		for (size_t r = 0; r < n; r++)
+			fetch((const char *)t->values.data + rows[r] * bytes, bytes);
+	}
+}
+
 bool nn_dataset_target_classes(const struct nn_dataset *ds, size_t target)
 {
 	return ds->targets[target].classes;

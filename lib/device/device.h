@@ -56,6 +56,7 @@ struct nn_call {
 	uint64_t sample;             /* samples drawn in training before row 0: dropout's index */
 	uint64_t seed;
 	const void *const *x;        /* [n_in] */
+	size_t x_step;               /* bytes from one thread's copy of x[0] to the next one's (kernel's copies); 0: there is one for all */
 	void *y;
 	void *dy;                    /* backward: gradient of y, may be overwritten */
 	void *const *dx;             /* backward: [n_in], NULL entries are not wanted */
@@ -88,6 +89,8 @@ struct nn_kernel {
 	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
 	size_t (*saved)(const struct nn_site *site, size_t max_rows);
 	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);
+	/* Copies of x[0], a thread each, that a call of so many rows would rather have where nobody computes it: 1 or `threads`; NULL: 1. */
+	size_t (*copies)(const struct nn_site *site, size_t max_rows, int threads);
 	/* What backward needs of the weights in another order; refreshed once after each update. */
 	size_t (*derived)(const struct nn_site *site);
 	void (*derive)(const struct nn_site *site, const void *const *w, void *derived, struct nn_pool *pool);

@@ -164,6 +164,7 @@ static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, b
 		if (node->split)             /* this rank's channels, forward and then backward */
 			graph->calls[i].y = graph->calls[i].dy = nn_graph_at(graph, graph->plan.room);
 		fill_inputs(graph, i, pointers, adds, written);
+		graph->calls[i].x_step = node->n_in ? graph->plan.copy_step[nn_bound_root(b, node->in[0])] : 0;
 		fill_params(graph, i, pointers);
 	}
 }

@@ -128,6 +128,7 @@ struct nn_plan {
 	size_t *saved, *derived;     /* [n_nodes] */
 	bool *kept;                  /* [n_values], by root: does it outlive forward? */
 	size_t work, room, parcels;  /* of split nodes: rows, and weights on their way between ranks */
+	size_t *copy_step;           /* [n_values]: of an input that each thread has a copy of, how far apart they are; else 0 */
 	size_t slot, slot_bytes;     /* where what each slot has of its own begins, and its bytes */
 	struct nn_list_place *lists;         /* [bound.n_tables] */
 	size_t list_work;            /* of nn_row_sum */
@@ -138,6 +139,8 @@ struct nn_plan {
 int nn_plan_make(struct nn_plan *plan, struct nn_bound *bound, const struct nn_graph_options *options,
 		 struct nn_error *err);
 void nn_plan_fini(struct nn_plan *plan);
+/* copies.c: of an input (a root), 1 or as many as threads. */
+size_t nn_plan_copies(const struct nn_bound *bound, const struct nn_graph_options *options, int input);
 
 /* Something that needs memory from time `first` to time `last`, both included. */
 struct nn_arena_item {

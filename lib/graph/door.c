@@ -12,6 +12,14 @@ void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *chan
 	return nn_graph_value_at(graph, value);
 }
 
+size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step)
+{
+	int value = graph->bound.inputs[input];
+
+	*step = graph->plan.copy_step[value];
+	return *step ? (size_t)nn_pool_threads(graph->pool) : 1;
+}
+
 bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
 {
 	const struct nn_bound *b = &graph->bound;

@@ -30,6 +30,7 @@ struct nn_graph_options {
 	size_t batch;                /* rows of all calls between two nn_graph_begin at most (training); 0: max_rows */
 	bool training;               /* activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from running values */
 	uint64_t seed;               /* dropout */
+	bool copies;                 /* the caller fills each thread's copy of an input (nn_graph_copies); false: there is one of each */
 	/* Memory for them that others see too, zeroed, of the sizes that nn_graph_plan says; NULL: the graph takes its own. */
 	void *weights, *gradients;
 	/* A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes lists; last 0: all. */
@@ -127,6 +128,8 @@ size_t nn_graph_count(const struct nn_graph *graph, int param);
 size_t nn_columns_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from);
 /* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
+/* Copies of input i, `step` bytes apart from the first one, all to be filled with the same: a thread computes with its own. */
+size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step);
 /*
  * Let the next forwards of a prediction graph read input i from `rows`, laid out as nn_graph_input's memory, which is what to give to
  * return to it. Nothing is copied; rows must stay until then. false: not possible, the input is an output too.

@@ -3,6 +3,7 @@ lib_libnn_la_SOURCES += \
 	lib/graph/arena.c \
 	lib/graph/bind.c \
 	lib/graph/bound.h \
+	lib/graph/copies.c \
 	lib/graph/door.c \
 	lib/graph/fold.c \
 	lib/graph/fuse.c \

@@ -286,9 +286,14 @@ static int plan_inputs(struct planner *p, struct nn_plan *plan, struct nn_error 
 
 	for (int i = 0; i < p->b->program->n_inputs; i++) {
 		int value = p->b->inputs[i];
+		size_t copies = nn_plan_copies(p->b, p->options, value);
 
-		if (nn_plan_append(&plan->bytes, p->value[value].bytes, &plan->value[value], err))
-			return -1;
+		for (size_t c = 0; c < copies; c++) {
+			if (nn_plan_append(&plan->bytes, p->value[value].bytes, c == 0 ? &plan->value[value] : NULL, err))
+				return -1;
+			if (c == 0 && copies > 1)
+				plan->copy_step[value] = plan->bytes - plan->value[value];
+		}
 		p->value[value].bytes = 0;
 	}
 	plan->memory.input = plan->bytes - begin;
@@ -343,10 +348,10 @@ static int take_room(struct planner *p, struct nn_plan *plan, struct nn_error *e
 	plan->value = nn_alloc(n_values, sizeof *plan->value, err);
 	plan->gradient = nn_alloc(n_values, sizeof *plan->gradient, err);
 	plan->kept = nn_alloc(n_values, sizeof *plan->kept, err);
+	plan->copy_step = nn_alloc(n_values, sizeof *plan->copy_step, err);
 	plan->saved = nn_alloc(n_nodes, sizeof *plan->saved, err);
 	plan->derived = nn_alloc(n_nodes, sizeof *plan->derived, err);
-	if (!p->items || !p->is_input || !plan->value || !plan->gradient || !plan->kept ||
-	    !plan->saved || !plan->derived)
+	if (!p->items || !p->is_input || !plan->value || !plan->gradient || !plan->kept || !plan->copy_step || !plan->saved || !plan->derived)
 		return -1;
 	p->value = p->items;
 	p->gradient = p->items + n_values;
@@ -388,6 +393,7 @@ void nn_plan_fini(struct nn_plan *plan)
 	nn_free(plan->value);
 	nn_free(plan->gradient);
 	nn_free(plan->kept);
+	nn_free(plan->copy_step);
 	nn_free(plan->saved);
 	nn_free(plan->derived);
 	nn_free(plan->lists);

@@ -82,13 +82,15 @@ static void run_rows(struct nn_evaluator *e, const uint64_t *rows, size_t n)
 	const struct nn_evaluator_options *o = &e->options;
 	size_t leaf[2] = { 0, n };
 	struct nn_span span = { .rows = n, .leaf = leaf, .n_leaves = 1, .first = true };
+	struct nn_fill_rows fill = { .rows = rows, .n = n };
 
 	for (int i = 0; i < o->program->n_inputs; i++) {
-		bool channels_last;
+		struct nn_fill_place place = { .copies = 1 };
 		size_t size;
-		void *values = nn_graph_input(e->graph, i, &size, &channels_last);
 
-		nn_fill(o->dataset, (size_t)i, rows, n, channels_last, values, size * nn_dtype_size(o->device->dtype), o->pool);
+		place.values = nn_graph_input(e->graph, i, &size, &place.channels_last);
+		place.row_bytes = size * nn_dtype_size(o->device->dtype);
+		nn_fill(o->dataset, (size_t)i, &fill, &place, o->pool);
 	}
 	nn_graph_forward(e->graph, &span);
 	for (int i = 0; i < e->n_outputs; i++) {

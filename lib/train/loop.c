@@ -107,6 +107,15 @@ static void tell_step(const struct nn_train *t)
 		t->setup.host.at(t->setup.host.arg, t->counters.step);
 }
 
+/* What comes after the batch, while the epoch lasts. */
+static void follow(struct nn_train *t, const struct nn_strategy_batch *batch)
+{
+	const uint64_t *next = batch->rows + batch->n;
+	size_t left = t->n_rows - (size_t)(next - t->order.rows);
+
+	nn_step_follow(t->step, next, left < batch->n ? left : batch->n);
+}
+
 static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step;
@@ -124,6 +133,8 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	t->wish.norm = logs;
 	if (!nn_train_in_parts(t) && nn_train_measures(t) && nn_noise_due(&t->noise, number, batch.n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
 		nn_step_noise(t->step);
+	if (!nn_train_in_parts(t))
+		follow(t, &batch);
 	if (t->strategy->step(t, &batch, &t->wish, &result, err) < 0)
 		return -1;
 	if (!result.finite)

@@ -115,19 +115,34 @@ static void count(struct nn_step *s, const struct nn_cut_span *at)
 static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
 {
 	const struct nn_step_options *o = &s->options;
+	struct nn_fill_rows rows = { .rows = s->rows + at->row, .n = at->span.rows };
 
+	if (at->row < s->n_next) {
+		rows.next = s->next + at->row;
+		rows.n_next = s->n_next - at->row < rows.n ? s->n_next - at->row : rows.n;
+	}
 	for (int i = 0; i < o->program->n_inputs; i++) {
 		const struct nn_step_input *in = &s->inputs[i];
-		size_t row_bytes = in->size * nn_dtype_size(o->device->dtype);
 		char *values = nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
+		struct nn_fill_place place = {
+			.values = in->staged ? in->staged : values, .row_bytes = in->size * nn_dtype_size(o->device->dtype),
+			.channels_last = in->channels_last,
+		};
 
 		if (!nn_graph_reads(s->graph, i))
 			continue;
-		nn_fill(o->dataset, (size_t)i, s->rows + at->row, at->span.rows, in->channels_last,
-			in->staged ? in->staged : values, row_bytes, o->pool);
+		place.copies = nn_graph_copies(s->graph, i, &place.step);
+		nn_fill(o->dataset, (size_t)i, &rows, &place, o->pool);
+		rows.n_next = 0;                /* they are on their way */
 		if (in->staged)
-			o->device->copy_in(values, in->staged, at->span.rows * row_bytes);
+			o->device->copy_in(values, in->staged, at->span.rows * place.row_bytes);
 	}
+}
+
+void nn_step_follow(struct nn_step *s, const uint64_t *next, size_t n)
+{
+	s->next = next;
+	s->n_next = n;
 }
 
 size_t nn_step_spans(const struct nn_step *s)

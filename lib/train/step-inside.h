@@ -57,6 +57,8 @@ struct nn_step {
 	/* the batch under way */
 	const struct nn_cut *cut;
 	const uint64_t *rows;
+	const uint64_t *next;                        /* [n_next]: of the batch after it */
+	size_t n_next;
 	bool measures;
 	struct nn_noise_sums noise;
 	size_t n_sums;                               /* of subtrees that are complete */

@@ -114,11 +114,14 @@ size_t nn_step_cuts_spans(const struct nn_step_cuts *cuts)
 struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o, const struct nn_step_cuts *cuts)
 {
 	size_t spans = nn_step_cuts_spans(cuts);
+	bool bytes = o->dataset != NULL;     /* whose conversion is so little work that threads may do it each */
 
+	for (int i = 0; bytes && i < o->program->n_inputs; i++)
+		bytes = nn_dataset_is_bytes(o->dataset, (size_t)i);
 	return (struct nn_graph_options){
 		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
 		.batch = cuts->full ? o->batch : o->rows,
-		.training = true, .seed = o->seed, .columns = o->columns, .first = o->part.first, .last = o->part.last,
+		.training = true, .copies = bytes, .seed = o->seed, .columns = o->columns, .first = o->part.first, .last = o->part.last,
 		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
 		.weights = o->place ? o->place->weights : NULL, .gradients = o->place ? o->place->gradients : NULL,
 	};

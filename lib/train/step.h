@@ -96,6 +96,8 @@ size_t nn_step_least_rows(const struct nn_step_options *options);
  */
 bool nn_step_gradient(struct nn_step *step, const uint64_t *rows, size_t n, uint64_t sample,
 		      struct nn_step_result *result);
+/* Rows of the batch that will most likely come after the next one, borrowed until another word: they are fetched in that one's time. */
+void nn_step_follow(struct nn_step *step, const uint64_t *next, size_t n);
 /* Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm. Fails only with other ranks. */
 int nn_step_update(struct nn_step *step, uint64_t number, double lr, bool want_norm, struct nn_step_result *result,
 		   struct nn_error *err);

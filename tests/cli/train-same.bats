@@ -39,6 +39,22 @@ conv() {
   done
 }
 
+# Two threads have a copy each of what a batch takes of bytes.
+@test "same bytes: pictures of bytes, whatever threads and micro-batch" {
+  { printf '\0\0\010\003\0\0\0\310\0\0\0\010\0\0\0\014' && head -c 19200 "$NN_SRC/share/data/digits.csv.gz"; } >x
+  { printf '\0\0\010\001\0\0\0\310' && for i in {1..200}; do printf "\\0$((i * i % 7 % 4))"; done; } >y
+  bytes() { nn-train -q -m 'flatten, dense 128, relu, dense 4' --loss=cross-entropy --epochs=3 -b 64 "$@" x y; }
+  bytes -t 1 >b1
+  for t in 2 3 4; do
+    bytes -t $t >b
+    same b1 b
+  done
+  for rows in 17 32 63; do
+    bytes -t 2 --micro-batch=$rows >b
+    same b1 b
+  done
+}
+
 @test "same bytes: every micro-batch" {
   dense >d1
   for rows in 1 2 3 5 8 16 17 31 32 33 63 64; do

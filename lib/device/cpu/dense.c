@@ -76,6 +76,12 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* The thread's copy of x. */
+static const real *x_of(const struct job *job, int thread)
+{
+	return (const real *) ((const char *) job->call->x[0] + (size_t) thread * job->call->x_step);
+}
+
 /* ---- forward ---- */
 
 /* Activations that the product does not know, on columns [begin, end) of the rows. */
@@ -102,7 +108,7 @@ static void forward_piece(void *arg, size_t i, int thread)
 	const real *residual = epilogue->residual ? (const real *) call->x[call->site.n_in - 1] + r0 * job->d.out : NULL;
 	struct nn_tail tail = nn_tail_of(epilogue, job->attrs->bias ? call->w[1] : NULL, residual);
 	tail.residual_row = job->d.out;
-	NN_K(dense_forward)(&job->d, r1 - r0, (const real *) call->x[0] + r0 * job->d.x_row, call->w[0], &tail,
+	NN_K(dense_forward)(&job->d, r1 - r0, x_of(job, thread) + r0 * job->d.x_row, call->w[0], &tail,
 			    (real *) call->y + r0 * job->d.y_row, p0, p1, job->scratch + (size_t) thread * job->scratch_size);
 	if (nn_tail_rest(epilogue))
 		activate(job, r0, r1, p0 * NN_PANEL, least(p1 * NN_PANEL, job->d.out));
@@ -112,12 +118,17 @@ static void forward_piece(void *arg, size_t i, int thread)
  * Rows are cut where there are enough for each thread, panels of weights where these are the larger part of memory; or half of it in
  * training, whose threads update the panels that they read here.
  */
+static bool cut_by_rows(const struct job *job, bool training, size_t threads)
+{
+	size_t panels = NN_K(dense_panels)(&job->d), many = training && panels >= 2 * threads ? 2 * job->d.out : job->d.out;
+	return job->rows / NN_FORWARD_ROWS >= threads && (job->rows >= many || panels < threads);
+}
+
 static void forward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
 	size_t threads = threads_for(&job, 1), panels = NN_K(dense_panels)(&job.d), tiles = job.rows / NN_FORWARD_ROWS;
-	size_t many = call->site.training && panels >= 2 * threads ? 2 * job.d.out : job.d.out;
-	job.by_rows = tiles >= threads && (job.rows >= many || panels < threads);
+	job.by_rows = cut_by_rows(&job, call->site.training, threads);
 	job.pieces = least(threads > 1 ? 2 * threads : 1, job.by_rows ? tiles : panels);
 	if (job.pieces < threads * 2)
 		job.pieces = least(threads, job.pieces);
@@ -156,7 +167,7 @@ static void input_gradient(const struct job *job, size_t i, void *scratch)
 					   (real *) call->dx[0] + r0 * job->d.x_row, call->dx_add[0], k0, k1, scratch);
 }
 
-static void weight_gradient(const struct job *job, size_t i, void *scratch)
+static void weight_gradient(const struct job *job, size_t i, const real *x, void *scratch)
 {
 	const struct nn_call *call = job->call;
 	size_t pieces = job->pieces - 1 - job->dx_pieces, k0 = 0, k1 = job->d.in, p0 = 0, p1 = NN_K(dense_panels)(&job->d);
@@ -165,7 +176,7 @@ static void weight_gradient(const struct job *job, size_t i, void *scratch)
 	else
 		cut(job->d.in, NN_WEIGHT_INPUTS, pieces, i, &k0, &k1);
 	if (k0 < k1 && p0 < p1)
-		NN_K(dense_weight_gradient)(&job->d, call->x[0], call->dy, job->leaf, call->n_leaves, call->first, call->dw[0],
+		NN_K(dense_weight_gradient)(&job->d, x, call->dy, job->leaf, call->n_leaves, call->first, call->dw[0],
 					    k0, k1, p0, p1, scratch);
 }
 
@@ -178,7 +189,7 @@ static void backward_piece(void *arg, size_t i, int thread)
 	if (dx < dx_after)
 		input_gradient(job, dx, scratch);
 	else if (i < n)
-		weight_gradient(job, i - dx, scratch);
+		weight_gradient(job, i - dx, x_of(job, thread), scratch);
 	else if (job->attrs->bias)
 		NN_K(dense_bias_gradient)(&job->d, job->call->dy, job->leaf, job->call->n_leaves, job->call->first,
 					  job->call->dw[1]);
@@ -215,6 +226,18 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	return (size_t) threads * scratch + (site->training ? leaf_bytes(max_leaves) : 0);
 }
 
+/*
+ * Two threads that both read all rows, forward and for the gradients, would have to take each line back from the other to fill it for the
+ * next batch: up to 28 ns a line where they share no cache. More threads are not worth as many times the work.
+ */
+static size_t copies(const struct nn_site *site, size_t max_rows, int threads)
+{
+	struct nn_call call = { .site = *site };
+	struct job job = { .call = &call, .d = matrix_of(site), .rows = max_rows * positions_of(site) };
+	bool small = 2 * job.rows * job.d.in * job.d.out < NN_SMALL;
+	return site->training && threads == 2 && !small && !cut_by_rows(&job, true, 2) ? 2 : 1;
+}
+
 static size_t packed(const struct nn_site *site, int param)
 {
 	struct nn_matrix d = matrix_of(site);
@@ -240,5 +263,5 @@ static void unpack(const struct nn_site *site, int param, const void *packed, vo
 }
 
 const struct nn_kernel NN_K(dense) = {
-	.forward = forward, .backward = backward, .work = work, .packed = packed, .pack = pack, .unpack = unpack,
+	.forward = forward, .backward = backward, .work = work, .copies = copies, .packed = packed, .pack = pack, .unpack = unpack,
 };
