@@ -43,12 +43,12 @@ static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool 
 	return status;
 }
 
-/* With one rank less: whole pipelines of them; 0: no more. */
+/* With one rank less: whole pipelines and groups of them; 0: no more. */
 static int fewer(const struct nn_train_setup *setup, int ranks)
 {
-	int pipeline = setup->train->pipeline ? atoi(setup->train->pipeline) : 1, left = ranks > 1 ? ranks - 1 : 1;
+	int parts = (setup->train->pipeline ? atoi(setup->train->pipeline) : 1) * (int)setup->train->tensor, left = ranks > 1 ? ranks - 1 : 1;
 
-	return left - left % pipeline;
+	return left - left % parts;
 }
 
 static bool is_descriptor(const char *path)

@@ -150,6 +150,22 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   grep "^nn-train: rank 3 (pid ${ranks[3]}) was killed by signal 9 at step [0-9]*; last checkpoint two.state.safetensors (step [0-9]*)$" err
 }
 
+@test "tensor: --max-restarts goes on with whole groups, to the same bytes" {
+  long=(-q -t 1 -m 'dense 48, relu, dense ?' "${digit[@]}" -b 64 --steps=3000)
+  nn-train "${long[@]}" -o one.safetensors
+  nn-train "${long[@]:1}" --ranks=4 --tensor=2 --max-restarts=1 --checkpoint-every=20 -o two.safetensors 2>err &
+  parent=$!
+  started 4
+  for ((i = 0; i < 300; i++)); do
+    [ ! -e two.state.safetensors ] || break
+    sleep 0.1
+  done
+  kill -9 "${ranks[3]}"
+  ended 0
+  grep -qE '^nn-train: note: going on from step [0-9]+ with 2 ranks; restarts left: 0$' err
+  same one.safetensors two.safetensors
+}
+
 @test "tensor: what cannot be is status 2 and says what can" {
   net=(-m 'dense 8, relu, dense ?' "${digit[@]}")
   run -2 --separate-stderr train "${net[@]}" --ranks=3 --tensor=2

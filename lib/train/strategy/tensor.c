@@ -215,6 +215,8 @@ int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
 {
 	size_t widest = 0;
 
+	if (t->device->copy_in)
+		return nn_fail(err, NN_EUSAGE, "--tensor=%d: not on %s, whose memory ranks do not see", nn_tensor_ranks(t), t->device->name);
 	for (int i = 0; i < t->program->n_nodes; i++) {
 		size_t width = width_of_node(&t->program->nodes[i]);
 
