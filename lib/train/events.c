@@ -355,6 +355,8 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	if (nn_train_host_bytes(t) > 0)
 		log_compared(log, "host_bytes", (double)t->fit.host, (double)nn_train_host_bytes(t));
 	log_compared(log, "step_s", t->forecast.step_s, nn_report_step(t));
+	if (nn_train_ranks(t) > 1)
+		log_compared(log, "step_bytes", t->forecast.bytes, nn_report_bytes(t));
 	log_compared(log, "total_s", t->forecast.total_s, seconds);
 	nn_log_close_object(log);
 	log_pipeline(t);

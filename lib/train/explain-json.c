@@ -1,4 +1,5 @@
 /* The plan as one JSON object, key by key as outputs.md lists them. */
+#include <math.h>
 #include <string.h>
 
 #include "train/explain.h"
@@ -90,7 +91,7 @@ static void add_time(struct nn_text *json, const struct nn_forecast *f)
 	add_real(json, "step_s", f->step_s);
 	add_real(json, "epoch_s", f->epoch_s);
 	add_real(json, "total_s", f->total_s);
-	add_string(json, "measured", *f->basis ? f->basis : NULL);
+	add_string(json, "measured", *f->basis && !isnan(f->step_s) ? f->basis : NULL);
 	nn_text_add(json, "}");
 }
 
@@ -113,6 +114,8 @@ static void add_ranks(struct nn_text *json, const struct nn_explain *e)
 	nn_text_add(json, "{");
 	add_string(json, "name", nn_explain_strategy(e->train));
 	add_string(json, "why", s->why.data);
+	if (isfinite(e->train->forecast.bytes))
+		add_real(json, "step_bytes", e->train->forecast.bytes);
 	nn_text_add(json, "}");
 }
 

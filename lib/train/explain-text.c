@@ -106,7 +106,7 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n", t->about ? "about " : "", grouped(a, t->n_rows),
 			     (unsigned long long)t->steps_per_epoch);
 	if (isnan(f->step_s)) {
-		nn_text_add(text, "time: nothing was measured on this machine yet\n");
+		nn_text_addf(text, "time: %s\n", *f->basis ? f->basis : "nothing was measured on this machine yet");
 	} else {
 		nn_text_addf(text, "time: a step %s", nn_duration(a, f->step_s));
 		if (!isnan(f->epoch_s))

@@ -147,18 +147,23 @@ const char *nn_explain_strategy(const struct nn_train *t)
 
 /* ---- the whole ---- */
 
-/* Times of more ranks; those of the training are of as many as were asked for, where they would run as sync. */
+/* Of one process, and of more ranks as sync. */
 static void plan_time(struct nn_train *t, struct nn_scaling *scaling)
 {
-	const struct nn_scaling_row *last;
-	int asked = t->setup.ranks < INT_MAX ? (int)t->setup.ranks : INT_MAX;
-
 	nn_forecast_rate(t);
-	nn_scaling_make(t, asked, scaling);
-	last = &scaling->rows[scaling->n - 1];
-	if (asked > 1 && strcmp(nn_explain_strategy(t), nn_strategy_sync.name) == 0 && !isnan(last->step_s)) {
-		t->rate.step_s = last->step_s;
-		snprintf(t->forecast.basis, sizeof t->forecast.basis, "%d ranks, from a step of one and what ranks cost", last->ranks);
+	nn_scaling_make(t, t->setup.ranks < MOST_RANKS ? (int)t->setup.ranks : MOST_RANKS, scaling);
+}
+
+/* Those of the training are of as many as were asked for, once their memory is planned: when they ran before, what they took. */
+static void plan_time_asked(struct nn_train *t, struct nn_scaling *scaling)
+{
+	struct nn_scaling_row *last = &scaling->rows[scaling->n - 1];
+
+	if (*scaling->asked.basis)
+		nn_forecast_take(t, &scaling->asked);
+	if (last->ranks == (int)t->setup.ranks && last->ranks > 1 && last->possible && strcmp(nn_explain_strategy(t), nn_strategy_sync.name) == 0) {
+		last->speedup *= last->step_s / t->rate.step_s;
+		last->step_s = t->rate.step_s;
 	}
 	nn_forecast_make(t);
 }
@@ -196,7 +201,7 @@ static int plan_ranks(struct nn_train *t, const struct nn_scaling *scaling, stru
 		return 0;
 	t->as.ranks = ranks / parts > 1 ? ranks / parts : 1;
 	t->on_host = hosts ? 1 : t->as.ranks * parts;
-	t->std->threads = (uint64_t)scaling->rows[scaling->n - 1].threads;
+	t->std->threads = (uint64_t)scaling->threads;
 	nn_pool_free(t->pool);
 	if (nn_pool_new(&t->pool, (int)t->std->threads, err) < 0)
 		return -1;
@@ -221,7 +226,10 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 	status = plan_memory(t, err);
 	if (status == 0) {
 		plan_time(t, &scaling);
-		status = plan_ranks(t, &scaling, err) < 0 ? -1 : nn_explain_make(&e, t, err);
+		status = plan_ranks(t, &scaling, err);
+		plan_time_asked(t, &scaling);
+		if (status == 0)
+			status = nn_explain_make(&e, t, err);
 		e.scaling = &scaling;
 		if (status == 0 && setup->train->explain)
 			nn_explain_json(&e, text);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "train/explain.h"
+#include "train/foresee.h"
 #include "train/rates.h"
 #include "train/ranks.h"
 #include "train/rehearse.h"
@@ -92,12 +93,18 @@ static bool may_try(const struct nn_train *t)
 	return is_shown(t) && t->planned >= FEW_STEPS && train_flops(t) * (double)t->options->batch <= 3 * nn_rehearse_flops(t);
 }
 
+/* Of ranks that have parts of a network none has memory for all of it. */
+static bool tries(const struct nn_train *t)
+{
+	return may_try(t) && !nn_train_in_parts(t);
+}
+
 void nn_forecast_machine(struct nn_train *t)
 {
 	struct nn_machine_rate machine;
 	struct nn_error err;
 
-	if (nn_train_first(t) && is_shown(t) && !may_try(t))
+	if (nn_train_first(t) && is_shown(t) && !tries(t))
 		nn_rehearse_machine(t, &machine, &err);
 	nn_memory_trim();
 }
@@ -118,15 +125,41 @@ static double with_states(const struct nn_train *t, double step_s)
 	return step_s * (1 + (STATE_S + bytes / STATE_BYTES_S) / fmax(every, nn_file_seconds(bytes)));
 }
 
+/* A training of several ranks. */
+static void foresee(struct nn_train *t)
+{
+	struct nn_foreseen found;
+
+	nn_foresee(t, &t->pace, nn_train_ranks(t), t->sharing, &found);
+	nn_forecast_take(t, &found);
+}
+
+void nn_forecast_take(struct nn_train *t, const struct nn_foreseen *found)
+{
+	struct nn_rate kept;
+
+	t->forecast.bytes = found->bytes;
+	t->rate = (struct nn_rate){ .step_s = found->step_s, .extra_s = NAN, .once_s = NAN };
+	snprintf(t->forecast.basis, sizeof t->forecast.basis, "%s", found->basis);
+	if (!nn_rate_get(t, &kept) || !kept.ran)
+		return;
+	t->rate = kept;
+	snprintf(t->forecast.basis, sizeof t->forecast.basis, "this training ran here before");
+}
+
 void nn_forecast_rate(struct nn_train *t)
 {
 	struct nn_rate *rate = &t->rate;
 	const char *basis = NULL;
 
-	if (nn_train_ranks(t) > 1 && t->rate.step_s > 0)     /* foreseen */
-		return;
 	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
-	if (nn_train_in_parts(t) || nn_train_ranks(t) > 1)       /* what is kept is of one rank */
+	t->forecast.bytes = NAN;
+	if (nn_train_ranks(t) > 1) {
+		if (nn_train_first(t))
+			foresee(t);
+		return;
+	}
+	if (nn_train_in_parts(t))                /* of a plan: their times come with those of ranks */
 		return;
 	if (nn_rate_get(t, rate))
 		basis = rate->ran ? "this training ran here before" : "some steps of it were tried here";
@@ -151,6 +184,9 @@ static bool open_alone(struct nn_train *alone, struct nn_std_options *std, const
 	alone->comm = NULL;
 	alone->pipe = NULL;
 	alone->tensor = NULL;
+	alone->as.ranks = 0;
+	alone->on_host = 1;
+	alone->strategy = &nn_strategy_sync;
 	alone->team = NULL;
 	alone->step = NULL;
 	alone->pool = NULL;
@@ -174,13 +210,10 @@ double nn_forecast_step(const struct nn_train *t, int threads, bool tries)
 
 void nn_forecast_ranks(struct nn_train *t)
 {
-	double step_s;
-
-	if (!nn_train_first(t) || nn_train_in_parts(t) || t->strategy != &nn_strategy_sync)
+	if (!nn_train_first(t))
 		return;
-	step_s = nn_scaling_foresee(t, may_try(t));
+	nn_scaling_pace(t, tries(t), &t->pace);
 	nn_memory_trim();
-	t->rate = (struct nn_rate){ .step_s = step_s, .extra_s = NAN, .once_s = NAN };
 }
 
 /* ---- the whole ---- */
@@ -244,11 +277,10 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 
 	if (m->saves > 0)
 		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
-	if (nn_train_ranks(t) > 1) {
-		if (nn_train_first(t) && !nn_train_in_parts(t) && t->strategy == &nn_strategy_sync)
-			nn_scaling_learn(t);
+	if (!nn_train_first(t))
 		return;
-	}
+	if (nn_train_ranks(t) > 1 && !nn_train_in_parts(t) && t->strategy == &nn_strategy_sync)
+		nn_scaling_learn(t);
 	if (m->steps < 2 || (m->steps < LEAST_STEPS && m->steps_s < LEAST_S) || m->rows <= 0)
 		return;
 	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;

@@ -6,10 +6,12 @@
 #include <stddef.h>
 
 struct nn_train;
+struct nn_foreseen;
 
 struct nn_forecast {
 	double step_s, epoch_s, total_s;         /* NaN: not known; an epoch with its evaluation and state */
-	char basis[120];                         /* what the rates rest on, "" where step_s is not known */
+	double bytes;                            /* of a step of several ranks, through rank 0; NaN: not known */
+	char basis[120];                         /* what the rates rest on; where step_s is not known, "" or what is missing */
 };
 
 #define NN_TIMED_STEPS 256
@@ -19,6 +21,7 @@ struct nn_times {
 	double first_s, steps_s, rows, after_s;  /* seconds of the first step, of the others and their rows; of what follows steps */
 	double epochs;                           /* that ended */
 	double steps;
+	double bytes;                            /* that went through this rank in them */
 	double saves, saves_s, saved_bytes;      /* states that were written */
 	size_t timed;                            /* steps after the first; of the last of them all and computing, where several ranks train */
 	double step[NN_TIMED_STEPS], compute[NN_TIMED_STEPS];
@@ -39,8 +42,10 @@ void nn_forecast_make(struct nn_train *train);
  * be tried.
  */
 double nn_forecast_step(const struct nn_train *train, int threads, bool tries);
-/* The same for a training with several ranks, whose memory is not yet taken: rank 0 knows it, the others nothing. */
+/* What a training with several ranks is foreseen from, into train->pace, before its memory is taken: on rank 0. */
 void nn_forecast_ranks(struct nn_train *train);
+/* Into train->rate: what was foreseen of several ranks, or what they took when they ran here before. */
+void nn_forecast_take(struct nn_train *train, const struct nn_foreseen *foreseen);
 /* Keep the rate of a training that took so many seconds. */
 void nn_forecast_learn(struct nn_train *train, double seconds);
 

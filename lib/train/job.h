@@ -15,6 +15,7 @@
 #include "train/progress.h"
 #include "train/rates.h"
 #include "train/saver.h"
+#include "train/scaling.h"
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -117,6 +118,7 @@ struct nn_train {
 	uint64_t started_step, steady_samples;
 	struct nn_rate rate;             /* what the prediction rests on */
 	struct nn_forecast forecast;     /* the time that was predicted */
+	struct nn_pace pace;             /* of several ranks: what that rests on */
 	struct nn_times times;           /* the time it took */
 	double data_s, plan_s, tried_s;  /* of the start: reading the data; the plan and its memory; steps that were tried */
 	struct nn_fit fit;               /* the memory that was planned */

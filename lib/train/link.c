@@ -140,10 +140,10 @@ static void fit_one(const struct point *p, int ranks, double *alpha, double *bet
 	}
 }
 
-static bool measured(int ranks, struct nn_link *link)
+static bool measured(int ranks, bool messages_alone, struct nn_link *link)
 {
 	struct point points[POINTS];
-	size_t n = recall("training", ranks, points);
+	size_t n = messages_alone ? 0 : recall("training", ranks, points);
 	double alpha, beta;
 
 	if (n > 1) {
@@ -160,17 +160,23 @@ static bool measured(int ranks, struct nn_link *link)
 	return true;
 }
 
-bool nn_link_known(int ranks, struct nn_link *link)
+static bool nearest(int ranks, bool messages_alone, struct nn_link *link)
 {
 	for (int away = 0; away < MOST_RANKS; away++)
-		if ((ranks - away > 1 && measured(ranks - away, link)) || (away > 0 && measured(ranks + away, link)))
+		if ((ranks - away > 1 && measured(ranks - away, messages_alone, link)) ||
+		    (away > 0 && measured(ranks + away, messages_alone, link)))
 			return true;
 	return false;
 }
 
-void nn_link_get(int ranks, struct nn_link *link)
+bool nn_link_known(int ranks, struct nn_link *link)
 {
-	if (!nn_link_known(ranks, link))
+	return nearest(ranks, false, link);
+}
+
+void nn_link_get(int ranks, bool messages_alone, struct nn_link *link)
+{
+	if (!(messages_alone && nearest(ranks, true, link)) && !nearest(ranks, false, link))
 		estimate(link);
 }
 
@@ -190,12 +196,15 @@ void nn_link_put(int ranks, double bytes, double seconds)
 
 	while (at < n && size_class(points[at].bytes) != size_class(bytes))
 		at++;
-	if (at < n)                  /* half of what was known: one run that met a busy machine does not decide alone */
-		seconds = (seconds + points[at].seconds * bytes / fmax(points[at].bytes, 1)) / 2;
-	else if (n < POINTS)
+	if (at < n) {                /* less is the link, more may be other work on the machine, and counts little */
+		double known = points[at].seconds * bytes / fmax(points[at].bytes, 1);
+
+		seconds = seconds < known ? seconds : (3 * known + seconds) / 4;
+	} else if (n < POINTS) {
 		n++;
-	else
+	} else {
 		at = 0;
+	}
 	points[at] = (struct point){ bytes, seconds };
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(&value, "%s%.6g %.6g", i ? " " : "", points[i].bytes, points[i].seconds);

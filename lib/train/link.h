@@ -16,10 +16,10 @@ struct nn_link {
 
 /*
  * For so many ranks: what trainings met here, else what nn-allreduce --bench measured; else of the nearest other number of ranks; else an
- * estimate, from the time that copies in memory take.
+ * estimate, from the time that copies in memory take. messages_alone: what nn-allreduce measured first, for ranks that share no memory.
  */
-void nn_link_get(int ranks, struct nn_link *link);
-/* The same but for the estimate: false. */
+void nn_link_get(int ranks, bool messages_alone, struct nn_link *link);
+/* What trainings met first, the estimate left out: false. */
 bool nn_link_known(int ranks, struct nn_link *link);
 double nn_link_seconds(const struct nn_link *link, int ranks, double bytes);
 /* A training's steps took so much more than their computing. */

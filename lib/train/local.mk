@@ -29,6 +29,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/fit-ranks.h \
 	lib/train/fit.c \
 	lib/train/fit.h \
+	lib/train/foresee.c \
+	lib/train/foresee.h \
 	lib/train/forecast.c \
 	lib/train/forecast.h \
 	lib/train/folds.c \

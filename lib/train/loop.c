@@ -298,12 +298,14 @@ static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 {
 	double start = nn_now_s(), middle, rows = (double)t->counters.rows, before = t->compute_s + t->input_s;
 	struct nn_times *m = &t->times;
+	uint64_t moved = nn_comm_moved(t->comm);
 
 	if (m->steps == 0)
 		nn_report_faults(m, -1);
 	if (step(t, pace, err) < 0)
 		return -1;
 	middle = nn_now_s();
+	m->bytes += (double)(nn_comm_moved(t->comm) - moved);
 	rows = (double)t->counters.rows - (t->counters.rows > rows ? rows : 0);
 	if (m->steps++ == 0) {
 		m->first_s = middle - start;

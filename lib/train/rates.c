@@ -5,6 +5,7 @@
 
 #include "base/cache.h"
 #include "base/number.h"
+#include "train/fit-ranks.h"
 #include "train/job.h"
 #include "train/rates.h"
 
@@ -48,6 +49,9 @@ static void add_key(struct nn_text *key, const struct nn_train *t)
 	nn_text_addf(key, " batch=%llu micro=%zu leaves=%llu %s%s%s rows=%llu valid=%llu ", (unsigned long long)o->batch, t->fit.micro,
 		     (unsigned long long)o->leaves, nn_optimizers[o->optimizer].name, o->momentum != 0 ? "+momentum" : "",
 		     t->keeps_state ? " state" : "", (unsigned long long)t->n_rows, (unsigned long long)t->n_valid);
+	if (nn_fit_sharers(t) * nn_fit_parts(t) > 1)
+		nn_text_addf(key, "ranks=%d strategy=%s pipeline=%s tensor=%d shard=%d ", nn_fit_sharers(t) * nn_fit_parts(t),
+			     o->strategy ? o->strategy : "sync", o->pipeline ? o->pipeline : "1", nn_tensor_ranks(t), o->shard_optimizer);
 	nn_text_add(key, nn_net_text(t->net));
 }
 

@@ -36,6 +36,11 @@ double nn_report_step(const struct nn_train *t)
 	return m->rows > 0 ? m->steps_s / m->rows * (double)t->options->batch : NAN;
 }
 
+double nn_report_bytes(const struct nn_train *t)
+{
+	return nn_train_ranks(t) > 1 && t->times.steps > 0 ? t->times.bytes / t->times.steps : NAN;
+}
+
 void nn_report_start(struct nn_train *t)
 {
 	const struct nn_forecast *f = &t->forecast;
@@ -49,7 +54,7 @@ void nn_report_start(struct nn_train *t)
 		      (unsigned long long)t->options->batch);
 	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s", t->data_s, t->plan_s, t->tried_s);
 	if (isnan(f->step_s))
-		nn_train_note(t, "predicted: %zu bytes; no rate of this machine is known yet", nn_train_peak(t));
+		nn_train_note(t, "predicted: %zu bytes; %s", nn_train_peak(t), *f->basis ? f->basis : "no rate of this machine is known yet");
 	else
 		nn_train_note(t, "predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)", nn_train_peak(t), f->step_s,
 			      f->epoch_s, f->total_s, f->basis);
@@ -116,6 +121,9 @@ void nn_report_end(struct nn_train *t, double seconds)
 			      t->fit.host, 100 * ((double)t->fit.host / (double)nn_train_host_bytes(t) - 1));
 	if (isfinite(t->forecast.step_s) && m->steps > 1)
 		nn_train_note(t, "a step %.3g s, predicted %.3g (%+.1f %%)", step, t->forecast.step_s, 100 * (t->forecast.step_s / step - 1));
+	if (isfinite(t->forecast.bytes) && nn_report_bytes(t) > 0)
+		nn_train_note(t, "bytes of a step through rank 0 %.4g, predicted %.4g (%+.1f %%)", nn_report_bytes(t), t->forecast.bytes,
+			      100 * (t->forecast.bytes / nn_report_bytes(t) - 1));
 	if (isfinite(t->forecast.total_s))
 		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds, t->forecast.total_s,
 			      100 * (t->forecast.total_s / seconds - 1));

@@ -17,5 +17,7 @@ void nn_report_causes(struct nn_train *train);
 
 /* Seconds of a step after the first, for a full batch; NaN: there was none. */
 double nn_report_step(const struct nn_train *train);
+/* Bytes of a step through this rank of several; NaN: it is alone. */
+double nn_report_bytes(const struct nn_train *train);
 
 #endif

@@ -1,10 +1,11 @@
 /* One rank's time of a step, scaled to several by what the link between them costs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/median.h"
 #include "train/explain.h"
+#include "train/foresee.h"
 #include "train/link.h"
 #include "train/ranks.h"
 #include "train/scaling.h"
@@ -13,24 +14,15 @@
 #define ONE_BY_ONE 16                /* beyond so many only twice as many each */
 #define PAYS 1.05                    /* times the speed of one rank, or more ranks are not worth it */
 
-/* What the times of one rank rest on. */
-struct pace {
-	int cores, threads;              /* threads: of the rank alone */
-	bool fixed;                      /* --threads was given: each rank has as many */
-	int asked;                       /* ranks, 0: not said */
-	double alone_s;                  /* a step of it */
-	double single_s, full_s;         /* of one rank with one thread, with one on each core; NaN: not known */
-};
-
-static int threads_of(const struct pace *p, int ranks)
+int nn_pace_threads(const struct nn_pace *p, int ranks)
 {
 	if (p->fixed || ranks == 1)
 		return p->threads;
 	return p->cores > ranks ? p->cores / ranks : 1;
 }
 
-/* One rank with so many threads: a part that they share and one that they do not, through the two that are known. */
-static double one_rank_s(const struct pace *p, int threads)
+/* A part that threads share and one that they do not, through the two that are known. */
+double nn_pace_step(const struct nn_pace *p, int threads)
 {
 	if (threads == p->threads)
 		return p->alone_s;
@@ -66,32 +58,32 @@ static double largest_share(const struct nn_train *t, int ranks)
  * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do not compute faster than as many threads
  * of one process: memory is shared by both. sharing: how many of the ranks are on these cores.
  */
-static double ranks_s(const struct nn_train *t, const struct pace *p, int ranks, int sharing, const struct nn_link *link)
+double nn_pace_share(const struct nn_train *t, const struct nn_pace *p, int ranks, int sharing)
 {
-	int threads = threads_of(p, sharing), all = threads < p->cores ? sharing * threads : p->cores;
+	int threads = nn_pace_threads(p, sharing), all = threads < p->cores ? sharing * threads : p->cores;
 	double share = largest_share(t, ranks), busy = fmax((double)sharing * (threads < p->cores ? threads : p->cores) / p->cores, 1);
-	double by_rank = one_rank_s(p, threads) * share * busy, together = one_rank_s(p, all < p->cores ? all : p->cores) * share * sharing;
+	double by_rank = nn_pace_step(p, threads) * share * busy, together = nn_pace_step(p, all < p->cores ? all : p->cores) * share * sharing;
 
 	if (isnan(by_rank))
 		return NAN;
-	return fmax(by_rank, together) + nn_link_seconds(link, ranks, gradient_bytes(t));
+	return fmax(by_rank, together);
 }
 
 /* ---- a plan ---- */
 
-static void add_row(struct nn_train *t, const struct pace *p, int ranks, struct nn_scaling *s)
+static void add_row(struct nn_train *t, const struct nn_pace *p, int ranks, struct nn_scaling *s)
 {
 	struct nn_scaling_row *row = &s->rows[s->n++];
 	struct nn_link link;
 
-	*row = (struct nn_scaling_row){ ranks, threads_of(p, ranks), NAN, NAN, (uint64_t)ranks <= t->options->leaves };
+	*row = (struct nn_scaling_row){ ranks, nn_pace_threads(p, ranks), NAN, NAN, (uint64_t)ranks <= t->options->leaves };
 	if (!row->possible)
 		return;
 	if (ranks == 1) {
 		row->step_s = p->alone_s;
 	} else {
-		nn_link_get(ranks, &link);
-		row->step_s = ranks_s(t, p, ranks, ranks, &link);
+		nn_link_get(ranks, false, &link);
+		row->step_s = nn_pace_share(t, p, ranks, ranks) + nn_link_seconds(&link, ranks, gradient_bytes(t));
 		if (link.ranks == 0)
 			snprintf(s->basis, sizeof s->basis, "communication is an estimate from copies in memory; no ranks were measured here");
 		else if (!*s->basis)
@@ -100,7 +92,7 @@ static void add_row(struct nn_train *t, const struct pace *p, int ranks, struct 
 	row->speedup = p->alone_s / row->step_s;
 }
 
-static void list(struct nn_train *t, const struct pace *p, int asked, struct nn_scaling *s)
+static void list(struct nn_train *t, const struct nn_pace *p, int asked, struct nn_scaling *s)
 {
 	int most = p->cores > LEAST_RANKS ? p->cores : LEAST_RANKS, n;
 
@@ -126,7 +118,7 @@ static const struct nn_scaling_row *best_row(const struct nn_scaling *s)
 	return best;
 }
 
-static void say_stay(const struct nn_train *t, const struct pace *p, struct nn_scaling *s)
+static void say_stay(const struct nn_train *t, const struct nn_pace *p, struct nn_scaling *s)
 {
 	const struct nn_scaling_row *other = s->n > 1 && s->rows[1].possible ? &s->rows[1] : NULL;
 	char one[NN_DURATION], two[NN_DURATION];
@@ -147,19 +139,40 @@ static void say_stay(const struct nn_train *t, const struct pace *p, struct nn_s
 		     nn_duration(two, other->step_s));
 }
 
-static void say_why(const struct nn_train *t, const struct pace *p, struct nn_scaling *s)
+/* What was asked for and is not sync: its step and bytes, or what is missing to know them. */
+static void say_asked(const struct nn_train *t, struct nn_scaling *s)
+{
+	const struct nn_foreseen *f = &s->asked;
+	char text[NN_DURATION];
+
+	if (s->why.length == 0 || !*f->basis)
+		return;
+	if (isnan(f->step_s)) {
+		nn_text_addf(&s->why, "; %s", f->basis);
+		return;
+	}
+	nn_text_addf(&s->why, "; a step in %s, %.4g bytes of it through rank 0", nn_duration(text, f->step_s), f->bytes);
+	if (t->pipe)
+		nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%", 100 * f->busiest,
+			     t->pipe->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * f->idle);
+}
+
+static void say_why(const struct nn_train *t, const struct nn_pace *p, struct nn_scaling *s)
 {
 	const struct nn_scaling_row *best = best_row(s);
 	char one[NN_DURATION], many[NN_DURATION];
 
-	if (t->tensor && !t->pipe) {
-		nn_text_addf(&s->why, "%d ranks share columns: memory is that of the rank that takes most", nn_tensor_ranks(t));
-	} else if (t->pipe) {
-		nn_text_addf(&s->why, "%d stages, a rank each: memory is that of the rank that takes most", t->pipe->stages);
+	if (nn_train_in_parts(t))
+		nn_text_addf(&s->why, t->pipe ? "%d stages, a rank each: memory is that of the rank that takes most"
+					      : "%d ranks share columns: memory is that of the rank that takes most",
+			     t->pipe ? t->pipe->stages : nn_tensor_ranks(t));
+	else if (strcmp(nn_explain_strategy(t), nn_strategy_sync.name) != 0)
+		nn_text_add(&s->why, "as asked for");
+	say_asked(t, s);
+	if (nn_train_in_parts(t))
 		return;
-	}
-	if (strcmp(nn_explain_strategy(t), nn_strategy_sync.name) != 0)
-		nn_text_add(&s->why, "as asked for; with sync: ");
+	if (s->why.length > 0)
+		nn_text_add(&s->why, "; with sync: ");
 	if (isnan(p->alone_s))
 		nn_text_add(&s->why, "one process: how long a step takes is not known here, so nothing speaks for more ranks");
 	else if (best->ranks == 1)
@@ -169,46 +182,52 @@ static void say_why(const struct nn_train *t, const struct pace *p, struct nn_sc
 			     nn_duration(many, best->step_s), nn_duration(one, s->rows[0].step_s));
 }
 
+/* The strategy that was asked for, with as many ranks. */
+static void foresee(const struct nn_train *t, struct nn_pace *p, int ranks, struct nn_scaling *s)
+{
+	s->asked = (struct nn_foreseen){ .step_s = NAN, .bytes = NAN };
+	if (ranks < 2)
+		return;
+	nn_foresee_link(t, ranks, &p->link);
+	nn_foresee(t, p, ranks, ranks, &s->asked);
+}
+
 void nn_scaling_make(struct nn_train *t, int ranks, struct nn_scaling *s)
 {
-	struct pace p = {
+	struct nn_pace p = {
 		.cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = t->setup.list && nn_opt_given(t->setup.list, "threads"),
 		.asked = ranks, .alone_s = t->rate.step_s, .single_s = NAN, .full_s = NAN,
 	};
 
 	*s = (struct nn_scaling){0};
+	if (nn_train_in_parts(t) && ranks > 1)
+		p.alone_s = nn_forecast_step(t, p.threads, true);
 	if (t->options->leaves > 1 && !isnan(p.alone_s)) {
 		p.single_s = p.threads == 1 ? p.alone_s : nn_forecast_step(t, 1, true);
 		p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(t, p.cores, true);
 	}
+	s->threads = nn_pace_threads(&p, ranks > 1 ? ranks : 1);
+	foresee(t, &p, ranks, s);
 	list(t, &p, ranks, s);
 	say_why(t, &p, s);
 }
 
 /* ---- a training of several ranks ---- */
 
-double nn_scaling_foresee(struct nn_train *t, bool tries)
+void nn_scaling_pace(struct nn_train *t, bool tries, struct nn_pace *p)
 {
-	struct pace p = { .cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = true };
-	struct nn_link link;
-
-	p.alone_s = nn_forecast_step(t, p.threads, tries);
-	p.single_s = p.threads == 1 ? p.alone_s : NAN;
-	p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(t, p.cores, false);
-	if (isnan(p.alone_s))
-		return NAN;
-	nn_link_get(nn_train_ranks(t), &link);
-	snprintf(t->forecast.basis, sizeof t->forecast.basis, "a step of one rank; what ranks cost %s",
-		 link.ranks == 0 ? "is an estimate" : "was measured here");
-	return ranks_s(t, &p, nn_train_ranks(t), t->sharing, &link);
+	*p = (struct nn_pace){ .cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = true };
+	p->alone_s = nn_forecast_step(t, p->threads, tries);
+	p->single_s = p->threads == 1 ? p->alone_s : NAN;
+	p->full_s = p->threads == p->cores ? p->alone_s : nn_forecast_step(t, p->cores, false);
+	nn_foresee_link(t, nn_train_ranks(t), &p->link);
 }
 
-static double median(const double *values, size_t n)
+static int by_value(const void *a, const void *b)
 {
-	double sorted[NN_TIMED_STEPS];
+	double x = *(const double *)a, y = *(const double *)b;
 
-	memcpy(sorted, values, n * sizeof *sorted);
-	return nn_median(sorted, n);
+	return (x > y) - (x < y);
 }
 
 void nn_scaling_learn(struct nn_train *t)
@@ -217,13 +236,15 @@ void nn_scaling_learn(struct nn_train *t)
 	int ranks = nn_train_ranks(t);
 	struct nn_cut_run mine = nn_cut_share((size_t)t->options->leaves, t->comm->rank, ranks);
 	size_t n = m->timed < NN_TIMED_STEPS ? m->timed : NN_TIMED_STEPS;
-	double compute, step;
+	double beside[NN_TIMED_STEPS], longest;
 
 	if (n < 8 || mine.from == mine.to)
 		return;
-	compute = median(m->compute, n);
-	step = median(m->step, n);
 	/* the ranks with the largest share are waited for: that is no communication */
-	compute *= largest_share(t, ranks) * (double)t->options->leaves / (double)(mine.to - mine.from);
-	nn_link_put(ranks, gradient_bytes(t), fmax(step - compute, 0));
+	longest = largest_share(t, ranks) * (double)t->options->leaves / (double)(mine.to - mine.from);
+	for (size_t i = 0; i < n; i++)
+		beside[i] = m->step[i] - longest * m->compute[i];
+	qsort(beside, n, sizeof *beside, by_value);
+	if (beside[n / 4] > 0)           /* of steps that other work of the machine met less */
+		nn_link_put(ranks, gradient_bytes(t), beside[n / 4]);
 }

@@ -83,3 +83,49 @@ foreseen() {
   run -4 nn-train --explain=json -t 1 -m "$net" --steps=1 --ranks=4 --memory=20M --leaves=4 $digits
   jq -e '[.suggestions[].command|test("--leaves=[12] ")|not]|all' <<<"$output"
 }
+
+# steps are small, so that what is told of bytes is not their first or last one; nothing is said of how long they take
+@test "time: of each strategy a step is foreseen, with its bytes through rank 0, and stands beside the measured one" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/strategies
+  for options in --ranks=2 "--ranks=3 --strategy=master" "--ranks=3 --strategy=async" "--ranks=2 --strategy=local:4" "--ranks=2 --pipeline=2" \
+    "--ranks=4 --pipeline=2:gpipe"; do
+    echo "$options"
+    nn-train --explain=json -t 1 -m "$net" --batch=128 --steps=40 --log-every=100 $options $digits --log=log -o a.safetensors >plan.json
+    jq -e '.time.step_s>0 and .strategy.step_bytes>0' plan.json
+    timeout -k 5 120 nn-train -q -t 1 -m "$net" --batch=128 --steps=40 --log-every=100 $options $digits --log=log -o a.safetensors
+    jq -e -s 'map(select(.event=="start"))[0].rate|startswith("a step of one rank; what ranks cost ")' log
+    jq -e -s 'map(select(.event=="end"))[0].predicted|.step_s.predicted>0 and .step_s.error!=null and .total_s.error!=null' log
+    jq -e -s 'map(select(.event=="end"))[0].predicted.step_bytes|.error|fabs<0.1' log ||
+      { jq -c 'select(.event=="end")|.predicted.step_bytes' log; false; }
+    jq -e -s '.[0].strategy.step_bytes==(.[1:]|map(select(.event=="end"))[0].predicted.step_bytes.predicted)' plan.json log
+    # what a training took is what the next one and its plan say
+    step=$(jq -s 'map(select(.event=="end"))[0].predicted.step_s.measured' log)
+    nn-train --explain=json -t 1 -m "$net" --batch=128 --steps=40 --log-every=100 $options $digits --log=log -o a.safetensors >plan.json
+    jq -e --argjson step "$step" '.time|.measured=="this training ran here before" and (.step_s/$step-1|fabs)<1e-4' plan.json
+  done
+}
+
+@test "time: what is missing to foresee a step is said in one line, and known after a training" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/missing
+  missing='what exchanging columns takes is not known before this training has run here'
+  columns="--ranks=2 --tensor=2 --steps=20"
+  nn-train --explain -t 1 -m "$net" $columns $digits -o a.safetensors >text
+  grep -qx "time: $missing" text
+  timeout -k 5 120 nn-train -v -t 1 -m "$net" $columns $digits -o a.safetensors 2>err
+  grep -q "^nn-train: note: predicted: [0-9]* bytes; $missing" err
+  nn-train --explain -t 1 -m "$net" $columns $digits -o a.safetensors >text
+  grep -q '^time: a step .* (this training ran here before)$' text
+}
+
+# rates and links of this machine's cache, as text
+@test "time: a link that was measured while the machine was busy gives way to a better one" {
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/busy
+  unset OMPI_MCA_btl
+  train() { timeout -k 5 120 nn-train -q -t 1 -m 'dense 16, relu, dense ?' --ranks=2 --steps=100 $digits -o a.safetensors; }
+  train
+  sed -i 's/^\([^\t]*\ttraining ranks=2 [^\t]*\t[0-9.e+]*\) .*/\1 1000/' "$XDG_CACHE_HOME/nntools/link"
+  grep -q ' 1000$' "$XDG_CACHE_HOME/nntools/link"
+  train
+  [[ $(cut -f 2,3 "$XDG_CACHE_HOME/nntools/link" | grep '^training ranks=2 ' | tail -n 1) =~ ([^ ]+)$ ]]
+  jq -n -e "${BASH_REMATCH[1]}<100"
+}

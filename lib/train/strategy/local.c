@@ -204,12 +204,18 @@ static void local_close(struct nn_train *t)
 	t->local = NULL;
 }
 
+/* After averages all ranks have all slots. */
+static int settle_sync(struct nn_train *t, struct nn_error *err)
+{
+	return t->counters.step <= t->terms.from ? nn_strategy_sync.settle(t, err) : 0;
+}
+
 static int local_settle(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_local *l = t->local;
 
 	if (l->since == 0)
-		return nn_strategy_sync.settle ? nn_strategy_sync.settle(t, err) : 0;
+		return settle_sync(t, err);
 	memset(l->said.now, 0, sizeof l->said.now);
 	return average(t, err);
 }
@@ -250,7 +256,7 @@ static int local_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 	if (t->comm->size == 1 || b->number <= t->terms.from)
 		return nn_strategy_sync.step(t, b, wish, result, err);
 	if (l->since++ == 0) {
-		if (nn_strategy_sync.settle && nn_strategy_sync.settle(t, err) < 0)
+		if (settle_sync(t, err) < 0)
 			return -1;
 		memset(&l->said, 0, sizeof l->said);
 		l->base = t->counters;

@@ -1,0 +1,23 @@
+/* A step of several ranks before they have run: its time, and the bytes that go through rank 0. */
+#ifndef NN_TRAIN_FORESEE_H
+#define NN_TRAIN_FORESEE_H
+
+#include "train/scaling.h"
+
+/*
+ * Of a training of so many ranks, or of a plan, whatever its strategy; `sharing` of them are on the cores of this one. A pipeline needs to
+ * be divided.
+ *
+ *	sync		a step of one with as many threads, its largest share of the leaves, and an all-reduce of the gradients
+ *	master		the same; but sums of all ranks go to rank 0 one after the other, and parameters back
+ *	local:H		the same; but each H-th step parameters and slots are averaged
+ *	async		the rank that computes longest, messages included, divided by how many compute; and not less than messages and update of
+ *			the server
+ *	pipeline	all stages once, and the busiest once more for each further micro-batch; what crosses bounds
+ */
+void nn_foresee(const struct nn_train *train, const struct nn_pace *pace, int ranks, int sharing, struct nn_foreseen *foreseen);
+
+/* The link that its strategy goes by. */
+void nn_foresee_link(const struct nn_train *train, int ranks, struct nn_link *link);
+
+#endif
