@@ -44,7 +44,7 @@ size_t nn_fit_mpi_bytes(const struct nn_train *t)
 static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states, bool norms, struct nn_fit *fit)
 {
 	bool copies = nn_near_copies(s);
-	struct nn_shard kept = nn_shard_of(s->elements, o->shard, o->shards ? o->shards : 1);        /* that was counted */
+	struct nn_shard kept = nn_shard_of(s->elements, o->shards ? o->shard : 0, o->shards ? o->shards : 1); /* counted */
 	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), all = 0, slots = s->slots * s->block, others, touched;
 	size_t both = (copies ? s->block : s->weights) + (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
 
