@@ -247,7 +247,7 @@ static int read_state(struct nn_train *t, bool *resumed, struct nn_error *err)
 	if (other_build)
 		nn_train_warn(t, "%s: another build of nntools wrote this state; the bytes may differ", t->state_path);
 	t->saved_step = t->counters.step;
-	nn_train_tell_saved(t);
+	nn_train_tell_saved(t, t->saved_step);
 	t->replaces = false;
 	*resumed = true;
 	return 0;

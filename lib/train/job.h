@@ -134,7 +134,7 @@ struct nn_train {
 /* A warning or note, printf's way; a warning is in the log, too. */
 void nn_train_warn(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nn_train_note(struct nn_train *train, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The host is told of the state on disk, t->saved_step. */
-void nn_train_tell_saved(const struct nn_train *train);
+/* The host is told of the state on disk, as soon as it is there: by the thread that wrote it. */
+void nn_train_tell_saved(const struct nn_train *train, uint64_t step);
 
 #endif

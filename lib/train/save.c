@@ -18,7 +18,10 @@ static int write_snapshot(void *arg, struct nn_error *err)
 	struct nn_train *t = arg;
 	struct nn_state_facts facts = nn_checkpoint_facts(t);
 
-	return nn_state_write(t->state_path, &t->tensors, &facts, &t->snapshot.counters, &t->snapshot.bytes, err);
+	if (nn_state_write(t->state_path, &t->tensors, &facts, &t->snapshot.counters, &t->snapshot.bytes, err) < 0)
+		return -1;
+	nn_train_tell_saved(t, t->snapshot.counters.step);
+	return 0;
 }
 
 int nn_save_open(struct nn_train *t, struct nn_error *err)
@@ -132,7 +135,6 @@ static void written(struct nn_train *t, double seconds)
 {
 	t->save_failed = false;
 	t->saved_step = t->snapshot.counters.step;
-	nn_train_tell_saved(t);
 	t->times.saves++;
 	t->times.saves_s += seconds;
 	t->times.saved_bytes += (double)t->snapshot.bytes;

@@ -46,8 +46,8 @@ void nn_train_note(struct nn_train *t, const char *format, ...)
 	va_end(args);
 }
 
-void nn_train_tell_saved(const struct nn_train *t)
+void nn_train_tell_saved(const struct nn_train *t, uint64_t step)
 {
 	if (t->setup.host.saved)
-		t->setup.host.saved(t->setup.host.arg, t->state_path, t->saved_step);
+		t->setup.host.saved(t->setup.host.arg, t->state_path, step);
 }

@@ -17,7 +17,8 @@ struct nn_train_host {
 	void (*note)(void *arg, const char *text);
 	void *arg;
 	void (*at)(void *arg, uint64_t steps);           /* so many steps are done; NULL: nobody wants to know */
-	void (*saved)(void *arg, const char *path, uint64_t steps);      /* a state of that moment is on disk; NULL likewise */
+	/* A state of that moment is on disk; NULL likewise. Called by the thread that wrote it. */
+	void (*saved)(void *arg, const char *path, uint64_t steps);
 	int progress;                            /* descriptor for progress lines, -1: none */
 	volatile sig_atomic_t *stop;             /* a signal that asks to end after this step, or 0 */
 	volatile sig_atomic_t *save;             /* a signal that asks for the state now, or 0; reset when served */

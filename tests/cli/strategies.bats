@@ -177,7 +177,7 @@ differs() {
     NF != 5 || $2 > 3 || $2 < at[$1] || $3 <= step[$1] || $5 < bytes[$1] { bad++ }
     { at[$1] = $2; step[$1] = $3; bytes[$1] = $5; n[$1]++ }
     END {
-      exit bad || length(n) != 3 || n["sync"] < 5 || n["local:8"] < 5 || n["async"] < 5 ||
+      exit bad || length(n) != 3 || n["sync"] < 2 || n["local:8"] < 2 || n["async"] < 2 ||
         bytes["local:8"] / step["local:8"] > bytes["sync"] / step["sync"]
     }'
   grep -q '</svg>' race.svg
