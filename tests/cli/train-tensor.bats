@@ -137,7 +137,7 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
 }
 
 @test "tensor: a rank that is killed ends the training with status 5 and its name" {
-  nn-train -q -t 1 -m conv.nn "${digit[@]}" -b 64 --epochs=100000 --ranks=4 --tensor=2 -o two.safetensors 2>err &
+  nn-train -q -t 1 -m conv.nn "${digit[@]}" -b 64 --epochs=100000 --ranks=4 --tensor=2 -o two.safetensors 2>err 3>&- &
   parent=$!
   started 4
   for ((i = 0; i < 300; i++)); do
@@ -147,13 +147,14 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   kill -9 "${ranks[3]}"
   ended 5
   gone "$processes" 100
-  grep "^nn-train: rank 3 (pid ${ranks[3]}) was killed by signal 9 at step [0-9]*; last checkpoint two.state.safetensors (step [0-9]*)$" err
+  # the file may be there before it is told
+  grep -E "^nn-train: rank 3 \\(pid ${ranks[3]}\\) was killed by signal 9 at step [0-9]+(; last checkpoint two.state.safetensors \\(step [0-9]+\\))?$" err
 }
 
 @test "tensor: --max-restarts goes on with whole groups, to the same bytes" {
   long=(-q -t 1 -m 'dense 48, relu, dense ?' "${digit[@]}" -b 64 --steps=3000)
   nn-train "${long[@]}" -o one.safetensors
-  nn-train "${long[@]:1}" --ranks=4 --tensor=2 --max-restarts=1 --checkpoint-every=20 -o two.safetensors 2>err &
+  nn-train "${long[@]:1}" --ranks=4 --tensor=2 --max-restarts=1 --checkpoint-every=20 -o two.safetensors 2>err 3>&- &
   parent=$!
   started 4
   for ((i = 0; i < 300; i++)); do
@@ -162,7 +163,7 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   done
   kill -9 "${ranks[3]}"
   ended 0
-  grep -qE '^nn-train: note: going on from step [0-9]+ with 2 ranks; restarts left: 0$' err
+  grep -qE '^nn-train: note: (going on from step [0-9]+|beginning again) with 2 ranks; restarts left: 0$' err
   same one.safetensors two.safetensors
 }
 
