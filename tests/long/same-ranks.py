@@ -1,9 +1,10 @@
 """Same bytes for every layer, whoever computes it: 1, 2, 3 and 4 ranks, 1 and 2 threads, over every transport, with every strategy
 that promises them. usage: same-ranks.py [SEED [NET]...]
 
-A run is one value of each factor below. Every net meets every number of ranks over every transport, and every strategy. What else
-there is (optimizers, schedules, losses, weights, clipping, precision, sizes of batches, threads, micro-batches, parameters) is drawn
-for these runs so that any two values of different factors meet in some run, which is counted at the end; three values need not meet.
+A run is one value of each factor below. Every net meets every number of ranks and every transport, each twice, and every strategy;
+two nets in three meet a given number of ranks over a given transport. What else there is (optimizers, schedules, losses, weights,
+clipping, precision, sizes of batches, threads, micro-batches, parameters) is drawn for these runs so that any two values of different
+factors meet in some run, which is counted at the end; three values need not meet.
 Each run is compared with one process of one thread, and so is one process of two threads: model and state."""
 import hashlib
 import itertools
@@ -35,8 +36,8 @@ NETS = {
     "batchnorm-images": IMAGE + ", batchnorm group=4 momentum=0.3, conv2d 3 3x3, batchnorm group=4, flatten",
     "layernorm": "dense 12, layernorm, reshape 3x4, layernorm, flatten",
     "dropout": "dropout 0.1, dense 9, relu, dropout 0.4",
-    "embedding": "input columns=town, embedding 3, flatten",
-    "embedding-columns": "words: input columns=town,way, embedding 4 padding=2, b: flatten, " + NUMBERS + ", concat from=b+numbers",
+    "embedding": "input columns=town, embedding 3, flatten, dense 6, tanh",
+    "embedding-columns": "words: input columns=town,way, embedding 4 padding=2, b: flatten, " + NUMBERS + ", concat from=b+numbers, dense 6, tanh",
     "embedding-sparse": "pair: input cross=town+way hash=40, b: embedding 3 mode=sum sparse=yes, " + NUMBERS + ", concat from=b+numbers",
     "flatten": IMAGE + ", flatten, dense 5",
     "reshape": "dense 12, reshape 3x2x2, conv2d 2 2x2, reshape 2",
@@ -55,7 +56,7 @@ TRANSPORTS = {  # what Open MPI may use: nn-train then has common memory, or not
 }
 # The messages' own axis: environment variables. The first is what users have.
 MESSAGES = {"messages": {}}
-RANKS = {"2 ranks": 2, "3 ranks": 3, "4 ranks": 4}
+RANKS = ["2 ranks", "3 ranks", "4 ranks"]
 STRATEGIES = {  # beside sync itself, with their ranks: a pipeline wants a multiple of its stages
     "master": (3, ["--strategy=master"]),
     "shard-optimizer": (3, ["--shard-optimizer"]),
@@ -143,7 +144,7 @@ def plan():
     rng = random.Random(SEED)
     missing, cases = set(wanted()), []
     fixed = [{"net": net, "ranks": ranks, "transport": transport, "strategy": "sync"}
-             for net, ranks, transport in itertools.product(NETS, RANKS, TRANSPORTS)]
+             for i, net in enumerate(NETS) for j, ranks in enumerate(RANKS) for k, transport in enumerate(TRANSPORTS) if (i + j + k) % 3]
     for i, (net, strategy) in enumerate(itertools.product(NETS, STRATEGIES)):
         ranks = f"{STRATEGIES[strategy][0]} ranks"
         fixed.append({"net": net, "ranks": ranks, "transport": list(TRANSPORTS)[i // 2 % len(TRANSPORTS)], "strategy": strategy})
@@ -210,7 +211,7 @@ def tensors(path):
 
 def mpirun(case):
     return ["mpirun", "--stdin", "none", "--oversubscribe", "--bind-to", "none", "--mca", "oob_tcp_if_include", "lo",
-            "--mca", "btl_tcp_if_include", "lo", "--mca", "btl", TRANSPORTS[case["transport"]], "-n", str(RANKS[case["ranks"]])]
+            "--mca", "btl_tcp_if_include", "lo", "--mca", "btl", TRANSPORTS[case["transport"]], "-n", case["ranks"].split()[0]]
 
 
 def wrong(case):
