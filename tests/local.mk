@@ -245,7 +245,7 @@ check_PROGRAMS += tests/mpi/ranks
 tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap.h
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats
+CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
 
 # ranks of nn-train
 CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/ranks-hostile.bats

@@ -38,7 +38,7 @@ NETS = {
     "dropout": "dropout 0.1, dense 9, relu, dropout 0.4",
     "embedding": "input columns=town, embedding 3, flatten, dense 6, tanh",
     "embedding-columns": "words: input columns=town,way, embedding 4 padding=2, b: flatten, " + NUMBERS + ", concat from=b+numbers, dense 6, tanh",
-    "embedding-sparse": "pair: input cross=town+way hash=40, b: embedding 3 mode=sum sparse=yes, " + NUMBERS + ", concat from=b+numbers",
+    "embedding-sparse": "pair: input cross=town+way hash=40, b: embedding 3 mode=sum sparse=yes, " + NUMBERS + ", concat from=b+numbers, dense 6, tanh",
     "flatten": IMAGE + ", flatten, dense 5",
     "reshape": "dense 12, reshape 3x2x2, conv2d 2 2x2, reshape 2",
     "identity": "identity, dense 7, identity",
@@ -54,8 +54,8 @@ TRANSPORTS = {  # what Open MPI may use: nn-train then has common memory, or not
     "messages in shared memory": "^smcuda,openib,ofi",
     "messages over TCP": "self,tcp",
 }
-# The messages' own axis: environment variables. The first is what users have.
-MESSAGES = {"messages": {}}
+# The sizes of messages: environment variables. The first is what users have.
+MESSAGES = {"usual buckets": {}, "small buckets": {"NN_BUCKET": "1K"}, "odd buckets": {"NN_BUCKET": "3001"}, "one bucket": {"NN_BUCKET": "1G"}}
 RANKS = ["2 ranks", "3 ranks", "4 ranks"]
 STRATEGIES = {  # beside sync itself, with their ranks: a pipeline wants a multiple of its stages
     "master": (3, ["--strategy=master"]),

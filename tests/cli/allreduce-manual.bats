@@ -1,0 +1,24 @@
+#!/usr/bin/env bats
+# nn-allreduce(1): its examples run, one after the other, in one directory.
+bats_require_minimum_version 1.5.0
+load ranks.bash
+
+examples() {
+  sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$NN_SRC/man/nn-allreduce.1.in" | sed -n '/^\.RS$/,/^\.RE$/p' | grep -v '^\.' |
+    sed 's/\\e/\\/g; s/\\-/-/g'
+}
+
+@test "nn-allreduce(1): every example runs" {
+  cd "$BATS_TEST_TMPDIR"
+  allow_ranks
+  lacking=$(lacking_ranks | head -n 1)
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  cp -r "$NN_SRC/share/examples/actor-critic" .
+  [ "$(examples | wc -l)" -ge 9 ]
+  while read -r line; do
+    [[ -z $lacking || ! $line =~ --ranks|actor-critic ]] || continue
+    timeout 120 bash -eo pipefail -c "$line" </dev/null >out 2>err || { echo "$line"; cat out err; false; }
+  done < <(examples)
+  for result in mean.safetensors largest.npy; do [ -s $result ]; done
+  [ -n "$lacking" ] || cmp largest.npy each1.npy
+}
