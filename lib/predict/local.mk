@@ -3,6 +3,7 @@ lib_libnn_la_SOURCES += \
 	lib/predict/door.c \
 	lib/predict/emit.c \
 	lib/predict/emit.h \
+	lib/predict/metrics-blocks.c \
 	lib/predict/metrics-figures.c \
 	lib/predict/metrics-sums.h \
 	lib/predict/metrics.c \

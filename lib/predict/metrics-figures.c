@@ -37,17 +37,17 @@ static double iou_of(const struct nn_metrics *m, size_t c)
 
 static double rmse_of(const struct nn_metrics *m, size_t c)
 {
-	return sqrt(ratio(m->sums[c].squared, (double)m->rows * (double)m->positions));
+	return sqrt(ratio(m->total->columns[c].squared, m->total->rows * (double)m->positions));
 }
 
 static double mae_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio(m->sums[c].absolute, (double)m->rows * (double)m->positions);
+	return ratio(m->total->columns[c].absolute, m->total->rows * (double)m->positions);
 }
 
 static double r2_of(const struct nn_metrics *m, size_t c)
 {
-	return m->sums[c].spread == 0 ? 0 : 1 - m->sums[c].squared / m->sums[c].spread;
+	return m->total->columns[c].spread == 0 ? 0 : 1 - m->total->columns[c].squared / m->total->columns[c].spread;
 }
 
 static double mean_of(const struct nn_metrics *m, double (*of)(const struct nn_metrics *, size_t))
@@ -61,12 +61,12 @@ static double mean_of(const struct nn_metrics *m, double (*of)(const struct nn_m
 
 static double samples(const struct nn_metrics *m)
 {
-	return (double)m->rows;
+	return m->total->rows;
 }
 
 static double loss(const struct nn_metrics *m)
 {
-	return ratio(m->loss, m->weight);
+	return ratio(m->total->loss, m->total->weight);
 }
 
 static double accuracy(const struct nn_metrics *m)
@@ -95,8 +95,8 @@ static double rmse(const struct nn_metrics *m)
 	double sum = 0;
 
 	for (size_t c = 0; c < m->columns; c++)
-		sum += m->sums[c].squared;
-	return sqrt(ratio(sum, (double)m->rows * (double)m->positions * (double)m->columns));
+		sum += m->total->columns[c].squared;
+	return sqrt(ratio(sum, m->total->rows * (double)m->positions * (double)m->columns));
 }
 
 static double mae(const struct nn_metrics *m)
@@ -232,8 +232,10 @@ int nn_metrics_each(const struct nn_metrics *m, int (*line)(void *arg, const cha
 		    void *arg)
 {
 	struct report r = { .m = m, .line = line, .arg = arg };
-	int status = report_whole(&r, false);
+	int status;
 
+	nn_metrics_sum_up(m);
+	status = report_whole(&r, false);
 	if (status == 0)
 		status = report_each(&r);
 	if (status == 0)
@@ -249,6 +251,7 @@ bool nn_metrics_get(const struct nn_metrics *m, const char *name, double *value)
 	struct nn_text label = {0};
 	bool found = false;
 
+	nn_metrics_sum_up(m);
 	for (size_t k = 0; k < N_WHOLE && !found; k++)
 		if (applies(m, whole[k].kind) && strcmp(whole[k].name, name) == 0) {
 			*value = whole[k].of(m);

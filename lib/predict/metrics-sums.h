@@ -9,6 +9,15 @@ struct column_sums {
 	double mean, spread;             /* Welford's running mean and sum of squared deviations of the target */
 };
 
+/* Of a run of rows. All doubles, so that ranks may send it. */
+struct nn_metric_sums {
+	double rows;
+	double loss, weight;             /* the loss is their quotient */
+	struct column_sums columns[];    /* numbers alone */
+};
+
+#define NN_METRICS_LEVELS 40             /* of the tree over blocks */
+
 struct nn_metrics {
 	const struct nn_target_schema *target;
 	const struct nn_device *device;
@@ -16,14 +25,24 @@ struct nn_metrics {
 	size_t positions, columns, max_rows;
 	bool classes;
 
-	uint64_t rows;
-	double loss, weight;             /* sums; the loss is their quotient */
 	void *row_loss, *class_weights;  /* in the device's dtype */
 	int32_t *masked;                 /* targets with the ignored class taken out */
 
 	uint64_t *support, *predicted, *hit, *confusion;
 	void *probability;               /* bce: sigmoid of the logits */
-	struct column_sums *sums;
+	size_t sums_bytes;               /* of one struct nn_metric_sums */
+	struct nn_metric_sums *open;     /* of the block under way */
+	char *waiting;                   /* [n_waiting] sums of whole subtrees, the leftmost first */
+	uint64_t blocks;                 /* that are in them; as many wait as this has bits */
+	struct nn_metric_sums *total;    /* of all rows, as of the last nn_metrics_sum_up */
+	char *kept;                      /* nn_metrics_keep */
+	size_t n_kept;
 };
+
+int nn_metrics_take_sums(struct nn_metrics *metrics, struct nn_error *err);
+void nn_metrics_free_sums(struct nn_metrics *metrics);
+void nn_metrics_clear_sums(struct nn_metrics *metrics);
+/* Fills total: what is open behind what waits, from the right. */
+void nn_metrics_sum_up(const struct nn_metrics *metrics);
 
 #endif

@@ -1,4 +1,4 @@
-/* Metrics: a confusion table for classes, running sums in sample order for numbers, and the loss of training. */
+/* Metrics: a confusion table for classes, sums for numbers, and the loss of training. */
 #include <math.h>
 #include <string.h>
 
@@ -56,21 +56,17 @@ static int alloc_classes(struct nn_metrics *m, struct nn_error *err)
 	size_t c = m->columns;
 
 	m->masked = nn_alloc(m->max_rows * m->positions, sizeof *m->masked, err);
-	m->support = nn_alloc(3 * c, sizeof *m->support, err);
+	m->support = nn_alloc(3 * c + (c <= MAX_CONFUSION ? c * c : 0), sizeof *m->support, err);
 	if (!m->masked || !m->support)
 		return -1;
 	m->predicted = m->support + c;
 	m->hit = m->support + 2 * c;
-	if (c <= MAX_CONFUSION && !(m->confusion = nn_alloc(c * c, sizeof *m->confusion, err)))
-		return -1;
+	m->confusion = c <= MAX_CONFUSION ? m->support + 3 * c : NULL;
 	return take_class_weights(m, err);
 }
 
 static int alloc_numbers(struct nn_metrics *m, struct nn_error *err)
 {
-	m->sums = nn_alloc(m->columns, sizeof *m->sums, err);
-	if (!m->sums)
-		return -1;
 	if (m->spec.kind == NN_LOSS_BCE)
 		m->probability = nn_alloc(m->max_rows * m->positions * m->columns,
 					  nn_dtype_size(m->device->dtype), err);
@@ -93,7 +89,7 @@ int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *t
 	m->max_rows = max_rows;
 	m->classes = loss->kind == NN_LOSS_CROSS_ENTROPY;
 	m->row_loss = nn_alloc(max_rows, nn_dtype_size(device->dtype), err);
-	if (!m->row_loss || (m->classes ? alloc_classes(m, err) : alloc_numbers(m, err)) < 0) {
+	if (!m->row_loss || nn_metrics_take_sums(m, err) < 0 || (m->classes ? alloc_classes(m, err) : alloc_numbers(m, err)) < 0) {
 		nn_metrics_free(m);
 		return -1;
 	}
@@ -109,22 +105,19 @@ void nn_metrics_free(struct nn_metrics *m)
 	nn_free(m->class_weights);
 	nn_free(m->masked);
 	nn_free(m->support);
-	nn_free(m->confusion);
-	nn_free(m->sums);
+	nn_metrics_free_sums(m);
 	nn_free(m->probability);
 	nn_free(m);
 }
 
 void nn_metrics_reset(struct nn_metrics *m)
 {
-	m->rows = 0;
-	m->loss = m->weight = 0;
+	size_t n;
+
+	nn_metrics_counts(m, &n);
+	nn_metrics_clear_sums(m);
 	if (m->support)
-		memset(m->support, 0, 3 * m->columns * sizeof *m->support);
-	if (m->confusion)
-		memset(m->confusion, 0, m->columns * m->columns * sizeof *m->confusion);
-	if (m->sums)
-		memset(m->sums, 0, m->columns * sizeof *m->sums);
+		memset(m->support, 0, n * sizeof *m->support);
 }
 
 static size_t largest(const struct nn_metrics *m, const void *values, size_t at)
@@ -159,7 +152,7 @@ static void add_classes(struct nn_metrics *m, const void *outputs, const int32_t
 		m->masked[i] = truth;
 		if (truth < 0)
 			continue;
-		m->weight += m->class_weights ? real_at(m, m->class_weights, (size_t)truth) : 1;
+		m->open->weight += m->class_weights ? real_at(m, m->class_weights, (size_t)truth) : 1;
 		count_class(m, (size_t)truth, largest(m, outputs, i * m->columns));
 	}
 }
@@ -171,23 +164,23 @@ static void add_numbers(struct nn_metrics *m, const void *outputs, const void *t
 		outputs = m->probability;
 	}
 	for (size_t i = 0; i < rows * m->positions; i++) {
-		uint64_t n = m->rows * m->positions + i + 1;
+		double n = m->open->rows * (double)m->positions + (double)(i + 1);
 
 		for (size_t c = 0; c < m->columns; c++) {
 			double sd = m->target && m->target->sd ? m->target->sd[c] : 1;
 			double mean = m->target && m->target->mean ? m->target->mean[c] : 0;
 			double y = real_at(m, outputs, i * m->columns + c) * sd + mean;
 			double t = real_at(m, targets, i * m->columns + c) * sd + mean;
-			struct column_sums *s = &m->sums[c];
+			struct column_sums *s = &m->open->columns[c];
 			double off = t - s->mean;
 
 			s->squared += (y - t) * (y - t);
 			s->absolute += fabs(y - t);
-			s->mean += off / (double)n;
+			s->mean += off / n;
 			s->spread += off * (t - s->mean);
 		}
 	}
-	m->weight += (double)(rows * m->positions);
+	m->open->weight += (double)(rows * m->positions);
 }
 
 /* Class probabilities as targets: the likeliest is the truth, first of equals. */
@@ -195,10 +188,11 @@ static void add_probabilities(struct nn_metrics *m, const void *outputs, const v
 {
 	for (size_t i = 0; i < rows * m->positions; i++)
 		count_class(m, largest(m, targets, i * m->columns), largest(m, outputs, i * m->columns));
-	m->weight += (double)(rows * m->positions);
+	m->open->weight += (double)(rows * m->positions);
 }
 
-void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targets, bool probabilities, size_t rows)
+/* Rows of one block. */
+static void add_rows(struct nn_metrics *m, const void *outputs, const void *targets, bool probabilities, size_t rows)
 {
 	struct nn_loss_call call = {
 		.kind = m->spec.kind, .rows = rows, .positions = m->positions, .columns = m->columns,
@@ -217,6 +211,26 @@ void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targe
 	}
 	m->device->loss(&call);
 	for (size_t i = 0; i < rows; i++)
-		m->loss += real_at(m, m->row_loss, i);
-	m->rows += rows;
+		m->open->loss += real_at(m, m->row_loss, i);
+	m->open->rows += (double)rows;
+}
+
+void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targets, bool probabilities, size_t rows)
+{
+	size_t size = nn_dtype_size(m->device->dtype), out = m->positions * m->columns * size;
+	size_t target = m->classes && !probabilities ? m->positions * sizeof(int32_t) : out, n;
+
+	for (size_t at = 0; at < rows; at += n) {
+		n = NN_METRICS_BLOCK - (size_t)m->open->rows;
+		n = n < rows - at ? n : rows - at;
+		add_rows(m, (const char *)outputs + at * out, (const char *)targets + at * target, probabilities, n);
+		if (m->open->rows == NN_METRICS_BLOCK)
+			nn_metrics_close(m);
+	}
+}
+
+uint64_t *nn_metrics_counts(struct nn_metrics *m, size_t *n)
+{
+	*n = m->support ? 3 * m->columns + (m->confusion ? m->columns * m->columns : 0) : 0;
+	return m->support;
 }

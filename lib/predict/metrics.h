@@ -1,4 +1,7 @@
-/* Metrics of held-out rows: counts in integers, sums in f64 in sample order, so that a stream and a whole file give the same digits. */
+/*
+ * Metrics of held-out rows: counts in integers, sums in f64 over blocks of rows in order, which are added along a binary tree, neighbours
+ * first, so that a stream, a whole file and several ranks give the same digits.
+ */
 #ifndef NN_PREDICT_METRICS_H
 #define NN_PREDICT_METRICS_H
 
@@ -32,6 +35,16 @@ void nn_metrics_reset(struct nn_metrics *metrics);
  * numbers in standardized units; probabilities). probabilities: targets are class probabilities. rows <= max_rows.
  */
 void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void *targets, bool probabilities, size_t rows);
+/*
+ * Rows shared out among ranks in whole blocks. Whoever has some of them keeps their sums apart: blocks[n] of nn_metrics_bytes each, closed at
+ * the end of its rows. Then the blocks of all ranks are added in order of rows (keep NULL), to what was reset, and counts are summed.
+ */
+#define NN_METRICS_BLOCK 64
+size_t nn_metrics_bytes(const struct nn_metrics *metrics);
+void nn_metrics_keep(struct nn_metrics *metrics, void *blocks);
+void nn_metrics_close(struct nn_metrics *metrics);           /* the block under way, if it has rows */
+void nn_metrics_add_block(struct nn_metrics *metrics, const void *block);
+uint64_t *nn_metrics_counts(struct nn_metrics *metrics, size_t *n);
 /* "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this output. */
 bool nn_metrics_get(const struct nn_metrics *metrics, const char *name, double *value);
 /* The lines of --score in order: line(arg, name, value, is a count) until it returns other than 0, which is returned. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "train/cut.h"
 #include "train/evaluate.h"
 #include "train/fill.h"
 
@@ -14,6 +15,7 @@ struct nn_evaluator {
 	struct nn_metrics **metrics;     /* [n_outputs] */
 	void **targets;                  /* [n_outputs] [max_rows] */
 	bool *probabilities;
+	char **blocks;                   /* [n_outputs] of ranks: sums of all blocks of rows */
 	int n_outputs;
 };
 
@@ -30,6 +32,20 @@ static int output_new(struct nn_evaluator *e, int i, struct nn_error *err)
 		return -1;
 	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], o->device, positions, columns,
 			      e->max_rows, err);
+}
+
+static size_t n_blocks(const struct nn_evaluator *e)
+{
+	return (e->options.n_rows + NN_METRICS_BLOCK - 1) / NN_METRICS_BLOCK;
+}
+
+static int blocks_new(struct nn_evaluator *e, struct nn_error *err)
+{
+	e->blocks = nn_alloc((size_t)e->n_outputs, sizeof *e->blocks, err);
+	for (int i = 0; e->blocks && i < e->n_outputs; i++)
+		if (!(e->blocks[i] = nn_alloc(n_blocks(e), nn_metrics_bytes(e->metrics[i]), err)))
+			return -1;
+	return e->blocks ? 0 : -1;
 }
 
 int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_options *options, struct nn_error *err)
@@ -53,6 +69,8 @@ int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_
 	for (int i = 0; i < e->n_outputs; i++)
 		if (output_new(e, i, err) < 0)
 			goto fail;
+	if (options->comm && blocks_new(e, err) < 0)
+		goto fail;
 	*evaluator = e;
 	return 0;
 fail:
@@ -69,7 +87,10 @@ void nn_evaluator_free(struct nn_evaluator *e)
 			nn_metrics_free(e->metrics[i]);
 		if (e->targets)
 			nn_free(e->targets[i]);
+		if (e->blocks)
+			nn_free(e->blocks[i]);
 	}
+	nn_free(e->blocks);
 	nn_free(e->metrics);
 	nn_free(e->targets);
 	nn_free(e->probabilities);
@@ -102,16 +123,73 @@ static void run_rows(struct nn_evaluator *e, const uint64_t *rows, size_t n)
 	}
 }
 
+static void run_all(struct nn_evaluator *e, size_t from, size_t end)
+{
+	for (size_t at = from; at < end; at += e->max_rows)
+		run_rows(e, e->options.rows + at, end - at < e->max_rows ? end - at : e->max_rows);
+}
+
+/* ---- ranks ---- */
+
+/* Blocks go to ranks as leaves do. */
+static struct nn_cut_run share_of(const struct nn_evaluator *e, int rank)
+{
+	return nn_cut_share(n_blocks(e), rank, e->options.comm->size);
+}
+
+/* Every rank's blocks to all, and what was counted, summed. */
+static int join(struct nn_evaluator *e, int output, struct nn_error *err)
+{
+	struct nn_comm *c = e->options.comm;
+	struct nn_metrics *m = e->metrics[output];
+	size_t bytes = nn_metrics_bytes(m), n = 0, n_counts;
+	struct nn_cut_run mine = share_of(e, c->rank);
+	struct nn_message sends[c->size], receives[c->size];
+	const struct nn_reduce sum = { NN_U64, NN_REDUCE_SUM, (size_t)c->size };
+	uint64_t *counts;
+
+	for (int r = 0; r < c->size; r++) {
+		struct nn_cut_run theirs = share_of(e, r);
+
+		if (r == c->rank)
+			continue;
+		sends[n] = (struct nn_message){ r, e->blocks[output] + mine.from * bytes, (mine.to - mine.from) * bytes };
+		receives[n++] = (struct nn_message){ r, e->blocks[output] + theirs.from * bytes, (theirs.to - theirs.from) * bytes };
+	}
+	if (nn_comm_exchange(c, sends, n, receives, n, err) < 0)
+		return -1;
+	nn_metrics_keep(m, NULL);
+	for (size_t i = 0; i < n_blocks(e); i++)
+		nn_metrics_add_block(m, e->blocks[output] + i * bytes);
+	counts = nn_metrics_counts(m, &n_counts);
+	return n_counts ? nn_comm_allreduce(c, &sum, NN_AUTO, counts, counts, n_counts, NULL, err) : 0;
+}
+
+static int run_share(struct nn_evaluator *e, struct nn_error *err)
+{
+	struct nn_cut_run mine = share_of(e, e->options.comm->rank);
+	size_t from = mine.from * NN_METRICS_BLOCK, end = mine.to * NN_METRICS_BLOCK;
+
+	for (int i = 0; i < e->n_outputs; i++)
+		nn_metrics_keep(e->metrics[i], e->blocks[i] + mine.from * nn_metrics_bytes(e->metrics[i]));
+	run_all(e, from, end < e->options.n_rows ? end : e->options.n_rows);
+	for (int i = 0; i < e->n_outputs; i++) {
+		nn_metrics_close(e->metrics[i]);
+		if (join(e, i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int nn_evaluator_run(struct nn_evaluator *e, const void *const *params, struct nn_error *err)
 {
-	const struct nn_evaluator_options *o = &e->options;
-
 	if (nn_graph_load(e->graph, params, err) < 0)
 		return -1;
 	for (int i = 0; i < e->n_outputs; i++)
 		nn_metrics_reset(e->metrics[i]);
-	for (size_t at = 0; at < o->n_rows; at += e->max_rows)
-		run_rows(e, o->rows + at, o->n_rows - at < e->max_rows ? o->n_rows - at : e->max_rows);
+	if (e->options.comm)
+		return run_share(e, err);
+	run_all(e, 0, e->options.n_rows);
 	return 0;
 }
 

@@ -56,6 +56,12 @@ size_t nn_train_peak(const struct nn_train *t)
 	return t->fit.total > t->highest_bytes ? t->fit.total : t->highest_bytes;
 }
 
+/* Those that evaluate together: all that are in the loop and have all parameters. NULL: this one alone. */
+static struct nn_comm *evaluators(const struct nn_train *t)
+{
+	return t->comm && t->comm->size > 1 && !nn_train_in_parts(t) && !t->strategy->run ? t->comm : NULL;
+}
+
 static int take_memory(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_step_options step;
@@ -73,7 +79,7 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 		struct nn_evaluator_options evaluator = {
 			.device = t->device, .pool = t->pool, .program = t->program,
 			.dataset = t->held_out ? t->held_out : t->dataset, .schema = t->schema, .rows = t->valid_rows,
-			.n_rows = t->n_valid, .losses = t->losses, .weights = t->shares,
+			.n_rows = t->n_valid, .losses = t->losses, .weights = t->shares, .comm = evaluators(t),
 		};
 
 		if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)

@@ -47,7 +47,10 @@ as_one() {
 
 # a figure of the last event of a kind in a log
 figures() {
-  grep "\"event\":\"$2\"" "$1" | tail -n 1 | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s|elapsed_s|bytes|noise_scale)":[^,}]*//g'
+  all_figures "$1" "$2" | tail -n 1
+}
+all_figures() {
+  grep "\"event\":\"$2\"" "$1" | sed -E 's/,"(seconds|samples_per_s|input_wait_s|compute_s|comm_s|wait_s|elapsed_s|bytes|noise_scale)":[^,}]*//g'
 }
 
 @test "same bytes: 1 to 4 ranks, dense layers" {
@@ -148,6 +151,42 @@ in_buckets() {
     jq -e 'select(.event == "end") | .noise_steps == 1' r.0/m.log
     [ "$(jq -c 'select(.event == "step") | .noise_scale' m.log)" = "$(jq -c 'select(.event == "step") | .noise_scale' r.0/m.log)" ]
   done
+}
+
+# judged N [OPTION]...: held-out rows are judged alike by one process and by N ranks, and the same model is best
+judged() {
+  as_one "$1" --log=m.log --valid=0.37 --valid-every=3 -b 64 --epochs=6 "${@:2}" || return
+  [ -n "$(all_figures one/m.log valid)" ] || return
+  [ "$(all_figures one/m.log valid)" = "$(all_figures r.0/m.log valid)" ] || return
+  [ "$(all_figures one/m.log epoch)" = "$(all_figures r.0/m.log epoch)" ] || return
+  [ "$(jq -c 'select(.event == "end") | .best_epoch, .reason' one/m.log)" = "$(jq -c 'select(.event == "end") | .best_epoch, .reason' r.0/m.log)" ]
+}
+
+@test "same figures: held-out rows that ranks share, every metric, the best model and when it ends" {
+  make_words 700 >words.csv
+  make_prices 700 >prices.csv
+  kinds=(-m 'dense 9, relu, dense ?' --target=kind "$PWD/words.csv")
+  prices=(-m 'dense 9, relu, dense 1' --target=price "$PWD/prices.csv")
+  judged 2 "${kinds[@]}" --metric=f1.macro --patience=2
+  judged 3 "${kinds[@]}" --metric=loss --class-weight=balanced --schedule=plateau
+  judged 4 "${kinds[@]}" --strategy=master --metric=accuracy --patience=1
+  for n in 2 3 4; do
+    judged $n "${prices[@]}" --metric=r2 --patience=1
+  done
+  judged 3 "${prices[@]}" --loss=huber --metric=mae --precision=f64
+  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  judged 3 "${prices[@]}" --patience=2
+  # fewer blocks of rows than ranks
+  judged 4 -m 'dense 9, relu, dense ?' --target=kind "$data/words.csv"
+}
+
+@test "same figures: what ranks found out about held-out rows nn-predict --score finds out about them" {
+  make_prices 700 >prices.csv
+  head -n 401 prices.csv >train.csv
+  sed '2,401d' prices.csv >held.csv
+  ranks 3 -t 1 -m 'dense 9, relu, dense 1' --target=price -b 64 --epochs=1 --valid="$PWD/held.csv" --metric=r2 --log=m.log "$PWD/train.csv"
+  r2=$(jq -c 'select(.event == "epoch") | .r2' r.0/m.log)
+  [ "$(nn-predict --score r.0/m.safetensors held.csv | awk '$1 == "r2" { print $2 }')" = "$r2" ]
 }
 
 @test "ranks: a loss that is not finite ends all with status 6, whoever met it" {
