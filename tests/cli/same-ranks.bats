@@ -94,7 +94,7 @@ all_figures() {
 # as_one for buckets of 1 KiB, of 64 KiB, and as nn-train has them
 in_buckets() {
   local size
-  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
   for size in 1K 64K ""; do
     [ -n "$size" ] && export NN_BUCKET=$size || unset NN_BUCKET
     as_one "$@" || {
@@ -126,7 +126,7 @@ in_buckets() {
 }
 
 @test "buckets: a size that is none is status 2, a loss that is not finite is 6 as without" {
-  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
   NN_BUCKET=12q run -2 --separate-stderr ranks 2 -m 'dense ?' --target=kind -b 64 "$data/words.csv"
   [[ $stderr == *"nn-train: NN_BUCKET=12q: expected a size of at least 1024 bytes, as in 64K or 25M"* ]]
   awk 'NR % 64 == 60 { sub(/,[^,]*$/, ",1e30") } { print }' "$data/prices.csv" >wild.csv

@@ -86,10 +86,11 @@ static void gather_far(struct nn_tensor_group *g, const struct lines *l, const c
 	size_t ranks = (size_t)l->ranks, n = 0;
 	int mine = g->columns.rank;
 	void *room;
-	struct nn_message *sends = messages(g, lines * l->n * l->size, &room), *receives = sends + ranks;
+	struct nn_message *sends = messages(g, lines * l->n * l->size, &room), *receives;
 
 	if (!sends)
 		return;
+	receives = sends + ranks;
 	for (int r = 0; r < l->ranks; r++) {
 		if (r == mine)
 			continue;
@@ -127,11 +128,12 @@ static void exchange(void *arg, void *const *send, const size_t *send_bytes, voi
 {
 	struct nn_tensor_group *g = arg;
 	size_t ranks = (size_t)g->columns.ranks, n = 0, bytes = 0;
-	struct nn_message *sends = g->failed ? NULL : messages(g, 0, NULL), *receives = sends + ranks;
+	struct nn_message *sends = g->failed ? NULL : messages(g, 0, NULL), *receives;
 	double start = nn_now_s();
 
 	if (!sends)
 		return;
+	receives = sends + ranks;
 	for (size_t r = 0; r < ranks; r++) {
 		if ((int)r == g->columns.rank)
 			continue;
@@ -234,7 +236,7 @@ int nn_tensor_attach(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_tensor_group *g = t->tensor;
 	size_t n = (size_t)t->program->n_params, stages = t->pipe ? (size_t)t->pipe->stages : 1;
-	size_t *all = nn_alloc(n * (stages + 1), sizeof *all, err), *mine = all + n * stages;
+	size_t *all = nn_alloc(n * (stages + 1), sizeof *all, err), *mine;
 	int status = 0;
 
 	nn_free(g->channels);
@@ -243,6 +245,7 @@ int nn_tensor_attach(struct nn_train *t, struct nn_error *err)
 		nn_free(all);
 		return -1;
 	}
+	mine = all + n * stages;
 	for (size_t i = 0; i < n; i++)
 		mine[i] = nn_graph_channels(nn_step_graph(t->step), (int)i);
 	if (t->pipe)
