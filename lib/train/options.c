@@ -209,7 +209,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "See STRATEGIES." },
 	{ .name = "staleness", .type = NN_OPT_COUNT, .offset = AT(staleness), .arg = "K", .max = 1e9,
 	  .help = "async: no gradient is applied more than K updates after it was begun (two for each computing rank)" },
-	{ .name = "staleness-lr", .type = NN_OPT_YESNO, .offset = AT(staleness_lr), .fallback = "no",
+	{ .name = "staleness-lr", .type = NN_OPT_YESNO, .offset = AT(staleness_lr), .arg = "yes|no", .fallback = "no",
 	  .help = "async: a gradient that is s updates behind has the rate divided by 1 + s" },
 	{ .name = "record", .type = NN_OPT_STRING, .offset = AT(record), .arg = "FILE", .filled = true,
 	  .help = "async: write which rank's gradient of which batch each step applied" },
@@ -281,6 +281,7 @@ int nn_parse_shuffle(const char *text, uint64_t *window, struct nn_error *err)
 
 int nn_parse_weights(const char *text, double *weights, struct nn_error *err)
 {
+	bool some = false;
 	int n = 0;
 
 	for (const char *at = text;; n++) {
@@ -288,13 +289,17 @@ int nn_parse_weights(const char *text, double *weights, struct nn_error *err)
 		double weight;
 
 		if (n == 1000000 || !nn_parse_f64(at, length, &weight) || weight < 0)
-			return nn_fail(err, NN_EUSAGE, "expected balanced, or weights W,W,... of at least 0, one for each class");
+			break;
 		if (weights)
 			weights[n] = weight;
-		if (at[length] == '\0')
+		some = some || weight > 0;
+		if (at[length] == '\0' && some)
 			return n + 1;
+		if (at[length] == '\0')
+			break;
 		at += length + 1;
 	}
+	return nn_fail(err, NN_EUSAGE, "expected balanced, or weights W,W,... of at least 0, one for each class, not all 0");
 }
 
 int nn_parse_fraction(const char *text, double *fraction, struct nn_error *err)

@@ -50,6 +50,26 @@ help_options() {
   done
 }
 
+@test "options: what --help shows without a value takes none, the others want one" {
+  for tool in "${tools[@]}"; do
+    verb=()
+    [ "$tool" != nn-bench ] || verb=(run)
+    while read -r option; do
+      case $option in
+      *\[=*) continue ;;
+      *=*)
+        run -2 --separate-stderr "$tool" "${verb[@]}" "${option%%=*}"
+        [ "$stderr" = "$tool: ${option%%=*}: expected a value, $option" ]
+        ;;
+      *)
+        run -2 --separate-stderr "$tool" "${verb[@]}" "$option=x"
+        [ "$stderr" = "$tool: $option: takes no value" ]
+        ;;
+      esac || { echo "$tool $option: $stderr"; false; }
+    done < <("$tool" "${verb[@]}" --help | grep -oE '^ +(-., )?--[a-z-]+[^ ]*' | sed -E 's/^[^-]*(-., )?//')
+  done
+}
+
 @test "options: bash completes names, values and files" {
   echo >some-file
   # complete WORD...: what the last word becomes

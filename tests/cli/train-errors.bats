@@ -42,7 +42,7 @@ refused() {
 
 @test "wrong command line: numbers out of bounds, status 2" {
   for bad in --batch=0 --batch=-1 --batch=x --leaves=3 --leaves=128 --lr=-1 --lr=nan --lr=1e999 --momentum=2 --patience=0 --shuffle=0 \
-    --shuffle=maybe --valid=0 --valid=1 --valid=1.5 --checkpoint-every=0 --checkpoint-every=5x --class-weight=1,,2 --class-weight=-1 \
+    --shuffle=maybe --valid=0 --valid=1 --valid=1.5 --checkpoint-every=0 --checkpoint-every=5x --class-weight=1,,2 --class-weight=-1 --class-weight=0,0 \
     --schedule=step:0:0.1 --schedule=step:5:3 --threads=0 --seed=-1 --log-every=0 --epochs=1.5; do
     refused 2 "${bad%%=*}" -m 'dense ?' --target=kind $bad "$data/words.csv"
   done
