@@ -12,6 +12,7 @@
 
 #define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
 #define FEW_STEPS 20                 /* the same where the prediction is shown, and steps are not much longer than those of a plan */
+#define QUICK 0.0625                 /* of the FLOP of a plan: steps that are tried as soon as the machine would be, however few they are */
 #define LEAST_S 0.02                 /* of fewer steps than these whose time is kept all the same */
 #define TRIED_BYTES ((size_t)1 << 30)    /* more is not taken to try a plan */
 
@@ -35,7 +36,7 @@ static size_t taken_by_step(const struct nn_train *t)
 }
 
 /* What is computed element by element waits for memory, as an update does. */
-#define UPDATES 0.6                  /* of a parameter, for each FLOP of it */
+#define UPDATES 0.3                  /* of a parameter, for each FLOP of it */
 
 static double products(const struct nn_train *t, double *others)
 {
@@ -90,7 +91,7 @@ static bool may_try(const struct nn_train *t)
 {
 	if (t->sample || t->planned >= LEAST_STEPS)
 		return true;
-	return is_shown(t) && t->planned >= FEW_STEPS && train_flops(t) * (double)t->options->batch <= 3 * nn_rehearse_flops(t);
+	return is_shown(t) && train_flops(t) * (double)t->options->batch <= nn_rehearse_flops(t) * (t->planned >= FEW_STEPS ? 3 : QUICK);
 }
 
 /* Of ranks that have parts of a network none has memory for all of it. */
