@@ -24,7 +24,9 @@ int nn_allreduce_sizes(const char *list, size_t sizes[NN_ALLREDUCE_SIZES], struc
 			}
 		}
 		to = range ? to : first;
-		if (!good || first == 0 || to < first || to > (uint64_t)1 << 40)
+		if (good && to > (uint64_t)1 << 40)
+			return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected sizes of at most 1T", list);
+		if (!good || first == 0 || to < first)
 			return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2", list);
 		for (uint64_t size = first; size <= to; size *= times) {
 			if (n == NN_ALLREDUCE_SIZES)

@@ -370,6 +370,8 @@ for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("t
   [ "$stderr" = "nn-allreduce: --model=m: needs --step-ms, the time of a step" ]
   run -2 --separate-stderr nn-allreduce --bench --sizes=1X
   [ "$stderr" = "nn-allreduce: --sizes=1X: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2" ]
+  run -2 --separate-stderr nn-allreduce --bench --sizes=1K:2T*4
+  [ "$stderr" = "nn-allreduce: --sizes=1K:2T*4: expected sizes of at most 1T" ]
   run -2 --separate-stderr nn-allreduce --bench d.0.npy
   [ "$stderr" = "nn-allreduce: --bench: makes its own arrays, found d.0.npy" ]
 }
