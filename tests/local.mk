@@ -42,6 +42,9 @@ check_PROGRAMS += tests/lib/graph
 tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-batch.h tests/lib/graph-plain.h tests/lib/graph-random.h \
 	tests/lib/graph-reference.h tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
+check_PROGRAMS += tests/lib/arena
+CHECK_TESTS += tests/lib/arena
+
 check_PROGRAMS += tests/lib/graph-bind
 tests_lib_graph_bind_SOURCES = tests/lib/graph-bind.c tests/lib/graph-spoil.h
 CHECK_TESTS += tests/lib/graph-bind

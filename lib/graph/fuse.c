@@ -75,11 +75,22 @@ static bool same_image(const struct nn_bound *b, const struct nn_bound_node *nod
 	       nn_shape_equal(&own, &b->values[in].shape);
 }
 
-/* node's work is done by maker from now on. */
-static void absorb(struct nn_bound_node *maker, struct nn_bound_node *node)
+/* node's work is done by maker from now on, at the place of `here`, which is one of the two. */
+static void absorb(struct nn_bound *b, struct uses *uses, struct nn_bound_node *maker, struct nn_bound_node *node, struct nn_bound_node *here)
 {
+	int between = nn_bound_root(b, maker->out);
+	struct nn_bound_node other;
+
+	uses->users[between]--;
+	uses->maker[between] = -1;
+	uses->maker[nn_bound_root(b, node->out)] = (int)(here - b->nodes);
 	maker->out = node->out;
 	node->removed = true;
+	if (here != maker) {
+		other = *here;
+		*here = *maker;
+		*maker = other;
+	}
 }
 
 static bool *bias_of(struct nn_bound_node *node)
@@ -95,7 +106,7 @@ static bool *bias_of(struct nn_bound_node *node)
 }
 
 /* Behind a product, per out-channel, batchnorm of running values is another weight and bias. */
-static void fuse_batchnorm(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
+static void fuse_batchnorm(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	struct nn_bound_node *maker = bare_maker(b, uses, node->in[0]);
 
@@ -104,16 +115,16 @@ static void fuse_batchnorm(struct nn_bound *b, const struct uses *uses, struct n
 		return;
 	maker->norm = node->source;
 	*bias_of(maker) = true;
-	absorb(maker, node);
+	absorb(b, uses, maker, node, maker);
 }
 
 /*
  * a + b where one is bare: the other becomes its residual. Of two bare ones the later takes it, and moves here, since the other
  * may be made after it. In training a product never writes both gradients of one value.
  */
-static void fuse_add(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
+static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
-	struct nn_bound_node *maker = NULL, here;
+	struct nn_bound_node *maker = NULL;
 	int residual = -1;
 
 	if (node->n_in != 2 || nn_bound_root(b, node->in[0]) == nn_bound_root(b, node->in[1]))
@@ -131,14 +142,11 @@ static void fuse_add(struct nn_bound *b, const struct uses *uses, struct nn_boun
 		return;
 	nn_bound_epilogue(maker)->residual = true;
 	maker->in[maker->n_in++] = residual;
-	absorb(maker, node);
-	here = *node;
-	*node = *maker;
-	*maker = here;
+	absorb(b, uses, maker, node, node);
 }
 
 /* In training the product's value before the activation is gone, so the derivative must come from y. */
-static void fuse_activation(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
+static void fuse_activation(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	const struct nn_activation_attrs *activation = node->attrs;
 	struct nn_bound_node *maker = bare_maker(b, uses, node->in[0]);
@@ -147,7 +155,7 @@ static void fuse_activation(struct nn_bound *b, const struct uses *uses, struct 
 		return;
 	nn_bound_epilogue(maker)->activation = activation->kind;
 	nn_bound_epilogue(maker)->slope = activation->slope;
-	absorb(maker, node);
+	absorb(b, uses, maker, node, maker);
 }
 
 /* Windows that share no element: the gradient of each has one place, whether the pooling is undone before the activation or after. */
@@ -156,7 +164,7 @@ static bool apart(const struct nn_window *window)
 	return window->stride[0] >= window->kernel[0] && window->stride[1] >= window->kernel[1];
 }
 
-static void fuse_maxpool2d(struct nn_bound *b, const struct uses *uses, struct nn_bound_node *node)
+static void fuse_maxpool2d(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	int root = nn_bound_root(b, node->in[0]), maker = uses->maker[root];
 	struct nn_bound_node *conv = maker < 0 ? NULL : &b->nodes[maker];
@@ -170,12 +178,12 @@ static void fuse_maxpool2d(struct nn_bound *b, const struct uses *uses, struct n
 		return;
 	attrs->pooled = true;
 	attrs->pool = ((const struct nn_pool2d *)node->attrs)->window;
-	absorb(conv, node);
+	absorb(b, uses, conv, node, conv);
 }
 
 struct fusion {
 	enum nn_op_id op;
-	void (*fuse)(struct nn_bound *bound, const struct uses *uses, struct nn_bound_node *node);
+	void (*fuse)(struct nn_bound *bound, struct uses *uses, struct nn_bound_node *node);
 };
 
 /* In this order: y = act(norm(product) + residual), then the pooling. */
@@ -280,14 +288,11 @@ int nn_bound_fuse(struct nn_bound *b, struct nn_error *err)
 
 	if (!uses.maker || !uses.users)
 		goto out;
-	for (size_t f = 0; f < sizeof fusions / sizeof *fusions; f++) {
-		count_uses(b, &uses);
+	count_uses(b, &uses);
+	for (size_t f = 0; f < sizeof fusions / sizeof *fusions; f++)
 		for (int i = 0; i < b->n_nodes; i++)
-			if (b->nodes[i].op == fusions[f].op && !b->nodes[i].removed) {
+			if (b->nodes[i].op == fusions[f].op && !b->nodes[i].removed)
 				fusions[f].fuse(b, &uses, &b->nodes[i]);
-				count_uses(b, &uses);
-			}
-	}
 	drop_removed(b);
 	mark_learning(b);
 	for (int i = 0; i < b->n_nodes; i++)

@@ -123,6 +123,12 @@ null"
   is '.memory.limit as $l|[.suggestions[]|.total_bytes<=$l]' '[true,true,true]'
 }
 
+@test "explain: a deep network takes time as it has layers, not as their square" {
+  printf '%s\n' 'input 16' 'repeat 20000 {' 'dense 16' relu '}' 'dense 2' >deep.nn
+  timeout 60 nn-train --explain=json -m deep.nn --loss=cross-entropy >plan.json
+  is '.parameters' $((20000 * 272 + 34))
+}
+
 @test "explain: what does not fit is status 0, and 4 only with --memory" {
   run -4 nn-train --explain -m mlp-175b.nn --memory=100G
   [[ $output == *'does not fit'* ]]
