@@ -152,7 +152,7 @@ change("overlap.zip", overlap)
   refused "model.zip: member 'archive/data.pkl' is no .npy array: the file is no .npz" model.zip
   refused "twice.zip: member 'w.npy' is there twice" twice.zip
   refused "bzip.zip: member 'w.npy' is compressed by method 12, expected stored or deflated" bzip.zip
-  refused "short.zip: w.npy: ends early: the .npy header promises 24 bytes of data, found 23" short.zip
+  refused "short.zip: w.npy: the array ends early: expected 24 bytes, found 23" short.zip
   refused "hollow.zip: w.npy: is empty, expected an .npy array" hollow.zip
   refused "crc.zip: b.npy: is damaged: its checksum is wrong" crc.zip
   refused "secret.zip: member 'w.npy' is encrypted" secret.zip
