@@ -174,7 +174,7 @@ judged() {
     judged $n "${prices[@]}" --metric=r2 --patience=1
   done
   judged 3 "${prices[@]}" --loss=huber --metric=mae --precision=f64
-  mpi=(--mca btl self,tcp --mca btl_tcp_if_include lo)
+  mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
   judged 3 "${prices[@]}" --patience=2
   # fewer blocks of rows than ranks
   judged 4 -m 'dense 9, relu, dense ?' --target=kind "$data/words.csv"
