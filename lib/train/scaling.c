@@ -130,6 +130,10 @@ static void say_stay(const struct nn_train *t, const struct nn_pace *p, struct n
 		nn_text_addf(&s->why, "stay on one rank: a batch of %llu has one leaf", (unsigned long long)t->options->batch);
 		return;
 	}
+	if (isnan(other->step_s)) {
+		nn_text_addf(&s->why, "whether %d ranks pay is not known: no steps of this network were tried here", other->ranks);
+		return;
+	}
 	nn_text_add(&s->why, "stay on one rank: ");
 	if (p->threads == 1)
 		nn_text_addf(&s->why, "one thread of one process does");
