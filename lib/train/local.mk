@@ -17,28 +17,14 @@ lib_libnn_la_SOURCES += \
 	lib/train/evaluate.c \
 	lib/train/evaluate.h \
 	lib/train/events.c \
-	lib/train/explain-json.c \
-	lib/train/explain-text.c \
-	lib/train/explain.c \
-	lib/train/explain.h \
 	lib/train/feed.c \
 	lib/train/feed.h \
 	lib/train/fill.c \
 	lib/train/fill.h \
-	lib/train/fit-ranks.c \
-	lib/train/fit-ranks.h \
-	lib/train/fit.c \
-	lib/train/fit.h \
-	lib/train/foresee.c \
-	lib/train/foresee.h \
-	lib/train/forecast.c \
-	lib/train/forecast.h \
 	lib/train/folds.c \
 	lib/train/job.h \
 	lib/train/judge.c \
 	lib/train/judge.h \
-	lib/train/link.c \
-	lib/train/link.h \
 	lib/train/lock.c \
 	lib/train/lock.h \
 	lib/train/log.c \
@@ -47,9 +33,9 @@ lib_libnn_la_SOURCES += \
 	lib/train/noise.c \
 	lib/train/noise.h \
 	lib/train/open.c \
+	lib/train/optimizer-inside.h \
 	lib/train/optimizer-table.c \
 	lib/train/optimizer-table.h \
-	lib/train/optimizer-inside.h \
 	lib/train/optimizer-update.c \
 	lib/train/optimizer.c \
 	lib/train/optimizer.h \
@@ -65,20 +51,14 @@ lib_libnn_la_SOURCES += \
 	lib/train/race.h \
 	lib/train/ranks.c \
 	lib/train/ranks.h \
-	lib/train/rates.c \
-	lib/train/rates.h \
 	lib/train/record.c \
 	lib/train/record.h \
-	lib/train/rehearse.c \
-	lib/train/rehearse.h \
 	lib/train/report.c \
 	lib/train/report.h \
 	lib/train/save.c \
 	lib/train/save.h \
 	lib/train/saver.c \
 	lib/train/saver.h \
-	lib/train/scaling.c \
-	lib/train/scaling.h \
 	lib/train/schedule.c \
 	lib/train/schedule.h \
 	lib/train/selfcheck-bytes.c \
@@ -97,16 +77,43 @@ lib_libnn_la_SOURCES += \
 	lib/train/step-tell.c \
 	lib/train/step.c \
 	lib/train/step.h \
+	lib/train/tell.c \
+	lib/train/train.h \
+	lib/train/plan/explain.c \
+	lib/train/plan/explain.h \
+	lib/train/plan/fit-ranks.c \
+	lib/train/plan/fit-ranks.h \
+	lib/train/plan/fit.c \
+	lib/train/plan/fit.h \
+	lib/train/plan/forecast.c \
+	lib/train/plan/forecast.h \
+	lib/train/plan/foresee.c \
+	lib/train/plan/foresee.h \
+	lib/train/plan/json.c \
+	lib/train/plan/link.c \
+	lib/train/plan/link.h \
+	lib/train/plan/rates.c \
+	lib/train/plan/rates.h \
+	lib/train/plan/rehearse.c \
+	lib/train/plan/rehearse.h \
+	lib/train/plan/scaling.c \
+	lib/train/plan/scaling.h \
+	lib/train/plan/suggest.c \
+	lib/train/plan/suggest.h \
+	lib/train/plan/text.c \
+	lib/train/plan/vary-command.c \
+	lib/train/plan/vary.c \
+	lib/train/plan/vary.h \
 	lib/train/strategy/async.c \
 	lib/train/strategy/async.h \
-	lib/train/strategy/grid.c \
-	lib/train/strategy/local.c \
-	lib/train/strategy/master.c \
-	lib/train/strategy/order.c \
 	lib/train/strategy/buckets.c \
 	lib/train/strategy/buckets.h \
 	lib/train/strategy/far.c \
+	lib/train/strategy/grid.c \
+	lib/train/strategy/local.c \
+	lib/train/strategy/master.c \
 	lib/train/strategy/near.c \
+	lib/train/strategy/order.c \
 	lib/train/strategy/pipeline.c \
 	lib/train/strategy/pipeline.h \
 	lib/train/strategy/replay.c \
@@ -114,17 +121,10 @@ lib_libnn_la_SOURCES += \
 	lib/train/strategy/shard.h \
 	lib/train/strategy/strategy.c \
 	lib/train/strategy/strategy.h \
+	lib/train/strategy/sync.c \
 	lib/train/strategy/tables.c \
 	lib/train/strategy/tables.h \
-	lib/train/strategy/sync.c \
 	lib/train/strategy/team.h \
 	lib/train/strategy/tensor-values.c \
 	lib/train/strategy/tensor.c \
-	lib/train/strategy/tensor.h \
-	lib/train/suggest.c \
-	lib/train/suggest.h \
-	lib/train/tell.c \
-	lib/train/vary-command.c \
-	lib/train/vary.c \
-	lib/train/vary.h \
-	lib/train/train.h
+	lib/train/strategy/tensor.h

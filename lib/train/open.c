@@ -8,11 +8,11 @@
 #include "device/stored.h"
 #include "train/checkpoint.h"
 #include "train/feed.h"
-#include "train/fit-ranks.h"
+#include "train/plan/fit-ranks.h"
+#include "train/plan/suggest.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
 #include "train/spool.h"
-#include "train/suggest.h"
 
 /* ---- memory ---- */
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "comm/pump.h"
-#include "train/link.h"
+#include "train/plan/link.h"
 #include "train/strategy/buckets.h"
 
 /*

@@ -1,7 +1,7 @@
 /* A training planned anew with less of something. */
 #include "model/widen.h"
-#include "train/fit-ranks.h"
-#include "train/vary.h"
+#include "train/plan/fit-ranks.h"
+#include "train/plan/vary.h"
 
 #define ROUND 8                  /* widths are multiples of it where they can be */
 

@@ -1,11 +1,11 @@
 /* The time of a step for each number of ranks, and whether more of them pay. */
-#ifndef NN_TRAIN_SCALING_H
-#define NN_TRAIN_SCALING_H
+#ifndef NN_TRAIN_PLAN_SCALING_H
+#define NN_TRAIN_PLAN_SCALING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/text.h"
-#include "train/link.h"
+#include "train/plan/link.h"
 
 struct nn_train;
 

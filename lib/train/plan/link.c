@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "comm/comm.h"
-#include "train/link.h"
+#include "train/plan/link.h"
 
 #define FILE_NAME "link"
 #define POINTS 12                    /* sizes four times as large each: all there are */

@@ -1,6 +1,6 @@
 /* Some steps of a training, for the time they take. */
-#ifndef NN_TRAIN_REHEARSE_H
-#define NN_TRAIN_REHEARSE_H
+#ifndef NN_TRAIN_PLAN_REHEARSE_H
+#define NN_TRAIN_PLAN_REHEARSE_H
 
 #include "train/job.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "train/checkpoint.h"
-#include "train/fit-ranks.h"
+#include "train/plan/fit-ranks.h"
 #include "train/ranks.h"
 
 #define LATER_BYTES ((size_t)1 << 20)        /* code that has not run yet, stacks, lists of the plan */

@@ -5,9 +5,9 @@
 
 #include "base/cache.h"
 #include "base/number.h"
-#include "train/fit-ranks.h"
 #include "train/job.h"
-#include "train/rates.h"
+#include "train/plan/fit-ranks.h"
+#include "train/plan/rates.h"
 
 #define FILE_NAME "rates"
 

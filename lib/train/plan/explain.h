@@ -1,9 +1,9 @@
 /* What --explain tells: a network layer by layer, its memory, its time. */
-#ifndef NN_TRAIN_EXPLAIN_H
-#define NN_TRAIN_EXPLAIN_H
+#ifndef NN_TRAIN_PLAN_EXPLAIN_H
+#define NN_TRAIN_PLAN_EXPLAIN_H
 
-#include "train/scaling.h"
-#include "train/suggest.h"
+#include "train/plan/scaling.h"
+#include "train/plan/suggest.h"
 
 /* A canonical line, of one sample. Counts that do not fit are UINT64_MAX. */
 struct nn_explain_layer {

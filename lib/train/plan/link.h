@@ -1,6 +1,6 @@
 /* What it costs ranks of this machine to sum their gradients. */
-#ifndef NN_TRAIN_LINK_H
-#define NN_TRAIN_LINK_H
+#ifndef NN_TRAIN_PLAN_LINK_H
+#define NN_TRAIN_PLAN_LINK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "train/plan/rehearse.h"
 #include "train/prepare.h"
-#include "train/rehearse.h"
 
 #define WARM_S 0.005                 /* at least, of steps that are not timed */
 #define ENOUGH_S 0.03                /* of steps that are timed */

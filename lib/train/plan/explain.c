@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "train/explain.h"
-#include "train/fit-ranks.h"
+#include "train/plan/explain.h"
+#include "train/plan/fit-ranks.h"
 #include "train/prepare.h"
 
 #define MOST_RANKS (1 << 20)

@@ -1,6 +1,6 @@
 /* The memory a training takes, item by item, and how many rows go through at once so that it fits. */
-#ifndef NN_TRAIN_FIT_H
-#define NN_TRAIN_FIT_H
+#ifndef NN_TRAIN_PLAN_FIT_H
+#define NN_TRAIN_PLAN_FIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

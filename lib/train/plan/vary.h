@@ -1,6 +1,6 @@
 /* What a command line can give up so that its plan needs less memory. */
-#ifndef NN_TRAIN_VARY_H
-#define NN_TRAIN_VARY_H
+#ifndef NN_TRAIN_PLAN_VARY_H
+#define NN_TRAIN_PLAN_VARY_H
 
 #include "train/job.h"
 

@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "train/explain.h"
-#include "train/foresee.h"
-#include "train/rates.h"
+#include "train/plan/explain.h"
+#include "train/plan/foresee.h"
+#include "train/plan/rates.h"
+#include "train/plan/rehearse.h"
+#include "train/plan/scaling.h"
 #include "train/ranks.h"
-#include "train/rehearse.h"
-#include "train/scaling.h"
 
 #define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
 #define FEW_STEPS 20                 /* the same where the prediction is shown, and steps are not much longer than those of a plan */

@@ -1,8 +1,8 @@
 /* A step of several ranks before they have run: its time, and the bytes that go through rank 0. */
-#ifndef NN_TRAIN_FORESEE_H
-#define NN_TRAIN_FORESEE_H
+#ifndef NN_TRAIN_PLAN_FORESEE_H
+#define NN_TRAIN_PLAN_FORESEE_H
 
-#include "train/scaling.h"
+#include "train/plan/scaling.h"
 
 /*
  * Of a training of so many ranks, or of a plan, whatever its strategy; `sharing` of them are on the cores of this one. A pipeline needs to

@@ -1,6 +1,6 @@
 /* Rates of trainings on this machine, kept between runs. */
-#ifndef NN_TRAIN_RATES_H
-#define NN_TRAIN_RATES_H
+#ifndef NN_TRAIN_PLAN_RATES_H
+#define NN_TRAIN_PLAN_RATES_H
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/explain.h"
+#include "train/plan/explain.h"
 #include "train/ranks.h"
 
 #define FIGURE NN_DURATION

@@ -1,7 +1,7 @@
 /* A changed training as a command line: what was given, what the change sets, the widths as text. */
 #include <string.h>
 
-#include "train/vary.h"
+#include "train/plan/vary.h"
 
 static void add_word(struct nn_text *text, const char *word)
 {

@@ -1,6 +1,6 @@
 /* Of the memory of a rank, what ranks of its host have in common: their window, and the pages of files. */
 #include "base/memory.h"
-#include "train/fit-ranks.h"
+#include "train/plan/fit-ranks.h"
 #include "train/ranks.h"
 #include "train/strategy/team.h"
 

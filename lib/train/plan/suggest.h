@@ -1,6 +1,6 @@
 /* Command lines that would fit: the one that was given with something given up, the global batch unchanged. */
-#ifndef NN_TRAIN_SUGGEST_H
-#define NN_TRAIN_SUGGEST_H
+#ifndef NN_TRAIN_PLAN_SUGGEST_H
+#define NN_TRAIN_PLAN_SUGGEST_H
 
 #include "base/text.h"
 #include "train/job.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/explain.h"
+#include "train/plan/explain.h"
 
 /* What separates a member or element from the one before, where there is one. */
 static void add_comma(struct nn_text *json)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/explain.h"
-#include "train/foresee.h"
-#include "train/link.h"
+#include "train/plan/explain.h"
+#include "train/plan/foresee.h"
+#include "train/plan/link.h"
+#include "train/plan/scaling.h"
 #include "train/ranks.h"
-#include "train/scaling.h"
 
 #define LEAST_RANKS 4                /* listed, whatever the cores */
 #define ONE_BY_ONE 16                /* beyond so many only twice as many each */

@@ -1,6 +1,6 @@
 /* How long a training will take. */
-#ifndef NN_TRAIN_FORECAST_H
-#define NN_TRAIN_FORECAST_H
+#ifndef NN_TRAIN_PLAN_FORECAST_H
+#define NN_TRAIN_PLAN_FORECAST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "train/fit-ranks.h"
-#include "train/foresee.h"
-#include "train/link.h"
+#include "train/plan/fit-ranks.h"
+#include "train/plan/foresee.h"
+#include "train/plan/link.h"
 #include "train/ranks.h"
 
 /* Numbers that every rank has: parameters that are trained, of some lines; buffers too where they travel. */

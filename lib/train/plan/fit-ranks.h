@@ -1,6 +1,6 @@
 /* The memory of ranks of one host, some of which they have in common. */
-#ifndef NN_TRAIN_FIT_RANKS_H
-#define NN_TRAIN_FIT_RANKS_H
+#ifndef NN_TRAIN_PLAN_FIT_RANKS_H
+#define NN_TRAIN_PLAN_FIT_RANKS_H
 
 #include "train/job.h"
 
