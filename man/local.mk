@@ -23,5 +23,5 @@ man/nn-predict.1: $(srcdir)/man/nn-predict.1.in
 man/nn-train.1: $(srcdir)/man/nn-train.1.in
 man/nn-allreduce.1 man/nn-bench.1 man/nn-predict.1 man/nn-train.1: cmd/gen-options$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) man && cmd/gen-options $(@F:.1=) man >$@.options && \
-	sed -e '/^@OPTIONS@$$/{' -e 'r $@.options' -e 'd' -e '}' -e 's/@VERSION@/$(PACKAGE_VERSION)/' \
+	sed -e '/^@OPTIONS@$$/{' -e 'r $@.options' -e 'd' -e '}' -e 's/[@]VERSION[@]/$(PACKAGE_VERSION)/' \
 		$(srcdir)/$@.in >$@.tmp && rm -f $@.options && mv $@.tmp $@

@@ -14,3 +14,15 @@ bats_require_minimum_version 1.5.0
   [[ $output == "Usage: nn-predict"* ]]
   [ -z "$stderr" ]
 }
+
+@test "manual: a page that is built is its source with options and version put in, no other line altered" {
+  cd "$BATS_TEST_TMPDIR"
+  for tool in allreduce bench predict train; do
+    page=$NN_BUILD/man/nn-$tool.1
+    version=$(nn-$tool --version) && version=${version##* }
+    head -n 1 "$page" | grep -qF "\"nntools $version\""
+    sed "s/@VERSION@/$version/; /^@OPTIONS@\$/d" "$NN_SRC/man/nn-$tool.1.in" | diff - "$page" >difference || true
+    [ -s difference ]
+    [ "$(grep -c '^<' difference)" = 0 ]
+  done
+}
