@@ -28,6 +28,11 @@ static double all_numbers(const struct nn_train *t, bool buffers)
 	return numbers(t, 0, INT_MAX, buffers);
 }
 
+double nn_foresee_gradients(const struct nn_train *t)
+{
+	return all_numbers(t, false);
+}
+
 static double slots(const struct nn_train *t)
 {
 	struct nn_step_options o = nn_train_step_options(t, 1);
@@ -65,12 +70,16 @@ static double message_s(const struct nn_link *link, double bytes)
 
 /* ---- ranks that have all of the network ---- */
 
-static void sync_step(const struct nn_train *t, const struct nn_link *link, int ranks, struct nn_foreseen *f)
+double nn_foresee_sync(const struct nn_train *t, const struct nn_pace *p, const struct nn_link *link, int ranks, int sharing)
 {
-	double bytes = all_numbers(t, false);
+	return nn_pace_share(t, p, ranks, sharing) + nn_link_seconds(link, ranks, nn_foresee_gradients(t));
+}
 
-	f->step_s += nn_link_seconds(link, ranks, bytes);
-	f->bytes = summed_bytes(t, ranks, 1.0 / ranks, bytes);
+static void sync_step(const struct nn_train *t, const struct nn_pace *p, const struct nn_link *link, int ranks, int sharing,
+		      struct nn_foreseen *f)
+{
+	f->step_s = nn_foresee_sync(t, p, link, ranks, sharing);
+	f->bytes = summed_bytes(t, ranks, 1.0 / ranks, nn_foresee_gradients(t));
 }
 
 static void master_step(const struct nn_train *t, const struct nn_link *link, int ranks, struct nn_foreseen *f)
@@ -183,7 +192,7 @@ void nn_foresee(const struct nn_train *t, const struct nn_pace *p, int ranks, in
 	else if (strategy == &nn_strategy_master)
 		master_step(t, &p->link, ranks, f);
 	else
-		sync_step(t, &p->link, ranks, f);
+		sync_step(t, p, &p->link, ranks, sharing, f);
 	if (isnan(f->step_s))
 		snprintf(f->basis, sizeof f->basis, "how long a step of one rank takes is not known here");
 	else

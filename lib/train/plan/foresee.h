@@ -17,6 +17,11 @@
  */
 void nn_foresee(const struct nn_train *train, const struct nn_pace *pace, int ranks, int sharing, struct nn_foreseen *foreseen);
 
+/* Seconds of a step of sync. */
+double nn_foresee_sync(const struct nn_train *train, const struct nn_pace *pace, const struct nn_link *link, int ranks, int sharing);
+/* Bytes of gradients that ranks of sync add; tables send the rows that were met, which are few. */
+double nn_foresee_gradients(const struct nn_train *train);
+
 /* The link that its strategy goes by. */
 void nn_foresee_link(const struct nn_train *train, int ranks, struct nn_link *link);
 

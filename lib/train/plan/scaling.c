@@ -33,20 +33,6 @@ double nn_pace_step(const struct nn_pace *p, int threads)
 	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
 }
 
-/* Bytes that are summed over ranks: tables send the rows that were met, which are few. */
-static double gradient_bytes(const struct nn_train *t)
-{
-	double sum = 0;
-
-	for (int p = 0; p < t->program->n_params; p++) {
-		const struct nn_op_param *desc = &t->program->params[p].desc;
-
-		if (desc->role != NN_BUFFER && desc->role != NN_ROW_TABLE)
-			sum += (double)nn_shape_count(&desc->shape);
-	}
-	return sum * (double)nn_dtype_size(t->device->dtype);
-}
-
 static double largest_share(const struct nn_train *t, int ranks)
 {
 	double leaves = (double)t->options->leaves;
@@ -83,7 +69,7 @@ static void add_row(struct nn_train *t, const struct nn_pace *p, int ranks, stru
 		row->step_s = p->alone_s;
 	} else {
 		nn_link_get(ranks, false, &link);
-		row->step_s = nn_pace_share(t, p, ranks, ranks) + nn_link_seconds(&link, ranks, gradient_bytes(t));
+		row->step_s = nn_foresee_sync(t, p, &link, ranks, ranks);
 		if (link.ranks == 0)
 			snprintf(s->basis, sizeof s->basis, "communication is an estimate from copies in memory; no ranks were measured here");
 		else if (!*s->basis)
@@ -250,5 +236,5 @@ void nn_scaling_learn(struct nn_train *t)
 		beside[i] = m->step[i] - longest * m->compute[i];
 	qsort(beside, n, sizeof *beside, by_value);
 	if (beside[n / 4] > 0)           /* of steps that other work of the machine met less */
-		nn_link_put(ranks, gradient_bytes(t), beside[n / 4]);
+		nn_link_put(ranks, nn_foresee_gradients(t), beside[n / 4]);
 }
