@@ -18,18 +18,6 @@
 
 /* ---- a rate for the steps ---- */
 
-static double train_flops(const struct nn_train *t)
-{
-	struct nn_explain e;
-	double sum = 0;
-
-	if (nn_explain_layers(&e, t, NULL) == 0)
-		for (int i = 0; i < e.n_layers; i++)
-			sum += (double)e.layers[i].train_flops;
-	nn_explain_free(&e);
-	return sum;
-}
-
 static size_t taken_by_step(const struct nn_train *t)
 {
 	return t->fit.parameters + t->fit.gradients + t->fit.optimizer + t->fit.activations + t->fit.workspace;
@@ -38,6 +26,7 @@ static size_t taken_by_step(const struct nn_train *t)
 /* What is computed element by element waits for memory, as an update does. */
 #define UPDATES 0.3                  /* of a parameter, for each FLOP of it */
 
+/* FLOP of a row: of products, and all others. */
 static double products(const struct nn_train *t, double *others)
 {
 	struct nn_explain e;
@@ -49,6 +38,13 @@ static double products(const struct nn_train *t, double *others)
 			*(e.layers[i].product ? &sum : others) += (double)e.layers[i].train_flops;
 	nn_explain_free(&e);
 	return sum;
+}
+
+static double train_flops(const struct nn_train *t)
+{
+	double others, sum = products(t, &others);
+
+	return sum + others;
 }
 
 /* By what is computed. measure: the machine's rate may be measured where it is not kept. */
