@@ -63,6 +63,15 @@ size_t nn_step_kept(const struct nn_step_options *o, int rank)
 	return full > 0 ? full - 1 : 0;
 }
 
+size_t nn_step_others(const struct nn_step_options *o, int rank)
+{
+	size_t n = 0;
+
+	for (int r = 0; r < o->ranks; r++)
+		n += r == rank ? 0 : nn_step_kept(o, r) + 1;
+	return n;
+}
+
 /* The usual batch in two spans: more, as groups of batch norm may have it, would need more places to wait in. */
 static int halve(struct nn_step_cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
 {

@@ -85,6 +85,8 @@ struct nn_step_sizes {
 int nn_step_sizes(const struct nn_step_options *options, struct nn_step_sizes *sizes, struct nn_error *err);
 /* Sums over subtrees of a rank's run that are kept beside the last one, at most. */
 size_t nn_step_kept(const struct nn_step_options *options, int rank);
+/* Sums that the ranks but this one have, at most: each those that are kept, and its last one. */
+size_t nn_step_others(const struct nn_step_options *options, int rank);
 /* Of `micro` rows at once as many as suit the caches, where nothing asks for another number; bytes: activations and input of a row. */
 size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, int threads, size_t row_bytes);
 /* Rows that cannot be split further: 1, or a group of batch norm. */

@@ -45,17 +45,16 @@ static void in_window(const struct nn_step_options *o, const struct nn_step_size
 {
 	bool copies = nn_near_copies(s);
 	struct nn_shard kept = nn_shard_of(s->elements, o->shards ? o->shard : 0, o->shards ? o->shards : 1); /* counted */
-	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), all = 0, slots = s->slots * s->block, others, touched;
+	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), of_others = nn_step_others(o, o->rank);
+	size_t slots = s->slots * s->block, others, touched;
 	size_t both = (copies ? s->block : s->weights) + (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
 
 	if (s->elements == 0)        /* tables alone, which lie elsewhere */
 		return;
-	for (int r = 0; r < o->ranks; r++)
-		all += 1 + nn_step_kept(o, r);
-	others = (all - own) * (s->block / ranks);
+	others = of_others * (s->block / ranks);
 	touched = states ? slots : slots / ranks;
 	fit->window = both + touched + own * s->block + others;
-	fit->window_all = both + slots + all * s->block;
+	fit->window_all = both + slots + (own + of_others) * s->block;
 	fit->optimizer = fit->optimizer - s->slots * kept.n * (s->block / s->elements) + touched + (norms ? s->block : 0);
 	fit->parameters += copies ? s->block : 0;
 	fit->gradients += others + (copies ? own * s->block : 0);
@@ -64,12 +63,8 @@ static void in_window(const struct nn_step_options *o, const struct nn_step_size
 /* By messages: room for the sums of others, of the own shard; of master rank 0 has one of all. */
 static void in_messages(const struct nn_step_options *o, const struct nn_step_sizes *s, bool master, struct nn_fit *fit)
 {
-	size_t all = 0, own = 1 + nn_step_kept(o, o->rank);
-
-	for (int r = 0; r < o->ranks; r++)
-		all += 1 + nn_step_kept(o, r);
 	if (!master || o->rank == 0)
-		fit->gradients += (all - own) * (s->block / (size_t)(master ? 1 : o->ranks));
+		fit->gradients += nn_step_others(o, o->rank) * (s->block / (size_t)(master ? 1 : o->ranks));
 }
 
 int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool norms, struct nn_fit *fit, struct nn_error *err)

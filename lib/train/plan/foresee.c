@@ -48,9 +48,7 @@ static void sums(const struct nn_train *t, int ranks, double *own, double *other
 	o.rank = 0;
 	o.ranks = ranks;
 	*own = 1 + (double)nn_step_kept(&o, 0);
-	*others = 0;
-	for (int r = 1; r < ranks; r++)
-		*others += 1 + (double)nn_step_kept(&o, r);
+	*others = (double)nn_step_others(&o, 0);
 }
 
 /* Sums of each rank's shard to it, and parameters of its shard to all; of master the shard of rank 0 is all. */

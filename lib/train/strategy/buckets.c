@@ -129,8 +129,7 @@ int nn_buckets_open(struct nn_buckets **result, struct nn_train *t, const struct
 	b->train = t;
 	if (cut_block(b, sizes, err) < 0)
 		return -1;
-	for (int r = 0; r < team->comm->size; r++)
-		b->others += r == team->comm->rank ? 0 : nn_step_kept(&options, r) + 1;
+	b->others = nn_step_others(&options, team->comm->rank);
 	b->before = nn_alloc(b->n, sizeof *b->before, err);
 	b->posted = nn_alloc(b->n, sizeof *b->posted, err);
 	if (!b->before || !b->posted)
