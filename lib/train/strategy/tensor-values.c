@@ -41,14 +41,30 @@ static size_t numbers_of(struct part p)
 	return p.first - p.from + blocks_of(p) + p.end - p.last;
 }
 
-/* Numbers of rank r before those of parameter `param`; of all with n_params. */
-static size_t numbers_before(const struct nn_train *t, int param, int r)
+/* Room for the numbers of all ranks, one rank after the other, and where those of each parameter begin. */
+static int make_room(const struct nn_train *t, struct nn_tensor_group *g, struct nn_error *err)
 {
-	size_t n = 0;
+	int params = t->program->n_params;
+	size_t *at, n = 0;
 
-	for (int p = 0; p < param; p++)
-		n += nn_tensor_shares(t, p) ? numbers_of(part_of(t, p, r)) : 0;
-	return n;
+	if (g->squares)
+		return 0;
+	if (!(at = g->squares_at = nn_alloc(((size_t)params + 1) * (size_t)g->columns.ranks, sizeof *at, err)))
+		return -1;
+	for (int r = 0; r < g->columns.ranks; r++, *at++ = n)
+		for (int p = 0; p < params; p++) {
+			*at++ = n;
+			n += nn_tensor_shares(t, p) ? numbers_of(part_of(t, p, r)) : 0;
+		}
+	return (g->squares = nn_alloc(n, sizeof *g->squares, err)) ? 0 : -1;
+}
+
+/* Numbers of rank r for parameter `param`; their end with n_params. */
+static double *numbers_at(const struct nn_train *t, int param, int r)
+{
+	const struct nn_tensor_group *g = t->tensor;
+
+	return g->squares + g->squares_at[((size_t)t->program->n_params + 1) * (size_t)r + (size_t)param];
 }
 
 static double number_at(const struct nn_device *device, const void *values, size_t i)
@@ -59,7 +75,6 @@ static double number_at(const struct nn_device *device, const void *values, size
 struct work {
 	const struct nn_train *train;
 	const void *const *values;
-	double *mine;                /* this rank's numbers */
 };
 
 static void fill_part(void *arg, size_t param, int thread)
@@ -69,14 +84,15 @@ static void fill_part(void *arg, size_t param, int thread)
 	const struct nn_device *device = t->device;
 	const char *values = w->values[param];
 	size_t size = nn_dtype_size(device->dtype);
+	int mine = t->tensor->columns.rank;
 	struct part p;
 	double *to;
 
 	(void)thread;
 	if (!nn_tensor_shares(t, (int)param))
 		return;
-	p = part_of(t, (int)param, t->tensor->columns.rank);
-	to = w->mine + numbers_before(t, (int)param, t->tensor->columns.rank);
+	p = part_of(t, (int)param, mine);
+	to = numbers_at(t, (int)param, mine);
 	for (size_t i = p.from; i < p.first; i++)
 		*to++ = number_at(device, values, i - p.from);
 	for (size_t i = p.first; i < p.last; i += BLOCK)
@@ -92,8 +108,8 @@ struct adder {
 	size_t n;
 	int depth;
 	union {
-		double f64[4096];
-		float f32[4096];
+		double f64[BLOCK];
+		float f32[BLOCK];
 	} open;                      /* elements of a block that several ranks have */
 	size_t n_open;
 };
@@ -139,13 +155,13 @@ static double total(struct adder *a)
 	return sum;
 }
 
-static double join(const struct nn_train *t, int param, const double *const *from)
+static double join(const struct nn_train *t, int param)
 {
 	struct adder a = { .device = t->device };
 
 	for (int r = 0; r < nn_tensor_ranks(t); r++) {
 		struct part p = part_of(t, param, r);
-		const double *at = from[r] + numbers_before(t, param, r);
+		const double *at = numbers_at(t, param, r);
 
 		add_elements(&a, at, p.first - p.from);
 		for (size_t i = 0; i < blocks_of(p); i++)
@@ -155,38 +171,37 @@ static double join(const struct nn_train *t, int param, const double *const *fro
 	return total(&a);
 }
 
+/* All numbers of rank r, sent to or received from `peer`. */
+static struct nn_message message(const struct nn_train *t, int r, int peer)
+{
+	double *from = numbers_at(t, 0, r);
+
+	return (struct nn_message){ peer, from, (size_t)(numbers_at(t, t->program->n_params, r) - from) * sizeof *from };
+}
+
 int nn_tensor_squares(void *train, const void *const *values, double *squares, struct nn_error *err)
 {
 	struct nn_train *t = train;
 	struct nn_tensor_group *g = t->tensor;
 	int ranks = g->columns.ranks, mine = g->columns.rank, params = t->program->n_params;
 	struct nn_message sends[ranks], receives[ranks];
-	const double *from[ranks];
-	size_t all = 0, at = 0, n = 0, own = numbers_before(t, params, mine);
-	struct work w = { t, values, NULL };
+	struct work w = { t, values };
+	size_t n = 0;
 
-	for (int r = 0; r < ranks; r++)
-		all += numbers_before(t, params, r);
-	if (!g->squares && !(g->squares = nn_alloc(all, sizeof *g->squares, err)))
+	if (make_room(t, g, err) < 0)
 		return -1;
-	for (int r = 0; r < ranks; r++) {
-		size_t count = numbers_before(t, params, r);
-
-		from[r] = g->squares + at;
-		at += count;
-		if (r == mine)
-			w.mine = (double *)(uintptr_t)from[r];
-		else
-			receives[n++] = (struct nn_message){ r, (void *)(uintptr_t)from[r], count * sizeof(double) };
-	}
 	nn_pool_run(t->pool, (size_t)params, fill_part, &w);
-	for (size_t i = 0; i < n; i++)
-		sends[i] = (struct nn_message){ receives[i].peer, w.mine, own * sizeof(double) };
+	for (int r = 0; r < ranks; r++) {
+		if (r == mine)
+			continue;
+		sends[n] = message(t, mine, r);
+		receives[n++] = message(t, r, r);
+	}
 	if (nn_comm_exchange(g->line, sends, n, receives, n, err) < 0)
 		return -1;
 	for (int p = 0; p < params; p++)
 		if (nn_tensor_shares(t, p))
-			squares[p] = join(t, p, from);
+			squares[p] = join(t, p);
 	return 0;
 }
 

@@ -200,6 +200,7 @@ void nn_tensor_free(struct nn_tensor_group *g)
 	nn_comm_close(g->side);
 	nn_free(g->channels);
 	nn_free(g->squares);
+	nn_free(g->squares_at);
 	nn_free(g);
 }
 

@@ -15,7 +15,8 @@ struct nn_tensor_group {
 	struct nn_window *window;        /* NULL: messages alone */
 	size_t turn;                     /* pieces that went through the window */
 	size_t *channels;                /* [params of the program] out-channels of what is shared, in any stage; 0: every rank has all of it */
-	double *squares;                 /* room of nn_tensor_squares */
+	double *squares;                 /* room of nn_tensor_squares: numbers of all ranks */
+	size_t *squares_at;              /* [ranks][params + 1] where those of a parameter begin in it */
 	double seconds, told;            /* in exchanges so far; of these counted by steps */
 	uint64_t bytes;                  /* sent and received in them */
 	bool failed;
