@@ -7,42 +7,40 @@
 
 #define LINE 600
 
-/* One line, where progress stood. */
-__attribute__((format(printf, 4, 0))) static void tell(struct nn_train *t, void (*say)(void *arg, const char *text), char text[LINE],
+/* One line, where progress stood; in the log, too, where it has a kind. */
+__attribute__((format(printf, 4, 0))) static void tell(struct nn_train *t, void (*say)(void *arg, const char *text), const char *kind,
 							const char *format, va_list args)
 {
-	vsnprintf(text, LINE, format, args);
-	if (t->progress)
-		nn_progress_clear(t->progress);
-	say(t->setup.host.arg, text);
-}
-
-void nn_train_warn(struct nn_train *t, const char *format, ...)
-{
 	char text[LINE];
-	va_list args;
 
 	if (!nn_train_first(t))
 		return;
-	va_start(args, format);
-	tell(t, t->setup.host.warn, text, format, args);
-	va_end(args);
-	if (t->log) {
-		nn_log_begin(t->log, "warning");
+	vsnprintf(text, sizeof text, format, args);
+	if (t->progress)
+		nn_progress_clear(t->progress);
+	say(t->setup.host.arg, text);
+	if (kind && t->log) {
+		nn_log_begin(t->log, kind);
 		nn_log_string(t->log, "text", text);
 		nn_log_end(t->log);
 	}
 }
 
-void nn_train_note(struct nn_train *t, const char *format, ...)
+void nn_train_warn(struct nn_train *t, const char *format, ...)
 {
-	char text[LINE];
 	va_list args;
 
-	if (!nn_train_first(t))
-		return;
 	va_start(args, format);
-	tell(t, t->setup.host.note, text, format, args);
+	tell(t, t->setup.host.warn, "warning", format, args);
+	va_end(args);
+}
+
+void nn_train_note(struct nn_train *t, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tell(t, t->setup.host.note, NULL, format, args);
 	va_end(args);
 }
 
