@@ -151,11 +151,7 @@ static void more_version(void)
 
 	printf("BLAS: own kernels; OpenBLAS through nn-openblas.so with --reproducible=no%s%s\n",
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
-#ifdef NN_MPI_VERSION
-	puts("MPI: " NN_MPI_VERSION " through nn-mpi.so for ranks");
-#else
-	puts("MPI: none");
-#endif
+	puts("MPI: " NN_MPI_VERSION);
 	puts("CUDA: none");
 	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text, cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }

@@ -75,15 +75,16 @@ AC_DEFUN([NN_WITH_MPI], [
 	AC_ARG_WITH([mpi],
 		[AS_HELP_STRING([--with-mpi], [build the module nn-mpi.so with Open MPI (default: if found)])],
 		[], [with_mpi=auto])
-	have_mpi=no mpi_says=no
+	have_mpi=no mpi_says=no mpi_version=none
 	AS_IF([test "x$with_mpi" != xno], [
 		PKG_CHECK_MODULES([MPI], [ompi-c],
 			[have_mpi=yes; mpi_says="Open MPI `$PKG_CONFIG --modversion ompi-c`"
-			AC_DEFINE_UNQUOTED([NN_MPI_VERSION], ["$mpi_says"], [What nn-mpi.so is built with])],
+			mpi_version="$mpi_says through nn-mpi.so for ranks"],
 			[AS_IF([test "x$with_mpi" != xauto],
 				[AC_MSG_ERROR([--with-mpi: ompi-c was not found by pkg-config])])
 			mpi_says="no (not found)"])
 	])
+	AC_DEFINE_UNQUOTED([NN_MPI_VERSION], ["$mpi_version"], [What --version says of MPI])
 	AM_CONDITIONAL([HAVE_MPI], [test "$have_mpi" = yes])
 ])
 
