@@ -24,6 +24,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/sha256.h \
 	lib/base/shape.c lib/base/shape.h \
 	lib/base/text.c lib/base/text.h \
+	lib/base/thread.c lib/base/thread.h \
 	lib/base/wide.h
 
 # plain loops that the compiler turns into vectors

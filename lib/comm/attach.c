@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/thread.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
 
@@ -229,19 +231,12 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that works. */
 static int start_watch(struct nn_attach *a, struct nn_error *err)
 {
-	sigset_t all, before;
 	pthread_t thread;
-	int status;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	status = pthread_create(&thread, NULL, watch, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (status != 0)
-		return nn_fail(err, NN_EFAIL, "cannot start a thread");
+	if (nn_thread_start(&thread, 0, watch, a, "a thread", err) < 0)
+		return -1;
 	pthread_detach(thread);
 	return 0;
 }

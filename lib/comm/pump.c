@@ -1,10 +1,10 @@
 /* The pump: a call of the transport, a nap, and so on; what the system buffers lasts over a nap. */
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "comm/pump.h"
 
 /*
@@ -53,23 +53,17 @@ static void *pump(void *arg)
 int nn_pump_new(struct nn_pump **result, const struct nn_comm *comm, struct nn_error *err)
 {
 	struct nn_pump *p = nn_alloc(1, sizeof *p, err);
-	sigset_t all, before;
-	int failed;
 
 	if (!p)
 		return -1;
 	p->comm = comm;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);         /* signals are the caller's */
-	failed = pthread_create(&p->thread, NULL, pump, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
+	if (nn_thread_start(&p->thread, 0, pump, p, "a thread for messages", err) < 0) {
 		pthread_cond_destroy(&p->changed);
 		pthread_mutex_destroy(&p->lock);
 		nn_free(p);
-		return nn_fail(err, NN_EFAIL, "cannot start a thread for messages");
+		return -1;
 	}
 	*result = p;
 	return 0;

@@ -1,9 +1,9 @@
 /* A thread, a lock and one word that says whose turn it is: the owner asks, the thread writes, the owner takes the result. */
 #include <pthread.h>
-#include <signal.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "train/saver.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
@@ -45,24 +45,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that trains. */
-static int start_thread(struct nn_saver *s)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	int status = pthread_attr_init(&attributes);
-
-	if (status != 0)
-		return status;
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	status = pthread_create(&s->thread, &attributes, work, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return status;
-}
-
 int nn_saver_new(struct nn_saver **saver, int (*write)(void *arg, struct nn_error *err), void *arg, struct nn_error *err)
 {
 	struct nn_saver *s = nn_alloc(1, sizeof *s, err);
@@ -73,9 +55,9 @@ int nn_saver_new(struct nn_saver **saver, int (*write)(void *arg, struct nn_erro
 	s->arg = arg;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	if (start_thread(s) != 0) {
+	if (nn_thread_start(&s->thread, STACK_BYTES, work, s, "the thread that writes states", err) < 0) {
 		nn_free(s);
-		return nn_fail(err, NN_EFAIL, "cannot start the thread that writes states");
+		return -1;
 	}
 	*saver = s;
 	return 0;
