@@ -22,6 +22,7 @@
 /* Who sleeps longer looks now and then, so that it is told from a rank that does not even look (launch-life.c). */
 #define SLEEP_NS 200000000
 #define NAP_NS 300000
+#define PIECE ((size_t)256 << 10)    /* bytes of a sum that each rank shows the others at once: they stay in a cache that cores share */
 
 /* The first page of the file. */
 struct control {
@@ -36,6 +37,7 @@ struct nn_window {
 	size_t bytes;                        /* with the first page */
 	unsigned ranks;
 	double spin_s;
+	size_t turn;                         /* pieces of sums so far */
 	_Atomic uint32_t *waiting;           /* nn_comm's */
 };
 
@@ -179,4 +181,52 @@ void nn_window_barrier(struct nn_window *w)
 	atomic_fetch_sub(&c->asleep, 1);
 	if (w->waiting)
 		--*w->waiting;
+}
+
+/* ---- sums ---- */
+
+size_t nn_window_sum_bytes(int ranks, size_t bytes)
+{
+	return 2 * (size_t)ranks * (bytes < PIECE ? (bytes / PAGE + 1) * PAGE : PIECE);
+}
+
+/* What a rank shows at once. */
+static size_t piece_of(const struct nn_window *w)
+{
+	return (w->bytes - PAGE) / (2 * w->ranks);
+}
+
+/*
+ * Each rank shows its piece, adds up its share of what all have shown, and shows the sum in place of that. Pieces take turns in two rooms:
+ * who has passed a barrier has read the piece before.
+ */
+static void add_up(struct nn_window *w, int rank, const struct nn_reduce *reduce, const char *in, char *out, size_t count)
+{
+	size_t size = nn_dtype_size(reduce->dtype), ranks = w->ranks, from = count * (size_t)rank / ranks, end = count * ((size_t)rank + 1) / ranks;
+	size_t piece = piece_of(w);
+	char *room = (char *)nn_window_memory(w) + w->turn++ % 2 * ranks * piece, *mine = room + (size_t)rank * piece;
+	const void *shares[ranks];
+	struct nn_reduce_found found;
+
+	memcpy(mine, in, from * size);
+	memcpy(mine + end * size, in + end * size, (count - end) * size);
+	for (size_t r = 0; r < ranks; r++)
+		shares[r] = (int)r == rank ? in + from * size : room + r * piece + from * size;
+	nn_window_barrier(w);
+	nn_reduce_leaves(reduce, shares, end - from, mine + from * size, NULL, &found);
+	nn_window_barrier(w);
+	for (size_t r = 0; r < ranks; r++) {
+		size_t first = count * r / ranks * size, last = count * (r + 1) / ranks * size;
+
+		memcpy(out + first, room + r * piece + first, last - first);
+	}
+}
+
+void nn_window_allreduce(struct nn_window *w, struct nn_comm *comm, const struct nn_reduce *reduce, const void *in, void *out, size_t count)
+{
+	size_t size = nn_dtype_size(reduce->dtype), most = piece_of(w) / size, ranks = w->ranks;
+
+	for (size_t at = 0; at < count; at += most)
+		add_up(w, comm->rank, reduce, (const char *)in + at * size, (char *)out + at * size, count - at < most ? count - at : most);
+	nn_comm_count(comm, 4 * (ranks - 1) * count * size / ranks);
 }

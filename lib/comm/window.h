@@ -16,4 +16,13 @@ void *nn_window_memory(const struct nn_window *window);
 /* Wait for all ranks: some time on the core, then asleep. */
 void nn_window_barrier(struct nn_window *window);
 
+/* Bytes of a window that sums go through: of so many ranks, of arrays of mostly `bytes` bytes. */
+size_t nn_window_sum_bytes(int ranks, size_t bytes);
+/*
+ * nn_comm_allreduce over the ranks of a window of that size, comm those it was opened with: the same bytes, no message. Of real numbers in
+ * host memory; out may be in. What all-reduce would have sent and received is counted. Collective.
+ */
+void nn_window_allreduce(struct nn_window *window, struct nn_comm *comm, const struct nn_reduce *reduce, const void *in, void *out,
+			 size_t count);
+
 #endif

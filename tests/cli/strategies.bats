@@ -127,6 +127,16 @@ differs() {
   train -m 'dense 16, batchnorm, relu, dense ?' --batch=128 --strategy=local:4 --ranks=3 -o norm.safetensors
 }
 
+@test "local: averages through memory that ranks share and through messages are the same bytes" {
+  for options in --ranks=2 "--ranks=3 --optimizer=sgd --momentum=0.9" "--ranks=4 --precision=f64"; do
+    # shellcheck disable=SC2086
+    train -m 'dense 1500, batchnorm, relu, dense ?' -b 128 --steps=9 --strategy=local:2 $options -o near.safetensors
+    # shellcheck disable=SC2086
+    OMPI_MCA_btl=self,tcp train -m 'dense 1500, batchnorm, relu, dense ?' -b 128 --steps=9 --strategy=local:2 $options -o far.safetensors
+    cmp near.safetensors far.safetensors
+  done
+}
+
 @test "local: all ranks stop after one step at a signal, and a resumed training goes on" {
   timeout -k 5 120 nn-train -q -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=1000000 --strategy=local:4 --ranks=2 \
     --checkpoint-every=20 -o stop.safetensors digits.csv.gz 3>&- &

@@ -13,6 +13,11 @@ static bool is_sync(const struct nn_train *t)
 	return !t->strategy || t->strategy == &nn_strategy_sync;
 }
 
+static bool is_local(const struct nn_train *t)
+{
+	return t->strategy == &nn_strategy_local;
+}
+
 int nn_fit_sharers(const struct nn_train *t)
 {
 	const struct nn_comm *comm = nn_train_sharers(t);
@@ -25,10 +30,10 @@ int nn_fit_parts(const struct nn_train *t)
 	return (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t);
 }
 
-/* Will parameters, slots and gradients lie in a window? */
+/* Will parameters, slots and gradients lie in a window, or averages go through one? */
 static bool has_window(const struct nn_train *t)
 {
-	return nn_fit_sharers(t) > 1 && is_sync(t) && !t->device->copy_in && nn_comm_shares_memory() &&
+	return nn_fit_sharers(t) > 1 && (is_sync(t) || is_local(t)) && !t->device->copy_in && nn_comm_shares_memory() &&
 	       t->on_host >= (t->comm ? t->comm->size : nn_fit_sharers(t));
 }
 
@@ -74,11 +79,15 @@ int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool
 
 	fit->window = fit->window_all = 0;
 	fit->files = nn_memory_files() + (nn_fit_mpi_bytes(t) ? MPI_FILE_BYTES : 0);
-	if (o->ranks < 2 || (!is_sync(t) && !master))
+	if (o->ranks < 2 || (!is_sync(t) && !master && !is_local(t)))
 		return 0;
 	if (nn_step_sizes(o, &sizes, err) < 0)
 		return -1;
-	if (has_window(t))
+	if (is_local(t) && has_window(t))
+		fit->other += fit->window = fit->window_all = nn_window_sum_bytes(o->ranks, sizes.block);
+	else if (is_local(t))
+		return 0;
+	else if (has_window(t))
 		in_window(o, &sizes, t->keeps_state, norms, fit);
 	else
 		in_messages(o, &sizes, master, fit);

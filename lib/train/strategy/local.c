@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "comm/window.h"
 #include "train/job.h"
 
 /* What rows said as they passed, as sums: loss and weight, hits and how many were counted, squares. */
@@ -29,6 +30,7 @@ struct nn_local {
 	struct said said;
 	struct nn_counters base;     /* when all ranks knew the same */
 	struct said *all;            /* [ranks] */
+	struct nn_window *window;    /* through which averages go; NULL: messages */
 };
 
 /* ---- averages ---- */
@@ -44,6 +46,10 @@ static int average_block(struct nn_train *t, void *block, size_t n, double share
 	else if (!equal)
 		for (size_t i = 0; i < n; i++)
 			((float *)block)[i] = (float)(((float *)block)[i] * share);
+	if (t->local->window) {
+		nn_window_allreduce(t->local->window, t->comm, &reduce, block, block, n);
+		return 0;
+	}
 	return n > 0 ? nn_comm_allreduce(t->comm, &reduce, NN_AUTO, block, block, n, NULL, err) : 0;
 }
 
@@ -62,12 +68,18 @@ static int average_params(struct nn_train *t, bool trained, double share, struct
 	return 0;
 }
 
-/* Slots and running values of batch norm are averaged in the form that files have. */
+/* Slots lie as parameters do; where tables have some besides, they are averaged in the form that files have. */
 static int average_slots(struct nn_train *t, double share, struct nn_error *err)
 {
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
+	struct nn_graph *graph = nn_step_graph(t->step);
+	bool whole = nn_graph_tables(graph) == 0;
 
 	for (size_t i = 0; i < nn_optimizer_slots(optimizer); i++) {
+		if (whole && average_block(t, nn_optimizer_slot(optimizer, i), nn_graph_block(graph), share, err) < 0)
+			return -1;
+		if (whole)
+			continue;
 		if (nn_optimizer_save(optimizer, i, t->params, err) < 0 || average_params(t, true, share, err) < 0)
 			return -1;
 		nn_optimizer_load(optimizer, i, (const void *const *)t->params);
@@ -193,13 +205,20 @@ static int local_open(struct nn_train *t, struct nn_error *err)
 	if (nn_strategy_sync.open(t, err) < 0 || !(t->local = nn_alloc(1, sizeof *t->local, err)))
 		return -1;
 	t->local->all = nn_alloc((size_t)t->comm->size, sizeof *t->local->all, err);
-	return t->local->all ? 0 : -1;
+	if (!t->local->all)
+		return -1;
+	if (t->comm->size == 1 || t->device->copy_in)
+		return 0;
+	return nn_window_open(&t->local->window, t->comm,
+			      nn_window_sum_bytes(t->comm->size, nn_graph_block(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype)), err);
 }
 
 static void local_close(struct nn_train *t)
 {
-	if (t->local)
-		nn_free(t->local->all);
+	if (!t->local)
+		return;
+	nn_window_close(t->local->window);
+	nn_free(t->local->all);
 	nn_free(t->local);
 	t->local = NULL;
 }
