@@ -63,7 +63,8 @@ struct nn_call {
 	const bool *dx_add;          /* [n_in]: add to what is there (dx = old + new) instead of storing */
 	void *const *w;              /* packed parameters and buffers; buffers are updated by forward in training */
 	void *const *dw;             /* packed gradients, NULL for buffers: the sum over this call's leaves along the tree; of a table a
-	                                struct nn_row_list, to which entries are appended */
+	                                struct nn_row_list, to which entries are appended. conv2d, dw[0] NULL: dx[0] alone is wanted, which is
+	                                made from dy and derived; nothing else is read, work neither */
 	const void *derived;         /* made by derive */
 	void *saved;                 /* kept from forward to backward, `saved` bytes */
 	void *work;                  /* scratch of this call alone, `work` bytes */

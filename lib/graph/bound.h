@@ -22,9 +22,9 @@ struct nn_split {
 	size_t out, from, width;     /* out-channels: of the whole, this rank's */
 	size_t in, in_from, in_width;        /* the same of the input, whose gradient ranks share, too */
 	size_t taps;                 /* elements of a kernel */
-	union nn_product part, bare, back;   /* this rank's product, with its epilogue and without; the one over dy, for the input's gradient */
+	union nn_product part, bare, back;   /* this rank's product, with its epilogue and without; what makes its part of the input's gradient */
 	struct nn_epilogue epilogue;
-	struct nn_shape part_in[2], part_out, back_out;      /* part_in[1]: of a residual */
+	struct nn_shape part_in[2], part_out, back_part;     /* part_in[1]: of a residual; back_part: this rank's channels of the input */
 	size_t weights;              /* bytes from the start of the graph's memory: those of `back` */
 };
 
@@ -86,7 +86,7 @@ static inline size_t nn_split_first(size_t channels, int r, int ranks)
 /* split.c: may ranks share this node? What it then is; what it needs of memory and when rows go through. */
 bool nn_bound_splits(const struct nn_bound *bound, const struct nn_bound_node *node);
 int nn_split_make(const struct nn_bound *bound, struct nn_bound_node *node, struct nn_error *err);
-struct nn_site nn_split_back_site(const struct nn_bound *bound, const struct nn_bound_node *node);
+struct nn_site nn_split_back_site(const struct nn_bound_node *node);
 size_t nn_split_room(const struct nn_bound *bound, const struct nn_bound_node *node, size_t max_rows);
 /* part.c: keep nodes first .. last - 1 alone, note what crosses their bounds. */
 int nn_bound_part(struct nn_bound *bound, int first, int last, struct nn_error *err);
@@ -178,6 +178,7 @@ struct nn_graph {
 void nn_split_forward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call);
 void nn_split_backward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call);
 size_t nn_split_parcels(const struct nn_bound *bound, const struct nn_bound_node *node);
+size_t nn_split_weights(const struct nn_bound *bound, const struct nn_bound_node *node);
 void nn_split_refresh(struct nn_graph *graph, const struct nn_bound_node *node);
 
 /* What lies at an offset of the plan, in the slot in use. */

@@ -8,7 +8,7 @@
 struct nn_graph;
 
 /*
- * Ranks that share the out-channels of products (dense; conv2d of stride 1 in one group) in training: each has the weights of its own, and
+ * Ranks that share the out-channels of products (dense; conv2d in one group) in training: each has the weights of its own, and
  * what others make is brought together before anything is summed over it, so that the bytes are those of one graph. Rank r of n has
  * channels floor(r c / n) to floor((r + 1) c / n) - 1 of c; products with fewer channels than ranks are computed by each as a whole. How
  * arrays travel is the caller's: all ranks call in the same order. Where that fails the caller has to know.

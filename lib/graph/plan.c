@@ -215,23 +215,13 @@ int nn_plan_append(size_t *end, size_t bytes, size_t *offset, struct nn_error *e
 	return 0;
 }
 
-/* Packed weights of the product over dy. */
-static size_t back_bytes(const struct nn_bound *b, const struct nn_bound_node *node)
-{
-	const struct nn_kernel *kernel = b->device->kernels[node->op];
-	struct nn_site site = nn_split_back_site(b, node);
-	size_t elements = kernel->packed ? kernel->packed(&site, 0) : 0;
-
-	return (elements ? elements : node->split->in_width * node->split->out * node->split->taps) * nn_dtype_size(b->device->dtype);
-}
-
-/* Scratch of the product over dy. */
+/* Scratch of the product over dy; of a convolution the gradient of the input alone needs none. */
 static size_t back_work(const struct planner *p, const struct nn_bound_node *node)
 {
 	const struct nn_kernel *kernel = p->b->device->kernels[node->op];
-	struct nn_site site = nn_split_back_site(p->b, node);
+	struct nn_site site = nn_split_back_site(node);
 
-	if (!node->want_dx || !kernel->work)
+	if (!node->want_dx || !kernel->work || node->op == NN_OP_conv2d)
 		return 0;
 	return kernel->work(&site, p->options->max_rows, p->options->max_leaves, nn_pool_threads(p->options->pool));
 }
@@ -272,7 +262,7 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 		if (bytes && nn_plan_append(&plan->bytes, bytes, &plan->derived[i], err))
 			return -1;
 		if (p->b->nodes[i].split && p->b->nodes[i].want_dx &&
-		    nn_plan_append(&plan->bytes, back_bytes(p->b, &p->b->nodes[i]), &p->b->nodes[i].split->weights, err))
+		    nn_plan_append(&plan->bytes, nn_split_weights(p->b, &p->b->nodes[i]), &p->b->nodes[i].split->weights, err))
 			return -1;
 	}
 	plan->memory.derived = plan->bytes - begin;

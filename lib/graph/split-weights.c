@@ -1,6 +1,6 @@
 /*
- * The weights of products over dy, whose out-channels are shared input channels (split.c): after an update every rank sends what it has
- * of others' channels, piece by piece.
+ * The weights by which ranks make their channels of an input's gradient (split.c): after an update every rank sends what it has of others'
+ * channels, piece by piece.
  */
 #include <string.h>
 
@@ -22,11 +22,11 @@ static size_t piece_of(const struct nn_bound *b, const struct nn_split *s)
 	return n < most ? n : most;
 }
 
-/* Where a piece is on its way: lists of pointers and sizes, [ranks] each; what goes, what comes, what is packed. */
+/* Where a piece is on its way: lists of pointers and sizes, [ranks] each; what goes, what comes, canonical, and what that becomes. */
 struct parcels {
 	void **send, **receive;
 	size_t *send_bytes, *receive_bytes;
-	unsigned char *out, *in, *turned;
+	unsigned char *out, *in, *made;
 };
 
 static struct parcels parcels_at(const struct nn_bound *b, const struct nn_split *s, unsigned char *at)
@@ -39,18 +39,54 @@ static struct parcels parcels_at(const struct nn_bound *b, const struct nn_split
 	p.receive_bytes = p.send_bytes + ranks;
 	p.out = (unsigned char *)(p.receive_bytes + ranks);
 	p.in = p.out + (s->out + ranks) * line;
-	p.turned = p.in + s->out * line;
+	p.made = p.in + s->out * line;
 	return p;
+}
+
+/* A convolution's site for n of this rank's input channels; in: room for their shape. */
+static struct nn_site channels_site(const struct nn_bound_node *node, size_t n, struct nn_shape *in)
+{
+	struct nn_site site = nn_split_back_site(node);
+
+	*in = node->split->back_part;
+	in->dim[0] = n;
+	site.in = in;
+	return site;
+}
+
+/* Elements of n input channels: turned, or packed as what a kernel derives from. */
+static size_t made_of(const struct nn_bound *b, const struct nn_bound_node *node, size_t n)
+{
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	struct nn_shape in;
+	struct nn_site site;
+
+	if (node->op == NN_OP_dense)
+		return node->split->out * n;
+	site = channels_site(node, n, &in);
+	return kernel->packed(&site, 0);
 }
 
 size_t nn_split_parcels(const struct nn_bound *b, const struct nn_bound_node *node)
 {
-	size_t ranks = (size_t)b->columns->ranks;
+	size_t ranks = (size_t)b->columns->ranks, piece = piece_of(b, node->split);
 
 	if (!node->want_dx)
 		return 0;
 	return 2 * ranks * (sizeof(void *) + sizeof(size_t)) +
-	       (3 * node->split->out + ranks) * piece_of(b, node->split) * node->split->taps * nn_dtype_size(b->device->dtype);
+	       ((2 * node->split->out + ranks) * piece * node->split->taps + made_of(b, node, piece)) * nn_dtype_size(b->device->dtype);
+}
+
+size_t nn_split_weights(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	struct nn_site site = nn_split_back_site(node);
+	size_t elements;
+
+	if (node->op == NN_OP_conv2d)
+		return kernel->derived(&site);
+	elements = kernel->packed ? kernel->packed(&site, 0) : 0;
+	return (elements ? elements : node->split->in_width * node->split->out) * nn_dtype_size(b->device->dtype);
 }
 
 /* Where the input channel that lies `at`-th in memory stands in the canonical weight. */
@@ -80,53 +116,58 @@ static size_t fill_parcel(const struct nn_bound *b, const struct nn_bound_node *
 #define TILE 16                      /* input channels whose lines stay in the cache */
 
 #define DEFINE_TURN(NAME, TYPE) \
-	static void NAME(const TYPE *from, size_t outs, size_t ins, size_t taps, TYPE *to, size_t line) \
+	static void NAME(const TYPE *from, size_t outs, size_t ins, TYPE *to) \
 	{ \
 		for (size_t tile = 0; tile < ins; tile += TILE) \
 			for (size_t o = 0; o < outs; o++) \
 				for (size_t i = tile; i < ins && i < tile + TILE; i++) \
-					for (size_t k = 0; k < taps; k++) \
-						to[i * line + o * taps + k] = from[(o * ins + i) * taps + taps - 1 - k]; \
+					to[i * outs + o] = from[o * ins + i]; \
 	}
 
-/* from [outs][ins][taps] to [ins][outs][taps], taps the other way round; line: elements from input channel to input channel. */
+/* from [outs][ins] to [ins][outs] */
 DEFINE_TURN(turn_32, uint32_t)
 DEFINE_TURN(turn_64, uint64_t)
 
-/* What rank r sent of this rank's n input channels, into turned [n][out][taps]. */
-static void empty_parcel(const struct nn_bound *b, const struct nn_bound_node *node, int r, const void *from, size_t n, void *turned)
-{
-	const struct nn_split *s = node->split;
-	size_t first = nn_split_first(s->out, r, b->columns->ranks), outs = nn_split_first(s->out, r + 1, b->columns->ranks) - first;
-
-	if (nn_dtype_size(b->device->dtype) == sizeof(uint32_t))
-		turn_32(from, outs, n, s->taps, (uint32_t *)turned + first * s->taps, s->out * s->taps);
-	else
-		turn_64(from, outs, n, s->taps, (uint64_t *)turned + first * s->taps, s->out * s->taps);
-}
-
-/* Channels at .. at + n - 1 of `back`, canonical, to where they are packed. */
-static void pack_piece(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n, const void *turned)
+/* A dense layer's inputs at .. at + n - 1, [out][n], to where they are packed. */
+static void pack_turned(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n, const struct parcels *p)
 {
 	const struct nn_split *s = node->split;
 	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
-	struct nn_site site = nn_split_back_site(&graph->bound, node);
+	struct nn_site site = nn_split_back_site(node);
 	union nn_product part = s->back;
-	size_t *out = node->op == NN_OP_dense ? &part.dense.out : &part.conv2d.out, before = at * s->out * s->taps;
-	size_t size = nn_dtype_size(graph->bound.device->dtype);
+	size_t before = at * s->out, size = nn_dtype_size(graph->bound.device->dtype);
 	bool packs;
 
+	if (size == sizeof(uint32_t))
+		turn_32((const uint32_t *)p->in, s->out, n, (uint32_t *)p->made);
+	else
+		turn_64((const uint64_t *)p->in, s->out, n, (uint64_t *)p->made);
 	site.attrs = &part;
-	*out = at;
+	part.dense.out = at;
 	packs = kernel->packed && kernel->packed(&site, 0);
 	if (at > 0 && packs)
 		before = kernel->packed(&site, 0);
-	*out = n;
+	part.dense.out = n;
 	packs = kernel->packed && kernel->packed(&site, 0);
 	if (packs)
-		kernel->pack(&site, 0, turned, (unsigned char *)nn_graph_at(graph, s->weights) + before * size);
+		kernel->pack(&site, 0, p->made, (unsigned char *)nn_graph_at(graph, s->weights) + before * size);
 	else
-		memcpy((unsigned char *)nn_graph_at(graph, s->weights) + before * size, turned, n * s->out * s->taps * size);
+		memcpy((unsigned char *)nn_graph_at(graph, s->weights) + before * size, p->made, n * s->out * size);
+}
+
+/* A convolution's input channels at .. at + n - 1, [out][n][taps], to what is derived from them. */
+static void derive(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n, const struct parcels *p)
+{
+	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
+	unsigned char *to = nn_graph_at(graph, node->split->weights);
+	struct nn_shape in;
+	struct nn_site site = channels_site(node, at, &in);
+
+	if (at > 0)
+		to += kernel->derived(&site);
+	site = channels_site(node, n, &in);
+	kernel->pack(&site, 0, p->in, p->made);
+	kernel->derive(&site, (const void *const[]){ p->made }, to, graph->pool);
 }
 
 /* The j-th piece of every rank's input channels. */
@@ -153,10 +194,8 @@ static void send_piece(struct nn_graph *graph, const struct nn_bound_node *node,
 	}
 	memcpy(p->receive[c->rank], p->send[c->rank], p->receive_bytes[c->rank]);
 	c->exchange(c->arg, p->send, p->send_bytes, p->receive, p->receive_bytes);
-	for (int r = 0; r < c->ranks; r++)
-		empty_parcel(b, node, r, p->receive[r], mine, p->turned);
 	if (mine > 0)
-		pack_piece(graph, node, j * piece, mine, p->turned);
+		(node->op == NN_OP_dense ? pack_turned : derive)(graph, node, j * piece, mine, p);
 }
 
 /* Between steps gradients are free: the rank's weight lies there in canonical order. */

@@ -1,8 +1,9 @@
 /*
  * Products whose out-channels ranks share. Forward every rank makes its channels, and these are brought together. Backward each has all
- * of dy: the gradients of its weights need its channels of it alone, and of the input's gradient it makes some channels as a product over
- * all of dy with the weights the other way round, which every rank gets after an update: for each of its input channels those of all
- * out-channels. So every sum over channels is one chain in one place, and no rank has more than its share of a weight.
+ * of dy: the gradients of its weights need its channels of it alone, and of the input's gradient it makes some channels over all of dy with
+ * weights that every rank gets after an update: for each of its input channels those of all out-channels. A dense layer has them the other
+ * way round, for a product forward; a convolution has what its kernel derives from them, for one backward. So every sum over channels is
+ * one chain in one place, and no rank has more than its share of a weight.
  */
 #include <string.h>
 
@@ -16,16 +17,12 @@ static size_t channels_in(const struct nn_bound *b, const struct nn_bound_node *
 	return node->op == NN_OP_conv2d ? shape->dim[0] : shape->dim[shape->rank - 1];
 }
 
-/*
- * The input's gradient is a convolution of the same kind over dy: with steps of one, and no padding wider than the kernel. A pooling behind
- * it is undone by the kernel after the activation, which bytes depend on where windows overlap.
- */
-static bool turns(const struct nn_conv2d *conv)
+/* A pooling behind it is undone by the kernel after the activation, which bytes depend on where windows overlap. */
+static bool shares(const struct nn_bound *b, const struct nn_conv2d *conv)
 {
-	for (int i = 0; i < 2; i++)
-		if (conv->stride[i] != 1 || conv->pad[i] > conv->dilation[i] * (conv->kernel[i] - 1))
-			return false;
-	return conv->groups == 1 && !conv->pooled;
+	const struct nn_kernel *kernel = b->device->kernels[NN_OP_conv2d];
+
+	return conv->groups == 1 && !conv->pooled && kernel && kernel->derive;
 }
 
 bool nn_bound_splits(const struct nn_bound *b, const struct nn_bound_node *node)
@@ -34,7 +31,7 @@ bool nn_bound_splits(const struct nn_bound *b, const struct nn_bound_node *node)
 
 	if (ranks < 2 || !b->training || node->source < 0 || (node->op != NN_OP_dense && node->op != NN_OP_conv2d))
 		return false;
-	if (node->op == NN_OP_conv2d && !turns(node->attrs))
+	if (node->op == NN_OP_conv2d && !shares(b, node->attrs))
 		return false;
 	out = node->op == NN_OP_conv2d ? ((const struct nn_conv2d *)node->attrs)->out : ((const struct nn_dense *)node->attrs)->out;
 	return out >= ranks && (!node->want_dx || channels_in(b, node) >= ranks);
@@ -47,6 +44,7 @@ static void make_dense(struct nn_split *s, const struct nn_bound_node *node)
 	s->bare.dense = s->part.dense;
 	s->bare.dense.epilogue = (struct nn_epilogue){0};
 	s->back.dense = (struct nn_dense){ .out = s->in_width };
+	s->back_part.dim[s->back_part.rank - 1] = s->in_width;
 	s->taps = 1;
 }
 
@@ -58,10 +56,8 @@ static void make_conv2d(struct nn_split *s, const struct nn_bound_node *node)
 	s->part.conv2d.out = s->width;
 	s->bare.conv2d = s->part.conv2d;
 	s->bare.conv2d.epilogue = s->back.conv2d.epilogue = (struct nn_epilogue){0};
-	s->back.conv2d.out = s->in_width;
 	s->back.conv2d.bias = false;
-	for (int i = 0; i < 2; i++)
-		s->back.conv2d.pad[i] = conv->dilation[i] * (conv->kernel[i] - 1) - conv->pad[i];
+	s->back_part.dim[0] = s->in_width;
 	s->taps = conv->kernel[0] * conv->kernel[1];
 }
 
@@ -79,20 +75,22 @@ int nn_split_make(const struct nn_bound *b, struct nn_bound_node *node, struct n
 	s->in_from = nn_split_first(s->in, rank, ranks);
 	s->in_width = nn_split_first(s->in, rank + 1, ranks) - s->in_from;
 	s->epilogue = *nn_bound_epilogue(node);
+	s->back_part = node->shapes[0];
 	(node->op == NN_OP_dense ? make_dense : make_conv2d)(s, node);
 	if (nn_ops[node->op]->infer(&s->bare, node->shapes, 1, &s->part_out, err))
-		return -1;
-	if (node->want_dx && nn_ops[node->op]->infer(&s->back, &node->shape, 1, &s->back_out, err))
 		return -1;
 	s->part_in[0] = node->shapes[0];
 	s->part_in[1] = s->part_out;
 	return 0;
 }
 
-struct nn_site nn_split_back_site(const struct nn_bound *b, const struct nn_bound_node *node)
+struct nn_site nn_split_back_site(const struct nn_bound_node *node)
 {
-	(void)b;
-	return (struct nn_site){ .attrs = &node->split->back, .in = &node->shape, .n_in = 1, .out = node->split->back_out };
+	const struct nn_split *s = node->split;
+
+	if (node->op == NN_OP_dense)
+		return (struct nn_site){ .attrs = &s->back, .in = &node->shape, .n_in = 1, .out = s->back_part };
+	return (struct nn_site){ .attrs = &s->back, .in = &s->back_part, .n_in = 1, .out = node->shape, .training = true, .want_dx = true };
 }
 
 /* ---- rows ---- */
@@ -102,9 +100,9 @@ static size_t rounded(size_t bytes)
 	return (bytes + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
 }
 
-/* Where rows lie on their way: this rank's channels of y or dy, of a residual, of the input's gradient, then all of that, to be added. */
+/* Where this rank's channels of rows lie: of y or dy, of a residual, of the input's gradient, and of what that is added to. */
 struct rooms {
-	size_t residual, back, whole, end;   /* bytes from the beginning */
+	size_t residual, back, old, end;     /* bytes from the beginning */
 };
 
 static struct rooms rooms_of(const struct nn_bound *b, const struct nn_bound_node *node, size_t rows)
@@ -113,8 +111,8 @@ static struct rooms rooms_of(const struct nn_bound *b, const struct nn_bound_nod
 	struct rooms r = { .residual = rounded(rows * nn_shape_count(&node->split->part_out) * size) };
 
 	r.back = r.residual + (node->split->epilogue.residual ? r.residual : 0);
-	r.whole = r.back + (node->want_dx ? rounded(rows * nn_shape_count(&node->split->back_out) * size) : 0);
-	r.end = r.whole + (node->want_dx ? rounded(rows * nn_bound_count(b, node->in[0]) * size) : 0);
+	r.old = r.back + (node->want_dx ? rounded(rows * nn_shape_count(&node->split->back_part) * size) : 0);
+	r.end = r.old + (node->op == NN_OP_dense ? r.old - r.back : 0);
 	return r;
 }
 
@@ -128,15 +126,19 @@ static size_t lines_of(const struct nn_bound_node *node, const struct nn_call *c
 	return call->rows * (nn_shape_count(&node->shape) / node->split->out);
 }
 
-/* This rank's channels of rows that have all. */
+/* Elements from .. from + width - 1 of lines of n elements. */
+static void take(const struct nn_bound *b, const void *all, size_t lines, size_t n, size_t from, size_t width, void *part)
+{
+	size_t size = nn_dtype_size(b->device->dtype);
+
+	for (size_t i = 0; i < lines; i++)
+		memcpy((unsigned char *)part + i * width * size, (const unsigned char *)all + (i * n + from) * size, width * size);
+}
+
+/* This rank's out-channels of rows that have all. */
 static void take_channels(const struct nn_bound *b, const struct nn_bound_node *node, const struct nn_call *call, const void *all, void *part)
 {
-	const struct nn_split *s = node->split;
-	size_t size = nn_dtype_size(b->device->dtype), n = lines_of(node, call);
-
-	for (size_t i = 0; i < n; i++)
-		memcpy((unsigned char *)part + i * s->width * size, (const unsigned char *)all + (i * s->out + s->from) * size,
-		       s->width * size);
+	take(b, all, lines_of(node, call), node->split->out, node->split->from, node->split->width, part);
 }
 
 void nn_split_forward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call)
@@ -155,24 +157,36 @@ void nn_split_forward(struct nn_graph *graph, const struct nn_bound_node *node, 
 }
 
 /* Channels of the input's gradient from all of dy, and those of the others. */
-static void input_gradient(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call, const void *dy)
+static void input_gradient(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call, void *dy)
 {
 	const struct nn_bound *b = &graph->bound;
 	const struct nn_split *s = node->split;
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
 	struct rooms rooms = rooms_of(b, node, graph->max_rows);
-	unsigned char *room = nn_graph_at(graph, graph->plan.room), *whole = call->dx_add[0] ? room + rooms.whole : call->dx[0];
-	void *w = nn_graph_at(graph, s->weights);
-	size_t n = nn_bound_count(b, node->in[0]);
+	unsigned char *room = nn_graph_at(graph, graph->plan.room), *part = room + rooms.back;
+	unsigned char *old = node->op == NN_OP_dense ? room + rooms.old : part;
+	void *w = nn_graph_at(graph, s->weights), *dx[] = { part }, *none[] = { NULL, NULL };
+	size_t lines = call->rows * (nn_bound_count(b, node->in[0]) / s->in);
 	struct nn_call back = *call;
 
-	back.site = nn_split_back_site(b, node);
-	back.x = &dy;
-	back.y = room + rooms.back;
-	back.w = &w;
-	b->device->kernels[node->op]->forward(&back);
-	b->columns->gather(b->columns->arg, back.y, whole, call->rows * (n / s->in), s->in, nn_dtype_size(b->device->dtype));
 	if (call->dx_add[0])
-		b->device->add(call->dx[0], whole, call->rows * n, graph->pool);
+		take(b, call->dx[0], lines, s->in, s->in_from, s->in_width, old);
+	back.site = nn_split_back_site(node);
+	if (node->op == NN_OP_dense) {
+		back.x = (const void *const[]){ dy };
+		back.y = part;
+		back.w = &w;
+		kernel->forward(&back);
+		if (call->dx_add[0])
+			b->device->add(part, old, lines * s->in_width, graph->pool);
+	} else {
+		back.dy = dy;
+		back.dx = dx;
+		back.dw = none;
+		back.derived = w;
+		kernel->backward(&back);
+	}
+	b->columns->gather(b->columns->arg, part, call->dx[0], lines, s->in, nn_dtype_size(b->device->dtype));
 }
 
 /* dy becomes the gradient before the epilogue, with the arithmetic of the ops that it stands for; the residual gets it. */

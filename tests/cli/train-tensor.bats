@@ -44,6 +44,28 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
   as_one "2:2 3:3 4:4" -m conv.nn "${digit[@]}" -b 64 --epochs=2 --clip-norm=0.5
 }
 
+# all_shared OPTION...: two ranks say that they share every parameter
+all_shared() {
+  rm -f two.*
+  run -0 --separate-stderr timeout 60 nn-train -t 1 --steps=1 --ranks=2 --tensor=2 "$@" -o two.safetensors
+  [[ $stderr =~ of\ ([0-9]+)\ parameters\ ([0-9]+)\ are\ shared ]]
+  [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+}
+
+@test "tensor: convolutions with strides and wide paddings, whose gradients are added to others" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 6 2x2 stride=1x2 pad=3x1' 'h: tanh' 'left: conv2d 7 3x3 stride=2 pad=4 from=h' \
+    'right: conv2d 7 1x3 stride=2 pad=3x4 bias=no from=h' 'add from=left+right' 'relu' 'conv2d 5 3x1 stride=3x2 dilation=2x1 pad=1' 'flatten' \
+    'dense ?' >strides.nn
+  as_one "2:2 3:3 4:2" -m strides.nn "${digit[@]}" -b 64 --epochs=1 --clip-norm=0.5
+  as_one "2:2" -m strides.nn "${digit[@]}" -b 64 --steps=3 --precision=f64
+  all_shared -m strides.nn "${digit[@]}"
+}
+
+@test "tensor: weights of convolutions that go to others in several pieces" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 150 2x2' 'relu' 'conv2d 400 3x3 stride=2' 'relu' 'flatten' 'dense ?' >pieces.nn
+  as_one "2:2" -m pieces.nn "${digit[@]}" -b 32 --steps=2
+}
+
 @test "tensor: beside ranks that share the samples, in memory and by messages" {
   as_one "4:2 6:3" -m conv.nn "${digit[@]}" -b 96 --epochs=2
   OMPI_MCA_btl=self,tcp as_one "2:2 4:2" -m conv.nn "${digit[@]}" -b 96 --steps=3 --clip-norm=0.5

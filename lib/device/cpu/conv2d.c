@@ -309,6 +309,14 @@ static void by_batches(struct job *job)
 	}
 }
 
+static void input_samples(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct job *job = arg;
+	(void) thread;
+	for (size_t s = begin; s < end; s++)
+		input_gradient(job, s, (const real *) job->call->dy + s * job->y);
+}
+
 /* Enough leaves to keep all threads busy; else threads share them. */
 static bool many_leaves(size_t n_leaves, size_t threads)
 {
@@ -318,6 +326,10 @@ static bool many_leaves(size_t n_leaves, size_t threads)
 static void backward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
+	if (!call->dw[0]) {
+		nn_cpu_split(call->pool, call->rows, 1, cost(&job, (size_t) (job.c.h.out * job.c.w.out)), input_samples, &job);
+		return;
+	}
 	job.panels = NN_K(conv_panels)(&job.c);
 	job.slot = slot_of(&call->site, &job.c);
 	if (many_leaves(call->n_leaves, job.threads))

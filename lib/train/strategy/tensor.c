@@ -211,7 +211,7 @@ static size_t width_of_node(const struct nn_node *node)
 
 	if (node->op == NN_OP_dense)
 		return ((const struct nn_dense *)node->attrs)->out;
-	return node->op == NN_OP_conv2d && conv->groups == 1 && conv->stride[0] == 1 && conv->stride[1] == 1 ? conv->out : 0;
+	return node->op == NN_OP_conv2d && conv->groups == 1 ? conv->out : 0;
 }
 
 int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
