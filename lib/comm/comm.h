@@ -58,6 +58,9 @@ bool nn_comm_shares_memory(void);
 #define NN_COMM_KEY 256
 void nn_comm_key(char key[NN_COMM_KEY], const char *what, int ranks);
 
+/* A hash of the code and constants of this program and of libnn: the same on ranks of one build. */
+uint64_t nn_comm_program(void);
+
 /*
  * The communicator of all ranks: of this process alone where it is no rank or the only one, else through the module nn-mpi (NN_ENODEV
  * where it is missing). threads: channels will be used by threads of their own.

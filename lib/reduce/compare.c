@@ -141,6 +141,8 @@ int nn_arrays_compare_ranks(const struct nn_arrays *s, struct nn_comm *comm, str
 	if (nn_comm_broadcast(comm, 0, all, bytes, err) < 0 || undescribe(&first, all, err) < 0 ||
 	    undescribe(&me, mine.data, err) < 0)
 		goto out;
+	if (strcmp(first.name, me.name) == 0)
+		first.name = "the file of rank 0";
 	status = nn_arrays_compare(&me, &first, err);
 out:
 	nn_free(me.tensors);

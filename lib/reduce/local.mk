@@ -1,5 +1,6 @@
 # lib/reduce: the work of nn-allreduce
 lib_libnn_la_SOURCES += \
+	lib/reduce/agree.c \
 	lib/reduce/allreduce.h \
 	lib/reduce/arrays.c lib/reduce/arrays.h \
 	lib/reduce/bench.c \

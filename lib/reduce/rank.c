@@ -44,10 +44,16 @@ int nn_rank_open_output(struct nn_rank *r, struct nn_error *err)
 
 /* ---- the reduction ---- */
 
-/* Of what all ranks know alike rank 0 speaks; the others end with the same status, silently. */
-static int said_by_first(const struct nn_rank *r, int status, struct nn_error *err)
+int nn_rank_said_by_first(const struct nn_rank *r, int status, struct nn_error *err)
 {
 	return status < 0 && r->comm->rank > 0 ? (int)err->code : status;
+}
+
+int nn_rank_fail(const struct nn_rank *r, struct nn_error *err)
+{
+	const char *pattern = r->job->n ? r->job->files[0] : "-";
+
+	return r->comm->size > 1 && !strstr(pattern, "%r") ? nn_fail_at(err, "rank %d", r->comm->rank) : -1;
 }
 
 int nn_rank_reduce(struct nn_rank *r, const struct nn_st_tensor *t, char *whole, struct nn_error *err)
@@ -65,7 +71,7 @@ int nn_rank_reduce(struct nn_rank *r, const struct nn_st_tensor *t, char *whole,
 
 		piece = count - at < PIECE / size ? count - at : PIECE / size;
 		if (nn_arrays_read(&r->arrays, t, at, piece, &values, err) < 0)
-			return -1;
+			return nn_rank_fail(r, err);
 		if (piece && nn_comm_allreduce(r->comm, &reduce, (enum nn_algorithm)r->job->options->algorithm, values, out, piece, &found,
 					       err) < 0)
 			return -1;
@@ -80,7 +86,7 @@ int nn_rank_reduce(struct nn_rank *r, const struct nn_st_tensor *t, char *whole,
 	} while (at < count);
 	if (r->comm->rank > 0 && all.overflow == SIZE_MAX)
 		return 0;
-	return said_by_first(r, nn_arrays_found(&r->job->host, &reduce, t, &all, err), err);
+	return nn_rank_said_by_first(r, nn_arrays_found(&r->job->host, &reduce, t, &all, err), err);
 }
 
 static int reduce_tensors(struct nn_rank *r, struct nn_error *err)
@@ -113,7 +119,7 @@ static int reduce_file(struct nn_rank *r, struct nn_error *err)
 	const struct nn_st_tensor *t;
 
 	if (nn_arrays_open(&r->arrays, r->input_name, err) < 0 || nn_arrays_compare_ranks(&r->arrays, r->comm, err) < 0)
-		return -1;
+		return nn_rank_fail(r, err);
 	if (r->arrays.st)
 		return reduce_tensors(r, err);
 	t = &r->arrays.tensors[0];
@@ -135,6 +141,10 @@ static int run(struct nn_rank *r, struct nn_error *err)
 	r->input_name = nn_allreduce_name(r->job->n ? r->job->files[0] : "-", r->comm->rank, err);
 	if (!r->input_name)
 		return -1;
+	status = nn_rank_agree(r, err);
+	if (status)
+		return status;
+	status = -1;
 	if (options->algorithm == NN_AUTO && nn_comm_measure(r->comm, err) < 0)
 		return -1;
 	if (options->bench)

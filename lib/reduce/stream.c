@@ -15,13 +15,15 @@ struct frame {
 static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all, uint64_t number, struct nn_error *err)
 {
 	char shape[NN_SHAPE_TEXT], expected[NN_SHAPE_TEXT];
+	const char *many = number == 2 ? "" : "s";
 	bool differs = false;
 
 	if (nn_comm_gather(r->comm, mine, all, sizeof *mine, err) < 0)
 		return -1;
 	if (mine->there != all[0].there)
-		return mine->there ? nn_fail(err, NN_EFORMAT, "%s: goes on after %" PRIu64 " frames, rank 0 has ended", r->input_name, number - 1)
-				   : nn_fail(err, NN_EFORMAT, "%s: ends after %" PRIu64 " frames, rank 0 goes on", r->input_name, number - 1);
+		return mine->there ? nn_fail(err, NN_EFORMAT, "%s: goes on after %" PRIu64 " frame%s, rank 0 has ended", r->input_name,
+					     number - 1, many)
+				   : nn_fail(err, NN_EFORMAT, "%s: ends after %" PRIu64 " frame%s, rank 0 goes on", r->input_name, number - 1, many);
 	if (mine->there && mine->dtype != all[0].dtype)
 		return nn_fail(err, NN_EFORMAT, "%s: frame %" PRIu64 ": found %s, expected %s as on rank 0", r->input_name, number,
 			       nn_dtype_name(mine->dtype), nn_dtype_name(all[0].dtype));
@@ -39,6 +41,8 @@ int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 	struct frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
 	int status = all ? nn_arrays_open_stream(&r->arrays, r->input_name, err) : -1;
 
+	if (all && status < 0)
+		nn_rank_fail(r, err);
 	if (status == 0)
 		status = nn_rank_open_output(r, err);
 	for (uint64_t number = 1; status == 0; number++) {
@@ -52,6 +56,8 @@ int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 		for (int i = 0; i < mine.shape.rank; i++)
 			mine.shape.dim[i] = r->arrays.one.shape.dim[i];
 		there = there < 0 ? -1 : agree(r, &mine, all, number, err);
+		if (there < 0)
+			nn_rank_fail(r, err);
 		status = there < 0 ? -1 : there == 2 ? NN_EFORMAT : 0;
 		if (there != 1)
 			break;

@@ -1,6 +1,4 @@
 /* Before ranks train together: are network, data, options and program the same on all? */
-#define _GNU_SOURCE
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,40 +12,6 @@ struct verdict {
 	int code;                    /* 0: nothing */
 	char text[500];
 };
-
-/* ---- the program ---- */
-
-/* The address sanitizer keeps gaps between constants that it lets nobody read. */
-__attribute__((no_sanitize("address"))) static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t n)
-{
-	uint64_t word;
-
-	for (; n >= sizeof word; n -= sizeof word, bytes += sizeof word) {
-		memcpy(&word, bytes, sizeof word);
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
-	}
-	while (n--)
-		hash = (hash ^ *bytes++) * UINT64_C(1099511628211);
-	return hash;
-}
-
-/* Code and constants of the program and of libnn, which no loader changes. */
-static int add_object(struct dl_phdr_info *object, size_t size, void *arg)
-{
-	uint64_t *hash = arg;
-
-	(void)size;
-	if (*object->dlpi_name && !strstr(object->dlpi_name, "libnn"))
-		return 0;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-
-		if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
-			*hash = mix(*hash, (const unsigned char *)(uintptr_t)(object->dlpi_addr + part->p_vaddr), part->p_filesz);
-	}
-	return 0;
-}
 
 /* ---- what differs ---- */
 
@@ -166,7 +130,7 @@ out:
 int nn_train_compare(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_text mine = {0};
-	uint64_t program = 0;
+	uint64_t program = nn_comm_program();
 	char *options;
 	int status;
 
@@ -174,7 +138,6 @@ int nn_train_compare(struct nn_train *t, struct nn_error *err)
 		return 0;
 	if (!(options = nn_checkpoint_options(t->setup.list, err)))
 		return -1;
-	dl_iterate_phdr(add_object, &program);
 	describe(t, program, options, &mine);
 	status = mine.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate what ranks compare") : compare(t, &mine, program, options, err);
 	nn_text_free(&mine);

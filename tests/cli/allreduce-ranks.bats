@@ -134,6 +134,25 @@ for i in range(4):
   [ -z "$(compgen -G '.out.*.tmp')" ]
 }
 
+@test "allreduce ranks: under plain mpirun what differs between ranks is named with the rank" {
+  # mpi's own words stand beside: exactly one line is ours
+  refused() {       # LINE, STATUS, what ranks 0 and 1 do
+    run "-$2" --separate-stderr mpi -n 2 sh -c "if [ \$OMPI_COMM_WORLD_RANK = 0 ]; then $3; else $4; fi"
+    [ "$(grep '^nn-allreduce' <<<"$stderr")" = "nn-allreduce: $1" ]
+    [ ! -e differs.npy ]
+  }
+  rm -f differs.npy
+  refused "rank 1 has --op=max, rank 0 --op=mean" 2 "nn-allreduce -o differs.npy g.0.npy" "nn-allreduce --op=max g.1.npy"
+  refused "rank 1 has --stream=yes, rank 0 --stream=no" 2 "nn-allreduce -o differs.npy g.0.npy" "nn-allreduce --stream g.1.npy"
+  refused "rank 1 has --sizes=2K, rank 0 --sizes=1K" 2 "nn-allreduce --bench --sizes=1K" "nn-allreduce --bench --sizes=2K"
+  refused "rank 1: -: found f64, expected f32 as in the file of rank 0" 1 "nn-allreduce -o differs.npy <g.0.npy" "nn-allreduce <d.1.npy"
+  refused "rank 1: -: ends after 1 frame, rank 0 goes on" 1 "cat d.0.npy d.0.npy | nn-allreduce --stream" "nn-allreduce --stream <d.1.npy"
+  # threads, files and words are a rank's own
+  # shellcheck disable=SC2016 # the rank's shell expands it
+  run -0 --separate-stderr mpi -n 2 sh -c 'if [ $OMPI_COMM_WORLD_RANK = 0 ]; then nn-allreduce -t 1 -o same.npy g.0.npy; else nn-allreduce -q -t 2 g.1.npy; fi'
+  nn-allreduce g.0.npy g.1.npy | cmp - same.npy
+}
+
 @test "allreduce ranks: NaN is counted once, a whole number that does not fit is one error" {
   py '
 a = np.ones(1000); a[7] = np.nan; np.save("n.0.npy", np.ones(1000)); np.save("n.1.npy", a)
