@@ -13,10 +13,11 @@ struct nn_bound_value {
 	bool learns;                 /* of a root: is its gradient of use to anything upstream? */
 };
 
-/* A product whose out-channels ranks share (split.c). */
+/* A product whose out-channels ranks share (split.c), or a table whose rows (split-rows.c: `part`, and `out` are rows). */
 union nn_product {
 	struct nn_dense dense;
 	struct nn_conv2d conv2d;
+	struct nn_embedding embedding;
 };
 struct nn_split {
 	size_t out, from, width;     /* out-channels: of the whole, this rank's */
@@ -180,6 +181,12 @@ void nn_split_backward(struct nn_graph *graph, const struct nn_bound_node *node,
 size_t nn_split_parcels(const struct nn_bound *bound, const struct nn_bound_node *node);
 size_t nn_split_weights(const struct nn_bound *bound, const struct nn_bound_node *node);
 void nn_split_refresh(struct nn_graph *graph, const struct nn_bound_node *node);
+/* split-rows.c: the same for tables. */
+bool nn_rows_splits(const struct nn_bound *bound, const struct nn_bound_node *node);
+void nn_rows_make(const struct nn_bound *bound, struct nn_bound_node *node);
+size_t nn_rows_room(const struct nn_bound *bound, const struct nn_bound_node *node, size_t max_rows);
+void nn_rows_forward(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call);
+void nn_rows_backward(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call);
 
 /* What lies at an offset of the plan, in the slot in use. */
 static inline void *nn_graph_at(const struct nn_graph *graph, size_t offset)

@@ -13,6 +13,7 @@ lib_libnn_la_SOURCES += \
 	lib/graph/part.c \
 	lib/graph/plan.c \
 	lib/graph/run.c \
+	lib/graph/split-rows.c \
 	lib/graph/split-weights.c \
 	lib/graph/split.c \
 	lib/graph/tables.c

@@ -33,7 +33,9 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 	check_span(graph, span);
 	for (int i = 0; i < b->n_nodes && span->rows > 0; i++) {
 		put_span(graph, i, span);
-		if (b->nodes[i].split)
+		if (b->nodes[i].split && b->nodes[i].op == NN_OP_embedding)
+			nn_rows_forward(graph, &b->nodes[i], &graph->calls[i]);
+		else if (b->nodes[i].split)
 			nn_split_forward(graph, &b->nodes[i], &graph->calls[i]);
 		else
 			b->device->kernels[b->nodes[i].op]->forward(&graph->calls[i]);
@@ -51,7 +53,9 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void 
 		if (!node->backward)
 			continue;
 		put_span(graph, i, span);
-		if (node->split)
+		if (node->split && node->op == NN_OP_embedding)
+			nn_rows_backward(graph, node, &graph->calls[i]);
+		else if (node->split)
 			nn_split_backward(graph, node, &graph->calls[i]);
 		else
 			b->device->kernels[node->op]->backward(&graph->calls[i]);

@@ -29,7 +29,11 @@ bool nn_bound_splits(const struct nn_bound *b, const struct nn_bound_node *node)
 {
 	size_t ranks = b->columns ? (size_t)b->columns->ranks : 1, out;
 
-	if (ranks < 2 || !b->training || node->source < 0 || (node->op != NN_OP_dense && node->op != NN_OP_conv2d))
+	if (ranks < 2 || !b->training || node->source < 0)
+		return false;
+	if (node->op == NN_OP_embedding)
+		return nn_rows_splits(b, node);
+	if (node->op != NN_OP_dense && node->op != NN_OP_conv2d)
 		return false;
 	if (node->op == NN_OP_conv2d && !shares(b, node->attrs))
 		return false;
@@ -68,6 +72,10 @@ int nn_split_make(const struct nn_bound *b, struct nn_bound_node *node, struct n
 
 	if (!s)
 		return -1;
+	if (node->op == NN_OP_embedding) {
+		nn_rows_make(b, node);
+		return 0;
+	}
 	s->out = node->op == NN_OP_conv2d ? ((const struct nn_conv2d *)node->attrs)->out : ((const struct nn_dense *)node->attrs)->out;
 	s->in = channels_in(b, node);
 	s->from = nn_split_first(s->out, rank, ranks);
@@ -118,7 +126,7 @@ static struct rooms rooms_of(const struct nn_bound *b, const struct nn_bound_nod
 
 size_t nn_split_room(const struct nn_bound *b, const struct nn_bound_node *node, size_t max_rows)
 {
-	return rooms_of(b, node, max_rows).end;
+	return node->op == NN_OP_embedding ? nn_rows_room(b, node, max_rows) : rooms_of(b, node, max_rows).end;
 }
 
 static size_t lines_of(const struct nn_bound_node *node, const struct nn_call *call)

@@ -87,7 +87,7 @@ int nn_graph_tables(const struct nn_graph *graph)
 struct nn_graph_table nn_graph_table(const struct nn_graph *graph, int table)
 {
 	const struct nn_bound_param *param = table_at(&graph->bound, table);
-	const struct nn_embedding *attrs = graph->bound.nodes[param->node].attrs;
+	const struct nn_embedding *attrs = nn_bound_site(&graph->bound, &graph->bound.nodes[param->node]).attrs;
 
 	return (struct nn_graph_table){ param->source, attrs->rows, attrs->size, param->offset, attrs->lazy };
 }
@@ -131,7 +131,7 @@ void nn_graph_gradient(const struct nn_graph *graph, int param, void *canonical)
 	}
 	sums = &graph->sums[nn_bound_table(&graph->bound, graph->bound.place[param])];
 	bytes = sums->width * nn_dtype_size(graph->bound.device->dtype);
-	memset(canonical, 0, nn_shape_count(&graph->bound.program->params[param].desc.shape) * bytes / sums->width);
+	memset(canonical, 0, nn_graph_count(graph, param) * bytes / sums->width);
 	for (size_t j = 0; j < sums->n; j++)
 		memcpy((char *)canonical + sums->row[j] * bytes, (const char *)sums->value + j * bytes, bytes);
 }

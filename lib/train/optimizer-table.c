@@ -16,12 +16,18 @@ static size_t real_size(const struct nn_table_steps *s)
 }
 
 int nn_table_steps_init(struct nn_table_steps *s, enum nn_optimizer_kind kind, size_t n_slots, const struct nn_device *device,
-			struct nn_graph *graph, struct nn_error *err)
+			struct nn_graph *graph, const struct nn_program *program, struct nn_error *err)
 {
-	size_t bytes;
+	size_t bytes, n = (size_t)program->n_params;
 
 	*s = (struct nn_table_steps){ .device = device, .graph = graph, .n_slots = n_slots };
 	bytes = elements(s) * real_size(s);
+	s->values = nn_alloc(n, sizeof *s->values, err);
+	s->counts = nn_alloc(n, sizeof *s->counts, err);
+	s->w_norm = nn_alloc(n, sizeof *s->w_norm, err);
+	s->d_norm = nn_alloc(n, sizeof *s->d_norm, err);
+	if (!s->values || !s->counts || !s->w_norm || !s->d_norm)
+		return -1;
 	if (bytes && n_slots && !(s->slots = device->alloc(n_slots * bytes, err)))
 		return -1;
 	return bytes && kind == NN_LAMB && !(s->direction = device->alloc(bytes, err)) ? -1 : 0;
@@ -33,6 +39,10 @@ void nn_table_steps_fini(struct nn_table_steps *s)
 		s->device->free(s->slots);
 	if (s->direction)
 		s->device->free(s->direction);
+	nn_free((void *)s->values);
+	nn_free(s->counts);
+	nn_free(s->w_norm);
+	nn_free(s->d_norm);
 }
 
 size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t n, enum nn_dtype dtype)
@@ -80,18 +90,37 @@ void nn_table_steps_load(struct nn_table_steps *s, size_t slot, const void *cons
 
 /* ---- updates ---- */
 
-void nn_table_steps_squares(const struct nn_table_steps *s, double *squares)
+/* What is to be summed over the ranks that share a table, or at once: `values` has n elements of table i here. */
+static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i, const void *values, size_t n, double *squares)
+{
+	int param = nn_graph_table(s->graph, i).param;
+
+	if (ranks->cut && nn_graph_channels(s->graph, param)) {
+		s->values[param] = values;
+		s->counts[param] = n;
+		s->asked = true;
+	} else {
+		squares[param] = s->device->sum_squares(values, n);
+	}
+}
+
+/* listed: what was asked for are rows of a batch, on each rank so many. */
+static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed, double *squares, struct nn_error *err)
+{
+	if (!s->asked)
+		return 0;
+	s->asked = false;
+	return ranks->cut(ranks->arg, s->values, listed ? s->counts : NULL, squares, err);
+}
+
+int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, double *squares, struct nn_error *err)
 {
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		const struct nn_row_list *sums = nn_graph_table_sums(s->graph, i);
 
-		squares[nn_graph_table(s->graph, i).param] = s->device->sum_squares(sums->value, sums->n * sums->width);
+		ask(s, ranks, i, sums->value, sums->n * sums->width, squares);
 	}
-}
-
-static double norm(const struct nn_table_steps *s, const void *values, size_t n)
-{
-	return sqrt(s->device->sum_squares(values, n));
+	return answer(s, ranks, true, squares, err);
 }
 
 double nn_lars_ratio(double w, double g, double weight_decay)
@@ -101,44 +130,68 @@ double nn_lars_ratio(double w, double g, double weight_decay)
 	return w > 0 && g > 0 ? coefficient * w / (g + weight_decay * w) : 1;
 }
 
-/* lamb: the direction of the whole table, then a step of its ratio. */
-static void follow(struct nn_table_steps *s, struct nn_update *u, const struct nn_graph_table *t)
+/* The update under way of table i, whose gradient are its sums. */
+static struct nn_update update_of(struct nn_table_steps *s, const struct nn_update *all, int i, struct nn_graph_table *t)
 {
-	char *direction = part(s, s->direction, t);
-	double w, d;
-
-	s->device->direction(u, direction);
-	w = norm(s, u->w, u->n);
-	d = norm(s, direction, u->n);
-	u->rows = NULL;
-	u->g = direction;
-	u->ratio = w > 0 && d > 0 ? w / d : 1;
-	s->device->update(u);
-}
-
-static void update(struct nn_table_steps *s, const struct nn_update *all, int i, const double *squares)
-{
-	struct nn_graph_table t = nn_graph_table(s->graph, i);
 	struct nn_update u = *all;
 
-	u.n = t.rows * t.width;
-	u.w = (char *)all->w + t.offset * real_size(s);
+	*t = nn_graph_table(s->graph, i);
+	u.n = t->rows * t->width;
+	u.w = (char *)all->w + t->offset * real_size(s);
 	for (size_t k = 0; k < s->n_slots; k++)
-		u.slot[k] = slot_at(s, k, &t);
+		u.slot[k] = slot_at(s, k, t);
 	u.rows = nn_graph_table_sums(s->graph, i);
 	/* w - lr * 0 is w */
-	u.every = !t.lazy && !(u.kind == NN_SGD && u.momentum == 0 && u.weight_decay == 0);
-	if (u.kind == NN_LAMB) {
-		follow(s, &u, &t);
-		return;
-	}
-	if (u.kind == NN_LARS)
-		u.ratio = nn_lars_ratio(norm(s, u.w, u.n), sqrt(squares[t.param]) * all->clip, u.weight_decay);
-	s->device->update(&u);
+	u.every = !t->lazy && !(u.kind == NN_SGD && u.momentum == 0 && u.weight_decay == 0);
+	return u;
 }
 
-void nn_table_steps_update(struct nn_table_steps *s, const struct nn_update *all, const double *squares)
+/* lars, lamb: the norms of whole tables, with lamb of their directions too. */
+static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, const struct nn_update *all, struct nn_error *err)
 {
-	for (int i = 0; i < nn_graph_tables(s->graph); i++)
-		update(s, all, i, squares);
+	struct nn_graph_table t;
+
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		struct nn_update u = update_of(s, all, i, &t);
+
+		ask(s, ranks, i, u.w, u.n, s->w_norm);
+	}
+	if (answer(s, ranks, false, s->w_norm, err) < 0)
+		return -1;
+	for (int i = 0; all->kind == NN_LAMB && i < nn_graph_tables(s->graph); i++) {
+		struct nn_update u = update_of(s, all, i, &t);
+
+		s->device->direction(&u, part(s, s->direction, &t));
+		ask(s, ranks, i, part(s, s->direction, &t), u.n, s->d_norm);
+	}
+	return answer(s, ranks, false, s->d_norm, err);
+}
+
+/* lamb: a step of the table's ratio along the direction. */
+static void follow(struct nn_table_steps *s, struct nn_update *u, const struct nn_graph_table *t)
+{
+	double w = sqrt(s->w_norm[t->param]), d = sqrt(s->d_norm[t->param]);
+
+	u->rows = NULL;
+	u->g = part(s, s->direction, t);
+	u->ratio = w > 0 && d > 0 ? w / d : 1;
+}
+
+int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, const struct nn_update *all, const double *squares,
+			  struct nn_error *err)
+{
+	struct nn_graph_table t;
+
+	if (nn_optimizers[all->kind].per_param && weigh(s, ranks, all, err) < 0)
+		return -1;
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		struct nn_update u = update_of(s, all, i, &t);
+
+		if (u.kind == NN_LAMB)
+			follow(s, &u, &t);
+		if (u.kind == NN_LARS)
+			u.ratio = nn_lars_ratio(sqrt(s->w_norm[t.param]), sqrt(squares[t.param]) * all->clip, u.weight_decay);
+		s->device->update(&u);
+	}
+	return 0;
 }

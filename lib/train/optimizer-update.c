@@ -31,7 +31,7 @@ static int squares_of_params(struct nn_optimizer *o, const void *block, double *
 	struct norms n = { o, block, norm };
 
 	nn_pool_run(o->pool, (size_t)o->program->n_params, norm_of_param, &n);
-	return o->ranks.cut ? o->ranks.cut(o->ranks.arg, o->at, norm, err) : 0;
+	return o->ranks.cut ? o->ranks.cut(o->ranks.arg, o->at, NULL, norm, err) : 0;
 }
 
 /* The global norm: sums of squares per parameter, added in the order of the program. */
@@ -149,9 +149,8 @@ int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *nor
 {
 	double length;
 
-	if (squares_of_params(o, gradients, o->g_norm, err) < 0)
+	if (squares_of_params(o, gradients, o->g_norm, err) < 0 || nn_table_steps_squares(&o->tables, &o->ranks, o->g_norm, err) < 0)
 		return -1;
-	nn_table_steps_squares(&o->tables, o->g_norm);
 	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
 		return -1;
 	length = global_norm(o, o->g_norm);
@@ -162,9 +161,9 @@ int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *nor
 	return 0;
 }
 
-void nn_optimizer_tables(struct nn_optimizer *o)
+int nn_optimizer_tables(struct nn_optimizer *o, struct nn_error *err)
 {
-	nn_table_steps_update(&o->tables, &o->now, o->g_norm);
+	return nn_table_steps_update(&o->tables, &o->ranks, &o->now, o->g_norm, err);
 }
 
 bool nn_optimizer_directs(const struct nn_optimizer *o)
@@ -234,7 +233,8 @@ int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double
 	nn_optimizer_begin(o, step, lr);
 	if ((norm || nn_optimizer_wants_norm(o)) && nn_optimizer_look(o, gradients, norm, err) < 0)
 		return -1;
-	nn_optimizer_tables(o);
+	if (nn_optimizer_tables(o, err) < 0)
+		return -1;
 	if (nn_optimizer_directs(o))
 		nn_optimizer_direct(o, gradients, 0, o->block);
 	if (nn_optimizer_weigh(o, err) < 0)

@@ -57,7 +57,7 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 		return -1;
 	if (slots_new(o, err) < 0)
 		return -1;
-	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph, err) < 0)
+	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph, o->program, err) < 0)
 		return -1;
 	o->direction = o->place.direction;
 	if (o->options.kind == NN_LAMB && !o->direction && !(o->direction = o->device->alloc(o->block * size, err)))

@@ -30,10 +30,11 @@ struct nn_optimizer_ranks {
 	/* squares[params of the program]: fill in those of the parameters that other graphs have. NULL: this graph has all. */
 	int (*squares)(void *arg, double *squares, struct nn_error *err);
 	/*
-	 * The same for parameters of which this graph has a part (nn_graph_channels): values[p] has it, in canonical order. NULL: there
-	 * are none.
+	 * The same for parameters of which this graph has a part (nn_graph_channels): values[p] has it, in canonical order; NULL: not asked
+	 * for, of no rank. counts (may be NULL): values[p] has so many numbers, on each rank its own, of which all together are summed. NULL:
+	 * there are none.
 	 */
-	int (*cut)(void *arg, const void *const *values, double *squares, struct nn_error *err);
+	int (*cut)(void *arg, const void *const *values, const size_t *counts, double *squares, struct nn_error *err);
 	/*
 	 * Every rank's elements of a block to all. NULL: all slots are kept here; else those of elements from .. to - 1 alone, which are
 	 * updated in parts (nn_optimizer_begin and so on).
@@ -91,7 +92,7 @@ int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr
  */
 void nn_optimizer_begin(struct nn_optimizer *optimizer, uint64_t step, double lr);
 int nn_optimizer_look(struct nn_optimizer *optimizer, const void *gradients, double *norm, struct nn_error *err);
-void nn_optimizer_tables(struct nn_optimizer *optimizer);
+int nn_optimizer_tables(struct nn_optimizer *optimizer, struct nn_error *err);
 bool nn_optimizer_directs(const struct nn_optimizer *optimizer);
 void nn_optimizer_direct(struct nn_optimizer *optimizer, const void *gradients, size_t from, size_t to);
 void *nn_optimizer_direction(struct nn_optimizer *optimizer);

@@ -201,9 +201,9 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "For networks that are too large for one rank: each keeps the parameters, gradients and optimizer state of its stage "
 		 "alone. The ranks are P times as many as work on different samples. See PIPELINE." },
 	{ .name = "tensor", .type = NN_OPT_COUNT, .offset = AT(tensor), .arg = "T", .fallback = "1", .min = 1, .max = 1000,
-	  .help = "share the columns of dense layers and the channels of convolutions among T ranks",
+	  .help = "share the columns of dense layers, the channels of convolutions and the rows of embeddings among T ranks",
 	  .man = "For networks whose layers are too large for one rank: each keeps the parameters, gradients and optimizer state of its "
-		 "columns alone. The ranks are T times as many as work on different samples. See TENSOR." },
+		 "columns and rows alone. The ranks are T times as many as work on different samples. See TENSOR." },
 	{ .name = "strategy", .type = NN_OPT_CUSTOM, .offset = AT(strategy), .arg = "STRATEGY", .fallback = "sync", .check = check_strategy,
 	  .help = "how ranks work together: sync, async, local:H[@STEP], master",
 	  .man = "See STRATEGIES." },

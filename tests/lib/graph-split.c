@@ -1,13 +1,11 @@
 /* Ranks that share the out-channels of products, as threads, against the one graph that has all of them: the same bytes. */
-#include <pthread.h>
-
 #include "graph-plain.h"
+#include "graph-ranks.h"
 #include "graph-trial.h"
 #include "tap.h"
 
 #define SPANS 2
 #define SPAN_ROWS (ROWS / SPANS)
-#define MOST_RANKS 3
 
 static void fail(const struct nn_error *err)
 {
@@ -25,10 +23,6 @@ static struct nn_span span_at(size_t i)
 
 /* ---- ranks that are threads ---- */
 
-static pthread_barrier_t barrier;
-static const void *parts[MOST_RANKS];
-static void *const *sends[MOST_RANKS];
-
 struct rank {
 	struct nn_columns columns;
 	const struct trial *t;
@@ -37,35 +31,6 @@ struct rank {
 	size_t n, split;                     /* split: parameters of which it has a part */
 	struct nn_graph *graph;
 };
-
-static void gather(void *arg, const void *part, void *whole, size_t lines, size_t n, size_t size)
-{
-	const struct rank *rank = arg;
-	size_t ranks = (size_t)rank->columns.ranks;
-
-	parts[rank->columns.rank] = part;
-	pthread_barrier_wait(&barrier);
-	for (size_t r = 0; r < ranks; r++) {
-		size_t from = n * r / ranks, width = n * (r + 1) / ranks - from;
-
-		for (size_t i = 0; i < lines; i++)
-			memcpy((char *)whole + (i * n + from) * size, (const char *)parts[r] + i * width * size, width * size);
-	}
-	pthread_barrier_wait(&barrier);
-}
-
-static void exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive, const size_t *receive_bytes)
-{
-	const struct rank *rank = arg;
-
-	(void)send_bytes;
-	sends[rank->columns.rank] = send;
-	pthread_barrier_wait(&barrier);
-	for (int r = 0; r < rank->columns.ranks; r++)
-		if (r != rank->columns.rank)
-			memcpy(receive[r], sends[r][rank->columns.rank], receive_bytes[r]);
-	pthread_barrier_wait(&barrier);
-}
 
 /* Canonical values, of which a rank that has a part takes its own. */
 static void *part_of(const struct rank *rank, int p, double *whole)
@@ -139,18 +104,11 @@ static void *run(void *arg)
 static size_t run_ranks(const struct trial *t, const struct nn_device *device, int ranks, size_t n, double *gradients, double **params)
 {
 	struct rank rank[MOST_RANKS];
-	pthread_t threads[MOST_RANKS];
 
-	pthread_barrier_init(&barrier, NULL, (unsigned)ranks);
-	for (int r = 0; r < ranks; r++) {
-		rank[r] = (struct rank){ .columns = { r, ranks, &rank[r], gather, exchange }, .t = t, .device = device, .gradients = gradients,
-					 .params = r == 0 ? params : NULL, .n = n };
-		if (pthread_create(&threads[r], NULL, run, &rank[r]) != 0)
-			exit(1);
-	}
 	for (int r = 0; r < ranks; r++)
-		pthread_join(threads[r], NULL);
-	pthread_barrier_destroy(&barrier);
+		rank[r] = (struct rank){ .columns = { r, ranks, &rank[r].columns, gather, exchange }, .t = t, .device = device,
+					 .gradients = gradients, .params = r == 0 ? params : NULL, .n = n };
+	run_as_ranks(run, rank, sizeof *rank, ranks);
 	return rank[0].split;
 }
 

@@ -218,8 +218,7 @@ static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, boo
 			return -1;
 	if (whole && look(t, norm, result, err) < 0)
 		return -1;
-	nn_optimizer_tables(o);
-	if (nn_optimizer_weigh(o, err) < 0 || update(t, !whole, result, err) < 0)
+	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 || update(t, !whole, result, err) < 0)
 		return -1;
 	nn_graph_refresh(nn_step_graph(t->step));
 	result->compute_s += nn_now_s() - start - (result->comm_s - sent);

@@ -268,8 +268,8 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 	nn_step_noise_of(t->step, team->near->sum, result);
 	if (looks && nn_optimizer_look(o, team->near->sum, norm ? &result->norm : NULL, err) < 0)
 		return -1;
-	if (!team->place.follows)
-		nn_optimizer_tables(o);
+	if (!team->place.follows && nn_optimizer_tables(o, err) < 0)
+		return -1;
 	if (directs) {
 		nn_optimizer_direct(o, team->near->sum, from, to);
 		wait_for_all(team, result);

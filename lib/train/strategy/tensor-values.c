@@ -9,21 +9,37 @@
 
 /* ---- norms ---- */
 
+/* What is summed: of each parameter a number of elements, of which each rank of the group has some, in their order. */
+struct sums {
+	const struct nn_train *train;
+	const void *const *values;   /* [params] this rank's; NULL: the parameter is not asked for */
+};
+
 /*
- * Of a rank's part [from, end) of a parameter blocks begin at multiples of BLOCK: it adds up those that it has whole, and the elements of
+ * Of a rank's part [from, end) of the elements blocks begin at multiples of BLOCK: it adds up those that it has whole, and the elements of
  * others, before `first` and from `last` on, go to all. As numbers: elements, sums of blocks, elements.
  */
 struct part {
 	size_t from, first, last, end;
 };
 
+static bool is_asked(const struct sums *s, int param)
+{
+	return s->values[param] && nn_tensor_shares(s->train, param);
+}
+
+/* Where the elements of each rank begin, [ranks + 1]. */
+static size_t *bounds_of(const struct nn_train *t, int param)
+{
+	return t->tensor->bounds + (size_t)param * ((size_t)nn_tensor_ranks(t) + 1);
+}
+
 static struct part part_of(const struct nn_train *t, int param, int r)
 {
-	size_t count = nn_shape_count(&t->program->params[param].desc.shape);
-	struct part p;
+	const size_t *bounds = bounds_of(t, param);
+	size_t count = bounds[nn_tensor_ranks(t)];
+	struct part p = { .from = bounds[r], .end = bounds[r + 1] };
 
-	p.end = nn_tensor_slice(t, param, r, &p.from);
-	p.end += p.from;
 	p.first = (p.from + BLOCK - 1) / BLOCK * BLOCK;
 	p.first = p.first < p.end ? p.first : p.end;
 	p.last = p.end == count ? count : p.end / BLOCK * BLOCK;
@@ -41,22 +57,41 @@ static size_t numbers_of(struct part p)
 	return p.first - p.from + blocks_of(p) + p.end - p.last;
 }
 
-/* Room for the numbers of all ranks, one rank after the other, and where those of each parameter begin. */
-static int make_room(const struct nn_train *t, struct nn_tensor_group *g, struct nn_error *err)
+/* counts: what this rank has of each; NULL: its slice. */
+static int find_bounds(struct nn_train *t, const size_t *counts, struct nn_error *err)
 {
-	int params = t->program->n_params;
-	size_t *at, n = 0;
+	size_t params = (size_t)t->program->n_params, ranks = (size_t)nn_tensor_ranks(t), *all = t->tensor->bounds + params * (ranks + 1);
 
-	if (g->squares)
-		return 0;
-	if (!(at = g->squares_at = nn_alloc(((size_t)params + 1) * (size_t)g->columns.ranks, sizeof *at, err)))
+	if (counts && nn_comm_gather(t->tensor->line, counts, all, params * sizeof *all, err) < 0)
 		return -1;
+	for (size_t p = 0; p < params; p++)
+		for (size_t r = 0; r < ranks; r++) {
+			size_t from, n = counts ? all[r * params + p] : nn_tensor_slice(t, (int)p, (int)r, &from), *bounds = bounds_of(t, (int)p);
+
+			bounds[0] = 0;
+			bounds[r + 1] = bounds[r] + n;
+		}
+	return 0;
+}
+
+/* Room for the numbers of all ranks, one rank after the other, and where those of each parameter begin. */
+static int make_room(const struct sums *s, struct nn_error *err)
+{
+	struct nn_tensor_group *g = s->train->tensor;
+	int params = s->train->program->n_params;
+	size_t *at = g->squares_at, n = 0;
+
 	for (int r = 0; r < g->columns.ranks; r++, *at++ = n)
 		for (int p = 0; p < params; p++) {
 			*at++ = n;
-			n += nn_tensor_shares(t, p) ? numbers_of(part_of(t, p, r)) : 0;
+			n += is_asked(s, p) ? numbers_of(part_of(s->train, p, r)) : 0;
 		}
-	return (g->squares = nn_alloc(n, sizeof *g->squares, err)) ? 0 : -1;
+	if (g->squares && n <= g->room)
+		return 0;
+	nn_free(g->squares);
+	g->squares = nn_alloc(n, sizeof *g->squares, err);
+	g->room = g->squares ? n : 0;
+	return g->squares ? 0 : -1;
 }
 
 /* Numbers of rank r for parameter `param`; their end with n_params. */
@@ -72,24 +107,19 @@ static double number_at(const struct nn_device *device, const void *values, size
 	return device->dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
 }
 
-struct work {
-	const struct nn_train *train;
-	const void *const *values;
-};
-
 static void fill_part(void *arg, size_t param, int thread)
 {
-	const struct work *w = arg;
-	const struct nn_train *t = w->train;
+	const struct sums *s = arg;
+	const struct nn_train *t = s->train;
 	const struct nn_device *device = t->device;
-	const char *values = w->values[param];
+	const char *values = s->values[param];
 	size_t size = nn_dtype_size(device->dtype);
 	int mine = t->tensor->columns.rank;
 	struct part p;
 	double *to;
 
 	(void)thread;
-	if (!nn_tensor_shares(t, (int)param))
+	if (!is_asked(s, (int)param))
 		return;
 	p = part_of(t, (int)param, mine);
 	to = numbers_at(t, (int)param, mine);
@@ -147,10 +177,12 @@ static void add_elements(struct adder *a, const double *values, size_t n)
 
 static double total(struct adder *a)
 {
-	double sum;
+	double sum = 0;
 
 	close_block(a);
-	for (sum = a->stack[--a->depth]; a->depth > 0;)
+	if (a->depth > 0)
+		sum = a->stack[--a->depth];
+	while (a->depth > 0)
 		sum = add(a->device, a->stack[--a->depth], sum);
 	return sum;
 }
@@ -179,18 +211,18 @@ static struct nn_message message(const struct nn_train *t, int r, int peer)
 	return (struct nn_message){ peer, from, (size_t)(numbers_at(t, t->program->n_params, r) - from) * sizeof *from };
 }
 
-int nn_tensor_squares(void *train, const void *const *values, double *squares, struct nn_error *err)
+int nn_tensor_squares(void *train, const void *const *values, const size_t *counts, double *squares, struct nn_error *err)
 {
 	struct nn_train *t = train;
 	struct nn_tensor_group *g = t->tensor;
 	int ranks = g->columns.ranks, mine = g->columns.rank, params = t->program->n_params;
 	struct nn_message sends[ranks], receives[ranks];
-	struct work w = { t, values };
+	struct sums s = { t, values };
 	size_t n = 0;
 
-	if (make_room(t, g, err) < 0)
+	if (find_bounds(t, counts, err) < 0 || make_room(&s, err) < 0)
 		return -1;
-	nn_pool_run(t->pool, (size_t)params, fill_part, &w);
+	nn_pool_run(t->pool, (size_t)params, fill_part, &s);
 	for (int r = 0; r < ranks; r++) {
 		if (r == mine)
 			continue;
@@ -200,7 +232,7 @@ int nn_tensor_squares(void *train, const void *const *values, double *squares, s
 	if (nn_comm_exchange(g->line, sends, n, receives, n, err) < 0)
 		return -1;
 	for (int p = 0; p < params; p++)
-		if (nn_tensor_shares(t, p))
+		if (is_asked(&s, p))
 			squares[p] = join(t, p);
 	return 0;
 }

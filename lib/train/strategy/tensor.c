@@ -1,6 +1,6 @@
 /*
- * --tensor: groups of ranks that share the columns of products. What graphs ask to be exchanged goes through memory that the group sees
- * together, piece by piece, or by messages where its ranks are on several hosts.
+ * --tensor: groups of ranks that share the columns of products and the rows of tables. What graphs ask to be exchanged goes through memory
+ * that the group sees together, piece by piece, or by messages where its ranks are on several hosts.
  */
 #include <string.h>
 #include <unistd.h>
@@ -201,6 +201,7 @@ void nn_tensor_free(struct nn_tensor_group *g)
 	nn_free(g->channels);
 	nn_free(g->squares);
 	nn_free(g->squares_at);
+	nn_free(g->bounds);
 	nn_free(g);
 }
 
@@ -214,35 +215,54 @@ static size_t width_of_node(const struct nn_node *node)
 	return node->op == NN_OP_conv2d && conv->groups == 1 ? conv->out : 0;
 }
 
+static size_t rows_of_node(const struct nn_node *node)
+{
+	return node->op == NN_OP_embedding ? ((const struct nn_embedding *)node->attrs)->rows : 0;
+}
+
+/* The network is the command's, or a file's. */
+static enum nn_code code_of(const struct nn_train *t)
+{
+	return access(t->options->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE;
+}
+
 int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
 {
-	size_t widest = 0;
+	size_t widest = 0, longest = 0, ranks = (size_t)nn_tensor_ranks(t);
 
 	if (t->device->copy_in)
 		return nn_fail(err, NN_EUSAGE, "--tensor=%d: not on %s, whose memory ranks do not see", nn_tensor_ranks(t), t->device->name);
 	for (int i = 0; i < t->program->n_nodes; i++) {
-		size_t width = width_of_node(&t->program->nodes[i]);
+		size_t width = width_of_node(&t->program->nodes[i]), rows = rows_of_node(&t->program->nodes[i]);
 
 		widest = width > widest ? width : widest;
+		longest = rows > longest ? rows : longest;
 	}
-	if (widest >= (size_t)nn_tensor_ranks(t))
+	if (widest >= ranks || longest >= ranks)
 		return 0;
-	return nn_fail(err, access(t->options->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
-		       widest < 2 ? "--tensor=%d: the network has no dense layer or convolution whose columns ranks could share"
-				  : "--tensor=%d: the widest layer that ranks could share has %zu columns; use at most --tensor=%zu",
-		       nn_tensor_ranks(t), widest, widest);
+	if (longest > widest && longest > 1)
+		return nn_fail(err, code_of(t), "--tensor=%zu: the longest table that ranks could share has %zu rows; use at most --tensor=%zu", ranks,
+			       longest, longest);
+	return nn_fail(err, code_of(t),
+		       widest < 2 ? "--tensor=%zu: the network has no dense layer, convolution or table whose columns or rows ranks could share"
+				  : "--tensor=%zu: the widest layer that ranks could share has %zu columns; use at most --tensor=%zu",
+		       ranks, widest, widest);
 }
 
 int nn_tensor_attach(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_tensor_group *g = t->tensor;
-	size_t n = (size_t)t->program->n_params, stages = t->pipe ? (size_t)t->pipe->stages : 1;
+	size_t n = (size_t)t->program->n_params, stages = t->pipe ? (size_t)t->pipe->stages : 1, ranks = (size_t)g->columns.ranks;
 	size_t *all = nn_alloc(n * (stages + 1), sizeof *all, err), *mine;
 	int status = 0;
 
 	nn_free(g->channels);
+	nn_free(g->bounds);
+	nn_free(g->squares_at);
 	g->channels = nn_alloc(n, sizeof *g->channels, err);
-	if (!all || !g->channels) {
+	g->bounds = nn_alloc(n * (2 * ranks + 1), sizeof *g->bounds, err);
+	g->squares_at = nn_alloc((n + 1) * ranks, sizeof *g->squares_at, err);
+	if (!all || !g->channels || !g->bounds || !g->squares_at) {
 		nn_free(all);
 		return -1;
 	}

@@ -1,4 +1,4 @@
-/* Ranks that hold columns of the network: a part of the out-channels of products each (graph.h, nn_columns). */
+/* Ranks that hold columns of the network: a part of the out-channels of products and of the rows of tables each (graph.h, nn_columns). */
 #ifndef NN_TRAIN_STRATEGY_TENSOR_H
 #define NN_TRAIN_STRATEGY_TENSOR_H
 
@@ -14,9 +14,10 @@ struct nn_tensor_group {
 	struct nn_comm *side;            /* of each group the rank with this part: without a pipeline they sum gradients */
 	struct nn_window *window;        /* NULL: messages alone */
 	size_t turn;                     /* pieces that went through the window */
-	size_t *channels;                /* [params of the program] out-channels of what is shared, in any stage; 0: every rank has all of it */
-	double *squares;                 /* room of nn_tensor_squares: numbers of all ranks */
-	size_t *squares_at;              /* [ranks][params + 1] where those of a parameter begin in it */
+	size_t *channels;                /* [params of the program] out-channels or rows of what is shared, in any stage; 0: every rank has all of it */
+	size_t *bounds;                  /* of nn_tensor_squares: [params][ranks + 1], and behind them counts of all ranks [ranks][params] */
+	double *squares;                 /* [room] numbers of all ranks */
+	size_t room, *squares_at;        /* [ranks][params + 1] where those of a parameter begin */
 	double seconds, told;            /* in exchanges so far; of these counted by steps */
 	uint64_t bytes;                  /* sent and received in them */
 	bool failed;
@@ -41,7 +42,7 @@ bool nn_tensor_shares(const struct nn_train *train, int param);
 /* The part of a parameter that rank r of a group has: elements [*from, *from + n) of it; returns n. */
 size_t nn_tensor_slice(const struct nn_train *train, int param, int r, size_t *from);
 /* nn_optimizer_ranks.cut: every rank adds up its blocks, and all have the sum that one rank would have. arg: the training. */
-int nn_tensor_squares(void *train, const void *const *values, double *squares, struct nn_error *err);
+int nn_tensor_squares(void *train, const void *const *values, const size_t *counts, double *squares, struct nn_error *err);
 /* The parts of set[] (parameters, a slot) to the first rank of each group that has them whole: the first group, and of each of its stages. */
 int nn_tensor_collect(struct nn_train *train, void *const *set, struct nn_error *err);
 
