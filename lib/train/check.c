@@ -303,6 +303,9 @@ static int check_race(const struct nn_train_setup *s, struct nn_error *err)
 		return 0;
 	if (name)
 		return nn_fail(err, NN_EUSAGE, "--%s: not with --race, which keeps nothing but its table", name);
+	if (nn_comm_env_size() != 1)
+		return nn_fail(err, NN_EUSAGE, "--race=%s: starts the ranks of each strategy itself; use --ranks=N in place of mpirun or srun",
+			       s->train->race);
 	if (!(s->train->time_limit > 0))
 		return nn_fail(err, NN_EUSAGE, "--race=%s: needs --time-limit=SECONDS, the time of each strategy", s->train->race);
 	if (reads_stdin(s))

@@ -221,7 +221,7 @@ const struct nn_opt nn_train_opts[] = {
 		 "See RANKS." },
 	{ .name = "race", .type = NN_OPT_CUSTOM, .offset = AT(race), .arg = "STRATEGY,...", .check = check_race,
 	  .help = "train with each strategy for --time-limit and print a table of loss against time and bytes",
-	  .man = "See STRATEGIES." },
+	  .man = "Without --ranks there is a rank for each core. See STRATEGIES." },
 	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
 	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
 	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "

@@ -15,6 +15,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
+#include "base/pool.h"
+#include "device/device.h"
 #include "file/json.h"
 #include "train/race.h"
 #include "train/strategy/strategy.h"
@@ -35,6 +37,7 @@ struct race {
 	size_t n;
 	char directory[4096];                /* of logs and models, which nobody keeps */
 	struct nn_output *table, *picture;   /* picture NULL: no --plot */
+	char ranks[40];                      /* --ranks=N where the user says none; else empty */
 };
 
 int nn_race_parse(const char *text, struct nn_error *err)
@@ -147,13 +150,13 @@ static char **command(const struct race *race, const struct runner *r, struct nn
 	const struct nn_train_setup *s = race->setup;
 	const char *operands[] = { s->data_path, s->targets_path };
 	char strategy[80], log[4200];
-	const char *more[] = { strategy, log, "--output=/dev/null", "--quiet" };   /* nobody goes on from a state of it */
+	const char *more[] = { strategy, log, "--output=/dev/null", "--quiet", race->ranks };   /* nobody goes on from a state of it */
 	char **words;
 	size_t kept = 0;
 
 	snprintf(strategy, sizeof strategy, "--strategy=%s", r->name);
 	snprintf(log, sizeof log, "--log=%s/log", race->directory);
-	words = nn_opt_arguments(s->list, more, 4, operands, s->targets_path ? 2 : 1, err);
+	words = nn_opt_arguments(s->list, more, *race->ranks ? 5 : 4, operands, s->targets_path ? 2 : 1, err);
 	for (size_t i = 0; words && words[i]; i++) {
 		if (is_ours(words[i]))
 			nn_free(words[i]);
@@ -313,6 +316,26 @@ static int race_begin(struct race *race, struct nn_error *err)
 	return nn_output_printf(race->table, err, "strategy,seconds,step,loss,bytes\n");
 }
 
+/* On one rank all strategies are one. Without --ranks there is one for each core, two at least, as many as a batch has leaves at most. */
+static void choose_ranks(struct race *race)
+{
+	const struct nn_train_setup *s = race->setup;
+	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, NULL);
+	size_t ranks = (size_t)nn_cpu_count(), leaves = s->train->leaves;
+	char note[120];
+
+	if (nn_opt_given(s->list, "ranks") || nn_opt_given(s->list, "hosts") || nn_opt_given(s->list, "hostfile"))
+		return;
+	if (leaves == 0)
+		leaves = cpu->leaves(s->train->batch, 0, SIZE_MAX);
+	ranks = ranks > leaves ? leaves : ranks;
+	ranks = ranks < 2 ? 2 : ranks;
+	snprintf(race->ranks, sizeof race->ranks, "--ranks=%zu", ranks);
+	snprintf(note, sizeof note, "--race: strategies are those of several ranks, here %zu; --ranks=N takes others", ranks);
+	if (s->host.note)
+		s->host.note(s->host.arg, note);
+}
+
 int nn_race_run(const struct nn_train_setup *setup, const char *program, const volatile sig_atomic_t *stop, int *stopped,
 		struct nn_error *err)
 {
@@ -320,6 +343,8 @@ int nn_race_run(const struct nn_train_setup *setup, const char *program, const v
 	int status = race_begin(&race, err);
 
 	*stopped = 0;
+	if (status == 0)
+		choose_ranks(&race);
 	for (size_t i = 0; status == 0 && !(*stopped = *stop) && i < race.n; i++)
 		status = train(&race, &race.runners[i], program, stop, err);
 	*stopped = *stop;

@@ -208,6 +208,16 @@ differs() {
   [ -z "$(compgen -G "${TMPDIR:-/tmp}/nn-race.*")" ]
 }
 
+@test "race: without --ranks strategies are raced on several; under mpirun it is refused" {
+  run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy -b 32 \
+    --race=sync,local:8 --time-limit=1 digits.csv.gz
+  [[ $stderr == "nn-train: note: --race: strategies are those of several ranks, here 2; --ranks=N takes others"$'\n'* ]]
+  printf '%s\n' "${lines[@]:1}" | awk -F, '{ bytes[$1] = $5 } END { exit !(bytes["sync"] > 0 && bytes["local:8"] > 0) }'
+  run mpi -n 2 nn-train -m 'dense ?' --target=digit --race=sync,local:8 --time-limit=1 digits.csv.gz
+  [ "$status" = 2 ]
+  [[ $output == *"nn-train: --race=sync,local:8: starts the ranks of each strategy itself; use --ranks=N in place of mpirun or srun"* ]]
+}
+
 @test "master: the bytes of one process for every number of ranks; what goes through rank 0 is told" {
   train -m 'dense 16, batchnorm, relu, dense ?' --batch=128 --optimizer=lamb --clip-norm=1 -o whole.safetensors
   for n in 2 3 4; do
