@@ -49,6 +49,8 @@ bool nn_comm_is_rank(void);
 int nn_comm_env_rank(void);
 /* How many ranks the environment names: 1 where it names no rank, 0 where it does not say. */
 int nn_comm_env_size(void);
+/* Has this host fewer processors than ranks, as far as the environment says? Then who waits is to leave the core to others. */
+bool nn_comm_crowded(void);
 /* May Open MPI carry bytes between ranks of one host in shared memory, as far as the environment says? The same on all ranks. */
 bool nn_comm_shares_memory(void);
 /*

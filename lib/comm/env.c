@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "comm/comm.h"
@@ -33,6 +34,13 @@ int nn_comm_env_size(void)
 	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
 
 	return nn_comm_is_rank() ? env_number(names, 0) : 1;
+}
+
+bool nn_comm_crowded(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", NULL };
+
+	return env_number(names, 1) > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 bool nn_comm_is_rank(void)

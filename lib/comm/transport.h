@@ -26,7 +26,7 @@ struct nn_transport {
 	/* Start a message; data is borrowed until wait. Messages of one tag from one rank to another arrive in order. */
 	int (*send)(void *state, int to, int tag, const void *data, size_t bytes, struct nn_request *request, struct nn_error *err);
 	int (*receive)(void *state, int from, int tag, void *data, size_t bytes, struct nn_request *request, struct nn_error *err);
-	/* Until all n are done. Spins for two milliseconds, then looks ever more rarely, up to once a millisecond. */
+	/* Until all n are done. Spins for two milliseconds, where ranks have a core each, then looks ever more rarely, up to once a millisecond. */
 	int (*wait)(void *state, struct nn_request *requests, size_t n, struct nn_error *err);
 	/* Let what is under way go on, without waiting. Any thread may call it while others wait or start messages. */
 	void (*progress)(void *state);

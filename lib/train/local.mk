@@ -104,7 +104,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/plan/vary-command.c \
 	lib/train/plan/vary.c \
 	lib/train/plan/vary.h \
-	lib/train/strategy/async.c \
+	lib/train/strategy/async.c lib/train/strategy/async-line.c \
 	lib/train/strategy/async.h \
 	lib/train/strategy/buckets.c \
 	lib/train/strategy/buckets.h \

@@ -57,6 +57,12 @@ differs() {
 @test "async: one computing rank gives the bytes of one process" {
   train --strategy=async --ranks=2 -o async.safetensors
   cmp one.safetensors async.safetensors
+  OMPI_MCA_btl=self,tcp train --strategy=async --ranks=2 -o async.safetensors
+  cmp one.safetensors async.safetensors
+  # more than what goes through memory that both see
+  train -m 'dense 8000, relu, dense ?' --steps=5 -o wide.safetensors
+  train -m 'dense 8000, relu, dense ?' --steps=5 --strategy=async --ranks=2 -o async.safetensors
+  cmp wide.safetensors async.safetensors
 }
 
 @test "async: no gradient is staler than --staleness; the histogram says so" {

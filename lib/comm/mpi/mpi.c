@@ -2,15 +2,17 @@
 #include <mpi.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/module.h"
-#include "comm/transport.h"
+#include "comm/comm.h"
 
-#define SPIN_S 2e-3
+#define SPIN_S 2e-3                  /* of ranks that have a core each; others need the core */
 #define NAP_MIN_NS 20000
+#define SLACK_NS 1000                /* a nap ends that much late, in place of the 50 us that are usual */
 #define NAP_MAX_NS 1000000
 #define LOOKS 16                     /* after each nap: one moves a fragment of a long message at most */
 #define NO_TAG 32767                 /* no channel has it */
@@ -19,6 +21,7 @@ _Static_assert(sizeof(MPI_Request) == sizeof(void *), "a request is a pointer in
 
 struct state {
 	MPI_Comm comm;
+	double spin_s;
 };
 
 static int failed(int code, const char *what, struct nn_error *err)
@@ -44,6 +47,8 @@ static int mpi_open(void **state, bool threads, int *rank, int *size, struct nn_
 	}
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	s->comm = MPI_COMM_WORLD;
+	s->spin_s = nn_comm_crowded() ? 0 : SPIN_S;
+	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	MPI_Comm_rank(s->comm, rank);
 	MPI_Comm_size(s->comm, size);
 	*state = s;
@@ -82,13 +87,13 @@ static int mpi_receive(void *state, int from, int tag, void *data, size_t bytes,
 }
 
 /* Test, again and again, for all (which NULL) or any. A rank may wait for hours for another that reads a pipe: it must not keep a core busy. */
-static int await(MPI_Request *all, int n, int *which, struct nn_error *err)
+static int await(const struct state *s, MPI_Request *all, int n, int *which, struct nn_error *err)
 {
 	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
 	double start = 0;
 	int done = 0, code = MPI_SUCCESS;
 
-	for (unsigned turn = 1; !done; turn++) {
+	for (unsigned turn = s->spin_s > 0 ? 1 : 256 - LOOKS; !done; turn++) {
 		code = which ? MPI_Testany(n, all, which, &done, MPI_STATUS_IGNORE) : MPI_Testall(n, all, &done, MPI_STATUSES_IGNORE);
 		if (code != MPI_SUCCESS)
 			return failed(code, "a message was lost", err);
@@ -96,7 +101,7 @@ static int await(MPI_Request *all, int n, int *which, struct nn_error *err)
 			continue;
 		if (start == 0)
 			start = nn_now_s();
-		if (nn_now_s() - start < SPIN_S) {
+		if (nn_now_s() - start < s->spin_s) {
 			sched_yield();
 			continue;
 		}
@@ -109,8 +114,7 @@ static int await(MPI_Request *all, int n, int *which, struct nn_error *err)
 
 static int mpi_wait(void *state, struct nn_request *requests, size_t n, struct nn_error *err)
 {
-	(void)state;
-	return await((MPI_Request *)(void *)requests, (int)n, NULL, err);
+	return await(state, (MPI_Request *)(void *)requests, (int)n, NULL, err);
 }
 
 /* A look for messages of a tag that nobody uses makes Open MPI move what it has. What fails is found by those who wait for it. */
@@ -127,11 +131,10 @@ static int mpi_wait_any(void *state, struct nn_request *requests, size_t n, size
 {
 	int index = 0, status;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++)
 		if (!requests[i].handle)
 			requests[i].handle = MPI_REQUEST_NULL;
-	status = await((MPI_Request *)(void *)requests, (int)n, &index, err);
+	status = await(state, (MPI_Request *)(void *)requests, (int)n, &index, err);
 	*which = (size_t)index;
 	return status;
 }

@@ -30,10 +30,10 @@ int nn_fit_parts(const struct nn_train *t)
 	return (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t);
 }
 
-/* Will parameters, slots and gradients lie in a window, or averages go through one? */
+/* Can ranks of a strategy see memory together: parameters, slots and gradients in a window, or what goes through one? */
 static bool has_window(const struct nn_train *t)
 {
-	return nn_fit_sharers(t) > 1 && (is_sync(t) || is_local(t)) && !t->device->copy_in && nn_comm_shares_memory() &&
+	return nn_fit_sharers(t) > 1 && !t->device->copy_in && nn_comm_shares_memory() &&
 	       t->on_host >= (t->comm ? t->comm->size : nn_fit_sharers(t));
 }
 
@@ -48,7 +48,7 @@ size_t nn_fit_mpi_bytes(const struct nn_train *t)
  */
 static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states, bool norms, struct nn_fit *fit)
 {
-	bool copies = nn_near_copies(s);
+	bool copies = nn_near_copies(s->weights);
 	struct nn_shard kept = nn_shard_of(s->elements, o->shards ? o->shard : 0, o->shards ? o->shards : 1); /* counted */
 	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), of_others = nn_step_others(o, o->rank);
 	size_t slots = s->slots * s->block, others, touched;
@@ -72,6 +72,19 @@ static void in_messages(const struct nn_step_options *o, const struct nn_step_si
 		fit->gradients += nn_step_others(o, o->rank) * (s->block / (size_t)(master ? 1 : o->ranks));
 }
 
+/* Of async the server sees a block for each computing rank, these their own, where they are small. */
+static void in_rooms(const struct nn_train *t, const struct nn_step_sizes *s, struct nn_fit *fit)
+{
+	size_t computing = (size_t)nn_fit_sharers(t) - 1;
+	bool server = t->as.ranks > 0 ? t->as.rank == 0 : nn_train_first(t);
+
+	if (!has_window(t) || !nn_near_copies(s->weights))
+		return;
+	fit->window_all = computing * s->block;
+	fit->window = server ? fit->window_all : s->block;
+	fit->other += fit->window;
+}
+
 int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool norms, struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_step_sizes sizes;
@@ -79,15 +92,17 @@ int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool
 
 	fit->window = fit->window_all = 0;
 	fit->files = nn_memory_files() + (nn_fit_mpi_bytes(t) ? MPI_FILE_BYTES : 0);
-	if (o->ranks < 2 || (!is_sync(t) && !master && !is_local(t)))
+	if (nn_fit_sharers(t) < 2)
 		return 0;
 	if (nn_step_sizes(o, &sizes, err) < 0)
 		return -1;
-	if (is_local(t) && has_window(t))
+	if (t->strategy == &nn_strategy_async)
+		in_rooms(t, &sizes, fit);
+	else if (is_local(t) && has_window(t))
 		fit->other += fit->window = fit->window_all = nn_window_sum_bytes(o->ranks, sizes.block);
 	else if (is_local(t))
 		return 0;
-	else if (has_window(t))
+	else if (is_sync(t) && has_window(t))
 		in_window(o, &sizes, t->keeps_state, norms, fit);
 	else
 		in_messages(o, &sizes, master, fit);

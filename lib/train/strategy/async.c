@@ -11,82 +11,27 @@
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/strategy/async.h"
-#include "train/strategy/tables.h"
 
-#define SERVER 0
-
-/* From the server: a batch to compute, or the end. Parameters follow a batch. */
-struct task {
-	uint64_t batch;
-	int32_t end;                 /* 1: the training is over */
-	int32_t signal;              /* that ended it, or 0 */
-};
-
-/* To the server: what came of it. If finite, gradient, figures and statistics follow. */
-struct answer {
-	double compute_s, input_s;
-	int32_t finite, bad_line;
-};
+#define SERVER NN_ASYNC_SERVER
 
 struct nn_async {
 	struct nn_order order;
+	struct nn_async_line line;
 	/* of the server */
 	size_t n;                    /* computing ranks: 1 .. n */
 	struct nn_flight *flights;   /* [n], of rank i + 1, as the next two */
-	struct answer *answers;
+	struct nn_async_answer *answers;
 	struct nn_request *requests;
 	uint64_t next;               /* batch to be given out */
 	uint64_t *histogram;         /* [staleness]: updates */
 	size_t n_histogram;
 	struct nn_output *record;    /* NULL: no --record */
 	struct nn_replay *replay;    /* NULL: no --replay-run */
-	bool lost;                   /* a message failed: nothing can be said to the others any more */
 };
 
 double nn_async_rate(const struct nn_train *t, double lr, uint64_t staleness)
 {
 	return t->options->staleness_lr ? lr / (double)(1 + staleness) : lr;
-}
-
-/* ---- messages: the same list on both sides ---- */
-
-static int exchange(struct nn_train *t, int peer, bool sends, const struct nn_message *messages, size_t n, struct nn_error *err)
-{
-	struct nn_message to[4];
-	int status;
-
-	for (size_t i = 0; i < n; i++) {
-		to[i] = messages[i];
-		to[i].peer = peer;
-	}
-	status = sends ? nn_comm_exchange(t->comm, to, n, NULL, 0, err) : nn_comm_exchange(t->comm, NULL, 0, to, n, err);
-	t->async->lost |= status < 0;
-	return status;
-}
-
-static int exchange_parameters(struct nn_train *t, int peer, bool sends, struct nn_error *err)
-{
-	struct nn_graph *graph = nn_step_graph(t->step);
-	const struct nn_message m = { 0, nn_graph_weights(graph), nn_graph_trained(graph) * nn_dtype_size(t->device->dtype) };
-
-	return exchange(t, peer, sends, &m, 1, err);
-}
-
-static int exchange_gradient(struct nn_train *t, int peer, bool sends, const struct nn_step_tables *tables, struct nn_error *err)
-{
-	struct nn_graph *graph = nn_step_graph(t->step);
-	size_t groups = tables->statistics ? tables->cut->group_of_leaf[tables->cut->n_leaves] : 0;
-	const struct nn_message m[] = {
-		{ 0, nn_graph_gradients(graph), nn_graph_block(graph) * nn_dtype_size(t->device->dtype) },
-		{ 0, tables->figures, tables->cut->n_leaves * tables->n_figures * sizeof *tables->figures },
-		{ 0, tables->statistics, groups * tables->statistics_bytes },
-	};
-
-	if (exchange(t, peer, sends, m, sizeof m / sizeof *m, err) == 0 &&
-	    nn_tables_pass(graph, t->comm, peer, sends, t->device->dtype, err) == 0)
-		return 0;
-	t->async->lost = true;
-	return -1;
 }
 
 /* ---- a computing rank ---- */
@@ -96,19 +41,19 @@ static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 	struct nn_async *a = t->async;
 
 	for (;;) {
-		struct task task;
-		struct answer answer = {0};
+		struct nn_async_task task;
+		struct nn_async_answer answer = {0};
 		struct nn_step_tables tables;
 		struct nn_step_result result;
 		struct nn_strategy_batch b;
 		struct nn_message said = { 0, &task, sizeof task };
 
-		if (exchange(t, SERVER, false, &said, 1, err) < 0)
+		if (nn_async_exchange(t, &a->line, SERVER, false, &said, 1, err) < 0)
 			return -1;
 		*stopped = task.signal;
 		if (task.end)
 			return 0;
-		if (exchange_parameters(t, SERVER, false, err) < 0)
+		if (nn_async_receive_parameters(t, &a->line, err) < 0)
 			return -1;
 		nn_graph_refresh(nn_step_graph(t->step));
 		b = nn_train_batch(t, &a->order, task.batch);
@@ -119,10 +64,9 @@ static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 		answer.input_s = result.input_s;
 		t->compute_s += result.compute_s;
 		t->input_s += result.input_s;
-		said = (struct nn_message){ 0, &answer, sizeof answer };
-		if (exchange(t, SERVER, true, &said, 1, err) < 0)
+		if (nn_async_send_answer(t, &a->line, &answer, err) < 0)
 			return -1;
-		if (answer.finite && exchange_gradient(t, SERVER, true, &tables, err) < 0)
+		if (answer.finite && nn_async_exchange_gradient(t, &a->line, SERVER, true, &tables, err) < 0)
 			return -1;
 	}
 }
@@ -136,13 +80,12 @@ static int give_out(struct nn_train *t, struct nn_error *err)
 
 	for (size_t i = 0; i < a->n; i++) {
 		struct nn_flight *f = &a->flights[i];
-		struct task task = { .batch = a->next };
-		struct nn_message said = { 0, &task, sizeof task }, answer = { (int)i + 1, &a->answers[i], sizeof *a->answers };
+		struct nn_async_task task = { .batch = a->next };
+		struct nn_message answer = { (int)i + 1, &a->answers[i], sizeof *a->answers };
 
 		if (f->out || a->next >= t->planned || !nn_flight_may_leave(a->flights, a->n, t->counters.step, t->options->staleness))
 			continue;
-		if (nn_comm_expect(t->comm, &answer, &a->requests[i], err) < 0 || exchange(t, (int)i + 1, true, &said, 1, err) < 0 ||
-		    exchange_parameters(t, (int)i + 1, true, err) < 0)
+		if (nn_comm_expect(t->comm, &answer, &a->requests[i], err) < 0 || nn_async_send_task(t, &a->line, (int)i + 1, &task, err) < 0)
 			return -1;
 		*f = (struct nn_flight){ .out = true, .batch = a->next++, .version = t->counters.step };
 	}
@@ -167,7 +110,7 @@ static int choose(struct nn_train *t, size_t *which, double *waited, struct nn_e
 		if (*which < a->n)
 			return 0;
 		if (nn_comm_any(t->comm, a->requests, a->n, &came, err) < 0) {
-			a->lost = true;
+			a->line.lost = true;
 			return -1;
 		}
 		a->flights[came].there = true;
@@ -188,7 +131,7 @@ static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch
 {
 	struct nn_async *a = t->async;
 	struct nn_flight f = a->flights[which];
-	const struct answer *answer = &a->answers[which];
+	const struct nn_async_answer *answer = &a->answers[which];
 	uint64_t staleness = t->counters.step - f.version;
 	struct nn_strategy_batch theirs = nn_train_batch(t, &a->order, f.batch);
 	struct nn_step_tables tables;
@@ -199,7 +142,7 @@ static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch
 	result->bad_line = answer->bad_line;
 	if (!answer->finite)
 		return 0;
-	if (exchange_gradient(t, (int)which + 1, false, &tables, err) < 0)
+	if (nn_async_exchange_gradient(t, &a->line, (int)which + 1, false, &tables, err) < 0)
 		return -1;
 	if (!nn_step_finish(t->step, result))
 		return 0;
@@ -243,27 +186,27 @@ static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 static void dismiss(struct nn_train *t, int signal)
 {
 	struct nn_async *a = t->async;
-	struct task task = { .end = 1, .signal = signal };
+	struct nn_async_task task = { .end = 1, .signal = signal };
 
-	for (size_t i = 0; i < a->n && !a->lost; i++) {
+	for (size_t i = 0; i < a->n && !a->line.lost; i++) {
 		struct nn_flight *f = &a->flights[i];
 		struct nn_message said = { 0, &task, sizeof task };
 		struct nn_step_tables tables;
 		size_t came;
 
-		while (f->out && !f->there && !a->lost) {
-			a->lost |= nn_comm_any(t->comm, a->requests, a->n, &came, NULL) < 0;
-			if (!a->lost)
+		while (f->out && !f->there && !a->line.lost) {
+			a->line.lost |= nn_comm_any(t->comm, a->requests, a->n, &came, NULL) < 0;
+			if (!a->line.lost)
 				a->flights[came].there = true;
 		}
-		if (f->out && !a->lost && a->answers[i].finite) {
+		if (f->out && !a->line.lost && a->answers[i].finite) {
 			struct nn_strategy_batch theirs = nn_train_batch(t, &a->order, f->batch);
 
 			nn_step_begin(t->step, theirs.rows, theirs.n, &tables);
-			exchange_gradient(t, (int)i + 1, false, &tables, NULL);
+			nn_async_exchange_gradient(t, &a->line, (int)i + 1, false, &tables, NULL);
 		}
-		if (!a->lost)
-			exchange(t, (int)i + 1, true, &said, 1, NULL);
+		if (!a->line.lost)
+			nn_async_exchange(t, &a->line, (int)i + 1, true, &said, 1, NULL);
 	}
 }
 
@@ -322,6 +265,8 @@ static int async_open(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (!nn_opt_given(t->setup.list, "staleness"))
 		t->options->staleness = 2 * (uint64_t)(t->comm->size > 1 ? t->comm->size - 1 : 1);
+	if (nn_async_line_open(t, &t->async->line, err) < 0)
+		return -1;
 	return t->comm->rank == SERVER ? open_server(t, err) : 0;
 }
 
@@ -331,6 +276,7 @@ static void async_close(struct nn_train *t)
 
 	if (!a)
 		return;
+	nn_window_close(a->line.window);
 	nn_output_abort(a->record);
 	nn_replay_free(a->replay);
 	nn_free(a->order.rows);

@@ -2,6 +2,7 @@
 #ifndef NN_TRAIN_STRATEGY_ASYNC_H
 #define NN_TRAIN_STRATEGY_ASYNC_H
 
+#include "comm/window.h"
 #include "train/job.h"
 
 /* ---- order.c: which gradients may be under way, and which may be applied, so that none is more than `most` updates behind ---- */
@@ -31,6 +32,40 @@ void nn_replay_free(struct nn_replay *replay);               /* NULL allowed */
 /* An update of a recorded run, in one process, to the bytes it had there. */
 int nn_replay_step(struct nn_train *train, struct nn_replay *replay, const struct nn_strategy_batch *batch, bool norm,
 		   struct nn_step_result *result, struct nn_error *err);
+
+/* ---- async-line.c: what the server and a computing rank say to each other; the same calls on both sides ---- */
+
+#define NN_ASYNC_SERVER 0
+
+/* From the server: a batch to compute, or the end. Parameters come with a batch. */
+struct nn_async_task {
+	uint64_t batch;
+	int32_t end;                 /* 1: the training is over */
+	int32_t signal;              /* that ended it, or 0 */
+};
+
+/* To the server: what came of it. If finite, gradient, figures and statistics follow. */
+struct nn_async_answer {
+	double compute_s, input_s;
+	int32_t finite, bad_line;
+};
+
+struct nn_async_line {
+	struct nn_window *window;    /* parameters and gradients of few bytes go through it; NULL: messages */
+	bool lost;                   /* a message failed: nothing can be said to the others any more */
+};
+
+/* Collective. The window is to be closed. */
+int nn_async_line_open(struct nn_train *train, struct nn_async_line *line, struct nn_error *err);
+int nn_async_exchange(struct nn_train *train, struct nn_async_line *line, int peer, bool sends, const struct nn_message *messages, size_t n,
+		      struct nn_error *err);
+/* A batch with the parameters; the rank receives the task (nn_async_exchange), then the parameters. */
+int nn_async_send_task(struct nn_train *train, struct nn_async_line *line, int peer, struct nn_async_task *task, struct nn_error *err);
+int nn_async_receive_parameters(struct nn_train *train, struct nn_async_line *line, struct nn_error *err);
+/* The server expects answers by itself. If finite, what follows is exchanged after it. */
+int nn_async_send_answer(struct nn_train *train, struct nn_async_line *line, struct nn_async_answer *answer, struct nn_error *err);
+int nn_async_exchange_gradient(struct nn_train *train, struct nn_async_line *line, int peer, bool sends, const struct nn_step_tables *tables,
+			       struct nn_error *err);
 
 /* ---- async.c ---- */
 

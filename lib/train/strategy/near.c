@@ -40,9 +40,9 @@ static void *part(char *at, size_t *end, size_t bytes)
 	return memory;
 }
 
-bool nn_near_copies(const struct nn_step_sizes *s)
+bool nn_near_copies(size_t bytes)
 {
-	return s->weights <= SMALL;
+	return bytes <= SMALL;
 }
 
 static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, const struct nn_step_sizes *s, char *at)
@@ -51,7 +51,7 @@ static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, con
 	struct nn_step_place *place = &team->place;
 	size_t end = 0;
 
-	near->copies = nn_near_copies(s);
+	near->copies = nn_near_copies(s->weights);
 	if (near->copies)
 		near->weights = part(at, &end, s->block);
 	else

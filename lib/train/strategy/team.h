@@ -65,7 +65,7 @@ struct nn_shard nn_team_shard(const struct nn_team *team, int r);
 int nn_near_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
 int nn_far_open(struct nn_train *train, struct nn_error *err);
 /* Are parameters so few that each rank has its own, and what others need is copied? */
-bool nn_near_copies(const struct nn_step_sizes *sizes);
+bool nn_near_copies(size_t bytes);
 /* Are parameters and slots there once for all ranks? */
 bool nn_near(const struct nn_train *train);
 
