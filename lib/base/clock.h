@@ -1,8 +1,12 @@
-/* Seconds, monotonic. */
+/* Seconds, monotonic, and as text. */
 #ifndef NN_BASE_CLOCK_H
 #define NN_BASE_CLOCK_H
 
 double nn_now_s(void);
+
+#define NN_DURATION 32
+/* "1.24 ms", "3.33 h"; returns the text. */
+const char *nn_duration(char text[NN_DURATION], double seconds);
 
 /* Between two looks of a thread that spins. */
 static inline void nn_pause(void)

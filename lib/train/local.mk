@@ -90,8 +90,12 @@ lib_libnn_la_SOURCES += \
 	lib/train/plan/foresee.c \
 	lib/train/plan/foresee.h \
 	lib/train/plan/json.c \
+	lib/train/plan/layers.c \
+	lib/train/plan/layers.h \
 	lib/train/plan/link.c \
 	lib/train/plan/link.h \
+	lib/train/plan/pace.c \
+	lib/train/plan/pace.h \
 	lib/train/plan/rates.c \
 	lib/train/plan/rates.h \
 	lib/train/plan/rehearse.c \

@@ -1,7 +1,4 @@
 /* --explain: a training opened as far as a plan needs it, and what can be told of it. */
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,140 +9,22 @@
 #define MOST_RANKS (1 << 20)
 #define SAMPLE_BYTES ((size_t)16 << 20)      /* of the data that a plan reads */
 
-static uint64_t more(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t times(uint64_t a, uint64_t n)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, n, &product) ? UINT64_MAX : product;
-}
-
-/* ---- layers ---- */
-
-static uint64_t forward_flops(const struct nn_program *program, const struct nn_node *node, struct nn_shape *in)
-{
-	const struct nn_shape *out = &program->values[node->out].shape;
-
-	for (int k = 0; k < node->n_in; k++)
-		in[k] = program->values[node->in[k]].shape;
-	return nn_ops[node->op]->flops ? nn_ops[node->op]->flops(node->attrs, in, node->n_in, out) : nn_shape_count(out);
-}
-
-static bool is_product(enum nn_op_id op)
-{
-	return op == NN_OP_dense || op == NN_OP_conv2d;
-}
-
-/*
- * Backward of a product is one towards its weights and, where something before it learns, one towards its input; of any other op as
- * much as forward.
- */
-static uint64_t train_flops(const struct nn_node *node, uint64_t forward, const bool *learns)
-{
-	bool input_learns = false;
-
-	for (int k = 0; k < node->n_in; k++)
-		input_learns |= learns[node->in[k]];
-	if (is_product(node->op))
-		return times(forward, input_learns ? 3 : 2);
-	return times(forward, input_learns || node->n_params ? 2 : 1);
-}
-
-/* A view has no memory of its own. */
-static size_t activation_bytes(const struct nn_explain *e, const struct nn_node *node)
-{
-	const struct nn_program *program = e->train->program;
-
-	return node->op == NN_OP_reshape ? 0 : nn_shape_count(&program->values[node->out].shape) * nn_dtype_size(e->train->device->dtype);
-}
-
-static int add_nodes(struct nn_explain *e, struct nn_error *err)
-{
-	const struct nn_program *program = e->train->program;
-	bool *learns = nn_alloc((size_t)program->n_values, sizeof *learns, err);
-	struct nn_shape *in;
-	int widest = 1;
-
-	for (int i = 0; i < program->n_nodes; i++)
-		widest = program->nodes[i].n_in > widest ? program->nodes[i].n_in : widest;
-	in = nn_alloc((size_t)widest, sizeof *in, err);
-	for (int i = 0; learns && in && i < program->n_nodes; i++) {
-		const struct nn_node *node = &program->nodes[i];
-		uint64_t forward = forward_flops(program, node, in);
-
-		if (node->line >= 0 && node->line < e->n_layers) {
-			struct nn_explain_layer *layer = &e->layers[node->line];
-
-			layer->forward_flops = more(layer->forward_flops, forward);
-			layer->train_flops = more(layer->train_flops, train_flops(node, forward, learns));
-			layer->activation_bytes += activation_bytes(e, node);
-			layer->product |= is_product(node->op);
-		}
-		learns[node->out] = node->n_params > 0;
-		for (int k = 0; k < node->n_in; k++)
-			learns[node->out] |= learns[node->in[k]];
-	}
-	nn_free(learns);
-	nn_free(in);
-	return learns && in ? 0 : -1;
-}
-
-int nn_explain_layers(struct nn_explain *e, const struct nn_train *t, struct nn_error *err)
+static int explain_make(struct nn_explain *e, const struct nn_train *t, struct nn_error *err)
 {
 	*e = (struct nn_explain){ .train = t };
-	e->n_layers = nn_net_n_lines(t->net);
-	e->layers = nn_alloc((size_t)e->n_layers, sizeof *e->layers, err);
-	if (!e->layers)
-		return -1;
-	for (int i = 0; i < e->n_layers; i++) {
-		struct nn_net_line line = nn_net_line(t->net, i);
-
-		e->layers[i] = (struct nn_explain_layer){ .line = i, .name = line.name, .layer = line.layer, .output = line.shape };
-	}
-	for (int p = 0; p < t->program->n_params; p++) {
-		const struct nn_program_param *param = &t->program->params[p];
-		uint64_t n = nn_shape_count(&param->desc.shape);
-
-		if (param->desc.role == NN_BUFFER)
-			continue;
-		e->layers[param->line].parameters += n;
-		e->parameters += n;
-	}
-	return add_nodes(e, err);
-}
-
-int nn_explain_make(struct nn_explain *e, const struct nn_train *t, struct nn_error *err)
-{
-	if (nn_explain_layers(e, t, err) < 0 || nn_fit_largest(t, &t->fit, &e->largest_batch, err) < 0)
+	if (nn_layers_make(&e->layers, t, err) < 0 || nn_fit_largest(t, &t->fit, &e->largest_batch, err) < 0)
 		return -1;
 	if (!t->fit.fits)
 		e->n_suggestions = nn_suggest(t, e->suggestions);
 	return 0;
 }
 
-void nn_explain_free(struct nn_explain *e)
+static void explain_free(struct nn_explain *e)
 {
 	for (size_t i = 0; i < e->n_suggestions; i++)
 		nn_text_free(&e->suggestions[i].command);
-	nn_free(e->layers);
+	nn_layers_free(&e->layers);
 }
-
-const char *nn_explain_strategy(const struct nn_train *t)
-{
-	if (t->pipe)
-		return "pipeline";
-	if (t->tensor)
-		return "tensor";
-	return t->options->strategy ? t->options->strategy : nn_strategy_sync.name;
-}
-
-/* ---- the whole ---- */
 
 /* Of one process, and of more ranks as sync. */
 static void plan_time(struct nn_train *t, struct nn_scaling *scaling)
@@ -161,7 +40,7 @@ static void plan_time_asked(struct nn_train *t, struct nn_scaling *scaling)
 
 	if (*scaling->asked.basis)
 		nn_forecast_take(t, &scaling->asked);
-	if (last->ranks == (int)t->setup.ranks && last->ranks > 1 && last->possible && strcmp(nn_explain_strategy(t), nn_strategy_sync.name) == 0) {
+	if (last->ranks == (int)t->setup.ranks && last->ranks > 1 && last->possible && strcmp(nn_strategy_asked(t), nn_strategy_sync.name) == 0) {
 		last->speedup *= last->step_s / t->rate.step_s;
 		last->step_s = t->rate.step_s;
 	}
@@ -229,14 +108,14 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 		status = plan_ranks(t, &scaling, err);
 		plan_time_asked(t, &scaling);
 		if (status == 0)
-			status = nn_explain_make(&e, t, err);
+			status = explain_make(&e, t, err);
 		e.scaling = &scaling;
 		if (status == 0 && setup->train->explain)
 			nn_explain_json(&e, text);
 		else if (status == 0)
 			nn_explain_text(&e, text);
 		*fits = t->fit.fits;
-		nn_explain_free(&e);
+		explain_free(&e);
 		nn_text_free(&scaling.why);
 	}
 	if (status == 0 && text->failed)

@@ -1,13 +1,13 @@
 /* The time of a training from rates that were measured on this machine, and those of a training that has run. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
-#include "train/plan/explain.h"
 #include "train/plan/foresee.h"
+#include "train/plan/layers.h"
 #include "train/plan/rates.h"
 #include "train/plan/rehearse.h"
-#include "train/plan/scaling.h"
 #include "train/ranks.h"
 
 #define LEAST_STEPS 100              /* of a training before which some are tried: they cost it at most some percent */
@@ -29,14 +29,14 @@ static size_t taken_by_step(const struct nn_train *t)
 /* FLOP of a row: of products, and all others. */
 static double products(const struct nn_train *t, double *others)
 {
-	struct nn_explain e;
+	struct nn_layers layers;
 	double sum = 0;
 
 	*others = 0;
-	if (nn_explain_layers(&e, t, NULL) == 0)
-		for (int i = 0; i < e.n_layers; i++)
-			*(e.layers[i].product ? &sum : others) += (double)e.layers[i].train_flops;
-	nn_explain_free(&e);
+	if (nn_layers_make(&layers, t, NULL) == 0)
+		for (int i = 0; i < layers.n; i++)
+			*(layers.layer[i].product ? &sum : others) += (double)layers.layer[i].train_flops;
+	nn_layers_free(&layers);
 	return sum;
 }
 
@@ -207,9 +207,15 @@ double nn_forecast_step(const struct nn_train *t, int threads, bool tries)
 
 void nn_forecast_ranks(struct nn_train *t)
 {
+	struct nn_pace *p = &t->pace;
+
 	if (!nn_train_first(t))
 		return;
-	nn_scaling_pace(t, tries(t), &t->pace);
+	*p = (struct nn_pace){ .cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = true };
+	p->alone_s = nn_forecast_step(t, p->threads, tries(t));
+	p->single_s = p->threads == 1 ? p->alone_s : NAN;
+	p->full_s = p->threads == p->cores ? p->alone_s : nn_forecast_step(t, p->cores, false);
+	nn_foresee_link(t, nn_train_ranks(t), &p->link);
 	nn_memory_trim();
 }
 
@@ -260,6 +266,33 @@ void nn_forecast_make(struct nn_train *t)
 
 /* ---- a training that has run ---- */
 
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What steps of sync cost beside computing. */
+static void learn_link(struct nn_train *t)
+{
+	const struct nn_times *m = &t->times;
+	int ranks = nn_train_ranks(t);
+	struct nn_cut_run mine = nn_cut_share((size_t)t->options->leaves, t->comm->rank, ranks);
+	size_t n = m->timed < NN_TIMED_STEPS ? m->timed : NN_TIMED_STEPS;
+	double beside[NN_TIMED_STEPS], longest;
+
+	if (n < 8 || mine.from == mine.to)
+		return;
+	/* the ranks with the largest share are waited for: that is no communication */
+	longest = nn_pace_largest(t, ranks) * (double)t->options->leaves / (double)(mine.to - mine.from);
+	for (size_t i = 0; i < n; i++)
+		beside[i] = m->step[i] - longest * m->compute[i];
+	qsort(beside, n, sizeof *beside, by_value);
+	if (beside[n / 4] > 0)           /* of steps that other work of the machine met less */
+		nn_link_put(ranks, nn_foresee_gradients(t), beside[n / 4]);
+}
+
 /* Half of what was known: one run that met a busy machine or disk does not decide alone. */
 static double blend(double known, double found)
 {
@@ -277,7 +310,7 @@ void nn_forecast_learn(struct nn_train *t, double seconds)
 	if (!nn_train_first(t))
 		return;
 	if (nn_train_ranks(t) > 1 && !nn_train_in_parts(t) && t->strategy == &nn_strategy_sync)
-		nn_scaling_learn(t);
+		learn_link(t);
 	if (m->steps < 2 || (m->steps < LEAST_STEPS && m->steps_s < LEAST_S) || m->rows <= 0)
 		return;
 	rate.step_s = m->steps_s / m->rows * (double)t->options->batch;

@@ -2,7 +2,14 @@
 #ifndef NN_TRAIN_PLAN_FORESEE_H
 #define NN_TRAIN_PLAN_FORESEE_H
 
-#include "train/plan/scaling.h"
+#include "train/plan/pace.h"
+
+struct nn_foreseen {
+	double step_s;                   /* NaN: not known */
+	double bytes;                    /* of a step, sent and received by rank 0, memory shared with others included; NaN: not known */
+	double busiest, idle;            /* of a pipeline: the busiest stage's share of the work; what all stand still, by the formula */
+	char basis[120];                 /* what it rests on; where it is not known, which figure is missing */
+};
 
 /*
  * Of a training of so many ranks, or of a plan, whatever its strategy; `sharing` of them are on the cores of this one. A pipeline needs to

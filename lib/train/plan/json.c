@@ -38,7 +38,7 @@ static void add_real(struct nn_text *json, const char *key, double value)
 	nn_json_real(json, value);
 }
 
-static void add_layer(struct nn_text *json, const struct nn_explain_layer *l)
+static void add_layer(struct nn_text *json, const struct nn_layer_cost *l)
 {
 	add_comma(json);
 	nn_text_add(json, "{");
@@ -112,7 +112,7 @@ static void add_ranks(struct nn_text *json, const struct nn_explain *e)
 	nn_text_add(json, "]");
 	add_key(json, "strategy");
 	nn_text_add(json, "{");
-	add_string(json, "name", nn_explain_strategy(e->train));
+	add_string(json, "name", nn_strategy_asked(e->train));
 	add_string(json, "why", s->why.data);
 	if (isfinite(e->train->forecast.bytes))
 		add_real(json, "step_bytes", e->train->forecast.bytes);
@@ -127,10 +127,10 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	add_string(json, "model", nn_net_text(t->net));
 	add_key(json, "layers");
 	nn_text_add(json, "[");
-	for (int i = 0; i < e->n_layers; i++)
-		add_layer(json, &e->layers[i]);
+	for (int i = 0; i < e->layers.n; i++)
+		add_layer(json, &e->layers.layer[i]);
 	nn_text_add(json, "]");
-	add_count(json, "parameters", e->parameters);
+	add_count(json, "parameters", e->layers.parameters);
 	add_count(json, "batch", t->options->batch);
 	add_count(json, "micro_batch", t->fit.micro);
 	add_count(json, "leaves", t->options->leaves);

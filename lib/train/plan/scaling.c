@@ -1,10 +1,9 @@
 /* One rank's time of a step, scaled to several by what the link between them costs. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "train/plan/explain.h"
+#include "base/clock.h"
 #include "train/plan/foresee.h"
 #include "train/plan/link.h"
 #include "train/plan/scaling.h"
@@ -13,49 +12,6 @@
 #define LEAST_RANKS 4                /* listed, whatever the cores */
 #define ONE_BY_ONE 16                /* beyond so many only twice as many each */
 #define PAYS 1.05                    /* times the speed of one rank, or more ranks are not worth it */
-
-int nn_pace_threads(const struct nn_pace *p, int ranks)
-{
-	if (p->fixed || ranks == 1)
-		return p->threads;
-	return p->cores > ranks ? p->cores / ranks : 1;
-}
-
-/* A part that threads share and one that they do not, through the two that are known. */
-double nn_pace_step(const struct nn_pace *p, int threads)
-{
-	if (threads == p->threads)
-		return p->alone_s;
-	if (threads == 1 || p->cores == 1)
-		return p->single_s;
-	if (threads >= p->cores)
-		return p->full_s;
-	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
-}
-
-static double largest_share(const struct nn_train *t, int ranks)
-{
-	double leaves = (double)t->options->leaves;
-
-	return ceil(leaves / ranks) / leaves;
-}
-
-/*
- * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do not compute faster than as many threads
- * of one process: memory is shared by both. sharing: how many of the ranks are on these cores.
- */
-double nn_pace_share(const struct nn_train *t, const struct nn_pace *p, int ranks, int sharing)
-{
-	int threads = nn_pace_threads(p, sharing), all = threads < p->cores ? sharing * threads : p->cores;
-	double share = largest_share(t, ranks), busy = fmax((double)sharing * (threads < p->cores ? threads : p->cores) / p->cores, 1);
-	double by_rank = nn_pace_step(p, threads) * share * busy, together = nn_pace_step(p, all < p->cores ? all : p->cores) * share * sharing;
-
-	if (isnan(by_rank))
-		return NAN;
-	return fmax(by_rank, together);
-}
-
-/* ---- a plan ---- */
 
 static void add_row(struct nn_train *t, const struct nn_pace *p, int ranks, struct nn_scaling *s)
 {
@@ -156,7 +112,7 @@ static void say_why(const struct nn_train *t, const struct nn_pace *p, struct nn
 		nn_text_addf(&s->why, t->pipe ? "%d stages, a rank each: memory is that of the rank that takes most"
 					      : "%d ranks share columns: memory is that of the rank that takes most",
 			     t->pipe ? t->pipe->stages : nn_tensor_ranks(t));
-	else if (strcmp(nn_explain_strategy(t), nn_strategy_sync.name) != 0)
+	else if (strcmp(nn_strategy_asked(t), nn_strategy_sync.name) != 0)
 		nn_text_add(&s->why, "as asked for");
 	say_asked(t, s);
 	if (nn_train_in_parts(t))
@@ -200,41 +156,4 @@ void nn_scaling_make(struct nn_train *t, int ranks, struct nn_scaling *s)
 	foresee(t, &p, ranks, s);
 	list(t, &p, ranks, s);
 	say_why(t, &p, s);
-}
-
-/* ---- a training of several ranks ---- */
-
-void nn_scaling_pace(struct nn_train *t, bool tries, struct nn_pace *p)
-{
-	*p = (struct nn_pace){ .cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = true };
-	p->alone_s = nn_forecast_step(t, p->threads, tries);
-	p->single_s = p->threads == 1 ? p->alone_s : NAN;
-	p->full_s = p->threads == p->cores ? p->alone_s : nn_forecast_step(t, p->cores, false);
-	nn_foresee_link(t, nn_train_ranks(t), &p->link);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-void nn_scaling_learn(struct nn_train *t)
-{
-	const struct nn_times *m = &t->times;
-	int ranks = nn_train_ranks(t);
-	struct nn_cut_run mine = nn_cut_share((size_t)t->options->leaves, t->comm->rank, ranks);
-	size_t n = m->timed < NN_TIMED_STEPS ? m->timed : NN_TIMED_STEPS;
-	double beside[NN_TIMED_STEPS], longest;
-
-	if (n < 8 || mine.from == mine.to)
-		return;
-	/* the ranks with the largest share are waited for: that is no communication */
-	longest = largest_share(t, ranks) * (double)t->options->leaves / (double)(mine.to - mine.from);
-	for (size_t i = 0; i < n; i++)
-		beside[i] = m->step[i] - longest * m->compute[i];
-	qsort(beside, n, sizeof *beside, by_value);
-	if (beside[n / 4] > 0)           /* of steps that other work of the machine met less */
-		nn_link_put(ranks, nn_foresee_gradients(t), beside[n / 4]);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "train/plan/explain.h"
 #include "train/ranks.h"
 
@@ -23,22 +24,6 @@ static const char *grouped(char text[FIGURE], uint64_t value)
 	return text;
 }
 
-const char *nn_duration(char text[NN_DURATION], double s)
-{
-	static const struct {
-		double below, unit;
-		const char *name;
-	} units[] = { { 1e-3, 1e-6, "us" }, { 1, 1e-3, "ms" }, { 100, 1, "s" }, { 6000, 60, "min" }, { 3600 * 100, 3600, "h" },
-		      { INFINITY, 86400, "days" } };
-
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (s < units[i].below) {
-			snprintf(text, NN_DURATION, "%.3g %s", s / units[i].unit, units[i].name);
-			break;
-		}
-	return text;
-}
-
 static int longer(int width, const char *text)
 {
 	return (int)strlen(text) > width ? (int)strlen(text) : width;
@@ -50,15 +35,15 @@ static void add_layers(const struct nn_explain *e, struct nn_text *text)
 	int name = 4, layer = 5, output = 6;
 	uint64_t forward = 0, train = 0;
 
-	for (int i = 0; i < e->n_layers; i++) {
-		name = longer(name, e->layers[i].name);
-		layer = longer(layer, e->layers[i].layer);
-		output = longer(output, nn_shape_text(shape, &e->layers[i].output));
+	for (int i = 0; i < e->layers.n; i++) {
+		name = longer(name, e->layers.layer[i].name);
+		layer = longer(layer, e->layers.layer[i].layer);
+		output = longer(output, nn_shape_text(shape, &e->layers.layer[i].output));
 	}
 	nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, "name", layer, "layer", output, "output", "parameters",
 		     "forward FLOP", "train FLOP", "bytes");
-	for (int i = 0; i < e->n_layers; i++) {
-		const struct nn_explain_layer *l = &e->layers[i];
+	for (int i = 0; i < e->layers.n; i++) {
+		const struct nn_layer_cost *l = &e->layers.layer[i];
 
 		nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, l->name, layer, l->layer, output,
 			     nn_shape_text(shape, &l->output), grouped(a, l->parameters), grouped(b, l->forward_flops),
@@ -67,7 +52,7 @@ static void add_layers(const struct nn_explain *e, struct nn_text *text)
 		train += l->train_flops;
 	}
 	nn_text_addf(text, "%-*s  %15s  %18s  %18s\n", name + layer + output + 4, "all (FLOP and bytes of one sample)",
-		     grouped(a, e->parameters), grouped(b, forward), grouped(c, train));
+		     grouped(a, e->layers.parameters), grouped(b, forward), grouped(c, train));
 }
 
 static void add_memory(const struct nn_explain *e, struct nn_text *text)
@@ -136,7 +121,7 @@ static void add_ranks(const struct nn_explain *e, struct nn_text *text)
 		else
 			nn_text_addf(text, "%5d  %9s  %7.2f\n", row->ranks, nn_duration(step, row->step_s), row->speedup);
 	}
-	nn_text_addf(text, "strategy %s: %s", nn_explain_strategy(e->train), s->why.data ? s->why.data : "");
+	nn_text_addf(text, "strategy %s: %s", nn_strategy_asked(e->train), s->why.data ? s->why.data : "");
 	nn_text_addf(text, "%s%s%s\n", *s->basis ? " (" : "", s->basis, *s->basis ? ")" : "");
 }
 

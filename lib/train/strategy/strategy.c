@@ -30,6 +30,15 @@ const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy
 	return NULL;
 }
 
+const char *nn_strategy_asked(const struct nn_train *t)
+{
+	if (t->pipe)
+		return "pipeline";
+	if (t->tensor)
+		return "tensor";
+	return t->options->strategy ? t->options->strategy : nn_strategy_sync.name;
+}
+
 struct nn_strategy_batch nn_train_batch(const struct nn_train *t, struct nn_order *o, uint64_t batch)
 {
 	uint64_t epoch = batch / t->steps_per_epoch, at = batch % t->steps_per_epoch * t->options->batch;

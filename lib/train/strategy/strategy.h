@@ -68,6 +68,8 @@ extern const struct nn_strategy *const nn_strategies[];
 
 /* --strategy=TEXT; terms may be NULL. NULL with *err where there is none of that name, or its terms are wrong. */
 const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms, struct nn_error *err);
+/* The name of what was asked for, pipeline and tensor included. */
+const char *nn_strategy_asked(const struct nn_train *train);
 
 /* The rows of batch `batch`, from 0 and whatever epoch it lies in, for update batch + 1; they point into order. The rate is not set. */
 struct nn_strategy_batch nn_train_batch(const struct nn_train *train, struct nn_order *order, uint64_t batch);
