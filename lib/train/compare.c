@@ -130,7 +130,7 @@ out:
 int nn_train_compare(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_text mine = {0};
-	uint64_t program = nn_comm_program();
+	uint64_t program;
 	char *options;
 	int status;
 
@@ -138,6 +138,7 @@ int nn_train_compare(struct nn_train *t, struct nn_error *err)
 		return 0;
 	if (!(options = nn_checkpoint_options(t->setup.list, err)))
 		return -1;
+	program = nn_comm_program();
 	describe(t, program, options, &mine);
 	status = mine.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate what ranks compare") : compare(t, &mine, program, options, err);
 	nn_text_free(&mine);
