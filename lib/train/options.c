@@ -178,7 +178,7 @@ const struct nn_opt nn_train_opts[] = {
 	{ .name = "check-every", .type = NN_OPT_COUNT, .offset = AT(check_every), .arg = "N", .fallback = "100", .max = MOST,
 	  .help = "compare the parameters of all ranks every N steps; 0: never",
 	  .man = "With sync and master they are the same bytes after each step. Where they are not, memory or a processor is at fault: the "
-		 "training ends and names rank and tensor." },
+		 "training ends and names rank and tensor. Of a table with sparse=yes the rows of the batch are compared." },
 	{ .name = "max-restarts", .type = NN_OPT_COUNT, .offset = AT(max_restarts), .arg = "K", .fallback = "0", .max = 1e6,
 	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one is lost" },
 	{ .name = "timeout", .type = NN_OPT_SECONDS, .offset = AT(timeout), .arg = "SECONDS", .fallback = "300", .min = 1, .max = 1e9,

@@ -198,6 +198,21 @@ static bool copies(const struct nn_train *t)
 	return (t->strategy == &nn_strategy_sync || t->strategy == &nn_strategy_master) && !nn_near(t);
 }
 
+/* Of a table what the batch may have changed: of a lazy one the rows that it had, which all ranks have listed. */
+static uint32_t table_sum(struct nn_graph *graph, int table, size_t size)
+{
+	struct nn_graph_table t = nn_graph_table(graph, table);
+	const struct nn_row_list *rows = nn_graph_table_sums(graph, table);
+	const char *weights = (const char *)nn_graph_weights(graph) + t.offset * size;
+	uint32_t sum = 0;
+
+	if (!t.lazy)
+		return nn_crc32(0, weights, t.rows * t.width * size);
+	for (size_t j = 0; j < rows->n; j++)
+		sum = nn_crc32(sum, weights + rows->row[j] * t.width * size, t.width * size);
+	return sum;
+}
+
 int nn_train_check_parameters(const struct nn_train *t, struct nn_error *err)
 {
 	struct nn_comm *comm = nn_train_sharers(t);
@@ -214,6 +229,8 @@ int nn_train_check_parameters(const struct nn_train *t, struct nn_error *err)
 	for (size_t p = 0; p < n; p++)
 		if (nn_graph_place(graph, (int)p, &offset, &packed))
 			sums[p] = nn_crc32(0, (const char *)nn_graph_weights(graph) + offset * size, packed * size);
+	for (int i = 0; i < nn_graph_tables(graph); i++)
+		sums[nn_graph_table(graph, i).param] = table_sum(graph, i, size);
 	alike = nn_comm_alike(comm, sums, n, &rank, &place, err);
 	nn_free(sums);
 	if (alike == 0)
