@@ -20,12 +20,15 @@ union nn_product {
 	struct nn_embedding embedding;
 };
 struct nn_split {
+	bool grouped;                /* groups of channels go to ranks as they are, and no rank needs another's input or weights */
+	size_t units, in_units;      /* what goes to ranks: groups or rows; else out-channels and, for the input's gradient, in-channels */
 	size_t out, from, width;     /* out-channels: of the whole, this rank's */
-	size_t in, in_from, in_width;        /* the same of the input, whose gradient ranks share, too */
+	size_t in, in_from, in_width;        /* the same of the input */
 	size_t taps;                 /* elements of a kernel */
 	union nn_product part, bare, back;   /* this rank's product, with its epilogue and without; what makes its part of the input's gradient */
 	struct nn_epilogue epilogue;
-	struct nn_shape part_in[2], part_out, back_part;     /* part_in[1]: of a residual; back_part: this rank's channels of the input */
+	struct nn_shape part_in[2], part_out;        /* part_in[1]: of a residual */
+	struct nn_shape back_part;   /* this rank's channels of the input */
 	size_t weights;              /* bytes from the start of the graph's memory: those of `back` */
 };
 

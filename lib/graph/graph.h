@@ -8,10 +8,10 @@
 struct nn_graph;
 
 /*
- * Ranks that share the out-channels of products (dense; conv2d in one group) and the rows of tables in training: each has the weights of
- * its own, and what others have or make is brought together before anything is summed over it, so that the bytes are those of one graph.
- * Rank r of n has channels (rows) floor(r c / n) to floor((r + 1) c / n) - 1 of c; with fewer than ranks each has and computes the whole.
- * How arrays travel is the caller's: all ranks call in the same order. Where that fails the caller has to know.
+ * Ranks that share the out-channels of products (dense; conv2d, of several groups whole ones) and the rows of tables in training: each has
+ * the weights of its own, and what others have or make is brought together before anything is summed over it, so that the bytes are those
+ * of one graph. Rank r of n has channels (groups, rows) floor(r c / n) to floor((r + 1) c / n) - 1 of c; with fewer than ranks each has and
+ * computes the whole. How arrays travel is the caller's: all ranks call in the same order. Where that fails the caller has to know.
  */
 struct nn_columns {
 	int rank, ranks;
@@ -123,7 +123,7 @@ bool nn_graph_trains(const struct nn_graph *graph, int param);
 bool nn_graph_reads(const struct nn_graph *graph, int input);
 /*
  * Of a parameter that ranks share (nn_columns) canonical values that a graph is given or gives are its part alone: nn_graph_count of them,
- * those of nn_columns_slice. channels: out-channels, or rows of a table, of the whole; 0: all ranks have all of it.
+ * those of nn_columns_slice. channels: out-channels, groups, or rows of a table, of the whole; 0: all ranks have all of it.
  */
 size_t nn_graph_channels(const struct nn_graph *graph, int param);
 size_t nn_graph_count(const struct nn_graph *graph, int param);

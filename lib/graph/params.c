@@ -12,7 +12,7 @@ struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_nod
 	if (node->split)
 		return (struct nn_site){
 			.attrs = &node->split->part, .in = node->split->part_in, .n_in = node->n_in, .out = node->split->part_out,
-			.training = b->training,
+			.training = b->training, .want_dx = node->want_dx && node->split->grouped,
 		};
 	return (struct nn_site){
 		.attrs = node->attrs, .in = node->shapes, .n_in = node->n_in, .out = node->shape,
@@ -37,9 +37,10 @@ static void describe(struct nn_bound *b, int n)
 	const struct nn_node *from = &b->program->nodes[node->source];
 	const struct nn_op *op = nn_ops[node->op];
 	struct nn_op_param desc[NN_MAX_PARAMS];
+	struct nn_site site = nn_bound_site(b, node);
 
 	node->param = b->n_params;
-	node->n_params = op->params ? op->params(nn_bound_site(b, node).attrs, node->shapes, node->n_in, desc) : 0;
+	node->n_params = op->params ? op->params(site.attrs, site.in, site.n_in, desc) : 0;
 	for (int k = 0; k < node->n_params; k++) {
 		struct nn_bound_param *param = &b->params[b->n_params];
 
@@ -179,7 +180,7 @@ size_t nn_graph_channels(const struct nn_graph *graph, int param)
 {
 	const struct nn_split *split = nn_graph_has(graph, param) ? graph->bound.nodes[find(graph, param)->node].split : NULL;
 
-	return split ? split->out : 0;
+	return split ? split->units : 0;
 }
 
 size_t nn_columns_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from)
@@ -307,7 +308,7 @@ void nn_graph_refresh(struct nn_graph *graph)
 		if (call->derived)
 			kernel->derive(&call->site, (const void *const *)call->w, (void *)(uintptr_t)call->derived,
 				       graph->pool);
-		if (b->nodes[i].split && b->nodes[i].want_dx)
+		if (b->nodes[i].split && b->nodes[i].want_dx && !b->nodes[i].split->grouped)
 			nn_split_refresh(graph, &b->nodes[i]);
 	}
 }

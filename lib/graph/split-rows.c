@@ -19,7 +19,7 @@ void nn_rows_make(const struct nn_bound *b, struct nn_bound_node *node)
 	struct nn_split *s = node->split;
 
 	s->part.embedding = *(const struct nn_embedding *)node->attrs;
-	s->out = s->part.embedding.rows;
+	s->out = s->units = s->part.embedding.rows;
 	s->from = nn_split_first(s->out, rank, ranks);
 	s->width = nn_split_first(s->out, rank + 1, ranks) - s->from;
 	s->part.embedding.rows = s->width;

@@ -71,7 +71,7 @@ size_t nn_split_parcels(const struct nn_bound *b, const struct nn_bound_node *no
 {
 	size_t ranks = (size_t)b->columns->ranks, piece = piece_of(b, node->split);
 
-	if (!node->want_dx)
+	if (!node->want_dx || node->split->grouped)
 		return 0;
 	return 2 * ranks * (sizeof(void *) + sizeof(size_t)) +
 	       ((2 * node->split->out + ranks) * piece * node->split->taps + made_of(b, node, piece)) * nn_dtype_size(b->device->dtype);
@@ -83,6 +83,8 @@ size_t nn_split_weights(const struct nn_bound *b, const struct nn_bound_node *no
 	struct nn_site site = nn_split_back_site(node);
 	size_t elements;
 
+	if (node->split->grouped)
+		return 0;
 	if (node->op == NN_OP_conv2d)
 		return kernel->derived(&site);
 	elements = kernel->packed ? kernel->packed(&site, 0) : 0;

@@ -61,6 +61,21 @@ all_shared() {
   all_shared -m strides.nn "${digit[@]}"
 }
 
+@test "tensor: whole groups of convolutions, and depthwise ones that every rank computes" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 12 3x3' 'h: tanh' 'left: conv2d 6 3x3 stride=2 groups=3 pad=1 from=h' 'right: conv2d 6 1x1 stride=2 from=h' \
+    'add from=left+right' 'relu' 'conv2d 10 2x2 groups=2' 'tanh' >groups.nn
+  (cat groups.nn && printf '%s\n' 'flatten' 'dense ?') >shared.nn
+  all_shared -m shared.nn "${digit[@]}"
+  printf '%s\n' 'conv2d 20 3x3 groups=10 pad=1' 'conv2d 20 2x1 groups=4 pad=1 bias=no' 'flatten' 'dense ?' >>groups.nn
+  as_one "2:2 3:3 4:2 4:2:2" -m groups.nn "${digit[@]}" -b 64 --epochs=1 --clip-norm=0.5
+  as_one "2:2" -m groups.nn "${digit[@]}" -b 64 --steps=3 --precision=f64 --optimizer=lamb
+  run -0 --separate-stderr timeout 60 nn-train -t 1 --steps=1 --ranks=2 --tensor=2 -m groups.nn "${digit[@]}" -o two.safetensors
+  [[ $stderr =~ of\ ([0-9]+)\ parameters\ ([0-9]+)\ are\ shared ]]
+  [ $((BASH_REMATCH[1] - BASH_REMATCH[2])) = 200 ]         # 20 kernels of 3x3 and their biases
+  run -2 --separate-stderr train -m 'input 1x8x8, conv2d 4 3x3, conv2d 16 1x1 groups=4, flatten, dense ?' "${digit[@]}" --ranks=11 --tensor=11
+  [ "$stderr" = "nn-train: --tensor=11: the widest layer that ranks could share has 10 columns; use at most --tensor=10" ]
+}
+
 @test "tensor: weights of convolutions that go to others in several pieces" {
   printf '%s\n' 'input 1x8x8' 'conv2d 150 2x2' 'relu' 'conv2d 400 3x3 stride=2' 'relu' 'flatten' 'dense ?' >pieces.nn
   as_one "2:2" -m pieces.nn "${digit[@]}" -b 32 --steps=2

@@ -129,7 +129,7 @@ static int put_reshape(struct making *m, int value)
 static int put_conv2d(struct making *m, int value)
 {
 	const struct nn_shape *in = shape_of(m, value);
-	struct nn_conv2d a = { .out = 1 + roll(&m->dice, 5), .groups = 1, .bias = roll(&m->dice, 3) > 0 };
+	struct nn_conv2d a = { .out = 1 + roll(&m->dice, 6), .groups = 1, .bias = roll(&m->dice, 3) > 0 };
 
 	for (int i = 0; i < 2; i++) {
 		a.kernel[i] = 1 + roll(&m->dice, 3);
@@ -137,8 +137,10 @@ static int put_conv2d(struct making *m, int value)
 		a.pad[i] = roll(&m->dice, 2);
 		a.dilation[i] = 1 + roll(&m->dice, 4) / 3;
 	}
-	if (roll(&m->dice, 3) == 0)
-		a.out = a.groups = in->dim[0];
+	if (roll(&m->dice, 3) == 0) {
+		a.groups = in->dim[0] % 2 || roll(&m->dice, 3) == 0 ? in->dim[0] : in->dim[0] / 2;
+		a.out = a.groups * (1 + roll(&m->dice, 2));
+	}
 	/* Often of the same size, for residuals. */
 	if (roll(&m->dice, 2)) {
 		a = (struct nn_conv2d){ .out = in->dim[0], .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 },

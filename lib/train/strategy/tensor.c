@@ -205,14 +205,18 @@ void nn_tensor_free(struct nn_tensor_group *g)
 	nn_free(g);
 }
 
-/* Out-channels of a node that ranks may share, else 0. */
-static size_t width_of_node(const struct nn_node *node)
+/* Out-channels of a node that ranks may share, or groups; else 0. */
+static size_t width_of_node(const struct nn_program *program, const struct nn_node *node)
 {
 	const struct nn_conv2d *conv = node->attrs;
 
 	if (node->op == NN_OP_dense)
 		return ((const struct nn_dense *)node->attrs)->out;
-	return node->op == NN_OP_conv2d && conv->groups == 1 ? conv->out : 0;
+	if (node->op != NN_OP_conv2d)
+		return 0;
+	if (conv->groups == 1)
+		return conv->out;
+	return conv->groups < program->values[node->in[0]].shape.dim[0] ? conv->groups : 0;
 }
 
 static size_t rows_of_node(const struct nn_node *node)
@@ -233,7 +237,7 @@ int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
 	if (t->device->copy_in)
 		return nn_fail(err, NN_EUSAGE, "--tensor=%d: not on %s, whose memory ranks do not see", nn_tensor_ranks(t), t->device->name);
 	for (int i = 0; i < t->program->n_nodes; i++) {
-		size_t width = width_of_node(&t->program->nodes[i]), rows = rows_of_node(&t->program->nodes[i]);
+		size_t width = width_of_node(t->program, &t->program->nodes[i]), rows = rows_of_node(&t->program->nodes[i]);
 
 		widest = width > widest ? width : widest;
 		longest = rows > longest ? rows : longest;

@@ -14,7 +14,7 @@ struct nn_tensor_group {
 	struct nn_comm *side;            /* of each group the rank with this part: without a pipeline they sum gradients */
 	struct nn_window *window;        /* NULL: messages alone */
 	size_t turn;                     /* pieces that went through the window */
-	size_t *channels;                /* [params of the program] out-channels or rows of what is shared, in any stage; 0: every rank has all of it */
+	size_t *channels;                /* [params of the program] out-channels, groups or rows of what is shared, in any stage; 0: every rank has all of it */
 	size_t *bounds;                  /* of nn_tensor_squares: [params][ranks + 1], and behind them counts of all ranks [ranks][params] */
 	double *squares;                 /* [room] numbers of all ranks */
 	size_t room, *squares_at;        /* [ranks][params + 1] where those of a parameter begin */
