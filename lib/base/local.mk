@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/error.c lib/base/error.h \
 	lib/base/half.h \
 	lib/base/hash.h \
+	lib/base/json-text.c lib/base/json-text.h \
 	lib/base/mask.h \
 	lib/base/median.c lib/base/median.h \
 	lib/base/memory.c lib/base/memory.h \

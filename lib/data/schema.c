@@ -1,9 +1,8 @@
 /* What a model knows of its data, as structures: freeing them, and their canonical JSON. */
-#include <inttypes.h>
 #include <string.h>
 
+#include "base/json-text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "data/schema.h"
 
 static void free_strings(char **strings, size_t n)
@@ -56,144 +55,101 @@ size_t nn_column_width(const struct nn_input_schema *input, const struct nn_colu
 
 /* ---- JSON: keys are written in bytewise order ---- */
 
-static void add_number(struct nn_text *text, double value)
+static void add_strings(struct nn_text *json, char *const *strings, size_t n, bool bare)
 {
-	char buffer[NN_NUMBER];
-
-	nn_text_add_bytes(text, buffer, nn_format_f64(buffer, value));
-}
-
-static void add_string(struct nn_text *text, const char *string)
-{
-	if (string)
-		nn_text_add_json(text, string, strlen(string));
-	else
-		nn_text_add(text, "null");
-}
-
-static void add_strings(struct nn_text *text, char *const *strings, size_t n, bool bare)
-{
-	nn_text_add(text, "[");
-	for (size_t i = 0; i < n; i++) {
-		nn_text_add(text, i ? "," : "");
+	nn_json_put(json, "[");
+	for (size_t i = 0; i < n; i++)
 		if (bare)
-			nn_text_add(text, strings[i]);
+			nn_json_put(json, strings[i]);
 		else
-			add_string(text, strings[i]);
-	}
-	nn_text_add(text, "]");
+			nn_json_put_string(json, strings[i]);
+	nn_text_add(json, "]");
 }
 
-static void add_numbers(struct nn_text *text, const double *values, size_t n)
+static void add_numbers(struct nn_text *json, const char *key, const double *values, size_t n)
 {
-	nn_text_add(text, "[");
-	for (size_t i = 0; i < n; i++) {
-		nn_text_add(text, i ? "," : "");
-		add_number(text, values[i]);
-	}
-	nn_text_add(text, "]");
+	nn_json_add(json, key, "[");
+	for (size_t i = 0; i < n; i++)
+		nn_json_put_real(json, values[i]);
+	nn_text_add(json, "]");
 }
 
-static void add_hashed(struct nn_text *text, const struct nn_column *column)
+static void add_hashed(struct nn_text *json, const struct nn_column *column)
 {
-	nn_text_add(text, ",\"of\":[");
-	for (size_t i = 0; i < column->n_hashed; i++) {
-		nn_text_add(text, i ? "," : "");
+	nn_json_add(json, "of", "[");
+	for (size_t i = 0; i < column->n_hashed; i++)
 		if (column->hashed[i].name)
-			add_string(text, column->hashed[i].name);
+			nn_json_put_string(json, column->hashed[i].name);
 		else
-			nn_text_addf(text, "%zu", column->hashed[i].position);
-	}
-	nn_text_add(text, "]");
+			nn_json_put_count(json, column->hashed[i].position);
+	nn_text_add(json, "]");
 }
 
-static void add_column(struct nn_text *text, const struct nn_column *column)
+static void add_column(struct nn_text *json, const struct nn_column *column)
 {
-	nn_text_addf(text, "{\"kind\":\"%s\"", column->category ? "category" : column->hashed ? "hash" : "number");
-	if (column->scaled) {
-		nn_text_add(text, ",\"mean\":");
-		add_number(text, column->mean);
-	}
-	if (column->fills) {
-		nn_text_add(text, ",\"missing\":");
-		add_number(text, column->missing);
-	}
-	if (column->name) {
-		nn_text_add(text, ",\"name\":");
-		add_string(text, column->name);
-	}
+	nn_json_put(json, "{");
+	nn_json_add_string(json, "kind", column->category ? "category" : column->hashed ? "hash" : "number");
+	if (column->scaled)
+		nn_json_add_real(json, "mean", column->mean);
+	if (column->fills)
+		nn_json_add_real(json, "missing", column->missing);
+	if (column->name)
+		nn_json_add_string(json, "name", column->name);
 	if (column->hashed)
-		add_hashed(text, column);
+		add_hashed(json, column);
 	if (column->position)
-		nn_text_addf(text, ",\"position\":%zu", column->position);
-	if (column->scaled) {
-		nn_text_add(text, ",\"sd\":");
-		add_number(text, column->sd);
-	}
+		nn_json_add_count(json, "position", column->position);
+	if (column->scaled)
+		nn_json_add_real(json, "sd", column->sd);
 	if (column->category) {
-		nn_text_add(text, ",\"values\":");
-		add_strings(text, column->values, column->n_values, false);
+		nn_json_add_key(json, "values");
+		add_strings(json, column->values, column->n_values, false);
 	}
-	nn_text_add(text, "}");
+	nn_text_add(json, "}");
 }
 
-static void add_input(struct nn_text *text, const struct nn_input_schema *input)
+/* After the brace that opens it: the text may have begun with something else. */
+static void add_input(struct nn_text *json, const struct nn_input_schema *input)
 {
-	nn_text_add(text, "{");
 	if (input->columns) {
-		nn_text_add(text, "\"columns\":[");
-		for (size_t i = 0; i < input->n_columns; i++) {
-			nn_text_add(text, i ? "," : "");
-			add_column(text, &input->columns[i]);
-		}
-		nn_text_add(text, "],");
+		nn_json_add(json, "columns", "[");
+		for (size_t i = 0; i < input->n_columns; i++)
+			add_column(json, &input->columns[i]);
+		nn_text_add(json, "]");
 	}
-	if (input->name) {
-		nn_text_add(text, "\"name\":");
-		add_string(text, input->name);
-		nn_text_add(text, ",");
-	}
+	if (input->name)
+		nn_json_add_string(json, "name", input->name);
 	if (input->rows)
-		nn_text_addf(text, "\"rows\":%zu,", input->rows);
-	if (input->scale) {
-		nn_text_add(text, "\"scale\":");
-		add_number(text, input->scale);
-		nn_text_add(text, ",");
-	}
-	nn_text_add(text, "\"shape\":[");
+		nn_json_add_count(json, "rows", input->rows);
+	if (input->scale)
+		nn_json_add_real(json, "scale", input->scale);
+	nn_json_add(json, "shape", "[");
 	for (int d = 0; d < input->shape.rank; d++)
-		nn_text_addf(text, "%s%zu", d ? "," : "", input->shape.dim[d]);
-	nn_text_add(text, "]}");
+		nn_json_put_count(json, input->shape.dim[d]);
+	nn_text_add(json, "]}");
 }
 
-static void add_target(struct nn_text *text, const struct nn_target_schema *target)
+static void add_target(struct nn_text *json, const struct nn_target_schema *target)
 {
-	nn_text_add(text, "{\"columns\":[");
-	for (size_t i = 0; i < target->n_columns; i++) {
-		nn_text_add(text, i ? "," : "");
+	nn_json_add(json, "columns", "[");
+	for (size_t i = 0; i < target->n_columns; i++)
 		if (!target->columns[i] && target->positions && target->positions[i])
-			nn_text_addf(text, "%zu", target->positions[i]);
+			nn_json_put_count(json, target->positions[i]);
 		else
-			add_string(text, target->columns[i]);
-	}
-	nn_text_add(text, "],\"labels\":");
+			nn_json_put_string(json, target->columns[i]);
+	nn_text_add(json, "]");
+	nn_json_add_key(json, "labels");
 	if (target->labels)
-		add_strings(text, target->labels, target->n_labels, target->integer_labels);
+		add_strings(json, target->labels, target->n_labels, target->integer_labels);
 	else
-		nn_text_add(text, "null");
-	if (target->mean) {
-		nn_text_add(text, ",\"mean\":");
-		add_numbers(text, target->mean, target->n_columns);
-	}
-	if (target->name) {
-		nn_text_add(text, ",\"name\":");
-		add_string(text, target->name);
-	}
-	if (target->sd) {
-		nn_text_add(text, ",\"sd\":");
-		add_numbers(text, target->sd, target->n_columns);
-	}
-	nn_text_add(text, "}");
+		nn_json_put(json, "null");
+	if (target->mean)
+		add_numbers(json, "mean", target->mean, target->n_columns);
+	if (target->name)
+		nn_json_add_string(json, "name", target->name);
+	if (target->sd)
+		add_numbers(json, "sd", target->sd, target->n_columns);
+	nn_text_add(json, "}");
 }
 
 int nn_schema_input_json(const struct nn_schema *schema, struct nn_text *text)
@@ -201,7 +157,7 @@ int nn_schema_input_json(const struct nn_schema *schema, struct nn_text *text)
 	if (schema->n_inputs != 1)
 		nn_text_add(text, "[");
 	for (size_t i = 0; i < schema->n_inputs; i++) {
-		nn_text_add(text, i ? "," : "");
+		nn_text_add(text, i ? ",{" : "{");
 		add_input(text, &schema->inputs[i]);
 	}
 	if (schema->n_inputs != 1)
@@ -214,7 +170,7 @@ int nn_schema_target_json(const struct nn_schema *schema, struct nn_text *text)
 	if (schema->n_targets != 1)
 		nn_text_add(text, "[");
 	for (size_t i = 0; i < schema->n_targets; i++) {
-		nn_text_add(text, i ? "," : "");
+		nn_text_add(text, i ? ",{" : "{");
 		add_target(text, &schema->targets[i]);
 	}
 	if (schema->n_targets != 1)

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-text.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "file/safetensors.h"
 
 /* The reference writer's enum, largest first. */
@@ -36,13 +36,9 @@ static int by_key(const void *a, const void *b)
 
 static void add_metadata(struct nn_text *text, const struct nn_st_meta *const *meta, size_t n)
 {
-	nn_text_add(text, "\"__metadata__\":{");
-	for (size_t i = 0; i < n; i++) {
-		nn_text_add(text, i ? "," : "");
-		nn_text_add_json(text, meta[i]->key, strlen(meta[i]->key));
-		nn_text_add(text, ":");
-		nn_text_add_json(text, meta[i]->value, strlen(meta[i]->value));
-	}
+	nn_json_add(text, "__metadata__", "{");
+	for (size_t i = 0; i < n; i++)
+		nn_json_add_string(text, meta[i]->key, meta[i]->value);
 	nn_text_add(text, "}");
 }
 
@@ -53,11 +49,15 @@ static size_t tensor_bytes(const struct nn_st_tensor *t)
 
 static void add_tensor(struct nn_text *text, const struct nn_st_tensor *t, size_t begin)
 {
-	nn_text_add_json(text, t->name, strlen(t->name));
-	nn_text_addf(text, ":{\"data_offsets\":[%zu,%zu],\"dtype\":\"%s\",\"shape\":[", begin, begin + tensor_bytes(t),
-		     nn_st_dtype_name(t->dtype));
+	nn_json_add(text, t->name, "{");
+	nn_json_add(text, "data_offsets", "[");
+	nn_json_put_count(text, begin);
+	nn_json_put_count(text, begin + tensor_bytes(t));
+	nn_text_add(text, "]");
+	nn_json_add_string(text, "dtype", nn_st_dtype_name(t->dtype));
+	nn_json_add(text, "shape", "[");
 	for (int i = 0; i < t->shape.rank; i++)
-		nn_text_addf(text, "%s%zu", i ? "," : "", t->shape.dim[i]);
+		nn_json_put_count(text, t->shape.dim[i]);
 	nn_text_add(text, "]}");
 }
 
@@ -66,11 +66,10 @@ static void add_header(struct nn_text *text, const struct nn_st_tensor *const *t
 {
 	size_t at = 0;
 
-	nn_text_add(text, "{");
+	nn_json_put(text, "{");
 	if (n_meta)
 		add_metadata(text, meta, n_meta);
 	for (size_t i = 0; i < n_tensors; i++) {
-		nn_text_add(text, i || n_meta ? "," : "");
 		add_tensor(text, tensors[i], at);
 		at += tensor_bytes(tensors[i]);
 	}

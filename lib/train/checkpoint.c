@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json-text.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
 #include "train/ranks.h"
@@ -64,11 +65,11 @@ char *nn_checkpoint_options(const struct nn_opt_list *list, struct nn_error *err
 		return NULL;
 	count_options(list, names);
 	qsort(names, n, sizeof *names, by_name);
+	nn_json_put(&json, "{");
 	for (size_t i = 0; i < n; i++) {
 		if (!nn_opt_text(list, names[i], value, sizeof value))
 			value[0] = '\0';
-		nn_text_addf(&json, "%c\"%s\":", i == 0 ? '{' : ',', names[i]);
-		nn_text_add_json(&json, value, strlen(value));
+		nn_json_add_string(&json, names[i], value);
 	}
 	nn_text_add(&json, "}");
 	nn_free(names);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/number.h"
+#include "base/json-text.h"
 #include "train/counters.h"
 
 enum type { U64, F64 };
@@ -20,28 +20,16 @@ static const struct field {
 };
 #define N_FIELDS (sizeof fields / sizeof *fields)
 
-void nn_json_real(struct nn_text *text, double value)
-{
-	char digits[NN_NUMBER];
-
-	if (!isfinite(value)) {
-		nn_text_add(text, "null");
-		return;
-	}
-	nn_format_f64(digits, value);
-	nn_text_add(text, digits);
-}
-
 void nn_counters_json(const struct nn_counters *counters, struct nn_text *text)
 {
+	nn_json_put(text, "{");
 	for (size_t i = 0; i < N_FIELDS; i++) {
 		const void *at = (const char *)counters + fields[i].offset;
 
-		nn_text_addf(text, "%c\"%s\":", i == 0 ? '{' : ',', fields[i].name);
 		if (fields[i].type == U64)
-			nn_text_addf(text, "%llu", (unsigned long long)*(const uint64_t *)at);
+			nn_json_add_count(text, fields[i].name, *(const uint64_t *)at);
 		else
-			nn_json_real(text, *(const double *)at);
+			nn_json_add_real(text, fields[i].name, *(const double *)at);
 	}
 	nn_text_add(text, "}");
 }

@@ -26,7 +26,4 @@ struct nn_counters {
 void nn_counters_json(const struct nn_counters *counters, struct nn_text *text);
 int nn_counters_parse(struct nn_counters *counters, const struct nn_json *json, struct nn_error *err);
 
-/* Numbers in JSON: shortest digits, what is not finite is null. */
-void nn_json_real(struct nn_text *text, double value);
-
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json-text.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "train/ranks.h"
@@ -271,15 +272,15 @@ static void log_ranks(const struct nn_train *t)
 	const struct nn_rank_times *ranks = t->ranks ? t->ranks : &mine;
 	struct nn_text json = {0};
 
+	nn_json_put(&json, "[");
 	for (int r = 0; r < (t->ranks ? nn_train_ranks(t) : 1); r++) {
-		nn_text_addf(&json, "%s{\"rank\":%d,\"host\":", r ? "," : "[", t->ranks ? r : t->comm->rank);
-		nn_text_add_json(&json, ranks[r].host, strlen(ranks[r].host));
-		nn_text_addf(&json, ",\"pid\":%ld,\"compute_s\":", ranks[r].pid);
-		nn_json_real(&json, ranks[r].compute_s);
-		nn_text_add(&json, ",\"comm_s\":");
-		nn_json_real(&json, ranks[r].comm_s);
-		nn_text_add(&json, ",\"wait_s\":");
-		nn_json_real(&json, ranks[r].wait_s);
+		nn_json_put(&json, "{");
+		nn_json_add_count(&json, "rank", (uint64_t)(t->ranks ? r : t->comm->rank));
+		nn_json_add_string(&json, "host", ranks[r].host);
+		nn_json_add_count(&json, "pid", (uint64_t)ranks[r].pid);
+		nn_json_add_real(&json, "compute_s", ranks[r].compute_s);
+		nn_json_add_real(&json, "comm_s", ranks[r].comm_s);
+		nn_json_add_real(&json, "wait_s", ranks[r].wait_s);
 		nn_text_add(&json, "}");
 	}
 	nn_text_add(&json, "]");

@@ -6,16 +6,15 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/json-text.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "train/log.h"
 
 struct nn_log {
 	int fd;                          /* -1: nothing is written */
 	const char *name;
 	struct nn_text line;
-	bool first;                      /* no key yet in this object */
 	uint64_t fold;                   /* 0: none */
 	int failed;                      /* errno of the first write that failed */
 };
@@ -71,49 +70,25 @@ void nn_log_fold(struct nn_log *l, uint64_t fold)
 void nn_log_begin(struct nn_log *l, const char *event)
 {
 	nn_text_clear(&l->line);
-	nn_text_add(&l->line, "{");
-	l->first = true;
+	nn_json_put(&l->line, "{");
 	nn_log_string(l, "event", event);
 	if (l->fold)
 		nn_log_count(l, "fold", l->fold);
 }
 
-static void add_key(struct nn_log *l, const char *key)
-{
-	if (!l->first)
-		nn_text_add(&l->line, ",");
-	l->first = false;
-	nn_text_add_json(&l->line, key, strlen(key));
-	nn_text_add(&l->line, ":");
-}
-
 void nn_log_string(struct nn_log *l, const char *key, const char *value)
 {
-	add_key(l, key);
-	if (value)
-		nn_text_add_json(&l->line, value, strlen(value));
-	else
-		nn_text_add(&l->line, "null");
+	nn_json_add_string(&l->line, key, value);
 }
 
 void nn_log_count(struct nn_log *l, const char *key, uint64_t value)
 {
-	add_key(l, key);
-	nn_text_addf(&l->line, "%llu", (unsigned long long)value);
-}
-
-static void add_digits(struct nn_log *l, const char *key, const char *digits, double value)
-{
-	add_key(l, key);
-	nn_text_add(&l->line, isfinite(value) ? digits : "null");
+	nn_json_add_count(&l->line, key, value);
 }
 
 void nn_log_real(struct nn_log *l, const char *key, double value)
 {
-	char digits[NN_NUMBER];
-
-	nn_format_f64(digits, value);
-	add_digits(l, key, digits, value);
+	nn_json_add_real(&l->line, key, value);
 }
 
 void nn_log_single(struct nn_log *l, const char *key, double value)
@@ -121,7 +96,7 @@ void nn_log_single(struct nn_log *l, const char *key, double value)
 	char digits[NN_NUMBER];
 
 	nn_format_f32(digits, (float)value);
-	add_digits(l, key, digits, (float)value);
+	nn_log_json(l, key, isfinite((float)value) ? digits : "null");
 }
 
 void nn_log_bool(struct nn_log *l, const char *key, bool value)
@@ -131,21 +106,17 @@ void nn_log_bool(struct nn_log *l, const char *key, bool value)
 
 void nn_log_json(struct nn_log *l, const char *key, const char *json)
 {
-	add_key(l, key);
-	nn_text_add(&l->line, json);
+	nn_json_add(&l->line, key, json);
 }
 
 void nn_log_open_object(struct nn_log *l, const char *key)
 {
-	add_key(l, key);
-	nn_text_add(&l->line, "{");
-	l->first = true;
+	nn_json_add(&l->line, key, "{");
 }
 
 void nn_log_close_object(struct nn_log *l)
 {
 	nn_text_add(&l->line, "}");
-	l->first = false;
 }
 
 void nn_log_end(struct nn_log *l)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-text.h"
 #include "base/memory.h"
 #include "train/ranks.h"
 #include "train/record.h"
@@ -48,36 +49,13 @@ bool nn_train_one_loss(const struct nn_train *t)
 
 /* ---- nn.train ---- */
 
-static void add_key(struct nn_text *json, const char *key)
-{
-	nn_text_addf(json, "%s\"%s\":", json->length > 1 && json->data[json->length - 1] != '{' ? "," : "", key);
-}
-
-static void add_real(struct nn_text *json, const char *key, double value)
-{
-	add_key(json, key);
-	nn_json_real(json, value);
-}
-
-static void add_count(struct nn_text *json, const char *key, uint64_t value)
-{
-	add_key(json, key);
-	nn_text_addf(json, "%llu", (unsigned long long)value);
-}
-
-static void add_string(struct nn_text *json, const char *key, const char *value)
-{
-	add_key(json, key);
-	nn_text_add_json(json, value, strlen(value));
-}
-
 /* an option as its text says it */
 static void add_option(const struct nn_train *t, struct nn_text *json, const char *name)
 {
 	char value[4096];
 
 	if (nn_opt_text(t->setup.list, name, value, sizeof value) && value[0])
-		add_string(json, name, value);
+		nn_json_add_string(json, name, value);
 }
 
 /* The output whose name comes next in the order of bytes, after `last` (-1: none); -1 after the last. */
@@ -95,10 +73,9 @@ static int next_by_name(const struct nn_train *t, int last)
 
 static void add_weights(struct nn_text *json, const double *weights, size_t n)
 {
-	for (size_t c = 0; c < n; c++) {
-		nn_text_add(json, c == 0 ? "[" : ",");
-		nn_json_real(json, weights[c]);
-	}
+	nn_json_put(json, "[");
+	for (size_t c = 0; c < n; c++)
+		nn_json_put_real(json, weights[c]);
 	nn_text_add(json, "]");
 }
 
@@ -107,15 +84,15 @@ static void add_class_weights(const struct nn_train *t, struct nn_text *json)
 {
 	if (!t->options->class_weight)
 		return;
-	add_key(json, "class-weight");
+	nn_json_add_key(json, "class-weight");
 	if (t->n_outputs == 1) {
 		add_weights(json, t->class_weights[0], t->schema->targets[0].n_labels);
 		return;
 	}
-	nn_text_add(json, "{");
+	nn_json_put(json, "{");
 	for (int o = next_by_name(t, -1); o >= 0; o = next_by_name(t, o))
 		if (t->class_weights[o]) {
-			add_key(json, t->program->outputs[o].name);
+			nn_json_add_key(json, t->program->outputs[o].name);
 			add_weights(json, t->class_weights[o], t->schema->targets[o].n_labels);
 		}
 	nn_text_add(json, "}");
@@ -125,13 +102,12 @@ static void add_class_weights(const struct nn_train *t, struct nn_text *json)
 static void add_loss(const struct nn_train *t, struct nn_text *json)
 {
 	if (nn_train_one_loss(t)) {
-		add_string(json, "loss", nn_loss_name(t->losses[0].kind));
+		nn_json_add_string(json, "loss", nn_loss_name(t->losses[0].kind));
 		return;
 	}
-	add_key(json, "loss");
-	nn_text_add(json, "{");
+	nn_json_add(json, "loss", "{");
 	for (int o = next_by_name(t, -1); o >= 0; o = next_by_name(t, o))
-		add_string(json, t->program->outputs[o].name, nn_loss_name(t->losses[o].kind));
+		nn_json_add_string(json, t->program->outputs[o].name, nn_loss_name(t->losses[o].kind));
 	nn_text_add(json, "}");
 }
 
@@ -197,10 +173,9 @@ static int add_metrics(const struct nn_train *t, struct nn_text *json)
 		collect(f, name, nn_train_passed(t, t->metric));
 	}
 	qsort(f->figure, f->n, sizeof *f->figure, by_name);
-	add_key(json, "metrics");
-	nn_text_add(json, "{");
+	nn_json_add(json, "metrics", "{");
 	for (size_t i = 0; i < f->n; i++)
-		add_real(json, f->figure[i].name, f->figure[i].value);
+		nn_json_add_real(json, f->figure[i].name, f->figure[i].value);
 	nn_text_add(json, "}");
 	nn_free(f);
 	return 0;
@@ -211,45 +186,45 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 	const struct nn_train_options *o = t->options;
 	double fraction = 0;
 
-	nn_text_add(json, "{");
-	add_count(json, "batch", o->batch);
+	nn_json_put(json, "{");
+	nn_json_add_count(json, "batch", o->batch);
 	if (o->patience)
-		add_count(json, "best-epoch", t->counters.best_epoch);
+		nn_json_add_count(json, "best-epoch", t->counters.best_epoch);
 	add_class_weights(t, json);
-	add_real(json, "clip-norm", o->clip_norm);
-	add_string(json, "device", t->device->name);
-	add_count(json, "epoch", nn_train_epoch(t));
+	nn_json_add_real(json, "clip-norm", o->clip_norm);
+	nn_json_add_string(json, "device", t->device->name);
+	nn_json_add_count(json, "epoch", nn_train_epoch(t));
 	if (o->ignore)
-		add_string(json, "ignore", o->ignore);
-	add_count(json, "leaves", o->leaves);
+		nn_json_add_string(json, "ignore", o->ignore);
+	nn_json_add_count(json, "leaves", o->leaves);
 	add_loss(t, json);
-	add_real(json, "lr", o->lr);
+	nn_json_add_real(json, "lr", o->lr);
 	if (t->metric)
-		add_string(json, "metric", t->metric);
+		nn_json_add_string(json, "metric", t->metric);
 	if (add_metrics(t, json) < 0)
 		json->failed = true;
 	if (t->setup.data->missing != NN_MISSING_ERROR)
 		add_option(t, json, "missing");
-	add_real(json, "momentum", o->momentum);
-	add_string(json, "nesterov", o->nesterov ? "yes" : "no");
+	nn_json_add_real(json, "momentum", o->momentum);
+	nn_json_add_string(json, "nesterov", o->nesterov ? "yes" : "no");
 	add_option(t, json, "normalize");
-	add_string(json, "optimizer", nn_optimizers[o->optimizer].name);
-	add_count(json, "patience", o->patience);
+	nn_json_add_string(json, "optimizer", nn_optimizers[o->optimizer].name);
+	nn_json_add_count(json, "patience", o->patience);
 	add_option(t, json, "precision");
 	if (!t->std->reproducible)
-		add_string(json, "reproducible", "no");
-	add_string(json, "schedule", o->schedule);
-	add_count(json, "seed", t->std->seed);
-	add_string(json, "shuffle", o->shuffle);
-	add_count(json, "split-seed", o->split_seed);
-	add_count(json, "step", t->counters.step);
+		nn_json_add_string(json, "reproducible", "no");
+	nn_json_add_string(json, "schedule", o->schedule);
+	nn_json_add_count(json, "seed", t->std->seed);
+	nn_json_add_string(json, "shuffle", o->shuffle);
+	nn_json_add_count(json, "split-seed", o->split_seed);
+	nn_json_add_count(json, "step", t->counters.step);
 	if (t->schedule.kind != NN_CONSTANT && t->schedule.kind != NN_PLATEAU)
-		add_count(json, "steps", t->planned);
+		nn_json_add_count(json, "steps", t->planned);
 	if (o->valid && nn_parse_fraction(o->valid, &fraction, NULL) == 0 && fraction > 0)
-		add_real(json, "valid", fraction);
-	add_count(json, "valid-every", o->valid_every);
-	add_count(json, "warmup", o->warmup);
-	add_real(json, "weight-decay", o->weight_decay);
+		nn_json_add_real(json, "valid", fraction);
+	nn_json_add_count(json, "valid-every", o->valid_every);
+	nn_json_add_count(json, "warmup", o->warmup);
+	nn_json_add_real(json, "weight-decay", o->weight_decay);
 	nn_text_add(json, "}");
 }
 
