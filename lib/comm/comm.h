@@ -101,7 +101,8 @@ struct nn_posted {
 };
 /*
  * Start a message to one peer, or from it: its data is borrowed until nn_comm_finish, which waits for all that are under way.
- * Between two ranks messages are received in the order in which they were started.
+ * Between two ranks messages are received in the order in which they were started, by the same kind of function as they were sent: posted
+ * ones go in parts of their own size, so that more may follow while they are on their way.
  */
 int nn_comm_post(struct nn_comm *comm, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err);
 int nn_comm_post_receive(struct nn_comm *comm, const struct nn_message *receive, struct nn_posted *posted, struct nn_error *err);

@@ -128,12 +128,37 @@ static void test_part(void)
 		struct nn_message send = { (part->rank + 1) % size, &mine, sizeof mine };
 		struct nn_message receive = { (part->rank - 1 + size) % size, &from, sizeof from };
 
-		good &= nn_comm_post(part, &send, &posted, NULL) == 0 && nn_comm_exchange(part, NULL, 0, &receive, 1, NULL) == 0;
+		good &= nn_comm_post_receive(part, &receive, &posted, NULL) == 0 && nn_comm_post(part, &send, &posted, NULL) == 0;
 		good &= nn_comm_finish(part, &posted, NULL) == 0 && from == 1 + parity + 2 * receive.peer;
 	}
 	nn_free(posted.requests);
 	nn_comm_close(part);
 	all_ok(good, "some ranks talk as if they were all", "");
+}
+
+/* Messages of all sizes that are under way at once, round the ring: each byte arrives, in order. */
+static void test_posted(void)
+{
+	static const size_t sizes[] = { 1, 61439, 61440, 61441, 400000 };
+	unsigned char *out = malloc(600000), *in = calloc(600000, 1);
+	struct nn_posted posted = {0};
+	int left = (comm->rank - 1 + comm->size) % comm->size, right = (comm->rank + 1) % comm->size;
+	size_t at = 0;
+	bool good = true;
+
+	for (size_t i = 0; i < 600000; i++)
+		out[i] = (unsigned char)(i * 7 + i / 251 + (size_t)comm->rank);
+	for (size_t i = 0; comm->size > 1 && i < sizeof sizes / sizeof *sizes; at += sizes[i++]) {
+		good &= nn_comm_post_receive(comm, &(struct nn_message){ left, in + at, sizes[i] }, &posted, NULL) == 0;
+		good &= nn_comm_post(comm, &(struct nn_message){ right, out + at, sizes[i] }, &posted, NULL) == 0;
+	}
+	good &= nn_comm_finish(comm, &posted, NULL) == 0 && posted.n == 0;
+	for (size_t i = 0; i < at; i++)
+		good &= in[i] == (unsigned char)(i * 7 + i / 251 + (size_t)left);
+	nn_free(posted.requests);
+	free(out);
+	free(in);
+	all_ok(good, "messages that are under way at once arrive as they were sent", "");
 }
 
 /* One rank's word differs: all know which. */
@@ -181,6 +206,7 @@ static void test_small(void)
 	nn_comm_close(other);
 	all_ok(good, "messages of two channels do not meet", "");
 	test_part();
+	test_posted();
 	test_alike();
 	/* measured, then kept: all ranks choose alike */
 	for (int turn = 0; turn < 2; turn++) {

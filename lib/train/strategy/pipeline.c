@@ -32,10 +32,15 @@ static int await(struct nn_train *t, struct nn_pipeline_work w, size_t rows, str
 {
 	struct nn_pipe *p = t->pipe;
 	double start = nn_now_s();
+	struct nn_posted *posted = &p->posted[w.micro % p->slots];
 	size_t n = messages(t, w.backward ? NN_GOING : NN_COMING, w.backward, rows);
 
-	if (nn_comm_finish(p->line, &p->posted[w.micro % p->slots], err) < 0 ||
-	    nn_comm_exchange(p->line, NULL, 0, p->messages, n, err) < 0)
+	if (nn_comm_finish(p->line, posted, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (nn_comm_post_receive(p->line, &p->messages[i], posted, err) < 0)
+			return -1;
+	if (nn_comm_finish(p->line, posted, err) < 0)
 		return -1;
 	result->wait_s += nn_now_s() - start;
 	return 0;
