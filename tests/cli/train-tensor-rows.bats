@@ -38,12 +38,15 @@ as_one() {
   for grid in $1; do
     rm -f two.*
     IFS=: read -r ranks columns stages <<<"$grid"
-    train --ranks="$ranks" --tensor="$columns" ${stages:+--pipeline="$stages"} "${@:2}" -o two.safetensors &&
-      same one.safetensors two.safetensors && cmp <(values one.state.safetensors) <(values two.state.safetensors) || {
+    train --ranks="$ranks" --tensor="$columns" ${stages:+--pipeline="$stages"} "${@:2}" -o two.safetensors && same_both || {
       echo "ranks $grid: ${*:2}"
       return 1
     }
   done
+}
+
+same_both() {
+  same one.safetensors two.safetensors && cmp <(values one.state.safetensors) <(values two.state.safetensors)
 }
 
 # The bytes of a file's tensors alone: states keep the options.
@@ -97,8 +100,7 @@ clicks=(--target=bought --loss=cross-entropy -b 96 clicks.csv)
     train $net "${clicks[@]}" --epochs=2 --clip-norm=0.3 -o one.safetensors
     # shellcheck disable=SC2086
     OMPI_MCA_btl=self,tcp train $net "${clicks[@]}" --epochs=2 --clip-norm=0.3 --ranks=4 --tensor=2 --shard-optimizer -o two.safetensors
-    same one.safetensors two.safetensors
-    cmp <(values one.state.safetensors) <(values two.state.safetensors)
+    same_both
   done
 }
 
