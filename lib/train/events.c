@@ -119,7 +119,7 @@ void nn_record_start(struct nn_train *t)
 	nn_log_real(log, "step_s", t->forecast.step_s);
 	nn_log_real(log, "epoch_s", t->forecast.epoch_s);
 	nn_log_real(log, "total_s", t->forecast.total_s);
-	nn_log_count(log, "peak_bytes", nn_train_peak(t));
+	nn_log_count(log, "peak_bytes", nn_fit_peak(t));
 	nn_log_close_object(log);
 	nn_log_string(log, "rate", *t->forecast.basis ? t->forecast.basis : NULL);
 	nn_log_string(log, "placement", nn_report_placement(t, placement));
@@ -352,7 +352,7 @@ void nn_record_end(struct nn_train *t, const char *reason)
 	nn_log_string(log, "sha256", to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
-	log_compared(log, "peak_bytes", (double)nn_train_peak(t), peak);
+	log_compared(log, "peak_bytes", (double)nn_fit_peak(t), peak);
 	if (nn_train_host_bytes(t) > 0)
 		log_compared(log, "host_bytes", (double)t->fit.host, (double)nn_train_host_bytes(t));
 	log_compared(log, "step_s", t->forecast.step_s, nn_report_step(t));

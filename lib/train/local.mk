@@ -39,6 +39,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/optimizer-update.c \
 	lib/train/optimizer.c \
 	lib/train/optimizer.h \
+	lib/train/options-values.c \
 	lib/train/options.c \
 	lib/train/options.h \
 	lib/train/output.c \
@@ -49,6 +50,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/progress.h \
 	lib/train/race.c \
 	lib/train/race.h \
+	lib/train/ranks-state.c \
 	lib/train/ranks.c \
 	lib/train/ranks.h \
 	lib/train/record.c \

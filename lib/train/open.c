@@ -51,11 +51,6 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 		       t->options->memory ? "--memory: " : "", nn_fit_need(t, &t->fit), of, t->fit.micro, t->fit.limit);
 }
 
-size_t nn_train_peak(const struct nn_train *t)
-{
-	return t->fit.total > t->highest_bytes ? t->fit.total : t->highest_bytes;
-}
-
 /* Those that evaluate together: all that are in the loop and have all parameters. NULL: this one alone. */
 static struct nn_comm *evaluators(const struct nn_train *t)
 {

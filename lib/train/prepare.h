@@ -24,7 +24,5 @@ int nn_train_open_dataset(struct nn_train *train, const char *path, struct nn_er
 int nn_train_blank_data(struct nn_train *train, size_t rows, struct nn_error *err);
 /* Choose the rows at once (train->fit); NN_ENOMEM where nothing fits, with command lines that would in setup.advice. */
 int nn_train_fit(struct nn_train *train, struct nn_error *err);
-/* The predicted peak of this process. */
-size_t nn_train_peak(const struct nn_train *train);
 
 #endif

@@ -54,9 +54,9 @@ void nn_report_start(struct nn_train *t)
 		      (unsigned long long)t->options->batch);
 	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s", t->data_s, t->plan_s, t->tried_s);
 	if (isnan(f->step_s))
-		nn_train_note(t, "predicted: %zu bytes; %s", nn_train_peak(t), *f->basis ? f->basis : "no rate of this machine is known yet");
+		nn_train_note(t, "predicted: %zu bytes; %s", nn_fit_peak(t), *f->basis ? f->basis : "no rate of this machine is known yet");
 	else
-		nn_train_note(t, "predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)", nn_train_peak(t), f->step_s,
+		nn_train_note(t, "predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)", nn_fit_peak(t), f->step_s,
 			      f->epoch_s, f->total_s, f->basis);
 }
 
@@ -115,7 +115,7 @@ void nn_report_end(struct nn_train *t, double seconds)
 	if (m->steps > 1)
 		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
 	note_noise(t);
-	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_train_peak(t), 100 * ((double)nn_train_peak(t) / peak - 1));
+	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_fit_peak(t), 100 * ((double)nn_fit_peak(t) / peak - 1));
 	if (nn_train_host_bytes(t) > 0)
 		nn_train_note(t, "memory of all ranks on %s %zu bytes, predicted %zu (%+.1f %%)", t->ranks[0].host, nn_train_host_bytes(t),
 			      t->fit.host, 100 * ((double)t->fit.host / (double)nn_train_host_bytes(t) - 1));

@@ -182,6 +182,11 @@ size_t nn_fit_need(const struct nn_train *t, const struct nn_fit *fit)
 	return t->options->memory ? fit->total : fit->host;
 }
 
+size_t nn_fit_peak(const struct nn_train *t)
+{
+	return t->fit.total > t->highest_bytes ? t->fit.total : t->highest_bytes;
+}
+
 /* The plan of a rank beside that of rank 0, which writes, and of the last, which has no fewer leaves than any other. */
 static int plan_host(const struct nn_train *t, size_t micro, struct nn_fit *fit, struct nn_error *err)
 {

@@ -39,6 +39,8 @@ static inline size_t nn_fit_item(const struct nn_fit *fit, size_t i)
 
 /* What is compared with the limit: the process with --memory, else the host. */
 size_t nn_fit_need(const struct nn_train *train, const struct nn_fit *fit);
+/* The peak of this process, as its plan and what it had before foresee it. */
+size_t nn_fit_peak(const struct nn_train *train);
 
 /* Is the gradient measured at all: for a log, or for notes? */
 bool nn_train_measures(const struct nn_train *train);
