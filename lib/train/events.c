@@ -10,6 +10,7 @@
 #include "base/json-text.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "train/events.h"
 #include "train/ranks.h"
 #include "train/record.h"
 #include "train/report.h"
@@ -81,7 +82,7 @@ static size_t features(const struct nn_train *t)
 	return n;
 }
 
-void nn_record_start(struct nn_train *t)
+void nn_event_start(struct nn_train *t)
 {
 	struct nn_log *log = t->log;
 	char hex[NN_SHA256_HEX], cpu[128], placement[NN_PLACEMENT];
@@ -142,7 +143,7 @@ static void log_cost(const struct nn_train *t)
 	nn_log_count(t->log, "bytes", t->comm ? nn_comm_moved(t->comm) : 0);
 }
 
-void nn_record_step(struct nn_train *t, const struct nn_step_result *r, double lr, double mean_loss, double samples_per_s)
+void nn_event_step(struct nn_train *t, const struct nn_step_result *r, double lr, double mean_loss, double samples_per_s)
 {
 	struct nn_log *log = t->log;
 	uint64_t epoch = nn_train_epoch(t);
@@ -197,7 +198,7 @@ static void log_metrics(struct nn_train *t)
 	}
 }
 
-void nn_record_epoch(struct nn_train *t, double seconds, double samples_per_s)
+void nn_event_epoch(struct nn_train *t, double seconds, double samples_per_s)
 {
 	struct nn_progress_line line = {
 		.epoch = nn_train_epoch(t), .epochs = nn_train_epochs(t), .loss = nn_train_loss(t), .valid_loss = NAN,
@@ -227,7 +228,7 @@ void nn_record_epoch(struct nn_train *t, double seconds, double samples_per_s)
 	nn_log_end(t->log);
 }
 
-void nn_record_valid(struct nn_train *t)
+void nn_event_valid(struct nn_train *t)
 {
 	if (!nn_log_wanted(t->log))
 		return;
@@ -250,7 +251,7 @@ static const char *signal_name(int signal)
 	}
 }
 
-void nn_record_signal(struct nn_train *t, int signal)
+void nn_event_signal(struct nn_train *t, int signal)
 {
 	nn_log_begin(t->log, "signal");
 	nn_log_string(t->log, "name", signal_name(signal));
@@ -321,7 +322,7 @@ static void log_pipeline(const struct nn_train *t)
 	nn_log_close_object(t->log);
 }
 
-void nn_record_end(struct nn_train *t, const char *reason)
+void nn_event_end(struct nn_train *t, const char *reason)
 {
 	double seconds = nn_now_s() - t->start_s, peak = (double)nn_memory_peak();
 	bool to_file = t->std->output && strcmp(t->std->output, "-") != 0;

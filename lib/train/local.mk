@@ -17,6 +17,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/evaluate.c \
 	lib/train/evaluate.h \
 	lib/train/events.c \
+	lib/train/events.h \
 	lib/train/feed.c \
 	lib/train/feed.h \
 	lib/train/fill.c \

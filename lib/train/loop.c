@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/events.h"
 #include "train/judge.h"
 #include "train/ranks.h"
 #include "train/record.h"
@@ -150,7 +151,7 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	if (t->first_step_s == 0)
 		t->first_step_s = now - start;
 	if (logs) {
-		nn_record_step(t, &result, batch.lr, pace->loss / pace->weight, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
+		nn_event_step(t, &result, batch.lr, pace->loss / pace->weight, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
 		pace->logged_s = now;
 		pace->logged_samples = pace->samples;
 		pace->loss = pace->weight = 0;
@@ -172,14 +173,14 @@ static void end_epoch(struct nn_train *t, struct pace *pace)
 		t->steady_s += seconds;
 		t->steady_samples += rows;
 	}
-	nn_record_epoch(t, seconds, (double)rows / seconds);
+	nn_event_epoch(t, seconds, (double)rows / seconds);
 }
 
 /* SIGUSR1 and SIGHUP: the state, now. */
 static void serve_signal(struct nn_train *t, int signal)
 {
 	*t->setup.host.save = 0;
-	nn_record_signal(t, signal);
+	nn_event_signal(t, signal);
 	if (!t->state_path)
 		nn_train_warn(t, t->fold ? "no state is written with --folds" : "no state is written without -o FILE or --checkpoint=FILE");
 }
@@ -214,7 +215,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	if (looks && nn_train_judge(t, err) < 0)
 		return -1;
 	if (looks && !ends_epoch)
-		nn_record_valid(t);
+		nn_event_valid(t);
 	if (ends_epoch) {
 		end_epoch(t, pace);
 		if (unchanged(t, err) < 0)
@@ -231,7 +232,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 
 static int stop(struct nn_train *t, int signal, struct nn_error *err)
 {
-	nn_record_signal(t, signal);
+	nn_event_signal(t, signal);
 	if (nn_train_settle(t, err) < 0 || nn_train_gather_times(t, err) < 0)
 		return -1;
 	if (!t->state_path && !t->fold)
@@ -242,7 +243,7 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 		nn_tensor_end(t);
 	if (t->pipe && nn_pipe_end(t, err) < 0)
 		return -1;
-	nn_record_end(t, "signal");
+	nn_event_end(t, "signal");
 	return 0;
 }
 
@@ -277,7 +278,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 		nn_tensor_end(t);
 	if (t->pipe && nn_pipe_end(t, err) < 0)
 		return -1;
-	nn_record_end(t, reason);
+	nn_event_end(t, reason);
 	return nn_log_check(t->log, err);
 }
 
@@ -332,7 +333,7 @@ int nn_train_loop(struct nn_train *t, int *stopped, struct nn_error *err)
 		nn_tensor_tell(t);
 	if (t->pipe)
 		nn_pipe_tell(t);
-	nn_record_start(t);
+	nn_event_start(t);
 	if (nn_log_check(t->log, err) < 0)
 		return -1;
 	pace.epoch_s = pace.logged_s;
@@ -373,7 +374,7 @@ int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
 	nn_progress_clear(t->progress);
 	if (status < 0) {
 		nn_save_wait(t);
-		nn_record_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
+		nn_event_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
 		nn_curve_write(t->curve, t, true, NULL);
 	} else {
 		status = nn_curve_write(t->curve, t, true, &why);

@@ -1,17 +1,9 @@
-/* What a training leaves behind: the model file with nn.train, and the events of the log. */
+/* The model file of a training, and the figures that stand in it. */
 #ifndef NN_TRAIN_RECORD_H
 #define NN_TRAIN_RECORD_H
 
 #include "train/job.h"
 #include "train/prepare.h"
-
-void nn_record_start(struct nn_train *train);
-void nn_record_step(struct nn_train *train, const struct nn_step_result *result, double lr, double mean_loss, double samples_per_s);
-/* Log the epoch of the last step and print its line. */
-void nn_record_epoch(struct nn_train *train, double seconds, double samples_per_s);
-void nn_record_valid(struct nn_train *train);
-void nn_record_signal(struct nn_train *train, int signal);
-void nn_record_end(struct nn_train *train, const char *reason);
 
 /* Write params as the model to the output opened at start. */
 int nn_record_model(struct nn_train *train, void *const *params, struct nn_error *err);
