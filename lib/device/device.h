@@ -66,7 +66,8 @@ struct nn_call {
 	                                struct nn_row_list, to which entries are appended. conv2d, dw[0] NULL: dx[0] alone is wanted, which is
 	                                made from dy and derived; nothing else is read, work neither */
 	const void *derived;         /* made by derive */
-	void *saved;                 /* kept from forward to backward, `saved` bytes */
+	void *saved;                 /* kept from forward to backward, `saved` bytes; of a pooled conv2d what maxpool2d has of it: as many for
+	                                each element of y, in their order */
 	void *work;                  /* scratch of this call alone, `work` bytes */
 	const size_t *leaf;          /* [n_leaves + 1], leaf[0] = 0, leaf[n_leaves] = rows */
 	size_t n_leaves;

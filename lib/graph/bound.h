@@ -28,6 +28,7 @@ struct nn_split {
 	union nn_product part, bare, back;   /* this rank's product, with its epilogue and without; what makes its part of the input's gradient */
 	struct nn_epilogue epilogue;
 	struct nn_shape part_in[2], part_out;        /* part_in[1]: of a residual */
+	struct nn_shape image, bare_out;     /* before a pooling: of the whole, this rank's */
 	struct nn_shape back_part;   /* this rank's channels of the input */
 	size_t weights;              /* bytes from the start of the graph's memory: those of `back` */
 };
@@ -91,6 +92,8 @@ static inline size_t nn_split_first(size_t channels, int r, int ranks)
 bool nn_bound_splits(const struct nn_bound *bound, const struct nn_bound_node *node);
 int nn_split_make(const struct nn_bound *bound, struct nn_bound_node *node, struct nn_error *err);
 struct nn_site nn_split_back_site(const struct nn_bound_node *node);
+/* What is saved for backward, of the whole. */
+size_t nn_split_saved(const struct nn_bound *bound, const struct nn_bound_node *node, size_t rows);
 size_t nn_split_room(const struct nn_bound *bound, const struct nn_bound_node *node, size_t max_rows);
 /* part.c: keep nodes first .. last - 1 alone, note what crosses their bounds. */
 int nn_bound_part(struct nn_bound *bound, int first, int last, struct nn_error *err);

@@ -158,12 +158,6 @@ static void fuse_activation(struct nn_bound *b, struct uses *uses, struct nn_bou
 	absorb(b, uses, maker, node, maker);
 }
 
-/* Windows that share no element: the gradient of each has one place, whether the pooling is undone before the activation or after. */
-static bool apart(const struct nn_window *window)
-{
-	return window->stride[0] >= window->kernel[0] && window->stride[1] >= window->kernel[1];
-}
-
 static void fuse_maxpool2d(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	int root = nn_bound_root(b, node->in[0]), maker = uses->maker[root];
@@ -174,7 +168,7 @@ static void fuse_maxpool2d(struct nn_bound *b, struct uses *uses, struct nn_boun
 	    !same_image(b, conv, node->in[0]))
 		return;
 	attrs = conv->attrs;
-	if (attrs->pooled || (b->columns && apart(&((const struct nn_pool2d *)node->attrs)->window)))        /* so that ranks may share it */
+	if (attrs->pooled)
 		return;
 	attrs->pooled = true;
 	attrs->pool = ((const struct nn_pool2d *)node->attrs)->window;

@@ -197,7 +197,9 @@ static int measure(struct planner *p, struct nn_error *err)
 		const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
 		struct nn_site site = nn_bound_site(b, &b->nodes[i]);
 
-		if (kernel->saved)
+		if (b->nodes[i].split)
+			p->saved[i].bytes = nn_split_saved(b, &b->nodes[i], p->options->max_rows);
+		else if (kernel->saved)
 			p->saved[i].bytes = kernel->saved(&site, p->options->max_rows);
 	}
 	return 0;

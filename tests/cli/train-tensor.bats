@@ -61,6 +61,15 @@ all_shared() {
   all_shared -m strides.nn "${digit[@]}"
 }
 
+@test "tensor: convolutions with poolings whose windows overlap, or are large" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 5 3x3 pad=1' 'tanh' 'maxpool2d 3 stride=1 pad=1' 'conv2d 6 3x3 stride=2 pad=3' 'leaky-relu 0.3' \
+    'maxpool2d 2x3 stride=1x2' 'conv2d 6 2x2 groups=3 pad=2' 'elu' 'maxpool2d 2 stride=1 pad=1' 'conv2d 4 1x1' 'sigmoid' \
+    'maxpool2d 17 stride=5 pad=8' 'flatten' 'dense ?' >pools.nn
+  as_one "2:2 3:3 4:2 4:2:2" -m pools.nn "${digit[@]}" -b 64 --epochs=1 --clip-norm=0.5
+  as_one "2:2" -m pools.nn "${digit[@]}" -b 64 --steps=3 --precision=f64 --micro-batch=7
+  all_shared -m pools.nn "${digit[@]}"
+}
+
 @test "tensor: whole groups of convolutions, and depthwise ones that every rank computes" {
   printf '%s\n' 'input 1x8x8' 'conv2d 12 3x3' 'h: tanh' 'left: conv2d 6 3x3 stride=2 groups=3 pad=1 from=h' 'right: conv2d 6 1x1 stride=2 from=h' \
     'add from=left+right' 'relu' 'conv2d 10 2x2 groups=2' 'tanh' >groups.nn

@@ -31,6 +31,7 @@ NETS = {
     "conv2d": "input 2x6x6, conv2d 6 3x3 pad=1, conv2d 6 3x3 groups=6 pad=2 dilation=2, conv2d 5 1x1 stride=2 bias=no, flatten",
     "conv2d-strides": "input 2x6x6, conv2d 6 3x3 stride=2x1 pad=4, tanh, conv2d 5 2x3 stride=2 pad=1x4 bias=no, relu, conv2d 4 1x1 stride=2, flatten",
     "conv2d-groups": "input 6x4x3, conv2d 12 3x3 groups=3 pad=1, relu, conv2d 8 2x2 stride=2 groups=4 pad=1, tanh, conv2d 4 1x1 groups=2, flatten",
+    "conv2d-pools": "input 2x6x6, conv2d 5 3x3 pad=1, tanh, maxpool2d 3 stride=1, conv2d 4 2x2 pad=1, leaky-relu 0.3, maxpool2d 2 stride=2x1, flatten",
     "maxpool2d": IMAGE + ", maxpool2d 3 stride=2 pad=1, flatten",
     "avgpool2d": IMAGE + ", avgpool2d 3 stride=2 pad=1, flatten",
     "global-avgpool": IMAGE + ", global-avgpool",
