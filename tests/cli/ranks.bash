@@ -74,6 +74,17 @@ started() {
   return 1
 }
 
+# appeared FILE: it is there within half a minute
+appeared() {
+  local i
+  for ((i = 0; i < 600; i++)); do
+    [ ! -e "$1" ] || return 0
+    sleep 0.05
+  done
+  echo "no $1"
+  return 1
+}
+
 # ended STATUS: so the parent ends, within a minute
 ended() {
   local i status=0

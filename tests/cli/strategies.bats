@@ -147,10 +147,7 @@ differs() {
   timeout -k 5 120 nn-train -q -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=1000000 --strategy=local:4 --ranks=2 \
     --checkpoint-every=20 -o stop.safetensors digits.csv.gz 3>&- &
   parent=$!
-  for ((i = 0; i < 200; i++)); do
-    [ ! -e stop.state.safetensors ] || break
-    sleep 0.05
-  done
+  appeared stop.state.safetensors
   pkill -INT -P "$parent" nn-train || kill -INT "$parent"
   wait "$parent" || status=$?
   [ "$status" = 130 ]

@@ -3,40 +3,20 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ranks.bash
+load parts.bash
 
 setup_file() {
   begin_ranks || return 0
-  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 301 >digits.csv
+  make_digits
   printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=8' 'skip: relu' 'inner: conv2d 6 3x3 pad=1' 'add from=skip+inner' \
     'relu' 'maxpool2d 2' 'conv2d 8 3x3 pad=1' 'flatten' 'dense 20' 'layernorm' 'gelu' 'dropout 0.2' 'dense ?' >conv.nn
-  printf '%s\n' 'body: dense 12' 'h: relu' 'first: dense ? from=h output target=digit' 'dense 8 from=h' 'j: tanh' \
-    'second: dense ? from=j output target=p00,p34 weight=0.5' >both.nn
+  make_both
 }
 
-setup() {
-  enter_ranks
-  . "$NN_SRC/tests/cli/train-data.sh"
-  rm -f ./*.safetensors log
+# A grid is RANKS:PIPELINE.
+grid_options() {
+  echo --ranks="${1%%:*}" --pipeline="${1#*:}"
 }
-
-train() {
-  timeout -k 5 120 nn-train -q -t 1 "$@"
-}
-
-# as_one "RANKS:PIPELINE ..." [OPTION]...: the model of each grid is that of one process
-as_one() {
-  local grid
-  train "${@:2}" -o one.safetensors || return
-  for grid in $1; do
-    rm -f two.*
-    train --ranks="${grid%%:*}" --pipeline="${grid#*:}" "${@:2}" -o two.safetensors && same one.safetensors two.safetensors || {
-      echo "ranks $grid: ${*:2}"
-      return 1
-    }
-  done
-}
-
-digit=(--target=digit --loss=cross-entropy digits.csv)
 
 @test "pipeline: 2, 3 and 5 stages have the bytes of one, in every schedule" {
   as_one "2:2 3:3:gpipe 5:5 2:2:naive" -m conv.nn "${digit[@]}" -b 64 --epochs=2 --clip-norm=0.5
@@ -77,13 +57,7 @@ digit=(--target=digit --loss=cross-entropy digits.csv)
 }
 
 @test "pipeline: tables of embeddings, beside shards of the optimizer too" {
-  awk 'BEGIN {
-    print "user,item,age,bought"
-    for (i = 0; i < 300; i++) printf "u%d,%d,%d,%s\n", i * 7 % 40, i * 11 % 30, i % 50, (i * 7 + i * 11) % 3 ? "yes" : "no"
-  }' >clicks.csv
-  printf '%s\n' 'pair: input columns=user cross=user+item hash=500' 'place: input columns=user,item' 'number: input columns=age' \
-    'wide: embedding 2 mode=sum init=zeros sparse=yes from=pair' 'deep: embedding 5 from=place' 'row: flatten' \
-    'concat from=row+number' 'dense 9' 'tanh' 'top: dense 2' 'add from=wide+top' >tables.nn
+  make_tables
   as_one "2:2 3:3:gpipe 4:2" -m tables.nn --target=bought --loss=cross-entropy -b 96 --epochs=2 --clip-norm=0.3 clicks.csv
   train -m tables.nn --target=bought --loss=cross-entropy -b 96 --epochs=2 --clip-norm=0.3 clicks.csv --ranks=4 --pipeline=2 \
     --shard-optimizer -o shards.safetensors

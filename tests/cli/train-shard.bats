@@ -3,20 +3,11 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ranks.bash
+load parts.bash
 
 setup_file() {
   begin_ranks || return 0
-  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 301 >digits.csv
-}
-
-setup() {
-  enter_ranks
-  . "$NN_SRC/tests/cli/train-data.sh"
-  rm -f ./*.safetensors log
-}
-
-train() {
-  timeout -k 5 120 nn-train -q -t 1 "$@"
+  make_digits
 }
 
 # Some blocks of 4096 elements, so that every rank has one.

@@ -3,6 +3,7 @@
 # shellcheck disable=SC2154,SC2034
 bats_require_minimum_version 1.5.0
 load ranks.bash
+load parts.bash
 
 setup_file() {
   begin_ranks || return 0
@@ -21,31 +22,8 @@ setup_file() {
   printf '%s\n' 'pair: input columns=user,item hash=64' 'embedding 1 mode=sum from=pair' >alone.nn
 }
 
-setup() {
-  enter_ranks
-  . "$NN_SRC/tests/cli/train-data.sh"
-  rm -f ./*.safetensors log
-}
-
-train() {
-  timeout -k 5 120 nn-train -q -t 1 "$@"
-}
-
-# as_one "RANKS:TENSOR[:PIPELINE] ..." [OPTION]...: model and state of each grid are those of one process
-as_one() {
-  local grid ranks columns stages
-  train "${@:2}" -o one.safetensors || return
-  for grid in $1; do
-    rm -f two.*
-    IFS=: read -r ranks columns stages <<<"$grid"
-    train --ranks="$ranks" --tensor="$columns" ${stages:+--pipeline="$stages"} "${@:2}" -o two.safetensors && same_both || {
-      echo "ranks $grid: ${*:2}"
-      return 1
-    }
-  done
-}
-
-same_both() {
+# States, too.
+same_trained() {
   same one.safetensors two.safetensors && cmp <(values one.state.safetensors) <(values two.state.safetensors)
 }
 
@@ -100,7 +78,7 @@ clicks=(--target=bought --loss=cross-entropy -b 96 clicks.csv)
     train $net "${clicks[@]}" --epochs=2 --clip-norm=0.3 -o one.safetensors
     # shellcheck disable=SC2086
     OMPI_MCA_btl=self,tcp train $net "${clicks[@]}" --epochs=2 --clip-norm=0.3 --ranks=4 --tensor=2 --shard-optimizer -o two.safetensors
-    same_both
+    same_trained
   done
 }
 
