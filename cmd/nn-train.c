@@ -45,6 +45,20 @@ static int explain(const struct nn_train_setup *setup)
 	return status == 0 && !fits && setup->train->memory ? NN_ENOMEM : status;
 }
 
+/* What trains nothing that stays: --selfcheck, --race. */
+static int try_out(const struct nn_train_setup *setup)
+{
+	struct nn_error err = {0};
+	int stopped = 0, status;
+
+	nn_tool_catch_stop();
+	if (setup->train->selfcheck)
+		status = nn_train_selfcheck(setup, &stopped, &err);
+	else
+		status = nn_race_run(setup, "/proc/self/exe", &nn_tool_stop, &stopped, &err);
+	return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
+}
+
 /* What a training that does not fit is told beside the error: a line each. */
 static int give_advice(int status, struct nn_text *advice)
 {
@@ -55,6 +69,23 @@ static int give_advice(int status, struct nn_text *advice)
 	}
 	nn_text_free(advice);
 	return status;
+}
+
+/* One process, or one of several ranks. */
+static int train(struct nn_train_setup *setup, struct nn_ranks_options *ranks)
+{
+	struct nn_error err = {0};
+	struct nn_train *t = NULL;
+	struct nn_attach *attach = NULL;
+	int stopped = 0, status = train_join(setup, ranks, &attach, &err);
+
+	if (status == 0)
+		status = nn_train_open(&t, setup, &err);
+	nn_tool_catch_stop();
+	if (status == 0)
+		status = nn_train_run_folds(t, &stopped, &err);
+	nn_train_free(t);
+	return train_leave(setup, attach, status, stopped, &err);
 }
 
 int main(int argc, char **argv)
@@ -68,10 +99,8 @@ int main(int argc, char **argv)
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = {0};
-	struct nn_train *train = NULL;
-	struct nn_attach *attach = NULL;
 	struct nn_text advice = {0};
-	int n = nn_tool_start(&list, &nn_train_list, values, tables, argc, argv), stopped = 0, status;
+	int n = nn_tool_start(&list, &nn_train_list, values, tables, argc, argv), status;
 	struct nn_train_setup setup = {
 		.list = &list, .train = &options, .data = &data, .std = &std,
 		.host = { .warn = nn_tool_warn, .note = nn_tool_note, .progress = std.quiet ? -1 : STDERR_FILENO, .stop = &nn_tool_stop,
@@ -95,26 +124,13 @@ int main(int argc, char **argv)
 		return 0;
 	if (explains)
 		return explain(&setup);
-	if (options.selfcheck) {
-		nn_tool_catch_stop();
-		status = nn_train_selfcheck(&setup, &stopped, &err);
-		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
-	}
-	if (options.race) {
-		nn_tool_catch_stop();
-		status = nn_race_run(&setup, "/proc/self/exe", &nn_tool_stop, &stopped, &err);
-		return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
-	}
+	if (options.selfcheck || options.race)
+		return try_out(&setup);
 	catch_saves();
 	setup.advice = &advice;
 	if (several && !nn_comm_is_rank())
-		return give_advice(nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err), &advice);
-	status = train_join(&setup, &ranks, &attach, &err);
-	if (status == 0)
-		status = nn_train_open(&train, &setup, &err);
-	nn_tool_catch_stop();
-	if (status == 0)
-		status = nn_train_run_folds(train, &stopped, &err);
-	nn_train_free(train);
-	return give_advice(train_leave(&setup, attach, status, stopped, &err), &advice);
+		status = nn_tool_end(train_launch(&setup, &ranks, &save, &err), &err);
+	else
+		status = train(&setup, &ranks);
+	return give_advice(status, &advice);
 }

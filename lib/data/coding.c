@@ -117,11 +117,29 @@ static int take_missing(struct nn_coding *c, struct nn_input_code *code, const s
 	return 0;
 }
 
+static int take_scales(struct nn_coding *c, struct nn_input_code *code, const struct nn_column *columns, size_t n,
+		       struct nn_error *err)
+{
+	size_t real = nn_dtype_size(c->dtype);
+
+	if (!code->mean)
+		code->mean = nn_alloc(n, real, err);
+	if (!code->sd)
+		code->sd = nn_alloc(n, real, err);
+	if (!code->mean || !code->sd)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (put_scale(c->dtype, code->mean, code->sd, i, columns[i].scaled ? columns[i].mean : 0,
+			      columns[i].scaled ? columns[i].sd : 1, err) < 0)
+			return -1;
+	return 0;
+}
+
 int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_schema *schema, bool raw,
 		    struct nn_error *err)
 {
 	struct nn_input_code *code = &c->inputs[input];
-	size_t n = schema->columns ? schema->n_columns : 0, real = nn_dtype_size(c->dtype);
+	size_t n = schema->columns ? schema->n_columns : 0;
 	bool scaled = false, fills = false;
 	size_t first = 0;
 
@@ -150,22 +168,7 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 	}
 	if (fills && take_missing(c, code, schema->columns, n, err) < 0)
 		return -1;
-	if (!scaled)
-		return 0;
-	if (!code->mean)
-		code->mean = nn_alloc(n, real, err);
-	if (!code->sd)
-		code->sd = nn_alloc(n, real, err);
-	if (!code->mean || !code->sd)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const struct nn_column *column = &schema->columns[i];
-
-		if (put_scale(c->dtype, code->mean, code->sd, i, column->scaled ? column->mean : 0,
-			      column->scaled ? column->sd : 1, err) < 0)
-			return -1;
-	}
-	return 0;
+	return scaled ? take_scales(c, code, schema->columns, n, err) : 0;
 }
 
 static int take_labels(struct nn_coding *c, struct nn_target_code *code, const struct nn_target_schema *schema,
