@@ -58,6 +58,22 @@ static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiff
 	rank->jiffies = jiffies;
 }
 
+/* Who waits for a message makes progress as long as any other does: a rank may evaluate held-out rows alone for long. */
+static void share_progress(struct nn_launch_job *job)
+{
+	double last = 0;
+
+	for (int i = 0; i < job->l->ranks; i++)
+		if (job->ranks[i].fd >= 0 && !job->ranks[i].said && job->ranks[i].moved_s > last)
+			last = job->ranks[i].moved_s;
+	for (int i = 0; i < job->l->ranks; i++) {
+		struct nn_launch_rank *rank = &job->ranks[i];
+
+		if (rank->fd >= 0 && !rank->said && rank->moved_s < last && atomic_load(&rank->board->waiting))
+			rank->moved_s = last;        /* but not moved_jiffies, by which those that look are told from those that do not */
+	}
+}
+
 /* The rank that all wait for: one that waits for no message itself, else the one that does not even look for it. */
 static int find_idle(const struct nn_launch_job *job, double now, double seconds)
 {
@@ -110,6 +126,7 @@ bool nn_launch_look(struct nn_launch_job *job)
 		}
 		note_progress(rank, now, jiffies);
 	}
+	share_progress(job);
 	if ((idle = find_idle(job, now, TELL_S)) >= 0)
 		tell_idle(job, idle, now);
 	job->idle = job->l->timeout_s > 0 ? find_idle(job, now, job->l->timeout_s) : -1;

@@ -36,6 +36,8 @@ static const char *place(const struct nn_launch_job *job, const struct nn_launch
 	for (int i = 0; rank->remote && i < job->l->ranks; i++)
 		if (job->ranks[i].board && (other = atomic_load(&job->ranks[i].board->at)) > at)
 			at = other;
+	if (at && saved > at)
+		at = saved;                  /* a rank of async may not have heard of what was saved */
 	text[0] = '\0';
 	if (at)
 		n = (size_t)snprintf(text, 700, " at step %" PRIu64, at - 1);

@@ -51,14 +51,32 @@ int nn_train_gather_times(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_rank_times mine = nn_train_times(t);
 
-	if (t->strategy->run)            /* this rank may be alone here */
+	if (t->strategy->run) {          /* this rank is alone here; the others have told theirs */
+		if (t->ranks && t->comm->size > 1) {
+			mine.bytes = 0;
+			t->ranks[t->comm->rank] = mine;
+		}
 		return 0;
+	}
 	if (!t->ranks && !(t->ranks = nn_alloc((size_t)nn_train_ranks(t), sizeof *t->ranks, err)))
 		return -1;
 	if (nn_train_ranks(t) == 1) {
 		t->ranks[0] = mine;
 		return 0;
 	}
+	return nn_comm_gather(t->comm, &mine, t->ranks, sizeof mine, err);
+}
+
+int nn_train_share_times(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_rank_times mine = nn_train_times(t);
+	size_t n = (size_t)nn_train_ranks(t);
+
+	mine.bytes = 0;                  /* not all is taken yet */
+	if (n == 1)
+		return 0;
+	if (!t->ranks && !(t->ranks = nn_alloc(n, sizeof *t->ranks, err)))
+		return -1;
 	return nn_comm_gather(t->comm, &mine, t->ranks, sizeof mine, err);
 }
 

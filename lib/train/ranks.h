@@ -9,6 +9,7 @@ struct nn_rank_times {
 	char host[64];
 	long pid;
 	double compute_s, comm_s, wait_s;        /* comm_s: exposed; wait_s: for slower ranks */
+	uint64_t steps;                          /* it computed by itself; 0: its share of those of all */
 	size_t bytes;                            /* of memory, its part of what ranks share */
 };
 
@@ -29,6 +30,8 @@ int nn_train_find_kept(struct nn_train *train, struct nn_error *err);
 
 /* The times of all ranks into train->ranks; collective. Before that, and where it fails, there is none. */
 int nn_train_gather_times(struct nn_train *train, struct nn_error *err);
+/* The same where ranks will not meet again: who and where they are, with no memory. The strategy fills in the times. Collective. */
+int nn_train_share_times(struct nn_train *train, struct nn_error *err);
 /* Those of this rank. */
 struct nn_rank_times nn_train_times(const struct nn_train *train);
 

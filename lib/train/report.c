@@ -77,20 +77,29 @@ static void note_noise(struct nn_train *t)
 #define SLOW 1.5                     /* times what the others take */
 #define SLOW_S 1.0                   /* and so much more in all */
 
+/* Of ranks that compute batches of their own that of one, in which the slower ones compute fewer. */
+static double pace(const struct nn_rank_times *r)
+{
+	return r->steps ? r->compute_s / (double)r->steps : r->compute_s;
+}
+
 /* The rank that computes much longer than the others together say, on which all wait. */
 static void report_slow(struct nn_train *t)
 {
-	int n = t->ranks ? nn_train_ranks(t) : 1, slow = 0;
-	double others = 0;
+	int n = t->ranks ? nn_train_ranks(t) : 1, first = t->strategy->whole, slow = first;      /* whole batches: rank 0 computes none */
+	double others = 0, more;
 
-	for (int r = 1; r < n; r++)
-		if (t->ranks[r].compute_s > t->ranks[slow].compute_s)
+	for (int r = first + 1; r < n; r++)
+		if (pace(&t->ranks[r]) > pace(&t->ranks[slow]))
 			slow = r;
-	for (int r = 0; r < n; r++)
-		others += r == slow ? 0 : t->ranks[r].compute_s / (n - 1);
-	if (n > 1 && t->ranks[slow].compute_s > SLOW * others && t->ranks[slow].compute_s > others + SLOW_S)
+	for (int r = first; r < n; r++)
+		others += r == slow ? 0 : pace(&t->ranks[r]) / (n - first - 1);
+	if (n - first < 2)
+		return;
+	more = t->ranks[slow].compute_s * (1 - others / pace(&t->ranks[slow]));
+	if (pace(&t->ranks[slow]) > SLOW * others && more > SLOW_S)
 		nn_train_note(t, "rank %d on %s computes %.1f x as long as the other%s", slow, t->ranks[slow].host,
-			      t->ranks[slow].compute_s / others, n == 2 ? "" : "s");
+			      pace(&t->ranks[slow]) / others, n - first == 2 ? "" : "s");
 }
 
 static void report_ranks(struct nn_train *t)

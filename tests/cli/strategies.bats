@@ -75,6 +75,25 @@ differs() {
   awk 'NR > 1 && $1 - 1 - $4 > 0 { n++ } END { exit n == 0 }' record
 }
 
+@test "async: the log and -v tell the times of all ranks; one that computes much longer is named" {
+  run -0 --separate-stderr timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca oob_tcp_if_include lo -n 3 sh -c \
+    'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then export NN_CPU=generic; fi
+    exec nn-train -v -t 1 -m "dense 300, relu, dense 300, relu, dense ?" --target=digit --loss=cross-entropy -b 128 --steps=300 \
+      --strategy=async --log=times.log -o slow.st digits.csv.gz'
+  for r in 0 1 2; do
+    [[ $stderr =~ "note: rank $r on "[^\ ]+" (pid "[0-9]+"): compute " ]]
+  done
+  [[ $stderr =~ "note: rank 1 on "[^\ ]+" computes "[0-9]+\.[0-9]" x as long as the other" ]]
+  "${NN_PYTHON:-python3}" - <<'P'
+import json
+ranks = [json.loads(line) for line in open("times.log")][-1]["ranks"]
+assert [r["rank"] for r in ranks] == [0, 1, 2] and len({r["pid"] for r in ranks}) == 3, ranks
+assert ranks[1]["compute_s"] > ranks[2]["compute_s"] > 0, ranks
+# the fast one is held by the bound: it waits for its turn
+assert ranks[2]["wait_s"] > 10 * ranks[2]["comm_s"], ranks
+P
+}
+
 @test "async: a recorded run replays to the same bytes, with --staleness-lr, batch norm and dropout too" {
   for more in '' '--staleness-lr=yes'; do
     train -m 'dense 16, batchnorm, relu, dropout 0.2, dense ?' --strategy=async --ranks=4 $more --record=record -o run.safetensors

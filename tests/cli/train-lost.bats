@@ -159,6 +159,21 @@ P
   [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ made\ no\ progress\ for\ 2\ s\ \(--timeout\)$place ]]
 }
 
+@test "train lost: a rank that waits while another computes alone is not without progress" {
+  # rank 0 evaluates for seconds what the stages have trained
+  NN_CPU=generic train -t 1 -m 'dense 700, relu, dense 700, relu, dense ?' -b 32 --valid=0.5 --valid-every=1 --ranks=2 --pipeline=2 \
+    --timeout=1 --steps=2 -o waits.safetensors
+}
+
+@test "train lost: with --strategy=async a computing rank is named with the step, too" {
+  long 3 --strategy=async
+  kill -9 "${ranks[1]}"
+  ended 5
+  nothing_left
+  cat err
+  [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ was\ killed\ by\ signal\ 9$place ]]
+}
+
 @test "train lost: a rank that was stopped ends all within 30 s" {
   long 2 --steps=1000000
   kill -STOP "${ranks[1]}"

@@ -1,6 +1,7 @@
 /* What the server and computing ranks of async say to each other: messages, and what is longer through memory that both see. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "train/strategy/async.h"
 #include "train/strategy/tables.h"
 #include "train/strategy/team.h"
@@ -9,6 +10,7 @@ int nn_async_exchange(struct nn_train *t, struct nn_async_line *line, int peer, 
 		      struct nn_error *err)
 {
 	struct nn_message to[4];
+	double start = nn_now_s();
 	int status;
 
 	for (size_t i = 0; i < n; i++) {
@@ -17,6 +19,7 @@ int nn_async_exchange(struct nn_train *t, struct nn_async_line *line, int peer, 
 	}
 	status = sends ? nn_comm_exchange(t->comm, to, n, NULL, 0, err) : nn_comm_exchange(t->comm, NULL, 0, to, n, err);
 	line->lost |= status < 0;
+	line->comm_s += nn_now_s() - start;
 	return status;
 }
 
@@ -41,10 +44,13 @@ static char *room_of(const struct nn_train *t, const struct nn_async_line *line,
 	return (char *)nn_window_memory(line->window) + (size_t)(worker - 1) * parameter_bytes(t);
 }
 
-static void pass(struct nn_train *t, void *to, const void *from, size_t bytes)
+static void pass(struct nn_train *t, struct nn_async_line *line, void *to, const void *from, size_t bytes)
 {
+	double start = nn_now_s();
+
 	memcpy(to, from, bytes);
 	nn_comm_count(t->comm, bytes);
+	line->comm_s += nn_now_s() - start;
 }
 
 int nn_async_send_task(struct nn_train *t, struct nn_async_line *line, int peer, struct nn_async_task *task, struct nn_error *err)
@@ -53,7 +59,7 @@ int nn_async_send_task(struct nn_train *t, struct nn_async_line *line, int peer,
 	struct nn_message said = { 0, task, sizeof *task }, parameters = { 0, weights, parameter_bytes(t) };
 
 	if (line->window)
-		pass(t, room_of(t, line, peer), weights, parameter_bytes(t));
+		pass(t, line, room_of(t, line, peer), weights, parameter_bytes(t));
 	if (nn_async_exchange(t, line, peer, true, &said, 1, err) < 0)
 		return -1;
 	return line->window ? 0 : nn_async_exchange(t, line, peer, true, &parameters, 1, err);
@@ -66,7 +72,7 @@ int nn_async_receive_parameters(struct nn_train *t, struct nn_async_line *line, 
 
 	if (!line->window)
 		return nn_async_exchange(t, line, NN_ASYNC_SERVER, false, &parameters, 1, err);
-	pass(t, weights, room_of(t, line, NN_ASYNC_SERVER), parameters.bytes);
+	pass(t, line, weights, room_of(t, line, NN_ASYNC_SERVER), parameters.bytes);
 	return 0;
 }
 
@@ -75,7 +81,7 @@ int nn_async_send_answer(struct nn_train *t, struct nn_async_line *line, struct 
 	struct nn_message said = { 0, answer, sizeof *answer };
 
 	if (line->window && answer->finite)
-		pass(t, room_of(t, line, NN_ASYNC_SERVER), nn_graph_gradients(nn_step_graph(t->step)), block_bytes(t));
+		pass(t, line, room_of(t, line, NN_ASYNC_SERVER), nn_graph_gradients(nn_step_graph(t->step)), block_bytes(t));
 	return nn_async_exchange(t, line, NN_ASYNC_SERVER, true, &said, 1, err);
 }
 
@@ -91,7 +97,7 @@ int nn_async_exchange_gradient(struct nn_train *t, struct nn_async_line *line, i
 	};
 
 	if (line->window && !sends)
-		pass(t, nn_graph_gradients(graph), room_of(t, line, peer), block_bytes(t));
+		pass(t, line, nn_graph_gradients(graph), room_of(t, line, peer), block_bytes(t));
 	if (nn_async_exchange(t, line, peer, sends, m, sizeof m / sizeof *m, err) == 0 &&
 	    nn_tables_pass(graph, t->comm, peer, sends, t->device->dtype, err) == 0)
 		return 0;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/checkpoint.h"
+#include "train/ranks.h"
 #include "train/strategy/async.h"
 
 #define SERVER NN_ASYNC_SERVER
@@ -36,6 +37,33 @@ double nn_async_rate(const struct nn_train *t, double lr, uint64_t staleness)
 
 /* ---- a computing rank ---- */
 
+/* What is to be done next; waiting for it is no communication. */
+static int await_task(struct nn_train *t, struct nn_async_task *task, struct nn_error *err)
+{
+	const struct nn_message said = { 0, task, sizeof *task };
+	struct nn_async_line *line = &t->async->line;
+	double before = line->comm_s;
+
+	if (nn_async_exchange(t, line, SERVER, false, &said, 1, err) < 0)
+		return -1;
+	t->wait_s += line->comm_s - before;
+	line->comm_s = before;
+	if (t->setup.host.at)
+		t->setup.host.at(t->setup.host.arg, task->step);
+	return 0;
+}
+
+/* A gradient has as many bytes as the parameters: what took longer than they did, since comm_s was `sent`, was waiting for its turn. */
+static void count_turn(struct nn_train *t, double parameters_s, double sent)
+{
+	double more = t->async->line.comm_s - sent - parameters_s;
+
+	if (more <= 0)
+		return;
+	t->wait_s += more;
+	t->async->line.comm_s -= more;
+}
+
 static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 {
 	struct nn_async *a = t->async;
@@ -46,28 +74,33 @@ static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 		struct nn_step_tables tables;
 		struct nn_step_result result;
 		struct nn_strategy_batch b;
-		struct nn_message said = { 0, &task, sizeof task };
+		double sent, parameters_s;
 
-		if (nn_async_exchange(t, &a->line, SERVER, false, &said, 1, err) < 0)
+		if (await_task(t, &task, err) < 0)
 			return -1;
 		*stopped = task.signal;
 		if (task.end)
 			return 0;
+		sent = a->line.comm_s;
 		if (nn_async_receive_parameters(t, &a->line, err) < 0)
 			return -1;
+		parameters_s = a->line.comm_s - sent;
 		nn_graph_refresh(nn_step_graph(t->step));
 		b = nn_train_batch(t, &a->order, task.batch);
 		nn_step_begin(t->step, b.rows, b.n, &tables);
 		answer.finite = nn_step_run(t->step, b.sample, &result);
 		answer.bad_line = result.bad_line;
-		answer.compute_s = result.compute_s;
-		answer.input_s = result.input_s;
 		t->compute_s += result.compute_s;
 		t->input_s += result.input_s;
+		sent = a->line.comm_s;
+		answer.compute_s = t->compute_s;
+		answer.comm_s = sent;
+		answer.wait_s = t->wait_s;
 		if (nn_async_send_answer(t, &a->line, &answer, err) < 0)
 			return -1;
 		if (answer.finite && nn_async_exchange_gradient(t, &a->line, SERVER, true, &tables, err) < 0)
 			return -1;
+		count_turn(t, parameters_s, sent);
 	}
 }
 
@@ -80,7 +113,7 @@ static int give_out(struct nn_train *t, struct nn_error *err)
 
 	for (size_t i = 0; i < a->n; i++) {
 		struct nn_flight *f = &a->flights[i];
-		struct nn_async_task task = { .batch = a->next };
+		struct nn_async_task task = { .batch = a->next, .step = t->counters.step };
 		struct nn_message answer = { (int)i + 1, &a->answers[i], sizeof *a->answers };
 
 		if (f->out || a->next >= t->planned || !nn_flight_may_leave(a->flights, a->n, t->counters.step, t->options->staleness))
@@ -90,6 +123,19 @@ static int give_out(struct nn_train *t, struct nn_error *err)
 		*f = (struct nn_flight){ .out = true, .batch = a->next++, .version = t->counters.step };
 	}
 	return 0;
+}
+
+/* A rank's gradient is there. */
+static void take_answer(struct nn_train *t, size_t which)
+{
+	const struct nn_async_answer *answer = &t->async->answers[which];
+	struct nn_rank_times *times = &t->ranks[which + 1];
+
+	t->async->flights[which].there = true;
+	times->compute_s = answer->compute_s;
+	times->comm_s = answer->comm_s;
+	times->wait_s = answer->wait_s;
+	times->steps++;
 }
 
 /* Of the gradients that wait the oldest that may be applied; waits for more until there is one. */
@@ -113,7 +159,7 @@ static int choose(struct nn_train *t, size_t *which, double *waited, struct nn_e
 			a->line.lost = true;
 			return -1;
 		}
-		a->flights[came].there = true;
+		take_answer(t, came);
 	}
 }
 
@@ -169,7 +215,7 @@ static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 		      struct nn_error *err)
 {
 	struct nn_async *a = t->async;
-	double waited;
+	double waited, sent = a->line.comm_s;
 	size_t which;
 
 	if (a->replay)
@@ -179,6 +225,7 @@ static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 	if (give_out(t, err) < 0 || choose(t, &which, &waited, err) < 0 || land(t, which, b, wish->norm, result, err) < 0)
 		return -1;
 	result->wait_s = waited;
+	result->comm_s = a->line.comm_s - sent;
 	return 0;
 }
 
@@ -186,7 +233,7 @@ static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 static void dismiss(struct nn_train *t, int signal)
 {
 	struct nn_async *a = t->async;
-	struct nn_async_task task = { .end = 1, .signal = signal };
+	struct nn_async_task task = { .step = t->counters.step, .end = 1, .signal = signal };
 
 	for (size_t i = 0; i < a->n && !a->line.lost; i++) {
 		struct nn_flight *f = &a->flights[i];
@@ -197,7 +244,7 @@ static void dismiss(struct nn_train *t, int signal)
 		while (f->out && !f->there && !a->line.lost) {
 			a->line.lost |= nn_comm_any(t->comm, a->requests, a->n, &came, NULL) < 0;
 			if (!a->line.lost)
-				a->flights[came].there = true;
+				take_answer(t, came);
 		}
 		if (f->out && !a->line.lost && a->answers[i].finite) {
 			struct nn_strategy_batch theirs = nn_train_batch(t, &a->order, f->batch);
@@ -293,6 +340,8 @@ static int async_run(struct nn_train *t, int *stopped, struct nn_error *err)
 	struct nn_async *a = t->async;
 	int status;
 
+	if (nn_train_share_times(t, err) < 0)
+		return -1;
 	if (t->comm->rank != SERVER)
 		return work(t, stopped, err);
 	status = nn_train_loop(t, stopped, err);

@@ -40,18 +40,20 @@ int nn_replay_step(struct nn_train *train, struct nn_replay *replay, const struc
 /* From the server: a batch to compute, or the end. Parameters come with a batch. */
 struct nn_async_task {
 	uint64_t batch;
+	uint64_t step;               /* updates in the parameters */
 	int32_t end;                 /* 1: the training is over */
 	int32_t signal;              /* that ended it, or 0 */
 };
 
 /* To the server: what came of it. If finite, gradient, figures and statistics follow. */
 struct nn_async_answer {
-	double compute_s, input_s;
+	double compute_s, comm_s, wait_s;        /* of the rank so far: comm_s in messages, wait_s for its turn */
 	int32_t finite, bad_line;
 };
 
 struct nn_async_line {
 	struct nn_window *window;    /* parameters and gradients of few bytes go through it; NULL: messages */
+	double comm_s;               /* seconds in messages so far, waiting for the other side among them */
 	bool lost;                   /* a message failed: nothing can be said to the others any more */
 };
 
