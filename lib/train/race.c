@@ -4,10 +4,11 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +169,20 @@ static char **command(const struct race *race, const struct runner *r, struct nn
 	return words;
 }
 
+/* A process that the end of this one ends, however that came. */
+static pid_t start(const char *program, char **words)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent)
+		execve(program, words, environ);
+	raise(SIGKILL);              /* nothing is to be said or cleaned up here */
+	return -1;
+}
+
 /* It has said why, but not under its name. */
 static void tell_status(const struct race *race, const struct runner *r, int status)
 {
@@ -186,9 +201,9 @@ static int train(struct race *race, struct runner *r, const char *program, const
 
 	if (!words)
 		return -1;
-	errno = posix_spawn(&pid, program, NULL, NULL, words, environ);
+	pid = start(program, words);
 	nn_opt_arguments_free(words);
-	if (errno)
+	if (pid < 0)
 		return nn_fail_errno(err, NN_EFAIL, "--race: %s", program);
 	if (await(pid, stop, &code, err) < 0)
 		return -1;

@@ -122,6 +122,20 @@ tells() {
   exec 8>&-
 }
 
+@test "ranks hostile: the death of a race ends its training and all ranks" {
+  export TMPDIR=$PWD/tmp
+  mkdir -p tmp
+  nn-train -q -m 'dense 9, relu, dense ?' --target=kind --ranks=2 --race=sync,master --time-limit=60 words.csv >table 2>err 3>&- &
+  local race=$!
+  for ((i = 0; i < 200; i++)); do
+    sleep 0.05
+    parent=$(pgrep -P $race) && started 2 && break
+  done
+  kill -9 $race
+  gone "$processes" 50
+  rm -r tmp/nn-race.*
+}
+
 @test "ranks hostile: a strategy of a race that ends badly is named, and no place that is gone" {
   export TMPDIR=$PWD/tmp
   mkdir -p tmp
