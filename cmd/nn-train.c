@@ -112,10 +112,10 @@ int main(int argc, char **argv)
 	if ((n < 1 && !explains) || n > 2)
 		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input" : "%s: expected DATA [TARGETS]",
 				     n < 1 ? "" : argv[3]);
-	setup.ranks = ranks.ranks;
 	setup.data_path = n > 0 ? argv[1] : NULL;
 	setup.targets_path = n == 2 ? argv[2] : NULL;
 	status = nn_ranks_check(&ranks, &several, &err);
+	setup.ranks = ranks.ranks;
 	if (status == 0)
 		status = nn_train_check(&setup, &err);
 	if (status < 0 || std.dry_run)

@@ -86,9 +86,10 @@ static void end_at_once(int number)
 	raise(number);
 }
 
+/* A rank may get the same signal from whoever sent it to all, from mpirun and from the process that watches, which alone ends it at once. */
 static void catch_stop(int number)
 {
-	if (nn_tool_stop)
+	if (nn_tool_stop && !attached)
 		end_at_once(number);
 	nn_tool_stop = number;
 }

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "comm/launch.h"
 
+#define NN_LAUNCH_END SIGINT     /* tells mpirun to end; it hears no SIGTERM (launch-start.c) */
+
 struct nn_launch_rank {
 	int fd;                      /* -1: not there yet, or gone */
 	bool remote;                 /* fd is TCP, pid is of another host */

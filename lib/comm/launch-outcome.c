@@ -136,6 +136,9 @@ static int not_started(struct nn_launch_job *job, int status, struct nn_error *e
 	tell_words(job, words);
 	if (WIFSIGNALED(status))
 		return nn_fail(err, NN_ERANK, "--ranks=%d: mpirun was killed by signal %d", l->ranks, WTERMSIG(status));
+	if (slots && !l->hosts && !l->hostfile)
+		return nn_fail(err, NN_ENODEV, "--ranks=%d: the batch system has given this job fewer tasks; ask it for as many (Slurm: "
+			       "--ntasks=%d)", l->ranks, l->ranks);
 	if (slots)
 		return nn_fail(err, l->hosts ? NN_EUSAGE : NN_ENODEV,
 			       "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has", l->ranks);

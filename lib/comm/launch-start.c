@@ -30,13 +30,21 @@ static bool find(const char *name, char path[PATH_MAX])
 	return false;
 }
 
+/* Of a rank that has nothing to do yet, what it shares with no other: 4.3 MiB were measured. */
+#define RANK_BYTES ((size_t)4 << 20)
+
 static int check(const struct nn_launch *l, char mpirun[PATH_MAX], struct nn_error *err)
 {
+	size_t need = RANK_BYTES * (size_t)l->ranks, there = nn_memory_available();
+
 	if (!find("mpirun", mpirun))
 		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun is not installed (Debian: openmpi-bin)", l->ranks);
 	if (geteuid() == 0 && !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
 		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and "
 			       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want", l->ranks);
+	if (nn_launch_local(l) && need > there)
+		return nn_fail(err, NN_ENOMEM, "--ranks=%d: so many processes need %zu bytes before they have any data, %zu are available",
+			       l->ranks, need, there);
 	if (l->hostfile && access(l->hostfile, R_OK) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "--hostfile=%s: cannot open", l->hostfile);
 	return 0;
@@ -148,11 +156,15 @@ static void add_arguments(struct list *list, const struct nn_launch *l, const ch
 		add(list, *arg);
 }
 
+/*
+ * Batch systems and service managers send SIGTERM to all processes at once, after which mpirun would kill ranks that write their state:
+ * it is blocked there (not in ranks, for which mpirun unblocks all), and NN_LAUNCH_END is what ends it.
+ */
 static int spawn(char *const *argv, char *const *environment, int out, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
-	sigset_t defaults;
+	sigset_t defaults, blocked;
 	int status = posix_spawn_file_actions_init(&files);
 
 	if (status != 0)
@@ -163,8 +175,11 @@ static int spawn(char *const *argv, char *const *environment, int out, pid_t *pi
 		sigaddset(&defaults, SIGPIPE);
 		sigaddset(&defaults, SIGXFSZ);
 		posix_spawnattr_setsigdefault(&attributes, &defaults);
+		sigemptyset(&blocked);
+		sigaddset(&blocked, SIGTERM);
+		posix_spawnattr_setsigmask(&attributes, &blocked);
 		posix_spawnattr_setpgroup(&attributes, 0);
-		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
 		posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);

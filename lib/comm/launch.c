@@ -114,7 +114,7 @@ static void end_all(struct nn_launch_job *job)
 	job->end_at = nn_now_s() + TERM_S;
 	if (job->signals++ == 0) {
 		end_children(job);
-		kill(job->mpirun, SIGTERM);
+		kill(job->mpirun, NN_LAUNCH_END);
 		return;
 	}
 	for (int i = 0; i < job->l->ranks; i++)
@@ -128,7 +128,7 @@ static void end_at_once(struct nn_launch_job *job)
 {
 	job->signals = job->signals > 0 ? job->signals : 1;
 	end_all(job);
-	kill(job->mpirun, SIGTERM);
+	kill(job->mpirun, NN_LAUNCH_END);
 }
 
 static void watch_signals(struct nn_launch_job *job)

@@ -1,11 +1,14 @@
 /* What can be told from the command line alone: options that exclude or need each other. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/output.h"
+#include "device/device.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/spool.h"
+#include "train/stages.h"
 #include "train/train.h"
 
 static bool given(const struct nn_train_setup *s, const char *name)
@@ -261,6 +264,31 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+/*
+ * Ranks that no batch has leaves for, whatever the network: a batch-norm group may be one row. Told before so many processes are started;
+ * what the network says of it they find themselves.
+ */
+static int check_ranks(const struct nn_train_setup *s, struct nn_error *err)
+{
+	const struct nn_train_options *o = s->train;
+	const struct nn_device *device = nn_device_open("cpu", NN_F32, err);
+	uint64_t parts = o->tensor ? o->tensor : 1, most, wanted = 1;
+	enum nn_pipeline_schedule schedule;
+	int stages = 1;
+
+	if (!device || (o->pipeline && nn_parse_pipeline(o->pipeline, &stages, &schedule, err) < 0))
+		return -1;
+	parts *= (uint64_t)stages;
+	most = o->leaves ? o->leaves : device->leaves(o->batch, 1, SIZE_MAX);
+	if (s->ranks / parts <= most || given(s, "explain") || o->race || nn_strategy_parse(o->strategy, NULL, err)->whole)
+		return 0;
+	while (wanted < s->ranks / parts)
+		wanted *= 2;
+	return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": a batch of %" PRIu64 " has at most %" PRIu64 " lea%s; use at most --ranks=%" PRIu64
+		       ", or --leaves=%" PRIu64 "%s", s->ranks, o->batch, most, most == 1 ? "f" : "ves", most * parts, wanted,
+		       wanted > o->batch ? " with a --batch of as many" : "");
+}
+
 /* Ranks go on from a state, with data that are still there. */
 static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
 {
@@ -321,7 +349,8 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
 	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
 	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 || check_selfcheck(s, err) < 0 ||
-	    check_outputs(s, err) < 0 || check_restarts(s, err) < 0 || check_race(s, err) < 0 || check_strategy(s, err) < 0)
+	    check_outputs(s, err) < 0 || check_restarts(s, err) < 0 || check_race(s, err) < 0 || check_strategy(s, err) < 0 ||
+	    check_ranks(s, err) < 0)
 		return -1;
 	return 0;
 }

@@ -133,6 +133,29 @@ long() {
   [ "$(tail -n 1 long.log | grep -c '"reason":"signal"')" = 1 ]
 }
 
+@test "train ranks: SIGTERM to every process, twice, stops all after the same step, too" {
+  rm -f long.*
+  long 3 --log=long.log --checkpoint-every=1000000
+  kill -TERM $processes
+  kill -TERM "${ranks[@]}" 2>/dev/null || true
+  ended 143
+  gone "$processes" 20
+  [ ! -s err ]
+  [ "$(tail -n 1 long.log | jq -r .reason)" = signal ]
+  [ "$(tail -n 1 long.log | jq .step)" = "$(jq -s 'map(select(.event=="checkpoint").step)|max' long.log)" ]
+}
+
+@test "train ranks: more than any batch has leaves for, or memory holds, are told before they are started" {
+  run -2 --separate-stderr train --ranks=300
+  [ "$stderr" = "nn-train: --ranks=300: a batch of 64 has at most 16 leaves; use at most --ranks=16, or --leaves=512 with a --batch of as many" ]
+  run -2 --separate-stderr train --ranks=40 --pipeline=2 --batch=128
+  [ "$stderr" = "nn-train: --ranks=40: a batch of 128 has at most 16 leaves; use at most --ranks=32, or --leaves=32" ]
+  run -2 --separate-stderr train --hosts=here:9 --leaves=8
+  [ "$stderr" = "nn-train: --ranks=9: a batch of 64 has at most 8 leaves; use at most --ranks=8, or --leaves=16" ]
+  run -4 --separate-stderr bash -c 'ulimit -v 4000000; exec nn-train "$@"' sh "${words[@]}" --ranks=4000 --strategy=async
+  [[ $stderr =~ ^nn-train:\ --ranks=4000:\ so\ many\ processes\ need\ 16777216000\ bytes\ before\ they\ have\ any\ data,\ [0-9]+\ are\ available$ ]]
+}
+
 @test "train ranks: a second signal ends all at once" {
   rm -f long.*
   long 2
