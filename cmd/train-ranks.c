@@ -135,13 +135,10 @@ static void tell_saved(void *arg, const char *path, uint64_t steps)
 int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, struct nn_attach **attach, struct nn_error *err)
 {
 	const char *inputs[] = { setup->data_path, setup->targets_path };
-	int size = nn_comm_env_size();
 
 	if (nn_attach(attach, err) < 0)
 		return -1;
 	nn_tool_attach(*attach);
-	if (ranks->ranks && nn_comm_is_rank() && size && (int)ranks->ranks != size)
-		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, size);
 	if (nn_attach_check_streams(*attach, inputs, 2, setup->std->output, err) < 0)
 		return -1;
 	if (*attach) {
@@ -152,6 +149,8 @@ int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *rank
 	}
 	if (nn_comm_open(&setup->comm, true, err) < 0)
 		return -1;
+	if (ranks->ranks && nn_comm_is_rank() && ranks->ranks != (uint64_t)setup->comm->size)
+		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, setup->comm->size);
 	if (*attach)
 		setup->comm->waiting = &nn_attach_board(*attach)->waiting;
 	return 0;

@@ -6,7 +6,7 @@ EXTRA_DIST += share/demo.sh
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/examples/lenet.nn \
 	share/examples/mlp.nn share/examples/mlp-175b.nn share/examples/resnet8.nn share/examples/wide-and-deep.nn share/examples/predict.c \
-	share/examples/count.sh share/examples/data-parallel.py
+	share/examples/count.sh share/examples/data-parallel.py share/examples/train.sbatch
 
 actorcriticdir = $(examplesdir)/actor-critic
 dist_actorcritic_DATA = share/examples/actor-critic/README share/examples/actor-critic/actor-critic.c \

@@ -256,9 +256,10 @@ tests_mpi_ranks_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
 
 # ranks of nn-train
-CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/ranks-hostile.bats
+CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/slurm.bats tests/cli/ranks-hostile.bats
 CHECK_LONG_TESTS += tests/long/train-lost.bats tests/long/same-ranks.py
 EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash
+EXTRA_DIST += tests/cli/ranks.bash tests/cli/hosts.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
 CHECK_TESTS += tests/cli/bench-ops.bats

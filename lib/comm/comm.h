@@ -51,6 +51,8 @@ int nn_comm_env_rank(void);
 int nn_comm_env_size(void);
 /* Has this host fewer processors than ranks, as far as the environment says? Then who waits is to leave the core to others. */
 bool nn_comm_crowded(void);
+/* How many processes like this one srun has started that are no ranks: N of them would each do the whole work. 1 where it did not. */
+int nn_comm_env_tasks(void);
 /* May Open MPI carry bytes between ranks of one host in shared memory, as far as the environment says? The same on all ranks. */
 bool nn_comm_shares_memory(void);
 /*

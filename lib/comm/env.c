@@ -65,6 +65,14 @@ bool nn_comm_shares_memory(void)
 	return *list == '^' ? !named : named;
 }
 
+/* srun without PMIx numbers its tasks and no more. A shell that srun --pty opened is one of them, and what is called there by hand is not. */
+int nn_comm_env_tasks(void)
+{
+	static const char *const names[] = { "SLURM_STEP_NUM_TASKS", NULL };
+
+	return nn_comm_is_rank() || getenv("SLURM_PTY_PORT") ? 1 : env_number(names, 1);
+}
+
 void nn_comm_key(char key[NN_COMM_KEY], const char *what, int ranks)
 {
 	const char *list = carriers(), *of_launch = nn_comm_is_rank() ? "" : "self,vader";

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "comm/comm.h"
 #include "comm/options.h"
 
 #define AT(field) offsetof(struct nn_ranks_options, field)
@@ -41,6 +42,9 @@ int nn_ranks_check(struct nn_ranks_options *o, bool *several, struct nn_error *e
 		return nn_fail(err, NN_EUSAGE, "--hostfile=%s: needs --ranks=N", o->hostfile);
 	if (o->hosts && !o->ranks && !(o->ranks = nn_hosts_slots(o->hosts, err)))
 		return -1;
+	if (nn_comm_env_tasks() > 1 && o->ranks != 1)
+		return nn_fail(err, NN_EUSAGE, "srun started %d processes that are no ranks, for it was not told --mpi=pmix; say --ranks=1 if "
+			       "each is to work alone", nn_comm_env_tasks());
 	*several = o->ranks > 1 || o->hosts || o->hostfile;
 	return 0;
 }

@@ -3,28 +3,11 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ranks.bash
-
-# Why hosts cannot be played here, or nothing.
-lacking_hosts() {
-  [ "$(id -u)" = 0 ] || echo "not root"
-  command -v ip >/dev/null || echo "no ip"
-  ip netns add nnX$$ 2>/dev/null && ip netns del nnX$$ || echo "no network namespaces"
-}
-
-cable() {
-  ip netns add nnA$$ && ip netns add nnB$$ && ip link add vA$$ netns nnA$$ type veth peer name vB$$ netns nnB$$ || return
-  ip -n nnA$$ addr add 10.99.7.1/24 dev vA$$
-  ip -n nnB$$ addr add 10.99.7.2/24 dev vB$$
-  for side in A B; do
-    ip -n nn$side$$ link set lo up
-    ip -n nn$side$$ link set v$side$$ up
-  done
-}
+load hosts.bash
 
 setup_file() {
   begin_ranks "$(lacking_hosts)" || return 0
-  export ID=$$
-  cable
+  cable 10.99.7
   cat >agent <<A
 #!/bin/sh
 case \$1 in 10.99.7.1) side=A ;; *) side=B ;; esac
@@ -40,9 +23,7 @@ A
 }
 
 teardown_file() {
-  [ -n "$LACKING" ] || for side in A B; do
-    ip netns del nn$side"$ID"
-  done
+  [ -n "$LACKING" ] || uncable
 }
 
 setup() {
