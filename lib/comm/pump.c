@@ -1,4 +1,7 @@
-/* The pump: a call of the transport, a nap, and so on; what the system buffers lasts over a nap. */
+/*
+ * The pump: a call of the transport, a nap, and so on; what the system buffers lasts over a nap. Without it messages move only while someone
+ * waits for them: of two hosts at 1 Gbit/s with 33 MB of gradients, on busy cores, a step took 0.47 s in place of 0.38.
+ */
 #include <pthread.h>
 #include <time.h>
 

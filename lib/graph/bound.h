@@ -170,6 +170,8 @@ struct nn_graph {
 	size_t max_rows;
 	const struct nn_graph *share;
 	bool given;                  /* weights and gradients are another's memory */
+	void (*arrive)(void *arg, size_t end);   /* weights are on their way; NULL: all are there */
+	void *arrive_arg;
 	unsigned char *memory;       /* inputs, activations, work, derived; device memory as the following */
 	void *weights, *gradients, *buffers;     /* weights, buffers: those of `share` if there is one */
 	size_t slots, slot;          /* how many, the one in use */
@@ -181,6 +183,8 @@ struct nn_graph {
 	struct nn_row_list *entries, *sums;      /* [bound.n_tables] */
 };
 
+/* params.c: the weights of a node arrive, where they are on their way. */
+void nn_graph_arrive_at(struct nn_graph *graph, int node);
 /* split.c: what stands for a kernel's forward and backward. split-weights.c: the weights of `back` after an update, and its room. */
 void nn_split_forward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call);
 void nn_split_backward(struct nn_graph *graph, const struct nn_bound_node *node, struct nn_call *call);

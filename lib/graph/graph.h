@@ -115,6 +115,13 @@ struct nn_row_list *nn_graph_table_entries(struct nn_graph *graph, int table);
 void nn_graph_gradient(const struct nn_graph *graph, int param, void *canonical);
 /* After the weights changed: make what backward derives from them. load does it too. */
 void nn_graph_refresh(struct nn_graph *graph);
+/*
+ * In place of refresh, where weights of the block are still on their way: the next forward calls arrive(arg, end) before a node that reads
+ * elements before `end`, and then makes what is derived of the node's. nn_graph_arrive does so for all nodes at once; nothing where all
+ * are there. Until then nobody else may read weights.
+ */
+void nn_graph_expect(struct nn_graph *graph, void (*arrive)(void *arg, size_t end), void *arg);
+void nn_graph_arrive(struct nn_graph *graph);
 
 /* Is the parameter, buffer or not, one of this graph? Is input i read by it? Parts have some of both. */
 bool nn_graph_has(const struct nn_graph *graph, int param);

@@ -206,8 +206,15 @@ size_t nn_graph_trained(const struct nn_graph *graph)
 	return graph->bound.block + graph->bound.tables;
 }
 
+static void check_all_there(const struct nn_graph *graph)
+{
+	if (graph->arrive)
+		NN_BUG("weights are read while they are on their way");
+}
+
 void *nn_graph_weights(struct nn_graph *graph)
 {
+	check_all_there(graph);
 	return graph->weights;
 }
 
@@ -243,6 +250,7 @@ void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonica
 
 void nn_graph_save(const struct nn_graph *graph, void *const *params)
 {
+	check_all_there(graph);
 	for (int i = 0; i < graph->bound.program->n_params; i++) {
 		const struct nn_bound_param *found;
 
@@ -297,18 +305,49 @@ int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_e
 	return 0;
 }
 
-void nn_graph_refresh(struct nn_graph *graph)
+static void refresh(struct nn_graph *graph, int i)
 {
 	const struct nn_bound *b = &graph->bound;
+	const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
+	const struct nn_call *call = &graph->calls[i];
 
-	for (int i = 0; i < b->n_nodes; i++) {
-		const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
-		const struct nn_call *call = &graph->calls[i];
+	if (call->derived)
+		kernel->derive(&call->site, (const void *const *)call->w, (void *)(uintptr_t)call->derived, graph->pool);
+	if (b->nodes[i].split && b->nodes[i].want_dx && !b->nodes[i].split->grouped)
+		nn_split_refresh(graph, &b->nodes[i]);
+}
 
-		if (call->derived)
-			kernel->derive(&call->site, (const void *const *)call->w, (void *)(uintptr_t)call->derived,
-				       graph->pool);
-		if (b->nodes[i].split && b->nodes[i].want_dx && !b->nodes[i].split->grouped)
-			nn_split_refresh(graph, &b->nodes[i]);
+void nn_graph_refresh(struct nn_graph *graph)
+{
+	for (int i = 0; i < graph->bound.n_nodes; i++)
+		refresh(graph, i);
+}
+
+void nn_graph_expect(struct nn_graph *graph, void (*arrive)(void *arg, size_t end), void *arg)
+{
+	graph->arrive = arrive;
+	graph->arrive_arg = arg;
+}
+
+void nn_graph_arrive_at(struct nn_graph *graph, int i)
+{
+	const struct nn_bound_node *node = &graph->bound.nodes[i];
+	size_t end = 0;
+
+	for (int k = 0; k < node->n_params; k++) {
+		const struct nn_bound_param *param = &graph->bound.params[node->param + k];
+
+		if (!is_buffer(param) && !is_table(param) && param->offset + param->packed > end)
+			end = param->offset + param->packed;
 	}
+	if (end > 0)
+		graph->arrive(graph->arrive_arg, end);
+	refresh(graph, i);
+}
+
+void nn_graph_arrive(struct nn_graph *graph)
+{
+	for (int i = 0; graph->arrive && i < graph->bound.n_nodes; i++)
+		nn_graph_arrive_at(graph, i);
+	graph->arrive = NULL;
 }

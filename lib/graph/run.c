@@ -33,6 +33,8 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 	check_span(graph, span);
 	for (int i = 0; i < b->n_nodes && span->rows > 0; i++) {
 		put_span(graph, i, span);
+		if (graph->arrive)
+			nn_graph_arrive_at(graph, i);
 		if (b->nodes[i].split && b->nodes[i].op == NN_OP_embedding)
 			nn_rows_forward(graph, &b->nodes[i], &graph->calls[i]);
 		else if (b->nodes[i].split)
@@ -40,6 +42,8 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 		else
 			b->device->kernels[b->nodes[i].op]->forward(&graph->calls[i]);
 	}
+	if (span->rows > 0)
+		graph->arrive = NULL;
 }
 
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void (*ready)(void *arg, int param), void *arg)

@@ -102,7 +102,7 @@ static uint32_t table_sum(struct nn_graph *graph, int table, size_t size)
 	return sum;
 }
 
-int nn_train_check_parameters(const struct nn_train *t, struct nn_error *err)
+int nn_train_check_parameters(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_comm *comm = nn_train_sharers(t);
 	struct nn_graph *graph = nn_step_graph(t->step);
@@ -113,7 +113,7 @@ int nn_train_check_parameters(const struct nn_train *t, struct nn_error *err)
 
 	if (comm->size == 1 || every == 0 || t->counters.step % every || !copies(t))
 		return 0;
-	if (!(sums = nn_alloc(n, sizeof *sums, err)))
+	if (nn_sync_arrive(t, err) < 0 || !(sums = nn_alloc(n, sizeof *sums, err)))
 		return -1;
 	for (size_t p = 0; p < n; p++)
 		if (nn_graph_place(graph, (int)p, &offset, &packed))

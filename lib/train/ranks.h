@@ -42,7 +42,7 @@ size_t nn_train_host_bytes(const struct nn_train *train);
 /* Are network, data, held-out data, options and program those of rank 0? Every rank fails with the first difference, naming its rank. */
 int nn_train_compare(struct nn_train *train, struct nn_error *err);
 /* --check-every: are the parameters of all ranks the same bytes after this step? */
-int nn_train_check_parameters(const struct nn_train *train, struct nn_error *err);
+int nn_train_check_parameters(struct nn_train *train, struct nn_error *err);
 /* A set of parameters, or of a slot, from rank 0 to all: of ranks that have parts each its own. */
 int nn_train_share_set(struct nn_train *train, void *const *set, struct nn_error *err);
 /* Parameters, slots, best parameters and counters of rank 0 to all. *resumed is rank 0's. */

@@ -125,6 +125,12 @@ in_buckets() {
   done
 }
 
+@test "same bytes: whoever reads parameters that are on their way waits for them" {
+  for args in "-b 64 --check-every=1" "-b 64 --valid=0.3 --valid-every=2 --checkpoint-every=3" "-b 149 --optimizer=lars --check-every=2"; do
+    in_buckets "3" -m 'dense 300, relu, dense 200, relu, dense ?' --target=kind --epochs=3 $args "$data/words.csv"
+  done
+}
+
 @test "buckets: a size that is none is status 2, a loss that is not finite is 6 as without" {
   mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
   NN_BUCKET=12q run -2 --separate-stderr ranks 2 -m 'dense ?' --target=kind -b 64 "$data/words.csv"

@@ -77,6 +77,25 @@ long() {
   cmp one.safetensors slow.safetensors
 }
 
+@test "train hosts: a rank lost while parameters are on their way; --resume goes on from the state to the same bytes" {
+  command -v tc >/dev/null || skip "no tc"
+  on A tc qdisc add dev "vA$ID" root tbf rate 100mbit burst 16kb latency 50ms || skip "no tbf"
+  words=(-q -t 1 -m 'dense 300, relu, dense 200, relu, dense ?' --target=digit --loss=cross-entropy -b 128 "$BATS_FILE_TMPDIR/digits.csv.gz")
+  export NN_BUCKET=8K
+  long
+  kill -9 "${ranks[1]}"
+  ended 5
+  gone "$processes" 100
+  steps=$(sed -n 's/.*(step \([0-9]*\))$/\1/p' err)
+  [ "$steps" -ge 20 ]
+  more=(--epochs=1000000 --checkpoint-every=20 --steps=$((steps + 3)))
+  on A timeout -k 5 120 nn-train "${words[@]}" --hosts=$hosts "${more[@]}" --resume -o "$PWD/long.safetensors"
+  on A tc qdisc del dev "vA$ID" root
+  unset NN_BUCKET
+  nn-train "${words[@]}" "${more[@]}" -o whole.safetensors
+  cmp whole.safetensors long.safetensors
+}
+
 @test "train hosts: a rank of the other host that is killed is named with its host" {
   long
   kill -9 "${ranks[1]}"

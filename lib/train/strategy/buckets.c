@@ -43,6 +43,11 @@ size_t nn_buckets_n(const struct nn_buckets *b)
 	return b->n;
 }
 
+struct nn_shard nn_buckets_cut(const struct nn_buckets *b, size_t i)
+{
+	return b->cuts[i];
+}
+
 static struct nn_shard both(struct nn_shard a, struct nn_shard b)
 {
 	size_t from = a.from > b.from ? a.from : b.from, end = a.from + a.n < b.from + b.n ? a.from + a.n : b.from + b.n;

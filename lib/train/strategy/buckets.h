@@ -17,6 +17,7 @@ int nn_bucket_sizes(const struct nn_team *team, struct nn_bucket_sizes *sizes, s
 int nn_buckets_open(struct nn_buckets **buckets, struct nn_train *train, const struct nn_bucket_sizes *sizes, struct nn_error *err);
 void nn_buckets_close(struct nn_buckets *buckets);           /* NULL allowed; not collective */
 size_t nn_buckets_n(const struct nn_buckets *buckets);
+struct nn_shard nn_buckets_cut(const struct nn_buckets *buckets, size_t bucket);
 /* What rank r owns of a bucket: it adds it up and updates it. */
 struct nn_shard nn_buckets_piece(const struct nn_team *team, const struct nn_buckets *buckets, size_t bucket, int r);
 

@@ -10,7 +10,13 @@ struct nn_far {
 	size_t n_sends, n_receives;
 	struct nn_bucket_sizes sizes;
 	struct nn_buckets *buckets;
-	struct nn_posted posted;     /* of a block that comes together */
+
+	/* a block that comes together, the last bucket first: what forward needs first is there first */
+	struct nn_posted *coming;    /* [buckets] */
+	size_t left;                 /* buckets that are still coming: 0 .. left - 1 */
+	struct nn_posted sent;
+	int status;                  /* of the parameters that forward waited for */
+	struct nn_error err;
 };
 
 /* ---- messages ---- */
@@ -62,12 +68,13 @@ static int gather_begin(struct nn_team *team, char *block, struct nn_error *err)
 {
 	struct nn_far *far = team->far;
 
-	for (size_t i = 0; i < nn_buckets_n(far->buckets); i++)
+	far->left = nn_buckets_n(far->buckets);
+	for (size_t i = far->left; i-- > 0;)
 		for (int r = 0; r < team->comm->size; r++) {
 			struct nn_shard theirs = nn_buckets_piece(team, far->buckets, i, r);
 			struct nn_message message = { r, block + theirs.from * team->size, theirs.n * team->size };
 
-			if (r != team->comm->rank && nn_comm_post_receive(team->comm, &message, &far->posted, err) < 0)
+			if (r != team->comm->rank && nn_comm_post_receive(team->comm, &message, &far->coming[i], err) < 0)
 				return -1;
 		}
 	return 0;
@@ -82,19 +89,31 @@ static int gather_send(struct nn_team *team, char *block, size_t bucket, struct 
 	for (int r = 0; r < team->comm->size; r++) {
 		struct nn_message message = { r, block + mine.from * team->size, mine.n * team->size };
 
-		if (r != team->comm->rank && nn_comm_post(team->comm, &message, &far->posted, err) < 0)
+		if (r != team->comm->rank && nn_comm_post(team->comm, &message, &far->sent, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* Elements before `end` are there. */
+static int gather_until(struct nn_team *team, size_t end, struct nn_error *err)
+{
+	struct nn_far *far = team->far;
+
+	while (far->left > 0 && nn_buckets_cut(far->buckets, far->left - 1).from < end)
+		if (nn_comm_finish(team->comm, &far->coming[--far->left], err) < 0)
+			return -1;
 	return 0;
 }
 
 static int gather_end(struct nn_team *team, double *seconds, struct nn_error *err)
 {
 	double start = nn_now_s();
-	int status = nn_comm_finish(team->comm, &team->far->posted, err);
 
+	if (gather_until(team, SIZE_MAX, err) < 0 || nn_comm_finish(team->comm, &team->far->sent, err) < 0)
+		return -1;
 	*seconds += nn_now_s() - start;
-	return status;
+	return 0;
 }
 
 int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_error *err)
@@ -103,7 +122,7 @@ int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_
 
 	if (gather_begin(team, block, err) < 0)
 		return -1;
-	for (size_t i = 0; i < nn_buckets_n(team->far->buckets); i++)
+	for (size_t i = nn_buckets_n(team->far->buckets); i-- > 0;)
 		if (gather_send(team, block, i, err) < 0)
 			return -1;
 	*seconds += nn_now_s() - start;
@@ -111,6 +130,35 @@ int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_
 }
 
 /* ---- a step ---- */
+
+/* The graph's: forward is about to read parameters before `end`. */
+static void arrive(void *arg, size_t end)
+{
+	struct nn_team *team = arg;
+	struct nn_far *far = team->far;
+	double start = nn_now_s();
+
+	if (far->status == 0)
+		far->status = gather_until(team, end, &far->err);
+	team->coming_s += nn_now_s() - start;
+}
+
+/* All of them are there, and what others need of them has left. */
+static int far_arrive(struct nn_train *t, double *seconds, struct nn_error *err)
+{
+	struct nn_team *team = t->team;
+	struct nn_far *far = team->far;
+
+	nn_graph_arrive(nn_step_graph(t->step));
+	*seconds += team->coming_s;
+	team->coming_s = 0;
+	if (far->status < 0) {
+		if (err)
+			*err = far->err;
+		return -1;
+	}
+	return gather_end(team, seconds, err);
+}
 
 static int far_weights(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
 {
@@ -145,6 +193,8 @@ static int far_meet(struct nn_train *t, const struct nn_step_tables *tables, str
 	if (nn_buckets_flush(t, team->far->buckets, err) < 0)
 		return -1;
 	seconds = nn_now_s() - start;
+	if (far_arrive(t, &seconds, err) < 0)
+		return -1;
 	for (int r = 0; r < team->comm->size; r++)
 		if (r != team->comm->rank) {
 			send(team->far, r, &team->said[team->comm->rank], sizeof *team->said);
@@ -184,8 +234,8 @@ static int look(struct nn_train *t, bool norm, struct nn_step_result *result, st
 	return nn_optimizer_directs(o) ? nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err) : 0;
 }
 
-/* A bucket's parameters leave while those of the next are made; where nobody looks at the gradient, while its sums still come. */
-static int update(struct nn_train *t, bool adds, struct nn_step_result *result, struct nn_error *err)
+/* A bucket's parameters leave while those of the next are made, first those that forward needs first; it waits for what comes. */
+static int update(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	struct nn_graph *graph = nn_step_graph(t->step);
@@ -193,16 +243,15 @@ static int update(struct nn_train *t, bool adds, struct nn_step_result *result, 
 
 	if (gather_begin(team, nn_graph_weights(graph), err) < 0)
 		return -1;
-	for (size_t i = 0; i < nn_buckets_n(team->far->buckets); i++) {
+	for (size_t i = nn_buckets_n(team->far->buckets); i-- > 0;) {
 		struct nn_shard mine = nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
 
-		if (adds && nn_buckets_add(t, team->far->buckets, i, &result->comm_s, err) < 0)
-			return -1;
 		nn_optimizer_apply(nn_step_optimizer(t->step), gradients + mine.from * team->size, mine.from, mine.from + mine.n, t->pool);
 		if (gather_send(team, nn_graph_weights(graph), i, err) < 0)
 			return -1;
 	}
-	return gather_end(team, &result->comm_s, err);
+	nn_graph_expect(graph, arrive, team);
+	return 0;
 }
 
 static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result, struct nn_error *err)
@@ -213,14 +262,13 @@ static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, boo
 	double start = nn_now_s(), sent = result->comm_s;
 
 	nn_optimizer_begin(o, b->number, b->lr);
-	for (size_t i = 0; whole && i < nn_buckets_n(buckets); i++)
+	for (size_t i = 0; i < nn_buckets_n(buckets); i++)
 		if (nn_buckets_add(t, buckets, i, &result->comm_s, err) < 0)
 			return -1;
 	if (whole && look(t, norm, result, err) < 0)
 		return -1;
-	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 || update(t, !whole, result, err) < 0)
+	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 || update(t, err) < 0)
 		return -1;
-	nn_graph_refresh(nn_step_graph(t->step));
 	result->compute_s += nn_now_s() - start - (result->comm_s - sent);
 	return 0;
 }
@@ -240,15 +288,23 @@ static int far_settle(struct nn_train *t, struct nn_error *err)
 
 static int far_begin(struct nn_train *t, struct nn_error *err)
 {
-	return nn_buckets_open(&t->team->far->buckets, t, &t->team->far->sizes, err);
+	struct nn_far *far = t->team->far;
+
+	if (nn_buckets_open(&far->buckets, t, &far->sizes, err) < 0)
+		return -1;
+	far->coming = nn_alloc(nn_buckets_n(far->buckets), sizeof *far->coming, err);
+	return far->coming ? 0 : -1;
 }
 
 static void far_close(struct nn_team *team)
 {
 	if (!team->far)
 		return;
+	for (size_t i = 0; team->far->coming && i < nn_buckets_n(team->far->buckets); i++)
+		nn_free(team->far->coming[i].requests);
+	nn_free(team->far->coming);
+	nn_free(team->far->sent.requests);
 	nn_buckets_close(team->far->buckets);
-	nn_free(team->far->posted.requests);
 	nn_free(team->far->sends);
 	nn_free(team->far->receives);
 	nn_free(team->far);
@@ -256,8 +312,8 @@ static void far_close(struct nn_team *team)
 }
 
 static const struct nn_way way = {
-	.open = far_begin, .weights = far_weights, .meet = far_meet, .drop = far_drop, .update = far_update, .settle = far_settle,
-	.close = far_close,
+	.open = far_begin, .weights = far_weights, .meet = far_meet, .drop = far_drop, .update = far_update, .arrive = far_arrive,
+	.settle = far_settle, .close = far_close,
 };
 
 int nn_far_open(struct nn_train *t, struct nn_error *err)

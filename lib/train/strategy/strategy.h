@@ -83,6 +83,8 @@ int nn_train_loop(struct nn_train *train, int *stopped, struct nn_error *err);
 /* What sync does before the step is made and after it is gone, for strategies whose ranks at times go as sync: by messages alone. */
 int nn_sync_prepare(struct nn_train *train, struct nn_step_options *options, struct nn_error *err);
 void nn_sync_release(struct nn_train *train);
+/* Parameters that a step of sync has left on their way are there. */
+int nn_sync_arrive(struct nn_train *train, struct nn_error *err);
 
 /* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
 void nn_wish_join(struct nn_wish *wish, const struct nn_wish *other);

@@ -57,8 +57,15 @@ static int sync_open(struct nn_train *t, struct nn_error *err)
 	return t->team && t->team->way->open ? t->team->way->open(t, err) : 0;
 }
 
+int nn_sync_arrive(struct nn_train *t, struct nn_error *err)
+{
+	return t->team && t->team->way->arrive ? t->team->way->arrive(t, &t->comm_s, err) : 0;
+}
+
 static int sync_settle(struct nn_train *t, struct nn_error *err)
 {
+	if (nn_sync_arrive(t, err) < 0)
+		return -1;
 	return t->team && t->team->way->settle ? t->team->way->settle(t, err) : 0;
 }
 
@@ -145,6 +152,11 @@ static int run(struct nn_train *t, uint64_t sample, struct nn_step_result *resul
 	else
 		result->finite = nn_step_run(t->step, sample, result);
 	result->wait_s += waited;
+	if (t->team) {
+		result->comm_s += t->team->coming_s;
+		result->compute_s -= t->team->coming_s;
+		t->team->coming_s = 0;
+	}
 	return status == 0 && t->tensor ? count_exchanges(t, result, err) : status;
 }
 

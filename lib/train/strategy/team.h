@@ -32,6 +32,7 @@ struct nn_team {
 	struct nn_said *said;                /* [size] what all said of the step under way */
 	struct nn_team_sum *sums;            /* of the batch under way, in order of leaves */
 	size_t n_sums;
+	double coming_s;                     /* what forward waited for parameters that were still on their way */
 	struct nn_near *near;
 	struct nn_far *far;
 };
@@ -43,7 +44,8 @@ struct nn_team {
  *	weights		the weights of all leaves are known after it, where targets decide them
  *	meet		gradients of all ranks are computed: figures and statistics by leaf are complete, and said[]
  *	drop		what was on its way is not wanted: in place of update, where a loss is not finite
- *	update		gradients are summed, parameters updated, and everyone has them
+ *	update		gradients are summed, parameters updated; what others made of them may be on its way until it is needed
+ *	arrive		before anyone but the next step reads parameters: they are all there. *seconds grow by the wait
  */
 struct nn_way {
 	int (*open)(struct nn_train *train, struct nn_error *err);
@@ -52,6 +54,7 @@ struct nn_way {
 	int (*drop)(struct nn_team *team, struct nn_error *err);
 	int (*update)(struct nn_train *train, const struct nn_strategy_batch *batch, bool norm, struct nn_step_result *result,
 		      struct nn_error *err);
+	int (*arrive)(struct nn_train *train, double *seconds, struct nn_error *err);
 	int (*settle)(struct nn_train *train, struct nn_error *err);
 	void (*close)(struct nn_team *team);
 };
