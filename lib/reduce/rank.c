@@ -84,7 +84,8 @@ int nn_rank_reduce(struct nn_rank *r, const struct nn_st_tensor *t, char *whole,
 			return -1;
 		at += piece;
 	} while (at < count);
-	if (r->comm->rank > 0 && all.overflow == SIZE_MAX)
+	r->found = all;
+	if (all.overflow == SIZE_MAX && (r->comm->rank > 0 || r->job->options->stream))      /* frames are counted together */
 		return 0;
 	return nn_rank_said_by_first(r, nn_arrays_found(&r->job->host, &reduce, t, &all, err), err);
 }

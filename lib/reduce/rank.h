@@ -12,6 +12,7 @@ struct nn_rank {
 	struct nn_output *output;    /* NULL: this rank writes nothing */
 	char *input_name, *output_name;
 	struct nn_block result;      /* a piece of it */
+	struct nn_reduce_found found;        /* in the last result */
 };
 
 /* The text with every %r replaced; the caller frees it. */

@@ -1,5 +1,6 @@
 /* Frames of a rank: .npy arrays that follow each other, reduced step after step. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -35,17 +36,43 @@ static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all,
 	return differs ? 2 : mine->there;
 }
 
+/* Of frames with NaN the first is told as it comes, the others at the end. */
+static void tell_nan(const struct nn_rank *r, uint64_t number, uint64_t *frames)
+{
+	const struct nn_allreduce_host *host = &r->job->host;
+	char text[120];
+
+	if (r->found.nan == 0 || (*frames)++ > 0 || r->comm->rank > 0)
+		return;
+	snprintf(text, sizeof text, "frame %" PRIu64 ": %zu of %zu values of the result are NaN", number, r->found.nan,
+		 nn_shape_count(&r->arrays.one.shape));
+	host->warn(host->arg, text);
+}
+
+static void tell_all_nan(const struct nn_rank *r, uint64_t number, uint64_t frames)
+{
+	const struct nn_allreduce_host *host = &r->job->host;
+	char text[120];
+
+	if (frames < 2 || r->comm->rank > 0)
+		return;
+	snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " frames of the result have NaN", frames, number);
+	host->warn(host->arg, text);
+}
+
 /* A program at the other ends of two FIFOs is expected to open first the one that it writes: so does this. */
 int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 {
 	struct frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
+	uint64_t number, nan = 0;
 	int status = all ? nn_arrays_open_stream(&r->arrays, r->input_name, err) : -1;
 
+	r->found.overflow = SIZE_MAX;
 	if (all && status < 0)
 		nn_rank_fail(r, err);
 	if (status == 0)
 		status = nn_rank_open_output(r, err);
-	for (uint64_t number = 1; status == 0; number++) {
+	for (number = 1; status == 0; number++) {
 		struct frame mine;
 		int there = nn_arrays_next(&r->arrays, err);
 
@@ -65,9 +92,15 @@ int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 			status = -1;
 		if (status == 0)
 			status = nn_rank_reduce(r, &r->arrays.one, NULL, err);
+		if (status < 0 && r->found.overflow != SIZE_MAX)
+			nn_fail_at(err, "frame %" PRIu64, number);
+		if (status == 0)
+			tell_nan(r, number, &nan);
 		if (status == 0 && r->output)
 			status = nn_output_flush(r->output, err);
 	}
+	if (status == 0)
+		tell_all_nan(r, number - 1, nan);
 	nn_free(all);
 	return status;
 }

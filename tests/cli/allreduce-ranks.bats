@@ -348,6 +348,20 @@ for name, second in ("shape.0", np.zeros(3)), ("shape.1", np.zeros((3, 1))), ("t
   refused "text.0: the .npy header ends early" text.%r
 }
 
+@test "allreduce --stream: NaN is told with its frame, once, and counted; what does not fit is told with its frame" {
+  py '
+for i in range(2):
+    with open(f"nan.{i}", "wb") as f:
+        for k in range(5): np.save(f, np.array([1.0, np.nan if k in (1, 3, 4) and i == 1 else 2]))
+    with open(f"full.{i}", "wb") as f:
+        for k in range(3): np.save(f, np.array([1, 100 if k == 2 else 3], "i1"))'
+  run -0 --separate-stderr nn-allreduce -n 2 --stream nan.%r -o out.%r
+  [ "$stderr" = "nn-allreduce: warning: frame 2: 1 of 2 values of the result are NaN"$'\n'"nn-allreduce: warning: 3 of 5 frames of the result have NaN" ]
+  cmp out.0 out.1
+  run -1 --separate-stderr nn-allreduce -n 2 --stream --op=sum full.%r -o out.%r
+  [ "$stderr" = "nn-allreduce: frame 3: --op=sum: value [1] does not fit into i8; use --op=mean or files of a wider type" ]
+}
+
 @test "allreduce --bench: rows have nccl-tests' columns, their figures fit together, nothing is wrong" {
   for n in 1 2; do
     run -0 --separate-stderr nn-allreduce --bench -n $n --sizes=1000,4K:64K*4 --to=csv
