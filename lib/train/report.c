@@ -68,10 +68,11 @@ static void note_noise(struct nn_train *t)
 
 	snprintf(about, sizeof about, scale < 100 ? "%.2g" : "%.0f", scale < 100 ? scale : round(scale / 10) * 10);
 	if (isinf(scale))
-		nn_train_note(t, "noise scale of the gradient: more than %llu steps of %llu samples can tell; a larger batch pays", steps, batch);
+		nn_train_note(t, "noise scale of the gradient: more than %llu step%s of %llu samples can tell; a larger batch pays", steps,
+			      steps == 1 ? "" : "s", batch);
 	else if (!isnan(scale))
-		nn_train_note(t, "noise scale of the gradient: about %s samples (%llu steps were measured); a batch beyond that buys nothing, "
-			      "this one has %llu", about, steps, batch);
+		nn_train_note(t, "noise scale of the gradient: about %s samples (%llu step%s measured); a batch beyond that buys nothing, "
+			      "this one has %llu", about, steps, steps == 1 ? " was" : "s were", batch);
 }
 
 #define SLOW 1.5                     /* times what the others take */
@@ -119,7 +120,8 @@ void nn_report_end(struct nn_train *t, double seconds)
 		report_ranks(t);
 	if (t->std->verbose < 1 || m->steps < 1)
 		return;
-	nn_train_note(t, "first step %.3g s: %ld pages of memory were touched first, %ld read from files%s", m->first_s, m->touched, m->read,
+	nn_train_note(t, "first step %.3g s: %ld page%s of memory touched first, %ld read from files%s", m->first_s, m->touched,
+		      m->touched == 1 ? "" : "s", m->read,
 		      more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
 	if (m->steps > 1)
 		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
