@@ -4,6 +4,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/activation.h \
 	lib/device/cpu/batchnorm.h \
 	lib/device/cpu/blas.h \
+	lib/device/cpu/conv2d.h \
 	lib/device/cpu/cpu.h \
 	lib/device/cpu/kernel.h \
 	lib/device/cpu/kernels.h \
@@ -37,6 +38,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/activation.c \
 	lib/device/cpu/batchnorm-back.c \
 	lib/device/cpu/batchnorm.c \
+	lib/device/cpu/conv2d-back.c \
 	lib/device/cpu/conv2d.c \
 	lib/device/cpu/dense-blas.c \
 	lib/device/cpu/dense.c \
