@@ -89,6 +89,21 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	return result;
 }
 
+int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_sharing *sharing,
+		     struct nn_error *err)
+{
+	struct nn_bound bound;
+	struct nn_plan plan;
+	int result = prepare(&bound, &plan, program, options, err);
+
+	*sharing = (struct nn_graph_sharing){0};
+	for (int i = 0; i < bound.n_nodes && result == 0; i++)
+		nn_split_count(&bound, &bound.nodes[i], sharing);
+	nn_plan_fini(&plan);
+	nn_bound_fini(&bound);
+	return result;
+}
+
 /* Inputs and their gradients. written: roots whose gradient something has been stored in, as backward goes. */
 static void fill_inputs(struct nn_graph *graph, int n, void ***pointers, bool **adds, bool *written)
 {

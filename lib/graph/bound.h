@@ -90,6 +90,8 @@ static inline size_t nn_split_first(size_t channels, int r, int ranks)
 }
 /* split.c: may ranks share this node? What it then is; what it needs of memory and when rows go through. */
 bool nn_bound_splits(const struct nn_bound *bound, const struct nn_bound_node *node);
+/* Adds what sharing this node brings and costs; of one that is whole its FLOP alone. */
+void nn_split_count(const struct nn_bound *bound, const struct nn_bound_node *node, struct nn_graph_sharing *sharing);
 int nn_split_make(const struct nn_bound *bound, struct nn_bound_node *node, struct nn_error *err);
 struct nn_site nn_split_back_site(const struct nn_bound_node *node);
 /* What is saved for backward, of the whole. */

@@ -179,6 +179,17 @@ struct nn_graph_node {
 int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_node **nodes,
 		   struct nn_error *err);
 
+/*
+ * What ranks that share columns save and exchange, each: bytes sent and received of a row in a step, and once in each step, in so many
+ * exchanges for each call; FLOP of a row forward, and those that others make, counted in whole vectors of channels.
+ */
+struct nn_graph_sharing {
+	double row_bytes, step_bytes, exchanges;
+	double flops, saved;
+};
+int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_sharing *sharing,
+		     struct nn_error *err);
+
 /* Rows that go from part to part: what comes from the part before, what goes to the one after, the same in both, in the same order. */
 struct nn_graph_edge {
 	void *value;                 /* [rows], of the current slot: filled before forward, read after it */

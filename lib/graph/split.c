@@ -142,6 +142,41 @@ static size_t place_size(const struct nn_bound *b, const struct nn_bound_node *n
 	return pooled(node) ? nn_split_saved(b, node, 1) / nn_shape_count(&node->shape) : 0;
 }
 
+/* ---- what it brings and costs ---- */
+
+#define VECTOR 64                    /* bytes of channels that a kernel makes at once */
+
+static double vectors(const struct nn_bound *b, size_t channels)
+{
+	size_t lanes = VECTOR / nn_dtype_size(b->device->dtype);
+
+	return (double)((channels + lanes - 1) / lanes);
+}
+
+void nn_split_count(const struct nn_bound *b, const struct nn_bound_node *node, struct nn_graph_sharing *sharing)
+{
+	const struct nn_op *op = nn_ops[node->op];
+	const struct nn_split *s = node->split;
+	double ranks = s ? b->columns->ranks : 1, crossing = 2 * (ranks - 1) / ranks * (double)nn_dtype_size(b->device->dtype);
+	double flops = op->flops && !node->removed ? (double)op->flops(node->attrs, node->shapes, node->n_in, &node->shape) : 0;
+	bool product = node->op == NN_OP_dense || node->op == NN_OP_conv2d;
+
+	if (product)
+		sharing->flops += flops;
+	if (!s)
+		return;
+	sharing->row_bytes += crossing * (double)nn_shape_count(&node->shape);
+	sharing->exchanges++;
+	if (!product)
+		return;
+	sharing->saved += flops * (1 - vectors(b, (s->out + (size_t)ranks - 1) / (size_t)ranks) / vectors(b, s->out));
+	if (!node->want_dx)
+		return;
+	sharing->row_bytes += crossing * (double)nn_shape_count(&node->shapes[0]);
+	sharing->step_bytes += crossing / ranks * (double)(s->out * s->in * s->taps);
+	sharing->exchanges += 2;
+}
+
 /* ---- rows ---- */
 
 static size_t rounded(size_t bytes)

@@ -126,7 +126,9 @@ void nn_stages_guess(const struct nn_graph_node *nodes, int n, double *costs)
 		costs[i] = (double)nodes[i].flops + 1;
 }
 
-#define TRIES 3                      /* the least of them, after a first that touches the memory */
+#define TRIES 3                      /* the least of them, after a first that touches the memory ... */
+#define ENOUGH_S 1e-3                /* and as many more as fit into that: a core that slept is slow at first */
+#define MOST_TRIES 64
 
 int nn_stages_measure(const struct nn_program *program, const struct nn_graph_options *options, const struct nn_span *span, int n,
 		      double *costs, struct nn_error *err)
@@ -134,6 +136,7 @@ int nn_stages_measure(const struct nn_program *program, const struct nn_graph_op
 	for (int i = 0; i < n; i++) {
 		struct nn_graph_options o = *options;
 		struct nn_graph *graph;
+		double begin;
 
 		o.first = i;
 		o.last = i + 1;
@@ -141,7 +144,8 @@ int nn_stages_measure(const struct nn_program *program, const struct nn_graph_op
 		if (nn_graph_bind(&graph, program, &o, err) < 0)
 			return -1;
 		costs[i] = INFINITY;
-		for (int k = 0; k <= TRIES; k++) {
+		begin = nn_now_s();
+		for (int k = 0; k <= TRIES || (k < MOST_TRIES && nn_now_s() - begin < ENOUGH_S); k++) {
 			double start = nn_now_s(), seconds;
 
 			nn_graph_begin(graph);

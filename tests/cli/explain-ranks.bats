@@ -88,7 +88,7 @@ foreseen() {
 @test "time: of each strategy a step is foreseen, with its bytes through rank 0, and stands beside the measured one" {
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/strategies
   for options in --ranks=2 "--ranks=3 --strategy=master" "--ranks=3 --strategy=async" "--ranks=2 --strategy=local:4" "--ranks=2 --pipeline=2" \
-    "--ranks=4 --pipeline=2:gpipe"; do
+    "--ranks=4 --pipeline=2:gpipe" "--ranks=2 --tensor=2" "--ranks=4 --tensor=2"; do
     echo "$options"
     nn-train --explain=json -t 1 -m "$net" --batch=128 --steps=40 --log-every=100 $options $digits --log=log -o a.safetensors >plan.json
     jq -e '.time.step_s>0 and .strategy.step_bytes>0' plan.json
@@ -107,8 +107,8 @@ foreseen() {
 
 @test "time: what is missing to foresee a step is said in one line, and known after a training" {
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/missing
-  missing='what exchanging columns takes is not known before this training has run here'
-  columns="--ranks=2 --tensor=2 --steps=20"
+  missing='what columns of stages take is not known before this training has run here'
+  columns="--ranks=4 --pipeline=2 --tensor=2 --steps=20"
   nn-train --explain -t 1 -m "$net" $columns $digits -o a.safetensors >text
   grep -qx "time: $missing" text
   timeout -k 5 120 nn-train -v -t 1 -m "$net" $columns $digits -o a.safetensors 2>err

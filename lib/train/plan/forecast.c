@@ -25,6 +25,8 @@ static size_t taken_by_step(const struct nn_train *t)
 
 /* What is computed element by element waits for memory, as an update does. */
 #define UPDATES 0.3                  /* of a parameter, for each FLOP of it */
+#define MOVED 28                     /* bytes of a parameter that an update reads and writes: of Adam in f32 */
+#define FILLS 0.4                    /* of a parameter, for each value of the input */
 
 /* FLOP of a row: of products, and all others. */
 static double products(const struct nn_train *t, double *others)
@@ -192,17 +194,47 @@ static bool open_alone(struct nn_train *alone, struct nn_std_options *std, const
 	return nn_pool_new(&alone->pool, threads, NULL) == 0 && nn_fit_choose(alone, &alone->fit, NULL) == 0 && alone->fit.fits;
 }
 
+#define SMALL ((size_t)16 << 20)     /* of ranks that have parts of a network rank 0 may take so much more to try all of it */
+
 double nn_forecast_step(const struct nn_train *t, int threads, bool tries)
 {
 	struct nn_train alone;
 	struct nn_std_options std;
 	struct nn_rate rate = { .step_s = NAN };
+	bool all = open_alone(&alone, &std, t, threads);
 
-	if (open_alone(&alone, &std, t, threads) && !nn_rate_get(&alone, &rate) && !(tries && try_steps(&alone, &rate)) &&
+	if (nn_train_in_parts(t) && t->comm)
+		tries &= taken_by_step(&alone) <= SMALL;
+	if (all && !nn_rate_get(&alone, &rate) && !(tries && try_steps(&alone, &rate)) &&
 	    !estimate(&alone, tries, &rate))
 		rate.step_s = NAN;
 	nn_pool_free(alone.pool);
 	return rate.step_s;
+}
+
+/* What of a step of one process other ranks share otherwise: its update, and of its gradient what are no products. */
+void nn_forecast_parts(struct nn_train *t, bool measure, struct nn_pace *p)
+{
+	double parameters = 0, others, flops = products(t, &others), values = 0, size;
+	struct nn_optimizer_options o = { .kind = (enum nn_optimizer_kind)t->options->optimizer, .momentum = t->options->momentum };
+	struct nn_machine_rate machine;
+	struct nn_error err;
+
+	p->update_s = p->byte_s = 0;
+	p->products = 1;
+	if (!nn_machine_rate_get(t, &machine) && (!measure || nn_rehearse_machine(t, &machine, &err) < 0))
+		return;
+	for (int i = 0; i < t->program->n_params; i++)
+		if (t->program->params[i].desc.role != NN_BUFFER && t->program->params[i].desc.role != NN_ROW_TABLE)
+			parameters += (double)nn_shape_count(&t->program->params[i].desc.shape);
+	for (int i = 0; i < t->program->n_inputs; i++)
+		values += (double)nn_shape_count(&t->program->values[t->program->inputs[i]].shape);
+	flops /= machine.flops_s;
+	others = (others * UPDATES + values * FILLS) * machine.update_s;
+	p->products = flops / (flops + others);
+	p->byte_s = machine.update_s / MOVED;
+	size = (double)(nn_optimizer_count(&o) + 2) * (double)nn_dtype_size(t->device->dtype);
+	p->update_s = fmin(parameters * machine.update_s * nn_pace_memory(parameters * size), p->alone_s / 2);
 }
 
 void nn_forecast_ranks(struct nn_train *t)
@@ -212,9 +244,11 @@ void nn_forecast_ranks(struct nn_train *t)
 	if (!nn_train_first(t))
 		return;
 	*p = (struct nn_pace){ .cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = true };
-	p->alone_s = nn_forecast_step(t, p->threads, tries(t));
+	p->alone_s = nn_forecast_step(t, p->threads, may_try(t));
 	p->single_s = p->threads == 1 ? p->alone_s : NAN;
 	p->full_s = p->threads == p->cores ? p->alone_s : nn_forecast_step(t, p->cores, false);
+	if (nn_train_in_parts(t) || t->strategy != &nn_strategy_sync)
+		nn_forecast_parts(t, is_shown(t), p);
 	nn_foresee_link(t, nn_train_ranks(t), &p->link);
 	nn_memory_trim();
 }

@@ -42,6 +42,9 @@ void nn_forecast_make(struct nn_train *train);
  * be tried.
  */
 double nn_forecast_step(const struct nn_train *train, int threads, bool tries);
+struct nn_pace;
+/* update_s and products of the pace; measure: what the machine does may be measured where it is not kept. */
+void nn_forecast_parts(struct nn_train *train, bool measure, struct nn_pace *pace);
 /* What a training with several ranks is foreseen from, into train->pace, before its memory is taken: on rank 0. */
 void nn_forecast_ranks(struct nn_train *train);
 /* Into train->rate: what was foreseen of several ranks, or what they took when they ran here before. */

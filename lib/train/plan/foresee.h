@@ -16,11 +16,13 @@ struct nn_foreseen {
  * be divided.
  *
  *	sync		a step of one with as many threads, its largest share of the leaves, and an all-reduce of the gradients
- *	master		the same; but sums of all ranks go to rank 0 one after the other, and parameters back
- *	local:H		the same; but each H-th step parameters and slots are averaged
- *	async		the rank that computes longest, messages included, divided by how many compute; and not less than messages and update of
- *			the server
- *	pipeline	all stages once, and the busiest once more for each further micro-batch; what crosses bounds
+ *	master		the same; but sums of all ranks go to rank 0 one after the other, which makes the whole update, and parameters back
+ *	local:H		the same; but each rank makes the whole update, and each H-th step parameters and slots are averaged
+ *	async		the turn of a rank, messages and update included, divided by how many compute; not less than messages and update of the
+ *			server, nor than what all take of the cores
+ *	pipeline	all stages once, and the busiest once more for each further micro-batch; what crosses bounds. Stages take what their nodes
+ *			took, where they were measured, and what it takes to add up micro-batches
+ *	tensor		of a step of one the share of the products that is not shared by whole vectors of channels; what is exchanged, by the bytes
  */
 void nn_foresee(const struct nn_train *train, const struct nn_pace *pace, int ranks, int sharing, struct nn_foreseen *foreseen);
 

@@ -94,7 +94,7 @@ static double copy_bytes_s(void)
 
 static void estimate(struct nn_link *link)
 {
-	*link = (struct nn_link){ GUESSED_MESSAGE_S, COPIES / copy_bytes_s(), 0 };
+	*link = (struct nn_link){ .message_s = GUESSED_MESSAGE_S, .byte_s = COPIES / copy_bytes_s() };
 }
 
 /* ---- the line through the points ---- */
@@ -156,7 +156,7 @@ static bool measured(int ranks, bool messages_alone, struct nn_link *link)
 	} else {
 		return false;
 	}
-	*link = (struct nn_link){ alpha / messages(ranks), beta / share(ranks), ranks };
+	*link = (struct nn_link){ .message_s = alpha / messages(ranks), .byte_s = beta / share(ranks), .ranks = ranks };
 	return true;
 }
 

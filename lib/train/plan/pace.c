@@ -23,6 +23,13 @@ double nn_pace_step(const struct nn_pace *p, int threads)
 	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
 }
 
+#define MEDIUM ((double)(16 << 20))  /* bytes */
+
+double nn_pace_memory(double bytes)
+{
+	return 1.4 * fmin(fmax(sqrt(bytes / MEDIUM), 1), 2);
+}
+
 double nn_pace_largest(const struct nn_train *t, int ranks)
 {
 	double leaves = (double)t->options->leaves;

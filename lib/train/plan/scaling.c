@@ -129,11 +129,13 @@ static void say_why(const struct nn_train *t, const struct nn_pace *p, struct nn
 }
 
 /* The strategy that was asked for, with as many ranks. */
-static void foresee(const struct nn_train *t, struct nn_pace *p, int ranks, struct nn_scaling *s)
+static void foresee(struct nn_train *t, struct nn_pace *p, int ranks, struct nn_scaling *s)
 {
 	s->asked = (struct nn_foreseen){ .step_s = NAN, .bytes = NAN };
 	if (ranks < 2)
 		return;
+	if (nn_train_in_parts(t) || t->strategy != &nn_strategy_sync)
+		nn_forecast_parts(t, true, p);
 	nn_foresee_link(t, ranks, &p->link);
 	nn_foresee(t, p, ranks, ranks, &s->asked);
 }

@@ -12,6 +12,7 @@
  * 1024 with a batch of 256 on two stages: 8 of 32 rows took 1.07 s, 16 of 16 rows 1.42 s, 4 of 64 rows 1.09 s.
  */
 #define SPANS 4
+#define PLAN_FLOPS 1e9               /* of a micro-batch forward: a plan measures it in some tenths of a second at most */
 #define LINE_CHANNEL 8               /* numbers of our channels (nn_comm_channel) */
 #define SIDE_CHANNEL 9
 
@@ -70,7 +71,7 @@ void nn_pipe_free(struct nn_pipe *p)
 /* Nodes are those of the graphs whose columns ranks share; here each is whole. */
 static const struct nn_columns alone = { .ranks = 1 };
 
-/* Seconds of each node with so many rows of one leaf, as rank 0 measures them, on all ranks; where memory is short, by their FLOP. */
+/* Seconds of each node with so many rows of one leaf, as rank 0 measures them, on all ranks; where memory or a plan's time is short, by their FLOP. */
 static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
@@ -80,12 +81,19 @@ static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 		.columns = t->tensor ? &alone : NULL,
 	};
 	struct nn_span span = { .rows = bounds[1], .leaf = bounds, .n_leaves = 1, .first = true, .group = bounds, .n_groups = group > 0 };
+	double flops = 0;
 
 	nn_stages_guess(p->nodes, p->n_nodes, p->costs);
+	for (int i = 0; i < p->n_nodes; i++)
+		flops += p->costs[i] * (double)rows;
+	if (!t->comm && flops > PLAN_FLOPS)
+		return 0;
+	if ((!t->comm || t->comm->rank == 0) && nn_stages_measure(t->program, &o, &span, p->n_nodes, p->costs, NULL) < 0)
+		nn_stages_guess(p->nodes, p->n_nodes, p->costs);
+	else if (!t->comm || t->comm->rank == 0)
+		p->threads = nn_pool_threads(t->pool);
 	if (!t->comm)
 		return 0;
-	if (t->comm->rank == 0 && nn_stages_measure(t->program, &o, &span, p->n_nodes, p->costs, NULL) < 0)
-		nn_stages_guess(p->nodes, p->n_nodes, p->costs);
 	return nn_comm_broadcast(t->comm, 0, p->costs, (size_t)p->n_nodes * sizeof *p->costs, err);
 }
 

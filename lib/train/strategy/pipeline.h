@@ -17,7 +17,8 @@ struct nn_pipe {
 	struct nn_graph_node *nodes;     /* of the network */
 	int n_nodes;
 	int *bounds;                     /* [stages + 1] */
-	double *costs;                   /* [n_nodes] seconds, in a plan FLOP */
+	double *costs;                   /* [n_nodes] seconds for a micro-batch, or FLOP */
+	int threads;                     /* with which they were measured, 0: these are FLOP */
 	int *owner;                      /* [params of the program] the stage that has it */
 	struct nn_pipeline_work *work;   /* of a step */
 	struct nn_posted *posted;        /* [slots] sends of what lies in a slot */
@@ -31,7 +32,7 @@ struct nn_pipe {
 /* The ranks of a training where --pipeline is given: the grid, checked, and communicators. */
 int nn_pipe_open(struct nn_train *train, struct nn_error *err);
 void nn_pipe_free(struct nn_pipe *pipe);
-/* Where the network is cut: costs are measured on rank 0, or guessed for a plan, which has no ranks. Needs program and micro-batch. */
+/* Where the network is cut: costs are measured on rank 0, or in a plan, where it takes long guessed. Needs program and micro-batch. */
 int nn_pipe_divide(struct nn_train *train, size_t micro, struct nn_error *err);
 /* What of the network this rank's step computes; pipe NULL: all. */
 struct nn_step_part nn_pipe_part(const struct nn_pipe *pipe);
