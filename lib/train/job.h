@@ -55,6 +55,7 @@ struct nn_train {
 	const struct nn_program *program;
 	void **params;                   /* canonical: the door to files and to the evaluator; where ranks have parts of the network its own, on rank 0 all */
 	size_t *keeps;                   /* [params] elements of each that those are; NULL: all */
+	void **whole;                    /* all of them, where this rank evaluates and keeps a part; else NULL */
 	int n_outputs;
 	struct nn_loss_spec *losses;     /* [n_outputs] */
 	double *shares;                  /* [n_outputs] weights of their losses */

@@ -41,6 +41,19 @@ static void judge(struct nn_train *t, double value)
 	}
 }
 
+int nn_train_evaluate(struct nn_train *t, void *const *params, struct nn_error *err)
+{
+	struct nn_comm *comm = nn_train_in_parts(t) ? nn_train_evaluators(t) : NULL;
+	void *const *all = t->whole ? t->whole : params;
+
+	if (!t->evaluator)
+		return 0;
+	for (int p = 0; comm && p < t->program->n_params; p++)
+		if (nn_comm_broadcast(comm, 0, all[p], nn_shape_count(&t->program->params[p].desc.shape) * nn_dtype_size(t->device->dtype), err) < 0)
+			return -1;
+	return nn_evaluator_run(t->evaluator, (const void *const *)all, err);
+}
+
 int nn_train_judge(struct nn_train *t, struct nn_error *err)
 {
 	double value = NAN;
@@ -53,7 +66,7 @@ int nn_train_judge(struct nn_train *t, struct nn_error *err)
 	}
 	if (nn_train_collect(t, err) < 0)
 		return -1;
-	if (t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)t->params, err) < 0)
+	if (nn_train_evaluate(t, t->params, err) < 0)
 		return -1;
 	t->found.held_out = t->evaluator != NULL;
 	if (t->evaluator)

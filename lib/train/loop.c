@@ -267,7 +267,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 	if (nn_train_gather_times(t, err) < 0)           /* when all memory was taken */
 		return -1;
 	best = t->counters.best_step > 0 ? t->best : NULL;
-	if (best && t->evaluator && nn_evaluator_run(t->evaluator, (const void *const *)best, err) < 0)
+	if (best && nn_train_evaluate(t, best, err) < 0)
 		return -1;
 	if (!t->fold && nn_record_model(t, best ? best : t->params, err) < 0)
 		return -1;

@@ -51,12 +51,6 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 		       t->options->memory ? "--memory: " : "", nn_fit_need(t, &t->fit), of, t->fit.micro, t->fit.limit);
 }
 
-/* Those that evaluate together: all that are in the loop and have all parameters. NULL: this one alone. */
-static struct nn_comm *evaluators(const struct nn_train *t)
-{
-	return t->comm && t->comm->size > 1 && !nn_train_in_parts(t) && !t->strategy->run ? t->comm : NULL;
-}
-
 static int take_memory(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_step_options step;
@@ -70,14 +64,16 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) || (t->tensor && nn_tensor_attach(t, err) < 0) ||
 	    nn_train_find_kept(t, err) < 0 || nn_shard_attach(t, err) < 0)
 		return -1;
-	if (t->n_valid > 0 && (!nn_train_in_parts(t) || t->comm->rank == 0)) {
+	if (nn_train_evaluates(t)) {
 		struct nn_evaluator_options evaluator = {
 			.device = t->device, .pool = t->pool, .program = t->program,
 			.dataset = t->held_out ? t->held_out : t->dataset, .schema = t->schema, .rows = t->valid_rows,
-			.n_rows = t->n_valid, .losses = t->losses, .weights = t->shares, .comm = evaluators(t),
+			.n_rows = t->n_valid, .losses = t->losses, .weights = t->shares, .comm = nn_train_evaluators(t),
 		};
 
 		if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)
+			return -1;
+		if (t->keeps && !(t->whole = nn_params_some(t->program, t->device->dtype, NULL, err)))
 			return -1;
 	}
 	t->params = nn_params_some(t->program, t->device->dtype, t->keeps, err);
@@ -214,6 +210,7 @@ static void release_fold(struct nn_train *t)
 		t->strategy->release(t);
 	nn_checkpoint_free(t);
 	nn_free(t->params);
+	nn_free(t->whole);
 	nn_train_release_rows(t);
 }
 
@@ -223,6 +220,7 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	t->evaluator = NULL;
 	t->step = NULL;
 	t->params = NULL;
+	t->whole = NULL;
 	t->counters = (struct nn_counters){0};
 	t->found = (struct nn_train_finding){0};
 	t->noise = (struct nn_noise){0};

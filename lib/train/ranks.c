@@ -33,6 +33,25 @@ bool nn_train_gathers(const struct nn_train *t)
 	return nn_train_sharers(t)->rank == 0 && (!t->tensor || t->tensor->columns.rank == 0);
 }
 
+static bool leads(const struct nn_train *t)
+{
+	return t->comm->rank % ((t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t)) == 0;
+}
+
+struct nn_comm *nn_train_evaluators(const struct nn_train *t)
+{
+	if (nn_train_ranks(t) == 1 || t->strategy->run)
+		return NULL;
+	if (!nn_train_in_parts(t))
+		return t->comm;
+	return leads(t) && nn_train_sharers(t)->size > 1 && t->n_valid > NN_METRICS_BLOCK ? nn_train_sharers(t) : NULL;
+}
+
+bool nn_train_evaluates(const struct nn_train *t)
+{
+	return t->n_valid > 0 && (nn_train_first(t) || !nn_train_in_parts(t) || nn_train_evaluators(t));
+}
+
 /* ---- times ---- */
 
 struct nn_rank_times nn_train_times(const struct nn_train *t)

@@ -28,6 +28,13 @@ bool nn_train_gathers(const struct nn_train *train);
 /* Elements of each parameter that this rank has for files: train->keeps, once the step is made. */
 int nn_train_find_kept(struct nn_train *train, struct nn_error *err);
 
+/*
+ * Does this rank evaluate held-out rows? Those that share them: all; where ranks have parts of the network the first of each pipeline or
+ * group, which has all parameters for that. NULL: this one is alone with them.
+ */
+bool nn_train_evaluates(const struct nn_train *train);
+struct nn_comm *nn_train_evaluators(const struct nn_train *train);
+
 /* The times of all ranks into train->ranks; collective. Before that, and where it fails, there is none. */
 int nn_train_gather_times(struct nn_train *train, struct nn_error *err);
 /* The same where ranks will not meet again: who and where they are, with no memory. The strategy fills in the times. Collective. */

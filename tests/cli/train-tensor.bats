@@ -14,6 +14,11 @@ setup_file() {
   make_both
 }
 
+# judged EVENT LOG: the figures of held-out rows
+judged() {
+  jq -c "select(.event == \"$1\") | [.step, .valid_loss, .r2, .rmse, .accuracy, .[\"f1.macro\"], .best]" "$2"
+}
+
 @test "tensor: 2, 3 and 4 parts have the bytes of one, of dense layers and convolutions, with clipping and a smaller last batch" {
   as_one "2:2 3:3 4:4" -m conv.nn "${digit[@]}" -b 64 --epochs=2 --clip-norm=0.5
 }
@@ -107,6 +112,26 @@ all_shared() {
   train "${net[@]}" --steps=14 --ranks=8 --tensor=2 --pipeline=2 --resume -o two.safetensors
   train "${net[@]}" --ranks=4 --tensor=4 --resume -o two.safetensors
   same one.safetensors two.safetensors
+}
+
+@test "tensor: groups and pipelines share the held-out rows: figures and the best model of one process" {
+  make_prices 700 >prices.csv
+  make_words 700 >words.csv
+  for options in "-m 'dense 9, relu, dense ?' --target=price --metric=r2 prices.csv" "-m 'dense 9, relu, dense ?' --target=kind --metric=f1.macro words.csv"; do
+    eval "net=($options)"
+    net+=(--valid=0.37 --valid-every=3 -b 96 --epochs=4 --patience=2)
+    train "${net[@]}" --log=one.log -o one.safetensors
+    for grid in '4 2 1' '6 1 2' '8 2 2'; do
+      read -r ranks columns stages <<<"$grid"
+      train "${net[@]}" --ranks="$ranks" --tensor="$columns" --pipeline="$stages" --log=two.log -o two.safetensors
+      same one.safetensors two.safetensors
+      for event in valid epoch; do
+        [ -n "$(judged $event one.log)" ]
+        diff <(judged $event one.log) <(judged $event two.log)
+      done
+      rm two.*
+    done
+  done
 }
 
 @test "tensor: tables of embeddings, beside shards of the optimizer too" {

@@ -63,6 +63,12 @@ static bool is_first(const struct nn_train *t)
 	return (!t->pipe || t->pipe->stage == 0) && (!t->tensor || t->tensor->columns.rank == 0);
 }
 
+/* One that only evaluates, the first of another pipeline or group. */
+static bool evaluates(const struct nn_train *t)
+{
+	return t->comm && !is_first(t) && nn_train_evaluates(t);
+}
+
 static size_t all_parameters(const struct nn_train *t)
 {
 	size_t sum = 0;
@@ -81,7 +87,7 @@ static size_t copies(const struct nn_train *t, const struct nn_step_options *ste
 		parameters = all_parameters(t);
 	else if (t->pipe && t->tensor && t->tensor->columns.rank == 0)       /* in which its stage comes together */
 		parameters *= (size_t)nn_tensor_ranks(t);
-	return parameters * (live + (t->keeps_state ? live + slots : 0));
+	return parameters * (live + (t->keeps_state ? live + slots : 0)) + (evaluates(t) ? all_parameters(t) : 0);
 }
 
 /* The evaluator's graph: parameters of its own, and rows without what backward would need. */
@@ -91,7 +97,7 @@ static int evaluator_bytes(const struct nn_train *t, size_t *bytes, struct nn_er
 	struct nn_graph_memory m;
 
 	*bytes = 0;
-	if (!t->n_valid || !is_first(t))
+	if (!t->n_valid || !(is_first(t) || evaluates(t)))
 		return 0;
 	g.max_rows = t->n_valid < EVALUATED_ROWS ? t->n_valid : EVALUATED_ROWS;
 	if (nn_graph_plan(t->program, &g, &m, err) < 0)
