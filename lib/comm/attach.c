@@ -125,11 +125,12 @@ static int gone(struct nn_error *err)
 	return nn_fail(err, NN_EFAIL, "the process that started this rank is gone");
 }
 
-/* The hello of a rank of this host carries the memory of its board. */
+/* The hello of a rank of this host carries the memory of its board, and Open MPI's number of the job. */
 static int hello_here(struct nn_attach *a, int memory)
 {
 	struct nn_packet packet = { .kind = NN_SAY_HELLO, .status = nn_comm_env_rank() };
 	struct iovec part = { &packet, offsetof(struct nn_packet, text) + 1 };
+	const char *number = getenv("OMPI_MCA_ess_base_jobid");
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
@@ -139,6 +140,8 @@ static int hello_here(struct nn_attach *a, int memory)
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 	ssize_t sent;
 
+	snprintf(packet.text, sizeof packet.text, "%s", number ? number : "");
+	part.iov_len += strlen(packet.text);
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(sizeof memory);

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <sys/types.h>
+#include <time.h>
 #include "base/text.h"
 #include "comm/launch.h"
 
@@ -34,6 +35,8 @@ struct nn_launch_job {
 	bool stranger_remote;
 	char token[33];              /* that these have to know */
 	pid_t mpirun;
+	time_t began;
+	unsigned long number;        /* of the job, as Open MPI counts; 0: not known */
 	struct nn_text words;
 	int first_lost;              /* the first whose socket was closed unasked, -1 */
 	int stopped, idle;           /* the one that ended the job because it was stopped, or made no progress, -1 */
@@ -56,6 +59,9 @@ bool nn_launch_send(const struct nn_launch_rank *rank, enum nn_say kind, int sta
 
 /* launch-life.c: a look at all ranks, twice a second. True: job->stopped or job->idle says why it has to end. */
 bool nn_launch_look(struct nn_launch_job *job);
+
+/* launch-sweep.c: mpirun was killed, all ranks are gone. */
+void nn_launch_sweep(const struct nn_launch_job *job);
 
 /* launch-outcome.c: what the whole comes to, from mpirun's wait status; as nn_launch_run. */
 int nn_launch_outcome(struct nn_launch_job *job, int status, struct nn_error *err);

@@ -71,6 +71,8 @@ static int lost(struct nn_launch_job *job, int status, struct nn_error *err)
 
 	name(job, i, who);
 	place(job, &job->ranks[i], where);
+	if (WIFSIGNALED(status) && job->signals == 0)
+		return nn_fail(err, NN_ERANK, "mpirun was killed by signal %d%s", WTERMSIG(status), where);
 	if (number == 0 && WIFEXITED(status) && WEXITSTATUS(status) > 128)
 		number = WEXITSTATUS(status) - 128;
 	if (number)

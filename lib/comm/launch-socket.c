@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -242,6 +243,8 @@ static bool know(struct nn_launch_job *job, struct nn_launch_rank *found, struct
 
 	found->pid = who.pid;
 	found->board = good ? map(memory) : NULL;
+	if (good)
+		job->number = strtoul(packet->text, NULL, 10);
 	if (memory >= 0)
 		close(memory);
 	return found->board != NULL;

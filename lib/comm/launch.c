@@ -219,7 +219,7 @@ static void hear_last(struct nn_launch_job *job)
 int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 {
 	struct nn_launch_job job = { .l = l, .listener = -1, .door = -1, .out = -1, .stranger = -1, .first_lost = -1, .stopped = -1,
-				     .idle = -1 };
+				     .idle = -1, .began = time(NULL) };
 	char name[NN_LAUNCH_NAME], note[80];
 	int status = -1, waited = 0;
 
@@ -239,6 +239,8 @@ int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 	while (waitpid(job.mpirun, &waited, 0) < 0 && errno == EINTR)
 		;
 	hear_last(&job);
+	if (WIFSIGNALED(waited))
+		nn_launch_sweep(&job);
 	status = nn_launch_outcome(&job, waited, err);
 	if (l->saved)
 		*l->saved = job.ranks[0].board ? atomic_load(&job.ranks[0].board->saved) : 0;

@@ -15,7 +15,8 @@
  * that stays.
  */
 enum nn_say {
-	NN_SAY_HELLO = 'h',          /* a rank; its number is the status, the text of a remote one: token, process id, host */
+	NN_SAY_HELLO = 'h',          /* a rank; its number is the status, the text Open MPI's number of the job; of a
+	                                remote one: token, process id, host */
 	NN_SAY_STREAMS = 's',        /* to rank 0: standard input, output and error of the one who stays */
 	NN_SAY_SIGNAL = 'q',         /* to rank 0: a signal, its number is the status */
 	NN_SAY_WARNING = 'w', NN_SAY_NOTE = 'n',

@@ -6,7 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/env.c \
 	lib/comm/halving.c \
 	lib/comm/launch.c lib/comm/launch-job.h lib/comm/launch-life.c lib/comm/launch-outcome.c lib/comm/launch-socket.c \
-	lib/comm/launch-start.c lib/comm/launch.h \
+	lib/comm/launch-start.c lib/comm/launch-sweep.c lib/comm/launch.h \
 	lib/comm/loops.h \
 	lib/comm/options.c lib/comm/options.h \
 	lib/comm/program.c \

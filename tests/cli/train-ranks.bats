@@ -145,6 +145,19 @@ long() {
   [ "$(tail -n 1 long.log | jq .step)" = "$(jq -s 'map(select(.event=="checkpoint").step)|max' long.log)" ]
 }
 
+@test "train ranks: a killed mpirun is named, and what it would have removed is not left in /dev/shm" {
+  rm -f long.*
+  long 2
+  job=$(tr '\0' '\n' <"/proc/${ranks[0]}/environ" | sed -n 's/^OMPI_MCA_ess_base_jobid=//p')
+  segments=$(printf '/dev/shm/vader_segment.*.%x.*' "$job")
+  [ "$(compgen -G "$segments" | wc -l)" = 2 ]
+  kill -9 "$(pgrep -P "$parent")"
+  ended 5
+  gone "$processes" 20
+  [[ "$(cat err)" =~ ^nn-train:\ mpirun\ was\ killed\ by\ signal\ 9\ at\ step\ [0-9]+\;\ last\ checkpoint\ long\.state\.safetensors\ \(step\ [0-9]+\)$ ]]
+  [ -z "$(compgen -G "$segments")" ]
+}
+
 @test "train ranks: more than any batch has leaves for, or memory holds, are told before they are started" {
   run -2 --separate-stderr train --ranks=300
   [ "$stderr" = "nn-train: --ranks=300: a batch of 64 has at most 16 leaves; use at most --ranks=16, or --leaves=512 with a --batch of as many" ]
