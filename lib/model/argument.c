@@ -1,8 +1,9 @@
 /* Arguments of layers: words into a layer's struct and back. */
 #include <ctype.h>
 #include <string.h>
+#include "base/memory.h"
 #include "base/number.h"
-#include "model/layer.h"
+#include "model/net.h"
 
 bool nn_arg_by_place(const struct nn_layer_arg *arg)
 {
@@ -245,4 +246,20 @@ void nn_args_print(const struct nn_layer *layer, const void *values, struct nn_t
 		nn_text_addf(text, nn_arg_by_place(arg) ? " " : " %s=", arg->name);
 		print_value(arg, (const char *)values + arg->offset, text);
 	}
+}
+
+void *nn_line_values(const struct nn_line *line, struct nn_error *err)
+{
+	const struct nn_statement *statement = line->statement;
+	void *values = nn_alloc(1, statement->layer->size, err);
+
+	if (!values)
+		return NULL;
+	memcpy(values, statement->values, statement->layer->size);
+	for (const struct nn_layer_arg *arg = statement->layer->args; arg && arg->name; arg++)
+		if (arg->open && statement->open)
+			*(size_t *)((char *)values + arg->offset) = line->size;
+		else if (arg->counted && *(size_t *)((char *)values + arg->offset) == 0)
+			*(size_t *)((char *)values + arg->offset) = line->rows;
+	return values;
 }

@@ -6,22 +6,6 @@
 
 #define MAX_COLUMNS 10000
 
-bool nn_word_is(const struct nn_word *word, const char *text)
-{
-	return strlen(text) == word->n && memcmp(word->text, text, word->n) == 0;
-}
-
-bool nn_is_name(const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		char c = text[i];
-
-		if (!(c >= 'a' && c <= 'z') && (i == 0 || (!(c >= '0' && c <= '9') && c != '_')))
-			return false;
-	}
-	return n > 0 && n <= NN_NAME_LENGTH;
-}
-
 static int parse_from(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,
 		      struct nn_error *err)
 {
@@ -119,16 +103,6 @@ static int parse_target(const struct nn_net *net, struct nn_statement *statement
 		nn_fail(err, NN_ENOMEM, "out of memory");
 	nn_text_free(&text);
 	return text.failed || !statement->target ? -1 : 0;
-}
-
-void nn_print_column(struct nn_text *text, const char *name, const char *special)
-{
-	bool quotes = strpbrk(name, special) != NULL;
-
-	nn_text_add(text, quotes ? "\"" : "");
-	for (const char *c = name; *c; c++)
-		nn_text_add(text, *c == '"' ? "\"\"" : (char[]){ *c, 0 });
-	nn_text_add(text, quotes ? "\"" : "");
 }
 
 static int parse_weight(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,

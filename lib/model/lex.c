@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/memory.h"
-#include "base/text.h"
 #include "model/lex.h"
 
 int nn_text_fail(const char *place, int line, enum nn_code code, struct nn_error *err, const char *format, ...)
@@ -206,4 +205,30 @@ char *nn_word_unquote(const struct nn_word *word, struct nn_error *err)
 		}
 	}
 	return plain;
+}
+
+bool nn_word_is(const struct nn_word *word, const char *text)
+{
+	return strlen(text) == word->n && memcmp(word->text, text, word->n) == 0;
+}
+
+bool nn_is_name(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+
+		if (!(c >= 'a' && c <= 'z') && (i == 0 || (!(c >= '0' && c <= '9') && c != '_')))
+			return false;
+	}
+	return n > 0 && n <= NN_NAME_LENGTH;
+}
+
+void nn_print_column(struct nn_text *text, const char *name, const char *special)
+{
+	bool quotes = strpbrk(name, special) != NULL;
+
+	nn_text_add(text, quotes ? "\"" : "");
+	for (const char *c = name; *c; c++)
+		nn_text_add(text, *c == '"' ? "\"\"" : (char[]){ *c, 0 });
+	nn_text_add(text, quotes ? "\"" : "");
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/error.h"
+#include "base/text.h"
 
 struct nn_word {
 	const char *text;           /* in the source, quotes and all */
@@ -35,9 +36,16 @@ int nn_lexer_next(struct nn_lexer *lexer, struct nn_error *err);
 int nn_text_fail(const char *place, int line, enum nn_code code, struct nn_error *err, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+#define NN_NAME_LENGTH 100           /* bytes of a name as it is written */
+
+bool nn_word_is(const struct nn_word *word, const char *text);
+/* May a line have this name? */
+bool nn_is_name(const char *text, size_t n);
 /* The first `c` of a word outside quotes, or NULL. */
 const char *nn_word_find(const struct nn_word *word, char c);
 /* The word without its quotes ("" inside quotes is one quote); NULL: out of memory. */
 char *nn_word_unquote(const struct nn_word *word, struct nn_error *err);
+/* A column's name, in quotes where it has one of the special characters. */
+void nn_print_column(struct nn_text *text, const char *name, const char *special);
 
 #endif

@@ -4,6 +4,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/canonical.c \
 	lib/model/category.c \
 	lib/model/expand.c \
+	lib/model/fail.c \
 	lib/model/file.c \
 	lib/model/initial.c lib/model/initial.h \
 	lib/model/key.c \

@@ -88,8 +88,6 @@ struct nn_net {
 	struct nn_text text;
 };
 
-#define NN_NAME_LENGTH 100           /* bytes of a name as it is written */
-
 /* statement.c: all statements of the text. */
 int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline, struct nn_error *err);
 void nn_statement_fini(struct nn_statement *statement);
@@ -113,13 +111,14 @@ int nn_net_expand(struct nn_net *net, struct nn_error *err);
 
 /* resolve.c: do the shapes fit, as far as the text alone can tell? */
 int nn_net_try(struct nn_net *net, struct nn_error *err);
-/* A copy of the layer's struct with what stands for `?`; nn_free. */
-void *nn_line_values(const struct nn_line *line, struct nn_error *err);
 
 /* canonical.c: the text of a resolved net into net->text. */
 int nn_net_print(struct nn_net *net, struct nn_error *err);
 
-/* Fail with "PLACE:LINE: LAYER: ..." for a statement. */
+/* argument.c: a copy of the layer's struct with what stands for `?`; nn_free. */
+void *nn_line_values(const struct nn_line *line, struct nn_error *err);
+
+/* fail.c: fail with "PLACE:LINE: LAYER: ..." for a statement. */
 int nn_statement_fail(const struct nn_net *net, const struct nn_statement *statement, struct nn_error *err,
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -130,10 +129,6 @@ int nn_statement_fail_below(const struct nn_net *net, const struct nn_statement 
 /* key.c: a word KEY=VALUE. given: the bits of keys seen so far, to find what stands twice. */
 int nn_statement_key(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *word,
 		     const char *equals, unsigned *given, struct nn_error *err);
-bool nn_word_is(const struct nn_word *word, const char *text);
-bool nn_is_name(const char *text, size_t n);
-/* A column's name, in quotes where it has one of the special characters. */
-void nn_print_column(struct nn_text *text, const char *name, const char *special);
 
 /* file.c: as nn_model_file_read, from tensors that were read; st belongs to the file, or is freed on failure. */
 int nn_model_file_take(struct nn_model_file **file, struct nn_st *st, const char *path, const char *text,

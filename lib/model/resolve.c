@@ -28,22 +28,6 @@ static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape
 				 nn_shape_count(given));
 }
 
-void *nn_line_values(const struct nn_line *line, struct nn_error *err)
-{
-	const struct nn_statement *statement = line->statement;
-	void *values = nn_alloc(1, statement->layer->size, err);
-
-	if (!values)
-		return NULL;
-	memcpy(values, statement->values, statement->layer->size);
-	for (const struct nn_layer_arg *arg = statement->layer->args; arg && arg->name; arg++)
-		if (arg->open && statement->open)
-			*(size_t *)((char *)values + arg->offset) = line->size;
-		else if (arg->counted && *(size_t *)((char *)values + arg->offset) == 0)
-			*(size_t *)((char *)values + arg->offset) = line->rows;
-	return values;
-}
-
 /* Sizes in place of `?`. */
 static int set_sizes(struct nn_net *net, const size_t *sizes, struct nn_error *err)
 {
