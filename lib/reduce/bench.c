@@ -1,4 +1,5 @@
 /* nn-allreduce --bench: a row per size with nccl-tests' columns, every result compared, and the line through the times. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,8 @@ struct bench {
 	struct nn_sha256 hash;       /* of all results */
 	double sum_w, sum_x, sum_y, sum_xx, sum_xy;      /* of the fit */
 	double gradient_bytes;       /* of --model */
+	bool verbose;
+	uint64_t sent, array;        /* bytes of the largest array, and what the busiest rank sends for it; 0: not known */
 };
 
 /* ---- values that every rank can compute of every other, and their sum as a plain program has it ---- */
@@ -153,6 +156,21 @@ static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, d
 	return nn_comm_allreduce(b->comm, &max, NN_TREE, &mine, call_s, 1, NULL, err);
 }
 
+/* What goes through the busiest rank in a call, half of it sent. */
+static int count_sent(struct bench *b, enum nn_algorithm algorithm, size_t count, struct nn_error *err)
+{
+	const struct nn_reduce max = { NN_U64, NN_REDUCE_MAX, (size_t)b->comm->size };
+	uint64_t bytes = count * nn_dtype_size(b->reduce.dtype), moved = nn_comm_moved(b->comm);
+
+	if (bytes < b->array)
+		return 0;
+	b->array = bytes;
+	if (nn_comm_allreduce(b->comm, &b->reduce, algorithm, b->in, b->out, count, NULL, err) < 0)
+		return -1;
+	moved = (nn_comm_moved(b->comm) - moved) / 2;
+	return nn_comm_allreduce(b->comm, &max, NN_TREE, &moved, &b->sent, 1, NULL, err);
+}
+
 /* ---- rows ---- */
 
 /* Bandwidth as nccl-tests defines it: bytes of the array per second, and times 2(n-1)/n what each link has to carry. */
@@ -186,7 +204,8 @@ static int bench_size(struct bench *b, size_t size, struct nn_error *err)
 	if (algorithm == NN_AUTO)
 		algorithm = nn_comm_choose(b->comm, (size_t)x);
 	fill(b, count);
-	if (measure(b, algorithm, count, &s, err) < 0 || count_wrong(b, algorithm, count, &wrong, err) < 0)
+	if (measure(b, algorithm, count, &s, err) < 0 || count_sent(b, algorithm, count, err) < 0 ||
+	    count_wrong(b, algorithm, count, &wrong, err) < 0)
 		return -1;
 	nn_sha256_add(&b->hash, b->out, (size_t)x);
 	w = 1 / (s * s);                                   /* relative errors count */
@@ -236,6 +255,16 @@ static void note_efficiency(const struct bench *b, double alpha, double beta)
 	note_number(b, "efficiency_overlapped", step / (step + exposed));
 }
 
+static void note_sent(const struct bench *b)
+{
+	double n = b->comm->size;
+	char text[160];
+
+	snprintf(text, sizeof text, "sent_bytes %" PRIu64 " by the busiest rank for an array of %" PRIu64 ": %.3g times 2(n-1)/n of it", b->sent,
+		 b->array, (double)b->sent / (2 * (n - 1) / n * (double)b->array));
+	b->host->note(b->host->arg, text);
+}
+
 static int read_model(struct bench *b, struct nn_error *err)
 {
 	struct nn_subject *subject;
@@ -278,6 +307,8 @@ static void notes(struct bench *b)
 	b->host->note(b->host->arg, text);
 	if (line && b->options->model)
 		note_efficiency(b, alpha, beta);
+	if (b->sent && b->verbose)
+		note_sent(b);
 }
 
 static int run(struct bench *b, const char *output, struct nn_error *err)
@@ -307,7 +338,7 @@ static int run(struct bench *b, const char *output, struct nn_error *err)
 int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, struct nn_error *err)
 {
 	struct bench b = {
-		.options = job->options, .host = &job->host, .comm = comm,
+		.options = job->options, .host = &job->host, .comm = comm, .verbose = job->std->verbose > 0,
 		.reduce = { job->std->precision == 1 ? NN_F64 : NN_F32, (enum nn_reduce_op)job->options->op, (size_t)comm->size },
 	};
 	int n = nn_allreduce_sizes(job->options->sizes, b.sizes, err), status = -1;

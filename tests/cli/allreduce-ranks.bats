@@ -392,6 +392,16 @@ for i in range(2):
   [ "$(tail -n 3 rows | cut -d, -f 5,10 | sort -u)" = mpi,0 ]
 }
 
+@test "allreduce --bench: what a rank sends is counted: 2(n-1)/n of the array around the ring" {
+  sent() {
+    nn-allreduce -v --bench --sizes=4K,60K "$@" 2>&1 >rows | sed -n 's/.*note: sent_bytes //p'
+  }
+  [ "$(sent -n 4 --algorithm=ring)" = "92160 by the busiest rank for an array of 61440: 1 times 2(n-1)/n of it" ]
+  [ "$(sent -n 4 --algorithm=halving)" = "92160 by the busiest rank for an array of 61440: 1 times 2(n-1)/n of it" ]
+  [ "$(sent -n 4 --algorithm=tree)" = "122880 by the busiest rank for an array of 61440: 1.33 times 2(n-1)/n of it" ]
+  [ -z "$(sent -n 2 --algorithm=mpi --reproducible=no)" ]
+}
+
 @test "allreduce --bench: --model and --step-ms say what ranks are worth" {
   run -0 --separate-stderr nn-allreduce --bench -n 2 --sizes=1K,64K --model='input 10, dense 5' --step-ms=4
   [[ ${stderr_lines[3]} == "nn-allreduce: note: input 10, dense 5: 220 bytes of gradients take "*" ms beside a step of 4 ms" ]]
