@@ -74,14 +74,13 @@ started() {
   return 1
 }
 
-# appeared FILE: it is there within half a minute
-appeared() {
+# until_ COMMAND...: it holds within half a minute
+until_() {
   local i
   for ((i = 0; i < 600; i++)); do
-    [ ! -e "$1" ] || return 0
+    ! "$@" || return 0
     sleep 0.05
   done
-  echo "no $1"
   return 1
 }
 

@@ -131,16 +131,6 @@ none_left() {
   [ -z "$(ours '[01]')" ]
 }
 
-# until_ COMMAND...: it holds within half a minute
-until_() {
-  local i
-  for ((i = 0; i < 600; i++)); do
-    ! "$@" || return 0
-    sleep 0.05
-  done
-  return 1
-}
-
 # A batch job of the lines on standard input, and its end.
 batch() {
   { echo '#!/bin/bash'; cat; } >job

@@ -166,7 +166,7 @@ P
   timeout -k 5 120 nn-train -q -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=1000000 --strategy=local:4 --ranks=2 \
     --checkpoint-every=20 -o stop.safetensors digits.csv.gz 3>&- &
   parent=$!
-  appeared stop.state.safetensors
+  until_ [ -e stop.state.safetensors ]
   pkill -INT -P "$parent" nn-train || kill -INT "$parent"
   wait "$parent" || status=$?
   [ "$status" = 130 ]

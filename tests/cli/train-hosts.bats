@@ -43,14 +43,10 @@ train() {
 
 # long ...: a training of two hosts is at work; ${ranks[@]}
 long() {
-  local i p
+  local p
   ip netns exec "nnA$ID" nn-train "${words[@]}" --hosts=$hosts --epochs=1000000 --checkpoint-every=20 -o "$PWD/long.safetensors" "$@" 2>err 3>&- &
   parent=$!
-  for ((i = 0; i < 200; i++)); do
-    sleep 0.05
-    [ -e long.state.safetensors ] && break
-  done
-  [ "$i" -lt 200 ]
+  until_ [ -e long.state.safetensors ]
   ranks=()
   for p in $(pgrep -x nn-train); do
     grep -qz "^NN_LAUNCH=nntools-$parent-" "/proc/$p/environ" 2>/dev/null || continue

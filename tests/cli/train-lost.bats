@@ -30,11 +30,7 @@ long() {
 }
 
 at_work() {
-  for ((i = 0; i < 200; i++)); do
-    [[ ! long.state.safetensors -nt begun ]] || return 0
-    sleep 0.05
-  done
-  return 1
+  until_ [ long.state.safetensors -nt begun ]
 }
 
 # Nothing of $parent is left, in the process table or beside the outputs.
@@ -106,11 +102,7 @@ place=' at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)
   unset 'words[0]'
   long 3 --max-restarts=2 --log=long.log
   kill -9 "${ranks[2]}"
-  for ((i = 0; i < 200; i++)); do
-    grep -q 'going on' err && break
-    sleep 0.05
-  done
-  [ "$i" -lt 200 ]
+  until_ grep -q 'going on' err
   started 2
   sleep 0.5
   kill -9 "${ranks[0]}"

@@ -21,7 +21,7 @@ long() {
   nn-train "${words[@]}" --epochs=1000000 --checkpoint-every=20 -o long.safetensors --ranks="$1" "${@:2}" 2>err 3>&- &
   parent=$!
   started "$1"
-  appeared long.state.safetensors
+  until_ [ -e long.state.safetensors ]
 }
 
 @test "train ranks: 2 and 3 give the bytes of one, started by nn-train and by mpirun" {
@@ -121,11 +121,7 @@ long() {
   long 2 --log=long.log --checkpoint-every=1000000
   for signal in USR1 HUP; do
     kill -$signal $parent
-    for ((i = 0; i < 100; i++)); do
-      grep -q "\"event\":\"signal\",\"name\":\"SIG$signal\"" long.log && break
-      sleep 0.05
-    done
-    [ "$i" -lt 100 ]
+    until_ grep -q "\"event\":\"signal\",\"name\":\"SIG$signal\"" long.log
   done
   kill -TERM $parent
   ended 143

@@ -179,7 +179,7 @@ all_shared() {
   nn-train -q -t 1 -m conv.nn "${digit[@]}" -b 64 --epochs=100000 --ranks=4 --tensor=2 -o two.safetensors 2>err 3>&- &
   parent=$!
   started 4
-  appeared two.state.safetensors
+  until_ [ -e two.state.safetensors ]
   kill -9 "${ranks[3]}"
   ended 5
   gone "$processes" 100
@@ -193,7 +193,7 @@ all_shared() {
   nn-train "${long[@]:1}" --ranks=4 --tensor=2 --max-restarts=1 --checkpoint-every=20 -o two.safetensors 2>err 3>&- &
   parent=$!
   started 4
-  appeared two.state.safetensors
+  until_ [ -e two.state.safetensors ]
   kill -9 "${ranks[3]}"
   ended 0
   grep -qE '^nn-train: note: (going on from step [0-9]+|beginning again) with 2 ranks; restarts left: 0$' err
