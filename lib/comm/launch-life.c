@@ -10,6 +10,7 @@
 #define SILENT_S 20.0            /* nothing heard of a rank on another host */
 #define TELL_S 60.0              /* without progress it is told */
 #define BUSY_JIFFIES 5           /* processor time in a tick that counts as progress: a tenth of a core */
+#define LOOK_JIFFIES 25          /* of a rank that waits, which looks for messages over TCP */
 
 /* The letter of its state in /proc, T is stopped, and its processor time. */
 static char state_of(long pid, uint64_t *jiffies)
@@ -47,9 +48,9 @@ static bool is_stopped(struct nn_launch_rank *rank, double now, uint64_t *jiffie
 /* A step done, or computing: only at work on steps can it be without progress, for a pipe may be read for hours. */
 static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiffies)
 {
-	uint64_t at = atomic_load(&rank->board->at);
+	uint64_t at = atomic_load(&rank->board->at), busy = atomic_load(&rank->board->waiting) ? LOOK_JIFFIES : BUSY_JIFFIES;
 
-	if (at == 0 || at != rank->at || jiffies >= rank->jiffies + BUSY_JIFFIES) {
+	if (at == 0 || at != rank->at || jiffies >= rank->jiffies + busy) {
 		rank->moved_s = now;
 		rank->moved_jiffies = jiffies;
 		rank->told = false;
@@ -58,14 +59,20 @@ static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiff
 	rank->jiffies = jiffies;
 }
 
-/* Who waits for a message makes progress as long as any other does: a rank may evaluate held-out rows alone for long. */
+/*
+ * Who waits for a message makes progress as long as one does that is at work and waits for none: a rank may evaluate held-out rows alone for
+ * long. One of another host that was not heard of yet (at 0) lends nothing.
+ */
 static void share_progress(struct nn_launch_job *job)
 {
 	double last = 0;
 
-	for (int i = 0; i < job->l->ranks; i++)
-		if (job->ranks[i].fd >= 0 && !job->ranks[i].said && job->ranks[i].moved_s > last)
-			last = job->ranks[i].moved_s;
+	for (int i = 0; i < job->l->ranks; i++) {
+		const struct nn_launch_rank *rank = &job->ranks[i];
+
+		if (rank->fd >= 0 && !rank->said && rank->at > 0 && !atomic_load(&rank->board->waiting) && rank->moved_s > last)
+			last = rank->moved_s;
+	}
 	for (int i = 0; i < job->l->ranks; i++) {
 		struct nn_launch_rank *rank = &job->ranks[i];
 
