@@ -5,6 +5,10 @@
 # Prints a line of ten running sums per step. Each awk writes its counts as .npy arrays (int64) into a FIFO and
 # nn-allreduce adds those of all: so does any program that can write bytes.
 set -eu
+[ $# -ge 2 ] || {
+  echo "usage: count.sh FILE.csv.gz COLUMN [N]" >&2
+  exit 2
+}
 file=$1 column=$2 n=${3:-2}
 fifos=$(mktemp -d)
 trap 'rm -rf "$fifos"' EXIT
