@@ -65,11 +65,18 @@ static void in_window(const struct nn_step_options *o, const struct nn_step_size
 	fit->gradients += others + (copies ? own * s->block : 0);
 }
 
-/* By messages: room for the sums of others, of the own shard; of master rank 0 has one of all. */
-static void in_messages(const struct nn_step_options *o, const struct nn_step_sizes *s, bool master, struct nn_fit *fit)
+/*
+ * By messages: room for the sums of others, of the own shard; of master rank 0 has one of all. What comes over TCP before this rank is there
+ * to receive it Open MPI keeps: between nothing and all the parameters that others make.
+ */
+static void in_messages(const struct nn_step_options *o, const struct nn_step_sizes *s, bool master, bool tcp, struct nn_fit *fit)
 {
+	size_t ranks = (size_t)o->ranks, made = master ? (o->rank == 0 ? s->block : 0) : s->block / ranks;
+
 	if (!master || o->rank == 0)
-		fit->gradients += nn_step_others(o, o->rank) * (s->block / (size_t)(master ? 1 : o->ranks));
+		fit->gradients += nn_step_others(o, o->rank) * (s->block / (master ? 1 : ranks));
+	if (tcp)
+		fit->other += (s->block - made) / 2;
 }
 
 /* Of async the server sees a block for each computing rank, these their own, where they are small. */
@@ -105,7 +112,7 @@ int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool
 	else if (is_sync(t) && has_window(t))
 		in_window(o, &sizes, t->keeps_state, norms, fit);
 	else
-		in_messages(o, &sizes, master, fit);
+		in_messages(o, &sizes, master, !nn_comm_shares_memory() || t->on_host < o->ranks, fit);
 	return 0;
 }
 

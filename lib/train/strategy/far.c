@@ -241,8 +241,6 @@ static int update(struct nn_train *t, struct nn_error *err)
 	struct nn_graph *graph = nn_step_graph(t->step);
 	char *gradients = nn_graph_gradients(graph);
 
-	if (gather_begin(team, nn_graph_weights(graph), err) < 0)
-		return -1;
 	for (size_t i = nn_buckets_n(team->far->buckets); i-- > 0;) {
 		struct nn_shard mine = nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
 
@@ -254,20 +252,28 @@ static int update(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+/*
+ * Parameters are expected as soon as nothing here reads the old ones of other shards, which norms and directions may: what comes earlier
+ * Open MPI has to keep.
+ */
 static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_buckets *buckets = t->team->far->buckets;
+	char *weights = nn_graph_weights(nn_step_graph(t->step));
 	struct nn_optimizer *o = nn_step_optimizer(t->step);
 	bool whole = norm || nn_optimizer_wants_norm(o) || nn_optimizer_directs(o) || nn_step_parts(t->step)->part_rows > 0;
 	double start = nn_now_s(), sent = result->comm_s;
 
 	nn_optimizer_begin(o, b->number, b->lr);
+	if (!whole && gather_begin(t->team, weights, err) < 0)
+		return -1;
 	for (size_t i = 0; i < nn_buckets_n(buckets); i++)
 		if (nn_buckets_add(t, buckets, i, &result->comm_s, err) < 0)
 			return -1;
 	if (whole && look(t, norm, result, err) < 0)
 		return -1;
-	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 || update(t, err) < 0)
+	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 || (whole && gather_begin(t->team, weights, err) < 0) ||
+	    update(t, err) < 0)
 		return -1;
 	result->compute_s += nn_now_s() - start - (result->comm_s - sent);
 	return 0;
