@@ -8,6 +8,7 @@
 
 #include "base/output.h"
 #include "cmd/train.h"
+#include "comm/peers.h"
 
 #define SPEAK_S 3                /* in which the rank that speaks first ends all */
 
@@ -132,6 +133,55 @@ static void tell_saved(void *arg, const char *path, uint64_t steps)
 	atomic_store(&nn_attach_board(arg)->saved, steps + 1);
 }
 
+/* What a rank that nobody watches says of another that is gone. */
+static struct {
+	struct nn_comm *comm;
+	struct nn_peers *peers;
+	struct nn_board board;
+	char state[512];
+} unwatched;
+
+static void note_step(void *arg, uint64_t steps)
+{
+	(void)arg;
+	atomic_store_explicit(&unwatched.board.at, steps + 1, memory_order_relaxed);
+}
+
+static void note_saved(void *arg, const char *path, uint64_t steps)
+{
+	(void)arg;
+	if (atomic_load(&unwatched.board.saved) == 0)
+		snprintf(unwatched.state, sizeof unwatched.state, "%s", path);
+	atomic_store(&unwatched.board.saved, steps + 1);
+}
+
+static void lost(void *arg, struct nn_error *err)
+{
+	uint64_t at = atomic_load(&unwatched.board.at), saved = atomic_load(&unwatched.board.saved);
+	int status;
+
+	(void)arg;
+	if (at)
+		nn_fail(err, NN_ERANK, "%s at step %" PRIu64, err->text, at - 1);
+	if (saved)
+		nn_fail(err, NN_ERANK, "%s; last checkpoint %s (step %" PRIu64 ")", err->text, unwatched.state, saved - 1);
+	status = nn_tool_end(-1, err);
+	nn_comm_abort(unwatched.comm, status);
+	_exit(status);
+}
+
+static int join_unwatched(struct nn_train_setup *setup, struct nn_error *err)
+{
+	unwatched.comm = setup->comm;
+	if (nn_peers_watch(&unwatched.peers, setup->comm, lost, NULL, err) < 0)
+		return -1;
+	if (unwatched.peers) {
+		setup->host.at = note_step;
+		setup->host.saved = note_saved;
+	}
+	return 0;
+}
+
 int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, struct nn_attach **attach, struct nn_error *err)
 {
 	const char *inputs[] = { setup->data_path, setup->targets_path };
@@ -151,8 +201,9 @@ int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *rank
 		return -1;
 	if (ranks->ranks && nn_comm_is_rank() && ranks->ranks != (uint64_t)setup->comm->size)
 		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, setup->comm->size);
-	if (*attach)
-		setup->comm->waiting = &nn_attach_board(*attach)->waiting;
+	if (!*attach)
+		return join_unwatched(setup, err);
+	setup->comm->waiting = &nn_attach_board(*attach)->waiting;
 	return 0;
 }
 
@@ -180,6 +231,7 @@ int train_leave(const struct nn_train_setup *setup, struct nn_attach *attach, in
 {
 	if (status < 0)
 		return fail(setup, attach, err);
+	nn_peers_end(unwatched.peers);
 	if (setup->comm)
 		nn_comm_close(setup->comm);
 	if (!stopped)

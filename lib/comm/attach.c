@@ -77,6 +77,17 @@ static int connect_there(const char *text)
 	return fd;
 }
 
+int nn_door_find(const char *name, char token[33])
+{
+	size_t n = strcspn(++name, " ");
+	int fd = -1;
+
+	snprintf(token, 33, "%.*s", (int)n, name);
+	for (name += n; *name && fd < 0; name += 1 + strcspn(name + 1, " "))
+		fd = connect_there(name + 1);
+	return fd;
+}
+
 /* NAME, or NAME TOKEN ADDRESS:PORT ...; the token is copied. */
 static int find(struct nn_attach *a, const char *name, char token[33])
 {
@@ -86,12 +97,7 @@ static int find(struct nn_attach *a, const char *name, char token[33])
 	if (a->fd >= 0 || !name[n])
 		return a->fd;
 	a->remote = true;
-	name += n + 1;
-	n = strcspn(name, " ");
-	snprintf(token, 33, "%.*s", (int)n, name);
-	for (name += n; *name && a->fd < 0; name += 1 + strcspn(name + 1, " "))
-		a->fd = connect_there(name + 1);
-	return a->fd;
+	return a->fd = nn_door_find(name + n, token);
 }
 
 /* ---- talking ---- */

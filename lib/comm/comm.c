@@ -15,6 +15,7 @@ int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 		return -1;
 	comm->stride = 1;
 	comm->whole = comm;
+	comm->unwatched = nn_comm_env_unwatched();
 	comm->transport = nn_comm_env_size() == 1 ? &nn_transport_self : nn_module_open("mpi", err);
 	if (!comm->transport || comm->transport->open(&comm->state, threads, &comm->rank, &comm->size, err) < 0) {
 		nn_free(comm);

@@ -38,6 +38,7 @@ struct nn_comm {
 	bool fragments;              /* short messages in parts: comm.c */
 	bool borrowed;               /* a channel: the transport is closed by another */
 	bool part;                   /* of some ranks */
+	bool unwatched;              /* tasks of srun, whose ranks no process watches */
 	struct nn_comm *whole;       /* what was opened; its count is of all its channels */
 	uint64_t moved;              /* bytes sent and received */
 	_Atomic uint32_t *waiting;   /* where the threads are counted that wait for messages; NULL: nowhere */
@@ -49,6 +50,8 @@ bool nn_comm_is_rank(void);
 int nn_comm_env_rank(void);
 /* How many ranks the environment names: 1 where it names no rank, 0 where it does not say. */
 int nn_comm_env_size(void);
+/* Is nobody there who watches the ranks? To be asked before MPI begins, which names ranks as mpirun does. */
+bool nn_comm_env_unwatched(void);
 /* Has this host fewer processors than ranks, as far as the environment says? Then who waits is to leave the core to others. */
 bool nn_comm_crowded(void);
 /* How many processes like this one srun has started that are no ranks: N of them would each do the whole work. 1 where it did not. */

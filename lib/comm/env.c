@@ -36,6 +36,11 @@ int nn_comm_env_size(void)
 	return nn_comm_is_rank() ? env_number(names, 0) : 1;
 }
 
+bool nn_comm_env_unwatched(void)
+{
+	return getenv("PMIX_RANK") && !getenv("OMPI_COMM_WORLD_RANK") && !getenv("NN_LAUNCH");
+}
+
 bool nn_comm_crowded(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", NULL };

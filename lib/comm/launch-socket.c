@@ -113,7 +113,7 @@ static int listen_here(const char *name, struct nn_error *err)
 }
 
 /* " TOKEN ADDRESS:PORT ..." with every address of this host that others may reach. */
-static int add_addresses(struct nn_launch_job *job, int port, char *name, struct nn_error *err)
+static int add_addresses(char token[33], int port, char *name, struct nn_error *err)
 {
 	struct ifaddrs *all;
 	unsigned char random[16];
@@ -122,8 +122,8 @@ static int add_addresses(struct nn_launch_job *job, int port, char *name, struct
 	if (getrandom(random, sizeof random, 0) != sizeof random || getifaddrs(&all) < 0)
 		return failed(err);
 	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(job->token + 2 * i, 3, "%02x", random[i]);
-	at += (size_t)snprintf(name + at, NN_LAUNCH_NAME - at, " %s", job->token);
+		snprintf(token + 2 * i, 3, "%02x", random[i]);
+	at += (size_t)snprintf(name + at, NN_LAUNCH_NAME - at, " %s", token);
 	for (struct ifaddrs *a = all; a; a = a->ifa_next) {
 		char text[INET_ADDRSTRLEN];
 
@@ -137,16 +137,20 @@ static int add_addresses(struct nn_launch_job *job, int port, char *name, struct
 	return 0;
 }
 
-static int listen_tcp(struct nn_launch_job *job, char *name, struct nn_error *err)
+int nn_door_open(char token[33], char *name, struct nn_error *err)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	socklen_t n = sizeof address;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	job->door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (job->door < 0 || bind(job->door, (struct sockaddr *)&address, n) < 0 || listen(job->door, 128) < 0 ||
-	    getsockname(job->door, (struct sockaddr *)&address, &n) < 0)
-		return failed(err);
-	return add_addresses(job, ntohs(address.sin_port), name, err);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) < 0 || listen(fd, 128) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &n) < 0)
+		failed(err);
+	else if (add_addresses(token, ntohs(address.sin_port), name, err) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 int nn_launch_listen(struct nn_launch_job *job, bool others, char *name, struct nn_error *err)
@@ -155,7 +159,9 @@ int nn_launch_listen(struct nn_launch_job *job, bool others, char *name, struct 
 	job->listener = listen_here(name, err);
 	if (job->listener < 0)
 		return -1;
-	return others ? listen_tcp(job, name, err) : 0;
+	if (others)
+		job->door = nn_door_open(job->token, name, err);
+	return others && job->door < 0 ? -1 : 0;
 }
 
 void nn_launch_close(struct nn_launch_job *job)

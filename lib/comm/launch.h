@@ -94,6 +94,14 @@ struct nn_packet {
 long nn_packet_receive(int fd, bool remote, void *packet, size_t n);
 bool nn_packet_send(int fd, bool remote, const void *packet, size_t n);
 
+/*
+ * A door for ranks of other hosts: a listening socket, its token, and where it is, " TOKEN ADDRESS:PORT ..." behind what `name`
+ * (NN_LAUNCH_NAME) holds. The socket, or -1.
+ */
+int nn_door_open(char token[33], char *name, struct nn_error *err);
+/* Through one of its addresses: the connected socket and a copy of the token, or -1. */
+int nn_door_find(const char *name, char token[33]);
+
 /* Do all ranks run on this host? */
 bool nn_launch_local(const struct nn_launch *launch);
 /* mpirun with its options, in a process group of its own; *out is the end of a pipe with all that it writes. */

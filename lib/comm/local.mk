@@ -9,6 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/launch-start.c lib/comm/launch-sweep.c lib/comm/launch.h \
 	lib/comm/loops.h \
 	lib/comm/options.c lib/comm/options.h \
+	lib/comm/peers.c lib/comm/peers.h \
 	lib/comm/program.c \
 	lib/comm/pump.c lib/comm/pump.h \
 	lib/comm/reduce.c lib/comm/reduce.h \

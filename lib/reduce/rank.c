@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "comm/peers.h"
 #include "reduce/rank.h"
 
 #define PIECE ((size_t)4 << 20)        /* bytes at a time: some chunks of an all-reduce */
@@ -161,10 +162,20 @@ static int run(struct nn_rank *r, struct nn_error *err)
 	return status;
 }
 
+static void lost(void *arg, struct nn_error *err)
+{
+	const struct nn_rank *r = arg;
+	int status = r->job->host.end(-1, err);
+
+	nn_comm_abort(r->comm, status);
+	_exit(status);
+}
+
 int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 {
 	struct nn_rank r = { .job = job };
 	struct nn_attach *attach = NULL;
+	struct nn_peers *peers = NULL;
 	int status = nn_attach(&attach, err);
 
 	job->host.attach(attach);
@@ -173,6 +184,8 @@ int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 		status = nn_attach_check_streams(attach, (const char *const *)job->files, job->n > 0, job->std->output, err);
 	if (status == 0)
 		status = nn_comm_open(&r.comm, false, err);
+	if (status == 0)
+		status = nn_peers_watch(&peers, r.comm, lost, &r, err);
 	if (status < 0)
 		return -1;
 	status = run(&r, err);
@@ -181,9 +194,10 @@ int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 	nn_block_free(&r.result);
 	nn_free(r.input_name);
 	nn_free(r.output_name);
-	if (status == 0)
+	if (status == 0) {
+		nn_peers_end(peers);
 		nn_comm_close(r.comm);
-	else if (status > 0)
+	} else if (status > 0)
 		sleep(EXPLAIN_S);
 	else if (!attach)
 		nn_comm_abort(r.comm, job->host.end(status, err));

@@ -119,7 +119,7 @@ task() {
 # ours RANK: its process id; others may train here, too
 ours() {
   local p
-  for p in $(pgrep -x nn-train); do
+  for p in $(pgrep '^nn-[at]'); do
     grep -qzxF "SLURM_CONF=$SLURM_CONF" "/proc/$p/environ" 2>/dev/null || continue
     grep -qzxE "(PMIX|OMPI_COMM_WORLD)_RANK=$1" "/proc/$p/environ" || continue
     echo "$p"
@@ -222,8 +222,8 @@ status 3" ]
   done
 }
 
-@test "slurm: a killed rank ends srun -K, and nn-train --ranks with its name and status 5; --resume goes on to the same bytes" {
-  for how in "srun -K --quiet --mpi=pmix nn-train" "nn-train --ranks=2"; do
+@test "slurm: a killed rank ends tasks of srun and nn-train --ranks with its name and status 5; --resume goes on to the same bytes" {
+  for how in "srun --quiet --mpi=pmix nn-train" "nn-train --ranks=2"; do
     rm -f long.*
     batch <<<"$how ${words[*]@Q} --steps=1000000 --checkpoint-every=20 -o long.safetensors; echo status \$?"
     until_ [ -e long.state.safetensors ]
@@ -231,12 +231,32 @@ status 3" ]
     ended_job
     cat out
     grep -qxE 'status (5|137)' out
+    grep -qE '^nn-train: rank 1 \(pid [0-9]+ on b\) (was killed by signal 9|ended unasked|was lost) at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)$' out
   done
-  grep -qE '^nn-train: rank 1 \(pid [0-9]+ on b\) (was killed by signal 9|ended unasked) at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)$' out
   steps=$(($(sed -n 's/.*(step \([0-9]*\))$/\1/p' out) + 50))
   nn-train "${words[@]}" --steps=$steps -o all.safetensors
   task nn-train "${words[@]}" --steps=$steps --checkpoint-every=20 --resume -o long.safetensors
   cmp all.safetensors long.safetensors
+  until_ none_left
+}
+
+@test "slurm: rank 0 is missed, too, and so is a rank of nn-allreduce" {
+  batch <<<"srun --quiet --mpi=pmix nn-train ${words[*]@Q} --steps=1000000 -o long.safetensors --checkpoint-every=20; echo status \$?"
+  until_ [ -e long.state.safetensors ]
+  kill -9 "$(ours 0)"
+  ended_job
+  cat out
+  [ "$(grep -cE '^nn-train: rank 0 \(pid [0-9]+ on a\) was lost at step [0-9]+$' out)" = 1 ]
+  until_ none_left
+  mkfifo held
+  batch <<<"srun --quiet --mpi=pmix nn-allreduce --stream <>held; echo status \$?"
+  until_ ours 1
+  # it has met the others
+  sleep 1
+  kill -9 "$(ours 1)"
+  ended_job
+  cat out
+  grep -qE '^nn-allreduce: rank 1 \(pid [0-9]+ on b\) was lost$' out
   until_ none_left
 }
 
