@@ -69,10 +69,11 @@ static size_t made_of(const struct nn_bound *b, const struct nn_bound_node *node
 
 size_t nn_split_parcels(const struct nn_bound *b, const struct nn_bound_node *node)
 {
-	size_t ranks = (size_t)b->columns->ranks, piece = piece_of(b, node->split);
+	size_t ranks = (size_t)b->columns->ranks, piece;
 
 	if (!node->want_dx || node->split->grouped)
 		return 0;
+	piece = piece_of(b, node->split);
 	return 2 * ranks * (sizeof(void *) + sizeof(size_t)) +
 	       ((2 * node->split->out + ranks) * piece * node->split->taps + made_of(b, node, piece)) * nn_dtype_size(b->device->dtype);
 }
