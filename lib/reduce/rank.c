@@ -165,10 +165,8 @@ static int run(struct nn_rank *r, struct nn_error *err)
 static void lost(void *arg, struct nn_error *err)
 {
 	const struct nn_rank *r = arg;
-	int status = r->job->host.end(-1, err);
 
-	nn_comm_abort(r->comm, status);
-	_exit(status);
+	nn_comm_abort(r->comm, r->job->host.end(-1, err));           /* MPI ends this process, too */
 }
 
 int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
