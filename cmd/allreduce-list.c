@@ -15,6 +15,7 @@ const struct nn_opt_list nn_allreduce_list = {
 	.usage = "nn-allreduce [OPTION]... FILE...   > result\n"
 		 "nn-allreduce [OPTION]... --ranks=N FILE.%r   (%r is the rank, from 0)\n"
 		 "nn-allreduce [OPTION]... --ranks=N --bench",
-	.brief = "Reduce the arrays of several files or ranks to one, value by value: averages of models, sums of gradients.",
+	.brief = "Reduce the arrays of several files or ranks to one, value by value: averages of "
+		 "models, sums of gradients.",
 	.tables = tables,
 };

@@ -1,4 +1,5 @@
-/* Prints what the option tables are to man pages and completions: gen-options TOOL man|bash|zsh|fish|help. Not installed. */
+/* Prints what the option tables are to man pages and completions: gen-options TOOL
+ * man|bash|zsh|fish|help. Not installed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +8,9 @@
 
 int main(int argc, char **argv)
 {
-	static const struct nn_opt_list *const lists[] = { &nn_allreduce_list, &nn_bench_list, &nn_predict_list, &nn_train_list, NULL };
-	struct nn_text text = {0};
+	static const struct nn_opt_list *const lists[] = { &nn_allreduce_list, &nn_bench_list,
+							   &nn_predict_list, &nn_train_list, NULL };
+	struct nn_text text = { 0 };
 
 	for (size_t i = 0; argc == 3 && lists[i]; i++) {
 		if (strcmp(lists[i]->tool, argv[1]) != 0)

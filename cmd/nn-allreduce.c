@@ -4,18 +4,27 @@
 
 int main(int argc, char **argv)
 {
-	struct nn_allreduce_options options = {0};
-	struct nn_ranks_options ranks = {0};
-	struct nn_std_options std = {0};
-	uint64_t given[4] = {0};
-	const struct nn_tool_values values[] = { { &options, &given[0] }, { &ranks, &given[1] }, { &options, &given[2] }, { &std, &given[3] } };
+	struct nn_allreduce_options options = { 0 };
+	struct nn_ranks_options ranks = { 0 };
+	struct nn_std_options std = { 0 };
+	uint64_t given[4] = { 0 };
+	const struct nn_tool_values values[] = { { &options, &given[0] },
+						 { &ranks, &given[1] },
+						 { &options, &given[2] },
+						 { &std, &given[3] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	int n = nn_tool_start(&list, &nn_allreduce_list, values, tables, argc, argv), status;
 	const struct nn_allreduce job = {
-		.list = &list, .options = &options, .ranks = &ranks, .std = &std, .files = argv + 1, .n = n,
-		.host = { nn_tool_warn, nn_tool_note, NULL, nn_tool_attach, nn_tool_end, &nn_tool_stop },
+		.list = &list,
+		.options = &options,
+		.ranks = &ranks,
+		.std = &std,
+		.files = argv + 1,
+		.n = n,
+		.host = { nn_tool_warn, nn_tool_note, NULL, nn_tool_attach, nn_tool_end,
+			  &nn_tool_stop },
 	};
 	bool rank = nn_comm_env_size() != 1, several = false;
 

@@ -4,16 +4,19 @@
 
 int main(int argc, char **argv)
 {
-	struct nn_bench_options options = {0};
-	struct nn_std_options std = {0};
-	uint64_t given[2] = {0};
+	struct nn_bench_options options = { 0 };
+	struct nn_std_options std = { 0 };
+	uint64_t given[2] = { 0 };
 	const struct nn_tool_values values[] = { { &options, &given[0] }, { &std, &given[1] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	int n = nn_tool_start(&list, &nn_bench_list, values, tables, argc, argv), status;
 	struct nn_bench_setup setup = {
-		.list = &list, .bench = &options, .std = &std, .host = { nn_tool_warn, nn_tool_note, NULL, &nn_tool_stop },
+		.list = &list,
+		.bench = &options,
+		.std = &std,
+		.host = { nn_tool_warn, nn_tool_note, NULL, &nn_tool_stop },
 	};
 
 	nn_tool_quiet(std.quiet);

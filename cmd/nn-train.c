@@ -33,8 +33,8 @@ static bool other_speaks(void)
 /* The plan to stdout; 4 where it exceeds a --memory that was given. */
 static int explain(const struct nn_train_setup *setup)
 {
-	struct nn_text text = {0};
-	struct nn_error err = {0};
+	struct nn_text text = { 0 };
+	struct nn_error err = { 0 };
 	bool fits = true;
 	int status = nn_train_explain(setup, &text, &fits, &err);
 
@@ -48,7 +48,7 @@ static int explain(const struct nn_train_setup *setup)
 /* What trains nothing that stays: --selfcheck, --race. */
 static int try_out(const struct nn_train_setup *setup)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	int stopped = 0, status;
 
 	nn_tool_catch_stop();
@@ -74,7 +74,7 @@ static int give_advice(int status, struct nn_text *advice)
 /* One process, or one of several ranks. */
 static int train(struct nn_train_setup *setup, struct nn_ranks_options *ranks)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_train *t = NULL;
 	struct nn_attach *attach = NULL;
 	int stopped = 0, status = train_join(setup, ranks, &attach, &err);
@@ -90,27 +90,37 @@ static int train(struct nn_train_setup *setup, struct nn_ranks_options *ranks)
 
 int main(int argc, char **argv)
 {
-	struct nn_train_options options = {0};
-	struct nn_data_options data = {0};
-	struct nn_ranks_options ranks = {0};
-	struct nn_std_options std = {0};
-	uint64_t given[4] = {0};
-	const struct nn_tool_values values[] = { { &options, &given[0] }, { &ranks, &given[1] }, { &data, &given[2] }, { &std, &given[3] } };
+	struct nn_train_options options = { 0 };
+	struct nn_data_options data = { 0 };
+	struct nn_ranks_options ranks = { 0 };
+	struct nn_std_options std = { 0 };
+	uint64_t given[4] = { 0 };
+	const struct nn_tool_values values[] = { { &options, &given[0] },
+						 { &ranks, &given[1] },
+						 { &data, &given[2] },
+						 { &std, &given[3] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
-	struct nn_error err = {0};
-	struct nn_text advice = {0};
+	struct nn_error err = { 0 };
+	struct nn_text advice = { 0 };
 	int n = nn_tool_start(&list, &nn_train_list, values, tables, argc, argv), status;
 	struct nn_train_setup setup = {
-		.list = &list, .train = &options, .data = &data, .std = &std,
-		.host = { .warn = nn_tool_warn, .note = nn_tool_note, .progress = std.quiet ? -1 : STDERR_FILENO, .stop = &nn_tool_stop,
+		.list = &list,
+		.train = &options,
+		.data = &data,
+		.std = &std,
+		.host = { .warn = nn_tool_warn,
+			  .note = nn_tool_note,
+			  .progress = std.quiet ? -1 : STDERR_FILENO,
+			  .stop = &nn_tool_stop,
 			  .save = &save },
 	};
 	bool explains = nn_opt_given(&list, "explain"), several = false;
 
 	nn_tool_quiet(std.quiet);
 	if ((n < 1 && !explains) || n > 2)
-		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input" : "%s: expected DATA [TARGETS]",
+		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input"
+					   : "%s: expected DATA [TARGETS]",
 				     n < 1 ? "" : argv[3]);
 	setup.data_path = n > 0 ? argv[1] : NULL;
 	setup.targets_path = n == 2 ? argv[2] : NULL;

@@ -12,6 +12,7 @@ const struct nn_opt_list nn_predict_list = {
 	.tool = "nn-predict",
 	.usage = "nn-predict [OPTION]... MODEL [DATA]\n"
 		 "nn-predict [OPTION]... -m TEXT WEIGHTS [DATA]",
-	.brief = "Print what MODEL says of each row of DATA or standard input, in order, as the rows come.",
+	.brief = "Print what MODEL says of each row of DATA or standard input, in order, as the "
+		 "rows come.",
 	.tables = tables,
 };

@@ -86,7 +86,8 @@ static void end_at_once(int number)
 	raise(number);
 }
 
-/* A rank may get the same signal from whoever sent it to all, from mpirun and from the process that watches, which alone ends it at once. */
+/* A rank may get the same signal from whoever sent it to all, from mpirun and from the process that
+ * watches, which alone ends it at once. */
 static void catch_stop(int number)
 {
 	if (nn_tool_stop && !attached)
@@ -128,7 +129,8 @@ static void start_signals(void)
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(SIGXFSZ, &ignore, NULL);       /* a file that gets too large for ulimit -f is an error of write */
+	sigaction(SIGXFSZ, &ignore,
+		  NULL); /* a file that gets too large for ulimit -f is an error of write */
 	install(SIGINT, end_at_once);
 	install(SIGTERM, end_at_once);
 	install(SIGHUP, end_at_once);
@@ -139,14 +141,15 @@ static void start_signals(void)
 static void open_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
 			_exit(NN_EFAIL);
 }
 
 static void more_version(void)
 {
 	const char *blas = getenv("OPENBLAS_CORETYPE"), *wanted = getenv("NN_CPU");
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, &err);
 	char name[NN_CPU_NAME];
 
@@ -154,13 +157,15 @@ static void more_version(void)
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
 	puts("MPI: " NN_MPI_VERSION);
 	puts("CUDA: none");
-	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text, cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
+	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text,
+	       cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }
 
-int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
-		  struct nn_opt_table tables[NN_OPT_TABLES], int argc, char **argv)
+int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
+		  const struct nn_tool_values *values, struct nn_opt_table tables[NN_OPT_TABLES],
+		  int argc, char **argv)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	bool done = false;
 	int n = 0, status;
 
@@ -188,8 +193,9 @@ static int end_rank(int status, const struct nn_error *err)
 {
 	if (nn_output_broken_pipe())
 		status = 128 + SIGPIPE;
-	error = STDERR_FILENO;               /* notes from now on go the same way, after it */
-	nn_attach_say(attached, NN_SAY_END, status < 0 ? (int)err->code : status, status < 0 ? err->text : "");
+	error = STDERR_FILENO; /* notes from now on go the same way, after it */
+	nn_attach_say(attached, NN_SAY_END, status < 0 ? (int)err->code : status,
+		      status < 0 ? err->text : "");
 	return status < 0 ? (int)err->code : status;
 }
 

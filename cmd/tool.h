@@ -5,24 +5,29 @@
 #include <signal.h>
 #include "base/option.h"
 
-/* The lists of all tools, without places for values: main and the generators of pages and completions use them. */
+/* The lists of all tools, without places for values: main and the generators of pages and
+ * completions use them. */
 extern const struct nn_opt_list nn_allreduce_list, nn_bench_list, nn_predict_list, nn_train_list;
 
-/* The tables of a list with the structs their values go to, in the same order; given may be NULL. */
+/* The tables of a list with the structs their values go to, in the same order; given may be NULL.
+ */
 struct nn_tool_values {
 	void *values;
 	uint64_t *given;
 };
 
 /*
- * Open closed descriptors 0-2 on /dev/null, ignore SIGPIPE, parse. The number of operands, which are argv[1..n]; does not return where
- * the command line is wrong (status 2, 3) or asks for help or version (0).
+ * Open closed descriptors 0-2 on /dev/null, ignore SIGPIPE, parse. The number of operands, which
+ * are argv[1..n]; does not return where the command line is wrong (status 2, 3) or asks for help or
+ * version (0).
  */
-int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from, const struct nn_tool_values *values,
-		  struct nn_opt_table tables[NN_OPT_TABLES], int argc, char **argv);
+int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
+		  const struct nn_tool_values *values, struct nn_opt_table tables[NN_OPT_TABLES],
+		  int argc, char **argv);
 
 struct nn_attach;
-/* In a rank: messages and the exit status go to the process that started it (comm/launch.h). NULL: none. */
+/* In a rank: messages and the exit status go to the process that started it (comm/launch.h). NULL:
+ * none. */
 void nn_tool_attach(struct nn_attach *attach);
 
 /* "nn-train: TEXT" for a wrong command line; returns 2. */
@@ -33,16 +38,18 @@ void nn_tool_warn(void *arg, const char *text);
 void nn_tool_note(void *arg, const char *text);
 void nn_tool_quiet(bool quiet);
 
-/* The exit status of main: 0, or the error printed as one line; 141 without a word when the reader of stdout left. */
+/* The exit status of main: 0, or the error printed as one line; 141 without a word when the reader
+ * of stdout left. */
 int nn_tool_end(int status, const struct nn_error *err);
 
 /*
- * SIGINT and SIGTERM set nn_tool_stop to the signal's number; a second one removes temporaries and ends at once. Without this call they
- * end the tool at once in the same way.
+ * SIGINT and SIGTERM set nn_tool_stop to the signal's number; a second one removes temporaries and
+ * ends at once. Without this call they end the tool at once in the same way.
  */
 void nn_tool_catch_stop(void);
 extern volatile sig_atomic_t nn_tool_stop;
-/* The same where ranks have to be ended first: every signal is counted, and only a third one ends the tool at once. */
+/* The same where ranks have to be ended first: every signal is counted, and only a third one ends
+ * the tool at once. */
 void nn_tool_count_stops(void);
 extern volatile sig_atomic_t nn_tool_stops;
 

@@ -1,4 +1,5 @@
-/* nn-train as several ranks: the process that starts them and stays, and what is different in a rank. */
+/* nn-train as several ranks: the process that starts them and stays, and what is different in a
+ * rank. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "cmd/train.h"
 #include "comm/peers.h"
 
-#define SPEAK_S 3                /* in which the rank that speaks first ends all */
+#define SPEAK_S 3 /* in which the rank that speaks first ends all */
 
 /* ---- the process that stays ---- */
 
@@ -24,16 +25,19 @@ static void tell(void *arg, enum nn_say kind, const char *text)
 }
 
 /* One launch of n ranks; goes_on: from the checkpoint. */
-static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool goes_on, struct nn_error *err)
+static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool goes_on,
+		  struct nn_error *err)
 {
-	const char *operands[] = { setup->data_path, setup->targets_path }, *more[] = { NULL, "--resume" };
+	const char *operands[] = { setup->data_path, setup->targets_path },
+		   *more[] = { NULL, "--resume" };
 	char ranks[40];
 	char **argv;
 	int status;
 
 	snprintf(ranks, sizeof ranks, "--ranks=%d", l->ranks);
 	more[0] = ranks;
-	argv = nn_opt_arguments(setup->list, more, goes_on ? 2 : 1, operands, setup->targets_path ? 2 : 1, err);
+	argv = nn_opt_arguments(setup->list, more, goes_on ? 2 : 1, operands,
+				setup->targets_path ? 2 : 1, err);
 	if (!argv)
 		return -1;
 	l->argv = argv;
@@ -47,7 +51,9 @@ static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool 
 /* With one rank less: whole pipelines and groups of them; 0: no more. */
 static int fewer(const struct nn_train_setup *setup, int ranks)
 {
-	int parts = (setup->train->pipeline ? atoi(setup->train->pipeline) : 1) * (int)setup->train->tensor, left = ranks > 1 ? ranks - 1 : 1;
+	int parts = (setup->train->pipeline ? atoi(setup->train->pipeline) : 1) *
+		    (int)setup->train->tensor,
+	    left = ranks > 1 ? ranks - 1 : 1;
 
 	return left - left % parts;
 }
@@ -57,7 +63,8 @@ static bool is_descriptor(const char *path)
 	return path && strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0;
 }
 
-/* <(command) of a shell is a descriptor of this process alone: it becomes standard input, which rank 0 gets. */
+/* <(command) of a shell is a descriptor of this process alone: it becomes standard input, which
+ * rank 0 gets. */
 static int take_descriptor(const char **path, struct nn_error *err)
 {
 	int fd = open(*path, O_RDONLY | O_CLOEXEC);
@@ -78,7 +85,9 @@ static int take_descriptors(struct nn_train_setup *setup, struct nn_error *err)
 		const char *path = *paths[i];
 
 		if (taken && is_descriptor(path))
-			return nn_fail(err, NN_EUSAGE, "%s: ranks get one <(command) alone, which is %s; give the other as a file or FIFO",
+			return nn_fail(err, NN_EUSAGE,
+				       "%s: ranks get one <(command) alone, which is %s; give the "
+				       "other as a file or FIFO",
 				       path, taken);
 		if (is_descriptor(path) && take_descriptor(paths[i], err) < 0)
 			return -1;
@@ -87,13 +96,21 @@ static int take_descriptors(struct nn_train_setup *setup, struct nn_error *err)
 	return 0;
 }
 
-int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, volatile sig_atomic_t *save,
-		 struct nn_error *err)
+int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ranks,
+		 volatile sig_atomic_t *save, struct nn_error *err)
 {
 	uint64_t saved = 0, ever = 0, left = setup->train->max_restarts;
 	struct nn_launch l = {
-		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile, .timeout_s = setup->train->timeout,
-		.say = tell, .stop = &nn_tool_stop, .stops = &nn_tool_stops, .save = save, .saved = &saved, .last = setup->advice,
+		.ranks = (int)ranks->ranks,
+		.hosts = ranks->hosts,
+		.hostfile = ranks->hostfile,
+		.timeout_s = setup->train->timeout,
+		.say = tell,
+		.stop = &nn_tool_stop,
+		.stops = &nn_tool_stops,
+		.save = save,
+		.saved = &saved,
+		.last = setup->advice,
 	};
 	char note[200];
 	int status;
@@ -103,17 +120,21 @@ int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ra
 	nn_tool_count_stops();
 	for (;;) {
 		status = launch(setup, &l, ever > 0, err);
-		if (status >= 0 || err->code != NN_ERANK || left == 0 || nn_tool_stop || fewer(setup, l.ranks) == 0)
+		if (status >= 0 || err->code != NN_ERANK || left == 0 || nn_tool_stop ||
+		    fewer(setup, l.ranks) == 0)
 			return status;
 		ever = saved ? saved : ever;
 		nn_tool_warn(NULL, err->text);
 		l.ranks = fewer(setup, l.ranks);
 		left--;
 		if (ever)
-			snprintf(note, sizeof note, "going on from step %" PRIu64 " with %d rank%s; restarts left: %" PRIu64, ever - 1, l.ranks,
-				 l.ranks == 1 ? "" : "s", left);
+			snprintf(note, sizeof note,
+				 "going on from step %" PRIu64
+				 " with %d rank%s; restarts left: %" PRIu64,
+				 ever - 1, l.ranks, l.ranks == 1 ? "" : "s", left);
 		else
-			snprintf(note, sizeof note, "beginning again with %d rank%s; restarts left: %" PRIu64, l.ranks,
+			snprintf(note, sizeof note,
+				 "beginning again with %d rank%s; restarts left: %" PRIu64, l.ranks,
 				 l.ranks == 1 ? "" : "s", left);
 		nn_tool_note(NULL, note);
 	}
@@ -164,7 +185,8 @@ static void lost(void *arg, struct nn_error *err)
 	if (at)
 		nn_fail(err, NN_ERANK, "%s at step %" PRIu64, err->text, at - 1);
 	if (saved)
-		nn_fail(err, NN_ERANK, "%s; last checkpoint %s (step %" PRIu64 ")", err->text, unwatched.state, saved - 1);
+		nn_fail(err, NN_ERANK, "%s; last checkpoint %s (step %" PRIu64 ")", err->text,
+			unwatched.state, saved - 1);
 	status = nn_tool_end(-1, err);
 	nn_comm_abort(unwatched.comm, status);
 	_exit(status);
@@ -182,7 +204,8 @@ static int join_unwatched(struct nn_train_setup *setup, struct nn_error *err)
 	return 0;
 }
 
-int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks, struct nn_attach **attach, struct nn_error *err)
+int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks,
+	       struct nn_attach **attach, struct nn_error *err)
 {
 	const char *inputs[] = { setup->data_path, setup->targets_path };
 
@@ -200,7 +223,8 @@ int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *rank
 	if (nn_comm_open(&setup->comm, true, err) < 0)
 		return -1;
 	if (ranks->ranks && nn_comm_is_rank() && ranks->ranks != (uint64_t)setup->comm->size)
-		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d", ranks->ranks, setup->comm->size);
+		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": this is a rank of %d",
+			       ranks->ranks, setup->comm->size);
 	if (!*attach)
 		return join_unwatched(setup, err);
 	setup->comm->waiting = &nn_attach_board(*attach)->waiting;
@@ -208,15 +232,17 @@ int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *rank
 }
 
 /*
- * An error is told to the process that started the ranks, which ends them. Without it rank 0 speaks first; what another finds alone, it
- * says a moment later. MPI_Finalize would wait for ranks that wait for this one.
+ * An error is told to the process that started the ranks, which ends them. Without it rank 0 speaks
+ * first; what another finds alone, it says a moment later. MPI_Finalize would wait for ranks that
+ * wait for this one.
  */
-static int fail(const struct nn_train_setup *setup, const struct nn_attach *attach, const struct nn_error *err)
+static int fail(const struct nn_train_setup *setup, const struct nn_attach *attach,
+		const struct nn_error *err)
 {
 	int status;
 
 	if (!attach && nn_comm_env_rank() > 0) {
-		signal(SIGTERM, SIG_DFL);            /* mpirun's word that another has spoken */
+		signal(SIGTERM, SIG_DFL); /* mpirun's word that another has spoken */
 		sleep(SPEAK_S);
 	}
 	status = nn_tool_end(-1, err);
@@ -227,7 +253,8 @@ static int fail(const struct nn_train_setup *setup, const struct nn_attach *atta
 	return status;
 }
 
-int train_leave(const struct nn_train_setup *setup, struct nn_attach *attach, int status, int stopped, const struct nn_error *err)
+int train_leave(const struct nn_train_setup *setup, struct nn_attach *attach, int status,
+		int stopped, const struct nn_error *err)
 {
 	if (status < 0)
 		return fail(setup, attach, err);

@@ -11,18 +11,18 @@ extern "C" {
 /* The exit statuses of the tools are the same numbers. */
 enum nn_code {
 	NN_OK = 0,
-	NN_EFAIL = 1,       /* the work failed: file, format, shape, I/O */
-	NN_EUSAGE = 2,      /* the caller asked for something that cannot be */
-	NN_ENODEV = 3,      /* a device, module or transport is not there */
-	NN_ENOMEM = 4,      /* out of memory */
-	NN_ERANK = 5,       /* a rank was lost */
-	NN_EDIVERGED = 6,   /* a non-finite loss */
+	NN_EFAIL = 1,     /* the work failed: file, format, shape, I/O */
+	NN_EUSAGE = 2,    /* the caller asked for something that cannot be */
+	NN_ENODEV = 3,    /* a device, module or transport is not there */
+	NN_ENOMEM = 4,    /* out of memory */
+	NN_ERANK = 5,     /* a rank was lost */
+	NN_EDIVERGED = 6, /* a non-finite loss */
 	NN_EFORMAT = NN_EFAIL
 };
 
 struct nn_error {
 	enum nn_code code;
-	char text[512];     /* one line: place, what was found, what was wanted */
+	char text[512]; /* one line: place, what was found, what was wanted */
 };
 
 struct nn_model;
@@ -33,7 +33,7 @@ struct nn_session;
  * NULL on failure, with the reason in *err (err may be NULL).
  */
 struct nn_model *nn_model_open(const char *path, struct nn_error *err);
-void nn_model_close(struct nn_model *model);                   /* NULL allowed */
+void nn_model_close(struct nn_model *model); /* NULL allowed */
 
 /* float32 values of one row in (all inputs) and of one row out (all outputs) */
 size_t nn_model_inputs(const struct nn_model *model);
@@ -41,8 +41,9 @@ size_t nn_model_outputs(const struct nn_model *model);
 
 /*
  * Predict n rows: rows[n][inputs] as the file formats give them (images C,H,W; columns in the order
- * of training, not normalized; nan is a missing number where the model fills those), out[n][outputs] logits, or values in the target's units.
- * 0, or -1 with *err set. Allocates; nn_session_* does not.
+ * of training, not normalized; nan is a missing number where the model fills those),
+ * out[n][outputs] logits, or values in the target's units. 0, or -1 with *err set. Allocates;
+ * nn_session_* does not.
  */
 int nn_model_predict(const struct nn_model *model, const float *rows, size_t n, float *out,
 		     struct nn_error *err);
@@ -50,18 +51,18 @@ int nn_model_predict(const struct nn_model *model, const float *rows, size_t n, 
 /* What a session is opened with; set size = sizeof(struct nn_session_options), the rest to 0. */
 struct nn_session_options {
 	size_t size;
-	size_t max_rows;    /* rows per call at most (0: 64) */
-	int threads;        /* compute threads of the session (0 or 1: the caller's alone) */
+	size_t max_rows; /* rows per call at most (0: 64) */
+	int threads;     /* compute threads of the session (0 or 1: the caller's alone) */
 };
 
 /* A session holds all memory a prediction needs; it belongs to one thread at a time. */
 struct nn_session *nn_session_open(const struct nn_model *model,
 				   const struct nn_session_options *options, struct nn_error *err);
-void nn_session_close(struct nn_session *session);             /* NULL allowed */
+void nn_session_close(struct nn_session *session); /* NULL allowed */
 
-size_t nn_session_n_inputs(const struct nn_session *session);  /* input tensors */
+size_t nn_session_n_inputs(const struct nn_session *session); /* input tensors */
 size_t nn_session_n_outputs(const struct nn_session *session);
-size_t nn_session_input_size(const struct nn_session *session, size_t input);    /* values per row */
+size_t nn_session_input_size(const struct nn_session *session, size_t input); /* values per row */
 size_t nn_session_output_size(const struct nn_session *session, size_t output);
 const char *nn_session_output_name(const struct nn_session *session, size_t output);
 

@@ -11,10 +11,10 @@
 #include "base/cache.h"
 #include "base/pool.h"
 
-#define ID_BYTES 6                   /* of the linker's build id: enough to tell builds apart */
+#define ID_BYTES 6 /* of the linker's build id: enough to tell builds apart */
 
 struct search {
-	uintptr_t here;              /* an address in the object that is looked for */
+	uintptr_t here; /* an address in the object that is looked for */
 	char id[2 * ID_BYTES + 1];
 };
 
@@ -33,7 +33,8 @@ static void find_note(struct search *s, const unsigned char *at, size_t n)
 		at += sizeof note;
 		if (name + size > (size_t)(end - at))
 			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz >= ID_BYTES && name == 4 && memcmp(at, "GNU", 4) == 0)
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz >= ID_BYTES && name == 4 &&
+		    memcmp(at, "GNU", 4) == 0)
 			for (int i = 0; i < ID_BYTES; i++)
 				snprintf(s->id + 2 * i, 3, "%02x", at[name + (size_t)i]);
 		at += name + size;
@@ -49,11 +50,14 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
 
-		ours |= segment->p_type == PT_LOAD && s->here - (object->dlpi_addr + segment->p_vaddr) < segment->p_memsz;
+		ours |= segment->p_type == PT_LOAD &&
+			s->here - (object->dlpi_addr + segment->p_vaddr) < segment->p_memsz;
 	}
 	for (int i = 0; ours && i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_NOTE)
-			find_note(s, (const unsigned char *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr),
+			find_note(s,
+				  (const unsigned char *)(object->dlpi_addr +
+							  object->dlpi_phdr[i].p_vaddr),
 				  object->dlpi_phdr[i].p_memsz);
 	return ours;
 }
@@ -65,7 +69,7 @@ const char *nn_cache_machine(char buffer[NN_CACHE_MACHINE])
 	char cpu[NN_CPU_NAME];
 
 	dl_iterate_phdr(look_at, &s);
-	snprintf(buffer, NN_CACHE_MACHINE, "%s%s%.16s, %s %s", nn_cpu_name(cpu), wanted ? ", " : "", wanted ? wanted : "", PACKAGE_VERSION,
-		 s.id);
+	snprintf(buffer, NN_CACHE_MACHINE, "%s%s%.16s, %s %s", nn_cpu_name(cpu), wanted ? ", " : "",
+		 wanted ? wanted : "", PACKAGE_VERSION, s.id);
 	return buffer;
 }

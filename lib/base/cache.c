@@ -1,4 +1,5 @@
-/* Answers in small files: read whole, added to with one write, written anew when they have grown too large. */
+/* Answers in small files: read whole, added to with one write, written anew when they have grown
+ * too large. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +16,9 @@
 #include "base/sha256.h"
 #include "base/text.h"
 
-#define MOST ((size_t)256 << 10)     /* a file larger than this is written anew */
-#define KEPT ((size_t)128 << 10)     /* with so much of its newest answers */
-#define KEY_BYTES 400                /* longer keys are cut, and end in their hash */
+#define MOST ((size_t)256 << 10) /* a file larger than this is written anew */
+#define KEPT ((size_t)128 << 10) /* with so much of its newest answers */
+#define KEY_BYTES 400            /* longer keys are cut, and end in their hash */
 
 /* ---- names and keys ---- */
 
@@ -86,7 +87,8 @@ static char *read_newest(int fd, size_t *size)
 	size_t n = 0, most = 2 * MOST;
 	char *bytes, *begin;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 || !(bytes = nn_alloc(most + 1, 1, NULL)))
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
+	    !(bytes = nn_alloc(most + 1, 1, NULL)))
 		return NULL;
 	for (ssize_t got; n < most; n += (size_t)got) {
 		off_t at = (st.st_size > (off_t)most ? st.st_size - (off_t)most : 0) + (off_t)n;
@@ -124,7 +126,8 @@ static bool has_key(const char *line, const char *end, const char *key, size_t n
 }
 
 /* The newest answer of the key: of this machine, else whether there is one of another. */
-static enum nn_cached find(const char *bytes, size_t size, const struct nn_text *start, char value[NN_CACHE_VALUE])
+static enum nn_cached find(const char *bytes, size_t size, const struct nn_text *start,
+			   char value[NN_CACHE_VALUE])
 {
 	const char *key = strchr(start->data, '\t');
 	size_t key_length = start->length - (size_t)(key - start->data);
@@ -150,7 +153,7 @@ static enum nn_cached find(const char *bytes, size_t size, const struct nn_text 
 
 enum nn_cached nn_cache_get(const char *name, const char *key, char value[NN_CACHE_VALUE])
 {
-	struct nn_text path = {0}, start = {0};
+	struct nn_text path = { 0 }, start = { 0 };
 	enum nn_cached found = NN_CACHE_NONE;
 	int fd = file_name(&path, name) ? open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	size_t size = 0;
@@ -180,15 +183,17 @@ static bool comes_again(const char *line, const char *end, const char *last)
 
 	tab = tab ? memchr(tab + 1, '\t', (size_t)(end - tab - 1)) : NULL;
 	if (!tab)
-		return true;                 /* damaged: not worth keeping either */
+		return true; /* damaged: not worth keeping either */
 	n = (size_t)(tab + 1 - line);
-	for (const char *at = end; at < last; at = (const char *)memchr(at, '\n', (size_t)(last - at)) + 1)
+	for (const char *at = end; at < last;
+	     at = (const char *)memchr(at, '\n', (size_t)(last - at)) + 1)
 		if ((size_t)(last - at) > n && memcmp(at, line, n) == 0)
 			return true;
 	return false;
 }
 
-/* The newest answers alone, in a file that takes the old one's place. An answer that somebody adds meanwhile is lost, no more. */
+/* The newest answers alone, in a file that takes the old one's place. An answer that somebody adds
+ * meanwhile is lost, no more. */
 static void shrink(int fd, const char *path)
 {
 	struct nn_output *output;
@@ -209,7 +214,8 @@ static void shrink(int fd, const char *path)
 	}
 	for (const char *line = begin, *end; line < bytes + size; line = end) {
 		end = (const char *)memchr(line, '\n', (size_t)(bytes + size - line)) + 1;
-		if (!comes_again(line, end, bytes + size) && nn_output_write(output, line, (size_t)(end - line), NULL) < 0) {
+		if (!comes_again(line, end, bytes + size) &&
+		    nn_output_write(output, line, (size_t)(end - line), NULL) < 0) {
 			nn_output_abort(output);
 			nn_free(bytes);
 			return;
@@ -234,24 +240,26 @@ static int append(int fd, const char *path, struct nn_text *line, struct nn_erro
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return nn_fail(err, NN_EFAIL, "%s: is no regular file", path);
 	if ((size_t)st.st_size > 4 * MOST)
-		return nn_fail(err, NN_EFAIL, "%s: has grown too large and cannot be written anew", path);
+		return nn_fail(err, NN_EFAIL, "%s: has grown too large and cannot be written anew",
+			       path);
 	if (!ends_in_line(fd, st.st_size) && write(fd, "\n", 1) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write", path);
 	if (write(fd, line->data, line->length) != (ssize_t)line->length)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write", path);
 	if ((size_t)st.st_size + line->length > MOST && flock(fd, LOCK_EX | LOCK_NB) == 0)
-		shrink(fd, path);            /* whoever has the lock is at it already */
+		shrink(fd, path); /* whoever has the lock is at it already */
 	return 0;
 }
 
 int nn_cache_put(const char *name, const char *key, const char *value, struct nn_error *err)
 {
-	struct nn_text path = {0}, line = {0};
+	struct nn_text path = { 0 }, line = { 0 };
 	int fd, status;
 
 	if (!file_name(&path, name)) {
 		nn_text_free(&path);
-		return nn_fail(err, NN_EFAIL, "neither XDG_CACHE_HOME nor HOME says where answers are kept");
+		return nn_fail(err, NN_EFAIL,
+			       "neither XDG_CACHE_HOME nor HOME says where answers are kept");
 	}
 	add_start(&line, key);
 	add_field(&line, value, strnlen(value, NN_CACHE_VALUE - 1));

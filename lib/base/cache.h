@@ -6,26 +6,31 @@
 #include "base/error.h"
 
 /*
- * A file of answers is $XDG_CACHE_HOME/nntools/NAME, else $HOME/.cache/nntools/NAME: lines "MACHINE<tab>KEY<tab>VALUE" of which the last
- * of a machine and key holds. Tools that run at once do not damage each other's answers; a file that is damaged, too large or not there
- * has fewer of them, which costs time and nothing else. What grows over 256 KiB loses its oldest answers.
+ * A file of answers is $XDG_CACHE_HOME/nntools/NAME, else $HOME/.cache/nntools/NAME: lines
+ * "MACHINE<tab>KEY<tab>VALUE" of which the last of a machine and key holds. Tools that run at once
+ * do not damage each other's answers; a file that is damaged, too large or not there has fewer of
+ * them, which costs time and nothing else. What grows over 256 KiB loses its oldest answers.
  */
 
-#define NN_CACHE_VALUE 512           /* bytes of a value with its NUL */
+#define NN_CACHE_VALUE 512 /* bytes of a value with its NUL */
 
 enum nn_cached {
 	NN_CACHE_NONE,
-	NN_CACHE_OTHER,              /* there is one, from another machine or build: not to be used, but to be told */
+	NN_CACHE_OTHER, /* there is one, from another machine or build: not to be used, but to be
+			   told */
 	NN_CACHE_FOUND,
 };
 
-/* The answer for a key into value[], "" where there is none. Keys may be of any length and hold any bytes. */
+/* The answer for a key into value[], "" where there is none. Keys may be of any length and hold any
+ * bytes. */
 enum nn_cached nn_cache_get(const char *name, const char *key, char value[NN_CACHE_VALUE]);
-/* Keep an answer (one line, shorter than NN_CACHE_VALUE) in place of the one there was. -1: it could not be kept, err (may be NULL) says why. */
+/* Keep an answer (one line, shorter than NN_CACHE_VALUE) in place of the one there was. -1: it
+ * could not be kept, err (may be NULL) says why. */
 int nn_cache_put(const char *name, const char *key, const char *value, struct nn_error *err);
 
 #define NN_CACHE_MACHINE 256
-/* What an answer holds for: the processor, the instruction set that NN_CPU asks for, version and build. Returns the buffer. */
+/* What an answer holds for: the processor, the instruction set that NN_CPU asks for, version and
+ * build. Returns the buffer. */
 const char *nn_cache_machine(char buffer[NN_CACHE_MACHINE]);
 
 #endif

@@ -1,4 +1,5 @@
-/* Limits of control groups, version 2 and 1: the group of this process and all above it, as far as they are mounted. */
+/* Limits of control groups, version 2 and 1: the group of this process and all above it, as far as
+ * they are mounted. */
 #include "config.h"
 #include <limits.h>
 #include <stdbool.h>
@@ -18,7 +19,8 @@ static bool read_number(const char *folder, const char *file, uint64_t *value)
 	unsigned long long number;
 	bool ok;
 
-	if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path || !(f = fopen(path, "re")))
+	if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path ||
+	    !(f = fopen(path, "re")))
 		return false;
 	ok = fscanf(f, "%llu", &number) == 1;
 	fclose(f);
@@ -33,7 +35,8 @@ static uint64_t read_key(const char *folder, const char *file, const char *key)
 	unsigned long long number = 0, found = 0;
 	FILE *f;
 
-	if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path || !(f = fopen(path, "re")))
+	if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path ||
+	    !(f = fopen(path, "re")))
 		return 0;
 	while (fscanf(f, "%63s %llu", name, &number) == 2)
 		if (strcmp(name, key) == 0)
@@ -54,7 +57,8 @@ static bool has_word(const char *list, const char *word)
 }
 
 /*
- * The path of this process in the hierarchy of `controller` ("" for version 2) from /proc/self/cgroup, lines `ID:CONTROLLERS:PATH`;
+ * The path of this process in the hierarchy of `controller` ("" for version 2) from
+ * /proc/self/cgroup, lines `ID:CONTROLLERS:PATH`;
  * "/" where it does not say.
  */
 static void own_path(const char *controller, char path[PATH_MAX])
@@ -78,11 +82,12 @@ static void own_path(const char *controller, char path[PATH_MAX])
 }
 
 /*
- * Call `look` with the folder of the own group and of each above it. Inside a container the path may be the host's, which is not there:
- * then only the folders that are count, the mount point among them.
+ * Call `look` with the folder of the own group and of each above it. Inside a container the path
+ * may be the host's, which is not there: then only the folders that are count, the mount point
+ * among them.
  */
-static void each_group(const char *mount, const char *controller, void (*look)(const char *folder, void *least),
-		       void *least)
+static void each_group(const char *mount, const char *controller,
+		       void (*look)(const char *folder, void *least), void *least)
 {
 	char folder[2 * PATH_MAX], path[PATH_MAX];
 	size_t root = strlen(mount);
@@ -113,7 +118,8 @@ static void memory_v2(const char *folder, void *least)
 {
 	uint64_t limit, used;
 
-	if (read_number(folder, "memory.max", &limit) && read_number(folder, "memory.current", &used))
+	if (read_number(folder, "memory.max", &limit) &&
+	    read_number(folder, "memory.current", &used))
 		lower(least, limit, used, read_key(folder, "memory.stat", "inactive_file"));
 }
 
@@ -121,7 +127,8 @@ static void memory_v1(const char *folder, void *least)
 {
 	uint64_t limit, used;
 
-	if (read_number(folder, "memory.limit_in_bytes", &limit) && read_number(folder, "memory.usage_in_bytes", &used))
+	if (read_number(folder, "memory.limit_in_bytes", &limit) &&
+	    read_number(folder, "memory.usage_in_bytes", &used))
 		lower(least, limit, used, read_key(folder, "memory.stat", "total_inactive_file"));
 }
 
@@ -148,9 +155,10 @@ static void processors_v2(const char *folder, void *least)
 	unsigned long long most, period;
 	FILE *f;
 
-	if (snprintf(path, sizeof path, "%s/cpu.max", folder) >= (int)sizeof path || !(f = fopen(path, "re")))
+	if (snprintf(path, sizeof path, "%s/cpu.max", folder) >= (int)sizeof path ||
+	    !(f = fopen(path, "re")))
 		return;
-	if (fscanf(f, "%llu %llu", &most, &period) == 2)         /* "max 100000": none */
+	if (fscanf(f, "%llu %llu", &most, &period) == 2) /* "max 100000": none */
 		quota(most, period, least);
 	fclose(f);
 }
@@ -160,8 +168,8 @@ static void processors_v1(const char *folder, void *least)
 	uint64_t most, period;
 
 	/* No quota is -1, which reads as a number larger than any. */
-	if (read_number(folder, "cpu.cfs_quota_us", &most) && read_number(folder, "cpu.cfs_period_us", &period) &&
-	    most < INT64_MAX)
+	if (read_number(folder, "cpu.cfs_quota_us", &most) &&
+	    read_number(folder, "cpu.cfs_period_us", &period) && most < INT64_MAX)
 		quota(most, period, least);
 }
 

@@ -1,12 +1,13 @@
-/* Ranges, ticks and their labels: steps of 1, 2, 5 times a power of ten, powers of two or ten on logarithmic axes. */
+/* Ranges, ticks and their labels: steps of 1, 2, 5 times a power of ten, powers of two or ten on
+ * logarithmic axes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/chart-axis.h"
 
-#define FAR 1e300                    /* beyond it differences would overflow */
-#define PAD 0.025                    /* of the range, beside data that reach to the edge */
+#define FAR 1e300 /* beyond it differences would overflow */
+#define PAD 0.025 /* of the range, beside data that reach to the edge */
 
 void nn_scale_init(struct nn_scale *s, const struct nn_chart_axis *axis)
 {
@@ -53,7 +54,8 @@ double nn_scale_place(const struct nn_scale *s, double value)
 
 double nn_scale_tick(const struct nn_scale *s, int tick)
 {
-	return s->first + (s->ticks[tick].at - s->begin) / (s->end - s->begin) * (s->last - s->first);
+	return s->first +
+	       (s->ticks[tick].at - s->begin) / (s->end - s->begin) * (s->last - s->first);
 }
 
 bool nn_scale_short_unit(const struct nn_chart_axis *axis)
@@ -68,17 +70,19 @@ static int floor_to(int value, int step)
 	return value >= 0 ? value / step * step : -((-value + step - 1) / step * step);
 }
 
-/* The power of ten (a multiple of 3) that the label of a number about 10^exponent leaves to its suffix. */
+/* The power of ten (a multiple of 3) that the label of a number about 10^exponent leaves to its
+ * suffix. */
 static int suffix_exponent(const struct nn_chart_axis *axis, int exponent)
 {
-	if (!axis->unit || (exponent < 0 && !nn_scale_short_unit(axis)))         /* no milli-FLOP/B */
+	if (!axis->unit || (exponent < 0 && !nn_scale_short_unit(axis))) /* no milli-FLOP/B */
 		return exponent >= -4 && exponent < 6 ? 0 : exponent;
 	return exponent >= -9 && exponent < 21 ? floor_to(exponent, 3) : exponent;
 }
 
 static void add_suffix(const struct nn_chart_axis *axis, int exponent, char *label, size_t room)
 {
-	static const char *const prefixes[] = { "n", "\xc2\xb5", "m", "", "k", "M", "G", "T", "P", "E" };
+	static const char *const prefixes[] = { "n", "\xc2\xb5", "m", "",  "k",
+						"M", "G",        "T", "P", "E" };
 	size_t n = strlen(label);
 
 	if (!axis->unit || exponent % 3 != 0 || exponent < -9 || exponent > 18) {
@@ -88,12 +92,14 @@ static void add_suffix(const struct nn_chart_axis *axis, int exponent, char *lab
 			snprintf(label + n, room - n, " %s", axis->unit);
 		return;
 	}
-	snprintf(label + n, room - n, "%s%s%s", nn_scale_short_unit(axis) ? " " : "", prefixes[exponent / 3 + 3],
-		 nn_scale_short_unit(axis) ? axis->unit : "");
+	snprintf(label + n, room - n, "%s%s%s", nn_scale_short_unit(axis) ? " " : "",
+		 prefixes[exponent / 3 + 3], nn_scale_short_unit(axis) ? axis->unit : "");
 }
 
-/* number * 10^exponent, with 10^-suffix taken out; in whole numbers, so that every libc prints the same. */
-static void decimal_label(const struct nn_chart_axis *axis, long long number, int exponent, int suffix, char *label, size_t room)
+/* number * 10^exponent, with 10^-suffix taken out; in whole numbers, so that every libc prints the
+ * same. */
+static void decimal_label(const struct nn_chart_axis *axis, long long number, int exponent,
+			  int suffix, char *label, size_t room)
 {
 	unsigned long long whole = (unsigned long long)(number < 0 ? -number : number), divisor = 1;
 	int places = suffix - exponent;
@@ -108,16 +114,19 @@ static void decimal_label(const struct nn_chart_axis *axis, long long number, in
 	for (int i = 0; i < places; i++)
 		divisor *= 10;
 	if (places > 0)
-		snprintf(label, room, "%s%llu.%0*llu", number < 0 ? "\xe2\x88\x92" : "", whole / divisor, places, whole % divisor);
+		snprintf(label, room, "%s%llu.%0*llu", number < 0 ? "\xe2\x88\x92" : "",
+			 whole / divisor, places, whole % divisor);
 	else
 		snprintf(label, room, "%s%llu", number < 0 ? "\xe2\x88\x92" : "", whole);
 	add_suffix(axis, suffix, label, room);
 }
 
-static void power_of_two_label(const struct nn_chart_axis *axis, int power, char *label, size_t room)
+static void power_of_two_label(const struct nn_chart_axis *axis, int power, char *label,
+			       size_t room)
 {
 	static const char *const binary[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" };
-	const char *space = nn_scale_short_unit(axis) ? " " : "", *unit = nn_scale_short_unit(axis) ? axis->unit : "";
+	const char *space = nn_scale_short_unit(axis) ? " " : "",
+		   *unit = nn_scale_short_unit(axis) ? axis->unit : "";
 
 	if (power >= 0 && power <= 14)
 		snprintf(label, room, "%d%s%s", 1 << power, space, unit);
@@ -135,7 +144,8 @@ static struct nn_chart_tick *add_tick(struct nn_scale *s, double at, bool labell
 {
 	struct nn_chart_tick *tick = &s->ticks[s->n_ticks];
 
-	if (s->n_ticks == NN_CHART_TICKS || at < s->begin - 1e-9 * (s->end - s->begin) || at > s->end + 1e-9 * (s->end - s->begin))
+	if (s->n_ticks == NN_CHART_TICKS || at < s->begin - 1e-9 * (s->end - s->begin) ||
+	    at > s->end + 1e-9 * (s->end - s->begin))
 		return NULL;
 	s->n_ticks++;
 	*tick = (struct nn_chart_tick){ .at = at, .labelled = labelled };
@@ -177,7 +187,8 @@ static void linear_ticks(struct nn_scale *s, int wanted, bool whole)
 		struct nn_chart_tick *tick = add_tick(s, i * step, true);
 
 		if (tick)
-			decimal_label(s->axis, (long long)i * m, exponent, suffix, tick->label, sizeof tick->label);
+			decimal_label(s->axis, (long long)i * m, exponent, suffix, tick->label,
+				      sizeof tick->label);
 	}
 }
 
@@ -188,7 +199,8 @@ static double whole_decimal(double at, bool up)
 	double e = floor(at + 1e-9), best = up ? e + 1 : e;
 
 	for (int i = 0; i < 4; i++)
-		if (up ? e + steps[i] >= at - 1e-9 && e + steps[i] < best : e + steps[i] <= at + 1e-9)
+		if (up ? e + steps[i] >= at - 1e-9 && e + steps[i] < best
+		       : e + steps[i] <= at + 1e-9)
 			best = e + steps[i];
 	return best;
 }
@@ -210,10 +222,13 @@ static void decimal_ticks(struct nn_scale *s, int wanted, bool whole)
 	for (int e = from; e <= to; e++)
 		for (int m = 1; m < 10; m++) {
 			bool labelled = (m == 1 && e % every == 0) || (few && (m == 2 || m == 5));
-			struct nn_chart_tick *tick = labelled || to - from <= 5 ? add_tick(s, e + log10(m), labelled) : NULL;
+			struct nn_chart_tick *tick = labelled || to - from <= 5
+							     ? add_tick(s, e + log10(m), labelled)
+							     : NULL;
 
 			if (tick && labelled)
-				decimal_label(s->axis, m, e, suffix_exponent(s->axis, e), tick->label, sizeof tick->label);
+				decimal_label(s->axis, m, e, suffix_exponent(s->axis, e),
+					      tick->label, sizeof tick->label);
 		}
 }
 
@@ -225,7 +240,8 @@ static void binary_ticks(struct nn_scale *s, int wanted, bool whole)
 		s->begin = every * floor(s->begin / every + 1e-9);
 		s->end = every * ceil(s->end / every - 1e-9);
 	}
-	for (int e = every * (int)ceil(s->begin / every - 1e-9), to = (int)floor(s->end + 1e-9); e <= to; e += every) {
+	for (int e = every * (int)ceil(s->begin / every - 1e-9), to = (int)floor(s->end + 1e-9);
+	     e <= to; e += every) {
 		struct nn_chart_tick *tick = add_tick(s, e, true);
 
 		if (tick)

@@ -1,4 +1,5 @@
-/* Numbers, lines and text of an SVG: whole numbers do the printing, so that no locale and no libc shows. */
+/* Numbers, lines and text of an SVG: whole numbers do the printing, so that no locale and no libc
+ * shows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 
 static void add_hundredths(struct nn_text *text, double value)
 {
-	long long n = llround(fmin(fmax(value, -1e9), 1e9) * 100), whole = llabs(n) / 100, rest = llabs(n) % 100;
+	long long n = llround(fmin(fmax(value, -1e9), 1e9) * 100), whole = llabs(n) / 100,
+		  rest = llabs(n) % 100;
 
 	nn_text_addf(text, "%s%lld", n < 0 ? "-" : "", whole);
 	if (rest % 10)
@@ -50,11 +52,15 @@ void nn_draw_escaped(struct nn_text *text, const char *string)
 
 		step = nn_utf8_length(string + i, n - i);
 		if (c == '<' || c == '>' || c == '&' || c == '"')
-			nn_text_add(text, c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : "&quot;");
+			nn_text_add(text, c == '<'   ? "&lt;"
+					  : c == '>' ? "&gt;"
+					  : c == '&' ? "&amp;"
+						     : "&quot;");
 		else if (c == '\n' || c == '\t' || c == '\r')
 			nn_text_add(text, " ");
-		else if (step == 0 || c < 0x20 || (step == 3 && memcmp(string + i, "\xef\xbf", 2) == 0 && string[i + 2] < '\xc0'
-						   && (unsigned char)string[i + 2] >= 0xbe))
+		else if (step == 0 || c < 0x20 ||
+			 (step == 3 && memcmp(string + i, "\xef\xbf", 2) == 0 &&
+			  string[i + 2] < '\xc0' && (unsigned char)string[i + 2] >= 0xbe))
 			nn_text_add(text, "\xef\xbf\xbd");
 		else
 			nn_text_add_bytes(text, string + i, step);
@@ -62,7 +68,8 @@ void nn_draw_escaped(struct nn_text *text, const char *string)
 	}
 }
 
-void nn_draw_text(struct nn_text *text, double x, double y, const char *anchor, const char *style, const char *string)
+void nn_draw_text(struct nn_text *text, double x, double y, const char *anchor, const char *style,
+		  const char *string)
 {
 	nn_text_add(text, "<text");
 	nn_draw_number(text, "x", x);
@@ -85,7 +92,8 @@ double nn_draw_width(const char *string)
 			width += 0.4;
 		else if (strchr("mwMW@%", *s))
 			width += 0.95;
-		else if (((unsigned char)*s & 0xc0) != 0x80)     /* a character each, however many bytes */
+		else if (((unsigned char)*s & 0xc0) !=
+			 0x80) /* a character each, however many bytes */
 			width += 0.64;
 	}
 	return width * NN_CHART_FONT;

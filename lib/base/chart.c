@@ -7,14 +7,14 @@
 #include "base/memory.h"
 
 #define WIDTH 760.0
-#define EDGE 16.0                    /* white all around */
+#define EDGE 16.0 /* white all around */
 
 struct page {
 	const struct nn_chart *chart;
 	struct nn_scale x;
 	struct nn_panel *panels;
-	double height, bottom;       /* bottom: of the lowest plot */
-	double left, right;          /* of all plots */
+	double height, bottom; /* bottom: of the lowest plot */
+	double left, right;    /* of all plots */
 };
 
 /* ---- what is shown ---- */
@@ -63,15 +63,18 @@ static double widest_tick(const struct nn_scale *s)
 
 static void axis_text(const struct nn_chart_axis *axis, char *text, size_t room)
 {
-	bool apart = axis->unit && !nn_scale_short_unit(axis) && (!axis->title || strcmp(axis->unit, axis->title) != 0);
+	bool apart = axis->unit && !nn_scale_short_unit(axis) &&
+		     (!axis->title || strcmp(axis->unit, axis->title) != 0);
 
-	snprintf(text, room, "%s%s%s", axis->title ? axis->title : "", apart && axis->title ? ", " : "", apart ? axis->unit : "");
+	snprintf(text, room, "%s%s%s", axis->title ? axis->title : "",
+		 apart && axis->title ? ", " : "", apart ? axis->unit : "");
 }
 
 static void lay_out(struct page *page)
 {
 	const struct nn_chart *c = page->chart;
-	double y = EDGE + 18 + (c->note ? 18 : 0), plot_height = panel_height(c->n_panels), ticks = 20;
+	double y = EDGE + 18 + (c->note ? 18 : 0), plot_height = panel_height(c->n_panels),
+	       ticks = 20;
 	char title[200];
 
 	for (size_t i = 0; i < c->n_panels; i++) {
@@ -112,15 +115,16 @@ static void draw_grid(struct nn_text *text, const struct page *page, const struc
 	const struct nn_box *plot = &p->plot;
 
 	for (int fine = 1; fine >= 0; fine--) {
-		nn_text_addf(text, "<g stroke=\"%s\" stroke-width=\"1\">\n", fine ? "#f0f0f0" : "#d8d8d8");
+		nn_text_addf(text, "<g stroke=\"%s\" stroke-width=\"1\">\n",
+			     fine ? "#f0f0f0" : "#d8d8d8");
 		for (int i = 0; i < page->x.n_ticks; i++)
 			if (page->x.ticks[i].labelled == !fine)
-				nn_draw_line(text, nn_scale_tick(&page->x, i), plot->y, nn_scale_tick(&page->x, i),
-					     plot->y + plot->height);
+				nn_draw_line(text, nn_scale_tick(&page->x, i), plot->y,
+					     nn_scale_tick(&page->x, i), plot->y + plot->height);
 		for (int i = 0; i < p->y.n_ticks; i++)
 			if (p->y.ticks[i].labelled == !fine)
-				nn_draw_line(text, plot->x, nn_scale_tick(&p->y, i), plot->x + plot->width,
-					     nn_scale_tick(&p->y, i));
+				nn_draw_line(text, plot->x, nn_scale_tick(&p->y, i),
+					     plot->x + plot->width, nn_scale_tick(&p->y, i));
 		nn_text_add(text, "</g>\n");
 	}
 }
@@ -133,10 +137,12 @@ static void draw_y_axis(struct nn_text *text, const struct page *page, const str
 	nn_draw_text(text, EDGE, p->legend_y, "start", "font-weight=\"bold\"", title);
 	for (int i = 0; i < p->y.n_ticks && p->y.any; i++)
 		if (p->y.ticks[i].labelled)
-			nn_draw_text(text, page->left - 7, nn_scale_tick(&p->y, i) + 4, "end", NULL, p->y.ticks[i].label);
+			nn_draw_text(text, page->left - 7, nn_scale_tick(&p->y, i) + 4, "end", NULL,
+				     p->y.ticks[i].label);
 	nn_text_add(text, "<g stroke=\"#333\" stroke-width=\"1\">\n");
 	nn_draw_line(text, p->plot.x, p->plot.y, p->plot.x, p->plot.y + p->plot.height);
-	nn_draw_line(text, p->plot.x, p->plot.y + p->plot.height, p->plot.x + p->plot.width, p->plot.y + p->plot.height);
+	nn_draw_line(text, p->plot.x, p->plot.y + p->plot.height, p->plot.x + p->plot.width,
+		     p->plot.y + p->plot.height);
 	nn_text_add(text, "</g>\n");
 }
 
@@ -147,7 +153,8 @@ static void draw_x_axis(struct nn_text *text, const struct page *page)
 	char title[200];
 
 	for (int i = 0; i < page->x.n_ticks && page->x.any; i++) {
-		double at = nn_scale_tick(&page->x, i), half = nn_draw_width(page->x.ticks[i].label) / 2;
+		double at = nn_scale_tick(&page->x, i),
+		       half = nn_draw_width(page->x.ticks[i].label) / 2;
 
 		if (!page->x.ticks[i].labelled || at - half < free_from)
 			continue;
@@ -155,10 +162,12 @@ static void draw_x_axis(struct nn_text *text, const struct page *page)
 		free_from = at + half + 6;
 	}
 	axis_text(&page->chart->x, title, sizeof title);
-	nn_draw_text(text, (page->left + page->right) / 2, page->bottom + 36, "middle", "font-weight=\"bold\"", title);
+	nn_draw_text(text, (page->left + page->right) / 2, page->bottom + 36, "middle",
+		     "font-weight=\"bold\"", title);
 }
 
-static int draw_panel(struct nn_text *text, const struct page *page, const struct nn_panel *p, struct nn_error *err)
+static int draw_panel(struct nn_text *text, const struct page *page, const struct nn_panel *p,
+		      struct nn_error *err)
 {
 	char title[200];
 
@@ -166,9 +175,11 @@ static int draw_panel(struct nn_text *text, const struct page *page, const struc
 	draw_grid(text, page, p);
 	nn_draw_series(text, p);
 	draw_y_axis(text, page, p);
-	nn_draw_legend(text, p, EDGE + (title[0] ? nn_draw_width(title) * 1.08 + 24 : 0), page->right);
+	nn_draw_legend(text, p, EDGE + (title[0] ? nn_draw_width(title) * 1.08 + 24 : 0),
+		       page->right);
 	if (!p->y.any)
-		nn_draw_text(text, (page->left + page->right) / 2, p->plot.y + p->plot.height / 2, "middle", "fill=\"#777\"", "no data");
+		nn_draw_text(text, (page->left + page->right) / 2, p->plot.y + p->plot.height / 2,
+			     "middle", "fill=\"#777\"", "no data");
 	return nn_draw_marks(text, p, err);
 }
 
@@ -177,18 +188,23 @@ static int draw(struct nn_text *text, const struct page *page, struct nn_error *
 	const struct nn_chart *c = page->chart;
 	const char *title = c->title ? c->title : "";
 
-	nn_text_add(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
+	nn_text_add(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
+			  "xmlns=\"http://www.w3.org/2000/svg\"");
 	nn_draw_number(text, "width", WIDTH);
 	nn_draw_number(text, "height", page->height);
 	nn_text_add(text, " viewBox=\"0 0 ");
 	nn_draw_point(text, WIDTH, page->height);
-	nn_text_addf(text, "\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"%d\" fill=\"#222\">\n<title>",
+	nn_text_addf(text,
+		     "\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
+		     "font-size=\"%d\" fill=\"#222\">\n<title>",
 		     NN_CHART_FONT);
 	nn_draw_escaped(text, title);
 	nn_text_add(text, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-	nn_draw_text(text, EDGE, EDGE + 13, "start", "font-size=\"16\" font-weight=\"bold\"", title);
+	nn_draw_text(text, EDGE, EDGE + 13, "start", "font-size=\"16\" font-weight=\"bold\"",
+		     title);
 	if (c->note)
-		nn_draw_text(text, EDGE, EDGE + 32, "start", "fill=\"#555\" font-size=\"11\"", c->note);
+		nn_draw_text(text, EDGE, EDGE + 32, "start", "fill=\"#555\" font-size=\"11\"",
+			     c->note);
 	for (size_t i = 0; i < c->n_panels; i++)
 		if (draw_panel(text, page, &page->panels[i], err) < 0)
 			return -1;

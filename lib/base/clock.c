@@ -18,8 +18,10 @@ const char *nn_duration(char text[NN_DURATION], double s)
 	static const struct {
 		double below, unit;
 		const char *name;
-	} units[] = { { 1e-3, 1e-6, "us" }, { 1, 1e-3, "ms" }, { 100, 1, "s" }, { 6000, 60, "min" }, { 3600 * 100, 3600, "h" },
-		      { INFINITY, 86400, "days" } };
+	} units[] = {
+		{ 1e-3, 1e-6, "us" }, { 1, 1e-3, "ms" },         { 100, 1, "s" },
+		{ 6000, 60, "min" },  { 3600 * 100, 3600, "h" }, { INFINITY, 86400, "days" }
+	};
 
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (s < units[i].below) {

@@ -1,4 +1,5 @@
-/* CRC-32, eight bytes at a time: tables[k] is what a byte does that k others follow. Where the CPU multiplies without carry, 64 at a time. */
+/* CRC-32, eight bytes at a time: tables[k] is what a byte does that k others follow. Where the CPU
+ * multiplies without carry, 64 at a time. */
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -32,9 +33,11 @@ static uint32_t by_table(uint32_t crc, const void *bytes, size_t n)
 
 	pthread_once(&once, fill);
 	for (; n >= 8; b += 8, n -= 8) {
-		c ^= (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-		c = tables[7][c & 255] ^ tables[6][c >> 8 & 255] ^ tables[5][c >> 16 & 255] ^ tables[4][c >> 24] ^ tables[3][b[4]] ^
-		    tables[2][b[5]] ^ tables[1][b[6]] ^ tables[0][b[7]];
+		c ^= (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+		     (uint32_t)b[3] << 24;
+		c = tables[7][c & 255] ^ tables[6][c >> 8 & 255] ^ tables[5][c >> 16 & 255] ^
+		    tables[4][c >> 24] ^ tables[3][b[4]] ^ tables[2][b[5]] ^ tables[1][b[6]] ^
+		    tables[0][b[7]];
 	}
 	for (; n; b++, n--)
 		c = c >> 8 ^ tables[0][(c ^ *b) & 255];
@@ -42,16 +45,18 @@ static uint32_t by_table(uint32_t crc, const void *bytes, size_t n)
 }
 
 /*
- * A block of 128 bits stands for a polynomial whose place in the message is D bits further on, so it may be replaced by the remainder of
- * block * x^D, added to the block that is there. Four blocks go side by side, and one is left in the end. (Gopal et al. 2009, Fast CRC
- * Computation for Generic Polynomials Using PCLMULQDQ Instruction.)
+ * A block of 128 bits stands for a polynomial whose place in the message is D bits further on, so
+ * it may be replaced by the remainder of block * x^D, added to the block that is there. Four blocks
+ * go side by side, and one is left in the end. (Gopal et al. 2009, Fast CRC Computation for Generic
+ * Polynomials Using PCLMULQDQ Instruction.)
  */
 #if defined __x86_64__
 #define LANES 4
 #define BLOCK 16
-#define WORTH 1024                   /* bytes */
+#define WORTH 1024 /* bytes */
 
-/* x^n modulo the polynomial; bit 63 - e of the result stands for x^e, as in the halves of a block. */
+/* x^n modulo the polynomial; bit 63 - e of the result stands for x^e, as in the halves of a block.
+ */
 static uint64_t power(int n)
 {
 	uint32_t r = (uint32_t)1 << 31;
@@ -67,9 +72,12 @@ __attribute__((target("pclmul,sse4.1"))) static inline __m128i constants(int dis
 	return _mm_set_epi64x((long long)power(distance - 1), (long long)power(distance + 64 - 1));
 }
 
-__attribute__((target("pclmul,sse4.1"))) static inline __m128i fold(__m128i block, __m128i by, __m128i onto)
+__attribute__((target("pclmul,sse4.1"))) static inline __m128i fold(__m128i block, __m128i by,
+								    __m128i onto)
 {
-	return _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(block, by, 0x00), _mm_clmulepi64_si128(block, by, 0x11)), onto);
+	return _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(block, by, 0x00),
+					   _mm_clmulepi64_si128(block, by, 0x11)),
+			     onto);
 }
 
 __attribute__((target("pclmul,sse4.1"))) static inline __m128i load(const unsigned char *p)
@@ -78,7 +86,8 @@ __attribute__((target("pclmul,sse4.1"))) static inline __m128i load(const unsign
 }
 
 /* Of whole blocks, at least LANES of them; n is a multiple of BLOCK. */
-__attribute__((target("pclmul,sse4.1"))) static uint32_t crc_of_blocks(uint32_t crc, const unsigned char *p, size_t n)
+__attribute__((target("pclmul,sse4.1"))) static uint32_t
+crc_of_blocks(uint32_t crc, const unsigned char *p, size_t n)
 {
 	const __m128i far = constants(LANES * BLOCK * 8), near = constants(BLOCK * 8);
 	unsigned char last[BLOCK];
@@ -96,7 +105,8 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t crc_of_blocks(uint32_t 
 	for (; n > 0; p += BLOCK, n -= BLOCK)
 		sum = fold(sum, near, load(p));
 	_mm_storeu_si128((__m128i *)(void *)last, sum);
-	return by_table(0xffffffff, last, BLOCK);        /* what came before is in the block, and is not to be added again */
+	return by_table(0xffffffff, last,
+			BLOCK); /* what came before is in the block, and is not to be added again */
 }
 
 static bool has_clmul(void)

@@ -14,8 +14,7 @@ int nn_fail_errno(struct nn_error *err, enum nn_code code, const char *format, .
 	__attribute__((format(printf, 3, 4)));
 
 /* Put "PREFIX: " before the text of an error that comes from below (a file's name, a line); -1. */
-int nn_fail_at(struct nn_error *err, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+int nn_fail_at(struct nn_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A mistake of ours, not of the user: say where and abort. */
 #define NN_BUG(...) nn_bug(__FILE__, __LINE__, __VA_ARGS__)
@@ -30,8 +29,9 @@ _Noreturn void nn_bug(const char *file, int line, const char *format, ...)
 char *nn_quote(char buffer[NN_QUOTED], const char *bytes, size_t n);
 
 /*
- * text as one line: control and non-UTF-8 bytes as \n or \xHH; what does not fit is left out of the middle, where a long name
- * stands as a rule ("..."). All that nn_fail writes has gone through it. room is at least 16; returns buffer.
+ * text as one line: control and non-UTF-8 bytes as \n or \xHH; what does not fit is left out of the
+ * middle, where a long name stands as a rule ("..."). All that nn_fail writes has gone through it.
+ * room is at least 16; returns buffer.
  */
 char *nn_one_line(char *buffer, size_t room, const char *text);
 

@@ -1,11 +1,13 @@
-/* f16 and bf16 to f32 and back: plain loops, and steps of eight values with the instructions that most CPUs have for them. */
+/* f16 and bf16 to f32 and back: plain loops, and steps of eight values with the instructions that
+ * most CPUs have for them. */
 #include <stdint.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "base/wide.h"
 
-/* The value of a half times 2^-112 has the half's bits as an f32; NaN and infinities get the exponent of f32. */
+/* The value of a half times 2^-112 has the half's bits as an f32; NaN and infinities get the
+ * exponent of f32. */
 static inline uint32_t f16_to_bits(uint16_t h)
 {
 	uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
@@ -17,7 +19,8 @@ static inline uint32_t f16_to_bits(uint16_t h)
 	return bits | sign | ((h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0);
 }
 
-/* No NaN. Round to nearest even by adding half of the last place; below the normal halves by adding 2^-1 to what has the weight 2^-24. */
+/* No NaN. Round to nearest even by adding half of the last place; below the normal halves by adding
+ * 2^-1 to what has the weight 2^-24. */
 static inline uint16_t bits_to_f16(uint32_t bits)
 {
 	uint32_t sign = bits >> 16 & 0x8000, low = bits & 0x7fffffff, normal, tiny;
@@ -44,27 +47,27 @@ static inline uint16_t bits_to_bf16(uint32_t bits)
 }
 
 #define LOOPS(t, to_bits, to_half, QUIET) \
-NN_WIDE static void widen_##t(const void *half, void *wide, size_t n) \
-{ \
-	const uint16_t *h = half; \
-	uint32_t *w = wide; \
-	NN_NO_CARRY for (size_t i = 0; i < n; i++) \
-		w[i] = to_bits(h[i]); \
-} \
-NN_WIDE static size_t narrow_##t(const void *wide, void *half, float divisor, size_t n) \
-{ \
-	const float *w = wide; \
-	uint16_t *h = half; \
-	uint32_t nan = 0; \
-	NN_NO_CARRY for (size_t i = 0; i < n; i++) { \
-		float x = w[i] / divisor; \
-		uint32_t bits; \
-		memcpy(&bits, &x, 4); \
-		nan += x != x; \
-		h[i] = x != x ? QUIET : to_half(bits); \
+	NN_WIDE static void widen_##t(const void *half, void *wide, size_t n) \
+	{ \
+		const uint16_t *h = half; \
+		uint32_t *w = wide; \
+		NN_NO_CARRY for (size_t i = 0; i < n; i++) w[i] = to_bits(h[i]); \
 	} \
-	return nan; \
-}
+	NN_WIDE static size_t narrow_##t(const void *wide, void *half, float divisor, size_t n) \
+	{ \
+		const float *w = wide; \
+		uint16_t *h = half; \
+		uint32_t nan = 0; \
+		NN_NO_CARRY for (size_t i = 0; i < n; i++) \
+		{ \
+			float x = w[i] / divisor; \
+			uint32_t bits; \
+			memcpy(&bits, &x, 4); \
+			nan += x != x; \
+			h[i] = x != x ? QUIET : to_half(bits); \
+		} \
+		return nan; \
+	}
 
 LOOPS(f16, f16_to_bits, bits_to_f16, 0x7e00)
 LOOPS(bf16, bf16_to_bits, bits_to_bf16, 0x7fc0)
@@ -90,17 +93,20 @@ EIGHT static void widen_f16c(const void *half, void *wide, size_t n)
 
 EIGHT static size_t narrow_f16c(const void *wide, void *half, float divisor, size_t n)
 {
-	const __m256 d = _mm256_set1_ps(divisor), quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+	const __m256 d = _mm256_set1_ps(divisor),
+		     quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
 	const float *w = wide;
 	uint16_t *h = half;
 	size_t i = 0, nan = 0;
 
 	for (; i + 8 <= n; i += 8) {
-		__m256 x = _mm256_div_ps(_mm256_loadu_ps(w + i), d), is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+		__m256 x = _mm256_div_ps(_mm256_loadu_ps(w + i), d),
+		       is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
 
 		nan += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(is_nan));
 		x = _mm256_blendv_ps(x, quiet, is_nan);
-		_mm_storeu_si128((__m128i *)(h + i), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+		_mm_storeu_si128((__m128i *)(h + i),
+				 _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 	}
 	return nan + narrow_f16(w + i, h + i, divisor, n - i);
 }
@@ -122,9 +128,12 @@ EIGHT static void widen_bf16_avx2(const void *half, void *wide, size_t n)
 /* The bf16 of eight f32 in the lower halves of 32 bits; NaN counted. */
 EIGHT static inline __m256i round_bf16(const float *w, __m256 divisor, size_t *nan)
 {
-	const __m256i half = _mm256_set1_epi32(0x7fff), one = _mm256_set1_epi32(1), quiet = _mm256_set1_epi32(0x7fc0);
-	__m256 x = _mm256_div_ps(_mm256_loadu_ps(w), divisor), is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
-	__m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
+	const __m256i half = _mm256_set1_epi32(0x7fff), one = _mm256_set1_epi32(1),
+		      quiet = _mm256_set1_epi32(0x7fc0);
+	__m256 x = _mm256_div_ps(_mm256_loadu_ps(w), divisor),
+	       is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+	__m256i bits = _mm256_castps_si256(x),
+		odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
 
 	*nan += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(is_nan));
 	bits = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, half), odd), 16);
@@ -141,7 +150,8 @@ EIGHT static size_t narrow_bf16_avx2(const void *wide, void *half, float divisor
 	for (; i + 16 <= n; i += 16) {
 		__m256i low = round_bf16(w + i, d, &nan), high = round_bf16(w + i + 8, d, &nan);
 
-		_mm256_storeu_si256((__m256i *)(h + i), _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
+		_mm256_storeu_si256((__m256i *)(h + i),
+				    _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
 	}
 	return nan + narrow_bf16(w + i, h + i, divisor, n - i);
 }
@@ -159,9 +169,11 @@ static bool has_f16c(void)
 
 const struct nn_half *nn_half(enum nn_dtype dtype, bool plain)
 {
-	static const struct nn_half f16 = { widen_f16, narrow_f16 }, bf16 = { widen_bf16, narrow_bf16 };
+	static const struct nn_half f16 = { widen_f16, narrow_f16 },
+				    bf16 = { widen_bf16, narrow_bf16 };
 #if defined __x86_64__
-	static const struct nn_half f16c = { widen_f16c, narrow_f16c }, bf16_avx2 = { widen_bf16_avx2, narrow_bf16_avx2 };
+	static const struct nn_half f16c = { widen_f16c, narrow_f16c },
+				    bf16_avx2 = { widen_bf16_avx2, narrow_bf16_avx2 };
 
 	if (!plain && has_f16c())
 		return dtype == NN_F16 ? &f16c : &bf16_avx2;

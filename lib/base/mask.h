@@ -17,7 +17,9 @@ static inline uint64_t nn_mask_equal(const char *p, char byte)
 	for (int i = 0; i < 4; i++) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
 
-		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(byte))) << (16 * i);
+		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(
+				_mm_cmpeq_epi8(v, _mm_set1_epi8(byte)))
+			<< (16 * i);
 	}
 #else
 	for (int i = 0; i < 64; i++)
@@ -33,7 +35,9 @@ static inline uint64_t nn_mask_high(const char *p)
 
 #if defined __SSE2__
 	for (int i = 0; i < 4; i++)
-		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i))) << (16 * i);
+		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(
+				_mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i)))
+			<< (16 * i);
 #else
 	for (int i = 0; i < 64; i++)
 		mask |= (uint64_t)((unsigned char)p[i] >> 7) << i;

@@ -17,8 +17,9 @@
 #endif
 
 /*
- * A block is an aligned part of one from calloc, whose address stands before it: large ones come zeroed from the kernel,
- * page by page as they are used, which posix_memalign and memset would undo.
+ * A block is an aligned part of one from calloc, whose address stands before it: large ones come
+ * zeroed from the kernel, page by page as they are used, which posix_memalign and memset would
+ * undo.
  */
 static void *aligned(void *raw)
 {
@@ -27,12 +28,14 @@ static void *aligned(void *raw)
 
 #define EXTRA (NN_ALIGN + sizeof(void *))
 
-/* Large weights are walked with strides of pages: with huge ones a product of 2048 columns misses the TLB less. */
+/* Large weights are walked with strides of pages: with huge ones a product of 2048 columns misses
+ * the TLB less. */
 #define HUGE_FROM ((size_t)4 << 20)
 
 static void want_huge_pages(char *memory, size_t bytes)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)memory + page - 1) / page * page;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+		  begin = ((uintptr_t)memory + page - 1) / page * page;
 
 	madvise((void *)begin, ((uintptr_t)memory + bytes - begin) / page * page, MADV_HUGEPAGE);
 }
@@ -65,14 +68,17 @@ void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error 
 	size_t offset = old ? (size_t)((char *)old - (char *)old_raw) : 0;
 
 	if (new_bytes <= PTRDIFF_MAX - EXTRA)
-		raw = realloc(old_raw, new_bytes + EXTRA);   /* large blocks are moved by page tables, not copied */
+		raw = realloc(
+			old_raw,
+			new_bytes + EXTRA); /* large blocks are moved by page tables, not copied */
 	if (!raw) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes", new_bytes);
 		return NULL;
 	}
 	memory = aligned(raw);
 	if (old && (char *)memory - (char *)raw != (ptrdiff_t)offset)
-		memmove(memory, (char *)raw + offset, old_bytes < new_bytes ? old_bytes : new_bytes);
+		memmove(memory, (char *)raw + offset,
+			old_bytes < new_bytes ? old_bytes : new_bytes);
 	((void **)memory)[-1] = raw;
 	return memory;
 }
@@ -99,7 +105,8 @@ char *nn_strdup(const char *text, struct nn_error *err)
 
 /* ---- what there is ---- */
 
-/* The number in the line of /proc/FILE that begins with key, in bytes (lines say kB); 0 if there is none. */
+/* The number in the line of /proc/FILE that begins with key, in bytes (lines say kB); 0 if there is
+ * none. */
 static size_t proc_bytes(const char *path, const char *key)
 {
 	FILE *file = fopen(path, "re");
@@ -157,7 +164,8 @@ size_t nn_memory_files(void)
 
 size_t nn_memory_share(void)
 {
-	size_t all = proc_bytes("/proc/self/smaps_rollup", "Pss:"), files = proc_bytes("/proc/self/smaps_rollup", "Pss_File:");
+	size_t all = proc_bytes("/proc/self/smaps_rollup", "Pss:"),
+	       files = proc_bytes("/proc/self/smaps_rollup", "Pss_File:");
 
 	return all > files ? all - files : 0;
 }

@@ -1,4 +1,5 @@
-/* Modules are found where NN_MODULE_PATH says, beside libnn, in nntools/ beside it, or where they were installed. */
+/* Modules are found where NN_MODULE_PATH says, beside libnn, in nntools/ beside it, or where they
+ * were installed. */
 #include "config.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,12 +21,14 @@ static const void *check(void *handle, const char *path, const char *name, struc
 }
 
 /* *found: there is a file; else the next place is tried. */
-static const void *open_in(const char *directory, size_t n, const char *name, bool *found, struct nn_error *err)
+static const void *open_in(const char *directory, size_t n, const char *name, bool *found,
+			   struct nn_error *err)
 {
 	char path[4096];
 	void *handle;
 
-	*found = snprintf(path, sizeof path, "%.*s/nn-%s.so", (int)n, directory, name) < (int)sizeof path &&
+	*found = snprintf(path, sizeof path, "%.*s/nn-%s.so", (int)n, directory, name) <
+			 (int)sizeof path &&
 		 access(path, F_OK) == 0;
 	if (!*found)
 		return NULL;
@@ -37,7 +40,8 @@ static const void *open_in(const char *directory, size_t n, const char *name, bo
 	return check(handle, path, name, err);
 }
 
-static const void *open_in_list(const char *list, const char *name, bool *found, struct nn_error *err)
+static const void *open_in_list(const char *list, const char *name, bool *found,
+				struct nn_error *err)
 {
 	const void *table = NULL;
 
@@ -64,7 +68,8 @@ const void *nn_module_open(const char *name, struct nn_error *err)
 	if (dladdr((const void *)nn_module_open, &self) && strrchr(self.dli_fname, '/')) {
 		int n = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
 
-		snprintf(places, sizeof places, "%.*s:%.*s/nntools:%s", n, self.dli_fname, n, self.dli_fname, NN_PKGLIBDIR);
+		snprintf(places, sizeof places, "%.*s:%.*s/nntools:%s", n, self.dli_fname, n,
+			 self.dli_fname, NN_PKGLIBDIR);
 	} else {
 		snprintf(places, sizeof places, "%s", NN_PKGLIBDIR);
 	}

@@ -9,14 +9,15 @@
 
 /* Every module exports `const struct nn_module nn_module`. */
 struct nn_module {
-	int abi;                    /* NN_MODULE_ABI */
-	const char *name;           /* "archive" */
-	const void *table;          /* what the room that loads it expects */
+	int abi;           /* NN_MODULE_ABI */
+	const char *name;  /* "archive" */
+	const void *table; /* what the room that loads it expects */
 };
 
 /*
- * Find and open nn-NAME.so: NN_MODULE_PATH, the directory of libnn, DIR/nntools beside it, pkglibdir. Opened once, never closed.
- * The module's table, or NULL with NN_ENODEV and one line that says what needed it.
+ * Find and open nn-NAME.so: NN_MODULE_PATH, the directory of libnn, DIR/nntools beside it,
+ * pkglibdir. Opened once, never closed. The module's table, or NULL with NN_ENODEV and one line
+ * that says what needed it.
  */
 const void *nn_module_open(const char *name, struct nn_error *err);
 

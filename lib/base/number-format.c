@@ -34,7 +34,7 @@ static size_t lay_out(char *buffer, bool negative, uint64_t value, int exponent)
 		value /= 10;
 	for (; value; value /= 10)
 		reversed[n++] = (char)('0' + value % 10);
-	point = n + exponent;            /* digits before the point */
+	point = n + exponent; /* digits before the point */
 	if (negative)
 		*s++ = '-';
 	if (exponent >= 0 && point <= 16) {
@@ -68,7 +68,11 @@ static size_t lay_out(char *buffer, bool negative, uint64_t value, int exponent)
 
 static size_t special(char *buffer, double value)
 {
-	strcpy(buffer, isnan(value) ? "nan" : value > 0 ? "inf" : value < 0 ? "-inf" : signbit(value) ? "-0" : "0");
+	strcpy(buffer, isnan(value)     ? "nan"
+		       : value > 0      ? "inf"
+		       : value < 0      ? "-inf"
+		       : signbit(value) ? "-0"
+					: "0");
 	return strlen(buffer);
 }
 
@@ -78,25 +82,30 @@ static size_t special(char *buffer, double value)
 
 /* 10^k for k = -31..45, scaled to 64 bits, rounded up. */
 static const uint64_t powers_of_ten[] = {
-	0x81CEB32C4B43FCF5, 0xA2425FF75E14FC32, 0xCAD2F7F5359A3B3F, 0xFD87B5F28300CA0E, 0x9E74D1B791E07E49,
-	0xC612062576589DDB, 0xF79687AED3EEC552, 0x9ABE14CD44753B53, 0xC16D9A0095928A28, 0xF1C90080BAF72CB2,
-	0x971DA05074DA7BEF, 0xBCE5086492111AEB, 0xEC1E4A7DB69561A6, 0x9392EE8E921D5D08, 0xB877AA3236A4B44A,
-	0xE69594BEC44DE15C, 0x901D7CF73AB0ACDA, 0xB424DC35095CD810, 0xE12E13424BB40E14, 0x8CBCCC096F5088CC,
-	0xAFEBFF0BCB24AAFF, 0xDBE6FECEBDEDD5BF, 0x89705F4136B4A598, 0xABCC77118461CEFD, 0xD6BF94D5E57A42BD,
-	0x8637BD05AF6C69B6, 0xA7C5AC471B478424, 0xD1B71758E219652C, 0x83126E978D4FDF3C, 0xA3D70A3D70A3D70B,
-	0xCCCCCCCCCCCCCCCD, 0x8000000000000000, 0xA000000000000000, 0xC800000000000000, 0xFA00000000000000,
-	0x9C40000000000000, 0xC350000000000000, 0xF424000000000000, 0x9896800000000000, 0xBEBC200000000000,
-	0xEE6B280000000000, 0x9502F90000000000, 0xBA43B74000000000, 0xE8D4A51000000000, 0x9184E72A00000000,
-	0xB5E620F480000000, 0xE35FA931A0000000, 0x8E1BC9BF04000000, 0xB1A2BC2EC5000000, 0xDE0B6B3A76400000,
-	0x8AC7230489E80000, 0xAD78EBC5AC620000, 0xD8D726B7177A8000, 0x878678326EAC9000, 0xA968163F0A57B400,
-	0xD3C21BCECCEDA100, 0x84595161401484A0, 0xA56FA5B99019A5C8, 0xCECB8F27F4200F3A, 0x813F3978F8940985,
-	0xA18F07D736B90BE6, 0xC9F2C9CD04674EDF, 0xFC6F7C4045812297, 0x9DC5ADA82B70B59E, 0xC5371912364CE306,
-	0xF684DF56C3E01BC7, 0x9A130B963A6C115D, 0xC097CE7BC90715B4, 0xF0BDC21ABB48DB21, 0x96769950B50D88F5,
-	0xBC143FA4E250EB32, 0xEB194F8E1AE525FE, 0x92EFD1B8D0CF37BF, 0xB7ABC627050305AE, 0xE596B7B0C643C71A,
-	0x8F7E32CE7BEA5C70, 0xB35DBF821AE4F38C,
+	0x81CEB32C4B43FCF5, 0xA2425FF75E14FC32, 0xCAD2F7F5359A3B3F, 0xFD87B5F28300CA0E,
+	0x9E74D1B791E07E49, 0xC612062576589DDB, 0xF79687AED3EEC552, 0x9ABE14CD44753B53,
+	0xC16D9A0095928A28, 0xF1C90080BAF72CB2, 0x971DA05074DA7BEF, 0xBCE5086492111AEB,
+	0xEC1E4A7DB69561A6, 0x9392EE8E921D5D08, 0xB877AA3236A4B44A, 0xE69594BEC44DE15C,
+	0x901D7CF73AB0ACDA, 0xB424DC35095CD810, 0xE12E13424BB40E14, 0x8CBCCC096F5088CC,
+	0xAFEBFF0BCB24AAFF, 0xDBE6FECEBDEDD5BF, 0x89705F4136B4A598, 0xABCC77118461CEFD,
+	0xD6BF94D5E57A42BD, 0x8637BD05AF6C69B6, 0xA7C5AC471B478424, 0xD1B71758E219652C,
+	0x83126E978D4FDF3C, 0xA3D70A3D70A3D70B, 0xCCCCCCCCCCCCCCCD, 0x8000000000000000,
+	0xA000000000000000, 0xC800000000000000, 0xFA00000000000000, 0x9C40000000000000,
+	0xC350000000000000, 0xF424000000000000, 0x9896800000000000, 0xBEBC200000000000,
+	0xEE6B280000000000, 0x9502F90000000000, 0xBA43B74000000000, 0xE8D4A51000000000,
+	0x9184E72A00000000, 0xB5E620F480000000, 0xE35FA931A0000000, 0x8E1BC9BF04000000,
+	0xB1A2BC2EC5000000, 0xDE0B6B3A76400000, 0x8AC7230489E80000, 0xAD78EBC5AC620000,
+	0xD8D726B7177A8000, 0x878678326EAC9000, 0xA968163F0A57B400, 0xD3C21BCECCEDA100,
+	0x84595161401484A0, 0xA56FA5B99019A5C8, 0xCECB8F27F4200F3A, 0x813F3978F8940985,
+	0xA18F07D736B90BE6, 0xC9F2C9CD04674EDF, 0xFC6F7C4045812297, 0x9DC5ADA82B70B59E,
+	0xC5371912364CE306, 0xF684DF56C3E01BC7, 0x9A130B963A6C115D, 0xC097CE7BC90715B4,
+	0xF0BDC21ABB48DB21, 0x96769950B50D88F5, 0xBC143FA4E250EB32, 0xEB194F8E1AE525FE,
+	0x92EFD1B8D0CF37BF, 0xB7ABC627050305AE, 0xE596B7B0C643C71A, 0x8F7E32CE7BEA5C70,
+	0xB35DBF821AE4F38C,
 };
 
-/* Bits 64..95 of the product; the lowest also says whether anything but the noise of the table lies below. */
+/* Bits 64..95 of the product; the lowest also says whether anything but the noise of the table lies
+ * below. */
 static inline uint32_t round_to_odd(uint64_t power, uint32_t x)
 {
 	unsigned __int128 p = (unsigned __int128)power * x;
@@ -115,7 +124,8 @@ static inline int log2_of_10(int e)
 	return (e * 1741647) >> 19;
 }
 
-/* The shortest decimal in the interval that rounds to c * 2^q, the nearest of those: *digits * 10^result. */
+/* The shortest decimal in the interval that rounds to c * 2^q, the nearest of those: *digits *
+ * 10^result. */
 static int shortest(uint32_t c, int q, bool narrow, uint32_t *digits)
 {
 	int k = log10_of_2(q, narrow), h = q + log2_of_10(-k) + 1;
@@ -160,7 +170,7 @@ size_t nn_format_f32(char *buffer, float value)
 		int q = exponent - 150;
 
 		if (q <= 0 && q > -24 && (c & ((1u << -q) - 1)) == 0) {
-			digits = c >> -q;        /* a whole number below 2^24 */
+			digits = c >> -q; /* a whole number below 2^24 */
 			exponent = 0;
 		} else {
 			exponent = shortest(c, q, fraction == 0 && exponent > 1, &digits);
@@ -179,7 +189,7 @@ static uint64_t correctly_rounded(double magnitude, int precision, int *exponent
 
 	snprintf(text, sizeof text, "%.*e", precision - 1, magnitude);
 	for (; *s && *s != 'e'; s++)
-		if (*s >= '0' && *s <= '9')              /* the point may be a locale's comma */
+		if (*s >= '0' && *s <= '9') /* the point may be a locale's comma */
 			digits = digits * 10 + (uint64_t)(*s - '0');
 	*exponent = atoi(s + 1) - (precision - 1);
 	return digits;
@@ -199,7 +209,8 @@ size_t nn_format_f64(char *buffer, double value)
 
 	if (!isfinite(value) || value == 0)
 		return special(buffer, value);
-	/* 15 digits survive the way through a normal double, so fewer need not be tried; zeros at their end are dropped. */
+	/* 15 digits survive the way through a normal double, so fewer need not be tried; zeros at
+	 * their end are dropped. */
 	for (int precision = magnitude < 0x1p-1022 ? 1 : 15; precision <= 17; precision++) {
 		int exponent;
 		uint64_t digits = correctly_rounded(magnitude, precision, &exponent);
@@ -207,7 +218,8 @@ size_t nn_format_f64(char *buffer, double value)
 		n = lay_out(buffer, value < 0, digits, exponent);
 		if (reads_back(buffer, n, value))
 			break;
-		/* Below a power of two doubles lie closer: the nearest decimal may miss where the one above it hits. */
+		/* Below a power of two doubles lie closer: the nearest decimal may miss where the
+		 * one above it hits. */
 		n = lay_out(buffer, value < 0, digits + 1, exponent);
 		if (reads_back(buffer, n, value))
 			break;

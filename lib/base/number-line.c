@@ -1,17 +1,18 @@
-/* Numbers of a line: sixteen bytes at once where the CPU has vectors for it, else eight digits at a time. */
+/* Numbers of a line: sixteen bytes at once where the CPU has vectors for it, else eight digits at a
+ * time. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/number-line.h"
 
-#if defined __x86_64__ && !defined NN_LINE_PLAIN     /* a test has the other way too */
+#if defined __x86_64__ && !defined NN_LINE_PLAIN /* a test has the other way too */
 #include <immintrin.h>
 #endif
 
 static const double powers[] = {
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-	1e20, 1e21, 1e22,
+	1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 #define MOST_POWER 22
 
@@ -29,7 +30,7 @@ static inline double signed_value(bool minus, double v)
 
 struct decimal {
 	uint64_t digits;
-	int exponent;                /* of ten */
+	int exponent; /* of ten */
 	bool minus;
 };
 
@@ -45,8 +46,8 @@ static inline bool eight_digits(const char *p, uint64_t *value)
 	/* a byte that is no digit is above 9 now, or borrowed from the one above it */
 	if ((x | (x + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080))
 		return false;
-	x = x * 10 + (x >> 8);                                           /* pairs, in every second byte */
-	x = (x & UINT64_C(0x00ff00ff00ff00ff)) * (UINT64_C(100) << 16 | 1) >> 16;    /* fours */
+	x = x * 10 + (x >> 8); /* pairs, in every second byte */
+	x = (x & UINT64_C(0x00ff00ff00ff00ff)) * (UINT64_C(100) << 16 | 1) >> 16; /* fours */
 	*value = (x & UINT64_C(0x0000ffff0000ffff)) * (UINT64_C(10000) << 32 | 1) >> 32;
 	return true;
 }
@@ -73,7 +74,7 @@ static const char *take_decimal(const char *p, struct decimal *d)
 
 	*d = (struct decimal){ .minus = *p == '-' };
 	p += *p == '-' || *p == '+';
-	zero = *p == '0';            /* does not count among the 19 */
+	zero = *p == '0'; /* does not count among the 19 */
 	first = p += zero;
 	p = take_digits(p, &d->digits);
 	if (*p == '.') {
@@ -94,14 +95,16 @@ static const char *take_decimal(const char *p, struct decimal *d)
 	return n > 0 && n < 4 ? p : NULL;
 }
 
-/* Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI 1990). */
+/* Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI
+ * 1990). */
 static inline bool decimal_f64(const struct decimal *d, double *value)
 {
 	double v = (double)d->digits;
 
 	if (d->digits >> 53 || d->exponent < -MOST_POWER || d->exponent > MOST_POWER)
 		return false;
-	*value = signed_value(d->minus, d->exponent < 0 ? v / powers[-d->exponent] : v * powers[d->exponent]);
+	*value = signed_value(d->minus,
+			      d->exponent < 0 ? v / powers[-d->exponent] : v * powers[d->exponent]);
 	return true;
 }
 
@@ -114,8 +117,9 @@ static const char *any_f64(const char *p, double *value)
 }
 
 /*
- * A double that is wrong by less than two of its last places says on which side of a tie of f32 the number lies, unless it is
- * as near to the tie as that. Digits that were rounded to f64 and an operation that rounds are such a double.
+ * A double that is wrong by less than two of its last places says on which side of a tie of f32 the
+ * number lies, unless it is as near to the tie as that. Digits that were rounded to f64 and an
+ * operation that rounds are such a double.
  */
 #define LOW ((1u << 29) - 1)
 #define TIE (1u << 28)
@@ -133,7 +137,7 @@ static inline bool decimal_f32(const struct decimal *d, float *value)
 
 	if (d->exponent < -MOST_POWER || d->exponent > MOST_POWER)
 		return false;
-	if (d->exponent != 0 || d->digits >> 53) {       /* else v is the number, its ties too */
+	if (d->exponent != 0 || d->digits >> 53) { /* else v is the number, its ties too */
 		v = d->exponent < 0 ? v / powers[-d->exponent] : v * powers[d->exponent];
 		if (near_tie(v, d->digits >> 53 ? 2 : 0) || v >= 0x1p127)
 			return false;
@@ -183,26 +187,32 @@ __attribute__((target("avx2,bmi"))) static inline uint64_t sixteen_digits(__m128
 }
 
 /*
- * What takes the digits of text[length], `decimals` of them after a point, to the right end of a vector: those before the point
- * lie one byte further left than the others.
+ * What takes the digits of text[length], `decimals` of them after a point, to the right end of a
+ * vector: those before the point lie one byte further left than the others.
  */
-__attribute__((target("avx2,bmi"))) static inline __m128i to_the_right(unsigned length, unsigned decimals, bool point)
+__attribute__((target("avx2,bmi"))) static inline __m128i
+to_the_right(unsigned length, unsigned decimals, bool point)
 {
 	const __m128i iota = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	__m128i from = _mm_add_epi8(iota, _mm_set1_epi8((char)(length - 16)));
 
-	return point ? _mm_add_epi8(from, _mm_cmpgt_epi8(_mm_set1_epi8((char)(16 - decimals)), iota)) : from;
+	return point ? _mm_add_epi8(from,
+				    _mm_cmpgt_epi8(_mm_set1_epi8((char)(16 - decimals)), iota))
+		     : from;
 }
 
 /*
- * The same without a branch per digit. Bytes that are no digits are found as a mask, and the digits are shuffled to the right end
- * of the vector with the point left out.
+ * The same without a branch per digit. Bytes that are no digits are found as a mask, and the digits
+ * are shuffled to the right end of the vector with the point left out.
  */
-__attribute__((target("avx2,bmi"))) static inline const char *short_wide(const char *p, double *value)
+__attribute__((target("avx2,bmi"))) static inline const char *short_wide(const char *p,
+									 double *value)
 {
-	__m128i digits = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('0'));
+	__m128i digits =
+		_mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('0'));
 	__m128i others = _mm_cmpeq_epi8(_mm_max_epu8(digits, _mm_set1_epi8(10)), digits), from;
-	unsigned mask = (unsigned)_mm_movemask_epi8(others) | 0x10000, sign = mask & 1, length, decimals = 0;
+	unsigned mask = (unsigned)_mm_movemask_epi8(others) | 0x10000, sign = mask & 1, length,
+		 decimals = 0;
 	uint64_t bits;
 	double v;
 
@@ -232,10 +242,13 @@ __attribute__((target("avx2,bmi"))) static inline const char *short_wide(const c
 	return p + length;
 }
 
-/* [+-]digits.digits of up to 19 digits, 16 and more of them after the point: what f64 in full looks like. */
-__attribute__((target("avx2,bmi"))) static inline const char *long_wide(const char *p, struct decimal *d)
+/* [+-]digits.digits of up to 19 digits, 16 and more of them after the point: what f64 in full looks
+ * like. */
+__attribute__((target("avx2,bmi"))) static inline const char *long_wide(const char *p,
+									struct decimal *d)
 {
-	__m256i digits = _mm256_sub_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_set1_epi8('0'));
+	__m256i digits = _mm256_sub_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p),
+					 _mm256_set1_epi8('0'));
 	__m256i others = _mm256_cmpeq_epi8(_mm256_max_epu8(digits, _mm256_set1_epi8(10)), digits);
 	uint64_t mask = (uint32_t)_mm256_movemask_epi8(others);
 	unsigned sign = mask & 1, point, length, decimals;
@@ -245,12 +258,16 @@ __attribute__((target("avx2,bmi"))) static inline const char *long_wide(const ch
 	point = (unsigned)__builtin_ctzll(mask);
 	length = (unsigned)__builtin_ctzll(mask & (mask - 1));
 	decimals = length - point - 1;
-	if ((sign & (*p != '-') & (*p != '+')) || length > 31 || p[point] != '.' || decimals < 16 || length - sign > 20)
+	if ((sign & (*p != '-') & (*p != '+')) || length > 31 || p[point] != '.' || decimals < 16 ||
+	    length - sign > 20)
 		return NULL;
 	head = _mm256_castsi256_si128(_mm256_andnot_si256(others, digits));
 	head = _mm_shuffle_epi8(head, to_the_right(length - 16, decimals - 16, true));
-	tail = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + length - 16)), _mm_set1_epi8('0'));
-	*d = (struct decimal){ sixteen_digits(head) * UINT64_C(10000000000000000) + sixteen_digits(tail), -(int)decimals, *p == '-' };
+	tail = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + length - 16)),
+			    _mm_set1_epi8('0'));
+	*d = (struct decimal){ sixteen_digits(head) * UINT64_C(10000000000000000) +
+				       sixteen_digits(tail),
+			       -(int)decimals, *p == '-' };
 	return p + length;
 }
 
@@ -266,50 +283,52 @@ __attribute__((target("avx2,bmi"))) static const char *long_f32(const char *p, f
 /* ---- lines ---- */
 
 #define LINE_F32(name, number, any) \
-static size_t name(const char **text, const char *end, char separator, float *values, size_t n) \
-{ \
-	const char *p = *text, *q; \
-	size_t i; \
-	for (i = 0; i < n && p <= end; i++, p = q + 1) { \
-		double v; \
-		q = number(p, &v); \
-		if (q && (*q == separator || q == end) && !near_tie(v, 0)) { \
-			values[i] = (float)v; \
-			continue; \
+	static size_t name(const char **text, const char *end, char separator, float *values, \
+			   size_t n) \
+	{ \
+		const char *p = *text, *q; \
+		size_t i; \
+		for (i = 0; i < n && p <= end; i++, p = q + 1) { \
+			double v; \
+			q = number(p, &v); \
+			if (q && (*q == separator || q == end) && !near_tie(v, 0)) { \
+				values[i] = (float)v; \
+				continue; \
+			} \
+			q = any(p, &values[i]); \
+			if (!q || (*q != separator && q != end)) \
+				break; \
 		} \
-		q = any(p, &values[i]); \
-		if (!q || (*q != separator && q != end)) \
-			break; \
-	} \
-	*text = p; \
-	return i; \
-}
+		*text = p; \
+		return i; \
+	}
 
 #define LINE_F64(name, number) \
-static size_t name(const char **text, const char *end, char separator, double *values, size_t n) \
-{ \
-	const char *p = *text, *q; \
-	size_t i; \
-	for (i = 0; i < n && p <= end; i++, p = q + 1) { \
-		q = number(p, &values[i]); \
-		if (q && (*q == separator || q == end)) \
-			continue; \
-		q = any_f64(p, &values[i]); \
-		if (!q || (*q != separator && q != end)) \
-			break; \
-	} \
-	*text = p; \
-	return i; \
-}
+	static size_t name(const char **text, const char *end, char separator, double *values, \
+			   size_t n) \
+	{ \
+		const char *p = *text, *q; \
+		size_t i; \
+		for (i = 0; i < n && p <= end; i++, p = q + 1) { \
+			q = number(p, &values[i]); \
+			if (q && (*q == separator || q == end)) \
+				continue; \
+			q = any_f64(p, &values[i]); \
+			if (!q || (*q != separator && q != end)) \
+				break; \
+		} \
+		*text = p; \
+		return i; \
+	}
 
 LINE_F32(plain_f32, short_plain, any_f32)
 LINE_F64(plain_f64, short_plain)
 
 #if defined __x86_64__ && !defined NN_LINE_PLAIN
 __attribute__((target("avx2,bmi"))) LINE_F32(wide_f32, short_wide, long_f32)
-__attribute__((target("avx2,bmi"))) LINE_F64(wide_f64, short_wide)
+	__attribute__((target("avx2,bmi"))) LINE_F64(wide_f64, short_wide)
 
-static bool has_wide(void)
+		static bool has_wide(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
 }
@@ -323,12 +342,14 @@ static bool has_wide(void)
 }
 #endif
 
-size_t nn_parse_line_f32(const char **text, const char *end, char separator, float *values, size_t n)
+size_t nn_parse_line_f32(const char **text, const char *end, char separator, float *values,
+			 size_t n)
 {
 	return (has_wide() ? wide_f32 : plain_f32)(text, end, separator, values, n);
 }
 
-size_t nn_parse_line_f64(const char **text, const char *end, char separator, double *values, size_t n)
+size_t nn_parse_line_f64(const char **text, const char *end, char separator, double *values,
+			 size_t n)
 {
 	return (has_wide() ? wide_f64 : plain_f64)(text, end, separator, values, n);
 }

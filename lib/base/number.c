@@ -1,4 +1,5 @@
-/* Text as numbers: exact, by one operation or 128-bit integers where that suffices, else by strtod in the C locale. */
+/* Text as numbers: exact, by one operation or 128-bit integers where that suffices, else by strtod
+ * in the C locale. */
 #include "config.h"
 #include <locale.h>
 #include <math.h>
@@ -25,17 +26,40 @@ static locale_t c_locale(void)
 }
 
 static const double powers[] = {
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-	1e21, 1e22,
+	1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 
 #define P5(n) UINT64_C(n)
 /* 5^0..5^27, all that 64 bits hold */
 static const uint64_t powers_of_five[] = {
-	P5(1), P5(5), P5(25), P5(125), P5(625), P5(3125), P5(15625), P5(78125), P5(390625), P5(1953125), P5(9765625),
-	P5(48828125), P5(244140625), P5(1220703125), P5(6103515625), P5(30517578125), P5(152587890625), P5(762939453125),
-	P5(3814697265625), P5(19073486328125), P5(95367431640625), P5(476837158203125), P5(2384185791015625),
-	P5(11920928955078125), P5(59604644775390625), P5(298023223876953125), P5(1490116119384765625),
+	P5(1),
+	P5(5),
+	P5(25),
+	P5(125),
+	P5(625),
+	P5(3125),
+	P5(15625),
+	P5(78125),
+	P5(390625),
+	P5(1953125),
+	P5(9765625),
+	P5(48828125),
+	P5(244140625),
+	P5(1220703125),
+	P5(6103515625),
+	P5(30517578125),
+	P5(152587890625),
+	P5(762939453125),
+	P5(3814697265625),
+	P5(19073486328125),
+	P5(95367431640625),
+	P5(476837158203125),
+	P5(2384185791015625),
+	P5(11920928955078125),
+	P5(59604644775390625),
+	P5(298023223876953125),
+	P5(1490116119384765625),
 	P5(7450580596923828125),
 };
 #define MOST_FIVES 27
@@ -45,7 +69,7 @@ static const uint64_t powers_of_five[] = {
 struct decimal {
 	uint64_t digits;
 	long exponent;
-	bool negative, cut;          /* cut: more digits than were kept, not all 0 */
+	bool negative, cut; /* cut: more digits than were kept, not all 0 */
 };
 
 static inline unsigned digit(char c)
@@ -126,7 +150,8 @@ static bool scan(const char *s, const char *end, struct decimal *d)
 
 /* ---- exact ways ---- */
 
-/* One operation on two exact numbers: Clinger, How to Read Floating Point Numbers Accurately, 1990. */
+/* One operation on two exact numbers: Clinger, How to Read Floating Point Numbers Accurately, 1990.
+ */
 static inline bool one_operation(const struct decimal *d, double *value)
 {
 	double v = (double)d->digits;
@@ -145,21 +170,25 @@ static int bit_length(unsigned __int128 x)
 	return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* x * 2^exponent (and a little more if `sticky`), rounded to `bits` bits, ties to even. Nowhere near the ends of double's range. */
+/* x * 2^exponent (and a little more if `sticky`), rounded to `bits` bits, ties to even. Nowhere
+ * near the ends of double's range. */
 static double rounded(unsigned __int128 x, bool sticky, int exponent, int bits)
 {
 	int shift = bit_length(x) - bits;
 	uint64_t kept;
 
 	if (shift <= 0)
-		return ldexp((double)(uint64_t)x, exponent);     /* the quotients below have more bits, so nothing sticks */
+		return ldexp((double)(uint64_t)x,
+			     exponent); /* the quotients below have more bits, so nothing sticks */
 	kept = (uint64_t)(x >> shift);
 	if (x >> (shift - 1) & 1)
-		kept += (kept & 1) || sticky || (x & (((unsigned __int128)1 << (shift - 1)) - 1)) != 0;
+		kept += (kept & 1) || sticky ||
+			(x & (((unsigned __int128)1 << (shift - 1)) - 1)) != 0;
 	return ldexp((double)kept, exponent + shift);
 }
 
-/* digits * 5^q * 2^q in integers, for |q| <= 27: the result has an absolute value of 1e-27 to 2e46. */
+/* digits * 5^q * 2^q in integers, for |q| <= 27: the result has an absolute value of 1e-27 to 2e46.
+ */
 static bool in_integers(const struct decimal *d, int bits, double *value)
 {
 	int q = (int)d->exponent, zeros;
@@ -184,7 +213,8 @@ static bool in_integers(const struct decimal *d, int bits, double *value)
 
 /* ---- the slow way ---- */
 
-/* The first 1100 digits that count, an e and the exponent: more digits only say that there is something behind them. */
+/* The first 1100 digits that count, an e and the exponent: more digits only say that there is
+ * something behind them. */
 static void shortened(const char *text, const char *end, char *buffer, size_t room)
 {
 	size_t at = 0;
@@ -246,7 +276,8 @@ bool nn_parse_f64(const char *text, size_t n, double *value)
 	return isfinite(*value);
 }
 
-/* Is v, rounded to 53 bits, a tie of f32? Rounding anything else once more gives what rounding once gives. */
+/* Is v, rounded to 53 bits, a tie of f32? Rounding anything else once more gives what rounding once
+ * gives. */
 static inline bool is_tie(double v)
 {
 	uint64_t bits;
@@ -285,7 +316,8 @@ bool nn_parse_u64(const char *text, size_t n, uint64_t *value)
 	if (n == 0)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (digit(text[i]) > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit(text[i]), &v))
+		if (digit(text[i]) > 9 || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, digit(text[i]), &v))
 			return false;
 	*value = v;
 	return true;
@@ -308,7 +340,8 @@ bool nn_parse_size(const char *text, size_t n, uint64_t *bytes)
 	const char *suffix = n > 0 ? memchr(suffixes, text[n - 1], 4) : NULL;
 	uint64_t unit = suffix ? UINT64_C(1) << (10 * (suffix - suffixes + 1)) : 1;
 
-	return nn_parse_u64(text, n - (suffix != NULL), bytes) && !__builtin_mul_overflow(*bytes, unit, bytes);
+	return nn_parse_u64(text, n - (suffix != NULL), bytes) &&
+	       !__builtin_mul_overflow(*bytes, unit, bytes);
 }
 
 bool nn_parse_seconds(const char *text, size_t n, double *seconds)

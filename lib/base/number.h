@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NN_NUMBER 32     /* bytes that any number fits in */
+#define NN_NUMBER 32 /* bytes that any number fits in */
 
 /*
  * The fewest digits that read back to the same value in its own type; "-0", "nan", "inf", "-inf".
@@ -16,11 +16,12 @@ size_t nn_format_f32(char *buffer, float value);
 size_t nn_format_f64(char *buffer, double value);
 
 /*
- * [+-]?digits[.digits][(e|E)[+-]?digits] with a leading or trailing point allowed, correctly rounded; all n bytes
- * must belong to it. Overflow gives false with *value = +-inf, underflow 0 or a subnormal. No hex, inf, nan, blanks.
+ * [+-]?digits[.digits][(e|E)[+-]?digits] with a leading or trailing point allowed, correctly
+ * rounded; all n bytes must belong to it. Overflow gives false with *value = +-inf, underflow 0 or
+ * a subnormal. No hex, inf, nan, blanks.
  */
 bool nn_parse_f64(const char *text, size_t n, double *value);
-bool nn_parse_f32(const char *text, size_t n, float *value);    /* rounded once, to f32 */
+bool nn_parse_f32(const char *text, size_t n, float *value); /* rounded once, to f32 */
 
 /* Decimal digits only; false on anything else or overflow. */
 bool nn_parse_u64(const char *text, size_t n, uint64_t *value);

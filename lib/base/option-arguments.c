@@ -1,4 +1,5 @@
-/* A command line made anew from what options hold: for a process that is to see neither --config nor the environment. */
+/* A command line made anew from what options hold: for a process that is to see neither --config
+ * nor the environment. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ struct line {
 
 static void add(struct line *line, const char *word)
 {
-	char **words = nn_realloc(line->words, line->n * sizeof *words, (line->n + 2) * sizeof *words, line->err);
+	char **words = nn_realloc(line->words, line->n * sizeof *words,
+				  (line->n + 2) * sizeof *words, line->err);
 
 	if (words)
 		line->words = words;
@@ -28,7 +30,7 @@ static void add(struct line *line, const char *word)
 
 static void add_value(struct line *line, const char *name, const char *value)
 {
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 
 	nn_text_addf(&text, "--%s=", name);
 	nn_text_add(&text, value);
@@ -37,7 +39,8 @@ static void add_value(struct line *line, const char *name, const char *value)
 	nn_text_free(&text);
 }
 
-static void add_option(struct line *line, const struct nn_opt_list *list, const struct nn_opt *row, const void *place)
+static void add_option(struct line *line, const struct nn_opt_list *list, const struct nn_opt *row,
+		       const void *place)
 {
 	bool text = row->type == NN_OPT_STRING || row->type == NN_OPT_CUSTOM;
 	const char *string = text ? *(const char *const *)place : NULL;
@@ -68,8 +71,8 @@ static void add_option(struct line *line, const struct nn_opt_list *list, const 
 		add(line, name);
 }
 
-char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *more, size_t n_more, const char *const *operands, size_t n,
-			struct nn_error *err)
+char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *more, size_t n_more,
+			const char *const *operands, size_t n, struct nn_error *err)
 {
 	struct line line = { .err = err };
 

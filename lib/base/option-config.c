@@ -29,8 +29,10 @@ static char *read_file(const char *path, struct nn_error *err)
 	else if ((text = nn_alloc(MAX_CONFIG + 2, 1, err)))
 		size = fread(text, 1, MAX_CONFIG + 1, file);
 	if (text && (ferror(file) || size > MAX_CONFIG || strlen(text) != size)) {
-		nn_fail(err, NN_EUSAGE, "--config=%s: %s", path, ferror(file) ? "cannot be read" :
-			size > MAX_CONFIG ? "is larger than 1 MiB" : "holds a NUL byte, expected text");
+		nn_fail(err, NN_EUSAGE, "--config=%s: %s", path,
+			ferror(file)        ? "cannot be read"
+			: size > MAX_CONFIG ? "is larger than 1 MiB"
+					    : "holds a NUL byte, expected text");
 		nn_free(text);
 		text = NULL;
 	}
@@ -48,14 +50,15 @@ static char *trim(char *s)
 }
 
 /* The row a line speaks of, written out. */
-static const struct nn_opt *line_row(const struct nn_opt_list *list, const char *name, const char *place, size_t *table,
-				     struct nn_error *err)
+static const struct nn_opt *line_row(const struct nn_opt_list *list, const char *name,
+				     const char *place, size_t *table, struct nn_error *err)
 {
 	const struct nn_opt *row = nn_opt_find(list, name, strlen(name), table, err);
 
 	if (!row)
 		nn_fail_at(err, "%s", place);
-	else if (row->type == NN_OPT_CONFIG || row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION)
+	else if (row->type == NN_OPT_CONFIG || row->type == NN_OPT_HELP ||
+		 row->type == NN_OPT_VERSION)
 		nn_fail(err, NN_EUSAGE, "%s: --%s cannot stand in a file", place, row->name);
 	else if (strcmp(row->name, name) != 0)
 		nn_fail(err, NN_EUSAGE, "%s: %s: write the option out: %s", place, name, row->name);
@@ -84,16 +87,16 @@ static const char *keep(const char *value, struct nn_error *err)
 	return k->text;
 }
 
-static int set_value(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, const char *origin,
-		     struct nn_error *err)
+static int set_value(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
+		     const char *origin, struct nn_error *err)
 {
 	if (row->type == NN_OPT_STRING || row->type == NN_OPT_CUSTOM)
 		value = keep(value, err);
 	return value ? nn_opt_set(table, row, value, origin, err) : -1;
 }
 
-static int set_line(const struct nn_opt_list *list, char *line, const char *place, const uint64_t *given, uint64_t *mine,
-		    struct nn_error *err)
+static int set_line(const struct nn_opt_list *list, char *line, const char *place,
+		    const uint64_t *given, uint64_t *mine, struct nn_error *err)
 {
 	char *equals = strchr(line, '='), *value, quoted[NN_QUOTED], origin[512];
 	const struct nn_opt *row;
@@ -113,14 +116,16 @@ static int set_line(const struct nn_opt_list *list, char *line, const char *plac
 		return 0;
 	mine[t] |= bit;
 	if (row->optional_arg && *value == '\0')
-		return 0;                        /* `score =` is --score */
-	snprintf(origin, sizeof origin, "%s: %s = %s", place, row->name, nn_quote(quoted, value, strlen(value)));
+		return 0; /* `score =` is --score */
+	snprintf(origin, sizeof origin, "%s: %s = %s", place, row->name,
+		 nn_quote(quoted, value, strlen(value)));
 	return set_value(&list->tables[t], row, value, origin, err);
 }
 
-int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES], struct nn_error *err)
+int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES],
+		  struct nn_error *err)
 {
-	uint64_t mine[NN_OPT_TABLES] = {0};
+	uint64_t mine[NN_OPT_TABLES] = { 0 };
 	size_t number = 1;
 	char *text = read_file(path, err), *line = text, *end, place[256], quoted[NN_QUOTED];
 	int status = text ? 0 : -1;
@@ -134,7 +139,8 @@ int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t giv
 		line = trim(line);
 		if (*line == '#' || *line == '\0')
 			continue;
-		snprintf(place, sizeof place, "%s:%zu", strlen(path) < 200 ? path : nn_quote(quoted, path, strlen(path)), number);
+		snprintf(place, sizeof place, "%s:%zu",
+			 strlen(path) < 200 ? path : nn_quote(quoted, path, strlen(path)), number);
 		status = set_line(list, line, place, given, mine, err);
 	}
 	nn_free(text);

@@ -1,4 +1,5 @@
-/* The command line: GNU long options, clustered short ones, operands anywhere; then the environment and --config. */
+/* The command line: GNU long options, clustered short ones, operands anywhere; then the environment
+ * and --config. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,14 @@ struct parse {
 	uint64_t given[NN_OPT_TABLES];
 	const char *config;
 	bool help, version;
-	struct nn_error *err, absent;   /* absent: NN_ENODEV of a value that was taken all the same */
+	struct nn_error *err, absent; /* absent: NN_ENODEV of a value that was taken all the same */
 };
 
 static bool takes_value(const struct nn_opt *row)
 {
-	return row->type != NN_OPT_FLAG && row->type != NN_OPT_HELP && row->type != NN_OPT_VERSION &&
-	       row->type != NN_OPT_VERBOSE && row->type != NN_OPT_QUIET;
+	return row->type != NN_OPT_FLAG && row->type != NN_OPT_HELP &&
+	       row->type != NN_OPT_VERSION && row->type != NN_OPT_VERBOSE &&
+	       row->type != NN_OPT_QUIET;
 }
 
 static void mark(struct parse *p, size_t table, const struct nn_opt *row)
@@ -39,7 +41,8 @@ static void describe(const struct nn_opt *row, const char *value, char *origin, 
 }
 
 /* Whether a device has to be here is known once the operands are. */
-static int put(struct parse *p, size_t table, const struct nn_opt *row, const char *value, const char *origin)
+static int put(struct parse *p, size_t table, const struct nn_opt *row, const char *value,
+	       const char *origin)
 {
 	if (row->check)
 		p->absent.code = NN_OK;
@@ -53,7 +56,8 @@ static int put(struct parse *p, size_t table, const struct nn_opt *row, const ch
 
 static int check_absent(const struct parse *p)
 {
-	if (p->absent.code == NN_OK || (p->n_operands > 0 && strcmp(p->argv[1], p->list->absent) == 0))
+	if (p->absent.code == NN_OK ||
+	    (p->n_operands > 0 && strcmp(p->argv[1], p->list->absent) == 0))
 		return 0;
 	return nn_fail(p->err, p->absent.code, "%s", p->absent.text);
 }
@@ -90,7 +94,8 @@ static int long_option(struct parse *p, const char *word)
 		return nn_fail(p->err, NN_EUSAGE, "--%s: takes no value", row->name);
 	if (!value && takes_value(row) && !row->optional_arg) {
 		if (p->at >= p->argc)
-			return nn_fail(p->err, NN_EUSAGE, "--%s: expected a value, --%s=%s", row->name, row->name, row->arg);
+			return nn_fail(p->err, NN_EUSAGE, "--%s: expected a value, --%s=%s",
+				       row->name, row->name, row->arg);
 		value = p->argv[p->at++];
 	}
 	return apply(p, table, row, value);
@@ -115,7 +120,8 @@ static int short_options(struct parse *p, const char *letters)
 		char quoted[NN_QUOTED];
 
 		if (!row)
-			return nn_fail(p->err, NN_EUSAGE, "-%s: unknown option", nn_quote(quoted, letters, 1));
+			return nn_fail(p->err, NN_EUSAGE, "-%s: unknown option",
+				       nn_quote(quoted, letters, 1));
 		if (!takes_value(row)) {
 			if (apply(p, table, row, NULL) < 0)
 				return -1;
@@ -124,7 +130,8 @@ static int short_options(struct parse *p, const char *letters)
 		if (letters[1])
 			return apply(p, table, row, letters + 1);
 		if (p->at >= p->argc)
-			return nn_fail(p->err, NN_EUSAGE, "-%c: expected a value, -%c %s", *letters, *letters, row->arg);
+			return nn_fail(p->err, NN_EUSAGE, "-%c: expected a value, -%c %s", *letters,
+				       *letters, row->arg);
 		return apply(p, table, row, p->argv[p->at++]);
 	}
 	return 0;
@@ -155,8 +162,11 @@ static int parse_line(struct parse *p)
 /* NN_DEVICE and NN_THREADS stand for the options of those names. */
 static int parse_environment(struct parse *p)
 {
-	static const struct { const char *variable, *name; } variables[] = {
-		{"NN_DEVICE", "device"}, {"NN_THREADS", "threads"},
+	static const struct {
+		const char *variable, *name;
+	} variables[] = {
+		{ "NN_DEVICE", "device" },
+		{ "NN_THREADS", "threads" },
 	};
 
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
@@ -164,12 +174,14 @@ static int parse_environment(struct parse *p)
 		char origin[NN_QUOTED + 80], quoted[NN_QUOTED];
 		struct nn_error ignored;
 		size_t table;
-		const struct nn_opt *row = nn_opt_find(p->list, name, strlen(name), &table, &ignored);
+		const struct nn_opt *row =
+			nn_opt_find(p->list, name, strlen(name), &table, &ignored);
 
 		if (!value || !*value || !row || !p->list->tables[table].values ||
 		    p->given[table] >> (row - p->list->tables[table].rows) & 1)
 			continue;
-		snprintf(origin, sizeof origin, "%s=%s", variables[i].variable, nn_quote(quoted, value, strlen(value)));
+		snprintf(origin, sizeof origin, "%s=%s", variables[i].variable,
+			 nn_quote(quoted, value, strlen(value)));
 		if (put(p, table, row, value, origin) < 0)
 			return -1;
 		mark(p, table, row);
@@ -179,13 +191,14 @@ static int parse_environment(struct parse *p)
 
 static void set_defaults(const struct nn_opt_list *list)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
 		for (const struct nn_opt *o = t->rows; o->name; o++) {
 			if (t - list->tables >= NN_OPT_TABLES || o - t->rows >= 64)
 				NN_BUG("--%s: too many options for a bit set", o->name);
-			if (t->values && o->fallback && takes_value(o) && nn_opt_set(t, o, o->fallback, o->name, &err) < 0)
+			if (t->values && o->fallback && takes_value(o) &&
+			    nn_opt_set(t, o, o->fallback, o->name, &err) < 0)
 				NN_BUG("the default of --%s: %s", o->name, err.text);
 		}
 }
@@ -207,7 +220,7 @@ static bool is_verbose(const struct parse *p)
 
 static void print_help(const struct nn_opt_list *list)
 {
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 
 	nn_opt_help(list, &text);
 	fputs(text.data ? text.data : "", stdout);
@@ -217,13 +230,16 @@ static void print_help(const struct nn_opt_list *list)
 /* What would write over the file that the options came from. */
 static int keep_config(const struct parse *p)
 {
-	static const char *const outputs[] = {"output", "log", "checkpoint", "spool", "plot", "record"};
+	static const char *const outputs[] = { "output", "log",  "checkpoint",
+					       "spool",  "plot", "record" };
 	char path[4096], quoted[NN_QUOTED];
 
 	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
-		if (nn_opt_text(p->list, outputs[i], path, sizeof path) && nn_same_file(path, p->config))
-			return nn_fail(p->err, NN_EUSAGE, "--%s=%s: is the file of --config, which would be lost", outputs[i],
-				       nn_quote(quoted, path, strlen(path)));
+		if (nn_opt_text(p->list, outputs[i], path, sizeof path) &&
+		    nn_same_file(path, p->config))
+			return nn_fail(p->err, NN_EUSAGE,
+				       "--%s=%s: is the file of --config, which would be lost",
+				       outputs[i], nn_quote(quoted, path, strlen(path)));
 	return 0;
 }
 

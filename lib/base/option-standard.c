@@ -7,7 +7,7 @@
 
 #define AT(member) offsetof(struct nn_std_options, member)
 
-static const char *const precisions[] = {"f32", "f64", NULL};
+static const char *const precisions[] = { "f32", "f64", NULL };
 
 static int check_device(const char *value, struct nn_error *err)
 {
@@ -16,39 +16,87 @@ static int check_device(const char *value, struct nn_error *err)
 
 	if (strcmp(value, "cpu") == 0 || strcmp(value, "auto") == 0)
 		return 0;
-	if (strcmp(value, "cuda") == 0 ||
-	    (strncmp(value, "cuda:", 5) == 0 && *digits && strspn(digits, "0123456789") == strlen(digits)))
+	if (strcmp(value, "cuda") == 0 || (strncmp(value, "cuda:", 5) == 0 && *digits &&
+					   strspn(digits, "0123456789") == strlen(digits)))
 		return nn_module_open("cuda", err) ? 0 : nn_fail_at(err, "--device=%s", value);
 	return nn_fail(err, NN_EUSAGE, "--device=%s: expected cpu, cuda, cuda:N or auto",
 		       nn_quote(quoted, value, strlen(value)));
 }
 
 const struct nn_opt nn_std_opts[] = {
-	{ .name = "output", .letter = 'o', .type = NN_OPT_STRING, .offset = AT(output), .arg = "FILE", .filled = true,
+	{ .name = "output",
+	  .letter = 'o',
+	  .type = NN_OPT_STRING,
+	  .offset = AT(output),
+	  .arg = "FILE",
+	  .filled = true,
 	  .help = "write the result there instead of to standard output",
-	  .man = "The file is written under a temporary name and renamed when it is complete; what was there before stays if "
+	  .man = "The file is written under a temporary name and renamed when it is complete; what "
+		 "was there before stays if "
 		 "anything fails." },
-	{ .name = "device", .type = NN_OPT_CUSTOM, .offset = AT(device), .arg = "cpu|cuda[:N]|auto", .fallback = "cpu",
-	  .check = check_device, .help = "where to compute",
-	  .man = "auto is the device that nn-bench pick --store found fastest for the model; cpu where nothing is stored." },
-	{ .name = "threads", .letter = 't', .type = NN_OPT_COUNT, .offset = AT(threads), .arg = "N", .min = 1, .max = 1024,
+	{ .name = "device",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(device),
+	  .arg = "cpu|cuda[:N]|auto",
+	  .fallback = "cpu",
+	  .check = check_device,
+	  .help = "where to compute",
+	  .man = "auto is the device that nn-bench pick --store found fastest for the model; cpu "
+		 "where nothing is stored." },
+	{ .name = "threads",
+	  .letter = 't',
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(threads),
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1024,
 	  .help = "compute threads; never changes a byte of the result",
-	  .man = "The default is the number of processors this process may use, cut by the cgroup's limit." },
-	{ .name = "seed", .type = NN_OPT_COUNT, .offset = AT(seed), .arg = "N", .fallback = "1",
+	  .man = "The default is the number of processors this process may use, cut by the "
+		 "cgroup's limit." },
+	{ .name = "seed",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(seed),
+	  .arg = "N",
+	  .fallback = "1",
 	  .help = "seed of all random numbers" },
-	{ .name = "precision", .type = NN_OPT_CHOICE, .offset = AT(precision), .arg = "f32|f64", .choices = precisions,
+	{ .name = "precision",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(precision),
+	  .arg = "f32|f64",
+	  .choices = precisions,
 	  .help = "floating-point type of weights and computation",
 	  .man = "The default is f32, or the type of the model that is read." },
-	{ .name = "reproducible", .type = NN_OPT_YESNO, .offset = AT(reproducible), .arg = "yes|no", .fallback = "yes",
+	{ .name = "reproducible",
+	  .type = NN_OPT_YESNO,
+	  .offset = AT(reproducible),
+	  .arg = "yes|no",
+	  .fallback = "yes",
 	  .help = "promise the same bytes; no lets products go to OpenBLAS where that is faster" },
-	{ .name = "log", .type = NN_OPT_STRING, .offset = AT(log), .arg = "FILE", .filled = true,
+	{ .name = "log",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(log),
+	  .arg = "FILE",
+	  .filled = true,
 	  .help = "write what happens there, one JSON object a line" },
-	{ .name = "config", .type = NN_OPT_CONFIG, .arg = "FILE", .help = "read options from a file of lines `option = value`",
-	  .man = "Lines that begin with # are comments; switches are written yes or no; the command line wins." },
-	{ .name = "dry-run", .type = NN_OPT_FLAG, .offset = AT(dry_run), .help = "check the command line and stop" },
-	{ .name = "quiet", .letter = 'q', .type = NN_OPT_QUIET, .offset = AT(quiet),
+	{ .name = "config",
+	  .type = NN_OPT_CONFIG,
+	  .arg = "FILE",
+	  .help = "read options from a file of lines `option = value`",
+	  .man = "Lines that begin with # are comments; switches are written yes or no; the "
+		 "command line wins." },
+	{ .name = "dry-run",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(dry_run),
+	  .help = "check the command line and stop" },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .type = NN_OPT_QUIET,
+	  .offset = AT(quiet),
 	  .help = "print nothing but errors on standard error" },
-	{ .name = "verbose", .letter = 'v', .type = NN_OPT_VERBOSE, .offset = AT(verbose),
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .type = NN_OPT_VERBOSE,
+	  .offset = AT(verbose),
 	  .help = "say more; with --version: libraries and processor" },
 	{ .name = "help", .letter = 'h', .type = NN_OPT_HELP, .help = "print this help and stop" },
 	{ .name = "version", .type = NN_OPT_VERSION, .help = "print the version and stop" },

@@ -37,7 +37,7 @@ static void add_wrapped(struct nn_text *text, const char *s, size_t indent, size
 
 void nn_opt_help(const struct nn_opt_list *list, struct nn_text *text)
 {
-	struct nn_text name = {0}, help = {0};
+	struct nn_text name = { 0 }, help = { 0 };
 	const char *usage = list->usage;
 
 	for (const char *prefix = "Usage: "; *usage; prefix = "  or:  ") {
@@ -150,25 +150,32 @@ static void bash(const struct nn_opt_list *list, struct nn_text *text)
 {
 	nn_text_addf(text, "# bash completion for %s, made from its option table\n_", list->tool);
 	function_name(text, list->tool);
-	nn_text_add(text, "()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-			  "\tCOMPREPLY=()\n"
-			  "\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-			  "\tcase $prev in\n");
+	nn_text_add(
+		text,
+		"()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+		"\tCOMPREPLY=()\n"
+		"\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then "
+		"prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+		"\tcase $prev in\n");
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
 		for (const struct nn_opt *o = t->rows; o->name; o++) {
 			if (!has_choices(o))
 				continue;
-			nn_text_addf(text, "\t--%s) mapfile -t COMPREPLY < <(compgen -W '", o->name);
+			nn_text_addf(text, "\t--%s) mapfile -t COMPREPLY < <(compgen -W '",
+				     o->name);
 			each_choice(text, o, " ");
 			nn_text_add(text, "' -- \"$cur\"); return ;;\n");
 		}
-	nn_text_add(text, "\tesac\n\tif [[ $cur == -* ]]; then\n\t\tmapfile -t COMPREPLY < <(compgen -W '");
+	nn_text_add(
+		text,
+		"\tesac\n\tif [[ $cur == -* ]]; then\n\t\tmapfile -t COMPREPLY < <(compgen -W '");
 	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
 		for (const struct nn_opt *o = t->rows; o->name; o++)
-			nn_text_addf(text, "%s--%s%s", t == list->tables && o == t->rows ? "" : " ", o->name,
-				     o->arg && !o->optional_arg ? "=" : "");
+			nn_text_addf(text, "%s--%s%s", t == list->tables && o == t->rows ? "" : " ",
+				     o->name, o->arg && !o->optional_arg ? "=" : "");
 	nn_text_add(text, "' -- \"$cur\")\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n"
-			  "\telse\n\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n\tfi\n}\ncomplete -o filenames -F _");
+			  "\telse\n\t\tmapfile -t COMPREPLY < <(compgen -f -- "
+			  "\"$cur\")\n\tfi\n}\ncomplete -o filenames -F _");
 	function_name(text, list->tool);
 	nn_text_addf(text, " %s\n", list->tool);
 }
@@ -192,8 +199,8 @@ static void zsh_row(struct nn_text *text, const struct nn_opt *o)
 	const char *sign = !o->arg ? "" : o->optional_arg ? "=-" : "=";
 
 	if (o->letter)
-		nn_text_addf(text, " \\\n\t'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name, o->letter, o->arg ? "+" : "", o->name,
-			     sign);
+		nn_text_addf(text, " \\\n\t'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name,
+			     o->letter, o->arg ? "+" : "", o->name, sign);
 	else
 		nn_text_addf(text, " \\\n\t'--%s%s[", o->name, sign);
 	zsh_description(text, o->help);
@@ -249,7 +256,7 @@ void nn_opt_completion(const struct nn_opt_list *list, const char *shell, struct
 	static const struct {
 		const char *shell;
 		void (*write)(const struct nn_opt_list *list, struct nn_text *text);
-	} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+	} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
 
 	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
 		if (strcmp(shells[i].shell, shell) == 0)

@@ -26,15 +26,16 @@ static int unknown(const struct nn_opt_list *list, const char *name, size_t n, s
 
 	snprintf(word, sizeof word, "%.*s", (int)n, name);
 	near = nn_did_you_mean(word, option_name, list);
-	return nn_fail(err, NN_EUSAGE, near ? "--%s: unknown option; did you mean --%s?" : "--%s: unknown option",
+	return nn_fail(err, NN_EUSAGE,
+		       near ? "--%s: unknown option; did you mean --%s?" : "--%s: unknown option",
 		       nn_quote(quoted, name, n), near);
 }
 
-const struct nn_opt *nn_opt_find(const struct nn_opt_list *list, const char *name, size_t n, size_t *table,
-				 struct nn_error *err)
+const struct nn_opt *nn_opt_find(const struct nn_opt_list *list, const char *name, size_t n,
+				 size_t *table, struct nn_error *err)
 {
 	const struct nn_opt *found = NULL;
-	struct nn_text several = {0};
+	struct nn_text several = { 0 };
 	int matches = 0;
 
 	for (size_t t = 0; list->tables[t].rows; t++)
@@ -65,9 +66,10 @@ static const char *choice_name(const void *arg, size_t i)
 	return ((const char *const *)arg)[i];
 }
 
-static int set_choice(const struct nn_opt *row, int *place, const char *value, const char *origin, struct nn_error *err)
+static int set_choice(const struct nn_opt *row, int *place, const char *value, const char *origin,
+		      struct nn_error *err)
 {
-	struct nn_text known = {0};
+	struct nn_text known = { 0 };
 	const char *near;
 
 	for (int i = 0; row->choices[i]; i++) {
@@ -79,8 +81,9 @@ static int set_choice(const struct nn_opt *row, int *place, const char *value, c
 		nn_text_addf(&known, "%s%s", i ? ", " : "", row->choices[i]);
 	}
 	near = nn_did_you_mean(value, choice_name, row->choices);
-	nn_fail(err, NN_EUSAGE, near ? "%s: expected one of %s; did you mean %s?" : "%s: expected one of %s", origin,
-		known.data, near);
+	nn_fail(err, NN_EUSAGE,
+		near ? "%s: expected one of %s; did you mean %s?" : "%s: expected one of %s",
+		origin, known.data, near);
 	nn_text_free(&known);
 	return -1;
 }
@@ -94,14 +97,16 @@ static int set_yes_no(bool *place, const char *value, const char *origin, struct
 }
 
 /* "a whole number of at least 1", "a number from 0 to 1" */
-static int refuse(const struct nn_opt *row, const char *what, const char *origin, struct nn_error *err)
+static int refuse(const struct nn_opt *row, const char *what, const char *origin,
+		  struct nn_error *err)
 {
 	char min[NN_NUMBER], max[NN_NUMBER];
 
 	nn_format_f64(min, row->min);
 	nn_format_f64(max, row->max);
 	if (row->max != 0)
-		return nn_fail(err, NN_EUSAGE, "%s: expected %s from %s to %s", origin, what, min, max);
+		return nn_fail(err, NN_EUSAGE, "%s: expected %s from %s to %s", origin, what, min,
+			       max);
 	return nn_fail(err, NN_EUSAGE, "%s: expected %s of at least %s", origin, what, min);
 }
 
@@ -110,23 +115,26 @@ static bool within(const struct nn_opt *row, double value)
 	return value >= row->min && (row->max == 0 || value <= row->max);
 }
 
-/* A check writes "--name=value: ..."; where the value came from elsewhere, that place stands there instead. */
-static int check_custom(const struct nn_opt *row, const char *value, const char *origin, struct nn_error *err)
+/* A check writes "--name=value: ..."; where the value came from elsewhere, that place stands there
+ * instead. */
+static int check_custom(const struct nn_opt *row, const char *value, const char *origin,
+			struct nn_error *err)
 {
 	char typed[NN_QUOTED + 80], quoted[NN_QUOTED], rest[sizeof err->text];
 	size_t n;
 
 	if (!row->check || row->check(value, err) == 0)
 		return 0;
-	n = (size_t)snprintf(typed, sizeof typed, "--%s=%s: ", row->name, nn_quote(quoted, value, strlen(value)));
+	n = (size_t)snprintf(typed, sizeof typed, "--%s=%s: ", row->name,
+			     nn_quote(quoted, value, strlen(value)));
 	if (!err || strncmp(err->text, typed, n) != 0)
 		return err ? nn_fail_at(err, "%s", origin) : -1;
 	snprintf(rest, sizeof rest, "%s", err->text + n);
 	return nn_fail(err, err->code, "%s: %s", origin, rest);
 }
 
-int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, const char *origin,
-	       struct nn_error *err)
+int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
+	       const char *origin, struct nn_error *err)
 {
 	void *place = (char *)table->values + row->offset;
 	size_t n = strlen(value);
@@ -141,7 +149,9 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 		return 0;
 	case NN_OPT_STRING:
 		*(const char **)place = value;
-		return *value || !row->filled ? 0 : nn_fail(err, NN_EUSAGE, "%s: expected %s", origin, row->arg);
+		return *value || !row->filled
+			       ? 0
+			       : nn_fail(err, NN_EUSAGE, "%s: expected %s", origin, row->arg);
 	case NN_OPT_CUSTOM:
 		*(const char **)place = value;
 		return check_custom(row, value, origin, err);
@@ -149,16 +159,22 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 		return set_choice(row, place, value, origin, err);
 	case NN_OPT_COUNT:
 		return nn_parse_u64(value, n, place) && within(row, (double)*(uint64_t *)place)
-			? 0 : refuse(row, "a whole number", origin, err);
+			       ? 0
+			       : refuse(row, "a whole number", origin, err);
 	case NN_OPT_SIZE:
 		return nn_parse_size(value, n, place) && within(row, (double)*(uint64_t *)place)
-			? 0 : refuse(row, "a number of bytes (K, M, G and T are taken)", origin, err);
+			       ? 0
+			       : refuse(row, "a number of bytes (K, M, G and T are taken)", origin,
+					err);
 	case NN_OPT_SECONDS:
 		return nn_parse_seconds(value, n, place) && within(row, *(double *)place)
-			? 0 : refuse(row, "a time in seconds (s, m and h are taken)", origin, err);
+			       ? 0
+			       : refuse(row, "a time in seconds (s, m and h are taken)", origin,
+					err);
 	case NN_OPT_REAL:
 		return nn_parse_f64(value, n, place) && within(row, *(double *)place)
-			? 0 : refuse(row, "a number", origin, err);
+			       ? 0
+			       : refuse(row, "a number", origin, err);
 	case NN_OPT_HELP:
 	case NN_OPT_VERSION:
 	case NN_OPT_CONFIG:
@@ -221,5 +237,6 @@ bool nn_opt_given(const struct nn_opt_list *list, const char *name)
 	size_t table;
 	const struct nn_opt *row = nn_opt_find(list, name, strlen(name), &table, NULL);
 
-	return row && list->tables[table].given && *list->tables[table].given >> (row - list->tables[table].rows) & 1;
+	return row && list->tables[table].given &&
+	       *list->tables[table].given >> (row - list->tables[table].rows) & 1;
 }

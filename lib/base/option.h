@@ -1,4 +1,5 @@
-/* Options: one table per tool (a list of tables owned by rooms) yields parsing, help, man page and completions. */
+/* Options: one table per tool (a list of tables owned by rooms) yields parsing, help, man page and
+ * completions. */
 #ifndef NN_BASE_OPTION_H
 #define NN_BASE_OPTION_H
 
@@ -8,21 +9,25 @@
 #include "base/error.h"
 
 enum nn_opt_type {
-	NN_OPT_FLAG,        /* bool: no argument; --config: yes|no */
-	NN_OPT_YESNO,       /* bool: =yes|no */
-	NN_OPT_STRING,      /* const char * */
-	NN_OPT_COUNT,       /* uint64_t within [min, max] */
-	NN_OPT_SIZE,        /* uint64_t bytes, K M G T */
-	NN_OPT_SECONDS,     /* double seconds, s m h */
-	NN_OPT_REAL,        /* double within [min, max], finite */
-	NN_OPT_CHOICE,      /* int: index into choices */
-	NN_OPT_CUSTOM,      /* const char *, kept as text; checked by `check` (value, err) at once */
-	NN_OPT_HELP, NN_OPT_VERSION, NN_OPT_CONFIG, NN_OPT_VERBOSE, NN_OPT_QUIET,
+	NN_OPT_FLAG,    /* bool: no argument; --config: yes|no */
+	NN_OPT_YESNO,   /* bool: =yes|no */
+	NN_OPT_STRING,  /* const char * */
+	NN_OPT_COUNT,   /* uint64_t within [min, max] */
+	NN_OPT_SIZE,    /* uint64_t bytes, K M G T */
+	NN_OPT_SECONDS, /* double seconds, s m h */
+	NN_OPT_REAL,    /* double within [min, max], finite */
+	NN_OPT_CHOICE,  /* int: index into choices */
+	NN_OPT_CUSTOM,  /* const char *, kept as text; checked by `check` (value, err) at once */
+	NN_OPT_HELP,
+	NN_OPT_VERSION,
+	NN_OPT_CONFIG,
+	NN_OPT_VERBOSE,
+	NN_OPT_QUIET,
 };
 
 struct nn_opt {
-	const char *name;           /* long name without dashes; NULL ends a table */
-	char letter;                /* 0: none */
+	const char *name; /* long name without dashes; NULL ends a table */
+	char letter;      /* 0: none */
 	enum nn_opt_type type;
 	size_t offset;              /* of the value in the struct of its table */
 	const char *arg;            /* "FILE", "N", "W,..."; [=WORD] form: "[json]" */
@@ -33,69 +38,76 @@ struct nn_opt {
 	const char *const *choices; /* NULL-terminated */
 	/* NN_OPT_CUSTOM: 0, or -1 with a whole message (the option with its value in front). */
 	int (*check)(const char *value, struct nn_error *err);
-	bool optional_arg;          /* of a string: --explain (NULL, and given) or --explain=json */
-	bool filled;                /* of a string: never empty */
+	bool optional_arg; /* of a string: --explain (NULL, and given) or --explain=json */
+	bool filled;       /* of a string: never empty */
 };
 
-/* A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first. */
+/* A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first.
+ */
 struct nn_opt_table {
-	const char *heading;        /* for --help and the man page */
+	const char *heading; /* for --help and the man page */
 	const struct nn_opt *rows;
-	void *values;               /* NULL where only help is wanted */
-	uint64_t *given;            /* optional bit set: row i was given (by line, config or environment) */
+	void *values;    /* NULL where only help is wanted */
+	uint64_t *given; /* optional bit set: row i was given (by line, config or environment) */
 };
 
 struct nn_opt_list {
-	const char *tool;                       /* "nn-train" */
-	const char *usage;                      /* lines after "Usage: " */
-	const char *brief;                      /* one sentence */
-	const struct nn_opt_table *tables;      /* ends with rows == NULL */
-	void (*more_version)(void);             /* prints what --version -v adds; NULL: nothing */
-	const char *absent;                     /* the first operand with which a device that is not here is taken too; NULL: none */
+	const char *tool;                  /* "nn-train" */
+	const char *usage;                 /* lines after "Usage: " */
+	const char *brief;                 /* one sentence */
+	const struct nn_opt_table *tables; /* ends with rows == NULL */
+	void (*more_version)(void);        /* prints what --version -v adds; NULL: nothing */
+	const char *absent; /* the first operand with which a device that is not here is taken too;
+			       NULL: none */
 };
 
 /*
- * Parse: GNU long options, unambiguous abbreviations, clustered short ones, `--`, options after operands, last wins;
- * then --config (the command line wins) and environment (NN_DEVICE, NN_THREADS where rows of those names exist).
- * Operands are moved to the front of argv, *n_operands counts them. Errors are NN_EUSAGE with "--name=value: ..." texts, naming
- * bounds, known values and "did you mean". --help and --version print to stdout and set *done.
+ * Parse: GNU long options, unambiguous abbreviations, clustered short ones, `--`, options after
+ * operands, last wins; then --config (the command line wins) and environment (NN_DEVICE, NN_THREADS
+ * where rows of those names exist). Operands are moved to the front of argv, *n_operands counts
+ * them. Errors are NN_EUSAGE with "--name=value: ..." texts, naming bounds, known values and "did
+ * you mean". --help and --version print to stdout and set *done.
  */
 int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
 		 struct nn_error *err);
 bool nn_opt_given(const struct nn_opt_list *list, const char *name);
-/* The value of an option as the user would type it, for logs and state files; false: no such option. */
+/* The value of an option as the user would type it, for logs and state files; false: no such
+ * option. */
 bool nn_opt_text(const struct nn_opt_list *list, const char *name, char *buffer, size_t size);
 
 /*
- * The command line that gives the same values without --config and environment: tool, options that were given, more[n_more], "--",
- * operands[n]; ends with NULL. nn_opt_arguments_free frees it.
+ * The command line that gives the same values without --config and environment: tool, options that
+ * were given, more[n_more], "--", operands[n]; ends with NULL. nn_opt_arguments_free frees it.
  */
-char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *more, size_t n_more, const char *const *operands, size_t n,
-			struct nn_error *err);
+char **nn_opt_arguments(const struct nn_opt_list *list, const char *const *more, size_t n_more,
+			const char *const *operands, size_t n, struct nn_error *err);
 void nn_opt_arguments_free(char **words);
 
-#define NN_OPT_TABLES 8             /* tables of a list at most; rows of a table at most 64 */
+#define NN_OPT_TABLES 8 /* tables of a list at most; rows of a table at most 64 */
 
-/* The same tables as text: --help, the OPTIONS section of the man page, completions for "bash", "zsh", "fish". */
+/* The same tables as text: --help, the OPTIONS section of the man page, completions for "bash",
+ * "zsh", "fish". */
 struct nn_text;
 void nn_opt_help(const struct nn_opt_list *list, struct nn_text *text);
 void nn_opt_man(const struct nn_opt_list *list, struct nn_text *text);
 void nn_opt_completion(const struct nn_opt_list *list, const char *shell, struct nn_text *text);
 
-/* Inside: the row of a name given in full or abbreviated; a value into its place. origin stands before messages ("--lr=x"). */
-const struct nn_opt *nn_opt_find(const struct nn_opt_list *list, const char *name, size_t n, size_t *table,
-				 struct nn_error *err);
-int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value, const char *origin,
-	       struct nn_error *err);
+/* Inside: the row of a name given in full or abbreviated; a value into its place. origin stands
+ * before messages ("--lr=x"). */
+const struct nn_opt *nn_opt_find(const struct nn_opt_list *list, const char *name, size_t n,
+				 size_t *table, struct nn_error *err);
+int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
+	       const char *origin, struct nn_error *err);
 /* Lines `foo-bar = value` of a file; rows whose bit in given[table] is set keep what they have. */
-int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES], struct nn_error *err);
+int nn_opt_config(const struct nn_opt_list *list, const char *path, uint64_t given[NN_OPT_TABLES],
+		  struct nn_error *err);
 
 /* Rows every tool takes. */
 struct nn_std_options {
-	const char *device;         /* cpu or auto, which is cpu */
-	uint64_t threads;           /* 0: not given */
+	const char *device; /* cpu or auto, which is cpu */
+	uint64_t threads;   /* 0: not given */
 	uint64_t seed;
-	int precision;              /* 0 f32, 1 f64 */
+	int precision; /* 0 f32, 1 f64 */
 	bool reproducible;
 	const char *log;
 	const char *output;

@@ -13,13 +13,14 @@
 #include "base/memory.h"
 #include "base/output.h"
 
-#define RANDOM 6                     /* of `.NAME.XXXXXX.tmp` */
+#define RANDOM 6 /* of `.NAME.XXXXXX.tmp` */
 
 /* Of a name that was cut as names of temporaries are. */
 static bool is_temporary(const char *entry, const char *name, size_t n)
 {
-	return strlen(entry) == 1 + n + 1 + RANDOM + 4 && entry[0] == '.' && strncmp(entry + 1, name, n) == 0 &&
-	       entry[1 + n] == '.' && strcmp(entry + 1 + n + 1 + RANDOM, ".tmp") == 0;
+	return strlen(entry) == 1 + n + 1 + RANDOM + 4 && entry[0] == '.' &&
+	       strncmp(entry + 1, name, n) == 0 && entry[1 + n] == '.' &&
+	       strcmp(entry + 1 + n + 1 + RANDOM, ".tmp") == 0;
 }
 
 bool nn_output_hold(int fd, int folder, const char *path)
@@ -28,9 +29,9 @@ bool nn_output_hold(int fd, int folder, const char *path)
 
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
-			break;                   /* no locks on this filesystem: then nobody sweeps there either */
-	return fstat(fd, &held) == 0 && fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 && held.st_ino == named.st_ino &&
-	       held.st_dev == named.st_dev;
+			break; /* no locks on this filesystem: then nobody sweeps there either */
+	return fstat(fd, &held) == 0 && fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
 /* Whoever writes it holds a lock until it is renamed or the process ends, however it ends. */
@@ -41,7 +42,8 @@ static void sweep(int folder, const char *entry)
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 && nn_output_hold(fd, folder, entry))
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    nn_output_hold(fd, folder, entry))
 		unlinkat(folder, entry, 0);
 	close(fd);
 }
@@ -49,7 +51,8 @@ static void sweep(int folder, const char *entry)
 void nn_output_sweep(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char *directory = slash ? nn_strndup(path, slash == path ? 1 : (size_t)(slash - path), NULL) : nn_strdup(".", NULL);
+	char *directory = slash ? nn_strndup(path, slash == path ? 1 : (size_t)(slash - path), NULL)
+				: nn_strdup(".", NULL);
 	DIR *entries = directory ? opendir(directory) : NULL;
 	size_t n = strlen(name), most = NAME_MAX - strlen("..XXXXXX.tmp");
 	struct dirent *entry;

@@ -21,17 +21,17 @@
 #define BUFFER ((size_t)64 << 10)
 
 struct nn_output {
-	char *name;                  /* in messages */
-	char *path, *temporary;      /* NULL: written directly */
+	char *name;             /* in messages */
+	char *path, *temporary; /* NULL: written directly */
 	char *buffer;
 	size_t used;
 	int fd;
-	int slot;                    /* in the list of temporaries, -1: none */
+	int slot; /* in the list of temporaries, -1: none */
 };
 
 /*
- * Names of temporaries that exist or are about to, for nn_output_abort_all in a signal handler. Whoever takes a name out of its place
- * owns it: the handler never reads one that is being freed.
+ * Names of temporaries that exist or are about to, for nn_output_abort_all in a signal handler.
+ * Whoever takes a name out of its place owns it: the handler never reads one that is being freed.
  */
 #define MAX_TEMPORARIES 64
 static _Atomic(char *) temporaries[MAX_TEMPORARIES];
@@ -76,15 +76,16 @@ bool nn_same_file(const char *path, const char *other)
 {
 	struct stat a, b;
 
-	return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 bool nn_is_stdin(const char *path)
 {
 	struct stat st;
 
-	return strcmp(path, "-") == 0 ||
-	       (nn_same_file(path, "/dev/stdin") && stat("/dev/stdin", &st) == 0 && !S_ISREG(st.st_mode));
+	return strcmp(path, "-") == 0 || (nn_same_file(path, "/dev/stdin") &&
+					  stat("/dev/stdin", &st) == 0 && !S_ISREG(st.st_mode));
 }
 
 /* `.NAME.XXXXXX.tmp` beside path; a name that would get too long is cut. */
@@ -103,20 +104,23 @@ static char *temporary_name(const char *path, struct nn_error *err)
 /* Random letters for the X: not secret, only such that runs do not meet. */
 static void fill_in(char *temporary, unsigned attempt)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 	char *x = temporary + strlen(temporary) - strlen("XXXXXX.tmp");
 	struct timespec now;
 	uint32_t out[4];
 	uint64_t number;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	nn_philox((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec, (uint64_t)getpid() << 32 | attempt, 0, 0, out);
+	nn_philox((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec,
+		  (uint64_t)getpid() << 32 | attempt, 0, 0, out);
 	number = (uint64_t)out[0] << 32 | out[1];
 	for (int i = 0; i < 6; i++, number /= 62)
 		x[i] = letters[number % 62];
 }
 
-/* The name is remembered before the file is made, so that a signal in between leaves nothing behind. */
+/* The name is remembered before the file is made, so that a signal in between leaves nothing
+ * behind. */
 static int create(struct nn_output *o)
 {
 	for (unsigned attempt = 0; attempt < 100; attempt++) {
@@ -156,15 +160,17 @@ static int open_temporary(struct nn_output *o, const char *path, struct nn_error
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
 	}
 	/* A file keeps the mode it had; some filesystems have no modes. */
-	if (lstat(path, &old) == 0 && S_ISREG(old.st_mode) && fchmod(o->fd, old.st_mode & 0777) != 0)
+	if (lstat(path, &old) == 0 && S_ISREG(old.st_mode) &&
+	    fchmod(o->fd, old.st_mode & 0777) != 0)
 		errno = 0;
 	return 0;
 }
 
-/* /dev/stdout, /dev/fd/N and /proc/self/fd/N are descriptors, also where they lead to a regular file: N, or -1. */
+/* /dev/stdout, /dev/fd/N and /proc/self/fd/N are descriptors, also where they lead to a regular
+ * file: N, or -1. */
 static int descriptor(const char *path)
 {
-	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
 	uint64_t n;
 
 	if (strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0)
@@ -172,7 +178,8 @@ static int descriptor(const char *path)
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
 		size_t length = strlen(folders[i]);
 
-		if (strncmp(path, folders[i], length) == 0 && nn_parse_u64(path + length, strlen(path + length), &n) && n < INT_MAX)
+		if (strncmp(path, folders[i], length) == 0 &&
+		    nn_parse_u64(path + length, strlen(path + length), &n) && n < INT_MAX)
 			return (int)n;
 	}
 	return -1;
@@ -180,7 +187,9 @@ static int descriptor(const char *path)
 
 int nn_output_binary(struct nn_output *o, struct nn_error *err)
 {
-	return isatty(o->fd) ? nn_fail(err, NN_EUSAGE, "%s: is a terminal; name a file with -o", o->name) : 0;
+	return isatty(o->fd)
+		       ? nn_fail(err, NN_EUSAGE, "%s: is a terminal; name a file with -o", o->name)
+		       : 0;
 }
 
 static int open_stdout(struct nn_output *o, bool binary, struct nn_error *err)
@@ -201,12 +210,14 @@ static int open_path(struct nn_output *o, const char *path, bool binary, struct 
 	if (!o->name)
 		return -1;
 	if (*path == '\0' || path[strlen(path) - 1] == '/')
-		return nn_fail(err, NN_EFAIL, "%s: expected the name of a file to write", *path ? path : "\"\"");
+		return nn_fail(err, NN_EFAIL, "%s: expected the name of a file to write",
+			       *path ? path : "\"\"");
 	if (fd < 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))
 		return open_temporary(o, path, err);
 	if (fd < 0 && S_ISDIR(st.st_mode))
 		return nn_fail(err, NN_EFAIL, "%s: is a directory, expected a file to write", path);
-	o->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	o->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
+			: open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (o->fd < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
 	return binary ? nn_output_binary(o, err) : 0;
@@ -221,7 +232,8 @@ int nn_output_open(struct nn_output **output, const char *path, bool binary, str
 		return -1;
 	o->fd = o->slot = -1;
 	o->buffer = nn_alloc(BUFFER, 1, err);
-	if (!o->buffer || (standard ? open_stdout(o, binary, err) : open_path(o, path, binary, err)) < 0) {
+	if (!o->buffer ||
+	    (standard ? open_stdout(o, binary, err) : open_path(o, path, binary, err)) < 0) {
 		nn_output_abort(o);
 		return -1;
 	}
@@ -244,7 +256,7 @@ static int write_all(struct nn_output *o, const char *bytes, size_t n, struct nn
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0 && errno == EAGAIN && wait_until_writable(o->fd))
-			continue;                /* somebody who shares our stdout made it non-blocking */
+			continue; /* somebody who shares our stdout made it non-blocking */
 		if (written < 0) {
 			if (errno == EPIPE && o->fd == STDOUT_FILENO)
 				atomic_store(&broken_pipe, true);
@@ -311,7 +323,8 @@ bool nn_output_is_regular(const struct nn_output *o)
 static int sync_directory(const char *path, struct nn_error *err)
 {
 	const char *name = strrchr(path, '/');
-	char *directory = name ? nn_strndup(path, (size_t)(name - path) + 1, err) : nn_strdup(".", err);
+	char *directory =
+		name ? nn_strndup(path, (size_t)(name - path) + 1, err) : nn_strdup(".", err);
 	int fd, status = 0;
 
 	if (!directory)

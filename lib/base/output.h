@@ -9,10 +9,11 @@
 struct nn_output;
 
 /*
- * Open path for writing ("-" or NULL: stdout). A regular file or a new name is written as `.NAME.XXXXXX.tmp` in the
- * same directory (a link is replaced, never its target); what exists and is no regular file is opened directly.
- * `binary` ones are refused on a terminal. Temporaries are removed at nn_output_abort and, by nn_output_abort_all,
- * from signal handlers. The name stands in every error text ("stdout" for standard output).
+ * Open path for writing ("-" or NULL: stdout). A regular file or a new name is written as
+ * `.NAME.XXXXXX.tmp` in the same directory (a link is replaced, never its target); what exists and
+ * is no regular file is opened directly. `binary` ones are refused on a terminal. Temporaries are
+ * removed at nn_output_abort and, by nn_output_abort_all, from signal handlers. The name stands in
+ * every error text ("stdout" for standard output).
  */
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err);
 /* What is written will be binary after all: refused on a terminal. */
@@ -22,13 +23,14 @@ int nn_output_printf(struct nn_output *output, struct nn_error *err, const char 
 	__attribute__((format(printf, 3, 4)));
 int nn_output_flush(struct nn_output *output, struct nn_error *err);
 int nn_output_fd(struct nn_output *output);
-bool nn_output_is_regular(const struct nn_output *output);   /* will be renamed into place */
+bool nn_output_is_regular(const struct nn_output *output); /* will be renamed into place */
 /* Finish: flush, fsync, rename, fsync of the directory; frees in any case. */
 int nn_output_commit(struct nn_output *output, struct nn_error *err);
-void nn_output_abort(struct nn_output *output);              /* NULL allowed; what was there before stays */
-void nn_output_abort_all(void);                              /* async-signal-safe */
+void nn_output_abort(struct nn_output *output); /* NULL allowed; what was there before stays */
+void nn_output_abort_all(void);                 /* async-signal-safe */
 /*
- * Remove the temporaries of path that a kill left: those whose writer lives are locked and stay. nn_output_open does it. Never an error.
+ * Remove the temporaries of path that a kill left: those whose writer lives are locked and stay.
+ * nn_output_open does it. Never an error.
  */
 void nn_output_sweep(const char *path);
 /* Inside: lock a temporary that was just made. false: a sweep took it first. */

@@ -1,4 +1,5 @@
-/* Threads that share pieces: a job is open for a while in one word that idle threads spin and then sleep on. */
+/* Threads that share pieces: a job is open for a while in one word that idle threads spin and then
+ * sleep on. */
 #include "config.h"
 #include <linux/futex.h>
 #include <pthread.h>
@@ -15,33 +16,35 @@
 #define SPIN_S 20e-6
 
 /*
- * The word `state`: how many workers are in the job, whether more may join, whether the pool ends. A job is closed as soon as all its
- * pieces are claimed, and the caller waits for those inside alone: nobody waits for a worker that wakes late or has no processor.
+ * The word `state`: how many workers are in the job, whether more may join, whether the pool ends.
+ * A job is closed as soon as all its pieces are claimed, and the caller waits for those inside
+ * alone: nobody waits for a worker that wakes late or has no processor.
  */
 #define INSIDE 0xffffu
 #define OPEN 0x10000u
 #define QUIT 0x20000u
 
 /*
- * Pieces of a job that a thread takes from the front; one that has none left takes from the others' ends. So whoever had a part of memory
- * in its caches gets the same part in the next job, unless it is late.
+ * Pieces of a job that a thread takes from the front; one that has none left takes from the others'
+ * ends. So whoever had a part of memory in its caches gets the same part in the next job, unless it
+ * is late.
  */
 struct share {
-	_Alignas(64) _Atomic uint64_t range;         /* begin << 32 | end */
+	_Alignas(64) _Atomic uint64_t range; /* begin << 32 | end */
 };
 
 struct nn_pool {
 	int threads;
 	int started;
-	pthread_t *workers;          /* threads - 1 */
+	pthread_t *workers; /* threads - 1 */
 
 	void (*piece)(void *arg, size_t i, int thread);
 	void *arg;
-	struct share *shares;        /* [threads] */
+	struct share *shares; /* [threads] */
 
-	_Alignas(64) _Atomic unsigned state;         /* idle workers sleep on it */
-	_Alignas(64) _Atomic unsigned asleep;        /* workers that do, or are about to */
-	_Atomic unsigned caller_asleep;              /* 1: the caller sleeps on this word */
+	_Alignas(64) _Atomic unsigned state;  /* idle workers sleep on it */
+	_Alignas(64) _Atomic unsigned asleep; /* workers that do, or are about to */
+	_Atomic unsigned caller_asleep;       /* 1: the caller sleeps on this word */
 };
 
 struct worker {
@@ -74,7 +77,8 @@ static bool spin(_Atomic unsigned *state, bool (*wanted)(unsigned state))
 {
 	double end = 0;
 
-	for (unsigned turn = 1; !wanted(atomic_load_explicit(state, memory_order_acquire)); turn++) {
+	for (unsigned turn = 1; !wanted(atomic_load_explicit(state, memory_order_acquire));
+	     turn++) {
 		nn_pause();
 		if (turn % 32 == 0) {
 			double now = nn_now_s();
@@ -103,9 +107,9 @@ static bool take(struct share *share, bool first, size_t *i)
 		end = range & UINT32_MAX;
 		if (begin >= end)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&share->range, &range,
-							first ? range_of(begin + 1, end) : range_of(begin, end - 1),
-							memory_order_relaxed, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&share->range, &range, first ? range_of(begin + 1, end) : range_of(begin, end - 1),
+		memory_order_relaxed, memory_order_relaxed));
 	*i = first ? begin : end - 1;
 	return true;
 }
@@ -125,7 +129,8 @@ static void deal(struct nn_pool *pool, size_t pieces)
 
 	for (size_t t = 0; t < threads; t++)
 		atomic_store_explicit(&pool->shares[t].range,
-				      range_of(pieces * t / threads, pieces * (t + 1) / threads), memory_order_relaxed);
+				      range_of(pieces * t / threads, pieces * (t + 1) / threads),
+				      memory_order_relaxed);
 }
 
 static bool join(struct nn_pool *pool)
@@ -154,7 +159,8 @@ static void wait_for_job(struct nn_pool *pool)
 	unsigned state;
 
 	while (!spin(&pool->state, calls)) {
-		/* Counted as asleep first, looked at the word then; announce does both the other way round. */
+		/* Counted as asleep first, looked at the word then; announce does both the other
+		 * way round. */
 		atomic_fetch_add(&pool->asleep, 1);
 		state = atomic_load(&pool->state);
 		if (!calls(state))
@@ -198,7 +204,8 @@ static void wait_for_workers(struct nn_pool *pool)
 	}
 }
 
-void nn_pool_run(struct nn_pool *pool, size_t pieces, void (*piece)(void *arg, size_t i, int thread), void *arg)
+void nn_pool_run(struct nn_pool *pool, size_t pieces,
+		 void (*piece)(void *arg, size_t i, int thread), void *arg)
 {
 	if (!pool || pieces <= 1) {
 		for (size_t i = 0; i < pieces; i++)
@@ -228,7 +235,8 @@ static int start(struct nn_pool *pool, struct nn_error *err)
 		status = pthread_create(&pool->workers[t - 1], NULL, work, me);
 		if (status != 0) {
 			nn_free(me);
-			return nn_fail(err, NN_EFAIL, "cannot start thread %d of %d", t + 1, pool->threads);
+			return nn_fail(err, NN_EFAIL, "cannot start thread %d of %d", t + 1,
+				       pool->threads);
 		}
 		pool->started++;
 	}

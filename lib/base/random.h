@@ -1,12 +1,14 @@
-/* Random numbers by counter: Philox4x32-10 (Salmon et al., SC'11), so that any number can be had alone. */
+/* Random numbers by counter: Philox4x32-10 (Salmon et al., SC'11), so that any number can be had
+ * alone. */
 #ifndef NN_BASE_RANDOM_H
 #define NN_BASE_RANDOM_H
 
 #include <stdint.h>
 
 /*
- * The streams: one constant below 16 per use, + 256 * canonical line number; initial values + 16 * number of the parameter in its
- * line (weight 0, bias 1): element e is lane e % 4 of index e / 4, block 0.
+ * The streams: one constant below 16 per use, + 256 * canonical line number; initial values + 16 *
+ * number of the parameter in its line (weight 0, bias 1): element e is lane e % 4 of index e / 4,
+ * block 0.
  */
 enum nn_stream {
 	NN_STREAM_INIT = 1,

@@ -7,15 +7,15 @@
 
 struct nn_sha256 {
 	uint32_t h[8];
-	uint64_t length;             /* bytes so far */
+	uint64_t length; /* bytes so far */
 	unsigned char block[64];
-	int wide;                    /* has the CPU instructions for it? 1, -1; 0: not asked yet */
+	int wide; /* has the CPU instructions for it? 1, -1; 0: not asked yet */
 };
 
-#define NN_SHA256_HEX 65         /* 64 lower-case digits and NUL */
+#define NN_SHA256_HEX 65 /* 64 lower-case digits and NUL */
 
 void nn_sha256_init(struct nn_sha256 *sha);
 void nn_sha256_add(struct nn_sha256 *sha, const void *bytes, size_t n);
-void nn_sha256_hex(struct nn_sha256 *sha, char hex[NN_SHA256_HEX]);    /* ends it */
+void nn_sha256_hex(struct nn_sha256 *sha, char hex[NN_SHA256_HEX]); /* ends it */
 
 #endif

@@ -101,7 +101,7 @@ void nn_text_clear(struct nn_text *text)
 void nn_text_free(struct nn_text *text)
 {
 	free(text->data);
-	*text = (struct nn_text){0};
+	*text = (struct nn_text){ 0 };
 }
 
 /* No surrogates, nothing overlong, nothing above U+10FFFF. */
@@ -118,8 +118,8 @@ size_t nn_utf8_length(const char *bytes, size_t n)
 	for (size_t i = 1; i < length; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f))
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return length;
 }
@@ -142,7 +142,7 @@ static size_t distance(const char *a, const char *b)
 	for (size_t j = 0; j <= m; j++)
 		row[1][j] = j;
 	for (size_t i = 1; i <= n; i++) {
-		memmove(row[0], row[1], sizeof row[0]);      /* row[0] -> i-1; row[2] keeps i-2 */
+		memmove(row[0], row[1], sizeof row[0]); /* row[0] -> i-1; row[2] keeps i-2 */
 		row[1][0] = i;
 		for (size_t j = 1; j <= m; j++) {
 			size_t best = row[0][j - 1] + (a[i - 1] != b[j - 1]);
@@ -151,7 +151,8 @@ static size_t distance(const char *a, const char *b)
 				best = row[0][j] + 1;
 			if (row[1][j - 1] + 1 < best)
 				best = row[1][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && row[2][j - 2] + 1 < best)
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    row[2][j - 2] + 1 < best)
 				best = row[2][j - 2] + 1;
 			row[1][j] = best;
 		}
@@ -160,7 +161,8 @@ static size_t distance(const char *a, const char *b)
 	return row[1][m];
 }
 
-const char *nn_did_you_mean(const char *word, const char *(*next)(const void *arg, size_t i), const void *arg)
+const char *nn_did_you_mean(const char *word, const char *(*next)(const void *arg, size_t i),
+			    const void *arg)
 {
 	size_t length = strlen(word), most = length / 3 < 3 ? length / 3 : 3;
 	const char *best = NULL, *candidate;

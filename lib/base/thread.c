@@ -3,7 +3,8 @@
 
 #include "base/thread.h"
 
-int nn_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *arg), void *arg, const char *what, struct nn_error *err)
+int nn_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *arg), void *arg,
+		    const char *what, struct nn_error *err)
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;

@@ -7,10 +7,11 @@
 #include "model/widen.h"
 
 #define PARAMETERS 10000
-#define FIGURE_S 1               /* of a figure at most where --time is not given */
+#define FIGURE_S 1 /* of a figure at most where --time is not given */
 
 static const struct nn_report_column columns[] = {
-	{ "rule", 16 }, { "claim", 64 }, { "measured", 0 }, { "verdict", 13 }, { "check", 8 }, { NULL, 0 },
+	{ "rule", 16 },    { "claim", 64 }, { "measured", 0 },
+	{ "verdict", 13 }, { "check", 8 },  { NULL, 0 },
 };
 
 struct advise {
@@ -26,9 +27,10 @@ static const char *mode_name(enum nn_bench_mode mode)
 	return mode == NN_BENCH_TRAIN ? "train" : "predict";
 }
 
-/* A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row without a figure. */
-static int put(struct advise *v, const char *rule, const char *claim, double measured, const char *verdict, const struct nn_gain *gains,
-	       int n, struct nn_error *err)
+/* A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row
+ * without a figure. */
+static int put(struct advise *v, const char *rule, const char *claim, double measured,
+	       const char *verdict, const struct nn_gain *gains, int n, struct nn_error *err)
 {
 	bool wrong = false;
 
@@ -37,7 +39,10 @@ static int put(struct advise *v, const char *rule, const char *claim, double mea
 	nn_report_text(v->report, "rule", rule);
 	nn_report_text(v->report, "claim", claim);
 	nn_report_real(v->report, "measured", wrong ? NAN : measured);
-	nn_report_text(v->report, "verdict", wrong ? "depends" : verdict ? verdict : nn_gain_verdict(gains, n));
+	nn_report_text(v->report, "verdict",
+		       wrong     ? "depends"
+		       : verdict ? verdict
+				 : nn_gain_verdict(gains, n));
 	nn_report_text(v->report, "check", nn_gain_check(gains, n));
 	v->wrong += wrong;
 	v->rows++;
@@ -48,7 +53,8 @@ static const struct nn_gain unknown = { .times = NAN, .low = NAN, .high = NAN };
 
 static struct nn_way usual(const struct advise *v, enum nn_bench_mode mode)
 {
-	return (struct nn_way){ v->subject, v->device, v->b->threads, mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
+	return (struct nn_way){ v->subject, v->device, v->b->threads,
+				mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
 }
 
 /* ---- the rules ---- */
@@ -65,12 +71,15 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 
 	if (devices < 0)
 		return -1;
-	snprintf(claim, sizeof claim, "%s: %zu parameters, %s 10000: the %s is faster", mode_name(mode), n,
-		 n > PARAMETERS ? "more than" : "not more than", n > PARAMETERS ? "GPU" : "CPU");
-	if (strcmp(names[devices - 1], "cpu") == 0 || strcmp(names[devices - 1], "cpu+openblas") == 0) {
+	snprintf(claim, sizeof claim, "%s: %zu parameters, %s 10000: the %s is faster",
+		 mode_name(mode), n, n > PARAMETERS ? "more than" : "not more than",
+		 n > PARAMETERS ? "GPU" : "CPU");
+	if (strcmp(names[devices - 1], "cpu") == 0 ||
+	    strcmp(names[devices - 1], "cpu+openblas") == 0) {
 		nn_bench_note(v->b, "gpu: not measured: no second device here");
 	} else {
-		if (!(ways[1].device = nn_bench_device(v->b, names[devices - 1], v->subject->dtype, err)) ||
+		if (!(ways[1].device =
+			      nn_bench_device(v->b, names[devices - 1], v->subject->dtype, err)) ||
 		    nn_gain_models(v->b, "gpu", mode, ways, &g, err) < 0)
 			return -1;
 		if (g.low > 1 || g.high < 1)
@@ -80,8 +89,8 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 }
 
 /* A batch against others: the gains of `than` over each. */
-static int against(struct advise *v, const char *rule, enum nn_bench_mode mode, const size_t pairs[2][2], struct nn_gain gains[2],
-		   struct nn_error *err)
+static int against(struct advise *v, const char *rule, enum nn_bench_mode mode,
+		   const size_t pairs[2][2], struct nn_gain gains[2], struct nn_error *err)
 {
 	for (int i = 0; i < 2; i++) {
 		struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
@@ -100,9 +109,12 @@ static int rule_1024(struct advise *v, enum nn_bench_mode mode, struct nn_error 
 	struct nn_gain gains[2];
 	char claim[160];
 
-	snprintf(claim, sizeof claim, "%s: a batch of 1024 is faster per row than 1000 and 1100", mode_name(mode));
-	return against(v, "batch-1024", mode, pairs, gains, err) < 0 ? -1
-	       : put(v, "batch-1024", claim, sqrt(gains[0].times * gains[1].times), NULL, gains, 2, err);
+	snprintf(claim, sizeof claim, "%s: a batch of 1024 is faster per row than 1000 and 1100",
+		 mode_name(mode));
+	return against(v, "batch-1024", mode, pairs, gains, err) < 0
+		       ? -1
+		       : put(v, "batch-1024", claim, sqrt(gains[0].times * gains[1].times), NULL,
+			     gains, 2, err);
 }
 
 static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
@@ -111,9 +123,13 @@ static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *e
 	struct nn_gain gains[2];
 	char claim[160];
 
-	snprintf(claim, sizeof claim, "%s: a batch of 32 is too small: 128 and 1024 are faster per row", mode_name(mode));
-	return against(v, "batch-32", mode, pairs, gains, err) < 0 ? -1
-	       : put(v, "batch-32", claim, sqrt(gains[0].times * gains[1].times), NULL, gains, 2, err);
+	snprintf(claim, sizeof claim,
+		 "%s: a batch of 32 is too small: 128 and 1024 are faster per row",
+		 mode_name(mode));
+	return against(v, "batch-32", mode, pairs, gains, err) < 0
+		       ? -1
+		       : put(v, "batch-32", claim, sqrt(gains[0].times * gains[1].times), NULL,
+			     gains, 2, err);
 }
 
 /* Each doubling has to pay; measured is what all threads give over one. */
@@ -128,13 +144,14 @@ static int rule_threads(struct advise *v, enum nn_bench_mode mode, struct nn_err
 		struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].threads = threads;
-		ways[1].threads = threads = 2 * threads < v->b->threads ? 2 * threads : v->b->threads;
+		ways[1].threads = threads =
+			2 * threads < v->b->threads ? 2 * threads : v->b->threads;
 		if (nn_gain_models(v->b, "threads", mode, ways, &gains[n], err) < 0)
 			return -1;
 		all *= gains[n].times;
 	}
-	snprintf(claim, sizeof claim, "%s: more threads are faster, up to %d, a batch of %zu", mode_name(mode), v->b->threads,
-		 usual(v, mode).batch);
+	snprintf(claim, sizeof claim, "%s: more threads are faster, up to %d, a batch of %zu",
+		 mode_name(mode), v->b->threads, usual(v, mode).batch);
 	return put(v, "threads", claim, n ? all : NAN, NULL, gains, n, err);
 }
 
@@ -151,11 +168,12 @@ static size_t padded(void *arg, size_t out)
 }
 
 /* The whole model, its hidden layers padded. */
-static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multiple, struct nn_error *err)
+static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multiple,
+			 struct nn_error *err)
 {
 	struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
 	struct nn_subject *wide = NULL;
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	struct nn_error unfit;
 	struct nn_gain g = unknown;
 	char rule[48], claim[160];
@@ -165,12 +183,16 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 	if (nn_widened(v->subject->net, padded, &multiple, &text, err) < 0)
 		return -1;
 	if (strcmp(text.data, nn_net_text(v->subject->net)) == 0) {
-		snprintf(claim, sizeof claim, "%s: all widths are multiples of %zu: nothing to pad", mode_name(mode), multiple);
-	} else if (nn_subject_open(&wide, text.data, 1 + (int)v->subject->dtype, v->b->std->seed, &unfit) < 0) {
-		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster", mode_name(mode), multiple);
+		snprintf(claim, sizeof claim, "%s: all widths are multiples of %zu: nothing to pad",
+			 mode_name(mode), multiple);
+	} else if (nn_subject_open(&wide, text.data, 1 + (int)v->subject->dtype, v->b->std->seed,
+				   &unfit) < 0) {
+		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
+			 mode_name(mode), multiple);
 		nn_bench_note(v->b, "%s: not measured: %s", rule, unfit.text);
 	} else {
-		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster", mode_name(mode), multiple);
+		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
+			 mode_name(mode), multiple);
 		ways[1].subject = wide;
 		status = nn_gain_models(v->b, rule, mode, ways, &g, err);
 	}
@@ -180,18 +202,21 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 }
 
 /* A layer that misses a multiple; what padding gives it, the work on padding included. */
-static int layer_multiple(struct advise *v, const struct nn_node *node, size_t rows, size_t multiple, struct nn_error *err)
+static int layer_multiple(struct advise *v, const struct nn_node *node, size_t rows,
+			  size_t multiple, struct nn_error *err)
 {
 	struct nn_net_line line = nn_net_line(v->subject->net, node->line);
 	struct nn_product p[2];
 	char rule[48], claim[256];
 	struct nn_gain g;
 
-	if (!nn_product_of(&p[0], v->subject->program, node, rows) || !nn_product_pad(&p[1], &p[0], multiple))
+	if (!nn_product_of(&p[0], v->subject->program, node, rows) ||
+	    !nn_product_pad(&p[1], &p[0], multiple))
 		return 0;
 	snprintf(rule, sizeof rule, "multiple-of-%zu", multiple);
-	snprintf(claim, sizeof claim, "layer %s %s: M,N,K %zu,%zu,%zu padded to %zu,%zu,%zu is faster", line.name, line.layer, p[0].m,
-		 p[0].n, p[0].k, p[1].m, p[1].n, p[1].k);
+	snprintf(claim, sizeof claim,
+		 "layer %s %s: M,N,K %zu,%zu,%zu padded to %zu,%zu,%zu is faster", line.name,
+		 line.layer, p[0].m, p[0].n, p[0].k, p[1].m, p[1].n, p[1].k);
 	if (nn_gain_products(v->b, rule, v->device, p, &g, err) < 0)
 		return -1;
 	return put(v, rule, claim, g.times, NULL, &g, 1, err);
@@ -204,7 +229,8 @@ static int rule_layers(struct advise *v, enum nn_bench_mode mode, struct nn_erro
 
 	for (size_t k = 0; k < sizeof multiples / sizeof *multiples; k++)
 		for (int i = 0; i < p->n_nodes && !nn_bench_stopped(v->b); i++)
-			if (layer_multiple(v, &p->nodes[i], usual(v, mode).batch, multiples[k], err) < 0)
+			if (layer_multiple(v, &p->nodes[i], usual(v, mode).batch, multiples[k],
+					   err) < 0)
 				return -1;
 	return 0;
 }
@@ -213,14 +239,19 @@ static int rule_layers(struct advise *v, enum nn_bench_mode mode, struct nn_erro
 
 static int advise(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
-	static int (*const rules[])(struct advise *v, enum nn_bench_mode mode, struct nn_error *err) = {
-		rule_gpu, rule_1024, rule_32, rule_threads,
+	static int (*const rules[])(struct advise * v, enum nn_bench_mode mode,
+				    struct nn_error * err) = {
+		rule_gpu,
+		rule_1024,
+		rule_32,
+		rule_threads,
 	};
 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules && !nn_bench_stopped(v->b); i++)
 		if (rules[i](v, mode, err) < 0)
 			return -1;
-	for (size_t multiple = 8; multiple <= 128 && !nn_bench_stopped(v->b); multiple *= multiple == 16 ? 8 : 2)
+	for (size_t multiple = 8; multiple <= 128 && !nn_bench_stopped(v->b);
+	     multiple *= multiple == 16 ? 8 : 2)
 		if (rule_multiple(v, mode, multiple, err) < 0)
 			return -1;
 	return 0;
@@ -233,7 +264,8 @@ static int advise_all(struct advise *v, struct nn_error *err)
 
 	if (!(v->device = nn_bench_device(v->b, "cpu", v->subject->dtype, err)))
 		return -1;
-	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN && !nn_bench_stopped(v->b); mode--) {
+	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN && !nn_bench_stopped(v->b);
+	     mode--) {
 		if (one && mode != v->b->options->mode)
 			continue;
 		last = mode;
@@ -259,7 +291,8 @@ int nn_verb_advise(struct nn_bench *b, int n, char **words, struct nn_error *err
 	if (status == 0)
 		status = advise_all(&v, err);
 	if (status == 0 && v.wrong)
-		status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check", v.wrong, v.rows);
+		status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check",
+				 v.wrong, v.rows);
 	nn_subject_free(subject);
 	return nn_report_close(v.report, status < 0 ? NULL : err) < 0 ? -1 : status;
 }

@@ -10,8 +10,11 @@ static int wrong(const char *list, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
-	return nn_fail(err, NN_EUSAGE, "--batch=%s: expected numbers of rows, N or FIRST:LAST*FACTOR with a factor of at least 2, "
-		       "such as 1,32,1:1024*2", nn_quote(quoted, list, strlen(list)));
+	return nn_fail(err, NN_EUSAGE,
+		       "--batch=%s: expected numbers of rows, N or FIRST:LAST*FACTOR with a factor "
+		       "of at least 2, "
+		       "such as 1,32,1:1024*2",
+		       nn_quote(quoted, list, strlen(list)));
 }
 
 static bool number(const char **at, uint64_t least, uint64_t *value)
@@ -42,7 +45,8 @@ int nn_bench_batches(const char *list, size_t batches[NN_BENCH_BATCHES], struct 
 		}
 		for (; first <= last; first *= factor) {
 			if (n == NN_BENCH_BATCHES)
-				return nn_fail(err, NN_EUSAGE, "--batch: more than %d sizes", NN_BENCH_BATCHES);
+				return nn_fail(err, NN_EUSAGE, "--batch: more than %d sizes",
+					       NN_BENCH_BATCHES);
 			batches[n++] = (size_t)first;
 		}
 	} while (*at == ',');

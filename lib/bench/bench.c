@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bench/bench.h"
 
-#define BUSY 0.05                /* of the time that threads waited: figures are no longer this machine's */
+#define BUSY 0.05 /* of the time that threads waited: figures are no longer this machine's */
 
 static const char *next_verb(const void *arg, size_t i)
 {
@@ -17,7 +17,7 @@ static const char *next_verb(const void *arg, size_t i)
 
 static const struct nn_bench_verb *find(const char *name, struct nn_error *err)
 {
-	struct nn_text known = {0};
+	struct nn_text known = { 0 };
 	const char *near = nn_did_you_mean(name, next_verb, NULL);
 	char quoted[NN_QUOTED];
 
@@ -58,11 +58,13 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		return nn_fail(err, NN_EUSAGE, "%s: expected %s", verb->name, verb->operands);
 	if (n - 1 > verb->most)
 		return nn_fail(err, NN_EUSAGE, "%s: expected %s, got %s as well", verb->name,
-			       *verb->operands ? verb->operands : "no operand", words[1 + verb->most]);
+			       *verb->operands ? verb->operands : "no operand",
+			       words[1 + verb->most]);
 	for (const struct nn_opt *o = nn_bench_opts; o->name; o++)
-		if (nn_opt_given(setup->list, o->name) && strcmp(o->name, "to") != 0 && strcmp(o->name, "time") != 0 &&
-		    !is_word_of(verb->options, o->name))
-			return nn_fail(err, NN_EUSAGE, "--%s: means nothing to %s", o->name, verb->name);
+		if (nn_opt_given(setup->list, o->name) && strcmp(o->name, "to") != 0 &&
+		    strcmp(o->name, "time") != 0 && !is_word_of(verb->options, o->name))
+			return nn_fail(err, NN_EUSAGE, "--%s: means nothing to %s", o->name,
+				       verb->name);
 	return 0;
 }
 
@@ -80,8 +82,11 @@ int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct
 		return -1;
 	status = verb->run(&b, n - 1, words + 1, err);
 	if (b.waited > BUSY)
-		nn_bench_note(&b, "the machine is busy: for %.0f %% of the time threads of this program waited for a processor; the "
-			      "figures are not those of an idle machine", 100 * fmin(b.waited, 1));
+		nn_bench_note(&b,
+			      "the machine is busy: for %.0f %% of the time threads of this "
+			      "program waited for a processor; the "
+			      "figures are not those of an idle machine",
+			      100 * fmin(b.waited, 1));
 	nn_pool_free(b.pool);
 	return status;
 }
@@ -93,15 +98,19 @@ bool nn_bench_stopped(const struct nn_bench *b)
 	return b->setup.host.stop && *b->setup.host.stop;
 }
 
-int nn_bench_report(const struct nn_bench *b, const struct nn_report_column *columns, struct nn_report **report, struct nn_error *err)
+int nn_bench_report(const struct nn_bench *b, const struct nn_report_column *columns,
+		    struct nn_report **report, struct nn_error *err)
 {
-	return nn_report_open(report, b->std->output, (enum nn_report_format)b->options->to, columns, &b->machine, err);
+	return nn_report_open(report, b->std->output, (enum nn_report_format)b->options->to,
+			      columns, &b->machine, err);
 }
 
-int nn_bench_measure(struct nn_bench *b, const struct nn_measure_call *calls, size_t n, struct nn_measure *results,
-		     struct nn_error *err)
+int nn_bench_measure(struct nn_bench *b, const struct nn_measure_call *calls, size_t n,
+		     struct nn_measure *results, struct nn_error *err)
 {
-	struct nn_measure_options o = { .clock = b->setup.clock, .seconds = b->options->time_s, .stop = b->setup.host.stop };
+	struct nn_measure_options o = { .clock = b->setup.clock,
+					.seconds = b->options->time_s,
+					.stop = b->setup.host.stop };
 
 	if (nn_measure(&o, calls, n, results, err) < 0)
 		return -1;
@@ -125,6 +134,8 @@ void nn_bench_too_short(const struct nn_bench *b, const char *what, const struct
 {
 	double once = m->warmup_n ? m->warmup_s / (double)m->warmup_n : m->first_s;
 
-	nn_bench_note(b, "%s: --time=%g is too short for a figure: a call takes %.2g s, about --time=%.2g is needed", what,
-		      b->options->time_s, once, fmax(10 * once, 0.01));
+	nn_bench_note(b,
+		      "%s: --time=%g is too short for a figure: a call takes %.2g s, about "
+		      "--time=%.2g is needed",
+		      what, b->options->time_s, once, fmax(10 * once, 0.01));
 }

@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "bench/busy.h"
 
-/* Seconds that the threads of this process waited, ready to run, since they began; NAN where the kernel does not count. */
+/* Seconds that the threads of this process waited, ready to run, since they began; NAN where the
+ * kernel does not count. */
 static double waited_s(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -40,8 +41,9 @@ static double stolen_s(void)
 {
 	unsigned long long t[8];
 	FILE *file = fopen("/proc/stat", "re");
-	int n = file ? fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
-			      &t[7]) : 0;
+	int n = file ? fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1],
+			      &t[2], &t[3], &t[4], &t[5], &t[6], &t[7])
+		     : 0;
 
 	if (file)
 		fclose(file);
@@ -59,5 +61,6 @@ double nn_busy_share(const struct nn_busy *busy)
 {
 	double seconds = nn_now_s() - busy->started_s;
 
-	return seconds > 0 ? (waited_s() - busy->waited_s + stolen_s() - busy->stolen_s) / seconds : NAN;
+	return seconds > 0 ? (waited_s() - busy->waited_s + stolen_s() - busy->stolen_s) / seconds
+			   : NAN;
 }

@@ -1,4 +1,5 @@
-/* Results beside those of the device cpu in f64: outputs of some rows of a call, the gradient of a batch. */
+/* Results beside those of the device cpu in f64: outputs of some rows of a call, the gradient of a
+ * batch. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/number.h"
 #include "bench/trial-inside.h"
 
-#define CHECKED_ROWS 64          /* outputs of so many rows of a call, spread over it */
+#define CHECKED_ROWS 64 /* outputs of so many rows of a call, spread over it */
 
 static double value_at(enum nn_dtype dtype, const void *values, size_t i)
 {
@@ -15,7 +16,8 @@ static double value_at(enum nn_dtype dtype, const void *values, size_t i)
 }
 
 /* f64 copies of canonical parameters. */
-static void **params_f64(const struct nn_program *program, void *const *params, enum nn_dtype dtype, struct nn_error *err)
+static void **params_f64(const struct nn_program *program, void *const *params, enum nn_dtype dtype,
+			 struct nn_error *err)
 {
 	void **copy = nn_params_new(program, NN_F64, err);
 
@@ -50,7 +52,8 @@ static void rows_free(const struct nn_trial *t, struct rows *r)
 /* The inputs of the last call's rows, in f64. */
 static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *err)
 {
-	size_t n_in = (size_t)t->subject->program->n_inputs, n_out = (size_t)t->subject->program->n_outputs;
+	size_t n_in = (size_t)t->subject->program->n_inputs,
+	       n_out = (size_t)t->subject->program->n_outputs;
 
 	r->n = t->options.batch < CHECKED_ROWS ? t->options.batch : CHECKED_ROWS;
 	r->in = nn_alloc(n_in, sizeof *r->in, err);
@@ -63,10 +66,12 @@ static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *
 		if (!(r->in[k] = nn_alloc(r->n * size, sizeof(double), err)))
 			return -1;
 		for (size_t i = 0; i < r->n * size; i++)
-			r->in[k][i] = value_at(t->options.device->dtype, t->in[k], row_of(t, i / size, r->n) * size + i % size);
+			r->in[k][i] = value_at(t->options.device->dtype, t->in[k],
+					       row_of(t, i / size, r->n) * size + i % size);
 	}
 	for (size_t k = 0; k < n_out; k++)
-		if (!(r->out[k] = nn_alloc(r->n * nn_session_output_size(t->session, k), sizeof(double), err)))
+		if (!(r->out[k] = nn_alloc(r->n * nn_session_output_size(t->session, k),
+					   sizeof(double), err)))
 			return -1;
 	return 0;
 }
@@ -80,7 +85,8 @@ static double difference_of(const struct nn_trial *t, const struct rows *r)
 		size_t size = nn_session_output_size(t->session, k);
 
 		for (size_t i = 0; i < r->n * size; i++) {
-			double found = value_at(t->options.device->dtype, t->out[k], row_of(t, i / size, r->n) * size + i % size);
+			double found = value_at(t->options.device->dtype, t->out[k],
+						row_of(t, i / size, r->n) * size + i % size);
 
 			if (isnan(found) != isnan(r->out[k][i]))
 				return INFINITY;
@@ -91,10 +97,11 @@ static double difference_of(const struct nn_trial *t, const struct rows *r)
 	return off == 0 ? 0 : off / fmax(largest, 1e-30);
 }
 
-static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, void **params, double *difference, struct nn_error *err)
+static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, void **params,
+			    double *difference, struct nn_error *err)
 {
 	struct nn_model_source source = { .path = t->subject->path, .device = cpu };
-	struct rows rows = {0};
+	struct rows rows = { 0 };
 	struct nn_session *session = NULL;
 	struct nn_model *model = NULL;
 	int status = -1;
@@ -103,8 +110,10 @@ static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, voi
 		source.net = t->subject->net;
 		source.params = (const void *const *)params;
 	}
-	if (nn_model_load(&model, &source, err) == 0 && (session = nn_session_open(model, NULL, err)) && rows_init(t, &rows, err) == 0) {
-		nn_session_predict_f64(session, (const double *const *)rows.in, rows.n, rows.out, NULL);
+	if (nn_model_load(&model, &source, err) == 0 &&
+	    (session = nn_session_open(model, NULL, err)) && rows_init(t, &rows, err) == 0) {
+		nn_session_predict_f64(session, (const double *const *)rows.in, rows.n, rows.out,
+				       NULL);
 		*difference = difference_of(t, &rows);
 		status = 0;
 	}
@@ -117,7 +126,8 @@ static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, voi
 /* ---- training ---- */
 
 /* |a - b| / |b| over all parameters. */
-static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct nn_graph *b, void **a_values, void **b_values)
+static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct nn_graph *b,
+			    void **a_values, void **b_values)
 {
 	const struct nn_program *program = t->subject->program;
 	double squares = 0, off = 0;
@@ -128,7 +138,8 @@ static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct
 		nn_graph_gradient(a, p, a_values[p]);
 		nn_graph_gradient(b, p, b_values[p]);
 		for (size_t i = 0; i < nn_shape_count(&program->params[p].desc.shape); i++) {
-			double found = value_at(t->options.device->dtype, a_values[p], i), right = ((double *)b_values[p])[i];
+			double found = value_at(t->options.device->dtype, a_values[p], i),
+			       right = ((double *)b_values[p])[i];
 
 			squares += right * right;
 			off += (found - right) * (found - right);
@@ -138,7 +149,8 @@ static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct
 }
 
 /* The gradient of the first rows with the weights as they are now, in both. */
-static int check_training(struct nn_trial *t, const struct nn_device *cpu, double *difference, struct nn_error *err)
+static int check_training(struct nn_trial *t, const struct nn_device *cpu, double *difference,
+			  struct nn_error *err)
 {
 	const struct nn_program *program = t->subject->program;
 	struct nn_step_options o = nn_trial_step_options(t, t->options.batch);
@@ -157,14 +169,16 @@ static int check_training(struct nn_trial *t, const struct nn_device *cpu, doubl
 	o.dataset = dataset;
 	o.rows = t->options.batch;
 	o.target = &nn_dataset_schema(dataset)->targets[0];
-	if (nn_step_new(&step, &o, err) < 0 || nn_graph_load(nn_step_graph(step), (const void *const *)params, err) < 0)
+	if (nn_step_new(&step, &o, err) < 0 ||
+	    nn_graph_load(nn_step_graph(step), (const void *const *)params, err) < 0)
 		goto end;
 	*difference = INFINITY;
 	if (nn_step_gradient(t->step, t->rows, t->options.batch, 0, &found) &&
 	    nn_step_gradient(step, t->rows, t->options.batch, 0, &right) && !t->diverged) {
 		double loss = fabs(found.loss - right.loss) / fmax(fabs(right.loss), 1e-30);
 
-		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->step), nn_step_graph(step), now, params));
+		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->step),
+						       nn_step_graph(step), now, params));
 	}
 	status = 0;
 end:
@@ -198,7 +212,8 @@ int nn_trial_check(struct nn_trial *t, double *difference, struct nn_error *err)
 	return status;
 }
 
-/* Sums of products in f32, in any order, are good to some 1e-5; where one rounds across a kink of relu a gradient is off by a row's part. */
+/* Sums of products in f32, in any order, are good to some 1e-5; where one rounds across a kink of
+ * relu a gradient is off by a row's part. */
 double nn_trial_tolerance(const struct nn_trial *t)
 {
 	if (t->options.device->dtype == NN_F64)

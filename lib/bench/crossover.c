@@ -1,4 +1,5 @@
-/* nn-bench crossover: by bisection, the batch and the width from which on the second device wins. */
+/* nn-bench crossover: by bisection, the batch and the width from which on the second device wins.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +8,13 @@
 #include "bench/duel.h"
 #include "model/widen.h"
 
-#define MOST_BATCH 4096          /* where --batch does not say it */
+#define MOST_BATCH 4096 /* where --batch does not say it */
 #define MOST_WIDTH 8192
 #define POINTS 128
 
 static const struct nn_report_column columns[] = {
-	{ "axis", 13 }, { "value", 0 }, { "a", 14 }, { "b", 14 }, { "a_s", 0 }, { "b_s", 0 }, { "b_nocopy_s", 0 }, { "b_first_s", 0 },
+	{ "axis", 13 },   { "value", 0 }, { "a", 14 },         { "b", 14 },
+	{ "a_s", 0 },     { "b_s", 0 },   { "b_nocopy_s", 0 }, { "b_first_s", 0 },
 	{ "winner", 14 }, { "check", 8 }, { NULL, 0 },
 };
 
@@ -21,11 +23,14 @@ struct crossover {
 	struct nn_report *report;
 	const char *operand;
 	const struct nn_subject *subject;
-	struct nn_duel duel;             /* without its subjects and batch */
-	bool width;                      /* the axis */
-	size_t batch, most;              /* of the width axis; the largest value of this axis */
+	struct nn_duel duel; /* without its subjects and batch */
+	bool width;          /* the axis */
+	size_t batch, most;  /* of the width axis; the largest value of this axis */
 	size_t widest;
-	struct { size_t value; struct nn_duel_times times; } points[POINTS];
+	struct {
+		size_t value;
+		struct nn_duel_times times;
+	} points[POINTS];
 	size_t n_points;
 	int wrong, rows;
 };
@@ -45,23 +50,25 @@ static size_t scaled(void *arg, size_t out)
 }
 
 /* The model of one side, as wide as asked. */
-static int open_side(const struct crossover *c, const struct nn_contender *side, size_t width, struct nn_subject **subject,
-		     struct nn_text *text, struct nn_error *err)
+static int open_side(const struct crossover *c, const struct nn_contender *side, size_t width,
+		     struct nn_subject **subject, struct nn_text *text, struct nn_error *err)
 {
 	struct scale s = { c->widest, width };
 
 	if (!c->width)
-		return nn_subject_open(subject, c->operand, 1 + (int)side->dtype, c->b->std->seed, err);
+		return nn_subject_open(subject, c->operand, 1 + (int)side->dtype, c->b->std->seed,
+				       err);
 	if (nn_widened(c->subject->net, scaled, &s, text, err) < 0)
 		return -1;
 	return nn_subject_open(subject, text->data, 1 + (int)side->dtype, c->b->std->seed, err);
 }
 
-static int measure_point(struct crossover *c, size_t value, struct nn_duel_times *times, struct nn_error *err)
+static int measure_point(struct crossover *c, size_t value, struct nn_duel_times *times,
+			 struct nn_error *err)
 {
 	struct nn_duel d = c->duel;
 	struct nn_subject *a = NULL, *b = NULL;
-	struct nn_text text_a = {0}, text_b = {0};
+	struct nn_text text_a = { 0 }, text_b = { 0 };
 	int status = open_side(c, d.a, value, &a, &text_a, err);
 
 	if (status == 0)
@@ -79,7 +86,8 @@ static int measure_point(struct crossover *c, size_t value, struct nn_duel_times
 }
 
 /* What was measured there already, or is now. */
-static int point(struct crossover *c, size_t value, struct nn_duel_times *times, struct nn_error *err)
+static int point(struct crossover *c, size_t value, struct nn_duel_times *times,
+		 struct nn_error *err)
 {
 	for (size_t i = 0; i < c->n_points; i++)
 		if (c->points[i].value == value) {
@@ -101,11 +109,12 @@ static int point(struct crossover *c, size_t value, struct nn_duel_times *times,
 struct search {
 	const char *axis;
 	bool nocopy;
-	size_t loses, wins;              /* b; 0: nowhere */
-	size_t wrong;                    /* where a result was wrong, which ends the search */
+	size_t loses, wins; /* b; 0: nowhere */
+	size_t wrong;       /* where a result was wrong, which ends the search */
 };
 
-/* Further apart than chance explains: two that are as fast as one another have no winner, and a stays. */
+/* Further apart than chance explains: two that are as fast as one another have no winner, and a
+ * stays. */
 static bool b_wins(const struct search *s, const struct nn_duel_times *t)
 {
 	return t->a_s - (s->nocopy ? t->b_nocopy_s : t->b_s) > t->a.ci95_s + t->b.ci95_s;
@@ -136,7 +145,8 @@ static int look(struct crossover *c, struct search *s, size_t value, struct nn_e
 	return 0;
 }
 
-/* Doubling until b wins, then halving what lies between: who wins at a value wins at larger ones. */
+/* Doubling until b wins, then halving what lies between: who wins at a value wins at larger ones.
+ */
 static int search(struct crossover *c, struct search *s, struct nn_error *err)
 {
 	for (size_t value = 1; s->wins == 0; value = 2 * value < c->most ? 2 * value : c->most) {
@@ -178,7 +188,8 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 	return nn_report_row(c->report, err);
 }
 
-/* Two rows: the last value at which a wins, the first at which b does. Or the one where a result is wrong. */
+/* Two rows: the last value at which a wins, the first at which b does. Or the one where a result is
+ * wrong. */
 static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_error *err)
 {
 	struct search s = { .axis = axis, .nocopy = nocopy };
@@ -194,7 +205,8 @@ static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_e
 	if (s.wins)
 		nn_bench_note(c->b, "%s: %s wins from %zu on", axis, c->duel.b->label, s.wins);
 	else if (s.loses)
-		nn_bench_note(c->b, "%s: %s does not win up to %zu", axis, c->duel.b->label, s.loses);
+		nn_bench_note(c->b, "%s: %s does not win up to %zu", axis, c->duel.b->label,
+			      s.loses);
 	return 0;
 }
 
@@ -214,9 +226,11 @@ static int search_axis(struct crossover *c, bool width, size_t most, struct nn_e
 
 /* ---- who against whom ---- */
 
-static int search_pair(struct crossover *c, const struct nn_contender *a, const struct nn_contender *b, struct nn_error *err)
+static int search_pair(struct crossover *c, const struct nn_contender *a,
+		       const struct nn_contender *b, struct nn_error *err)
 {
-	size_t batches[NN_BENCH_BATCHES], most = MOST_BATCH, width = c->widest > MOST_WIDTH ? c->widest : MOST_WIDTH;
+	size_t batches[NN_BENCH_BATCHES], most = MOST_BATCH,
+					  width = c->widest > MOST_WIDTH ? c->widest : MOST_WIDTH;
 	const char *list = c->b->options->batch;
 	int n = list ? nn_bench_batches(list, batches, err) : 0;
 
@@ -226,8 +240,14 @@ static int search_pair(struct crossover *c, const struct nn_contender *a, const 
 		most = i == 0 || batches[i] > most ? batches[i] : most;
 	c->duel.a = a;
 	c->duel.b = b;
-	if (list && nn_duel_fits(c->b, &(struct nn_duel){ .a = a, .b = b, .subject_a = c->subject, .subject_b = c->subject, .batch = most,
-				 .mode = c->duel.mode }, err) < 0)
+	if (list && nn_duel_fits(c->b,
+				 &(struct nn_duel){ .a = a,
+						    .b = b,
+						    .subject_a = c->subject,
+						    .subject_b = c->subject,
+						    .batch = most,
+						    .mode = c->duel.mode },
+				 err) < 0)
 		return -1;
 	if (search_axis(c, false, most, err) < 0 || nn_bench_stopped(c->b) || c->widest == 0)
 		return nn_bench_stopped(c->b) || c->widest == 0 ? 0 : -1;
@@ -239,8 +259,10 @@ static int search_one(struct crossover *c, const char *name, struct nn_error *er
 {
 	int threads = c->b->threads;
 	enum nn_dtype dtype = c->subject->dtype;
-	struct nn_contender one = { name, 1, dtype, "" }, all = { name, threads, dtype, "" }, blas = { "cpu+openblas", threads, dtype, "" },
-			    f64 = { name, threads, NN_F64, "" }, f32 = { name, threads, NN_F32, "" };
+	struct nn_contender one = { name, 1, dtype, "" }, all = { name, threads, dtype, "" },
+			    blas = { "cpu+openblas", threads, dtype, "" },
+			    f64 = { name, threads, NN_F64, "" },
+			    f32 = { name, threads, NN_F32, "" };
 	struct nn_error no_blas;
 
 	snprintf(one.label, sizeof one.label, "%s 1 thread", name);
@@ -252,11 +274,15 @@ static int search_one(struct crossover *c, const char *name, struct nn_error *er
 		return -1;
 	if (!nn_bench_stopped(c->b) && search_pair(c, &f64, &f32, err) < 0)
 		return -1;
-	if (!nn_bench_stopped(c->b) && strcmp(name, "cpu") == 0 && nn_device_open("cpu+openblas", dtype, &no_blas) &&
-	    search_pair(c, &all, &blas, err) < 0)
+	if (!nn_bench_stopped(c->b) && strcmp(name, "cpu") == 0 &&
+	    nn_device_open("cpu+openblas", dtype, &no_blas) && search_pair(c, &all, &blas, err) < 0)
 		return -1;
-	return nn_bench_stopped(c->b) ? 0 : nn_fail(err, NN_ENODEV, "crossover: no second device here, only %s; what would win on a "
-						    "GPU has to be measured on a machine that has one", name);
+	return nn_bench_stopped(c->b)
+		       ? 0
+		       : nn_fail(err, NN_ENODEV,
+				 "crossover: no second device here, only %s; what would win on a "
+				 "GPU has to be measured on a machine that has one",
+				 name);
 }
 
 static int search_all(struct crossover *c, struct nn_error *err)
@@ -300,7 +326,9 @@ int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *
 		c.widest = nn_widest(subject->net);
 		status = search_all(&c, err);
 		if (c.wrong)
-			status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check", c.wrong, c.rows);
+			status = nn_fail(err, NN_EFAIL,
+					 "%d of %d results are wrong: see column check", c.wrong,
+					 c.rows);
 	}
 	nn_subject_free(subject);
 	return nn_report_close(c.report, status < 0 ? NULL : err) < 0 ? -1 : status;

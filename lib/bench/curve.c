@@ -9,7 +9,7 @@
 #include "bench/curve.h"
 
 #define MOST_CURVES 8
-#define MOST_PANELS 4            /* two modes, throughput and latency */
+#define MOST_PANELS 4 /* two modes, throughput and latency */
 #define PERCENTILES 3
 #define KNEE 0.9
 
@@ -29,14 +29,16 @@ struct nn_curves {
 	size_t n;
 };
 
-int nn_curves_new(struct nn_curves **curves, const char *title, const struct nn_bench *b, struct nn_error *err)
+int nn_curves_new(struct nn_curves **curves, const char *title, const struct nn_bench *b,
+		  struct nn_error *err)
 {
 	struct nn_curves *c = nn_alloc(1, sizeof *c, err);
 	char note[512], line[400];
 
 	if (!c)
 		return -1;
-	snprintf(note, sizeof note, "%s, %d thread%s", b->machine.cpu, b->threads, b->threads == 1 ? "" : "s");
+	snprintf(note, sizeof note, "%s, %d thread%s", b->machine.cpu, b->threads,
+		 b->threads == 1 ? "" : "s");
 	c->title = nn_strdup(nn_one_line(line, sizeof line, title), err);
 	c->note = nn_strdup(note, err);
 	if (!c->title || !c->note) {
@@ -56,20 +58,22 @@ void nn_curves_free(struct nn_curves *c)
 	nn_free(c);
 }
 
-int nn_curves_add(struct nn_curves *c, const char *mode, const char *device, double batch, const struct nn_measure *m,
-		  struct nn_error *err)
+int nn_curves_add(struct nn_curves *c, const char *mode, const char *device, double batch,
+		  const struct nn_measure *m, struct nn_error *err)
 {
 	struct curve *curve = c->curves;
 
 	(void)err;
-	while (curve < c->curves + c->n && (strcmp(curve->mode, mode) != 0 || strcmp(curve->device, device) != 0))
+	while (curve < c->curves + c->n &&
+	       (strcmp(curve->mode, mode) != 0 || strcmp(curve->device, device) != 0))
 		curve++;
 	if (curve == c->curves + MOST_CURVES || curve->n == NN_BENCH_BATCHES)
 		return 0;
 	c->n += curve == c->curves + c->n;
 	curve->mode = mode;
 	curve->device = device;
-	curve->points[curve->n++] = (struct point){ batch, batch / m->mean_s, { m->p50_s, m->p90_s, m->p99_s } };
+	curve->points[curve->n++] =
+		(struct point){ batch, batch / m->mean_s, { m->p50_s, m->p90_s, m->p99_s } };
 	return 0;
 }
 
@@ -119,7 +123,9 @@ void nn_curves_notes(const struct nn_curves *c, const struct nn_bench *b)
 		const struct point *knee = &curve.points[knee_of(&curve)];
 
 		if (curve.n >= 3)
-			nn_bench_note(b, "%s on %s: a batch of %.0f reaches %.4g samples/s, 90 %% of the most; larger ones gain little",
+			nn_bench_note(b,
+				      "%s on %s: a batch of %.0f reaches %.4g samples/s, 90 %% of "
+				      "the most; larger ones gain little",
 				      curve.mode, curve.device, knee->batch, knee->rate);
 	}
 }
@@ -148,16 +154,24 @@ static void add_curve(struct picture *pic, const struct curve *curve)
 		for (int p = 0; p < PERCENTILES; p++)
 			pic->p[k][p][i] = curve->points[i].p[p];
 	}
-	pic->rates[k] = (struct nn_chart_series){ .name = curve->device, .style = NN_CHART_LINE_AND_POINTS, .x = pic->x[k],
-						   .y = pic->rate[k], .n = curve->n };
+	pic->rates[k] = (struct nn_chart_series){ .name = curve->device,
+						  .style = NN_CHART_LINE_AND_POINTS,
+						  .x = pic->x[k],
+						  .y = pic->rate[k],
+						  .n = curve->n };
 	snprintf(pic->labels[k], sizeof pic->labels[k], "knee: %.0f", curve->points[knee].batch);
-	pic->knees[k] = (struct nn_chart_mark){ NN_CHART_RING, curve->points[knee].batch, curve->points[knee].rate, pic->labels[k] };
+	pic->knees[k] = (struct nn_chart_mark){ NN_CHART_RING, curve->points[knee].batch,
+						curve->points[knee].rate, pic->labels[k] };
 	for (int p = 0; p < PERCENTILES; p++) {
 		size_t at = PERCENTILES * k + (size_t)p;
 
-		snprintf(pic->names[at], sizeof pic->names[at], "%s %s", curve->device, percentiles[p]);
-		pic->latencies[at] = (struct nn_chart_series){ .name = pic->names[at], .style = NN_CHART_LINE_AND_POINTS,
-							       .x = pic->x[k], .y = pic->p[k][p], .n = curve->n };
+		snprintf(pic->names[at], sizeof pic->names[at], "%s %s", curve->device,
+			 percentiles[p]);
+		pic->latencies[at] = (struct nn_chart_series){ .name = pic->names[at],
+							       .style = NN_CHART_LINE_AND_POINTS,
+							       .x = pic->x[k],
+							       .y = pic->p[k][p],
+							       .n = curve->n };
 	}
 }
 
@@ -169,20 +183,27 @@ static void add_panels(struct picture *pic, const char *mode, size_t first)
 
 	snprintf(rate, sizeof pic->titles[0], "%s: samples/s", mode);
 	snprintf(latency, sizeof pic->titles[0], "%s: latency", mode);
-	pic->panels[pic->n_panels++] = (struct nn_chart_panel){
-		.y = { .title = rate, .unit = "", .zero = true }, .series = pic->rates + first, .n_series = n,
-		.marks = pic->knees + first, .n_marks = n };
+	pic->panels[pic->n_panels++] =
+		(struct nn_chart_panel){ .y = { .title = rate, .unit = "", .zero = true },
+					 .series = pic->rates + first,
+					 .n_series = n,
+					 .marks = pic->knees + first,
+					 .n_marks = n };
 	pic->panels[pic->n_panels++] = (struct nn_chart_panel){
 		.y = { .title = latency, .unit = "s", .scale = NN_CHART_LOG10 },
-		.series = pic->latencies + PERCENTILES * first, .n_series = PERCENTILES * n };
+		.series = pic->latencies + PERCENTILES * first,
+		.n_series = PERCENTILES * n
+	};
 }
 
 int nn_curves_plot(const struct nn_curves *c, struct nn_output *output, struct nn_error *err)
 {
 	static const char *const modes[] = { "predict", "train" };
 	struct picture *pic = nn_alloc(1, sizeof *pic, err);
-	struct nn_chart chart = { .title = c->title, .note = c->note, .x = { .title = "batch", .scale = NN_CHART_LOG2 } };
-	struct nn_text text = {0};
+	struct nn_chart chart = { .title = c->title,
+				  .note = c->note,
+				  .x = { .title = "batch", .scale = NN_CHART_LOG2 } };
+	struct nn_text text = { 0 };
 	int status = -1;
 
 	for (size_t m = 0; pic && m < sizeof modes / sizeof *modes; m++) {

@@ -3,11 +3,14 @@
 
 #include "bench/peak.h"
 
-#define ITEM_S 0.12              /* of a measured figure: all of them stay below three seconds */
+#define ITEM_S 0.12 /* of a measured figure: all of them stay below three seconds */
 
-static const struct nn_report_column columns[] = { { "item", 20 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 } };
+static const struct nn_report_column columns[] = {
+	{ "item", 20 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 }
+};
 
-static int put_real(struct nn_report *r, const char *item, double value, const char *unit, struct nn_error *err)
+static int put_real(struct nn_report *r, const char *item, double value, const char *unit,
+		    struct nn_error *err)
 {
 	nn_report_text(r, "item", item);
 	nn_report_real(r, "value", value);
@@ -16,7 +19,8 @@ static int put_real(struct nn_report *r, const char *item, double value, const c
 }
 
 /* Unknown where it is 0. */
-static int put_count(struct nn_report *r, const char *item, size_t value, const char *unit, struct nn_error *err)
+static int put_count(struct nn_report *r, const char *item, size_t value, const char *unit,
+		     struct nn_error *err)
 {
 	nn_report_text(r, "item", item);
 	if (value > 0)
@@ -32,9 +36,11 @@ static int put_text(struct nn_report *r, const char *item, const char *value, st
 	return nn_report_row(r, err);
 }
 
-static int put_machine(const struct nn_bench *b, struct nn_report *r, const struct nn_device *cpu, struct nn_error *err)
+static int put_machine(const struct nn_bench *b, struct nn_report *r, const struct nn_device *cpu,
+		       struct nn_error *err)
 {
-	if (put_count(r, "cores", (size_t)nn_cpu_count(), NULL, err) < 0 || put_text(r, "simd", cpu->kind, err) < 0)
+	if (put_count(r, "cores", (size_t)nn_cpu_count(), NULL, err) < 0 ||
+	    put_text(r, "simd", cpu->kind, err) < 0)
 		return -1;
 	for (int level = 1; level <= 3; level++) {
 		char item[16];
@@ -48,28 +54,32 @@ static int put_machine(const struct nn_bench *b, struct nn_report *r, const stru
 }
 
 /* "NAME_1" on one thread, "NAME_all" on all, which is the same row twice where there is one. */
-static int put_fma(struct nn_bench *b, struct nn_report *r, const char *name, const struct nn_device *device, struct nn_error *err)
+static int put_fma(struct nn_bench *b, struct nn_report *r, const char *name,
+		   const struct nn_device *device, struct nn_error *err)
 {
 	char item[32];
 
 	for (int all = 0; all < 2 && !nn_bench_stopped(b); all++) {
 		snprintf(item, sizeof item, "fma_%s_%s", name, all ? "all" : "1");
 		nn_report_count(r, "threads", all ? (uint64_t)b->threads : 1);
-		if (put_real(r, item, nn_peak_fma(b, device, all ? b->pool : NULL, ITEM_S), "FLOP/s", err) < 0)
+		if (put_real(r, item, nn_peak_fma(b, device, all ? b->pool : NULL, ITEM_S),
+			     "FLOP/s", err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int put_memory(struct nn_bench *b, struct nn_report *r, const char *name, enum nn_peak_memory what, size_t bytes,
-		      const struct nn_device *device, struct nn_error *err)
+static int put_memory(struct nn_bench *b, struct nn_report *r, const char *name,
+		      enum nn_peak_memory what, size_t bytes, const struct nn_device *device,
+		      struct nn_error *err)
 {
 	char item[32];
 	double rate;
 
 	for (int all = 0; all < 2 && !nn_bench_stopped(b); all++) {
 		snprintf(item, sizeof item, "%s_%s", name, all ? "all" : "1");
-		if (nn_peak_memory(b, what, bytes, device, all ? b->pool : NULL, ITEM_S, &rate, err) < 0)
+		if (nn_peak_memory(b, what, bytes, device, all ? b->pool : NULL, ITEM_S, &rate,
+				   err) < 0)
 			return -1;
 		nn_report_count(r, "threads", all ? (uint64_t)b->threads : 1);
 		if (put_real(r, item, rate, "B/s", err) < 0)
@@ -80,7 +90,8 @@ static int put_memory(struct nn_bench *b, struct nn_report *r, const char *name,
 
 static int put_all(struct nn_bench *b, struct nn_report *r, struct nn_error *err)
 {
-	const struct nn_device *f32 = nn_device_open("cpu", NN_F32, err), *f64 = nn_device_open("cpu", NN_F64, err);
+	const struct nn_device *f32 = nn_device_open("cpu", NN_F32, err),
+			       *f64 = nn_device_open("cpu", NN_F64, err);
 	size_t far = nn_peak_far_bytes(), near = nn_machine_cache(1) / 2;
 
 	if (!f32 || !f64 || put_machine(b, r, f32, err) < 0)

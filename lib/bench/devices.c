@@ -5,7 +5,8 @@
 #include "bench/subject.h"
 #include "device/device.h"
 
-const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *name, enum nn_dtype dtype, struct nn_error *err)
+const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *name,
+					enum nn_dtype dtype, struct nn_error *err)
 {
 	for (size_t i = 0; b->setup.devices && b->setup.devices[i]; i++)
 		if (strcmp(b->setup.devices[i]->name, name) == 0)
@@ -13,13 +14,16 @@ const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *na
 	return nn_device_open(name, dtype, err);
 }
 
-int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICES], struct nn_error *err)
+int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICES],
+		     struct nn_error *err)
 {
 	int n = 0;
 
 	(void)err;
 	if (nn_opt_given(b->setup.list, "device") && strcmp(b->std->device, "auto") != 0) {
-		names[0] = !b->std->reproducible && strcmp(b->std->device, "cpu") == 0 ? "cpu+openblas" : b->std->device;
+		names[0] = !b->std->reproducible && strcmp(b->std->device, "cpu") == 0
+				   ? "cpu+openblas"
+				   : b->std->device;
 		return 1;
 	}
 	if (!b->std->reproducible) {
@@ -33,9 +37,12 @@ int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICE
 	return n;
 }
 
-int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_subject **subject, struct nn_error *err)
+int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_subject **subject,
+		     struct nn_error *err)
 {
-	int precision = nn_opt_given(b->setup.list, "precision") ? 1 + (int)(b->std->precision == 1 ? NN_F64 : NN_F32) : 0;
+	int precision = nn_opt_given(b->setup.list, "precision")
+				? 1 + (int)(b->std->precision == 1 ? NN_F64 : NN_F32)
+				: 0;
 
 	return nn_subject_open(subject, operand, precision, b->std->seed, err);
 }

@@ -5,13 +5,18 @@
 #include "bench/duel.h"
 
 #define SAMPLE_BYTES ((size_t)4 << 20)
-#define FIRST_S 0.1              /* of each side; four times as long while the intervals overlap */
-#define MOST_S 2.0               /* two that are as fast as one another need not be told apart */
+#define FIRST_S 0.1 /* of each side; four times as long while the intervals overlap */
+#define MOST_S 2.0  /* two that are as fast as one another need not be told apart */
 
-static int open_trial(struct nn_bench *bench, const struct nn_duel *d, const struct nn_contender *side, const struct nn_subject *subject,
-		      struct nn_trial **trial, const struct nn_device **device, struct nn_error *err)
+static int open_trial(struct nn_bench *bench, const struct nn_duel *d,
+		      const struct nn_contender *side, const struct nn_subject *subject,
+		      struct nn_trial **trial, const struct nn_device **device,
+		      struct nn_error *err)
 {
-	struct nn_trial_options o = { .subject = subject, .threads = side->threads, .mode = d->mode, .batch = d->batch,
+	struct nn_trial_options o = { .subject = subject,
+				      .threads = side->threads,
+				      .mode = d->mode,
+				      .batch = d->batch,
 				      .most_bytes = SAMPLE_BYTES };
 
 	*device = o.device = nn_bench_device(bench, side->name, subject->dtype, err);
@@ -23,7 +28,8 @@ static bool told_apart(const struct nn_measure *a, const struct nn_measure *b)
 	return a->n > 0 && b->n > 0 && fabs(a->mean_s - b->mean_s) > a->ci95_s + b->ci95_s;
 }
 
-static int measure(struct nn_bench *bench, const struct nn_measure_call *calls, size_t n, struct nn_measure *m, struct nn_error *err)
+static int measure(struct nn_bench *bench, const struct nn_measure_call *calls, size_t n,
+		   struct nn_measure *m, struct nn_error *err)
 {
 	double most = bench->options->time_s, first = NAN;
 	int status = 0;
@@ -33,7 +39,8 @@ static int measure(struct nn_bench *bench, const struct nn_measure_call *calls, 
 		status = nn_bench_measure(bench, calls, n, m, err);
 		if (isnan(first))
 			first = m[1].first_s;
-		if (told_apart(&m[0], &m[1]) || (m[0].n && m[1].n && s >= MOST_S) || s >= most || nn_bench_stopped(bench))
+		if (told_apart(&m[0], &m[1]) || (m[0].n && m[1].n && s >= MOST_S) || s >= most ||
+		    nn_bench_stopped(bench))
 			break;
 	}
 	m[1].first_s = first;
@@ -58,23 +65,27 @@ static int verify(struct nn_trial *trial, struct nn_duel_times *t, struct nn_err
 	return 0;
 }
 
-int nn_duel(struct nn_bench *bench, const struct nn_duel *d, struct nn_duel_times *t, struct nn_error *err)
+int nn_duel(struct nn_bench *bench, const struct nn_duel *d, struct nn_duel_times *t,
+	    struct nn_error *err)
 {
 	struct nn_trial *a = NULL, *b = NULL;
 	const struct nn_device *device;
-	struct nn_measure m[3] = {0};
+	struct nn_measure m[3] = { 0 };
 	int status = open_trial(bench, d, d->a, d->subject_a, &a, &device, err);
 
 	*t = (struct nn_duel_times){ .a_s = NAN, .b_s = NAN, .b_nocopy_s = NAN, .b_first_s = NAN };
 	if (status == 0)
 		status = open_trial(bench, d, d->b, d->subject_b, &b, &device, err);
 	if (status == 0) {
-		struct nn_measure_call calls[3] = { { nn_trial_call, a }, { nn_trial_call, b }, { nn_trial_copies, b } };
+		struct nn_measure_call calls[3] = { { nn_trial_call, a },
+						    { nn_trial_call, b },
+						    { nn_trial_copies, b } };
 
 		t->copies = device->copy_in != NULL;
 		status = measure(bench, calls, t->copies ? 3 : 2, m, err);
 	}
-	if (status == 0 && m[0].n && m[1].n && !nn_bench_stopped(bench) && (verify(a, t, err) < 0 || verify(b, t, err) < 0))
+	if (status == 0 && m[0].n && m[1].n && !nn_bench_stopped(bench) &&
+	    (verify(a, t, err) < 0 || verify(b, t, err) < 0))
 		status = -1;
 	nn_trial_free(a);
 	nn_trial_free(b);

@@ -1,4 +1,5 @@
-/* nn-bench explain: where the time of predicting some rows goes, from the start of the process to its last byte. */
+/* nn-bench explain: where the time of predicting some rows goes, from the start of the process to
+ * its last byte. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,27 +8,36 @@
 #include "base/memory.h"
 #include "bench/phases.h"
 
-#define RUNS 15                  /* of a process */
+#define RUNS 15 /* of a process */
 
-static const struct nn_report_column columns[] = { { "phase", 10 }, { "seconds", 0 }, { "share", 0 }, { NULL, 0 } };
+static const struct nn_report_column columns[] = {
+	{ "phase", 10 }, { "seconds", 0 }, { "share", 0 }, { NULL, 0 }
+};
 
 /* Its name, and what it means that this phase is the largest. */
 static const struct {
 	const char *name, *why;
 } phases[NN_N_PHASES] = {
 	[NN_PHASE_EXEC] = { "exec", "starting the process costs more than its work" },
-	[NN_PHASE_LIBRARIES] = { "libraries", "loading the program's libraries costs more than its work" },
-	[NN_PHASE_DEVICE] = { "device", "opening the device is paid once by every process, before any row" },
-	[NN_PHASE_LOAD] = { "load", "reading and packing the parameters is paid once by every process" },
+	[NN_PHASE_LIBRARIES] = { "libraries",
+				 "loading the program's libraries costs more than its work" },
+	[NN_PHASE_DEVICE] = { "device",
+			      "opening the device is paid once by every process, before any row" },
+	[NN_PHASE_LOAD] = { "load",
+			    "reading and packing the parameters is paid once by every process" },
 	[NN_PHASE_INPUT] = { "input", "reading the rows costs more than computing them" },
-	[NN_PHASE_COPY_IN] = { "copy_in", "the rows are copied to the device for little work there" },
-	[NN_PHASE_FIRST] = { "first", "the first call takes memory and sets up what later calls find ready" },
+	[NN_PHASE_COPY_IN] = { "copy_in",
+			       "the rows are copied to the device for little work there" },
+	[NN_PHASE_FIRST] = { "first", "the first call takes memory and sets up what later calls "
+				      "find ready" },
 	[NN_PHASE_COMPUTE] = { "compute", "the arithmetic itself is what takes the time" },
-	[NN_PHASE_COPY_OUT] = { "copy_out", "the answers are copied back for little work on the device" },
+	[NN_PHASE_COPY_OUT] = { "copy_out",
+				"the answers are copied back for little work on the device" },
 	[NN_PHASE_OUTPUT] = { "output", "writing the answers costs more than computing them" },
 };
 
-static int put(struct nn_report *r, const char *phase, double seconds, double total, struct nn_error *err)
+static int put(struct nn_report *r, const char *phase, double seconds, double total,
+	       struct nn_error *err)
 {
 	nn_report_text(r, "phase", phase);
 	nn_report_real(r, "seconds", seconds);
@@ -38,7 +48,10 @@ static int put(struct nn_report *r, const char *phase, double seconds, double to
 /* 2.1 s, 2.1 ms, 2.1 us */
 static const char *seconds_text(double s, char text[32])
 {
-	static const struct { double unit; const char *name; } units[] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } };
+	static const struct {
+		double unit;
+		const char *name;
+	} units[] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } };
 	size_t i = 0;
 
 	while (i < 3 && s < units[i].unit)
@@ -66,40 +79,48 @@ static void add_dominant(struct nn_text *text, const struct nn_phases *p, double
 	for (int i = 0; i < NN_N_PHASES; i++)
 		if (!(p->s[i] <= p->s[most]) && !isnan(p->s[i]))
 			most = i;
-	nn_text_addf(text, "%s%s takes %s of %s (%.0f %%): %s; ", p->absent ? "of what can be measured here " : "", phases[most].name,
-		     seconds_text(p->s[most], part), seconds_text(total, all), 100 * p->s[most] / total, phases[most].why);
+	nn_text_addf(text, "%s%s takes %s of %s (%.0f %%): %s; ",
+		     p->absent ? "of what can be measured here " : "", phases[most].name,
+		     seconds_text(p->s[most], part), seconds_text(total, all),
+		     100 * p->s[most] / total, phases[most].why);
 }
 
 static void add_missing(struct nn_text *text, const struct nn_phases *p, bool others)
 {
 	if (p->absent)
-		nn_text_addf(text, "of device %s, which is not here, device, copy_in, first, compute and copy_out would have to be measured",
+		nn_text_addf(text,
+			     "of device %s, which is not here, device, copy_in, first, compute and "
+			     "copy_out would have to be measured",
 			     p->device_name);
 	else if (p->copies)
 		nn_text_addf(text, "what is paid in every call beside it is copy_in and copy_out");
 	else if (others)
-		nn_text_add(text, "no other device can save more than that, and each has its own device, first and copies: see --device");
+		nn_text_add(text, "no other device can save more than that, and each has its own "
+				  "device, first and copies: see --device");
 	else
-		nn_text_add(text, "a GPU could save no more than that, and would add its own device, copy_in, first and copy_out, which "
-			    "would have to be measured: none is here");
+		nn_text_add(text, "a GPU could save no more than that, and would add its own "
+				  "device, copy_in, first and copy_out, which "
+				  "would have to be measured: none is here");
 }
 
 static void say(const struct nn_bench *b, const struct nn_phases *p, bool others)
 {
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	double total = sum_of(p->s);
 	char compute[32], whole[32];
 
 	add_dominant(&text, p, total);
 	if (!isnan(p->s[NN_PHASE_COMPUTE]))
-		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%); ", p->rows, p->rows == 1 ? "" : "s",
-			     seconds_text(p->s[NN_PHASE_COMPUTE], compute), 100 * p->s[NN_PHASE_COMPUTE] / total);
+		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%); ", p->rows,
+			     p->rows == 1 ? "" : "s", seconds_text(p->s[NN_PHASE_COMPUTE], compute),
+			     100 * p->s[NN_PHASE_COMPUTE] / total);
 	if (!isnan(p->instead_s))
-		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows, p->rows == 1 ? "" : "s",
-			     seconds_text(p->instead_s, compute));
+		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows,
+			     p->rows == 1 ? "" : "s", seconds_text(p->instead_s, compute));
 	add_missing(&text, p, others);
 	if (!isnan(p->whole_s))
-		nn_text_addf(&text, " (nn-predict as a process, from its start to its end: %s)", seconds_text(p->whole_s, whole));
+		nn_text_addf(&text, " (nn-predict as a process, from its start to its end: %s)",
+			     seconds_text(p->whole_s, whole));
 	nn_bench_note(b, "%s", text.data ? text.data : "");
 	nn_text_free(&text);
 }
@@ -116,12 +137,14 @@ static int put_rows(struct nn_report *r, const struct nn_phases *p, struct nn_er
 	return put(r, "total", total, total, err);
 }
 
-static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_subject *subject, struct nn_error *err)
+static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_subject *subject,
+		   struct nn_error *err)
 {
 	size_t batches[NN_BENCH_BATCHES] = { 1 };
 	const char *names[NN_BENCH_DEVICES];
 	struct nn_phases p = { .rows = 1 };
-	int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1, n_devices = nn_bench_devices(b, names, err);
+	int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1,
+	    n_devices = nn_bench_devices(b, names, err);
 
 	if (n < 0 || n_devices < 0)
 		return -1;

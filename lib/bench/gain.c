@@ -6,7 +6,7 @@
 #include "bench/gain.h"
 #include "bench/op-trial.h"
 
-#define CLEARLY 0.05             /* a gain of less is not worth a rule */
+#define CLEARLY 0.05 /* a gain of less is not worth a rule */
 #define SAMPLE_BYTES ((size_t)16 << 20)
 
 static void gain_init(struct nn_gain *gain)
@@ -21,7 +21,8 @@ static void take_times(struct nn_gain *gain, const struct nn_measure m[2], doubl
 
 	gain->times = slow->mean_s / fast->mean_s * rows;
 	gain->low = (slow->mean_s - slow->ci95_s) / (fast->mean_s + fast->ci95_s) * rows;
-	gain->high = (slow->mean_s + slow->ci95_s) / fmax(fast->mean_s - fast->ci95_s, 1e-12) * rows;
+	gain->high =
+		(slow->mean_s + slow->ci95_s) / fmax(fast->mean_s - fast->ci95_s, 1e-12) * rows;
 }
 
 /* text NULL: nothing was compared. The first that is wrong is what is said. */
@@ -69,11 +70,12 @@ static int check_model(struct nn_trial *trial, struct nn_gain *gain, struct nn_e
 	return 0;
 }
 
-static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *trials[2], double rows, struct nn_gain *gain,
-		       struct nn_error *err)
+static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *trials[2],
+		       double rows, struct nn_gain *gain, struct nn_error *err)
 {
-	const struct nn_measure_call calls[2] = { { nn_trial_call, trials[0] }, { nn_trial_call, trials[1] } };
-	struct nn_measure m[2] = {0};
+	const struct nn_measure_call calls[2] = { { nn_trial_call, trials[0] },
+						  { nn_trial_call, trials[1] } };
+	struct nn_measure m[2] = { 0 };
 
 	if (nn_bench_measure(b, calls, 2, m, err) < 0)
 		return -1;
@@ -87,23 +89,28 @@ static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *tr
 	return 0;
 }
 
-int nn_gain_models(struct nn_bench *b, const char *rule, enum nn_bench_mode mode, const struct nn_way ways[2], struct nn_gain *gain,
-		   struct nn_error *err)
+int nn_gain_models(struct nn_bench *b, const char *rule, enum nn_bench_mode mode,
+		   const struct nn_way ways[2], struct nn_gain *gain, struct nn_error *err)
 {
 	struct nn_trial *trials[2] = { NULL, NULL };
 	int status = 0;
 
 	gain_init(gain);
 	for (int i = 0; i < 2 && status == 0; i++) {
-		struct nn_trial_options o = { .subject = ways[i].subject, .device = ways[i].device, .threads = ways[i].threads,
-					      .mode = mode, .batch = ways[i].batch, .most_bytes = SAMPLE_BYTES };
+		struct nn_trial_options o = { .subject = ways[i].subject,
+					      .device = ways[i].device,
+					      .threads = ways[i].threads,
+					      .mode = mode,
+					      .batch = ways[i].batch,
+					      .most_bytes = SAMPLE_BYTES };
 
 		status = nn_trial_new(&trials[i], &o, err);
 	}
 	if (status < 0)
 		status = excuse(b, rule, err);
 	else
-		status = time_models(b, rule, trials, (double)ways[1].batch / (double)ways[0].batch, gain, err);
+		status = time_models(b, rule, trials, (double)ways[1].batch / (double)ways[0].batch,
+				     gain, err);
 	nn_trial_free(trials[0]);
 	nn_trial_free(trials[1]);
 	return status;
@@ -123,10 +130,12 @@ static int check_product(struct nn_op_trial *trial, struct nn_gain *gain, struct
 	return 0;
 }
 
-static int time_products(struct nn_bench *b, const char *rule, struct nn_op_trial *trials[2], struct nn_gain *gain, struct nn_error *err)
+static int time_products(struct nn_bench *b, const char *rule, struct nn_op_trial *trials[2],
+			 struct nn_gain *gain, struct nn_error *err)
 {
-	const struct nn_measure_call calls[2] = { { nn_op_trial_forward, trials[0] }, { nn_op_trial_forward, trials[1] } };
-	struct nn_measure m[2] = {0};
+	const struct nn_measure_call calls[2] = { { nn_op_trial_forward, trials[0] },
+						  { nn_op_trial_forward, trials[1] } };
+	struct nn_measure m[2] = { 0 };
 
 	for (int i = 0; i < 2; i++)
 		if (check_product(trials[i], gain, err) < 0)
@@ -140,15 +149,19 @@ static int time_products(struct nn_bench *b, const char *rule, struct nn_op_tria
 	return 0;
 }
 
-int nn_gain_products(struct nn_bench *b, const char *rule, const struct nn_device *device, const struct nn_product products[2],
-		     struct nn_gain *gain, struct nn_error *err)
+int nn_gain_products(struct nn_bench *b, const char *rule, const struct nn_device *device,
+		     const struct nn_product products[2], struct nn_gain *gain,
+		     struct nn_error *err)
 {
 	struct nn_op_trial *trials[2] = { NULL, NULL };
 	int status = 0;
 
 	gain_init(gain);
 	for (int i = 0; i < 2 && status == 0; i++) {
-		struct nn_op_trial_site site = { .op = products[i].op, .attrs = &products[i].attrs, .in = &products[i].in, .n_in = 1,
+		struct nn_op_trial_site site = { .op = products[i].op,
+						 .attrs = &products[i].attrs,
+						 .in = &products[i].in,
+						 .n_in = 1,
 						 .rows = products[i].rows };
 
 		status = nn_op_trial_new(&trials[i], &site, device, b->pool, err);

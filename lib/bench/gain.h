@@ -1,4 +1,5 @@
-/* How many times as fast one way of doing something is as another: both measured in turns, both verified. */
+/* How many times as fast one way of doing something is as another: both measured in turns, both
+ * verified. */
 #ifndef NN_BENCH_GAIN_H
 #define NN_BENCH_GAIN_H
 
@@ -8,9 +9,10 @@
 #define NN_GAIN_CHECK 32
 
 struct nn_gain {
-	double times, low, high;         /* per row, and between what the intervals of both leave that; NAN: not measured */
-	bool wrong;                      /* one of them computes something else: then it is not measured */
-	char check[NN_GAIN_CHECK];       /* "ok", or by how much; "": there was nothing to compare with */
+	double times, low, high; /* per row, and between what the intervals of both leave that; NAN:
+				    not measured */
+	bool wrong;              /* one of them computes something else: then it is not measured */
+	char check[NN_GAIN_CHECK]; /* "ok", or by how much; "": there was nothing to compare with */
 };
 
 /* A way to run a model. */
@@ -21,14 +23,17 @@ struct nn_way {
 	size_t batch;
 };
 
-/* The second way against the first. Not measured, with a note that begins with rule, where it does not fit or time does not suffice. */
-int nn_gain_models(struct nn_bench *bench, const char *rule, enum nn_bench_mode mode, const struct nn_way ways[2], struct nn_gain *gain,
-		   struct nn_error *err);
+/* The second way against the first. Not measured, with a note that begins with rule, where it does
+ * not fit or time does not suffice. */
+int nn_gain_models(struct nn_bench *bench, const char *rule, enum nn_bench_mode mode,
+		   const struct nn_way ways[2], struct nn_gain *gain, struct nn_error *err);
 /* The second product against the first, forward, as wholes. */
-int nn_gain_products(struct nn_bench *bench, const char *rule, const struct nn_device *device, const struct nn_product products[2],
-		     struct nn_gain *gain, struct nn_error *err);
+int nn_gain_products(struct nn_bench *bench, const char *rule, const struct nn_device *device,
+		     const struct nn_product products[2], struct nn_gain *gain,
+		     struct nn_error *err);
 
-/* Are the gains that a rule promises there? "holds": all; "does not hold": none; "depends", on which or on chance. */
+/* Are the gains that a rule promises there? "holds": all; "does not hold": none; "depends", on
+ * which or on chance. */
 const char *nn_gain_verdict(const struct nn_gain *gains, int n);
 /* What column check says of all of them; NULL: nothing. */
 const char *nn_gain_check(const struct nn_gain *gains, int n);

@@ -14,17 +14,18 @@
 #include "base/memory.h"
 #include "bench/line.h"
 
-#define SPINS 2000               /* before a thread that waits for a word gives its processor away */
+#define SPINS 2000 /* before a thread that waits for a word gives its processor away */
 
 struct nn_line {
 	const struct nn_line_way *way;
 	int ends[4];
 	pthread_t thread;
 	bool runs, failed;
-	unsigned char *here, *there;     /* what is sent, and where it arrives */
+	unsigned char *here, *there; /* what is sent, and where it arrives */
 	size_t bytes, most;
 	uint64_t calls;
-	/* memory: the number of the call asked for and answered, on lines of the cache of their own */
+	/* memory: the number of the call asked for and answered, on lines of the cache of their own
+	 */
 	_Alignas(64) _Atomic uint64_t asked;
 	_Alignas(64) _Atomic uint64_t answered;
 	_Alignas(64) _Atomic bool ends_now;
@@ -34,7 +35,9 @@ struct nn_line {
 
 static void wait_for(_Atomic uint64_t *word, uint64_t wanted, _Atomic bool *ends)
 {
-	for (int i = 0; atomic_load_explicit(word, memory_order_acquire) != wanted && !(ends && atomic_load(ends)); i++)
+	for (int i = 0; atomic_load_explicit(word, memory_order_acquire) != wanted &&
+			!(ends && atomic_load(ends));
+	     i++)
 		if (i >= SPINS)
 			sched_yield();
 }
@@ -58,7 +61,8 @@ static void *answer_bytes(void *arg)
 	struct nn_line *l = arg;
 	uint64_t n;
 
-	while (nn_read_all(l->ends[2], &n, sizeof n) && n <= l->most && nn_read_all(l->ends[2], l->there, n)) {
+	while (nn_read_all(l->ends[2], &n, sizeof n) && n <= l->most &&
+	       nn_read_all(l->ends[2], l->there, n)) {
 		unsigned char last = n > 0 ? l->there[n - 1] : 0;
 
 		if (!nn_write_all(l->ends[3], &last, 1))
@@ -89,12 +93,15 @@ static int open_pipes(int ends[4], struct nn_error *err)
 
 static int open_tcp(int ends[4], struct nn_error *err)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof address;
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), here = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+	    here = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int there = -1, on = 1, status = -1;
 
-	if (listener >= 0 && here >= 0 && bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 1) == 0 &&
+	if (listener >= 0 && here >= 0 && bind(listener, (struct sockaddr *)&address, size) == 0 &&
+	    listen(listener, 1) == 0 &&
 	    getsockname(listener, (struct sockaddr *)&address, &size) == 0 &&
 	    connect(here, (struct sockaddr *)&address, size) == 0)
 		there = accept(listener, NULL, NULL);
@@ -115,12 +122,16 @@ static int open_tcp(int ends[4], struct nn_error *err)
 }
 
 const struct nn_line_way nn_line_ways[] = {
-	{ "memory", NULL }, { "pipe", open_pipes }, { "tcp", open_tcp }, { NULL, NULL },
+	{ "memory", NULL },
+	{ "pipe", open_pipes },
+	{ "tcp", open_tcp },
+	{ NULL, NULL },
 };
 
 /* ---- open, call, close ---- */
 
-int nn_line_open(struct nn_line **line, const struct nn_line_way *way, size_t most, struct nn_error *err)
+int nn_line_open(struct nn_line **line, const struct nn_line_way *way, size_t most,
+		 struct nn_error *err)
 {
 	struct nn_line *l = nn_alloc(1, sizeof *l, err);
 
@@ -182,12 +193,13 @@ void nn_line_call(void *line)
 	if (l->failed)
 		return;
 	if (n > 0)
-		l->here[n - 1] = (unsigned char)call;    /* so that an answer belongs to its call */
+		l->here[n - 1] = (unsigned char)call; /* so that an answer belongs to its call */
 	if (!l->way->open) {
 		atomic_store_explicit(&l->asked, call, memory_order_release);
 		wait_for(&l->answered, call, NULL);
 		answer = n > 0 ? l->there[n - 1] : 0;
-	} else if (!nn_write_all(l->ends[0], &n, sizeof n) || !nn_write_all(l->ends[0], l->here, n) || !nn_read_all(l->ends[1], &answer, 1)) {
+	} else if (!nn_write_all(l->ends[0], &n, sizeof n) ||
+		   !nn_write_all(l->ends[0], l->here, n) || !nn_read_all(l->ends[1], &answer, 1)) {
 		l->failed = true;
 	}
 	l->failed |= n > 0 && answer != (unsigned char)call;

@@ -1,4 +1,5 @@
-/* nn-bench link: how fast bytes move on this host, and a gradient against the multiplications that make it. */
+/* nn-bench link: how fast bytes move on this host, and a gradient against the multiplications that
+ * make it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +8,13 @@
 #include "bench/peak.h"
 #include "bench/trial.h"
 
-#define ITEM_S 1.0               /* for a figure at most, where --time does not say */
-#define RATE_BYTES ((size_t)4 << 20)     /* that a rate is measured with */
-#define ROWS 64                  /* of the step that a gradient is held against */
+#define ITEM_S 1.0                   /* for a figure at most, where --time does not say */
+#define RATE_BYTES ((size_t)4 << 20) /* that a rate is measured with */
+#define ROWS 64                      /* of the step that a gradient is held against */
 
-static const struct nn_report_column columns[] = { { "item", 28 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 } };
+static const struct nn_report_column columns[] = {
+	{ "item", 28 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 }
+};
 
 /* Layers of WIDTH x WIDTH, whose gradients are sent: 1 and 16 MiB in f32. */
 static const struct size {
@@ -26,10 +29,11 @@ static const struct size {
 struct link {
 	struct nn_bench *b;
 	struct nn_report *report;
-	double moved[N_SIZES][8];        /* seconds, by size and way */
+	double moved[N_SIZES][8]; /* seconds, by size and way */
 };
 
-static int put(struct link *l, const char *item, double value, const char *unit, struct nn_error *err)
+static int put(struct link *l, const char *item, double value, const char *unit,
+	       struct nn_error *err)
 {
 	nn_report_text(l->report, "item", item);
 	nn_report_real(l->report, "value", value);
@@ -43,7 +47,8 @@ static int put_copies(struct link *l, struct nn_error *err)
 	size_t near = nn_machine_cache(2) / 2;
 	double rate;
 
-	if (!cpu || nn_peak_memory(l->b, NN_PEAK_COPY, near ? near : (size_t)256 << 10, cpu, NULL, 0.1, &rate, err) < 0)
+	if (!cpu || nn_peak_memory(l->b, NN_PEAK_COPY, near ? near : (size_t)256 << 10, cpu, NULL,
+				   0.1, &rate, err) < 0)
 		return -1;
 	/* Peaks count what is read and what is written; a link is judged by what arrives. */
 	if (put(l, "copy_cache", rate / 2, "B/s", err) < 0)
@@ -54,7 +59,8 @@ static int put_copies(struct link *l, struct nn_error *err)
 }
 
 /* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
-static int time_line(struct link *l, struct nn_line *line, size_t bytes, double *seconds, struct nn_error *err)
+static int time_line(struct link *l, struct nn_line *line, size_t bytes, double *seconds,
+		     struct nn_error *err)
 {
 	struct nn_measure_call call = { nn_line_call, line };
 	struct nn_measure m;
@@ -118,13 +124,17 @@ static int put_ways(struct link *l, struct nn_error *err)
 /* A training step of the layer: what a rank does before it has that gradient to send. */
 static int time_step(struct link *l, const char *model, double *seconds, struct nn_error *err)
 {
-	struct nn_trial_options o = { .threads = l->b->threads, .mode = NN_BENCH_TRAIN, .batch = ROWS, .most_bytes = (size_t)8 << 20 };
+	struct nn_trial_options o = { .threads = l->b->threads,
+				      .mode = NN_BENCH_TRAIN,
+				      .batch = ROWS,
+				      .most_bytes = (size_t)8 << 20 };
 	struct nn_subject *subject = NULL;
 	struct nn_trial *trial = NULL;
 	struct nn_measure m;
 	int status = -1;
 
-	if (nn_subject_open(&subject, model, 1 + NN_F32, 1, err) == 0 && (o.device = nn_device_open("cpu", NN_F32, err)) &&
+	if (nn_subject_open(&subject, model, 1 + NN_F32, 1, err) == 0 &&
+	    (o.device = nn_device_open("cpu", NN_F32, err)) &&
 	    (o.subject = subject, nn_trial_new(&trial, &o, err)) == 0) {
 		struct nn_measure_call call = { nn_trial_call, trial };
 
@@ -150,7 +160,8 @@ static int put_gradients(struct link *l, struct nn_error *err)
 			return nn_bench_stopped(l->b) ? 0 : -1;
 		for (size_t way = 0; nn_line_ways[way].name; way++) {
 			snprintf(item, sizeof item, "%s_share_%zu", nn_line_ways[way].name, bytes);
-			if (put(l, item, l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN, NULL, err) < 0)
+			if (put(l, item, l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN, NULL,
+				err) < 0)
 				return -1;
 		}
 	}

@@ -14,12 +14,14 @@ void nn_machine_init(struct nn_machine *machine, int threads)
 	char name[NN_CPU_NAME];
 
 	*machine = (struct nn_machine){ .threads = threads };
-	snprintf(machine->cpu, sizeof machine->cpu, "%s%s%s", nn_cpu_name(name), cpu ? " " : "", cpu ? cpu->kind : "");
+	snprintf(machine->cpu, sizeof machine->cpu, "%s%s%s", nn_cpu_name(name), cpu ? " " : "",
+		 cpu ? cpu->kind : "");
 	for (size_t i = 1; nn_device_there(i); i++) {
 		size_t n = strlen(machine->gpu);
 		const char *said = nn_device_describe(nn_device_there(i));
 
-		snprintf(machine->gpu + n, sizeof machine->gpu - n, "%s%s", n ? ", " : "", said ? said : nn_device_there(i));
+		snprintf(machine->gpu + n, sizeof machine->gpu - n, "%s%s", n ? ", " : "",
+			 said ? said : nn_device_there(i));
 	}
 }
 
@@ -59,7 +61,8 @@ static size_t cache_of_sys(int level)
 
 size_t nn_machine_cache(int level)
 {
-	static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE };
+	static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+				     _SC_LEVEL3_CACHE_SIZE };
 	size_t bytes = cache_of_sys(level);
 	long said = bytes == 0 && level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
 

@@ -1,4 +1,5 @@
-/* The machine that figures belong to: what ends every row of nn-bench, and what kept answers are bound to. */
+/* The machine that figures belong to: what ends every row of nn-bench, and what kept answers are
+ * bound to. */
 #ifndef NN_BENCH_MACHINE_H
 #define NN_BENCH_MACHINE_H
 
@@ -6,9 +7,10 @@
 #include "base/pool.h"
 
 struct nn_machine {
-	char cpu[NN_CPU_NAME + 16];      /* the processor's name and the instruction set of the kernels */
-	char gpu[128];                   /* "": none that could be asked */
-	char blas[64];                   /* "": OpenBLAS was not asked for, all products are ours */
+	char cpu[NN_CPU_NAME +
+		 16];  /* the processor's name and the instruction set of the kernels */
+	char gpu[128]; /* "": none that could be asked */
+	char blas[64]; /* "": OpenBLAS was not asked for, all products are ours */
 	int threads;
 };
 

@@ -1,4 +1,5 @@
-/* Timing: one call or several in turns, until the interval of each is narrow or its time is over. */
+/* Timing: one call or several in turns, until the interval of each is narrow or its time is over.
+ */
 #include <math.h>
 
 #include "base/clock.h"
@@ -7,14 +8,14 @@
 #include "bench/busy.h"
 #include "bench/measure.h"
 
-#define TURN_S 0.005             /* of one call before the next has its turn */
-#define LEAST_S 0.25             /* of samples, however narrow the interval is */
-#define GROUP_S 20e-6            /* calls shorter than half of it are timed in groups that long */
-#define ROUND_S 0.01             /* of warm-up; it ends when a round is hardly faster than the one before */
-#define MOST_GROUP 4096          /* calls of a sample or a round at most, should a clock stand still */
-#define STANDS 64                /* samples without any time before a clock counts as standing still */
-#define FEWEST 5                 /* samples that give a figure */
-#define MOST ((size_t)1 << 20)   /* samples that are kept */
+#define TURN_S 0.005    /* of one call before the next has its turn */
+#define LEAST_S 0.25    /* of samples, however narrow the interval is */
+#define GROUP_S 20e-6   /* calls shorter than half of it are timed in groups that long */
+#define ROUND_S 0.01    /* of warm-up; it ends when a round is hardly faster than the one before */
+#define MOST_GROUP 4096 /* calls of a sample or a round at most, should a clock stand still */
+#define STANDS 64       /* samples without any time before a clock counts as standing still */
+#define FEWEST 5        /* samples that give a figure */
+#define MOST ((size_t)1 << 20) /* samples that are kept */
 #define BLOCKS 16
 
 static double real_now(void *arg)
@@ -30,13 +31,17 @@ struct subject {
 	struct nn_measure_call call;
 	struct nn_measure *m;
 	const struct nn_clock *clock;
-	double overhead;                 /* seconds that asking the clock takes */
-	size_t group;                    /* calls of a sample */
-	double *samples, *single;        /* seconds of a call; single: for percentiles, samples itself where a group is one call */
-	size_t n, room, check;           /* check: when to look at the interval next */
-	double warmed_s, sampled_s;      /* warmed_s: warm-up without the first call, which may load modules and wake devices */
-	double waited_s, most_s;         /* of real time under a clock that is not the real one and has not moved yet; at most */
-	bool moved, stands;              /* the clock: since the beginning; not, for as long as a measurement may take */
+	double overhead;            /* seconds that asking the clock takes */
+	size_t group;               /* calls of a sample */
+	double *samples, *single;   /* seconds of a call; single: for percentiles, samples itself
+				       where a group is one call */
+	size_t n, room, check;      /* check: when to look at the interval next */
+	double warmed_s, sampled_s; /* warmed_s: warm-up without the first call, which may load
+				       modules and wake devices */
+	double waited_s, most_s; /* of real time under a clock that is not the real one and has not
+				    moved yet; at most */
+	bool moved, stands; /* the clock: since the beginning; not, for as long as a measurement may
+			       take */
 	bool done;
 };
 
@@ -93,10 +98,13 @@ static bool stopped(const struct nn_measure_options *o)
 /* Calls that take so many seconds, at least one. */
 static size_t calls_of(double seconds, double once)
 {
-	return once * MOST_GROUP < seconds ? MOST_GROUP : once < seconds ? (size_t)(seconds / once) + 1 : 1;
+	return once * MOST_GROUP < seconds ? MOST_GROUP
+	       : once < seconds            ? (size_t)(seconds / once) + 1
+					   : 1;
 }
 
-/* Calls until a round of them is no longer clearly faster than the round before, or a quarter of the time is over. */
+/* Calls until a round of them is no longer clearly faster than the round before, or a quarter of
+ * the time is over. */
 static void warm_up(struct subject *s, const struct nn_measure_options *o)
 {
 	double before = INFINITY, once;
@@ -127,7 +135,8 @@ static void warm_up(struct subject *s, const struct nn_measure_options *o)
 
 static int grow(struct subject *s, struct nn_error *err)
 {
-	size_t room = s->room ? 2 * s->room : 1024, old = s->room * sizeof(double), bytes = room * sizeof(double);
+	size_t room = s->room ? 2 * s->room : 1024, old = s->room * sizeof(double),
+	       bytes = room * sizeof(double);
 	double *samples = nn_realloc(s->samples, old, bytes, err), *single;
 
 	if (!samples)
@@ -168,11 +177,14 @@ static double mean(const double *values, size_t n)
 	return sum / (double)n;
 }
 
-/* Half the 95 % interval of the mean by Student's t over means of blocks: samples close in time are not independent. */
+/* Half the 95 % interval of the mean by Student's t over means of blocks: samples close in time are
+ * not independent. */
 static double half_interval(const double *samples, size_t n)
 {
-	static const double t95[BLOCKS] = { 0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
-					    2.179, 2.160, 2.145, 2.131 };
+	static const double t95[BLOCKS] = {
+		0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+		2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131
+	};
 	size_t blocks = n < BLOCKS ? n : BLOCKS, length = n / blocks;
 	double block[BLOCKS], centre, squares = 0;
 
@@ -186,14 +198,17 @@ static double half_interval(const double *samples, size_t n)
 
 static void look(struct subject *s, const struct nn_measure_options *o)
 {
-	double share = o->interval > 0 ? o->interval : 0.02, least = o->seconds / 2 < LEAST_S ? o->seconds / 2 : LEAST_S;
+	double share = o->interval > 0 ? o->interval : 0.02,
+	       least = o->seconds / 2 < LEAST_S ? o->seconds / 2 : LEAST_S;
 
-	if (s->stands || s->warmed_s + s->sampled_s >= o->seconds || s->n >= MOST || (s->sampled_s == 0 && s->n >= STANDS))
+	if (s->stands || s->warmed_s + s->sampled_s >= o->seconds || s->n >= MOST ||
+	    (s->sampled_s == 0 && s->n >= STANDS))
 		s->done = true;
 	if (s->n < s->check)
 		return;
 	s->check = s->n + 1 + s->n / 8;
-	if (s->sampled_s >= least && half_interval(s->samples, s->n) <= share * mean(s->samples, s->n))
+	if (s->sampled_s >= least &&
+	    half_interval(s->samples, s->n) <= share * mean(s->samples, s->n))
 		s->done = s->m->steady = true;
 }
 
@@ -246,7 +261,8 @@ static int take_turn(struct subject *s, const struct nn_measure_options *o, stru
 	return 0;
 }
 
-static int take_turns(struct subject *subjects, size_t n, const struct nn_measure_options *o, struct nn_error *err)
+static int take_turns(struct subject *subjects, size_t n, const struct nn_measure_options *o,
+		      struct nn_error *err)
 {
 	bool more = true;
 
@@ -261,8 +277,8 @@ static int take_turns(struct subject *subjects, size_t n, const struct nn_measur
 	return 0;
 }
 
-int nn_measure(const struct nn_measure_options *options, const struct nn_measure_call *calls, size_t n,
-	       struct nn_measure *results, struct nn_error *err)
+int nn_measure(const struct nn_measure_options *options, const struct nn_measure_call *calls,
+	       size_t n, struct nn_measure *results, struct nn_error *err)
 {
 	struct subject *subjects = nn_alloc(n, sizeof *subjects, err);
 	struct nn_busy busy;
@@ -272,7 +288,7 @@ int nn_measure(const struct nn_measure_options *options, const struct nn_measure
 	if (!subjects)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		results[i] = (struct nn_measure){0};
+		results[i] = (struct nn_measure){ 0 };
 		subjects[i].call = calls[i];
 		subjects[i].m = &results[i];
 		subjects[i].clock = options->clock ? options->clock : &nn_clock_real;

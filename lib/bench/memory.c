@@ -30,21 +30,23 @@ static int take_batch(const struct nn_bench *b, size_t *batch, struct nn_error *
 
 	*batch = batches[0];
 	if (n > 1)
-		return nn_fail(err, NN_EUSAGE, "--batch=%.40s: expected one batch", b->options->batch);
+		return nn_fail(err, NN_EUSAGE, "--batch=%.40s: expected one batch",
+			       b->options->batch);
 	return n < 0 ? -1 : 0;
 }
 
 int nn_verb_memory(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct rows rows = { .err = err };
-	struct nn_error why = {0};
+	struct nn_error why = { 0 };
 	size_t batch;
 
 	(void)n;
 	if (take_batch(b, &batch, err) < 0 || nn_bench_report(b, columns, &rows.report, err) < 0)
 		return -1;
 	if (nn_train_memory(words[0], batch, b->std, put, &rows, &why) < 0)
-		rows.status = strncmp(why.text, "-m:", 3) == 0 ? nn_fail(err, why.code, "MODEL%s", why.text + 2)
-							       : nn_fail(err, why.code, "%s", why.text);
+		rows.status = strncmp(why.text, "-m:", 3) == 0
+				      ? nn_fail(err, why.code, "MODEL%s", why.text + 2)
+				      : nn_fail(err, why.code, "%s", why.text);
 	return nn_report_close(rows.report, rows.status < 0 ? NULL : err) < 0 ? -1 : rows.status;
 }

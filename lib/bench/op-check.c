@@ -1,4 +1,5 @@
-/* Is what a kernel gives right? Rows of it against plain loops, gradients against differences of these loops. */
+/* Is what a kernel gives right? Rows of it against plain loops, gradients against differences of
+ * these loops. */
 #include <math.h>
 #include <string.h>
 
@@ -8,12 +9,13 @@
 #include "train/cut.h"
 
 /*
- * Rows are compared in blocks: a row, or a group of batch norm. Before backward dy is 0 outside the blocks that were picked, so that
- * what the loops say of these blocks alone is all there may be in the gradients.
+ * Rows are compared in blocks: a row, or a group of batch norm. Before backward dy is 0 outside the
+ * blocks that were picked, so that what the loops say of these blocks alone is all there may be in
+ * the gradients.
  */
-#define BLOCKS 6                         /* at most */
-#define BUDGET 1e8                       /* FLOP of the loops for a pass over the picked blocks, a block at least */
-#define ELEMENTS 12                      /* of an array whose gradients are looked at together */
+#define BLOCKS 6    /* at most */
+#define BUDGET 1e8  /* FLOP of the loops for a pass over the picked blocks, a block at least */
+#define ELEMENTS 12 /* of an array whose gradients are looked at together */
 
 struct block {
 	size_t begin, rows, group[2];
@@ -24,7 +26,7 @@ struct check {
 	struct nn_op_trial *t;
 	struct block blocks[BLOCKS];
 	size_t n;
-	double *w[NN_MAX_PARAMS];        /* values that differences move */
+	double *w[NN_MAX_PARAMS]; /* values that differences move */
 	uint64_t state;
 };
 
@@ -66,7 +68,8 @@ static int take_blocks(struct check *c, struct nn_error *err)
 	struct nn_op_trial *t = c->t;
 	const struct nn_span *span = &t->cut->spans[0].span;
 	size_t there = span->n_groups ? span->n_groups : t->rows;
-	double cost = nn_op_trial_flop(t, false) / (double)there, most = fmin(BLOCKS, BUDGET / fmax(cost, 1));
+	double cost = nn_op_trial_flop(t, false) / (double)there,
+	       most = fmin(BLOCKS, BUDGET / fmax(cost, 1));
 
 	c->n = most < 1 ? 1 : most < (double)there ? (size_t)most : there;
 	for (size_t i = 0; i < c->n; i++) {
@@ -98,8 +101,15 @@ static void run_block(const struct check *c, struct block *b)
 {
 	const struct nn_op_trial *t = c->t;
 	struct nn_reference r = {
-		.site = &t->site, .rows = b->rows, .sample = t->call.sample + b->begin, .seed = t->call.seed,
-		.x = (const double *const *)b->x, .w = c->w, .group = b->group, .n_groups = 1, .y = b->y,
+		.site = &t->site,
+		.rows = b->rows,
+		.sample = t->call.sample + b->begin,
+		.seed = t->call.seed,
+		.x = (const double *const *)b->x,
+		.w = c->w,
+		.group = b->group,
+		.n_groups = 1,
+		.y = b->y,
 	};
 
 	nn_references[t->op](&r);
@@ -162,11 +172,12 @@ static double objective(struct check *c, size_t from, size_t to)
 	return sum;
 }
 
-/* Elements of an array of doubles that all blocks, or one, depend on; and the gradient that the kernel gave for them together. */
+/* Elements of an array of doubles that all blocks, or one, depend on; and the gradient that the
+ * kernel gave for them together. */
 struct direction {
 	double *values;
 	size_t n, element[ELEMENTS];
-	size_t from, to;                 /* blocks */
+	size_t from, to; /* blocks */
 	double gradient, scale;
 };
 
@@ -176,7 +187,8 @@ static void move(const struct direction *d, double by)
 		d->values[d->element[i]] += i % 2 ? -by : by;
 }
 
-/* Where a step crosses the bend of a relu or the rank of two values the difference is no derivative: a smaller step is tried. */
+/* Where a step crosses the bend of a relu or the rank of two values the difference is no
+ * derivative: a smaller step is tried. */
 static double direction_difference(struct check *c, const struct direction *d, double allowed)
 {
 	double difference = INFINITY, old[ELEMENTS];
@@ -236,7 +248,8 @@ static double input_difference(struct check *c, int j, double allowed)
 	return difference;
 }
 
-static int param_difference(struct check *c, int p, double allowed, double *difference, struct nn_error *err)
+static int param_difference(struct check *c, int p, double allowed, double *difference,
+			    struct nn_error *err)
 {
 	struct nn_op_trial *t = c->t;
 	size_t n = nn_shape_count(&t->params[p].shape);
@@ -257,7 +270,8 @@ static int param_difference(struct check *c, int p, double allowed, double *diff
 	return 0;
 }
 
-static int backward_difference(struct check *c, double allowed, double *difference, struct nn_error *err)
+static int backward_difference(struct check *c, double allowed, double *difference,
+			       struct nn_error *err)
 {
 	struct nn_op_trial *t = c->t;
 
@@ -281,18 +295,21 @@ static int backward_difference(struct check *c, double allowed, double *differen
 /* ---- both ---- */
 
 /*
- * A chain of K products of values around 0 has errors of about sqrt(K) / 3 roundings of its largest partial sums, four times
- * less of the largest result; ten times that is no rounding. Vector functions are right to a few.
+ * A chain of K products of values around 0 has errors of about sqrt(K) / 3 roundings of its largest
+ * partial sums, four times less of the largest result; ten times that is no rounding. Vector
+ * functions are right to a few.
  */
 static double rounding(const struct nn_op_trial *t, bool backward)
 {
-	double one = t->device->dtype == NN_F64 ? 0x1p-53 : 0x1p-24, terms = nn_op_trial_flop(t, false) / (double)t->rows / 2;
+	double one = t->device->dtype == NN_F64 ? 0x1p-53 : 0x1p-24,
+	       terms = nn_op_trial_flop(t, false) / (double)t->rows / 2;
 
 	terms = backward ? terms + (double)t->rows : terms / (double)t->out_size;
 	return fmax(one * (32 + 4 * sqrt(terms)), backward ? 1e-6 : 0);
 }
 
-int nn_op_trial_check(struct nn_op_trial *t, bool backward, double *difference, double *allowed, struct nn_error *err)
+int nn_op_trial_check(struct nn_op_trial *t, bool backward, double *difference, double *allowed,
+		      struct nn_error *err)
 {
 	struct check c = { .t = t, .state = 1 };
 	int status = take_blocks(&c, err);

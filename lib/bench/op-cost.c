@@ -1,4 +1,5 @@
-/* What a pass over a trial costs at least: floating-point operations, and bytes to and from memory. */
+/* What a pass over a trial costs at least: floating-point operations, and bytes to and from memory.
+ */
 #include <math.h>
 
 #include "bench/op-trial.h"
@@ -31,15 +32,18 @@ static double conv_flop(const struct nn_op_trial *t)
 	const size_t *d = t->site.in[0].dim;
 
 	return 2 * taps_inside(d[1], c->kernel[0], c->stride[0], c->pad[0], c->dilation[0]) *
-	       taps_inside(d[2], c->kernel[1], c->stride[1], c->pad[1], c->dilation[1]) * (double)(d[0] / c->groups) * (double)c->out;
+	       taps_inside(d[2], c->kernel[1], c->stride[1], c->pad[1], c->dilation[1]) *
+	       (double)(d[0] / c->groups) * (double)c->out;
 }
 
 double nn_op_trial_flop(const struct nn_op_trial *t, bool backward)
 {
 	const struct nn_op *op = nn_ops[t->op];
 	bool product = t->op == NN_OP_dense || t->op == NN_OP_conv2d;
-	double flop = t->op == NN_OP_conv2d ? conv_flop(t) : op->flops ?
-		      (double)op->flops(t->site.attrs, t->site.in, t->site.n_in, &t->site.out) : (double)t->out_size;
+	double flop = t->op == NN_OP_conv2d ? conv_flop(t)
+		      : op->flops ? (double)op->flops(t->site.attrs, t->site.in, t->site.n_in,
+						      &t->site.out)
+				  : (double)t->out_size;
 
 	if (backward)
 		flop *= product ? 1 + t->site.want_dx : 0;
@@ -61,8 +65,10 @@ static double param_bytes(const struct nn_op_trial *t)
 	double n = 0;
 
 	for (int p = 0; p < t->n_params; p++)
-		n += t->params[p].role == NN_ROW_TABLE ? fmin((double)nn_shape_count(&t->params[p].shape), (double)in_values(t, 0) *
-			(double)t->params[p].shape.dim[1]) : (double)nn_shape_count(&t->params[p].shape);
+		n += t->params[p].role == NN_ROW_TABLE
+			     ? fmin((double)nn_shape_count(&t->params[p].shape),
+				    (double)in_values(t, 0) * (double)t->params[p].shape.dim[1])
+			     : (double)nn_shape_count(&t->params[p].shape);
 	return n * (double)real_size(t);
 }
 
@@ -70,7 +76,8 @@ double nn_op_trial_bytes(const struct nn_op_trial *t, bool backward)
 {
 	const struct nn_op *op = nn_ops[t->op];
 	unsigned needs = op->needs ? op->needs(t->site.attrs) : op->flags;
-	double in = in_bytes(t), out = (double)(t->rows * t->out_size * real_size(t)), first = (double)(in_values(t, 0) * real_size(t));
+	double in = in_bytes(t), out = (double)(t->rows * t->out_size * real_size(t)),
+	       first = (double)(in_values(t, 0) * real_size(t));
 
 	if (!backward)
 		return in + param_bytes(t) + out;
@@ -83,5 +90,6 @@ size_t nn_op_trial_span(const struct nn_op_trial *t, bool backward)
 {
 	double out = (double)(t->rows * t->out_size * real_size(t));
 
-	return (size_t)(nn_op_trial_bytes(t, backward) + (NN_OP_TRIAL_SETS - 1) * (backward ? out : in_bytes(t)));
+	return (size_t)(nn_op_trial_bytes(t, backward) +
+			(NN_OP_TRIAL_SETS - 1) * (backward ? out : in_bytes(t)));
 }

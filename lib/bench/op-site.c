@@ -4,32 +4,80 @@
 #include "base/number.h"
 #include "bench/op-site.h"
 
-#define V(n) { 1, { n } }
-#define I(c, h, w) { 3, { c, h, w } }
-#define WINDOW(k, s, p) { { k, k }, { s, s }, { p, p } }
+#define V(n) \
+	{ \
+		1, \
+		{ \
+			n \
+		} \
+	}
+#define I(c, h, w) \
+	{ \
+		3, \
+		{ \
+			c, h, w \
+		} \
+	}
+#define WINDOW(k, s, p) \
+	{ \
+		{ k, k }, { s, s }, \
+		{ \
+			p, p \
+		} \
+	}
 #define DENSE(rows_, n_in_, n_out) \
-	{ .op = NN_OP_dense, .attrs.dense = { .out = n_out, .bias = true }, .in = { V(n_in_) }, .n_in = 1, .rows = rows_, .want_dx = true }
+	{ \
+		.op = NN_OP_dense, .attrs.dense = { .out = n_out, .bias = true }, \
+		.in = { V(n_in_) }, .n_in = 1, .rows = rows_, .want_dx = true \
+	}
 #define CONV(rows_, c, h, w, o, k, s, p) \
-	{ .op = NN_OP_conv2d, .in = { I(c, h, w) }, .n_in = 1, .rows = rows_, .want_dx = true, .attrs.conv2d = { .out = o, \
-	  .kernel = { k, k }, .stride = { s, s }, .pad = { p, p }, .dilation = { 1, 1 }, .groups = 1, .bias = true } }
+	{ \
+		.op = NN_OP_conv2d, .in = { I(c, h, w) }, .n_in = 1, .rows = rows_, \
+		.want_dx = true, .attrs.conv2d = { \
+			.out = o, \
+			.kernel = { k, k }, \
+			.stride = { s, s }, \
+			.pad = { p, p }, \
+			.dilation = { 1, 1 }, \
+			.groups = 1, \
+			.bias = true \
+		} \
+	}
 #define ONE(id, field, rows_, shape, ...) \
-	{ .op = NN_OP_##id, .attrs.field = { __VA_ARGS__ }, .in = { shape }, .n_in = 1, .rows = rows_, .want_dx = true }
+	{ \
+		.op = NN_OP_##id, .attrs.field = { __VA_ARGS__ }, .in = { shape }, .n_in = 1, \
+		.rows = rows_, .want_dx = true \
+	}
 #define TWO(id, rows_, shape) \
-	{ .op = NN_OP_##id, .in = { shape, shape }, .n_in = 2, .rows = rows_, .want_dx = true }
+	{ \
+		.op = NN_OP_##id, .in = { shape, shape }, .n_in = 2, .rows = rows_, \
+		.want_dx = true \
+	}
 #define ARG(...) __VA_ARGS__
 
 const struct nn_bench_site nn_bench_sites[] = {
-	DENSE(1, 784, 128), DENSE(128, 784, 128), DENSE(1024, 784, 128), DENSE(128, 128, 10), DENSE(256, 2048, 2048),
-	CONV(64, 1, 28, 28, 32, 3, 1, 0), CONV(64, 32, 13, 13, 64, 3, 1, 0), CONV(64, 64, 8, 8, 128, 3, 1, 1),
+	DENSE(1, 784, 128),
+	DENSE(128, 784, 128),
+	DENSE(1024, 784, 128),
+	DENSE(128, 128, 10),
+	DENSE(256, 2048, 2048),
+	CONV(64, 1, 28, 28, 32, 3, 1, 0),
+	CONV(64, 32, 13, 13, 64, 3, 1, 0),
+	CONV(64, 64, 8, 8, 128, 3, 1, 1),
 	CONV(32, 16, 32, 32, 32, 3, 2, 1),
 	ONE(maxpool2d, pool2d, 32, ARG(I(32, 26, 26)), WINDOW(2, 2, 0)),
 	ONE(avgpool2d, pool2d, 32, ARG(I(32, 26, 26)), WINDOW(2, 2, 0)),
 	ONE(global_avgpool, pool2d, 128, ARG(I(64, 8, 8)), WINDOW(1, 1, 0)),
-	ONE(batchnorm, batchnorm, 128, ARG(I(16, 32, 32)), 32, 1e-5, 0.1, { NN_ACT_NONE, 0, false }),
+	ONE(batchnorm, batchnorm, 128, ARG(I(16, 32, 32)), 32, 1e-5, 0.1,
+	    { NN_ACT_NONE, 0, false }),
 	ONE(batchnorm, batchnorm, 128, ARG(V(512)), 32, 1e-5, 0.1, { NN_ACT_NONE, 0, false }),
 	ONE(layernorm, layernorm, 128, ARG(V(512)), 1e-5),
 	ONE(dropout, dropout, 128, ARG(V(512)), 0.5, 2),
-	{ .op = NN_OP_embedding, .attrs.embedding = { 100000, 16, NN_NO_ROW, false, true }, .in = { V(20) }, .n_in = 1, .rows = 256 },
+	{ .op = NN_OP_embedding,
+	  .attrs.embedding = { 100000, 16, NN_NO_ROW, false, true },
+	  .in = { V(20) },
+	  .n_in = 1,
+	  .rows = 256 },
 	ONE(activation, activation, 128, ARG(V(512)), NN_ACT_RELU, 0),
 	ONE(activation, activation, 128, ARG(V(512)), NN_ACT_GELU, 0),
 	ONE(activation, activation, 128, ARG(V(512)), NN_ACT_SIGMOID, 0),
@@ -45,9 +93,9 @@ const struct nn_bench_site nn_bench_sites[] = {
 const size_t nn_bench_n_sites = sizeof nn_bench_sites / sizeof *nn_bench_sites;
 
 static const char *const activations[] = {
-	[NN_ACT_NONE] = "identity", [NN_ACT_RELU] = "relu", [NN_ACT_LEAKY_RELU] = "leaky-relu", [NN_ACT_ELU] = "elu",
-	[NN_ACT_GELU] = "gelu", [NN_ACT_SILU] = "silu", [NN_ACT_SIGMOID] = "sigmoid", [NN_ACT_TANH] = "tanh",
-	[NN_ACT_SOFTPLUS] = "softplus",
+	[NN_ACT_NONE] = "identity",   [NN_ACT_RELU] = "relu", [NN_ACT_LEAKY_RELU] = "leaky-relu",
+	[NN_ACT_ELU] = "elu",         [NN_ACT_GELU] = "gelu", [NN_ACT_SILU] = "silu",
+	[NN_ACT_SIGMOID] = "sigmoid", [NN_ACT_TANH] = "tanh", [NN_ACT_SOFTPLUS] = "softplus",
 };
 #define N_ACTIVATIONS (sizeof activations / sizeof *activations)
 
@@ -55,15 +103,23 @@ static const char *const activations[] = {
 static const char *form_of(enum nn_op_id op)
 {
 	switch (op) {
-	case NN_OP_dense: return "ROWSxINxOUT";
-	case NN_OP_conv2d: return "NxCxHxW,OUT,KxK[,stride=S][,pad=P][,groups=G]";
+	case NN_OP_dense:
+		return "ROWSxINxOUT";
+	case NN_OP_conv2d:
+		return "NxCxHxW,OUT,KxK[,stride=S][,pad=P][,groups=G]";
 	case NN_OP_maxpool2d:
-	case NN_OP_avgpool2d: return "NxCxHxW,KxK[,stride=S][,pad=P]";
-	case NN_OP_embedding: return "ROWSxN,ROWS-OF-THE-TABLExSIZE";
+	case NN_OP_avgpool2d:
+		return "NxCxHxW,KxK[,stride=S][,pad=P]";
+	case NN_OP_embedding:
+		return "ROWSxN,ROWS-OF-THE-TABLExSIZE";
 	case NN_OP_global_avgpool:
-	case NN_OP_permute: return "NxCxHxW";
-	case NN_OP_activation: return "ROWSxN,NAME, NAME being relu, leaky-relu, elu, gelu, silu, sigmoid, tanh or softplus";
-	default: return "ROWSxN or NxCxHxW";
+	case NN_OP_permute:
+		return "NxCxHxW";
+	case NN_OP_activation:
+		return "ROWSxN,NAME, NAME being relu, leaky-relu, elu, gelu, silu, sigmoid, tanh "
+		       "or softplus";
+	default:
+		return "ROWSxN or NxCxHxW";
 	}
 }
 
@@ -95,7 +151,8 @@ static int read_sizes(struct reader *r, size_t sizes[NN_MAX_RANK])
 
 		r->at += n > 0;
 		digits = strspn(r->at, "0123456789");
-		if (n == NN_MAX_RANK || !nn_parse_u64(r->at, digits, &value) || value < 1 || value > (uint64_t)1 << 31) {
+		if (n == NN_MAX_RANK || !nn_parse_u64(r->at, digits, &value) || value < 1 ||
+		    value > (uint64_t)1 << 31) {
 			r->wrong = true;
 			return 0;
 		}
@@ -145,11 +202,14 @@ static void read_conv(struct reader *r, struct nn_conv2d *c)
 {
 	size_t groups[2] = { 1, 1 };
 
-	*c = (struct nn_conv2d){ .stride = { 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .bias = true };
+	*c = (struct nn_conv2d){
+		.stride = { 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .bias = true
+	};
 	c->out = read_size(r);
 	read_kernel(r, c->kernel);
 	while (*r->at && !r->wrong)
-		if (!read_key(r, "stride=", c->stride) && !read_key(r, "pad=", c->pad) && !read_key(r, "groups=", groups))
+		if (!read_key(r, "stride=", c->stride) && !read_key(r, "pad=", c->pad) &&
+		    !read_key(r, "groups=", groups))
 			r->wrong = true;
 	c->groups = groups[0];
 }
@@ -168,7 +228,10 @@ static void read_activation(struct reader *r, struct nn_activation_attrs *a)
 {
 	for (size_t i = 1; i < N_ACTIVATIONS; i++)
 		if (strcmp(r->at, activations[i]) == 0) {
-			*a = (struct nn_activation_attrs){ (enum nn_activation)i, i == NN_ACT_LEAKY_RELU ? 0.01 : i == NN_ACT_ELU };
+			*a = (struct nn_activation_attrs){ (enum nn_activation)i,
+							   i == NN_ACT_LEAKY_RELU
+								   ? 0.01
+								   : i == NN_ACT_ELU };
 			r->at += strlen(r->at);
 			return;
 		}
@@ -246,7 +309,8 @@ int nn_bench_site_parse(struct nn_bench_site *s, const char *operand, struct nn_
 		read_rest(&r, s);
 	nn_quote(quoted, operand, strlen(operand));
 	if (r.wrong)
-		return nn_fail(err, NN_EUSAGE, "%s: expected %s:%s", quoted, nn_ops[op]->name, form_of(op));
+		return nn_fail(err, NN_EUSAGE, "%s: expected %s:%s", quoted, nn_ops[op]->name,
+			       form_of(op));
 	if (nn_ops[op]->infer(&s->attrs, s->in, s->n_in, &out, &below) < 0)
 		return nn_fail(err, NN_EUSAGE, "%s: %s", quoted, below.text);
 	return 0;
@@ -254,7 +318,8 @@ int nn_bench_site_parse(struct nn_bench_site *s, const char *operand, struct nn_
 
 /* ---- printing ---- */
 
-static void add_window(const size_t kernel[2], const size_t stride[2], const size_t pad[2], struct nn_text *text)
+static void add_window(const size_t kernel[2], const size_t stride[2], const size_t pad[2],
+		       struct nn_text *text)
 {
 	nn_text_addf(text, ",%zux%zu", kernel[0], kernel[1]);
 	if (stride[0] != 1)
@@ -282,7 +347,8 @@ static void add_conv(const struct nn_conv2d *c, struct nn_text *text)
 		nn_text_addf(text, ",maxpool%zux%zu", c->pool.kernel[0], c->pool.kernel[1]);
 }
 
-void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_shape *in, size_t rows, struct nn_text *text)
+void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_shape *in, size_t rows,
+			struct nn_text *text)
 {
 	const struct nn_window *w = op == NN_OP_maxpool2d || op == NN_OP_avgpool2d ? attrs : NULL;
 	char shape[NN_SHAPE_TEXT];
@@ -304,7 +370,8 @@ void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_sha
 
 		nn_text_addf(text, ",%zux%zu", e->rows, e->size);
 	} else if (op == NN_OP_activation) {
-		nn_text_addf(text, ",%s", activations[((const struct nn_activation_attrs *)attrs)->kind]);
+		nn_text_addf(text, ",%s",
+			     activations[((const struct nn_activation_attrs *)attrs)->kind]);
 	} else if (op == NN_OP_batchnorm) {
 		add_epilogue(&((const struct nn_batchnorm *)attrs)->epilogue, text);
 	}

@@ -1,4 +1,5 @@
-/* Where ops are measured: attributes, shapes, rows; as operands of nn-bench say them and as its rows print them. */
+/* Where ops are measured: attributes, shapes, rows; as operands of nn-bench say them and as its
+ * rows print them. */
 #ifndef NN_BENCH_OP_SITE_H
 #define NN_BENCH_OP_SITE_H
 
@@ -36,6 +37,7 @@ enum nn_op_id nn_bench_op(const char *operand);
 /* The site of "OP:SHAPE". NN_EUSAGE with what is wrong and what was wanted. */
 int nn_bench_site_parse(struct nn_bench_site *site, const char *operand, struct nn_error *err);
 /* SHAPE of a site, with what fusion put behind it. */
-void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_shape *in, size_t rows, struct nn_text *text);
+void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_shape *in, size_t rows,
+			struct nn_text *text);
 
 #endif

@@ -13,15 +13,19 @@ void nn_op_table_fill(const struct nn_op_trial *t, void *x, size_t n, size_t row
 	}
 }
 
-static struct nn_row_list *list_new(const struct nn_op_trial *t, size_t room, size_t width, struct nn_error *err)
+static struct nn_row_list *list_new(const struct nn_op_trial *t, size_t room, size_t width,
+				    struct nn_error *err)
 {
 	struct nn_row_list *list = nn_alloc(1, sizeof *list, err);
 
 	if (!list)
 		return NULL;
-	*list = (struct nn_row_list){ .width = width, .room = room, .row = nn_alloc(room, sizeof *list->row, err),
+	*list = (struct nn_row_list){ .width = width,
+				      .room = room,
+				      .row = nn_alloc(room, sizeof *list->row, err),
 				      .leaf = nn_alloc(room, sizeof *list->leaf, err),
-				      .value = nn_alloc(room * width, nn_dtype_size(t->device->dtype), err) };
+				      .value = nn_alloc(room * width,
+							nn_dtype_size(t->device->dtype), err) };
 	return list;
 }
 
@@ -43,8 +47,10 @@ int nn_op_table_new(struct nn_op_trial *t, int p, struct nn_error *err)
 	t->sums = list_new(t, room, width, err);
 	t->list_work = nn_alloc(room + 1, NN_ROW_SUM_WORK, err);
 	t->dw[p] = t->entries;
-	return t->entries && t->entries->value && t->entries->row && t->entries->leaf && t->sums && t->sums->value && t->sums->row &&
-	       t->sums->leaf && t->list_work ? 0 : -1;
+	return t->entries && t->entries->value && t->entries->row && t->entries->leaf && t->sums &&
+			       t->sums->value && t->sums->row && t->sums->leaf && t->list_work
+		       ? 0
+		       : -1;
 }
 
 void nn_op_table_free(struct nn_op_trial *t)
@@ -56,7 +62,8 @@ void nn_op_table_free(struct nn_op_trial *t)
 
 void nn_op_table_sum(struct nn_op_trial *t)
 {
-	struct nn_row_sum sum = { t->entries, t->sums, 0, t->call.n_leaves, t->list_work, t->call.pool };
+	struct nn_row_sum sum = { t->entries,       t->sums,      0,
+				  t->call.n_leaves, t->list_work, t->call.pool };
 
 	t->device->sum_rows(&sum);
 	t->entries->n = 0;
@@ -67,5 +74,6 @@ void nn_op_table_gradient(const struct nn_op_trial *t, void *plain)
 	size_t bytes = t->sums->width * nn_dtype_size(t->device->dtype);
 
 	for (size_t j = 0; j < t->sums->n; j++)
-		memcpy((char *)plain + t->sums->row[j] * bytes, (const char *)t->sums->value + j * bytes, bytes);
+		memcpy((char *)plain + t->sums->row[j] * bytes,
+		       (const char *)t->sums->value + j * bytes, bytes);
 }

@@ -7,7 +7,7 @@
 #include "bench/op-trial.h"
 #include "train/cut.h"
 
-#define WORN 16                          /* backward calls before dy is made anew where it wears */
+#define WORN 16 /* backward calls before dy is made anew where it wears */
 #define SEED 1
 
 static size_t real_size(const struct nn_op_trial *t)
@@ -17,7 +17,8 @@ static size_t real_size(const struct nn_op_trial *t)
 
 /* ---- values ---- */
 
-/* Uniform in [-1, 1), multiples of 2^-20, the same for a seed: no zeros to be fast at, no two alike to be cached. */
+/* Uniform in [-1, 1), multiples of 2^-20, the same for a seed: no zeros to be fast at, no two alike
+ * to be cached. */
 static double noise(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -30,12 +31,14 @@ static void fill(const struct nn_op_trial *t, void *array, size_t n, uint64_t se
 		nn_op_trial_put(t, array, i, noise(&seed));
 }
 
-/* As large as initial values are; scales and variances around 1. In f32 exactly as in the array of doubles. */
+/* As large as initial values are; scales and variances around 1. In f32 exactly as in the array of
+ * doubles. */
 static void fill_param(struct nn_op_trial *t, int p)
 {
 	const struct nn_op_param *param = &t->params[p];
 	size_t n = nn_shape_count(&param->shape);
-	double scale = param->fan_in ? 1 / sqrt((double)param->fan_in) : 0.25, base = param->init == NN_INIT_ONE;
+	double scale = param->fan_in ? 1 / sqrt((double)param->fan_in) : 0.25,
+	       base = param->init == NN_INIT_ONE;
 	uint64_t state = 100 + (uint64_t)p;
 
 	for (size_t i = 0; i < n; i++)
@@ -66,7 +69,8 @@ static bool keeps_y(enum nn_activation kind)
 	return kind == NN_ACT_NONE || kind == NN_ACT_RELU;
 }
 
-/* An epilogue's derivative is multiplied into dy, again and again until nothing is left of it; relu's is 0 or 1. */
+/* An epilogue's derivative is multiplied into dy, again and again until nothing is left of it;
+ * relu's is 0 or 1. */
 static bool wears(const struct nn_op_trial *t)
 {
 	const struct nn_dense *dense = t->site.attrs;
@@ -74,10 +78,14 @@ static bool wears(const struct nn_op_trial *t)
 	const struct nn_batchnorm *norm = t->site.attrs;
 
 	switch (t->op) {
-	case NN_OP_dense: return !keeps_y(dense->epilogue.activation);
-	case NN_OP_conv2d: return !keeps_y(conv->epilogue.activation);
-	case NN_OP_batchnorm: return !keeps_y(norm->epilogue.activation);
-	default: return false;
+	case NN_OP_dense:
+		return !keeps_y(dense->epilogue.activation);
+	case NN_OP_conv2d:
+		return !keeps_y(conv->epilogue.activation);
+	case NN_OP_batchnorm:
+		return !keeps_y(norm->epilogue.activation);
+	default:
+		return false;
 	}
 }
 
@@ -90,7 +98,8 @@ static size_t scratch(const struct nn_op_trial *t)
 {
 	const struct nn_kernel *k = t->kernel;
 
-	return k->work ? k->work(&t->site, t->rows, t->cut->n_leaves, nn_pool_threads(t->call.pool)) : 0;
+	return k->work ? k->work(&t->site, t->rows, t->cut->n_leaves, nn_pool_threads(t->call.pool))
+		       : 0;
 }
 
 /* All that nn_op_trial_new is about to take; in double, which no product of sizes exceeds. */
@@ -105,7 +114,8 @@ static double needed(const struct nn_op_trial *t)
 		bytes += (double)nn_shape_count(&t->params[p].shape) * (8 + 2 * real);
 	bytes += in * sets + (double)t->rows * (double)t->out_size * real;
 	if (t->site.training)
-		bytes += in + 2 * sets * (double)t->rows * (double)t->out_size * real + (double)(k->saved ? k->saved(&t->site, t->rows) : 0);
+		bytes += in + 2 * sets * (double)t->rows * (double)t->out_size * real +
+			 (double)(k->saved ? k->saved(&t->site, t->rows) : 0);
 	return bytes + (double)scratch(t);
 }
 
@@ -115,10 +125,13 @@ static int check_room(const struct nn_op_trial *t, struct nn_error *err)
 
 	for (int p = 0; p < t->n_params; p++)
 		if (!nn_shape_check(&t->params[p].shape, sizeof(double), &bytes))
-			return nn_fail(err, NN_ENOMEM, "%s: parameters larger than memory can be", nn_ops[t->op]->name);
+			return nn_fail(err, NN_ENOMEM, "%s: parameters larger than memory can be",
+				       nn_ops[t->op]->name);
 	if (needed(t) > (double)there)
-		return nn_fail(err, NN_ENOMEM, "%s of %zu rows needs %.0f bytes, %zu are free: fewer rows need less",
-			       nn_ops[t->op]->name, t->rows, needed(t), there);
+		return nn_fail(
+			err, NN_ENOMEM,
+			"%s of %zu rows needs %.0f bytes, %zu are free: fewer rows need less",
+			nn_ops[t->op]->name, t->rows, needed(t), there);
 	return 0;
 }
 
@@ -132,8 +145,10 @@ static int take_params(struct nn_op_trial *t, struct nn_error *err)
 		t->w[p] = nn_alloc(t->packed[p], real_size(t), err);
 		if (!t->values[p] || !t->w[p])
 			return -1;
-		if (t->params[p].role == NN_ROW_TABLE ? t->site.training && nn_op_table_new(t, p, err) < 0 :
-		    t->params[p].role != NN_BUFFER && t->site.training && !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
+		if (t->params[p].role == NN_ROW_TABLE
+			    ? t->site.training && nn_op_table_new(t, p, err) < 0
+			    : t->params[p].role != NN_BUFFER && t->site.training &&
+				      !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
 			return -1;
 		fill_param(t, p);
 		if (pack(t, p, err) < 0)
@@ -154,7 +169,8 @@ static int take_set(struct nn_op_trial *t, int set, struct nn_error *err)
 			return -1;
 		fill(t, t->x[set][j], in_values(t, j), seed + (uint64_t)j);
 		if (nn_ops[t->op]->flags & NN_OP_NUMBERS_ROWS)
-			nn_op_table_fill(t, t->x[set][j], in_values(t, j), t->params[0].shape.dim[0]);
+			nn_op_table_fill(t, t->x[set][j], in_values(t, j),
+					 t->params[0].shape.dim[0]);
 	}
 	if (!t->site.training)
 		return 0;
@@ -170,7 +186,8 @@ static int take_set(struct nn_op_trial *t, int set, struct nn_error *err)
 static int take_rest(struct nn_op_trial *t, struct nn_error *err)
 {
 	const struct nn_kernel *k = t->kernel;
-	size_t derived = k->derived && t->site.training ? k->derived(&t->site) : 0, n_in = (size_t)t->site.n_in;
+	size_t derived = k->derived && t->site.training ? k->derived(&t->site) : 0,
+	       n_in = (size_t)t->site.n_in;
 	size_t saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
 	void *memory;
 
@@ -184,7 +201,8 @@ static int take_rest(struct nn_op_trial *t, struct nn_error *err)
 	if (!t->y || !t->dx || !t->dx_add || !t->call.work)
 		return -1;
 	for (int j = 0; j < t->site.n_in && t->site.training; j++)
-		if ((j > 0 || t->site.want_dx) && !(t->dx[j] = nn_alloc(in_values(t, j), real_size(t), err)))
+		if ((j > 0 || t->site.want_dx) &&
+		    !(t->dx[j] = nn_alloc(in_values(t, j), real_size(t), err)))
 			return -1;
 	if (derived) {
 		if (!(memory = nn_alloc(derived, 1, err)))
@@ -221,9 +239,14 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 	size_t group = site->op == NN_OP_batchnorm && site->training ? norm->group : 0, leaves;
 
 	if (!t->kernel)
-		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", t->device->name, op->name);
-	t->site = (struct nn_site){ .attrs = site->attrs, .in = site->in, .n_in = site->n_in, .training = site->training,
-				    .want_dx = site->training && site->want_dx && !(op->flags & NN_OP_NUMBERS_ROWS) };
+		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", t->device->name,
+			       op->name);
+	t->site = (struct nn_site){ .attrs = site->attrs,
+				    .in = site->in,
+				    .n_in = site->n_in,
+				    .training = site->training,
+				    .want_dx = site->training && site->want_dx &&
+					       !(op->flags & NN_OP_NUMBERS_ROWS) };
 	if (op->infer(site->attrs, site->in, site->n_in, &t->site.out, err) < 0)
 		return nn_fail_at(err, "%s", op->name);
 	t->out_size = nn_shape_count(&t->site.out);
@@ -233,16 +256,19 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 	return t->cut ? check_room(t, err) : -1;
 }
 
-int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site, const struct nn_device *device, struct nn_pool *pool,
-		 struct nn_error *err)
+int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site,
+		    const struct nn_device *device, struct nn_pool *pool, struct nn_error *err)
 {
 	struct nn_op_trial *t = nn_alloc(1, sizeof *t, err);
 	int status;
 
 	if (!t)
 		return -1;
-	*t = (struct nn_op_trial){ .device = device, .kernel = site->kernel ? site->kernel : device->kernels[site->op], .op = site->op,
-				.rows = site->rows };
+	*t = (struct nn_op_trial){ .device = device,
+				   .kernel =
+					   site->kernel ? site->kernel : device->kernels[site->op],
+				   .op = site->op,
+				   .rows = site->rows };
 	t->call.pool = pool;
 	status = begin(t, site, err);
 	if (status == 0)

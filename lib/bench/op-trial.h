@@ -1,4 +1,5 @@
-/* One op at one site on one device with all its memory: to be called again and again, and to be checked. */
+/* One op at one site on one device with all its memory: to be called again and again, and to be
+ * checked. */
 #ifndef NN_BENCH_OP_TRIAL_H
 #define NN_BENCH_OP_TRIAL_H
 
@@ -6,27 +7,30 @@
 
 struct nn_cut;
 
-#define NN_OP_TRIAL_SETS 2                  /* inputs that calls use in turn, so that none finds what the last one left */
+#define NN_OP_TRIAL_SETS \
+	2 /* inputs that calls use in turn, so that none finds what the last one left */
 
 struct nn_op_trial {
 	const struct nn_device *device;
 	const struct nn_kernel *kernel;
 	enum nn_op_id op;
 	struct nn_site site;
-	size_t rows, out_size;           /* out_size: values of a row */
+	size_t rows, out_size; /* out_size: values of a row */
 	struct nn_op_param params[NN_MAX_PARAMS];
 	int n_params;
-	size_t packed[NN_MAX_PARAMS];    /* elements */
-	double *values[NN_MAX_PARAMS];   /* canonical */
+	size_t packed[NN_MAX_PARAMS];  /* elements */
+	double *values[NN_MAX_PARAMS]; /* canonical */
 	struct nn_cut *cut;
-	/* Arrays of the device's type. dy: what backward may overwrite, and what it is made anew from. */
-	void **x[NN_OP_TRIAL_SETS], *y, *dy[NN_OP_TRIAL_SETS], *given[NN_OP_TRIAL_SETS], **dx, *w[NN_MAX_PARAMS], *dw[NN_MAX_PARAMS];
+	/* Arrays of the device's type. dy: what backward may overwrite, and what it is made anew
+	 * from. */
+	void **x[NN_OP_TRIAL_SETS], *y, *dy[NN_OP_TRIAL_SETS], *given[NN_OP_TRIAL_SETS], **dx,
+		*w[NN_MAX_PARAMS], *dw[NN_MAX_PARAMS];
 	bool *dx_add;
-	struct nn_row_list *entries, *sums;      /* of a table's gradient; NULL: there is none */
+	struct nn_row_list *entries, *sums; /* of a table's gradient; NULL: there is none */
 	void *list_work;
 	struct nn_call call;
 	unsigned long calls;
-	bool wears;                      /* backward leaves less and less in dy */
+	bool wears; /* backward leaves less and less in dy */
 };
 
 /* What is tried: rows of an op, its site. in[] and attrs must stay. */
@@ -37,22 +41,23 @@ struct nn_op_trial_site {
 	int n_in;
 	size_t rows;
 	bool training, want_dx;
-	const struct nn_kernel *kernel;  /* NULL: the device's */
+	const struct nn_kernel *kernel; /* NULL: the device's */
 };
 
 /*
- * Take the memory of a site and fill it. NN_ENODEV where the device lacks the op, NN_ENOMEM where it cannot fit, said before
- * any of it is taken.
+ * Take the memory of a site and fill it. NN_ENODEV where the device lacks the op, NN_ENOMEM where
+ * it cannot fit, said before any of it is taken.
  */
-int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site, const struct nn_device *device, struct nn_pool *pool,
-		 struct nn_error *err);
+int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site,
+		    const struct nn_device *device, struct nn_pool *pool, struct nn_error *err);
 void nn_op_trial_free(struct nn_op_trial *trial);
 
 /* Calls of nn_measure_call; arg is the trial. Backward uses what the last forward kept. */
 void nn_op_trial_forward(void *trial);
 void nn_op_trial_backward(void *trial);
 
-/* FLOP of a forward pass over all rows, taps of a convolution that lie outside the image not counted; of a backward one (0: not told). */
+/* FLOP of a forward pass over all rows, taps of a convolution that lie outside the image not
+ * counted; of a backward one (0: not told). */
 double nn_op_trial_flop(const struct nn_op_trial *trial, bool backward);
 /* Bytes that a pass has to read and to write at least, each array once. */
 double nn_op_trial_bytes(const struct nn_op_trial *trial, bool backward);
@@ -60,12 +65,15 @@ double nn_op_trial_bytes(const struct nn_op_trial *trial, bool backward);
 size_t nn_op_trial_span(const struct nn_op_trial *trial, bool backward);
 
 /*
- * Compare with plain loops in double: some rows of what forward gives, and gradients of elements with central differences of
- * the loops. The largest difference relative to the largest value of its array, and the difference that rounding explains. -1: memory.
+ * Compare with plain loops in double: some rows of what forward gives, and gradients of elements
+ * with central differences of the loops. The largest difference relative to the largest value of
+ * its array, and the difference that rounding explains. -1: memory.
  */
-int nn_op_trial_check(struct nn_op_trial *trial, bool backward, double *difference, double *allowed, struct nn_error *err);
+int nn_op_trial_check(struct nn_op_trial *trial, bool backward, double *difference, double *allowed,
+		      struct nn_error *err);
 
-/* op-table.c: random numbers in [-1, 1) become numbers of rows; lists for parameter p; a call's sums; those as an array of zeros else. */
+/* op-table.c: random numbers in [-1, 1) become numbers of rows; lists for parameter p; a call's
+ * sums; those as an array of zeros else. */
 void nn_op_table_fill(const struct nn_op_trial *trial, void *x, size_t n, size_t rows);
 int nn_op_table_new(struct nn_op_trial *trial, int p, struct nn_error *err);
 void nn_op_table_free(struct nn_op_trial *trial);
@@ -75,7 +83,8 @@ void nn_op_table_gradient(const struct nn_op_trial *trial, void *plain);
 /* inside: elements of the device's type */
 static inline double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)
 {
-	return t->device->dtype == NN_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+	return t->device->dtype == NN_F64 ? ((const double *)array)[i]
+					  : (double)((const float *)array)[i];
 }
 
 static inline void nn_op_trial_put(const struct nn_op_trial *t, void *array, size_t i, double value)

@@ -1,4 +1,5 @@
-/* nn-bench ops: each op on each device, ours and OpenBLAS side by side, against the peaks of this machine. */
+/* nn-bench ops: each op on each device, ours and OpenBLAS side by side, against the peaks of this
+ * machine. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,17 +10,19 @@
 #include "bench/op-site.h"
 #include "bench/op-trial.h"
 
-#define ALL_S 1                  /* of a figure where all ops are measured and no --time is given */
+#define ALL_S 1 /* of a figure where all ops are measured and no --time is given */
 
 static const struct nn_report_column columns[] = {
-	{ "op", 23 }, { "shape", 34 }, { "device", 6 }, { "kernel", 8 }, { "dtype", 5 }, { "seconds", 0 }, { "gflops", 0 },
-	{ "gbytes_s", 0 }, { "peak_share", 0 }, { "check", 5 }, { NULL, 0 },
+	{ "op", 23 },        { "shape", 34 },  { "device", 6 }, { "kernel", 8 },
+	{ "dtype", 5 },      { "seconds", 0 }, { "gflops", 0 }, { "gbytes_s", 0 },
+	{ "peak_share", 0 }, { "check", 5 },   { NULL, 0 },
 };
 
 struct ops {
 	struct nn_bench *bench;
 	struct nn_report *report;
-	const struct nn_device *device, *library;        /* library: with kernels of OpenBLAS; NULL: not here */
+	const struct nn_device *device,
+		*library; /* library: with kernels of OpenBLAS; NULL: not here */
 	struct nn_roofs roofs;
 	size_t rows, wrong;
 	char first_wrong[256];
@@ -39,7 +42,8 @@ static void name_of(const struct row *row, char *name, size_t size)
 	snprintf(name, size, "%s%s", nn_ops[row->site->op]->name, row->backward ? "-backward" : "");
 }
 
-static int put_figures(struct ops *o, const struct row *row, const struct nn_measure *m, struct nn_error *err)
+static int put_figures(struct ops *o, const struct row *row, const struct nn_measure *m,
+		       struct nn_error *err)
 {
 	double share;
 
@@ -63,17 +67,20 @@ static void put_wrong(struct ops *o, const struct row *row, const char *name, co
 	snprintf(difference, sizeof difference, "%.3g", row->difference);
 	nn_report_text(o->report, "check", difference);
 	if (o->wrong++ == 0)
-		snprintf(o->first_wrong, sizeof o->first_wrong, "%s:%s by %s", name, shape, row->kernel);
+		snprintf(o->first_wrong, sizeof o->first_wrong, "%s:%s by %s", name, shape,
+			 row->kernel);
 }
 
-static int put_row(struct ops *o, const struct row *row, const struct nn_measure *m, struct nn_error *err)
+static int put_row(struct ops *o, const struct row *row, const struct nn_measure *m,
+		   struct nn_error *err)
 {
-	struct nn_text shape = {0};
+	struct nn_text shape = { 0 };
 	char name[64];
 	int status = 0;
 
 	name_of(row, name, sizeof name);
-	nn_bench_site_text(row->site->op, &row->site->attrs, row->site->in, row->site->rows, &shape);
+	nn_bench_site_text(row->site->op, &row->site->attrs, row->site->in, row->site->rows,
+			   &shape);
 	nn_report_text(o->report, "op", name);
 	nn_report_text(o->report, "shape", shape.data);
 	nn_report_text(o->report, "device", o->device->name);
@@ -83,7 +90,8 @@ static int put_row(struct ops *o, const struct row *row, const struct nn_measure
 		put_wrong(o, row, name, shape.data ? shape.data : "");
 	else
 		status = put_figures(o, row, m, err);
-	if (status == 0 && m && m->n == 0 && row->difference <= row->allowed && !nn_bench_stopped(o->bench))
+	if (status == 0 && m && m->n == 0 && row->difference <= row->allowed &&
+	    !nn_bench_stopped(o->bench))
 		nn_bench_too_short(o->bench, name, m);
 	o->rows++;
 	nn_text_free(&shape);
@@ -93,11 +101,12 @@ static int put_row(struct ops *o, const struct row *row, const struct nn_measure
 /* ---- a pass ---- */
 
 /* Ours, and in turns with it the library's where it has the op. */
-static int measure_pass(struct ops *o, const struct nn_bench_site *site, struct nn_op_trial *trials[2], bool backward, struct nn_error *err)
+static int measure_pass(struct ops *o, const struct nn_bench_site *site,
+			struct nn_op_trial *trials[2], bool backward, struct nn_error *err)
 {
 	const char *const kernels[2] = { "ours", o->library ? o->library->library : NULL };
 	struct nn_measure_call calls[2];
-	struct nn_measure results[2] = {0};
+	struct nn_measure results[2] = { 0 };
 	struct row rows[2];
 	size_t n = trials[1] ? 2 : 1;
 	bool right = true;
@@ -106,9 +115,15 @@ static int measure_pass(struct ops *o, const struct nn_bench_site *site, struct 
 	for (size_t i = 0; i < n && status == 0; i++) {
 		struct nn_op_trial *t = trials[i];
 
-		calls[i] = (struct nn_measure_call){ backward ? nn_op_trial_backward : nn_op_trial_forward, t };
-		rows[i] = (struct row){ .kernel = kernels[i], .site = site, .backward = backward, .work = {
-					nn_op_trial_flop(t, backward), nn_op_trial_bytes(t, backward), nn_op_trial_span(t, backward) } };
+		calls[i] = (struct nn_measure_call){ backward ? nn_op_trial_backward
+							      : nn_op_trial_forward,
+						     t };
+		rows[i] = (struct row){ .kernel = kernels[i],
+					.site = site,
+					.backward = backward,
+					.work = { nn_op_trial_flop(t, backward),
+						  nn_op_trial_bytes(t, backward),
+						  nn_op_trial_span(t, backward) } };
 		status = nn_op_trial_check(t, backward, &rows[i].difference, &rows[i].allowed, err);
 		right &= rows[i].difference <= rows[i].allowed;
 	}
@@ -123,7 +138,12 @@ static int measure_pass(struct ops *o, const struct nn_bench_site *site, struct 
 static int measure_site(struct ops *o, const struct nn_bench_site *site, struct nn_error *err)
 {
 	struct nn_op_trial_site where = {
-		.op = site->op, .attrs = &site->attrs, .in = site->in, .n_in = site->n_in, .rows = site->rows, .training = true,
+		.op = site->op,
+		.attrs = &site->attrs,
+		.in = site->in,
+		.n_in = site->n_in,
+		.rows = site->rows,
+		.training = true,
 		.want_dx = site->want_dx,
 	};
 	struct nn_op_trial *trials[2] = { NULL, NULL };
@@ -132,7 +152,8 @@ static int measure_site(struct ops *o, const struct nn_bench_site *site, struct 
 	where.kernel = o->library ? o->library->library_kernels[site->op] : NULL;
 	if (status == 0 && where.kernel)
 		status = nn_op_trial_new(&trials[1], &where, o->library, o->bench->pool, err);
-	for (int backward = 0; backward < 2 && status == 0 && !nn_bench_stopped(o->bench); backward++)
+	for (int backward = 0; backward < 2 && status == 0 && !nn_bench_stopped(o->bench);
+	     backward++)
 		status = measure_pass(o, site, trials, backward, err);
 	nn_op_trial_free(trials[0]);
 	nn_op_trial_free(trials[1]);
@@ -148,9 +169,11 @@ static int measure_operand(struct ops *o, const char *operand, struct nn_error *
 	struct nn_bench_site site;
 
 	if (operand && strchr(operand, ':'))
-		return nn_bench_site_parse(&site, operand, err) < 0 ? -1 : measure_site(o, &site, err);
+		return nn_bench_site_parse(&site, operand, err) < 0 ? -1
+								    : measure_site(o, &site, err);
 	for (size_t i = 0; i < nn_bench_n_sites && !nn_bench_stopped(o->bench); i++)
-		if ((!operand || nn_bench_sites[i].op == op) && measure_site(o, &nn_bench_sites[i], err) < 0)
+		if ((!operand || nn_bench_sites[i].op == op) &&
+		    measure_site(o, &nn_bench_sites[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -176,8 +199,10 @@ static int check_operands(int n, char **words, struct nn_error *err)
 		}
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(words[i], ":"), words[i]);
 		near = nn_did_you_mean(name, next_op, NULL);
-		return nn_fail(err, NN_EUSAGE, "%s: unknown op%s%s%s", nn_quote(quoted, words[i], strlen(words[i])),
-			       near ? "; did you mean " : "; see nn-bench(1)", near ? near : "", near ? "?" : "");
+		return nn_fail(err, NN_EUSAGE, "%s: unknown op%s%s%s",
+			       nn_quote(quoted, words[i], strlen(words[i])),
+			       near ? "; did you mean " : "; see nn-bench(1)", near ? near : "",
+			       near ? "?" : "");
 	}
 	return 0;
 }
@@ -191,7 +216,8 @@ static int measure_all(struct ops *o, int n, char **words, struct nn_error *err)
 	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(o->bench); i++)
 		status = measure_operand(o, words[i], err);
 	if (status == 0 && o->wrong > 0)
-		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong, the first of %s", o->wrong, o->rows, o->first_wrong);
+		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong, the first of %s",
+				 o->wrong, o->rows, o->first_wrong);
 	return status;
 }
 
@@ -204,9 +230,11 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 
 	if (n == 1 && nn_roofline_is_model(words[0]))
 		return nn_roofline(b, words[0], err);
-	for (const char *const *name = (const char *const[]){ "batch", "mode", "plot", NULL }; *name; name++)
+	for (const char *const *name = (const char *const[]){ "batch", "mode", "plot", NULL };
+	     *name; name++)
 		if (nn_opt_given(b->setup.list, *name))
-			return nn_fail(err, NN_EUSAGE, "--%s: means something to ops with a MODEL alone", *name);
+			return nn_fail(err, NN_EUSAGE,
+				       "--%s: means something to ops with a MODEL alone", *name);
 	if (check_operands(n, words, err) < 0 || !(o.device = nn_device_open("cpu", dtype, err)))
 		return -1;
 	if (!(o.library = nn_device_open("cpu+openblas", dtype, &no_blas)))

@@ -5,9 +5,9 @@
 
 #define AT(member) offsetof(struct nn_bench_options, member)
 
-static const char *const formats[] = {"table", "md", "csv", "json", "jsonl", NULL};
+static const char *const formats[] = { "table", "md", "csv", "json", "jsonl", NULL };
 
-static const char *const modes[] = {"train", "predict", NULL};
+static const char *const modes[] = { "train", "predict", NULL };
 
 static int check_batch(const char *value, struct nn_error *err)
 {
@@ -17,29 +17,57 @@ static int check_batch(const char *value, struct nn_error *err)
 }
 
 const struct nn_opt nn_bench_opts[] = {
-	{ .name = "mode", .type = NN_OPT_CHOICE, .offset = AT(mode), .arg = "train|predict", .choices = modes,
+	{ .name = "mode",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(mode),
+	  .arg = "train|predict",
+	  .choices = modes,
 	  .help = "what the model is measured for; run does both where this is not given" },
-	{ .name = "batch", .letter = 'b', .type = NN_OPT_CUSTOM, .offset = AT(batch), .arg = "LIST", .check = check_batch,
+	{ .name = "batch",
+	  .letter = 'b',
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(batch),
+	  .arg = "LIST",
+	  .check = check_batch,
 	  .help = "rows of a call: numbers and ranges FIRST:LAST*FACTOR, such as 1,32,1:1024*2",
-	  .man = "The default is 1 for predictions, and for training the batch that the model was trained with, else 64." },
-	{ .name = "to", .type = NN_OPT_CHOICE, .offset = AT(to), .arg = "FORMAT", .fallback = "table", .choices = formats,
+	  .man = "The default is 1 for predictions, and for training the batch that the model was "
+		 "trained with, else 64." },
+	{ .name = "to",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(to),
+	  .arg = "FORMAT",
+	  .fallback = "table",
+	  .choices = formats,
 	  .help = "format of the rows: table, md, csv, json or jsonl",
-	  .man = "json is one array of objects, jsonl an object a line. What is not known is null in JSON and empty elsewhere." },
-	{ .name = "time", .type = NN_OPT_SECONDS, .offset = AT(time_s), .arg = "S", .fallback = "10",
+	  .man = "json is one array of objects, jsonl an object a line. What is not known is null "
+		 "in JSON and empty elsewhere." },
+	{ .name = "time",
+	  .type = NN_OPT_SECONDS,
+	  .offset = AT(time_s),
+	  .arg = "S",
+	  .fallback = "10",
 	  .help = "seconds for a figure at most",
-	  .man = "Measuring ends earlier when the 95 % interval of the mean is within 2 % of it. Where the time does not suffice for "
+	  .man = "Measuring ends earlier when the 95 % interval of the mean is within 2 % of it. "
+		 "Where the time does not suffice for "
 		 "any figure, the row's figures stay empty and a line on standard error says so." },
-	{ .name = "store", .type = NN_OPT_FLAG, .offset = AT(store),
+	{ .name = "store",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(store),
 	  .help = "keep the answer of pick for --device=auto",
-	  .man = "Answers are kept in $XDG_CACHE_HOME/nntools, for the model's text, mode, batch (by powers of two) and type, and "
+	  .man = "Answers are kept in $XDG_CACHE_HOME/nntools, for the model's text, mode, batch "
+		 "(by powers of two) and type, and "
 		 "hold for this machine, its devices and this build." },
-	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg",
+	{ .name = "plot",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(plot),
+	  .arg = "FILE.svg",
 	  .help = "draw what was measured there" },
 	{ .name = NULL },
 };
 
 const struct nn_bench_verb nn_bench_verbs[] = {
-#define NN_VERB(name, operands, fewest, most, options, help) { #name, operands, fewest, most, options, help, nn_verb_##name },
+#define NN_VERB(name, operands, fewest, most, options, help) \
+	{ #name, operands, fewest, most, options, help, nn_verb_##name },
 #include "bench/verbs.def"
 #undef NN_VERB
 	{ .name = NULL },

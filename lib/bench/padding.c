@@ -1,13 +1,17 @@
-/* A convolution is the product of its windows: M = rows * output positions, N = output channels, K = input channels * taps. */
+/* A convolution is the product of its windows: M = rows * output positions, N = output channels, K
+ * = input channels * taps. */
 #include "bench/padding.h"
 
-bool nn_product_of(struct nn_product *p, const struct nn_program *program, const struct nn_node *node, size_t rows)
+bool nn_product_of(struct nn_product *p, const struct nn_program *program,
+		   const struct nn_node *node, size_t rows)
 {
 	const struct nn_shape *out = &program->values[node->out].shape;
 
 	if (node->op != NN_OP_dense && node->op != NN_OP_conv2d)
 		return false;
-	*p = (struct nn_product){ .op = node->op, .in = program->values[node->in[0]].shape, .rows = rows };
+	*p = (struct nn_product){ .op = node->op,
+				  .in = program->values[node->in[0]].shape,
+				  .rows = rows };
 	if (node->op == NN_OP_dense) {
 		p->attrs.dense = *(const struct nn_dense *)node->attrs;
 		p->n = p->attrs.dense.out;
@@ -33,7 +37,9 @@ static size_t pad_to(size_t n, size_t per, size_t multiple)
 
 bool nn_product_pad(struct nn_product *padded, const struct nn_product *from, size_t multiple)
 {
-	size_t *in = from->op == NN_OP_dense ? &padded->in.dim[from->in.rank - 1] : &padded->in.dim[0], taps, positions;
+	size_t *in = from->op == NN_OP_dense ? &padded->in.dim[from->in.rank - 1]
+					     : &padded->in.dim[0],
+	       taps, positions;
 
 	*padded = *from;
 	taps = from->k / *in;

@@ -1,4 +1,5 @@
-/* The products of dense layers and convolutions, M rows by N outputs by K inputs, as they are and padded. */
+/* The products of dense layers and convolutions, M rows by N outputs by K inputs, as they are and
+ * padded. */
 #ifndef NN_BENCH_PADDING_H
 #define NN_BENCH_PADDING_H
 
@@ -10,15 +11,16 @@ struct nn_product {
 		struct nn_dense dense;
 		struct nn_conv2d conv2d;
 	} attrs;
-	struct nn_shape in;              /* of a row */
+	struct nn_shape in; /* of a row */
 	size_t rows, m, n, k;
 };
 
 /* false: the node is no product, or one of groups, which are products of their own. */
-bool nn_product_of(struct nn_product *product, const struct nn_program *program, const struct nn_node *node, size_t rows);
+bool nn_product_of(struct nn_product *product, const struct nn_program *program,
+		   const struct nn_node *node, size_t rows);
 /*
- * With rows, channels or values added until M, N and K are multiples, as few as that takes; a window and the size of an image stay.
- * false: they are multiples already.
+ * With rows, channels or values added until M, N and K are multiples, as few as that takes; a
+ * window and the size of an image stay. false: they are multiples already.
  */
 bool nn_product_pad(struct nn_product *padded, const struct nn_product *from, size_t multiple);
 

@@ -1,4 +1,5 @@
-/* Peaks, always by the real clock: the best of many short runs, because what disturbs a run only makes it slower. */
+/* Peaks, always by the real clock: the best of many short runs, because what disturbs a run only
+ * makes it slower. */
 #include <math.h>
 #include <string.h>
 
@@ -6,16 +7,16 @@
 #include "base/memory.h"
 #include "bench/peak.h"
 
-#define RUN_S 0.002              /* of a run: long against starting threads, short against whatever disturbs */
-#define FEWEST 5                 /* runs, however little time there is */
+#define RUN_S 0.002 /* of a run: long against starting threads, short against whatever disturbs */
+#define FEWEST 5    /* runs, however little time there is */
 
 /* A run on all threads: amount(arg) is what it did, FLOP or bytes. */
 struct run {
 	struct nn_pool *pool;
 	void (*piece)(void *arg, size_t i, int thread);
 	void *arg;
-	double amount;                   /* of a piece, for one round */
-	size_t *rounds;                  /* how often a piece repeats itself */
+	double amount;  /* of a piece, for one round */
+	size_t *rounds; /* how often a piece repeats itself */
 };
 
 static double seconds_of(const struct run *run)
@@ -48,7 +49,7 @@ struct fma {
 	size_t rounds;
 };
 
-#define ROUNDS 256               /* of the kernel's own loop */
+#define ROUNDS 256 /* of the kernel's own loop */
 
 static void fma_piece(void *arg, size_t i, int thread)
 {
@@ -59,7 +60,8 @@ static void fma_piece(void *arg, size_t i, int thread)
 	f->device->fma(ROUNDS * f->rounds);
 }
 
-double nn_peak_fma(const struct nn_bench *b, const struct nn_device *device, struct nn_pool *pool, double seconds)
+double nn_peak_fma(const struct nn_bench *b, const struct nn_device *device, struct nn_pool *pool,
+		   double seconds)
 {
 	struct fma f = { device, 1 };
 	struct run run = { pool, fma_piece, &f, 0, &f.rounds };
@@ -77,7 +79,7 @@ struct memory {
 	enum nn_peak_memory what;
 	unsigned char *bytes;
 	size_t part, rounds;
-	double kept[64];                 /* by thread, so that no reading is left out */
+	double kept[64]; /* by thread, so that no reading is left out */
 };
 
 static void memory_piece(void *arg, size_t i, int thread)
@@ -91,17 +93,21 @@ static void memory_piece(void *arg, size_t i, int thread)
 		else if (m->what == NN_PEAK_WRITE)
 			memset(part, (int)(round % 255) + 1, m->part);
 		else
-			memcpy(part + (round % 2 ? 0 : m->part / 2), part + (round % 2 ? m->part / 2 : 0), m->part / 2);
+			memcpy(part + (round % 2 ? 0 : m->part / 2),
+			       part + (round % 2 ? m->part / 2 : 0), m->part / 2);
 		/* What was written counts as needed. */
 		__asm__ volatile("" : : "r"(part) : "memory");
 	}
 }
 
-int nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, size_t bytes, const struct nn_device *device,
-		   struct nn_pool *pool, double seconds, double *rate, struct nn_error *err)
+int nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, size_t bytes,
+		   const struct nn_device *device, struct nn_pool *pool, double seconds,
+		   double *rate, struct nn_error *err)
 {
 	size_t threads = (size_t)nn_pool_threads(pool);
-	struct memory m = { .device = device, .what = what, .part = bytes / threads / 2048 * 2048, .rounds = 1 };
+	struct memory m = {
+		.device = device, .what = what, .part = bytes / threads / 2048 * 2048, .rounds = 1
+	};
 	struct run run = { pool, memory_piece, &m, 0, &m.rounds };
 
 	*rate = NAN;
@@ -111,7 +117,7 @@ int nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, size_t by
 		m.part = 2048;
 	if (!(m.bytes = nn_alloc(threads, m.part, err)))
 		return -1;
-	memset(m.bytes, 0, threads * m.part);            /* pages of their own, not the one of zeros */
+	memset(m.bytes, 0, threads * m.part); /* pages of their own, not the one of zeros */
 	run.amount = (double)m.part;
 	*rate = best_rate(b, &run, seconds);
 	nn_free(m.bytes);
@@ -120,7 +126,8 @@ int nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, size_t by
 
 size_t nn_peak_far_bytes(void)
 {
-	size_t cache = nn_machine_cache(3), far = 4 * (cache ? cache : (size_t)32 << 20), most = nn_memory_available() / 4;
+	size_t cache = nn_machine_cache(3), far = 4 * (cache ? cache : (size_t)32 << 20),
+	       most = nn_memory_available() / 4;
 
 	far = far > (size_t)512 << 20 ? (size_t)512 << 20 : far;
 	return far < most ? far : most;

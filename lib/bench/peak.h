@@ -5,16 +5,20 @@
 #include "bench/bench.h"
 #include "device/device.h"
 
-/* FLOP/s of fused multiply-adds in registers on all threads of pool, in the device's type; NAN where the device cannot say. */
-double nn_peak_fma(const struct nn_bench *bench, const struct nn_device *device, struct nn_pool *pool, double seconds);
+/* FLOP/s of fused multiply-adds in registers on all threads of pool, in the device's type; NAN
+ * where the device cannot say. */
+double nn_peak_fma(const struct nn_bench *bench, const struct nn_device *device,
+		   struct nn_pool *pool, double seconds);
 
 enum nn_peak_memory { NN_PEAK_READ, NN_PEAK_WRITE, NN_PEAK_COPY };
 /*
- * B/s that all threads of pool move together in a working set of `bytes` in all, each in its own part: bytes read, bytes written, or
- * both of a copy (from one half into the other). 0, -1 when out of memory.
+ * B/s that all threads of pool move together in a working set of `bytes` in all, each in its own
+ * part: bytes read, bytes written, or both of a copy (from one half into the other). 0, -1 when out
+ * of memory.
  */
-int nn_peak_memory(const struct nn_bench *bench, enum nn_peak_memory what, size_t bytes, const struct nn_device *device,
-		   struct nn_pool *pool, double seconds, double *rate, struct nn_error *err);
+int nn_peak_memory(const struct nn_bench *bench, enum nn_peak_memory what, size_t bytes,
+		   const struct nn_device *device, struct nn_pool *pool, double seconds,
+		   double *rate, struct nn_error *err);
 
 /* A working set that no cache holds. */
 size_t nn_peak_far_bytes(void);

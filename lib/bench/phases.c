@@ -18,8 +18,9 @@ struct walk {
 	struct nn_phases *p;
 	const struct nn_device *device;
 	char directory[256], model_path[300], rows_path[300];
-	const char *model_file;          /* what is loaded: the subject's own file, or the one that was made */
-	bool readable;                   /* rows of a .npy suit the model */
+	const char
+		*model_file; /* what is loaded: the subject's own file, or the one that was made */
+	bool readable;       /* rows of a .npy suit the model */
 
 	struct nn_model *model;
 	struct nn_session *session;
@@ -47,7 +48,8 @@ static int write_model(struct walk *w, struct nn_error *err)
 	w->model_file = w->model_path;
 	if (nn_output_open(&output, w->model_path, true, err) < 0)
 		return -1;
-	if (nn_model_file_write(output, s->net, s->dtype, (const void *const *)s->params, NULL, NULL, NULL, err) < 0) {
+	if (nn_model_file_write(output, s->net, s->dtype, (const void *const *)s->params, NULL,
+				NULL, NULL, err) < 0) {
 		nn_output_abort(output);
 		return -1;
 	}
@@ -88,7 +90,8 @@ static int make_files(struct walk *w, struct nn_error *err)
 {
 	const char *where = getenv("TMPDIR");
 
-	snprintf(w->directory, sizeof w->directory, "%s/nn-bench.XXXXXX", where && *where ? where : "/tmp");
+	snprintf(w->directory, sizeof w->directory, "%s/nn-bench.XXXXXX",
+		 where && *where ? where : "/tmp");
 	if (!mkdtemp(w->directory)) {
 		int status = nn_fail_errno(err, NN_EFAIL, "%s", w->directory);
 
@@ -117,7 +120,9 @@ static void start_processes(struct walk *w, int runs)
 	char path[4096], threads[32];
 	const char *program = nn_start_beside("nn-predict", path, sizeof path);
 	const char *const version[] = { program, "--version", NULL };
-	const char *whole[] = { program, threads, "--device=cpu", w->model_file, w->rows_path, NULL };
+	const char *whole[] = {
+		program, threads, "--device=cpu", w->model_file, w->rows_path, NULL
+	};
 	struct nn_start start;
 
 	snprintf(threads, sizeof threads, "--threads=%d", w->b->threads);
@@ -125,7 +130,8 @@ static void start_processes(struct walk *w, int runs)
 		return;
 	p->s[NN_PHASE_EXEC] = start.exec_s;
 	p->s[NN_PHASE_LIBRARIES] = start.ready_s;
-	if (w->readable && strcmp(p->device_name, "cpu") == 0 && nn_start_measure(whole, runs, &start, NULL) == 0)
+	if (w->readable && strcmp(p->device_name, "cpu") == 0 &&
+	    nn_start_measure(whole, runs, &start, NULL) == 0)
 		p->whole_s = start.whole_s;
 }
 
@@ -138,26 +144,38 @@ static size_t real_size(const struct walk *w)
 
 static int take_buffers(struct walk *w, struct nn_error *err)
 {
-	size_t n_in = (size_t)w->subject->program->n_inputs, n_out = (size_t)w->subject->program->n_outputs;
+	size_t n_in = (size_t)w->subject->program->n_inputs,
+	       n_out = (size_t)w->subject->program->n_outputs;
 
 	w->in = nn_alloc(n_in, sizeof *w->in, err);
 	w->out = nn_alloc(n_out, sizeof *w->out, err);
 	if (!w->in || !w->out)
 		return -1;
 	for (size_t i = 0; i < n_in; i++)
-		if (!(w->in[i] = nn_alloc(w->p->rows * nn_shape_count(&w->subject->program->values[w->subject->program->inputs[i]].shape),
-					  real_size(w), err)))
+		if (!(w->in[i] = nn_alloc(
+			      w->p->rows * nn_shape_count(
+						   &w->subject->program
+							    ->values[w->subject->program->inputs[i]]
+							    .shape),
+			      real_size(w), err)))
 			return -1;
 	for (size_t o = 0; o < n_out; o++)
-		if (!(w->out[o] = nn_alloc(w->p->rows * nn_shape_count(&w->subject->program->values[
-					   w->subject->program->outputs[o].value].shape), real_size(w), err)))
+		if (!(w->out[o] = nn_alloc(
+			      w->p->rows * nn_shape_count(
+						   &w->subject->program
+							    ->values[w->subject->program->outputs[o]
+									     .value]
+							    .shape),
+			      real_size(w), err)))
 			return -1;
 	return 0;
 }
 
 static int load(struct walk *w, struct nn_error *err)
 {
-	struct nn_model_source source = { .path = w->model_file, .precision = 1 + (int)w->device->dtype, .device = w->device };
+	struct nn_model_source source = { .path = w->model_file,
+					  .precision = 1 + (int)w->device->dtype,
+					  .device = w->device };
 
 	return nn_model_load(&w->model, &source, err);
 }
@@ -165,16 +183,18 @@ static int load(struct walk *w, struct nn_error *err)
 /* -1: such rows do not suit the model. */
 static int read_rows(struct walk *w, struct nn_error *err)
 {
-	struct nn_rows_options o = {0};
+	struct nn_rows_options o = { 0 };
 	struct nn_rows *rows;
 	size_t done = 0, n = 1;
 	bool end;
 	int status;
 
-	if (nn_rows_open(&rows, w->rows_path, NULL, w->model->schema, &o, w->device->dtype, err) < 0)
+	if (nn_rows_open(&rows, w->rows_path, NULL, w->model->schema, &o, w->device->dtype, err) <
+	    0)
 		return -1;
 	do {
-		void *at = (char *)w->in[0] + done * nn_shape_count(&w->model->schema->inputs[0].shape) * real_size(w);
+		void *at = (char *)w->in[0] +
+			   done * nn_shape_count(&w->model->schema->inputs[0].shape) * real_size(w);
 
 		status = nn_rows_next(rows, w->p->rows - done, &at, NULL, NULL, &n, &end, err);
 		done += n;
@@ -188,16 +208,20 @@ static void predict(void *arg)
 	struct walk *w = arg;
 
 	if (w->device->dtype == NN_F64)
-		nn_session_predict_f64(w->session, (const double *const *)(void *)w->in, w->p->rows, (double *const *)(void *)w->out, NULL);
+		nn_session_predict_f64(w->session, (const double *const *)(void *)w->in, w->p->rows,
+				       (double *const *)(void *)w->out, NULL);
 	else
-		nn_session_predict(w->session, (const float *const *)(void *)w->in, w->p->rows, (float *const *)(void *)w->out, NULL);
+		nn_session_predict(w->session, (const float *const *)(void *)w->in, w->p->rows,
+				   (float *const *)(void *)w->out, NULL);
 	if (w->device->sync)
 		w->device->sync();
 }
 
 static int open_session(struct walk *w, struct nn_error *err)
 {
-	struct nn_session_options o = { .size = sizeof o, .max_rows = w->p->rows, .threads = w->b->threads };
+	struct nn_session_options o = { .size = sizeof o,
+					.max_rows = w->p->rows,
+					.threads = w->b->threads };
 
 	w->session = nn_session_open(w->model, &o, err);
 	return w->session ? 0 : -1;
@@ -218,7 +242,9 @@ static int write_answers(struct walk *w, struct nn_error *err)
 
 		status = nn_npy_write_header(output, w->device->dtype, &all, err);
 		if (status == 0)
-			status = nn_output_write(output, w->out[o], w->p->rows * nn_shape_count(shape) * real_size(w), err);
+			status = nn_output_write(output, w->out[o],
+						 w->p->rows * nn_shape_count(shape) * real_size(w),
+						 err);
 	}
 	if (status == 0)
 		return nn_output_commit(output, err);
@@ -253,10 +279,14 @@ static void copy_out(void *arg)
 /* Later calls, and the copies in them. *call_s: all of a call. */
 static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 {
-	size_t in = w->p->rows * nn_subject_input_bytes(w->subject), out = w->p->rows * nn_subject_output_bytes(w->subject);
-	struct copy copies[2] = { { .device = w->device, .bytes = in }, { .device = w->device, .bytes = out } };
-	struct nn_measure_call calls[3] = { { predict, w }, { copy_in, &copies[0] }, { copy_out, &copies[1] } };
-	struct nn_measure m[3] = {0};
+	size_t in = w->p->rows * nn_subject_input_bytes(w->subject),
+	       out = w->p->rows * nn_subject_output_bytes(w->subject);
+	struct copy copies[2] = { { .device = w->device, .bytes = in },
+				  { .device = w->device, .bytes = out } };
+	struct nn_measure_call calls[3] = { { predict, w },
+					    { copy_in, &copies[0] },
+					    { copy_out, &copies[1] } };
+	struct nn_measure m[3] = { 0 };
 	int status = 0;
 
 	w->p->copies = w->device->copy_in != NULL;
@@ -338,7 +368,8 @@ static int walk(struct walk *w, struct nn_error *err)
 	return 0;
 }
 
-int nn_phases_measure(struct nn_bench *b, const struct nn_subject *subject, int runs, struct nn_phases *p, struct nn_error *err)
+int nn_phases_measure(struct nn_bench *b, const struct nn_subject *subject, int runs,
+		      struct nn_phases *p, struct nn_error *err)
 {
 	struct walk w = { .b = b, .subject = subject, .p = p };
 	int status;

@@ -6,7 +6,8 @@
 #include "bench/trial.h"
 #include "device/stored.h"
 
-#define PICK_S 0.2               /* for a device at most, so that an answer comes at once; --time says otherwise */
+#define PICK_S \
+	0.2 /* for a device at most, so that an answer comes at once; --time says otherwise */
 
 struct candidate {
 	const char *name;
@@ -21,11 +22,13 @@ static double seconds(const struct candidate *c)
 	return isnan(c->m.p50_s) ? c->m.mean_s : c->m.p50_s;
 }
 
-/* A device that cannot, be it for want of memory or of kernels, is left out; the first error is the answer where none can. */
-static int open_trial(struct nn_bench *b, const struct nn_trial_options *use, struct candidate *c, struct nn_error *err)
+/* A device that cannot, be it for want of memory or of kernels, is left out; the first error is the
+ * answer where none can. */
+static int open_trial(struct nn_bench *b, const struct nn_trial_options *use, struct candidate *c,
+		      struct nn_error *err)
 {
 	struct nn_trial_options o = *use;
-	struct nn_error why = {0};
+	struct nn_error why = { 0 };
 
 	o.device = nn_bench_device(b, c->name, o.subject->dtype, &why);
 	if (o.device && nn_trial_new(&c->trial, &o, &why) == 0)
@@ -66,8 +69,10 @@ static int fastest(struct nn_bench *b, const struct candidate *c, int n)
 	int best = -1;
 
 	for (int i = 0; i < n; i++) {
-		double s = c[i].m.n ? seconds(&c[i]) : c[i].m.first_s, than = best < 0 ? INFINITY : c[best].m.n ? seconds(&c[best])
-													   : c[best].m.first_s;
+		double s = c[i].m.n ? seconds(&c[i]) : c[i].m.first_s,
+		       than = best < 0      ? INFINITY
+			      : c[best].m.n ? seconds(&c[best])
+					    : c[best].m.first_s;
 
 		if (!c[i].right)
 			nn_bench_note(b, "%s is left out: its results are wrong", c[i].name);
@@ -79,11 +84,12 @@ static int fastest(struct nn_bench *b, const struct candidate *c, int n)
 	return best;
 }
 
-static int choose(struct nn_bench *b, const struct nn_trial_options *use, char name[NN_DEVICE_NAME], struct nn_error *err)
+static int choose(struct nn_bench *b, const struct nn_trial_options *use, char name[NN_DEVICE_NAME],
+		  struct nn_error *err)
 {
 	const char *names[NN_BENCH_DEVICES];
 	struct candidate c[NN_BENCH_DEVICES] = { { .trial = NULL } };
-	struct nn_error why = {0};
+	struct nn_error why = { 0 };
 	int found = nn_bench_devices(b, names, err), n = 0, best = 0, status = 0;
 
 	for (int i = 0; i < found; i++) {
@@ -98,7 +104,8 @@ static int choose(struct nn_bench *b, const struct nn_trial_options *use, char n
 	if (found > 1 && (status = measure(b, c, n, err)) == 0 && !nn_bench_stopped(b))
 		best = fastest(b, c, n);
 	if (status == 0 && best < 0)
-		status = nn_fail(err, NN_EFAIL, "%s: the results of every device are wrong", use->subject->name);
+		status = nn_fail(err, NN_EFAIL, "%s: the results of every device are wrong",
+				 use->subject->name);
 	if (status == 0)
 		snprintf(name, NN_DEVICE_NAME, "%s", c[best].name);
 	for (int i = 0; i < n; i++)
@@ -121,7 +128,8 @@ static int take_use(const struct nn_bench *b, struct nn_trial_options *use, stru
 	if ((n = nn_bench_batches(b->options->batch, batches, err)) < 0)
 		return -1;
 	if (n > 1)
-		return nn_fail(err, NN_EUSAGE, "--batch=%s: pick answers for one batch", b->options->batch);
+		return nn_fail(err, NN_EUSAGE, "--batch=%s: pick answers for one batch",
+			       b->options->batch);
 	use->batch = batches[0];
 	return 0;
 }
@@ -142,7 +150,7 @@ static int put_answer(const struct nn_bench *b, const char *name, struct nn_erro
 int nn_verb_pick(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct nn_subject *subject = NULL;
-	struct nn_trial_options use = {0};
+	struct nn_trial_options use = { 0 };
 	char name[NN_DEVICE_NAME];
 	int status = -1;
 
@@ -153,7 +161,8 @@ int nn_verb_pick(struct nn_bench *b, int n, char **words, struct nn_error *err)
 	if (take_use(b, &use, err) == 0 && choose(b, &use, name, err) == 0)
 		status = 0;
 	if (status == 0 && b->options->store && !nn_bench_stopped(b)) {
-		struct nn_use stored = { nn_net_text(subject->net), use.mode == NN_BENCH_TRAIN, use.batch, subject->dtype };
+		struct nn_use stored = { nn_net_text(subject->net), use.mode == NN_BENCH_TRAIN,
+					 use.batch, subject->dtype };
 
 		status = nn_device_store(&stored, name, err);
 	}

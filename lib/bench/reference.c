@@ -1,4 +1,5 @@
-/* The ops as plain loops in double: no blocks, no vectors, nothing that could be wrong for the reason a kernel is. */
+/* The ops as plain loops in double: no blocks, no vectors, nothing that could be wrong for the
+ * reason a kernel is. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -8,22 +9,32 @@
 static double activation(enum nn_activation kind, double slope, double x)
 {
 	switch (kind) {
-	case NN_ACT_RELU: return x > 0 ? x : 0;
-	case NN_ACT_LEAKY_RELU: return x > 0 ? x : slope * x;
-	case NN_ACT_ELU: return x > 0 ? x : slope * expm1(x);
-	case NN_ACT_GELU: return 0.5 * x * (1 + erf(x / sqrt(2)));
-	case NN_ACT_SILU: return x / (1 + exp(-x));
-	case NN_ACT_SIGMOID: return 1 / (1 + exp(-x));
-	case NN_ACT_TANH: return tanh(x);
-	case NN_ACT_SOFTPLUS: return x > 20 ? x : log1p(exp(x));
-	default: return x;
+	case NN_ACT_RELU:
+		return x > 0 ? x : 0;
+	case NN_ACT_LEAKY_RELU:
+		return x > 0 ? x : slope * x;
+	case NN_ACT_ELU:
+		return x > 0 ? x : slope * expm1(x);
+	case NN_ACT_GELU:
+		return 0.5 * x * (1 + erf(x / sqrt(2)));
+	case NN_ACT_SILU:
+		return x / (1 + exp(-x));
+	case NN_ACT_SIGMOID:
+		return 1 / (1 + exp(-x));
+	case NN_ACT_TANH:
+		return tanh(x);
+	case NN_ACT_SOFTPLUS:
+		return x > 20 ? x : log1p(exp(x));
+	default:
+		return x;
 	}
 }
 
 static void epilogue(const struct nn_reference *r, const struct nn_epilogue *e, double *y, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		y[i] = activation(e->activation, e->slope, y[i] + (e->residual ? r->x[r->site->n_in - 1][i] : 0));
+		y[i] = activation(e->activation, e->slope,
+				  y[i] + (e->residual ? r->x[r->site->n_in - 1][i] : 0));
 }
 
 static size_t size(const struct nn_shape *s)
@@ -41,13 +52,16 @@ static void act(const struct nn_reference *r)
 static void dense(const struct nn_reference *r)
 {
 	const struct nn_dense *a = r->site->attrs;
-	size_t in = r->site->in[0].dim[r->site->in[0].rank - 1], rows = r->rows * (size(&r->site->in[0]) / in);
+	size_t in = r->site->in[0].dim[r->site->in[0].rank - 1],
+	       rows = r->rows * (size(&r->site->in[0]) / in);
 	for (size_t i = 0; i < rows; i++)
 		for (size_t o = 0; o < a->out; o++) {
 			double sum = a->bias ? r->w[1][o] : 0;
 			for (size_t k = 0; k < in; k++) {
 				/* k in the canonical weight; its place in a channels-last image */
-				size_t at = a->channels ? k % a->positions * a->channels + k / a->positions : k;
+				size_t at = a->channels ? k % a->positions * a->channels +
+								  k / a->positions
+							: k;
 				sum += r->x[0][i * in + at] * r->w[0][o * in + k];
 			}
 			r->y[i * a->out + o] = sum;
@@ -61,7 +75,8 @@ static size_t out_size(size_t in, size_t kernel, size_t stride, size_t pad, size
 }
 
 /* x[h][w][c] of C channels -> y; largest or mean of each window */
-static void pool(const struct nn_window *win, const double *x, size_t c_n, size_t height, size_t width, bool mean, double *y)
+static void pool(const struct nn_window *win, const double *x, size_t c_n, size_t height,
+		 size_t width, bool mean, double *y)
 {
 	size_t oh_n = out_size(height, win->kernel[0], win->stride[0], win->pad[0], 1);
 	size_t ow_n = out_size(width, win->kernel[1], win->stride[1], win->pad[1], 1);
@@ -71,18 +86,22 @@ static void pool(const struct nn_window *win, const double *x, size_t c_n, size_
 				double best = -INFINITY, sum = 0;
 				for (size_t i = 0; i < win->kernel[0]; i++)
 					for (size_t j = 0; j < win->kernel[1]; j++) {
-						size_t h = oh * win->stride[0] + i - win->pad[0], w = ow * win->stride[1] + j - win->pad[1];
+						size_t h = oh * win->stride[0] + i - win->pad[0],
+						       w = ow * win->stride[1] + j - win->pad[1];
 						if (h >= height || w >= width)
 							continue;
 						double v = x[(h * width + w) * c_n + c];
 						best = v > best ? v : best;
 						sum += v;
 					}
-				y[(oh * ow_n + ow) * c_n + c] = mean ? sum / (double) (win->kernel[0] * win->kernel[1]) : best;
+				y[(oh * ow_n + ow) * c_n + c] =
+					mean ? sum / (double)(win->kernel[0] * win->kernel[1])
+					     : best;
 			}
 }
 
-static void conv_pixel(const struct nn_reference *r, const double *x, size_t oh, size_t ow, double *y)
+static void conv_pixel(const struct nn_reference *r, const double *x, size_t oh, size_t ow,
+		       double *y)
 {
 	const struct nn_conv2d *a = r->site->attrs;
 	const size_t *d = r->site->in[0].dim;
@@ -97,7 +116,9 @@ static void conv_pixel(const struct nn_reference *r, const double *x, size_t oh,
 					continue;
 				for (size_t c = 0; c < cin; c++)
 					sum += x[(h * d[2] + w) * d[0] + o / cout * cin + c] *
-					       r->w[0][((o * cin + c) * a->kernel[0] + i) * a->kernel[1] + j];
+					       r->w[0][((o * cin + c) * a->kernel[0] + i) *
+							       a->kernel[1] +
+						       j];
 			}
 		y[o] = sum;
 	}
@@ -120,11 +141,13 @@ static void conv2d(const struct nn_reference *r)
 	for (size_t s = 0; s < r->rows; s++)
 		for (size_t oh = 0; oh < oh_n; oh++)
 			for (size_t ow = 0; ow < ow_n; ow++)
-				conv_pixel(r, r->x[0] + s * d[0] * d[1] * d[2], oh, ow, z + s * n + (oh * ow_n + ow) * a->out);
+				conv_pixel(r, r->x[0] + s * d[0] * d[1] * d[2], oh, ow,
+					   z + s * n + (oh * ow_n + ow) * a->out);
 	epilogue(r, &a->epilogue, z, r->rows * n);
 	for (size_t s = 0; s < r->rows; s++)
 		if (a->pooled)
-			pool(&a->pool, z + s * n, a->out, oh_n, ow_n, false, r->y + s * size(&r->site->out));
+			pool(&a->pool, z + s * n, a->out, oh_n, ow_n, false,
+			     r->y + s * size(&r->site->out));
 		else
 			for (size_t i = 0; i < n; i++)
 				r->y[s * n + i] = z[s * n + i];
@@ -135,17 +158,18 @@ static void pool_all(const struct nn_reference *r, const struct nn_window *windo
 {
 	const size_t *d = r->site->in[0].dim;
 	for (size_t s = 0; s < r->rows; s++)
-		pool(window, r->x[0] + s * d[0] * d[1] * d[2], d[0], d[1], d[2], mean, r->y + s * size(&r->site->out));
+		pool(window, r->x[0] + s * d[0] * d[1] * d[2], d[0], d[1], d[2], mean,
+		     r->y + s * size(&r->site->out));
 }
 
 static void maxpool2d(const struct nn_reference *r)
 {
-	pool_all(r, &((const struct nn_pool2d *) r->site->attrs)->window, false);
+	pool_all(r, &((const struct nn_pool2d *)r->site->attrs)->window, false);
 }
 
 static void avgpool2d(const struct nn_reference *r)
 {
-	pool_all(r, &((const struct nn_pool2d *) r->site->attrs)->window, true);
+	pool_all(r, &((const struct nn_pool2d *)r->site->attrs)->window, true);
 }
 
 static void global_avgpool(const struct nn_reference *r)
@@ -168,21 +192,26 @@ static void batchnorm(const struct nn_reference *r)
 	for (size_t g = 0; g < n_groups; g++)
 		for (size_t c = 0; c < c_n; c++) {
 			size_t begin = r->site->training ? r->group[g] * places : 0;
-			size_t end = r->site->training ? r->group[g + 1] * places : r->rows * places;
-			double n = (double) (end - begin), mean = 0, var = 0;
+			size_t end =
+				r->site->training ? r->group[g + 1] * places : r->rows * places;
+			double n = (double)(end - begin), mean = 0, var = 0;
 			for (size_t q = begin; q < end; q++)
 				mean += r->x[0][q * c_n + c] / n;
 			for (size_t q = begin; q < end; q++)
-				var += (r->x[0][q * c_n + c] - mean) * (r->x[0][q * c_n + c] - mean) / n;
+				var += (r->x[0][q * c_n + c] - mean) *
+				       (r->x[0][q * c_n + c] - mean) / n;
 			if (r->site->training) {
 				r->w[2][c] = a->momentum * mean + (1 - a->momentum) * r->w[2][c];
-				r->w[3][c] = a->momentum * var * n / (n > 1 ? n - 1 : 1) + (1 - a->momentum) * r->w[3][c];
+				r->w[3][c] = a->momentum * var * n / (n > 1 ? n - 1 : 1) +
+					     (1 - a->momentum) * r->w[3][c];
 			} else {
 				mean = r->w[2][c];
 				var = r->w[3][c];
 			}
 			for (size_t q = begin; q < end; q++)
-				r->y[q * c_n + c] = (r->x[0][q * c_n + c] - mean) / sqrt(var + a->eps) * r->w[0][c] + r->w[1][c];
+				r->y[q * c_n + c] = (r->x[0][q * c_n + c] - mean) /
+							    sqrt(var + a->eps) * r->w[0][c] +
+						    r->w[1][c];
 		}
 	epilogue(r, &a->epilogue, r->y, r->rows * places * c_n);
 }
@@ -195,11 +224,12 @@ static void layernorm(const struct nn_reference *r)
 		const double *x = r->x[0] + q * n;
 		double mean = 0, var = 0;
 		for (size_t i = 0; i < n; i++)
-			mean += x[i] / (double) n;
+			mean += x[i] / (double)n;
 		for (size_t i = 0; i < n; i++)
-			var += (x[i] - mean) * (x[i] - mean) / (double) n;
+			var += (x[i] - mean) * (x[i] - mean) / (double)n;
 		for (size_t i = 0; i < n; i++)
-			r->y[q * n + i] = (x[i] - mean) / sqrt(var + a->eps) * r->w[0][i] + r->w[1][i];
+			r->y[q * n + i] =
+				(x[i] - mean) / sqrt(var + a->eps) * r->w[0][i] + r->w[1][i];
 	}
 }
 
@@ -272,7 +302,8 @@ static void concat(const struct nn_reference *r)
 static void embedding(const struct nn_reference *r)
 {
 	const struct nn_embedding *a = r->site->attrs;
-	size_t group = a->sum ? r->site->in->dim[r->site->in->rank - 1] : 1, n = r->rows * size(r->site->in);
+	size_t group = a->sum ? r->site->in->dim[r->site->in->rank - 1] : 1,
+	       n = r->rows * size(r->site->in);
 	for (size_t i = 0; i < n / group * a->size; i++)
 		r->y[i] = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -296,7 +327,8 @@ static void permute(const struct nn_reference *r)
 	for (size_t s = 0; s < r->rows; s++)
 		for (size_t c = 0; c < a->channels; c++)
 			for (size_t p = 0; p < a->positions; p++) {
-				size_t plain = s * n + c * a->positions + p, last = s * n + p * a->channels + c;
+				size_t plain = s * n + c * a->positions + p,
+				       last = s * n + p * a->channels + c;
 				if (a->to_channels_last)
 					r->y[last] = r->x[0][plain];
 				else
@@ -305,8 +337,20 @@ static void permute(const struct nn_reference *r)
 }
 
 void (*const nn_references[NN_N_OPS])(const struct nn_reference *r) = {
-	[NN_OP_dense] = dense, [NN_OP_conv2d] = conv2d, [NN_OP_maxpool2d] = maxpool2d, [NN_OP_avgpool2d] = avgpool2d,
-	[NN_OP_global_avgpool] = global_avgpool, [NN_OP_batchnorm] = batchnorm, [NN_OP_layernorm] = layernorm,
-	[NN_OP_dropout] = dropout, [NN_OP_embedding] = embedding, [NN_OP_activation] = act, [NN_OP_softmax] = softmax, [NN_OP_add] = add, [NN_OP_mul] = mul,
-	[NN_OP_concat] = concat, [NN_OP_reshape] = reshape, [NN_OP_permute] = permute,
+	[NN_OP_dense] = dense,
+	[NN_OP_conv2d] = conv2d,
+	[NN_OP_maxpool2d] = maxpool2d,
+	[NN_OP_avgpool2d] = avgpool2d,
+	[NN_OP_global_avgpool] = global_avgpool,
+	[NN_OP_batchnorm] = batchnorm,
+	[NN_OP_layernorm] = layernorm,
+	[NN_OP_dropout] = dropout,
+	[NN_OP_embedding] = embedding,
+	[NN_OP_activation] = act,
+	[NN_OP_softmax] = softmax,
+	[NN_OP_add] = add,
+	[NN_OP_mul] = mul,
+	[NN_OP_concat] = concat,
+	[NN_OP_reshape] = reshape,
+	[NN_OP_permute] = permute,
 };

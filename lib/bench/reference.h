@@ -1,4 +1,5 @@
-/* The ops as plain loops in double: what kernels are compared with, by nn-bench and by the tests. */
+/* The ops as plain loops in double: what kernels are compared with, by nn-bench and by the tests.
+ */
 #ifndef NN_BENCH_REFERENCE_H
 #define NN_BENCH_REFERENCE_H
 
@@ -10,8 +11,8 @@ struct nn_reference {
 	size_t rows;
 	uint64_t sample, seed;
 	const double *const *x;
-	double *const *w;                /* running values are updated in training */
-	const size_t *group;             /* batchnorm */
+	double *const *w;    /* running values are updated in training */
+	const size_t *group; /* batchnorm */
 	size_t n_groups;
 	double *y;
 };

@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "bench/report.h"
 
-#define NUMBER_WIDTH 12          /* of a column of a table; six digits with sign, point and exponent may be wider */
+#define NUMBER_WIDTH \
+	12 /* of a column of a table; six digits with sign, point and exponent may be wider */
 
 /* ---- a cell ---- */
 
@@ -33,7 +34,8 @@ static int width_of(const struct nn_report_column *column)
 	return name > width ? name : width;
 }
 
-static void pad(struct nn_text *text, const struct nn_report_column *column, const char *word, bool last)
+static void pad(struct nn_text *text, const struct nn_report_column *column, const char *word,
+		bool last)
 {
 	int width = width_of(column), n = (int)strlen(word);
 
@@ -52,7 +54,8 @@ static void table_begin(struct nn_text *text, const struct nn_report_column *col
 		pad(text, &columns[i], columns[i].name, i + 1 == n);
 }
 
-static void table_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void table_row(struct nn_text *text, const struct nn_report_column *columns,
+		      const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)first;
 	for (size_t i = 0; i < n; i++) {
@@ -79,7 +82,8 @@ static void md_begin(struct nn_text *text, const struct nn_report_column *column
 	nn_text_add(text, "|\n");
 }
 
-static void md_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void md_row(struct nn_text *text, const struct nn_report_column *columns,
+		   const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)columns;
 	(void)first;
@@ -89,7 +93,8 @@ static void md_row(struct nn_text *text, const struct nn_report_column *columns,
 
 		nn_text_add(text, "| ");
 		for (; *word; word++)
-			nn_text_addf(text, *word == '|' ? "\\%c" : "%c", *word == '\n' ? ' ' : *word);
+			nn_text_addf(text, *word == '|' ? "\\%c" : "%c",
+				     *word == '\n' ? ' ' : *word);
 		nn_text_add(text, " ");
 	}
 	nn_text_add(text, "|\n");
@@ -103,7 +108,8 @@ static void csv_begin(struct nn_text *text, const struct nn_report_column *colum
 		nn_text_addf(text, "%s%c", columns[i].name, i + 1 < n ? ',' : '\n');
 }
 
-static void csv_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void csv_row(struct nn_text *text, const struct nn_report_column *columns,
+		    const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)columns;
 	(void)first;
@@ -121,7 +127,8 @@ static void csv_row(struct nn_text *text, const struct nn_report_column *columns
 
 /* ---- JSON ---- */
 
-static void add_object(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n)
+static void add_object(struct nn_text *text, const struct nn_report_column *columns,
+		       const struct nn_cell *cells, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		char number[NN_NUMBER];
@@ -143,7 +150,8 @@ static void no_begin(struct nn_text *text, const struct nn_report_column *column
 	(void)n;
 }
 
-static void json_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void json_row(struct nn_text *text, const struct nn_report_column *columns,
+		     const struct nn_cell *cells, size_t n, bool first)
 {
 	nn_text_add(text, first ? "[\n" : ",\n");
 	add_object(text, columns, cells, n);
@@ -154,7 +162,8 @@ static void json_end(struct nn_text *text, bool empty)
 	nn_text_add(text, empty ? "[]\n" : "\n]\n");
 }
 
-static void jsonl_row(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first)
+static void jsonl_row(struct nn_text *text, const struct nn_report_column *columns,
+		      const struct nn_cell *cells, size_t n, bool first)
 {
 	(void)first;
 	add_object(text, columns, cells, n);
@@ -162,9 +171,7 @@ static void jsonl_row(struct nn_text *text, const struct nn_report_column *colum
 }
 
 const struct nn_report_writer nn_report_writers[] = {
-	[NN_TABLE] = { table_begin, table_row, NULL },
-	[NN_MD] = { md_begin, md_row, NULL },
-	[NN_CSV] = { csv_begin, csv_row, NULL },
-	[NN_JSON] = { no_begin, json_row, json_end },
+	[NN_TABLE] = { table_begin, table_row, NULL }, [NN_MD] = { md_begin, md_row, NULL },
+	[NN_CSV] = { csv_begin, csv_row, NULL },       [NN_JSON] = { no_begin, json_row, json_end },
 	[NN_JSONL] = { no_begin, jsonl_row, NULL },
 };

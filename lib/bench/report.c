@@ -11,7 +11,8 @@
 #include "bench/report.h"
 
 static const struct nn_report_column last_columns[] = {
-	{ "threads", 0 }, { "version", 8 }, { "cpu", 24 }, { "gpu", 12 }, { "blas", 12 }, { "date", 20 }, { NULL, 0 },
+	{ "threads", 0 }, { "version", 8 }, { "cpu", 24 }, { "gpu", 12 },
+	{ "blas", 12 },   { "date", 20 },   { NULL, 0 },
 };
 #define N_LAST (sizeof last_columns / sizeof *last_columns - 1)
 
@@ -21,7 +22,7 @@ struct nn_report {
 	const struct nn_report_writer *writer;
 	struct nn_report_column columns[NN_REPORT_COLUMNS];
 	struct nn_cell cells[NN_REPORT_COLUMNS];
-	size_t n, shown;                 /* columns; those of them that the rows of this format show */
+	size_t n, shown; /* columns; those of them that the rows of this format show */
 	struct nn_machine machine;
 	size_t rows;
 	struct nn_text text;
@@ -69,7 +70,8 @@ void nn_report_real(struct nn_report *r, const char *column, double value)
 
 	nn_free(c->text);
 	snprintf(digits, sizeof digits, "%.6g", value);
-	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REAL : NN_UNKNOWN, .real = strtod(digits, NULL) };
+	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REAL : NN_UNKNOWN,
+			       .real = strtod(digits, NULL) };
 }
 
 /* threads may have been set by the verb. */
@@ -112,13 +114,15 @@ static void clear(struct nn_report *r)
 /* A table's rows would be too wide with what is the same in all. */
 static void begin_table(struct nn_report *r)
 {
-	nn_text_addf(&r->text, "nntools %s, %s, threads %d, GPU %s, BLAS %s, %s\n", PACKAGE_VERSION, r->machine.cpu, r->machine.threads,
-		     *r->machine.gpu ? r->machine.gpu : "none", *r->machine.blas ? r->machine.blas : "none",
+	nn_text_addf(&r->text, "nntools %s, %s, threads %d, GPU %s, BLAS %s, %s\n", PACKAGE_VERSION,
+		     r->machine.cpu, r->machine.threads, *r->machine.gpu ? r->machine.gpu : "none",
+		     *r->machine.blas ? r->machine.blas : "none",
 		     cell(r, "date")->text ? cell(r, "date")->text : "");
 }
 
-int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format, const struct nn_report_column *columns,
-		   const struct nn_machine *machine, struct nn_error *err)
+int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format,
+		   const struct nn_report_column *columns, const struct nn_machine *machine,
+		   struct nn_error *err)
 {
 	struct nn_report *r = nn_alloc(1, sizeof *r, err);
 
@@ -141,7 +145,8 @@ int nn_report_open(struct nn_report **report, const char *path, enum nn_report_f
 int nn_report_row(struct nn_report *r, struct nn_error *err)
 {
 	put_last(r);
-	/* Nothing is written before there is a row, so that a command that fails leaves nothing but its error. */
+	/* Nothing is written before there is a row, so that a command that fails leaves nothing but
+	 * its error. */
 	if (r->rows == 0 && r->format == NN_TABLE)
 		begin_table(r);
 	if (r->rows == 0)

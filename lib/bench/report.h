@@ -9,24 +9,27 @@
 enum nn_report_format { NN_TABLE, NN_MD, NN_CSV, NN_JSON, NN_JSONL };
 
 struct nn_report_column {
-	const char *name;                /* NULL ends a list */
-	int width;                       /* characters of a column of text in a table; 0: a column of numbers */
+	const char *name; /* NULL ends a list */
+	int width;        /* characters of a column of text in a table; 0: a column of numbers */
 };
 
-#define NN_REPORT_COLUMNS 48             /* at most, with the six that end every row */
+#define NN_REPORT_COLUMNS 48 /* at most, with the six that end every row */
 
 struct nn_report;
 
 /*
- * Rows of these columns, which must stay, then threads,version,cpu,gpu,blas,date: into the file path (written safely), or stdout for
- * NULL and "-". What is written is complete after every row, so that an end between two rows leaves valid csv, jsonl and md; json is
- * closed by nn_report_close. A table says the last six columns once, in front.
+ * Rows of these columns, which must stay, then threads,version,cpu,gpu,blas,date: into the file
+ * path (written safely), or stdout for NULL and "-". What is written is complete after every row,
+ * so that an end between two rows leaves valid csv, jsonl and md; json is closed by
+ * nn_report_close. A table says the last six columns once, in front.
  */
-int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format, const struct nn_report_column *columns,
-		   const struct nn_machine *machine, struct nn_error *err);
+int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format,
+		   const struct nn_report_column *columns, const struct nn_machine *machine,
+		   struct nn_error *err);
 /*
- * The cells of the row that comes next, by the name of their column; those that are not set, a real that is not finite and a text
- * NULL are unknown: empty, null in JSON. Reals are rounded to six digits. threads can be set too, where a row used others.
+ * The cells of the row that comes next, by the name of their column; those that are not set, a real
+ * that is not finite and a text NULL are unknown: empty, null in JSON. Reals are rounded to six
+ * digits. threads can be set too, where a row used others.
  */
 void nn_report_text(struct nn_report *report, const char *column, const char *value);
 void nn_report_count(struct nn_report *report, const char *column, uint64_t value);
@@ -48,9 +51,10 @@ struct nn_text;
 /* What stands before the first row, a row, and what stands after the last, in one format. */
 struct nn_report_writer {
 	void (*begin)(struct nn_text *text, const struct nn_report_column *columns, size_t n);
-	void (*row)(struct nn_text *text, const struct nn_report_column *columns, const struct nn_cell *cells, size_t n, bool first);
-	void (*end)(struct nn_text *text, bool empty);           /* NULL: nothing */
+	void (*row)(struct nn_text *text, const struct nn_report_column *columns,
+		    const struct nn_cell *cells, size_t n, bool first);
+	void (*end)(struct nn_text *text, bool empty); /* NULL: nothing */
 };
-extern const struct nn_report_writer nn_report_writers[];        /* by format */
+extern const struct nn_report_writer nn_report_writers[]; /* by format */
 
 #endif

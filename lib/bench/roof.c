@@ -4,10 +4,10 @@
 #include "bench/peak.h"
 #include "bench/roof.h"
 
-#define ROOF_S 0.04              /* of one figure */
-#define AGAIN_S 0.25             /* of one that was too low */
-#define AGAIN 6                  /* times */
-#define LEAST_LOG 15             /* smaller working sets are as fast as 32 KiB */
+#define ROOF_S 0.04  /* of one figure */
+#define AGAIN_S 0.25 /* of one that was too low */
+#define AGAIN 6      /* times */
+#define LEAST_LOG 15 /* smaller working sets are as fast as 32 KiB */
 
 size_t nn_roofs_far(void)
 {
@@ -33,14 +33,16 @@ static int measure_bandwidth(struct nn_roofs *r, int log, double seconds, struct
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		double rate;
 
-		if (nn_peak_memory(r->bench, kinds[i], (size_t)1 << log, r->device, r->bench->pool, seconds, &rate, err) < 0)
+		if (nn_peak_memory(r->bench, kinds[i], (size_t)1 << log, r->device, r->bench->pool,
+				   seconds, &rate, err) < 0)
 			return -1;
 		r->bandwidth[log] = fmax(r->bandwidth[log], rate);
 	}
 	return 0;
 }
 
-int nn_roofs_init(struct nn_roofs *r, struct nn_bench *bench, const struct nn_device *device, struct nn_error *err)
+int nn_roofs_init(struct nn_roofs *r, struct nn_bench *bench, const struct nn_device *device,
+		  struct nn_error *err)
 {
 	(void)err;
 	*r = (struct nn_roofs){ .bench = bench, .device = device };
@@ -61,23 +63,27 @@ int nn_roofs_bandwidth(struct nn_roofs *r, size_t span, double *rate, struct nn_
 	return 0;
 }
 
-int nn_roofs_share(struct nn_roofs *r, const struct nn_roof_work *w, double seconds, double *share, struct nn_error *err)
+int nn_roofs_share(struct nn_roofs *r, const struct nn_roof_work *w, double seconds, double *share,
+		   struct nn_error *err)
 {
 	double rate;
 
-	for (int i = 0; ; i++) {
+	for (int i = 0;; i++) {
 		if (nn_roofs_bandwidth(r, w->span, &rate, err) < 0)
 			return -1;
 		*share = fmax(w->flop / seconds / r->fma, w->bytes / seconds / rate);
 		if (!(*share > 1) || i == AGAIN || nn_bench_stopped(r->bench))
 			break;
 		if (w->flop / seconds > r->fma)
-			r->fma = fmax(r->fma, nn_peak_fma(r->bench, r->device, r->bench->pool, AGAIN_S));
-		if (w->bytes / seconds > rate && measure_bandwidth(r, size_of(w->span), AGAIN_S, err) < 0)
+			r->fma = fmax(r->fma,
+				      nn_peak_fma(r->bench, r->device, r->bench->pool, AGAIN_S));
+		if (w->bytes / seconds > rate &&
+		    measure_bandwidth(r, size_of(w->span), AGAIN_S, err) < 0)
 			return -1;
 	}
 	if (*share > 1) {
-		nn_bench_note(r->bench, "a figure is above the peak, which stayed too low however often it was measured: the share is left out");
+		nn_bench_note(r->bench, "a figure is above the peak, which stayed too low however "
+					"often it was measured: the share is left out");
 		*share = NAN;
 	}
 	return 0;

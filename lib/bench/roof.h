@@ -1,4 +1,5 @@
-/* What bounds an op: the roofs of this machine, measured in the same run, and how near a figure comes to the one above it. */
+/* What bounds an op: the roofs of this machine, measured in the same run, and how near a figure
+ * comes to the one above it. */
 #ifndef NN_BENCH_ROOF_H
 #define NN_BENCH_ROOF_H
 
@@ -11,7 +12,8 @@ struct nn_roofs {
 	struct nn_bench *bench;
 	const struct nn_device *device;
 	double fma;                      /* FLOP/s; NAN: not known */
-	double bandwidth[NN_ROOF_SIZES]; /* B/s in working sets of 2^i bytes, the most of reading, writing and copying; 0: not measured yet */
+	double bandwidth[NN_ROOF_SIZES]; /* B/s in working sets of 2^i bytes, the most of reading,
+					    writing and copying; 0: not measured yet */
 };
 
 /* What a pass does at least, in working sets of `span` bytes. */
@@ -20,15 +22,18 @@ struct nn_roof_work {
 	size_t span;
 };
 
-int nn_roofs_init(struct nn_roofs *roofs, struct nn_bench *bench, const struct nn_device *device, struct nn_error *err);
+int nn_roofs_init(struct nn_roofs *roofs, struct nn_bench *bench, const struct nn_device *device,
+		  struct nn_error *err);
 /* B/s that memory of that many bytes in use gives; measured when it is asked for first. */
 int nn_roofs_bandwidth(struct nn_roofs *roofs, size_t span, double *rate, struct nn_error *err);
 /* Bytes from which on no cache holds them. */
 size_t nn_roofs_far(void);
 /*
- * What share of the roof above it so much work in so many seconds is. A figure above a roof says that the roof was measured too
- * low, on a machine that was disturbed: it is measured again. NAN: the roof is not known, or stays below, which a note then says.
+ * What share of the roof above it so much work in so many seconds is. A figure above a roof says
+ * that the roof was measured too low, on a machine that was disturbed: it is measured again. NAN:
+ * the roof is not known, or stays below, which a note then says.
  */
-int nn_roofs_share(struct nn_roofs *roofs, const struct nn_roof_work *work, double seconds, double *share, struct nn_error *err);
+int nn_roofs_share(struct nn_roofs *roofs, const struct nn_roof_work *work, double seconds,
+		   double *share, struct nn_error *err);
 
 #endif

@@ -13,14 +13,17 @@
 #include "bench/subject.h"
 #include "graph/bound.h"
 
-#define LAYER_S 1                /* of a figure at most where --time is not given */
-#define LATENCY_S 1e-5           /* a layer that is faster than this and far from its roof is bound by being called at all */
+#define LAYER_S 1 /* of a figure at most where --time is not given */
+#define LATENCY_S \
+	1e-5 /* a layer that is faster than this and far from its roof is bound by being called at \
+		all */
 #define LATENCY_SHARE 0.2
 
 static const struct nn_report_column columns[] = {
-	{ "layer", 12 }, { "op", 16 }, { "shape", 34 }, { "device", 6 }, { "kernel", 6 }, { "dtype", 5 }, { "flop", 0 }, { "bytes", 0 },
-	{ "intensity", 0 }, { "bound", 7 }, { "seconds", 0 }, { "gflops", 0 }, { "gbytes_s", 0 }, { "peak_share", 0 }, { "check", 5 },
-	{ NULL, 0 },
+	{ "layer", 12 },    { "op", 16 },        { "shape", 34 },  { "device", 6 },
+	{ "kernel", 6 },    { "dtype", 5 },      { "flop", 0 },    { "bytes", 0 },
+	{ "intensity", 0 }, { "bound", 7 },      { "seconds", 0 }, { "gflops", 0 },
+	{ "gbytes_s", 0 },  { "peak_share", 0 }, { "check", 5 },   { NULL, 0 },
 };
 
 struct spot {
@@ -34,20 +37,21 @@ struct roofline {
 	const struct nn_subject *subject;
 	const struct nn_device *device;
 	struct nn_roofs roofs;
-	struct spot *spots;              /* with arithmetic, to be drawn */
+	struct spot *spots; /* with arithmetic, to be drawn */
 	size_t n_spots, least_span, wrong, rows;
 };
 
 bool nn_roofline_is_model(const char *operand)
 {
-	return access(operand, F_OK) == 0 || (nn_bench_op(operand) == NN_N_OPS && strchr(operand, ' '));
+	return access(operand, F_OK) == 0 ||
+	       (nn_bench_op(operand) == NN_N_OPS && strchr(operand, ' '));
 }
 
 /* ---- one layer ---- */
 
 /* Which roof is above it, or that none is near. */
-static int bound_of(struct roofline *r, const struct nn_roof_work *w, double seconds, double share, const char **bound,
-		    struct nn_error *err)
+static int bound_of(struct roofline *r, const struct nn_roof_work *w, double seconds, double share,
+		    const char **bound, struct nn_error *err)
 {
 	size_t cache = nn_machine_cache(3) ? nn_machine_cache(3) : nn_machine_cache(2);
 	double rate;
@@ -63,13 +67,14 @@ static int bound_of(struct roofline *r, const struct nn_roof_work *w, double sec
 	return 0;
 }
 
-static int put_figures(struct roofline *r, const struct nn_roof_work *w, const struct nn_measure *m, const char *label,
-		       struct nn_error *err)
+static int put_figures(struct roofline *r, const struct nn_roof_work *w, const struct nn_measure *m,
+		       const char *label, struct nn_error *err)
 {
 	const char *bound;
 	double share;
 
-	if (nn_roofs_share(&r->roofs, w, m->mean_s, &share, err) < 0 || bound_of(r, w, m->mean_s, share, &bound, err) < 0)
+	if (nn_roofs_share(&r->roofs, w, m->mean_s, &share, err) < 0 ||
+	    bound_of(r, w, m->mean_s, share, &bound, err) < 0)
 		return -1;
 	nn_report_text(r->report, "bound", bound);
 	nn_report_real(r->report, "seconds", m->mean_s);
@@ -87,15 +92,16 @@ static int put_figures(struct roofline *r, const struct nn_roof_work *w, const s
 	return 0;
 }
 
-static void put_names(struct roofline *r, const struct nn_bound_node *node, const struct nn_op_trial *t, bool backward, char *label,
-		      size_t size)
+static void put_names(struct roofline *r, const struct nn_bound_node *node,
+		      const struct nn_op_trial *t, bool backward, char *label, size_t size)
 {
 	struct nn_net_line line = nn_net_line(r->subject->net, node->line);
-	struct nn_text shape = {0};
+	struct nn_text shape = { 0 };
 	char op[64];
 
 	snprintf(op, sizeof op, "%s%s", nn_ops[node->op]->name, backward ? "-backward" : "");
-	snprintf(label, size, "%s %s%s", line.name, nn_ops[node->op]->name, backward ? " back" : "");
+	snprintf(label, size, "%s %s%s", line.name, nn_ops[node->op]->name,
+		 backward ? " back" : "");
 	nn_bench_site_text(node->op, node->attrs, node->shapes, t->rows, &shape);
 	nn_report_text(r->report, "layer", line.name);
 	nn_report_text(r->report, "op", op);
@@ -106,12 +112,14 @@ static void put_names(struct roofline *r, const struct nn_bound_node *node, cons
 	nn_text_free(&shape);
 }
 
-static int measure_pass(struct roofline *r, const struct nn_bound_node *node, struct nn_op_trial *t, bool backward, struct nn_error *err)
+static int measure_pass(struct roofline *r, const struct nn_bound_node *node, struct nn_op_trial *t,
+			bool backward, struct nn_error *err)
 {
-	struct nn_roof_work w = { nn_op_trial_flop(t, backward), nn_op_trial_bytes(t, backward), nn_op_trial_span(t, backward) };
+	struct nn_roof_work w = { nn_op_trial_flop(t, backward), nn_op_trial_bytes(t, backward),
+				  nn_op_trial_span(t, backward) };
 	struct nn_measure_call call = { backward ? nn_op_trial_backward : nn_op_trial_forward, t };
 	double difference, allowed;
-	struct nn_measure m = {0};
+	struct nn_measure m = { 0 };
 	char label[48], text[32];
 
 	if (nn_op_trial_check(t, backward, &difference, &allowed, err) < 0)
@@ -137,10 +145,16 @@ static int measure_pass(struct roofline *r, const struct nn_bound_node *node, st
 	return nn_report_row(r->report, err);
 }
 
-static int measure_node(struct roofline *r, const struct nn_bound_node *node, bool training, size_t rows, struct nn_error *err)
+static int measure_node(struct roofline *r, const struct nn_bound_node *node, bool training,
+			size_t rows, struct nn_error *err)
 {
-	struct nn_op_trial_site site = { .op = node->op, .attrs = node->attrs, .in = node->shapes, .n_in = node->n_in, .rows = rows,
-					 .training = training, .want_dx = node->want_dx };
+	struct nn_op_trial_site site = { .op = node->op,
+					 .attrs = node->attrs,
+					 .in = node->shapes,
+					 .n_in = node->n_in,
+					 .rows = rows,
+					 .training = training,
+					 .want_dx = node->want_dx };
 	struct nn_op_trial *t;
 	int status;
 
@@ -157,29 +171,35 @@ static int measure_node(struct roofline *r, const struct nn_bound_node *node, bo
 
 static int measure_nodes(struct roofline *r, bool training, size_t rows, struct nn_error *err)
 {
-	struct nn_bound bound = { .program = r->subject->program, .device = r->device, .training = training, .fold = !training };
+	struct nn_bound bound = { .program = r->subject->program,
+				  .device = r->device,
+				  .training = training,
+				  .fold = !training };
 	int status = nn_bound_lower(&bound, err);
 
 	if (status == 0)
 		status = nn_bound_fuse(&bound, err);
-	if (status == 0 && !(r->spots = nn_alloc(2 * (size_t)bound.n_nodes + 1, sizeof *r->spots, err)))
+	if (status == 0 &&
+	    !(r->spots = nn_alloc(2 * (size_t)bound.n_nodes + 1, sizeof *r->spots, err)))
 		status = -1;
 	for (int i = 0; i < bound.n_nodes && status == 0 && !nn_bench_stopped(r->b); i++)
 		if (!bound.nodes[i].removed)
 			status = measure_node(r, &bound.nodes[i], training, rows, err);
 	nn_bound_fini(&bound);
 	if (status == 0 && r->wrong)
-		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong: see column check", r->wrong, r->rows);
+		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong: see column check",
+				 r->wrong, r->rows);
 	return status;
 }
 
 /* ---- the picture ---- */
 
 #define ROOF_POINTS 3
-#define TITLE 60                 /* bytes of a model in the title */
+#define TITLE 60 /* bytes of a model in the title */
 
 /* min(fma, intensity * bandwidth): up to where they meet, and on. */
-static void draw_roof(const struct roofline *r, double bandwidth, double from, double to, double x[ROOF_POINTS], double y[ROOF_POINTS])
+static void draw_roof(const struct roofline *r, double bandwidth, double from, double to,
+		      double x[ROOF_POINTS], double y[ROOF_POINTS])
 {
 	x[0] = from;
 	x[1] = fmin(fmax(r->roofs.fma / bandwidth, from), to);
@@ -193,32 +213,48 @@ static int draw(struct roofline *r, const char *title, struct nn_output *plot, s
 	double x[2][ROOF_POINTS], y[2][ROOF_POINTS], far, near, from = 0.1, to = 100;
 	struct nn_chart_mark *marks = nn_alloc(r->n_spots + 1, sizeof *marks, err);
 	struct nn_chart_series series[2];
-	struct nn_text svg = {0};
+	struct nn_text svg = { 0 };
 	char note[320];
 	int status;
 
 	if (!marks)
 		return -1;
-	if (nn_roofs_bandwidth(&r->roofs, nn_roofs_far(), &far, err) < 0 || nn_roofs_bandwidth(&r->roofs, r->least_span, &near, err) < 0) {
+	if (nn_roofs_bandwidth(&r->roofs, nn_roofs_far(), &far, err) < 0 ||
+	    nn_roofs_bandwidth(&r->roofs, r->least_span, &near, err) < 0) {
 		nn_free(marks);
 		return -1;
 	}
 	for (size_t i = 0; i < r->n_spots; i++) {
-		marks[i] = (struct nn_chart_mark){ NN_CHART_DOT, r->spots[i].intensity, r->spots[i].rate, r->spots[i].label };
+		marks[i] = (struct nn_chart_mark){ NN_CHART_DOT, r->spots[i].intensity,
+						   r->spots[i].rate, r->spots[i].label };
 		from = fmin(from, r->spots[i].intensity / 2);
 		to = fmax(to, r->spots[i].intensity * 2);
 	}
 	draw_roof(r, far, from, to, x[0], y[0]);
 	draw_roof(r, near, from, to, x[1], y[1]);
-	series[0] = (struct nn_chart_series){ "roof of memory", NN_CHART_LINE, x[0], y[0], ROOF_POINTS, NULL, NULL };
-	series[1] = (struct nn_chart_series){ "roof of the caches", NN_CHART_LINE, x[1], y[1], ROOF_POINTS, NULL, NULL };
-	snprintf(note, sizeof note, "%s, %d threads: %.3g GFLOP/s, %.3g GB/s from memory, %.3g GB/s from cache", r->b->machine.cpu,
-		 r->b->threads, r->roofs.fma * 1e-9, far * 1e-9, near * 1e-9);
-	status = nn_chart_svg(&(struct nn_chart){
-		.title = title, .note = note, .x = { .title = "FLOP per byte", .scale = NN_CHART_LOG10, .from = from, .to = to },
-		.panels = &(struct nn_chart_panel){ { .title = "FLOP/s", .unit = "FLOP/s", .scale = NN_CHART_LOG10 }, series, 2, marks,
-						    r->n_spots },
-		.n_panels = 1 }, &svg, err);
+	series[0] = (struct nn_chart_series){ "roof of memory", NN_CHART_LINE, x[0], y[0],
+					      ROOF_POINTS,      NULL,          NULL };
+	series[1] = (struct nn_chart_series){ "roof of the caches", NN_CHART_LINE, x[1], y[1],
+					      ROOF_POINTS,          NULL,          NULL };
+	snprintf(note, sizeof note,
+		 "%s, %d threads: %.3g GFLOP/s, %.3g GB/s from memory, %.3g GB/s from cache",
+		 r->b->machine.cpu, r->b->threads, r->roofs.fma * 1e-9, far * 1e-9, near * 1e-9);
+	status = nn_chart_svg(
+		&(struct nn_chart){ .title = title,
+				    .note = note,
+				    .x = { .title = "FLOP per byte",
+					   .scale = NN_CHART_LOG10,
+					   .from = from,
+					   .to = to },
+				    .panels = &(struct nn_chart_panel){ { .title = "FLOP/s",
+									  .unit = "FLOP/s",
+									  .scale = NN_CHART_LOG10 },
+									series,
+									2,
+									marks,
+									r->n_spots },
+				    .n_panels = 1 },
+		&svg, err);
 	if (status == 0)
 		status = nn_output_write(plot, svg.data, svg.length, err);
 	nn_text_free(&svg);
@@ -228,7 +264,8 @@ static int draw(struct roofline *r, const char *title, struct nn_output *plot, s
 
 static int run(struct roofline *r, const char *model, struct nn_output *plot, struct nn_error *err)
 {
-	bool training = nn_opt_given(r->b->setup.list, "mode") && r->b->options->mode == NN_BENCH_TRAIN;
+	bool training =
+		nn_opt_given(r->b->setup.list, "mode") && r->b->options->mode == NN_BENCH_TRAIN;
 	size_t batches[NN_BENCH_BATCHES] = { training ? r->subject->batch : 1 };
 	char name[TITLE], title[160];
 	int status;
@@ -236,10 +273,12 @@ static int run(struct roofline *r, const char *model, struct nn_output *plot, st
 	if (r->b->options->batch && nn_bench_batches(r->b->options->batch, batches, err) < 0)
 		return -1;
 	r->least_span = SIZE_MAX;
-	if (!(r->device = nn_bench_device(r->b, "cpu", r->subject->dtype, err)) || nn_roofs_init(&r->roofs, r->b, r->device, err) < 0)
+	if (!(r->device = nn_bench_device(r->b, "cpu", r->subject->dtype, err)) ||
+	    nn_roofs_init(&r->roofs, r->b, r->device, err) < 0)
 		return -1;
 	status = measure_nodes(r, training, batches[0], err);
-	snprintf(title, sizeof title, "%s, %s, batch %zu", nn_one_line(name, sizeof name, model), training ? "train" : "predict", batches[0]);
+	snprintf(title, sizeof title, "%s, %s, batch %zu", nn_one_line(name, sizeof name, model),
+		 training ? "train" : "predict", batches[0]);
 	return status < 0 || !plot || nn_bench_stopped(r->b) ? status : draw(r, title, plot, err);
 }
 

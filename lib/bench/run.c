@@ -9,12 +9,14 @@
 #include "bench/trial.h"
 #include "device/stored.h"
 
-#define PEAK_S 0.1               /* for the peak that a device's rows are held against */
+#define PEAK_S 0.1 /* for the peak that a device's rows are held against */
 
 static const struct nn_report_column columns[] = {
-	{ "model", 20 }, { "mode", 7 }, { "device", 12 }, { "precision", 9 }, { "batch", 0 }, { "n", 0 }, { "p50_s", 0 },
-	{ "p90_s", 0 }, { "p99_s", 0 }, { "mean_s", 0 }, { "ci95_s", 0 }, { "samples_per_s", 0 }, { "gflops", 0 }, { "peak_share", 0 },
-	{ "memory_bytes", 0 }, { "check", 8 }, { "warmup_s", 0 }, { NULL, 0 },
+	{ "model", 20 },   { "mode", 7 },       { "device", 12 },      { "precision", 9 },
+	{ "batch", 0 },    { "n", 0 },          { "p50_s", 0 },        { "p90_s", 0 },
+	{ "p99_s", 0 },    { "mean_s", 0 },     { "ci95_s", 0 },       { "samples_per_s", 0 },
+	{ "gflops", 0 },   { "peak_share", 0 }, { "memory_bytes", 0 }, { "check", 8 },
+	{ "warmup_s", 0 }, { NULL, 0 },
 };
 
 struct run {
@@ -23,8 +25,8 @@ struct run {
 	const struct nn_subject *subject;
 	const struct nn_device *device;
 	const char *device_name;
-	bool stored;                     /* --device=auto: a device for each mode and batch */
-	double peak;                     /* FLOP/s of the device on our threads */
+	bool stored; /* --device=auto: a device for each mode and batch */
+	double peak; /* FLOP/s of the device on our threads */
 	struct nn_curves *curves;
 	int wrong, rows;
 };
@@ -34,7 +36,8 @@ static const char *mode_name(enum nn_bench_mode mode)
 	return mode == NN_BENCH_TRAIN ? "train" : "predict";
 }
 
-static void put_figures(struct run *r, const struct nn_trial *trial, size_t batch, const struct nn_measure *m)
+static void put_figures(struct run *r, const struct nn_trial *trial, size_t batch,
+			const struct nn_measure *m)
 {
 	double rate = nn_trial_flops(trial) / m->mean_s;
 
@@ -49,8 +52,9 @@ static void put_figures(struct run *r, const struct nn_trial *trial, size_t batc
 	nn_report_real(r->report, "peak_share", rate / r->peak);
 }
 
-static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mode mode, size_t batch, const struct nn_measure *m,
-		   const char *check, struct nn_error *err)
+static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mode mode,
+		   size_t batch, const struct nn_measure *m, const char *check,
+		   struct nn_error *err)
 {
 	nn_report_text(r->report, "model", r->subject->name);
 	nn_report_text(r->report, "mode", mode_name(mode));
@@ -66,7 +70,8 @@ static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mo
 	return nn_report_row(r->report, err);
 }
 
-static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mode, size_t batch, struct nn_error *err)
+static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mode, size_t batch,
+		   struct nn_error *err)
 {
 	struct nn_measure_call call = { nn_trial_call, trial };
 	struct nn_measure m;
@@ -85,7 +90,8 @@ static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mod
 	snprintf(what, sizeof what, "%s on %s, batch %zu", mode_name(mode), r->device_name, batch);
 	if (m.n == 0)
 		nn_bench_too_short(r->b, what, &m);
-	else if (nn_curves_add(r->curves, mode_name(mode), r->device_name, (double)batch, &m, err) < 0)
+	else if (nn_curves_add(r->curves, mode_name(mode), r->device_name, (double)batch, &m, err) <
+		 0)
 		return -1;
 	return put_row(r, trial, mode, batch, &m, check, err);
 }
@@ -101,7 +107,8 @@ static int take_device(struct run *r, const char *name, struct nn_error *err)
 
 static int take_stored(struct run *r, enum nn_bench_mode mode, size_t batch, struct nn_error *err)
 {
-	struct nn_use use = { nn_net_text(r->subject->net), mode == NN_BENCH_TRAIN, batch, r->subject->dtype };
+	struct nn_use use = { nn_net_text(r->subject->net), mode == NN_BENCH_TRAIN, batch,
+			      r->subject->dtype };
 	char name[NN_DEVICE_NAME], note[NN_STORED_NOTE];
 
 	nn_device_stored(&use, name, note);
@@ -113,10 +120,14 @@ static int take_stored(struct run *r, enum nn_bench_mode mode, size_t batch, str
 	return 0;
 }
 
-static int run_batches(struct run *r, enum nn_bench_mode mode, const size_t *batches, int n, struct nn_error *err)
+static int run_batches(struct run *r, enum nn_bench_mode mode, const size_t *batches, int n,
+		       struct nn_error *err)
 {
 	for (int i = 0; i < n && !nn_bench_stopped(r->b); i++) {
-		struct nn_trial_options o = { .subject = r->subject, .threads = r->b->threads, .mode = mode, .batch = batches[i] };
+		struct nn_trial_options o = { .subject = r->subject,
+					      .threads = r->b->threads,
+					      .mode = mode,
+					      .batch = batches[i] };
 		struct nn_trial *trial;
 		int status;
 
@@ -142,7 +153,8 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 	if (!r->stored && take_device(r, name, err) < 0)
 		return -1;
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN; mode--) {
-		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->subject->batch : 1 };
+		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->subject->batch
+									    : 1 };
 		int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
 
 		if (one_mode && mode != b->options->mode)
@@ -160,13 +172,15 @@ static int run_devices(struct run *r, struct nn_error *err)
 
 	if (n < 0)
 		return -1;
-	r->stored = nn_opt_given(r->b->setup.list, "device") && strcmp(r->b->std->device, "auto") == 0;
+	r->stored =
+		nn_opt_given(r->b->setup.list, "device") && strcmp(r->b->std->device, "auto") == 0;
 	for (int i = 0; i < (r->stored ? 1 : n) && !nn_bench_stopped(r->b); i++)
 		if (run_device(r, names[i], err) < 0)
 			return -1;
 	nn_curves_notes(r->curves, r->b);
 	if (r->wrong)
-		return nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check", r->wrong, r->rows);
+		return nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check",
+			       r->wrong, r->rows);
 	return 0;
 }
 
@@ -182,7 +196,8 @@ int nn_verb_run(struct nn_bench *b, int n, char **words, struct nn_error *err)
 		return -1;
 	if (nn_bench_report(b, columns, &r.report, err) < 0)
 		goto end;
-	if (nn_curves_new(&r.curves, words[0], b, err) < 0 || nn_bench_subject(b, words[0], &subject, err) < 0)
+	if (nn_curves_new(&r.curves, words[0], b, err) < 0 ||
+	    nn_bench_subject(b, words[0], &subject, err) < 0)
 		goto end;
 	r.subject = subject;
 	status = run_devices(&r, err);

@@ -52,7 +52,8 @@ static int spawn(const char *const *argv, int out, pid_t *pid)
 	if (status == 0)
 		status = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	if (status == 0)
-		status = posix_spawn(pid, argv[0], &actions, NULL, (char *const *)(void *)argv, environ);
+		status = posix_spawn(pid, argv[0], &actions, NULL, (char *const *)(void *)argv,
+				     environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return status == 0 ? 0 : -1;
 }
@@ -78,7 +79,9 @@ static int run(const char *const *argv, struct nn_start *s, struct nn_error *err
 	while (waitpid(pid, &state, 0) < 0)
 		;
 	*s = (struct nn_start){ there - begin, first - begin, nn_now_s() - begin };
-	return WIFEXITED(state) && WEXITSTATUS(state) == 0 ? 0 : nn_fail(err, NN_EFAIL, "%s: failed", argv[0]);
+	return WIFEXITED(state) && WEXITSTATUS(state) == 0
+		       ? 0
+		       : nn_fail(err, NN_EFAIL, "%s: failed", argv[0]);
 }
 
 static void keep_least(double *least, double seconds)
@@ -87,11 +90,12 @@ static void keep_least(double *least, double seconds)
 		*least = seconds;
 }
 
-int nn_start_measure(const char *const *argv, int runs, struct nn_start *start, struct nn_error *err)
+int nn_start_measure(const char *const *argv, int runs, struct nn_start *start,
+		     struct nn_error *err)
 {
-	*start = (struct nn_start){0};
+	*start = (struct nn_start){ 0 };
 	for (int i = 0; i < runs; i++) {
-		struct nn_start s = {0};
+		struct nn_start s = { 0 };
 
 		if (run(argv, &s, err) < 0)
 			return -1;
@@ -99,7 +103,8 @@ int nn_start_measure(const char *const *argv, int runs, struct nn_start *start, 
 		keep_least(&start->ready_s, s.ready_s);
 		keep_least(&start->whole_s, s.whole_s);
 	}
-	/* From the start each: where this process waited after exec the new one was long under way. */
+	/* From the start each: where this process waited after exec the new one was long under way.
+	 */
 	start->ready_s -= start->exec_s;
 	return 0;
 }

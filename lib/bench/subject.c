@@ -18,7 +18,8 @@ static int rename_place(struct nn_error *err)
 
 	if (!err || strncmp(err->text, "-m:", 3) != 0)
 		return -1;
-	snprintf(text, sizeof text, "%s%s", err->text[3] == ' ' ? "" : "MODEL", err->text + (err->text[3] == ' ' ? 4 : 2));
+	snprintf(text, sizeof text, "%s%s", err->text[3] == ' ' ? "" : "MODEL",
+		 err->text + (err->text[3] == ' ' ? 4 : 2));
 	memcpy(err->text, text, sizeof text);
 	return -1;
 }
@@ -27,11 +28,16 @@ static int check_text(const struct nn_subject *s, enum nn_code code, struct nn_e
 {
 	for (size_t i = 0; i < nn_net_n_inputs(s->text); i++)
 		if (!nn_net_input(s->text, i)->shaped)
-			return nn_fail(err, code, "%s: the shape of the samples is not given; begin with an input line, such as "
-				       "'input 784'", code == NN_EUSAGE ? "MODEL" : s->name);
+			return nn_fail(err, code,
+				       "%s: the shape of the samples is not given; begin with an "
+				       "input line, such as "
+				       "'input 784'",
+				       code == NN_EUSAGE ? "MODEL" : s->name);
 	for (size_t i = 0; i < nn_net_n_outputs(s->text); i++)
 		if (nn_net_output(s->text, i)->open)
-			return nn_fail(err, code, "%s: the size of an output is '?'; nn-bench has no data that say it, write a number",
+			return nn_fail(err, code,
+				       "%s: the size of an output is '?'; nn-bench has no data "
+				       "that say it, write a number",
 				       code == NN_EUSAGE ? "MODEL" : s->name);
 	return 0;
 }
@@ -43,7 +49,8 @@ static int open_net(struct nn_subject *s, const char *operand, struct nn_error *
 
 	if (nn_net_open(&s->text, &s->file, operand, err) < 0)
 		return rename_place(err);
-	if (s->text && (check_text(s, code, err) < 0 || nn_net_resolve(s->text, NULL, NULL, err) < 0))
+	if (s->text &&
+	    (check_text(s, code, err) < 0 || nn_net_resolve(s->text, NULL, NULL, err) < 0))
 		return rename_place(err);
 	s->net = s->file ? s->file->net : s->text;
 	s->program = nn_net_program(s->net);
@@ -77,7 +84,8 @@ static int take_train(struct nn_subject *s, int *loss, struct nn_error *err)
 		return nn_fail_at(err, "%s: nn.train", s->name);
 	if (nn_json_number(nn_json_get(train, "batch")) >= 1)
 		s->batch = (size_t)nn_json_number(nn_json_get(train, "batch"));
-	s->optimizer.kind = (enum nn_optimizer_kind)find_optimizer(nn_json_string(nn_json_get(train, "optimizer"), NULL));
+	s->optimizer.kind = (enum nn_optimizer_kind)find_optimizer(
+		nn_json_string(nn_json_get(train, "optimizer"), NULL));
 	s->optimizer.momentum = nn_json_number(nn_json_get(train, "momentum"));
 	s->optimizer.weight_decay = nn_json_number(nn_json_get(train, "weight-decay"));
 	s->optimizer.clip_norm = nn_json_number(nn_json_get(train, "clip-norm"));
@@ -98,11 +106,17 @@ static int take_targets(struct nn_subject *s, int loss, struct nn_error *err)
 	if (!s->losses || !s->weights || !s->targets)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		const struct nn_shape *shape = &s->program->values[s->program->outputs[i].value].shape;
-		size_t values = nn_shape_count(shape), columns = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+		const struct nn_shape *shape =
+			&s->program->values[s->program->outputs[i].value].shape;
+		size_t values = nn_shape_count(shape),
+		       columns = shape->rank == 0
+					 ? 1
+					 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
 
 		s->losses[i] = (struct nn_loss_spec){ .ignore = -1 };
-		s->losses[i].kind = loss >= 0 && n == 1 ? (enum nn_loss_kind)loss : columns > 1 ? NN_LOSS_CROSS_ENTROPY : NN_LOSS_MSE;
+		s->losses[i].kind = loss >= 0 && n == 1 ? (enum nn_loss_kind)loss
+				    : columns > 1       ? NN_LOSS_CROSS_ENTROPY
+							: NN_LOSS_MSE;
 		s->weights[i] = nn_net_output(s->net, i)->weight;
 		s->targets[i].classes = s->losses[i].kind == NN_LOSS_CROSS_ENTROPY ? columns : 0;
 		s->targets[i].size = s->targets[i].classes ? values / columns : values;
@@ -118,9 +132,12 @@ static int take_params(struct nn_subject *s, uint64_t seed, struct nn_error *err
 	double bytes = 0, available = (double)nn_memory_available();
 
 	for (int p = 0; p < s->program->n_params; p++)
-		bytes += 2.0 * (double)nn_shape_count(&s->program->params[p].desc.shape) * (double)nn_dtype_size(s->dtype);
+		bytes += 2.0 * (double)nn_shape_count(&s->program->params[p].desc.shape) *
+			 (double)nn_dtype_size(s->dtype);
 	if (bytes > available)
-		return nn_fail(err, NN_ENOMEM, "%s: its parameters alone need %.0f bytes, %.0f are available", s->name, bytes, available);
+		return nn_fail(err, NN_ENOMEM,
+			       "%s: its parameters alone need %.0f bytes, %.0f are available",
+			       s->name, bytes, available);
 	s->params = nn_params_new(s->program, s->dtype, err);
 	if (!s->params)
 		return -1;
@@ -140,7 +157,8 @@ static int open_subject(struct nn_subject *s, int precision, uint64_t seed, stru
 	return take_params(s, seed, err);
 }
 
-int nn_subject_open(struct nn_subject **subject, const char *operand, int precision, uint64_t seed, struct nn_error *err)
+int nn_subject_open(struct nn_subject **subject, const char *operand, int precision, uint64_t seed,
+		    struct nn_error *err)
 {
 	struct nn_subject *s = nn_alloc(1, sizeof *s, err);
 
@@ -182,7 +200,8 @@ static double node_flops(const struct nn_program *program, const struct nn_node 
 			 : (double)nn_shape_count(&program->values[node->out].shape);
 }
 
-/* Backward does what forward does once for its input and, where there are weights, once for them; an input of the net has no gradient. */
+/* Backward does what forward does once for its input and, where there are weights, once for them;
+ * an input of the net has no gradient. */
 double nn_subject_flops(const struct nn_subject *s, bool training)
 {
 	double sum = 0;
@@ -193,7 +212,8 @@ double nn_subject_flops(const struct nn_subject *s, bool training)
 
 		for (int k = 0; k < s->program->n_inputs; k++)
 			first |= node->in[0] == s->program->inputs[k];
-		sum += node_flops(s->program, node) * (training ? 1 + !first + (node->n_params > 0) : 1);
+		sum += node_flops(s->program, node) *
+		       (training ? 1 + !first + (node->n_params > 0) : 1);
 	}
 	return sum;
 }

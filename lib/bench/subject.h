@@ -8,30 +8,34 @@
 #include "train/optimizer.h"
 
 struct nn_subject {
-	const char *name;                /* the operand */
-	const char *path;                /* of a model file that can be opened again; NULL */
+	const char *name; /* the operand */
+	const char *path; /* of a model file that can be opened again; NULL */
 	const struct nn_net *net;
 	const struct nn_program *program;
 	enum nn_dtype dtype;
-	void **params;                   /* canonical, of dtype: the file's, or initial values by the seed */
-	size_t batch;                    /* of nn.train; 64 without */
+	void **params; /* canonical, of dtype: the file's, or initial values by the seed */
+	size_t batch;  /* of nn.train; 64 without */
 	struct nn_optimizer_options optimizer;
-	struct nn_loss_spec *losses;     /* [n_outputs]; of text: cross-entropy, for an output of one number mse */
-	double *weights;                 /* [n_outputs] of the losses */
-	struct nn_made_target *targets;  /* [n_outputs] what random targets look like */
+	struct nn_loss_spec
+		*losses; /* [n_outputs]; of text: cross-entropy, for an output of one number mse */
+	double *weights; /* [n_outputs] of the losses */
+	struct nn_made_target *targets; /* [n_outputs] what random targets look like */
 
-	struct nn_model_file *file;      /* owned: one of the two */
+	struct nn_model_file *file; /* owned: one of the two */
 	struct nn_net *text;
 };
 
 /*
- * The operand of nn-bench's verbs. Text needs `input` lines and numbers for `?`. precision: 0 as the model, else 1 + enum nn_dtype.
- * Errors of inline text are NN_EUSAGE and begin "MODEL:LINE: "; a model whose parameters do not fit is NN_ENOMEM.
+ * The operand of nn-bench's verbs. Text needs `input` lines and numbers for `?`. precision: 0 as
+ * the model, else 1 + enum nn_dtype. Errors of inline text are NN_EUSAGE and begin "MODEL:LINE: ";
+ * a model whose parameters do not fit is NN_ENOMEM.
  */
-int nn_subject_open(struct nn_subject **subject, const char *operand, int precision, uint64_t seed, struct nn_error *err);
+int nn_subject_open(struct nn_subject **subject, const char *operand, int precision, uint64_t seed,
+		    struct nn_error *err);
 void nn_subject_free(struct nn_subject *subject);
 
-/* Floating-point operations of a row: forward, or with the gradients of what learns; a product and a sum are two. */
+/* Floating-point operations of a row: forward, or with the gradients of what learns; a product and
+ * a sum are two. */
 double nn_subject_flops(const struct nn_subject *subject, bool training);
 /* Parameters that are trained. */
 size_t nn_subject_parameters(const struct nn_subject *subject);

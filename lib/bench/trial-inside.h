@@ -17,8 +17,8 @@ struct nn_trial {
 	/* samples */
 	size_t n_rows;
 	struct nn_dataset *dataset;
-	uint64_t *rows, *order;          /* training: all numbers, and the order of the pass */
-	size_t at;                       /* of the next call in it */
+	uint64_t *rows, *order; /* training: all numbers, and the order of the pass */
+	size_t at;              /* of the next call in it */
 
 	/* training */
 	struct nn_step *step;
@@ -27,8 +27,8 @@ struct nn_trial {
 	/* prediction */
 	struct nn_model *model;
 	struct nn_session *session;
-	void **values;                   /* [n_inputs] rows of all calls */
-	void **in, **out;                /* [n_inputs], [n_outputs] of a call */
+	void **values;    /* [n_inputs] rows of all calls */
+	void **in, **out; /* [n_inputs], [n_outputs] of a call */
 
 	/* copies: as much memory on the device as a call moves */
 	void *there;
@@ -38,7 +38,7 @@ struct nn_trial {
 
 /* The step of this trial with so many rows at once; a dataset of the same samples. */
 struct nn_step_options nn_trial_step_options(const struct nn_trial *trial, size_t micro);
-int nn_trial_dataset(const struct nn_trial *trial, size_t rows, enum nn_dtype dtype, struct nn_dataset **dataset,
-		     struct nn_error *err);
+int nn_trial_dataset(const struct nn_trial *trial, size_t rows, enum nn_dtype dtype,
+		     struct nn_dataset **dataset, struct nn_error *err);
 
 #endif

@@ -17,9 +17,18 @@ struct nn_step_options nn_trial_step_options(const struct nn_trial *t, size_t mi
 	size_t group = nn_program_group(t->subject->program);
 
 	return (struct nn_step_options){
-		.device = o->device, .pool = t->pool, .program = t->subject->program, .dataset = t->dataset, .rows = t->n_rows,
-		.batch = o->batch, .leaves = o->device->leaves(o->batch, group, SIZE_MAX), .micro = micro,
-		.losses = t->subject->losses, .weights = t->subject->weights, .optimizer = t->subject->optimizer, .seed = 1,
+		.device = o->device,
+		.pool = t->pool,
+		.program = t->subject->program,
+		.dataset = t->dataset,
+		.rows = t->n_rows,
+		.batch = o->batch,
+		.leaves = o->device->leaves(o->batch, group, SIZE_MAX),
+		.micro = micro,
+		.losses = t->subject->losses,
+		.weights = t->subject->weights,
+		.optimizer = t->subject->optimizer,
+		.seed = 1,
 		.count = true,
 	};
 }
@@ -32,7 +41,8 @@ static int plan_step(struct nn_trial *t, size_t *micro, struct nn_error *err)
 
 	if (nn_step_plan(&o, &m, err) < 0)
 		return -1;
-	*micro = nn_step_suiting(o.batch, o.batch, o.leaves, t->options.threads, m.graph.activations_per_row + m.graph.input / o.batch);
+	*micro = nn_step_suiting(o.batch, o.batch, o.leaves, t->options.threads,
+				 m.graph.activations_per_row + m.graph.input / o.batch);
 	o.micro = *micro;
 	if (nn_step_plan(&o, &m, err) < 0)
 		return -1;
@@ -42,7 +52,9 @@ static int plan_step(struct nn_trial *t, size_t *micro, struct nn_error *err)
 
 static int plan_session(struct nn_trial *t, struct nn_error *err)
 {
-	struct nn_graph_options g = { .device = t->options.device, .pool = t->pool, .max_rows = t->options.batch };
+	struct nn_graph_options g = { .device = t->options.device,
+				      .pool = t->pool,
+				      .max_rows = t->options.batch };
 	struct nn_graph_memory m;
 
 	if (nn_graph_plan(t->subject->program, &g, &m, err) < 0)
@@ -54,21 +66,25 @@ static int plan_session(struct nn_trial *t, struct nn_error *err)
 /* Rows that calls take turns with: as many bytes as no cache holds, and some calls' worth. */
 static int take_rows(struct nn_trial *t, struct nn_error *err)
 {
-	size_t most = t->options.most_bytes ? t->options.most_bytes : SAMPLE_BYTES, available = nn_memory_available();
+	size_t most = t->options.most_bytes ? t->options.most_bytes : SAMPLE_BYTES,
+	       available = nn_memory_available();
 	size_t row = nn_subject_input_bytes(t->subject), batch = t->options.batch, calls, need;
 
 	calls = most / row / batch;
 	calls = calls < 4 ? 4 : calls > 1024 ? 1024 : calls;
-	if (!nn_mul(batch, calls, &t->n_rows) || !nn_mul(t->n_rows, row, &need) || !nn_add(need, t->bytes, &need) ||
-	    need > available)
-		return nn_fail(err, NN_ENOMEM, "%s: a batch of %zu needs %zu bytes, and %zu for samples; %zu are available",
+	if (!nn_mul(batch, calls, &t->n_rows) || !nn_mul(t->n_rows, row, &need) ||
+	    !nn_add(need, t->bytes, &need) || need > available)
+		return nn_fail(err, NN_ENOMEM,
+			       "%s: a batch of %zu needs %zu bytes, and %zu for samples; %zu are "
+			       "available",
 			       t->subject->name, batch, t->bytes, row * batch * 4, available);
 	return 0;
 }
 
 /* ---- training ---- */
 
-int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype, struct nn_dataset **dataset, struct nn_error *err)
+int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
+		     struct nn_dataset **dataset, struct nn_error *err)
 {
 	const struct nn_program *program = t->subject->program;
 	struct nn_shape *shapes = nn_alloc((size_t)program->n_inputs, sizeof *shapes, err);
@@ -80,7 +96,8 @@ int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
 		categories[i] = nn_program_categories(program, i);
 	}
 	if (shapes && categories)
-		status = nn_dataset_make(dataset, rows, shapes, categories, (size_t)program->n_inputs, t->subject->targets,
+		status = nn_dataset_make(dataset, rows, shapes, categories,
+					 (size_t)program->n_inputs, t->subject->targets,
 					 (size_t)program->n_outputs, dtype, 1, err);
 	nn_free(shapes);
 	nn_free(categories);
@@ -109,7 +126,8 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->subject->params, err);
 }
 
-/* The rate is so small that values stay those of a training's beginning, however long it is measured. */
+/* The rate is so small that values stay those of a training's beginning, however long it is
+ * measured. */
 static void train(struct nn_trial *t)
 {
 	struct nn_step_result result;
@@ -128,15 +146,21 @@ static void train(struct nn_trial *t)
 
 static int new_session(struct nn_trial *t, struct nn_error *err)
 {
-	struct nn_model_source source = { .path = t->subject->path, .device = t->options.device, .net = t->subject->net,
+	struct nn_model_source source = { .path = t->subject->path,
+					  .device = t->options.device,
+					  .net = t->subject->net,
 					  .params = (const void *const *)t->subject->params };
-	struct nn_session_options o = { .size = sizeof o, .max_rows = t->options.batch, .threads = t->options.threads };
-	size_t n_in = (size_t)t->subject->program->n_inputs, n_out = (size_t)t->subject->program->n_outputs;
+	struct nn_session_options o = { .size = sizeof o,
+					.max_rows = t->options.batch,
+					.threads = t->options.threads };
+	size_t n_in = (size_t)t->subject->program->n_inputs,
+	       n_out = (size_t)t->subject->program->n_outputs;
 	size_t real = nn_dtype_size(t->options.device->dtype);
 
 	if (source.path)
 		source.net = NULL, source.params = NULL;
-	if (plan_session(t, err) < 0 || take_rows(t, err) < 0 || nn_model_load(&t->model, &source, err) < 0)
+	if (plan_session(t, err) < 0 || take_rows(t, err) < 0 ||
+	    nn_model_load(&t->model, &source, err) < 0)
 		return -1;
 	if (!(t->session = nn_session_open(t->model, &o, err)) ||
 	    nn_trial_dataset(t, t->n_rows, t->options.device->dtype, &t->dataset, err) < 0)
@@ -147,12 +171,14 @@ static int new_session(struct nn_trial *t, struct nn_error *err)
 	if (!t->values || !t->in || !t->out)
 		return -1;
 	for (size_t i = 0; i < n_in; i++) {
-		if (!(t->values[i] = nn_alloc(t->n_rows * nn_session_input_size(t->session, i), real, err)))
+		if (!(t->values[i] = nn_alloc(t->n_rows * nn_session_input_size(t->session, i),
+					      real, err)))
 			return -1;
 		nn_dataset_fill_input(t->dataset, i, NULL, t->n_rows, false, t->values[i]);
 	}
 	for (size_t i = 0; i < n_out; i++)
-		if (!(t->out[i] = nn_alloc(t->options.batch * nn_session_output_size(t->session, i), real, err)))
+		if (!(t->out[i] = nn_alloc(t->options.batch * nn_session_output_size(t->session, i),
+					   real, err)))
 			return -1;
 	nn_dataset_free(t->dataset);
 	t->dataset = NULL;
@@ -164,11 +190,14 @@ static void predict(struct nn_trial *t)
 	size_t batch = t->options.batch, real = nn_dtype_size(t->options.device->dtype);
 
 	for (int i = 0; i < t->subject->program->n_inputs; i++)
-		t->in[i] = (char *)t->values[i] + t->at * nn_session_input_size(t->session, (size_t)i) * real;
+		t->in[i] = (char *)t->values[i] +
+			   t->at * nn_session_input_size(t->session, (size_t)i) * real;
 	if (t->options.device->dtype == NN_F64)
-		nn_session_predict_f64(t->session, (const double *const *)(void *)t->in, batch, (double *const *)(void *)t->out, NULL);
+		nn_session_predict_f64(t->session, (const double *const *)(void *)t->in, batch,
+				       (double *const *)(void *)t->out, NULL);
 	else
-		nn_session_predict(t->session, (const float *const *)(void *)t->in, batch, (float *const *)(void *)t->out, NULL);
+		nn_session_predict(t->session, (const float *const *)(void *)t->in, batch,
+				   (float *const *)(void *)t->out, NULL);
 	t->at = t->at + 2 * batch <= t->n_rows ? t->at + batch : 0;
 }
 
@@ -216,7 +245,8 @@ static int new_copies(struct nn_trial *t, struct nn_error *err)
 
 /* ---- new and free ---- */
 
-int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options, struct nn_error *err)
+int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options,
+		 struct nn_error *err)
 {
 	struct nn_trial *t = nn_alloc(1, sizeof *t, err);
 
@@ -225,7 +255,8 @@ int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options
 	t->options = *options;
 	t->subject = options->subject;
 	if ((options->threads > 1 && nn_pool_new(&t->pool, options->threads, err) < 0) ||
-	    (options->mode == NN_BENCH_TRAIN ? new_step(t, err) : new_session(t, err)) < 0 || new_copies(t, err) < 0) {
+	    (options->mode == NN_BENCH_TRAIN ? new_step(t, err) : new_session(t, err)) < 0 ||
+	    new_copies(t, err) < 0) {
 		nn_trial_free(t);
 		return -1;
 	}
@@ -259,7 +290,8 @@ void nn_trial_free(struct nn_trial *t)
 
 double nn_trial_flops(const struct nn_trial *t)
 {
-	return (double)t->options.batch * nn_subject_flops(t->subject, t->options.mode == NN_BENCH_TRAIN);
+	return (double)t->options.batch *
+	       nn_subject_flops(t->subject, t->options.mode == NN_BENCH_TRAIN);
 }
 
 size_t nn_trial_bytes(const struct nn_trial *t)

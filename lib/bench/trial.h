@@ -1,4 +1,5 @@
-/* A model on a device, ready to be called again and again: a prediction through nn.h's session, or a training step. */
+/* A model on a device, ready to be called again and again: a prediction through nn.h's session, or
+ * a training step. */
 #ifndef NN_BENCH_TRIAL_H
 #define NN_BENCH_TRIAL_H
 
@@ -8,37 +9,41 @@
 struct nn_trial;
 
 struct nn_trial_options {
-	const struct nn_subject *subject;        /* borrowed, as all here */
-	const struct nn_device *device;          /* of the subject's dtype */
+	const struct nn_subject *subject; /* borrowed, as all here */
+	const struct nn_device *device;   /* of the subject's dtype */
 	int threads;
 	enum nn_bench_mode mode;
 	size_t batch;
-	size_t most_bytes;                       /* of samples that calls take their rows from; 0: 64 MiB */
+	size_t most_bytes; /* of samples that calls take their rows from; 0: 64 MiB */
 };
 
 /*
- * Takes all memory and makes random samples; NN_ENOMEM names what the batch needs where it cannot fit. Samples differ from call to
- * call: a training goes through shuffled passes over them as nn-train does, predictions go round.
+ * Takes all memory and makes random samples; NN_ENOMEM names what the batch needs where it cannot
+ * fit. Samples differ from call to call: a training goes through shuffled passes over them as
+ * nn-train does, predictions go round.
  */
-int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options, struct nn_error *err);
-void nn_trial_free(struct nn_trial *trial);              /* NULL allowed */
+int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options,
+		 struct nn_error *err);
+void nn_trial_free(struct nn_trial *trial); /* NULL allowed */
 
-/* One prediction or step, all copies to and from the device in it and the device done; a nn_measure_call's function. */
+/* One prediction or step, all copies to and from the device in it and the device done; a
+ * nn_measure_call's function. */
 void nn_trial_call(void *trial);
 /* Only the copies of a call; a device whose memory is the host's has none. */
 void nn_trial_copies(void *trial);
 
 /*
- * Is what it computes right? Outputs of the last call, or the gradient of a batch, beside those of the device cpu in f64. *difference:
- * the largest relative to the largest value (outputs), or of the norm (gradients); it is a wrong result above nn_trial_tolerance.
- * NAN where the reference does not fit the memory. To be asked after calls were timed.
+ * Is what it computes right? Outputs of the last call, or the gradient of a batch, beside those of
+ * the device cpu in f64. *difference: the largest relative to the largest value (outputs), or of
+ * the norm (gradients); it is a wrong result above nn_trial_tolerance. NAN where the reference does
+ * not fit the memory. To be asked after calls were timed.
  */
 int nn_trial_check(struct nn_trial *trial, double *difference, struct nn_error *err);
 double nn_trial_tolerance(const struct nn_trial *trial);
 /* "ok", or the difference as text; NULL for NAN. buffer holds 32 bytes. */
 const char *nn_trial_check_text(const struct nn_trial *trial, double difference, char *buffer);
 
-double nn_trial_flops(const struct nn_trial *trial);     /* of a call */
-size_t nn_trial_bytes(const struct nn_trial *trial);     /* memory by the plan */
+double nn_trial_flops(const struct nn_trial *trial); /* of a call */
+size_t nn_trial_bytes(const struct nn_trial *trial); /* memory by the plan */
 
 #endif

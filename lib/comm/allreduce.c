@@ -1,4 +1,5 @@
-/* All-reduce: chunks that caches hold, the algorithm of each, and what whole numbers need besides. */
+/* All-reduce: chunks that caches hold, the algorithm of each, and what whole numbers need besides.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 const char *const nn_algorithms[] = { "auto", "mpi", "ring", "halving", "tree", NULL };
 
-#define CHUNK ((size_t)1 << 20)                   /* bytes at a time, so that partial results stay in the cache */
+#define CHUNK ((size_t)1 << 20) /* bytes at a time, so that partial results stay in the cache */
 
 /* ---- which algorithm ---- */
 
@@ -19,7 +20,7 @@ enum nn_algorithm nn_comm_choose(const struct nn_comm *c, size_t bytes)
 	int class = 0;
 
 	while (class < NN_COMM_CLASSES - 1 && bytes > NN_COMM_CLASS << class)
-		class++;
+		class ++;
 	if (c->choice[class] != NN_AUTO)
 		return c->choice[class];
 	return class < 4 ? NN_TREE : c->size & (c->size - 1) ? NN_RING : NN_HALVING;
@@ -27,16 +28,21 @@ enum nn_algorithm nn_comm_choose(const struct nn_comm *c, size_t bytes)
 
 static const enum nn_algorithm candidates[] = { NN_TREE, NN_HALVING, NN_RING };
 #define N_CANDIDATES 3
-#define FEWEST 7                  /* times, and up to ... */
-#define MOST 50                   /* ... while a candidate took less than ... */
+#define FEWEST 7 /* times, and up to ... */
+#define MOST 50  /* ... while a candidate took less than ... */
 #define PROBE_S 4e-3
-#define SHORT ((size_t)64 << 10)  /* several calls a time, so that the start of the ranks counts little */
-#define BETTER 0.9               /* times as long as what else would be chosen */
+#define SHORT \
+	((size_t)64 << 10) /* several calls a time, so that the start of the ranks counts little \
+			    */
+#define BETTER 0.9         /* times as long as what else would be chosen */
 
-/* The best of some times, so that other work on the machine does not decide, of the slowest rank: the same on all. */
-static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in, float *out, size_t bytes, double *best, struct nn_error *err)
+/* The best of some times, so that other work on the machine does not decide, of the slowest rank:
+ * the same on all. */
+static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in, float *out,
+		 size_t bytes, double *best, struct nn_error *err)
 {
-	const struct nn_reduce sum = { NN_F32, NN_REDUCE_SUM, (size_t)c->size }, max = { NN_F64, NN_REDUCE_MAX, (size_t)c->size };
+	const struct nn_reduce sum = { NN_F32, NN_REDUCE_SUM, (size_t)c->size },
+			       max = { NN_F64, NN_REDUCE_MAX, (size_t)c->size };
 	int calls = bytes > SHORT ? 1 : 4;
 	double mine = 1e9, spent = 0, most = 0;
 
@@ -47,12 +53,14 @@ static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in
 			return -1;
 		start = nn_now_s();
 		for (int k = 0; k < calls; k++)
-			if (nn_comm_allreduce(c, &sum, algorithm, in, out, bytes / sizeof *in, NULL, err) < 0)
+			if (nn_comm_allreduce(c, &sum, algorithm, in, out, bytes / sizeof *in, NULL,
+					      err) < 0)
 				return -1;
 		s = nn_now_s() - start;
 		mine = s < mine ? s : mine;
 		spent += s;
-		if (i % 4 == 0 && nn_comm_allreduce(c, &max, NN_TREE, &spent, &most, 1, NULL, err) < 0)
+		if (i % 4 == 0 &&
+		    nn_comm_allreduce(c, &max, NN_TREE, &spent, &most, 1, NULL, err) < 0)
 			return -1;
 	}
 	return nn_comm_allreduce(c, &max, NN_TREE, &mine, best, 1, NULL, err);
@@ -64,11 +72,12 @@ static int probe_all(struct nn_comm *c, struct nn_error *err)
 	float *room = nn_alloc(2 * most, 1, err);
 	int status = room ? 0 : -1;
 
-	for (int class = 0; class < NN_COMM_CLASSES && status == 0; class++) {
+	for (int class = 0; class < NN_COMM_CLASSES && status == 0; class ++) {
 		double best = 1e9, s = 0;
 
 		for (int k = 0; k < N_CANDIDATES && status == 0; k++) {
-			status = probe(c, candidates[k], room, room + most / sizeof *room, NN_COMM_CLASS << class, &s, err);
+			status = probe(c, candidates[k], room, room + most / sizeof *room,
+				       NN_COMM_CLASS << class, &s, err);
 			if (status == 0 && s < best * (k ? BETTER : 1)) {
 				best = s;
 				c->choice[class] = candidates[k];
@@ -88,7 +97,10 @@ static bool recall(struct nn_comm *c)
 	if (nn_cache_get("link", key, value) != NN_CACHE_FOUND || strlen(value) != NN_COMM_CLASSES)
 		return false;
 	for (int i = 0; i < NN_COMM_CLASSES; i++) {
-		c->choice[i] = value[i] == 't' ? NN_TREE : value[i] == 'h' ? NN_HALVING : value[i] == 'r' ? NN_RING : NN_AUTO;
+		c->choice[i] = value[i] == 't'   ? NN_TREE
+			       : value[i] == 'h' ? NN_HALVING
+			       : value[i] == 'r' ? NN_RING
+						 : NN_AUTO;
 		if (c->choice[i] == NN_AUTO)
 			return false;
 	}
@@ -102,7 +114,7 @@ static void keep(const struct nn_comm *c)
 	nn_comm_key(key, "algorithms", c->size);
 	for (int i = 0; i < NN_COMM_CLASSES; i++)
 		value[i] = nn_algorithms[c->choice[i]][0];
-	nn_cache_put("link", key, value, NULL);            /* no place to keep it: measured again next time */
+	nn_cache_put("link", key, value, NULL); /* no place to keep it: measured again next time */
 }
 
 int nn_comm_measure(struct nn_comm *c, struct nn_error *err)
@@ -151,9 +163,11 @@ static int first_overflow(struct nn_comm *c, size_t *overflow, struct nn_error *
 	return 0;
 }
 
-/* Chunk by chunk; *over where partial results did not fit, *overflow the first value that did not in the end (ring alone). */
-static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm, const char *in, char *out, size_t count,
-		  bool *over, size_t *overflow, struct nn_error *err)
+/* Chunk by chunk; *over where partial results did not fit, *overflow the first value that did not
+ * in the end (ring alone). */
+static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm,
+		  const char *in, char *out, size_t count, bool *over, size_t *overflow,
+		  struct nn_error *err)
 {
 	size_t size = nn_dtype_size(r->dtype), most = CHUNK / size;
 
@@ -162,11 +176,14 @@ static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorith
 		int status;
 
 		if (algorithm == NN_RING)
-			status = nn_allreduce_ring(c, r, in + at * size, out + at * size, n, &first, err);
+			status = nn_allreduce_ring(c, r, in + at * size, out + at * size, n, &first,
+						   err);
 		else if (algorithm == NN_TREE)
-			status = nn_allreduce_tree(c, r, in + at * size, out + at * size, n, over, err);
+			status = nn_allreduce_tree(c, r, in + at * size, out + at * size, n, over,
+						   err);
 		else
-			status = nn_allreduce_halving(c, r, in + at * size, out + at * size, n, over, err);
+			status = nn_allreduce_halving(c, r, in + at * size, out + at * size, n,
+						      over, err);
 		if (status < 0)
 			return -1;
 		if (first != SIZE_MAX && *overflow == SIZE_MAX)
@@ -175,9 +192,10 @@ static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorith
 	return 0;
 }
 
-/* Where partial results of whole numbers leave the type, all is done again from the leaves, exactly. */
-static int whole(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm, const void *in, void *out, size_t count,
-		 size_t *overflow, struct nn_error *err)
+/* Where partial results of whole numbers leave the type, all is done again from the leaves,
+ * exactly. */
+static int whole(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm,
+		 const void *in, void *out, size_t count, size_t *overflow, struct nn_error *err)
 {
 	size_t bytes = count * nn_dtype_size(r->dtype);
 	bool over = false;
@@ -204,7 +222,8 @@ out:
 	return status;
 }
 
-static int by_mpi(struct nn_comm *c, const struct nn_reduce *r, const char *in, char *out, size_t count, struct nn_error *err)
+static int by_mpi(struct nn_comm *c, const struct nn_reduce *r, const char *in, char *out,
+		  size_t count, struct nn_error *err)
 {
 	size_t size = nn_dtype_size(r->dtype), most = NN_MESSAGE_MAX / size;
 
@@ -213,15 +232,17 @@ static int by_mpi(struct nn_comm *c, const struct nn_reduce *r, const char *in, 
 	for (size_t at = 0; at < count; at += most) {
 		size_t n = count - at < most ? count - at : most;
 
-		if (c->transport->allreduce(c->state, r, in + at * size, out + at * size, n, err) < 0)
+		if (c->transport->allreduce(c->state, r, in + at * size, out + at * size, n, err) <
+		    0)
 			return -1;
 		nn_reduce_end(r, out + at * size, out + at * size, n);
 	}
 	return 0;
 }
 
-int nn_comm_allreduce(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm, const void *in, void *out,
-		      size_t count, struct nn_reduce_found *found, struct nn_error *err)
+int nn_comm_allreduce(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm,
+		      const void *in, void *out, size_t count, struct nn_reduce_found *found,
+		      struct nn_error *err)
 {
 	size_t overflow = SIZE_MAX;
 	bool over = false;

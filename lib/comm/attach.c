@@ -21,15 +21,15 @@
 #include "comm/comm.h"
 #include "comm/launch.h"
 
-#define CONNECT_S 10             /* of an address that does not answer */
-#define SILENT_S 20              /* no answer of the other host to what it is told: the line is cut */
-#define BOARD_MS 1000            /* how often a rank of another host tells where it is */
+#define CONNECT_S 10  /* of an address that does not answer */
+#define SILENT_S 20   /* no answer of the other host to what it is told: the line is cut */
+#define BOARD_MS 1000 /* how often a rank of another host tells where it is */
 
 struct nn_attach {
 	int fd;
 	bool remote;
-	pthread_mutex_t sending;     /* over TCP a packet is two parts */
-	int error;                   /* standard error of the process that started this one, -1 */
+	pthread_mutex_t sending; /* over TCP a packet is two parts */
+	int error;               /* standard error of the process that started this one, -1 */
 	struct nn_board *board;
 };
 
@@ -44,7 +44,8 @@ static int connect_here(const char *name, size_t n)
 		return -1;
 	memcpy(address.sun_path + 1, name, n);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) < 0) {
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address,
+			       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) < 0) {
 		close(fd);
 		return -1;
 	}
@@ -61,7 +62,8 @@ static int connect_there(const char *text)
 	unsigned short port;
 	int fd;
 
-	if (sscanf(text, "%15[0-9.]:%hu", host, &port) != 2 || inet_pton(AF_INET, host, &address.sin_addr) != 1)
+	if (sscanf(text, "%15[0-9.]:%hu", host, &port) != 2 ||
+	    inet_pton(AF_INET, host, &address.sin_addr) != 1)
 		return -1;
 	address.sin_port = htons(port);
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -105,7 +107,8 @@ static int find(struct nn_attach *a, const char *name, char token[33])
 void nn_attach_say(struct nn_attach *a, enum nn_say kind, int status, const char *text)
 {
 	struct nn_packet packet = { .kind = (int)kind, .status = status };
-	size_t n = offsetof(struct nn_packet, text) + (size_t)snprintf(packet.text, sizeof packet.text - 1, "%s", text);
+	size_t n = offsetof(struct nn_packet, text) +
+		   (size_t)snprintf(packet.text, sizeof packet.text - 1, "%s", text);
 
 	n = n < sizeof packet - 1 ? n : sizeof packet - 1;
 	pthread_mutex_lock(&a->sending);
@@ -131,7 +134,8 @@ static int gone(struct nn_error *err)
 	return nn_fail(err, NN_EFAIL, "the process that started this rank is gone");
 }
 
-/* The hello of a rank of this host carries the memory of its board, and Open MPI's number of the job. */
+/* The hello of a rank of this host carries the memory of its board, and Open MPI's number of the
+ * job. */
 static int hello_here(struct nn_attach *a, int memory)
 {
 	struct nn_packet packet = { .kind = NN_SAY_HELLO, .status = nn_comm_env_rank() };
@@ -140,8 +144,10 @@ static int hello_here(struct nn_attach *a, int memory)
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
-	} control = { .bytes = {0} };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+	} control = { .bytes = { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
 				  .msg_controllen = sizeof control.bytes };
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 	ssize_t sent;
@@ -167,7 +173,8 @@ static int hello(struct nn_attach *a, const char *token, struct nn_error *err)
 	if (memory >= 0 && ftruncate(memory, sizeof *a->board) == 0)
 		board = mmap(NULL, sizeof *a->board, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	if (board == MAP_FAILED) {
-		nn_fail_errno(err, NN_EFAIL, "cannot share memory with the process that started this rank");
+		nn_fail_errno(err, NN_EFAIL,
+			      "cannot share memory with the process that started this rank");
 	} else {
 		a->board = board;
 		status = a->remote ? 0 : hello_here(a, memory);
@@ -194,7 +201,9 @@ static int take_streams(struct nn_attach *a, struct nn_error *err)
 		char bytes[CMSG_SPACE(3 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
 				  .msg_controllen = sizeof control.bytes };
 	struct cmsghdr *head;
 	int streams[3];
@@ -209,7 +218,8 @@ static int take_streams(struct nn_attach *a, struct nn_error *err)
 	memcpy(streams, CMSG_DATA(head), sizeof streams);
 	for (int i = 0; i < 2; i++) {
 		if (dup2(streams[i], i) < 0)
-			return nn_fail_errno(err, NN_EFAIL, "cannot take over standard input and output");
+			return nn_fail_errno(err, NN_EFAIL,
+					     "cannot take over standard input and output");
 		close(streams[i]);
 	}
 	a->error = streams[2];
@@ -281,15 +291,21 @@ int nn_attach_stderr(const struct nn_attach *a)
 	return a->error;
 }
 
-int nn_attach_check_streams(const struct nn_attach *a, const char *const *inputs, size_t n, const char *output, struct nn_error *err)
+int nn_attach_check_streams(const struct nn_attach *a, const char *const *inputs, size_t n,
+			    const char *output, struct nn_error *err)
 {
 	if (!a || !a->remote || nn_comm_env_rank() > 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (inputs[i] && nn_is_stdin(inputs[i]))
-			return nn_fail(err, NN_EUSAGE, "%s: rank 0 runs on another host; name this one first in --hosts", inputs[i]);
+			return nn_fail(
+				err, NN_EUSAGE,
+				"%s: rank 0 runs on another host; name this one first in --hosts",
+				inputs[i]);
 	if (!output || strcmp(output, "-") == 0)
-		return nn_fail(err, NN_EUSAGE, "stdout: rank 0 runs on another host; name this one first in --hosts, or a file with -o");
+		return nn_fail(err, NN_EUSAGE,
+			       "stdout: rank 0 runs on another host; name this one first in "
+			       "--hosts, or a file with -o");
 	return 0;
 }
 

@@ -17,7 +17,8 @@ int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 	comm->whole = comm;
 	comm->unwatched = nn_comm_env_unwatched();
 	comm->transport = nn_comm_env_size() == 1 ? &nn_transport_self : nn_module_open("mpi", err);
-	if (!comm->transport || comm->transport->open(&comm->state, threads, &comm->rank, &comm->size, err) < 0) {
+	if (!comm->transport ||
+	    comm->transport->open(&comm->state, threads, &comm->rank, &comm->size, err) < 0) {
 		nn_free(comm);
 		return -1;
 	}
@@ -26,7 +27,8 @@ int nn_comm_open(struct nn_comm **result, bool threads, struct nn_error *err)
 	return 0;
 }
 
-int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int number, struct nn_error *err)
+int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int number,
+		    struct nn_error *err)
 {
 	struct nn_comm *c = nn_alloc(1, sizeof *c, err);
 
@@ -41,13 +43,16 @@ int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int nu
 	return 0;
 }
 
-int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, int stride, int size, int number, struct nn_error *err)
+int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, int stride, int size,
+		 int number, struct nn_error *err)
 {
 	struct nn_comm *c;
 
-	if (stride < 1 || size < 1 || first < 0 || first + stride * (size - 1) >= comm->size || comm->rank < first ||
-	    (comm->rank - first) % stride != 0 || (comm->rank - first) / stride >= size)
-		NN_BUG("rank %d of %d has no part of %d ranks from %d by %d", comm->rank, comm->size, size, first, stride);
+	if (stride < 1 || size < 1 || first < 0 || first + stride * (size - 1) >= comm->size ||
+	    comm->rank < first || (comm->rank - first) % stride != 0 ||
+	    (comm->rank - first) / stride >= size)
+		NN_BUG("rank %d of %d has no part of %d ranks from %d by %d", comm->rank,
+		       comm->size, size, first, stride);
 	if (nn_comm_channel(part, comm, number, err) < 0)
 		return -1;
 	c = *part;
@@ -100,18 +105,20 @@ void *nn_comm_scratch(struct nn_comm *comm, size_t bytes, struct nn_error *err)
 
 /* ---- messages ---- */
 
-#define AT_ONCE 64                                /* requests that need no memory of their own */
+#define AT_ONCE 64 /* requests that need no memory of their own */
 /*
- * What fits into one fragment of Open MPI's shared memory arrives without an answer being waited for; up to three of those are faster
- * than one message that asks first (4096 bytes: 1.3 us in place of 3.1). Over TCP each costs a call of the system.
+ * What fits into one fragment of Open MPI's shared memory arrives without an answer being waited
+ * for; up to three of those are faster than one message that asks first (4096 bytes: 1.3 us in
+ * place of 3.1). Over TCP each costs a call of the system.
  */
 #define EAGER NN_COMM_SHORT
 #define EAGER_PARTS ((size_t)3)
 
 /*
- * Messages that are posted go in parts that Open MPI sends over TCP without asking first (its btl_tcp_eager_limit is 64 KiB, a header
- * included). A question and its answer wait behind all that is under way, so ranks that send and receive all the time took turns: two
- * hosts at 1 Gbit/s with 33 MB of gradients waited 0.47 s a step for messages, in parts 0.26 s.
+ * Messages that are posted go in parts that Open MPI sends over TCP without asking first (its
+ * btl_tcp_eager_limit is 64 KiB, a header included). A question and its answer wait behind all that
+ * is under way, so ranks that send and receive all the time took turns: two hosts at 1 Gbit/s with
+ * 33 MB of gradients waited 0.47 s a step for messages, in parts 0.26 s.
  */
 #define PART ((size_t)60 << 10)
 
@@ -123,8 +130,8 @@ static size_t part_of(const struct nn_comm *c, size_t bytes)
 	return n > EAGER_PARTS || bytes == 0 ? NN_MESSAGE_MAX : (bytes + n - 1) / n;
 }
 
-static int start(struct nn_comm *c, bool send, const struct nn_message *m, size_t part, struct nn_request *requests, size_t *n,
-		 struct nn_error *err)
+static int start(struct nn_comm *c, bool send, const struct nn_message *m, size_t part,
+		 struct nn_request *requests, size_t *n, struct nn_error *err)
 {
 	nn_comm_count(c, m->bytes);
 	for (size_t at = 0; at < m->bytes; at += part) {
@@ -132,8 +139,10 @@ static int start(struct nn_comm *c, bool send, const struct nn_message *m, size_
 		char *data = (char *)m->data + at;
 		int peer = c->first + m->peer * c->stride;
 
-		if ((send ? c->transport->send(c->state, peer, c->tag, data, bytes, &requests[*n], err)
-			  : c->transport->receive(c->state, peer, c->tag, data, bytes, &requests[*n], err)) < 0)
+		if ((send ? c->transport->send(c->state, peer, c->tag, data, bytes, &requests[*n],
+					       err)
+			  : c->transport->receive(c->state, peer, c->tag, data, bytes,
+						  &requests[*n], err)) < 0)
 			return -1;
 		++*n;
 	}
@@ -161,8 +170,8 @@ static int wait(struct nn_comm *c, struct nn_request *requests, size_t n, struct
 	return status;
 }
 
-int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n_sends, const struct nn_message *receives,
-		     size_t n_receives, struct nn_error *err)
+int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n_sends,
+		     const struct nn_message *receives, size_t n_receives, struct nn_error *err)
 {
 	struct nn_request few[AT_ONCE], *requests = few;
 	size_t n = 0, total = parts(c, sends, n_sends) + parts(c, receives, n_receives);
@@ -171,7 +180,8 @@ int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n
 	if (total > AT_ONCE && !(requests = nn_alloc(total, sizeof *requests, err)))
 		return -1;
 	for (size_t i = 0; i < n_receives && status == 0; i++)
-		status = start(c, false, &receives[i], part_of(c, receives[i].bytes), requests, &n, err);
+		status = start(c, false, &receives[i], part_of(c, receives[i].bytes), requests, &n,
+			       err);
 	for (size_t i = 0; i < n_sends && status == 0; i++)
 		status = start(c, true, &sends[i], part_of(c, sends[i].bytes), requests, &n, err);
 	if (status == 0 && n > 0)
@@ -181,12 +191,15 @@ int nn_comm_exchange(struct nn_comm *c, const struct nn_message *sends, size_t n
 	return status;
 }
 
-static int post(struct nn_comm *c, bool sends, const struct nn_message *message, struct nn_posted *posted, struct nn_error *err)
+static int post(struct nn_comm *c, bool sends, const struct nn_message *message,
+		struct nn_posted *posted, struct nn_error *err)
 {
 	size_t more = posted->n + (message->bytes + PART - 1) / PART;
 
 	if (more > posted->room) {
-		struct nn_request *grown = nn_realloc(posted->requests, posted->room * sizeof *grown, 2 * more * sizeof *grown, err);
+		struct nn_request *grown =
+			nn_realloc(posted->requests, posted->room * sizeof *grown,
+				   2 * more * sizeof *grown, err);
 
 		if (!grown)
 			return -1;
@@ -196,12 +209,14 @@ static int post(struct nn_comm *c, bool sends, const struct nn_message *message,
 	return start(c, sends, message, PART, posted->requests, &posted->n, err);
 }
 
-int nn_comm_post(struct nn_comm *c, const struct nn_message *send, struct nn_posted *posted, struct nn_error *err)
+int nn_comm_post(struct nn_comm *c, const struct nn_message *send, struct nn_posted *posted,
+		 struct nn_error *err)
 {
 	return post(c, true, send, posted, err);
 }
 
-int nn_comm_post_receive(struct nn_comm *c, const struct nn_message *receive, struct nn_posted *posted, struct nn_error *err)
+int nn_comm_post_receive(struct nn_comm *c, const struct nn_message *receive,
+			 struct nn_posted *posted, struct nn_error *err)
 {
 	return post(c, false, receive, posted, err);
 }
@@ -214,7 +229,8 @@ int nn_comm_finish(struct nn_comm *c, struct nn_posted *posted, struct nn_error 
 	return n > 0 ? wait(c, posted->requests, n, err) : 0;
 }
 
-int nn_comm_expect(struct nn_comm *c, const struct nn_message *receive, struct nn_request *request, struct nn_error *err)
+int nn_comm_expect(struct nn_comm *c, const struct nn_message *receive, struct nn_request *request,
+		   struct nn_error *err)
 {
 	size_t n = 0;
 
@@ -223,7 +239,8 @@ int nn_comm_expect(struct nn_comm *c, const struct nn_message *receive, struct n
 	return start(c, false, receive, NN_COMM_SHORT, request, &n, err);
 }
 
-int nn_comm_any(struct nn_comm *c, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err)
+int nn_comm_any(struct nn_comm *c, struct nn_request *requests, size_t n, size_t *which,
+		struct nn_error *err)
 {
 	int status;
 
@@ -266,14 +283,16 @@ int nn_comm_broadcast(struct nn_comm *c, int root, void *data, size_t bytes, str
 }
 
 /* Round the ring. */
-int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes, struct nn_error *err)
+int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes,
+		   struct nn_error *err)
 {
 	char *to = all;
 
 	memmove(to + (size_t)c->rank * bytes, mine, bytes);
 	for (int i = 1; i < c->size; i++) {
 		int right = (c->rank + 1) % c->size, left = (c->rank - 1 + c->size) % c->size;
-		int out = (c->rank - i + 1 + c->size) % c->size, in = (c->rank - i + c->size) % c->size;
+		int out = (c->rank - i + 1 + c->size) % c->size,
+		    in = (c->rank - i + c->size) % c->size;
 		struct nn_message send = { right, to + (size_t)out * bytes, bytes };
 		struct nn_message receive = { left, to + (size_t)in * bytes, bytes };
 
@@ -283,7 +302,8 @@ int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes,
 	return 0;
 }
 
-int nn_comm_alike(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, size_t *place, struct nn_error *err)
+int nn_comm_alike(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, size_t *place,
+		  struct nn_error *err)
 {
 	uint32_t mine = nn_crc32(0, sums, n * sizeof *sums), all[c->size], *theirs;
 	int status;
@@ -300,7 +320,8 @@ int nn_comm_alike(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, 
 		return -1;
 	status = nn_comm_gather(c, sums, theirs, n * sizeof *sums, err);
 	*place = 0;
-	while (status == 0 && *place + 1 < n && theirs[(size_t)*rank * n + *place] == theirs[*place])
+	while (status == 0 && *place + 1 < n &&
+	       theirs[(size_t)*rank * n + *place] == theirs[*place])
 		++*place;
 	nn_free(theirs);
 	return status;

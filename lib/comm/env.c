@@ -1,4 +1,5 @@
-/* What the environment says of this process's ranks, before any of them is met: mpirun's and srun's variables. */
+/* What the environment says of this process's ranks, before any of them is met: mpirun's and srun's
+ * variables. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ int nn_comm_env_rank(void)
 /* srun sets PMIX_RANK without a size of its own. */
 int nn_comm_env_size(void)
 {
-	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
+					     "SLURM_NTASKS", NULL };
 
 	return nn_comm_is_rank() ? env_number(names, 0) : 1;
 }
@@ -70,7 +72,8 @@ bool nn_comm_shares_memory(void)
 	return *list == '^' ? !named : named;
 }
 
-/* srun without PMIx numbers its tasks and no more. A shell that srun --pty opened is one of them, and what is called there by hand is not. */
+/* srun without PMIx numbers its tasks and no more. A shell that srun --pty opened is one of them,
+ * and what is called there by hand is not. */
 int nn_comm_env_tasks(void)
 {
 	static const char *const names[] = { "SLURM_STEP_NUM_TASKS", NULL };

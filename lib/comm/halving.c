@@ -6,7 +6,8 @@ struct segment {
 	size_t from, to;
 };
 
-/* What rank i of a power of two `of` owns when `d` of its steps are done: at each step a pair halves what both have. */
+/* What rank i of a power of two `of` owns when `d` of its steps are done: at each step a pair
+ * halves what both have. */
 static struct segment owned(int i, int d, size_t count)
 {
 	struct segment s = { 0, count };
@@ -25,10 +26,10 @@ static struct segment owned(int i, int d, size_t count)
 struct halving {
 	struct nn_comm *c;
 	const struct nn_reduce *r;
-	size_t count, size;          /* size of a partial value */
-	const char *mine;            /* partial results: where they are read ... */
-	char *sum;                   /* ... and written; the same after the first step */
-	char *other;                 /* of a neighbour */
+	size_t count, size; /* size of a partial value */
+	const char *mine;   /* partial results: where they are read ... */
+	char *sum;          /* ... and written; the same after the first step */
+	char *other;        /* of a neighbour */
 	bool *over;
 	struct nn_error *err;
 };
@@ -39,15 +40,18 @@ static int halve(struct halving *h, int first, int n)
 	int i = h->c->rank - first;
 
 	for (int d = 1; d < n; d *= 2) {
-		struct segment keep = owned(i, 2 * d, h->count), give = owned(i ^ d, 2 * d, h->count);
-		struct nn_message send = { first + (i ^ d), (char *)h->mine + give.from * h->size, (give.to - give.from) * h->size };
-		struct nn_message receive = { first + (i ^ d), h->other, (keep.to - keep.from) * h->size };
+		struct segment keep = owned(i, 2 * d, h->count),
+			       give = owned(i ^ d, 2 * d, h->count);
+		struct nn_message send = { first + (i ^ d), (char *)h->mine + give.from * h->size,
+					   (give.to - give.from) * h->size };
+		struct nn_message receive = { first + (i ^ d), h->other,
+					      (keep.to - keep.from) * h->size };
 		const char *own = h->mine + keep.from * h->size;
 
 		if (nn_comm_exchange(h->c, &send, 1, &receive, 1, h->err) < 0)
 			return -1;
-		*h->over |= nn_reduce_combine(h->r, i & d ? h->other : own, i & d ? own : h->other, h->sum + keep.from * h->size,
-					      keep.to - keep.from);
+		*h->over |= nn_reduce_combine(h->r, i & d ? h->other : own, i & d ? own : h->other,
+					      h->sum + keep.from * h->size, keep.to - keep.from);
 		h->mine = h->sum;
 	}
 	return 0;
@@ -67,20 +71,23 @@ static struct segment common(struct segment a, struct segment b)
 }
 
 /*
- * The right part, fewer ranks than the left, has its sum on its owners: each sends to the left owners what they need of it. A left rank
- * adds what comes; a right one is done.
+ * The right part, fewer ranks than the left, has its sum on its owners: each sends to the left
+ * owners what they need of it. A left rank adds what comes; a right one is done.
  */
 static int join(struct halving *h, const struct nn_step_of_tree *s)
 {
 	int i = h->c->rank - s->first, right = owners(s->n - s->left);
 	bool is_left = i < s->left;
-	struct segment mine = is_left ? owned(i, s->left, h->count) : owned(i - s->left, right, h->count);
+	struct segment mine =
+		is_left ? owned(i, s->left, h->count) : owned(i - s->left, right, h->count);
 
 	if (!is_left && i - s->left >= right)
 		return 0;
 	for (int k = 0; k < (is_left ? right : s->left); k++) {
-		struct segment part = common(mine, is_left ? owned(k, right, h->count) : owned(k, s->left, h->count));
-		struct nn_message m = { s->first + k, (char *)h->mine + part.from * h->size, (part.to - part.from) * h->size };
+		struct segment part = common(mine, is_left ? owned(k, right, h->count)
+							   : owned(k, s->left, h->count));
+		struct nn_message m = { s->first + k, (char *)h->mine + part.from * h->size,
+					(part.to - part.from) * h->size };
 		const char *own = h->mine + part.from * h->size;
 
 		if (m.bytes == 0)
@@ -92,14 +99,17 @@ static int join(struct halving *h, const struct nn_step_of_tree *s)
 		if (nn_comm_exchange(h->c, &m, !is_left, &m, is_left, h->err) < 0)
 			return -1;
 		if (is_left)
-			*h->over |= nn_reduce_combine(h->r, own, h->other, h->sum + part.from * h->size, part.to - part.from);
+			*h->over |=
+				nn_reduce_combine(h->r, own, h->other, h->sum + part.from * h->size,
+						  part.to - part.from);
 	}
 	if (is_left)
 		h->mine = h->sum;
 	return 0;
 }
 
-/* From the owners 0..n-1, a power of two, back to all: doubling among them, and straight to the ranks behind them. */
+/* From the owners 0..n-1, a power of two, back to all: doubling among them, and straight to the
+ * ranks behind them. */
 static int spread(struct halving *h, char *out, int n, size_t size)
 {
 	struct nn_comm *c = h->c;
@@ -108,31 +118,38 @@ static int spread(struct halving *h, char *out, int n, size_t size)
 	for (int to = n; to < c->size; to++)
 		for (int k = 0; k < n; k++) {
 			struct segment part = owned(k, n, h->count);
-			struct nn_message m = { c->rank == k ? to : k, out + part.from * size, (part.to - part.from) * size };
+			struct nn_message m = { c->rank == k ? to : k, out + part.from * size,
+						(part.to - part.from) * size };
 
-			if ((c->rank == k || c->rank == to) && nn_comm_exchange(c, &m, c->rank == k, &m, c->rank == to, h->err) < 0)
+			if ((c->rank == k || c->rank == to) &&
+			    nn_comm_exchange(c, &m, c->rank == k, &m, c->rank == to, h->err) < 0)
 				return -1;
 		}
 	if (c->rank >= n)
 		return 0;
 	for (int d = n / 2; d > 0; d /= 2) {
 		struct segment get = owned(c->rank ^ d, 2 * d, h->count);
-		struct nn_message send, receive = { c->rank ^ d, out + get.from * size, (get.to - get.from) * size };
+		struct nn_message send, receive = { c->rank ^ d, out + get.from * size,
+						    (get.to - get.from) * size };
 
 		mine = owned(c->rank, 2 * d, h->count);
-		send = (struct nn_message){ c->rank ^ d, out + mine.from * size, (mine.to - mine.from) * size };
+		send = (struct nn_message){ c->rank ^ d, out + mine.from * size,
+					    (mine.to - mine.from) * size };
 		if (nn_comm_exchange(c, &send, 1, &receive, 1, h->err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int nn_allreduce_halving(struct nn_comm *c, const struct nn_reduce *r, const void *in, void *out, size_t count, bool *over,
-			 struct nn_error *err)
+int nn_allreduce_halving(struct nn_comm *c, const struct nn_reduce *r, const void *in, void *out,
+			 size_t count, bool *over, struct nn_error *err)
 {
-	size_t size = nn_dtype_size(nn_reduce_partial(r->dtype)), wide = (count * size + 63) / 64 * 64, n = (size_t)owners(c->size);
+	size_t size = nn_dtype_size(nn_reduce_partial(r->dtype)),
+	       wide = (count * size + 63) / 64 * 64, n = (size_t)owners(c->size);
 	bool same = nn_reduce_partial(r->dtype) == r->dtype;
-	struct halving h = { .c = c, .r = r, .count = count, .size = size, .over = over, .err = err };
+	struct halving h = {
+		.c = c, .r = r, .count = count, .size = size, .over = over, .err = err
+	};
 	struct nn_step_of_tree steps[NN_TREE_DEEP];
 	struct segment mine = owned(c->rank, (int)n, count);
 	int deep = nn_steps_of_tree(c->rank, c->size, steps), low = deep;
@@ -153,6 +170,8 @@ int nn_allreduce_halving(struct nn_comm *c, const struct nn_reduce *r, const voi
 		if (join(&h, &steps[low]) < 0)
 			return -1;
 	if (c->rank < (int)n)
-		nn_reduce_end(r, h.mine + mine.from * size, (char *)out + mine.from * nn_dtype_size(r->dtype), mine.to - mine.from);
+		nn_reduce_end(r, h.mine + mine.from * size,
+			      (char *)out + mine.from * nn_dtype_size(r->dtype),
+			      mine.to - mine.from);
 	return spread(&h, out, (int)n, nn_dtype_size(r->dtype));
 }

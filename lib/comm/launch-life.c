@@ -1,4 +1,5 @@
-/* Signs of life: a rank that is stopped, or one that makes no progress, keeps all others waiting. */
+/* Signs of life: a rank that is stopped, or one that makes no progress, keeps all others waiting.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,11 +7,11 @@
 #include "base/clock.h"
 #include "comm/launch-job.h"
 
-#define STOPPED_TICKS 40         /* seen stopped so often in a row: 20 s */
-#define SILENT_S 20.0            /* nothing heard of a rank on another host */
-#define TELL_S 60.0              /* without progress it is told */
-#define BUSY_JIFFIES 5           /* processor time in a tick that counts as progress: a tenth of a core */
-#define LOOK_JIFFIES 25          /* of a rank that waits, which looks for messages over TCP */
+#define STOPPED_TICKS 40 /* seen stopped so often in a row: 20 s */
+#define SILENT_S 20.0    /* nothing heard of a rank on another host */
+#define TELL_S 60.0      /* without progress it is told */
+#define BUSY_JIFFIES 5   /* processor time in a tick that counts as progress: a tenth of a core */
+#define LOOK_JIFFIES 25  /* of a rank that waits, which looks for messages over TCP */
 
 /* The letter of its state in /proc, T is stopped, and its processor time. */
 static char state_of(long pid, uint64_t *jiffies)
@@ -29,7 +30,8 @@ static char state_of(long pid, uint64_t *jiffies)
 	text[n] = '\0';
 	end = strrchr(text, ')');
 	if (end)
-		sscanf(end, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &state, &user, &system);
+		sscanf(end, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+		       &state, &user, &system);
 	*jiffies = user + system;
 	return state;
 }
@@ -45,10 +47,12 @@ static bool is_stopped(struct nn_launch_rank *rank, double now, uint64_t *jiffie
 	return rank->stopped >= STOPPED_TICKS;
 }
 
-/* A step done, or computing: only at work on steps can it be without progress, for a pipe may be read for hours. */
+/* A step done, or computing: only at work on steps can it be without progress, for a pipe may be
+ * read for hours. */
 static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiffies)
 {
-	uint64_t at = atomic_load(&rank->board->at), busy = atomic_load(&rank->board->waiting) ? LOOK_JIFFIES : BUSY_JIFFIES;
+	uint64_t at = atomic_load(&rank->board->at),
+		 busy = atomic_load(&rank->board->waiting) ? LOOK_JIFFIES : BUSY_JIFFIES;
 
 	if (at == 0 || at != rank->at || jiffies >= rank->jiffies + busy) {
 		rank->moved_s = now;
@@ -60,8 +64,9 @@ static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiff
 }
 
 /*
- * Who waits for a message makes progress as long as one does that is at work and waits for none: a rank may evaluate held-out rows alone for
- * long. One of another host that was not heard of yet (at 0) lends nothing.
+ * Who waits for a message makes progress as long as one does that is at work and waits for none: a
+ * rank may evaluate held-out rows alone for long. One of another host that was not heard of yet (at
+ * 0) lends nothing.
  */
 static void share_progress(struct nn_launch_job *job)
 {
@@ -70,18 +75,22 @@ static void share_progress(struct nn_launch_job *job)
 	for (int i = 0; i < job->l->ranks; i++) {
 		const struct nn_launch_rank *rank = &job->ranks[i];
 
-		if (rank->fd >= 0 && !rank->said && rank->at > 0 && !atomic_load(&rank->board->waiting) && rank->moved_s > last)
+		if (rank->fd >= 0 && !rank->said && rank->at > 0 &&
+		    !atomic_load(&rank->board->waiting) && rank->moved_s > last)
 			last = rank->moved_s;
 	}
 	for (int i = 0; i < job->l->ranks; i++) {
 		struct nn_launch_rank *rank = &job->ranks[i];
 
-		if (rank->fd >= 0 && !rank->said && rank->moved_s < last && atomic_load(&rank->board->waiting))
-			rank->moved_s = last;        /* but not moved_jiffies, by which those that look are told from those that do not */
+		if (rank->fd >= 0 && !rank->said && rank->moved_s < last &&
+		    atomic_load(&rank->board->waiting))
+			rank->moved_s = last; /* but not moved_jiffies, by which those that look are
+						 told from those that do not */
 	}
 }
 
-/* The rank that all wait for: one that waits for no message itself, else the one that does not even look for it. */
+/* The rank that all wait for: one that waits for no message itself, else the one that does not even
+ * look for it. */
 static int find_idle(const struct nn_launch_job *job, double now, double seconds)
 {
 	uint64_t least = UINT64_MAX;
@@ -93,7 +102,8 @@ static int find_idle(const struct nn_launch_job *job, double now, double seconds
 
 		if (rank->fd < 0 || rank->said || now - rank->moved_s < seconds)
 			continue;
-		busy = atomic_load(&rank->board->waiting) ? 1 + rank->jiffies - rank->moved_jiffies : 0;
+		busy = atomic_load(&rank->board->waiting) ? 1 + rank->jiffies - rank->moved_jiffies
+							  : 0;
 		if (busy < least) {
 			least = busy;
 			found = i;
@@ -111,8 +121,9 @@ static void tell_idle(struct nn_launch_job *job, int i, double now)
 		return;
 	for (int k = 0; k < job->l->ranks; k++)
 		job->ranks[k].told = true;
-	snprintf(text, sizeof text, "rank %d (pid %ld) has made no progress for %.0f s at step %" PRIu64, i, rank->pid, now - rank->moved_s,
-		 atomic_load(&rank->board->at) - 1);
+	snprintf(text, sizeof text,
+		 "rank %d (pid %ld) has made no progress for %.0f s at step %" PRIu64, i, rank->pid,
+		 now - rank->moved_s, atomic_load(&rank->board->at) - 1);
 	job->l->say(job->l->arg, NN_SAY_WARNING, text);
 }
 

@@ -1,4 +1,5 @@
-/* What a job comes to: which rank failed first, how, where it was, and what is left to go on from. */
+/* What a job comes to: which rank failed first, how, where it was, and what is left to go on from.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 
 #include "comm/launch-job.h"
 
-/* mpirun's own words as notes, without its rulers; the first of them, ": so it said", for who hears no notes. */
+/* mpirun's own words as notes, without its rulers; the first of them, ": so it said", for who hears
+ * no notes. */
 static void tell_words(struct nn_launch_job *job, char first[200])
 {
 	char *line, *rest = job->words.data;
@@ -26,7 +28,8 @@ static void tell_words(struct nn_launch_job *job, char first[200])
 }
 
 /* " at step 118; last checkpoint m.state.safetensors (step 100)" */
-static const char *place(const struct nn_launch_job *job, const struct nn_launch_rank *rank, char text[700])
+static const char *place(const struct nn_launch_job *job, const struct nn_launch_rank *rank,
+			 char text[700])
 {
 	uint64_t at = rank->board ? atomic_load(&rank->board->at) : 0, other;
 	uint64_t saved = job->ranks[0].board ? atomic_load(&job->ranks[0].board->saved) : 0;
@@ -37,12 +40,13 @@ static const char *place(const struct nn_launch_job *job, const struct nn_launch
 		if (job->ranks[i].board && (other = atomic_load(&job->ranks[i].board->at)) > at)
 			at = other;
 	if (at && saved > at)
-		at = saved;                  /* a rank of async may not have heard of what was saved */
+		at = saved; /* a rank of async may not have heard of what was saved */
 	text[0] = '\0';
 	if (at)
 		n = (size_t)snprintf(text, 700, " at step %" PRIu64, at - 1);
 	if (saved && *job->state)
-		snprintf(text + n, 700 - n, "; last checkpoint %s (step %" PRIu64 ")", job->state, saved - 1);
+		snprintf(text + n, 700 - n, "; last checkpoint %s (step %" PRIu64 ")", job->state,
+			 saved - 1);
 	return text;
 }
 
@@ -51,39 +55,45 @@ static const char *name(const struct nn_launch_job *job, int i, char text[120])
 {
 	const struct nn_launch_rank *rank = &job->ranks[i];
 
-	snprintf(text, 120, "rank %d (pid %ld%s%s)", i, rank->pid, rank->remote ? " on " : "", rank->host);
+	snprintf(text, 120, "rank %d (pid %ld%s%s)", i, rank->pid, rank->remote ? " on " : "",
+		 rank->host);
 	return text;
 }
 
-/* mpirun names the one that it noticed first; sockets are closed in no order where several end in one moment. */
+/* mpirun names the one that it noticed first; sockets are closed in no order where several end in
+ * one moment. */
 static int first_killed(const struct nn_launch_job *job)
 {
 	for (int i = 0; job->words.data && i < job->l->ranks; i++)
-		if (job->ranks[i].pid && !job->ranks[i].said && nn_launch_signal(job->words.data, i, job->ranks[i].pid))
+		if (job->ranks[i].pid && !job->ranks[i].said &&
+		    nn_launch_signal(job->words.data, i, job->ranks[i].pid))
 			return i;
 	return job->first_lost;
 }
 
 static int lost(struct nn_launch_job *job, int status, struct nn_error *err)
 {
-	int i = first_killed(job), number = job->words.data ? nn_launch_signal(job->words.data, i, job->ranks[i].pid) : 0;
+	int i = first_killed(job),
+	    number = job->words.data ? nn_launch_signal(job->words.data, i, job->ranks[i].pid) : 0;
 	char who[120], where[700], words[200];
 
 	name(job, i, who);
 	place(job, &job->ranks[i], where);
 	if (WIFSIGNALED(status) && job->signals == 0)
-		return nn_fail(err, NN_ERANK, "mpirun was killed by signal %d%s", WTERMSIG(status), where);
+		return nn_fail(err, NN_ERANK, "mpirun was killed by signal %d%s", WTERMSIG(status),
+			       where);
 	if (number == 0 && WIFEXITED(status) && WEXITSTATUS(status) > 128)
 		number = WEXITSTATUS(status) - 128;
 	if (number)
 		return nn_fail(err, NN_ERANK, "%s was killed by signal %d%s", who, number, where);
 	if (*where)
 		return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, where);
-	tell_words(job, words);              /* before the first step Open MPI may have ended it */
+	tell_words(job, words); /* before the first step Open MPI may have ended it */
 	return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, words);
 }
 
-/* A rank that explains itself, one that ends in silence, one whose error is that another was lost. */
+/* A rank that explains itself, one that ends in silence, one whose error is that another was lost.
+ */
 static int weight(const struct nn_launch_rank *rank)
 {
 	return rank->status == NN_ERANK ? 0 : *rank->text ? 2 : 1;
@@ -111,21 +121,27 @@ static int hung(const struct nn_launch_job *job, struct nn_error *err)
 	name(job, i, who);
 	place(job, rank, where);
 	if (job->stopped < 0)
-		return nn_fail(err, NN_ERANK, "%s made no progress for %.0f s (--timeout)%s", who, job->l->timeout_s, where);
-	return nn_fail(err, NN_ERANK, "%s %s%s", who, rank->remote ? "has not been heard of for 20 s" :
-		       "was stopped (state T) and did not go on", where);
+		return nn_fail(err, NN_ERANK, "%s made no progress for %.0f s (--timeout)%s", who,
+			       job->l->timeout_s, where);
+	return nn_fail(err, NN_ERANK, "%s %s%s", who,
+		       rank->remote ? "has not been heard of for 20 s"
+				    : "was stopped (state T) and did not go on",
+		       where);
 }
 
 /* A rank that was killed before it said hello: mpirun alone knows it. */
 static int killed_early(const struct nn_launch_job *job, struct nn_error *err)
 {
-	const char *at = job->words.data ? strstr(job->words.data, "process rank ") : NULL, *signal = at ? strstr(at, "exited on signal ") : NULL;
+	const char *at = job->words.data ? strstr(job->words.data, "process rank ") : NULL,
+		   *signal = at ? strstr(at, "exited on signal ") : NULL;
 	int rank, number;
 	long pid;
 
-	if (!signal || sscanf(at, "process rank %d with PID %ld", &rank, &pid) != 2 || sscanf(signal, "exited on signal %d", &number) != 1)
+	if (!signal || sscanf(at, "process rank %d with PID %ld", &rank, &pid) != 2 ||
+	    sscanf(signal, "exited on signal %d", &number) != 1)
 		return 0;
-	return nn_fail(err, NN_ERANK, "rank %d (pid %ld) was killed by signal %d", rank, pid, number);
+	return nn_fail(err, NN_ERANK, "rank %d (pid %ld) was killed by signal %d", rank, pid,
+		       number);
 }
 
 /* mpirun could not, or did not want to. */
@@ -137,17 +153,25 @@ static int not_started(struct nn_launch_job *job, int status, struct nn_error *e
 
 	tell_words(job, words);
 	if (WIFSIGNALED(status))
-		return nn_fail(err, NN_ERANK, "--ranks=%d: mpirun was killed by signal %d", l->ranks, WTERMSIG(status));
+		return nn_fail(err, NN_ERANK, "--ranks=%d: mpirun was killed by signal %d",
+			       l->ranks, WTERMSIG(status));
 	if (slots && !l->hosts && !l->hostfile)
-		return nn_fail(err, NN_ENODEV, "--ranks=%d: the batch system has given this job fewer tasks; ask it for as many (Slurm: "
-			       "--ntasks=%d)", l->ranks, l->ranks);
+		return nn_fail(err, NN_ENODEV,
+			       "--ranks=%d: the batch system has given this job fewer tasks; ask "
+			       "it for as many (Slurm: "
+			       "--ntasks=%d)",
+			       l->ranks, l->ranks);
 	if (slots)
 		return nn_fail(err, l->hosts ? NN_EUSAGE : NN_ENODEV,
-			       "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and --hostfile say how many each has", l->ranks);
+			       "--ranks=%d: the hosts have fewer slots; --hosts=HOST:N,... and "
+			       "--hostfile say how many each has",
+			       l->ranks);
 	if (l->hosts || l->hostfile)
-		return nn_fail(err, NN_ENODEV, "%s=%.200s: mpirun ended with status %d%s", l->hosts ? "--hosts" : "--hostfile",
+		return nn_fail(err, NN_ENODEV, "%s=%.200s: mpirun ended with status %d%s",
+			       l->hosts ? "--hosts" : "--hostfile",
 			       l->hosts ? l->hosts : l->hostfile, WEXITSTATUS(status), words);
-	return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun ended with status %d%s", l->ranks, WEXITSTATUS(status), words);
+	return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun ended with status %d%s", l->ranks,
+		       WEXITSTATUS(status), words);
 }
 
 int nn_launch_outcome(struct nn_launch_job *job, int status, struct nn_error *err)
@@ -163,7 +187,7 @@ int nn_launch_outcome(struct nn_launch_job *job, int status, struct nn_error *er
 	if (found && found->status != NN_ERANK)
 		return nn_fail(err, (enum nn_code)found->status, "%s", found->text);
 	if (job->passed_on && job->first_lost >= 0)
-		return 128 + job->passed_on;         /* it came before the ranks could stop gently */
+		return 128 + job->passed_on; /* it came before the ranks could stop gently */
 	if (job->first_lost >= 0)
 		return lost(job, status, err);
 	if (found)

@@ -1,4 +1,5 @@
-/* Where ranks find the process that stays: a socket without a file for this host, TCP with a token for others. */
+/* Where ranks find the process that stays: a socket without a file for this host, TCP with a token
+ * for others. */
 #include "config.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "base/clock.h"
 #include "comm/launch-job.h"
 
-#define HELLO_S 5                /* in which a stranger has said who it is */
+#define HELLO_S 5 /* in which a stranger has said who it is */
 
 /* ---- packets ---- */
 
@@ -58,7 +59,8 @@ bool nn_packet_send(int fd, bool remote, const void *packet, size_t n)
 {
 	uint32_t length = (uint32_t)n;
 	struct iovec parts[2] = { { &length, sizeof length }, { (void *)(uintptr_t)packet, n } };
-	struct msghdr message = { .msg_iov = remote ? parts : parts + 1, .msg_iovlen = remote ? 2 : 1 };
+	struct msghdr message = { .msg_iov = remote ? parts : parts + 1,
+				  .msg_iovlen = remote ? 2 : 1 };
 	ssize_t sent;
 
 	do
@@ -71,7 +73,8 @@ bool nn_launch_send(const struct nn_launch_rank *rank, enum nn_say kind, int sta
 {
 	const struct nn_packet packet = { .kind = (int)kind, .status = status };
 
-	return rank->fd >= 0 && nn_packet_send(rank->fd, rank->remote, &packet, offsetof(struct nn_packet, text));
+	return rank->fd >= 0 &&
+	       nn_packet_send(rank->fd, rank->remote, &packet, offsetof(struct nn_packet, text));
 }
 
 bool nn_launch_hear(struct nn_launch_rank *rank, struct nn_packet *packet)
@@ -102,7 +105,9 @@ static int listen_here(const char *name, struct nn_error *err)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	memcpy(address.sun_path + 1, name, n);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) < 0 ||
+	if (fd < 0 ||
+	    bind(fd, (struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) < 0 ||
 	    listen(fd, 128) < 0) {
 		failed(err);
 		if (fd >= 0)
@@ -127,10 +132,11 @@ static int add_addresses(char token[33], int port, char *name, struct nn_error *
 	for (struct ifaddrs *a = all; a; a = a->ifa_next) {
 		char text[INET_ADDRSTRLEN];
 
-		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP) || a->ifa_flags & IFF_LOOPBACK ||
-		    at + sizeof text + 8 > NN_LAUNCH_NAME)
+		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP) ||
+		    a->ifa_flags & IFF_LOOPBACK || at + sizeof text + 8 > NN_LAUNCH_NAME)
 			continue;
-		inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr, text, sizeof text);
+		inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr, text,
+			  sizeof text);
 		at += (size_t)snprintf(name + at, NN_LAUNCH_NAME - at, " %s:%d", text, port);
 	}
 	freeifaddrs(all);
@@ -155,7 +161,8 @@ int nn_door_open(char token[33], char *name, struct nn_error *err)
 
 int nn_launch_listen(struct nn_launch_job *job, bool others, char *name, struct nn_error *err)
 {
-	snprintf(name, NN_LAUNCH_NAME, "nntools-%ld-%llx", (long)getpid(), (unsigned long long)(nn_now_s() * 1e9));
+	snprintf(name, NN_LAUNCH_NAME, "nntools-%ld-%llx", (long)getpid(),
+		 (unsigned long long)(nn_now_s() * 1e9));
 	job->listener = listen_here(name, err);
 	if (job->listener < 0)
 		return -1;
@@ -196,8 +203,10 @@ static void give_streams(int fd)
 	union {
 		char bytes[CMSG_SPACE(3 * sizeof(int))];
 		struct cmsghdr align;
-	} control = { .bytes = {0} };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+	} control = { .bytes = { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
 				  .msg_controllen = sizeof control.bytes };
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 	int streams[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
@@ -218,7 +227,9 @@ static long receive_hello(int fd, struct nn_packet *packet, int *memory)
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
 				  .msg_controllen = sizeof control.bytes };
 	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
@@ -240,12 +251,14 @@ static struct nn_board *map(int memory)
 /* A rank of this host: the kernel says who it is. */
 static bool know(struct nn_launch_job *job, struct nn_launch_rank *found, struct nn_packet *packet)
 {
-	struct ucred who = {0};
+	struct ucred who = { 0 };
 	socklen_t n = sizeof who;
 	int memory;
 	long got = receive_hello(job->stranger, packet, &memory);
-	bool good = got >= (long)offsetof(struct nn_packet, text) && packet->kind == NN_SAY_HELLO && memory >= 0 &&
-		    getsockopt(job->stranger, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid();
+	bool good = got >= (long)offsetof(struct nn_packet, text) && packet->kind == NN_SAY_HELLO &&
+		    memory >= 0 &&
+		    getsockopt(job->stranger, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+		    who.uid == geteuid();
 
 	found->pid = who.pid;
 	found->board = good ? map(memory) : NULL;
@@ -257,7 +270,8 @@ static bool know(struct nn_launch_job *job, struct nn_launch_rank *found, struct
 }
 
 /* One of another host: it knows the token. */
-static bool know_remote(struct nn_launch_job *job, struct nn_launch_rank *found, struct nn_packet *packet)
+static bool know_remote(struct nn_launch_job *job, struct nn_launch_rank *found,
+			struct nn_packet *packet)
 {
 	char token[33];
 	long n = nn_packet_receive(job->stranger, true, packet, sizeof *packet - 1);
@@ -265,7 +279,8 @@ static bool know_remote(struct nn_launch_job *job, struct nn_launch_rank *found,
 	if (n < (long)offsetof(struct nn_packet, text) || packet->kind != NN_SAY_HELLO)
 		return false;
 	((char *)packet)[n] = '\0';
-	if (sscanf(packet->text, "%32s %ld %63s", token, &found->pid, found->host) != 3 || strcmp(token, job->token) != 0)
+	if (sscanf(packet->text, "%32s %ld %63s", token, &found->pid, found->host) != 3 ||
+	    strcmp(token, job->token) != 0)
 		return false;
 	found->board = map(-1);
 	return found->board != NULL;
@@ -274,11 +289,12 @@ static bool know_remote(struct nn_launch_job *job, struct nn_launch_rank *found,
 void nn_launch_hello(struct nn_launch_job *job)
 {
 	struct nn_launch_rank found = { .fd = job->stranger, .remote = job->stranger_remote };
-	struct nn_packet packet = {0};
+	struct nn_packet packet = { 0 };
 	bool good = found.remote ? know_remote(job, &found, &packet) : know(job, &found, &packet);
 
 	job->stranger = -1;
-	if (!good || packet.status < 0 || packet.status >= job->l->ranks || job->ranks[packet.status].pid) {
+	if (!good || packet.status < 0 || packet.status >= job->l->ranks ||
+	    job->ranks[packet.status].pid) {
 		close(found.fd);
 		if (found.board)
 			munmap(found.board, sizeof *found.board);

@@ -1,4 +1,5 @@
-/* Starting mpirun: found in PATH, with what local runs need, and refused as root unless the user said so. */
+/* Starting mpirun: found in PATH, with what local runs need, and refused as root unless the user
+ * said so. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,8 @@ static bool find(const char *name, char path[PATH_MAX])
 	for (const char *at = list ? list : "/usr/local/bin:/usr/bin:/bin"; *at;) {
 		size_t n = strcspn(at, ":");
 
-		if (n > 0 && snprintf(path, PATH_MAX, "%.*s/%s", (int)n, at, name) < PATH_MAX && access(path, X_OK) == 0)
+		if (n > 0 && snprintf(path, PATH_MAX, "%.*s/%s", (int)n, at, name) < PATH_MAX &&
+		    access(path, X_OK) == 0)
 			return true;
 		at += n + (at[n] == ':');
 	}
@@ -38,12 +40,20 @@ static int check(const struct nn_launch *l, char mpirun[PATH_MAX], struct nn_err
 	size_t need = RANK_BYTES * (size_t)l->ranks, there = nn_memory_available();
 
 	if (!find("mpirun", mpirun))
-		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun is not installed (Debian: openmpi-bin)", l->ranks);
-	if (geteuid() == 0 && !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
-		return nn_fail(err, NN_ENODEV, "--ranks=%d: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and "
-			       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want", l->ranks);
+		return nn_fail(err, NN_ENODEV,
+			       "--ranks=%d: mpirun is not installed (Debian: openmpi-bin)",
+			       l->ranks);
+	if (geteuid() == 0 &&
+	    !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
+		return nn_fail(err, NN_ENODEV,
+			       "--ranks=%d: mpirun refuses to run as root; set "
+			       "OMPI_ALLOW_RUN_AS_ROOT=1 and "
+			       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want",
+			       l->ranks);
 	if (nn_launch_local(l) && need > there)
-		return nn_fail(err, NN_ENOMEM, "--ranks=%d: so many processes need %zu bytes before they have any data, %zu are available",
+		return nn_fail(err, NN_ENOMEM,
+			       "--ranks=%d: so many processes need %zu bytes before they have any "
+			       "data, %zu are available",
 			       l->ranks, need, there);
 	if (l->hostfile && access(l->hostfile, R_OK) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "--hostfile=%s: cannot open", l->hostfile);
@@ -59,7 +69,8 @@ struct list {
 
 static void add(struct list *list, const char *string)
 {
-	char **strings = nn_realloc(list->strings, list->n * sizeof *strings, (list->n + 2) * sizeof *strings, NULL);
+	char **strings = nn_realloc(list->strings, list->n * sizeof *strings,
+				    (list->n + 2) * sizeof *strings, NULL);
 
 	if (!strings || !(strings[list->n] = nn_strdup(string, NULL))) {
 		list->strings = strings ? strings : list->strings;
@@ -92,7 +103,8 @@ static void add_parameter(struct list *list, const char *name, const char *value
 
 bool nn_launch_local(const struct nn_launch *l)
 {
-	static const char *const batch[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE" };
+	static const char *const batch[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+					     "PE_HOSTFILE" };
 
 	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
 		if (getenv(batch[i]))
@@ -100,7 +112,8 @@ bool nn_launch_local(const struct nn_launch *l)
 	return !l->hosts && !l->hostfile;
 }
 
-/* Shared memory between ranks, mpirun's own connection on the loopback interface alone, and more ranks than cores if the user says so. */
+/* Shared memory between ranks, mpirun's own connection on the loopback interface alone, and more
+ * ranks than cores if the user says so. */
 static void add_local(struct list *list)
 {
 	char path[PATH_MAX];
@@ -117,7 +130,8 @@ static void add_local(struct list *list)
 /* Where, as the user or the batch system says; and what ranks there need of the environment. */
 static void add_hosts(struct list *list, const struct nn_launch *l)
 {
-	static const char *const names[] = { "NN_LAUNCH", "NN_BUCKET", "NN_CPU", "NN_MODULE_PATH", "XDG_CACHE_HOME", "TMPDIR" };
+	static const char *const names[] = { "NN_LAUNCH",      "NN_BUCKET",      "NN_CPU",
+					     "NN_MODULE_PATH", "XDG_CACHE_HOME", "TMPDIR" };
 
 	if (l->hosts) {
 		add(list, "--host");
@@ -135,7 +149,8 @@ static void add_hosts(struct list *list, const struct nn_launch *l)
 }
 
 /* Ranks are not bound: all threads of one would share a core. */
-static void add_arguments(struct list *list, const struct nn_launch *l, const char *mpirun, const char *self)
+static void add_arguments(struct list *list, const struct nn_launch *l, const char *mpirun,
+			  const char *self)
 {
 	char number[16];
 
@@ -157,8 +172,9 @@ static void add_arguments(struct list *list, const struct nn_launch *l, const ch
 }
 
 /*
- * Batch systems and service managers send SIGTERM to all processes at once, after which mpirun would kill ranks that write their state:
- * it is blocked there (not in ranks, for which mpirun unblocks all), and NN_LAUNCH_END is what ends it.
+ * Batch systems and service managers send SIGTERM to all processes at once, after which mpirun
+ * would kill ranks that write their state: it is blocked there (not in ranks, for which mpirun
+ * unblocks all), and NN_LAUNCH_END is what ends it.
  */
 static int spawn(char *const *argv, char *const *environment, int out, pid_t *pid)
 {
@@ -179,7 +195,9 @@ static int spawn(char *const *argv, char *const *environment, int out, pid_t *pi
 		sigaddset(&blocked, SIGTERM);
 		posix_spawnattr_setsigmask(&attributes, &blocked);
 		posix_spawnattr_setpgroup(&attributes, 0);
-		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+							      POSIX_SPAWN_SETSIGDEF |
+							      POSIX_SPAWN_SETSIGMASK);
 		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
 		posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
@@ -201,10 +219,11 @@ static bool is_ours(const char *variable)
 	return false;
 }
 
-int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int *out, struct nn_error *err)
+int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int *out,
+		    struct nn_error *err)
 {
 	char mpirun[PATH_MAX], self[PATH_MAX] = "", variable[NN_LAUNCH_NAME + 16];
-	struct list argv = {0}, environment = {0};
+	struct list argv = { 0 }, environment = { 0 };
 	int ends[2] = { -1, -1 }, status = -1;
 
 	if (check(l, mpirun, err) < 0)

@@ -1,4 +1,5 @@
-/* What Open MPI leaves in /dev/shm when mpirun was killed: the memory of its ranks, which nobody else removes. */
+/* What Open MPI leaves in /dev/shm when mpirun was killed: the memory of its ranks, which nobody
+ * else removes. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,14 +8,17 @@
 
 #include "comm/launch-job.h"
 
-/* Ranks are gone, so that a file of this user, with the number of this job in its name and made since it began, is nobody's. */
+/* Ranks are gone, so that a file of this user, with the number of this job in its name and made
+ * since it began, is nobody's. */
 static void sweep(const struct nn_launch_job *job, const char *host, int rank)
 {
 	char path[PATH_MAX];
 	struct stat st;
 
-	snprintf(path, sizeof path, "/dev/shm/vader_segment.%s.%u.%lx.%d", host, (unsigned)geteuid(), job->number, rank);
-	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_mtime >= job->began)
+	snprintf(path, sizeof path, "/dev/shm/vader_segment.%s.%u.%lx.%d", host,
+		 (unsigned)geteuid(), job->number, rank);
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_mtime >= job->began)
 		unlink(path);
 }
 

@@ -1,4 +1,5 @@
-/* The process that stays: hears what ranks say, sees which one is gone, and leaves nothing running. */
+/* The process that stays: hears what ranks say, sees which one is gone, and leaves nothing running.
+ */
 #include "config.h"
 #include <errno.h>
 #include <poll.h>
@@ -12,8 +13,8 @@
 #include "comm/launch-job.h"
 
 #define TICK_MS 500
-#define NOTICE_S 3.0           /* mpirun ends the others by itself when one is gone */
-#define TERM_S 3.0             /* then it is told to, and then all are killed */
+#define NOTICE_S 3.0 /* mpirun ends the others by itself when one is gone */
+#define TERM_S 3.0   /* then it is told to, and then all are killed */
 
 static void ending(struct nn_launch_job *job, double after_s)
 {
@@ -51,7 +52,8 @@ static void hear_rank(struct nn_launch_job *job, int i)
 			ending(job, NOTICE_S);
 		break;
 	case NN_SAY_STATE:
-		snprintf(job->state, sizeof job->state, "%.*s", (int)sizeof job->state - 1, packet.text);
+		snprintf(job->state, sizeof job->state, "%.*s", (int)sizeof job->state - 1,
+			 packet.text);
 		break;
 	case NN_SAY_BOARD:
 		memcpy(rank->board, packet.text, sizeof *rank->board);
@@ -100,7 +102,8 @@ static void end_children(const struct nn_launch_job *job)
 	for (int i = 0; i < job->l->ranks; i++)
 		if (job->ranks[i].pid)
 			return;
-	snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)job->mpirun, (long)job->mpirun);
+	snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)job->mpirun,
+		 (long)job->mpirun);
 	file = fopen(path, "re");
 	while (file && fscanf(file, "%ld", &child) == 1)
 		kill((pid_t)child, SIGTERM);
@@ -139,7 +142,8 @@ static void watch_signals(struct nn_launch_job *job)
 		*job->l->save = 0;
 	if (!now || job->stop)
 		return;
-	if (job->l->stops && *job->l->stops < 2 && (job->passed_on || nn_launch_send(&job->ranks[0], NN_SAY_SIGNAL, now))) {
+	if (job->l->stops && *job->l->stops < 2 &&
+	    (job->passed_on || nn_launch_send(&job->ranks[0], NN_SAY_SIGNAL, now))) {
 		job->passed_on = now;
 		return;
 	}
@@ -159,9 +163,10 @@ static void look(struct nn_launch_job *job)
 /* A daemon on a host that is cut off may hold the pipe for long. */
 static bool is_dead(pid_t pid)
 {
-	siginfo_t info = {0};
+	siginfo_t info = { 0 };
 
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == pid;
 }
 
 /* Until mpirun has closed its end of the pipe, or was killed. */
@@ -218,8 +223,15 @@ static void hear_last(struct nn_launch_job *job)
 
 int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 {
-	struct nn_launch_job job = { .l = l, .listener = -1, .door = -1, .out = -1, .stranger = -1, .first_lost = -1, .stopped = -1,
-				     .idle = -1, .began = time(NULL) };
+	struct nn_launch_job job = { .l = l,
+				     .listener = -1,
+				     .door = -1,
+				     .out = -1,
+				     .stranger = -1,
+				     .first_lost = -1,
+				     .stopped = -1,
+				     .idle = -1,
+				     .began = time(NULL) };
 	char name[NN_LAUNCH_NAME], note[80];
 	int status = -1, waited = 0;
 
@@ -229,10 +241,12 @@ int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 		goto out;
 	for (int i = 0; i < l->ranks; i++)
 		job.ranks[i].fd = -1;
-	if (nn_launch_listen(&job, !nn_launch_local(l), name, err) < 0 || nn_launch_start(l, name, &job.mpirun, &job.out, err) < 0)
+	if (nn_launch_listen(&job, !nn_launch_local(l), name, err) < 0 ||
+	    nn_launch_start(l, name, &job.mpirun, &job.out, err) < 0)
 		goto out;
 	if (l->cores && l->ranks > l->cores) {
-		snprintf(note, sizeof note, "%d ranks share %d core%s", l->ranks, l->cores, l->cores == 1 ? "" : "s");
+		snprintf(note, sizeof note, "%d ranks share %d core%s", l->ranks, l->cores,
+			 l->cores == 1 ? "" : "s");
 		l->say(l->arg, NN_SAY_NOTE, note);
 	}
 	watch(&job);

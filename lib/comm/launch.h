@@ -10,50 +10,56 @@
 #include "base/text.h"
 
 /*
- * What ranks and the one who started them say to each other: packets on a socket that leaves no name in any directory and that only the
- * same user may use, from other hosts over TCP. A rank that is gone, for whatever reason, is seen at once; so is the end of the process
- * that stays.
+ * What ranks and the one who started them say to each other: packets on a socket that leaves no
+ * name in any directory and that only the same user may use, from other hosts over TCP. A rank that
+ * is gone, for whatever reason, is seen at once; so is the end of the process that stays.
  */
 enum nn_say {
-	NN_SAY_HELLO = 'h',          /* a rank; its number is the status, the text Open MPI's number of the job; of a
-	                                remote one: token, process id, host */
-	NN_SAY_STREAMS = 's',        /* to rank 0: standard input, output and error of the one who stays */
-	NN_SAY_SIGNAL = 'q',         /* to rank 0: a signal, its number is the status */
-	NN_SAY_WARNING = 'w', NN_SAY_NOTE = 'n',
-	NN_SAY_STATE = 'c',          /* the file of the checkpoints, said with the loss of a rank */
-	NN_SAY_BOARD = 'b',          /* of a remote rank, every second: its board as the text */
-	NN_SAY_END = 'e',            /* the rank's exit status and, unless 0, its one line */
+	NN_SAY_HELLO = 'h',   /* a rank; its number is the status, the text Open MPI's number of the
+				 job; of a   remote one: token, process id, host */
+	NN_SAY_STREAMS = 's', /* to rank 0: standard input, output and error of the one who stays */
+	NN_SAY_SIGNAL = 'q',  /* to rank 0: a signal, its number is the status */
+	NN_SAY_WARNING = 'w',
+	NN_SAY_NOTE = 'n',
+	NN_SAY_STATE = 'c', /* the file of the checkpoints, said with the loss of a rank */
+	NN_SAY_BOARD = 'b', /* of a remote rank, every second: its board as the text */
+	NN_SAY_END = 'e',   /* the rank's exit status and, unless 0, its one line */
 };
 
 /* Where a rank is: memory that it shares with the process that watches. */
 struct nn_board {
-	_Atomic uint64_t at;         /* 1 + steps done; 0: not yet, or no more, at work on steps */
-	_Atomic uint64_t saved;      /* 1 + steps of the newest checkpoint; 0: none */
-	_Atomic uint32_t waiting;    /* threads that wait for a message */
-	_Atomic uint64_t cpu_ms;     /* of a remote rank: its processor time */
+	_Atomic uint64_t at;      /* 1 + steps done; 0: not yet, or no more, at work on steps */
+	_Atomic uint64_t saved;   /* 1 + steps of the newest checkpoint; 0: none */
+	_Atomic uint32_t waiting; /* threads that wait for a message */
+	_Atomic uint64_t cpu_ms;  /* of a remote rank: its processor time */
 };
 
 struct nn_launch {
 	int ranks;
-	const char *hosts, *hostfile;   /* as mpirun's --host and --hostfile; NULL: this host, or what a batch system says */
-	int cores;                   /* of this machine: with more ranks a note says so; 0: no note */
-	double timeout_s;            /* a rank without progress for so long ends the job; 0: never */
-	char *const *argv;           /* arguments of each rank, argv[0] included, NULL at the end */
-	void (*say)(void *arg, enum nn_say kind, const char *text);      /* what ranks warn and note */
+	const char *hosts, *hostfile; /* as mpirun's --host and --hostfile; NULL: this host, or what
+					 a batch system says */
+	int cores;         /* of this machine: with more ranks a note says so; 0: no note */
+	double timeout_s;  /* a rank without progress for so long ends the job; 0: never */
+	char *const *argv; /* arguments of each rank, argv[0] included, NULL at the end */
+	void (*say)(void *arg, enum nn_say kind, const char *text); /* what ranks warn and note */
 	void *arg;
-	struct nn_text *last;        /* notes that follow the error of a rank, a line each; NULL: they are said */
-	const volatile sig_atomic_t *stop;   /* a signal's number: end the ranks */
-	const volatile sig_atomic_t *stops;  /* how many came: the first is passed to rank 0 as its own, the second ends the ranks; NULL:
-	                                        the first ends them */
-	volatile sig_atomic_t *save; /* a signal's number: passed to rank 0, and set to 0; NULL: none */
-	uint64_t *saved;             /* out: 1 + steps of the newest checkpoint, 0: none; may be NULL */
+	struct nn_text
+		*last; /* notes that follow the error of a rank, a line each; NULL: they are said */
+	const volatile sig_atomic_t *stop; /* a signal's number: end the ranks */
+	const volatile sig_atomic_t
+		*stops; /* how many came: the first is passed to rank 0 as its own, the second ends
+			   the ranks; NULL: the first ends them */
+	volatile sig_atomic_t
+		*save;   /* a signal's number: passed to rank 0, and set to 0; NULL: none */
+	uint64_t *saved; /* out: 1 + steps of the newest checkpoint, 0: none; may be NULL */
 };
 
 /*
- * Run this program as `ranks` ranks under mpirun, in a process group of its own, and wait for all. 0, or the status of a rank that ended
- * without a line (128 + signal), or -1 with the line of the first rank that failed, NN_ERANK where one was lost ("rank 1 (pid 4711) was
- * killed by signal 9 at step 118; last checkpoint m.state.safetensors (step 100)"), NN_ENODEV where mpirun is missing or refuses. When it
- * returns no rank and no mpirun is left.
+ * Run this program as `ranks` ranks under mpirun, in a process group of its own, and wait for all.
+ * 0, or the status of a rank that ended without a line (128 + signal), or -1 with the line of the
+ * first rank that failed, NN_ERANK where one was lost ("rank 1 (pid 4711) was killed by signal 9 at
+ * step 118; last checkpoint m.state.safetensors (step 100)"), NN_ENODEV where mpirun is missing or
+ * refuses. When it returns no rank and no mpirun is left.
  */
 int nn_launch_run(const struct nn_launch *launch, struct nn_error *err);
 
@@ -62,18 +68,22 @@ int nn_launch_run(const struct nn_launch *launch, struct nn_error *err);
 struct nn_attach;
 
 /*
- * The way back to the process that started this rank: *attach NULL where there is none (plain mpirun). Rank 0 gets its standard input
- * and output from there, and the signals that are passed on. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
+ * The way back to the process that started this rank: *attach NULL where there is none (plain
+ * mpirun). Rank 0 gets its standard input and output from there, and the signals that are passed
+ * on. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
  */
 int nn_attach(struct nn_attach **attach, struct nn_error *err);
 void nn_attach_say(struct nn_attach *attach, enum nn_say kind, int status, const char *text);
-/* Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1 elsewhere. */
+/* Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1
+ * elsewhere. */
 int nn_attach_stderr(const struct nn_attach *attach);
 /*
- * Rank 0 on another host than that process has none of its standard streams: NN_EUSAGE where one of inputs[n] (paths, or NULL) is its
- * standard input, or output ("-" or NULL) its standard output. attach NULL: 0.
+ * Rank 0 on another host than that process has none of its standard streams: NN_EUSAGE where one of
+ * inputs[n] (paths, or NULL) is its standard input, or output ("-" or NULL) its standard output.
+ * attach NULL: 0.
  */
-int nn_attach_check_streams(const struct nn_attach *attach, const char *const *inputs, size_t n, const char *output, struct nn_error *err);
+int nn_attach_check_streams(const struct nn_attach *attach, const char *const *inputs, size_t n,
+			    const char *output, struct nn_error *err);
 /* Where this rank tells how far it is. */
 struct nn_board *nn_attach_board(struct nn_attach *attach);
 
@@ -82,7 +92,7 @@ struct nn_board *nn_attach_board(struct nn_attach *attach);
 #define NN_PACKET 2048
 
 struct nn_packet {
-	int kind;                    /* enum nn_say */
+	int kind; /* enum nn_say */
 	int status;
 	char text[NN_PACKET];
 };
@@ -95,8 +105,8 @@ long nn_packet_receive(int fd, bool remote, void *packet, size_t n);
 bool nn_packet_send(int fd, bool remote, const void *packet, size_t n);
 
 /*
- * A door for ranks of other hosts: a listening socket, its token, and where it is, " TOKEN ADDRESS:PORT ..." behind what `name`
- * (NN_LAUNCH_NAME) holds. The socket, or -1.
+ * A door for ranks of other hosts: a listening socket, its token, and where it is, " TOKEN
+ * ADDRESS:PORT ..." behind what `name` (NN_LAUNCH_NAME) holds. The socket, or -1.
  */
 int nn_door_open(char token[33], char *name, struct nn_error *err);
 /* Through one of its addresses: the connected socket and a copy of the token, or -1. */
@@ -104,9 +114,12 @@ int nn_door_find(const char *name, char token[33]);
 
 /* Do all ranks run on this host? */
 bool nn_launch_local(const struct nn_launch *launch);
-/* mpirun with its options, in a process group of its own; *out is the end of a pipe with all that it writes. */
-int nn_launch_start(const struct nn_launch *launch, const char *name, pid_t *pid, int *out, struct nn_error *err);
-/* Of mpirun's words: the signal that ended this rank, or 0. It knows the process ids of its own host alone. */
+/* mpirun with its options, in a process group of its own; *out is the end of a pipe with all that
+ * it writes. */
+int nn_launch_start(const struct nn_launch *launch, const char *name, pid_t *pid, int *out,
+		    struct nn_error *err);
+/* Of mpirun's words: the signal that ended this rank, or 0. It knows the process ids of its own
+ * host alone. */
 int nn_launch_signal(const char *words, int rank, long pid);
 
 #endif

@@ -6,14 +6,16 @@
 #include <stddef.h>
 #include "base/shape.h"
 
-/* result[i] = left[i] with right[i]; true when one did not fit. The arrays are one or do not overlap. */
+/* result[i] = left[i] with right[i]; true when one did not fit. The arrays are one or do not
+ * overlap. */
 typedef bool nn_combine(const void *left, const void *right, void *result, size_t n);
 
 enum { NN_LOOP_SUM, NN_LOOP_MIN, NN_LOOP_MAX, NN_LOOP_PROD, NN_N_LOOPS };
 
 struct nn_loops {
 	nn_combine *combine[NN_N_LOOPS];
-	/* values[i] = partial[i] / divisor, NaN made the quiet one; how many are NaN. The arrays are one or do not overlap. */
+	/* values[i] = partial[i] / divisor, NaN made the quiet one; how many are NaN. The arrays
+	 * are one or do not overlap. */
 	size_t (*end)(const void *partial, void *values, size_t divisor, size_t n);
 };
 

@@ -5,8 +5,8 @@
 #include "base/option.h"
 
 struct nn_ranks_options {
-	uint64_t ranks;              /* 0: not given */
-	const char *hosts, *hostfile;   /* NULL: not given */
+	uint64_t ranks;               /* 0: not given */
+	const char *hosts, *hostfile; /* NULL: not given */
 };
 
 extern const struct nn_opt nn_ranks_opts[];
@@ -14,8 +14,8 @@ extern const struct nn_opt nn_ranks_opts[];
 /* Slots of H[:N],... in all; 0 with NN_EUSAGE. */
 uint64_t nn_hosts_slots(const char *hosts, struct nn_error *err);
 /*
- * What can be told from the command line (NN_EUSAGE); ranks is set to the slots of --hosts where it is not given. *several: they are to be
- * started.
+ * What can be told from the command line (NN_EUSAGE); ranks is set to the slots of --hosts where it
+ * is not given. *several: they are to be started.
  */
 int nn_ranks_check(struct nn_ranks_options *options, bool *several, struct nn_error *err);
 

@@ -1,4 +1,5 @@
-/* Who is still there, where nobody watches: connections that only say by their end that a rank is gone. */
+/* Who is still there, where nobody watches: connections that only say by their end that a rank is
+ * gone. */
 #include "config.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,9 +17,11 @@
 #include "comm/launch.h"
 #include "comm/peers.h"
 
-#define MEET_S 10                /* in which all ranks have come to rank 0 */
-#define SILENT_S 20              /* a host that answers nothing for so long is gone */
-#define SPEAK_S 1                /* in which one that says why it ends has ended all, and one that has ended knows that all have */
+#define MEET_S 10   /* in which all ranks have come to rank 0 */
+#define SILENT_S 20 /* a host that answers nothing for so long is gone */
+#define SPEAK_S \
+	1 /* in which one that says why it ends has ended all, and one that has ended knows that \
+	     all have */
 
 struct who {
 	long pid;
@@ -29,9 +32,10 @@ struct nn_peers {
 	struct nn_comm *comm;
 	void (*lost)(void *arg, struct nn_error *err);
 	void *arg;
-	struct who *who;             /* [size] */
-	struct pollfd *polls;        /* [size] by rank; of others than rank 0 that of rank 0 alone, else -1 */
-	atomic_bool over;            /* all ranks have come to their end */
+	struct who *who; /* [size] */
+	struct pollfd
+		*polls;   /* [size] by rank; of others than rank 0 that of rank 0 alone, else -1 */
+	atomic_bool over; /* all ranks have come to their end */
 	pthread_t thread;
 };
 
@@ -52,13 +56,14 @@ static void keep_asking(int fd)
 static void take(struct nn_peers *p, int fd, const char *token)
 {
 	const struct timeval patience = { 1, 0 };
-	struct nn_packet packet = {0};
+	struct nn_packet packet = { 0 };
 	long n;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	n = nn_packet_receive(fd, true, &packet, sizeof packet - 1);
-	if (n < (long)offsetof(struct nn_packet, text) || strcmp(packet.text, token) != 0 || packet.status < 1 ||
-	    packet.status >= p->comm->size || p->polls[packet.status].fd >= 0) {
+	if (n < (long)offsetof(struct nn_packet, text) || strcmp(packet.text, token) != 0 ||
+	    packet.status < 1 || packet.status >= p->comm->size ||
+	    p->polls[packet.status].fd >= 0) {
 		close(fd);
 		return;
 	}
@@ -94,7 +99,8 @@ static bool go_to_first(struct nn_peers *p, const char *door)
 		return false;
 	keep_asking(fd);
 	p->polls[0].fd = fd;
-	return nn_packet_send(fd, true, &packet, offsetof(struct nn_packet, text) + strlen(packet.text));
+	return nn_packet_send(fd, true, &packet,
+			      offsetof(struct nn_packet, text) + strlen(packet.text));
 }
 
 /* 1: all are connected; 0: some cannot be. */
@@ -142,7 +148,7 @@ static int closed(struct nn_peers *p)
 static void *watch(void *arg)
 {
 	struct nn_peers *p = arg;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	double speak;
 	int gone;
 
@@ -156,7 +162,8 @@ static void *watch(void *arg)
 			return NULL;
 		poll(NULL, 0, 10);
 	}
-	nn_fail(&err, NN_ERANK, "rank %d (pid %ld on %s) was lost", gone, p->who[gone].pid, p->who[gone].host);
+	nn_fail(&err, NN_ERANK, "rank %d (pid %ld on %s) was lost", gone, p->who[gone].pid,
+		p->who[gone].host);
 	p->lost(p->arg, &err);
 	return NULL;
 }
@@ -171,8 +178,8 @@ static void drop(struct nn_peers *p)
 	nn_free(p);
 }
 
-int nn_peers_watch(struct nn_peers **peers, struct nn_comm *comm, void (*lost)(void *arg, struct nn_error *err), void *arg,
-		   struct nn_error *err)
+int nn_peers_watch(struct nn_peers **peers, struct nn_comm *comm,
+		   void (*lost)(void *arg, struct nn_error *err), void *arg, struct nn_error *err)
 {
 	struct who me = { .pid = getpid() };
 	struct nn_peers *p;

@@ -7,13 +7,15 @@
 struct nn_peers;
 
 /*
- * Tasks of srun have no process that watches them all: each keeps a connection to rank 0. Where one is closed unasked, lost is called with
- * the rank that is gone as the error (NN_ERANK, "rank 1 (pid 4711 on node2) was lost"), in a thread of its own, of rank 0 or, where that is
- * the one, of another; it is to end the job and does not return. *peers NULL where mpirun or a process of ours watches, where this is the
- * only rank, or where a rank's host cannot reach rank 0's over TCP: that is no error. Collective.
+ * Tasks of srun have no process that watches them all: each keeps a connection to rank 0. Where one
+ * is closed unasked, lost is called with the rank that is gone as the error (NN_ERANK, "rank 1 (pid
+ * 4711 on node2) was lost"), in a thread of its own, of rank 0 or, where that is the one, of
+ * another; it is to end the job and does not return. *peers NULL where mpirun or a process of ours
+ * watches, where this is the only rank, or where a rank's host cannot reach rank 0's over TCP: that
+ * is no error. Collective.
  */
-int nn_peers_watch(struct nn_peers **peers, struct nn_comm *comm, void (*lost)(void *arg, struct nn_error *err), void *arg,
-		   struct nn_error *err);
+int nn_peers_watch(struct nn_peers **peers, struct nn_comm *comm,
+		   void (*lost)(void *arg, struct nn_error *err), void *arg, struct nn_error *err);
 /* All ranks are at their end, none is missed any more. Collective; NULL allowed. */
 void nn_peers_end(struct nn_peers *peers);
 

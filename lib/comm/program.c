@@ -6,7 +6,8 @@
 #include "comm/comm.h"
 
 /* The address sanitizer keeps gaps between constants that it lets nobody read. */
-__attribute__((no_sanitize("address"))) static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t n)
+__attribute__((no_sanitize("address"))) static uint64_t mix(uint64_t hash,
+							    const unsigned char *bytes, size_t n)
 {
 	uint64_t word;
 
@@ -32,7 +33,10 @@ static int add_object(struct dl_phdr_info *object, size_t size, void *arg)
 		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
 
 		if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
-			*hash = mix(*hash, (const unsigned char *)(uintptr_t)(object->dlpi_addr + part->p_vaddr), part->p_filesz);
+			*hash = mix(*hash,
+				    (const unsigned char *)(uintptr_t)(object->dlpi_addr +
+								       part->p_vaddr),
+				    part->p_filesz);
 	}
 	return 0;
 }

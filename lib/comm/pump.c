@@ -1,6 +1,7 @@
 /*
- * The pump: a call of the transport, a nap, and so on; what the system buffers lasts over a nap. Without it messages move only while someone
- * waits for them: of two hosts at 1 Gbit/s with 33 MB of gradients, on busy cores, a step took 0.47 s in place of 0.38.
+ * The pump: a call of the transport, a nap, and so on; what the system buffers lasts over a nap.
+ * Without it messages move only while someone waits for them: of two hosts at 1 Gbit/s with 33 MB
+ * of gradients, on busy cores, a step took 0.47 s in place of 0.38.
  */
 #include <pthread.h>
 #include <time.h>
@@ -11,8 +12,8 @@
 #include "comm/pump.h"
 
 /*
- * A nap is at least NAP_S, so that links of 10 GB/s find room in the system's buffers, and long enough that the thread takes a small share of
- * a core, which may be busy computing.
+ * A nap is at least NAP_S, so that links of 10 GB/s find room in the system's buffers, and long
+ * enough that the thread takes a small share of a core, which may be busy computing.
  */
 #define NAP_S 2e-4
 #define SHARE 0.05

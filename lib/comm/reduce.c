@@ -9,9 +9,11 @@
 
 const char *const nn_reduce_ops[] = { "mean", "sum", "min", "max", "prod", NULL };
 
-#define TILE ((size_t)2 << 10)                    /* bytes of partial results: a few of them fit into the first-level cache */
-#define PIECE ((size_t)64 << 10)                  /* values: what a thread claims; a multiple of all tiles */
-#define DEPTH 33                                  /* subtrees that wait for their right neighbour */
+#define TILE \
+	((size_t)2 \
+	 << 10) /* bytes of partial results: a few of them fit into the first-level cache */
+#define PIECE ((size_t)64 << 10) /* values: what a thread claims; a multiple of all tiles */
+#define DEPTH 33                 /* subtrees that wait for their right neighbour */
 
 enum nn_dtype nn_reduce_partial(enum nn_dtype dtype)
 {
@@ -21,8 +23,9 @@ enum nn_dtype nn_reduce_partial(enum nn_dtype dtype)
 static nn_combine *combine_of(const struct nn_reduce *r)
 {
 	static const int loop[] = {
-		[NN_REDUCE_MEAN] = NN_LOOP_SUM, [NN_REDUCE_SUM] = NN_LOOP_SUM, [NN_REDUCE_MIN] = NN_LOOP_MIN,
-		[NN_REDUCE_MAX] = NN_LOOP_MAX, [NN_REDUCE_PROD] = NN_LOOP_PROD,
+		[NN_REDUCE_MEAN] = NN_LOOP_SUM,  [NN_REDUCE_SUM] = NN_LOOP_SUM,
+		[NN_REDUCE_MIN] = NN_LOOP_MIN,   [NN_REDUCE_MAX] = NN_LOOP_MAX,
+		[NN_REDUCE_PROD] = NN_LOOP_PROD,
 	};
 
 	return nn_loops(nn_reduce_partial(r->dtype))->combine[loop[r->op]];
@@ -36,7 +39,8 @@ void nn_reduce_begin(const struct nn_reduce *r, const void *leaf, void *partial,
 		memcpy(partial, leaf, count * nn_dtype_size(r->dtype));
 }
 
-bool nn_reduce_combine(const struct nn_reduce *r, const void *left, const void *right, void *result, size_t count)
+bool nn_reduce_combine(const struct nn_reduce *r, const void *left, const void *right, void *result,
+		       size_t count)
 {
 	return combine_of(r)(left, right, result, count);
 }
@@ -54,21 +58,31 @@ size_t nn_reduce_end(const struct nn_reduce *r, const void *partial, void *out, 
 
 typedef __int128 exact;
 
-/* What lies outside of 2^65 is kept as far outside, so that only a factor 0 brings a product back. */
+/* What lies outside of 2^65 is kept as far outside, so that only a factor 0 brings a product back.
+ */
 #define FAR ((exact)1 << 66)
 
 static exact exact_value(enum nn_dtype dtype, const void *values, size_t i)
 {
 	switch (dtype) {
-	case NN_I8: return ((const int8_t *)values)[i];
-	case NN_U8: return ((const uint8_t *)values)[i];
-	case NN_I16: return ((const int16_t *)values)[i];
-	case NN_U16: return ((const uint16_t *)values)[i];
-	case NN_I32: return ((const int32_t *)values)[i];
-	case NN_U32: return ((const uint32_t *)values)[i];
-	case NN_I64: return ((const int64_t *)values)[i];
-	case NN_U64: return ((const uint64_t *)values)[i];
-	default: NN_BUG("%s is no type of whole numbers", nn_dtype_name(dtype));
+	case NN_I8:
+		return ((const int8_t *)values)[i];
+	case NN_U8:
+		return ((const uint8_t *)values)[i];
+	case NN_I16:
+		return ((const int16_t *)values)[i];
+	case NN_U16:
+		return ((const uint16_t *)values)[i];
+	case NN_I32:
+		return ((const int32_t *)values)[i];
+	case NN_U32:
+		return ((const uint32_t *)values)[i];
+	case NN_I64:
+		return ((const int64_t *)values)[i];
+	case NN_U64:
+		return ((const uint64_t *)values)[i];
+	default:
+		NN_BUG("%s is no type of whole numbers", nn_dtype_name(dtype));
 	}
 }
 
@@ -76,15 +90,24 @@ static exact exact_value(enum nn_dtype dtype, const void *values, size_t i)
 static bool exact_store(enum nn_dtype dtype, exact value, void *values, size_t i)
 {
 	switch (dtype) {
-	case NN_I8: return ((int8_t *)values)[i] = (int8_t)value, (int8_t)value == value;
-	case NN_U8: return ((uint8_t *)values)[i] = (uint8_t)value, (uint8_t)value == value;
-	case NN_I16: return ((int16_t *)values)[i] = (int16_t)value, (int16_t)value == value;
-	case NN_U16: return ((uint16_t *)values)[i] = (uint16_t)value, (uint16_t)value == value;
-	case NN_I32: return ((int32_t *)values)[i] = (int32_t)value, (int32_t)value == value;
-	case NN_U32: return ((uint32_t *)values)[i] = (uint32_t)value, (uint32_t)value == value;
-	case NN_I64: return ((int64_t *)values)[i] = (int64_t)value, (int64_t)value == value;
-	case NN_U64: return ((uint64_t *)values)[i] = (uint64_t)value, (uint64_t)value == value;
-	default: NN_BUG("%s is no type of whole numbers", nn_dtype_name(dtype));
+	case NN_I8:
+		return ((int8_t *)values)[i] = (int8_t)value, (int8_t)value == value;
+	case NN_U8:
+		return ((uint8_t *)values)[i] = (uint8_t)value, (uint8_t)value == value;
+	case NN_I16:
+		return ((int16_t *)values)[i] = (int16_t)value, (int16_t)value == value;
+	case NN_U16:
+		return ((uint16_t *)values)[i] = (uint16_t)value, (uint16_t)value == value;
+	case NN_I32:
+		return ((int32_t *)values)[i] = (int32_t)value, (int32_t)value == value;
+	case NN_U32:
+		return ((uint32_t *)values)[i] = (uint32_t)value, (uint32_t)value == value;
+	case NN_I64:
+		return ((int64_t *)values)[i] = (int64_t)value, (int64_t)value == value;
+	case NN_U64:
+		return ((uint64_t *)values)[i] = (uint64_t)value, (uint64_t)value == value;
+	default:
+		NN_BUG("%s is no type of whole numbers", nn_dtype_name(dtype));
 	}
 }
 
@@ -97,8 +120,10 @@ static exact exact_product(exact a, exact b)
 	return p > FAR ? FAR : p < -FAR ? -FAR : p;
 }
 
-/* Values from..to of sums, means, products. The index of the first that does not fit, or SIZE_MAX. */
-static size_t exact_values(const struct nn_reduce *r, const void *const *leaves, size_t from, size_t to, void *out)
+/* Values from..to of sums, means, products. The index of the first that does not fit, or SIZE_MAX.
+ */
+static size_t exact_values(const struct nn_reduce *r, const void *const *leaves, size_t from,
+			   size_t to, void *out)
 {
 	size_t first = SIZE_MAX;
 
@@ -126,18 +151,19 @@ struct job {
 	size_t count;
 	void *out;
 	nn_combine *combine;
-	size_t nan, overflow;        /* of all pieces, updated atomically */
+	size_t nan, overflow; /* of all pieces, updated atomically */
 };
 
 /*
- * Values at..at+n: subtrees that wait for their right neighbour lie on a stack, whose slot d has a buffer; a leaf that needs no widening
- * is pointed at where it lies. The last result goes straight to out, or to the stack's first slot where it is wider. False when a whole
- * number did not fit.
+ * Values at..at+n: subtrees that wait for their right neighbour lie on a stack, whose slot d has a
+ * buffer; a leaf that needs no widening is pointed at where it lies. The last result goes straight
+ * to out, or to the stack's first slot where it is wider. False when a whole number did not fit.
  */
 static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, char *stack)
 {
 	const struct nn_reduce *r = job->r;
-	size_t size = nn_dtype_size(r->dtype), wide = nn_dtype_size(nn_reduce_partial(r->dtype)), depth = 0;
+	size_t size = nn_dtype_size(r->dtype), wide = nn_dtype_size(nn_reduce_partial(r->dtype)),
+	       depth = 0;
 	const void *waiting[DEPTH] = { NULL };
 	bool over = false;
 
@@ -150,25 +176,30 @@ static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, c
 			nn_reduce_begin(r, leaf, stack + depth * TILE, n);
 		}
 		depth++;
-		/* a complete subtree of 2^j leaves meets its neighbour; behind the last leaf all that wait are joined */
+		/* a complete subtree of 2^j leaves meets its neighbour; behind the last leaf all
+		 * that wait are joined */
 		for (size_t j = k; depth > 1 && (j & 1 || k + 1 == r->n); j >>= 1) {
-			void *to = depth == 2 && k + 1 == r->n && wide == size ? out : stack + (depth - 2) * TILE;
+			void *to = depth == 2 && k + 1 == r->n && wide == size
+					   ? out
+					   : stack + (depth - 2) * TILE;
 
 			over |= job->combine(waiting[depth - 2], waiting[depth - 1], to, n);
 			waiting[--depth - 1] = to;
 		}
 	}
 	if (wide == size && waiting[0] != out)
-		memcpy(out, waiting[0], n * size);       /* one leaf */
+		memcpy(out, waiting[0], n * size); /* one leaf */
 	return !over;
 }
 
-/* In place of the result's tile, which may be one of the leaves, a tile is made aside where exact values may be needed. */
+/* In place of the result's tile, which may be one of the leaves, a tile is made aside where exact
+ * values may be needed. */
 static void reduce_piece(void *arg, size_t piece, int thread)
 {
 	struct job *job = arg;
 	const struct nn_reduce *r = job->r;
-	size_t size = nn_dtype_size(r->dtype), end = (piece + 1) * PIECE < job->count ? (piece + 1) * PIECE : job->count, nan = 0;
+	size_t size = nn_dtype_size(r->dtype),
+	       end = (piece + 1) * PIECE < job->count ? (piece + 1) * PIECE : job->count, nan = 0;
 	size_t tile = TILE / nn_dtype_size(nn_reduce_partial(r->dtype));
 	bool whole = !nn_dtype_float(r->dtype), half = nn_reduce_partial(r->dtype) != r->dtype;
 	_Alignas(64) char stack[(DEPTH + 1) * TILE];
@@ -189,17 +220,23 @@ static void reduce_piece(void *arg, size_t piece, int thread)
 			size_t was = __atomic_load_n(&job->overflow, __ATOMIC_RELAXED);
 
 			if (overflow < was)
-				__atomic_compare_exchange_n(&job->overflow, &was, overflow, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+				__atomic_compare_exchange_n(&job->overflow, &was, overflow, false,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		}
 	}
 	__atomic_fetch_add(&job->nan, nan, __ATOMIC_RELAXED);
 }
 
-void nn_reduce_leaves(const struct nn_reduce *r, const void *const *leaves, size_t count, void *out, struct nn_pool *pool,
-		      struct nn_reduce_found *found)
+void nn_reduce_leaves(const struct nn_reduce *r, const void *const *leaves, size_t count, void *out,
+		      struct nn_pool *pool, struct nn_reduce_found *found)
 {
 	struct job job = {
-		.r = r, .leaves = leaves, .count = count, .out = out, .combine = combine_of(r), .overflow = SIZE_MAX,
+		.r = r,
+		.leaves = leaves,
+		.count = count,
+		.out = out,
+		.combine = combine_of(r),
+		.overflow = SIZE_MAX,
 	};
 
 	nn_pool_run(pool, (count + PIECE - 1) / PIECE, reduce_piece, &job);
@@ -218,11 +255,20 @@ size_t nn_reduce_nan(enum nn_dtype dtype, const void *values, size_t count)
 	size_t nan = 0;
 
 	switch (dtype) {
-	case NN_F32: COUNT_NAN(uint32_t, 0x7f800000); break;
-	case NN_F64: COUNT_NAN(uint64_t, UINT64_C(0x7ff0000000000000)); break;
-	case NN_F16: COUNT_NAN(uint16_t, 0x7c00); break;
-	case NN_BF16: COUNT_NAN(uint16_t, 0x7f80); break;
-	default: break;
+	case NN_F32:
+		COUNT_NAN(uint32_t, 0x7f800000);
+		break;
+	case NN_F64:
+		COUNT_NAN(uint64_t, UINT64_C(0x7ff0000000000000));
+		break;
+	case NN_F16:
+		COUNT_NAN(uint16_t, 0x7c00);
+		break;
+	case NN_BF16:
+		COUNT_NAN(uint16_t, 0x7f80);
+		break;
+	default:
+		break;
 	}
 	return nan;
 }

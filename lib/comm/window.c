@@ -1,4 +1,5 @@
-/* A window: an anonymous file that rank 0 makes and the others open through /proc, mapped by all. */
+/* A window: an anonymous file that rank 0 makes and the others open through /proc, mapped by all.
+ */
 #include "config.h"
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -17,28 +18,31 @@
 
 #define PAGE ((size_t)4096)
 #define TOKEN 16
-#define SPIN_S 200e-6                /* ranks that have a core each arrive within that, mostly */
-#define SHORT_SPIN_S 2e-6            /* others need the core */
-/* Who sleeps longer looks now and then, so that it is told from a rank that does not even look (launch-life.c). */
+#define SPIN_S 200e-6     /* ranks that have a core each arrive within that, mostly */
+#define SHORT_SPIN_S 2e-6 /* others need the core */
+/* Who sleeps longer looks now and then, so that it is told from a rank that does not even look
+ * (launch-life.c). */
 #define SLEEP_NS 200000000
 #define NAP_NS 300000
-#define PIECE ((size_t)256 << 10)    /* bytes of a sum that each rank shows the others at once: they stay in a cache that cores share */
+#define PIECE \
+	((size_t)256 << 10) /* bytes of a sum that each rank shows the others at once: they stay \
+			       in a cache that cores share */
 
 /* The first page of the file. */
 struct control {
-	unsigned char token[TOKEN];                  /* is it the file of these ranks? */
+	unsigned char token[TOKEN]; /* is it the file of these ranks? */
 	_Alignas(64) _Atomic unsigned arrived;
-	_Alignas(64) _Atomic unsigned round;         /* barriers that are over: ranks sleep on it */
+	_Alignas(64) _Atomic unsigned round; /* barriers that are over: ranks sleep on it */
 	_Atomic unsigned asleep;
 };
 
 struct nn_window {
 	struct control *control;
-	size_t bytes;                        /* with the first page */
+	size_t bytes; /* with the first page */
 	unsigned ranks;
 	double spin_s;
-	size_t turn;                         /* pieces of sums so far */
-	_Atomic uint32_t *waiting;           /* nn_comm's */
+	size_t turn;               /* pieces of sums so far */
+	_Atomic uint32_t *waiting; /* nn_comm's */
 };
 
 /* How to find the file. */
@@ -54,7 +58,8 @@ static struct control *map(int fd, size_t bytes)
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	madvise(memory, bytes, MADV_HUGEPAGE);       /* where the system has them for files; else as before */
+	madvise(memory, bytes,
+		MADV_HUGEPAGE); /* where the system has them for files; else as before */
 	return memory;
 }
 
@@ -63,7 +68,8 @@ static void make(struct nn_window *w, struct place *place)
 {
 	place->fd = memfd_create("nntools", MFD_CLOEXEC);
 	place->pid = (int)getpid();
-	if (place->fd < 0 || ftruncate(place->fd, (off_t)w->bytes) < 0 || getrandom(place->token, TOKEN, 0) != TOKEN)
+	if (place->fd < 0 || ftruncate(place->fd, (off_t)w->bytes) < 0 ||
+	    getrandom(place->token, TOKEN, 0) != TOKEN)
 		return;
 	w->control = map(place->fd, w->bytes);
 	if (!w->control)
@@ -84,7 +90,8 @@ static bool join(struct nn_window *w, const struct place *place)
 	if (lseek(fd, 0, SEEK_END) == (off_t)w->bytes)
 		w->control = map(fd, w->bytes);
 	close(fd);
-	return w->control && memcmp(w->control->token, place->token, TOKEN) == 0 && nn_comm_shares_memory();
+	return w->control && memcmp(w->control->token, place->token, TOKEN) == 0 &&
+	       nn_comm_shares_memory();
 }
 
 /* Is the window there on all ranks? */
@@ -110,7 +117,8 @@ static int agree(struct nn_window *w, struct nn_comm *comm, bool *good, struct n
 	return status;
 }
 
-int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes, struct nn_error *err)
+int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes,
+		   struct nn_error *err)
 {
 	struct nn_window *w = nn_alloc(1, sizeof *w, err);
 	bool good;
@@ -151,7 +159,8 @@ static bool spins(struct control *c, unsigned round, double seconds)
 {
 	double end = nn_now_s() + seconds;
 
-	for (unsigned turn = 1; atomic_load_explicit(&c->round, memory_order_acquire) == round; turn++) {
+	for (unsigned turn = 1; atomic_load_explicit(&c->round, memory_order_acquire) == round;
+	     turn++) {
 		nn_pause();
 		if (turn % 32 == 0 && nn_now_s() > end)
 			return false;
@@ -168,7 +177,8 @@ void nn_window_barrier(struct nn_window *w)
 		atomic_store(&c->arrived, 0);
 		atomic_store(&c->round, round + 1);
 		if (atomic_load(&c->asleep) > 0)
-			syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAKE, w->ranks, NULL, NULL, 0);
+			syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAKE, w->ranks, NULL, NULL,
+				0);
 		return;
 	}
 	if (spins(c, round, w->spin_s))
@@ -176,7 +186,8 @@ void nn_window_barrier(struct nn_window *w)
 	if (w->waiting)
 		++*w->waiting;
 	atomic_fetch_add(&c->asleep, 1);
-	for (struct timespec rest = { .tv_nsec = SLEEP_NS }; atomic_load(&c->round) == round; rest.tv_nsec = NAP_NS)
+	for (struct timespec rest = { .tv_nsec = SLEEP_NS }; atomic_load(&c->round) == round;
+	     rest.tv_nsec = NAP_NS)
 		syscall(SYS_futex, (unsigned *)&c->round, FUTEX_WAIT, round, &rest, NULL, 0);
 	atomic_fetch_sub(&c->asleep, 1);
 	if (w->waiting)
@@ -197,14 +208,17 @@ static size_t piece_of(const struct nn_window *w)
 }
 
 /*
- * Each rank shows its piece, adds up its share of what all have shown, and shows the sum in place of that. Pieces take turns in two rooms:
- * who has passed a barrier has read the piece before.
+ * Each rank shows its piece, adds up its share of what all have shown, and shows the sum in place
+ * of that. Pieces take turns in two rooms: who has passed a barrier has read the piece before.
  */
-static void add_up(struct nn_window *w, int rank, const struct nn_reduce *reduce, const char *in, char *out, size_t count)
+static void add_up(struct nn_window *w, int rank, const struct nn_reduce *reduce, const char *in,
+		   char *out, size_t count)
 {
-	size_t size = nn_dtype_size(reduce->dtype), ranks = w->ranks, from = count * (size_t)rank / ranks, end = count * ((size_t)rank + 1) / ranks;
+	size_t size = nn_dtype_size(reduce->dtype), ranks = w->ranks,
+	       from = count * (size_t)rank / ranks, end = count * ((size_t)rank + 1) / ranks;
 	size_t piece = piece_of(w);
-	char *room = (char *)nn_window_memory(w) + w->turn++ % 2 * ranks * piece, *mine = room + (size_t)rank * piece;
+	char *room = (char *)nn_window_memory(w) + w->turn++ % 2 * ranks * piece,
+	     *mine = room + (size_t)rank * piece;
 	const void *shares[ranks];
 	struct nn_reduce_found found;
 
@@ -222,11 +236,13 @@ static void add_up(struct nn_window *w, int rank, const struct nn_reduce *reduce
 	}
 }
 
-void nn_window_allreduce(struct nn_window *w, struct nn_comm *comm, const struct nn_reduce *reduce, const void *in, void *out, size_t count)
+void nn_window_allreduce(struct nn_window *w, struct nn_comm *comm, const struct nn_reduce *reduce,
+			 const void *in, void *out, size_t count)
 {
 	size_t size = nn_dtype_size(reduce->dtype), most = piece_of(w) / size, ranks = w->ranks;
 
 	for (size_t at = 0; at < count; at += most)
-		add_up(w, comm->rank, reduce, (const char *)in + at * size, (char *)out + at * size, count - at < most ? count - at : most);
+		add_up(w, comm->rank, reduce, (const char *)in + at * size, (char *)out + at * size,
+		       count - at < most ? count - at : most);
 	nn_comm_count(comm, 4 * (ranks - 1) * count * size / ranks);
 }

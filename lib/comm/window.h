@@ -1,4 +1,5 @@
-/* Memory that the ranks of one host see together: what one wrote before a barrier the others read after it. */
+/* Memory that the ranks of one host see together: what one wrote before a barrier the others read
+ * after it. */
 #ifndef NN_COMM_WINDOW_H
 #define NN_COMM_WINDOW_H
 
@@ -7,11 +8,13 @@
 struct nn_window;
 
 /*
- * `bytes`, the same on all ranks, zeroed and aligned to pages. *window is NULL where ranks are on several hosts, may not open each other's
- * memory, or MPI was told to do without shared memory (--mca btl): then they have messages alone. Collective.
+ * `bytes`, the same on all ranks, zeroed and aligned to pages. *window is NULL where ranks are on
+ * several hosts, may not open each other's memory, or MPI was told to do without shared memory
+ * (--mca btl): then they have messages alone. Collective.
  */
-int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes, struct nn_error *err);
-void nn_window_close(struct nn_window *window);              /* NULL allowed; not collective */
+int nn_window_open(struct nn_window **window, struct nn_comm *comm, size_t bytes,
+		   struct nn_error *err);
+void nn_window_close(struct nn_window *window); /* NULL allowed; not collective */
 void *nn_window_memory(const struct nn_window *window);
 /* Wait for all ranks: some time on the core, then asleep. */
 void nn_window_barrier(struct nn_window *window);
@@ -19,10 +22,11 @@ void nn_window_barrier(struct nn_window *window);
 /* Bytes of a window that sums go through: of so many ranks, of arrays of mostly `bytes` bytes. */
 size_t nn_window_sum_bytes(int ranks, size_t bytes);
 /*
- * nn_comm_allreduce over the ranks of a window of that size, comm those it was opened with: the same bytes, no message. Of real numbers in
- * host memory; out may be in. What all-reduce would have sent and received is counted. Collective.
+ * nn_comm_allreduce over the ranks of a window of that size, comm those it was opened with: the
+ * same bytes, no message. Of real numbers in host memory; out may be in. What all-reduce would have
+ * sent and received is counted. Collective.
  */
-void nn_window_allreduce(struct nn_window *window, struct nn_comm *comm, const struct nn_reduce *reduce, const void *in, void *out,
-			 size_t count);
+void nn_window_allreduce(struct nn_window *window, struct nn_comm *comm,
+			 const struct nn_reduce *reduce, const void *in, void *out, size_t count);
 
 #endif

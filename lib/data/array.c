@@ -9,7 +9,7 @@
 #include "file/convert.h"
 #include "file/idx.h"
 
-#define CHUNK ((size_t)16384)        /* values converted at once */
+#define CHUNK ((size_t)16384) /* values converted at once */
 
 static const struct {
 	const char *kind, *name;
@@ -22,7 +22,7 @@ static const struct {
 void nn_array_free(struct nn_array *array)
 {
 	nn_block_free(&array->block);
-	*array = (struct nn_array){0};
+	*array = (struct nn_array){ 0 };
 }
 
 int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err)
@@ -34,15 +34,20 @@ int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
 		if (strcmp(*kind, formats[i].kind) == 0)
 			return 0;
-		strcat(strcat(known, i == 0 ? "" : i + 1 < sizeof formats / sizeof *formats ? ", " : " or "), formats[i].name);
+		strcat(strcat(known, i == 0                                     ? ""
+				     : i + 1 < sizeof formats / sizeof *formats ? ", "
+										: " or "),
+		       formats[i].name);
 	}
 	if (strcmp(*kind, "empty") == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected %s", nn_input_name(input), known);
-	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, expected %s", nn_input_name(input),
-		       strchr("aeiox", **kind) ? "an" : "a", *kind, known);
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected %s", nn_input_name(input),
+			       known);
+	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, expected %s",
+		       nn_input_name(input), strchr("aeiox", **kind) ? "an" : "a", *kind, known);
 }
 
-int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header, struct nn_error *err)
+int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header,
+		  struct nn_error *err)
 {
 	int status = 1;
 
@@ -51,7 +56,8 @@ int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header
 	else
 		status = nn_npy_next(input, header, err);
 	if (status == 1 && header->shape.rank == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: found a single value without dimensions, expected rows",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: found a single value without dimensions, expected rows",
 			       nn_input_name(input));
 	return status;
 }
@@ -78,20 +84,24 @@ size_t nn_find_bad(enum nn_dtype real, const void *values, size_t n, bool nan_al
 		at += nn_find_not_finite(real, (const char *)values + at * size, n - at);
 		if (at == n || !nan_allowed)
 			return at;
-		if (real == NN_F64 ? isinf(((const double *)values)[at]) : isinf(((const float *)values)[at]))
+		if (real == NN_F64 ? isinf(((const double *)values)[at])
+				   : isinf(((const float *)values)[at]))
 			return at;
 	}
 }
 
-void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, enum nn_dtype real, const void *to, size_t at)
+void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, enum nn_dtype real,
+		 const void *to, size_t at)
 {
 	if (from == NN_F64 && real == NN_F32 && isfinite(((const double *)values)[at]))
 		nn_format_f64(text, ((const double *)values)[at]);
 	else
-		nn_format_f64(text, real == NN_F64 ? ((const double *)to)[at] : ((const float *)to)[at]);
+		nn_format_f64(text,
+			      real == NN_F64 ? ((const double *)to)[at] : ((const float *)to)[at]);
 }
 
-int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to, struct nn_error *err)
+int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to,
+		       struct nn_error *err)
 {
 	char text[NN_NUMBER];
 	size_t at;
@@ -104,16 +114,22 @@ int nn_samples_convert(const struct nn_samples *how, const void *values, size_t 
 	if (at == n)
 		return 0;
 	nn_bad_text(text, how->from, values, how->real, to, at);
-	return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s", how->place,
-		       (how->first + at) / how->per_row + 1, (how->first + at) % how->per_row + 1, text,
-		       how->from == NN_F64 && how->real == NN_F32 && strcmp(text, "nan") != 0 ? " within f32" : "");
+	return nn_fail(err, NN_EFORMAT,
+		       "%s: row %zu, column %zu: found %s, expected a finite number%s", how->place,
+		       (how->first + at) / how->per_row + 1, (how->first + at) % how->per_row + 1,
+		       text,
+		       how->from == NN_F64 && how->real == NN_F32 && strcmp(text, "nan") != 0
+			       ? " within f32"
+			       : "");
 }
 
 /* Values in C order, read and converted piece by piece: no second copy of the whole. */
-static int read_converting(struct nn_array *a, struct nn_input *input, const struct nn_npy_header *h,
-			   enum nn_dtype real, bool nan_allowed, struct nn_error *err)
+static int read_converting(struct nn_array *a, struct nn_input *input,
+			   const struct nn_npy_header *h, enum nn_dtype real, bool nan_allowed,
+			   struct nn_error *err)
 {
-	struct nn_samples how = { h->dtype, real, nn_input_name(input), 0, nn_row_size(&h->shape), nan_allowed };
+	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
+				  nan_allowed };
 	size_t n = h->bytes / nn_dtype_size(h->dtype), size = nn_dtype_size(real), bytes;
 	char *piece = nn_alloc(CHUNK, nn_dtype_size(h->dtype), err);
 	int status = -1;
@@ -121,11 +137,13 @@ static int read_converting(struct nn_array *a, struct nn_input *input, const str
 	if (!piece)
 		return -1;
 	if (!nn_mul(n, size, &bytes)) {
-		nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", nn_input_name(input), n);
+		nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values",
+			nn_input_name(input), n);
 		goto out;
 	}
 	for (size_t done = 0, take; done < n; done += take) {
-		size_t room = nn_input_left(input) >= 0 ? bytes : (done + done / 4 + 4 * CHUNK) * size;
+		size_t room =
+			nn_input_left(input) >= 0 ? bytes : (done + done / 4 + 4 * CHUNK) * size;
 
 		take = n - done < CHUNK ? n - done : CHUNK;
 		if ((done + take) * size > a->block.room &&
@@ -135,7 +153,8 @@ static int read_converting(struct nn_array *a, struct nn_input *input, const str
 		}
 		how.first = done;
 		if (nn_npy_read_values(input, h, take, piece, err) < 0 ||
-		    nn_samples_convert(&how, piece, take, nn_block_at(&a->block, done * size), err) < 0)
+		    nn_samples_convert(&how, piece, take, nn_block_at(&a->block, done * size),
+				       err) < 0)
 			goto out;
 	}
 	status = nn_block_reserve(&a->block, 1, err);
@@ -144,22 +163,24 @@ out:
 	return status;
 }
 
-int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char *kind, const struct nn_npy_header *h,
-			  enum nn_dtype real, bool nan_allowed, struct nn_error *err)
+int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char *kind,
+			  const struct nn_npy_header *h, enum nn_dtype real, bool nan_allowed,
+			  struct nn_error *err)
 {
-	struct nn_samples how = { h->dtype, real, nn_input_name(input), 0, nn_row_size(&h->shape), nan_allowed };
+	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
+				  nan_allowed };
 	size_t n = h->bytes / nn_dtype_size(h->dtype);
 	int status;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(h->dtype, real), .shape = h->shape };
 	a->picture = strcmp(kind, "idx") == 0 && h->dtype == NN_U8;
 	if (h->fortran && h->shape.rank > 1) {
-		struct nn_block raw = {0};
+		struct nn_block raw = { 0 };
 
 		status = nn_npy_read(input, h, &raw, err);
 		if (status == 0 && a->dtype == NN_U8) {
 			a->block = raw;
-			raw = (struct nn_block){0};
+			raw = (struct nn_block){ 0 };
 		} else if (status == 0) {
 			status = nn_block_reserve(&a->block, n * nn_dtype_size(real) + 1, err);
 			if (status == 0)
@@ -175,7 +196,8 @@ int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char
 	return status;
 }
 
-int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struct nn_npy_header *h, struct nn_error *err)
+int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struct nn_npy_header *h,
+			 struct nn_error *err)
 {
 	*a = (struct nn_array){ .dtype = h->dtype, .shape = h->shape };
 	if (nn_npy_read(input, h, &a->block, err) < 0)
@@ -184,29 +206,35 @@ int nn_array_read_values(struct nn_array *a, struct nn_input *input, const struc
 	return 0;
 }
 
-int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor, enum nn_dtype real,
-		       bool nan_allowed, struct nn_error *err)
+int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st_tensor *tensor,
+		       enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
-	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape), nan_allowed };
+	struct nn_samples how = { tensor->dtype, real, place, 0, nn_row_size(&tensor->shape),
+				  nan_allowed };
 	size_t n = nn_shape_count(&tensor->shape), bytes;
 
-	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real), .shape = tensor->shape, .data = tensor->data };
+	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real),
+				.shape = tensor->shape,
+				.data = tensor->data };
 	if (tensor->shape.rank == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: found a single value without dimensions, expected rows", place);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: found a single value without dimensions, expected rows", place);
 	if (a->dtype == NN_U8)
 		return 0;
 	if (tensor->dtype == real)
 		return nn_samples_convert(&how, tensor->data, n, (void *)tensor->data, err);
 	if (!nn_mul(n, nn_dtype_size(real), &bytes))
-		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", place, n);
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu values", place,
+			       n);
 	if (nn_block_reserve(&a->block, bytes + 1, err) < 0)
 		return -1;
 	a->data = a->block.data;
 	return nn_samples_convert(&how, tensor->data, n, a->block.data, err);
 }
 
-const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place, const char *name,
-					 const char *fallback, bool alone, struct nn_error *err)
+const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place,
+					 const char *name, const char *fallback, bool alone,
+					 struct nn_error *err)
 {
 	const struct nn_st_tensor *t = nn_st_find(st, name ? name : fallback);
 	char names[200] = "", quoted[NN_QUOTED];
@@ -217,7 +245,8 @@ const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *pla
 	if (t)
 		return t;
 	for (size_t i = 0; i < st->n_tensors; i++) {
-		const char *word = nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name));
+		const char *word =
+			nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name));
 
 		if (at + strlen(word) + 8 > sizeof names) {
 			strcpy(names + at, ", ...");
@@ -226,6 +255,7 @@ const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *pla
 		at += (size_t)sprintf(names + at, "%s%s", i ? ", " : "", word);
 	}
 	nn_fail(err, NN_EFORMAT, "%s: has no tensor %s; its tensors: %s", place,
-		nn_quote(quoted, name ? name : fallback, strlen(name ? name : fallback)), names[0] ? names : "none");
+		nn_quote(quoted, name ? name : fallback, strlen(name ? name : fallback)),
+		names[0] ? names : "none");
 	return NULL;
 }

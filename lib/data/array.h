@@ -10,49 +10,58 @@
 /* A whole array in memory. */
 struct nn_array {
 	enum nn_dtype dtype;
-	struct nn_shape shape;       /* the first dimension counts rows */
+	struct nn_shape shape; /* the first dimension counts rows */
 	const void *data;
-	struct nn_block block;       /* what data points to, unless it is a tensor of a file */
-	bool picture;                /* u8 of an IDX file: the scale of pictures applies */
+	struct nn_block block; /* what data points to, unless it is a tensor of a file */
+	bool picture;          /* u8 of an IDX file: the scale of pictures applies */
 };
 
 void nn_array_free(struct nn_array *array);
 
-/* The kind of a data file, as in formats.def; "text" is a table. Anything else, "empty" too, is an error by name. */
+/* The kind of a data file, as in formats.def; "text" is a table. Anything else, "empty" too, is an
+ * error by name. */
 int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err);
 /*
- * The header of the (next) array of an .npy or IDX file. 1, 0 at the end, -1. The rank is at least 1.
+ * The header of the (next) array of an .npy or IDX file. 1, 0 at the end, -1. The rank is at
+ * least 1.
  */
-int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header, struct nn_error *err);
-/* Read what follows the header: bool and u8 as u8, all else as `real`; checked to be finite, where nan_allowed to be no infinity. */
+int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header,
+		  struct nn_error *err);
+/* Read what follows the header: bool and u8 as u8, all else as `real`; checked to be finite, where
+ * nan_allowed to be no infinity. */
 int nn_array_read_samples(struct nn_array *array, struct nn_input *input, const char *kind,
-			  const struct nn_npy_header *header, enum nn_dtype real, bool nan_allowed, struct nn_error *err);
+			  const struct nn_npy_header *header, enum nn_dtype real, bool nan_allowed,
+			  struct nn_error *err);
 /* The same in its own type, not checked. */
-int nn_array_read_values(struct nn_array *array, struct nn_input *input, const struct nn_npy_header *header,
-			 struct nn_error *err);
+int nn_array_read_values(struct nn_array *array, struct nn_input *input,
+			 const struct nn_npy_header *header, struct nn_error *err);
 /* A tensor of an open file, as samples (place: "FILE: tensor"). st has to outlive the array. */
-int nn_array_of_tensor(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor, enum nn_dtype real,
-		       bool nan_allowed, struct nn_error *err);
+int nn_array_of_tensor(struct nn_array *array, const char *place, const struct nn_st_tensor *tensor,
+		       enum nn_dtype real, bool nan_allowed, struct nn_error *err);
 
 /*
- * The tensor for one of n wanted things: the one called name (NULL: fallback, "x" or "y"), else the only one where n is 1 and
- * `alone` allows it. NULL with an error that lists the names.
+ * The tensor for one of n wanted things: the one called name (NULL: fallback, "x" or "y"), else the
+ * only one where n is 1 and `alone` allows it. NULL with an error that lists the names.
  */
-const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place, const char *name,
-					 const char *fallback, bool alone, struct nn_error *err);
+const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *place,
+					 const char *name, const char *fallback, bool alone,
+					 struct nn_error *err);
 
-/* n values of any type as `real` at to; -1 with the row and column of the first that is not finite. */
+/* n values of any type as `real` at to; -1 with the row and column of the first that is not finite.
+ */
 struct nn_samples {
 	enum nn_dtype from, real;
 	const char *place;
-	size_t first, per_row;       /* index of values[0]; values in a row */
-	bool nan_allowed;            /* a missing number is no error */
+	size_t first, per_row; /* index of values[0]; values in a row */
+	bool nan_allowed;      /* a missing number is no error */
 };
-int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to, struct nn_error *err);
+int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to,
+		       struct nn_error *err);
 /* The first value that is not finite, nor nan where that is allowed; n: none. */
 size_t nn_find_bad(enum nn_dtype real, const void *values, size_t n, bool nan_allowed);
 /* "nan", "inf", "-inf", or a number of the file's own type that f32 cannot hold, as text. */
-void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, enum nn_dtype real, const void *to, size_t at);
+void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, enum nn_dtype real,
+		 const void *to, size_t at);
 /* Values per row. */
 size_t nn_row_size(const struct nn_shape *shape);
 /* The type that samples of this type are kept in. */

@@ -6,7 +6,8 @@
 #include "base/number.h"
 #include "data/coding.h"
 
-int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enum nn_dtype dtype, struct nn_error *err)
+int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enum nn_dtype dtype,
+		  struct nn_error *err)
 {
 	struct nn_coding *c = nn_alloc(1, sizeof *c, err);
 
@@ -33,7 +34,7 @@ static void free_input(struct nn_input_code *code)
 	nn_free(code->mean);
 	nn_free(code->sd);
 	nn_free(code->missing);
-	*code = (struct nn_input_code){0};
+	*code = (struct nn_input_code){ 0 };
 }
 
 void nn_coding_free(struct nn_coding *c)
@@ -58,7 +59,8 @@ struct nn_words *nn_coding_words(struct nn_coding *c, bool integers, struct nn_e
 {
 	if (c->n_pool == c->pool_room) {
 		size_t room = c->pool_room ? 2 * c->pool_room : 16;
-		struct nn_words **pool = nn_realloc(c->pool, c->pool_room * sizeof *pool, room * sizeof *pool, err);
+		struct nn_words **pool =
+			nn_realloc(c->pool, c->pool_room * sizeof *pool, room * sizeof *pool, err);
 
 		if (!pool)
 			return NULL;
@@ -81,7 +83,8 @@ static void put(enum nn_dtype dtype, void *values, size_t i, double value)
 }
 
 /* A deviation that becomes 0 in this type would divide by zero. */
-static int put_scale(enum nn_dtype dtype, void *mean, void *sd, size_t i, double m, double s, struct nn_error *err)
+static int put_scale(enum nn_dtype dtype, void *mean, void *sd, size_t i, double m, double s,
+		     struct nn_error *err)
 {
 	if (dtype != NN_F64 && (float)s == 0)
 		return nn_fail(err, NN_EFORMAT, "a deviation of %g is 0 in f32", s);
@@ -90,8 +93,8 @@ static int put_scale(enum nn_dtype dtype, void *mean, void *sd, size_t i, double
 	return 0;
 }
 
-static int take_words(struct nn_coding *c, struct nn_input_code *code, size_t i, const struct nn_column *column,
-		      struct nn_error *err)
+static int take_words(struct nn_coding *c, struct nn_input_code *code, size_t i,
+		      const struct nn_column *column, struct nn_error *err)
 {
 	const int32_t *order;
 
@@ -101,14 +104,15 @@ static int take_words(struct nn_coding *c, struct nn_input_code *code, size_t i,
 		if (!code->words[i])
 			return -1;
 		for (size_t v = 0; v < column->n_values; v++)
-			if (nn_words_add(code->words[i], column->values[v], strlen(column->values[v]), err) < 0)
+			if (nn_words_add(code->words[i], column->values[v],
+					 strlen(column->values[v]), err) < 0)
 				return -1;
 	}
 	return nn_words_sort(code->words[i], &order, &code->place[i], err);
 }
 
-static int take_missing(struct nn_coding *c, struct nn_input_code *code, const struct nn_column *columns, size_t n,
-			struct nn_error *err)
+static int take_missing(struct nn_coding *c, struct nn_input_code *code,
+			const struct nn_column *columns, size_t n, struct nn_error *err)
 {
 	if (!code->missing && !(code->missing = nn_alloc(n, nn_dtype_size(c->dtype), err)))
 		return -1;
@@ -117,8 +121,8 @@ static int take_missing(struct nn_coding *c, struct nn_input_code *code, const s
 	return 0;
 }
 
-static int take_scales(struct nn_coding *c, struct nn_input_code *code, const struct nn_column *columns, size_t n,
-		       struct nn_error *err)
+static int take_scales(struct nn_coding *c, struct nn_input_code *code,
+		       const struct nn_column *columns, size_t n, struct nn_error *err)
 {
 	size_t real = nn_dtype_size(c->dtype);
 
@@ -129,14 +133,15 @@ static int take_scales(struct nn_coding *c, struct nn_input_code *code, const st
 	if (!code->mean || !code->sd)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (put_scale(c->dtype, code->mean, code->sd, i, columns[i].scaled ? columns[i].mean : 0,
+		if (put_scale(c->dtype, code->mean, code->sd, i,
+			      columns[i].scaled ? columns[i].mean : 0,
 			      columns[i].scaled ? columns[i].sd : 1, err) < 0)
 			return -1;
 	return 0;
 }
 
-int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_schema *schema, bool raw,
-		    struct nn_error *err)
+int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_schema *schema,
+		    bool raw, struct nn_error *err)
 {
 	struct nn_input_code *code = &c->inputs[input];
 	size_t n = schema->columns ? schema->n_columns : 0;
@@ -163,7 +168,8 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 		fills |= schema->columns[i].fills;
 		code->first[i] = first;
 		first += schema->columns[i].n_values;
-		if (schema->columns[i].category && take_words(c, code, i, &schema->columns[i], err) < 0)
+		if (schema->columns[i].category &&
+		    take_words(c, code, i, &schema->columns[i], err) < 0)
 			return -1;
 	}
 	if (fills && take_missing(c, code, schema->columns, n, err) < 0)
@@ -171,8 +177,8 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 	return scaled ? take_scales(c, code, schema->columns, n, err) : 0;
 }
 
-static int take_labels(struct nn_coding *c, struct nn_target_code *code, const struct nn_target_schema *schema,
-		       struct nn_error *err)
+static int take_labels(struct nn_coding *c, struct nn_target_code *code,
+		       const struct nn_target_schema *schema, struct nn_error *err)
 {
 	int64_t value;
 	int32_t id;
@@ -184,7 +190,9 @@ static int take_labels(struct nn_coding *c, struct nn_target_code *code, const s
 		const char *label = schema->labels[i];
 
 		if (schema->integer_labels)
-			id = nn_parse_i64(label, strlen(label), &value) ? nn_words_add_integer(code->labels, value, err) : -1;
+			id = nn_parse_i64(label, strlen(label), &value)
+				     ? nn_words_add_integer(code->labels, value, err)
+				     : -1;
 		else
 			id = nn_words_add(code->labels, label, strlen(label), err);
 		if (id < 0)
@@ -192,11 +200,12 @@ static int take_labels(struct nn_coding *c, struct nn_target_code *code, const s
 		if (id != (int32_t)i)
 			return nn_fail(err, NN_EFORMAT, "nn.target: a label occurs twice");
 	}
-	code->fixed = true;          /* classes are in the order of the schema: no places */
+	code->fixed = true; /* classes are in the order of the schema: no places */
 	return 0;
 }
 
-int nn_coding_target(struct nn_coding *c, size_t target, const struct nn_target_schema *schema, struct nn_error *err)
+int nn_coding_target(struct nn_coding *c, size_t target, const struct nn_target_schema *schema,
+		     struct nn_error *err)
 {
 	struct nn_target_code *code = &c->targets[target];
 	size_t real = nn_dtype_size(c->dtype);
@@ -213,12 +222,14 @@ int nn_coding_target(struct nn_coding *c, size_t target, const struct nn_target_
 	if (!code->mean || !code->sd)
 		return -1;
 	for (size_t i = 0; i < schema->n_columns; i++)
-		if (put_scale(c->dtype, code->mean, code->sd, i, schema->mean[i], schema->sd[i], err) < 0)
+		if (put_scale(c->dtype, code->mean, code->sd, i, schema->mean[i], schema->sd[i],
+			      err) < 0)
 			return -1;
 	return 0;
 }
 
-int nn_coding_schema(struct nn_coding *c, const struct nn_schema *schema, bool raw, struct nn_error *err)
+int nn_coding_schema(struct nn_coding *c, const struct nn_schema *schema, bool raw,
+		     struct nn_error *err)
 {
 	for (size_t i = 0; i < schema->n_inputs; i++)
 		if (nn_coding_input(c, i, &schema->inputs[i], raw, err) < 0)

@@ -1,4 +1,5 @@
-/* A schema made ready for work: words of text columns, scales in the type of batches, and the loops that apply them. */
+/* A schema made ready for work: words of text columns, scales in the type of batches, and the loops
+ * that apply them. */
 #ifndef NN_DATA_CODING_H
 #define NN_DATA_CODING_H
 
@@ -10,24 +11,26 @@
 #define NN_MAX_CATEGORIES 32
 
 struct nn_input_code {
-	size_t size;                 /* values per row */
-	size_t channels, positions;  /* of a shape CxHxW; else 1 and size */
-	size_t n_columns;            /* 0: an array as it is */
-	bool categories;             /* some column is text */
-	size_t rows;                 /* values are numbers of categories below this; 0: they are not */
-	size_t *first;               /* with rows, per column: number of its first category */
-	struct nn_words **words;     /* per column, borrowed; NULL: a number */
-	const int32_t **place;       /* per column: number of a word -> its place among the categories */
-	void *mean, *sd;             /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */
-	void *missing;               /* real, per column: what nan becomes (nan where nothing does); NULL: no column is filled */
-	double scale;                /* of pictures; 0: none */
+	size_t size;                /* values per row */
+	size_t channels, positions; /* of a shape CxHxW; else 1 and size */
+	size_t n_columns;           /* 0: an array as it is */
+	bool categories;            /* some column is text */
+	size_t rows;             /* values are numbers of categories below this; 0: they are not */
+	size_t *first;           /* with rows, per column: number of its first category */
+	struct nn_words **words; /* per column, borrowed; NULL: a number */
+	const int32_t **place; /* per column: number of a word -> its place among the categories */
+	void *mean,
+		*sd;   /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */
+	void *missing; /* real, per column: what nan becomes (nan where nothing does); NULL: no
+			  column is filled */
+	double scale;  /* of pictures; 0: none */
 };
 
 struct nn_target_code {
-	struct nn_words *labels;     /* NULL: numbers */
-	const int32_t *place;        /* number of a label -> its class */
-	bool fixed;                  /* a model's: never grows */
-	void *mean, *sd;             /* real, per column, or NULL */
+	struct nn_words *labels; /* NULL: numbers */
+	const int32_t *place;    /* number of a label -> its class */
+	bool fixed;              /* a model's: never grows */
+	void *mean, *sd;         /* real, per column, or NULL */
 	size_t n_columns;
 };
 
@@ -36,37 +39,41 @@ struct nn_coding {
 	struct nn_input_code *inputs;
 	struct nn_target_code *targets;
 	size_t n_inputs, n_targets;
-	struct nn_words **pool;      /* all words, owned */
+	struct nn_words **pool; /* all words, owned */
 	size_t n_pool, pool_room;
 };
 
 /* For a schema: inputs and targets with words where it has values and labels. */
-int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enum nn_dtype dtype, struct nn_error *err);
+int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enum nn_dtype dtype,
+		  struct nn_error *err);
 void nn_coding_free(struct nn_coding *coding);
 /* New words in the coding's care. */
 struct nn_words *nn_coding_words(struct nn_coding *coding, bool integers, struct nn_error *err);
-/* Take sizes, scales and categories of one input, or of one target, from the schema (again). raw: columns are not standardized. */
-int nn_coding_input(struct nn_coding *coding, size_t input, const struct nn_input_schema *schema, bool raw,
-		    struct nn_error *err);
+/* Take sizes, scales and categories of one input, or of one target, from the schema (again). raw:
+ * columns are not standardized. */
+int nn_coding_input(struct nn_coding *coding, size_t input, const struct nn_input_schema *schema,
+		    bool raw, struct nn_error *err);
 int nn_coding_target(struct nn_coding *coding, size_t target, const struct nn_target_schema *schema,
 		     struct nn_error *err);
 /* All of them. */
-int nn_coding_schema(struct nn_coding *coding, const struct nn_schema *schema, bool raw, struct nn_error *err);
+int nn_coding_schema(struct nn_coding *coding, const struct nn_schema *schema, bool raw,
+		     struct nn_error *err);
 
 /* Where rows lie. */
 struct nn_source {
-	const void *data;            /* [rows][stride] */
-	enum nn_dtype dtype;         /* u8, or the coding's */
-	size_t stride;               /* values per row */
-	const size_t *slots;         /* place of each column in a row; NULL: as they come */
-	bool picture;                /* the scale of pictures applies */
+	const void *data;    /* [rows][stride] */
+	enum nn_dtype dtype; /* u8, or the coding's */
+	size_t stride;       /* values per row */
+	const size_t *slots; /* place of each column in a row; NULL: as they come */
+	bool picture;        /* the scale of pictures applies */
 };
 
 /* rows NULL: 0..n-1. values: real [n][size]. */
-void nn_fill_input(const struct nn_input_code *code, enum nn_dtype dtype, const struct nn_source *source,
-		   const uint64_t *rows, size_t n, bool channels_last, void *values);
+void nn_fill_input(const struct nn_input_code *code, enum nn_dtype dtype,
+		   const struct nn_source *source, const uint64_t *rows, size_t n,
+		   bool channels_last, void *values);
 /* numbers: real [..][size]; out[n][size], standardized where the target is. */
-void nn_fill_numbers(const struct nn_target_code *code, enum nn_dtype dtype, const void *numbers, size_t size,
-		     const uint64_t *rows, size_t n, void *values);
+void nn_fill_numbers(const struct nn_target_code *code, enum nn_dtype dtype, const void *numbers,
+		     size_t size, const uint64_t *rows, size_t n, void *values);
 
 #endif

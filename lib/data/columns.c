@@ -9,7 +9,7 @@ int nn_columns_parse(struct nn_columns *names, const char *list, struct nn_error
 	size_t length = strlen(list), commas = 1;
 	char *to;
 
-	*names = (struct nn_columns){0};
+	*names = (struct nn_columns){ 0 };
 	for (size_t i = 0; i < length; i++)
 		commas += list[i] == ',';
 	to = names->text = nn_alloc(length + 1, 1, err);
@@ -31,7 +31,8 @@ int nn_columns_parse(struct nn_columns *names, const char *list, struct nn_error
 		field.length = (size_t)(to - field.text);
 		names->name[names->n++] = field;
 		while (*p && *p != ',')
-			*to++ = *p++;       /* after a closing quote: part of a name that will not be found */
+			*to++ = *p++; /* after a closing quote: part of a name that will not be
+					 found */
 		if (!*p)
 			return 0;
 	}
@@ -41,5 +42,5 @@ void nn_columns_free(struct nn_columns *names)
 {
 	nn_free(names->text);
 	nn_free(names->name);
-	*names = (struct nn_columns){0};
+	*names = (struct nn_columns){ 0 };
 }

@@ -1,4 +1,5 @@
-/* Names of columns as the user lists them: separated by commas, one with a comma in quotes ("a,b" with "" for a quote). */
+/* Names of columns as the user lists them: separated by commas, one with a comma in quotes ("a,b"
+ * with "" for a quote). */
 #ifndef NN_DATA_COLUMNS_H
 #define NN_DATA_COLUMNS_H
 

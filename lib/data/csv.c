@@ -29,12 +29,14 @@ static int start(struct nn_csv *csv, struct nn_error *err)
 	size_t got;
 
 	/* the first line, or nine bytes of it, before the mark is looked for */
-	if (nn_input_sniff(csv->input, &kind, err) < 0 || nn_input_some(csv->input, &b, &got, err) < 0)
+	if (nn_input_sniff(csv->input, &kind, err) < 0 ||
+	    nn_input_some(csv->input, &b, &got, err) < 0)
 		return -1;
 	csv->started = true;
-	if (got >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff) || (b[0] && !b[1]) ||
-			 (!b[0] && b[1])))
-		return nn_fail(err, NN_EFORMAT, "%s: is UTF-16 or binary, expected text in UTF-8", nn_input_name(csv->input));
+	if (got >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff) ||
+			 (b[0] && !b[1]) || (!b[0] && b[1])))
+		return nn_fail(err, NN_EFORMAT, "%s: is UTF-16 or binary, expected text in UTF-8",
+			       nn_input_name(csv->input));
 	if (got >= 3 && memcmp(b, "\xef\xbb\xbf", 3) == 0)
 		nn_input_take(csv->input, 3);
 	return 0;
@@ -42,11 +44,14 @@ static int start(struct nn_csv *csv, struct nn_error *err)
 
 static int too_long(const struct nn_csv *csv, struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB", nn_input_name(csv->input), csv->line);
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": line longer than 16 MiB",
+		       nn_input_name(csv->input), csv->line);
 }
 
-/* Where the record that comes next ends. 1: *n bytes and a newline, 0: *n bytes and the end of input. */
-static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_walk *walk, struct nn_error *err)
+/* Where the record that comes next ends. 1: *n bytes and a newline, 0: *n bytes and the end of
+ * input. */
+static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_walk *walk,
+		    struct nn_error *err)
 {
 	const unsigned char *b;
 	size_t got, seen = 0;
@@ -55,14 +60,16 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_
 	if (nn_input_some(csv->input, &b, &got, err) < 0)
 		return -1;
 	for (;;) {
-		const char *end = walk->found || got == seen ? NULL : memchr(b + seen, '\n', got - seen);
+		const char *end =
+			walk->found || got == seen ? NULL : memchr(b + seen, '\n', got - seen);
 
 		*text = (const char *)b;
 		if (end) {
 			*n = (size_t)(end - *text);
 			if (end < csv->clean || nn_csv_clean(*text, *n))
 				return *n > MAX_RECORD ? too_long(csv, err) : 1;
-			if (seen == 0 && csv->separator && nn_walk_fast(walk, *text, got, csv->separator)) {
+			if (seen == 0 && csv->separator &&
+			    nn_walk_fast(walk, *text, got, csv->separator)) {
 				*n = walk->at;
 				return *n > MAX_RECORD ? too_long(csv, err) : 1;
 			}
@@ -106,24 +113,27 @@ static char choose_separator(const char *text, size_t n)
 }
 
 /* What no record may hold; `walk` knows of carriage returns where there are quotes. */
-static int check_bytes(const struct nn_csv *csv, const struct nn_record *r, const struct nn_walk *walk,
-		       struct nn_error *err)
+static int check_bytes(const struct nn_csv *csv, const struct nn_record *r,
+		       const struct nn_walk *walk, struct nn_error *err)
 {
 	const char *name = nn_input_name(csv->input);
 	unsigned found = walk->found;
 	size_t good;
 
 	if (found & NN_SCAN_NUL)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": found a NUL byte, expected text", name, r->line);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": found a NUL byte, expected text",
+			       name, r->line);
 	if (r->quoted ? walk->lone_cr : found & NN_SCAN_CR)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": carriage return without a newline", name, r->line);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": carriage return without a newline",
+			       name, r->line);
 	if (found & NN_SCAN_HIGH && (good = nn_utf8_prefix(r->text, r->length)) < r->length)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": byte 0x%02x is not UTF-8", name, r->line,
-			       (unsigned char)r->text[good]);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": byte 0x%02x is not UTF-8", name,
+			       r->line, (unsigned char)r->text[good]);
 	return 0;
 }
 
-/* A line that the file ends without a newline gets one, so that every record has a byte after it. */
+/* A line that the file ends without a newline gets one, so that every record has a byte after it.
+ */
 static int keep_tail(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 {
 	if (nn_block_reserve(&csv->tail, r->length + 1 + NN_LINE_PAD, err) < 0)
@@ -179,13 +189,15 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 	if (csv->n_blank) {
 		csv->n_blank--;
 		r->line = csv->blank++;
-		nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": empty line", nn_input_name(csv->input), r->line);
+		nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": empty line", nn_input_name(csv->input),
+			r->line);
 		return 2;
 	}
 	r->line = csv->line;
 	r->quoted = walk.found & NN_SCAN_QUOTE;
 	if (ended == 0 && r->quoted && walk.inside)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": a quote is never closed", nn_input_name(csv->input), r->line);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": a quote is never closed",
+			       nn_input_name(csv->input), r->line);
 	nn_input_take(csv->input, r->length + (ended == 1));
 	csv->line += 1 + (r->quoted ? walk.newlines : 0);
 	if (ended == 0 && keep_tail(csv, r, err) < 0)
@@ -208,7 +220,8 @@ int nn_csv_ready(struct nn_csv *csv, struct nn_error *err)
 		if (csv->started) {
 			skip_blank(csv);
 			b = nn_input_held(csv->input, &got);
-			/* a line with quotes may go on: nn_csv_next would wait, so it must hold an even number of them */
+			/* a line with quotes may go on: nn_csv_next would wait, so it must hold an
+			 * even number of them */
 			if (got) {
 				const unsigned char *at = b, *end;
 				bool inside = false;
@@ -233,11 +246,11 @@ int nn_csv_ready(struct nn_csv *csv, struct nn_error *err)
 }
 
 /*
- * The quoted field at *at, which then is its separator or the record's end. Its text lies in the record where no quotes are
- * doubled, else in csv->unquoted.
+ * The quoted field at *at, which then is its separator or the record's end. Its text lies in the
+ * record where no quotes are doubled, else in csv->unquoted.
  */
-static int unquote(struct nn_csv *csv, const struct nn_record *r, size_t *at, struct nn_field *field, size_t column,
-		   struct nn_error *err)
+static int unquote(struct nn_csv *csv, const struct nn_record *r, size_t *at,
+		   struct nn_field *field, size_t column, struct nn_error *err)
 {
 	const char *end = r->text + r->length, *p = r->text + *at + 1, *q;
 	char *to = (char *)csv->unquoted.data + csv->n_unquoted;
@@ -261,8 +274,10 @@ static int unquote(struct nn_csv *csv, const struct nn_record *r, size_t *at, st
 	field->length += (size_t)(q - p);
 	q++;
 	if (q < end && *q != csv->separator)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: other characters follow the closing quote",
-			       nn_input_name(csv->input), nn_csv_field_line(csv, r, column - 1), column);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: other characters follow the closing quote",
+			       nn_input_name(csv->input), nn_csv_field_line(csv, r, column - 1),
+			       column);
 	*at = (size_t)(q - r->text);
 	return 0;
 }
@@ -275,8 +290,8 @@ int nn_csv_begin(struct nn_csv *csv, const struct nn_record *r, struct nn_error 
 	return 0;
 }
 
-int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, size_t *at, struct nn_field *field,
-		 struct nn_error *err)
+int nn_csv_field(struct nn_csv *csv, const struct nn_record *r, size_t column, size_t *at,
+		 struct nn_field *field, struct nn_error *err)
 {
 	const char *end;
 
@@ -295,11 +310,11 @@ static int add_field(struct nn_csv *csv, const struct nn_record *r, size_t n, st
 	struct nn_field *fields;
 
 	if (field.length > NN_MAX_FIELD)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB", nn_input_name(csv->input),
-			       r->line, n + 1);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB",
+			       nn_input_name(csv->input), r->line, n + 1);
 	if (n == MAX_COLUMNS)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %zu columns", nn_input_name(csv->input), r->line,
-			       MAX_COLUMNS);
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": more than %zu columns",
+			       nn_input_name(csv->input), r->line, MAX_COLUMNS);
 	if ((n + 1) * sizeof field > csv->fields.room &&
 	    nn_block_reserve(&csv->fields, 2 * (n + 32) * sizeof field, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(csv->input));
@@ -308,8 +323,8 @@ static int add_field(struct nn_csv *csv, const struct nn_record *r, size_t n, st
 	return 0;
 }
 
-int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, const struct nn_field **fields, size_t *n,
-		 struct nn_error *err)
+int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, const struct nn_field **fields,
+		 size_t *n, struct nn_error *err)
 {
 	struct nn_field field;
 	size_t at = 0;
@@ -318,7 +333,8 @@ int nn_csv_split(struct nn_csv *csv, const struct nn_record *r, const struct nn_
 		return -1;
 	for (*n = 0; *n == 0 || at < r->length; ++*n) {
 		at += *n > 0;
-		if (nn_csv_field(csv, r, *n, &at, &field, err) < 0 || add_field(csv, r, *n, field, err) < 0)
+		if (nn_csv_field(csv, r, *n, &at, &field, err) < 0 ||
+		    add_field(csv, r, *n, field, err) < 0)
 			return -1;
 	}
 	*fields = (const struct nn_field *)csv->fields.data;

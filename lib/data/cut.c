@@ -12,8 +12,9 @@ struct cutter {
 	char separator;
 	struct nn_part *parts;
 	size_t n_parts;
-	struct nn_part next;         /* where the part that is open began is parts[n_parts - 1]; this is the end of the last record */
-	uint64_t lines;              /* all newlines so far */
+	struct nn_part next; /* where the part that is open began is parts[n_parts - 1]; this is the
+				end of the last record */
+	uint64_t lines;      /* all newlines so far */
 };
 
 /* A record ends before `at`: does a part too? */
@@ -38,7 +39,7 @@ static inline void take_window(struct cutter *c, size_t at, uint64_t newlines, u
 	if (ends && c->n_parts < c->most && at + 64 - open->at >= c->step) {
 		/* a part may end here: one record after the other */
 		for (uint64_t rest = ends; rest; rest &= rest - 1) {
-			uint64_t upto = rest ^ (rest - 1);      /* this end and all bits below */
+			uint64_t upto = rest ^ (rest - 1); /* this end and all bits below */
 
 			c->next.records = records + (size_t)__builtin_popcountll(ends & upto);
 			end_record(c, at + (size_t)__builtin_ctzll(rest) + 1,
@@ -69,10 +70,12 @@ NN_WIDE static bool cut_quoted(struct cutter *c)
 	struct nn_quotes state = { 0, 1 };
 
 	for (size_t at = 0; at < c->n; at += 64) {
-		uint64_t valid = nn_window_bits(c->n - at), newlines = nn_mask_equal(c->text + at, '\n') & valid, within;
+		uint64_t valid = nn_window_bits(c->n - at),
+			 newlines = nn_mask_equal(c->text + at, '\n') & valid, within;
 
 		if (!nn_quotes_window(&state, nn_mask_equal(c->text + at, '"') & valid,
-				      nn_mask_equal(c->text + at, c->separator) & valid, newlines, &within))
+				      nn_mask_equal(c->text + at, c->separator) & valid, newlines,
+				      &within))
 			return false;
 		take_window(c, at, newlines, newlines & ~within);
 	}
@@ -96,15 +99,20 @@ static void cut_walking(struct cutter *c)
 
 static void start(struct cutter *c)
 {
-	c->parts[0] = c->next = (struct nn_part){0};
+	c->parts[0] = c->next = (struct nn_part){ 0 };
 	c->n_parts = 1;
 	c->lines = 0;
 }
 
-size_t nn_csv_cut(const char *text, size_t n, char separator, size_t step, struct nn_part *parts, size_t most,
-		  struct nn_part *total)
+size_t nn_csv_cut(const char *text, size_t n, char separator, size_t step, struct nn_part *parts,
+		  size_t most, struct nn_part *total)
 {
-	struct cutter c = { .text = text, .n = n, .step = step, .most = most, .separator = separator, .parts = parts };
+	struct cutter c = { .text = text,
+			    .n = n,
+			    .step = step,
+			    .most = most,
+			    .separator = separator,
+			    .parts = parts };
 
 	start(&c);
 	if (n == 0 || !memchr(text, '"', n)) {

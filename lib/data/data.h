@@ -13,169 +13,200 @@
 
 /* Options of the data room: rows in data/options.c, values here (tools.md says what they mean). */
 struct nn_data_options {
-	const char *target;          /* COLUMN,... NULL: not given */
-	const char *normalize;       /* auto none standard minmax FACTOR; NULL: auto */
-	int header;                  /* enum nn_header */
-	int missing;                 /* enum nn_missing */
+	const char *target;    /* COLUMN,... NULL: not given */
+	const char *normalize; /* auto none standard minmax FACTOR; NULL: auto */
+	int header;            /* enum nn_header */
+	int missing;           /* enum nn_missing */
 };
 enum nn_missing { NN_MISSING_ERROR, NN_MISSING_MEAN, NN_MISSING_DROP };
 enum nn_header { NN_HEADER_AUTO, NN_HEADER_YES, NN_HEADER_NO };
-extern const struct nn_opt nn_data_opts[];           /* --target, --header, --normalize, --missing */
+extern const struct nn_opt nn_data_opts[]; /* --target, --header, --normalize, --missing */
 
 /* What the model says of an input or a target before the data are read; sizes may be unknown. */
 struct nn_want_input {
-	const char *name;            /* NULL: the only one */
-	bool shaped;                 /* there is an input line with a shape */
+	const char *name; /* NULL: the only one */
+	bool shaped;      /* there is an input line with a shape */
 	struct nn_shape shape;
-	bool vector;                 /* first layer is dense and no input line: samples are vectors */
-	const char *const *columns;  /* columns=..., NULL: all but the targets */
+	bool vector; /* first layer is dense and no input line: samples are vectors */
+	const char *const *columns; /* columns=..., NULL: all but the targets */
 	size_t n_columns;
-	bool categories;             /* an embedding takes it: values are numbers of categories, columns as the following say */
-	size_t hash;                 /* they are hashed to so many numbers; 0: their values are listed */
-	bool index;                  /* they hold the numbers themselves, as arrays always do */
-	const char *const *crosses;  /* lists of columns hashed together, after the others; with columns NULL there are no others */
+	bool categories; /* an embedding takes it: values are numbers of categories, columns as the
+			    following say */
+	size_t hash;     /* they are hashed to so many numbers; 0: their values are listed */
+	bool index;      /* they hold the numbers themselves, as arrays always do */
+	const char *const *crosses; /* lists of columns hashed together, after the others; with
+				       columns NULL there are no others */
 	size_t n_crosses;
-	size_t rows;                 /* numbers are to be below this; 0: not known */
+	size_t rows; /* numbers are to be below this; 0: not known */
 };
 struct nn_want_target {
-	const char *name;            /* of the output line, NULL: the only one */
-	const char *columns;         /* target= of the line or --target, NULL: not given (then --target, where there is one target) */
-	bool classes, numbers;       /* the loss says which; both false: the data decide (tools.md), ambiguous CSV integers are status 2 */
-	bool plain;                  /* numbers stay as they are, whatever --normalize says (bce: targets are 0..1) */
-	size_t size;                 /* of the output line; 0: `?` */
+	const char *name;      /* of the output line, NULL: the only one */
+	const char *columns;   /* target= of the line or --target, NULL: not given (then --target,
+				  where there is one target) */
+	bool classes, numbers; /* the loss says which; both false: the data decide (tools.md),
+				  ambiguous CSV integers are status 2 */
+	bool plain;  /* numbers stay as they are, whatever --normalize says (bce: targets are 0..1)
+		      */
+	size_t size; /* of the output line; 0: `?` */
 };
 struct nn_want {
 	const struct nn_want_input *inputs;
 	size_t n_inputs;
 	const struct nn_want_target *targets;
 	size_t n_targets;
-	enum nn_dtype dtype;         /* f32 or f64: what batches are made of */
-	const struct nn_schema *schema;   /* a start model's: categories, labels, scales are taken from it; NULL: measured */
-	struct nn_pool *pool;        /* reads; borrowed until the dataset is freed, idle whenever one is opened; NULL: the caller's thread */
-	size_t sample;               /* read about so many bytes of each file only, for a plan; 0: all */
+	enum nn_dtype dtype;            /* f32 or f64: what batches are made of */
+	const struct nn_schema *schema; /* a start model's: categories, labels, scales are taken
+					   from it; NULL: measured */
+	struct nn_pool *pool; /* reads; borrowed until the dataset is freed, idle whenever one is
+				 opened; NULL: the caller's thread */
+	size_t sample;        /* read about so many bytes of each file only, for a plan; 0: all */
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
 struct nn_dataset;
 
 /*
- * Read DATA and TARGETS (NULL: the targets are in DATA; "-" is stdin, spooled in memory as samples). The schema's labels and
- * categories are complete; means and deviations are set by nn_dataset_measure over the training rows only. Zero rows are no
- * error here. Whether the width of a target fits the output is the caller's to check (nn_dataset_target_size).
+ * Read DATA and TARGETS (NULL: the targets are in DATA; "-" is stdin, spooled in memory as
+ * samples). The schema's labels and categories are complete; means and deviations are set by
+ * nn_dataset_measure over the training rows only. Zero rows are no error here. Whether the width of
+ * a target fits the output is the caller's to check (nn_dataset_target_size).
  */
 int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *targets,
-		    const struct nn_data_options *options, const struct nn_want *want, struct nn_error *err);
+		    const struct nn_data_options *options, const struct nn_want *want,
+		    struct nn_error *err);
 /*
- * As above for held-out data, with the schema of the training data, which must outlive it. Labels of both are joined (before
- * measuring): the training data's n_labels may grow and its classes be renumbered, so ask for `?` afterwards.
+ * As above for held-out data, with the schema of the training data, which must outlive it. Labels
+ * of both are joined (before measuring): the training data's n_labels may grow and its classes be
+ * renumbered, so ask for `?` afterwards.
  */
 int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const char *targets,
 			 struct nn_dataset *training, struct nn_error *err);
 /*
- * Without files: values that seed decides, the same for every type and number of rows. Pictures (C,H,W) are bytes that count 0..1,
- * other inputs and numbers are 0..1, those of categories (an input's number of them, 0: none) below that, classes are below `classes`. Values of `size` a row; classes 0: the target is numbers.
+ * Without files: values that seed decides, the same for every type and number of rows. Pictures
+ * (C,H,W) are bytes that count 0..1, other inputs and numbers are 0..1, those of categories (an
+ * input's number of them, 0: none) below that, classes are below `classes`. Values of `size` a row;
+ * classes 0: the target is numbers.
  */
 struct nn_made_target {
 	size_t size, classes;
 };
-int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, const size_t *categories, size_t n_inputs,
-		    const struct nn_made_target *targets, size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err);
+int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs,
+		    const size_t *categories, size_t n_inputs, const struct nn_made_target *targets,
+		    size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err);
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);
-struct nn_schema *nn_dataset_schema(struct nn_dataset *dataset);     /* owned by the dataset, shared with open_like ones */
-/* Rows that the files have in all where only a sample of them was read; NaN: not known. *about: guessed by the sizes of files. */
+struct nn_schema *nn_dataset_schema(
+	struct nn_dataset *dataset); /* owned by the dataset, shared with open_like ones */
+/* Rows that the files have in all where only a sample of them was read; NaN: not known. *about:
+ * guessed by the sizes of files. */
 double nn_dataset_total(const struct nn_dataset *dataset, bool *about);
 /* Bytes that the samples and targets take in memory, where numbers are of type `real`. */
 size_t nn_dataset_bytes(const struct nn_dataset *dataset, enum nn_dtype real);
-/* Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values too; then fill works. */
-int nn_dataset_measure(struct nn_dataset *dataset, const uint64_t *rows, size_t n, struct nn_error *err);
+/* Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values
+ * too; then fill works. */
+int nn_dataset_measure(struct nn_dataset *dataset, const uint64_t *rows, size_t n,
+		       struct nn_error *err);
 /* sha256 (hex) over length, shape, names, first and last MiB of each file: for logs and resume. */
 const char *nn_dataset_hash(const struct nn_dataset *dataset);
-/* Were the files changed since they were opened? -1 with "FILE: changed while training". Their removal does no harm. */
+/* Were the files changed since they were opened? -1 with "FILE: changed while training". Their
+ * removal does no harm. */
 int nn_dataset_unchanged(const struct nn_dataset *dataset, struct nn_error *err);
-/* One-line notices to be given once: values of text columns that training never had; NULL after the last. */
+/* One-line notices to be given once: values of text columns that training never had; NULL after the
+ * last. */
 const char *nn_dataset_notice(const struct nn_dataset *dataset, size_t i);
 /* Is the row left out, because a value of it is missing (--missing=drop)? It keeps its number. */
 bool nn_dataset_left_out(const struct nn_dataset *dataset, size_t row);
 
 /*
- * Fill input tensor `input` for rows[n]: real values (want.dtype) [n][size]. channels_last: a sample C,H,W is written
- * H,W,C. Converted, scaled, one-hot; threads may call at once.
+ * Fill input tensor `input` for rows[n]: real values (want.dtype) [n][size]. channels_last: a
+ * sample C,H,W is written H,W,C. Converted, scaled, one-hot; threads may call at once.
  */
-void nn_dataset_fill_input(const struct nn_dataset *dataset, size_t input, const uint64_t *rows, size_t n,
-			   bool channels_last, void *values);
+void nn_dataset_fill_input(const struct nn_dataset *dataset, size_t input, const uint64_t *rows,
+			   size_t n, bool channels_last, void *values);
 /* Do the input's values lie there as bytes, as those of pictures do? */
 bool nn_dataset_is_bytes(const struct nn_dataset *dataset, size_t input);
-/* rows[n] will be wanted soon: their values and targets are on the way to the second-level cache when this returns. */
+/* rows[n] will be wanted soon: their values and targets are on the way to the second-level cache
+ * when this returns. */
 void nn_dataset_fetch(const struct nn_dataset *dataset, const uint64_t *rows, size_t n);
-/* Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class probabilities. */
+/* Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class
+ * probabilities. */
 bool nn_dataset_target_classes(const struct nn_dataset *dataset, size_t target);
-size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target);   /* values per row */
-void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows, size_t n,
-			    void *values);
+size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target); /* values per row */
+void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows,
+			    size_t n, void *values);
 
 /*
- * Row order of an epoch: order[i] is a permutation of rows[0..n-1]. window 0: no shuffle, UINT64_MAX: whole, else inside
- * consecutive windows of that many rows. Fisher-Yates: in a window that begins at s and has m rows, for k = m-1 down to 1, swap k
- * with j = floor(u (k+1) / 2^64). u is the first of the 64-bit numbers x1 2^32 + x0, x3 2^32 + x2 of the Philox blocks 0, 1, ...
- * with (seed, index epoch 2^40 + s + k, NN_STREAM_SHUFFLE) for which u (k+1) mod 2^64 >= 2^64 mod (k+1): every j is
- * equally likely (Lemire, ACM TOMACS 29, 2019).
+ * Row order of an epoch: order[i] is a permutation of rows[0..n-1]. window 0: no shuffle,
+ * UINT64_MAX: whole, else inside consecutive windows of that many rows. Fisher-Yates: in a window
+ * that begins at s and has m rows, for k = m-1 down to 1, swap k with j = floor(u (k+1) / 2^64). u
+ * is the first of the 64-bit numbers x1 2^32 + x0, x3 2^32 + x2 of the Philox blocks 0, 1, ... with
+ * (seed, index epoch 2^40 + s + k, NN_STREAM_SHUFFLE) for which u (k+1) mod 2^64 >= 2^64 mod (k+1):
+ * every j is equally likely (Lemire, ACM TOMACS 29, 2019).
  */
-void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *order, size_t n, uint64_t window);
+void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *order, size_t n,
+		uint64_t window);
 /*
- * Split by training.md: held[i] = true for held-out rows, never for those left out; stratified by the first target that is one class per row. A row's
- * value is x1 2^32 + x0 of Philox block 0 with (split_seed, its number, NN_STREAM_SPLIT); the fraction is the decimal number that
- * was typed (0.29 of 100 rows are 29).
+ * Split by training.md: held[i] = true for held-out rows, never for those left out; stratified by
+ * the first target that is one class per row. A row's value is x1 2^32 + x0 of Philox block 0 with
+ * (split_seed, its number, NN_STREAM_SPLIT); the fraction is the decimal number that was typed
+ * (0.29 of 100 rows are 29).
  */
 int nn_split(const struct nn_dataset *dataset, double fraction, uint64_t split_seed, bool *held,
 	     struct nn_error *err);
 
 /*
- * The fold of each row, 1 to folds, 0 for those left out: its place in the order of nn_split within its class, modulo folds (at most
- * 2^31), + 1.
+ * The fold of each row, 1 to folds, 0 for those left out: its place in the order of nn_split within
+ * its class, modulo folds (at most 2^31), + 1.
  */
-int nn_fold(const struct nn_dataset *dataset, uint64_t folds, uint64_t split_seed, uint32_t *fold, struct nn_error *err);
+int nn_fold(const struct nn_dataset *dataset, uint64_t folds, uint64_t split_seed, uint32_t *fold,
+	    struct nn_error *err);
 
 /* Rows as they come, for prediction: the schema is the model's. */
 struct nn_rows;
 struct nn_rows_options {
-	int header;                  /* enum nn_header */
-	int on_error;                /* 0 fail, 1 skip, 2 mark */
-	const char *target;          /* column holding the target, for --score */
+	int header;         /* enum nn_header */
+	int on_error;       /* 0 fail, 1 skip, 2 mark */
+	const char *target; /* column holding the target, for --score */
 	bool want_target;
-	const bool *channels_last;   /* per input: a sample C,H,W is given H,W,C; NULL: none is */
-	bool scaled;                 /* columns are standardized as nn_dataset_fill_input does; false: numbers as they stand in the data,
-	                                for the caller's doors (categories are one-hot and pictures scaled in any case) */
+	const bool *channels_last; /* per input: a sample C,H,W is given H,W,C; NULL: none is */
+	bool scaled; /* columns are standardized as nn_dataset_fill_input does; false: numbers as
+			they stand in the data, for the caller's doors (categories are one-hot and
+			pictures scaled in any case) */
 };
 /*
  * Inputs are filled in dtype. A schema without inputs (nn.input was not in the file) cannot
  * say shapes: fill inputs[0].shape before. schema is borrowed and must outlive the rows.
  */
-int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets, const struct nn_schema *schema,
-		 const struct nn_rows_options *options, enum nn_dtype dtype, struct nn_error *err);
+int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
+		 const struct nn_schema *schema, const struct nn_rows_options *options,
+		 enum nn_dtype dtype, struct nn_error *err);
 void nn_rows_close(struct nn_rows *rows);
-/* "csv", "tsv", "npy", "idx", "safetensors", "zip" (.npz); "empty" for no bytes at all: the family decides the default output. */
+/* "csv", "tsv", "npy", "idx", "safetensors", "zip" (.npz); "empty" for no bytes at all: the family
+ * decides the default output. */
 const char *nn_rows_family(const struct nn_rows *rows);
-bool nn_rows_header(const struct nn_rows *rows);           /* the CSV/TSV input had one */
-int64_t nn_rows_total(const struct nn_rows *rows);         /* of the (first) array; -1: unknown */
+bool nn_rows_header(const struct nn_rows *rows);   /* the CSV/TSV input had one */
+int64_t nn_rows_total(const struct nn_rows *rows); /* of the (first) array; -1: unknown */
 /* Rows come through a pipe: what comes next may wait for what was answered. */
 bool nn_rows_is_pipe(const struct nn_rows *rows);
 /* True when the next call would have to wait for the other end of a pipe. */
 bool nn_rows_would_block(struct nn_rows *rows);
 /*
- * Up to max rows: at least one unless at the end (*n = 0); rows that lie ready are taken together, but it never waits for
- * a second one. inputs[i]: [max][size]; targets (may be NULL): targets[t] as fill_target; bad[max] (may be NULL unless on_error=mark): NULL,
- * or why the row could not be read (an error's text, valid until the next call; its values are 0, its classes -1). Labels never seen in
- * training: class -1, counted. An .npy stream of several arrays: *array_end is set when the block ends an array (*n may
- * then be 0 for an array without rows, with *array_end set).
+ * Up to max rows: at least one unless at the end (*n = 0); rows that lie ready are taken together,
+ * but it never waits for a second one. inputs[i]: [max][size]; targets (may be NULL): targets[t] as
+ * fill_target; bad[max] (may be NULL unless on_error=mark): NULL, or why the row could not be read
+ * (an error's text, valid until the next call; its values are 0, its classes -1). Labels never seen
+ * in training: class -1, counted. An .npy stream of several arrays: *array_end is set when the
+ * block ends an array (*n may then be 0 for an array without rows, with *array_end set).
  */
-int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets, const char **bad, size_t *n,
-		 bool *array_end, struct nn_error *err);
-/* With want_target: are the targets int32 classes (else real numbers or class probabilities)? values per row? */
+int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets,
+		 const char **bad, size_t *n, bool *array_end, struct nn_error *err);
+/* With want_target: are the targets int32 classes (else real numbers or class probabilities)?
+ * values per row? */
 bool nn_rows_target_classes(const struct nn_rows *rows, size_t target);
 size_t nn_rows_target_size(const struct nn_rows *rows, size_t target);
-uint64_t nn_rows_bad(const struct nn_rows *rows);          /* rows left out or marked so far */
-/* One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the last. */
+uint64_t nn_rows_bad(const struct nn_rows *rows); /* rows left out or marked so far */
+/* One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the
+ * last. */
 const char *nn_rows_notice(const struct nn_rows *rows, size_t i);
 
 #endif

@@ -23,7 +23,8 @@ static bool nan_allowed(const struct nn_dataset *ds, size_t input)
 {
 	if (ds->schema->inputs[input].rows)
 		return false;
-	return ds->lenient ? ds->coding->inputs[input].missing != NULL : ds->missing != NN_MISSING_ERROR;
+	return ds->lenient ? ds->coding->inputs[input].missing != NULL
+			   : ds->missing != NN_MISSING_ERROR;
 }
 
 /* Columns without names hold what --normalize measures in arrays, and what fills missing values. */
@@ -59,29 +60,34 @@ static int add_fills(struct nn_dataset *ds, size_t input, struct nn_error *err)
 	return add_columns(ds, &ds->schema->inputs[input], err);
 }
 
-static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema, const struct nn_array *array,
-		       struct nn_error *err)
+static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
+		       const struct nn_array *array, struct nn_error *err)
 {
 	if (ds->normalize == NN_NORMALIZE_AUTO && array->picture)
 		schema->scale = 1.0 / 255;
 	if (ds->normalize == NN_NORMALIZE_FACTOR && array->picture)
 		schema->scale = ds->factor;
-	if (ds->normalize == NN_NORMALIZE_NONE || ds->normalize == NN_NORMALIZE_AUTO || schema->scale != 0)
+	if (ds->normalize == NN_NORMALIZE_NONE || ds->normalize == NN_NORMALIZE_AUTO ||
+	    schema->scale != 0)
 		return fills(ds, array) ? add_columns(ds, schema, err) : 0;
 	return add_columns(ds, schema, err);
 }
 
 /* Numbers of categories as they are. */
-static int take_categories(struct nn_dataset *ds, size_t i, const char *place, const struct nn_shape *shape,
-			   const struct nn_want_input *want, struct nn_error *err)
+static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
+			   const struct nn_shape *shape, const struct nn_want_input *want,
+			   struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
 	const struct nn_source *source = &ds->inputs[i].source;
 	size_t count = 0;
 
 	if (want && want->hash)
-		return nn_fail(err, NN_EFORMAT, "%s: is an array, but hash= wants columns of a table", place);
-	if (nn_dataset_check_categories(source, ds->rows, source->stride, want ? want->rows : schema->rows, 0, place, &count, err) < 0)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is an array, but hash= wants columns of a table", place);
+	if (nn_dataset_check_categories(source, ds->rows, source->stride,
+					want ? want->rows : schema->rows, 0, place, &count,
+					err) < 0)
 		return -1;
 	if (!want)
 		return 0;
@@ -90,8 +96,8 @@ static int take_categories(struct nn_dataset *ds, size_t i, const char *place, c
 	return 0;
 }
 
-static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool idx, const struct nn_want_input *want,
-		     struct nn_error *err)
+static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool idx,
+		     const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_data_input *input = &ds->inputs[i];
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
@@ -103,21 +109,26 @@ static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool id
 		return -1;
 	for (size_t c = 0; !want && schema->columns && c < schema->n_columns; c++)
 		if (schema->columns[c].category || schema->columns[c].hashed)
-			return nn_fail(err, NN_EFORMAT, "%s: is an array, but the model has columns of text", place);
-	input->source = (struct nn_source){ input->array.data, input->array.dtype, nn_row_size(&input->array.shape), NULL,
-					    input->array.picture && !(want ? want->categories : schema->rows > 0) };
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: is an array, but the model has columns of text", place);
+	input->source = (struct nn_source){ input->array.data, input->array.dtype,
+					    nn_row_size(&input->array.shape), NULL,
+					    input->array.picture &&
+						    !(want ? want->categories : schema->rows > 0) };
 	if (want ? want->categories : schema->rows > 0)
 		return take_categories(ds, i, place, &shape, want, err);
 	if (!want)
-		return ds->fixed && !ds->lenient && fills(ds, &input->array) && !schema->columns ? add_fills(ds, i, err) : 0;
+		return ds->fixed && !ds->lenient && fills(ds, &input->array) && !schema->columns
+			       ? add_fills(ds, i, err)
+			       : 0;
 	schema->shape = shape;
 	return learn_scale(ds, schema, &input->array, err);
 }
 
 /* ---- targets ---- */
 
-static int set_target(struct nn_dataset *ds, size_t i, const char *place, const struct nn_want *want,
-		      struct nn_raw_target *raw, struct nn_error *err)
+static int set_target(struct nn_dataset *ds, size_t i, const char *place,
+		      const struct nn_want *want, struct nn_raw_target *raw, struct nn_error *err)
 {
 	raw->place = place;
 	raw->rows = raw->array.shape.dim[0];
@@ -125,25 +136,31 @@ static int set_target(struct nn_dataset *ds, size_t i, const char *place, const 
 		return -1;
 	if (nn_row_size(&raw->array.shape) == 0)
 		return nn_fail(err, NN_EFORMAT, "%s: targets have no values", place);
-	return nn_dataset_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL, raw, err);
+	return nn_dataset_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL, raw,
+				     err);
 }
 
-static int tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file, const struct nn_want *want,
-			  bool alone, struct nn_error *err)
+static int tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const char *file,
+			  const struct nn_want *want, bool alone, struct nn_error *err)
 {
 	char place[300], quoted[NN_QUOTED];
 
 	for (size_t i = 0; i < ds->schema->n_targets; i++) {
 		const char *name = ds->schema->n_targets == 1 ? NULL : ds->schema->targets[i].name;
-		const struct nn_st_tensor *t = nn_tensor_for(st, file, name, "y", alone && ds->schema->n_targets == 1, err);
-		struct nn_raw_target raw = {0};
+		const struct nn_st_tensor *t = nn_tensor_for(
+			st, file, name, "y", alone && ds->schema->n_targets == 1, err);
+		struct nn_raw_target raw = { 0 };
 
 		if (!t)
 			return -1;
-		snprintf(place, sizeof place, "%.90s: tensor %s", file, nn_quote(quoted, t->name, strlen(t->name)));
-		raw.array = (struct nn_array){ .dtype = t->dtype, .shape = t->shape, .data = t->data };
+		snprintf(place, sizeof place, "%.90s: tensor %s", file,
+			 nn_quote(quoted, t->name, strlen(t->name)));
+		raw.array =
+			(struct nn_array){ .dtype = t->dtype, .shape = t->shape, .data = t->data };
 		if (t->shape.rank == 0)
-			return nn_fail(err, NN_EFORMAT, "%s: found a single value without dimensions, expected rows", place);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: found a single value without dimensions, expected rows",
+				       place);
 		if (set_target(ds, i, place, want, &raw, err) < 0)
 			return -1;
 	}
@@ -152,25 +169,32 @@ static int tensor_targets(struct nn_dataset *ds, const struct nn_st *st, const c
 
 /* ---- files ---- */
 
-static const struct nn_want_input *wanted(const struct nn_dataset *ds, const struct nn_want *want, size_t i)
+static const struct nn_want_input *wanted(const struct nn_dataset *ds, const struct nn_want *want,
+					  size_t i)
 {
 	return want && !ds->fixed ? &want->inputs[i] : NULL;
 }
 
-static int no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want, bool targets,
-		      struct nn_error *err)
+static int no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want,
+		      bool targets, struct nn_error *err)
 {
 	for (size_t i = 0; want && i < want->n_inputs; i++)
 		if (want->inputs[i].columns)
-			return nn_fail(err, NN_EFORMAT, "%s: is an array without columns, but an input line says columns=", file);
+			return nn_fail(
+				err, NN_EFORMAT,
+				"%s: is an array without columns, but an input line says columns=",
+				file);
 	if (ds->target && targets)
-		return nn_fail(err, NN_EFORMAT, "%s: is an array without columns, so --target=%.60s is not in it; targets are a "
-			       "file of their own", file, ds->target);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is an array without columns, so --target=%.60s is not in it; "
+			       "targets are a "
+			       "file of their own",
+			       file, ds->target);
 	return 0;
 }
 
-static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const char *kind, const struct nn_want *want, bool targets,
-			struct nn_error *err)
+static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const char *kind,
+			const struct nn_want *want, bool targets, struct nn_error *err)
 {
 	const char *file = nn_input_name(input);
 	char place[300], quoted[NN_QUOTED];
@@ -179,19 +203,23 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const cha
 		return -1;
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const char *name = ds->schema->n_inputs == 1 ? NULL : ds->schema->inputs[i].name;
-		const struct nn_st_tensor *t = nn_tensor_for(ds->st, file, name, "x", ds->schema->n_inputs == 1 && !targets, err);
+		const struct nn_st_tensor *t = nn_tensor_for(
+			ds->st, file, name, "x", ds->schema->n_inputs == 1 && !targets, err);
 
 		if (!t)
 			return -1;
-		snprintf(place, sizeof place, "%.90s: tensor %s", file, nn_quote(quoted, t->name, strlen(t->name)));
-		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype, nan_allowed(ds, i), err) < 0 ||
+		snprintf(place, sizeof place, "%.90s: tensor %s", file,
+			 nn_quote(quoted, t->name, strlen(t->name)));
+		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
+				       nan_allowed(ds, i), err) < 0 ||
 		    set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
 	return targets ? tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }
 
-int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets, struct nn_error *err)
+int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets,
+			  struct nn_error *err)
 {
 	const char *kind;
 
@@ -199,12 +227,13 @@ int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inp
 		return -1;
 	if (inputs)
 		return read_tensors(ds, data, kind, NULL, targets, err);
-	return nn_tensors_read(&ds->st, data, kind, err) < 0 ? -1 :
-	       tensor_targets(ds, ds->st, nn_input_name(data), NULL, true, err);
+	return nn_tensors_read(&ds->st, data, kind, err) < 0
+		       ? -1
+		       : tensor_targets(ds, ds->st, nn_input_name(data), NULL, true, err);
 }
 
-int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind, const struct nn_want *want,
-			   bool targets, struct nn_error *err)
+int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
+			   const struct nn_want *want, bool targets, struct nn_error *err)
 {
 	const char *file = nn_input_name(input);
 	struct nn_npy_header header;
@@ -214,12 +243,17 @@ int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const 
 	if (nn_is_tensors(kind))
 		return read_tensors(ds, input, kind, want, targets, err);
 	if (ds->schema->n_inputs > 1)
-		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu inputs; give columns of a CSV or tensors "
-			       "of an .npz or safetensors file", file, ds->schema->n_inputs);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is one array, but the model has %zu inputs; give columns of a "
+			       "CSV or tensors "
+			       "of an .npz or safetensors file",
+			       file, ds->schema->n_inputs);
 	if (targets)
-		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file", file);
+		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file",
+			       file);
 	if (nn_array_next(input, kind, &header, err) < 0 ||
-	    nn_array_read_samples(&ds->inputs[0].array, input, kind, &header, ds->dtype, nan_allowed(ds, 0), err) < 0 ||
+	    nn_array_read_samples(&ds->inputs[0].array, input, kind, &header, ds->dtype,
+				  nan_allowed(ds, 0), err) < 0 ||
 	    nn_input_end(input, "the array", err) < 0)
 		return -1;
 	return set_input(ds, 0, file, strcmp(kind, "idx") == 0, wanted(ds, want, 0), err);
@@ -230,7 +264,7 @@ int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input,
 {
 	const char *file = nn_input_name(input);
 	struct nn_npy_header header;
-	struct nn_raw_target raw = {0};
+	struct nn_raw_target raw = { 0 };
 	struct nn_st *st = NULL;
 	int status = -1;
 
@@ -241,9 +275,13 @@ int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input,
 		return status;
 	}
 	if (ds->schema->n_targets > 1)
-		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu targets; give columns of a CSV or tensors "
-			       "of an .npz or safetensors file", file, ds->schema->n_targets);
-	if (nn_array_next(input, kind, &header, err) == 1 && nn_array_read_values(&raw.array, input, &header, err) == 0 &&
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is one array, but the model has %zu targets; give columns of a "
+			       "CSV or tensors "
+			       "of an .npz or safetensors file",
+			       file, ds->schema->n_targets);
+	if (nn_array_next(input, kind, &header, err) == 1 &&
+	    nn_array_read_values(&raw.array, input, &header, err) == 0 &&
 	    nn_input_end(input, "the array", err) == 0)
 		status = set_target(ds, 0, file, want, &raw, err);
 	nn_array_free(&raw.array);

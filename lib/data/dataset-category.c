@@ -1,21 +1,26 @@
-/* Inputs of categories: columns whose values are listed, hashed, or numbers already; arrays of such numbers. */
+/* Inputs of categories: columns whose values are listed, hashed, or numbers already; arrays of such
+ * numbers. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "data/dataset.h"
 
-#define MOST_ROWS ((size_t)1 << 24)          /* of a table: f32 holds their numbers */
+#define MOST_ROWS ((size_t)1 << 24) /* of a table: f32 holds their numbers */
 
 int nn_dataset_two_uses(const struct nn_table *t, size_t column, struct nn_error *err)
 {
 	char name[NN_QUOTED];
 
-	return nn_fail(err, NN_EFORMAT, "%s: %s is wanted as a category and as something else; hash=N on the input line of its categories "
-		       "allows both", nn_input_name(t->csv.input), nn_table_column_name(t, column, name));
+	return nn_fail(err, NN_EFORMAT,
+		       "%s: %s is wanted as a category and as something else; hash=N on the input "
+		       "line of its categories "
+		       "allows both",
+		       nn_input_name(t->csv.input), nn_table_column_name(t, column, name));
 }
 
-static int find_column(const struct nn_table *t, const char *what, const struct nn_field *name, size_t *column, struct nn_error *err)
+static int find_column(const struct nn_table *t, const char *what, const struct nn_field *name,
+		       size_t *column, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
@@ -24,14 +29,16 @@ static int find_column(const struct nn_table *t, const char *what, const struct 
 	if (*column == t->width)
 		return nn_table_no_column(t, what, name, err);
 	if (t->columns[*column].target)
-		return nn_fail(err, NN_EFORMAT, "%s: %s is the target, not an input", nn_input_name(t->csv.input),
+		return nn_fail(err, NN_EFORMAT, "%s: %s is the target, not an input",
+			       nn_input_name(t->csv.input),
 			       nn_table_column_name(t, *column, quoted));
 	return 0;
 }
 
 /* ---- what a column gives ---- */
 
-static int list_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, size_t column, struct nn_error *err)
+static int list_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c,
+		       size_t column, struct nn_error *err)
 {
 	struct nn_table_column *from = &t->columns[column];
 
@@ -52,7 +59,8 @@ static int list_column(struct nn_dataset *ds, struct nn_table *t, size_t input, 
 	return 0;
 }
 
-static int index_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, size_t column, size_t rows, struct nn_error *err)
+static int index_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c,
+			size_t column, size_t rows, struct nn_error *err)
 {
 	struct nn_table_column *from = &t->columns[column];
 
@@ -70,8 +78,8 @@ static int index_column(struct nn_dataset *ds, struct nn_table *t, size_t input,
 }
 
 /* The schema's column becomes a hash of columns of the table. */
-static int hash_columns(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, const size_t *columns, size_t n, size_t buckets,
-			struct nn_error *err)
+static int hash_columns(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c,
+			const size_t *columns, size_t n, size_t buckets, struct nn_error *err)
 {
 	struct nn_column *schema = &ds->schema->inputs[input].columns[c];
 
@@ -80,28 +88,31 @@ static int hash_columns(struct nn_dataset *ds, struct nn_table *t, size_t input,
 		return -1;
 	schema->n_hashed = n;
 	for (size_t k = 0; k < n; k++)
-		if (nn_table_name_column(t, columns[k], &schema->hashed[k].name, &schema->hashed[k].position, err) < 0)
+		if (nn_table_name_column(t, columns[k], &schema->hashed[k].name,
+					 &schema->hashed[k].position, err) < 0)
 			return -1;
 	return nn_table_add_hash(t, columns, n, buckets, &ds->plan.slots[input][c], err);
 }
 
-static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, size_t column, const struct nn_want_input *want,
-			struct nn_error *err)
+static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c,
+			size_t column, const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_column *schema = &ds->schema->inputs[input].columns[c];
 	char name[NN_QUOTED];
 
 	if (t->columns[column].twice)
-		return nn_fail(err, NN_EFORMAT, "%s: %s occurs twice", nn_input_name(t->csv.input), nn_table_column_name(t, column, name));
+		return nn_fail(err, NN_EFORMAT, "%s: %s occurs twice", nn_input_name(t->csv.input),
+			       nn_table_column_name(t, column, name));
 	if (want->hash)
 		return hash_columns(ds, t, input, c, &column, 1, want->hash, err);
-	if ((want->index ? index_column(ds, t, input, c, column, want->rows, err) : list_column(ds, t, input, c, column, err)) < 0)
+	if ((want->index ? index_column(ds, t, input, c, column, want->rows, err)
+			 : list_column(ds, t, input, c, column, err)) < 0)
 		return -1;
 	return nn_table_name_column(t, column, &schema->name, &schema->position, err);
 }
 
-static int learn_cross(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, const char *list, size_t buckets,
-		       struct nn_error *err)
+static int learn_cross(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c,
+		       const char *list, size_t buckets, struct nn_error *err)
 {
 	struct nn_columns names;
 	size_t *columns = NULL;
@@ -132,19 +143,20 @@ static int take_columns(struct nn_dataset *ds, size_t input, size_t n, struct nn
 	if (!schema->columns || !code->words || !code->place || !ds->plan.slots[input])
 		return -1;
 	schema->n_columns = n;
-	schema->rows = MOST_ROWS;            /* until they are counted */
+	schema->rows = MOST_ROWS; /* until they are counted */
 	return 0;
 }
 
-int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *t, size_t input, const struct nn_want_input *want,
-				struct nn_error *err)
+int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *t, size_t input,
+				const struct nn_want_input *want, struct nn_error *err)
 {
 	size_t n = want->n_columns, column = 0;
 
 	for (size_t i = 0; !want->columns && !want->n_crosses && i < t->width; i++)
 		n += !t->columns[i].target;
 	if (n + want->n_crosses == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: no columns are left as input", nn_input_name(t->csv.input));
+		return nn_fail(err, NN_EFORMAT, "%s: no columns are left as input",
+			       nn_input_name(t->csv.input));
 	if (take_columns(ds, input, n + want->n_crosses, err) < 0)
 		return -1;
 	for (size_t c = 0; c < n; c++, column++) {
@@ -176,8 +188,9 @@ static double value_at(const struct nn_source *s, size_t row, size_t column)
 	return s->dtype == NN_F64 ? ((const double *)s->data)[at] : ((const float *)s->data)[at];
 }
 
-int nn_dataset_check_categories(const struct nn_source *s, size_t rows, size_t values, size_t most, size_t before, const char *place,
-				size_t *count, struct nn_error *err)
+int nn_dataset_check_categories(const struct nn_source *s, size_t rows, size_t values, size_t most,
+				size_t before, const char *place, size_t *count,
+				struct nn_error *err)
 {
 	double limit = (double)(most ? most : MOST_ROWS);
 
@@ -186,30 +199,38 @@ int nn_dataset_check_categories(const struct nn_source *s, size_t rows, size_t v
 			double v = value_at(s, r, i);
 
 			if (isnan(v))
-				continue;    /* --missing */
+				continue; /* --missing */
 			if (!(v >= 0 && v < limit && v == floor(v)))
-				return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %g, expected the number of a category, from 0 to "
-					       "%.0f", place, before + r + 1, i + 1, v, limit - 1);
+				return nn_fail(err, NN_EFORMAT,
+					       "%s: row %zu, column %zu: found %g, expected the "
+					       "number of a category, from 0 to "
+					       "%.0f",
+					       place, before + r + 1, i + 1, v, limit - 1);
 			*count = (size_t)v >= *count ? (size_t)v + 1 : *count;
 		}
 	return 0;
 }
 
-int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *t, size_t input, const struct nn_want_input *want,
-				struct nn_error *err)
+int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *t, size_t input,
+				const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
-	struct nn_source source = { ds->table.data, ds->dtype, t->n_values, ds->plan.slots[input], false };
+	struct nn_source source = { ds->table.data, ds->dtype, t->n_values, ds->plan.slots[input],
+				    false };
 
 	schema->rows = want->hash;
 	for (size_t c = 0; !want->hash && c < schema->n_columns; c++)
 		schema->rows += schema->columns[c].n_values;
 	if (want->index && (schema->rows = want->rows) == 0 &&
-	    nn_dataset_check_categories(&source, ds->rows, schema->n_columns, 0, 0, nn_input_name(t->csv.input), &schema->rows, err) < 0)
+	    nn_dataset_check_categories(&source, ds->rows, schema->n_columns, 0, 0,
+					nn_input_name(t->csv.input), &schema->rows, err) < 0)
 		return -1;
 	if (schema->rows > MOST_ROWS)
-		return nn_fail(err, NN_EFORMAT, "%s: columns have %zu different values, an embedding takes %zu; hash=N on the input line "
-			       "makes as few of them as you like", nn_input_name(t->csv.input), schema->rows, MOST_ROWS);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: columns have %zu different values, an embedding takes %zu; "
+			       "hash=N on the input line "
+			       "makes as few of them as you like",
+			       nn_input_name(t->csv.input), schema->rows, MOST_ROWS);
 	schema->rows += schema->rows == 0;
 	return 0;
 }

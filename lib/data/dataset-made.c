@@ -4,7 +4,8 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
-/* Value i of a stream: 24 random bits, which every type holds exactly (the finalizer of SplitMix64). */
+/* Value i of a stream: 24 random bits, which every type holds exactly (the finalizer of
+ * SplitMix64). */
 static uint32_t bits(uint64_t seed, uint64_t i)
 {
 	uint64_t x = (seed << 40) + i * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
@@ -21,8 +22,7 @@ static void put(enum nn_dtype dtype, void *values, size_t i, uint32_t random, si
 		((double *)values)[i] = (double)(((uint64_t)random * categories) >> 24);
 	else if (categories)
 		((float *)values)[i] = (float)(((uint64_t)random * categories) >> 24);
-	else
-	if (dtype == NN_U8)
+	else if (dtype == NN_U8)
 		((uint8_t *)values)[i] = (uint8_t)random;
 	else if (dtype == NN_F64)
 		((double *)values)[i] = random * 0x1p-24;
@@ -30,7 +30,8 @@ static void put(enum nn_dtype dtype, void *values, size_t i, uint32_t random, si
 		((float *)values)[i] = (float)random * 0x1p-24f;
 }
 
-static int reserve(struct nn_block *block, size_t rows, size_t size, size_t element, struct nn_error *err)
+static int reserve(struct nn_block *block, size_t rows, size_t size, size_t element,
+		   struct nn_error *err)
 {
 	size_t bytes;
 
@@ -39,7 +40,8 @@ static int reserve(struct nn_block *block, size_t rows, size_t size, size_t elem
 	return nn_block_reserve(block, bytes ? bytes : 1, err);
 }
 
-static int make_input(struct nn_dataset *ds, size_t i, const struct nn_shape *shape, size_t categories, uint64_t seed, struct nn_error *err)
+static int make_input(struct nn_dataset *ds, size_t i, const struct nn_shape *shape,
+		      size_t categories, uint64_t seed, struct nn_error *err)
 {
 	struct nn_data_input *input = &ds->inputs[i];
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
@@ -59,14 +61,16 @@ static int make_input(struct nn_dataset *ds, size_t i, const struct nn_shape *sh
 	return nn_coding_input(ds->coding, i, schema, false, err);
 }
 
-static int make_target(struct nn_dataset *ds, size_t i, const struct nn_made_target *made, uint64_t seed, struct nn_error *err)
+static int make_target(struct nn_dataset *ds, size_t i, const struct nn_made_target *made,
+		       uint64_t seed, struct nn_error *err)
 {
 	struct nn_data_target *target = &ds->targets[i];
 	size_t n = ds->rows * made->size;
 
 	target->classes = made->classes > 0;
 	target->size = made->size;
-	if (reserve(&target->values, ds->rows, made->size, target->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype), err) < 0)
+	if (reserve(&target->values, ds->rows, made->size,
+		    target->classes ? sizeof(int32_t) : nn_dtype_size(ds->dtype), err) < 0)
 		return -1;
 	for (size_t k = 0; k < n; k++) {
 		uint32_t random = bits(seed + 2 * i + 1, k);
@@ -80,8 +84,9 @@ static int make_target(struct nn_dataset *ds, size_t i, const struct nn_made_tar
 	return 0;
 }
 
-static int make(struct nn_dataset *ds, const struct nn_shape *inputs, const size_t *categories, size_t n_inputs, const struct nn_made_target *targets,
-		size_t n_targets, uint64_t seed, struct nn_error *err)
+static int make(struct nn_dataset *ds, const struct nn_shape *inputs, const size_t *categories,
+		size_t n_inputs, const struct nn_made_target *targets, size_t n_targets,
+		uint64_t seed, struct nn_error *err)
 {
 	struct nn_schema *schema = ds->schema = nn_alloc(1, sizeof *schema, err);
 
@@ -106,8 +111,9 @@ static int make(struct nn_dataset *ds, const struct nn_shape *inputs, const size
 	return 0;
 }
 
-int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs, const size_t *categories, size_t n_inputs,
-		    const struct nn_made_target *targets, size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err)
+int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs,
+		    const size_t *categories, size_t n_inputs, const struct nn_made_target *targets,
+		    size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
 

@@ -1,11 +1,13 @@
-/* Opening a dataset: files into rows, rows into inputs and targets, and what stays known of the files. */
+/* Opening a dataset: files into rows, rows into inputs and targets, and what stays known of the
+ * files. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/dataset.h"
 
-static int take_options(struct nn_dataset *ds, const struct nn_data_options *options, struct nn_error *err)
+static int take_options(struct nn_dataset *ds, const struct nn_data_options *options,
+			struct nn_error *err)
 {
 	static const char *const words[] = { "auto", "none", "standard", "minmax" };
 	const char *how = options->normalize ? options->normalize : "auto";
@@ -16,20 +18,26 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(how, words[i]) == 0)
 			ds->normalize = (enum nn_normalize)i;
-	if (ds->normalize == NN_NORMALIZE_FACTOR && !(nn_parse_f64(how, strlen(how), &ds->factor) && ds->factor > 0))
-		return nn_fail(err, NN_EUSAGE, "--normalize=%s: expected auto, none, standard, minmax or a factor above 0", how);
+	if (ds->normalize == NN_NORMALIZE_FACTOR &&
+	    !(nn_parse_f64(how, strlen(how), &ds->factor) && ds->factor > 0))
+		return nn_fail(
+			err, NN_EUSAGE,
+			"--normalize=%s: expected auto, none, standard, minmax or a factor above 0",
+			how);
 	ds->target = options->target ? nn_strdup(options->target, err) : NULL;
 	return options->target && !ds->target ? -1 : 0;
 }
 
 /* An input that is watched for the hash and remembered for nn_dataset_unchanged. */
-static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **input, struct nn_error *err)
+static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **input,
+		     struct nn_error *err)
 {
 	struct nn_data_file *file = &ds->file[ds->n_files];
 	struct nn_sample_share share;
 
 	file->path = nn_strdup(path, err);
-	if (!file->path || (ds->sample ? nn_sample_open(input, path, ds->sample, &share, err) : nn_input_open(input, path, err)) < 0)
+	if (!file->path || (ds->sample ? nn_sample_open(input, path, ds->sample, &share, err)
+				       : nn_input_open(input, path, err)) < 0)
 		return -1;
 	if (ds->n_files == 0 && ds->sample)
 		ds->share = share;
@@ -39,8 +47,8 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 }
 
 /* A file that gives the inputs, the targets or both. */
-static int read_file(struct nn_dataset *ds, const char *path, const struct nn_want *want, bool inputs, bool targets,
-		     struct nn_sha256 *hash, struct nn_error *err)
+static int read_file(struct nn_dataset *ds, const char *path, const struct nn_want *want,
+		     bool inputs, bool targets, struct nn_sha256 *hash, struct nn_error *err)
 {
 	struct nn_input *input = NULL;
 	const char *kind;
@@ -71,7 +79,8 @@ static void hash_schema(const struct nn_dataset *ds, struct nn_sha256 *hash)
 			nn_sha256_add(hash, &input->shape.dim[d], sizeof input->shape.dim[d]);
 		for (size_t c = 0; input->columns && c < input->n_columns; c++)
 			if (input->columns[c].name)
-				nn_sha256_add(hash, input->columns[c].name, strlen(input->columns[c].name) + 1);
+				nn_sha256_add(hash, input->columns[c].name,
+					      strlen(input->columns[c].name) + 1);
 	}
 	for (size_t i = 0; i < ds->schema->n_targets; i++)
 		for (size_t c = 0; c < ds->schema->targets[i].n_columns; c++)
@@ -88,8 +97,8 @@ static int reserve(struct nn_dataset *ds, struct nn_error *err)
 	return ds->inputs && ds->targets ? 0 : -1;
 }
 
-static int read_all(struct nn_dataset *ds, const char *data, const char *targets, const struct nn_want *want,
-		    struct nn_error *err)
+static int read_all(struct nn_dataset *ds, const char *data, const char *targets,
+		    const struct nn_want *want, struct nn_error *err)
 {
 	struct nn_sha256 hash;
 
@@ -126,10 +135,12 @@ static struct nn_schema *new_schema(const struct nn_want *want, struct nn_error 
 	s->n_inputs = want->n_inputs;
 	s->n_targets = want->n_targets;
 	for (size_t i = 0; i < want->n_inputs; i++)
-		if (want->inputs[i].name && !(s->inputs[i].name = nn_strdup(want->inputs[i].name, err)))
+		if (want->inputs[i].name &&
+		    !(s->inputs[i].name = nn_strdup(want->inputs[i].name, err)))
 			goto failed;
 	for (size_t i = 0; i < want->n_targets; i++)
-		if (want->targets[i].name && !(s->targets[i].name = nn_strdup(want->targets[i].name, err)))
+		if (want->targets[i].name &&
+		    !(s->targets[i].name = nn_strdup(want->targets[i].name, err)))
 			goto failed;
 	return s;
 failed:
@@ -139,7 +150,7 @@ failed:
 
 static struct nn_schema *copy_schema(const struct nn_schema *from, struct nn_error *err)
 {
-	struct nn_text input = {0}, target = {0};
+	struct nn_text input = { 0 }, target = { 0 };
 	struct nn_schema *copy = NULL;
 
 	if (nn_schema_input_json(from, &input) < 0 || nn_schema_target_json(from, &target) < 0)
@@ -154,18 +165,25 @@ static struct nn_schema *copy_schema(const struct nn_schema *from, struct nn_err
 static int check_start(const struct nn_want *want, struct nn_error *err)
 {
 	if (want->schema->n_inputs != want->n_inputs || want->schema->n_targets != want->n_targets)
-		return nn_fail(err, NN_EFORMAT, "the start model knows %zu inputs and %zu targets, its text has %zu and %zu",
-			       want->schema->n_inputs, want->schema->n_targets, want->n_inputs, want->n_targets);
+		return nn_fail(err, NN_EFORMAT,
+			       "the start model knows %zu inputs and %zu targets, its text has %zu "
+			       "and %zu",
+			       want->schema->n_inputs, want->schema->n_targets, want->n_inputs,
+			       want->n_targets);
 	for (size_t i = 0; i < want->n_inputs; i++)
 		if (want->inputs[i].shaped &&
-		    nn_shape_count(&want->inputs[i].shape) != nn_shape_count(&want->schema->inputs[i].shape))
-			return nn_fail(err, NN_EFORMAT, "the start model's nn.input has %zu values, its text %zu",
-				       nn_shape_count(&want->schema->inputs[i].shape), nn_shape_count(&want->inputs[i].shape));
+		    nn_shape_count(&want->inputs[i].shape) !=
+			    nn_shape_count(&want->schema->inputs[i].shape))
+			return nn_fail(err, NN_EFORMAT,
+				       "the start model's nn.input has %zu values, its text %zu",
+				       nn_shape_count(&want->schema->inputs[i].shape),
+				       nn_shape_count(&want->inputs[i].shape));
 	return 0;
 }
 
-static int open_dataset(struct nn_dataset *ds, const char *data, const char *targets, const struct nn_data_options *options,
-			const struct nn_want *want, struct nn_error *err)
+static int open_dataset(struct nn_dataset *ds, const char *data, const char *targets,
+			const struct nn_data_options *options, const struct nn_want *want,
+			struct nn_error *err)
 {
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
@@ -182,7 +200,8 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 }
 
 int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *targets,
-		    const struct nn_data_options *options, const struct nn_want *want, struct nn_error *err)
+		    const struct nn_data_options *options, const struct nn_want *want,
+		    struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
 
@@ -220,19 +239,21 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	return 0;
 }
 
-static int open_known(struct nn_dataset *ds, const char *path, struct nn_input *data, bool inputs, bool targets,
-		      struct nn_error *err)
+static int open_known(struct nn_dataset *ds, const char *path, struct nn_input *data, bool inputs,
+		      bool targets, struct nn_error *err)
 {
 	struct nn_sha256 unused;
 
 	if (reserve(ds, err) < 0)
 		return -1;
 	nn_sha256_init(&unused);
-	return data ? nn_dataset_read_known(ds, data, inputs, targets, err) : read_file(ds, path, NULL, false, true, &unused, err);
+	return data ? nn_dataset_read_known(ds, data, inputs, targets, err)
+		    : read_file(ds, path, NULL, false, true, &unused, err);
 }
 
-int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data, bool inputs, bool targets,
-			  struct nn_schema *schema, struct nn_coding *coding, enum nn_dtype dtype, const char *target,
+int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data,
+			  bool inputs, bool targets, struct nn_schema *schema,
+			  struct nn_coding *coding, enum nn_dtype dtype, const char *target,
 			  int header, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
@@ -244,7 +265,8 @@ int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct 
 	ds->schema = schema;
 	ds->coding = coding;
 	ds->header = header;
-	if ((target && !(ds->target = nn_strdup(target, err))) || open_known(ds, path, data, inputs, targets, err) < 0) {
+	if ((target && !(ds->target = nn_strdup(target, err))) ||
+	    open_known(ds, path, data, inputs, targets, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;
 	}

@@ -13,11 +13,12 @@ static int no_target(const struct nn_table *t, struct nn_error *err)
 	char names[300];
 
 	nn_table_names(t, names, sizeof names);
-	return nn_fail(err, NN_EUSAGE, "--target=COLUMN is needed for %s; its columns: %s", nn_input_name(t->csv.input), names);
+	return nn_fail(err, NN_EUSAGE, "--target=COLUMN is needed for %s; its columns: %s",
+		       nn_input_name(t->csv.input), names);
 }
 
-static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_t target, const struct nn_columns *names,
-				struct nn_error *err)
+static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_t target,
+				const struct nn_columns *names, struct nn_error *err)
 {
 	struct nn_target_schema *schema = &ds->schema->targets[target];
 
@@ -37,22 +38,25 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 			return nn_table_no_column(t, "--target", &names->name[i], err);
 		c = &t->columns[column];
 		if (c->target)
-			return nn_fail(err, NN_EUSAGE, "--target: a column of %s is named twice", nn_input_name(t->csv.input));
+			return nn_fail(err, NN_EUSAGE, "--target: a column of %s is named twice",
+				       nn_input_name(t->csv.input));
 		c->target = true;
 		c->slot = t->n_targets++;
 		c->cell = NN_CELL_OPEN;
 		c->grow = true;
 		c->words = nn_coding_words(ds->coding, false, err);
-		if (!c->words || nn_table_name_column(t, column, &schema->columns[i], &schema->positions[i], err) < 0)
+		if (!c->words || nn_table_name_column(t, column, &schema->columns[i],
+						      &schema->positions[i], err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int learn_targets(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want, bool alone,
-			 struct nn_error *err)
+static int learn_targets(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
+			 bool alone, struct nn_error *err)
 {
-	ds->target_plan.target_slots = nn_alloc(want->n_targets, sizeof *ds->target_plan.target_slots, err);
+	ds->target_plan.target_slots =
+		nn_alloc(want->n_targets, sizeof *ds->target_plan.target_slots, err);
 	if (!ds->target_plan.target_slots)
 		return -1;
 	for (size_t i = 0; i < want->n_targets; i++) {
@@ -64,11 +68,16 @@ static int learn_targets(struct nn_dataset *ds, struct nn_table *t, const struct
 			list = ds->target;
 		if (!list && !(alone && t->width == 1 && want->n_targets == 1))
 			return no_target(t, err);
-		if (nn_columns_parse(&names, list ? list : t->header ? t->columns[0].name : "1", err) < 0)
+		if (nn_columns_parse(&names,
+				     list        ? list
+				     : t->header ? t->columns[0].name
+						 : "1",
+				     err) < 0)
 			return -1;
-		if (!list && t->header) {    /* the only column, commas and quotes included */
+		if (!list && t->header) { /* the only column, commas and quotes included */
 			names.n = 1;
-			names.name[0] = (struct nn_field){ t->columns[0].name, strlen(t->columns[0].name) };
+			names.name[0] =
+				(struct nn_field){ t->columns[0].name, strlen(t->columns[0].name) };
 		}
 		status = learn_target_columns(ds, t, i, &names, err);
 		nn_columns_free(&names);
@@ -79,16 +88,16 @@ static int learn_targets(struct nn_dataset *ds, struct nn_table *t, const struct
 }
 
 /* Column c of the input is column `column` of the table. */
-static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c, size_t column,
-			struct nn_error *err)
+static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input, size_t c,
+			size_t column, struct nn_error *err)
 {
 	struct nn_column *schema = &ds->schema->inputs[input].columns[c];
 	struct nn_table_column *from = &t->columns[column];
 	char name[NN_QUOTED];
 
 	if (from->target)
-		return nn_fail(err, NN_EFORMAT, "%s: %s is the target, not an input", nn_input_name(t->csv.input),
-			       nn_table_column_name(t, column, name));
+		return nn_fail(err, NN_EFORMAT, "%s: %s is the target, not an input",
+			       nn_input_name(t->csv.input), nn_table_column_name(t, column, name));
 	if (from->twice)
 		return nn_fail(err, NN_EFORMAT, "%s: %s occurs twice", nn_input_name(t->csv.input),
 			       nn_table_column_name(t, column, name));
@@ -108,8 +117,8 @@ static int learn_column(struct nn_dataset *ds, struct nn_table *t, size_t input,
 	return nn_table_name_column(t, column, &schema->name, &schema->position, err);
 }
 
-static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, const struct nn_want_input *want,
-		       struct nn_error *err)
+static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i,
+		       const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
 	struct nn_input_code *code = &ds->coding->inputs[i];
@@ -118,7 +127,8 @@ static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, cons
 	for (column = 0; !want->columns && column < t->width; column++)
 		n += !t->columns[column].target;
 	if (n == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: no columns are left as input", nn_input_name(t->csv.input));
+		return nn_fail(err, NN_EFORMAT, "%s: no columns are left as input",
+			       nn_input_name(t->csv.input));
 	schema->columns = nn_alloc(n, sizeof *schema->columns, err);
 	code->words = nn_alloc(n, sizeof *code->words, err);
 	code->place = nn_alloc(n, sizeof *code->place, err);
@@ -144,14 +154,16 @@ static int learn_input(struct nn_dataset *ds, struct nn_table *t, size_t i, cons
 	return 0;
 }
 
-static int learn_inputs(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want, struct nn_error *err)
+static int learn_inputs(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
+			struct nn_error *err)
 {
 	ds->plan.slots = nn_alloc(want->n_inputs, sizeof *ds->plan.slots, err);
 	if (!ds->plan.slots)
 		return -1;
 	ds->plan.n_inputs = want->n_inputs;
 	for (size_t i = 0; i < want->n_inputs; i++)
-		if ((want->inputs[i].categories ? nn_dataset_learn_categories : learn_input)(ds, t, i, &want->inputs[i], err) < 0)
+		if ((want->inputs[i].categories ? nn_dataset_learn_categories
+						: learn_input)(ds, t, i, &want->inputs[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -178,8 +190,8 @@ static int learn_values(struct nn_column *column, struct nn_words *words, struct
 	return 0;
 }
 
-static int finish_input(struct nn_dataset *ds, const struct nn_table *t, size_t i, const struct nn_want_input *want,
-			struct nn_error *err)
+static int finish_input(struct nn_dataset *ds, const struct nn_table *t, size_t i,
+			const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
 	struct nn_words **words = ds->coding->inputs[i].words;
@@ -188,9 +200,9 @@ static int finish_input(struct nn_dataset *ds, const struct nn_table *t, size_t 
 
 	for (size_t c = 0; c < schema->n_columns; c++) {
 		if (!words[c])
-			;                    /* hashed, or the number of a category */
+			; /* hashed, or the number of a category */
 		else if (nn_words_count(words[c]) == 0)
-			words[c] = NULL;     /* a number */
+			words[c] = NULL; /* a number */
 		else if (learn_values(&schema->columns[c], words[c], err) < 0)
 			return -1;
 		width += nn_column_width(schema, &schema->columns[c]);
@@ -213,8 +225,10 @@ static int check_open(const struct nn_table *t, struct nn_error *err)
 
 	for (size_t i = 0; i < t->width; i++)
 		if (t->columns[i].cell == NN_CELL_OPEN && t->columns[i].empty_line)
-			return nn_fail(err, NN_EFORMAT, "%s:%llu:%zu: empty field in %s, which has no value at all",
-				       nn_input_name(t->csv.input), (unsigned long long)t->columns[i].empty_line, i + 1,
+			return nn_fail(err, NN_EFORMAT,
+				       "%s:%llu:%zu: empty field in %s, which has no value at all",
+				       nn_input_name(t->csv.input),
+				       (unsigned long long)t->columns[i].empty_line, i + 1,
 				       nn_table_column_name(t, i, name));
 	return 0;
 }
@@ -231,13 +245,18 @@ static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const st
 		if (t->columns[i].target)
 			columns[t->columns[i].slot] = &t->columns[i];
 	for (size_t i = 0; status == 0 && i < ds->schema->n_targets; i++) {
-		size_t first = (ds->target_plan.target_slots ? ds->target_plan : ds->plan).target_slots[i];
-		struct nn_raw_target raw = { .from_table = true, .values = (const double *)values->data + first,
-					     .stride = t->n_targets, .columns = columns + first, .rows = rows,
+		size_t first =
+			(ds->target_plan.target_slots ? ds->target_plan : ds->plan).target_slots[i];
+		struct nn_raw_target raw = { .from_table = true,
+					     .values = (const double *)values->data + first,
+					     .stride = t->n_targets,
+					     .columns = columns + first,
+					     .rows = rows,
 					     .n_columns = ds->schema->targets[i].n_columns,
 					     .place = nn_input_name(t->csv.input) };
 
-		status = nn_dataset_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL, &raw, err);
+		status = nn_dataset_set_target(ds, i, want && !ds->fixed ? &want->targets[i] : NULL,
+					       &raw, err);
 	}
 	nn_free(columns);
 	return status;
@@ -248,28 +267,36 @@ static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
 {
 	for (size_t i = 0; i < t->width; i++)
 		t->columns[i].missing = ds->missing == NN_MISSING_DROP ||
-					(ds->missing == NN_MISSING_MEAN && !t->columns[i].target && !t->columns[i].rows);
+					(ds->missing == NN_MISSING_MEAN && !t->columns[i].target &&
+					 !t->columns[i].rows);
 	if (ds->lenient)
 		return;
 	t->hint = "; --missing=mean fills it, --missing=drop leaves the row out";
 	t->target_hint = "; --missing=drop leaves the row out";
 }
 
-/* Empty fields before the first value of a column that turned out to be text were no missing numbers, but the word "". */
-static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct nn_block *targets, size_t rows)
+/* Empty fields before the first value of a column that turned out to be text were no missing
+ * numbers, but the word "". */
+static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct nn_block *targets,
+		       size_t rows)
 {
 	for (size_t i = 0; i < t->width; i++) {
 		const struct nn_table_column *c = &t->columns[i];
 
-		for (size_t r = 0; c->missing && c->cell == NN_CELL_WORD && c->empty_line && r < rows; r++) {
-			double *target = c->target ? (double *)targets->data + r * t->n_targets + c->slot : NULL;
+		for (size_t r = 0;
+		     c->missing && c->cell == NN_CELL_WORD && c->empty_line && r < rows; r++) {
+			double *target =
+				c->target ? (double *)targets->data + r * t->n_targets + c->slot
+					  : NULL;
 			size_t at = r * t->n_values + c->slot;
 
 			if (target && isnan(*target))
 				*target = 0;
-			else if (!target && ds->dtype == NN_F64 && isnan(((double *)ds->table.data)[at]))
+			else if (!target && ds->dtype == NN_F64 &&
+				 isnan(((double *)ds->table.data)[at]))
 				((double *)ds->table.data)[at] = 0;
-			else if (!target && ds->dtype != NN_F64 && isnan(((float *)ds->table.data)[at]))
+			else if (!target && ds->dtype != NN_F64 &&
+				 isnan(((float *)ds->table.data)[at]))
 				((float *)ds->table.data)[at] = 0;
 		}
 	}
@@ -284,16 +311,19 @@ static int note_unseen(struct nn_dataset *ds, const struct nn_table *t, struct n
 		const struct nn_table_column *c = &t->columns[i];
 
 		if (!c->target && c->unseen &&
-		    nn_dataset_notice_add(ds, err, "%s: %llu values of %s were not in the training data; they count as all zeros",
-					  nn_input_name(t->csv.input), (unsigned long long)c->unseen,
+		    nn_dataset_notice_add(ds, err,
+					  "%s: %llu values of %s were not in the training data; "
+					  "they count as all zeros",
+					  nn_input_name(t->csv.input),
+					  (unsigned long long)c->unseen,
 					  nn_table_column_name(t, i, name)) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want, bool inputs, bool targets,
-		     struct nn_error *err)
+static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
+		     bool inputs, bool targets, struct nn_error *err)
 {
 	struct nn_plan_options options = { inputs, targets, ds->target, ds->header, !ds->lenient };
 
@@ -307,8 +337,8 @@ static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_
 	return inputs ? learn_inputs(ds, t, want, err) : 0;
 }
 
-static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want, bool inputs, bool targets,
-		      struct nn_block *values, struct nn_error *err)
+static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
+		      bool inputs, bool targets, struct nn_block *values, struct nn_error *err)
 {
 	bool learn = want && !ds->fixed;
 	size_t rows;
@@ -319,7 +349,8 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 		return -1;
 	allow_missing(ds, t);
 	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
-	    check_open(t, err) < 0 || nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
+	    check_open(t, err) < 0 ||
+	    nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
 		return -1;
 	mend_words(ds, t, values, rows);
 	for (size_t i = 0; inputs && i < ds->schema->n_inputs; i++) {
@@ -327,17 +358,18 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 
 		if (learn && finish_input(ds, t, i, &want->inputs[i], err) < 0)
 			return -1;
-		*source = (struct nn_source){ ds->table.data, ds->dtype, t->n_values, ds->plan.slots[i], false };
+		*source = (struct nn_source){ ds->table.data, ds->dtype, t->n_values,
+					      ds->plan.slots[i], false };
 	}
 	if (note_unseen(ds, t, err) < 0)
 		return -1;
 	return targets ? set_targets(ds, t, want, values, rows, err) : 0;
 }
 
-int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want, bool inputs,
-			  bool targets, struct nn_error *err)
+int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want,
+			  bool inputs, bool targets, struct nn_error *err)
 {
-	struct nn_block values = {0};
+	struct nn_block values = { 0 };
 	struct nn_table t;
 	int status = nn_table_open(&t, input, ds->header, ds->dtype, err);
 

@@ -55,7 +55,8 @@ int nn_dataset_unchanged(const struct nn_dataset *ds, struct nn_error *err)
 {
 	for (size_t i = 0; i < ds->n_files; i++)
 		if (!nn_stamp_holds(&ds->file[i].stamp, ds->file[i].path))
-			return nn_fail(err, NN_EFAIL, "%s: changed while training", ds->file[i].path);
+			return nn_fail(err, NN_EFAIL, "%s: changed while training",
+				       ds->file[i].path);
 	return 0;
 }
 
@@ -81,10 +82,11 @@ int nn_dataset_notice_add(struct nn_dataset *ds, struct nn_error *err, const cha
 	return notices[ds->n_notices++] ? 0 : -1;
 }
 
-void nn_dataset_fill_input(const struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n, bool channels_last,
-			   void *values)
+void nn_dataset_fill_input(const struct nn_dataset *ds, size_t input, const uint64_t *rows,
+			   size_t n, bool channels_last, void *values)
 {
-	nn_fill_input(&ds->coding->inputs[input], ds->dtype, &ds->inputs[input].source, rows, n, channels_last, values);
+	nn_fill_input(&ds->coding->inputs[input], ds->dtype, &ds->inputs[input].source, rows, n,
+		      channels_last, values);
 }
 
 bool nn_dataset_is_bytes(const struct nn_dataset *ds, size_t input)
@@ -129,7 +131,8 @@ size_t nn_dataset_target_size(const struct nn_dataset *ds, size_t target)
 	return ds->targets[target].size;
 }
 
-void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const uint64_t *rows, size_t n, void *values)
+void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const uint64_t *rows,
+			    size_t n, void *values)
 {
 	const struct nn_data_target *t = &ds->targets[target];
 	const struct nn_target_code *code = &ds->coding->targets[target];
@@ -150,16 +153,19 @@ void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const ui
 
 /* ---- while it is read ---- */
 
-int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place, struct nn_error *err)
+int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place,
+		 struct nn_error *err)
 {
 	char found[NN_SHAPE_TEXT], wanted[NN_SHAPE_TEXT];
 	size_t n = nn_shape_count(shape);
 
 	if (want->shaped) {
 		if (n != nn_shape_count(&want->shape))
-			return nn_fail(err, NN_EFORMAT, "%s: samples are %s (%zu values), the input line says %s (%zu)", place,
-				       nn_shape_text(found, shape), n, nn_shape_text(wanted, &want->shape),
-				       nn_shape_count(&want->shape));
+			return nn_fail(
+				err, NN_EFORMAT,
+				"%s: samples are %s (%zu values), the input line says %s (%zu)",
+				place, nn_shape_text(found, shape), n,
+				nn_shape_text(wanted, &want->shape), nn_shape_count(&want->shape));
 		*shape = want->shape;
 	} else if (want->vector) {
 		*shape = nn_shape1(n);
@@ -172,12 +178,13 @@ int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const
 int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err)
 {
 	if (ds->rows_known && ds->sample) {
-		ds->rows = rows < ds->rows ? rows : ds->rows;    /* files of unlike rows: how many all have was told by the first */
+		ds->rows = rows < ds->rows ? rows : ds->rows; /* files of unlike rows: how many all
+								 have was told by the first */
 		return 0;
 	}
 	if (ds->rows_known && rows != ds->rows)
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place, rows, ds->rows,
-			       ds->file[0].path);
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place,
+			       rows, ds->rows, ds->file[0].path);
 	ds->rows = ds->read_rows = rows;
 	ds->rows_known = true;
 	return 0;

@@ -10,22 +10,28 @@
 #include "data/plan.h"
 #include "data/sample.h"
 
-enum nn_normalize { NN_NORMALIZE_AUTO, NN_NORMALIZE_NONE, NN_NORMALIZE_STANDARD, NN_NORMALIZE_MINMAX, NN_NORMALIZE_FACTOR };
+enum nn_normalize {
+	NN_NORMALIZE_AUTO,
+	NN_NORMALIZE_NONE,
+	NN_NORMALIZE_STANDARD,
+	NN_NORMALIZE_MINMAX,
+	NN_NORMALIZE_FACTOR
+};
 
 struct nn_data_input {
 	struct nn_source source;
-	struct nn_array array;       /* unless it comes from the table */
+	struct nn_array array; /* unless it comes from the table */
 };
 
 struct nn_data_target {
 	bool classes;
-	size_t size;                 /* values per row */
-	struct nn_block values;      /* classes: int32 number of the label; else real */
+	size_t size;            /* values per row */
+	struct nn_block values; /* classes: int32 number of the label; else real */
 	bool from_table;
 	/* how labels are made: of the training data alone */
-	bool plain;                  /* never standardized */
-	size_t wanted;               /* classes the output line has, 0: `?` */
-	int32_t *place;              /* number of a label -> class */
+	bool plain;     /* never standardized */
+	size_t wanted;  /* classes the output line has, 0: `?` */
+	int32_t *place; /* number of a label -> class */
 };
 
 struct nn_data_file {
@@ -35,37 +41,39 @@ struct nn_data_file {
 
 struct nn_dataset {
 	size_t rows;
-	size_t sample;               /* of each file only so many bytes were read; 0: all */
-	struct nn_sample_share share;        /* what that is of all, of the first file */
-	size_t read_rows;            /* of it */
+	size_t sample;                /* of each file only so many bytes were read; 0: all */
+	struct nn_sample_share share; /* what that is of all, of the first file */
+	size_t read_rows;             /* of it */
 	enum nn_dtype dtype;
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	struct nn_dataset *training; /* whose schema is shared; NULL: its own */
 	struct nn_schema *schema;
 	struct nn_coding *coding;
 	bool rows_known;
-	bool fixed;                  /* schema of a start model: nothing is learned */
-	bool borrowed;               /* schema and coding belong to somebody else */
-	bool lenient;                /* labels that the schema does not have become class -1 and are counted */
+	bool fixed;    /* schema of a start model: nothing is learned */
+	bool borrowed; /* schema and coding belong to somebody else */
+	bool lenient;  /* labels that the schema does not have become class -1 and are counted */
 	uint64_t unseen;
 	struct nn_data_input *inputs;
 	struct nn_data_target *targets;
-	struct nn_plan plan, target_plan;    /* of the table with the inputs, of the one with the targets */
-	struct nn_block table;       /* real [rows][slots of the plan] */
-	char *target;                /* --target */
-	int header, missing;         /* enum nn_header, enum nn_missing */
-	bool *left_out;              /* [rows], NULL: none */
+	struct nn_plan plan,
+		target_plan;   /* of the table with the inputs, of the one with the targets */
+	struct nn_block table; /* real [rows][slots of the plan] */
+	char *target;          /* --target */
+	int header, missing;   /* enum nn_header, enum nn_missing */
+	bool *left_out;        /* [rows], NULL: none */
 	enum nn_normalize normalize;
 	double factor;
 	struct nn_data_file file[2];
 	size_t n_files;
-	struct nn_st *st;            /* tensors that inputs point into */
+	struct nn_st *st; /* tensors that inputs point into */
 	char hash[NN_SHA256_HEX];
 	char **notices;
 	size_t n_notices;
 };
 
-/* Columns of a target as read: double [rows][n_columns] of a table (words by number), or an array. */
+/* Columns of a target as read: double [rows][n_columns] of a table (words by number), or an array.
+ */
 struct nn_raw_target {
 	bool from_table;
 	const double *values;
@@ -74,40 +82,44 @@ struct nn_raw_target {
 	size_t n_columns;
 	struct nn_array array;
 	size_t rows;
-	const char *place;           /* FILE, for errors */
+	const char *place; /* FILE, for errors */
 };
 
 /* dataset-table.c: the rows of a table. inputs: it gives them; targets: it gives those too. */
-int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want, bool inputs,
-			  bool targets, struct nn_error *err);
+int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want,
+			  bool inputs, bool targets, struct nn_error *err);
 /*
- * dataset-category.c: columns of an input of categories before the rows are read, and how many categories they have afterwards; the
- * same for an array, whose values have to be such numbers.
+ * dataset-category.c: columns of an input of categories before the rows are read, and how many
+ * categories they have afterwards; the same for an array, whose values have to be such numbers.
  */
-int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *table, size_t input, const struct nn_want_input *want,
-				struct nn_error *err);
-int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *table, size_t input, const struct nn_want_input *want,
-				struct nn_error *err);
+int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *table, size_t input,
+				const struct nn_want_input *want, struct nn_error *err);
+int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *table, size_t input,
+				const struct nn_want_input *want, struct nn_error *err);
 /* Rows that errors count are so many after `before`. *count grows to the largest number + 1. */
-int nn_dataset_check_categories(const struct nn_source *source, size_t rows, size_t values, size_t most, size_t before,
-				const char *place, size_t *count, struct nn_error *err);
+int nn_dataset_check_categories(const struct nn_source *source, size_t rows, size_t values,
+				size_t most, size_t before, const char *place, size_t *count,
+				struct nn_error *err);
 int nn_dataset_two_uses(const struct nn_table *table, size_t column, struct nn_error *err);
 /* dataset-array.c: arrays as inputs; the targets of the same file where it has them. */
-int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind, const struct nn_want *want,
-			   bool targets, struct nn_error *err);
+int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
+			   const struct nn_want *want, bool targets, struct nn_error *err);
 int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
 				  const struct nn_want *want, struct nn_error *err);
 /* The first source says how many rows there are, the others must have as many. */
-int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err);
+int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows,
+			struct nn_error *err);
 /*
- * For prediction, by a model's schema, which is borrowed: the targets of the file path, or what is asked for of data, an open
- * safetensors file. Labels are looked up, never added.
+ * For prediction, by a model's schema, which is borrowed: the targets of the file path, or what is
+ * asked for of data, an open safetensors file. Labels are looked up, never added.
  */
-int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data, bool inputs, bool targets,
-			  struct nn_schema *schema, struct nn_coding *coding, enum nn_dtype dtype, const char *target,
+int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data,
+			  bool inputs, bool targets, struct nn_schema *schema,
+			  struct nn_coding *coding, enum nn_dtype dtype, const char *target,
 			  int header, struct nn_error *err);
 
-int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets, struct nn_error *err);
+int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets,
+			  struct nn_error *err);
 
 /* target.c: classes or numbers? want NULL: as the schema says. */
 int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
@@ -115,12 +127,15 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 /* Labels in order and their classes, after words were added. */
 int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err);
 
-/* missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills the others. */
+/* missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills
+ * the others. */
 int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err);
-int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n, struct nn_error *err);
+int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n,
+			       struct nn_error *err);
 
 /* The shape of samples of an input for what the model says; place: FILE. */
-int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place, struct nn_error *err);
+int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place,
+		 struct nn_error *err);
 int nn_dataset_notice_add(struct nn_dataset *ds, struct nn_error *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,5 @@
-/* Fields hashed to a number of categories, the same on every machine: FNV-1a of name and field, finished as SplitMix64 does. */
+/* Fields hashed to a number of categories, the same on every machine: FNV-1a of name and field,
+ * finished as SplitMix64 does. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "base/memory.h"
 #include "data/table.h"
 
-#define BETWEEN "\xff"               /* after the name: in no UTF-8 text */
+#define BETWEEN "\xff" /* after the name: in no UTF-8 text */
 
 uint64_t nn_hash_name(const char *name, size_t number)
 {
@@ -17,7 +18,8 @@ uint64_t nn_hash_name(const char *name, size_t number)
 	return nn_fnv1a(nn_fnv1a(NN_FNV1A, name, strlen(name)), BETWEEN, 1);
 }
 
-/* The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit. */
+/* The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every bit.
+ */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -42,16 +44,21 @@ void nn_table_put_hashes(const struct nn_table *t, void *values)
 	}
 }
 
-int nn_table_add_hash(struct nn_table *t, const size_t *columns, size_t n, size_t buckets, size_t *slot, struct nn_error *err)
+int nn_table_add_hash(struct nn_table *t, const size_t *columns, size_t n, size_t buckets,
+		      size_t *slot, struct nn_error *err)
 {
-	struct nn_table_hash *hashes = nn_realloc(t->hashes, t->n_hashes * sizeof *hashes, (t->n_hashes + 1) * sizeof *hashes, err);
+	struct nn_table_hash *hashes = nn_realloc(t->hashes, t->n_hashes * sizeof *hashes,
+						  (t->n_hashes + 1) * sizeof *hashes, err);
 	struct nn_table_hash *hash;
 
 	if (!hashes)
 		return -1;
 	t->hashes = hashes;
 	hash = &hashes[t->n_hashes];
-	*hash = (struct nn_table_hash){ .columns = nn_alloc(n, sizeof *columns, err), .n = n, .slot = t->n_values, .buckets = buckets };
+	*hash = (struct nn_table_hash){ .columns = nn_alloc(n, sizeof *columns, err),
+					.n = n,
+					.slot = t->n_values,
+					.buckets = buckets };
 	if (!hash->columns)
 		return -1;
 	t->n_hashes++;

@@ -7,8 +7,8 @@
 
 /* The sums of one table of columns. */
 struct sums {
-	double *mean, *sd;           /* or least and largest */
-	double *present;             /* rows that have a value */
+	double *mean, *sd; /* or least and largest */
+	double *present;   /* rows that have a value */
 	size_t n;
 };
 
@@ -22,7 +22,8 @@ static double value_at(const struct nn_source *s, const uint64_t *rows, size_t r
 }
 
 /* sd is the root of the mean square distance (population), 1 where it is 0. */
-static void measure_standard(struct sums *m, const struct nn_source *s, const uint64_t *rows, size_t n)
+static void measure_standard(struct sums *m, const struct nn_source *s, const uint64_t *rows,
+			     size_t n)
 {
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
@@ -44,7 +45,8 @@ static void measure_standard(struct sums *m, const struct nn_source *s, const ui
 }
 
 /* mean becomes the least value, sd the range. */
-static void measure_minmax(struct sums *m, const struct nn_source *s, const uint64_t *rows, size_t n)
+static void measure_minmax(struct sums *m, const struct nn_source *s, const uint64_t *rows,
+			   size_t n)
 {
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
@@ -68,8 +70,8 @@ static void sums_free(struct sums *m)
 	nn_free(m->present);
 }
 
-static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, bool minmax, const uint64_t *rows,
-		   size_t n, struct nn_error *err)
+static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, bool minmax,
+		   const uint64_t *rows, size_t n, struct nn_error *err)
 {
 	m->n = n_columns;
 	m->mean = nn_alloc(n_columns, sizeof *m->mean, err);
@@ -81,21 +83,27 @@ static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, 
 		(minmax ? measure_minmax : measure_standard)(m, s, rows, n);
 	for (size_t i = 0; i < n_columns; i++) {
 		if (n > 0 && m->present[i] == 0)
-			return nn_fail(err, NN_EFORMAT, "column %zu has no value at all in the rows that are trained on", i + 1);
+			return nn_fail(
+				err, NN_EFORMAT,
+				"column %zu has no value at all in the rows that are trained on",
+				i + 1);
 		if (!isfinite(m->mean[i]) || !isfinite(m->sd[i]))
-			return nn_fail(err, NN_EFORMAT, "the values of column %zu are too large to be measured", i + 1);
+			return nn_fail(err, NN_EFORMAT,
+				       "the values of column %zu are too large to be measured",
+				       i + 1);
 		if (m->sd[i] == 0 || (s->dtype != NN_F64 && (float)m->sd[i] == 0))
 			m->sd[i] = 1;
 	}
 	return 0;
 }
 
-static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n, struct nn_error *err)
+static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *rows, size_t n,
+			 struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
-	struct sums m = {0};
-	int status = measure(&m, &ds->inputs[input].source, schema->n_columns, ds->normalize == NN_NORMALIZE_MINMAX, rows, n,
-			     err);
+	struct sums m = { 0 };
+	int status = measure(&m, &ds->inputs[input].source, schema->n_columns,
+			     ds->normalize == NN_NORMALIZE_MINMAX, rows, n, err);
 
 	for (size_t i = 0; status == 0 && i < schema->n_columns; i++) {
 		struct nn_column *column = &schema->columns[i];
@@ -110,11 +118,13 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 	return status;
 }
 
-static int measure_target(struct nn_dataset *ds, size_t target, const uint64_t *rows, size_t n, struct nn_error *err)
+static int measure_target(struct nn_dataset *ds, size_t target, const uint64_t *rows, size_t n,
+			  struct nn_error *err)
 {
 	struct nn_target_schema *schema = &ds->schema->targets[target];
-	struct nn_source source = { ds->targets[target].values.data, ds->dtype, ds->targets[target].size, NULL, false };
-	struct sums m = {0};
+	struct nn_source source = { ds->targets[target].values.data, ds->dtype,
+				    ds->targets[target].size, NULL, false };
+	struct sums m = { 0 };
 
 	int status = measure(&m, &source, schema->n_columns, false, rows, n, err);
 
@@ -162,10 +172,11 @@ int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, st
 		struct nn_input_schema *schema = &ds->schema->inputs[i];
 
 		if (schema->rows)
-			continue;            /* numbers of categories */
+			continue; /* numbers of categories */
 		if (schema->columns && ds->normalize == NN_NORMALIZE_FACTOR)
 			scale_by_factor(schema, ds->factor);
-		else if (schema->columns && ds->normalize != NN_NORMALIZE_NONE && measure_input(ds, i, rows, n, err) < 0)
+		else if (schema->columns && ds->normalize != NN_NORMALIZE_NONE &&
+			 measure_input(ds, i, rows, n, err) < 0)
 			return nn_fail_at(err, "%s", ds->file[0].path);
 		if (nn_coding_input(ds->coding, i, schema, false, err) < 0)
 			return nn_fail_at(err, "%s", ds->file[0].path);

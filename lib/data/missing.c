@@ -1,4 +1,5 @@
-/* Missing numbers: which rows they leave out, and the means that take their place. They lie in memory as nan all the while. */
+/* Missing numbers: which rows they leave out, and the means that take their place. They lie in
+ * memory as nan all the while. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -16,7 +17,8 @@ static double value_at(const struct nn_source *s, size_t row, size_t column)
 static bool input_misses(const struct nn_dataset *ds, size_t input, size_t row)
 {
 	const struct nn_source *s = &ds->inputs[input].source;
-	size_t n = s->slots ? ds->schema->inputs[input].n_columns : nn_shape_count(&ds->schema->inputs[input].shape);
+	size_t n = s->slots ? ds->schema->inputs[input].n_columns
+			    : nn_shape_count(&ds->schema->inputs[input].shape);
 
 	/* columns of text are as wide as they have values, in the table they are one number */
 	if (!s->slots && ds->schema->inputs[input].columns)
@@ -33,9 +35,9 @@ static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row
 	const struct nn_data_target *t = &ds->targets[target];
 
 	for (size_t i = row * t->size; i < (row + 1) * t->size; i++) {
-		if (t->classes ? ((const int32_t *)t->values.data)[i] < 0
-			       : ds->dtype == NN_F64 ? isnan(((const double *)t->values.data)[i])
-						     : isnan(((const float *)t->values.data)[i]))
+		if (t->classes            ? ((const int32_t *)t->values.data)[i] < 0
+		    : ds->dtype == NN_F64 ? isnan(((const double *)t->values.data)[i])
+					  : isnan(((const float *)t->values.data)[i]))
 			return true;
 	}
 	return false;
@@ -56,8 +58,10 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 			ds->left_out[r] |= target_misses(ds, i, r);
 		n += ds->left_out[r];
 	}
-	return n == 0 ? 0 : nn_dataset_notice_add(ds, err, "%s: %zu of %zu rows miss a value and are left out",
-						  ds->file[0].path, n, ds->rows);
+	return n == 0 ? 0
+		      : nn_dataset_notice_add(ds, err,
+					      "%s: %zu of %zu rows miss a value and are left out",
+					      ds->file[0].path, n, ds->rows);
 }
 
 bool nn_dataset_left_out(const struct nn_dataset *ds, size_t row)
@@ -68,8 +72,8 @@ bool nn_dataset_left_out(const struct nn_dataset *ds, size_t row)
 /* ---- mean ---- */
 
 /* A column's mean: f64, over the values that are there, in the order of the rows. */
-static int measure_column(const struct nn_source *s, size_t column, const uint64_t *rows, size_t n, double *mean,
-			  struct nn_error *err)
+static int measure_column(const struct nn_source *s, size_t column, const uint64_t *rows, size_t n,
+			  double *mean, struct nn_error *err)
 {
 	double sum = 0, present = 0;
 
@@ -80,14 +84,18 @@ static int measure_column(const struct nn_source *s, size_t column, const uint64
 		present += v == v;
 	}
 	if (present == 0)
-		return nn_fail(err, NN_EFORMAT, "column %zu has no value at all in the rows that are trained on", column + 1);
+		return nn_fail(err, NN_EFORMAT,
+			       "column %zu has no value at all in the rows that are trained on",
+			       column + 1);
 	if (!isfinite(sum))
-		return nn_fail(err, NN_EFORMAT, "the values of column %zu are too large to be measured", column + 1);
+		return nn_fail(err, NN_EFORMAT,
+			       "the values of column %zu are too large to be measured", column + 1);
 	*mean = sum / present;
 	return 0;
 }
 
-int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n, struct nn_error *err)
+int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n,
+			       struct nn_error *err)
 {
 	for (size_t i = 0; ds->missing == NN_MISSING_MEAN && i < ds->schema->n_inputs; i++) {
 		struct nn_input_schema *schema = &ds->schema->inputs[i];
@@ -98,8 +106,9 @@ int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size
 			struct nn_column *column = &schema->columns[c];
 
 			if (column->category || (ds->fixed && column->fills))
-				continue;        /* what a start model puts there stays */
-			if (measure_column(&ds->inputs[i].source, c, rows, n, &column->missing, err) < 0)
+				continue; /* what a start model puts there stays */
+			if (measure_column(&ds->inputs[i].source, c, rows, n, &column->missing,
+					   err) < 0)
 				return -1;
 			column->fills = true;
 		}

@@ -1,4 +1,5 @@
-/* The order of rows: permutations for epochs and the choice of held-out rows, both from Philox alone. */
+/* The order of rows: permutations for epochs and the choice of held-out rows, both from Philox
+ * alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 /* A number below n, all equally likely; index says which. */
 static uint64_t draw(uint64_t seed, uint64_t index, uint64_t n)
 {
-	uint64_t least = -n % n;             /* 2^64 mod n */
+	uint64_t least = -n % n; /* 2^64 mod n */
 
 	for (uint32_t block = 0;; block++) {
 		uint32_t x[4];
@@ -26,7 +27,8 @@ static uint64_t draw(uint64_t seed, uint64_t index, uint64_t n)
 	}
 }
 
-void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *order, size_t n, uint64_t window)
+void nn_shuffle(uint64_t seed, uint64_t epoch, const uint64_t *rows, uint64_t *order, size_t n,
+		uint64_t window)
 {
 	if (n && order != rows)
 		memcpy(order, rows, n * sizeof *order);
@@ -58,7 +60,8 @@ static int by_class_and_value(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* floor(f n) for the decimal number that f stands for: the product may lie a few roundings below a whole number. */
+/* floor(f n) for the decimal number that f stands for: the product may lie a few roundings below a
+ * whole number. */
 static size_t share(double f, size_t n)
 {
 	double product = f * (double)n, near = nearbyint(product);
@@ -68,7 +71,7 @@ static size_t share(double f, size_t n)
 
 struct group {
 	size_t begin, n, take;
-	uint64_t remainder;          /* of f n, in units that make equal fractions equal */
+	uint64_t remainder; /* of f n, in units that make equal fractions equal */
 	int32_t class;
 };
 
@@ -81,14 +84,17 @@ static int by_remainder(const void *a, const void *b)
 	return x->class < y->class ? -1 : 1;
 }
 
-/* Each class gives its share; the classes with the largest remainders give one more until all is given. */
-static void apportion(struct group *groups, struct group **order, size_t n_groups, size_t total, double fraction)
+/* Each class gives its share; the classes with the largest remainders give one more until all is
+ * given. */
+static void apportion(struct group *groups, struct group **order, size_t n_groups, size_t total,
+		      double fraction)
 {
 	size_t given = 0;
 
 	for (size_t g = 0; g < n_groups; g++) {
 		groups[g].take = share(fraction, groups[g].n);
-		groups[g].remainder = (uint64_t)llround((fraction * (double)groups[g].n - (double)groups[g].take) * 1e9);
+		groups[g].remainder = (uint64_t)llround(
+			(fraction * (double)groups[g].n - (double)groups[g].take) * 1e9);
 		given += groups[g].take;
 		order[g] = &groups[g];
 	}
@@ -104,16 +110,19 @@ static size_t stratum(const struct nn_dataset *ds, size_t n_targets)
 {
 	size_t t = 0;
 
-	while (t < n_targets && !(nn_dataset_target_classes(ds, t) && nn_dataset_target_size(ds, t) == 1))
+	while (t < n_targets &&
+	       !(nn_dataset_target_classes(ds, t) && nn_dataset_target_size(ds, t) == 1))
 		t++;
 	return t;
 }
 
 /* The rows that are not left out, by class and then by value. *n of them; NULL without memory. */
-static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed, size_t *rows_in_order, struct nn_error *err)
+static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed,
+			       size_t *rows_in_order, struct nn_error *err)
 {
 	size_t rows = nn_dataset_rows(ds), n = 0;
-	size_t n_targets = nn_dataset_schema((struct nn_dataset *)ds)->n_targets, target = stratum(ds, n_targets);
+	size_t n_targets = nn_dataset_schema((struct nn_dataset *)ds)->n_targets,
+	       target = stratum(ds, n_targets);
 	struct valued *v = nn_alloc(rows, sizeof *v, err);
 
 	if (!v)
@@ -134,7 +143,8 @@ static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed,
 	return v;
 }
 
-int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held, struct nn_error *err)
+int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held,
+	     struct nn_error *err)
 {
 	size_t n, n_groups = 0;
 	struct valued *v = in_order(ds, split_seed, &n, err);
@@ -168,7 +178,8 @@ out:
 	return status;
 }
 
-int nn_fold(const struct nn_dataset *ds, uint64_t folds, uint64_t split_seed, uint32_t *fold, struct nn_error *err)
+int nn_fold(const struct nn_dataset *ds, uint64_t folds, uint64_t split_seed, uint32_t *fold,
+	    struct nn_error *err)
 {
 	size_t n, begin = 0;
 	struct valued *v = in_order(ds, split_seed, &n, err);

@@ -20,11 +20,12 @@ static size_t n_hashed(const struct nn_input_schema *input)
 	return n;
 }
 
-int nn_plan_order_init(struct nn_plan_order *o, const struct nn_table *t, const struct nn_schema *schema, struct nn_error *err)
+int nn_plan_order_init(struct nn_plan_order *o, const struct nn_table *t,
+		       const struct nn_schema *schema, struct nn_error *err)
 {
 	size_t n = 0;
 
-	*o = (struct nn_plan_order){0};
+	*o = (struct nn_plan_order){ 0 };
 	for (size_t i = 0; i < schema->n_inputs; i++)
 		n += schema->inputs[i].n_columns + n_hashed(&schema->inputs[i]);
 	o->others = nn_alloc(t->width, sizeof *o->others, err);
@@ -36,7 +37,8 @@ int nn_plan_order_init(struct nn_plan_order *o, const struct nn_table *t, const 
 			o->others[o->n_others++] = i;
 	n = 0;
 	for (size_t i = 0; i < schema->n_inputs; i++)
-		for (size_t c = 0; schema->inputs[i].columns && c < schema->inputs[i].n_columns; c++) {
+		for (size_t c = 0; schema->inputs[i].columns && c < schema->inputs[i].n_columns;
+		     c++) {
 			const struct nn_column *column = &schema->inputs[i].columns[c];
 
 			if (column->position)
@@ -56,16 +58,18 @@ void nn_plan_order_fini(struct nn_plan_order *o)
 {
 	nn_free(o->others);
 	nn_free(o->positions);
-	*o = (struct nn_plan_order){0};
+	*o = (struct nn_plan_order){ 0 };
 }
 
-int nn_plan_wrong_width(const struct nn_plan_order *o, const struct nn_table *t, size_t wanted, struct nn_error *err)
+int nn_plan_wrong_width(const struct nn_plan_order *o, const struct nn_table *t, size_t wanted,
+			struct nn_error *err)
 {
-	return nn_fail(err, NN_EFORMAT, "%s:1: expected %zu columns, got %zu", nn_input_name(t->csv.input), wanted,
-		       o->n_others);
+	return nn_fail(err, NN_EFORMAT, "%s:1: expected %zu columns, got %zu",
+		       nn_input_name(t->csv.input), wanted, o->n_others);
 }
 
-int nn_plan_order_column(struct nn_plan_order *o, const struct nn_table *t, size_t position, size_t *column, struct nn_error *err)
+int nn_plan_order_column(struct nn_plan_order *o, const struct nn_table *t, size_t position,
+			 size_t *column, struct nn_error *err)
 {
 	const size_t *p;
 

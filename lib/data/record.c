@@ -1,4 +1,5 @@
-/* A record of a table as numbers: simple numbers are read in place, everything else field by field. */
+/* A record of a table as numbers: simple numbers are read in place, everything else field by field.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@ static bool says_nan(const char *text, size_t n)
 	return n == 3 && strncasecmp(text, "nan", n) == 0;
 }
 
-static int bad_field(const struct place *at, const char *text, size_t n, const char *wanted, struct nn_error *err)
+static int bad_field(const struct place *at, const char *text, size_t n, const char *wanted,
+		     struct nn_error *err)
 {
 	const struct nn_csv *csv = &at->t->csv;
 	char quoted[NN_QUOTED], name[NN_QUOTED];
@@ -37,10 +39,12 @@ static int bad_field(const struct place *at, const char *text, size_t n, const c
 
 	nn_table_column_name(at->t, at->column, name);
 	if (n == 0)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected %s%s",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: empty field in %s, expected %s%s",
 			       nn_input_name(csv->input), line, at->column + 1, name, wanted, hint);
 	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: found \"%s\" in %s, expected %s%s",
-		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n), name, wanted, hint);
+		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n),
+		       name, wanted, hint);
 }
 
 static bool says_not_finite(const char *text, size_t n)
@@ -59,8 +63,10 @@ static int bad_number(const struct place *at, const char *text, size_t n, struct
 	if (says_not_finite(text, n))
 		return bad_field(at, text, n, "a finite number", err);
 	if (nn_parse_f64(text, n, &value) || isinf(value))
-		return bad_field(at, text, n, at->t->dtype == NN_F64 ? "a number that f64 can hold"
-								     : "a number that f32 can hold", err);
+		return bad_field(at, text, n,
+				 at->t->dtype == NN_F64 ? "a number that f64 can hold"
+							: "a number that f32 can hold",
+				 err);
 	return bad_field(at, text, n, "a number", err);
 }
 
@@ -76,7 +82,8 @@ static bool parse(enum nn_dtype dtype, const char *text, size_t n, double *value
 	return true;
 }
 
-static void put(const struct nn_table *t, const struct nn_table_column *c, void *values, double *targets, double value)
+static void put(const struct nn_table *t, const struct nn_table_column *c, void *values,
+		double *targets, double value)
 {
 	if (c->target)
 		targets[c->slot] = value;
@@ -86,7 +93,8 @@ static void put(const struct nn_table *t, const struct nn_table_column *c, void 
 		((float *)values)[c->slot] = (float)value;
 }
 
-static int no_row(const struct place *at, const struct nn_table_column *c, const char *text, size_t n, struct nn_error *err)
+static int no_row(const struct place *at, const struct nn_table_column *c, const char *text,
+		  size_t n, struct nn_error *err)
 {
 	char wanted[100];
 
@@ -99,12 +107,16 @@ static int check_category(const struct place *at, const char *text, size_t n, st
 {
 	if (!memchr(text, '.', n) || !nn_meant_as_number(text, n))
 		return 0;
-	return bad_field(at, text, n, "a category (text or a whole number): columns of numbers need an input line of their own", err);
+	return bad_field(at, text, n,
+			 "a category (text or a whole number): columns of numbers need an input "
+			 "line of their own",
+			 err);
 }
 
-/* A field of a number column; a target keeps all digits of its f64, which has to fit the type too. */
-static int put_number(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
-		      double *targets, struct nn_error *err)
+/* A field of a number column; a target keeps all digits of its f64, which has to fit the type too.
+ */
+static int put_number(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		      void *values, double *targets, struct nn_error *err)
 {
 	double value, whole;
 
@@ -116,7 +128,8 @@ static int put_number(const struct place *at, struct nn_table_column *c, const c
 		return bad_number(at, text, n, err);
 	if (c->target && nn_parse_f64(text, n, &whole))
 		value = whole;
-	if (c->target && !c->point_line && (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n))) {
+	if (c->target && !c->point_line &&
+	    (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n))) {
 		c->point_line = at->record->line;
 		at->t->touched = true;
 	}
@@ -126,7 +139,8 @@ static int put_number(const struct place *at, struct nn_table_column *c, const c
 	return 0;
 }
 
-/* A number for a word that is not there: the next one of its own, or of those that wait to be joined with the others. */
+/* A number for a word that is not there: the next one of its own, or of those that wait to be
+ * joined with the others. */
 static int32_t add_fresh(const struct nn_table_column *c, int32_t id)
 {
 	return id < 0 ? id : id + c->first_fresh;
@@ -137,8 +151,8 @@ static size_t count_words(const struct nn_table_column *c)
 	return nn_words_count(c->words) + (c->fresh ? nn_words_count(c->fresh) : 0);
 }
 
-static int put_word(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
-		    double *targets, struct nn_error *err)
+static int put_word(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		    void *values, double *targets, struct nn_error *err)
 {
 	int32_t id = nn_words_find(c->words, text, n);
 	char name[NN_QUOTED];
@@ -146,13 +160,16 @@ static int put_word(const struct place *at, struct nn_table_column *c, const cha
 	if (id < 0 && c->fresh)
 		id = add_fresh(c, nn_words_find(c->fresh, text, n));
 	if (id < 0 && c->grow && c->limit && count_words(c) >= c->limit)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
-			       "an embedding takes such a column: in the model NAME: input columns=COLUMN, and embedding 16 from=NAME",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
+			       "an embedding takes such a column: in the model NAME: input "
+			       "columns=COLUMN, and embedding 16 from=NAME",
 			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
 			       nn_table_column_name(at->t, at->column, name), c->limit);
 	at->t->touched |= id < 0;
 	if (id < 0 && c->grow)
-		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err)) : nn_words_add(c->words, text, n, err);
+		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err))
+			      : nn_words_add(c->words, text, n, err);
 	if (id < 0 && c->grow)
 		return -1;
 	c->unseen += id < 0;
@@ -161,8 +178,8 @@ static int put_word(const struct place *at, struct nn_table_column *c, const cha
 }
 
 /* Labels that are integers: a text or a fraction is none of them. */
-static int put_label(const struct place *at, struct nn_table_column *c, const char *text, size_t n, double *targets,
-		     struct nn_error *err)
+static int put_label(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		     double *targets, struct nn_error *err)
 {
 	int32_t id = -1;
 	int64_t value;
@@ -172,7 +189,8 @@ static int put_label(const struct place *at, struct nn_table_column *c, const ch
 		return 0;
 	}
 	if (nn_parse_i64(text, n, &value))
-		id = c->grow && !c->fresh ? nn_words_add_integer(c->words, value, err) : nn_words_find_integer(c->words, value);
+		id = c->grow && !c->fresh ? nn_words_add_integer(c->words, value, err)
+					  : nn_words_find_integer(c->words, value);
 	else if (c->grow)
 		return bad_field(at, text, n, "an integer, as all other labels are", err);
 	at->t->touched |= id < 0;
@@ -185,16 +203,17 @@ static int put_label(const struct place *at, struct nn_table_column *c, const ch
 	return 0;
 }
 
-/* The first field that is not empty says what the column is; empty ones before it were "" or are missing numbers. */
-static int decide(const struct place *at, struct nn_table_column *c, const char *text, size_t n, void *values,
-		  double *targets, struct nn_error *err)
+/* The first field that is not empty says what the column is; empty ones before it were "" or are
+ * missing numbers. */
+static int decide(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		  void *values, double *targets, struct nn_error *err)
 {
 	bool number;
 
 	if (n == 0) {
 		if (!c->empty_line)
 			c->empty_line = at->record->line;
-		put(at->t, c, values, targets, c->missing ? NAN : 0);    /* "" becomes word 0 */
+		put(at->t, c, values, targets, c->missing ? NAN : 0); /* "" becomes word 0 */
 		return 0;
 	}
 	number = nn_meant_as_number(text, n);
@@ -204,7 +223,8 @@ static int decide(const struct place *at, struct nn_table_column *c, const char 
 		const char *hint = c->target ? at->t->target_hint : at->t->hint;
 		char name[NN_QUOTED];
 
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: empty field in %s, expected a number%s",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: empty field in %s, expected a number%s",
 			       nn_input_name(at->t->csv.input), c->empty_line, at->column + 1,
 			       nn_table_column_name(at->t, at->column, name), hint ? hint : "");
 	}
@@ -215,8 +235,8 @@ static int decide(const struct place *at, struct nn_table_column *c, const char 
 	return put_word(at, c, text, n, values, targets, err);
 }
 
-static int put_field(const struct place *at, const char *text, size_t n, void *values, double *targets,
-		     struct nn_error *err)
+static int put_field(const struct place *at, const char *text, size_t n, void *values,
+		     double *targets, struct nn_error *err)
 {
 	struct nn_table_column *c = &at->t->columns[at->column];
 
@@ -228,11 +248,16 @@ static int put_field(const struct place *at, const char *text, size_t n, void *v
 	if (c->hashed)
 		c->hash = nn_fnv1a(c->hash_start, text, n);
 	switch (c->cell) {
-	case NN_CELL_SKIP: return 0;
-	case NN_CELL_OPEN: return decide(at, c, text, n, values, targets, err);
-	case NN_CELL_NUMBER: return put_number(at, c, text, n, values, targets, err);
-	case NN_CELL_WORD: return put_word(at, c, text, n, values, targets, err);
-	case NN_CELL_LABEL: return put_label(at, c, text, n, targets, err);
+	case NN_CELL_SKIP:
+		return 0;
+	case NN_CELL_OPEN:
+		return decide(at, c, text, n, values, targets, err);
+	case NN_CELL_NUMBER:
+		return put_number(at, c, text, n, values, targets, err);
+	case NN_CELL_WORD:
+		return put_word(at, c, text, n, values, targets, err);
+	case NN_CELL_LABEL:
+		return put_label(at, c, text, n, targets, err);
 	}
 	return -1;
 }
@@ -249,11 +274,12 @@ static int ragged(struct nn_table *t, const struct nn_record *r, struct nn_error
 		if (nn_csv_field(&t->csv, r, n, &at, &field, err) < 0)
 			return -1;
 	}
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu columns, got %zu", nn_input_name(t->csv.input),
-		       r->line, t->width, n);
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected %zu columns, got %zu",
+		       nn_input_name(t->csv.input), r->line, t->width, n);
 }
 
-/* How many columns from each on are numbers and lie one after the other, in the file as in the row. */
+/* How many columns from each on are numbers and lie one after the other, in the file as in the row.
+ */
 static void find_runs(struct nn_table *t)
 {
 	for (size_t i = t->width; i-- > 0;) {
@@ -268,42 +294,44 @@ static void find_runs(struct nn_table *t)
 }
 
 /*
- * A target of plain numbers: f32 has to hold it, which it does where it holds all its digits. Numbers with a point are told from
- * integers by put_number.
+ * A target of plain numbers: f32 has to hold it, which it does where it holds all its digits.
+ * Numbers with a point are told from integers by put_number.
  */
-static const char *simple_target(const struct nn_table_column *c, const char *p, const char *end, char separator,
-				 double *targets)
+static const char *simple_target(const struct nn_table_column *c, const char *p, const char *end,
+				 char separator, double *targets)
 {
 	double value;
 
 	if (!c->target || c->cell != NN_CELL_NUMBER || !c->point_line ||
-	    nn_parse_line_f64(&p, end, separator, &value, 1) == 0 ||
-	    !(fabs(value) < 0x1p100) || (fabs(value) < 0x1p-100 && value != 0))
+	    nn_parse_line_f64(&p, end, separator, &value, 1) == 0 || !(fabs(value) < 0x1p100) ||
+	    (fabs(value) < 0x1p-100 && value != 0))
 		return NULL;
 	targets[c->slot] = value;
 	return p - 1;
 }
 
 /* A field that is more than a simple number. */
-static int read_field(struct nn_table *t, const struct nn_record *r, size_t i, const char **p, void *values, double *targets,
-		      struct nn_error *err)
+static int read_field(struct nn_table *t, const struct nn_record *r, size_t i, const char **p,
+		      void *values, double *targets, struct nn_error *err)
 {
 	size_t at = (size_t)(*p - r->text);
 	struct nn_field field;
 
 	if (nn_csv_field(&t->csv, r, i, &at, &field, err) < 0 ||
-	    put_field(&(struct place){ t, r, i }, field.text, field.length, values, targets, err) < 0)
+	    put_field(&(struct place){ t, r, i }, field.text, field.length, values, targets, err) <
+		    0)
 		return -1;
 	*p = r->text + at;
 	return 0;
 }
 
 /* Once through the bytes of a record. */
-static int read_record(struct nn_table *t, const struct nn_record *r, void *values, double *targets, struct nn_error *err)
+static int read_record(struct nn_table *t, const struct nn_record *r, void *values, double *targets,
+		       struct nn_error *err)
 {
 	const char *p = r->text, *end = p + r->length, *q;
 	char separator = t->csv.separator;
-	size_t i = 0, left = 0, n;           /* left: of the run that column i is in */
+	size_t i = 0, left = 0, n; /* left: of the run that column i is in */
 
 	if (!t->runs_known)
 		find_runs(t);
@@ -314,13 +342,15 @@ static int read_record(struct nn_table *t, const struct nn_record *r, void *valu
 
 		left = left ? left : c->run;
 		if (left > 0) {
-			n = t->dtype == NN_F64 ? nn_parse_line_f64(&p, end, separator, (double *)values + c->slot, left) :
-						 nn_parse_line_f32(&p, end, separator, (float *)values + c->slot, left);
+			n = t->dtype == NN_F64 ? nn_parse_line_f64(&p, end, separator,
+								   (double *)values + c->slot, left)
+					       : nn_parse_line_f32(&p, end, separator,
+								   (float *)values + c->slot, left);
 			i += n;
 			left -= n;
 			if (left == 0)
 				continue;
-			left--;      /* the one it stopped at */
+			left--; /* the one it stopped at */
 		}
 		if (p > end)
 			return ragged(t, r, err);

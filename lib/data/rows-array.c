@@ -7,7 +7,7 @@
 #include "data/rows.h"
 #include "file/convert.h"
 
-#define PIECE ((size_t)1 << 18)      /* bytes of rows that are read at once, at least one row */
+#define PIECE ((size_t)1 << 18) /* bytes of rows that are read at once, at least one row */
 
 static int check_shape(const struct nn_rows *r, const struct nn_shape *shape, struct nn_error *err)
 {
@@ -17,12 +17,15 @@ static int check_shape(const struct nn_rows *r, const struct nn_shape *shape, st
 
 	memcpy(sample.dim, shape->dim + 1, (size_t)sample.rank * sizeof *sample.dim);
 	if (nn_row_size(shape) != r->coding->inputs[0].size)
-		return nn_fail(err, NN_EFORMAT, "%s: samples are %s (%zu values), the model wants %s (%zu)",
-			       nn_input_name(r->input), nn_shape_text(found, &sample), nn_row_size(shape),
-			       nn_shape_text(wanted, &input->shape), r->coding->inputs[0].size);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: samples are %s (%zu values), the model wants %s (%zu)",
+			       nn_input_name(r->input), nn_shape_text(found, &sample),
+			       nn_row_size(shape), nn_shape_text(wanted, &input->shape),
+			       r->coding->inputs[0].size);
 	for (size_t c = 0; input->columns && c < input->n_columns; c++)
 		if (input->columns[c].category || input->columns[c].hashed)
-			return nn_fail(err, NN_EFORMAT, "%s: is an array, but the model has columns of text",
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: is an array, but the model has columns of text",
 				       nn_input_name(r->input));
 	return 0;
 }
@@ -61,21 +64,24 @@ int nn_rows_open_array(struct nn_rows *r, bool targets, struct nn_error *err)
 	int status;
 
 	if (nn_is_tensors(r->family))
-		return nn_dataset_open_known(&r->whole, NULL, r->input, true, targets, (struct nn_schema *)r->schema, r->coding,
-					     r->dtype, NULL, 0, err);
+		return nn_dataset_open_known(&r->whole, NULL, r->input, true, targets,
+					     (struct nn_schema *)r->schema, r->coding, r->dtype,
+					     NULL, 0, err);
 	if (targets)
-		return nn_fail(err, NN_EFORMAT, "%s: is an array without targets; give them as a file of their own",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is an array without targets; give them as a file of their own",
 			       nn_input_name(r->input));
 	if (r->schema->n_inputs > 1)
-		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu inputs", nn_input_name(r->input),
-			       r->schema->n_inputs);
+		return nn_fail(err, NN_EFORMAT, "%s: is one array, but the model has %zu inputs",
+			       nn_input_name(r->input), r->schema->n_inputs);
 	status = begin_array(r, err);
 	return status < 0 ? -1 : 0;
 }
 
 /* ---- rows that lie in memory: out they go ---- */
 
-static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source, size_t n)
+static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source,
+		     size_t n)
 {
 	const struct nn_input_code *code = &r->coding->inputs[0];
 
@@ -83,11 +89,15 @@ static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn
 		      (char *)out->inputs[0] + out->n * code->size * nn_dtype_size(r->dtype));
 }
 
-/* Is a row finite, but for what the model fills? Else *err says where; raw: the values as they stood in the file. */
-static bool is_finite(const struct nn_rows *r, const struct nn_source *source, const void *raw, size_t row, struct nn_error *err)
+/* Is a row finite, but for what the model fills? Else *err says where; raw: the values as they
+ * stood in the file. */
+static bool is_finite(const struct nn_rows *r, const struct nn_source *source, const void *raw,
+		      size_t row, struct nn_error *err)
 {
-	const char *values = (const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
-	const char *from = (const char *)raw + row * source->stride * nn_dtype_size(r->header.dtype);
+	const char *values =
+		(const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
+	const char *from =
+		(const char *)raw + row * source->stride * nn_dtype_size(r->header.dtype);
 	char text[NN_NUMBER];
 	size_t at;
 
@@ -96,28 +106,33 @@ static bool is_finite(const struct nn_rows *r, const struct nn_source *source, c
 		size_t count = 0;
 
 		one.data = values;
-		return nn_dataset_check_categories(&one, 1, source->stride, r->schema->inputs[0].rows, r->at + row, nn_input_name(r->input), &count, err) == 0;
+		return nn_dataset_check_categories(&one, 1, source->stride,
+						   r->schema->inputs[0].rows, r->at + row,
+						   nn_input_name(r->input), &count, err) == 0;
 	}
 	if (source->dtype == NN_U8)
 		return true;
-	at = nn_find_bad(source->dtype, values, source->stride, r->coding->inputs[0].missing != NULL);
+	at = nn_find_bad(source->dtype, values, source->stride,
+			 r->coding->inputs[0].missing != NULL);
 	if (at == source->stride)
 		return true;
 	nn_bad_text(text, r->header.dtype, from, source->dtype, values, at);
-	nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s", nn_input_name(r->input),
-		r->at + row + 1, at + 1, text, strpbrk(text, "0123456789") ? " within f32" : "");
+	nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s",
+		nn_input_name(r->input), r->at + row + 1, at + 1, text,
+		strpbrk(text, "0123456789") ? " within f32" : "");
 	return false;
 }
 
 /* n rows, each looked at; runs of good ones go out together. */
-static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source, const void *raw, size_t n,
-		       struct nn_error *err)
+static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source,
+		       const void *raw, size_t n, struct nn_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct nn_source row = *source;
 		int bad = 0;
 
-		row.data = (const char *)source->data + i * source->stride * nn_dtype_size(source->dtype);
+		row.data = (const char *)source->data +
+			   i * source->stride * nn_dtype_size(source->dtype);
 		if (!is_finite(r, source, raw, i, err) && (bad = nn_rows_take_bad(r, out, err)) < 0)
 			return -1;
 		if (r->scored && nn_rows_put_scored(r, bad ? NULL : out, err) < 0)
@@ -137,7 +152,8 @@ static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct 
 /* How many rows to read: one at least, and from a pipe no more than lie ready. */
 static size_t rows_to_read(const struct nn_rows *r, size_t room)
 {
-	size_t row = r->coding->inputs[0].size * nn_dtype_size(r->header.dtype), held, n = r->rows - r->at;
+	size_t row = r->coding->inputs[0].size * nn_dtype_size(r->header.dtype), held,
+	       n = r->rows - r->at;
 
 	n = n < room ? n : room;
 	n = n < r->piece_rows ? n : r->piece_rows;
@@ -151,11 +167,13 @@ static size_t rows_to_read(const struct nn_rows *r, size_t room)
 static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	size_t n = rows_to_read(r, out->max - out->n), size = r->coding->inputs[0].size;
-	struct nn_source source = { r->piece, nn_sample_type(r->header.dtype, r->dtype), size, NULL, false };
+	struct nn_source source = { r->piece, nn_sample_type(r->header.dtype, r->dtype), size, NULL,
+				    false };
 
 	if (nn_npy_read_values(r->input, &r->header, n * size, r->piece, err) < 0)
 		return -1;
-	source.picture = strcmp(r->family, "idx") == 0 && r->header.dtype == NN_U8 && !r->schema->inputs[0].rows;
+	source.picture = strcmp(r->family, "idx") == 0 && r->header.dtype == NN_U8 &&
+			 !r->schema->inputs[0].rows;
 	if (r->real) {
 		nn_convert(r->header.dtype, r->piece, n * size, r->dtype, r->real);
 		source.data = r->real;
@@ -166,10 +184,12 @@ static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 /* Fortran order came whole: convert what goes out. */
 static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
-	size_t size = r->coding->inputs[0].size, n = r->rows - r->at < out->max - out->n ? r->rows - r->at : out->max - out->n;
+	size_t size = r->coding->inputs[0].size,
+	       n = r->rows - r->at < out->max - out->n ? r->rows - r->at : out->max - out->n;
 	enum nn_dtype type = nn_sample_type(r->array.dtype, r->dtype);
 	struct nn_source source = { NULL, type, size, NULL, false };
-	const char *from = (const char *)r->array.data + r->at * size * nn_dtype_size(r->array.dtype);
+	const char *from =
+		(const char *)r->array.data + r->at * size * nn_dtype_size(r->array.dtype);
 	void *real = NULL;
 	int status;
 
@@ -194,16 +214,23 @@ static int take_tensors(struct nn_rows *r, struct nn_rows_out *out, struct nn_er
 		uint64_t row = r->at++;
 
 		for (size_t i = 0; i < r->schema->n_inputs; i++)
-			nn_dataset_fill_input(r->whole, i, &row, 1, r->channels_last && r->channels_last[i],
-					      (char *)out->inputs[i] +
-					      out->n * r->coding->inputs[i].size * nn_dtype_size(r->dtype));
+			nn_dataset_fill_input(
+				r->whole, i, &row, 1, r->channels_last && r->channels_last[i],
+				(char *)out->inputs[i] + out->n * r->coding->inputs[i].size *
+								 nn_dtype_size(r->dtype));
 		if (r->scored && nn_rows_put_scored(r, out, err) < 0)
 			return -1;
-		for (size_t t = 0; !r->scored && out->targets && r->options.want_target && t < r->schema->n_targets; t++) {
-			size_t bytes = nn_dataset_target_classes(r->whole, t) ? sizeof(int32_t) : nn_dtype_size(r->dtype);
+		for (size_t t = 0; !r->scored && out->targets && r->options.want_target &&
+				   t < r->schema->n_targets;
+		     t++) {
+			size_t bytes = nn_dataset_target_classes(r->whole, t)
+					       ? sizeof(int32_t)
+					       : nn_dtype_size(r->dtype);
 
-			nn_dataset_fill_target(r->whole, t, &row, 1, (char *)out->targets[t] +
-					       out->n * nn_dataset_target_size(r->whole, t) * bytes);
+			nn_dataset_fill_target(
+				r->whole, t, &row, 1,
+				(char *)out->targets[t] +
+					out->n * nn_dataset_target_size(r->whole, t) * bytes);
 		}
 	}
 	r->ended = r->at == rows;

@@ -1,4 +1,5 @@
-/* What becomes of a row for prediction besides its values: targets, also of a file of their own, and where it is bad zeros and a reason. */
+/* What becomes of a row for prediction besides its values: targets, also of a file of their own,
+ * and where it is bad zeros and a reason. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,11 +28,13 @@ static void put_zeros(struct nn_rows *r, struct nn_rows_out *out)
 
 		memset((char *)out->inputs[i] + out->n * bytes, 0, bytes);
 	}
-	for (size_t t = 0; out->targets && r->options.want_target && t < r->schema->n_targets; t++) {
+	for (size_t t = 0; out->targets && r->options.want_target && t < r->schema->n_targets;
+	     t++) {
 		size_t size = nn_rows_target_size(r, t);
 
 		if (nn_rows_target_classes(r, t))
-			memset((int32_t *)out->targets[t] + out->n * size, 0xff, size * sizeof(int32_t));
+			memset((int32_t *)out->targets[t] + out->n * size, 0xff,
+			       size * sizeof(int32_t));
 		else
 			memset((char *)out->targets[t] + out->n * size * real, 0, size * real);
 	}
@@ -42,14 +45,17 @@ int nn_rows_put_scored(struct nn_rows *r, struct nn_rows_out *out, struct nn_err
 	uint64_t row = r->scored_at++;
 
 	if (row >= nn_dataset_rows(r->scored))
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has more", r->scored->n_files
-			       ? r->scored->file[0].path : nn_input_name(r->input), nn_dataset_rows(r->scored),
-			       nn_input_name(r->input));
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has more",
+			       r->scored->n_files ? r->scored->file[0].path
+						  : nn_input_name(r->input),
+			       nn_dataset_rows(r->scored), nn_input_name(r->input));
 	for (size_t t = 0; out && out->targets && t < r->schema->n_targets; t++) {
 		size_t size = nn_dataset_target_size(r->scored, t);
-		size_t bytes = nn_dataset_target_classes(r->scored, t) ? sizeof(int32_t) : nn_dtype_size(r->dtype);
+		size_t bytes = nn_dataset_target_classes(r->scored, t) ? sizeof(int32_t)
+								       : nn_dtype_size(r->dtype);
 
-		nn_dataset_fill_target(r->scored, t, &row, 1, (char *)out->targets[t] + out->n * size * bytes);
+		nn_dataset_fill_target(r->scored, t, &row, 1,
+				       (char *)out->targets[t] + out->n * size * bytes);
 	}
 	return 0;
 }
@@ -68,8 +74,9 @@ int nn_rows_take_bad(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 		return 2;
 	if (nn_block_reserve(&r->bad_texts, (r->n_bad_texts + 1) * sizeof err->text, &none) < 0)
 		return -1;
-	memcpy(nn_block_at(&r->bad_texts, r->n_bad_texts++ * sizeof err->text), err->text, sizeof err->text);
-	out->bad[out->n] = err->text;        /* a sign; the place is known when the block is complete */
+	memcpy(nn_block_at(&r->bad_texts, r->n_bad_texts++ * sizeof err->text), err->text,
+	       sizeof err->text);
+	out->bad[out->n] = err->text; /* a sign; the place is known when the block is complete */
 	return 2;
 }
 
@@ -79,5 +86,6 @@ void nn_rows_place_bad(struct nn_rows *r, struct nn_rows_out *out)
 
 	for (size_t i = 0; out->bad && i < out->n; i++)
 		if (out->bad[i])
-			out->bad[i] = (const char *)nn_block_at(&r->bad_texts, k++ * sizeof r->error.text);
+			out->bad[i] = (const char *)nn_block_at(&r->bad_texts,
+								k++ * sizeof r->error.text);
 }

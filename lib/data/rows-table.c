@@ -50,8 +50,9 @@ static void put_inputs(struct nn_rows *r, struct nn_rows_out *out)
 		const struct nn_input_code *code = &r->coding->inputs[i];
 
 		source.slots = r->plan.slots[i];
-		nn_fill_input(code, r->dtype, &source, NULL, 1, r->channels_last && r->channels_last[i],
-			      (char *)out->inputs[i] + out->n * code->size * nn_dtype_size(r->dtype));
+		nn_fill_input(
+			code, r->dtype, &source, NULL, 1, r->channels_last && r->channels_last[i],
+			(char *)out->inputs[i] + out->n * code->size * nn_dtype_size(r->dtype));
 	}
 }
 

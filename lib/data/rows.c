@@ -1,4 +1,5 @@
-/* Rows as they come: opening by content, targets beside them, bad rows, and what is to be noticed. */
+/* Rows as they come: opening by content, targets beside them, bad rows, and what is to be noticed.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "base/memory.h"
 #include "data/rows.h"
 
-static int copy_options(struct nn_rows *r, const struct nn_rows_options *options, struct nn_error *err)
+static int copy_options(struct nn_rows *r, const struct nn_rows_options *options,
+			struct nn_error *err)
 {
 	r->options = *options;
 	if (options->target && !(r->target = nn_strdup(options->target, err)))
@@ -37,9 +39,11 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 	if (targets && strcmp(data, "-") == 0 && strcmp(targets, "-") == 0)
 		return nn_fail(err, NN_EUSAGE, "stdin cannot be both data and targets");
 	if (r->options.want_target && r->schema->n_targets == 0)
-		return nn_fail(err, NN_EFORMAT, "the model does not know its targets (it has no nn.target)");
+		return nn_fail(err, NN_EFORMAT,
+			       "the model does not know its targets (it has no nn.target)");
 	if (r->schema->n_inputs == 0)
-		return nn_fail(err, NN_EFORMAT, "the model says nothing of its inputs (it has no nn.input)");
+		return nn_fail(err, NN_EFORMAT,
+			       "the model says nothing of its inputs (it has no nn.input)");
 	if (nn_input_open(&r->input, data, err) < 0 || nn_input_sniff(r->input, &kind, err) < 0)
 		return -1;
 	if (strcmp(kind, "empty") == 0) {
@@ -51,14 +55,17 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 		return -1;
 	r->family = kind;
 	if (targets && r->options.want_target &&
-	    nn_dataset_open_known(&r->scored, targets, NULL, false, true, (struct nn_schema *)r->schema, r->coding, r->dtype,
-				  r->target, NN_HEADER_AUTO, err) < 0)
+	    nn_dataset_open_known(&r->scored, targets, NULL, false, true,
+				  (struct nn_schema *)r->schema, r->coding, r->dtype, r->target,
+				  NN_HEADER_AUTO, err) < 0)
 		return -1;
-	return strcmp(kind, "text") == 0 ? nn_rows_open_table(r, in_data, err) : nn_rows_open_array(r, in_data, err);
+	return strcmp(kind, "text") == 0 ? nn_rows_open_table(r, in_data, err)
+					 : nn_rows_open_array(r, in_data, err);
 }
 
-int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets, const struct nn_schema *schema,
-		 const struct nn_rows_options *options, enum nn_dtype dtype, struct nn_error *err)
+int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
+		 const struct nn_schema *schema, const struct nn_rows_options *options,
+		 enum nn_dtype dtype, struct nn_error *err)
 {
 	struct nn_rows *r = nn_alloc(1, sizeof *r, err);
 
@@ -66,7 +73,8 @@ int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets, c
 		return -1;
 	r->schema = schema;
 	r->dtype = dtype;
-	if (copy_options(r, options, err) < 0 || make_coding(r, err) < 0 || open_rows(r, data, targets, err) < 0) {
+	if (copy_options(r, options, err) < 0 || make_coding(r, err) < 0 ||
+	    open_rows(r, data, targets, err) < 0) {
 		nn_rows_close(r);
 		return -1;
 	}
@@ -141,13 +149,13 @@ static int check_scored(struct nn_rows *r, struct nn_error *err)
 {
 	if (!r->scored || r->scored_at >= nn_dataset_rows(r->scored))
 		return 0;
-	return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has only %zu", r->scored->n_files
-		       ? r->scored->file[0].path : nn_input_name(r->input), nn_dataset_rows(r->scored),
-		       nn_input_name(r->input), r->scored_at);
+	return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has only %zu",
+		       r->scored->n_files ? r->scored->file[0].path : nn_input_name(r->input),
+		       nn_dataset_rows(r->scored), nn_input_name(r->input), r->scored_at);
 }
 
-int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const *targets, const char **bad, size_t *n,
-		 bool *array_end, struct nn_error *err)
+int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const *targets,
+		 const char **bad, size_t *n, bool *array_end, struct nn_error *err)
 {
 	struct nn_rows_out out = { max, 0, inputs, targets, bad, false };
 	int status = 0;
@@ -161,7 +169,8 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 							: nn_rows_next_array(r, &out, &r->error);
 		r->failed = status < 0;
 	}
-	if (!r->failed && r->ended && out.n == 0 && !out.array_end && check_scored(r, &r->error) < 0)
+	if (!r->failed && r->ended && out.n == 0 && !out.array_end &&
+	    check_scored(r, &r->error) < 0)
 		r->failed = true;
 	if (r->failed && out.n == 0) {
 		if (err)
@@ -183,7 +192,7 @@ uint64_t nn_rows_bad(const struct nn_rows *r)
 /* Columns of text with unseen values first, then labels. */
 const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
 {
-	struct nn_rows *r = (struct nn_rows *)rows;   /* the text's room */
+	struct nn_rows *r = (struct nn_rows *)rows; /* the text's room */
 	uint64_t labels = r->scored ? r->scored->unseen : r->whole ? r->whole->unseen : 0;
 	char name[NN_QUOTED];
 
@@ -199,13 +208,18 @@ const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
 		if (i-- > 0)
 			continue;
 		snprintf(r->notice, sizeof r->notice,
-			 "%.100s: %" PRIu64 " values of %s were not in the training data; they count as all zeros",
-			 nn_input_name(r->input), column->unseen, nn_table_column_name(&r->table, c, name));
+			 "%.100s: %" PRIu64
+			 " values of %s were not in the training data; they count as all zeros",
+			 nn_input_name(r->input), column->unseen,
+			 nn_table_column_name(&r->table, c, name));
 		return r->notice;
 	}
 	if (!labels || i > 0)
 		return NULL;
-	snprintf(r->notice, sizeof r->notice, "%.100s: %" PRIu64 " labels were not in the training data",
-		 r->scored && r->scored->n_files ? r->scored->file[0].path : nn_input_name(r->input), labels);
+	snprintf(r->notice, sizeof r->notice,
+		 "%.100s: %" PRIu64 " labels were not in the training data",
+		 r->scored && r->scored->n_files ? r->scored->file[0].path
+						 : nn_input_name(r->input),
+		 labels);
 	return r->notice;
 }

@@ -10,24 +10,24 @@ struct nn_rows {
 	const struct nn_schema *schema;
 	struct nn_coding *coding;
 	enum nn_dtype dtype;
-	struct nn_rows_options options;      /* strings are copies */
+	struct nn_rows_options options; /* strings are copies */
 	char *target;
 	bool *channels_last;
 
 	/* a table */
 	struct nn_table table;
 	struct nn_plan plan;
-	void *values;                        /* of one record */
-	double *numbers;                     /* its targets */
+	void *values;    /* of one record */
+	double *numbers; /* its targets */
 
 	/* arrays that come one after another, or one whole in memory */
 	struct nn_npy_header header;
-	struct nn_array array;               /* whole: Fortran order */
-	struct nn_dataset *whole;            /* safetensors */
-	size_t at, rows;                     /* in the current array */
-	bool inside;                         /* an array has begun and not ended */
-	unsigned char *piece;                /* rows as they lie in the file */
-	void *real;                          /* the same as the type of batches */
+	struct nn_array array;    /* whole: Fortran order */
+	struct nn_dataset *whole; /* safetensors */
+	size_t at, rows;          /* in the current array */
+	bool inside;              /* an array has begun and not ended */
+	unsigned char *piece;     /* rows as they lie in the file */
+	void *real;               /* the same as the type of batches */
 	size_t piece_rows;
 
 	/* targets of a file of their own */
@@ -38,7 +38,7 @@ struct nn_rows {
 	bool ended, failed;
 	struct nn_error error;
 	uint64_t n_bad, unseen_labels;
-	struct nn_block bad_texts;           /* of the block being read: NN errors' texts */
+	struct nn_block bad_texts; /* of the block being read: NN errors' texts */
 	size_t n_bad_texts;
 	char notice[400];
 };
@@ -61,7 +61,8 @@ int nn_rows_next_array(struct nn_rows *rows, struct nn_rows_out *out, struct nn_
 /* rows-out.c: targets of the row from the file of targets; -1 when it has no more. */
 int nn_rows_put_scored(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 /*
- * A bad row, *err says why: 1 it is left out, 2 it keeps its place (zeros, the reason in bad), -1 it ends everything.
+ * A bad row, *err says why: 1 it is left out, 2 it keeps its place (zeros, the reason in bad), -1
+ * it ends everything.
  */
 int nn_rows_take_bad(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 /* The reasons' places, once all rows are there and texts no longer move. */

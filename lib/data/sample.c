@@ -65,7 +65,7 @@ static size_t whole_lines(const char *text, size_t n)
 
 static int cut_text(struct cut *c, struct nn_error *err)
 {
-	struct nn_block text = {0};
+	struct nn_block text = { 0 };
 	size_t got, n;
 	int status = nn_block_reserve(&text, c->most, err);
 
@@ -123,7 +123,8 @@ static int cut_idx(struct cut *c, struct nn_error *err)
 		if (nn_output_write(c->output, dim, 4, err) < 0)
 			return -1;
 	}
-	n = header.shape.rank && header.shape.dim[0] ? header.bytes / header.shape.dim[0] * rows : header.bytes;
+	n = header.shape.rank && header.shape.dim[0] ? header.bytes / header.shape.dim[0] * rows
+						     : header.bytes;
 	return copy(c, &n, err);
 }
 
@@ -131,12 +132,14 @@ static int cut_idx(struct cut *c, struct nn_error *err)
 static int cut_npy(struct cut *c, struct nn_error *err)
 {
 	struct nn_npy_header header;
-	struct nn_block values = {0};
+	struct nn_block values = { 0 };
 	size_t rows, n;
 	int status = nn_npy_next(c->input, &header, err);
 
 	if (status != 1)
-		return status < 0 ? -1 : nn_fail(err, NN_EFORMAT, "%s: is empty, expected an array", nn_input_name(c->input));
+		return status < 0 ? -1
+				  : nn_fail(err, NN_EFORMAT, "%s: is empty, expected an array",
+					    nn_input_name(c->input));
 	rows = header.shape.rank ? take_rows(c, &header.shape, header.bytes) : 0;
 	if (header.shape.rank == 0 || rows == header.shape.dim[0]) {
 		n = header.bytes / nn_dtype_size(header.dtype);
@@ -150,8 +153,9 @@ static int cut_npy(struct cut *c, struct nn_error *err)
 		if (header.fortran)
 			c->share->rows *= (double)rows;
 	}
-	if (status == 0 && (nn_npy_write_header(c->output, header.dtype, &header.shape, err) < 0 ||
-			    nn_output_write(c->output, values.data, n * nn_dtype_size(header.dtype), err) < 0))
+	if (status == 0 &&
+	    (nn_npy_write_header(c->output, header.dtype, &header.shape, err) < 0 ||
+	     nn_output_write(c->output, values.data, n * nn_dtype_size(header.dtype), err) < 0))
 		status = -1;
 	nn_block_free(&values);
 	return status < 0 ? -1 : 0;
@@ -160,7 +164,8 @@ static int cut_npy(struct cut *c, struct nn_error *err)
 /* ---- safetensors ---- */
 
 /* The tensors that the header lists, without their data; offsets[i] is where those begin. */
-static int list_tensors(const struct nn_json *header, struct nn_st_tensor *tensors, size_t *offsets, size_t *n, struct nn_error *err)
+static int list_tensors(const struct nn_json *header, struct nn_st_tensor *tensors, size_t *offsets,
+			size_t *n, struct nn_error *err)
 {
 	*n = 0;
 	for (size_t i = 0; i < nn_json_size(header); i++) {
@@ -181,7 +186,8 @@ static int list_tensors(const struct nn_json *header, struct nn_st_tensor *tenso
 			t->shape.dim[d] = (size_t)nn_json_number(nn_json_at(shape, (size_t)d));
 		if (!nn_shape_check(&t->shape, nn_dtype_size(t->dtype), &bytes))
 			return nn_fail(err, NN_EFORMAT, "the product of the dimensions overflows");
-		offsets[*n] = (size_t)nn_json_number(nn_json_at(nn_json_get(value, "data_offsets"), 0));
+		offsets[*n] =
+			(size_t)nn_json_number(nn_json_at(nn_json_get(value, "data_offsets"), 0));
 		++*n;
 	}
 	return 0;
@@ -192,18 +198,21 @@ static size_t row_bytes(const struct nn_st_tensor *t)
 	return t->shape.rank ? nn_row_size(&t->shape) * nn_dtype_size(t->dtype) : 0;
 }
 
-/* The first rows of each tensor, from memory or read where they lie; compressed ones and those of a pipe are zeros. */
-static int write_tensors(struct cut *c, struct nn_st_tensor *tensors, const size_t *offsets, size_t n, size_t begin, int fd,
-			 struct nn_error *err)
+/* The first rows of each tensor, from memory or read where they lie; compressed ones and those of a
+ * pipe are zeros. */
+static int write_tensors(struct cut *c, struct nn_st_tensor *tensors, const size_t *offsets,
+			 size_t n, size_t begin, int fd, struct nn_error *err)
 {
 	size_t row = 0, rows, total = 0;
-	struct nn_block data = {0};
+	struct nn_block data = { 0 };
 	size_t at = 0;
 	int status;
 
 	for (size_t i = 0; i < n; i++) {
 		row += row_bytes(&tensors[i]);
-		total = tensors[i].shape.rank && tensors[i].shape.dim[0] > total ? tensors[i].shape.dim[0] : total;
+		total = tensors[i].shape.rank && tensors[i].shape.dim[0] > total
+				? tensors[i].shape.dim[0]
+				: total;
 	}
 	rows = row && c->most / row ? c->most / row : 1;
 	status = nn_block_reserve(&data, rows * row + n * NN_ALIGN + 1, err);
@@ -218,8 +227,10 @@ static int write_tensors(struct cut *c, struct nn_st_tensor *tensors, const size
 		t->data = nn_block_at(&data, at);
 		if (bytes && given)
 			memcpy(nn_block_at(&data, at), given, bytes);
-		else if (fd >= 0 && pread(fd, nn_block_at(&data, at), bytes, (off_t)(begin + offsets[i])) != (ssize_t)bytes)
-			status = nn_fail(err, NN_EFORMAT, "%s: the data end early", nn_input_name(c->input));
+		else if (fd >= 0 && pread(fd, nn_block_at(&data, at), bytes,
+					  (off_t)(begin + offsets[i])) != (ssize_t)bytes)
+			status = nn_fail(err, NN_EFORMAT, "%s: the data end early",
+					 nn_input_name(c->input));
 		at += (bytes + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
 	}
 	if (status == 0 && total > rows) {
@@ -236,7 +247,7 @@ static int cut_tensors(struct cut *c, const char *path, bool compressed, struct 
 {
 	unsigned char size[8];
 	size_t n = 0, n_tensors, got;
-	struct nn_block text = {0};
+	struct nn_block text = { 0 };
 	struct nn_json *header = NULL;
 	struct nn_st_tensor *tensors = NULL;
 	size_t *offsets = NULL;
@@ -247,7 +258,8 @@ static int cut_tensors(struct cut *c, const char *path, bool compressed, struct 
 	for (size_t i = 0; i < got; i++)
 		n |= (size_t)size[i] << (8 * i);
 	if (n > c->most)
-		return nn_fail(err, NN_EFORMAT, "%s: a header of %zu bytes is too long to be planned with", path, n);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: a header of %zu bytes is too long to be planned with", path, n);
 	if (nn_input_load(c->input, &text, 0, n, "the header", err) < 0)
 		goto out;
 	header = nn_json_parse(text.data, n, err);
@@ -290,7 +302,8 @@ static int cut(struct cut *c, const char *path, struct nn_error *err)
 	const char *kind;
 	bool compressed;
 
-	if (nn_input_compressed(c->input, &compressed, err) < 0 || nn_data_kind(c->input, &kind, err) < 0)
+	if (nn_input_compressed(c->input, &compressed, err) < 0 ||
+	    nn_data_kind(c->input, &kind, err) < 0)
 		return -1;
 	if (strcmp(kind, "idx") == 0)
 		return cut_idx(c, err);
@@ -303,7 +316,8 @@ static int cut(struct cut *c, const char *path, struct nn_error *err)
 	return cut_text(c, err);
 }
 
-int nn_sample_open(struct nn_input **sample, const char *path, size_t most, struct nn_sample_share *share, struct nn_error *err)
+int nn_sample_open(struct nn_input **sample, const char *path, size_t most,
+		   struct nn_sample_share *share, struct nn_error *err)
 {
 	struct cut c = { .most = most, .share = share };
 	char name[64];

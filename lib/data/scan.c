@@ -13,7 +13,7 @@ static inline unsigned char is_odd(unsigned char c, unsigned char next)
 /* The same of s[n + 1], one answer. */
 NN_WIDE static unsigned char any_odd(const unsigned char *s, size_t n)
 {
-	unsigned char lane[LANES] = {0}, any = 0;
+	unsigned char lane[LANES] = { 0 }, any = 0;
 	size_t i = 0;
 
 	for (; i + LANES <= n; i += LANES)
@@ -44,7 +44,8 @@ NN_WIDE static unsigned scan(const unsigned char *s, size_t n)
 	}
 	for (size_t i = 1; i < n; i++)
 		cr |= (s[i - 1] == '\r') & (s[i] != '\n');
-	return (quote ? NN_SCAN_QUOTE : 0) | (cr ? NN_SCAN_CR : 0) | (nul ? NN_SCAN_NUL : 0) | (high ? NN_SCAN_HIGH : 0);
+	return (quote ? NN_SCAN_QUOTE : 0) | (cr ? NN_SCAN_CR : 0) | (nul ? NN_SCAN_NUL : 0) |
+	       (high ? NN_SCAN_HIGH : 0);
 }
 
 unsigned nn_csv_scan(const char *text, size_t n)

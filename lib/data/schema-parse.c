@@ -11,10 +11,11 @@
 #include "data/words.h"
 #include "file/json.h"
 
-#define MOST_ROWS 16777216.0         /* numbers of categories that f32 holds */
-#define EXACT 9007199254740992.0     /* 2^53 */
+#define MOST_ROWS 16777216.0     /* numbers of categories that f32 holds */
+#define EXACT 9007199254740992.0 /* 2^53 */
 
-static char *take_string(const struct nn_json *value, const char *key, bool *good, struct nn_error *err)
+static char *take_string(const struct nn_json *value, const char *key, bool *good,
+			 struct nn_error *err)
 {
 	size_t n;
 	const char *text = nn_json_string(value, &n);
@@ -36,7 +37,8 @@ static char *take_string(const struct nn_json *value, const char *key, bool *goo
 static bool take_whole(const struct nn_json *value, double least, double most, double *whole)
 {
 	*whole = nn_json_number(value);
-	return nn_json_type(value) == NN_JSON_NUMBER && *whole >= least && *whole <= most && *whole == floor(*whole);
+	return nn_json_type(value) == NN_JSON_NUMBER && *whole >= least && *whole <= most &&
+	       *whole == floor(*whole);
 }
 
 static int parse_shape(const struct nn_json *value, struct nn_shape *shape, struct nn_error *err)
@@ -45,7 +47,8 @@ static int parse_shape(const struct nn_json *value, struct nn_shape *shape, stru
 	double dim;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY || n > NN_MAX_RANK)
-		return nn_fail(err, NN_EFORMAT, "shape is no array of at most %d numbers", NN_MAX_RANK);
+		return nn_fail(err, NN_EFORMAT, "shape is no array of at most %d numbers",
+			       NN_MAX_RANK);
 	shape->rank = (int)n;
 	for (size_t i = 0; i < n; i++) {
 		if (!take_whole(nn_json_at(value, i), 1, EXACT, &dim))
@@ -70,15 +73,16 @@ static int check_distinct(char *const *texts, size_t n, const char *key, struct 
 		if (id < 0)
 			status = -1;
 		else if (id != (int32_t)i)
-			status = nn_fail(err, NN_EFORMAT, "%s: \"%s\" occurs twice", key, nn_quote(quoted, texts[i], strlen(texts[i])));
+			status = nn_fail(err, NN_EFORMAT, "%s: \"%s\" occurs twice", key,
+					 nn_quote(quoted, texts[i], strlen(texts[i])));
 	}
 	nn_words_free(words);
 	return status;
 }
 
 /* An array of strings; with `integers` also one of integers, kept as text, which is then set. */
-static int parse_words(const struct nn_json *value, const char *key, bool *integers, char ***words, size_t *n,
-		       struct nn_error *err)
+static int parse_words(const struct nn_json *value, const char *key, bool *integers, char ***words,
+		       size_t *n, struct nn_error *err)
 {
 	bool good = true;
 
@@ -97,7 +101,8 @@ static int parse_words(const struct nn_json *value, const char *key, bool *integ
 			*integers = nn_json_type(word) == NN_JSON_NUMBER;
 		if (integers && *integers) {
 			if (!take_whole(word, -EXACT, EXACT, &whole))
-				return nn_fail(err, NN_EFORMAT, "%s[%zu] is no whole number", key, i);
+				return nn_fail(err, NN_EFORMAT, "%s[%zu] is no whole number", key,
+					       i);
 			snprintf(digits, sizeof digits, "%" PRId64, (int64_t)whole);
 			(*words)[i] = nn_strdup(digits, err);
 			if (!(*words)[i])
@@ -147,34 +152,41 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 	bool good = true;
 	double position = 0;
 
-	if (!kind || (strcmp(kind, "number") != 0 && strcmp(kind, "category") != 0 && strcmp(kind, "hash") != 0))
-		return nn_fail(err, NN_EFORMAT, "kind is neither \"number\", \"category\" nor \"hash\"");
+	if (!kind || (strcmp(kind, "number") != 0 && strcmp(kind, "category") != 0 &&
+		      strcmp(kind, "hash") != 0))
+		return nn_fail(err, NN_EFORMAT,
+			       "kind is neither \"number\", \"category\" nor \"hash\"");
 	if (kind[0] == 'h')
 		return parse_hashed(nn_json_get(value, "of"), column, err);
 	column->category = kind[0] == 'c';
 	column->name = take_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good)
 		return -1;
-	if (nn_json_get(value, "position") && !take_whole(nn_json_get(value, "position"), 1, EXACT, &position))
+	if (nn_json_get(value, "position") &&
+	    !take_whole(nn_json_get(value, "position"), 1, EXACT, &position))
 		return nn_fail(err, NN_EFORMAT, "position is no whole number from 1");
 	column->position = (size_t)position;
 	if (column->category) {
-		if (parse_words(nn_json_get(value, "values"), "values", NULL, &column->values, &column->n_values, err) < 0)
+		if (parse_words(nn_json_get(value, "values"), "values", NULL, &column->values,
+				&column->n_values, err) < 0)
 			return -1;
 		if (column->n_values == 0)
 			return nn_fail(err, NN_EFORMAT, "values are empty");
 	}
 	column->fills = missing != NULL;
 	column->missing = nn_json_number(missing);
-	if (missing && (column->category || nn_json_type(missing) != NN_JSON_NUMBER || !isfinite(column->missing)))
-		return nn_fail(err, NN_EFORMAT, "missing is no number, or stands in a column of text");
+	if (missing && (column->category || nn_json_type(missing) != NN_JSON_NUMBER ||
+			!isfinite(column->missing)))
+		return nn_fail(err, NN_EFORMAT,
+			       "missing is no number, or stands in a column of text");
 	if (!mean && !sd)
 		return 0;
 	column->scaled = true;
 	column->mean = nn_json_number(mean);
 	column->sd = nn_json_number(sd);
-	if (column->category || nn_json_type(mean) != NN_JSON_NUMBER || nn_json_type(sd) != NN_JSON_NUMBER ||
-	    !isfinite(column->mean) || !isfinite(column->sd) || !(column->sd > 0))
+	if (column->category || nn_json_type(mean) != NN_JSON_NUMBER ||
+	    nn_json_type(sd) != NN_JSON_NUMBER || !isfinite(column->mean) ||
+	    !isfinite(column->sd) || !(column->sd > 0))
 		return nn_fail(err, NN_EFORMAT, "mean and sd are not two numbers, sd above 0");
 	return 0;
 }
@@ -200,12 +212,14 @@ static int check_names(const struct nn_input_schema *input, struct nn_error *err
 	qsort(names, n, sizeof *names, by_text);
 	for (size_t i = 1; i < n && status == 0; i++)
 		if (strcmp(names[i - 1], names[i]) == 0)
-			status = nn_fail(err, NN_EFORMAT, "two columns are named \"%s\"", nn_quote(quoted, names[i], strlen(names[i])));
+			status = nn_fail(err, NN_EFORMAT, "two columns are named \"%s\"",
+					 nn_quote(quoted, names[i], strlen(names[i])));
 	nn_free(names);
 	return status;
 }
 
-static int parse_columns(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)
+static int parse_columns(const struct nn_json *value, struct nn_input_schema *input,
+			 struct nn_error *err)
 {
 	size_t n = nn_json_size(value), width = 0, listed = 0;
 
@@ -221,22 +235,26 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 		if (parse_column(nn_json_at(value, i), column, err) < 0)
 			return nn_fail_at(err, "columns[%zu]", i);
 		if (input->rows ? column->scaled || column->fills : column->hashed != NULL)
-			return nn_fail(err, NN_EFORMAT, "columns[%zu] is %s", i, input->rows ? "scaled in an input with rows" :
-				       "hashed in an input without rows");
+			return nn_fail(err, NN_EFORMAT, "columns[%zu] is %s", i,
+				       input->rows ? "scaled in an input with rows"
+						   : "hashed in an input without rows");
 		width += nn_column_width(input, column);
 		listed += column->n_values;
 	}
 	if (input->rows && listed > input->rows)
-		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu values", input->rows, listed);
+		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu values",
+			       input->rows, listed);
 	if (width != nn_shape_count(&input->shape))
 		return nn_fail(err, NN_EFORMAT, "columns give %zu values, the shape has %zu", width,
 			       nn_shape_count(&input->shape));
 	return check_names(input, err);
 }
 
-static int parse_input(const struct nn_json *value, struct nn_input_schema *input, struct nn_error *err)
+static int parse_input(const struct nn_json *value, struct nn_input_schema *input,
+		       struct nn_error *err)
 {
-	const struct nn_json *scale = nn_json_get(value, "scale"), *columns = nn_json_get(value, "columns");
+	const struct nn_json *scale = nn_json_get(value, "scale"),
+			     *columns = nn_json_get(value, "columns");
 	bool good = true;
 	double rows;
 
@@ -247,18 +265,21 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 		return -1;
 	if (nn_json_get(value, "rows")) {
 		if (!take_whole(nn_json_get(value, "rows"), 1, MOST_ROWS, &rows))
-			return nn_fail(err, NN_EFORMAT, "rows is no whole number from 1 to %.0f", MOST_ROWS);
+			return nn_fail(err, NN_EFORMAT, "rows is no whole number from 1 to %.0f",
+				       MOST_ROWS);
 		input->rows = (size_t)rows;
 	}
 	if (columns && parse_columns(columns, input, err) < 0)
 		return -1;
 	input->scale = nn_json_number(scale);
-	if (scale && (nn_json_type(scale) != NN_JSON_NUMBER || !isfinite(input->scale) || input->scale == 0))
+	if (scale &&
+	    (nn_json_type(scale) != NN_JSON_NUMBER || !isfinite(input->scale) || input->scale == 0))
 		return nn_fail(err, NN_EFORMAT, "scale is no number other than 0");
 	return 0;
 }
 
-static int parse_target_columns(const struct nn_json *value, struct nn_target_schema *target, struct nn_error *err)
+static int parse_target_columns(const struct nn_json *value, struct nn_target_schema *target,
+				struct nn_error *err)
 {
 	size_t n = nn_json_size(value);
 	bool good = true;
@@ -283,8 +304,8 @@ static int parse_target_columns(const struct nn_json *value, struct nn_target_sc
 	return 0;
 }
 
-static int parse_scale(const struct nn_json *value, const char *key, bool positive, size_t n, double **numbers,
-		       struct nn_error *err)
+static int parse_scale(const struct nn_json *value, const char *key, bool positive, size_t n,
+		       double **numbers, struct nn_error *err)
 {
 	if (nn_json_type(value) != NN_JSON_ARRAY || nn_json_size(value) != n)
 		return nn_fail(err, NN_EFORMAT, "%s is no array of %zu numbers", key, n);
@@ -294,17 +315,20 @@ static int parse_scale(const struct nn_json *value, const char *key, bool positi
 	for (size_t i = 0; i < n; i++) {
 		double v = nn_json_number(nn_json_at(value, i));
 
-		if (nn_json_type(nn_json_at(value, i)) != NN_JSON_NUMBER || !isfinite(v) || (positive && !(v > 0)))
-			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no number%s", key, i, positive ? " above 0" : "");
+		if (nn_json_type(nn_json_at(value, i)) != NN_JSON_NUMBER || !isfinite(v) ||
+		    (positive && !(v > 0)))
+			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no number%s", key, i,
+				       positive ? " above 0" : "");
 		(*numbers)[i] = v;
 	}
 	return 0;
 }
 
-static int parse_target(const struct nn_json *value, struct nn_target_schema *target, struct nn_error *err)
+static int parse_target(const struct nn_json *value, struct nn_target_schema *target,
+			struct nn_error *err)
 {
-	const struct nn_json *labels = nn_json_get(value, "labels"), *mean = nn_json_get(value, "mean"),
-			     *sd = nn_json_get(value, "sd");
+	const struct nn_json *labels = nn_json_get(value, "labels"),
+			     *mean = nn_json_get(value, "mean"), *sd = nn_json_get(value, "sd");
 	bool good = true;
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
@@ -313,14 +337,16 @@ static int parse_target(const struct nn_json *value, struct nn_target_schema *ta
 	if (!good || parse_target_columns(nn_json_get(value, "columns"), target, err) < 0)
 		return -1;
 	if (nn_json_type(labels) != NN_JSON_NULL &&
-	    parse_words(labels, "labels", &target->integer_labels, &target->labels, &target->n_labels, err) < 0)
+	    parse_words(labels, "labels", &target->integer_labels, &target->labels,
+			&target->n_labels, err) < 0)
 		return -1;
 	if (!mean && !sd)
 		return 0;
 	if (target->labels)
 		return nn_fail(err, NN_EFORMAT, "has labels and mean or sd");
-	return parse_scale(mean, "mean", false, target->n_columns, &target->mean, err) < 0 ? -1 :
-	       parse_scale(sd, "sd", true, target->n_columns, &target->sd, err);
+	return parse_scale(mean, "mean", false, target->n_columns, &target->mean, err) < 0
+		       ? -1
+		       : parse_scale(sd, "sd", true, target->n_columns, &target->sd, err);
 }
 
 /* One object, or an array of them. */
@@ -359,7 +385,8 @@ static int parse_targets(struct nn_schema *schema, const struct nn_json *j, stru
 }
 
 static int parse_part(struct nn_schema *schema, const char *key, const char *text,
-		      int (*part)(struct nn_schema *, const struct nn_json *, struct nn_error *), struct nn_error *err)
+		      int (*part)(struct nn_schema *, const struct nn_json *, struct nn_error *),
+		      struct nn_error *err)
 {
 	struct nn_json *j;
 	int status;
@@ -372,7 +399,8 @@ static int parse_part(struct nn_schema *schema, const char *key, const char *tex
 	return status < 0 ? nn_fail_at(err, "%s", key) : 0;
 }
 
-int nn_schema_parse(struct nn_schema **result, const char *input_json, const char *target_json, struct nn_error *err)
+int nn_schema_parse(struct nn_schema **result, const char *input_json, const char *target_json,
+		    struct nn_error *err)
 {
 	struct nn_schema *schema = nn_alloc(1, sizeof *schema, err);
 

@@ -88,7 +88,10 @@ static void add_hashed(struct nn_text *json, const struct nn_column *column)
 static void add_column(struct nn_text *json, const struct nn_column *column)
 {
 	nn_json_put(json, "{");
-	nn_json_add_string(json, "kind", column->category ? "category" : column->hashed ? "hash" : "number");
+	nn_json_add_string(json, "kind",
+			   column->category ? "category"
+			   : column->hashed ? "hash"
+					    : "number");
 	if (column->scaled)
 		nn_json_add_real(json, "mean", column->mean);
 	if (column->fills)

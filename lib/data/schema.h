@@ -10,64 +10,70 @@
 
 /* A column of the data that is hashed. */
 struct nn_hashed {
-	char *name;                  /* NULL: the data had no names */
+	char *name; /* NULL: the data had no names */
 	size_t position;
 };
 
 struct nn_column {
-	char *name;                  /* NULL: the data had no names */
-	size_t position;             /* without a name: its place in a row of the training data, from 1; 0: the array's order */
+	char *name;      /* NULL: the data had no names */
+	size_t position; /* without a name: its place in a row of the training data, from 1; 0: the
+			    array's order */
 	bool category;
-	bool scaled;                 /* mean and sd hold */
-	double mean, sd;             /* value -> (value - mean) / sd, in f32 or f64 */
-	bool fills;                  /* a missing number becomes `missing`, in units of the data */
+	bool scaled;     /* mean and sd hold */
+	double mean, sd; /* value -> (value - mean) / sd, in f32 or f64 */
+	bool fills;      /* a missing number becomes `missing`, in units of the data */
 	double missing;
-	char **values;               /* categories, bytewise sorted: one-hot of n_values; in an input with rows the number of each */
+	char **values; /* categories, bytewise sorted: one-hot of n_values; in an input with rows
+			  the number of each */
 	size_t n_values;
-	struct nn_hashed *hashed;    /* of an input with rows: a number that these columns are hashed to together; NULL: not so */
+	struct nn_hashed *hashed; /* of an input with rows: a number that these columns are hashed
+				     to together; NULL: not so */
 	size_t n_hashed;
 };
 
 /* One input tensor of the model. */
 struct nn_input_schema {
-	char *name;                  /* NULL: the only one */
-	struct nn_shape shape;       /* per row, language order */
-	struct nn_column *columns;   /* NULL: not a table */
+	char *name;                /* NULL: the only one */
+	struct nn_shape shape;     /* per row, language order */
+	struct nn_column *columns; /* NULL: not a table */
 	size_t n_columns;
-	double scale;                /* factor for u8 pictures; 0: none */
-	size_t rows;                 /* its values are numbers of categories, below this; 0: they are not */
+	double scale; /* factor for u8 pictures; 0: none */
+	size_t rows;  /* its values are numbers of categories, below this; 0: they are not */
 };
 
 /* One output of the model. */
 struct nn_target_schema {
-	char *name;                  /* of the output line, NULL: the only one */
-	char **columns;              /* names; each NULL where the data had none */
-	size_t *positions;           /* per column, from 1; 0: has a name, or came from an array */
-	size_t n_columns;            /* numbers: width of the target; classes: 1; class probabilities: the classes */
-	char **labels;               /* classes in order; NULL: numbers */
+	char *name;        /* of the output line, NULL: the only one */
+	char **columns;    /* names; each NULL where the data had none */
+	size_t *positions; /* per column, from 1; 0: has a name, or came from an array */
+	size_t n_columns;  /* numbers: width of the target; classes: 1; class probabilities: the
+			      classes */
+	char **labels;     /* classes in order; NULL: numbers */
 	bool integer_labels;
 	size_t n_labels;
-	double *mean, *sd;           /* per target column, NULL: not scaled */
+	double *mean, *sd; /* per target column, NULL: not scaled */
 };
 
 struct nn_schema {
 	struct nn_input_schema *inputs;
 	size_t n_inputs;
 	struct nn_target_schema *targets;
-	size_t n_targets;            /* 0: a model without nn.target */
+	size_t n_targets; /* 0: a model without nn.target */
 };
 
 void nn_schema_free(struct nn_schema *schema);
 /* Values that a column of an input becomes: 1, or one per category. */
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column);
 /*
- * One input is an object, several are an array of them, each with its "name"; targets likewise. -1: out of memory.
- *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}     COLUMN: {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
- *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file had no names
- *              with "rows":N columns are numbers of categories: {"kind":"category",...} those of its values, counted on from the
- *              columns before it, {"kind":"hash","of":[NAME,...]} (a NAME is a string or a position), or as they are
- *   nn.target  {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}   a NAME is a string, a position or null;
- *              labels are integers or strings
+ * One input is an object, several are an array of them, each with its "name"; targets likewise. -1:
+ * out of memory. nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]} COLUMN:
+ * {"kind":"number","mean":...,"missing":...,"name":...,"sd":...} or
+ * {"kind":"category","name":...,"values":[...]}; "position" stands where a file had no names with
+ * "rows":N columns are numbers of categories: {"kind":"category",...} those of its values, counted
+ * on from the columns before it, {"kind":"hash","of":[NAME,...]} (a NAME is a string or a
+ * position), or as they are nn.target
+ * {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}   a NAME is a
+ * string, a position or null; labels are integers or strings
  */
 int nn_schema_input_json(const struct nn_schema *schema, struct nn_text *text);
 int nn_schema_target_json(const struct nn_schema *schema, struct nn_text *text);

@@ -8,7 +8,8 @@ double nn_dataset_total(const struct nn_dataset *ds, bool *about)
 	*about = ds->sample && ds->share.rows != 1 && !ds->share.total;
 	if (!ds->sample || ds->share.rows == 1)
 		return (double)ds->rows;
-	return ds->share.total ? (double)ds->share.total : floor((double)ds->read_rows * ds->share.rows);
+	return ds->share.total ? (double)ds->share.total
+			       : floor((double)ds->read_rows * ds->share.rows);
 }
 
 /* Inputs that are columns of one table lie in it once. */
@@ -20,9 +21,11 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 		const struct nn_source *source = &ds->inputs[i].source;
 
 		if (i == 0 || source->data != ds->inputs[0].source.data)
-			bytes += ds->rows * source->stride * nn_dtype_size(source->dtype == ds->dtype ? real : source->dtype);
+			bytes += ds->rows * source->stride *
+				 nn_dtype_size(source->dtype == ds->dtype ? real : source->dtype);
 	}
 	for (size_t i = 0; i < ds->schema->n_targets; i++)
-		bytes += ds->rows * ds->targets[i].size * (ds->targets[i].classes ? sizeof(int32_t) : nn_dtype_size(real));
+		bytes += ds->rows * ds->targets[i].size *
+			 (ds->targets[i].classes ? sizeof(int32_t) : nn_dtype_size(real));
 	return bytes;
 }

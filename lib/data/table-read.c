@@ -1,7 +1,8 @@
 /*
- * All records of a table: while one thread reads the next block and cuts it into parts of whole records, the others turn the parts
- * of this one into rows. What a part finds is joined in file order: words that were met for the first time get their numbers then,
- * and a part with an error, or with anything else that depends on what came before, is read again by the caller alone.
+ * All records of a table: while one thread reads the next block and cuts it into parts of whole
+ * records, the others turn the parts of this one into rows. What a part finds is joined in file
+ * order: words that were met for the first time get their numbers then, and a part with an error,
+ * or with anything else that depends on what came before, is read again by the caller alone.
  */
 #include <string.h>
 
@@ -10,15 +11,15 @@
 #include "data/table-text.h"
 #include "data/table.h"
 
-#define PART_BYTES ((size_t)128 << 10)       /* text and rows of a part stay in the cache of a core */
+#define PART_BYTES ((size_t)128 << 10) /* text and rows of a part stay in the cache of a core */
 #define PARTS_PER_THREAD 4
 /* Each part has columns of its own: a table with more of them is read by one thread. */
 #define MOST_COLUMNS ((size_t)10000)
 
 /* A part as it is read beside others. */
 struct worker {
-	struct nn_table view;        /* columns with fresh words of its own; all else is the table's */
-	bool whole;                  /* every record became a row */
+	struct nn_table view; /* columns with fresh words of its own; all else is the table's */
+	bool whole;           /* every record became a row */
 };
 
 struct reader {
@@ -27,13 +28,13 @@ struct reader {
 	struct nn_text_source source;
 	struct nn_block *values, *targets;
 	size_t row_bytes, target_bytes;
-	size_t rows;                 /* joined so far */
+	size_t rows; /* joined so far */
 	struct nn_table_text text[2];
-	struct nn_table_text *now, *next;    /* parsed, and read */
-	uint64_t line;               /* where `now` begins */
-	struct worker *workers;      /* NULL: all parts are the caller's */
+	struct nn_table_text *now, *next; /* parsed, and read */
+	uint64_t line;                    /* where `now` begins */
+	struct worker *workers;           /* NULL: all parts are the caller's */
 	size_t n_workers;
-	struct nn_csv alone;         /* of the caller */
+	struct nn_csv alone; /* of the caller */
 };
 
 /* ---- a part, by whoever has time ---- */
@@ -47,8 +48,10 @@ static int reserve_rows(struct reader *r, size_t rows, struct nn_error *err)
 {
 	size_t more = rows + rows / 4 + 256;
 
-	if ((rows * r->row_bytes > r->values->room && nn_block_reserve(r->values, more * r->row_bytes, err) < 0) ||
-	    (rows * r->target_bytes > r->targets->room && nn_block_reserve(r->targets, more * r->target_bytes, err) < 0))
+	if ((rows * r->row_bytes > r->values->room &&
+	     nn_block_reserve(r->values, more * r->row_bytes, err) < 0) ||
+	    (rows * r->target_bytes > r->targets->room &&
+	     nn_block_reserve(r->targets, more * r->target_bytes, err) < 0))
 		return nn_fail_at(err, "%s", nn_input_name(r->table->csv.input));
 	return 0;
 }
@@ -69,7 +72,8 @@ static size_t count_records(const struct nn_table_text *t, size_t i)
 	return (i + 1 < t->n_parts ? &t->parts[i + 1] : &t->total)->records - t->parts[i].records;
 }
 
-/* Beside others: rows go where they belong when all parts before this one have as many as they have records. */
+/* Beside others: rows go where they belong when all parts before this one have as many as they have
+ * records. */
 static void parse(struct reader *r, size_t i)
 {
 	struct worker *w = &r->workers[i];
@@ -112,7 +116,7 @@ static int parse_alone(struct reader *r, const struct nn_part *part, struct nn_e
 		if (status != 1)
 			break;
 	}
-	r->alone = r->table->csv;    /* with the blank lines that wait */
+	r->alone = r->table->csv; /* with the blank lines that wait */
 	r->table->csv = file;
 	return status == 0 ? 0 : -1;
 }
@@ -126,7 +130,8 @@ static int32_t find_word(const struct nn_words *words, const struct nn_words *fr
 	return nn_words_find(words, nn_words_text(fresh, id), strlen(nn_words_text(fresh, id)));
 }
 
-static int32_t add_word(struct nn_words *words, const struct nn_words *fresh, int32_t id, struct nn_error *err)
+static int32_t add_word(struct nn_words *words, const struct nn_words *fresh, int32_t id,
+			struct nn_error *err)
 {
 	if (nn_words_integers(words))
 		return nn_words_add_integer(words, nn_words_integer(fresh, id), err);
@@ -144,7 +149,8 @@ static bool words_fit(const struct nn_table_column *to, const struct nn_words *f
 }
 
 /* Words that were numbered from `first` on get the numbers that they have now. */
-static void renumber(const struct reader *r, const struct nn_table_column *c, size_t rows, int32_t first, const int32_t *place)
+static void renumber(const struct reader *r, const struct nn_table_column *c, size_t rows,
+		     int32_t first, const int32_t *place)
 {
 	for (size_t i = r->rows; i < r->rows + rows; i++) {
 		if (c->target) {
@@ -163,15 +169,16 @@ static void renumber(const struct reader *r, const struct nn_table_column *c, si
 	}
 }
 
-static int join_words(struct reader *r, struct nn_table_column *to, struct nn_table_column *from, size_t rows,
-		      struct nn_error *err)
+static int join_words(struct reader *r, struct nn_table_column *to, struct nn_table_column *from,
+		      size_t rows, struct nn_error *err)
 {
 	size_t n = nn_words_count(from->fresh);
 	int32_t *place = nn_alloc(n, sizeof *place, err);
 	int status = place ? 0 : -1;
 
 	for (size_t i = 0; status == 0 && i < n; i++)
-		status = (place[i] = add_word(to->words, from->fresh, (int32_t)i, err)) < 0 ? -1 : 0;
+		status =
+			(place[i] = add_word(to->words, from->fresh, (int32_t)i, err)) < 0 ? -1 : 0;
 	if (status == 0)
 		renumber(r, to, rows, from->first_fresh, place);
 	nn_free(place);
@@ -211,7 +218,8 @@ static bool is_good(const struct reader *r, const struct worker *w, size_t first
 	if (!w->whole || r->rows != first || r->alone.n_blank)
 		return false;
 	for (size_t i = 0; w->view.touched && i < w->view.width; i++)
-		if (w->view.columns[i].fresh && !words_fit(&r->table->columns[i], w->view.columns[i].fresh))
+		if (w->view.columns[i].fresh &&
+		    !words_fit(&r->table->columns[i], w->view.columns[i].fresh))
 			return false;
 	return true;
 }
@@ -243,7 +251,8 @@ static void number_fresh(struct reader *r)
 
 		for (size_t i = 0; i < view->width; i++)
 			if (view->columns[i].fresh)
-				view->columns[i].first_fresh = (int32_t)nn_words_count(view->columns[i].words);
+				view->columns[i].first_fresh =
+					(int32_t)nn_words_count(view->columns[i].words);
 	}
 }
 
@@ -316,8 +325,10 @@ static int start_reader(struct reader *r, struct nn_table *t, size_t block, stru
 	r->n_workers = threads == 1 || t->width > MOST_COLUMNS ? 0 : PARTS_PER_THREAD * threads;
 	if (r->n_workers > NN_TEXT_PARTS)
 		r->n_workers = NN_TEXT_PARTS;
-	r->source = (struct nn_text_source){ t->csv.input, t->csv.separator, block ? block : PART_BYTES * (r->n_workers ? r->n_workers : 2), 0,
-					     r->n_workers ? r->n_workers : 1 };
+	r->source = (struct nn_text_source){ t->csv.input, t->csv.separator,
+					     block ? block
+						   : PART_BYTES * (r->n_workers ? r->n_workers : 2),
+					     0, r->n_workers ? r->n_workers : 1 };
 	r->source.part = (r->source.block + r->source.most - 1) / r->source.most;
 	if (nn_input_open_memory(&input, nn_input_name(t->csv.input), err) < 0)
 		return -1;
@@ -369,8 +380,8 @@ static int read_first(struct reader *r, struct nn_error *err)
 	return status == 2 ? -1 : status;
 }
 
-int nn_table_read(struct nn_table *t, struct nn_pool *pool, size_t block, struct nn_block *values, struct nn_block *targets,
-		  size_t *rows, struct nn_error *err)
+int nn_table_read(struct nn_table *t, struct nn_pool *pool, size_t block, struct nn_block *values,
+		  struct nn_block *targets, size_t *rows, struct nn_error *err)
 {
 	struct reader *r;
 	int status;

@@ -17,7 +17,7 @@ bool nn_meant_as_number(const char *text, size_t n)
 		text++, n--;
 	while (n && text[n - 1] == ' ')
 		n--;
-	if (nn_parse_f64(text, n, &value) || value != 0)     /* an overflow is a number too */
+	if (nn_parse_f64(text, n, &value) || value != 0) /* an overflow is a number too */
 		return true;
 	if (n && (text[0] == '+' || text[0] == '-'))
 		text++, n--;
@@ -36,7 +36,8 @@ static int take_names(struct nn_table *t, const struct nn_field *fields, struct 
 		size_t before = nn_words_count(t->names);
 		int32_t id = nn_words_add(t->names, fields[i].text, fields[i].length, err);
 
-		t->columns[i].name = id < 0 ? NULL : nn_strndup(fields[i].text, fields[i].length, err);
+		t->columns[i].name =
+			id < 0 ? NULL : nn_strndup(fields[i].text, fields[i].length, err);
 		if (!t->columns[i].name)
 			return -1;
 		if (nn_words_count(t->names) > before)
@@ -47,7 +48,8 @@ static int take_names(struct nn_table *t, const struct nn_field *fields, struct 
 	return 0;
 }
 
-int nn_table_open(struct nn_table *t, struct nn_input *input, int header, enum nn_dtype dtype, struct nn_error *err)
+int nn_table_open(struct nn_table *t, struct nn_input *input, int header, enum nn_dtype dtype,
+		  struct nn_error *err)
 {
 	const struct nn_field *fields;
 	int status;
@@ -62,7 +64,8 @@ int nn_table_open(struct nn_table *t, struct nn_input *input, int header, enum n
 		return -1;
 	t->header = header == NN_HEADER_YES;
 	for (size_t i = 0; header == NN_HEADER_AUTO && i < t->width; i++)
-		t->header |= fields[i].length && !nn_meant_as_number(fields[i].text, fields[i].length);
+		t->header |=
+			fields[i].length && !nn_meant_as_number(fields[i].text, fields[i].length);
 	t->columns = nn_alloc(t->width, sizeof *t->columns, err);
 	if (!t->columns)
 		return -1;
@@ -81,10 +84,11 @@ void nn_table_close(struct nn_table *t)
 	nn_free(t->column_of);
 	nn_words_free(t->names);
 	nn_csv_fini(&t->csv);
-	*t = (struct nn_table){0};
+	*t = (struct nn_table){ 0 };
 }
 
-int nn_table_find(const struct nn_table *t, const char *name, size_t n, size_t *column, struct nn_error *err)
+int nn_table_find(const struct nn_table *t, const char *name, size_t n, size_t *column,
+		  struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 	uint64_t number;
@@ -101,8 +105,8 @@ int nn_table_find(const struct nn_table *t, const char *name, size_t n, size_t *
 		return 0;
 	*column = t->column_of[id];
 	if (t->columns[*column].twice)
-		return nn_fail(err, NN_EFORMAT, "%s: column \"%s\" occurs twice", nn_input_name(t->csv.input),
-			       nn_quote(quoted, name, n));
+		return nn_fail(err, NN_EFORMAT, "%s: column \"%s\" occurs twice",
+			       nn_input_name(t->csv.input), nn_quote(quoted, name, n));
 	return 0;
 }
 
@@ -112,7 +116,8 @@ const char *nn_table_column_name(const struct nn_table *t, size_t column, char b
 	char quoted[NN_QUOTED];
 
 	if (name)
-		snprintf(buffer, NN_QUOTED, "column \"%.180s\"", nn_quote(quoted, name, strlen(name)));
+		snprintf(buffer, NN_QUOTED, "column \"%.180s\"",
+			 nn_quote(quoted, name, strlen(name)));
 	else
 		snprintf(buffer, NN_QUOTED, "column %zu", column + 1);
 	return buffer;
@@ -144,7 +149,8 @@ static const char *next_name(const void *arg, size_t i)
 	return i < t->width ? t->columns[i].name : NULL;
 }
 
-const char *nn_table_instead(const struct nn_table *t, const char *name, size_t n, char text[NN_TABLE_INSTEAD])
+const char *nn_table_instead(const struct nn_table *t, const char *name, size_t n,
+			     char text[NN_TABLE_INSTEAD])
 {
 	char quoted[NN_QUOTED], copy[64], names[200];
 	const char *near;
@@ -152,7 +158,8 @@ const char *nn_table_instead(const struct nn_table *t, const char *name, size_t 
 	snprintf(copy, sizeof copy, "%.*s", (int)(n < 60 ? n : 60), name);
 	near = t->header ? nn_did_you_mean(copy, next_name, t) : NULL;
 	if (near) {
-		snprintf(text, NN_TABLE_INSTEAD, "; did you mean %.150s?", nn_quote(quoted, near, strlen(near)));
+		snprintf(text, NN_TABLE_INSTEAD, "; did you mean %.150s?",
+			 nn_quote(quoted, near, strlen(near)));
 	} else {
 		nn_table_names(t, names, sizeof names);
 		snprintf(text, NN_TABLE_INSTEAD, "; its columns: %s", names);
@@ -160,15 +167,18 @@ const char *nn_table_instead(const struct nn_table *t, const char *name, size_t 
 	return text;
 }
 
-int nn_table_no_column(const struct nn_table *t, const char *what, const struct nn_field *name, struct nn_error *err)
+int nn_table_no_column(const struct nn_table *t, const char *what, const struct nn_field *name,
+		       struct nn_error *err)
 {
 	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
 
-	return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, nn_quote(quoted, name->text, name->length),
-		       nn_input_name(t->csv.input), nn_table_instead(t, name->text, name->length, instead));
+	return nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what,
+		       nn_quote(quoted, name->text, name->length), nn_input_name(t->csv.input),
+		       nn_table_instead(t, name->text, name->length, instead));
 }
 
-int nn_table_name_column(const struct nn_table *t, size_t column, char **name, size_t *position, struct nn_error *err)
+int nn_table_name_column(const struct nn_table *t, size_t column, char **name, size_t *position,
+			 struct nn_error *err)
 {
 	if (!t->header) {
 		*position = column + 1;

@@ -1,4 +1,5 @@
-/* Targets: classes or numbers, which classes in which order, and the raw values turned into either. */
+/* Targets: classes or numbers, which classes in which order, and the raw values turned into either.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "data/dataset.h"
 #include "file/convert.h"
 
-#define EXACT 9007199254740992.0     /* 2^53: integers up to here are exact in f64 and in JSON */
+#define EXACT 9007199254740992.0 /* 2^53: integers up to here are exact in f64 and in JSON */
 
 enum meaning { CLASSES, NUMBERS, PROBABILITIES };
 
@@ -26,8 +27,8 @@ static const char *column_text(const struct nn_raw_target *raw, size_t i, char b
 
 /* ---- classes or numbers? ---- */
 
-static int meaning_of_table(const struct nn_want_target *want, const struct nn_raw_target *raw, enum meaning *meaning,
-			    struct nn_error *err)
+static int meaning_of_table(const struct nn_want_target *want, const struct nn_raw_target *raw,
+			    enum meaning *meaning, struct nn_error *err)
 {
 	char name[NN_QUOTED];
 	uint64_t point = 0;
@@ -39,10 +40,14 @@ static int meaning_of_table(const struct nn_want_target *want, const struct nn_r
 		if (raw->columns[i]->cell != NN_CELL_WORD)
 			continue;
 		if (raw->n_columns > 1)
-			return nn_fail(err, NN_EFORMAT, "%s: %s is text among %zu target columns; several class targets need "
-				       "named outputs", raw->place, column_text(raw, i, name), raw->n_columns);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: %s is text among %zu target columns; several class "
+				       "targets need "
+				       "named outputs",
+				       raw->place, column_text(raw, i, name), raw->n_columns);
 		if (want->numbers)
-			return nn_fail(err, NN_EFORMAT, "%s: %s is text, but the loss wants numbers", raw->place,
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: %s is text, but the loss wants numbers", raw->place,
 				       column_text(raw, i, name));
 		*meaning = CLASSES;
 		return 0;
@@ -50,18 +55,24 @@ static int meaning_of_table(const struct nn_want_target *want, const struct nn_r
 	if (want->classes && raw->n_columns > 1)
 		*meaning = PROBABILITIES;
 	else if (want->classes && point)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": %s is a number with a point or exponent, but the loss wants "
-			       "classes; --loss=mse learns numbers", raw->place, point, column_text(raw, 0, name));
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64
+			       ": %s is a number with a point or exponent, but the loss wants "
+			       "classes; --loss=mse learns numbers",
+			       raw->place, point, column_text(raw, 0, name));
 	else if (want->classes)
 		*meaning = CLASSES;
 	else if (!want->numbers && raw->n_columns == 1 && !point && raw->rows > 0)
-		return nn_fail(err, NN_EUSAGE, "%s: the integers of %s could be classes or numbers; say --loss=cross-entropy for "
-			       "classes or --loss=mse for a number", raw->place, column_text(raw, 0, name));
+		return nn_fail(err, NN_EUSAGE,
+			       "%s: the integers of %s could be classes or numbers; say "
+			       "--loss=cross-entropy for "
+			       "classes or --loss=mse for a number",
+			       raw->place, column_text(raw, 0, name));
 	return 0;
 }
 
-static int meaning_of_array(const struct nn_want_target *want, const struct nn_raw_target *raw, enum meaning *meaning,
-			    struct nn_error *err)
+static int meaning_of_array(const struct nn_want_target *want, const struct nn_raw_target *raw,
+			    enum meaning *meaning, struct nn_error *err)
 {
 	size_t size = nn_row_size(&raw->array.shape);
 
@@ -70,21 +81,26 @@ static int meaning_of_array(const struct nn_want_target *want, const struct nn_r
 		*meaning = want->numbers ? NUMBERS : CLASSES;
 	} else if (want->classes) {
 		if (raw->array.shape.rank != 2 || size < 2)
-			return nn_fail(err, NN_EFORMAT, "%s: found %s values, but the loss wants classes: integers, or a row of "
-				       "probabilities", raw->place, nn_dtype_name(raw->array.dtype));
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: found %s values, but the loss wants classes: integers, "
+				       "or a row of "
+				       "probabilities",
+				       raw->place, nn_dtype_name(raw->array.dtype));
 		*meaning = PROBABILITIES;
 	}
 	return 0;
 }
 
 /* What a schema that is known makes of it. */
-static int meaning_of_schema(const struct nn_target_schema *schema, const struct nn_raw_target *raw, enum meaning *meaning,
-			     struct nn_error *err)
+static int meaning_of_schema(const struct nn_target_schema *schema, const struct nn_raw_target *raw,
+			     enum meaning *meaning, struct nn_error *err)
 {
 	size_t size;
 
 	if (raw->from_table) {
-		*meaning = !schema->labels ? NUMBERS : schema->n_columns == 1 ? CLASSES : PROBABILITIES;
+		*meaning = !schema->labels          ? NUMBERS
+			   : schema->n_columns == 1 ? CLASSES
+						    : PROBABILITIES;
 		return 0;
 	}
 	size = nn_row_size(&raw->array.shape);
@@ -92,13 +108,16 @@ static int meaning_of_schema(const struct nn_target_schema *schema, const struct
 	if (schema->labels && !whole_type(raw->array.dtype)) {
 		*meaning = PROBABILITIES;
 		if (size != schema->n_labels)
-			return nn_fail(err, NN_EFORMAT, "%s: found rows of %zu probabilities, expected %zu", raw->place, size,
-				       schema->n_labels);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: found rows of %zu probabilities, expected %zu",
+				       raw->place, size, schema->n_labels);
 	} else if (schema->labels && !schema->integer_labels && schema->n_labels) {
-		return nn_fail(err, NN_EFORMAT, "%s: found integers, expected labels as in the training data (text)", raw->place);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: found integers, expected labels as in the training data (text)",
+			       raw->place);
 	} else if (!schema->labels && size != schema->n_columns) {
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu values per row, expected %zu", raw->place, size,
-			       schema->n_columns);
+		return nn_fail(err, NN_EFORMAT, "%s: found %zu values per row, expected %zu",
+			       raw->place, size, schema->n_columns);
 	}
 	return 0;
 }
@@ -106,11 +125,13 @@ static int meaning_of_schema(const struct nn_target_schema *schema, const struct
 /* ---- values ---- */
 
 /* The number of an integer label; a model's labels do not grow: then -1 where that is no error. */
-static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code, const struct nn_raw_target *raw, size_t row,
-		       int64_t label, int32_t *id, struct nn_error *err)
+static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
+		       const struct nn_raw_target *raw, size_t row, int64_t label, int32_t *id,
+		       struct nn_error *err)
 {
 	if (label > (int64_t)EXACT || label < -(int64_t)EXACT)
-		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label beyond 2^53", raw->place, row + 1);
+		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label beyond 2^53", raw->place,
+			       row + 1);
 	if (!code->fixed) {
 		*id = nn_words_add_integer(code->labels, label, err);
 		return *id < 0 ? -1 : 0;
@@ -118,33 +139,39 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code, const
 	*id = nn_words_find_integer(code->labels, label);
 	ds->unseen += *id < 0;
 	if (*id < 0 && !ds->lenient)
-		return nn_fail(err, NN_EFORMAT, "%s: row %zu: label %" PRId64 " is not among those of the start model",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: row %zu: label %" PRId64
+			       " is not among those of the start model",
 			       raw->place, row + 1, label);
 	return 0;
 }
 
 /* A label of a table: the number of its word already, or an integer that turned out to be one. */
-static int table_class(struct nn_dataset *ds, struct nn_target_code *code, const struct nn_raw_target *raw, size_t row,
-		       bool words, int32_t *id, struct nn_error *err)
+static int table_class(struct nn_dataset *ds, struct nn_target_code *code,
+		       const struct nn_raw_target *raw, size_t row, bool words, int32_t *id,
+		       struct nn_error *err)
 {
 	double v = raw->values[row * raw->stride];
 
-	if (isnan(v)) {              /* missing: the row will be left out */
+	if (isnan(v)) { /* missing: the row will be left out */
 		*id = -1;
 		return 0;
 	}
 	if (!words)
-		return find_or_add(ds, code, raw, row, fabs(v) > EXACT ? INT64_MAX : (int64_t)v, id, err);
+		return find_or_add(ds, code, raw, row, fabs(v) > EXACT ? INT64_MAX : (int64_t)v, id,
+				   err);
 	*id = (int32_t)v;
 	ds->unseen += *id < 0;
 	if (*id < 0 && !ds->lenient)
-		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label that is not among those of the start model", raw->place,
-			       row + 1);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: row %zu: a label that is not among those of the start model",
+			       raw->place, row + 1);
 	return 0;
 }
 
-static int take_classes(struct nn_dataset *ds, struct nn_data_target *t, struct nn_target_code *code,
-			const struct nn_raw_target *raw, bool words, struct nn_error *err)
+static int take_classes(struct nn_dataset *ds, struct nn_data_target *t,
+			struct nn_target_code *code, const struct nn_raw_target *raw, bool words,
+			struct nn_error *err)
 {
 	int32_t *ids;
 
@@ -155,15 +182,18 @@ static int take_classes(struct nn_dataset *ds, struct nn_data_target *t, struct 
 		for (size_t i = 0; i < t->size; i++) {
 			size_t at = r * t->size + i;
 
-			if (raw->from_table ? table_class(ds, code, raw, r, words, &ids[at], err) < 0
-					    : find_or_add(ds, code, raw, r, nn_whole(raw->array.dtype, raw->array.data, at),
-							  &ids[at], err) < 0)
+			if (raw->from_table
+				    ? table_class(ds, code, raw, r, words, &ids[at], err) < 0
+				    : find_or_add(ds, code, raw, r,
+						  nn_whole(raw->array.dtype, raw->array.data, at),
+						  &ids[at], err) < 0)
 				return -1;
 		}
 	return 0;
 }
 
-static void put_number(const struct nn_dataset *ds, struct nn_data_target *t, size_t at, double value)
+static void put_number(const struct nn_dataset *ds, struct nn_data_target *t, size_t at,
+		       double value)
 {
 	if (ds->dtype == NN_F64)
 		((double *)t->values.data)[at] = value;
@@ -171,10 +201,12 @@ static void put_number(const struct nn_dataset *ds, struct nn_data_target *t, si
 		((float *)t->values.data)[at] = (float)value;
 }
 
-static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t, const struct nn_raw_target *raw,
-			struct nn_error *err)
+static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
+			const struct nn_raw_target *raw, struct nn_error *err)
 {
-	struct nn_samples how = { raw->array.dtype, ds->dtype, raw->place, 0, t->size, ds->missing == NN_MISSING_DROP };
+	struct nn_samples how = { raw->array.dtype, ds->dtype,
+				  raw->place,       0,
+				  t->size,          ds->missing == NN_MISSING_DROP };
 	size_t n = raw->rows * t->size;
 
 	if (nn_block_reserve(&t->values, n * nn_dtype_size(ds->dtype) + 1, err) < 0)
@@ -187,15 +219,17 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t, c
 	return 0;
 }
 
-static int check_probabilities(const struct nn_dataset *ds, const struct nn_data_target *t, const char *place,
-			       struct nn_error *err)
+static int check_probabilities(const struct nn_dataset *ds, const struct nn_data_target *t,
+			       const char *place, struct nn_error *err)
 {
 	for (size_t i = 0; i < ds->rows * t->size; i++) {
-		double p = ds->dtype == NN_F64 ? ((const double *)t->values.data)[i] : ((const float *)t->values.data)[i];
+		double p = ds->dtype == NN_F64 ? ((const double *)t->values.data)[i]
+					       : ((const float *)t->values.data)[i];
 
 		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->missing == NN_MISSING_DROP))
-			return nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %g, expected a probability", place,
-				       i / t->size + 1, i % t->size + 1, p);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: row %zu, column %zu: found %g, expected a probability",
+				       place, i / t->size + 1, i % t->size + 1, p);
 	}
 	return 0;
 }
@@ -223,8 +257,8 @@ static int learn_probability_labels(struct nn_target_schema *schema, size_t n, s
 	return 0;
 }
 
-static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meaning, const struct nn_raw_target *raw,
-			struct nn_error *err)
+static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meaning,
+			const struct nn_raw_target *raw, struct nn_error *err)
 {
 	struct nn_target_schema *schema = &ds->schema->targets[target];
 	struct nn_target_code *code = &ds->coding->targets[target];
@@ -242,7 +276,8 @@ static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meani
 		return 0;
 	schema->labels = nn_alloc(0, sizeof *schema->labels, err);
 	schema->integer_labels = !raw->from_table || raw->columns[0]->cell != NN_CELL_WORD;
-	code->labels = schema->integer_labels ? nn_coding_words(ds->coding, true, err) : raw->columns[0]->words;
+	code->labels = schema->integer_labels ? nn_coding_words(ds->coding, true, err)
+					      : raw->columns[0]->words;
 	return schema->labels && code->labels ? 0 : -1;
 }
 
@@ -254,7 +289,8 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	enum meaning meaning = NUMBERS;
 	bool words;
 
-	if (want ? (raw->from_table ? meaning_of_table : meaning_of_array)(want, raw, &meaning, err) < 0
+	if (want ? (raw->from_table ? meaning_of_table : meaning_of_array)(want, raw, &meaning,
+									   err) < 0
 		 : meaning_of_schema(schema, raw, &meaning, err) < 0)
 		return -1;
 	if (want && learn_schema(ds, target, meaning, raw, err) < 0)
@@ -264,7 +300,8 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	t->size = raw->from_table ? raw->n_columns : nn_row_size(&raw->array.shape);
 	t->plain = want && want->plain;
 	t->wanted = want ? want->size : 0;
-	/* a table has looked up its labels already, unless integers turned out to be classes only now */
+	/* a table has looked up its labels already, unless integers turned out to be classes only
+	 * now */
 	words = raw->from_table && raw->columns[0]->cell != NN_CELL_NUMBER;
 	if (meaning == CLASSES)
 		return take_classes(ds, t, &ds->coding->targets[target], raw, words, err);
@@ -287,13 +324,15 @@ static bool are_class_numbers(const struct nn_words *words, size_t n)
 	return nn_words_integers(words);
 }
 
-static int put_label(struct nn_target_schema *schema, size_t i, const struct nn_words *words, int32_t id, int64_t number,
-		     struct nn_error *err)
+static int put_label(struct nn_target_schema *schema, size_t i, const struct nn_words *words,
+		     int32_t id, int64_t number, struct nn_error *err)
 {
 	char digits[24];
 
-	snprintf(digits, sizeof digits, "%" PRId64, words && id >= 0 ? nn_words_integer(words, id) : number);
-	schema->labels[i] = nn_strdup(words && !nn_words_integers(words) ? nn_words_text(words, id) : digits, err);
+	snprintf(digits, sizeof digits, "%" PRId64,
+		 words && id >= 0 ? nn_words_integer(words, id) : number);
+	schema->labels[i] = nn_strdup(
+		words && !nn_words_integers(words) ? nn_words_text(words, id) : digits, err);
 	return schema->labels[i] ? 0 : -1;
 }
 
@@ -322,7 +361,8 @@ int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_erro
 		return 0;
 	n = nn_words_count(code->labels);
 	if (t->wanted && n > t->wanted)
-		return nn_fail(err, NN_EFORMAT, "%s: found %zu different labels, the output line has room for %zu",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: found %zu different labels, the output line has room for %zu",
 			       ds->file[ds->n_files - 1].path, n, t->wanted);
 	if (nn_words_sort(code->labels, &order, &place, err) < 0)
 		return -1;
@@ -332,10 +372,12 @@ int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_erro
 	if (!t->place || new_labels(schema, numbers ? t->wanted : n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < schema->n_labels; i++)
-		if (put_label(schema, i, code->labels, numbers ? -1 : order[i], (int64_t)i, err) < 0)
+		if (put_label(schema, i, code->labels, numbers ? -1 : order[i], (int64_t)i, err) <
+		    0)
 			return -1;
 	for (size_t i = 0; i < n; i++)
-		t->place[i] = numbers ? (int32_t)nn_words_integer(code->labels, (int32_t)i) : place[i];
+		t->place[i] =
+			numbers ? (int32_t)nn_words_integer(code->labels, (int32_t)i) : place[i];
 	code->place = t->place;
 	return 0;
 }

@@ -33,21 +33,24 @@ NN_WIDE static bool walk_fast(struct nn_walk *w, const char *text, size_t n, cha
 {
 	struct nn_quotes state = { 0, 1 };
 
-	*w = (struct nn_walk){0};
+	*w = (struct nn_walk){ 0 };
 	for (size_t at = 0; at < n; at += 64) {
 		const char *p = text + at;
-		uint64_t valid = nn_window_bits(n - at), quotes = nn_mask_equal(p, '"') & valid, within, ends, record, cr;
+		uint64_t valid = nn_window_bits(n - at), quotes = nn_mask_equal(p, '"') & valid,
+			 within, ends, record, cr;
 		uint64_t newlines = nn_mask_equal(p, '\n') & valid;
 
-		if (!nn_quotes_window(&state, quotes, nn_mask_equal(p, separator) & valid, newlines, &within))
+		if (!nn_quotes_window(&state, quotes, nn_mask_equal(p, separator) & valid, newlines,
+				      &within))
 			return false;
 		ends = newlines & ~within;
-		record = ends ? ends ^ (ends - 1) : valid;      /* bytes up to the end */
+		record = ends ? ends ^ (ends - 1) : valid; /* bytes up to the end */
 		cr = nn_mask_equal(p, '\r') & ~within & record;
 		cr &= ~(newlines >> 1 | (uint64_t)(p[64] == '\n') << 63);
 		w->lone_cr |= cr != 0;
 		w->found |= (quotes & record ? NN_SCAN_QUOTE : 0) | (cr ? NN_SCAN_CR : 0) |
-			    (nn_mask_equal(p, 0) & record ? NN_SCAN_NUL : 0) | (nn_mask_high(p) & record ? NN_SCAN_HIGH : 0);
+			    (nn_mask_equal(p, 0) & record ? NN_SCAN_NUL : 0) |
+			    (nn_mask_high(p) & record ? NN_SCAN_HIGH : 0);
 		w->newlines += (uint64_t)__builtin_popcountll(newlines & within & record);
 		if (ends) {
 			w->at = at + (size_t)__builtin_ctzll(ends);

@@ -11,19 +11,19 @@
 
 struct word {
 	int64_t integer;
-	char *text;                  /* NULL: an integer */
+	char *text; /* NULL: an integer */
 	size_t length;
 	uint64_t hash;
 };
 
 struct nn_words {
 	bool integers;
-	size_t n, room, slots;       /* slots: a power of two, at most half full */
+	size_t n, room, slots; /* slots: a power of two, at most half full */
 	struct word *word;
-	int32_t *table;              /* id + 1, 0: free */
-	int32_t *small;              /* integers: id + 1 of 0..255 */
+	int32_t *table; /* id + 1, 0: free */
+	int32_t *small; /* integers: id + 1 of 0..255 */
 	int32_t *order, *place;
-	size_t sorted;               /* values that order and place know */
+	size_t sorted; /* values that order and place know */
 };
 
 /* Mixed so that the low bits depend on all. */
@@ -188,7 +188,8 @@ struct sorted {
 
 static int by_value(const void *a, const void *b)
 {
-	const struct word *x = ((const struct sorted *)a)->word, *y = ((const struct sorted *)b)->word;
+	const struct word *x = ((const struct sorted *)a)->word,
+			  *y = ((const struct sorted *)b)->word;
 	size_t n = x->length < y->length ? x->length : y->length;
 	int c = n ? memcmp(x->text, y->text, n) : 0;
 
@@ -197,7 +198,8 @@ static int by_value(const void *a, const void *b)
 	return c ? c : x->integer < y->integer ? -1 : x->integer > y->integer;
 }
 
-int nn_words_sort(struct nn_words *w, const int32_t **order, const int32_t **place, struct nn_error *err)
+int nn_words_sort(struct nn_words *w, const int32_t **order, const int32_t **place,
+		  struct nn_error *err)
 {
 	struct sorted *s;
 	int status = -1;

@@ -1,4 +1,5 @@
-/* Distinct values in the order they were met, whole numbers or text, and their sorted places: labels and categories. */
+/* Distinct values in the order they were met, whole numbers or text, and their sorted places:
+ * labels and categories. */
 #ifndef NN_DATA_WORDS_H
 #define NN_DATA_WORDS_H
 
@@ -10,7 +11,7 @@
 struct nn_words;
 
 int nn_words_new(struct nn_words **words, bool integers, struct nn_error *err);
-void nn_words_free(struct nn_words *words);           /* NULL allowed */
+void nn_words_free(struct nn_words *words); /* NULL allowed */
 size_t nn_words_count(const struct nn_words *words);
 bool nn_words_integers(const struct nn_words *words);
 
@@ -24,9 +25,10 @@ const char *nn_words_text(const struct nn_words *words, int32_t id);
 int64_t nn_words_integer(const struct nn_words *words, int32_t id);
 
 /*
- * order[k] = the value at sorted place k (integers by value, text bytewise), place[id] = k; both [count], owned by words, valid
- * until the next add.
+ * order[k] = the value at sorted place k (integers by value, text bytewise), place[id] = k; both
+ * [count], owned by words, valid until the next add.
  */
-int nn_words_sort(struct nn_words *words, const int32_t **order, const int32_t **place, struct nn_error *err);
+int nn_words_sort(struct nn_words *words, const int32_t **order, const int32_t **place,
+		  struct nn_error *err);
 
 #endif

@@ -29,14 +29,18 @@ static int number_of(const char *device, const char *name)
 		return -1;
 	if (device[n] == '\0')
 		return 0;
-	return device[n] == ':' && device[n + 1] && strspn(device + n + 1, "0123456789") == strlen(device + n + 1) ?
-	       atoi(device + n + 1) : -1;
+	return device[n] == ':' && device[n + 1] &&
+			       strspn(device + n + 1, "0123456789") == strlen(device + n + 1)
+		       ? atoi(device + n + 1)
+		       : -1;
 }
 
-static const struct nn_device *open_in_module(const char *name, enum nn_dtype dtype, struct nn_error *err)
+static const struct nn_device *open_in_module(const char *name, enum nn_dtype dtype,
+					      struct nn_error *err)
 {
 	const struct nn_device_module *module = nn_module_open("cuda", err);
-	const struct nn_device *device = module ? module->open(number_of(name, "cuda"), dtype, err) : NULL;
+	const struct nn_device *device =
+		module ? module->open(number_of(name, "cuda"), dtype, err) : NULL;
 
 	if (!device)
 		nn_fail_at(err, "device %s", name);
@@ -52,24 +56,30 @@ const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, st
 			return devices[i].open(dtype, err);
 	if (number_of(name, "cuda") >= 0)
 		return open_in_module(name, dtype, err);
-	nn_fail(err, NN_EUSAGE, "unknown device %s: choose cpu, cuda or auto", nn_quote(quoted, name, strlen(name)));
+	nn_fail(err, NN_EUSAGE, "unknown device %s: choose cpu, cuda or auto",
+		nn_quote(quoted, name, strlen(name)));
 	return NULL;
 }
 
 const char *nn_device_there(size_t i)
 {
-	static const char *const numbered[] = { "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7" };
+	static const char *const numbered[] = { "cuda",   "cuda:1", "cuda:2", "cuda:3",
+						"cuda:4", "cuda:5", "cuda:6", "cuda:7" };
 	struct nn_error err;
 
 	if (i == 0)
 		return "cpu";
-	return i <= sizeof numbered / sizeof *numbered && open_in_module(numbered[i - 1], NN_F32, &err) ? numbered[i - 1] : NULL;
+	return i <= sizeof numbered / sizeof *numbered &&
+			       open_in_module(numbered[i - 1], NN_F32, &err)
+		       ? numbered[i - 1]
+		       : NULL;
 }
 
 const char *nn_device_describe(const char *name)
 {
 	struct nn_error err;
-	const struct nn_device_module *module = number_of(name, "cuda") >= 0 ? nn_module_open("cuda", &err) : NULL;
+	const struct nn_device_module *module =
+		number_of(name, "cuda") >= 0 ? nn_module_open("cuda", &err) : NULL;
 
 	return module && module->describe ? module->describe(number_of(name, "cuda")) : NULL;
 }

@@ -5,79 +5,90 @@
 #include "base/pool.h"
 #include "op/op.h"
 
-/* A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W are held H,W,C. */
+/* A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W
+ * are held H,W,C. */
 struct nn_site {
 	const void *attrs;
 	const struct nn_shape *in;
 	int n_in;
 	struct nn_shape out;
 	bool training;
-	bool want_dx;                /* is the gradient towards in[0] needed? */
+	bool want_dx; /* is the gradient towards in[0] needed? */
 };
 
 /*
- * Values of rows of a table, `width` reals each: what a batch adds to the gradient of a table of any size. In entries, as backward
- * appends them, row[i] is a row of the table or NN_LIST_NO_ROW (skipped) and leaf[i] the leaf of the batch that it comes from; samples
- * are in order. In sums (nn_device.sum_rows) rows ascend.
+ * Values of rows of a table, `width` reals each: what a batch adds to the gradient of a table of
+ * any size. In entries, as backward appends them, row[i] is a row of the table or NN_LIST_NO_ROW
+ * (skipped) and leaf[i] the leaf of the batch that it comes from; samples are in order. In sums
+ * (nn_device.sum_rows) rows ascend.
  */
 struct nn_row_list {
-	size_t width, room, n;       /* room: entries there can be */
+	size_t width, room, n; /* room: entries there can be */
 	uint32_t *row, *leaf;
 	void *value;
 };
 #define NN_LIST_NO_ROW UINT32_MAX
 
 /*
- * Sums of entries by row: inside a leaf one chain in their order from 0, leaves along the binary tree over their numbers; what is not
- * there is 0, so that these are the bytes of a dense gradient. Leaves are added only inside subtrees within first_leaf..end_leaf-1: a
- * row of several such is there as often, with a leaf of each. Lists of several ranks, one after the other in their order, are entries.
+ * Sums of entries by row: inside a leaf one chain in their order from 0, leaves along the binary
+ * tree over their numbers; what is not there is 0, so that these are the bytes of a dense gradient.
+ * Leaves are added only inside subtrees within first_leaf..end_leaf-1: a row of several such is
+ * there as often, with a leaf of each. Lists of several ranks, one after the other in their order,
+ * are entries.
  */
 struct nn_row_sum {
 	const struct nn_row_list *entries;
-	struct nn_row_list *sums;    /* as wide, with room for as many */
+	struct nn_row_list *sums; /* as wide, with room for as many */
 	size_t first_leaf, end_leaf;
-	void *work;                  /* NN_ROW_SUM_WORK bytes for each entry there can be */
+	void *work; /* NN_ROW_SUM_WORK bytes for each entry there can be */
 	struct nn_pool *pool;
 };
 #define NN_ROW_SUM_WORK 24
 
 /*
- * One call of a kernel: `rows` consecutive rows of a global batch. All arrays are dense, rows first, of the graph's dtype
- * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the batch's tree) at leaf[0..n_leaves];
- * a call with one leaf may be a piece of it: `first` says whether its chain begins here, else it goes on from what dw holds.
+ * One call of a kernel: `rows` consecutive rows of a global batch. All arrays are dense, rows
+ * first, of the graph's dtype
+ * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the
+ * batch's tree) at leaf[0..n_leaves]; a call with one leaf may be a piece of it: `first` says
+ * whether its chain begins here, else it goes on from what dw holds.
  *
- * What a graph lets share memory. y is x[0] in activation, dropout, add, mul and, at prediction, batchnorm; y is the residual in dense
- * and in conv2d that is not pooled. One dx is dy, never with its dx_add: in activation, dropout, add and batchnorm any, in dense and
- * conv2d that is not pooled the residual's. Two inputs that are the same value have the same dx: the second is added to the first.
+ * What a graph lets share memory. y is x[0] in activation, dropout, add, mul and, at prediction,
+ * batchnorm; y is the residual in dense and in conv2d that is not pooled. One dx is dy, never with
+ * its dx_add: in activation, dropout, add and batchnorm any, in dense and conv2d that is not pooled
+ * the residual's. Two inputs that are the same value have the same dx: the second is added to the
+ * first.
  */
 struct nn_call {
 	struct nn_site site;
 	size_t rows;
-	uint64_t sample;             /* samples drawn in training before row 0: dropout's index */
+	uint64_t sample; /* samples drawn in training before row 0: dropout's index */
 	uint64_t seed;
-	const void *const *x;        /* [n_in] */
-	size_t x_step;               /* bytes from one thread's copy of x[0] to the next one's (kernel's copies); 0: there is one for all */
+	const void *const *x; /* [n_in] */
+	size_t x_step; /* bytes from one thread's copy of x[0] to the next one's (kernel's copies);
+			  0: there is one for all */
 	void *y;
-	void *dy;                    /* backward: gradient of y, may be overwritten */
-	void *const *dx;             /* backward: [n_in], NULL entries are not wanted */
-	const bool *dx_add;          /* [n_in]: add to what is there (dx = old + new) instead of storing */
-	void *const *w;              /* packed parameters and buffers; buffers are updated by forward in training */
-	void *const *dw;             /* packed gradients, NULL for buffers: the sum over this call's leaves along the tree; of a table a
-	                                struct nn_row_list, to which entries are appended. conv2d, dw[0] NULL: dx[0] alone is wanted, which is
-	                                made from dy and derived; nothing else is read, work neither */
-	const void *derived;         /* made by derive */
-	void *saved;                 /* kept from forward to backward, `saved` bytes; of a pooled conv2d what maxpool2d has of it: as many for
-	                                each element of y, in their order */
-	void *work;                  /* scratch of this call alone, `work` bytes */
-	const size_t *leaf;          /* [n_leaves + 1], leaf[0] = 0, leaf[n_leaves] = rows */
+	void *dy;           /* backward: gradient of y, may be overwritten */
+	void *const *dx;    /* backward: [n_in], NULL entries are not wanted */
+	const bool *dx_add; /* [n_in]: add to what is there (dx = old + new) instead of storing */
+	void *const
+		*w; /* packed parameters and buffers; buffers are updated by forward in training */
+	void *const *dw;     /* packed gradients, NULL for buffers: the sum over this call's leaves
+				along the tree; of a table a     struct nn_row_list, to which entries are
+				appended. conv2d, dw[0] NULL: dx[0] alone is wanted, which is     made from
+				dy and derived; nothing else is read, work neither */
+	const void *derived; /* made by derive */
+	void *saved;        /* kept from forward to backward, `saved` bytes; of a pooled conv2d what
+			       maxpool2d has of it: as many for        each element of y, in their order */
+	void *work;         /* scratch of this call alone, `work` bytes */
+	const size_t *leaf; /* [n_leaves + 1], leaf[0] = 0, leaf[n_leaves] = rows */
 	size_t n_leaves;
 	bool first;
-	size_t leaf_number;          /* of leaf 0 of the call among those of the batch */
-	const size_t *group;         /* batch norm: [n_groups + 1] row bounds */
+	size_t leaf_number;  /* of leaf 0 of the call among those of the batch */
+	const size_t *group; /* batch norm: [n_groups + 1] row bounds */
 	size_t n_groups;
 	/*
-	 * Training, ops with statistics: where those of group g go, at g * statistics_step elements, and the buffers stay as they are;
-	 * NULL: the buffers are advanced by forward.
+	 * Training, ops with statistics: where those of group g go, at g * statistics_step
+	 * elements, and the buffers stay as they are; NULL: the buffers are advanced by forward.
 	 */
 	void *statistics;
 	size_t statistics_step;
@@ -91,15 +102,20 @@ struct nn_kernel {
 	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
 	size_t (*saved)(const struct nn_site *site, size_t max_rows);
 	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);
-	/* Copies of x[0], a thread each, that a call of so many rows would rather have where nobody computes it: 1 or `threads`; NULL: 1. */
+	/* Copies of x[0], a thread each, that a call of so many rows would rather have where nobody
+	 * computes it: 1 or `threads`; NULL: 1. */
 	size_t (*copies)(const struct nn_site *site, size_t max_rows, int threads);
 	/* What backward needs of the weights in another order; refreshed once after each update. */
 	size_t (*derived)(const struct nn_site *site);
-	void (*derive)(const struct nn_site *site, const void *const *w, void *derived, struct nn_pool *pool);
-	/* Elements that forward finds out about each group, for the op's buffers; advance the buffers by those of n_groups, in order. */
+	void (*derive)(const struct nn_site *site, const void *const *w, void *derived,
+		       struct nn_pool *pool);
+	/* Elements that forward finds out about each group, for the op's buffers; advance the
+	 * buffers by those of n_groups, in order. */
 	size_t (*statistics)(const struct nn_site *site);
-	void (*advance)(const struct nn_site *site, void *const *w, const void *statistics, size_t step, size_t n_groups);
-	/* Elements of a packed parameter; canonical (dense C order) <-> packed, padding 0. NULL: not packed. */
+	void (*advance)(const struct nn_site *site, void *const *w, const void *statistics,
+			size_t step, size_t n_groups);
+	/* Elements of a packed parameter; canonical (dense C order) <-> packed, padding 0. NULL:
+	 * not packed. */
 	size_t (*packed)(const struct nn_site *site, int param);
 	void (*pack)(const struct nn_site *site, int param, const void *canonical, void *packed);
 	void (*unpack)(const struct nn_site *site, int param, const void *packed, void *canonical);
@@ -110,17 +126,19 @@ struct nn_kernel {
 enum nn_loss_kind { NN_LOSS_CROSS_ENTROPY, NN_LOSS_MSE, NN_LOSS_BCE, NN_LOSS_HUBER, NN_LOSS_MAE };
 
 /*
- * rows x positions x columns of logits (classes or target columns last). Targets: int32 classes [rows][positions] (-1: masked), or real
- * numbers / probabilities [rows][positions][columns]. row_loss[rows] = sum over positions of weight * loss (nn_sum), not scaled;
- * dlogits (may be NULL) = scale * weight * gradient. For mse, bce, huber (delta 1), mae a row's loss is the mean over its columns.
+ * rows x positions x columns of logits (classes or target columns last). Targets: int32 classes
+ * [rows][positions] (-1: masked), or real numbers / probabilities [rows][positions][columns].
+ * row_loss[rows] = sum over positions of weight * loss (nn_sum), not scaled; dlogits (may be NULL)
+ * = scale * weight * gradient. For mse, bce, huber (delta 1), mae a row's loss is the mean over its
+ * columns.
  */
 struct nn_loss_call {
 	enum nn_loss_kind kind;
 	size_t rows, positions, columns;
 	const void *logits;
 	const int32_t *classes;
-	const void *numbers;         /* one of the two */
-	const void *class_weights;   /* real [columns] or NULL */
+	const void *numbers;       /* one of the two */
+	const void *class_weights; /* real [columns] or NULL */
 	double scale;
 	void *row_loss;
 	void *dlogits;
@@ -130,7 +148,13 @@ struct nn_loss_call {
 /* ---- optimizers: one kernel over a run of the flat block ---- */
 
 enum nn_optimizer_kind {
-	NN_SGD, NN_ADAM, NN_ADAMW, NN_RMSPROP, NN_RPROP, NN_LARS, NN_LAMB,
+	NN_SGD,
+	NN_ADAM,
+	NN_ADAMW,
+	NN_RMSPROP,
+	NN_RPROP,
+	NN_LARS,
+	NN_LAMB,
 };
 #define NN_MAX_SLOTS 2
 
@@ -139,78 +163,91 @@ struct nn_update {
 	size_t n;
 	void *w;
 	const void *g;
-	void *slot[NN_MAX_SLOTS];    /* momentum; m, v; square average; rprop's previous gradient and step */
-	uint64_t step;               /* 1 for the first update */
+	void *slot[NN_MAX_SLOTS]; /* momentum; m, v; square average; rprop's previous gradient and
+				     step */
+	uint64_t step;            /* 1 for the first update */
 	double lr;
-	double clip;                 /* the gradient is multiplied with it; 1: none */
+	double clip; /* the gradient is multiplied with it; 1: none */
 	double weight_decay, momentum, beta1, beta2, eps, alpha;
 	bool nesterov;
-	double ratio;                /* lars, lamb: the trust ratio of this parameter */
-	/* A table: its gradient as sums, in place of g. every: rows that are not there have gradient 0; else they stay as they are. */
+	double ratio; /* lars, lamb: the trust ratio of this parameter */
+	/* A table: its gradient as sums, in place of g. every: rows that are not there have
+	 * gradient 0; else they stay as they are. */
 	const struct nn_row_list *rows;
 	bool every;
 	struct nn_pool *pool;
 };
 
 struct nn_device {
-	const char *name;            /* "cpu" */
-	const char *kind;            /* "avx512": which instruction set */
+	const char *name; /* "cpu" */
+	const char *kind; /* "avx512": which instruction set */
 	enum nn_dtype dtype;
-	const struct nn_kernel *const *kernels;                /* [NN_N_OPS], NULL: the device cannot */
-	void *(*alloc)(size_t bytes, struct nn_error *err);    /* zeroed, aligned to 64 */
+	const struct nn_kernel *const *kernels; /* [NN_N_OPS], NULL: the device cannot */
+	void *(*alloc)(size_t bytes, struct nn_error *err); /* zeroed, aligned to 64 */
 	void (*free)(void *memory);
 	void (*loss)(const struct nn_loss_call *call);
 	void (*update)(const struct nn_update *update);
-	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update then takes as g. */
+	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update
+	 * then takes as g. */
 	void (*direction)(const struct nn_update *update, void *direction);
 	void (*sum_rows)(const struct nn_row_sum *sum);
 	/* a[i] += b[i] */
 	void (*add)(void *a, const void *b, size_t n, struct nn_pool *pool);
-	/* nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in the dtype, returned exactly as double. */
+	/* nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in
+	 * the dtype, returned exactly as double. */
 	double (*sum)(const void *values, size_t n);
 	double (*sum_squares)(const void *values, size_t n);
-	/* rows x columns: y = softmax or log-softmax of logits (prediction's --emit=probs); sigmoid. Element by element the same as the ops. */
+	/* rows x columns: y = softmax or log-softmax of logits (prediction's --emit=probs);
+	 * sigmoid. Element by element the same as the ops. */
 	void (*softmax)(const void *logits, void *y, size_t rows, size_t columns);
 	void (*sigmoid)(const void *logits, void *y, size_t n);
-	/* Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch norm. */
+	/* Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch
+	 * norm. */
 	size_t (*leaves)(size_t rows, size_t group, size_t most);
 	/*
-	 * A device with memory of its own: alloc gives memory there, copy_in and copy_out move bytes there and back, sync waits until all
-	 * that was asked for is done. All NULL: its memory is the host's, and calls return when their work is done.
+	 * A device with memory of its own: alloc gives memory there, copy_in and copy_out move
+	 * bytes there and back, sync waits until all that was asked for is done. All NULL: its
+	 * memory is the host's, and calls return when their work is done.
 	 */
 	void (*copy_in)(void *to, const void *from, size_t bytes);
 	void (*copy_out)(void *to, const void *from, size_t bytes);
 	void (*sync)(void);
 	/*
-	 * What all else is measured by, on the calling thread; NULL: the device cannot say. fma: n rounds of multiply-adds in registers
-	 * alone; the FLOP done. read: all of bytes, a multiple of 1024 and aligned to 64; something that depends on each of them.
+	 * What all else is measured by, on the calling thread; NULL: the device cannot say. fma: n
+	 * rounds of multiply-adds in registers alone; the FLOP done. read: all of bytes, a multiple
+	 * of 1024 and aligned to 64; something that depends on each of them.
 	 */
 	double (*fma)(size_t n);
 	double (*read)(const void *memory, size_t bytes);
-	/* The ops as a library has them that others use, to be compared with: "openblas", kernels [NN_N_OPS] with NULL where it has none. */
+	/* The ops as a library has them that others use, to be compared with: "openblas", kernels
+	 * [NN_N_OPS] with NULL where it has none. */
 	const char *library;
 	const struct nn_kernel *const *library_kernels;
 };
 
 /*
- * The device "cpu" for f32 or f64, with the best instruction set or the one NN_CPU names (avx512, avx2, generic; another value: NN_EUSAGE;
- * one this machine lacks: NN_ENODEV). "cpu+openblas" is the same without the promise of same bytes (--reproducible=no): layers for which
- * OpenBLAS was measured faster go to it; NN_ENODEV without its module. A const table, never freed.
+ * The device "cpu" for f32 or f64, with the best instruction set or the one NN_CPU names (avx512,
+ * avx2, generic; another value: NN_EUSAGE; one this machine lacks: NN_ENODEV). "cpu+openblas" is
+ * the same without the promise of same bytes (--reproducible=no): layers for which OpenBLAS was
+ * measured faster go to it; NN_ENODEV without its module. A const table, never freed.
  */
 const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, struct nn_error *err);
 
-/* Names of the devices that can be opened here, the CPU first; NULL after the last. Modules are looked for, not only their files. */
+/* Names of the devices that can be opened here, the CPU first; NULL after the last. Modules are
+ * looked for, not only their files. */
 const char *nn_device_there(size_t i);
 /* What a device calls itself, for reports; NULL: its name says all. */
 const char *nn_device_describe(const char *name);
 
-/* What a device's module offers (base/module.h): its tables by type, NULL where it cannot; may fail with NN_ENODEV: no such device. */
+/* What a device's module offers (base/module.h): its tables by type, NULL where it cannot; may fail
+ * with NN_ENODEV: no such device. */
 struct nn_device_module {
 	const struct nn_device *(*open)(int number, enum nn_dtype dtype, struct nn_error *err);
-	const char *(*describe)(int number);         /* "NVIDIA H200", for reports */
+	const char *(*describe)(int number); /* "NVIDIA H200", for reports */
 };
 
-/* The device "cpu" with every instruction set that this machine has, the widest first: their number. */
+/* The device "cpu" with every instruction set that this machine has, the widest first: their
+ * number. */
 #define NN_MAX_KINDS 8
 size_t nn_device_kinds(enum nn_dtype dtype, const struct nn_device *kinds[NN_MAX_KINDS]);
 

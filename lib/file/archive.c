@@ -1,6 +1,6 @@
 /*
- * The module nn-archive: gzip (RFC 1952) and deflate (RFC 1951) through zlib. CRC and length of every gzip member are verified here: of
- * zlib's time a tenth went there.
+ * The module nn-archive: gzip (RFC 1952) and deflate (RFC 1951) through zlib. CRC and length of
+ * every gzip member are verified here: of zlib's time a tenth went there.
  */
 #include "config.h"
 
@@ -21,10 +21,11 @@ struct gzip {
 	struct nn_archive_source source;
 	z_stream z;
 	uint64_t in, out;
-	uint32_t crc, length;        /* of the member so far */
-	unsigned char tail[8];       /* the last bytes that were taken: a member ends with its CRC and length */
-	bool member;                 /* inside a member */
-	bool first;                  /* no member was complete yet */
+	uint32_t crc, length; /* of the member so far */
+	unsigned char
+		tail[8]; /* the last bytes that were taken: a member ends with its CRC and length */
+	bool member;     /* inside a member */
+	bool first;      /* no member was complete yet */
 	bool ended;
 };
 
@@ -38,7 +39,8 @@ static int gzip_open(void **stream, const struct nn_archive_source *source, stru
 	g->first = g->member = true;
 	if (inflateInit2(&g->z, 16 + MAX_WBITS) != Z_OK) {
 		nn_free(g);
-		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", source->name);
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress",
+			       source->name);
 	}
 	inflateValidate(&g->z, 0);
 	*stream = g;
@@ -65,7 +67,7 @@ static int gzip_feed(struct gzip *g, struct nn_error *err)
 		return 0;
 	if (g->source.next(g->source.arg, &bytes, &n, err) < 0)
 		return -1;
-	g->z.next_in = (unsigned char *)bytes;      /* zlib only reads */
+	g->z.next_in = (unsigned char *)bytes; /* zlib only reads */
 	g->z.avail_in = (unsigned)n;
 	g->in += n;
 	if (n == 0 && g->member)
@@ -80,7 +82,8 @@ static int gzip_next_member(struct gzip *g, struct nn_error *err)
 	if (gzip_feed(g, err) < 0 || g->ended)
 		return g->ended ? 0 : -1;
 	if (*g->z.next_in != 0x1f)
-		return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the gzip data", g->source.name);
+		return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the gzip data",
+			       g->source.name);
 	inflateReset(&g->z);
 	inflateValidate(&g->z, 0);
 	g->crc = g->length = 0;
@@ -104,10 +107,14 @@ static uint32_t little_endian(const unsigned char *p)
 
 static int gzip_verify(struct gzip *g, struct nn_error *err)
 {
-	const char *what = little_endian(g->tail) != g->crc ? "data" : little_endian(g->tail + 4) != g->length ? "length" : NULL;
+	const char *what = little_endian(g->tail) != g->crc          ? "data"
+			   : little_endian(g->tail + 4) != g->length ? "length"
+								     : NULL;
 
 	g->member = false;
-	return what ? nn_fail(err, NN_EFORMAT, "%s: the gzip data are damaged (incorrect %s check)", g->source.name, what) : 0;
+	return what ? nn_fail(err, NN_EFORMAT, "%s: the gzip data are damaged (incorrect %s check)",
+			      g->source.name, what)
+		    : 0;
 }
 
 static int gzip_inflate(struct gzip *g, struct nn_error *err)
@@ -122,12 +129,14 @@ static int gzip_inflate(struct gzip *g, struct nn_error *err)
 	if (status == Z_STREAM_END) {
 		return gzip_verify(g, err);
 	} else if (status == Z_MEM_ERROR) {
-		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", g->source.name);
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress",
+			       g->source.name);
 	} else if (status != Z_OK && status != Z_BUF_ERROR) {
 		if (!g->first && g->z.total_out == 0)
-			return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the gzip data", g->source.name);
-		return nn_fail(err, NN_EFORMAT, "%s: the gzip data are damaged (%s)", g->source.name,
-			       g->z.msg ? g->z.msg : "no reason given");
+			return nn_fail(err, NN_EFORMAT, "%s: other bytes follow the gzip data",
+				       g->source.name);
+		return nn_fail(err, NN_EFORMAT, "%s: the gzip data are damaged (%s)",
+			       g->source.name, g->z.msg ? g->z.msg : "no reason given");
 	}
 	return 0;
 }
@@ -172,9 +181,11 @@ static int inflate_all(z_stream *z, size_t n, size_t size)
 	return status == Z_STREAM_END && (n || size) ? Z_DATA_ERROR : status;
 }
 
-static int inflate_raw(const void *bytes, size_t n, void *to, size_t size, const char *name, struct nn_error *err)
+static int inflate_raw(const void *bytes, size_t n, void *to, size_t size, const char *name,
+		       struct nn_error *err)
 {
-	z_stream z = { .next_in = (unsigned char *)bytes, .next_out = to };      /* zlib only reads the one */
+	z_stream z = { .next_in = (unsigned char *)bytes,
+		       .next_out = to }; /* zlib only reads the one */
 	int status = inflateInit2(&z, -MAX_WBITS);
 
 	if (status == Z_OK) {
@@ -183,7 +194,9 @@ static int inflate_raw(const void *bytes, size_t n, void *to, size_t size, const
 	}
 	if (status == Z_MEM_ERROR)
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", name);
-	return status == Z_STREAM_END ? 0 : nn_fail(err, NN_EFORMAT, "%s: its deflated data are damaged", name);
+	return status == Z_STREAM_END
+		       ? 0
+		       : nn_fail(err, NN_EFORMAT, "%s: its deflated data are damaged", name);
 }
 
 static const struct nn_archive table = { gzip_open, gzip_read, gzip_close, inflate_raw };

@@ -10,18 +10,22 @@
 #define PAGE ((size_t)4096)
 /* Below this nobody asks how much memory there is: the question costs more than the memory. */
 #define WORTH_ASKING ((size_t)64 << 20)
-/* From here on pages of 2 MiB are asked for: less time for page faults, and for rows that are gathered from anywhere. */
+/* From here on pages of 2 MiB are asked for: less time for page faults, and for rows that are
+ * gathered from anywhere. */
 #define LARGE ((size_t)4 << 20)
 #define LARGE_PAGE ((size_t)2 << 20)
 
 /*
- * Moved, or new, to a place that begins with a large page and has room behind it: elsewhere the kernel would have to split the large
- * pages there are. It grows there in a second call: memcheck takes new bytes of one that moves and grows for nobody's.
+ * Moved, or new, to a place that begins with a large page and has room behind it: elsewhere the
+ * kernel would have to split the large pages there are. It grows there in a second call: memcheck
+ * takes new bytes of one that moves and grows for nobody's.
  */
 static void *move_aligned(void *old, size_t old_room, size_t room)
 {
 	size_t space = room + LARGE_PAGE, used = old ? old_room : room, before;
-	char *begin = mmap(NULL, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at;
+	char *begin = mmap(NULL, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			   0),
+	     *at;
 	void *data;
 
 	if (begin == MAP_FAILED)
@@ -31,7 +35,8 @@ static void *move_aligned(void *old, size_t old_room, size_t room)
 	if (old)
 		data = mremap(old, old_room, old_room, MREMAP_MAYMOVE | MREMAP_FIXED, at);
 	else
-		data = mmap(at, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		data = mmap(at, room, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (data == MAP_FAILED) {
 		munmap(begin, space);
 		return MAP_FAILED;
@@ -73,7 +78,9 @@ int nn_block_reserve(struct nn_block *block, size_t bytes, struct nn_error *err)
 	if (room - block->room > WORTH_ASKING) {
 		available = nn_memory_available();
 		if (room - block->room > available)
-			return nn_fail(err, NN_ENOMEM, "%zu bytes of data do not fit into the %zu bytes of memory that are free",
+			return nn_fail(err, NN_ENOMEM,
+				       "%zu bytes of data do not fit into the %zu bytes of memory "
+				       "that are free",
 				       bytes, available);
 	}
 	if (resize(&block->data, block->room, room) < 0)
@@ -88,5 +95,5 @@ void nn_block_free(struct nn_block *block)
 {
 	if (block->data)
 		munmap(block->data, block->room);
-	*block = (struct nn_block){0};
+	*block = (struct nn_block){ 0 };
 }

@@ -22,39 +22,59 @@
 void nn_convert(enum nn_dtype from, const void *values, size_t n, enum nn_dtype to, void *real)
 {
 	switch (from) {
-	case NN_F32: PAIR(float, SAME);
-	case NN_F64: PAIR(double, SAME);
-	case NN_F16: PAIR(uint16_t, nn_f16_to_f32);
-	case NN_BF16: PAIR(uint16_t, nn_bf16_to_f32);
-	case NN_I8: PAIR(int8_t, SAME);
+	case NN_F32:
+		PAIR(float, SAME);
+	case NN_F64:
+		PAIR(double, SAME);
+	case NN_F16:
+		PAIR(uint16_t, nn_f16_to_f32);
+	case NN_BF16:
+		PAIR(uint16_t, nn_bf16_to_f32);
+	case NN_I8:
+		PAIR(int8_t, SAME);
 	case NN_BOOL:
-	case NN_U8: PAIR(uint8_t, SAME);
-	case NN_I16: PAIR(int16_t, SAME);
-	case NN_U16: PAIR(uint16_t, SAME);
-	case NN_I32: PAIR(int32_t, SAME);
-	case NN_U32: PAIR(uint32_t, SAME);
-	case NN_I64: PAIR(int64_t, SAME);
-	case NN_U64: PAIR(uint64_t, SAME);
+	case NN_U8:
+		PAIR(uint8_t, SAME);
+	case NN_I16:
+		PAIR(int16_t, SAME);
+	case NN_U16:
+		PAIR(uint16_t, SAME);
+	case NN_I32:
+		PAIR(int32_t, SAME);
+	case NN_U32:
+		PAIR(uint32_t, SAME);
+	case NN_I64:
+		PAIR(int64_t, SAME);
+	case NN_U64:
+		PAIR(uint64_t, SAME);
 	}
 }
 
 int64_t nn_whole(enum nn_dtype dtype, const void *values, size_t i)
 {
 	switch (dtype) {
-	case NN_I8: return ((const int8_t *)values)[i];
+	case NN_I8:
+		return ((const int8_t *)values)[i];
 	case NN_BOOL:
-	case NN_U8: return ((const uint8_t *)values)[i];
-	case NN_I16: return ((const int16_t *)values)[i];
-	case NN_U16: return ((const uint16_t *)values)[i];
-	case NN_I32: return ((const int32_t *)values)[i];
-	case NN_U32: return ((const uint32_t *)values)[i];
-	case NN_I64: return ((const int64_t *)values)[i];
+	case NN_U8:
+		return ((const uint8_t *)values)[i];
+	case NN_I16:
+		return ((const int16_t *)values)[i];
+	case NN_U16:
+		return ((const uint16_t *)values)[i];
+	case NN_I32:
+		return ((const int32_t *)values)[i];
+	case NN_U32:
+		return ((const uint32_t *)values)[i];
+	case NN_I64:
+		return ((const int64_t *)values)[i];
 	case NN_U64: {
 		uint64_t v = ((const uint64_t *)values)[i];
 
 		return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 	}
-	default: return 0;
+	default:
+		return 0;
 	}
 }
 
@@ -82,7 +102,7 @@ void nn_swap_bytes(void *values, size_t n, size_t size)
 #define FIND(T, MASK) \
 	do { \
 		const T *v = values; \
-		for (size_t i = 0; i < n; ) { \
+		for (size_t i = 0; i < n;) { \
 			size_t end = n - i < 256 ? n : i + 256; \
 			T bad = 0; \
 			for (size_t j = i; j < end; j++) \

@@ -18,7 +18,8 @@ size_t nn_find_not_finite(enum nn_dtype real, const void *values, size_t n);
 
 static inline float nn_f16_to_f32(uint16_t h)
 {
-	uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023, bits;
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023,
+		 bits;
 	float f;
 
 	if (exponent == 0) {

@@ -13,7 +13,7 @@ struct nn_input {
 	struct nn_source source;
 	bool started, plain, memory;
 	struct nn_block buffer;
-	size_t at, have;                  /* buffer[at, at + have) come next */
+	size_t at, have; /* buffer[at, at + have) come next */
 };
 
 static int unzip(struct nn_input *in, struct nn_error *err)
@@ -33,20 +33,24 @@ static int start(struct nn_input *in, struct nn_error *err)
 		return 0;
 	if (nn_block_reserve(&in->buffer, CHUNK + NN_INPUT_PAD, err) < 0)
 		return -1;
-	while (!in->plain && in->have < 2 && (in->have == 0 || nn_block_at(&in->buffer, 0)[0] == 0x1f)) {
-		if (nn_source_read(&in->source, nn_block_at(&in->buffer, in->have), CHUNK - in->have, &got, err) < 0)
+	while (!in->plain && in->have < 2 &&
+	       (in->have == 0 || nn_block_at(&in->buffer, 0)[0] == 0x1f)) {
+		if (nn_source_read(&in->source, nn_block_at(&in->buffer, in->have),
+				   CHUNK - in->have, &got, err) < 0)
 			return -1;
 		if (got == 0)
 			break;
 		in->have += got;
 	}
 	in->started = true;
-	if (!in->plain && in->have >= 2 && nn_block_at(&in->buffer, 0)[0] == 0x1f && nn_block_at(&in->buffer, 0)[1] == 0x8b)
+	if (!in->plain && in->have >= 2 && nn_block_at(&in->buffer, 0)[0] == 0x1f &&
+	    nn_block_at(&in->buffer, 0)[1] == 0x8b)
 		return unzip(in, err);
 	return 0;
 }
 
-/* One more read into the buffer, which is moved or grown when it has no room for at least half a chunk. */
+/* One more read into the buffer, which is moved or grown when it has no room for at least half a
+ * chunk. */
 static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 {
 	size_t end = in->at + in->have, room = in->buffer.room - NN_INPUT_PAD;
@@ -105,7 +109,7 @@ int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_er
 
 void nn_input_give(struct nn_input *in, const void *bytes, size_t n)
 {
-	in->buffer = (struct nn_block){ (void *)bytes, n };      /* only read */
+	in->buffer = (struct nn_block){ (void *)bytes, n }; /* only read */
 	in->at = 0;
 	in->have = n;
 }
@@ -143,7 +147,8 @@ int nn_input_compressed(struct nn_input *in, bool *compressed, struct nn_error *
 	return 0;
 }
 
-int nn_input_peek(struct nn_input *in, const unsigned char **bytes, size_t n, size_t *got, struct nn_error *err)
+int nn_input_peek(struct nn_input *in, const unsigned char **bytes, size_t n, size_t *got,
+		  struct nn_error *err)
 {
 	size_t more = 1;
 
@@ -157,7 +162,8 @@ int nn_input_peek(struct nn_input *in, const unsigned char **bytes, size_t n, si
 	return 0;
 }
 
-int nn_input_some(struct nn_input *in, const unsigned char **bytes, size_t *got, struct nn_error *err)
+int nn_input_some(struct nn_input *in, const unsigned char **bytes, size_t *got,
+		  struct nn_error *err)
 {
 	if (in->have == 0)
 		return nn_input_more(in, bytes, got, err);
@@ -166,7 +172,8 @@ int nn_input_some(struct nn_input *in, const unsigned char **bytes, size_t *got,
 	return 0;
 }
 
-int nn_input_more(struct nn_input *in, const unsigned char **bytes, size_t *got, struct nn_error *err)
+int nn_input_more(struct nn_input *in, const unsigned char **bytes, size_t *got,
+		  struct nn_error *err)
 {
 	bool first = !in->started;
 	size_t more;
@@ -228,8 +235,8 @@ int nn_input_read(struct nn_input *in, void *bytes, size_t n, size_t *got, struc
 	return 0;
 }
 
-int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t n, const char *what,
-		  struct nn_error *err)
+int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t n,
+		  const char *what, struct nn_error *err)
 {
 	int64_t left;
 	size_t done = 0, got, end, room;
@@ -238,10 +245,11 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 		return -1;
 	left = nn_input_left(in);
 	if (left >= 0 && (uint64_t)left < n)
-		return nn_fail(err, NN_EFORMAT, "%s: %s ends early: expected %zu bytes, found %zu", in->source.name, what, n,
-			       (size_t)left);
+		return nn_fail(err, NN_EFORMAT, "%s: %s ends early: expected %zu bytes, found %zu",
+			       in->source.name, what, n, (size_t)left);
 	if (!nn_add(at, n, &end))
-		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu bytes", in->source.name, n);
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory for %zu bytes",
+			       in->source.name, n);
 	while (done < n) {
 		/* what a pipe or archive claims is believed step by step */
 		room = left >= 0 || n - done <= 16 * CHUNK ? n : done + done / 4 + 16 * CHUNK;
@@ -252,8 +260,9 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 			return -1;
 		done += got;
 		if (done < room)
-			return nn_fail(err, NN_EFORMAT, "%s: %s ends early: expected %zu bytes, found %zu", in->source.name,
-				       what, n, done);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: %s ends early: expected %zu bytes, found %zu",
+				       in->source.name, what, n, done);
 	}
 	return 0;
 }
@@ -265,12 +274,15 @@ int nn_input_end(struct nn_input *in, const char *what, struct nn_error *err)
 
 	if (nn_input_peek(in, &bytes, 1, &got, err) < 0)
 		return -1;
-	return got ? nn_fail(err, NN_EFORMAT, "%s: other bytes follow %s", in->source.name, what) : 0;
+	return got ? nn_fail(err, NN_EFORMAT, "%s: other bytes follow %s", in->source.name, what)
+		   : 0;
 }
 
 int64_t nn_input_left(const struct nn_input *in)
 {
-	return in->source.archive || !in->started || in->source.left < 0 ? -1 : in->source.left + (int64_t)in->have;
+	return in->source.archive || !in->started || in->source.left < 0
+		       ? -1
+		       : in->source.left + (int64_t)in->have;
 }
 
 int nn_input_watch(struct nn_input *in, struct nn_error *err)
@@ -291,7 +303,8 @@ void nn_input_stamp(const struct nn_input *in, struct nn_stamp *stamp)
 
 double nn_input_share(const struct nn_input *in)
 {
-	double size = (double)in->source.stamp.size, left = (double)in->source.left + (in->source.archive ? 0 : (double)in->have);
+	double size = (double)in->source.stamp.size,
+	       left = (double)in->source.left + (in->source.archive ? 0 : (double)in->have);
 
 	if (!in->source.regular || in->source.left < 0 || size <= 0)
 		return NAN;

@@ -12,55 +12,64 @@
 struct nn_input;
 
 /*
- * path "-": stdin. Directories and devices are refused (a FIFO or pipe is fine, as is any stdin). gzip (concatenated
- * members; other bytes after them, a wrong CRC or length and a ratio over 1100:1 are errors) is taken off through the module
- * nn-archive. Nothing is read yet. Every error text begins with the name.
+ * path "-": stdin. Directories and devices are refused (a FIFO or pipe is fine, as is any stdin).
+ * gzip (concatenated members; other bytes after them, a wrong CRC or length and a ratio over 1100:1
+ * are errors) is taken off through the module nn-archive. Nothing is read yet. Every error text
+ * begins with the name.
  */
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);
 /* The same for a descriptor, which it closes (on failure too); path is its name. */
 int nn_input_open_fd(struct nn_input **input, const char *path, int fd, struct nn_error *err);
 void nn_input_close(struct nn_input *input);
 /*
- * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until others are given or it is
- * closed; none at first.
+ * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until
+ * others are given or it is closed; none at first.
  */
 int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err);
 void nn_input_give(struct nn_input *input, const void *bytes, size_t n);
-const char *nn_input_name(const struct nn_input *input);      /* path, "-" for stdin */
-bool nn_input_is_pipe(const struct nn_input *input);          /* pipe, FIFO, socket or terminal: may wait for more */
+const char *nn_input_name(const struct nn_input *input); /* path, "-" for stdin */
+bool nn_input_is_pipe(
+	const struct nn_input *input); /* pipe, FIFO, socket or terminal: may wait for more */
 /* Is it gzip? Reads the first bytes. */
 int nn_input_compressed(struct nn_input *input, bool *compressed, struct nn_error *err);
 /* Take the bytes as they are: no decompression. Before anything was read. */
 void nn_input_plain(struct nn_input *input);
 
 /*
- * Of a file or pipe NN_INPUT_PAD bytes after what peek, some, more and held return may be read; what they are does not matter.
+ * Of a file or pipe NN_INPUT_PAD bytes after what peek, some, more and held return may be read;
+ * what they are does not matter.
  */
 #define NN_INPUT_PAD 64
 
-/* Up to n bytes that come next, without taking them; *got < n only at the end. Blocks until n or the end. */
-int nn_input_peek(struct nn_input *input, const unsigned char **bytes, size_t n, size_t *got, struct nn_error *err);
-/* What has arrived already, at least one byte unless at the end (*got = 0): for readers that must not wait for more. */
-int nn_input_some(struct nn_input *input, const unsigned char **bytes, size_t *got, struct nn_error *err);
+/* Up to n bytes that come next, without taking them; *got < n only at the end. Blocks until n or
+ * the end. */
+int nn_input_peek(struct nn_input *input, const unsigned char **bytes, size_t n, size_t *got,
+		  struct nn_error *err);
+/* What has arrived already, at least one byte unless at the end (*got = 0): for readers that must
+ * not wait for more. */
+int nn_input_some(struct nn_input *input, const unsigned char **bytes, size_t *got,
+		  struct nn_error *err);
 /* As nn_input_some, after reading once more: *got is what it was before only at the end. */
-int nn_input_more(struct nn_input *input, const unsigned char **bytes, size_t *got, struct nn_error *err);
+int nn_input_more(struct nn_input *input, const unsigned char **bytes, size_t *got,
+		  struct nn_error *err);
 /* What nn_input_some would give without reading. */
 const unsigned char *nn_input_held(const struct nn_input *input, size_t *got);
 /* False when reading would wait for the other end of a pipe. */
 bool nn_input_ready(const struct nn_input *input);
-void nn_input_take(struct nn_input *input, size_t n);          /* n bytes of what peek or some returned */
+void nn_input_take(struct nn_input *input, size_t n); /* n bytes of what peek or some returned */
 int nn_input_read(struct nn_input *input, void *bytes, size_t n, size_t *got, struct nn_error *err);
 /*
- * All n bytes into block from `at` on; fewer are an error that says "NAME: WHAT ends early: expected n bytes, got m".
- * Memory grows with what really comes.
+ * All n bytes into block from `at` on; fewer are an error that says "NAME: WHAT ends early:
+ * expected n bytes, got m". Memory grows with what really comes.
  */
-int nn_input_load(struct nn_input *input, struct nn_block *block, size_t at, size_t n, const char *what,
-		  struct nn_error *err);
+int nn_input_load(struct nn_input *input, struct nn_block *block, size_t at, size_t n,
+		  const char *what, struct nn_error *err);
 /* An error unless nothing follows: "NAME: other bytes follow WHAT". */
 int nn_input_end(struct nn_input *input, const char *what, struct nn_error *err);
 /* Bytes from here to the end when known without reading (regular, not compressed); else -1. */
 int64_t nn_input_left(const struct nn_input *input);
-/* Which part of a regular file has been given, 0..1; compressed: about, by what was read of it. NaN: no regular file. */
+/* Which part of a regular file has been given, 0..1; compressed: about, by what was read of it.
+ * NaN: no regular file. */
 double nn_input_share(const struct nn_input *input);
 
 /* Keep what nn_input_digest needs: before anything was read. */
@@ -75,10 +84,12 @@ struct nn_stamp {
 	int64_t seconds, nanoseconds;
 };
 void nn_input_stamp(const struct nn_input *input, struct nn_stamp *stamp);
-/* Is path (still) the file of the stamp, unchanged? True too when it is gone or was no regular file. */
+/* Is path (still) the file of the stamp, unchanged? True too when it is gone or was no regular
+ * file. */
 bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path);
 
-/* What the first bytes look like: "npy", "gzip", "safetensors", "idx", "zip", "hdf5", "png", "jpeg", "xz", "zstd", "tar", "onnx", "text", "empty" (a static word). */
+/* What the first bytes look like: "npy", "gzip", "safetensors", "idx", "zip", "hdf5", "png",
+ * "jpeg", "xz", "zstd", "tar", "onnx", "text", "empty" (a static word). */
 const char *nn_sniff(const unsigned char *bytes, size_t n);
 /* nn_sniff of what comes next; never waits for more than one line of text. */
 int nn_input_sniff(struct nn_input *input, const char **kind, struct nn_error *err);

@@ -13,12 +13,12 @@
 struct nn_json {
 	enum nn_json_type type;
 	bool is_true;
-	bool whole;                  /* a number without point and exponent */
+	bool whole; /* a number without point and exponent */
 	double number;
-	const char *string;          /* own text, or NULL */
-	const char *key;             /* as a member of an object */
-	size_t length;               /* of string, or number of children */
-	struct nn_json *children;    /* contiguous; an object's sorted by key */
+	const char *string;       /* own text, or NULL */
+	const char *key;          /* as a member of an object */
+	size_t length;            /* of string, or number of children */
+	struct nn_json *children; /* contiguous; an object's sorted by key */
 };
 
 /* Depth and number of values before anybody recurses or allocates. */
@@ -46,9 +46,11 @@ static int check_size(const char *text, size_t n, struct nn_error *err)
 		else if (c == ',' || c == ':')
 			values++;
 		if (depth > MAX_DEPTH)
-			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);
+			return nn_fail(err, NN_EFORMAT, "JSON is nested more than %d deep",
+				       MAX_DEPTH);
 		if (values > MAX_VALUES)
-			return nn_fail(err, NN_EFORMAT, "JSON has more than %zu values", MAX_VALUES);
+			return nn_fail(err, NN_EFORMAT, "JSON has more than %zu values",
+				       MAX_VALUES);
 	}
 	return 0;
 }
@@ -70,9 +72,9 @@ static void count(const json_t *j, size_t *nodes, size_t *text)
 	if (json_is_string(j))
 		*text += json_string_length(j) + 1;
 	*nodes += json_is_array(j) ? json_array_size(j) : json_object_size(j);
-	json_array_foreach(j, i, child)
-		count(child, nodes, text);
-	json_object_foreach((json_t *)j, key, child) {
+	json_array_foreach(j, i, child) count(child, nodes, text);
+	json_object_foreach((json_t *)j, key, child)
+	{
 		*text += strlen(key) + 1;
 		count(child, nodes, text);
 	}
@@ -122,8 +124,7 @@ static void make(struct maker *m, const json_t *j, struct nn_json *to)
 		to->length = json_array_size(j);
 		to->children = m->nodes + m->used;
 		m->used += to->length;
-		json_array_foreach(j, i, child)
-			make(m, child, &to->children[i]);
+		json_array_foreach(j, i, child) make(m, child, &to->children[i]);
 		break;
 	case JSON_OBJECT:
 		to->type = NN_JSON_OBJECT;
@@ -131,7 +132,8 @@ static void make(struct maker *m, const json_t *j, struct nn_json *to)
 		to->children = m->nodes + m->used;
 		m->used += to->length;
 		i = 0;
-		json_object_foreach((json_t *)j, key, child) {
+		json_object_foreach((json_t *)j, key, child)
+		{
 			to->children[i].key = keep(m, key, strlen(key));
 			make(m, child, &to->children[i++]);
 		}

@@ -1,4 +1,5 @@
-/* JSON for metadata: jansson behind a small door; writing is canonical (keys sorted bytewise, no spaces, shortest numbers). */
+/* JSON for metadata: jansson behind a small door; writing is canonical (keys sorted bytewise, no
+ * spaces, shortest numbers). */
 #ifndef NN_FILE_JSON_H
 #define NN_FILE_JSON_H
 
@@ -7,21 +8,30 @@
 #include "base/error.h"
 #include "base/text.h"
 
-struct nn_json;                 /* a value; borrowed from its document */
+struct nn_json; /* a value; borrowed from its document */
 
 /* Parse one document: duplicates refused, depth <= 100. Free the result with nn_json_free. */
 struct nn_json *nn_json_parse(const char *text, size_t n, struct nn_error *err);
 void nn_json_free(struct nn_json *document);
 
-enum nn_json_type { NN_JSON_NULL, NN_JSON_BOOL, NN_JSON_NUMBER, NN_JSON_STRING, NN_JSON_ARRAY, NN_JSON_OBJECT };
-enum nn_json_type nn_json_type(const struct nn_json *value);      /* NULL value: NN_JSON_NULL */
-const struct nn_json *nn_json_get(const struct nn_json *object, const char *key);   /* NULL: not there */
+enum nn_json_type {
+	NN_JSON_NULL,
+	NN_JSON_BOOL,
+	NN_JSON_NUMBER,
+	NN_JSON_STRING,
+	NN_JSON_ARRAY,
+	NN_JSON_OBJECT
+};
+enum nn_json_type nn_json_type(const struct nn_json *value); /* NULL value: NN_JSON_NULL */
+const struct nn_json *nn_json_get(const struct nn_json *object,
+				  const char *key); /* NULL: not there */
 size_t nn_json_size(const struct nn_json *array_or_object);
 const struct nn_json *nn_json_at(const struct nn_json *array, size_t i);
-const char *nn_json_key(const struct nn_json *object, size_t i, const struct nn_json **value);  /* sorted by key */
-const char *nn_json_string(const struct nn_json *value, size_t *length);   /* NULL: not a string */
+const char *nn_json_key(const struct nn_json *object, size_t i,
+			const struct nn_json **value);                   /* sorted by key */
+const char *nn_json_string(const struct nn_json *value, size_t *length); /* NULL: not a string */
 double nn_json_number(const struct nn_json *value);
-bool nn_json_whole(const struct nn_json *value);                  /* a number written without point and exponent */
+bool nn_json_whole(const struct nn_json *value); /* a number written without point and exponent */
 bool nn_json_true(const struct nn_json *value);
 
 #endif

@@ -6,15 +6,17 @@
 #include "file/npy.h"
 #include "file/safetensors.h"
 
-int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err)
+int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, struct nn_block *block,
+		       struct nn_error *err)
 {
 	struct nn_npy_header header;
 	int found = nn_npy_next(input, &header, err);
 
 	if (found == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected an .npy array", nn_input_name(input));
-	if (found < 0 || nn_npy_read(input, &header, block, err) < 0 || nn_block_reserve(block, 1, err) < 0 ||
-	    nn_input_end(input, "the array", err) < 0)
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected an .npy array",
+			       nn_input_name(input));
+	if (found < 0 || nn_npy_read(input, &header, block, err) < 0 ||
+	    nn_block_reserve(block, 1, err) < 0 || nn_input_end(input, "the array", err) < 0)
 		return -1;
 	tensor->dtype = header.dtype;
 	tensor->shape = header.shape;
@@ -22,7 +24,8 @@ int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, stru
 	return 0;
 }
 
-static int read_file(struct nn_st_tensor *tensor, struct nn_block *block, const char *path, struct nn_error *err)
+static int read_file(struct nn_st_tensor *tensor, struct nn_block *block, const char *path,
+		     struct nn_error *err)
 {
 	struct nn_input *input;
 	const char *kind;
@@ -32,15 +35,19 @@ static int read_file(struct nn_st_tensor *tensor, struct nn_block *block, const 
 		return -1;
 	status = nn_input_sniff(input, &kind, err);
 	if (status == 0 && strcmp(kind, "npy") != 0)
-		status = nn_fail(err, NN_EFORMAT, strcmp(kind, "empty") == 0 ? "%s: is empty, expected a .npy file"
-				 : "%s: looks like %s %s file, expected .npy", path, strchr("aeiox", *kind) ? "an" : "a", kind);
+		status = nn_fail(err, NN_EFORMAT,
+				 strcmp(kind, "empty") == 0
+					 ? "%s: is empty, expected a .npy file"
+					 : "%s: looks like %s %s file, expected .npy",
+				 path, strchr("aeiox", *kind) ? "an" : "a", kind);
 	if (status == 0)
 		status = nn_npy_read_tensor(input, tensor, block, err);
 	nn_input_close(input);
 	return status;
 }
 
-static int read_all(struct nn_st *st, size_t n, const struct nn_npy_file *files, struct nn_error *err)
+static int read_all(struct nn_st *st, size_t n, const struct nn_npy_file *files,
+		    struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 	const char *twice;
@@ -48,7 +55,8 @@ static int read_all(struct nn_st *st, size_t n, const struct nn_npy_file *files,
 	if (nn_st_reserve(st, n, err) < 0)
 		return -1;
 	while (st->n_tensors < n) {
-		size_t i = st->n_tensors++;      /* what a file that fails has is freed with the others */
+		size_t i =
+			st->n_tensors++; /* what a file that fails has is freed with the others */
 
 		if (!(st->names[i] = nn_strdup(files[i].name, err)))
 			return -1;
@@ -57,10 +65,13 @@ static int read_all(struct nn_st *st, size_t n, const struct nn_npy_file *files,
 			return -1;
 	}
 	twice = nn_st_sort(st->tensors, n);
-	return twice ? nn_fail(err, NN_EFORMAT, "tensor '%s' is given twice", nn_quote(quoted, twice, strlen(twice))) : 0;
+	return twice ? nn_fail(err, NN_EFORMAT, "tensor '%s' is given twice",
+			       nn_quote(quoted, twice, strlen(twice)))
+		     : 0;
 }
 
-int nn_st_of_arrays(struct nn_st **result, size_t n, const struct nn_npy_file *files, struct nn_error *err)
+int nn_st_of_arrays(struct nn_st **result, size_t n, const struct nn_npy_file *files,
+		    struct nn_error *err)
 {
 	struct nn_st *st = nn_alloc(1, sizeof *st, err);
 

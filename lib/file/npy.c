@@ -1,4 +1,5 @@
-/* .npy headers (numpy.lib.format): a small dict of Python, parsed as numpy writes it and nothing more. */
+/* .npy headers (numpy.lib.format): a small dict of Python, parsed as numpy writes it and nothing
+ * more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -59,8 +60,9 @@ static const struct {
 	char word[3];
 	enum nn_dtype dtype;
 } types[] = {
-	{ "f2", NN_F16 }, { "f4", NN_F32 }, { "f8", NN_F64 }, { "i1", NN_I8 },	{ "i2", NN_I16 }, { "i4", NN_I32 },
-	{ "i8", NN_I64 }, { "u1", NN_U8 },  { "u2", NN_U16 }, { "u4", NN_U32 }, { "u8", NN_U64 }, { "b1", NN_BOOL },
+	{ "f2", NN_F16 }, { "f4", NN_F32 }, { "f8", NN_F64 }, { "i1", NN_I8 },
+	{ "i2", NN_I16 }, { "i4", NN_I32 }, { "i8", NN_I64 }, { "u1", NN_U8 },
+	{ "u2", NN_U16 }, { "u4", NN_U32 }, { "u8", NN_U64 }, { "b1", NN_BOOL },
 };
 
 static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_error *err)
@@ -71,12 +73,16 @@ static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_erro
 
 	blanks(p);
 	if (!take_string(p, &text, &n))
-		return nn_fail(err, NN_EFORMAT, p->at < p->end && *p->at == '['
-			       ? "structured arrays are not supported, expected one type of number"
-			       : "the header's descr is no string");
+		return nn_fail(
+			err, NN_EFORMAT,
+			p->at < p->end && *p->at == '['
+				? "structured arrays are not supported, expected one type of number"
+				: "the header's descr is no string");
 	if (n >= 2 && text[1] == 'O')
-		return nn_fail(err, NN_EFORMAT, "holds Python objects, expected numbers; convert it: "
-			       "python3 -c \"import numpy as np; np.savez('w.npz', *np.load('weights.npy', allow_pickle=True))\"");
+		return nn_fail(err, NN_EFORMAT,
+			       "holds Python objects, expected numbers; convert it: "
+			       "python3 -c \"import numpy as np; np.savez('w.npz', "
+			       "*np.load('weights.npy', allow_pickle=True))\"");
 	for (size_t i = 0; n == 3 && i < sizeof types / sizeof *types; i++) {
 		if (memcmp(text + 1, types[i].word, 2) != 0 || !strchr("<>|=", text[0]))
 			continue;
@@ -84,7 +90,8 @@ static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_erro
 		h->swap = text[0] == '>' && nn_dtype_size(h->dtype) > 1;
 		return 0;
 	}
-	return nn_fail(err, NN_EFORMAT, "type '%s' is not supported, expected f2 f4 f8 i1-i8 u1-u8 or b1",
+	return nn_fail(err, NN_EFORMAT,
+		       "type '%s' is not supported, expected f2 f4 f8 i1-i8 u1-u8 or b1",
 		       nn_quote(quoted, text, n));
 }
 
@@ -103,10 +110,13 @@ static int parse_shape(struct parser *p, struct nn_npy_header *h, struct nn_erro
 		digits = p->at;
 		while (p->at < p->end && *p->at >= '0' && *p->at <= '9')
 			p->at++;
-		if (!comma || !nn_parse_u64(digits, (size_t)(p->at - digits), &dim) || dim > SIZE_MAX / 2)
-			return nn_fail(err, NN_EFORMAT, "the header's shape is no tuple of whole numbers");
+		if (!comma || !nn_parse_u64(digits, (size_t)(p->at - digits), &dim) ||
+		    dim > SIZE_MAX / 2)
+			return nn_fail(err, NN_EFORMAT,
+				       "the header's shape is no tuple of whole numbers");
 		if (s->rank == NN_MAX_RANK)
-			return nn_fail(err, NN_EFORMAT, "found more than %d dimensions", NN_MAX_RANK);
+			return nn_fail(err, NN_EFORMAT, "found more than %d dimensions",
+				       NN_MAX_RANK);
 		s->dim[s->rank] = dim;
 		comma = take(p, ',');
 	}
@@ -120,7 +130,7 @@ static int parse_shape(struct parser *p, struct nn_npy_header *h, struct nn_erro
 static int parse_dict(struct parser *p, struct nn_npy_header *h, struct nn_error *err)
 {
 	static const char *const names[] = { "descr", "fortran_order", "shape" };
-	struct parser shape = {0};
+	struct parser shape = { 0 };
 	int seen = 0;
 
 	if (!take(p, '{'))
@@ -134,17 +144,21 @@ static int parse_dict(struct parser *p, struct nn_npy_header *h, struct nn_error
 		while (k < 3 && (strlen(names[k]) != n || memcmp(names[k], key, n) != 0))
 			k++;
 		if (k == 3 || seen & 1 << k)
-			return nn_fail(err, NN_EFORMAT, "the header has other keys than descr, fortran_order, shape");
+			return nn_fail(
+				err, NN_EFORMAT,
+				"the header has other keys than descr, fortran_order, shape");
 		seen |= 1 << k;
 		if (k == 0 && parse_descr(p, h, err) < 0)
 			return -1;
 		if (k == 1) {
 			h->fortran = take_word(p, "True");
 			if (!h->fortran && !take_word(p, "False"))
-				return nn_fail(err, NN_EFORMAT, "the header's fortran_order is neither True nor False");
+				return nn_fail(
+					err, NN_EFORMAT,
+					"the header's fortran_order is neither True nor False");
 		}
 		if (k == 2) {
-			shape = *p;         /* once more below, when the type is known */
+			shape = *p; /* once more below, when the type is known */
 			if (parse_shape(p, h, err) < 0)
 				return -1;
 		}
@@ -153,7 +167,8 @@ static int parse_dict(struct parser *p, struct nn_npy_header *h, struct nn_error
 	}
 	blanks(p);
 	if (seen != 7 || p->at != p->end)
-		return nn_fail(err, NN_EFORMAT, "the header is no dict of descr, fortran_order, shape");
+		return nn_fail(err, NN_EFORMAT,
+			       "the header is no dict of descr, fortran_order, shape");
 	return parse_shape(&shape, h, err);
 }
 
@@ -166,9 +181,11 @@ static int read_preamble(struct nn_input *input, size_t *n, struct nn_error *err
 	if (nn_input_peek(input, &b, 12, &got, err) < 0)
 		return -1;
 	if (got >= 6 && memcmp(b, "\x93NUMPY", 6) != 0)
-		return nn_fail(err, NN_EFORMAT, "%s: expected an .npy array, found other bytes", nn_input_name(input));
+		return nn_fail(err, NN_EFORMAT, "%s: expected an .npy array, found other bytes",
+			       nn_input_name(input));
 	if (got < 12)
-		return nn_fail(err, NN_EFORMAT, "%s: the .npy header ends early", nn_input_name(input));
+		return nn_fail(err, NN_EFORMAT, "%s: the .npy header ends early",
+			       nn_input_name(input));
 	if (b[6] < 1 || b[6] > 3 || b[7] != 0)
 		return nn_fail(err, NN_EFORMAT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0",
 			       nn_input_name(input), b[6], b[7]);
@@ -177,7 +194,8 @@ static int read_preamble(struct nn_input *input, size_t *n, struct nn_error *err
 	if (wide)
 		*n |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
 	if (*n > MAX_HEADER)
-		return nn_fail(err, NN_EFORMAT, "%s: an .npy header of %zu bytes, expected at most %d",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: an .npy header of %zu bytes, expected at most %d",
 			       nn_input_name(input), *n, MAX_HEADER);
 	nn_input_take(input, wide ? 12 : 10);
 	return 0;
@@ -190,7 +208,7 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 	size_t n = 0, got;
 	int64_t left;
 
-	*header = (struct nn_npy_header){0};
+	*header = (struct nn_npy_header){ 0 };
 	if (nn_input_peek(input, &b, 1, &got, err) < 0)
 		return -1;
 	if (got == 0)
@@ -198,7 +216,8 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 	if (read_preamble(input, &n, err) < 0 || nn_input_peek(input, &b, n, &got, err) < 0)
 		return -1;
 	if (got < n)
-		return nn_fail(err, NN_EFORMAT, "%s: the .npy header ends early", nn_input_name(input));
+		return nn_fail(err, NN_EFORMAT, "%s: the .npy header ends early",
+			       nn_input_name(input));
 	p.at = (const char *)b;
 	p.end = p.at + n;
 	if (parse_dict(&p, header, err) < 0)
@@ -206,12 +225,15 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 	nn_input_take(input, n);
 	left = nn_input_left(input);
 	if (left >= 0 && (uint64_t)left < header->bytes)
-		return nn_fail(err, NN_EFORMAT, "%s: ends early: the .npy header promises %zu bytes of data, found %lld",
-			       nn_input_name(input), header->bytes, (long long)left);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: ends early: the .npy header promises %zu bytes of data, found %lld",
+			nn_input_name(input), header->bytes, (long long)left);
 	return 1;
 }
 
-int nn_npy_header(char text[NN_NPY_HEADER], size_t *length, enum nn_dtype dtype, const struct nn_shape *shape, struct nn_error *err)
+int nn_npy_header(char text[NN_NPY_HEADER], size_t *length, enum nn_dtype dtype,
+		  const struct nn_shape *shape, struct nn_error *err)
 {
 	char *dict = text + 10;
 	const char *word = NULL;
@@ -229,8 +251,12 @@ int nn_npy_header(char text[NN_NPY_HEADER], size_t *length, enum nn_dtype dtype,
 		int digits = sprintf(dict + n, "%zu", shape->dim[i]);
 
 		n += (size_t)digits;
-		grow = i ? grow : 21 - digits;      /* numpy leaves room for the first dimension to grow */
-		n += (size_t)sprintf(dict + n, "%s", shape->rank == 1 ? "," : i + 1 < shape->rank ? ", " : "");
+		grow = i ? grow
+			 : 21 - digits; /* numpy leaves room for the first dimension to grow */
+		n += (size_t)sprintf(dict + n, "%s",
+				     shape->rank == 1      ? ","
+				     : i + 1 < shape->rank ? ", "
+							   : "");
 	}
 	n += (size_t)sprintf(dict + n, "), }%*s", grow, "");
 	do
@@ -250,5 +276,7 @@ int nn_npy_write_header(struct nn_output *output, enum nn_dtype dtype, const str
 	char text[NN_NPY_HEADER];
 	size_t n;
 
-	return nn_npy_header(text, &n, dtype, shape, err) < 0 ? -1 : nn_output_write(output, text, n, err);
+	return nn_npy_header(text, &n, dtype, shape, err) < 0
+		       ? -1
+		       : nn_output_write(output, text, n, err);
 }

@@ -8,8 +8,8 @@
 #include "file/npy.h"
 #include "file/npz.h"
 
-#define MOST_MEMBERS 65535u       /* from here on their number needs zip64 */
-#define DATE 0x21                 /* 1 January 1980, the first day zip knows */
+#define MOST_MEMBERS 65535u /* from here on their number needs zip64 */
+#define DATE 0x21           /* 1 January 1980, the first day zip knows */
 
 struct record {
 	unsigned char bytes[128];
@@ -31,7 +31,7 @@ static void sign(struct record *r, const char *signature)
 
 struct writer {
 	struct nn_output *output;
-	uint64_t far, at;            /* bytes written so far */
+	uint64_t far, at; /* bytes written so far */
 };
 
 static int write(struct writer *w, const void *bytes, size_t n, struct nn_error *err)
@@ -47,7 +47,7 @@ static uint64_t near(const struct writer *w, uint64_t value)
 
 struct member {
 	const struct nn_st_tensor *tensor;
-	char head[NN_NPY_HEADER];    /* of the .npy array */
+	char head[NN_NPY_HEADER]; /* of the .npy array */
 	size_t head_n;
 	uint64_t size, at;
 	uint32_t crc;
@@ -57,16 +57,17 @@ static uint64_t flags(const char *name)
 {
 	for (; *name; name++)
 		if ((unsigned char)*name > 127)
-			return 0x800;         /* UTF-8 */
+			return 0x800; /* UTF-8 */
 	return 0;
 }
 
 /* What both records of a member say alike, and the length of the extra field. */
-static void put_member(struct record *r, const struct writer *w, const struct member *m, int version, size_t extra)
+static void put_member(struct record *r, const struct writer *w, const struct member *m,
+		       int version, size_t extra)
 {
 	put(r, 2, (uint64_t)version);
 	put(r, 2, flags(m->tensor->name));
-	put(r, 2, 0);                                          /* stored */
+	put(r, 2, 0); /* stored */
 	put(r, 4, (uint64_t)DATE << 16);
 	put(r, 4, m->crc);
 	put(r, 4, near(w, m->size));
@@ -77,7 +78,9 @@ static void put_member(struct record *r, const struct writer *w, const struct me
 
 static int write_name(struct writer *w, const struct member *m, struct nn_error *err)
 {
-	return write(w, m->tensor->name, strlen(m->tensor->name), err) < 0 ? -1 : write(w, ".npy", 4, err);
+	return write(w, m->tensor->name, strlen(m->tensor->name), err) < 0
+		       ? -1
+		       : write(w, ".npy", 4, err);
 }
 
 static int write_member(struct writer *w, struct member *m, struct nn_error *err)
@@ -98,8 +101,8 @@ static int write_member(struct writer *w, struct member *m, struct nn_error *err
 	}
 	sign(&r, "PK\3\4");
 	put_member(&r, w, m, extra.n ? 45 : 20, extra.n);
-	if (write(w, r.bytes, r.n, err) < 0 || write_name(w, m, err) < 0 || write(w, extra.bytes, extra.n, err) < 0 ||
-	    write(w, m->head, m->head_n, err) < 0)
+	if (write(w, r.bytes, r.n, err) < 0 || write_name(w, m, err) < 0 ||
+	    write(w, extra.bytes, extra.n, err) < 0 || write(w, m->head, m->head_n, err) < 0)
 		return -1;
 	return write(w, m->tensor->data, data, err);
 }
@@ -118,10 +121,10 @@ static int write_entry(struct writer *w, const struct member *m, struct nn_error
 			put(&extra, 8, m->at);
 	}
 	sign(&r, "PK\1\2");
-	put(&r, 2, extra.n ? 45 : 20);                         /* made by */
+	put(&r, 2, extra.n ? 45 : 20); /* made by */
 	put_member(&r, w, m, extra.n ? 45 : 20, extra.n);
-	put(&r, 2, 0);                                         /* comment */
-	put(&r, 4, 0);                                         /* disk, inside: binary */
+	put(&r, 2, 0); /* comment */
+	put(&r, 4, 0); /* disk, inside: binary */
 	put(&r, 4, 0);
 	put(&r, 4, near(w, m->at));
 	if (write(w, r.bytes, r.n, err) < 0 || write_name(w, m, err) < 0)
@@ -138,7 +141,7 @@ static int write_end(struct writer *w, uint64_t at, size_t n, struct nn_error *e
 		sign(&r, "PK\6\6");
 		put(&r, 8, 44);
 		put(&r, 4, 45 | 45 << 16);
-		put(&r, 8, 0);                                 /* disks */
+		put(&r, 8, 0); /* disks */
 		put(&r, 8, n);
 		put(&r, 8, n);
 		put(&r, 8, size);
@@ -164,10 +167,12 @@ static int write_end(struct writer *w, uint64_t at, size_t n, struct nn_error *e
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct member *)a)->tensor->name, ((const struct member *)b)->tensor->name);
+	return strcmp(((const struct member *)a)->tensor->name,
+		      ((const struct member *)b)->tensor->name);
 }
 
-int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n, uint64_t far, struct nn_error *err)
+int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
+		     uint64_t far, struct nn_error *err)
 {
 	struct writer w = { output, far, 0 };
 	struct member *members = nn_alloc(n, sizeof *members, err);
@@ -177,7 +182,9 @@ int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensor
 	for (size_t i = 0; i < n && status == 0; i++) {
 		members[i].tensor = &tensors[i];
 		if (strlen(tensors[i].name) > 65535 - 4)
-			status = nn_fail(err, NN_EFORMAT, "a tensor's name of %zu bytes is too long for .npz", strlen(tensors[i].name));
+			status = nn_fail(err, NN_EFORMAT,
+					 "a tensor's name of %zu bytes is too long for .npz",
+					 strlen(tensors[i].name));
 	}
 	if (status == 0 && n)
 		qsort(members, n, sizeof *members, by_name);
@@ -192,7 +199,8 @@ int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensor
 	return status;
 }
 
-int nn_npz_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n, struct nn_error *err)
+int nn_npz_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
+		 struct nn_error *err)
 {
 	return nn_npz_write_far(output, tensors, n, NN_ZIP_FAR, err);
 }

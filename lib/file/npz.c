@@ -1,4 +1,5 @@
-/* Reading .npz: the file as a whole, since its directory stands at the end, then member after member. */
+/* Reading .npz: the file as a whole, since its directory stands at the end, then member after
+ * member. */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +36,8 @@ static int load(struct nn_input *input, struct nn_block *block, size_t *n, struc
 }
 
 /* What a member holds: its data where it is stored, else decompressed into a block. */
-static int unpack(const struct nn_zip_member *m, const char *place, struct nn_block *block, const unsigned char **bytes,
-		  struct nn_error *err)
+static int unpack(const struct nn_zip_member *m, const char *place, struct nn_block *block,
+		  const unsigned char **bytes, struct nn_error *err)
 {
 	*bytes = m->data;
 	if (m->method != 0) {
@@ -45,7 +46,9 @@ static int unpack(const struct nn_zip_member *m, const char *place, struct nn_bl
 		if (!archive)
 			return nn_fail_at(err, "%s: is deflated", place);
 		if (m->size / NN_ARCHIVE_RATIO > m->packed)
-			return nn_fail(err, NN_EFORMAT, "%s: promises %zu bytes in %zu, more than deflate can", place, m->size, m->packed);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: promises %zu bytes in %zu, more than deflate can",
+				       place, m->size, m->packed);
 		if (nn_block_reserve(block, m->size + 1, err) < 0)
 			return nn_fail_at(err, "%s", place);
 		if (archive->inflate(m->data, m->packed, block->data, m->size, place, err) < 0)
@@ -57,8 +60,8 @@ static int unpack(const struct nn_zip_member *m, const char *place, struct nn_bl
 	return 0;
 }
 
-static int read_array(const unsigned char *bytes, size_t n, const char *place, struct nn_st_tensor *tensor, struct nn_block *block,
-		      struct nn_error *err)
+static int read_array(const unsigned char *bytes, size_t n, const char *place,
+		      struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err)
 {
 	struct nn_input *input;
 	int status;
@@ -71,21 +74,24 @@ static int read_array(const unsigned char *bytes, size_t n, const char *place, s
 	return status;
 }
 
-static int read_member(const struct nn_zip_member *m, const char *file, char **name, struct nn_st_tensor *tensor, struct nn_block *block,
-		       struct nn_error *err)
+static int read_member(const struct nn_zip_member *m, const char *file, char **name,
+		       struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err)
 {
 	const char *suffix = ".npy";
 	size_t n = m->name_length, s = strlen(suffix);
-	struct nn_block unpacked = {0};
+	struct nn_block unpacked = { 0 };
 	const unsigned char *bytes;
 	char quoted[NN_QUOTED], place[300];
 	int status;
 
 	nn_quote(quoted, m->name, n);
 	if (n <= s || memcmp(m->name + n - s, suffix, s) != 0)
-		return nn_fail(err, NN_EFORMAT, "%s: member '%s' is no .npy array: the file is no .npz", file, quoted);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: member '%s' is no .npy array: the file is no .npz", file,
+			       quoted);
 	if (memchr(m->name, 0, n) || nn_utf8_prefix(m->name, n) < n)
-		return nn_fail(err, NN_EFORMAT, "%s: the name of member '%s' is not UTF-8", file, quoted);
+		return nn_fail(err, NN_EFORMAT, "%s: the name of member '%s' is not UTF-8", file,
+			       quoted);
 	*name = nn_strndup(m->name, n - s, err);
 	if (!*name)
 		return -1;
@@ -98,7 +104,8 @@ static int read_member(const struct nn_zip_member *m, const char *file, char **n
 	return status;
 }
 
-static int read_members(struct nn_st *st, const struct nn_zip_member *members, size_t n, const char *file, struct nn_error *err)
+static int read_members(struct nn_st *st, const struct nn_zip_member *members, size_t n,
+			const char *file, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 	const char *twice;
@@ -106,13 +113,17 @@ static int read_members(struct nn_st *st, const struct nn_zip_member *members, s
 	if (nn_st_reserve(st, n, err) < 0)
 		return -1;
 	while (st->n_tensors < n) {
-		size_t i = st->n_tensors++;      /* what a member that fails has is freed with the others */
+		size_t i =
+			st->n_tensors++; /* what a member that fails has is freed with the others */
 
-		if (read_member(&members[i], file, &st->names[i], &st->tensors[i], &st->arrays[i], err) < 0)
+		if (read_member(&members[i], file, &st->names[i], &st->tensors[i], &st->arrays[i],
+				err) < 0)
 			return -1;
 	}
 	twice = nn_st_sort(st->tensors, n);
-	return twice ? nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file, nn_quote(quoted, twice, strlen(twice))) : 0;
+	return twice ? nn_fail(err, NN_EFORMAT, "%s: member '%s.npy' is there twice", file,
+			       nn_quote(quoted, twice, strlen(twice)))
+		     : 0;
 }
 
 int nn_npz_read(struct nn_st **result, struct nn_input *input, struct nn_error *err)
@@ -120,7 +131,7 @@ int nn_npz_read(struct nn_st **result, struct nn_input *input, struct nn_error *
 	struct nn_st *st = nn_alloc(1, sizeof *st, err);
 	const char *name = nn_input_name(input);
 	struct nn_zip_member *members = NULL;
-	struct nn_block file = {0};
+	struct nn_block file = { 0 };
 	size_t bytes = 0, n = 0;
 	int status = -1;
 
@@ -145,7 +156,9 @@ bool nn_is_tensors(const char *kind)
 	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
 }
 
-int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err)
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind,
+		    struct nn_error *err)
 {
-	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_input(st, input, err);
+	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err)
+					: nn_st_read_input(st, input, err);
 }

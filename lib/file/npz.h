@@ -6,37 +6,46 @@
 #include "file/safetensors.h"
 
 /*
- * All arrays, to the end of input, as nn_st_of_arrays gives them: sorted by name, each in this machine's order of bytes and of
- * dimensions, without metadata. Members are stored or deflated; every one is an .npy array under its name and .npy. Zip64 is read;
- * encryption, several disks, members that overlap, other bytes in a wrong checksum or length are errors. Memory: the file and its arrays.
+ * All arrays, to the end of input, as nn_st_of_arrays gives them: sorted by name, each in this
+ * machine's order of bytes and of dimensions, without metadata. Members are stored or deflated;
+ * every one is an .npy array under its name and .npy. Zip64 is read; encryption, several disks,
+ * members that overlap, other bytes in a wrong checksum or length are errors. Memory: the file and
+ * its arrays.
  */
 int nn_npz_read(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 
-/* Members sorted by name, stored, of 1 January 1980: the same bytes for the same arrays. bf16 has no .npy type: an error. */
-int nn_npz_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n, struct nn_error *err);
+/* Members sorted by name, stored, of 1 January 1980: the same bytes for the same arrays. bf16 has
+ * no .npy type: an error. */
+int nn_npz_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
+		 struct nn_error *err);
 
 /* A kind of nn_sniff that holds named tensors: safetensors or zip. */
 bool nn_is_tensors(const char *kind);
 /* Those of either, to the end of input. */
-int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind, struct nn_error *err);
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind,
+		    struct nn_error *err);
 
 /* ---- inside ---- */
 
-/* Zip's own numbers: a length or place from this value on needs zip64. Tests write with a smaller one. */
+/* Zip's own numbers: a length or place from this value on needs zip64. Tests write with a smaller
+ * one. */
 #define NN_ZIP_FAR UINT64_C(0xffffffff)
-int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n, uint64_t far, struct nn_error *err);
+int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
+		     uint64_t far, struct nn_error *err);
 
 /* A member as the directory of a zip file lists it. */
 struct nn_zip_member {
-	const char *name;            /* not terminated; borrowed from the bytes, as all */
+	const char *name; /* not terminated; borrowed from the bytes, as all */
 	size_t name_length;
-	int method;                  /* 0 stored, 8 deflated */
+	int method; /* 0 stored, 8 deflated */
 	uint32_t crc;
 	const unsigned char *data;
-	size_t packed, size;         /* bytes of data, and of what they hold */
+	size_t packed, size; /* bytes of data, and of what they hold */
 };
 
-/* The members of the zip file bytes[n], in the order of its directory; *members is nn_freed by the caller. */
-int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members, size_t *n_members, struct nn_error *err);
+/* The members of the zip file bytes[n], in the order of its directory; *members is nn_freed by the
+ * caller. */
+int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members,
+		size_t *n_members, struct nn_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* Writing safetensors: the order of the reference writer, so that the same content gives the same bytes. */
+/* Writing safetensors: the order of the reference writer, so that the same content gives the same
+ * bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 
 /* The reference writer's enum, largest first. */
 static const enum nn_dtype order[] = {
-	NN_U64, NN_I64, NN_F64, NN_F32, NN_U32, NN_I32, NN_BF16, NN_F16, NN_U16, NN_I16, NN_I8, NN_U8, NN_BOOL,
+	NN_U64, NN_I64, NN_F64, NN_F32, NN_U32, NN_I32,  NN_BF16,
+	NN_F16, NN_U16, NN_I16, NN_I8,  NN_U8,  NN_BOOL,
 };
 
 static int dtype_place(enum nn_dtype dtype)
@@ -31,7 +33,8 @@ static int by_place(const void *a, const void *b)
 
 static int by_key(const void *a, const void *b)
 {
-	return strcmp((*(const struct nn_st_meta *const *)a)->key, (*(const struct nn_st_meta *const *)b)->key);
+	return strcmp((*(const struct nn_st_meta *const *)a)->key,
+		      (*(const struct nn_st_meta *const *)b)->key);
 }
 
 static void add_metadata(struct nn_text *text, const struct nn_st_meta *const *meta, size_t n)
@@ -61,8 +64,8 @@ static void add_tensor(struct nn_text *text, const struct nn_st_tensor *t, size_
 	nn_text_add(text, "]}");
 }
 
-static void add_header(struct nn_text *text, const struct nn_st_tensor *const *tensors, size_t n_tensors,
-		       const struct nn_st_meta *const *meta, size_t n_meta)
+static void add_header(struct nn_text *text, const struct nn_st_tensor *const *tensors,
+		       size_t n_tensors, const struct nn_st_meta *const *meta, size_t n_meta)
 {
 	size_t at = 0;
 
@@ -83,7 +86,7 @@ int nn_st_write(struct nn_output *output, const struct nn_st_tensor *tensors, si
 {
 	const struct nn_st_tensor **t = nn_alloc(n_tensors, sizeof *t, err);
 	const struct nn_st_meta **m = nn_alloc(n_meta, sizeof *m, err);
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	unsigned char length[8];
 	int status = -1;
 
@@ -102,10 +105,12 @@ int nn_st_write(struct nn_output *output, const struct nn_st_tensor *tensors, si
 	}
 	for (int i = 0; i < 8; i++)
 		length[i] = (unsigned char)((uint64_t)text.length >> (8 * i));
-	if (nn_output_write(output, length, 8, err) < 0 || nn_output_write(output, text.data, text.length, err) < 0)
+	if (nn_output_write(output, length, 8, err) < 0 ||
+	    nn_output_write(output, text.data, text.length, err) < 0)
 		goto out;
 	for (size_t i = 0; i < n_tensors; i++)
-		if (tensor_bytes(t[i]) && nn_output_write(output, t[i]->data, tensor_bytes(t[i]), err) < 0)
+		if (tensor_bytes(t[i]) &&
+		    nn_output_write(output, t[i]->data, tensor_bytes(t[i]), err) < 0)
 			goto out;
 	status = 0;
 out:

@@ -9,14 +9,14 @@
 #include "file/safetensors.h"
 
 #define MAX_HEADER 100000000
-#define MAX_WHOLE 9007199254740992.0     /* 2^53: exact in JSON numbers */
+#define MAX_WHOLE 9007199254740992.0 /* 2^53: exact in JSON numbers */
 
 /* What stands behind struct nn_st. */
 struct owner {
 	struct nn_block data;
 	struct nn_json *header;
 	struct span *spans;
-	void *realigned;             /* copies of tensors that lie badly in the file */
+	void *realigned; /* copies of tensors that lie badly in the file */
 };
 
 struct span {
@@ -28,9 +28,10 @@ static const struct {
 	const char *word;
 	enum nn_dtype dtype;
 } dtypes[] = {
-	{ "BF16", NN_BF16 }, { "BOOL", NN_BOOL }, { "F16", NN_F16 }, { "F32", NN_F32 }, { "F64", NN_F64 },
-	{ "I16", NN_I16 },   { "I32", NN_I32 },	  { "I64", NN_I64 }, { "I8", NN_I8 },	{ "U16", NN_U16 },
-	{ "U32", NN_U32 },   { "U64", NN_U64 },	  { "U8", NN_U8 },
+	{ "BF16", NN_BF16 }, { "BOOL", NN_BOOL }, { "F16", NN_F16 }, { "F32", NN_F32 },
+	{ "F64", NN_F64 },   { "I16", NN_I16 },   { "I32", NN_I32 }, { "I64", NN_I64 },
+	{ "I8", NN_I8 },     { "U16", NN_U16 },   { "U32", NN_U32 }, { "U64", NN_U64 },
+	{ "U8", NN_U8 },
 };
 
 bool nn_st_dtype(const char *word, enum nn_dtype *dtype)
@@ -62,7 +63,8 @@ static bool whole(const struct nn_json *value, uint64_t *number)
 	return true;
 }
 
-static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor, uint64_t *bytes, struct nn_error *err)
+static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor, uint64_t *bytes,
+		       struct nn_error *err)
 {
 	size_t n = nn_json_size(value), total;
 	uint64_t dim;
@@ -70,7 +72,8 @@ static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor,
 	if (nn_json_type(value) != NN_JSON_ARRAY)
 		return nn_fail(err, NN_EFORMAT, "shape is missing or no array");
 	if (n > NN_MAX_RANK)
-		return nn_fail(err, NN_EFORMAT, "found %zu dimensions, expected at most %d", n, NN_MAX_RANK);
+		return nn_fail(err, NN_EFORMAT, "found %zu dimensions, expected at most %d", n,
+			       NN_MAX_RANK);
 	tensor->shape.rank = (int)n;
 	for (size_t i = 0; i < n; i++) {
 		if (!whole(nn_json_at(value, i), &dim))
@@ -94,15 +97,17 @@ static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor
 	if (nn_json_type(value) != NN_JSON_OBJECT || !word)
 		return nn_fail(err, NN_EFORMAT, "dtype is missing or no string");
 	if (!nn_st_dtype(word, &tensor->dtype))
-		return nn_fail(err, NN_EFORMAT, "dtype %s is not supported", nn_quote(quoted, word, strlen(word)));
+		return nn_fail(err, NN_EFORMAT, "dtype %s is not supported",
+			       nn_quote(quoted, word, strlen(word)));
 	if (parse_shape(nn_json_get(value, "shape"), tensor, &bytes, err) < 0)
 		return -1;
 	if (nn_json_size(offsets) != 2 || nn_json_type(offsets) != NN_JSON_ARRAY ||
-	    !whole(nn_json_at(offsets, 0), &span->begin) || !whole(nn_json_at(offsets, 1), &span->end) ||
-	    span->begin > span->end)
+	    !whole(nn_json_at(offsets, 0), &span->begin) ||
+	    !whole(nn_json_at(offsets, 1), &span->end) || span->begin > span->end)
 		return nn_fail(err, NN_EFORMAT, "data_offsets are not [BEGIN,END]");
 	if (span->end - span->begin != bytes)
-		return nn_fail(err, NN_EFORMAT, "data_offsets span %" PRIu64 " bytes, the shape needs %" PRIu64,
+		return nn_fail(err, NN_EFORMAT,
+			       "data_offsets span %" PRIu64 " bytes, the shape needs %" PRIu64,
 			       span->end - span->begin, bytes);
 	return 0;
 }
@@ -140,7 +145,8 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Tensors have to cover the buffer exactly; *size becomes its length. */
-static int check_cover(const struct nn_st *st, struct span *spans, uint64_t *size, struct nn_error *err)
+static int check_cover(const struct nn_st *st, struct span *spans, uint64_t *size,
+		       struct nn_error *err)
 {
 	uint64_t at = 0;
 
@@ -150,7 +156,9 @@ static int check_cover(const struct nn_st *st, struct span *spans, uint64_t *siz
 			const char *name = st->tensors[spans[i].tensor].name;
 			char quoted[NN_QUOTED];
 
-			return nn_fail(err, NN_EFORMAT, "tensor \"%s\" begins at %" PRIu64 ", expected %" PRIu64 " (%s)",
+			return nn_fail(err, NN_EFORMAT,
+				       "tensor \"%s\" begins at %" PRIu64 ", expected %" PRIu64
+				       " (%s)",
 				       nn_quote(quoted, name, strlen(name)), spans[i].begin, at,
 				       spans[i].begin < at ? "tensors overlap" : "there is a hole");
 		}
@@ -160,8 +168,8 @@ static int check_cover(const struct nn_st *st, struct span *spans, uint64_t *siz
 	return 0;
 }
 
-static int parse_header(struct nn_st *st, struct owner *own, const char *text, size_t n, uint64_t *size,
-			struct nn_error *err)
+static int parse_header(struct nn_st *st, struct owner *own, const char *text, size_t n,
+			uint64_t *size, struct nn_error *err)
 {
 	size_t members;
 
@@ -187,7 +195,8 @@ static int parse_header(struct nn_st *st, struct owner *own, const char *text, s
 		}
 		st->tensors[st->n_tensors].name = key;
 		own->spans[st->n_tensors].tensor = st->n_tensors;
-		if (parse_tensor(value, &st->tensors[st->n_tensors], &own->spans[st->n_tensors], err) < 0)
+		if (parse_tensor(value, &st->tensors[st->n_tensors], &own->spans[st->n_tensors],
+				 err) < 0)
 			return nn_fail_at(err, "tensor \"%s\"", nn_quote(quoted, key, strlen(key)));
 		st->n_tensors++;
 	}
@@ -225,7 +234,7 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_error *e
 {
 	struct owner *own = st->owner;
 	const char *name = nn_input_name(input);
-	struct nn_block header = {0};
+	struct nn_block header = { 0 };
 	const unsigned char *b;
 	uint64_t n = 0, size = 0;
 	size_t got;
@@ -236,9 +245,12 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_error *e
 	for (size_t i = 0; i < got && i < 8; i++)
 		n |= (uint64_t)b[i] << (8 * i);
 	if (got < 8)
-		return nn_fail(err, NN_EFORMAT, "%s: ends after %zu bytes, expected a safetensors header", name, got);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: ends after %zu bytes, expected a safetensors header", name,
+			       got);
 	if (n > MAX_HEADER)
-		return nn_fail(err, NN_EFORMAT, "%s: a header of %" PRIu64 " bytes, expected at most %d", name, n,
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: a header of %" PRIu64 " bytes, expected at most %d", name, n,
 			       MAX_HEADER);
 	nn_input_take(input, 8);
 	if (nn_input_load(input, &header, 0, n, "the header", err) < 0)
@@ -248,8 +260,8 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_error *e
 		goto out;
 	}
 	if (nn_input_load(input, &own->data, 0, size, "the data", err) < 0 ||
-	    nn_block_reserve(&own->data, 1, err) < 0 || nn_input_end(input, "the last tensor", err) < 0 ||
-	    place(st, own, err) < 0)
+	    nn_block_reserve(&own->data, 1, err) < 0 ||
+	    nn_input_end(input, "the last tensor", err) < 0 || place(st, own, err) < 0)
 		goto out;
 	status = 0;
 out:
@@ -281,14 +293,18 @@ static int check_model(struct nn_input *input, struct nn_error *err)
 
 	if (nn_input_sniff(input, &kind, err) < 0 || nn_input_peek(input, &b, 9, &got, err) < 0)
 		return -1;
-	if (got == 9 && b[8] == '{' && (strcmp(kind, "safetensors") == 0 || nn_utf8_prefix((const char *)b, 8) < 8))
+	if (got == 9 && b[8] == '{' &&
+	    (strcmp(kind, "safetensors") == 0 || nn_utf8_prefix((const char *)b, 8) < 8))
 		return 0;
 	if (got == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected a model", nn_input_name(input));
-	if (strcmp(kind, "text") == 0 && (memchr(b, 0, got) || nn_utf8_prefix((const char *)b, got) < got - (got == 9)))
-		return nn_fail(err, NN_EFORMAT, "%s: is no safetensors file, expected a model", nn_input_name(input));
-	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model", nn_input_name(input),
-		       strchr("aeioxAEIOX", kind[0]) ? "an" : "a", kind);
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected a model",
+			       nn_input_name(input));
+	if (strcmp(kind, "text") == 0 &&
+	    (memchr(b, 0, got) || nn_utf8_prefix((const char *)b, got) < got - (got == 9)))
+		return nn_fail(err, NN_EFORMAT, "%s: is no safetensors file, expected a model",
+			       nn_input_name(input));
+	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model",
+		       nn_input_name(input), strchr("aeioxAEIOX", kind[0]) ? "an" : "a", kind);
 }
 
 int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err)

@@ -1,4 +1,5 @@
-/* safetensors: named tensors and string metadata; read with every check of formats.md, written in the reference writer's order. */
+/* safetensors: named tensors and string metadata; read with every check of formats.md, written in
+ * the reference writer's order. */
 #ifndef NN_FILE_SAFETENSORS_H
 #define NN_FILE_SAFETENSORS_H
 
@@ -13,51 +14,59 @@ struct nn_st_tensor {
 	const char *name;
 	enum nn_dtype dtype;
 	struct nn_shape shape;
-	const void *data;            /* little endian; when read, aligned to the size of a value */
+	const void *data; /* little endian; when read, aligned to the size of a value */
 };
 
 struct nn_st_meta {
 	const char *key, *value;
 };
 
-/* A file read whole; tensors sorted by name, metadata by key. Everything is owned by it until nn_st_free. */
+/* A file read whole; tensors sorted by name, metadata by key. Everything is owned by it until
+ * nn_st_free. */
 struct nn_st {
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
 	struct nn_st_meta *meta;
 	size_t n_meta;
 	void *owner;
-	struct nn_block *arrays;     /* of nn_st_of_arrays, [n_tensors] in the order given, with their names */
+	struct nn_block
+		*arrays; /* of nn_st_of_arrays, [n_tensors] in the order given, with their names */
 	char **names;
-	bool turned;                 /* some came as kernels (model/weights.h) */
+	bool turned; /* some came as kernels (model/weights.h) */
 };
 
 /*
- * A model, state or weights: also from a pipe or FIFO, "-". Compressed files and everything else are named: "m.st: looks like a
- * gzip file, not a model". It is read, not mapped: a file truncated later must not become a SIGBUS.
+ * A model, state or weights: also from a pipe or FIFO, "-". Compressed files and everything else
+ * are named: "m.st: looks like a gzip file, not a model". It is read, not mapped: a file truncated
+ * later must not become a SIGBUS.
  */
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);
-/* The same from an input that was opened plain; and from one that is known to be safetensors (data: may be compressed), up to its end. */
+/* The same from an input that was opened plain; and from one that is known to be safetensors (data:
+ * may be compressed), up to its end. */
 int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 /* The same thing from .npy files, one array in each; no metadata. */
 struct nn_npy_file {
 	const char *name, *path;
 };
-int nn_st_of_arrays(struct nn_st **st, size_t n, const struct nn_npy_file *files, struct nn_error *err);
+int nn_st_of_arrays(struct nn_st **st, size_t n, const struct nn_npy_file *files,
+		    struct nn_error *err);
 void nn_st_free(struct nn_st *st);
 /* Inside: room for n tensors that come one by one, with arrays and names of their own. */
 int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err);
 /* In order of their names; a name that is there twice, or NULL. */
 const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n);
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name);
-const char *nn_st_meta(const struct nn_st *st, const char *key);              /* NULL: not there */
-/* Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes: error naming the tensor. */
-int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values, struct nn_error *err);
+const char *nn_st_meta(const struct nn_st *st, const char *key); /* NULL: not there */
+/* Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes:
+ * error naming the tensor. */
+int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values,
+	      struct nn_error *err);
 
 /*
- * Dtype descending as in the reference writer (U64 I64 F64 F32 U32 I32 BF16 F16 U16 I16 I8 U8 BOOL), then name; header padded
- * so that data begin at a multiple of 64; metadata keys sorted; the same bytes for the same content.
+ * Dtype descending as in the reference writer (U64 I64 F64 F32 U32 I32 BF16 F16 U16 I16 I8 U8
+ * BOOL), then name; header padded so that data begin at a multiple of 64; metadata keys sorted; the
+ * same bytes for the same content.
  */
 int nn_st_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n_tensors,
 		const struct nn_st_meta *meta, size_t n_meta, struct nn_error *err);

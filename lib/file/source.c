@@ -1,4 +1,5 @@
-/* Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was asked for. */
+/* Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was
+ * asked for. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 #include "file/source.h"
 
 /* One read of the descriptor; *got = 0 at the end. */
-static int read_raw(struct nn_source *s, void *bytes, size_t room, size_t *got, struct nn_error *err)
+static int read_raw(struct nn_source *s, void *bytes, size_t room, size_t *got,
+		    struct nn_error *err)
 {
 	ssize_t n;
 
@@ -93,7 +95,8 @@ static int check_kind(struct nn_source *s, bool is_stdin, struct nn_error *err)
 	if (S_ISDIR(st.st_mode))
 		return nn_fail(err, NN_EFORMAT, "%s: is a directory, expected a file", s->name);
 	if ((S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !is_stdin && !is_dev_null(&st))
-		return nn_fail(err, NN_EFORMAT, "%s: is a device, expected a file or pipe", s->name);
+		return nn_fail(err, NN_EFORMAT, "%s: is a device, expected a file or pipe",
+			       s->name);
 	s->regular = S_ISREG(st.st_mode);
 	s->is_pipe = !s->regular && !S_ISBLK(st.st_mode);
 	s->left = -1;
@@ -126,5 +129,5 @@ void nn_source_close(struct nn_source *s)
 	nn_free(s->raw);
 	nn_free(s->watch);
 	nn_free(s->name);
-	*s = (struct nn_source){0};
+	*s = (struct nn_source){ 0 };
 }

@@ -1,4 +1,5 @@
-/* Named tensors in memory, in order of their names: what safetensors, .npz and sets of .npy files are read into. */
+/* Named tensors in memory, in order of their names: what safetensors, .npz and sets of .npy files
+ * are read into. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct nn_st_tensor *)a)->name, ((const struct nn_st_tensor *)b)->name);
+	return strcmp(((const struct nn_st_tensor *)a)->name,
+		      ((const struct nn_st_tensor *)b)->name);
 }
 
 const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n)
@@ -34,7 +36,8 @@ const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name)
 {
 	struct nn_st_tensor wanted = { .name = name };
 
-	return st->n_tensors ? bsearch(&wanted, st->tensors, st->n_tensors, sizeof wanted, by_name) : NULL;
+	return st->n_tensors ? bsearch(&wanted, st->tensors, st->n_tensors, sizeof wanted, by_name)
+			     : NULL;
 }
 
 const char *nn_st_meta(const struct nn_st *st, const char *key)
@@ -45,13 +48,15 @@ const char *nn_st_meta(const struct nn_st *st, const char *key)
 	return NULL;
 }
 
-int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values, struct nn_error *err)
+int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values,
+	      struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
 	if (!nn_dtype_float(tensor->dtype))
 		return nn_fail(err, NN_EFORMAT, "tensor \"%s\": found %s, expected floating point",
-			       nn_quote(quoted, tensor->name, strlen(tensor->name)), nn_dtype_name(tensor->dtype));
+			       nn_quote(quoted, tensor->name, strlen(tensor->name)),
+			       nn_dtype_name(tensor->dtype));
 	nn_convert(tensor->dtype, tensor->data, nn_shape_count(&tensor->shape), dtype, values);
 	return 0;
 }

@@ -64,8 +64,9 @@ void nn_watch_digest(const struct nn_watch *w, struct nn_sha256 *hash)
 
 void nn_stamp_take(struct nn_stamp *stamp, const struct stat *st)
 {
-	*stamp = (struct nn_stamp){ S_ISREG(st->st_mode), st->st_dev, st->st_ino, (uint64_t)st->st_size,
-				    st->st_mtim.tv_sec, st->st_mtim.tv_nsec };
+	*stamp =
+		(struct nn_stamp){ S_ISREG(st->st_mode),  st->st_dev,         st->st_ino,
+				   (uint64_t)st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec };
 }
 
 bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path)
@@ -74,6 +75,7 @@ bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path)
 
 	if (!stamp->regular || strcmp(path, "-") == 0 || stat(path, &st) < 0)
 		return true;
-	return st.st_dev == stamp->device && st.st_ino == stamp->inode && (uint64_t)st.st_size == stamp->size &&
-	       st.st_mtim.tv_sec == stamp->seconds && st.st_mtim.tv_nsec == stamp->nanoseconds;
+	return st.st_dev == stamp->device && st.st_ino == stamp->inode &&
+	       (uint64_t)st.st_size == stamp->size && st.st_mtim.tv_sec == stamp->seconds &&
+	       st.st_mtim.tv_nsec == stamp->nanoseconds;
 }

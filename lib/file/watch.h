@@ -7,10 +7,10 @@
 
 struct nn_watch;
 
-struct nn_watch *nn_watch_new(struct nn_error *err);      /* nn_free takes it */
+struct nn_watch *nn_watch_new(struct nn_error *err); /* nn_free takes it */
 /* far: so much follows that none of these bytes are among the last MiB. */
 void nn_watch_add(struct nn_watch *watch, const unsigned char *bytes, size_t n, bool far);
-#define NN_WATCH_EDGE ((size_t)1 << 20)      /* the MiB at each end that a digest covers */
+#define NN_WATCH_EDGE ((size_t)1 << 20) /* the MiB at each end that a digest covers */
 /* Length, first MiB, last MiB. */
 void nn_watch_digest(const struct nn_watch *watch, struct nn_sha256 *hash);
 void nn_stamp_take(struct nn_stamp *stamp, const struct stat *st);

@@ -1,4 +1,5 @@
-/* The directory of a zip file in memory (PKWARE's APPNOTE): nothing in it is believed before it was compared with the file. */
+/* The directory of a zip file in memory (PKWARE's APPNOTE): nothing in it is believed before it was
+ * compared with the file. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "base/text.h"
 #include "file/npz.h"
 
-#define LOCAL 30                  /* bytes of the fixed part of each record */
+#define LOCAL 30 /* bytes of the fixed part of each record */
 #define CENTRAL 46
 #define END 22
 #define LOCATOR 20
@@ -43,31 +44,39 @@ static const unsigned char *find_end(const unsigned char *bytes, size_t n)
 	return NULL;
 }
 
-static int find_directory(const unsigned char *bytes, size_t n, struct directory *d, struct nn_error *err)
+static int find_directory(const unsigned char *bytes, size_t n, struct directory *d,
+			  struct nn_error *err)
 {
 	const unsigned char *b = find_end(bytes, n);
 	size_t end;
 	uint64_t disks;
 
 	if (!b)
-		return nn_fail(err, NN_EFORMAT, "the zip data end early: their directory is missing");
+		return nn_fail(err, NN_EFORMAT,
+			       "the zip data end early: their directory is missing");
 	end = (size_t)(b - bytes);
 	disks = number(b + 4, 2) | number(b + 6, 2);
 	*d = (struct directory){ number(b + 16, 4), number(b + 12, 4), number(b + 10, 2) };
 	if (end >= LOCATOR && is(b - LOCATOR, "PK\6\7")) {
 		uint64_t at = number(b - LOCATOR + 8, 8);
 
-		if (end < LOCATOR + END_64 || at > end - LOCATOR - END_64 || !is(bytes + at, "PK\6\6"))
-			return nn_fail(err, NN_EFORMAT, "the zip directory's zip64 record is missing");
+		if (end < LOCATOR + END_64 || at > end - LOCATOR - END_64 ||
+		    !is(bytes + at, "PK\6\6"))
+			return nn_fail(err, NN_EFORMAT,
+				       "the zip directory's zip64 record is missing");
 		b = bytes + at;
 		end = (size_t)at;
 		disks = number(b + 16, 4) | number(b + 20, 4);
 		*d = (struct directory){ number(b + 48, 8), number(b + 40, 8), number(b + 32, 8) };
 	}
 	if (disks)
-		return nn_fail(err, NN_EFORMAT, "is one of several zip files, expected a whole one");
+		return nn_fail(err, NN_EFORMAT,
+			       "is one of several zip files, expected a whole one");
 	if (d->at > end || d->size != end - d->at || d->n > d->size / CENTRAL)
-		return nn_fail(err, NN_EFORMAT, "the zip directory of %" PRIu64 " members does not lie where the file says", d->n);
+		return nn_fail(err, NN_EFORMAT,
+			       "the zip directory of %" PRIu64
+			       " members does not lie where the file says",
+			       d->n);
 	return 0;
 }
 
@@ -101,28 +110,35 @@ static bool take_zip64(const unsigned char *extra, size_t n, uint64_t *const val
 	return !wanted;
 }
 
-/* The record before a member's data repeats its name; *used counts what members take of the file. */
-static int find_data(const unsigned char *bytes, uint64_t end, uint64_t at, struct nn_zip_member *m, uint64_t *used, struct nn_error *err)
+/* The record before a member's data repeats its name; *used counts what members take of the file.
+ */
+static int find_data(const unsigned char *bytes, uint64_t end, uint64_t at, struct nn_zip_member *m,
+		     uint64_t *used, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 	uint64_t head;
 
 	nn_quote(quoted, m->name, m->name_length);
 	if (end < LOCAL || at > end - LOCAL || !is(bytes + at, "PK\3\4"))
-		return nn_fail(err, NN_EFORMAT, "member '%s' does not lie where the zip directory says", quoted);
+		return nn_fail(err, NN_EFORMAT,
+			       "member '%s' does not lie where the zip directory says", quoted);
 	head = LOCAL + number(bytes + at + 26, 2) + number(bytes + at + 28, 2);
 	if (head > end - at || m->packed > end - at - head)
-		return nn_fail(err, NN_EFORMAT, "member '%s' of %zu bytes ends early", quoted, m->packed);
-	if (number(bytes + at + 26, 2) != m->name_length || memcmp(bytes + at + LOCAL, m->name, m->name_length) != 0)
-		return nn_fail(err, NN_EFORMAT, "member '%s' has another name before its data", quoted);
+		return nn_fail(err, NN_EFORMAT, "member '%s' of %zu bytes ends early", quoted,
+			       m->packed);
+	if (number(bytes + at + 26, 2) != m->name_length ||
+	    memcmp(bytes + at + LOCAL, m->name, m->name_length) != 0)
+		return nn_fail(err, NN_EFORMAT, "member '%s' has another name before its data",
+			       quoted);
 	m->data = bytes + at + head;
 	*used += head + m->packed;
-	return *used > end ? nn_fail(err, NN_EFORMAT, "member '%s' overlaps another one", quoted) : 0;
+	return *used > end ? nn_fail(err, NN_EFORMAT, "member '%s' overlaps another one", quoted)
+			   : 0;
 }
 
 /* The member whose record is at *at, which moves on. `end`: where the directory begins. */
-static int take_member(const unsigned char *bytes, uint64_t end, uint64_t *at, uint64_t stop, struct nn_zip_member *m, uint64_t *used,
-		       struct nn_error *err)
+static int take_member(const unsigned char *bytes, uint64_t end, uint64_t *at, uint64_t stop,
+		       struct nn_zip_member *m, uint64_t *used, struct nn_error *err)
 {
 	const unsigned char *b = bytes + *at;
 	uint64_t size, packed, place, rest;
@@ -133,30 +149,39 @@ static int take_member(const unsigned char *bytes, uint64_t end, uint64_t *at, u
 	rest = number(b + 28, 2) + number(b + 30, 2) + number(b + 32, 2);
 	if (rest > stop - *at - CENTRAL)
 		return nn_fail(err, NN_EFORMAT, "the zip directory is damaged");
-	*m = (struct nn_zip_member){ .name = (const char *)b + CENTRAL, .name_length = (size_t)number(b + 28, 2),
-				     .method = (int)number(b + 10, 2), .crc = (uint32_t)number(b + 16, 4) };
+	*m = (struct nn_zip_member){ .name = (const char *)b + CENTRAL,
+				     .name_length = (size_t)number(b + 28, 2),
+				     .method = (int)number(b + 10, 2),
+				     .crc = (uint32_t)number(b + 16, 4) };
 	nn_quote(quoted, m->name, m->name_length);
 	packed = number(b + 20, 4);
 	size = number(b + 24, 4);
 	place = number(b + 42, 4);
-	if (!take_zip64(b + CENTRAL + m->name_length, (size_t)number(b + 30, 2), (uint64_t *const[]){ &size, &packed, &place }))
-		return nn_fail(err, NN_EFORMAT, "member '%s': its zip64 lengths are missing", quoted);
+	if (!take_zip64(b + CENTRAL + m->name_length, (size_t)number(b + 30, 2),
+			(uint64_t *const[]){ &size, &packed, &place }))
+		return nn_fail(err, NN_EFORMAT, "member '%s': its zip64 lengths are missing",
+			       quoted);
 	if (number(b + 8, 2) & 1)
 		return nn_fail(err, NN_EFORMAT, "member '%s' is encrypted", quoted);
 	if (m->method != 0 && m->method != 8)
-		return nn_fail(err, NN_EFORMAT, "member '%s' is compressed by method %d, expected stored or deflated", quoted, m->method);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"member '%s' is compressed by method %d, expected stored or deflated",
+			quoted, m->method);
 	if (size > SIZE_MAX / 2 || packed > SIZE_MAX / 2 || (m->method == 0 && packed != size))
-		return nn_fail(err, NN_EFORMAT, "member '%s': found %" PRIu64 " bytes for %" PRIu64, quoted, packed, size);
+		return nn_fail(err, NN_EFORMAT, "member '%s': found %" PRIu64 " bytes for %" PRIu64,
+			       quoted, packed, size);
 	m->packed = (size_t)packed;
 	m->size = (size_t)size;
 	*at += CENTRAL + rest;
 	return find_data(bytes, end, place, m, used, err);
 }
 
-int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members, size_t *n_members, struct nn_error *err)
+int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members,
+		size_t *n_members, struct nn_error *err)
 {
 	struct nn_zip_member *list;
-	struct directory d = {0};
+	struct directory d = { 0 };
 	uint64_t at, used = 0;
 
 	if (find_directory(bytes, n, &d, err) < 0)

@@ -1,6 +1,7 @@
 /*
- * Offsets in one block of memory for things that live for a known time: the largest first, each in the smallest gap that fits. That takes
- * the square of their number: more than MANY get theirs as they come to life.
+ * Offsets in one block of memory for things that live for a known time: the largest first, each in
+ * the smallest gap that fits. That takes the square of their number: more than MANY get theirs as
+ * they come to life.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 
 static int by_size(const void *a, const void *b)
 {
-	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a, *y = *(struct nn_arena_item *const *)b;
+	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a,
+				   *y = *(struct nn_arena_item *const *)b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? 1 : -1;
@@ -26,7 +28,8 @@ static bool meet(const struct nn_arena_item *a, const struct nn_arena_item *b)
 	return a->first <= b->last && b->first <= a->last;
 }
 
-/* Where the smallest gap that fits begins. placed: n items sorted by offset, of which those count that live at the time of `item`. */
+/* Where the smallest gap that fits begins. placed: n items sorted by offset, of which those count
+ * that live at the time of `item`. */
 static size_t best_gap(struct nn_arena_item *const *placed, int n, const struct nn_arena_item *item)
 {
 	size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;
@@ -36,7 +39,8 @@ static size_t best_gap(struct nn_arena_item *const *placed, int n, const struct 
 
 		if (!meet(busy, item))
 			continue;
-		if (busy->offset > end && busy->offset - end >= item->bytes && busy->offset - end < best_size) {
+		if (busy->offset > end && busy->offset - end >= item->bytes &&
+		    busy->offset - end < best_size) {
 			best = end;
 			best_size = busy->offset - end;
 		}
@@ -77,20 +81,22 @@ static int place_by_size(struct nn_arena_item **own, int n, size_t *bytes, struc
 struct gaps {
 	struct gap {
 		size_t from, to;
-	} *gap;
+	} * gap;
 	size_t n, top;
 };
 
 static int by_first(const void *a, const void *b)
 {
-	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a, *y = *(struct nn_arena_item *const *)b;
+	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a,
+				   *y = *(struct nn_arena_item *const *)b;
 
 	return x->first != y->first ? x->first < y->first ? -1 : 1 : by_size(a, b);
 }
 
 static int by_last(const void *a, const void *b)
 {
-	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a, *y = *(struct nn_arena_item *const *)b;
+	const struct nn_arena_item *x = *(struct nn_arena_item *const *)a,
+				   *y = *(struct nn_arena_item *const *)b;
 
 	return x->last != y->last ? x->last < y->last ? -1 : 1 : by_size(a, b);
 }
@@ -102,7 +108,8 @@ static void take(struct gaps *g, struct nn_arena_item *item)
 	for (size_t i = 0; i < g->n; i++) {
 		struct gap *gap = &g->gap[i];
 
-		if (gap->to - gap->from >= item->bytes && (!best || gap->to - gap->from < best->to - best->from))
+		if (gap->to - gap->from >= item->bytes &&
+		    (!best || gap->to - gap->from < best->to - best->from))
 			best = gap;
 	}
 	if (!best) {
@@ -157,7 +164,8 @@ static int place_by_time(struct nn_arena_item **own, int n, size_t *bytes, struc
 			if (own[i]->bytes == 0 || own[i]->last < own[i]->first)
 				continue;
 			for (; leaving[gone]->last < own[i]->first; gone++)
-				if (leaving[gone]->bytes > 0 && leaving[gone]->last >= leaving[gone]->first)
+				if (leaving[gone]->bytes > 0 &&
+				    leaving[gone]->last >= leaving[gone]->first)
 					give(&g, leaving[gone]);
 			take(&g, own[i]);
 			*bytes = g.top > *bytes ? g.top : *bytes;
@@ -170,8 +178,10 @@ static int place_by_time(struct nn_arena_item **own, int n, size_t *bytes, struc
 
 /* ---- all ---- */
 
-/* Give one memory the time and size of all that share it; the items that have memory of their own, and their number. */
-static int unite(struct nn_arena_item *items, int n, struct nn_arena_item **own, struct nn_error *err)
+/* Give one memory the time and size of all that share it; the items that have memory of their own,
+ * and their number. */
+static int unite(struct nn_arena_item *items, int n, struct nn_arena_item **own,
+		 struct nn_error *err)
 {
 	int n_own = 0;
 	size_t total = 0, bytes;
@@ -185,8 +195,10 @@ static int unite(struct nn_arena_item *items, int n, struct nn_arena_item **own,
 			own[n_own++] = &items[i];
 			continue;
 		}
-		items[owner].first = items[i].first < items[owner].first ? items[i].first : items[owner].first;
-		items[owner].last = items[i].last > items[owner].last ? items[i].last : items[owner].last;
+		items[owner].first =
+			items[i].first < items[owner].first ? items[i].first : items[owner].first;
+		items[owner].last =
+			items[i].last > items[owner].last ? items[i].last : items[owner].last;
 		if (items[i].bytes > items[owner].bytes)
 			items[owner].bytes = items[i].bytes;
 	}

@@ -35,14 +35,17 @@ static int check_kernels(const struct nn_bound *b, struct nn_error *err)
 		enum nn_op_id op = b->nodes[i].op;
 		const struct nn_kernel *kernel = b->device->kernels[op];
 
-		if (seen[op] || (kernel && kernel->forward && (kernel->backward || !b->nodes[i].backward)))
+		if (seen[op] ||
+		    (kernel && kernel->forward && (kernel->backward || !b->nodes[i].backward)))
 			continue;
 		seen[op] = true;
 		if (n < sizeof missing)
-			n += (size_t)snprintf(missing + n, sizeof missing - n, "%s%s", n ? ", " : "", nn_ops[op]->name);
+			n += (size_t)snprintf(missing + n, sizeof missing - n, "%s%s",
+					      n ? ", " : "", nn_ops[op]->name);
 	}
 	if (n)
-		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", b->device->name, missing);
+		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", b->device->name,
+			       missing);
 	return 0;
 }
 
@@ -53,7 +56,10 @@ static int prepare(struct nn_bound *b, struct nn_plan *plan, const struct nn_pro
 	const struct nn_graph *share = options->share;
 
 	*b = (struct nn_bound){
-		.program = program, .device = options->device, .training = options->training, .columns = options->columns,
+		.program = program,
+		.device = options->device,
+		.training = options->training,
+		.columns = options->columns,
 		.fold = share ? share->bound.fold : !options->training,
 	};
 	*plan = (struct nn_plan){ 0 };
@@ -63,8 +69,9 @@ static int prepare(struct nn_bound *b, struct nn_plan *plan, const struct nn_pro
 		return -1;
 	if (check_kernels(b, err) || nn_bound_place(b, err))
 		return -1;
-	if (share && (options->training || share->bound.device != b->device || share->bound.block != b->block ||
-		      share->bound.tables != b->tables || share->bound.buffers != b->buffers))
+	if (share && (options->training || share->bound.device != b->device ||
+		      share->bound.block != b->block || share->bound.tables != b->tables ||
+		      share->bound.buffers != b->buffers))
 		NN_BUG("weights shared between graphs that keep them differently");
 	return nn_plan_make(plan, b, options, err);
 }
@@ -81,7 +88,8 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 		struct nn_site site = nn_bound_site(&bound, &bound.nodes[i]);
 
 		if (kernel->statistics)
-			plan.memory.statistics += kernel->statistics(&site) * nn_dtype_size(bound.device->dtype);
+			plan.memory.statistics +=
+				kernel->statistics(&site) * nn_dtype_size(bound.device->dtype);
 	}
 	*memory = plan.memory;
 	nn_plan_fini(&plan);
@@ -89,14 +97,14 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	return result;
 }
 
-int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_sharing *sharing,
-		     struct nn_error *err)
+int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_options *options,
+		     struct nn_graph_sharing *sharing, struct nn_error *err)
 {
 	struct nn_bound bound;
 	struct nn_plan plan;
 	int result = prepare(&bound, &plan, program, options, err);
 
-	*sharing = (struct nn_graph_sharing){0};
+	*sharing = (struct nn_graph_sharing){ 0 };
 	for (int i = 0; i < bound.n_nodes && result == 0; i++)
 		nn_split_count(&bound, &bound.nodes[i], sharing);
 	nn_plan_fini(&plan);
@@ -104,7 +112,8 @@ int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_opt
 	return result;
 }
 
-/* Inputs and their gradients. written: roots whose gradient something has been stored in, as backward goes. */
+/* Inputs and their gradients. written: roots whose gradient something has been stored in, as
+ * backward goes. */
 static void fill_inputs(struct nn_graph *graph, int n, void ***pointers, bool **adds, bool *written)
 {
 	const struct nn_bound *b = &graph->bound;
@@ -140,7 +149,8 @@ static void fill_params(struct nn_graph *graph, int n, void ***pointers)
 		const struct nn_bound_param *param = &b->params[node->param + k];
 		bool buffer = param->desc.role == NN_BUFFER;
 
-		w[k] = (unsigned char *)(buffer ? graph->buffers : graph->weights) + param->offset * size;
+		w[k] = (unsigned char *)(buffer ? graph->buffers : graph->weights) +
+		       param->offset * size;
 		if (node->backward && param->desc.role == NN_ROW_TABLE)
 			dw[k] = nn_graph_table_entries(graph, nn_bound_table(b, node->param + k));
 		else if (node->backward && !buffer)
@@ -162,7 +172,8 @@ static void mark_written(const struct nn_bound *b, bool *written)
 }
 
 /* The calls of the slot in use. */
-static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, bool **adds, bool *written)
+static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, bool **adds,
+		      bool *written)
 {
 	const struct nn_bound *b = &graph->bound;
 
@@ -171,15 +182,21 @@ static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, b
 		const struct nn_bound_node *node = &b->nodes[i];
 
 		graph->calls[i] = (struct nn_call){
-			.site = nn_bound_site(b, node), .seed = seed, .pool = graph->pool,
-			.y = nn_graph_value_at(graph, node->out), .dy = nn_graph_gradient_at(graph, node->out),
-			.saved = nn_graph_at(graph, graph->plan.saved[i]), .work = nn_graph_at(graph, graph->plan.work),
+			.site = nn_bound_site(b, node),
+			.seed = seed,
+			.pool = graph->pool,
+			.y = nn_graph_value_at(graph, node->out),
+			.dy = nn_graph_gradient_at(graph, node->out),
+			.saved = nn_graph_at(graph, graph->plan.saved[i]),
+			.work = nn_graph_at(graph, graph->plan.work),
 			.derived = nn_graph_at(graph, graph->plan.derived[i]),
 		};
-		if (node->split)             /* this rank's channels, forward and then backward */
-			graph->calls[i].y = graph->calls[i].dy = nn_graph_at(graph, graph->plan.room);
+		if (node->split) /* this rank's channels, forward and then backward */
+			graph->calls[i].y = graph->calls[i].dy =
+				nn_graph_at(graph, graph->plan.room);
 		fill_inputs(graph, i, pointers, adds, written);
-		graph->calls[i].x_step = node->n_in ? graph->plan.copy_step[nn_bound_root(b, node->in[0])] : 0;
+		graph->calls[i].x_step =
+			node->n_in ? graph->plan.copy_step[nn_bound_root(b, node->in[0])] : 0;
 		fill_params(graph, i, pointers);
 	}
 }
@@ -226,7 +243,8 @@ void nn_graph_use(struct nn_graph *graph, size_t slot)
 	graph->calls = graph->all_calls + slot * (size_t)graph->bound.n_nodes;
 }
 
-/* Weights, gradients and the rest are three allocations, so that the flat blocks can be had alone. */
+/* Weights, gradients and the rest are three allocations, so that the flat blocks can be had alone.
+ */
 static int take_memory(struct nn_graph *graph, struct nn_error *err)
 {
 	const struct nn_bound *b = &graph->bound;
@@ -251,8 +269,8 @@ static int take_memory(struct nn_graph *graph, struct nn_error *err)
 	return 0;
 }
 
-int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program, const struct nn_graph_options *options,
-		  struct nn_error *err)
+int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program,
+		  const struct nn_graph_options *options, struct nn_error *err)
 {
 	struct nn_graph *g = nn_alloc(1, sizeof *g, err);
 
@@ -266,8 +284,8 @@ int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program, con
 	g->gradients = options->gradients;
 	g->given = options->weights != NULL;
 	g->slots = options->slots ? options->slots : 1;
-	if (prepare(&g->bound, &g->plan, program, options, err) || take_memory(g, err) || nn_graph_take_lists(g, err) ||
-	    fill_calls(g, options->seed, err)) {
+	if (prepare(&g->bound, &g->plan, program, options, err) || take_memory(g, err) ||
+	    nn_graph_take_lists(g, err) || fill_calls(g, options->seed, err)) {
 		nn_graph_free(g);
 		return -1;
 	}

@@ -1,7 +1,9 @@
-/* Copies of an input for threads: where one kernel alone reads it, and would rather have one for each. */
+/* Copies of an input for threads: where one kernel alone reads it, and would rather have one for
+ * each. */
 #include "graph/bound.h"
 
-/* The one node that reads an input, as its first; NULL: there is none, there are more, or somebody else does. */
+/* The one node that reads an input, as its first; NULL: there is none, there are more, or somebody
+ * else does. */
 static const struct nn_bound_node *only_reader(const struct nn_bound *b, int value)
 {
 	const struct nn_bound_node *reader = NULL;
@@ -21,7 +23,8 @@ static const struct nn_bound_node *only_reader(const struct nn_bound *b, int val
 size_t nn_plan_copies(const struct nn_bound *b, const struct nn_graph_options *options, int input)
 {
 	bool whole = !options->last && !options->columns;
-	const struct nn_bound_node *reader = options->copies && whole ? only_reader(b, input) : NULL;
+	const struct nn_bound_node *reader =
+		options->copies && whole ? only_reader(b, input) : NULL;
 	const struct nn_kernel *kernel = reader ? b->device->kernels[reader->op] : NULL;
 	struct nn_site site;
 

@@ -40,13 +40,16 @@ static const void *output_at(const struct nn_graph *graph, int output)
 	return nn_graph_value_at(graph, graph->bound.outputs[output]);
 }
 
-const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions, size_t *columns)
+const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions,
+			    size_t *columns)
 {
 	const struct nn_shape *shape = &graph->bound.values[graph->bound.outputs[output]].shape;
 	size_t count = nn_shape_count(shape);
 
 	/* Classes are the channels of C,H,W; the last dimension else. */
-	*columns = shape->rank == 3 ? shape->dim[0] : shape->rank > 0 ? shape->dim[shape->rank - 1] : 1;
+	*columns = shape->rank == 3  ? shape->dim[0]
+		   : shape->rank > 0 ? shape->dim[shape->rank - 1]
+				     : 1;
 	*positions = *columns ? count / *columns : 0;
 	return output_at(graph, output);
 }
@@ -63,7 +66,8 @@ void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *
 	size_t count = nn_shape_count(&value->shape), size = nn_dtype_size(b->device->dtype);
 	const unsigned char *from = output_at(graph, output);
 	unsigned char *to = values;
-	void (*copy)(void *to, const void *from, size_t bytes) = b->device->copy_out ? b->device->copy_out : copy_host;
+	void (*copy)(void *to, const void *from, size_t bytes) =
+		b->device->copy_out ? b->device->copy_out : copy_host;
 
 	if (value->channels == 0) {
 		copy(to, from, rows * count * size);
@@ -72,7 +76,8 @@ void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *
 	for (size_t r = 0; r < rows; r++)
 		for (size_t p = 0; p < value->positions; p++)
 			for (size_t c = 0; c < value->channels; c++, from += size)
-				copy(to + (r * count + c * value->positions + p) * size, from, size);
+				copy(to + (r * count + c * value->positions + p) * size, from,
+				     size);
 }
 
 void *nn_graph_output_gradient(struct nn_graph *graph, int output)

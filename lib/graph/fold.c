@@ -1,16 +1,17 @@
 /*
- * Batchnorm with running values behind a product is another product: with s = gamma / sqrt(var + eps) per out-channel,
- * w' = w * s and b' = (b - mean) * s + beta, each operation rounded once in the graph's dtype.
+ * Batchnorm with running values behind a product is another product: with s = gamma / sqrt(var +
+ * eps) per out-channel, w' = w * s and b' = (b - mean) * s + beta, each operation rounded once in
+ * the graph's dtype.
  */
 #include <math.h>
 
 #include "graph/bound.h"
 
 struct source {
-	const void *weight, *bias;           /* of the product; bias NULL: none */
+	const void *weight, *bias; /* of the product; bias NULL: none */
 	const void *gamma, *beta, *mean, *var;
 	double eps;
-	size_t channels, taps;               /* weight [channels][taps] */
+	size_t channels, taps; /* weight [channels][taps] */
 };
 
 static void fold_f32(const struct source *from, float *weight, float *bias)
@@ -44,16 +45,20 @@ static void fold_f64(const struct source *from, double *weight, double *bias)
 void nn_fold_batchnorm(const struct nn_bound *b, const struct nn_bound_node *node,
 		       const void *const *params, void *weight, void *bias)
 {
-	const struct nn_node *product = &b->program->nodes[node->source], *norm = &b->program->nodes[node->norm];
+	const struct nn_node *product = &b->program->nodes[node->source],
+			     *norm = &b->program->nodes[node->norm];
 	const struct nn_shape *shape = &b->program->params[product->param].desc.shape;
 	const struct nn_batchnorm *attrs = norm->attrs;
 	struct source from = {
 		.weight = params[product->param],
 		.bias = product->n_params > 1 ? params[product->param + 1] : NULL,
-		.gamma = params[norm->param], .beta = params[norm->param + 1],
-		.mean = params[norm->param + 2], .var = params[norm->param + 3],
+		.gamma = params[norm->param],
+		.beta = params[norm->param + 1],
+		.mean = params[norm->param + 2],
+		.var = params[norm->param + 3],
 		.eps = attrs->eps,
-		.channels = shape->dim[0], .taps = nn_shape_count(shape) / shape->dim[0],
+		.channels = shape->dim[0],
+		.taps = nn_shape_count(shape) / shape->dim[0],
 	};
 
 	if (b->device->dtype == NN_F64)

@@ -1,4 +1,5 @@
-/* What can be done in one kernel: epilogues, a pooling behind a convolution, batchnorm folded into a product. */
+/* What can be done in one kernel: epilogues, a pooling behind a convolution, batchnorm folded into
+ * a product. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,7 +28,7 @@ unsigned nn_bound_needs(const struct nn_bound_node *node)
 
 /* Who makes and how many use each root. */
 struct uses {
-	int *maker;                  /* node, or -1 */
+	int *maker; /* node, or -1 */
 	int *users;
 };
 
@@ -50,7 +51,8 @@ static void count_uses(const struct nn_bound *b, struct uses *uses)
 	}
 }
 
-/* The node that makes `value`, if nobody else uses it and nothing but bias stands behind its arithmetic; else NULL. */
+/* The node that makes `value`, if nobody else uses it and nothing but bias stands behind its
+ * arithmetic; else NULL. */
 static struct nn_bound_node *bare_maker(struct nn_bound *b, const struct uses *uses, int value)
 {
 	int root = nn_bound_root(b, value), maker = uses->maker[root];
@@ -61,7 +63,8 @@ static struct nn_bound_node *bare_maker(struct nn_bound *b, const struct uses *u
 	epilogue = nn_bound_epilogue(&b->nodes[maker]);
 	if (!epilogue || epilogue->activation != NN_ACT_NONE)
 		return NULL;
-	if (b->nodes[maker].op == NN_OP_conv2d && ((struct nn_conv2d *)b->nodes[maker].attrs)->pooled)
+	if (b->nodes[maker].op == NN_OP_conv2d &&
+	    ((struct nn_conv2d *)b->nodes[maker].attrs)->pooled)
 		return NULL;
 	return &b->nodes[maker];
 }
@@ -76,7 +79,8 @@ static bool same_image(const struct nn_bound *b, const struct nn_bound_node *nod
 }
 
 /* node's work is done by maker from now on, at the place of `here`, which is one of the two. */
-static void absorb(struct nn_bound *b, struct uses *uses, struct nn_bound_node *maker, struct nn_bound_node *node, struct nn_bound_node *here)
+static void absorb(struct nn_bound *b, struct uses *uses, struct nn_bound_node *maker,
+		   struct nn_bound_node *node, struct nn_bound_node *here)
 {
 	int between = nn_bound_root(b, maker->out);
 	struct nn_bound_node other;
@@ -110,7 +114,8 @@ static void fuse_batchnorm(struct nn_bound *b, struct uses *uses, struct nn_boun
 {
 	struct nn_bound_node *maker = bare_maker(b, uses, node->in[0]);
 
-	if (!b->fold || !maker || !bias_of(maker) || maker->norm >= 0 || !same_image(b, maker, node->in[0]) ||
+	if (!b->fold || !maker || !bias_of(maker) || maker->norm >= 0 ||
+	    !same_image(b, maker, node->in[0]) ||
 	    b->values[node->in[0]].shape.rank != (maker->op == NN_OP_conv2d ? 3 : 1))
 		return;
 	maker->norm = node->source;
@@ -119,8 +124,9 @@ static void fuse_batchnorm(struct nn_bound *b, struct uses *uses, struct nn_boun
 }
 
 /*
- * a + b where one is bare: the other becomes its residual. Of two bare ones the later takes it, and moves here, since the other
- * may be made after it. In training a product never writes both gradients of one value.
+ * a + b where one is bare: the other becomes its residual. Of two bare ones the later takes it, and
+ * moves here, since the other may be made after it. In training a product never writes both
+ * gradients of one value.
  */
 static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
@@ -133,7 +139,8 @@ static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node
 		struct nn_bound_node *bare = bare_maker(b, uses, node->in[k]);
 
 		if (bare && (!maker || bare > maker) && !nn_bound_epilogue(bare)->residual &&
-		    !(b->training && nn_bound_root(b, bare->in[0]) == nn_bound_root(b, node->in[1 - k]))) {
+		    !(b->training &&
+		      nn_bound_root(b, bare->in[0]) == nn_bound_root(b, node->in[1 - k]))) {
 			maker = bare;
 			residual = node->in[1 - k];
 		}
@@ -145,7 +152,8 @@ static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node
 	absorb(b, uses, maker, node, node);
 }
 
-/* In training the product's value before the activation is gone, so the derivative must come from y. */
+/* In training the product's value before the activation is gone, so the derivative must come from
+ * y. */
 static void fuse_activation(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	const struct nn_activation_attrs *activation = node->attrs;
@@ -164,8 +172,8 @@ static void fuse_maxpool2d(struct nn_bound *b, struct uses *uses, struct nn_boun
 	struct nn_bound_node *conv = maker < 0 ? NULL : &b->nodes[maker];
 	struct nn_conv2d *attrs;
 
-	if (!conv || conv->op != NN_OP_conv2d || uses->users[root] != 1 || nn_bound_epilogue(conv)->residual ||
-	    !same_image(b, conv, node->in[0]))
+	if (!conv || conv->op != NN_OP_conv2d || uses->users[root] != 1 ||
+	    nn_bound_epilogue(conv)->residual || !same_image(b, conv, node->in[0]))
 		return;
 	attrs = conv->attrs;
 	if (attrs->pooled)
@@ -206,13 +214,14 @@ static void drop_removed(struct nn_bound *b)
 	b->n_nodes = n;
 }
 
-/* Concatenation along one axis in memory, whatever the order: [outer][inner of input i], along dim 1. */
+/* Concatenation along one axis in memory, whatever the order: [outer][inner of input i], along
+ * dim 1. */
 static void flatten_concat(const struct nn_bound *b, struct nn_bound_node *node)
 {
 	struct nn_concat *concat = node->attrs;
-	static const int in_image[] = { 2, 0, 1 };               /* C,H,W as axes of H,W,C */
+	static const int in_image[] = { 2, 0, 1 }; /* C,H,W as axes of H,W,C */
 	static const int axis_dim[] = { 1, 2, 0 };
-	bool image = b->values[node->in[0]].shape.rank == 3;     /* lower.c brings them channels last */
+	bool image = b->values[node->in[0]].shape.rank == 3; /* lower.c brings them channels last */
 	int axis = image ? in_image[concat->dim] : concat->dim;
 
 	for (int i = 0; i < node->n_in; i++) {
@@ -225,7 +234,8 @@ static void flatten_concat(const struct nn_bound *b, struct nn_bound_node *node)
 	concat->dim = 1;
 }
 
-/* C,H,W held in language order: its last dimension is what the op works on, the others are positions. */
+/* C,H,W held in language order: its last dimension is what the op works on, the others are
+ * positions. */
 static struct nn_shape positions_by_last(const struct nn_shape *shape)
 {
 	size_t last = shape->dim[shape->rank - 1], positions = 1;
@@ -235,7 +245,8 @@ static struct nn_shape positions_by_last(const struct nn_shape *shape)
 	return nn_shape2(positions, last);
 }
 
-/* Kernels are told shapes from which the order in memory is clear; the output's follows from attributes and inputs. */
+/* Kernels are told shapes from which the order in memory is clear; the output's follows from
+ * attributes and inputs. */
 static int tell_shapes(const struct nn_bound *b, struct nn_bound_node *node, struct nn_error *err)
 {
 	enum nn_op_layout layout = nn_ops[node->op]->layout;
@@ -290,7 +301,8 @@ int nn_bound_fuse(struct nn_bound *b, struct nn_error *err)
 	drop_removed(b);
 	mark_learning(b);
 	for (int i = 0; i < b->n_nodes; i++)
-		if (tell_shapes(b, &b->nodes[i], err) || (nn_bound_splits(b, &b->nodes[i]) && nn_split_make(b, &b->nodes[i], err) < 0))
+		if (tell_shapes(b, &b->nodes[i], err) ||
+		    (nn_bound_splits(b, &b->nodes[i]) && nn_split_make(b, &b->nodes[i], err) < 0))
 			goto out;
 	result = 0;
 out:

@@ -1,4 +1,5 @@
-/* From program to nodes over memory: how each value is held, views for reshapes, permutes where orders must change. */
+/* From program to nodes over memory: how each value is held, views for reshapes, permutes where
+ * orders must change. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,20 +34,24 @@ static int new_value(struct nn_bound *b, const struct nn_shape *shape, struct he
 	int value = b->n_values++;
 
 	b->values[value] = (struct nn_bound_value){
-		.shape = *shape, .channels = held.channels, .positions = held.positions,
+		.shape = *shape,
+		.channels = held.channels,
+		.positions = held.positions,
 		.root = root < 0 ? value : root,
 	};
 	return value;
 }
 
 /* A node with room for a residual; its output value is new. */
-static struct nn_bound_node *new_node(struct nn_bound *b, enum nn_op_id op, const void *attrs, int n_in,
-				      struct nn_error *err)
+static struct nn_bound_node *new_node(struct nn_bound *b, enum nn_op_id op, const void *attrs,
+				      int n_in, struct nn_error *err)
 {
 	struct nn_bound_node *node = &b->nodes[b->n_nodes++];
 	size_t size = nn_ops[op]->attrs_size;
 
-	*node = (struct nn_bound_node){ .op = op, .n_in = n_in, .source = -1, .line = -1, .norm = -1 };
+	*node = (struct nn_bound_node){
+		.op = op, .n_in = n_in, .source = -1, .line = -1, .norm = -1
+	};
 	node->attrs = nn_alloc(1, size, err);
 	node->in = nn_alloc((size_t)n_in + 1, sizeof *node->in, err);
 	node->shapes = nn_alloc((size_t)n_in + 1, sizeof *node->shapes, err);
@@ -58,8 +63,8 @@ static struct nn_bound_node *new_node(struct nn_bound *b, enum nn_op_id op, cons
 }
 
 /* Insert a permute of `value` from the order it is held in; -1 on failure. */
-static int permute(struct nn_bound *b, int value, const struct nn_permute *attrs, struct held held, int line,
-		   struct nn_error *err)
+static int permute(struct nn_bound *b, int value, const struct nn_permute *attrs, struct held held,
+		   int line, struct nn_error *err)
 {
 	struct nn_shape shape = b->values[value].shape;
 	struct nn_bound_node *node = new_node(b, NN_OP_permute, attrs, 1, err);
@@ -79,13 +84,15 @@ static int permuted_before(struct nn_bound *b, int value, struct held want)
 	struct nn_shape shape = b->values[value].shape;
 
 	for (int i = 0; i < b->n_nodes; i++)
-		if (b->nodes[i].op == NN_OP_permute && nn_bound_root(b, b->nodes[i].in[0]) == root &&
+		if (b->nodes[i].op == NN_OP_permute &&
+		    nn_bound_root(b, b->nodes[i].in[0]) == root &&
 		    same_held(held_of(b, b->nodes[i].out), want))
 			return new_value(b, &shape, want, nn_bound_root(b, b->nodes[i].out));
 	return -1;
 }
 
-/* The value in the wanted order: itself, or behind one or two permutes (through language order). -1 on failure. */
+/* The value in the wanted order: itself, or behind one or two permutes (through language order). -1
+ * on failure. */
 static int in_order(struct nn_bound *b, int value, struct held want, int line, struct nn_error *err)
 {
 	struct held have = held_of(b, value);
@@ -105,10 +112,12 @@ static int in_order(struct nn_bound *b, int value, struct held want, int line, s
 		}
 		return permute(b, value, &attrs, plain, line, err);
 	}
-	return permute(b, value, &(struct nn_permute){ want.channels, want.positions, true }, want, line, err);
+	return permute(b, value, &(struct nn_permute){ want.channels, want.positions, true }, want,
+		       line, err);
 }
 
-/* How an op with inputs that must be alike wants them: images where they are C,H,W; else as all are, or plain. */
+/* How an op with inputs that must be alike wants them: images where they are C,H,W; else as all
+ * are, or plain. */
 static struct held alike(const struct nn_bound *b, const int *in, int n_in)
 {
 	struct held first = held_of(b, in[0]);
@@ -124,7 +133,8 @@ static struct held alike(const struct nn_bound *b, const int *in, int n_in)
 }
 
 /* The order in which op wants its input number i; in: the inputs as they are held. */
-static struct held wanted(const struct nn_bound *b, enum nn_op_id op, const int *in, int n_in, int i)
+static struct held wanted(const struct nn_bound *b, enum nn_op_id op, const int *in, int n_in,
+			  int i)
 {
 	const struct nn_shape *shape = &b->values[in[i]].shape;
 
@@ -156,8 +166,9 @@ static int as_view(struct nn_bound *b, const struct nn_node *node, int in)
 {
 	const struct nn_shape *shape = &b->program->values[node->out].shape;
 
-	if (node->op == NN_OP_reshape || (node->op == NN_OP_dropout && (!b->training ||
-	    ((const struct nn_dropout *)node->attrs)->p == 0)))
+	if (node->op == NN_OP_reshape ||
+	    (node->op == NN_OP_dropout &&
+	     (!b->training || ((const struct nn_dropout *)node->attrs)->p == 0)))
 		return new_value(b, shape, held_of(b, in), nn_bound_root(b, in));
 	return -1;
 }
@@ -197,11 +208,13 @@ static int lower_node(struct nn_bound *b, int source, int *map, int *in, struct 
 	return 0;
 }
 
-/* Which values of the program some op takes as an image, directly or through ops that keep the order? */
+/* Which values of the program some op takes as an image, directly or through ops that keep the
+ * order? */
 static void mark_images(const struct nn_program *program, bool *image)
 {
 	for (int i = 0; i < program->n_outputs; i++)
-		image[program->outputs[i].value] = program->values[program->outputs[i].value].shape.rank == 3;
+		image[program->outputs[i].value] =
+			program->values[program->outputs[i].value].shape.rank == 3;
 	for (int i = program->n_nodes; i-- > 0;) {
 		const struct nn_node *node = &program->nodes[i];
 		enum nn_op_layout layout = nn_ops[node->op]->layout;
@@ -227,7 +240,8 @@ static int lower_inputs(struct nn_bound *b, int *map, struct nn_error *err)
 		const struct nn_shape *shape = &program->values[value].shape;
 		bool last = image[value] && shape->rank == 3;
 
-		map[value] = b->inputs[i] = new_value(b, shape, last ? held_as_image(shape) : plain, -1);
+		map[value] = b->inputs[i] =
+			new_value(b, shape, last ? held_as_image(shape) : plain, -1);
 	}
 	nn_free(image);
 	return 0;
@@ -250,7 +264,8 @@ static int lower_outputs(struct nn_bound *b, const int *map, struct nn_error *er
 		for (int k = 0; value >= 0 && k < i; k++)
 			taken |= nn_bound_root(b, b->outputs[k]) == nn_bound_root(b, value);
 		if (taken)
-			value = permute(b, value, &(struct nn_permute){ 1, count, true }, want, -1, err);
+			value = permute(b, value, &(struct nn_permute){ 1, count, true }, want, -1,
+					err);
 		if (value < 0)
 			return -1;
 		b->outputs[i] = value;
@@ -273,8 +288,8 @@ static int check_uses(const struct nn_bound *b, struct nn_error *err)
 			used[nn_bound_root(b, b->nodes[i].in[k])] = true;
 	for (int i = 0; i < b->n_nodes && result == 0; i++)
 		if (!used[nn_bound_root(b, b->nodes[i].out)])
-			result = nn_fail(err, NN_EFAIL, "layer %d: %s: nobody uses its output", b->nodes[i].line,
-					 nn_ops[b->nodes[i].op]->name);
+			result = nn_fail(err, NN_EFAIL, "layer %d: %s: nobody uses its output",
+					 b->nodes[i].line, nn_ops[b->nodes[i].op]->name);
 	nn_free(used);
 	return result;
 }

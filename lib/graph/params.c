@@ -11,12 +11,20 @@ struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_nod
 {
 	if (node->split)
 		return (struct nn_site){
-			.attrs = &node->split->part, .in = node->split->part_in, .n_in = node->n_in, .out = node->split->part_out,
-			.training = b->training, .want_dx = node->want_dx && node->split->grouped,
+			.attrs = &node->split->part,
+			.in = node->split->part_in,
+			.n_in = node->n_in,
+			.out = node->split->part_out,
+			.training = b->training,
+			.want_dx = node->want_dx && node->split->grouped,
 		};
 	return (struct nn_site){
-		.attrs = node->attrs, .in = node->shapes, .n_in = node->n_in, .out = node->shape,
-		.training = b->training, .want_dx = node->want_dx,
+		.attrs = node->attrs,
+		.in = node->shapes,
+		.n_in = node->n_in,
+		.out = node->shape,
+		.training = b->training,
+		.want_dx = node->want_dx,
 	};
 }
 
@@ -44,7 +52,9 @@ static void describe(struct nn_bound *b, int n)
 	for (int k = 0; k < node->n_params; k++) {
 		struct nn_bound_param *param = &b->params[b->n_params];
 
-		*param = (struct nn_bound_param){ .node = n, .index = k, .source = -1, .desc = desc[k] };
+		*param = (struct nn_bound_param){
+			.node = n, .index = k, .source = -1, .desc = desc[k]
+		};
 		if (k < from->n_params) {
 			param->source = from->param + k;
 			b->place[param->source] = b->n_params;
@@ -62,7 +72,8 @@ static int measure(const struct nn_bound *b, struct nn_bound_param *param, struc
 	size_t bytes;
 
 	if (!nn_shape_check(&param->desc.shape, sizeof(double), &bytes))
-		return nn_fail(err, NN_ENOMEM, "parameters of layer %d are larger than memory can be", node->line);
+		return nn_fail(err, NN_ENOMEM,
+			       "parameters of layer %d are larger than memory can be", node->line);
 	param->packed = kernel->packed ? kernel->packed(&site, param->index) : 0;
 	if (param->packed == 0)
 		param->packed = nn_shape_count(&param->desc.shape);
@@ -105,14 +116,17 @@ int nn_bound_place(struct nn_bound *b, struct nn_error *err)
 		return -1;
 	for (int i = 0; i < b->n_params; i++) {
 		struct nn_bound_param *param = &b->params[i];
-		size_t *end = is_buffer(param) ? &b->buffers : is_table(param) ? &b->tables : &b->block;
+		size_t *end = is_buffer(param)  ? &b->buffers
+			      : is_table(param) ? &b->tables
+						: &b->block;
 
 		if (measure(b, param, err))
 			return -1;
 		param->offset = *end;
 		if (!nn_add(*end, param->packed, end) || !nn_add(*end, PARAM_ALIGN - 1, end) ||
 		    *end > SIZE_MAX / sizeof(double) / 4)
-			return nn_fail(err, NN_ENOMEM, "the parameters are larger than memory can be");
+			return nn_fail(err, NN_ENOMEM,
+				       "the parameters are larger than memory can be");
 		*end -= *end % PARAM_ALIGN;
 	}
 	for (int i = 0; i < b->n_tables; i++)
@@ -122,14 +136,16 @@ int nn_bound_place(struct nn_bound *b, struct nn_error *err)
 
 /* ---- canonical and packed ---- */
 
-static unsigned char *at(const struct nn_graph *graph, const void *block, const struct nn_bound_param *param)
+static unsigned char *at(const struct nn_graph *graph, const void *block,
+			 const struct nn_bound_param *param)
 {
-	return (unsigned char *)(uintptr_t)block + param->offset * nn_dtype_size(graph->bound.device->dtype);
+	return (unsigned char *)(uintptr_t)block +
+	       param->offset * nn_dtype_size(graph->bound.device->dtype);
 }
 
 /* Packs or copies; to and from are whole parameters. */
-static void pack(const struct nn_graph *graph, const struct nn_bound_param *param, const void *canonical,
-		 void *packed)
+static void pack(const struct nn_graph *graph, const struct nn_bound_param *param,
+		 const void *canonical, void *packed)
 {
 	const struct nn_bound_node *node = &graph->bound.nodes[param->node];
 	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
@@ -138,11 +154,12 @@ static void pack(const struct nn_graph *graph, const struct nn_bound_param *para
 	if (kernel->packed && kernel->packed(&site, param->index))
 		kernel->pack(&site, param->index, canonical, packed);
 	else
-		memcpy(packed, canonical, param->packed * nn_dtype_size(graph->bound.device->dtype));
+		memcpy(packed, canonical,
+		       param->packed * nn_dtype_size(graph->bound.device->dtype));
 }
 
-static void unpack(const struct nn_graph *graph, const struct nn_bound_param *param, const void *packed,
-		   void *canonical)
+static void unpack(const struct nn_graph *graph, const struct nn_bound_param *param,
+		   const void *packed, void *canonical)
 {
 	const struct nn_bound_node *node = &graph->bound.nodes[param->node];
 	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
@@ -151,7 +168,8 @@ static void unpack(const struct nn_graph *graph, const struct nn_bound_param *pa
 	if (kernel->packed && kernel->packed(&site, param->index))
 		kernel->unpack(&site, param->index, packed, canonical);
 	else
-		memcpy(canonical, packed, param->packed * nn_dtype_size(graph->bound.device->dtype));
+		memcpy(canonical, packed,
+		       param->packed * nn_dtype_size(graph->bound.device->dtype));
 }
 
 bool nn_graph_has(const struct nn_graph *graph, int param)
@@ -165,9 +183,11 @@ static const struct nn_bound_param *find(const struct nn_graph *graph, int param
 	int place = graph->bound.place[param];
 
 	if (place < 0)
-		NN_BUG("parameter %s is not in this graph", graph->bound.program->params[param].name);
+		NN_BUG("parameter %s is not in this graph",
+		       graph->bound.program->params[param].name);
 	if (graph->bound.nodes[graph->bound.params[place].node].norm >= 0)
-		NN_BUG("parameter %s is folded into another", graph->bound.program->params[param].name);
+		NN_BUG("parameter %s is folded into another",
+		       graph->bound.program->params[param].name);
 	return &graph->bound.params[place];
 }
 
@@ -178,7 +198,9 @@ bool nn_graph_trains(const struct nn_graph *graph, int param)
 
 size_t nn_graph_channels(const struct nn_graph *graph, int param)
 {
-	const struct nn_split *split = nn_graph_has(graph, param) ? graph->bound.nodes[find(graph, param)->node].split : NULL;
+	const struct nn_split *split = nn_graph_has(graph, param)
+					       ? graph->bound.nodes[find(graph, param)->node].split
+					       : NULL;
 
 	return split ? split->units : 0;
 }
@@ -257,13 +279,15 @@ void nn_graph_save(const struct nn_graph *graph, void *const *params)
 		if (!nn_graph_has(graph, i))
 			continue;
 		found = find(graph, i);
-		unpack(graph, found, at(graph, is_buffer(found) ? graph->buffers : graph->weights, found), params[i]);
+		unpack(graph, found,
+		       at(graph, is_buffer(found) ? graph->buffers : graph->weights, found),
+		       params[i]);
 	}
 }
 
 /* Weight and bias of a product with a batchnorm folded in. */
-static int load_folded(struct nn_graph *graph, const struct nn_bound_node *node, const void *const *params,
-		       struct nn_error *err)
+static int load_folded(struct nn_graph *graph, const struct nn_bound_node *node,
+		       const void *const *params, struct nn_error *err)
 {
 	struct nn_bound *b = &graph->bound;
 	size_t size = nn_dtype_size(b->device->dtype);
@@ -312,7 +336,8 @@ static void refresh(struct nn_graph *graph, int i)
 	const struct nn_call *call = &graph->calls[i];
 
 	if (call->derived)
-		kernel->derive(&call->site, (const void *const *)call->w, (void *)(uintptr_t)call->derived, graph->pool);
+		kernel->derive(&call->site, (const void *const *)call->w,
+			       (void *)(uintptr_t)call->derived, graph->pool);
 	if (b->nodes[i].split && b->nodes[i].want_dx && !b->nodes[i].split->grouped)
 		nn_split_refresh(graph, &b->nodes[i]);
 }

@@ -1,11 +1,13 @@
 /*
- * Parts: a program is lowered and fused as a whole, and each part keeps a run of the nodes. So all of them together do what one graph
- * does, in the same order; what crosses their bounds goes from part to part, also where a part in between has no use for it.
+ * Parts: a program is lowered and fused as a whole, and each part keeps a run of the nodes. So all
+ * of them together do what one graph does, in the same order; what crosses their bounds goes from
+ * part to part, also where a part in between has no use for it.
  */
 #include "base/memory.h"
 #include "graph/bound.h"
 
-/* The nodes among which roots are made and read: [n_values] the node that makes it, -1: an input; the last that reads it. */
+/* The nodes among which roots are made and read: [n_values] the node that makes it, -1: an input;
+ * the last that reads it. */
 struct span_of_life {
 	int *maker, *last;
 };
@@ -42,7 +44,8 @@ static bool crosses(const struct span_of_life *life, int root, int at)
 	return life->maker[root] >= 0 && life->maker[root] < at && life->last[root] >= at;
 }
 
-static int note_edges(struct nn_bound *b, const struct span_of_life *life, enum nn_graph_side side, int at, struct nn_error *err)
+static int note_edges(struct nn_bound *b, const struct span_of_life *life, enum nn_graph_side side,
+		      int at, struct nn_error *err)
 {
 	b->edges[side] = nn_alloc((size_t)b->n_values, sizeof *b->edges[side], err);
 	if (!b->edges[side])
@@ -77,11 +80,15 @@ int nn_bound_part(struct nn_bound *b, int first, int last, struct nn_error *err)
 		NN_BUG("nodes %d to %d of %d cannot be a part", first, last, b->n_nodes);
 	if (life_init(&life, b, err) < 0)
 		return -1;
-	status = note_edges(b, &life, NN_COMING, first, err) < 0 || note_edges(b, &life, NN_GOING, last, err) < 0 ? -1 : 0;
+	status = note_edges(b, &life, NN_COMING, first, err) < 0 ||
+				 note_edges(b, &life, NN_GOING, last, err) < 0
+			 ? -1
+			 : 0;
 	life_free(&life);
 	if (status < 0)
 		return -1;
-	/* Outputs made earlier come along to the last part, which knows all losses; what nothing follows goes nowhere. */
+	/* Outputs made earlier come along to the last part, which knows all losses; what nothing
+	 * follows goes nowhere. */
 	if (last == b->n_nodes)
 		b->n_edges[NN_GOING] = 0;
 	else
@@ -104,13 +111,17 @@ static uint64_t flops_of(const struct nn_bound_node *node)
 {
 	const struct nn_op *op = nn_ops[node->op];
 
-	return op->flops ? op->flops(node->attrs, node->shapes, node->n_in, &node->shape) : nn_shape_count(&node->shape);
+	return op->flops ? op->flops(node->attrs, node->shapes, node->n_in, &node->shape)
+			 : nn_shape_count(&node->shape);
 }
 
-int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options, struct nn_graph_node **nodes,
-		   struct nn_error *err)
+int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options,
+		   struct nn_graph_node **nodes, struct nn_error *err)
 {
-	struct nn_bound b = { .program = program, .device = options->device, .columns = options->columns, .training = true };
+	struct nn_bound b = { .program = program,
+			      .device = options->device,
+			      .columns = options->columns,
+			      .training = true };
 	struct span_of_life life = { NULL, NULL };
 	int n = -1;
 
@@ -122,7 +133,8 @@ int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_optio
 		goto out;
 	n = b.n_nodes;
 	for (int i = 0; i < n; i++)
-		(*nodes)[i] = (struct nn_graph_node){ b.nodes[i].line, flops_of(&b.nodes[i]), count_crossing(&b, &life, i) };
+		(*nodes)[i] = (struct nn_graph_node){ b.nodes[i].line, flops_of(&b.nodes[i]),
+						      count_crossing(&b, &life, i) };
 out:
 	life_free(&life);
 	nn_bound_fini(&b);

@@ -1,8 +1,9 @@
 /*
- * Memory, planned once: what lives from when to when, what may lie in another's place, and offsets for all in one block.
+ * Memory, planned once: what lives from when to when, what may lie in another's place, and offsets
+ * for all in one block.
  *
- * Times: forward of node i of n is i, the caller between forward and backward n, backward of node i 2n - i, the caller
- * after it 2n + 1.
+ * Times: forward of node i of n is i, the caller between forward and backward n, backward of node i
+ * 2n - i, the caller after it 2n + 1.
  */
 #include "base/memory.h"
 #include "graph/bound.h"
@@ -10,10 +11,10 @@
 struct planner {
 	struct nn_bound *b;
 	const struct nn_graph_options *options;
-	struct nn_arena_item *items;         /* values, gradients, saved */
+	struct nn_arena_item *items; /* values, gradients, saved */
 	struct nn_arena_item *value, *gradient, *saved;
-	bool *is_input;                      /* by root */
-	int n;                               /* nodes */
+	bool *is_input; /* by root */
+	int n;          /* nodes */
 };
 
 static int backward_time(const struct planner *p, int node)
@@ -38,7 +39,8 @@ static bool has_residual(const struct nn_bound_node *node)
 	return epilogue && epilogue->residual;
 }
 
-/* What comes is there before forward and goes back after backward; what goes does so between them, and its gradient comes then. */
+/* What comes is there before forward and goes back after backward; what goes does so between them,
+ * and its gradient comes then. */
 static void find_edge_times(struct planner *p)
 {
 	const struct nn_bound *b = p->b;
@@ -109,7 +111,8 @@ static bool can_share(const struct nn_bound *b, const struct nn_bound_node *node
 	return nn_bound_count(b, node->in[k]) == nn_bound_count(b, node->out);
 }
 
-/* The input in whose memory the output may be written (nn_call), or -1. In training batchnorm reads its input again. */
+/* The input in whose memory the output may be written (nn_call), or -1. In training batchnorm reads
+ * its input again. */
 static int in_place(const struct nn_bound_node *node)
 {
 	switch (node->op) {
@@ -158,7 +161,8 @@ static bool takes_dy(const struct nn_bound_node *node, int k)
 	}
 }
 
-/* Where this node is the first to write an input's gradient (the caller is, for outputs); a residual rather than x. */
+/* Where this node is the first to write an input's gradient (the caller is, for outputs); a
+ * residual rather than x. */
 static void share_gradients(struct planner *p)
 {
 	for (int i = 0; i < p->n; i++) {
@@ -169,7 +173,8 @@ static void share_gradients(struct planner *p)
 			int in = nn_bound_root(p->b, node->in[k]);
 
 			if (takes_dy(node, k) && p->b->values[in].learns &&
-			    p->gradient[in].first == backward_time(p, i) && can_share(p->b, node, k)) {
+			    p->gradient[in].first == backward_time(p, i) &&
+			    can_share(p->b, node, k)) {
 				p->gradient[in].same = p->b->n_values + out;
 				break;
 			}
@@ -185,9 +190,12 @@ static int measure(struct planner *p, struct nn_error *err)
 	char text[NN_SHAPE_TEXT];
 
 	for (int i = 0; i < b->n_values; i++) {
-		if (!nn_mul(nn_bound_count(b, i), size, &bytes) || !nn_mul(bytes, p->options->max_rows, &bytes))
-			return nn_fail(err, NN_ENOMEM, "a batch of %zu rows of %s is larger than memory can be",
-				       p->options->max_rows, nn_shape_text(text, &b->values[i].shape));
+		if (!nn_mul(nn_bound_count(b, i), size, &bytes) ||
+		    !nn_mul(bytes, p->options->max_rows, &bytes))
+			return nn_fail(err, NN_ENOMEM,
+				       "a batch of %zu rows of %s is larger than memory can be",
+				       p->options->max_rows,
+				       nn_shape_text(text, &b->values[i].shape));
 		if (p->value[i].last >= p->value[i].first)
 			p->value[i].bytes = bytes;
 		if (p->gradient[i].last >= p->gradient[i].first)
@@ -225,7 +233,8 @@ static size_t back_work(const struct planner *p, const struct nn_bound_node *nod
 
 	if (!node->want_dx || !kernel->work || node->op == NN_OP_conv2d)
 		return 0;
-	return kernel->work(&site, p->options->max_rows, p->options->max_leaves, nn_pool_threads(p->options->pool));
+	return kernel->work(&site, p->options->max_rows, p->options->max_leaves,
+			    nn_pool_threads(p->options->pool));
 }
 
 /* Scratch for the hungriest kernel, and what kernels derive from weights. */
@@ -237,8 +246,10 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 	for (int i = 0; i < p->n; i++) {
 		const struct nn_kernel *kernel = p->b->device->kernels[p->b->nodes[i].op];
 		struct nn_site site = nn_bound_site(p->b, &p->b->nodes[i]);
-		size_t bytes = !kernel->work ? 0 : kernel->work(&site, options->max_rows, options->max_leaves,
-							      nn_pool_threads(options->pool));
+		size_t bytes = !kernel->work
+				       ? 0
+				       : kernel->work(&site, options->max_rows, options->max_leaves,
+						      nn_pool_threads(options->pool));
 
 		work = bytes > work ? bytes : work;
 		if (!p->b->nodes[i].split)
@@ -250,7 +261,8 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 		bytes = nn_split_parcels(p->b, &p->b->nodes[i]);
 		parcels = bytes > parcels ? bytes : parcels;
 	}
-	if (nn_plan_append(&plan->bytes, work, &plan->work, err) || nn_plan_append(&plan->bytes, room, &plan->room, err) ||
+	if (nn_plan_append(&plan->bytes, work, &plan->work, err) ||
+	    nn_plan_append(&plan->bytes, room, &plan->room, err) ||
 	    nn_plan_append(&plan->bytes, parcels, &plan->parcels, err))
 		return -1;
 	plan->memory.workspace = plan->bytes - begin;
@@ -258,13 +270,15 @@ static int plan_kernels(struct planner *p, struct nn_plan *plan, struct nn_error
 	for (int i = 0; i < p->n; i++) {
 		const struct nn_kernel *kernel = p->b->device->kernels[p->b->nodes[i].op];
 		struct nn_site site = nn_bound_site(p->b, &p->b->nodes[i]);
-		size_t bytes = p->b->nodes[i].backward && kernel->derived ? kernel->derived(&site) : 0;
+		size_t bytes =
+			p->b->nodes[i].backward && kernel->derived ? kernel->derived(&site) : 0;
 
 		plan->derived[i] = NN_NOWHERE;
 		if (bytes && nn_plan_append(&plan->bytes, bytes, &plan->derived[i], err))
 			return -1;
 		if (p->b->nodes[i].split && p->b->nodes[i].want_dx &&
-		    nn_plan_append(&plan->bytes, nn_split_weights(p->b, &p->b->nodes[i]), &p->b->nodes[i].split->weights, err))
+		    nn_plan_append(&plan->bytes, nn_split_weights(p->b, &p->b->nodes[i]),
+				   &p->b->nodes[i].split->weights, err))
 			return -1;
 	}
 	plan->memory.derived = plan->bytes - begin;
@@ -281,7 +295,8 @@ static int plan_inputs(struct planner *p, struct nn_plan *plan, struct nn_error 
 		size_t copies = nn_plan_copies(p->b, p->options, value);
 
 		for (size_t c = 0; c < copies; c++) {
-			if (nn_plan_append(&plan->bytes, p->value[value].bytes, c == 0 ? &plan->value[value] : NULL, err))
+			if (nn_plan_append(&plan->bytes, p->value[value].bytes,
+					   c == 0 ? &plan->value[value] : NULL, err))
 				return -1;
 			if (c == 0 && copies > 1)
 				plan->copy_step[value] = plan->bytes - plan->value[value];
@@ -304,14 +319,17 @@ static int plan_arena(struct planner *p, struct nn_plan *plan, struct nn_error *
 		return -1;
 	for (int i = 0; i < b->n_values; i++) {
 		if (!p->is_input[i])
-			plan->value[i] = p->value[i].last < 0 ? NN_NOWHERE : begin + p->value[i].offset;
-		plan->gradient[i] = p->gradient[i].last < 0 ? NN_NOWHERE : begin + p->gradient[i].offset;
+			plan->value[i] =
+				p->value[i].last < 0 ? NN_NOWHERE : begin + p->value[i].offset;
+		plan->gradient[i] =
+			p->gradient[i].last < 0 ? NN_NOWHERE : begin + p->gradient[i].offset;
 	}
 	for (int i = 0; i < p->n; i++)
 		plan->saved[i] = p->saved[i].bytes ? begin + p->saved[i].offset : NN_NOWHERE;
 	plan->memory.activations = plan->bytes - begin;
 	plan->memory.activations_per_row =
-		p->options->max_rows ? (arena + p->options->max_rows - 1) / p->options->max_rows : 0;
+		p->options->max_rows ? (arena + p->options->max_rows - 1) / p->options->max_rows
+				     : 0;
 	return 0;
 }
 
@@ -324,7 +342,8 @@ static int plan_slots(struct planner *p, struct nn_plan *plan, struct nn_error *
 	if (plan_inputs(p, plan, err) || plan_arena(p, plan, err))
 		return -1;
 	plan->slot_bytes = plan->bytes - plan->slot;
-	if (!nn_mul(plan->slot_bytes, slots, &plan->bytes) || !nn_add(plan->bytes, plan->slot, &plan->bytes))
+	if (!nn_mul(plan->slot_bytes, slots, &plan->bytes) ||
+	    !nn_add(plan->bytes, plan->slot, &plan->bytes))
 		return nn_fail(err, NN_ENOMEM, "the batch is larger than memory can be");
 	plan->memory.input *= slots;
 	plan->memory.activations *= slots;
@@ -343,7 +362,8 @@ static int take_room(struct planner *p, struct nn_plan *plan, struct nn_error *e
 	plan->copy_step = nn_alloc(n_values, sizeof *plan->copy_step, err);
 	plan->saved = nn_alloc(n_nodes, sizeof *plan->saved, err);
 	plan->derived = nn_alloc(n_nodes, sizeof *plan->derived, err);
-	if (!p->items || !p->is_input || !plan->value || !plan->gradient || !plan->kept || !plan->copy_step || !plan->saved || !plan->derived)
+	if (!p->items || !p->is_input || !plan->value || !plan->gradient || !plan->kept ||
+	    !plan->copy_step || !plan->saved || !plan->derived)
 		return -1;
 	p->value = p->items;
 	p->gradient = p->items + n_values;
@@ -366,8 +386,11 @@ int nn_plan_make(struct nn_plan *plan, struct nn_bound *b, const struct nn_graph
 		find_times(&p);
 		share_values(&p);
 		share_gradients(&p);
-		result = measure(&p, err) || plan_kernels(&p, plan, err) || (b->training && nn_plan_lists(plan, b, options, err)) ||
-			 plan_slots(&p, plan, err) ? -1 : 0;
+		result = measure(&p, err) || plan_kernels(&p, plan, err) ||
+					 (b->training && nn_plan_lists(plan, b, options, err)) ||
+					 plan_slots(&p, plan, err)
+				 ? -1
+				 : 0;
 	}
 	if (!options->share)
 		plan->memory.parameters = (b->block + b->tables + b->buffers) * size;

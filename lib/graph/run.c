@@ -16,7 +16,8 @@ static void put_span(const struct nn_graph *graph, int i, const struct nn_span *
 	call->leaf_number = span->leaf_number;
 	call->group = span->group;
 	call->n_groups = span->n_groups;
-	call->statistics = span->statistics ? (char *)span->statistics + graph->statistics[i] * size : NULL;
+	call->statistics =
+		span->statistics ? (char *)span->statistics + graph->statistics[i] * size : NULL;
 	call->statistics_step = graph->n_statistics;
 }
 
@@ -46,7 +47,8 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 		graph->arrive = NULL;
 }
 
-void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void (*ready)(void *arg, int param), void *arg)
+void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
+		       void (*ready)(void *arg, int param), void *arg)
 {
 	const struct nn_bound *b = &graph->bound;
 
@@ -64,7 +66,8 @@ void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span, void 
 		else
 			b->device->kernels[node->op]->backward(&graph->calls[i]);
 		for (int k = node->n_params; ready && k-- > 0;)
-			if (b->params[node->param + k].desc.role != NN_BUFFER && b->params[node->param + k].desc.role != NN_ROW_TABLE)
+			if (b->params[node->param + k].desc.role != NN_BUFFER &&
+			    b->params[node->param + k].desc.role != NN_ROW_TABLE)
 				ready(arg, b->params[node->param + k].source);
 	}
 }
@@ -84,7 +87,8 @@ void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_g
 		const struct nn_call *call = &graph->calls[i];
 
 		if (kernel->advance)
-			kernel->advance(&call->site, call->w, (const char *)statistics + graph->statistics[i] * size,
+			kernel->advance(&call->site, call->w,
+					(const char *)statistics + graph->statistics[i] * size,
 					graph->n_statistics, n_groups);
 	}
 }

@@ -1,7 +1,9 @@
 /*
- * Tables whose rows ranks share. Every rank has the numbers of all samples, so each knows which rows a call needs and who has them: a
- * rank sends those of its own, each once, and all together are a small table, which the kernel reads by numbers of its own. So rows are
- * added in the order in which one rank adds them. Backward lists what falls on this rank's rows from dy, all of which it has.
+ * Tables whose rows ranks share. Every rank has the numbers of all samples, so each knows which
+ * rows a call needs and who has them: a rank sends those of its own, each once, and all together
+ * are a small table, which the kernel reads by numbers of its own. So rows are added in the order
+ * in which one rank adds them. Backward lists what falls on this rank's rows from dy, all of which
+ * it has.
  */
 #include <string.h>
 
@@ -23,7 +25,7 @@ void nn_rows_make(const struct nn_bound *b, struct nn_bound_node *node)
 	s->from = nn_split_first(s->out, rank, ranks);
 	s->width = nn_split_first(s->out, rank + 1, ranks) - s->from;
 	s->part.embedding.rows = s->width;
-	s->part.embedding.padding = NN_NO_ROW;       /* its numbers become none before */
+	s->part.embedding.padding = NN_NO_ROW; /* its numbers become none before */
 	s->part_in[0] = node->shapes[0];
 	s->part_out = node->shape;
 }
@@ -32,17 +34,18 @@ void nn_rows_make(const struct nn_bound *b, struct nn_bound_node *node)
 
 /* What a call works with, all in the room that split nodes have. */
 struct desk {
-	size_t n, most;              /* numbers of the call; different rows there can be */
-	void *numbers;               /* [n] as the kernel is to read them */
-	void *own;                   /* [most] of this rank's rows those that are needed, as numbers in its part */
-	uint32_t *row, *place;       /* [most] rows as they were met, and where they are in the small table */
-	uint32_t *seen;              /* [slots] 1 + which of them, by a hash of the row; 0: free */
+	size_t n, most; /* numbers of the call; different rows there can be */
+	void *numbers;  /* [n] as the kernel is to read them */
+	void *own; /* [most] of this rank's rows those that are needed, as numbers in its part */
+	uint32_t *row,
+		*place; /* [most] rows as they were met, and where they are in the small table */
+	uint32_t *seen; /* [slots] 1 + which of them, by a hash of the row; 0: free */
 	size_t slots;
-	size_t *first;               /* [ranks + 1] where the rows of each rank begin in the small table */
-	void **send, **receive;      /* [ranks] */
+	size_t *first; /* [ranks + 1] where the rows of each rank begin in the small table */
+	void **send, **receive; /* [ranks] */
 	size_t *send_bytes, *receive_bytes;
-	unsigned char *table;        /* [most][size] */
-	size_t end;                  /* bytes of all of it */
+	unsigned char *table; /* [most][size] */
+	size_t end;           /* bytes of all of it */
 };
 
 static size_t line_bytes(const struct nn_bound *b, const struct nn_bound_node *node)
@@ -59,7 +62,8 @@ static void *take(struct desk *d, unsigned char *room, size_t bytes)
 }
 
 /* room NULL: what it takes. */
-static struct desk desk_at(const struct nn_bound *b, const struct nn_bound_node *node, size_t rows, unsigned char *room)
+static struct desk desk_at(const struct nn_bound *b, const struct nn_bound_node *node, size_t rows,
+			   unsigned char *room)
 {
 	size_t size = nn_dtype_size(b->device->dtype), ranks = (size_t)b->columns->ranks;
 	struct desk d = { .n = rows * nn_shape_count(node->shapes) };
@@ -85,7 +89,8 @@ size_t nn_rows_room(const struct nn_bound *b, const struct nn_bound_node *node, 
 	return desk_at(b, node, max_rows, NULL).end;
 }
 
-static struct desk desk_of(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call)
+static struct desk desk_of(struct nn_graph *graph, const struct nn_bound_node *node,
+			   const struct nn_call *call)
 {
 	return desk_at(&graph->bound, node, call->rows, nn_graph_at(graph, graph->plan.room));
 }
@@ -94,10 +99,13 @@ static struct desk desk_of(struct nn_graph *graph, const struct nn_bound_node *n
 
 #define NO_ROW UINT32_MAX
 
-/* The row that the i-th number means, as kernels see it (NaN is none); padding: a row that is none, too. */
-static uint32_t row_at(const struct nn_bound *b, const void *x, size_t i, size_t rows, size_t padding)
+/* The row that the i-th number means, as kernels see it (NaN is none); padding: a row that is none,
+ * too. */
+static uint32_t row_at(const struct nn_bound *b, const void *x, size_t i, size_t rows,
+		       size_t padding)
 {
-	double number = b->device->dtype == NN_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+	double number =
+		b->device->dtype == NN_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
 	uint32_t row = number >= 0 && number < (double)rows ? (uint32_t)number : NO_ROW;
 
 	return row == padding ? NO_ROW : row;
@@ -108,7 +116,7 @@ static void put_number(const struct nn_bound *b, void *x, size_t i, double numbe
 	if (b->device->dtype == NN_F64)
 		((double *)x)[i] = number;
 	else
-		((float *)x)[i] = (float)number;         /* exact: NN_MOST_ROWS */
+		((float *)x)[i] = (float)number; /* exact: NN_MOST_ROWS */
 }
 
 /* The rank that has a row: the last whose rows do not begin behind it. */
@@ -120,7 +128,8 @@ static size_t owner_of(const struct nn_bound *b, const struct nn_split *s, uint3
 /* Which of the rows met so far it is; a new one is noted. */
 static uint32_t meet(struct desk *d, uint32_t row, uint32_t *met)
 {
-	size_t at = (uint64_t)(row * 2654435769u) * d->slots >> 32;      /* Knuth, The Art of Computer Programming 3, 6.4 */
+	size_t at = (uint64_t)(row * 2654435769u) * d->slots >>
+		    32; /* Knuth, The Art of Computer Programming 3, 6.4 */
 
 	while (d->seen[at] && d->row[d->seen[at] - 1] != row)
 		at = at + 1 < d->slots ? at + 1 : 0;
@@ -131,8 +140,10 @@ static uint32_t meet(struct desk *d, uint32_t row, uint32_t *met)
 	return d->seen[at] - 1;
 }
 
-/* The different rows of a call in order of their ranks, and numbers by which these are found. How many there are: as many on every rank. */
-static size_t find_rows(const struct nn_bound *b, const struct nn_bound_node *node, const void *x, struct desk *d)
+/* The different rows of a call in order of their ranks, and numbers by which these are found. How
+ * many there are: as many on every rank. */
+static size_t find_rows(const struct nn_bound *b, const struct nn_bound_node *node, const void *x,
+			struct desk *d)
 {
 	const struct nn_embedding *e = node->attrs;
 	const struct nn_split *s = node->split;
@@ -169,14 +180,20 @@ static size_t find_rows(const struct nn_bound *b, const struct nn_bound_node *no
 /* ---- forward, backward ---- */
 
 /* This rank's rows of those that are needed to where they stand in the small table. */
-static void copy_own(const struct nn_bound *b, const struct nn_bound_node *node, const struct nn_call *call, struct desk *d)
+static void copy_own(const struct nn_bound *b, const struct nn_bound_node *node,
+		     const struct nn_call *call, struct desk *d)
 {
-	const struct nn_embedding *e = &node->split->part.embedding, rows = { .rows = e->rows, .size = e->size, .padding = NN_NO_ROW };
+	const struct nn_embedding *e = &node->split->part.embedding,
+				  rows = { .rows = e->rows, .size = e->size, .padding = NN_NO_ROW };
 	struct nn_shape one = nn_shape1(1);
 	const void *x[] = { d->own };
 	struct nn_call own = *call;
 
-	own.site = (struct nn_site){ .attrs = &rows, .in = &one, .n_in = 1, .out = nn_shape2(1, e->size), .training = true };
+	own.site = (struct nn_site){ .attrs = &rows,
+				     .in = &one,
+				     .n_in = 1,
+				     .out = nn_shape2(1, e->size),
+				     .training = true };
 	own.x = x;
 	own.y = d->table + d->first[b->columns->rank] * line_bytes(b, node);
 	own.rows = d->first[b->columns->rank + 1] - d->first[b->columns->rank];
@@ -184,7 +201,8 @@ static void copy_own(const struct nn_bound *b, const struct nn_bound_node *node,
 		b->device->kernels[node->op]->forward(&own);
 }
 
-static void exchange_rows(const struct nn_bound *b, const struct nn_bound_node *node, struct desk *d)
+static void exchange_rows(const struct nn_bound *b, const struct nn_bound_node *node,
+			  struct desk *d)
 {
 	const struct nn_columns *c = b->columns;
 	size_t line = line_bytes(b, node);
@@ -198,7 +216,8 @@ static void exchange_rows(const struct nn_bound *b, const struct nn_bound_node *
 	c->exchange(c->arg, d->send, d->send_bytes, d->receive, d->receive_bytes);
 }
 
-void nn_rows_forward(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call)
+void nn_rows_forward(struct nn_graph *graph, const struct nn_bound_node *node,
+		     const struct nn_call *call)
 {
 	const struct nn_bound *b = &graph->bound;
 	struct desk d = desk_of(graph, node, call);
@@ -219,7 +238,8 @@ void nn_rows_forward(struct nn_graph *graph, const struct nn_bound_node *node, c
 	b->device->kernels[node->op]->forward(&all);
 }
 
-void nn_rows_backward(struct nn_graph *graph, const struct nn_bound_node *node, const struct nn_call *call)
+void nn_rows_backward(struct nn_graph *graph, const struct nn_bound_node *node,
+		      const struct nn_call *call)
 {
 	const struct nn_bound *b = &graph->bound;
 	const struct nn_embedding *e = node->attrs;
@@ -231,7 +251,10 @@ void nn_rows_backward(struct nn_graph *graph, const struct nn_bound_node *node, 
 	for (size_t i = 0; i < d.n; i++) {
 		uint32_t row = row_at(b, call->x[0], i, e->rows, e->padding);
 
-		put_number(b, d.numbers, i, row != NO_ROW && row >= s->from && row - s->from < s->width ? row - (double)s->from : -1);
+		put_number(b, d.numbers, i,
+			   row != NO_ROW && row >= s->from && row - s->from < s->width
+				   ? row - (double)s->from
+				   : -1);
 	}
 	own.x = x;
 	own.dy = nn_graph_gradient_at(graph, node->out);

@@ -1,14 +1,14 @@
 /*
- * The weights by which ranks make their channels of an input's gradient (split.c): after an update every rank sends what it has of others'
- * channels, piece by piece.
+ * The weights by which ranks make their channels of an input's gradient (split.c): after an update
+ * every rank sends what it has of others' channels, piece by piece.
  */
 #include <string.h>
 
 #include "graph/bound.h"
 
 /*
- * Input channels of each rank that travel at once: whole panels of packed weights, so that a piece is packed alone. All of the weight
- * would be four times the memory that a rank has of it.
+ * Input channels of each rank that travel at once: whole panels of packed weights, so that a piece
+ * is packed alone. All of the weight would be four times the memory that a rank has of it.
  */
 #define PIECE_CHANNELS ((size_t)64)
 #define PIECE_BYTES ((size_t)1 << 20)
@@ -16,22 +16,26 @@
 static size_t piece_of(const struct nn_bound *b, const struct nn_split *s)
 {
 	size_t ranks = (size_t)b->columns->ranks, most = (s->in + ranks - 1) / ranks;
-	size_t n = PIECE_BYTES / (s->out * s->taps * nn_dtype_size(b->device->dtype)) / PIECE_CHANNELS * PIECE_CHANNELS;
+	size_t n = PIECE_BYTES / (s->out * s->taps * nn_dtype_size(b->device->dtype)) /
+		   PIECE_CHANNELS * PIECE_CHANNELS;
 
 	n = n > PIECE_CHANNELS ? n : PIECE_CHANNELS;
 	return n < most ? n : most;
 }
 
-/* Where a piece is on its way: lists of pointers and sizes, [ranks] each; what goes, what comes, canonical, and what that becomes. */
+/* Where a piece is on its way: lists of pointers and sizes, [ranks] each; what goes, what comes,
+ * canonical, and what that becomes. */
 struct parcels {
 	void **send, **receive;
 	size_t *send_bytes, *receive_bytes;
 	unsigned char *out, *in, *made;
 };
 
-static struct parcels parcels_at(const struct nn_bound *b, const struct nn_split *s, unsigned char *at)
+static struct parcels parcels_at(const struct nn_bound *b, const struct nn_split *s,
+				 unsigned char *at)
 {
-	size_t ranks = (size_t)b->columns->ranks, line = piece_of(b, s) * s->taps * nn_dtype_size(b->device->dtype);
+	size_t ranks = (size_t)b->columns->ranks,
+	       line = piece_of(b, s) * s->taps * nn_dtype_size(b->device->dtype);
 	struct parcels p = { .send = (void **)at };
 
 	p.receive = p.send + ranks;
@@ -75,7 +79,9 @@ size_t nn_split_parcels(const struct nn_bound *b, const struct nn_bound_node *no
 		return 0;
 	piece = piece_of(b, node->split);
 	return 2 * ranks * (sizeof(void *) + sizeof(size_t)) +
-	       ((2 * node->split->out + ranks) * piece * node->split->taps + made_of(b, node, piece)) * nn_dtype_size(b->device->dtype);
+	       ((2 * node->split->out + ranks) * piece * node->split->taps +
+		made_of(b, node, piece)) *
+		       nn_dtype_size(b->device->dtype);
 }
 
 size_t nn_split_weights(const struct nn_bound *b, const struct nn_bound_node *node)
@@ -89,7 +95,8 @@ size_t nn_split_weights(const struct nn_bound *b, const struct nn_bound_node *no
 	if (node->op == NN_OP_conv2d)
 		return kernel->derived(&site);
 	elements = kernel->packed ? kernel->packed(&site, 0) : 0;
-	return (elements ? elements : node->split->in_width * node->split->out) * nn_dtype_size(b->device->dtype);
+	return (elements ? elements : node->split->in_width * node->split->out) *
+	       nn_dtype_size(b->device->dtype);
 }
 
 /* Where the input channel that lies `at`-th in memory stands in the canonical weight. */
@@ -98,9 +105,10 @@ static size_t canonical_in(const struct nn_dense *dense, size_t at)
 	return at % dense->channels * dense->positions + at / dense->channels;
 }
 
-/* own [width][in][taps], canonical: input channels first .. last - 1, as they lie in memory, of this rank's out-channels. */
-static size_t fill_parcel(const struct nn_bound *b, const struct nn_bound_node *node, const unsigned char *own, size_t first, size_t last,
-			  unsigned char *to)
+/* own [width][in][taps], canonical: input channels first .. last - 1, as they lie in memory, of
+ * this rank's out-channels. */
+static size_t fill_parcel(const struct nn_bound *b, const struct nn_bound_node *node,
+			  const unsigned char *own, size_t first, size_t last, unsigned char *to)
 {
 	const struct nn_split *s = node->split;
 	const struct nn_dense *dense = node->op == NN_OP_dense ? node->attrs : NULL;
@@ -111,12 +119,13 @@ static size_t fill_parcel(const struct nn_bound *b, const struct nn_bound_node *
 			memcpy(to, own + first * bytes, n * bytes);
 		else
 			for (size_t i = 0; i < n; i++)
-				memcpy(to + i * bytes, own + canonical_in(dense, first + i) * bytes, bytes);
+				memcpy(to + i * bytes, own + canonical_in(dense, first + i) * bytes,
+				       bytes);
 	}
 	return s->width * n * bytes;
 }
 
-#define TILE 16                      /* input channels whose lines stay in the cache */
+#define TILE 16 /* input channels whose lines stay in the cache */
 
 #define DEFINE_TURN(NAME, TYPE) \
 	static void NAME(const TYPE *from, size_t outs, size_t ins, TYPE *to) \
@@ -132,7 +141,8 @@ DEFINE_TURN(turn_32, uint32_t)
 DEFINE_TURN(turn_64, uint64_t)
 
 /* A dense layer's inputs at .. at + n - 1, [out][n], to where they are packed. */
-static void pack_turned(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n, const struct parcels *p)
+static void pack_turned(struct nn_graph *graph, const struct nn_bound_node *node, size_t at,
+			size_t n, const struct parcels *p)
 {
 	const struct nn_split *s = node->split;
 	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
@@ -153,13 +163,16 @@ static void pack_turned(struct nn_graph *graph, const struct nn_bound_node *node
 	part.dense.out = n;
 	packs = kernel->packed && kernel->packed(&site, 0);
 	if (packs)
-		kernel->pack(&site, 0, p->made, (unsigned char *)nn_graph_at(graph, s->weights) + before * size);
+		kernel->pack(&site, 0, p->made,
+			     (unsigned char *)nn_graph_at(graph, s->weights) + before * size);
 	else
-		memcpy((unsigned char *)nn_graph_at(graph, s->weights) + before * size, p->made, n * s->out * size);
+		memcpy((unsigned char *)nn_graph_at(graph, s->weights) + before * size, p->made,
+		       n * s->out * size);
 }
 
 /* A convolution's input channels at .. at + n - 1, [out][n][taps], to what is derived from them. */
-static void derive(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n, const struct parcels *p)
+static void derive(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n,
+		   const struct parcels *p)
 {
 	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
 	unsigned char *to = nn_graph_at(graph, node->split->weights);
@@ -174,15 +187,18 @@ static void derive(struct nn_graph *graph, const struct nn_bound_node *node, siz
 }
 
 /* The j-th piece of every rank's input channels. */
-static void send_piece(struct nn_graph *graph, const struct nn_bound_node *node, size_t j, const struct parcels *p, const unsigned char *own)
+static void send_piece(struct nn_graph *graph, const struct nn_bound_node *node, size_t j,
+		       const struct parcels *p, const unsigned char *own)
 {
 	const struct nn_bound *b = &graph->bound;
 	const struct nn_columns *c = b->columns;
 	const struct nn_split *s = node->split;
-	size_t piece = piece_of(b, s), size = nn_dtype_size(b->device->dtype), mine = 0, at = 0, to = 0;
+	size_t piece = piece_of(b, s), size = nn_dtype_size(b->device->dtype), mine = 0, at = 0,
+	       to = 0;
 
 	for (int r = 0; r < c->ranks; r++) {
-		size_t first = nn_split_first(s->in, r, c->ranks) + j * piece, last = nn_split_first(s->in, r + 1, c->ranks);
+		size_t first = nn_split_first(s->in, r, c->ranks) + j * piece,
+		       last = nn_split_first(s->in, r + 1, c->ranks);
 
 		first = first < last ? first : last;
 		last = last - first < piece ? last : first + piece;
@@ -192,7 +208,9 @@ static void send_piece(struct nn_graph *graph, const struct nn_bound_node *node,
 	}
 	for (int r = 0; r < c->ranks; r++) {
 		p->receive[r] = p->in + to;
-		p->receive_bytes[r] = (nn_split_first(s->out, r + 1, c->ranks) - nn_split_first(s->out, r, c->ranks)) * mine * s->taps * size;
+		p->receive_bytes[r] = (nn_split_first(s->out, r + 1, c->ranks) -
+				       nn_split_first(s->out, r, c->ranks)) *
+				      mine * s->taps * size;
 		to += p->receive_bytes[r];
 	}
 	memcpy(p->receive[c->rank], p->send[c->rank], p->receive_bytes[c->rank]);
@@ -209,7 +227,8 @@ void nn_split_refresh(struct nn_graph *graph, const struct nn_bound_node *node)
 	const struct nn_kernel *kernel = b->device->kernels[node->op];
 	const struct nn_bound_param *weight = &b->params[node->param];
 	struct nn_site site = nn_bound_site(b, node);
-	size_t size = nn_dtype_size(b->device->dtype), ranks = (size_t)b->columns->ranks, piece = piece_of(b, s);
+	size_t size = nn_dtype_size(b->device->dtype), ranks = (size_t)b->columns->ranks,
+	       piece = piece_of(b, s);
 	struct parcels p = parcels_at(b, s, nn_graph_at(graph, graph->plan.parcels));
 	const unsigned char *packed = (unsigned char *)graph->weights + weight->offset * size;
 	unsigned char *own = (unsigned char *)graph->gradients + weight->offset * size;

@@ -19,23 +19,28 @@ static const struct nn_bound_param *table_at(const struct nn_bound *b, int table
 
 /* ---- memory ---- */
 
-static int plan_list(struct nn_plan *plan, struct nn_list_place *list, size_t size, struct nn_error *err)
+static int plan_list(struct nn_plan *plan, struct nn_list_place *list, size_t size,
+		     struct nn_error *err)
 {
 	size_t bytes;
 
 	if (!nn_mul(list->room, list->width, &bytes) || !nn_mul(bytes, size, &bytes))
 		return nn_fail(err, NN_ENOMEM, "the batch is larger than memory can be");
 	for (int k = 0; k < 2; k++)
-		if (nn_plan_append(&plan->bytes, list->room * sizeof(uint32_t), &list->row[k], err) ||
-		    nn_plan_append(&plan->bytes, list->room * sizeof(uint32_t), &list->leaf[k], err) ||
+		if (nn_plan_append(&plan->bytes, list->room * sizeof(uint32_t), &list->row[k],
+				   err) ||
+		    nn_plan_append(&plan->bytes, list->room * sizeof(uint32_t), &list->leaf[k],
+				   err) ||
 		    nn_plan_append(&plan->bytes, bytes, &list->value[k], err))
 			return -1;
 	return 0;
 }
 
-int nn_plan_lists(struct nn_plan *plan, const struct nn_bound *b, const struct nn_graph_options *options, struct nn_error *err)
+int nn_plan_lists(struct nn_plan *plan, const struct nn_bound *b,
+		  const struct nn_graph_options *options, struct nn_error *err)
 {
-	size_t begin = plan->bytes, most = 0, rows = options->batch ? options->batch : options->max_rows;
+	size_t begin = plan->bytes, most = 0,
+	       rows = options->batch ? options->batch : options->max_rows;
 
 	plan->lists = nn_alloc((size_t)b->n_tables, sizeof *plan->lists, err);
 	if (!plan->lists)
@@ -45,13 +50,16 @@ int nn_plan_lists(struct nn_plan *plan, const struct nn_bound *b, const struct n
 		struct nn_list_place *list = &plan->lists[i];
 
 		list->width = param->desc.shape.dim[1];
-		if (!nn_mul(rows, nn_shape_count(b->nodes[param->node].shapes), &list->room) || list->room >= UINT32_MAX)
-			return nn_fail(err, NN_ENOMEM, "%zu rows have too many numbers for an embedding", rows);
+		if (!nn_mul(rows, nn_shape_count(b->nodes[param->node].shapes), &list->room) ||
+		    list->room >= UINT32_MAX)
+			return nn_fail(err, NN_ENOMEM,
+				       "%zu rows have too many numbers for an embedding", rows);
 		if (plan_list(plan, list, nn_dtype_size(b->device->dtype), err))
 			return -1;
 		most = list->room > most ? list->room : most;
 	}
-	if (most && nn_plan_append(&plan->bytes, (most + 1) * NN_ROW_SUM_WORK, &plan->list_work, err))
+	if (most &&
+	    nn_plan_append(&plan->bytes, (most + 1) * NN_ROW_SUM_WORK, &plan->list_work, err))
 		return -1;
 	plan->memory.rows = plan->bytes - begin;
 	return 0;
@@ -70,8 +78,11 @@ int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err)
 			const struct nn_list_place *p = &graph->plan.lists[i];
 
 			(k ? graph->sums : graph->entries)[i] = (struct nn_row_list){
-				.width = p->width, .room = p->room, .row = (void *)(graph->memory + p->row[k]),
-				.leaf = (void *)(graph->memory + p->leaf[k]), .value = graph->memory + p->value[k],
+				.width = p->width,
+				.room = p->room,
+				.row = (void *)(graph->memory + p->row[k]),
+				.leaf = (void *)(graph->memory + p->leaf[k]),
+				.value = graph->memory + p->value[k],
 			};
 		}
 	return 0;
@@ -87,9 +98,11 @@ int nn_graph_tables(const struct nn_graph *graph)
 struct nn_graph_table nn_graph_table(const struct nn_graph *graph, int table)
 {
 	const struct nn_bound_param *param = table_at(&graph->bound, table);
-	const struct nn_embedding *attrs = nn_bound_site(&graph->bound, &graph->bound.nodes[param->node]).attrs;
+	const struct nn_embedding *attrs =
+		nn_bound_site(&graph->bound, &graph->bound.nodes[param->node]).attrs;
 
-	return (struct nn_graph_table){ param->source, attrs->rows, attrs->size, param->offset, attrs->lazy };
+	return (struct nn_graph_table){ param->source, attrs->rows, attrs->size, param->offset,
+					attrs->lazy };
 }
 
 struct nn_row_list *nn_graph_table_sums(struct nn_graph *graph, int table)
@@ -113,8 +126,12 @@ void nn_graph_begin(struct nn_graph *graph)
 void nn_graph_sum_tables(struct nn_graph *graph, size_t first_leaf, size_t end_leaf)
 {
 	for (int i = 0; i < graph->bound.n_tables; i++) {
-		struct nn_row_sum sum = { &graph->entries[i], &graph->sums[i], first_leaf, end_leaf,
-					  graph->memory + graph->plan.list_work, graph->pool };
+		struct nn_row_sum sum = { &graph->entries[i],
+					  &graph->sums[i],
+					  first_leaf,
+					  end_leaf,
+					  graph->memory + graph->plan.list_work,
+					  graph->pool };
 
 		graph->bound.device->sum_rows(&sum);
 	}
@@ -133,5 +150,6 @@ void nn_graph_gradient(const struct nn_graph *graph, int param, void *canonical)
 	bytes = sums->width * nn_dtype_size(graph->bound.device->dtype);
 	memset(canonical, 0, nn_graph_count(graph, param) * bytes / sums->width);
 	for (size_t j = 0; j < sums->n; j++)
-		memcpy((char *)canonical + sums->row[j] * bytes, (const char *)sums->value + j * bytes, bytes);
+		memcpy((char *)canonical + sums->row[j] * bytes,
+		       (const char *)sums->value + j * bytes, bytes);
 }

@@ -18,7 +18,8 @@ bool nn_parse_dims(const char *text, size_t n, size_t *dims, int *rank)
 		const char *x = memchr(text, 'x', (size_t)(end - text));
 		uint64_t dim;
 
-		if (*rank == NN_MAX_RANK || !nn_parse_u64(text, (size_t)((x ? x : end) - text), &dim) ||
+		if (*rank == NN_MAX_RANK ||
+		    !nn_parse_u64(text, (size_t)((x ? x : end) - text), &dim) ||
 		    (double)dim > NN_ARG_MAX)
 			return false;
 		dims[(*rank)++] = (size_t)dim;
@@ -38,10 +39,12 @@ static void describe(const struct nn_layer_arg *arg, struct nn_text *text)
 	switch (arg->type) {
 	case NN_ARG_SIZE:
 	case NN_ARG_INDEX:
-		nn_text_addf(text, "a whole number from %.0f to %.0f%s", arg->min, arg->max, arg->none ? " or none" : "");
+		nn_text_addf(text, "a whole number from %.0f to %.0f%s", arg->min, arg->max,
+			     arg->none ? " or none" : "");
 		break;
 	case NN_ARG_PAIR:
-		nn_text_addf(text, "a number or HEIGHTxWIDTH, each from %.0f to %.0f", arg->min, arg->max);
+		nn_text_addf(text, "a number or HEIGHTxWIDTH, each from %.0f to %.0f", arg->min,
+			     arg->max);
 		break;
 	case NN_ARG_SHAPE:
 		nn_text_addf(text, "a shape of 1 to %d sizes, each from %.0f to %.0f", NN_MAX_RANK,
@@ -56,7 +59,10 @@ static void describe(const struct nn_layer_arg *arg, struct nn_text *text)
 		break;
 	case NN_ARG_CHOICE:
 		for (size_t i = 0; arg->choices[i]; i++)
-			nn_text_addf(text, "%s%s", i == 0 ? "" : arg->choices[i + 1] ? ", " : " or ",
+			nn_text_addf(text, "%s%s",
+				     i == 0                ? ""
+				     : arg->choices[i + 1] ? ", "
+							   : " or ",
 				     arg->choices[i]);
 		break;
 	}
@@ -68,8 +74,9 @@ static int refuse(const struct nn_layer_arg *arg, const char *word, size_t n, st
 	char quoted[NN_QUOTED];
 
 	describe(arg, &wanted);
-	nn_fail(err, NN_EFORMAT, "%s%s must be %s, not '%s'", arg->name, nn_arg_by_place(arg) ? "" : "=",
-		wanted.data ? wanted.data : "another value", nn_quote(quoted, word, n));
+	nn_fail(err, NN_EFORMAT, "%s%s must be %s, not '%s'", arg->name,
+		nn_arg_by_place(arg) ? "" : "=", wanted.data ? wanted.data : "another value",
+		nn_quote(quoted, word, n));
 	nn_text_free(&wanted);
 	return -1;
 }
@@ -110,7 +117,8 @@ static bool parse_sizes(const struct nn_layer_arg *arg, const char *text, size_t
 
 static bool parse_real(const struct nn_layer_arg *arg, const char *text, size_t n, double *value)
 {
-	return nn_parse_f64(text, n, value) && (arg->above ? *value > arg->min : *value >= arg->min) &&
+	return nn_parse_f64(text, n, value) &&
+	       (arg->above ? *value > arg->min : *value >= arg->min) &&
 	       (arg->below ? *value < arg->max : *value <= arg->max);
 }
 
@@ -119,7 +127,8 @@ static bool is(const char *text, size_t n, const char *word)
 	return strlen(word) == n && memcmp(text, word, n) == 0;
 }
 
-int nn_arg_parse(const struct nn_layer_arg *arg, const char *text, size_t n, void *values, struct nn_error *err)
+int nn_arg_parse(const struct nn_layer_arg *arg, const char *text, size_t n, void *values,
+		 struct nn_error *err)
 {
 	void *value = (char *)values + arg->offset;
 
@@ -152,9 +161,12 @@ int nn_arg_parse(const struct nn_layer_arg *arg, const char *text, size_t n, voi
 static size_t value_size(enum nn_arg_type type)
 {
 	static const size_t sizes[] = {
-		[NN_ARG_SIZE] = sizeof(size_t),    [NN_ARG_PAIR] = sizeof(size_t[2]),
-		[NN_ARG_SHAPE] = sizeof(struct nn_shape), [NN_ARG_INDEX] = sizeof(int),
-		[NN_ARG_REAL] = sizeof(double),    [NN_ARG_YESNO] = sizeof(bool),
+		[NN_ARG_SIZE] = sizeof(size_t),
+		[NN_ARG_PAIR] = sizeof(size_t[2]),
+		[NN_ARG_SHAPE] = sizeof(struct nn_shape),
+		[NN_ARG_INDEX] = sizeof(int),
+		[NN_ARG_REAL] = sizeof(double),
+		[NN_ARG_YESNO] = sizeof(bool),
 		[NN_ARG_CHOICE] = sizeof(int),
 	};
 
@@ -171,15 +183,18 @@ static const struct nn_layer_arg *find(const struct nn_layer *layer, const char 
 void nn_args_default(const struct nn_layer *layer, void *values)
 {
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
-		if (arg->fallback && nn_arg_parse(arg, arg->fallback, strlen(arg->fallback), values, NULL))
-			NN_BUG("%s: the default of %s is none of its values", layer->name, arg->name);
+		if (arg->fallback &&
+		    nn_arg_parse(arg, arg->fallback, strlen(arg->fallback), values, NULL))
+			NN_BUG("%s: the default of %s is none of its values", layer->name,
+			       arg->name);
 }
 
 void nn_args_complete(const struct nn_layer *layer, void *values, unsigned given)
 {
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
 		if (arg->like && !(given & 1u << (arg - layer->args)))
-			memcpy((char *)values + arg->offset, (char *)values + find(layer, arg->like)->offset,
+			memcpy((char *)values + arg->offset,
+			       (char *)values + find(layer, arg->like)->offset,
 			       value_size(arg->type));
 }
 
@@ -217,7 +232,8 @@ static void print_value(const struct nn_layer_arg *arg, const void *value, struc
 }
 
 /* Is the value what would hold if the argument were not given? */
-static bool is_default(const struct nn_layer *layer, const struct nn_layer_arg *arg, const void *values)
+static bool is_default(const struct nn_layer *layer, const struct nn_layer_arg *arg,
+		       const void *values)
 {
 	const char *value = (const char *)values + arg->offset;
 	union {

@@ -1,4 +1,5 @@
-/* The canonical text of a resolved net: one layer a line, what is default left out, sizes in place of `?`. */
+/* The canonical text of a resolved net: one layer a line, what is default left out, sizes in place
+ * of `?`. */
 #include <string.h>
 #include "base/memory.h"
 #include "base/number.h"
@@ -9,7 +10,8 @@
 /* In quotes where a blank, a comma or another character of the language stands in a name. */
 #define SPECIAL " \t#{},\"="
 
-static void print_columns(const struct nn_statement *statement, const char *key, struct nn_text *text)
+static void print_columns(const struct nn_statement *statement, const char *key,
+			  struct nn_text *text)
 {
 	for (size_t i = 0; i < statement->n_columns; i++) {
 		nn_text_addf(text, i == 0 ? " %s=" : ",", key);
@@ -78,8 +80,10 @@ int nn_net_print(struct nn_net *net, struct nn_error *err)
 			return -1;
 		nn_text_add(text, "\n");
 		if (text->length > MAX_TEXT)
-			return nn_text_fail(net->place, 0, net->code, err,
-					    "the text is longer than %zu bytes when repeats are written out", MAX_TEXT);
+			return nn_text_fail(
+				net->place, 0, net->code, err,
+				"the text is longer than %zu bytes when repeats are written out",
+				MAX_TEXT);
 	}
 	return text->failed ? nn_fail(err, NN_ENOMEM, "out of memory for the canonical text") : 0;
 }

@@ -1,4 +1,5 @@
-/* Inputs of categories: the keys hash=, index= and cross= of an input line, and the embeddings that take its values. */
+/* Inputs of categories: the keys hash=, index= and cross= of an input line, and the embeddings that
+ * take its values. */
 #include <string.h>
 #include "base/memory.h"
 #include "base/number.h"
@@ -9,26 +10,30 @@
 
 /* ---- keys ---- */
 
-int nn_input_hash(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value, struct nn_error *err)
+int nn_input_hash(const struct nn_net *net, struct nn_statement *statement,
+		  const struct nn_word *value, struct nn_error *err)
 {
 	uint64_t n;
 	char quoted[NN_QUOTED];
 
 	if (!nn_parse_u64(value->text, value->n, &n) || n < 1 || n > NN_MOST_ROWS)
-		return nn_statement_fail(net, statement, err, "hash= must be a whole number from 1 to %zu, not '%s'", NN_MOST_ROWS,
-					 nn_quote(quoted, value->text, value->n));
+		return nn_statement_fail(net, statement, err,
+					 "hash= must be a whole number from 1 to %zu, not '%s'",
+					 NN_MOST_ROWS, nn_quote(quoted, value->text, value->n));
 	statement->hash = (size_t)n;
 	return 0;
 }
 
-int nn_input_index(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value, struct nn_error *err)
+int nn_input_index(const struct nn_net *net, struct nn_statement *statement,
+		   const struct nn_word *value, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
 	statement->index = nn_word_is(value, "yes");
 	if (statement->index || nn_word_is(value, "no"))
 		return 0;
-	return nn_statement_fail(net, statement, err, "index= must be yes or no, not '%s'", nn_quote(quoted, value->text, value->n));
+	return nn_statement_fail(net, statement, err, "index= must be yes or no, not '%s'",
+				 nn_quote(quoted, value->text, value->n));
 }
 
 /* The next part of *rest up to `c` outside quotes; false: there is none. */
@@ -40,12 +45,14 @@ static bool next_part(struct nn_word *rest, char c, struct nn_word *part)
 		return false;
 	at = nn_word_find(rest, c);
 	*part = (struct nn_word){ rest->text, at ? (size_t)(at - rest->text) : rest->n };
-	*rest = at ? (struct nn_word){ at + 1, rest->n - part->n - 1 } : (struct nn_word){ NULL, 0 };
+	*rest = at ? (struct nn_word){ at + 1, rest->n - part->n - 1 }
+		   : (struct nn_word){ NULL, 0 };
 	return true;
 }
 
 /* A+B as a list of columns. */
-static char *take_cross(const struct nn_net *net, const struct nn_statement *statement, const struct nn_word *word, struct nn_error *err)
+static char *take_cross(const struct nn_net *net, const struct nn_statement *statement,
+			const struct nn_word *word, struct nn_error *err)
 {
 	struct nn_word rest = *word, part;
 	struct nn_text list = { 0 };
@@ -67,7 +74,9 @@ static char *take_cross(const struct nn_net *net, const struct nn_statement *sta
 			goto out;
 	}
 	if (n < 2)
-		nn_statement_fail(net, statement, err, "cross= takes columns joined by +, as a+b, not '%s'", list.data ? list.data : "");
+		nn_statement_fail(net, statement, err,
+				  "cross= takes columns joined by +, as a+b, not '%s'",
+				  list.data ? list.data : "");
 	else
 		text = nn_strdup(list.failed ? "" : list.data, err);
 out:
@@ -75,7 +84,8 @@ out:
 	return text;
 }
 
-int nn_input_cross(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value, struct nn_error *err)
+int nn_input_cross(const struct nn_net *net, struct nn_statement *statement,
+		   const struct nn_word *value, struct nn_error *err)
 {
 	struct nn_word rest = *value, part;
 
@@ -84,7 +94,8 @@ int nn_input_cross(const struct nn_net *net, struct nn_statement *statement, con
 		return -1;
 	while (next_part(&rest, ',', &part)) {
 		if (statement->n_crosses == MAX_CROSSES)
-			return nn_statement_fail(net, statement, err, "cross= has more than %d crosses", MAX_CROSSES);
+			return nn_statement_fail(net, statement, err,
+						 "cross= has more than %d crosses", MAX_CROSSES);
 		statement->crosses[statement->n_crosses] = take_cross(net, statement, &part, err);
 		if (!statement->crosses[statement->n_crosses++])
 			return -1;
@@ -142,19 +153,28 @@ bool nn_net_has_categories(const struct nn_net *net, int line)
 static int check_input(const struct nn_net *net, int line, struct nn_error *err)
 {
 	const struct nn_statement *statement = net->lines[line].statement;
-	const char *key = statement->hash ? "hash=" : statement->index ? "index=" : statement->crosses ? "cross=" : NULL;
+	const char *key = statement->hash      ? "hash="
+			  : statement->index   ? "index="
+			  : statement->crosses ? "cross="
+					       : NULL;
 
 	if (statement->crosses && !statement->hash)
 		return nn_statement_fail(net, statement, err, "cross= needs hash=N");
 	if (statement->hash && statement->index)
-		return nn_statement_fail(net, statement, err, "hash= and index= exclude each other");
+		return nn_statement_fail(net, statement, err,
+					 "hash= and index= exclude each other");
 	if (!nn_net_has_categories(net, line))
-		return key ? nn_statement_fail(net, statement, err, "%s is for inputs that an embedding takes", key) : 0;
+		return key ? nn_statement_fail(net, statement, err,
+					       "%s is for inputs that an embedding takes", key)
+			   : 0;
 	for (int i = line + 1; i < net->n_lines; i++)
 		for (int k = 0; k < net->lines[i].n_from; k++)
 			if (net->lines[i].from[k] == line && !is_embedding(&net->lines[i]))
-				return nn_statement_fail(net, net->lines[i].statement, err, "its input are numbers of categories, which an "
-							 "embedding takes too; numbers need an input line of their own");
+				return nn_statement_fail(
+					net, net->lines[i].statement, err,
+					"its input are numbers of categories, which an "
+					"embedding takes too; numbers need an input line of their "
+					"own");
 	return 0;
 }
 
@@ -165,9 +185,13 @@ int nn_net_check_categories(const struct nn_net *net, struct nn_error *err)
 
 		if (line->statement->kind == NN_STATEMENT_INPUT && check_input(net, i, err))
 			return -1;
-		if (is_embedding(line) && net->lines[line->from[0]].statement->kind != NN_STATEMENT_INPUT)
-			return nn_statement_fail(net, line->statement, err, "takes numbers of categories: its input must be an input line, not "
-						 "the output of %s", net->lines[line->from[0]].statement->layer->name);
+		if (is_embedding(line) &&
+		    net->lines[line->from[0]].statement->kind != NN_STATEMENT_INPUT)
+			return nn_statement_fail(
+				net, line->statement, err,
+				"takes numbers of categories: its input must be an input line, not "
+				"the output of %s",
+				net->lines[line->from[0]].statement->layer->name);
 	}
 	return 0;
 }
@@ -219,10 +243,14 @@ int nn_line_count(const struct nn_net *net, struct nn_line *line, bool any, stru
 	said = said_rows(statement);
 	rows = input_of(net, line->from[0])->rows;
 	if (said && said < rows)
-		return nn_statement_fail(net, statement, err, "%s=%zu, but its input has %zu categories", arg->name, said, rows);
+		return nn_statement_fail(net, statement, err,
+					 "%s=%zu, but its input has %zu categories", arg->name,
+					 said, rows);
 	line->rows = !rows && any ? NN_MOST_ROWS : rows;
 	if (!said && !line->rows)
-		return nn_statement_fail(net, statement, err, "the text does not say how many rows the table has (%s=N)", arg->name);
+		return nn_statement_fail(net, statement, err,
+					 "the text does not say how many rows the table has (%s=N)",
+					 arg->name);
 	return 0;
 }
 

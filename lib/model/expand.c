@@ -1,4 +1,5 @@
-/* Statements into lines: repeats written out, names of rounds, and what each line takes its input from. */
+/* Statements into lines: repeats written out, names of rounds, and what each line takes its input
+ * from. */
 #include <stdio.h>
 #include <string.h>
 #include "base/memory.h"
@@ -12,12 +13,14 @@ struct frame {
 
 struct expansion {
 	struct nn_net *net;
-	struct nn_names *names;      /* as written (of a repeat: the last round's) and as in the canonical text */
+	struct nn_names *
+		names; /* as written (of a repeat: the last round's) and as in the canonical text */
 	struct frame frames[NN_MAX_DEPTH];
 	int depth;
 };
 
-static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *statement, struct nn_error *err)
+static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *statement,
+				struct nn_error *err)
 {
 	struct nn_line *line;
 
@@ -36,20 +39,22 @@ static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *s
 	return line;
 }
 
-static int define(struct expansion *x, struct nn_line *line, const char *name, bool alias, struct nn_error *err)
+static int define(struct expansion *x, struct nn_line *line, const char *name, bool alias,
+		  struct nn_error *err)
 {
 	int other = nn_names_find(x->names, name);
 
 	if (other >= 0 && !(alias && x->net->lines[other].statement == line->statement))
-		return nn_statement_fail(x->net, line->statement, err, "the name '%s' stands on line %d too", name,
+		return nn_statement_fail(x->net, line->statement, err,
+					 "the name '%s' stands on line %d too", name,
 					 x->net->lines[other].statement->source);
 	return nn_names_set(x->names, name, (int)(line - x->net->lines), err);
 }
 
 /*
- * NAME; in round k of a repeat NAME_k, and NAME for what follows in the same round and after the last. A name that is not yet
- * there in a round was an error in the first one, so a round never sees the names of the one before ("input" would be the
- * sample first and then that line).
+ * NAME; in round k of a repeat NAME_k, and NAME for what follows in the same round and after the
+ * last. A name that is not yet there in a round was an error in the first one, so a round never
+ * sees the names of the one before ("input" would be the sample first and then that line).
  */
 static int name_line(struct expansion *x, struct nn_line *line, struct nn_error *err)
 {
@@ -59,7 +64,8 @@ static int name_line(struct expansion *x, struct nn_line *line, struct nn_error 
 	if (!name)
 		return 0;
 	if (x->depth > 0 && strcmp(name, "input") == 0)
-		return nn_statement_fail(x->net, line->statement, err, "a line in a repeat cannot have the name 'input'");
+		return nn_statement_fail(x->net, line->statement, err,
+					 "a line in a repeat cannot have the name 'input'");
 	size = strlen(name) + 7 * (size_t)x->depth + 1;
 	line->name = nn_alloc(size, 1, err);
 	if (!line->name)
@@ -87,7 +93,8 @@ static int find_sample(const struct expansion *x, const struct nn_line *line, st
 		found = i;
 	}
 	if (found < 0)
-		return nn_statement_fail(net, line->statement, err, "from=input: no input line stands before this one");
+		return nn_statement_fail(net, line->statement, err,
+					 "from=input: no input line stands before this one");
 	return found;
 }
 
@@ -103,11 +110,12 @@ static int find_source(const struct expansion *x, const struct nn_line *line, co
 		return find_sample(x, line, err);
 	near = nn_did_you_mean(name, nn_names_next, x->names);
 	if (near)
-		return nn_statement_fail(x->net, line->statement, err,
-					 "from=: no line before this one has the name '%s', did you mean '%s'?",
-					 name, near);
-	return nn_statement_fail(x->net, line->statement, err, "from=: no line before this one has the name '%s'",
-				 name);
+		return nn_statement_fail(
+			x->net, line->statement, err,
+			"from=: no line before this one has the name '%s', did you mean '%s'?",
+			name, near);
+	return nn_statement_fail(x->net, line->statement, err,
+				 "from=: no line before this one has the name '%s'", name);
 }
 
 static int connect(struct expansion *x, struct nn_line *line, struct nn_error *err)
@@ -118,20 +126,26 @@ static int connect(struct expansion *x, struct nn_line *line, struct nn_error *e
 	int n = statement->from ? statement->n_from : 1, at = (int)(line - net->lines);
 
 	if (n < layer->min_in)
-		return nn_statement_fail(net, statement, err, "wants at least %d inputs (from=NAME+NAME), got %d",
+		return nn_statement_fail(net, statement, err,
+					 "wants at least %d inputs (from=NAME+NAME), got %d",
 					 layer->min_in, n);
 	if (layer->max_in && n > layer->max_in)
-		return nn_statement_fail(net, statement, err, "wants %d input, got %d", layer->max_in, n);
+		return nn_statement_fail(net, statement, err, "wants %d input, got %d",
+					 layer->max_in, n);
 	if (!statement->from && at == 0)
-		return nn_statement_fail(net, statement, err, "no input line stands before this one");
+		return nn_statement_fail(net, statement, err,
+					 "no input line stands before this one");
 	net->n_links += (size_t)n;
 	if (net->n_links > NN_MAX_LINKS)
-		return nn_statement_fail(net, statement, err, "the lines have more than %d inputs", NN_MAX_LINKS);
+		return nn_statement_fail(net, statement, err, "the lines have more than %d inputs",
+					 NN_MAX_LINKS);
 	line->from = nn_alloc((size_t)n, sizeof *line->from, err);
 	if (!line->from)
 		return -1;
 	for (line->n_from = 0; line->n_from < n; line->n_from++) {
-		int found = statement->from ? find_source(x, line, statement->from[line->n_from], err) : at - 1;
+		int found = statement->from
+				    ? find_source(x, line, statement->from[line->n_from], err)
+				    : at - 1;
 
 		if (found < 0)
 			return -1;
@@ -141,7 +155,8 @@ static int connect(struct expansion *x, struct nn_line *line, struct nn_error *e
 	return 0;
 }
 
-static int take_line(struct expansion *x, const struct nn_statement *statement, struct nn_error *err)
+static int take_line(struct expansion *x, const struct nn_statement *statement,
+		     struct nn_error *err)
 {
 	struct nn_line *line = add_line(x->net, statement, err);
 
@@ -150,8 +165,8 @@ static int take_line(struct expansion *x, const struct nn_statement *statement, 
 	if (statement->kind == NN_STATEMENT_LAYER) {
 		line->number = x->net->n_layers++;
 		if (x->net->n_layers > NN_MAX_LINES)
-			return nn_statement_fail(x->net, statement, err, "the model has more than %d layers",
-						 NN_MAX_LINES);
+			return nn_statement_fail(x->net, statement, err,
+						 "the model has more than %d layers", NN_MAX_LINES);
 		if (connect(x, line, err))
 			return -1;
 	}

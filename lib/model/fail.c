@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include "model/net.h"
 
-int nn_statement_fail(const struct nn_net *net, const struct nn_statement *statement, struct nn_error *err,
-		      const char *format, ...)
+int nn_statement_fail(const struct nn_net *net, const struct nn_statement *statement,
+		      struct nn_error *err, const char *format, ...)
 {
 	static const char *const kinds[] = { "", "input", "repeat", "}" };
 	const char *what = statement->layer ? statement->layer->name : kinds[statement->kind];

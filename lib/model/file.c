@@ -17,22 +17,28 @@ static int check_kind(const struct nn_st *st, const char *path, bool text, struc
 
 	nn_parse_u64(NN_MODEL_VERSION, strlen(NN_MODEL_VERSION), &ours);
 	if (nn_st_meta(st, NN_META_STATE))
-		return nn_fail(err, NN_EFORMAT, "%s: is the state of a training run, not a model", path);
+		return nn_fail(err, NN_EFORMAT, "%s: is the state of a training run, not a model",
+			       path);
 	if (version) {
 		nn_quote(quoted, version, strlen(version));
 		if (!nn_parse_u64(version, strcspn(version, "."), &major))
-			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is no version", path, quoted);
+			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is no version", path,
+				       quoted);
 		if (major > ours)
-			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is newer than this program knows (%s)",
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: nn.version '%s' is newer than this program knows (%s)",
 				       path, quoted, NN_MODEL_VERSION);
 	}
 	if (text)
 		return 0;
 	if (!nn_st_meta(st, "nn.model"))
-		return nn_fail(err, NN_EFORMAT, "%s: has tensors but no nn.model in its metadata; "
-			       "-m TEXT says what they mean", path);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has tensors but no nn.model in its metadata; "
+			       "-m TEXT says what they mean",
+			       path);
 	if (!version)
-		return nn_fail(err, NN_EFORMAT, "%s: has nn.model but no nn.version in its metadata", path);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: has nn.model but no nn.version in its metadata", path);
 	return 0;
 }
 
@@ -58,20 +64,22 @@ static bool is_counter(const struct nn_st *st, const struct nn_st_tensor *tensor
 	return nn_st_find(st, mean) != NULL;
 }
 
-static int check_tensor(const struct nn_st_tensor *tensor, const struct nn_program_param *param, const char *path,
-			struct nn_error *err)
+static int check_tensor(const struct nn_st_tensor *tensor, const struct nn_program_param *param,
+			const char *path, struct nn_error *err)
 {
 	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
 
 	if (!tensor)
-		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' (%s) is missing", path, param->name,
-			       nn_shape_text(b, &param->desc.shape));
+		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' (%s) is missing", path,
+			       param->name, nn_shape_text(b, &param->desc.shape));
 	if (!nn_dtype_float(tensor->dtype))
-		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is %s, wanted f32, f64, f16 or bf16", path,
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: tensor '%s' is %s, wanted f32, f64, f16 or bf16", path,
 			       param->name, nn_dtype_name(tensor->dtype));
 	if (!nn_shape_equal(&tensor->shape, &param->desc.shape))
-		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is %s, the model wants %s", path, param->name,
-			       nn_shape_text(a, &tensor->shape), nn_shape_text(b, &param->desc.shape));
+		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is %s, the model wants %s", path,
+			       param->name, nn_shape_text(a, &tensor->shape),
+			       nn_shape_text(b, &param->desc.shape));
 	return 0;
 }
 
@@ -97,8 +105,9 @@ static int check_tensors(struct nn_model_file *file, const char *path, struct nn
 		char quoted[NN_QUOTED];
 
 		if (!known[i] && !is_counter(st, &st->tensors[i]))
-			failed = nn_fail(err, NN_EFORMAT, "%s: the model has no tensor '%s'", path,
-					 nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name)));
+			failed = nn_fail(
+				err, NN_EFORMAT, "%s: the model has no tensor '%s'", path,
+				nn_quote(quoted, st->tensors[i].name, strlen(st->tensors[i].name)));
 	}
 	nn_free(known);
 	return failed;
@@ -155,7 +164,8 @@ static int net_beside(struct nn_model_file *file, const char *operand, struct nn
 	return resolve_by_weights(file->net, file->st, err);
 }
 
-static int read_net(struct nn_model_file *file, const char *path, const char *text, struct nn_error *err)
+static int read_net(struct nn_model_file *file, const char *path, const char *text,
+		    struct nn_error *err)
 {
 	const char *model = nn_st_meta(file->st, "nn.model");
 	struct nn_text place = { 0 };
@@ -172,8 +182,8 @@ static int read_net(struct nn_model_file *file, const char *path, const char *te
 	return failed ? -1 : 0;
 }
 
-int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const char *path, const char *text,
-		       struct nn_error *err)
+int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const char *path,
+		       const char *text, struct nn_error *err)
 {
 	struct nn_model_file *file = nn_alloc(1, sizeof *file, err);
 
@@ -185,7 +195,8 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	file->st = st;
 	file->dtype = NN_F32;
 	if (check_kind(st, path, text != NULL, err) || read_net(file, path, text, err) ||
-	    nn_weights_check_kernels(st, nn_net_program(file->net), path, err) || check_tensors(file, path, err)) {
+	    nn_weights_check_kernels(st, nn_net_program(file->net), path, err) ||
+	    check_tensors(file, path, err)) {
 		nn_model_file_free(file);
 		return -1;
 	}
@@ -196,7 +207,8 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	return 0;
 }
 
-int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text, struct nn_error *err)
+int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text,
+		       struct nn_error *err)
 {
 	struct nn_st *st;
 
@@ -225,7 +237,8 @@ int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, 
 	const struct nn_program *program = nn_net_program(file->net);
 
 	for (int i = 0; i < program->n_params; i++)
-		if (params[i] && nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
+		if (params[i] &&
+		    nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
 			return -1;
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* Initial values of parameters: uniform numbers by Philox, each element's its own whatever else is in the model. */
+/* Initial values of parameters: uniform numbers by Philox, each element's its own whatever else is
+ * in the model. */
 #include <math.h>
 #include <string.h>
 #include "base/memory.h"
@@ -6,13 +7,11 @@
 #include "model/initial.h"
 #include "model/net.h"
 
-const char *const nn_initial_names[] = {
-	[NN_INITIAL_DEFAULT] = "default",
-	[NN_INITIAL_KAIMING] = "kaiming-uniform",
-	[NN_INITIAL_XAVIER] = "xavier-uniform",
-	[NN_INITIAL_ZEROS] = "zeros",
-	NULL
-};
+const char *const nn_initial_names[] = { [NN_INITIAL_DEFAULT] = "default",
+					 [NN_INITIAL_KAIMING] = "kaiming-uniform",
+					 [NN_INITIAL_XAVIER] = "xavier-uniform",
+					 [NN_INITIAL_ZEROS] = "zeros",
+					 NULL };
 
 enum nn_initial nn_initial_of(const struct nn_layer *layer, const void *values)
 {
@@ -28,9 +27,10 @@ static bool is_weight(const struct nn_op_param *desc)
 }
 
 /*
- * Values of a weight are uniform in [-bound, bound): 1/sqrt(fan in) by default (what torch.nn.Linear and Conv2d draw: He's
- * uniform with a = sqrt(5)), sqrt(6/fan in) for He et al. 2015 behind relu, sqrt(6/(fan in + fan out)) for Glorot and Bengio 2010.
- * Tables: sqrt(3) by default, which gives the variance of the normal values of torch.nn.Embedding.
+ * Values of a weight are uniform in [-bound, bound): 1/sqrt(fan in) by default (what
+ * torch.nn.Linear and Conv2d draw: He's uniform with a = sqrt(5)), sqrt(6/fan in) for He et al.
+ * 2015 behind relu, sqrt(6/(fan in + fan out)) for Glorot and Bengio 2010. Tables: sqrt(3) by
+ * default, which gives the variance of the normal values of torch.nn.Embedding.
  */
 static double bound_of(enum nn_initial initial, const struct nn_op_param *desc)
 {
@@ -60,7 +60,8 @@ static void store(void *values, enum nn_dtype dtype, size_t i, double value)
 }
 
 /* Element i: the numbers of counter i/4, lane i%4; an f32 value is the f64 one rounded. */
-static void fill_uniform(void *values, enum nn_dtype dtype, size_t n, double bound, uint64_t seed, uint32_t stream)
+static void fill_uniform(void *values, enum nn_dtype dtype, size_t n, double bound, uint64_t seed,
+			 uint32_t stream)
 {
 	uint32_t random[4] = { 0 };
 
@@ -80,8 +81,8 @@ static void clear_padding(const struct nn_embedding *e, enum nn_dtype dtype, voi
 }
 
 /* which: number of the parameter among those of its line. */
-static void fill(const struct nn_net *net, const struct nn_program_param *param, int which, uint64_t seed,
-		 enum nn_dtype dtype, void *values)
+static void fill(const struct nn_net *net, const struct nn_program_param *param, int which,
+		 uint64_t seed, enum nn_dtype dtype, void *values)
 {
 	const struct nn_statement *statement = net->lines[net->layer_lines[param->line]].statement;
 	size_t n = nn_shape_count(&param->desc.shape);
@@ -108,9 +109,11 @@ int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, vo
 	const struct nn_program *program = net->program;
 
 	if (!program || (dtype != NN_F32 && dtype != NN_F64))
-		return nn_fail(err, NN_EUSAGE, "initial values are f32 or f64 ones of a resolved net");
+		return nn_fail(err, NN_EUSAGE,
+			       "initial values are f32 or f64 ones of a resolved net");
 	for (int i = 0, which = 0; i < program->n_params; i++) {
-		which = i > 0 && program->params[i - 1].line == program->params[i].line ? which + 1 : 0;
+		which = i > 0 && program->params[i - 1].line == program->params[i].line ? which + 1
+											: 0;
 		if (params[i])
 			fill(net, &program->params[i], which, seed, dtype, params[i]);
 	}
@@ -127,7 +130,8 @@ static size_t elements(const struct nn_program *program, const size_t *counts, i
 	return counts ? counts[param] : nn_shape_count(&program->params[param].desc.shape);
 }
 
-void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, struct nn_error *err)
+void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts,
+		      struct nn_error *err)
 {
 	size_t head = (size_t)program->n_params * sizeof(void *), total;
 	void **params;
@@ -139,9 +143,11 @@ void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, con
 		size_t bytes;
 
 		if (!nn_shape_check(&program->params[i].desc.shape, nn_dtype_size(dtype), &bytes) ||
-		    !nn_add(elements(program, counts, i) * nn_dtype_size(dtype), NN_ALIGN - 1, &bytes) ||
+		    !nn_add(elements(program, counts, i) * nn_dtype_size(dtype), NN_ALIGN - 1,
+			    &bytes) ||
 		    !nn_add(total, bytes / NN_ALIGN * NN_ALIGN, &total)) {
-			nn_fail(err, NN_ENOMEM, "the parameters of the model are more bytes than memory can be");
+			nn_fail(err, NN_ENOMEM,
+				"the parameters of the model are more bytes than memory can be");
 			return NULL;
 		}
 	}
@@ -160,7 +166,8 @@ void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, con
 	return params;
 }
 
-void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, void **to, void *const *from)
+void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts,
+		    void **to, void *const *from)
 {
 	for (int i = 0; i < program->n_params; i++)
 		if (to[i])

@@ -9,10 +9,11 @@ enum nn_initial { NN_INITIAL_DEFAULT, NN_INITIAL_KAIMING, NN_INITIAL_XAVIER, NN_
 extern const char *const nn_initial_names[];
 
 /* The row init= of a layer's arguments. */
-#define NN_ARG_INIT(at)                                                                               \
-	{ .name = "init", .type = NN_ARG_CHOICE, .offset = (at), .fallback = "default",               \
-	  .choices = nn_initial_names,                                                                \
-	  .help = "Initial values, see INITIAL VALUES." }
+#define NN_ARG_INIT(at) \
+	{ \
+		.name = "init", .type = NN_ARG_CHOICE, .offset = (at), .fallback = "default", \
+		.choices = nn_initial_names, .help = "Initial values, see INITIAL VALUES." \
+	}
 
 /* What init= of a line says. */
 enum nn_initial nn_initial_of(const struct nn_layer *layer, const void *values);

@@ -6,8 +6,8 @@
 
 #define MAX_COLUMNS 10000
 
-static int parse_from(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,
-		      struct nn_error *err)
+static int parse_from(const struct nn_net *net, struct nn_statement *statement,
+		      const struct nn_word *value, struct nn_error *err)
 {
 	const char *at = value->text, *end = at + value->n;
 	size_t n = 1;
@@ -15,7 +15,8 @@ static int parse_from(const struct nn_net *net, struct nn_statement *statement, 
 	for (const char *c = at; c < end; c++)
 		n += *c == '+';
 	if (n > NN_MAX_LINKS)
-		return nn_statement_fail(net, statement, err, "from= names more than %d lines", NN_MAX_LINKS);
+		return nn_statement_fail(net, statement, err, "from= names more than %d lines",
+					 NN_MAX_LINKS);
 	statement->from = nn_alloc(n, sizeof *statement->from, err);
 	if (!statement->from)
 		return -1;
@@ -25,7 +26,8 @@ static int parse_from(const struct nn_net *net, struct nn_statement *statement, 
 		char quoted[NN_QUOTED];
 
 		if (!nn_is_name(at, length))
-			return nn_statement_fail(net, statement, err, "from=: '%s' is no name of a line",
+			return nn_statement_fail(net, statement, err,
+						 "from=: '%s' is no name of a line",
 						 nn_quote(quoted, at, length));
 		statement->from[statement->n_from] = nn_strndup(at, length, err);
 		if (!statement->from[statement->n_from++])
@@ -48,8 +50,8 @@ static int add_column(const struct nn_net *net, struct nn_statement *statement, 
 		return nn_statement_fail(net, statement, err, "%s: a column without a name", key);
 	for (size_t i = 0; i + 1 < statement->n_columns; i++)
 		if (strcmp(statement->columns[i], name) == 0)
-			return nn_statement_fail(net, statement, err, "%s: '%s' stands there twice", key,
-						 quoted);
+			return nn_statement_fail(net, statement, err, "%s: '%s' stands there twice",
+						 key, quoted);
 	return 0;
 }
 
@@ -63,7 +65,8 @@ static int parse_list(const struct nn_net *net, struct nn_statement *statement, 
 	for (size_t i = 0; i < list->n; i++)
 		n += list->text[i] == ',';
 	if (n > MAX_COLUMNS)
-		return nn_statement_fail(net, statement, err, "%s names more than %d columns", key, MAX_COLUMNS);
+		return nn_statement_fail(net, statement, err, "%s names more than %d columns", key,
+					 MAX_COLUMNS);
 	statement->columns = nn_alloc(n, sizeof *statement->columns, err);
 	if (!statement->columns)
 		return -1;
@@ -80,15 +83,16 @@ static int parse_list(const struct nn_net *net, struct nn_statement *statement, 
 	}
 }
 
-static int parse_columns(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,
-			 struct nn_error *err)
+static int parse_columns(const struct nn_net *net, struct nn_statement *statement,
+			 const struct nn_word *value, struct nn_error *err)
 {
 	return parse_list(net, statement, "columns=", value, err);
 }
 
-/* target= is kept as a list for the data room too: a column stands in quotes only where its name needs them. */
-static int parse_target(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,
-			struct nn_error *err)
+/* target= is kept as a list for the data room too: a column stands in quotes only where its name
+ * needs them. */
+static int parse_target(const struct nn_net *net, struct nn_statement *statement,
+			const struct nn_word *value, struct nn_error *err)
 {
 	struct nn_text text = { 0 };
 
@@ -105,8 +109,8 @@ static int parse_target(const struct nn_net *net, struct nn_statement *statement
 	return text.failed || !statement->target ? -1 : 0;
 }
 
-static int parse_weight(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,
-			struct nn_error *err)
+static int parse_weight(const struct nn_net *net, struct nn_statement *statement,
+			const struct nn_word *value, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
@@ -119,18 +123,15 @@ static int parse_weight(const struct nn_net *net, struct nn_statement *statement
 
 struct common_key {
 	const char *name;
-	bool input;                  /* of input lines, else of layers */
-	int (*parse)(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *value,
-		     struct nn_error *err);
+	bool input; /* of input lines, else of layers */
+	int (*parse)(const struct nn_net *net, struct nn_statement *statement,
+		     const struct nn_word *value, struct nn_error *err);
 };
 
 static const struct common_key common_keys[] = {
-	{ "from", false, parse_from },
-	{ "target", false, parse_target },
-	{ "weight", false, parse_weight },
-	{ "columns", true, parse_columns },
-	{ "hash", true, nn_input_hash },
-	{ "index", true, nn_input_index },
+	{ "from", false, parse_from },     { "target", false, parse_target },
+	{ "weight", false, parse_weight }, { "columns", true, parse_columns },
+	{ "hash", true, nn_input_hash },   { "index", true, nn_input_index },
 	{ "cross", true, nn_input_cross },
 };
 #define N_COMMON_KEYS (sizeof common_keys / sizeof common_keys[0])
@@ -154,8 +155,8 @@ static const char *next_key(const void *arg, size_t i)
 	return NULL;
 }
 
-static int unknown_key(const struct nn_net *net, const struct nn_statement *statement, const struct nn_word *key,
-		       struct nn_error *err)
+static int unknown_key(const struct nn_net *net, const struct nn_statement *statement,
+		       const struct nn_word *key, struct nn_error *err)
 {
 	char *plain = nn_strndup(key->text, key->n < 64 ? key->n : 64, err), quoted[NN_QUOTED];
 	const char *near;
@@ -167,20 +168,22 @@ static int unknown_key(const struct nn_net *net, const struct nn_statement *stat
 	nn_free(plain);
 	nn_quote(quoted, key->text, key->n);
 	if (near)
-		return nn_statement_fail(net, statement, err, "unknown key '%s=', did you mean '%s='?", quoted,
-					 near);
+		return nn_statement_fail(net, statement, err,
+					 "unknown key '%s=', did you mean '%s='?", quoted, near);
 	if (statement->layer)
 		nn_layer_form(statement->layer, &form);
 	else
-		nn_text_add(&form, "input [AxBxC] [columns=COLUMN,...] [hash=N] [cross=COLUMN+COLUMN,...] [index=yes]");
+		nn_text_add(&form, "input [AxBxC] [columns=COLUMN,...] [hash=N] "
+				   "[cross=COLUMN+COLUMN,...] [index=yes]");
 	nn_statement_fail(net, statement, err, "unknown key '%s=' (the form is: %s)", quoted,
 			  form.data ? form.data : "");
 	nn_text_free(&form);
 	return -1;
 }
 
-int nn_statement_key(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *word,
-		     const char *equals, unsigned *given, struct nn_error *err)
+int nn_statement_key(const struct nn_net *net, struct nn_statement *statement,
+		     const struct nn_word *word, const char *equals, unsigned *given,
+		     struct nn_error *err)
 {
 	struct nn_word key = { word->text, (size_t)(equals - word->text) };
 	struct nn_word value = { equals + 1, word->n - key.n - 1 };
@@ -193,7 +196,8 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement, c
 	while (arg && arg->name && (nn_arg_by_place(arg) || !nn_word_is(&key, arg->name)))
 		arg++;
 	while (common < common_keys + N_COMMON_KEYS &&
-	       (common->input != (statement->kind == NN_STATEMENT_INPUT) || !nn_word_is(&key, common->name)))
+	       (common->input != (statement->kind == NN_STATEMENT_INPUT) ||
+		!nn_word_is(&key, common->name)))
 		common++;
 	if (arg && arg->name)
 		bit = 1u << (arg - args);
@@ -202,7 +206,8 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement, c
 	else
 		return unknown_key(net, statement, &key, err);
 	if (*given & bit)
-		return nn_statement_fail(net, statement, err, "%.*s= is given twice", (int)key.n, key.text);
+		return nn_statement_fail(net, statement, err, "%.*s= is given twice", (int)key.n,
+					 key.text);
 	*given |= bit;
 	if (bit > 1u << (31 - N_COMMON_KEYS))
 		return common->parse(net, statement, &value, err);

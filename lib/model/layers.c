@@ -31,13 +31,18 @@ void nn_layer_form(const struct nn_layer *layer, struct nn_text *text)
 		if (nn_arg_by_place(arg))
 			nn_text_addf(text, usual ? " [%s]" : " %s", arg->name);
 		else
-			nn_text_addf(text, " [%s=%s]", arg->name, usual ? usual : arg->counted ? "N" : "");
+			nn_text_addf(text, " [%s=%s]", arg->name,
+				     usual          ? usual
+				     : arg->counted ? "N"
+						    : "");
 	}
 	if (layer->min_in > 1)
 		nn_text_add(text, " from=NAME+NAME...");
 }
 
-int nn_expand_op(const struct nn_expansion *line, enum nn_op_id op, const void *attrs, struct nn_error *err)
+int nn_expand_op(const struct nn_expansion *line, enum nn_op_id op, const void *attrs,
+		 struct nn_error *err)
 {
-	return nn_program_add(line->program, op, attrs, line->in, line->n_in, line->prefix, line->line, err);
+	return nn_program_add(line->program, op, attrs, line->in, line->n_in, line->prefix,
+			      line->line, err);
 }

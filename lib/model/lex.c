@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "model/lex.h"
 
-int nn_text_fail(const char *place, int line, enum nn_code code, struct nn_error *err, const char *format, ...)
+int nn_text_fail(const char *place, int line, enum nn_code code, struct nn_error *err,
+		 const char *format, ...)
 {
 	char text[sizeof err->text];
 	va_list args;
@@ -18,7 +19,8 @@ int nn_text_fail(const char *place, int line, enum nn_code code, struct nn_error
 	return nn_fail(err, code, "%s:%d: %s", place, line, text);
 }
 
-void nn_lexer_init(struct nn_lexer *lexer, const char *place, const char *text, size_t n, bool is_inline)
+void nn_lexer_init(struct nn_lexer *lexer, const char *place, const char *text, size_t n,
+		   bool is_inline)
 {
 	*lexer = (struct nn_lexer){
 		.place = place,
@@ -87,7 +89,8 @@ static int check_byte(const struct nn_lexer *lexer, struct nn_error *err)
 				    "byte '%s' is not UTF-8 text", nn_quote(quoted, lexer->at, 1));
 	if ((c < 0x20 && c != '\t') || c == 0x7f)
 		return nn_text_fail(lexer->place, lexer->line, lexer->code, err,
-				    "control byte '%s' in model text", nn_quote(quoted, lexer->at, 1));
+				    "control byte '%s' in model text",
+				    nn_quote(quoted, lexer->at, 1));
 	return 0;
 }
 

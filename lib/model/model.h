@@ -10,9 +10,10 @@
 struct nn_net;
 
 /*
- * Parse text; place is the file's name, or "-m" for inline text (is_inline: commas before white space end lines too, and
- * errors are NN_EUSAGE, in files NN_EFORMAT). Layer names, arguments, from= and, where the text says the shape of every input,
- * shapes are checked with "PLACE:LINE: LAYER: ..." errors; else shapes come with nn_net_resolve.
+ * Parse text; place is the file's name, or "-m" for inline text (is_inline: commas before white
+ * space end lines too, and errors are NN_EUSAGE, in files NN_EFORMAT). Layer names, arguments,
+ * from= and, where the text says the shape of every input, shapes are checked with "PLACE:LINE:
+ * LAYER: ..." errors; else shapes come with nn_net_resolve.
  */
 int nn_net_parse(struct nn_net **net, const char *place, const char *text, size_t n, bool is_inline,
 		 struct nn_error *err);
@@ -20,58 +21,67 @@ void nn_net_free(struct nn_net *net);
 
 /* What the text says of its inputs and outputs, before and after resolving. */
 struct nn_net_input {
-	const char *name;            /* NULL: the only one */
-	bool shaped;                 /* the text says its shape */
-	struct nn_shape shape;       /* the text's, or after resolving */
-	const char *const *columns;  /* columns=a,b; NULL: all */
+	const char *name;           /* NULL: the only one */
+	bool shaped;                /* the text says its shape */
+	struct nn_shape shape;      /* the text's, or after resolving */
+	const char *const *columns; /* columns=a,b; NULL: all */
 	size_t n_columns;
-	bool vector;                 /* no input line and the first layer is dense: samples are taken as vectors */
-	bool categories;             /* an embedding takes it: its values are numbers of categories, from 0 */
-	size_t hash;                 /* values are hashed to so many numbers; 0: they are not */
-	bool index;                  /* columns hold the numbers themselves */
-	const char *const *crosses;  /* columns hashed together, each a list as target is below; with columns NULL there are no others */
+	bool vector; /* no input line and the first layer is dense: samples are taken as vectors */
+	bool categories; /* an embedding takes it: its values are numbers of categories, from 0 */
+	size_t hash;     /* values are hashed to so many numbers; 0: they are not */
+	bool index;      /* columns hold the numbers themselves */
+	const char *const *crosses; /* columns hashed together, each a list as target is below; with
+				       columns NULL there are no others */
 	size_t n_crosses;
-	size_t least;                /* the least rows= of embeddings that take it; 0: none says it */
-	size_t rows;                 /* categories there are: hash, or what nn_net_give_rows said; 0: not known */
+	size_t least; /* the least rows= of embeddings that take it; 0: none says it */
+	size_t rows;  /* categories there are: hash, or what nn_net_give_rows said; 0: not known */
 };
 struct nn_net_output {
-	const char *name;            /* NULL: the only one; an unnamed one of several: its canonical line number */
-	const char *target;          /* target=COLUMN,...; a column with a comma or quote stands in quotes ("" is a quote); NULL */
+	const char *
+		name; /* NULL: the only one; an unnamed one of several: its canonical line number */
+	const char *target; /* target=COLUMN,...; a column with a comma or quote stands in quotes
+			       ("" is a quote); NULL */
 	double weight;
-	bool open;                   /* its size is `?` */
-	size_t size;                 /* OUT of the dense or conv2d it comes from, through layers that keep the shape; 0: `?` or not known */
-	struct nn_shape shape;       /* after resolving */
+	bool open;   /* its size is `?` */
+	size_t size; /* OUT of the dense or conv2d it comes from, through layers that keep the
+			shape; 0: `?` or not known */
+	struct nn_shape shape; /* after resolving */
 };
-size_t nn_net_n_inputs(const struct nn_net *net);                /* at least 1 */
+size_t nn_net_n_inputs(const struct nn_net *net); /* at least 1 */
 const struct nn_net_input *nn_net_input(const struct nn_net *net, size_t i);
 size_t nn_net_n_outputs(const struct nn_net *net);
 const struct nn_net_output *nn_net_output(const struct nn_net *net, size_t i);
 
 /*
- * Give every input its shape and every `?` its size (sizes[n_outputs], 0 where not open): shapes, program, canonical text.
- * inputs NULL: as the text says; sizes NULL: nothing is open. A shaped input takes samples of the same number of values. May be
- * called again with other shapes; what the functions below returned is then gone.
+ * Give every input its shape and every `?` its size (sizes[n_outputs], 0 where not open): shapes,
+ * program, canonical text. inputs NULL: as the text says; sizes NULL: nothing is open. A shaped
+ * input takes samples of the same number of values. May be called again with other shapes; what the
+ * functions below returned is then gone.
  */
-int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err);
-const struct nn_program *nn_net_program(const struct nn_net *net);   /* NULL before resolving */
-/* So many categories does input i have, by its data: rows of the embeddings that take it and do not say rows=. */
+int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes,
+		   struct nn_error *err);
+const struct nn_program *nn_net_program(const struct nn_net *net); /* NULL before resolving */
+/* So many categories does input i have, by its data: rows of the embeddings that take it and do not
+ * say rows=. */
 void nn_net_give_rows(struct nn_net *net, size_t i, size_t rows);
-const char *nn_net_text(const struct nn_net *net);               /* canonical, lines end in \n; NULL before resolving */
+const char *
+nn_net_text(const struct nn_net *net); /* canonical, lines end in \n; NULL before resolving */
 
 /* Canonical lines, numbered from 0 without input lines: what --explain lists and messages name. */
 struct nn_net_line {
-	const char *name;            /* as tensors are named: "enc1", or "3" */
-	const char *layer;           /* "conv2d" */
-	int source;                  /* line of the text that was parsed */
-	struct nn_shape shape;       /* of its output, after resolving */
-	int value;                   /* of the program, after resolving; layers without an op share their input's */
+	const char *name;      /* as tensors are named: "enc1", or "3" */
+	const char *layer;     /* "conv2d" */
+	int source;            /* line of the text that was parsed */
+	struct nn_shape shape; /* of its output, after resolving */
+	int value; /* of the program, after resolving; layers without an op share their input's */
 };
 int nn_net_n_lines(const struct nn_net *net);
 struct nn_net_line nn_net_line(const struct nn_net *net, int line);
 /* "conv2d" of canonical line n */
 const char *nn_net_layer_name(const struct nn_net *net, int line);
 
-/* Initial values of all parameters (Philox; by default as PyTorch's layers), params[i]: canonical, dtype f32 or f64; f32 values are the f64 ones rounded. */
+/* Initial values of all parameters (Philox; by default as PyTorch's layers), params[i]: canonical,
+ * dtype f32 or f64; f32 values are the f64 ones rounded. */
 int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, void *const *params,
 		struct nn_error *err);
 
@@ -80,39 +90,48 @@ bool nn_is_layer(const char *word, size_t n);
 
 /* ---- the file ---- */
 
-/* Metadata: the version this program writes (a larger major is refused), and the key that marks a training state. */
+/* Metadata: the version this program writes (a larger major is refused), and the key that marks a
+ * training state. */
 #define NN_MODEL_VERSION "1"
 #define NN_META_STATE "nn.state"
 
 struct nn_model_file {
 	struct nn_st *st;
-	struct nn_net *net;          /* resolved from nn.model (or from text given instead) */
-	const char *input_json, *target_json, *train_json;   /* NULL: not there */
-	enum nn_dtype dtype;         /* f32 or f64 of its weights (f16, bf16 read as f32) */
+	struct nn_net *net; /* resolved from nn.model (or from text given instead) */
+	const char *input_json, *target_json, *train_json; /* NULL: not there */
+	enum nn_dtype dtype; /* f32 or f64 of its weights (f16, bf16 read as f32) */
 };
 
 /*
- * text NULL: nn.model must be in the file; else (what -m takes, see nn_net_open) the file gives weights only, and an open size or the
- * length of input vectors may come from them. Names and shapes of all tensors are checked.
+ * text NULL: nn.model must be in the file; else (what -m takes, see nn_net_open) the file gives
+ * weights only, and an open size or the length of input vectors may come from them. Names and
+ * shapes of all tensors are checked.
  */
-int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text, struct nn_error *err);
+int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text,
+		       struct nn_error *err);
 void nn_model_file_free(struct nn_model_file *file);
 /* params[i]: canonical, program order, dtype */
 int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,
 			 struct nn_error *err);
 /*
- * What -m takes: an existing file (model text or a model file), else text where the operand holds a blank or is a layer's
- * name; else NN_EUSAGE "no such file". Sets one of *net and *file, the other to NULL.
+ * What -m takes: an existing file (model text or a model file), else text where the operand holds a
+ * blank or is a layer's name; else NN_EUSAGE "no such file". Sets one of *net and *file, the other
+ * to NULL.
  */
-int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand, struct nn_error *err);
+int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand,
+		struct nn_error *err);
 int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum nn_dtype dtype,
 			const void *const *params, const char *input_json, const char *target_json,
 			const char *train_json, struct nn_error *err);
 
-/* Memory for all parameters of a program, one allocation: params[i] canonical. Free with nn_free(params). */
+/* Memory for all parameters of a program, one allocation: params[i] canonical. Free with
+ * nn_free(params). */
 void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, struct nn_error *err);
-/* counts[i] elements of each, NULL where that is 0; counts NULL: all of all. What fills or copies parameters leaves NULL ones out. */
-void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, struct nn_error *err);
-void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts, void **to, void *const *from);
+/* counts[i] elements of each, NULL where that is 0; counts NULL: all of all. What fills or copies
+ * parameters leaves NULL ones out. */
+void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts,
+		      struct nn_error *err);
+void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts,
+		    void **to, void *const *from);
 
 #endif

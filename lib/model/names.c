@@ -12,7 +12,7 @@ struct entry {
 
 struct nn_names {
 	struct entry *table;
-	size_t room, n;             /* room: a power of two */
+	size_t room, n; /* room: a power of two */
 };
 
 static size_t hash(const char *name)
@@ -91,7 +91,7 @@ const char *nn_names_next(const void *arg, size_t i)
 	const struct nn_names *names = arg;
 
 	if (names->room > 4096)
-		return NULL;                         /* a suggestion is not worth the time */
+		return NULL; /* a suggestion is not worth the time */
 	for (size_t k = 0; k < names->room; k++)
 		if (names->table[k].name && i-- == 0)
 			return names->table[k].name;

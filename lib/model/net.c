@@ -1,4 +1,5 @@
-/* A net from its text: what may stand in it as a whole, and what it says of its inputs and outputs. */
+/* A net from its text: what may stand in it as a whole, and what it says of its inputs and outputs.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "base/memory.h"
@@ -20,9 +21,11 @@ static int check_line(const struct nn_net *net, const struct nn_line *line, stru
 	if (!line->used && !output && line->name)
 		return nn_statement_fail(net, statement, err, "no line uses '%s'", line->name);
 	if (!line->used && !output)
-		return nn_statement_fail(net, statement, err, "no line uses the output of this one");
+		return nn_statement_fail(net, statement, err,
+					 "no line uses the output of this one");
 	if (statement->open && !output)
-		return nn_statement_fail(net, statement, err, "? is allowed in an output line only");
+		return nn_statement_fail(net, statement, err,
+					 "? is allowed in an output line only");
 	if (!output && (statement->target || statement->weighted))
 		return nn_statement_fail(net, statement, err, "%s belongs to lines marked output",
 					 statement->target ? "target=" : "weight=");
@@ -30,8 +33,8 @@ static int check_line(const struct nn_net *net, const struct nn_line *line, stru
 }
 
 /* An argument that is the same on all lines of its layer (batchnorm group=). */
-static int check_common(const struct nn_net *net, const struct nn_layer *layer, const struct nn_layer_arg *arg,
-			struct nn_error *err)
+static int check_common(const struct nn_net *net, const struct nn_layer *layer,
+			const struct nn_layer_arg *arg, struct nn_error *err)
 {
 	const struct nn_statement *first = NULL;
 
@@ -46,9 +49,10 @@ static int check_common(const struct nn_net *net, const struct nn_layer *layer, 
 		here = *(size_t *)((char *)statement->values + arg->offset);
 		there = *(size_t *)((char *)first->values + arg->offset);
 		if (here != there)
-			return nn_statement_fail(net, statement, err,
-						 "%s=%zu, but %s=%zu on line %d: it must be the same everywhere",
-						 arg->name, here, arg->name, there, first->source);
+			return nn_statement_fail(
+				net, statement, err,
+				"%s=%zu, but %s=%zu on line %d: it must be the same everywhere",
+				arg->name, here, arg->name, there, first->source);
 	}
 	return 0;
 }
@@ -75,7 +79,8 @@ static size_t said_size(const struct nn_net *net, const struct nn_line *line)
 	while (line->statement->layer && !line->statement->layer->shapes)
 		line = &net->lines[line->from[0]];
 	if (line->statement->layer)
-		for (const struct nn_layer_arg *arg = line->statement->layer->args; arg && arg->name; arg++)
+		for (const struct nn_layer_arg *arg = line->statement->layer->args;
+		     arg && arg->name; arg++)
 			if (arg->open)
 				return *(size_t *)((char *)line->statement->values + arg->offset);
 	return 0;
@@ -98,7 +103,8 @@ static int describe_inputs(struct nn_net *net, struct nn_error *err)
 			.shape = statement->shape,
 			.columns = (const char *const *)statement->columns,
 			.n_columns = statement->n_columns,
-			.vector = statement->source == 0 && net->lines[1].statement->layer == &nn_layer_dense,
+			.vector = statement->source == 0 &&
+				  net->lines[1].statement->layer == &nn_layer_dense,
 			.categories = nn_net_has_categories(net, i),
 			.hash = statement->hash,
 			.index = statement->index,
@@ -115,8 +121,8 @@ static int describe_inputs(struct nn_net *net, struct nn_error *err)
 	}
 	for (size_t i = 0; i < net->n_inputs; i++)
 		if (!net->inputs[i].name)
-			return nn_statement_fail(net, net->lines[net->input_lines[i]].statement, err,
-						 "several inputs need names (NAME: input)");
+			return nn_statement_fail(net, net->lines[net->input_lines[i]].statement,
+						 err, "several inputs need names (NAME: input)");
 	return 0;
 }
 
@@ -157,13 +163,14 @@ static int index_layers(struct nn_net *net, struct nn_error *err)
 			struct nn_line *line = &net->lines[i];
 
 			net->layer_lines[line->number] = i;
-			snprintf(line->number_text, sizeof line->number_text, "%d", line->number % 1000000);
+			snprintf(line->number_text, sizeof line->number_text, "%d",
+				 line->number % 1000000);
 		}
 	return net->layer_lines ? 0 : -1;
 }
 
-int nn_net_parse(struct nn_net **result, const char *place, const char *text, size_t n, bool is_inline,
-		 struct nn_error *err)
+int nn_net_parse(struct nn_net **result, const char *place, const char *text, size_t n,
+		 bool is_inline, struct nn_error *err)
 {
 	struct nn_net *net = nn_alloc(1, sizeof *net, err);
 

@@ -40,20 +40,22 @@ static int is_text(struct nn_input *input, bool *text, struct nn_error *err)
 	return 0;
 }
 
-static int open_text(struct nn_net **net, const char *path, struct nn_input *input, struct nn_error *err)
+static int open_text(struct nn_net **net, const char *path, struct nn_input *input,
+		     struct nn_error *err)
 {
 	struct nn_text text = { 0 };
 	int failed = read_text(input, &text, err);
 
 	if (failed == 0)
-		failed = nn_net_parse(net, path, text.data ? text.data : "", text.length, false, err);
+		failed = nn_net_parse(net, path, text.data ? text.data : "", text.length, false,
+				      err);
 	nn_text_free(&text);
 	return failed;
 }
 
 /* Files are looked at once, so that pipes can be opened too; st_read names what is neither. */
-static int open_file(struct nn_net **net, struct nn_model_file **file, const char *path, bool regular,
-		     struct nn_error *err)
+static int open_file(struct nn_net **net, struct nn_model_file **file, const char *path,
+		     bool regular, struct nn_error *err)
 {
 	struct nn_input *input;
 	struct nn_st *st;
@@ -75,7 +77,8 @@ static int open_file(struct nn_net **net, struct nn_model_file **file, const cha
 	return failed;
 }
 
-int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand, struct nn_error *err)
+int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand,
+		struct nn_error *err)
 {
 	struct stat status;
 	char quoted[NN_QUOTED];

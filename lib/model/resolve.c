@@ -4,8 +4,8 @@
 #include "model/net.h"
 
 /* The shape that an input line gives to samples of shape `given` (NULL: not known). */
-static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape *given, struct nn_shape *shape,
-		       struct nn_error *err)
+static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape *given,
+		       struct nn_shape *shape, struct nn_error *err)
 {
 	const struct nn_net_input *input = &net->inputs[i];
 	const struct nn_statement *statement = net->lines[net->input_lines[i]].statement;
@@ -13,19 +13,22 @@ static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape
 	size_t bytes;
 
 	if (!given && !statement->shaped)
-		return nn_statement_fail(net, statement, err, "the text does not say its shape (input AxBxC)");
+		return nn_statement_fail(net, statement, err,
+					 "the text does not say its shape (input AxBxC)");
 	*shape = statement->shaped ? statement->shape : *given;
 	if (!given)
 		return 0;
 	if (!nn_shape_check(given, sizeof(double), &bytes))
-		return nn_statement_fail(net, statement, err, "samples of %s are too large", nn_shape_text(a, given));
+		return nn_statement_fail(net, statement, err, "samples of %s are too large",
+					 nn_shape_text(a, given));
 	if (input->vector)
 		*shape = nn_shape1(nn_shape_count(given));
 	if (nn_shape_count(shape) == nn_shape_count(given))
 		return 0;
-	return nn_statement_fail(net, statement, err, "%s (%zu values) does not fit samples of %s (%zu values)",
-				 nn_shape_text(a, shape), nn_shape_count(shape), nn_shape_text(b, given),
-				 nn_shape_count(given));
+	return nn_statement_fail(net, statement, err,
+				 "%s (%zu values) does not fit samples of %s (%zu values)",
+				 nn_shape_text(a, shape), nn_shape_count(shape),
+				 nn_shape_text(b, given), nn_shape_count(given));
 }
 
 /* Sizes in place of `?`. */
@@ -39,15 +42,19 @@ static int set_sizes(struct nn_net *net, const size_t *sizes, struct nn_error *e
 		line->size = sizes ? sizes[o] : 0;
 		if (line->size == 0)
 			return nn_statement_fail(net, line->statement, err,
-						 "? needs data that say how many there are, or a number in its place");
+						 "? needs data that say how many there are, or a "
+						 "number in its place");
 		if ((double)line->size > NN_ARG_MAX)
-			return nn_statement_fail(net, line->statement, err, "%zu is too large for ?", line->size);
+			return nn_statement_fail(net, line->statement, err,
+						 "%zu is too large for ?", line->size);
 	}
 	return 0;
 }
 
-/* An output is the output of a node of its own: what is an input or another output gets a reshape to its own shape. */
-static int own_value(const struct nn_net *net, const struct nn_line *line, int value, struct nn_error *err)
+/* An output is the output of a node of its own: what is an input or another output gets a reshape
+ * to its own shape. */
+static int own_value(const struct nn_net *net, const struct nn_line *line, int value,
+		     struct nn_error *err)
 {
 	struct nn_program *program = net->program;
 	struct nn_reshape same = { .shape = program->values[value].shape };
@@ -57,7 +64,9 @@ static int own_value(const struct nn_net *net, const struct nn_line *line, int v
 		taken |= program->inputs[i] == value;
 	for (int i = 0; i < program->n_outputs; i++)
 		taken |= program->outputs[i].value == value;
-	return taken ? nn_program_add(program, NN_OP_reshape, &same, &value, 1, "", line->number, err) : value;
+	return taken ? nn_program_add(program, NN_OP_reshape, &same, &value, 1, "", line->number,
+				      err)
+		     : value;
 }
 
 static int add_output(struct nn_net *net, const struct nn_line *line, struct nn_error *err)
@@ -75,7 +84,8 @@ static int add_layer(struct nn_net *net, struct nn_line *line, struct nn_error *
 	const struct nn_layer *layer = line->statement->layer;
 	int *in = nn_alloc((size_t)line->n_from, sizeof *in, err);
 	void *values = in ? nn_line_values(line, err) : NULL;
-	struct nn_expansion x = { net->program, in, line->n_from, nn_line_name(line), line->number };
+	struct nn_expansion x = { net->program, in, line->n_from, nn_line_name(line),
+				  line->number };
 	struct nn_error below;
 
 	line->value = -1;
@@ -95,7 +105,8 @@ static int add_layer(struct nn_net *net, struct nn_line *line, struct nn_error *
 }
 
 /* any: rows of tables that nobody says may be any. */
-static int add_lines(struct nn_net *net, const struct nn_shape *inputs, bool any, struct nn_error *err)
+static int add_lines(struct nn_net *net, const struct nn_shape *inputs, bool any,
+		     struct nn_error *err)
 {
 	size_t input = 0;
 
@@ -127,23 +138,26 @@ static void forget(struct nn_net *net)
 	nn_text_clear(&net->text);
 }
 
-static int build(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, bool any, struct nn_error *err)
+static int build(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, bool any,
+		 struct nn_error *err)
 {
 	forget(net);
 	net->program = nn_program_new(err);
-	if (net->program && set_sizes(net, sizes, err) == 0 && add_lines(net, inputs, any, err) == 0 &&
-	    nn_net_print(net, err) == 0)
+	if (net->program && set_sizes(net, sizes, err) == 0 &&
+	    add_lines(net, inputs, any, err) == 0 && nn_net_print(net, err) == 0)
 		return 0;
 	forget(net);
 	return -1;
 }
 
-int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes, struct nn_error *err)
+int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes,
+		   struct nn_error *err)
 {
 	enum nn_code code = net->code;
 	int failed;
 
-	/* What the text alone could tell has been told by nn_net_try: now it is the data that do not fit. */
+	/* What the text alone could tell has been told by nn_net_try: now it is the data that do
+	 * not fit. */
 	net->code = NN_EFORMAT;
 	failed = build(net, inputs, sizes, false, err);
 	net->code = code;

@@ -5,22 +5,23 @@
 #include "base/number.h"
 #include "model/net.h"
 
-static int fail_with_form(const struct nn_net *net, const struct nn_statement *statement, struct nn_error *err,
-			  const char *format, const char *what)
+static int fail_with_form(const struct nn_net *net, const struct nn_statement *statement,
+			  struct nn_error *err, const char *format, const char *what)
 {
 	struct nn_text form = { 0 };
 	char text[NN_QUOTED + 64];
 
 	nn_layer_form(statement->layer, &form);
 	snprintf(text, sizeof text, format, what);
-	nn_statement_fail(net, statement, err, "%s (the form is: %s)", text, form.data ? form.data : "");
+	nn_statement_fail(net, statement, err, "%s (the form is: %s)", text,
+			  form.data ? form.data : "");
 	nn_text_free(&form);
 	return -1;
 }
 
 /* A word without `=`: the next argument by place, or the marker `output`. */
-static int parse_place(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *word,
-		       unsigned *given, struct nn_error *err)
+static int parse_place(const struct nn_net *net, struct nn_statement *statement,
+		       const struct nn_word *word, unsigned *given, struct nn_error *err)
 {
 	const struct nn_layer_arg *args = statement->layer->args, *arg = args;
 	struct nn_error below;
@@ -43,8 +44,8 @@ static int parse_place(const struct nn_net *net, struct nn_statement *statement,
 	return 0;
 }
 
-static int parse_layer(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *words,
-		       size_t n, struct nn_error *err)
+static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
+		       const struct nn_word *words, size_t n, struct nn_error *err)
 {
 	const struct nn_layer_arg *args = statement->layer->args;
 	unsigned given = 0;
@@ -56,8 +57,9 @@ static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
 	nn_args_default(statement->layer, statement->values);
 	for (size_t i = 0; i < n; i++) {
 		const char *equals = nn_word_find(&words[i], '=');
-		int failed = equals ? nn_statement_key(net, statement, &words[i], equals, &given, err)
-				    : parse_place(net, statement, &words[i], &given, err);
+		int failed =
+			equals ? nn_statement_key(net, statement, &words[i], equals, &given, err)
+			       : parse_place(net, statement, &words[i], &given, err);
 
 		if (failed)
 			return -1;
@@ -72,8 +74,8 @@ static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
 	return 0;
 }
 
-static int parse_input(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *words,
-		       size_t n, struct nn_error *err)
+static int parse_input(const struct nn_net *net, struct nn_statement *statement,
+		       const struct nn_word *words, size_t n, struct nn_error *err)
 {
 	unsigned given = 0;
 	size_t bytes;
@@ -90,41 +92,48 @@ static int parse_input(const struct nn_net *net, struct nn_statement *statement,
 		}
 		nn_quote(quoted, words[i].text, words[i].n);
 		if (statement->shaped)
-			return nn_statement_fail(net, statement, err, "'%s' is a second shape", quoted);
-		if (!nn_parse_dims(words[i].text, words[i].n, statement->shape.dim, &statement->shape.rank))
-			return nn_statement_fail(net, statement, err,
-						 "the shape must be numbers AxBxC, at most %d, not '%s'",
-						 NN_MAX_RANK, quoted);
+			return nn_statement_fail(net, statement, err, "'%s' is a second shape",
+						 quoted);
+		if (!nn_parse_dims(words[i].text, words[i].n, statement->shape.dim,
+				   &statement->shape.rank))
+			return nn_statement_fail(
+				net, statement, err,
+				"the shape must be numbers AxBxC, at most %d, not '%s'",
+				NN_MAX_RANK, quoted);
 		for (int d = 0; d < statement->shape.rank; d++)
 			zero |= statement->shape.dim[d] == 0;
 		if (zero || !nn_shape_check(&statement->shape, sizeof(double), &bytes))
-			return nn_statement_fail(net, statement, err, zero ? "a size of %s is 0" :
-						 "a shape of %s is too large", quoted);
+			return nn_statement_fail(
+				net, statement, err,
+				zero ? "a size of %s is 0" : "a shape of %s is too large", quoted);
 		statement->shaped = true;
 	}
 	return 0;
 }
 
-static int parse_repeat(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *words,
-			size_t n, struct nn_error *err)
+static int parse_repeat(const struct nn_net *net, struct nn_statement *statement,
+			const struct nn_word *words, size_t n, struct nn_error *err)
 {
 	uint64_t rounds;
 	char quoted[NN_QUOTED];
 
-	if (n < 1 || !nn_parse_u64(words[0].text, words[0].n, &rounds) || rounds < 1 || rounds > NN_MAX_LINES)
-		return nn_statement_fail(net, statement, err,
-					 "the number of rounds must be a whole number from 1 to %d, not '%s'",
-					 NN_MAX_LINES, n < 1 ? "" : nn_quote(quoted, words[0].text, words[0].n));
+	if (n < 1 || !nn_parse_u64(words[0].text, words[0].n, &rounds) || rounds < 1 ||
+	    rounds > NN_MAX_LINES)
+		return nn_statement_fail(
+			net, statement, err,
+			"the number of rounds must be a whole number from 1 to %d, not '%s'",
+			NN_MAX_LINES, n < 1 ? "" : nn_quote(quoted, words[0].text, words[0].n));
 	if (n != 2 || !nn_word_is(&words[1], "{"))
-		return nn_statement_fail(net, statement, err, "wanted '{' after the number of rounds");
+		return nn_statement_fail(net, statement, err,
+					 "wanted '{' after the number of rounds");
 	if (statement->name)
 		return nn_statement_fail(net, statement, err, "a repeat takes no name");
 	statement->rounds = (size_t)rounds;
 	return 0;
 }
 
-static int parse_end(const struct nn_net *net, struct nn_statement *statement, const struct nn_word *words,
-		     size_t n, struct nn_error *err)
+static int parse_end(const struct nn_net *net, struct nn_statement *statement,
+		     const struct nn_word *words, size_t n, struct nn_error *err)
 {
 	(void)words;
 	if (n > 0 || statement->name)
@@ -165,8 +174,8 @@ static int unknown_layer(const struct nn_net *net, const struct nn_statement *st
 }
 
 /* `NAME:` at the start of the line; the words behind it in *words, *n. */
-static int parse_name(const struct nn_net *net, struct nn_statement *statement, struct nn_word **words, size_t *n,
-		      struct nn_error *err)
+static int parse_name(const struct nn_net *net, struct nn_statement *statement,
+		      struct nn_word **words, size_t *n, struct nn_error *err)
 {
 	const char *colon = nn_word_find(*words, ':');
 	size_t length;
@@ -178,7 +187,8 @@ static int parse_name(const struct nn_net *net, struct nn_statement *statement, 
 	nn_quote(quoted, (*words)->text, length);
 	if (!nn_is_name((*words)->text, length))
 		return nn_text_fail(net->place, statement->source, net->code, err,
-				    "a name must match [a-z][a-z0-9_]* and have at most %d characters, not '%s'",
+				    "a name must match [a-z][a-z0-9_]* and have at most %d "
+				    "characters, not '%s'",
 				    NN_NAME_LENGTH, quoted);
 	statement->name = nn_strndup((*words)->text, length, err);
 	if (!statement->name)
@@ -195,14 +205,14 @@ static int parse_name(const struct nn_net *net, struct nn_statement *statement, 
 	return 0;
 }
 
-static int parse_statement(const struct nn_net *net, struct nn_statement *statement, struct nn_word *words,
-			   size_t n, struct nn_error *err)
+static int parse_statement(const struct nn_net *net, struct nn_statement *statement,
+			   struct nn_word *words, size_t n, struct nn_error *err)
 {
 	static const struct {
 		const char *word;
 		enum nn_statement_kind kind;
-		int (*parse)(const struct nn_net *, struct nn_statement *, const struct nn_word *, size_t,
-			     struct nn_error *);
+		int (*parse)(const struct nn_net *, struct nn_statement *, const struct nn_word *,
+			     size_t, struct nn_error *);
 	} kinds[] = {
 		{ "input", NN_STATEMENT_INPUT, parse_input },
 		{ "repeat", NN_STATEMENT_REPEAT, parse_repeat },
@@ -242,8 +252,9 @@ static struct nn_statement *add_statement(struct nn_net *net, int source, struct
 {
 	if (net->n_statements == net->statements_room) {
 		size_t room = net->statements_room ? 2 * net->statements_room : 32;
-		void *grown = nn_realloc(net->statements, net->n_statements * sizeof *net->statements,
-					 room * sizeof *net->statements, err);
+		void *grown =
+			nn_realloc(net->statements, net->n_statements * sizeof *net->statements,
+				   room * sizeof *net->statements, err);
 
 		if (!grown)
 			return NULL;
@@ -262,7 +273,8 @@ static int match_braces(const struct nn_net *net, size_t *open, int *depth, stru
 
 	if (statement->kind == NN_STATEMENT_REPEAT) {
 		if (*depth == NN_MAX_DEPTH)
-			return nn_statement_fail(net, statement, err, "more than %d repeats inside each other",
+			return nn_statement_fail(net, statement, err,
+						 "more than %d repeats inside each other",
 						 NN_MAX_DEPTH);
 		open[(*depth)++] = last;
 	} else if (statement->kind == NN_STATEMENT_END) {
@@ -278,7 +290,8 @@ static int match_braces(const struct nn_net *net, size_t *open, int *depth, stru
 	return 0;
 }
 
-int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline, struct nn_error *err)
+int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline,
+		struct nn_error *err)
 {
 	struct nn_lexer lexer;
 	size_t open[NN_MAX_DEPTH];
@@ -288,7 +301,8 @@ int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline, 
 	while ((more = nn_lexer_next(&lexer, err)) > 0) {
 		struct nn_statement *statement = add_statement(net, lexer.words_line, err);
 
-		if (!statement || parse_statement(net, statement, lexer.words, lexer.n_words, err) ||
+		if (!statement ||
+		    parse_statement(net, statement, lexer.words, lexer.n_words, err) ||
 		    match_braces(net, open, &depth, err)) {
 			more = -1;
 			break;

@@ -1,4 +1,5 @@
-/* Weights made elsewhere: a safetensors or .npz file, a directory of *.npy named as tensors, or NAME=FILE,NAME=FILE. */
+/* Weights made elsewhere: a safetensors or .npz file, a directory of *.npy named as tensors, or
+ * NAME=FILE,NAME=FILE. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "model/weights.h"
 
 struct list {
-	struct nn_npy_file *files;   /* strings are owned */
+	struct nn_npy_file *files; /* strings are owned */
 	size_t n;
 };
 
@@ -26,7 +27,9 @@ static void list_free(struct list *l)
 /* Takes both strings, NULL among them: out of memory. */
 static int list_add(struct list *l, char *name, char *path, struct nn_error *err)
 {
-	struct nn_npy_file *files = name && path ? nn_realloc(l->files, l->n * sizeof *files, (l->n + 1) * sizeof *files, err) : NULL;
+	struct nn_npy_file *files = name && path ? nn_realloc(l->files, l->n * sizeof *files,
+							      (l->n + 1) * sizeof *files, err)
+						 : NULL;
 
 	if (!files) {
 		nn_free(name);
@@ -56,7 +59,7 @@ bool nn_weights_is_list(const char *operand)
 
 static char *join(const char *folder, const char *name, struct nn_error *err)
 {
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	char *path;
 
 	nn_text_addf(&text, "%s/%s", folder, name);
@@ -77,7 +80,8 @@ static int list_directory(struct list *l, const char *path, struct nn_error *err
 		size_t n = strlen(entry->d_name);
 
 		if (entry->d_name[0] != '.' && n > 4 && strcmp(entry->d_name + n - 4, ".npy") == 0)
-			status = list_add(l, nn_strndup(entry->d_name, n - 4, err), join(path, entry->d_name, err), err);
+			status = list_add(l, nn_strndup(entry->d_name, n - 4, err),
+					  join(path, entry->d_name, err), err);
 	}
 	closedir(entries);
 	if (status == 0 && l->n == 0)
@@ -95,8 +99,10 @@ static int list_pairs(struct list *l, const char *text, struct nn_error *err)
 		size_t n = strcspn(at, ","), name = strcspn(at, "=");
 
 		if (name == 0 || name + 1 >= n)
-			return nn_fail(err, NN_EUSAGE, "%s: expected NAME=FILE,NAME=FILE", nn_quote(quoted, text, strlen(text)));
-		if (list_add(l, nn_strndup(at, name, err), nn_strndup(at + name + 1, n - name - 1, err), err) < 0)
+			return nn_fail(err, NN_EUSAGE, "%s: expected NAME=FILE,NAME=FILE",
+				       nn_quote(quoted, text, strlen(text)));
+		if (list_add(l, nn_strndup(at, name, err),
+			     nn_strndup(at + name + 1, n - name - 1, err), err) < 0)
 			return -1;
 		at += n;
 		if (!*at)
@@ -117,33 +123,37 @@ static int read_file(struct nn_st **st, const char *path, struct nn_error *err)
 	nn_input_plain(input);
 	status = nn_input_sniff(input, &kind, err);
 	if (status == 0)
-		status = strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err) : nn_st_read_model(st, input, err);
+		status = strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err)
+						  : nn_st_read_model(st, input, err);
 	nn_input_close(input);
 	return status;
 }
 
 int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err)
 {
-	struct list l = {0};
+	struct list l = { 0 };
 	int status;
 
 	if (!is_directory(operand) && !nn_weights_is_list(operand))
 		return read_file(st, operand, err);
-	status = is_directory(operand) ? list_directory(&l, operand, err) : list_pairs(&l, operand, err);
+	status = is_directory(operand) ? list_directory(&l, operand, err)
+				       : list_pairs(&l, operand, err);
 	if (status == 0)
 		status = nn_st_of_arrays(st, l.n, l.files, err);
 	list_free(&l);
 	return status;
 }
 
-bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char *), const char *path)
+bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char *),
+		     const char *path)
 {
-	struct list l = {0};
+	struct list l = { 0 };
 	struct nn_error ignored;
 	bool found = false;
 
-	if (is_directory(operand) ? list_directory(&l, operand, &ignored) == 0
-				  : nn_weights_is_list(operand) && list_pairs(&l, operand, &ignored) == 0)
+	if (is_directory(operand)
+		    ? list_directory(&l, operand, &ignored) == 0
+		    : nn_weights_is_list(operand) && list_pairs(&l, operand, &ignored) == 0)
 		for (size_t i = 0; i < l.n; i++)
 			found |= same(l.files[i].path, path);
 	list_free(&l);
@@ -152,14 +162,16 @@ bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char 
 
 /* ---- kernels ---- */
 
-/* Does some layer see an image as a vector? Then a kernel from Keras has its rows in another order. */
+/* Does some layer see an image as a vector? Then a kernel from Keras has its rows in another order.
+ */
 static bool flattens_images(const struct nn_program *program)
 {
 	for (int i = 0; i < program->n_nodes; i++) {
 		const struct nn_shape *in = &program->values[program->nodes[i].in[0]].shape;
 		const struct nn_shape *out = &program->values[program->nodes[i].out].shape;
 
-		if (in->rank == 3 && in->dim[0] > 1 && out->rank == 1 && program->nodes[i].n_params == 0)
+		if (in->rank == 3 && in->dim[0] > 1 && out->rank == 1 &&
+		    program->nodes[i].n_params == 0)
 			return true;
 	}
 	return false;
@@ -174,7 +186,8 @@ static int transpose(struct nn_st_tensor *t, struct nn_block *block, struct nn_e
 		return -1;
 	for (size_t r = 0; r < rows; r++)
 		for (size_t c = 0; c < columns; c++)
-			memcpy(nn_block_at(block, (c * rows + r) * size), (const char *)t->data + (r * columns + c) * size, size);
+			memcpy(nn_block_at(block, (c * rows + r) * size),
+			       (const char *)t->data + (r * columns + c) * size, size);
 	t->shape = nn_shape2(columns, rows);
 	t->data = block->data;
 	return 0;
@@ -195,18 +208,23 @@ int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error
 
 	for (size_t i = 0; i < st->n_tensors; i++) {
 		struct nn_st_tensor *t = &st->tensors[i];
-		struct nn_block turned = {0};
+		struct nn_block turned = { 0 };
 		char *name;
 
 		if (!is_kernel(t->name, &prefix))
 			continue;
 		nn_quote(quoted, t->name, strlen(t->name));
 		if (t->shape.rank != 2)
-			return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' has %d dimensions, expected [in,out] of a dense layer", place,
-				       quoted, t->shape.rank);
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: tensor '%s' has %d dimensions, expected [in,out] of a "
+				       "dense layer",
+				       place, quoted, t->shape.rank);
 		for (size_t k = 0; k < st->n_tensors; k++)
-			if (strncmp(st->tensors[k].name, t->name, prefix) == 0 && strcmp(st->tensors[k].name + prefix, ".weight") == 0)
-				return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is there beside a weight", place, quoted);
+			if (strncmp(st->tensors[k].name, t->name, prefix) == 0 &&
+			    strcmp(st->tensors[k].name + prefix, ".weight") == 0)
+				return nn_fail(err, NN_EFORMAT,
+					       "%s: tensor '%s' is there beside a weight", place,
+					       quoted);
 		if (transpose(t, &turned, err) < 0)
 			return -1;
 		for (size_t k = 0; k < st->n_tensors; k++)
@@ -214,7 +232,7 @@ int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error
 				nn_block_free(&st->arrays[k]);
 				st->arrays[k] = turned;
 				name = st->names[k];
-				strcpy(name + prefix, ".weight");        /* as long as .kernel */
+				strcpy(name + prefix, ".weight"); /* as long as .kernel */
 			}
 		st->turned = true;
 	}
@@ -222,10 +240,14 @@ int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error
 	return 0;
 }
 
-int nn_weights_check_kernels(const struct nn_st *st, const struct nn_program *program, const char *place, struct nn_error *err)
+int nn_weights_check_kernels(const struct nn_st *st, const struct nn_program *program,
+			     const char *place, struct nn_error *err)
 {
 	if (st->turned && flattens_images(program))
-		return nn_fail(err, NN_EFORMAT, "%s: a kernel [in,out] of a network that flattens images: its rows may be in another "
-			       "order; give it as weight [out,in]", place);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: a kernel [in,out] of a network that flattens images: its rows "
+			       "may be in another "
+			       "order; give it as weight [out,in]",
+			       place);
 	return 0;
 }

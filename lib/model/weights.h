@@ -10,10 +10,13 @@ int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err
 /* Does operand look like NAME=FILE,...? An existing file wins. */
 bool nn_weights_is_list(const char *operand);
 /* Is path one of the .npy files that operand names? */
-bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char *), const char *path);
-/* `NAME.kernel` [in,out] of dense layers (Keras) become `NAME.weight` [out,in]. Of .npy files only. */
+bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char *),
+		     const char *path);
+/* `NAME.kernel` [in,out] of dense layers (Keras) become `NAME.weight` [out,in]. Of .npy files only.
+ */
 int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error *err);
 /* Refuse what such a kernel cannot say: the order of rows behind an image that is flattened. */
-int nn_weights_check_kernels(const struct nn_st *st, const struct nn_program *program, const char *place, struct nn_error *err);
+int nn_weights_check_kernels(const struct nn_st *st, const struct nn_program *program,
+			     const char *place, struct nn_error *err);
 
 #endif

@@ -8,8 +8,8 @@
 /* Lines whose product reaches an output through nothing but ops that keep what it says. */
 struct ends {
 	const struct nn_program *program;
-	bool *line;                      /* [lines] */
-	bool *seen;                      /* [values] */
+	bool *line; /* [lines] */
+	bool *seen; /* [values] */
 };
 
 static bool is_product(const struct nn_node *node)
@@ -39,7 +39,8 @@ static bool *wide_lines(const struct nn_net *net, bool *hidden, struct nn_error 
 {
 	const struct nn_program *p = nn_net_program(net);
 	size_t lines = (size_t)nn_net_n_lines(net);
-	struct ends e = { p, nn_alloc(lines, sizeof(bool), err), nn_alloc((size_t)p->n_values, sizeof(bool), err) };
+	struct ends e = { p, nn_alloc(lines, sizeof(bool), err),
+			  nn_alloc((size_t)p->n_values, sizeof(bool), err) };
 
 	*hidden = false;
 	if (e.line && e.seen) {
@@ -60,7 +61,8 @@ static bool *wide_lines(const struct nn_net *net, bool *hidden, struct nn_error 
 
 static size_t out_of(const struct nn_node *node)
 {
-	return node->op == NN_OP_dense ? ((const struct nn_dense *)node->attrs)->out : ((const struct nn_conv2d *)node->attrs)->out;
+	return node->op == NN_OP_dense ? ((const struct nn_dense *)node->attrs)->out
+				       : ((const struct nn_conv2d *)node->attrs)->out;
 }
 
 size_t nn_widest(const struct nn_net *net)
@@ -70,7 +72,8 @@ size_t nn_widest(const struct nn_net *net)
 	size_t most = 0;
 
 	for (int i = 0; wide && i < p->n_nodes; i++)
-		if (is_product(&p->nodes[i]) && wide[p->nodes[i].line] && out_of(&p->nodes[i]) > most)
+		if (is_product(&p->nodes[i]) && wide[p->nodes[i].line] &&
+		    out_of(&p->nodes[i]) > most)
 			most = out_of(&p->nodes[i]);
 	nn_free(wide);
 	return most;
@@ -98,14 +101,15 @@ static const char *find_out(const char *line, const char *end)
 	return blank ? blank + 1 : end;
 }
 
-int nn_widened(const struct nn_net *net, size_t (*width)(void *arg, size_t out), void *arg, struct nn_text *text, struct nn_error *err)
+int nn_widened(const struct nn_net *net, size_t (*width)(void *arg, size_t out), void *arg,
+	       struct nn_text *text, struct nn_error *err)
 {
 	bool hidden, *wide = wide_lines(net, &hidden, err);
 	const char *line = nn_net_text(net);
 
 	if (!wide)
 		return -1;
-	for (int number = 0; *line; ) {
+	for (int number = 0; *line;) {
 		const char *end = line + strcspn(line, "\n"), *out = find_out(line, end);
 		uint64_t n;
 

@@ -31,7 +31,8 @@ static unsigned activation_needs(const void *attrs)
 {
 	const struct nn_activation_attrs *activation = attrs;
 
-	return nn_activation_from_y(activation->kind, activation->slope) ? NN_OP_NEEDS_Y : NN_OP_NEEDS_X;
+	return nn_activation_from_y(activation->kind, activation->slope) ? NN_OP_NEEDS_Y
+									 : NN_OP_NEEDS_X;
 }
 
 const struct nn_op nn_op_activation = {
@@ -52,8 +53,8 @@ const struct nn_op nn_op_dropout = {
 	.infer = same_infer,
 };
 
-static int softmax_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			 struct nn_error *err)
+static int softmax_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			 struct nn_shape *out, struct nn_error *err)
 {
 	char text[NN_SHAPE_TEXT];
 

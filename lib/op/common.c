@@ -17,11 +17,13 @@ int nn_op_one_image(const struct nn_shape *in, int n_in, struct nn_error *err)
 	if (nn_op_one_input(n_in, err))
 		return -1;
 	if (in->rank != 3)
-		return nn_fail(err, NN_EFAIL, "wants an input CxHxW, got %s", nn_shape_text(text, in));
+		return nn_fail(err, NN_EFAIL, "wants an input CxHxW, got %s",
+			       nn_shape_text(text, in));
 	return 0;
 }
 
-int nn_op_same_shapes(const struct nn_shape *in, int n_in, struct nn_shape *out, struct nn_error *err)
+int nn_op_same_shapes(const struct nn_shape *in, int n_in, struct nn_shape *out,
+		      struct nn_error *err)
 {
 	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
 
@@ -55,7 +57,8 @@ uint64_t nn_op_count(uint64_t a, uint64_t b, uint64_t c)
 	return product;
 }
 
-uint64_t nn_op_no_flops(const void *attrs, const struct nn_shape *in, int n_in, const struct nn_shape *out)
+uint64_t nn_op_no_flops(const void *attrs, const struct nn_shape *in, int n_in,
+			const struct nn_shape *out)
 {
 	(void)attrs;
 	(void)in;
@@ -75,7 +78,8 @@ static const char *with_text(char *buffer, size_t size, const struct nn_slide *s
 	if (dilated)
 		n = (size_t)snprintf(buffer, size, " with dilation=%zux%zu", d[0], d[1]);
 	if (padded && n < size)
-		snprintf(buffer + n, size - n, " %s pad=%zux%zu", dilated ? "and" : "with", p[0], p[1]);
+		snprintf(buffer + n, size - n, " %s pad=%zux%zu", dilated ? "and" : "with", p[0],
+			 p[1]);
 	return buffer;
 }
 
@@ -89,12 +93,14 @@ int nn_slide_infer(const struct nn_slide *slide, const struct nn_shape *in, size
 		size_t reach, padded;
 
 		if (slide->kernel[i] == 0 || slide->stride[i] == 0 || dilation == 0)
-			return nn_fail(err, NN_EFAIL, "%s, stride and dilation must be at least 1", slide->what);
-		if (!nn_mul(slide->kernel[i] - 1, dilation, &reach) || !nn_mul(slide->pad[i], 2, &padded) ||
+			return nn_fail(err, NN_EFAIL, "%s, stride and dilation must be at least 1",
+				       slide->what);
+		if (!nn_mul(slide->kernel[i] - 1, dilation, &reach) ||
+		    !nn_mul(slide->pad[i], 2, &padded) ||
 		    !nn_add(padded, in->dim[1 + i], &padded) || reach >= padded)
-			return nn_fail(err, NN_EFAIL, "%s %zux%zu exceeds input %zux%zu%s", slide->what,
-				       slide->kernel[0], slide->kernel[1], in->dim[1], in->dim[2],
-				       with_text(with, sizeof with, slide));
+			return nn_fail(err, NN_EFAIL, "%s %zux%zu exceeds input %zux%zu%s",
+				       slide->what, slide->kernel[0], slide->kernel[1], in->dim[1],
+				       in->dim[2], with_text(with, sizeof with, slide));
 		out[i] = (padded - reach - 1) / slide->stride[i] + 1;
 	}
 	return 0;

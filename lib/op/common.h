@@ -1,4 +1,5 @@
-/* What the ops of this room share: sentences about shapes, windows over images, counts that cannot wrap. */
+/* What the ops of this room share: sentences about shapes, windows over images, counts that cannot
+ * wrap. */
 #ifndef NN_OP_COMMON_H
 #define NN_OP_COMMON_H
 
@@ -7,9 +8,9 @@
 
 /* Where a kernel of height, width slides over an image of H, W. */
 struct nn_slide {
-	const char *what;                    /* "kernel", "window" */
+	const char *what; /* "kernel", "window" */
 	const size_t *kernel, *stride, *pad;
-	const size_t *dilation;              /* NULL: 1, 1 */
+	const size_t *dilation; /* NULL: 1, 1 */
 };
 
 /* out = output height, width; fails where the kernel does not fit or a number is 0. */
@@ -19,17 +20,19 @@ int nn_slide_infer(const struct nn_slide *slide, const struct nn_shape *in, size
 /* The op takes one input, of any shape. */
 int nn_op_one_input(int n_in, struct nn_error *err);
 /* No arithmetic: .flops of ops that only move values. */
-uint64_t nn_op_no_flops(const void *attrs, const struct nn_shape *in, int n_in, const struct nn_shape *out);
+uint64_t nn_op_no_flops(const void *attrs, const struct nn_shape *in, int n_in,
+			const struct nn_shape *out);
 /* One input, C,H,W. */
 int nn_op_one_image(const struct nn_shape *in, int n_in, struct nn_error *err);
 /* Two inputs or more, all of one shape, which is *out. */
-int nn_op_same_shapes(const struct nn_shape *in, int n_in, struct nn_shape *out, struct nn_error *err);
+int nn_op_same_shapes(const struct nn_shape *in, int n_in, struct nn_shape *out,
+		      struct nn_error *err);
 /* Does *out fit into memory at all (8 bytes a value)? */
 int nn_op_check_size(const struct nn_shape *out, struct nn_error *err);
 
 /* The output of a pooling of image *in. */
-int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in, struct nn_shape *out,
-		     struct nn_error *err);
+int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in,
+		     struct nn_shape *out, struct nn_error *err);
 
 /* a * b * c, or the largest number where that is more. */
 uint64_t nn_op_count(uint64_t a, uint64_t b, uint64_t c);

@@ -9,9 +9,11 @@ static int dense_infer(const void *attrs, const struct nn_shape *in, int n_in, s
 	if (nn_op_one_input(n_in - dense->epilogue.residual, err))
 		return -1;
 	if (in->rank < 1)
-		return nn_fail(err, NN_EFAIL, "wants an input with at least one dimension, got a scalar");
+		return nn_fail(err, NN_EFAIL,
+			       "wants an input with at least one dimension, got a scalar");
 	if (dense->out == 0 || in->dim[in->rank - 1] == 0)
-		return nn_fail(err, NN_EFAIL, "input and output must have at least one value, got %zu and %zu",
+		return nn_fail(err, NN_EFAIL,
+			       "input and output must have at least one value, got %zu and %zu",
 			       in->dim[in->rank - 1], dense->out);
 	*out = *in;
 	out->dim[out->rank - 1] = dense->out;
@@ -27,7 +29,8 @@ static int dense_params(const void *attrs, const struct nn_shape *in, int n_in,
 	(void)n_in;
 	out[0] = (struct nn_op_param){ "weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
 				       nn_shape2(dense->out, fan_in), fan_in };
-	out[1] = (struct nn_op_param){ "bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(dense->out), fan_in };
+	out[1] = (struct nn_op_param){ "bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(dense->out),
+				       fan_in };
 	return dense->bias ? 2 : 1;
 }
 

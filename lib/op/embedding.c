@@ -1,21 +1,29 @@
 /* embedding: rows of a table by their numbers, as nn.Embedding; added up, as nn.EmbeddingBag. */
 #include "op/common.h"
 
-static int embedding_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out, struct nn_error *err)
+static int embedding_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			   struct nn_shape *out, struct nn_error *err)
 {
 	const struct nn_embedding *e = attrs;
 
 	if (nn_op_one_input(n_in, err))
 		return -1;
 	if (e->sum && in->rank < 1)
-		return nn_fail(err, NN_EFAIL, "wants an input with at least one dimension to add over, got a scalar");
+		return nn_fail(
+			err, NN_EFAIL,
+			"wants an input with at least one dimension to add over, got a scalar");
 	if (!e->sum && in->rank >= NN_MAX_RANK)
-		return nn_fail(err, NN_EFAIL, "the output would have more than %d dimensions", NN_MAX_RANK);
+		return nn_fail(err, NN_EFAIL, "the output would have more than %d dimensions",
+			       NN_MAX_RANK);
 	if (e->rows == 0 || e->size == 0 || e->rows > NN_MOST_ROWS)
-		return nn_fail(err, NN_EFAIL, "the table must have 1 to %zu rows of at least one value, got %zu of %zu", NN_MOST_ROWS,
-			       e->rows, e->size);
+		return nn_fail(
+			err, NN_EFAIL,
+			"the table must have 1 to %zu rows of at least one value, got %zu of %zu",
+			NN_MOST_ROWS, e->rows, e->size);
 	if (e->padding != NN_NO_ROW && e->padding >= e->rows)
-		return nn_fail(err, NN_EFAIL, "padding=%zu is no row of the table, which has 0 to %zu", e->padding, e->rows - 1);
+		return nn_fail(err, NN_EFAIL,
+			       "padding=%zu is no row of the table, which has 0 to %zu", e->padding,
+			       e->rows - 1);
 	*out = *in;
 	if (!e->sum)
 		out->rank++;
@@ -23,19 +31,24 @@ static int embedding_infer(const void *attrs, const struct nn_shape *in, int n_i
 	return nn_op_check_size(out, err);
 }
 
-static int embedding_params(const void *attrs, const struct nn_shape *in, int n_in, struct nn_op_param out[NN_MAX_PARAMS])
+static int embedding_params(const void *attrs, const struct nn_shape *in, int n_in,
+			    struct nn_op_param out[NN_MAX_PARAMS])
 {
 	const struct nn_embedding *e = attrs;
 
 	(void)in;
 	(void)n_in;
-	out[0] = (struct nn_op_param){ .name = "weight", .role = NN_ROW_TABLE, .init = NN_INIT_UNIT, .shape = nn_shape2(e->rows, e->size),
+	out[0] = (struct nn_op_param){ .name = "weight",
+				       .role = NN_ROW_TABLE,
+				       .init = NN_INIT_UNIT,
+				       .shape = nn_shape2(e->rows, e->size),
 				       .fan_in = e->size };
 	return 1;
 }
 
 /* Copies are no arithmetic; sums are one addition a value. */
-static uint64_t embedding_flops(const void *attrs, const struct nn_shape *in, int n_in, const struct nn_shape *out)
+static uint64_t embedding_flops(const void *attrs, const struct nn_shape *in, int n_in,
+				const struct nn_shape *out)
 {
 	const struct nn_embedding *e = attrs;
 

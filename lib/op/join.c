@@ -31,8 +31,8 @@ const struct nn_op nn_op_mul = {
 	.flops = join_flops,
 };
 
-static int concat_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			struct nn_error *err)
+static int concat_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			struct nn_shape *out, struct nn_error *err)
 {
 	const struct nn_concat *concat = attrs;
 	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
@@ -49,10 +49,12 @@ static int concat_infer(const void *attrs, const struct nn_shape *in, int n_in, 
 		if (other.rank == in[0].rank)
 			other.dim[concat->dim] = in[0].dim[concat->dim];
 		if (!nn_shape_equal(&other, &in[0]))
-			return nn_fail(err, NN_EFAIL, "inputs %s and %s differ in more than dimension %d",
-				       nn_shape_text(a, &in[0]), nn_shape_text(b, &in[i]), concat->dim);
+			return nn_fail(
+				err, NN_EFAIL, "inputs %s and %s differ in more than dimension %d",
+				nn_shape_text(a, &in[0]), nn_shape_text(b, &in[i]), concat->dim);
 		if (!nn_add(out->dim[concat->dim], in[i].dim[concat->dim], &out->dim[concat->dim]))
-			return nn_fail(err, NN_EFAIL, "the sum of dimension %d is too large", concat->dim);
+			return nn_fail(err, NN_EFAIL, "the sum of dimension %d is too large",
+				       concat->dim);
 	}
 	return nn_op_check_size(out, err);
 }

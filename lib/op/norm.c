@@ -1,8 +1,9 @@
-/* Normalizations: batchnorm over groups of rows, layernorm over the last dimension, as nn.BatchNorm and nn.LayerNorm. */
+/* Normalizations: batchnorm over groups of rows, layernorm over the last dimension, as nn.BatchNorm
+ * and nn.LayerNorm. */
 #include "op/common.h"
 
-static int batchnorm_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			   struct nn_error *err)
+static int batchnorm_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			   struct nn_shape *out, struct nn_error *err)
 {
 	const struct nn_batchnorm *norm = attrs;
 	char text[NN_SHAPE_TEXT];
@@ -10,7 +11,8 @@ static int batchnorm_infer(const void *attrs, const struct nn_shape *in, int n_i
 	if (nn_op_one_input(n_in - norm->epilogue.residual, err))
 		return -1;
 	if ((in->rank != 1 && in->rank != 3) || in->dim[0] == 0)
-		return nn_fail(err, NN_EFAIL, "wants a vector or CxHxW, got %s", nn_shape_text(text, in));
+		return nn_fail(err, NN_EFAIL, "wants a vector or CxHxW, got %s",
+			       nn_shape_text(text, in));
 	if (norm->group == 0)
 		return nn_fail(err, NN_EFAIL, "group must be at least 1");
 	*out = *in;
@@ -26,8 +28,10 @@ static int batchnorm_params(const void *attrs, const struct nn_shape *in, int n_
 	(void)n_in;
 	out[0] = (struct nn_op_param){ "weight", NN_NORM, NN_INIT_ONE, channels, in->dim[0] };
 	out[1] = (struct nn_op_param){ "bias", NN_NORM, NN_INIT_ZERO, channels, in->dim[0] };
-	out[2] = (struct nn_op_param){ "running_mean", NN_BUFFER, NN_INIT_ZERO, channels, in->dim[0] };
-	out[3] = (struct nn_op_param){ "running_var", NN_BUFFER, NN_INIT_ONE, channels, in->dim[0] };
+	out[2] = (struct nn_op_param){ "running_mean", NN_BUFFER, NN_INIT_ZERO, channels,
+				       in->dim[0] };
+	out[3] =
+		(struct nn_op_param){ "running_var", NN_BUFFER, NN_INIT_ONE, channels, in->dim[0] };
 	return 4;
 }
 
@@ -60,8 +64,8 @@ const struct nn_op nn_op_batchnorm = {
 	.needs = batchnorm_needs,
 };
 
-static int layernorm_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			   struct nn_error *err)
+static int layernorm_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			   struct nn_shape *out, struct nn_error *err)
 {
 	char text[NN_SHAPE_TEXT];
 
@@ -69,7 +73,8 @@ static int layernorm_infer(const void *attrs, const struct nn_shape *in, int n_i
 	if (nn_op_one_input(n_in, err))
 		return -1;
 	if (in->rank < 1 || in->dim[in->rank - 1] == 0)
-		return nn_fail(err, NN_EFAIL, "wants a last dimension with at least one value, got %s",
+		return nn_fail(err, NN_EFAIL,
+			       "wants a last dimension with at least one value, got %s",
 			       nn_shape_text(text, in));
 	*out = *in;
 	return 0;

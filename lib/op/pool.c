@@ -1,8 +1,9 @@
-/* Poolings over C,H,W: maxpool2d, avgpool2d (the padding counts as zeros), and the average of a whole image. */
+/* Poolings over C,H,W: maxpool2d, avgpool2d (the padding counts as zeros), and the average of a
+ * whole image. */
 #include "op/common.h"
 
-int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in, struct nn_shape *out,
-		     struct nn_error *err)
+int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in,
+		     struct nn_shape *out, struct nn_error *err)
 {
 	struct nn_slide slide = { "window", window->kernel, window->stride, window->pad, NULL };
 	size_t size[2];
@@ -10,15 +11,16 @@ int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in, 
 	for (int i = 0; i < 2; i++)
 		if (window->pad[i] > window->kernel[i] / 2)
 			return nn_fail(err, NN_EFAIL, "pad=%zux%zu exceeds half of window %zux%zu",
-				       window->pad[0], window->pad[1], window->kernel[0], window->kernel[1]);
+				       window->pad[0], window->pad[1], window->kernel[0],
+				       window->kernel[1]);
 	if (nn_slide_infer(&slide, in, size, err))
 		return -1;
 	*out = nn_shape3(in->dim[0], size[0], size[1]);
 	return nn_op_check_size(out, err);
 }
 
-static int pool2d_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			struct nn_error *err)
+static int pool2d_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			struct nn_shape *out, struct nn_error *err)
 {
 	const struct nn_pool2d *pool = attrs;
 
@@ -54,8 +56,8 @@ const struct nn_op nn_op_avgpool2d = {
 	.flops = pool2d_flops,
 };
 
-static int global_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			struct nn_error *err)
+static int global_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			struct nn_shape *out, struct nn_error *err)
 {
 	char text[NN_SHAPE_TEXT];
 

@@ -1,4 +1,5 @@
-/* A network as a list of nodes over values, grown one node at a time in an order that can be run. */
+/* A network as a list of nodes over values, grown one node at a time in an order that can be run.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,12 +97,14 @@ static int add_params(struct nn_program *program, struct nn_node *node, const st
 		struct nn_program_param *param;
 
 		if (!nn_shape_check(&desc[i].shape, sizeof(double), &bytes))
-			return nn_fail(err, NN_EFAIL, "%s %s is larger than memory can be", desc[i].name,
-				       nn_shape_text(text, &desc[i].shape));
+			return nn_fail(err, NN_EFAIL, "%s %s is larger than memory can be",
+				       desc[i].name, nn_shape_text(text, &desc[i].shape));
 		if (grow(&program->params, program->n_params, sizeof *program->params, err))
 			return -1;
 		param = &program->params[program->n_params];
-		*param = (struct nn_program_param){ .desc = desc[i], .node = program->n_nodes, .line = node->line };
+		*param = (struct nn_program_param){ .desc = desc[i],
+						    .node = program->n_nodes,
+						    .line = node->line };
 		param->name = param_name(prefix, desc[i].name, err);
 		if (!param->name)
 			return -1;
@@ -112,8 +115,8 @@ static int add_params(struct nn_program *program, struct nn_node *node, const st
 }
 
 /* Copy what the node says of itself; what is there on failure is freed by the caller. */
-static int fill_node(struct nn_program *program, struct nn_node *node, const void *attrs, const int *in,
-		     struct nn_shape *shapes, struct nn_error *err)
+static int fill_node(struct nn_program *program, struct nn_node *node, const void *attrs,
+		     const int *in, struct nn_shape *shapes, struct nn_error *err)
 {
 	const struct nn_op *op = nn_ops[node->op];
 
@@ -132,8 +135,8 @@ static int fill_node(struct nn_program *program, struct nn_node *node, const voi
 	return 0;
 }
 
-int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in, int n_in,
-		   const char *prefix, int line, struct nn_error *err)
+int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in,
+		   int n_in, const char *prefix, int line, struct nn_error *err)
 {
 	struct nn_node node = { .op = op, .n_in = n_in, .line = line, .out = -1 };
 	struct nn_shape *shapes = nn_alloc((size_t)n_in, sizeof *shapes, err), out;
@@ -190,7 +193,8 @@ size_t nn_program_categories(const struct nn_program *program, int input)
 		const struct nn_node *node = &program->nodes[i];
 		const struct nn_embedding *e = node->attrs;
 
-		if (node->op == NN_OP_embedding && node->in[0] == program->inputs[input] && (rows == 0 || e->rows < rows))
+		if (node->op == NN_OP_embedding && node->in[0] == program->inputs[input] &&
+		    (rows == 0 || e->rows < rows))
 			rows = e->rows;
 	}
 	return rows;

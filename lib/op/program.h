@@ -5,39 +5,39 @@
 #include "op/op.h"
 
 struct nn_value {
-	struct nn_shape shape;       /* of one row, language order */
+	struct nn_shape shape; /* of one row, language order */
 };
 
 struct nn_program_param {
-	char *name;                  /* "0.weight", "enc1.weight" */
+	char *name; /* "0.weight", "enc1.weight" */
 	struct nn_op_param desc;
-	int node;                    /* whose it is */
-	int line;                    /* canonical line number, for random streams */
+	int node; /* whose it is */
+	int line; /* canonical line number, for random streams */
 };
 
 struct nn_node {
 	enum nn_op_id op;
-	void *attrs;                 /* the op's struct; owned by the program */
+	void *attrs; /* the op's struct; owned by the program */
 	int n_in;
-	int *in;                     /* values */
-	int out;                     /* value */
-	int n_params, param;         /* program.params[param .. param + n_params - 1] */
-	int line;                    /* canonical line number (layers only), for messages and streams */
+	int *in;             /* values */
+	int out;             /* value */
+	int n_params, param; /* program.params[param .. param + n_params - 1] */
+	int line;            /* canonical line number (layers only), for messages and streams */
 };
 
 struct nn_program_output {
 	int value;
-	char *name;                  /* NULL: the only one */
+	char *name; /* NULL: the only one */
 };
 
 struct nn_program {
 	struct nn_value *values;
 	int n_values;
-	struct nn_node *nodes;       /* in an order that can be run */
+	struct nn_node *nodes; /* in an order that can be run */
 	int n_nodes;
 	struct nn_program_param *params;
 	int n_params;
-	int *inputs, n_inputs;       /* values */
+	int *inputs, n_inputs; /* values */
 	struct nn_program_output *outputs;
 	int n_outputs;
 };
@@ -45,13 +45,16 @@ struct nn_program {
 struct nn_program *nn_program_new(struct nn_error *err);
 void nn_program_free(struct nn_program *program);
 /* A new input value; its number, or -1. */
-int nn_program_input(struct nn_program *program, const struct nn_shape *shape, struct nn_error *err);
+int nn_program_input(struct nn_program *program, const struct nn_shape *shape,
+		     struct nn_error *err);
 /*
- * Append a node: attrs is copied, the shape inferred, parameters described as "PREFIX.weight". The output value, or -1.
+ * Append a node: attrs is copied, the shape inferred, parameters described as "PREFIX.weight". The
+ * output value, or -1.
  */
-int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in, int n_in,
-		   const char *prefix, int line, struct nn_error *err);
-int nn_program_output(struct nn_program *program, int value, const char *name, struct nn_error *err);
+int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in,
+		   int n_in, const char *prefix, int line, struct nn_error *err);
+int nn_program_output(struct nn_program *program, int value, const char *name,
+		      struct nn_error *err);
 /* Rows of the smallest table whose numbers input i holds; 0: it holds no such numbers. */
 size_t nn_program_categories(const struct nn_program *program, int input);
 /* The size of batch-norm groups, 0 if there is none. */

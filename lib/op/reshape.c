@@ -1,8 +1,9 @@
-/* The same values under another shape, and the change between language order and channels last that layout inserts. */
+/* The same values under another shape, and the change between language order and channels last that
+ * layout inserts. */
 #include "op/common.h"
 
-static int reshape_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			 struct nn_error *err)
+static int reshape_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			 struct nn_shape *out, struct nn_error *err)
 {
 	const struct nn_reshape *reshape = attrs;
 	char a[NN_SHAPE_TEXT], b[NN_SHAPE_TEXT];
@@ -12,7 +13,8 @@ static int reshape_infer(const void *attrs, const struct nn_shape *in, int n_in,
 		return -1;
 	if (!nn_shape_check(&reshape->shape, sizeof(double), &bytes) ||
 	    nn_shape_count(&reshape->shape) != nn_shape_count(in))
-		return nn_fail(err, NN_EFAIL, "cannot give %s the shape %s: the number of values differs",
+		return nn_fail(err, NN_EFAIL,
+			       "cannot give %s the shape %s: the number of values differs",
 			       nn_shape_text(a, in), nn_shape_text(b, &reshape->shape));
 	*out = reshape->shape;
 	return 0;
@@ -27,8 +29,8 @@ const struct nn_op nn_op_reshape = {
 };
 
 /* Shapes are in language order, so only the order in memory changes. */
-static int permute_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
-			 struct nn_error *err)
+static int permute_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			 struct nn_shape *out, struct nn_error *err)
 {
 	const struct nn_permute *permute = attrs;
 	char text[NN_SHAPE_TEXT];
@@ -37,8 +39,8 @@ static int permute_infer(const void *attrs, const struct nn_shape *in, int n_in,
 	if (nn_op_one_input(n_in, err))
 		return -1;
 	if (!nn_mul(permute->channels, permute->positions, &count) || count != nn_shape_count(in))
-		return nn_fail(err, NN_EFAIL, "%zu channels of %zu positions are not %s", permute->channels,
-			       permute->positions, nn_shape_text(text, in));
+		return nn_fail(err, NN_EFAIL, "%zu channels of %zu positions are not %s",
+			       permute->channels, permute->positions, nn_shape_text(text, in));
 	*out = in[0];
 	return 0;
 }

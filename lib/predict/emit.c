@@ -8,7 +8,7 @@
 #include "predict/emit.h"
 
 static const char *const words[] = {
-	[NN_EMIT_PROBS] = "probs", [NN_EMIT_CLASS] = "class", [NN_EMIT_TOP] = "top:K",
+	[NN_EMIT_PROBS] = "probs",   [NN_EMIT_CLASS] = "class",   [NN_EMIT_TOP] = "top:K",
 	[NN_EMIT_LOGITS] = "logits", [NN_EMIT_VALUES] = "values",
 };
 #define N_WORDS (sizeof words / sizeof *words)
@@ -23,7 +23,8 @@ static int parse(const char *word, enum nn_emit *emit, size_t *top, struct nn_er
 			*emit = (enum nn_emit)i;
 			return 0;
 		}
-	if (strncmp(word, "top:", 4) == 0 && nn_parse_u64(word + 4, strlen(word + 4), &k) && k > 0) {
+	if (strncmp(word, "top:", 4) == 0 && nn_parse_u64(word + 4, strlen(word + 4), &k) &&
+	    k > 0) {
 		*emit = NN_EMIT_TOP;
 		*top = k;
 		return 0;
@@ -51,25 +52,32 @@ static int choose(struct nn_emitted *e, const char *word, struct nn_error *err)
 	if (parse(word, &e->emit, &e->top, err) < 0)
 		return -1;
 	if (numbers && !e->bce && e->emit != NN_EMIT_VALUES && e->emit != NN_EMIT_LOGITS)
-		return nn_fail(err, NN_EFAIL, "--emit=%s: the model predicts numbers; use --emit=values", word);
+		return nn_fail(err, NN_EFAIL,
+			       "--emit=%s: the model predicts numbers; use --emit=values", word);
 	if (numbers && e->bce && (e->emit == NN_EMIT_CLASS || e->emit == NN_EMIT_TOP))
-		return nn_fail(err, NN_EFAIL, "--emit=%s: the model predicts probabilities of its own columns; use "
-			       "--emit=probs", word);
+		return nn_fail(
+			err, NN_EFAIL,
+			"--emit=%s: the model predicts probabilities of its own columns; use "
+			"--emit=probs",
+			word);
 	if (!numbers && e->emit == NN_EMIT_VALUES)
-		return nn_fail(err, NN_EFAIL, "--emit=values: the model predicts classes; use --emit=probs or "
+		return nn_fail(err, NN_EFAIL,
+			       "--emit=values: the model predicts classes; use --emit=probs or "
 			       "--emit=logits");
 	if (e->emit == NN_EMIT_TOP && e->top > e->columns)
 		e->top = e->columns;
 	return 0;
 }
 
-int nn_emitted_open(struct nn_emitted *e, const struct nn_model *model, int output, const char *word,
-		    struct nn_graph *graph, size_t max_rows, struct nn_error *err)
+int nn_emitted_open(struct nn_emitted *e, const struct nn_model *model, int output,
+		    const char *word, struct nn_graph *graph, size_t max_rows, struct nn_error *err)
 {
 	const struct nn_program_output *line = &model->program->outputs[output];
 	size_t n;
 
-	*e = (struct nn_emitted){ .name = line->name, .dtype = model->device->dtype, .output = output };
+	*e = (struct nn_emitted){ .name = line->name,
+				  .dtype = model->device->dtype,
+				  .output = output };
 	e->shape = model->program->values[line->value].shape;
 	if ((size_t)output < model->schema->n_targets)
 		e->target = &model->schema->targets[output];
@@ -78,7 +86,8 @@ int nn_emitted_open(struct nn_emitted *e, const struct nn_model *model, int outp
 	if (choose(e, word, err) < 0)
 		return -1;
 	if (!nn_mul(e->positions * e->columns, max_rows, &n))
-		return nn_fail(err, NN_ENOMEM, "%zu rows of output exceed the address space", max_rows);
+		return nn_fail(err, NN_ENOMEM, "%zu rows of output exceed the address space",
+			       max_rows);
 	e->values = nn_alloc(n, nn_dtype_size(e->dtype), err);
 	return e->values ? 0 : -1;
 }
@@ -98,13 +107,16 @@ static void unscale(const struct nn_emitted *e, const void *from, size_t n)
 		size_t c = i % e->columns;
 
 		if (e->dtype == NN_F64)
-			((double *)e->values)[i] = ((const double *)from)[i] * t->sd[c] + t->mean[c];
+			((double *)e->values)[i] =
+				((const double *)from)[i] * t->sd[c] + t->mean[c];
 		else
-			((float *)e->values)[i] = ((const float *)from)[i] * (float)t->sd[c] + (float)t->mean[c];
+			((float *)e->values)[i] =
+				((const float *)from)[i] * (float)t->sd[c] + (float)t->mean[c];
 	}
 }
 
-void nn_emitted_take(struct nn_emitted *e, const struct nn_model *model, const struct nn_graph *graph, size_t rows)
+void nn_emitted_take(struct nn_emitted *e, const struct nn_model *model,
+		     const struct nn_graph *graph, size_t rows)
 {
 	size_t places = rows * e->positions, n = places * e->columns;
 	const void *raw = nn_graph_output(graph, e->output, &e->positions, &e->columns);
@@ -123,7 +135,8 @@ double nn_emitted_value(const struct nn_emitted *e, size_t row, size_t position,
 {
 	size_t i = (row * e->positions + position) * e->columns + column;
 
-	return e->dtype == NN_F64 ? ((const double *)e->values)[i] : (double)((const float *)e->values)[i];
+	return e->dtype == NN_F64 ? ((const double *)e->values)[i]
+				  : (double)((const float *)e->values)[i];
 }
 
 size_t nn_emitted_best(const struct nn_emitted *e, size_t row, size_t position)

@@ -1,4 +1,5 @@
-/* Sums over blocks of rows, added along a tree whose shape follows from the number of rows alone. */
+/* Sums over blocks of rows, added along a tree whose shape follows from the number of rows alone.
+ */
 #include <string.h>
 
 #include "base/memory.h"
@@ -39,12 +40,14 @@ static size_t n_columns(const struct nn_metrics *m)
 }
 
 /*
- * The rows of b follow those of a; the result is in b. Mean and squared deviations: Chan, Golub, LeVeque 1979, "Updating formulae and a
- * pairwise algorithm for computing sample variances".
+ * The rows of b follow those of a; the result is in b. Mean and squared deviations: Chan, Golub,
+ * LeVeque 1979, "Updating formulae and a pairwise algorithm for computing sample variances".
  */
-static void join(const struct nn_metrics *m, const struct nn_metric_sums *a, struct nn_metric_sums *b)
+static void join(const struct nn_metrics *m, const struct nn_metric_sums *a,
+		 struct nn_metric_sums *b)
 {
-	double rows = a->rows + b->rows, share = b->rows / rows, weight = a->rows * share * (double)m->positions;
+	double rows = a->rows + b->rows, share = b->rows / rows,
+	       weight = a->rows * share * (double)m->positions;
 
 	for (size_t c = 0; c < n_columns(m); c++) {
 		const struct column_sums *left = &a->columns[c];

@@ -1,4 +1,5 @@
-/* The figures of --score from what was counted: each has a name, in the order in which they are printed. */
+/* The figures of --score from what was counted: each has a name, in the order in which they are
+ * printed. */
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +48,9 @@ static double mae_of(const struct nn_metrics *m, size_t c)
 
 static double r2_of(const struct nn_metrics *m, size_t c)
 {
-	return m->total->columns[c].spread == 0 ? 0 : 1 - m->total->columns[c].squared / m->total->columns[c].spread;
+	return m->total->columns[c].spread == 0
+		       ? 0
+		       : 1 - m->total->columns[c].squared / m->total->columns[c].spread;
 }
 
 static double mean_of(const struct nn_metrics *m, double (*of)(const struct nn_metrics *, size_t))
@@ -111,21 +114,22 @@ static double r2(const struct nn_metrics *m)
 
 enum kind { ANY, CLASSES, MASKS, ALL_CLASSES, NUMBERS };
 
-/* The figures of an output as a whole, in the order of --score; `after` says whether they follow the figures per label. */
+/* The figures of an output as a whole, in the order of --score; `after` says whether they follow
+ * the figures per label. */
 static const struct {
 	const char *name;
 	enum kind kind;
 	bool count, after;
 	double (*of)(const struct nn_metrics *m);
 } whole[] = {
-	{"samples", ANY, true, false, samples},
-	{"loss", ANY, false, false, loss},
-	{"accuracy", ALL_CLASSES, false, false, accuracy},
-	{"f1.macro", CLASSES, false, true, f1_macro},
-	{"iou.mean", MASKS, false, true, iou_mean},
-	{"rmse", NUMBERS, false, false, rmse},
-	{"mae", NUMBERS, false, false, mae},
-	{"r2", NUMBERS, false, false, r2},
+	{ "samples", ANY, true, false, samples },
+	{ "loss", ANY, false, false, loss },
+	{ "accuracy", ALL_CLASSES, false, false, accuracy },
+	{ "f1.macro", CLASSES, false, true, f1_macro },
+	{ "iou.mean", MASKS, false, true, iou_mean },
+	{ "rmse", NUMBERS, false, false, rmse },
+	{ "mae", NUMBERS, false, false, mae },
+	{ "r2", NUMBERS, false, false, r2 },
 };
 #define N_WHOLE (sizeof whole / sizeof *whole)
 
@@ -136,25 +140,30 @@ static const struct {
 	bool count;
 	double (*of)(const struct nn_metrics *m, size_t c);
 } each[] = {
-	{"precision", CLASSES, false, precision_of},
-	{"recall", CLASSES, false, recall_of},
-	{"f1", CLASSES, false, f1_of},
-	{"support", CLASSES, true, support_of},
-	{"iou", MASKS, false, iou_of},
-	{"rmse", NUMBERS, false, rmse_of},
-	{"mae", NUMBERS, false, mae_of},
-	{"r2", NUMBERS, false, r2_of},
+	{ "precision", CLASSES, false, precision_of },
+	{ "recall", CLASSES, false, recall_of },
+	{ "f1", CLASSES, false, f1_of },
+	{ "support", CLASSES, true, support_of },
+	{ "iou", MASKS, false, iou_of },
+	{ "rmse", NUMBERS, false, rmse_of },
+	{ "mae", NUMBERS, false, mae_of },
+	{ "r2", NUMBERS, false, r2_of },
 };
 #define N_EACH (sizeof each / sizeof *each)
 
 static bool applies(const struct nn_metrics *m, enum kind kind)
 {
 	switch (kind) {
-	case ANY: return true;
-	case ALL_CLASSES: return m->classes;
-	case CLASSES: return m->classes && m->positions == 1;
-	case MASKS: return m->classes && m->positions > 1;
-	case NUMBERS: return !m->classes;
+	case ANY:
+		return true;
+	case ALL_CLASSES:
+		return m->classes;
+	case CLASSES:
+		return m->classes && m->positions == 1;
+	case MASKS:
+		return m->classes && m->positions > 1;
+	case NUMBERS:
+		return !m->classes;
 	}
 	return false;
 }
@@ -228,8 +237,8 @@ static int report_confusion(struct report *r)
 	return status;
 }
 
-int nn_metrics_each(const struct nn_metrics *m, int (*line)(void *arg, const char *name, double value, bool count),
-		    void *arg)
+int nn_metrics_each(const struct nn_metrics *m,
+		    int (*line)(void *arg, const char *name, double value, bool count), void *arg)
 {
 	struct report r = { .m = m, .line = line, .arg = arg };
 	int status;
@@ -248,7 +257,7 @@ int nn_metrics_each(const struct nn_metrics *m, int (*line)(void *arg, const cha
 
 bool nn_metrics_get(const struct nn_metrics *m, const char *name, double *value)
 {
-	struct nn_text label = {0};
+	struct nn_text label = { 0 };
 	bool found = false;
 
 	nn_metrics_sum_up(m);
@@ -260,7 +269,8 @@ bool nn_metrics_get(const struct nn_metrics *m, const char *name, double *value)
 	for (size_t k = 0; k < N_EACH && !found; k++) {
 		size_t n = strlen(each[k].name);
 
-		if (!applies(m, each[k].kind) || strncmp(name, each[k].name, n) != 0 || name[n] != '.')
+		if (!applies(m, each[k].kind) || strncmp(name, each[k].name, n) != 0 ||
+		    name[n] != '.')
 			continue;
 		for (size_t c = 0; c < m->columns && !found; c++) {
 			nn_text_clear(&label);
@@ -282,5 +292,6 @@ const char *nn_metrics_default(const struct nn_metrics *m)
 
 bool nn_metric_rises(const char *name)
 {
-	return strcmp(name, "loss") != 0 && strncmp(name, "rmse", 4) != 0 && strncmp(name, "mae", 3) != 0;
+	return strcmp(name, "loss") != 0 && strncmp(name, "rmse", 4) != 0 &&
+	       strncmp(name, "mae", 3) != 0;
 }

@@ -5,18 +5,19 @@
 #include "predict/metrics.h"
 
 struct column_sums {
-	double squared, absolute;        /* of prediction - target */
-	double mean, spread;             /* Welford's running mean and sum of squared deviations of the target */
+	double squared, absolute; /* of prediction - target */
+	double mean,
+		spread; /* Welford's running mean and sum of squared deviations of the target */
 };
 
 /* Of a run of rows. All doubles, so that ranks may send it. */
 struct nn_metric_sums {
 	double rows;
-	double loss, weight;             /* the loss is their quotient */
-	struct column_sums columns[];    /* numbers alone */
+	double loss, weight;          /* the loss is their quotient */
+	struct column_sums columns[]; /* numbers alone */
 };
 
-#define NN_METRICS_LEVELS 40             /* of the tree over blocks */
+#define NN_METRICS_LEVELS 40 /* of the tree over blocks */
 
 struct nn_metrics {
 	const struct nn_target_schema *target;
@@ -25,17 +26,17 @@ struct nn_metrics {
 	size_t positions, columns, max_rows;
 	bool classes;
 
-	void *row_loss, *class_weights;  /* in the device's dtype */
-	int32_t *masked;                 /* targets with the ignored class taken out */
+	void *row_loss, *class_weights; /* in the device's dtype */
+	int32_t *masked;                /* targets with the ignored class taken out */
 
 	uint64_t *support, *predicted, *hit, *confusion;
-	void *probability;               /* bce: sigmoid of the logits */
-	size_t sums_bytes;               /* of one struct nn_metric_sums */
-	struct nn_metric_sums *open;     /* of the block under way */
-	char *waiting;                   /* [n_waiting] sums of whole subtrees, the leftmost first */
-	uint64_t blocks;                 /* that are in them; as many wait as this has bits */
-	struct nn_metric_sums *total;    /* of all rows, as of the last nn_metrics_sum_up */
-	char *kept;                      /* nn_metrics_keep */
+	void *probability;            /* bce: sigmoid of the logits */
+	size_t sums_bytes;            /* of one struct nn_metric_sums */
+	struct nn_metric_sums *open;  /* of the block under way */
+	char *waiting;                /* [n_waiting] sums of whole subtrees, the leftmost first */
+	uint64_t blocks;              /* that are in them; as many wait as this has bits */
+	struct nn_metric_sums *total; /* of all rows, as of the last nn_metrics_sum_up */
+	char *kept;                   /* nn_metrics_keep */
 	size_t n_kept;
 };
 

@@ -6,8 +6,11 @@
 #include "predict/metrics-sums.h"
 
 static const char *const loss_names[] = {
-	[NN_LOSS_CROSS_ENTROPY] = "cross-entropy", [NN_LOSS_MSE] = "mse", [NN_LOSS_BCE] = "bce",
-	[NN_LOSS_HUBER] = "huber", [NN_LOSS_MAE] = "mae",
+	[NN_LOSS_CROSS_ENTROPY] = "cross-entropy",
+	[NN_LOSS_MSE] = "mse",
+	[NN_LOSS_BCE] = "bce",
+	[NN_LOSS_HUBER] = "huber",
+	[NN_LOSS_MAE] = "mae",
 };
 #define N_LOSSES (sizeof loss_names / sizeof *loss_names)
 
@@ -24,12 +27,14 @@ int nn_loss_find(const char *name)
 	return -1;
 }
 
-/* Above this many classes the table of confusions is not kept: it would be larger than the model. */
+/* Above this many classes the table of confusions is not kept: it would be larger than the model.
+ */
 #define MAX_CONFUSION 2048
 
 static double real_at(const struct nn_metrics *m, const void *values, size_t i)
 {
-	return m->device->dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+	return m->device->dtype == NN_F64 ? ((const double *)values)[i]
+					  : (double)((const float *)values)[i];
 }
 
 static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
@@ -47,7 +52,7 @@ static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
 		else
 			((float *)m->class_weights)[i] = (float)weight;
 	}
-	m->spec.class_weights = NULL;    /* the caller's; ours is the copy */
+	m->spec.class_weights = NULL; /* the caller's; ours is the copy */
 	return 0;
 }
 
@@ -73,9 +78,9 @@ static int alloc_numbers(struct nn_metrics *m, struct nn_error *err)
 	return m->spec.kind == NN_LOSS_BCE && !m->probability ? -1 : 0;
 }
 
-int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target, const struct nn_loss_spec *loss,
-		   const struct nn_device *device, size_t positions, size_t columns, size_t max_rows,
-		   struct nn_error *err)
+int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target,
+		   const struct nn_loss_spec *loss, const struct nn_device *device,
+		   size_t positions, size_t columns, size_t max_rows, struct nn_error *err)
 {
 	struct nn_metrics *m = nn_alloc(1, sizeof *m, err);
 
@@ -89,7 +94,8 @@ int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *t
 	m->max_rows = max_rows;
 	m->classes = loss->kind == NN_LOSS_CROSS_ENTROPY;
 	m->row_loss = nn_alloc(max_rows, nn_dtype_size(device->dtype), err);
-	if (!m->row_loss || nn_metrics_take_sums(m, err) < 0 || (m->classes ? alloc_classes(m, err) : alloc_numbers(m, err)) < 0) {
+	if (!m->row_loss || nn_metrics_take_sums(m, err) < 0 ||
+	    (m->classes ? alloc_classes(m, err) : alloc_numbers(m, err)) < 0) {
 		nn_metrics_free(m);
 		return -1;
 	}
@@ -144,7 +150,8 @@ static void count_class(struct nn_metrics *m, size_t truth, size_t guess)
 		m->confusion[truth * m->columns + guess]++;
 }
 
-static void add_classes(struct nn_metrics *m, const void *outputs, const int32_t *classes, size_t rows)
+static void add_classes(struct nn_metrics *m, const void *outputs, const int32_t *classes,
+			size_t rows)
 {
 	for (size_t i = 0; i < rows * m->positions; i++) {
 		int32_t truth = classes[i] == m->spec.ignore ? -1 : classes[i];
@@ -152,7 +159,8 @@ static void add_classes(struct nn_metrics *m, const void *outputs, const int32_t
 		m->masked[i] = truth;
 		if (truth < 0)
 			continue;
-		m->open->weight += m->class_weights ? real_at(m, m->class_weights, (size_t)truth) : 1;
+		m->open->weight +=
+			m->class_weights ? real_at(m, m->class_weights, (size_t)truth) : 1;
 		count_class(m, (size_t)truth, largest(m, outputs, i * m->columns));
 	}
 }
@@ -184,19 +192,28 @@ static void add_numbers(struct nn_metrics *m, const void *outputs, const void *t
 }
 
 /* Class probabilities as targets: the likeliest is the truth, first of equals. */
-static void add_probabilities(struct nn_metrics *m, const void *outputs, const void *targets, size_t rows)
+static void add_probabilities(struct nn_metrics *m, const void *outputs, const void *targets,
+			      size_t rows)
 {
 	for (size_t i = 0; i < rows * m->positions; i++)
-		count_class(m, largest(m, targets, i * m->columns), largest(m, outputs, i * m->columns));
+		count_class(m, largest(m, targets, i * m->columns),
+			    largest(m, outputs, i * m->columns));
 	m->open->weight += (double)(rows * m->positions);
 }
 
 /* Rows of one block. */
-static void add_rows(struct nn_metrics *m, const void *outputs, const void *targets, bool probabilities, size_t rows)
+static void add_rows(struct nn_metrics *m, const void *outputs, const void *targets,
+		     bool probabilities, size_t rows)
 {
 	struct nn_loss_call call = {
-		.kind = m->spec.kind, .rows = rows, .positions = m->positions, .columns = m->columns,
-		.logits = outputs, .class_weights = m->class_weights, .scale = 1, .row_loss = m->row_loss,
+		.kind = m->spec.kind,
+		.rows = rows,
+		.positions = m->positions,
+		.columns = m->columns,
+		.logits = outputs,
+		.class_weights = m->class_weights,
+		.scale = 1,
+		.row_loss = m->row_loss,
 	};
 
 	if (m->classes && !probabilities) {
@@ -215,7 +232,8 @@ static void add_rows(struct nn_metrics *m, const void *outputs, const void *targ
 	m->open->rows += (double)rows;
 }
 
-void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targets, bool probabilities, size_t rows)
+void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targets,
+		    bool probabilities, size_t rows)
 {
 	size_t size = nn_dtype_size(m->device->dtype), out = m->positions * m->columns * size;
 	size_t target = m->classes && !probabilities ? m->positions * sizeof(int32_t) : out, n;
@@ -223,7 +241,8 @@ void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targe
 	for (size_t at = 0; at < rows; at += n) {
 		n = NN_METRICS_BLOCK - (size_t)m->open->rows;
 		n = n < rows - at ? n : rows - at;
-		add_rows(m, (const char *)outputs + at * out, (const char *)targets + at * target, probabilities, n);
+		add_rows(m, (const char *)outputs + at * out, (const char *)targets + at * target,
+			 probabilities, n);
 		if (m->open->rows == NN_METRICS_BLOCK)
 			nn_metrics_close(m);
 	}

@@ -1,6 +1,7 @@
 /*
- * Metrics of held-out rows: counts in integers, sums in f64 over blocks of rows in order, which are added along a binary tree, neighbours
- * first, so that a stream, a whole file and several ranks give the same digits.
+ * Metrics of held-out rows: counts in integers, sums in f64 over blocks of rows in order, which are
+ * added along a binary tree, neighbours first, so that a stream, a whole file and several ranks
+ * give the same digits.
  */
 #ifndef NN_PREDICT_METRICS_H
 #define NN_PREDICT_METRICS_H
@@ -8,11 +9,12 @@
 #include "data/schema.h"
 #include "device/device.h"
 
-/* The loss a model is trained with, as nn.train keeps it under the option names: "loss", "class-weight" (array), "ignore" (label). */
+/* The loss a model is trained with, as nn.train keeps it under the option names: "loss",
+ * "class-weight" (array), "ignore" (label). */
 struct nn_loss_spec {
 	enum nn_loss_kind kind;
-	const double *class_weights;     /* [n_labels] in label order, or NULL */
-	int ignore;                      /* class number that is masked, -1: none */
+	const double *class_weights; /* [n_labels] in label order, or NULL */
+	int ignore;                  /* class number that is masked, -1: none */
 };
 
 /* The name as users type it, and back; -1: unknown. */
@@ -22,34 +24,40 @@ int nn_loss_find(const char *name);
 struct nn_metrics;
 
 /*
- * For one output: rows x positions x columns as nn_graph_output lays them out. target, device are borrowed.
- * Labels of `target` are the classes; NULL target: classes 0..columns-1 or numbers by the loss.
+ * For one output: rows x positions x columns as nn_graph_output lays them out. target, device are
+ * borrowed. Labels of `target` are the classes; NULL target: classes 0..columns-1 or numbers by the
+ * loss.
  */
-int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target, const struct nn_loss_spec *loss,
-		   const struct nn_device *device, size_t positions, size_t columns, size_t max_rows,
-		   struct nn_error *err);
+int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target,
+		   const struct nn_loss_spec *loss, const struct nn_device *device,
+		   size_t positions, size_t columns, size_t max_rows, struct nn_error *err);
 void nn_metrics_free(struct nn_metrics *metrics);
 void nn_metrics_reset(struct nn_metrics *metrics);
 /*
- * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes, -1 for a label training never had or masked;
- * numbers in standardized units; probabilities). probabilities: targets are class probabilities. rows <= max_rows.
+ * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes, -1 for a label
+ * training never had or masked; numbers in standardized units; probabilities). probabilities:
+ * targets are class probabilities. rows <= max_rows.
  */
-void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void *targets, bool probabilities, size_t rows);
+void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void *targets,
+		    bool probabilities, size_t rows);
 /*
- * Rows shared out among ranks in whole blocks. Whoever has some of them keeps their sums apart: blocks[n] of nn_metrics_bytes each, closed at
- * the end of its rows. Then the blocks of all ranks are added in order of rows (keep NULL), to what was reset, and counts are summed.
+ * Rows shared out among ranks in whole blocks. Whoever has some of them keeps their sums apart:
+ * blocks[n] of nn_metrics_bytes each, closed at the end of its rows. Then the blocks of all ranks
+ * are added in order of rows (keep NULL), to what was reset, and counts are summed.
  */
 #define NN_METRICS_BLOCK 64
 size_t nn_metrics_bytes(const struct nn_metrics *metrics);
 void nn_metrics_keep(struct nn_metrics *metrics, void *blocks);
-void nn_metrics_close(struct nn_metrics *metrics);           /* the block under way, if it has rows */
+void nn_metrics_close(struct nn_metrics *metrics); /* the block under way, if it has rows */
 void nn_metrics_add_block(struct nn_metrics *metrics, const void *block);
 uint64_t *nn_metrics_counts(struct nn_metrics *metrics, size_t *n);
-/* "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this output. */
+/* "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this
+ * output. */
 bool nn_metrics_get(const struct nn_metrics *metrics, const char *name, double *value);
-/* The lines of --score in order: line(arg, name, value, is a count) until it returns other than 0, which is returned. */
-int nn_metrics_each(const struct nn_metrics *metrics, int (*line)(void *arg, const char *name, double value, bool count),
-		    void *arg);
+/* The lines of --score in order: line(arg, name, value, is a count) until it returns other than 0,
+ * which is returned. */
+int nn_metrics_each(const struct nn_metrics *metrics,
+		    int (*line)(void *arg, const char *name, double value, bool count), void *arg);
 /* accuracy, rmse, or iou.mean for masks. */
 const char *nn_metrics_default(const struct nn_metrics *metrics);
 /* Is more better? (loss, rmse, mae: no) */

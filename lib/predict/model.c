@@ -1,19 +1,23 @@
-/* Opening a model: its file, what it knows of its data, and one packed copy of the weights for all sessions. */
+/* Opening a model: its file, what it knows of its data, and one packed copy of the weights for all
+ * sessions. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "file/json.h"
 #include "predict/model.h"
 
-static int take_class_weights(struct nn_model *model, size_t i, const struct nn_json *weights, struct nn_error *err)
+static int take_class_weights(struct nn_model *model, size_t i, const struct nn_json *weights,
+			      struct nn_error *err)
 {
 	const struct nn_target_schema *target = &model->schema->targets[i];
 	size_t n = nn_json_size(weights);
 
-	if (nn_json_type(weights) != NN_JSON_ARRAY || (!target->labels && model->schema->n_targets > 1))
+	if (nn_json_type(weights) != NN_JSON_ARRAY ||
+	    (!target->labels && model->schema->n_targets > 1))
 		return 0;
 	if (!target->labels || n != target->n_labels)
-		return nn_fail(err, NN_EFORMAT, "nn.train: class-weight: found %zu weights, expected %zu", n,
+		return nn_fail(err, NN_EFORMAT,
+			       "nn.train: class-weight: found %zu weights, expected %zu", n,
 			       target->n_labels);
 	model->class_weights[i] = nn_alloc(n, sizeof(double), err);
 	if (!model->class_weights[i])
@@ -32,16 +36,20 @@ static int find_label(const struct nn_target_schema *target, const char *label)
 	return -1;
 }
 
-/* What nn.train says of an output: the value itself, or where outputs differ the one of that name. */
-static const struct nn_json *of_output(const struct nn_model *model, const struct nn_json *train, const char *key, size_t i)
+/* What nn.train says of an output: the value itself, or where outputs differ the one of that name.
+ */
+static const struct nn_json *of_output(const struct nn_model *model, const struct nn_json *train,
+				       const char *key, size_t i)
 {
 	const struct nn_json *value = nn_json_get(train, key);
 	const char *name = model->schema->targets[i].name;
 
-	return nn_json_type(value) == NN_JSON_OBJECT ? name ? nn_json_get(value, name) : NULL : value;
+	return nn_json_type(value) == NN_JSON_OBJECT ? name ? nn_json_get(value, name) : NULL
+						     : value;
 }
 
-static int take_loss(struct nn_model *model, size_t i, const struct nn_json *train, struct nn_error *err)
+static int take_loss(struct nn_model *model, size_t i, const struct nn_json *train,
+		     struct nn_error *err)
 {
 	const struct nn_target_schema *target = &model->schema->targets[i];
 	bool numbers = !target->labels;
@@ -49,7 +57,8 @@ static int take_loss(struct nn_model *model, size_t i, const struct nn_json *tra
 	const char *name = train ? nn_json_string(of_output(model, train, "loss", i), NULL) : NULL;
 	int kind = name ? nn_loss_find(name) : -1;
 
-	*loss = (struct nn_loss_spec){ .ignore = -1, .kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY };
+	*loss = (struct nn_loss_spec){ .ignore = -1,
+				       .kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY };
 	if (kind >= 0 && (kind == NN_LOSS_CROSS_ENTROPY) != numbers)
 		loss->kind = (enum nn_loss_kind)kind;
 	if (!train)
@@ -85,17 +94,18 @@ static int check_schema(const struct nn_model *model, struct nn_error *err)
 	const struct nn_program *program = model->program;
 
 	if (schema->n_targets && schema->n_targets != (size_t)program->n_outputs)
-		return nn_fail(err, NN_EFORMAT, "nn.target: found %zu targets, expected %d", schema->n_targets,
-			       program->n_outputs);
+		return nn_fail(err, NN_EFORMAT, "nn.target: found %zu targets, expected %d",
+			       schema->n_targets, program->n_outputs);
 	for (size_t i = 0; i < schema->n_targets; i++) {
 		const struct nn_target_schema *t = &schema->targets[i];
 		const struct nn_shape *shape = &program->values[program->outputs[i].value].shape;
 		size_t found = t->labels ? t->n_labels : t->n_columns;
-		size_t wanted = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+		size_t wanted =
+			shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
 
 		if (t->labels ? found > wanted : found != wanted && found != nn_shape_count(shape))
-			return nn_fail(err, NN_EFORMAT, "nn.target: found %zu %s, expected %zu", found,
-				       t->labels ? "labels" : "columns", wanted);
+			return nn_fail(err, NN_EFORMAT, "nn.target: found %zu %s, expected %zu",
+				       found, t->labels ? "labels" : "columns", wanted);
 	}
 	return 0;
 }
@@ -106,19 +116,22 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 	struct nn_schema *schema = model->schema;
 	const struct nn_program *program = model->program;
 
-	for (size_t i = 0; i < schema->n_inputs && schema->n_inputs == (size_t)program->n_inputs; i++) {
+	for (size_t i = 0; i < schema->n_inputs && schema->n_inputs == (size_t)program->n_inputs;
+	     i++) {
 		size_t found = nn_shape_count(&schema->inputs[i].shape);
 		size_t wanted = nn_shape_count(&program->values[program->inputs[i]].shape);
 
 		if (found != wanted)
-			return nn_fail(err, NN_EFORMAT, "nn.input: found a shape of %zu values, nn.model has %zu", found, wanted);
+			return nn_fail(err, NN_EFORMAT,
+				       "nn.input: found a shape of %zu values, nn.model has %zu",
+				       found, wanted);
 	}
 	if (schema->n_inputs == (size_t)program->n_inputs)
 		return 0;
 	if (schema->n_inputs != 0)
-		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu inputs, expected %d", schema->n_inputs,
-			       program->n_inputs);
-	nn_free(schema->inputs);              /* of an empty nn.input */
+		return nn_fail(err, NN_EFORMAT, "nn.input: found %zu inputs, expected %d",
+			       schema->n_inputs, program->n_inputs);
+	nn_free(schema->inputs); /* of an empty nn.input */
 	schema->inputs = nn_alloc((size_t)program->n_inputs, sizeof *schema->inputs, err);
 	if (!schema->inputs)
 		return -1;
@@ -163,22 +176,26 @@ static size_t count_values(const struct nn_program *program, const int *values, 
 	return sum;
 }
 
-static const struct nn_device *open_device(struct nn_model *model, const struct nn_model_source *source, enum nn_dtype dtype,
-					   struct nn_error *err)
+static const struct nn_device *open_device(struct nn_model *model,
+					   const struct nn_model_source *source,
+					   enum nn_dtype dtype, struct nn_error *err)
 {
 	const char *name = source->device_name ? source->device_name : "cpu";
 	char stored[NN_DEVICE_NAME];
 
 	if (strcmp(name, "auto") == 0) {
-		struct nn_use use = { nn_net_text(model->net), false, source->batch ? source->batch : 1, dtype };
+		struct nn_use use = { nn_net_text(model->net), false,
+				      source->batch ? source->batch : 1, dtype };
 
 		nn_device_stored(&use, stored, model->note);
 		name = stored;
 	}
-	return nn_device_open(source->any_order && strcmp(name, "cpu") == 0 ? "cpu+openblas" : name, dtype, err);
+	return nn_device_open(source->any_order && strcmp(name, "cpu") == 0 ? "cpu+openblas" : name,
+			      dtype, err);
 }
 
-static int load_net(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
+static int load_net(struct nn_model *model, const struct nn_model_source *source,
+		    struct nn_error *err)
 {
 	enum nn_dtype dtype;
 
@@ -189,7 +206,9 @@ static int load_net(struct nn_model *model, const struct nn_model_source *source
 		model->net = model->file->net;
 	}
 	model->program = nn_net_program(model->net);
-	dtype = source->precision ? (enum nn_dtype)(source->precision - 1) : model->file ? model->file->dtype : NN_F32;
+	dtype = source->precision ? (enum nn_dtype)(source->precision - 1)
+		: model->file     ? model->file->dtype
+				  : NN_F32;
 	model->device = source->device ? source->device : open_device(model, source, dtype, err);
 	return model->device ? 0 : -1;
 }
@@ -200,16 +219,20 @@ static int load(struct nn_model *model, const struct nn_model_source *source, st
 		return -1;
 	if (nn_schema_parse(&model->schema, model->file ? model->file->input_json : NULL,
 			    model->file ? model->file->target_json : NULL, err) < 0 ||
-	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 || take_losses(model, err) < 0)
+	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 ||
+	    take_losses(model, err) < 0)
 		return nn_fail_at(err, "%s", source->path ? source->path : "-m");
-	model->inputs = count_values(model->program, model->program->inputs, model->program->n_inputs);
+	model->inputs =
+		count_values(model->program, model->program->inputs, model->program->n_inputs);
 	for (int i = 0; i < model->program->n_outputs; i++)
-		model->outputs += count_values(model->program, &model->program->outputs[i].value, 1);
+		model->outputs +=
+			count_values(model->program, &model->program->outputs[i].value, 1);
 	model->idle = nn_idle_new(err);
 	return model->idle ? load_weights(model, source->params, err) : -1;
 }
 
-int nn_model_load(struct nn_model **model, const struct nn_model_source *source, struct nn_error *err)
+int nn_model_load(struct nn_model **model, const struct nn_model_source *source,
+		  struct nn_error *err)
 {
 	struct nn_model *m = nn_alloc(1, sizeof *m, err);
 

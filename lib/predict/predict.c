@@ -1,4 +1,5 @@
-/* The loop of nn-predict: a block of rows that lie ready, forward, write; never waiting for a second row. */
+/* The loop of nn-predict: a block of rows that lie ready, forward, write; never waiting for a
+ * second row. */
 #include <stdio.h>
 
 #include "base/number.h"
@@ -21,7 +22,10 @@ static int forward(struct nn_run *r, const struct batch *b, struct nn_error *err
 	if (n > r->bound && nn_run_bind(r, n > r->batch / 2 ? r->batch : n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nn_run_inputs(r); i++) {
-		size_t row = nn_shape_count(&r->model->program->values[r->model->program->inputs[i]].shape) * nn_dtype_size(dtype);
+		size_t row =
+			nn_shape_count(
+				&r->model->program->values[r->model->program->inputs[i]].shape) *
+			nn_dtype_size(dtype);
 
 		nn_door_in(&r->doors[i], (char *)b->block->inputs[i] + b->first * row, dtype, n,
 			   nn_graph_input(r->graph, (int)i, &size, &channels_last));
@@ -37,9 +41,11 @@ static void score(struct nn_run *r, const struct batch *b)
 		const void *outputs = nn_graph_output(r->graph, (int)o, &positions, &columns);
 		bool classes = nn_rows_target_classes(r->rows, o);
 		bool probabilities = r->model->losses[o].kind == NN_LOSS_CROSS_ENTROPY && !classes;
-		size_t row = nn_rows_target_size(r->rows, o) * (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
+		size_t row = nn_rows_target_size(r->rows, o) *
+			     (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
 
-		nn_metrics_add(r->metrics[o], outputs, (char *)b->block->targets[o] + b->first * row, probabilities, b->n);
+		nn_metrics_add(r->metrics[o], outputs,
+			       (char *)b->block->targets[o] + b->first * row, probabilities, b->n);
 	}
 }
 
@@ -53,7 +59,8 @@ static int emit(struct nn_run *r, const struct batch *b, struct nn_error *err)
 /* Whoever drives us through a pipe gets its answers before we wait for more. */
 static int flush(struct nn_run *r, struct nn_error *err)
 {
-	if (r->p->options.flush == 1 || (r->p->options.flush == 0 && !r->ahead && nn_rows_would_block(r->rows)))
+	if (r->p->options.flush == 1 ||
+	    (r->p->options.flush == 0 && !r->ahead && nn_rows_would_block(r->rows)))
 		return nn_output_flush(r->output, err);
 	return 0;
 }
@@ -82,7 +89,8 @@ static void read_block(struct nn_run *r, struct nn_run_block *block)
 {
 	block->n = 0;
 	block->array_end = false;
-	block->status = nn_rows_next(r->rows, block->max, block->inputs, block->targets, block->bad, &block->n, &block->array_end, &block->err);
+	block->status = nn_rows_next(r->rows, block->max, block->inputs, block->targets, block->bad,
+				     &block->n, &block->array_end, &block->err);
 }
 
 /* A block is answered by the caller while the next one is read. */
@@ -149,7 +157,8 @@ static int print_line(void *arg, const char *name, double value, bool count)
 		snprintf(number, sizeof number, "%.0f", value);
 	else
 		nn_format_f64(number, value);
-	return nn_output_printf(l->output, l->err, "%s%s%s %s\n", l->prefix, *l->prefix ? "." : "", name, number);
+	return nn_output_printf(l->output, l->err, "%s%s%s %s\n", l->prefix, *l->prefix ? "." : "",
+				name, number);
 }
 
 static int print_score(struct nn_run *r, struct nn_error *err)
@@ -206,7 +215,8 @@ int nn_predict_run(const struct nn_predict *predict, struct nn_error *err)
 	if (status == 0)
 		status = finish(&r, err);
 	else if (r.writer && r.output && !nn_output_is_regular(r.output))
-		nn_output_flush(r.output, NULL);     /* what was answered before the failure is the user's */
+		nn_output_flush(r.output,
+				NULL); /* what was answered before the failure is the user's */
 	nn_run_close(&r);
 	return status;
 }

@@ -1,4 +1,5 @@
-/* Prediction as nn-predict does it: rows from a reader through a graph to a writer, or to metrics. */
+/* Prediction as nn-predict does it: rows from a reader through a graph to a writer, or to metrics.
+ */
 #ifndef NN_PREDICT_PREDICT_H
 #define NN_PREDICT_PREDICT_H
 
@@ -6,31 +7,32 @@
 #include "predict/emit.h"
 
 struct nn_predict_options {
-	const char *model_text;      /* -m TEXT: the file gives weights only */
-	const char *emit;            /* probs, class, top:K, logits, values; NULL: by the model */
-	int to;                      /* 0: by the input; 1 + enum nn_to */
-	int to_header;               /* 0 auto, 1 yes, 2 no */
+	const char *model_text; /* -m TEXT: the file gives weights only */
+	const char *emit;       /* probs, class, top:K, logits, values; NULL: by the model */
+	int to;                 /* 0: by the input; 1 + enum nn_to */
+	int to_header;          /* 0 auto, 1 yes, 2 no */
 	const char *output_name;
 	bool score;
-	const char *score_targets;   /* file; NULL: the target's column of DATA */
+	const char *score_targets; /* file; NULL: the target's column of DATA */
 	const char *target;
-	int header;                  /* auto yes no */
-	int on_error;                /* fail skip mark */
+	int header;   /* auto yes no */
+	int on_error; /* fail skip mark */
 	uint64_t batch;
-	int flush;                   /* auto line full */
+	int flush; /* auto line full */
 };
 
 extern const struct nn_opt nn_predict_opts[];
 
 struct nn_predict {
 	struct nn_predict_options options;
-	const char *model, *data;    /* data NULL: stdin */
-	const char *output;          /* NULL: stdout */
-	int precision;               /* 0: as the model; 1 + dtype */
-	int threads;                 /* 0: as many as there are, asked for when a whole batch comes */
-	bool any_order;              /* --reproducible=no */
-	const char *device;          /* --device; NULL: cpu */
-	size_t device_batch;         /* rows at once that auto asks for: --batch where it was given, else 1 */
+	const char *model, *data; /* data NULL: stdin */
+	const char *output;       /* NULL: stdout */
+	int precision;            /* 0: as the model; 1 + dtype */
+	int threads;              /* 0: as many as there are, asked for when a whole batch comes */
+	bool any_order;           /* --reproducible=no */
+	const char *device;       /* --device; NULL: cpu */
+	size_t device_batch; /* rows at once that auto asks for: --batch where it was given, else 1
+			      */
 	/* Warnings and notes, a line each; counted rows among them. */
 	void (*warn)(void *arg, const char *text);
 	void (*note)(void *arg, const char *text);

@@ -6,13 +6,16 @@
 #include "model/weights.h"
 #include "predict/run.h"
 
-/* Less than this every machine has: asking costs some reads of /proc and /sys, which is most of a small prediction. */
+/* Less than this every machine has: asking costs some reads of /proc and /sys, which is most of a
+ * small prediction. */
 #define WORTH_ASKING ((size_t)16 << 20)
 
 /* Rows at once: --batch, fewer where their activations would not stay in reasonable memory. */
 static int choose_batch(struct nn_run *r, struct nn_error *err)
 {
-	struct nn_graph_options options = { .device = r->model->device, .max_rows = 1, .share = r->model->weights };
+	struct nn_graph_options options = { .device = r->model->device,
+					    .max_rows = 1,
+					    .share = r->model->weights };
 	struct nn_graph_memory memory;
 	size_t row, room, most;
 
@@ -40,7 +43,8 @@ static int alloc_inputs(const struct nn_run *r, struct nn_run_block *block, stru
 	if (!block->inputs || !block->bad)
 		return -1;
 	for (size_t i = 0; i < nn_run_inputs(r); i++) {
-		const struct nn_shape *shape = &r->model->program->values[r->model->program->inputs[i]].shape;
+		const struct nn_shape *shape =
+			&r->model->program->values[r->model->program->inputs[i]].shape;
 
 		if (!nn_shape_check(shape, real, &bytes))
 			return nn_fail(err, NN_ENOMEM, "a row of input exceeds the address space");
@@ -55,7 +59,8 @@ static int alloc_targets(const struct nn_run *r, struct nn_run_block *block, str
 {
 	block->targets = nn_alloc(nn_run_outputs(r), sizeof *block->targets, err);
 	for (size_t o = 0; block->targets && o < nn_run_outputs(r); o++)
-		if (!(block->targets[o] = nn_alloc(block->max, nn_rows_target_size(r->rows, o) * 8, err)))
+		if (!(block->targets[o] =
+			      nn_alloc(block->max, nn_rows_target_size(r->rows, o) * 8, err)))
 			return -1;
 	return block->targets ? 0 : -1;
 }
@@ -73,9 +78,12 @@ static void free_block(const struct nn_run *r, struct nn_run_block *block)
 
 /* ---- reading ahead ---- */
 
-/* A number of a table takes as long to read as so many operations: with fewer, reading is worth a thread that would compute. */
+/* A number of a table takes as long to read as so many operations: with fewer, reading is worth a
+ * thread that would compute. */
 #define READ_FLOP 1000
-#define AHEAD_BYTES ((size_t)1 << 20)    /* of a block at most, where it is more than a batch: to meet costs some 10 us */
+#define AHEAD_BYTES \
+	((size_t)1 \
+	 << 20) /* of a block at most, where it is more than a batch: to meet costs some 10 us */
 
 static bool mostly_read(const struct nn_run *r)
 {
@@ -87,7 +95,8 @@ static bool mostly_read(const struct nn_run *r)
 		const struct nn_op *op = nn_ops[node->op];
 
 		if (node->n_in == 1 && op->flops)
-			flop += (double)op->flops(node->attrs, &program->values[node->in[0]].shape, 1, &program->values[node->out].shape);
+			flop += (double)op->flops(node->attrs, &program->values[node->in[0]].shape,
+						  1, &program->values[node->out].shape);
 	}
 	for (size_t i = 0; i < nn_run_inputs(r); i++)
 		numbers += (double)nn_shape_count(&program->values[program->inputs[i]].shape);
@@ -100,12 +109,14 @@ static size_t input_bytes(const struct nn_run *r)
 	size_t bytes = 1;
 
 	for (size_t i = 0; i < nn_run_inputs(r); i++)
-		bytes += nn_shape_count(&r->model->program->values[r->model->program->inputs[i]].shape) *
+		bytes += nn_shape_count(
+				 &r->model->program->values[r->model->program->inputs[i]].shape) *
 			 nn_dtype_size(r->model->device->dtype);
 	return bytes;
 }
 
-/* What the machine has is asked where there are rows for more than one of them: a small prediction is over before. */
+/* What the machine has is asked where there are rows for more than one of them: a small prediction
+ * is over before. */
 static int threads(struct nn_run *r)
 {
 	if (r->threads == 0)
@@ -119,13 +130,15 @@ int nn_run_read_ahead(struct nn_run *r, struct nn_error *err)
 	bool table = strcmp(family, "csv") == 0 || strcmp(family, "tsv") == 0;
 
 	/* marked rows keep their reasons in the reader until it goes on */
-	if (!table || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch || r->p->options.on_error == 2 || threads(r) == 1)
+	if (!table || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch ||
+	    r->p->options.on_error == 2 || threads(r) == 1)
 		return 0;
 	for (int k = 1; k < 3; k++) {
 		size_t batches = AHEAD_BYTES / (r->batch * input_bytes(r));
 
 		r->blocks[k].max = r->batch * (batches ? batches : 1);
-		if (alloc_inputs(r, &r->blocks[k], err) < 0 || (r->metrics && alloc_targets(r, &r->blocks[k], err) < 0))
+		if (alloc_inputs(r, &r->blocks[k], err) < 0 ||
+		    (r->metrics && alloc_targets(r, &r->blocks[k], err) < 0))
 			return -1;
 	}
 	if (nn_pool_new(&r->ahead, 2, err) < 0)
@@ -137,7 +150,9 @@ int nn_run_read_ahead(struct nn_run *r, struct nn_error *err)
 int nn_run_bind(struct nn_run *r, size_t n, struct nn_error *err)
 {
 	struct nn_graph_options options = {
-		.device = r->model->device, .max_rows = n, .share = r->model->weights,
+		.device = r->model->device,
+		.max_rows = n,
+		.share = r->model->weights,
 	};
 
 	nn_graph_free(r->graph);
@@ -159,17 +174,18 @@ int nn_run_bind(struct nn_run *r, size_t n, struct nn_error *err)
 static int find_output(const struct nn_run *r, const char *name, struct nn_error *err)
 {
 	const struct nn_program *program = r->model->program;
-	struct nn_text known = {0};
+	struct nn_text known = { 0 };
 	char quoted[NN_QUOTED];
 
 	for (int o = 0; o < program->n_outputs; o++)
 		if (program->outputs[o].name && strcmp(program->outputs[o].name, name) == 0)
 			return o;
 	for (int o = 0; o < program->n_outputs; o++)
-		nn_text_addf(&known, "%s%s", o ? ", " : "", program->outputs[o].name ? program->outputs[o].name
-										   : "an unnamed one");
-	nn_fail(err, NN_EFAIL, "--output-name=%s: the model's outputs are %s", nn_quote(quoted, name, strlen(name)),
-		known.data ? known.data : "none");
+		nn_text_addf(&known, "%s%s", o ? ", " : "",
+			     program->outputs[o].name ? program->outputs[o].name
+						      : "an unnamed one");
+	nn_fail(err, NN_EFAIL, "--output-name=%s: the model's outputs are %s",
+		nn_quote(quoted, name, strlen(name)), known.data ? known.data : "none");
 	nn_text_free(&known);
 	return -1;
 }
@@ -180,7 +196,8 @@ static int choose_format(const struct nn_run *r, enum nn_to *to)
 
 	if (r->p->options.to)
 		*to = (enum nn_to)(r->p->options.to - 1);
-	else if (strcmp(family, "npy") == 0 || strcmp(family, "safetensors") == 0 || strcmp(family, "zip") == 0)
+	else if (strcmp(family, "npy") == 0 || strcmp(family, "safetensors") == 0 ||
+		 strcmp(family, "zip") == 0)
 		*to = NN_TO_NPY;
 	else
 		*to = strcmp(family, "tsv") == 0 ? NN_TO_TSV : NN_TO_CSV;
@@ -202,8 +219,8 @@ static int open_emitted(struct nn_run *r, struct nn_error *err)
 	if (!r->emitted)
 		return -1;
 	for (size_t i = 0; i < r->n_emitted; i++)
-		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i, r->p->options.emit, r->model->weights,
-				    r->batch, err) < 0)
+		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i, r->p->options.emit,
+				    r->model->weights, r->batch, err) < 0)
 			return -1;
 	return 0;
 }
@@ -216,15 +233,19 @@ static int open_writer(struct nn_run *r, struct nn_error *err)
 
 	choose_format(r, &options.to);
 	options.header = r->p->options.to_header ? r->p->options.to_header == 1
-						 : strcmp(family, "empty") != 0 && (!table || nn_rows_header(r->rows));
+						 : strcmp(family, "empty") != 0 &&
+							   (!table || nn_rows_header(r->rows));
 	if (r->p->options.on_error == 1)
-		options.total = -1;              /* rows may be left out */
+		options.total = -1; /* rows may be left out */
 	if (open_emitted(r, err) < 0)
 		return -1;
 	options.named = r->n_emitted > 1;
 	if (options.named && options.to != NN_TO_JSONL)
-		return nn_fail(err, NN_EFAIL, "%s: the model has %zu outputs; choose one with --output-name= or take all "
-			       "with --to=jsonl", r->p->model, r->n_emitted);
+		return nn_fail(
+			err, NN_EFAIL,
+			"%s: the model has %zu outputs; choose one with --output-name= or take all "
+			"with --to=jsonl",
+			r->p->model, r->n_emitted);
 	if (options.to == NN_TO_NPY && nn_output_binary(r->output, err) < 0)
 		return -1;
 	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_emitted, &options, err);
@@ -235,7 +256,9 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 	const struct nn_schema *schema = r->model->schema;
 
 	if (schema->n_targets == 0)
-		return nn_fail(err, NN_EFAIL, "%s: --score: the model has no nn.target to compare with", r->p->model);
+		return nn_fail(err, NN_EFAIL,
+			       "%s: --score: the model has no nn.target to compare with",
+			       r->p->model);
 	r->metrics = nn_alloc(nn_run_outputs(r), sizeof *r->metrics, err);
 	if (!r->metrics)
 		return -1;
@@ -245,9 +268,12 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 		nn_graph_output(r->model->weights, (int)o, &positions, &columns);
 		wanted = nn_rows_target_classes(r->rows, o) ? positions : positions * columns;
 		if (found != wanted && strcmp(nn_rows_family(r->rows), "empty") != 0)
-			return nn_fail(err, NN_EFORMAT, "--score: found %zu target values per row, the model has %zu", found, wanted);
-		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o], r->model->device, positions,
-				   columns, r->batch, err) < 0)
+			return nn_fail(
+				err, NN_EFORMAT,
+				"--score: found %zu target values per row, the model has %zu",
+				found, wanted);
+		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o],
+				   r->model->device, positions, columns, r->batch, err) < 0)
 			return -1;
 	}
 	return alloc_targets(r, &r->blocks[0], err);
@@ -257,30 +283,41 @@ static int open_score(struct nn_run *r, struct nn_error *err)
 static bool is_input(const struct nn_predict *p, const char *path)
 {
 	return p->output && strcmp(p->output, "-") != 0 && path &&
-	       (nn_same_file(p->output, path) || (p->options.model_text && nn_weights_hold(path, nn_same_file, p->output)));
+	       (nn_same_file(p->output, path) ||
+		(p->options.model_text && nn_weights_hold(path, nn_same_file, p->output)));
 }
 
 int nn_run_open(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_predict_options *o = &r->p->options;
-	struct nn_model_source source = { .path = r->p->model, .text = o->model_text, .precision = r->p->precision,
-					  .any_order = r->p->any_order, .device_name = r->p->device, .batch = r->p->device_batch };
+	struct nn_model_source source = { .path = r->p->model,
+					  .text = o->model_text,
+					  .precision = r->p->precision,
+					  .any_order = r->p->any_order,
+					  .device_name = r->p->device,
+					  .batch = r->p->device_batch };
 	struct nn_rows_options rows = {
-		.header = o->header, .on_error = o->on_error, .target = o->target, .want_target = o->score,
+		.header = o->header,
+		.on_error = o->on_error,
+		.target = o->target,
+		.want_target = o->score,
 	};
 
 	if (nn_is_stdin(r->p->model) && (!r->p->data || nn_is_stdin(r->p->data)))
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be MODEL or DATA, not both");
-	if (is_input(r->p, r->p->model) || is_input(r->p, r->p->data) || is_input(r->p, o->score_targets))
-		return nn_fail(err, NN_EUSAGE, "--output=%s: is an input of this command", r->p->output);
-	if (nn_output_open(&r->output, r->p->output, false, err) < 0)    /* before the first row is waited for */
+	if (is_input(r->p, r->p->model) || is_input(r->p, r->p->data) ||
+	    is_input(r->p, o->score_targets))
+		return nn_fail(err, NN_EUSAGE, "--output=%s: is an input of this command",
+			       r->p->output);
+	if (nn_output_open(&r->output, r->p->output, false, err) <
+	    0) /* before the first row is waited for */
 		return -1;
 	if (nn_model_load(&r->model, &source, err) < 0)
 		return -1;
 	if (*r->model->note && r->p->note)
 		r->p->note(r->p->arg, r->model->note);
-	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets, r->model->schema, &rows,
-			 r->model->device->dtype, err) < 0)
+	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets,
+			 r->model->schema, &rows, r->model->device->dtype, err) < 0)
 		return -1;
 	r->threads = r->p->threads;
 	r->doors = nn_alloc(nn_run_inputs(r), sizeof *r->doors, err);

@@ -1,4 +1,5 @@
-/* Sessions: a graph of their own on the model's weights; and the free list that serves callers without one. */
+/* Sessions: a graph of their own on the model's weights; and the free list that serves callers
+ * without one. */
 #include <pthread.h>
 #include <string.h>
 
@@ -12,12 +13,13 @@ struct nn_session {
 	size_t max_rows;
 	size_t n_inputs, n_outputs;
 	struct nn_door *inputs, *outputs;
-	void **tensors;              /* the graph's inputs */
-	void **staged;               /* rows on their way to a device with memory of its own; NULL: to the host's */
-	const void **in_at;          /* where the callers' rows lie, [n_inputs] and [n_outputs] */
+	void **tensors; /* the graph's inputs */
+	void **staged;  /* rows on their way to a device with memory of its own; NULL: to the host's
+			 */
+	const void **in_at; /* where the callers' rows lie, [n_inputs] and [n_outputs] */
 	void **out_at;
-	void *rows;                  /* one output in language order */
-	struct nn_session *next;     /* in the free list */
+	void *rows;              /* one output in language order */
+	struct nn_session *next; /* in the free list */
 };
 
 static int open_doors(struct nn_session *s, struct nn_error *err)
@@ -29,7 +31,9 @@ static int open_doors(struct nn_session *s, struct nn_error *err)
 		if (nn_door_input(&s->inputs[i], s->model, s->graph, i, err) < 0)
 			return -1;
 		s->tensors[i] = nn_graph_input(s->graph, (int)i, &size, &channels_last);
-		if (s->staged && !(s->staged[i] = nn_alloc(s->max_rows * size, nn_dtype_size(s->model->device->dtype), err)))
+		if (s->staged &&
+		    !(s->staged[i] = nn_alloc(s->max_rows * size,
+					      nn_dtype_size(s->model->device->dtype), err)))
 			return -1;
 	}
 	for (size_t o = 0; o < s->n_outputs; o++) {
@@ -39,7 +43,8 @@ static int open_doors(struct nn_session *s, struct nn_error *err)
 			largest = s->outputs[o].size;
 	}
 	if (!nn_mul(largest, s->max_rows, &largest))
-		return nn_fail(err, NN_ENOMEM, "%zu rows of output exceed the address space", s->max_rows);
+		return nn_fail(err, NN_ENOMEM, "%zu rows of output exceed the address space",
+			       s->max_rows);
 	s->rows = nn_alloc(largest, nn_dtype_size(s->model->device->dtype), err);
 	return s->rows ? 0 : -1;
 }
@@ -48,7 +53,9 @@ static int open_session(struct nn_session *s, int threads, struct nn_error *err)
 {
 	const struct nn_model *model = s->model;
 	struct nn_graph_options options = {
-		.device = model->device, .max_rows = s->max_rows, .share = model->weights,
+		.device = model->device,
+		.max_rows = s->max_rows,
+		.share = model->weights,
 	};
 
 	s->n_inputs = (size_t)model->program->n_inputs;
@@ -70,8 +77,8 @@ static int open_session(struct nn_session *s, int threads, struct nn_error *err)
 	return open_doors(s, err);
 }
 
-struct nn_session *nn_session_open(const struct nn_model *model, const struct nn_session_options *options,
-				   struct nn_error *err)
+struct nn_session *nn_session_open(const struct nn_model *model,
+				   const struct nn_session_options *options, struct nn_error *err)
 {
 	struct nn_session_options o = { .max_rows = 64, .threads = 1 };
 	struct nn_session *s;
@@ -154,10 +161,12 @@ static void run(struct nn_session *s, size_t n, enum nn_dtype dtype)
 		if (s->staged) {
 			nn_door_in(&s->inputs[i], s->in_at[i], dtype, n, s->staged[i]);
 			s->model->device->copy_in(s->tensors[i], s->staged[i],
-						  n * s->inputs[i].size * nn_dtype_size(s->model->device->dtype));
+						  n * s->inputs[i].size *
+							  nn_dtype_size(s->model->device->dtype));
 			continue;
 		}
-		if (nn_door_is_open(&s->inputs[i], dtype) && nn_graph_borrow(s->graph, (int)i, s->in_at[i]))
+		if (nn_door_is_open(&s->inputs[i], dtype) &&
+		    nn_graph_borrow(s->graph, (int)i, s->in_at[i]))
 			continue;
 		nn_door_in(&s->inputs[i], s->in_at[i], dtype, n, s->tensors[i]);
 		nn_graph_borrow(s->graph, (int)i, s->tensors[i]);
@@ -170,7 +179,8 @@ static void run(struct nn_session *s, size_t n, enum nn_dtype dtype)
 }
 
 /* All rows, max_rows at a time. */
-static int predict(struct nn_session *s, const void *const *rows, size_t n, void *const *out, enum nn_dtype dtype)
+static int predict(struct nn_session *s, const void *const *rows, size_t n, void *const *out,
+		   enum nn_dtype dtype)
 {
 	size_t element = nn_dtype_size(dtype);
 
@@ -187,12 +197,12 @@ static int predict(struct nn_session *s, const void *const *rows, size_t n, void
 int nn_session_predict(struct nn_session *s, const float *const *rows, size_t n, float *const *out,
 		       struct nn_error *err)
 {
-	(void)err;               /* nothing can fail yet; the argument keeps the interface open */
+	(void)err; /* nothing can fail yet; the argument keeps the interface open */
 	return predict(s, (const void *const *)rows, n, (void *const *)out, NN_F32);
 }
 
-int nn_session_predict_f64(struct nn_session *s, const double *const *rows, size_t n, double *const *out,
-			   struct nn_error *err)
+int nn_session_predict_f64(struct nn_session *s, const double *const *rows, size_t n,
+			   double *const *out, struct nn_error *err)
 {
 	(void)err;
 	return predict(s, (const void *const *)rows, n, (void *const *)out, NN_F64);
@@ -267,7 +277,8 @@ static void predict_concatenated(struct nn_session *s, const float *row, size_t 
 	}
 }
 
-int nn_model_predict(const struct nn_model *model, const float *rows, size_t n, float *out, struct nn_error *err)
+int nn_model_predict(const struct nn_model *model, const float *rows, size_t n, float *out,
+		     struct nn_error *err)
 {
 	struct nn_session *s = borrow(model, err);
 

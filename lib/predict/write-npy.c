@@ -1,4 +1,5 @@
-/* .npy: one array of answers for each array of rows; spooled to an unlinked file while their number is not known. */
+/* .npy: one array of answers for each array of rows; spooled to an unlinked file while their number
+ * is not known. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static enum nn_dtype array_dtype(const struct nn_emitted *e)
 /* [n, classes], [n, C, H, W]; classes alone: [n], [n, H, W]. */
 static struct nn_shape array_shape(const struct nn_emitted *e, size_t rows)
 {
-	struct nn_shape shape = { .rank = 1, .dim = {rows} };
+	struct nn_shape shape = { .rank = 1, .dim = { rows } };
 	int first = 0, last = e->shape.rank;
 
 	if (e->emit == NN_EMIT_CLASS) {
@@ -58,9 +59,12 @@ int nn_write_npy_header(struct nn_writer *w, struct nn_error *err)
 	struct nn_shape shape;
 
 	if (w->n > 1)
-		return nn_fail(err, NN_EFAIL, "--to=npy: the model has several outputs; choose one with --output-name=");
+		return nn_fail(
+			err, NN_EFAIL,
+			"--to=npy: the model has several outputs; choose one with --output-name=");
 	if (e->emit == NN_EMIT_TOP)
-		return nn_fail(err, NN_EUSAGE, "--emit=top: an .npy array has no labels; use --to=csv, --to=tsv or "
+		return nn_fail(err, NN_EUSAGE,
+			       "--emit=top: an .npy array has no labels; use --to=csv, --to=tsv or "
 			       "--to=jsonl");
 	w->block = nn_alloc(row_values(e), 8, err);
 	if (!w->block)
@@ -75,7 +79,8 @@ static int64_t class_value(const struct nn_emitted *e, size_t c)
 {
 	int64_t value;
 
-	if (e->target && e->target->labels && e->target->integer_labels && c < e->target->n_labels &&
+	if (e->target && e->target->labels && e->target->integer_labels &&
+	    c < e->target->n_labels &&
 	    nn_parse_i64(e->target->labels[c], strlen(e->target->labels[c]), &value))
 		return value;
 	return (int64_t)c;
@@ -97,7 +102,8 @@ static void fill_row(struct nn_writer *w, size_t row, bool bad)
 
 	for (size_t p = 0; p < e->positions; p++) {
 		if (e->emit == NN_EMIT_CLASS) {
-			((int64_t *)w->block)[p] = bad ? -1 : class_value(e, nn_emitted_best(e, row, p));
+			((int64_t *)w->block)[p] =
+				bad ? -1 : class_value(e, nn_emitted_best(e, row, p));
 			continue;
 		}
 		for (size_t c = 0; c < e->columns; c++)
@@ -114,7 +120,8 @@ static int next_array(struct nn_writer *w, struct nn_error *err)
 	return w->ended && !w->spool ? -1 : 0;
 }
 
-int nn_write_npy_rows(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err)
+int nn_write_npy_rows(struct nn_writer *w, size_t rows, const char *const *bad,
+		      struct nn_error *err)
 {
 	size_t size = row_values(w->e) * nn_dtype_size(array_dtype(w->e));
 
@@ -150,7 +157,8 @@ int nn_write_npy_end(struct nn_writer *w, struct nn_error *err)
 	while ((n = fread(copy, 1, sizeof copy, w->spool)) > 0)
 		if (nn_output_write(w->output, copy, n, err) < 0)
 			return -1;
-	if (ferror(w->spool) || fseek(w->spool, 0, SEEK_SET) != 0 || ftruncate(fileno(w->spool), 0) != 0)
+	if (ferror(w->spool) || fseek(w->spool, 0, SEEK_SET) != 0 ||
+	    ftruncate(fileno(w->spool), 0) != 0)
 		return nn_fail_errno(err, NN_EFAIL, "temporary file");
 	return 0;
 }

@@ -32,8 +32,9 @@ static void add_number(struct nn_text *text, const struct nn_emitted *e, double 
 {
 	char number[NN_NUMBER];
 
-	nn_text_add_bytes(text, number, e->dtype == NN_F64 ? nn_format_f64(number, value)
-							    : nn_format_f32(number, (float)value));
+	nn_text_add_bytes(text, number,
+			  e->dtype == NN_F64 ? nn_format_f64(number, value)
+					     : nn_format_f32(number, (float)value));
 }
 
 /* A field quoted by RFC 4180 where it has to be. */
@@ -72,7 +73,7 @@ static void best_classes(const struct nn_emitted *e, size_t row, size_t k, size_
 
 static void header_fields(struct nn_text *text, const struct nn_emitted *e, char separator)
 {
-	struct nn_text name = {0};
+	struct nn_text name = { 0 };
 	char buffer[24];
 	size_t n = e->emit == NN_EMIT_CLASS ? 1 : e->emit == NN_EMIT_TOP ? 2 * e->top : e->columns;
 
@@ -98,7 +99,8 @@ static void row_fields(struct nn_writer *w, const struct nn_emitted *e, size_t r
 	char buffer[24];
 
 	if (e->emit == NN_EMIT_CLASS) {
-		add_field(&w->text, nn_emitted_label(e, nn_emitted_best(e, row, 0), buffer), separator);
+		add_field(&w->text, nn_emitted_label(e, nn_emitted_best(e, row, 0), buffer),
+			  separator);
 		return;
 	}
 	if (e->emit == NN_EMIT_TOP)
@@ -127,7 +129,8 @@ static void empty_fields(struct nn_text *text, const struct nn_emitted *e, char 
 static int table_header(struct nn_writer *w, struct nn_error *err)
 {
 	if (w->e->positions > 1)
-		return nn_fail(err, NN_EFAIL, "the output has a shape per sample; use --to=npy or --to=jsonl");
+		return nn_fail(err, NN_EFAIL,
+			       "the output has a shape per sample; use --to=npy or --to=jsonl");
 	if (!w->options.header)
 		return 0;
 	header_fields(&w->text, w->e, w->separator);
@@ -135,7 +138,8 @@ static int table_header(struct nn_writer *w, struct nn_error *err)
 	return 0;
 }
 
-static int table_rows(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err)
+static int table_rows(struct nn_writer *w, size_t rows, const char *const *bad,
+		      struct nn_error *err)
 {
 	(void)err;
 	for (size_t r = 0; r < rows; r++) {
@@ -169,7 +173,8 @@ static void json_place(struct nn_writer *w, const struct nn_emitted *e, size_t r
 	char buffer[24];
 
 	if (e->emit == NN_EMIT_CLASS) {
-		json_string(&w->text, nn_emitted_label(e, nn_emitted_best(e, row, position), buffer));
+		json_string(&w->text,
+			    nn_emitted_label(e, nn_emitted_best(e, row, position), buffer));
 		return;
 	}
 	nn_text_add(&w->text, keyed ? "{" : "[");
@@ -222,8 +227,9 @@ static void json_places(struct nn_writer *w, const struct nn_emitted *e, size_t 
 static void json_object(struct nn_writer *w, const struct nn_emitted *e, size_t row)
 {
 	static const char *const keys[] = {
-		[NN_EMIT_PROBS] = "{\"probs\":", [NN_EMIT_CLASS] = "{\"class\":", [NN_EMIT_TOP] = "{\"top\":",
-		[NN_EMIT_LOGITS] = "{\"logits\":", [NN_EMIT_VALUES] = "{\"values\":",
+		[NN_EMIT_PROBS] = "{\"probs\":",   [NN_EMIT_CLASS] = "{\"class\":",
+		[NN_EMIT_TOP] = "{\"top\":",       [NN_EMIT_LOGITS] = "{\"logits\":",
+		[NN_EMIT_VALUES] = "{\"values\":",
 	};
 
 	nn_text_add(&w->text, keys[e->emit]);
@@ -240,7 +246,9 @@ static int json_header(struct nn_writer *w, struct nn_error *err)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (w->e[i].emit == NN_EMIT_TOP && w->e[i].positions > 1)
-			return nn_fail(err, NN_EFAIL, "--emit=top: the output has a shape per sample; use --emit=class");
+			return nn_fail(
+				err, NN_EFAIL,
+				"--emit=top: the output has a shape per sample; use --emit=class");
 	return 0;
 }
 
@@ -283,23 +291,25 @@ static int put_text(struct nn_writer *w, struct nn_error *err)
 static const struct {
 	int (*header)(struct nn_writer *w, struct nn_error *err);
 	int (*rows)(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err);
-	int (*end)(struct nn_writer *w, struct nn_error *err);      /* of an array */
+	int (*end)(struct nn_writer *w, struct nn_error *err); /* of an array */
 } formats[] = {
-	[NN_TO_CSV] = {table_header, table_rows, NULL},
-	[NN_TO_TSV] = {table_header, table_rows, NULL},
-	[NN_TO_JSONL] = {json_header, json_rows, NULL},
-	[NN_TO_NPY] = {nn_write_npy_header, nn_write_npy_rows, nn_write_npy_end},
+	[NN_TO_CSV] = { table_header, table_rows, NULL },
+	[NN_TO_TSV] = { table_header, table_rows, NULL },
+	[NN_TO_JSONL] = { json_header, json_rows, NULL },
+	[NN_TO_NPY] = { nn_write_npy_header, nn_write_npy_rows, nn_write_npy_end },
 };
 
-int nn_writer_open(struct nn_writer **writer, struct nn_output *output, struct nn_emitted *emitted, size_t n_emitted,
-		   const struct nn_writer_options *options, struct nn_error *err)
+int nn_writer_open(struct nn_writer **writer, struct nn_output *output, struct nn_emitted *emitted,
+		   size_t n_emitted, const struct nn_writer_options *options, struct nn_error *err)
 {
 	struct nn_writer *w = nn_alloc(1, sizeof *w, err);
 	size_t most = 1;
 
 	if (!w)
 		return -1;
-	*w = (struct nn_writer){ .output = output, .e = emitted, .n = n_emitted, .options = *options };
+	*w = (struct nn_writer){
+		.output = output, .e = emitted, .n = n_emitted, .options = *options
+	};
 	w->separator = options->to == NN_TO_TSV ? '\t' : ',';
 	for (size_t i = 0; i < n_emitted; i++)
 		most = emitted[i].top > most ? emitted[i].top : most;

@@ -13,18 +13,19 @@ struct nn_writer {
 	size_t n;
 	struct nn_writer_options options;
 	char separator;
-	struct nn_text text;                 /* what is ready to be written */
-	size_t *classes;                     /* of top:K */
+	struct nn_text text; /* what is ready to be written */
+	size_t *classes;     /* of top:K */
 	uint64_t not_finite;
 	/* .npy */
-	void *block;                         /* a row in language order, or class numbers */
-	FILE *spool;                         /* rows whose number is not known yet */
+	void *block; /* a row in language order, or class numbers */
+	FILE *spool; /* rows whose number is not known yet */
 	uint64_t rows_since_end;
-	bool ended;                          /* an array was completed */
+	bool ended; /* an array was completed */
 };
 
 int nn_write_npy_header(struct nn_writer *writer, struct nn_error *err);
-int nn_write_npy_rows(struct nn_writer *writer, size_t rows, const char *const *bad, struct nn_error *err);
+int nn_write_npy_rows(struct nn_writer *writer, size_t rows, const char *const *bad,
+		      struct nn_error *err);
 int nn_write_npy_end(struct nn_writer *writer, struct nn_error *err);
 
 #endif

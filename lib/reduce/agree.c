@@ -6,14 +6,15 @@
 #include "reduce/rank.h"
 
 /* What all ranks have to have alike; the rest is a rank's own. */
-static const char *const names[] = { "op", "algorithm", "stream", "bench", "sizes", "precision", "reproducible" };
+static const char *const names[] = { "op",    "algorithm", "stream",      "bench",
+				     "sizes", "precision", "reproducible" };
 
 #define N_NAMES (sizeof names / sizeof *names)
 
 /* What a rank is asked to do. */
 struct task {
 	uint64_t program;
-	char value[N_NAMES][128];    /* as the user would type it, cut */
+	char value[N_NAMES][128]; /* as the user would type it, cut */
 };
 
 static void describe(const struct nn_opt_list *list, struct task *task)
@@ -24,14 +25,16 @@ static void describe(const struct nn_opt_list *list, struct task *task)
 		nn_opt_text(list, names[i], task->value[i], sizeof task->value[i]);
 }
 
-static int compare(const struct task *task, const struct task *first, int rank, struct nn_error *err)
+static int compare(const struct task *task, const struct task *first, int rank,
+		   struct nn_error *err)
 {
 	for (size_t i = 0; i < N_NAMES; i++)
 		if (strcmp(task->value[i], first->value[i]) != 0)
-			return nn_fail(err, NN_EUSAGE, "rank %d has --%s=%s, rank 0 --%s=%s", rank, names[i], task->value[i], names[i],
-				       first->value[i]);
+			return nn_fail(err, NN_EUSAGE, "rank %d has --%s=%s, rank 0 --%s=%s", rank,
+				       names[i], task->value[i], names[i], first->value[i]);
 	if (task->program != first->program)
-		return nn_fail(err, NN_EFAIL, "rank %d is another build of nntools than rank 0", rank);
+		return nn_fail(err, NN_EFAIL, "rank %d is another build of nntools than rank 0",
+			       rank);
 	return 0;
 }
 

@@ -9,13 +9,13 @@
 #include "comm/options.h"
 
 struct nn_allreduce_options {
-	int op;                      /* enum nn_reduce_op */
-	int algorithm;               /* enum nn_algorithm */
+	int op;        /* enum nn_reduce_op */
+	int algorithm; /* enum nn_algorithm */
 	bool stream;
 	bool bench;
 	const char *sizes;
-	int to;                      /* enum nn_report_format */
-	const char *model;           /* NULL: no prediction for a model */
+	int to;            /* enum nn_report_format */
+	const char *model; /* NULL: no prediction for a model */
 	double step_ms;
 };
 extern const struct nn_opt nn_allreduce_opts[], nn_allreduce_bench_opts[];
@@ -25,28 +25,33 @@ struct nn_allreduce_host {
 	void (*warn)(void *arg, const char *text);
 	void (*note)(void *arg, const char *text);
 	void *arg;
-	void (*attach)(struct nn_attach *attach);                    /* a rank's messages go there from now on; NULL: they do not */
-	int (*end)(int status, const struct nn_error *err);          /* says the line of an error; the exit status */
+	void (*attach)(struct nn_attach *attach); /* a rank's messages go there from now on; NULL:
+						     they do not */
+	int (*end)(int status,
+		   const struct nn_error *err); /* says the line of an error; the exit status */
 	const volatile sig_atomic_t *stop;
 };
 
 struct nn_allreduce {
-	const struct nn_opt_list *list;              /* all options */
+	const struct nn_opt_list *list; /* all options */
 	const struct nn_allreduce_options *options;
-	const struct nn_ranks_options *ranks;        /* checked */
+	const struct nn_ranks_options *ranks; /* checked */
 	const struct nn_std_options *std;
 	struct nn_allreduce_host host;
-	char **files;                /* operands */
+	char **files; /* operands */
 	int n;
 };
 
-/* What can be told from the command line alone; `rank`: this process is a rank. 0 or -1 with NN_EUSAGE. */
+/* What can be told from the command line alone; `rank`: this process is a rank. 0 or -1 with
+ * NN_EUSAGE. */
 int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_error *err);
 /* Several files in one process. 0 or -1. */
 int nn_allreduce_files(const struct nn_allreduce *job, struct nn_error *err);
-/* This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the status of what another rank explains. */
+/* This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the
+ * status of what another rank explains. */
 int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err);
-/* This program with its options as ranks->ranks ranks under mpirun; the status of the whole, or -1. */
+/* This program with its options as ranks->ranks ranks under mpirun; the status of the whole, or -1.
+ */
 int nn_allreduce_launch(const struct nn_allreduce *job, struct nn_error *err);
 
 /* --bench in a rank: rows of rank 0 to std->output (NULL: stdout), notes. 0 or -1. */

@@ -16,7 +16,9 @@ static int open_npy(struct nn_arrays *s, struct nn_error *err)
 
 	if (there <= 0)
 		return there;
-	s->one = (struct nn_st_tensor){ .name = "", .dtype = s->header.dtype, .shape = s->header.shape };
+	s->one = (struct nn_st_tensor){ .name = "",
+					.dtype = s->header.dtype,
+					.shape = s->header.shape };
 	s->tensors = &s->one;
 	s->n_tensors = 1;
 	if (!s->header.fortran || s->header.shape.rank < 2)
@@ -43,8 +45,8 @@ static int check_types(const struct nn_arrays *s, struct nn_error *err)
 
 	for (size_t i = 0; i < s->n_tensors; i++)
 		if (s->tensors[i].dtype == NN_BOOL)
-			return nn_fail(err, NN_EFORMAT, "%s: %sholds bool, expected numbers", s->name,
-				       nn_tensor_label(label, &s->tensors[i]));
+			return nn_fail(err, NN_EFORMAT, "%s: %sholds bool, expected numbers",
+				       s->name, nn_tensor_label(label, &s->tensors[i]));
 	return 0;
 }
 
@@ -57,9 +59,12 @@ int nn_arrays_open(struct nn_arrays *s, const char *path, struct nn_error *err)
 		return -1;
 	npy = strcmp(s->kind, "npy") == 0;
 	if (strcmp(s->kind, "empty") == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected .npy, .npz or safetensors", path);
+		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected .npy, .npz or safetensors",
+			       path);
 	if (!npy && !nn_is_tensors(s->kind))
-		return nn_fail(err, NN_EFORMAT, "%s: looks like %s, expected .npy, .npz or safetensors", path, s->kind);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: looks like %s, expected .npy, .npz or safetensors", path,
+			       s->kind);
 	if ((npy ? open_npy(s, err) : open_tensors(s, err)) < 0)
 		return -1;
 	return check_types(s, err);
@@ -84,11 +89,11 @@ void nn_arrays_close(struct nn_arrays *s)
 	nn_st_free(s->st);
 	nn_input_close(s->input);
 	nn_block_free(&s->block);
-	*s = (struct nn_arrays){0};
+	*s = (struct nn_arrays){ 0 };
 }
 
-int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at, size_t count, const void **values,
-		struct nn_error *err)
+int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at, size_t count,
+		   const void **values, struct nn_error *err)
 {
 	size_t size = nn_dtype_size(t->dtype);
 
@@ -104,7 +109,8 @@ int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at,
 	return at + count == nn_shape_count(&t->shape) ? end_array(s, err) : 0;
 }
 
-int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output, const struct nn_st_tensor *results, struct nn_error *err)
+int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output,
+		    const struct nn_st_tensor *results, struct nn_error *err)
 {
 	if (strcmp(s->kind, "zip") == 0)
 		return nn_npz_write(output, results, s->n_tensors, err);

@@ -1,4 +1,5 @@
-/* nn-allreduce --bench: a row per size with nccl-tests' columns, every result compared, and the line through the times. */
+/* nn-allreduce --bench: a row per size with nccl-tests' columns, every result compared, and the
+ * line through the times. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,13 +14,14 @@
 #include "bench/subject.h"
 #include "reduce/allreduce.h"
 
-#define BATCHES 9              /* of calls, of which the median counts */
-#define BATCH_S 2e-3           /* a batch takes about so long, or one call */
+#define BATCHES 9    /* of calls, of which the median counts */
+#define BATCH_S 2e-3 /* a batch takes about so long, or one call */
 #define MOST_CALLS 10000
 
 static const struct nn_report_column columns[] = {
-	{ "size_bytes", 0 }, { "count", 0 }, { "type", 5 }, { "op", 5 }, { "algorithm", 10 }, { "ranks", 0 }, { "time_us", 0 },
-	{ "algbw_GBs", 0 }, { "busbw_GBs", 0 }, { "wrong", 0 }, { NULL, 0 },
+	{ "size_bytes", 0 }, { "count", 0 }, { "type", 5 },    { "op", 5 },
+	{ "algorithm", 10 }, { "ranks", 0 }, { "time_us", 0 }, { "algbw_GBs", 0 },
+	{ "busbw_GBs", 0 },  { "wrong", 0 }, { NULL, 0 },
 };
 
 struct bench {
@@ -29,20 +31,23 @@ struct bench {
 	struct nn_reduce reduce;
 	size_t sizes[NN_ALLREDUCE_SIZES], n_sizes;
 	char *in, *out;
-	struct nn_report *report;    /* rank 0 */
-	struct nn_sha256 hash;       /* of all results */
-	double sum_w, sum_x, sum_y, sum_xx, sum_xy;      /* of the fit */
-	double gradient_bytes;       /* of --model */
+	struct nn_report *report;                   /* rank 0 */
+	struct nn_sha256 hash;                      /* of all results */
+	double sum_w, sum_x, sum_y, sum_xx, sum_xy; /* of the fit */
+	double gradient_bytes;                      /* of --model */
 	bool verbose;
-	uint64_t sent, array;        /* bytes of the largest array, and what the busiest rank sends for it; 0: not known */
+	uint64_t sent, array; /* bytes of the largest array, and what the busiest rank sends for it;
+				 0: not known */
 };
 
-/* ---- values that every rank can compute of every other, and their sum as a plain program has it ---- */
+/* ---- values that every rank can compute of every other, and their sum as a plain program has it
+ * ---- */
 
 /* Of no round numbers, so that another order gives other bytes. Products of many stay near 1. */
 static double value_of(const struct bench *b, int rank, size_t i)
 {
-	uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)rank * UINT64_C(0xbf58476d1ce4e5b9);
+	uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) +
+		     (uint64_t)rank * UINT64_C(0xbf58476d1ce4e5b9);
 
 	z = (z ^ z >> 29) * UINT64_C(0x94d049bb133111eb);
 	z ^= z >> 32;
@@ -50,23 +55,27 @@ static double value_of(const struct bench *b, int rank, size_t i)
 }
 
 #define PLAIN(T) \
-static T plain_##T(const struct bench *b, int from, int to, size_t i) \
-{ \
-	int left = 1; \
-	T x, y; \
-	if (to - from == 1) \
-		return (T)value_of(b, from, i); \
-	while (2 * left < to - from) \
-		left *= 2; \
-	x = plain_##T(b, from, from + left, i); \
-	y = plain_##T(b, from + left, to, i); \
-	switch (b->reduce.op) { \
-	case NN_REDUCE_MIN: return x < y ? x : y; \
-	case NN_REDUCE_MAX: return x > y ? x : y; \
-	case NN_REDUCE_PROD: return x * y; \
-	default: return x + y; \
-	} \
-}
+	static T plain_##T(const struct bench *b, int from, int to, size_t i) \
+	{ \
+		int left = 1; \
+		T x, y; \
+		if (to - from == 1) \
+			return (T)value_of(b, from, i); \
+		while (2 * left < to - from) \
+			left *= 2; \
+		x = plain_##T(b, from, from + left, i); \
+		y = plain_##T(b, from + left, to, i); \
+		switch (b->reduce.op) { \
+		case NN_REDUCE_MIN: \
+			return x < y ? x : y; \
+		case NN_REDUCE_MAX: \
+			return x > y ? x : y; \
+		case NN_REDUCE_PROD: \
+			return x * y; \
+		default: \
+			return x + y; \
+		} \
+	}
 PLAIN(float)
 PLAIN(double)
 
@@ -99,11 +108,14 @@ static bool is_wrong(const struct bench *b, enum nn_algorithm algorithm, size_t 
 		got = ((const double *)b->out)[i];
 		near = n * 0x1p-52;
 	}
-	return algorithm == NN_MPI ? !(fabs(got - want) <= near * (b->reduce.op == NN_REDUCE_PROD ? pow(1.5, n) : n)) : got != want;
+	return algorithm == NN_MPI ? !(fabs(got - want) <=
+				       near * (b->reduce.op == NN_REDUCE_PROD ? pow(1.5, n) : n))
+				   : got != want;
 }
 
 /* Over all ranks. */
-static int count_wrong(struct bench *b, enum nn_algorithm algorithm, size_t count, uint64_t *wrong, struct nn_error *err)
+static int count_wrong(struct bench *b, enum nn_algorithm algorithm, size_t count, uint64_t *wrong,
+		       struct nn_error *err)
 {
 	const struct nn_reduce sum = { NN_U64, NN_REDUCE_SUM, (size_t)b->comm->size };
 	uint64_t mine = 0;
@@ -116,7 +128,8 @@ static int count_wrong(struct bench *b, enum nn_algorithm algorithm, size_t coun
 /* ---- time ---- */
 
 /* Seconds of so many calls in a row. */
-static int time_calls(struct bench *b, enum nn_algorithm algorithm, size_t count, uint64_t calls, double *seconds, struct nn_error *err)
+static int time_calls(struct bench *b, enum nn_algorithm algorithm, size_t count, uint64_t calls,
+		      double *seconds, struct nn_error *err)
 {
 	double start;
 
@@ -124,14 +137,16 @@ static int time_calls(struct bench *b, enum nn_algorithm algorithm, size_t count
 		return -1;
 	start = nn_now_s();
 	for (uint64_t i = 0; i < calls; i++)
-		if (nn_comm_allreduce(b->comm, &b->reduce, algorithm, b->in, b->out, count, NULL, err) < 0)
+		if (nn_comm_allreduce(b->comm, &b->reduce, algorithm, b->in, b->out, count, NULL,
+				      err) < 0)
 			return -1;
 	*seconds = nn_now_s() - start;
 	return 0;
 }
 
 /* The median over batches of calls, of the slowest rank. All ranks make the same calls. */
-static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, double *call_s, struct nn_error *err)
+static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, double *call_s,
+		   struct nn_error *err)
 {
 	const struct nn_reduce max = { NN_F64, NN_REDUCE_MAX, (size_t)b->comm->size };
 	double times[BATCHES], mine;
@@ -142,7 +157,9 @@ static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, d
 
 		if (time_calls(b, algorithm, count, calls, &s, err) < 0)
 			return -1;
-		calls = s > 0 && BATCH_S / s * (double)calls < MOST_CALLS ? (uint64_t)(BATCH_S / s * (double)calls) : MOST_CALLS;
+		calls = s > 0 && BATCH_S / s * (double)calls < MOST_CALLS
+				? (uint64_t)(BATCH_S / s * (double)calls)
+				: MOST_CALLS;
 		calls = calls ? calls : 1;
 		if (nn_comm_broadcast(b->comm, 0, &calls, sizeof calls, err) < 0)
 			return -1;
@@ -157,7 +174,8 @@ static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, d
 }
 
 /* What goes through the busiest rank in a call, half of it sent. */
-static int count_sent(struct bench *b, enum nn_algorithm algorithm, size_t count, struct nn_error *err)
+static int count_sent(struct bench *b, enum nn_algorithm algorithm, size_t count,
+		      struct nn_error *err)
 {
 	const struct nn_reduce max = { NN_U64, NN_REDUCE_MAX, (size_t)b->comm->size };
 	uint64_t bytes = count * nn_dtype_size(b->reduce.dtype), moved = nn_comm_moved(b->comm);
@@ -173,8 +191,10 @@ static int count_sent(struct bench *b, enum nn_algorithm algorithm, size_t count
 
 /* ---- rows ---- */
 
-/* Bandwidth as nccl-tests defines it: bytes of the array per second, and times 2(n-1)/n what each link has to carry. */
-static int print_row(struct bench *b, enum nn_algorithm algorithm, size_t count, double s, uint64_t wrong, struct nn_error *err)
+/* Bandwidth as nccl-tests defines it: bytes of the array per second, and times 2(n-1)/n what each
+ * link has to carry. */
+static int print_row(struct bench *b, enum nn_algorithm algorithm, size_t count, double s,
+		     uint64_t wrong, struct nn_error *err)
 {
 	size_t bytes = count * nn_dtype_size(b->reduce.dtype);
 	double n = b->comm->size, bandwidth = (double)bytes / s * 1e-9;
@@ -196,7 +216,8 @@ static int print_row(struct bench *b, enum nn_algorithm algorithm, size_t count,
 
 static int bench_size(struct bench *b, size_t size, struct nn_error *err)
 {
-	size_t count = size / nn_dtype_size(b->reduce.dtype) ? size / nn_dtype_size(b->reduce.dtype) : 1;
+	size_t count =
+		size / nn_dtype_size(b->reduce.dtype) ? size / nn_dtype_size(b->reduce.dtype) : 1;
 	enum nn_algorithm algorithm = (enum nn_algorithm)b->options->algorithm;
 	double s, x = (double)(count * nn_dtype_size(b->reduce.dtype)), w;
 	uint64_t wrong;
@@ -208,7 +229,7 @@ static int bench_size(struct bench *b, size_t size, struct nn_error *err)
 	    count_wrong(b, algorithm, count, &wrong, err) < 0)
 		return -1;
 	nn_sha256_add(&b->hash, b->out, (size_t)x);
-	w = 1 / (s * s);                                   /* relative errors count */
+	w = 1 / (s * s); /* relative errors count */
 	b->sum_w += w;
 	b->sum_x += w * x;
 	b->sum_y += w * s;
@@ -241,15 +262,17 @@ static void note_number(const struct bench *b, const char *name, double value)
 	b->host->note(b->host->arg, text);
 }
 
-/* A step of a rank, then the all-reduce of all gradients: as it is, and beside the backward pass, two thirds of the step. */
+/* A step of a rank, then the all-reduce of all gradients: as it is, and beside the backward pass,
+ * two thirds of the step. */
 static void note_efficiency(const struct bench *b, double alpha, double beta)
 {
 	double step = b->options->step_ms * 1e-3, comm = alpha + beta * b->gradient_bytes;
 	double exposed = comm > step * 2 / 3 ? comm - step * 2 / 3 : 0;
 	char text[256];
 
-	snprintf(text, sizeof text, "%.80s: %.0f bytes of gradients take %.4g ms beside a step of %.4g ms", b->options->model,
-		 b->gradient_bytes, comm * 1e3, step * 1e3);
+	snprintf(text, sizeof text,
+		 "%.80s: %.0f bytes of gradients take %.4g ms beside a step of %.4g ms",
+		 b->options->model, b->gradient_bytes, comm * 1e3, step * 1e3);
 	b->host->note(b->host->arg, text);
 	note_number(b, "efficiency", step / (step + comm));
 	note_number(b, "efficiency_overlapped", step / (step + exposed));
@@ -260,8 +283,10 @@ static void note_sent(const struct bench *b)
 	double n = b->comm->size;
 	char text[160];
 
-	snprintf(text, sizeof text, "sent_bytes %" PRIu64 " by the busiest rank for an array of %" PRIu64 ": %.3g times 2(n-1)/n of it", b->sent,
-		 b->array, (double)b->sent / (2 * (n - 1) / n * (double)b->array));
+	snprintf(text, sizeof text,
+		 "sent_bytes %" PRIu64 " by the busiest rank for an array of %" PRIu64
+		 ": %.3g times 2(n-1)/n of it",
+		 b->sent, b->array, (double)b->sent / (2 * (n - 1) / n * (double)b->array));
 	b->host->note(b->host->arg, text);
 }
 
@@ -272,10 +297,12 @@ static int read_model(struct bench *b, struct nn_error *err)
 	if (!b->options->model || b->comm->rank > 0)
 		return 0;
 	if (b->n_sizes < 2)
-		return nn_fail(err, NN_EUSAGE, "--model=%s: needs two --sizes at least", b->options->model);
+		return nn_fail(err, NN_EUSAGE, "--model=%s: needs two --sizes at least",
+			       b->options->model);
 	if (nn_subject_open(&subject, b->options->model, 0, 1, err) < 0)
 		return -1;
-	b->gradient_bytes = (double)(nn_subject_parameters(subject) * nn_dtype_size(subject->dtype));
+	b->gradient_bytes =
+		(double)(nn_subject_parameters(subject) * nn_dtype_size(subject->dtype));
 	nn_subject_free(subject);
 	return 0;
 }
@@ -324,7 +351,8 @@ static int run(struct bench *b, const char *output, struct nn_error *err)
 		return -1;
 	if (b->comm->rank == 0) {
 		nn_machine_init(&machine, 1);
-		if (nn_report_open(&b->report, output, (enum nn_report_format)b->options->to, columns, &machine, err) < 0)
+		if (nn_report_open(&b->report, output, (enum nn_report_format)b->options->to,
+				   columns, &machine, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < b->n_sizes; i++)
@@ -338,8 +366,12 @@ static int run(struct bench *b, const char *output, struct nn_error *err)
 int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, struct nn_error *err)
 {
 	struct bench b = {
-		.options = job->options, .host = &job->host, .comm = comm, .verbose = job->std->verbose > 0,
-		.reduce = { job->std->precision == 1 ? NN_F64 : NN_F32, (enum nn_reduce_op)job->options->op, (size_t)comm->size },
+		.options = job->options,
+		.host = &job->host,
+		.comm = comm,
+		.verbose = job->std->verbose > 0,
+		.reduce = { job->std->precision == 1 ? NN_F64 : NN_F32,
+			    (enum nn_reduce_op)job->options->op, (size_t)comm->size },
 	};
 	int n = nn_allreduce_sizes(job->options->sizes, b.sizes, err), status = -1;
 

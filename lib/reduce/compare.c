@@ -12,22 +12,26 @@ char *nn_tensor_label(char buffer[NN_TENSOR_LABEL], const struct nn_st_tensor *t
 
 	buffer[0] = '\0';
 	if (*tensor->name)
-		snprintf(buffer, NN_TENSOR_LABEL, "tensor \"%s\": ", nn_quote(quoted, tensor->name, strlen(tensor->name)));
+		snprintf(buffer, NN_TENSOR_LABEL,
+			 "tensor \"%s\": ", nn_quote(quoted, tensor->name, strlen(tensor->name)));
 	return buffer;
 }
 
-static int compare_tensor(const struct nn_arrays *s, const struct nn_st_tensor *t, const struct nn_arrays *first,
-			  const struct nn_st_tensor *f, struct nn_error *err)
+static int compare_tensor(const struct nn_arrays *s, const struct nn_st_tensor *t,
+			  const struct nn_arrays *first, const struct nn_st_tensor *f,
+			  struct nn_error *err)
 {
 	char label[NN_TENSOR_LABEL], shape[NN_SHAPE_TEXT], expected[NN_SHAPE_TEXT];
 
 	nn_tensor_label(label, t);
 	if (t->dtype != f->dtype)
-		return nn_fail(err, NN_EFORMAT, "%s: %sfound %s, expected %s as in %s", s->name, label, nn_dtype_name(t->dtype),
-			       nn_dtype_name(f->dtype), first->name);
+		return nn_fail(err, NN_EFORMAT, "%s: %sfound %s, expected %s as in %s", s->name,
+			       label, nn_dtype_name(t->dtype), nn_dtype_name(f->dtype),
+			       first->name);
 	if (!nn_shape_equal(&t->shape, &f->shape))
-		return nn_fail(err, NN_EFORMAT, "%s: %sfound shape %s, expected %s as in %s", s->name, label,
-			       nn_shape_text(shape, &t->shape), nn_shape_text(expected, &f->shape), first->name);
+		return nn_fail(err, NN_EFORMAT, "%s: %sfound shape %s, expected %s as in %s",
+			       s->name, label, nn_shape_text(shape, &t->shape),
+			       nn_shape_text(expected, &f->shape), first->name);
 	return 0;
 }
 
@@ -37,20 +41,23 @@ static const char *kind_name(const char *kind)
 }
 
 /* Both lists are sorted by name. */
-int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first, struct nn_error *err)
+int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first,
+		      struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
 	if (strcmp(s->kind, first->kind) != 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is %s, %s is %s", s->name, kind_name(s->kind), first->name, kind_name(first->kind));
+		return nn_fail(err, NN_EFORMAT, "%s: is %s, %s is %s", s->name, kind_name(s->kind),
+			       first->name, kind_name(first->kind));
 	for (size_t i = 0; i < s->n_tensors || i < first->n_tensors; i++) {
 		const struct nn_st_tensor *t = i < s->n_tensors ? &s->tensors[i] : NULL;
 		const struct nn_st_tensor *f = i < first->n_tensors ? &first->tensors[i] : NULL;
 		int order = !t ? 1 : !f ? -1 : strcmp(t->name, f->name);
 
 		if (order > 0)
-			return nn_fail(err, NN_EFORMAT, "%s: tensor \"%s\" of %s is missing", s->name,
-				       nn_quote(quoted, f->name, strlen(f->name)), first->name);
+			return nn_fail(err, NN_EFORMAT, "%s: tensor \"%s\" of %s is missing",
+				       s->name, nn_quote(quoted, f->name, strlen(f->name)),
+				       first->name);
 		if (order < 0)
 			return nn_fail(err, NN_EFORMAT, "%s: tensor \"%s\" is not in %s", s->name,
 				       nn_quote(quoted, t->name, strlen(t->name)), first->name);
@@ -59,13 +66,15 @@ int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first, 
 		if (compare_tensor(s, &s->tensors[i], first, &first->tensors[i], err) < 0)
 			return -1;
 	if (!s->model != !first->model || (s->model && strcmp(s->model, first->model) != 0))
-		return nn_fail(err, NN_EFORMAT, "%s: nn.model is another network than in %s", s->name, first->name);
+		return nn_fail(err, NN_EFORMAT, "%s: nn.model is another network than in %s",
+			       s->name, first->name);
 	return 0;
 }
 
 /* ---- ranks ---- */
 
-/* What a rank has, as bytes for the others: file name, kind, tensors, and the network as its hash. */
+/* What a rank has, as bytes for the others: file name, kind, tensors, and the network as its hash.
+ */
 static void describe(const struct nn_arrays *s, struct nn_text *text)
 {
 	struct nn_sha256 sha;
@@ -119,8 +128,8 @@ static int undescribe(struct nn_arrays *s, const char *at, struct nn_error *err)
 
 int nn_arrays_compare_ranks(const struct nn_arrays *s, struct nn_comm *comm, struct nn_error *err)
 {
-	struct nn_text mine = {0};
-	struct nn_arrays me = {0}, first = {0};
+	struct nn_text mine = { 0 };
+	struct nn_arrays me = { 0 }, first = { 0 };
 	size_t bytes;
 	char *all = NULL;
 	int status = -1;

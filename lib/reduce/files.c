@@ -1,10 +1,12 @@
-/* Several files in one process: piece by piece from .npy to .npy, tensor by tensor from safetensors to safetensors. */
+/* Several files in one process: piece by piece from .npy to .npy, tensor by tensor from safetensors
+ * to safetensors. */
 #include <stdint.h>
 
 #include "base/memory.h"
 #include "reduce/arrays.h"
 
-#define PIECE ((size_t)256 << 10)      /* bytes of each file at a time: stays in the second-level cache */
+#define PIECE \
+	((size_t)256 << 10) /* bytes of each file at a time: stays in the second-level cache */
 
 struct files {
 	const struct nn_allreduce *job;
@@ -14,7 +16,8 @@ struct files {
 };
 
 /* A tensor of all files; piece by piece to `output`, or whole to `whole`. */
-static int reduce_tensor(struct files *f, size_t tensor, struct nn_output *output, char *whole, struct nn_error *err)
+static int reduce_tensor(struct files *f, size_t tensor, struct nn_output *output, char *whole,
+			 struct nn_error *err)
 {
 	const struct nn_st_tensor *t = &f->arrays[0].tensors[tensor];
 	const struct nn_reduce reduce = { t->dtype, (enum nn_reduce_op)f->job->options->op, f->n };
@@ -28,7 +31,8 @@ static int reduce_tensor(struct files *f, size_t tensor, struct nn_output *outpu
 
 		piece = count - at < PIECE / size ? count - at : PIECE / size;
 		for (size_t i = 0; i < f->n; i++)
-			if (nn_arrays_read(&f->arrays[i], &f->arrays[i].tensors[tensor], at, piece, &f->values[i], err) < 0)
+			if (nn_arrays_read(&f->arrays[i], &f->arrays[i].tensors[tensor], at, piece,
+					   &f->values[i], err) < 0)
 				return -1;
 		nn_reduce_leaves(&reduce, f->values, piece, out, NULL, &found);
 		all.nan += found.nan;
@@ -47,19 +51,24 @@ static int write_npy(struct files *f, struct nn_output *output, struct nn_error 
 {
 	const struct nn_st_tensor *t = &f->arrays[0].tensors[0];
 
-	return nn_npy_write_header(output, t->dtype, &t->shape, err) < 0 ? -1 : reduce_tensor(f, 0, output, NULL, err);
+	return nn_npy_write_header(output, t->dtype, &t->shape, err) < 0
+		       ? -1
+		       : reduce_tensor(f, 0, output, NULL, err);
 }
 
 static int write_tensors(struct files *f, struct nn_output *output, struct nn_error *err)
 {
 	const struct nn_st *st = f->arrays[0].st;
 	struct nn_st_tensor *results = nn_alloc(st->n_tensors, sizeof *results, err);
-	struct nn_block block = {0};
+	struct nn_block block = { 0 };
 	size_t bytes = 0, at = 0;
 	int status = -1;
 
 	for (size_t i = 0; i < st->n_tensors; i++)
-		bytes += (nn_shape_count(&st->tensors[i].shape) * nn_dtype_size(st->tensors[i].dtype) + 63) / 64 * 64;
+		bytes += (nn_shape_count(&st->tensors[i].shape) *
+				  nn_dtype_size(st->tensors[i].dtype) +
+			  63) /
+			 64 * 64;
 	if (!results || nn_block_reserve(&block, bytes + 1, err) < 0)
 		goto out;
 	for (size_t i = 0; i < st->n_tensors; i++) {
@@ -67,7 +76,9 @@ static int write_tensors(struct files *f, struct nn_output *output, struct nn_er
 		results[i].data = nn_block_at(&block, at);
 		if (reduce_tensor(f, i, NULL, (char *)nn_block_at(&block, at), err) < 0)
 			goto out;
-		at += (nn_shape_count(&st->tensors[i].shape) * nn_dtype_size(st->tensors[i].dtype) + 63) / 64 * 64;
+		at += (nn_shape_count(&st->tensors[i].shape) * nn_dtype_size(st->tensors[i].dtype) +
+		       63) /
+		      64 * 64;
 	}
 	status = nn_arrays_write(&f->arrays[0], output, results, err);
 out:

@@ -29,10 +29,16 @@ int nn_allreduce_launch(const struct nn_allreduce *job, struct nn_error *err)
 	const struct nn_ranks_options *ranks = job->ranks;
 	struct nn_allreduce_host host = job->host;
 	struct nn_launch launch = {
-		.ranks = (int)ranks->ranks, .hosts = ranks->hosts, .hostfile = ranks->hostfile,
-		.cores = ranks->hosts || ranks->hostfile ? 0 : nn_cpu_count(), .say = tell, .arg = &host, .stop = host.stop,
+		.ranks = (int)ranks->ranks,
+		.hosts = ranks->hosts,
+		.hostfile = ranks->hostfile,
+		.cores = ranks->hosts || ranks->hostfile ? 0 : nn_cpu_count(),
+		.say = tell,
+		.arg = &host,
+		.stop = host.stop,
 	};
-	char **argv = nn_opt_arguments(job->list, NULL, 0, (const char *const *)job->files, (size_t)job->n, err);
+	char **argv = nn_opt_arguments(job->list, NULL, 0, (const char *const *)job->files,
+				       (size_t)job->n, err);
 	int status;
 
 	if (!argv)

@@ -8,20 +8,39 @@
 #define AT(member) offsetof(struct nn_allreduce_options, member)
 
 const struct nn_opt nn_allreduce_opts[] = {
-	{ .name = "op", .type = NN_OPT_CHOICE, .offset = AT(op), .arg = "mean|sum|min|max|prod", .fallback = "mean",
-	  .choices = nn_reduce_ops, .help = "what becomes of the values at one place",
-	  .man = "A mean is the sum, then one division; of whole numbers it is rounded toward zero. A sum or product of whole numbers "
-		 "that does not fit into their type is an error. f16 and bf16 are added as f32 and rounded once. NaN wins; how many "
+	{ .name = "op",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(op),
+	  .arg = "mean|sum|min|max|prod",
+	  .fallback = "mean",
+	  .choices = nn_reduce_ops,
+	  .help = "what becomes of the values at one place",
+	  .man = "A mean is the sum, then one division; of whole numbers it is rounded toward "
+		 "zero. A sum or product of whole numbers "
+		 "that does not fit into their type is an error. f16 and bf16 are added as f32 and "
+		 "rounded once. NaN wins; how many "
 		 "values of the result are NaN is said on standard error." },
-	{ .name = "stream", .type = NN_OPT_FLAG, .offset = AT(stream),
-	  .help = "reduce .npy arrays that follow each other, step by step, until all ranks end together",
-	  .man = "Each rank reads one array and writes one, the result, before it reads the next. FILE is standard input where it is "
+	{ .name = "stream",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(stream),
+	  .help = "reduce .npy arrays that follow each other, step by step, until all ranks end "
+		  "together",
+	  .man = "Each rank reads one array and writes one, the result, before it reads the next. "
+		 "FILE is standard input where it is "
 		 "not given and mpirun or srun has started the ranks." },
-	{ .name = "algorithm", .type = NN_OPT_CHOICE, .offset = AT(algorithm), .arg = "auto|mpi|ring|halving|tree", .fallback = "auto",
-	  .choices = nn_algorithms, .help = "the way values take between ranks; only mpi may change a byte of the result",
-	  .man = "ring: in round i each rank sends a piece to the rank i places on; a piece's owner adds what all sent, and results go "
-		 "round. halving: recursive halving with neighbours first, then doubling. tree: whole arrays along the tree, for short "
-		 "ones. auto: the fastest of these three for an array of that size, measured on the first run of so many ranks and kept. mpi: MPI_Allreduce in its own "
+	{ .name = "algorithm",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(algorithm),
+	  .arg = "auto|mpi|ring|halving|tree",
+	  .fallback = "auto",
+	  .choices = nn_algorithms,
+	  .help = "the way values take between ranks; only mpi may change a byte of the result",
+	  .man = "ring: in round i each rank sends a piece to the rank i places on; a piece's "
+		 "owner adds what all sent, and results go "
+		 "round. halving: recursive halving with neighbours first, then doubling. tree: "
+		 "whole arrays along the tree, for short "
+		 "ones. auto: the fastest of these three for an array of that size, measured on "
+		 "the first run of so many ranks and kept. mpi: MPI_Allreduce in its own "
 		 "order, which needs --reproducible=no." },
 	{ .name = NULL },
 };
@@ -29,15 +48,38 @@ const struct nn_opt nn_allreduce_opts[] = {
 static const char *const formats[] = { "table", "md", "csv", "json", "jsonl", NULL };
 
 const struct nn_opt nn_allreduce_bench_opts[] = {
-	{ .name = "bench", .type = NN_OPT_FLAG, .offset = AT(bench), .help = "measure instead: a row for each size",
+	{ .name = "bench",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(bench),
+	  .help = "measure instead: a row for each size",
 	  .man = "Arrays are f32, or f64 with --precision=f64." },
-	{ .name = "sizes", .type = NN_OPT_CUSTOM, .offset = AT(sizes), .arg = "LIST", .fallback = "1K:64M*2",
-	  .check = nn_allreduce_check_sizes, .help = "bytes of an array: sizes and ranges FIRST:LAST*FACTOR, separated by commas" },
-	{ .name = "to", .type = NN_OPT_CHOICE, .offset = AT(to), .arg = "FORMAT", .fallback = "table", .choices = formats,
+	{ .name = "sizes",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(sizes),
+	  .arg = "LIST",
+	  .fallback = "1K:64M*2",
+	  .check = nn_allreduce_check_sizes,
+	  .help = "bytes of an array: sizes and ranges FIRST:LAST*FACTOR, separated by commas" },
+	{ .name = "to",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(to),
+	  .arg = "FORMAT",
+	  .fallback = "table",
+	  .choices = formats,
 	  .help = "format of the rows: table, md, csv, json or jsonl" },
-	{ .name = "model", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(model), .arg = "MODEL",
-	  .help = "say how many of N ranks' steps would remain for this model, a file or text, with --step-ms" },
-	{ .name = "step-ms", .type = NN_OPT_REAL, .offset = AT(step_ms), .arg = "T", .min = 0.000001, .max = 1000000000,
+	{ .name = "model",
+	  .letter = 'm',
+	  .type = NN_OPT_STRING,
+	  .offset = AT(model),
+	  .arg = "MODEL",
+	  .help = "say how many of N ranks' steps would remain for this model, a file or text, "
+		  "with --step-ms" },
+	{ .name = "step-ms",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(step_ms),
+	  .arg = "T",
+	  .min = 0.000001,
+	  .max = 1000000000,
 	  .help = "milliseconds that one rank's step takes without the others" },
 	{ .name = NULL },
 };
@@ -50,11 +92,17 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 	int n = job->n;
 
 	if (o->algorithm == NN_MPI && job->std->reproducible)
-		return nn_fail(err, NN_EUSAGE, "--algorithm=mpi: MPI adds in an order of its own; say --reproducible=no, too");
+		return nn_fail(err, NN_EUSAGE,
+			       "--algorithm=mpi: MPI adds in an order of its own; say "
+			       "--reproducible=no, too");
 	if (o->bench && (n > 0 || o->stream))
-		return nn_fail(err, NN_EUSAGE, "--bench: makes its own arrays, found %s", n > 0 ? files[0] : "--stream");
+		return nn_fail(err, NN_EUSAGE, "--bench: makes its own arrays, found %s",
+			       n > 0 ? files[0] : "--stream");
 	if (!o->model != !(o->step_ms > 0))
-		return nn_fail(err, NN_EUSAGE, o->model ? "--model=%s: needs --step-ms, the time of a step" : "--step-ms: needs --model", o->model);
+		return nn_fail(err, NN_EUSAGE,
+			       o->model ? "--model=%s: needs --step-ms, the time of a step"
+					: "--step-ms: needs --model",
+			       o->model);
 	if (o->model && !o->bench)
 		return nn_fail(err, NN_EUSAGE, "--model=%s: needs --bench", o->model);
 	if (o->bench)
@@ -62,9 +110,13 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 	if (n < 1 && (ranks || !(rank || o->stream)))
 		return nn_fail(err, NN_EUSAGE, "no FILE given; see nn-allreduce --help");
 	if (n > 1 && (ranks || rank || o->stream))
-		return nn_fail(err, NN_EUSAGE, "%s: %s reads one FILE, found a second: %s", files[0],
-				     o->stream && !ranks && !rank ? "--stream" : "each rank", files[1]);
+		return nn_fail(err, NN_EUSAGE, "%s: %s reads one FILE, found a second: %s",
+			       files[0], o->stream && !ranks && !rank ? "--stream" : "each rank",
+			       files[1]);
 	if (ranks > 1 && !strstr(files[0], "%r"))
-		return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": expected %%r, the rank, in the name of FILE, found %s", ranks, files[0]);
+		return nn_fail(err, NN_EUSAGE,
+			       "--ranks=%" PRIu64
+			       ": expected %%r, the rank, in the name of FILE, found %s",
+			       ranks, files[0]);
 	return 0;
 }

@@ -9,7 +9,8 @@ int nn_allreduce_sizes(const char *list, size_t sizes[NN_ALLREDUCE_SIZES], struc
 	int n = 0;
 
 	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		size_t length = strcspn(at, ","), first_n = strcspn(at, ":,"), last_n = 0, factor_n = 0;
+		size_t length = strcspn(at, ","), first_n = strcspn(at, ":,"), last_n = 0,
+		       factor_n = 0;
 		const char *last = at + first_n + 1, *factor = NULL;
 		uint64_t first = 0, to = 0, times = 2;
 		bool range = first_n < length, good = nn_parse_size(at, first_n, &first);
@@ -25,12 +26,18 @@ int nn_allreduce_sizes(const char *list, size_t sizes[NN_ALLREDUCE_SIZES], struc
 		}
 		to = range ? to : first;
 		if (good && to > (uint64_t)1 << 40)
-			return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected sizes of at most 1T", list);
+			return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected sizes of at most 1T",
+				       list);
 		if (!good || first == 0 || to < first)
-			return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2", list);
+			return nn_fail(
+				err, NN_EUSAGE,
+				"--sizes=%s: expected sizes or FIRST:LAST*FACTOR, such as 1K:64M*2",
+				list);
 		for (uint64_t size = first; size <= to; size *= times) {
 			if (n == NN_ALLREDUCE_SIZES)
-				return nn_fail(err, NN_EUSAGE, "--sizes=%s: expected at most %d sizes", list, NN_ALLREDUCE_SIZES);
+				return nn_fail(err, NN_EUSAGE,
+					       "--sizes=%s: expected at most %d sizes", list,
+					       NN_ALLREDUCE_SIZES);
 			sizes[n++] = (size_t)size;
 		}
 	}

@@ -12,8 +12,10 @@ struct frame {
 	struct nn_shape shape;
 };
 
-/* Is there a frame on all ranks (1) or on none (0)? Of those that differ from rank 0 each speaks for itself. */
-static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all, uint64_t number, struct nn_error *err)
+/* Is there a frame on all ranks (1) or on none (0)? Of those that differ from rank 0 each speaks
+ * for itself. */
+static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all, uint64_t number,
+		 struct nn_error *err)
 {
 	char shape[NN_SHAPE_TEXT], expected[NN_SHAPE_TEXT];
 	const char *many = number == 2 ? "" : "s";
@@ -22,15 +24,23 @@ static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all,
 	if (nn_comm_gather(r->comm, mine, all, sizeof *mine, err) < 0)
 		return -1;
 	if (mine->there != all[0].there)
-		return mine->there ? nn_fail(err, NN_EFORMAT, "%s: goes on after %" PRIu64 " frame%s, rank 0 has ended", r->input_name,
-					     number - 1, many)
-				   : nn_fail(err, NN_EFORMAT, "%s: ends after %" PRIu64 " frame%s, rank 0 goes on", r->input_name, number - 1, many);
+		return mine->there
+			       ? nn_fail(err, NN_EFORMAT,
+					 "%s: goes on after %" PRIu64 " frame%s, rank 0 has ended",
+					 r->input_name, number - 1, many)
+			       : nn_fail(err, NN_EFORMAT,
+					 "%s: ends after %" PRIu64 " frame%s, rank 0 goes on",
+					 r->input_name, number - 1, many);
 	if (mine->there && mine->dtype != all[0].dtype)
-		return nn_fail(err, NN_EFORMAT, "%s: frame %" PRIu64 ": found %s, expected %s as on rank 0", r->input_name, number,
-			       nn_dtype_name(mine->dtype), nn_dtype_name(all[0].dtype));
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: frame %" PRIu64 ": found %s, expected %s as on rank 0",
+			       r->input_name, number, nn_dtype_name(mine->dtype),
+			       nn_dtype_name(all[0].dtype));
 	if (mine->there && !nn_shape_equal(&mine->shape, &all[0].shape))
-		return nn_fail(err, NN_EFORMAT, "%s: frame %" PRIu64 ": found shape %s, expected %s as on rank 0", r->input_name, number,
-			       nn_shape_text(shape, &mine->shape), nn_shape_text(expected, &all[0].shape));
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: frame %" PRIu64 ": found shape %s, expected %s as on rank 0",
+			       r->input_name, number, nn_shape_text(shape, &mine->shape),
+			       nn_shape_text(expected, &all[0].shape));
 	for (int i = 1; i < r->comm->size; i++)
 		differs |= memcmp(&all[i], &all[0], sizeof *all) != 0;
 	return differs ? 2 : mine->there;
@@ -44,8 +54,8 @@ static void tell_nan(const struct nn_rank *r, uint64_t number, uint64_t *frames)
 
 	if (r->found.nan == 0 || (*frames)++ > 0 || r->comm->rank > 0)
 		return;
-	snprintf(text, sizeof text, "frame %" PRIu64 ": %zu of %zu values of the result are NaN", number, r->found.nan,
-		 nn_shape_count(&r->arrays.one.shape));
+	snprintf(text, sizeof text, "frame %" PRIu64 ": %zu of %zu values of the result are NaN",
+		 number, r->found.nan, nn_shape_count(&r->arrays.one.shape));
 	host->warn(host->arg, text);
 }
 
@@ -56,11 +66,13 @@ static void tell_all_nan(const struct nn_rank *r, uint64_t number, uint64_t fram
 
 	if (frames < 2 || r->comm->rank > 0)
 		return;
-	snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " frames of the result have NaN", frames, number);
+	snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " frames of the result have NaN",
+		 frames, number);
 	host->warn(host->arg, text);
 }
 
-/* A program at the other ends of two FIFOs is expected to open first the one that it writes: so does this. */
+/* A program at the other ends of two FIFOs is expected to open first the one that it writes: so
+ * does this. */
 int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 {
 	struct frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
@@ -76,7 +88,7 @@ int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 		struct frame mine;
 		int there = nn_arrays_next(&r->arrays, err);
 
-		memset(&mine, 0, sizeof mine);       /* padding is compared too */
+		memset(&mine, 0, sizeof mine); /* padding is compared too */
 		mine.there = there > 0;
 		mine.dtype = r->arrays.one.dtype;
 		mine.shape.rank = r->arrays.one.shape.rank;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "train/balance.h"
 
-#define ROWS 1024                    /* looked at together */
+#define ROWS 1024 /* looked at together */
 
 /* Targets of the training rows by class; ignored ones are left out. */
 static int count_classes(const struct nn_train *t, int i, uint64_t *counts, struct nn_error *err)
@@ -25,7 +25,8 @@ static int count_classes(const struct nn_train *t, int i, uint64_t *counts, stru
 	return 0;
 }
 
-static int balance(const struct nn_train *t, int i, double *weights, size_t n_labels, struct nn_error *err)
+static int balance(const struct nn_train *t, int i, double *weights, size_t n_labels,
+		   struct nn_error *err)
 {
 	uint64_t *counts = nn_alloc(n_labels, sizeof *counts, err), n = 0, present = 0;
 
@@ -47,19 +48,23 @@ int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 {
 	const char *text = t->options->class_weight;
 	const struct nn_shape *shape = &t->program->values[t->program->outputs[i].value].shape;
-	size_t n_labels = t->schema->targets[i].n_labels, columns = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+	size_t n_labels = t->schema->targets[i].n_labels,
+	       columns = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
 	bool balanced = strcmp(text, "balanced") == 0;
 	int n = balanced ? 0 : nn_parse_weights(text, NULL, err);
 
 	if (n < 0)
 		return -1;
 	if (!balanced && (size_t)n != n_labels)
-		return nn_fail(err, NN_EFAIL, "--class-weight: found %d weights, expected %zu, one for each class", n, n_labels);
+		return nn_fail(err, NN_EFAIL,
+			       "--class-weight: found %d weights, expected %zu, one for each class",
+			       n, n_labels);
 	if (!(t->class_weights[i] = nn_alloc(columns, sizeof(double), err)))
 		return -1;
 	for (size_t c = 0; c < columns; c++)
-		t->class_weights[i][c] = 1;              /* also of outputs that no label has */
-	if (balanced ? balance(t, i, t->class_weights[i], n_labels, err) < 0 : nn_parse_weights(text, t->class_weights[i], err) < 0)
+		t->class_weights[i][c] = 1; /* also of outputs that no label has */
+	if (balanced ? balance(t, i, t->class_weights[i], n_labels, err) < 0
+		     : nn_parse_weights(text, t->class_weights[i], err) < 0)
 		return -1;
 	t->losses[i].class_weights = t->class_weights[i];
 	return 0;

@@ -26,7 +26,7 @@ static const char *first_given(const struct nn_train_setup *s, const char *const
 
 static bool numbers_only(const struct nn_train_options *o)
 {
-	return o->loss > 1;                  /* neither auto nor cross-entropy */
+	return o->loss > 1; /* neither auto nor cross-entropy */
 }
 
 static int check_optimizer(const struct nn_train_setup *s, struct nn_error *err)
@@ -35,9 +35,11 @@ static int check_optimizer(const struct nn_train_setup *s, struct nn_error *err)
 	const struct nn_optimizer_info *info = &nn_optimizers[o->optimizer];
 
 	if (o->momentum != 0 && !info->momentum)
-		return nn_fail(err, NN_EUSAGE, "--momentum: --optimizer=%s has none; sgd and lars do", info->name);
+		return nn_fail(err, NN_EUSAGE,
+			       "--momentum: --optimizer=%s has none; sgd and lars do", info->name);
 	if (o->nesterov && (info->kind != NN_SGD || o->momentum == 0))
-		return nn_fail(err, NN_EUSAGE, "--nesterov: needs --optimizer=sgd with --momentum above 0");
+		return nn_fail(err, NN_EUSAGE,
+			       "--nesterov: needs --optimizer=sgd with --momentum above 0");
 	if (o->weight_decay != 0 && info->kind == NN_RPROP)
 		return nn_fail(err, NN_EUSAGE, "--weight-decay: --optimizer=rprop has none");
 	return 0;
@@ -49,16 +51,19 @@ static int check_length(const struct nn_train_setup *s, struct nn_error *err)
 
 	if (nn_schedule_parse(&schedule, s->train->schedule, err) < 0)
 		return -1;
-	if (schedule.kind == NN_CONSTANT || schedule.kind == NN_PLATEAU || given(s, "epochs") || given(s, "steps"))
+	if (schedule.kind == NN_CONSTANT || schedule.kind == NN_PLATEAU || given(s, "epochs") ||
+	    given(s, "steps"))
 		return 0;
-	return nn_fail(err, NN_EUSAGE, "--schedule=%s: needs --epochs=N or --steps=N, the length it is planned for",
+	return nn_fail(err, NN_EUSAGE,
+		       "--schedule=%s: needs --epochs=N or --steps=N, the length it is planned for",
 		       s->train->schedule);
 }
 
 static int check_batch(const struct nn_train_options *o, struct nn_error *err)
 {
 	if (o->leaves & (o->leaves - 1))
-		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected a power of two", (unsigned long long)o->leaves);
+		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected a power of two",
+			       (unsigned long long)o->leaves);
 	if (o->leaves > o->batch)
 		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected at most the batch, %llu",
 			       (unsigned long long)o->leaves, (unsigned long long)o->batch);
@@ -68,9 +73,11 @@ static int check_batch(const struct nn_train_options *o, struct nn_error *err)
 static int check_targets(const struct nn_train_options *o, struct nn_error *err)
 {
 	if (numbers_only(o) && o->class_weight)
-		return nn_fail(err, NN_EUSAGE, "--class-weight: needs classes, that is --loss=cross-entropy");
+		return nn_fail(err, NN_EUSAGE,
+			       "--class-weight: needs classes, that is --loss=cross-entropy");
 	if (numbers_only(o) && o->ignore)
-		return nn_fail(err, NN_EUSAGE, "--ignore: needs classes, that is --loss=cross-entropy");
+		return nn_fail(err, NN_EUSAGE,
+			       "--ignore: needs classes, that is --loss=cross-entropy");
 	return 0;
 }
 
@@ -79,9 +86,12 @@ static int check_held_out(const struct nn_train_options *o, struct nn_error *err
 	if (o->valid || o->folds)
 		return 0;
 	if (o->patience)
-		return nn_fail(err, NN_EUSAGE, "--patience: needs held-out data, --valid=FILE or --valid=FRACTION");
+		return nn_fail(err, NN_EUSAGE,
+			       "--patience: needs held-out data, --valid=FILE or --valid=FRACTION");
 	if (o->valid_every)
-		return nn_fail(err, NN_EUSAGE, "--valid-every: needs held-out data, --valid=FILE or --valid=FRACTION");
+		return nn_fail(
+			err, NN_EUSAGE,
+			"--valid-every: needs held-out data, --valid=FILE or --valid=FRACTION");
 	return 0;
 }
 
@@ -107,9 +117,12 @@ static int check_inputs(const struct nn_train_setup *s, struct nn_error *err)
 	if (data && targets)
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be DATA or TARGETS, not both");
 	if ((data || targets) && nn_is_stdin(s->train->model))
-		return nn_fail(err, NN_EUSAGE, "-m %s: stdin is read as %s already", s->train->model, data ? "DATA" : "TARGETS");
+		return nn_fail(err, NN_EUSAGE, "-m %s: stdin is read as %s already",
+			       s->train->model, data ? "DATA" : "TARGETS");
 	if (s->train->resume && (data || targets) && !nn_spool_file(s->train))
-		return nn_fail(err, NN_EUSAGE, "--resume: stdin can be read a second time only where --spool=FILE has kept it");
+		return nn_fail(err, NN_EUSAGE,
+			       "--resume: stdin can be read a second time only where --spool=FILE "
+			       "has kept it");
 	return 0;
 }
 
@@ -127,7 +140,8 @@ static bool model_to_stdout(const struct nn_train_setup *s)
 
 static bool same_place(const char *path, const char *other)
 {
-	return strcmp(path, other) == 0 || (!is_stdout(path) && !is_stdout(other) && nn_same_file(path, other));
+	return strcmp(path, other) == 0 ||
+	       (!is_stdout(path) && !is_stdout(other) && nn_same_file(path, other));
 }
 
 static bool is_text(const char *path)
@@ -141,10 +155,12 @@ static bool is_text(const char *path)
 	return !memchr(bytes, 0, n);
 }
 
-/* -o may replace the start model, which is complete before anything is written, but never a model's text. */
+/* -o may replace the start model, which is complete before anything is written, but never a model's
+ * text. */
 static bool is_input(const char *path, bool replaces_model, const struct nn_train_setup *s)
 {
-	const char *model = s->train->model, *inputs[] = { s->data_path, s->targets_path, s->train->valid, s->train->replay_run };
+	const char *model = s->train->model, *inputs[] = { s->data_path, s->targets_path,
+							   s->train->valid, s->train->replay_run };
 
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
 		if (inputs[i] && nn_same_file(path, inputs[i]))
@@ -155,10 +171,15 @@ static bool is_input(const char *path, bool replaces_model, const struct nn_trai
 /* What stdout may carry where the model does not go there. */
 static int check_stdout(const struct nn_train_setup *s, struct nn_error *err)
 {
-	const char *name = is_stdout(s->std->log) ? "log" : is_stdout(s->train->plot) ? "plot" : is_stdout(s->train->record) ? "record" : NULL;
+	const char *name = is_stdout(s->std->log)        ? "log"
+			   : is_stdout(s->train->plot)   ? "plot"
+			   : is_stdout(s->train->record) ? "record"
+							 : NULL;
 
 	if (name && model_to_stdout(s))
-		return nn_fail(err, NN_EUSAGE, "--%s=-: the model goes to stdout; give it a file with -o FILE", name);
+		return nn_fail(err, NN_EUSAGE,
+			       "--%s=-: the model goes to stdout; give it a file with -o FILE",
+			       name);
 	if (is_stdout(s->train->checkpoint))
 		return nn_fail(err, NN_EUSAGE, "--checkpoint=-: a state needs a file");
 	if (is_stdout(nn_spool_file(s->train)))
@@ -172,8 +193,9 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 	const struct {
 		const char *name, *path;
 	} outputs[] = {
-		{ "-o", s->std->output }, { "--checkpoint", o->checkpoint }, { "--log", s->std->log }, { "--spool", nn_spool_file(o) },
-		{ "--plot", o->plot }, { "--record", o->record },
+		{ "-o", s->std->output }, { "--checkpoint", o->checkpoint },
+		{ "--log", s->std->log }, { "--spool", nn_spool_file(o) },
+		{ "--plot", o->plot },    { "--record", o->record },
 	};
 
 	if (check_stdout(s, err) < 0)
@@ -182,13 +204,16 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 		if (!outputs[i].path)
 			continue;
 		if (!is_stdout(outputs[i].path) && is_input(outputs[i].path, i == 0, s))
-			return nn_fail(err, NN_EUSAGE, "%s: %s is an input, which would be lost", outputs[i].name, outputs[i].path);
+			return nn_fail(err, NN_EUSAGE, "%s: %s is an input, which would be lost",
+				       outputs[i].name, outputs[i].path);
 		for (size_t j = 0; j < i; j++)
 			if (outputs[j].path && same_place(outputs[i].path, outputs[j].path))
-				return nn_fail(err, NN_EUSAGE, "%s=%s: this is where %s goes", outputs[i].name, outputs[i].path, outputs[j].name);
+				return nn_fail(err, NN_EUSAGE, "%s=%s: this is where %s goes",
+					       outputs[i].name, outputs[i].path, outputs[j].name);
 	}
 	if (o->resume && model_to_stdout(s) && !o->checkpoint)
-		return nn_fail(err, NN_EUSAGE, "--resume: no state is kept without -o FILE or --checkpoint=FILE");
+		return nn_fail(err, NN_EUSAGE,
+			       "--resume: no state is kept without -o FILE or --checkpoint=FILE");
 	return 0;
 }
 
@@ -202,9 +227,12 @@ static int check_tensor(const struct nn_train_setup *s, struct nn_error *err)
 	if (s->train->folds)
 		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --folds", ranks);
 	if (s->train->selfcheck)
-		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --selfcheck, which is one process", ranks);
+		return nn_fail(err, NN_EUSAGE,
+			       "--tensor=%llu: not with --selfcheck, which is one process", ranks);
 	if (!s->std->reproducible)
-		return nn_fail(err, NN_EUSAGE, "--reproducible=no: not with --tensor, whose ranks rest on equal bytes");
+		return nn_fail(
+			err, NN_EUSAGE,
+			"--reproducible=no: not with --tensor, whose ranks rest on equal bytes");
 	return 0;
 }
 
@@ -214,7 +242,7 @@ static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 	const struct {
 		const char *name;
 		bool asked;
-		const struct nn_strategy *strategy;      /* that alone has it */
+		const struct nn_strategy *strategy; /* that alone has it */
 	} of_one[] = {
 		{ "staleness", given(s, "staleness"), &nn_strategy_async },
 		{ "staleness-lr", given(s, "staleness-lr"), &nn_strategy_async },
@@ -230,12 +258,16 @@ static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 		return -1;
 	for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
 		if (of_one[i].asked && strategy != of_one[i].strategy)
-			return nn_fail(err, NN_EUSAGE, "--%s: needs --strategy=%s", of_one[i].name, of_one[i].strategy->name);
+			return nn_fail(err, NN_EUSAGE, "--%s: needs --strategy=%s", of_one[i].name,
+				       of_one[i].strategy->name);
 	if (o->record && o->replay_run)
-		return nn_fail(err, NN_EUSAGE, "--record: a run that --replay-run repeats is recorded already");
+		return nn_fail(err, NN_EUSAGE,
+			       "--record: a run that --replay-run repeats is recorded already");
 	if ((o->record || o->replay_run) && (o->resume || o->folds))
-		return nn_fail(err, NN_EUSAGE, "--%s: a record begins with the first step of a training; without --%s",
-			       o->record ? "record" : "replay-run", o->resume ? "resume" : "folds");
+		return nn_fail(
+			err, NN_EUSAGE,
+			"--%s: a record begins with the first step of a training; without --%s",
+			o->record ? "record" : "replay-run", o->resume ? "resume" : "folds");
 	if (o->pipeline && o->folds)
 		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: not with --folds", o->pipeline);
 	return o->tensor > 1 ? check_tensor(s, err) : 0;
@@ -243,14 +275,18 @@ static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 
 /* ---- what stands alone ---- */
 
-/* Cross-validation writes a table, no model: what speaks of one, or of held-out rows, is a mistake. */
+/* Cross-validation writes a table, no model: what speaks of one, or of held-out rows, is a mistake.
+ */
 static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 {
 	static const struct {
 		const char *name, *why;
 	} wrong[] = {
-		{ "output", "which writes a table to stdout and no model" }, { "valid", "which holds out each fold in turn" },
-		{ "checkpoint", "which keeps no state" }, { "checkpoint-every", "which keeps no state" }, { "resume", "which keeps no state" },
+		{ "output", "which writes a table to stdout and no model" },
+		{ "valid", "which holds out each fold in turn" },
+		{ "checkpoint", "which keeps no state" },
+		{ "checkpoint-every", "which keeps no state" },
+		{ "resume", "which keeps no state" },
 		{ "plot", "each fold has curves of its own; --log=FILE keeps their figures" },
 	};
 
@@ -258,15 +294,16 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 		return 0;
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		if (given(s, wrong[i].name))
-			return nn_fail(err, NN_EUSAGE, "%s%s: not with --folds, %s", i == 0 ? "-o, --" : "--", wrong[i].name, wrong[i].why);
+			return nn_fail(err, NN_EUSAGE, "%s%s: not with --folds, %s",
+				       i == 0 ? "-o, --" : "--", wrong[i].name, wrong[i].why);
 	if (is_stdout(s->std->log))
 		return nn_fail(err, NN_EUSAGE, "--log=-: the table of --folds goes to stdout");
 	return 0;
 }
 
 /*
- * Ranks that no batch has leaves for, whatever the network: a batch-norm group may be one row. Told before so many processes are started;
- * what the network says of it they find themselves.
+ * Ranks that no batch has leaves for, whatever the network: a batch-norm group may be one row. Told
+ * before so many processes are started; what the network says of it they find themselves.
  */
 static int check_ranks(const struct nn_train_setup *s, struct nn_error *err)
 {
@@ -280,12 +317,15 @@ static int check_ranks(const struct nn_train_setup *s, struct nn_error *err)
 		return -1;
 	parts *= (uint64_t)stages;
 	most = o->leaves ? o->leaves : device->leaves(o->batch, 1, SIZE_MAX);
-	if (s->ranks / parts <= most || given(s, "explain") || o->race || nn_strategy_parse(o->strategy, NULL, err)->whole)
+	if (s->ranks / parts <= most || given(s, "explain") || o->race ||
+	    nn_strategy_parse(o->strategy, NULL, err)->whole)
 		return 0;
 	while (wanted < s->ranks / parts)
 		wanted *= 2;
-	return nn_fail(err, NN_EUSAGE, "--ranks=%" PRIu64 ": a batch of %" PRIu64 " has at most %" PRIu64 " lea%s; use at most --ranks=%" PRIu64
-		       ", or --leaves=%" PRIu64 "%s", s->ranks, o->batch, most, most == 1 ? "f" : "ves", most * parts, wanted,
+	return nn_fail(err, NN_EUSAGE,
+		       "--ranks=%" PRIu64 ": a batch of %" PRIu64 " has at most %" PRIu64
+		       " lea%s; use at most --ranks=%" PRIu64 ", or --leaves=%" PRIu64 "%s",
+		       s->ranks, o->batch, most, most == 1 ? "f" : "ves", most * parts, wanted,
 		       wanted > o->batch ? " with a --batch of as many" : "");
 }
 
@@ -297,24 +337,35 @@ static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
 	if (n == 0)
 		return 0;
 	if (s->train->folds || (!s->train->checkpoint && model_to_stdout(s)))
-		return nn_fail(err, NN_EUSAGE, "--max-restarts=%llu: no state is kept without -o FILE or --checkpoint=FILE", n);
+		return nn_fail(err, NN_EUSAGE,
+			       "--max-restarts=%llu: no state is kept without -o FILE or "
+			       "--checkpoint=FILE",
+			       n);
 	if (reads_stdin(s) && !nn_spool_file(s->train))
-		return nn_fail(err, NN_EUSAGE, "--max-restarts=%llu: stdin can be read a second time only where --spool=FILE has kept it", n);
+		return nn_fail(err, NN_EUSAGE,
+			       "--max-restarts=%llu: stdin can be read a second time only where "
+			       "--spool=FILE has kept it",
+			       n);
 	return 0;
 }
 
 /* --selfcheck writes a table and nothing else. */
 static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 {
-	static const char *const none[] = { "output", "checkpoint", "checkpoint-every", "resume", "log", "plot", "folds", NULL };
+	static const char *const none[] = { "output", "checkpoint", "checkpoint-every",
+					    "resume", "log",        "plot",
+					    "folds",  NULL };
 	const char *name = first_given(s, none);
 
 	if (!s->train->selfcheck)
 		return 0;
 	if (name)
-		return nn_fail(err, NN_EUSAGE, "--%s: --selfcheck trains no model and writes nothing but its table", name);
+		return nn_fail(err, NN_EUSAGE,
+			       "--%s: --selfcheck trains no model and writes nothing but its table",
+			       name);
 	if (!s->std->reproducible)
-		return nn_fail(err, NN_EUSAGE, "--reproducible=no: promises nothing that --selfcheck could check");
+		return nn_fail(err, NN_EUSAGE,
+			       "--reproducible=no: promises nothing that --selfcheck could check");
 	return 0;
 }
 
@@ -322,34 +373,49 @@ static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 static int check_race(const struct nn_train_setup *s, struct nn_error *err)
 {
 	static const char *const none[] = {
-		"output", "log", "checkpoint", "checkpoint-every", "resume", "folds", "selfcheck", "explain", "strategy", "record", "replay-run",
-		"pipeline", "tensor", NULL,
+		"output",    "log",     "checkpoint", "checkpoint-every", "resume",     "folds",
+		"selfcheck", "explain", "strategy",   "record",           "replay-run", "pipeline",
+		"tensor",    NULL,
 	};
 	const char *name = first_given(s, none);
 
 	if (!s->train->race)
 		return 0;
 	if (name)
-		return nn_fail(err, NN_EUSAGE, "--%s: not with --race, which keeps nothing but its table", name);
+		return nn_fail(err, NN_EUSAGE,
+			       "--%s: not with --race, which keeps nothing but its table", name);
 	if (nn_comm_env_size() != 1)
-		return nn_fail(err, NN_EUSAGE, "--race=%s: starts the ranks of each strategy itself; use --ranks=N in place of mpirun or srun",
+		return nn_fail(err, NN_EUSAGE,
+			       "--race=%s: starts the ranks of each strategy itself; use --ranks=N "
+			       "in place of mpirun or srun",
 			       s->train->race);
 	if (!(s->train->time_limit > 0))
-		return nn_fail(err, NN_EUSAGE, "--race=%s: needs --time-limit=SECONDS, the time of each strategy", s->train->race);
+		return nn_fail(err, NN_EUSAGE,
+			       "--race=%s: needs --time-limit=SECONDS, the time of each strategy",
+			       s->train->race);
 	if (reads_stdin(s))
-		return nn_fail(err, NN_EUSAGE, "--race=%s: reads the data once for each strategy, so they cannot be stdin", s->train->race);
+		return nn_fail(
+			err, NN_EUSAGE,
+			"--race=%s: reads the data once for each strategy, so they cannot be stdin",
+			s->train->race);
 	return 0;
 }
 
 int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (s->train->explain && strcmp(s->train->explain, "json") != 0)
-		return nn_fail(err, NN_EUSAGE, "--explain=%.40s: expected json, or no value for text", s->train->explain);
+		return nn_fail(err, NN_EUSAGE,
+			       "--explain=%.40s: expected json, or no value for text",
+			       s->train->explain);
 	if (!s->train->model)
-		return nn_fail(err, NN_EUSAGE, "no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
-	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 || check_batch(s->train, err) < 0 ||
-	    check_targets(s->train, err) < 0 || check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 || check_selfcheck(s, err) < 0 ||
-	    check_outputs(s, err) < 0 || check_restarts(s, err) < 0 || check_race(s, err) < 0 || check_strategy(s, err) < 0 ||
+		return nn_fail(
+			err, NN_EUSAGE,
+			"no model given: -m FILE, or text as in -m 'dense 128, relu, dense ?'");
+	if (check_folds(s, err) < 0 || check_optimizer(s, err) < 0 || check_length(s, err) < 0 ||
+	    check_batch(s->train, err) < 0 || check_targets(s->train, err) < 0 ||
+	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
+	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 ||
+	    check_restarts(s, err) < 0 || check_race(s, err) < 0 || check_strategy(s, err) < 0 ||
 	    check_ranks(s, err) < 0)
 		return -1;
 	return 0;

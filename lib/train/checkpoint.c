@@ -1,4 +1,5 @@
-/* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves one that loads. */
+/* Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves
+ * one that loads. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static char *default_path(const char *output, struct nn_error *err)
 {
 	static const char suffix[] = ".safetensors";
 	size_t n = strlen(output), s = sizeof suffix - 1;
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	char *path = NULL;
 
 	if (n > s && strcmp(output + n - s, suffix) == 0 && output[n - s - 1] != '/')
@@ -45,7 +46,8 @@ static size_t count_options(const struct nn_opt_list *list, const char **names)
 
 	for (const struct nn_opt_table *table = list->tables; table->rows; table++)
 		for (const struct nn_opt *row = table->rows; row->name; row++) {
-			if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG)
+			if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION ||
+			    row->type == NN_OPT_CONFIG)
 				continue;
 			if (names)
 				names[n] = row->name;
@@ -58,7 +60,7 @@ char *nn_checkpoint_options(const struct nn_opt_list *list, struct nn_error *err
 {
 	size_t n = count_options(list, NULL);
 	const char **names = nn_alloc(n, sizeof *names, err);
-	struct nn_text json = {0};
+	struct nn_text json = { 0 };
 	char value[4096], *text = NULL;
 
 	if (!names)
@@ -89,7 +91,8 @@ static int open_sets(struct nn_train *t, struct nn_error *err)
 
 	s->program = t->program;
 	s->dtype = t->device->dtype;
-	if (t->options->patience && !(t->best = nn_params_some(t->program, s->dtype, t->keeps, err)))
+	if (t->options->patience &&
+	    !(t->best = nn_params_some(t->program, s->dtype, t->keeps, err)))
 		return -1;
 	if (!keeps)
 		return 0;
@@ -142,8 +145,11 @@ static int no_room(struct nn_train *t, struct nn_error *err)
 	nn_free(t->state_path);
 	t->state_path = NULL;
 	if (t->options->resume)
-		return nn_fail(err, NN_EUSAGE, "--resume: the name of -o is too long for a state beside it; --checkpoint=FILE names one");
-	nn_train_warn(t, "the name of -o is too long for a state beside it; --checkpoint=FILE keeps one");
+		return nn_fail(err, NN_EUSAGE,
+			       "--resume: the name of -o is too long for a state beside it; "
+			       "--checkpoint=FILE names one");
+	nn_train_warn(
+		t, "the name of -o is too long for a state beside it; --checkpoint=FILE keeps one");
 	return 0;
 }
 
@@ -154,7 +160,8 @@ int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 
 	if (!t->options->checkpoint && !beside) {
 		if (t->options->checkpoint_every)
-			nn_train_warn(t, "--checkpoint-every: no state is written without -o FILE or --checkpoint=FILE");
+			nn_train_warn(t, "--checkpoint-every: no state is written without -o FILE "
+					 "or --checkpoint=FILE");
 		return 0;
 	}
 	t->state_path = beside ? default_path(output, err) : nn_strdup(t->options->checkpoint, err);
@@ -172,8 +179,9 @@ int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
 void nn_train_sweep(const struct nn_train_setup *s)
 {
 	const char *const outputs[] = { s->std->output, s->train->plot, nn_spool_file(s->train) };
-	char *state = s->train->checkpoint ? nn_strdup(s->train->checkpoint, NULL)
-			: is_regular(s->std->output) ? default_path(s->std->output, NULL) : NULL;
+	char *state = s->train->checkpoint         ? nn_strdup(s->train->checkpoint, NULL)
+		      : is_regular(s->std->output) ? default_path(s->std->output, NULL)
+						   : NULL;
 	struct nn_lock *lock = NULL;
 	struct nn_error err;
 
@@ -202,7 +210,7 @@ void nn_checkpoint_free(struct nn_train *t)
 		nn_free(t->tensors.set[set]);
 	nn_free(t->best);
 	nn_free(t->options_json);
-	t->tensors = (struct nn_state_tensors){0};
+	t->tensors = (struct nn_state_tensors){ 0 };
 	t->best = NULL;
 	t->options_json = NULL;
 }
@@ -212,8 +220,10 @@ void nn_checkpoint_free(struct nn_train *t)
 struct nn_state_facts nn_checkpoint_facts(const struct nn_train *t)
 {
 	return (struct nn_state_facts){
-		.model = nn_net_text(t->net), .data = nn_dataset_hash(t->dataset),
-		.valid = t->held_out ? nn_dataset_hash(t->held_out) : NULL, .options = t->options_json,
+		.model = nn_net_text(t->net),
+		.data = nn_dataset_hash(t->dataset),
+		.valid = t->held_out ? nn_dataset_hash(t->held_out) : NULL,
+		.options = t->options_json,
 	};
 }
 
@@ -222,7 +232,8 @@ static void take_slots(struct nn_train *t)
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
 
 	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
-		nn_optimizer_load(optimizer, k, (const void *const *)t->tensors.set[NN_SET_SLOT0 + k]);
+		nn_optimizer_load(optimizer, k,
+				  (const void *const *)t->tensors.set[NN_SET_SLOT0 + k]);
 }
 
 /* What rank 0 does for all. */
@@ -234,7 +245,8 @@ static int read_state(struct nn_train *t, bool *resumed, struct nn_error *err)
 	int status;
 
 	if (!t->replaces) {
-		nn_train_note(t, "%s: there is no state yet; training starts from the beginning", t->state_path);
+		nn_train_note(t, "%s: there is no state yet; training starts from the beginning",
+			      t->state_path);
 		return 0;
 	}
 	if (nn_state_read(&state, t->state_path, err) < 0)
@@ -246,7 +258,9 @@ static int read_state(struct nn_train *t, bool *resumed, struct nn_error *err)
 	if (status < 0)
 		return -1;
 	if (other_build)
-		nn_train_warn(t, "%s: another build of nntools wrote this state; the bytes may differ", t->state_path);
+		nn_train_warn(t,
+			      "%s: another build of nntools wrote this state; the bytes may differ",
+			      t->state_path);
 	t->saved_step = t->counters.step;
 	nn_train_tell_saved(t, t->saved_step);
 	t->replaces = false;
@@ -259,16 +273,19 @@ int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err
 	*resumed = false;
 	if (!t->options->resume)
 		return 0;
-	if ((nn_train_first(t) && read_state(t, resumed, err) < 0) || nn_train_share_state(t, resumed, err) < 0)
+	if ((nn_train_first(t) && read_state(t, resumed, err) < 0) ||
+	    nn_train_share_state(t, resumed, err) < 0)
 		return -1;
 	if (!*resumed)
 		return 0;
-	nn_params_copy(t->program, t->device->dtype, t->keeps, t->params, t->tensors.set[NN_SET_MODEL]);
+	nn_params_copy(t->program, t->device->dtype, t->keeps, t->params,
+		       t->tensors.set[NN_SET_MODEL]);
 	if (t->best)
-		nn_params_copy(t->program, t->device->dtype, t->keeps, t->best, t->tensors.set[NN_SET_BEST]);
+		nn_params_copy(t->program, t->device->dtype, t->keeps, t->best,
+			       t->tensors.set[NN_SET_BEST]);
 	take_slots(t);
 	for (int set = 0; set < NN_STATE_SETS && !nn_train_first(t); set++) {
-		nn_free(t->tensors.set[set]);    /* rank 0 alone writes states */
+		nn_free(t->tensors.set[set]); /* rank 0 alone writes states */
 		t->tensors.set[set] = NULL;
 	}
 	return 0;

@@ -9,7 +9,7 @@
 
 /* What a rank finds that differs from rank 0. */
 struct verdict {
-	int code;                    /* 0: nothing */
+	int code; /* 0: nothing */
 	char text[500];
 };
 
@@ -18,8 +18,9 @@ struct verdict {
 static bool is_own(const char *name)
 {
 	static const char *const names[] = {
-		"threads", "micro-batch", "memory", "log", "plot", "checkpoint", "spool", "output", "verbose", "quiet", "config", "timeout",
-		"max-restarts", "hosts", "hostfile", "explain", "model",
+		"threads",      "micro-batch", "memory",   "log",     "plot",   "checkpoint",
+		"spool",        "output",      "verbose",  "quiet",   "config", "timeout",
+		"max-restarts", "hosts",       "hostfile", "explain", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -30,7 +31,8 @@ static bool is_own(const char *name)
 
 static void compare_options(const char *mine, const char *first, struct verdict *v)
 {
-	struct nn_json *a = nn_json_parse(mine, strlen(mine), NULL), *b = nn_json_parse(first, strlen(first), NULL);
+	struct nn_json *a = nn_json_parse(mine, strlen(mine), NULL),
+		       *b = nn_json_parse(first, strlen(first), NULL);
 
 	for (size_t i = 0; a && b && v->code == 0 && i < nn_json_size(a); i++) {
 		const struct nn_json *value;
@@ -41,7 +43,8 @@ static void compare_options(const char *mine, const char *first, struct verdict 
 		if (is_own(name) || !is || !other || strcmp(is, other) == 0)
 			continue;
 		v->code = NN_EUSAGE;
-		snprintf(v->text, sizeof v->text, "has --%s=%s, rank 0 --%s=%s", name, nn_quote(quoted, is, strlen(is)), name,
+		snprintf(v->text, sizeof v->text, "has --%s=%s, rank 0 --%s=%s", name,
+			 nn_quote(quoted, is, strlen(is)), name,
 			 nn_quote(quoted_other, other, strlen(other)));
 	}
 	nn_json_free(a);
@@ -57,8 +60,9 @@ static void compare_models(const char *mine, const char *first, struct verdict *
 
 		if (a != b || memcmp(mine, first, a) != 0) {
 			v->code = NN_EUSAGE;
-			snprintf(v->text, sizeof v->text, "has \"%s\" in line %d of the model, rank 0 \"%s\"", nn_quote(is, mine, a), line,
-				 nn_quote(other, first, b));
+			snprintf(v->text, sizeof v->text,
+				 "has \"%s\" in line %d of the model, rank 0 \"%s\"",
+				 nn_quote(is, mine, a), line, nn_quote(other, first, b));
 			return;
 		}
 		mine += a + (mine[a] != '\0');
@@ -67,9 +71,11 @@ static void compare_models(const char *mine, const char *first, struct verdict *
 }
 
 /* Texts of rank 0 one after the other, as describe puts them. */
-static void judge(const struct nn_train *t, uint64_t program, const char *options, const char *first, struct verdict *v)
+static void judge(const struct nn_train *t, uint64_t program, const char *options,
+		  const char *first, struct verdict *v)
 {
-	const char *model = first + sizeof program, *data = model + strlen(model) + 1, *valid = data + strlen(data) + 1;
+	const char *model = first + sizeof program, *data = model + strlen(model) + 1,
+		   *valid = data + strlen(data) + 1;
 	uint64_t other;
 
 	memcpy(&other, first, sizeof other);
@@ -82,33 +88,40 @@ static void judge(const struct nn_train *t, uint64_t program, const char *option
 	if (other != program)
 		snprintf(v->text, sizeof v->text, "is another build of nntools than rank 0");
 	else if (strcmp(data, nn_dataset_hash(t->dataset)) != 0)
-		snprintf(v->text, sizeof v->text, "has other data than rank 0 in %.300s", t->setup.data_path);
+		snprintf(v->text, sizeof v->text, "has other data than rank 0 in %.300s",
+			 t->setup.data_path);
 	else if (strcmp(valid, t->held_out ? nn_dataset_hash(t->held_out) : "") != 0)
-		snprintf(v->text, sizeof v->text, "has other held-out data than rank 0 in %.300s", t->options->valid);
+		snprintf(v->text, sizeof v->text, "has other held-out data than rank 0 in %.300s",
+			 t->options->valid);
 	else
 		v->code = 0;
 }
 
 /* ---- together ---- */
 
-static void describe(const struct nn_train *t, uint64_t program, const char *options, struct nn_text *text)
+static void describe(const struct nn_train *t, uint64_t program, const char *options,
+		     struct nn_text *text)
 {
-	const char *parts[] = { nn_net_text(t->net), nn_dataset_hash(t->dataset), t->held_out ? nn_dataset_hash(t->held_out) : "", options };
+	const char *parts[] = { nn_net_text(t->net), nn_dataset_hash(t->dataset),
+				t->held_out ? nn_dataset_hash(t->held_out) : "", options };
 
 	nn_text_add_bytes(text, (const char *)&program, sizeof program);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		nn_text_add_bytes(text, parts[i], strlen(parts[i]) + 1);
 }
 
-/* All get rank 0's description; every rank then knows what each found, and fails with the first of it. */
-static int compare(struct nn_train *t, struct nn_text *mine, uint64_t program, const char *options, struct nn_error *err)
+/* All get rank 0's description; every rank then knows what each found, and fails with the first of
+ * it. */
+static int compare(struct nn_train *t, struct nn_text *mine, uint64_t program, const char *options,
+		   struct nn_error *err)
 {
 	uint64_t length = mine->length;
-	struct verdict v = {0}, *all = nn_alloc((size_t)t->comm->size, sizeof *all, err);
+	struct verdict v = { 0 }, *all = nn_alloc((size_t)t->comm->size, sizeof *all, err);
 	char *first = NULL;
 	int status = -1;
 
-	if (!all || nn_comm_broadcast(t->comm, 0, &length, sizeof length, err) < 0 || !(first = nn_alloc(length, 1, err)))
+	if (!all || nn_comm_broadcast(t->comm, 0, &length, sizeof length, err) < 0 ||
+	    !(first = nn_alloc(length, 1, err)))
 		goto out;
 	if (t->comm->rank == 0)
 		memcpy(first, mine->data, length);
@@ -120,7 +133,8 @@ static int compare(struct nn_train *t, struct nn_text *mine, uint64_t program, c
 	status = 0;
 	for (int i = 0; i < t->comm->size && status == 0; i++)
 		if (all[i].code)
-			status = nn_fail(err, (enum nn_code)all[i].code, "rank %d %s", i, all[i].text);
+			status = nn_fail(err, (enum nn_code)all[i].code, "rank %d %s", i,
+					 all[i].text);
 out:
 	nn_free(all);
 	nn_free(first);
@@ -129,7 +143,7 @@ out:
 
 int nn_train_compare(struct nn_train *t, struct nn_error *err)
 {
-	struct nn_text mine = {0};
+	struct nn_text mine = { 0 };
 	uint64_t program;
 	char *options;
 	int status;
@@ -140,7 +154,8 @@ int nn_train_compare(struct nn_train *t, struct nn_error *err)
 		return -1;
 	program = nn_comm_program();
 	describe(t, program, options, &mine);
-	status = mine.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate what ranks compare") : compare(t, &mine, program, options, err);
+	status = mine.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate what ranks compare")
+			     : compare(t, &mine, program, options, err);
 	nn_text_free(&mine);
 	nn_free(options);
 	return status;

@@ -1,4 +1,5 @@
-/* Where a training stands, besides its tensors: all that a resumed run needs to go on as if it had never stopped. */
+/* Where a training stands, besides its tensors: all that a resumed run needs to go on as if it had
+ * never stopped. */
 #ifndef NN_TRAIN_COUNTERS_H
 #define NN_TRAIN_COUNTERS_H
 
@@ -8,22 +9,23 @@
 #include "file/json.h"
 
 struct nn_counters {
-	uint64_t step;               /* steps done */
+	uint64_t step; /* steps done */
 	/* the epoch of the last step, as its rows passed */
-	double loss, weight;         /* sum of loss * weight, and of weight */
+	double loss, weight; /* sum of loss * weight, and of weight */
 	uint64_t rows, hits, counted;
 	double squares;
 	/* evaluations */
-	double best;                 /* of the metric, NaN: none yet */
+	double best; /* of the metric, NaN: none yet */
 	uint64_t best_step, best_epoch;
-	uint64_t stale;              /* evaluations since the best one */
-	double plateau;              /* the best metric that the plateau schedule has seen, NaN: none */
+	uint64_t stale; /* evaluations since the best one */
+	double plateau; /* the best metric that the plateau schedule has seen, NaN: none */
 	uint64_t plateau_stale, drops;
-	uint64_t done;               /* 1: patience ended it */
+	uint64_t done; /* 1: patience ended it */
 };
 
 /* Canonical JSON object, and back; every key must be there. */
 void nn_counters_json(const struct nn_counters *counters, struct nn_text *text);
-int nn_counters_parse(struct nn_counters *counters, const struct nn_json *json, struct nn_error *err);
+int nn_counters_parse(struct nn_counters *counters, const struct nn_json *json,
+		      struct nn_error *err);
 
 #endif

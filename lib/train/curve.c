@@ -1,4 +1,5 @@
-/* Curves of bounded size: each time they are full, neighbours are joined and every point stands for twice as many steps. */
+/* Curves of bounded size: each time they are full, neighbours are joined and every point stands for
+ * twice as many steps. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,14 +12,14 @@
 #include "train/job.h"
 #include "train/record.h"
 
-#define MOST 256                     /* points of a curve; even */
-#define WIDE 20.0                    /* losses that differ by more are drawn on a logarithmic axis */
-#define REST_S 3.0                   /* between two pictures while training */
+#define MOST 256   /* points of a curve; even */
+#define WIDE 20.0  /* losses that differ by more are drawn on a logarithmic axis */
+#define REST_S 3.0 /* between two pictures while training */
 
 /* Some consecutive steps as one point. */
 struct span {
-	uint64_t from, to, rows;     /* steps [from, to] */
-	double loss, weight, seconds;    /* loss: sum of loss * weight */
+	uint64_t from, to, rows;      /* steps [from, to] */
+	double loss, weight, seconds; /* loss: sum of loss * weight */
 };
 
 struct look {
@@ -28,15 +29,15 @@ struct look {
 
 struct nn_curve {
 	char *path;
-	struct nn_output *output;    /* open until something was written */
-	bool replaces;               /* a regular file: it can be written again and again */
+	struct nn_output *output; /* open until something was written */
+	bool replaces;            /* a regular file: it can be written again and again */
 	double written_s;
 	struct span spans[MOST];
 	size_t n_spans;
-	uint64_t per_span;           /* steps of a full one */
+	uint64_t per_span; /* steps of a full one */
 	struct look looks[MOST];
 	size_t n_looks;
-	uint64_t per_look, looked;   /* every so many evaluations are kept; of how many */
+	uint64_t per_look, looked; /* every so many evaluations are kept; of how many */
 	uint64_t best_step;
 	double best;
 };
@@ -76,14 +77,19 @@ static void join_spans(struct nn_curve *c)
 	for (size_t i = 0; i < MOST / 2; i++) {
 		const struct span *a = &c->spans[2 * i], *b = a + 1;
 
-		c->spans[i] = (struct span){ a->from, b->to, a->rows + b->rows, a->loss + b->loss, a->weight + b->weight,
+		c->spans[i] = (struct span){ a->from,
+					     b->to,
+					     a->rows + b->rows,
+					     a->loss + b->loss,
+					     a->weight + b->weight,
 					     a->seconds + b->seconds };
 	}
 	c->n_spans = MOST / 2;
 	c->per_span *= 2;
 }
 
-void nn_curve_step(struct nn_curve *c, uint64_t step, double loss, double weight, uint64_t rows, double seconds)
+void nn_curve_step(struct nn_curve *c, uint64_t step, double loss, double weight, uint64_t rows,
+		   double seconds)
 {
 	struct span *last;
 
@@ -103,7 +109,8 @@ void nn_curve_step(struct nn_curve *c, uint64_t step, double loss, double weight
 	last->seconds += seconds;
 }
 
-void nn_curve_evaluation(struct nn_curve *c, uint64_t step, double valid_loss, double metric, bool best)
+void nn_curve_evaluation(struct nn_curve *c, uint64_t step, double valid_loss, double metric,
+			 bool best)
 {
 	if (!c)
 		return;
@@ -125,8 +132,8 @@ void nn_curve_evaluation(struct nn_curve *c, uint64_t step, double valid_loss, d
 /* ---- drawing ---- */
 
 struct drawing {
-	double at[MOST], loss[MOST], rate[MOST];         /* of spans */
-	double looked_at[MOST], valid[MOST], metric[MOST];       /* of evaluations */
+	double at[MOST], loss[MOST], rate[MOST];           /* of spans */
+	double looked_at[MOST], valid[MOST], metric[MOST]; /* of evaluations */
 };
 
 /* Epochs as soon as there is one to speak of, else steps. */
@@ -188,42 +195,65 @@ static void describe(const struct nn_train *t, struct nn_text *title, struct nn_
 	const struct nn_train_options *o = t->options;
 	char lr[NN_NUMBER];
 
-	add_title(title, strchr(o->model, ' ') || strchr(o->model, '\n') ? o->model : base_name(o->model), 46);
+	add_title(title,
+		  strchr(o->model, ' ') || strchr(o->model, '\n') ? o->model : base_name(o->model),
+		  46);
 	nn_text_add(title, " on ");
 	add_title(title, base_name(t->setup.data_path), 30);
 	nn_format_f64(lr, o->lr);
-	nn_text_addf(note, "%llu samples, batch %llu, %s, lr %s, seed %llu; %d thread%s; after step %llu", (unsigned long long)t->n_rows,
-		     (unsigned long long)o->batch, nn_optimizers[o->optimizer].name, lr, (unsigned long long)t->std->seed,
-		     nn_pool_threads(t->pool), nn_pool_threads(t->pool) == 1 ? "" : "s", (unsigned long long)t->counters.step);
+	nn_text_addf(note,
+		     "%llu samples, batch %llu, %s, lr %s, seed %llu; %d thread%s; after step %llu",
+		     (unsigned long long)t->n_rows, (unsigned long long)o->batch,
+		     nn_optimizers[o->optimizer].name, lr, (unsigned long long)t->std->seed,
+		     nn_pool_threads(t->pool), nn_pool_threads(t->pool) == 1 ? "" : "s",
+		     (unsigned long long)t->counters.step);
 	if (t->started_step > 0)
 		nn_text_addf(note, ", resumed at %llu", (unsigned long long)t->started_step);
 }
 
-static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawing *d, struct nn_text *svg, struct nn_error *err)
+static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawing *d,
+		struct nn_text *svg, struct nn_error *err)
 {
-	struct nn_text title = {0}, note = {0};
+	struct nn_text title = { 0 }, note = { 0 };
 	bool metric = strcmp(t->metric, "loss") != 0;
 	char metric_name[NN_METRIC_NAME + 8], best[64];
 	struct nn_chart_series losses[] = {
 		{ "training", NN_CHART_LINE, d->at, d->loss, c->n_spans, NULL, NULL },
-		{ "held out", NN_CHART_LINE_AND_POINTS, d->looked_at, d->valid, c->n_looks, NULL, NULL },
+		{ "held out", NN_CHART_LINE_AND_POINTS, d->looked_at, d->valid, c->n_looks, NULL,
+		  NULL },
 	};
-	struct nn_chart_series metrics = { NULL, NN_CHART_LINE_AND_POINTS, d->looked_at, d->metric, c->n_looks, NULL, NULL };
-	struct nn_chart_series rates = { NULL, NN_CHART_LINE, d->at, d->rate, c->n_spans, NULL, NULL };
-	struct nn_chart_mark mark = { NN_CHART_RING, place(t, (double)c->best_step), c->best, best };
+	struct nn_chart_series metrics = {
+		NULL, NN_CHART_LINE_AND_POINTS, d->looked_at, d->metric, c->n_looks, NULL, NULL
+	};
+	struct nn_chart_series rates = {
+		NULL, NN_CHART_LINE, d->at, d->rate, c->n_spans, NULL, NULL
+	};
+	struct nn_chart_mark mark = { NN_CHART_RING, place(t, (double)c->best_step), c->best,
+				      best };
 	struct nn_chart_panel panels[3] = {
-		{ .y = { .title = "loss", .zero = true }, .series = losses, .n_series = t->evaluator ? 2 : 1 },
-		{ .y = { .title = metric_name }, .series = &metrics, .n_series = 1, .marks = &mark, .n_marks = c->best_step > 0 },
-		{ .y = { .title = "throughput", .unit = "samples/s", .zero = true }, .series = &rates, .n_series = 1 },
+		{ .y = { .title = "loss", .zero = true },
+		  .series = losses,
+		  .n_series = t->evaluator ? 2 : 1 },
+		{ .y = { .title = metric_name },
+		  .series = &metrics,
+		  .n_series = 1,
+		  .marks = &mark,
+		  .n_marks = c->best_step > 0 },
+		{ .y = { .title = "throughput", .unit = "samples/s", .zero = true },
+		  .series = &rates,
+		  .n_series = 1 },
 	};
-	struct nn_chart chart = { .x = { .title = t->counters.step >= t->steps_per_epoch ? "epoch" : "step", .whole = true },
-				  .panels = panels, .n_panels = 3 };
+	struct nn_chart chart = { .x = { .title = t->counters.step >= t->steps_per_epoch ? "epoch"
+											 : "step",
+					 .whole = true },
+				  .panels = panels,
+				  .n_panels = 3 };
 	int status;
 
 	snprintf(metric_name, sizeof metric_name, "%s%s", t->evaluator ? "" : "train_", t->metric);
 	snprintf(best, sizeof best, "best %.4g", c->best);
 	panels[0].y.scale = spread(d, c) > WIDE ? NN_CHART_LOG10 : NN_CHART_LINEAR;
-	if (!metric) {                       /* the loss's own panel shows which evaluation was best */
+	if (!metric) { /* the loss's own panel shows which evaluation was best */
 		panels[0].marks = t->evaluator ? &mark : NULL;
 		panels[0].n_marks = t->evaluator ? panels[1].n_marks : 0;
 		panels[1] = panels[2];
@@ -232,7 +262,9 @@ static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawi
 	describe(t, &title, &note);
 	chart.title = title.data;
 	chart.note = note.data;
-	status = title.failed || note.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate the text of a chart") : nn_chart_svg(&chart, svg, err);
+	status = title.failed || note.failed
+			 ? nn_fail(err, NN_ENOMEM, "cannot allocate the text of a chart")
+			 : nn_chart_svg(&chart, svg, err);
 	nn_text_free(&title);
 	nn_text_free(&note);
 	return status;
@@ -255,7 +287,7 @@ static int write_picture(struct nn_curve *c, const struct nn_text *svg, struct n
 
 int nn_curve_write(struct nn_curve *c, const struct nn_train *t, bool last, struct nn_error *err)
 {
-	struct nn_text svg = {0};
+	struct nn_text svg = { 0 };
 	struct drawing *d;
 	int status;
 

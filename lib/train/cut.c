@@ -1,4 +1,5 @@
-/* The cut of a batch: leaves at fixed bounds, spans as large as the micro-batch allows along the tree of leaves. */
+/* The cut of a batch: leaves at fixed bounds, spans as large as the micro-batch allows along the
+ * tree of leaves. */
 #include "base/memory.h"
 #include "train/cut.h"
 
@@ -13,17 +14,18 @@ size_t nn_group_count(size_t rows, size_t group)
 struct cutter {
 	struct nn_cut *cut;
 	size_t micro;
-	size_t n_groups, *group;         /* row bounds of groups, or NULL */
+	size_t n_groups, *group; /* row bounds of groups, or NULL */
 	bool store;
 	size_t n_spans, n_bounds;
 };
 
-static void add_span(struct cutter *c, struct nn_cut_span span, size_t leaf, size_t row, size_t rows, size_t group,
-		     size_t n_groups)
+static void add_span(struct cutter *c, struct nn_cut_span span, size_t leaf, size_t row,
+		     size_t rows, size_t group, size_t n_groups)
 {
 	struct nn_cut *cut = c->cut;
 	size_t *bounds = cut->bounds + c->n_bounds;
-	size_t n_leaves = (size_t)1 << span.level, whole = cut->leaf[leaf] == row && cut->leaf[leaf + n_leaves] == row + rows;
+	size_t n_leaves = (size_t)1 << span.level,
+	       whole = cut->leaf[leaf] == row && cut->leaf[leaf + n_leaves] == row + rows;
 
 	c->n_bounds += n_leaves + 1 + (c->group ? n_groups + 1 : 0);
 	c->n_spans++;
@@ -64,8 +66,8 @@ static void cut_leaf(struct cutter *c, size_t leaf)
 		size_t rows = end - row < c->micro ? end - row : c->micro, n_groups = 0;
 
 		if (c->group) {
-			for (n_groups = 1; c->group[group + n_groups] < end
-			     && c->group[group + n_groups + 1] - row <= c->micro; )
+			for (n_groups = 1; c->group[group + n_groups] < end &&
+					   c->group[group + n_groups + 1] - row <= c->micro;)
 				n_groups++;
 			rows = c->group[group + n_groups] - row;
 		}
@@ -86,7 +88,8 @@ static void cut_node(struct cutter *c, unsigned level, size_t node)
 	if (rows <= c->micro && leaf >= run->from && leaf + n <= run->to) {
 		struct nn_cut_span span = { .level = level, .node = node };
 		size_t first = c->group ? c->cut->group_of_leaf[leaf] : 0;
-		add_span(c, span, leaf, row, rows, first, c->group ? c->cut->group_of_leaf[leaf + n] - first : 0);
+		add_span(c, span, leaf, row, rows, first,
+			 c->group ? c->cut->group_of_leaf[leaf + n] - first : 0);
 	} else if (level == 0) {
 		cut_leaf(c, leaf);
 	} else {
@@ -141,7 +144,8 @@ bool nn_cut_tops(struct nn_cut_run run, struct nn_cut_node node)
 	return from < run.from || from + ((size_t)2 << node.level) > run.to;
 }
 
-struct nn_cut *nn_cut_new(size_t rows, size_t n_leaves, size_t group, size_t micro, struct nn_cut_run run, struct nn_error *err)
+struct nn_cut *nn_cut_new(size_t rows, size_t n_leaves, size_t group, size_t micro,
+			  struct nn_cut_run run, struct nn_error *err)
 {
 	struct nn_cut *cut = nn_alloc(1, sizeof *cut, err);
 	struct cutter c = { .cut = cut, .micro = micro };

@@ -12,10 +12,10 @@ struct nn_evaluator {
 	struct nn_evaluator_options options;
 	size_t max_rows;
 	struct nn_graph *graph;
-	struct nn_metrics **metrics;     /* [n_outputs] */
-	void **targets;                  /* [n_outputs] [max_rows] */
+	struct nn_metrics **metrics; /* [n_outputs] */
+	void **targets;              /* [n_outputs] [max_rows] */
 	bool *probabilities;
-	char **blocks;                   /* [n_outputs] of ranks: sums of all blocks of rows */
+	char **blocks; /* [n_outputs] of ranks: sums of all blocks of rows */
 	int n_outputs;
 };
 
@@ -27,11 +27,12 @@ static int output_new(struct nn_evaluator *e, int i, struct nn_error *err)
 
 	nn_graph_output(e->graph, i, &positions, &columns);
 	e->probabilities[i] = !classes && o->losses[i].kind == NN_LOSS_CROSS_ENTROPY;
-	e->targets[i] = nn_alloc(e->max_rows * size, classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype), err);
+	e->targets[i] = nn_alloc(e->max_rows * size,
+				 classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype), err);
 	if (!e->targets[i])
 		return -1;
-	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], o->device, positions, columns,
-			      e->max_rows, err);
+	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], o->device,
+			      positions, columns, e->max_rows, err);
 }
 
 static size_t n_blocks(const struct nn_evaluator *e)
@@ -48,7 +49,8 @@ static int blocks_new(struct nn_evaluator *e, struct nn_error *err)
 	return e->blocks ? 0 : -1;
 }
 
-int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_options *options, struct nn_error *err)
+int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_options *options,
+		     struct nn_error *err)
 {
 	struct nn_evaluator *e = nn_alloc(1, sizeof *e, err);
 	struct nn_graph_options g = { .device = options->device, .pool = options->pool };
@@ -153,8 +155,10 @@ static int join(struct nn_evaluator *e, int output, struct nn_error *err)
 
 		if (r == c->rank)
 			continue;
-		sends[n] = (struct nn_message){ r, e->blocks[output] + mine.from * bytes, (mine.to - mine.from) * bytes };
-		receives[n++] = (struct nn_message){ r, e->blocks[output] + theirs.from * bytes, (theirs.to - theirs.from) * bytes };
+		sends[n] = (struct nn_message){ r, e->blocks[output] + mine.from * bytes,
+						(mine.to - mine.from) * bytes };
+		receives[n++] = (struct nn_message){ r, e->blocks[output] + theirs.from * bytes,
+						     (theirs.to - theirs.from) * bytes };
 	}
 	if (nn_comm_exchange(c, sends, n, receives, n, err) < 0)
 		return -1;
@@ -162,7 +166,8 @@ static int join(struct nn_evaluator *e, int output, struct nn_error *err)
 	for (size_t i = 0; i < n_blocks(e); i++)
 		nn_metrics_add_block(m, e->blocks[output] + i * bytes);
 	counts = nn_metrics_counts(m, &n_counts);
-	return n_counts ? nn_comm_allreduce(c, &sum, NN_AUTO, counts, counts, n_counts, NULL, err) : 0;
+	return n_counts ? nn_comm_allreduce(c, &sum, NN_AUTO, counts, counts, n_counts, NULL, err)
+			: 0;
 }
 
 static int run_share(struct nn_evaluator *e, struct nn_error *err)
@@ -171,7 +176,8 @@ static int run_share(struct nn_evaluator *e, struct nn_error *err)
 	size_t from = mine.from * NN_METRICS_BLOCK, end = mine.to * NN_METRICS_BLOCK;
 
 	for (int i = 0; i < e->n_outputs; i++)
-		nn_metrics_keep(e->metrics[i], e->blocks[i] + mine.from * nn_metrics_bytes(e->metrics[i]));
+		nn_metrics_keep(e->metrics[i],
+				e->blocks[i] + mine.from * nn_metrics_bytes(e->metrics[i]));
 	run_all(e, from, end < e->options.n_rows ? end : e->options.n_rows);
 	for (int i = 0; i < e->n_outputs; i++) {
 		nn_metrics_close(e->metrics[i]);

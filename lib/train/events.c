@@ -143,7 +143,8 @@ static void log_cost(const struct nn_train *t)
 	nn_log_count(t->log, "bytes", t->comm ? nn_comm_moved(t->comm) : 0);
 }
 
-void nn_event_step(struct nn_train *t, const struct nn_step_result *r, double lr, double mean_loss, double samples_per_s)
+void nn_event_step(struct nn_train *t, const struct nn_step_result *r, double lr, double mean_loss,
+		   double samples_per_s)
 {
 	struct nn_log *log = t->log;
 	uint64_t epoch = nn_train_epoch(t);
@@ -168,7 +169,7 @@ void nn_event_step(struct nn_train *t, const struct nn_step_result *r, double lr
 
 struct logging {
 	struct nn_train *t;
-	bool listed;                     /* --metric was among them */
+	bool listed; /* --metric was among them */
 };
 
 static void log_figure(void *arg, const char *name, double value)
@@ -186,7 +187,8 @@ static void log_metrics(struct nn_train *t)
 	double value;
 
 	nn_log_real(t->log, "valid_loss",
-		    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value : NAN);
+		    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value
+											: NAN);
 	nn_train_figures(t, log_figure, &l);
 	if (l.listed)
 		return;
@@ -201,8 +203,13 @@ static void log_metrics(struct nn_train *t)
 void nn_event_epoch(struct nn_train *t, double seconds, double samples_per_s)
 {
 	struct nn_progress_line line = {
-		.epoch = nn_train_epoch(t), .epochs = nn_train_epochs(t), .loss = nn_train_loss(t), .valid_loss = NAN,
-		.value = t->found.metric, .seconds = seconds, .samples_per_s = samples_per_s,
+		.epoch = nn_train_epoch(t),
+		.epochs = nn_train_epochs(t),
+		.loss = nn_train_loss(t),
+		.valid_loss = NAN,
+		.value = t->found.metric,
+		.seconds = seconds,
+		.samples_per_s = samples_per_s,
 	};
 	char name[NN_METRIC_NAME];
 
@@ -243,11 +250,16 @@ void nn_event_valid(struct nn_train *t)
 static const char *signal_name(int signal)
 {
 	switch (signal) {
-	case SIGINT: return "SIGINT";
-	case SIGTERM: return "SIGTERM";
-	case SIGHUP: return "SIGHUP";
-	case SIGUSR1: return "SIGUSR1";
-	default: return "signal";
+	case SIGINT:
+		return "SIGINT";
+	case SIGTERM:
+		return "SIGTERM";
+	case SIGHUP:
+		return "SIGHUP";
+	case SIGUSR1:
+		return "SIGUSR1";
+	default:
+		return "signal";
 	}
 }
 
@@ -271,7 +283,7 @@ static void log_ranks(const struct nn_train *t)
 {
 	struct nn_rank_times mine = nn_train_times(t);
 	const struct nn_rank_times *ranks = t->ranks ? t->ranks : &mine;
-	struct nn_text json = {0};
+	struct nn_text json = { 0 };
 
 	nn_json_put(&json, "[");
 	for (int r = 0; r < (t->ranks ? nn_train_ranks(t) : 1); r++) {
@@ -345,17 +357,20 @@ void nn_event_end(struct nn_train *t, const char *reason)
 	nn_log_real(log, "seconds", seconds);
 	nn_log_real(log, "first_step_s", or_unknown(t->first_step_s));
 	nn_log_real(log, "first_epoch_s", or_unknown(t->first_epoch_s));
-	nn_log_real(log, "steady_samples_per_s", t->steady_s > 0 ? (double)t->steady_samples / t->steady_s : NAN);
+	nn_log_real(log, "steady_samples_per_s",
+		    t->steady_s > 0 ? (double)t->steady_samples / t->steady_s : NAN);
 	nn_log_single(log, "noise_scale", nn_noise_scale(&t->noise));
 	nn_log_count(log, "noise_steps", t->noise.steps);
 	nn_log_count(log, "peak_bytes", (uint64_t)peak);
 	nn_log_string(log, "output", to_file ? t->std->output : "stdout");
-	nn_log_string(log, "sha256", to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
+	nn_log_string(log, "sha256",
+		      to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
 	log_compared(log, "peak_bytes", (double)nn_fit_peak(t), peak);
 	if (nn_train_host_bytes(t) > 0)
-		log_compared(log, "host_bytes", (double)t->fit.host, (double)nn_train_host_bytes(t));
+		log_compared(log, "host_bytes", (double)t->fit.host,
+			     (double)nn_train_host_bytes(t));
 	log_compared(log, "step_s", t->forecast.step_s, nn_report_step(t));
 	if (nn_train_ranks(t) > 1)
 		log_compared(log, "step_bytes", t->forecast.bytes, nn_report_bytes(t));

@@ -1,4 +1,5 @@
-/* Pipes for all ranks: rank 0 reads, sends on what it read, and every rank's loader reads a pipe that a thread fills. */
+/* Pipes for all ranks: rank 0 reads, sends on what it read, and every rank's loader reads a pipe
+ * that a thread fills. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,19 +16,20 @@
 #include "train/ranks.h"
 
 #define CHUNK ((size_t)1 << 18)
-#define CHANNEL 77                   /* messages of its own, as many as there can be pipes */
-#define MOST 3                       /* DATA, TARGETS, held-out data */
+#define CHANNEL 77 /* messages of its own, as many as there can be pipes */
+#define MOST 3     /* DATA, TARGETS, held-out data */
 
 /* One pipe. */
 struct stream {
 	struct nn_comm *channel;
-	const char **path, *name;    /* where the loader finds its path, and what stood there */
-	char reads[32];              /* what stands there until the data were read: standard input, or a descriptor */
-	int source;                  /* rank 0: what is read */
-	bool piped;                  /* this rank's loader reads what the thread writes, else a file */
-	int pipe, end;               /* where the thread writes, and where the loader reads */
-	int wake[2];                 /* closed when the loader is done */
-	int failed;                  /* errno of a read */
+	const char **path, *name; /* where the loader finds its path, and what stood there */
+	char reads[32]; /* what stands there until the data were read: standard input, or a
+			   descriptor */
+	int source;     /* rank 0: what is read */
+	bool piped;     /* this rank's loader reads what the thread writes, else a file */
+	int pipe, end;  /* where the thread writes, and where the loader reads */
+	int wake[2];    /* closed when the loader is done */
+	int failed;     /* errno of a read */
 	char *chunk;
 	pthread_t thread;
 };
@@ -68,7 +70,8 @@ static void *run(void *arg)
 		    (n > 0 && nn_comm_broadcast(f->channel, 0, f->chunk, (size_t)n, NULL) < 0))
 			break;
 		if (f->piped && n > 0)
-			nn_write_all(f->pipe, f->chunk, (size_t)n);      /* where it fails the loader has what it wants */
+			nn_write_all(f->pipe, f->chunk,
+				     (size_t)n); /* where it fails the loader has what it wants */
 	} while (n > 0);
 	if (f->piped)
 		close(f->pipe);
@@ -81,21 +84,25 @@ static bool is_pipe(const char *path)
 {
 	struct stat st;
 
-	return path && (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
+	return path && (strcmp(path, "-") == 0 ||
+			(stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
 }
 
-/* What rank 0 found, a bit for each: DATA, TARGETS, held-out data are pipes, or were one that --spool has kept. */
+/* What rank 0 found, a bit for each: DATA, TARGETS, held-out data are pipes, or were one that
+ * --spool has kept. */
 static int which(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_train_setup *s = &t->setup;
-	int found = is_pipe(s->data_path) | is_pipe(s->targets_path) << 1 | is_pipe(t->held_out_path) << 2;
+	int found = is_pipe(s->data_path) | is_pipe(s->targets_path) << 1 |
+		    is_pipe(t->held_out_path) << 2;
 
 	if (t->spooled)
 		found |= t->spooled == s->data_path ? 1 : 2;
 	return nn_comm_broadcast(t->comm, 0, &found, sizeof found, err) < 0 ? -1 : found;
 }
 
-/* The loader reads what the thread gives: of the first pipe as standard input, of others as a descriptor. */
+/* The loader reads what the thread gives: of the first pipe as standard input, of others as a
+ * descriptor. */
 static int take_place(struct stream *f, bool first, struct nn_error *err)
 {
 	int ends[2];
@@ -115,10 +122,12 @@ static int take_place(struct stream *f, bool first, struct nn_error *err)
 	return 0;
 }
 
-/* Rank 0, before anything takes the place of standard input. The writer of a FIFO may come when it is done with the one before. */
+/* Rank 0, before anything takes the place of standard input. The writer of a FIFO may come when it
+ * is done with the one before. */
 static int open_source(struct stream *f, struct nn_error *err)
 {
-	f->source = strcmp(f->name, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(f->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	f->source = strcmp(f->name, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					      : open(f->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return f->source < 0 ? nn_fail_errno(err, NN_EFAIL, "%s: cannot open", f->name) : 0;
 }
 
@@ -126,18 +135,22 @@ static int start(struct stream *f, struct nn_train *t, int number, struct nn_err
 {
 	bool file = nn_train_first(t) && !is_pipe(f->name);
 
-	if (nn_comm_channel(&f->channel, t->comm, CHANNEL + number, err) < 0 || !(f->chunk = nn_alloc(CHUNK, 1, err)))
+	if (nn_comm_channel(&f->channel, t->comm, CHANNEL + number, err) < 0 ||
+	    !(f->chunk = nn_alloc(CHUNK, 1, err)))
 		return -1;
 	if (pipe2(f->wake, O_CLOEXEC) < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot make a pipe", f->name);
 	if (!file && take_place(f, number == 0, err) < 0)
 		return -1;
-	return pthread_create(&f->thread, NULL, run, f) == 0 ? 0 : nn_fail(err, NN_EFAIL, "cannot start a thread");
+	return pthread_create(&f->thread, NULL, run, f) == 0
+		       ? 0
+		       : nn_fail(err, NN_EFAIL, "cannot start a thread");
 }
 
 int nn_feed_open(struct nn_feed **feed, struct nn_train *t, struct nn_error *err)
 {
-	const char **paths[MOST] = { &t->setup.data_path, &t->setup.targets_path, &t->held_out_path };
+	const char **paths[MOST] = { &t->setup.data_path, &t->setup.targets_path,
+				     &t->held_out_path };
 	struct nn_feed *f;
 	int found;
 
@@ -191,7 +204,8 @@ static int end(struct stream *f, struct nn_error *err)
 		close(none);
 	}
 	if (f->piped)
-		close(f->wake[1]);           /* what this loader had, the others had before; a file may still be on its way to them */
+		close(f->wake[1]); /* what this loader had, the others had before; a file may still
+				      be on its way to them */
 	pthread_join(f->thread, NULL);
 	if (!f->piped)
 		close(f->wake[1]);
@@ -199,7 +213,8 @@ static int end(struct stream *f, struct nn_error *err)
 	if (f->source >= 0)
 		close(f->source);
 	if (f->failed)
-		status = nn_fail(err, NN_EFAIL, "%s: cannot read: %s", f->name, strerror(f->failed));
+		status =
+			nn_fail(err, NN_EFAIL, "%s: cannot read: %s", f->name, strerror(f->failed));
 	*f->path = f->name;
 	nn_comm_close(f->channel);
 	nn_free(f->chunk);
@@ -211,7 +226,7 @@ int nn_feed_close(struct nn_feed *f, int status, struct nn_error *err)
 	for (int i = 0; f && i < f->n && status < 0; i++)
 		rename_place(&f->streams[i], err);
 	if (!f || status < 0)
-		return status;               /* others may still read: the process ends as it is */
+		return status; /* others may still read: the process ends as it is */
 	for (int i = 0; i < f->n; i++)
 		status = end(&f->streams[i], err) < 0 ? -1 : status;
 	nn_free(f);

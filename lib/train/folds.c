@@ -1,4 +1,5 @@
-/* --folds: cross-validation, a training for each fold and a table of what the rows held out said. */
+/* --folds: cross-validation, a training for each fold and a table of what the rows held out said.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +42,9 @@ static struct figure *find(const struct table *table, const char *name)
 static struct figure *add(struct table *table, const char *name)
 {
 	size_t bytes = table->n * sizeof *table->figures, folds = table->train->options->folds;
-	struct figure *figures = nn_realloc(table->figures, bytes, bytes + sizeof *figures, table->err), *figure;
+	struct figure *figures = nn_realloc(table->figures, bytes, bytes + sizeof *figures,
+					    table->err),
+		      *figure;
 
 	if (!figures)
 		return NULL;
@@ -75,7 +78,8 @@ static int print(struct table *table, const char *first, const char *name, doubl
 	if (!nn_train_first(table->train))
 		return 0;
 	nn_format_f64(digits, value);
-	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name, digits);
+	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name,
+				digits);
 }
 
 /* The figures of --score without a label, the loss first, and --metric where it is none of them. */
@@ -92,7 +96,8 @@ static int print_fold(struct table *table)
 		take(table, t->metric, value);
 	snprintf(fold, sizeof fold, "%llu", (unsigned long long)t->fold);
 	for (size_t i = 0; table->status == 0 && i < table->n; i++)
-		table->status = print(table, fold, table->figures[i].name, table->figures[i].values[t->fold - 1]);
+		table->status = print(table, fold, table->figures[i].name,
+				      table->figures[i].values[t->fold - 1]);
 	if (table->status < 0 || !nn_train_first(t))
 		return table->status;
 	return nn_output_flush(t->output, table->err);
@@ -124,9 +129,11 @@ static int print_summary(struct table *table)
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < table->n; i++)
-		status = print(table, "mean", table->figures[i].name, mean_of(table->figures[i].values, folds));
+		status = print(table, "mean", table->figures[i].name,
+			       mean_of(table->figures[i].values, folds));
 	for (size_t i = 0; status == 0 && i < table->n; i++)
-		status = print(table, "sd", table->figures[i].name, deviation_of(table->figures[i].values, folds));
+		status = print(table, "sd", table->figures[i].name,
+			       deviation_of(table->figures[i].values, folds));
 	if (status < 0 || !nn_train_first(t))
 		return status;
 	status = nn_output_commit(t->output, table->err);

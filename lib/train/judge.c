@@ -49,7 +49,10 @@ int nn_train_evaluate(struct nn_train *t, void *const *params, struct nn_error *
 	if (!t->evaluator)
 		return 0;
 	for (int p = 0; comm && p < t->program->n_params; p++)
-		if (nn_comm_broadcast(comm, 0, all[p], nn_shape_count(&t->program->params[p].desc.shape) * nn_dtype_size(t->device->dtype), err) < 0)
+		if (nn_comm_broadcast(comm, 0, all[p],
+				      nn_shape_count(&t->program->params[p].desc.shape) *
+					      nn_dtype_size(t->device->dtype),
+				      err) < 0)
 			return -1;
 	return nn_evaluator_run(t->evaluator, (const void *const *)all, err);
 }
@@ -61,7 +64,8 @@ int nn_train_judge(struct nn_train *t, struct nn_error *err)
 	t->found.held_out = false;
 	if (t->n_valid == 0) {
 		judge(t, nn_train_passed(t, t->metric));
-		nn_curve_evaluation(t->curve, t->counters.step, NAN, t->found.metric, t->found.best);
+		nn_curve_evaluation(t->curve, t->counters.step, NAN, t->found.metric,
+				    t->found.best);
 		return 0;
 	}
 	if (nn_train_collect(t, err) < 0)

@@ -1,4 +1,5 @@
-/* The lock: a POSIX record lock on .NAME.lock beside the state, which the kernel drops with the process. */
+/* The lock: a POSIX record lock on .NAME.lock beside the state, which the kernel drops with the
+ * process. */
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@ struct nn_lock {
 static char *lock_path(const char *path, struct nn_error *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	char *result = NULL;
 
 	nn_text_add_bytes(&text, path, (size_t)(name - path));
@@ -31,7 +32,8 @@ static char *lock_path(const char *path, struct nn_error *err)
 	return result;
 }
 
-/* Locked, and still the file of that name: who held it before may have removed it meanwhile. 1, 0: try again, -1. */
+/* Locked, and still the file of that name: who held it before may have removed it meanwhile. 1, 0:
+ * try again, -1. */
 static int lock_file(struct nn_lock *lock, const char *path, struct nn_error *err)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -48,8 +50,8 @@ static int lock_file(struct nn_lock *lock, const char *path, struct nn_error *er
 			return 0;
 		return nn_fail(err, NN_EFAIL, "%s: in use by pid %ld", path, (long)whole.l_pid);
 	}
-	return fstat(lock->fd, &held) == 0 && stat(lock->path, &named) == 0 && held.st_ino == named.st_ino
-		&& held.st_dev == named.st_dev;
+	return fstat(lock->fd, &held) == 0 && stat(lock->path, &named) == 0 &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
 int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err)

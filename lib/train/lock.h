@@ -8,6 +8,6 @@ struct nn_lock;
 
 /* Lock the state at path; "PATH: in use by pid N" when another process has it. */
 int nn_lock_take(struct nn_lock **lock, const char *path, struct nn_error *err);
-void nn_lock_release(struct nn_lock *lock);      /* NULL allowed */
+void nn_lock_release(struct nn_lock *lock); /* NULL allowed */
 
 #endif

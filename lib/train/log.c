@@ -12,11 +12,11 @@
 #include "train/log.h"
 
 struct nn_log {
-	int fd;                          /* -1: nothing is written */
+	int fd; /* -1: nothing is written */
 	const char *name;
 	struct nn_text line;
-	uint64_t fold;                   /* 0: none */
-	int failed;                      /* errno of the first write that failed */
+	uint64_t fold; /* 0: none */
+	int failed;    /* errno of the first write that failed */
 };
 
 int nn_log_open(struct nn_log **log, const char *path, bool append, struct nn_error *err)
@@ -31,7 +31,8 @@ int nn_log_open(struct nn_log **log, const char *path, bool append, struct nn_er
 		l->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else if (path) {
 		l->name = path;
-		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC),
+			     0666);
 	}
 	if (path && l->fd < 0) {
 		nn_fail_errno(err, NN_EFAIL, "%s", path);

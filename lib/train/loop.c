@@ -11,15 +11,15 @@
 #include "train/report.h"
 #include "train/save.h"
 
-#define LOG_S 1.0                    /* a step is logged about so often */
+#define LOG_S 1.0 /* a step is logged about so often */
 
 /* What the loop keeps of the clock. */
 struct pace {
-	double epoch_s, logged_s;        /* when the epoch began, when a step was last logged */
-	uint64_t epoch_rows;             /* rows of the epoch when that was */
+	double epoch_s, logged_s; /* when the epoch began, when a step was last logged */
+	uint64_t epoch_rows;      /* rows of the epoch when that was */
 	uint64_t logged_samples, samples;
-	double loss, weight;             /* sums since a step was last logged */
-	bool first_epoch;                /* the first one this process runs from its beginning */
+	double loss, weight; /* sums since a step was last logged */
+	bool first_epoch;    /* the first one this process runs from its beginning */
 };
 
 /* ---- a step ---- */
@@ -35,8 +35,11 @@ static int diverged(struct nn_train *t, const struct nn_step_result *r, struct n
 			 (unsigned long long)t->saved_step);
 	if (r->bad_line >= 0)
 		snprintf(layer, sizeof layer, ": layer %s (%s) was the first to go wrong",
-			 nn_net_line(t->net, r->bad_line).name, nn_net_line(t->net, r->bad_line).layer);
-	return nn_fail(err, NN_EDIVERGED, "step %llu: the loss is not finite%s; a lower --lr than %g or --clip-norm may help%s",
+			 nn_net_line(t->net, r->bad_line).name,
+			 nn_net_line(t->net, r->bad_line).layer);
+	return nn_fail(err, NN_EDIVERGED,
+		       "step %llu: the loss is not finite%s; a lower --lr than %g or --clip-norm "
+		       "may help%s",
 		       step, layer, t->options->lr, last);
 }
 
@@ -89,12 +92,15 @@ static void begin_epoch(struct nn_train *t, struct pace *pace)
 static struct nn_wish wishes(const struct nn_train *t)
 {
 	return (struct nn_wish){
-		.stop = *t->setup.host.stop, .save = *t->setup.host.save, .due = nn_save_late(t) || nn_save_ready(t),
+		.stop = *t->setup.host.stop,
+		.save = *t->setup.host.save,
+		.due = nn_save_late(t) || nn_save_ready(t),
 		.over = t->ends_s > 0 && nn_now_s() >= t->ends_s,
 	};
 }
 
-/* What is to be done: of several ranks what they agreed on in the last step, else what is wished at this moment. */
+/* What is to be done: of several ranks what they agreed on in the last step, else what is wished at
+ * this moment. */
 static const struct nn_wish *asked(struct nn_train *t)
 {
 	if (t->comm->size == 1)
@@ -132,7 +138,9 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	logs = logs_step(t, pace, start);
 	t->wish = wishes(t);
 	t->wish.norm = logs;
-	if (!nn_train_in_parts(t) && nn_train_measures(t) && nn_noise_due(&t->noise, number, batch.n, t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
+	if (!nn_train_in_parts(t) && nn_train_measures(t) &&
+	    nn_noise_due(&t->noise, number, batch.n,
+			 t->n_rows < t->options->batch ? t->n_rows : t->options->batch))
 		nn_step_noise(t->step);
 	if (!nn_train_in_parts(t))
 		follow(t, &batch);
@@ -151,7 +159,9 @@ static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 	if (t->first_step_s == 0)
 		t->first_step_s = now - start;
 	if (logs) {
-		nn_event_step(t, &result, batch.lr, pace->loss / pace->weight, (double)(pace->samples - pace->logged_samples) / (now - pace->logged_s));
+		nn_event_step(t, &result, batch.lr, pace->loss / pace->weight,
+			      (double)(pace->samples - pace->logged_samples) /
+				      (now - pace->logged_s));
 		pace->logged_s = now;
 		pace->logged_samples = pace->samples;
 		pace->loss = pace->weight = 0;
@@ -182,7 +192,9 @@ static void serve_signal(struct nn_train *t, int signal)
 	*t->setup.host.save = 0;
 	nn_event_signal(t, signal);
 	if (!t->state_path)
-		nn_train_warn(t, t->fold ? "no state is written with --folds" : "no state is written without -o FILE or --checkpoint=FILE");
+		nn_train_warn(t,
+			      t->fold ? "no state is written with --folds"
+				      : "no state is written without -o FILE or --checkpoint=FILE");
 }
 
 /* A signal's sender may look at the file as soon as the log says so, or the process has ended. */
@@ -205,8 +217,10 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 {
 	uint64_t number = t->counters.step;
 	const struct nn_wish wish = *asked(t);
-	bool ends_epoch = number % t->steps_per_epoch == 0, saves = ends_epoch || nn_save_due(t) || wish.due;
-	bool looks = ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
+	bool ends_epoch = number % t->steps_per_epoch == 0,
+	     saves = ends_epoch || nn_save_due(t) || wish.due;
+	bool looks =
+		ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
 
 	if (nn_train_check_parameters(t, err) < 0)
 		return -1;
@@ -220,7 +234,8 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 		end_epoch(t, pace);
 		if (unchanged(t, err) < 0)
 			return -1;
-		nn_curve_write(t->curve, t, false, NULL);        /* what failed is tried again at the end */
+		nn_curve_write(t->curve, t, false,
+			       NULL); /* what failed is tried again at the end */
 	}
 	if (!wish.save)
 		return nn_save_follow(t, saves, err);
@@ -236,7 +251,8 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 	if (nn_train_settle(t, err) < 0 || nn_train_gather_times(t, err) < 0)
 		return -1;
 	if (!t->state_path && !t->fold)
-		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this training is lost");
+		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this "
+				 "training is lost");
 	if (save_now(t, err) < 0)
 		return -1;
 	if (t->tensor)
@@ -250,7 +266,8 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 /* The state and, at an end within an epoch, a last look that leaves no trace in it. */
 static int finish(struct nn_train *t, struct pace *pace, const char *reason, struct nn_error *err)
 {
-	bool whole = t->counters.step % t->steps_per_epoch == 0, ran = t->counters.step > t->started_step;
+	bool whole = t->counters.step % t->steps_per_epoch == 0,
+	     ran = t->counters.step > t->started_step;
 	bool looks = !whole || (!ran && t->n_valid > 0);
 	void **best;
 
@@ -264,7 +281,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 		return -1;
 	if (!whole && ran)
 		end_epoch(t, pace);
-	if (nn_train_gather_times(t, err) < 0)           /* when all memory was taken */
+	if (nn_train_gather_times(t, err) < 0) /* when all memory was taken */
 		return -1;
 	best = t->counters.best_step > 0 ? t->best : NULL;
 	if (best && nn_train_evaluate(t, best, err) < 0)
@@ -297,7 +314,8 @@ static const char *over(struct nn_train *t)
 /* A step and what follows it, their seconds kept for the next prediction. */
 static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
-	double start = nn_now_s(), middle, rows = (double)t->counters.rows, before = t->compute_s + t->input_s;
+	double start = nn_now_s(), middle, rows = (double)t->counters.rows,
+	       before = t->compute_s + t->input_s;
 	struct nn_times *m = &t->times;
 	uint64_t moved = nn_comm_moved(t->comm);
 
@@ -338,7 +356,7 @@ int nn_train_loop(struct nn_train *t, int *stopped, struct nn_error *err)
 		return -1;
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;
-	t->wish = (struct nn_wish){0};
+	t->wish = (struct nn_wish){ 0 };
 	tell_step(t);
 	while (!(*stopped = asked(t)->stop)) {
 		if ((reason = over(t)))

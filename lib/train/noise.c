@@ -1,14 +1,15 @@
 /*
- * Two equations for two unknowns. With g the mean of the gradients of single samples and S their covariance, a sum over b samples has
- * the expected squared norm b^2 |g|^2 + b tr(S). Parts of a batch and the whole of it have other b; both are free of bias, their quotient
- * is smoothed by averaging above and below apart.
+ * Two equations for two unknowns. With g the mean of the gradients of single samples and S their
+ * covariance, a sum over b samples has the expected squared norm b^2 |g|^2 + b tr(S). Parts of a
+ * batch and the whole of it have other b; both are free of bias, their quotient is smoothed by
+ * averaging above and below apart.
  */
 #include <math.h>
 
 #include "train/noise.h"
 
-#define KEEP 0.95                    /* of the average at each measured step: about the last twenty count */
-#define MEASURED_ROWS 4096           /* in between */
+#define KEEP 0.95          /* of the average at each measured step: about the last twenty count */
+#define MEASURED_ROWS 4096 /* in between */
 
 bool nn_noise_due(struct nn_noise *n, uint64_t number, uint64_t rows, uint64_t batch)
 {

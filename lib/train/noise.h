@@ -1,4 +1,5 @@
-/* The noise scale of the gradient: up to about which batch more samples in a step buy fewer steps. */
+/* The noise scale of the gradient: up to about which batch more samples in a step buy fewer steps.
+ */
 #ifndef NN_TRAIN_NOISE_H
 #define NN_TRAIN_NOISE_H
 
@@ -6,12 +7,14 @@
 #include <stdint.h>
 
 /*
- * What a step measured: sums of gradients of single samples over parts of its batch and over the whole, each divided by the same number,
- * and their squared norms. Parts do not overlap; they need not be all of the batch.
+ * What a step measured: sums of gradients of single samples over parts of its batch and over the
+ * whole, each divided by the same number, and their squared norms. Parts do not overlap; they need
+ * not be all of the batch.
  */
 struct nn_noise_sums {
-	double rows, squares;                    /* the whole */
-	double part_rows, part_rows2, part_squares;      /* over parts: sum of rows, of rows^2, of squared norms; 0 rows: none was measured */
+	double rows, squares;                       /* the whole */
+	double part_rows, part_rows2, part_squares; /* over parts: sum of rows, of rows^2, of
+						       squared norms; 0 rows: none was measured */
 };
 
 void nn_noise_part(struct nn_noise_sums *sums, double rows, double squares);
@@ -21,21 +24,23 @@ void nn_noise_join(struct nn_noise_sums *sums, const struct nn_noise_sums *parts
 
 /* Averages over steps, newer ones count more. Zero-initialize. */
 struct nn_noise {
-	double trace, signal, weight;            /* of tr(covariance), |mean gradient|^2, and of 1 */
-	uint64_t steps;                          /* that were measured */
-	uint64_t next;                           /* the step from which on the next one is */
+	double trace, signal, weight; /* of tr(covariance), |mean gradient|^2, and of 1 */
+	uint64_t steps;               /* that were measured */
+	uint64_t next;                /* the step from which on the next one is */
 };
 
 /*
- * Is step `number`, from 0, of `rows` rows to be measured? The smaller batch at the end of an epoch never is. One in so many is that it
- * takes less than 1 %: about half a step of 64 rows every 4096 samples.
+ * Is step `number`, from 0, of `rows` rows to be measured? The smaller batch at the end of an epoch
+ * never is. One in so many is that it takes less than 1 %: about half a step of 64 rows every 4096
+ * samples.
  */
 bool nn_noise_due(struct nn_noise *noise, uint64_t number, uint64_t rows, uint64_t batch);
 /* With steps of which nothing was measured it stays as it is. */
 void nn_noise_add(struct nn_noise *noise, const struct nn_noise_sums *sums);
 /*
- * tr(covariance) / |mean|^2 of the gradients of single samples: McCandlish et al. 2018, An Empirical Model of Large-Batch Training,
- * appendix A.1. NAN: nothing was measured; INFINITY: the mean cannot be told from the noise by what was measured.
+ * tr(covariance) / |mean|^2 of the gradients of single samples: McCandlish et al. 2018, An
+ * Empirical Model of Large-Batch Training, appendix A.1. NAN: nothing was measured; INFINITY: the
+ * mean cannot be told from the noise by what was measured.
  */
 double nn_noise_scale(const struct nn_noise *noise);
 

@@ -28,7 +28,8 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	t->highest_bytes = nn_memory_peak();
 	t->limit_bytes = nn_memory_available();
 	there = nn_memory_resident() - (t->on_host > 1 ? nn_memory_files() : 0);
-	if (!nn_mul(there, (size_t)t->on_host, &there) || !nn_add(t->limit_bytes, there, &t->limit_bytes))
+	if (!nn_mul(there, (size_t)t->on_host, &there) ||
+	    !nn_add(t->limit_bytes, there, &t->limit_bytes))
 		t->limit_bytes = SIZE_MAX;
 	if (t->tensor && nn_tensor_check(t, err) < 0)
 		return -1;
@@ -47,8 +48,11 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 		nn_suggest_notes(t, t->setup.advice);
 	if (t->on_host > 1 && !t->options->memory)
 		snprintf(of, sizeof of, " for %d ranks of this host", t->on_host);
-	return nn_fail(err, NN_ENOMEM, "%straining needs %zu bytes%s even with --micro-batch=%zu, %zu are available",
-		       t->options->memory ? "--memory: " : "", nn_fit_need(t, &t->fit), of, t->fit.micro, t->fit.limit);
+	return nn_fail(
+		err, NN_ENOMEM,
+		"%straining needs %zu bytes%s even with --micro-batch=%zu, %zu are available",
+		t->options->memory ? "--memory: " : "", nn_fit_need(t, &t->fit), of, t->fit.micro,
+		t->fit.limit);
 }
 
 static int take_memory(struct nn_train *t, struct nn_error *err)
@@ -61,19 +65,28 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 	step = nn_train_step_options(t, t->fit.micro);
 	if (t->strategy->prepare && t->strategy->prepare(t, &step, err) < 0)
 		return -1;
-	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) || (t->tensor && nn_tensor_attach(t, err) < 0) ||
-	    nn_train_find_kept(t, err) < 0 || nn_shard_attach(t, err) < 0)
+	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) ||
+	    (t->tensor && nn_tensor_attach(t, err) < 0) || nn_train_find_kept(t, err) < 0 ||
+	    nn_shard_attach(t, err) < 0)
 		return -1;
 	if (nn_train_evaluates(t)) {
 		struct nn_evaluator_options evaluator = {
-			.device = t->device, .pool = t->pool, .program = t->program,
-			.dataset = t->held_out ? t->held_out : t->dataset, .schema = t->schema, .rows = t->valid_rows,
-			.n_rows = t->n_valid, .losses = t->losses, .weights = t->shares, .comm = nn_train_evaluators(t),
+			.device = t->device,
+			.pool = t->pool,
+			.program = t->program,
+			.dataset = t->held_out ? t->held_out : t->dataset,
+			.schema = t->schema,
+			.rows = t->valid_rows,
+			.n_rows = t->n_valid,
+			.losses = t->losses,
+			.weights = t->shares,
+			.comm = nn_train_evaluators(t),
 		};
 
 		if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)
 			return -1;
-		if (t->keeps && !(t->whole = nn_params_some(t->program, t->device->dtype, NULL, err)))
+		if (t->keeps &&
+		    !(t->whole = nn_params_some(t->program, t->device->dtype, NULL, err)))
 			return -1;
 	}
 	t->params = nn_params_some(t->program, t->device->dtype, t->keeps, err);
@@ -86,7 +99,8 @@ static int open_device(struct nn_train *t, const char *name, struct nn_error *er
 {
 	bool cpu = strcmp(name, "cpu") == 0;
 
-	t->device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name, t->std->precision == 1 ? NN_F64 : NN_F32, err);
+	t->device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name,
+				   t->std->precision == 1 ? NN_F64 : NN_F32, err);
 	return t->device ? 0 : -1;
 }
 
@@ -121,7 +135,8 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 	if (nn_train_sharing(t, err) < 0)
 		return -1;
 	if (t->std->threads == 0)
-		t->std->threads = nn_cpu_count() > t->sharing ? (uint64_t)(nn_cpu_count() / t->sharing) : 1;
+		t->std->threads =
+			nn_cpu_count() > t->sharing ? (uint64_t)(nn_cpu_count() / t->sharing) : 1;
 	if (nn_pool_new(&t->pool, (int)t->std->threads, err) < 0)
 		return -1;
 	t->start_bytes = nn_memory_resident();
@@ -133,7 +148,8 @@ static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
 	if (!nn_train_first(t))
 		return nn_log_open(&t->log, NULL, false, err);
-	if (nn_checkpoint_lock(t, err) < 0 || nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
+	if (nn_checkpoint_lock(t, err) < 0 ||
+	    nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
 		return -1;
 	if (nn_curve_open(&t->curve, t->options->plot, err) < 0)
 		return -1;
@@ -147,7 +163,8 @@ static int initial_values(struct nn_train *t, struct nn_error *err)
 
 	if (!t->tensor || nn_train_first(t))
 		status = t->start ? nn_model_file_params(t->start, t->device->dtype, t->params, err)
-				  : nn_net_init(t->net, t->std->seed, t->device->dtype, t->params, err);
+				  : nn_net_init(t->net, t->std->seed, t->device->dtype, t->params,
+						err);
 	t->counters.best = t->counters.plateau = NAN;
 	return status == 0 && t->tensor ? nn_train_share_set(t, t->params, err) : status;
 }
@@ -180,8 +197,10 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 {
 	double start = nn_now_s(), planned, tried;
 
-	if (nn_tensor_open(t, err) < 0 || nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
-	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0 || nn_train_compare(t, err) < 0)
+	if (nn_tensor_open(t, err) < 0 || nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 ||
+	    nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
+	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0 ||
+	    nn_train_compare(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
 	t->data_s = planned - start;
@@ -193,7 +212,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 		return -1;
 	tried = nn_now_s();
 	t->plan_s = tried - planned - t->tried_s;
-	nn_forecast_rate(t);             /* before the weights are there: what it tries is loaded over */
+	nn_forecast_rate(t); /* before the weights are there: what it tries is loaded over */
 	t->tried_s += nn_now_s() - tried;
 	if (start_values(t, err) < 0)
 		return -1;
@@ -221,14 +240,16 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 	t->step = NULL;
 	t->params = NULL;
 	t->whole = NULL;
-	t->counters = (struct nn_counters){0};
-	t->found = (struct nn_train_finding){0};
-	t->noise = (struct nn_noise){0};
-	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = t->comm_s = t->wait_s = 0;
+	t->counters = (struct nn_counters){ 0 };
+	t->found = (struct nn_train_finding){ 0 };
+	t->noise = (struct nn_noise){ 0 };
+	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = t->comm_s =
+		t->wait_s = 0;
 	t->steady_samples = 0;
-	t->times = (struct nn_times){0};
+	t->times = (struct nn_times){ 0 };
 	t->fold++;
-	if (nn_train_choose_rows(t, err) < 0 || nn_train_take_defaults(t, err) < 0 || take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
+	if (nn_train_choose_rows(t, err) < 0 || nn_train_take_defaults(t, err) < 0 ||
+	    take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
 		return -1;
 	return start_values(t, err);
 }
@@ -241,21 +262,23 @@ static struct nn_train *train_new(const struct nn_train_setup *setup, struct nn_
 		return NULL;
 	t->setup = *setup;
 	t->comm = setup->comm;
-	t->strategy = nn_strategy_parse(setup->train->strategy ? setup->train->strategy : "sync", &t->terms, NULL);
+	t->strategy = nn_strategy_parse(setup->train->strategy ? setup->train->strategy : "sync",
+					&t->terms, NULL);
 	t->options = setup->train;
 	t->std = setup->std;
 	return t;
 }
 
-int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64, struct nn_error *err)
+int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64,
+			 struct nn_error *err)
 {
 	struct nn_train *t = train_new(setup, err);
 
 	if (!t)
 		return -1;
 	t->f64 = f64;
-	if (nn_log_open(&t->log, NULL, false, err) < 0 || nn_train_open_model(t, err) < 0 || nn_train_prepare(t, err) < 0 ||
-	    nn_train_take_defaults(t, err) < 0) {
+	if (nn_log_open(&t->log, NULL, false, err) < 0 || nn_train_open_model(t, err) < 0 ||
+	    nn_train_prepare(t, err) < 0 || nn_train_take_defaults(t, err) < 0) {
 		nn_train_free(t);
 		return -1;
 	}
@@ -269,7 +292,8 @@ int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, s
 
 	if (!t)
 		return -1;
-	if (!(t->progress = nn_progress_new(nn_train_first(t) ? setup->host.progress : -1, err)) || open_parts(t, err) < 0) {
+	if (!(t->progress = nn_progress_new(nn_train_first(t) ? setup->host.progress : -1, err)) ||
+	    open_parts(t, err) < 0) {
 		nn_train_free(t);
 		return -1;
 	}

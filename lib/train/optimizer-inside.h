@@ -11,19 +11,19 @@ struct nn_optimizer {
 	struct nn_graph *graph;
 	const struct nn_program *program;
 	struct nn_pool *pool;
-	struct nn_update update;         /* the constants; n, w, g and slots are set per call */
-	struct nn_update now;            /* the update under way */
+	struct nn_update update; /* the constants; n, w, g and slots are set per call */
+	struct nn_update now;    /* the update under way */
 	struct nn_optimizer_ranks ranks;
 	struct nn_optimizer_place place; /* memory of others */
 	size_t n_slots, block;
-	size_t from, to;                 /* elements of the block that are updated here */
-	char *slots;                     /* n_slots runs of to - from elements */
-	struct nn_table_steps tables;    /* behind the block */
-	char *direction;                 /* lamb: a block */
-	char *canonical;                 /* scratch: all trained parameters in file order */
-	const void **at;                 /* [n_params] place in canonical */
-	void *squares;                   /* [n_params] sums of squares, trained parameters first, in the dtype */
-	double *w_norm, *g_norm;         /* [n_params] */
+	size_t from, to;              /* elements of the block that are updated here */
+	char *slots;                  /* n_slots runs of to - from elements */
+	struct nn_table_steps tables; /* behind the block */
+	char *direction;              /* lamb: a block */
+	char *canonical;              /* scratch: all trained parameters in file order */
+	const void **at;              /* [n_params] place in canonical */
+	void *squares; /* [n_params] sums of squares, trained parameters first, in the dtype */
+	double *w_norm, *g_norm; /* [n_params] */
 };
 
 #endif

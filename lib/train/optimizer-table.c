@@ -1,4 +1,5 @@
-/* Tables take the steps of the optimizer row by row: those that a batch has, or all of them, others with a gradient of 0. */
+/* Tables take the steps of the optimizer row by row: those that a batch has, or all of them, others
+ * with a gradient of 0. */
 #include <math.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@ static size_t real_size(const struct nn_table_steps *s)
 	return nn_dtype_size(s->device->dtype);
 }
 
-int nn_table_steps_init(struct nn_table_steps *s, enum nn_optimizer_kind kind, size_t n_slots, const struct nn_device *device,
-			struct nn_graph *graph, const struct nn_program *program, struct nn_error *err)
+int nn_table_steps_init(struct nn_table_steps *s, enum nn_optimizer_kind kind, size_t n_slots,
+			const struct nn_device *device, struct nn_graph *graph,
+			const struct nn_program *program, struct nn_error *err)
 {
 	size_t bytes, n = (size_t)program->n_params;
 
@@ -45,7 +47,8 @@ void nn_table_steps_fini(struct nn_table_steps *s)
 	nn_free(s->d_norm);
 }
 
-size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t n, enum nn_dtype dtype)
+size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t n,
+			    enum nn_dtype dtype)
 {
 	return n * (n_slots + (kind == NN_LAMB)) * nn_dtype_size(dtype);
 }
@@ -75,7 +78,8 @@ void nn_table_steps_save(const struct nn_table_steps *s, size_t slot, void *cons
 		struct nn_graph_table t = nn_graph_table(s->graph, i);
 
 		if (params[t.param])
-			memcpy(params[t.param], slot_at(s, slot, &t), t.rows * t.width * real_size(s));
+			memcpy(params[t.param], slot_at(s, slot, &t),
+			       t.rows * t.width * real_size(s));
 	}
 }
 
@@ -90,8 +94,10 @@ void nn_table_steps_load(struct nn_table_steps *s, size_t slot, const void *cons
 
 /* ---- updates ---- */
 
-/* What is to be summed over the ranks that share a table, or at once: `values` has n elements of table i here. */
-static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i, const void *values, size_t n, double *squares)
+/* What is to be summed over the ranks that share a table, or at once: `values` has n elements of
+ * table i here. */
+static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i,
+		const void *values, size_t n, double *squares)
 {
 	int param = nn_graph_table(s->graph, i).param;
 
@@ -105,7 +111,8 @@ static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks
 }
 
 /* listed: what was asked for are rows of a batch, on each rank so many. */
-static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed, double *squares, struct nn_error *err)
+static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed,
+		  double *squares, struct nn_error *err)
 {
 	if (!s->asked)
 		return 0;
@@ -113,7 +120,8 @@ static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ran
 	return ranks->cut(ranks->arg, s->values, listed ? s->counts : NULL, squares, err);
 }
 
-int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, double *squares, struct nn_error *err)
+int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+			   double *squares, struct nn_error *err)
 {
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		const struct nn_row_list *sums = nn_graph_table_sums(s->graph, i);
@@ -131,7 +139,8 @@ double nn_lars_ratio(double w, double g, double weight_decay)
 }
 
 /* The update under way of table i, whose gradient are its sums. */
-static struct nn_update update_of(struct nn_table_steps *s, const struct nn_update *all, int i, struct nn_graph_table *t)
+static struct nn_update update_of(struct nn_table_steps *s, const struct nn_update *all, int i,
+				  struct nn_graph_table *t)
 {
 	struct nn_update u = *all;
 
@@ -147,7 +156,8 @@ static struct nn_update update_of(struct nn_table_steps *s, const struct nn_upda
 }
 
 /* lars, lamb: the norms of whole tables, with lamb of their directions too. */
-static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, const struct nn_update *all, struct nn_error *err)
+static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+		 const struct nn_update *all, struct nn_error *err)
 {
 	struct nn_graph_table t;
 
@@ -177,8 +187,8 @@ static void follow(struct nn_table_steps *s, struct nn_update *u, const struct n
 	u->ratio = w > 0 && d > 0 ? w / d : 1;
 }
 
-int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, const struct nn_update *all, const double *squares,
-			  struct nn_error *err)
+int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+			  const struct nn_update *all, const double *squares, struct nn_error *err)
 {
 	struct nn_graph_table t;
 
@@ -190,7 +200,8 @@ int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ra
 		if (u.kind == NN_LAMB)
 			follow(s, &u, &t);
 		if (u.kind == NN_LARS)
-			u.ratio = nn_lars_ratio(sqrt(s->w_norm[t.param]), sqrt(squares[t.param]) * all->clip, u.weight_decay);
+			u.ratio = nn_lars_ratio(sqrt(s->w_norm[t.param]),
+						sqrt(squares[t.param]) * all->clip, u.weight_decay);
 		s->device->update(&u);
 	}
 	return 0;

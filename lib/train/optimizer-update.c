@@ -1,4 +1,5 @@
-/* The update after a step: clipping by the global norm, trust ratios, and one kernel call over the flat block. */
+/* The update after a step: clipping by the global norm, trust ratios, and one kernel call over the
+ * flat block. */
 #include <math.h>
 
 #include "train/optimizer-inside.h"
@@ -26,7 +27,8 @@ static void norm_of_param(void *arg, size_t i, int thread)
 }
 
 /* norm[p] = sum of squares of the graph's parameter p in a block. */
-static int squares_of_params(struct nn_optimizer *o, const void *block, double *norm, struct nn_error *err)
+static int squares_of_params(struct nn_optimizer *o, const void *block, double *norm,
+			     struct nn_error *err)
 {
 	struct norms n = { o, block, norm };
 
@@ -57,7 +59,8 @@ static void squares_of_param(void *arg, size_t i, int thread)
 
 	(void)thread;
 	if (nn_graph_place(n->o->graph, (int)i, &offset, &packed))
-		n->norm[i] = n->o->device->sum_squares((const char *)n->block + offset * size, packed);
+		n->norm[i] =
+			n->o->device->sum_squares((const char *)n->block + offset * size, packed);
 }
 
 double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
@@ -87,7 +90,8 @@ static bool decays(const struct nn_optimizer *o, int param)
 	return role == NN_WEIGHT;
 }
 
-/* The update under way of elements at .. at + n - 1 of the block, which are among those whose slots are here; without gradient. */
+/* The update under way of elements at .. at + n - 1 of the block, which are among those whose slots
+ * are here; without gradient. */
 static struct nn_update of_run(const struct nn_optimizer *o, size_t at, size_t n)
 {
 	size_t size = nn_dtype_size(o->device->dtype);
@@ -100,8 +104,10 @@ static struct nn_update of_run(const struct nn_optimizer *o, size_t at, size_t n
 	return u;
 }
 
-/* The update of the part of a parameter's run of the block that lies in [from, to): it begins at *at. false: nothing does. */
-static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to, struct nn_update *u, size_t *at)
+/* The update of the part of a parameter's run of the block that lies in [from, to): it begins at
+ * *at. false: nothing does. */
+static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to,
+		     struct nn_update *u, size_t *at)
 {
 	size_t packed, end;
 
@@ -115,7 +121,8 @@ static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to
 	return true;
 }
 
-/* You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left as they are. */
+/* You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left
+ * as they are. */
 static double lars_ratio(const struct nn_optimizer *o, int p, double decay)
 {
 	double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * o->now.clip;
@@ -126,7 +133,9 @@ static double lars_ratio(const struct nn_optimizer *o, int p, double decay)
 /* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
 static double lamb_ratio(const struct nn_optimizer *o, int p)
 {
-	return decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0 ? sqrt(o->w_norm[p]) / sqrt(o->g_norm[p]) : 1;
+	return decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0
+		       ? sqrt(o->w_norm[p]) / sqrt(o->g_norm[p])
+		       : 1;
 }
 
 /* ---- the parts ---- */
@@ -145,11 +154,13 @@ bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
 	return o->options.clip_norm > 0 || o->options.kind == NN_LARS;
 }
 
-int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *norm, struct nn_error *err)
+int nn_optimizer_look(struct nn_optimizer *o, const void *gradients, double *norm,
+		      struct nn_error *err)
 {
 	double length;
 
-	if (squares_of_params(o, gradients, o->g_norm, err) < 0 || nn_table_steps_squares(&o->tables, &o->ranks, o->g_norm, err) < 0)
+	if (squares_of_params(o, gradients, o->g_norm, err) < 0 ||
+	    nn_table_steps_squares(&o->tables, &o->ranks, o->g_norm, err) < 0)
 		return -1;
 	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
 		return -1;
@@ -200,7 +211,8 @@ int nn_optimizer_weigh(struct nn_optimizer *o, struct nn_error *err)
 	return nn_optimizer_directs(o) ? squares_of_params(o, o->direction, o->g_norm, err) : 0;
 }
 
-void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, size_t from, size_t to, struct nn_pool *pool)
+void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, size_t from, size_t to,
+			struct nn_pool *pool)
 {
 	size_t size = nn_dtype_size(o->device->dtype), at;
 	struct nn_update u;
@@ -217,14 +229,17 @@ void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, siz
 	for (int p = 0; p < o->program->n_params; p++) {
 		if (!of_param(o, p, from, to, &u, &at))
 			continue;
-		u.g = nn_optimizer_directs(o) ? o->direction + at * size : (const char *)gradients + (at - from) * size;
-		u.ratio = nn_optimizer_directs(o) ? lamb_ratio(o, p) : lars_ratio(o, p, u.weight_decay);
+		u.g = nn_optimizer_directs(o) ? o->direction + at * size
+					      : (const char *)gradients + (at - from) * size;
+		u.ratio = nn_optimizer_directs(o) ? lamb_ratio(o, p)
+						  : lars_ratio(o, p, u.weight_decay);
 		u.pool = pool;
 		o->device->update(&u);
 	}
 }
 
-int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm, struct nn_error *err)
+int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm,
+			struct nn_error *err)
 {
 	const void *gradients = nn_graph_gradients(o->graph);
 

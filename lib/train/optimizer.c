@@ -5,29 +5,35 @@
 #include "train/optimizer-inside.h"
 
 const struct nn_optimizer_info nn_optimizers[] = {
-	[NN_SGD] = {"sgd", NN_SGD, 0.01, 0, true, false},
-	[NN_ADAM] = {"adam", NN_ADAM, 0.001, 0, false, false},
-	[NN_ADAMW] = {"adamw", NN_ADAMW, 0.001, 0.01, false, false},
-	[NN_RMSPROP] = {"rmsprop", NN_RMSPROP, 0.01, 0, false, false},
-	[NN_RPROP] = {"rprop", NN_RPROP, 0.01, 0, false, false},
-	[NN_LARS] = {"lars", NN_LARS, 0.01, 0, true, true},
-	[NN_LAMB] = {"lamb", NN_LAMB, 0.01, 0, false, true},
+	[NN_SGD] = { "sgd", NN_SGD, 0.01, 0, true, false },
+	[NN_ADAM] = { "adam", NN_ADAM, 0.001, 0, false, false },
+	[NN_ADAMW] = { "adamw", NN_ADAMW, 0.001, 0.01, false, false },
+	[NN_RMSPROP] = { "rmsprop", NN_RMSPROP, 0.01, 0, false, false },
+	[NN_RPROP] = { "rprop", NN_RPROP, 0.01, 0, false, false },
+	[NN_LARS] = { "lars", NN_LARS, 0.01, 0, true, true },
+	[NN_LAMB] = { "lamb", NN_LAMB, 0.01, 0, false, true },
 };
-const char *const nn_optimizer_names[] = {"sgd", "adam", "adamw", "rmsprop", "rprop", "lars", "lamb", NULL};
+const char *const nn_optimizer_names[] = { "sgd",   "adam", "adamw", "rmsprop",
+					   "rprop", "lars", "lamb",  NULL };
 
 size_t nn_optimizer_count(const struct nn_optimizer_options *o)
 {
 	switch (o->kind) {
 	case NN_SGD:
-	case NN_LARS: return o->momentum != 0;
-	case NN_RMSPROP: return 1;
-	default: return 2;
+	case NN_LARS:
+		return o->momentum != 0;
+	case NN_RMSPROP:
+		return 1;
+	default:
+		return 2;
 	}
 }
 
-size_t nn_optimizer_bytes(const struct nn_optimizer_options *o, size_t block, size_t kept, enum nn_dtype dtype)
+size_t nn_optimizer_bytes(const struct nn_optimizer_options *o, size_t block, size_t kept,
+			  enum nn_dtype dtype)
 {
-	return (kept * nn_optimizer_count(o) + block * (1 + (o->kind == NN_LAMB))) * nn_dtype_size(dtype);
+	return (kept * nn_optimizer_count(o) + block * (1 + (o->kind == NN_LAMB))) *
+	       nn_dtype_size(dtype);
 }
 
 static int slots_new(struct nn_optimizer *o, struct nn_error *err)
@@ -57,17 +63,20 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 		return -1;
 	if (slots_new(o, err) < 0)
 		return -1;
-	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph, o->program, err) < 0)
+	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph,
+				o->program, err) < 0)
 		return -1;
 	o->direction = o->place.direction;
-	if (o->options.kind == NN_LAMB && !o->direction && !(o->direction = o->device->alloc(o->block * size, err)))
+	if (o->options.kind == NN_LAMB && !o->direction &&
+	    !(o->direction = o->device->alloc(o->block * size, err)))
 		return -1;
 	return 0;
 }
 
 int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_options *options,
-		     const struct nn_device *device, struct nn_graph *graph, const struct nn_program *program,
-		     struct nn_pool *pool, const struct nn_optimizer_place *place, struct nn_error *err)
+		     const struct nn_device *device, struct nn_graph *graph,
+		     const struct nn_program *program, struct nn_pool *pool,
+		     const struct nn_optimizer_place *place, struct nn_error *err)
 {
 	struct nn_optimizer *o = nn_alloc(1, sizeof *o, err);
 	size_t offset, packed;
@@ -85,9 +94,16 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 	o->block = o->to = nn_graph_block(graph);
 	o->n_slots = nn_optimizer_count(options);
 	o->update = (struct nn_update){
-		.kind = options->kind, .weight_decay = options->weight_decay, .momentum = options->momentum,
-		.nesterov = options->nesterov, .beta1 = 0.9, .beta2 = 0.999, .alpha = 0.99,
-		.eps = options->kind == NN_LAMB ? 1e-6 : 1e-8, .ratio = 1, .pool = pool,
+		.kind = options->kind,
+		.weight_decay = options->weight_decay,
+		.momentum = options->momentum,
+		.nesterov = options->nesterov,
+		.beta1 = 0.9,
+		.beta2 = 0.999,
+		.alpha = 0.99,
+		.eps = options->kind == NN_LAMB ? 1e-6 : 1e-8,
+		.ratio = 1,
+		.pool = pool,
 	};
 	if (alloc(o, err) < 0) {
 		nn_optimizer_free(o);
@@ -125,7 +141,8 @@ size_t nn_optimizer_slots(const struct nn_optimizer *o)
 	return o->n_slots;
 }
 
-int nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *ranks, struct nn_error *err)
+int nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *ranks,
+		      struct nn_error *err)
 {
 	o->ranks = *ranks;
 	o->from = ranks->gather ? ranks->from : 0;
@@ -138,7 +155,8 @@ int nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *r
 struct nn_shard nn_shard_of(size_t block, int r, int n)
 {
 	size_t blocks = (block + SHARD_BLOCK - 1) / SHARD_BLOCK;
-	size_t from = blocks * (size_t)r / (size_t)n * SHARD_BLOCK, to = blocks * ((size_t)r + 1) / (size_t)n * SHARD_BLOCK;
+	size_t from = blocks * (size_t)r / (size_t)n * SHARD_BLOCK,
+	       to = blocks * ((size_t)r + 1) / (size_t)n * SHARD_BLOCK;
 
 	from = from < block ? from : block;
 	to = to < block ? to : block;
@@ -152,17 +170,20 @@ bool nn_optimizer_shared(const struct nn_optimizer *o)
 
 void *nn_optimizer_slot(const struct nn_optimizer *o, size_t slot)
 {
-	return o->slots ? o->slots + slot * (o->to - o->from) * nn_dtype_size(o->device->dtype) : NULL;
+	return o->slots ? o->slots + slot * (o->to - o->from) * nn_dtype_size(o->device->dtype)
+			: NULL;
 }
 
 void nn_optimizer_reset(struct nn_optimizer *o)
 {
 	nn_table_steps_reset(&o->tables);
 	if (o->slots)
-		memset(o->slots, 0, o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype));
+		memset(o->slots, 0,
+		       o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype));
 }
 
-int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params, struct nn_error *err)
+int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params,
+		      struct nn_error *err)
 {
 	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
 	const char *block = nn_optimizer_slot(o, slot);
@@ -187,12 +208,14 @@ int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params, 
 void nn_optimizer_load(struct nn_optimizer *o, size_t slot, const void *const *params)
 {
 	size_t size = nn_dtype_size(o->device->dtype), offset, packed;
-	char *block = nn_optimizer_shared(o) ? nn_graph_gradients(o->graph) : nn_optimizer_slot(o, slot);
+	char *block =
+		nn_optimizer_shared(o) ? nn_graph_gradients(o->graph) : nn_optimizer_slot(o, slot);
 
 	for (int p = 0; p < o->program->n_params; p++)
 		if (nn_graph_place(o->graph, p, &offset, &packed))
 			nn_graph_pack(o->graph, p, params[p], block);
 	nn_table_steps_load(&o->tables, slot, params);
 	if (nn_optimizer_shared(o) && nn_optimizer_slot(o, slot))
-		memcpy(nn_optimizer_slot(o, slot), block + o->from * size, (o->to - o->from) * size);
+		memcpy(nn_optimizer_slot(o, slot), block + o->from * size,
+		       (o->to - o->from) * size);
 }

@@ -1,4 +1,5 @@
-/* Values of options that are small languages of their own, and the options that a run which goes on may change. */
+/* Values of options that are small languages of their own, and the options that a run which goes on
+ * may change. */
 #include <string.h>
 
 #include "base/number.h"
@@ -7,9 +8,22 @@
 bool nn_train_may_change(const char *name)
 {
 	static const char *const names[] = {
-		"threads", "micro-batch", "memory", "explain", "epochs", "steps", "time-limit", "log", "log-every", "plot", "checkpoint",
-		"checkpoint-every", "spool", "output", "verbose", "quiet", "resume", "ranks", "timeout", "max-restarts", "check-every", "hosts",
-		"hostfile", "pipeline", "tensor", "shard-optimizer", "config", "help", "version", "dry-run", "device", "model",
+		"threads",     "micro-batch",
+		"memory",      "explain",
+		"epochs",      "steps",
+		"time-limit",  "log",
+		"log-every",   "plot",
+		"checkpoint",  "checkpoint-every",
+		"spool",       "output",
+		"verbose",     "quiet",
+		"resume",      "ranks",
+		"timeout",     "max-restarts",
+		"check-every", "hosts",
+		"hostfile",    "pipeline",
+		"tensor",      "shard-optimizer",
+		"config",      "help",
+		"version",     "dry-run",
+		"device",      "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -68,7 +82,9 @@ int nn_parse_weights(const char *text, double *weights, struct nn_error *err)
 			break;
 		at += length + 1;
 	}
-	return nn_fail(err, NN_EUSAGE, "expected balanced, or weights W,W,... of at least 0, one for each class, not all 0");
+	return nn_fail(err, NN_EUSAGE,
+		       "expected balanced, or weights W,W,... of at least 0, one for each class, "
+		       "not all 0");
 }
 
 int nn_parse_fraction(const char *text, double *fraction, struct nn_error *err)

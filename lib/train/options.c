@@ -13,7 +13,8 @@ static int whole(int status, const char *name, const char *value, struct nn_erro
 {
 	char quoted[NN_QUOTED];
 
-	return status < 0 ? nn_fail_at(err, "--%s=%s", name, nn_quote(quoted, value, strlen(value))) : 0;
+	return status < 0 ? nn_fail_at(err, "--%s=%s", name, nn_quote(quoted, value, strlen(value)))
+			  : 0;
 }
 
 static int check_schedule(const char *value, struct nn_error *err)
@@ -47,7 +48,8 @@ static int check_weights(const char *value, struct nn_error *err)
 
 static int check_spool(const char *value, struct nn_error *err)
 {
-	return *value ? 0 : nn_fail(err, NN_EUSAGE, "--spool=: expected the name of a file, or a size");
+	return *value ? 0
+		      : nn_fail(err, NN_EUSAGE, "--spool=: expected the name of a file, or a size");
 }
 
 static int check_pipeline(const char *value, struct nn_error *err)
@@ -75,160 +77,394 @@ static int check_race(const char *value, struct nn_error *err)
 	return whole(nn_race_parse(value, err), "race", value, err);
 }
 
-static const char *const loss_choices[] = {"auto", "cross-entropy", "mse", "bce", "huber", "mae", NULL};
+static const char *const loss_choices[] = { "auto",  "cross-entropy", "mse", "bce",
+					    "huber", "mae",           NULL };
 
-#define MOST 1e15                    /* whole numbers stay exact in f64, where bounds are compared */
+#define MOST 1e15 /* whole numbers stay exact in f64, where bounds are compared */
 #define AT(field) offsetof(struct nn_train_options, field)
 
 const struct nn_opt nn_train_opts[] = {
-	{ .name = "model", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(model), .arg = "MODEL",
-	  .help = "the network: a file in the model language, the same text, or a model file to start from",
-	  .man = "An existing file wins; else what contains a blank or is the name of a layer is text. "
+	{ .name = "model",
+	  .letter = 'm',
+	  .type = NN_OPT_STRING,
+	  .offset = AT(model),
+	  .arg = "MODEL",
+	  .help = "the network: a file in the model language, the same text, or a model file to "
+		  "start from",
+	  .man = "An existing file wins; else what contains a blank or is the name of a layer is "
+		 "text. "
 		 "See nn-model(5) and nn-layers(7)." },
-	{ .name = "loss", .type = NN_OPT_CHOICE, .offset = AT(loss), .arg = "LOSS", .fallback = "auto",
+	{ .name = "loss",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(loss),
+	  .arg = "LOSS",
+	  .fallback = "auto",
 	  .choices = loss_choices,
 	  .help = "what is made small: auto, cross-entropy, mse, bce, huber, mae",
-	  .man = "auto is cross-entropy for class targets and mse for numbers. cross-entropy takes the softmax of the "
+	  .man = "auto is cross-entropy for class targets and mse for numbers. cross-entropy takes "
+		 "the softmax of the "
 		 "outputs, bce their sigmoid and targets in 0..1; huber has delta 1." },
-	{ .name = "optimizer", .type = NN_OPT_CHOICE, .offset = AT(optimizer), .arg = "NAME", .fallback = "adam",
+	{ .name = "optimizer",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(optimizer),
+	  .arg = "NAME",
+	  .fallback = "adam",
 	  .choices = nn_optimizer_names,
 	  .help = "sgd, adam, adamw, rmsprop, rprop, lars, lamb",
-	  .man = "As PyTorch 2 defines them, constants included; lars and lamb as their papers do." },
-	{ .name = "lr", .type = NN_OPT_REAL, .offset = AT(lr), .arg = "RATE", .min = 0, .max = 1e30,
+	  .man = "As PyTorch 2 defines them, constants included; lars and lamb as their papers "
+		 "do." },
+	{ .name = "lr",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(lr),
+	  .arg = "RATE",
+	  .min = 0,
+	  .max = 1e30,
 	  .help = "learning rate (adam, adamw: 0.001; the others: 0.01)" },
-	{ .name = "momentum", .type = NN_OPT_REAL, .offset = AT(momentum), .arg = "M", .fallback = "0", .min = 0, .max = 1,
+	{ .name = "momentum",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(momentum),
+	  .arg = "M",
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1,
 	  .help = "momentum of sgd and lars" },
-	{ .name = "nesterov", .type = NN_OPT_FLAG, .offset = AT(nesterov),
+	{ .name = "nesterov",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(nesterov),
 	  .help = "Nesterov's form of sgd's momentum" },
-	{ .name = "schedule", .type = NN_OPT_CUSTOM, .offset = AT(schedule), .arg = "SCHEDULE", .fallback = "constant",
+	{ .name = "schedule",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(schedule),
+	  .arg = "SCHEDULE",
+	  .fallback = "constant",
 	  .check = check_schedule,
 	  .help = "learning rate over time: constant, cosine, step[:N:F], linear, plateau",
-	  .man = "step is times 0.1 after each third of the training, step:N:F times F every N steps. plateau is times 0.1 "
-		 "after 5 evaluations without a better --metric. cosine, step and linear need --epochs or --steps: "
+	  .man = "step is times 0.1 after each third of the training, step:N:F times F every N "
+		 "steps. plateau is times 0.1 "
+		 "after 5 evaluations without a better --metric. cosine, step and linear need "
+		 "--epochs or --steps: "
 		 "the length they are planned for." },
-	{ .name = "warmup", .type = NN_OPT_COUNT, .offset = AT(warmup), .arg = "STEPS", .fallback = "0", .max = MOST,
+	{ .name = "warmup",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(warmup),
+	  .arg = "STEPS",
+	  .fallback = "0",
+	  .max = MOST,
 	  .help = "steps over which the rate rises from near 0" },
-	{ .name = "weight-decay", .type = NN_OPT_REAL, .offset = AT(weight_decay), .arg = "D", .min = 0, .max = 1e30,
+	{ .name = "weight-decay",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(weight_decay),
+	  .arg = "D",
+	  .min = 0,
+	  .max = 1e30,
 	  .help = "weight decay (adamw: 0.01; the others: 0)",
-	  .man = "Added to the gradient for sgd, adam and rmsprop, decoupled for adamw, in the ratio of lars and lamb, "
+	  .man = "Added to the gradient for sgd, adam and rmsprop, decoupled for adamw, in the "
+		 "ratio of lars and lamb, "
 		 "where biases and norms are left out. rprop has none." },
-	{ .name = "clip-norm", .type = NN_OPT_REAL, .offset = AT(clip_norm), .arg = "NORM", .fallback = "0",
-	  .min = 0, .max = 1e30,
+	{ .name = "clip-norm",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(clip_norm),
+	  .arg = "NORM",
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e30,
 	  .help = "cut the gradient's global norm to this; 0: never" },
-	{ .name = "epochs", .type = NN_OPT_COUNT, .offset = AT(epochs), .arg = "N", .max = MOST,
+	{ .name = "epochs",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(epochs),
+	  .arg = "N",
+	  .max = MOST,
 	  .help = "passes over the data (10, where neither steps nor a time end it)" },
-	{ .name = "steps", .type = NN_OPT_COUNT, .offset = AT(steps), .arg = "N", .max = MOST,
+	{ .name = "steps",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(steps),
+	  .arg = "N",
+	  .max = MOST,
 	  .help = "steps in all; with --epochs, whichever ends first",
-	  .man = "Counted from the start of the training, also after --resume. --steps=0 writes the model as it was "
+	  .man = "Counted from the start of the training, also after --resume. --steps=0 writes "
+		 "the model as it was "
 		 "initialized or, with --resume, as the state has it." },
-	{ .name = "time-limit", .type = NN_OPT_SECONDS, .offset = AT(time_limit), .arg = "SECONDS", .min = 0.001, .max = MOST,
+	{ .name = "time-limit",
+	  .type = NN_OPT_SECONDS,
+	  .offset = AT(time_limit),
+	  .arg = "SECONDS",
+	  .min = 0.001,
+	  .max = MOST,
 	  .help = "end after the step in which so much time has passed",
-	  .man = "What ends first counts: this, --epochs or --steps. The clock begins with the first step of this run, after the "
-		 "data were read, also after --resume, which may give another limit. How far a training comes in so much time "
+	  .man = "What ends first counts: this, --epochs or --steps. The clock begins with the "
+		 "first step of this run, after the "
+		 "data were read, also after --resume, which may give another limit. How far a "
+		 "training comes in so much time "
 		 "differs from run to run, and so does its model." },
-	{ .name = "batch", .letter = 'b', .type = NN_OPT_COUNT, .offset = AT(batch), .arg = "N", .fallback = "64",
-	  .min = 1, .max = 1e9,
+	{ .name = "batch",
+	  .letter = 'b',
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(batch),
+	  .arg = "N",
+	  .fallback = "64",
+	  .min = 1,
+	  .max = 1e9,
 	  .help = "samples per step" },
-	{ .name = "leaves", .type = NN_OPT_COUNT, .offset = AT(leaves), .arg = "N", .max = 1e9,
+	{ .name = "leaves",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(leaves),
+	  .arg = "N",
+	  .max = 1e9,
 	  .help = "parts of a batch whose sums are added as a tree (power of two)",
-	  .man = "The order of summation, and so the bytes of the model, follow from it. The default follows from the "
+	  .man = "The order of summation, and so the bytes of the model, follow from it. The "
+		 "default follows from the "
 		 "batch: 2 for 32 samples, 4 for 64, 8 for 128, 16 from 256 on, 1 below 32." },
-	{ .name = "micro-batch", .type = NN_OPT_COUNT, .offset = AT(micro_batch), .arg = "N", .max = 1e9,
+	{ .name = "micro-batch",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(micro_batch),
+	  .arg = "N",
+	  .max = 1e9,
 	  .help = "samples that go through at once, at most",
-	  .man = "Less memory, never other bytes. With batch norm it is rounded up to whole groups. The default is as many "
+	  .man = "Less memory, never other bytes. With batch norm it is rounded up to whole "
+		 "groups. The default is as many "
 		 "as suit the cache and fit the memory." },
-	{ .name = "shuffle", .type = NN_OPT_CUSTOM, .offset = AT(shuffle), .arg = "yes|no|N", .fallback = "yes",
+	{ .name = "shuffle",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(shuffle),
+	  .arg = "yes|no|N",
+	  .fallback = "yes",
 	  .check = check_shuffle,
 	  .help = "new order in each epoch: over all samples, none, or within windows of N" },
-	{ .name = "split-seed", .type = NN_OPT_COUNT, .offset = AT(split_seed), .arg = "N", .fallback = "1",
+	{ .name = "split-seed",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(split_seed),
+	  .arg = "N",
+	  .fallback = "1",
 	  .help = "which samples --valid=FRACTION holds out" },
-	{ .name = "valid", .type = NN_OPT_CUSTOM, .offset = AT(valid), .arg = "FILE[,TARGETS]|FRACTION",
+	{ .name = "valid",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(valid),
+	  .arg = "FILE[,TARGETS]|FRACTION",
 	  .check = check_valid,
 	  .help = "held-out data: files, or a fraction of DATA",
 	  .man = "A fraction is drawn once, the same share from each class." },
-	{ .name = "folds", .type = NN_OPT_COUNT, .offset = AT(folds), .arg = "K", .min = 2, .max = 1e6,
-	  .help = "cross-validation: hold out each of K parts in turn and print a table of the metrics",
+	{ .name = "folds",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(folds),
+	  .arg = "K",
+	  .min = 2,
+	  .max = 1e6,
+	  .help = "cross-validation: hold out each of K parts in turn and print a table of the "
+		  "metrics",
 	  .man = "See CROSS-VALIDATION." },
-	{ .name = "valid-every", .type = NN_OPT_COUNT, .offset = AT(valid_every), .arg = "STEPS", .min = 1, .max = MOST,
+	{ .name = "valid-every",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(valid_every),
+	  .arg = "STEPS",
+	  .min = 1,
+	  .max = MOST,
 	  .help = "evaluate the held-out data every STEPS steps too, not only after each epoch" },
-	{ .name = "metric", .type = NN_OPT_STRING, .offset = AT(metric), .arg = "NAME", .filled = true,
-	  .help = "what is best: accuracy (classes), rmse (numbers), iou.mean (masks), or loss, f1.macro, mae, r2" },
-	{ .name = "patience", .type = NN_OPT_COUNT, .offset = AT(patience), .arg = "N", .min = 1, .max = 1e9,
+	{ .name = "metric",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(metric),
+	  .arg = "NAME",
+	  .filled = true,
+	  .help = "what is best: accuracy (classes), rmse (numbers), iou.mean (masks), or loss, "
+		  "f1.macro, mae, r2" },
+	{ .name = "patience",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(patience),
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1e9,
 	  .help = "stop after N evaluations without improvement and keep the best model",
-	  .man = "An improvement is one of the --metric by more than 1e-6 of its value. Needs --valid or --folds." },
-	{ .name = "class-weight", .type = NN_OPT_CUSTOM, .offset = AT(class_weight), .arg = "W,...|balanced",
+	  .man = "An improvement is one of the --metric by more than 1e-6 of its value. Needs "
+		 "--valid or --folds." },
+	{ .name = "class-weight",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(class_weight),
+	  .arg = "W,...|balanced",
 	  .check = check_weights,
 	  .help = "weights of the classes in the loss, in the order of the labels",
-	  .man = "balanced is n / (k c) for a class that c of the n training targets have, of which there are k: rare classes count as "
-		 "much as frequent ones. Masks count by position; what --ignore masks does not count; a class that no training "
+	  .man = "balanced is n / (k c) for a class that c of the n training targets have, of "
+		 "which there are k: rare classes count as "
+		 "much as frequent ones. Masks count by position; what --ignore masks does not "
+		 "count; a class that no training "
 		 "row has gets 1. The weights that were used are kept in the model." },
-	{ .name = "ignore", .type = NN_OPT_STRING, .offset = AT(ignore), .arg = "CLASS",
+	{ .name = "ignore",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(ignore),
+	  .arg = "CLASS",
 	  .help = "the label whose samples do not count in the loss" },
-	{ .name = "checkpoint", .type = NN_OPT_STRING, .offset = AT(checkpoint), .arg = "FILE", .filled = true,
+	{ .name = "checkpoint",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(checkpoint),
+	  .arg = "FILE",
+	  .filled = true,
 	  .help = "where the state of the training is kept (beside -o: NAME.state.safetensors)" },
-	{ .name = "checkpoint-every", .type = NN_OPT_CUSTOM, .offset = AT(checkpoint_every), .arg = "N[s]",
+	{ .name = "checkpoint-every",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(checkpoint_every),
+	  .arg = "N[s]",
 	  .check = check_every,
 	  .help = "write the state every N steps or N seconds, not only after each epoch" },
-	{ .name = "resume", .type = NN_OPT_FLAG, .offset = AT(resume),
+	{ .name = "resume",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(resume),
 	  .help = "go on from the state; without one, start from the beginning",
-	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time limit, log, plot, checkpoint, output "
-		 "and verbosity may differ; any other difference is an error that names both values." },
-	{ .name = "check-every", .type = NN_OPT_COUNT, .offset = AT(check_every), .arg = "N", .fallback = "100", .max = MOST,
+	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time "
+		 "limit, log, plot, checkpoint, output "
+		 "and verbosity may differ; any other difference is an error that names both "
+		 "values." },
+	{ .name = "check-every",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(check_every),
+	  .arg = "N",
+	  .fallback = "100",
+	  .max = MOST,
 	  .help = "compare the parameters of all ranks every N steps; 0: never",
-	  .man = "With sync and master they are the same bytes after each step. Where they are not, memory or a processor is at fault: the "
-		 "training ends and names rank and tensor. Of a table with sparse=yes the rows of the batch are compared." },
-	{ .name = "max-restarts", .type = NN_OPT_COUNT, .offset = AT(max_restarts), .arg = "K", .fallback = "0", .max = 1e6,
-	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one is lost" },
-	{ .name = "timeout", .type = NN_OPT_SECONDS, .offset = AT(timeout), .arg = "SECONDS", .fallback = "300", .min = 1, .max = 1e9,
+	  .man = "With sync and master they are the same bytes after each step. Where they are "
+		 "not, memory or a processor is at fault: the "
+		 "training ends and names rank and tensor. Of a table with sparse=yes the rows of "
+		 "the batch are compared." },
+	{ .name = "max-restarts",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(max_restarts),
+	  .arg = "K",
+	  .fallback = "0",
+	  .max = 1e6,
+	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one "
+		  "is lost" },
+	{ .name = "timeout",
+	  .type = NN_OPT_SECONDS,
+	  .offset = AT(timeout),
+	  .arg = "SECONDS",
+	  .fallback = "300",
+	  .min = 1,
+	  .max = 1e9,
 	  .help = "end a job of ranks when one makes no progress for so long",
-	  .man = "After 60 seconds a warning names the rank. Reading data is no lack of progress, and neither is computing." },
-	{ .name = "spool", .type = NN_OPT_CUSTOM, .offset = AT(spool), .arg = "FILE|SIZE", .check = check_spool,
-	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of it",
-	  .man = "FILE appears when stdin has ended and may take half of the space that is free beside it. With --resume it is read "
-		 "in place of stdin where it exists. A SIZE is a number of bytes, with K, M, G or T; a file of such a name is "
+	  .man = "After 60 seconds a warning names the rank. Reading data is no lack of progress, "
+		 "and neither is computing." },
+	{ .name = "spool",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(spool),
+	  .arg = "FILE|SIZE",
+	  .check = check_spool,
+	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of "
+		  "it",
+	  .man = "FILE appears when stdin has ended and may take half of the space that is free "
+		 "beside it. With --resume it is read "
+		 "in place of stdin where it exists. A SIZE is a number of bytes, with K, M, G or "
+		 "T; a file of such a name is "
 		 "./SIZE." },
-	{ .name = "explain", .type = NN_OPT_STRING, .offset = AT(explain), .arg = "[json]", .optional_arg = true,
+	{ .name = "explain",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(explain),
+	  .arg = "[json]",
+	  .optional_arg = true,
 	  .help = "print what training would take, memory and time, and do not train",
-	  .man = "Needs no DATA where the text has input lines and numbers for ?; of DATA at most 16 MiB are read. See PLAN." },
-	{ .name = "memory", .type = NN_OPT_SIZE, .offset = AT(memory), .arg = "SIZE", .min = 1, .max = MOST,
+	  .man = "Needs no DATA where the text has input lines and numbers for ?; of DATA at most "
+		 "16 MiB are read. See PLAN." },
+	{ .name = "memory",
+	  .type = NN_OPT_SIZE,
+	  .offset = AT(memory),
+	  .arg = "SIZE",
+	  .min = 1,
+	  .max = MOST,
 	  .help = "the memory that training may take (what the machine has)",
-	  .man = "Fewer samples go through at once until the plan fits; where not even one does, status 4 and command lines that "
+	  .man = "Fewer samples go through at once until the plan fits; where not even one does, "
+		 "status 4 and command lines that "
 		 "would fit." },
-	{ .name = "pipeline", .type = NN_OPT_CUSTOM, .offset = AT(pipeline), .arg = "P[:SCHEDULE]", .check = check_pipeline,
-	  .help = "cut the network into P stages, a rank each, through which micro-batches flow (1f1b, gpipe, naive)",
-	  .man = "For networks that are too large for one rank: each keeps the parameters, gradients and optimizer state of its stage "
-		 "alone. The ranks are P times as many as work on different samples. See PIPELINE." },
-	{ .name = "tensor", .type = NN_OPT_COUNT, .offset = AT(tensor), .arg = "T", .fallback = "1", .min = 1, .max = 1000,
-	  .help = "share the columns of dense layers, the channels of convolutions and the rows of embeddings among T ranks",
-	  .man = "For networks whose layers are too large for one rank: each keeps the parameters, gradients and optimizer state of its "
-		 "columns and rows alone. The ranks are T times as many as work on different samples. See TENSOR." },
-	{ .name = "strategy", .type = NN_OPT_CUSTOM, .offset = AT(strategy), .arg = "STRATEGY", .fallback = "sync", .check = check_strategy,
+	{ .name = "pipeline",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(pipeline),
+	  .arg = "P[:SCHEDULE]",
+	  .check = check_pipeline,
+	  .help = "cut the network into P stages, a rank each, through which micro-batches flow "
+		  "(1f1b, gpipe, naive)",
+	  .man = "For networks that are too large for one rank: each keeps the parameters, "
+		 "gradients and optimizer state of its stage "
+		 "alone. The ranks are P times as many as work on different samples. See "
+		 "PIPELINE." },
+	{ .name = "tensor",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(tensor),
+	  .arg = "T",
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 1000,
+	  .help = "share the columns of dense layers, the channels of convolutions and the rows of "
+		  "embeddings among T ranks",
+	  .man = "For networks whose layers are too large for one rank: each keeps the parameters, "
+		 "gradients and optimizer state of its "
+		 "columns and rows alone. The ranks are T times as many as work on different "
+		 "samples. See TENSOR." },
+	{ .name = "strategy",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(strategy),
+	  .arg = "STRATEGY",
+	  .fallback = "sync",
+	  .check = check_strategy,
 	  .help = "how ranks work together: sync, async, local:H[@STEP], master",
 	  .man = "See STRATEGIES." },
-	{ .name = "staleness", .type = NN_OPT_COUNT, .offset = AT(staleness), .arg = "K", .max = 1e9,
-	  .help = "async: no gradient is applied more than K updates after it was begun (two for each computing rank)" },
-	{ .name = "staleness-lr", .type = NN_OPT_YESNO, .offset = AT(staleness_lr), .arg = "yes|no", .fallback = "no",
+	{ .name = "staleness",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(staleness),
+	  .arg = "K",
+	  .max = 1e9,
+	  .help = "async: no gradient is applied more than K updates after it was begun (two for "
+		  "each computing rank)" },
+	{ .name = "staleness-lr",
+	  .type = NN_OPT_YESNO,
+	  .offset = AT(staleness_lr),
+	  .arg = "yes|no",
+	  .fallback = "no",
 	  .help = "async: a gradient that is s updates behind has the rate divided by 1 + s" },
-	{ .name = "record", .type = NN_OPT_STRING, .offset = AT(record), .arg = "FILE", .filled = true,
+	{ .name = "record",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(record),
+	  .arg = "FILE",
+	  .filled = true,
 	  .help = "async: write which rank's gradient of which batch each step applied" },
-	{ .name = "replay-run", .type = NN_OPT_STRING, .offset = AT(replay_run), .arg = "FILE", .filled = true,
+	{ .name = "replay-run",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(replay_run),
+	  .arg = "FILE",
+	  .filled = true,
 	  .help = "async: do in one process what was recorded, to the same bytes" },
-	{ .name = "shard-optimizer", .type = NN_OPT_FLAG, .offset = AT(shard_optimizer),
+	{ .name = "shard-optimizer",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(shard_optimizer),
 	  .help = "ranks that share the samples keep a part of the optimizer's state each",
-	  .man = "Less memory: with N of them 1/N of what the optimizer keeps of each parameter, which is twice the parameters for adam. "
+	  .man = "Less memory: with N of them 1/N of what the optimizer keeps of each parameter, "
+		 "which is twice the parameters for adam. "
 		 "See RANKS." },
-	{ .name = "race", .type = NN_OPT_CUSTOM, .offset = AT(race), .arg = "STRATEGY,...", .check = check_race,
-	  .help = "train with each strategy for --time-limit and print a table of loss against time and bytes",
+	{ .name = "race",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(race),
+	  .arg = "STRATEGY,...",
+	  .check = check_race,
+	  .help = "train with each strategy for --time-limit and print a table of loss against "
+		  "time and bytes",
 	  .man = "Without --ranks there is a rank for each core. See STRATEGIES." },
-	{ .name = "selfcheck", .type = NN_OPT_FLAG, .offset = AT(selfcheck),
-	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume on this network and data",
-	  .man = "A table on stdout, one row for each check with what was compared and pass or fail; status 1 when one failed. "
+	{ .name = "selfcheck",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(selfcheck),
+	  .help = "train nothing, but check gradients, threads, micro-batches, kernels and resume "
+		  "on this network and data",
+	  .man = "A table on stdout, one row for each check with what was compared and pass or "
+		 "fail; status 1 when one failed. "
 		 "Nothing else is written. A slow network is checked on fewer rows." },
-	{ .name = "log-every", .type = NN_OPT_COUNT, .offset = AT(log_every), .arg = "N", .min = 1, .max = MOST,
+	{ .name = "log-every",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(log_every),
+	  .arg = "N",
+	  .min = 1,
+	  .max = MOST,
 	  .help = "log every Nth step instead of about one a second" },
-	{ .name = "plot", .type = NN_OPT_STRING, .offset = AT(plot), .arg = "FILE.svg", .filled = true,
+	{ .name = "plot",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(plot),
+	  .arg = "FILE.svg",
+	  .filled = true,
 	  .help = "draw loss, metric and throughput there, as SVG",
-	  .man = "Drawn anew after an epoch, where the last picture is older than three seconds, and when training ends, in whatever "
+	  .man = "Drawn anew after an epoch, where the last picture is older than three seconds, "
+		 "and when training ends, in whatever "
 		 "way. After --resume the curves begin where this run began." },
 	{ 0 }
 };

@@ -6,7 +6,8 @@
 
 static double real_at(const struct nn_train_output *o, const void *values, size_t i)
 {
-	return o->device->dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+	return o->device->dtype == NN_F64 ? ((const double *)values)[i]
+					  : (double)((const float *)values)[i];
 }
 
 static void set_real(const struct nn_train_output *o, void *values, size_t i, double value)
@@ -21,15 +22,18 @@ size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t bat
 {
 	size_t real = nn_dtype_size(size->dtype);
 
-	return batch * (size->target_size * (size->classes ? sizeof(int32_t) : real) + real) + leaves * sizeof(double);
+	return batch * (size->target_size * (size->classes ? sizeof(int32_t) : real) + real) +
+	       leaves * sizeof(double);
 }
 
-int nn_train_output_init(struct nn_train_output *o, size_t batch, size_t leaves, struct nn_error *err)
+int nn_train_output_init(struct nn_train_output *o, size_t batch, size_t leaves,
+			 struct nn_error *err)
 {
 	size_t real = nn_dtype_size(o->device->dtype), n;
 
 	if (!nn_mul(batch, o->target_size, &n))
-		return nn_fail(err, NN_ENOMEM, "a batch of %zu samples with %zu target values each is too large",
+		return nn_fail(err, NN_ENOMEM,
+			       "a batch of %zu samples with %zu target values each is too large",
 			       batch, o->target_size);
 	o->targets = nn_alloc(n, o->classes ? sizeof(int32_t) : real, err);
 	o->row_loss = nn_alloc(batch, real, err);
@@ -63,7 +67,8 @@ static double weigh(struct nn_train_output *o, size_t from, size_t to)
 		if (classes[i] == o->loss.ignore)
 			classes[i] = -1;
 		if (classes[i] >= 0)
-			sum += o->class_weights ? real_at(o, o->class_weights, (size_t)classes[i]) : 1;
+			sum += o->class_weights ? real_at(o, o->class_weights, (size_t)classes[i])
+						: 1;
 	}
 	return sum;
 }
@@ -89,7 +94,8 @@ bool nn_train_output_weighs(const struct nn_train_output *o)
 	return o->classes && (o->class_weights || o->loss.ignore >= 0);
 }
 
-void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, const uint64_t *rows, double *weights, size_t step)
+void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, const uint64_t *rows,
+			  double *weights, size_t step)
 {
 	size_t value = o->classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype);
 	size_t from = cut->leaf[cut->run.from], to = cut->leaf[cut->run.to];
@@ -102,28 +108,38 @@ void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut, c
 			weights[i * step] = rounded(o, weigh(o, cut->leaf[i], cut->leaf[i + 1]));
 	else
 		for (size_t i = 0; i < cut->n_leaves; i++)
-			weights[i * step] = rounded(o, (double)(cut->leaf[i + 1] - cut->leaf[i]) * (double)o->positions);
+			weights[i * step] = rounded(o, (double)(cut->leaf[i + 1] - cut->leaf[i]) *
+							       (double)o->positions);
 }
 
-void nn_train_output_scale(struct nn_train_output *o, const struct nn_cut *cut, const double *weights, size_t step)
+void nn_train_output_scale(struct nn_train_output *o, const struct nn_cut *cut,
+			   const double *weights, size_t step)
 {
 	size_t rows = 0;
 
 	for (size_t i = 0; i < cut->n_leaves; i++)
 		rows += weights[i * step] > 0 ? cut->leaf[i + 1] - cut->leaf[i] : 0;
-	o->weight = o->classes ? tree(o, cut->n_leaves, weights, step) : (double)rows * (double)o->positions;
+	o->weight = o->classes ? tree(o, cut->n_leaves, weights, step)
+			       : (double)rows * (double)o->positions;
 	o->scale = o->weight > 0 ? o->share / o->weight : 0;
 }
 
-bool nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, size_t row, size_t n, struct nn_pool *pool)
+bool nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, size_t row, size_t n,
+			  struct nn_pool *pool)
 {
 	size_t real = nn_dtype_size(o->device->dtype), positions, columns;
 	char *row_loss = (char *)o->row_loss + row * real;
 	struct nn_loss_call call = {
-		.kind = o->loss.kind, .rows = n, .positions = o->positions, .columns = o->columns,
+		.kind = o->loss.kind,
+		.rows = n,
+		.positions = o->positions,
+		.columns = o->columns,
 		.logits = nn_graph_output(graph, (int)o->number, &positions, &columns),
-		.class_weights = o->class_weights, .scale = o->scale, .row_loss = row_loss,
-		.dlogits = nn_graph_output_gradient(graph, (int)o->number), .pool = pool,
+		.class_weights = o->class_weights,
+		.scale = o->scale,
+		.row_loss = row_loss,
+		.dlogits = nn_graph_output_gradient(graph, (int)o->number),
+		.pool = pool,
 	};
 
 	if (o->classes)
@@ -134,15 +150,18 @@ bool nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, siz
 	return isfinite(o->device->sum(row_loss, n));
 }
 
-void nn_train_output_losses(struct nn_train_output *o, const struct nn_cut *cut, double *losses, size_t step)
+void nn_train_output_losses(struct nn_train_output *o, const struct nn_cut *cut, double *losses,
+			    size_t step)
 {
 	size_t real = nn_dtype_size(o->device->dtype);
 
 	for (size_t i = cut->run.from; i < cut->run.to; i++)
-		losses[i * step] = o->device->sum((const char *)o->row_loss + cut->leaf[i] * real, cut->leaf[i + 1] - cut->leaf[i]);
+		losses[i * step] = o->device->sum((const char *)o->row_loss + cut->leaf[i] * real,
+						  cut->leaf[i + 1] - cut->leaf[i]);
 }
 
-double nn_train_output_mean(struct nn_train_output *o, const struct nn_cut *cut, const double *losses, size_t step)
+double nn_train_output_mean(struct nn_train_output *o, const struct nn_cut *cut,
+			    const double *losses, size_t step)
 {
 	return o->weight > 0 ? tree(o, cut->n_leaves, losses, step) / o->weight : 0;
 }
@@ -157,8 +176,9 @@ static size_t largest(const struct nn_train_output *o, const void *values, size_
 	return best;
 }
 
-void nn_train_output_count(const struct nn_train_output *o, const struct nn_graph *graph, size_t row, size_t at, size_t n,
-			   const struct nn_target_schema *schema, double counts[NN_COUNTS])
+void nn_train_output_count(const struct nn_train_output *o, const struct nn_graph *graph,
+			   size_t row, size_t at, size_t n, const struct nn_target_schema *schema,
+			   double counts[NN_COUNTS])
 {
 	size_t positions, columns;
 	const void *out = nn_graph_output(graph, (int)o->number, &positions, &columns);
@@ -170,12 +190,15 @@ void nn_train_output_count(const struct nn_train_output *o, const struct nn_grap
 			int32_t truth = ((const int32_t *)o->targets)[target];
 
 			counts[NN_COUNT_ALL] += truth >= 0;
-			counts[NN_COUNT_HITS] += truth >= 0 && largest(o, out, i * columns) == (size_t)truth;
+			counts[NN_COUNT_HITS] +=
+				truth >= 0 && largest(o, out, i * columns) == (size_t)truth;
 			continue;
 		}
 		for (size_t c = 0; c < columns; c++) {
 			double sd = schema && schema->sd ? schema->sd[c] : 1;
-			double off = (real_at(o, out, i * columns + c) - real_at(o, o->targets, target * columns + c)) * sd;
+			double off = (real_at(o, out, i * columns + c) -
+				      real_at(o, o->targets, target * columns + c)) *
+				     sd;
 
 			counts[NN_COUNT_SQUARES] += off * off;
 		}

@@ -29,7 +29,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 	size_t n_in = nn_net_n_inputs(t->net), n_out = nn_net_n_outputs(t->net);
 	int loss = t->options->loss;
 
-	*w = (struct want){0};
+	*w = (struct want){ 0 };
 	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
 	w->targets = nn_alloc(n_out, sizeof *w->targets, err);
 	if (!w->inputs || !w->targets)
@@ -38,20 +38,27 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 		const struct nn_net_input *in = nn_net_input(t->net, i);
 
 		w->inputs[i] = (struct nn_want_input){
-			in->name, in->shaped, in->shape, in->vector, in->columns, in->n_columns, in->categories, in->hash, in->index,
-			in->crosses, in->n_crosses, in->hash ? 0 : in->least,
+			in->name,    in->shaped,    in->shape,      in->vector,
+			in->columns, in->n_columns, in->categories, in->hash,
+			in->index,   in->crosses,   in->n_crosses,  in->hash ? 0 : in->least,
 		};
 	}
 	for (size_t i = 0; i < n_out; i++) {
 		const struct nn_net_output *out = nn_net_output(t->net, i);
 
 		w->targets[i] = (struct nn_want_target){
-			.name = out->name, .columns = out->target ? out->target : n_out == 1 ? t->setup.data->target : NULL,
-			.classes = loss == 1 + NN_LOSS_CROSS_ENTROPY, .numbers = loss > 1 + NN_LOSS_CROSS_ENTROPY,
-			.plain = loss == 1 + NN_LOSS_BCE, .size = out->size,
+			.name = out->name,
+			.columns = out->target  ? out->target
+				   : n_out == 1 ? t->setup.data->target
+						: NULL,
+			.classes = loss == 1 + NN_LOSS_CROSS_ENTROPY,
+			.numbers = loss > 1 + NN_LOSS_CROSS_ENTROPY,
+			.plain = loss == 1 + NN_LOSS_BCE,
+			.size = out->size,
 		};
 	}
-	w->want = (struct nn_want){ w->inputs, n_in, w->targets, n_out, t->device->dtype, NULL, t->pool, t->sample };
+	w->want = (struct nn_want){ w->inputs,        n_in, w->targets, n_out,
+				    t->device->dtype, NULL, t->pool,    t->sample };
 	if (!t->start || (!t->start->input_json && !t->start->target_json))
 		return 0;
 	if (nn_schema_parse(&w->schema, t->start->input_json, t->start->target_json, err) < 0)
@@ -84,7 +91,8 @@ static int open_data(struct nn_train *t, double fraction, struct nn_error *err)
 	int status = want_init(&w, t, err);
 
 	if (status == 0)
-		status = nn_dataset_open(&t->dataset, t->setup.data_path, t->setup.targets_path, t->setup.data, &w.want, err);
+		status = nn_dataset_open(&t->dataset, t->setup.data_path, t->setup.targets_path,
+					 t->setup.data, &w.want, err);
 	if (status == 0 && t->options->valid && fraction == 0)
 		status = open_held_out(t, err);
 	want_free(&w);
@@ -130,14 +138,19 @@ static int check_output(const struct nn_train *t, int i, struct nn_error *err)
 
 	nn_shape_text(text, shape);
 	if (classes && target->n_labels > columns)
-		return nn_fail(err, NN_EFORMAT, "%s: the targets have %zu classes, the output %s has %zu", t->setup.data_path,
-			       target->n_labels, text, columns);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: the targets have %zu classes, the output %s has %zu",
+			       t->setup.data_path, target->n_labels, text, columns);
 	if (classes && size != values / columns)
-		return nn_fail(err, NN_EFORMAT, "%s: the targets have %zu class%s per sample, the output %s takes %zu",
-			       t->setup.data_path, size, size == 1 ? "" : "es", text, values / columns);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: the targets have %zu class%s per sample, the output %s takes %zu",
+			t->setup.data_path, size, size == 1 ? "" : "es", text, values / columns);
 	if (!classes && size != values)
-		return nn_fail(err, NN_EFORMAT, "%s: the targets have %zu number%s per sample, the output %s has %zu",
-			       t->setup.data_path, size, size == 1 ? "" : "s", text, values);
+		return nn_fail(
+			err, NN_EFORMAT,
+			"%s: the targets have %zu number%s per sample, the output %s has %zu",
+			t->setup.data_path, size, size == 1 ? "" : "s", text, values);
 	return 0;
 }
 
@@ -159,7 +172,9 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 	bool classes = nn_dataset_target_classes(t->dataset, (size_t)i);
 
 	loss->ignore = -1;
-	loss->kind = o->loss ? (enum nn_loss_kind)(o->loss - 1) : classes ? NN_LOSS_CROSS_ENTROPY : NN_LOSS_MSE;
+	loss->kind = o->loss   ? (enum nn_loss_kind)(o->loss - 1)
+		     : classes ? NN_LOSS_CROSS_ENTROPY
+			       : NN_LOSS_MSE;
 	t->shares[i] = nn_net_output(t->net, (size_t)i)->weight;
 	if (!classes) {
 		if ((o->class_weight || o->ignore) && t->n_outputs == 1)
@@ -188,13 +203,15 @@ static int take_losses(struct nn_train *t, struct nn_error *err)
 
 /* ---- samples ---- */
 
-/* Rows of the fold that is held out now; every fold needs some, which is said before the first one is trained. */
+/* Rows of the fold that is held out now; every fold needs some, which is said before the first one
+ * is trained. */
 static int hold_fold(const struct nn_train *t, bool *held, struct nn_error *err)
 {
 	size_t n = nn_dataset_rows(t->dataset), in = 0;
 	uint64_t folds = t->options->folds, *counts = nn_alloc(folds + 1, sizeof *counts, err);
 	uint32_t *fold = nn_alloc(n, sizeof *fold, err);
-	int status = counts && fold ? nn_fold(t->dataset, folds, t->options->split_seed, fold, err) : -1;
+	int status =
+		counts && fold ? nn_fold(t->dataset, folds, t->options->split_seed, fold, err) : -1;
 
 	for (size_t i = 0; status == 0 && i < n; i++) {
 		held[i] = fold[i] == t->fold;
@@ -203,8 +220,10 @@ static int hold_fold(const struct nn_train *t, bool *held, struct nn_error *err)
 	}
 	for (uint64_t k = 1; status == 0 && k <= folds && !t->sample; k++)
 		if (counts[k] == 0 || counts[k] == in)
-			status = nn_fail(err, NN_EFAIL, "--folds=%llu: of %zu samples fold %llu holds out %s", (unsigned long long)folds,
-					 in, (unsigned long long)k, counts[k] ? "all" : "none");
+			status = nn_fail(err, NN_EFAIL,
+					 "--folds=%llu: of %zu samples fold %llu holds out %s",
+					 (unsigned long long)folds, in, (unsigned long long)k,
+					 counts[k] ? "all" : "none");
 	nn_free(counts);
 	nn_free(fold);
 	return status;
@@ -218,7 +237,9 @@ static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 	bool *held = nn_alloc(n, sizeof *held, err);
 	int status = -1;
 
-	if (!held || (fraction > 0 && nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0) ||
+	if (!held ||
+	    (fraction > 0 &&
+	     nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0) ||
 	    (t->fold && hold_fold(t, held, err) < 0))
 		goto out;
 	t->n_rows = t->n_valid = 0;
@@ -256,7 +277,8 @@ static int check_rows(const struct nn_train *t, double fraction, struct nn_error
 	if (t->n_rows == 0)
 		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
 	if (t->options->valid && t->n_valid == 0)
-		return fraction > 0 ? nn_fail(err, NN_EFAIL, "--valid=%s: of %llu samples this holds out none",
+		return fraction > 0 ? nn_fail(err, NN_EFAIL,
+					      "--valid=%s: of %llu samples this holds out none",
 					      t->options->valid, (unsigned long long)t->n_rows)
 				    : nn_fail(err, NN_EFAIL, "%s: no samples", t->options->valid);
 	return 0;
@@ -266,8 +288,11 @@ static int check_rows(const struct nn_train *t, double fraction, struct nn_error
 static void count_all(struct nn_train *t, double fraction)
 {
 	bool about;
-	double held_out = t->held_out ? nn_dataset_total(t->held_out, &about) : 0, all = nn_dataset_total(t->dataset, &t->about);
-	double held = t->held_out ? held_out : floor(t->fold ? all / (double)t->options->folds : fraction * all);
+	double held_out = t->held_out ? nn_dataset_total(t->held_out, &about) : 0,
+	       all = nn_dataset_total(t->dataset, &t->about);
+	double held = t->held_out
+			      ? held_out
+			      : floor(t->fold ? all / (double)t->options->folds : fraction * all);
 
 	t->rows_unknown = isnan(all) || isnan(held);
 	if (t->rows_unknown)
@@ -302,7 +327,7 @@ void nn_train_release_rows(struct nn_train *t)
 	t->losses = NULL;
 	t->shares = NULL;
 	t->rows = t->valid_rows = NULL;
-	t->order = (struct nn_order){0};
+	t->order = (struct nn_order){ 0 };
 }
 
 int nn_train_prepare(struct nn_train *t, struct nn_error *err)
@@ -343,11 +368,13 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 	if (!t->losses || !t->shares)
 		return -1;
 	for (int i = 0; i < t->n_outputs; i++) {
-		bool one = nn_shape_count(&t->program->values[t->program->outputs[i].value].shape) == 1;
+		bool one = nn_shape_count(
+				   &t->program->values[t->program->outputs[i].value].shape) == 1;
 
 		t->losses[i].ignore = -1;
 		t->losses[i].kind = t->options->loss ? (enum nn_loss_kind)(t->options->loss - 1)
-						     : one ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY;
+				    : one            ? NN_LOSS_MSE
+						     : NN_LOSS_CROSS_ENTROPY;
 	}
 	return 0;
 }

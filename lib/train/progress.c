@@ -18,11 +18,12 @@
 struct nn_progress {
 	int fd;
 	bool bar, drawn;
-	double start_s, drawn_s;         /* of the first step seen; of the last drawing */
+	double start_s, drawn_s; /* of the first step seen; of the last drawing */
 	uint64_t start_step;
-	double limit_from_s, limit_s;    /* --time-limit; 0: none */
-	char fold[48];                   /* in front of lines, or empty */
-	struct nn_text text, line, result;       /* of the last epoch: its line, and what stands beside the bar */
+	double limit_from_s, limit_s; /* --time-limit; 0: none */
+	char fold[48];                /* in front of lines, or empty */
+	struct nn_text text, line,
+		result; /* of the last epoch: its line, and what stands beside the bar */
 };
 
 struct nn_progress *nn_progress_new(int fd, struct nn_error *err)
@@ -94,7 +95,8 @@ static void add_left(struct nn_text *text, double seconds)
 		nn_text_addf(text, "  %.1f h left", seconds / 3600);
 }
 
-void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, double loss, double now_s)
+void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, double loss,
+		      double now_s)
 {
 	double share = planned == UINT64_MAX ? 0 : (double)done / (double)planned, left = INFINITY;
 	size_t width, room;
@@ -110,13 +112,16 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 	p->drawn_s = now_s;
 	p->drawn = true;
 	if (done > p->start_step && planned != UINT64_MAX)
-		left = (now_s - p->start_s) / (double)(done - p->start_step) * (double)(planned - done);
+		left = (now_s - p->start_s) / (double)(done - p->start_step) *
+		       (double)(planned - done);
 	if (p->limit_s > 0) {
-		share = fmax(share, fmin(1, (now_s - p->limit_from_s) / (p->limit_s - p->limit_from_s)));
+		share = fmax(share,
+			     fmin(1, (now_s - p->limit_from_s) / (p->limit_s - p->limit_from_s)));
 		left = fmin(left, fmax(0, p->limit_s - now_s));
 	}
 	nn_text_clear(&p->text);
-	nn_text_addf(&p->text, "%s%3.0f %%  step %llu", p->fold, 100 * share, (unsigned long long)done);
+	nn_text_addf(&p->text, "%s%3.0f %%  step %llu", p->fold, 100 * share,
+		     (unsigned long long)done);
 	if (planned != UINT64_MAX)
 		nn_text_addf(&p->text, "/%llu", (unsigned long long)planned);
 	add_figure(&p->text, "loss", loss);
@@ -144,7 +149,8 @@ void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, do
 
 void nn_progress_fold(struct nn_progress *p, uint64_t fold, uint64_t folds)
 {
-	snprintf(p->fold, sizeof p->fold, "fold %llu/%llu  ", (unsigned long long)fold, (unsigned long long)folds);
+	snprintf(p->fold, sizeof p->fold, "fold %llu/%llu  ", (unsigned long long)fold,
+		 (unsigned long long)folds);
 	p->start_s = 0;
 	nn_text_clear(&p->result);
 }

@@ -1,6 +1,6 @@
 /*
- * --race: each strategy is a training of its own, a process with the same command line, whose log says how far it was when. What is
- * compared is therefore what a user of that strategy would see.
+ * --race: each strategy is a training of its own, a process with the same command line, whose log
+ * says how far it was when. What is compared is therefore what a user of that strategy would see.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,13 +22,13 @@
 #include "train/race.h"
 #include "train/strategy/strategy.h"
 
-#define MOST 8                       /* strategies: as many lines as a picture can tell apart */
+#define MOST 8 /* strategies: as many lines as a picture can tell apart */
 
 extern char **environ;
 
 struct runner {
 	char name[64];
-	double *seconds, *loss, *bytes;      /* [n] */
+	double *seconds, *loss, *bytes; /* [n] */
 	size_t n, room;
 };
 
@@ -36,9 +36,9 @@ struct race {
 	const struct nn_train_setup *setup;
 	struct runner runners[MOST];
 	size_t n;
-	char directory[4096];                /* of logs and models, which nobody keeps */
-	struct nn_output *table, *picture;   /* picture NULL: no --plot */
-	char ranks[40];                      /* --ranks=N where the user says none; else empty */
+	char directory[4096];              /* of logs and models, which nobody keeps */
+	struct nn_output *table, *picture; /* picture NULL: no --plot */
+	char ranks[40];                    /* --ranks=N where the user says none; else empty */
 };
 
 int nn_race_parse(const char *text, struct nn_error *err)
@@ -50,7 +50,8 @@ int nn_race_parse(const char *text, struct nn_error *err)
 		char name[64];
 
 		if (length >= sizeof name || n == MOST)
-			return nn_fail(err, NN_EUSAGE, "expected at most %d strategies, parted by commas", MOST);
+			return nn_fail(err, NN_EUSAGE,
+				       "expected at most %d strategies, parted by commas", MOST);
 		memcpy(name, at, length);
 		name[length] = '\0';
 		if (!nn_strategy_parse(name, NULL, err))
@@ -63,7 +64,8 @@ int nn_race_parse(const char *text, struct nn_error *err)
 
 /* ---- what a log says ---- */
 
-static int add_point(struct runner *r, double seconds, double loss, double bytes, struct nn_error *err)
+static int add_point(struct runner *r, double seconds, double loss, double bytes,
+		     struct nn_error *err)
 {
 	if (r->n == r->room) {
 		size_t had = r->room * sizeof(double), more = had ? 2 * had : 64 * sizeof(double);
@@ -84,22 +86,29 @@ static int add_point(struct runner *r, double seconds, double loss, double bytes
 	return 0;
 }
 
-/* A row where the line has a loss to compare: that of held-out data where there are any, else the mean of the steps since the last line. */
-static int take_line(struct race *race, struct runner *r, const struct nn_json *event, struct nn_error *err)
+/* A row where the line has a loss to compare: that of held-out data where there are any, else the
+ * mean of the steps since the last line. */
+static int take_line(struct race *race, struct runner *r, const struct nn_json *event,
+		     struct nn_error *err)
 {
-	const struct nn_json *valid = nn_json_get(event, "valid_loss"), *mean = nn_json_get(event, "mean_loss");
-	const struct nn_json *at = nn_json_get(event, "elapsed_s"), *bytes = nn_json_get(event, "bytes"), *step = nn_json_get(event, "step");
+	const struct nn_json *valid = nn_json_get(event, "valid_loss"),
+			     *mean = nn_json_get(event, "mean_loss");
+	const struct nn_json *at = nn_json_get(event, "elapsed_s"),
+			     *bytes = nn_json_get(event, "bytes"),
+			     *step = nn_json_get(event, "step");
 	const struct nn_json *loss = race->setup->train->valid ? valid : mean;
 	char digits[3][NN_NUMBER];
 
-	if (nn_json_type(loss) != NN_JSON_NUMBER || nn_json_type(at) != NN_JSON_NUMBER || nn_json_type(bytes) != NN_JSON_NUMBER)
+	if (nn_json_type(loss) != NN_JSON_NUMBER || nn_json_type(at) != NN_JSON_NUMBER ||
+	    nn_json_type(bytes) != NN_JSON_NUMBER)
 		return 0;
 	if (add_point(r, nn_json_number(at), nn_json_number(loss), nn_json_number(bytes), err) < 0)
 		return -1;
 	nn_format_f64(digits[0], nn_json_number(at));
 	nn_format_f64(digits[1], nn_json_number(loss));
 	nn_format_f64(digits[2], nn_json_number(bytes));
-	return nn_output_printf(race->table, err, "%s,%s,%.0f,%s,%s\n", r->name, digits[0], nn_json_number(step), digits[1], digits[2]);
+	return nn_output_printf(race->table, err, "%s,%s,%.0f,%s,%s\n", r->name, digits[0],
+				nn_json_number(step), digits[1], digits[2]);
 }
 
 static int take_log(struct race *race, struct runner *r, const char *path, struct nn_error *err)
@@ -125,7 +134,8 @@ static int take_log(struct race *race, struct runner *r, const char *path, struc
 
 /* ---- a training ---- */
 
-/* Signals come to the whole foreground group; of one that came to this process alone the child is told. */
+/* Signals come to the whole foreground group; of one that came to this process alone the child is
+ * told. */
 static int await(pid_t pid, const volatile sig_atomic_t *stop, int *code, struct nn_error *err)
 {
 	bool told = false;
@@ -143,7 +153,8 @@ static int await(pid_t pid, const volatile sig_atomic_t *stop, int *code, struct
 /* Options of the race that its trainings do not have. */
 static bool is_ours(const char *word)
 {
-	return strncmp(word, "--race=", 7) == 0 || strncmp(word, "--plot=", 7) == 0 || strcmp(word, "--verbose") == 0;
+	return strncmp(word, "--race=", 7) == 0 || strncmp(word, "--plot=", 7) == 0 ||
+	       strcmp(word, "--verbose") == 0;
 }
 
 static char **command(const struct race *race, const struct runner *r, struct nn_error *err)
@@ -151,13 +162,15 @@ static char **command(const struct race *race, const struct runner *r, struct nn
 	const struct nn_train_setup *s = race->setup;
 	const char *operands[] = { s->data_path, s->targets_path };
 	char strategy[80], log[4200];
-	const char *more[] = { strategy, log, "--output=/dev/null", "--quiet", race->ranks };   /* nobody goes on from a state of it */
+	const char *more[] = { strategy, log, "--output=/dev/null", "--quiet",
+			       race->ranks }; /* nobody goes on from a state of it */
 	char **words;
 	size_t kept = 0;
 
 	snprintf(strategy, sizeof strategy, "--strategy=%s", r->name);
 	snprintf(log, sizeof log, "--log=%s/log", race->directory);
-	words = nn_opt_arguments(s->list, more, *race->ranks ? 5 : 4, operands, s->targets_path ? 2 : 1, err);
+	words = nn_opt_arguments(s->list, more, *race->ranks ? 5 : 4, operands,
+				 s->targets_path ? 2 : 1, err);
 	for (size_t i = 0; words && words[i]; i++) {
 		if (is_ours(words[i]))
 			nn_free(words[i]);
@@ -179,7 +192,7 @@ static pid_t start(const char *program, char **words)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent)
 		execve(program, words, environ);
-	raise(SIGKILL);              /* nothing is to be said or cleaned up here */
+	raise(SIGKILL); /* nothing is to be said or cleaned up here */
 	return -1;
 }
 
@@ -188,12 +201,14 @@ static void tell_status(const struct race *race, const struct runner *r, int sta
 {
 	char text[160];
 
-	snprintf(text, sizeof text, "--race: %s ended with status %d%s", r->name, status, status == NN_EDIVERGED ? "; the race goes on" : "");
+	snprintf(text, sizeof text, "--race: %s ended with status %d%s", r->name, status,
+		 status == NN_EDIVERGED ? "; the race goes on" : "");
 	if (race->setup->host.note)
 		race->setup->host.note(race->setup->host.arg, text);
 }
 
-static int train(struct race *race, struct runner *r, const char *program, const volatile sig_atomic_t *stop, struct nn_error *err)
+static int train(struct race *race, struct runner *r, const char *program,
+		 const volatile sig_atomic_t *stop, struct nn_error *err)
 {
 	char **words = command(race, r, err), log[4200];
 	int code = 0, status;
@@ -219,7 +234,8 @@ static int train(struct race *race, struct runner *r, const char *program, const
 	}
 	if (WIFEXITED(code))
 		return WEXITSTATUS(code);
-	return nn_fail(err, NN_ERANK, "--race: %s was killed by signal %d", r->name, WTERMSIG(code));
+	return nn_fail(err, NN_ERANK, "--race: %s was killed by signal %d", r->name,
+		       WTERMSIG(code));
 }
 
 /* ---- the picture, and the word at the end ---- */
@@ -243,13 +259,21 @@ static int draw(struct race *race, struct nn_error *err)
 {
 	struct nn_chart_series series[2][MOST];
 	struct nn_chart_panel panels[] = {
-		{ .y = { .title = race->setup->train->valid ? "held-out loss" : "loss", .zero = true }, .series = series[0], .n_series = race->n },
-		{ .y = { .title = "through rank 0", .unit = "B", .zero = true }, .series = series[1], .n_series = race->n },
+		{ .y = { .title = race->setup->train->valid ? "held-out loss" : "loss",
+			 .zero = true },
+		  .series = series[0],
+		  .n_series = race->n },
+		{ .y = { .title = "through rank 0", .unit = "B", .zero = true },
+		  .series = series[1],
+		  .n_series = race->n },
 	};
 	const struct nn_chart chart = {
-		.title = "Loss and traffic of strategies over time", .x = { .title = "seconds", .zero = true }, .panels = panels, .n_panels = 2,
+		.title = "Loss and traffic of strategies over time",
+		.x = { .title = "seconds", .zero = true },
+		.panels = panels,
+		.n_panels = 2,
 	};
-	struct nn_text svg = {0};
+	struct nn_text svg = { 0 };
 	int status;
 
 	if (wide(race))
@@ -257,8 +281,12 @@ static int draw(struct race *race, struct nn_error *err)
 	for (size_t i = 0; i < race->n; i++) {
 		const struct runner *r = &race->runners[i];
 
-		series[0][i] = (struct nn_chart_series){ r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->loss, r->n, NULL, NULL };
-		series[1][i] = (struct nn_chart_series){ r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->bytes, r->n, NULL, NULL };
+		series[0][i] = (struct nn_chart_series){
+			r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->loss, r->n, NULL, NULL
+		};
+		series[1][i] = (struct nn_chart_series){
+			r->name, NN_CHART_LINE_AND_POINTS, r->seconds, r->bytes, r->n, NULL, NULL
+		};
 	}
 	status = nn_chart_svg(&chart, &svg, err);
 	if (status == 0)
@@ -285,8 +313,9 @@ static void judge(const struct race *race)
 	}
 	if (!best || !race->setup->host.note)
 		return;
-	snprintf(text, sizeof text, "lowest %sloss at the end: %s, %.4g after %.4g s", race->setup->train->valid ? "held-out " : "",
-		 best->name, best->loss[best->n - 1], best->seconds[best->n - 1]);
+	snprintf(text, sizeof text, "lowest %sloss at the end: %s, %.4g after %.4g s",
+		 race->setup->train->valid ? "held-out " : "", best->name, best->loss[best->n - 1],
+		 best->seconds[best->n - 1]);
 	race->setup->host.note(race->setup->host.arg, text);
 }
 
@@ -317,12 +346,15 @@ static int race_begin(struct race *race, struct nn_error *err)
 	for (const char *at = race->setup->train->race; *at; at += *at == ',') {
 		size_t length = strcspn(at, ",");
 
-		snprintf(race->runners[race->n++].name, sizeof race->runners->name, "%.*s", (int)length, at);
+		snprintf(race->runners[race->n++].name, sizeof race->runners->name, "%.*s",
+			 (int)length, at);
 		at += length;
 	}
-	if (nn_output_open(&race->table, NULL, false, err) < 0 || (plot && nn_output_open(&race->picture, plot, false, err) < 0))
+	if (nn_output_open(&race->table, NULL, false, err) < 0 ||
+	    (plot && nn_output_open(&race->picture, plot, false, err) < 0))
 		return -1;
-	snprintf(race->directory, sizeof race->directory, "%s/nn-race.XXXXXX", place && *place ? place : "/tmp");
+	snprintf(race->directory, sizeof race->directory, "%s/nn-race.XXXXXX",
+		 place && *place ? place : "/tmp");
 	if (!mkdtemp(race->directory)) {
 		nn_fail_errno(err, NN_EFAIL, "--race: %s", race->directory);
 		*race->directory = '\0';
@@ -331,7 +363,8 @@ static int race_begin(struct race *race, struct nn_error *err)
 	return nn_output_printf(race->table, err, "strategy,seconds,step,loss,bytes\n");
 }
 
-/* On one rank all strategies are one. Without --ranks there is one for each core, two at least, as many as a batch has leaves at most. */
+/* On one rank all strategies are one. Without --ranks there is one for each core, two at least, as
+ * many as a batch has leaves at most. */
 static void choose_ranks(struct race *race)
 {
 	const struct nn_train_setup *s = race->setup;
@@ -339,20 +372,23 @@ static void choose_ranks(struct race *race)
 	size_t ranks = (size_t)nn_cpu_count(), leaves = s->train->leaves;
 	char note[120];
 
-	if (nn_opt_given(s->list, "ranks") || nn_opt_given(s->list, "hosts") || nn_opt_given(s->list, "hostfile"))
+	if (nn_opt_given(s->list, "ranks") || nn_opt_given(s->list, "hosts") ||
+	    nn_opt_given(s->list, "hostfile"))
 		return;
 	if (leaves == 0)
 		leaves = cpu->leaves(s->train->batch, 0, SIZE_MAX);
 	ranks = ranks > leaves ? leaves : ranks;
 	ranks = ranks < 2 ? 2 : ranks;
 	snprintf(race->ranks, sizeof race->ranks, "--ranks=%zu", ranks);
-	snprintf(note, sizeof note, "--race: strategies are those of several ranks, here %zu; --ranks=N takes others", ranks);
+	snprintf(note, sizeof note,
+		 "--race: strategies are those of several ranks, here %zu; --ranks=N takes others",
+		 ranks);
 	if (s->host.note)
 		s->host.note(s->host.arg, note);
 }
 
-int nn_race_run(const struct nn_train_setup *setup, const char *program, const volatile sig_atomic_t *stop, int *stopped,
-		struct nn_error *err)
+int nn_race_run(const struct nn_train_setup *setup, const char *program,
+		const volatile sig_atomic_t *stop, int *stopped, struct nn_error *err)
 {
 	struct race race = { .setup = setup };
 	int status = race_begin(&race, err);
@@ -366,7 +402,7 @@ int nn_race_run(const struct nn_train_setup *setup, const char *program, const v
 	if (status == 0 && !*stopped && race.picture)
 		status = draw(&race, err);
 	if (status == 0) {
-		status = nn_output_commit(race.table, err);       /* rows that are there stay valid */
+		status = nn_output_commit(race.table, err); /* rows that are there stay valid */
 		race.table = NULL;
 	}
 	if (status == 0 && !*stopped)

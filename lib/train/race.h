@@ -1,4 +1,5 @@
-/* --race: the same training with one strategy after the other, each for the same time, and what it came to. */
+/* --race: the same training with one strategy after the other, each for the same time, and what it
+ * came to. */
 #ifndef NN_TRAIN_RACE_H
 #define NN_TRAIN_RACE_H
 
@@ -8,10 +9,11 @@
 int nn_race_parse(const char *text, struct nn_error *err);
 
 /*
- * Run the command line of setup once for each strategy, as a process of `program`, and write a table to stdout: strategy, seconds, step,
- * loss, bytes. *stopped: the signal that ended it. A status above 0 is that of a training, which has said why it failed.
+ * Run the command line of setup once for each strategy, as a process of `program`, and write a
+ * table to stdout: strategy, seconds, step, loss, bytes. *stopped: the signal that ended it. A
+ * status above 0 is that of a training, which has said why it failed.
  */
-int nn_race_run(const struct nn_train_setup *setup, const char *program, const volatile sig_atomic_t *stop, int *stopped,
-		struct nn_error *err);
+int nn_race_run(const struct nn_train_setup *setup, const char *program,
+		const volatile sig_atomic_t *stop, int *stopped, struct nn_error *err);
 
 #endif

@@ -44,25 +44,31 @@ struct nn_comm *nn_train_evaluators(const struct nn_train *t)
 		return NULL;
 	if (!nn_train_in_parts(t))
 		return t->comm;
-	return leads(t) && nn_train_sharers(t)->size > 1 && t->n_valid > NN_METRICS_BLOCK ? nn_train_sharers(t) : NULL;
+	return leads(t) && nn_train_sharers(t)->size > 1 && t->n_valid > NN_METRICS_BLOCK
+		       ? nn_train_sharers(t)
+		       : NULL;
 }
 
 bool nn_train_evaluates(const struct nn_train *t)
 {
-	return t->n_valid > 0 && (nn_train_first(t) || !nn_train_in_parts(t) || nn_train_evaluators(t));
+	return t->n_valid > 0 &&
+	       (nn_train_first(t) || !nn_train_in_parts(t) || nn_train_evaluators(t));
 }
 
 /* ---- times ---- */
 
 struct nn_rank_times nn_train_times(const struct nn_train *t)
 {
-	struct nn_rank_times times = { .pid = (long)getpid(), .compute_s = t->compute_s, .comm_s = t->comm_s, .wait_s = t->wait_s,
-					.bytes = nn_train_ranks(t) > 1 ? nn_memory_share() : 0 };
+	struct nn_rank_times times = { .pid = (long)getpid(),
+				       .compute_s = t->compute_s,
+				       .comm_s = t->comm_s,
+				       .wait_s = t->wait_s,
+				       .bytes = nn_train_ranks(t) > 1 ? nn_memory_share() : 0 };
 
 	if (gethostname(times.host, sizeof times.host - 1) < 0)
 		times.host[0] = '\0';
 	if (nn_train_ranks(t) == 1)
-		times.wait_s = t->input_s;       /* alone it waits for data only */
+		times.wait_s = t->input_s; /* alone it waits for data only */
 	return times;
 }
 
@@ -70,7 +76,7 @@ int nn_train_gather_times(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_rank_times mine = nn_train_times(t);
 
-	if (t->strategy->run) {          /* this rank is alone here; the others have told theirs */
+	if (t->strategy->run) { /* this rank is alone here; the others have told theirs */
 		if (t->ranks && t->comm->size > 1) {
 			mine.bytes = 0;
 			t->ranks[t->comm->rank] = mine;
@@ -91,7 +97,7 @@ int nn_train_share_times(struct nn_train *t, struct nn_error *err)
 	struct nn_rank_times mine = nn_train_times(t);
 	size_t n = (size_t)nn_train_ranks(t);
 
-	mine.bytes = 0;                  /* not all is taken yet */
+	mine.bytes = 0; /* not all is taken yet */
 	if (n == 1)
 		return 0;
 	if (!t->ranks && !(t->ranks = nn_alloc(n, sizeof *t->ranks, err)))
@@ -104,13 +110,16 @@ size_t nn_train_host_bytes(const struct nn_train *t)
 	size_t bytes = 0;
 
 	for (int r = 0; t->ranks && nn_train_ranks(t) > 1 && r < nn_train_ranks(t); r++)
-		bytes += strcmp(t->ranks[r].host, t->ranks[t->comm->rank].host) == 0 ? t->ranks[r].bytes : 0;
+		bytes += strcmp(t->ranks[r].host, t->ranks[t->comm->rank].host) == 0
+				 ? t->ranks[r].bytes
+				 : 0;
 	return bytes;
 }
 
 /* ---- placement ---- */
 
-/* The host by its name, and the processors this process may use: what ranks on the same cores have in common. */
+/* The host by its name, and the processors this process may use: what ranks on the same cores have
+ * in common. */
 struct place {
 	uint64_t host, cores;
 };
@@ -123,7 +132,8 @@ static struct place place(void)
 
 	if (gethostname(host, sizeof host - 1) == 0)
 		at.host = nn_fnv1a(at.host, host, strlen(host));
-	at.cores = sched_getaffinity(0, sizeof set, &set) == 0 ? nn_fnv1a(at.host, &set, sizeof set) : at.host;
+	at.cores = sched_getaffinity(0, sizeof set, &set) == 0 ? nn_fnv1a(at.host, &set, sizeof set)
+							       : at.host;
 	return at;
 }
 

@@ -23,7 +23,9 @@ uint64_t nn_train_epochs(const struct nn_train *t)
 
 double nn_train_loss(const struct nn_train *t)
 {
-	return t->counters.weight > 0 ? t->counters.loss / t->counters.weight : t->counters.rows ? 0 : NAN;
+	return t->counters.weight > 0 ? t->counters.loss / t->counters.weight
+	       : t->counters.rows     ? 0
+				      : NAN;
 }
 
 double nn_train_passed(const struct nn_train *t, const char *metric)
@@ -58,7 +60,8 @@ static void add_option(const struct nn_train *t, struct nn_text *json, const cha
 		nn_json_add_string(json, name, value);
 }
 
-/* The output whose name comes next in the order of bytes, after `last` (-1: none); -1 after the last. */
+/* The output whose name comes next in the order of bytes, after `last` (-1: none); -1 after the
+ * last. */
 static int next_by_name(const struct nn_train *t, int last)
 {
 	const struct nn_program_output *outputs = t->program->outputs;
@@ -107,13 +110,16 @@ static void add_loss(const struct nn_train *t, struct nn_text *json)
 	}
 	nn_json_add(json, "loss", "{");
 	for (int o = next_by_name(t, -1); o >= 0; o = next_by_name(t, o))
-		nn_json_add_string(json, t->program->outputs[o].name, nn_loss_name(t->losses[o].kind));
+		nn_json_add_string(json, t->program->outputs[o].name,
+				   nn_loss_name(t->losses[o].kind));
 	nn_text_add(json, "}");
 }
 
-static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "iou.mean", "rmse", "mae", "r2", NULL };
+static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "iou.mean",
+					     "rmse", "mae",      "r2",       NULL };
 
-void nn_train_figures(const struct nn_train *t, void (*figure)(void *arg, const char *name, double value), void *arg)
+void nn_train_figures(const struct nn_train *t,
+		      void (*figure)(void *arg, const char *name, double value), void *arg)
 {
 	char name[NN_METRIC_NAME];
 	double value;
@@ -123,7 +129,8 @@ void nn_train_figures(const struct nn_train *t, void (*figure)(void *arg, const 
 			if (t->n_outputs == 1)
 				snprintf(name, sizeof name, "%s", whole_metrics[i]);
 			else
-				snprintf(name, sizeof name, "%s.%s", t->program->outputs[o].name, whole_metrics[i]);
+				snprintf(name, sizeof name, "%s.%s", t->program->outputs[o].name,
+					 whole_metrics[i]);
 			if (nn_evaluator_get(t->evaluator, name, &value))
 				figure(arg, name, value);
 		}
@@ -155,7 +162,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* The loss of the last epoch as its rows passed, and the figures of held-out rows or, without them, of those that passed. */
+/* The loss of the last epoch as its rows passed, and the figures of held-out rows or, without them,
+ * of those that passed. */
 static int add_metrics(const struct nn_train *t, struct nn_text *json)
 {
 	struct figures *f = nn_alloc(1, sizeof *f, NULL);
@@ -230,18 +238,19 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 
 int nn_record_model(struct nn_train *t, void *const *params, struct nn_error *err)
 {
-	struct nn_text input = {0}, target = {0}, train = {0};
+	struct nn_text input = { 0 }, target = { 0 }, train = { 0 };
 	int status = -1;
 
 	if (!nn_train_first(t))
 		return 0;
 	add_train(t, &train);
-	if (nn_schema_input_json(t->schema, &input) < 0 || nn_schema_target_json(t->schema, &target) < 0 || train.failed) {
+	if (nn_schema_input_json(t->schema, &input) < 0 ||
+	    nn_schema_target_json(t->schema, &target) < 0 || train.failed) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate the description of the model");
 		goto end;
 	}
-	if (nn_model_file_write(t->output, t->net, t->device->dtype, (const void *const *)params, input.data, target.data,
-				train.data, err) < 0)
+	if (nn_model_file_write(t->output, t->net, t->device->dtype, (const void *const *)params,
+				input.data, target.data, train.data, err) < 0)
 		goto end;
 	status = nn_output_commit(t->output, err);
 	t->output = NULL;

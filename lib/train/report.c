@@ -24,8 +24,9 @@ const char *nn_report_placement(const struct nn_train *t, char text[NN_PLACEMENT
 {
 	int ranks = nn_train_ranks(t), threads = nn_pool_threads(t->pool), cores = nn_cpu_count();
 
-	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks, ranks == 1 ? "" : "s", threads,
-		 threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+	snprintf(text, NN_PLACEMENT, "%d rank%s x %d thread%s on %d core%s", ranks,
+		 ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
+		 cores == 1 ? "" : "s");
 	return text;
 }
 
@@ -50,14 +51,18 @@ void nn_report_start(struct nn_train *t)
 		nn_train_note(t, "%s", nn_report_placement(t, text));
 	if (t->std->verbose < 1)
 		return;
-	nn_train_note(t, "%s; %zu of %llu samples of a step at once", nn_report_placement(t, text), t->fit.micro,
-		      (unsigned long long)t->options->batch);
-	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s", t->data_s, t->plan_s, t->tried_s);
+	nn_train_note(t, "%s; %zu of %llu samples of a step at once", nn_report_placement(t, text),
+		      t->fit.micro, (unsigned long long)t->options->batch);
+	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s",
+		      t->data_s, t->plan_s, t->tried_s);
 	if (isnan(f->step_s))
-		nn_train_note(t, "predicted: %zu bytes; %s", nn_fit_peak(t), *f->basis ? f->basis : "no rate of this machine is known yet");
+		nn_train_note(t, "predicted: %zu bytes; %s", nn_fit_peak(t),
+			      *f->basis ? f->basis : "no rate of this machine is known yet");
 	else
-		nn_train_note(t, "predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)", nn_fit_peak(t), f->step_s,
-			      f->epoch_s, f->total_s, f->basis);
+		nn_train_note(
+			t,
+			"predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)",
+			nn_fit_peak(t), f->step_s, f->epoch_s, f->total_s, f->basis);
 }
 
 static void note_noise(struct nn_train *t)
@@ -66,19 +71,26 @@ static void note_noise(struct nn_train *t)
 	unsigned long long steps = t->noise.steps, batch = t->options->batch;
 	char about[40];
 
-	snprintf(about, sizeof about, scale < 100 ? "%.2g" : "%.0f", scale < 100 ? scale : round(scale / 10) * 10);
+	snprintf(about, sizeof about, scale < 100 ? "%.2g" : "%.0f",
+		 scale < 100 ? scale : round(scale / 10) * 10);
 	if (isinf(scale))
-		nn_train_note(t, "noise scale of the gradient: more than %llu step%s of %llu samples can tell; a larger batch pays", steps,
-			      steps == 1 ? "" : "s", batch);
+		nn_train_note(t,
+			      "noise scale of the gradient: more than %llu step%s of %llu samples "
+			      "can tell; a larger batch pays",
+			      steps, steps == 1 ? "" : "s", batch);
 	else if (!isnan(scale))
-		nn_train_note(t, "noise scale of the gradient: about %s samples (%llu step%s measured); a batch beyond that buys nothing, "
-			      "this one has %llu", about, steps, steps == 1 ? " was" : "s were", batch);
+		nn_train_note(t,
+			      "noise scale of the gradient: about %s samples (%llu step%s "
+			      "measured); a batch beyond that buys nothing, "
+			      "this one has %llu",
+			      about, steps, steps == 1 ? " was" : "s were", batch);
 }
 
-#define SLOW 1.5                     /* times what the others take */
-#define SLOW_S 1.0                   /* and so much more in all */
+#define SLOW 1.5   /* times what the others take */
+#define SLOW_S 1.0 /* and so much more in all */
 
-/* Of ranks that compute batches of their own that of one, in which the slower ones compute fewer. */
+/* Of ranks that compute batches of their own that of one, in which the slower ones compute fewer.
+ */
 static double pace(const struct nn_rank_times *r)
 {
 	return r->steps ? r->compute_s / (double)r->steps : r->compute_s;
@@ -87,7 +99,8 @@ static double pace(const struct nn_rank_times *r)
 /* The rank that computes much longer than the others together say, on which all wait. */
 static void report_slow(struct nn_train *t)
 {
-	int n = t->ranks ? nn_train_ranks(t) : 1, first = t->strategy->whole, slow = first;      /* whole batches: rank 0 computes none */
+	int n = t->ranks ? nn_train_ranks(t) : 1, first = t->strategy->whole,
+	    slow = first; /* whole batches: rank 0 computes none */
 	double others = 0, more;
 
 	for (int r = first + 1; r < n; r++)
@@ -99,15 +112,20 @@ static void report_slow(struct nn_train *t)
 		return;
 	more = t->ranks[slow].compute_s * (1 - others / pace(&t->ranks[slow]));
 	if (pace(&t->ranks[slow]) > SLOW * others && more > SLOW_S)
-		nn_train_note(t, "rank %d on %s computes %.1f x as long as the other%s", slow, t->ranks[slow].host,
-			      pace(&t->ranks[slow]) / others, n - first == 2 ? "" : "s");
+		nn_train_note(t, "rank %d on %s computes %.1f x as long as the other%s", slow,
+			      t->ranks[slow].host, pace(&t->ranks[slow]) / others,
+			      n - first == 2 ? "" : "s");
 }
 
 static void report_ranks(struct nn_train *t)
 {
-	for (int r = 0; t->ranks && r < nn_train_ranks(t) && t->std->verbose > 0 && nn_train_ranks(t) > 1; r++)
-		nn_train_note(t, "rank %d on %s (pid %ld): compute %.3g s, communication %.3g s, waiting %.3g s", r, t->ranks[r].host,
-			      t->ranks[r].pid, t->ranks[r].compute_s, t->ranks[r].comm_s, t->ranks[r].wait_s);
+	for (int r = 0;
+	     t->ranks && r < nn_train_ranks(t) && t->std->verbose > 0 && nn_train_ranks(t) > 1; r++)
+		nn_train_note(t,
+			      "rank %d on %s (pid %ld): compute %.3g s, communication %.3g s, "
+			      "waiting %.3g s",
+			      r, t->ranks[r].host, t->ranks[r].pid, t->ranks[r].compute_s,
+			      t->ranks[r].comm_s, t->ranks[r].wait_s);
 	report_slow(t);
 }
 
@@ -120,24 +138,32 @@ void nn_report_end(struct nn_train *t, double seconds)
 		report_ranks(t);
 	if (t->std->verbose < 1 || m->steps < 1)
 		return;
-	nn_train_note(t, "first step %.3g s: %ld page%s of memory touched first, %ld read from files%s", m->first_s, m->touched,
-		      m->touched == 1 ? "" : "s", m->read,
-		      more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
+	nn_train_note(
+		t, "first step %.3g s: %ld page%s of memory touched first, %ld read from files%s",
+		m->first_s, m->touched, m->touched == 1 ? "" : "s", m->read,
+		more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
 	if (m->steps > 1)
-		nn_train_note(t, "later steps %.3g s each, %.3g s in all; evaluation, state and the like %.3g s", step, m->steps_s, m->after_s);
+		nn_train_note(t,
+			      "later steps %.3g s each, %.3g s in all; evaluation, state and the "
+			      "like %.3g s",
+			      step, m->steps_s, m->after_s);
 	note_noise(t);
-	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_fit_peak(t), 100 * ((double)nn_fit_peak(t) / peak - 1));
+	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_fit_peak(t),
+		      100 * ((double)nn_fit_peak(t) / peak - 1));
 	if (nn_train_host_bytes(t) > 0)
-		nn_train_note(t, "memory of all ranks on %s %zu bytes, predicted %zu (%+.1f %%)", t->ranks[0].host, nn_train_host_bytes(t),
-			      t->fit.host, 100 * ((double)t->fit.host / (double)nn_train_host_bytes(t) - 1));
+		nn_train_note(t, "memory of all ranks on %s %zu bytes, predicted %zu (%+.1f %%)",
+			      t->ranks[0].host, nn_train_host_bytes(t), t->fit.host,
+			      100 * ((double)t->fit.host / (double)nn_train_host_bytes(t) - 1));
 	if (isfinite(t->forecast.step_s) && m->steps > 1)
-		nn_train_note(t, "a step %.3g s, predicted %.3g (%+.1f %%)", step, t->forecast.step_s, 100 * (t->forecast.step_s / step - 1));
+		nn_train_note(t, "a step %.3g s, predicted %.3g (%+.1f %%)", step,
+			      t->forecast.step_s, 100 * (t->forecast.step_s / step - 1));
 	if (isfinite(t->forecast.bytes) && nn_report_bytes(t) > 0)
-		nn_train_note(t, "bytes of a step through rank 0 %.4g, predicted %.4g (%+.1f %%)", nn_report_bytes(t), t->forecast.bytes,
+		nn_train_note(t, "bytes of a step through rank 0 %.4g, predicted %.4g (%+.1f %%)",
+			      nn_report_bytes(t), t->forecast.bytes,
 			      100 * (t->forecast.bytes / nn_report_bytes(t) - 1));
 	if (isfinite(t->forecast.total_s))
-		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds, t->forecast.total_s,
-			      100 * (t->forecast.total_s / seconds - 1));
+		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds,
+			      t->forecast.total_s, 100 * (t->forecast.total_s / seconds - 1));
 }
 
 void nn_report_causes(struct nn_train *t)

@@ -1,4 +1,5 @@
-/* What a training tells of itself with -v and in its log: where it ran, where the time went, what was predicted. */
+/* What a training tells of itself with -v and in its log: where it ran, where the time went, what
+ * was predicted. */
 #ifndef NN_TRAIN_REPORT_H
 #define NN_TRAIN_REPORT_H
 

@@ -1,4 +1,5 @@
-/* Saving: copies of parameters, slots and counters are taken between two steps; hashing and the disk are the thread's. */
+/* Saving: copies of parameters, slots and counters are taken between two steps; hashing and the
+ * disk are the thread's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +13,15 @@
 
 /* ---- the thread ---- */
 
-/* All it reads stays as it is until its result is taken: the sets and counters of the snapshot, and facts. */
+/* All it reads stays as it is until its result is taken: the sets and counters of the snapshot, and
+ * facts. */
 static int write_snapshot(void *arg, struct nn_error *err)
 {
 	struct nn_train *t = arg;
 	struct nn_state_facts facts = nn_checkpoint_facts(t);
 
-	if (nn_state_write(t->state_path, &t->tensors, &facts, &t->snapshot.counters, &t->snapshot.bytes, err) < 0)
+	if (nn_state_write(t->state_path, &t->tensors, &facts, &t->snapshot.counters,
+			   &t->snapshot.bytes, err) < 0)
 		return -1;
 	nn_train_tell_saved(t, t->snapshot.counters.step);
 	return 0;
@@ -68,9 +71,15 @@ static int collect(struct nn_train *t, void **params, struct nn_error *err)
 	if (together(t, params, true, err) < 0)
 		return -1;
 	for (int p = 0; p < t->program->n_params; p++)
-		if (params[p] && !all_finite(t, params[p], t->keeps ? t->keeps[p] : nn_shape_count(&t->program->params[p].desc.shape)))
-			return nn_fail(err, NN_EDIVERGED, "step %llu: %s is no longer finite; a lower --lr or --clip-norm may help",
-				       (unsigned long long)t->counters.step, t->program->params[p].name);
+		if (params[p] &&
+		    !all_finite(t, params[p],
+				t->keeps ? t->keeps[p]
+					 : nn_shape_count(&t->program->params[p].desc.shape)))
+			return nn_fail(err, NN_EDIVERGED,
+				       "step %llu: %s is no longer finite; a lower --lr or "
+				       "--clip-norm may help",
+				       (unsigned long long)t->counters.step,
+				       t->program->params[p].name);
 	return 0;
 }
 
@@ -84,9 +93,12 @@ static int collect_slots(struct nn_train *t, struct nn_error *err)
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
 
 	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++) {
-		void **set = t->saver ? t->tensors.set[NN_SET_SLOT0 + k] : nn_train_in_parts(t) ? t->params : NULL;
+		void **set = t->saver               ? t->tensors.set[NN_SET_SLOT0 + k]
+			     : nn_train_in_parts(t) ? t->params
+						    : NULL;
 
-		if (nn_optimizer_save(optimizer, k, set, err) < 0 || together(t, set, false, err) < 0)
+		if (nn_optimizer_save(optimizer, k, set, err) < 0 ||
+		    together(t, set, false, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -100,10 +112,14 @@ static int begin(struct nn_train *t, struct nn_error *err)
 	if (collect_slots(t, err) < 0)
 		return -1;
 	if (t->best && t->saver)
-		nn_params_copy(t->program, t->device->dtype, t->keeps, t->tensors.set[NN_SET_BEST], t->best);
+		nn_params_copy(t->program, t->device->dtype, t->keeps, t->tensors.set[NN_SET_BEST],
+			       t->best);
 	t->snapshot.counters = t->counters;
 	if (t->replaces)
-		nn_train_warn(t, "%s: the state of an older run is replaced; --resume would have gone on with it", t->state_path);
+		nn_train_warn(t,
+			      "%s: the state of an older run is replaced; --resume would have gone "
+			      "on with it",
+			      t->state_path);
 	t->replaces = t->snapshot.due = false;
 	if (t->saver)
 		nn_saver_start(t->saver);
@@ -119,14 +135,16 @@ static uint64_t free_bytes(const char *path)
 	struct statvfs fs;
 
 	if (slash)
-		snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+		snprintf(directory, sizeof directory, "%.*s",
+			 slash == path ? 1 : (int)(slash - path), path);
 	return statvfs(directory, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
 }
 
 static void write_failed(struct nn_train *t, const struct nn_error *why)
 {
-	nn_train_warn(t, "%s; the state needs %llu bytes, %llu are free; training goes on", why->text,
-		      (unsigned long long)t->snapshot.bytes, (unsigned long long)free_bytes(t->state_path));
+	nn_train_warn(t, "%s; the state needs %llu bytes, %llu are free; training goes on",
+		      why->text, (unsigned long long)t->snapshot.bytes,
+		      (unsigned long long)free_bytes(t->state_path));
 	t->save_failed = true;
 	snprintf(t->save_error, sizeof t->save_error, "%s", why->text);
 }
@@ -195,7 +213,7 @@ int nn_save_follow(struct nn_train *t, bool due, struct nn_error *err)
 	t->snapshot.due |= due;
 	if (t->saver)
 		settle(t, false);
-	if (nn_train_ranks(t) > 1 && !due)           /* what ranks keep has not come together */
+	if (nn_train_ranks(t) > 1 && !due) /* what ranks keep has not come together */
 		return 0;
 	return t->snapshot.due ? begin_all(t, t->saver && !nn_saver_busy(t->saver), err) : 0;
 }
@@ -219,5 +237,7 @@ void nn_save_wait(struct nn_train *t)
 int nn_save_end(struct nn_train *t, struct nn_error *err)
 {
 	nn_save_wait(t);
-	return t->save_failed ? nn_fail(err, NN_EFAIL, "the state could not be written: %s", t->save_error) : 0;
+	return t->save_failed
+		       ? nn_fail(err, NN_EFAIL, "the state could not be written: %s", t->save_error)
+		       : 0;
 }

@@ -1,4 +1,5 @@
-/* A thread, a lock and one word that says whose turn it is: the owner asks, the thread writes, the owner takes the result. */
+/* A thread, a lock and one word that says whose turn it is: the owner asks, the thread writes, the
+ * owner takes the result. */
 #include <pthread.h>
 
 #include "base/clock.h"
@@ -15,7 +16,7 @@ struct nn_saver {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum { IDLE, ASKED, WRITTEN, QUIT } turn;
-	bool busy;                   /* the owner's: started, and not yet taken */
+	bool busy; /* the owner's: started, and not yet taken */
 	struct nn_saved saved;
 };
 
@@ -45,7 +46,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int nn_saver_new(struct nn_saver **saver, int (*write)(void *arg, struct nn_error *err), void *arg, struct nn_error *err)
+int nn_saver_new(struct nn_saver **saver, int (*write)(void *arg, struct nn_error *err), void *arg,
+		 struct nn_error *err)
 {
 	struct nn_saver *s = nn_alloc(1, sizeof *s, err);
 
@@ -55,7 +57,8 @@ int nn_saver_new(struct nn_saver **saver, int (*write)(void *arg, struct nn_erro
 	s->arg = arg;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	if (nn_thread_start(&s->thread, STACK_BYTES, work, s, "the thread that writes states", err) < 0) {
+	if (nn_thread_start(&s->thread, STACK_BYTES, work, s, "the thread that writes states",
+			    err) < 0) {
 		nn_free(s);
 		return -1;
 	}

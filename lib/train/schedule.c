@@ -6,8 +6,8 @@
 #include "train/schedule.h"
 
 static const char *const names[] = {
-	[NN_CONSTANT] = "constant", [NN_COSINE] = "cosine", [NN_STEPWISE] = "step", [NN_LINEAR] = "linear",
-	[NN_PLATEAU] = "plateau",
+	[NN_CONSTANT] = "constant", [NN_COSINE] = "cosine",   [NN_STEPWISE] = "step",
+	[NN_LINEAR] = "linear",     [NN_PLATEAU] = "plateau",
 };
 #define N_NAMES (sizeof names / sizeof *names)
 
@@ -22,9 +22,11 @@ static int parse_step(struct nn_schedule *s, const char *text, struct nn_error *
 	const char *colon = strchr(text, ':');
 
 	s->kind = NN_STEPWISE;
-	if (!colon || !nn_parse_u64(text, (size_t)(colon - text), &s->every) || s->every == 0
-	    || !nn_parse_f64(colon + 1, strlen(colon + 1), &s->factor) || !(s->factor > 0 && s->factor <= 1))
-		return nn_fail(err, NN_EUSAGE, "expected step:N:F, N steps (at least 1) and a factor F in (0, 1]");
+	if (!colon || !nn_parse_u64(text, (size_t)(colon - text), &s->every) || s->every == 0 ||
+	    !nn_parse_f64(colon + 1, strlen(colon + 1), &s->factor) ||
+	    !(s->factor > 0 && s->factor <= 1))
+		return nn_fail(err, NN_EUSAGE,
+			       "expected step:N:F, N steps (at least 1) and a factor F in (0, 1]");
 	return 0;
 }
 
@@ -42,11 +44,13 @@ int nn_schedule_parse(struct nn_schedule *s, const char *text, struct nn_error *
 			return 0;
 		}
 	near = nn_did_you_mean(text, next_name, NULL);
-	return nn_fail(err, NN_EUSAGE, "expected constant, cosine, step[:N:F], linear or plateau%s%s%s",
+	return nn_fail(err, NN_EUSAGE,
+		       "expected constant, cosine, step[:N:F], linear or plateau%s%s%s",
 		       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* sin and cos of x in [0, pi/4], by their series: the error is below one unit in the last place of f64. */
+/* sin and cos of x in [0, pi/4], by their series: the error is below one unit in the last place of
+ * f64. */
 static double series(double x, int first)
 {
 	double term = first ? x : 1, sum = 0;

@@ -1,4 +1,5 @@
-/* Same bytes: a few steps of the training, made by other threads, pieces and kernels, and stopped and resumed in between. */
+/* Same bytes: a few steps of the training, made by other threads, pieces and kernels, and stopped
+ * and resumed in between. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "train/save.h"
 #include "train/selfcheck.h"
 
-#define STEPS 3                      /* the last of them smaller */
-#define STEP_S 0.05                  /* processor time that a step may take: a large network gets fewer rows */
+#define STEPS 3     /* the last of them smaller */
+#define STEP_S 0.05 /* processor time that a step may take: a large network gets fewer rows */
 
 /* How the same steps are made. */
 struct trial {
@@ -24,8 +25,8 @@ struct trial {
 struct trials {
 	struct nn_selfcheck *check;
 	struct nn_train *train;
-	size_t batch, rows;          /* of a step, of all */
-	void **wanted, **found;      /* parameters at the end */
+	size_t batch, rows;     /* of a step, of all */
+	void **wanted, **found; /* parameters at the end */
 };
 
 static const char *temporary_folder(void)
@@ -38,7 +39,8 @@ static const char *temporary_folder(void)
 /* ---- a trial ---- */
 
 /* Write the state as a training does, forget everything, and take it up again. */
-static int stop_and_resume(struct nn_train *t, struct trials *all, const struct trial *how, struct nn_error *err)
+static int stop_and_resume(struct nn_train *t, struct trials *all, const struct trial *how,
+			   struct nn_error *err)
 {
 	bool resumed;
 
@@ -47,8 +49,10 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 	nn_step_free(t->step);
 	t->step = NULL;
 	for (int p = 0; p < t->program->n_params; p++)
-		memset(t->params[p], 0xff, nn_shape_count(&t->program->params[p].desc.shape) * nn_dtype_size(t->device->dtype));
-	t->counters = (struct nn_counters){0};
+		memset(t->params[p], 0xff,
+		       nn_shape_count(&t->program->params[p].desc.shape) *
+			       nn_dtype_size(t->device->dtype));
+	t->counters = (struct nn_counters){ 0 };
 	t->options->resume = t->replaces = true;
 	if (nn_selfcheck_step(&t->step, t, all->rows, all->batch, how->micro, err) < 0 ||
 	    nn_checkpoint_resume(t, &resumed, err) < 0)
@@ -56,16 +60,22 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err);
 }
 
-static int steps(struct nn_train *t, struct trials *all, const struct trial *how, struct nn_error *err)
+static int steps(struct nn_train *t, struct trials *all, const struct trial *how,
+		 struct nn_error *err)
 {
 	struct nn_step_result result;
 
 	for (uint64_t s = 0, at; s < STEPS && !*all->check->stop; s++) {
 		at = s * all->batch;
-		if (!nn_step_gradient(t->step, t->order.rows + at, all->rows - at < all->batch ? all->rows - at : all->batch, at, &result))
-			return nn_fail(err, NN_EDIVERGED, "step %llu: the loss is not finite, so there is nothing to compare",
-				       (unsigned long long)s + 1);
-		nn_step_update(t->step, s + 1, nn_schedule_rate(&t->schedule, s), false, &result, NULL);
+		if (!nn_step_gradient(t->step, t->order.rows + at,
+				      all->rows - at < all->batch ? all->rows - at : all->batch, at,
+				      &result))
+			return nn_fail(
+				err, NN_EDIVERGED,
+				"step %llu: the loss is not finite, so there is nothing to compare",
+				(unsigned long long)s + 1);
+		nn_step_update(t->step, s + 1, nn_schedule_rate(&t->schedule, s), false, &result,
+			       NULL);
 		t->counters.step = s + 1;
 		if (how->resume && s == 0 && stop_and_resume(t, all, how, err) < 0)
 			return -1;
@@ -98,7 +108,8 @@ static int run(struct trials *all, const struct trial *how, void **params, struc
 		t.state_path = state;
 	}
 	if (nn_selfcheck_step(&t.step, &t, all->rows, all->batch, how->micro, err) == 0 &&
-	    nn_selfcheck_start(&t, t.step, params, err) == 0 && (!how->resume || nn_checkpoint_open(&t, err) == 0))
+	    nn_selfcheck_start(&t, t.step, params, err) == 0 &&
+	    (!how->resume || nn_checkpoint_open(&t, err) == 0))
 		status = steps(&t, all, how, err);
 out:
 	if (fd >= 0) {
@@ -114,7 +125,8 @@ out:
 
 /* ---- and what is compared ---- */
 
-static int compare(struct trials *all, const struct trial *how, const char *name, const char *what, struct nn_error *err)
+static int compare(struct trials *all, const struct trial *how, const char *name, const char *what,
+		   struct nn_error *err)
 {
 	const struct nn_program *program = all->train->program;
 	size_t size = nn_dtype_size(all->train->device->dtype), n = 0;
@@ -133,11 +145,14 @@ static int compare(struct trials *all, const struct trial *how, const char *name
 		if (!differs && memcmp(all->wanted[p], all->found[p], count * size) != 0)
 			differs = program->params[p].name;
 	}
-	return nn_selfcheck_row(all->check, name, what, !differs, err, "the bytes of %zu values after %d steps of %zu rows%s%s", n,
-				STEPS, all->batch, differs ? "; they differ first in " : "", differs ? differs : "");
+	return nn_selfcheck_row(all->check, name, what, !differs, err,
+				"the bytes of %zu values after %d steps of %zu rows%s%s", n, STEPS,
+				all->batch, differs ? "; they differ first in " : "",
+				differs ? differs : "");
 }
 
-static int compare_all(struct trials *all, const struct nn_selfcheck_devices *devices, struct nn_error *err)
+static int compare_all(struct trials *all, const struct nn_selfcheck_devices *devices,
+		       struct nn_error *err)
 {
 	const struct trial plain = { devices->kinds[0], all->batch, 1, false };
 	size_t least = nn_program_group(all->train->program), micros[3];
@@ -162,13 +177,15 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 		other = plain;
 		other.micro = micros[i];
 		snprintf(what, sizeof what, "%zu against %zu", all->batch, micros[i]);
-		if (micros[i] < all->batch && (i == 0 || micros[i] != micros[i - 1]) && compare(all, &other, "micro-batch", what, err) < 0)
+		if (micros[i] < all->batch && (i == 0 || micros[i] != micros[i - 1]) &&
+		    compare(all, &other, "micro-batch", what, err) < 0)
 			return -1;
 	}
 	for (size_t i = 1; i < devices->n_kinds; i++) {
 		other = plain;
 		other.device = devices->kinds[i];
-		snprintf(what, sizeof what, "%s against %s", plain.device->kind, other.device->kind);
+		snprintf(what, sizeof what, "%s against %s", plain.device->kind,
+			 other.device->kind);
 		if (compare(all, &other, "kernels", what, err) < 0)
 			return -1;
 	}
@@ -177,7 +194,8 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 	return compare(all, &other, "resume", "stopped after step 1", err);
 }
 
-/* As many rows as a step may take time for: those of the training at most, a few or a group of batch norm at least. */
+/* As many rows as a step may take time for: those of the training at most, a few or a group of
+ * batch norm at least. */
 static int choose_rows(struct trials *all, const struct nn_device *device, struct nn_error *err)
 {
 	struct nn_train *t = all->train;
@@ -196,7 +214,7 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 		nn_step_free(step);
 		return -1;
 	}
-	nn_step_gradient(step, t->order.rows, rows, 0, &result);      /* warm */
+	nn_step_gradient(step, t->order.rows, rows, 0, &result); /* warm */
 	start = clock();
 	nn_step_gradient(step, t->order.rows, rows, 0, &result);
 	seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -212,15 +230,15 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 	return 0;
 }
 
-int nn_selfcheck_bytes(struct nn_selfcheck *check, struct nn_train *t, const struct nn_selfcheck_devices *devices,
-		       struct nn_error *err)
+int nn_selfcheck_bytes(struct nn_selfcheck *check, struct nn_train *t,
+		       const struct nn_selfcheck_devices *devices, struct nn_error *err)
 {
 	struct trials all = { .check = check, .train = t };
 	int status = -1;
 
 	if (t->n_rows < STEPS)
-		return nn_fail(err, NN_EFAIL, "%s: --selfcheck needs %d samples, found %llu", t->setup.data_path, STEPS,
-			       (unsigned long long)t->n_rows);
+		return nn_fail(err, NN_EFAIL, "%s: --selfcheck needs %d samples, found %llu",
+			       t->setup.data_path, STEPS, (unsigned long long)t->n_rows);
 	nn_shuffle(t->std->seed, 0, t->rows, t->order.rows, t->n_rows, t->window);
 	all.wanted = nn_params_new(t->program, t->device->dtype, err);
 	all.found = nn_params_new(t->program, t->device->dtype, err);

@@ -1,4 +1,5 @@
-/* Gradients beside central differences of the loss: f64, a few rows, a sample of each parameter's elements. */
+/* Gradients beside central differences of the loss: f64, a few rows, a sample of each parameter's
+ * elements. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -9,10 +10,10 @@
 #include "train/selfcheck.h"
 
 #define ROWS 8
-#define ELEMENTS 6                   /* of a parameter: the one with the largest gradient, the others drawn */
-#define BUDGET_S 3.0                 /* of processor time for all of them: a slow network has fewer looked at */
-#define TOLERANCE 1e-4               /* relative; a rounded loss leaves 1e-14 / h of it, a smooth one h^2 */
-#define STREAM_CHECK 0x53454c46      /* "SELF": draws nothing that a training draws */
+#define ELEMENTS 6     /* of a parameter: the one with the largest gradient, the others drawn */
+#define BUDGET_S 3.0   /* of processor time for all of them: a slow network has fewer looked at */
+#define TOLERANCE 1e-4 /* relative; a rounded loss leaves 1e-14 / h of it, a smooth one h^2 */
+#define STREAM_CHECK 0x53454c46 /* "SELF": draws nothing that a training draws */
 
 struct differences {
 	struct nn_selfcheck *check;
@@ -31,7 +32,8 @@ static bool evaluate(struct differences *d, double *loss, struct nn_error *err)
 	if (nn_graph_load(nn_step_graph(d->step), (const void *const *)d->params, err) < 0)
 		return false;
 	if (!nn_step_gradient(d->step, d->train->order.rows, d->rows, 0, &result)) {
-		nn_fail(err, NN_EDIVERGED, "the loss is not finite, so its gradient cannot be checked");
+		nn_fail(err, NN_EDIVERGED,
+			"the loss is not finite, so its gradient cannot be checked");
 		return false;
 	}
 	*loss = result.loss;
@@ -39,16 +41,19 @@ static bool evaluate(struct differences *d, double *loss, struct nn_error *err)
 }
 
 /*
- * The relative error of one element: the least over some steps h, since a kink of relu or max may lie within one of them. What
- * rounding leaves of the difference is no error: the floor below.
+ * The relative error of one element: the least over some steps h, since a kink of relu or max may
+ * lie within one of them. What rounding leaves of the difference is no error: the floor below.
  */
-static bool element_error(struct differences *d, int p, size_t i, double *error, struct nn_error *err)
+static bool element_error(struct differences *d, int p, size_t i, double *error,
+			  struct nn_error *err)
 {
-	double *w = (double *)d->params[p] + i, was = *w, exact = ((const double *)d->gradients[p])[i], up, down;
+	double *w = (double *)d->params[p] + i, was = *w,
+	       exact = ((const double *)d->gradients[p])[i], up, down;
 
 	*error = INFINITY;
 	for (double h = 1e-4; h > 5e-7 && *error > TOLERANCE; h /= 10) {
-		double step = h * fmax(1, fabs(was)), high = was + step, low = was - step, numeric, floor, e;
+		double step = h * fmax(1, fabs(was)), high = was + step, low = was - step, numeric,
+		       floor, e;
 
 		*w = high;
 		if (!evaluate(d, &up, err))
@@ -90,7 +95,9 @@ static int check_param(struct differences *d, int p, struct nn_error *err)
 	double worst = 0, error;
 
 	for (size_t k = 0; k < looks; k++) {
-		size_t i = looks == n ? k : k == 0 ? largest(d->gradients[p], n) : draw((uint32_t)p, (uint32_t)k, n);
+		size_t i = looks == n ? k
+			   : k == 0   ? largest(d->gradients[p], n)
+				      : draw((uint32_t)p, (uint32_t)k, n);
 
 		if (*d->check->stop)
 			return 0;
@@ -99,7 +106,8 @@ static int check_param(struct differences *d, int p, struct nn_error *err)
 		worst = error > worst ? error : worst;
 	}
 	return nn_selfcheck_row(d->check, "gradient", param->name, worst <= TOLERANCE, err,
-				"%zu of %zu elements with central differences in f64, %zu rows: relative error %.1e, %.0e allowed",
+				"%zu of %zu elements with central differences in f64, %zu rows: "
+				"relative error %.1e, %.0e allowed",
 				looks, n, d->rows, worst, TOLERANCE);
 }
 
@@ -111,7 +119,11 @@ static void shake(struct differences *d)
 		size_t n = nn_shape_count(&desc->shape);
 
 		for (size_t i = 0; desc->role != NN_BUFFER && i < n; i++)
-			((double *)d->params[p])[i] += ((double)draw((uint32_t)p, (uint32_t)(i + 1000), 1 << 20) / (1 << 20) - 0.5) / 50;
+			((double *)d->params[p])[i] +=
+				((double)draw((uint32_t)p, (uint32_t)(i + 1000), 1 << 20) /
+					 (1 << 20) -
+				 0.5) /
+				50;
 	}
 }
 
@@ -126,7 +138,7 @@ static int check_params(struct differences *d, struct nn_error *err)
 	if (!evaluate(d, &d->loss, err))
 		return -1;
 	start = clock();
-	if (!evaluate(d, &d->loss, err))     /* warm: how long one takes */
+	if (!evaluate(d, &d->loss, err)) /* warm: how long one takes */
 		return -1;
 	seconds = (double)(clock() - start + 1) / CLOCKS_PER_SEC;
 	for (int p = 0; p < program->n_params; p++)
@@ -141,7 +153,9 @@ static int check_params(struct differences *d, struct nn_error *err)
 		if (nn_graph_trains(graph, p) && seen++ % every == 0 && check_param(d, p, err) < 0)
 			return -1;
 	if (every > 1)
-		nn_train_note(d->train, "--selfcheck: one of %d parameters had its gradient checked, the others would take too long",
+		nn_train_note(d->train,
+			      "--selfcheck: one of %d parameters had its gradient checked, the "
+			      "others would take too long",
 			      every);
 	return 0;
 }
@@ -157,7 +171,8 @@ int nn_selfcheck_gradients(struct nn_selfcheck *check, struct nn_train *t, struc
 	nn_shuffle(t->std->seed, 0, t->rows, t->order.rows, t->n_rows, t->window);
 	d.params = nn_params_new(t->program, NN_F64, err);
 	d.gradients = nn_params_new(t->program, NN_F64, err);
-	if (d.params && d.gradients && nn_selfcheck_step(&d.step, t, d.rows, d.rows, d.rows, err) == 0 &&
+	if (d.params && d.gradients &&
+	    nn_selfcheck_step(&d.step, t, d.rows, d.rows, d.rows, err) == 0 &&
 	    nn_selfcheck_start(t, d.step, d.params, err) == 0) {
 		shake(&d);
 		status = check_params(&d, err);

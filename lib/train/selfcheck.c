@@ -1,4 +1,5 @@
-/* The self-check as a whole: model and data are opened once in each type, the checks write their rows. */
+/* The self-check as a whole: model and data are opened once in each type, the checks write their
+ * rows. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "train/selfcheck.h"
 #include "train/spool.h"
 
-int nn_selfcheck_row(struct nn_selfcheck *c, const char *name, const char *what, bool passed, struct nn_error *err,
-		     const char *format, ...)
+int nn_selfcheck_row(struct nn_selfcheck *c, const char *name, const char *what, bool passed,
+		     struct nn_error *err, const char *format, ...)
 {
 	char compared[400];
 	va_list args;
@@ -20,21 +21,33 @@ int nn_selfcheck_row(struct nn_selfcheck *c, const char *name, const char *what,
 	va_end(args);
 	c->n_checks++;
 	c->n_failed += !passed;
-	if (nn_output_printf(c->table, err, "%s\t%s\t%s\t%s\n", name, what, compared, passed ? "pass" : "fail") < 0)
+	if (nn_output_printf(c->table, err, "%s\t%s\t%s\t%s\n", name, what, compared,
+			     passed ? "pass" : "fail") < 0)
 		return -1;
 	return nn_output_flush(c->table, err);
 }
 
-int nn_selfcheck_step(struct nn_step **step, const struct nn_train *t, size_t rows, size_t batch, size_t micro,
-		      struct nn_error *err)
+int nn_selfcheck_step(struct nn_step **step, const struct nn_train *t, size_t rows, size_t batch,
+		      size_t micro, struct nn_error *err)
 {
 	const struct nn_train_options *o = t->options;
 	struct nn_step_options options = {
-		.device = t->device, .pool = t->pool, .program = t->program, .dataset = t->dataset, .rows = rows,
-		.batch = batch, .micro = micro, .losses = t->losses, .weights = t->shares,
-		.leaves = batch == o->batch ? o->leaves : t->device->leaves(batch, nn_program_group(t->program), o->leaves),
-		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay, o->nesterov, o->clip_norm },
-		.seed = t->std->seed, .target = &t->schema->targets[0],
+		.device = t->device,
+		.pool = t->pool,
+		.program = t->program,
+		.dataset = t->dataset,
+		.rows = rows,
+		.batch = batch,
+		.micro = micro,
+		.losses = t->losses,
+		.weights = t->shares,
+		.leaves = batch == o->batch ? o->leaves
+					    : t->device->leaves(batch, nn_program_group(t->program),
+								o->leaves),
+		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay,
+			       o->nesterov, o->clip_norm },
+		.seed = t->std->seed,
+		.target = &t->schema->targets[0],
 	};
 	size_t available = nn_memory_available();
 	struct nn_step_memory memory;
@@ -42,17 +55,20 @@ int nn_selfcheck_step(struct nn_step **step, const struct nn_train *t, size_t ro
 	if (nn_step_plan(&options, &memory, err) < 0)
 		return -1;
 	if (memory.total > available)
-		return nn_fail(err, NN_ENOMEM, "--selfcheck needs %zu bytes for %zu rows, %zu are available", memory.total, micro,
-			       available);
+		return nn_fail(err, NN_ENOMEM,
+			       "--selfcheck needs %zu bytes for %zu rows, %zu are available",
+			       memory.total, micro, available);
 	return nn_step_new(step, &options, err);
 }
 
-int nn_selfcheck_start(const struct nn_train *t, struct nn_step *step, void **params, struct nn_error *err)
+int nn_selfcheck_start(const struct nn_train *t, struct nn_step *step, void **params,
+		       struct nn_error *err)
 {
 	int status = t->start ? nn_model_file_params(t->start, t->device->dtype, params, err)
 			      : nn_net_init(t->net, t->std->seed, t->device->dtype, params, err);
 
-	return status < 0 ? -1 : nn_graph_load(nn_step_graph(step), (const void *const *)params, err);
+	return status < 0 ? -1
+			  : nn_graph_load(nn_step_graph(step), (const void *const *)params, err);
 }
 
 static void say_nothing(void *arg, const char *text)
@@ -62,19 +78,20 @@ static void say_nothing(void *arg, const char *text)
 }
 
 /* Model and data once more, in f64; what had to be said of them was said. */
-static int open_f64(struct nn_train **train, const struct nn_train_setup *setup, struct nn_std_options *std, struct nn_error *err)
+static int open_f64(struct nn_train **train, const struct nn_train_setup *setup,
+		    struct nn_std_options *std, struct nn_error *err)
 {
 	struct nn_train_setup again = *setup;
 
-	lseek(STDIN_FILENO, 0, SEEK_SET);    /* data that came from there were spooled */
+	lseek(STDIN_FILENO, 0, SEEK_SET); /* data that came from there were spooled */
 	*std = *setup->std;
 	again.std = std;
 	again.host.warn = again.host.note = say_nothing;
 	return nn_train_open_inputs(train, &again, true, err);
 }
 
-static int check_bytes(struct nn_selfcheck *c, const struct nn_train_setup *setup, const struct nn_selfcheck_devices *devices,
-		       struct nn_error *err)
+static int check_bytes(struct nn_selfcheck *c, const struct nn_train_setup *setup,
+		       const struct nn_selfcheck_devices *devices, struct nn_error *err)
 {
 	const struct nn_device *kinds[NN_MAX_KINDS];
 	struct nn_selfcheck_devices own = { .kinds = kinds };
@@ -86,7 +103,7 @@ static int check_bytes(struct nn_selfcheck *c, const struct nn_train_setup *setu
 	if (!devices) {
 		own.n_kinds = nn_device_kinds(t->device->dtype, kinds);
 		for (size_t i = 1; i < own.n_kinds; i++)
-			if (kinds[i] == t->device) {     /* what the training would take comes first */
+			if (kinds[i] == t->device) { /* what the training would take comes first */
 				kinds[i] = kinds[0];
 				kinds[0] = t->device;
 			}
@@ -112,8 +129,9 @@ static int check_gradients(struct nn_selfcheck *c, const struct nn_train_setup *
 	return status;
 }
 
-int nn_train_selfcheck_on(const struct nn_train_setup *setup, const struct nn_selfcheck_devices *devices,
-			  struct nn_output *table, int *stopped, unsigned *checks, unsigned *failed, struct nn_error *err)
+int nn_train_selfcheck_on(const struct nn_train_setup *setup,
+			  const struct nn_selfcheck_devices *devices, struct nn_output *table,
+			  int *stopped, unsigned *checks, unsigned *failed, struct nn_error *err)
 {
 	struct nn_selfcheck c = { .table = table, .stop = setup->host.stop };
 	int status = nn_output_printf(table, err, "check\twhat\tcompared\tresult\n");
@@ -144,6 +162,7 @@ int nn_train_selfcheck(const struct nn_train_setup *setup, int *stopped, struct 
 	if (nn_output_commit(table, err) < 0)
 		return -1;
 	if (failed && !*stopped)
-		return nn_fail(err, NN_EFAIL, "--selfcheck: %u of %u checks failed", failed, checks);
+		return nn_fail(err, NN_EFAIL, "--selfcheck: %u of %u checks failed", failed,
+			       checks);
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* stdin kept as a file (--spool): what a pipe gave once can then be read again, by this run and by one that resumes it. */
+/* stdin kept as a file (--spool): what a pipe gave once can then be read again, by this run and by
+ * one that resumes it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -42,7 +43,8 @@ static uint64_t half_of_folder(const char *folder)
 static uint64_t half_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *directory = slash ? nn_strndup(path, slash == path ? 1 : (size_t)(slash - path), NULL) : nn_strdup(".", NULL);
+	char *directory = slash ? nn_strndup(path, slash == path ? 1 : (size_t)(slash - path), NULL)
+				: nn_strdup(".", NULL);
 	uint64_t bytes = directory ? half_of_folder(directory) : UINT64_MAX;
 
 	nn_free(directory);
@@ -82,8 +84,11 @@ static int keep(const char *path, struct nn_error *err)
 		return nn_output_commit(output, err);
 	nn_output_abort(output);
 	if (status == 0)
-		return nn_fail(err, NN_EFAIL, "-: gives more than %llu bytes, half of what is free beside %s; --spool=FILE "
-			       "elsewhere may have more room", (unsigned long long)limit, path);
+		return nn_fail(err, NN_EFAIL,
+			       "-: gives more than %llu bytes, half of what is free beside %s; "
+			       "--spool=FILE "
+			       "elsewhere may have more room",
+			       (unsigned long long)limit, path);
 	return -1;
 }
 
@@ -107,8 +112,10 @@ static int bounded(uint64_t limit, const char *value, struct nn_error *err)
 	unlink(name);
 	while ((got = nn_read_some(STDIN_FILENO, piece, CHUNK)) > 0) {
 		if ((taken += (uint64_t)got) > limit) {
-			nn_fail(err, NN_EFAIL, value ? "-: gives more than %llu bytes, as many as --spool=%s allows"
-						     : "-: gives more than %llu bytes, half of what is free in %s",
+			nn_fail(err, NN_EFAIL,
+				value ? "-: gives more than %llu bytes, as many as --spool=%s "
+					"allows"
+				      : "-: gives more than %llu bytes, half of what is free in %s",
 				(unsigned long long)limit, value ? value : folder);
 			goto out;
 		}
@@ -142,8 +149,10 @@ static int file_for_stdin(struct nn_train *t, const char *path, struct nn_error 
 	bool there = access(path, F_OK) == 0;
 
 	if (t->options->resume && !there && t->replaces)
-		return nn_fail(err, NN_EFAIL, "%s: does not exist: the run that wrote %s did not keep its stdin there", path,
-			       t->state_path);
+		return nn_fail(
+			err, NN_EFAIL,
+			"%s: does not exist: the run that wrote %s did not keep its stdin there",
+			path, t->state_path);
 	nn_output_sweep(path);
 	if (t->options->resume && there)
 		nn_train_note(t, "%s: is read in place of stdin, which it was", path);
@@ -174,7 +183,8 @@ int nn_spool(struct nn_train *t, struct nn_error *err)
 	const char *path = nn_spool_file(t->options);
 	uint64_t limit;
 
-	if (!nn_train_first(t) || !t->options->spool || !(is_stdin(t->setup.data_path) || is_stdin(t->setup.targets_path)))
+	if (!nn_train_first(t) || !t->options->spool ||
+	    !(is_stdin(t->setup.data_path) || is_stdin(t->setup.targets_path)))
 		return 0;
 	if (path)
 		return file_for_stdin(t, path, err);

@@ -9,12 +9,15 @@ bool nn_spool_is_size(const char *value, uint64_t *bytes);
 /* The file that --spool names, or NULL. */
 const char *nn_spool_file(const struct nn_train_options *options);
 /*
- * Where DATA or TARGETS is stdin and --spool asks for it: read all of it into that file, which is read from then on; with
- * --resume a file that is there is read instead. Before the data are opened, after the lock is held.
+ * Where DATA or TARGETS is stdin and --spool asks for it: read all of it into that file, which is
+ * read from then on; with
+ * --resume a file that is there is read instead. Before the data are opened, after the lock is
+ * held.
  */
 int nn_spool(struct nn_train *train, struct nn_error *err);
 
-/* For who reads the data twice: stdin, where it is one of them, becomes a file without a name, read from its beginning. */
+/* For who reads the data twice: stdin, where it is one of them, becomes a file without a name, read
+ * from its beginning. */
 int nn_spool_stdin(const struct nn_train_setup *setup, struct nn_error *err);
 
 #endif

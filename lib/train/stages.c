@@ -9,7 +9,8 @@
 
 const char *const nn_pipeline_schedules[] = { "1f1b", "gpipe", "naive", NULL };
 
-int nn_parse_pipeline(const char *text, int *stages, enum nn_pipeline_schedule *schedule, struct nn_error *err)
+int nn_parse_pipeline(const char *text, int *stages, enum nn_pipeline_schedule *schedule,
+		      struct nn_error *err)
 {
 	size_t n = text ? strcspn(text, ":") : 0;
 	uint64_t number;
@@ -26,7 +27,8 @@ int nn_parse_pipeline(const char *text, int *stages, enum nn_pipeline_schedule *
 			*schedule = (enum nn_pipeline_schedule)i;
 			return 0;
 		}
-	return text[n] ? nn_fail(err, NN_EUSAGE, "expected 1f1b, gpipe or naive behind the colon") : 0;
+	return text[n] ? nn_fail(err, NN_EUSAGE, "expected 1f1b, gpipe or naive behind the colon")
+		       : 0;
 }
 
 /* ---- schedules ---- */
@@ -41,7 +43,8 @@ static size_t ahead(enum nn_pipeline_schedule schedule, int stage, int stages, s
 	return schedule == NN_GPIPE || n < behind ? n : behind;
 }
 
-void nn_pipeline_order(enum nn_pipeline_schedule schedule, int stage, int stages, size_t n, struct nn_pipeline_work *work)
+void nn_pipeline_order(enum nn_pipeline_schedule schedule, int stage, int stages, size_t n,
+		       struct nn_pipeline_work *work)
 {
 	size_t lead = ahead(schedule, stage, stages, n), at = 0;
 
@@ -82,8 +85,10 @@ int nn_stages_most(const struct nn_graph_node *nodes, int n)
 	return most;
 }
 
-/* best[s][i]: the least that the most expensive of s + 1 stages over nodes 0 .. i - 1 costs; from[s][i]: where the last of them begins. */
-int nn_stages_divide(const struct nn_graph_node *nodes, const double *costs, int n, int stages, int *bounds, struct nn_error *err)
+/* best[s][i]: the least that the most expensive of s + 1 stages over nodes 0 .. i - 1 costs;
+ * from[s][i]: where the last of them begins. */
+int nn_stages_divide(const struct nn_graph_node *nodes, const double *costs, int n, int stages,
+		     int *bounds, struct nn_error *err)
 {
 	size_t width = (size_t)n + 1;
 	double *best = nn_alloc((size_t)stages * width, sizeof *best, err);
@@ -98,7 +103,10 @@ int nn_stages_divide(const struct nn_graph_node *nodes, const double *costs, int
 
 			*found = INFINITY;
 			for (int begin = end; begin-- > 0;) {
-				double before = s == 0 ? (begin == 0 ? 0 : INFINITY) : best[(size_t)(s - 1) * width + (size_t)begin], worst;
+				double before = s == 0 ? (begin == 0 ? 0 : INFINITY)
+						       : best[(size_t)(s - 1) * width +
+							      (size_t)begin],
+				       worst;
 
 				sum += costs[begin];
 				worst = before > sum ? before : sum;
@@ -126,12 +134,12 @@ void nn_stages_guess(const struct nn_graph_node *nodes, int n, double *costs)
 		costs[i] = (double)nodes[i].flops + 1;
 }
 
-#define TRIES 3                      /* the least of them, after a first that touches the memory ... */
-#define ENOUGH_S 1e-3                /* and as many more as fit into that: a core that slept is slow at first */
+#define TRIES 3       /* the least of them, after a first that touches the memory ... */
+#define ENOUGH_S 1e-3 /* and as many more as fit into that: a core that slept is slow at first */
 #define MOST_TRIES 64
 
-int nn_stages_measure(const struct nn_program *program, const struct nn_graph_options *options, const struct nn_span *span, int n,
-		      double *costs, struct nn_error *err)
+int nn_stages_measure(const struct nn_program *program, const struct nn_graph_options *options,
+		      const struct nn_span *span, int n, double *costs, struct nn_error *err)
 {
 	for (int i = 0; i < n; i++) {
 		struct nn_graph_options o = *options;
@@ -145,7 +153,8 @@ int nn_stages_measure(const struct nn_program *program, const struct nn_graph_op
 			return -1;
 		costs[i] = INFINITY;
 		begin = nn_now_s();
-		for (int k = 0; k <= TRIES || (k < MOST_TRIES && nn_now_s() - begin < ENOUGH_S); k++) {
+		for (int k = 0; k <= TRIES || (k < MOST_TRIES && nn_now_s() - begin < ENOUGH_S);
+		     k++) {
 			double start = nn_now_s(), seconds;
 
 			nn_graph_begin(graph);

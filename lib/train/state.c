@@ -1,4 +1,5 @@
-/* States: tensors of the model, the optimizer and the best model so far, counters and facts, under a checksum. */
+/* States: tensors of the model, the optimizer and the best model so far, counters and facts, under
+ * a checksum. */
 #include "config.h"
 #include <string.h>
 
@@ -11,7 +12,10 @@
 #define BUILD "nntools " PACKAGE_VERSION ", " __VERSION__
 
 static const char *const prefix[NN_STATE_SETS] = {
-	[NN_SET_MODEL] = "model.", [NN_SET_SLOT0] = "slot0.", [NN_SET_SLOT1] = "slot1.", [NN_SET_BEST] = "best.",
+	[NN_SET_MODEL] = "model.",
+	[NN_SET_SLOT0] = "slot0.",
+	[NN_SET_SLOT1] = "slot1.",
+	[NN_SET_BEST] = "best.",
 };
 
 static bool in_set(const struct nn_program_param *param, int set)
@@ -36,9 +40,10 @@ static void add_tensor(struct nn_sha256 *sha, const struct nn_st_tensor *t)
 	nn_sha256_add(sha, t->data, nn_shape_count(&t->shape) * nn_dtype_size(t->dtype));
 }
 
-/* Over tensors sorted by name and metadata sorted by key, as nn_st_read gives them; the checksum itself left out. */
-static void checksum(const struct nn_st_tensor *tensors, size_t n_tensors, const struct nn_st_meta *meta, size_t n_meta,
-		     char hex[NN_SHA256_HEX])
+/* Over tensors sorted by name and metadata sorted by key, as nn_st_read gives them; the checksum
+ * itself left out. */
+static void checksum(const struct nn_st_tensor *tensors, size_t n_tensors,
+		     const struct nn_st_meta *meta, size_t n_meta, char hex[NN_SHA256_HEX])
 {
 	struct nn_sha256 sha;
 
@@ -58,7 +63,7 @@ static void checksum(const struct nn_st_tensor *tensors, size_t n_tensors, const
 struct writer {
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
-	struct nn_text names;            /* all names, each with its NUL */
+	struct nn_text names; /* all names, each with its NUL */
 	struct nn_text counters;
 	struct nn_st_meta meta[9];
 	size_t n_meta;
@@ -84,9 +89,12 @@ static int list_tensors(struct writer *w, const struct nn_state_tensors *t, stru
 			nn_text_add(&w->names, prefix[set]);
 			nn_text_add_bytes(&w->names, param->name, strlen(param->name) + 1);
 			w->tensors[w->n_tensors++] = (struct nn_st_tensor){
-				.dtype = t->dtype, .shape = param->desc.shape, .data = t->set[set][p],
+				.dtype = t->dtype,
+				.shape = param->desc.shape,
+				.data = t->set[set][p],
 			};
-			w->bytes += nn_shape_count(&param->desc.shape) * nn_dtype_size(t->dtype) + 100;
+			w->bytes +=
+				nn_shape_count(&param->desc.shape) * nn_dtype_size(t->dtype) + 100;
 		}
 	if (w->names.failed)
 		return nn_fail(err, NN_ENOMEM, "cannot allocate the names of a state");
@@ -105,8 +113,8 @@ static void add_meta(struct writer *w, const char *key, const char *value)
 }
 
 /* keys in sorted order: the checksum runs over them as a reader sees them */
-static int list_meta(struct writer *w, const struct nn_state_facts *facts, const struct nn_counters *counters,
-		     struct nn_error *err)
+static int list_meta(struct writer *w, const struct nn_state_facts *facts,
+		     const struct nn_counters *counters, struct nn_error *err)
 {
 	nn_counters_json(counters, &w->counters);
 	if (w->counters.failed)
@@ -123,10 +131,11 @@ static int list_meta(struct writer *w, const struct nn_state_facts *facts, const
 	return 0;
 }
 
-int nn_state_write(const char *path, const struct nn_state_tensors *tensors, const struct nn_state_facts *facts,
-		   const struct nn_counters *counters, uint64_t *bytes, struct nn_error *err)
+int nn_state_write(const char *path, const struct nn_state_tensors *tensors,
+		   const struct nn_state_facts *facts, const struct nn_counters *counters,
+		   uint64_t *bytes, struct nn_error *err)
 {
-	struct writer w = {0};
+	struct writer w = { 0 };
 	struct nn_output *output = NULL;
 	int status = -1;
 
@@ -169,11 +178,14 @@ static int verify(const struct nn_state *state, struct nn_error *err)
 	char hex[NN_SHA256_HEX];
 
 	if (!nn_st_meta(st, NN_META_STATE))
-		return nn_fail(err, NN_EFORMAT, "%s: %s, expected the state of a training", state->path,
-			       nn_st_meta(st, "nn.model") ? "this is a model" : "there is no " NN_META_STATE " in it");
+		return nn_fail(err, NN_EFORMAT, "%s: %s, expected the state of a training",
+			       state->path,
+			       nn_st_meta(st, "nn.model") ? "this is a model"
+							  : "there is no " NN_META_STATE " in it");
 	checksum(st->tensors, st->n_tensors, st->meta, st->n_meta, hex);
 	if (!sum || strcmp(sum, hex) != 0)
-		return nn_fail(err, NN_EFORMAT, "%s: the checksum does not fit the contents: the state is damaged",
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: the checksum does not fit the contents: the state is damaged",
 			       state->path);
 	return 0;
 }
@@ -208,8 +220,8 @@ static const char *shown(const struct nn_json *value)
 }
 
 /* Options by name; one that only one of both knows counts as empty. */
-static int compare_options(const struct nn_state *state, const struct nn_json *then, const struct nn_json *now,
-			   struct nn_error *err)
+static int compare_options(const struct nn_state *state, const struct nn_json *then,
+			   const struct nn_json *now, struct nn_error *err)
 {
 	for (size_t i = 0; i < nn_json_size(now); i++) {
 		const struct nn_json *value;
@@ -232,7 +244,8 @@ static size_t line_length(const char *text)
 }
 
 /* The first line in which two canonical texts differ. */
-static int compare_models(const struct nn_state *state, const char *then, const char *now, struct nn_error *err)
+static int compare_models(const struct nn_state *state, const char *then, const char *now,
+			  struct nn_error *err)
 {
 	char was[NN_QUOTED], is[NN_QUOTED];
 	int line = 1;
@@ -241,8 +254,10 @@ static int compare_models(const struct nn_state *state, const char *then, const 
 		size_t a = line_length(then), b = line_length(now);
 
 		if (a != b || memcmp(then, now, a) != 0)
-			return nn_fail(err, NN_EUSAGE, "-m: line %d of the model is \"%s\", %s was made with \"%s\"", line,
-				       nn_quote(is, now, b), state->path, nn_quote(was, then, a));
+			return nn_fail(
+				err, NN_EUSAGE,
+				"-m: line %d of the model is \"%s\", %s was made with \"%s\"", line,
+				nn_quote(is, now, b), state->path, nn_quote(was, then, a));
 		if (then[a] == '\0' || now[b] == '\0')
 			return 0;
 		then += a + 1;
@@ -250,8 +265,8 @@ static int compare_models(const struct nn_state *state, const char *then, const 
 	}
 }
 
-int nn_state_compare(const struct nn_state *state, const struct nn_state_facts *facts, bool *other_build,
-		     struct nn_error *err)
+int nn_state_compare(const struct nn_state *state, const struct nn_state_facts *facts,
+		     bool *other_build, struct nn_error *err)
 {
 	const char *options = nn_st_meta(state->st, "nn.options");
 	const char *model = nn_st_meta(state->st, "nn.model");
@@ -260,7 +275,8 @@ int nn_state_compare(const struct nn_state *state, const struct nn_state_facts *
 
 	*other_build = !same(state, "nn.build", BUILD);
 	if (!options || !model)
-		return nn_fail(err, NN_EFORMAT, "%s: there is no nn.options or nn.model in it", state->path);
+		return nn_fail(err, NN_EFORMAT, "%s: there is no nn.options or nn.model in it",
+			       state->path);
 	if (compare_models(state, model, facts->model, err) < 0)
 		return -1;
 	then = nn_json_parse(options, strlen(options), err);
@@ -272,14 +288,16 @@ int nn_state_compare(const struct nn_state *state, const struct nn_state_facts *
 	if (status < 0)
 		return -1;
 	if (!same(state, "nn.data", facts->data) || !same(state, "nn.valid", facts->valid))
-		return nn_fail(err, NN_EFAIL, "%s: the %s are not those it was trained on", state->path,
+		return nn_fail(err, NN_EFAIL, "%s: the %s are not those it was trained on",
+			       state->path,
 			       same(state, "nn.data", facts->data) ? "held-out data" : "data");
 	return 0;
 }
 
-static int load_set(const struct nn_state *state, const struct nn_state_tensors *t, int set, struct nn_error *err)
+static int load_set(const struct nn_state *state, const struct nn_state_tensors *t, int set,
+		    struct nn_error *err)
 {
-	struct nn_text name = {0};
+	struct nn_text name = { 0 };
 	int status = 0;
 
 	for (int p = 0; p < t->program->n_params && status == 0; p++) {
@@ -292,8 +310,10 @@ static int load_set(const struct nn_state *state, const struct nn_state_tensors 
 		nn_text_add(&name, prefix[set]);
 		nn_text_add(&name, param->name);
 		tensor = name.data ? nn_st_find(state->st, name.data) : NULL;
-		if (!tensor || tensor->dtype != t->dtype || !nn_shape_equal(&tensor->shape, &param->desc.shape))
-			status = nn_fail(err, NN_EFORMAT, "%s: tensor %s is missing or has another shape or type",
+		if (!tensor || tensor->dtype != t->dtype ||
+		    !nn_shape_equal(&tensor->shape, &param->desc.shape))
+			status = nn_fail(err, NN_EFORMAT,
+					 "%s: tensor %s is missing or has another shape or type",
 					 state->path, name.data ? name.data : "");
 		else
 			status = nn_st_get(tensor, t->dtype, t->set[set][p], err);
@@ -302,8 +322,8 @@ static int load_set(const struct nn_state *state, const struct nn_state_tensors 
 	return status;
 }
 
-int nn_state_load(const struct nn_state *state, const struct nn_state_tensors *tensors, struct nn_counters *counters,
-		  struct nn_error *err)
+int nn_state_load(const struct nn_state *state, const struct nn_state_tensors *tensors,
+		  struct nn_counters *counters, struct nn_error *err)
 {
 	const char *text = nn_st_meta(state->st, NN_META_STATE);
 	struct nn_json *json = nn_json_parse(text, strlen(text), err);

@@ -1,4 +1,5 @@
-/* A batch: fill, forward, loss, backward span by span; partial gradients wait in a stack until their neighbour is there. */
+/* A batch: fill, forward, loss, backward span by span; partial gradients wait in a stack until
+ * their neighbour is there. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +7,7 @@
 #include "train/fill.h"
 #include "train/step-inside.h"
 
-#define COPY_BYTES 65536             /* a piece of a block for one thread */
-
+#define COPY_BYTES 65536 /* a piece of a block for one thread */
 
 struct copy {
 	char *to;
@@ -35,7 +35,8 @@ static void copy_block(struct nn_step *s, char *to)
 static void measure(struct nn_step *s, size_t from, size_t to)
 {
 	if (s->measures && !s->options.device->copy_in)
-		nn_noise_part(&s->noise, (double)(to - from), nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph)));
+		nn_noise_part(&s->noise, (double)(to - from),
+			      nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph)));
 }
 
 /* Halves of the batch are measured, or what of it is computed here. */
@@ -43,8 +44,10 @@ static void measure_node(struct nn_step *s, struct nn_cut_node node)
 {
 	const struct nn_cut *cut = s->cut;
 
-	if (node.level + 1 == cut->levels || (node.level < cut->levels && nn_cut_tops(cut->run, node)))
-		measure(s, cut->leaf[node.node << node.level], cut->leaf[(node.node + 1) << node.level]);
+	if (node.level + 1 == cut->levels ||
+	    (node.level < cut->levels && nn_cut_tops(cut->run, node)))
+		measure(s, cut->leaf[node.node << node.level],
+			cut->leaf[(node.node + 1) << node.level]);
 }
 
 /* Of a single leaf its first half, while the rest is not yet added. */
@@ -52,20 +55,24 @@ static void measure_leaf(struct nn_step *s, const struct nn_cut_span *span)
 {
 	size_t end = span->row + span->span.rows;
 
-	if (s->cut->n_leaves == 1 && !span->last && s->noise.part_rows == 0 && 2 * end >= s->cut->rows)
+	if (s->cut->n_leaves == 1 && !span->last && s->noise.part_rows == 0 &&
+	    2 * end >= s->cut->rows)
 		measure(s, 0, end);
 }
 
-/* The gradient of a finished node: added to its left neighbours where they wait, then left to wait for its right one, or for other ranks. */
+/* The gradient of a finished node: added to its left neighbours where they wait, then left to wait
+ * for its right one, or for other ranks. */
 static void merge(struct nn_step *s, const struct nn_cut_span *span)
 {
 	void *gradients = nn_graph_gradients(s->graph);
 	struct nn_cut_node node;
-	bool waits = nn_step_waits_at(s->cut, span, &node), ends = (node.node + 1) << node.level == s->cut->run.to;
+	bool waits = nn_step_waits_at(s->cut, span, &node),
+	     ends = (node.node + 1) << node.level == s->cut->run.to;
 
 	for (unsigned level = span->level; level < node.level; level++) {
 		measure_node(s, (struct nn_cut_node){ level, span->node >> (level - span->level) });
-		s->options.device->add(gradients, s->waiting[level], nn_graph_block(s->graph), s->options.pool);
+		s->options.device->add(gradients, s->waiting[level], nn_graph_block(s->graph),
+				       s->options.pool);
 	}
 	measure_node(s, node);
 	if (waits)
@@ -89,7 +96,8 @@ void nn_step_alone(struct nn_step *s, bool alone)
 void nn_step_join(struct nn_step *s)
 {
 	for (size_t k = s->n_sums; k-- > 0;)
-		s->options.device->add(nn_graph_gradients(s->graph), s->kept[k], nn_graph_block(s->graph), s->options.pool);
+		s->options.device->add(nn_graph_gradients(s->graph), s->kept[k],
+				       nn_graph_block(s->graph), s->options.pool);
 	nn_graph_sum_tables(s->graph, 0, s->cut->n_leaves);
 }
 
@@ -105,9 +113,11 @@ static void count(struct nn_step *s, const struct nn_cut_span *at)
 	size_t end = at->row + at->span.rows, first = at->node << at->level;
 
 	for (size_t i = first; i < first + ((size_t)1 << at->level); i++) {
-		size_t from = leaf[i] > at->row ? leaf[i] : at->row, to = leaf[i + 1] < end ? leaf[i + 1] : end;
+		size_t from = leaf[i] > at->row ? leaf[i] : at->row,
+		       to = leaf[i + 1] < end ? leaf[i + 1] : end;
 
-		nn_train_output_count(&s->outputs[0], s->graph, at->row, from - at->row, to - from, s->options.target,
+		nn_train_output_count(&s->outputs[0], s->graph, at->row, from - at->row, to - from,
+				      s->options.target,
 				      &s->figures[i * n_figures(s) + (size_t)s->n_outputs]);
 	}
 }
@@ -123,9 +133,11 @@ static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
 	}
 	for (int i = 0; i < o->program->n_inputs; i++) {
 		const struct nn_step_input *in = &s->inputs[i];
-		char *values = nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
+		char *values = nn_graph_input(s->graph, i, &s->inputs[i].size,
+					      &s->inputs[i].channels_last);
 		struct nn_fill_place place = {
-			.values = in->staged ? in->staged : values, .row_bytes = in->size * nn_dtype_size(o->device->dtype),
+			.values = in->staged ? in->staged : values,
+			.row_bytes = in->size * nn_dtype_size(o->device->dtype),
 			.channels_last = in->channels_last,
 		};
 
@@ -133,7 +145,7 @@ static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
 			continue;
 		place.copies = nn_graph_copies(s->graph, i, &place.step);
 		nn_fill(o->dataset, (size_t)i, &rows, &place, o->pool);
-		rows.n_next = 0;                /* they are on their way */
+		rows.n_next = 0; /* they are on their way */
 		if (in->staged)
 			o->device->copy_in(values, in->staged, at->span.rows * place.row_bytes);
 	}
@@ -165,7 +177,8 @@ size_t nn_step_slots(const struct nn_step *s)
 	return nn_step_graph_options(&s->options, &s->cuts).slots;
 }
 
-static struct nn_span span_of(const struct nn_step *s, const struct nn_cut_span *at, uint64_t sample)
+static struct nn_span span_of(const struct nn_step *s, const struct nn_cut_span *at,
+			      uint64_t sample)
 {
 	struct nn_span span = at->span;
 
@@ -189,7 +202,8 @@ bool nn_step_forward(struct nn_step *s, size_t i, uint64_t sample, struct nn_ste
 	if (s->options.count && s->n_outputs > 0)
 		count(s, at);
 	for (int k = 0; k < s->n_outputs; k++)
-		finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows, s->options.pool);
+		finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows,
+					       s->options.pool);
 	result->compute_s += nn_now_s() - filled;
 	return finite;
 }
@@ -224,12 +238,18 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
 	nn_graph_begin(s->graph);
-	for (size_t i = 0; i < s->cut->n_leaves; i++)       /* those of other ranks may be there already */
+	for (size_t i = 0; i < s->cut->n_leaves;
+	     i++) /* those of other ranks may be there already */
 		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))
 			memset(s->figures + i * n_figures(s), 0, n_figures(s) * sizeof *s->figures);
 	*tables = (struct nn_step_tables){
-		.cut = s->cut, .weights = s->weights, .n_weights = outputs, .figures = s->figures, .n_figures = n_figures(s),
-		.statistics = s->statistics, .statistics_bytes = s->statistics_bytes,
+		.cut = s->cut,
+		.weights = s->weights,
+		.n_weights = outputs,
+		.figures = s->figures,
+		.n_figures = n_figures(s),
+		.statistics = s->statistics,
+		.statistics_bytes = s->statistics_bytes,
 	};
 	for (size_t i = 0; i < outputs; i++) {
 		nn_train_output_fill(&s->outputs[i], s->cut, rows, s->weights + i, outputs);
@@ -276,7 +296,8 @@ static double squares(struct nn_step *s)
 	size_t leaves = s->cut->n_leaves;
 
 	for (size_t i = 0; i < leaves; i++)
-		s->squares[i] = s->figures[i * n_figures(s) + (size_t)s->n_outputs + NN_COUNT_SQUARES];
+		s->squares[i] =
+			s->figures[i * n_figures(s) + (size_t)s->n_outputs + NN_COUNT_SQUARES];
 	for (size_t n = 1; n < leaves; n *= 2)
 		for (size_t i = 0; i < leaves; i += 2 * n)
 			s->squares[i] += s->squares[i + n];
@@ -289,7 +310,8 @@ bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
 
 	result->loss = 0;
 	for (int i = 0; i < s->n_outputs; i++)
-		result->loss += s->outputs[i].share * nn_train_output_mean(&s->outputs[i], s->cut, s->figures + i, width);
+		result->loss += s->outputs[i].share *
+				nn_train_output_mean(&s->outputs[i], s->cut, s->figures + i, width);
 	for (size_t i = 0; i < s->cut->n_leaves; i++) {
 		const double *counts = &s->figures[i * width + (size_t)s->n_outputs];
 
@@ -298,15 +320,18 @@ bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
 	}
 	result->squares = squares(s);
 	if (s->statistics && !s->place.follows) {
-		struct nn_cut_run run = s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
+		struct nn_cut_run run =
+			s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
 		size_t from = s->cut->group_of_leaf[run.from];
 
-		nn_graph_advance(s->graph, s->statistics + from * s->statistics_bytes, s->cut->group_of_leaf[run.to] - from);
+		nn_graph_advance(s->graph, s->statistics + from * s->statistics_bytes,
+				 s->cut->group_of_leaf[run.to] - from);
 	}
 	return result->finite = isfinite(result->loss);
 }
 
-bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_t sample, struct nn_step_result *result)
+bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_t sample,
+		      struct nn_step_result *result)
 {
 	struct nn_step_tables tables;
 
@@ -333,13 +358,15 @@ void nn_step_noise_of(struct nn_step *s, const void *gradients, struct nn_step_r
 	s->measures = false;
 }
 
-int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm, struct nn_step_result *result, struct nn_error *err)
+int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm,
+		   struct nn_step_result *result, struct nn_error *err)
 {
 	double start = nn_now_s();
 	int status;
 
 	nn_step_noise_of(s, nn_graph_gradients(s->graph), result);
-	status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL, err);
+	status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL,
+				     err);
 	result->compute_s += nn_now_s() - start;
 	return status;
 }

@@ -9,19 +9,21 @@
 #define NN_STEP_LEVELS 32
 
 struct nn_step_input {
-	char *staged;                    /* on their way to a device with memory of its own; NULL: to the host's */
+	char *staged; /* on their way to a device with memory of its own; NULL: to the host's */
 	size_t size;
 	bool channels_last;
 };
 
-/* The ways batches of this training are cut: full ones, and the smaller one that ends an epoch; NULL where there is none. */
+/* The ways batches of this training are cut: full ones, and the smaller one that ends an epoch;
+ * NULL where there is none. */
 struct nn_step_cuts {
 	struct nn_cut *full, *rest;
-	struct nn_cut *halves;               /* a full batch, or the only one, in two spans for measured steps; NULL: it has more anyway */
-	size_t max_rows, max_leaves, most_leaves;    /* of a span; of a batch */
-	size_t most_groups;                  /* of batch norm, of a batch */
-	unsigned waits;                      /* bit l: a sum waits at level l */
-	size_t kept;                         /* sums of whole subtrees of the run that are kept beside the last one */
+	struct nn_cut *halves; /* a full batch, or the only one, in two spans for measured steps;
+				  NULL: it has more anyway */
+	size_t max_rows, max_leaves, most_leaves; /* of a span; of a batch */
+	size_t most_groups;                       /* of batch norm, of a batch */
+	unsigned waits;                           /* bit l: a sum waits at level l */
+	size_t kept; /* sums of whole subtrees of the run that are kept beside the last one */
 };
 
 struct nn_step {
@@ -34,52 +36,60 @@ struct nn_step {
 	int n_outputs;
 	struct nn_step_input *inputs;
 	size_t block_bytes;
-	char *waiting[NN_STEP_LEVELS];                   /* [level]: the left half of a sum, until the right half is there */
-	char **half;                                 /* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
-	char *kept[NN_CUT_NODES];                    /* [k]: the sum over the k-th subtree of the run, but the last */
-	double *weights, *figures;                   /* tables by leaf */
-	double *squares;                             /* on their way along the tree */
-	char *statistics;                            /* of batch norm, by group: of ranks, or where they were asked for */
+	char *waiting[NN_STEP_LEVELS]; /* [level]: the left half of a sum, until the right half is
+					  there */
+	char **half; /* a place in waiting that is the optimizer's scratch, for cuts.halves; else
+			NULL */
+	char *kept[NN_CUT_NODES];  /* [k]: the sum over the k-th subtree of the run, but the last */
+	double *weights, *figures; /* tables by leaf */
+	double *squares;           /* on their way along the tree */
+	char *statistics; /* of batch norm, by group: of ranks, or where they were asked for */
 	size_t statistics_bytes;
 	bool alone;
 
 	/* who is told of sums that are final */
 	struct nn_step_teller {
-		void (*final)(void *arg, size_t sum, size_t from);       /* NULL: nobody */
+		void (*final)(void *arg, size_t sum, size_t from); /* NULL: nobody */
 		void *arg;
-		size_t *offsets;             /* [n_params] of the trained ones, of the block; the others SIZE_MAX */
-		bool *finished;              /* [n_params] of the last span */
-		int next;                    /* those behind it are finished, or not trained */
-		size_t from;                 /* where what was told begins */
-		unsigned low, high;          /* levels whose sums wait for the last span */
+		size_t *offsets;    /* [n_params] of the trained ones, of the block; the others
+				       SIZE_MAX */
+		bool *finished;     /* [n_params] of the last span */
+		int next;           /* those behind it are finished, or not trained */
+		size_t from;        /* where what was told begins */
+		unsigned low, high; /* levels whose sums wait for the last span */
 	} teller;
 
 	/* the batch under way */
 	const struct nn_cut *cut;
 	const uint64_t *rows;
-	const uint64_t *next;                        /* [n_next]: of the batch after it */
+	const uint64_t *next; /* [n_next]: of the batch after it */
 	size_t n_next;
 	bool measures;
 	struct nn_noise_sums noise;
-	size_t n_sums;                               /* of subtrees that are complete */
+	size_t n_sums; /* of subtrees that are complete */
 };
 
 /* ---- step-plan.c ---- */
 
-int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *options, struct nn_error *err);
+int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *options,
+		      struct nn_error *err);
 void nn_step_cuts_free(struct nn_step_cuts *cuts);
 /* The most spans of a batch. */
 size_t nn_step_cuts_spans(const struct nn_step_cuts *cuts);
-struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options, const struct nn_step_cuts *cuts);
-/* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the run. */
-bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, struct nn_cut_node *node);
+struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options,
+					      const struct nn_step_cuts *cuts);
+/* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the
+ * run. */
+bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span,
+		      struct nn_cut_node *node);
 
 /* ---- step-tell.c ---- */
 
 int nn_step_teller_init(struct nn_step *step, struct nn_error *err);
 void nn_step_teller_fini(struct nn_step *step);
 /* Backward of the last span; what waits for it is added as parameters are finished. */
-void nn_step_backward_telling(struct nn_step *step, const struct nn_cut_span *at, const struct nn_span *span);
+void nn_step_backward_telling(struct nn_step *step, const struct nn_cut_span *at,
+			      const struct nn_span *span);
 /* The k-th sum is complete. */
 void nn_step_tell_whole(const struct nn_step *step, size_t sum);
 

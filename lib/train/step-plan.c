@@ -5,7 +5,6 @@
 #include "train/optimizer-table.h"
 #include "train/step-inside.h"
 
-
 void nn_step_cuts_free(struct nn_step_cuts *cuts)
 {
 	nn_cut_free(cuts->full);
@@ -13,8 +12,10 @@ void nn_step_cuts_free(struct nn_step_cuts *cuts)
 	nn_cut_free(cuts->halves);
 }
 
-/* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the run. */
-bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, struct nn_cut_node *node)
+/* The node that is complete with this span; false: it waits for no neighbour, but is a sum of the
+ * run. */
+bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span,
+		      struct nn_cut_node *node)
 {
 	*node = (struct nn_cut_node){ span->level, span->node };
 	while ((node->node & 1) && !nn_cut_tops(cut->run, *node))
@@ -22,11 +23,14 @@ bool nn_step_waits_at(const struct nn_cut *cut, const struct nn_cut_span *span, 
 	return !nn_cut_tops(cut->run, *node);
 }
 
-static struct nn_cut *cut_new(struct nn_step_cuts *cuts, const struct nn_step_options *o, size_t rows, size_t leaves,
-			      struct nn_error *err)
+static struct nn_cut *cut_new(struct nn_step_cuts *cuts, const struct nn_step_options *o,
+			      size_t rows, size_t leaves, struct nn_error *err)
 {
-	size_t group = nn_program_group(o->program), groups = group ? nn_group_count(rows, group) : 0;
-	struct nn_cut *cut = nn_cut_new(rows, leaves, group, o->micro, nn_cut_share(leaves, o->rank, o->ranks ? o->ranks : 1), err);
+	size_t group = nn_program_group(o->program),
+	       groups = group ? nn_group_count(rows, group) : 0;
+	struct nn_cut *cut =
+		nn_cut_new(rows, leaves, group, o->micro,
+			   nn_cut_share(leaves, o->rank, o->ranks ? o->ranks : 1), err);
 	struct nn_cut_node node;
 
 	if (!cut)
@@ -58,7 +62,8 @@ size_t nn_step_kept(const struct nn_step_options *o, int rank)
 	if (o->rows >= o->batch)
 		full = nn_cut_nodes(nn_cut_share(o->leaves, rank, o->ranks ? o->ranks : 1), nodes);
 	if (o->rows % o->batch)
-		rest = nn_cut_nodes(nn_cut_share(rest_leaves(o), rank, o->ranks ? o->ranks : 1), nodes);
+		rest = nn_cut_nodes(nn_cut_share(rest_leaves(o), rank, o->ranks ? o->ranks : 1),
+				    nodes);
 	full = full > rest ? full : rest;
 	return full > 0 ? full - 1 : 0;
 }
@@ -72,16 +77,20 @@ size_t nn_step_others(const struct nn_step_options *o, int rank)
 	return n;
 }
 
-/* The usual batch in two spans: more, as groups of batch norm may have it, would need more places to wait in. */
+/* The usual batch in two spans: more, as groups of batch norm may have it, would need more places
+ * to wait in. */
 static int halve(struct nn_step_cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
 {
 	const struct nn_cut *whole = cuts->full ? cuts->full : cuts->rest;
-	size_t rows = whole->rows, middle = whole->n_leaves > 1 ? whole->leaf[whole->n_leaves / 2] : rows / 2;
+	size_t rows = whole->rows,
+	       middle = whole->n_leaves > 1 ? whole->leaf[whole->n_leaves / 2] : rows / 2;
 	struct nn_cut *cut;
 
-	if (!o->noise || o->device->copy_in || o->ranks > 1 || o->part.stages || whole->n_spans != 1)
+	if (!o->noise || o->device->copy_in || o->ranks > 1 || o->part.stages ||
+	    whole->n_spans != 1)
 		return 0;
-	cut = nn_cut_new(rows, whole->n_leaves, nn_program_group(o->program), middle > rows - middle ? middle : rows - middle, whole->run, err);
+	cut = nn_cut_new(rows, whole->n_leaves, nn_program_group(o->program),
+			 middle > rows - middle ? middle : rows - middle, whole->run, err);
 	if (!cut)
 		return -1;
 	if (cut->n_spans == 2)
@@ -91,11 +100,12 @@ static int halve(struct nn_step_cuts *cuts, const struct nn_step_options *o, str
 	return 0;
 }
 
-int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o, struct nn_error *err)
+int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o,
+		      struct nn_error *err)
 {
 	size_t rest = o->rows % o->batch, group = nn_program_group(o->program);
 
-	*cuts = (struct nn_step_cuts){0};
+	*cuts = (struct nn_step_cuts){ 0 };
 	if (o->rows >= o->batch && !(cuts->full = cut_new(cuts, o, o->batch, o->leaves, err)))
 		goto fail;
 	if (rest && !(cuts->rest = cut_new(cuts, o, rest, rest_leaves(o), err)))
@@ -103,7 +113,7 @@ int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o
 	if (halve(cuts, o, err) < 0)
 		goto fail;
 	cuts->kept = nn_step_kept(o, o->rank);
-	if (cuts->max_rows == 0) {           /* a rank without leaves */
+	if (cuts->max_rows == 0) { /* a rank without leaves */
 		cuts->max_rows = group ? group : 1;
 		cuts->max_leaves = 1;
 	}
@@ -115,24 +125,39 @@ fail:
 
 size_t nn_step_cuts_spans(const struct nn_step_cuts *cuts)
 {
-	size_t full = cuts->full ? cuts->full->n_spans : 0, rest = cuts->rest ? cuts->rest->n_spans : 0;
+	size_t full = cuts->full ? cuts->full->n_spans : 0,
+	       rest = cuts->rest ? cuts->rest->n_spans : 0;
 
 	return full > rest ? full : rest;
 }
 
-struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o, const struct nn_step_cuts *cuts)
+struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o,
+					      const struct nn_step_cuts *cuts)
 {
 	size_t spans = nn_step_cuts_spans(cuts);
-	bool bytes = o->dataset != NULL;     /* whose conversion is so little work that threads may do it each */
+	bool bytes = o->dataset !=
+		     NULL; /* whose conversion is so little work that threads may do it each */
 
 	for (int i = 0; bytes && i < o->program->n_inputs; i++)
 		bytes = nn_dataset_is_bytes(o->dataset, (size_t)i);
 	return (struct nn_graph_options){
-		.device = o->device, .pool = o->pool, .max_rows = cuts->max_rows, .max_leaves = cuts->max_leaves,
+		.device = o->device,
+		.pool = o->pool,
+		.max_rows = cuts->max_rows,
+		.max_leaves = cuts->max_leaves,
 		.batch = cuts->full ? o->batch : o->rows,
-		.training = true, .copies = bytes, .seed = o->seed, .columns = o->columns, .first = o->part.first, .last = o->part.last,
-		.slots = o->part.stages && spans ? nn_pipeline_slots(o->part.schedule, o->part.stage, o->part.stages, spans) : 1,
-		.weights = o->place ? o->place->weights : NULL, .gradients = o->place ? o->place->gradients : NULL,
+		.training = true,
+		.copies = bytes,
+		.seed = o->seed,
+		.columns = o->columns,
+		.first = o->part.first,
+		.last = o->part.last,
+		.slots = o->part.stages && spans
+				 ? nn_pipeline_slots(o->part.schedule, o->part.stage,
+						     o->part.stages, spans)
+				 : 1,
+		.weights = o->place ? o->place->weights : NULL,
+		.gradients = o->place ? o->place->gradients : NULL,
 	};
 }
 
@@ -144,17 +169,19 @@ size_t nn_step_least_rows(const struct nn_step_options *o)
 }
 
 /*
- * What rows at once may fill by default for each thread, inputs and activations, and the leaves that a span then keeps, so that threads
- * share them. Measured for ResNet-8 with batches of 128 and 256 samples: 32 rows (21 MB) on one thread, 64 on two were fastest;
- * networks with less per row did not care.
+ * What rows at once may fill by default for each thread, inputs and activations, and the leaves
+ * that a span then keeps, so that threads share them. Measured for ResNet-8 with batches of 128 and
+ * 256 samples: 32 rows (21 MB) on one thread, 64 on two were fastest; networks with less per row
+ * did not care.
  */
 #define SPAN_BYTES ((size_t)24 << 20)
 #define SPAN_MOST ((size_t)64 << 20)
-#define SPAN_LEAVES 2                /* for each of several threads; one takes them one by one */
+#define SPAN_LEAVES 2 /* for each of several threads; one takes them one by one */
 
 size_t nn_step_suiting(size_t micro, size_t batch, size_t leaves, int threads, size_t row_bytes)
 {
-	size_t n = (size_t)threads, keeps = n > 1 ? SPAN_LEAVES * n : 1, bytes = SPAN_BYTES * n < SPAN_MOST ? SPAN_BYTES * n : SPAN_MOST;
+	size_t n = (size_t)threads, keeps = n > 1 ? SPAN_LEAVES * n : 1,
+	       bytes = SPAN_BYTES * n < SPAN_MOST ? SPAN_BYTES * n : SPAN_MOST;
 	size_t least = leaves > keeps ? batch / leaves * keeps : batch;
 
 	while (micro / 2 >= least && row_bytes > bytes / micro)
@@ -168,36 +195,45 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	struct nn_step_cuts cuts;
 	int status;
 
-	*m = (struct nn_step_memory){0};
+	*m = (struct nn_step_memory){ 0 };
 	if (nn_step_cuts_init(&cuts, o, err) < 0)
 		return -1;
 	g = nn_step_graph_options(o, &cuts);
 	status = nn_graph_plan(o->program, &g, &m->graph, err);
 	if (status == 0) {
 		size_t block = m->graph.block * nn_dtype_size(o->device->dtype);
-		struct nn_shard kept = nn_shard_of(m->graph.block, o->shards ? o->shard : 0, o->shards ? o->shards : 1);
+		struct nn_shard kept = nn_shard_of(m->graph.block, o->shards ? o->shard : 0,
+						   o->shards ? o->shards : 1);
 
-		m->optimizer = nn_optimizer_bytes(&o->optimizer, m->graph.block, kept.n, o->device->dtype) +
-			nn_table_steps_bytes(o->optimizer.kind, nn_optimizer_count(&o->optimizer), m->graph.trained - m->graph.block,
-					     o->device->dtype);
+		m->optimizer =
+			nn_optimizer_bytes(&o->optimizer, m->graph.block, kept.n,
+					   o->device->dtype) +
+			nn_table_steps_bytes(o->optimizer.kind, nn_optimizer_count(&o->optimizer),
+					     m->graph.trained - m->graph.block, o->device->dtype);
 		m->partial = (size_t)__builtin_popcount(cuts.waits) * block + cuts.kept * block;
-		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations + m->graph.workspace
-			+ m->graph.input + m->graph.derived + m->optimizer + m->partial;
+		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations +
+			   m->graph.workspace + m->graph.input + m->graph.derived + m->optimizer +
+			   m->partial;
 	}
 	nn_step_cuts_free(&cuts);
 	return status;
 }
 
-int nn_step_sizes(const struct nn_step_options *o, struct nn_step_sizes *sizes, struct nn_error *err)
+int nn_step_sizes(const struct nn_step_options *o, struct nn_step_sizes *sizes,
+		  struct nn_error *err)
 {
-	size_t outputs = (size_t)o->program->n_outputs, group = nn_program_group(o->program), rows = o->rows < o->batch ? o->rows : o->batch;
+	size_t outputs = (size_t)o->program->n_outputs, group = nn_program_group(o->program),
+	       rows = o->rows < o->batch ? o->rows : o->batch;
 	struct nn_step_memory m;
 
 	if (nn_step_plan(o, &m, err) < 0)
 		return -1;
 	*sizes = (struct nn_step_sizes){
-		.weights = m.graph.parameters, .block = m.graph.block * nn_dtype_size(o->device->dtype), .elements = m.graph.block,
-		.slots = nn_optimizer_count(&o->optimizer), .weight_table = o->leaves * outputs * sizeof(double),
+		.weights = m.graph.parameters,
+		.block = m.graph.block * nn_dtype_size(o->device->dtype),
+		.elements = m.graph.block,
+		.slots = nn_optimizer_count(&o->optimizer),
+		.weight_table = o->leaves * outputs * sizeof(double),
 		.figures = o->leaves * (outputs + NN_COUNTS) * sizeof(double),
 		.statistics = group ? nn_group_count(rows, group) * m.graph.statistics : 0,
 	};

@@ -1,4 +1,5 @@
-/* Sums that are told of while backward goes on: the gradients of a layer are final once nothing waits to be added to them. */
+/* Sums that are told of while backward goes on: the gradients of a layer are final once nothing
+ * waits to be added to them. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -37,7 +38,8 @@ void nn_step_tell_whole(const struct nn_step *s, size_t sum)
 		s->teller.final(s->teller.arg, sum, 0);
 }
 
-/* Elements from `from` on have the gradients of the last span: what waits at the levels above is added, and they are final. */
+/* Elements from `from` on have the gradients of the last span: what waits at the levels above is
+ * added, and they are final. */
 static void tell_from(struct nn_step *s, size_t from)
 {
 	struct nn_step_teller *t = &s->teller;
@@ -46,13 +48,14 @@ static void tell_from(struct nn_step *s, size_t from)
 	if (n == 0)
 		return;
 	for (unsigned level = t->low; level < t->high; level++)
-		s->options.device->add((char *)nn_graph_gradients(s->graph) + from * size, s->waiting[level] + from * size, n,
-				       s->options.pool);
+		s->options.device->add((char *)nn_graph_gradients(s->graph) + from * size,
+				       s->waiting[level] + from * size, n, s->options.pool);
 	t->from = from;
 	t->final(t->arg, s->n_sums, from);
 }
 
-/* The graph's: layers are finished last first, which is the order of the block but where fusion has changed it. */
+/* The graph's: layers are finished last first, which is the order of the block but where fusion has
+ * changed it. */
 static void finished(void *arg, int param)
 {
 	struct nn_step *s = arg;
@@ -68,7 +71,8 @@ static void finished(void *arg, int param)
 	tell_from(s, from);
 }
 
-void nn_step_backward_telling(struct nn_step *s, const struct nn_cut_span *at, const struct nn_span *span)
+void nn_step_backward_telling(struct nn_step *s, const struct nn_cut_span *at,
+			      const struct nn_span *span)
 {
 	struct nn_step_teller *t = &s->teller;
 	struct nn_cut_node node;

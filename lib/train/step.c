@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "train/step-inside.h"
 
-
 /* Does this step compute the losses? */
 static bool is_last(const struct nn_step_options *o)
 {
@@ -40,8 +39,8 @@ static int outputs_new(struct nn_step *s, struct nn_error *err)
 static int waiting_new(struct nn_step *s, struct nn_error *err)
 {
 	for (unsigned level = 0; s->cuts.waits >> level; level++)
-		if ((s->cuts.waits >> level & 1)
-		    && !(s->waiting[level] = s->options.device->alloc(s->block_bytes, err)))
+		if ((s->cuts.waits >> level & 1) &&
+		    !(s->waiting[level] = s->options.device->alloc(s->block_bytes, err)))
 			return -1;
 	for (size_t k = 0; k < s->cuts.kept; k++)
 		if (s->place.kept)
@@ -66,9 +65,11 @@ static int tables_new(struct nn_step *s, struct nn_error *err)
 		return -1;
 	if (s->options.ranks <= 1 && !s->options.statistics)
 		return 0;
-	s->statistics_bytes = nn_graph_statistics(s->graph) * nn_dtype_size(s->options.device->dtype);
+	s->statistics_bytes =
+		nn_graph_statistics(s->graph) * nn_dtype_size(s->options.device->dtype);
 	s->statistics = s->place.statistics;
-	if (s->statistics_bytes > 0 && !s->statistics && !(s->statistics = nn_alloc(s->cuts.most_groups, s->statistics_bytes, err)))
+	if (s->statistics_bytes > 0 && !s->statistics &&
+	    !(s->statistics = nn_alloc(s->cuts.most_groups, s->statistics_bytes, err)))
 		return -1;
 	return 0;
 }
@@ -97,13 +98,14 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 		goto fail;
 	for (int i = 0; i < options->program->n_inputs; i++) {
 		nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
-		if (options->device->copy_in && !(s->inputs[i].staged = nn_alloc(s->cuts.max_rows * s->inputs[i].size,
-										 nn_dtype_size(options->device->dtype), err)))
+		if (options->device->copy_in &&
+		    !(s->inputs[i].staged = nn_alloc(s->cuts.max_rows * s->inputs[i].size,
+						     nn_dtype_size(options->device->dtype), err)))
 			goto fail;
 	}
-	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 || waiting_new(s, err) < 0
-	    || nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph, options->program,
-				options->pool, &s->place.optimizer, err) < 0)
+	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 || waiting_new(s, err) < 0 ||
+	    nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph,
+			     options->program, options->pool, &s->place.optimizer, err) < 0)
 		goto fail;
 	top = s->cuts.halves ? s->cuts.halves->levels : 0;
 	s->half = top > 0 && !s->waiting[top - 1] ? &s->waiting[top - 1] : NULL;

@@ -8,8 +8,10 @@
 #define LINE 600
 
 /* One line, where progress stood; in the log, too, where it has a kind. */
-__attribute__((format(printf, 4, 0))) static void tell(struct nn_train *t, void (*say)(void *arg, const char *text), const char *kind,
-							const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static void tell(struct nn_train *t,
+						       void (*say)(void *arg, const char *text),
+						       const char *kind, const char *format,
+						       va_list args)
 {
 	char text[LINE];
 

@@ -16,8 +16,8 @@ enum { THREADS = 4, ROWS = 10 };
 
 struct job {
 	const struct nn_model *model;
-	const float *rows;      /* [ROWS][inputs], shared */
-	float *out;             /* [ROWS][outputs], of this thread */
+	const float *rows; /* [ROWS][inputs], shared */
+	float *out;        /* [ROWS][outputs], of this thread */
 	struct nn_error err;
 	int status;
 };

@@ -1,4 +1,5 @@
-/* Times training steps and predictions of the nets that peers.py times in other systems: bench step|predict NET BATCH THREADS [DEVICE]. */
+/* Times training steps and predictions of the nets that peers.py times in other systems: bench
+ * step|predict NET BATCH THREADS [DEVICE]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +18,41 @@ static const struct net {
 	struct nn_shape input;
 	size_t classes;
 } nets[] = {
-	{ "mlp", "input 784, dense 128, relu, dense 10", { 1, {784} }, 10 },
-	{ "big", "input 1024, dense 2048, relu, dense 2048, relu, dense 1000", { 1, {1024} }, 1000 },
-	{ "tiny", "input 100, dense 2", { 1, {100} }, 2 },
-	{ "mnist-cnn", "input 1x28x28, conv2d 32 3x3, relu, maxpool2d 2, conv2d 64 3x3, relu, maxpool2d 2, flatten, "
-	  "dense 128, relu, dense 10", { 3, {1, 28, 28} }, 10 },
-	{ "cifar-cnn", "input 3x32x32, conv2d 32 3x3 pad=1, relu, maxpool2d 2, conv2d 64 3x3 pad=1, relu, maxpool2d 2, "
-	  "conv2d 128 3x3 pad=1, relu, maxpool2d 2, flatten, dense 256, relu, dense 10", { 3, {3, 32, 32} }, 10 },
-	{ "resnet8", "input 3x32x32, conv2d 16 3x3 pad=1 bias=no, batchnorm, s0: relu, "
-	  "conv2d 16 3x3 pad=1 bias=no, batchnorm, relu, conv2d 16 3x3 pad=1 bias=no, b1: batchnorm, a1: add from=b1+s0, s1: relu, "
-	  "conv2d 32 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 32 3x3 pad=1 bias=no, b2: batchnorm, "
+	{ "mlp", "input 784, dense 128, relu, dense 10", { 1, { 784 } }, 10 },
+	{ "big",
+	  "input 1024, dense 2048, relu, dense 2048, relu, dense 1000",
+	  { 1, { 1024 } },
+	  1000 },
+	{ "tiny", "input 100, dense 2", { 1, { 100 } }, 2 },
+	{ "mnist-cnn",
+	  "input 1x28x28, conv2d 32 3x3, relu, maxpool2d 2, conv2d 64 3x3, relu, maxpool2d 2, "
+	  "flatten, "
+	  "dense 128, relu, dense 10",
+	  { 3, { 1, 28, 28 } },
+	  10 },
+	{ "cifar-cnn",
+	  "input 3x32x32, conv2d 32 3x3 pad=1, relu, maxpool2d 2, conv2d 64 3x3 pad=1, relu, "
+	  "maxpool2d 2, "
+	  "conv2d 128 3x3 pad=1, relu, maxpool2d 2, flatten, dense 256, relu, dense 10",
+	  { 3, { 3, 32, 32 } },
+	  10 },
+	{ "resnet8",
+	  "input 3x32x32, conv2d 16 3x3 pad=1 bias=no, batchnorm, s0: relu, "
+	  "conv2d 16 3x3 pad=1 bias=no, batchnorm, relu, conv2d 16 3x3 pad=1 bias=no, b1: "
+	  "batchnorm, a1: add from=b1+s0, s1: relu, "
+	  "conv2d 32 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 32 3x3 pad=1 bias=no, b2: "
+	  "batchnorm, "
 	  "conv2d 32 1x1 stride=2 bias=no from=s1, d2: batchnorm, a2: add from=b2+d2, s2: relu, "
-	  "conv2d 64 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 64 3x3 pad=1 bias=no, b3: batchnorm, "
-	  "conv2d 64 1x1 stride=2 bias=no from=s2, d3: batchnorm, a3: add from=b3+d3, relu, global-avgpool, flatten, dense 10",
-	  { 3, {3, 32, 32} }, 10 },
+	  "conv2d 64 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 64 3x3 pad=1 bias=no, b3: "
+	  "batchnorm, "
+	  "conv2d 64 1x1 stride=2 bias=no from=s2, d3: batchnorm, a3: add from=b3+d3, relu, "
+	  "global-avgpool, flatten, dense 10",
+	  { 3, { 3, 32, 32 } },
+	  10 },
 };
 
 static double seconds = 1.5;
-static const char *device = "cpu";      /* or cpu+openblas: sums in any order */
+static const char *device = "cpu"; /* or cpu+openblas: sums in any order */
 
 static void check(int status, const struct nn_error *err)
 {
@@ -91,7 +109,8 @@ static struct nn_net *make_net(const struct net *net)
 	return made;
 }
 
-/* Multiplications and additions of a row, forward; in a training step the products run three times, the first two. */
+/* Multiplications and additions of a row, forward; in a training step the products run three times,
+ * the first two. */
 static double count_flops(const struct nn_program *program, bool training)
 {
 	double sum = 0;
@@ -105,13 +124,15 @@ static double count_flops(const struct nn_program *program, bool training)
 			continue;
 		for (int k = 0; k < node->n_in; k++)
 			in[k] = program->values[node->in[k]].shape;
-		flops = (double)nn_ops[node->op]->flops(node->attrs, in, node->n_in, &program->values[node->out].shape);
+		flops = (double)nn_ops[node->op]->flops(node->attrs, in, node->n_in,
+							&program->values[node->out].shape);
 		sum += flops * (!training ? 1 : node->in[0] == program->inputs[0] ? 2 : 3);
 	}
 	return sum;
 }
 
-static void write_array(const char *path, enum nn_dtype dtype, const struct nn_shape *shape, const void *data)
+static void write_array(const char *path, enum nn_dtype dtype, const struct nn_shape *shape,
+			const void *data)
 {
 	struct nn_output *output;
 	struct nn_error err;
@@ -127,14 +148,17 @@ static void write_array(const char *path, enum nn_dtype dtype, const struct nn_s
 static struct nn_dataset *make_data(const struct net *net, size_t rows)
 {
 	static char x_path[] = "/tmp/nn-bench-x.XXXXXX", y_path[] = "/tmp/nn-bench-y.XXXXXX";
-	struct nn_shape x_shape = { .rank = net->input.rank + 1, .dim = {rows} }, y_shape = nn_shape1(rows);
+	struct nn_shape x_shape = { .rank = net->input.rank + 1, .dim = { rows } },
+			y_shape = nn_shape1(rows);
 	size_t size = nn_shape_count(&net->input);
 	struct nn_want_input input = { .shaped = true, .shape = net->input };
 	struct nn_want_target target = { .classes = true, .size = net->classes };
-	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
+	struct nn_want want = {
+		.inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32
+	};
 	struct nn_data_options options = { .normalize = "none" };
 	struct nn_dataset *dataset;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	float *x = nn_alloc(rows * size, sizeof *x, &err);
 	int64_t *y = nn_alloc(rows, sizeof *y, &err);
 	uint64_t *all = nn_alloc(rows, sizeof *all, &err);
@@ -195,16 +219,23 @@ static void train(void *arg)
 
 static double time_step(const struct net *net, size_t batch, int threads)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_net *made = make_net(net);
 	struct nn_loss_spec loss = { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 };
 	struct nn_step_memory m;
 	double weight = 1, s;
 	struct training t = { .batch = batch };
 	struct nn_step_options options = {
-		.device = nn_device_open(device, NN_F32, &err), .program = nn_net_program(made),
-		.dataset = make_data(net, batch), .rows = batch, .batch = batch, .leaves = 16, .micro = batch, .losses = &loss,
-		.weights = &weight, .seed = 1,
+		.device = nn_device_open(device, NN_F32, &err),
+		.program = nn_net_program(made),
+		.dataset = make_data(net, batch),
+		.rows = batch,
+		.batch = batch,
+		.leaves = 16,
+		.micro = batch,
+		.losses = &loss,
+		.weights = &weight,
+		.seed = 1,
 	};
 	void **params = make_params(made);
 
@@ -212,7 +243,8 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	options.optimizer.kind = NN_ADAM;
 	options.leaves = options.device->leaves(batch, nn_program_group(options.program), 16);
 	check(nn_step_plan(&options, &m, &err), &err);
-	options.micro = nn_step_suiting(batch, batch, options.leaves, threads, m.graph.activations_per_row + m.graph.input / batch);
+	options.micro = nn_step_suiting(batch, batch, options.leaves, threads,
+					m.graph.activations_per_row + m.graph.input / batch);
 	check(nn_pool_new(&options.pool, threads, &err), &err);
 	check(nn_step_new(&t.step, &options, &err), &err);
 	check(nn_graph_load(nn_step_graph(t.step), (const void *const *)params, &err), &err);
@@ -222,7 +254,8 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	s = measure(train, &t);
 	nn_step_free(t.step);
 	nn_pool_free(options.pool);
-	printf("%s\t%s\t%.9f\t%.0f\n", strcmp(device, "cpu") == 0 ? "nntools" : "anyorder", options.device->kind, s, count_flops(options.program, true) * (double)batch);
+	printf("%s\t%s\t%.9f\t%.0f\n", strcmp(device, "cpu") == 0 ? "nntools" : "anyorder",
+	       options.device->kind, s, count_flops(options.program, true) * (double)batch);
 	return s;
 }
 
@@ -243,9 +276,11 @@ static void predict(void *arg)
 static void time_predict(const struct net *net, size_t batch, int threads)
 {
 	static char path[] = "/tmp/nn-bench-m.XXXXXX";
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_net *made = make_net(net);
-	struct nn_session_options options = { .size = sizeof options, .max_rows = batch, .threads = threads };
+	struct nn_session_options options = { .size = sizeof options,
+					      .max_rows = batch,
+					      .threads = threads };
 	struct prediction p = { .batch = batch };
 	struct nn_output *output;
 	struct nn_model *model;
@@ -253,7 +288,9 @@ static void time_predict(const struct net *net, size_t batch, int threads)
 
 	close(mkstemp(path));
 	check(nn_output_open(&output, path, true, &err), &err);
-	check(nn_model_file_write(output, made, NN_F32, (const void *const *)make_params(made), NULL, NULL, NULL, &err), &err);
+	check(nn_model_file_write(output, made, NN_F32, (const void *const *)make_params(made),
+				  NULL, NULL, NULL, &err),
+	      &err);
 	check(nn_output_commit(output, &err), &err);
 	model = nn_model_open(path, &err);
 	unlink(path);

@@ -1,9 +1,9 @@
 /*
  * How fast a table becomes a tensor: MB of text per second, from the page cache.
  *
- * usage: csv make FILE MB KIND   write a table of 32 columns: g6 (6 digits), repr (f32 in full), f64 (17 digits), text (8 of 32
- *                                columns are quoted categories)
- *        csv FILE THREADS [SECONDS]   read it, target: the last column
+ * usage: csv make FILE MB KIND   write a table of 32 columns: g6 (6 digits), repr (f32 in full),
+ * f64 (17 digits), text (8 of 32 columns are quoted categories) csv FILE THREADS [SECONDS]   read
+ * it, target: the last column
  */
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +52,8 @@ static int make(const char *path, double mb, const char *kind)
 			double v = normal();
 
 			if (strcmp(kind, "text") == 0 && i % 4 == 0)
-				at += (size_t)sprintf(line + at, "\"word, %d\"", (int)(fabs(v) * 4));
+				at += (size_t)sprintf(line + at, "\"word, %d\"",
+						      (int)(fabs(v) * 4));
 			else
 				at += put_number(line + at, kind, v);
 			line[at++] = i < COLUMNS - 1 ? ',' : '\n';
@@ -71,7 +72,11 @@ static double read_once(const char *path, struct nn_pool *pool, size_t *rows)
 {
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .columns = "c32", .numbers = true };
-	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32,
+	struct nn_want want = { .inputs = &input,
+				.n_inputs = 1,
+				.targets = &target,
+				.n_targets = 1,
+				.dtype = NN_F32,
 				.pool = pool };
 	struct nn_data_options options = { .normalize = "none" };
 	struct nn_dataset *dataset;
@@ -104,8 +109,8 @@ static int measure(const char *path, int threads, double seconds)
 	while (n < 3 || (n < 100 && nn_now_s() < end))
 		took[n++] = read_once(path, pool, &rows);
 	median = nn_median(took, n);
-	printf("nntools\t%d\t%.3f\t%.0f\t%zu rows, best %.0f\n", threads, median, (double)st.st_size / 1e6 / median, rows,
-	       (double)st.st_size / 1e6 / took[0]);
+	printf("nntools\t%d\t%.3f\t%.0f\t%zu rows, best %.0f\n", threads, median,
+	       (double)st.st_size / 1e6 / median, rows, (double)st.st_size / 1e6 / took[0]);
 	nn_pool_free(pool);
 	return 0;
 }
@@ -116,6 +121,7 @@ int main(int argc, char **argv)
 		return make(argv[2], atof(argv[3]), argv[4]);
 	if (argc >= 3)
 		return measure(argv[1], atoi(argv[2]), argc > 3 ? atof(argv[3]) : 2);
-	fprintf(stderr, "usage: csv make FILE MB g6|repr|f64|text, or csv FILE THREADS [SECONDS]\n");
+	fprintf(stderr,
+		"usage: csv make FILE MB g6|repr|f64|text, or csv FILE THREADS [SECONDS]\n");
 	return 2;
 }

@@ -1,8 +1,9 @@
 /*
  * One line in, one line out: what a program waits that drives nn-predict through a pair of pipes.
  *
- * usage: latency LINE COUNT COMMAND [ARGUMENT]...     e.g. latency '1,2,3' 10000 nn-predict m.safetensors
- * Prints p50, p90, p99, p99.9 and the longest, in microseconds; the first 100 lines are warm-up.
+ * usage: latency LINE COUNT COMMAND [ARGUMENT]...     e.g. latency '1,2,3' 10000 nn-predict
+ * m.safetensors Prints p50, p90, p99, p99.9 and the longest, in microseconds; the first 100 lines
+ * are warm-up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static pid_t start(char **command, int *to, int *from)
 	return child;
 }
 
-/* Seconds from the line's first byte to the answer's newline; a negative number when there is none. */
+/* Seconds from the line's first byte to the answer's newline; a negative number when there is none.
+ */
 static double ask(int to, int from, const char *line, size_t n)
 {
 	double begin = nn_now_s();
@@ -91,8 +93,9 @@ int main(int argc, char **argv)
 	close(to);
 	waitpid(child, &status, 0);
 	nn_sort(took, n);
-	printf("%zu lines: p50 %.1f us, p90 %.1f, p99 %.1f, p99.9 %.1f, longest %.1f\n", n, percentile(took, n, 50), percentile(took, n, 90),
-	       percentile(took, n, 99), percentile(took, n, 99.9), took[n - 1] * 1e6);
+	printf("%zu lines: p50 %.1f us, p90 %.1f, p99 %.1f, p99.9 %.1f, longest %.1f\n", n,
+	       percentile(took, n, 50), percentile(took, n, 90), percentile(took, n, 99),
+	       percentile(took, n, 99.9), took[n - 1] * 1e6);
 	free(took);
 	free(line);
 	return status != 0;

@@ -1,4 +1,5 @@
-/* The peak of fused multiply-adds in registers of one core, f32: peak prints GFLOP/s, the best of many short runs. */
+/* The peak of fused multiply-adds in registers of one core, f32: peak prints GFLOP/s, the best of
+ * many short runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ double nn_cpu_fma_peak_f32_generic(size_t n);
 
 static const struct {
 	const char *kind;
-	double (*run)(size_t n);             /* n rounds; FLOP done */
+	double (*run)(size_t n); /* n rounds; FLOP done */
 } kinds[] = {
 	{ "avx512", nn_cpu_fma_peak_f32_avx512 },
 	{ "avx2", nn_cpu_fma_peak_f32_avx2 },
@@ -32,7 +33,8 @@ int main(void)
 	while (strcmp(kinds[kind].kind, device->kind) != 0)
 		kind++;
 	while (nn_now_s() < end) {
-		double start = nn_now_s(), flop = kinds[kind].run(20000), rate = flop / (nn_now_s() - start);
+		double start = nn_now_s(), flop = kinds[kind].run(20000),
+		       rate = flop / (nn_now_s() - start);
 
 		best = rate > best ? rate : best;
 	}

@@ -1,11 +1,13 @@
-/* How fast the product kernels are on one thread, as a share of the core's own fma rate in the same run. */
+/* How fast the product kernels are on one thread, as a share of the core's own fma rate in the same
+ * run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "lib/product-sets.h"
 
-/* usage: product [INSTRUCTION-SET [WORD]]: all of this machine's, or one; only rows whose name has WORD. */
+/* usage: product [INSTRUCTION-SET [WORD]]: all of this machine's, or one; only rows whose name has
+ * WORD. */
 
 static const struct kernels *k;
 static double peak;
@@ -15,7 +17,7 @@ static double now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static real *reals(size_t n)
@@ -24,7 +26,7 @@ static real *reals(size_t n)
 	if (!v)
 		exit(1);
 	for (size_t i = 0; i < n; i++)
-		v[i] = (real) ((double) (i * 2654435761u % 65536) / 32768 - 1);
+		v[i] = (real)((double)(i * 2654435761u % 65536) / 32768 - 1);
 	return v;
 }
 
@@ -73,7 +75,8 @@ static void dense_forward(void *arg)
 {
 	struct dense *a = arg;
 	const struct nn_tail t = { .bias = a->b, .act = NN_TAIL_RELU };
-	k->dense_forward(&a->d, a->rows, a->x, a->w, &t, a->y, 0, k->dense_panels(&a->d), a->scratch);
+	k->dense_forward(&a->d, a->rows, a->x, a->w, &t, a->y, 0, k->dense_panels(&a->d),
+			 a->scratch);
 }
 
 static void dense_input(void *arg)
@@ -85,8 +88,8 @@ static void dense_input(void *arg)
 static void dense_weights(void *arg)
 {
 	struct dense *a = arg;
-	k->dense_weight_gradient(&a->d, a->x, a->y, a->leaf, a->leaves, true, a->dw, 0, a->d.in, 0, k->dense_panels(&a->d),
-				 a->scratch);
+	k->dense_weight_gradient(&a->d, a->x, a->y, a->leaf, a->leaves, true, a->dw, 0, a->d.in, 0,
+				 k->dense_panels(&a->d), a->scratch);
 }
 
 static void dense(size_t rows, size_t in, size_t out)
@@ -107,7 +110,7 @@ static void dense(size_t rows, size_t in, size_t out)
 	a.dw = reals(k->dense_packed(&a.d));
 	a.b = reals(out);
 	a.scratch = malloc(k->dense_scratch(&a.d, rows));
-	const double flop = 2.0 * (double) rows * (double) in * (double) out;
+	const double flop = 2.0 * (double)rows * (double)in * (double)out;
 	printf("%-40s", name);
 	show("forward", flop, best(dense_forward, &a));
 	show("dx", flop, best(dense_input, &a));
@@ -129,22 +132,25 @@ static void conv_forward(void *arg)
 	struct conv *a = arg;
 	const struct nn_tail t = { .bias = a->b, .act = NN_TAIL_RELU };
 	for (size_t i = 0; i < a->samples; i++)
-		k->conv_forward(&a->c, a->x + i * a->x_size, a->w, &t, a->y + i * a->y_size, 0, a->c.h.out);
+		k->conv_forward(&a->c, a->x + i * a->x_size, a->w, &t, a->y + i * a->y_size, 0,
+				a->c.h.out);
 }
 
 static void conv_input(void *arg)
 {
 	struct conv *a = arg;
 	for (size_t i = 0; i < a->samples; i++)
-		k->conv_input_gradient(&a->c, a->y + i * a->y_size, a->r, a->dx + i * a->x_size, false, 0, a->c.h.in);
+		k->conv_input_gradient(&a->c, a->y + i * a->y_size, a->r, a->dx + i * a->x_size,
+				       false, 0, a->c.h.in);
 }
 
 static void conv_weights(void *arg)
 {
 	struct conv *a = arg;
 	for (size_t i = 0; i < a->samples; i++)
-		k->conv_weight_gradient(&a->c, a->x + i * a->x_size, a->y + i * a->y_size, a->dw, i == 0, 0, a->c.h.out, 0,
-					a->c.h.n, 0, k->conv_panels(&a->c));
+		k->conv_weight_gradient(&a->c, a->x + i * a->x_size, a->y + i * a->y_size, a->dw,
+					i == 0, 0, a->c.h.out, 0, a->c.h.n, 0,
+					k->conv_panels(&a->c));
 }
 
 static void conv_rotate(void *arg)
@@ -166,21 +172,23 @@ static double inside(const struct nn_conv *c)
 				taps[i] += p >= 0 && p < a->in;
 			}
 	}
-	return taps[0] * taps[1] * (double) c->cin * (double) (c->cout * c->groups);
+	return taps[0] * taps[1] * (double)c->cin * (double)(c->cout * c->groups);
 }
 
-static void conv(size_t samples, size_t cin, size_t cout, size_t groups, size_t kernel, size_t stride, size_t pad, size_t size)
+static void conv(size_t samples, size_t cin, size_t cout, size_t groups, size_t kernel,
+		 size_t stride, size_t pad, size_t size)
 {
 	char name[64];
-	const size_t one[2] = { 1, 1 }, kk[2] = { kernel, kernel }, ss[2] = { stride, stride }, pp[2] = { pad, pad };
-	snprintf(name, sizeof name, "conv %zu>%zu %zux%zu k%zu s%zu p%zu g%zu, %zu", cin, cout, size, size, kernel, stride, pad,
-		 groups, samples);
+	const size_t one[2] = { 1, 1 }, kk[2] = { kernel, kernel }, ss[2] = { stride, stride },
+		     pp[2] = { pad, pad };
+	snprintf(name, sizeof name, "conv %zu>%zu %zux%zu k%zu s%zu p%zu g%zu, %zu", cin, cout,
+		 size, size, kernel, stride, pad, groups, samples);
 	if (!strstr(name, word))
 		return;
 	struct conv a = { .samples = samples };
 	nn_conv_init(&a.c, kk, ss, pp, one, groups, cin, cout, size, size);
-	a.x_size = (size_t) a.c.h.in * a.c.x_row;
-	a.y_size = (size_t) a.c.h.out * a.c.y_row;
+	a.x_size = (size_t)a.c.h.in * a.c.x_row;
+	a.y_size = (size_t)a.c.h.out * a.c.y_row;
 	a.x = reals(samples * a.x_size);
 	a.dx = reals(samples * a.x_size);
 	a.y = reals(samples * a.y_size);
@@ -189,7 +197,7 @@ static void conv(size_t samples, size_t cin, size_t cout, size_t groups, size_t 
 	a.r = reals(k->conv_rotated(&a.c));
 	a.b = reals(cout);
 	conv_rotate(&a);
-	const double flop = 2 * inside(&a.c) * (double) samples;
+	const double flop = 2 * inside(&a.c) * (double)samples;
 	printf("%-40s", name);
 	show("forward", flop, best(conv_forward, &a));
 	show("dx", flop, best(conv_input, &a));
@@ -208,7 +216,8 @@ int main(int argc, char **argv)
 		if (argc > 1 ? strcmp(argv[1], k->isa) != 0 : s == n_sets - 1 && n_sets > 1)
 			continue;
 		measure_peak();
-		printf("%s, reals of %zu bytes: %.1f GFLOP/s of fma in registers\n", k->isa, sizeof(real), peak * 1e-9);
+		printf("%s, reals of %zu bytes: %.1f GFLOP/s of fma in registers\n", k->isa,
+		       sizeof(real), peak * 1e-9);
 		dense(512, 512, 512);
 		dense(32, 784, 128);
 		dense(128, 784, 128);

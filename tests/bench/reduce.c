@@ -1,4 +1,5 @@
-/* The reduction core on arrays in memory beside memcpy on the same arrays: bytes read and written per second. */
+/* The reduction core on arrays in memory beside memcpy on the same arrays: bytes read and written
+ * per second. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@
 
 int main(void)
 {
-	static const enum nn_dtype types[] = { NN_F32, NN_F64, NN_BF16, NN_F16, NN_I8, NN_I32, NN_I64 };
+	static const enum nn_dtype types[] = { NN_F32, NN_F64, NN_BF16, NN_F16,
+					       NN_I8,  NN_I32, NN_I64 };
 	void *leaf[5];
 	const void *leaves[4];
 
@@ -37,13 +39,17 @@ int main(void)
 					memcpy(leaf[4], leaf[0], BYTES);
 					copy[i] = 2e-9 * (double)BYTES / (nn_now_s() - start);
 					start = nn_now_s();
-					nn_reduce_leaves(&r, leaves, BYTES / nn_dtype_size(types[t]), leaf[4], NULL, &found);
-					reduce[i] = 1e-9 * (double)((n + 1) * BYTES) / (nn_now_s() - start);
+					nn_reduce_leaves(&r, leaves,
+							 BYTES / nn_dtype_size(types[t]), leaf[4],
+							 NULL, &found);
+					reduce[i] = 1e-9 * (double)((n + 1) * BYTES) /
+						    (nn_now_s() - start);
 				}
 				reduce_rate = nn_median(reduce, RUNS);
 				copy_rate = nn_median(copy, RUNS);
-				printf("%-4s %-4s %5zu %5.1f %6.1f %.2f\n", nn_dtype_name(types[t]), nn_reduce_ops[op], n, reduce_rate,
-				       copy_rate, reduce_rate / copy_rate);
+				printf("%-4s %-4s %5zu %5.1f %6.1f %.2f\n", nn_dtype_name(types[t]),
+				       nn_reduce_ops[op], n, reduce_rate, copy_rate,
+				       reduce_rate / copy_rate);
 			}
 	return 0;
 }

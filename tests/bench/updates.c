@@ -1,4 +1,5 @@
-/* Time of optimizers and losses, the least of many runs; ops themselves: nn-bench ops. Usage: updates [threads [updates|loss]] */
+/* Time of optimizers and losses, the least of many runs; ops themselves: nn-bench ops. Usage:
+ * updates [threads [updates|loss]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static double now(void)
 {
 	struct timespec t;
 	clock_gettime(one_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void *take(size_t bytes)
@@ -21,18 +22,30 @@ static void *take(size_t bytes)
 	if (!p)
 		exit(1);
 	for (size_t i = 0; i < bytes / sizeof(float); i++)
-		((float *) p)[i] = (float) (i * 2654435761u >> 16 & 0xff) / 256 - 0.4f;
+		((float *)p)[i] = (float)(i * 2654435761u >> 16 & 0xff) / 256 - 0.4f;
 	return p;
 }
 
 static void updates(const struct nn_device *device, struct nn_pool *pool)
 {
-	static const char *const names[] = { "sgd", "adam", "adamw", "rmsprop", "rprop", "lars", "lamb" };
+	static const char *const names[] = { "sgd",   "adam", "adamw", "rmsprop",
+					     "rprop", "lars", "lamb" };
 	for (size_t n = 100000; n <= 1600000; n *= 16)
 		for (int kind = NN_SGD; kind <= NN_RPROP; kind++) {
-			struct nn_update u = { .kind = (enum nn_optimizer_kind) kind, .n = n, .w = take(n * 4), .g = take(n * 4),
-					       .slot = { take(n * 4), take(n * 4) }, .step = 3, .lr = 1e-6, .clip = 1, .momentum = 0.9,
-					       .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .alpha = 0.99, .pool = pool };
+			struct nn_update u = { .kind = (enum nn_optimizer_kind)kind,
+					       .n = n,
+					       .w = take(n * 4),
+					       .g = take(n * 4),
+					       .slot = { take(n * 4), take(n * 4) },
+					       .step = 3,
+					       .lr = 1e-6,
+					       .clip = 1,
+					       .momentum = 0.9,
+					       .beta1 = 0.9,
+					       .beta2 = 0.999,
+					       .eps = 1e-8,
+					       .alpha = 0.99,
+					       .pool = pool };
 			double best = 1e9, start = now();
 			while (now() - start < 0.1) {
 				double t = now();
@@ -47,9 +60,16 @@ static void updates(const struct nn_device *device, struct nn_pool *pool)
 static void loss(const struct nn_device *device, struct nn_pool *pool, size_t columns)
 {
 	int32_t classes[1024] = { 0 };
-	struct nn_loss_call call = { .kind = NN_LOSS_CROSS_ENTROPY, .rows = 1024, .positions = 1, .columns = columns, .scale = 1,
-				     .logits = take(1024 * columns * 4), .classes = classes, .row_loss = take(4096),
-				     .dlogits = take(1024 * columns * 4), .pool = pool };
+	struct nn_loss_call call = { .kind = NN_LOSS_CROSS_ENTROPY,
+				     .rows = 1024,
+				     .positions = 1,
+				     .columns = columns,
+				     .scale = 1,
+				     .logits = take(1024 * columns * 4),
+				     .classes = classes,
+				     .row_loss = take(4096),
+				     .dlogits = take(1024 * columns * 4),
+				     .pool = pool };
 	double best = 1e9, start = now();
 	while (now() - start < 0.1) {
 		double t = now();

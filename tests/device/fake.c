@@ -15,7 +15,7 @@ static void advance(struct nn_fake_cost *cost, size_t rows)
 
 /* ---- kernels: those of the CPU, and the clock ---- */
 
-static const struct nn_device *real[1];          /* the CPU's */
+static const struct nn_device *real[1]; /* the CPU's */
 
 static const struct nn_kernel *kernel(const struct nn_call *call, enum nn_op_id op)
 {
@@ -24,28 +24,28 @@ static const struct nn_kernel *kernel(const struct nn_call *call, enum nn_op_id 
 }
 
 #define NN_OP(id, name) \
-static void cpu_forward_##id(const struct nn_call *call) \
-{ \
-	advance(&nn_fake.cpu, call->rows); \
-	kernel(call, NN_OP_##id)->forward(call); \
-} \
-static void cpu_backward_##id(const struct nn_call *call) \
-{ \
-	advance(&nn_fake.cpu, call->rows); \
-	kernel(call, NN_OP_##id)->backward(call); \
-} \
-static void cuda_forward_##id(const struct nn_call *call) \
-{ \
-	advance(&nn_fake.cuda, call->rows); \
-	kernel(call, NN_OP_##id)->forward(call); \
-	if (nn_fake.wrong && NN_OP_##id == NN_OP_dense) \
-		((float *)call->y)[0] += 1; \
-} \
-static void cuda_backward_##id(const struct nn_call *call) \
-{ \
-	advance(&nn_fake.cuda, call->rows); \
-	kernel(call, NN_OP_##id)->backward(call); \
-}
+	static void cpu_forward_##id(const struct nn_call *call) \
+	{ \
+		advance(&nn_fake.cpu, call->rows); \
+		kernel(call, NN_OP_##id)->forward(call); \
+	} \
+	static void cpu_backward_##id(const struct nn_call *call) \
+	{ \
+		advance(&nn_fake.cpu, call->rows); \
+		kernel(call, NN_OP_##id)->backward(call); \
+	} \
+	static void cuda_forward_##id(const struct nn_call *call) \
+	{ \
+		advance(&nn_fake.cuda, call->rows); \
+		kernel(call, NN_OP_##id)->forward(call); \
+		if (nn_fake.wrong && NN_OP_##id == NN_OP_dense) \
+			((float *)call->y)[0] += 1; \
+	} \
+	static void cuda_backward_##id(const struct nn_call *call) \
+	{ \
+		advance(&nn_fake.cuda, call->rows); \
+		kernel(call, NN_OP_##id)->backward(call); \
+	}
 #include "op/ops.def"
 #undef NN_OP
 

@@ -1,4 +1,5 @@
-/* Answers between runs: the last holds, writers do not damage each other, damage and missing places do no harm, the file stays small. */
+/* Answers between runs: the last holds, writers do not damage each other, damage and missing places
+ * do no harm, the file stays small. */
 #include "config.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,12 +16,13 @@ static char directory[64], path[128], value[NN_CACHE_VALUE];
 
 static bool says(const char *key, const char *expected)
 {
-	return nn_cache_get("answers", key, value) == NN_CACHE_FOUND && strcmp(value, expected) == 0;
+	return nn_cache_get("answers", key, value) == NN_CACHE_FOUND &&
+	       strcmp(value, expected) == 0;
 }
 
 static bool put(const char *key, const char *text)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
 	if (nn_cache_put("answers", key, text, &err) == 0)
 		return true;
@@ -49,18 +51,24 @@ static void plain(void)
 {
 	char key[5000];
 
-	ok(nn_cache_get("answers", "a", value) == NN_CACHE_NONE && !*value, "cache: without a file there is no answer");
-	ok(put("a", "1") && put("b", "2 3") && says("a", "1") && says("b", "2 3"), "cache: what was put is there");
-	ok(put("a", "4") && says("a", "4") && says("b", "2 3"), "cache: the last answer of a key holds");
-	ok(nn_cache_get("answers", "ab", value) == NN_CACHE_NONE && nn_cache_get("answers", "", value) == NN_CACHE_NONE,
+	ok(nn_cache_get("answers", "a", value) == NN_CACHE_NONE && !*value,
+	   "cache: without a file there is no answer");
+	ok(put("a", "1") && put("b", "2 3") && says("a", "1") && says("b", "2 3"),
+	   "cache: what was put is there");
+	ok(put("a", "4") && says("a", "4") && says("b", "2 3"),
+	   "cache: the last answer of a key holds");
+	ok(nn_cache_get("answers", "ab", value) == NN_CACHE_NONE &&
+		   nn_cache_get("answers", "", value) == NN_CACHE_NONE,
 	   "cache: a key that begins or ends as another is none");
 	memset(key, 'x', sizeof key);
 	key[sizeof key - 1] = '\0';
 	key[10] = '\n';
 	key[20] = '\t';
-	ok(put(key, "long") && says(key, "long"), "cache: a key of any length and bytes has its answer");
+	ok(put(key, "long") && says(key, "long"),
+	   "cache: a key of any length and bytes has its answer");
 	key[4000] = 'y';
-	ok(nn_cache_get("answers", key, value) == NN_CACHE_NONE, "cache: long keys that differ late are two");
+	ok(nn_cache_get("answers", key, value) == NN_CACHE_NONE,
+	   "cache: long keys that differ late are two");
 }
 
 static void machines(void)
@@ -71,13 +79,15 @@ static void machines(void)
 	nn_cache_machine(name);
 	setenv("NN_CPU", "generic", 1);
 	nn_cache_machine(other);
-	ok(strcmp(name, other) != 0 && nn_cache_get("answers", "m", value) == NN_CACHE_OTHER && !*value,
+	ok(strcmp(name, other) != 0 && nn_cache_get("answers", "m", value) == NN_CACHE_OTHER &&
+		   !*value,
 	   "cache: an answer of another machine is told, not given");
 	put("m", "there");
 	ok(says("m", "there"), "cache: both machines have theirs");
 	unsetenv("NN_CPU");
 	ok(says("m", "here"), "cache: the newer one of another machine does not hide ours");
-	ok(strstr(name, PACKAGE_VERSION) && strlen(strrchr(name, ' ')) == 13, "cache: the machine names version and build: %s", name);
+	ok(strstr(name, PACKAGE_VERSION) && strlen(strrchr(name, ' ')) == 13,
+	   "cache: the machine names version and build: %s", name);
 }
 
 static void damage(void)
@@ -92,21 +102,26 @@ static void damage(void)
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = (char)(i * i * 7 + i / 3);
 	write_file(bytes, sizeof bytes);
-	ok(nn_cache_get("answers", "d", value) == NN_CACHE_NONE && put("d", "7") && says("d", "7"), "cache: a file of any bytes is taken for an old one");
+	ok(nn_cache_get("answers", "d", value) == NN_CACHE_NONE && put("d", "7") && says("d", "7"),
+	   "cache: a file of any bytes is taken for an old one");
 	unlink(path);
-	ok(mkdir(path, 0777) == 0 && nn_cache_get("answers", "d", value) == NN_CACHE_NONE && nn_cache_put("answers", "d", "8", NULL) < 0,
+	ok(mkdir(path, 0777) == 0 && nn_cache_get("answers", "d", value) == NN_CACHE_NONE &&
+		   nn_cache_put("answers", "d", "8", NULL) < 0,
 	   "cache: a directory in its place holds nothing and fails to keep");
 	rmdir(path);
-	ok(mkfifo(path, 0666) == 0 && nn_cache_get("answers", "d", value) == NN_CACHE_NONE && nn_cache_put("answers", "d", "8", NULL) < 0,
+	ok(mkfifo(path, 0666) == 0 && nn_cache_get("answers", "d", value) == NN_CACHE_NONE &&
+		   nn_cache_put("answers", "d", "8", NULL) < 0,
 	   "cache: a pipe in its place is not waited for");
 	unlink(path);
 	setenv("XDG_CACHE_HOME", "/proc/nothing", 1);
-	ok(nn_cache_get("answers", "d", value) == NN_CACHE_NONE && nn_cache_put("answers", "d", "8", NULL) < 0,
+	ok(nn_cache_get("answers", "d", value) == NN_CACHE_NONE &&
+		   nn_cache_put("answers", "d", "8", NULL) < 0,
 	   "cache: no place to keep answers is no error of reading");
 	setenv("XDG_CACHE_HOME", directory, 1);
 }
 
-/* Several processes that add answers of their own, most of them while others write the file anew. */
+/* Several processes that add answers of their own, most of them while others write the file anew.
+ */
 static void together(void)
 {
 	char key[64], text[NN_CACHE_VALUE];
@@ -114,7 +129,7 @@ static void together(void)
 
 	memset(text, 'v', sizeof text);
 	text[sizeof text - 1] = '\0';
-	fflush(stdout);                  /* valgrind writes what a child inherited */
+	fflush(stdout); /* valgrind writes what a child inherited */
 	for (int child = 0; child < 4; child++)
 		if (fork() == 0) {
 			for (int i = 0; i < 400; i++) {
@@ -127,18 +142,21 @@ static void together(void)
 	for (int child = 0, status; child < 4; child++)
 		bad += wait(&status) < 0 || status != 0;
 	ok(bad == 0, "cache: processes that write at once all succeed");
-	ok(size_of() > 0 && size_of() <= 264 * 1024, "cache: the file stays below 256 KiB and a few lines (%ld)", (long)size_of());
+	ok(size_of() > 0 && size_of() <= 264 * 1024,
+	   "cache: the file stays below 256 KiB and a few lines (%ld)", (long)size_of());
 	bad = 0;
 	for (int child = 0; child < 4; child++)
 		for (int i = 0; i < 400; i++) {
 			snprintf(key, sizeof key, "child %d answer %d", child, i);
-			bad += nn_cache_get("answers", key, value) == NN_CACHE_FOUND && strcmp(value, text) != 0;
+			bad += nn_cache_get("answers", key, value) == NN_CACHE_FOUND &&
+			       strcmp(value, text) != 0;
 		}
 	ok(bad == 0, "cache: what is there afterwards is whole");
 	put("last", "one");
 	for (int i = 0; i < 600; i++)
 		put("same", text);
-	ok(says("last", "one") && says("same", text), "cache: an answer that is given again and again drives no other out");
+	ok(says("last", "one") && says("same", text),
+	   "cache: an answer that is given again and again drives no other out");
 }
 
 int main(void)

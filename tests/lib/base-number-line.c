@@ -1,4 +1,5 @@
-/* Numbers of a line: what is taken has the value that nn_parse gives, in both ways of reading; simple numbers are taken. */
+/* Numbers of a line: what is taken has the value that nn_parse gives, in both ways of reading;
+ * simple numbers are taken. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,21 +44,27 @@ static size_t draw_field(char *p, unsigned kind)
 	uint64_t bits;
 
 	switch (kind) {
-	case 0: return (size_t)sprintf(p, "%.*g", (int)(draw() % 12) + 1, v);
-	case 1: return (size_t)sprintf(p, "%.17g", v);
-	case 2: return (size_t)sprintf(p, "%.18e", v);
-	case 3: return (size_t)sprintf(p, "%d.%0*d", (int)(draw() % 100000), (int)(draw() % 18) + 1, (int)(draw() % 1000000));
-	case 4:      /* digits, and what may stand between them or not */
+	case 0:
+		return (size_t)sprintf(p, "%.*g", (int)(draw() % 12) + 1, v);
+	case 1:
+		return (size_t)sprintf(p, "%.17g", v);
+	case 2:
+		return (size_t)sprintf(p, "%.18e", v);
+	case 3:
+		return (size_t)sprintf(p, "%d.%0*d", (int)(draw() % 100000), (int)(draw() % 18) + 1,
+				       (int)(draw() % 1000000));
+	case 4: /* digits, and what may stand between them or not */
 		for (size_t i = 0; i < n; i++)
 			p[i] = "0123456789.e+-\"a"[draw() % (draw() % 4 ? 11 : 16)];
 		return n;
-	case 5:      /* halfway between two floats, as nearly as 16 to 18 digits say it */
+	case 5: /* halfway between two floats, as nearly as 16 to 18 digits say it */
 		v = 1 + (double)(draw() % 1000000) * (draw() % 2 ? 1e-5 : 1e3);
 		memcpy(&bits, &v, sizeof bits);
 		bits = (bits & ~UINT64_C(0x1fffffff)) | 0x10000000;
 		memcpy(&v, &bits, sizeof v);
 		return (size_t)sprintf(p, "%.*g", (int)(draw() % 3) + 16, v);
-	default: return (size_t)sprintf(p, "%lld", (long long)(draw() % 1000000000) - 5000);
+	default:
+		return (size_t)sprintf(p, "%lld", (long long)(draw() % 1000000000) - 5000);
 	}
 }
 
@@ -67,7 +74,8 @@ static bool check(size_t way, const char *p, size_t n)
 	float f = -1, g = -2;
 	double d = -1, e = -2;
 	bool good32 = nn_parse_f32(p, n, &g), good64 = nn_parse_f64(p, n, &e);
-	size_t took32 = ways[way].f32(&at32, p + n, ',', &f, 1), took64 = ways[way].f64(&at64, p + n, ',', &d, 1);
+	size_t took32 = ways[way].f32(&at32, p + n, ',', &f, 1),
+	       took64 = ways[way].f64(&at64, p + n, ',', &d, 1);
 
 	if ((took32 ? good32 && memcmp(&f, &g, sizeof f) == 0 && at32 == p + n + 1 : at32 == p) &&
 	    (took64 ? good64 && memcmp(&d, &e, sizeof d) == 0 && at64 == p + n + 1 : at64 == p))
@@ -85,19 +93,33 @@ static void test_values(size_t way)
 	for (unsigned i = 0; i < 700000 && bad < 5; i++) {
 		size_t n;
 
-		memset(text, "09.-,e\n"[draw() % 7], sizeof text);     /* what lies behind must not matter */
+		memset(text, "09.-,e\n"[draw() % 7],
+		       sizeof text); /* what lies behind must not matter */
 		n = draw_field(text, i % 7);
 		text[n] = after[(i & 1) * 2];
 		bad += !check(way, text, n);
 	}
-	ok(bad == 0, "numbers of a line, %s: what is taken has the one right value", ways[way].claim);
+	ok(bad == 0, "numbers of a line, %s: what is taken has the one right value",
+	   ways[way].claim);
 }
 
 static void test_simple(size_t way)
 {
 	static const char *const simple[] = {
-		"0", "-0", "1", "+5", "7.", "-0.25", "123456789012345", "0.00000000012", "1.5e3", "-2E-7", "0.1234567890123456",
-		"-1.234567890123456789e-01", "33554433", ".5",
+		"0",
+		"-0",
+		"1",
+		"+5",
+		"7.",
+		"-0.25",
+		"123456789012345",
+		"0.00000000012",
+		"1.5e3",
+		"-2E-7",
+		"0.1234567890123456",
+		"-1.234567890123456789e-01",
+		"33554433",
+		".5",
 	};
 	bool good = true;
 	char text[ROOM];
@@ -113,16 +135,19 @@ static void test_simple(size_t way)
 			good = false;
 		}
 	}
-	ok(good, "numbers of a line, %s: all usual ways of writing a number are taken at once", ways[way].claim);
+	ok(good, "numbers of a line, %s: all usual ways of writing a number are taken at once",
+	   ways[way].claim);
 }
 
 static void test_lines(size_t way)
 {
-	static const char *const left[] = { "", "x", "1x", "1,", "--1", "1 ", " 1", "nan", "1e", "1e+", ".", "-", "1.2.3", "\"1\"", "0x1" };
+	static const char *const left[] = { "",   "x",   "1x", "1,", "--1",   "1 ",    " 1", "nan",
+					    "1e", "1e+", ".",  "-",  "1.2.3", "\"1\"", "0x1" };
 	char text[ROOM] = "1,2.5,-3\n4,5\n";
 	const char *p = text;
 	float values[8];
-	bool good = ways[way].f32(&p, text + 8, ',', values, 8) == 3 && p == text + 9 && values[0] == 1 && values[2] == -3;
+	bool good = ways[way].f32(&p, text + 8, ',', values, 8) == 3 && p == text + 9 &&
+		    values[0] == 1 && values[2] == -3;
 
 	p = text;
 	ok(good && ways[way].f32(&p, text + 8, ',', values, 2) == 2 && p == text + 6,
@@ -132,7 +157,8 @@ static void test_lines(size_t way)
 		memset(text, 0, sizeof text);
 		sprintf(text, "7,%s\n", left[i]);
 		p = text;
-		if (ways[way].f32(&p, text + 2 + strlen(left[i]), ',', values, 8) != (strcmp(left[i], "1,") == 0 ? 2 : 1)) {
+		if (ways[way].f32(&p, text + 2 + strlen(left[i]), ',', values, 8) !=
+		    (strcmp(left[i], "1,") == 0 ? 2 : 1)) {
 			note("%s is taken", text);
 			good = false;
 		}

@@ -1,4 +1,5 @@
-/* Numbers and text: exact both ways, few digits, what is refused; random bit patterns, in the long run all floats. */
+/* Numbers and text: exact both ways, few digits, what is refused; random bit patterns, in the long
+ * run all floats. */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -116,7 +117,8 @@ static bool good_f32(uint32_t bits)
 	if (!isfinite(value))
 		return true;
 	n = nn_format_f32(text, value);
-	if (n >= NN_NUMBER || !nn_parse_f32(text, n, &ours) || bits_of(ours) != bits || bits_of(strtof(text, NULL)) != bits)
+	if (n >= NN_NUMBER || !nn_parse_f32(text, n, &ours) || bits_of(ours) != bits ||
+	    bits_of(strtof(text, NULL)) != bits)
 		return false;
 #ifdef LONG
 	return true;
@@ -124,7 +126,7 @@ static bool good_f32(uint32_t bits)
 	for (const char *s = text + strspn(text, "-0."); *s && *s != 'e'; s++)
 		digits += *s != '.';
 	if (!strchr(text, '.') && !strchr(text, 'e'))
-		return true;                     /* zeros at the end may be digits or none */
+		return true; /* zeros at the end may be digits or none */
 	if (digits < 2)
 		return true;
 	snprintf(shorter, sizeof shorter, "%.*e", digits - 2, (double)value);
@@ -159,7 +161,8 @@ static void random_numbers(void)
 	for (uint32_t exponent = 0; exponent < 255; exponent++)
 		for (uint32_t near = 0; near < 5; near++)
 			bad += !good_f32((exponent << 23) + near - 2);
-	ok(bad == 0, "random floats and those around powers of two are printed with the fewest digits that read back");
+	ok(bad == 0, "random floats and those around powers of two are printed with the fewest "
+		     "digits that read back");
 	bad = 0;
 	for (size_t i = 0; i < MANY; i++)
 		bad += !good_f64(random_bits(i, 2));
@@ -197,7 +200,8 @@ static void random_texts(void)
 
 	for (size_t i = 0; i < MANY; i++) {
 		uint64_t a = random_bits(i, 3), b = random_bits(i, 4);
-		int digits = 1 + (int)(b % 19), e = (int)(b >> 8 & 63) - 32, point = (int)(b >> 16 & 15);
+		int digits = 1 + (int)(b % 19), e = (int)(b >> 8 & 63) - 32,
+		    point = (int)(b >> 16 & 15);
 
 		snprintf(text, sizeof text, "%" PRIu64 "e%d", a >> (b >> 20 & 63), e);
 		bad += !reads_as_strtod(text);
@@ -207,7 +211,8 @@ static void random_texts(void)
 		snprintf(text, sizeof text, "%.*f", point, (double)(int64_t)a * 1e-12);
 		bad += !reads_as_strtod(text);
 		/* half way between two floats, and one unit of the 20th digit to either side */
-		snprintf(text, sizeof text, "%.25e", ((double)((a & 0xffffff) | 0x800000) + 0.5) * ldexp(1, e));
+		snprintf(text, sizeof text, "%.25e",
+			 ((double)((a & 0xffffff) | 0x800000) + 0.5) * ldexp(1, e));
 		bad += !reads_as_strtod(text);
 		text[strcspn(text, "e") - 1]++;
 		bad += text[strcspn(text, "e") - 1] <= '9' && !reads_as_strtod(text);
@@ -218,12 +223,43 @@ static void random_texts(void)
 static void odd_texts(void)
 {
 	static const char *const texts[] = {
-		"1", "+1", "-1", "01", "1.", ".5", "-.5e+3", "1e0", "1E5", "0e999999999999999999999", "-0", "0.0e-5",
-		"9007199254740993", "9007199254740993.0000000000000000000000000001", "16777217", "16777217.000000000000000000001",
-		"1e400", "-1e400", "1e-400", "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e39", "3.4028236e38",
-		"340282356779733661637539395458142568447", "340282356779733661637539395458142568448", "7.006492321624085e-46",
-		"7.0064923216240854e-46", "1.17549428e-38", "1e22", "1e23", "9e22", "18446744073709551615", "18446744073709551616e-20",
-		"0.000000000000000000000000000000000000000000000000001234567890123456789e30", "8.41e21", "123456789012345678901234567890",
+		"1",
+		"+1",
+		"-1",
+		"01",
+		"1.",
+		".5",
+		"-.5e+3",
+		"1e0",
+		"1E5",
+		"0e999999999999999999999",
+		"-0",
+		"0.0e-5",
+		"9007199254740993",
+		"9007199254740993.0000000000000000000000000001",
+		"16777217",
+		"16777217.000000000000000000001",
+		"1e400",
+		"-1e400",
+		"1e-400",
+		"4.9e-324",
+		"2.4703282292062327e-324",
+		"2.4703282292062328e-324",
+		"1e39",
+		"3.4028236e38",
+		"340282356779733661637539395458142568447",
+		"340282356779733661637539395458142568448",
+		"7.006492321624085e-46",
+		"7.0064923216240854e-46",
+		"1.17549428e-38",
+		"1e22",
+		"1e23",
+		"9e22",
+		"18446744073709551615",
+		"18446744073709551616e-20",
+		"0.000000000000000000000000000000000000000000000000001234567890123456789e30",
+		"8.41e21",
+		"123456789012345678901234567890",
 	};
 	static char digits[5000];
 	double d;
@@ -231,11 +267,13 @@ static void odd_texts(void)
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		bad += !reads_as_strtod(texts[i]);
-	ok(bad == 0, "odd but valid decimals, ties and the ends of the range are rounded correctly");
+	ok(bad == 0,
+	   "odd but valid decimals, ties and the ends of the range are rounded correctly");
 	memset(digits, '0', sizeof digits);
 	digits[1] = '.';
 	memcpy(digits + 4000, "12345e4004", 11);
-	ok(nn_parse_f64(digits, strlen(digits), &d) && d == 123450, "4000 zeros and an exponent that undoes them");
+	ok(nn_parse_f64(digits, strlen(digits), &d) && d == 123450,
+	   "4000 zeros and an exponent that undoes them");
 	memset(digits, '3', sizeof digits - 1);
 	digits[sizeof digits - 1] = '\0';
 	memcpy(digits, "0.", 2);
@@ -243,23 +281,29 @@ static void odd_texts(void)
 	memset(digits, '0', sizeof digits - 1);
 	memcpy(digits, "9007199254740993.", 17);
 	digits[sizeof digits - 2] = '1';
-	ok(nn_parse_f64(digits, strlen(digits), &d) && d == 9007199254740994.0, "a tie broken by the 5000th digit");
+	ok(nn_parse_f64(digits, strlen(digits), &d) && d == 9007199254740994.0,
+	   "a tie broken by the 5000th digit");
 }
 
 static void refused_texts(void)
 {
 	static const char *const texts[] = {
-		"", "-", "+", ".", "-.", "e5", "1e", "1e+", "1 ", " 1", "1x", "0x10", "inf", "nan", "1,5", "1..2", "1e5.", "--1", "1e--5",
-		"infinity", "1_000", "\xd9\xa1",
+		"",     "-",   "+",     ".",        "-.",    "e5",       "1e",  "1e+",
+		"1 ",   " 1",  "1x",    "0x10",     "inf",   "nan",      "1,5", "1..2",
+		"1e5.", "--1", "1e--5", "infinity", "1_000", "\xd9\xa1",
 	};
 	size_t bad = 0;
 	double d;
 	float f;
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		bad += nn_parse_f64(texts[i], strlen(texts[i]), &d) || nn_parse_f32(texts[i], strlen(texts[i]), &f);
+		bad += nn_parse_f64(texts[i], strlen(texts[i]), &d) ||
+		       nn_parse_f32(texts[i], strlen(texts[i]), &f);
 	ok(bad == 0, "what is no decimal is refused");
-	ok(!nn_parse_f64("1\0" "2", 3, &d), "a NUL byte is refused");
+	ok(!nn_parse_f64("1\0"
+			 "2",
+			 3, &d),
+	   "a NUL byte is refused");
 	ok(nn_parse_f64("123", 2, &d) && d == 12, "no byte behind the end is looked at");
 }
 
@@ -271,19 +315,30 @@ static void whole_numbers(void)
 
 	ok(nn_parse_u64("18446744073709551615", 20, &u) && u == UINT64_MAX, "the largest u64");
 	ok(!nn_parse_u64("18446744073709551616", 20, &u), "one more is refused");
-	ok(!nn_parse_u64("", 0, &u) && !nn_parse_u64("-1", 2, &u) && !nn_parse_u64("+1", 2, &u) && !nn_parse_u64("1.0", 3, &u),
+	ok(!nn_parse_u64("", 0, &u) && !nn_parse_u64("-1", 2, &u) && !nn_parse_u64("+1", 2, &u) &&
+		   !nn_parse_u64("1.0", 3, &u),
 	   "u64 takes digits only");
 	ok(nn_parse_i64("-9223372036854775808", 20, &i) && i == INT64_MIN, "the smallest i64");
-	ok(!nn_parse_i64("9223372036854775808", 19, &i) && !nn_parse_i64("-9223372036854775809", 20, &i),
+	ok(!nn_parse_i64("9223372036854775808", 19, &i) &&
+		   !nn_parse_i64("-9223372036854775809", 20, &i),
 	   "i64 is bounded at both ends");
-	ok(!nn_parse_i64("-", 1, &i) && !nn_parse_i64("+-1", 3, &i) && nn_parse_i64("+5", 2, &i) && i == 5, "signs of i64");
-	ok(nn_parse_size("64K", 3, &u) && u == 65536 && nn_parse_size("2G", 2, &u) && u == UINT64_C(2) << 30 &&
-	   nn_parse_size("0", 1, &u) && u == 0 && nn_parse_size("1T", 2, &u) && u == UINT64_C(1) << 40, "sizes take K M G T of 1024");
-	ok(!nn_parse_size("16777216T", 9, &u) && !nn_parse_size("K", 1, &u) && !nn_parse_size("1k", 2, &u) &&
-	   !nn_parse_size("1KB", 3, &u) && !nn_parse_size("", 0, &u), "sizes that overflow or are none are refused");
+	ok(!nn_parse_i64("-", 1, &i) && !nn_parse_i64("+-1", 3, &i) && nn_parse_i64("+5", 2, &i) &&
+		   i == 5,
+	   "signs of i64");
+	ok(nn_parse_size("64K", 3, &u) && u == 65536 && nn_parse_size("2G", 2, &u) &&
+		   u == UINT64_C(2) << 30 && nn_parse_size("0", 1, &u) && u == 0 &&
+		   nn_parse_size("1T", 2, &u) && u == UINT64_C(1) << 40,
+	   "sizes take K M G T of 1024");
+	ok(!nn_parse_size("16777216T", 9, &u) && !nn_parse_size("K", 1, &u) &&
+		   !nn_parse_size("1k", 2, &u) && !nn_parse_size("1KB", 3, &u) &&
+		   !nn_parse_size("", 0, &u),
+	   "sizes that overflow or are none are refused");
 	ok(nn_parse_seconds("90", 2, &s) && s == 90 && nn_parse_seconds("1.5m", 4, &s) && s == 90 &&
-	   nn_parse_seconds("2h", 2, &s) && s == 7200 && nn_parse_seconds("0.5s", 4, &s) && s == 0.5, "times take s m h");
-	ok(!nn_parse_seconds("s", 1, &s) && !nn_parse_seconds("1d", 2, &s) && !nn_parse_seconds("1e308h", 6, &s),
+		   nn_parse_seconds("2h", 2, &s) && s == 7200 && nn_parse_seconds("0.5s", 4, &s) &&
+		   s == 0.5,
+	   "times take s m h");
+	ok(!nn_parse_seconds("s", 1, &s) && !nn_parse_seconds("1d", 2, &s) &&
+		   !nn_parse_seconds("1e308h", 6, &s),
 	   "times that are none are refused");
 }
 
@@ -292,12 +347,14 @@ static void other_locale(void)
 	char text[NN_NUMBER];
 	double d = 0;
 
-	if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "de_DE.utf8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) {
+	if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "de_DE.utf8") &&
+	    !setlocale(LC_ALL, "fr_FR.UTF-8")) {
 		ok(true, "a locale with a comma changes nothing # SKIP no such locale here");
 		return;
 	}
 	nn_format_f64(text, 0.1 + 0.2);
-	ok(strcmp(text, "0.30000000000000004") == 0 && nn_parse_f64("1.25e-300", 9, &d) && d == 1.25e-300,
+	ok(strcmp(text, "0.30000000000000004") == 0 && nn_parse_f64("1.25e-300", 9, &d) &&
+		   d == 1.25e-300,
 	   "a locale with a comma changes nothing");
 	setlocale(LC_ALL, "C");
 }

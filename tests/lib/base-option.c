@@ -1,4 +1,5 @@
-/* Option tables: what a command line, a file and the environment may say, and the sentence for each mistake. */
+/* Option tables: what a command line, a file and the environment may say, and the sentence for each
+ * mistake. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ struct values {
 
 #define AT(member) offsetof(struct values, member)
 
-static const char *const losses[] = {"cross-entropy", "mse", "huber", NULL};
+static const char *const losses[] = { "cross-entropy", "mse", "huber", NULL };
 
 static int check_kind(const char *value, struct nn_error *err)
 {
@@ -26,23 +27,74 @@ static int check_kind(const char *value, struct nn_error *err)
 
 	if (strcmp(value, "a") == 0 || strcmp(value, "b") == 0)
 		return 0;
-	return nn_fail(err, NN_EUSAGE, "--kind=%s: expected a or b", nn_quote(quoted, value, strlen(value)));
+	return nn_fail(err, NN_EUSAGE, "--kind=%s: expected a or b",
+		       nn_quote(quoted, value, strlen(value)));
 }
 
 static const struct nn_opt rows[] = {
-	{ .name = "name", .letter = 'm', .type = NN_OPT_STRING, .offset = AT(name), .arg = "TEXT", .help = "a name" },
-	{ .name = "kind", .type = NN_OPT_CUSTOM, .offset = AT(kind), .arg = "a|b", .fallback = "a", .check = check_kind,
+	{ .name = "name",
+	  .letter = 'm',
+	  .type = NN_OPT_STRING,
+	  .offset = AT(name),
+	  .arg = "TEXT",
+	  .help = "a name" },
+	{ .name = "kind",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(kind),
+	  .arg = "a|b",
+	  .fallback = "a",
+	  .check = check_kind,
 	  .help = "a kind" },
-	{ .name = "explain", .type = NN_OPT_STRING, .offset = AT(explain), .arg = "json", .optional_arg = true, .help = "explain" },
-	{ .name = "epochs", .letter = 'e', .type = NN_OPT_COUNT, .offset = AT(epochs), .arg = "N", .fallback = "10", .min = 1,
-	  .max = 1000, .help = "passes" },
-	{ .name = "memory", .type = NN_OPT_SIZE, .offset = AT(memory), .arg = "SIZE", .help = "bytes" },
-	{ .name = "lr", .type = NN_OPT_REAL, .offset = AT(lr), .arg = "X", .fallback = "0.001", .max = 10, .help = "learning rate" },
-	{ .name = "time-limit", .type = NN_OPT_SECONDS, .offset = AT(limit), .arg = "SECONDS", .help = "time" },
-	{ .name = "loss", .type = NN_OPT_CHOICE, .offset = AT(loss), .arg = "LOSS", .fallback = "mse", .choices = losses,
+	{ .name = "explain",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(explain),
+	  .arg = "json",
+	  .optional_arg = true,
+	  .help = "explain" },
+	{ .name = "epochs",
+	  .letter = 'e',
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(epochs),
+	  .arg = "N",
+	  .fallback = "10",
+	  .min = 1,
+	  .max = 1000,
+	  .help = "passes" },
+	{ .name = "memory",
+	  .type = NN_OPT_SIZE,
+	  .offset = AT(memory),
+	  .arg = "SIZE",
+	  .help = "bytes" },
+	{ .name = "lr",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(lr),
+	  .arg = "X",
+	  .fallback = "0.001",
+	  .max = 10,
+	  .help = "learning rate" },
+	{ .name = "time-limit",
+	  .type = NN_OPT_SECONDS,
+	  .offset = AT(limit),
+	  .arg = "SECONDS",
+	  .help = "time" },
+	{ .name = "loss",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(loss),
+	  .arg = "LOSS",
+	  .fallback = "mse",
+	  .choices = losses,
 	  .help = "loss; it's [one] of several: a choice" },
-	{ .name = "nesterov", .letter = 'n', .type = NN_OPT_FLAG, .offset = AT(nesterov), .help = "look ahead" },
-	{ .name = "shuffle", .type = NN_OPT_YESNO, .offset = AT(shuffle), .arg = "yes|no", .fallback = "yes", .help = "draw" },
+	{ .name = "nesterov",
+	  .letter = 'n',
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(nesterov),
+	  .help = "look ahead" },
+	{ .name = "shuffle",
+	  .type = NN_OPT_YESNO,
+	  .offset = AT(shuffle),
+	  .arg = "yes|no",
+	  .fallback = "yes",
+	  .help = "draw" },
 	{ .name = NULL },
 };
 
@@ -50,13 +102,19 @@ static struct values v;
 static struct nn_std_options std;
 static uint64_t given[2];
 static const struct nn_opt_table tables[] = {
-	{ "Own", rows, &v, &given[0] }, { "Standard", nn_std_opts, &std, &given[1] }, { NULL, NULL, NULL, NULL },
+	{ "Own", rows, &v, &given[0] },
+	{ "Standard", nn_std_opts, &std, &given[1] },
+	{ NULL, NULL, NULL, NULL },
 };
 static const struct nn_opt_list list = {
-	.tool = "nn-test", .usage = "nn-test [OPTION]... FILE", .brief = "Test options.", .tables = tables,
+	.tool = "nn-test",
+	.usage = "nn-test [OPTION]... FILE",
+	.brief = "Test options.",
+	.tables = tables,
 };
 
-/* Strings of files belong to the process, which frees none of them: here they stay in sight of leak checkers. */
+/* Strings of files belong to the process, which frees none of them: here they stay in sight of leak
+ * checkers. */
 static const char *volatile kept[1000];
 static size_t n_kept;
 
@@ -101,7 +159,8 @@ static void fails(const char *line, enum nn_code code, const char *want)
 {
 	int status = parse(line);
 
-	if (!ok(status == -1 && err.code == code && strcmp(err.text, want) == 0, "option: %s", want))
+	if (!ok(status == -1 && err.code == code && strcmp(err.text, want) == 0, "option: %s",
+		want))
 		note("%d, code %d: %s", status, (int)err.code, err.text);
 }
 
@@ -115,15 +174,17 @@ static void takes(const char *line, bool (*holds)(void), const char *claim)
 
 static bool defaults(void)
 {
-	return !v.name && strcmp(v.kind, "a") == 0 && v.epochs == 10 && v.lr == 0.001 && v.loss == 1 && !v.nesterov && v.shuffle &&
-	       std.seed == 1 && std.threads == 0 && strcmp(std.device, "cpu") == 0 && std.reproducible && n_operands == 0 &&
+	return !v.name && strcmp(v.kind, "a") == 0 && v.epochs == 10 && v.lr == 0.001 &&
+	       v.loss == 1 && !v.nesterov && v.shuffle && std.seed == 1 && std.threads == 0 &&
+	       strcmp(std.device, "cpu") == 0 && std.reproducible && n_operands == 0 &&
 	       !nn_opt_given(&list, "lr");
 }
 
 static bool all_kinds(void)
 {
-	return strcmp(v.name, "x y") == 0 && v.epochs == 3 && v.memory == 2048 && v.lr == 0.5 && v.limit == 90 && v.loss == 2 &&
-	       v.nesterov && !v.shuffle && nn_opt_given(&list, "lr") && !nn_opt_given(&list, "kind");
+	return strcmp(v.name, "x y") == 0 && v.epochs == 3 && v.memory == 2048 && v.lr == 0.5 &&
+	       v.limit == 90 && v.loss == 2 && v.nesterov && !v.shuffle &&
+	       nn_opt_given(&list, "lr") && !nn_opt_given(&list, "kind");
 }
 
 static bool last_wins(void)
@@ -133,13 +194,15 @@ static bool last_wins(void)
 
 static bool operands(void)
 {
-	return n_operands == 4 && strcmp(words[1], "a") == 0 && strcmp(words[2], "-") == 0 && strcmp(words[3], "--lr") == 0 &&
-	       strcmp(words[4], "-q") == 0 && std.quiet && v.epochs == 5;
+	return n_operands == 4 && strcmp(words[1], "a") == 0 && strcmp(words[2], "-") == 0 &&
+	       strcmp(words[3], "--lr") == 0 && strcmp(words[4], "-q") == 0 && std.quiet &&
+	       v.epochs == 5;
 }
 
 static bool clustered(void)
 {
-	return v.nesterov && std.quiet && v.epochs == 4 && std.verbose == 2 && strcmp(v.name, "-e") == 0;
+	return v.nesterov && std.quiet && v.epochs == 4 && std.verbose == 2 &&
+	       strcmp(v.name, "-e") == 0;
 }
 
 static bool abbreviated(void)
@@ -160,10 +223,15 @@ static bool with_value(void)
 static void command_lines(void)
 {
 	takes("", defaults, "defaults are those of the table");
-	takes("-m x~y --epochs 3 --memory=2K --lr=.5 --time-limit=1.5m --loss=huber -n --shuffle=no", all_kinds, "values of all types");
-	takes("--epochs=3 --shuffle=no --lr=1 --lr=2 -e 5 --shuffle=yes -e7", last_wins, "the last of several counts");
-	takes("a -q - -e5 -- --lr -q", operands, "options follow operands, - is one, -- ends options");
-	takes("-nqe4 -vv -m -e", clustered, "short options stand together, the last with its value");
+	takes("-m x~y --epochs 3 --memory=2K --lr=.5 --time-limit=1.5m --loss=huber -n "
+	      "--shuffle=no",
+	      all_kinds, "values of all types");
+	takes("--epochs=3 --shuffle=no --lr=1 --lr=2 -e 5 --shuffle=yes -e7", last_wins,
+	      "the last of several counts");
+	takes("a -q - -e5 -- --lr -q", operands,
+	      "options follow operands, - is one, -- ends options");
+	takes("-nqe4 -vv -m -e", clustered,
+	      "short options stand together, the last with its value");
 	takes("--ep=2 --time=1.5 --nes", abbreviated, "unambiguous abbreviations");
 	takes("--explain=json x", with_value, "an optional value stands behind =");
 	takes("--explain=json --explain", bare, "and an option without one takes it back");
@@ -181,15 +249,19 @@ static void command_lines(void)
 	fails("--epochs=1001", NN_EUSAGE, "--epochs=1001: expected a whole number from 1 to 1000");
 	fails("--epochs=1e2", NN_EUSAGE, "--epochs=1e2: expected a whole number from 1 to 1000");
 	fails("--epochs=", NN_EUSAGE, "--epochs=: expected a whole number from 1 to 1000");
-	fails("--epochs=99999999999999999999", NN_EUSAGE, "--epochs=99999999999999999999: expected a whole number from 1 to 1000");
+	fails("--epochs=99999999999999999999", NN_EUSAGE,
+	      "--epochs=99999999999999999999: expected a whole number from 1 to 1000");
 	fails("--seed=-1", NN_EUSAGE, "--seed=-1: expected a whole number of at least 0");
 	fails("--lr=nan", NN_EUSAGE, "--lr=nan: expected a number from 0 to 10");
 	fails("--lr=inf", NN_EUSAGE, "--lr=inf: expected a number from 0 to 10");
 	fails("--lr=0,5", NN_EUSAGE, "--lr=0,5: expected a number from 0 to 10");
 	fails("--lr=11", NN_EUSAGE, "--lr=11: expected a number from 0 to 10");
-	fails("--memory=3X", NN_EUSAGE, "--memory=3X: expected a number of bytes (K, M, G and T are taken) of at least 0");
-	fails("--time-limit=-1", NN_EUSAGE, "--time-limit=-1: expected a time in seconds (s, m and h are taken) of at least 0");
-	fails("--loss=hubert", NN_EUSAGE, "--loss=hubert: expected one of cross-entropy, mse, huber; did you mean huber?");
+	fails("--memory=3X", NN_EUSAGE,
+	      "--memory=3X: expected a number of bytes (K, M, G and T are taken) of at least 0");
+	fails("--time-limit=-1", NN_EUSAGE,
+	      "--time-limit=-1: expected a time in seconds (s, m and h are taken) of at least 0");
+	fails("--loss=hubert", NN_EUSAGE,
+	      "--loss=hubert: expected one of cross-entropy, mse, huber; did you mean huber?");
 	fails("--loss=l3", NN_EUSAGE, "--loss=l3: expected one of cross-entropy, mse, huber");
 	fails("--shuffle=maybe", NN_EUSAGE, "--shuffle=maybe: expected yes or no");
 	fails("--kind=c\n", NN_EUSAGE, "--kind=c\\n: expected a or b");
@@ -230,8 +302,8 @@ static void environment(void)
 
 static bool from_file(void)
 {
-	return strcmp(v.name, "dense 3, relu") == 0 && v.epochs == 9 && v.lr == 0.25 && v.nesterov && std.quiet && !v.shuffle &&
-	       nn_opt_given(&list, "name");
+	return strcmp(v.name, "dense 3, relu") == 0 && v.epochs == 9 && v.lr == 0.25 &&
+	       v.nesterov && std.quiet && !v.shuffle && nn_opt_given(&list, "name");
 }
 
 static bool line_before_file(void)
@@ -259,11 +331,14 @@ static void bad_line(const char *line, const char *want)
 
 static void files(void)
 {
-	file("\xef\xbb\xbfname = dense 3, relu\r\n# a comment\n\n  epochs=8\nepochs = 9\nlr\t=\t0.25\nnesterov = yes\nquiet = yes\nshuffle = no");
+	file("\xef\xbb\xbfname = dense 3, relu\r\n# a comment\n\n  epochs=8\nepochs = "
+	     "9\nlr\t=\t0.25\nnesterov = yes\nquiet = yes\nshuffle = no");
 	takes("--config=c.conf", from_file, "a file says what the command line could");
-	takes("--epochs=2 --config=c.conf", line_before_file, "the command line wins wherever it stands");
+	takes("--epochs=2 --config=c.conf", line_before_file,
+	      "the command line wins wherever it stands");
 	file("name = x\nname = y\nexplain =\n");
-	takes("--config=c.conf", bare, "an option without its value is written with nothing behind =");
+	takes("--config=c.conf", bare,
+	      "an option without its value is written with nothing behind =");
 	bad_line("epohcs = 3", "c.conf:3: --epohcs: unknown option; did you mean --epochs?");
 	bad_line("epo = 3", "c.conf:3: epo: write the option out: epochs");
 	bad_line("epochs 3", "c.conf:3: expected `option = value`, got epochs 3");
@@ -273,10 +348,12 @@ static void files(void)
 	bad_line("config = d.conf", "c.conf:3: --config cannot stand in a file");
 	bad_line("[section]", "c.conf:3: expected `option = value`, got [section]");
 	bad_line("= 3", "c.conf:3: --: unknown option");
-	fails("--config=missing.conf", NN_EUSAGE, "--config=missing.conf: No such file or directory");
+	fails("--config=missing.conf", NN_EUSAGE,
+	      "--config=missing.conf: No such file or directory");
 	fails("--config=.", NN_EUSAGE, "--config=.: is a directory, expected a file");
 	file("device = cuda\n");
-	fails("--config=c.conf", NN_ENODEV, "c.conf:1: device = cuda: module nn-cuda.so is not installed");
+	fails("--config=c.conf", NN_ENODEV,
+	      "c.conf:1: device = cuda: module nn-cuda.so is not installed");
 	unlink("c.conf");
 }
 
@@ -285,19 +362,24 @@ static void as_text(void)
 	char text[64];
 
 	parse("--lr=0.1 -n --loss=huber --memory=1K -m abc");
-	ok(nn_opt_text(&list, "lr", text, sizeof text) && strcmp(text, "0.1") == 0, "option: a number as typed");
-	ok(nn_opt_text(&list, "loss", text, sizeof text) && strcmp(text, "huber") == 0, "option: a choice as typed");
-	ok(nn_opt_text(&list, "nesterov", text, sizeof text) && strcmp(text, "yes") == 0, "option: a switch as a word");
-	ok(nn_opt_text(&list, "memory", text, sizeof text) && strcmp(text, "1024") == 0, "option: a size in bytes");
-	ok(nn_opt_text(&list, "explain", text, sizeof text) && strcmp(text, "") == 0, "option: nothing as nothing");
+	ok(nn_opt_text(&list, "lr", text, sizeof text) && strcmp(text, "0.1") == 0,
+	   "option: a number as typed");
+	ok(nn_opt_text(&list, "loss", text, sizeof text) && strcmp(text, "huber") == 0,
+	   "option: a choice as typed");
+	ok(nn_opt_text(&list, "nesterov", text, sizeof text) && strcmp(text, "yes") == 0,
+	   "option: a switch as a word");
+	ok(nn_opt_text(&list, "memory", text, sizeof text) && strcmp(text, "1024") == 0,
+	   "option: a size in bytes");
+	ok(nn_opt_text(&list, "explain", text, sizeof text) && strcmp(text, "") == 0,
+	   "option: nothing as nothing");
 	ok(!nn_opt_text(&list, "nothing", text, sizeof text), "option: no such option");
 }
 
 /* Every option of the tables stands in help, man page and completions. */
 static void pages(void)
 {
-	static const char *const shells[] = {"bash", "zsh", "fish"};
-	struct nn_text help = {0}, man = {0}, shell[3] = {{0}};
+	static const char *const shells[] = { "bash", "zsh", "fish" };
+	struct nn_text help = { 0 }, man = { 0 }, shell[3] = { { 0 } };
 	char word[80];
 	size_t missing = 0;
 
@@ -308,13 +390,16 @@ static void pages(void)
 	for (const struct nn_opt_table *t = tables; t->rows; t++)
 		for (const struct nn_opt *o = t->rows; o->name; o++) {
 			snprintf(word, sizeof word, "--%s", o->name);
-			missing += !strstr(help.data, word) || !strstr(shell[0].data, word) || !strstr(shell[1].data, word);
+			missing += !strstr(help.data, word) || !strstr(shell[0].data, word) ||
+				   !strstr(shell[1].data, word);
 			snprintf(word, sizeof word, "-l %s", o->name);
 			missing += !strstr(shell[2].data, word);
 		}
 	ok(missing == 0, "option: every option stands in help and completions");
-	ok(strstr(man.data, "\\fB\\-\\-time\\-limit\\fR=\\fISECONDS\\fR") != NULL, "option: the man page has its hyphens escaped");
-	ok(strstr(help.data, "  -e, --epochs=N              passes (default: 10)\n") != NULL, "option: help shows letter, value and default");
+	ok(strstr(man.data, "\\fB\\-\\-time\\-limit\\fR=\\fISECONDS\\fR") != NULL,
+	   "option: the man page has its hyphens escaped");
+	ok(strstr(help.data, "  -e, --epochs=N              passes (default: 10)\n") != NULL,
+	   "option: help shows letter, value and default");
 	for (char *line = strtok(help.data, "\n"); line; line = strtok(NULL, "\n"))
 		missing += strlen(line) > 80;
 	ok(missing == 0, "option: help is at most 80 columns wide");

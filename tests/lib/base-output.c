@@ -1,4 +1,5 @@
-/* Outputs: the old file stays until the new one is complete, whatever happens; what is no regular file is written directly. */
+/* Outputs: the old file stays until the new one is complete, whatever happens; what is no regular
+ * file is written directly. */
 #include "config.h"
 #include <dirent.h>
 #include <errno.h>
@@ -81,24 +82,34 @@ static void plain(void)
 	struct stat st;
 
 	umask(027);
-	ok(write_text("new", "one\n") == 0 && holds("new", "one\n") && mode_of("new") == 0640, "output: a new file, under the umask");
+	ok(write_text("new", "one\n") == 0 && holds("new", "one\n") && mode_of("new") == 0640,
+	   "output: a new file, under the umask");
 	chmod("new", 0604);
-	ok(write_text("./new", "two\n") == 0 && holds("new", "two\n") && mode_of("new") == 0604, "output: a file keeps its mode");
-	ok(nn_output_open(&o, "new", false, &err) == 0 && nn_output_is_regular(o) && temporaries() == 1 && holds("new", "two\n"),
+	ok(write_text("./new", "two\n") == 0 && holds("new", "two\n") && mode_of("new") == 0604,
+	   "output: a file keeps its mode");
+	ok(nn_output_open(&o, "new", false, &err) == 0 && nn_output_is_regular(o) &&
+		   temporaries() == 1 && holds("new", "two\n"),
 	   "output: while it is written the old one is there");
-	ok(nn_output_printf(o, &err, "%0300d|%0900d\n", 1, 2) == 0 && nn_output_flush(o, &err) == 0, "output: formats of any length");
+	ok(nn_output_printf(o, &err, "%0300d|%0900d\n", 1, 2) == 0 && nn_output_flush(o, &err) == 0,
+	   "output: formats of any length");
 	nn_output_abort(o);
-	ok(holds("new", "two\n") && temporaries() == 0, "output: an abort leaves the old file and nothing else");
+	ok(holds("new", "two\n") && temporaries() == 0,
+	   "output: an abort leaves the old file and nothing else");
 	nn_output_abort(NULL);
 	memset(big, 'x', sizeof big);
 	ok(nn_output_open(&o, "big", true, &err) == 0 && nn_output_write(o, "a", 1, &err) == 0 &&
-	   nn_output_write(o, big, sizeof big, &err) == 0 && nn_output_write(o, big, 65536, &err) == 0 &&
-	   nn_output_write(o, "b", 1, &err) == 0 && nn_output_commit(o, &err) == 0 && stat("big", &st) == 0 &&
-	   st.st_size == 200000 + 65536 + 2, "output: pieces larger than the buffer");
+		   nn_output_write(o, big, sizeof big, &err) == 0 &&
+		   nn_output_write(o, big, 65536, &err) == 0 &&
+		   nn_output_write(o, "b", 1, &err) == 0 && nn_output_commit(o, &err) == 0 &&
+		   stat("big", &st) == 0 && st.st_size == 200000 + 65536 + 2,
+	   "output: pieces larger than the buffer");
 	memset(name, 'n', NAME_MAX);
 	name[NAME_MAX] = '\0';
-	ok(write_text(name, "long\n") == 0 && holds(name, "long\n"), "output: the longest name a file can have");
-	ok(nn_same_file("new", "./new") && !nn_same_file("new", "big") && !nn_same_file("new", "nowhere"), "output: the same file");
+	ok(write_text(name, "long\n") == 0 && holds(name, "long\n"),
+	   "output: the longest name a file can have");
+	ok(nn_same_file("new", "./new") && !nn_same_file("new", "big") &&
+		   !nn_same_file("new", "nowhere"),
+	   "output: the same file");
 }
 
 /* What a kill leaves goes at the next writing; what somebody still writes stays. */
@@ -111,12 +122,14 @@ static void sweeps(void)
 	put(".new.abcde.tmp", "no temporary of ours");
 	put(".newer.abcdef.tmp", "of another file");
 	ok(nn_output_open(&o, "new", false, &err) == 0 && access(".new.abcdef.tmp", F_OK) != 0 &&
-	   access(".new.abcde.tmp", F_OK) == 0 && access(".newer.abcdef.tmp", F_OK) == 0,
+		   access(".new.abcde.tmp", F_OK) == 0 && access(".newer.abcdef.tmp", F_OK) == 0,
 	   "output: the temporary of a killed run is swept away, nothing else is");
-	ok(nn_output_open(&other, "./new", false, &err) == 0 && temporaries() == 4, "output: one that is being written stays");
+	ok(nn_output_open(&other, "./new", false, &err) == 0 && temporaries() == 4,
+	   "output: one that is being written stays");
 	nn_output_write(o, "a", 1, &err);
 	nn_output_write(other, "b", 1, &err);
-	ok(nn_output_commit(o, &err) == 0 && holds("new", "a") && nn_output_commit(other, &err) == 0 && holds("new", "b"),
+	ok(nn_output_commit(o, &err) == 0 && holds("new", "a") &&
+		   nn_output_commit(other, &err) == 0 && holds("new", "b"),
 	   "output: two writers of one file: both end, the last counts");
 	memset(name, 'n', NAME_MAX);
 	name[NAME_MAX] = '\0';
@@ -125,7 +138,8 @@ static void sweeps(void)
 
 		snprintf(dead, sizeof dead, ".%.*s.123456.tmp", NAME_MAX - 12, name);
 		put(dead, "dead");
-		ok(write_text(name, "long\n") == 0 && access(dead, F_OK) != 0, "output: also beside the longest name");
+		ok(write_text(name, "long\n") == 0 && access(dead, F_OK) != 0,
+		   "output: also beside the longest name");
 	}
 	unlink(".new.abcde.tmp");
 	unlink(".newer.abcdef.tmp");
@@ -139,22 +153,28 @@ static void links(void)
 	put("target", "old\n");
 	if (symlink("target", "link") != 0 || symlink("nowhere", "dangling") != 0)
 		note("no links here");
-	ok(write_text("link", "new\n") == 0 && holds("target", "old\n") && holds("link", "new\n") && lstat("link", &st) == 0 &&
-	   S_ISREG(st.st_mode), "output: a link is replaced, never its target");
-	ok(write_text("dangling", "new\n") == 0 && holds("dangling", "new\n") && access("nowhere", F_OK) != 0,
+	ok(write_text("link", "new\n") == 0 && holds("target", "old\n") && holds("link", "new\n") &&
+		   lstat("link", &st) == 0 && S_ISREG(st.st_mode),
+	   "output: a link is replaced, never its target");
+	ok(write_text("dangling", "new\n") == 0 && holds("dangling", "new\n") &&
+		   access("nowhere", F_OK) != 0,
 	   "output: so is a link to nowhere");
 }
 
 static void refused(void)
 {
 	mkdir("folder", 0777);
-	ok(write_text("missing/file", "x") < 0 && err.code == NN_EFAIL && strstr(err.text, "missing/file"),
+	ok(write_text("missing/file", "x") < 0 && err.code == NN_EFAIL &&
+		   strstr(err.text, "missing/file"),
 	   "output: a missing directory: %s", err.text);
-	ok(write_text("folder", "x") < 0 && strstr(err.text, "is a directory"), "output: a directory: %s", err.text);
+	ok(write_text("folder", "x") < 0 && strstr(err.text, "is a directory"),
+	   "output: a directory: %s", err.text);
 	ok(write_text("folder/", "x") < 0 && write_text("", "x") < 0, "output: no name");
-	ok(write_text("/proc/version", "x") < 0, "output: a place where nothing can be made: %s", err.text);
+	ok(write_text("/proc/version", "x") < 0, "output: a place where nothing can be made: %s",
+	   err.text);
 	if (access("/dev/full", W_OK) == 0)
-		ok(write_text("/dev/full", "x") < 0 && strstr(err.text, "/dev/full: ") && strstr(err.text, strerror(ENOSPC)),
+		ok(write_text("/dev/full", "x") < 0 && strstr(err.text, "/dev/full: ") &&
+			   strstr(err.text, strerror(ENOSPC)),
 		   "output: a full disk: %s", err.text);
 	ok(temporaries() == 0, "output: nothing is left behind");
 }
@@ -167,8 +187,9 @@ static void fifo(void)
 
 	if (mkfifo("fifo", 0600) != 0 || (fd = open("fifo", O_RDONLY | O_NONBLOCK)) < 0)
 		return;
-	ok(write_text("fifo", "hello") == 0 && read(fd, got, sizeof got) == 5 && strcmp(got, "hello") == 0 &&
-	   lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode), "output: a FIFO is written directly and stays");
+	ok(write_text("fifo", "hello") == 0 && read(fd, got, sizeof got) == 5 &&
+		   strcmp(got, "hello") == 0 && lstat("fifo", &st) == 0 && S_ISFIFO(st.st_mode),
+	   "output: a FIFO is written directly and stays");
 	close(fd);
 }
 
@@ -192,8 +213,8 @@ static void killed_between(void)
 {
 	struct nn_output *o;
 
-	if (nn_output_open(&o, "safe", false, &err) == 0 && nn_output_write(o, "half", 4, &err) == 0 &&
-	    nn_output_flush(o, &err) == 0)
+	if (nn_output_open(&o, "safe", false, &err) == 0 &&
+	    nn_output_write(o, "half", 4, &err) == 0 && nn_output_flush(o, &err) == 0)
 		raise(SIGKILL);
 }
 
@@ -209,7 +230,8 @@ static void ended_by_signal(void)
 	struct nn_output *a, *b, *c;
 
 	signal(SIGTERM, on_signal);
-	if (nn_output_open(&a, "safe", false, &err) == 0 && nn_output_open(&b, "other", false, &err) == 0 &&
+	if (nn_output_open(&a, "safe", false, &err) == 0 &&
+	    nn_output_open(&b, "other", false, &err) == 0 &&
 	    nn_output_open(&c, "third", false, &err) == 0 && nn_output_commit(b, &err) == 0)
 		raise(SIGTERM);
 }
@@ -223,9 +245,11 @@ static void reader_leaves(void)
 	if (pipe(ends) != 0 || dup2(ends[1], STDOUT_FILENO) < 0)
 		return;
 	close(ends[0]);
-	if (nn_output_broken_pipe() || nn_output_open(&o, NULL, true, &err) < 0 || nn_output_write(o, "x", 1, &err) < 0)
+	if (nn_output_broken_pipe() || nn_output_open(&o, NULL, true, &err) < 0 ||
+	    nn_output_write(o, "x", 1, &err) < 0)
 		return;
-	if (nn_output_commit(o, &err) < 0 && nn_output_broken_pipe() && strncmp(err.text, "stdout: ", 8) == 0)
+	if (nn_output_commit(o, &err) < 0 && nn_output_broken_pipe() &&
+	    strncmp(err.text, "stdout: ", 8) == 0)
 		_exit(42);
 }
 
@@ -233,8 +257,9 @@ static void through_dev_stdout(void)
 {
 	int fd = open("collected", O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || write(STDOUT_FILENO, "a", 1) != 1 || write_text("/dev/stdout", "b") < 0 ||
-	    write_text("-", "c") < 0 || write_text("/dev/fd/1", "d") < 0 || write(STDOUT_FILENO, "e", 1) != 1)
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || write(STDOUT_FILENO, "a", 1) != 1 ||
+	    write_text("/dev/stdout", "b") < 0 || write_text("-", "c") < 0 ||
+	    write_text("/dev/fd/1", "d") < 0 || write(STDOUT_FILENO, "e", 1) != 1)
 		return;
 	_exit(42);
 }
@@ -258,7 +283,8 @@ static void nonblocking(void)
 	close(ends[0]);
 	dup2(ends[1], STDOUT_FILENO);
 	fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
-	if (nn_output_open(&o, NULL, true, &err) == 0 && nn_output_write(o, block, sizeof block, &err) == 0)
+	if (nn_output_open(&o, NULL, true, &err) == 0 &&
+	    nn_output_write(o, block, sizeof block, &err) == 0)
 		nn_output_commit(o, &err);
 }
 
@@ -273,15 +299,18 @@ static void crashes(void)
 	if (system("rm -f .*.tmp") != 0)
 		note("cannot remove temporaries");
 	status = child(ended_by_signal);
-	ok(WIFSIGNALED(status) && holds("safe", "before\n") && temporaries() == 0 && access("other", F_OK) == 0 &&
-	   access("third", F_OK) != 0, "output: temporaries are removed from a signal handler, what is complete stays");
+	ok(WIFSIGNALED(status) && holds("safe", "before\n") && temporaries() == 0 &&
+		   access("other", F_OK) == 0 && access("third", F_OK) != 0,
+	   "output: temporaries are removed from a signal handler, what is complete stays");
 	status = child(reader_leaves);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "output: a reader of stdout that left is told apart");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+	   "output: a reader of stdout that left is told apart");
 	status = child(through_dev_stdout);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42 && holds("collected", "abcde"),
 	   "output: /dev/stdout is standard output, also where that is a file");
 	status = child(nonblocking);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "output: a non-blocking stdout loses nothing");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+	   "output: a non-blocking stdout loses nothing");
 }
 
 int main(void)

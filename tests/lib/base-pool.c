@@ -1,4 +1,5 @@
-/* The pool: every piece once, threads numbered, many small jobs, more threads than processors, asleep in between. */
+/* The pool: every piece once, threads numbered, many small jobs, more threads than processors,
+ * asleep in between. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,10 +14,10 @@
 struct job {
 	int threads;
 	size_t pieces;
-	size_t sum;                          /* plain: written between jobs by the caller alone */
-	unsigned char done[PIECES];          /* plain: each piece belongs to one thread */
+	size_t sum;                 /* plain: written between jobs by the caller alone */
+	unsigned char done[PIECES]; /* plain: each piece belongs to one thread */
 	atomic_int bad;
-	atomic_int inside[64];               /* a thread number stands for one thread at a time */
+	atomic_int inside[64]; /* a thread number stands for one thread at a time */
 	bool yield;
 };
 
@@ -50,7 +51,7 @@ static bool run(struct nn_pool *pool, struct job *job, size_t pieces)
 
 static void jobs(int threads, int n, bool yield)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_pool *pool;
 	struct job *job = calloc(1, sizeof *job);
 	int bad = 0;
@@ -90,7 +91,8 @@ static void sleeping(void)
 	free(job);
 }
 
-/* Two pieces that each wait until the other has begun, up to 20 s: they end well only in two threads. */
+/* Two pieces that each wait until the other has begun, up to 20 s: they end well only in two
+ * threads. */
 static void meet(void *arg, size_t i, int thread)
 {
 	struct timespec pause = { .tv_nsec = 100000 };
@@ -159,7 +161,8 @@ int main(void)
 	size_t next = 0;
 	char name[NN_CPU_NAME];
 
-	ok(nn_pool_new(&pool, 1, NULL) == 0 && !pool && nn_pool_threads(NULL) == 1, "pool: one thread needs no pool");
+	ok(nn_pool_new(&pool, 1, NULL) == 0 && !pool && nn_pool_threads(NULL) == 1,
+	   "pool: one thread needs no pool");
 	nn_pool_run(NULL, 10, in_order, &next);
 	ok(next == 10, "pool: without a pool pieces run in order in the caller's thread");
 	nn_pool_free(NULL);

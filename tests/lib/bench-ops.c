@@ -1,4 +1,5 @@
-/* What nn-bench ops rests on: sites from text and back, kernels that are right found right, kernels that are wrong found wrong. */
+/* What nn-bench ops rests on: sites from text and back, kernels that are right found right, kernels
+ * that are wrong found wrong. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +9,19 @@
 #include "tap.h"
 
 static const struct nn_device *device;
-static const struct nn_kernel *right;    /* what the wrong ones below call */
+static const struct nn_kernel *right; /* what the wrong ones below call */
 
-static struct nn_op_trial *trial_of(const struct nn_bench_site *s, const struct nn_kernel *kernel, bool training)
+static struct nn_op_trial *trial_of(const struct nn_bench_site *s, const struct nn_kernel *kernel,
+				    bool training)
 {
-	struct nn_op_trial_site where = { .op = s->op, .attrs = &s->attrs, .in = s->in, .n_in = s->n_in, .rows = s->rows,
-					  .training = training, .want_dx = true, .kernel = kernel };
+	struct nn_op_trial_site where = { .op = s->op,
+					  .attrs = &s->attrs,
+					  .in = s->in,
+					  .n_in = s->n_in,
+					  .rows = s->rows,
+					  .training = training,
+					  .want_dx = true,
+					  .kernel = kernel };
 	struct nn_op_trial *t;
 	struct nn_error err;
 
@@ -25,7 +33,8 @@ static struct nn_op_trial *trial_of(const struct nn_bench_site *s, const struct 
 }
 
 /* Is what the kernel gives found right? */
-static bool passes(const char *operand, const struct nn_kernel *kernel, bool training, bool backward)
+static bool passes(const char *operand, const struct nn_kernel *kernel, bool training,
+		   bool backward)
 {
 	double difference = NAN, allowed = NAN;
 	struct nn_bench_site site;
@@ -48,11 +57,32 @@ static bool passes(const char *operand, const struct nn_kernel *kernel, bool tra
 static void check_right(enum nn_dtype dtype)
 {
 	static const char *const operands[] = {
-		"dense:1x7x3", "dense:40x33x18", "conv2d:5x2x7x6,4,3x3,pad=1", "conv2d:3x4x9x9,6,3x3,stride=2,groups=2",
-		"maxpool2d:4x3x8x8,3x3,stride=2,pad=1", "avgpool2d:4x3x8x8,2x2", "global-avgpool:4x3x5x5", "batchnorm:70x3x4x4",
-		"batchnorm:40x9", "layernorm:5x37", "dropout:9x40", "activation:9x40,relu", "activation:9x40,leaky-relu",
-		"activation:9x40,elu", "activation:9x40,gelu", "activation:9x40,silu", "activation:9x40,sigmoid", "activation:9x40,tanh",
-		"activation:9x40,softplus", "embedding:9x4,30x5", "softmax:9x10", "add:9x40", "mul:9x40", "concat:9x40", "reshape:4x3x4x5", "permute:4x3x4x5",
+		"dense:1x7x3",
+		"dense:40x33x18",
+		"conv2d:5x2x7x6,4,3x3,pad=1",
+		"conv2d:3x4x9x9,6,3x3,stride=2,groups=2",
+		"maxpool2d:4x3x8x8,3x3,stride=2,pad=1",
+		"avgpool2d:4x3x8x8,2x2",
+		"global-avgpool:4x3x5x5",
+		"batchnorm:70x3x4x4",
+		"batchnorm:40x9",
+		"layernorm:5x37",
+		"dropout:9x40",
+		"activation:9x40,relu",
+		"activation:9x40,leaky-relu",
+		"activation:9x40,elu",
+		"activation:9x40,gelu",
+		"activation:9x40,silu",
+		"activation:9x40,sigmoid",
+		"activation:9x40,tanh",
+		"activation:9x40,softplus",
+		"embedding:9x4,30x5",
+		"softmax:9x10",
+		"add:9x40",
+		"mul:9x40",
+		"concat:9x40",
+		"reshape:4x3x4x5",
+		"permute:4x3x4x5",
 	};
 	bool seen[NN_N_OPS] = { false }, good = true, all = true;
 	struct nn_error err;
@@ -60,12 +90,15 @@ static void check_right(enum nn_dtype dtype)
 	device = nn_device_open("cpu", dtype, &err);
 	for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
 		seen[nn_bench_op(operands[i])] = true;
-		good &= passes(operands[i], NULL, true, false) && passes(operands[i], NULL, true, true);
+		good &= passes(operands[i], NULL, true, false) &&
+			passes(operands[i], NULL, true, true);
 	}
 	for (int op = 0; op < NN_N_OPS; op++)
 		all &= seen[op];
-	ok(good && all, "ops: every op is found right, forward and backward, in %s", nn_dtype_name(dtype));
-	ok(passes("conv2d:5x2x7x6,4,3x3", NULL, false, false) && passes("batchnorm:40x9", NULL, false, false),
+	ok(good && all, "ops: every op is found right, forward and backward, in %s",
+	   nn_dtype_name(dtype));
+	ok(passes("conv2d:5x2x7x6,4,3x3", NULL, false, false) &&
+		   passes("batchnorm:40x9", NULL, false, false),
 	   "ops: and in prediction, %s", nn_dtype_name(dtype));
 }
 
@@ -106,12 +139,14 @@ static void check_wrong(void)
 	k = *right;
 	ok(passes("dense:40x33x18", &k, true, false), "ops: a copy of the kernel is right");
 	k.forward = one_value;
-	ok(!passes("dense:40x33x18", &k, true, false), "ops: a value of the last row that is off by a thousandth is found");
+	ok(!passes("dense:40x33x18", &k, true, false),
+	   "ops: a value of the last row that is off by a thousandth is found");
 	k.forward = no_number;
 	ok(!passes("dense:40x33x18", &k, true, false), "ops: NaN in place of a number is found");
 	k = *right;
 	k.backward = twice_dw;
-	ok(!passes("dense:40x33x18", &k, true, true), "ops: gradients of weights that are twice as large are found");
+	ok(!passes("dense:40x33x18", &k, true, true),
+	   "ops: gradients of weights that are twice as large are found");
 	k.backward = dx_of_others;
 	ok(!passes("dense:40x33x18", &k, true, true), "ops: a gradient where none can be is found");
 }
@@ -121,20 +156,40 @@ static void check_wrong(void)
 static void check_text(void)
 {
 	static const char *const good[] = {
-		"dense:128x784x128", "conv2d:64x1x28x28,32,3x3", "conv2d:64x16x32x32,32,3x3,stride=2,pad=1", "maxpool2d:4x3x8x8,2x2",
-		"avgpool2d:4x3x8x8,3x3,stride=2,pad=1", "activation:9x40,gelu", "softmax:4096x10", "permute:64x32x32x32",
+		"dense:128x784x128",
+		"conv2d:64x1x28x28,32,3x3",
+		"conv2d:64x16x32x32,32,3x3,stride=2,pad=1",
+		"maxpool2d:4x3x8x8,2x2",
+		"avgpool2d:4x3x8x8,3x3,stride=2,pad=1",
+		"activation:9x40,gelu",
+		"softmax:4096x10",
+		"permute:64x32x32x32",
 	};
 	static const char *const bad[] = {
-		"dense:", "dense:1x2", "dense:0x2x3", "dense:1x2x3x", "dense:1x2x3,relu", "dense:99999999999x2x3", "conv2d:1x1x28x28",
-		"conv2d:1x1x28x28,32", "conv2d:1x1x28x28,32,3", "conv2d:1x1x28x28,32,99x99", "conv2d:1x3x8x8,4,3x3,groups=2",
-		"conv2d:1x3x8x8,4,3x3,stride=0", "activation:9x40", "activation:9x40,step", "softmax:9", "permute:4x4", "dense:-1x2x3",
+		"dense:",
+		"dense:1x2",
+		"dense:0x2x3",
+		"dense:1x2x3x",
+		"dense:1x2x3,relu",
+		"dense:99999999999x2x3",
+		"conv2d:1x1x28x28",
+		"conv2d:1x1x28x28,32",
+		"conv2d:1x1x28x28,32,3",
+		"conv2d:1x1x28x28,32,99x99",
+		"conv2d:1x3x8x8,4,3x3,groups=2",
+		"conv2d:1x3x8x8,4,3x3,stride=0",
+		"activation:9x40",
+		"activation:9x40,step",
+		"softmax:9",
+		"permute:4x4",
+		"dense:-1x2x3",
 	};
 	bool same = true, refused = true;
 	struct nn_bench_site site;
 	struct nn_error err;
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-		struct nn_text text = {0};
+		struct nn_text text = { 0 };
 
 		same &= nn_bench_site_parse(&site, good[i], &err) == 0;
 		nn_bench_site_text(site.op, &site.attrs, site.in, site.rows, &text);
@@ -154,16 +209,24 @@ static void check_room(void)
 {
 	struct nn_bench_site site;
 	struct nn_op_trial *t = NULL;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_op_trial_site where;
 
 	if (nn_bench_site_parse(&site, "dense:1000000x1000000x1000000", &err) < 0)
 		abort();
-	where = (struct nn_op_trial_site){ .op = site.op, .attrs = &site.attrs, .in = site.in, .n_in = 1, .rows = site.rows, .training = true };
-	ok(nn_op_trial_new(&t, &where, device, NULL, &err) < 0 && err.code == NN_ENOMEM, "ops: what cannot fit is said before it is taken");
-	ok(nn_bench_site_parse(&site, "conv2d:1x3x8x8,16,3x3,pad=1", &err) == 0, "ops: a small site");
+	where = (struct nn_op_trial_site){ .op = site.op,
+					   .attrs = &site.attrs,
+					   .in = site.in,
+					   .n_in = 1,
+					   .rows = site.rows,
+					   .training = true };
+	ok(nn_op_trial_new(&t, &where, device, NULL, &err) < 0 && err.code == NN_ENOMEM,
+	   "ops: what cannot fit is said before it is taken");
+	ok(nn_bench_site_parse(&site, "conv2d:1x3x8x8,16,3x3,pad=1", &err) == 0,
+	   "ops: a small site");
 	t = trial_of(&site, NULL, true);
-	ok(nn_op_trial_flop(t, false) == 2.0 * 22 * 22 * 3 * 16, "ops: taps outside the image are no work");
+	ok(nn_op_trial_flop(t, false) == 2.0 * 22 * 22 * 3 * 16,
+	   "ops: taps outside the image are no work");
 	nn_op_trial_free(t);
 }
 

@@ -1,4 +1,5 @@
-/* Verbs of nn-bench with devices whose kernels alone advance the clock: what they find is what the cost model says. */
+/* Verbs of nn-bench with devices whose kernels alone advance the clock: what they find is what the
+ * cost model says. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +12,19 @@
 #include "tap.h"
 
 /*
- * A dense layer of n rows takes fixed + n * row + out * wide seconds; on the second device rows and answers are copied, which takes
- * COPY each way, and the first call of all takes FIRST more. It can be told to compute something else.
+ * A dense layer of n rows takes fixed + n * row + out * wide seconds; on the second device rows and
+ * answers are copied, which takes COPY each way, and the first call of all takes FIRST more. It can
+ * be told to compute something else.
  */
-#define UNIT 20e-6               /* s: long enough for few calls to make a measurement */
+#define UNIT 20e-6 /* s: long enough for few calls to make a measurement */
 #define COPY (10 * UNIT)
 #define FIRST 0.5
 
 struct cost {
 	double fixed, row, wide;
 };
-static const struct cost cpu_cost = { 1 * UNIT, 1 * UNIT, 0.02 * UNIT }, gpu_cost = { 30 * UNIT, 0.1 * UNIT, 0.001 * UNIT };
+static const struct cost cpu_cost = { 1 * UNIT, 1 * UNIT, 0.02 * UNIT },
+			 gpu_cost = { 30 * UNIT, 0.1 * UNIT, 0.001 * UNIT };
 
 static double now_s;
 static bool gpu_ready, gpu_wrong;
@@ -35,7 +38,8 @@ static double now(void *arg)
 
 static void spend(const struct cost *cost, const struct nn_call *call)
 {
-	now_s += cost->fixed + (double)call->rows * cost->row + (double)nn_shape_count(&call->site.out) * cost->wide;
+	now_s += cost->fixed + (double)call->rows * cost->row +
+		 (double)nn_shape_count(&call->site.out) * cost->wide;
 }
 
 static void cpu_forward(const struct nn_call *call)
@@ -99,20 +103,30 @@ static void keep_note(void *arg, const char *text)
 	strcat(notes, "\n");
 }
 
-/* nn-bench with these words; its csv is in rows[], its notes in notes[]. The code of the error, 0: none. */
+/* nn-bench with these words; its csv is in rows[], its notes in notes[]. The code of the error, 0:
+ * none. */
 static int run(char **words)
 {
-	struct nn_bench_options options = {0};
-	struct nn_std_options std = {0};
-	uint64_t given[2] = {0};
-	const struct nn_opt_table opts[] = { { "", nn_bench_opts, &options, &given[0] }, { "", nn_std_opts, &std, &given[1] }, { 0 } };
-	const struct nn_opt_list list = { .tool = "nn-bench", .usage = "", .brief = "", .tables = opts };
+	struct nn_bench_options options = { 0 };
+	struct nn_std_options std = { 0 };
+	uint64_t given[2] = { 0 };
+	const struct nn_opt_table opts[] = { { "", nn_bench_opts, &options, &given[0] },
+					     { "", nn_std_opts, &std, &given[1] },
+					     { 0 } };
+	const struct nn_opt_list list = {
+		.tool = "nn-bench", .usage = "", .brief = "", .tables = opts
+	};
 	static const struct nn_clock clock = { now, NULL };
-	struct nn_bench_setup setup = { .list = &list, .bench = &options, .std = &std, .host = { keep_note, keep_note, NULL, NULL },
-					.clock = real_clock ? NULL : &clock, .devices = all };
-	char path[] = "/tmp/bench-verbs.XXXXXX", output[64], *argv[16] = { "nn-bench", "--to=csv", "--threads=1", output };
+	struct nn_bench_setup setup = { .list = &list,
+					.bench = &options,
+					.std = &std,
+					.host = { keep_note, keep_note, NULL, NULL },
+					.clock = real_clock ? NULL : &clock,
+					.devices = all };
+	char path[] = "/tmp/bench-verbs.XXXXXX", output[64],
+	     *argv[16] = { "nn-bench", "--to=csv", "--threads=1", output };
 	int argc = 4, n, status, fd = mkstemp(path);
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	FILE *file;
 	bool ended;
 
@@ -140,7 +154,8 @@ static int run(char **words)
 	return status < 0 ? (int)err.code : 0;
 }
 
-/* Field `field` (from 0) of the row that begins with `start`; NAN where it is empty or not there. */
+/* Field `field` (from 0) of the row that begins with `start`; NAN where it is empty or not there.
+ */
 static double field_of(const char *start, int field)
 {
 	const char *at = rows;
@@ -164,7 +179,8 @@ static bool near(double a, double b)
 
 static bool has_row(const char *start, const char *winner)
 {
-	const char *at = strstr(rows, start), *end = at ? strchr(at + 1, '\n') : NULL, *found = at ? strstr(at, winner) : NULL;
+	const char *at = strstr(rows, start), *end = at ? strchr(at + 1, '\n') : NULL,
+		   *found = at ? strstr(at, winner) : NULL;
 
 	return found && found < end;
 }
@@ -177,41 +193,56 @@ static void check_crossover(void)
 	char *batch[] = { "crossover", "input 8, dense 4", "--batch=1000", "--time=1", NULL };
 	char *never[] = { "crossover", "input 8, dense 4", "--batch=54", "--time=1", NULL };
 	/* 2 layers of 1 row: 4 + 0.02 (w + 2) > 80.2 + 0.001 (w + 2) from w = 4009 on */
-	char *width[] = { "crossover", "input 8, dense 16, relu, dense 2", "--batch=1", "--time=1", NULL };
+	char *width[] = { "crossover", "input 8, dense 16, relu, dense 2", "--batch=1", "--time=1",
+			  NULL };
 	char *wrong[] = { "crossover", "input 8, dense 4", "--batch=0", NULL };
 
-	ok(run(batch) == 0 && has_row("\nbatch,54,cpu,cuda,", ",cpu,ok,1,") && has_row("\nbatch,55,cpu,cuda,", ",cuda,ok,1,"),
+	ok(run(batch) == 0 && has_row("\nbatch,54,cpu,cuda,", ",cpu,ok,1,") &&
+		   has_row("\nbatch,55,cpu,cuda,", ",cuda,ok,1,"),
 	   "crossover: the batch from which on the second device wins, to the row");
-	ok(has_row("\nbatch_nocopy,32,", ",cpu,ok,1,") && has_row("\nbatch_nocopy,33,", ",cuda,ok,1,"), "crossover: and without the copies");
-	ok(near(field_of("batch,55,", 4), 56.08 * UNIT) && near(field_of("batch,55,", 5), 55.504 * UNIT) &&
-	   near(field_of("batch,55,", 6), 35.504 * UNIT), "crossover: the times of both, and of the second without copies");
+	ok(has_row("\nbatch_nocopy,32,", ",cpu,ok,1,") &&
+		   has_row("\nbatch_nocopy,33,", ",cuda,ok,1,"),
+	   "crossover: and without the copies");
+	ok(near(field_of("batch,55,", 4), 56.08 * UNIT) &&
+		   near(field_of("batch,55,", 5), 55.504 * UNIT) &&
+		   near(field_of("batch,55,", 6), 35.504 * UNIT),
+	   "crossover: the times of both, and of the second without copies");
 	ok(near(field_of("batch,55,", 7), 55.504 * UNIT), "crossover: the first call stands apart");
 	ok(strstr(notes, "batch: cuda wins from 55 on") != NULL, "crossover: a note says it");
-	ok(run(never) == 0 && has_row("\nbatch,54,", ",cpu,ok,1,") && !strstr(rows, "batch,55,") && strstr(notes, "does not win up to 54"),
+	ok(run(never) == 0 && has_row("\nbatch,54,", ",cpu,ok,1,") && !strstr(rows, "batch,55,") &&
+		   strstr(notes, "does not win up to 54"),
 	   "crossover: --batch bounds the search");
-	ok(run(width) == 0 && has_row("\nwidth,4008,", ",cpu,ok,1,") && has_row("\nwidth,4009,", ",cuda,ok,1,"),
+	ok(run(width) == 0 && has_row("\nwidth,4008,", ",cpu,ok,1,") &&
+		   has_row("\nwidth,4009,", ",cuda,ok,1,"),
 	   "crossover: the width from which on it wins, hidden layers scaled alone");
-	ok(has_row("\nwidth,4009,", ",cuda,ok,1,"), "crossover: results are compared with the reference");
+	ok(has_row("\nwidth,4009,", ",cuda,ok,1,"),
+	   "crossover: results are compared with the reference");
 	ok(run(wrong) == NN_EUSAGE, "crossover: a batch of 0 is a mistake of the command line");
 }
 
 static void check_explain(void)
 {
 	char *words[] = { "explain", "input 8, dense 4", "--batch=100", "--time=1", NULL };
-	char *cpu[] = { "explain", "input 8, dense 4", "--batch=100", "--time=1", "--device=cpu", NULL };
+	char *cpu[] = { "explain",  "input 8, dense 4", "--batch=100",
+			"--time=1", "--device=cpu",     NULL };
 
 	ok(run(words) == 0, "explain: with a second device it is the one that is explained");
 	ok(near(field_of("first,", 1), FIRST), "explain: first is what the first call takes more");
-	ok(near(field_of("compute,", 1), 40.004 * UNIT) && near(field_of("copy_in,", 1), COPY) && near(field_of("copy_out,", 1), COPY),
+	ok(near(field_of("compute,", 1), 40.004 * UNIT) && near(field_of("copy_in,", 1), COPY) &&
+		   near(field_of("copy_out,", 1), COPY),
 	   "explain: copies stand apart from the computation");
-	ok(field_of("total,", 1) >= FIRST && near(field_of("total,", 2), 1) && field_of("first,", 2) > 0.9,
+	ok(field_of("total,", 1) >= FIRST && near(field_of("total,", 2), 1) &&
+		   field_of("first,", 2) > 0.9,
 	   "explain: the shares are of the total");
-	ok(strstr(notes, "first takes ") && strstr(notes, "computing 100 rows takes 800 us"), "explain: one sentence says what dominates");
-	ok(run(cpu) == 0 && isnan(field_of("copy_in,", 1)) && near(field_of("compute,", 1), 101.08 * UNIT),
+	ok(strstr(notes, "first takes ") && strstr(notes, "computing 100 rows takes 800 us"),
+	   "explain: one sentence says what dominates");
+	ok(run(cpu) == 0 && isnan(field_of("copy_in,", 1)) &&
+		   near(field_of("compute,", 1), 101.08 * UNIT),
 	   "explain: the CPU has no copies, their rows are empty");
 }
 
-/* A device that cannot be opened is only found out here where its module is there, so the phases are asked directly. */
+/* A device that cannot be opened is only found out here where its module is there, so the phases
+ * are asked directly. */
 static void check_absent(void)
 {
 	struct nn_bench_options options = { .time_s = 1 };
@@ -221,12 +252,14 @@ static void check_absent(void)
 	struct nn_subject *subject;
 	struct nn_error err;
 
-	if (nn_subject_open(&subject, "input 8, dense 4", 0, 1, &err) < 0 || nn_phases_measure(&b, subject, 1, &p, &err) < 0) {
+	if (nn_subject_open(&subject, "input 8, dense 4", 0, 1, &err) < 0 ||
+	    nn_phases_measure(&b, subject, 1, &p, &err) < 0) {
 		ok(false, "explain: %s", err.text);
 		return;
 	}
-	ok(p.absent && isnan(p.s[NN_PHASE_DEVICE]) && isnan(p.s[NN_PHASE_FIRST]) && isnan(p.s[NN_PHASE_COMPUTE]) &&
-	   isnan(p.s[NN_PHASE_COPY_IN]) && p.s[NN_PHASE_LOAD] > 0 && p.s[NN_PHASE_INPUT] > 0,
+	ok(p.absent && isnan(p.s[NN_PHASE_DEVICE]) && isnan(p.s[NN_PHASE_FIRST]) &&
+		   isnan(p.s[NN_PHASE_COMPUTE]) && isnan(p.s[NN_PHASE_COPY_IN]) &&
+		   p.s[NN_PHASE_LOAD] > 0 && p.s[NN_PHASE_INPUT] > 0,
 	   "explain: the phases of a device that is not here are not known, the others are");
 	nn_subject_free(subject);
 }
@@ -236,18 +269,24 @@ static void check_advise(void)
 	char *words[] = { "advise", "input 8, dense 4", "--mode=predict", "--time=1", NULL };
 
 	ok(run(words) == 0, "advise: every rule has its row");
-	ok(has_row("\ngpu,", ",holds,ok,1,") && strstr(rows, "36 parameters, not more than 10000: the CPU is faster"),
+	ok(has_row("\ngpu,", ",holds,ok,1,") &&
+		   strstr(rows, "36 parameters, not more than 10000: the CPU is faster"),
 	   "advise: a small net is not for the second device, as the rule says");
-	ok(has_row("\nbatch-1024,", ",does not hold,ok,1,") && has_row("\nbatch-32,", ",does not hold,ok,1,"),
+	ok(has_row("\nbatch-1024,", ",does not hold,ok,1,") &&
+		   has_row("\nbatch-32,", ",does not hold,ok,1,"),
 	   "advise: a device whose rows all cost the same does not care for the batch");
-	ok(has_row("\nthreads,", ",,depends,,1,"), "advise: with one thread nothing is said of more");
+	ok(has_row("\nthreads,", ",,depends,,1,"),
+	   "advise: with one thread nothing is said of more");
 	ok(has_row("\nmultiple-of-8,predict", ",0.962963,does not hold,ok,1,") &&
-	   has_row("\nmultiple-of-128,\"layer 0 dense: M,N,K 1,4,8 padded to 128,128,128 is faster\"", ",does not hold,ok,1,"),
+		   has_row("\nmultiple-of-128,\"layer 0 dense: M,N,K 1,4,8 padded to 128,128,128 "
+			   "is faster\"",
+			   ",does not hold,ok,1,"),
 	   "advise: padding is measured by padding, of the model and of each layer");
 	ok(!strstr(rows, "train: "), "advise: --mode says which rows there are");
 }
 
-/* A device that computes something else has rows that say so, no figure that counts, and status 1. */
+/* A device that computes something else has rows that say so, no figure that counts, and status 1.
+ */
 static void check_wrong(void)
 {
 	char *crossover[] = { "crossover", "input 8, dense 4", "--batch=100", "--time=1", NULL };
@@ -255,10 +294,13 @@ static void check_wrong(void)
 	const char *gpu;
 
 	gpu_wrong = true;
-	ok(run(crossover) == NN_EFAIL && !strstr(rows, ",ok,") && field_of("batch,1,cpu,cuda,", 9) > 0.1 &&
-	   isnan(field_of("batch,1,cpu,cuda,", 8)), "crossover: a wrong result is a row without a winner, status 1");
-	ok(run(advise) == NN_EFAIL && (gpu = strstr(rows, "\ngpu,")) && strstr(gpu, ",,depends,") && !strstr(gpu, ",,depends,ok") &&
-	   has_row("\nbatch-32,", ",does not hold,ok,1,"), "advise: a wrong result is a row without a figure, the others stay");
+	ok(run(crossover) == NN_EFAIL && !strstr(rows, ",ok,") &&
+		   field_of("batch,1,cpu,cuda,", 9) > 0.1 &&
+		   isnan(field_of("batch,1,cpu,cuda,", 8)),
+	   "crossover: a wrong result is a row without a winner, status 1");
+	ok(run(advise) == NN_EFAIL && (gpu = strstr(rows, "\ngpu,")) && strstr(gpu, ",,depends,") &&
+		   !strstr(gpu, ",,depends,ok") && has_row("\nbatch-32,", ",does not hold,ok,1,"),
+	   "advise: a wrong result is a row without a figure, the others stay");
 	gpu_wrong = false;
 }
 
@@ -282,27 +324,42 @@ static void check_padding(void)
 	for (size_t i = 0; i < sizeof pads / sizeof *pads; i++) {
 		struct nn_subject *subject = NULL;
 		struct nn_product p, q;
-		struct nn_error err = {0};
+		struct nn_error err = { 0 };
 		bool is = nn_subject_open(&subject, pads[i].net, 0, 1, &err) == 0 &&
-			  nn_product_of(&p, subject->program, &subject->program->nodes[0], pads[i].rows) && p.m == pads[i].m &&
-			  p.n == pads[i].n && p.k == pads[i].k;
+			  nn_product_of(&p, subject->program, &subject->program->nodes[0],
+					pads[i].rows) &&
+			  p.m == pads[i].m && p.n == pads[i].n && p.k == pads[i].k;
 
 		is = is && nn_product_pad(&q, &p, pads[i].multiple) == (pads[i].to_m > 0) &&
-		     (!pads[i].to_m || (q.m == pads[i].to_m && q.n == pads[i].to_n && q.k == pads[i].to_k));
-		ok(is, "padding: %s, %zu rows, to multiples of %zu", pads[i].net, pads[i].rows, pads[i].multiple);
+		     (!pads[i].to_m ||
+		      (q.m == pads[i].to_m && q.n == pads[i].to_n && q.k == pads[i].to_k));
+		ok(is, "padding: %s, %zu rows, to multiples of %zu", pads[i].net, pads[i].rows,
+		   pads[i].multiple);
 		nn_subject_free(subject);
 	}
 }
 
-/* Padded and as it is: both are run on the device, so that what is padded has to be a convolution that runs. */
+/* Padded and as it is: both are run on the device, so that what is padded has to be a convolution
+ * that runs. */
 static void check_padded_layers(void)
 {
-	char *words[] = { "advise", "input 3x8x8, conv2d 6 3x3, relu, conv2d 6 3x3 groups=2, flatten, dense 4", "--mode=predict", "--time=0.02",
-			  "--device=cpu", NULL };
+	char *words[] = {
+		"advise",
+		"input 3x8x8, conv2d 6 3x3, relu, conv2d 6 3x3 groups=2, flatten, dense 4",
+		"--mode=predict",
+		"--time=0.02",
+		"--device=cpu",
+		NULL
+	};
 
 	real_clock = true;
-	ok(run(words) == 0 && has_row("\nmultiple-of-16,\"layer 0 conv2d: M,N,K 36,6,27 padded to 144,16,144 is faster\"", ",ok,1,") &&
-	   has_row("\nmultiple-of-128,\"layer 0 conv2d: M,N,K 36,6,27 padded to 1152,128,1152 is faster\"", ",ok,1,"),
+	ok(run(words) == 0 &&
+		   has_row("\nmultiple-of-16,\"layer 0 conv2d: M,N,K 36,6,27 padded to 144,16,144 "
+			   "is faster\"",
+			   ",ok,1,") &&
+		   has_row("\nmultiple-of-128,\"layer 0 conv2d: M,N,K 36,6,27 padded to "
+			   "1152,128,1152 is faster\"",
+			   ",ok,1,"),
 	   "advise: a convolution is padded and measured");
 	ok(!strstr(rows, "layer 2 conv2d"), "advise: one of groups is not");
 	real_clock = false;

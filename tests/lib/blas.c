@@ -1,4 +1,5 @@
-/* The device cpu+openblas: close to our own kernels where it goes to OpenBLAS, equal to them where it does not; answers are kept. */
+/* The device cpu+openblas: close to our own kernels where it goes to OpenBLAS, equal to them where
+ * it does not; answers are kept. */
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,12 +15,13 @@
 
 #define ROWS 48
 
-static const char text[] = "input 2x5x5, conv2d 3 3x3, relu, flatten, dense 33, tanh, a: dense 33, relu, b: dense 33, add from=b+a, "
+static const char text[] = "input 2x5x5, conv2d 3 3x3, relu, flatten, dense 33, tanh, a: dense 33, "
+			   "relu, b: dense 33, add from=b+a, "
 			   "dense 7";
 
 struct result {
 	size_t n;
-	void *values;            /* gradients, canonical, then outputs */
+	void *values; /* gradients, canonical, then outputs */
 };
 
 static double at(const struct result *r, enum nn_dtype dtype, size_t i)
@@ -27,12 +29,13 @@ static double at(const struct result *r, enum nn_dtype dtype, size_t i)
 	return dtype == NN_F64 ? ((double *)r->values)[i] : (double)((float *)r->values)[i];
 }
 
-/* Forward and backward of fixed rows on a device; twice, the second time going on from the first as a piece of a leaf does. */
+/* Forward and backward of fixed rows on a device; twice, the second time going on from the first as
+ * a piece of a leaf does. */
 static struct result run(const struct nn_net *net, const char *device, enum nn_dtype dtype)
 {
 	const struct nn_program *program = nn_net_program(net);
 	struct nn_graph_options options = { .max_rows = ROWS, .max_leaves = 1, .training = true };
-	size_t leaf[2] = {0, ROWS}, size, element = nn_dtype_size(dtype), n = 0, at = 0;
+	size_t leaf[2] = { 0, ROWS }, size, element = nn_dtype_size(dtype), n = 0, at = 0;
 	struct nn_span span = { .rows = ROWS, .leaf = leaf, .n_leaves = 1, .first = true };
 	void **params = nn_params_new(program, dtype, NULL);
 	struct nn_error err;
@@ -42,12 +45,14 @@ static struct result run(const struct nn_net *net, const char *device, enum nn_d
 
 	options.device = nn_device_open(device, dtype, &err);
 	if (!options.device || nn_net_init(net, 3, dtype, params, &err) < 0 ||
-	    nn_graph_bind(&graph, program, &options, &err) < 0 || nn_graph_load(graph, (const void *const *)params, &err) < 0) {
+	    nn_graph_bind(&graph, program, &options, &err) < 0 ||
+	    nn_graph_load(graph, (const void *const *)params, &err) < 0) {
 		note("%s", err.text);
 		exit(9);
 	}
 	for (int pass = 0; pass < 2; pass++, span.first = false) {
-		void *x = nn_graph_input(graph, 0, &size, &last), *dy = nn_graph_output_gradient(graph, 0);
+		void *x = nn_graph_input(graph, 0, &size, &last),
+		     *dy = nn_graph_output_gradient(graph, 0);
 
 		for (size_t i = 0; i < ROWS * size; i++) {
 			double v = (double)(i * 2654435761u % 1001) / 500 - 1;
@@ -71,7 +76,8 @@ static struct result run(const struct nn_net *net, const char *device, enum nn_d
 	r.n = n + ROWS * 7;
 	r.values = nn_alloc(r.n, element, NULL);
 	for (int p = 0; p < program->n_params; p++) {
-		nn_graph_unpack(graph, p, nn_graph_gradients(graph), (char *)r.values + at * element);
+		nn_graph_unpack(graph, p, nn_graph_gradients(graph),
+				(char *)r.values + at * element);
 		at += nn_shape_count(&program->params[p].desc.shape);
 	}
 	nn_graph_read(graph, 0, ROWS, (char *)r.values + at * element);
@@ -84,7 +90,8 @@ static struct result run(const struct nn_net *net, const char *device, enum nn_d
 static int compare(const struct nn_net *net, enum nn_dtype dtype)
 {
 	struct result ours = run(net, "cpu", dtype), other = run(net, "cpu+openblas", dtype);
-	double tolerance = dtype == NN_F64 ? 1e-11 : 1e-3;       /* chains of up to 96 rows of values of order 10 */
+	double tolerance =
+		dtype == NN_F64 ? 1e-11 : 1e-3; /* chains of up to 96 rows of values of order 10 */
 	int found = memcmp(ours.values, other.values, ours.n * nn_dtype_size(dtype)) == 0 ? 0 : 1;
 
 	for (size_t i = 0; i < ours.n; i++) {
@@ -144,7 +151,8 @@ int main(int argc, char **argv)
 	struct nn_net *net;
 	size_t open = 0;
 
-	if (nn_net_parse(&net, "-m", text, strlen(text), true, &err) < 0 || nn_net_resolve(net, &input, &open, &err) < 0) {
+	if (nn_net_parse(&net, "-m", text, strlen(text), true, &err) < 0 ||
+	    nn_net_resolve(net, &input, &open, &err) < 0) {
 		printf("Bail out! %s\n", err.text);
 		return 1;
 	}
@@ -164,12 +172,15 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof path, "%s/nntools/products", directory);
 	ok(in_child(argv[0]) <= 1, "blas: whoever is faster, results are close to ours");
 	ok(rewrite(path, "openblas") == 6, "blas: an answer is kept for each shape and type");
-	ok(in_child(argv[0]) == 1, "blas: layers that go to OpenBLAS are close to ours, and are not ours");
+	ok(in_child(argv[0]) == 1,
+	   "blas: layers that go to OpenBLAS are close to ours, and are not ours");
 	rewrite(path, "ours");
 	ok(in_child(argv[0]) == 0, "blas: layers that stay have the bytes of the device cpu");
 	unlink(path);
-	ok(in_child(argv[0]) <= 1 && access(path, R_OK) == 0, "blas: without the file it is measured again");
-	ok(chmod(directory, 0) == 0 && setenv("XDG_CACHE_HOME", "/proc/nothing", 1) == 0 && in_child(argv[0]) <= 1,
+	ok(in_child(argv[0]) <= 1 && access(path, R_OK) == 0,
+	   "blas: without the file it is measured again");
+	ok(chmod(directory, 0) == 0 && setenv("XDG_CACHE_HOME", "/proc/nothing", 1) == 0 &&
+		   in_child(argv[0]) <= 1,
 	   "blas: no place to keep answers does no harm");
 	chmod(directory, 0700);
 	unlink(path);

@@ -1,4 +1,5 @@
-/* The plain program beside lib/comm: a value at a time, along the tree, in the types of numerics alone. */
+/* The plain program beside lib/comm: a value at a time, along the tree, in the types of numerics
+ * alone. */
 #ifndef TESTS_LIB_COMM_PLAIN_H
 #define TESTS_LIB_COMM_PLAIN_H
 
@@ -13,7 +14,10 @@
 static inline double plain_f16(uint16_t h)
 {
 	int e = h >> 10 & 31;
-	double f = h & 1023, v = e == 0 ? ldexp(f, -24) : e < 31 ? ldexp(1024 + f, e - 25) : f ? NAN : INFINITY;
+	double f = h & 1023, v = e == 0   ? ldexp(f, -24)
+				 : e < 31 ? ldexp(1024 + f, e - 25)
+				 : f      ? NAN
+					  : INFINITY;
 
 	return h & 0x8000 ? -v : v;
 }
@@ -28,10 +32,12 @@ static inline float plain_bf16(uint16_t h)
 }
 
 /* The nearest half of all, the even one of two; sign kept. */
-static inline uint16_t plain_to_half(float f, double (*value)(uint16_t), uint16_t infinity, uint16_t quiet)
+static inline uint16_t plain_to_half(float f, double (*value)(uint16_t), uint16_t infinity,
+				     uint16_t quiet)
 {
 	uint16_t low = 0, high = infinity, sign = signbit(f) ? 0x8000 : 0;
-	double a = fabs((double)f), down, up, top = 2 * value((uint16_t)(infinity - 1)) - value((uint16_t)(infinity - 2));
+	double a = fabs((double)f), down, up,
+	       top = 2 * value((uint16_t)(infinity - 1)) - value((uint16_t)(infinity - 2));
 
 	if (isnan(f))
 		return quiet;
@@ -46,7 +52,8 @@ static inline uint16_t plain_to_half(float f, double (*value)(uint16_t), uint16_
 	if (isinf(a))
 		return (uint16_t)(sign | infinity);
 	down = a - value(low);
-	up = (high == infinity ? top : value(high)) - a;       /* infinity stands where the next half would be */
+	up = (high == infinity ? top : value(high)) -
+	     a; /* infinity stands where the next half would be */
 	return (uint16_t)(sign | (down < up || (down == up && low % 2 == 0) ? low : high));
 }
 
@@ -67,19 +74,44 @@ static inline union plain plain_load(enum nn_dtype dtype, const void *values, si
 	union plain p = { .i = 0 };
 
 	switch (dtype) {
-	case NN_F32: p.f = ((const float *)values)[i]; break;
-	case NN_F64: p.d = ((const double *)values)[i]; break;
-	case NN_F16: p.f = (float)plain_f16(((const uint16_t *)values)[i]); break;
-	case NN_BF16: p.f = plain_bf16(((const uint16_t *)values)[i]); break;
-	case NN_I8: p.i = ((const int8_t *)values)[i]; break;
-	case NN_U8: p.i = ((const uint8_t *)values)[i]; break;
-	case NN_I16: p.i = ((const int16_t *)values)[i]; break;
-	case NN_U16: p.i = ((const uint16_t *)values)[i]; break;
-	case NN_I32: p.i = ((const int32_t *)values)[i]; break;
-	case NN_U32: p.i = ((const uint32_t *)values)[i]; break;
-	case NN_I64: p.i = ((const int64_t *)values)[i]; break;
-	case NN_U64: p.i = ((const uint64_t *)values)[i]; break;
-	default: break;
+	case NN_F32:
+		p.f = ((const float *)values)[i];
+		break;
+	case NN_F64:
+		p.d = ((const double *)values)[i];
+		break;
+	case NN_F16:
+		p.f = (float)plain_f16(((const uint16_t *)values)[i]);
+		break;
+	case NN_BF16:
+		p.f = plain_bf16(((const uint16_t *)values)[i]);
+		break;
+	case NN_I8:
+		p.i = ((const int8_t *)values)[i];
+		break;
+	case NN_U8:
+		p.i = ((const uint8_t *)values)[i];
+		break;
+	case NN_I16:
+		p.i = ((const int16_t *)values)[i];
+		break;
+	case NN_U16:
+		p.i = ((const uint16_t *)values)[i];
+		break;
+	case NN_I32:
+		p.i = ((const int32_t *)values)[i];
+		break;
+	case NN_U32:
+		p.i = ((const uint32_t *)values)[i];
+		break;
+	case NN_I64:
+		p.i = ((const int64_t *)values)[i];
+		break;
+	case NN_U64:
+		p.i = ((const uint64_t *)values)[i];
+		break;
+	default:
+		break;
 	}
 	return p;
 }
@@ -99,11 +131,14 @@ static inline __int128 plain_times(__int128 a, __int128 b)
 }
 
 #define PLAIN_OP(op, x, y) \
-	((op) == NN_REDUCE_PROD ? (x) * (y) : (op) == NN_REDUCE_MIN ? (x) != (x) || (x) < (y) ? (x) : (y) \
-	 : (op) == NN_REDUCE_MAX ? (x) != (x) || (x) > (y) ? (x) : (y) : (x) + (y))
+	((op) == NN_REDUCE_PROD  ? (x) * (y) \
+	 : (op) == NN_REDUCE_MIN ? (x) != (x) || (x) < (y) ? (x) : (y) \
+	 : (op) == NN_REDUCE_MAX ? (x) != (x) || (x) > (y) ? (x) : (y) \
+				 : (x) + (y))
 
 /* Leaves from..to of place i: the left part is the largest power of two below their number. */
-static inline union plain plain_tree(const struct nn_reduce *r, const void *const *leaves, size_t from, size_t to, size_t i)
+static inline union plain plain_tree(const struct nn_reduce *r, const void *const *leaves,
+				     size_t from, size_t to, size_t i)
 {
 	union plain a, b, c = { .i = 0 };
 	size_t left = 1;
@@ -126,7 +161,8 @@ static inline union plain plain_tree(const struct nn_reduce *r, const void *cons
 }
 
 /* The result at place i into out; false when it does not fit. */
-static inline bool plain_reduce(const struct nn_reduce *r, const void *const *leaves, size_t i, void *out)
+static inline bool plain_reduce(const struct nn_reduce *r, const void *const *leaves, size_t i,
+				void *out)
 {
 	union plain p = plain_tree(r, leaves, 0, r->n, i);
 	bool fits = true;
@@ -150,16 +186,27 @@ static inline bool plain_reduce(const struct nn_reduce *r, const void *const *le
 	}
 	if (r->op == NN_REDUCE_MEAN)
 		p.i /= (__int128)r->n;
-#define PLAIN_STORE(T) fits = (T)p.i == p.i; ((T *)out)[i] = (T)p.i; break
+#define PLAIN_STORE(T) \
+	fits = (T)p.i == p.i; \
+	((T *)out)[i] = (T)p.i; \
+	break
 	switch (r->dtype) {
-	case NN_I8: PLAIN_STORE(int8_t);
-	case NN_U8: PLAIN_STORE(uint8_t);
-	case NN_I16: PLAIN_STORE(int16_t);
-	case NN_U16: PLAIN_STORE(uint16_t);
-	case NN_I32: PLAIN_STORE(int32_t);
-	case NN_U32: PLAIN_STORE(uint32_t);
-	case NN_I64: PLAIN_STORE(int64_t);
-	default: PLAIN_STORE(uint64_t);
+	case NN_I8:
+		PLAIN_STORE(int8_t);
+	case NN_U8:
+		PLAIN_STORE(uint8_t);
+	case NN_I16:
+		PLAIN_STORE(int16_t);
+	case NN_U16:
+		PLAIN_STORE(uint16_t);
+	case NN_I32:
+		PLAIN_STORE(int32_t);
+	case NN_U32:
+		PLAIN_STORE(uint32_t);
+	case NN_I64:
+		PLAIN_STORE(int64_t);
+	default:
+		PLAIN_STORE(uint64_t);
 	}
 	return fits;
 }
@@ -175,8 +222,10 @@ static inline uint64_t plain_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Values of which most sums fit; with `wild` all bit patterns: NaN, infinities, subnormals, the ends of ranges. */
-static inline void plain_fill(enum nn_dtype dtype, void *values, size_t count, uint64_t seed, bool wild)
+/* Values of which most sums fit; with `wild` all bit patterns: NaN, infinities, subnormals, the
+ * ends of ranges. */
+static inline void plain_fill(enum nn_dtype dtype, void *values, size_t count, uint64_t seed,
+			      bool wild)
 {
 	size_t size = nn_dtype_size(dtype);
 

@@ -1,4 +1,5 @@
-/* The reduction core beside a plain program: all types, operations and numbers of leaves, bit for bit. */
+/* The reduction core beside a plain program: all types, operations and numbers of leaves, bit for
+ * bit. */
 #include <stdlib.h>
 
 #include "comm-plain.h"
@@ -6,11 +7,12 @@
 #include "comm/loops.h"
 #include "tap.h"
 
-#define COUNT 2500             /* some tiles and a piece of one */
+#define COUNT 2500 /* some tiles and a piece of one */
 #define LEAVES 17
 
 static const enum nn_dtype types[] = {
-	NN_F32, NN_F64, NN_F16, NN_BF16, NN_I8, NN_U8, NN_I16, NN_U16, NN_I32, NN_U32, NN_I64, NN_U64,
+	NN_F32, NN_F64, NN_F16, NN_BF16, NN_I8,  NN_U8,
+	NN_I16, NN_U16, NN_I32, NN_U32,  NN_I64, NN_U64,
 };
 #define N_TYPES (sizeof types / sizeof *types)
 
@@ -28,8 +30,8 @@ static void fill(struct arrays *a, enum nn_dtype dtype, size_t n, uint64_t seed,
 }
 
 /* Does what was found agree with the plain program, and the bytes, where all fits? */
-static bool agrees(const struct arrays *a, const struct nn_reduce *r, const struct nn_reduce_found *found, const void *out,
-		   struct arrays *to)
+static bool agrees(const struct arrays *a, const struct nn_reduce *r,
+		   const struct nn_reduce_found *found, const void *out, struct arrays *to)
 {
 	size_t overflow = SIZE_MAX, nan = 0, size = nn_dtype_size(r->dtype);
 
@@ -42,13 +44,15 @@ static bool agrees(const struct arrays *a, const struct nn_reduce *r, const stru
 		nan += r->dtype == NN_F64 ? isnan(p.d) : isnan(p.f);
 	}
 	if (found->overflow != overflow || (overflow == SIZE_MAX && found->nan != nan)) {
-		note("%s %s of %zu: overflow %zu, expected %zu; NaN %zu, expected %zu", nn_reduce_ops[r->op],
-		     nn_dtype_name(r->dtype), r->n, found->overflow, overflow, found->nan, nan);
+		note("%s %s of %zu: overflow %zu, expected %zu; NaN %zu, expected %zu",
+		     nn_reduce_ops[r->op], nn_dtype_name(r->dtype), r->n, found->overflow, overflow,
+		     found->nan, nan);
 		return false;
 	}
 	for (size_t i = 0; i < COUNT && overflow == SIZE_MAX; i++)
 		if (memcmp((const char *)out + i * size, to->plain + i * size, size) != 0) {
-			note("%s %s of %zu: value %zu differs", nn_reduce_ops[r->op], nn_dtype_name(r->dtype), r->n, i);
+			note("%s %s of %zu: value %zu differs", nn_reduce_ops[r->op],
+			     nn_dtype_name(r->dtype), r->n, i);
 			return false;
 		}
 	return true;
@@ -68,8 +72,9 @@ static void test_leaves(struct arrays *a, struct nn_pool *pool, bool wild)
 				nn_reduce_leaves(&r, a->leaves, COUNT, a->out, pool, &found);
 				good = agrees(a, &r, &found, a->out, a);
 			}
-			ok(good, "reduce: %s of %s%s is the plain program's, 1 to %d leaves", nn_reduce_ops[op],
-			   nn_dtype_name(types[t]), wild ? ", any bits," : "", LEAVES);
+			ok(good, "reduce: %s of %s%s is the plain program's, 1 to %d leaves",
+			   nn_reduce_ops[op], nn_dtype_name(types[t]), wild ? ", any bits," : "",
+			   LEAVES);
 		}
 }
 
@@ -116,7 +121,8 @@ static void test_steps(struct arrays *a)
 	ok(good, "reduce: partial results combined by hand give the bytes of all leaves at once");
 }
 
-/* Every half there is, through f32 and back; and every f32 near a half is rounded as the definition says. */
+/* Every half there is, through f32 and back; and every f32 near a half is rounded as the definition
+ * says. */
 static void test_halves(void)
 {
 	bool good = true, near = true;
@@ -142,14 +148,16 @@ static void test_halves(void)
 		uint16_t f16, bf16;
 		struct nn_reduce r = { NN_F16, NN_REDUCE_SUM, 1 };
 
-		if (i % 2)             /* halves and the middles between them, and their neighbours */
-			word = (word & 0x8fffe000) + 0x33000000 + (bits >> 40 & 0x1000) + (uint32_t)(bits >> 50 & 1);
+		if (i % 2) /* halves and the middles between them, and their neighbours */
+			word = (word & 0x8fffe000) + 0x33000000 + (bits >> 40 & 0x1000) +
+			       (uint32_t)(bits >> 50 & 1);
 		memcpy(&f, &word, 4);
 		partial = f;
 		nn_reduce_end(&r, &partial, &f16, 1);
 		r.dtype = NN_BF16;
 		nn_reduce_end(&r, &partial, &bf16, 1);
-		near &= f16 == plain_to_half(f, plain_f16, 0x7c00, 0x7e00) && bf16 == plain_to_half(f, plain_bf16_value, 0x7f80, 0x7fc0);
+		near &= f16 == plain_to_half(f, plain_f16, 0x7c00, 0x7e00) &&
+			bf16 == plain_to_half(f, plain_bf16_value, 0x7f80, 0x7fc0);
 	}
 	ok(near, "reduce: f32 is rounded to the nearest f16 and bf16, the even one of two");
 }
@@ -169,17 +177,21 @@ static void test_instructions(enum nn_dtype type)
 		some->widen(half[0], wide[0], n);
 		plain->widen(half[0], wide[1], n);
 		for (size_t i = 0; i < n; i++)
-			same &= memcmp(&wide[0][i], &wide[1][i], 4) == 0 || (isnan(wide[0][i]) && isnan(wide[1][i]));
+			same &= memcmp(&wide[0][i], &wide[1][i], 4) == 0 ||
+				(isnan(wide[0][i]) && isnan(wide[1][i]));
 		plain_fill(NN_F32, wide[0], n, plain_random(&seed), round % 2);
-		for (size_t i = 0; i < n; i++)          /* most of them where halves are */
+		for (size_t i = 0; i < n; i++) /* most of them where halves are */
 			wide[0][i] *= i % 4 ? 0x1p-8f : 0x1p-18f;
 		nan = some->narrow(wide[0], half[0], (float)(1 + round % 5), n);
-		same &= nan == plain->narrow(wide[0], half[1], (float)(1 + round % 5), n) && memcmp(half[0], half[1], 2 * n) == 0;
+		same &= nan == plain->narrow(wide[0], half[1], (float)(1 + round % 5), n) &&
+			memcmp(half[0], half[1], 2 * n) == 0;
 	}
-	ok(same, "reduce: %s by the instructions for it is %s by the plain loops", nn_dtype_name(type), nn_dtype_name(type));
+	ok(same, "reduce: %s by the instructions for it is %s by the plain loops",
+	   nn_dtype_name(type), nn_dtype_name(type));
 }
 
-/* Divisions by products: values and divisors at the ends of ranges and around their multiples, beside a division. */
+/* Divisions by products: values and divisors at the ends of ranges and around their multiples,
+ * beside a division. */
 static void test_quotients(void)
 {
 	static int64_t in[COUNT], out[COUNT], kept[COUNT];
@@ -196,7 +208,10 @@ static void test_quotients(void)
 			for (size_t i = 0; i < COUNT; i++) {
 				uint64_t x = plain_random(&seed), multiple = x % 4096 * d;
 
-				x = x >> 62 == 0 ? multiple - (x >> 60 & 3) + 1 : x >> 62 == 1 ? 0 - (x & 7) : x >> 62 == 2 ? x : x >> (x & 63);
+				x = x >> 62 == 0   ? multiple - (x >> 60 & 3) + 1
+				    : x >> 62 == 1 ? 0 - (x & 7)
+				    : x >> 62 == 2 ? x
+						   : x >> (x & 63);
 				x = i % 16 ? x : (UINT64_C(1) << (8 * size - 1)) - (i & 16 ? 1 : 0);
 				memcpy((char *)in + i * size, &x, size);
 			}
@@ -209,10 +224,12 @@ static void test_quotients(void)
 
 				good = plain_load(types[t], out, i).i == q;
 				if (!good)
-					note("%s: %lld / %zu", nn_dtype_name(types[t]), (long long)plain_load(types[t], kept, i).i, d);
+					note("%s: %lld / %zu", nn_dtype_name(types[t]),
+					     (long long)plain_load(types[t], kept, i).i, d);
 			}
 		}
-		ok(good, "reduce: quotients of %s are rounded toward zero", nn_dtype_name(types[t]));
+		ok(good, "reduce: quotients of %s are rounded toward zero",
+		   nn_dtype_name(types[t]));
 	}
 }
 

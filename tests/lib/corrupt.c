@@ -1,4 +1,5 @@
-/* Damaged files of every format: cut at every length, bytes flipped and lengthened at random. They are read or refused in one line; nothing crashes (run with sanitizers). */
+/* Damaged files of every format: cut at every length, bytes flipped and lengthened at random. They
+ * are read or refused in one line; nothing crashes (run with sanitizers). */
 #include <sys/resource.h>
 
 #include "base/memory.h"
@@ -50,10 +51,15 @@ static int as_dataset(const char *path, const char *target, bool all)
 	int status = 0;
 
 	for (int i = 0; i < (all ? 3 : 1) && status == 0; i++) {
-		struct nn_want_target want_target = { .classes = losses[i] == 'c', .numbers = losses[i] == 'n' };
-		struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &want_target, .n_targets = 1, .dtype = i ? NN_F64 : NN_F32 };
+		struct nn_want_target want_target = { .classes = losses[i] == 'c',
+						      .numbers = losses[i] == 'n' };
+		struct nn_want want = { .inputs = &input,
+					.n_inputs = 1,
+					.targets = &want_target,
+					.n_targets = 1,
+					.dtype = i ? NN_F64 : NN_F32 };
 		struct nn_dataset *ds;
-		struct nn_error err = {0};
+		struct nn_error err = { 0 };
 
 		if (nn_dataset_open(&ds, path, target ? NULL : path, &options, &want, &err) < 0) {
 			status = one_line(&err) ? 0 : bad_message(&err);
@@ -80,7 +86,7 @@ static int as_rows(const char *path, const char *input_json, int on_error)
 	struct nn_rows_options options = { .on_error = on_error, .scaled = true };
 	struct nn_schema *schema;
 	struct nn_rows *rows;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	float values[4][64];
 	void *to[1] = { values };
 	const char *bad[4];
@@ -108,7 +114,7 @@ static int as_rows(const char *path, const char *input_json, int on_error)
 
 static int as_model(const char *path)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_st *st;
 
 	if (nn_st_read(&st, path, &err) < 0)
@@ -120,9 +126,16 @@ static int as_model(const char *path)
 static int as_everything(const char *path, const char *target)
 {
 	return as_dataset(path, target, true) < 0 || as_dataset(path, NULL, false) < 0 ||
-	       as_rows(path, "{\"shape\":[4]}", 1) < 0 || as_rows(path, "{\"shape\":[2,2],\"scale\":2}", 2) < 0 ||
-	       as_rows(path, "{\"columns\":[{\"kind\":\"number\",\"name\":\"a\",\"mean\":1,\"sd\":2},{\"kind\":\"category\","
-		       "\"name\":\"c\",\"values\":[\"x\"]}],\"shape\":[2]}", 2) < 0 || as_model(path) < 0 ? -1 : 0;
+			       as_rows(path, "{\"shape\":[4]}", 1) < 0 ||
+			       as_rows(path, "{\"shape\":[2,2],\"scale\":2}", 2) < 0 ||
+			       as_rows(path,
+				       "{\"columns\":[{\"kind\":\"number\",\"name\":\"a\",\"mean\":"
+				       "1,\"sd\":2},{\"kind\":\"category\","
+				       "\"name\":\"c\",\"values\":[\"x\"]}],\"shape\":[2]}",
+				       2) < 0 ||
+			       as_model(path) < 0
+		       ? -1
+		       : 0;
 }
 
 static void damage(const char *kind, const char *bytes, size_t n, const char *target)
@@ -149,16 +162,23 @@ static void damage(const char *kind, const char *bytes, size_t n, const char *ta
 			size_t at = draw((uint32_t)length);
 
 			switch (draw(4)) {
-			case 0: copy[at] = (char)draw(256); break;
-			case 1: copy[at] = odd[draw(sizeof odd - 1)]; break;
-			case 2: copy[at] ^= (char)(1 << draw(8)); break;
-			default: {          /* a piece of the file once more */
+			case 0:
+				copy[at] = (char)draw(256);
+				break;
+			case 1:
+				copy[at] = odd[draw(sizeof odd - 1)];
+				break;
+			case 2:
+				copy[at] ^= (char)(1 << draw(8));
+				break;
+			default: { /* a piece of the file once more */
 				size_t from = draw((uint32_t)length), m = 1 + draw(20);
 
 				m = from + m > length ? length - from : m;
 				m = length + m > sizeof copy ? 0 : m;
 				memmove(copy + at + m, copy + at, length - at);
-				memcpy(copy + at, bytes + (from < n ? from : 0), from + m <= n ? m : 0);
+				memcpy(copy + at, bytes + (from < n ? from : 0),
+				       from + m <= n ? m : 0);
 				length += m;
 			}
 			}
@@ -198,16 +218,23 @@ static void arrays(void)
 {
 	char file[1000];
 
-	damage("npy", file, npy(file, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n", 48), NULL);
-	damage("npy, Fortran", file, npy(file, "{'descr': '>i2', 'fortran_order': True, 'shape': (3, 2, 2), }\n", 24), NULL);
-	damage("npy, u8", file, npy(file, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 4), }\n", 12), NULL);
+	damage("npy", file,
+	       npy(file, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n", 48),
+	       NULL);
+	damage("npy, Fortran", file,
+	       npy(file, "{'descr': '>i2', 'fortran_order': True, 'shape': (3, 2, 2), }\n", 24),
+	       NULL);
+	damage("npy, u8", file,
+	       npy(file, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 4), }\n", 12),
+	       NULL);
 	damage("idx", "\0\0\x08\3\0\0\0\2\0\0\0\2\0\0\0\2abcdefgh", 24, NULL);
 	damage("idx labels", "\0\0\x0c\1\0\0\0\2\0\0\0\2\0\0\0\2", 16, NULL);
 }
 
 static void containers(void)
 {
-	const char *header = "{\"__metadata__\":{\"nn.version\":\"1\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+	const char *header = "{\"__metadata__\":{\"nn.version\":\"1\"},\"x\":{\"dtype\":\"F32\","
+			     "\"shape\":[2,2],\"data_offsets\":[0,16]},"
 			     "\"y\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[16,18]}}";
 	char file[1000] = { (char)strlen(header) };
 
@@ -226,7 +253,7 @@ static void containers(void)
 
 static int parse_schema(const char *text, bool input)
 {
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_schema *schema;
 
 	if (nn_schema_parse(&schema, input ? text : NULL, input ? NULL : text, &err) < 0)
@@ -238,8 +265,10 @@ static int parse_schema(const char *text, bool input)
 static void schemas(void)
 {
 	static const char *const texts[] = {
-		"{\"columns\":[{\"kind\":\"number\",\"mean\":1,\"name\":\"a\",\"sd\":2},{\"kind\":\"category\",\"name\":\"c\",\"values\":[\"x\",\"z\"]}],\"shape\":[3]}",
-		"[{\"columns\":[\"y\",3,null],\"labels\":null,\"mean\":[1,2,3],\"name\":\"o\",\"sd\":[1,1,1]},{\"columns\":[\"z\"],\"labels\":[1,2]}]",
+		"{\"columns\":[{\"kind\":\"number\",\"mean\":1,\"name\":\"a\",\"sd\":2},{\"kind\":"
+		"\"category\",\"name\":\"c\",\"values\":[\"x\",\"z\"]}],\"shape\":[3]}",
+		"[{\"columns\":[\"y\",3,null],\"labels\":null,\"mean\":[1,2,3],\"name\":\"o\","
+		"\"sd\":[1,1,1]},{\"columns\":[\"z\"],\"labels\":[1,2]}]",
 	};
 	int status = 0;
 
@@ -267,12 +296,16 @@ static void bombs(void)
 #else
 	(void)limit;
 #endif
-	snprintf(dict, sizeof dict, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000, 4), }\n");
+	snprintf(dict, sizeof dict,
+		 "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000, 4), }\n");
 	n = npy(file, dict, 16);
 	put_bytes("bomb.npy", file, n);
-	ok(as_dataset("bomb.npy", NULL, false) == 0, "npy: a shape that the file does not hold is not believed");
-	if (run("cat bomb.npy | gzip > bomb.npy.gz; head -c 20000000 /dev/zero | gzip -1 > zeros.gz; head -c 20000000 /dev/zero | tr '\\0' , > commas.csv;"
-		"head -c 20000000 /dev/zero | tr '\\0' '\"' > quotes.csv; head -c 20000000 /dev/zero | tr '\\0' '[' > deep") != 0)
+	ok(as_dataset("bomb.npy", NULL, false) == 0,
+	   "npy: a shape that the file does not hold is not believed");
+	if (run("cat bomb.npy | gzip > bomb.npy.gz; head -c 20000000 /dev/zero | gzip -1 > "
+		"zeros.gz; head -c 20000000 /dev/zero | tr '\\0' , > commas.csv;"
+		"head -c 20000000 /dev/zero | tr '\\0' '\"' > quotes.csv; head -c 20000000 "
+		"/dev/zero | tr '\\0' '[' > deep") != 0)
 		return;
 	ok(as_dataset("bomb.npy.gz", NULL, false) == 0, "npy: nor through gzip");
 	ok(as_dataset("zeros.gz", "y", false) == 0, "gzip: 20 MB of zeros are refused");

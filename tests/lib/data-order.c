@@ -7,8 +7,8 @@
 static void shuffles(void)
 {
 	uint64_t rows[1000], order[1000], again[1000];
-	bool seen[1000] = {0}, all = true, inside = true;
-	size_t counts[3][3] = {{0}};
+	bool seen[1000] = { 0 }, all = true, inside = true;
+	size_t counts[3][3] = { { 0 } };
 	uint32_t x[4];
 
 	for (size_t i = 0; i < 1000; i++)
@@ -20,7 +20,8 @@ static void shuffles(void)
 	for (size_t i = 0; i < 1000; i++)
 		all &= seen[i];
 	ok(all && memcmp(order, rows, sizeof rows) != 0, "shuffle: a permutation");
-	ok(memcmp(order, again, sizeof again) == 0, "shuffle: the same for the same seed and epoch");
+	ok(memcmp(order, again, sizeof again) == 0,
+	   "shuffle: the same for the same seed and epoch");
 	nn_shuffle(7, 4, rows, again, 1000, UINT64_MAX);
 	ok(memcmp(order, again, sizeof again) != 0, "shuffle: another for another epoch");
 	nn_shuffle(8, 3, rows, again, 1000, UINT64_MAX);
@@ -40,7 +41,7 @@ static void shuffles(void)
 			counts[i][order[i]]++;
 	}
 	all = true;
-	for (size_t i = 0; i < 9; i++)       /* 1000 expected, deviation 26 */
+	for (size_t i = 0; i < 9; i++) /* 1000 expected, deviation 26 */
 		all &= counts[i / 3][i % 3] > 870 && counts[i / 3][i % 3] < 1130;
 	ok(all, "shuffle: every row is equally likely at every place");
 	/* the definition, for two rows: k = 1, n = 2 takes the highest bit */
@@ -63,21 +64,25 @@ static void splits(void)
 	struct nn_data_options options = { .target = "y", .normalize = "none" };
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .classes = true };
-	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
+	struct nn_want want = {
+		.inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32
+	};
 	struct nn_dataset *ds;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	static bool held[100], again[100];
-	struct nn_text csv = {0};
+	struct nn_text csv = { 0 };
 
 	nn_text_add(&csv, "a,y\n");
-	for (int i = 0; i < 100; i++)        /* 15 of class 0, 25 of 1, 60 of 2 */
+	for (int i = 0; i < 100; i++) /* 15 of class 0, 25 of 1, 60 of 2 */
 		nn_text_addf(&csv, "%d,%d\n", i, i < 15 ? 0 : i < 40 ? 1 : 2);
 	put("t.csv", csv.data);
 	if (!ok(nn_dataset_open(&ds, "t.csv", NULL, &options, &want, &err) == 0, "split: data"))
 		return;
-	ok(nn_split(ds, 0.1, 1, held, &err) == 0 && count_held(held, 0, 15) == 2 && count_held(held, 15, 40) == 2 &&
-	   count_held(held, 40, 100) == 6, "split: stratified, equal remainders go to the smaller class");
-	ok(nn_split(ds, 0.29, 1, held, &err) == 0 && count_held(held, 0, 100) == 29, "split: 0.29 of 100 is 29");
+	ok(nn_split(ds, 0.1, 1, held, &err) == 0 && count_held(held, 0, 15) == 2 &&
+		   count_held(held, 15, 40) == 2 && count_held(held, 40, 100) == 6,
+	   "split: stratified, equal remainders go to the smaller class");
+	ok(nn_split(ds, 0.29, 1, held, &err) == 0 && count_held(held, 0, 100) == 29,
+	   "split: 0.29 of 100 is 29");
 	nn_split(ds, 0.1, 1, held, &err);
 	nn_split(ds, 0.1, 2, again, &err);
 	ok(memcmp(held, again, sizeof held) != 0, "split: another seed, other rows");
@@ -100,9 +105,12 @@ static void splits(void)
 			if (!held[i] && value < least)
 				least = value;
 		}
-		ok(count_held(held, 0, 100) == 25 && largest < least, "split: the rows with the smallest Philox values");
+		ok(count_held(held, 0, 100) == 25 && largest < least,
+		   "split: the rows with the smallest Philox values");
 		ok(nn_split(ds, 0, 9, held, &err) == 0 && count_held(held, 0, 100) == 0 &&
-		   nn_split(ds, 0.999, 9, held, &err) == 0 && count_held(held, 0, 100) == 99, "split: nothing and nearly all");
+			   nn_split(ds, 0.999, 9, held, &err) == 0 &&
+			   count_held(held, 0, 100) == 99,
+		   "split: nothing and nearly all");
 		nn_dataset_free(ds);
 	}
 	nn_text_free(&csv);
@@ -114,10 +122,12 @@ static void splits_around_missing(void)
 	struct nn_data_options options = { .target = "y", .missing = NN_MISSING_DROP };
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .numbers = true };
-	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
+	struct nn_want want = {
+		.inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32
+	};
 	bool held[100], again[100], kept = true;
 	size_t n = 0;
-	struct nn_text csv = {0};
+	struct nn_text csv = { 0 };
 	struct nn_dataset *ds;
 	struct nn_error err;
 
@@ -125,13 +135,16 @@ static void splits_around_missing(void)
 		nn_text_clear(&csv);
 		nn_text_add(&csv, "a,y\n");
 		for (int i = 0; i < 100; i++)
-			nn_text_addf(&csv, hole && (i == 3 || held[i]) && i < 50 ? ",%d\n" : "1,%d\n", i);
+			nn_text_addf(&csv,
+				     hole && (i == 3 || held[i]) && i < 50 ? ",%d\n" : "1,%d\n", i);
 		put("t.csv", csv.data);
-		if (!ok(nn_dataset_open(&ds, "t.csv", NULL, &options, &want, &err) == 0, "split: data"))
+		if (!ok(nn_dataset_open(&ds, "t.csv", NULL, &options, &want, &err) == 0,
+			"split: data"))
 			break;
 		nn_split(ds, 0.25, 9, hole ? again : held, &err);
 		for (size_t i = 0; i < 100; i++)
-			kept &= nn_dataset_left_out(ds, i) == (hole && (i == 3 || held[i]) && i < 50);
+			kept &= nn_dataset_left_out(ds, i) ==
+				(hole && (i == 3 || held[i]) && i < 50);
 		for (size_t i = 0; i < 100; i++)
 			n += nn_dataset_left_out(ds, i);
 		nn_dataset_free(ds);
@@ -140,7 +153,8 @@ static void splits_around_missing(void)
 	for (size_t i = 50; i < 100; i++)
 		kept &= !held[i] || again[i];
 	ok(kept && count_held(again, 0, 100) == (100 - n) / 4,
-	   "split: rows left out are never held out, the others by their numbers in the data as given");
+	   "split: rows left out are never held out, the others by their numbers in the data as "
+	   "given");
 	nn_text_free(&csv);
 }
 
@@ -149,28 +163,32 @@ static void files_stay(void)
 	struct nn_data_options options = { .target = "y" };
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target target = { .numbers = true };
-	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32 };
+	struct nn_want want = {
+		.inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = NN_F32
+	};
 	struct nn_dataset *a, *b;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
 	put("t.csv", "a,y\n1,2\n");
 	put("u.csv", "a,y\n1,2\n");
-	if (nn_dataset_open(&a, "t.csv", NULL, &options, &want, &err) < 0 || nn_dataset_open(&b, "u.csv", NULL, &options, &want, &err) < 0)
+	if (nn_dataset_open(&a, "t.csv", NULL, &options, &want, &err) < 0 ||
+	    nn_dataset_open(&b, "u.csv", NULL, &options, &want, &err) < 0)
 		return;
 	text_is(nn_dataset_hash(a), nn_dataset_hash(b), "hash: equal for equal files");
 	ok(nn_dataset_unchanged(a, &err) == 0, "dataset: unchanged files");
 	put("t.csv", "a,y\n1,2\n3,4\n");
-	fails_as(nn_dataset_unchanged(a, &err), &err, NN_EFAIL, "t.csv: changed while training", "dataset: a changed file is named");
+	fails_as(nn_dataset_unchanged(a, &err), &err, NN_EFAIL, "t.csv: changed while training",
+		 "dataset: a changed file is named");
 	unlink("u.csv");
 	ok(nn_dataset_unchanged(b, &err) == 0, "dataset: a removed file does no harm");
 	nn_dataset_free(b);
 	if (nn_dataset_open(&b, "t.csv", NULL, &options, &want, &err) == 0) {
-		ok(strcmp(nn_dataset_hash(a), nn_dataset_hash(b)) != 0, "hash: other for other files");
+		ok(strcmp(nn_dataset_hash(a), nn_dataset_hash(b)) != 0,
+		   "hash: other for other files");
 		nn_dataset_free(b);
 	}
 	nn_dataset_free(a);
 }
-
 
 int main(void)
 {

@@ -12,10 +12,10 @@
 struct how {
 	const char *data, *targets, *target, *normalize, *valid, *valid_targets;
 	int header;
-	char loss;                   /* 'c' classes, 'n' numbers, 'b' numbers as they are */
+	char loss; /* 'c' classes, 'n' numbers, 'b' numbers as they are */
 	size_t size;
-	struct nn_shape shape;       /* rank 0: none */
-	bool as_is;                  /* no input line, first layer not dense */
+	struct nn_shape shape; /* rank 0: none */
+	bool as_is;            /* no input line, first layer not dense */
 	bool f64, last;
 	const struct nn_schema *schema;
 };
@@ -29,13 +29,16 @@ static inline void add_value(const struct how *how, const void *values, size_t i
 	if (classes)
 		nn_text_addf(&shown, " %d", ((const int32_t *)values)[i]);
 	else
-		nn_text_addf(&shown, " %s", (how->f64 ? nn_format_f64(number, ((const double *)values)[i])
-						      : nn_format_f32(number, ((const float *)values)[i]), number));
+		nn_text_addf(&shown, " %s",
+			     (how->f64 ? nn_format_f64(number, ((const double *)values)[i])
+				       : nn_format_f32(number, ((const float *)values)[i]),
+			      number));
 }
 
 static inline void add_rows(const struct how *how, struct nn_dataset *ds)
 {
-	size_t n = nn_dataset_rows(ds), size = nn_shape_count(&nn_dataset_schema(ds)->inputs[0].shape);
+	size_t n = nn_dataset_rows(ds),
+	       size = nn_shape_count(&nn_dataset_schema(ds)->inputs[0].shape);
 	double *values = nn_alloc(n * size + 1, sizeof *values, NULL), *targets;
 	uint64_t *rows = nn_alloc(n, sizeof *rows, NULL);
 
@@ -52,7 +55,8 @@ static inline void add_rows(const struct how *how, struct nn_dataset *ds)
 				add_value(how, values, r * size + i, false);
 			nn_text_add(&shown, " :");
 			for (size_t i = 0; i < width; i++)
-				add_value(how, targets, r * width + i, nn_dataset_target_classes(ds, t));
+				add_value(how, targets, r * width + i,
+					  nn_dataset_target_classes(ds, t));
 			nn_text_add(&shown, ";");
 		}
 		nn_free(targets);
@@ -64,14 +68,24 @@ static inline void add_rows(const struct how *how, struct nn_dataset *ds)
 /* Schema and rows as text, or "CODE: error". */
 static const char *show(struct how how)
 {
-	struct nn_data_options options = { .target = how.target, .normalize = how.normalize, .header = how.header };
-	struct nn_want_input input = { .shaped = how.shape.rank > 0, .shape = how.shape,
+	struct nn_data_options options = { .target = how.target,
+					   .normalize = how.normalize,
+					   .header = how.header };
+	struct nn_want_input input = { .shaped = how.shape.rank > 0,
+				       .shape = how.shape,
 				       .vector = how.shape.rank == 0 && !how.as_is };
-	struct nn_want_target target = { .classes = how.loss == 'c', .numbers = how.loss == 'n' || how.loss == 'b',
-					 .plain = how.loss == 'b', .size = how.size };
-	struct nn_want want = { .inputs = &input, .n_inputs = 1, .targets = &target, .n_targets = 1, .dtype = how.f64 ? NN_F64 : NN_F32, .schema = how.schema };
+	struct nn_want_target target = { .classes = how.loss == 'c',
+					 .numbers = how.loss == 'n' || how.loss == 'b',
+					 .plain = how.loss == 'b',
+					 .size = how.size };
+	struct nn_want want = { .inputs = &input,
+				.n_inputs = 1,
+				.targets = &target,
+				.n_targets = 1,
+				.dtype = how.f64 ? NN_F64 : NN_F32,
+				.schema = how.schema };
 	struct nn_dataset *ds = NULL, *valid = NULL;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	uint64_t rows[64];
 
 	nn_text_clear(&shown);
@@ -117,7 +131,9 @@ static inline void csv_is(const char *csv, struct how how, const char *wanted, c
 	text_is(show(how), wanted, claim);
 }
 
-#define AB "{\"columns\":[{\"kind\":\"number\",\"name\":\"a\"},{\"kind\":\"number\",\"name\":\"b\"}],\"shape\":[2]} "
+#define AB \
+	"{\"columns\":[{\"kind\":\"number\",\"name\":\"a\"},{\"kind\":\"number\",\"name\":\"b\"}]" \
+	",\"shape\":[2]} "
 #define Y "{\"columns\":[\"y\"],\"labels\":null}"
 
 #endif

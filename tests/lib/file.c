@@ -9,17 +9,19 @@
 
 /* ---- blocks ---- */
 
-/* Grown step by step as data come, every 4096th byte written: nothing is lost, what is new is 0, and large ones begin with a large page. */
+/* Grown step by step as data come, every 4096th byte written: nothing is lost, what is new is 0,
+ * and large ones begin with a large page. */
 static void blocks(void)
 {
-	struct nn_block block = {0};
+	struct nn_block block = { 0 };
 	bool kept = true, zero = true, aligned = true;
 	size_t written = 0;
 
 	for (size_t bytes = 5000; bytes < (size_t)40 << 20; bytes += bytes / 4 + (1 << 20)) {
 		if (nn_block_reserve(&block, bytes, NULL) < 0)
 			break;
-		aligned &= bytes < (size_t)4 << 20 || (uintptr_t)block.data % ((size_t)2 << 20) == 0;
+		aligned &=
+			bytes < (size_t)4 << 20 || (uintptr_t)block.data % ((size_t)2 << 20) == 0;
 		for (size_t at = 0; at < written; at += 4096)
 			kept &= *nn_block_at(&block, at) == (unsigned char)(at / 4096 * 7 + 1);
 		for (size_t at = written; at < bytes; at += 4096) {
@@ -29,7 +31,8 @@ static void blocks(void)
 		}
 	}
 	nn_block_free(&block);
-	ok(written > (size_t)30 << 20 && kept && zero, "blocks: what was there stays as a block grows, what is new is 0");
+	ok(written > (size_t)30 << 20 && kept && zero,
+	   "blocks: what was there stays as a block grows, what is new is 0");
 	ok(aligned, "blocks: from 4 MiB on they begin where a large page can");
 }
 
@@ -45,7 +48,8 @@ static uint32_t crc_bit_by_bit(uint32_t crc, const unsigned char *bytes, size_t 
 	return ~crc;
 }
 
-/* Of every length around those at which the way of computing changes, from odd places, in one part and in two. */
+/* Of every length around those at which the way of computing changes, from odd places, in one part
+ * and in two. */
 static void checksums(void)
 {
 	static unsigned char bytes[5000];
@@ -58,7 +62,8 @@ static void checksums(void)
 		uint32_t wanted = crc_bit_by_bit(0, bytes + n % 19, n);
 
 		whole &= nn_crc32(0, bytes + n % 19, n) == wanted;
-		parts &= nn_crc32(nn_crc32(0, bytes + n % 19, n / 3), bytes + n % 19 + n / 3, n - n / 3) == wanted;
+		parts &= nn_crc32(nn_crc32(0, bytes + n % 19, n / 3), bytes + n % 19 + n / 3,
+				  n - n / 3) == wanted;
 	}
 	ok(whole && parts, "crc: any length, in one part or two, is as bit by bit");
 }
@@ -105,9 +110,12 @@ static void inputs(void)
 	put("empty", "");
 	slurp_is("a", "some text", "input: a file is read");
 	slurp_is("empty", "", "input: an empty file is the end");
-	slurp_is("nowhere", "nowhere: cannot open: No such file or directory", "input: a missing file is named");
-	slurp_is(".", ".: is a directory, expected a file", "input: a directory is refused by name");
-	slurp_is("/dev/zero", "/dev/zero: is a device, expected a file or pipe", "input: a device is refused by name");
+	slurp_is("nowhere", "nowhere: cannot open: No such file or directory",
+		 "input: a missing file is named");
+	slurp_is(".", ".: is a directory, expected a file",
+		 "input: a directory is refused by name");
+	slurp_is("/dev/zero", "/dev/zero: is a device, expected a file or pipe",
+		 "input: a device is refused by name");
 	memset(long_name, 'x', sizeof long_name - 1);
 	long_name[sizeof long_name - 1] = '\0';
 	ok(nn_input_open(&(struct nn_input *){ 0 }, long_name, &(struct nn_error){ 0 }) < 0,
@@ -122,36 +130,45 @@ static void gzip(void)
 	struct nn_error err;
 	size_t n;
 
-	if (run("gzip -k a && cat a.gz a.gz > two.gz && (cat a.gz; printf junk) > junk.gz && (cat a.gz; printf '\\037junk') > junk2.gz") != 0) {
+	if (run("gzip -k a && cat a.gz a.gz > two.gz && (cat a.gz; printf junk) > junk.gz && (cat "
+		"a.gz; printf '\\037junk') > junk2.gz") != 0) {
 		ok(true, "gzip: # skip no gzip");
 		return;
 	}
 	slurp_is("a.gz", "some text", "gzip: is taken off");
 	slurp_is("two.gz", "some textsome text", "gzip: members are concatenated");
-	slurp_is("junk.gz", "junk.gz: other bytes follow the gzip data", "gzip: bytes after it are an error");
-	slurp_is("junk2.gz", "junk2.gz: other bytes follow the gzip data", "gzip: half a magic after it is an error");
+	slurp_is("junk.gz", "junk.gz: other bytes follow the gzip data",
+		 "gzip: bytes after it are an error");
+	slurp_is("junk2.gz", "junk2.gz: other bytes follow the gzip data",
+		 "gzip: half a magic after it is an error");
 	for (long i = 2; i < 29; i += 3) {
 		cut("a.gz", "cut.gz", i);
-		slurp_is("cut.gz", "cut.gz: the gzip data end early", "gzip: a cut file is an error");
+		slurp_is("cut.gz", "cut.gz: the gzip data end early",
+			 "gzip: a cut file is an error");
 	}
 	cut("a.gz", "bad.gz", 1000);
-	if (run("printf '\\377' | dd of=bad.gz bs=1 seek=$(($(stat -c %s bad.gz) - 6)) conv=notrunc 2>/dev/null") == 0)
-		slurp_is("bad.gz", "bad.gz: the gzip data are damaged (incorrect data check)", "gzip: a wrong CRC is an error");
+	if (run("printf '\\377' | dd of=bad.gz bs=1 seek=$(($(stat -c %s bad.gz) - 6)) "
+		"conv=notrunc 2>/dev/null") == 0)
+		slurp_is("bad.gz", "bad.gz: the gzip data are damaged (incorrect data check)",
+			 "gzip: a wrong CRC is an error");
 	cut("a.gz", "len.gz", 1000);
-	if (run("printf '\\377' | dd of=len.gz bs=1 seek=$(($(stat -c %s len.gz) - 1)) conv=notrunc 2>/dev/null") == 0)
+	if (run("printf '\\377' | dd of=len.gz bs=1 seek=$(($(stat -c %s len.gz) - 1)) "
+		"conv=notrunc 2>/dev/null") == 0)
 		slurp_is("len.gz", "len.gz: the gzip data are damaged (incorrect length check)",
 			 "gzip: a wrong length is an error");
 	if (run("head -c 40000000 /dev/zero | gzip -9 > zeros.gz") == 0) {
 		struct nn_input *in;
-		struct nn_block block = {0};
+		struct nn_block block = { 0 };
 
 		ok(nn_input_open(&in, "zeros.gz", &err) == 0 &&
-		   nn_input_load(in, &block, 0, 40000000, "zeros", &err) == 0 &&
-		   nn_input_end(in, "zeros", &err) == 0, "gzip: zeros pass (1030:1)");
+			   nn_input_load(in, &block, 0, 40000000, "zeros", &err) == 0 &&
+			   nn_input_end(in, "zeros", &err) == 0,
+		   "gzip: zeros pass (1030:1)");
 		nn_block_free(&block);
 		nn_input_close(in);
 	}
-	ok(slurp("a.gz", text, 5, &n, &err) == 0 && strcmp(text, "some") == 0, "gzip: a part can be read");
+	ok(slurp("a.gz", text, 5, &n, &err) == 0 && strcmp(text, "some") == 0,
+	   "gzip: a part can be read");
 }
 
 static void peeking(void)
@@ -164,14 +181,17 @@ static void peeking(void)
 
 	if (pipe(ends) < 0 || dup2(ends[0], 0) < 0)
 		return;
-	ok(write(ends[1], "abc", 3) == 3 && nn_input_open(&in, "-", &err) == 0 && nn_input_is_pipe(in) &&
-	   nn_input_ready(in), "input: a pipe with bytes in it is ready");
+	ok(write(ends[1], "abc", 3) == 3 && nn_input_open(&in, "-", &err) == 0 &&
+		   nn_input_is_pipe(in) && nn_input_ready(in),
+	   "input: a pipe with bytes in it is ready");
 	ok(nn_input_some(in, &b, &got, &err) == 0 && got == 3 && memcmp(b, "abc", 3) == 0,
 	   "input: what has arrived is there without waiting for more");
-	ok(!nn_input_ready(in) && nn_input_held(in, &got) && got == 3, "input: an empty pipe is not ready");
+	ok(!nn_input_ready(in) && nn_input_held(in, &got) && got == 3,
+	   "input: an empty pipe is not ready");
 	nn_input_take(in, 1);
-	ok(write(ends[1], "def", 3) == 3 && nn_input_ready(in) && nn_input_more(in, &b, &got, &err) == 0 && got == 5 &&
-	   memcmp(b, "bcdef", 5) == 0, "input: more is added to what is there");
+	ok(write(ends[1], "def", 3) == 3 && nn_input_ready(in) &&
+		   nn_input_more(in, &b, &got, &err) == 0 && got == 5 && memcmp(b, "bcdef", 5) == 0,
+	   "input: more is added to what is there");
 	close(ends[1]);
 	ok(nn_input_peek(in, &b, 100, &got, &err) == 0 && got == 5 && nn_input_left(in) == -1,
 	   "input: peek gives less only at the end");
@@ -208,7 +228,8 @@ static void digest_of(const char *path, char hex[NN_SHA256_HEX])
 	nn_sha256_init(&hash);
 	if (nn_input_open(&in, path, &err) < 0)
 		return;
-	if (nn_input_watch(in, &err) == 0 && nn_input_peek(in, &(const unsigned char *){ 0 }, 7, &n, &err) == 0 &&
+	if (nn_input_watch(in, &err) == 0 &&
+	    nn_input_peek(in, &(const unsigned char *){ 0 }, 7, &n, &err) == 0 &&
 	    nn_input_read(in, text, sizeof text, &n, &err) == 0)
 		nn_input_digest(in, &hash);
 	nn_sha256_hex(&hash, hex);
@@ -245,11 +266,26 @@ static void digests(void)
 
 static void sniffing(void)
 {
-	static const struct { const char *bytes; size_t n; const char *kind; } rows[] = {
-		{ "", 0, "empty" }, { "a,b\n", 4, "text" }, { "\x93NUMPY\1\0", 8, "npy" }, { "\x1f\x8b\x08", 3, "gzip" },
-		{ "PK\3\4", 4, "zip" }, { "\0\0\x08\3", 4, "idx" }, { "\x10\0\0\0\0\0\0\0{", 9, "safetensors" },
-		{ "\x89PNG\r\n\x1a\n", 8, "png" }, { "\xff\xd8\xff\xe0", 4, "jpeg" }, { "\xfd" "7zXZ\0", 6, "xz" },
-		{ "\x28\xb5\x2f\xfd", 4, "zstd" }, { "\x89HDF\r\n\x1a\n", 8, "hdf5" }, { "\x08\7\x12\4", 4, "onnx" },
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *kind;
+	} rows[] = {
+		{ "", 0, "empty" },
+		{ "a,b\n", 4, "text" },
+		{ "\x93NUMPY\1\0", 8, "npy" },
+		{ "\x1f\x8b\x08", 3, "gzip" },
+		{ "PK\3\4", 4, "zip" },
+		{ "\0\0\x08\3", 4, "idx" },
+		{ "\x10\0\0\0\0\0\0\0{", 9, "safetensors" },
+		{ "\x89PNG\r\n\x1a\n", 8, "png" },
+		{ "\xff\xd8\xff\xe0", 4, "jpeg" },
+		{ "\xfd"
+		  "7zXZ\0",
+		  6, "xz" },
+		{ "\x28\xb5\x2f\xfd", 4, "zstd" },
+		{ "\x89HDF\r\n\x1a\n", 8, "hdf5" },
+		{ "\x08\7\x12\4", 4, "onnx" },
 	};
 	char tar[300] = "name", claim[80];
 
@@ -257,7 +293,8 @@ static void sniffing(void)
 	text_is(nn_sniff((unsigned char *)tar, sizeof tar), "tar", "sniff: tar");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		snprintf(claim, sizeof claim, "sniff: %s", rows[i].kind);
-		text_is(nn_sniff((const unsigned char *)rows[i].bytes, rows[i].n), rows[i].kind, claim);
+		text_is(nn_sniff((const unsigned char *)rows[i].bytes, rows[i].n), rows[i].kind,
+			claim);
 	}
 }
 
@@ -276,14 +313,18 @@ static void json(void)
 		return;
 	b = nn_json_get(j, "b");
 	ok(nn_json_size(b) == 6 && nn_json_number(nn_json_at(b, 1)) == 2.5 &&
-	   strcmp(nn_json_string(nn_json_at(b, 2), &n), "x\xc3\xa9") == 0 && n == 3 &&
-	   nn_json_type(nn_json_at(b, 3)) == NN_JSON_NULL && nn_json_true(nn_json_at(b, 4)) &&
-	   nn_json_type(nn_json_at(b, 5)) == NN_JSON_OBJECT && !nn_json_at(b, 6), "json: an array has its values");
+		   strcmp(nn_json_string(nn_json_at(b, 2), &n), "x\xc3\xa9") == 0 && n == 3 &&
+		   nn_json_type(nn_json_at(b, 3)) == NN_JSON_NULL &&
+		   nn_json_true(nn_json_at(b, 4)) &&
+		   nn_json_type(nn_json_at(b, 5)) == NN_JSON_OBJECT && !nn_json_at(b, 6),
+	   "json: an array has its values");
 	ok(strcmp(nn_json_key(j, 0, &value), "a") == 0 && nn_json_number(value) == -3 &&
-	   strcmp(nn_json_key(j, 1, &value), "b") == 0 && value == b && !nn_json_get(j, "c"),
+		   strcmp(nn_json_key(j, 1, &value), "b") == 0 && value == b &&
+		   !nn_json_get(j, "c"),
 	   "json: keys are sorted and found");
 	nn_json_free(j);
-	ok(!nn_json_parse("{\"a\":1,\"a\":2}", 13, &err) && strstr(err.text, "duplicate"), "json: duplicates are refused");
+	ok(!nn_json_parse("{\"a\":1,\"a\":2}", 13, &err) && strstr(err.text, "duplicate"),
+	   "json: duplicates are refused");
 	memset(deep, '[', 101), memset(deep + 101, ']', 101);
 	ok(!nn_json_parse(deep, 202, &err), "json: 101 levels are refused");
 	text_is(err.text, "JSON is nested more than 100 deep", "json: and why");

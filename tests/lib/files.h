@@ -27,12 +27,12 @@ static inline void text_is(const char *found, const char *wanted, const char *cl
 }
 
 /* A call failed with this text (and code 1). */
-static inline void fails_as(int status, const struct nn_error *err, enum nn_code code, const char *wanted,
-			    const char *claim)
+static inline void fails_as(int status, const struct nn_error *err, enum nn_code code,
+			    const char *wanted, const char *claim)
 {
 	if (!ok(status < 0 && strcmp(err->text, wanted) == 0 && err->code == code, claim))
-		printf("# status: %d, code %d\n# found:  %s\n# wanted: %s\n", status, status < 0 ? (int)err->code : 0,
-		       status < 0 ? err->text : "", wanted);
+		printf("# status: %d, code %d\n# found:  %s\n# wanted: %s\n", status,
+		       status < 0 ? (int)err->code : 0, status < 0 ? err->text : "", wanted);
 }
 
 /* Tests run in a directory of their own, so that names in messages are short. */

@@ -1,4 +1,5 @@
-/* A batch of a trial through a graph, and how far its outputs are from those of the network evaluated alone. */
+/* A batch of a trial through a graph, and how far its outputs are from those of the network
+ * evaluated alone. */
 #ifndef GRAPH_BATCH_H
 #define GRAPH_BATCH_H
 
@@ -9,12 +10,18 @@
 static const size_t leaves[LEAVES + 1] = { 0, 6, 12, 18, 24 };
 static const size_t whole_groups[LEAVES + 1] = { 0, 6, 12, 18, 24 };
 
-static inline struct nn_graph *bind_with(const struct trial *t, const struct nn_device *device, bool training,
-				  size_t max_rows, struct nn_pool *pool, const struct nn_graph *share)
+static inline struct nn_graph *bind_with(const struct trial *t, const struct nn_device *device,
+					 bool training, size_t max_rows, struct nn_pool *pool,
+					 const struct nn_graph *share)
 {
 	struct nn_graph_options options = {
-		.device = device, .pool = pool, .max_rows = max_rows, .max_leaves = LEAVES, .training = training,
-		.seed = 7, .share = share,
+		.device = device,
+		.pool = pool,
+		.max_rows = max_rows,
+		.max_leaves = LEAVES,
+		.training = training,
+		.seed = 7,
+		.share = share,
 	};
 	struct nn_error err = { 0 };
 	struct nn_graph *graph;
@@ -29,8 +36,12 @@ static inline struct nn_graph *bind_with(const struct trial *t, const struct nn_
 
 static inline struct nn_span span_of(size_t rows)
 {
-	return (struct nn_span){ .rows = rows, .leaf = leaves, .n_leaves = LEAVES, .first = true,
-				 .group = whole_groups, .n_groups = LEAVES };
+	return (struct nn_span){ .rows = rows,
+				 .leaf = leaves,
+				 .n_leaves = LEAVES,
+				 .first = true,
+				 .group = whole_groups,
+				 .n_groups = LEAVES };
 }
 
 static inline void forward_all(const struct trial *t, struct nn_graph *graph)
@@ -54,8 +65,12 @@ static inline double worse(double a, double b)
 
 static inline double forward_error(const struct trial *t, struct nn_graph *graph, bool training)
 {
-	struct reference r = { .program = t->program, .params = (const double *const *)t->params, .rows = ROWS,
-			       .training = training, .group = whole_groups, .n_groups = LEAVES };
+	struct reference r = { .program = t->program,
+			       .params = (const double *const *)t->params,
+			       .rows = ROWS,
+			       .training = training,
+			       .group = whole_groups,
+			       .n_groups = LEAVES };
 	double worst = 0;
 
 	reference_run(&r, (const double *const *)t->inputs);

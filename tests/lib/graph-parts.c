@@ -1,4 +1,5 @@
-/* Parts of a program, each a graph of its own, against the one graph of all of it: the same bytes. */
+/* Parts of a program, each a graph of its own, against the one graph of all of it: the same bytes.
+ */
 #include "graph-plain.h"
 #include "graph-spoil.h"
 #include "graph-trial.h"
@@ -19,25 +20,39 @@ static struct nn_span leaf_span(size_t i)
 {
 	static const size_t bounds[] = { 0, LEAF_ROWS };
 
-	return (struct nn_span){ .rows = LEAF_ROWS, .sample = 100 + i * LEAF_ROWS, .leaf = bounds, .n_leaves = 1, .first = true,
-				 .group = bounds, .n_groups = 1 };
+	return (struct nn_span){ .rows = LEAF_ROWS,
+				 .sample = 100 + i * LEAF_ROWS,
+				 .leaf = bounds,
+				 .n_leaves = 1,
+				 .first = true,
+				 .group = bounds,
+				 .n_groups = 1 };
 }
 
-static struct nn_graph *bind_part(const struct trial *t, const struct nn_device *device, int first, int last, size_t slots)
+static struct nn_graph *bind_part(const struct trial *t, const struct nn_device *device, int first,
+				  int last, size_t slots)
 {
 	struct nn_graph_options options = {
-		.device = device, .max_rows = LEAF_ROWS, .max_leaves = 1, .training = true, .seed = 7,
-		.first = first, .last = last, .slots = slots,
+		.device = device,
+		.max_rows = LEAF_ROWS,
+		.max_leaves = 1,
+		.training = true,
+		.seed = 7,
+		.first = first,
+		.last = last,
+		.slots = slots,
 	};
 	struct nn_error err = { 0 };
 	struct nn_graph *graph;
 
-	if (nn_graph_bind(&graph, t->program, &options, &err) < 0 || nn_graph_load(graph, (const void *const *)t->params, &err) < 0)
+	if (nn_graph_bind(&graph, t->program, &options, &err) < 0 ||
+	    nn_graph_load(graph, (const void *const *)t->params, &err) < 0)
 		fail(&err);
 	return graph;
 }
 
-/* What span i's backward leaves of every parameter's gradient, in canonical order, one after another. */
+/* What span i's backward leaves of every parameter's gradient, in canonical order, one after
+ * another. */
 static size_t collect(const struct trial *t, struct nn_graph *graph, double *to)
 {
 	size_t n = 0, offset, packed;
@@ -52,7 +67,8 @@ static size_t collect(const struct trial *t, struct nn_graph *graph, double *to)
 	return n;
 }
 
-static void whole(const struct trial *t, const struct nn_device *device, size_t n, double *gradients, double **params)
+static void whole(const struct trial *t, const struct nn_device *device, size_t n,
+		  double *gradients, double **params)
 {
 	struct nn_graph *graph = bind_part(t, device, 0, 0, 0);
 
@@ -77,7 +93,8 @@ static void pass(struct nn_graph *from, struct nn_graph *to, enum nn_graph_side 
 	if (n != nn_graph_edges(to, other))
 		NN_BUG("%zu edges against %zu", n, nn_graph_edges(to, other));
 	for (size_t i = 0; i < n; i++) {
-		struct nn_graph_edge a = nn_graph_edge(from, side, i), b = nn_graph_edge(to, other, i);
+		struct nn_graph_edge a = nn_graph_edge(from, side, i),
+				     b = nn_graph_edge(to, other, i);
 
 		if (side == NN_GOING)
 			memcpy(b.value, a.value, LEAF_ROWS * a.row_bytes);
@@ -89,8 +106,8 @@ static void pass(struct nn_graph *from, struct nn_graph *to, enum nn_graph_side 
 }
 
 /* All spans forward through the parts, then all of them backward. */
-static void in_parts(const struct trial *t, const struct nn_device *device, const int *bounds, int n_parts, size_t n,
-		     double *gradients, double **params)
+static void in_parts(const struct trial *t, const struct nn_device *device, const int *bounds,
+		     int n_parts, size_t n, double *gradients, double **params)
 {
 	struct nn_graph *parts[MOST_PARTS];
 
@@ -132,7 +149,8 @@ static void roll_bounds(struct dice *dice, int n_nodes, int n_parts, int *bounds
 	for (int p = 1; p <= n_parts; p++) {
 		int left = n_parts - p, most = n_nodes - left - bounds[p - 1];
 
-		bounds[p] = p == n_parts ? n_nodes : bounds[p - 1] + 1 + (int)roll(dice, (uint64_t)most);
+		bounds[p] = p == n_parts ? n_nodes
+					 : bounds[p - 1] + 1 + (int)roll(dice, (uint64_t)most);
 	}
 }
 
@@ -148,14 +166,18 @@ static size_t count_params(const struct trial *t)
 /* -1: as in one graph; else how many parts differed. */
 static int trial_differs(const struct nn_device *device, int number, bool every_op)
 {
-	struct trial t = trial_new((uint64_t)number, 4 + number % 14, every_op, true, every_op && number % 2 ? LEAF_ROWS : 0);
+	struct trial t = trial_new((uint64_t)number, 4 + number % 14, every_op, true,
+				   every_op && number % 2 ? LEAF_ROWS : 0);
 	struct nn_graph_options options = { .device = device };
 	struct nn_graph_node *nodes;
 	size_t n = count_params(&t);
 	struct nn_error err = { 0 };
-	int n_nodes = nn_graph_nodes(t.program, &options, &nodes, &err), bounds[MOST_PARTS + 1], differs = -1;
-	double *wanted = calloc(SPANS * n, sizeof *wanted), *found = calloc(SPANS * n, sizeof *found);
-	double **params = random_params(t.program, &t.dice), **values = random_params(t.program, &t.dice);
+	int n_nodes = nn_graph_nodes(t.program, &options, &nodes, &err), bounds[MOST_PARTS + 1],
+	    differs = -1;
+	double *wanted = calloc(SPANS * n, sizeof *wanted),
+	       *found = calloc(SPANS * n, sizeof *found);
+	double **params = random_params(t.program, &t.dice),
+	       **values = random_params(t.program, &t.dice);
 
 	if (n_nodes < 0)
 		fail(&err);
@@ -164,12 +186,15 @@ static int trial_differs(const struct nn_device *device, int number, bool every_
 		roll_bounds(&t.dice, n_nodes, parts, bounds);
 		memset(found, 0, SPANS * n * sizeof *found);
 		for (int p = 0; p < t.program->n_params; p++)
-			memset(values[p], 0, nn_shape_count(&t.program->params[p].desc.shape) * sizeof(double));
+			memset(values[p], 0,
+			       nn_shape_count(&t.program->params[p].desc.shape) * sizeof(double));
 		in_parts(&t, device, bounds, parts, n, found, values);
 		if (memcmp(wanted, found, SPANS * n * sizeof *found) != 0)
 			differs = parts;
 		for (int p = 0; p < t.program->n_params; p++)
-			if (memcmp(params[p], values[p], nn_shape_count(&t.program->params[p].desc.shape) * sizeof(double)) != 0)
+			if (memcmp(params[p], values[p],
+				   nn_shape_count(&t.program->params[p].desc.shape) *
+					   sizeof(double)) != 0)
 				differs = parts;
 	}
 	nn_free(params);
@@ -189,16 +214,21 @@ static void parts_are_whole(const struct nn_device *device, bool every_op, int n
 	for (int i = 0; i < n_trials && bad < 0; i++)
 		if ((parts = trial_differs(&spoiler, i, every_op)) >= 0)
 			bad = i;
-	if (!ok(bad < 0, "parts, %s: gradients and buffers of %d networks in up to %d parts are those of one graph", device->name,
-		n_trials, MOST_PARTS))
+	if (!ok(bad < 0,
+		"parts, %s: gradients and buffers of %d networks in up to %d parts are those of "
+		"one graph",
+		device->name, n_trials, MOST_PARTS))
 		note("network %d differs in %d parts", bad, parts);
 }
 
-/* The parameters of all parts together take what those of the whole take, and each has its own alone. */
+/* The parameters of all parts together take what those of the whole take, and each has its own
+ * alone. */
 static void parts_share_nothing(const struct nn_device *device)
 {
 	struct trial t = trial_new(5, 12, false, false, 0);
-	struct nn_graph_options options = { .device = device, .max_rows = ROWS, .max_leaves = LEAVES, .training = true };
+	struct nn_graph_options options = {
+		.device = device, .max_rows = ROWS, .max_leaves = LEAVES, .training = true
+	};
 	struct nn_graph_memory all, part;
 	struct nn_graph_node *nodes;
 	struct nn_error err = { 0 };
@@ -215,7 +245,8 @@ static void parts_share_nothing(const struct nn_device *device)
 		parameters += part.parameters;
 		most = part.parameters > most ? part.parameters : most;
 	}
-	ok(parameters == all.parameters && most < all.parameters, "parts: parameters are planned for the part alone");
+	ok(parameters == all.parameters && most < all.parameters,
+	   "parts: parameters are planned for the part alone");
 	options.slots = 3;
 	if (nn_graph_plan(t.program, &options, &part, &err) < 0)
 		fail(&err);

@@ -1,4 +1,5 @@
-/* A device of plain loops in f64, so that graphs can be tested alone: dense, activation, add, mul, concat, permute. */
+/* A device of plain loops in f64, so that graphs can be tested alone: dense, activation, add, mul,
+ * concat, permute. */
 #ifndef TESTS_LIB_GRAPH_PLAIN_H
 #define TESTS_LIB_GRAPH_PLAIN_H
 
@@ -26,7 +27,9 @@ static double plain_activate(enum nn_activation kind, double slope, double x)
 	case NN_ACT_TANH:
 		return tanh(x);
 	case NN_ACT_SOFTPLUS:
-		return x > 20 ? x : log1p(exp(-fabs(x))) + (x > 0 ? x : 0);    /* linear above 20, as nn.Softplus */
+		return x > 20 ? x
+			      : log1p(exp(-fabs(x))) +
+					(x > 0 ? x : 0); /* linear above 20, as nn.Softplus */
 	default:
 		return x;
 	}
@@ -45,7 +48,8 @@ static double plain_slope(enum nn_activation kind, double slope, double x, doubl
 	case NN_ACT_ELU:
 		return y > 0 ? 1 : y + slope;
 	case NN_ACT_GELU:
-		return 0.5 * (1 + erf(x / sqrt(2))) + x * exp(-x * x / 2) / sqrt(2 * 3.14159265358979323846);
+		return 0.5 * (1 + erf(x / sqrt(2))) +
+		       x * exp(-x * x / 2) / sqrt(2 * 3.14159265358979323846);
 	case NN_ACT_SILU:
 		s = 1 / (1 + exp(-x));
 		return s * (1 + x * (1 - s));
@@ -93,7 +97,8 @@ static void plain_dense(const struct nn_call *call)
 		double sum = 0;
 
 		for (size_t k = 0; k < in; k++)
-			sum = fma(x[i / out * in + k], w[i % out * in + plain_canonical(dense, k)], sum);
+			sum = fma(x[i / out * in + k], w[i % out * in + plain_canonical(dense, k)],
+				  sum);
 		sum += b ? b[i % out] : 0;
 		if (epilogue->residual)
 			sum += ((const double *)call->x[1])[i];
@@ -102,7 +107,8 @@ static void plain_dense(const struct nn_call *call)
 }
 
 /* One leaf's chain for one element of weight (k < in) or bias (k == in), going on from `sum`. */
-static double plain_dense_chain(const struct nn_call *call, size_t o, size_t k, size_t leaf, double sum)
+static double plain_dense_chain(const struct nn_call *call, size_t o, size_t k, size_t leaf,
+				double sum)
 {
 	const struct nn_dense *dense = call->site.attrs;
 	size_t in = call->site.in[0].dim[call->site.in[0].rank - 1], out = dense->out;
@@ -115,11 +121,13 @@ static double plain_dense_chain(const struct nn_call *call, size_t o, size_t k, 
 }
 
 /* The sum over leaves first..first + n - 1, halves first. */
-static double plain_dense_tree(const struct nn_call *call, size_t o, size_t k, size_t first, size_t n)
+static double plain_dense_tree(const struct nn_call *call, size_t o, size_t k, size_t first,
+			       size_t n)
 {
 	if (n == 1)
 		return plain_dense_chain(call, o, k, first, 0);
-	return plain_dense_tree(call, o, k, first, n / 2) + plain_dense_tree(call, o, k, first + n / 2, n / 2);
+	return plain_dense_tree(call, o, k, first, n / 2) +
+	       plain_dense_tree(call, o, k, first + n / 2, n / 2);
 }
 
 static void plain_dense_back(const struct nn_call *call)
@@ -137,17 +145,20 @@ static void plain_dense_back(const struct nn_call *call)
 	}
 	for (size_t o = 0; o < out; o++)
 		for (size_t k = 0; k < in + dense->bias; k++) {
-			double *dw = k < in ? (double *)call->dw[0] + o * in + plain_canonical(dense, k) :
-					      (double *)call->dw[1] + o;
+			double *dw =
+				k < in ? (double *)call->dw[0] + o * in + plain_canonical(dense, k)
+				       : (double *)call->dw[1] + o;
 
-			*dw = call->n_leaves == 1 && !call->first ? plain_dense_chain(call, o, k, 0, *dw) :
-								    plain_dense_tree(call, o, k, 0, call->n_leaves);
+			*dw = call->n_leaves == 1 && !call->first
+				      ? plain_dense_chain(call, o, k, 0, *dw)
+				      : plain_dense_tree(call, o, k, 0, call->n_leaves);
 		}
 	for (size_t i = 0; call->dx[0] && i < plain_count(call) / out * in; i++) {
 		double sum = 0;
 
 		for (size_t o = 0; o < out; o++)
-			sum = fma(dy[i / in * out + o], w[o * in + plain_canonical(dense, i % in)], sum);
+			sum = fma(dy[i / in * out + o], w[o * in + plain_canonical(dense, i % in)],
+				  sum);
 		plain_put(call, 0, i, sum);
 	}
 }
@@ -159,7 +170,8 @@ static void plain_activation(const struct nn_call *call)
 	const struct nn_activation_attrs *a = call->site.attrs;
 
 	for (size_t i = 0; i < plain_count(call); i++)
-		((double *)call->y)[i] = plain_activate(a->kind, a->slope, ((const double *)call->x[0])[i]);
+		((double *)call->y)[i] =
+			plain_activate(a->kind, a->slope, ((const double *)call->x[0])[i]);
 }
 
 static void plain_activation_back(const struct nn_call *call)
@@ -168,9 +180,11 @@ static void plain_activation_back(const struct nn_call *call)
 	bool from_y = nn_activation_from_y(a->kind, a->slope);
 
 	for (size_t i = 0; i < plain_count(call); i++)
-		plain_put(call, 0, i, ((double *)call->dy)[i] *
-			  plain_slope(a->kind, a->slope, from_y ? NAN : ((const double *)call->x[0])[i],
-				      from_y ? ((double *)call->y)[i] : NAN));
+		plain_put(call, 0, i,
+			  ((double *)call->dy)[i] *
+				  plain_slope(a->kind, a->slope,
+					      from_y ? NAN : ((const double *)call->x[0])[i],
+					      from_y ? ((double *)call->y)[i] : NAN));
 }
 
 static void plain_join(const struct nn_call *call, bool product)
@@ -179,7 +193,8 @@ static void plain_join(const struct nn_call *call, bool product)
 		double value = ((const double *)call->x[0])[i];
 
 		for (int k = 1; k < call->site.n_in; k++)
-			value = product ? value * ((const double *)call->x[k])[i] : value + ((const double *)call->x[k])[i];
+			value = product ? value * ((const double *)call->x[k])[i]
+					: value + ((const double *)call->x[k])[i];
 		((double *)call->y)[i] = value;
 	}
 }
@@ -220,7 +235,8 @@ static void plain_mul_back(const struct nn_call *call)
 
 static void plain_concat_place(const struct nn_site *site, size_t i, int *input, size_t *from)
 {
-	size_t row = nn_shape_count(&site->out), outer = site->out.dim[0], run = row / outer, turn = i / run, at = i % run;
+	size_t row = nn_shape_count(&site->out), outer = site->out.dim[0], run = row / outer,
+	       turn = i / run, at = i % run;
 
 	*input = 0;
 	while (at >= site->in[*input].dim[1])
@@ -274,8 +290,8 @@ static const struct nn_kernel plain_kernels[] = {
 };
 
 static const struct nn_kernel *const plain_table[NN_N_OPS] = {
-	[NN_OP_dense] = &plain_kernels[0], [NN_OP_activation] = &plain_kernels[1],
-	[NN_OP_add] = &plain_kernels[2], [NN_OP_mul] = &plain_kernels[3],
+	[NN_OP_dense] = &plain_kernels[0],  [NN_OP_activation] = &plain_kernels[1],
+	[NN_OP_add] = &plain_kernels[2],    [NN_OP_mul] = &plain_kernels[3],
 	[NN_OP_concat] = &plain_kernels[4], [NN_OP_permute] = &plain_kernels[4],
 };
 
@@ -285,8 +301,12 @@ static void *plain_alloc(size_t bytes, struct nn_error *err)
 }
 
 static const struct nn_device plain_device = {
-	.name = "plain", .kind = "plain", .dtype = NN_F64, .kernels = plain_table,
-	.alloc = plain_alloc, .free = nn_free,
+	.name = "plain",
+	.kind = "plain",
+	.dtype = NN_F64,
+	.kernels = plain_table,
+	.alloc = plain_alloc,
+	.free = nn_free,
 };
 
 #endif

@@ -30,7 +30,7 @@ static double roll_real(struct dice *d)
 struct making {
 	struct nn_program *program;
 	struct dice dice;
-	bool every_op;               /* else those of the plain device */
+	bool every_op; /* else those of the plain device */
 	bool dropout;
 	size_t group;
 	bool used[4 * MOST_VALUES];
@@ -61,8 +61,8 @@ static int put(struct making *m, enum nn_op_id op, const void *attrs, const int 
 static int put_activation(struct making *m, int value)
 {
 	static const enum nn_activation kinds[] = {
-		NN_ACT_RELU, NN_ACT_LEAKY_RELU, NN_ACT_ELU, NN_ACT_GELU, NN_ACT_SILU, NN_ACT_SIGMOID,
-		NN_ACT_TANH, NN_ACT_SOFTPLUS, NN_ACT_RELU, NN_ACT_TANH,
+		NN_ACT_RELU,    NN_ACT_LEAKY_RELU, NN_ACT_ELU,      NN_ACT_GELU, NN_ACT_SILU,
+		NN_ACT_SIGMOID, NN_ACT_TANH,       NN_ACT_SOFTPLUS, NN_ACT_RELU, NN_ACT_TANH,
 	};
 	struct nn_activation_attrs a = { kinds[roll(&m->dice, sizeof kinds / sizeof *kinds)], 0.3 };
 
@@ -75,7 +75,8 @@ static int put_dense(struct making *m, int value)
 
 	/* Often the width of another value, so that sums and products are possible. */
 	if (roll(&m->dice, 2)) {
-		const struct nn_shape *other = shape_of(m, (int)roll(&m->dice, (uint64_t)m->program->n_values));
+		const struct nn_shape *other =
+			shape_of(m, (int)roll(&m->dice, (uint64_t)m->program->n_values));
 
 		a.out = other->dim[other->rank - 1];
 	}
@@ -90,7 +91,8 @@ static int put_join(struct making *m, int value)
 	for (int tries = 0; tries < 20 && found < n; tries++) {
 		int other = (int)roll(&m->dice, (uint64_t)m->program->n_values);
 
-		if (nn_shape_equal(shape_of(m, other), shape_of(m, value)) && (other != value || tries > 15))
+		if (nn_shape_equal(shape_of(m, other), shape_of(m, value)) &&
+		    (other != value || tries > 15))
 			in[found++] = other;
 	}
 	if (roll(&m->dice, 2)) {
@@ -120,7 +122,8 @@ static int put_reshape(struct making *m, int value)
 	if (shape_of(m, value)->rank == 1 || roll(&m->dice, 3) == 0)
 		for (size_t c = 1 + roll(&m->dice, 4); c > 0; c--)
 			if (count % (2 * c) == 0) {
-				a.shape = roll(&m->dice, 3) ? nn_shape3(c, 2, count / c / 2) : nn_shape2(2 * c, count / c / 2);
+				a.shape = roll(&m->dice, 3) ? nn_shape3(c, 2, count / c / 2)
+							    : nn_shape2(2 * c, count / c / 2);
 				break;
 			}
 	return put(m, NN_OP_reshape, &a, &value, 1);
@@ -129,7 +132,9 @@ static int put_reshape(struct making *m, int value)
 static int put_conv2d(struct making *m, int value)
 {
 	const struct nn_shape *in = shape_of(m, value);
-	struct nn_conv2d a = { .out = 1 + roll(&m->dice, 6), .groups = 1, .bias = roll(&m->dice, 3) > 0 };
+	struct nn_conv2d a = { .out = 1 + roll(&m->dice, 6),
+			       .groups = 1,
+			       .bias = roll(&m->dice, 3) > 0 };
 
 	for (int i = 0; i < 2; i++) {
 		a.kernel[i] = 1 + roll(&m->dice, 3);
@@ -143,8 +148,13 @@ static int put_conv2d(struct making *m, int value)
 	}
 	/* Often of the same size, for residuals. */
 	if (roll(&m->dice, 2)) {
-		a = (struct nn_conv2d){ .out = in->dim[0], .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 },
-					.dilation = { 1, 1 }, .groups = 1, .bias = a.bias };
+		a = (struct nn_conv2d){ .out = in->dim[0],
+					.kernel = { 3, 3 },
+					.stride = { 1, 1 },
+					.pad = { 1, 1 },
+					.dilation = { 1, 1 },
+					.groups = 1,
+					.bias = a.bias };
 	}
 	return put(m, NN_OP_conv2d, &a, &value, 1);
 }
@@ -201,10 +211,15 @@ static int put_product(struct making *m, int value)
 {
 	const struct nn_shape *in = shape_of(m, value);
 	struct nn_dense dense = { .out = in->dim[in->rank - 1], .bias = roll(&m->dice, 2) };
-	struct nn_conv2d conv = { .out = in->dim[0], .kernel = { 3, 1 }, .stride = { 1, 1 }, .pad = { 1, 0 },
-				  .dilation = { 1, 1 }, .groups = 1, .bias = roll(&m->dice, 2) };
-	int out = in->rank == 3 && m->every_op ? put(m, NN_OP_conv2d, &conv, &value, 1) :
-						 put(m, NN_OP_dense, &dense, &value, 1);
+	struct nn_conv2d conv = { .out = in->dim[0],
+				  .kernel = { 3, 1 },
+				  .stride = { 1, 1 },
+				  .pad = { 1, 0 },
+				  .dilation = { 1, 1 },
+				  .groups = 1,
+				  .bias = roll(&m->dice, 2) };
+	int out = in->rank == 3 && m->every_op ? put(m, NN_OP_conv2d, &conv, &value, 1)
+					       : put(m, NN_OP_dense, &dense, &value, 1);
 	int norm = m->every_op && roll(&m->dice, 2) ? put_batchnorm(m, out) : -1;
 
 	return norm < 0 ? out : norm;
@@ -218,7 +233,8 @@ static int put_block(struct making *m, int value)
 
 	if (roll(&m->dice, 2)) {
 		in[0] = put_product(m, value);
-		in[1] = roll(&m->dice, 2) ? put_product(m, value) : put_product(m, put_product(m, value));
+		in[1] = roll(&m->dice, 2) ? put_product(m, value)
+					  : put_product(m, put_product(m, value));
 		if (in[1] >= 0 && roll(&m->dice, 3) == 0)
 			in[0] = value;
 		out = put(m, NN_OP_add, NULL, in, 2);
@@ -233,12 +249,18 @@ static int put_block(struct making *m, int value)
 }
 
 /* A network of about n nodes; every value that nothing reads becomes an output. */
-static struct nn_program *random_program(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
+static struct nn_program *random_program(uint64_t seed, int n, bool every_op, bool dropout,
+					 size_t group)
 {
-	struct making m = { .dice = { seed * 2654435761u + 12345 }, .every_op = every_op, .dropout = dropout, .group = group };
+	struct making m = { .dice = { seed * 2654435761u + 12345 },
+			    .every_op = every_op,
+			    .dropout = dropout,
+			    .group = group };
 	static int (*const makers[])(struct making *, int) = {
-		put_activation, put_activation, put_dense, put_dense, put_join, put_join, put_block, put_concat, put_reshape,
-		put_block, put_block, put_image_op, put_image_op, put_image_op, put_image_op, put_batchnorm, put_batchnorm, put_other,
+		put_activation, put_activation, put_dense,    put_dense,    put_join,
+		put_join,       put_block,      put_concat,   put_reshape,  put_block,
+		put_block,      put_image_op,   put_image_op, put_image_op, put_image_op,
+		put_batchnorm,  put_batchnorm,  put_other,
 	};
 	struct nn_shape image = nn_shape3(3, 6, 5), vector = nn_shape1(7);
 	char name[16];
@@ -247,9 +269,12 @@ static struct nn_program *random_program(uint64_t seed, int n, bool every_op, bo
 	nn_program_input(m.program, roll(&m.dice, 3) ? &image : &vector, NULL);
 	if (roll(&m.dice, 3) == 0)
 		nn_program_input(m.program, &vector, NULL);
-	for (int tries = 0; tries < 20 * n && m.program->n_nodes < n && m.program->n_values < MOST_VALUES; tries++) {
+	for (int tries = 0;
+	     tries < 20 * n && m.program->n_nodes < n && m.program->n_values < MOST_VALUES;
+	     tries++) {
 		int newest = m.program->n_values - 1;
-		int value = roll(&m.dice, 3) ? newest : (int)roll(&m.dice, (uint64_t)m.program->n_values);
+		int value = roll(&m.dice, 3) ? newest
+					     : (int)roll(&m.dice, (uint64_t)m.program->n_values);
 		size_t maker = roll(&m.dice, every_op ? sizeof makers / sizeof *makers : 9);
 
 		makers[maker](&m, value);
@@ -270,15 +295,17 @@ static double **random_params(const struct nn_program *program, struct dice *dic
 
 	for (int i = 0; i < program->n_params; i++)
 		n += nn_shape_count(&program->params[i].desc.shape);
-	params = nn_alloc((size_t)program->n_params * sizeof *params + n * sizeof **params, 1, NULL);
+	params =
+		nn_alloc((size_t)program->n_params * sizeof *params + n * sizeof **params, 1, NULL);
 	at = (double *)(params + program->n_params);
 	for (int i = 0; i < program->n_params; i++) {
 		size_t count = nn_shape_count(&program->params[i].desc.shape);
 
 		params[i] = at;
 		for (size_t k = 0; k < count; k++)
-			*at++ = program->params[i].desc.init == NN_INIT_ONE ? 1 + 0.5 * roll_real(dice) :
-				0.7 * roll_real(dice);
+			*at++ = program->params[i].desc.init == NN_INIT_ONE
+					? 1 + 0.5 * roll_real(dice)
+					: 0.7 * roll_real(dice);
 	}
 	return params;
 }

@@ -1,4 +1,5 @@
-/* Ranks that are threads of one process: what they have of a graph goes through pointers that all see. */
+/* Ranks that are threads of one process: what they have of a graph goes through pointers that all
+ * see. */
 #ifndef GRAPH_RANKS_H
 #define GRAPH_RANKS_H
 
@@ -26,12 +27,14 @@ static void gather(void *arg, const void *part, void *whole, size_t lines, size_
 		size_t from = n * r / ranks, width = n * (r + 1) / ranks - from;
 
 		for (size_t i = 0; i < lines; i++)
-			memcpy((char *)whole + (i * n + from) * size, (const char *)parts[r] + i * width * size, width * size);
+			memcpy((char *)whole + (i * n + from) * size,
+			       (const char *)parts[r] + i * width * size, width * size);
 	}
 	pthread_barrier_wait(&barrier);
 }
 
-static void exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive, const size_t *receive_bytes)
+static void exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive,
+		     const size_t *receive_bytes)
 {
 	const struct nn_columns *columns = arg;
 

@@ -13,13 +13,14 @@ struct reference {
 	const struct nn_program *program;
 	const double *const *params;
 	size_t rows;
-	bool training;                       /* batchnorm from groups of rows, else from running values; no dropout */
+	bool training; /* batchnorm from groups of rows, else from running values; no dropout */
 	const size_t *group;
 	size_t n_groups;
-	double **values;                     /* [n_values][rows][count] */
+	double **values; /* [n_values][rows][count] */
 };
 
-static void ref_dense(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_dense(const struct reference *r, const struct nn_node *node, const double *x,
+		      double *y)
 {
 	const struct nn_dense *dense = node->attrs;
 	const struct nn_shape *shape = &r->program->values[node->in[0]].shape;
@@ -45,8 +46,9 @@ static size_t ref_index(const struct nn_shape *s, size_t row, size_t c, size_t h
 
 static struct ref_place ref_place(const struct nn_shape *s, size_t i)
 {
-	return (struct ref_place){ i / s->dim[2] / s->dim[1] / s->dim[0], i / s->dim[2] / s->dim[1] % s->dim[0],
-				   i / s->dim[2] % s->dim[1], i % s->dim[2] };
+	return (struct ref_place){ i / s->dim[2] / s->dim[1] / s->dim[0],
+				   i / s->dim[2] / s->dim[1] % s->dim[0], i / s->dim[2] % s->dim[1],
+				   i % s->dim[2] };
 }
 
 /* Position of a tap along one axis, or -1 outside. */
@@ -57,10 +59,12 @@ static long ref_tap(size_t out, size_t tap, size_t stride, size_t dilation, size
 	return at < (long)size ? at : -1;
 }
 
-static void ref_conv2d(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_conv2d(const struct reference *r, const struct nn_node *node, const double *x,
+		       double *y)
 {
 	const struct nn_conv2d *a = node->attrs;
-	const struct nn_shape *in = &r->program->values[node->in[0]].shape, *out = &r->program->values[node->out].shape;
+	const struct nn_shape *in = &r->program->values[node->in[0]].shape,
+			      *out = &r->program->values[node->out].shape;
 	size_t cin = in->dim[0] / a->groups, cout = a->out / a->groups;
 
 	for (size_t i = 0; i < r->rows * nn_shape_count(out); i++) {
@@ -68,21 +72,28 @@ static void ref_conv2d(const struct reference *r, const struct nn_node *node, co
 
 		y[i] = a->bias ? r->params[node->param + 1][p.c] : 0;
 		for (size_t t = 0; t < cin * a->kernel[0] * a->kernel[1]; t++) {
-			size_t kw = t % a->kernel[1], kh = t / a->kernel[1] % a->kernel[0], c = t / a->kernel[1] / a->kernel[0];
-			long h = ref_tap(p.h, kh, a->stride[0], a->dilation[0], a->pad[0], in->dim[1]);
-			long w = ref_tap(p.w, kw, a->stride[1], a->dilation[1], a->pad[1], in->dim[2]);
+			size_t kw = t % a->kernel[1], kh = t / a->kernel[1] % a->kernel[0],
+			       c = t / a->kernel[1] / a->kernel[0];
+			long h = ref_tap(p.h, kh, a->stride[0], a->dilation[0], a->pad[0],
+					 in->dim[1]);
+			long w = ref_tap(p.w, kw, a->stride[1], a->dilation[1], a->pad[1],
+					 in->dim[2]);
 
 			if (h >= 0 && w >= 0)
-				y[i] += x[ref_index(in, p.row, p.c / cout * cin + c, (size_t)h, (size_t)w)] *
-					r->params[node->param][p.c * cin * a->kernel[0] * a->kernel[1] + t];
+				y[i] += x[ref_index(in, p.row, p.c / cout * cin + c, (size_t)h,
+						    (size_t)w)] *
+					r->params[node->param]
+						 [p.c * cin * a->kernel[0] * a->kernel[1] + t];
 		}
 	}
 }
 
-static void ref_pool2d(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_pool2d(const struct reference *r, const struct nn_node *node, const double *x,
+		       double *y)
 {
 	const struct nn_window *a = &((const struct nn_pool2d *)node->attrs)->window;
-	const struct nn_shape *in = &r->program->values[node->in[0]].shape, *out = &r->program->values[node->out].shape;
+	const struct nn_shape *in = &r->program->values[node->in[0]].shape,
+			      *out = &r->program->values[node->out].shape;
 	bool max = node->op == NN_OP_maxpool2d;
 
 	for (size_t i = 0; i < r->rows * nn_shape_count(out); i++) {
@@ -90,16 +101,23 @@ static void ref_pool2d(const struct reference *r, const struct nn_node *node, co
 
 		y[i] = max ? -INFINITY : 0;
 		for (size_t t = 0; t < a->kernel[0] * a->kernel[1]; t++) {
-			long h = ref_tap(p.h, t / a->kernel[1], a->stride[0], 1, a->pad[0], in->dim[1]);
-			long w = ref_tap(p.w, t % a->kernel[1], a->stride[1], 1, a->pad[1], in->dim[2]);
-			double v = h >= 0 && w >= 0 ? x[ref_index(in, p.row, p.c, (size_t)h, (size_t)w)] : max ? -INFINITY : 0;
+			long h = ref_tap(p.h, t / a->kernel[1], a->stride[0], 1, a->pad[0],
+					 in->dim[1]);
+			long w = ref_tap(p.w, t % a->kernel[1], a->stride[1], 1, a->pad[1],
+					 in->dim[2]);
+			double v = h >= 0 && w >= 0
+					   ? x[ref_index(in, p.row, p.c, (size_t)h, (size_t)w)]
+				   : max ? -INFINITY
+					 : 0;
 
-			y[i] = max ? fmax(y[i], v) : y[i] + v / (double)(a->kernel[0] * a->kernel[1]);
+			y[i] = max ? fmax(y[i], v)
+				   : y[i] + v / (double)(a->kernel[0] * a->kernel[1]);
 		}
 	}
 }
 
-static void ref_global(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_global(const struct reference *r, const struct nn_node *node, const double *x,
+		       double *y)
 {
 	const struct nn_shape *in = &r->program->values[node->in[0]].shape;
 	size_t n = in->dim[1] * in->dim[2];
@@ -112,8 +130,8 @@ static void ref_global(const struct reference *r, const struct nn_node *node, co
 }
 
 /* Rows begin..end-1 of one channel are normalized together. */
-static void ref_normalize(const struct reference *r, const struct nn_node *node, const double *x, double *y,
-			  size_t c, size_t begin, size_t end)
+static void ref_normalize(const struct reference *r, const struct nn_node *node, const double *x,
+			  double *y, size_t c, size_t begin, size_t end)
 {
 	const struct nn_batchnorm *a = node->attrs;
 	const struct nn_shape *in = &r->program->values[node->in[0]].shape;
@@ -125,16 +143,19 @@ static void ref_normalize(const struct reference *r, const struct nn_node *node,
 		for (size_t k = 0; k < m; k++)
 			mean += x[((begin + k / n) * channels + c) * n + k % n] / (double)m;
 		for (size_t k = 0; k < m; k++)
-			var += pow(x[((begin + k / n) * channels + c) * n + k % n] - mean, 2) / (double)m;
+			var += pow(x[((begin + k / n) * channels + c) * n + k % n] - mean, 2) /
+			       (double)m;
 	}
 	for (size_t k = 0; k < m; k++) {
 		size_t i = ((begin + k / n) * channels + c) * n + k % n;
 
-		y[i] = (x[i] - mean) / sqrt(var + a->eps) * r->params[node->param][c] + r->params[node->param + 1][c];
+		y[i] = (x[i] - mean) / sqrt(var + a->eps) * r->params[node->param][c] +
+		       r->params[node->param + 1][c];
 	}
 }
 
-static void ref_batchnorm(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_batchnorm(const struct reference *r, const struct nn_node *node, const double *x,
+			  double *y)
 {
 	size_t channels = r->program->values[node->in[0]].shape.dim[0];
 
@@ -146,7 +167,8 @@ static void ref_batchnorm(const struct reference *r, const struct nn_node *node,
 	}
 }
 
-static void ref_layernorm(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_layernorm(const struct reference *r, const struct nn_node *node, const double *x,
+			  double *y)
 {
 	const struct nn_layernorm *a = node->attrs;
 	const struct nn_shape *in = &r->program->values[node->in[0]].shape;
@@ -160,17 +182,20 @@ static void ref_layernorm(const struct reference *r, const struct nn_node *node,
 		for (size_t k = 0; k < n; k++)
 			var += pow(x[i * n + k] - mean, 2) / (double)n;
 		for (size_t k = 0; k < n; k++)
-			y[i * n + k] = (x[i * n + k] - mean) / sqrt(var + a->eps) * r->params[node->param][k] +
+			y[i * n + k] = (x[i * n + k] - mean) / sqrt(var + a->eps) *
+					       r->params[node->param][k] +
 				       r->params[node->param + 1][k];
 	}
 }
 
 /* Classes are dimension 0 of C,H,W, the last dimension else. */
-static void ref_softmax(const struct reference *r, const struct nn_node *node, const double *x, double *y)
+static void ref_softmax(const struct reference *r, const struct nn_node *node, const double *x,
+			double *y)
 {
 	const struct nn_shape *in = &r->program->values[node->in[0]].shape;
 	size_t classes = in->rank == 3 ? in->dim[0] : in->dim[in->rank - 1];
-	size_t step = in->rank == 3 ? in->dim[1] * in->dim[2] : 1, n = r->rows * nn_shape_count(in) / classes;
+	size_t step = in->rank == 3 ? in->dim[1] * in->dim[2] : 1,
+	       n = r->rows * nn_shape_count(in) / classes;
 	bool log_of = ((const struct nn_softmax *)node->attrs)->log;
 
 	for (size_t i = 0; i < n; i++) {
@@ -203,7 +228,8 @@ static void ref_concat(const struct reference *r, const struct nn_node *node, do
 		size_t run = r->program->values[node->in[i]].shape.dim[dim] * inner;
 
 		for (size_t o = 0; o < outer; o++)
-			memcpy(y + o * out->dim[dim] * inner + at, r->values[node->in[i]] + o * run, run * sizeof *y);
+			memcpy(y + o * out->dim[dim] * inner + at, r->values[node->in[i]] + o * run,
+			       run * sizeof *y);
 		at += run;
 	}
 }
@@ -212,11 +238,13 @@ static void ref_elements(const struct reference *r, const struct nn_node *node, 
 {
 	const struct nn_activation_attrs *a = node->attrs;
 
-	for (size_t i = 0; i < r->rows * nn_shape_count(&r->program->values[node->out].shape); i++) {
+	for (size_t i = 0; i < r->rows * nn_shape_count(&r->program->values[node->out].shape);
+	     i++) {
 		double v = r->values[node->in[0]][i];
 
 		for (int k = 1; k < node->n_in; k++)
-			v = node->op == NN_OP_mul ? v * r->values[node->in[k]][i] : v + r->values[node->in[k]][i];
+			v = node->op == NN_OP_mul ? v * r->values[node->in[k]][i]
+						  : v + r->values[node->in[k]][i];
 		y[i] = node->op == NN_OP_activation ? plain_activate(a->kind, a->slope, v) : v;
 	}
 }
@@ -264,7 +292,8 @@ static void reference_run(struct reference *r, const double *const *inputs)
 
 	r->values = calloc((size_t)p->n_values, sizeof *r->values);
 	for (int i = 0; i < p->n_values; i++)
-		r->values[i] = calloc(r->rows * nn_shape_count(&p->values[i].shape) + 1, sizeof **r->values);
+		r->values[i] = calloc(r->rows * nn_shape_count(&p->values[i].shape) + 1,
+				      sizeof **r->values);
 	for (int i = 0; i < p->n_inputs; i++)
 		memcpy(r->values[p->inputs[i]], inputs[i],
 		       r->rows * nn_shape_count(&p->values[p->inputs[i]].shape) * sizeof(double));

@@ -1,4 +1,5 @@
-/* Ranks that share the rows of a table, as threads, against the one graph that has all of them: the same bytes. */
+/* Ranks that share the rows of a table, as threads, against the one graph that has all of them: the
+ * same bytes. */
 #include <math.h>
 
 #include "graph-ranks.h"
@@ -13,17 +14,18 @@ struct table {
 	const struct nn_device *device;
 	struct nn_program *program;
 	struct nn_embedding attrs;
-	size_t numbers, out;                 /* of a sample */
+	size_t numbers, out; /* of a sample */
 	double x[MOST_NUMBERS];
-	double *weights, *found;             /* [rows][size] loaded, saved */
+	double *weights, *found; /* [rows][size] loaded, saved */
 };
 
-/* What came of all spans: outputs, and the gradient as a list whose rows are those of the whole table. */
+/* What came of all spans: outputs, and the gradient as a list whose rows are those of the whole
+ * table. */
 struct result {
 	double y[MOST_NUMBERS * MOST_SIZE], dw[MOST_NUMBERS * MOST_SIZE];
 	uint32_t row[MOST_NUMBERS];
 	size_t n;
-	size_t received;                     /* bytes */
+	size_t received; /* bytes */
 };
 
 struct rank {
@@ -55,20 +57,27 @@ static void put_at(const struct table *t, void *values, size_t i, double x)
 
 static double get_at(const struct table *t, const void *values, size_t i)
 {
-	return t->device->dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+	return t->device->dtype == NN_F64 ? ((const double *)values)[i]
+					  : (double)((const float *)values)[i];
 }
 
-/* Most are rows, many of them the same; a number may lie between two, outside, or be none at all. */
+/* Most are rows, many of them the same; a number may lie between two, outside, or be none at all.
+ */
 static double roll_number(const struct table *t, struct dice *d)
 {
 	size_t rows = roll(d, 2) && t->attrs.rows > 5 ? 5 : t->attrs.rows;
 
 	switch (roll(d, 12)) {
-	case 0: return -1;
-	case 1: return (double)t->attrs.rows;
-	case 2: return NAN;
-	case 3: return (double)roll(d, rows) + 0.5;
-	default: return (double)roll(d, rows);
+	case 0:
+		return -1;
+	case 1:
+		return (double)t->attrs.rows;
+	case 2:
+		return NAN;
+	case 3:
+		return (double)roll(d, rows) + 0.5;
+	default:
+		return (double)roll(d, rows);
 	}
 }
 
@@ -77,11 +86,14 @@ static struct table *table_new(const struct nn_device *device, uint64_t seed)
 	struct table *t = calloc(1, sizeof *t);
 	struct dice d = { seed };
 	size_t rows = roll(&d, 3) ? 3 + roll(&d, 40) : 3 + roll(&d, 5000), n;
-	struct nn_shape shape = roll(&d, 2) ? nn_shape1(1 + roll(&d, 12)) : nn_shape2(1 + roll(&d, 3), 1 + roll(&d, 4));
+	struct nn_shape shape = roll(&d, 2) ? nn_shape1(1 + roll(&d, 12))
+					    : nn_shape2(1 + roll(&d, 3), 1 + roll(&d, 4));
 	int value;
 
 	t->device = device;
-	t->attrs = (struct nn_embedding){ rows, 1 + roll(&d, MOST_SIZE), roll(&d, 2) ? roll(&d, rows < 5 ? rows : 5) : NN_NO_ROW, roll(&d, 2), false };
+	t->attrs = (struct nn_embedding){ rows, 1 + roll(&d, MOST_SIZE),
+					  roll(&d, 2) ? roll(&d, rows < 5 ? rows : 5) : NN_NO_ROW,
+					  roll(&d, 2), false };
 	t->program = nn_program_new(NULL);
 	value = nn_program_input(t->program, &shape, NULL);
 	value = nn_program_add(t->program, NN_OP_embedding, &t->attrs, &value, 1, "e", 0, NULL);
@@ -108,7 +120,8 @@ static void table_free(struct table *t)
 
 /* ---- a rank ---- */
 
-static void count_exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive, const size_t *receive_bytes)
+static void count_exchange(void *arg, void *const *send, const size_t *send_bytes,
+			   void *const *receive, const size_t *receive_bytes)
 {
 	struct rank *rank = arg;
 
@@ -121,10 +134,16 @@ static void run_span(struct rank *rank, struct nn_graph *graph, size_t i)
 {
 	static const size_t bounds[] = { 0, SPAN_ROWS / 3, SPAN_ROWS };
 	const struct table *t = rank->t;
-	struct nn_span span = { .rows = SPAN_ROWS, .sample = i * SPAN_ROWS, .leaf = bounds, .n_leaves = 2, .first = true, .leaf_number = 2 * i };
+	struct nn_span span = { .rows = SPAN_ROWS,
+				.sample = i * SPAN_ROWS,
+				.leaf = bounds,
+				.n_leaves = 2,
+				.first = true,
+				.leaf_number = 2 * i };
 	size_t size, positions, columns, n = SPAN_ROWS * t->out;
 	bool channels_last;
-	void *x = nn_graph_input(graph, 0, &size, &channels_last), *dy = nn_graph_output_gradient(graph, 0);
+	void *x = nn_graph_input(graph, 0, &size, &channels_last),
+	     *dy = nn_graph_output_gradient(graph, 0);
 	const void *y = nn_graph_output(graph, 0, &positions, &columns);
 
 	for (size_t k = 0; k < SPAN_ROWS * t->numbers; k++)
@@ -142,7 +161,11 @@ static void *run(void *arg)
 	struct rank *rank = arg;
 	struct table *t = rank->t;
 	struct nn_graph_options options = {
-		.device = t->device, .max_rows = SPAN_ROWS, .max_leaves = 2, .batch = SPANS * SPAN_ROWS, .training = true,
+		.device = t->device,
+		.max_rows = SPAN_ROWS,
+		.max_leaves = 2,
+		.batch = SPANS * SPAN_ROWS,
+		.training = true,
 		.columns = rank->columns.ranks > 1 ? &rank->columns : NULL,
 	};
 	size_t from, size = nn_dtype_size(t->device->dtype);
@@ -152,8 +175,10 @@ static void *run(void *arg)
 
 	if (nn_graph_bind(&graph, t->program, &options, NULL) < 0)
 		exit(1);
-	if (nn_columns_slice(t->attrs.rows * t->attrs.size, nn_graph_channels(graph, 0), rank->columns.rank, rank->columns.ranks, &from) !=
-	    nn_graph_count(graph, 0) || nn_graph_table(graph, 0).rows * t->attrs.size != nn_graph_count(graph, 0))
+	if (nn_columns_slice(t->attrs.rows * t->attrs.size, nn_graph_channels(graph, 0),
+			     rank->columns.rank, rank->columns.ranks,
+			     &from) != nn_graph_count(graph, 0) ||
+	    nn_graph_table(graph, 0).rows * t->attrs.size != nn_graph_count(graph, 0))
 		exit(1);
 	params = (char *)t->weights + from * size;
 	if (nn_graph_load(graph, (const void *const *)&params, NULL) < 0)
@@ -184,8 +209,10 @@ static bool lists_are(const struct rank *ranks, int n, const struct result *whol
 
 	for (int r = 0; r < n; r++)
 		for (size_t j = 0; j < ranks[r].result.n; j++, at++)
-			if (at >= whole->n || ranks[r].result.row[j] + ranks[r].from != whole->row[at] ||
-			    memcmp(&ranks[r].result.dw[j * width], &whole->dw[at * width], width * sizeof(double)) != 0)
+			if (at >= whole->n ||
+			    ranks[r].result.row[j] + ranks[r].from != whole->row[at] ||
+			    memcmp(&ranks[r].result.dw[j * width], &whole->dw[at * width],
+				   width * sizeof(double)) != 0)
 				return false;
 	return at == whole->n;
 }
@@ -217,12 +244,15 @@ static void shared_is_whole(const struct nn_device *device, int n_tables)
 
 			memset(t->found, 0, bytes);
 			ranks = run_ranks(t, n);
-			if (!lists_are(ranks, n, &whole->result, t->attrs.size) || memcmp(t->found, t->weights, bytes) != 0)
+			if (!lists_are(ranks, n, &whole->result, t->attrs.size) ||
+			    memcmp(t->found, t->weights, bytes) != 0)
 				bad = i;
 			for (int r = 0; r < n; r++) {
-				size_t received = ranks[r].result.received / nn_dtype_size(device->dtype) / t->attrs.size;
+				size_t received = ranks[r].result.received /
+						  nn_dtype_size(device->dtype) / t->attrs.size;
 
-				if (memcmp(ranks[r].result.y, whole->result.y, sizeof whole->result.y) != 0)
+				if (memcmp(ranks[r].result.y, whole->result.y,
+					   sizeof whole->result.y) != 0)
 					bad = i;
 				most = received > most ? received : most;
 				if (received > SPANS * t->attrs.rows)
@@ -233,7 +263,9 @@ static void shared_is_whole(const struct nn_device *device, int n_tables)
 		free(whole);
 		table_free(t);
 	}
-	if (!ok(bad < 0, "rows, %s of %zu bytes: outputs and gradients of %d tables over 2 and 3 ranks are those of one graph, no row is sent twice",
+	if (!ok(bad < 0,
+		"rows, %s of %zu bytes: outputs and gradients of %d tables over 2 and 3 ranks are "
+		"those of one graph, no row is sent twice",
 		device->name, nn_dtype_size(device->dtype), n_tables))
 		note("table %d differs", bad);
 	ok(most > SPAN_ROWS, "rows: some are sent");
@@ -242,7 +274,8 @@ static void shared_is_whole(const struct nn_device *device, int n_tables)
 int main(void)
 {
 	struct nn_error err = { 0 };
-	const struct nn_device *f64 = nn_device_open("cpu", NN_F64, &err), *f32 = nn_device_open("cpu", NN_F32, &err);
+	const struct nn_device *f64 = nn_device_open("cpu", NN_F64, &err),
+			       *f32 = nn_device_open("cpu", NN_F32, &err);
 
 	if (!ok(f64 && f32, "rows: the cpu device opens")) {
 		note("%s", err.text);

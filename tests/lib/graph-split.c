@@ -1,4 +1,5 @@
-/* Ranks that share the out-channels of products, as threads, against the one graph that has all of them: the same bytes. */
+/* Ranks that share the out-channels of products, as threads, against the one graph that has all of
+ * them: the same bytes. */
 #include "graph-plain.h"
 #include "graph-ranks.h"
 #include "graph-trial.h"
@@ -17,8 +18,13 @@ static struct nn_span span_at(size_t i)
 {
 	static const size_t bounds[] = { 0, SPAN_ROWS / 2, SPAN_ROWS };
 
-	return (struct nn_span){ .rows = SPAN_ROWS, .sample = 100 + i * SPAN_ROWS, .leaf = bounds, .n_leaves = 2, .first = true,
-				 .group = bounds, .n_groups = 2 };
+	return (struct nn_span){ .rows = SPAN_ROWS,
+				 .sample = 100 + i * SPAN_ROWS,
+				 .leaf = bounds,
+				 .n_leaves = 2,
+				 .first = true,
+				 .group = bounds,
+				 .n_groups = 2 };
 }
 
 /* ---- ranks that are threads ---- */
@@ -27,17 +33,19 @@ struct rank {
 	struct nn_columns columns;
 	const struct trial *t;
 	const struct nn_device *device;
-	double *gradients, **params;         /* all ranks write their own elements */
-	size_t n, split;                     /* split: parameters of which it has a part */
+	double *gradients, **params; /* all ranks write their own elements */
+	size_t n, split;             /* split: parameters of which it has a part */
 	struct nn_graph *graph;
 };
 
 /* Canonical values, of which a rank that has a part takes its own. */
 static void *part_of(const struct rank *rank, int p, double *whole)
 {
-	size_t from, channels = nn_graph_channels(rank->graph, p), all = nn_shape_count(&rank->t->program->params[p].desc.shape);
+	size_t from, channels = nn_graph_channels(rank->graph, p),
+		     all = nn_shape_count(&rank->t->program->params[p].desc.shape);
 
-	if (nn_columns_slice(all, channels, rank->columns.rank, rank->columns.ranks, &from) != nn_graph_count(rank->graph, p) &&
+	if (nn_columns_slice(all, channels, rank->columns.rank, rank->columns.ranks, &from) !=
+		    nn_graph_count(rank->graph, p) &&
 	    nn_graph_has(rank->graph, p))
 		exit(1);
 	return whole + from;
@@ -52,7 +60,8 @@ static void **parts_of(const struct rank *rank, double *const *whole)
 	return own;
 }
 
-/* Gradients of the span's leaves, this rank's elements; parameters that all have are the same, and only rank 0 tells them. */
+/* Gradients of the span's leaves, this rank's elements; parameters that all have are the same, and
+ * only rank 0 tells them. */
 static void collect(struct rank *rank, double *to)
 {
 	size_t n = 0, offset, packed;
@@ -60,8 +69,10 @@ static void collect(struct rank *rank, double *to)
 	for (int p = 0; p < rank->t->program->n_params; p++) {
 		bool part = nn_graph_channels(rank->graph, p) > 0;
 
-		if (nn_graph_place(rank->graph, p, &offset, &packed) && (part || rank->columns.rank == 0))
-			nn_graph_unpack(rank->graph, p, nn_graph_gradients(rank->graph), part_of(rank, p, to + n));
+		if (nn_graph_place(rank->graph, p, &offset, &packed) &&
+		    (part || rank->columns.rank == 0))
+			nn_graph_unpack(rank->graph, p, nn_graph_gradients(rank->graph),
+					part_of(rank, p, to + n));
 		rank->split += part;
 		n += nn_shape_count(&rank->t->program->params[p].desc.shape);
 	}
@@ -71,7 +82,11 @@ static void *run(void *arg)
 {
 	struct rank *rank = arg;
 	struct nn_graph_options options = {
-		.device = rank->device, .max_rows = SPAN_ROWS, .max_leaves = 2, .training = true, .seed = 7,
+		.device = rank->device,
+		.max_rows = SPAN_ROWS,
+		.max_leaves = 2,
+		.training = true,
+		.seed = 7,
 		.columns = rank->columns.ranks > 1 ? &rank->columns : NULL,
 	};
 	struct nn_error err = { 0 };
@@ -101,13 +116,19 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static size_t run_ranks(const struct trial *t, const struct nn_device *device, int ranks, size_t n, double *gradients, double **params)
+static size_t run_ranks(const struct trial *t, const struct nn_device *device, int ranks, size_t n,
+			double *gradients, double **params)
 {
 	struct rank rank[MOST_RANKS];
 
 	for (int r = 0; r < ranks; r++)
-		rank[r] = (struct rank){ .columns = { r, ranks, &rank[r].columns, gather, exchange }, .t = t, .device = device,
-					 .gradients = gradients, .params = r == 0 ? params : NULL, .n = n };
+		rank[r] =
+			(struct rank){ .columns = { r, ranks, &rank[r].columns, gather, exchange },
+				       .t = t,
+				       .device = device,
+				       .gradients = gradients,
+				       .params = r == 0 ? params : NULL,
+				       .n = n };
 	run_as_ranks(run, rank, sizeof *rank, ranks);
 	return rank[0].split;
 }
@@ -120,8 +141,10 @@ static void shared_is_whole(const struct nn_device *device, bool every_op, int n
 	size_t split = 0;
 
 	for (int i = 0; i < n_trials && bad < 0; i++) {
-		struct trial t = trial_new((uint64_t)i, 4 + i % 14, every_op, true, every_op && i % 2 ? SPAN_ROWS / 2 : 0);
-		double **params = random_params(t.program, &t.dice), **found_params = random_params(t.program, &t.dice), *wanted, *found;
+		struct trial t = trial_new((uint64_t)i, 4 + i % 14, every_op, true,
+					   every_op && i % 2 ? SPAN_ROWS / 2 : 0);
+		double **params = random_params(t.program, &t.dice),
+		       **found_params = random_params(t.program, &t.dice), *wanted, *found;
 		size_t n = 0;
 
 		for (int p = 0; p < t.program->n_params; p++)
@@ -137,7 +160,8 @@ static void shared_is_whole(const struct nn_device *device, bool every_op, int n
 			for (int p = 0; p < t.program->n_params; p++)
 				if (t.program->params[p].desc.role == NN_BUFFER &&
 				    memcmp(params[p], found_params[p],
-					   nn_shape_count(&t.program->params[p].desc.shape) * sizeof(double)) != 0)
+					   nn_shape_count(&t.program->params[p].desc.shape) *
+						   sizeof(double)) != 0)
 					bad = i;
 			bad_ranks = ranks;
 		}
@@ -147,9 +171,13 @@ static void shared_is_whole(const struct nn_device *device, bool every_op, int n
 		nn_free(found_params);
 		trial_free(&t);
 	}
-	if (!ok(bad < 0, "split, %s: gradients and buffers of %d networks over 2 and 3 ranks are those of one graph", device->name, n_trials))
+	if (!ok(bad < 0,
+		"split, %s: gradients and buffers of %d networks over 2 and 3 ranks are those of "
+		"one graph",
+		device->name, n_trials))
 		note("network %d differs with %d ranks", bad, bad_ranks);
-	ok(split > (size_t)n_trials, "split, %s: parameters are shared in most of them", device->name);
+	ok(split > (size_t)n_trials, "split, %s: parameters are shared in most of them",
+	   device->name);
 }
 
 static void plain_sum(void *a, const void *b, size_t n, struct nn_pool *pool)

@@ -6,8 +6,8 @@
 
 #include "device/device.h"
 
-static const struct nn_device *under;    /* the device that computes */
-static size_t n_calls, n_bytes;          /* kernel calls, bytes taken */
+static const struct nn_device *under; /* the device that computes */
+static size_t n_calls, n_bytes;       /* kernel calls, bytes taken */
 
 static void spoil(void *memory, size_t n)
 {

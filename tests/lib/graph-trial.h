@@ -21,7 +21,9 @@ struct trial {
 
 static struct trial trial_new(uint64_t seed, int n, bool every_op, bool dropout, size_t group)
 {
-	struct trial t = { .program = random_program(FIRST_SEED + seed, n, every_op, dropout, group), .dice = { seed } };
+	struct trial t = { .program =
+				   random_program(FIRST_SEED + seed, n, every_op, dropout, group),
+			   .dice = { seed } };
 
 	t.params = random_params(t.program, &t.dice);
 	t.inputs = random_inputs(t.program, ROWS, &t.dice);
@@ -50,7 +52,8 @@ static void feed(const struct trial *t, struct nn_graph *graph, size_t first, si
 		pixels = size / channels;
 		for (size_t k = 0; k < n * size; k++)
 			if (channels_last)
-				to[k / size * size + k % pixels * channels + k % size / pixels] = from[k];
+				to[k / size * size + k % pixels * channels + k % size / pixels] =
+					from[k];
 			else
 				to[k] = from[k];
 	}
@@ -61,7 +64,8 @@ static double weight_of_output(size_t i)
 	return sin((double)i + 1);
 }
 
-static void put_loss_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t rows)
+static void put_loss_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
+			      size_t rows)
 {
 	for (int o = 0; o < t->program->n_outputs; o++) {
 		size_t positions, columns;

@@ -1,4 +1,5 @@
-/* Graphs: forward against the network evaluated alone, gradients against differences, spans, prediction, parameters. */
+/* Graphs: forward against the network evaluated alone, gradients against differences, spans,
+ * prediction, parameters. */
 #include <math.h>
 
 #include "graph-plain.h"
@@ -32,14 +33,16 @@ static double loss_of(const struct trial *t, const struct nn_graph *graph, size_
 
 /* ---- forward ---- */
 
-static void forward_is_right(const struct nn_device *device, bool every_op, int n_trials, bool training)
+static void forward_is_right(const struct nn_device *device, bool every_op, int n_trials,
+			     bool training)
 {
 	struct nn_device spoiler = spoiling(device);
 	double worst = 0;
 	int bad = -1;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i, 4 + i % 14, every_op, !training, every_op && i % 2 ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i, 4 + i % 14, every_op, !training,
+					   every_op && i % 2 ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, &spoiler, training, ROWS, NULL, NULL);
 		double e = forward_error(&t, graph, training);
 
@@ -49,14 +52,16 @@ static void forward_is_right(const struct nn_device *device, bool every_op, int 
 		trial_free(&t);
 	}
 	/* f64 sums in another order; activations of the device to 2 ulp. */
-	if (!ok(worst < 1e-10, "graph: %s: %d random networks give what their ops give one by one, %s", device->name, n_trials,
-		training ? "training" : "prediction"))
+	if (!ok(worst < 1e-10,
+		"graph: %s: %d random networks give what their ops give one by one, %s",
+		device->name, n_trials, training ? "training" : "prediction"))
 		note("network %d: relative error %g", bad, worst);
 }
 
 /* ---- backward ---- */
 
-static double difference_quotient(struct trial *t, struct nn_graph *graph, double *parameter, double h)
+static double difference_quotient(struct trial *t, struct nn_graph *graph, double *parameter,
+				  double h)
 {
 	double old = *parameter, up, down;
 
@@ -72,10 +77,13 @@ static double difference_quotient(struct trial *t, struct nn_graph *graph, doubl
 	return (up - down) / (2 * h);
 }
 
-/* How far a gradient is from the difference quotient; 0 where that shows a kink (of relu, of a maximum) within its step. */
-static double element_error(struct trial *t, struct nn_graph *graph, double *parameter, double gradient)
+/* How far a gradient is from the difference quotient; 0 where that shows a kink (of relu, of a
+ * maximum) within its step. */
+static double element_error(struct trial *t, struct nn_graph *graph, double *parameter,
+			    double gradient)
 {
-	double wide = difference_quotient(t, graph, parameter, 1e-6), narrow, e = difference(gradient, wide);
+	double wide = difference_quotient(t, graph, parameter, 1e-6), narrow,
+	       e = difference(gradient, wide);
 
 	if (e < 1e-6)
 		return e;
@@ -102,7 +110,8 @@ static double gradient_error(struct trial *t, struct nn_graph *graph)
 			for (int tries = 0; tries < 4; tries++) {
 				size_t at = roll(&t->dice, n);
 
-				worst = worse(worst, element_error(t, graph, &t->params[p][at], gradient[at]));
+				worst = worse(worst, element_error(t, graph, &t->params[p][at],
+								   gradient[at]));
 			}
 		}
 		free(gradient);
@@ -118,7 +127,8 @@ static void gradients_are_right(const struct nn_device *device, bool every_op, i
 	int bad = -1;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i + 1000000, 4 + i % 14, every_op, true, every_op && i % 2 ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i + 1000000, 4 + i % 14, every_op, true,
+					   every_op && i % 2 ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, &spoiler, true, ROWS, NULL, NULL);
 		double e = gradient_error(&t, graph);
 
@@ -127,8 +137,11 @@ static void gradients_are_right(const struct nn_device *device, bool every_op, i
 		nn_graph_free(graph);
 		trial_free(&t);
 	}
-	/* Central differences with a step of 1e-6 are good to about 1e-9 times the curvature and the loss. */
-	if (!ok(worst < 1e-5, "graph: %s: gradients of %d random networks are their difference quotients", device->name, n_trials))
+	/* Central differences with a step of 1e-6 are good to about 1e-9 times the curvature and
+	 * the loss. */
+	if (!ok(worst < 1e-5,
+		"graph: %s: gradients of %d random networks are their difference quotients",
+		device->name, n_trials))
 		note("network %d: relative error %g", bad, worst);
 }
 
@@ -139,15 +152,23 @@ struct block {
 	size_t n;
 };
 
-/* One span of leaves first..first + n - 1, in pieces of at most `most` rows where it is one leaf. */
-static struct block span_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t n, size_t most)
+/* One span of leaves first..first + n - 1, in pieces of at most `most` rows where it is one leaf.
+ */
+static struct block span_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
+				  size_t n, size_t most)
 {
-	struct block block = { calloc(nn_graph_block(graph) + 1, sizeof(double)), nn_graph_block(graph) };
+	struct block block = { calloc(nn_graph_block(graph) + 1, sizeof(double)),
+			       nn_graph_block(graph) };
 	size_t begin = leaves[first], end = leaves[first + n];
 
 	for (size_t at = begin; at < end;) {
-		size_t rows = n == 1 && end - at > most ? most : end - at, leaf[LEAVES + 1], groups = 0, group[LEAVES + 1] = { 0 };
-		struct nn_span span = { .rows = rows, .sample = at, .leaf = leaf, .n_leaves = n, .first = at == begin,
+		size_t rows = n == 1 && end - at > most ? most : end - at, leaf[LEAVES + 1],
+		       groups = 0, group[LEAVES + 1] = { 0 };
+		struct nn_span span = { .rows = rows,
+					.sample = at,
+					.leaf = leaf,
+					.n_leaves = n,
+					.first = at == begin,
 					.group = group };
 
 		for (size_t i = 0; i <= n; i++)
@@ -167,8 +188,8 @@ static struct block span_gradient(const struct trial *t, struct nn_graph *graph,
 }
 
 /* Leaves first..first + n - 1, cut into spans of at most `most_leaves`, added along the tree. */
-static struct block tree_gradient(const struct trial *t, struct nn_graph *graph, size_t first, size_t n,
-				  size_t most_leaves, size_t most_rows)
+static struct block tree_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
+				  size_t n, size_t most_leaves, size_t most_rows)
 {
 	struct block left, right;
 
@@ -182,8 +203,9 @@ static struct block tree_gradient(const struct trial *t, struct nn_graph *graph,
 	return left;
 }
 
-static bool same_gradients(const struct trial *t, const struct nn_device *device, const struct block *want, int threads,
-			   size_t most_leaves, size_t most_rows)
+static bool same_gradients(const struct trial *t, const struct nn_device *device,
+			   const struct block *want, int threads, size_t most_leaves,
+			   size_t most_rows)
 {
 	struct nn_pool *pool = NULL;
 	struct nn_graph *graph;
@@ -191,7 +213,8 @@ static bool same_gradients(const struct trial *t, const struct nn_device *device
 	bool same;
 
 	nn_pool_new(&pool, threads, NULL);
-	graph = bind_with(t, device, true, most_leaves == LEAVES ? ROWS : 6 * most_leaves, pool, NULL);
+	graph = bind_with(t, device, true, most_leaves == LEAVES ? ROWS : 6 * most_leaves, pool,
+			  NULL);
 	got = tree_gradient(t, graph, 0, LEAVES, most_leaves, most_rows);
 	same = got.n == want->n && memcmp(got.values, want->values, got.n * sizeof(double)) == 0;
 	free(got.values);
@@ -206,7 +229,8 @@ static void spans_are_free(const struct nn_device *device, bool every_op, int n_
 
 	for (int i = 0; i < n_trials; i++) {
 		size_t group = every_op && i % 2 ? 6 : 0;
-		struct trial t = trial_new((uint64_t)i + 2000000, 4 + i % 14, every_op, true, group);
+		struct trial t =
+			trial_new((uint64_t)i + 2000000, 4 + i % 14, every_op, true, group);
 		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
 		struct block want = tree_gradient(&t, graph, 0, LEAVES, LEAVES, ROWS);
 
@@ -215,7 +239,8 @@ static void spans_are_free(const struct nn_device *device, bool every_op, int n_
 		for (size_t rows = 1; rows < 6 && group == 0; rows++)
 			pieces &= same_gradients(&t, device, &want, 1, 1, rows);
 		for (int n = 2; n <= 4; n++)
-			threads &= same_gradients(&t, device, &want, n, (size_t)1 << (n - 2), 5 + group);
+			threads &= same_gradients(&t, device, &want, n, (size_t)1 << (n - 2),
+						  5 + group);
 		free(want.values);
 		nn_graph_free(graph);
 		trial_free(&t);
@@ -234,7 +259,8 @@ static size_t output_size(const struct trial *t, int o)
 }
 
 /* Outputs of rows first..first + n - 1, one output after the other. */
-static double *predict(const struct trial *t, struct nn_graph *graph, size_t first, size_t n, size_t *count)
+static double *predict(const struct trial *t, struct nn_graph *graph, size_t first, size_t n,
+		       size_t *count)
 {
 	struct nn_span span = { .rows = n };
 	double *y, *at;
@@ -250,11 +276,13 @@ static double *predict(const struct trial *t, struct nn_graph *graph, size_t fir
 	return y;
 }
 
-static bool row_alone(const struct trial *t, const struct nn_device *device, struct nn_graph *graph, size_t row)
+static bool row_alone(const struct trial *t, const struct nn_device *device, struct nn_graph *graph,
+		      size_t row)
 {
 	struct nn_graph *single = bind_with(t, device, false, 1, NULL, graph);
 	size_t n_one, n_all;
-	double *one = predict(t, single, row, 1, &n_one), *all = predict(t, graph, 0, ROWS, &n_all), *at = one, *from = all;
+	double *one = predict(t, single, row, 1, &n_one), *all = predict(t, graph, 0, ROWS, &n_all),
+	       *at = one, *from = all;
 	bool same = true;
 
 	for (int o = 0; o < t->program->n_outputs; o++) {
@@ -276,16 +304,19 @@ static void rows_are_rows(const struct nn_device *device, bool every_op, int n_t
 	double fold = 0;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i + 3000000, 4 + i % 14, every_op, true, every_op ? 6 : 0);
+		struct trial t = trial_new((uint64_t)i + 3000000, 4 + i % 14, every_op, true,
+					   every_op ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, device, false, ROWS, NULL, NULL);
 		struct nn_graph *training = bind_with(&t, device, true, ROWS, NULL, NULL);
 		struct nn_graph *valid = bind_with(&t, device, false, ROWS, NULL, training);
 		struct nn_graph *twin = bind_with(&t, device, false, ROWS - 1, NULL, graph);
 		size_t n, m;
-		double *a = predict(&t, graph, 0, ROWS - 1, &n), *b = predict(&t, valid, 0, ROWS - 1, &m);
+		double *a = predict(&t, graph, 0, ROWS - 1, &n),
+		       *b = predict(&t, valid, 0, ROWS - 1, &m);
 		double *c = predict(&t, twin, 0, ROWS - 1, &m);
 
-		alone &= row_alone(&t, device, graph, 0) && row_alone(&t, device, graph, (size_t)i % ROWS);
+		alone &= row_alone(&t, device, graph, 0) &&
+			 row_alone(&t, device, graph, (size_t)i % ROWS);
 		shared &= n == m && memcmp(a, c, n * sizeof *a) == 0;
 		for (size_t k = 0; k < n; k++)
 			fold = worse(fold, difference(a[k], b[k]));
@@ -300,7 +331,9 @@ static void rows_are_rows(const struct nn_device *device, bool every_op, int n_t
 	}
 	ok(alone, "graph: %s: a row predicted alone has the bytes it has in a batch", device->name);
 	ok(shared, "graph: %s: shared weights predict the same bytes", device->name);
-	ok(fold < 1e-10, "graph: %s: prediction on a training graph's weights agrees with folded ones", device->name);
+	ok(fold < 1e-10,
+	   "graph: %s: prediction on a training graph's weights agrees with folded ones",
+	   device->name);
 }
 
 /* ---- f32 ---- */
@@ -322,7 +355,8 @@ static struct nn_graph *bind_f32(const struct trial *t, const struct nn_device *
 	struct nn_graph *graph = NULL;
 
 	for (int p = 0; p < t->program->n_params; p++)
-		params[p] = narrowed(t->params[p], nn_shape_count(&t->program->params[p].desc.shape));
+		params[p] =
+			narrowed(t->params[p], nn_shape_count(&t->program->params[p].desc.shape));
 	if (nn_graph_bind(&graph, t->program, &options, NULL) || nn_graph_load(graph, params, NULL))
 		exit(1);
 	for (int p = 0; p < t->program->n_params; p++)
@@ -367,7 +401,8 @@ static void single_precision_agrees(const struct nn_device *wide, const struct n
 
 	for (int i = 0; i < 50; i++) {
 		struct trial t = trial_new((uint64_t)i + 6000000, 4 + i % 10, true, true, 6);
-		struct nn_graph *a = bind_with(&t, wide, false, ROWS, NULL, NULL), *b = bind_f32(&t, narrow);
+		struct nn_graph *a = bind_with(&t, wide, false, ROWS, NULL, NULL),
+				*b = bind_f32(&t, narrow);
 
 		worst = worse(worst, f32_error(&t, a, b));
 		nn_graph_free(a);
@@ -386,7 +421,8 @@ static void parameters_come_back(const struct nn_device *device, bool every_op, 
 	bool back = true, moved = true;
 
 	for (int i = 0; i < n_trials; i++) {
-		struct trial t = trial_new((uint64_t)i + 4000000, 12, every_op, true, every_op ? 6 : 0);
+		struct trial t =
+			trial_new((uint64_t)i + 4000000, 12, every_op, true, every_op ? 6 : 0);
 		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
 		struct dice other = { 99 };
 		double **saved = random_params(t.program, &other);
@@ -406,14 +442,16 @@ static void parameters_come_back(const struct nn_device *device, bool every_op, 
 			}
 			free(copy);
 		}
-		moved &= memcmp(block, nn_graph_weights(graph), nn_graph_block(graph) * sizeof *block) == 0;
+		moved &= memcmp(block, nn_graph_weights(graph),
+				nn_graph_block(graph) * sizeof *block) == 0;
 		free(block);
 		nn_free(saved);
 		nn_graph_free(graph);
 		trial_free(&t);
 	}
 	ok(back, "graph: %s: parameters are saved as they were loaded", device->name);
-	ok(moved, "graph: %s: packing one parameter after the other gives the block of weights", device->name);
+	ok(moved, "graph: %s: packing one parameter after the other gives the block of weights",
+	   device->name);
 }
 
 /* What holds for any device, with all ops or those that plain_device has. */

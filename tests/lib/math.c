@@ -1,4 +1,5 @@
-/* The functions of math.h: at most 2 ulp from the exact value, right at the edges, the same bytes on every instruction set. */
+/* The functions of math.h: at most 2 ulp from the exact value, right at the edges, the same bytes
+ * on every instruction set. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,12 +18,13 @@
 #endif
 #define CHUNK 4096
 #ifdef LONG
-#define GENERIC_EVERY 64                /* pieces: plain fma takes 20 times as long, and shares its source with the others */
+#define GENERIC_EVERY \
+	64 /* pieces: plain fma takes 20 times as long, and shares its source with the others */
 #else
 #define GENERIC_EVERY 1
 #endif
 
-enum { EXP, EXPM1, LOG, TANH, SIGMOID, ERF, SOFTPLUS, N_FUNCTIONS };     /* as in cpu.h */
+enum { EXP, EXPM1, LOG, TANH, SIGMOID, ERF, SOFTPLUS, N_FUNCTIONS }; /* as in cpu.h */
 static const char *const names[] = { "exp", "expm1", "log", "tanh", "sigmoid", "erf", "softplus" };
 
 #define KERNELS(isa) \
@@ -46,9 +48,10 @@ static struct {
 	{ "avx512", nn_cpu_math_f32_avx512, nn_cpu_math_f64_avx512, 0 },
 #endif
 };
-#define N_ISAS ((int) (sizeof isas / sizeof isas[0]))
+#define N_ISAS ((int)(sizeof isas / sizeof isas[0]))
 
-/* The instruction sets a piece is tried on: the widest first, whose results are judged; the generic one not on every piece. */
+/* The instruction sets a piece is tried on: the widest first, whose results are judged; the generic
+ * one not on every piece. */
 static int tried(size_t piece, int list[N_ISAS])
 {
 	int n = 0;
@@ -61,13 +64,20 @@ static int tried(size_t piece, int list[N_ISAS])
 static long double exact(int function, long double x)
 {
 	switch (function) {
-	case EXP: return expl(x);
-	case EXPM1: return expm1l(x);
-	case LOG: return logl(x);
-	case TANH: return tanhl(x);
-	case SIGMOID: return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
-	case ERF: return erfl(x);
-	default: return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
+	case EXP:
+		return expl(x);
+	case EXPM1:
+		return expm1l(x);
+	case LOG:
+		return logl(x);
+	case TANH:
+		return tanhl(x);
+	case SIGMOID:
+		return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+	case ERF:
+		return erfl(x);
+	default:
+		return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
 	}
 }
 
@@ -75,51 +85,62 @@ static long double exact(int function, long double x)
 static double exact_f32(int function, double x)
 {
 	switch (function) {
-	case EXP: return exp(x);
-	case EXPM1: return expm1(x);
-	case LOG: return log(x);
-	case TANH: return tanh(x);
-	case SIGMOID: return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
-	case ERF: return erf(x);
-	default: return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+	case EXP:
+		return exp(x);
+	case EXPM1:
+		return expm1(x);
+	case LOG:
+		return log(x);
+	case TANH:
+		return tanh(x);
+	case SIGMOID:
+		return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+	case ERF:
+		return erf(x);
+	default:
+		return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 	}
 }
 
-/* Distance from the exact value in units of the last place that a float there has; huge if one is NaN or infinite alone. */
+/* Distance from the exact value in units of the last place that a float there has; huge if one is
+ * NaN or infinite alone. */
 static double ulps_f32(float got, double want)
 {
-	float rounded = (float) want;
+	float rounded = (float)want;
 	int exponent;
 	if (isnan(got) || isnan(want))
 		return isnan(got) && isnan(want) ? 0 : INFINITY;
 	if (isinf(got) || isinf(rounded))
-		return got == rounded || (!isinf(want) && fabs(want) >= 0x1.fffffcp127) ? 0 : INFINITY;
+		return got == rounded || (!isinf(want) && fabs(want) >= 0x1.fffffcp127) ? 0
+											: INFINITY;
 	if (want == 0 || fabs(want) < 0x1p-126)
 		exponent = -125;
 	else
 		frexp(want, &exponent);
-	return fabs(ldexp((double) got - want, 24 - exponent));
+	return fabs(ldexp((double)got - want, 24 - exponent));
 }
 
 static double ulps_f64(double got, long double want)
 {
-	double rounded = (double) want;
+	double rounded = (double)want;
 	int exponent;
 	if (isnan(got) || isnan(want))
 		return isnan(got) && isnan(want) ? 0 : INFINITY;
 	if (isinf(got) || isinf(rounded))
-		return got == rounded || (!isinf(want) && fabsl(want) >= 0x1.ffffffffffffep1023L) ? 0 : INFINITY;
+		return got == rounded || (!isinf(want) && fabsl(want) >= 0x1.ffffffffffffep1023L)
+			       ? 0
+			       : INFINITY;
 	if (want == 0 || fabsl(want) < 0x1p-1022L)
 		exponent = -1021;
 	else
 		frexpl(want, &exponent);
-	return (double) fabsl(ldexpl((long double) got - want, 53 - exponent));
+	return (double)fabsl(ldexpl((long double)got - want, 53 - exponent));
 }
 
 struct worst {
 	double error, at, got;
-	int differ;                     /* instruction sets gave other bytes */
-	uint64_t n;                     /* numbers tried */
+	int differ; /* instruction sets gave other bytes */
+	uint64_t n; /* numbers tried */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -156,11 +177,11 @@ static void sweep_f32(void *arg, size_t piece, int thread)
 {
 	float x[CHUNK], y[CHUNK], other[CHUNK];
 	int list[N_ISAS], n = tried(piece, list);
-	(void) arg;
-	(void) thread;
+	(void)arg;
+	(void)thread;
 	for (size_t i = 0; i < CHUNK; i++) {
-		uint64_t bits = ((uint64_t) piece * CHUNK + i) * F32_STEP;
-		uint32_t word = bits > UINT32_MAX ? UINT32_MAX : (uint32_t) bits;
+		uint64_t bits = ((uint64_t)piece * CHUNK + i) * F32_STEP;
+		uint32_t word = bits > UINT32_MAX ? UINT32_MAX : (uint32_t)bits;
 		memcpy(&x[i], &word, sizeof word);
 	}
 	for (int f = 0; f < N_FUNCTIONS; f++) {
@@ -172,8 +193,8 @@ static void sweep_f32(void *arg, size_t piece, int thread)
 		}
 		for (size_t i = 0; i < CHUNK; i++) {
 			double want = exact_f32(f, x[i]), error;
-			if ((float) want == y[i])
-				continue;                /* correctly rounded */
+			if ((float)want == y[i])
+				continue; /* correctly rounded */
 			error = ulps_f32(y[i], want);
 			if (error > w.error)
 				w.error = error, w.at = x[i], w.got = y[i];
@@ -195,7 +216,7 @@ static double sample(uint64_t *state, size_t i)
 		memcpy(&x, &z, sizeof x);
 		return x;
 	}
-	x = (double) (z >> 11) * 0x1p-52 - 1;
+	x = (double)(z >> 11) * 0x1p-52 - 1;
 	return x * (i % 4 == 1 ? 1 : i % 4 == 2 ? 8 : 800);
 }
 
@@ -204,8 +225,8 @@ static void sweep_f64(void *arg, size_t piece, int thread)
 	double x[CHUNK], y[CHUNK], other[CHUNK];
 	uint64_t state = piece * 0x123456789ABCDEF;
 	int list[N_ISAS], n = tried(piece, list);
-	(void) arg;
-	(void) thread;
+	(void)arg;
+	(void)thread;
 	for (size_t i = 0; i < CHUNK; i++)
 		x[i] = sample(&state, i);
 	for (int f = 0; f < N_FUNCTIONS; f++) {
@@ -246,26 +267,52 @@ static void report(const char *type, const struct worst *worst, uint64_t n)
 /* Values that Annex F names, signs of zero included. */
 static void edges(void)
 {
-	static const struct { int f; double x, y; } rows[] = {
-		{ EXP, 0.0, 1 }, { EXP, -0.0, 1 }, { EXP, INFINITY, INFINITY }, { EXP, -INFINITY, 0 }, { EXP, 1e5, INFINITY },
-		{ EXP, -1e5, 0 }, { EXPM1, 0.0, 0.0 }, { EXPM1, -0.0, -0.0 }, { EXPM1, INFINITY, INFINITY },
-		{ EXPM1, -INFINITY, -1 }, { LOG, 1, 0.0 }, { LOG, 0.0, -INFINITY }, { LOG, -0.0, -INFINITY },
-		{ LOG, INFINITY, INFINITY }, { LOG, -1, NAN }, { LOG, -INFINITY, NAN }, { TANH, 0.0, 0.0 }, { TANH, -0.0, -0.0 },
-		{ TANH, INFINITY, 1 }, { TANH, -INFINITY, -1 }, { SIGMOID, 0.0, 0.5 }, { SIGMOID, INFINITY, 1 },
-		{ SIGMOID, -INFINITY, 0.0 }, { ERF, 0.0, 0.0 }, { ERF, -0.0, -0.0 }, { ERF, INFINITY, 1 }, { ERF, -INFINITY, -1 },
-		{ SOFTPLUS, INFINITY, INFINITY }, { SOFTPLUS, -INFINITY, 0.0 },
+	static const struct {
+		int f;
+		double x, y;
+	} rows[] = {
+		{ EXP, 0.0, 1 },
+		{ EXP, -0.0, 1 },
+		{ EXP, INFINITY, INFINITY },
+		{ EXP, -INFINITY, 0 },
+		{ EXP, 1e5, INFINITY },
+		{ EXP, -1e5, 0 },
+		{ EXPM1, 0.0, 0.0 },
+		{ EXPM1, -0.0, -0.0 },
+		{ EXPM1, INFINITY, INFINITY },
+		{ EXPM1, -INFINITY, -1 },
+		{ LOG, 1, 0.0 },
+		{ LOG, 0.0, -INFINITY },
+		{ LOG, -0.0, -INFINITY },
+		{ LOG, INFINITY, INFINITY },
+		{ LOG, -1, NAN },
+		{ LOG, -INFINITY, NAN },
+		{ TANH, 0.0, 0.0 },
+		{ TANH, -0.0, -0.0 },
+		{ TANH, INFINITY, 1 },
+		{ TANH, -INFINITY, -1 },
+		{ SIGMOID, 0.0, 0.5 },
+		{ SIGMOID, INFINITY, 1 },
+		{ SIGMOID, -INFINITY, 0.0 },
+		{ ERF, 0.0, 0.0 },
+		{ ERF, -0.0, -0.0 },
+		{ ERF, INFINITY, 1 },
+		{ ERF, -INFINITY, -1 },
+		{ SOFTPLUS, INFINITY, INFINITY },
+		{ SOFTPLUS, -INFINITY, 0.0 },
 	};
 	for (int isa = 0; isa < N_ISAS; isa++) {
 		int ok = 1;
 		if (!isas[isa].there)
 			continue;
 		for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-			float x = (float) rows[i].x, want = (float) rows[i].y, got;
+			float x = (float)rows[i].x, want = (float)rows[i].y, got;
 			double got64;
 			isas[isa].f32(rows[i].f, &x, &got, 1);
 			isas[isa].f64(rows[i].f, &rows[i].x, &got64, 1);
 			if (!same_f32(&got, &want, 1) || !same_f64(&got64, &rows[i].y, 1)) {
-				printf("# %s(%a) is %a, %a\n", names[rows[i].f], rows[i].x, got, got64);
+				printf("# %s(%a) is %a, %a\n", names[rows[i].f], rows[i].x, got,
+				       got64);
 				ok = 0;
 			}
 		}
@@ -294,10 +341,10 @@ int main(void)
 		printf("Bail out! %s\n", err.text);
 		return 1;
 	}
-	nn_pool_run(pool, ((size_t) UINT32_MAX / F32_STEP + CHUNK) / CHUNK, sweep_f32, NULL);
+	nn_pool_run(pool, ((size_t)UINT32_MAX / F32_STEP + CHUNK) / CHUNK, sweep_f32, NULL);
 	nn_pool_run(pool, F64_SAMPLES / CHUNK, sweep_f64, NULL);
 	nn_pool_free(pool);
-	report("f32", worst_f32, ((uint64_t) 1 << 32) / F32_STEP);
+	report("f32", worst_f32, ((uint64_t)1 << 32) / F32_STEP);
 	report("f64", worst_f64, F64_SAMPLES / CHUNK * CHUNK);
 	edges();
 	printf("1..%d\n", n_tests);

@@ -1,4 +1,5 @@
-/* Damaged model texts and files: read, or refused with one line that names the place; never worse. */
+/* Damaged model texts and files: read, or refused with one line that names the place; never worse.
+ */
 #include "base/memory.h"
 #include "base/random.h"
 #include "files.h"
@@ -7,11 +8,15 @@
 #define ROUNDS 4000
 
 static const char *const texts[] = {
-	"# a comment, and more\ninput 1x28x28\na: conv2d 6 5x5 pad=2 stride=1x2 groups=1\nbatchnorm group=16\nrelu\n"
-	"maxpool2d 2 pad=1\nskip: dropout 0.25\nconv2d 6 1x1 from=a\nb: maxpool2d 2 pad=1\nadd from=skip+b\nflatten\n"
+	"# a comment, and more\ninput 1x28x28\na: conv2d 6 5x5 pad=2 stride=1x2 "
+	"groups=1\nbatchnorm group=16\nrelu\n"
+	"maxpool2d 2 pad=1\nskip: dropout 0.25\nconv2d 6 1x1 from=a\nb: maxpool2d 2 pad=1\nadd "
+	"from=skip+b\nflatten\n"
 	"dense 10 init=zeros\n",
-	"wide: input 3 columns=\"d e\",f\nw: dense 4\nrepeat 3 {\n  h: dense 4\n  repeat 2 { t: tanh }\n  add from=h+t\n}\n"
-	"steer: dense 2 output target=angle weight=0.5\nconcat dim=0 from=w+t+t_0_1+steer\ndense 2\n",
+	"wide: input 3 columns=\"d e\",f\nw: dense 4\nrepeat 3 {\n  h: dense 4\n  repeat 2 { t: "
+	"tanh }\n  add from=h+t\n}\n"
+	"steer: dense 2 output target=angle weight=0.5\nconcat dim=0 from=w+t+t_0_1+steer\ndense "
+	"2\n",
 };
 
 static uint32_t dice(uint32_t *state, uint32_t sides)
@@ -58,7 +63,8 @@ static size_t damage(char *text, size_t n, uint32_t *state)
 static bool is_sentence(const struct nn_error *err, const char *place)
 {
 	return (err->code == NN_EFAIL || err->code == NN_EUSAGE) && !strchr(err->text, '\n') &&
-	       strncmp(err->text, place, strlen(place)) == 0 && strlen(err->text) > strlen(place) + 4;
+	       strncmp(err->text, place, strlen(place)) == 0 &&
+	       strlen(err->text) > strlen(place) + 4;
 }
 
 /* Refused with a sentence, or understood; then the canonical text is its own. */
@@ -74,16 +80,19 @@ static bool handled(const char *text, size_t n, bool is_inline, size_t *understo
 		return is_sentence(&err, "net.nn:");
 	for (size_t i = 0; i < 64; i++) {
 		sizes[i] = 3;
-		shapes[i] = i < nn_net_n_inputs(net) && nn_net_input(net, i)->shaped ? nn_net_input(net, i)->shape
-										     : nn_shape1(3);
+		shapes[i] = i < nn_net_n_inputs(net) && nn_net_input(net, i)->shaped
+				    ? nn_net_input(net, i)->shape
+				    : nn_shape1(3);
 	}
 	if (nn_net_resolve(net, shapes, sizes, &err)) {
 		nn_net_free(net);
 		return is_sentence(&err, "net.nn:");
 	}
 	++*understood;
-	good = nn_net_parse(&again, "net.nn", nn_net_text(net), strlen(nn_net_text(net)), false, &err) == 0 &&
-	       nn_net_resolve(again, NULL, NULL, &err) == 0 && strcmp(nn_net_text(again), nn_net_text(net)) == 0;
+	good = nn_net_parse(&again, "net.nn", nn_net_text(net), strlen(nn_net_text(net)), false,
+			    &err) == 0 &&
+	       nn_net_resolve(again, NULL, NULL, &err) == 0 &&
+	       strcmp(nn_net_text(again), nn_net_text(net)) == 0;
 	nn_net_free(again);
 	nn_net_free(net);
 	return good;
@@ -112,8 +121,10 @@ static void damaged_texts(void)
 		if (!handled(copy, n, round % 3 == 0, &understood) && bad++ == 0)
 			show(copy, n);
 	}
-	ok(bad == 0, "model: 4,000 damaged texts: refused with a sentence, or their canonical text is its own");
-	ok(understood > ROUNDS / 50 && understood < ROUNDS, "model: some of them are understood, some not");
+	ok(bad == 0, "model: 4,000 damaged texts: refused with a sentence, or their canonical text "
+		     "is its own");
+	ok(understood > ROUNDS / 50 && understood < ROUNDS,
+	   "model: some of them are understood, some not");
 }
 
 static void cut_texts(void)
@@ -141,8 +152,10 @@ static size_t make_file(char *bytes, size_t room)
 	if (nn_net_parse(&net, "net.nn", text, strlen(text), false, &err) == 0 &&
 	    nn_net_resolve(net, NULL, NULL, &err) == 0)
 		params = nn_params_new(nn_net_program(net), NN_F32, &err);
-	if (params && nn_net_init(net, 1, NN_F32, params, &err) == 0 && nn_output_open(&output, "good", true, &err) == 0 &&
-	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, NULL, NULL, NULL, &err) == 0 &&
+	if (params && nn_net_init(net, 1, NN_F32, params, &err) == 0 &&
+	    nn_output_open(&output, "good", true, &err) == 0 &&
+	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, NULL, NULL, NULL,
+				&err) == 0 &&
 	    nn_output_commit(output, &err) == 0 && (f = fopen("good", "rb"))) {
 		n = fread(bytes, 1, room, f);
 		fclose(f);
@@ -181,7 +194,8 @@ static void damaged_files(void)
 		return;
 	for (int round = 0; round < ROUNDS / 4; round++) {
 		memcpy(copy, bytes, n);
-		bad += !file_handled(copy, damage(copy, round % 2 ? n : n / 2, &state), &understood);
+		bad += !file_handled(copy, damage(copy, round % 2 ? n : n / 2, &state),
+				     &understood);
 	}
 	ok(bad == 0, "model file: 1,000 damaged files are refused with a sentence or understood");
 	for (size_t i = 0; i < n; i++) {

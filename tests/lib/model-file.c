@@ -1,4 +1,5 @@
-/* The model file: what is written is read again, the same bytes for the same content, and a sentence for every other file. */
+/* The model file: what is written is read again, the same bytes for the same content, and a
+ * sentence for every other file. */
 #include "base/memory.h"
 #include "files.h"
 #include "model/layer.h"
@@ -25,7 +26,8 @@ static struct model make(const char *text, enum nn_dtype dtype)
 		exit(1);
 	}
 	for (int i = 0; i < nn_net_program(m.net)->n_params; i++)
-		for (size_t k = 0; k < nn_shape_count(&nn_net_program(m.net)->params[i].desc.shape); k++) {
+		for (size_t k = 0; k < nn_shape_count(&nn_net_program(m.net)->params[i].desc.shape);
+		     k++) {
 			if (dtype == NN_F64)
 				((double *)m.params[i])[k] = (double)i + (double)k / 8;
 			else
@@ -40,14 +42,15 @@ static void unmake(struct model *m)
 	nn_net_free(m->net);
 }
 
-static int write_model(const char *path, const struct model *m, enum nn_dtype dtype, struct nn_error *err)
+static int write_model(const char *path, const struct model *m, enum nn_dtype dtype,
+		       struct nn_error *err)
 {
 	struct nn_output *output;
 
 	if (nn_output_open(&output, path, true, err))
 		return -1;
-	if (nn_model_file_write(output, m->net, dtype, (const void *const *)m->params, "{\"shape\":[3]}", NULL,
-				"{\"seed\":1}", err)) {
+	if (nn_model_file_write(output, m->net, dtype, (const void *const *)m->params,
+				"{\"shape\":[3]}", NULL, "{\"seed\":1}", err)) {
 		nn_output_abort(output);
 		return -1;
 	}
@@ -61,8 +64,10 @@ static void round_trip(enum nn_dtype dtype, const char *path, const char *again)
 	struct nn_error err = { 0 };
 	char claim[120], command[120];
 
-	snprintf(claim, sizeof claim, "model file: %s: what is written is read", nn_dtype_name(dtype));
-	if (write_model(path, &m, dtype, &err) == 0 && nn_model_file_read(&file, path, NULL, &err) == 0) {
+	snprintf(claim, sizeof claim, "model file: %s: what is written is read",
+		 nn_dtype_name(dtype));
+	if (write_model(path, &m, dtype, &err) == 0 &&
+	    nn_model_file_read(&file, path, NULL, &err) == 0) {
 		void **params = nn_params_new(nn_net_program(file->net), dtype, &err);
 		bool same = params && nn_model_file_params(file, dtype, params, &err) == 0;
 		struct model back = { file->net, params };
@@ -73,10 +78,13 @@ static void round_trip(enum nn_dtype dtype, const char *path, const char *again)
 					      nn_dtype_size(dtype)) == 0;
 		ok(same && file->dtype == dtype && strcmp(nn_net_text(file->net), TEXT) == 0 &&
 			   strcmp(file->input_json, "{\"shape\":[3]}") == 0 && !file->target_json &&
-			   strcmp(file->train_json, "{\"seed\":1}") == 0, claim);
+			   strcmp(file->train_json, "{\"seed\":1}") == 0,
+		   claim);
 		snprintf(command, sizeof command, "cmp %s %s", path, again);
-		snprintf(claim, sizeof claim, "model file: %s: written again it has the same bytes", nn_dtype_name(dtype));
-		ok(params && write_model(again, &back, dtype, &err) == 0 && run(command) == 0, claim);
+		snprintf(claim, sizeof claim, "model file: %s: written again it has the same bytes",
+			 nn_dtype_name(dtype));
+		ok(params && write_model(again, &back, dtype, &err) == 0 && run(command) == 0,
+		   claim);
 		nn_free(params);
 	} else {
 		text_is(err.text, "", claim);
@@ -88,8 +96,9 @@ static void round_trip(enum nn_dtype dtype, const char *path, const char *again)
 /* The names and shapes that PyTorch's load_state_dict wants. */
 static void names(void)
 {
-	static const char *const wanted[] = { "0.bias", "0.weight", "1.bias", "1.running_mean", "1.running_var",
-					      "1.weight", "out.bias", "out.weight" };
+	static const char *const wanted[] = { "0.bias",         "0.weight",      "1.bias",
+					      "1.running_mean", "1.running_var", "1.weight",
+					      "out.bias",       "out.weight" };
 	struct nn_error err;
 	struct nn_st *st;
 	bool good;
@@ -100,7 +109,8 @@ static void names(void)
 	for (size_t i = 0; good && i < 8; i++)
 		good = strcmp(st->tensors[i].name, wanted[i]) == 0;
 	ok(good, "model file: lines without parameters are counted, named ones use their name");
-	ok(nn_st_find(st, "0.weight")->shape.dim[0] == 4 && nn_st_find(st, "0.weight")->shape.dim[1] == 3,
+	ok(nn_st_find(st, "0.weight")->shape.dim[0] == 4 &&
+		   nn_st_find(st, "0.weight")->shape.dim[1] == 3,
 	   "model file: a dense weight is [out,in]");
 	text_is(nn_st_meta(st, "format"), "pt", "model file: format is pt");
 	text_is(nn_st_meta(st, "nn.version"), "1", "model file: nn.version is 1");
@@ -113,9 +123,11 @@ static void names(void)
 /* A net of this layer alone, with a value for each argument that has no default. */
 static void layer_text(const struct nn_layer *layer, struct nn_text *text)
 {
-	static const char *const values[] = { [NN_ARG_SIZE] = "2",   [NN_ARG_PAIR] = "2",    [NN_ARG_SHAPE] = "8x4x8",
-					      [NN_ARG_INDEX] = "0",  [NN_ARG_REAL] = "0.5",  [NN_ARG_YESNO] = "yes",
-					      [NN_ARG_CHOICE] = "" };
+	static const char *const values[] = {
+		[NN_ARG_SIZE] = "2",  [NN_ARG_PAIR] = "2",   [NN_ARG_SHAPE] = "8x4x8",
+		[NN_ARG_INDEX] = "0", [NN_ARG_REAL] = "0.5", [NN_ARG_YESNO] = "yes",
+		[NN_ARG_CHOICE] = ""
+	};
 
 	nn_text_addf(text, "input 4x8x8\n%s", layer->name);
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
@@ -139,15 +151,20 @@ static void every_layer(void)
 
 		layer_text(nn_layer_at(i), &text);
 		m = make(text.data, NN_F32);
-		good = nn_net_init(m.net, 1, NN_F32, m.params, &err) == 0 && write_model("one", &m, NN_F32, &err) == 0 &&
+		good = nn_net_init(m.net, 1, NN_F32, m.params, &err) == 0 &&
+		       write_model("one", &m, NN_F32, &err) == 0 &&
 		       nn_model_file_read(&file, "one", NULL, &err) == 0 &&
 		       strcmp(nn_net_text(file->net), nn_net_text(m.net)) == 0;
 		if (good) {
-			back = (struct model){ file->net, nn_params_new(nn_net_program(file->net), NN_F32, &err) };
-			good = back.params && nn_model_file_params(file, NN_F32, back.params, &err) == 0 &&
-			       write_model("two", &back, NN_F32, &err) == 0 && run("cmp one two") == 0;
+			back = (struct model){ file->net, nn_params_new(nn_net_program(file->net),
+									NN_F32, &err) };
+			good = back.params &&
+			       nn_model_file_params(file, NN_F32, back.params, &err) == 0 &&
+			       write_model("two", &back, NN_F32, &err) == 0 &&
+			       run("cmp one two") == 0;
 		}
-		snprintf(claim, sizeof claim, "model file: %s: saved, loaded and saved again it has the same bytes",
+		snprintf(claim, sizeof claim,
+			 "model file: %s: saved, loaded and saved again it has the same bytes",
 			 nn_layer_at(i)->name);
 		if (!ok(good, claim))
 			printf("# %s\n", err.text);
@@ -160,13 +177,15 @@ static void every_layer(void)
 
 /* ---- other files ---- */
 
-static const struct nn_st_meta usual[] = { { "nn.model", "input 3\ndense 2\n" }, { "nn.version", "1" } };
+static const struct nn_st_meta usual[] = { { "nn.model", "input 3\ndense 2\n" },
+					   { "nn.version", "1" } };
 
 static const float zeros[64];
 
 static struct nn_st_tensor tensor(const char *name, size_t rows, size_t columns)
 {
-	return (struct nn_st_tensor){ name, NN_F32, columns ? nn_shape2(rows, columns) : nn_shape1(rows), zeros };
+	return (struct nn_st_tensor){ name, NN_F32,
+				      columns ? nn_shape2(rows, columns) : nn_shape1(rows), zeros };
 }
 
 static void write_st(const char *path, const struct nn_st_tensor *tensors, size_t n_tensors,
@@ -175,7 +194,8 @@ static void write_st(const char *path, const struct nn_st_tensor *tensors, size_
 	struct nn_output *output;
 	struct nn_error err;
 
-	if (nn_output_open(&output, path, true, &err) || nn_st_write(output, tensors, n_tensors, meta, n_meta, &err) ||
+	if (nn_output_open(&output, path, true, &err) ||
+	    nn_st_write(output, tensors, n_tensors, meta, n_meta, &err) ||
 	    nn_output_commit(output, &err)) {
 		printf("Bail out! %s\n", err.text);
 		exit(1);
@@ -190,13 +210,15 @@ static void fails(const char *path, const char *text, const char *sentence)
 	char claim[600];
 
 	snprintf(claim, sizeof claim, "model file: %s", sentence);
-	fails_as(status, &err, strncmp(sentence, "-m", 2) == 0 ? err.code : NN_EFAIL, sentence, claim);
+	fails_as(status, &err, strncmp(sentence, "-m", 2) == 0 ? err.code : NN_EFAIL, sentence,
+		 claim);
 	nn_model_file_free(file);
 }
 
 static void wrong_tensors(void)
 {
-	struct nn_st_tensor t[3] = { tensor("0.weight", 2, 3), tensor("0.bias", 2, 0), tensor("9.bias", 2, 0) };
+	struct nn_st_tensor t[3] = { tensor("0.weight", 2, 3), tensor("0.bias", 2, 0),
+				     tensor("9.bias", 2, 0) };
 
 	write_st("more", t, 3, usual, 2);
 	fails("more", NULL, "more: the model has no tensor '9.bias'");
@@ -220,7 +242,8 @@ static void wrong_metadata(void)
 	struct nn_st_meta meta[3] = { usual[0], usual[1], { NN_META_STATE, "{}" } };
 
 	write_st("bare", t, 2, NULL, 0);
-	fails("bare", NULL, "bare: has tensors but no nn.model in its metadata; -m TEXT says what they mean");
+	fails("bare", NULL,
+	      "bare: has tensors but no nn.model in its metadata; -m TEXT says what they mean");
 	write_st("old", t, 2, meta, 1);
 	fails("old", NULL, "old: has nn.model but no nn.version in its metadata");
 	write_st("state", t, 2, meta, 3);
@@ -240,7 +263,9 @@ static void wrong_metadata(void)
 	fails("text", NULL, "text:nn.model:2: unknown layer 'dnse', did you mean 'dense'?");
 	meta[0].value = "input 3\ndense ?\n";
 	write_st("text", t, 2, meta, 2);
-	fails("text", NULL, "text:nn.model:2: dense: ? needs data that say how many there are, or a number in its place");
+	fails("text", NULL,
+	      "text:nn.model:2: dense: ? needs data that say how many there are, or a number in "
+	      "its place");
 	meta[0].value = "dense 2\n";
 	write_st("text", t, 2, meta, 2);
 	fails("text", NULL, "text:nn.model: input: the text does not say its shape (input AxBxC)");
@@ -251,25 +276,34 @@ static void reads(const char *path, const char *text, const char *canonical, con
 	struct nn_model_file *file = NULL;
 	struct nn_error err = { 0 };
 
-	text_is(nn_model_file_read(&file, path, text, &err) == 0 ? nn_net_text(file->net) : err.text, canonical, claim);
+	text_is(nn_model_file_read(&file, path, text, &err) == 0 ? nn_net_text(file->net)
+								 : err.text,
+		canonical, claim);
 	nn_model_file_free(file);
 }
 
 static void good_ones(void)
 {
-	struct nn_st_tensor t[7] = { tensor("0.weight", 2, 3),	      tensor("0.bias", 2, 0),
-				     tensor("1.weight", 2, 0),	      tensor("1.bias", 2, 0),
-				     tensor("1.running_mean", 2, 0),  tensor("1.running_var", 2, 0),
+	struct nn_st_tensor t[7] = { tensor("0.weight", 2, 3),
+				     tensor("0.bias", 2, 0),
+				     tensor("1.weight", 2, 0),
+				     tensor("1.bias", 2, 0),
+				     tensor("1.running_mean", 2, 0),
+				     tensor("1.running_var", 2, 0),
 				     tensor("1.num_batches_tracked", 0, 0) };
-	struct nn_st_meta meta[3] = { { "nn.model", "input 3\ndense 2\nbatchnorm group=32\n" }, { "nn.version", "1.7" },
+	struct nn_st_meta meta[3] = { { "nn.model", "input 3\ndense 2\nbatchnorm group=32\n" },
+				      { "nn.version", "1.7" },
 				      { "other", "thing" } };
 	static const int64_t count = 5;
 
 	write_st("plain", t, 2, usual, 2);
-	reads("plain", NULL, "input 3\ndense 2\n", "model file: nn.version and nn.model are enough");
+	reads("plain", NULL, "input 3\ndense 2\n",
+	      "model file: nn.version and nn.model are enough");
 	write_st("bare", t, 2, NULL, 0);
-	reads("bare", "dense ?", "input 3\ndense 2\n", "model file: beside inline text, ? and the input are what the weights say");
-	reads("plain", "input 3, dense 2, relu", "input 3\ndense 2\nrelu\n", "model file: inline text is taken before nn.model");
+	reads("bare", "dense ?", "input 3\ndense 2\n",
+	      "model file: beside inline text, ? and the input are what the weights say");
+	reads("plain", "input 3, dense 2, relu", "input 3\ndense 2\nrelu\n",
+	      "model file: inline text is taken before nn.model");
 	put("dense.nn", "dense ?\n");
 	reads("bare", "dense.nn", "input 3\ndense 2\n", "model file: the text may be a file");
 	reads("bare", "plain", "input 3\ndense 2\n", "model file: or another model's");
@@ -295,7 +329,8 @@ static void opens(const char *operand, bool is_file, const char *wanted, const c
 	if (nn_net_open(&net, &file, operand, &err))
 		snprintf(got, sizeof got, "[%d] %s", err.code, err.text);
 	else
-		snprintf(got, sizeof got, "%s", (file != NULL) == is_file && (net != NULL) != is_file ? "yes" : "both");
+		snprintf(got, sizeof got, "%s",
+			 (file != NULL) == is_file && (net != NULL) != is_file ? "yes" : "both");
 	text_is(got, wanted, claim);
 	nn_net_free(net);
 	nn_model_file_free(file);
@@ -321,10 +356,14 @@ static void operands(void)
 	      "model: a mistake in inline text is status 2");
 	opens("nothing.nn", false, "[2] -m: 'nothing.nn' is no such file, and no layer's name",
 	      "model: what is neither is status 2");
-	opens("empty", false, "[1] empty: the model text has no layer", "model: an empty file has no layer");
-	opens("packed", false, "[1] packed: looks like a gzip file, not a model", "model: a packed file is named");
-	opens("junk", false, "[1] junk: is no safetensors file, expected a model", "model: junk is no model");
-	opens(".", false, "[1] .: is a directory, expected a file", "model: a directory is no model");
+	opens("empty", false, "[1] empty: the model text has no layer",
+	      "model: an empty file has no layer");
+	opens("packed", false, "[1] packed: looks like a gzip file, not a model",
+	      "model: a packed file is named");
+	opens("junk", false, "[1] junk: is no safetensors file, expected a model",
+	      "model: junk is no model");
+	opens(".", false, "[1] .: is a directory, expected a file",
+	      "model: a directory is no model");
 	if (run("mkfifo pipe && (cat m > pipe &)") == 0)
 		opens("pipe", true, "yes", "model: -m takes a model file from a pipe");
 	if (run("(cat net.nn > pipe &)") == 0)

@@ -43,7 +43,8 @@ static void uniform(const char *text, int param, double bound, const char *claim
 	snprintf(found, sizeof found, "largest %g of %g, square %g", largest, bound, square);
 	/* 4 standard deviations of the mean square of n uniform numbers: 0.298 / sqrt(n) each */
 	check(largest <= (float)bound && largest > bound * (1 - 20.0 / (double)n) &&
-	   fabs(square - 1.0 / 3) < 4 * 0.298 / sqrt((double)n), claim, found);
+		      fabs(square - 1.0 / 3) < 4 * 0.298 / sqrt((double)n),
+	      claim, found);
 	nn_free(params);
 	nn_net_free(net);
 }
@@ -54,7 +55,8 @@ static void initial_values(void)
 	struct nn_net *f32 = drawn("dense 100, batchnorm, dense 10 init=zeros", NN_F32, 7, &a);
 	struct nn_net *f64 = drawn("dense 100, batchnorm, dense 10", NN_F64, 7, &b);
 	struct nn_net *other = drawn("dense 50, batchnorm, dense 10", NN_F32, 7, &c);
-	const float *w = a[0], *gamma = a[2], *beta = a[3], *mean = a[4], *var = a[5], *zeros = a[6], *bias = a[7];
+	const float *w = a[0], *gamma = a[2], *beta = a[3], *mean = a[4], *var = a[5],
+		    *zeros = a[6], *bias = a[7];
 	bool same = true;
 	uint32_t random[4];
 
@@ -63,14 +65,15 @@ static void initial_values(void)
 	check(same, "model: f32 initial values are the f64 ones rounded", NULL);
 	nn_philox(7, 1, NN_STREAM_INIT, 0, random);
 	check(w[6] == (float)((2.0 * (random[2] >> 8) * 0x1p-24 - 1) / 28),
-	   "model: element 6 of the first weight is lane 2 of block 1", NULL);
+	      "model: element 6 of the first weight is lane 2 of block 1", NULL);
 	nn_philox(7, 0, NN_STREAM_INIT + 16 + 2 * 256, 0, random);
 	check(((double *)b[7])[3] == (2.0 * (random[3] >> 8) * 0x1p-24 - 1) * (1 / sqrt(100)),
-	   "model: the bias of line 2 has its own stream", NULL);
-	check(memcmp(a[0], c[0], 50 * 784 * sizeof(float)) == 0, "model: a smaller layer has the first of the same values",
-	   NULL);
-	check(gamma[0] == 1 && gamma[99] == 1 && beta[50] == 0 && mean[99] == 0 && var[0] == 1 && var[99] == 1,
-	   "model: batchnorm begins with weight 1, bias 0, mean 0, variance 1", NULL);
+	      "model: the bias of line 2 has its own stream", NULL);
+	check(memcmp(a[0], c[0], 50 * 784 * sizeof(float)) == 0,
+	      "model: a smaller layer has the first of the same values", NULL);
+	check(gamma[0] == 1 && gamma[99] == 1 && beta[50] == 0 && mean[99] == 0 && var[0] == 1 &&
+		      var[99] == 1,
+	      "model: batchnorm begins with weight 1, bias 0, mean 0, variance 1", NULL);
 	check(zeros[0] == 0 && zeros[999] == 0 && bias[9] == 0, "model: init=zeros", NULL);
 	nn_free(a);
 	nn_free(b);
@@ -80,12 +83,13 @@ static void initial_values(void)
 	nn_net_free(other);
 	uniform("dense 100", 0, 1.0 / 28, "model: a dense weight is uniform within 1/sqrt(fan in)");
 	uniform("dense 1000", 1, 1.0 / 28, "model: so is its bias");
-	uniform("conv2d 64 3x3, conv2d 64 3x3", 2, 1 / sqrt(64 * 9), "model: and a conv2d weight, of channels times window");
-	uniform("dense 100 init=kaiming-uniform", 0, sqrt(6.0 / 784), "model: init=kaiming-uniform: sqrt(6/fan in)");
+	uniform("conv2d 64 3x3, conv2d 64 3x3", 2, 1 / sqrt(64 * 9),
+		"model: and a conv2d weight, of channels times window");
+	uniform("dense 100 init=kaiming-uniform", 0, sqrt(6.0 / 784),
+		"model: init=kaiming-uniform: sqrt(6/fan in)");
 	uniform("conv2d 64 3x3, conv2d 32 3x3 init=xavier-uniform", 2, sqrt(6.0 / (96 * 9)),
 		"model: init=xavier-uniform: sqrt(6/(fan in + fan out))");
 }
-
 
 int main(void)
 {

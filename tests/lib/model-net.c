@@ -1,4 +1,5 @@
-/* The network that a text becomes: shapes from samples, what it tells of itself, and models that are shipped. */
+/* The network that a text becomes: shapes from samples, what it tells of itself, and models that
+ * are shipped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,31 +15,36 @@ static void samples(void)
 	struct nn_net *net;
 
 	check(nn_net_parse(&net, "net.nn", text, strlen(text), false, &err) == 0 &&
-	   nn_net_resolve(net, &image, NULL, &err) == -1 && err.code == NN_EFORMAT &&
-	   strcmp(err.text, "net.nn:1: input: 10x10 (100 values) does not fit samples of 1x28x28 (784 values)") == 0,
-	   "model: an input line and samples of another count: both shapes are named", err.text);
+		      nn_net_resolve(net, &image, NULL, &err) == -1 && err.code == NN_EFORMAT &&
+		      strcmp(err.text, "net.nn:1: input: 10x10 (100 values) does not fit samples "
+				       "of 1x28x28 (784 values)") == 0,
+	      "model: an input line and samples of another count: both shapes are named", err.text);
 	check(nn_net_resolve(net, &(struct nn_shape){ 1, { 100 } }, NULL, &err) == 0 &&
-	   strcmp(nn_net_text(net), "input 10x10\nrelu\n") == 0,
-	   "model: an input line reshapes samples of the same count, after a failure too", err.text);
+		      strcmp(nn_net_text(net), "input 10x10\nrelu\n") == 0,
+	      "model: an input line reshapes samples of the same count, after a failure too",
+	      err.text);
 	nn_net_free(net);
 	text = "input 5\ndense ?\n";
 	check(nn_net_parse(&net, "net.nn", text, strlen(text), false, &err) == 0 &&
-	   nn_net_resolve(net, NULL, NULL, &err) == -1 &&
-	   strcmp(err.text, "net.nn:2: dense: ? needs data that say how many there are, or a number in its place") == 0,
-	   "model: ? without data is an error", err.text);
+		      nn_net_resolve(net, NULL, NULL, &err) == -1 &&
+		      strcmp(err.text, "net.nn:2: dense: ? needs data that say how many there are, "
+				       "or a number in its place") == 0,
+	      "model: ? without data is an error", err.text);
 	nn_net_free(net);
 	text = "relu";
 	check(nn_net_parse(&net, "net.nn", text, strlen(text), false, &err) == 0 &&
-	   nn_net_resolve(net, NULL, NULL, &err) == -1 &&
-	   strcmp(err.text, "net.nn: input: the text does not say its shape (input AxBxC)") == 0,
-	   "model: an input line that was left out needs samples", err.text);
+		      nn_net_resolve(net, NULL, NULL, &err) == -1 &&
+		      strcmp(err.text,
+			     "net.nn: input: the text does not say its shape (input AxBxC)") == 0,
+	      "model: an input line that was left out needs samples", err.text);
 	nn_net_free(net);
 }
 
 /* What those who train it are told. */
 static void descriptions(void)
 {
-	const char *text = "t: dense 8, steer: dense 1, sigmoid output target=angle weight=0.5, flatten from=t, dense ?";
+	const char *text = "t: dense 8, steer: dense 1, sigmoid output target=angle weight=0.5, "
+			   "flatten from=t, dense ?";
 	struct nn_shape image = nn_shape3(1, 28, 28);
 	struct nn_error err = { 0 };
 	struct nn_net *net = net_of(text, strlen(text), true, &image, &err);
@@ -50,27 +56,35 @@ static void descriptions(void)
 		return;
 	}
 	o = nn_net_output(net, 0);
-	check(nn_net_n_outputs(net) == 2 && strcmp(o->name, "2") == 0 && strcmp(o->target, "angle") == 0 &&
-	   o->weight == 0.5 && !o->open && o->size == 1 && o->shape.rank == 1 && o->shape.dim[0] == 1,
-	   "model: an output knows its name, target, weight and size", o->name);
+	check(nn_net_n_outputs(net) == 2 && strcmp(o->name, "2") == 0 &&
+		      strcmp(o->target, "angle") == 0 && o->weight == 0.5 && !o->open &&
+		      o->size == 1 && o->shape.rank == 1 && o->shape.dim[0] == 1,
+	      "model: an output knows its name, target, weight and size", o->name);
 	o = nn_net_output(net, 1);
-	check(strcmp(o->name, "4") == 0 && !o->target && o->weight == 1 && o->open && o->size == 0 &&
-	   o->shape.dim[0] == 10, "model: the last line is an output", o->name);
-	check(nn_net_n_inputs(net) == 1 && nn_net_input(net, 0)->vector && !nn_net_input(net, 0)->name &&
-	   nn_net_input(net, 0)->shape.rank == 1 && nn_net_input(net, 0)->shape.dim[0] == 784,
-	   "model: dense first and no input line: samples are vectors", NULL);
+	check(strcmp(o->name, "4") == 0 && !o->target && o->weight == 1 && o->open &&
+		      o->size == 0 && o->shape.dim[0] == 10,
+	      "model: the last line is an output", o->name);
+	check(nn_net_n_inputs(net) == 1 && nn_net_input(net, 0)->vector &&
+		      !nn_net_input(net, 0)->name && nn_net_input(net, 0)->shape.rank == 1 &&
+		      nn_net_input(net, 0)->shape.dim[0] == 784,
+	      "model: dense first and no input line: samples are vectors", NULL);
 	line = nn_net_line(net, 1);
-	check(nn_net_n_lines(net) == 5 && strcmp(line.name, "steer") == 0 && strcmp(line.layer, "dense") == 0 &&
-	   line.source == 2 && line.shape.dim[0] == 1, "model: lines are counted without input lines", line.name);
+	check(nn_net_n_lines(net) == 5 && strcmp(line.name, "steer") == 0 &&
+		      strcmp(line.layer, "dense") == 0 && line.source == 2 &&
+		      line.shape.dim[0] == 1,
+	      "model: lines are counted without input lines", line.name);
 	line = nn_net_line(net, 3);
-	check(strcmp(line.name, "3") == 0 && line.value == nn_net_line(net, 0).value && line.shape.dim[0] == 8,
-	   "model: a flatten of a vector is no op", line.name);
+	check(strcmp(line.name, "3") == 0 && line.value == nn_net_line(net, 0).value &&
+		      line.shape.dim[0] == 8,
+	      "model: a flatten of a vector is no op", line.name);
 	check(strcmp(nn_net_program(net)->params[2].name, "steer.weight") == 0 &&
-	   strcmp(nn_net_program(net)->params[4].name, "4.weight") == 0,
-	   "model: tensors have the name of their line, else its number", nn_net_program(net)->params[4].name);
+		      strcmp(nn_net_program(net)->params[4].name, "4.weight") == 0,
+	      "model: tensors have the name of their line, else its number",
+	      nn_net_program(net)->params[4].name);
 	nn_net_free(net);
-	check(nn_is_layer("dense", 5) && nn_is_layer("global-avgpool", 14) && !nn_is_layer("dens", 4) &&
-	   !nn_is_layer("input", 5), "model: layers are known by name", NULL);
+	check(nn_is_layer("dense", 5) && nn_is_layer("global-avgpool", 14) &&
+		      !nn_is_layer("dens", 4) && !nn_is_layer("input", 5),
+	      "model: layers are known by name", NULL);
 }
 
 static void streams(void)
@@ -81,7 +95,7 @@ static void streams(void)
 	const struct nn_node *nodes = net ? nn_net_program(net)->nodes : NULL;
 
 	check(nodes && ((struct nn_dropout *)nodes[1].attrs)->stream == NN_STREAM_DROPOUT + 256 &&
-	      ((struct nn_dropout *)nodes[2].attrs)->stream == NN_STREAM_DROPOUT + 512,
+		      ((struct nn_dropout *)nodes[2].attrs)->stream == NN_STREAM_DROPOUT + 512,
 	      "model: every dropout line has its own stream", err.text);
 	nn_net_free(net);
 }
@@ -94,10 +108,11 @@ static void outputs_of_nothing(void)
 	struct nn_net *net = net_of(text, strlen(text), true, NULL, &err);
 	const struct nn_program *program = net ? nn_net_program(net) : NULL;
 
-	check(program && program->n_outputs == 3 && program->outputs[0].value != program->inputs[0] &&
-	   program->outputs[1].value != program->outputs[0].value &&
-	   program->outputs[2].value != program->outputs[1].value,
-	   "model: every output is a node of its own", err.text);
+	check(program && program->n_outputs == 3 &&
+		      program->outputs[0].value != program->inputs[0] &&
+		      program->outputs[1].value != program->outputs[0].value &&
+		      program->outputs[2].value != program->outputs[1].value,
+	      "model: every output is a node of its own", err.text);
 	nn_net_free(net);
 }
 
@@ -129,7 +144,8 @@ static void example(const char *name, struct nn_shape samples, size_t parameters
 	for (int i = 0; net && i < nn_net_program(net)->n_params; i++)
 		if (nn_net_program(net)->params[i].desc.role != NN_BUFFER)
 			count += nn_shape_count(&nn_net_program(net)->params[i].desc.shape);
-	snprintf(claim, sizeof claim, "model: share/examples/%s.nn has %zu parameters", name, parameters);
+	snprintf(claim, sizeof claim, "model: share/examples/%s.nn has %zu parameters", name,
+		 parameters);
 	snprintf(found, sizeof found, "%zu", count);
 	check(net && count == parameters, claim, net ? found : err.text);
 	nn_net_free(net);
@@ -163,7 +179,8 @@ static void manual(void)
 	snprintf(path, sizeof path, "%s/man/nn-model.5", src ? src : ".");
 	page = fopen(path, "r");
 	while (page && page_line(page, line, sizeof line)) {
-		if (sscanf(line, ".\\\" model %zux%zux%zu", &sample.dim[0], &sample.dim[1], &sample.dim[2]) > 0) {
+		if (sscanf(line, ".\\\" model %zux%zux%zu", &sample.dim[0], &sample.dim[1],
+			   &sample.dim[2]) > 0) {
 			sample.rank = strchr(line, 'x') ? 3 : 1;
 			text[0] = '\0';
 		} else if (strncmp(line, ".\\\" end", 7) == 0) {
@@ -171,7 +188,8 @@ static void manual(void)
 			struct nn_net *net = net_of(text, strlen(text), false, &sample, &err);
 			char claim[80];
 
-			snprintf(claim, sizeof claim, "model: example %d of nn-model(5) is a model", ++n_models);
+			snprintf(claim, sizeof claim, "model: example %d of nn-model(5) is a model",
+				 ++n_models);
 			check(net != NULL, claim, err.text);
 			nn_net_free(net);
 		} else {

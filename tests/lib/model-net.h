@@ -19,14 +19,15 @@ static inline int resolve(struct nn_net *net, const struct nn_shape *samples, st
 
 	for (size_t i = 0; i < 8; i++) {
 		shapes[i] = !samples || (i < nn_net_n_inputs(net) && nn_net_input(net, i)->shaped)
-				    ? nn_net_input(net, i < nn_net_n_inputs(net) ? i : 0)->shape : *samples;
+				    ? nn_net_input(net, i < nn_net_n_inputs(net) ? i : 0)->shape
+				    : *samples;
 		sizes[i] = 10;
 	}
 	return nn_net_resolve(net, shapes, sizes, err);
 }
 
-static inline struct nn_net *net_of(const char *text, size_t n, bool is_inline, const struct nn_shape *samples,
-			     struct nn_error *err)
+static inline struct nn_net *net_of(const char *text, size_t n, bool is_inline,
+				    const struct nn_shape *samples, struct nn_error *err)
 {
 	struct nn_net *net;
 

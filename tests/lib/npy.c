@@ -1,4 +1,5 @@
-/* .npy and IDX: types, orders of bytes and dimensions, and what is said of damaged files; halves. */
+/* .npy and IDX: types, orders of bytes and dimensions, and what is said of damaged files; halves.
+ */
 #include "file/convert.h"
 #include "file/idx.h"
 #include "file/npy.h"
@@ -19,7 +20,8 @@ static void put_npy(const char *name, int version, const char *dict, const void 
 	put_bytes(name, file, at + length + n);
 }
 
-static int read_npy(const char *name, struct nn_npy_header *h, struct nn_block *block, struct nn_error *err)
+static int read_npy(const char *name, struct nn_npy_header *h, struct nn_block *block,
+		    struct nn_error *err)
 {
 	struct nn_input *in;
 	int status;
@@ -28,7 +30,8 @@ static int read_npy(const char *name, struct nn_npy_header *h, struct nn_block *
 		return -1;
 	status = nn_npy_next(in, h, err);
 	if (status == 1)
-		status = nn_npy_read(in, h, block, err) < 0 ? -1 : nn_input_end(in, "the array", err);
+		status = nn_npy_read(in, h, block, err) < 0 ? -1
+							    : nn_input_end(in, "the array", err);
 	nn_input_close(in);
 	return status;
 }
@@ -36,9 +39,9 @@ static int read_npy(const char *name, struct nn_npy_header *h, struct nn_block *
 static void npy_fails(int version, const char *dict, size_t data, const char *wanted)
 {
 	char zeros[64] = "", text[500], claim[600];
-	struct nn_block block = {0};
+	struct nn_block block = { 0 };
 	struct nn_npy_header h;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
 	put_npy("x.npy", version, dict, zeros, data);
 	snprintf(text, sizeof text, "x.npy: %s", wanted);
@@ -51,9 +54,12 @@ static void npy_errors(void)
 {
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 7,
 		  "ends early: the .npy header promises 8 bytes of data, found 7");
-	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 9, "other bytes follow the array");
-	npy_fails(1, "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n", 9, "holds Python objects, expected "
-		  "numbers; convert it: python3 -c \"import numpy as np; np.savez('w.npz', *np.load('weights.npy', allow_pickle=True))\"");
+	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 9,
+		  "other bytes follow the array");
+	npy_fails(1, "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n", 9,
+		  "holds Python objects, expected "
+		  "numbers; convert it: python3 -c \"import numpy as np; np.savez('w.npz', "
+		  "*np.load('weights.npy', allow_pickle=True))\"");
 	npy_fails(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n", 8,
 		  "structured arrays are not supported, expected one type of number");
 	npy_fails(1, "{'descr': '<U5', 'fortran_order': False, 'shape': (2,), }\n", 8,
@@ -62,17 +68,21 @@ static void npy_errors(void)
 		  "type '<c8' is not supported, expected f2 f4 f8 i1-i8 u1-u8 or b1");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': 1, 'shape': (2,), }\n", 8,
 		  "the header's fortran_order is neither True nor False");
-	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }\n", 8, "the header's shape is no tuple");
+	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }\n", 8,
+		  "the header's shape is no tuple");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }\n", 8,
 		  "the header's shape is no tuple of whole numbers");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }\n", 8,
 		  "the header's shape is no tuple of whole numbers");
-	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }\n", 4,
-		  "found more than 8 dimensions");
-	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904, 4611686018427387904), }\n", 0,
-		  "the product of the dimensions overflows");
-	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2305843009213693952, 4), }\n", 0,
-		  "the product of the dimensions overflows");
+	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }\n",
+		  4, "found more than 8 dimensions");
+	npy_fails(1,
+		  "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904, "
+		  "4611686018427387904), }\n",
+		  0, "the product of the dimensions overflows");
+	npy_fails(1,
+		  "{'descr': '<f4', 'fortran_order': False, 'shape': (2305843009213693952, 4), }\n",
+		  0, "the product of the dimensions overflows");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False}\n", 0,
 		  "the header is no dict of descr, fortran_order, shape");
 	npy_fails(1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n", 0,
@@ -80,33 +90,45 @@ static void npy_errors(void)
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)", 8,
 		  "the header is no dict as numpy writes it");
 	npy_fails(1, "{'descr': '<f4", 0, "the header's descr is no string");
-	npy_fails(4, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 8, ".npy version 4.0, expected 1.0, 2.0 or 3.0");
+	npy_fails(4, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 8,
+		  ".npy version 4.0, expected 1.0, 2.0 or 3.0");
 	put_bytes("x.npy", "\x93NUMPY\1\0\xff\xff{'de", 14);
-	fails_as(read_npy("x.npy", &(struct nn_npy_header){ 0 }, &(struct nn_block){ 0 }, &(struct nn_error){ 0 }),
-		 &(struct nn_error){ .code = NN_EFORMAT }, NN_EFORMAT, "", "npy: a header of 65535 bytes is refused");
+	fails_as(read_npy("x.npy", &(struct nn_npy_header){ 0 }, &(struct nn_block){ 0 },
+			  &(struct nn_error){ 0 }),
+		 &(struct nn_error){ .code = NN_EFORMAT }, NN_EFORMAT, "",
+		 "npy: a header of 65535 bytes is refused");
 }
 
 static void npy_good(void)
 {
 	static const float f[6] = { 1, 2, 3, 4, 5, 6 }, columns[6] = { 1, 4, 2, 5, 3, 6 };
 	static const unsigned char big[8] = { 0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0 };
-	struct nn_block block = {0};
+	struct nn_block block = { 0 };
 	struct nn_npy_header h;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
-	put_npy("c.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", f, sizeof f);
-	ok(read_npy("c.npy", &h, &block, &err) == 0 && h.shape.rank == 2 && memcmp(block.data, f, sizeof f) == 0,
+	put_npy("c.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", f,
+		sizeof f);
+	ok(read_npy("c.npy", &h, &block, &err) == 0 && h.shape.rank == 2 &&
+		   memcmp(block.data, f, sizeof f) == 0,
 	   "npy: v1 is read");
-	put_npy("c.npy", 2, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n", columns, sizeof f);
+	put_npy("c.npy", 2, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n", columns,
+		sizeof f);
 	ok(read_npy("c.npy", &h, &block, &err) == 0 && memcmp(block.data, f, sizeof f) == 0,
 	   "npy: v2 and Fortran order are read");
-	put_npy("c.npy", 3, "{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n", big, sizeof big);
-	ok(read_npy("c.npy", &h, &block, &err) == 0 && ((float *)block.data)[0] == 1 && ((float *)block.data)[1] == -2.5,
+	put_npy("c.npy", 3, "{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n", big,
+		sizeof big);
+	ok(read_npy("c.npy", &h, &block, &err) == 0 && ((float *)block.data)[0] == 1 &&
+		   ((float *)block.data)[1] == -2.5,
 	   "npy: v3 and big-endian are read");
-	put_npy("c.npy", 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }\n", "\0\0\0\0\0\0\xf0\x3f", 8);
-	ok(read_npy("c.npy", &h, &block, &err) == 0 && h.shape.rank == 0 && *(double *)block.data == 1, "npy: 0-d is read");
+	put_npy("c.npy", 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }\n",
+		"\0\0\0\0\0\0\xf0\x3f", 8);
+	ok(read_npy("c.npy", &h, &block, &err) == 0 && h.shape.rank == 0 &&
+		   *(double *)block.data == 1,
+	   "npy: 0-d is read");
 	put_npy("c.npy", 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 3), }\n", "", 0);
-	ok(read_npy("c.npy", &h, &block, &err) == 0 && h.shape.dim[1] == 3, "npy: an empty array is read");
+	ok(read_npy("c.npy", &h, &block, &err) == 0 && h.shape.dim[1] == 3,
+	   "npy: an empty array is read");
 	nn_block_free(&block);
 }
 
@@ -114,9 +136,9 @@ static void npy_good(void)
 static void npy_fortran4(void)
 {
 	static uint16_t values[3 * 40 * 2 * 35];
-	struct nn_block block = {0};
+	struct nn_block block = { 0 };
 	struct nn_npy_header h;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	bool good = true;
 	size_t at = 0;
 
@@ -125,8 +147,8 @@ static void npy_fortran4(void)
 			for (int j = 0; j < 40; j++)
 				for (int i = 0; i < 3; i++)
 					values[at++] = (uint16_t)(i + 3 * j + 120 * k + 240 * l);
-	put_npy("f.npy", 1, "{'descr': '<u2', 'fortran_order': True, 'shape': (3, 40, 2, 35), }\n", values,
-		at * 2 < 16000 ? at * 2 : 0);
+	put_npy("f.npy", 1, "{'descr': '<u2', 'fortran_order': True, 'shape': (3, 40, 2, 35), }\n",
+		values, at * 2 < 16000 ? at * 2 : 0);
 	if (at * 2 >= 16000) {
 		FILE *f = fopen("f.npy", "ab");
 
@@ -138,7 +160,8 @@ static void npy_fortran4(void)
 		for (int j = 0; j < 40; j++)
 			for (int k = 0; k < 2; k++)
 				for (int l = 0; l < 35; l++)
-					good &= ((uint16_t *)block.data)[at++] == (uint16_t)(i + 3 * j + 120 * k + 240 * l);
+					good &= ((uint16_t *)block.data)[at++] ==
+						(uint16_t)(i + 3 * j + 120 * k + 240 * l);
 	ok(good, "npy: Fortran order of rank 4 becomes C order");
 	nn_block_free(&block);
 }
@@ -146,35 +169,42 @@ static void npy_fortran4(void)
 static void idx(void)
 {
 	struct nn_npy_header h;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_input *in;
-	struct nn_block block = {0};
+	struct nn_block block = { 0 };
 
 	put_bytes("i", "\0\0\x0b\2\0\0\0\1\0\0\0\2\0\1\xff\xff", 16);
-	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) == 0 && h.shape.rank == 2 &&
-	   h.dtype == NN_I16 && nn_npy_read(in, &h, &block, &err) == 0 && nn_whole(NN_I16, block.data, 0) == 1 &&
-	   nn_whole(NN_I16, block.data, 1) == -1, "idx: 16-bit values are big-endian");
+	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) == 0 &&
+		   h.shape.rank == 2 && h.dtype == NN_I16 &&
+		   nn_npy_read(in, &h, &block, &err) == 0 && nn_whole(NN_I16, block.data, 0) == 1 &&
+		   nn_whole(NN_I16, block.data, 1) == -1,
+	   "idx: 16-bit values are big-endian");
 	nn_input_close(in);
 	nn_block_free(&block);
 	put_bytes("i", "\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 17);
-	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) < 0, "idx: dimensions that overflow are refused");
+	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) < 0,
+	   "idx: dimensions that overflow are refused");
 	text_is(err.text, "i: the product of the IDX dimensions overflows", "idx: and say so");
 	nn_input_close(in);
 	put_bytes("i", "\0\0\x08\1\0\0\0\5abcd", 12);
-	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) < 0, "idx: a short file is refused");
-	text_is(err.text, "i: ends early: the IDX header promises 5 bytes of data, found 4", "idx: with both lengths");
+	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) < 0,
+	   "idx: a short file is refused");
+	text_is(err.text, "i: ends early: the IDX header promises 5 bytes of data, found 4",
+		"idx: with both lengths");
 	nn_input_close(in);
 	put_bytes("i", "\0\0\x08\3\0\0\0\5", 8);
-	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) < 0, "idx: a cut header is refused");
+	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) < 0,
+	   "idx: a cut header is refused");
 	nn_input_close(in);
 }
 
 static void halves(void)
 {
-	ok(nn_f16_to_f32(0x3c00) == 1 && nn_f16_to_f32(0xc100) == -2.5f && nn_f16_to_f32(1) == 0x1p-24f &&
-	   nn_f16_to_f32(0x7bff) == 65504 && nn_f16_to_f32(0x7c00) > 1e38f && nn_bf16_to_f32(0x3f80) == 1,
+	ok(nn_f16_to_f32(0x3c00) == 1 && nn_f16_to_f32(0xc100) == -2.5f &&
+		   nn_f16_to_f32(1) == 0x1p-24f && nn_f16_to_f32(0x7bff) == 65504 &&
+		   nn_f16_to_f32(0x7c00) > 1e38f && nn_bf16_to_f32(0x3f80) == 1,
 	   "convert: half precision, subnormals included");
-	float f[300] = {0};
+	float f[300] = { 0 };
 
 	ok(nn_find_not_finite(NN_F32, f, 300) == 300, "convert: finite values are found finite");
 	f[299] = -1.0f / 0.0f;
@@ -182,7 +212,6 @@ static void halves(void)
 	f[255] = 0.0f / 0.0f;
 	ok(nn_find_not_finite(NN_F32, f, 300) == 255, "convert: the first NaN is found");
 }
-
 
 int main(void)
 {

@@ -1,10 +1,11 @@
-/* .npz: what is written is read, zip64 or not; cut, flipped and hostile files are read or refused in one line. */
+/* .npz: what is written is read, zip64 or not; cut, flipped and hostile files are read or refused
+ * in one line. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/npz.h"
 #include "files.h"
 
-#define MANY 70000                /* more than zip counts without zip64 */
+#define MANY 70000 /* more than zip counts without zip64 */
 
 /* The arrays of every test: a value, none, several dimensions, a name that is no ASCII. */
 static const struct nn_st_tensor *arrays(size_t *n)
@@ -13,8 +14,12 @@ static const struct nn_st_tensor *arrays(size_t *n)
 	static const int64_t whole[3] = { 1, -2, 3 };
 	static const uint8_t bytes[4] = { 1, 2, 3, 255 };
 	static const struct nn_st_tensor list[] = {
-		{ "w", NN_F32, { 2, { 2, 3 } }, f }, { "b/1", NN_I64, { 1, { 3 } }, whole }, { "empty", NN_F64, { 2, { 0, 4 } }, f },
-		{ "a", NN_F32, { 0, { 0 } }, f }, { "\xc3\xa4", NN_U8, { 3, { 2, 1, 2 } }, bytes }, { "h", NN_F16, { 1, { 2 } }, bytes },
+		{ "w", NN_F32, { 2, { 2, 3 } }, f },
+		{ "b/1", NN_I64, { 1, { 3 } }, whole },
+		{ "empty", NN_F64, { 2, { 0, 4 } }, f },
+		{ "a", NN_F32, { 0, { 0 } }, f },
+		{ "\xc3\xa4", NN_U8, { 3, { 2, 1, 2 } }, bytes },
+		{ "h", NN_F16, { 1, { 2 } }, bytes },
 	};
 
 	*n = sizeof list / sizeof *list;
@@ -33,7 +38,8 @@ static bool same_arrays(const struct nn_st *st)
 		const struct nn_st_tensor *t = nn_st_find(st, list[i].name);
 
 		if (!t || t->dtype != list[i].dtype || !nn_shape_equal(&t->shape, &list[i].shape) ||
-		    memcmp(t->data, list[i].data, nn_shape_count(&t->shape) * nn_dtype_size(t->dtype)) != 0)
+		    memcmp(t->data, list[i].data,
+			   nn_shape_count(&t->shape) * nn_dtype_size(t->dtype)) != 0)
 			return false;
 	}
 	return true;
@@ -52,9 +58,10 @@ static size_t load(const char *path, unsigned char *bytes, size_t room)
 static bool save(const char *path, const struct nn_st_tensor *list, size_t n, uint64_t far)
 {
 	struct nn_output *out;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
-	if (nn_output_open(&out, path, true, &err) == 0 && nn_npz_write_far(out, list, n, far, &err) == 0 && nn_output_commit(out, &err) == 0)
+	if (nn_output_open(&out, path, true, &err) == 0 &&
+	    nn_npz_write_far(out, list, n, far, &err) == 0 && nn_output_commit(out, &err) == 0)
 		return true;
 	printf("# %s\n", err.text);
 	return false;
@@ -80,16 +87,19 @@ static void round_trips(unsigned char *bytes, unsigned char *again, size_t room)
 	const struct nn_st_tensor *list = arrays(&n_arrays);
 
 	for (int i = 0; i < 4; i++) {
-		struct nn_error err = {0};
+		struct nn_error err = { 0 };
 		struct nn_st *st = NULL;
 		char claim[100];
 
 		n = save("a.npz", list, n_arrays, fars[i]) ? load("a.npz", bytes, room) : 0;
-		snprintf(claim, sizeof claim, "npz: what is written is read, with zip64 from %llu on", (unsigned long long)fars[i]);
+		snprintf(claim, sizeof claim,
+			 "npz: what is written is read, with zip64 from %llu on",
+			 (unsigned long long)fars[i]);
 		if (!ok(read_bytes(&st, bytes, n, &err) == 0 && same_arrays(st), claim))
 			printf("# %s\n", err.text);
 		nn_st_free(st);
-		ok(save("b.npz", list, n_arrays, fars[i]) && load("b.npz", again, room) == n && memcmp(bytes, again, n) == 0,
+		ok(save("b.npz", list, n_arrays, fars[i]) && load("b.npz", again, room) == n &&
+			   memcmp(bytes, again, n) == 0,
 		   "npz: the same bytes for the same arrays");
 	}
 }
@@ -98,7 +108,7 @@ static void many_members(void)
 {
 	static char names[MANY][8];
 	struct nn_st_tensor *list = nn_alloc(MANY, sizeof *list, NULL);
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	struct nn_input *input = NULL;
 	struct nn_st *st = NULL;
 	uint8_t value = 7;
@@ -107,8 +117,11 @@ static void many_members(void)
 		snprintf(names[i], sizeof names[i], "%zu", i);
 		list[i] = (struct nn_st_tensor){ names[i], NN_U8, { 0, { 0 } }, &value };
 	}
-	ok(save("many.npz", list, MANY, NN_ZIP_FAR) && nn_input_open(&input, "many.npz", &err) == 0 && nn_npz_read(&st, input, &err) == 0 &&
-	   st->n_tensors == MANY && nn_st_find(st, "69999"), "npz: more members than 65535");
+	ok(save("many.npz", list, MANY, NN_ZIP_FAR) &&
+		   nn_input_open(&input, "many.npz", &err) == 0 &&
+		   nn_npz_read(&st, input, &err) == 0 && st->n_tensors == MANY &&
+		   nn_st_find(st, "69999"),
+	   "npz: more members than 65535");
 	nn_st_free(st);
 	nn_input_close(input);
 	nn_free(list);
@@ -127,7 +140,8 @@ static bool one_line(const struct nn_error *err)
 }
 
 /* Cut at every length, every eleventh bit flipped: no length of the file is believed. */
-static void damage(const char *claim, uint64_t far, unsigned char *bytes, unsigned char *copy, size_t room)
+static void damage(const char *claim, uint64_t far, unsigned char *bytes, unsigned char *copy,
+		   size_t room)
 {
 	size_t n_arrays, n, read = 0;
 	const struct nn_st_tensor *list = arrays(&n_arrays);
@@ -135,15 +149,15 @@ static void damage(const char *claim, uint64_t far, unsigned char *bytes, unsign
 
 	n = save("a.npz", list, n_arrays, far) ? load("a.npz", bytes, room) : 0;
 	for (size_t length = 0; length < n; length++) {
-		struct nn_error err = {0};
+		struct nn_error err = { 0 };
 		struct nn_st *st = NULL;
 
-		memcpy(copy, bytes, length);           /* so that a sanitizer sees what is read beyond */
+		memcpy(copy, bytes, length); /* so that a sanitizer sees what is read beyond */
 		cuts &= read_bytes(&st, copy, length, &err) < 0 && one_line(&err);
 		nn_st_free(st);
 	}
 	for (size_t bit = 0; bit < 8 * n; bit += 11) {
-		struct nn_error err = {0};
+		struct nn_error err = { 0 };
 		struct nn_st *st = NULL;
 
 		bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -166,7 +180,7 @@ int main(void)
 	static const float f = 1;
 	static const struct nn_st_tensor bf16 = { "x", NN_BF16, { 1, { 1 } }, &f };
 	struct nn_output *out = NULL;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 
 	go_to_tmp();
 	round_trips(bytes, again, ROOM);
@@ -174,7 +188,8 @@ int main(void)
 	damage("npz: a file cut anywhere is refused in one line", NN_ZIP_FAR, bytes, again, ROOM);
 	damage("npz: with zip64, too", 1, bytes, again, ROOM);
 	if (nn_output_open(&out, "c.npz", true, &err) == 0)
-		fails_as(nn_npz_write(out, &bf16, 1, &err), &err, NN_EFORMAT, ".npy has no type for bf16", "npz: bf16 has no type");
+		fails_as(nn_npz_write(out, &bf16, 1, &err), &err, NN_EFORMAT,
+			 ".npy has no type for bf16", "npz: bf16 has no type");
 	nn_output_abort(out);
 	leave_tmp();
 	free(bytes);

@@ -13,15 +13,21 @@ static void claim(bool good, const char *text, const char *found)
 		note("found: %s", found);
 }
 
-static struct nn_conv2d conv(size_t out, size_t k, size_t stride, size_t pad, size_t dilation, size_t groups)
+static struct nn_conv2d conv(size_t out, size_t k, size_t stride, size_t pad, size_t dilation,
+			     size_t groups)
 {
-	return (struct nn_conv2d){ .out = out, .kernel = { k, k }, .stride = { stride, stride },
-				   .pad = { pad, pad }, .dilation = { dilation, dilation },
-				   .groups = groups, .bias = true };
+	return (struct nn_conv2d){ .out = out,
+				   .kernel = { k, k },
+				   .stride = { stride, stride },
+				   .pad = { pad, pad },
+				   .dilation = { dilation, dilation },
+				   .groups = groups,
+				   .bias = true };
 }
 
 /* One row: attributes and inputs give a shape, or a sentence. */
-static void infers(enum nn_op_id op, const void *attrs, const struct nn_shape *in, int n_in, const char *want)
+static void infers(enum nn_op_id op, const void *attrs, const struct nn_shape *in, int n_in,
+		   const char *want)
 {
 	struct nn_error err = { 0 };
 	struct nn_shape out;
@@ -36,14 +42,15 @@ static void infers(enum nn_op_id op, const void *attrs, const struct nn_shape *i
 
 static void shapes_of_products(void)
 {
-	struct nn_shape image = nn_shape3(16, 3, 3), wide = nn_shape3(3, 32, 20), row = nn_shape1(7),
-			steps = nn_shape2(5, 7);
+	struct nn_shape image = nn_shape3(16, 3, 3), wide = nn_shape3(3, 32, 20),
+			row = nn_shape1(7), steps = nn_shape2(5, 7);
 	struct nn_dense dense = { .out = 4, .bias = true }, none = { .out = 0 };
 	struct nn_conv2d c;
 
 	infers(NN_OP_dense, &dense, &row, 1, "4");
 	infers(NN_OP_dense, &dense, &steps, 1, "5x4");
-	infers(NN_OP_dense, &none, &row, 1, "input and output must have at least one value, got 7 and 0");
+	infers(NN_OP_dense, &none, &row, 1,
+	       "input and output must have at least one value, got 7 and 0");
 	c = conv(6, 5, 1, 0, 1, 1);
 	infers(NN_OP_conv2d, &c, &image, 1, "kernel 5x5 exceeds input 3x3");
 	infers(NN_OP_conv2d, &c, &wide, 1, "6x28x16");
@@ -51,18 +58,23 @@ static void shapes_of_products(void)
 	c = conv(6, 5, 2, 2, 1, 1);
 	infers(NN_OP_conv2d, &c, &wide, 1, "6x16x10");
 	c = conv(6, 5, 1, 1, 2, 1);
-	infers(NN_OP_conv2d, &c, &image, 1, "kernel 5x5 exceeds input 3x3 with dilation=2x2 and pad=1x1");
+	infers(NN_OP_conv2d, &c, &image, 1,
+	       "kernel 5x5 exceeds input 3x3 with dilation=2x2 and pad=1x1");
 	c = conv(6, 3, 1, 1, 1, 3);
-	infers(NN_OP_conv2d, &c, &image, 1, "groups=3 does not divide the 16 channels of input 16x3x3");
+	infers(NN_OP_conv2d, &c, &image, 1,
+	       "groups=3 does not divide the 16 channels of input 16x3x3");
 	c = conv(6, 3, 1, 1, 1, 4);
-	infers(NN_OP_conv2d, &c, &image, 1, "groups=4 does not divide the 6 channels of the output");
+	infers(NN_OP_conv2d, &c, &image, 1,
+	       "groups=4 does not divide the 6 channels of the output");
 	c = conv(32, 3, 1, 1, 1, 16);
 	infers(NN_OP_conv2d, &c, &image, 1, "32x3x3");
 	c = conv(SIZE_MAX / 16, 3, 1, 1, 1, 1);
-	infers(NN_OP_conv2d, &c, &image, 1, "output 1152921504606846975x3x3 is larger than memory can be");
+	infers(NN_OP_conv2d, &c, &image, 1,
+	       "output 1152921504606846975x3x3 is larger than memory can be");
 	c = conv(6, SIZE_MAX, 1, 1, 3, 1);
 	infers(NN_OP_conv2d, &c, &image, 1,
-	       "kernel 18446744073709551615x18446744073709551615 exceeds input 3x3 with dilation=3x3 and pad=1x1");
+	       "kernel 18446744073709551615x18446744073709551615 exceeds input 3x3 with "
+	       "dilation=3x3 and pad=1x1");
 	c = conv(6, 3, 1, 1, 1, 1);
 	c.pooled = true;
 	c.pool = (struct nn_window){ { 2, 2 }, { 2, 2 }, { 0, 0 } };
@@ -74,7 +86,8 @@ static void shapes_of_the_rest(void)
 	struct nn_shape image = nn_shape3(16, 8, 8), row = nn_shape1(7);
 	struct nn_shape two[] = { nn_shape3(16, 8, 8), nn_shape3(4, 8, 8) };
 	struct nn_shape same[] = { nn_shape1(7), nn_shape1(7), nn_shape1(7) };
-	struct nn_pool2d pool = { { { 3, 3 }, { 2, 2 }, { 1, 1 } } }, bad = { { { 3, 3 }, { 2, 2 }, { 2, 2 } } };
+	struct nn_pool2d pool = { { { 3, 3 }, { 2, 2 }, { 1, 1 } } },
+			 bad = { { { 3, 3 }, { 2, 2 }, { 2, 2 } } };
 	struct nn_batchnorm norm = { .group = 32 };
 	struct nn_concat by0 = { 0 }, by1 = { 1 }, by3 = { 3 };
 	struct nn_reshape flat = { nn_shape1(1024) }, other = { nn_shape2(4, 4) };
@@ -91,10 +104,12 @@ static void shapes_of_the_rest(void)
 	infers(NN_OP_add, NULL, two, 2, "inputs differ in shape: 16x8x8 and 4x8x8");
 	infers(NN_OP_mul, NULL, same, 1, "wants two inputs or more, got 1");
 	infers(NN_OP_concat, &by0, two, 2, "20x8x8");
-	infers(NN_OP_concat, &by1, two, 2, "inputs 16x8x8 and 4x8x8 differ in more than dimension 1");
+	infers(NN_OP_concat, &by1, two, 2,
+	       "inputs 16x8x8 and 4x8x8 differ in more than dimension 1");
 	infers(NN_OP_concat, &by3, two, 2, "dim=3 is not a dimension of input 16x8x8");
 	infers(NN_OP_reshape, &flat, &image, 1, "1024");
-	infers(NN_OP_reshape, &other, &image, 1, "cannot give 16x8x8 the shape 4x4: the number of values differs");
+	infers(NN_OP_reshape, &other, &image, 1,
+	       "cannot give 16x8x8 the shape 4x4: the number of values differs");
 	infers(NN_OP_permute, &permute, &image, 1, "16x8x8");
 	infers(NN_OP_softmax, NULL, same, 2, "takes one input, got 2");
 }
@@ -113,8 +128,9 @@ static void table_is_whole(void)
 	priced = nn_ops[NN_OP_conv2d]->flops(&c, &in, 1, &out) == 2ull * 27 * 32 * 32 * 32;
 	claim(priced, "op: a convolution costs two operations a tap and output value", NULL);
 	claim(nn_ops[NN_OP_activation]->needs(&act) == NN_OP_NEEDS_X &&
-	   !nn_activation_from_y(NN_ACT_LEAKY_RELU, 0) && nn_activation_from_y(NN_ACT_TANH, 0),
-	   "op: gelu's gradient needs x, tanh's y, leaky-relu's x when the slope is 0", NULL);
+		      !nn_activation_from_y(NN_ACT_LEAKY_RELU, 0) &&
+		      nn_activation_from_y(NN_ACT_TANH, 0),
+	      "op: gelu's gradient needs x, tanh's y, leaky-relu's x when the slope is 0", NULL);
 }
 
 static void programs(void)
@@ -132,16 +148,20 @@ static void programs(void)
 	v = nn_program_add(p, NN_OP_batchnorm, &norm, &v, 1, "1", 1, &err);
 	v = nn_program_add(p, NN_OP_global_avgpool, NULL, &v, 1, "2", 2, &err);
 	w = nn_program_add(p, NN_OP_dense, &dense, &v, 1, "head", 3, &err);
-	claim(w >= 0 && nn_program_output(p, w, "class", &err) == 0 && p->n_nodes == 4 && p->n_params == 8 &&
-	   nn_program_group(p) == 16, "program: nodes, values and parameters are counted as they are added", err.text);
-	claim(strcmp(p->params[0].name, "0.weight") == 0 && strcmp(p->params[4].name, "1.running_mean") == 0 &&
-	   strcmp(p->params[7].name, "head.bias") == 0 && p->params[0].desc.fan_in == 27 && p->params[6].node == 3,
-	   "program: parameters are named and described as torch.nn does", p->params[4].name);
-	claim(p->values[w].shape.rank == 1 && p->values[w].shape.dim[0] == 10 && strcmp(p->outputs[0].name, "class") == 0,
-	   "program: values have the shapes the ops say", NULL);
-	claim(nn_program_add(p, NN_OP_conv2d, &c, &v, 1, "4", 4, &err) == -1 && p->n_nodes == 4 && p->n_params == 8 &&
-	   strcmp(err.text, "wants an input CxHxW, got 6") == 0,
-	   "program: a node that does not fit leaves the program as it was", err.text);
+	claim(w >= 0 && nn_program_output(p, w, "class", &err) == 0 && p->n_nodes == 4 &&
+		      p->n_params == 8 && nn_program_group(p) == 16,
+	      "program: nodes, values and parameters are counted as they are added", err.text);
+	claim(strcmp(p->params[0].name, "0.weight") == 0 &&
+		      strcmp(p->params[4].name, "1.running_mean") == 0 &&
+		      strcmp(p->params[7].name, "head.bias") == 0 &&
+		      p->params[0].desc.fan_in == 27 && p->params[6].node == 3,
+	      "program: parameters are named and described as torch.nn does", p->params[4].name);
+	claim(p->values[w].shape.rank == 1 && p->values[w].shape.dim[0] == 10 &&
+		      strcmp(p->outputs[0].name, "class") == 0,
+	      "program: values have the shapes the ops say", NULL);
+	claim(nn_program_add(p, NN_OP_conv2d, &c, &v, 1, "4", 4, &err) == -1 && p->n_nodes == 4 &&
+		      p->n_params == 8 && strcmp(err.text, "wants an input CxHxW, got 6") == 0,
+	      "program: a node that does not fit leaves the program as it was", err.text);
 	nn_program_free(p);
 	nn_program_free(NULL);
 }

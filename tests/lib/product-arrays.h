@@ -17,13 +17,14 @@
 
 static uint64_t seed = 1;
 
-static size_t any(size_t n)                  /* 0 .. n-1 */
+static size_t any(size_t n) /* 0 .. n-1 */
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (size_t) (seed >> 33) % n;
+	return (size_t)(seed >> 33) % n;
 }
 
-/* Reals with room behind them that must stay as it is; `odd` puts -0, infinities and NaN among them. */
+/* Reals with room behind them that must stay as it is; `odd` puts -0, infinities and NaN among
+ * them. */
 struct array {
 	real *v;
 	size_t n;
@@ -38,7 +39,7 @@ static struct array array(size_t n)
 		exit(1);
 	}
 	for (size_t i = 0; i < n + 2 * GUARD; i++)
-		a.v[i] = (real) NAN;
+		a.v[i] = (real)NAN;
 	a.v += GUARD;
 	return a;
 }
@@ -48,9 +49,9 @@ static struct array numbers(size_t n, int odd)
 	static const double odds[] = { -0.0, 0.0, INFINITY, -INFINITY, NAN, 1e-40, -0.0, -0.0 };
 	struct array a = array(n);
 	for (size_t i = 0; i < n; i++)
-		a.v[i] = (real) ((double) any(1 << 24) / (1 << 23) - 1);
+		a.v[i] = (real)((double)any(1 << 24) / (1 << 23) - 1);
 	for (size_t i = 0; odd && n && i < 3 + n / 300; i++)
-		a.v[any(n)] = (real) odds[any(8)];
+		a.v[any(n)] = (real)odds[any(8)];
 	return a;
 }
 
@@ -77,10 +78,10 @@ static long compare(const char *what, const struct kernels *k, struct array got,
 	long bad = 0;
 	for (size_t i = 0; i < want.n; i++)
 		if (differs(got.v[i], want.v[i]) && bad++ == 0)
-			printf("# %s, %s: element %zu of %zu is %.9g, not %.9g\n", what, k->isa, i, want.n, (double) got.v[i],
-			       (double) want.v[i]);
+			printf("# %s, %s: element %zu of %zu is %.9g, not %.9g\n", what, k->isa, i,
+			       want.n, (double)got.v[i], (double)want.v[i]);
 	for (size_t i = 0; i < GUARD; i++)
-		if ((!isnan(got.v[-1 - (long) i]) || !isnan(got.v[got.n + i])) && bad++ == 0)
+		if ((!isnan(got.v[-1 - (long)i]) || !isnan(got.v[got.n + i])) && bad++ == 0)
 			printf("# %s, %s: written outside the array\n", what, k->isa);
 	return bad;
 }
@@ -89,13 +90,13 @@ static long compare(const char *what, const struct kernels *k, struct array got,
 static real tail(real v, const struct nn_tail *t, size_t o, real residual)
 {
 	if (t->bias)
-		v += ((const real *) t->bias)[o];
+		v += ((const real *)t->bias)[o];
 	if (t->residual)
 		v += residual;
 	if (t->act == NN_TAIL_RELU)
 		return v > 0 || v != v ? v : 0;
 	if (t->act == NN_TAIL_LEAKY)
-		return v > 0 ? v : (real) t->slope * v;
+		return v > 0 ? v : (real)t->slope * v;
 	return v;
 }
 

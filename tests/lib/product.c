@@ -1,4 +1,5 @@
-/* The product kernels equal a scalar loop of fused multiply-adds, bit for bit, however the work is cut. */
+/* The product kernels equal a scalar loop of fused multiply-adds, bit for bit, however the work is
+ * cut. */
 #include "lib/product-conv.h"
 #include "lib/product-dense.h"
 
@@ -14,7 +15,8 @@ static void claim(const char *text, long bad)
 	fflush(stdout);
 }
 
-static const size_t ins[] = { 1, 5, 16, 24, 33, 97, 126, 256, 300, 530 }, outs[] = { 1, 7, 10, 16, 17, 32, 48, 50, 70, 128, 150, 290 };
+static const size_t ins[] = { 1, 5, 16, 24, 33, 97, 126, 256, 300, 530 },
+		    outs[] = { 1, 7, 10, 16, 17, 32, 48, 50, 70, 128, 150, 290 };
 #define N_INS (sizeof ins / sizeof *ins)
 #define N_OUTS (sizeof outs / sizeof *outs)
 
@@ -24,7 +26,7 @@ static long all_dense(long (*test)(const struct nn_matrix *, size_t, int))
 	for (size_t rows = 1; rows <= 64; rows++)
 		for (int i = 0; i < EFFORT(2, 12); i++) {
 			const struct nn_matrix d = matrix(ins[any(N_INS)], outs[any(N_OUTS)]);
-			const long b = test(&d, rows, i + (int) rows);
+			const long b = test(&d, rows, i + (int)rows);
 			if (b)
 				printf("# %zu rows, %zu to %zu\n", rows, d.in, d.out);
 			bad += b;
@@ -38,11 +40,14 @@ static long all_dense_weights(void)
 	long bad = 0;
 	for (size_t n_leaves = 1; n_leaves <= 16; n_leaves *= 2)
 		for (int i = 0; i < EFFORT(10, 100); i++) {
-			const struct nn_matrix d = matrix(ins[any(N_INS - 1)], outs[any(N_OUTS - 1)]);
+			const struct nn_matrix d =
+				matrix(ins[any(N_INS - 1)], outs[any(N_OUTS - 1)]);
 			const size_t rows = n_leaves + any(40);
-			const long b = dense_weights(&d, rows, n_leaves, n_leaves == 1 ? 1 + any(3) : 1, i);
+			const long b = dense_weights(&d, rows, n_leaves,
+						     n_leaves == 1 ? 1 + any(3) : 1, i);
 			if (b)
-				printf("# %zu rows, %zu leaves, %zu to %zu\n", rows, n_leaves, d.in, d.out);
+				printf("# %zu rows, %zu leaves, %zu to %zu\n", rows, n_leaves, d.in,
+				       d.out);
 			bad += b;
 		}
 	return bad;
@@ -65,9 +70,12 @@ static long column_splits(void)
 			k->dense_forward(&d, rows, x.v, p.v, NULL, want.v, 0, panels, scratch);
 			for (size_t p0 = 0; p0 < panels; p0++)
 				for (size_t p1 = p0 + 1; p1 <= panels; p1++) {
-					k->dense_forward(&d, rows, x.v, p.v, NULL, y.v, p0, p1, scratch);
-					k->dense_forward(&d, rows, x.v, p.v, NULL, y.v, 0, p0, scratch);
-					k->dense_forward(&d, rows, x.v, p.v, NULL, y.v, p1, panels, scratch);
+					k->dense_forward(&d, rows, x.v, p.v, NULL, y.v, p0, p1,
+							 scratch);
+					k->dense_forward(&d, rows, x.v, p.v, NULL, y.v, 0, p0,
+							 scratch);
+					k->dense_forward(&d, rows, x.v, p.v, NULL, y.v, p1, panels,
+							 scratch);
 					bad += compare("a split of columns", k, y, want);
 				}
 			free(scratch);
@@ -104,9 +112,12 @@ int main(void)
 	for (int s = 0; s < n_sets; s++)
 		printf(" %s", sets[s]->isa);
 	printf("; reals of %zu bytes\n", sizeof(real));
-	claim("dense forward is one chain of fma per element, 1 to 64 rows", all_dense(dense_forward));
-	claim("dense input gradient is one chain of fma per element, 1 to 64 rows", all_dense(dense_input_gradient));
-	claim("dense weight gradient is a chain per leaf and a tree over leaves, 1 to 16 leaves", all_dense_weights());
+	claim("dense forward is one chain of fma per element, 1 to 64 rows",
+	      all_dense(dense_forward));
+	claim("dense input gradient is one chain of fma per element, 1 to 64 rows",
+	      all_dense(dense_input_gradient));
+	claim("dense weight gradient is a chain per leaf and a tree over leaves, 1 to 16 leaves",
+	      all_dense_weights());
 	claim("columns may be split anywhere between panels", column_splits());
 	claim("convolution forward is one chain of fma per element, taps outside are skipped",
 	      convolutions(EFFORT(120, 1500), test_forward));

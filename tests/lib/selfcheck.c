@@ -1,4 +1,5 @@
-/* --selfcheck finds what is wrong, and only that: devices that are broken in one way each are handed in. */
+/* --selfcheck finds what is wrong, and only that: devices that are broken in one way each are
+ * handed in. */
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -82,23 +83,30 @@ static int check(const struct nn_selfcheck_devices *devices, const char *model)
 	static struct nn_train_options options;
 	static struct nn_data_options data;
 	static struct nn_std_options std;
-	uint64_t given[3] = {0};
+	uint64_t given[3] = { 0 };
 	struct nn_opt_table tables[] = {
-		{ "", nn_train_opts, &options, &given[0] }, { "", nn_data_opts, &data, &given[1] },
-		{ "", nn_std_opts, &std, &given[2] }, { NULL, NULL, NULL, NULL },
+		{ "", nn_train_opts, &options, &given[0] },
+		{ "", nn_data_opts, &data, &given[1] },
+		{ "", nn_std_opts, &std, &given[2] },
+		{ NULL, NULL, NULL, NULL },
 	};
 	struct nn_opt_list list = { .tool = "test", .tables = tables };
 	char *argv[] = { "test", "-q", "--target=y", "--loss=mse", "-m", (char *)model, NULL };
 	volatile sig_atomic_t none = 0;
-	struct nn_train_setup setup = { .list = &list, .train = &options, .data = &data, .std = &std, .data_path = "t.csv",
+	struct nn_train_setup setup = { .list = &list,
+					.train = &options,
+					.data = &data,
+					.std = &std,
+					.data_path = "t.csv",
 					.host = { .progress = -1, .stop = &none, .save = &none } };
 	struct nn_output *table = NULL;
-	struct nn_error err = {0};
+	struct nn_error err = { 0 };
 	int n, stopped, status;
 	bool done;
 	FILE *file;
 
-	if (nn_opt_parse(&list, 6, argv, &n, &done, &err) < 0 || nn_output_open(&table, "table", false, &err) < 0) {
+	if (nn_opt_parse(&list, 6, argv, &n, &done, &err) < 0 ||
+	    nn_output_open(&table, "table", false, &err) < 0) {
 		printf("# %s\n", err.text);
 		return -1;
 	}
@@ -130,10 +138,12 @@ static bool fails_alone(const char *name)
 	return fails > 0 && fails == failed;
 }
 
-static void finds(const char *name, const struct nn_device *first, const struct nn_device *second, const char *claim)
+static void finds(const char *name, const struct nn_device *first, const struct nn_device *second,
+		  const char *claim)
 {
 	const struct nn_device *kinds[] = { first, second };
-	struct nn_selfcheck_devices devices = { nn_device_open("cpu", NN_F64, NULL), kinds, second ? 2 : 1 };
+	struct nn_selfcheck_devices devices = { nn_device_open("cpu", NN_F64, NULL), kinds,
+						second ? 2 : 1 };
 
 	if (!ok(check(&devices, "dense 6, tanh, dense 1") == 0 && fails_alone(name), claim))
 		printf("# %u of %u failed\n%s", failed, checks, found);
@@ -142,18 +152,22 @@ static void finds(const char *name, const struct nn_device *first, const struct 
 int main(void)
 {
 	const struct nn_device *f32 = nn_device_open("cpu", NN_F32, NULL), *bad;
-	struct nn_text csv = {0};
+	struct nn_text csv = { 0 };
 
 	go_to_tmp();
 	nn_text_add(&csv, "a,b,y\n");
 	for (int i = 0; i < 300; i++)
-		nn_text_addf(&csv, "%d.5,%d,%d.25\n", i % 17, i * i % 31, (i % 17) * 2 - i * i % 31);
+		nn_text_addf(&csv, "%d.5,%d,%d.25\n", i % 17, i * i % 31,
+			     (i % 17) * 2 - i * i % 31);
 	put("t.csv", csv.data);
 	nn_text_free(&csv);
 
-	ok(check(NULL, "dense 6, tanh, dense 1") == 0 && failed == 0 && checks >= 9, "selfcheck: all is right with the machine's own kernels");
-	ok(check(NULL, "dense 8, batchnorm group=8, relu, dropout 0.3, layernorm, dense 6, leaky-relu, reshape 1x2x3, conv2d 2 2x2, "
-		     "maxpool2d 1x2 stride=1, gelu, flatten, dense 1") == 0 && failed == 0,
+	ok(check(NULL, "dense 6, tanh, dense 1") == 0 && failed == 0 && checks >= 9,
+	   "selfcheck: all is right with the machine's own kernels");
+	ok(check(NULL, "dense 8, batchnorm group=8, relu, dropout 0.3, layernorm, dense 6, "
+		       "leaky-relu, reshape 1x2x3, conv2d 2 2x2, "
+		       "maxpool2d 1x2 stride=1, gelu, flatten, dense 1") == 0 &&
+		   failed == 0,
 	   "selfcheck: kinks, groups and dropout are no faults");
 	bad = broken(NN_F64);
 	dense.backward = gradient_one_percent_off;
@@ -161,15 +175,19 @@ int main(void)
 		const struct nn_device *kinds[] = { f32 };
 		struct nn_selfcheck_devices devices = { bad, kinds, 1 };
 
-		ok(check(&devices, "dense 6, tanh, dense 1") == 0 && failed == 2 && fails_alone("gradient"),
-		   "selfcheck: a weight's gradient that is one percent off is found in both layers");
+		ok(check(&devices, "dense 6, tanh, dense 1") == 0 && failed == 2 &&
+			   fails_alone("gradient"),
+		   "selfcheck: a weight's gradient that is one percent off is found in both "
+		   "layers");
 	}
 	bad = broken(NN_F32);
 	dense.forward = wrong_for_threads;
-	finds("threads", bad, NULL, "selfcheck: a sum that depends on the threads is found, and nothing else");
+	finds("threads", bad, NULL,
+	      "selfcheck: a sum that depends on the threads is found, and nothing else");
 	bad = broken(NN_F32);
 	dense.forward = wrong_for_one_row;
-	finds("micro-batch", bad, NULL, "selfcheck: rows that depend on how many go through at once are found");
+	finds("micro-batch", bad, NULL,
+	      "selfcheck: rows that depend on how many go through at once are found");
 	bad = broken(NN_F32);
 	dense.forward = wrong_always;
 	finds("kernels", f32, bad, "selfcheck: another instruction set with other values is found");

@@ -1,4 +1,5 @@
-/* Sessions and models of nn.h: the same bytes alone, in batches, from sessions of any size, from many threads at once. */
+/* Sessions and models of nn.h: the same bytes alone, in batches, from sessions of any size, from
+ * many threads at once. */
 #include "config.h"
 #include <math.h>
 #include <pthread.h>
@@ -22,7 +23,8 @@ static float rows[ROWS * IN], whole[ROWS * OUT];
 /* The same weights each time; nn.input and nn.target, or NULL. */
 static struct nn_model *make_model(const char *input_json, const char *target_json)
 {
-	static const char text[] = "input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, flatten, dense 17, gelu, dense 5";
+	static const char text[] = "input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, "
+				   "flatten, dense 17, gelu, dense 5";
 	struct nn_shape input = nn_shape3(3, 9, 9);
 	struct nn_error err;
 	struct nn_net *net;
@@ -32,12 +34,15 @@ static struct nn_model *make_model(const char *input_json, const char *target_js
 	size_t open = 0;
 	void **params;
 
-	if (nn_net_parse(&net, "-m", text, strlen(text), true, &err) < 0 || nn_net_resolve(net, &input, &open, &err) < 0)
+	if (nn_net_parse(&net, "-m", text, strlen(text), true, &err) < 0 ||
+	    nn_net_resolve(net, &input, &open, &err) < 0)
 		return NULL;
 	params = nn_params_new(nn_net_program(net), NN_F32, &err);
 	close(mkstemp(path));
-	if (!params || nn_net_init(net, 7, NN_F32, params, &err) < 0 || nn_output_open(&output, path, true, &err) < 0 ||
-	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, input_json, target_json, NULL, &err) < 0 ||
+	if (!params || nn_net_init(net, 7, NN_F32, params, &err) < 0 ||
+	    nn_output_open(&output, path, true, &err) < 0 ||
+	    nn_model_file_write(output, net, NN_F32, (const void *const *)params, input_json,
+				target_json, NULL, &err) < 0 ||
 	    nn_output_commit(output, &err) < 0)
 		return NULL;
 	model = nn_model_open(path, &err);
@@ -52,18 +57,22 @@ static bool one_by_one(const struct nn_model *model)
 	float out[OUT];
 
 	for (int r = 0; r < ROWS; r++)
-		if (nn_model_predict(model, rows + r * IN, 1, out, NULL) < 0 || memcmp(out, whole + r * OUT, sizeof out) != 0)
+		if (nn_model_predict(model, rows + r * IN, 1, out, NULL) < 0 ||
+		    memcmp(out, whole + r * OUT, sizeof out) != 0)
 			return false;
 	return true;
 }
 
 static bool session_agrees(const struct nn_model *model, size_t max_rows, int threads)
 {
-	struct nn_session_options options = { .size = sizeof options, .max_rows = max_rows, .threads = threads };
+	struct nn_session_options options = { .size = sizeof options,
+					      .max_rows = max_rows,
+					      .threads = threads };
 	struct nn_session *s = nn_session_open(model, &options, NULL);
 	float out[ROWS * OUT], *to = out;
 	const float *from = rows;
-	bool same = s && nn_session_predict(s, &from, ROWS, &to, NULL) == 0 && memcmp(out, whole, sizeof out) == 0;
+	bool same = s && nn_session_predict(s, &from, ROWS, &to, NULL) == 0 &&
+		    memcmp(out, whole, sizeof out) == 0;
 
 	nn_session_close(s);
 	return same;
@@ -125,8 +134,9 @@ static bool doubles_agree(const struct nn_model *model)
 /* Numbers come in the units of the target: value * sd + mean, column by column. */
 static bool units_agree(void)
 {
-	struct nn_model *model = make_model(NULL, "{\"columns\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"labels\":null,"
-					    "\"mean\":[1,2,3,4,5],\"sd\":[2,4,8,16,32]}");
+	struct nn_model *model =
+		make_model(NULL, "{\"columns\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"labels\":null,"
+				 "\"mean\":[1,2,3,4,5],\"sd\":[2,4,8,16,32]}");
 	float out[ROWS * OUT];
 	bool same = model && nn_model_predict(model, rows, ROWS, out, NULL) == 0;
 
@@ -141,14 +151,16 @@ static void columns_json(struct nn_text *json)
 {
 	nn_text_add(json, "{\"columns\":[");
 	for (int i = 0; i < IN; i++)
-		nn_text_addf(json, "%s{\"kind\":\"number\",\"mean\":%d,\"missing\":%d,\"sd\":4}", i ? "," : "", i % 7, i % 5);
+		nn_text_addf(json, "%s{\"kind\":\"number\",\"mean\":%d,\"missing\":%d,\"sd\":4}",
+			     i ? "," : "", i % 7, i % 5);
 	nn_text_add(json, "],\"shape\":[3,9,9]}");
 }
 
-/* Columns with means and deviations: rows in units of the data, channels last inside; what is nan is filled before. */
+/* Columns with means and deviations: rows in units of the data, channels last inside; what is nan
+ * is filled before. */
 static void columns_agree(void)
 {
-	struct nn_text json = {0};
+	struct nn_text json = { 0 };
 	struct nn_model *model = (columns_json(&json), make_model(json.data, NULL));
 	struct nn_session_options options = { .size = sizeof options };
 	struct nn_session *s = model ? nn_session_open(model, &options, NULL) : NULL;
@@ -160,7 +172,8 @@ static void columns_agree(void)
 
 	for (int i = 0; i < ROWS * IN; i++)
 		in[i] = rows[i] * 4 + (float)(i % IN % 7);
-	ok(same && nn_model_predict(model, in, ROWS, out, NULL) == 0 && agree(out, whole), "session: columns are scaled, in images too");
+	ok(same && nn_model_predict(model, in, ROWS, out, NULL) == 0 && agree(out, whole),
+	   "session: columns are scaled, in images too");
 	for (int i = 0; i < ROWS * IN; i += 3)
 		in[i] = (float)(i % IN % 5);
 	same = same && nn_model_predict(model, in, ROWS, out, NULL) == 0;
@@ -168,7 +181,8 @@ static void columns_agree(void)
 		doubles[i] = i % 3 ? in[i] : NAN;
 	for (int i = 0; i < ROWS * IN; i += 3)
 		in[i] = NAN;
-	ok(same && nn_model_predict(model, in, ROWS, again, NULL) == 0 && memcmp(out, again, sizeof out) == 0,
+	ok(same && nn_model_predict(model, in, ROWS, again, NULL) == 0 &&
+		   memcmp(out, again, sizeof out) == 0,
 	   "session: nan becomes what the model fills a missing number with");
 	same = same && nn_session_predict_f64(s, &from, ROWS, &to, NULL) == 0;
 	for (int i = 0; i < ROWS * OUT; i++)
@@ -182,26 +196,31 @@ static void columns_agree(void)
 int main(void)
 {
 	struct nn_model *model = make_model(NULL, NULL);
-	struct nn_session_options unset = {0};
-	struct nn_error err = {0};
+	struct nn_session_options unset = { 0 };
+	struct nn_error err = { 0 };
 
 	for (int i = 0; i < ROWS * IN; i++)
 		rows[i] = (float)((unsigned)i * 2654435761u >> 8 & 0xffff) / 65536 - 0.5f;
 	ok(model != NULL, "session: a model file opens");
 	if (!model)
 		return tap_done();
-	ok(nn_model_inputs(model) == IN && nn_model_outputs(model) == OUT, "session: values per row are those of the text");
-	ok(nn_model_predict(model, rows, ROWS, whole, &err) == 0, "session: rows are predicted without a session");
+	ok(nn_model_inputs(model) == IN && nn_model_outputs(model) == OUT,
+	   "session: values per row are those of the text");
+	ok(nn_model_predict(model, rows, ROWS, whole, &err) == 0,
+	   "session: rows are predicted without a session");
 	ok(one_by_one(model), "session: a row alone has the bytes it has among others");
 	for (size_t max = 1; max <= 64; max = max * 3 + 1)
 		ok(session_agrees(model, max, 1) && session_agrees(model, max, 3),
-		   "session: %zu rows at once, with one thread and three, give the same bytes", max);
+		   "session: %zu rows at once, with one thread and three, give the same bytes",
+		   max);
 	ok(many_threads(model), "session: four threads of the caller's own give the same bytes");
 	ok(doubles_agree(model), "session: float64 in and out gives the same values");
 	columns_agree();
 	ok(units_agree(), "session: numbers come in the units of the target");
-	ok(nn_session_open(model, &unset, &err) == NULL && err.code == NN_EUSAGE, "session: options without their size are refused");
-	ok(nn_model_open("/nonexistent", &err) == NULL && err.code == NN_EFAIL, "session: a missing file is an error");
+	ok(nn_session_open(model, &unset, &err) == NULL && err.code == NN_EUSAGE,
+	   "session: options without their size are refused");
+	ok(nn_model_open("/nonexistent", &err) == NULL && err.code == NN_EFAIL,
+	   "session: a missing file is an error");
 	nn_session_close(NULL);
 	nn_model_close(NULL);
 	nn_model_close(model);

@@ -1,4 +1,5 @@
-/* Stages of a pipeline: what each does when, against the rule of what needs what; cuts, against all cuts there are. */
+/* Stages of a pipeline: what each does when, against the rule of what needs what; cuts, against all
+ * cuts there are. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,14 +11,15 @@
 #define MOST_MICRO 20
 
 /*
- * All stages at once, each taking a unit of time for forward and for backward: when the last is done, or -1 where one waits for ever or
- * holds more micro-batches than it has slots for. busy: units of work.
+ * All stages at once, each taking a unit of time for forward and for backward: when the last is
+ * done, or -1 where one waits for ever or holds more micro-batches than it has slots for. busy:
+ * units of work.
  */
 static int play(enum nn_pipeline_schedule schedule, int stages, size_t n, int *busy)
 {
 	static struct nn_pipeline_work work[MOST_STAGES][2 * MOST_MICRO];
 	int forward[MOST_STAGES][MOST_MICRO], backward[MOST_STAGES][MOST_MICRO], now;
-	size_t at[MOST_STAGES] = {0}, held[MOST_STAGES] = {0}, left = 2 * n * (size_t)stages;
+	size_t at[MOST_STAGES] = { 0 }, held[MOST_STAGES] = { 0 }, left = 2 * n * (size_t)stages;
 
 	for (int s = 0; s < stages; s++) {
 		nn_pipeline_order(schedule, s, stages, n, work[s]);
@@ -27,11 +29,14 @@ static int play(enum nn_pipeline_schedule schedule, int stages, size_t n, int *b
 	*busy = (int)left;
 	for (now = 0; left > 0 && now < 10000; now++)
 		for (int s = 0; s < stages; s++) {
-			struct nn_pipeline_work w = at[s] < 2 * n ? work[s][at[s]] : (struct nn_pipeline_work){0};
-			int needs = !w.backward ? (s > 0 ? forward[s - 1][w.micro] : -1)
-						: s + 1 < stages ? backward[s + 1][w.micro] : forward[s][w.micro];
+			struct nn_pipeline_work w =
+				at[s] < 2 * n ? work[s][at[s]] : (struct nn_pipeline_work){ 0 };
+			int needs = !w.backward      ? (s > 0 ? forward[s - 1][w.micro] : -1)
+				    : s + 1 < stages ? backward[s + 1][w.micro]
+						     : forward[s][w.micro];
 
-			if (at[s] == 2 * n || needs >= now || (w.backward && forward[s][w.micro] >= now))
+			if (at[s] == 2 * n || needs >= now ||
+			    (w.backward && forward[s][w.micro] >= now))
 				continue;
 			(w.backward ? backward : forward)[s][w.micro] = now;
 			held[s] += w.backward ? (size_t)-1 : 1;
@@ -52,12 +57,17 @@ static void test_schedules(void)
 		for (int stages = 1; stages <= MOST_STAGES; stages++)
 			for (size_t n = 1; n <= MOST_MICRO; n++) {
 				int busy, time = play(schedule, stages, n, &busy);
-				double idle = time < 0 ? 2 : 1 - (double)busy / (double)(time * stages);
+				double idle =
+					time < 0 ? 2 : 1 - (double)busy / (double)(time * stages);
 
-				/* each micro-batch of the naive schedule has the pipeline for itself, as if it were the only one */
+				/* each micro-batch of the naive schedule has the pipeline for
+				 * itself, as if it were the only one */
 				good &= fabs(idle - nn_pipeline_idle(schedule, stages, n)) < 1e-12;
 			}
-		ok(good, "pipeline: %s ends, within its slots, and stands still as long as the formula says", nn_pipeline_schedules[k]);
+		ok(good,
+		   "pipeline: %s ends, within its slots, and stands still as long as the formula "
+		   "says",
+		   nn_pipeline_schedules[k]);
 	}
 }
 
@@ -67,15 +77,23 @@ static void test_parse(void)
 	struct nn_error err;
 	int stages;
 
-	ok(nn_parse_pipeline("3", &stages, &schedule, &err) == 0 && stages == 3 && schedule == NN_1F1B, "pipeline: 3 is 3 stages, 1f1b");
-	ok(nn_parse_pipeline("2:gpipe", &stages, &schedule, &err) == 0 && stages == 2 && schedule == NN_GPIPE, "pipeline: 2:gpipe");
-	ok(nn_parse_pipeline("0", &stages, &schedule, &err) < 0 && nn_parse_pipeline("2:", &stages, &schedule, &err) < 0 &&
-	   nn_parse_pipeline("2:gp", &stages, &schedule, &err) < 0 && nn_parse_pipeline("", &stages, &schedule, &err) < 0,
+	ok(nn_parse_pipeline("3", &stages, &schedule, &err) == 0 && stages == 3 &&
+		   schedule == NN_1F1B,
+	   "pipeline: 3 is 3 stages, 1f1b");
+	ok(nn_parse_pipeline("2:gpipe", &stages, &schedule, &err) == 0 && stages == 2 &&
+		   schedule == NN_GPIPE,
+	   "pipeline: 2:gpipe");
+	ok(nn_parse_pipeline("0", &stages, &schedule, &err) < 0 &&
+		   nn_parse_pipeline("2:", &stages, &schedule, &err) < 0 &&
+		   nn_parse_pipeline("2:gp", &stages, &schedule, &err) < 0 &&
+		   nn_parse_pipeline("", &stages, &schedule, &err) < 0,
 	   "pipeline: 0, 2:, 2:gp and nothing are refused");
 }
 
-/* The least cost of the most expensive of `stages` stages over nodes from .. n - 1, by trying all. */
-static double least(const struct nn_graph_node *nodes, const double *costs, int n, int from, int stages)
+/* The least cost of the most expensive of `stages` stages over nodes from .. n - 1, by trying all.
+ */
+static double least(const struct nn_graph_node *nodes, const double *costs, int n, int from,
+		    int stages)
 {
 	double best = INFINITY, sum = 0;
 
@@ -95,7 +113,7 @@ static double least(const struct nn_graph_node *nodes, const double *costs, int 
 
 static void test_cuts(void)
 {
-	struct nn_graph_node nodes[12] = {{0}};
+	struct nn_graph_node nodes[12] = { { 0 } };
 	double costs[12];
 	int bounds[MOST_STAGES + 1];
 	bool good = true;
@@ -119,7 +137,9 @@ static void test_cuts(void)
 			for (int s = 0; s < stages; s++) {
 				double sum = 0;
 
-				good &= bounds[s] < bounds[s + 1] && (s == 0 || nodes[bounds[s]].line != nodes[bounds[s] - 1].line);
+				good &= bounds[s] < bounds[s + 1] &&
+					(s == 0 ||
+					 nodes[bounds[s]].line != nodes[bounds[s] - 1].line);
 				for (int i = bounds[s]; i < bounds[s + 1]; i++)
 					sum += costs[i];
 				worst = fmax(worst, sum);
@@ -127,7 +147,8 @@ static void test_cuts(void)
 			good &= worst == least(nodes, costs, n, 0, stages);
 		}
 	}
-	ok(good, "stages: of all cuts between lines the one whose most expensive stage costs least");
+	ok(good,
+	   "stages: of all cuts between lines the one whose most expensive stage costs least");
 }
 
 int main(void)

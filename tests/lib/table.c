@@ -1,4 +1,5 @@
-/* Tables read at once: the same rows, words and errors as record by record, for any threads and any cuts. */
+/* Tables read at once: the same rows, words and errors as record by record, for any threads and any
+ * cuts. */
 #include <inttypes.h>
 
 #include "base/memory.h"
@@ -13,7 +14,7 @@
 #include "files.h"
 
 #define MOST_THREADS 4
-#define LIMIT 4                      /* words of a column */
+#define LIMIT 4 /* words of a column */
 
 static struct nn_pool *pools[MOST_THREADS + 1];
 static struct nn_text expected, found;
@@ -27,7 +28,8 @@ struct rows {
 
 static int read_slowly(struct nn_table *t, struct rows *rows, struct nn_error *err)
 {
-	size_t value_bytes = t->n_values * nn_dtype_size(t->dtype), target_bytes = t->n_targets * sizeof(double);
+	size_t value_bytes = t->n_values * nn_dtype_size(t->dtype),
+	       target_bytes = t->n_targets * sizeof(double);
 	int status;
 
 	for (rows->n = 0;; rows->n++) {
@@ -50,7 +52,7 @@ static void ask_for_columns(struct nn_table *t, struct nn_words **words, bool la
 		c->cell = c->target && labels ? NN_CELL_LABEL : NN_CELL_OPEN;
 		c->slot = c->target ? t->n_targets++ : t->n_values++;
 		c->limit = c->target ? 0 : LIMIT;
-		c->grow = i != 1 || labels;      /* column 2 counts what it does not know */
+		c->grow = i != 1 || labels; /* column 2 counts what it does not know */
 		nn_words_new(&words[i], c->cell == NN_CELL_LABEL, NULL);
 		c->words = words[i];
 	}
@@ -58,7 +60,8 @@ static void ask_for_columns(struct nn_table *t, struct nn_words **words, bool la
 
 static void show_column(const struct nn_table_column *c, struct nn_text *text)
 {
-	nn_text_addf(text, " [%d %" PRIu64 " %" PRIu64 " %" PRIu64 ":", (int)c->cell, c->unseen, c->empty_line, c->point_line);
+	nn_text_addf(text, " [%d %" PRIu64 " %" PRIu64 " %" PRIu64 ":", (int)c->cell, c->unseen,
+		     c->empty_line, c->point_line);
 	for (int32_t w = 0; c->cell >= NN_CELL_WORD && w < (int32_t)nn_words_count(c->words); w++)
 		if (nn_words_integers(c->words))
 			nn_text_addf(text, " %" PRId64, nn_words_integer(c->words, w));
@@ -82,7 +85,8 @@ static void show_rows(const struct nn_table *t, const struct rows *rows, struct 
 			nn_text_addf(text, " %s", number);
 		}
 		for (size_t i = 0; i < t->n_targets; i++) {
-			nn_format_f64(number, ((const double *)rows->targets.data)[r * t->n_targets + i]);
+			nn_format_f64(number,
+				      ((const double *)rows->targets.data)[r * t->n_targets + i]);
 			nn_text_addf(text, " :%s", number);
 		}
 		nn_text_add(text, ";");
@@ -90,7 +94,7 @@ static void show_rows(const struct nn_table *t, const struct rows *rows, struct 
 }
 
 struct how {
-	int threads;                 /* 0: record by record */
+	int threads; /* 0: record by record */
 	size_t block;
 	bool labels, f64;
 	int header;
@@ -99,11 +103,11 @@ struct how {
 /* Of a table that ends in an error the error alone: what came before it is nobody's. */
 static void show(const char *file, struct how how, struct nn_text *text)
 {
-	struct nn_words *words[64] = {0};
-	struct rows rows = {0};
+	struct nn_words *words[64] = { 0 };
+	struct rows rows = { 0 };
 	struct nn_input *input;
-	struct nn_error err = {0};
-	struct nn_table t = {0};
+	struct nn_error err = { 0 };
+	struct nn_table t = { 0 };
 	int status;
 
 	nn_text_clear(text);
@@ -115,7 +119,8 @@ static void show(const char *file, struct how how, struct nn_text *text)
 		if (how.threads == 0)
 			status = read_slowly(&t, &rows, &err);
 		else
-			status = nn_table_read(&t, pools[how.threads], how.block, &rows.values, &rows.targets, &rows.n, &err);
+			status = nn_table_read(&t, pools[how.threads], how.block, &rows.values,
+					       &rows.targets, &rows.n, &err);
 	}
 	if (status < 0) {
 		nn_text_addf(text, "%d: %s", err.code, err.text);
@@ -142,8 +147,9 @@ static bool same(const char *text, size_t n, struct how how, size_t step)
 		for (how.block = 1; how.block <= n + step; how.block += step) {
 			show("t.csv", how, &found);
 			if (strcmp(expected.data, found.data) != 0) {
-				printf("# %d threads, blocks of %zu bytes\n# found:  %s\n# wanted: %s\n", how.threads, how.block,
-				       found.data, expected.data);
+				printf("# %d threads, blocks of %zu bytes\n# found:  %s\n# wanted: "
+				       "%s\n",
+				       how.threads, how.block, found.data, expected.data);
 				return false;
 			}
 		}
@@ -153,45 +159,67 @@ static bool same(const char *text, size_t n, struct how how, size_t step)
 /* ---- tables that were thought of ---- */
 
 static const struct {
-	const char *claim, *text, *wanted;   /* wanted: how the result begins, NULL: any */
+	const char *claim, *text, *wanted; /* wanted: how the result begins, NULL: any */
 	bool labels;
 } tables[] = {
-	{ "numbers", "a,b,y\n1,2,3\n-4.5,6e2,.5\n7.,+8,9\n1,2,3\n4,5,6\n7,8,9\n", " 1 2 :3; -4.5 600 :0.5;", false },
-	{ "lines that end in CR LF", "a,b,y\r\n1,2,3\r\n4,5,6\r\n7,8,9\r\n1,2,3\r\n", " 1 2 :3;", false },
+	{ "numbers", "a,b,y\n1,2,3\n-4.5,6e2,.5\n7.,+8,9\n1,2,3\n4,5,6\n7,8,9\n",
+	  " 1 2 :3; -4.5 600 :0.5;", false },
+	{ "lines that end in CR LF", "a,b,y\r\n1,2,3\r\n4,5,6\r\n7,8,9\r\n1,2,3\r\n", " 1 2 :3;",
+	  false },
 	{ "a last line without a newline", "a,b,y\n1,2,3\n4,5,6\n7,8,9.5", NULL, false },
 	{ "a last line that ends in CR", "a,b,y\n1,2,3\n4,5,6\n7,8,9.5\r", NULL, false },
 	{ "no header", "1,2,3\n4,5,6\n7,8,9\n1,2,3\n", " 1 2 :3;", false },
 	{ "a header alone", "a,b,y\n", " [1", false },
 	{ "quotes with newlines, separators and quotes in them",
-	  "a,b,y\n\"x\ny\",1,\"p,q\"\n\"a \"\"b\"\"\n\",2,\"\n\n\"\n\"x\ny\",\"3\",\"p,q\"\n\"\"\"\",4,r\n", NULL, false },
-	{ "quotes that mean themselves", "a,b,y\nx\",1,5\"\ny,2,6\"\"\nx\",3,\"5\"\"\"\n\"a\",4,5\n", NULL, false },
-	{ "characters after a closing quote", "a,b,y\nx,1,p\nx,2,p\n\"x\"z,3,p\n", "1: t.csv:4:1: other", false },
-	{ "the line of a field within quotes", "a,b,y\nx,1,p\n\"x\n\n\",zz,p\nx,1,p\n", "1: t.csv:5:2: found \"zz\"", false },
-	{ "a quote that is never closed", "a,b,y\nx,1,p\n\"x,2,p\nx,3,p\n", "1: t.csv:3: a quote is never closed", false },
+	  "a,b,y\n\"x\ny\",1,\"p,q\"\n\"a "
+	  "\"\"b\"\"\n\",2,\"\n\n\"\n\"x\ny\",\"3\",\"p,q\"\n\"\"\"\",4,r\n",
+	  NULL, false },
+	{ "quotes that mean themselves",
+	  "a,b,y\nx\",1,5\"\ny,2,6\"\"\nx\",3,\"5\"\"\"\n\"a\",4,5\n", NULL, false },
+	{ "characters after a closing quote", "a,b,y\nx,1,p\nx,2,p\n\"x\"z,3,p\n",
+	  "1: t.csv:4:1: other", false },
+	{ "the line of a field within quotes", "a,b,y\nx,1,p\n\"x\n\n\",zz,p\nx,1,p\n",
+	  "1: t.csv:5:2: found \"zz\"", false },
+	{ "a quote that is never closed", "a,b,y\nx,1,p\n\"x,2,p\nx,3,p\n",
+	  "1: t.csv:3: a quote is never closed", false },
 	{ "blank lines at the end", "a,b,y\n1,2,3\n4,5,6\n\n\r\n\n", " 1 2 :3; 4 5 :6;", false },
-	{ "a blank line before others", "a,b,y\n1,2,3\n\n4,5,6\n7,x,9\n", "1: t.csv:3: empty line", false },
-	{ "blank lines far before others", "a,b,y\n1,2,3\n4,5,6\n\r\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n7,x,9\n", "1: t.csv:4: empty line", false },
-	{ "the first of two errors", "a,b,y\n1,2,3\n4,5,6\n4,z,6\n1,2\n4,5,6\n\n", "1: t.csv:4:2: found \"z\"", false },
-	{ "a short row", "a,b,y\n1,2,3\n4,5,6\n4,5\n1,x,2\n", "1: t.csv:4: expected 3 columns, got 2", false },
-	{ "a long row", "a,b,y\n1,2,3\n4,5,6\n4,5,6,7\n1,x,2\n", "1: t.csv:4: expected 3 columns, got 4", false },
+	{ "a blank line before others", "a,b,y\n1,2,3\n\n4,5,6\n7,x,9\n", "1: t.csv:3: empty line",
+	  false },
+	{ "blank lines far before others",
+	  "a,b,y\n1,2,3\n4,5,6\n\r\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n7,x,9\n",
+	  "1: t.csv:4: empty line", false },
+	{ "the first of two errors", "a,b,y\n1,2,3\n4,5,6\n4,z,6\n1,2\n4,5,6\n\n",
+	  "1: t.csv:4:2: found \"z\"", false },
+	{ "a short row", "a,b,y\n1,2,3\n4,5,6\n4,5\n1,x,2\n",
+	  "1: t.csv:4: expected 3 columns, got 2", false },
+	{ "a long row", "a,b,y\n1,2,3\n4,5,6\n4,5,6,7\n1,x,2\n",
+	  "1: t.csv:4: expected 3 columns, got 4", false },
 	{ "an empty row", "a,b,y\n1,2,3\n4,5,6\n,,\n", "1: t.csv:4:1: empty field", false },
-	{ "a number that f32 cannot hold", "a,b,y\n1,2,3\n4,5,6\n4,1e39,6\n1,x,2\n", "1: t.csv:4:2: found \"1e39\"", false },
+	{ "a number that f32 cannot hold", "a,b,y\n1,2,3\n4,5,6\n4,1e39,6\n1,x,2\n",
+	  "1: t.csv:4:2: found \"1e39\"", false },
 	{ "a NUL", NULL, "1: t.csv:3: found a NUL byte", false },
 	{ "a lone CR", "a,b,y\n1,2,3\n4\r,5,6\nx,8,9\n", "1: t.csv:3: carriage return", false },
-	{ "bytes that are no UTF-8", "a,b,y\nx,2,3\n\xc3\xa9,5,6\n\xc3,7,8\nx,8,z\n", "1: t.csv:4: byte 0xc3", false },
-	{ "words in the order of the file", "a,b,y\nd,1,z\nc,1,y\nb,1,x\na,1,w\nd,1,v\na,1,u\nb,1,z\nc,1,t\n", NULL, false },
+	{ "bytes that are no UTF-8", "a,b,y\nx,2,3\n\xc3\xa9,5,6\n\xc3,7,8\nx,8,z\n",
+	  "1: t.csv:4: byte 0xc3", false },
+	{ "words in the order of the file",
+	  "a,b,y\nd,1,z\nc,1,y\nb,1,x\na,1,w\nd,1,v\na,1,u\nb,1,z\nc,1,t\n", NULL, false },
 	{ "one word too many", "a,b,y\nd,1,z\nc,1,y\nb,1,x\na,1,w\nd,1,v\ne,1,u\nb,1,z\nc,1,t\n",
 	  "1: t.csv:7:1: column \"a\" has more than 4 different", false },
-	{ "a word too many after an error", "a,b,y\nd,1,z\nc,1,y\nb,1,x\na,1,w\nd,q,v\ne,1,u\nb,1,z\nc,1,t\n", "1: t.csv:6:2: found \"q\"",
-	  false },
+	{ "a word too many after an error",
+	  "a,b,y\nd,1,z\nc,1,y\nb,1,x\na,1,w\nd,q,v\ne,1,u\nb,1,z\nc,1,t\n",
+	  "1: t.csv:6:2: found \"q\"", false },
 	{ "integer labels", "a,y\n1,300\n2,-5\n3,7\n4,300\n5,9\n6,12345678901\n7,7\n", NULL, true },
-	{ "a label that is none", "a,y\n1,300\n2,-5\n3,7\n4,x\n5,9.5\n6,1\n7,7\n", "1: t.csv:5:2: found \"x\"", true },
-	{ "columns whose kind shows late", "a,b,y\n,1,\n,2,\n,3,\nx,4,\ny,5,p\n,6,q\n", NULL, false },
-	{ "a number after empty fields", "a,b,y\n,1,\n,2,\n,3,\nx,4,\ny,5,1\n,6,q\n", "1: t.csv:2:3: empty field", false },
+	{ "a label that is none", "a,y\n1,300\n2,-5\n3,7\n4,x\n5,9.5\n6,1\n7,7\n",
+	  "1: t.csv:5:2: found \"x\"", true },
+	{ "columns whose kind shows late", "a,b,y\n,1,\n,2,\n,3,\nx,4,\ny,5,p\n,6,q\n", NULL,
+	  false },
+	{ "a number after empty fields", "a,b,y\n,1,\n,2,\n,3,\nx,4,\ny,5,1\n,6,q\n",
+	  "1: t.csv:2:3: empty field", false },
 	{ "a column without values", "a,b,y\n,1,1\n,2,2\n,3,3\n", NULL, false },
 	{ "TSV", "a\tb\ty\n1\t2\tp,q\n3\t4\t\"r\ts\"\n", NULL, false },
 	{ "a byte order mark", "\xef\xbb\xbf\x61,b,y\n1,2,3\n4,5,6\n", " 1 2 :3;", false },
-	{ "words that the schema does not have", "a,b,y\n1,p,1\n1,q,2.5\n2,,3\n3,p,4\n", NULL, false },
+	{ "words that the schema does not have", "a,b,y\n1,p,1\n1,q,2.5\n2,,3\n3,p,4\n", NULL,
+	  false },
 	{ "one column", "y\n1\n2\n3\n4\n5\n6\n", NULL, false },
 };
 
@@ -212,11 +240,14 @@ static void test_tables(void)
 		how.threads = 0;
 		put_bytes("t.csv", text, n);
 		show("t.csv", how, &found);
-		if (tables[i].wanted && strncmp(found.data, tables[i].wanted, strlen(tables[i].wanted)) != 0) {
+		if (tables[i].wanted &&
+		    strncmp(found.data, tables[i].wanted, strlen(tables[i].wanted)) != 0) {
 			printf("# found:  %s\n# wanted: %s...\n", found.data, tables[i].wanted);
 			good = false;
 		}
-		snprintf(claim, sizeof claim, "table: %s: the same for 1 to 4 threads, cut at every byte", tables[i].claim);
+		snprintf(claim, sizeof claim,
+			 "table: %s: the same for 1 to 4 threads, cut at every byte",
+			 tables[i].claim);
 		ok(good, claim);
 	}
 }
@@ -234,10 +265,31 @@ static uint32_t draw(uint32_t n)
 static size_t draw_field(char *to, unsigned wild)
 {
 	static const char *const fields[] = {
-		"1", "2.5", "-3e1", "0.12345678", "x", "y", "\"z\"", "\"a\nb\"", "\"c,d\"", "\"e\"\"f\"", "12345678901234567", "",
-		"\"g\nh\n\ni\"", "q\"", "\"\"", "1e400", "\xc3\xa9", "r\r", "s\"t\"", "\"u\"v", "\"",
+		"1",
+		"2.5",
+		"-3e1",
+		"0.12345678",
+		"x",
+		"y",
+		"\"z\"",
+		"\"a\nb\"",
+		"\"c,d\"",
+		"\"e\"\"f\"",
+		"12345678901234567",
+		"",
+		"\"g\nh\n\ni\"",
+		"q\"",
+		"\"\"",
+		"1e400",
+		"\xc3\xa9",
+		"r\r",
+		"s\"t\"",
+		"\"u\"v",
+		"\"",
 	};
-	const char *field = fields[draw(wild < 8 ? 12 : wild < 15 ? 15 : sizeof fields / sizeof *fields)];
+	const char *field = fields[draw(wild < 8    ? 12
+					: wild < 15 ? 15
+						    : sizeof fields / sizeof *fields)];
 
 	if (wild < 4 && draw(20))
 		field = fields[draw(4)];
@@ -260,11 +312,16 @@ static size_t draw_table(char *to)
 				to[at++] = ',';
 			/* a column is mostly of one kind */
 			if (wild < 12 && draw(30))
-				at += (size_t)sprintf(to + at, i % 2 ? "%u.5" : i % 4 ? "\"w,%u\n\"" : "w%u", draw(5));
+				at += (size_t)sprintf(to + at,
+						      i % 2   ? "%u.5"
+						      : i % 4 ? "\"w,%u\n\""
+							      : "w%u",
+						      draw(5));
 			else
 				at += draw_field(to + at, wild);
 		}
-		at += (size_t)sprintf(to + at, "%s%s", newline, wild > 9 && draw(60) == 0 ? newline : "");
+		at += (size_t)sprintf(to + at, "%s%s", newline,
+				      wild > 9 && draw(60) == 0 ? newline : "");
 	}
 	return draw(5) || at == 0 ? at : at - 1;
 }
@@ -276,13 +333,16 @@ static void test_drawn(void)
 
 	for (size_t i = 0; i < total; i++) {
 		n = draw_table(text);
-		if (!same(text, n, (struct how){ .header = NN_HEADER_YES, .f64 = i % 2 }, 1 + n / 20))
+		if (!same(text, n, (struct how){ .header = NN_HEADER_YES, .f64 = i % 2 },
+			  1 + n / 20))
 			break;
 		good++;
 		errors += strncmp(expected.data, "1: ", 3) == 0;
 	}
-	ok(good == total, "table: 200 drawn tables with quotes, words and errors: the same for 1 to 4 threads and any cuts");
-	if (!ok(errors > total / 5 && errors < total * 4 / 5, "table: some drawn tables are good and some are not"))
+	ok(good == total, "table: 200 drawn tables with quotes, words and errors: the same for 1 "
+			  "to 4 threads and any cuts");
+	if (!ok(errors > total / 5 && errors < total * 4 / 5,
+		"table: some drawn tables are good and some are not"))
 		printf("# %zu errors\n", errors);
 }
 
@@ -316,7 +376,8 @@ static void test_sizes(void)
 
 	at = (size_t)sprintf(text, "a,y\n1,2\n\"");
 	fill(text + at, ((size_t)16 << 20) + 10, "x\n");
-	says(text, at + ((size_t)16 << 20) + 10, "1: t.csv:3: line longer than 16 MiB", "table: a record of more than 16 MiB is an error");
+	says(text, at + ((size_t)16 << 20) + 10, "1: t.csv:3: line longer than 16 MiB",
+	     "table: a record of more than 16 MiB is an error");
 	at = (size_t)sprintf(text, "a,y\n1,2\n\"");
 	fill(text + at, ((size_t)17 << 20) + 10, "x\n");
 	at += ((size_t)17 << 20) + 10;
@@ -326,7 +387,8 @@ static void test_sizes(void)
 	fill(text + at, ((size_t)1 << 20) + 1, "x\n");
 	at += ((size_t)1 << 20) + 1;
 	at += (size_t)sprintf(text + at, "\",3\n1,2,\n");
-	says(text, at, "1: t.csv:3:1: field longer than 1 MiB", "table: a field of more than 1 MiB is an error");
+	says(text, at, "1: t.csv:3:1: field longer than 1 MiB",
+	     "table: a field of more than 1 MiB is an error");
 	nn_free(text);
 }
 
@@ -339,17 +401,20 @@ static void test_large(void)
 
 	at = (size_t)sprintf(text, "a,b,y\n");
 	for (size_t i = 2; i <= lines; i++)
-		at += (size_t)sprintf(text + at, "%zu,%u.%u,\"w%u\n\"%s", i, draw(1000), draw(1000000), draw(3000), draw(2) ? "\r\n" : "\n");
+		at += (size_t)sprintf(text + at, "%zu,%u.%u,\"w%u\n\"%s", i, draw(1000),
+				      draw(1000000), draw(3000), draw(2) ? "\r\n" : "\n");
 	put_bytes("t.csv", text, at);
 	show("t.csv", (struct how){ 0 }, &expected);
 	for (int threads = 1; good && threads <= MOST_THREADS; threads++) {
 		show("t.csv", (struct how){ .threads = threads }, &found);
 		good = strcmp(found.data, expected.data) == 0;
 	}
-	ok(good && strchr(expected.data, ';'), "table: 60,000 records, 3,000 words: the same for 1 to 4 threads");
+	ok(good && strchr(expected.data, ';'),
+	   "table: 60,000 records, 3,000 words: the same for 1 to 4 threads");
 	at = (size_t)sprintf(text, "a,b,y\n");
 	for (size_t i = 2; i <= lines; i++)
-		at += (size_t)sprintf(text + at, i == bad || i == bad + 1000 ? "%zu,zz,1\n" : "%zu,1,2.5\n", i);
+		at += (size_t)sprintf(
+			text + at, i == bad || i == bad + 1000 ? "%zu,zz,1\n" : "%zu,1,2.5\n", i);
 	sprintf(wanted, "1: t.csv:%zu:2: found \"zz\" in column \"b\", expected a number", bad);
 	says(text, at, wanted, "table: the first error of a long file, with its line");
 	nn_free(text);

@@ -1,4 +1,5 @@
-/* The order of async: whatever order gradients come in, none is applied too late, and somebody can always go on. */
+/* The order of async: whatever order gradients come in, none is applied too late, and somebody can
+ * always go on. */
 #include "tests/lib/tap.h"
 #include "train/strategy/async.h"
 
@@ -24,10 +25,11 @@ static bool oldest_may_land(const struct nn_flight *f, size_t n, uint64_t update
 	return oldest == n || nn_flight_may_land(f, n, oldest, updates, most);
 }
 
-/* A run: ranks of random speed, of which one may be stuck for long. The most that was ever stale, or -1 where the rules failed. */
+/* A run: ranks of random speed, of which one may be stuck for long. The most that was ever stale,
+ * or -1 where the rules failed. */
 static int fly(size_t n, uint64_t most, int landings, uint64_t *seen_out)
 {
-	struct nn_flight f[RANKS] = {0};
+	struct nn_flight f[RANKS] = { 0 };
 	uint64_t updates = 0;
 	int stale = 0;
 
@@ -48,10 +50,12 @@ static int fly(size_t n, uint64_t most, int landings, uint64_t *seen_out)
 		for (size_t i = 0; i < n; i++) {
 			if (!f[i].there || !nn_flight_may_land(f, n, i, updates, most))
 				continue;
-			stale = updates - f[i].version > (uint64_t)stale ? (int)(updates - f[i].version) : stale;
+			stale = updates - f[i].version > (uint64_t)stale
+					? (int)(updates - f[i].version)
+					: stale;
 			if (updates - f[i].version > most)
 				return -1;
-			f[i] = (struct nn_flight){0};
+			f[i] = (struct nn_flight){ 0 };
 			updates++;
 		}
 	}
@@ -74,12 +78,19 @@ int main(void)
 				stale = here < 0 || here > stale ? here : stale;
 				state = seed;
 			}
-			ok(stale >= 0 && (uint64_t)stale <= most, "%zu ranks, at most %d behind: never more, and never stuck", n, (int)most);
-			ok(out == (n <= most + 1 ? n : most + 1), "%zu ranks, at most %d behind: %d compute at once", n, (int)most, (int)out);
+			ok(stale >= 0 && (uint64_t)stale <= most,
+			   "%zu ranks, at most %d behind: never more, and never stuck", n,
+			   (int)most);
+			ok(out == (n <= most + 1 ? n : most + 1),
+			   "%zu ranks, at most %d behind: %d compute at once", n, (int)most,
+			   (int)out);
 			if (n > 1 && most > 0)
-				ok(stale > 0, "%zu ranks, at most %d behind: something is stale", n, (int)most);
+				ok(stale > 0, "%zu ranks, at most %d behind: something is stale", n,
+				   (int)most);
 		}
-	ok(nn_flight_may_land(two, 2, 0, 3, 1) && nn_flight_may_land(two, 2, 1, 3, 1), "either of two from one version lands first");
-	ok(!nn_flight_may_land(two, 2, 1, 4, 1), "a second one before the first would make that one 2 behind");
+	ok(nn_flight_may_land(two, 2, 0, 3, 1) && nn_flight_may_land(two, 2, 1, 3, 1),
+	   "either of two from one version lands first");
+	ok(!nn_flight_may_land(two, 2, 1, 4, 1),
+	   "a second one before the first would make that one 2 behind");
 	return tap_done();
 }

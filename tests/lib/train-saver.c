@@ -1,4 +1,5 @@
-/* The checkpoint writer: its owner goes on while a slow write is under way, and gets each result once. */
+/* The checkpoint writer: its owner goes on while a slow write is under way, and gets each result
+ * once. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 struct slow {
 	sem_t begun, go;
 	atomic_int writes;
-	int full;                            /* writes from this one on fail, 0: none does */
+	int full; /* writes from this one on fail, 0: none does */
 	pthread_t thread;
 };
 
@@ -29,9 +30,9 @@ static int write_slowly(void *arg, struct nn_error *err)
 
 static void test_slow_output(void)
 {
-	struct slow slow = {0};
+	struct slow slow = { 0 };
 	struct nn_saver *saver = NULL;
-	struct nn_saved saved = {0};
+	struct nn_saved saved = { 0 };
 	struct nn_error err;
 
 	sem_init(&slow.begun, 0, 0);
@@ -39,25 +40,31 @@ static void test_slow_output(void)
 	slow.full = 2;
 	if (!ok(nn_saver_new(&saver, write_slowly, &slow, &err) == 0, "saver: the thread starts"))
 		return;
-	ok(!nn_saver_busy(saver) && !nn_saver_take(saver, false, &saved) && !nn_saver_take(saver, true, &saved),
+	ok(!nn_saver_busy(saver) && !nn_saver_take(saver, false, &saved) &&
+		   !nn_saver_take(saver, true, &saved),
 	   "saver: without a write there is no result, and none is waited for");
 	nn_saver_start(saver);
 	sem_wait(&slow.begun);
-	ok(nn_saver_busy(saver) && !nn_saver_take(saver, false, &saved), "saver: while a write is under way its owner goes on");
+	ok(nn_saver_busy(saver) && !nn_saver_take(saver, false, &saved),
+	   "saver: while a write is under way its owner goes on");
 	ok(!pthread_equal(slow.thread, pthread_self()), "saver: a thread of its own writes");
 	sem_post(&slow.go);
-	ok(nn_saver_take(saver, true, &saved) && saved.status == 0 && saved.end_s > 0, "saver: who waits gets the result");
-	ok(!nn_saver_busy(saver) && !nn_saver_take(saver, false, &saved), "saver: a result is given once");
+	ok(nn_saver_take(saver, true, &saved) && saved.status == 0 && saved.end_s > 0,
+	   "saver: who waits gets the result");
+	ok(!nn_saver_busy(saver) && !nn_saver_take(saver, false, &saved),
+	   "saver: a result is given once");
 
 	nn_saver_start(saver);
 	sem_post(&slow.go);
-	ok(nn_saver_take(saver, true, &saved) && saved.status < 0 && strcmp(saved.why.text, "write 2: disk full") == 0,
+	ok(nn_saver_take(saver, true, &saved) && saved.status < 0 &&
+		   strcmp(saved.why.text, "write 2: disk full") == 0,
 	   "saver: a write that failed says why");
 
 	nn_saver_start(saver);
 	sem_post(&slow.go);
 	nn_saver_free(saver);
-	ok(atomic_load(&slow.writes) == 3, "saver: a write that was started is ended before the thread goes");
+	ok(atomic_load(&slow.writes) == 3,
+	   "saver: a write that was started is ended before the thread goes");
 	sem_destroy(&slow.begun);
 	sem_destroy(&slow.go);
 }

@@ -11,10 +11,11 @@
 
 /* ---- cuts ---- */
 
-/* Add the leaves' numbers the way a step adds gradients: spans fill `block`, finished nodes wait for their neighbour. */
+/* Add the leaves' numbers the way a step adds gradients: spans fill `block`, finished nodes wait
+ * for their neighbour. */
 static double sum_of_spans(const struct nn_cut *cut, const double *rows)
 {
-	double waiting[32] = {0}, block = 0;
+	double waiting[32] = { 0 }, block = 0;
 
 	for (size_t i = 0; i < cut->n_spans; i++) {
 		const struct nn_cut_span *s = &cut->spans[i];
@@ -56,7 +57,8 @@ static double sum_of_tree(const double *rows, size_t n, size_t n_leaves)
 	return sum;
 }
 
-/* Every row once, in order; no span larger than allowed; bounds that begin at 0 and end at the span's rows. */
+/* Every row once, in order; no span larger than allowed; bounds that begin at 0 and end at the
+ * span's rows. */
 static bool well_formed(const struct nn_cut *cut, size_t micro)
 {
 	size_t row = 0;
@@ -64,7 +66,8 @@ static bool well_formed(const struct nn_cut *cut, size_t micro)
 	for (size_t i = 0; i < cut->n_spans; i++) {
 		const struct nn_cut_span *s = &cut->spans[i];
 
-		if (s->row != row || s->span.rows == 0 || s->span.rows > micro || s->span.rows > cut->max_rows)
+		if (s->row != row || s->span.rows == 0 || s->span.rows > micro ||
+		    s->span.rows > cut->max_rows)
 			return false;
 		if (s->span.leaf[0] != 0 || s->span.leaf[s->span.n_leaves] != s->span.rows)
 			return false;
@@ -83,7 +86,8 @@ static void test_cuts(void)
 	for (size_t n = 1; n <= 200; n += n < 70 ? 1 : 13)
 		for (size_t leaves = 1; leaves <= n && leaves <= 64; leaves *= 2)
 			for (size_t micro = 1; micro <= n; micro += micro < 20 ? 1 : 17) {
-				struct nn_cut *cut = nn_cut_new(n, leaves, 0, micro, nn_cut_share(leaves, 0, 1), NULL);
+				struct nn_cut *cut = nn_cut_new(n, leaves, 0, micro,
+								nn_cut_share(leaves, 0, 1), NULL);
 
 				shape &= well_formed(cut, micro);
 				sums &= sum_of_spans(cut, rows) == sum_of_tree(rows, n, leaves);
@@ -105,7 +109,9 @@ static bool whole_groups(const struct nn_cut *cut, size_t group)
 		for (size_t g = 0; g < s->n_groups; g++, groups++) {
 			size_t n = s->group[g + 1] - s->group[g];
 
-			if (groups + 1 < nn_group_count(cut->rows, group) ? n != group : 2 * n < group && cut->rows >= group)
+			if (groups + 1 < nn_group_count(cut->rows, group)
+				    ? n != group
+				    : 2 * n < group && cut->rows >= group)
 				return false;
 		}
 	}
@@ -120,14 +126,17 @@ static void test_groups(void)
 		for (size_t group = 1; group <= 40; group += 3)
 			for (size_t leaves = 1; leaves <= nn_group_count(n, group); leaves *= 2)
 				for (size_t micro = 1; micro <= n; micro += 7) {
-					struct nn_cut *cut = nn_cut_new(n, leaves, group, micro, nn_cut_share(leaves, 0, 1), NULL);
+					struct nn_cut *cut =
+						nn_cut_new(n, leaves, group, micro,
+							   nn_cut_share(leaves, 0, 1), NULL);
 
 					good &= well_formed(cut, n) && whole_groups(cut, group);
 					nn_cut_free(cut);
 				}
 	ok(good, "cut: with batch norm leaves and spans are whole groups");
-	ok(nn_group_count(47, 32) == 1 && nn_group_count(48, 32) == 2 && nn_group_count(10, 32) == 1 &&
-	   nn_group_count(96, 32) == 3, "cut: a rest under half a group joins the one before");
+	ok(nn_group_count(47, 32) == 1 && nn_group_count(48, 32) == 2 &&
+		   nn_group_count(10, 32) == 1 && nn_group_count(96, 32) == 3,
+	   "cut: a rest under half a group joins the one before");
 }
 
 /* ---- schedules ---- */
@@ -149,16 +158,22 @@ static void test_schedules(void)
 
 		worst = off > worst ? off : worst;
 	}
-	ok(worst < 3e-17, "schedule: cosine agrees with libm within two units in the last place (%g)", worst);
-	ok(rate("linear", 1, 0, 4, 0) == 1 && rate("linear", 1, 0, 4, 1) == 0.75 && rate("linear", 1, 0, 4, 3) == 0.25,
+	ok(worst < 3e-17,
+	   "schedule: cosine agrees with libm within two units in the last place (%g)", worst);
+	ok(rate("linear", 1, 0, 4, 0) == 1 && rate("linear", 1, 0, 4, 1) == 0.75 &&
+		   rate("linear", 1, 0, 4, 3) == 0.25,
 	   "schedule: linear falls to one step before 0");
-	ok(rate("linear", 1, 4, 8, 0) == 0.25 && rate("linear", 1, 4, 8, 3) == 1 && rate("linear", 1, 4, 8, 4) == 1 &&
-	   rate("linear", 1, 4, 8, 6) == 0.5, "schedule: warm-up rises to the rate, then the schedule begins");
+	ok(rate("linear", 1, 4, 8, 0) == 0.25 && rate("linear", 1, 4, 8, 3) == 1 &&
+		   rate("linear", 1, 4, 8, 4) == 1 && rate("linear", 1, 4, 8, 6) == 0.5,
+	   "schedule: warm-up rises to the rate, then the schedule begins");
 	ok(rate("step:10:0.5", 1, 0, 100, 9) == 1 && rate("step:10:0.5", 1, 0, 100, 10) == 0.5 &&
-	   rate("step:10:0.5", 1, 0, 100, 35) == 0.125, "schedule: step:N:F multiplies every N steps");
-	ok(rate("step", 1, 0, 9, 2) == 1 && rate("step", 1, 0, 9, 3) == 0.1 && fabs(rate("step", 1, 0, 9, 8) - 0.01) < 1e-17,
+		   rate("step:10:0.5", 1, 0, 100, 35) == 0.125,
+	   "schedule: step:N:F multiplies every N steps");
+	ok(rate("step", 1, 0, 9, 2) == 1 && rate("step", 1, 0, 9, 3) == 0.1 &&
+		   fabs(rate("step", 1, 0, 9, 8) - 0.01) < 1e-17,
 	   "schedule: step falls after each third");
-	ok(isnan(rate("step:0:0.5", 1, 0, 9, 0)) && isnan(rate("cosin", 1, 0, 9, 0)) && isnan(rate("step:5:2", 1, 0, 9, 0)),
+	ok(isnan(rate("step:0:0.5", 1, 0, 9, 0)) && isnan(rate("cosin", 1, 0, 9, 0)) &&
+		   isnan(rate("step:5:2", 1, 0, 9, 0)),
 	   "schedule: what is none is refused");
 }
 
@@ -181,7 +196,8 @@ static double normal(uint64_t number)
 
 #define D 20
 
-/* Add the squared norm of a sum of `rows` gradients of mean 0.5 and deviation 1.5 in D dimensions to whole, and return it by itself. */
+/* Add the squared norm of a sum of `rows` gradients of mean 0.5 and deviation 1.5 in D dimensions
+ * to whole, and return it by itself. */
 static double draw(uint64_t *number, int rows, double *whole)
 {
 	double sum = 0;
@@ -196,20 +212,23 @@ static double draw(uint64_t *number, int rows, double *whole)
 }
 
 /*
- * Steps of 40 samples in the parts that are given (0: not measured). tr(covariance) = 20 * 2.25, |mean|^2 = 20 * 0.25, so the scale is 9.
- * Of some forty steps, which count at a time, the scale deviates by 8 % in halves and 21 % in one of them alone (by simulation): by 1 %
- * and 3 % in the mean of 50 such runs, and a quotient has a bias of about its variance. The tolerance is three deviations and that.
+ * Steps of 40 samples in the parts that are given (0: not measured). tr(covariance) = 20 * 2.25,
+ * |mean|^2 = 20 * 0.25, so the scale is 9. Of some forty steps, which count at a time, the scale
+ * deviates by 8 % in halves and 21 % in one of them alone (by simulation): by 1 % and 3 % in the
+ * mean of 50 such runs, and a quotient has a bias of about its variance. The tolerance is three
+ * deviations and that.
  */
 static void check_scale(const int *parts, int n, double tolerance, const char *what)
 {
-	struct nn_noise noise = {0};
+	struct nn_noise noise = { 0 };
 	uint64_t number = 0;
 	double mean = 0;
 
-	ok(isnan(nn_noise_scale(&noise)), "noise: before a step was measured the scale is not known");
+	ok(isnan(nn_noise_scale(&noise)),
+	   "noise: before a step was measured the scale is not known");
 	for (int step = 0; step < 50 * 40; step++) {
 		struct nn_noise_sums sums = { .rows = 40 };
-		double whole[D] = {0}, scale = 40.0 * 40.0, part;
+		double whole[D] = { 0 }, scale = 40.0 * 40.0, part;
 		int left = 40;
 
 		for (int i = 0; i < n; left -= parts[i++]) {
@@ -224,20 +243,22 @@ static void check_scale(const int *parts, int n, double tolerance, const char *w
 		if (step % 40 == 39)
 			mean += nn_noise_scale(&noise) / 50;
 	}
-	if (!ok(fabs(mean / 9 - 1) < tolerance && noise.steps == 2000, "noise: gradients of scale 9 in %s have it", what))
+	if (!ok(fabs(mean / 9 - 1) < tolerance && noise.steps == 2000,
+		"noise: gradients of scale 9 in %s have it", what))
 		note("%g", mean);
 }
 
 static void test_noise(void)
 {
-	struct nn_noise noise = {0};
+	struct nn_noise noise = { 0 };
 	struct nn_noise_sums sums = { .rows = 8, .squares = 1 };
 
 	check_scale((const int[]){ 20, 20 }, 2, 0.04, "two halves");
 	check_scale((const int[]){ 13, 13, 14 }, 3, 0.04, "three parts, one of them larger");
 	check_scale((const int[]){ 20 }, 1, 0.14, "one half alone");
 	nn_noise_add(&noise, &sums);
-	ok(noise.steps == 0 && isnan(nn_noise_scale(&noise)), "noise: a step without parts counts as none");
+	ok(noise.steps == 0 && isnan(nn_noise_scale(&noise)),
+	   "noise: a step without parts counts as none");
 	nn_noise_part(&sums, 4, 0.5);
 	nn_noise_part(&sums, 4, 0.6);
 	nn_noise_add(&noise, &sums);
@@ -245,9 +266,10 @@ static void test_noise(void)
 	sums.squares = NAN;
 	nn_noise_add(&noise, &sums);
 	ok(noise.steps == 1, "noise: what is not finite is left out");
-	noise = (struct nn_noise){0};
-	ok(nn_noise_due(&noise, 7, 64, 64) && !nn_noise_due(&noise, 8, 64, 64) && !nn_noise_due(&noise, 70, 64, 64) &&
-	   !nn_noise_due(&noise, 71, 30, 64) && nn_noise_due(&noise, 72, 64, 64) && !nn_noise_due(&noise, 135, 64, 64),
+	noise = (struct nn_noise){ 0 };
+	ok(nn_noise_due(&noise, 7, 64, 64) && !nn_noise_due(&noise, 8, 64, 64) &&
+		   !nn_noise_due(&noise, 70, 64, 64) && !nn_noise_due(&noise, 71, 30, 64) &&
+		   nn_noise_due(&noise, 72, 64, 64) && !nn_noise_due(&noise, 135, 64, 64),
 	   "noise: whole batches are measured, every 4096 samples");
 }
 

@@ -1,4 +1,5 @@
-/* Losses, sums and leaves of every cpu device: against plain formulas in double, gradients against differences, bytes. */
+/* Losses, sums and leaves of every cpu device: against plain formulas in double, gradients against
+ * differences, bytes. */
 #include <math.h>
 #include <string.h>
 #include "isa.h"
@@ -10,23 +11,26 @@ static double noise(void)
 {
 	static uint64_t state = 5;
 	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (double) (int64_t) (state >> 42) * 0x1p-20 - 2;
+	return (double)(int64_t)(state >> 42) * 0x1p-20 - 2;
 }
 
 /* Arrays of either type. */
-union array { float f32[MOST]; double f64[MOST]; };
+union array {
+	float f32[MOST];
+	double f64[MOST];
+};
 
 static void put(const struct nn_device *device, union array *a, size_t i, double value)
 {
 	if (device->dtype == NN_F64)
 		a->f64[i] = value;
 	else
-		a->f32[i] = (float) value;
+		a->f32[i] = (float)value;
 }
 
 static double get(const struct nn_device *device, const union array *a, size_t i)
 {
-	return device->dtype == NN_F64 ? a->f64[i] : (double) a->f32[i];
+	return device->dtype == NN_F64 ? a->f64[i] : (double)a->f32[i];
 }
 
 struct loss {
@@ -58,11 +62,13 @@ static void data_make(const struct loss *loss)
 	size_t n = ROWS * loss->positions * loss->columns;
 	for (size_t i = 0; i < n; i++) {
 		x[i] = 3 * noise();
-		t[i] = loss->kind == NN_LOSS_MSE || loss->kind == NN_LOSS_HUBER || loss->kind == NN_LOSS_MAE ? noise()
-													    : (noise() + 2) / 4;
+		t[i] = loss->kind == NN_LOSS_MSE || loss->kind == NN_LOSS_HUBER ||
+				       loss->kind == NN_LOSS_MAE
+			       ? noise()
+			       : (noise() + 2) / 4;
 	}
 	for (size_t i = 0; i < ROWS * loss->positions; i++)
-		c[i] = i % 5 == 3 ? -1 : (int32_t) ((size_t) (1e6 * (noise() + 2)) % loss->columns);
+		c[i] = i % 5 == 3 ? -1 : (int32_t)((size_t)(1e6 * (noise() + 2)) % loss->columns);
 	for (size_t i = 0; i < loss->columns; i++)
 		w[i] = 1 + noise() / 4;
 }
@@ -81,10 +87,14 @@ static double column(enum nn_loss_kind kind, double a, double b)
 {
 	double d = fabs(a - b);
 	switch (kind) {
-	case NN_LOSS_BCE: return -b * -log1p(exp(-a)) - (1 - b) * (-a - log1p(exp(-a)));
-	case NN_LOSS_HUBER: return d < 1 ? d * d / 2 : d - 0.5;
-	case NN_LOSS_MAE: return d;
-	default: return d * d;
+	case NN_LOSS_BCE:
+		return -b * -log1p(exp(-a)) - (1 - b) * (-a - log1p(exp(-a)));
+	case NN_LOSS_HUBER:
+		return d < 1 ? d * d / 2 : d - 0.5;
+	case NN_LOSS_MAE:
+		return d;
+	default:
+		return d * d;
 	}
 }
 
@@ -96,18 +106,21 @@ static double plain(const struct loss *loss, size_t row)
 		const double *a = x + q * loss->columns, *b = t + q * loss->columns;
 		if (loss->classes) {
 			if (c[q] >= 0)
-				sum += (loss->weighted ? w[c[q]] : 1) * (log_sum(a, loss->columns) - a[c[q]]);
+				sum += (loss->weighted ? w[c[q]] : 1) *
+				       (log_sum(a, loss->columns) - a[c[q]]);
 			continue;
 		}
 		for (size_t i = 0; i < loss->columns; i++)
 			sum += loss->kind == NN_LOSS_CROSS_ENTROPY
-				? (loss->weighted ? w[i] : 1) * b[i] * (log_sum(a, loss->columns) - a[i])
-				: column(loss->kind, a[i], b[i]) / (double) loss->columns;
+				       ? (loss->weighted ? w[i] : 1) * b[i] *
+						 (log_sum(a, loss->columns) - a[i])
+				       : column(loss->kind, a[i], b[i]) / (double)loss->columns;
 	}
 	return sum;
 }
 
-static void run(const struct nn_device *device, const struct loss *loss, struct nn_pool *pool, union array *rows, union array *d)
+static void run(const struct nn_device *device, const struct loss *loss, struct nn_pool *pool,
+		union array *rows, union array *d)
 {
 	static union array logits, numbers, weights;
 	for (size_t i = 0; i < ROWS * loss->positions * loss->columns; i++) {
@@ -119,10 +132,18 @@ static void run(const struct nn_device *device, const struct loss *loss, struct 
 	memset(rows, 0xff, sizeof *rows);
 	if (d)
 		memset(d, 0xff, sizeof *d);
-	device->loss(&(struct nn_loss_call) {
-		.kind = loss->kind, .rows = ROWS, .positions = loss->positions, .columns = loss->columns, .logits = &logits,
-		.classes = loss->classes ? c : NULL, .numbers = loss->classes ? NULL : &numbers,
-		.class_weights = loss->weighted ? &weights : NULL, .scale = 0.25, .row_loss = rows, .dlogits = d, .pool = pool });
+	device->loss(&(struct nn_loss_call){ .kind = loss->kind,
+					     .rows = ROWS,
+					     .positions = loss->positions,
+					     .columns = loss->columns,
+					     .logits = &logits,
+					     .classes = loss->classes ? c : NULL,
+					     .numbers = loss->classes ? NULL : &numbers,
+					     .class_weights = loss->weighted ? &weights : NULL,
+					     .scale = 0.25,
+					     .row_loss = rows,
+					     .dlogits = d,
+					     .pool = pool });
 }
 
 static bool close_to(double got, double want, double tolerance)
@@ -146,7 +167,8 @@ static int values_are_right(const struct nn_device *device, const struct loss *l
 		x[i] = before - h;
 		down = plain(loss, r);
 		x[i] = before;
-		ok &= close_to(get(device, &d, i), 0.25 * (up - down) / (2 * h), device->dtype == NN_F64 ? 1e-8 : 1e-5);
+		ok &= close_to(get(device, &d, i), 0.25 * (up - down) / (2 * h),
+			       device->dtype == NN_F64 ? 1e-8 : 1e-5);
 	}
 	return ok;
 }
@@ -171,7 +193,8 @@ static int bytes_are_the_same(enum nn_dtype dtype, const struct loss *loss, stru
 /* Confident logits: no overflow, and no NaN where the exact gradient is 0 or 1. */
 static int extremes_are_right(const struct nn_device *device)
 {
-	static const struct loss ce = { "", NN_LOSS_CROSS_ENTROPY, 1, 3, true, false }, bce = { "", NN_LOSS_BCE, 1, 3, false, false };
+	static const struct loss ce = { "", NN_LOSS_CROSS_ENTROPY, 1, 3, true, false },
+				 bce = { "", NN_LOSS_BCE, 1, 3, false, false };
 	static union array rows, d;
 	int ok;
 	for (size_t i = 0; i < MOST; i++) {
@@ -182,7 +205,8 @@ static int extremes_are_right(const struct nn_device *device)
 	run(device, &ce, NULL, &rows, &d);
 	ok = get(device, &rows, 0) == 0 && get(device, &d, 0) == 0 && get(device, &d, 1) == 0;
 	run(device, &bce, NULL, &rows, &d);
-	return ok && get(device, &rows, 0) == 0 && get(device, &d, 0) == 0 && get(device, &d, 1) == 0;
+	return ok && get(device, &rows, 0) == 0 && get(device, &d, 0) == 0 &&
+	       get(device, &d, 1) == 0;
 }
 
 /* ---- nn_sum ---- */
@@ -206,36 +230,42 @@ static float sum_tree(const float *v, size_t n, size_t blocks)
 		return sum_block(v, n);
 	while (2 * left < blocks)
 		left *= 2;
-	return sum_tree(v, left * 4096, left) + sum_tree(v + left * 4096, n - left * 4096, blocks - left);
+	return sum_tree(v, left * 4096, left) +
+	       sum_tree(v + left * 4096, n - left * 4096, blocks - left);
 }
 
 static int sums_are_right(const struct nn_device *device)
 {
-	static const size_t sizes[] = { 0, 1, 2, 15, 16, 17, 31, 100, 1000, 4095, 4096, 4097, 8192, 12289, 20480, 28672, 65536 };
+	static const size_t sizes[] = { 0,    1,    2,    15,   16,    17,    31,    100,  1000,
+					4095, 4096, 4097, 8192, 12289, 20480, 28672, 65536 };
 	static float v[65536], squares[65536];
 	int ok = 1;
 	for (size_t i = 0; i < 65536; i++) {
-		v[i] = (float) noise();
+		v[i] = (float)noise();
 		squares[i] = v[i] * v[i];
 	}
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		size_t n = sizes[i], blocks = (n + 4095) / 4096;
-		ok &= device->sum(v, n) == (double) sum_tree(v, n, blocks);
-		ok &= device->sum_squares(v, n) == (double) sum_tree(squares, n, blocks);
+		ok &= device->sum(v, n) == (double)sum_tree(v, n, blocks);
+		ok &= device->sum_squares(v, n) == (double)sum_tree(squares, n, blocks);
 	}
 	return ok;
 }
 
 static int leaves_are_right(const struct nn_device *device)
 {
-	static const struct { size_t rows, group, most, leaves; } cases[] = {
-		{ 1, 0, 16, 1 }, { 31, 0, 16, 1 }, { 32, 0, 16, 2 }, { 64, 0, 16, 4 }, { 127, 0, 16, 4 }, { 128, 0, 16, 8 },
-		{ 256, 0, 16, 16 }, { 100000, 0, 16, 16 }, { 256, 0, 4, 4 }, { 128, 32, 16, 4 }, { 32, 32, 16, 1 },
-		{ 47, 32, 16, 1 }, { 48, 32, 16, 2 }, { 20, 32, 16, 1 }, { 2048, 32, 16, 16 }, { 256, 0, 1, 1 },
+	static const struct {
+		size_t rows, group, most, leaves;
+	} cases[] = {
+		{ 1, 0, 16, 1 },   { 31, 0, 16, 1 },   { 32, 0, 16, 2 },     { 64, 0, 16, 4 },
+		{ 127, 0, 16, 4 }, { 128, 0, 16, 8 },  { 256, 0, 16, 16 },   { 100000, 0, 16, 16 },
+		{ 256, 0, 4, 4 },  { 128, 32, 16, 4 }, { 32, 32, 16, 1 },    { 47, 32, 16, 1 },
+		{ 48, 32, 16, 2 }, { 20, 32, 16, 1 },  { 2048, 32, 16, 16 }, { 256, 0, 1, 1 },
 	};
 	int ok = 1;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		ok &= device->leaves(cases[i].rows, cases[i].group, cases[i].most) == cases[i].leaves;
+		ok &= device->leaves(cases[i].rows, cases[i].group, cases[i].most) ==
+		      cases[i].leaves;
 	return ok;
 }
 
@@ -250,18 +280,25 @@ int main(void)
 	}
 	for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
 		data_make(&losses[i]);
-		claim(losses[i].name, "value and gradient are right in f32", values_are_right(device_of("generic", NN_F32), &losses[i]));
-		claim(losses[i].name, "value and gradient are right in f64", values_are_right(device_of("generic", NN_F64), &losses[i]));
+		claim(losses[i].name, "value and gradient are right in f32",
+		      values_are_right(device_of("generic", NN_F32), &losses[i]));
+		claim(losses[i].name, "value and gradient are right in f64",
+		      values_are_right(device_of("generic", NN_F64), &losses[i]));
 		claim(losses[i].name, "same bytes on every instruction set and thread count",
-		      bytes_are_the_same(NN_F32, &losses[i], pool) && bytes_are_the_same(NN_F64, &losses[i], pool));
+		      bytes_are_the_same(NN_F32, &losses[i], pool) &&
+			      bytes_are_the_same(NN_F64, &losses[i], pool));
 	}
 	for (size_t isa = 0; isa < 3; isa++)
 		if (device_of(isas[isa], NN_F32)) {
 			sums &= sums_are_right(device_of(isas[isa], NN_F32));
-			extremes &= extremes_are_right(device_of(isas[isa], NN_F32)) && extremes_are_right(device_of(isas[isa], NN_F64));
+			extremes &= extremes_are_right(device_of(isas[isa], NN_F32)) &&
+				    extremes_are_right(device_of(isas[isa], NN_F64));
 		}
 	claim("losses", "stay finite for confident logits", extremes);
-	claim("nn_sum", "is 16 interleaved sums, pairwise, blocks of 4096 along the tree, on every instruction set", sums);
+	claim("nn_sum",
+	      "is 16 interleaved sums, pairwise, blocks of 4096 along the tree, on every "
+	      "instruction set",
+	      sums);
 	claim("leaves", "follow numerics.md", leaves_are_right(device_of("generic", NN_F32)));
 	nn_pool_free(pool);
 	printf("1..%d\n", n_tests);

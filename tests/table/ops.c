@@ -1,4 +1,5 @@
-/* A walk of the op table: forward against plain loops, gradients against differences, the same bytes however it is computed. */
+/* A walk of the op table: forward against plain loops, gradients against differences, the same
+ * bytes however it is computed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,29 +45,35 @@ static bool close_to(double got, double want, double tolerance)
 	return fabs(got - want) <= tolerance * (1 + fabs(want));
 }
 
-/* Kernel and plain loop differ in the order of sums alone: 1e-12 and 2e-5 leave room for some thousands of terms. */
+/* Kernel and plain loop differ in the order of sums alone: 1e-12 and 2e-5 leave room for some
+ * thousands of terms. */
 static int forward_is_right(const struct data *d, const struct nn_device *device, bool training)
 {
 	struct how how = { .device = device, .threads = 1, .training = training };
-	struct nn_site site = { .attrs = d->site->attrs, .in = d->site->in, .n_in = d->site->n_in, .out = d->out,
+	struct nn_site site = { .attrs = d->site->attrs,
+				.in = d->site->in,
+				.n_in = d->site->n_in,
+				.out = d->out,
 				.training = training };
-	double *y = doubles(d->n_y), *w[NN_MAX_PARAMS], tolerance = device->dtype == NN_F64 ? 1e-12 : 2e-5;
+	double *y = doubles(d->n_y), *w[NN_MAX_PARAMS],
+	       tolerance = device->dtype == NN_F64 ? 1e-12 : 2e-5;
 	struct result r;
 	int ok = 1;
 	for (int p = 0; p < d->n_params; p++) {
 		w[p] = doubles(d->n_w[p]);
 		memcpy(w[p], d->w[p], d->n_w[p] * sizeof(double));
 	}
-	nn_references[d->site->op](&(struct nn_reference) { &site, d->site->rows, SAMPLE, SEED, (const double *const *) d->x, w,
-						     d->group, d->n_groups, y });
+	nn_references[d->site->op](&(struct nn_reference){ &site, d->site->rows, SAMPLE, SEED,
+							   (const double *const *)d->x, w, d->group,
+							   d->n_groups, y });
 	result_make(&r, d, &how);
 	for (size_t i = 0; i < d->n_y && ok; i++)
 		if (!close_to(real_at(device, r.y, i), y[i], tolerance)) {
-			printf("# %s %s %zu: %.17g, not %.17g\n", device->kind, nn_dtype_name(device->dtype), i,
-			       real_at(device, r.y, i), y[i]);
+			printf("# %s %s %zu: %.17g, not %.17g\n", device->kind,
+			       nn_dtype_name(device->dtype), i, real_at(device, r.y, i), y[i]);
 			ok = 0;
 		}
-	for (int p = 0; p < d->n_params; p++) {          /* buffers */
+	for (int p = 0; p < d->n_params; p++) { /* buffers */
 		double *after = canonical(d, device, r.w[p], p);
 		for (size_t i = 0; i < d->n_w[p]; i++)
 			ok &= close_to(after[i], w[p][i], tolerance);
@@ -82,7 +89,8 @@ static int forward_is_right(const struct data *d, const struct nn_device *device
 /* ---- gradients ---- */
 
 /* sum of dy * y, with one number changed. */
-static double objective(struct data *d, const struct nn_device *device, double *number, double value)
+static double objective(struct data *d, const struct nn_device *device, double *number,
+			double value)
 {
 	struct how how = { .device = device, .threads = 1, .training = true };
 	double before = *number;
@@ -94,14 +102,16 @@ static double objective(struct data *d, const struct nn_device *device, double *
 		sum += d->dy[i] * real_at(device, r.y, i);
 	*number = before;
 	result_free(&r);
-	return (double) sum;
+	return (double)sum;
 }
 
-/* Central differences are good to about 1e-9 here, save where a relu or a maximum bends within the step: then sides differ. */
+/* Central differences are good to about 1e-9 here, save where a relu or a maximum bends within the
+ * step: then sides differ. */
 static int gradient_at(struct data *d, const struct nn_device *device, double *number, double got)
 {
 	const double h = 1e-6;
-	double up = objective(d, device, number, *number + h), down = objective(d, device, number, *number - h);
+	double up = objective(d, device, number, *number + h),
+	       down = objective(d, device, number, *number - h);
 	double middle = objective(d, device, number, *number), want = (up - down) / (2 * h);
 	bool bends = fabs((up - middle) - (middle - down)) / h > 1e-4 * (1 + fabs(want));
 	if (bends || close_to(got, want, 2e-6))
@@ -123,7 +133,8 @@ static int gradients_are_right(struct data *d, const struct nn_device *device)
 	struct result r;
 	int ok = 1;
 	result_make(&r, d, &how);
-	for (int j = 0; j < d->site->n_in && !(nn_ops[d->site->op]->flags & NN_OP_NUMBERS_ROWS); j++)
+	for (int j = 0; j < d->site->n_in && !(nn_ops[d->site->op]->flags & NN_OP_NUMBERS_ROWS);
+	     j++)
 		for (size_t i = 0, n = d->n_x[j] < PLACES ? d->n_x[j] : PLACES; i < n; i++) {
 			size_t at = i * d->n_x[j] / n;
 			ok &= gradient_at(d, device, &d->x[j][at], real_at(device, r.dx[j], at));
@@ -132,7 +143,8 @@ static int gradients_are_right(struct data *d, const struct nn_device *device)
 		double *dw = r.dw[p] ? canonical(d, device, r.dw[p], p) : NULL;
 		for (size_t i = 0, n = d->n_w[p] < PLACES ? d->n_w[p] : PLACES; dw && i < n; i++) {
 			size_t at = i * d->n_w[p] / n;
-			ok &= is_padding(d, at) ? dw[at] == 0 : gradient_at(d, device, &d->w[p][at], dw[at]);
+			ok &= is_padding(d, at) ? dw[at] == 0
+						: gradient_at(d, device, &d->w[p][at], dw[at]);
 		}
 		free(dw);
 	}
@@ -142,7 +154,8 @@ static int gradients_are_right(struct data *d, const struct nn_device *device)
 
 /* ---- bytes ---- */
 
-static int same(const struct data *d, size_t size, const struct result *a, const struct result *b, bool dx)
+static int same(const struct data *d, size_t size, const struct result *a, const struct result *b,
+		bool dx)
 {
 	int ok = a->guarded && b->guarded && memcmp(a->y, b->y, d->n_y * size) == 0;
 	for (int j = 0; dx && j < d->site->n_in; j++)
@@ -162,8 +175,9 @@ static int compare(const struct data *d, const struct result *want, struct how h
 	result_make(&r, d, &how);
 	ok = same(d, real_size(how.device), want, &r, !how.no_dx);
 	if (!ok)
-		printf("# differs: %s %s, %d threads, cut %d, %s\n", how.device->kind, nn_dtype_name(how.device->dtype),
-		       how.threads, how.cut, how.training ? "training" : "prediction");
+		printf("# differs: %s %s, %d threads, cut %d, %s\n", how.device->kind,
+		       nn_dtype_name(how.device->dtype), how.threads, how.cut,
+		       how.training ? "training" : "prediction");
 	result_free(&r);
 	return ok;
 }
@@ -222,13 +236,17 @@ static int adding_is_right(const struct data *d, const struct nn_device *device)
 		double *sum = doubles(d->n_x[j]);
 		void *want = doubles(d->n_x[j]);
 		for (size_t i = 0; i < d->n_x[j]; i++)
-			sum[i] = device->dtype == NN_F64 ? d->old[j][i] + real_at(device, plain.dx[j], i)
-							 : (float) d->old[j][i] + (float) real_at(device, plain.dx[j], i);
+			sum[i] = device->dtype == NN_F64
+					 ? d->old[j][i] + real_at(device, plain.dx[j], i)
+					 : (float)d->old[j][i] +
+						   (float)real_at(device, plain.dx[j], i);
 		reals(device, sum, want, d->n_x[j]);
 		/* windows that overlap add to what is there one after the other */
 		for (size_t i = 0; i < d->n_x[j]; i++)
-			ok &= memcmp((char *) want + i * size, (char *) added.dx[j] + i * size, size) == 0 ||
-			      close_to(real_at(device, added.dx[j], i), sum[i], device->dtype == NN_F64 ? 1e-14 : 1e-6);
+			ok &= memcmp((char *)want + i * size, (char *)added.dx[j] + i * size,
+				     size) == 0 ||
+			      close_to(real_at(device, added.dx[j], i), sum[i],
+				       device->dtype == NN_F64 ? 1e-14 : 1e-6);
 		free(sum);
 		free(want);
 	}
@@ -244,20 +262,28 @@ static void walk(const struct site *site)
 	data_init(&d, site);
 	for (size_t isa = 0; isa < sizeof isas / sizeof isas[0]; isa++)
 		for (int f64 = 0; f64 < 2; f64++) {
-			const struct nn_device *device = device_of(isas[isa], f64 ? NN_F64 : NN_F32);
+			const struct nn_device *device =
+				device_of(isas[isa], f64 ? NN_F64 : NN_F32);
 			if (!device)
 				continue;
 			forward &= forward_is_right(&d, device, true);
 			if (!(nn_ops[site->op]->flags & NN_OP_TRAIN_ONLY))
 				predicted &= forward_is_right(&d, device, false);
-			added &= nn_ops[site->op]->flags & NN_OP_NUMBERS_ROWS ? 1 : adding_is_right(&d, device);
+			added &= nn_ops[site->op]->flags & NN_OP_NUMBERS_ROWS
+					 ? 1
+					 : adding_is_right(&d, device);
 		}
 	claim(site->name, forward, "forward equals the plain loop");
 	claim(site->name, predicted, "so does prediction");
-	claim(site->name, gradients_are_right(&d, device_of("generic", NN_F64)), "gradients equal central differences");
+	claim(site->name, gradients_are_right(&d, device_of("generic", NN_F64)),
+	      "gradients equal central differences");
 	claim(site->name, added, "gradients are added to what is there");
-	claim(site->name, bytes_are_the_same(&d, NN_F32), "f32: same bytes on every instruction set, thread count and cut, memory shared or not");
-	claim(site->name, bytes_are_the_same(&d, NN_F64), "f64: same bytes on every instruction set, thread count and cut, memory shared or not");
+	claim(site->name, bytes_are_the_same(&d, NN_F32),
+	      "f32: same bytes on every instruction set, thread count and cut, memory shared or "
+	      "not");
+	claim(site->name, bytes_are_the_same(&d, NN_F64),
+	      "f64: same bytes on every instruction set, thread count and cut, memory shared or "
+	      "not");
 	data_fini(&d);
 }
 

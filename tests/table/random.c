@@ -8,22 +8,27 @@ static uint64_t state;
 static size_t any(size_t least, size_t most)
 {
 	state = state * 6364136223846793005u + 1442695040888963407u;
-	return least + (size_t) (state >> 33) % (most - least + 1);
+	return least + (size_t)(state >> 33) % (most - least + 1);
 }
 
 static struct nn_epilogue any_epilogue(bool residual)
 {
-	static const enum nn_activation kinds[] = { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_LEAKY_RELU, NN_ACT_TANH };
-	return (struct nn_epilogue) { kinds[any(0, 3)], 0.1, residual };
+	static const enum nn_activation kinds[] = { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_LEAKY_RELU,
+						    NN_ACT_TANH };
+	return (struct nn_epilogue){ kinds[any(0, 3)], 0.1, residual };
 }
 
 /* Sizes are made for the kernel to fit. */
 static void any_conv2d(struct random_site *r)
 {
 	struct nn_conv2d *c = &r->attrs.conv2d;
-	size_t groups = any(0, 3) ? 1 : any(1, 4), cin = groups * (any(0, 3) ? any(1, 20) : 1), size[2];
+	size_t groups = any(0, 3) ? 1 : any(1, 4), cin = groups * (any(0, 3) ? any(1, 20) : 1),
+	       size[2];
 	bool residual = any(0, 2) == 0;
-	*c = (struct nn_conv2d) { .out = groups * any(1, 40), .groups = groups, .bias = any(0, 1), .epilogue = any_epilogue(residual) };
+	*c = (struct nn_conv2d){ .out = groups * any(1, 40),
+				 .groups = groups,
+				 .bias = any(0, 1),
+				 .epilogue = any_epilogue(residual) };
 	for (int i = 0; i < 2; i++) {
 		c->kernel[i] = any(1, 4);
 		c->stride[i] = any(1, 3);
@@ -33,7 +38,9 @@ static void any_conv2d(struct random_site *r)
 	}
 	r->site.in[0] = nn_shape3(cin, size[0], size[1]);
 	for (int i = 0; i < 2; i++)
-		size[i] = (size[i] + 2 * c->pad[i] - (c->kernel[i] - 1) * c->dilation[i] - 1) / c->stride[i] + 1;
+		size[i] = (size[i] + 2 * c->pad[i] - (c->kernel[i] - 1) * c->dilation[i] - 1) /
+				  c->stride[i] +
+			  1;
 	r->site.in[1] = nn_shape3(c->out, size[0], size[1]);
 	r->site.n_in = 1 + residual;
 	c->pooled = any(0, 2) == 0;
@@ -48,7 +55,9 @@ static void any_dense(struct random_site *r)
 {
 	bool residual = any(0, 2) == 0;
 	struct nn_dense *d = &r->attrs.dense;
-	*d = (struct nn_dense) { .out = any(1, 150), .bias = any(0, 1), .epilogue = any_epilogue(residual) };
+	*d = (struct nn_dense){ .out = any(1, 150),
+				.bias = any(0, 1),
+				.epilogue = any_epilogue(residual) };
 	r->site.in[0] = any(0, 2) ? nn_shape1(any(1, 400)) : nn_shape2(any(1, 5), any(1, 90));
 	if (r->site.in[0].rank == 1 && any(0, 1)) {
 		d->channels = any(1, 20);
@@ -77,15 +86,19 @@ static void any_pool2d(struct random_site *r)
 static void any_batchnorm(struct random_site *r)
 {
 	bool residual = any(0, 2) == 0;
-	r->attrs.batchnorm = (struct nn_batchnorm) { any(2, 9), 1e-5, 0.1, any_epilogue(residual) };
-	r->site.in[0] = r->site.in[1] = any(0, 1) ? nn_shape1(any(1, 90)) : nn_shape3(any(1, 40), any(1, 12), any(1, 12));
+	r->attrs.batchnorm = (struct nn_batchnorm){ any(2, 9), 1e-5, 0.1, any_epilogue(residual) };
+	r->site.in[0] = r->site.in[1] =
+		any(0, 1) ? nn_shape1(any(1, 90)) : nn_shape3(any(1, 40), any(1, 12), any(1, 12));
 	r->site.n_in = 1 + residual;
 }
 
 void random_site_make(struct random_site *r, uint64_t seed)
 {
-	static const enum nn_op_id ops[] = { NN_OP_conv2d, NN_OP_conv2d, NN_OP_dense, NN_OP_maxpool2d, NN_OP_avgpool2d, NN_OP_batchnorm };
-	static void (*const makers[])(struct random_site *) = { any_conv2d, any_conv2d, any_dense, any_pool2d, any_pool2d, any_batchnorm };
+	static const enum nn_op_id ops[] = { NN_OP_conv2d,    NN_OP_conv2d,    NN_OP_dense,
+					     NN_OP_maxpool2d, NN_OP_avgpool2d, NN_OP_batchnorm };
+	static void (*const makers[])(struct random_site *) = { any_conv2d, any_conv2d,
+								any_dense,  any_pool2d,
+								any_pool2d, any_batchnorm };
 	size_t kind, units;
 	state = seed * 0x9E3779B97F4A7C15 + 1;
 	any(0, 1);
@@ -101,9 +114,10 @@ void random_site_make(struct random_site *r, uint64_t seed)
 		size_t group = r->attrs.batchnorm.group, rest = r->site.rows % group;
 		units = r->site.rows < group ? 1 : r->site.rows / group + (2 * rest >= group);
 	}
-	for (r->site.n_leaves = 1; 2 * r->site.n_leaves <= units && any(0, 3); )
+	for (r->site.n_leaves = 1; 2 * r->site.n_leaves <= units && any(0, 3);)
 		r->site.n_leaves *= 2;
 	if (r->site.n_leaves > 16)
 		r->site.n_leaves = 16;
-	snprintf(r->name, sizeof r->name, "random %s %llu", nn_ops[r->site.op]->name, (unsigned long long) seed);
+	snprintf(r->name, sizeof r->name, "random %s %llu", nn_ops[r->site.op]->name,
+		 (unsigned long long)seed);
 }

@@ -1,4 +1,5 @@
-/* One op at one site on one device: buffers, a pass forward and backward in any cut, results as bytes. */
+/* One op at one site on one device: buffers, a pass forward and backward in any cut, results as
+ * bytes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static uint64_t state = 1;
 double noise(void)
 {
 	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (double) (int64_t) (state >> 42) * 0x1p-20 - 2;
+	return (double)(int64_t)(state >> 42) * 0x1p-20 - 2;
 }
 
 static void *take(size_t bytes)
@@ -46,13 +47,16 @@ static double *noises(size_t n)
 static void cut_rows(struct data *d)
 {
 	const struct nn_batchnorm *norm = d->site->attrs;
-	size_t n = d->site->op == NN_OP_batchnorm ? norm->group : d->site->rows, rows = d->site->rows;
+	size_t n = d->site->op == NN_OP_batchnorm ? norm->group : d->site->rows,
+	       rows = d->site->rows;
 	d->n_groups = rows < n ? 1 : rows / n + (2 * (rows % n) >= n);
 	d->n_leaves = d->site->n_leaves;
 	for (size_t g = 0; g <= d->n_groups; g++)
 		d->group[g] = g < d->n_groups ? g * n : rows;
 	for (size_t l = 0; l <= d->n_leaves; l++)
-		d->leaf[l] = d->site->op == NN_OP_batchnorm ? d->group[l * d->n_groups / d->n_leaves] : l * rows / d->n_leaves;
+		d->leaf[l] = d->site->op == NN_OP_batchnorm
+				     ? d->group[l * d->n_groups / d->n_leaves]
+				     : l * rows / d->n_leaves;
 }
 
 /* Numbers of rows, some of which the table does not have. */
@@ -60,7 +64,8 @@ static void rows_of(struct data *d, int j)
 {
 	const struct nn_embedding *e = d->site->attrs;
 	for (size_t i = 0; i < d->n_x[j]; i++)
-		d->x[j][i] = floor((d->x[j][i] + 2) / 4 * (double) (e->rows + e->rows / 6 + 1)) - (double) (e->rows / 6);
+		d->x[j][i] = floor((d->x[j][i] + 2) / 4 * (double)(e->rows + e->rows / 6 + 1)) -
+			     (double)(e->rows / 6);
 }
 
 void data_init(struct data *d, const struct site *site)
@@ -113,16 +118,17 @@ size_t real_size(const struct nn_device *device)
 
 double real_at(const struct nn_device *device, const void *array, size_t i)
 {
-	return device->dtype == NN_F64 ? ((const double *) array)[i] : (double) ((const float *) array)[i];
+	return device->dtype == NN_F64 ? ((const double *)array)[i]
+				       : (double)((const float *)array)[i];
 }
 
 void reals(const struct nn_device *device, const double *from, void *to, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (device->dtype == NN_F64)
-			((double *) to)[i] = from[i];
+			((double *)to)[i] = from[i];
 		else
-			((float *) to)[i] = (float) from[i];
+			((float *)to)[i] = (float)from[i];
 }
 
 static void *copy(const struct nn_device *device, const double *from, size_t n)
@@ -132,15 +138,20 @@ static void *copy(const struct nn_device *device, const double *from, size_t n)
 	return to;
 }
 
-static size_t packed_size(const struct nn_kernel *kernel, const struct nn_site *site, const struct data *d, int p)
+static size_t packed_size(const struct nn_kernel *kernel, const struct nn_site *site,
+			  const struct data *d, int p)
 {
 	return kernel->packed ? kernel->packed(site, p) : d->n_w[p];
 }
 
 static struct nn_site site_of(const struct data *d, const struct how *how)
 {
-	return (struct nn_site) { .attrs = d->site->attrs, .in = d->site->in, .n_in = d->site->n_in, .out = d->out,
-				  .training = how->training, .want_dx = how->training && !how->no_dx };
+	return (struct nn_site){ .attrs = d->site->attrs,
+				 .in = d->site->in,
+				 .n_in = d->site->n_in,
+				 .out = d->out,
+				 .training = how->training,
+				 .want_dx = how->training && !how->no_dx };
 }
 
 double *canonical(const struct data *d, const struct nn_device *device, const void *packed, int p)
@@ -169,10 +180,10 @@ struct pass {
 	struct nn_call call;
 	struct result *r;
 	void *x[3], *dy;
-	void *own_x[3], *own_dy;         /* what is to be freed of them */
+	void *own_x[3], *own_dy; /* what is to be freed of them */
 	bool add[3];
 	size_t saved, work;
-	struct nn_row_list list;         /* of a table */
+	struct nn_row_list list; /* of a table */
 };
 
 /* The input whose memory y may take; -1: none. */
@@ -182,14 +193,20 @@ static int y_shares(const struct data *d, bool training)
 	const struct nn_dense *dense = d->site->attrs;
 	const struct nn_conv2d *conv = d->site->attrs;
 	switch (d->site->op) {
-	case NN_OP_activation: return !training || nn_activation_from_y(act->kind, act->slope) ? 0 : -1;
+	case NN_OP_activation:
+		return !training || nn_activation_from_y(act->kind, act->slope) ? 0 : -1;
 	case NN_OP_dropout:
-	case NN_OP_add: return 0;
+	case NN_OP_add:
+		return 0;
 	case NN_OP_mul:
-	case NN_OP_batchnorm: return training ? -1 : 0;
-	case NN_OP_dense: return dense->epilogue.residual ? 1 : -1;
-	case NN_OP_conv2d: return conv->epilogue.residual && !conv->pooled ? 1 : -1;
-	default: return -1;
+	case NN_OP_batchnorm:
+		return training ? -1 : 0;
+	case NN_OP_dense:
+		return dense->epilogue.residual ? 1 : -1;
+	case NN_OP_conv2d:
+		return conv->epilogue.residual && !conv->pooled ? 1 : -1;
+	default:
+		return -1;
 	}
 }
 
@@ -202,12 +219,17 @@ static int dx_shares(const struct data *d, bool training)
 		return -1;
 	switch (d->site->op) {
 	case NN_OP_activation:
-	case NN_OP_dropout: return 0;
+	case NN_OP_dropout:
+		return 0;
 	case NN_OP_add:
-	case NN_OP_batchnorm: return d->site->n_in - 1;
-	case NN_OP_dense: return dense->epilogue.residual ? 1 : -1;
-	case NN_OP_conv2d: return conv->epilogue.residual && !conv->pooled ? 1 : -1;
-	default: return -1;
+	case NN_OP_batchnorm:
+		return d->site->n_in - 1;
+	case NN_OP_dense:
+		return dense->epilogue.residual ? 1 : -1;
+	case NN_OP_conv2d:
+		return conv->epilogue.residual && !conv->pooled ? 1 : -1;
+	default:
+		return -1;
 	}
 }
 
@@ -229,14 +251,14 @@ static void share(const struct data *d, const struct how *how, struct result *r,
 static void *guarded(size_t bytes)
 {
 	char *p = take(bytes + GUARD);
-	memset(p, 0xff, bytes);         /* NaN: nobody may count on zeros */
+	memset(p, 0xff, bytes); /* NaN: nobody may count on zeros */
 	memset(p + bytes, GUARD_BYTE, GUARD);
 	return p;
 }
 
 static bool intact(const void *memory, size_t bytes)
 {
-	const unsigned char *p = (const unsigned char *) memory + bytes;
+	const unsigned char *p = (const unsigned char *)memory + bytes;
 	for (size_t i = 0; i < GUARD; i++)
 		if (p[i] != GUARD_BYTE)
 			return false;
@@ -244,7 +266,8 @@ static bool intact(const void *memory, size_t bytes)
 }
 
 /* Rows [begin, end) as leaves leaf[0..n]. */
-static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bool first, void *const *dw)
+static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bool first,
+		      void *const *dw)
 {
 	const struct data *d = pass->d;
 	size_t begin = leaf[0], end = leaf[n_leaves], size = real_size(pass->how->device);
@@ -260,17 +283,17 @@ static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bo
 			group[n_groups++] = d->group[g] - begin;
 	for (int j = 0; j < d->site->n_in; j++) {
 		size_t at = begin * (d->n_x[j] / d->site->rows) * size;
-		x[j] = (char *) pass->x[j] + at;
-		dx[j] = pass->how->no_dx ? NULL : (char *) pass->r->dx[j] + at;
+		x[j] = (char *)pass->x[j] + at;
+		dx[j] = pass->how->no_dx ? NULL : (char *)pass->r->dx[j] + at;
 	}
 	call.rows = end - begin;
 	call.sample = SAMPLE + begin;
 	call.x = x;
 	call.dx = dx;
-	call.y = (char *) pass->r->y + begin * (d->n_y / d->site->rows) * size;
-	call.dy = (char *) pass->dy + begin * (d->n_y / d->site->rows) * size;
+	call.y = (char *)pass->r->y + begin * (d->n_y / d->site->rows) * size;
+	call.dy = (char *)pass->dy + begin * (d->n_y / d->site->rows) * size;
 	for (int p = 0; p < d->n_params; p++)
-		with_list[p] = d->params[p].role == NN_ROW_TABLE ? (void *) &pass->list : dw[p];
+		with_list[p] = d->params[p].role == NN_ROW_TABLE ? (void *)&pass->list : dw[p];
 	while (d->leaf[number + 1] <= begin)
 		number++;
 	call.leaf_number = number;
@@ -289,7 +312,8 @@ static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bo
 static void call_leaf(struct pass *pass, size_t l, void *const *dw)
 {
 	const struct data *d = pass->d;
-	size_t middle = d->leaf[l] + (d->leaf[l + 1] - d->leaf[l] + 1) / 2, bounds[3] = { d->leaf[l], middle, d->leaf[l + 1] };
+	size_t middle = d->leaf[l] + (d->leaf[l + 1] - d->leaf[l] + 1) / 2,
+	       bounds[3] = { d->leaf[l], middle, d->leaf[l + 1] };
 	if (d->site->op == NN_OP_batchnorm)
 		for (size_t g = 0; g < d->n_groups; g++)
 			if (d->group[g] <= middle)
@@ -311,14 +335,16 @@ static void by_leaves(struct pass *pass)
 	for (size_t l = 0; l < d->n_leaves; l++) {
 		for (int p = 0; p < d->n_params; p++)
 			if (pass->r->dw[p])
-				dw[l][p] = l ? take(pass->r->n_dw[p] * real_size(device)) : pass->r->dw[p];
+				dw[l][p] = l ? take(pass->r->n_dw[p] * real_size(device))
+					     : pass->r->dw[p];
 		call_leaf(pass, l, dw[l]);
 	}
 	for (size_t step = 1; step < d->n_leaves; step *= 2)
 		for (size_t l = 0; l < d->n_leaves; l += 2 * step)
 			for (int p = 0; p < d->n_params; p++)
 				if (pass->r->dw[p])
-					device->add(dw[l][p], dw[l + step][p], pass->r->n_dw[p], NULL);
+					device->add(dw[l][p], dw[l + step][p], pass->r->n_dw[p],
+						    NULL);
 	for (size_t l = 1; l < d->n_leaves; l++)
 		for (int p = 0; p < d->n_params; p++)
 			free(dw[l][p]);
@@ -379,9 +405,11 @@ static void prepare(struct pass *pass)
 			pass->own_dy = NULL;
 	}
 	pass->list = list_new(pass);
-	pass->call = (struct nn_call) { .site = site, .seed = SEED, .dx_add = pass->add, .w = r->w };
+	pass->call = (struct nn_call){ .site = site, .seed = SEED, .dx_add = pass->add, .w = r->w };
 	pass->saved = pass->kernel->saved ? pass->kernel->saved(&site, d->site->rows) : 0;
-	pass->work = pass->kernel->work ? pass->kernel->work(&site, d->site->rows, d->n_leaves, how->threads) : 0;
+	pass->work = pass->kernel->work
+			     ? pass->kernel->work(&site, d->site->rows, d->n_leaves, how->threads)
+			     : 0;
 	pass->call.saved = pass->saved ? guarded(pass->saved) : NULL;
 	pass->call.work = pass->work ? guarded(pass->work) : NULL;
 }
@@ -390,11 +418,12 @@ static void prepare(struct pass *pass)
 static void take_list(struct pass *pass)
 {
 	const struct data *d = pass->d;
-	size_t size = real_size(pass->how->device), bytes = pass->list.width * size, half = d->n_leaves / 2 + d->n_leaves / 4;
+	size_t size = real_size(pass->how->device), bytes = pass->list.width * size,
+	       half = d->n_leaves / 2 + d->n_leaves / 4;
 	struct nn_row_list sums = list_new(pass), parts = list_new(pass);
 	void *work = take((pass->list.n + 1) * NN_ROW_SUM_WORK);
 	struct nn_row_sum whole = { &pass->list, &sums, 0, d->n_leaves, work, pass->call.pool };
-	if (pass->how->threads == 3) {          /* leaves up to `half`, then the others, then both */
+	if (pass->how->threads == 3) { /* leaves up to `half`, then the others, then both */
 		struct nn_row_list all = pass->list, *to = &pass->list;
 		size_t n = 0, end = 0;
 		*to = list_new(pass);
@@ -405,12 +434,14 @@ static void take_list(struct pass *pass)
 				end++;
 			one.row += begin;
 			one.leaf += begin;
-			one.value = (char *) one.value + begin * bytes;
+			one.value = (char *)one.value + begin * bytes;
 			one.n = end - begin;
-			pass->how->device->sum_rows(&(struct nn_row_sum) { &one, &parts, part ? half : 0, part ? d->n_leaves : half, work, NULL });
+			pass->how->device->sum_rows(
+				&(struct nn_row_sum){ &one, &parts, part ? half : 0,
+						      part ? d->n_leaves : half, work, NULL });
 			memcpy(to->row + n, parts.row, parts.n * sizeof *to->row);
 			memcpy(to->leaf + n, parts.leaf, parts.n * sizeof *to->leaf);
-			memcpy((char *) to->value + n * bytes, parts.value, parts.n * bytes);
+			memcpy((char *)to->value + n * bytes, parts.value, parts.n * bytes);
 			n += parts.n;
 		}
 		to->n = n;
@@ -418,7 +449,8 @@ static void take_list(struct pass *pass)
 	}
 	pass->how->device->sum_rows(&whole);
 	for (size_t j = 0; j < sums.n; j++)
-		memcpy((char *) pass->r->dw[0] + sums.row[j] * bytes, (char *) sums.value + j * bytes, bytes);
+		memcpy((char *)pass->r->dw[0] + sums.row[j] * bytes, (char *)sums.value + j * bytes,
+		       bytes);
 	free(work);
 	list_free(&sums);
 	list_free(&parts);
@@ -426,7 +458,9 @@ static void take_list(struct pass *pass)
 
 void result_make(struct result *r, const struct data *d, const struct how *how)
 {
-	struct pass pass = { .d = d, .how = how, .kernel = how->device->kernels[d->site->op], .r = r };
+	struct pass pass = {
+		.d = d, .how = how, .kernel = how->device->kernels[d->site->op], .r = r
+	};
 	struct nn_error err;
 	size_t derived;
 	memset(r, 0, sizeof *r);
@@ -438,12 +472,13 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 	derived = pass.kernel->derived ? pass.kernel->derived(&pass.call.site) : 0;
 	if (derived) {
 		void *memory = take(derived);
-		pass.kernel->derive(&pass.call.site, (const void *const *) r->w, memory, pass.call.pool);
+		pass.kernel->derive(&pass.call.site, (const void *const *)r->w, memory,
+				    pass.call.pool);
 		pass.call.derived = memory;
 	}
 	if (how->cut == BY_ROW)
 		for (size_t row = 0; row < d->site->rows; row++)
-			call_rows(&pass, (const size_t[]) { row, row + 1 }, 1, true, r->dw);
+			call_rows(&pass, (const size_t[]){ row, row + 1 }, 1, true, r->dw);
 	else if (how->cut == WHOLE)
 		call_rows(&pass, d->leaf, d->n_leaves, true, r->dw);
 	else
@@ -452,8 +487,9 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 		take_list(&pass);
 	list_free(&pass.list);
 	nn_pool_free(pass.call.pool);
-	r->guarded = (!pass.saved || intact(pass.call.saved, pass.saved)) && (!pass.work || intact(pass.call.work, pass.work));
-	free((void *) pass.call.derived);
+	r->guarded = (!pass.saved || intact(pass.call.saved, pass.saved)) &&
+		     (!pass.work || intact(pass.call.work, pass.work));
+	free((void *)pass.call.derived);
 	free(pass.call.saved);
 	free(pass.call.work);
 	free(pass.own_dy);

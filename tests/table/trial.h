@@ -1,4 +1,5 @@
-/* One op at one site on one device: buffers, a pass forward and backward in any cut, results as bytes. */
+/* One op at one site on one device: buffers, a pass forward and backward in any cut, results as
+ * bytes. */
 #ifndef TESTS_TABLE_TRIAL_H
 #define TESTS_TABLE_TRIAL_H
 
@@ -14,17 +15,22 @@ struct data {
 	struct nn_op_param params[NN_MAX_PARAMS];
 	int n_params;
 	double *x[3], *w[NN_MAX_PARAMS], *dy, *old[3];
-	size_t n_x[3], n_w[NN_MAX_PARAMS], n_y;         /* of all rows */
+	size_t n_x[3], n_w[NN_MAX_PARAMS], n_y; /* of all rows */
 	size_t leaf[MAX_LEAVES + 1], n_leaves, group[MAX_GROUPS + 1], n_groups;
 };
 
-enum cut { WHOLE, BY_LEAF, BY_PIECE, BY_ROW };          /* a leaf a call; a leaf in two calls; prediction: a row a call */
+enum cut {
+	WHOLE,
+	BY_LEAF,
+	BY_PIECE,
+	BY_ROW
+}; /* a leaf a call; a leaf in two calls; prediction: a row a call */
 
 struct how {
 	const struct nn_device *device;
 	int threads;
 	bool training, add, no_dx;
-	bool shared;                     /* y and dx in the memory of others, as device.h allows it */
+	bool shared; /* y and dx in the memory of others, as device.h allows it */
 	enum cut cut;
 };
 
@@ -32,7 +38,7 @@ struct how {
 struct result {
 	void *y, *dx[3], *dw[NN_MAX_PARAMS], *w[NN_MAX_PARAMS];
 	size_t n_dw[NN_MAX_PARAMS];
-	bool guarded;                    /* nothing was written behind saved and work */
+	bool guarded; /* nothing was written behind saved and work */
 };
 
 void data_init(struct data *d, const struct site *site);

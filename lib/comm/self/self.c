@@ -27,15 +27,15 @@ static void self_abort(void *state, int status)
 	(void)status;
 }
 
-static int self_send(void *state, int to, int tag, const void *data, size_t bytes, struct nn_request *request,
-		     struct nn_error *err)
+static int self_send(void *state, int to, int tag, const void *data, size_t bytes,
+		     struct nn_request *request, struct nn_error *err)
 {
 	(void)state, (void)tag, (void)data, (void)bytes, (void)request, (void)err;
 	NN_BUG("a message to rank %d of 1", to);
 }
 
-static int self_receive(void *state, int from, int tag, void *data, size_t bytes, struct nn_request *request,
-			struct nn_error *err)
+static int self_receive(void *state, int from, int tag, void *data, size_t bytes,
+			struct nn_request *request, struct nn_error *err)
 {
 	return self_send(state, from, tag, data, bytes, request, err);
 }
@@ -46,7 +46,8 @@ static int self_wait(void *state, struct nn_request *requests, size_t n, struct 
 	return 0;
 }
 
-static int self_wait_any(void *state, struct nn_request *requests, size_t n, size_t *which, struct nn_error *err)
+static int self_wait_any(void *state, struct nn_request *requests, size_t n, size_t *which,
+			 struct nn_error *err)
 {
 	(void)state, (void)requests, (void)n, (void)which, (void)err;
 	NN_BUG("one rank waits for any of %zu messages", n);
@@ -57,8 +58,8 @@ static void self_progress(void *state)
 	(void)state;
 }
 
-static int self_allreduce(void *state, const struct nn_reduce *reduce, const void *in, void *out, size_t count,
-			  struct nn_error *err)
+static int self_allreduce(void *state, const struct nn_reduce *reduce, const void *in, void *out,
+			  size_t count, struct nn_error *err)
 {
 	(void)state, (void)err;
 	if (in != out)
@@ -67,6 +68,14 @@ static int self_allreduce(void *state, const struct nn_reduce *reduce, const voi
 }
 
 const struct nn_transport nn_transport_self = {
-	.name = "self", .open = self_open, .close = self_close, .abort = self_abort, .send = self_send,
-	.receive = self_receive, .wait = self_wait, .progress = self_progress, .wait_any = self_wait_any, .allreduce = self_allreduce,
+	.name = "self",
+	.open = self_open,
+	.close = self_close,
+	.abort = self_abort,
+	.send = self_send,
+	.receive = self_receive,
+	.wait = self_wait,
+	.progress = self_progress,
+	.wait_any = self_wait_any,
+	.allreduce = self_allreduce,
 };

@@ -3,8 +3,9 @@
 #include "device/cpu/kernels.h"
 
 #define NN_ALL_ACTIVATIONS(X) \
-	X(NN_ACT_NONE) X(NN_ACT_RELU) X(NN_ACT_LEAKY_RELU) X(NN_ACT_ELU) X(NN_ACT_GELU) X(NN_ACT_SILU) X(NN_ACT_SIGMOID) \
-	X(NN_ACT_TANH) X(NN_ACT_SOFTPLUS)
+	X(NN_ACT_NONE) \
+	X(NN_ACT_RELU) X(NN_ACT_LEAKY_RELU) X(NN_ACT_ELU) X(NN_ACT_GELU) X(NN_ACT_SILU) \
+		X(NN_ACT_SIGMOID) X(NN_ACT_TANH) X(NN_ACT_SOFTPLUS)
 
 typedef vr back_function(enum nn_activation kind, vr slope, vr at, vr d);
 
@@ -14,40 +15,54 @@ NN_INLINE void activate(enum nn_activation kind, real slope, const real *x, real
 	NN_EACH(i, k, n, { v_put(y + i, k, v_activate(kind, s, v_get(x + i, k))); });
 }
 
-NN_INLINE void back(back_function *function, enum nn_activation kind, real slope, const real *at, const real *dy, real *dx,
-		    bool add, size_t n)
+NN_INLINE void back(back_function *function, enum nn_activation kind, real slope, const real *at,
+		    const real *dy, real *dx, bool add, size_t n)
 {
 	const vr s = v_set(slope);
 	if (add)
 		NN_EACH(i, k, n, {
-			v_put(dx + i, k, v_add(v_get(dx + i, k), function(kind, s, v_get(at + i, k), v_get(dy + i, k))));
+			v_put(dx + i, k,
+			      v_add(v_get(dx + i, k),
+				    function(kind, s, v_get(at + i, k), v_get(dy + i, k))));
 		});
 	else
-		NN_EACH(i, k, n, { v_put(dx + i, k, function(kind, s, v_get(at + i, k), v_get(dy + i, k))); });
+		NN_EACH(i, k, n, {
+			v_put(dx + i, k, function(kind, s, v_get(at + i, k), v_get(dy + i, k)));
+		});
 }
 
 static void activate_any(enum nn_activation kind, double slope, const real *x, real *y, size_t n)
 {
 	switch (kind) {
-#define NN_CASE(kind) case kind: activate(kind, (real) slope, x, y, n); break;
-	NN_ALL_ACTIVATIONS(NN_CASE)
+#define NN_CASE(kind) \
+	case kind: \
+		activate(kind, (real)slope, x, y, n); \
+		break;
+		NN_ALL_ACTIVATIONS(NN_CASE)
 #undef NN_CASE
 	}
 }
 
 /* at: y where that suffices, else x. */
-static void back_any(enum nn_activation kind, double slope, const real *at, const real *dy, real *dx, bool add, size_t n)
+static void back_any(enum nn_activation kind, double slope, const real *at, const real *dy,
+		     real *dx, bool add, size_t n)
 {
 	if (nn_activation_from_y(kind, slope))
 		switch (kind) {
-#define NN_CASE(kind) case kind: back(v_activate_back_y, kind, (real) slope, at, dy, dx, add, n); break;
-		NN_ALL_ACTIVATIONS(NN_CASE)
+#define NN_CASE(kind) \
+	case kind: \
+		back(v_activate_back_y, kind, (real)slope, at, dy, dx, add, n); \
+		break;
+			NN_ALL_ACTIVATIONS(NN_CASE)
 #undef NN_CASE
 		}
 	else
 		switch (kind) {
-#define NN_CASE(kind) case kind: back(v_activate_back_x, kind, (real) slope, at, dy, dx, add, n); break;
-		NN_ALL_ACTIVATIONS(NN_CASE)
+#define NN_CASE(kind) \
+	case kind: \
+		back(v_activate_back_x, kind, (real)slope, at, dy, dx, add, n); \
+		break;
+			NN_ALL_ACTIVATIONS(NN_CASE)
 #undef NN_CASE
 		}
 }
@@ -57,7 +72,8 @@ void NN_K(activate)(const struct nn_epilogue *epilogue, const real *x, real *y, 
 	activate_any(epilogue->activation, epilogue->slope, x, y, n);
 }
 
-void NN_K(activate_back)(const struct nn_epilogue *epilogue, const real *y, const real *dy, real *dz, size_t n)
+void NN_K(activate_back)(const struct nn_epilogue *epilogue, const real *y, const real *dy,
+			 real *dz, size_t n)
 {
 	back_any(epilogue->activation, epilogue->slope, y, dy, dz, false, n);
 }
@@ -68,7 +84,7 @@ static void forward_piece(void *arg, size_t begin, size_t end, int thread)
 	const struct nn_activation_attrs *a = call->site.attrs;
 	const real *x = call->x[0];
 	real *y = call->y;
-	(void) thread;
+	(void)thread;
 	activate_any(a->kind, a->slope, x + begin, y + begin, end - begin);
 }
 
@@ -79,8 +95,9 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 	bool from_y = nn_activation_from_y(a->kind, a->slope);
 	const real *at = from_y ? call->y : call->x[0], *dy = call->dy;
 	real *dx = call->dx[0];
-	(void) thread;
-	back_any(a->kind, a->slope, at + begin, dy + begin, dx + begin, call->dx_add[0], end - begin);
+	(void)thread;
+	back_any(a->kind, a->slope, at + begin, dy + begin, dx + begin, call->dx_add[0],
+		 end - begin);
 }
 
 /* Functions take longer than memory. */
@@ -92,14 +109,15 @@ static size_t cost(const struct nn_call *call)
 
 static void forward(const struct nn_call *call)
 {
-	nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, cost(call), forward_piece, (void *) call);
+	nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, cost(call),
+		     forward_piece, (void *)call);
 }
 
 static void backward(const struct nn_call *call)
 {
 	if (call->dx[0])
-		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, cost(call), backward_piece,
-			     (void *) call);
+		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64,
+			     cost(call), backward_piece, (void *)call);
 }
 
 const struct nn_kernel NN_K(activation) = { .forward = forward, .backward = backward };

@@ -22,30 +22,37 @@ NN_INLINE vr gradient_at(enum mask mask, const struct lane *lane, size_t q, size
 }
 
 /* Sums over n places of d, and of d * (x - mean); chains in two halves, for registers. */
-NN_INLINE void block_back_sums(enum mask mask, const struct lane *lane, size_t n, size_t k, vr *sum, vr *product)
+NN_INLINE void block_back_sums(enum mask mask, const struct lane *lane, size_t n, size_t k, vr *sum,
+			       vr *product)
 {
 	vr a[NN_CHAINS], b[NN_CHAINS];
 	NN_UNROLL
 	for (int half = 0; half < NN_CHAINS; half += NN_HALF) {
 		vr s[NN_HALF], t[NN_HALF];
-		size_t q = (size_t) half;
+		size_t q = (size_t)half;
 		NN_UNROLL
 		for (int j = 0; j < NN_HALF; j++)
 			s[j] = t[j] = v_zero();
 		for (; q + NN_HALF <= n; q += NN_CHAINS) {
 			NN_UNROLL
 			for (int j = 0; j < NN_HALF; j++) {
-				vr d = gradient_at(mask, lane, q + (size_t) j, k);
+				vr d = gradient_at(mask, lane, q + (size_t)j, k);
 				s[j] = v_add(s[j], d);
-				t[j] = v_fma(d, v_sub(v_get(lane->x + (q + (size_t) j) * lane->step, k), lane->mean), t[j]);
+				t[j] = v_fma(d,
+					     v_sub(v_get(lane->x + (q + (size_t)j) * lane->step, k),
+						   lane->mean),
+					     t[j]);
 			}
 		}
 		NN_UNROLL
 		for (int j = 0; j < NN_HALF; j++) {
-			if (q + (size_t) j < n) {
-				vr d = gradient_at(mask, lane, q + (size_t) j, k);
+			if (q + (size_t)j < n) {
+				vr d = gradient_at(mask, lane, q + (size_t)j, k);
 				s[j] = v_add(s[j], d);
-				t[j] = v_fma(d, v_sub(v_get(lane->x + (q + (size_t) j) * lane->step, k), lane->mean), t[j]);
+				t[j] = v_fma(d,
+					     v_sub(v_get(lane->x + (q + (size_t)j) * lane->step, k),
+						   lane->mean),
+					     t[j]);
 			}
 			a[half + j] = s[j];
 			b[half + j] = t[j];
@@ -60,27 +67,31 @@ NN_INLINE struct lane lane_at(const struct norm *norm, const struct place *p, si
 	const struct nn_call *call = norm->call;
 	const struct nn_batchnorm *attrs = call->site.attrs;
 	size_t at = p->begin * norm->channels + i, stat = p->group * norm->channels + i;
-	struct lane lane = { .x = (const real *) call->x[0] + at, .d = norm->d + at, .step = norm->channels };
+	struct lane lane = { .x = (const real *)call->x[0] + at,
+			     .d = norm->d + at,
+			     .step = norm->channels };
 	lane.mean = v_get(norm->mean + stat, k);
-	lane.scale = v_mul(v_get((const real *) call->w[0] + i, k), v_get(norm->inverse + stat, k));
-	lane.shift = v_fnma(lane.mean, lane.scale, v_get((const real *) call->w[1] + i, k));
-	lane.slope = v_set((real) attrs->epilogue.slope);
+	lane.scale = v_mul(v_get((const real *)call->w[0] + i, k), v_get(norm->inverse + stat, k));
+	lane.shift = v_fnma(lane.mean, lane.scale, v_get((const real *)call->w[1] + i, k));
+	lane.slope = v_set((real)attrs->epilogue.slope);
 	return lane;
 }
 
-/* norm->d becomes the gradient before the epilogue, unless a mask will do it; the residual gets it. */
+/* norm->d becomes the gradient before the epilogue, unless a mask will do it; the residual gets it.
+ */
 static void before_epilogue(const struct norm *norm, size_t at, size_t n)
 {
 	const struct nn_call *call = norm->call;
 	const struct nn_batchnorm *attrs = call->site.attrs;
 	int residual = call->site.n_in - 1;
-	const real *dy = (const real *) call->dy + at;
+	const real *dy = (const real *)call->dy + at;
 	real *d = norm->d + at;
 	if (norm->mask == NN_MASK_NONE && (attrs->epilogue.activation != NN_ACT_NONE || d != dy))
-		NN_K(activate_back)(&attrs->epilogue, (const real *) call->y + at, dy, d, n);
+		NN_K(activate_back)(&attrs->epilogue, (const real *)call->y + at, dy, d, n);
 	if (attrs->epilogue.residual && call->dx[residual] && call->dx[residual] != norm->d) {
-		real *dx = (real *) call->dx[residual] + at;
-		NN_EACH(i, k, n, { v_put_gradient(dx + i, k, v_get(d + i, k), call->dx_add[residual]); });
+		real *dx = (real *)call->dx[residual] + at;
+		NN_EACH(i, k, n,
+			{ v_put_gradient(dx + i, k, v_get(d + i, k), call->dx_add[residual]); });
 	}
 }
 
@@ -101,7 +112,7 @@ static void back_sums_piece(void *arg, size_t piece, int thread)
 {
 	const struct norm *norm = arg;
 	struct place p;
-	(void) thread;
+	(void)thread;
 	if (!find(norm, piece, &p))
 		return;
 	before_epilogue(norm, p.begin * norm->channels, p.n * norm->channels);
@@ -120,7 +131,7 @@ static void group_back_sums(void *arg, size_t piece, int thread)
 	size_t g = norm->from + piece;
 	const real *inverse = norm->inverse + g * norm->channels;
 	real *sums = norm->sums + g * 2 * norm->channels;
-	(void) thread;
+	(void)thread;
 	NN_EACH(i, k, norm->channels, {
 		v_put(sums + i, k, over_blocks(norm, g, i, k, false, 0, v_zero()));
 		v_put(sums + norm->channels + i, k,
@@ -140,7 +151,11 @@ static void parameter_gradient(const struct norm *norm, int which, real *dw)
 		for (size_t leaf = 0; leaf < call->n_leaves; leaf++) {
 			sum = call->first ? v_zero() : v_get(dw + i, k);
 			for (; g < call->n_groups && call->group[g] < call->leaf[leaf + 1]; g++)
-				sum = v_add(sum, v_get(norm->sums + (g * 2 + (size_t) which) * norm->channels + i, k));
+				sum = v_add(sum,
+					    v_get(norm->sums +
+							  (g * 2 + (size_t)which) * norm->channels +
+							  i,
+						  k));
 			for (size_t t = leaf; t & 1; t >>= 1)
 				sum = v_add(stack[--depth], sum);
 			stack[depth++] = sum;
@@ -155,8 +170,9 @@ NN_INLINE void back(enum mask mask, const struct norm *norm, const struct place 
 	const struct nn_call *call = norm->call;
 	size_t c = norm->channels, at = p->begin * c;
 	const real *inverse = norm->inverse + p->group * c, *sums = norm->sums + p->group * 2 * c;
-	real *dx = (real *) call->dx[0] + at;
-	const vr n = v_set((real) ((call->group[p->group + 1] - call->group[p->group]) * norm->positions));
+	real *dx = (real *)call->dx[0] + at;
+	const vr n = v_set(
+		(real)((call->group[p->group + 1] - call->group[p->group]) * norm->positions));
 	NN_EACH(i, k, c, {
 		const struct lane lane = lane_at(norm, p, i, k);
 		const vr mean_d = v_div(v_get(sums + i, k), n);
@@ -174,7 +190,7 @@ static void back_piece(void *arg, size_t piece, int thread)
 	const struct norm *norm = arg;
 	bool add = norm->call->dx_add[0];
 	struct place p;
-	(void) thread;
+	(void)thread;
 	if (!find(norm, piece, &p))
 		return;
 	if (norm->mask == NN_MASK_NONE)
@@ -189,8 +205,9 @@ static enum mask mask_of(const struct nn_epilogue *epilogue)
 {
 	if (epilogue->residual)
 		return NN_MASK_NONE;
-	return epilogue->activation == NN_ACT_RELU ? NN_MASK_RELU
-	       : epilogue->activation == NN_ACT_LEAKY_RELU ? NN_MASK_LEAKY : NN_MASK_NONE;
+	return epilogue->activation == NN_ACT_RELU         ? NN_MASK_RELU
+	       : epilogue->activation == NN_ACT_LEAKY_RELU ? NN_MASK_LEAKY
+							   : NN_MASK_NONE;
 }
 
 void NN_K(batchnorm_back)(const struct nn_call *call)
@@ -199,7 +216,9 @@ void NN_K(batchnorm_back)(const struct nn_call *call)
 	const struct nn_batchnorm *attrs = call->site.attrs;
 	int residual = call->site.n_in - 1;
 	norm.mask = mask_of(&attrs->epilogue);
-	norm.d = attrs->epilogue.residual && call->dx[residual] && !call->dx_add[residual] ? call->dx[residual] : call->dy;
+	norm.d = attrs->epilogue.residual && call->dx[residual] && !call->dx_add[residual]
+			 ? call->dx[residual]
+			 : call->dy;
 	while (next_run(&norm)) {
 		pass(&norm, false, back_sums_piece);
 		pass(&norm, true, group_back_sums);

@@ -12,24 +12,24 @@ static enum CBLAS_TRANSPOSE transposed(bool t)
 	return t ? CblasTrans : CblasNoTrans;
 }
 
-static void gemm_f32(bool ta, bool tb, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
-		     bool add, float *c, size_t ldc)
+static void gemm_f32(bool ta, bool tb, size_t m, size_t n, size_t k, const float *a, size_t lda,
+		     const float *b, size_t ldb, bool add, float *c, size_t ldc)
 {
 	/* One row is eight times as fast as a vector. */
 	if (m == 1 && !ta) {
-		cblas_sgemv(CblasRowMajor, transposed(!tb), (blasint)(tb ? n : k), (blasint)(tb ? k : n), 1, b, (blasint)ldb, a, 1,
-			    add, c, 1);
+		cblas_sgemv(CblasRowMajor, transposed(!tb), (blasint)(tb ? n : k),
+			    (blasint)(tb ? k : n), 1, b, (blasint)ldb, a, 1, add, c, 1);
 		return;
 	}
-	cblas_sgemm(CblasRowMajor, transposed(ta), transposed(tb), (blasint)m, (blasint)n, (blasint)k, 1, a, (blasint)lda, b,
-		    (blasint)ldb, add, c, (blasint)ldc);
+	cblas_sgemm(CblasRowMajor, transposed(ta), transposed(tb), (blasint)m, (blasint)n,
+		    (blasint)k, 1, a, (blasint)lda, b, (blasint)ldb, add, c, (blasint)ldc);
 }
 
-static void gemm_f64(bool ta, bool tb, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
-		     size_t ldb, bool add, double *c, size_t ldc)
+static void gemm_f64(bool ta, bool tb, size_t m, size_t n, size_t k, const double *a, size_t lda,
+		     const double *b, size_t ldb, bool add, double *c, size_t ldc)
 {
-	cblas_dgemm(CblasRowMajor, transposed(ta), transposed(tb), (blasint)m, (blasint)n, (blasint)k, 1, a, (blasint)lda, b,
-		    (blasint)ldb, add, c, (blasint)ldc);
+	cblas_dgemm(CblasRowMajor, transposed(ta), transposed(tb), (blasint)m, (blasint)n,
+		    (blasint)k, 1, a, (blasint)lda, b, (blasint)ldb, add, c, (blasint)ldc);
 }
 
 static const char *core(void)

@@ -6,7 +6,8 @@
 #include "device/cpu/vec.h"
 #include "device/device.h"
 
-/* C,H,W is held H,W,C: channels are the last dimension in memory; a vector is one position of its values. */
+/* C,H,W is held H,W,C: channels are the last dimension in memory; a vector is one position of its
+ * values. */
 static inline size_t nn_cpu_channels(const struct nn_shape *shape)
 {
 	return shape->rank == 3 ? shape->dim[0] : shape->rank ? shape->dim[shape->rank - 1] : 1;
@@ -35,13 +36,20 @@ NN_INLINE void v_put(real *p, size_t k, vr a)
 			__VA_ARGS__ \
 		} \
 		if (i < (n)) { \
-			const size_t k = (n) - i; \
+			const size_t k = (n)-i; \
 			__VA_ARGS__ \
 		} \
 	} while (0)
 
 enum nn_cpu_function {
-	NN_CPU_EXP, NN_CPU_EXPM1, NN_CPU_LOG, NN_CPU_TANH, NN_CPU_SIGMOID, NN_CPU_ERF, NN_CPU_SOFTPLUS, NN_CPU_N_FUNCTIONS
+	NN_CPU_EXP,
+	NN_CPU_EXPM1,
+	NN_CPU_LOG,
+	NN_CPU_TANH,
+	NN_CPU_SIGMOID,
+	NN_CPU_ERF,
+	NN_CPU_SOFTPLUS,
+	NN_CPU_N_FUNCTIONS
 };
 void NN_K(math)(enum nn_cpu_function function, const real *x, real *y, size_t n);
 

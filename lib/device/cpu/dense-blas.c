@@ -1,6 +1,7 @@
 /*
- * dense where sums need no order (--reproducible=no): layers of shapes for which OpenBLAS was measured faster keep their weights as rows
- * of inputs and go to it, all others are dense as it always is.
+ * dense where sums need no order (--reproducible=no): layers of shapes for which OpenBLAS was
+ * measured faster keep their weights as rows of inputs and go to it, all others are dense as it
+ * always is.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,8 +20,9 @@
 #define GEMM nn_cpu_blas()->gemm_f32
 #endif
 
-#define NN_MEASURED_ROWS 128             /* of the batch that decides */
-#define NN_MEASURED_MOST ((size_t)1 << 24)       /* weights of a layer that is measured; larger ones are ours */
+#define NN_MEASURED_ROWS 128 /* of the batch that decides */
+#define NN_MEASURED_MOST \
+	((size_t)1 << 24) /* weights of a layer that is measured; larger ones are ours */
 
 struct shape {
 	size_t in, out;
@@ -30,7 +32,9 @@ struct shape {
 static struct shape shape_of(const struct nn_site *site)
 {
 	const struct nn_dense *attrs = site->attrs;
-	return (struct shape) { .in = site->in[0].dim[site->in[0].rank - 1], .out = attrs->out, .training = site->training };
+	return (struct shape){ .in = site->in[0].dim[site->in[0].rank - 1],
+			       .out = attrs->out,
+			       .training = site->training };
 }
 
 static size_t rows_of(const struct nn_call *call)
@@ -54,8 +58,10 @@ static void run_ours(const struct arrays *a)
 	NN_K(dense_forward)(&a->d, leaf[1], a->x, a->packed, NULL, a->y, 0, panels, a->scratch);
 	if (!a->shape.training)
 		return;
-	NN_K(dense_input_gradient)(&a->d, leaf[1], a->y, a->packed, a->x, false, 0, a->shape.in, a->scratch);
-	NN_K(dense_weight_gradient)(&a->d, a->x, a->y, leaf, 1, true, a->dw, 0, a->shape.in, 0, panels, a->scratch);
+	NN_K(dense_input_gradient)
+	(&a->d, leaf[1], a->y, a->packed, a->x, false, 0, a->shape.in, a->scratch);
+	NN_K(dense_weight_gradient)
+	(&a->d, a->x, a->y, leaf, 1, true, a->dw, 0, a->shape.in, 0, panels, a->scratch);
 }
 
 static void run_blas(const struct arrays *a)
@@ -68,7 +74,8 @@ static void run_blas(const struct arrays *a)
 	GEMM(true, false, out, in, rows, a->y, out, a->x, in, false, a->dw, in);
 }
 
-/* The best of several runs after one to warm up; all values are 0, which no unit here is faster at. */
+/* The best of several runs after one to warm up; all values are 0, which no unit here is faster at.
+ */
 static double best_of(void (*run)(const struct arrays *a), const struct arrays *a)
 {
 	double best = 1e9;
@@ -84,9 +91,9 @@ static double best_of(void (*run)(const struct arrays *a), const struct arrays *
 
 static void measure(const void *arg, double *ours_s, double *blas_s)
 {
-	struct arrays a = { .shape = *(const struct shape *) arg };
+	struct arrays a = { .shape = *(const struct shape *)arg };
 	size_t in = a.shape.in, out = a.shape.out, weights = (in + NN_PANEL) * (out + NN_PANEL);
-	a.d = (struct nn_matrix) { .in = in, .out = out, .x_row = in, .y_row = out };
+	a.d = (struct nn_matrix){ .in = in, .out = out, .x_row = in, .y_row = out };
 	a.x = nn_alloc(NN_MEASURED_ROWS * in, sizeof(real), NULL);
 	a.y = nn_alloc(NN_MEASURED_ROWS * out, sizeof(real), NULL);
 	a.w = nn_alloc(weights, sizeof(real), NULL);
@@ -107,14 +114,16 @@ static void measure(const void *arg, double *ours_s, double *blas_s)
 	nn_free(a.scratch);
 }
 
-/* Answers of this process by shape, so that a call asks a word of memory: in, out, training, answer, and a bit that is always set. */
+/* Answers of this process by shape, so that a call asks a word of memory: in, out, training,
+ * answer, and a bit that is always set. */
 #define SEEN 256
 static _Atomic uint64_t seen[SEEN];
 
 static bool to_blas(const struct nn_site *site)
 {
 	struct shape s = shape_of(site);
-	uint64_t mark = (uint64_t) s.in << 34 | (uint64_t) s.out << 3 | (uint64_t) s.training << 2 | 1, found;
+	uint64_t mark = (uint64_t)s.in << 34 | (uint64_t)s.out << 3 | (uint64_t)s.training << 2 | 1,
+		 found;
 	_Atomic uint64_t *place = &seen[(s.in * 31 + s.out * 7 + s.training) % SEEN];
 	char key[96];
 	bool wins;
@@ -123,9 +132,10 @@ static bool to_blas(const struct nn_site *site)
 	found = atomic_load_explicit(place, memory_order_relaxed);
 	if ((found & ~UINT64_C(2)) == mark)
 		return found & 2;
-	snprintf(key, sizeof key, "dense %zu %zu f%zu %s", s.in, s.out, 8 * sizeof(real), s.training ? "train" : "predict");
+	snprintf(key, sizeof key, "dense %zu %zu f%zu %s", s.in, s.out, 8 * sizeof(real),
+		 s.training ? "train" : "predict");
 	wins = nn_cpu_blas_wins(key, measure, &s);
-	atomic_store_explicit(place, mark | (uint64_t) wins << 1, memory_order_relaxed);
+	atomic_store_explicit(place, mark | (uint64_t)wins << 1, memory_order_relaxed);
 	return wins;
 }
 
@@ -137,16 +147,21 @@ static void forward_rows(void *arg, size_t begin, size_t end, int thread)
 	const struct nn_dense *attrs = call->site.attrs;
 	const struct nn_epilogue *epilogue = &attrs->epilogue;
 	struct shape s = shape_of(&call->site);
-	real *y = (real *) call->y + begin * s.out;
+	real *y = (real *)call->y + begin * s.out;
 	const real *bias = attrs->bias ? call->w[1] : NULL;
-	const real *residual = epilogue->residual ? (const real *) call->x[call->site.n_in - 1] + begin * s.out : NULL;
-	(void) thread;
-	/* The residual may lie where y goes: the product is then added to it, and the bias after both. */
+	const real *residual = epilogue->residual
+				       ? (const real *)call->x[call->site.n_in - 1] + begin * s.out
+				       : NULL;
+	(void)thread;
+	/* The residual may lie where y goes: the product is then added to it, and the bias after
+	 * both. */
 	bool add = residual == y;
-	GEMM(false, true, end - begin, s.out, s.in, (const real *) call->x[0] + begin * s.in, s.in, call->w[0], s.in, add, y, s.out);
+	GEMM(false, true, end - begin, s.out, s.in, (const real *)call->x[0] + begin * s.in, s.in,
+	     call->w[0], s.in, add, y, s.out);
 	for (size_t r = 0; r < end - begin; r++)
 		for (size_t o = 0; o < s.out; o++)
-			y[r * s.out + o] += (bias ? bias[o] : 0) + (residual && !add ? residual[r * s.out + o] : 0);
+			y[r * s.out + o] += (bias ? bias[o] : 0) +
+					    (residual && !add ? residual[r * s.out + o] : 0);
 	if (epilogue->activation != NN_ACT_NONE)
 		NN_K(activate)(epilogue, y, y, (end - begin) * s.out);
 }
@@ -154,7 +169,8 @@ static void forward_rows(void *arg, size_t begin, size_t end, int thread)
 static void blas_forward(const struct nn_call *call)
 {
 	struct shape s = shape_of(&call->site);
-	nn_cpu_split(call->pool, rows_of(call), 8, (s.in + s.out) * sizeof(real), forward_rows, (void *) call);
+	nn_cpu_split(call->pool, rows_of(call), 8, (s.in + s.out) * sizeof(real), forward_rows,
+		     (void *)call);
 }
 
 static void forward(const struct nn_call *call)
@@ -167,12 +183,13 @@ static void forward(const struct nn_call *call)
 static void epilogue_back(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
-	const struct nn_epilogue *epilogue = &((const struct nn_dense *) call->site.attrs)->epilogue;
+	const struct nn_epilogue *epilogue = &((const struct nn_dense *)call->site.attrs)->epilogue;
 	int k = call->site.n_in - 1;
-	real *dy = (real *) call->dy + begin, *dx = epilogue->residual && call->dx[k] ? (real *) call->dx[k] + begin : NULL;
-	(void) thread;
+	real *dy = (real *)call->dy + begin,
+	     *dx = epilogue->residual && call->dx[k] ? (real *)call->dx[k] + begin : NULL;
+	(void)thread;
 	if (epilogue->activation != NN_ACT_NONE)
-		NN_K(activate_back)(epilogue, (const real *) call->y + begin, dy, dy, end - begin);
+		NN_K(activate_back)(epilogue, (const real *)call->y + begin, dy, dy, end - begin);
 	for (size_t i = 0; dx && dx != dy && i < end - begin; i++)
 		dx[i] = call->dx_add[k] ? dx[i] + dy[i] : dy[i];
 }
@@ -181,18 +198,18 @@ static void input_rows(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
 	struct shape s = shape_of(&call->site);
-	(void) thread;
-	GEMM(false, false, end - begin, s.in, s.out, (const real *) call->dy + begin * s.out, s.out, call->w[0], s.in,
-	     call->dx_add[0], (real *) call->dx[0] + begin * s.in, s.in);
+	(void)thread;
+	GEMM(false, false, end - begin, s.in, s.out, (const real *)call->dy + begin * s.out, s.out,
+	     call->w[0], s.in, call->dx_add[0], (real *)call->dx[0] + begin * s.in, s.in);
 }
 
 static void weight_rows(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
 	struct shape s = shape_of(&call->site);
-	(void) thread;
-	GEMM(true, false, end - begin, s.in, rows_of(call), (const real *) call->dy + begin, s.out, call->x[0], s.in, !call->first,
-	     (real *) call->dw[0] + begin * s.in, s.in);
+	(void)thread;
+	GEMM(true, false, end - begin, s.in, rows_of(call), (const real *)call->dy + begin, s.out,
+	     call->x[0], s.in, !call->first, (real *)call->dw[0] + begin * s.in, s.in);
 }
 
 static void bias_gradient(const struct nn_call *call)
@@ -213,10 +230,13 @@ static void blas_backward(const struct nn_call *call)
 	struct shape s = shape_of(&call->site);
 	size_t rows = rows_of(call);
 	if (attrs->epilogue.activation != NN_ACT_NONE || attrs->epilogue.residual)
-		nn_cpu_split(call->pool, rows * s.out, 64, 3 * sizeof(real), epilogue_back, (void *) call);
+		nn_cpu_split(call->pool, rows * s.out, 64, 3 * sizeof(real), epilogue_back,
+			     (void *)call);
 	if (call->dx[0])
-		nn_cpu_split(call->pool, rows, 8, (s.in + s.out) * sizeof(real), input_rows, (void *) call);
-	nn_cpu_split(call->pool, s.out, 16, (s.in + rows) * sizeof(real), weight_rows, (void *) call);
+		nn_cpu_split(call->pool, rows, 8, (s.in + s.out) * sizeof(real), input_rows,
+			     (void *)call);
+	nn_cpu_split(call->pool, s.out, 16, (s.in + rows) * sizeof(real), weight_rows,
+		     (void *)call);
 	if (attrs->bias)
 		bias_gradient(call);
 }
@@ -239,14 +259,18 @@ static size_t packed(const struct nn_site *site, int param)
 	return to_blas(site) ? blas_packed(site, param) : NN_K(dense).packed(site, param);
 }
 
-/* Rows of inputs in the order of memory: an image's channels last where the canonical weight has them first. */
+/* Rows of inputs in the order of memory: an image's channels last where the canonical weight has
+ * them first. */
 static void reorder(const struct nn_site *site, const real *from, real *to, bool to_memory)
 {
 	const struct nn_dense *attrs = site->attrs;
 	struct shape s = shape_of(site);
 	for (size_t o = 0; o < s.out; o++)
 		for (size_t i = 0; i < s.in; i++) {
-			size_t canonical = attrs->channels ? i % attrs->channels * attrs->positions + i / attrs->channels : i;
+			size_t canonical = attrs->channels
+						   ? i % attrs->channels * attrs->positions +
+							     i / attrs->channels
+						   : i;
 			if (to_memory)
 				to[o * s.in + i] = from[o * s.in + canonical];
 			else
@@ -292,10 +316,19 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 }
 
 const struct nn_kernel NN_K(dense_blas) = {
-	.forward = forward, .backward = backward, .work = work, .packed = packed, .pack = pack, .unpack = unpack,
+	.forward = forward,
+	.backward = backward,
+	.work = work,
+	.packed = packed,
+	.pack = pack,
+	.unpack = unpack,
 };
 
 /* Whatever was measured: what ours are compared with. */
 const struct nn_kernel NN_K(dense_by_blas) = {
-	.forward = blas_forward, .backward = blas_backward, .packed = blas_packed, .pack = blas_pack, .unpack = blas_unpack,
+	.forward = blas_forward,
+	.backward = blas_backward,
+	.packed = blas_packed,
+	.pack = blas_pack,
+	.unpack = blas_unpack,
 };

@@ -1,12 +1,15 @@
-/* What a kernel source is compiled for: its type, its instruction set, and the names that follow from them. */
+/* What a kernel source is compiled for: its type, its instruction set, and the names that follow
+ * from them. */
 #ifndef NN_DEVICE_CPU_KERNEL_H
 #define NN_DEVICE_CPU_KERNEL_H
 
 /*
- * A kernel source (NN_CPU_SRC in local.mk) is compiled once per instruction set (NN_ISA_avx512, NN_ISA_avx2, NN_ISA_generic) and type
- * (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes with
+ * A kernel source (NN_CPU_SRC in local.mk) is compiled once per instruction set (NN_ISA_avx512,
+ *NN_ISA_avx2, NN_ISA_generic) and type (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes
+ *with
  *
- *	real	float or double		r_int	the signed integer of its size		r_fma	scalar fused multiply-add
+ *	real	float or double		r_int	the signed integer of its size
+ *r_fma	scalar fused multiply-add
  *
  * and names what it exports NN_K(name): nn_cpu_name_f32_avx512 and so on.
  */
@@ -47,8 +50,9 @@ typedef int64_t r_int;
 
 #define NN_K(name) NN_CAT(nn_cpu_##name, NN_SUFFIX)
 
-/* The same for all instruction sets: a panel of packed weights is 2 * NN_LANES channels wide, the last one NN_LANES if that suffices. */
-#define NN_LANES ((size_t) (64 / sizeof(real)))
+/* The same for all instruction sets: a panel of packed weights is 2 * NN_LANES channels wide, the
+ * last one NN_LANES if that suffices. */
+#define NN_LANES ((size_t)(64 / sizeof(real)))
 #define NN_PANEL (2 * NN_LANES)
 
 #define NN_INLINE static inline __attribute__((always_inline, unused))

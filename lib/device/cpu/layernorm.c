@@ -1,9 +1,10 @@
-/* layernorm over the last dimension: y = (x - mean) / sqrt(variance + eps) * gamma + beta, all sums by nn_sum. */
+/* layernorm over the last dimension: y = (x - mean) / sqrt(variance + eps) * gamma + beta, all sums
+ * by nn_sum. */
 #include "device/cpu/kernels.h"
 #include "device/cpu/leaf.h"
 #include "device/cpu/sum.h"
 
-#define NN_COLUMNS 256                  /* of a piece of the parameters' gradients */
+#define NN_COLUMNS 256 /* of a piece of the parameters' gradients */
 
 /* The last dimension, and how many of them a row has. */
 static size_t last(const struct nn_site *site)
@@ -17,7 +18,10 @@ static size_t positions(const struct nn_site *site)
 	return n ? nn_shape_count(&site->out) / n : 0;
 }
 
-struct centered { const real *x; real mean; };
+struct centered {
+	const real *x;
+	real mean;
+};
 
 NN_INLINE vr term_square(const void *arg, size_t i, size_t k)
 {
@@ -40,8 +44,8 @@ static void forward_position(const struct nn_call *call, const real *x, real *y,
 	const real *gamma = call->w[0], *beta = call->w[1];
 	size_t n = last(&call->site);
 	struct nn_sum_pair pair = { x, x };
-	struct centered centered = { x, v_sum(v_term_value, &pair, n) / (real) n };
-	real inverse = 1 / root(v_sum(term_square, &centered, n) / (real) n + (real) norm->eps);
+	struct centered centered = { x, v_sum(v_term_value, &pair, n) / (real)n };
+	real inverse = 1 / root(v_sum(term_square, &centered, n) / (real)n + (real)norm->eps);
 	const vr mean = v_set(centered.mean), scale = v_set(inverse);
 	NN_EACH(i, k, n, {
 		vr normal = v_mul(v_sub(v_get(x + i, k), mean), scale);
@@ -58,19 +62,23 @@ static void forward_piece(void *arg, size_t begin, size_t end, int thread)
 	const struct nn_call *call = arg;
 	size_t n = last(&call->site);
 	real *saved = call->saved;
-	(void) thread;
+	(void)thread;
 	for (size_t p = begin; p < end; p++)
-		forward_position(call, (const real *) call->x[0] + p * n, (real *) call->y + p * n, saved ? saved + 2 * p : NULL);
+		forward_position(call, (const real *)call->x[0] + p * n, (real *)call->y + p * n,
+				 saved ? saved + 2 * p : NULL);
 }
 
 static void forward(const struct nn_call *call)
 {
-	nn_cpu_split(call->pool, call->rows * positions(&call->site), 1, 4 * sizeof(real) * last(&call->site), forward_piece,
-		     (void *) call);
+	nn_cpu_split(call->pool, call->rows * positions(&call->site), 1,
+		     4 * sizeof(real) * last(&call->site), forward_piece, (void *)call);
 }
 
 /* Terms of the two means that dx needs: g = dy * gamma, and g * normal. */
-struct back { const real *x, *dy, *gamma; real mean, inverse; };
+struct back {
+	const real *x, *dy, *gamma;
+	real mean, inverse;
+};
 
 NN_INLINE vr term_g(const void *arg, size_t i, size_t k)
 {
@@ -93,15 +101,17 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 	const struct nn_call *call = arg;
 	size_t n = last(&call->site);
 	const real *saved = call->saved;
-	(void) thread;
+	(void)thread;
 	for (size_t p = begin; p < end; p++) {
-		struct back b = { (const real *) call->x[0] + p * n, (const real *) call->dy + p * n, call->w[0],
-				  saved[2 * p], saved[2 * p + 1] };
-		real *dx = (real *) call->dx[0] + p * n;
-		const vr mean_g = v_set(v_sum(term_g, &b, n) / (real) n);
-		const vr mean_gn = v_set(v_sum(term_g_normal, &b, n) / (real) n), inverse = v_set(b.inverse);
+		struct back b = { (const real *)call->x[0] + p * n, (const real *)call->dy + p * n,
+				  call->w[0], saved[2 * p], saved[2 * p + 1] };
+		real *dx = (real *)call->dx[0] + p * n;
+		const vr mean_g = v_set(v_sum(term_g, &b, n) / (real)n);
+		const vr mean_gn = v_set(v_sum(term_g_normal, &b, n) / (real)n),
+			 inverse = v_set(b.inverse);
 		NN_EACH(i, k, n, {
-			vr d = v_fnma(normal_at(&b, i, k), mean_gn, v_sub(term_g(&b, i, k), mean_g));
+			vr d = v_fnma(normal_at(&b, i, k), mean_gn,
+				      v_sub(term_g(&b, i, k), mean_g));
 			v_put_gradient(dx + i, k, v_mul(d, inverse), call->dx_add[0]);
 		});
 	}
@@ -111,21 +121,26 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 static void parameters_piece(void *arg, size_t piece, int thread)
 {
 	const struct nn_call *call = arg;
-	size_t n = last(&call->site), p = positions(&call->site), blocks = (n + NN_COLUMNS - 1) / NN_COLUMNS;
-	size_t leaf = piece / blocks, begin = piece % blocks * NN_COLUMNS, count = n - begin < NN_COLUMNS ? n - begin : NN_COLUMNS;
+	size_t n = last(&call->site), p = positions(&call->site),
+	       blocks = (n + NN_COLUMNS - 1) / NN_COLUMNS;
+	size_t leaf = piece / blocks, begin = piece % blocks * NN_COLUMNS,
+	       count = n - begin < NN_COLUMNS ? n - begin : NN_COLUMNS;
 	real *gamma = nn_leaf_buffer(call, 0, leaf, n, call->work);
-	real *beta = nn_leaf_buffer(call, 1, leaf, n, (real *) call->work + nn_leaf_reals(call->n_leaves, n));
+	real *beta = nn_leaf_buffer(call, 1, leaf, n,
+				    (real *)call->work + nn_leaf_reals(call->n_leaves, n));
 	const real *saved = call->saved;
-	(void) thread;
+	(void)thread;
 	for (size_t q = call->leaf[leaf] * p; q < call->leaf[leaf + 1] * p; q++) {
-		struct back b = { (const real *) call->x[0] + q * n + begin, (const real *) call->dy + q * n + begin, NULL,
-				  saved[2 * q], saved[2 * q + 1] };
+		struct back b = { (const real *)call->x[0] + q * n + begin,
+				  (const real *)call->dy + q * n + begin, NULL, saved[2 * q],
+				  saved[2 * q + 1] };
 		bool from_zero = call->first && q == call->leaf[leaf] * p;
 		NN_EACH(i, k, count, {
 			vr dy = v_get(b.dy + i, k);
 			real *g = gamma + begin + i;
 			real *t = beta + begin + i;
-			v_put(g, k, v_fma(dy, normal_at(&b, i, k), from_zero ? v_zero() : v_get(g, k)));
+			v_put(g, k,
+			      v_fma(dy, normal_at(&b, i, k), from_zero ? v_zero() : v_get(g, k)));
 			v_put(t, k, v_add(from_zero ? v_zero() : v_get(t, k), dy));
 		});
 	}
@@ -133,13 +148,16 @@ static void parameters_piece(void *arg, size_t piece, int thread)
 
 static void backward(const struct nn_call *call)
 {
-	size_t n = last(&call->site), p = positions(&call->site), blocks = (n + NN_COLUMNS - 1) / NN_COLUMNS;
+	size_t n = last(&call->site), p = positions(&call->site),
+	       blocks = (n + NN_COLUMNS - 1) / NN_COLUMNS;
 	size_t bytes = 3 * sizeof(real) * n;
-	nn_cpu_pieces(call->pool, call->n_leaves * blocks, call->rows * p * bytes, parameters_piece, (void *) call);
+	nn_cpu_pieces(call->pool, call->n_leaves * blocks, call->rows * p * bytes, parameters_piece,
+		      (void *)call);
 	NN_K(leaf_tree)(call, 0, n, call->work);
-	NN_K(leaf_tree)(call, 1, n, (real *) call->work + nn_leaf_reals(call->n_leaves, n));
+	NN_K(leaf_tree)(call, 1, n, (real *)call->work + nn_leaf_reals(call->n_leaves, n));
 	if (call->dx[0])
-		nn_cpu_split(call->pool, call->rows * p, 1, 2 * bytes, backward_piece, (void *) call);
+		nn_cpu_split(call->pool, call->rows * p, 1, 2 * bytes, backward_piece,
+			     (void *)call);
 }
 
 static size_t saved(const struct nn_site *site, size_t max_rows)
@@ -149,9 +167,11 @@ static size_t saved(const struct nn_site *site, size_t max_rows)
 
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
 {
-	(void) max_rows;
-	(void) threads;
+	(void)max_rows;
+	(void)threads;
 	return site->training ? 2 * nn_leaf_reals(max_leaves, last(site)) * sizeof(real) : 0;
 }
 
-const struct nn_kernel NN_K(layernorm) = { .forward = forward, .backward = backward, .saved = saved, .work = work };
+const struct nn_kernel NN_K(layernorm) = {
+	.forward = forward, .backward = backward, .saved = saved, .work = work
+};

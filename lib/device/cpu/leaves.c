@@ -1,8 +1,9 @@
-/* How many leaves a batch is cut into: enough of them for threads and ranks, each long enough for the product kernels. */
+/* How many leaves a batch is cut into: enough of them for threads and ranks, each long enough for
+ * the product kernels. */
 #include "device/cpu/leaves.h"
 
 #define NN_LEAVES_MOST 16
-#define NN_LEAF_ROWS 16                 /* a leaf has at least so many rows, or one batch-norm group */
+#define NN_LEAF_ROWS 16 /* a leaf has at least so many rows, or one batch-norm group */
 
 /* A rest of fewer than half a group joins the group before. */
 static size_t groups(size_t rows, size_t group)

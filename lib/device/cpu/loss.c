@@ -1,9 +1,11 @@
-/* Losses and their gradients towards the logits: softmax and sigmoid are part of them, for accuracy and speed. */
+/* Losses and their gradients towards the logits: softmax and sigmoid are part of them, for accuracy
+ * and speed. */
 #include <string.h>
 #include "device/cpu/kernels.h"
 #include "device/cpu/softmax.h"
 
-/* One position: logits, target numbers (or NULL), gradient (or NULL; may lie where the logits do). */
+/* One position: logits, target numbers (or NULL), gradient (or NULL; may lie where the logits do).
+ */
 struct position {
 	const real *x, *target, *weights;
 	real *d;
@@ -57,7 +59,8 @@ NN_INLINE vr term_share(const void *arg, size_t i, size_t k)
 NN_INLINE vr term_probability(const void *arg, size_t i, size_t k)
 {
 	const struct position *p = arg;
-	return v_mul(term_share(arg, i, k), v_sub(v_set(p->scale), v_sub(v_get(p->x + i, k), v_set(p->largest))));
+	return v_mul(term_share(arg, i, k),
+		     v_sub(v_set(p->scale), v_sub(v_get(p->x + i, k), v_set(p->largest))));
 }
 
 static real probability_loss(struct position *p)
@@ -68,7 +71,8 @@ static real probability_loss(struct position *p)
 	logs.scale = v_log_one(sum);
 	loss = v_sum(term_probability, &logs, p->n);
 	if (p->d) {
-		const vr g = v_set(p->scale), factor = v_set(p->scale * v_sum(term_share, p, p->n) / sum);
+		const vr g = v_set(p->scale),
+			 factor = v_set(p->scale * v_sum(term_share, p, p->n) / sum);
 		NN_EACH(i, k, p->n, {
 			vr share = term_share(p, i, k);
 			v_put(p->d + i, k, v_fnma(g, share, v_mul(term_exp(p, i, k), factor)));
@@ -81,11 +85,12 @@ static real probability_loss(struct position *p)
 
 NN_INLINE vr column_loss(enum nn_loss_kind kind, vr x, vr t)
 {
-	const vr half = v_set((real) 0.5), one = v_set(1);
+	const vr half = v_set((real)0.5), one = v_set(1);
 	vr d = v_sub(x, t), a = v_abs(d);
 	switch (kind) {
-	case NN_LOSS_BCE:               /* max(x, 0) - x t + log(1 + e^-|x|) */
-		return v_add(v_fnma(x, t, v_select(v_le(x, v_zero()), v_zero(), x)), v_log1p_unit(v_exp(v_neg(v_abs(x)))));
+	case NN_LOSS_BCE: /* max(x, 0) - x t + log(1 + e^-|x|) */
+		return v_add(v_fnma(x, t, v_select(v_le(x, v_zero()), v_zero(), x)),
+			     v_log1p_unit(v_exp(v_neg(v_abs(x)))));
 	case NN_LOSS_HUBER:
 		return v_select(v_lt(a, one), v_mul(half, v_mul(d, d)), v_sub(a, half));
 	case NN_LOSS_MAE:
@@ -98,7 +103,8 @@ NN_INLINE vr column_loss(enum nn_loss_kind kind, vr x, vr t)
 NN_INLINE vr column_gradient(enum nn_loss_kind kind, vr x, vr t)
 {
 	const vr one = v_set(1), zero = v_zero();
-	vr d = v_sub(x, t), sign = v_select(v_gt(d, zero), one, v_select(v_lt(d, zero), v_neg(one), d));
+	vr d = v_sub(x, t),
+	   sign = v_select(v_gt(d, zero), one, v_select(v_lt(d, zero), v_neg(one), d));
 	switch (kind) {
 	case NN_LOSS_BCE:
 		return v_sub(v_sigmoid(x), t);
@@ -119,11 +125,12 @@ NN_INLINE vr column_gradient(enum nn_loss_kind kind, vr x, vr t)
 	} \
 	static real name##_loss(struct position *p) \
 	{ \
-		real loss = v_sum(name##_term, p, p->n) / (real) p->n; \
-		const vr scale = v_set(p->scale / (real) p->n); \
+		real loss = v_sum(name##_term, p, p->n) / (real)p->n; \
+		const vr scale = v_set(p->scale / (real)p->n); \
 		if (p->d) \
 			NN_EACH(i, k, p->n, { \
-				vr g = column_gradient(kind, v_get(p->x + i, k), v_get(p->target + i, k)); \
+				vr g = column_gradient(kind, v_get(p->x + i, k), \
+						       v_get(p->target + i, k)); \
 				v_put(p->d + i, k, v_mul(scale, g)); \
 			}); \
 		return loss; \
@@ -135,31 +142,39 @@ NN_COLUMNS(huber, NN_LOSS_HUBER)
 NN_COLUMNS(mae, NN_LOSS_MAE)
 
 static real (*const loss_of[])(struct position *) = {
-	[NN_LOSS_CROSS_ENTROPY] = probability_loss, [NN_LOSS_MSE] = mse_loss, [NN_LOSS_BCE] = bce_loss,
-	[NN_LOSS_HUBER] = huber_loss, [NN_LOSS_MAE] = mae_loss,
+	[NN_LOSS_CROSS_ENTROPY] = probability_loss,
+	[NN_LOSS_MSE] = mse_loss,
+	[NN_LOSS_BCE] = bce_loss,
+	[NN_LOSS_HUBER] = huber_loss,
+	[NN_LOSS_MAE] = mae_loss,
 };
 
 static void rows_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_loss_call *call = arg;
 	size_t n = call->columns;
-	(void) thread;
+	(void)thread;
 	for (size_t r = begin; r < end; r++) {
 		struct nn_summer sum = { .n = 0 };
 		for (size_t q = r * call->positions; q < (r + 1) * call->positions; q++) {
 			struct position p = {
-				.x = (const real *) call->logits + q * n,
-				.target = call->numbers ? (const real *) call->numbers + q * n : NULL,
-				.weights = call->class_weights, .n = n, .scale = (real) call->scale,
-				.d = call->dlogits ? (real *) call->dlogits + q * n : NULL,
+				.x = (const real *)call->logits + q * n,
+				.target =
+					call->numbers ? (const real *)call->numbers + q * n : NULL,
+				.weights = call->class_weights,
+				.n = n,
+				.scale = (real)call->scale,
+				.d = call->dlogits ? (real *)call->dlogits + q * n : NULL,
 			};
-			nn_summer_add(&sum, call->classes ? class_loss(&p, call->classes[q]) : loss_of[call->kind](&p));
+			nn_summer_add(&sum, call->classes ? class_loss(&p, call->classes[q])
+							  : loss_of[call->kind](&p));
 		}
-		((real *) call->row_loss)[r] = nn_summer_total(&sum);
+		((real *)call->row_loss)[r] = nn_summer_total(&sum);
 	}
 }
 
 void NN_K(loss)(const struct nn_loss_call *call)
 {
-	nn_cpu_split(call->pool, call->rows, 1, 64 * sizeof(real) * call->positions * call->columns, rows_piece, (void *) call);
+	nn_cpu_split(call->pool, call->rows, 1, 64 * sizeof(real) * call->positions * call->columns,
+		     rows_piece, (void *)call);
 }

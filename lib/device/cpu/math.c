@@ -23,8 +23,10 @@ NN_OVER(over_softplus, v_softplus)
 void NN_K(math)(enum nn_cpu_function function, const real *x, real *y, size_t n)
 {
 	static void (*const over[])(const real *, real *, size_t) = {
-		[NN_CPU_EXP] = over_exp, [NN_CPU_EXPM1] = over_expm1, [NN_CPU_LOG] = over_log, [NN_CPU_TANH] = over_tanh,
-		[NN_CPU_SIGMOID] = over_sigmoid, [NN_CPU_ERF] = over_erf, [NN_CPU_SOFTPLUS] = over_softplus,
+		[NN_CPU_EXP] = over_exp,           [NN_CPU_EXPM1] = over_expm1,
+		[NN_CPU_LOG] = over_log,           [NN_CPU_TANH] = over_tanh,
+		[NN_CPU_SIGMOID] = over_sigmoid,   [NN_CPU_ERF] = over_erf,
+		[NN_CPU_SOFTPLUS] = over_softplus,
 	};
 	over[function](x, y, n);
 }

@@ -8,37 +8,40 @@ static void copy(const real *from, real *to, size_t n, bool add)
 	if (!add)
 		memcpy(to, from, n * sizeof(real));
 	else
-		NN_EACH(i, k, n, { v_put(to + i, k, v_add(v_get(to + i, k), v_get(from + i, k))); });
+		NN_EACH(i, k, n,
+			{ v_put(to + i, k, v_add(v_get(to + i, k), v_get(from + i, k))); });
 }
 
-/* ---- reshape: the same values; graphs let input and output share memory, then there is nothing to do ---- */
+/* ---- reshape: the same values; graphs let input and output share memory, then there is nothing to
+ * do ---- */
 
 static void reshape_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
-	(void) thread;
-	copy((const real *) call->x[0] + begin, (real *) call->y + begin, end - begin, false);
+	(void)thread;
+	copy((const real *)call->x[0] + begin, (real *)call->y + begin, end - begin, false);
 }
 
 static void reshape_back_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
-	(void) thread;
-	copy((const real *) call->dy + begin, (real *) call->dx[0] + begin, end - begin, call->dx_add[0]);
+	(void)thread;
+	copy((const real *)call->dy + begin, (real *)call->dx[0] + begin, end - begin,
+	     call->dx_add[0]);
 }
 
 static void reshape_forward(const struct nn_call *call)
 {
 	if (call->x[0] != call->y)
-		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, 2 * sizeof(real), reshape_piece,
-			     (void *) call);
+		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64,
+			     2 * sizeof(real), reshape_piece, (void *)call);
 }
 
 static void reshape_backward(const struct nn_call *call)
 {
 	if (call->dx[0] && call->dx[0] != call->dy)
-		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64, 2 * sizeof(real), reshape_back_piece,
-			     (void *) call);
+		nn_cpu_split(call->pool, call->rows * nn_shape_count(&call->site.out), 64,
+			     2 * sizeof(real), reshape_back_piece, (void *)call);
 }
 
 const struct nn_kernel NN_K(reshape) = { .forward = reshape_forward, .backward = reshape_backward };
@@ -50,64 +53,73 @@ static void transpose(const real *from, real *to, size_t rows, size_t columns, b
 {
 	for (size_t r = 0; r < rows; r += VL)
 		for (size_t c = 0; c < columns; c += VL) {
-			size_t nr = rows - r < VL ? rows - r : VL, nc = columns - c < VL ? columns - c : VL;
+			size_t nr = rows - r < VL ? rows - r : VL,
+			       nc = columns - c < VL ? columns - c : VL;
 			vr square[VL];
 			for (size_t i = 0; i < VL; i++)
-				square[i] = i < nr ? v_get(from + (r + i) * columns + c, nc) : v_zero();
+				square[i] =
+					i < nr ? v_get(from + (r + i) * columns + c, nc) : v_zero();
 			v_transpose(square);
 			for (size_t i = 0; i < nc; i++)
 				v_put_gradient(to + (c + i) * rows + r, nr, square[i], add);
 		}
 }
 
-static void permute_rows(const struct nn_call *call, const real *from, real *to, bool backward, size_t begin, size_t end)
+static void permute_rows(const struct nn_call *call, const real *from, real *to, bool backward,
+			 size_t begin, size_t end)
 {
 	const struct nn_permute *permute = call->site.attrs;
-	size_t channels = permute->channels, positions = permute->positions, n = channels * positions;
+	size_t channels = permute->channels, positions = permute->positions,
+	       n = channels * positions;
 	bool by_channels = permute->to_channels_last != backward;
 	for (size_t r = begin; r < end; r++)
-		transpose(from + r * n, to + r * n, by_channels ? channels : positions, by_channels ? positions : channels,
-			  backward && call->dx_add[0]);
+		transpose(from + r * n, to + r * n, by_channels ? channels : positions,
+			  by_channels ? positions : channels, backward && call->dx_add[0]);
 }
 
 static void permute_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
-	(void) thread;
+	(void)thread;
 	permute_rows(call, call->x[0], call->y, false, begin, end);
 }
 
 static void permute_back_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
-	(void) thread;
+	(void)thread;
 	permute_rows(call, call->dy, call->dx[0], true, begin, end);
 }
 
 static void permute_forward(const struct nn_call *call)
 {
-	nn_cpu_split(call->pool, call->rows, 1, 2 * sizeof(real) * nn_shape_count(&call->site.out), permute_piece, (void *) call);
+	nn_cpu_split(call->pool, call->rows, 1, 2 * sizeof(real) * nn_shape_count(&call->site.out),
+		     permute_piece, (void *)call);
 }
 
 static void permute_backward(const struct nn_call *call)
 {
 	if (call->dx[0])
-		nn_cpu_split(call->pool, call->rows, 1, 2 * sizeof(real) * nn_shape_count(&call->site.out), permute_back_piece,
-			     (void *) call);
+		nn_cpu_split(call->pool, call->rows, 1,
+			     2 * sizeof(real) * nn_shape_count(&call->site.out), permute_back_piece,
+			     (void *)call);
 }
 
 const struct nn_kernel NN_K(permute) = { .forward = permute_forward, .backward = permute_backward };
 
 /* ---- concat: per row `outer` runs of each input in turn ---- */
 
-/* How often inputs take turns in a row; C,H,W is held H,W,C, so that its dimensions in memory are 1, 2, 0. */
+/* How often inputs take turns in a row; C,H,W is held H,W,C, so that its dimensions in memory are
+ * 1, 2, 0. */
 static size_t outer(const struct nn_site *site)
 {
 	const struct nn_concat *concat = site->attrs;
 	const struct nn_shape *shape = &site->out;
 	size_t n = 1;
 	if (shape->rank == 3)
-		return concat->dim == 0 ? shape->dim[1] * shape->dim[2] : concat->dim == 1 ? 1 : shape->dim[1];
+		return concat->dim == 0   ? shape->dim[1] * shape->dim[2]
+		       : concat->dim == 1 ? 1
+					  : shape->dim[1];
 	for (int i = 0; i < concat->dim; i++)
 		n *= shape->dim[i];
 	return n;
@@ -121,33 +133,43 @@ static void concat_runs(const struct nn_call *call, bool backward, size_t begin,
 		size_t n = nn_shape_count(&call->site.in[j]) / turns;
 		for (size_t r = begin; r < end; r++)
 			if (!backward)
-				copy((const real *) call->x[j] + r * n, (real *) call->y + r * run + place, n, false);
+				copy((const real *)call->x[j] + r * n,
+				     (real *)call->y + r * run + place, n, false);
 			else if (call->dx[j])
-				copy((const real *) call->dy + r * run + place, (real *) call->dx[j] + r * n, n, call->dx_add[j]);
+				copy((const real *)call->dy + r * run + place,
+				     (real *)call->dx[j] + r * n, n, call->dx_add[j]);
 		place += n;
 	}
 }
 
 static void concat_piece(void *arg, size_t begin, size_t end, int thread)
 {
-	(void) thread;
+	(void)thread;
 	concat_runs(arg, false, begin, end);
 }
 
 static void concat_back_piece(void *arg, size_t begin, size_t end, int thread)
 {
-	(void) thread;
+	(void)thread;
 	concat_runs(arg, true, begin, end);
 }
 
-static void concat_split(const struct nn_call *call, void (*piece)(void *arg, size_t begin, size_t end, int thread))
+static void concat_split(const struct nn_call *call,
+			 void (*piece)(void *arg, size_t begin, size_t end, int thread))
 {
 	size_t turns = outer(&call->site), n = nn_shape_count(&call->site.out);
 	if (n > 0)
-		nn_cpu_split(call->pool, call->rows * turns, 1, 2 * sizeof(real) * n / turns, piece, (void *) call);
+		nn_cpu_split(call->pool, call->rows * turns, 1, 2 * sizeof(real) * n / turns, piece,
+			     (void *)call);
 }
 
-static void concat_forward(const struct nn_call *call) { concat_split(call, concat_piece); }
-static void concat_backward(const struct nn_call *call) { concat_split(call, concat_back_piece); }
+static void concat_forward(const struct nn_call *call)
+{
+	concat_split(call, concat_piece);
+}
+static void concat_backward(const struct nn_call *call)
+{
+	concat_split(call, concat_back_piece);
+}
 
 const struct nn_kernel NN_K(concat) = { .forward = concat_forward, .backward = concat_backward };

@@ -5,16 +5,21 @@
 #include "device/cpu/open.h"
 
 #define NN_TABLES(isa) \
-	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa, nn_cpu_device_blas_f32_##isa, \
-		nn_cpu_device_blas_f64_##isa;
-#define NN_ROW(isa, supported) { #isa, { { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, \
-	{ &nn_cpu_device_blas_f32_##isa, &nn_cpu_device_blas_f64_##isa } }, supported }
+	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa, \
+		nn_cpu_device_blas_f32_##isa, nn_cpu_device_blas_f64_##isa;
+#define NN_ROW(isa, supported) \
+	{ \
+#isa, { { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, \
+			  { &nn_cpu_device_blas_f32_##isa, &nn_cpu_device_blas_f64_##isa } }, \
+			  supported \
+	}
 
 #if defined __x86_64__
 static bool has_avx512(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("fma");
 }
 
 static bool has_avx2(void)
@@ -35,7 +40,7 @@ NN_TABLES(generic)
 
 static const struct isa {
 	const char *name;
-	const struct nn_device *tables[2][2];   /* ours, with OpenBLAS; f32, f64 */
+	const struct nn_device *tables[2][2]; /* ours, with OpenBLAS; f32, f64 */
 	bool (*supported)(void);
 } isas[] = {
 #if defined __x86_64__
@@ -53,7 +58,8 @@ static const struct nn_device *open_table(enum nn_dtype dtype, bool with_blas, s
 	int type = dtype == NN_F64;
 
 	if (dtype != NN_F32 && dtype != NN_F64) {
-		nn_fail(err, NN_EUSAGE, "device cpu computes in f32 or f64, not %s", nn_dtype_name(dtype));
+		nn_fail(err, NN_EUSAGE, "device cpu computes in f32 or f64, not %s",
+			nn_dtype_name(dtype));
 		return NULL;
 	}
 	if (wanted && !*wanted)

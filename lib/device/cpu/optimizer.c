@@ -1,4 +1,5 @@
-/* Optimizers as PyTorch 2 computes them, element by element over a run of the flat block; scalars are rounded to the type once. */
+/* Optimizers as PyTorch 2 computes them, element by element over a run of the flat block; scalars
+ * are rounded to the type once. */
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
@@ -24,22 +25,24 @@ static double root(double x)
 
 struct run {
 	const struct nn_update *u;
-	real *w, *a, *b;                /* weights, slots */
+	real *w, *a, *b; /* weights, slots */
 	const real *g;
-	real *direction;                /* lamb's first half */
+	real *direction; /* lamb's first half */
 	double correction1, correction2;
 };
 
 /*
- * Moments of weights whose inputs are 0 for long become subnormal and stay so; their quotients and roots take twice as long or more on
- * some machines. They are not computed where no bit depends on them.
+ * Moments of weights whose inputs are 0 for long become subnormal and stay so; their quotients and
+ * roots take twice as long or more on some machines. They are not computed where no bit depends on
+ * them.
  */
 
-/* The least |w| that rate * m / b leaves as it is for all subnormal m and b >= eps: that is less than a quarter of w's last place. */
+/* The least |w| that rate * m / b leaves as it is for all subnormal m and b >= eps: that is less
+ * than a quarter of w's last place. */
 static real unmoved_from(double rate, double eps)
 {
 	double least = __builtin_fabs(rate) / eps * NN_NORMAL * (8 / NN_EPSILON);
-	return (real) (least > NN_NORMAL ? least : NN_NORMAL);
+	return (real)(least > NN_NORMAL ? least : NN_NORMAL);
 }
 
 /* m, or 0 where it does not move w. */
@@ -48,7 +51,8 @@ NN_INLINE vr moving(vr m, vr w, vr unmoved)
 	return v_select(vm_and(v_small(m), v_ge(v_abs(w), unmoved)), v_zero(), m);
 }
 
-/* The lanes in which the root of a subnormal second moment, times scale, is nothing beside eps: all, or none. */
+/* The lanes in which the root of a subnormal second moment, times scale, is nothing beside eps:
+ * all, or none. */
 static vm rootless_for(double scale, double eps)
 {
 	return vm_first(__builtin_sqrt(NN_NORMAL) * scale < eps * (NN_EPSILON / 8) ? VL : 0);
@@ -65,7 +69,7 @@ NN_INLINE vr times(vr a, vr b)
 #ifdef NN_ISA_generic
 	return v_mul(a, b);
 #else
-	return v_fma(a, b, v_set((real) -0.0));
+	return v_fma(a, b, v_set((real)-0.0));
 #endif
 }
 
@@ -79,8 +83,10 @@ NN_INLINE vr gradient(const struct run *run, size_t i, size_t k, vr clip, vr dec
 static void sgd(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), rate = v_set((real) -u->lr);
-	const vr momentum = v_set((real) u->momentum), ratio = v_set(u->kind == NN_LARS ? (real) u->ratio : 1);
+	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay),
+		 rate = v_set((real)-u->lr);
+	const vr momentum = v_set((real)u->momentum),
+		 ratio = v_set(u->kind == NN_LARS ? (real)u->ratio : 1);
 	bool nesterov = u->nesterov, keeps = u->momentum != 0 && run->a;
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
@@ -99,11 +105,13 @@ static void sgd(const struct run *run, size_t begin, size_t end)
 NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), zero = v_zero();
-	const vr rest1 = v_set((real) (1 - u->beta1)), beta2 = v_set((real) u->beta2), rest2 = v_set((real) (1 - u->beta2));
-	const vr inverse2 = v_set((real) (1 / root(run->correction2))), eps = v_set((real) u->eps);
-	const vr rate = v_set((real) (-u->lr / run->correction1)), keep = v_set((real) (1 - u->lr * u->weight_decay));
-	const vr inverse1 = v_set((real) (1 / run->correction1));
+	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay), zero = v_zero();
+	const vr rest1 = v_set((real)(1 - u->beta1)), beta2 = v_set((real)u->beta2),
+		 rest2 = v_set((real)(1 - u->beta2));
+	const vr inverse2 = v_set((real)(1 / root(run->correction2))), eps = v_set((real)u->eps);
+	const vr rate = v_set((real)(-u->lr / run->correction1)),
+		 keep = v_set((real)(1 - u->lr * u->weight_decay));
+	const vr inverse1 = v_set((real)(1 / run->correction1));
 	const vr unmoved = v_set(unmoved_from(u->lr / run->correction1, u->eps));
 	const vm rootless = rootless_for(1 / root(run->correction2), u->eps);
 	NN_EACH(j, k, end - begin, {
@@ -125,14 +133,23 @@ NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_
 	});
 }
 
-static void adam(const struct run *run, size_t begin, size_t end) { adam_of(NN_ADAM, run, begin, end); }
-static void adamw(const struct run *run, size_t begin, size_t end) { adam_of(NN_ADAMW, run, begin, end); }
-static void lamb_direction(const struct run *run, size_t begin, size_t end) { adam_of(NN_LAMB, run, begin, end); }
+static void adam(const struct run *run, size_t begin, size_t end)
+{
+	adam_of(NN_ADAM, run, begin, end);
+}
+static void adamw(const struct run *run, size_t begin, size_t end)
+{
+	adam_of(NN_ADAMW, run, begin, end);
+}
+static void lamb_direction(const struct run *run, size_t begin, size_t end)
+{
+	adam_of(NN_LAMB, run, begin, end);
+}
 
 /* g is the direction here. */
 static void lamb(const struct run *run, size_t begin, size_t end)
 {
-	const vr rate = v_set((real) (-run->u->lr * run->u->ratio));
+	const vr rate = v_set((real)(-run->u->lr * run->u->ratio));
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		v_put(run->w + i, k, v_fma(rate, v_get(run->g + i, k), v_get(run->w + i, k)));
@@ -142,9 +159,11 @@ static void lamb(const struct run *run, size_t begin, size_t end)
 static void rmsprop(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), rate = v_set((real) -u->lr);
-	const vr alpha = v_set((real) u->alpha), rest = v_set((real) (1 - u->alpha)), eps = v_set((real) u->eps);
-	const vr momentum = v_set((real) u->momentum);
+	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay),
+		 rate = v_set((real)-u->lr);
+	const vr alpha = v_set((real)u->alpha), rest = v_set((real)(1 - u->alpha)),
+		 eps = v_set((real)u->eps);
+	const vr momentum = v_set((real)u->momentum);
 	const vm rootless = rootless_for(1, u->eps);
 	bool keeps = u->momentum != 0 && run->b;
 	NN_EACH(j, k, end - begin, {
@@ -162,13 +181,15 @@ static void rmsprop(const struct run *run, size_t begin, size_t end)
 	});
 }
 
-/* The step grows while the gradient keeps its sign; where the sign turns, it shrinks and the gradient is forgotten. */
+/* The step grows while the gradient keeps its sign; where the sign turns, it shrinks and the
+ * gradient is forgotten. */
 static void rprop(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real) u->clip), decay = v_set((real) u->weight_decay), zero = v_zero();
-	const vr plus = v_set((real) NN_ETA_PLUS), minus = v_set((real) NN_ETA_MINUS), one = v_set(1);
-	const vr least = v_set((real) NN_STEP_LEAST), most = v_set((real) NN_STEP_MOST), start = v_set((real) u->lr);
+	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay), zero = v_zero();
+	const vr plus = v_set((real)NN_ETA_PLUS), minus = v_set((real)NN_ETA_MINUS), one = v_set(1);
+	const vr least = v_set((real)NN_STEP_LEAST), most = v_set((real)NN_STEP_MOST),
+		 start = v_set((real)u->lr);
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
@@ -176,7 +197,7 @@ static void rprop(const struct run *run, size_t begin, size_t end)
 		vr product = v_mul(g, v_get(run->a + i, k));
 		vm turned = v_lt(product, zero);
 		vr factor = v_select(v_gt(product, zero), plus, v_select(turned, minus, one));
-		vr before = v_get(run->b + i, k);       /* 0: it had no step yet */
+		vr before = v_get(run->b + i, k); /* 0: it had no step yet */
 		vr step = v_mul(v_select(v_eq(before, zero), start, before), factor);
 		step = v_max(least, v_min(most, step));
 		g = v_select(turned, zero, g);
@@ -189,8 +210,8 @@ static void rprop(const struct run *run, size_t begin, size_t end)
 
 /* ---- tables: gradients of some of their rows ---- */
 
-#define NN_ZEROS 4096                   /* gradients of rows that have none, as many as go at once */
-#define NN_AHEAD 8                      /* rows asked for before they are needed */
+#define NN_ZEROS 4096 /* gradients of rows that have none, as many as go at once */
+#define NN_AHEAD 8    /* rows asked for before they are needed */
 static const real zeros[NN_ZEROS];
 
 /* The same run, moved to element `at`, whose gradients are g. */
@@ -222,7 +243,7 @@ struct job {
 static void piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct job *job = arg;
-	(void) thread;
+	(void)thread;
 	job->update(&job->run, begin, end);
 }
 
@@ -231,9 +252,10 @@ static void listed_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct job *job = arg;
 	const struct nn_row_list *rows = job->run.u->rows;
-	(void) thread;
+	(void)thread;
 	for (size_t j = begin; j < end; j++) {
-		struct run run = moved(&job->run, rows->row[j] * rows->width, (const real *) rows->value + j * rows->width);
+		struct run run = moved(&job->run, rows->row[j] * rows->width,
+				       (const real *)rows->value + j * rows->width);
 		if (j + NN_AHEAD < end)
 			ask_for(&job->run, rows->row[j + NN_AHEAD] * rows->width);
 		job->update(&run, 0, rows->width);
@@ -260,7 +282,7 @@ static void every_piece(void *arg, size_t begin, size_t end, int thread)
 	const struct job *job = arg;
 	const struct nn_row_list *rows = job->run.u->rows;
 	size_t j = find_row(rows, begin), w = rows->width;
-	(void) thread;
+	(void)thread;
 	for (size_t r = begin; r < end; r++) {
 		size_t next = j < rows->n && rows->row[j] < end ? rows->row[j] : end;
 		struct run run;
@@ -271,29 +293,34 @@ static void every_piece(void *arg, size_t begin, size_t end, int thread)
 		}
 		if (next == end)
 			return;
-		run = moved(&job->run, next * w, (const real *) rows->value + j++ * w);
+		run = moved(&job->run, next * w, (const real *)rows->value + j++ * w);
 		job->update(&run, 0, w);
 		r = next;
 	}
 }
 
-static void update(const struct nn_update *u, void (*function)(const struct run *run, size_t begin, size_t end), void *direction)
+static void update(const struct nn_update *u,
+		   void (*function)(const struct run *run, size_t begin, size_t end),
+		   void *direction)
 {
-	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction, 1 - power(u->beta1, u->step),
-			     1 - power(u->beta2, u->step) }, function };
+	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction,
+			     1 - power(u->beta1, u->step), 1 - power(u->beta2, u->step) },
+			   function };
 	if (!u->rows)
 		nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
 	else if (u->every)
-		nn_cpu_split(u->pool, u->n / u->rows->width, 1, 7 * sizeof(real) * u->rows->width, every_piece, &job);
+		nn_cpu_split(u->pool, u->n / u->rows->width, 1, 7 * sizeof(real) * u->rows->width,
+			     every_piece, &job);
 	else
-		nn_cpu_split(u->pool, u->rows->n, 1, 7 * sizeof(real) * u->rows->width + 200, listed_piece, &job);
+		nn_cpu_split(u->pool, u->rows->n, 1, 7 * sizeof(real) * u->rows->width + 200,
+			     listed_piece, &job);
 }
 
 void NN_K(update)(const struct nn_update *u)
 {
 	static void (*const updates[])(const struct run *, size_t, size_t) = {
-		[NN_SGD] = sgd, [NN_ADAM] = adam, [NN_ADAMW] = adamw, [NN_RMSPROP] = rmsprop, [NN_RPROP] = rprop, [NN_LARS] = sgd,
-		[NN_LAMB] = lamb,
+		[NN_SGD] = sgd,     [NN_ADAM] = adam, [NN_ADAMW] = adamw, [NN_RMSPROP] = rmsprop,
+		[NN_RPROP] = rprop, [NN_LARS] = sgd,  [NN_LAMB] = lamb,
 	};
 	update(u, updates[u->kind], NULL);
 }

@@ -1,12 +1,13 @@
-/* Weights for a convolution's input gradient from the packed ones: taps in descending order, in- and out-channels exchanged. */
+/* Weights for a convolution's input gradient from the packed ones: taps in descending order, in-
+ * and out-channels exchanged. */
 #include "device/cpu/product-axis.h"
 #include "device/cpu/product-depthwise.h"
 #include "device/cpu/product-pack.h"
 #include "device/cpu/vec.h"
 
 /*
- * Rotated: [group][panel of in-channels][phase row][phase column][kernel row, descending][kernel column, descending][out-channel]
- * [width]; a stride of 1 has one phase (nn_axis_phase).
+ * Rotated: [group][panel of in-channels][phase row][phase column][kernel row, descending][kernel
+ * column, descending][out-channel] [width]; a stride of 1 has one phase (nn_axis_phase).
  */
 size_t NN_K(conv_rotated_panels)(const struct nn_conv *c)
 {
@@ -19,11 +20,13 @@ size_t NN_K(conv_rotated)(const struct nn_conv *c)
 {
 	if (nn_conv_depthwise(c))
 		return NN_K(depthwise_rotated)(c);
-	return c->groups * (size_t) (c->h.n * c->w.n) * c->cout * nn_packed_channels(c->cin);
+	return c->groups * (size_t)(c->h.n * c->w.n) * c->cout * nn_packed_channels(c->cin);
 }
 
-/* to[out-channel][VL in-channels] of one tap; from is the tap's [in-channel][width] of a panel that holds n out-channels. */
-static void transpose(const real *from, size_t width, size_t n_in, size_t n_out, real *to, size_t to_width)
+/* to[out-channel][VL in-channels] of one tap; from is the tap's [in-channel][width] of a panel that
+ * holds n out-channels. */
+static void transpose(const real *from, size_t width, size_t n_in, size_t n_out, real *to,
+		      size_t to_width)
 {
 	for (size_t o = 0; o < n_out; o += VL) {
 		vr r[VL];
@@ -49,11 +52,13 @@ static real *rotate_tap(const struct nn_conv *c, const real *w, size_t tap, size
 {
 	const size_t chain = nn_chain(c), width = nn_panel_width(c->cin, i0);
 	for (size_t o = 0; o < c->cout; o += NN_PANEL) {
-		const size_t from_width = nn_panel_width(c->cout, o), n_out = c->cout - o < NN_PANEL ? c->cout - o : NN_PANEL;
+		const size_t from_width = nn_panel_width(c->cout, o),
+			     n_out = c->cout - o < NN_PANEL ? c->cout - o : NN_PANEL;
 		const real *from = w + o * chain + tap * c->cin * from_width;
 		for (size_t i = i0; i < i0 + width; i += VL)
-			transpose(from + (i < c->cin ? i : 0) * from_width, from_width, i < c->cin ? c->cin - i : 0, n_out,
-				  to + o * width + (i - i0), width);
+			transpose(from + (i < c->cin ? i : 0) * from_width, from_width,
+				  i < c->cin ? c->cin - i : 0, n_out, to + o * width + (i - i0),
+				  width);
 	}
 	return to + c->cout * width;
 }
@@ -67,19 +72,20 @@ static void rotate_panel(const struct nn_conv *c, const real *w, size_t i0, real
 			nn_axis_phase(&c->w, fw, &kw0, &kw_step);
 			for (long kh = kh0; kh >= 0; kh -= kh_step)
 				for (long kw = kw0; kw >= 0; kw -= kw_step)
-					to = rotate_tap(c, w, (size_t) (kh * c->w.n + kw), i0, to);
+					to = rotate_tap(c, w, (size_t)(kh * c->w.n + kw), i0, to);
 		}
 	}
 }
 
-void NN_K(conv_rotate)(const struct nn_conv *c, const real *packed, real *rotated, size_t p0, size_t p1)
+void NN_K(conv_rotate)(const struct nn_conv *c, const real *packed, real *rotated, size_t p0,
+		       size_t p1)
 {
 	if (nn_conv_depthwise(c)) {
 		if (p0 < p1)
 			NN_K(depthwise_rotate)(c, packed, rotated);
 		return;
 	}
-	const size_t panels = nn_panels(c->cin), chain = (size_t) (c->h.n * c->w.n) * c->cout;
+	const size_t panels = nn_panels(c->cin), chain = (size_t)(c->h.n * c->w.n) * c->cout;
 	for (size_t p = p0; p < p1; p++) {
 		const size_t g = p / panels, i0 = p % panels * NN_PANEL;
 		rotate_panel(c, packed + g * nn_chain(c) * nn_packed_channels(c->cout), i0,

@@ -1,4 +1,5 @@
-/* Packed weights: panels of out-channels, the chain's order inside; from and to the canonical order of files. */
+/* Packed weights: panels of out-channels, the chain's order inside; from and to the canonical order
+ * of files. */
 #include "device/cpu/product-depthwise.h"
 #include "device/cpu/product-pack.h"
 
@@ -36,7 +37,7 @@ static size_t place(size_t o, size_t k, size_t n, size_t chain)
 /* Step k of a convolution's chain in the canonical [in-channel][kernel row][kernel column]. */
 static size_t conv_column(const struct nn_conv *c, size_t k)
 {
-	return k % c->cin * (size_t) (c->h.n * c->w.n) + k / c->cin;
+	return k % c->cin * (size_t)(c->h.n * c->w.n) + k / c->cin;
 }
 
 void NN_K(conv_pack)(const struct nn_conv *c, const real *canonical, real *packed)
@@ -50,7 +51,9 @@ void NN_K(conv_pack)(const struct nn_conv *c, const real *canonical, real *packe
 		for (size_t o = 0; o < lanes; o++)
 			for (size_t k = 0; k < chain; k++)
 				packed[g * chain * lanes + place(o, k, c->cout, chain)] =
-					o < c->cout ? canonical[(g * c->cout + o) * chain + conv_column(c, k)] : 0;
+					o < c->cout ? canonical[(g * c->cout + o) * chain +
+								conv_column(c, k)]
+						    : 0;
 }
 
 void NN_K(conv_unpack)(const struct nn_conv *c, const real *packed, real *canonical)
@@ -85,5 +88,6 @@ void NN_K(dense_unpack)(const struct nn_matrix *d, const real *packed, real *can
 {
 	for (size_t o = 0; o < d->out; o++)
 		for (size_t k = 0; k < d->in; k++)
-			canonical[o * d->in + dense_column(d, k)] = packed[place(o, k, d->out, d->in)];
+			canonical[o * d->in + dense_column(d, k)] =
+				packed[place(o, k, d->out, d->in)];
 }

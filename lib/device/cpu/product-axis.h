@@ -22,7 +22,8 @@ static inline long nn_axis_begin(const struct nn_axis *a, long t)
 }
 static inline long nn_axis_end(const struct nn_axis *a, long t)
 {
-	return nn_clamp(nn_floor_div(a->in - 1 + a->pad - t * a->dilation, a->stride) + 1, nn_axis_begin(a, t), a->out);
+	return nn_clamp(nn_floor_div(a->in - 1 + a->pad - t * a->dilation, a->stride) + 1,
+			nn_axis_begin(a, t), a->out);
 }
 
 /* The taps t with begin <= t < end that lie inside at output position q. */
@@ -32,7 +33,8 @@ static inline long nn_axis_first_tap(const struct nn_axis *a, long q)
 }
 static inline long nn_axis_last_tap(const struct nn_axis *a, long q)
 {
-	return nn_clamp(nn_floor_div(a->in - 1 + a->pad - q * a->stride, a->dilation) + 1, nn_axis_first_tap(a, q), a->n);
+	return nn_clamp(nn_floor_div(a->in - 1 + a->pad - q * a->stride, a->dilation) + 1,
+			nn_axis_first_tap(a, q), a->n);
 }
 
 /* Reals from the beginning of x to what tap t meets at output position q; may be outside. */
@@ -42,9 +44,10 @@ static inline long nn_axis_at(const struct nn_axis *a, long q, long t)
 }
 
 /*
- * The gradient towards the input of an axis with stride s falls apart into s phases: input positions phase + s * q are met by every
- * s/gcd(s, dilation)-th tap. The axis of such a phase over the output's gradient, taps counted downwards from the highest one; n = 0
- * if no tap meets it. *tap is the highest tap, *step from one to the next lower.
+ * The gradient towards the input of an axis with stride s falls apart into s phases: input
+ * positions phase + s * q are met by every s/gcd(s, dilation)-th tap. The axis of such a phase over
+ * the output's gradient, taps counted downwards from the highest one; n = 0 if no tap meets it.
+ * *tap is the highest tap, *step from one to the next lower.
  */
 struct nn_axis nn_axis_phase(const struct nn_axis *a, long phase, long *tap, long *step);
 

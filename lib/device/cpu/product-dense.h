@@ -6,19 +6,22 @@
 #include "device/cpu/vec.h"
 
 /* Forward: rows of a block, about, and k's at most. */
-#define NN_DENSE_ROWS ((size_t) 192)
+#define NN_DENSE_ROWS ((size_t)192)
 #define NN_DENSE_STEPS (2048 / sizeof(real))
 /* Input gradient: rows, out-channels, inputs of a block at most. */
-#define NN_DENSE_DX_ROWS ((size_t) 256)
-#define NN_DENSE_DX_OUT ((size_t) 256)
-#define NN_DENSE_DX_IN ((size_t) 2048)
-/* Bytes of weights that do not stay in the caches from layer to layer: they are asked for before they are needed. */
-#define NN_DENSE_FAR ((size_t) 524288)
-/* Weight gradient: bytes of x whose inputs stay in the second-level cache while the panels pass; most rows that are copied. */
-#define NN_DENSE_DW_BYTES ((size_t) 262144)
-#define NN_DENSE_DW_ROWS ((size_t) 2048)
-/* Bytes of dy that are copied at a time, about: as few copies as the memory of the others' scratch allows. */
-#define NN_DENSE_DW_COPY ((size_t) 2097152)
+#define NN_DENSE_DX_ROWS ((size_t)256)
+#define NN_DENSE_DX_OUT ((size_t)256)
+#define NN_DENSE_DX_IN ((size_t)2048)
+/* Bytes of weights that do not stay in the caches from layer to layer: they are asked for before
+ * they are needed. */
+#define NN_DENSE_FAR ((size_t)524288)
+/* Weight gradient: bytes of x whose inputs stay in the second-level cache while the panels pass;
+ * most rows that are copied. */
+#define NN_DENSE_DW_BYTES ((size_t)262144)
+#define NN_DENSE_DW_ROWS ((size_t)2048)
+/* Bytes of dy that are copied at a time, about: as few copies as the memory of the others' scratch
+ * allows. */
+#define NN_DENSE_DW_COPY ((size_t)2097152)
 
 static inline size_t nn_least(size_t a, size_t b)
 {
@@ -37,7 +40,8 @@ static inline size_t nn_dense_weights_inputs(size_t rows)
 	return 14 * (tiles < 2 ? 2 : tiles > 16 ? 16 : tiles);
 }
 
-/* Are rows so far apart that they fall into few sets of the caches? Then a block that is read often is copied. */
+/* Are rows so far apart that they fall into few sets of the caches? Then a block that is read often
+ * is copied. */
 static inline bool nn_aliased(size_t row)
 {
 	return row * sizeof(real) % 4096 == 0;
@@ -76,14 +80,16 @@ static inline const real *nn_copy_rows(const real *x, size_t rows, size_t n, siz
 /* Panels of dy that are copied at a time. */
 static inline size_t nn_dense_weights_panels(const struct nn_matrix *d, size_t rows)
 {
-	const size_t all = (d->out + NN_PANEL - 1) / NN_PANEL, most = NN_DENSE_DW_COPY / sizeof(real) / NN_PANEL / (rows + 1) + 1;
+	const size_t all = (d->out + NN_PANEL - 1) / NN_PANEL,
+		     most = NN_DENSE_DW_COPY / sizeof(real) / NN_PANEL / (rows + 1) + 1;
 	return nn_least(all, most);
 }
 
 static inline size_t nn_dense_weights_scratch(const struct nn_matrix *d, size_t rows)
 {
 	rows = nn_least(rows, NN_DENSE_DW_ROWS);
-	const size_t y = nn_far_apart(d->y_row) ? nn_dense_weights_panels(d, rows) * rows * NN_PANEL : 0;
+	const size_t y =
+		nn_far_apart(d->y_row) ? nn_dense_weights_panels(d, rows) * rows * NN_PANEL : 0;
 	return (nn_aliased(d->x_row) ? nn_copied(rows, nn_dense_weights_inputs(rows)) : 0) + y;
 }
 

@@ -4,21 +4,22 @@
 #include "device/cpu/product-pack.h"
 #include "device/cpu/vec.h"
 
-#define VECTORS 4                        /* of channels whose sums stay in registers */
+#define VECTORS 4 /* of channels whose sums stay in registers */
 
 size_t NN_K(depthwise_packed)(const struct nn_conv *c)
 {
-	return (size_t) (c->h.n * c->w.n) * nn_packed_channels(c->groups * c->cout);
+	return (size_t)(c->h.n * c->w.n) * nn_packed_channels(c->groups * c->cout);
 }
 
 size_t NN_K(depthwise_rotated)(const struct nn_conv *c)
 {
-	return (size_t) (c->h.n * c->w.n) * c->cout * nn_packed_channels(c->groups);
+	return (size_t)(c->h.n * c->w.n) * c->cout * nn_packed_channels(c->groups);
 }
 
 void NN_K(depthwise_pack)(const struct nn_conv *c, const real *canonical, real *packed)
 {
-	const size_t taps = (size_t) (c->h.n * c->w.n), n = c->groups * c->cout, lanes = nn_packed_channels(n);
+	const size_t taps = (size_t)(c->h.n * c->w.n), n = c->groups * c->cout,
+		     lanes = nn_packed_channels(n);
 	for (size_t t = 0; t < taps; t++)
 		for (size_t o = 0; o < lanes; o++)
 			packed[t * lanes + o] = o < n ? canonical[o * taps + t] : 0;
@@ -26,7 +27,8 @@ void NN_K(depthwise_pack)(const struct nn_conv *c, const real *canonical, real *
 
 void NN_K(depthwise_unpack)(const struct nn_conv *c, const real *packed, real *canonical)
 {
-	const size_t taps = (size_t) (c->h.n * c->w.n), n = c->groups * c->cout, lanes = nn_packed_channels(n);
+	const size_t taps = (size_t)(c->h.n * c->w.n), n = c->groups * c->cout,
+		     lanes = nn_packed_channels(n);
 	for (size_t t = 0; t < taps; t++)
 		for (size_t o = 0; o < n; o++)
 			canonical[o * taps + t] = packed[t * lanes + o];
@@ -35,7 +37,8 @@ void NN_K(depthwise_unpack)(const struct nn_conv *c, const real *packed, real *c
 /* [phase][tap, descending][out-channel of an in-channel][in-channel, rounded up]. */
 void NN_K(depthwise_rotate)(const struct nn_conv *c, const real *packed, real *rotated)
 {
-	const size_t lanes = nn_packed_channels(c->groups * c->cout), to_lanes = nn_packed_channels(c->groups);
+	const size_t lanes = nn_packed_channels(c->groups * c->cout),
+		     to_lanes = nn_packed_channels(c->groups);
 	for (long fh = 0; fh < c->h.stride; fh++) {
 		for (long fw = 0; fw < c->w.stride; fw++) {
 			long kh0, kw0, kh_step, kw_step;
@@ -45,8 +48,13 @@ void NN_K(depthwise_rotate)(const struct nn_conv *c, const real *packed, real *r
 				for (long kw = kw0; kw >= 0; kw -= kw_step)
 					for (size_t m = 0; m < c->cout; m++, rotated += to_lanes)
 						for (size_t i = 0; i < to_lanes; i++)
-							rotated[i] = i >= c->groups ? 0
-								: packed[(size_t) (kh * c->w.n + kw) * lanes + i * c->cout + m];
+							rotated[i] =
+								i >= c->groups
+									? 0
+									: packed[(size_t)(kh * c->w.n +
+											  kw) *
+											 lanes +
+										 i * c->cout + m];
 		}
 	}
 }
@@ -84,8 +92,8 @@ NN_INLINE void sum(int V, const struct chain *c, size_t o, size_t n, real *d)
 			for (int v = 0; v < V; v++) {
 				const size_t at = o + v * VL;
 				const vm lanes = v < V - 1 ? all : last;
-				acc[v] = v_fma(load_lanes(x, at, c->m, lanes, v < V - 1 ? VL : n), v_load_m(dy + at, lanes),
-					       acc[v]);
+				acc[v] = v_fma(load_lanes(x, at, c->m, lanes, v < V - 1 ? VL : n),
+					       v_load_m(dy + at, lanes), acc[v]);
 			}
 		}
 	}
@@ -106,24 +114,30 @@ static void tap(const struct chain *c, size_t o, size_t end, size_t lanes, real 
 			v_store(d + o, v_zero());
 }
 
-void NN_K(depthwise_weight_gradient)(const struct nn_conv *c, const real *x, const real *dy, real *dw, bool first,
-				     long oh0, long oh1, long kh0, long kh1, size_t p0, size_t p1)
+void NN_K(depthwise_weight_gradient)(const struct nn_conv *c, const real *x, const real *dy,
+				     real *dw, bool first, long oh0, long oh1, long kh0, long kh1,
+				     size_t p0, size_t p1)
 {
 	const size_t n = c->groups * c->cout, lanes = nn_packed_channels(n), o = p0 * NN_PANEL;
 	const size_t end = p1 * NN_PANEL < n ? p1 * NN_PANEL : n, padded = end == n ? lanes : end;
-	struct chain s = { .x_row = c->x_row * (size_t) c->h.stride, .x_pixel = c->x_pixel * (size_t) c->w.stride,
-			   .y_row = c->y_row, .y_pixel = c->y_pixel, .m = c->cout, .first = first };
+	struct chain s = { .x_row = c->x_row * (size_t)c->h.stride,
+			   .x_pixel = c->x_pixel * (size_t)c->w.stride,
+			   .y_row = c->y_row,
+			   .y_pixel = c->y_pixel,
+			   .m = c->cout,
+			   .first = first };
 	for (long kh = kh0; kh < kh1; kh++) {
 		const long h0 = nn_clamp(oh0, nn_axis_begin(&c->h, kh), nn_axis_end(&c->h, kh));
 		const long h1 = nn_clamp(oh1, h0, nn_axis_end(&c->h, kh));
 		for (long kw = 0; kw < c->w.n; kw++) {
 			const long w0 = nn_axis_begin(&c->w, kw), w1 = nn_axis_end(&c->w, kw);
-			s.rows = (size_t) (h1 - h0);
-			s.pixels = (size_t) (w1 - w0);
+			s.rows = (size_t)(h1 - h0);
+			s.pixels = (size_t)(w1 - w0);
 			if (s.rows && s.pixels)
-				s.x = x + nn_axis_at(&c->h, h0, kh) * (long) c->x_row + nn_axis_at(&c->w, w0, kw) * (long) c->x_pixel;
-			s.dy = dy + (size_t) h0 * c->y_row + (size_t) w0 * c->y_pixel;
-			tap(&s, o, end, padded, dw + (size_t) (kh * c->w.n + kw) * lanes);
+				s.x = x + nn_axis_at(&c->h, h0, kh) * (long)c->x_row +
+				      nn_axis_at(&c->w, w0, kw) * (long)c->x_pixel;
+			s.dy = dy + (size_t)h0 * c->y_row + (size_t)w0 * c->y_pixel;
+			tap(&s, o, end, padded, dw + (size_t)(kh * c->w.n + kw) * lanes);
 		}
 	}
 }

@@ -1,17 +1,20 @@
-/* Weight-gradient tiles: inputs are broadcast, the output's gradient is the vector, sums over pixels stay in registers. */
+/* Weight-gradient tiles: inputs are broadcast, the output's gradient is the vector, sums over
+ * pixels stay in registers. */
 #include "device/cpu/product-outer.h"
 
-#define MOST 25                          /* sums in one vector each: 5 x 5 taps */
+#define MOST 25 /* sums in one vector each: 5 x 5 taps */
 
-/* The chain of n pixels, for M inputs in each of R kernel rows. whole: the last vector is, and needs no masked load. */
-NN_INLINE void chain(int R, int M, int NV, bool whole, vr acc[][2], const real *x, size_t xs, size_t x_kh, const real *dy,
-		     size_t ys, size_t n, vm last)
+/* The chain of n pixels, for M inputs in each of R kernel rows. whole: the last vector is, and
+ * needs no masked load. */
+NN_INLINE void chain(int R, int M, int NV, bool whole, vr acc[][2], const real *x, size_t xs,
+		     size_t x_kh, const real *dy, size_t ys, size_t n, vm last)
 {
 	for (size_t p = 0; p < n; p++, x += xs, dy += ys) {
 		vr g[2];
 		NN_UNROLL
 		for (int j = 0; j < NV; j++)
-			g[j] = j < NV - 1 || whole ? v_load(dy + j * VL) : v_load_m(dy + j * VL, last);
+			g[j] = j < NV - 1 || whole ? v_load(dy + j * VL)
+						   : v_load_m(dy + j * VL, last);
 		NN_UNROLL
 		for (int i = 0; i < R * M; i++) {
 			const vr v = v_set(x[i / M * x_kh + i % M]);
@@ -23,8 +26,8 @@ NN_INLINE void chain(int R, int M, int NV, bool whole, vr acc[][2], const real *
 }
 
 /* One pixel at the image's edge: inputs outside keep their sums, and are not read. */
-NN_INLINE void edge(int R, int M, int NV, vr acc[][2], const real *x, size_t x_kh, const real *dy, const struct nn_outer_edge *e,
-		    vm last)
+NN_INLINE void edge(int R, int M, int NV, vr acc[][2], const real *x, size_t x_kh, const real *dy,
+		    const struct nn_outer_edge *e, vm last)
 {
 	vr g[2];
 	if (e->a + e->b >= M)
@@ -38,10 +41,12 @@ NN_INLINE void edge(int R, int M, int NV, vr acc[][2], const real *x, size_t x_k
 		const vm lanes = vm_first(inside ? VL : 0);
 		NN_UNROLL
 		for (int r = 0; r < R; r++) {
-			const vr v = v_set(x[(size_t) r * x_kh + (size_t) (inside ? i : e->a)]);
+			const vr v = v_set(x[(size_t)r * x_kh + (size_t)(inside ? i : e->a)]);
 			NN_UNROLL
 			for (int j = 0; j < NV; j++)
-				acc[r * M + i][j] = v_select(lanes, v_fma(v, g[j], acc[r * M + i][j]), acc[r * M + i][j]);
+				acc[r * M + i][j] =
+					v_select(lanes, v_fma(v, g[j], acc[r * M + i][j]),
+						 acc[r * M + i][j]);
 		}
 	}
 }
@@ -57,7 +62,8 @@ NN_INLINE void zero(int M, int NV, vr acc[][2])
 }
 
 /* Lanes that are padding stay 0 even where x is not finite. */
-NN_INLINE void store(int R, int M, int NV, bool whole, const struct nn_outer *o, vr acc[][2], real *d, vm last)
+NN_INLINE void store(int R, int M, int NV, bool whole, const struct nn_outer *o, vr acc[][2],
+		     real *d, vm last)
 {
 	if (!whole) {
 		NN_UNROLL
@@ -73,7 +79,8 @@ NN_INLINE void store(int R, int M, int NV, bool whole, const struct nn_outer *o,
 }
 
 /* Edges are their own functions: the common ones keep all registers for the sums. */
-NN_INLINE void outer(int R, int M, int NV, bool edges, bool whole, const struct nn_outer *o, const real *x, const real *dy, real *d)
+NN_INLINE void outer(int R, int M, int NV, bool edges, bool whole, const struct nn_outer *o,
+		     const real *x, const real *dy, real *d)
 {
 	vr acc[MOST][2];
 	const vm last = vm_first(o->last);
@@ -86,7 +93,8 @@ NN_INLINE void outer(int R, int M, int NV, bool edges, bool whole, const struct 
 				acc[i][j] = v_load(d + i / M * o->d_kh + i % M * o->ds + j * VL);
 		}
 	}
-	const size_t left = edges ? o->left : 0, right = edges ? o->right : 0, middle = o->pixels - left - right;
+	const size_t left = edges ? o->left : 0, right = edges ? o->right : 0,
+		     middle = o->pixels - left - right;
 	for (size_t r = 0; r < o->rows; r++, x += o->x_row, dy += o->y_row) {
 		const real *xp = x, *yp = dy;
 		const struct nn_outer_edge *e = o->edge;
@@ -122,7 +130,8 @@ NN_INLINE void copy(int M, int NV, vr from[][2], vr to[][2])
 }
 
 /* Leaf sums wait on a stack for their neighbours: at leaf i as many as i has ones. */
-NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, const real *x, const real *dy, real *d)
+NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, const real *x,
+			  const real *dy, real *d)
 {
 	vr acc[NN_TILE_MAX][2], waiting[NN_OUTER_LEVELS][NN_TILE_MAX][2];
 	const vm last = vm_first(o->last);
@@ -130,8 +139,8 @@ NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, c
 	for (size_t leaf = 0;; leaf++) {
 		const size_t p = o->leaf[leaf] - o->leaf[0];
 		zero(M, NV, acc);
-		chain(1, M, NV, whole, acc, x + p * o->x_pixel, o->x_pixel, 0, dy + p * o->y_pixel, o->y_pixel,
-		      o->leaf[leaf + 1] - o->leaf[leaf], last);
+		chain(1, M, NV, whole, acc, x + p * o->x_pixel, o->x_pixel, 0, dy + p * o->y_pixel,
+		      o->y_pixel, o->leaf[leaf + 1] - o->leaf[leaf], last);
 		for (size_t left = leaf; left & 1; left >>= 1)
 			add(M, NV, waiting[--n_waiting], acc, acc);
 		if (leaf + 1 == o->n_leaves)
@@ -142,8 +151,10 @@ NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, c
 }
 
 #ifdef NN_PAIR
-/* The same, two leaves side by side in as many registers: where leaves are short, half the sums to keep are worth more loads. */
-NN_INLINE void outer_pairs(int M, bool whole, const struct nn_outer *o, const real *x, const real *dy, real *d)
+/* The same, two leaves side by side in as many registers: where leaves are short, half the sums to
+ * keep are worth more loads. */
+NN_INLINE void outer_pairs(int M, bool whole, const struct nn_outer *o, const real *x,
+			   const real *dy, real *d)
 {
 	enum { NV = 2 };
 	vr acc[NN_PAIR][NV], acc2[NN_PAIR][NV], waiting[NN_OUTER_LEVELS][NN_PAIR][NV];
@@ -193,13 +204,20 @@ NN_INLINE void outer_pairs(int M, bool whole, const struct nn_outer *o, const re
 #define EDGED_1(NV, M) edged_1_##NV##_##M,
 #define TREE_0(NV, M) tree_0_##NV##_##M,
 #define TREE_1(NV, M) tree_1_##NV##_##M,
-#define BOTH(F) { { NULL, NN_UPTO(NN_TILE_1, F, 1) }, { NULL, NN_UPTO(NN_TILE_2, F, 2) } }
+#define BOTH(F) \
+	{ \
+		{ NULL, NN_UPTO(NN_TILE_1, F, 1) }, \
+		{ \
+			NULL, NN_UPTO(NN_TILE_2, F, 2) \
+		} \
+	}
 
 NN_UPTO(NN_TILE_1, OUTER, 1)
 NN_UPTO(NN_TILE_2, OUTER, 2)
 
 nn_outer_function *const NN_K(outer)[2][2][NN_TILE_MAX + 1] = { BOTH(OUTER_0), BOTH(OUTER_1) };
-nn_outer_function *const NN_K(outer_edged)[2][2][NN_TILE_MAX + 1] = { BOTH(EDGED_0), BOTH(EDGED_1) };
+nn_outer_function *const NN_K(outer_edged)[2][2][NN_TILE_MAX + 1] = { BOTH(EDGED_0),
+								      BOTH(EDGED_1) };
 nn_outer_function *const NN_K(outer_tree)[2][2][NN_TILE_MAX + 1] = { BOTH(TREE_0), BOTH(TREE_1) };
 
 #ifdef NN_PAIR
@@ -212,7 +230,8 @@ nn_outer_function *const NN_K(outer_tree)[2][2][NN_TILE_MAX + 1] = { BOTH(TREE_0
 NN_UPTO(NN_PAIR, PAIRS, 2)
 
 nn_outer_function *const NN_K(outer_pairs)[2][NN_PAIR + 1] = {
-	{ NULL, NN_UPTO(NN_PAIR, PAIRS_0, 2) }, { NULL, NN_UPTO(NN_PAIR, PAIRS_1, 2) },
+	{ NULL, NN_UPTO(NN_PAIR, PAIRS_0, 2) },
+	{ NULL, NN_UPTO(NN_PAIR, PAIRS_1, 2) },
 };
 #endif
 
@@ -224,7 +243,8 @@ SQUARE(1, 3)
 SQUARE(1, 5)
 SQUARE(2, 3)
 static nn_outer_function *const squares[2][2][2] = {
-	{ { square_0_1_3, square_0_1_5 }, { square_0_2_3, NULL } }, { { square_1_1_3, square_1_1_5 }, { square_1_2_3, NULL } },
+	{ { square_0_1_3, square_0_1_5 }, { square_0_2_3, NULL } },
+	{ { square_1_1_3, square_1_1_5 }, { square_1_2_3, NULL } },
 };
 #elif defined NN_ISA_avx2
 SQUARE(1, 3)

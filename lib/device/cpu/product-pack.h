@@ -24,7 +24,7 @@ static inline size_t nn_panel_width(size_t channels, size_t panel)
 /* Steps of a convolution's chain. */
 static inline size_t nn_chain(const struct nn_conv *c)
 {
-	return (size_t) (c->h.n * c->w.n) * c->cin;
+	return (size_t)(c->h.n * c->w.n) * c->cin;
 }
 
 #endif

@@ -5,14 +5,18 @@
 
 static struct nn_axis axis(size_t n, size_t stride, size_t pad, size_t dilation, size_t in)
 {
-	struct nn_axis a = { .n = (long) n, .stride = (long) stride, .dilation = (long) dilation, .pad = (long) pad,
-			     .in = (long) in };
+	struct nn_axis a = { .n = (long)n,
+			     .stride = (long)stride,
+			     .dilation = (long)dilation,
+			     .pad = (long)pad,
+			     .in = (long)in };
 	a.out = (a.in + 2 * a.pad - (a.n - 1) * a.dilation - 1) / a.stride + 1;
 	return a;
 }
 
-void nn_conv_init(struct nn_conv *c, const size_t kernel[2], const size_t stride[2], const size_t pad[2],
-		  const size_t dilation[2], size_t groups, size_t cin, size_t cout, size_t height, size_t width)
+void nn_conv_init(struct nn_conv *c, const size_t kernel[2], const size_t stride[2],
+		  const size_t pad[2], const size_t dilation[2], size_t groups, size_t cin,
+		  size_t cout, size_t height, size_t width)
 {
 	c->h = axis(kernel[0], stride[0], pad[0], dilation[0], height);
 	c->w = axis(kernel[1], stride[1], pad[1], dilation[1], width);
@@ -22,7 +26,7 @@ void nn_conv_init(struct nn_conv *c, const size_t kernel[2], const size_t stride
 	c->x_pixel = cin;
 	c->x_row = cin * width;
 	c->y_pixel = cout;
-	c->y_row = cout * (size_t) c->w.out;
+	c->y_row = cout * (size_t)c->w.out;
 }
 
 bool nn_conv_depthwise(const struct nn_conv *c)

@@ -1,9 +1,10 @@
-/* Entries of a table's gradient summed by row: sorted by row, in which they keep their order, then each row on its own. */
+/* Entries of a table's gradient summed by row: sorted by row, in which they keep their order, then
+ * each row on its own. */
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
-#define NN_DIGIT 8                      /* bits of a pass of the sort */
-#define NN_LEVELS 34                    /* sums under way along the tree of leaves */
+#define NN_DIGIT 8   /* bits of a pass of the sort */
+#define NN_LEVELS 34 /* sums under way along the tree of leaves */
 
 /* One entry: its row above, its place among the entries below. */
 typedef uint64_t key;
@@ -11,10 +12,11 @@ typedef uint64_t key;
 struct summing {
 	const struct nn_row_sum *sum;
 	const key *order;
-	const uint32_t *begin;          /* [sums->n + 1] where the entries of a sum begin in order */
+	const uint32_t *begin; /* [sums->n + 1] where the entries of a sum begin in order */
 };
 
-/* Least significant digits first: stable (Knuth, The Art of Computer Programming 3, 5.2.5). The result is in a or b. */
+/* Least significant digits first: stable (Knuth, The Art of Computer Programming 3, 5.2.5). The
+ * result is in a or b. */
 static key *sort(key *a, key *b, size_t n, uint32_t most)
 {
 	for (int shift = 0; shift < 32 && most >> shift; shift += NN_DIGIT) {
@@ -38,13 +40,13 @@ static key *sort(key *a, key *b, size_t n, uint32_t most)
 /* Levels up to the node over both leaves. */
 NN_INLINE unsigned levels_to(uint32_t a, uint32_t b)
 {
-	return a == b ? 0 : 32 - (unsigned) __builtin_clz(a ^ b);
+	return a == b ? 0 : 32 - (unsigned)__builtin_clz(a ^ b);
 }
 
 /* Does a whole subtree within the wanted leaves hold both? */
 static bool are_added(const struct nn_row_sum *sum, uint32_t a, uint32_t b)
 {
-	size_t size = (size_t) 1 << levels_to(a, b), begin = a / size * size;
+	size_t size = (size_t)1 << levels_to(a, b), begin = a / size * size;
 	return a == b || (begin >= sum->first_leaf && begin + size <= sum->end_leaf);
 }
 
@@ -55,27 +57,31 @@ static void find_sums(const struct nn_row_sum *sum, const key *order, size_t n, 
 	struct nn_row_list *to = sum->sums;
 	to->n = 0;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t row = (uint32_t) (order[i] >> 32), leaf = from->leaf[(uint32_t) order[i]];
-		if (i > 0 && row == to->row[to->n - 1] && are_added(sum, from->leaf[(uint32_t) order[i - 1]], leaf))
+		uint32_t row = (uint32_t)(order[i] >> 32), leaf = from->leaf[(uint32_t)order[i]];
+		if (i > 0 && row == to->row[to->n - 1] &&
+		    are_added(sum, from->leaf[(uint32_t)order[i - 1]], leaf))
 			continue;
-		begin[to->n] = (uint32_t) i;
+		begin[to->n] = (uint32_t)i;
 		to->row[to->n] = row;
 		to->leaf[to->n++] = leaf;
 	}
-	begin[to->n] = (uint32_t) n;
+	begin[to->n] = (uint32_t)n;
 }
 
-/* k lanes of a sum: chains of leaves on a stack, where two meet as soon as nothing between them can come. */
+/* k lanes of a sum: chains of leaves on a stack, where two meet as soon as nothing between them can
+ * come. */
 NN_INLINE vr sum_lanes(const struct summing *s, size_t begin, size_t end, size_t lane, size_t k)
 {
 	const struct nn_row_list *from = s->sum->entries;
-	const real *values = (const real *) from->value + lane;
+	const real *values = (const real *)from->value + lane;
 	vr stack[NN_LEVELS], chain = v_zero();
-	unsigned level[NN_LEVELS];      /* to the node over a sum and the one below it on the stack */
+	unsigned level[NN_LEVELS]; /* to the node over a sum and the one below it on the stack */
 	int depth = 0;
 	for (size_t i = begin; i < end; i++) {
-		uint32_t at = (uint32_t) s->order[i];
-		unsigned to_next = i + 1 < end ? levels_to(from->leaf[at], from->leaf[(uint32_t) s->order[i + 1]]) : NN_LEVELS;
+		uint32_t at = (uint32_t)s->order[i];
+		unsigned to_next = i + 1 < end ? levels_to(from->leaf[at],
+							   from->leaf[(uint32_t)s->order[i + 1]])
+					       : NN_LEVELS;
 		chain = v_add(chain, v_get(values + at * from->width, k));
 		if (to_next == 0)
 			continue;
@@ -92,9 +98,9 @@ static void sum_piece(void *arg, size_t first, size_t last, int thread)
 {
 	const struct summing *s = arg;
 	struct nn_row_list *to = s->sum->sums;
-	(void) thread;
+	(void)thread;
 	for (size_t j = first; j < last; j++) {
-		real *out = (real *) to->value + j * to->width;
+		real *out = (real *)to->value + j * to->width;
 		size_t begin = s->begin[j], end = s->begin[j + 1];
 		NN_EACH(i, k, to->width, { v_put(out + i, k, sum_lanes(s, begin, end, i, k)); });
 	}
@@ -104,14 +110,14 @@ void NN_K(sum_rows)(const struct nn_row_sum *sum)
 {
 	const struct nn_row_list *from = sum->entries;
 	key *a = sum->work, *b = a + from->n;
-	uint32_t *begin = (uint32_t *) (b + from->n), most = 0;
+	uint32_t *begin = (uint32_t *)(b + from->n), most = 0;
 	struct summing s = { sum, a, begin };
 	size_t n = 0;
 	for (size_t i = 0; i < from->n; i++) {
 		if (from->row[i] == NN_LIST_NO_ROW)
 			continue;
 		most = from->row[i] > most ? from->row[i] : most;
-		a[n++] = (key) from->row[i] << 32 | i;
+		a[n++] = (key)from->row[i] << 32 | i;
 	}
 	s.order = sort(a, b, n, most);
 	find_sums(sum, s.order, n, begin);

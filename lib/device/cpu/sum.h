@@ -5,8 +5,9 @@
 #include "device/cpu/cpu.h"
 
 /*
- * 16 interleaved partial sums from 0, then pairwise, whatever the vector width; more than NN_SUM_BLOCK numbers: blocks of that many,
- * blocks added pairwise, neighbours first. A term is given by a function of its place: lanes beyond k do not matter.
+ * 16 interleaved partial sums from 0, then pairwise, whatever the vector width; more than
+ * NN_SUM_BLOCK numbers: blocks of that many, blocks added pairwise, neighbours first. A term is
+ * given by a function of its place: lanes beyond k do not matter.
  */
 #define NN_SUM_LANES 16
 #define NN_SUM_BLOCK 4096
@@ -38,13 +39,15 @@ NN_INLINE real v_sum_block(nn_sum_term *term, const void *arg, size_t begin, siz
 	for (; i + NN_SUM_LANES <= n; i += NN_SUM_LANES) {
 		NN_UNROLL
 		for (int j = 0; j < NN_SUM_VECTORS; j++)
-			partial[j] = v_add(partial[j], term(arg, begin + i + (size_t) j * VL, VL));
+			partial[j] = v_add(partial[j], term(arg, begin + i + (size_t)j * VL, VL));
 	}
 	NN_UNROLL
 	for (int j = 0; j < NN_SUM_VECTORS; j++) {
-		size_t at = i + (size_t) j * VL, k = at >= n ? 0 : n - at < VL ? n - at : VL;
+		size_t at = i + (size_t)j * VL, k = at >= n ? 0 : n - at < VL ? n - at : VL;
 		if (k)
-			partial[j] = v_add(partial[j], v_select(vm_first(k), term(arg, begin + at, k), v_zero()));
+			partial[j] =
+				v_add(partial[j],
+				      v_select(vm_first(k), term(arg, begin + at, k), v_zero()));
 	}
 	return v_sum_pairs(partial);
 }
@@ -105,7 +108,9 @@ NN_INLINE real nn_summer_total(struct nn_summer *s)
 }
 
 /* The terms most callers have: an array's values, their squares, products of two arrays' values. */
-struct nn_sum_pair { const real *a, *b; };
+struct nn_sum_pair {
+	const real *a, *b;
+};
 
 NN_INLINE vr v_term_value(const void *arg, size_t i, size_t k)
 {

@@ -16,7 +16,8 @@ static const struct nn_kernel *const kernels_blas[NN_N_OPS] = {
 #undef NN_OP
 };
 
-static const struct nn_kernel *const kernels_by_blas[NN_N_OPS] = { [NN_OP_dense] = &NN_K(dense_by_blas) };
+static const struct nn_kernel *const kernels_by_blas[NN_N_OPS] = { [NN_OP_dense] =
+									   &NN_K(dense_by_blas) };
 
 static void *alloc(size_t bytes, struct nn_error *err)
 {
@@ -31,27 +32,17 @@ static void *alloc(size_t bytes, struct nn_error *err)
 #define NN_KIND "generic"
 #endif
 
-#define NN_DEVICE(table, ...) { \
-	.name = "cpu", \
-	.kind = NN_KIND, \
-	.dtype = sizeof(real) == sizeof(float) ? NN_F32 : NN_F64, \
-	.kernels = table, \
-	.alloc = alloc, \
-	.free = nn_free, \
-	.loss = NN_K(loss), \
-	.update = NN_K(update), \
-	.direction = NN_K(direction), \
-	.sum_rows = NN_K(sum_rows), \
-	.add = NN_K(add_arrays), \
-	.sum = NN_K(sum), \
-	.sum_squares = NN_K(sum_squares), \
-	.softmax = NN_K(softmax_rows), \
-	.sigmoid = NN_K(sigmoid), \
-	.leaves = nn_cpu_leaves, \
-	.fma = NN_K(fma_peak), \
-	.read = NN_K(read_peak), \
-	__VA_ARGS__ \
-}
+#define NN_DEVICE(table, ...) \
+	{ \
+		.name = "cpu", .kind = NN_KIND, \
+		.dtype = sizeof(real) == sizeof(float) ? NN_F32 : NN_F64, .kernels = table, \
+		.alloc = alloc, .free = nn_free, .loss = NN_K(loss), .update = NN_K(update), \
+		.direction = NN_K(direction), .sum_rows = NN_K(sum_rows), .add = NN_K(add_arrays), \
+		.sum = NN_K(sum), .sum_squares = NN_K(sum_squares), .softmax = NN_K(softmax_rows), \
+		.sigmoid = NN_K(sigmoid), .leaves = nn_cpu_leaves, .fma = NN_K(fma_peak), \
+		.read = NN_K(read_peak), __VA_ARGS__ \
+	}
 
 const struct nn_device NN_K(device) = NN_DEVICE(kernels, .library = NULL);
-const struct nn_device NN_K(device_blas) = NN_DEVICE(kernels_blas, .library = "openblas", .library_kernels = kernels_by_blas);
+const struct nn_device NN_K(device_blas) = NN_DEVICE(kernels_blas, .library = "openblas",
+						     .library_kernels = kernels_by_blas);

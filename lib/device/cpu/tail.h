@@ -6,7 +6,8 @@
 #include "device/cpu/product.h"
 
 /* residual: where the piece begins, or NULL. */
-static inline struct nn_tail nn_tail_of(const struct nn_epilogue *epilogue, const void *bias, const void *residual)
+static inline struct nn_tail nn_tail_of(const struct nn_epilogue *epilogue, const void *bias,
+					const void *residual)
 {
 	struct nn_tail tail = { .bias = bias, .residual = residual, .slope = epilogue->slope };
 	if (epilogue->activation == NN_ACT_RELU)

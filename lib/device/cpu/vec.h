@@ -1,4 +1,5 @@
-/* Vectors of the machine: one small set of operations that give the same results on every instruction set. */
+/* Vectors of the machine: one small set of operations that give the same results on every
+ * instruction set. */
 #ifndef NN_DEVICE_CPU_VEC_H
 #define NN_DEVICE_CPU_VEC_H
 
@@ -7,27 +8,26 @@
  *
  *	vr	VL reals	vi	VL integers of that size	vm	VL truths
  *
- * All operations are IEEE, round to nearest even, subnormals kept; results do not depend on the instruction set. Of a NaN only
- * that it is one is promised: sign and payload are not.
+ * All operations are IEEE, round to nearest even, subnormals kept; results do not depend on the
+ *instruction set. Of a NaN only that it is one is promised: sign and payload are not.
  *
  *	v_load(p) v_store(p, a)		any alignment
- *	v_load_m(p, m) v_store_m(p, m, a)	lanes outside m are 0, or not touched; their memory is not accessed
- *	v_load_n(p, n) v_store_n(p, n, a)	the same for the first n lanes, 0 <= n <= VL
+ *	v_load_m(p, m) v_store_m(p, m, a)	lanes outside m are 0, or not touched; their memory
+ *is not accessed v_load_n(p, n) v_store_n(p, n, a)	the same for the first n lanes, 0 <= n <= VL
  *	v_set(r) v_zero() v_iota()	all lanes r, 0; 0, 1, 2, ...
  *	v_add v_sub v_mul v_div v_sqrt	v_neg v_abs (bit operations, NaN too)
- *	v_fma(a, b, c)			a * b + c, rounded once		v_fnma(a, b, c)	-(a * b) + c, rounded once
- *	v_max(a, b)			a > b ? a : b: the second if either is NaN or both are zeros
- *	v_min(a, b)			a < b ? a : b: likewise
- *	v_round(a)			to the nearest integer, ties to even; keeps the sign of zero
- *	v_lt v_le v_gt v_ge v_eq	false for NaN			v_ne	true for NaN
- *	v_small(a)			subnormal or zero
+ *	v_fma(a, b, c)			a * b + c, rounded once		v_fnma(a, b, c)	-(a * b) +
+ *c, rounded once v_max(a, b)			a > b ? a : b: the second if either is NaN or both
+ *are zeros v_min(a, b)			a < b ? a : b: likewise v_round(a)			to
+ *the nearest integer, ties to even; keeps the sign of zero v_lt v_le v_gt v_ge v_eq	false for
+ *NaN			v_ne	true for NaN v_small(a)			subnormal or zero
  *	v_select(m, a, b)		m ? a : b, lane by lane
  *	vm_and vm_or vm_not vm_any vm_all	vm_first(n): the first n lanes
  *	v_toint(a)			nearest integer, ties to even; |a| < 2^22 (f32), 2^51 (f64)
  *	v_fromint(i)			exact; |i| < 2^22, 2^51
  *	v_asint(a) v_asreal(i)		the same bits
- *	vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl(i, n) vi_shr(i, n) (logical)	vi_eq vi_gt (signed) give vm
- *	vi_load vi_store vi_select
+ *	vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl(i, n) vi_shr(i, n) (logical)	vi_eq vi_gt
+ *(signed) give vm vi_load vi_store vi_select
  *	v_transpose(r)			vr r[VL] as a square matrix, in place
  */
 
@@ -35,8 +35,8 @@
 
 #if defined NN_T_f32
 #define NN_MAGIC 0x1.8p23f
-#define NN_NORMAL 0x1p-126f              /* the least positive number that is not subnormal */
-#define NN_EPSILON 0x1p-23f              /* from 1 to the next number */
+#define NN_NORMAL 0x1p-126f /* the least positive number that is not subnormal */
+#define NN_EPSILON 0x1p-23f /* from 1 to the next number */
 #define NN_MAGIC_BITS 0x4b400000
 #else
 #define NN_MAGIC 0x1.8p52
@@ -65,12 +65,12 @@ NN_INLINE void v_store_n(real *p, size_t n, vr a)
 
 NN_INLINE vr v_neg(vr a)
 {
-	return v_asreal(vi_xor(v_asint(a), v_asint(v_set((real) -0.0))));
+	return v_asreal(vi_xor(v_asint(a), v_asint(v_set((real)-0.0))));
 }
 
 NN_INLINE vr v_abs(vr a)
 {
-	return v_asreal(vi_and(v_asint(a), vi_xor(v_asint(v_set((real) -0.0)), vi_set(-1))));
+	return v_asreal(vi_and(v_asint(a), vi_xor(v_asint(v_set((real)-0.0)), vi_set(-1))));
 }
 
 #ifndef NN_ISA_avx512

@@ -11,7 +11,8 @@
 
 static _Atomic(const struct nn_blas *) blas;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Lines "KEY<tab>o" (openblas) or u (ours) that this process goes by, whatever the file says later: weights are packed by them. */
+/* Lines "KEY<tab>o" (openblas) or u (ours) that this process goes by, whatever the file says later:
+ * weights are packed by them. */
 static struct nn_text known;
 
 const struct nn_blas *nn_cpu_blas(void)
@@ -38,7 +39,9 @@ static bool look_up(const char *line, bool *wins)
 	return at != NULL;
 }
 
-bool nn_cpu_blas_wins(const char *key, void (*measure)(const void *arg, double *ours_s, double *blas_s), const void *arg)
+bool nn_cpu_blas_wins(const char *key,
+		      void (*measure)(const void *arg, double *ours_s, double *blas_s),
+		      const void *arg)
 {
 	char full[160], line[170], answer[NN_CACHE_VALUE];
 	double ours_s, blas_s;

@@ -7,14 +7,20 @@ struct dense {
 	int init;
 };
 
-static const struct nn_layer_arg args[] = {
-	{ .name = "OUT", .type = NN_ARG_SIZE, .offset = offsetof(struct dense, op.out), .min = 1,
-	  .max = NN_ARG_MAX, .open = true, .help = "Outputs." },
-	{ .name = "bias", .type = NN_ARG_YESNO, .offset = offsetof(struct dense, op.bias), .fallback = "yes",
-	  .help = "Add a learned constant to each output." },
-	NN_ARG_INIT(offsetof(struct dense, init)),
-	{ .name = NULL }
-};
+static const struct nn_layer_arg args[] = { { .name = "OUT",
+					      .type = NN_ARG_SIZE,
+					      .offset = offsetof(struct dense, op.out),
+					      .min = 1,
+					      .max = NN_ARG_MAX,
+					      .open = true,
+					      .help = "Outputs." },
+					    { .name = "bias",
+					      .type = NN_ARG_YESNO,
+					      .offset = offsetof(struct dense, op.bias),
+					      .fallback = "yes",
+					      .help = "Add a learned constant to each output." },
+					    NN_ARG_INIT(offsetof(struct dense, init)),
+					    { .name = NULL } };
 
 static int expand(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {

@@ -2,11 +2,14 @@
 #include "base/random.h"
 #include "model/layer.h"
 
-static const struct nn_layer_arg args[] = {
-	{ .name = "P", .type = NN_ARG_REAL, .offset = offsetof(struct nn_dropout, p), .fallback = "0.5",
-	  .max = 1, .below = true, .help = "Probability of zero." },
-	{ .name = NULL }
-};
+static const struct nn_layer_arg args[] = { { .name = "P",
+					      .type = NN_ARG_REAL,
+					      .offset = offsetof(struct nn_dropout, p),
+					      .fallback = "0.5",
+					      .max = 1,
+					      .below = true,
+					      .help = "Probability of zero." },
+					    { .name = NULL } };
 
 static int expand(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
@@ -18,7 +21,8 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_dropout = {
 	.name = "dropout",
-	.brief = "In training each value is set to zero with probability P and the others are divided by 1-P; in prediction nothing "
+	.brief = "In training each value is set to zero with probability P and the others are "
+		 "divided by 1-P; in prediction nothing "
 		 "happens (torch.nn.Dropout).",
 	.args = args,
 	.size = sizeof(struct nn_dropout),

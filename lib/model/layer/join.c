@@ -2,8 +2,12 @@
 #include "model/layer.h"
 
 static const struct nn_layer_arg concat_args[] = {
-	{ .name = "dim", .type = NN_ARG_INDEX, .offset = offsetof(struct nn_concat, dim), .fallback = "0",
-	  .max = NN_MAX_RANK - 1, .help = "The dimension, counted without the rows; 0 are the channels." },
+	{ .name = "dim",
+	  .type = NN_ARG_INDEX,
+	  .offset = offsetof(struct nn_concat, dim),
+	  .fallback = "0",
+	  .max = NN_MAX_RANK - 1,
+	  .help = "The dimension, counted without the rows; 0 are the channels." },
 	{ .name = NULL }
 };
 

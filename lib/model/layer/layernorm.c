@@ -1,11 +1,15 @@
-/* layernorm: the last dimension of each row is brought to mean 0 and variance 1, then scaled and shifted. */
+/* layernorm: the last dimension of each row is brought to mean 0 and variance 1, then scaled and
+ * shifted. */
 #include "model/layer.h"
 
-static const struct nn_layer_arg args[] = {
-	{ .name = "eps", .type = NN_ARG_REAL, .offset = offsetof(struct nn_layernorm, eps), .fallback = "1e-5",
-	  .max = 1, .above = true, .help = "Added to the variance." },
-	{ .name = NULL }
-};
+static const struct nn_layer_arg args[] = { { .name = "eps",
+					      .type = NN_ARG_REAL,
+					      .offset = offsetof(struct nn_layernorm, eps),
+					      .fallback = "1e-5",
+					      .max = 1,
+					      .above = true,
+					      .help = "Added to the variance." },
+					    { .name = NULL } };
 
 static int expand(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
@@ -14,7 +18,8 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_layernorm = {
 	.name = "layernorm",
-	.brief = "The last dimension of each row is brought to mean 0 and variance 1, then scaled and shifted (torch.nn.LayerNorm).",
+	.brief = "The last dimension of each row is brought to mean 0 and variance 1, then scaled "
+		 "and shifted (torch.nn.LayerNorm).",
 	.more = "Parameters: weight [N], bias [N], N the last dimension.",
 	.args = args,
 	.size = sizeof(struct nn_layernorm),

@@ -4,12 +4,25 @@
 #define SHAPES "C,H,W to C,H',W' with H' = floor((H + 2*pad - K) / stride) + 1"
 
 static const struct nn_layer_arg args[] = {
-	{ .name = "K", .type = NN_ARG_PAIR, .offset = offsetof(struct nn_pool2d, window.kernel), .min = 1,
-	  .max = NN_ARG_MAX, .help = "Height and width of the window, AxB or one number for both." },
-	{ .name = "stride", .type = NN_ARG_PAIR, .offset = offsetof(struct nn_pool2d, window.stride), .like = "K",
-	  .min = 1, .max = NN_ARG_MAX, .help = "Steps of the window." },
-	{ .name = "pad", .type = NN_ARG_PAIR, .offset = offsetof(struct nn_pool2d, window.pad), .fallback = "0",
-	  .max = NN_ARG_MAX, .help = "Rows and columns put on each side." },
+	{ .name = "K",
+	  .type = NN_ARG_PAIR,
+	  .offset = offsetof(struct nn_pool2d, window.kernel),
+	  .min = 1,
+	  .max = NN_ARG_MAX,
+	  .help = "Height and width of the window, AxB or one number for both." },
+	{ .name = "stride",
+	  .type = NN_ARG_PAIR,
+	  .offset = offsetof(struct nn_pool2d, window.stride),
+	  .like = "K",
+	  .min = 1,
+	  .max = NN_ARG_MAX,
+	  .help = "Steps of the window." },
+	{ .name = "pad",
+	  .type = NN_ARG_PAIR,
+	  .offset = offsetof(struct nn_pool2d, window.pad),
+	  .fallback = "0",
+	  .max = NN_ARG_MAX,
+	  .help = "Rows and columns put on each side." },
 	{ .name = NULL }
 };
 

@@ -2,8 +2,12 @@
 #include "model/layer.h"
 
 static const struct nn_layer_arg reshape_args[] = {
-	{ .name = "AxBxC", .type = NN_ARG_SHAPE, .offset = offsetof(struct nn_reshape, shape), .min = 1,
-	  .max = NN_ARG_MAX, .help = "The new shape, without the rows; 1 to 8 dimensions." },
+	{ .name = "AxBxC",
+	  .type = NN_ARG_SHAPE,
+	  .offset = offsetof(struct nn_reshape, shape),
+	  .min = 1,
+	  .max = NN_ARG_MAX,
+	  .help = "The new shape, without the rows; 1 to 8 dimensions." },
 	{ .name = NULL }
 };
 
@@ -19,14 +23,15 @@ static int expand_reshape(const struct nn_expansion *line, const void *values, s
 
 static int expand_flatten(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
-	struct nn_reshape reshape = { .shape =
-		nn_shape1(nn_shape_count(&line->program->values[line->in[0]].shape)) };
+	struct nn_reshape reshape = { .shape = nn_shape1(nn_shape_count(
+					      &line->program->values[line->in[0]].shape)) };
 
 	(void)values;
 	return expand_reshape(line, &reshape, err);
 }
 
-static int expand_identity(const struct nn_expansion *line, const void *values, struct nn_error *err)
+static int expand_identity(const struct nn_expansion *line, const void *values,
+			   struct nn_error *err)
 {
 	(void)values;
 	(void)err;

@@ -1,8 +1,11 @@
-/* softmax and log-softmax: values that add up to 1, over the channels of an image or the last dimension. */
+/* softmax and log-softmax: values that add up to 1, over the channels of an image or the last
+ * dimension. */
 #include "model/layer.h"
 
-#define MORE "Over the channels of C,H,W, else over the last dimension. A classifier needs none at its end: the loss applies it " \
-	     "in training, --emit=probs in prediction."
+#define MORE \
+	"Over the channels of C,H,W, else over the last dimension. A classifier needs none at " \
+	"its end: the loss applies it " \
+	"in training, --emit=probs in prediction."
 
 static int expand_softmax(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
@@ -12,7 +15,8 @@ static int expand_softmax(const struct nn_expansion *line, const void *values, s
 	return nn_expand_op(line, NN_OP_softmax, &attrs, err);
 }
 
-static int expand_log_softmax(const struct nn_expansion *line, const void *values, struct nn_error *err)
+static int expand_log_softmax(const struct nn_expansion *line, const void *values,
+			      struct nn_error *err)
 {
 	struct nn_softmax attrs = { .log = true };
 

@@ -13,7 +13,7 @@ struct nn_explain {
 	size_t largest_batch;
 	struct nn_suggestion suggestions[NN_SUGGESTIONS];
 	size_t n_suggestions;
-	const struct nn_scaling *scaling;        /* borrowed */
+	const struct nn_scaling *scaling; /* borrowed */
 };
 
 /* For people, and as one JSON object. */

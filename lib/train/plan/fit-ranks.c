@@ -1,4 +1,5 @@
-/* Of the memory of a rank, what ranks of its host have in common: their window, and the pages of files. */
+/* Of the memory of a rank, what ranks of its host have in common: their window, and the pages of
+ * files. */
 #include "base/memory.h"
 #include "train/plan/fit-ranks.h"
 #include "train/ranks.h"
@@ -30,7 +31,8 @@ int nn_fit_parts(const struct nn_train *t)
 	return (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t);
 }
 
-/* Can ranks of a strategy see memory together: parameters, slots and gradients in a window, or what goes through one? */
+/* Can ranks of a strategy see memory together: parameters, slots and gradients in a window, or what
+ * goes through one? */
 static bool has_window(const struct nn_train *t)
 {
 	return nn_fit_sharers(t) > 1 && !t->device->copy_in && nn_comm_shares_memory() &&
@@ -43,35 +45,44 @@ size_t nn_fit_mpi_bytes(const struct nn_train *t)
 }
 
 /*
- * Touched by this rank: all parameters, the slots of its shard (all of them where it writes states), its own sums, its shard of the
- * others', and the sum where norms are asked for. See near.c.
+ * Touched by this rank: all parameters, the slots of its shard (all of them where it writes
+ * states), its own sums, its shard of the others', and the sum where norms are asked for. See
+ * near.c.
  */
-static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states, bool norms, struct nn_fit *fit)
+static void in_window(const struct nn_step_options *o, const struct nn_step_sizes *s, bool states,
+		      bool norms, struct nn_fit *fit)
 {
 	bool copies = nn_near_copies(s->weights);
-	struct nn_shard kept = nn_shard_of(s->elements, o->shards ? o->shard : 0, o->shards ? o->shards : 1); /* counted */
-	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank), of_others = nn_step_others(o, o->rank);
+	struct nn_shard kept = nn_shard_of(s->elements, o->shards ? o->shard : 0,
+					   o->shards ? o->shards : 1); /* counted */
+	size_t ranks = (size_t)o->ranks, own = 1 + nn_step_kept(o, o->rank),
+	       of_others = nn_step_others(o, o->rank);
 	size_t slots = s->slots * s->block, others, touched;
-	size_t both = (copies ? s->block : s->weights) + (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
+	size_t both = (copies ? s->block : s->weights) +
+		      (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
 
-	if (s->elements == 0)        /* tables alone, which lie elsewhere */
+	if (s->elements == 0) /* tables alone, which lie elsewhere */
 		return;
 	others = of_others * (s->block / ranks);
 	touched = states ? slots : slots / ranks;
 	fit->window = both + touched + own * s->block + others;
 	fit->window_all = both + slots + (own + of_others) * s->block;
-	fit->optimizer = fit->optimizer - s->slots * kept.n * (s->block / s->elements) + touched + (norms ? s->block : 0);
+	fit->optimizer = fit->optimizer - s->slots * kept.n * (s->block / s->elements) + touched +
+			 (norms ? s->block : 0);
 	fit->parameters += copies ? s->block : 0;
 	fit->gradients += others + (copies ? own * s->block : 0);
 }
 
 /*
- * By messages: room for the sums of others, of the own shard; of master rank 0 has one of all. What comes over TCP before this rank is there
- * to receive it Open MPI keeps: between nothing and all the parameters that others make.
+ * By messages: room for the sums of others, of the own shard; of master rank 0 has one of all. What
+ * comes over TCP before this rank is there to receive it Open MPI keeps: between nothing and all
+ * the parameters that others make.
  */
-static void in_messages(const struct nn_step_options *o, const struct nn_step_sizes *s, bool master, bool tcp, struct nn_fit *fit)
+static void in_messages(const struct nn_step_options *o, const struct nn_step_sizes *s, bool master,
+			bool tcp, struct nn_fit *fit)
 {
-	size_t ranks = (size_t)o->ranks, made = master ? (o->rank == 0 ? s->block : 0) : s->block / ranks;
+	size_t ranks = (size_t)o->ranks,
+	       made = master ? (o->rank == 0 ? s->block : 0) : s->block / ranks;
 
 	if (!master || o->rank == 0)
 		fit->gradients += nn_step_others(o, o->rank) * (s->block / (master ? 1 : ranks));
@@ -79,7 +90,8 @@ static void in_messages(const struct nn_step_options *o, const struct nn_step_si
 		fit->other += (s->block - made) / 2;
 }
 
-/* Of async the server sees a block for each computing rank, these their own, where they are small. */
+/* Of async the server sees a block for each computing rank, these their own, where they are small.
+ */
 static void in_rooms(const struct nn_train *t, const struct nn_step_sizes *s, struct nn_fit *fit)
 {
 	size_t computing = (size_t)nn_fit_sharers(t) - 1;
@@ -92,7 +104,8 @@ static void in_rooms(const struct nn_train *t, const struct nn_step_sizes *s, st
 	fit->other += fit->window;
 }
 
-int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool norms, struct nn_fit *fit, struct nn_error *err)
+int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool norms,
+		 struct nn_fit *fit, struct nn_error *err)
 {
 	struct nn_step_sizes sizes;
 	bool master = t->strategy == &nn_strategy_master;
@@ -106,13 +119,15 @@ int nn_fit_share(const struct nn_train *t, const struct nn_step_options *o, bool
 	if (t->strategy == &nn_strategy_async)
 		in_rooms(t, &sizes, fit);
 	else if (is_local(t) && has_window(t))
-		fit->other += fit->window = fit->window_all = nn_window_sum_bytes(o->ranks, sizes.block);
+		fit->other += fit->window = fit->window_all =
+			nn_window_sum_bytes(o->ranks, sizes.block);
 	else if (is_local(t))
 		return 0;
 	else if (is_sync(t) && has_window(t))
 		in_window(o, &sizes, t->keeps_state, norms, fit);
 	else
-		in_messages(o, &sizes, master, !nn_comm_shares_memory() || t->on_host < o->ranks, fit);
+		in_messages(o, &sizes, master, !nn_comm_shares_memory() || t->on_host < o->ranks,
+			    fit);
 	return 0;
 }
 
@@ -125,12 +140,14 @@ static size_t own(const struct nn_fit *fit)
 
 int nn_fit_gather(struct nn_train *t, struct nn_error *err)
 {
-	size_t n = (size_t)nn_train_ranks(t), mine = own(&t->fit) + t->fit.window_all / (size_t)nn_fit_sharers(t), *all;
+	size_t n = (size_t)nn_train_ranks(t),
+	       mine = own(&t->fit) + t->fit.window_all / (size_t)nn_fit_sharers(t), *all;
 	int status = -1;
 
 	if (!nn_train_in_parts(t) || !t->comm || t->on_host < t->comm->size)
 		return 0;
-	if ((all = nn_alloc(n, sizeof *all, err)) && (status = nn_comm_gather(t->comm, &mine, all, sizeof mine, err)) == 0) {
+	if ((all = nn_alloc(n, sizeof *all, err)) &&
+	    (status = nn_comm_gather(t->comm, &mine, all, sizeof mine, err)) == 0) {
 		t->fit.host = 0;
 		for (size_t i = 0; i < n; i++)
 			t->fit.host += all[i];
@@ -139,10 +156,12 @@ int nn_fit_gather(struct nn_train *t, struct nn_error *err)
 	return status;
 }
 
-void nn_fit_host(const struct nn_train *t, const struct nn_fit *first, const struct nn_fit *other, struct nn_fit *fit)
+void nn_fit_host(const struct nn_train *t, const struct nn_fit *first, const struct nn_fit *other,
+		 struct nn_fit *fit)
 {
 	size_t ranks = (size_t)t->on_host / (t->comm ? 1 : (size_t)nn_fit_parts(t));
 	bool has_first = t->comm ? nn_train_first(t) || t->on_host == t->comm->size : true;
 
-	fit->host = own(other) * (ranks - has_first) + (has_first ? own(first) : 0) + fit->window_all;
+	fit->host =
+		own(other) * (ranks - has_first) + (has_first ? own(first) : 0) + fit->window_all;
 }

@@ -17,13 +17,15 @@ static uint64_t times(uint64_t a, uint64_t n)
 	return __builtin_mul_overflow(a, n, &product) ? UINT64_MAX : product;
 }
 
-static uint64_t forward_flops(const struct nn_program *program, const struct nn_node *node, struct nn_shape *in)
+static uint64_t forward_flops(const struct nn_program *program, const struct nn_node *node,
+			      struct nn_shape *in)
 {
 	const struct nn_shape *out = &program->values[node->out].shape;
 
 	for (int k = 0; k < node->n_in; k++)
 		in[k] = program->values[node->in[k]].shape;
-	return nn_ops[node->op]->flops ? nn_ops[node->op]->flops(node->attrs, in, node->n_in, out) : nn_shape_count(out);
+	return nn_ops[node->op]->flops ? nn_ops[node->op]->flops(node->attrs, in, node->n_in, out)
+				       : nn_shape_count(out);
 }
 
 static bool is_product(enum nn_op_id op)
@@ -32,8 +34,8 @@ static bool is_product(enum nn_op_id op)
 }
 
 /*
- * Backward of a product is one towards its weights and, where something before it learns, one towards its input; of any other op as
- * much as forward.
+ * Backward of a product is one towards its weights and, where something before it learns, one
+ * towards its input; of any other op as much as forward.
  */
 static uint64_t train_flops(const struct nn_node *node, uint64_t forward, const bool *learns)
 {
@@ -49,7 +51,9 @@ static uint64_t train_flops(const struct nn_node *node, uint64_t forward, const 
 /* A view has no memory of its own. */
 static size_t activation_bytes(const struct nn_train *t, const struct nn_node *node)
 {
-	return node->op == NN_OP_reshape ? 0 : nn_shape_count(&t->program->values[node->out].shape) * nn_dtype_size(t->device->dtype);
+	return node->op == NN_OP_reshape ? 0
+					 : nn_shape_count(&t->program->values[node->out].shape) *
+						   nn_dtype_size(t->device->dtype);
 }
 
 static int add_nodes(struct nn_layers *l, const struct nn_train *t, struct nn_error *err)
@@ -70,7 +74,8 @@ static int add_nodes(struct nn_layers *l, const struct nn_train *t, struct nn_er
 			struct nn_layer_cost *layer = &l->layer[node->line];
 
 			layer->forward_flops = more(layer->forward_flops, forward);
-			layer->train_flops = more(layer->train_flops, train_flops(node, forward, learns));
+			layer->train_flops =
+				more(layer->train_flops, train_flops(node, forward, learns));
 			layer->activation_bytes += activation_bytes(t, node);
 			layer->product |= is_product(node->op);
 		}
@@ -92,7 +97,9 @@ int nn_layers_make(struct nn_layers *l, const struct nn_train *t, struct nn_erro
 	for (int i = 0; i < l->n; i++) {
 		struct nn_net_line line = nn_net_line(t->net, i);
 
-		l->layer[i] = (struct nn_layer_cost){ .line = i, .name = line.name, .layer = line.layer, .output = line.shape };
+		l->layer[i] = (struct nn_layer_cost){
+			.line = i, .name = line.name, .layer = line.layer, .output = line.shape
+		};
 	}
 	for (int p = 0; p < t->program->n_params; p++) {
 		const struct nn_program_param *param = &t->program->params[p];

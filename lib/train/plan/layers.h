@@ -12,17 +12,17 @@ struct nn_train;
 /* A canonical line. Counts that do not fit are UINT64_MAX. */
 struct nn_layer_cost {
 	int line;
-	const char *name, *layer;        /* of the network */
+	const char *name, *layer; /* of the network */
 	struct nn_shape output;
 	uint64_t parameters, forward_flops, train_flops;
 	size_t activation_bytes;
-	bool product;                    /* dense, conv2d */
+	bool product; /* dense, conv2d */
 };
 
 struct nn_layers {
-	struct nn_layer_cost *layer;     /* [n] */
+	struct nn_layer_cost *layer; /* [n] */
 	int n;
-	uint64_t parameters;             /* of all */
+	uint64_t parameters; /* of all */
 };
 
 /* Free them in any case. */

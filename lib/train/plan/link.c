@@ -1,4 +1,5 @@
-/* The link between ranks, kept as answers of base/cache.h: a point of bytes and seconds for each size of gradients that was trained. */
+/* The link between ranks, kept as answers of base/cache.h: a point of bytes and seconds for each
+ * size of gradients that was trained. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,13 +14,13 @@
 #include "train/plan/link.h"
 
 #define FILE_NAME "link"
-#define POINTS 12                    /* sizes four times as large each: all there are */
-#define SMALL_BYTES 262144.0         /* below this a point alone tells of messages, else of bytes */
-#define MOST_RANKS 64                /* other numbers of ranks that are looked for */
+#define POINTS 12            /* sizes four times as large each: all there are */
+#define SMALL_BYTES 262144.0 /* below this a point alone tells of messages, else of bytes */
+#define MOST_RANKS 64        /* other numbers of ranks that are looked for */
 
 /* The estimate. */
 #define GUESSED_MESSAGE_S 2e-5
-#define COPIES 3                     /* of a byte: into memory that others see, from there, added */
+#define COPIES 3 /* of a byte: into memory that others see, from there, added */
 #define COPY_BYTES ((size_t)4 << 20)
 #define GUESSED_COPY_BYTES_S 5e9
 
@@ -53,7 +54,8 @@ static size_t read_points(const char *text, struct point *points)
 	while (*text && n < 2 * POINTS) {
 		size_t length = strcspn(text, " ");
 
-		if (!nn_parse_f64(text, length, &value[n]) || !(value[n] >= 0) || !isfinite(value[n]))
+		if (!nn_parse_f64(text, length, &value[n]) || !(value[n] >= 0) ||
+		    !isfinite(value[n]))
 			return 0;
 		n++;
 		text += length + (text[length] == ' ');
@@ -68,7 +70,8 @@ static size_t recall(const char *what, int ranks, struct point points[POINTS])
 	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];
 
 	nn_comm_key(key, what, ranks);
-	return nn_cache_get(FILE_NAME, key, value) == NN_CACHE_FOUND ? read_points(value, points) : 0;
+	return nn_cache_get(FILE_NAME, key, value) == NN_CACHE_FOUND ? read_points(value, points)
+								     : 0;
 }
 
 /* ---- the estimate ---- */
@@ -94,7 +97,8 @@ static double copy_bytes_s(void)
 
 static void estimate(struct nn_link *link)
 {
-	*link = (struct nn_link){ .message_s = GUESSED_MESSAGE_S, .byte_s = COPIES / copy_bytes_s() };
+	*link = (struct nn_link){ .message_s = GUESSED_MESSAGE_S,
+				  .byte_s = COPIES / copy_bytes_s() };
 }
 
 /* ---- the line through the points ---- */
@@ -105,7 +109,8 @@ static void fit(const struct point *points, size_t n, double *alpha, double *bet
 	double w = 0, x = 0, y = 0, xx = 0, xy = 0, d;
 
 	for (size_t i = 0; i < n; i++) {
-		double s = points[i].seconds > 1e-9 ? points[i].seconds : 1e-9, weight = 1 / (s * s);
+		double s = points[i].seconds > 1e-9 ? points[i].seconds : 1e-9,
+		       weight = 1 / (s * s);
 
 		w += weight;
 		x += weight * points[i].bytes;
@@ -150,13 +155,15 @@ static bool measured(int ranks, bool messages_alone, struct nn_link *link)
 		fit(points, n, &alpha, &beta);
 	} else if (n == 1) {
 		fit_one(points, ranks, &alpha, &beta);
-	} else if (recall("allreduce", ranks, points) == 1) {      /* these two are alpha and beta */
+	} else if (recall("allreduce", ranks, points) == 1) { /* these two are alpha and beta */
 		alpha = points[0].bytes;
 		beta = points[0].seconds;
 	} else {
 		return false;
 	}
-	*link = (struct nn_link){ .message_s = alpha / messages(ranks), .byte_s = beta / share(ranks), .ranks = ranks };
+	*link = (struct nn_link){ .message_s = alpha / messages(ranks),
+				  .byte_s = beta / share(ranks),
+				  .ranks = ranks };
 	return true;
 }
 
@@ -191,12 +198,13 @@ void nn_link_put(int ranks, double bytes, double seconds)
 {
 	char key[NN_COMM_KEY];
 	struct point points[POINTS];
-	struct nn_text value = {0};
+	struct nn_text value = { 0 };
 	size_t n = recall("training", ranks, points), at = 0;
 
 	while (at < n && size_class(points[at].bytes) != size_class(bytes))
 		at++;
-	if (at < n) {                /* less is the link, more may be other work on the machine, and counts little */
+	if (at <
+	    n) { /* less is the link, more may be other work on the machine, and counts little */
 		double known = points[at].seconds * bytes / fmax(points[at].bytes, 1);
 
 		seconds = seconds < known ? seconds : (3 * known + seconds) / 4;
@@ -207,7 +215,8 @@ void nn_link_put(int ranks, double bytes, double seconds)
 	}
 	points[at] = (struct point){ bytes, seconds };
 	for (size_t i = 0; i < n; i++)
-		nn_text_addf(&value, "%s%.6g %.6g", i ? " " : "", points[i].bytes, points[i].seconds);
+		nn_text_addf(&value, "%s%.6g %.6g", i ? " " : "", points[i].bytes,
+			     points[i].seconds);
 	nn_comm_key(key, "training", ranks);
 	if (!value.failed)
 		nn_cache_put(FILE_NAME, key, value.data, NULL);

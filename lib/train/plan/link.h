@@ -6,17 +6,19 @@
 #include <stddef.h>
 
 /*
- * An all-reduce of S bytes over n ranks takes 2 (n - 1) message_s + 2 (n - 1) / n S byte_s seconds: the messages and bytes per rank of a
- * ring. (Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in MPICH, 2005.)
+ * An all-reduce of S bytes over n ranks takes 2 (n - 1) message_s + 2 (n - 1) / n S byte_s seconds:
+ * the messages and bytes per rank of a ring. (Thakur, Rabenseifner, Gropp: Optimization of
+ * collective communication operations in MPICH, 2005.)
  */
 struct nn_link {
 	double message_s, byte_s;
-	int ranks;                       /* of the measurement; 0: an estimate */
+	int ranks; /* of the measurement; 0: an estimate */
 };
 
 /*
- * For so many ranks: what trainings met here, else what nn-allreduce --bench measured; else of the nearest other number of ranks; else an
- * estimate, from the time that copies in memory take. messages_alone: what nn-allreduce measured first, for ranks that share no memory.
+ * For so many ranks: what trainings met here, else what nn-allreduce --bench measured; else of the
+ * nearest other number of ranks; else an estimate, from the time that copies in memory take.
+ * messages_alone: what nn-allreduce measured first, for ranks that share no memory.
  */
 void nn_link_get(int ranks, bool messages_alone, struct nn_link *link);
 /* What trainings met first, the estimate left out: false. */

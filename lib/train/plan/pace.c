@@ -1,4 +1,5 @@
-/* The pace of one rank of several: threads share a part of a step, and ranks that share cores take turns on them. */
+/* The pace of one rank of several: threads share a part of a step, and ranks that share cores take
+ * turns on them. */
 #include <math.h>
 
 #include "train/job.h"
@@ -23,7 +24,7 @@ double nn_pace_step(const struct nn_pace *p, int threads)
 	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
 }
 
-#define MEDIUM ((double)(16 << 20))  /* bytes */
+#define MEDIUM ((double)(16 << 20)) /* bytes */
 
 double nn_pace_memory(double bytes)
 {
@@ -38,14 +39,19 @@ double nn_pace_largest(const struct nn_train *t, int ranks)
 }
 
 /*
- * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do not compute faster than as many threads
- * of one process: memory is shared by both. sharing: how many of the ranks are on these cores.
+ * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do
+ * not compute faster than as many threads of one process: memory is shared by both. sharing: how
+ * many of the ranks are on these cores.
  */
 double nn_pace_share(const struct nn_train *t, const struct nn_pace *p, int ranks, int sharing)
 {
-	int threads = nn_pace_threads(p, sharing), all = threads < p->cores ? sharing * threads : p->cores;
-	double share = nn_pace_largest(t, ranks), busy = fmax((double)sharing * (threads < p->cores ? threads : p->cores) / p->cores, 1);
-	double by_rank = nn_pace_step(p, threads) * share * busy, together = nn_pace_step(p, all < p->cores ? all : p->cores) * share * sharing;
+	int threads = nn_pace_threads(p, sharing),
+	    all = threads < p->cores ? sharing * threads : p->cores;
+	double share = nn_pace_largest(t, ranks),
+	       busy = fmax((double)sharing * (threads < p->cores ? threads : p->cores) / p->cores,
+			   1);
+	double by_rank = nn_pace_step(p, threads) * share * busy,
+	       together = nn_pace_step(p, all < p->cores ? all : p->cores) * share * sharing;
 
 	if (isnan(by_rank))
 		return NAN;

@@ -36,8 +36,8 @@ static void add_number(struct nn_text *text, double value)
 
 static void add_device(struct nn_text *key, const struct nn_train *t)
 {
-	nn_text_addf(key, "%s %s f%zu threads=%llu", t->device->name, t->device->kind, 8 * nn_dtype_size(t->device->dtype),
-		     (unsigned long long)t->std->threads);
+	nn_text_addf(key, "%s %s f%zu threads=%llu", t->device->name, t->device->kind,
+		     8 * nn_dtype_size(t->device->dtype), (unsigned long long)t->std->threads);
 }
 
 static void add_key(struct nn_text *key, const struct nn_train *t)
@@ -46,25 +46,29 @@ static void add_key(struct nn_text *key, const struct nn_train *t)
 
 	nn_text_add(key, "train ");
 	add_device(key, t);
-	nn_text_addf(key, " batch=%llu micro=%zu leaves=%llu %s%s%s rows=%llu valid=%llu ", (unsigned long long)o->batch, t->fit.micro,
-		     (unsigned long long)o->leaves, nn_optimizers[o->optimizer].name, o->momentum != 0 ? "+momentum" : "",
-		     t->keeps_state ? " state" : "", (unsigned long long)t->n_rows, (unsigned long long)t->n_valid);
+	nn_text_addf(key, " batch=%llu micro=%zu leaves=%llu %s%s%s rows=%llu valid=%llu ",
+		     (unsigned long long)o->batch, t->fit.micro, (unsigned long long)o->leaves,
+		     nn_optimizers[o->optimizer].name, o->momentum != 0 ? "+momentum" : "",
+		     t->keeps_state ? " state" : "", (unsigned long long)t->n_rows,
+		     (unsigned long long)t->n_valid);
 	if (nn_fit_sharers(t) * nn_fit_parts(t) > 1)
-		nn_text_addf(key, "ranks=%d strategy=%s pipeline=%s tensor=%d shard=%d ", nn_fit_sharers(t) * nn_fit_parts(t),
-			     o->strategy ? o->strategy : "sync", o->pipeline ? o->pipeline : "1", nn_tensor_ranks(t), o->shard_optimizer);
+		nn_text_addf(key, "ranks=%d strategy=%s pipeline=%s tensor=%d shard=%d ",
+			     nn_fit_sharers(t) * nn_fit_parts(t),
+			     o->strategy ? o->strategy : "sync", o->pipeline ? o->pipeline : "1",
+			     nn_tensor_ranks(t), o->shard_optimizer);
 	nn_text_add(key, nn_net_text(t->net));
 }
 
 bool nn_rate_get(const struct nn_train *t, struct nn_rate *rate)
 {
-	struct nn_text key = {0};
+	struct nn_text key = { 0 };
 	char value[NN_CACHE_VALUE];
 	double n[3];
 	bool found;
 
 	add_key(&key, t);
-	found = !key.failed && nn_cache_get(FILE_NAME, key.data, value) == NN_CACHE_FOUND && strchr(value, ' ') &&
-		numbers(strchr(value, ' ') + 1, n, 3) == 3 && n[0] > 0;
+	found = !key.failed && nn_cache_get(FILE_NAME, key.data, value) == NN_CACHE_FOUND &&
+		strchr(value, ' ') && numbers(strchr(value, ' ') + 1, n, 3) == 3 && n[0] > 0;
 	nn_text_free(&key);
 	if (found)
 		*rate = (struct nn_rate){ n[0], n[1], n[2], strncmp(value, "ran ", 4) == 0 };
@@ -73,7 +77,7 @@ bool nn_rate_get(const struct nn_train *t, struct nn_rate *rate)
 
 void nn_rate_put(const struct nn_train *t, const struct nn_rate *rate)
 {
-	struct nn_text key = {0}, value = {0};
+	struct nn_text key = { 0 }, value = { 0 };
 
 	add_key(&key, t);
 	nn_text_add(&value, rate->ran ? "ran" : "tried");
@@ -88,14 +92,15 @@ void nn_rate_put(const struct nn_train *t, const struct nn_rate *rate)
 
 bool nn_machine_rate_get(const struct nn_train *t, struct nn_machine_rate *rate)
 {
-	struct nn_text key = {0};
+	struct nn_text key = { 0 };
 	char value[NN_CACHE_VALUE];
 	double n[2];
 	bool found;
 
 	nn_text_add(&key, "machine ");
 	add_device(&key, t);
-	found = !key.failed && nn_cache_get(FILE_NAME, key.data, value) == NN_CACHE_FOUND && numbers(value, n, 2) == 2 && n[0] > 0;
+	found = !key.failed && nn_cache_get(FILE_NAME, key.data, value) == NN_CACHE_FOUND &&
+		numbers(value, n, 2) == 2 && n[0] > 0;
 	nn_text_free(&key);
 	if (found)
 		*rate = (struct nn_machine_rate){ n[0], n[1] };
@@ -104,7 +109,7 @@ bool nn_machine_rate_get(const struct nn_train *t, struct nn_machine_rate *rate)
 
 void nn_machine_rate_put(const struct nn_train *t, const struct nn_machine_rate *rate)
 {
-	struct nn_text key = {0};
+	struct nn_text key = { 0 };
 	char value[NN_CACHE_VALUE];
 
 	nn_text_add(&key, "machine ");
@@ -117,7 +122,7 @@ void nn_machine_rate_put(const struct nn_train *t, const struct nn_machine_rate 
 
 /* ---- files ---- */
 
-#define SMALL_BYTES 1e6              /* files below cost what a sync costs, others what their bytes do */
+#define SMALL_BYTES 1e6 /* files below cost what a sync costs, others what their bytes do */
 #define GUESSED_S 0.004
 #define GUESSED_BYTES_S 4e8
 
@@ -131,7 +136,8 @@ double nn_file_seconds(double bytes)
 	char value[NN_CACHE_VALUE];
 	double n;
 
-	if (nn_cache_get(FILE_NAME, file_key(bytes), value) != NN_CACHE_FOUND || numbers(value, &n, 1) != 1 || !(n > 0))
+	if (nn_cache_get(FILE_NAME, file_key(bytes), value) != NN_CACHE_FOUND ||
+	    numbers(value, &n, 1) != 1 || !(n > 0))
 		return GUESSED_S + bytes / GUESSED_BYTES_S;
 	return bytes < SMALL_BYTES ? n : bytes / n;
 }

@@ -7,24 +7,27 @@
 struct nn_train;
 
 struct nn_rate {
-	double step_s;                   /* of a full batch */
-	double extra_s;                  /* of an epoch besides its steps: evaluation, state; NaN: not known */
-	double once_s;                   /* of a training besides its epochs: what the first step touches, the model file; NaN: not known */
-	bool ran;                        /* from a training, else from some steps that were tried */
+	double step_s;  /* of a full batch */
+	double extra_s; /* of an epoch besides its steps: evaluation, state; NaN: not known */
+	double once_s;  /* of a training besides its epochs: what the first step touches, the model
+			   file; NaN: not known */
+	bool ran;       /* from a training, else from some steps that were tried */
 };
 
 /* What is kept for this network, device, batch, micro-batch and number of threads. */
 bool nn_rate_get(const struct nn_train *train, struct nn_rate *rate);
 void nn_rate_put(const struct nn_train *train, const struct nn_rate *rate);
 
-/* What dense layers of a medium size reach, for networks too large to be tried: FLOP/s, and seconds of an update per parameter. */
+/* What dense layers of a medium size reach, for networks too large to be tried: FLOP/s, and seconds
+ * of an update per parameter. */
 struct nn_machine_rate {
 	double flops_s, update_s;
 };
 bool nn_machine_rate_get(const struct nn_train *train, struct nn_machine_rate *rate);
 void nn_machine_rate_put(const struct nn_train *train, const struct nn_machine_rate *rate);
 
-/* Seconds that a file of so many bytes takes to be written and synced where the last ones were; a guess where there were none. */
+/* Seconds that a file of so many bytes takes to be written and synced where the last ones were; a
+ * guess where there were none. */
 double nn_file_seconds(double bytes);
 void nn_file_seconds_put(double bytes, double seconds);
 

@@ -1,4 +1,5 @@
-/* Steps that are tried: some to touch the memory and to wake threads and caches, then some that are timed. */
+/* Steps that are tried: some to touch the memory and to wake threads and caches, then some that are
+ * timed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,24 +9,26 @@
 #include "train/plan/rehearse.h"
 #include "train/prepare.h"
 
-#define WARM_S 0.005                 /* at least, of steps that are not timed */
-#define ENOUGH_S 0.03                /* of steps that are timed */
-#define PART 0.05                    /* of the training, which may be too short for that */
-#define LEAST_STEPS 3                /* so that one that met other work does not decide alone */
+#define WARM_S 0.005  /* at least, of steps that are not timed */
+#define ENOUGH_S 0.03 /* of steps that are timed */
+#define PART 0.05     /* of the training, which may be too short for that */
+#define LEAST_STEPS 3 /* so that one that met other work does not decide alone */
 #define MOST_STEPS 4096
-#define LONG_S 0.1                   /* a step that is tried but once */
-#define TRIED_FLOPS 8e9              /* of a step that is tried for a plan: some tenths of a second; half as many in f64 */
-#define LOOP_CLOCKS 8                /* times that the loop around a step could ask for the time in what it takes itself */
-#define MOST_ROWS ((uint64_t)1 << 20)    /* whose order is drawn for the time it takes alone */
+#define LONG_S 0.1 /* a step that is tried but once */
+#define TRIED_FLOPS \
+	8e9 /* of a step that is tried for a plan: some tenths of a second; half as many in f64 */
+#define LOOP_CLOCKS \
+	8 /* times that the loop around a step could ask for the time in what it takes itself */
+#define MOST_ROWS ((uint64_t)1 << 20) /* whose order is drawn for the time it takes alone */
 
 /* What is tried, and of which training. */
 struct trial {
 	struct nn_step *step;
-	const uint64_t *rows;        /* [n_rows] of the samples */
+	const uint64_t *rows; /* [n_rows] of the samples */
 	uint64_t n_rows;
-	uint64_t *batch;             /* [n], room for numbers of samples */
-	size_t n, spans;             /* spans: that stand for a step; 0: all of it */
-	uint64_t steps;              /* of the training */
+	uint64_t *batch; /* [n], room for numbers of samples */
+	size_t n, spans; /* spans: that stand for a step; 0: all of it */
+	uint64_t steps;  /* of the training */
 };
 
 /* Rows from all over the data, as a shuffled epoch has them. */
@@ -69,10 +72,11 @@ static int by_time(const void *a, const void *b)
 	return (s > t) - (s < t);
 }
 
-/* Means, since what other work takes from these steps it will take from later ones; but for the slowest fourth, which some stall met. */
+/* Means, since what other work takes from these steps it will take from later ones; but for the
+ * slowest fourth, which some stall met. */
 static struct nn_rehearsal mean(struct timed *steps, size_t n)
 {
-	struct nn_rehearsal found = {0};
+	struct nn_rehearsal found = { 0 };
 	size_t most = n > 1 ? n - (n + 3) / 4 : n;
 
 	qsort(steps, n, sizeof *steps, by_time);
@@ -138,12 +142,19 @@ static double draw_order(struct nn_train *t)
 
 double nn_rehearse_flops(const struct nn_train *t)
 {
-	return TRIED_FLOPS * (double)nn_dtype_size(NN_F32) / (double)nn_dtype_size(t->device->dtype);
+	return TRIED_FLOPS * (double)nn_dtype_size(NN_F32) /
+	       (double)nn_dtype_size(t->device->dtype);
 }
 
 int nn_rehearse(struct nn_train *t, double flops, struct nn_rehearsal *found, struct nn_error *err)
 {
-	struct trial trial = { t->step, t->rows, t->n_rows, NULL, t->n_rows < t->options->batch ? t->n_rows : t->options->batch, 0, t->planned };
+	struct trial trial = { t->step,
+			       t->rows,
+			       t->n_rows,
+			       NULL,
+			       t->n_rows < t->options->batch ? t->n_rows : t->options->batch,
+			       0,
+			       t->planned };
 	double tried = nn_rehearse_flops(t) / (flops * (double)trial.n);
 
 	if (!(trial.batch = nn_alloc(trial.n, sizeof *trial.batch, err)))
@@ -167,7 +178,8 @@ static size_t rows_to_try(const struct nn_train *t, double flops)
 	return rows;
 }
 
-int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehearsal *found, struct nn_error *err)
+int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehearsal *found,
+		     struct nn_error *err)
 {
 	struct nn_train t = *plan;
 	struct nn_train_options options = *plan->options;
@@ -186,7 +198,8 @@ int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehear
 	if (rows == 0 || (!t.dataset && nn_train_blank_data(&t, rows, err) < 0))
 		return -1;
 	options.batch = t.n_rows = rows;
-	options.leaves = rows == plan->options->batch ? plan->options->leaves : t.device->leaves(rows, group, SIZE_MAX);
+	options.leaves = rows == plan->options->batch ? plan->options->leaves
+						      : t.device->leaves(rows, group, SIZE_MAX);
 	step_options = nn_train_step_options(&t, plan->fit.micro < rows ? plan->fit.micro : rows);
 	all = nn_dataset_rows(t.dataset) < MOST_ROWS ? nn_dataset_rows(t.dataset) : MOST_ROWS;
 	all = all < rows ? rows : all;
@@ -217,7 +230,8 @@ int nn_rehearse_plan(const struct nn_train *plan, double flops, struct nn_rehear
 
 static const char medium[] = "input 512\ndense 512\nrelu\ndense 512\n";
 
-int nn_rehearse_machine(const struct nn_train *plan, struct nn_machine_rate *rate, struct nn_error *err)
+int nn_rehearse_machine(const struct nn_train *plan, struct nn_machine_rate *rate,
+			struct nn_error *err)
 {
 	struct nn_train t = *plan;
 	struct nn_train_options options = *plan->options;
@@ -232,7 +246,7 @@ int nn_rehearse_machine(const struct nn_train *plan, struct nn_machine_rate *rat
 		return -1;
 	if (nn_net_resolve(t.net, NULL, NULL, err) == 0) {
 		t.planned = UINT64_MAX;
-		t.comm = NULL;               /* one process, which has all of the network */
+		t.comm = NULL; /* one process, which has all of the network */
 		t.pipe = NULL;
 		t.tensor = NULL;
 		t.options = &options;
@@ -251,7 +265,8 @@ int nn_rehearse_machine(const struct nn_train *plan, struct nn_machine_rate *rat
 	nn_net_free(t.net);
 	if (status < 0)
 		return -1;
-	*rate = (struct nn_machine_rate){ 128 * forward * 2.5 / found.gradient_s, found.update_s / (2 * 512 * 512) };
+	*rate = (struct nn_machine_rate){ 128 * forward * 2.5 / found.gradient_s,
+					  found.update_s / (2 * 512 * 512) };
 	nn_machine_rate_put(plan, rate);
 	return 0;
 }

@@ -9,16 +9,17 @@
 #include "train/plan/scaling.h"
 #include "train/ranks.h"
 
-#define LEAST_RANKS 4                /* listed, whatever the cores */
-#define ONE_BY_ONE 16                /* beyond so many only twice as many each */
-#define PAYS 1.05                    /* times the speed of one rank, or more ranks are not worth it */
+#define LEAST_RANKS 4 /* listed, whatever the cores */
+#define ONE_BY_ONE 16 /* beyond so many only twice as many each */
+#define PAYS 1.05     /* times the speed of one rank, or more ranks are not worth it */
 
 static void add_row(struct nn_train *t, const struct nn_pace *p, int ranks, struct nn_scaling *s)
 {
 	struct nn_scaling_row *row = &s->rows[s->n++];
 	struct nn_link link;
 
-	*row = (struct nn_scaling_row){ ranks, nn_pace_threads(p, ranks), NAN, NAN, (uint64_t)ranks <= t->options->leaves };
+	*row = (struct nn_scaling_row){ ranks, nn_pace_threads(p, ranks), NAN, NAN,
+					(uint64_t)ranks <= t->options->leaves };
 	if (!row->possible)
 		return;
 	if (ranks == 1) {
@@ -27,9 +28,12 @@ static void add_row(struct nn_train *t, const struct nn_pace *p, int ranks, stru
 		nn_link_get(ranks, false, &link);
 		row->step_s = nn_foresee_sync(t, p, &link, ranks, ranks);
 		if (link.ranks == 0)
-			snprintf(s->basis, sizeof s->basis, "communication is an estimate from copies in memory; no ranks were measured here");
+			snprintf(s->basis, sizeof s->basis,
+				 "communication is an estimate from copies in memory; no ranks "
+				 "were measured here");
 		else if (!*s->basis)
-			snprintf(s->basis, sizeof s->basis, "communication as measured here with %d ranks", link.ranks);
+			snprintf(s->basis, sizeof s->basis,
+				 "communication as measured here with %d ranks", link.ranks);
 	}
 	row->speedup = p->alone_s / row->step_s;
 }
@@ -38,7 +42,7 @@ static void list(struct nn_train *t, const struct nn_pace *p, int asked, struct 
 {
 	int most = p->cores > LEAST_RANKS ? p->cores : LEAST_RANKS, n;
 
-	if (nn_train_in_parts(t))    /* whose time is not foreseen */
+	if (nn_train_in_parts(t)) /* whose time is not foreseen */
 		most = 1;
 	else if (asked > 1)
 		most = asked;
@@ -69,11 +73,15 @@ static void say_stay(const struct nn_train *t, const struct nn_pace *p, struct n
 		if (s->rows[i].possible && s->rows[i].ranks == p->asked)
 			other = &s->rows[i];
 	if (!other) {
-		nn_text_addf(&s->why, "stay on one rank: a batch of %llu has one leaf", (unsigned long long)t->options->batch);
+		nn_text_addf(&s->why, "stay on one rank: a batch of %llu has one leaf",
+			     (unsigned long long)t->options->batch);
 		return;
 	}
 	if (isnan(other->step_s)) {
-		nn_text_addf(&s->why, "whether %d ranks pay is not known: no steps of this network were tried here", other->ranks);
+		nn_text_addf(&s->why,
+			     "whether %d ranks pay is not known: no steps of this network were "
+			     "tried here",
+			     other->ranks);
 		return;
 	}
 	nn_text_add(&s->why, "stay on one rank: ");
@@ -81,7 +89,8 @@ static void say_stay(const struct nn_train *t, const struct nn_pace *p, struct n
 		nn_text_addf(&s->why, "one thread of one process does");
 	else
 		nn_text_addf(&s->why, "%d threads of one process do", p->threads);
-	nn_text_addf(&s->why, " a step in %s, %d ranks would take %s", nn_duration(one, s->rows[0].step_s), other->ranks,
+	nn_text_addf(&s->why, " a step in %s, %d ranks would take %s",
+		     nn_duration(one, s->rows[0].step_s), other->ranks,
 		     nn_duration(two, other->step_s));
 }
 
@@ -97,10 +106,13 @@ static void say_asked(const struct nn_train *t, struct nn_scaling *s)
 		nn_text_addf(&s->why, "; %s", f->basis);
 		return;
 	}
-	nn_text_addf(&s->why, "; a step in %s, %.4g bytes of it through rank 0", nn_duration(text, f->step_s), f->bytes);
+	nn_text_addf(&s->why, "; a step in %s, %.4g bytes of it through rank 0",
+		     nn_duration(text, f->step_s), f->bytes);
 	if (t->pipe)
-		nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%", 100 * f->busiest,
-			     t->pipe->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * f->idle);
+		nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%",
+			     100 * f->busiest,
+			     t->pipe->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)",
+			     100 * f->idle);
 }
 
 static void say_why(const struct nn_train *t, const struct nn_pace *p, struct nn_scaling *s)
@@ -109,8 +121,11 @@ static void say_why(const struct nn_train *t, const struct nn_pace *p, struct nn
 	char one[NN_DURATION], many[NN_DURATION];
 
 	if (nn_train_in_parts(t))
-		nn_text_addf(&s->why, t->pipe ? "%d stages, a rank each: memory is that of the rank that takes most"
-					      : "%d ranks share columns: memory is that of the rank that takes most",
+		nn_text_addf(&s->why,
+			     t->pipe ? "%d stages, a rank each: memory is that of the rank that "
+				       "takes most"
+				     : "%d ranks share columns: memory is that of the rank that "
+				       "takes most",
 			     t->pipe ? t->pipe->stages : nn_tensor_ranks(t));
 	else if (strcmp(nn_strategy_asked(t), nn_strategy_sync.name) != 0)
 		nn_text_add(&s->why, "as asked for");
@@ -120,12 +135,14 @@ static void say_why(const struct nn_train *t, const struct nn_pace *p, struct nn
 	if (s->why.length > 0)
 		nn_text_add(&s->why, "; with sync: ");
 	if (isnan(p->alone_s))
-		nn_text_add(&s->why, "one process: how long a step takes is not known here, so nothing speaks for more ranks");
+		nn_text_add(&s->why, "one process: how long a step takes is not known here, so "
+				     "nothing speaks for more ranks");
 	else if (best->ranks == 1)
 		say_stay(t, p, s);
 	else
-		nn_text_addf(&s->why, "%d ranks: %.2f x one rank, a step in %s instead of %s", best->ranks, best->speedup,
-			     nn_duration(many, best->step_s), nn_duration(one, s->rows[0].step_s));
+		nn_text_addf(&s->why, "%d ranks: %.2f x one rank, a step in %s instead of %s",
+			     best->ranks, best->speedup, nn_duration(many, best->step_s),
+			     nn_duration(one, s->rows[0].step_s));
 }
 
 /* The strategy that was asked for, with as many ranks. */
@@ -143,11 +160,16 @@ static void foresee(struct nn_train *t, struct nn_pace *p, int ranks, struct nn_
 void nn_scaling_make(struct nn_train *t, int ranks, struct nn_scaling *s)
 {
 	struct nn_pace p = {
-		.cores = nn_cpu_count(), .threads = (int)t->std->threads, .fixed = t->setup.list && nn_opt_given(t->setup.list, "threads"),
-		.asked = ranks, .alone_s = t->rate.step_s, .single_s = NAN, .full_s = NAN,
+		.cores = nn_cpu_count(),
+		.threads = (int)t->std->threads,
+		.fixed = t->setup.list && nn_opt_given(t->setup.list, "threads"),
+		.asked = ranks,
+		.alone_s = t->rate.step_s,
+		.single_s = NAN,
+		.full_s = NAN,
 	};
 
-	*s = (struct nn_scaling){0};
+	*s = (struct nn_scaling){ 0 };
 	if (nn_train_in_parts(t) && ranks > 1)
 		p.alone_s = nn_forecast_step(t, p.threads, true);
 	if (t->options->leaves > 1 && !isnan(p.alone_s)) {

@@ -13,21 +13,22 @@ struct nn_train;
 
 struct nn_scaling {
 	struct nn_scaling_row {
-		int ranks, threads;      /* threads: of each */
-		double step_s, speedup;  /* NaN: not known, or not possible */
-		bool possible;           /* each of them has a leaf */
+		int ranks, threads;     /* threads: of each */
+		double step_s, speedup; /* NaN: not known, or not possible */
+		bool possible;          /* each of them has a leaf */
 	} rows[NN_SCALING_ROWS];
 	size_t n;
-	struct nn_text why;              /* one sentence: to stay on one rank, or what more of them bring */
-	char basis[120];                 /* what the cost of the all-reduce rests on, "" with one row */
-	int threads;                     /* of each of the ranks that were asked for */
-	struct nn_foreseen asked;        /* they, by their strategy; basis "": one rank */
+	struct nn_text why; /* one sentence: to stay on one rank, or what more of them bring */
+	char basis[120];    /* what the cost of the all-reduce rests on, "" with one row */
+	int threads;        /* of each of the ranks that were asked for */
+	struct nn_foreseen asked; /* they, by their strategy; basis "": one rank */
 };
 
 /*
- * Of a plan whose rate is known: a step of n ranks of sync is the one of one rank with as many threads, times the largest share of the
- * leaves, times the ranks that share a core, and not less than that of as many threads in one process; and the all-reduce of the
- * gradients, nothing of which is hidden. ranks: as many as were asked for, 0: up to the cores. Free it with
+ * Of a plan whose rate is known: a step of n ranks of sync is the one of one rank with as many
+ * threads, times the largest share of the leaves, times the ranks that share a core, and not less
+ * than that of as many threads in one process; and the all-reduce of the gradients, nothing of
+ * which is hidden. ranks: as many as were asked for, 0: up to the cores. Free it with
  * nn_text_free(&scaling->why).
  */
 void nn_scaling_make(struct nn_train *plan, int ranks, struct nn_scaling *scaling);

@@ -6,19 +6,19 @@
 #include "train/plan/suggest.h"
 #include "train/plan/vary.h"
 
-#define LEAST_WIDTH 1e-6         /* a share of the widths below which a network is no longer the same */
-#define TRIES 12                 /* of widths */
-#define MOST 0.96                /* of the limit is taken, since widths are free to be chosen */
-#define NEARLY 0.92              /* and so much at least, if that is soon found */
-#define WORTH 1.1                /* to give up something more, layers should be wider by so much for it */
+#define LEAST_WIDTH 1e-6 /* a share of the widths below which a network is no longer the same */
+#define TRIES 12         /* of widths */
+#define MOST 0.96        /* of the limit is taken, since widths are free to be chosen */
+#define NEARLY 0.92      /* and so much at least, if that is soon found */
+#define WORTH 1.1        /* to give up something more, layers should be wider by so much for it */
 
 struct search {
 	const struct nn_train *train;
 	struct nn_suggestion *found;
 	struct nn_change taken[NN_SUGGESTIONS];
 	size_t n;
-	bool all;                /* of layers and something else: all degrees of that */
-	double worth;            /* what layers have to gain by something else */
+	bool all;     /* of layers and something else: all degrees of that */
+	double worth; /* what layers have to gain by something else */
 };
 
 static bool fits(const struct nn_train *t, const struct nn_change *c)
@@ -142,13 +142,15 @@ static bool fits_well(const struct nn_train *t, struct nn_change c, double *tota
 }
 
 /*
- * The widest layers that fit with a change, nearly: what they take is about a line over the square of their width, so the next try is
- * where the line through the last two meets the limit, or in the middle of what is known where that says nothing. least: at least as
- * wide, a share; 0: any. false: not even those fit.
+ * The widest layers that fit with a change, nearly: what they take is about a line over the square
+ * of their width, so the next try is where the line through the last two meets the limit, or in the
+ * middle of what is known where that says nothing. least: at least as wide, a share; 0: any. false:
+ * not even those fit.
  */
 static bool find_width(const struct nn_train *t, double least, struct nn_change *c)
 {
-	double limit = (double)t->fit.limit, low = least * least, high = 1, at = 1, total = (double)nn_fit_need(t, &t->fit), next = limit / total;
+	double limit = (double)t->fit.limit, low = least * least, high = 1, at = 1,
+	       total = (double)nn_fit_need(t, &t->fit), next = limit / total;
 
 	c->width = least;
 	if (least >= 1 || (least > 0 && !fits_well(t, *c, &total)))
@@ -189,7 +191,8 @@ static void try_narrower(struct search *s, unsigned kinds)
 }
 
 /* Sets of these kinds, small ones first. */
-static void each_set(struct search *s, unsigned kinds, int least, void (*look)(struct search *s, unsigned kinds))
+static void each_set(struct search *s, unsigned kinds, int least,
+		     void (*look)(struct search *s, unsigned kinds))
 {
 	for (int size = least; size <= NN_GIVE_KINDS; size++)
 		for (unsigned set = 0; set <= kinds && s->n < NN_SUGGESTIONS; set++)
@@ -230,6 +233,8 @@ void nn_suggest_notes(const struct nn_train *t, struct nn_text *text)
 
 const char *nn_suggest_few(size_t n)
 {
-	return n == 0 ? "no number of threads or leaves, precision, optimizer or width of layers would make it fit"
-		      : "nothing else of threads, leaves, precision, optimizer and widths of layers would make it fit";
+	return n == 0 ? "no number of threads or leaves, precision, optimizer or width of layers "
+			"would make it fit"
+		      : "nothing else of threads, leaves, precision, optimizer and widths of "
+			"layers would make it fit";
 }

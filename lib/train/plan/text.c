@@ -40,19 +40,22 @@ static void add_layers(const struct nn_explain *e, struct nn_text *text)
 		layer = longer(layer, e->layers.layer[i].layer);
 		output = longer(output, nn_shape_text(shape, &e->layers.layer[i].output));
 	}
-	nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, "name", layer, "layer", output, "output", "parameters",
-		     "forward FLOP", "train FLOP", "bytes");
+	nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, "name", layer,
+		     "layer", output, "output", "parameters", "forward FLOP", "train FLOP",
+		     "bytes");
 	for (int i = 0; i < e->layers.n; i++) {
 		const struct nn_layer_cost *l = &e->layers.layer[i];
 
-		nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, l->name, layer, l->layer, output,
-			     nn_shape_text(shape, &l->output), grouped(a, l->parameters), grouped(b, l->forward_flops),
+		nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, l->name,
+			     layer, l->layer, output, nn_shape_text(shape, &l->output),
+			     grouped(a, l->parameters), grouped(b, l->forward_flops),
 			     grouped(c, l->train_flops), grouped(d, l->activation_bytes));
 		forward += l->forward_flops;
 		train += l->train_flops;
 	}
-	nn_text_addf(text, "%-*s  %15s  %18s  %18s\n", name + layer + output + 4, "all (FLOP and bytes of one sample)",
-		     grouped(a, e->layers.parameters), grouped(b, forward), grouped(c, train));
+	nn_text_addf(text, "%-*s  %15s  %18s  %18s\n", name + layer + output + 4,
+		     "all (FLOP and bytes of one sample)", grouped(a, e->layers.parameters),
+		     grouped(b, forward), grouped(c, train));
 }
 
 static void add_memory(const struct nn_explain *e, struct nn_text *text)
@@ -61,16 +64,24 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 	const struct nn_fit *fit = &t->fit;
 	char a[FIGURE], b[FIGURE];
 
-	nn_text_addf(text, "\nmemory%s in bytes, %zu of %llu samples of a step at once (%llu leaves)\n", t->on_host > 1 ? " of a rank" : "", fit->micro,
+	nn_text_addf(text,
+		     "\nmemory%s in bytes, %zu of %llu samples of a step at once (%llu leaves)\n",
+		     t->on_host > 1 ? " of a rank" : "", fit->micro,
 		     (unsigned long long)t->options->batch, (unsigned long long)t->options->leaves);
 	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
-		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name, grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
+		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name,
+			     grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
 	if (t->on_host > 1)
-		nn_text_addf(text, "  %-22s  %20s  all %d ranks of this host: what they share once, no pages of files\n", "host", grouped(a, fit->host), t->on_host);
-	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n", fit->fits ? "fits" : "does not fit",
-		     grouped(b, e->largest_batch), e->largest_batch ? "; a larger --batch is trained in pieces" : "");
+		nn_text_addf(text,
+			     "  %-22s  %20s  all %d ranks of this host: what they share once, no "
+			     "pages of files\n",
+			     "host", grouped(a, fit->host), t->on_host);
+	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n",
+		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch),
+		     e->largest_batch ? "; a larger --batch is trained in pieces" : "");
 	for (size_t i = 0; i < e->n_suggestions; i++)
-		nn_text_addf(text, "%s   # %zu\n", e->suggestions[i].command.data, e->suggestions[i].total);
+		nn_text_addf(text, "%s   # %zu\n", e->suggestions[i].command.data,
+			     e->suggestions[i].total);
 	if (!fit->fits && e->n_suggestions < NN_SUGGESTIONS)
 		nn_text_addf(text, "%s\n", nn_suggest_few(e->n_suggestions));
 }
@@ -79,8 +90,10 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 {
 	const struct nn_train *t = e->train;
 	const struct nn_forecast *f = &t->forecast;
-	const struct nn_scaling_row *row = &e->scaling->rows[t->setup.ranks > 1 ? e->scaling->n - 1 : 0];
-	int parts = (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t), ranks = parts > 1 ? parts : row->ranks;
+	const struct nn_scaling_row *row =
+		&e->scaling->rows[t->setup.ranks > 1 ? e->scaling->n - 1 : 0];
+	int parts = (t->pipe ? t->pipe->stages : 1) * nn_tensor_ranks(t),
+	    ranks = parts > 1 ? parts : row->ranks;
 	int threads = row->threads, cores = nn_cpu_count();
 	char a[FIGURE];
 
@@ -88,20 +101,24 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 	if (t->rows_unknown)
 		nn_text_add(text, "samples: not known without DATA\n");
 	else
-		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n", t->about ? "about " : "", grouped(a, t->n_rows),
-			     (unsigned long long)t->steps_per_epoch);
+		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n", t->about ? "about " : "",
+			     grouped(a, t->n_rows), (unsigned long long)t->steps_per_epoch);
 	if (isnan(f->step_s)) {
-		nn_text_addf(text, "time: %s\n", *f->basis ? f->basis : "nothing was measured on this machine yet");
+		nn_text_addf(text, "time: %s\n",
+			     *f->basis ? f->basis : "nothing was measured on this machine yet");
 	} else {
 		nn_text_addf(text, "time: a step %s", nn_duration(a, f->step_s));
 		if (!isnan(f->epoch_s))
-			nn_text_addf(text, ", an epoch %s%s", t->about ? "about " : "", nn_duration(a, f->epoch_s));
+			nn_text_addf(text, ", an epoch %s%s", t->about ? "about " : "",
+				     nn_duration(a, f->epoch_s));
 		if (!isnan(f->total_s))
-			nn_text_addf(text, ", all %s%s", t->about ? "about " : "", nn_duration(a, f->total_s));
+			nn_text_addf(text, ", all %s%s", t->about ? "about " : "",
+				     nn_duration(a, f->total_s));
 		nn_text_addf(text, " (%s)\n", f->basis);
 	}
-	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks, ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s",
-		     cores, cores == 1 ? "" : "s");
+	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks,
+		     ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
+		     cores == 1 ? "" : "s");
 }
 
 static void add_ranks(const struct nn_explain *e, struct nn_text *text)
@@ -114,14 +131,17 @@ static void add_ranks(const struct nn_explain *e, struct nn_text *text)
 		const struct nn_scaling_row *row = &s->rows[i];
 
 		if (!row->possible)
-			nn_text_addf(text, "%5d  not possible: a batch has %llu lea%s\n", row->ranks, (unsigned long long)e->train->options->leaves,
+			nn_text_addf(text, "%5d  not possible: a batch has %llu lea%s\n",
+				     row->ranks, (unsigned long long)e->train->options->leaves,
 				     e->train->options->leaves == 1 ? "f" : "ves");
 		else if (isnan(row->step_s))
 			nn_text_addf(text, "%5d  %9s  %7s\n", row->ranks, "-", "-");
 		else
-			nn_text_addf(text, "%5d  %9s  %7.2f\n", row->ranks, nn_duration(step, row->step_s), row->speedup);
+			nn_text_addf(text, "%5d  %9s  %7.2f\n", row->ranks,
+				     nn_duration(step, row->step_s), row->speedup);
 	}
-	nn_text_addf(text, "strategy %s: %s", nn_strategy_asked(e->train), s->why.data ? s->why.data : "");
+	nn_text_addf(text, "strategy %s: %s", nn_strategy_asked(e->train),
+		     s->why.data ? s->why.data : "");
 	nn_text_addf(text, "%s%s%s\n", *s->basis ? " (" : "", s->basis, *s->basis ? ")" : "");
 }
 

@@ -1,11 +1,13 @@
-/* A changed training as a command line: what was given, what the change sets, the widths as text. */
+/* A changed training as a command line: what was given, what the change sets, the widths as text.
+ */
 #include <string.h>
 
 #include "train/plan/vary.h"
 
 static void add_word(struct nn_text *text, const char *word)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
 
 	nn_text_add(text, " ");
 	if (*word && strspn(word, plain) == strlen(word)) {
@@ -23,7 +25,7 @@ static void add_word(struct nn_text *text, const char *word)
 
 static void add_option(struct nn_text *text, const char *name, const char *value)
 {
-	struct nn_text word = {0};
+	struct nn_text word = { 0 };
 
 	nn_text_addf(&word, "--%s=%s", name, value);
 	if (!word.failed)
@@ -33,7 +35,9 @@ static void add_option(struct nn_text *text, const char *name, const char *value
 
 /* The options that a kind of change gives itself. */
 static const char *const own[NN_GIVE_KINDS][4] = {
-	[NN_GIVE_THREADS] = { "threads" }, [NN_GIVE_LEAVES] = { "leaves" }, [NN_GIVE_PRECISION] = { "precision" },
+	[NN_GIVE_THREADS] = { "threads" },
+	[NN_GIVE_LEAVES] = { "leaves" },
+	[NN_GIVE_PRECISION] = { "precision" },
 	[NN_GIVE_OPTIMIZER] = { "optimizer", "momentum", "nesterov" },
 };
 
@@ -42,8 +46,8 @@ static bool left_out(const struct nn_opt *row, const struct nn_change *c)
 {
 	static const char *const never[] = { "explain", "dry-run", "model" };
 
-	if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG || row->type == NN_OPT_VERBOSE ||
-	    row->type == NN_OPT_QUIET)
+	if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG ||
+	    row->type == NN_OPT_VERBOSE || row->type == NN_OPT_QUIET)
 		return true;
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (strcmp(row->name, never[i]) == 0)
@@ -55,13 +59,15 @@ static bool left_out(const struct nn_opt *row, const struct nn_change *c)
 	return false;
 }
 
-static void add_given(struct nn_text *text, const struct nn_opt_list *list, const struct nn_change *c)
+static void add_given(struct nn_text *text, const struct nn_opt_list *list,
+		      const struct nn_change *c)
 {
 	char value[4096];
 
 	for (const struct nn_opt_table *table = list->tables; table->rows; table++)
 		for (const struct nn_opt *row = table->rows; row->name; row++) {
-			if (!nn_opt_given(list, row->name) || left_out(row, c) || !nn_opt_text(list, row->name, value, sizeof value))
+			if (!nn_opt_given(list, row->name) || left_out(row, c) ||
+			    !nn_opt_text(list, row->name, value, sizeof value))
 				continue;
 			if (row->type != NN_OPT_FLAG)
 				add_option(text, row->name, value);
@@ -73,7 +79,9 @@ static void add_given(struct nn_text *text, const struct nn_opt_list *list, cons
 static void add_change(struct nn_text *text, const struct nn_change *c)
 {
 	static const char *const options[NN_GIVE_WIDTH][2] = {
-		[NN_GIVE_THREADS] = { " --threads=1" }, [NN_GIVE_LEAVES] = { " --leaves=2", " --leaves=1" }, [NN_GIVE_PRECISION] = { " --precision=f32" },
+		[NN_GIVE_THREADS] = { " --threads=1" },
+		[NN_GIVE_LEAVES] = { " --leaves=2", " --leaves=1" },
+		[NN_GIVE_PRECISION] = { " --precision=f32" },
 		[NN_GIVE_OPTIMIZER] = { " --optimizer=rmsprop", " --optimizer=sgd" },
 	};
 
@@ -85,7 +93,7 @@ static void add_change(struct nn_text *text, const struct nn_change *c)
 /* As inline text: commas for the ends of lines. */
 static void add_net(struct nn_text *text, const struct nn_net *net)
 {
-	struct nn_text line = {0};
+	struct nn_text line = { 0 };
 
 	for (const char *at = nn_net_text(net); *at; at++)
 		if (*at != '\n')
@@ -97,7 +105,8 @@ static void add_net(struct nn_text *text, const struct nn_net *net)
 	nn_text_free(&line);
 }
 
-void nn_vary_command(struct nn_text *text, const struct nn_train *t, const struct nn_change *c, const struct nn_variant *v)
+void nn_vary_command(struct nn_text *text, const struct nn_train *t, const struct nn_change *c,
+		     const struct nn_variant *v)
 {
 	nn_text_add(text, "nn-train -m");
 	if (v->net)

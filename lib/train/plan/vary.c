@@ -3,15 +3,17 @@
 #include "train/plan/fit-ranks.h"
 #include "train/plan/vary.h"
 
-#define ROUND 8                  /* widths are multiples of it where they can be */
+#define ROUND 8 /* widths are multiples of it where they can be */
 
 const unsigned char nn_give_degrees[NN_GIVE_KINDS] = {
-	[NN_GIVE_THREADS] = 1, [NN_GIVE_LEAVES] = 2, [NN_GIVE_PRECISION] = 1, [NN_GIVE_OPTIMIZER] = 2, [NN_GIVE_WIDTH] = 1,
+	[NN_GIVE_THREADS] = 1,   [NN_GIVE_LEAVES] = 2, [NN_GIVE_PRECISION] = 1,
+	[NN_GIVE_OPTIMIZER] = 2, [NN_GIVE_WIDTH] = 1,
 };
 
 static size_t slots(const struct nn_train_options *o)
 {
-	struct nn_optimizer_options options = { .kind = (enum nn_optimizer_kind)o->optimizer, .momentum = o->momentum };
+	struct nn_optimizer_options options = { .kind = (enum nn_optimizer_kind)o->optimizer,
+						.momentum = o->momentum };
 
 	return nn_optimizer_bytes(&options, 1, 1, NN_F32) / nn_dtype_size(NN_F32) - 1;
 }
@@ -71,10 +73,11 @@ static size_t narrower(void *arg, size_t out)
 /* The canonical text with narrower layers. */
 static bool give_up_width(struct nn_variant *v, double width)
 {
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	struct nn_error err;
 	bool made = nn_widened(v->train.net, narrower, &width, &text, &err) == 0 &&
-		    nn_net_parse(&v->net, "-m", text.data, text.length, true, &err) == 0 && nn_net_resolve(v->net, NULL, NULL, &err) == 0;
+		    nn_net_parse(&v->net, "-m", text.data, text.length, true, &err) == 0 &&
+		    nn_net_resolve(v->net, NULL, NULL, &err) == 0;
 
 	nn_text_free(&text);
 	if (made)
@@ -89,19 +92,26 @@ bool nn_may_give_up(const struct nn_train *t, int kind)
 	if (o->resume && kind != NN_GIVE_THREADS)
 		return false;
 	switch (kind) {
-	case NN_GIVE_THREADS: return t->std->threads > 1;
-	case NN_GIVE_LEAVES: return o->leaves > 1;
-	case NN_GIVE_PRECISION: return t->std->precision == 1;
-	case NN_GIVE_OPTIMIZER: return slots(o) > 0;
-	default: return !t->start && nn_widens_hidden(t->net);
+	case NN_GIVE_THREADS:
+		return t->std->threads > 1;
+	case NN_GIVE_LEAVES:
+		return o->leaves > 1;
+	case NN_GIVE_PRECISION:
+		return t->std->precision == 1;
+	case NN_GIVE_OPTIMIZER:
+		return slots(o) > 0;
+	default:
+		return !t->start && nn_widens_hidden(t->net);
 	}
 }
 
 bool nn_vary(struct nn_variant *v, const struct nn_train *t, const struct nn_change *c)
 {
-	static bool (*const give_up[NN_GIVE_WIDTH])(struct nn_variant *v, int degree) = {
-		[NN_GIVE_THREADS] = give_up_threads, [NN_GIVE_LEAVES] = give_up_leaves,
-		[NN_GIVE_PRECISION] = give_up_precision, [NN_GIVE_OPTIMIZER] = give_up_optimizer,
+	static bool (*const give_up[NN_GIVE_WIDTH])(struct nn_variant * v, int degree) = {
+		[NN_GIVE_THREADS] = give_up_threads,
+		[NN_GIVE_LEAVES] = give_up_leaves,
+		[NN_GIVE_PRECISION] = give_up_precision,
+		[NN_GIVE_OPTIMIZER] = give_up_optimizer,
 	};
 	struct nn_error err;
 
@@ -113,7 +123,8 @@ bool nn_vary(struct nn_variant *v, const struct nn_train *t, const struct nn_cha
 			return false;
 	if (c->degree[NN_GIVE_WIDTH] && !give_up_width(v, c->width))
 		return false;
-	if ((c->rows ? nn_fit_plan(&v->train, c->rows, &v->fit, &err) : nn_fit_choose(&v->train, &v->fit, &err)) < 0)
+	if ((c->rows ? nn_fit_plan(&v->train, c->rows, &v->fit, &err)
+		     : nn_fit_choose(&v->train, &v->fit, &err)) < 0)
 		return false;
 	return v->fit.fits;
 }

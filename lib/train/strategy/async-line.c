@@ -1,4 +1,5 @@
-/* What the server and computing ranks of async say to each other: messages, and what is longer through memory that both see. */
+/* What the server and computing ranks of async say to each other: messages, and what is longer
+ * through memory that both see. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -6,8 +7,8 @@
 #include "train/strategy/tables.h"
 #include "train/strategy/team.h"
 
-int nn_async_exchange(struct nn_train *t, struct nn_async_line *line, int peer, bool sends, const struct nn_message *messages, size_t n,
-		      struct nn_error *err)
+int nn_async_exchange(struct nn_train *t, struct nn_async_line *line, int peer, bool sends,
+		      const struct nn_message *messages, size_t n, struct nn_error *err)
 {
 	struct nn_message to[4];
 	double start = nn_now_s();
@@ -17,7 +18,8 @@ int nn_async_exchange(struct nn_train *t, struct nn_async_line *line, int peer, 
 		to[i] = messages[i];
 		to[i].peer = peer;
 	}
-	status = sends ? nn_comm_exchange(t->comm, to, n, NULL, 0, err) : nn_comm_exchange(t->comm, NULL, 0, to, n, err);
+	status = sends ? nn_comm_exchange(t->comm, to, n, NULL, 0, err)
+		       : nn_comm_exchange(t->comm, NULL, 0, to, n, err);
 	line->lost |= status < 0;
 	line->comm_s += nn_now_s() - start;
 	return status;
@@ -34,8 +36,8 @@ static size_t parameter_bytes(const struct nn_train *t)
 }
 
 /*
- * What a computing rank and the server see together: its parameters from when they are sent until the rank has read them, then its gradient.
- * Small messages tell the other side.
+ * What a computing rank and the server see together: its parameters from when they are sent until
+ * the rank has read them, then its gradient. Small messages tell the other side.
  */
 static char *room_of(const struct nn_train *t, const struct nn_async_line *line, int peer)
 {
@@ -44,7 +46,8 @@ static char *room_of(const struct nn_train *t, const struct nn_async_line *line,
 	return (char *)nn_window_memory(line->window) + (size_t)(worker - 1) * parameter_bytes(t);
 }
 
-static void pass(struct nn_train *t, struct nn_async_line *line, void *to, const void *from, size_t bytes)
+static void pass(struct nn_train *t, struct nn_async_line *line, void *to, const void *from,
+		 size_t bytes)
 {
 	double start = nn_now_s();
 
@@ -53,10 +56,12 @@ static void pass(struct nn_train *t, struct nn_async_line *line, void *to, const
 	line->comm_s += nn_now_s() - start;
 }
 
-int nn_async_send_task(struct nn_train *t, struct nn_async_line *line, int peer, struct nn_async_task *task, struct nn_error *err)
+int nn_async_send_task(struct nn_train *t, struct nn_async_line *line, int peer,
+		       struct nn_async_task *task, struct nn_error *err)
 {
 	void *weights = nn_graph_weights(nn_step_graph(t->step));
-	struct nn_message said = { 0, task, sizeof *task }, parameters = { 0, weights, parameter_bytes(t) };
+	struct nn_message said = { 0, task, sizeof *task },
+			  parameters = { 0, weights, parameter_bytes(t) };
 
 	if (line->window)
 		pass(t, line, room_of(t, line, peer), weights, parameter_bytes(t));
@@ -65,7 +70,8 @@ int nn_async_send_task(struct nn_train *t, struct nn_async_line *line, int peer,
 	return line->window ? 0 : nn_async_exchange(t, line, peer, true, &parameters, 1, err);
 }
 
-int nn_async_receive_parameters(struct nn_train *t, struct nn_async_line *line, struct nn_error *err)
+int nn_async_receive_parameters(struct nn_train *t, struct nn_async_line *line,
+				struct nn_error *err)
 {
 	void *weights = nn_graph_weights(nn_step_graph(t->step));
 	struct nn_message parameters = { 0, weights, parameter_bytes(t) };
@@ -76,23 +82,26 @@ int nn_async_receive_parameters(struct nn_train *t, struct nn_async_line *line, 
 	return 0;
 }
 
-int nn_async_send_answer(struct nn_train *t, struct nn_async_line *line, struct nn_async_answer *answer, struct nn_error *err)
+int nn_async_send_answer(struct nn_train *t, struct nn_async_line *line,
+			 struct nn_async_answer *answer, struct nn_error *err)
 {
 	struct nn_message said = { 0, answer, sizeof *answer };
 
 	if (line->window && answer->finite)
-		pass(t, line, room_of(t, line, NN_ASYNC_SERVER), nn_graph_gradients(nn_step_graph(t->step)), block_bytes(t));
+		pass(t, line, room_of(t, line, NN_ASYNC_SERVER),
+		     nn_graph_gradients(nn_step_graph(t->step)), block_bytes(t));
 	return nn_async_exchange(t, line, NN_ASYNC_SERVER, true, &said, 1, err);
 }
 
-int nn_async_exchange_gradient(struct nn_train *t, struct nn_async_line *line, int peer, bool sends, const struct nn_step_tables *tables,
-			       struct nn_error *err)
+int nn_async_exchange_gradient(struct nn_train *t, struct nn_async_line *line, int peer, bool sends,
+			       const struct nn_step_tables *tables, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(t->step);
 	size_t groups = tables->statistics ? tables->cut->group_of_leaf[tables->cut->n_leaves] : 0;
 	const struct nn_message m[] = {
 		{ 0, nn_graph_gradients(graph), line->window ? 0 : block_bytes(t) },
-		{ 0, tables->figures, tables->cut->n_leaves * tables->n_figures * sizeof *tables->figures },
+		{ 0, tables->figures,
+		  tables->cut->n_leaves * tables->n_figures * sizeof *tables->figures },
 		{ 0, tables->statistics, groups * tables->statistics_bytes },
 	};
 

@@ -1,8 +1,10 @@
 /*
- * async: a parameter server on rank 0 (Dean et al. 2012, "Large scale distributed deep networks"), with bounded staleness (Ho et al.
- * 2013, "More effective distributed ML via a stale synchronous parallel parameter server"). A rank is given the parameters and the number of a
- * batch, and sends the gradient of the whole batch; rank 0 makes one update of each gradient, in the order in which they come as far as
- * the bound allows. So a step is a batch, as with sync, and one computing rank trains to the bytes of one process.
+ * async: a parameter server on rank 0 (Dean et al. 2012, "Large scale distributed deep networks"),
+ * with bounded staleness (Ho et al. 2013, "More effective distributed ML via a stale synchronous
+ * parallel parameter server"). A rank is given the parameters and the number of a batch, and sends
+ * the gradient of the whole batch; rank 0 makes one update of each gradient, in the order in which
+ * they come as far as the bound allows. So a step is a batch, as with sync, and one computing rank
+ * trains to the bytes of one process.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,15 +21,15 @@ struct nn_async {
 	struct nn_order order;
 	struct nn_async_line line;
 	/* of the server */
-	size_t n;                    /* computing ranks: 1 .. n */
-	struct nn_flight *flights;   /* [n], of rank i + 1, as the next two */
+	size_t n;                  /* computing ranks: 1 .. n */
+	struct nn_flight *flights; /* [n], of rank i + 1, as the next two */
 	struct nn_async_answer *answers;
 	struct nn_request *requests;
-	uint64_t next;               /* batch to be given out */
-	uint64_t *histogram;         /* [staleness]: updates */
+	uint64_t next;       /* batch to be given out */
+	uint64_t *histogram; /* [staleness]: updates */
 	size_t n_histogram;
-	struct nn_output *record;    /* NULL: no --record */
-	struct nn_replay *replay;    /* NULL: no --replay-run */
+	struct nn_output *record; /* NULL: no --record */
+	struct nn_replay *replay; /* NULL: no --replay-run */
 };
 
 double nn_async_rate(const struct nn_train *t, double lr, uint64_t staleness)
@@ -53,7 +55,8 @@ static int await_task(struct nn_train *t, struct nn_async_task *task, struct nn_
 	return 0;
 }
 
-/* A gradient has as many bytes as the parameters: what took longer than they did, since comm_s was `sent`, was waiting for its turn. */
+/* A gradient has as many bytes as the parameters: what took longer than they did, since comm_s was
+ * `sent`, was waiting for its turn. */
 static void count_turn(struct nn_train *t, double parameters_s, double sent)
 {
 	double more = t->async->line.comm_s - sent - parameters_s;
@@ -70,7 +73,7 @@ static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 
 	for (;;) {
 		struct nn_async_task task;
-		struct nn_async_answer answer = {0};
+		struct nn_async_answer answer = { 0 };
 		struct nn_step_tables tables;
 		struct nn_step_result result;
 		struct nn_strategy_batch b;
@@ -98,7 +101,8 @@ static int work(struct nn_train *t, int *stopped, struct nn_error *err)
 		answer.wait_s = t->wait_s;
 		if (nn_async_send_answer(t, &a->line, &answer, err) < 0)
 			return -1;
-		if (answer.finite && nn_async_exchange_gradient(t, &a->line, SERVER, true, &tables, err) < 0)
+		if (answer.finite &&
+		    nn_async_exchange_gradient(t, &a->line, SERVER, true, &tables, err) < 0)
 			return -1;
 		count_turn(t, parameters_s, sent);
 	}
@@ -116,11 +120,15 @@ static int give_out(struct nn_train *t, struct nn_error *err)
 		struct nn_async_task task = { .batch = a->next, .step = t->counters.step };
 		struct nn_message answer = { (int)i + 1, &a->answers[i], sizeof *a->answers };
 
-		if (f->out || a->next >= t->planned || !nn_flight_may_leave(a->flights, a->n, t->counters.step, t->options->staleness))
+		if (f->out || a->next >= t->planned ||
+		    !nn_flight_may_leave(a->flights, a->n, t->counters.step, t->options->staleness))
 			continue;
-		if (nn_comm_expect(t->comm, &answer, &a->requests[i], err) < 0 || nn_async_send_task(t, &a->line, (int)i + 1, &task, err) < 0)
+		if (nn_comm_expect(t->comm, &answer, &a->requests[i], err) < 0 ||
+		    nn_async_send_task(t, &a->line, (int)i + 1, &task, err) < 0)
 			return -1;
-		*f = (struct nn_flight){ .out = true, .batch = a->next++, .version = t->counters.step };
+		*f = (struct nn_flight){ .out = true,
+					 .batch = a->next++,
+					 .version = t->counters.step };
 	}
 	return 0;
 }
@@ -149,8 +157,11 @@ static int choose(struct nn_train *t, size_t *which, double *waited, struct nn_e
 
 		*which = a->n;
 		for (size_t i = 0; i < a->n; i++)
-			if (a->flights[i].there && (*which == a->n || a->flights[i].version < a->flights[*which].version) &&
-			    nn_flight_may_land(a->flights, a->n, i, t->counters.step, t->options->staleness))
+			if (a->flights[i].there &&
+			    (*which == a->n ||
+			     a->flights[i].version < a->flights[*which].version) &&
+			    nn_flight_may_land(a->flights, a->n, i, t->counters.step,
+					       t->options->staleness))
 				*which = i;
 		*waited = nn_now_s() - start;
 		if (*which < a->n)
@@ -167,13 +178,14 @@ static int record(struct nn_train *t, size_t which, const struct nn_flight *f, s
 {
 	if (!t->async->record)
 		return 0;
-	return nn_output_printf(t->async->record, err, "%" PRIu64 "\t%zu\t%" PRIu64 "\t%" PRIu64 "\n", t->counters.step + 1, which + 1,
-				f->batch + 1, f->version);
+	return nn_output_printf(t->async->record, err,
+				"%" PRIu64 "\t%zu\t%" PRIu64 "\t%" PRIu64 "\n",
+				t->counters.step + 1, which + 1, f->batch + 1, f->version);
 }
 
 /* The gradient of a rank, applied. */
-static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result,
-		struct nn_error *err)
+static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch *b, bool norm,
+		struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_async *a = t->async;
 	struct nn_flight f = a->flights[which];
@@ -182,7 +194,7 @@ static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch
 	struct nn_strategy_batch theirs = nn_train_batch(t, &a->order, f.batch);
 	struct nn_step_tables tables;
 
-	a->flights[which] = (struct nn_flight){0};
+	a->flights[which] = (struct nn_flight){ 0 };
 	nn_step_begin(t->step, theirs.rows, theirs.n, &tables);
 	nn_step_scale(t->step, result);
 	result->bad_line = answer->bad_line;
@@ -192,14 +204,16 @@ static int land(struct nn_train *t, size_t which, const struct nn_strategy_batch
 		return -1;
 	if (!nn_step_finish(t->step, result))
 		return 0;
-	if (nn_step_update(t->step, b->number, nn_async_rate(t, b->lr, staleness), norm, result, err) < 0)
+	if (nn_step_update(t->step, b->number, nn_async_rate(t, b->lr, staleness), norm, result,
+			   err) < 0)
 		return -1;
 	a->histogram[staleness < a->n_histogram ? staleness : a->n_histogram - 1]++;
 	return record(t, which, &f, err);
 }
 
 /* One rank alone is server and worker in turn: nothing is ever stale. */
-static int alone(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result, struct nn_error *err)
+static int alone(struct nn_train *t, const struct nn_strategy_batch *b, bool norm,
+		 struct nn_step_result *result, struct nn_error *err)
 {
 	const struct nn_flight f = { .batch = t->counters.step, .version = t->counters.step };
 
@@ -211,8 +225,8 @@ static int alone(struct nn_train *t, const struct nn_strategy_batch *b, bool nor
 	return record(t, 0, &f, err);
 }
 
-static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
-		      struct nn_error *err)
+static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish,
+		      struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_async *a = t->async;
 	double waited, sent = a->line.comm_s;
@@ -222,7 +236,8 @@ static int async_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 		return nn_replay_step(t, a->replay, b, wish->norm, result, err);
 	if (a->n == 0)
 		return alone(t, b, wish->norm, result, err);
-	if (give_out(t, err) < 0 || choose(t, &which, &waited, err) < 0 || land(t, which, b, wish->norm, result, err) < 0)
+	if (give_out(t, err) < 0 || choose(t, &which, &waited, err) < 0 ||
+	    land(t, which, b, wish->norm, result, err) < 0)
 		return -1;
 	result->wait_s = waited;
 	result->comm_s = a->line.comm_s - sent;
@@ -261,7 +276,7 @@ static void dismiss(struct nn_train *t, int signal)
 static void report(struct nn_train *t)
 {
 	const struct nn_async *a = t->async;
-	struct nn_text text = {0};
+	struct nn_text text = { 0 };
 	uint64_t updates = 0;
 	size_t most = 0;
 
@@ -274,7 +289,8 @@ static void report(struct nn_train *t)
 	nn_text_addf(&text, "staleness of %" PRIu64 " updates:", updates);
 	for (size_t s = 0; s <= most; s++)
 		if (a->histogram[s])
-			nn_text_addf(&text, " %zu: %" PRIu64 " (%.1f %%)%s", s, a->histogram[s], 100 * (double)a->histogram[s] / (double)updates,
+			nn_text_addf(&text, " %zu: %" PRIu64 " (%.1f %%)%s", s, a->histogram[s],
+				     100 * (double)a->histogram[s] / (double)updates,
 				     s < most ? "," : "");
 	nn_text_addf(&text, "; --staleness=%" PRIu64, t->options->staleness);
 	if (!text.failed)
@@ -308,7 +324,8 @@ static int open_server(struct nn_train *t, struct nn_error *err)
 
 static int async_open(struct nn_train *t, struct nn_error *err)
 {
-	if (!(t->async = nn_alloc(1, sizeof *t->async, err)) || !(t->async->order.rows = nn_alloc(t->n_rows, sizeof *t->order.rows, err)))
+	if (!(t->async = nn_alloc(1, sizeof *t->async, err)) ||
+	    !(t->async->order.rows = nn_alloc(t->n_rows, sizeof *t->order.rows, err)))
 		return -1;
 	if (!nn_opt_given(t->setup.list, "staleness"))
 		t->options->staleness = 2 * (uint64_t)(t->comm->size > 1 ? t->comm->size - 1 : 1);
@@ -356,5 +373,10 @@ static int async_run(struct nn_train *t, int *stopped, struct nn_error *err)
 }
 
 const struct nn_strategy nn_strategy_async = {
-	.name = "async", .whole = true, .open = async_open, .close = async_close, .run = async_run, .step = async_step,
+	.name = "async",
+	.whole = true,
+	.open = async_open,
+	.close = async_close,
+	.run = async_run,
+	.step = async_step,
 };

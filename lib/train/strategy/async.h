@@ -1,26 +1,33 @@
-/* Asynchronous training: rank 0 holds the parameters and applies gradients as they come; the other ranks compute them. */
+/* Asynchronous training: rank 0 holds the parameters and applies gradients as they come; the other
+ * ranks compute them. */
 #ifndef NN_TRAIN_STRATEGY_ASYNC_H
 #define NN_TRAIN_STRATEGY_ASYNC_H
 
 #include "comm/window.h"
 #include "train/job.h"
 
-/* ---- order.c: which gradients may be under way, and which may be applied, so that none is more than `most` updates behind ---- */
+/* ---- order.c: which gradients may be under way, and which may be applied, so that none is more
+ * than `most` updates behind ---- */
 
-/* A rank that computes. Of those with a batch in hand no order of arrival may force one beyond the bound. */
+/* A rank that computes. Of those with a batch in hand no order of arrival may force one beyond the
+ * bound. */
 struct nn_flight {
-	bool out;                    /* has a batch in hand */
-	bool there;                  /* its gradient has come and waits */
-	uint64_t batch;              /* number of the batch, from 0 */
-	uint64_t version;            /* updates in the parameters it was given */
+	bool out;         /* has a batch in hand */
+	bool there;       /* its gradient has come and waits */
+	uint64_t batch;   /* number of the batch, from 0 */
+	uint64_t version; /* updates in the parameters it was given */
 };
 
-/* Would all that are out still be within the bound if one more went out now, after so many updates? */
-bool nn_flight_may_leave(const struct nn_flight *flights, size_t n, uint64_t updates, uint64_t most);
+/* Would all that are out still be within the bound if one more went out now, after so many updates?
+ */
+bool nn_flight_may_leave(const struct nn_flight *flights, size_t n, uint64_t updates,
+			 uint64_t most);
 /* ... if the gradient of this one were applied now? Of the oldest that is out always. */
-bool nn_flight_may_land(const struct nn_flight *flights, size_t n, size_t which, uint64_t updates, uint64_t most);
+bool nn_flight_may_land(const struct nn_flight *flights, size_t n, size_t which, uint64_t updates,
+			uint64_t most);
 
-/* ---- replay.c: what was done, as a table: step, rank, batch, version; all but the rank from 1, version 0 is the start ---- */
+/* ---- replay.c: what was done, as a table: step, rank, batch, version; all but the rank from 1,
+ * version 0 is the start ---- */
 
 struct nn_replay;
 
@@ -28,45 +35,54 @@ struct nn_replay_row {
 	uint64_t rank, batch, version;
 };
 int nn_replay_open(struct nn_replay **replay, const char *path, struct nn_error *err);
-void nn_replay_free(struct nn_replay *replay);               /* NULL allowed */
+void nn_replay_free(struct nn_replay *replay); /* NULL allowed */
 /* An update of a recorded run, in one process, to the bytes it had there. */
-int nn_replay_step(struct nn_train *train, struct nn_replay *replay, const struct nn_strategy_batch *batch, bool norm,
-		   struct nn_step_result *result, struct nn_error *err);
+int nn_replay_step(struct nn_train *train, struct nn_replay *replay,
+		   const struct nn_strategy_batch *batch, bool norm, struct nn_step_result *result,
+		   struct nn_error *err);
 
-/* ---- async-line.c: what the server and a computing rank say to each other; the same calls on both sides ---- */
+/* ---- async-line.c: what the server and a computing rank say to each other; the same calls on both
+ * sides ---- */
 
 #define NN_ASYNC_SERVER 0
 
 /* From the server: a batch to compute, or the end. Parameters come with a batch. */
 struct nn_async_task {
 	uint64_t batch;
-	uint64_t step;               /* updates in the parameters */
-	int32_t end;                 /* 1: the training is over */
-	int32_t signal;              /* that ended it, or 0 */
+	uint64_t step;  /* updates in the parameters */
+	int32_t end;    /* 1: the training is over */
+	int32_t signal; /* that ended it, or 0 */
 };
 
 /* To the server: what came of it. If finite, gradient, figures and statistics follow. */
 struct nn_async_answer {
-	double compute_s, comm_s, wait_s;        /* of the rank so far: comm_s in messages, wait_s for its turn */
+	double compute_s, comm_s,
+		wait_s; /* of the rank so far: comm_s in messages, wait_s for its turn */
 	int32_t finite, bad_line;
 };
 
 struct nn_async_line {
-	struct nn_window *window;    /* parameters and gradients of few bytes go through it; NULL: messages */
-	double comm_s;               /* seconds in messages so far, waiting for the other side among them */
-	bool lost;                   /* a message failed: nothing can be said to the others any more */
+	struct nn_window
+		*window; /* parameters and gradients of few bytes go through it; NULL: messages */
+	double comm_s;   /* seconds in messages so far, waiting for the other side among them */
+	bool lost;       /* a message failed: nothing can be said to the others any more */
 };
 
 /* Collective. The window is to be closed. */
 int nn_async_line_open(struct nn_train *train, struct nn_async_line *line, struct nn_error *err);
-int nn_async_exchange(struct nn_train *train, struct nn_async_line *line, int peer, bool sends, const struct nn_message *messages, size_t n,
-		      struct nn_error *err);
-/* A batch with the parameters; the rank receives the task (nn_async_exchange), then the parameters. */
-int nn_async_send_task(struct nn_train *train, struct nn_async_line *line, int peer, struct nn_async_task *task, struct nn_error *err);
-int nn_async_receive_parameters(struct nn_train *train, struct nn_async_line *line, struct nn_error *err);
+int nn_async_exchange(struct nn_train *train, struct nn_async_line *line, int peer, bool sends,
+		      const struct nn_message *messages, size_t n, struct nn_error *err);
+/* A batch with the parameters; the rank receives the task (nn_async_exchange), then the parameters.
+ */
+int nn_async_send_task(struct nn_train *train, struct nn_async_line *line, int peer,
+		       struct nn_async_task *task, struct nn_error *err);
+int nn_async_receive_parameters(struct nn_train *train, struct nn_async_line *line,
+				struct nn_error *err);
 /* The server expects answers by itself. If finite, what follows is exchanged after it. */
-int nn_async_send_answer(struct nn_train *train, struct nn_async_line *line, struct nn_async_answer *answer, struct nn_error *err);
-int nn_async_exchange_gradient(struct nn_train *train, struct nn_async_line *line, int peer, bool sends, const struct nn_step_tables *tables,
+int nn_async_send_answer(struct nn_train *train, struct nn_async_line *line,
+			 struct nn_async_answer *answer, struct nn_error *err);
+int nn_async_exchange_gradient(struct nn_train *train, struct nn_async_line *line, int peer,
+			       bool sends, const struct nn_step_tables *tables,
 			       struct nn_error *err);
 
 /* ---- async.c ---- */

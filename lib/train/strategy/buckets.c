@@ -1,4 +1,5 @@
-/* Buckets: where the block is cut, messages that leave from within backward, and sums of what came, along the tree of leaves. */
+/* Buckets: where the block is cut, messages that leave from within backward, and sums of what came,
+ * along the tree of leaves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +12,25 @@
 #include "train/strategy/buckets.h"
 
 /*
- * A bucket is closed where a parameter begins, once it has so many bytes: little at first, since the first gradients are there early and
- * wait for nothing, then what takes LATENCIES times as long as a message without bytes; USUAL where that is not known. What is larger
- * than MOST is cut.
+ * A bucket is closed where a parameter begins, once it has so many bytes: little at first, since
+ * the first gradients are there early and wait for nothing, then what takes LATENCIES times as long
+ * as a message without bytes; USUAL where that is not known. What is larger than MOST is cut.
  */
 #define FIRST ((size_t)1 << 20)
 #define USUAL ((size_t)4 << 20)
 #define MOST ((size_t)25 << 20)
-#define LEAST 1024                   /* of NN_BUCKET */
+#define LEAST 1024 /* of NN_BUCKET */
 #define LATENCIES 32
-#define GRAIN 16                     /* elements: whole lines of memory */
+#define GRAIN 16 /* elements: whole lines of memory */
 
 struct nn_buckets {
 	struct nn_train *train;
-	struct nn_shard *cuts;               /* [n] of the block, the last first */
+	struct nn_shard *cuts; /* [n] of the block, the last first */
 	size_t n;
-	size_t *before;                      /* [n] elements of this rank's pieces of the buckets before */
-	size_t others;                       /* sums of other ranks, at most */
-	char *room;                          /* [own elements][others] */
-	struct nn_posted *posted;            /* [n] messages that are under way */
+	size_t *before;           /* [n] elements of this rank's pieces of the buckets before */
+	size_t others;            /* sums of other ranks, at most */
+	char *room;               /* [own elements][others] */
+	struct nn_posted *posted; /* [n] messages that are under way */
 	struct nn_pump *pump;
 
 	/* the batch under way: what was told last, and what is to be sent of it next */
@@ -50,19 +51,23 @@ struct nn_shard nn_buckets_cut(const struct nn_buckets *b, size_t i)
 
 static struct nn_shard both(struct nn_shard a, struct nn_shard b)
 {
-	size_t from = a.from > b.from ? a.from : b.from, end = a.from + a.n < b.from + b.n ? a.from + a.n : b.from + b.n;
+	size_t from = a.from > b.from ? a.from : b.from,
+	       end = a.from + a.n < b.from + b.n ? a.from + a.n : b.from + b.n;
 
 	return (struct nn_shard){ from, end > from ? end - from : 0 };
 }
 
-struct nn_shard nn_buckets_piece(const struct nn_team *team, const struct nn_buckets *b, size_t i, int r)
+struct nn_shard nn_buckets_piece(const struct nn_team *team, const struct nn_buckets *b, size_t i,
+				 int r)
 {
 	struct nn_shard cut = b->cuts[i];
-	size_t n = (size_t)team->comm->size, k = (size_t)r, grains = cut.n / GRAIN, from = k * grains / n * GRAIN;
+	size_t n = (size_t)team->comm->size, k = (size_t)r, grains = cut.n / GRAIN,
+	       from = k * grains / n * GRAIN;
 
 	if (team->master || team->sharded)
 		return both(cut, nn_team_shard(team, r));
-	return (struct nn_shard){ cut.from + from, (k + 1 == n ? cut.n : (k + 1) * grains / n * GRAIN) - from };
+	return (struct nn_shard){ cut.from + from,
+				  (k + 1 == n ? cut.n : (k + 1) * grains / n * GRAIN) - from };
 }
 
 /* ---- where the block is cut ---- */
@@ -76,7 +81,10 @@ static int choose_sizes(const struct nn_team *team, struct nn_bucket_sizes *s, s
 
 	if (text) {
 		if (!nn_parse_size(text, strlen(text), &given) || given < LEAST)
-			return nn_fail(err, NN_EUSAGE, "NN_BUCKET=%s: expected a size of at least %d bytes, as in 64K or 25M", text, LEAST);
+			return nn_fail(err, NN_EUSAGE,
+				       "NN_BUCKET=%s: expected a size of at least %d bytes, as in "
+				       "64K or 25M",
+				       text, LEAST);
 		*s = (struct nn_bucket_sizes){ given, given, given };
 		return 0;
 	}
@@ -97,7 +105,9 @@ static int add_cut(struct nn_buckets *b, size_t from, size_t *end, struct nn_err
 {
 	struct nn_shard *grown = b->cuts;
 
-	if ((b->n & (b->n - 1)) == 0 && !(grown = nn_realloc(b->cuts, b->n * sizeof *grown, (b->n ? 2 * b->n : 1) * sizeof *grown, err)))
+	if ((b->n & (b->n - 1)) == 0 &&
+	    !(grown = nn_realloc(b->cuts, b->n * sizeof *grown,
+				 (b->n ? 2 * b->n : 1) * sizeof *grown, err)))
 		return -1;
 	b->cuts = grown;
 	b->cuts[b->n++] = (struct nn_shard){ from, *end - from };
@@ -108,7 +118,8 @@ static int add_cut(struct nn_buckets *b, size_t from, size_t *end, struct nn_err
 static int cut_block(struct nn_buckets *b, const struct nn_bucket_sizes *s, struct nn_error *err)
 {
 	const struct nn_train *t = b->train;
-	size_t end = t->team->elements, size = t->team->size, most = s->most / size / GRAIN * GRAIN, at, packed;
+	size_t end = t->team->elements, size = t->team->size, most = s->most / size / GRAIN * GRAIN,
+	       at, packed;
 
 	for (int p = t->program->n_params; p-- > 0;) {
 		if (!nn_graph_place(nn_step_graph(t->step), p, &at, &packed))
@@ -116,13 +127,15 @@ static int cut_block(struct nn_buckets *b, const struct nn_bucket_sizes *s, stru
 		while (end > at && end - at > most)
 			if (add_cut(b, end - most, &end, err) < 0)
 				return -1;
-		if (end > at && (end - at) * size >= (b->n ? s->rest : s->first) && add_cut(b, at, &end, err) < 0)
+		if (end > at && (end - at) * size >= (b->n ? s->rest : s->first) &&
+		    add_cut(b, at, &end, err) < 0)
 			return -1;
 	}
 	return end > 0 ? add_cut(b, 0, &end, err) : 0;
 }
 
-int nn_buckets_open(struct nn_buckets **result, struct nn_train *t, const struct nn_bucket_sizes *sizes, struct nn_error *err)
+int nn_buckets_open(struct nn_buckets **result, struct nn_train *t,
+		    const struct nn_bucket_sizes *sizes, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	struct nn_step_options options = nn_train_step_options(t, t->fit.micro);
@@ -179,9 +192,11 @@ static int send_bucket(struct nn_buckets *b, size_t sum, size_t i, struct nn_err
 
 	for (int to = 0; to < team->comm->size; to++) {
 		struct nn_shard piece = nn_buckets_piece(team, b, i, to);
-		struct nn_message message = { to, values + piece.from * team->size, piece.n * team->size };
+		struct nn_message message = { to, values + piece.from * team->size,
+					      piece.n * team->size };
 
-		if (to != team->comm->rank && nn_comm_post(team->comm, &message, &b->posted[i], err) < 0)
+		if (to != team->comm->rank &&
+		    nn_comm_post(team->comm, &message, &b->posted[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -203,7 +218,9 @@ static void final(void *arg, size_t sum, size_t from)
 /* Where the j-th sum of other ranks arrives. */
 static char *place_of(const struct nn_team *team, const struct nn_buckets *b, size_t i, size_t j)
 {
-	return b->room + (b->before[i] * b->others + j * nn_buckets_piece(team, b, i, team->comm->rank).n) * team->size;
+	return b->room +
+	       (b->before[i] * b->others + j * nn_buckets_piece(team, b, i, team->comm->rank).n) *
+		       team->size;
 }
 
 /* In the order in which others send: sum by sum, bucket by bucket. */
@@ -219,7 +236,8 @@ int nn_buckets_begin(struct nn_train *t, struct nn_buckets *b, struct nn_error *
 			continue;
 		for (size_t i = 0; i < b->n; i++) {
 			size_t n = nn_buckets_piece(team, b, i, team->comm->rank).n;
-			struct nn_message message = { team->sums[k].rank, place_of(team, b, i, j), n * team->size };
+			struct nn_message message = { team->sums[k].rank, place_of(team, b, i, j),
+						      n * team->size };
 
 			if (nn_comm_post_receive(team->comm, &message, &b->posted[i], err) < 0)
 				return -1;
@@ -231,7 +249,8 @@ int nn_buckets_begin(struct nn_train *t, struct nn_buckets *b, struct nn_error *
 	return 0;
 }
 
-/* A step that met a loss that is not finite has told of nothing: what others wait for leaves all the same, and they drop it. */
+/* A step that met a loss that is not finite has told of nothing: what others wait for leaves all
+ * the same, and they drop it. */
 int nn_buckets_flush(struct nn_train *t, struct nn_buckets *b, struct nn_error *err)
 {
 	nn_step_tell(t->step, NULL, NULL);
@@ -243,11 +262,13 @@ int nn_buckets_flush(struct nn_train *t, struct nn_buckets *b, struct nn_error *
 	return b->status;
 }
 
-int nn_buckets_add(struct nn_train *t, struct nn_buckets *b, size_t i, double *seconds, struct nn_error *err)
+int nn_buckets_add(struct nn_train *t, struct nn_buckets *b, size_t i, double *seconds,
+		   struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	struct nn_shard piece = nn_buckets_piece(team, b, i, team->comm->rank);
-	char *stack[NN_CUT_NODES], *mine = (char *)nn_graph_gradients(nn_step_graph(t->step)) + piece.from * team->size;
+	char *stack[NN_CUT_NODES], *mine = (char *)nn_graph_gradients(nn_step_graph(t->step)) +
+					   piece.from * team->size;
 	size_t depth = 0, j = 0;
 	double start = nn_now_s();
 
@@ -257,7 +278,8 @@ int nn_buckets_add(struct nn_train *t, struct nn_buckets *b, size_t i, double *s
 	for (size_t k = 0; k < team->n_sums; k++) {
 		const struct nn_team_sum *s = &team->sums[k];
 		bool own = s->rank == team->comm->rank;
-		char *at = own ? (char *)nn_step_sum(t->step, s->index) + piece.from * team->size : place_of(team, b, i, j++);
+		char *at = own ? (char *)nn_step_sum(t->step, s->index) + piece.from * team->size
+			       : place_of(team, b, i, j++);
 
 		for (size_t node = s->node.node; node & 1; node >>= 1)
 			t->device->add(at, stack[--depth], piece.n, t->pool);

@@ -6,29 +6,37 @@
 
 struct nn_buckets;
 
-/* Bytes: of the first bucket and of the others, which end at the next beginning of a parameter, and what none is larger than. */
+/* Bytes: of the first bucket and of the others, which end at the next beginning of a parameter, and
+ * what none is larger than. */
 struct nn_bucket_sizes {
 	uint64_t first, rest, most;
 };
-/* Those of NN_BUCKET, else by what is known of the link between the ranks. Collective: what rank 0 finds. */
-int nn_bucket_sizes(const struct nn_team *team, struct nn_bucket_sizes *sizes, struct nn_error *err);
+/* Those of NN_BUCKET, else by what is known of the link between the ranks. Collective: what rank 0
+ * finds. */
+int nn_bucket_sizes(const struct nn_team *team, struct nn_bucket_sizes *sizes,
+		    struct nn_error *err);
 
-/* Buckets follow each other from the end of the flat block, as backward finishes it. Needs the step. */
-int nn_buckets_open(struct nn_buckets **buckets, struct nn_train *train, const struct nn_bucket_sizes *sizes, struct nn_error *err);
-void nn_buckets_close(struct nn_buckets *buckets);           /* NULL allowed; not collective */
+/* Buckets follow each other from the end of the flat block, as backward finishes it. Needs the
+ * step. */
+int nn_buckets_open(struct nn_buckets **buckets, struct nn_train *train,
+		    const struct nn_bucket_sizes *sizes, struct nn_error *err);
+void nn_buckets_close(struct nn_buckets *buckets); /* NULL allowed; not collective */
 size_t nn_buckets_n(const struct nn_buckets *buckets);
 struct nn_shard nn_buckets_cut(const struct nn_buckets *buckets, size_t bucket);
 /* What rank r owns of a bucket: it adds it up and updates it. */
-struct nn_shard nn_buckets_piece(const struct nn_team *team, const struct nn_buckets *buckets, size_t bucket, int r);
+struct nn_shard nn_buckets_piece(const struct nn_team *team, const struct nn_buckets *buckets,
+				 size_t bucket, int r);
 
 /*
- * A batch: after begin the sums of the step go to their owners as they are final; all are on their way after flush, which ends what begin
- * began. add waits for a bucket, buckets in order, and leaves this rank's piece of its sum in the step's gradients; seconds grow by the
- * wait. drop: nobody wants them.
+ * A batch: after begin the sums of the step go to their owners as they are final; all are on their
+ * way after flush, which ends what begin began. add waits for a bucket, buckets in order, and
+ * leaves this rank's piece of its sum in the step's gradients; seconds grow by the wait. drop:
+ * nobody wants them.
  */
 int nn_buckets_begin(struct nn_train *train, struct nn_buckets *buckets, struct nn_error *err);
 int nn_buckets_flush(struct nn_train *train, struct nn_buckets *buckets, struct nn_error *err);
-int nn_buckets_add(struct nn_train *train, struct nn_buckets *buckets, size_t bucket, double *seconds, struct nn_error *err);
+int nn_buckets_add(struct nn_train *train, struct nn_buckets *buckets, size_t bucket,
+		   double *seconds, struct nn_error *err);
 int nn_buckets_drop(struct nn_team *team, struct nn_buckets *buckets, struct nn_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* Ranks that have messages alone: sums go to the owner of a piece, who adds them up and updates it; parameters come back. */
+/* Ranks that have messages alone: sums go to the owner of a piece, who adds them up and updates it;
+ * parameters come back. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -6,16 +7,17 @@
 #include "train/strategy/buckets.h"
 
 struct nn_far {
-	struct nn_message *sends, *receives;         /* what ranks say of a step */
+	struct nn_message *sends, *receives; /* what ranks say of a step */
 	size_t n_sends, n_receives;
 	struct nn_bucket_sizes sizes;
 	struct nn_buckets *buckets;
 
-	/* a block that comes together, the last bucket first: what forward needs first is there first */
-	struct nn_posted *coming;    /* [buckets] */
-	size_t left;                 /* buckets that are still coming: 0 .. left - 1 */
+	/* a block that comes together, the last bucket first: what forward needs first is there
+	 * first */
+	struct nn_posted *coming; /* [buckets] */
+	size_t left;              /* buckets that are still coming: 0 .. left - 1 */
 	struct nn_posted sent;
-	int status;                  /* of the parameters that forward waited for */
+	int status; /* of the parameters that forward waited for */
 	struct nn_error err;
 };
 
@@ -35,7 +37,8 @@ static int exchange(struct nn_team *team, double *seconds, struct nn_error *err)
 {
 	struct nn_far *far = team->far;
 	double start = nn_now_s();
-	int status = nn_comm_exchange(team->comm, far->sends, far->n_sends, far->receives, far->n_receives, err);
+	int status = nn_comm_exchange(team->comm, far->sends, far->n_sends, far->receives,
+				      far->n_receives, err);
 
 	far->n_sends = far->n_receives = 0;
 	*seconds += nn_now_s() - start;
@@ -43,21 +46,27 @@ static int exchange(struct nn_team *team, double *seconds, struct nn_error *err)
 }
 
 /* Rows of a table by leaf, or by group of batch norm: every rank's to all. */
-static void put_rows(struct nn_team *team, const struct nn_cut *cut, bool groups, void *table, size_t bytes)
+static void put_rows(struct nn_team *team, const struct nn_cut *cut, bool groups, void *table,
+		     size_t bytes)
 {
 	struct nn_comm *c = team->comm;
 
 	for (int r = 0; r < c->size; r++) {
-		struct nn_cut_run mine = nn_cut_share(cut->n_leaves, c->rank, c->size), theirs = nn_cut_share(cut->n_leaves, r, c->size);
+		struct nn_cut_run mine = nn_cut_share(cut->n_leaves, c->rank, c->size),
+				  theirs = nn_cut_share(cut->n_leaves, r, c->size);
 
 		if (r == c->rank)
 			continue;
 		if (groups) {
-			mine = (struct nn_cut_run){ cut->group_of_leaf[mine.from], cut->group_of_leaf[mine.to] };
-			theirs = (struct nn_cut_run){ cut->group_of_leaf[theirs.from], cut->group_of_leaf[theirs.to] };
+			mine = (struct nn_cut_run){ cut->group_of_leaf[mine.from],
+						    cut->group_of_leaf[mine.to] };
+			theirs = (struct nn_cut_run){ cut->group_of_leaf[theirs.from],
+						      cut->group_of_leaf[theirs.to] };
 		}
-		send(team->far, r, (char *)table + mine.from * bytes, (mine.to - mine.from) * bytes);
-		receive(team->far, r, (char *)table + theirs.from * bytes, (theirs.to - theirs.from) * bytes);
+		send(team->far, r, (char *)table + mine.from * bytes,
+		     (mine.to - mine.from) * bytes);
+		receive(team->far, r, (char *)table + theirs.from * bytes,
+			(theirs.to - theirs.from) * bytes);
 	}
 }
 
@@ -72,9 +81,11 @@ static int gather_begin(struct nn_team *team, char *block, struct nn_error *err)
 	for (size_t i = far->left; i-- > 0;)
 		for (int r = 0; r < team->comm->size; r++) {
 			struct nn_shard theirs = nn_buckets_piece(team, far->buckets, i, r);
-			struct nn_message message = { r, block + theirs.from * team->size, theirs.n * team->size };
+			struct nn_message message = { r, block + theirs.from * team->size,
+						      theirs.n * team->size };
 
-			if (r != team->comm->rank && nn_comm_post_receive(team->comm, &message, &far->coming[i], err) < 0)
+			if (r != team->comm->rank &&
+			    nn_comm_post_receive(team->comm, &message, &far->coming[i], err) < 0)
 				return -1;
 		}
 	return 0;
@@ -87,9 +98,11 @@ static int gather_send(struct nn_team *team, char *block, size_t bucket, struct 
 	struct nn_shard mine = nn_buckets_piece(team, far->buckets, bucket, team->comm->rank);
 
 	for (int r = 0; r < team->comm->size; r++) {
-		struct nn_message message = { r, block + mine.from * team->size, mine.n * team->size };
+		struct nn_message message = { r, block + mine.from * team->size,
+					      mine.n * team->size };
 
-		if (r != team->comm->rank && nn_comm_post(team->comm, &message, &far->sent, err) < 0)
+		if (r != team->comm->rank &&
+		    nn_comm_post(team->comm, &message, &far->sent, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -110,7 +123,8 @@ static int gather_end(struct nn_team *team, double *seconds, struct nn_error *er
 {
 	double start = nn_now_s();
 
-	if (gather_until(team, SIZE_MAX, err) < 0 || nn_comm_finish(team->comm, &team->far->sent, err) < 0)
+	if (gather_until(team, SIZE_MAX, err) < 0 ||
+	    nn_comm_finish(team->comm, &team->far->sent, err) < 0)
 		return -1;
 	*seconds += nn_now_s() - start;
 	return 0;
@@ -160,10 +174,12 @@ static int far_arrive(struct nn_train *t, double *seconds, struct nn_error *err)
 	return gather_end(team, seconds, err);
 }
 
-static int far_weights(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
+static int far_weights(struct nn_train *t, const struct nn_step_tables *tables,
+		       struct nn_step_result *result, struct nn_error *err)
 {
 	if (tables->weighs) {
-		put_rows(t->team, tables->cut, false, tables->weights, tables->n_weights * sizeof *tables->weights);
+		put_rows(t->team, tables->cut, false, tables->weights,
+			 tables->n_weights * sizeof *tables->weights);
 		if (exchange(t->team, &result->wait_s, err) < 0)
 			return -1;
 	}
@@ -171,8 +187,8 @@ static int far_weights(struct nn_train *t, const struct nn_step_tables *tables, 
 }
 
 /*
- * What others say travels behind the gradients, so the time until it is here is both: waiting as far as another rank computed for longer,
- * the rest is communication.
+ * What others say travels behind the gradients, so the time until it is here is both: waiting as
+ * far as another rank computed for longer, the rest is communication.
  */
 static void divide(const struct nn_team *team, double seconds, struct nn_step_result *result)
 {
@@ -185,7 +201,8 @@ static void divide(const struct nn_team *team, double seconds, struct nn_step_re
 	result->comm_s += seconds - wait;
 }
 
-static int far_meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
+static int far_meet(struct nn_train *t, const struct nn_step_tables *tables,
+		    struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	double seconds = 0, start = nn_now_s();
@@ -200,7 +217,8 @@ static int far_meet(struct nn_train *t, const struct nn_step_tables *tables, str
 			send(team->far, r, &team->said[team->comm->rank], sizeof *team->said);
 			receive(team->far, r, &team->said[r], sizeof *team->said);
 		}
-	put_rows(team, tables->cut, false, tables->figures, tables->n_figures * sizeof *tables->figures);
+	put_rows(team, tables->cut, false, tables->figures,
+		 tables->n_figures * sizeof *tables->figures);
 	if (tables->statistics)
 		put_rows(team, tables->cut, true, tables->statistics, tables->statistics_bytes);
 	if (exchange(team, &seconds, err) < 0)
@@ -224,17 +242,22 @@ static int look(struct nn_train *t, bool norm, struct nn_step_result *result, st
 	if (nn_far_gather(team, gradients, &result->comm_s, err) < 0)
 		return -1;
 	nn_step_noise_of(t->step, gradients, result);
-	if ((norm || nn_optimizer_wants_norm(o)) && nn_optimizer_look(o, gradients, norm ? &result->norm : NULL, err) < 0)
+	if ((norm || nn_optimizer_wants_norm(o)) &&
+	    nn_optimizer_look(o, gradients, norm ? &result->norm : NULL, err) < 0)
 		return -1;
 	for (size_t i = 0; nn_optimizer_directs(o) && i < nn_buckets_n(team->far->buckets); i++) {
-		struct nn_shard mine = nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
+		struct nn_shard mine =
+			nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
 
 		nn_optimizer_direct(o, gradients, mine.from, mine.from + mine.n);
 	}
-	return nn_optimizer_directs(o) ? nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err) : 0;
+	return nn_optimizer_directs(o)
+		       ? nn_far_gather(team, nn_optimizer_direction(o), &result->comm_s, err)
+		       : 0;
 }
 
-/* A bucket's parameters leave while those of the next are made, first those that forward needs first; it waits for what comes. */
+/* A bucket's parameters leave while those of the next are made, first those that forward needs
+ * first; it waits for what comes. */
 static int update(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
@@ -242,9 +265,11 @@ static int update(struct nn_train *t, struct nn_error *err)
 	char *gradients = nn_graph_gradients(graph);
 
 	for (size_t i = nn_buckets_n(team->far->buckets); i-- > 0;) {
-		struct nn_shard mine = nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
+		struct nn_shard mine =
+			nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
 
-		nn_optimizer_apply(nn_step_optimizer(t->step), gradients + mine.from * team->size, mine.from, mine.from + mine.n, t->pool);
+		nn_optimizer_apply(nn_step_optimizer(t->step), gradients + mine.from * team->size,
+				   mine.from, mine.from + mine.n, t->pool);
 		if (gather_send(team, nn_graph_weights(graph), i, err) < 0)
 			return -1;
 	}
@@ -253,15 +278,17 @@ static int update(struct nn_train *t, struct nn_error *err)
 }
 
 /*
- * Parameters are expected as soon as nothing here reads the old ones of other shards, which norms and directions may: what comes earlier
- * Open MPI has to keep.
+ * Parameters are expected as soon as nothing here reads the old ones of other shards, which norms
+ * and directions may: what comes earlier Open MPI has to keep.
  */
-static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result, struct nn_error *err)
+static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm,
+		      struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_buckets *buckets = t->team->far->buckets;
 	char *weights = nn_graph_weights(nn_step_graph(t->step));
 	struct nn_optimizer *o = nn_step_optimizer(t->step);
-	bool whole = norm || nn_optimizer_wants_norm(o) || nn_optimizer_directs(o) || nn_step_parts(t->step)->part_rows > 0;
+	bool whole = norm || nn_optimizer_wants_norm(o) || nn_optimizer_directs(o) ||
+		     nn_step_parts(t->step)->part_rows > 0;
 	double start = nn_now_s(), sent = result->comm_s;
 
 	nn_optimizer_begin(o, b->number, b->lr);
@@ -272,8 +299,8 @@ static int far_update(struct nn_train *t, const struct nn_strategy_batch *b, boo
 			return -1;
 	if (whole && look(t, norm, result, err) < 0)
 		return -1;
-	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 || (whole && gather_begin(t->team, weights, err) < 0) ||
-	    update(t, err) < 0)
+	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_weigh(o, err) < 0 ||
+	    (whole && gather_begin(t->team, weights, err) < 0) || update(t, err) < 0)
 		return -1;
 	result->compute_s += nn_now_s() - start - (result->comm_s - sent);
 	return 0;
@@ -318,8 +345,14 @@ static void far_close(struct nn_team *team)
 }
 
 static const struct nn_way way = {
-	.open = far_begin, .weights = far_weights, .meet = far_meet, .drop = far_drop, .update = far_update, .arrive = far_arrive,
-	.settle = far_settle, .close = far_close,
+	.open = far_begin,
+	.weights = far_weights,
+	.meet = far_meet,
+	.drop = far_drop,
+	.update = far_update,
+	.arrive = far_arrive,
+	.settle = far_settle,
+	.close = far_close,
 };
 
 int nn_far_open(struct nn_train *t, struct nn_error *err)

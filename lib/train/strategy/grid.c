@@ -8,12 +8,14 @@
 #include "train/strategy/pipeline.h"
 
 /*
- * Micro-batches for each stage by default: more of them stand still less, but products of few rows take longer. Four dense layers of
- * 1024 with a batch of 256 on two stages: 8 of 32 rows took 1.07 s, 16 of 16 rows 1.42 s, 4 of 64 rows 1.09 s.
+ * Micro-batches for each stage by default: more of them stand still less, but products of few rows
+ * take longer. Four dense layers of 1024 with a batch of 256 on two stages: 8 of 32 rows took 1.07
+ * s, 16 of 16 rows 1.42 s, 4 of 64 rows 1.09 s.
  */
 #define SPANS 4
-#define PLAN_FLOPS 1e9               /* of a micro-batch forward: a plan measures it in some tenths of a second at most */
-#define LINE_CHANNEL 8               /* numbers of our channels (nn_comm_channel) */
+#define PLAN_FLOPS \
+	1e9 /* of a micro-batch forward: a plan measures it in some tenths of a second at most */
+#define LINE_CHANNEL 8 /* numbers of our channels (nn_comm_channel) */
 #define SIDE_CHANNEL 9
 
 /* ---- the grid ---- */
@@ -21,7 +23,8 @@
 int nn_pipe_open(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_pipe *p;
-	int stages, rank = t->comm ? t->comm->rank : 0, size = t->comm ? t->comm->size : 0, columns = nn_tensor_ranks(t), all, fits;
+	int stages, rank = t->comm ? t->comm->rank : 0, size = t->comm ? t->comm->size : 0,
+		    columns = nn_tensor_ranks(t), all, fits;
 	char tensor[40] = "";
 	enum nn_pipeline_schedule schedule;
 
@@ -34,8 +37,10 @@ int nn_pipe_open(struct nn_train *t, struct nn_error *err)
 	if (columns > 1)
 		snprintf(tensor, sizeof tensor, " --tensor=%d", columns);
 	if (size % all != 0)
-		return nn_fail(err, NN_EUSAGE, "--pipeline=%d%s: %d rank%s no whole number of pipelines; use --ranks=%d", stages, tensor, size,
-			       size == 1 ? " is" : "s are", fits);
+		return nn_fail(
+			err, NN_EUSAGE,
+			"--pipeline=%d%s: %d rank%s no whole number of pipelines; use --ranks=%d",
+			stages, tensor, size, size == 1 ? " is" : "s are", fits);
 	if (!(p = t->pipe = nn_alloc(1, sizeof *p, err)))
 		return -1;
 	p->stages = stages;
@@ -43,7 +48,8 @@ int nn_pipe_open(struct nn_train *t, struct nn_error *err)
 	p->schedule = schedule;
 	if (!t->comm)
 		return 0;
-	if (nn_comm_part(&p->line, t->comm, rank - p->stage * columns, columns, stages, LINE_CHANNEL, err) < 0)
+	if (nn_comm_part(&p->line, t->comm, rank - p->stage * columns, columns, stages,
+			 LINE_CHANNEL, err) < 0)
 		return -1;
 	return nn_comm_part(&p->side, t->comm, rank % all, all, size / all, SIDE_CHANNEL, err);
 }
@@ -71,16 +77,27 @@ void nn_pipe_free(struct nn_pipe *p)
 /* Nodes are those of the graphs whose columns ranks share; here each is whole. */
 static const struct nn_columns alone = { .ranks = 1 };
 
-/* Seconds of each node with so many rows of one leaf, as rank 0 measures them, on all ranks; where memory or a plan's time is short, by their FLOP. */
+/* Seconds of each node with so many rows of one leaf, as rank 0 measures them, on all ranks; where
+ * memory or a plan's time is short, by their FLOP. */
 static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
 	size_t group = nn_program_group(t->program), bounds[] = { 0, group > rows ? group : rows };
 	struct nn_graph_options o = {
-		.device = t->device, .pool = t->pool, .max_rows = bounds[1], .max_leaves = 1, .training = true, .seed = t->std->seed,
+		.device = t->device,
+		.pool = t->pool,
+		.max_rows = bounds[1],
+		.max_leaves = 1,
+		.training = true,
+		.seed = t->std->seed,
 		.columns = t->tensor ? &alone : NULL,
 	};
-	struct nn_span span = { .rows = bounds[1], .leaf = bounds, .n_leaves = 1, .first = true, .group = bounds, .n_groups = group > 0 };
+	struct nn_span span = { .rows = bounds[1],
+				.leaf = bounds,
+				.n_leaves = 1,
+				.first = true,
+				.group = bounds,
+				.n_groups = group > 0 };
 	double flops = 0;
 
 	nn_stages_guess(p->nodes, p->n_nodes, p->costs);
@@ -88,7 +105,8 @@ static int measure(struct nn_train *t, size_t rows, struct nn_error *err)
 		flops += p->costs[i] * (double)rows;
 	if (!t->comm && flops > PLAN_FLOPS)
 		return 0;
-	if ((!t->comm || t->comm->rank == 0) && nn_stages_measure(t->program, &o, &span, p->n_nodes, p->costs, NULL) < 0)
+	if ((!t->comm || t->comm->rank == 0) &&
+	    nn_stages_measure(t->program, &o, &span, p->n_nodes, p->costs, NULL) < 0)
 		nn_stages_guess(p->nodes, p->n_nodes, p->costs);
 	else if (!t->comm || t->comm->rank == 0)
 		p->threads = nn_pool_threads(t->pool);
@@ -111,8 +129,9 @@ int nn_pipe_divide(struct nn_train *t, size_t micro, struct nn_error *err)
 	most = nn_stages_most(p->nodes, p->n_nodes);
 	if (p->stages > most)
 		return nn_fail(err, access(t->options->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
-			       "--pipeline=%d: the network has %d layer%s that can be stages; use --pipeline=%d", p->stages, most,
-			       most == 1 ? "" : "s", most);
+			       "--pipeline=%d: the network has %d layer%s that can be stages; use "
+			       "--pipeline=%d",
+			       p->stages, most, most == 1 ? "" : "s", most);
 	p->costs = nn_alloc((size_t)p->n_nodes, sizeof *p->costs, err);
 	p->bounds = nn_alloc((size_t)p->stages + 1, sizeof *p->bounds, err);
 	if (!p->costs || !p->bounds || measure(t, micro, err) < 0)
@@ -135,8 +154,9 @@ static void lines_of(const struct nn_pipe *p, int stage, int *first, int *last)
 struct nn_step_part nn_pipe_part(const struct nn_pipe *p)
 {
 	if (!p)
-		return (struct nn_step_part){0};
-	return (struct nn_step_part){ p->bounds[p->stage], p->bounds[p->stage + 1], p->stage, p->stages, p->schedule };
+		return (struct nn_step_part){ 0 };
+	return (struct nn_step_part){ p->bounds[p->stage], p->bounds[p->stage + 1], p->stage,
+				      p->stages, p->schedule };
 }
 
 size_t nn_pipe_micro(const struct nn_train *t, size_t rows)
@@ -210,12 +230,19 @@ void nn_pipe_tell(struct nn_train *t)
 	for (int i = 0; i < p->n_nodes; i++)
 		all += p->costs[i];
 	if (t->tensor)
-		nn_train_note(t, "%d ranks = %d pipeline%s of %d stages of %d that share columns (rank (d x %d + s) x %d + t has the t-th part of "
-			      "stage s in pipeline d), %s", t->comm->size, p->side->size, p->side->size == 1 ? "" : "s", p->stages, nn_tensor_ranks(t), p->stages,
-			      nn_tensor_ranks(t), nn_pipeline_schedules[p->schedule]);
+		nn_train_note(t,
+			      "%d ranks = %d pipeline%s of %d stages of %d that share columns "
+			      "(rank (d x %d + s) x %d + t has the t-th part of "
+			      "stage s in pipeline d), %s",
+			      t->comm->size, p->side->size, p->side->size == 1 ? "" : "s",
+			      p->stages, nn_tensor_ranks(t), p->stages, nn_tensor_ranks(t),
+			      nn_pipeline_schedules[p->schedule]);
 	else
-		nn_train_note(t, "%d ranks = %d pipeline%s of %d stages (rank d x %d + s is stage s of pipeline d), %s", t->comm->size,
-			      p->side->size, p->side->size == 1 ? "" : "s", p->stages, p->stages, nn_pipeline_schedules[p->schedule]);
+		nn_train_note(t,
+			      "%d ranks = %d pipeline%s of %d stages (rank d x %d + s is stage s "
+			      "of pipeline d), %s",
+			      t->comm->size, p->side->size, p->side->size == 1 ? "" : "s",
+			      p->stages, p->stages, nn_pipeline_schedules[p->schedule]);
 	for (int s = 0; s < p->stages; s++) {
 		int first, last;
 		double cost = 0;
@@ -225,9 +252,13 @@ void nn_pipe_tell(struct nn_train *t)
 		for (int i = p->bounds[s]; i < p->bounds[s + 1]; i++)
 			cost += p->costs[i];
 		for (int i = 0; i < t->program->n_params; i++)
-			parameters += p->owner[i] == s ? nn_shape_count(&t->program->params[i].desc.shape) : 0;
-		nn_train_note(t, "stage %d: %s (%s) to %s (%s), %.0f %% of the work, %zu parameters", s, nn_net_line(t->net, first).layer,
-			      nn_net_line(t->net, first).name, nn_net_line(t->net, last).layer, nn_net_line(t->net, last).name,
+			parameters += p->owner[i] == s
+					      ? nn_shape_count(&t->program->params[i].desc.shape)
+					      : 0;
+		nn_train_note(t,
+			      "stage %d: %s (%s) to %s (%s), %.0f %% of the work, %zu parameters",
+			      s, nn_net_line(t->net, first).layer, nn_net_line(t->net, first).name,
+			      nn_net_line(t->net, last).layer, nn_net_line(t->net, last).name,
 			      100 * cost / all, parameters);
 	}
 }

@@ -1,9 +1,11 @@
 /*
- * local:H[@STEP]: each rank trains on its share of every batch as if it were alone, and after H steps parameters, buffers and optimizer
- * slots are averaged over the ranks, each weighted by what it trained on (Stich 2019, "Local SGD converges fast and communicates
- * little"; from a step on: Lin et al. 2020, "Don't use large mini-batches, use local SGD"). Up to STEP it is sync.
+ * local:H[@STEP]: each rank trains on its share of every batch as if it were alone, and after H
+ * steps parameters, buffers and optimizer slots are averaged over the ranks, each weighted by what
+ * it trained on (Stich 2019, "Local SGD converges fast and communicates little"; from a step on:
+ * Lin et al. 2020, "Don't use large mini-batches, use local SGD"). Up to STEP it is sync.
  *
- * Between averages ranks say nothing to each other: signals, clocks and losses that are not finite wait for the next one.
+ * Between averages ranks say nothing to each other: signals, clocks and losses that are not finite
+ * wait for the next one.
  */
 #include <math.h>
 #include <string.h>
@@ -14,31 +16,34 @@
 #include "comm/window.h"
 #include "train/job.h"
 
-/* What rows said as they passed, as sums: loss and weight, hits and how many were counted, squares. */
+/* What rows said as they passed, as sums: loss and weight, hits and how many were counted, squares.
+ */
 enum { LOSS, WEIGHT, HITS, COUNTED, SQUARES, SUMS };
 
 /* What each rank says at an average. */
 struct said {
-	double weight;               /* of the targets it trained on since the last one */
-	double past[SUMS], now[SUMS];/* of the steps before, and of the step under way */
+	double weight;                /* of the targets it trained on since the last one */
+	double past[SUMS], now[SUMS]; /* of the steps before, and of the step under way */
 	struct nn_wish wish;
 	bool diverged;
 };
 
 struct nn_local {
-	uint64_t since;              /* local steps since the last average */
+	uint64_t since; /* local steps since the last average */
 	struct said said;
-	struct nn_counters base;     /* when all ranks knew the same */
-	struct said *all;            /* [ranks] */
-	struct nn_window *window;    /* through which averages go; NULL: messages */
+	struct nn_counters base;  /* when all ranks knew the same */
+	struct said *all;         /* [ranks] */
+	struct nn_window *window; /* through which averages go; NULL: messages */
 };
 
 /* ---- averages ---- */
 
-static int average_block(struct nn_train *t, void *block, size_t n, double share, struct nn_error *err)
+static int average_block(struct nn_train *t, void *block, size_t n, double share,
+			 struct nn_error *err)
 {
 	bool equal = share < 0;
-	const struct nn_reduce reduce = { t->device->dtype, equal ? NN_REDUCE_MEAN : NN_REDUCE_SUM, (size_t)t->comm->size };
+	const struct nn_reduce reduce = { t->device->dtype, equal ? NN_REDUCE_MEAN : NN_REDUCE_SUM,
+					  (size_t)t->comm->size };
 
 	if (!equal && t->device->dtype == NN_F64)
 		for (size_t i = 0; i < n; i++)
@@ -63,12 +68,15 @@ static int average_params(struct nn_train *t, bool trained, double share, struct
 {
 	for (int p = 0; p < t->program->n_params; p++)
 		if (is_trained(t, p) == trained &&
-		    average_block(t, t->params[p], nn_shape_count(&t->program->params[p].desc.shape), share, err) < 0)
+		    average_block(t, t->params[p],
+				  nn_shape_count(&t->program->params[p].desc.shape), share,
+				  err) < 0)
 			return -1;
 	return 0;
 }
 
-/* Slots lie as parameters do; where tables have some besides, they are averaged in the form that files have. */
+/* Slots lie as parameters do; where tables have some besides, they are averaged in the form that
+ * files have. */
 static int average_slots(struct nn_train *t, double share, struct nn_error *err)
 {
 	struct nn_optimizer *optimizer = nn_step_optimizer(t->step);
@@ -76,11 +84,13 @@ static int average_slots(struct nn_train *t, double share, struct nn_error *err)
 	bool whole = nn_graph_tables(graph) == 0;
 
 	for (size_t i = 0; i < nn_optimizer_slots(optimizer); i++) {
-		if (whole && average_block(t, nn_optimizer_slot(optimizer, i), nn_graph_block(graph), share, err) < 0)
+		if (whole && average_block(t, nn_optimizer_slot(optimizer, i),
+					   nn_graph_block(graph), share, err) < 0)
 			return -1;
 		if (whole)
 			continue;
-		if (nn_optimizer_save(optimizer, i, t->params, err) < 0 || average_params(t, true, share, err) < 0)
+		if (nn_optimizer_save(optimizer, i, t->params, err) < 0 ||
+		    average_params(t, true, share, err) < 0)
 			return -1;
 		nn_optimizer_load(optimizer, i, (const void *const *)t->params);
 	}
@@ -150,7 +160,7 @@ static void join_past(struct nn_train *t)
 /* The result of the step under way over all ranks. */
 static void join_now(const struct nn_train *t, struct nn_step_result *result)
 {
-	double sums[SUMS] = {0};
+	double sums[SUMS] = { 0 };
 
 	for (int r = 0; r < t->comm->size; r++)
 		for (int i = 0; i < SUMS; i++)
@@ -162,7 +172,8 @@ static void join_now(const struct nn_train *t, struct nn_step_result *result)
 	result->squares = sums[SQUARES];
 }
 
-/* All ranks the same again. The loss of a step that was not finite on one of them ends the training on all. */
+/* All ranks the same again. The loss of a step that was not finite on one of them ends the training
+ * on all. */
 static int average(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_local *l = t->local;
@@ -174,8 +185,11 @@ static int average(struct nn_train *t, struct nn_error *err)
 		return -1;
 	for (int r = 0; r < t->comm->size; r++) {
 		if (l->all[r].diverged)
-			return nn_fail(err, NN_EDIVERGED, "the loss of rank %d was not finite in the %llu local steps up to step %llu; a lower --lr "
-				       "than %g or --clip-norm may help", r, (unsigned long long)l->since,
+			return nn_fail(err, NN_EDIVERGED,
+				       "the loss of rank %d was not finite in the %llu local steps "
+				       "up to step %llu; a lower --lr "
+				       "than %g or --clip-norm may help",
+				       r, (unsigned long long)l->since,
 				       (unsigned long long)t->counters.step + 1, t->options->lr);
 		total += l->all[r].weight;
 		equal &= l->all[r].weight == l->all[0].weight;
@@ -197,7 +211,9 @@ static int local_parse(struct nn_strategy_terms *terms, const char *text, struct
 	if (length > 1 && nn_parse_u64(text + 1, length - 1, &terms->every) && terms->every > 0 &&
 	    (!at || nn_parse_u64(at + 1, strlen(at + 1), &terms->from)))
 		return 0;
-	return nn_fail(err, NN_EUSAGE, "expected local:H, steps between averages, or local:H@STEP, sync up to that step");
+	return nn_fail(
+		err, NN_EUSAGE,
+		"expected local:H, steps between averages, or local:H@STEP, sync up to that step");
 }
 
 static int local_open(struct nn_train *t, struct nn_error *err)
@@ -209,8 +225,11 @@ static int local_open(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (t->comm->size == 1 || t->device->copy_in)
 		return 0;
-	return nn_window_open(&t->local->window, t->comm,
-			      nn_window_sum_bytes(t->comm->size, nn_graph_block(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype)), err);
+	return nn_window_open(
+		&t->local->window, t->comm,
+		nn_window_sum_bytes(t->comm->size, nn_graph_block(nn_step_graph(t->step)) *
+							   nn_dtype_size(t->device->dtype)),
+		err);
 }
 
 static void local_close(struct nn_train *t)
@@ -240,7 +259,8 @@ static int local_settle(struct nn_train *t, struct nn_error *err)
 }
 
 /* This rank's share of the batch, alone. A small last batch may have no leaf for it. */
-static int own_step(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result, struct nn_error *err)
+static int own_step(struct nn_train *t, const struct nn_strategy_batch *b, bool norm,
+		    struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_step_tables tables;
 	struct nn_local *l = t->local;
@@ -261,12 +281,12 @@ static int own_step(struct nn_train *t, const struct nn_strategy_batch *b, bool 
 	nn_step_alone(t->step, false);
 	if (result->weight == 0 || !finite)
 		result->loss = result->weight = 0;
-	result->finite = true;                   /* who is not tells at the next average */
+	result->finite = true; /* who is not tells at the next average */
 	return status;
 }
 
-static int local_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
-		      struct nn_error *err)
+static int local_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish,
+		      struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_local *l = t->local;
 	struct nn_wish own = *wish;
@@ -303,6 +323,12 @@ static int local_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 }
 
 const struct nn_strategy nn_strategy_local = {
-	.name = "local", .parse = local_parse, .prepare = nn_sync_prepare, .release = nn_sync_release, .open = local_open, .close = local_close,
-	.step = local_step, .settle = local_settle,
+	.name = "local",
+	.parse = local_parse,
+	.prepare = nn_sync_prepare,
+	.release = nn_sync_release,
+	.open = local_open,
+	.close = local_close,
+	.step = local_step,
+	.settle = local_settle,
 };

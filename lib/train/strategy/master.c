@@ -1,6 +1,7 @@
 /*
- * master: sync as it was done before all-reduce, to compare with: the sums of all ranks go to rank 0, which alone has the optimizer's state,
- * makes the update and sends the parameters back to each. The same bytes of the model; all traffic goes through one rank.
+ * master: sync as it was done before all-reduce, to compare with: the sums of all ranks go to rank
+ * 0, which alone has the optimizer's state, makes the update and sends the parameters back to each.
+ * The same bytes of the model; all traffic goes through one rank.
  */
 #include <inttypes.h>
 
@@ -17,8 +18,8 @@ static int master_open(struct nn_train *t, struct nn_error *err)
 	return nn_strategy_sync.open(t, err);
 }
 
-static int master_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
-		       struct nn_error *err)
+static int master_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish,
+		       struct nn_step_result *result, struct nn_error *err)
 {
 	return nn_strategy_sync.step(t, b, wish, result, err);
 }
@@ -36,11 +37,18 @@ static void master_close(struct nn_train *t)
 
 	if (!t->team || t->comm->rank > 0 || steps == 0)
 		return;
-	nn_train_note(t, "%" PRIu64 " bytes a step went through rank 0; with sync about %" PRIu64 " go through each of %" PRIu64 " ranks",
+	nn_train_note(t,
+		      "%" PRIu64 " bytes a step went through rank 0; with sync about %" PRIu64
+		      " go through each of %" PRIu64 " ranks",
 		      nn_comm_moved(t->comm) / steps, 4 * (ranks - 1) * block / ranks, ranks);
 }
 
 const struct nn_strategy nn_strategy_master = {
-	.name = "master", .prepare = master_prepare, .open = master_open, .close = master_close, .release = nn_sync_release, .step = master_step,
+	.name = "master",
+	.prepare = master_prepare,
+	.open = master_open,
+	.close = master_close,
+	.release = nn_sync_release,
+	.step = master_step,
 	.settle = master_settle,
 };

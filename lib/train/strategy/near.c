@@ -1,10 +1,12 @@
 /*
- * Ranks of one host: parameters and slots are there once, for all, and gradients are read where they were computed. A rank adds up its
- * shard piece by piece, while a piece is in cache, and updates it; nothing is copied, and what travels are cache lines.
+ * Ranks of one host: parameters and slots are there once, for all, and gradients are read where
+ * they were computed. A rank adds up its shard piece by piece, while a piece is in cache, and
+ * updates it; nothing is copied, and what travels are cache lines.
  *
- * Small networks live in the caches of a core, where lines that another core has read or written are dear: 784-128-10 with 128 rows took
- * 510 us of computing on each of two ranks in place of 290. There each rank has its own parameters and gradients, and what others need
- * is copied, which reads and writes in order.
+ * Small networks live in the caches of a core, where lines that another core has read or written
+ * are dear: 784-128-10 with 128 rows took 510 us of computing on each of two ranks in place of 290.
+ * There each rank has its own parameters and gradients, and what others need is copied, which reads
+ * and writes in order.
  */
 #include <string.h>
 
@@ -12,21 +14,21 @@
 #include "base/memory.h"
 #include "train/strategy/team.h"
 
-#define PIECE ((size_t)16384)        /* elements at a time: some fit into the cache of a core */
+#define PIECE ((size_t)16384) /* elements at a time: some fit into the cache of a core */
 #define ALIGN ((size_t)256)
-#define SMALL ((size_t)2 << 20)      /* bytes of parameters up to which they are copied */
+#define SMALL ((size_t)2 << 20) /* bytes of parameters up to which they are copied */
 
 struct nn_near {
 	struct nn_window *window;
 	bool copies;
-	char *weights;               /* copies: a block on its way */
-	char *sum;                   /* a block: the gradient, where norms are asked for */
+	char *weights; /* copies: a block on its way */
+	char *sum;     /* a block: the gradient, where norms are asked for */
 	struct rank {
 		char *gradients, *kept;
 		struct nn_said *said;
-	} *ranks;
-	size_t block_bytes, depth;   /* depth: sums of a piece that wait */
-	char *scratch;               /* [threads][depth][PIECE] */
+	} * ranks;
+	size_t block_bytes, depth; /* depth: sums of a piece that wait */
+	char *scratch;             /* [threads][depth][PIECE] */
 };
 
 /* ---- the window ---- */
@@ -45,7 +47,8 @@ bool nn_near_copies(size_t bytes)
 	return bytes <= SMALL;
 }
 
-static size_t lay_out(struct nn_team *team, const struct nn_step_options *o, const struct nn_step_sizes *s, char *at)
+static size_t lay_out(struct nn_team *team, const struct nn_step_options *o,
+		      const struct nn_step_sizes *s, char *at)
 {
 	struct nn_near *near = team->near;
 	struct nn_step_place *place = &team->place;
@@ -113,7 +116,8 @@ static void wait_for_all(struct nn_team *team, struct nn_step_result *result)
 	result->wait_s += nn_now_s() - start;
 }
 
-static int near_weights(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
+static int near_weights(struct nn_train *t, const struct nn_step_tables *tables,
+			struct nn_step_result *result, struct nn_error *err)
 {
 	(void)err;
 	if (tables->weighs)
@@ -140,19 +144,22 @@ static void copy_out(struct nn_train *t, struct nn_step_result *result)
 {
 	struct nn_team *team = t->team;
 	double start = nn_now_s();
-	size_t before = team->mine.from * team->size, after = (team->mine.from + team->mine.n) * team->size;
+	size_t before = team->mine.from * team->size,
+	       after = (team->mine.from + team->mine.n) * team->size;
 
 	for (size_t k = 0; k < team->n_sums; k++)
 		if (team->sums[k].rank == team->comm->rank) {
 			const char *sum = nn_step_sum(t->step, team->sums[k].index);
 
 			nn_copy_away(where(team, k), sum, before);
-			nn_copy_away(where(team, k) + after, sum + after, team->elements * team->size - after);
+			nn_copy_away(where(team, k) + after, sum + after,
+				     team->elements * team->size - after);
 		}
 	result->comm_s += nn_now_s() - start;
 }
 
-static int near_meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err)
+static int near_meet(struct nn_train *t, const struct nn_step_tables *tables,
+		     struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 
@@ -169,8 +176,8 @@ static int near_meet(struct nn_train *t, const struct nn_step_tables *tables, st
 
 struct sweep {
 	struct nn_train *train;
-	bool whole;                  /* into near->sum; else update at once */
-	double comm_s[64];           /* by thread */
+	bool whole;        /* into near->sum; else update at once */
+	double comm_s[64]; /* by thread */
 };
 
 /* The sum of elements from..from+n-1 along the tree of leaves; scratch: depth pieces. */
@@ -183,7 +190,9 @@ static const char *add_up(const struct nn_train *t, size_t from, size_t n, char 
 	for (size_t k = 0; k < team->n_sums; k++) {
 		bool own = team->near->copies && team->sums[k].rank == team->comm->rank;
 
-		stack[depth++] = (own ? (char *)nn_step_sum(t->step, team->sums[k].index) : where(team, k)) + at;
+		stack[depth++] =
+			(own ? (char *)nn_step_sum(t->step, team->sums[k].index) : where(team, k)) +
+			at;
 		for (size_t node = team->sums[k].node.node; node & 1; node >>= 1) {
 			char *left = scratch + (depth - 2) * PIECE * team->size;
 
@@ -202,9 +211,11 @@ static void sweep_piece(void *arg, size_t i, int thread)
 	struct nn_train *t = sweep->train;
 	struct nn_team *team = t->team;
 	struct nn_near *near = team->near;
-	size_t at = i * PIECE, n = team->mine.n - at < PIECE ? team->mine.n - at : PIECE, from = team->mine.from + at;
+	size_t at = i * PIECE, n = team->mine.n - at < PIECE ? team->mine.n - at : PIECE,
+	       from = team->mine.from + at;
 	double start = nn_now_s();
-	const char *sum = add_up(t, from, n, near->scratch + (size_t)thread * near->depth * PIECE * team->size);
+	const char *sum = add_up(t, from, n,
+				 near->scratch + (size_t)thread * near->depth * PIECE * team->size);
 
 	if (sweep->whole)
 		memcpy(near->sum + from * team->size, sum, n * team->size);
@@ -238,7 +249,8 @@ static void copy_weights(struct nn_train *t, struct nn_step_result *result)
 {
 	struct nn_team *team = t->team;
 	char *weights = nn_graph_weights(nn_step_graph(t->step)), *shared = team->near->weights;
-	size_t before = team->mine.from * team->size, n = team->mine.n * team->size, after = before + n;
+	size_t before = team->mine.from * team->size, n = team->mine.n * team->size,
+	       after = before + n;
 	double start = nn_now_s(), middle;
 
 	nn_copy_away(shared + before, weights + before, n);
@@ -250,8 +262,8 @@ static void copy_weights(struct nn_train *t, struct nn_step_result *result)
 	result->comm_s += nn_now_s() - middle;
 }
 
-static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result,
-		       struct nn_error *err)
+static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bool norm,
+		       struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	struct nn_optimizer *o = nn_step_optimizer(t->step);
@@ -286,12 +298,17 @@ static int near_update(struct nn_train *t, const struct nn_strategy_batch *b, bo
 	else
 		wait_for_all(team, result);
 	nn_graph_refresh(nn_step_graph(t->step));
-	result->compute_s += nn_now_s() - start - (result->wait_s - waited) - (result->comm_s - sent);
+	result->compute_s +=
+		nn_now_s() - start - (result->wait_s - waited) - (result->comm_s - sent);
 	return 0;
 }
 
 static const struct nn_way way = {
-	.open = near_begin, .weights = near_weights, .meet = near_meet, .update = near_update, .close = near_close,
+	.open = near_begin,
+	.weights = near_weights,
+	.meet = near_meet,
+	.update = near_update,
+	.close = near_close,
 };
 
 int nn_near_open(struct nn_train *t, const struct nn_step_options *o, struct nn_error *err)
@@ -311,14 +328,15 @@ int nn_near_open(struct nn_train *t, const struct nn_step_options *o, struct nn_
 		near->depth++;
 	near->ranks = nn_alloc((size_t)team->comm->size, sizeof *near->ranks, err);
 	near->scratch = nn_alloc(threads * near->depth, PIECE * team->size, err);
-	if (!near->ranks || !near->scratch || nn_window_open(&near->window, team->comm, lay_out(team, o, &s, NULL), err) < 0)
+	if (!near->ranks || !near->scratch ||
+	    nn_window_open(&near->window, team->comm, lay_out(team, o, &s, NULL), err) < 0)
 		return -1;
 	if (near->window) {
 		lay_out(team, o, &s, nn_window_memory(near->window));
 		team->way = &way;
 	} else {
 		near_close(team);
-		team->place = (struct nn_step_place){0};
+		team->place = (struct nn_step_place){ 0 };
 	}
 	return 0;
 }

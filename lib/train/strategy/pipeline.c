@@ -1,4 +1,5 @@
-/* The pipeline: each stage works off its list, waits for what it needs, and passes on what it has made while it goes on. */
+/* The pipeline: each stage works off its list, waits for what it needs, and passes on what it has
+ * made while it goes on. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -10,7 +11,8 @@
 
 /* ---- a step ---- */
 
-/* What crosses a bound of this stage with a micro-batch, on its way forward or back. The number of messages. */
+/* What crosses a bound of this stage with a micro-batch, on its way forward or back. The number of
+ * messages. */
 static size_t messages(struct nn_train *t, enum nn_graph_side side, bool back, size_t rows)
 {
 	struct nn_pipe *p = t->pipe;
@@ -22,13 +24,16 @@ static size_t messages(struct nn_train *t, enum nn_graph_side side, bool back, s
 		struct nn_graph_edge edge = nn_graph_edge(graph, side, i);
 
 		if (!back || edge.gradient)
-			p->messages[n++] = (struct nn_message){ peer, back ? edge.gradient : edge.value, rows * edge.row_bytes };
+			p->messages[n++] =
+				(struct nn_message){ peer, back ? edge.gradient : edge.value,
+						     rows * edge.row_bytes };
 	}
 	return n;
 }
 
 /* Wait until the slot is free to be used again, and for what this work needs. */
-static int await(struct nn_train *t, struct nn_pipeline_work w, size_t rows, struct nn_step_result *result, struct nn_error *err)
+static int await(struct nn_train *t, struct nn_pipeline_work w, size_t rows,
+		 struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
 	double start = nn_now_s();
@@ -65,8 +70,10 @@ static int finish_all(struct nn_pipe *p, struct nn_error *err)
 	return 0;
 }
 
-/* Where the loss of a micro-batch is not finite the others go on all the same: every stage has its list, and nothing is updated. */
-static int work(struct nn_train *t, struct nn_pipeline_work w, uint64_t sample, struct nn_step_result *result, struct nn_error *err)
+/* Where the loss of a micro-batch is not finite the others go on all the same: every stage has its
+ * list, and nothing is updated. */
+static int work(struct nn_train *t, struct nn_pipeline_work w, uint64_t sample,
+		struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
 	size_t rows = nn_step_span_rows(t->step, w.micro);
@@ -81,7 +88,8 @@ static int work(struct nn_train *t, struct nn_pipeline_work w, uint64_t sample, 
 	return pass_on(t, w, rows, err);
 }
 
-int nn_pipe_run(struct nn_train *t, uint64_t sample, struct nn_step_result *result, struct nn_error *err)
+int nn_pipe_run(struct nn_train *t, uint64_t sample, struct nn_step_result *result,
+		struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
 	size_t n = nn_step_spans(t->step);
@@ -125,7 +133,8 @@ int nn_pipe_result(struct nn_train *t, struct nn_step_result *r, struct nn_error
 }
 
 /* The micro-batch goes through once more, forward alone, and each stage looks at what it made. */
-int nn_pipe_blame(struct nn_train *t, uint64_t sample, struct nn_step_result *result, struct nn_error *err)
+int nn_pipe_blame(struct nn_train *t, uint64_t sample, struct nn_step_result *result,
+		  struct nn_error *err)
 {
 	struct nn_pipe *p = t->pipe;
 	uint64_t bad = p->bad;
@@ -134,9 +143,11 @@ int nn_pipe_blame(struct nn_train *t, uint64_t sample, struct nn_step_result *re
 	if (nn_comm_broadcast(p->line, p->stages - 1, &bad, sizeof bad, err) < 0)
 		return -1;
 	if (bad != SIZE_MAX) {
-		if (work(t, (struct nn_pipeline_work){ false, (size_t)bad }, sample, result, err) < 0)
+		if (work(t, (struct nn_pipeline_work){ false, (size_t)bad }, sample, result, err) <
+		    0)
 			return -1;
-		mine = nn_graph_first_bad(nn_step_graph(t->step), nn_step_span_rows(t->step, (size_t)bad));
+		mine = nn_graph_first_bad(nn_step_graph(t->step),
+					  nn_step_span_rows(t->step, (size_t)bad));
 		if (finish_all(p, err) < 0)
 			return -1;
 	}
@@ -177,13 +188,16 @@ int nn_pipe_collect(struct nn_train *t, void *const *set, bool buffers, struct n
 		return -1;
 	for (int i = 0; i < t->program->n_params; i++) {
 		const struct nn_op_param *desc = &t->program->params[i].desc;
-		bool sends = p->stage > 0 && p->owner[i] == p->stage, receives = p->stage == 0 && p->owner[i] > 0;
+		bool sends = p->stage > 0 && p->owner[i] == p->stage,
+		     receives = p->stage == 0 && p->owner[i] > 0;
 
 		if ((sends || receives) && (buffers || desc->role != NN_BUFFER))
 			list[n++] = (struct nn_message){ sends ? 0 : p->owner[i], set[i],
-							 nn_shape_count(&desc->shape) * nn_dtype_size(t->device->dtype) };
+							 nn_shape_count(&desc->shape) *
+								 nn_dtype_size(t->device->dtype) };
 	}
-	status = p->stage > 0 ? nn_comm_exchange(p->line, list, n, NULL, 0, err) : nn_comm_exchange(p->line, NULL, 0, list, n, err);
+	status = p->stage > 0 ? nn_comm_exchange(p->line, list, n, NULL, 0, err)
+			      : nn_comm_exchange(p->line, NULL, 0, list, n, err);
 	nn_free(list);
 	return status;
 }
@@ -203,7 +217,11 @@ int nn_pipe_end(struct nn_train *t, struct nn_error *err)
 	p->formula = nn_pipeline_idle(p->schedule, p->stages, p->most);
 	if (t->comm->rank > 0 || total == 0)
 		return 0;
-	nn_train_note(t, "the %d stages stood still %.1f %% of the time; %s is %.1f %%, for %s of %zu micro-batches", p->stages, 100 * p->idle,
-		      p->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * p->formula, nn_pipeline_schedules[p->schedule], p->most);
+	nn_train_note(t,
+		      "the %d stages stood still %.1f %% of the time; %s is %.1f %%, for %s of %zu "
+		      "micro-batches",
+		      p->stages, 100 * p->idle,
+		      p->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * p->formula,
+		      nn_pipeline_schedules[p->schedule], p->most);
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* The grid of ranks, and the pipeline: ranks that hold a stage of the network each and pass rows on. */
+/* The grid of ranks, and the pipeline: ranks that hold a stage of the network each and pass rows
+ * on. */
 #ifndef NN_TRAIN_PIPELINE_H
 #define NN_TRAIN_PIPELINE_H
 
@@ -12,46 +13,55 @@ struct nn_train;
 struct nn_pipe {
 	int stages, stage;
 	enum nn_pipeline_schedule schedule;
-	struct nn_comm *line;            /* the stages of this pipeline, in their order */
-	struct nn_comm *side;            /* the ranks of this stage, which sum gradients as if they were all */
-	struct nn_graph_node *nodes;     /* of the network */
+	struct nn_comm *line; /* the stages of this pipeline, in their order */
+	struct nn_comm *side; /* the ranks of this stage, which sum gradients as if they were all */
+	struct nn_graph_node *nodes; /* of the network */
 	int n_nodes;
-	int *bounds;                     /* [stages + 1] */
-	double *costs;                   /* [n_nodes] seconds for a micro-batch, or FLOP */
-	int threads;                     /* with which they were measured, 0: these are FLOP */
-	int *owner;                      /* [params of the program] the stage that has it */
-	struct nn_pipeline_work *work;   /* of a step */
-	struct nn_posted *posted;        /* [slots] sends of what lies in a slot */
-	struct nn_message *messages;     /* [edges] */
-	size_t slots, most;              /* most: micro-batches of a step */
-	double idle_s, total_s;          /* of the steps so far: waiting for other stages; from the first work to the last */
-	double idle, formula;            /* the share of the time that stages stood still, all together, and where all took the same */
-	size_t bad;                      /* the first micro-batch whose loss is not finite, SIZE_MAX: none */
+	int *bounds;                   /* [stages + 1] */
+	double *costs;                 /* [n_nodes] seconds for a micro-batch, or FLOP */
+	int threads;                   /* with which they were measured, 0: these are FLOP */
+	int *owner;                    /* [params of the program] the stage that has it */
+	struct nn_pipeline_work *work; /* of a step */
+	struct nn_posted *posted;      /* [slots] sends of what lies in a slot */
+	struct nn_message *messages;   /* [edges] */
+	size_t slots, most;            /* most: micro-batches of a step */
+	double idle_s, total_s; /* of the steps so far: waiting for other stages; from the first
+				   work to the last */
+	double idle, formula;   /* the share of the time that stages stood still, all together, and
+				   where all took the same */
+	size_t bad;             /* the first micro-batch whose loss is not finite, SIZE_MAX: none */
 };
 
 /* The ranks of a training where --pipeline is given: the grid, checked, and communicators. */
 int nn_pipe_open(struct nn_train *train, struct nn_error *err);
 void nn_pipe_free(struct nn_pipe *pipe);
-/* Where the network is cut: costs are measured on rank 0, or in a plan, where it takes long guessed. Needs program and micro-batch. */
+/* Where the network is cut: costs are measured on rank 0, or in a plan, where it takes long
+ * guessed. Needs program and micro-batch. */
 int nn_pipe_divide(struct nn_train *train, size_t micro, struct nn_error *err);
 /* What of the network this rank's step computes; pipe NULL: all. */
 struct nn_step_part nn_pipe_part(const struct nn_pipe *pipe);
-/* Rows that go through at once where nothing says so: whole leaves, so that some micro-batches flow for each stage. */
+/* Rows that go through at once where nothing says so: whole leaves, so that some micro-batches flow
+ * for each stage. */
 size_t nn_pipe_micro(const struct nn_train *train, size_t rows);
-/* What goes from rank to rank are the same rows: as many at once as the one that can take fewest (train->fit). For columns, too. */
+/* What goes from rank to rank are the same rows: as many at once as the one that can take fewest
+ * (train->fit). For columns, too. */
 int nn_pipe_agree(struct nn_train *train, struct nn_error *err);
 /* The step was made: room for its messages. */
 int nn_pipe_attach(struct nn_train *train, struct nn_error *err);
 
-/* Forward and backward of a batch that nn_step_begin has begun, as nn_step_run. result->finite: what this stage knows. */
-int nn_pipe_run(struct nn_train *train, uint64_t sample, struct nn_step_result *result, struct nn_error *err);
+/* Forward and backward of a batch that nn_step_begin has begun, as nn_step_run. result->finite:
+ * what this stage knows. */
+int nn_pipe_run(struct nn_train *train, uint64_t sample, struct nn_step_result *result,
+		struct nn_error *err);
 /* After nn_step_finish: what the last stage found, to all. */
 int nn_pipe_result(struct nn_train *train, struct nn_step_result *result, struct nn_error *err);
 /* Some loss was not finite: result->bad_line, the same on all ranks. */
-int nn_pipe_blame(struct nn_train *train, uint64_t sample, struct nn_step_result *result, struct nn_error *err);
+int nn_pipe_blame(struct nn_train *train, uint64_t sample, struct nn_step_result *result,
+		  struct nn_error *err);
 /* A hook of the optimizer: squares of all stages. */
 int nn_pipe_squares(void *train, double *squares, struct nn_error *err);
-/* Tensors of all stages to the set of rank 0, where all of them are; from the others', which have their own. Slots have no buffers. */
+/* Tensors of all stages to the set of rank 0, where all of them are; from the others', which have
+ * their own. Slots have no buffers. */
 int nn_pipe_collect(struct nn_train *train, void *const *set, bool buffers, struct nn_error *err);
 /* At the end: fills idle and formula, and tells them. */
 int nn_pipe_end(struct nn_train *train, struct nn_error *err);

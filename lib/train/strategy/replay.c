@@ -1,4 +1,5 @@
-/* A recorded asynchronous run once more, in one process: each gradient with the parameters it was computed with. */
+/* A recorded asynchronous run once more, in one process: each gradient with the parameters it was
+ * computed with. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +12,19 @@
 /* Parameters after so many updates, kept as long as a gradient to come was computed with them. */
 struct version {
 	uint64_t number;
-	uint64_t last;               /* step of the last gradient that needs it */
-	char *weights;               /* NULL: free */
+	uint64_t last; /* step of the last gradient that needs it */
+	char *weights; /* NULL: free */
 };
 
 struct nn_replay {
 	char *path;
-	struct nn_replay_row *rows;  /* [n_rows] of steps 1, 2, ... */
+	struct nn_replay_row *rows; /* [n_rows] of steps 1, 2, ... */
 	uint64_t n_rows;
-	uint64_t *last;              /* [n_rows] by version: the last step that needs it, 0: none later than the next */
+	uint64_t *last; /* [n_rows] by version: the last step that needs it, 0: none later than the
+			   next */
 	struct version *versions;
 	size_t n_versions;
-	char *present;               /* the parameters, while an older version is in their place */
+	char *present; /* the parameters, while an older version is in their place */
 	struct nn_order order;
 };
 
@@ -42,13 +44,18 @@ static int add_row(struct nn_replay *r, char *line, struct nn_error *err)
 	struct nn_replay_row row;
 	uint64_t step;
 
-	if (!number(&line, '\t', &step) || !number(&line, '\t', &row.rank) || !number(&line, '\t', &row.batch) ||
-	    !number(&line, '\n', &row.version) || step != r->n_rows + 1 || row.batch < 1 || row.version >= step)
-		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ": expected step %" PRIu64 ", rank, batch from 1 and a version below the step, "
-			       "separated by tabs", r->path, r->n_rows + 2, r->n_rows + 1);
+	if (!number(&line, '\t', &step) || !number(&line, '\t', &row.rank) ||
+	    !number(&line, '\t', &row.batch) || !number(&line, '\n', &row.version) ||
+	    step != r->n_rows + 1 || row.batch < 1 || row.version >= step)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ": expected step %" PRIu64
+			       ", rank, batch from 1 and a version below the step, "
+			       "separated by tabs",
+			       r->path, r->n_rows + 2, r->n_rows + 1);
 	if ((r->n_rows & (r->n_rows - 1)) == 0) {
 		size_t bytes = (size_t)r->n_rows * sizeof row;
-		struct nn_replay_row *rows = nn_realloc(r->rows, bytes, bytes ? 2 * bytes : sizeof row, err);
+		struct nn_replay_row *rows =
+			nn_realloc(r->rows, bytes, bytes ? 2 * bytes : sizeof row, err);
 
 		if (!rows)
 			return -1;
@@ -64,7 +71,10 @@ static int read_rows(struct nn_replay *r, FILE *file, struct nn_error *err)
 	char line[128];
 
 	if (!fgets(line, sizeof line, file) || strcmp(line, "step\trank\tbatch\tversion\n") != 0)
-		return nn_fail(err, NN_EFORMAT, "%s:1: expected the header step, rank, batch, version of a file that --record wrote", r->path);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:1: expected the header step, rank, batch, version of a file "
+			       "that --record wrote",
+			       r->path);
 	while (fgets(line, sizeof line, file))
 		if (add_row(r, line, err) < 0)
 			return -1;
@@ -115,14 +125,16 @@ void nn_replay_free(struct nn_replay *r)
 /* Keep the parameters as they are, where a gradient to come needs them when they are old. */
 static int keep(struct nn_train *t, struct nn_replay *r, uint64_t number, struct nn_error *err)
 {
-	size_t bytes = nn_graph_trained(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype), i = 0;
+	size_t bytes = nn_graph_trained(nn_step_graph(t->step)) * nn_dtype_size(t->device->dtype),
+	       i = 0;
 
 	if (number >= r->n_rows || r->last[number] == 0)
 		return 0;
 	while (i < r->n_versions && r->versions[i].last > number)
 		i++;
 	if (i == r->n_versions) {
-		struct version *more = nn_realloc(r->versions, i * sizeof *more, (i + 1) * sizeof *more, err);
+		struct version *more =
+			nn_realloc(r->versions, i * sizeof *more, (i + 1) * sizeof *more, err);
 
 		if (!more)
 			return -1;
@@ -152,14 +164,15 @@ static int begin(struct nn_train *t, struct nn_replay *r, struct nn_error *err)
 {
 	if (r->present)
 		return 0;
-	r->present = nn_alloc(nn_graph_trained(nn_step_graph(t->step)), nn_dtype_size(t->device->dtype), err);
+	r->present = nn_alloc(nn_graph_trained(nn_step_graph(t->step)),
+			      nn_dtype_size(t->device->dtype), err);
 	if (!r->present || !(r->order.rows = nn_alloc(t->n_rows, sizeof *r->order.rows, err)))
 		return -1;
 	return keep(t, r, 0, err);
 }
 
-int nn_replay_step(struct nn_train *t, struct nn_replay *r, const struct nn_strategy_batch *b, bool norm, struct nn_step_result *result,
-		   struct nn_error *err)
+int nn_replay_step(struct nn_train *t, struct nn_replay *r, const struct nn_strategy_batch *b,
+		   bool norm, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(t->step);
 	size_t bytes = nn_graph_trained(graph) * nn_dtype_size(t->device->dtype);
@@ -169,8 +182,10 @@ int nn_replay_step(struct nn_train *t, struct nn_replay *r, const struct nn_stra
 	bool old, finite;
 
 	if (b->number > r->n_rows)
-		return nn_fail(err, NN_EFORMAT, "%s: ends after %" PRIu64 " steps; --steps=%" PRIu64 " trains as far as it goes", r->path,
-			       r->n_rows, r->n_rows);
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: ends after %" PRIu64 " steps; --steps=%" PRIu64
+			       " trains as far as it goes",
+			       r->path, r->n_rows, r->n_rows);
 	if (begin(t, r, err) < 0)
 		return -1;
 	row = &r->rows[b->number - 1];
@@ -187,7 +202,9 @@ int nn_replay_step(struct nn_train *t, struct nn_replay *r, const struct nn_stra
 		memcpy(nn_graph_weights(graph), r->present, bytes);
 	if (!finite || !nn_step_finish(t->step, result))
 		return 0;
-	if (nn_step_update(t->step, b->number, nn_async_rate(t, b->lr, b->number - 1 - row->version), norm, result, err) < 0)
+	if (nn_step_update(t->step, b->number,
+			   nn_async_rate(t, b->lr, b->number - 1 - row->version), norm, result,
+			   err) < 0)
 		return -1;
 	return keep(t, r, b->number, err);
 }

@@ -8,14 +8,15 @@ const struct nn_strategy *const nn_strategies[] = {
 	&nn_strategy_sync, &nn_strategy_async, &nn_strategy_local, &nn_strategy_master, NULL,
 };
 
-const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms, struct nn_error *err)
+const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms,
+					    struct nn_error *err)
 {
 	struct nn_strategy_terms unused;
 	size_t length = strcspn(text, ":");
 
 	if (!terms)
 		terms = &unused;
-	*terms = (struct nn_strategy_terms){0};
+	*terms = (struct nn_strategy_terms){ 0 };
 	for (const struct nn_strategy *const *s = nn_strategies; *s; s++) {
 		if (strlen((*s)->name) != length || memcmp((*s)->name, text, length) != 0)
 			continue;
@@ -39,16 +40,20 @@ const char *nn_strategy_asked(const struct nn_train *t)
 	return t->options->strategy ? t->options->strategy : nn_strategy_sync.name;
 }
 
-struct nn_strategy_batch nn_train_batch(const struct nn_train *t, struct nn_order *o, uint64_t batch)
+struct nn_strategy_batch nn_train_batch(const struct nn_train *t, struct nn_order *o,
+					uint64_t batch)
 {
-	uint64_t epoch = batch / t->steps_per_epoch, at = batch % t->steps_per_epoch * t->options->batch;
+	uint64_t epoch = batch / t->steps_per_epoch,
+		 at = batch % t->steps_per_epoch * t->options->batch;
 	size_t n = t->n_rows - at < t->options->batch ? t->n_rows - at : t->options->batch;
 
 	if (o->epoch != epoch + 1) {
 		nn_shuffle(t->std->seed, epoch, t->rows, o->rows, t->n_rows, t->window);
 		o->epoch = epoch + 1;
 	}
-	return (struct nn_strategy_batch){ .rows = o->rows + at, .n = n, .sample = epoch * t->n_rows + at, .number = batch + 1 };
+	return (struct nn_strategy_batch){
+		.rows = o->rows + at, .n = n, .sample = epoch * t->n_rows + at, .number = batch + 1
+	};
 }
 
 int nn_train_settle(struct nn_train *t, struct nn_error *err)

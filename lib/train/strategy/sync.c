@@ -1,4 +1,5 @@
-/* sync: every rank computes its leaves of each batch, and the sum along the tree of leaves is the same on all: the bytes of one rank. */
+/* sync: every rank computes its leaves of each batch, and the sum along the tree of leaves is the
+ * same on all: the bytes of one rank. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,7 +11,8 @@
 struct nn_shard nn_team_shard(const struct nn_team *team, int r)
 {
 	if (team->master)
-		return (struct nn_shard){ r == 0 ? 0 : team->elements, r == 0 ? team->elements : 0 };
+		return (struct nn_shard){ r == 0 ? 0 : team->elements,
+					  r == 0 ? team->elements : 0 };
 	return nn_shard_of(team->elements, r, team->comm->size);
 }
 
@@ -36,7 +38,8 @@ int nn_sync_prepare(struct nn_train *t, struct nn_step_options *options, struct 
 
 	if (comm->size == 1)
 		return 0;
-	if (nn_step_sizes(options, &sizes, err) < 0 || !(team = t->team = nn_alloc(1, sizeof *team, err)))
+	if (nn_step_sizes(options, &sizes, err) < 0 ||
+	    !(team = t->team = nn_alloc(1, sizeof *team, err)))
 		return -1;
 	team->comm = comm;
 	team->master = t->strategy == &nn_strategy_master;
@@ -46,7 +49,8 @@ int nn_sync_prepare(struct nn_train *t, struct nn_step_options *options, struct 
 	team->mine = nn_team_shard(team, comm->rank);
 	team->said = nn_alloc((size_t)comm->size, sizeof *team->said, err);
 	team->sums = nn_alloc((size_t)comm->size * NN_CUT_NODES, sizeof *team->sums, err);
-	if (!team->said || !team->sums || (t->strategy == &nn_strategy_sync && nn_near_open(t, options, err) < 0))
+	if (!team->said || !team->sums ||
+	    (t->strategy == &nn_strategy_sync && nn_near_open(t, options, err) < 0))
 		return -1;
 	options->place = &team->place;
 	return team->near ? 0 : nn_far_open(t, err);
@@ -83,8 +87,10 @@ static void list_sums(struct nn_team *team, const struct nn_cut *cut)
 	}
 }
 
-/* What all said: wishes, parts of the noise, and whether the loss of each is finite; else where it went wrong first. */
-static void hear(const struct nn_said *said, int n, struct nn_noise_sums *noise, struct nn_wish *wish, struct nn_step_result *result)
+/* What all said: wishes, parts of the noise, and whether the loss of each is finite; else where it
+ * went wrong first. */
+static void hear(const struct nn_said *said, int n, struct nn_noise_sums *noise,
+		 struct nn_wish *wish, struct nn_step_result *result)
 {
 	memset(wish, 0, sizeof *wish);
 	result->finite = true;
@@ -103,9 +109,10 @@ static void hear(const struct nn_said *said, int n, struct nn_noise_sums *noise,
 	}
 }
 
-/* Ranks that sum gradients meet as a team; those that have parts of the network, which are of several teams, hear of each other before. */
-static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_wish *wish, struct nn_step_result *result,
-		struct nn_error *err)
+/* Ranks that sum gradients meet as a team; those that have parts of the network, which are of
+ * several teams, hear of each other before. */
+static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct nn_wish *wish,
+		struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_said mine, all[nn_train_in_parts(t) ? t->comm->size : 1];
 	struct nn_team *team = t->team;
@@ -127,7 +134,8 @@ static int meet(struct nn_train *t, const struct nn_step_tables *tables, struct 
 		if (team->way->meet(t, tables, result, err) < 0)
 			return -1;
 	}
-	hear(nn_train_in_parts(t) ? all : team->said, t->comm->size, nn_step_parts(t->step), wish, result);
+	hear(nn_train_in_parts(t) ? all : team->said, t->comm->size, nn_step_parts(t->step), wish,
+	     result);
 	return 0;
 }
 
@@ -142,7 +150,8 @@ static int count_exchanges(struct nn_train *t, struct nn_step_result *result, st
 	return status;
 }
 
-static int run(struct nn_train *t, uint64_t sample, struct nn_step_result *result, struct nn_error *err)
+static int run(struct nn_train *t, uint64_t sample, struct nn_step_result *result,
+	       struct nn_error *err)
 {
 	double waited = result->wait_s;
 	int status = 0;
@@ -160,15 +169,18 @@ static int run(struct nn_train *t, uint64_t sample, struct nn_step_result *resul
 	return status == 0 && t->tensor ? count_exchanges(t, result, err) : status;
 }
 
-static int update(struct nn_train *t, const struct nn_strategy_batch *b, const struct nn_step_tables *tables, bool norm,
-		  struct nn_step_result *result, struct nn_error *err)
+static int update(struct nn_train *t, const struct nn_strategy_batch *b,
+		  const struct nn_step_tables *tables, bool norm, struct nn_step_result *result,
+		  struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	int status;
 
-	if (team && nn_tables_share(nn_step_graph(t->step), team->comm, tables->cut->n_leaves, t->device->dtype, err) < 0)
+	if (team && nn_tables_share(nn_step_graph(t->step), team->comm, tables->cut->n_leaves,
+				    t->device->dtype, err) < 0)
 		return -1;
-	status = team ? team->way->update(t, b, norm, result, err) : nn_step_update(t->step, b->number, b->lr, norm, result, err);
+	status = team ? team->way->update(t, b, norm, result, err)
+		      : nn_step_update(t->step, b->number, b->lr, norm, result, err);
 	return status == 0 && t->tensor ? count_exchanges(t, result, err) : status;
 }
 
@@ -177,13 +189,13 @@ static int drop(struct nn_team *team, struct nn_error *err)
 	return team && team->way->drop ? team->way->drop(team, err) : 0;
 }
 
-static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
-		      struct nn_error *err)
+static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish,
+		      struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_team *team = t->team;
 	struct nn_step_tables tables;
 
-	*result = (struct nn_step_result){0};
+	*result = (struct nn_step_result){ 0 };
 	nn_step_begin(t->step, b->rows, b->n, &tables);
 	if (team)
 		list_sums(team, tables.cut);
@@ -192,7 +204,9 @@ static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 	if (run(t, b->sample, result, err) < 0 || meet(t, &tables, wish, result, err) < 0)
 		return -1;
 	if (!result->finite)
-		return drop(team, err) < 0 ? -1 : t->pipe ? nn_pipe_blame(t, b->sample, result, err) : 0;
+		return drop(team, err) < 0 ? -1
+		       : t->pipe           ? nn_pipe_blame(t, b->sample, result, err)
+					   : 0;
 	nn_step_finish(t->step, result);
 	if (t->pipe && nn_pipe_result(t, result, err) < 0)
 		return -1;
@@ -201,8 +215,8 @@ static int ranks_step(struct nn_train *t, const struct nn_strategy_batch *b, str
 	return update(t, b, &tables, wish->norm, result, err);
 }
 
-static int sync_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish, struct nn_step_result *result,
-		     struct nn_error *err)
+static int sync_step(struct nn_train *t, const struct nn_strategy_batch *b, struct nn_wish *wish,
+		     struct nn_step_result *result, struct nn_error *err)
 {
 	if (t->comm->size > 1)
 		return ranks_step(t, b, wish, result, err);
@@ -212,5 +226,10 @@ static int sync_step(struct nn_train *t, const struct nn_strategy_batch *b, stru
 }
 
 const struct nn_strategy nn_strategy_sync = {
-	.name = "sync", .prepare = nn_sync_prepare, .open = sync_open, .release = nn_sync_release, .step = sync_step, .settle = sync_settle,
+	.name = "sync",
+	.prepare = nn_sync_prepare,
+	.open = sync_open,
+	.release = nn_sync_release,
+	.step = sync_step,
+	.settle = sync_settle,
 };

@@ -1,32 +1,38 @@
-/* Gradients of tables among ranks: each rank's lists of rows to all, which sum them alike. No dense table is made anywhere. */
+/* Gradients of tables among ranks: each rank's lists of rows to all, which sum them alike. No dense
+ * table is made anywhere. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "train/strategy/tables.h"
 
 /* The three arrays of part of a list as messages. */
-static void add_messages(struct nn_message *messages, size_t *n, int peer, const struct nn_row_list *list, size_t from, size_t count,
-			 size_t size)
+static void add_messages(struct nn_message *messages, size_t *n, int peer,
+			 const struct nn_row_list *list, size_t from, size_t count, size_t size)
 {
 	struct nn_message parts[] = {
-		{ peer, list->row + from, count * sizeof *list->row }, { peer, list->leaf + from, count * sizeof *list->leaf },
-		{ peer, (char *)list->value + from * list->width * size, count * list->width * size },
+		{ peer, list->row + from, count * sizeof *list->row },
+		{ peer, list->leaf + from, count * sizeof *list->leaf },
+		{ peer, (char *)list->value + from * list->width * size,
+		  count * list->width * size },
 	};
 
 	memcpy(messages + *n, parts, sizeof parts);
 	*n += sizeof parts / sizeof *parts;
 }
 
-static void copy_list(struct nn_row_list *to, size_t at, const struct nn_row_list *from, size_t size)
+static void copy_list(struct nn_row_list *to, size_t at, const struct nn_row_list *from,
+		      size_t size)
 {
 	memcpy(to->row + at, from->row, from->n * sizeof *from->row);
 	memcpy(to->leaf + at, from->leaf, from->n * sizeof *from->leaf);
-	memcpy((char *)to->value + at * to->width * size, from->value, from->n * from->width * size);
+	memcpy((char *)to->value + at * to->width * size, from->value,
+	       from->n * from->width * size);
 }
 
 /* counts: entries of each rank. */
-static int share_list(struct nn_comm *c, const uint64_t *counts, struct nn_row_list *mine, struct nn_row_list *all, size_t size,
-		      struct nn_message *messages, struct nn_error *err)
+static int share_list(struct nn_comm *c, const uint64_t *counts, struct nn_row_list *mine,
+		      struct nn_row_list *all, size_t size, struct nn_message *messages,
+		      struct nn_error *err)
 {
 	size_t n_sends = 0, n_receives = 0;
 	struct nn_message *receives = messages + 3 * (size_t)c->size;
@@ -34,7 +40,8 @@ static int share_list(struct nn_comm *c, const uint64_t *counts, struct nn_row_l
 	all->n = 0;
 	for (int r = 0; r < c->size; r++) {
 		if (counts[r] > all->room - all->n)
-			NN_BUG("rank %d has %llu rows of a table", r, (unsigned long long)counts[r]);
+			NN_BUG("rank %d has %llu rows of a table", r,
+			       (unsigned long long)counts[r]);
 		if (r == c->rank) {
 			copy_list(all, all->n, mine, size);
 		} else {
@@ -46,7 +53,8 @@ static int share_list(struct nn_comm *c, const uint64_t *counts, struct nn_row_l
 	return nn_comm_exchange(c, messages, n_sends, receives, n_receives, err);
 }
 
-int nn_tables_share(struct nn_graph *graph, struct nn_comm *c, size_t n_leaves, enum nn_dtype dtype, struct nn_error *err)
+int nn_tables_share(struct nn_graph *graph, struct nn_comm *c, size_t n_leaves, enum nn_dtype dtype,
+		    struct nn_error *err)
 {
 	size_t n_tables = (size_t)nn_graph_tables(graph), ranks = (size_t)c->size;
 	struct nn_message *messages;
@@ -70,8 +78,9 @@ int nn_tables_share(struct nn_graph *graph, struct nn_comm *c, size_t n_leaves, 
 	for (size_t i = 0; status == 0 && i < n_tables; i++) {
 		for (size_t r = 0; r < ranks; r++)
 			counts[r] = all[r * n_tables + i];
-		status = share_list(c, counts, nn_graph_table_sums(graph, (int)i), nn_graph_table_entries(graph, (int)i),
-				    nn_dtype_size(dtype), messages, err);
+		status = share_list(c, counts, nn_graph_table_sums(graph, (int)i),
+				    nn_graph_table_entries(graph, (int)i), nn_dtype_size(dtype),
+				    messages, err);
 	}
 	if (status == 0)
 		nn_graph_sum_tables(graph, 0, n_leaves);
@@ -80,12 +89,15 @@ int nn_tables_share(struct nn_graph *graph, struct nn_comm *c, size_t n_leaves, 
 	return status;
 }
 
-static int pass(struct nn_comm *c, bool sends, const struct nn_message *messages, size_t n, struct nn_error *err)
+static int pass(struct nn_comm *c, bool sends, const struct nn_message *messages, size_t n,
+		struct nn_error *err)
 {
-	return sends ? nn_comm_exchange(c, messages, n, NULL, 0, err) : nn_comm_exchange(c, NULL, 0, messages, n, err);
+	return sends ? nn_comm_exchange(c, messages, n, NULL, 0, err)
+		     : nn_comm_exchange(c, NULL, 0, messages, n, err);
 }
 
-int nn_tables_pass(struct nn_graph *graph, struct nn_comm *c, int peer, bool sends, enum nn_dtype dtype, struct nn_error *err)
+int nn_tables_pass(struct nn_graph *graph, struct nn_comm *c, int peer, bool sends,
+		   enum nn_dtype dtype, struct nn_error *err)
 {
 	for (int i = 0; i < nn_graph_tables(graph); i++) {
 		struct nn_row_list *list = nn_graph_table_sums(graph, i);

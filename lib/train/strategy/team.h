@@ -1,4 +1,5 @@
-/* The ranks of sync: who owns what of the flat block, and two ways for sums to travel: memory that all see, or messages. */
+/* The ranks of sync: who owns what of the flat block, and two ways for sums to travel: memory that
+ * all see, or messages. */
 #ifndef NN_TRAIN_STRATEGY_TEAM_H
 #define NN_TRAIN_STRATEGY_TEAM_H
 
@@ -10,7 +11,7 @@ struct nn_said {
 	struct nn_wish wish;
 	bool finite;
 	int bad_line;
-	double compute_s;                    /* of its leaves */
+	double compute_s; /* of its leaves */
 	struct nn_noise_sums noise;
 };
 
@@ -24,36 +25,42 @@ struct nn_team_sum {
 struct nn_team {
 	const struct nn_way *way;
 	struct nn_comm *comm;
-	bool master;                         /* rank 0 owns all of it */
-	bool sharded;                        /* --shard-optimizer: what a rank owns is a run of the block */
-	size_t elements, size;               /* of the flat block; bytes of one */
+	bool master;           /* rank 0 owns all of it */
+	bool sharded;          /* --shard-optimizer: what a rank owns is a run of the block */
+	size_t elements, size; /* of the flat block; bytes of one */
 	struct nn_shard mine;
 	struct nn_step_place place;
-	struct nn_said *said;                /* [size] what all said of the step under way */
-	struct nn_team_sum *sums;            /* of the batch under way, in order of leaves */
+	struct nn_said *said;     /* [size] what all said of the step under way */
+	struct nn_team_sum *sums; /* of the batch under way, in order of leaves */
 	size_t n_sums;
-	double coming_s;                     /* what forward waited for parameters that were still on their way */
+	double coming_s; /* what forward waited for parameters that were still on their way */
 	struct nn_near *near;
 	struct nn_far *far;
 };
 
 /*
- * A way. Functions are collective, called in this order for each batch, and add to result->comm_s and wait_s. NULL: nothing to do.
+ * A way. Functions are collective, called in this order for each batch, and add to result->comm_s
+ *and wait_s. NULL: nothing to do.
  *
  *	open		once, before the first of them: the step is made, parameters are loaded
  *	weights		the weights of all leaves are known after it, where targets decide them
- *	meet		gradients of all ranks are computed: figures and statistics by leaf are complete, and said[]
- *	drop		what was on its way is not wanted: in place of update, where a loss is not finite
- *	update		gradients are summed, parameters updated; what others made of them may be on its way until it is needed
- *	arrive		before anyone but the next step reads parameters: they are all there. *seconds grow by the wait
+ *	meet		gradients of all ranks are computed: figures and statistics by leaf are
+ *complete, and said[]
+ *	drop		what was on its way is not wanted: in place of update, where a loss is not
+ *finite update		gradients are summed, parameters updated; what others made of them may be on
+ *its way until it is needed
+ *	arrive		before anyone but the next step reads parameters: they are all there.
+ **seconds grow by the wait
  */
 struct nn_way {
 	int (*open)(struct nn_train *train, struct nn_error *err);
-	int (*weights)(struct nn_train *train, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err);
-	int (*meet)(struct nn_train *train, const struct nn_step_tables *tables, struct nn_step_result *result, struct nn_error *err);
+	int (*weights)(struct nn_train *train, const struct nn_step_tables *tables,
+		       struct nn_step_result *result, struct nn_error *err);
+	int (*meet)(struct nn_train *train, const struct nn_step_tables *tables,
+		    struct nn_step_result *result, struct nn_error *err);
 	int (*drop)(struct nn_team *team, struct nn_error *err);
-	int (*update)(struct nn_train *train, const struct nn_strategy_batch *batch, bool norm, struct nn_step_result *result,
-		      struct nn_error *err);
+	int (*update)(struct nn_train *train, const struct nn_strategy_batch *batch, bool norm,
+		      struct nn_step_result *result, struct nn_error *err);
 	int (*arrive)(struct nn_train *train, double *seconds, struct nn_error *err);
 	int (*settle)(struct nn_train *train, struct nn_error *err);
 	void (*close)(struct nn_team *team);
@@ -64,8 +71,10 @@ int nn_far_gather(struct nn_team *team, void *block, double *seconds, struct nn_
 /* The shard of rank r. */
 struct nn_shard nn_team_shard(const struct nn_team *team, int r);
 
-/* Memory that all ranks see, and the step's place in it; team->near is NULL where they have none. */
-int nn_near_open(struct nn_train *train, const struct nn_step_options *options, struct nn_error *err);
+/* Memory that all ranks see, and the step's place in it; team->near is NULL where they have none.
+ */
+int nn_near_open(struct nn_train *train, const struct nn_step_options *options,
+		 struct nn_error *err);
 int nn_far_open(struct nn_train *train, struct nn_error *err);
 /* Are parameters so few that each rank has its own, and what others need is copied? */
 bool nn_near_copies(size_t bytes);

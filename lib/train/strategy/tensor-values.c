@@ -1,23 +1,26 @@
-/* What ranks of a group have of parameters and gradients, brought together: parts for files, and norms whose sums are those of one rank. */
+/* What ranks of a group have of parameters and gradients, brought together: parts for files, and
+ * norms whose sums are those of one rank. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "train/job.h"
 #include "train/ranks.h"
 
-#define BLOCK ((size_t)4096)         /* elements that nn_sum adds up before blocks are added (device.h) */
+#define BLOCK ((size_t)4096) /* elements that nn_sum adds up before blocks are added (device.h) */
 
 /* ---- norms ---- */
 
-/* What is summed: of each parameter a number of elements, of which each rank of the group has some, in their order. */
+/* What is summed: of each parameter a number of elements, of which each rank of the group has some,
+ * in their order. */
 struct sums {
 	const struct nn_train *train;
-	const void *const *values;   /* [params] this rank's; NULL: the parameter is not asked for */
+	const void *const *values; /* [params] this rank's; NULL: the parameter is not asked for */
 };
 
 /*
- * Of a rank's part [from, end) of the elements blocks begin at multiples of BLOCK: it adds up those that it has whole, and the elements of
- * others, before `first` and from `last` on, go to all. As numbers: elements, sums of blocks, elements.
+ * Of a rank's part [from, end) of the elements blocks begin at multiples of BLOCK: it adds up those
+ * that it has whole, and the elements of others, before `first` and from `last` on, go to all. As
+ * numbers: elements, sums of blocks, elements.
  */
 struct part {
 	size_t from, first, last, end;
@@ -60,13 +63,17 @@ static size_t numbers_of(struct part p)
 /* counts: what this rank has of each; NULL: its slice. */
 static int find_bounds(struct nn_train *t, const size_t *counts, struct nn_error *err)
 {
-	size_t params = (size_t)t->program->n_params, ranks = (size_t)nn_tensor_ranks(t), *all = t->tensor->bounds + params * (ranks + 1);
+	size_t params = (size_t)t->program->n_params, ranks = (size_t)nn_tensor_ranks(t),
+	       *all = t->tensor->bounds + params * (ranks + 1);
 
 	if (counts && nn_comm_gather(t->tensor->line, counts, all, params * sizeof *all, err) < 0)
 		return -1;
 	for (size_t p = 0; p < params; p++)
 		for (size_t r = 0; r < ranks; r++) {
-			size_t from, n = counts ? all[r * params + p] : nn_tensor_slice(t, (int)p, (int)r, &from), *bounds = bounds_of(t, (int)p);
+			size_t from,
+				n = counts ? all[r * params + p]
+					   : nn_tensor_slice(t, (int)p, (int)r, &from),
+				*bounds = bounds_of(t, (int)p);
 
 			bounds[0] = 0;
 			bounds[r + 1] = bounds[r] + n;
@@ -74,7 +81,8 @@ static int find_bounds(struct nn_train *t, const size_t *counts, struct nn_error
 	return 0;
 }
 
-/* Room for the numbers of all ranks, one rank after the other, and where those of each parameter begin. */
+/* Room for the numbers of all ranks, one rank after the other, and where those of each parameter
+ * begin. */
 static int make_room(const struct sums *s, struct nn_error *err)
 {
 	struct nn_tensor_group *g = s->train->tensor;
@@ -99,12 +107,14 @@ static double *numbers_at(const struct nn_train *t, int param, int r)
 {
 	const struct nn_tensor_group *g = t->tensor;
 
-	return g->squares + g->squares_at[((size_t)t->program->n_params + 1) * (size_t)r + (size_t)param];
+	return g->squares +
+	       g->squares_at[((size_t)t->program->n_params + 1) * (size_t)r + (size_t)param];
 }
 
 static double number_at(const struct nn_device *device, const void *values, size_t i)
 {
-	return device->dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+	return device->dtype == NN_F64 ? ((const double *)values)[i]
+				       : (double)((const float *)values)[i];
 }
 
 static void fill_part(void *arg, size_t param, int thread)
@@ -126,7 +136,8 @@ static void fill_part(void *arg, size_t param, int thread)
 	for (size_t i = p.from; i < p.first; i++)
 		*to++ = number_at(device, values, i - p.from);
 	for (size_t i = p.first; i < p.last; i += BLOCK)
-		*to++ = device->sum_squares(values + (i - p.from) * size, p.last - i < BLOCK ? p.last - i : BLOCK);
+		*to++ = device->sum_squares(values + (i - p.from) * size,
+					    p.last - i < BLOCK ? p.last - i : BLOCK);
 	for (size_t i = p.last; i < p.end; i++)
 		*to++ = number_at(device, values, i - p.from);
 }
@@ -140,7 +151,7 @@ struct adder {
 	union {
 		double f64[BLOCK];
 		float f32[BLOCK];
-	} open;                      /* elements of a block that several ranks have */
+	} open; /* elements of a block that several ranks have */
 	size_t n_open;
 };
 
@@ -208,10 +219,13 @@ static struct nn_message message(const struct nn_train *t, int r, int peer)
 {
 	double *from = numbers_at(t, 0, r);
 
-	return (struct nn_message){ peer, from, (size_t)(numbers_at(t, t->program->n_params, r) - from) * sizeof *from };
+	return (struct nn_message){
+		peer, from, (size_t)(numbers_at(t, t->program->n_params, r) - from) * sizeof *from
+	};
 }
 
-int nn_tensor_squares(void *train, const void *const *values, const size_t *counts, double *squares, struct nn_error *err)
+int nn_tensor_squares(void *train, const void *const *values, const size_t *counts, double *squares,
+		      struct nn_error *err)
 {
 	struct nn_train *t = train;
 	struct nn_tensor_group *g = t->tensor;
@@ -242,7 +256,8 @@ int nn_tensor_squares(void *train, const void *const *values, const size_t *coun
 int nn_tensor_collect(struct nn_train *t, void *const *set, struct nn_error *err)
 {
 	struct nn_tensor_group *g = t->tensor;
-	size_t size = nn_dtype_size(t->device->dtype), n = 0, most = (size_t)t->program->n_params * (size_t)g->columns.ranks;
+	size_t size = nn_dtype_size(t->device->dtype), n = 0,
+	       most = (size_t)t->program->n_params * (size_t)g->columns.ranks;
 	struct nn_message *list;
 	bool receives = g->columns.rank == 0;
 	int status;
@@ -252,12 +267,19 @@ int nn_tensor_collect(struct nn_train *t, void *const *set, struct nn_error *err
 	if (!(list = nn_alloc(most, sizeof *list, err)))
 		return -1;
 	for (int p = 0; p < t->program->n_params; p++)
-		for (int r = receives ? 1 : g->columns.rank; nn_tensor_shares(t, p) && r < (receives ? g->columns.ranks : g->columns.rank + 1); r++) {
+		for (int r = receives ? 1 : g->columns.rank;
+		     nn_tensor_shares(t, p) &&
+		     r < (receives ? g->columns.ranks : g->columns.rank + 1);
+		     r++) {
 			size_t from, count = nn_tensor_slice(t, p, r, &from);
 
-			list[n++] = (struct nn_message){ receives ? r : 0, (char *)set[p] + (receives ? from * size : 0), count * size };
+			list[n++] =
+				(struct nn_message){ receives ? r : 0,
+						     (char *)set[p] + (receives ? from * size : 0),
+						     count * size };
 		}
-	status = receives ? nn_comm_exchange(g->line, NULL, 0, list, n, err) : nn_comm_exchange(g->line, list, n, NULL, 0, err);
+	status = receives ? nn_comm_exchange(g->line, NULL, 0, list, n, err)
+			  : nn_comm_exchange(g->line, list, n, NULL, 0, err);
 	nn_free(list);
 	return status;
 }

@@ -1,6 +1,7 @@
 /*
- * --tensor: groups of ranks that share the columns of products and the rows of tables. What graphs ask to be exchanged goes through memory
- * that the group sees together, piece by piece, or by messages where its ranks are on several hosts.
+ * --tensor: groups of ranks that share the columns of products and the rows of tables. What graphs
+ * ask to be exchanged goes through memory that the group sees together, piece by piece, or by
+ * messages where its ranks are on several hosts.
  */
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +11,11 @@
 #include "train/checkpoint.h"
 #include "train/job.h"
 
-#define LINE_CHANNEL 10              /* numbers of our channels (nn_comm_channel) */
+#define LINE_CHANNEL 10 /* numbers of our channels (nn_comm_channel) */
 #define SIDE_CHANNEL 11
-#define PIECE ((size_t)512 << 10)    /* bytes of a rank that go through the window at once: read while they are in a cache that cores share */
+#define PIECE \
+	((size_t)512 << 10) /* bytes of a rank that go through the window at once: read while they \
+			       are in a cache that cores share */
 
 /* ---- the group ---- */
 
@@ -65,23 +68,28 @@ static void count(struct nn_tensor_group *g, size_t bytes, bool by_messages)
 }
 
 /* Pieces take turns in two rooms: who has passed a barrier has read the piece before. */
-static void gather_near(struct nn_tensor_group *g, const struct lines *l, const char *part, char *whole, size_t lines, size_t piece)
+static void gather_near(struct nn_tensor_group *g, const struct lines *l, const char *part,
+			char *whole, size_t lines, size_t piece)
 {
 	int mine = g->columns.rank;
 
 	for (size_t at = 0; at < lines; at += piece) {
 		size_t k = lines - at < piece ? lines - at : piece;
-		char *rooms = (char *)nn_window_memory(g->window) + g->turn++ % 2 * (size_t)l->ranks * PIECE;
+		char *rooms = (char *)nn_window_memory(g->window) +
+			      g->turn++ % 2 * (size_t)l->ranks * PIECE;
 
-		memcpy(rooms + (size_t)mine * PIECE, part + at * width_of(l, mine), k * width_of(l, mine));
+		memcpy(rooms + (size_t)mine * PIECE, part + at * width_of(l, mine),
+		       k * width_of(l, mine));
 		nn_window_barrier(g->window);
 		for (int r = 0; r < l->ranks; r++)
 			if (r != mine)
-				put_columns(l, r, rooms + (size_t)r * PIECE, whole + at * l->n * l->size, k);
+				put_columns(l, r, rooms + (size_t)r * PIECE,
+					    whole + at * l->n * l->size, k);
 	}
 }
 
-static void gather_far(struct nn_tensor_group *g, const struct lines *l, const char *part, char *whole, size_t lines)
+static void gather_far(struct nn_tensor_group *g, const struct lines *l, const char *part,
+		       char *whole, size_t lines)
 {
 	size_t ranks = (size_t)l->ranks, n = 0;
 	int mine = g->columns.rank;
@@ -94,8 +102,11 @@ static void gather_far(struct nn_tensor_group *g, const struct lines *l, const c
 	for (int r = 0; r < l->ranks; r++) {
 		if (r == mine)
 			continue;
-		sends[n] = (struct nn_message){ r, (void *)(uintptr_t)part, lines * width_of(l, mine) };
-		receives[n++] = (struct nn_message){ r, (char *)room + first_of(l, r) * l->size * lines, lines * width_of(l, r) };
+		sends[n] = (struct nn_message){ r, (void *)(uintptr_t)part,
+						lines * width_of(l, mine) };
+		receives[n++] =
+			(struct nn_message){ r, (char *)room + first_of(l, r) * l->size * lines,
+					     lines * width_of(l, r) };
 	}
 	if (nn_comm_exchange(g->line, sends, n, receives, n, &g->why) < 0) {
 		g->failed = true;
@@ -109,7 +120,8 @@ static void gather(void *arg, const void *part, void *whole, size_t lines, size_
 {
 	struct nn_tensor_group *g = arg;
 	struct lines l = { n, size, g->columns.ranks };
-	size_t row = (n + (size_t)l.ranks - 1) / (size_t)l.ranks * size, mine = lines * width_of(&l, g->columns.rank);
+	size_t row = (n + (size_t)l.ranks - 1) / (size_t)l.ranks * size,
+	       mine = lines * width_of(&l, g->columns.rank);
 	bool near = g->window && row <= PIECE;
 	double start = nn_now_s();
 
@@ -124,7 +136,8 @@ static void gather(void *arg, const void *part, void *whole, size_t lines, size_
 	g->seconds += nn_now_s() - start;
 }
 
-static void exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive, const size_t *receive_bytes)
+static void exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive,
+		     const size_t *receive_bytes)
 {
 	struct nn_tensor_group *g = arg;
 	size_t ranks = (size_t)g->columns.ranks, n = 0, bytes = 0;
@@ -171,22 +184,27 @@ int nn_tensor_begin(struct nn_train *t, struct nn_error *err)
 
 int nn_tensor_open(struct nn_train *t, struct nn_error *err)
 {
-	int ranks = (int)t->options->tensor, rank = t->comm ? t->comm->rank : 0, size = t->comm ? t->comm->size : 0;
+	int ranks = (int)t->options->tensor, rank = t->comm ? t->comm->rank : 0,
+	    size = t->comm ? t->comm->size : 0;
 	struct nn_tensor_group *g;
 
 	if (ranks <= 1)
 		return 0;
 	if (size % ranks != 0)
-		return nn_fail(err, NN_EUSAGE, "--tensor=%d: %d rank%s no whole number of groups; use --ranks=%d", ranks, size,
-			       size == 1 ? " is" : "s are", size < ranks ? ranks : size / ranks * ranks);
+		return nn_fail(err, NN_EUSAGE,
+			       "--tensor=%d: %d rank%s no whole number of groups; use --ranks=%d",
+			       ranks, size, size == 1 ? " is" : "s are",
+			       size < ranks ? ranks : size / ranks * ranks);
 	if (!(g = t->tensor = nn_alloc(1, sizeof *g, err)))
 		return -1;
 	g->columns = (struct nn_columns){ rank % ranks, ranks, g, gather, exchange };
 	if (!t->comm)
 		return 0;
-	if (nn_comm_part(&g->line, t->comm, rank - g->columns.rank, 1, ranks, LINE_CHANNEL, err) < 0)
+	if (nn_comm_part(&g->line, t->comm, rank - g->columns.rank, 1, ranks, LINE_CHANNEL, err) <
+	    0)
 		return -1;
-	if (nn_comm_part(&g->side, t->comm, g->columns.rank, ranks, size / ranks, SIDE_CHANNEL, err) < 0)
+	if (nn_comm_part(&g->side, t->comm, g->columns.rank, ranks, size / ranks, SIDE_CHANNEL,
+			 err) < 0)
 		return -1;
 	return nn_window_open(&g->window, g->line, 2 * (size_t)ranks * PIECE, err);
 }
@@ -235,9 +253,12 @@ int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
 	size_t widest = 0, longest = 0, ranks = (size_t)nn_tensor_ranks(t);
 
 	if (t->device->copy_in)
-		return nn_fail(err, NN_EUSAGE, "--tensor=%d: not on %s, whose memory ranks do not see", nn_tensor_ranks(t), t->device->name);
+		return nn_fail(err, NN_EUSAGE,
+			       "--tensor=%d: not on %s, whose memory ranks do not see",
+			       nn_tensor_ranks(t), t->device->name);
 	for (int i = 0; i < t->program->n_nodes; i++) {
-		size_t width = width_of_node(t->program, &t->program->nodes[i]), rows = rows_of_node(&t->program->nodes[i]);
+		size_t width = width_of_node(t->program, &t->program->nodes[i]),
+		       rows = rows_of_node(&t->program->nodes[i]);
 
 		widest = width > widest ? width : widest;
 		longest = rows > longest ? rows : longest;
@@ -245,18 +266,23 @@ int nn_tensor_check(const struct nn_train *t, struct nn_error *err)
 	if (widest >= ranks || longest >= ranks)
 		return 0;
 	if (longest > widest && longest > 1)
-		return nn_fail(err, code_of(t), "--tensor=%zu: the longest table that ranks could share has %zu rows; use at most --tensor=%zu", ranks,
-			       longest, longest);
+		return nn_fail(err, code_of(t),
+			       "--tensor=%zu: the longest table that ranks could share has %zu "
+			       "rows; use at most --tensor=%zu",
+			       ranks, longest, longest);
 	return nn_fail(err, code_of(t),
-		       widest < 2 ? "--tensor=%zu: the network has no dense layer, convolution or table whose columns or rows ranks could share"
-				  : "--tensor=%zu: the widest layer that ranks could share has %zu columns; use at most --tensor=%zu",
+		       widest < 2 ? "--tensor=%zu: the network has no dense layer, convolution or "
+				    "table whose columns or rows ranks could share"
+				  : "--tensor=%zu: the widest layer that ranks could share has %zu "
+				    "columns; use at most --tensor=%zu",
 		       ranks, widest, widest);
 }
 
 int nn_tensor_attach(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_tensor_group *g = t->tensor;
-	size_t n = (size_t)t->program->n_params, stages = t->pipe ? (size_t)t->pipe->stages : 1, ranks = (size_t)g->columns.ranks;
+	size_t n = (size_t)t->program->n_params, stages = t->pipe ? (size_t)t->pipe->stages : 1,
+	       ranks = (size_t)g->columns.ranks;
 	size_t *all = nn_alloc(n * (stages + 1), sizeof *all, err), *mine;
 	int status = 0;
 
@@ -283,12 +309,14 @@ int nn_tensor_attach(struct nn_train *t, struct nn_error *err)
 
 bool nn_tensor_shares(const struct nn_train *t, int param)
 {
-	return t->tensor->channels[param] > 0 && (!t->pipe || t->pipe->owner[param] == t->pipe->stage);
+	return t->tensor->channels[param] > 0 &&
+	       (!t->pipe || t->pipe->owner[param] == t->pipe->stage);
 }
 
 size_t nn_tensor_slice(const struct nn_train *t, int param, int r, size_t *from)
 {
-	return nn_columns_slice(nn_shape_count(&t->program->params[param].desc.shape), t->tensor->channels[param], r, nn_tensor_ranks(t), from);
+	return nn_columns_slice(nn_shape_count(&t->program->params[param].desc.shape),
+				t->tensor->channels[param], r, nn_tensor_ranks(t), from);
 }
 
 /* ---- what people are told ---- */
@@ -300,13 +328,19 @@ void nn_tensor_tell(struct nn_train *t)
 	int groups = t->comm->size / g->columns.ranks;
 
 	for (int i = 0; i < t->program->n_params; i++)
-		*(g->channels[i] ? &shared : &whole) += nn_shape_count(&t->program->params[i].desc.shape);
-	if (t->pipe)                 /* which tells its own grid */
-		nn_train_note(t, "columns are shared by %s; of %zu parameters %zu are", g->window ? "memory" : "messages", shared + whole, shared);
-	else
-		nn_train_note(t, "%d ranks = %d group%s of %d that share columns (rank g x %d + t has the t-th part), by %s; of %zu parameters %zu are "
-			      "shared", t->comm->size, groups, groups == 1 ? "" : "s", g->columns.ranks, g->columns.ranks,
+		*(g->channels[i] ? &shared : &whole) +=
+			nn_shape_count(&t->program->params[i].desc.shape);
+	if (t->pipe) /* which tells its own grid */
+		nn_train_note(t, "columns are shared by %s; of %zu parameters %zu are",
 			      g->window ? "memory" : "messages", shared + whole, shared);
+	else
+		nn_train_note(t,
+			      "%d ranks = %d group%s of %d that share columns (rank g x %d + t has "
+			      "the t-th part), by %s; of %zu parameters %zu are "
+			      "shared",
+			      t->comm->size, groups, groups == 1 ? "" : "s", g->columns.ranks,
+			      g->columns.ranks, g->window ? "memory" : "messages", shared + whole,
+			      shared);
 }
 
 void nn_tensor_end(struct nn_train *t)
@@ -315,6 +349,9 @@ void nn_tensor_end(struct nn_train *t)
 	uint64_t steps = t->counters.step - t->started_step;
 
 	if (steps > 0)
-		nn_train_note(t, "in a step rank 0 exchanged %.3g MB of columns with its group, which took %.0f %% of its time",
-			      (double)g->bytes / 1e6 / (double)steps, 100 * g->told / (t->compute_s + t->comm_s + t->wait_s + t->input_s));
+		nn_train_note(t,
+			      "in a step rank 0 exchanged %.3g MB of columns with its group, which "
+			      "took %.0f %% of its time",
+			      (double)g->bytes / 1e6 / (double)steps,
+			      100 * g->told / (t->compute_s + t->comm_s + t->wait_s + t->input_s));
 }

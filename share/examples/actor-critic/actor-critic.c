@@ -1,13 +1,17 @@
 /*
- * Actor-critic on cart-pole, as a worker among several, or as the process that keeps the parameters for workers that wait for nobody.
+ * Actor-critic on cart-pole, as a worker among several, or as the process that keeps the parameters
+ * for workers that wait for nobody.
  *
- * usage: actor-critic sync RANK N UPDATES     frames to standard output, sums from standard input (nn-allreduce --stream --op=sum)
- *        actor-critic async RANK N            frames to standard output, parameters from standard input
- *        actor-critic parameters N UPDATES FILE...     frames from standard input, parameters to FILE of each rank
+ * usage: actor-critic sync RANK N UPDATES     frames to standard output, sums from standard input
+ * (nn-allreduce --stream --op=sum) actor-critic async RANK N            frames to standard output,
+ * parameters from standard input actor-critic parameters N UPDATES FILE...     frames from standard
+ * input, parameters to FILE of each rank
  *
- * A frame is an .npy array of float64. A worker plays its share of EPISODES episodes and sends the gradient: of the policy, whose
- * probability of pushing right is the logistic function of W.s, and of the critic, which takes V.f(s) for the rest of the reward. Sums
- * over episodes go along a binary tree, and every episode has its own random numbers, so 1, 2, 4 or 8 workers print the same.
+ * A frame is an .npy array of float64. A worker plays its share of EPISODES episodes and sends the
+ * gradient: of the policy, whose probability of pushing right is the logistic function of W.s, and
+ * of the critic, which takes V.f(s) for the rest of the reward. Sums over episodes go along a
+ * binary tree, and every episode has its own random numbers, so 1, 2, 4 or 8 workers print the
+ * same.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,17 +23,22 @@
 #include <unistd.h>
 
 enum {
-	STATE = 4, FEATURES = 11,                /* of the critic: 1 and the products of two */
+	STATE = 4,
+	FEATURES = 11, /* of the critic: 1 and the products of two */
 	PARAMETERS = STATE + FEATURES,
-	STEPS = PARAMETERS, RETURN, PLAYED,      /* of a frame: how many steps, their rewards, episodes */
-	RANK, VERSION,                           /* async: who, and how many updates its parameters had seen */
+	STEPS = PARAMETERS,
+	RETURN,
+	PLAYED, /* of a frame: how many steps, their rewards, episodes */
+	RANK,
+	VERSION, /* async: who, and how many updates its parameters had seen */
 	FRAME,
-	EPISODES = 8, LONGEST = 200,
+	EPISODES = 8,
+	LONGEST = 200,
 	HEADER = 128,
 };
 
-#define GAMMA 0.99                               /* discount */
-#define LAMBDA 0.95                              /* of the advantages */
+#define GAMMA 0.99  /* discount */
+#define LAMBDA 0.95 /* of the advantages */
 #define RATE_POLICY 0.5
 #define RATE_CRITIC 0.3
 
@@ -51,7 +60,8 @@ static int move(double s[STATE], int right)
 {
 	double force = right ? 10 : -10, sine = sin(s[2]), cosine = cos(s[2]);
 	double push = (force + 0.05 * s[3] * s[3] * sine) / 1.1;
-	double turn = (9.8 * sine - cosine * push) / (0.5 * (4.0 / 3 - 0.1 * cosine * cosine / 1.1));
+	double turn =
+		(9.8 * sine - cosine * push) / (0.5 * (4.0 / 3 - 0.1 * cosine * cosine / 1.1));
 	double go = push - 0.05 * turn * cosine / 1.1;
 
 	s[0] += 0.02 * s[1];
@@ -121,7 +131,8 @@ static void play(const double *p, uint64_t number, double frame[FRAME])
 	features(z[n], f[n]);
 	memset(frame, 0, FRAME * sizeof *frame);
 	for (int t = n - 1; t >= 0; t--) {
-		/* what came more than the critic expected, of this step and, less and less, of the later ones; a fall ends all rewards */
+		/* what came more than the critic expected, of this step and, less and less, of the
+		 * later ones; a fall ends all rewards */
 		double next = t + 1 < n || stands ? value(p, f[t + 1]) : 0;
 
 		advantage = 1 + GAMMA * next - value(p, f[t]) + GAMMA * LAMBDA * advantage;
@@ -131,7 +142,7 @@ static void play(const double *p, uint64_t number, double frame[FRAME])
 			frame[STATE + i] += advantage * f[t][i];
 	}
 	frame[STEPS] = n;
-	frame[RETURN] = n;                       /* a reward of 1 per step */
+	frame[RETURN] = n; /* a reward of 1 per step */
 	frame[PLAYED] = 1;
 }
 
@@ -162,7 +173,8 @@ static void update(double *p, const double frame[FRAME])
 static int put(int fd, const double frame[FRAME])
 {
 	char bytes[HEADER + FRAME * sizeof *frame];
-	int n = snprintf(bytes + 10, HEADER - 10, "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }", FRAME);
+	int n = snprintf(bytes + 10, HEADER - 10,
+			 "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }", FRAME);
 
 	memcpy(bytes, "\x93NUMPY\1\0\x76\0", 10);
 	memset(bytes + 10 + n, ' ', HEADER - 10 - (size_t)n);
@@ -177,19 +189,21 @@ static int get(double frame[FRAME])
 {
 	char header[HEADER];
 
-	return fread(header, 1, HEADER, stdin) == HEADER && fread(frame, sizeof *frame, FRAME, stdin) == FRAME;
+	return fread(header, 1, HEADER, stdin) == HEADER &&
+	       fread(frame, sizeof *frame, FRAME, stdin) == FRAME;
 }
 
 /* ---- the three parts ---- */
 
 static void report(uint64_t n, const double frame[FRAME])
 {
-	fprintf(stderr, "update %llu return %.1f\n", (unsigned long long)n, frame[RETURN] / frame[PLAYED]);
+	fprintf(stderr, "update %llu return %.1f\n", (unsigned long long)n,
+		frame[RETURN] / frame[PLAYED]);
 }
 
 static int sync_worker(uint64_t rank, uint64_t n, uint64_t updates)
 {
-	double p[PARAMETERS] = {0}, frame[FRAME];
+	double p[PARAMETERS] = { 0 }, frame[FRAME];
 	uint64_t share = EPISODES / n;
 
 	for (uint64_t u = 0; u < updates; u++) {
@@ -203,10 +217,11 @@ static int sync_worker(uint64_t rank, uint64_t n, uint64_t updates)
 	return 0;
 }
 
-/* It goes on with parameters that others may have moved meanwhile, until nobody takes its frames any more. */
+/* It goes on with parameters that others may have moved meanwhile, until nobody takes its frames
+ * any more. */
 static int async_worker(uint64_t rank, uint64_t n)
 {
-	double p[FRAME] = {0}, frame[FRAME];
+	double p[FRAME] = { 0 }, frame[FRAME];
 	uint64_t share = EPISODES / n;
 
 	for (uint64_t u = 0;; u++) {
@@ -218,16 +233,18 @@ static int async_worker(uint64_t rank, uint64_t n)
 	}
 }
 
-/* Every frame is an update of its own, as it comes; its rank gets the parameters and nobody waits. */
+/* Every frame is an update of its own, as it comes; its rank gets the parameters and nobody waits.
+ */
 static int keep_parameters(uint64_t n, uint64_t updates, char **files)
 {
-	double p[FRAME] = {0}, frame[FRAME];
-	uint64_t stale[2 * EPISODES] = {0};
+	double p[FRAME] = { 0 }, frame[FRAME];
+	uint64_t stale[2 * EPISODES] = { 0 };
 	FILE *to[EPISODES];
 
 	for (uint64_t i = 0; i < n; i++)
 		if (!(to[i] = fopen(files[i], "w")))
-			return fprintf(stderr, "actor-critic: %s: %s\n", files[i], strerror(errno)), 1;
+			return fprintf(stderr, "actor-critic: %s: %s\n", files[i], strerror(errno)),
+			       1;
 	for (uint64_t u = 0; u < updates; u++) {
 		uint64_t late;
 
@@ -249,7 +266,8 @@ static int keep_parameters(uint64_t n, uint64_t updates, char **files)
 
 int main(int argc, char **argv)
 {
-	uint64_t a = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, b = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+	uint64_t a = argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
+		 b = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 5 && strcmp(argv[1], "sync") == 0)
@@ -258,6 +276,7 @@ int main(int argc, char **argv)
 		return async_worker(a, b);
 	if (argc > 4 && strcmp(argv[1], "parameters") == 0 && a == (uint64_t)argc - 4)
 		return keep_parameters(a, b, argv + 4);
-	fprintf(stderr, "usage: actor-critic sync RANK N UPDATES | async RANK N | parameters N UPDATES FILE...\n");
+	fprintf(stderr, "usage: actor-critic sync RANK N UPDATES | async RANK N | parameters N "
+			"UPDATES FILE...\n");
 	return 2;
 }
