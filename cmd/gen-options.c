@@ -1,5 +1,7 @@
-/* Prints what the option tables are to man pages and completions: gen-options TOOL
- * man|bash|zsh|fish|help. Not installed. */
+/*
+ * Prints what the option tables are to man pages and completions: gen-options TOOL
+ * man|bash|zsh|fish|help. Not installed.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 # cmd: one program per tool
 bin_PROGRAMS += cmd/nn-allreduce cmd/nn-bench cmd/nn-predict cmd/nn-train
-cmd_nn_allreduce_SOURCES = cmd/nn-allreduce.c cmd/allreduce-list.c cmd/tool.c cmd/tool.h
+cmd_nn_allreduce_SOURCES = cmd/nn-allreduce.c cmd/allreduce-list.c cmd/tool.c cmd/tool-log.c cmd/tool.h
 cmd_nn_allreduce_LDFLAGS = $(LDFLAGS_TOOL)
-cmd_nn_bench_SOURCES = cmd/nn-bench.c cmd/bench-list.c cmd/tool.c cmd/tool.h
+cmd_nn_bench_SOURCES = cmd/nn-bench.c cmd/bench-list.c cmd/tool.c cmd/tool-log.c cmd/tool.h
 cmd_nn_bench_LDFLAGS = $(LDFLAGS_TOOL)
 cmd_nn_predict_SOURCES = cmd/nn-predict.c cmd/predict-list.c cmd/tool.c cmd/tool.h
 cmd_nn_predict_LDFLAGS = $(LDFLAGS_TOOL)

@@ -1,6 +1,14 @@
 /* nn-allreduce: arrays of several files or ranks, reduced to one. */
+#include <stdlib.h>
+
 #include "cmd/tool.h"
 #include "reduce/allreduce.h"
+
+/* The process that started the ranks has the log, else the first of them. */
+static bool logs(void)
+{
+	return !nn_comm_is_rank() || (nn_comm_env_rank() == 0 && !getenv("NN_LAUNCH"));
+}
 
 int main(int argc, char **argv)
 {
@@ -15,6 +23,7 @@ int main(int argc, char **argv)
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = { 0 };
+	struct nn_tool_log log = { 0 };
 	int n = nn_tool_start(&list, &nn_allreduce_list, values, tables, argc, argv), status;
 	const struct nn_allreduce job = {
 		.list = &list,
@@ -23,7 +32,7 @@ int main(int argc, char **argv)
 		.std = &std,
 		.files = argv + 1,
 		.n = n,
-		.host = { nn_tool_warn, nn_tool_note, NULL, nn_tool_attach, nn_tool_end,
+		.host = { nn_tool_log_warn, nn_tool_note, &log, nn_tool_attach, nn_tool_end,
 			  &nn_tool_stop },
 	};
 	bool rank = nn_comm_env_size() != 1, several = false;
@@ -32,6 +41,8 @@ int main(int argc, char **argv)
 	status = nn_ranks_check(&ranks, &several, &err);
 	if (status == 0)
 		status = nn_allreduce_check(&job, rank, &err);
+	if (status == 0 && !std.dry_run && logs())
+		status = nn_tool_log_open(&log, &list, &std, &err);
 	if (status == 0 && !std.dry_run) {
 		if (several && !nn_comm_is_rank()) {
 			nn_tool_catch_stop();
@@ -42,5 +53,5 @@ int main(int argc, char **argv)
 			status = nn_allreduce_files(&job, &err);
 		}
 	}
-	return nn_tool_end(status, &err);
+	return nn_tool_end(nn_tool_log_end(&log, status, &err), &err);
 }

@@ -1,4 +1,5 @@
 /* nn-bench: measure models, operations and this machine. */
+#include "base/flush.h"
 #include "bench/bench.h"
 #include "cmd/tool.h"
 
@@ -11,19 +12,24 @@ int main(int argc, char **argv)
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = { 0 };
+	struct nn_tool_log log = { 0 };
 	int n = nn_tool_start(&list, &nn_bench_list, values, tables, argc, argv), status;
 	struct nn_bench_setup setup = {
 		.list = &list,
 		.bench = &options,
 		.std = &std,
-		.host = { nn_tool_warn, nn_tool_note, NULL, &nn_tool_stop },
+		.host = { nn_tool_log_warn, nn_tool_note, &log, &nn_tool_stop },
 	};
 
+	nn_flush_set(true);
 	nn_tool_quiet(std.quiet);
 	status = nn_bench_check(&setup, n, argv + 1, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	nn_tool_catch_stop();
-	status = nn_bench_run(&setup, n, argv + 1, &err);
+	status = nn_tool_log_open(&log, &list, &std, &err);
+	if (status == 0)
+		status = nn_bench_run(&setup, n, argv + 1, &err);
+	status = nn_tool_log_end(&log, status, &err);
 	return status == 0 && nn_tool_stop ? 128 + nn_tool_stop : nn_tool_end(status, &err);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/flush.h"
 #include "cmd/train.h"
 #include "train/race.h"
 
@@ -117,6 +118,7 @@ int main(int argc, char **argv)
 	};
 	bool explains = nn_opt_given(&list, "explain"), several = false;
 
+	nn_flush_set(true);
 	nn_tool_quiet(std.quiet);
 	if ((n < 1 && !explains) || n > 2)
 		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input"

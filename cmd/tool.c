@@ -36,7 +36,7 @@ static void say(const char *kind, const char *text)
 }
 
 /* Rank 0 has standard error itself, so that its messages and progress come in order. */
-static bool told(enum nn_say kind, const char *text)
+static bool told(enum nn_launch_kind kind, const char *text)
 {
 	if (attached && error == STDERR_FILENO)
 		nn_attach_say(attached, kind, 0, text);
@@ -86,8 +86,10 @@ static void end_at_once(int number)
 	raise(number);
 }
 
-/* A rank may get the same signal from whoever sent it to all, from mpirun and from the process that
- * watches, which alone ends it at once. */
+/*
+ * A rank may get the same signal from whoever sent it to all, from mpirun and from the process that
+ * watches, which alone ends it at once.
+ */
 static void catch_stop(int number)
 {
 	if (nn_tool_stop && !attached)

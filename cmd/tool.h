@@ -3,13 +3,17 @@
 #define NN_CMD_TOOL_H
 
 #include <signal.h>
+#include "base/log.h"
 #include "base/option.h"
 
-/* The lists of all tools, without places for values: main and the generators of pages and
- * completions use them. */
+/*
+ * The lists of all tools, without places for values: main and the generators of pages and
+ * completions use them.
+ */
 extern const struct nn_opt_list nn_allreduce_list, nn_bench_list, nn_predict_list, nn_train_list;
 
-/* The tables of a list with the structs their values go to, in the same order; given may be NULL.
+/*
+ * The tables of a list with the structs their values go to, in the same order; given may be NULL.
  */
 struct nn_tool_values {
 	void *values;
@@ -26,8 +30,10 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 		  int argc, char **argv);
 
 struct nn_attach;
-/* In a rank: messages and the exit status go to the process that started it (comm/launch.h). NULL:
- * none. */
+/*
+ * In a rank: messages and the exit status go to the process that started it (comm/launch.h). NULL:
+ * none.
+ */
 void nn_tool_attach(struct nn_attach *attach);
 
 /* "nn-train: TEXT" for a wrong command line; returns 2. */
@@ -38,8 +44,10 @@ void nn_tool_warn(void *arg, const char *text);
 void nn_tool_note(void *arg, const char *text);
 void nn_tool_quiet(bool quiet);
 
-/* The exit status of main: 0, or the error printed as one line; 141 without a word when the reader
- * of stdout left. */
+/*
+ * The exit status of main: 0, or the error printed as one line; 141 without a word when the reader
+ * of stdout left.
+ */
 int nn_tool_end(int status, const struct nn_error *err);
 
 /*
@@ -48,9 +56,24 @@ int nn_tool_end(int status, const struct nn_error *err);
  */
 void nn_tool_catch_stop(void);
 extern volatile sig_atomic_t nn_tool_stop;
-/* The same where ranks have to be ended first: every signal is counted, and only a third one ends
- * the tool at once. */
+/*
+ * The same where ranks have to be ended first: every signal is counted, and only a third one ends
+ * the tool at once.
+ */
 void nn_tool_count_stops(void);
 extern volatile sig_atomic_t nn_tool_stops;
+
+/*
+ * --log of a tool that has one answer to give. open writes "start", where --log was given; warn is
+ * for a host whose arg the log is; end writes "end", closes, and gives the status on.
+ */
+struct nn_tool_log {
+	struct nn_log *log; /* NULL: none */
+	double begin_s;
+};
+int nn_tool_log_open(struct nn_tool_log *log, const struct nn_opt_list *list,
+		     const struct nn_std_options *std, struct nn_error *err);
+void nn_tool_log_warn(void *log, const char *text);
+int nn_tool_log_end(struct nn_tool_log *log, int status, struct nn_error *err);
 
 #endif

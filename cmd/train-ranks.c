@@ -1,5 +1,12 @@
-/* nn-train as several ranks: the process that starts them and stays, and what is different in a
- * rank. */
+/*
+ * nn-train as several ranks: the process that starts them and stays, and what is different in a
+ * rank.
+ *
+ * Ranks get a command line made from the options, NN_DEVICE, NN_THREADS and --config included. The
+ * default of --threads is divided by the ranks of this host that have the same set of cores, so
+ * ranks that srun has bound keep all of theirs. --max-restarts takes one rank less each time. More
+ * ranks than leaves or memory allow are refused before mpirun starts.
+ */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +23,7 @@
 /* ---- the process that stays ---- */
 
 /* What ranks tell comes out under the tool's name. */
-static void tell(void *arg, enum nn_say kind, const char *text)
+static void tell(void *arg, enum nn_launch_kind kind, const char *text)
 {
 	if (kind == NN_SAY_WARNING)
 		nn_tool_warn(arg, text);
@@ -51,8 +58,8 @@ static int launch(const struct nn_train_setup *setup, struct nn_launch *l, bool 
 /* With one rank less: whole pipelines and groups of them; 0: no more. */
 static int fewer(const struct nn_train_setup *setup, int ranks)
 {
-	int parts = (setup->train->pipeline ? atoi(setup->train->pipeline) : 1) *
-		    (int)setup->train->tensor,
+	int parts = (setup->train->ranks.pipeline ? atoi(setup->train->ranks.pipeline) : 1) *
+		    (int)setup->train->ranks.tensor,
 	    left = ranks > 1 ? ranks - 1 : 1;
 
 	return left - left % parts;
@@ -63,8 +70,10 @@ static bool is_descriptor(const char *path)
 	return path && strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0;
 }
 
-/* <(command) of a shell is a descriptor of this process alone: it becomes standard input, which
- * rank 0 gets. */
+/*
+ * <(command) of a shell is a descriptor of this process alone: it becomes standard input, which
+ * rank 0 gets.
+ */
 static int take_descriptor(const char **path, struct nn_error *err)
 {
 	int fd = open(*path, O_RDONLY | O_CLOEXEC);
@@ -158,7 +167,7 @@ static void tell_saved(void *arg, const char *path, uint64_t steps)
 static struct {
 	struct nn_comm *comm;
 	struct nn_peers *peers;
-	struct nn_board board;
+	struct nn_rank_status board;
 	char state[512];
 } unwatched;
 
@@ -259,10 +268,12 @@ int train_leave(const struct nn_train_setup *setup, struct nn_attach *attach, in
 	if (status < 0)
 		return fail(setup, attach, err);
 	nn_peers_end(unwatched.peers);
+	if (attach && !stopped) /* before MPI_Finalize, which waits for an mpirun that is stopped */
+		status = nn_tool_end(status, err);
 	if (setup->comm)
 		nn_comm_close(setup->comm);
 	if (!stopped)
-		return nn_tool_end(status, err);
+		return attach ? status : nn_tool_end(status, err);
 	if (!attach)
 		return 128 + stopped;
 	/* to mpirun this is no failure, for which it would kill the others */

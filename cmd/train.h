@@ -7,12 +7,16 @@
 #include "comm/options.h"
 #include "train/train.h"
 
-/* This tool as ranks->ranks ranks under mpirun, with the options as they are here; the status of
- * the whole, or -1 and what rank 0 advises in setup->advice. */
+/*
+ * This tool as ranks->ranks ranks under mpirun, with the options as they are here; the status of
+ * the whole, or -1 and what rank 0 advises in setup->advice.
+ */
 int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ranks,
 		 volatile sig_atomic_t *save, struct nn_error *err);
-/* setup->comm of this process and, in a rank that train_launch has started, the way back (else
- * NULL). */
+/*
+ * setup->comm of this process and, in a rank that train_launch has started, the way back (else
+ * NULL).
+ */
 int train_join(struct nn_train_setup *setup, const struct nn_ranks_options *ranks,
 	       struct nn_attach **attach, struct nn_error *err);
 /*

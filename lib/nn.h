@@ -43,10 +43,28 @@ size_t nn_model_outputs(const struct nn_model *model);
  * Predict n rows: rows[n][inputs] as the file formats give them (images C,H,W; columns in the order
  * of training, not normalized; nan is a missing number where the model fills those),
  * out[n][outputs] logits, or values in the target's units. 0, or -1 with *err set. Allocates;
- * nn_session_* does not.
+ * nn_session_* does not. Subnormal numbers count as zeros, in rows and results; the mode of the
+ * floating-point unit is put back for the caller.
  */
 int nn_model_predict(const struct nn_model *model, const float *rows, size_t n, float *out,
 		     struct nn_error *err);
+
+/*
+ * What value i of a row out means, i < nn_model_outputs(): the label of its class as it stood in
+ * the training data, or the name of its target column. NULL: the model does not know, or there is
+ * no such value. Names and labels live as long as the model.
+ */
+const char *nn_model_label(const struct nn_model *model, size_t i);
+
+/*
+ * Rows of a table. The columns of the training data in their order, the targets left out: names, ""
+ * where the data had none, NULL after the last. Fields as text in that order become one row in,
+ * row[nn_model_inputs()]: numbers, and what the model makes of text (an unknown category is all
+ * zeros). "" or NULL is an empty field. 0, or -1 with NN_EFORMAT and the column's name in *err.
+ */
+const char *nn_model_column(const struct nn_model *model, size_t i);
+int nn_model_encode(const struct nn_model *model, const char *const *fields, float *row,
+		    struct nn_error *err);
 
 /* What a session is opened with; set size = sizeof(struct nn_session_options), the rest to 0. */
 struct nn_session_options {

@@ -16,6 +16,9 @@ CLEANFILES += $(nodist_man_MANS)
 # what data files may be
 dist_man_MANS += man/nn-data.5
 
+# nn.h
+dist_man_MANS += man/nn.3
+
 # @OPTIONS@ in a page is what its tool's tables print.
 man/nn-allreduce.1: $(srcdir)/man/nn-allreduce.1.in
 man/nn-bench.1: $(srcdir)/man/nn-bench.1.in

@@ -48,6 +48,10 @@ CHECK_TESTS += tests/lib/arena
 check_PROGRAMS += tests/lib/graph-bind
 tests_lib_graph_bind_SOURCES = tests/lib/graph-bind.c tests/lib/graph-spoil.h
 CHECK_TESTS += tests/lib/graph-bind
+check_PROGRAMS += tests/lib/graph-steps
+tests_lib_graph_steps_SOURCES = tests/lib/graph-steps.c
+CHECK_TESTS += tests/lib/graph-steps
+VALGRIND_TESTS += tests/lib/graph-steps
 check_PROGRAMS += tests/lib/graph-parts
 tests_lib_graph_parts_SOURCES = tests/lib/graph-parts.c
 CHECK_TESTS += tests/lib/graph-parts
@@ -69,6 +73,12 @@ CHECK_LONG_TESTS += tests/lib/graph-long
 
 # the plan
 CHECK_TESTS += tests/cli/explain.bats tests/cli/explain-ranks.bats
+
+# base: subnormals are zero
+check_PROGRAMS += tests/lib/flush
+tests_lib_flush_SOURCES = tests/lib/flush.c tests/lib/tap.h
+tests_lib_flush_LDADD = $(LDADD) -lm
+CHECK_TESTS += tests/lib/flush tests/cli/flush.bats
 
 # base: answers kept between runs
 check_PROGRAMS += tests/lib/base-cache
@@ -163,8 +173,10 @@ CHECK_TESTS += tests/lib/blas
 # prediction: sessions of nn.h, the tool, libnn as programs use it
 check_PROGRAMS += tests/lib/session
 tests_lib_session_SOURCES = tests/lib/session.c tests/lib/tap.h
-CHECK_TESTS += tests/lib/session tests/cli/predict.bats
-VALGRIND_TESTS += tests/lib/session
+check_PROGRAMS += tests/lib/encode
+tests_lib_encode_SOURCES = tests/lib/encode.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/session tests/lib/encode tests/cli/predict.bats
+VALGRIND_TESTS += tests/lib/session tests/lib/encode
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed
 EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
@@ -175,13 +187,13 @@ tests_bench_peak_SOURCES = tests/bench/peak.c
 EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/ranks.py tests/bench/peers-csv.py
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
-	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency step predict
+	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency late step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
-check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/rows tests/lib/corrupt tests/lib/table
+check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/corrupt tests/lib/table
 tests_lib_data_SOURCES = tests/lib/data.c tests/lib/data-show.h
-CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/rows tests/lib/corrupt tests/lib/table tests/cli/data.bats
-VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/rows
+CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/corrupt tests/lib/table tests/cli/data.bats
+VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run
 check_PROGRAMS += tests/lib/train
@@ -271,7 +283,8 @@ VALGRIND_TESTS += tests/lib/bench-ops
 # the verbs of nn-bench that compare devices: with a clock and devices of a known cost; and as users call them
 CHECK_TESTS += tests/cli/bench-verbs.bats
 check_PROGRAMS += tests/lib/bench-verbs
-tests_lib_bench_verbs_SOURCES = tests/lib/bench-verbs.c tests/lib/tap.h
+tests_lib_bench_verbs_SOURCES = tests/lib/bench-verbs.c tests/device/near.h tests/lib/tap.h
+tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
@@ -279,9 +292,16 @@ VALGRIND_TESTS += tests/lib/bench-verbs
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
-check_LTLIBRARIES = tests/device/nn-cuda.la
-tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h
+check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la
+tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h tests/device/near.h
 tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
+# a device whose memory the host cannot touch, in another place of NN_MODULE_PATH; the tools on it
+tests_device_apart_nn_cuda_la_SOURCES = tests/device/apart.c tests/device/apart-functions.c tests/device/apart-inside.h tests/device/apart-ops.c tests/device/apart-queue.c tests/device/apart.h
+tests_device_apart_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/apart
+check_PROGRAMS += tests/lib/device-queue
+tests_lib_device_queue_SOURCES = tests/lib/device-queue.c tests/device/apart.h tests/lib/tap.h
+tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+CHECK_TESTS += tests/lib/device-queue tests/cli/device.bats tests/cli/device-ranks.bats
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
 tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests

@@ -1,5 +1,7 @@
-/* Answers in small files: read whole, added to with one write, written anew when they have grown
- * too large. */
+/*
+ * Answers in small files: read whole, added to with one write, written anew when they have grown
+ * too large.
+ */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,14 @@
 
 /* ---- names and keys ---- */
 
+/* A directory of ours, or a link to one that we or root have made. */
+static bool is_ours(const char *folder)
+{
+	struct stat st;
+
+	return lstat(folder, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
 /* Where the file lies, its directories made. false: nowhere. */
 static bool file_name(struct nn_text *path, const char *name)
 {
@@ -35,13 +45,28 @@ static bool file_name(struct nn_text *path, const char *name)
 		return false;
 	if (path->failed)
 		return false;
-	mkdir(path->data, 0777);
+	mkdir(path->data, 0700);
 	nn_text_add(path, "/nntools");
 	if (path->failed)
 		return false;
-	mkdir(path->data, 0777);
+	mkdir(path->data, 0700);
+	if (!is_ours(path->data))
+		return false;
 	nn_text_addf(path, "/%s", name);
 	return !path->failed;
+}
+
+/* Neither a link nor another name of a file elsewhere, where others may write to the directory. */
+static int open_file(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink < 2))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
 }
 
 /* Tabs and ends of lines part the fields. */
@@ -155,7 +180,7 @@ enum nn_cached nn_cache_get(const char *name, const char *key, char value[NN_CAC
 {
 	struct nn_text path = { 0 }, start = { 0 };
 	enum nn_cached found = NN_CACHE_NONE;
-	int fd = file_name(&path, name) ? open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = file_name(&path, name) ? open_file(path.data, O_RDONLY) : -1;
 	size_t size = 0;
 	char *bytes = fd >= 0 ? read_newest(fd, &size) : NULL;
 
@@ -192,8 +217,10 @@ static bool comes_again(const char *line, const char *end, const char *last)
 	return false;
 }
 
-/* The newest answers alone, in a file that takes the old one's place. An answer that somebody adds
- * meanwhile is lost, no more. */
+/*
+ * The newest answers alone, in a file that takes the old one's place. An answer that somebody adds
+ * meanwhile is lost, no more.
+ */
 static void shrink(int fd, const char *path)
 {
 	struct nn_output *output;
@@ -238,7 +265,7 @@ static int append(int fd, const char *path, struct nn_text *line, struct nn_erro
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return nn_fail(err, NN_EFAIL, "%s: is no regular file", path);
+		return nn_fail(err, NN_EFAIL, "%s: is not a regular file", path);
 	if ((size_t)st.st_size > 4 * MOST)
 		return nn_fail(err, NN_EFAIL, "%s: has grown too large and cannot be written anew",
 			       path);
@@ -264,7 +291,7 @@ int nn_cache_put(const char *name, const char *key, const char *value, struct nn
 	add_start(&line, key);
 	add_field(&line, value, strnlen(value, NN_CACHE_VALUE - 1));
 	nn_text_add(&line, "\n");
-	fd = open(path.data, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+	fd = open_file(path.data, O_RDWR | O_CREAT | O_APPEND);
 	if (fd < 0)
 		status = nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path.data);
 	else if (line.failed)

@@ -16,21 +16,27 @@
 
 enum nn_cached {
 	NN_CACHE_NONE,
-	NN_CACHE_OTHER, /* there is one, from another machine or build: not to be used, but to be
-			   told */
+	/* there is one, from another machine or build: not to be used, but to be told */
+	NN_CACHE_OTHER,
 	NN_CACHE_FOUND,
 };
 
-/* The answer for a key into value[], "" where there is none. Keys may be of any length and hold any
- * bytes. */
+/*
+ * The answer for a key into value[], "" where there is none. Keys may be of any length and hold any
+ * bytes.
+ */
 enum nn_cached nn_cache_get(const char *name, const char *key, char value[NN_CACHE_VALUE]);
-/* Keep an answer (one line, shorter than NN_CACHE_VALUE) in place of the one there was. -1: it
- * could not be kept, err (may be NULL) says why. */
+/*
+ * Keep an answer (one line, shorter than NN_CACHE_VALUE) in place of the one there was. -1: it
+ * could not be kept, err (may be NULL) says why.
+ */
 int nn_cache_put(const char *name, const char *key, const char *value, struct nn_error *err);
 
 #define NN_CACHE_MACHINE 256
-/* What an answer holds for: the processor, the instruction set that NN_CPU asks for, version and
- * build. Returns the buffer. */
+/*
+ * What an answer holds for: the processor, the instruction set that NN_CPU asks for, version and
+ * build. Returns the buffer.
+ */
 const char *nn_cache_machine(char buffer[NN_CACHE_MACHINE]);
 
 #endif

@@ -1,5 +1,7 @@
-/* Limits of control groups, version 2 and 1: the group of this process and all above it, as far as
- * they are mounted. */
+/*
+ * Limits of control groups, version 2 and 1: the group of this process and all above it, as far as
+ * they are mounted.
+ */
 #include "config.h"
 #include <limits.h>
 #include <stdbool.h>
@@ -58,8 +60,7 @@ static bool has_word(const char *list, const char *word)
 
 /*
  * The path of this process in the hierarchy of `controller` ("" for version 2) from
- * /proc/self/cgroup, lines `ID:CONTROLLERS:PATH`;
- * "/" where it does not say.
+ * /proc/self/cgroup, lines `ID:CONTROLLERS:PATH`; "/" where it does not say.
  */
 static void own_path(const char *controller, char path[PATH_MAX])
 {

@@ -4,8 +4,10 @@
 
 #include <stddef.h>
 
-/* Bytes of memory the group and those above it leave, page cache that can be dropped not counted as
- * used; SIZE_MAX: no limit. */
+/*
+ * Bytes of memory the group and those above it leave, page cache that can be dropped not counted as
+ * used; SIZE_MAX: no limit.
+ */
 size_t nn_cgroup_memory_left(void);
 
 /* Processors its quota is worth, rounded up; 0: no quota. */

@@ -1,5 +1,7 @@
-/* What this process has to compute with: processors by its affinity, cut by the control group's
- * quota, and their name. */
+/*
+ * What this process has to compute with: processors by its affinity, cut by the control group's
+ * quota, and their name.
+ */
 #include "config.h"
 #include <sched.h>
 #include <stdio.h>

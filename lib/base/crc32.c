@@ -1,5 +1,7 @@
-/* CRC-32, eight bytes at a time: tables[k] is what a byte does that k others follow. Where the CPU
- * multiplies without carry, 64 at a time. */
+/*
+ * CRC-32, eight bytes at a time: tables[k] is what a byte does that k others follow. Where the CPU
+ * multiplies without carry, 64 at a time.
+ */
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -55,7 +57,8 @@ static uint32_t by_table(uint32_t crc, const void *bytes, size_t n)
 #define BLOCK 16
 #define WORTH 1024 /* bytes */
 
-/* x^n modulo the polynomial; bit 63 - e of the result stands for x^e, as in the halves of a block.
+/*
+ * x^n modulo the polynomial; bit 63 - e of the result stands for x^e, as in the halves of a block.
  */
 static uint64_t power(int n)
 {

@@ -8,8 +8,10 @@
 
 /* As read(2), which gives what is there. */
 ssize_t nn_read_some(int fd, void *bytes, size_t n);
-/* n bytes, neither less nor more. false: an error in errno, or 0 in errno at the end of what is
- * read. */
+/*
+ * n bytes, neither less nor more. false: an error in errno, or 0 in errno at the end of what is
+ * read.
+ */
 bool nn_read_all(int fd, void *bytes, size_t n);
 /* false: an error in errno. */
 bool nn_write_all(int fd, const void *bytes, size_t n);

@@ -83,8 +83,10 @@ _Noreturn void nn_bug(const char *file, int line, const char *format, ...)
 	abort();
 }
 
-/* One character of bytes[0..n) as it may stand in a message; *step: the bytes it takes. Returns the
- * length of shown (at most 4). */
+/*
+ * One character of bytes[0..n) as it may stand in a message; *step: the bytes it takes. Returns the
+ * length of shown (at most 4).
+ */
 static size_t show(const char *bytes, size_t n, char shown[8], size_t *step)
 {
 	unsigned char c = (unsigned char)bytes[0];

@@ -1,26 +1,35 @@
-/* f16 and bf16 to f32 and back: plain loops, and steps of eight values with the instructions that
- * most CPUs have for them. */
+/*
+ * f16 and bf16 to f32 and back: plain loops, and steps of eight values with the instructions that
+ * most CPUs have for them.
+ *
+ * AVX2 and F16C are used where the CPU has both, whatever NN_CPU says: the bytes are those of the
+ * plain loops, which a test compares.
+ */
 #include <stdint.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "base/wide.h"
 
-/* The value of a half times 2^-112 has the half's bits as an f32; NaN and infinities get the
- * exponent of f32. */
+/*
+ * Its bits with the exponent of f32, where there are two biases; below the normal halves a whole
+ * number times 2^-24, which no f32 is too small for.
+ */
 static inline uint32_t f16_to_bits(uint16_t h)
 {
-	uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-	float f;
+	uint32_t low = h & 0x7fff, bits = (low << 13) + (112u << 23), tiny;
+	float f = (float)(int32_t)low * 0x1p-24f;
 
-	memcpy(&f, &bits, 4);
-	f *= 0x1p112f;
-	memcpy(&bits, &f, 4);
-	return bits | sign | ((h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0);
+	memcpy(&tiny, &f, 4);
+	bits = low < 0x400 ? tiny : bits;
+	bits = low >= 0x7c00 ? bits + (112u << 23) : bits;
+	return bits | (uint32_t)(h & 0x8000) << 16;
 }
 
-/* No NaN. Round to nearest even by adding half of the last place; below the normal halves by adding
- * 2^-1 to what has the weight 2^-24. */
+/*
+ * No NaN. Round to nearest even by adding half of the last place; below the normal halves by adding
+ * 2^-1 to what has the weight 2^-24.
+ */
 static inline uint16_t bits_to_f16(uint32_t bits)
 {
 	uint32_t sign = bits >> 16 & 0x8000, low = bits & 0x7fffffff, normal, tiny;

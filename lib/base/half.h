@@ -9,8 +9,10 @@
 /* half: f16 or bf16, wide: f32; n values, which do not overlap. */
 struct nn_half {
 	void (*widen)(const void *half, void *wide, size_t n); /* exact */
-	/* Each divided, then rounded to nearest even; NaN becomes the quiet one without sign. How
-	 * many are NaN. */
+	/*
+	 * Each divided, then rounded to nearest even; NaN becomes the quiet one without sign. How
+	 * many are NaN.
+	 */
 	size_t (*narrow)(const void *wide, void *half, float divisor, size_t n);
 };
 

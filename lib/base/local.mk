@@ -2,25 +2,27 @@
 lib_libnn_la_SOURCES += \
 	lib/base/cache.c lib/base/cache.h lib/base/cache-machine.c \
 	lib/base/cgroup.c lib/base/cgroup.h \
-	lib/base/chart.c lib/base/chart.h lib/base/chart-axis.c lib/base/chart-axis.h lib/base/chart-draw.c lib/base/chart-draw.h \
-	lib/base/chart-mark.c lib/base/chart-series.c \
 	lib/base/clock.c lib/base/clock.h lib/base/cores.c \
 	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/descriptor.c lib/base/descriptor.h \
 	lib/base/error.c lib/base/error.h \
+	lib/base/files.c lib/base/files.h \
+	lib/base/flush.h \
 	lib/base/half.h \
 	lib/base/hash.h \
 	lib/base/json-text.c lib/base/json-text.h \
+	lib/base/log.c lib/base/log.h \
 	lib/base/mask.h \
 	lib/base/median.c lib/base/median.h \
 	lib/base/memory.c lib/base/memory.h \
 	lib/base/module.c lib/base/module.h \
 	lib/base/number.c lib/base/number-format.c lib/base/number.h \
 	lib/base/number-line.c lib/base/number-line.h \
-	lib/base/option-arguments.c lib/base/option-config.c lib/base/option-parse.c lib/base/option-standard.c lib/base/option-text.c lib/base/option-value.c lib/base/option.h \
+	lib/base/option-arguments.c lib/base/option-config.c lib/base/option-json.c lib/base/option-parse.c lib/base/option-standard.c lib/base/option-text.c lib/base/option-value.c lib/base/option.h \
 	lib/base/output.c lib/base/output-sweep.c lib/base/output.h \
 	lib/base/pool.c lib/base/pool.h \
 	lib/base/random.c lib/base/random.h \
+	lib/base/real.h \
 	lib/base/sha256.c \
 	lib/base/sha256.h \
 	lib/base/shape.c lib/base/shape.h \
@@ -30,6 +32,6 @@ lib_libnn_la_SOURCES += \
 
 # plain loops that the compiler turns into vectors
 noinst_LTLIBRARIES += lib/base/libloops.la
-lib_base_libloops_la_SOURCES = lib/base/half.c
+lib_base_libloops_la_SOURCES = lib/base/flush.c lib/base/half.c
 lib_base_libloops_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 lib_libnn_la_LIBADD += lib/base/libloops.la

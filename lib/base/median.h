@@ -6,7 +6,8 @@
 
 /* No NaN among them. */
 void nn_sort(double *values, size_t n);
-/* The values are sorted in place; of an even number the larger one of the middle. n is 1 at least.
+/*
+ * The values are sorted in place; of an even number the larger one of the middle. n is 1 at least.
  */
 double nn_median(double *values, size_t n);
 

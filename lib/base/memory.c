@@ -28,8 +28,10 @@ static void *aligned(void *raw)
 
 #define EXTRA (NN_ALIGN + sizeof(void *))
 
-/* Large weights are walked with strides of pages: with huge ones a product of 2048 columns misses
- * the TLB less. */
+/*
+ * Large weights are walked with strides of pages: with huge ones a product of 2048 columns misses
+ * the TLB less.
+ */
 #define HUGE_FROM ((size_t)4 << 20)
 
 static void want_huge_pages(char *memory, size_t bytes)
@@ -105,8 +107,10 @@ char *nn_strdup(const char *text, struct nn_error *err)
 
 /* ---- what there is ---- */
 
-/* The number in the line of /proc/FILE that begins with key, in bytes (lines say kB); 0 if there is
- * none. */
+/*
+ * The number in the line of /proc/FILE that begins with key, in bytes (lines say kB); 0 if there is
+ * none.
+ */
 static size_t proc_bytes(const char *path, const char *key)
 {
 	FILE *file = fopen(path, "re");

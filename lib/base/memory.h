@@ -19,8 +19,10 @@ static inline bool nn_add(size_t a, size_t b, size_t *result)
 	return !__builtin_add_overflow(a, b, result);
 }
 
-/* n * size bytes, zeroed, aligned to 64; NULL with NN_ENOMEM ("cannot allocate N bytes"). n or size
- * 0: a valid pointer. */
+/*
+ * n * size bytes, zeroed, aligned to 64; NULL with NN_ENOMEM ("cannot allocate N bytes"). n or size
+ * 0: a valid pointer.
+ */
 void *nn_alloc(size_t n, size_t size, struct nn_error *err);
 /* As realloc for memory from nn_alloc; the old block stays on failure. New bytes are not zeroed. */
 void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err);
@@ -28,7 +30,8 @@ void nn_free(void *memory); /* NULL allowed */
 char *nn_strdup(const char *text, struct nn_error *err);
 char *nn_strndup(const char *text, size_t n, struct nn_error *err);
 
-/* Bytes this process may still take: the least of MemAvailable, RLIMIT_AS and the cgroup's limit.
+/*
+ * Bytes this process may still take: the least of MemAvailable, RLIMIT_AS and the cgroup's limit.
  */
 size_t nn_memory_available(void);
 /* VmHWM of this process in bytes, 0 if unknown. */

@@ -1,5 +1,7 @@
-/* Modules are found where NN_MODULE_PATH says, beside libnn, in nntools/ beside it, or where they
- * were installed. */
+/*
+ * Modules are found where NN_MODULE_PATH says, beside libnn, in nntools/ beside it, or where they
+ * were installed.
+ */
 #include "config.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@ static const void *check(void *handle, const char *path, const char *name, struc
 	const struct nn_module *module = dlsym(handle, "nn_module");
 
 	if (!module || module->abi != NN_MODULE_ABI || strcmp(module->name, name) != 0) {
-		nn_fail(err, NN_ENODEV, "%s: is no module %s of this version", path, name);
+		nn_fail(err, NN_ENODEV, "%s: is not a module %s of this version", path, name);
 		return NULL;
 	}
 	return module->table;
@@ -61,7 +63,7 @@ const void *nn_module_open(const char *name, struct nn_error *err)
 	char places[3 * 4096];
 	Dl_info self;
 	bool found;
-	const void *table = open_in_list(getenv("NN_MODULE_PATH"), name, &found, err);
+	const void *table = open_in_list(secure_getenv("NN_MODULE_PATH"), name, &found, err);
 
 	if (found)
 		return table;

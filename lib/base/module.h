@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include "base/error.h"
 
-#define NN_MODULE_ABI 2
+#define NN_MODULE_ABI 3
 
 /* Every module exports `const struct nn_module nn_module`. */
 struct nn_module {

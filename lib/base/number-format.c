@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/flush.h"
 #include "base/number.h"
 
 /* ---- how people write them ---- */
@@ -104,8 +105,10 @@ static const uint64_t powers_of_ten[] = {
 	0xB35DBF821AE4F38C,
 };
 
-/* Bits 64..95 of the product; the lowest also says whether anything but the noise of the table lies
- * below. */
+/*
+ * Bits 64..95 of the product; the lowest also says whether anything but the noise of the table lies
+ * below.
+ */
 static inline uint32_t round_to_odd(uint64_t power, uint32_t x)
 {
 	unsigned __int128 p = (unsigned __int128)power * x;
@@ -124,8 +127,10 @@ static inline int log2_of_10(int e)
 	return (e * 1741647) >> 19;
 }
 
-/* The shortest decimal in the interval that rounds to c * 2^q, the nearest of those: *digits *
- * 10^result. */
+/*
+ * The shortest decimal in the interval that rounds to c * 2^q, the nearest of those: *digits *
+ * 10^result.
+ */
 static int shortest(uint32_t c, int q, bool narrow, uint32_t *digits)
 {
 	int k = log10_of_2(q, narrow), h = q + log2_of_10(-k) + 1;
@@ -202,27 +207,44 @@ static bool reads_back(const char *text, size_t n, double value)
 	return nn_parse_f64(text, n, &back) && back == value;
 }
 
-size_t nn_format_f64(char *buffer, double value)
+static size_t format_f64(char *buffer, double value)
 {
 	double magnitude = fabs(value);
 	size_t n = 0;
 
-	if (!isfinite(value) || value == 0)
-		return special(buffer, value);
-	/* 15 digits survive the way through a normal double, so fewer need not be tried; zeros at
-	 * their end are dropped. */
+	/*
+	 * 15 digits survive the way through a normal double, so fewer need not be tried; zeros at
+	 * their end are dropped.
+	 */
 	for (int precision = magnitude < 0x1p-1022 ? 1 : 15; precision <= 17; precision++) {
 		int exponent;
 		uint64_t digits = correctly_rounded(magnitude, precision, &exponent);
 
-		n = lay_out(buffer, value < 0, digits, exponent);
+		n = lay_out(buffer, signbit(value) != 0, digits, exponent);
 		if (reads_back(buffer, n, value))
 			break;
-		/* Below a power of two doubles lie closer: the nearest decimal may miss where the
-		 * one above it hits. */
-		n = lay_out(buffer, value < 0, digits + 1, exponent);
+		/*
+		 * Below a power of two doubles lie closer: the nearest decimal may miss where the
+		 * one above it hits.
+		 */
+		n = lay_out(buffer, signbit(value) != 0, digits + 1, exponent);
 		if (reads_back(buffer, n, value))
 			break;
 	}
+	return n;
+}
+
+/* Whoever writes them, numbers may be subnormal; only bits tell such a one from 0 then. */
+size_t nn_format_f64(char *buffer, double value)
+{
+	uint64_t bits, before;
+	size_t n;
+
+	memcpy(&bits, &value, sizeof bits);
+	if (!isfinite(value) || bits << 1 == 0)
+		return special(buffer, value);
+	before = nn_flush_set(false);
+	n = format_f64(buffer, value);
+	nn_flush_restore(before);
 	return n;
 }

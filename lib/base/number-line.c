@@ -1,5 +1,7 @@
-/* Numbers of a line: sixteen bytes at once where the CPU has vectors for it, else eight digits at a
- * time. */
+/*
+ * Numbers of a line: sixteen bytes at once where the CPU has vectors for it, else eight digits at a
+ * time.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -95,8 +97,10 @@ static const char *take_decimal(const char *p, struct decimal *d)
 	return n > 0 && n < 4 ? p : NULL;
 }
 
-/* Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI
- * 1990). */
+/*
+ * Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI
+ * 1990).
+ */
 static inline bool decimal_f64(const struct decimal *d, double *value)
 {
 	double v = (double)d->digits;
@@ -242,8 +246,10 @@ __attribute__((target("avx2,bmi"))) static inline const char *short_wide(const c
 	return p + length;
 }
 
-/* [+-]digits.digits of up to 19 digits, 16 and more of them after the point: what f64 in full looks
- * like. */
+/*
+ * [+-]digits.digits of up to 19 digits, 16 and more of them after the point: what f64 in full looks
+ * like.
+ */
 __attribute__((target("avx2,bmi"))) static inline const char *long_wide(const char *p,
 									struct decimal *d)
 {

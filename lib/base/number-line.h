@@ -1,5 +1,7 @@
-/* Numbers of a line of text, many at once: the common ones exactly and fast, the others are left to
- * nn_parse. */
+/*
+ * Numbers of a line of text, many at once: the common ones exactly and fast, the others are left to
+ * nn_parse.
+ */
 #ifndef NN_BASE_NUMBER_LINE_H
 #define NN_BASE_NUMBER_LINE_H
 

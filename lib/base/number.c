@@ -1,5 +1,7 @@
-/* Text as numbers: exact, by one operation or 128-bit integers where that suffices, else by strtod
- * in the C locale. */
+/*
+ * Text as numbers: exact, by one operation or 128-bit integers where that suffices, else by strtod
+ * in the C locale.
+ */
 #include "config.h"
 #include <locale.h>
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/flush.h"
 #include "base/number.h"
 
 /* strtod of the C locale, whatever setlocale was given by a program that uses libnn. */
@@ -150,7 +153,8 @@ static bool scan(const char *s, const char *end, struct decimal *d)
 
 /* ---- exact ways ---- */
 
-/* One operation on two exact numbers: Clinger, How to Read Floating Point Numbers Accurately, 1990.
+/*
+ * One operation on two exact numbers: Clinger, How to Read Floating Point Numbers Accurately, 1990.
  */
 static inline bool one_operation(const struct decimal *d, double *value)
 {
@@ -170,8 +174,10 @@ static int bit_length(unsigned __int128 x)
 	return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* x * 2^exponent (and a little more if `sticky`), rounded to `bits` bits, ties to even. Nowhere
- * near the ends of double's range. */
+/*
+ * x * 2^exponent (and a little more if `sticky`), rounded to `bits` bits, ties to even. Nowhere
+ * near the ends of double's range.
+ */
 static double rounded(unsigned __int128 x, bool sticky, int exponent, int bits)
 {
 	int shift = bit_length(x) - bits;
@@ -187,7 +193,8 @@ static double rounded(unsigned __int128 x, bool sticky, int exponent, int bits)
 	return ldexp((double)kept, exponent + shift);
 }
 
-/* digits * 5^q * 2^q in integers, for |q| <= 27: the result has an absolute value of 1e-27 to 2e46.
+/*
+ * digits * 5^q * 2^q in integers, for |q| <= 27: the result has an absolute value of 1e-27 to 2e46.
  */
 static bool in_integers(const struct decimal *d, int bits, double *value)
 {
@@ -213,8 +220,10 @@ static bool in_integers(const struct decimal *d, int bits, double *value)
 
 /* ---- the slow way ---- */
 
-/* The first 1100 digits that count, an e and the exponent: more digits only say that there is
- * something behind them. */
+/*
+ * The first 1100 digits that count, an e and the exponent: more digits only say that there is
+ * something behind them.
+ */
 static void shortened(const char *text, const char *end, char *buffer, size_t room)
 {
 	size_t at = 0;
@@ -263,21 +272,43 @@ static const char *prepare(const char *text, size_t n, char *buffer)
 	return buffer;
 }
 
+/* Numbers that may be subnormal: whoever reads them. */
+static double slow_f64(const char *text, size_t n)
+{
+	char buffer[SLOW_ROOM];
+	uint64_t before = nn_flush_set(false);
+	double value = strtod_l(prepare(text, n, buffer), NULL, c_locale());
+
+	nn_flush_restore(before);
+	return value;
+}
+
+static float slow_f32(const char *text, size_t n)
+{
+	char buffer[SLOW_ROOM];
+	uint64_t before = nn_flush_set(false);
+	float value = strtof_l(prepare(text, n, buffer), NULL, c_locale());
+
+	nn_flush_restore(before);
+	return value;
+}
+
 bool nn_parse_f64(const char *text, size_t n, double *value)
 {
 	struct decimal d;
-	char buffer[SLOW_ROOM];
 
 	if (!scan(text, text + n, &d))
 		return false;
 	if (one_operation(&d, value) || in_integers(&d, 53, value))
 		return true;
-	*value = strtod_l(prepare(text, n, buffer), NULL, c_locale());
+	*value = slow_f64(text, n);
 	return isfinite(*value);
 }
 
-/* Is v, rounded to 53 bits, a tie of f32? Rounding anything else once more gives what rounding once
- * gives. */
+/*
+ * Is v, rounded to 53 bits, a tie of f32? Rounding anything else once more gives what rounding once
+ * gives.
+ */
 static inline bool is_tie(double v)
 {
 	uint64_t bits;
@@ -289,7 +320,6 @@ static inline bool is_tie(double v)
 bool nn_parse_f32(const char *text, size_t n, float *value)
 {
 	struct decimal d;
-	char buffer[SLOW_ROOM];
 	double v;
 
 	if (!scan(text, text + n, &d))
@@ -303,7 +333,7 @@ bool nn_parse_f32(const char *text, size_t n, float *value)
 		*value = (float)v;
 		return true;
 	}
-	*value = strtof_l(prepare(text, n, buffer), NULL, c_locale());
+	*value = slow_f32(text, n);
 	return isfinite(*value);
 }
 

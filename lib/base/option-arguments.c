@@ -1,5 +1,7 @@
-/* A command line made anew from what options hold: for a process that is to see neither --config
- * nor the environment. */
+/*
+ * A command line made anew from what options hold: for a process that is to see neither --config
+ * nor the environment.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,12 +1,13 @@
-/* The command line: GNU long options, clustered short ones, operands anywhere; then the environment
- * and --config. */
+/*
+ * The command line: GNU long options, clustered short ones, operands anywhere; then the environment
+ * and --config.
+ */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
-#include "base/output.h"
 #include "base/text.h"
 
 struct parse {
@@ -227,22 +228,6 @@ static void print_help(const struct nn_opt_list *list)
 	nn_text_free(&text);
 }
 
-/* What would write over the file that the options came from. */
-static int keep_config(const struct parse *p)
-{
-	static const char *const outputs[] = { "output", "log",  "checkpoint",
-					       "spool",  "plot", "record" };
-	char path[4096], quoted[NN_QUOTED];
-
-	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
-		if (nn_opt_text(p->list, outputs[i], path, sizeof path) &&
-		    nn_same_file(path, p->config))
-			return nn_fail(p->err, NN_EUSAGE,
-				       "--%s=%s: is the file of --config, which would be lost",
-				       outputs[i], nn_quote(quoted, path, strlen(path)));
-	return 0;
-}
-
 int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
 		 struct nn_error *err)
 {
@@ -260,7 +245,7 @@ int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_o
 		print_version(list, is_verbose(&p));
 	if (*done)
 		return 0;
-	if (p.config && (nn_opt_config(list, p.config, p.given, err) < 0 || keep_config(&p) < 0))
+	if (p.config && nn_opt_config(list, p.config, p.given, err) < 0)
 		return -1;
 	if (parse_environment(&p) < 0 || check_absent(&p) < 0)
 		return -1;

@@ -30,6 +30,7 @@ const struct nn_opt nn_std_opts[] = {
 	  .offset = AT(output),
 	  .arg = "FILE",
 	  .filled = true,
+	  .file = NN_OPT_WRITES,
 	  .help = "write the result there instead of to standard output",
 	  .man = "The file is written under a temporary name and renamed when it is complete; what "
 		 "was there before stays if "
@@ -77,10 +78,14 @@ const struct nn_opt nn_std_opts[] = {
 	  .offset = AT(log),
 	  .arg = "FILE",
 	  .filled = true,
+	  .file = NN_OPT_WRITES,
 	  .help = "write what happens there, one JSON object a line" },
 	{ .name = "config",
 	  .type = NN_OPT_CONFIG,
+	  .offset = AT(config),
 	  .arg = "FILE",
+	  .filled = true,
+	  .file = NN_OPT_READS,
 	  .help = "read options from a file of lines `option = value`",
 	  .man = "Lines that begin with # are comments; switches are written yes or no; the "
 		 "command line wins." },

@@ -115,8 +115,10 @@ static bool within(const struct nn_opt *row, double value)
 	return value >= row->min && (row->max == 0 || value <= row->max);
 }
 
-/* A check writes "--name=value: ..."; where the value came from elsewhere, that place stands there
- * instead. */
+/*
+ * A check writes "--name=value: ..."; where the value came from elsewhere, that place stands there
+ * instead.
+ */
 static int check_custom(const struct nn_opt *row, const char *value, const char *origin,
 			struct nn_error *err)
 {
@@ -147,6 +149,7 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 	case NN_OPT_VERBOSE:
 		*(int *)place += strcmp(value, "no") != 0;
 		return 0;
+	case NN_OPT_CONFIG:
 	case NN_OPT_STRING:
 		*(const char **)place = value;
 		return *value || !row->filled
@@ -177,7 +180,6 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 			       : refuse(row, "a number", origin, err);
 	case NN_OPT_HELP:
 	case NN_OPT_VERSION:
-	case NN_OPT_CONFIG:
 		return 0;
 	}
 	return 0;

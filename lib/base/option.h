@@ -1,5 +1,7 @@
-/* Options: one table per tool (a list of tables owned by rooms) yields parsing, help, man page and
- * completions. */
+/*
+ * Options: one table per tool (a list of tables owned by rooms) yields parsing, help, man page and
+ * completions.
+ */
 #ifndef NN_BASE_OPTION_H
 #define NN_BASE_OPTION_H
 
@@ -20,10 +22,13 @@ enum nn_opt_type {
 	NN_OPT_CUSTOM,  /* const char *, kept as text; checked by `check` (value, err) at once */
 	NN_OPT_HELP,
 	NN_OPT_VERSION,
-	NN_OPT_CONFIG,
+	NN_OPT_CONFIG, /* const char * */
 	NN_OPT_VERBOSE,
 	NN_OPT_QUIET,
 };
+
+/* The file that a value names, if it names one. */
+enum nn_opt_file { NN_OPT_NO_FILE, NN_OPT_READS, NN_OPT_WRITES };
 
 struct nn_opt {
 	const char *name; /* long name without dashes; NULL ends a table */
@@ -40,9 +45,12 @@ struct nn_opt {
 	int (*check)(const char *value, struct nn_error *err);
 	bool optional_arg; /* of a string: --explain (NULL, and given) or --explain=json */
 	bool filled;       /* of a string: never empty */
+	enum nn_opt_file file;
+	bool (*names_file)(const char *value); /* of such an option; NULL: every value does */
 };
 
-/* A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first.
+/*
+ * A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first.
  */
 struct nn_opt_table {
 	const char *heading; /* for --help and the man page */
@@ -57,8 +65,8 @@ struct nn_opt_list {
 	const char *brief;                 /* one sentence */
 	const struct nn_opt_table *tables; /* ends with rows == NULL */
 	void (*more_version)(void);        /* prints what --version -v adds; NULL: nothing */
-	const char *absent; /* the first operand with which a device that is not here is taken too;
-			       NULL: none */
+	/* the first operand with which a device that is not here is taken too; NULL: none */
+	const char *absent;
 };
 
 /*
@@ -71,9 +79,17 @@ struct nn_opt_list {
 int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
 		 struct nn_error *err);
 bool nn_opt_given(const struct nn_opt_list *list, const char *name);
-/* The value of an option as the user would type it, for logs and state files; false: no such
- * option. */
+/*
+ * The value of an option as the user would type it, for logs and state files; false: no such
+ * option.
+ */
 bool nn_opt_text(const struct nn_opt_list *list, const char *name, char *buffer, size_t size);
+
+/*
+ * All effective options as a JSON object of texts, sorted by name; freed by the caller. NULL: no
+ * memory.
+ */
+char *nn_opt_json(const struct nn_opt_list *list, struct nn_error *err);
 
 /*
  * The command line that gives the same values without --config and environment: tool, options that
@@ -85,15 +101,19 @@ void nn_opt_arguments_free(char **words);
 
 #define NN_OPT_TABLES 8 /* tables of a list at most; rows of a table at most 64 */
 
-/* The same tables as text: --help, the OPTIONS section of the man page, completions for "bash",
- * "zsh", "fish". */
+/*
+ * The same tables as text: --help, the OPTIONS section of the man page, completions for "bash",
+ * "zsh", "fish".
+ */
 struct nn_text;
 void nn_opt_help(const struct nn_opt_list *list, struct nn_text *text);
 void nn_opt_man(const struct nn_opt_list *list, struct nn_text *text);
 void nn_opt_completion(const struct nn_opt_list *list, const char *shell, struct nn_text *text);
 
-/* Inside: the row of a name given in full or abbreviated; a value into its place. origin stands
- * before messages ("--lr=x"). */
+/*
+ * Inside: the row of a name given in full or abbreviated; a value into its place. origin stands
+ * before messages ("--lr=x").
+ */
 const struct nn_opt *nn_opt_find(const struct nn_opt_list *list, const char *name, size_t n,
 				 size_t *table, struct nn_error *err);
 int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
@@ -111,6 +131,7 @@ struct nn_std_options {
 	bool reproducible;
 	const char *log;
 	const char *output;
+	const char *config;
 	int verbose;
 	bool quiet;
 	bool dry_run;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,12 +16,34 @@
 
 #define RANDOM 6 /* of `.NAME.XXXXXX.tmp` */
 
+/* Two letters that follow from the other four: of names that users choose one in 3,844 has them. */
+void nn_output_seal(char letters[RANDOM])
+{
+	static const char digits[] =
+		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	uint32_t sum = 2166136261u;
+
+	for (int i = 0; i < RANDOM - 2; i++)
+		sum = (sum ^ (unsigned char)letters[i]) * 16777619u;
+	letters[RANDOM - 2] = digits[sum / 62 % 62];
+	letters[RANDOM - 1] = digits[sum % 62];
+}
+
+static bool is_sealed(const char *letters)
+{
+	char again[RANDOM];
+
+	memcpy(again, letters, RANDOM);
+	nn_output_seal(again);
+	return memcmp(again, letters, RANDOM) == 0;
+}
+
 /* Of a name that was cut as names of temporaries are. */
 static bool is_temporary(const char *entry, const char *name, size_t n)
 {
 	return strlen(entry) == 1 + n + 1 + RANDOM + 4 && entry[0] == '.' &&
 	       strncmp(entry + 1, name, n) == 0 && entry[1 + n] == '.' &&
-	       strcmp(entry + 1 + n + 1 + RANDOM, ".tmp") == 0;
+	       strcmp(entry + 1 + n + 1 + RANDOM, ".tmp") == 0 && is_sealed(entry + 1 + n + 1);
 }
 
 bool nn_output_hold(int fd, int folder, const char *path)

@@ -117,18 +117,21 @@ static void fill_in(char *temporary, unsigned attempt)
 	number = (uint64_t)out[0] << 32 | out[1];
 	for (int i = 0; i < 6; i++, number /= 62)
 		x[i] = letters[number % 62];
+	nn_output_seal(x);
 }
 
-/* The name is remembered before the file is made, so that a signal in between leaves nothing
- * behind. */
-static int create(struct nn_output *o)
+/*
+ * The name is remembered before the file is made, so that a signal in between leaves nothing
+ * behind.
+ */
+static int create(struct nn_output *o, mode_t mode)
 {
 	for (unsigned attempt = 0; attempt < 100; attempt++) {
 		fill_in(o->temporary, attempt);
 		if (access(o->temporary, F_OK) == 0)
 			continue;
 		o->slot = remember(o->temporary);
-		o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		if (o->fd >= 0 && nn_output_hold(o->fd, AT_FDCWD, o->temporary))
 			return 0;
 		if (o->fd >= 0) {
@@ -145,29 +148,56 @@ static int create(struct nn_output *o)
 	return -1;
 }
 
-static int open_temporary(struct nn_output *o, const char *path, struct nn_error *err)
+/* A file keeps the mode it had, and what lies beside another is no wider than that. */
+static mode_t mode_of(const char *path, const char *owner)
 {
 	struct stat old;
+	mode_t mode = 07777;
 
+	if (lstat(path, &old) == 0 && S_ISREG(old.st_mode))
+		mode &= old.st_mode & 0777;
+	if (owner && lstat(owner, &old) == 0 && S_ISREG(old.st_mode))
+		mode &= old.st_mode & 0777;
+	return mode;
+}
+
+/* A name that a rename would refuse is refused before any work. */
+static int check_name(const char *path, struct nn_error *err)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (strlen(slash ? slash + 1 : path) <= NAME_MAX && strlen(path) < PATH_MAX)
+		return 0;
+	errno = ENAMETOOLONG;
+	return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
+}
+
+static int open_temporary(struct nn_output *o, const char *path, const char *owner,
+			  struct nn_error *err)
+{
+	mode_t mode = mode_of(path, owner);
+
+	if (check_name(path, err) < 0)
+		return -1;
 	nn_output_sweep(path);
 	o->path = nn_strdup(path, err);
 	o->temporary = temporary_name(path, err);
 	if (!o->path || !o->temporary)
 		return -1;
-	if (create(o) < 0) {
+	if (create(o, mode > 0777 ? 0666 : 0600) < 0) {
 		nn_free(o->temporary);
 		o->temporary = NULL;
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", path);
 	}
-	/* A file keeps the mode it had; some filesystems have no modes. */
-	if (lstat(path, &old) == 0 && S_ISREG(old.st_mode) &&
-	    fchmod(o->fd, old.st_mode & 0777) != 0)
-		errno = 0;
+	if (mode <= 0777 && fchmod(o->fd, mode) != 0)
+		errno = 0; /* some filesystems have no modes */
 	return 0;
 }
 
-/* /dev/stdout, /dev/fd/N and /proc/self/fd/N are descriptors, also where they lead to a regular
- * file: N, or -1. */
+/*
+ * /dev/stdout, /dev/fd/N and /proc/self/fd/N are descriptors, also where they lead to a regular
+ * file: N, or -1.
+ */
 static int descriptor(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -201,7 +231,8 @@ static int open_stdout(struct nn_output *o, bool binary, struct nn_error *err)
 	return binary ? nn_output_binary(o, err) : 0;
 }
 
-static int open_path(struct nn_output *o, const char *path, bool binary, struct nn_error *err)
+static int open_path(struct nn_output *o, const char *path, const char *owner, bool binary,
+		     struct nn_error *err)
 {
 	struct stat st;
 	int fd = descriptor(path);
@@ -213,7 +244,7 @@ static int open_path(struct nn_output *o, const char *path, bool binary, struct 
 		return nn_fail(err, NN_EFAIL, "%s: expected the name of a file to write",
 			       *path ? path : "\"\"");
 	if (fd < 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))
-		return open_temporary(o, path, err);
+		return open_temporary(o, path, owner, err);
 	if (fd < 0 && S_ISDIR(st.st_mode))
 		return nn_fail(err, NN_EFAIL, "%s: is a directory, expected a file to write", path);
 	o->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
@@ -223,7 +254,8 @@ static int open_path(struct nn_output *o, const char *path, bool binary, struct 
 	return binary ? nn_output_binary(o, err) : 0;
 }
 
-int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err)
+int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
+			  bool binary, struct nn_error *err)
 {
 	struct nn_output *o = nn_alloc(1, sizeof *o, err);
 	bool standard = !path || strcmp(path, "-") == 0 || descriptor(path) == STDOUT_FILENO;
@@ -233,12 +265,17 @@ int nn_output_open(struct nn_output **output, const char *path, bool binary, str
 	o->fd = o->slot = -1;
 	o->buffer = nn_alloc(BUFFER, 1, err);
 	if (!o->buffer ||
-	    (standard ? open_stdout(o, binary, err) : open_path(o, path, binary, err)) < 0) {
+	    (standard ? open_stdout(o, binary, err) : open_path(o, path, owner, binary, err)) < 0) {
 		nn_output_abort(o);
 		return -1;
 	}
 	*output = o;
 	return 0;
+}
+
+int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err)
+{
+	return nn_output_open_beside(output, path, NULL, binary, err);
 }
 
 static bool wait_until_writable(int fd)
@@ -307,11 +344,6 @@ int nn_output_printf(struct nn_output *o, struct nn_error *err, const char *form
 	if (text != small)
 		nn_free(text);
 	return status;
-}
-
-int nn_output_fd(struct nn_output *o)
-{
-	return o->fd;
 }
 
 bool nn_output_is_regular(const struct nn_output *o)

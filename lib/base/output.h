@@ -1,4 +1,9 @@
-/* Files written safely: a temporary beside the target, fsync, rename, fsync of the directory. */
+/*
+ * Files written safely: a temporary beside the target, fsync, rename, fsync of the directory.
+ *
+ * A temporary is locked (flock) by its writer; opening an output removes those of the same name
+ * that no process holds.
+ */
 #ifndef NN_BASE_OUTPUT_H
 #define NN_BASE_OUTPUT_H
 
@@ -16,13 +21,16 @@ struct nn_output;
  * every error text ("stdout" for standard output).
  */
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err);
+/* The same for what lies beside `owner` (NULL: nothing): nobody may read it who may not read that.
+ */
+int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
+			  bool binary, struct nn_error *err);
 /* What is written will be binary after all: refused on a terminal. */
 int nn_output_binary(struct nn_output *output, struct nn_error *err);
 int nn_output_write(struct nn_output *output, const void *bytes, size_t n, struct nn_error *err);
 int nn_output_printf(struct nn_output *output, struct nn_error *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int nn_output_flush(struct nn_output *output, struct nn_error *err);
-int nn_output_fd(struct nn_output *output);
 bool nn_output_is_regular(const struct nn_output *output); /* will be renamed into place */
 /* Finish: flush, fsync, rename, fsync of the directory; frees in any case. */
 int nn_output_commit(struct nn_output *output, struct nn_error *err);
@@ -33,6 +41,8 @@ void nn_output_abort_all(void);                 /* async-signal-safe */
  * nn_output_open does it. Never an error.
  */
 void nn_output_sweep(const char *path);
+/* Inside: the last two of the six letters of a temporary, which tell it from a user's file. */
+void nn_output_seal(char letters[6]);
 /* Inside: lock a temporary that was just made. false: a sweep took it first. */
 bool nn_output_hold(int fd, int folder, const char *path);
 /* "-", or another name of a standard input that is no regular file (/dev/stdin, a FIFO). */

@@ -1,5 +1,7 @@
-/* Threads that share pieces: a job is open for a while in one word that idle threads spin and then
- * sleep on. */
+/*
+ * Threads that share pieces: a job is open for a while in one word that idle threads spin and then
+ * sleep on.
+ */
 #include "config.h"
 #include <linux/futex.h>
 #include <pthread.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/flush.h"
 #include "base/memory.h"
 #include "base/pool.h"
 
@@ -159,8 +162,10 @@ static void wait_for_job(struct nn_pool *pool)
 	unsigned state;
 
 	while (!spin(&pool->state, calls)) {
-		/* Counted as asleep first, looked at the word then; announce does both the other
-		 * way round. */
+		/*
+		 * Counted as asleep first, looked at the word then; announce does both the other
+		 * way round.
+		 */
 		atomic_fetch_add(&pool->asleep, 1);
 		state = atomic_load(&pool->state);
 		if (!calls(state))
@@ -175,6 +180,7 @@ static void *work(void *argument)
 	struct nn_pool *pool = me.pool;
 
 	nn_free(argument);
+	nn_flush_set(true);
 	for (;;) {
 		wait_for_job(pool);
 		if (atomic_load(&pool->state) & QUIT)

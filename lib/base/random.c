@@ -1,5 +1,7 @@
-/* Philox4x32-10: ten rounds of two 32-bit products and a key that grows by Weyl constants (Salmon
- * et al., SC'11). */
+/*
+ * Philox4x32-10: ten rounds of two 32-bit products and a key that grows by Weyl constants (Salmon
+ * et al., SC'11).
+ */
 #include "base/random.h"
 
 void nn_philox(uint64_t seed, uint64_t index, uint32_t stream, uint32_t block, uint32_t out[4])

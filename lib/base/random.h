@@ -1,5 +1,10 @@
-/* Random numbers by counter: Philox4x32-10 (Salmon et al., SC'11), so that any number can be had
- * alone. */
+/*
+ * Random numbers by counter: Philox4x32-10 (Salmon et al., SC'11), so that any number can be had
+ * alone.
+ *
+ * The stream of an initial value is NN_STREAM_INIT + 16 times the number of the parameter in its
+ * line + 256 times its canonical line.
+ */
 #ifndef NN_BASE_RANDOM_H
 #define NN_BASE_RANDOM_H
 

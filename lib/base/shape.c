@@ -40,6 +40,18 @@ size_t nn_shape_count(const struct nn_shape *shape)
 	return count;
 }
 
+size_t nn_shape_columns(const struct nn_shape *shape)
+{
+	return shape->rank == 3 ? shape->dim[0] : shape->rank > 0 ? shape->dim[shape->rank - 1] : 1;
+}
+
+size_t nn_shape_positions(const struct nn_shape *shape)
+{
+	size_t columns = nn_shape_columns(shape);
+
+	return columns ? nn_shape_count(shape) / columns : 0;
+}
+
 bool nn_shape_equal(const struct nn_shape *a, const struct nn_shape *b)
 {
 	return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;

@@ -35,6 +35,12 @@ struct nn_shape {
 
 /* Product of the dimensions; the makers of shapes check that it fits. */
 size_t nn_shape_count(const struct nn_shape *shape);
+/*
+ * An output's row is positions of columns, which are classes or numbers: the channels of C,H,W,
+ * else the last dimension; a single value has one of both.
+ */
+size_t nn_shape_columns(const struct nn_shape *shape);
+size_t nn_shape_positions(const struct nn_shape *shape);
 bool nn_shape_equal(const struct nn_shape *a, const struct nn_shape *b);
 /* Product checked over all dimensions, zeros included; false on overflow. */
 bool nn_shape_check(const struct nn_shape *shape, size_t element_size, size_t *bytes);

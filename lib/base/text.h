@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include "base/error.h"
 
-/* Zero-initialize; data is NUL-terminated once anything was added. After a failed add `failed`
- * stays set and adds do nothing. */
+/*
+ * Zero-initialize; data is NUL-terminated once anything was added. After a failed add `failed`
+ * stays set and adds do nothing.
+ */
 struct nn_text {
 	char *data;
 	size_t length, room;
@@ -30,7 +32,8 @@ void nn_text_free(struct nn_text *text);
 const char *nn_did_you_mean(const char *word, const char *(*next)(const void *arg, size_t i),
 			    const void *arg);
 
-/* Bytes of the UTF-8 sequence that bytes[0..n), n > 0, begin with; 0 if it is not valid (RFC 3629).
+/*
+ * Bytes of the UTF-8 sequence that bytes[0..n), n > 0, begin with; 0 if it is not valid (RFC 3629).
  */
 size_t nn_utf8_length(const char *bytes, size_t n);
 /* Length of the valid UTF-8 prefix of bytes. */

@@ -1,5 +1,7 @@
-/* Loops for the widest vectors there are: compiled twice, chosen when the library is loaded. For
- * loops whose bytes do not depend on it. */
+/*
+ * Loops for the widest vectors there are: compiled twice, chosen when the library is loaded. For
+ * loops whose bytes do not depend on it.
+ */
 #ifndef NN_BASE_WIDE_H
 #define NN_BASE_WIDE_H
 
@@ -15,14 +17,18 @@
 #define NN_WIDE
 #endif
 
-/* Before a static function (the choice must not be exported): it is compiled for AVX2 and for what
- * every CPU has. */
+/*
+ * Before a static function (the choice must not be exported): it is compiled for AVX2 and for what
+ * every CPU has.
+ */
 #ifndef NN_WIDE
 #define NN_WIDE __attribute__((target_clones("avx2", "default")))
 #endif
 
-/* Before a for: arrays of it are one or do not overlap, so that no turn needs what one before has
- * stored. */
+/*
+ * Before a for: arrays of it are one or do not overlap, so that no turn needs what one before has
+ * stored.
+ */
 #ifdef __clang__
 #define NN_NO_CARRY _Pragma("clang loop vectorize(assume_safety)")
 #else

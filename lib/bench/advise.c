@@ -1,9 +1,13 @@
-/* nn-bench advise: rules of thumb, each measured on the given model. */
+/*
+ * nn-bench advise: rules of thumb, each measured on the given model.
+ *
+ * A rule whose other side is not present, or not distinguished from chance, "depends".
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/gain.h"
+#include "bench/speedup.h"
 #include "model/widen.h"
 
 #define PARAMETERS 10000
@@ -17,7 +21,7 @@ static const struct nn_report_column columns[] = {
 struct advise {
 	struct nn_bench *b;
 	struct nn_report *report;
-	const struct nn_subject *subject;
+	const struct nn_bench_model *subject;
 	const struct nn_device *device;
 	int wrong, rows;
 };
@@ -27,10 +31,12 @@ static const char *mode_name(enum nn_bench_mode mode)
 	return mode == NN_BENCH_TRAIN ? "train" : "predict";
 }
 
-/* A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row
- * without a figure. */
+/*
+ * A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row
+ * without a figure.
+ */
 static int put(struct advise *v, const char *rule, const char *claim, double measured,
-	       const char *verdict, const struct nn_gain *gains, int n, struct nn_error *err)
+	       const char *verdict, const struct nn_speedup *gains, int n, struct nn_error *err)
 {
 	bool wrong = false;
 
@@ -42,19 +48,19 @@ static int put(struct advise *v, const char *rule, const char *claim, double mea
 	nn_report_text(v->report, "verdict",
 		       wrong     ? "depends"
 		       : verdict ? verdict
-				 : nn_gain_verdict(gains, n));
-	nn_report_text(v->report, "check", nn_gain_check(gains, n));
+				 : nn_speedup_verdict(gains, n));
+	nn_report_text(v->report, "check", nn_speedup_check(gains, n));
 	v->wrong += wrong;
 	v->rows++;
 	return nn_report_row(v->report, err);
 }
 
-static const struct nn_gain unknown = { .times = NAN, .low = NAN, .high = NAN };
+static const struct nn_speedup unknown = { .times = NAN, .low = NAN, .high = NAN };
 
-static struct nn_way usual(const struct advise *v, enum nn_bench_mode mode)
+static struct nn_alternative usual(const struct advise *v, enum nn_bench_mode mode)
 {
-	return (struct nn_way){ v->subject, v->device, v->b->threads,
-				mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
+	return (struct nn_alternative){ v->subject, v->device, v->b->threads,
+					mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
 }
 
 /* ---- the rules ---- */
@@ -62,11 +68,11 @@ static struct nn_way usual(const struct advise *v, enum nn_bench_mode mode)
 /* "More than 10k parameters: use the GPU", and so fewer: do not. */
 static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
-	size_t n = nn_subject_parameters(v->subject);
-	struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
+	size_t n = nn_bench_model_parameters(v->subject);
+	struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
 	const char *names[NN_BENCH_DEVICES], *verdict = "depends";
 	int devices = nn_bench_devices(v->b, names, err);
-	struct nn_gain g = unknown;
+	struct nn_speedup g = unknown;
 	char claim[160];
 
 	if (devices < 0)
@@ -80,7 +86,7 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 	} else {
 		if (!(ways[1].device =
 			      nn_bench_device(v->b, names[devices - 1], v->subject->dtype, err)) ||
-		    nn_gain_models(v->b, "gpu", mode, ways, &g, err) < 0)
+		    nn_speedup_models(v->b, "gpu", mode, ways, &g, err) < 0)
 			return -1;
 		if (g.low > 1 || g.high < 1)
 			verdict = (g.times > 1) == (n > PARAMETERS) ? "holds" : "does not hold";
@@ -90,14 +96,14 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 
 /* A batch against others: the gains of `than` over each. */
 static int against(struct advise *v, const char *rule, enum nn_bench_mode mode,
-		   const size_t pairs[2][2], struct nn_gain gains[2], struct nn_error *err)
+		   const size_t pairs[2][2], struct nn_speedup gains[2], struct nn_error *err)
 {
 	for (int i = 0; i < 2; i++) {
-		struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
+		struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].batch = pairs[i][0];
 		ways[1].batch = pairs[i][1];
-		if (nn_gain_models(v->b, rule, mode, ways, &gains[i], err) < 0)
+		if (nn_speedup_models(v->b, rule, mode, ways, &gains[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -106,7 +112,7 @@ static int against(struct advise *v, const char *rule, enum nn_bench_mode mode,
 static int rule_1024(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t pairs[2][2] = { { 1000, 1024 }, { 1100, 1024 } };
-	struct nn_gain gains[2];
+	struct nn_speedup gains[2];
 	char claim[160];
 
 	snprintf(claim, sizeof claim, "%s: a batch of 1024 is faster per row than 1000 and 1100",
@@ -120,7 +126,7 @@ static int rule_1024(struct advise *v, enum nn_bench_mode mode, struct nn_error 
 static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t pairs[2][2] = { { 32, 128 }, { 32, 1024 } };
-	struct nn_gain gains[2];
+	struct nn_speedup gains[2];
 	char claim[160];
 
 	snprintf(claim, sizeof claim,
@@ -135,18 +141,18 @@ static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *e
 /* Each doubling has to pay; measured is what all threads give over one. */
 static int rule_threads(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
-	struct nn_gain gains[16];
+	struct nn_speedup gains[16];
 	double all = 1;
 	char claim[160];
 	int n = 0;
 
 	for (int threads = 1; threads < v->b->threads && n < 16; n++) {
-		struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
+		struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].threads = threads;
 		ways[1].threads = threads =
 			2 * threads < v->b->threads ? 2 * threads : v->b->threads;
-		if (nn_gain_models(v->b, "threads", mode, ways, &gains[n], err) < 0)
+		if (nn_speedup_models(v->b, "threads", mode, ways, &gains[n], err) < 0)
 			return -1;
 		all *= gains[n].times;
 	}
@@ -171,11 +177,11 @@ static size_t padded(void *arg, size_t out)
 static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multiple,
 			 struct nn_error *err)
 {
-	struct nn_way ways[2] = { usual(v, mode), usual(v, mode) };
-	struct nn_subject *wide = NULL;
+	struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
+	struct nn_bench_model *wide = NULL;
 	struct nn_text text = { 0 };
 	struct nn_error unfit;
-	struct nn_gain g = unknown;
+	struct nn_speedup g = unknown;
 	char rule[48], claim[160];
 	int status = 0;
 
@@ -185,8 +191,8 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 	if (strcmp(text.data, nn_net_text(v->subject->net)) == 0) {
 		snprintf(claim, sizeof claim, "%s: all widths are multiples of %zu: nothing to pad",
 			 mode_name(mode), multiple);
-	} else if (nn_subject_open(&wide, text.data, 1 + (int)v->subject->dtype, v->b->std->seed,
-				   &unfit) < 0) {
+	} else if (nn_bench_model_open(&wide, text.data, 1 + (int)v->subject->dtype,
+				       v->b->std->seed, &unfit) < 0) {
 		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
 			 mode_name(mode), multiple);
 		nn_bench_note(v->b, "%s: not measured: %s", rule, unfit.text);
@@ -194,9 +200,9 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
 			 mode_name(mode), multiple);
 		ways[1].subject = wide;
-		status = nn_gain_models(v->b, rule, mode, ways, &g, err);
+		status = nn_speedup_models(v->b, rule, mode, ways, &g, err);
 	}
-	nn_subject_free(wide);
+	nn_bench_model_free(wide);
 	nn_text_free(&text);
 	return status < 0 ? -1 : put(v, rule, claim, g.times, NULL, &g, 1, err);
 }
@@ -208,7 +214,7 @@ static int layer_multiple(struct advise *v, const struct nn_node *node, size_t r
 	struct nn_net_line line = nn_net_line(v->subject->net, node->line);
 	struct nn_product p[2];
 	char rule[48], claim[256];
-	struct nn_gain g;
+	struct nn_speedup g;
 
 	if (!nn_product_of(&p[0], v->subject->program, node, rows) ||
 	    !nn_product_pad(&p[1], &p[0], multiple))
@@ -217,7 +223,7 @@ static int layer_multiple(struct advise *v, const struct nn_node *node, size_t r
 	snprintf(claim, sizeof claim,
 		 "layer %s %s: M,N,K %zu,%zu,%zu padded to %zu,%zu,%zu is faster", line.name,
 		 line.layer, p[0].m, p[0].n, p[0].k, p[1].m, p[1].n, p[1].k);
-	if (nn_gain_products(v->b, rule, v->device, p, &g, err) < 0)
+	if (nn_speedup_products(v->b, rule, v->device, p, &g, err) < 0)
 		return -1;
 	return put(v, rule, claim, g.times, NULL, &g, 1, err);
 }
@@ -278,7 +284,7 @@ static int advise_all(struct advise *v, struct nn_error *err)
 int nn_verb_advise(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct advise v = { .b = b };
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	int status;
 
 	(void)n;
@@ -293,6 +299,6 @@ int nn_verb_advise(struct nn_bench *b, int n, char **words, struct nn_error *err
 	if (status == 0 && v.wrong)
 		status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check",
 				 v.wrong, v.rows);
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	return nn_report_close(v.report, status < 0 ? NULL : err) < 0 ? -1 : status;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "bench/bench.h"
 
@@ -46,6 +47,17 @@ static bool is_word_of(const char *list, const char *word)
 	return false;
 }
 
+/* Operands are models, or their text. */
+static int check_files(const struct nn_bench_setup *setup, int n, char **operands,
+		       struct nn_error *err)
+{
+	struct nn_file_use files[NN_BENCH_OPERANDS];
+
+	for (int i = 0; i < n; i++)
+		files[i] = (struct nn_file_use){ .path = operands[i] };
+	return nn_files_check(setup->list, files, (size_t)n, err);
+}
+
 int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)
 {
 	const struct nn_bench_verb *verb;
@@ -63,9 +75,9 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 	for (const struct nn_opt *o = nn_bench_opts; o->name; o++)
 		if (nn_opt_given(setup->list, o->name) && strcmp(o->name, "to") != 0 &&
 		    strcmp(o->name, "time") != 0 && !is_word_of(verb->options, o->name))
-			return nn_fail(err, NN_EUSAGE, "--%s: means nothing to %s", o->name,
+			return nn_fail(err, NN_EUSAGE, "--%s: does not apply to %s", o->name,
 				       verb->name);
-	return 0;
+	return check_files(setup, n - 1, words + 1, err);
 }
 
 int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err)

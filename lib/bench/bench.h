@@ -1,5 +1,7 @@
-/* nn-bench: its verbs, and what each is given. A verb is a file with its function and a line in
- * verbs.def. */
+/*
+ * nn-bench: its verbs, and what each is given. A verb is a file with its function and a line in
+ * verbs.def.
+ */
 #ifndef NN_BENCH_BENCH_H
 #define NN_BENCH_BENCH_H
 
@@ -35,8 +37,10 @@ struct nn_bench_setup {
 	struct nn_std_options *std;
 	struct nn_bench_host host;
 	const struct nn_clock *clock; /* NULL: the real one */
-	/* For tests: these devices, by their names, in place of those that can be opened; ends with
-	 * NULL. */
+	/*
+	 * For tests: these devices, by their names, in place of those that can be opened; ends with
+	 * NULL.
+	 */
 	const struct nn_device *const *devices;
 };
 
@@ -54,18 +58,22 @@ struct nn_bench {
 struct nn_bench_verb {
 	const char *name, *operands; /* "run", "MODEL" */
 	int fewest, most;            /* operands */
-	const char *options; /* those of nn_bench_opts it uses besides --to and --time: "batch mode
-				plot" */
+	/* those of nn_bench_opts it uses besides --to and --time: "batch mode plot" */
+	const char *options;
 	const char *help;
 	int (*run)(struct nn_bench *bench, int n, char **operands, struct nn_error *err);
 };
 extern const struct nn_bench_verb nn_bench_verbs[]; /* ends with name NULL */
 
-/* What can be told from the command line: verb, operands, options (NN_EUSAGE). words[0] is the
- * verb. */
+/*
+ * What can be told from the command line: verb, operands, options (NN_EUSAGE). words[0] is the
+ * verb.
+ */
 int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err);
-/* Run the verb words[0]. Rows printed so far stay when it fails or is stopped; stopping is no
- * failure. */
+/*
+ * Run the verb words[0]. Rows printed so far stay when it fails or is stopped; stopping is no
+ * failure.
+ */
 int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct nn_error *err);
 
 /* ---- for verbs ---- */
@@ -80,8 +88,10 @@ bool nn_bench_stopped(const struct nn_bench *bench);
 /* The report of the verb's rows, to the place and in the format that the options say. */
 int nn_bench_report(const struct nn_bench *bench, const struct nn_report_column *columns,
 		    struct nn_report **report, struct nn_error *err);
-/* nn_measure with the bench's clock, --time for each call, and its stop; what it finds of a busy
- * machine is kept for one note. */
+/*
+ * nn_measure with the bench's clock, --time for each call, and its stop; what it finds of a busy
+ * machine is kept for one note.
+ */
 int nn_bench_measure(struct nn_bench *bench, const struct nn_measure_call *calls, size_t n,
 		     struct nn_measure *results, struct nn_error *err);
 /* "nn-bench: note: ..." that something took too long for any figure: what names it. */
@@ -90,22 +100,27 @@ void nn_bench_note(const struct nn_bench *bench, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #define NN_BENCH_DEVICES 8
+#define NN_BENCH_OPERANDS 64 /* at most */
 struct nn_device;
-struct nn_subject;
+struct nn_bench_model;
 /* A device by its name: of the setup's list where there is one, else opened. NULL with *err. */
 const struct nn_device *nn_bench_device(const struct nn_bench *bench, const char *name,
 					enum nn_dtype dtype, struct nn_error *err);
-/* The names of the devices to measure: the one of --device, else (or for auto) all that are there;
- * their number, at least 1, or -1. */
+/*
+ * The names of the devices to measure: the one of --device, else (or for auto) all that are there;
+ * their number, at least 1, or -1.
+ */
 int nn_bench_devices(const struct nn_bench *bench, const char *names[NN_BENCH_DEVICES],
 		     struct nn_error *err);
 /* The operand MODEL, in the type of --precision, with values by --seed. */
-int nn_bench_subject(const struct nn_bench *bench, const char *operand, struct nn_subject **subject,
-		     struct nn_error *err);
+int nn_bench_subject(const struct nn_bench *bench, const char *operand,
+		     struct nn_bench_model **subject, struct nn_error *err);
 
 #define NN_BENCH_BATCHES 64
-/* The batches of a list like 1,32,1:1024*2 in its order, at most NN_BENCH_BATCHES; their number, or
- * -1 with NN_EUSAGE. */
+/*
+ * The batches of a list like 1,32,1:1024*2 in its order, at most NN_BENCH_BATCHES; their number, or
+ * -1 with NN_EUSAGE.
+ */
 int nn_bench_batches(const char *list, size_t batches[NN_BENCH_BATCHES], struct nn_error *err);
 
 #endif

@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "bench/busy.h"
 
-/* Seconds that the threads of this process waited, ready to run, since they began; NAN where the
- * kernel does not count. */
+/*
+ * Seconds that the threads of this process waited, ready to run, since they began; NAN where the
+ * kernel does not count.
+ */
 static double waited_s(void)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -1,5 +1,7 @@
-/* Is somebody else using the processors? The kernel knows how long threads that could run had to
- * wait. */
+/*
+ * Is somebody else using the processors? The kernel knows how long threads that could run had to
+ * wait.
+ */
 #ifndef NN_BENCH_BUSY_H
 #define NN_BENCH_BUSY_H
 
@@ -8,8 +10,10 @@ struct nn_busy {
 };
 
 void nn_busy_start(struct nn_busy *busy);
-/* Seconds that threads of this process waited for a processor, and that the host took from this
- * machine, per second since; NAN: unknown. */
+/*
+ * Seconds that threads of this process waited for a processor, and that the host took from this
+ * machine, per second since; NAN: unknown.
+ */
 double nn_busy_share(const struct nn_busy *busy);
 
 #endif

@@ -1,19 +1,17 @@
-/* Results beside those of the device cpu in f64: outputs of some rows of a call, the gradient of a
- * batch. */
+/*
+ * Results beside those of the device cpu in f64: outputs of some rows of a call, the gradient of a
+ * batch.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/real.h"
 #include "bench/trial-inside.h"
 
 #define CHECKED_ROWS 64 /* outputs of so many rows of a call, spread over it */
-
-static double value_at(enum nn_dtype dtype, const void *values, size_t i)
-{
-	return dtype == NN_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
-}
 
 /* f64 copies of canonical parameters. */
 static void **params_f64(const struct nn_program *program, void *const *params, enum nn_dtype dtype,
@@ -23,7 +21,7 @@ static void **params_f64(const struct nn_program *program, void *const *params, 
 
 	for (int p = 0; copy && p < program->n_params; p++)
 		for (size_t i = 0; i < nn_shape_count(&program->params[p].desc.shape); i++)
-			((double *)copy[p])[i] = value_at(dtype, params[p], i);
+			((double *)copy[p])[i] = nn_real_at(dtype, params[p], i);
 	return copy;
 }
 
@@ -66,8 +64,8 @@ static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *
 		if (!(r->in[k] = nn_alloc(r->n * size, sizeof(double), err)))
 			return -1;
 		for (size_t i = 0; i < r->n * size; i++)
-			r->in[k][i] = value_at(t->options.device->dtype, t->in[k],
-					       row_of(t, i / size, r->n) * size + i % size);
+			r->in[k][i] = nn_real_at(t->options.device->dtype, t->in[k],
+						 row_of(t, i / size, r->n) * size + i % size);
 	}
 	for (size_t k = 0; k < n_out; k++)
 		if (!(r->out[k] = nn_alloc(r->n * nn_session_output_size(t->session, k),
@@ -85,8 +83,8 @@ static double difference_of(const struct nn_trial *t, const struct rows *r)
 		size_t size = nn_session_output_size(t->session, k);
 
 		for (size_t i = 0; i < r->n * size; i++) {
-			double found = value_at(t->options.device->dtype, t->out[k],
-						row_of(t, i / size, r->n) * size + i % size);
+			double found = nn_real_at(t->options.device->dtype, t->out[k],
+						  row_of(t, i / size, r->n) * size + i % size);
 
 			if (isnan(found) != isnan(r->out[k][i]))
 				return INFINITY;
@@ -138,7 +136,7 @@ static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct
 		nn_graph_gradient(a, p, a_values[p]);
 		nn_graph_gradient(b, p, b_values[p]);
 		for (size_t i = 0; i < nn_shape_count(&program->params[p].desc.shape); i++) {
-			double found = value_at(t->options.device->dtype, a_values[p], i),
+			double found = nn_real_at(t->options.device->dtype, a_values[p], i),
 			       right = ((double *)b_values[p])[i];
 
 			squares += right * right;
@@ -212,8 +210,10 @@ int nn_trial_check(struct nn_trial *t, double *difference, struct nn_error *err)
 	return status;
 }
 
-/* Sums of products in f32, in any order, are good to some 1e-5; where one rounds across a kink of
- * relu a gradient is off by a row's part. */
+/*
+ * Sums of products in f32, in any order, are good to some 1e-5; where one rounds across a kink of
+ * relu a gradient is off by a row's part.
+ */
 double nn_trial_tolerance(const struct nn_trial *t)
 {
 	if (t->options.device->dtype == NN_F64)

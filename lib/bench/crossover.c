@@ -1,11 +1,15 @@
-/* nn-bench crossover: by bisection, the batch and the width from which on the second device wins.
+/*
+ * nn-bench crossover: by bisection, the batch and the width from which on the second device wins.
+ *
+ * Two rows per axis: the last value at which a wins and the first at which b does. Axes are batch,
+ * width and, for devices with copies, batch_nocopy and width_nocopy.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/duel.h"
+#include "bench/comparison.h"
 #include "model/widen.h"
 
 #define MOST_BATCH 4096 /* where --batch does not say it */
@@ -22,14 +26,14 @@ struct crossover {
 	struct nn_bench *b;
 	struct nn_report *report;
 	const char *operand;
-	const struct nn_subject *subject;
-	struct nn_duel duel; /* without its subjects and batch */
-	bool width;          /* the axis */
-	size_t batch, most;  /* of the width axis; the largest value of this axis */
+	const struct nn_bench_model *subject;
+	struct nn_comparison duel; /* without its subjects and batch */
+	bool width;                /* the axis */
+	size_t batch, most;        /* of the width axis; the largest value of this axis */
 	size_t widest;
 	struct {
 		size_t value;
-		struct nn_duel_times times;
+		struct nn_comparison_times times;
 	} points[POINTS];
 	size_t n_points;
 	int wrong, rows;
@@ -51,23 +55,23 @@ static size_t scaled(void *arg, size_t out)
 
 /* The model of one side, as wide as asked. */
 static int open_side(const struct crossover *c, const struct nn_contender *side, size_t width,
-		     struct nn_subject **subject, struct nn_text *text, struct nn_error *err)
+		     struct nn_bench_model **subject, struct nn_text *text, struct nn_error *err)
 {
 	struct scale s = { c->widest, width };
 
 	if (!c->width)
-		return nn_subject_open(subject, c->operand, 1 + (int)side->dtype, c->b->std->seed,
-				       err);
+		return nn_bench_model_open(subject, c->operand, 1 + (int)side->dtype,
+					   c->b->std->seed, err);
 	if (nn_widened(c->subject->net, scaled, &s, text, err) < 0)
 		return -1;
-	return nn_subject_open(subject, text->data, 1 + (int)side->dtype, c->b->std->seed, err);
+	return nn_bench_model_open(subject, text->data, 1 + (int)side->dtype, c->b->std->seed, err);
 }
 
-static int measure_point(struct crossover *c, size_t value, struct nn_duel_times *times,
+static int measure_point(struct crossover *c, size_t value, struct nn_comparison_times *times,
 			 struct nn_error *err)
 {
-	struct nn_duel d = c->duel;
-	struct nn_subject *a = NULL, *b = NULL;
+	struct nn_comparison d = c->duel;
+	struct nn_bench_model *a = NULL, *b = NULL;
 	struct nn_text text_a = { 0 }, text_b = { 0 };
 	int status = open_side(c, d.a, value, &a, &text_a, err);
 
@@ -77,16 +81,16 @@ static int measure_point(struct crossover *c, size_t value, struct nn_duel_times
 	d.subject_b = b;
 	d.batch = c->width ? c->batch : value;
 	if (status == 0)
-		status = nn_duel(c->b, &d, times, err);
-	nn_subject_free(a);
-	nn_subject_free(b);
+		status = nn_comparison(c->b, &d, times, err);
+	nn_bench_model_free(a);
+	nn_bench_model_free(b);
 	nn_text_free(&text_a);
 	nn_text_free(&text_b);
 	return status;
 }
 
 /* What was measured there already, or is now. */
-static int point(struct crossover *c, size_t value, struct nn_duel_times *times,
+static int point(struct crossover *c, size_t value, struct nn_comparison_times *times,
 		 struct nn_error *err)
 {
 	for (size_t i = 0; i < c->n_points; i++)
@@ -113,9 +117,11 @@ struct search {
 	size_t wrong;       /* where a result was wrong, which ends the search */
 };
 
-/* Further apart than chance explains: two that are as fast as one another have no winner, and a
- * stays. */
-static bool b_wins(const struct search *s, const struct nn_duel_times *t)
+/*
+ * Further apart than chance explains: two that are as fast as one another have no winner, and a
+ * stays.
+ */
+static bool b_wins(const struct search *s, const struct nn_comparison_times *t)
 {
 	return t->a_s - (s->nocopy ? t->b_nocopy_s : t->b_s) > t->a.ci95_s + t->b.ci95_s;
 }
@@ -123,7 +129,7 @@ static bool b_wins(const struct search *s, const struct nn_duel_times *t)
 /* Memory and time bound an axis too: 1 where that was met, and the axis ends below. */
 static int look(struct crossover *c, struct search *s, size_t value, struct nn_error *err)
 {
-	struct nn_duel_times t;
+	struct nn_comparison_times t;
 
 	if (point(c, value, &t, err) < 0) {
 		if (err->code != NN_ENOMEM || value == 1)
@@ -145,7 +151,8 @@ static int look(struct crossover *c, struct search *s, size_t value, struct nn_e
 	return 0;
 }
 
-/* Doubling until b wins, then halving what lies between: who wins at a value wins at larger ones.
+/*
+ * Doubling until b wins, then halving what lies between: who wins at a value wins at larger ones.
  */
 static int search(struct crossover *c, struct search *s, struct nn_error *err)
 {
@@ -168,7 +175,7 @@ static int search(struct crossover *c, struct search *s, struct nn_error *err)
 
 static int put(struct crossover *c, const struct search *s, size_t value, struct nn_error *err)
 {
-	struct nn_duel_times t;
+	struct nn_comparison_times t;
 
 	if (point(c, value, &t, err) < 0)
 		return -1;
@@ -188,8 +195,10 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 	return nn_report_row(c->report, err);
 }
 
-/* Two rows: the last value at which a wins, the first at which b does. Or the one where a result is
- * wrong. */
+/*
+ * Two rows: the last value at which a wins, the first at which b does. Or the one where a result is
+ * wrong.
+ */
 static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_error *err)
 {
 	struct search s = { .axis = axis, .nocopy = nocopy };
@@ -212,7 +221,7 @@ static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_e
 
 static int search_axis(struct crossover *c, bool width, size_t most, struct nn_error *err)
 {
-	struct nn_duel_times t;
+	struct nn_comparison_times t;
 
 	c->width = width;
 	c->most = most;
@@ -240,14 +249,14 @@ static int search_pair(struct crossover *c, const struct nn_contender *a,
 		most = i == 0 || batches[i] > most ? batches[i] : most;
 	c->duel.a = a;
 	c->duel.b = b;
-	if (list && nn_duel_fits(c->b,
-				 &(struct nn_duel){ .a = a,
-						    .b = b,
-						    .subject_a = c->subject,
-						    .subject_b = c->subject,
-						    .batch = most,
-						    .mode = c->duel.mode },
-				 err) < 0)
+	if (list && nn_comparison_fits(c->b,
+				       &(struct nn_comparison){ .a = a,
+								.b = b,
+								.subject_a = c->subject,
+								.subject_b = c->subject,
+								.batch = most,
+								.mode = c->duel.mode },
+				       err) < 0)
 		return -1;
 	if (search_axis(c, false, most, err) < 0 || nn_bench_stopped(c->b) || c->widest == 0)
 		return nn_bench_stopped(c->b) || c->widest == 0 ? 0 : -1;
@@ -311,7 +320,7 @@ static int search_all(struct crossover *c, struct nn_error *err)
 int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct crossover c = { .b = b, .operand = words[0], .duel.mode = NN_BENCH_PREDICT };
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	int status = nn_bench_report(b, columns, &c.report, err);
 
 	(void)n;
@@ -330,6 +339,6 @@ int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *
 					 "%d of %d results are wrong: see column check", c.wrong,
 					 c.rows);
 	}
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	return nn_report_close(c.report, status < 0 ? NULL : err) < 0 ? -1 : status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chart.h"
+#include "chart/chart.h"
 #include "base/memory.h"
 #include "bench/curve.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/subject.h"
+#include "bench/model.h"
 #include "device/device.h"
 
 const struct nn_device *nn_bench_device(const struct nn_bench *b, const char *name,
@@ -37,12 +37,12 @@ int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICE
 	return n;
 }
 
-int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_subject **subject,
+int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_bench_model **subject,
 		     struct nn_error *err)
 {
 	int precision = nn_opt_given(b->setup.list, "precision")
 				? 1 + (int)(b->std->precision == 1 ? NN_F64 : NN_F32)
 				: 0;
 
-	return nn_subject_open(subject, operand, precision, b->std->seed, err);
+	return nn_bench_model_open(subject, operand, precision, b->std->seed, err);
 }

@@ -1,5 +1,10 @@
-/* nn-bench explain: where the time of predicting some rows goes, from the start of the process to
- * its last byte. */
+/*
+ * nn-bench explain: where the time of predicting some rows goes, from the start of the process to
+ * its last byte.
+ *
+ * `first` is what the first call takes more than a later one, so that the phases add up to the
+ * total. A device that is not present has its rows printed, then status 3.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,7 +142,7 @@ static int put_rows(struct nn_report *r, const struct nn_phases *p, struct nn_er
 	return put(r, "total", total, total, err);
 }
 
-static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_subject *subject,
+static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_bench_model *subject,
 		   struct nn_error *err)
 {
 	size_t batches[NN_BENCH_BATCHES] = { 1 };
@@ -163,7 +168,7 @@ static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_subj
 
 int nn_verb_explain(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	struct nn_report *r;
 	int status;
 
@@ -173,6 +178,6 @@ int nn_verb_explain(struct nn_bench *b, int n, char **words, struct nn_error *er
 	status = nn_bench_subject(b, words[0], &subject, err);
 	if (status == 0)
 		status = explain(b, r, subject, err);
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	return nn_report_close(r, status < 0 ? NULL : err) < 0 ? -1 : status;
 }

@@ -1,10 +1,12 @@
-/* nn-bench link: how fast bytes move on this host, and a gradient against the multiplications that
- * make it. */
+/*
+ * nn-bench link: how fast bytes move on this host, and a gradient against the multiplications that
+ * make it.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/line.h"
+#include "bench/channel.h"
 #include "bench/peak.h"
 #include "bench/trial.h"
 
@@ -59,22 +61,22 @@ static int put_copies(struct link *l, struct nn_error *err)
 }
 
 /* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
-static int time_line(struct link *l, struct nn_line *line, size_t bytes, double *seconds,
+static int time_line(struct link *l, struct nn_channel *line, size_t bytes, double *seconds,
 		     struct nn_error *err)
 {
-	struct nn_measure_call call = { nn_line_call, line };
+	struct nn_measure_call call = { nn_channel_call, line };
 	struct nn_measure m;
 
-	nn_line_set(line, bytes);
+	nn_channel_set(line, bytes);
 	if (nn_bench_measure(l->b, &call, 1, &m, err) < 0)
 		return -1;
-	*seconds = nn_line_good(line) && m.n > 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
+	*seconds = nn_channel_good(line) && m.n > 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
 	return 0;
 }
 
-static int put_way(struct link *l, size_t way, struct nn_line *line, struct nn_error *err)
+static int put_way(struct link *l, size_t way, struct nn_channel *line, struct nn_error *err)
 {
-	const char *name = nn_line_ways[way].name;
+	const char *name = nn_channel_algorithms[way].name;
 	char item[64];
 	double seconds;
 
@@ -104,17 +106,18 @@ static int put_ways(struct link *l, struct nn_error *err)
 {
 	size_t most = sizes[N_SIZES - 1].width * sizes[N_SIZES - 1].width * sizeof(float);
 
-	for (size_t way = 0; nn_line_ways[way].name && !nn_bench_stopped(l->b); way++) {
-		struct nn_line *line;
+	for (size_t way = 0; nn_channel_algorithms[way].name && !nn_bench_stopped(l->b); way++) {
+		struct nn_channel *line;
 		struct nn_error why;
 		int status;
 
-		if (nn_line_open(&line, &nn_line_ways[way], most, &why) < 0) {
-			nn_bench_note(l->b, "%s is left out: %s", nn_line_ways[way].name, why.text);
+		if (nn_channel_open(&line, &nn_channel_algorithms[way], most, &why) < 0) {
+			nn_bench_note(l->b, "%s is left out: %s", nn_channel_algorithms[way].name,
+				      why.text);
 			continue;
 		}
 		status = put_way(l, way, line, err);
-		nn_line_close(line);
+		nn_channel_close(line);
 		if (status < 0)
 			return -1;
 	}
@@ -128,12 +131,12 @@ static int time_step(struct link *l, const char *model, double *seconds, struct 
 				      .mode = NN_BENCH_TRAIN,
 				      .batch = ROWS,
 				      .most_bytes = (size_t)8 << 20 };
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	struct nn_trial *trial = NULL;
 	struct nn_measure m;
 	int status = -1;
 
-	if (nn_subject_open(&subject, model, 1 + NN_F32, 1, err) == 0 &&
+	if (nn_bench_model_open(&subject, model, 1 + NN_F32, 1, err) == 0 &&
 	    (o.device = nn_device_open("cpu", NN_F32, err)) &&
 	    (o.subject = subject, nn_trial_new(&trial, &o, err)) == 0) {
 		struct nn_measure_call call = { nn_trial_call, trial };
@@ -142,7 +145,7 @@ static int time_step(struct link *l, const char *model, double *seconds, struct 
 		*seconds = status == 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
 	}
 	nn_trial_free(trial);
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	return status;
 }
 
@@ -158,8 +161,9 @@ static int put_gradients(struct link *l, struct nn_error *err)
 		snprintf(item, sizeof item, "step_%zu", bytes);
 		if (nn_bench_stopped(l->b) || put(l, item, step, "s", err) < 0)
 			return nn_bench_stopped(l->b) ? 0 : -1;
-		for (size_t way = 0; nn_line_ways[way].name; way++) {
-			snprintf(item, sizeof item, "%s_share_%zu", nn_line_ways[way].name, bytes);
+		for (size_t way = 0; nn_channel_algorithms[way].name; way++) {
+			snprintf(item, sizeof item, "%s_share_%zu", nn_channel_algorithms[way].name,
+				 bytes);
 			if (put(l, item, l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN, NULL,
 				err) < 0)
 				return -1;

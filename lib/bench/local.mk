@@ -12,13 +12,13 @@ lib_libnn_la_SOURCES += \
 	lib/bench/curve.h \
 	lib/bench/device.c \
 	lib/bench/devices.c \
-	lib/bench/duel.c \
-	lib/bench/duel.h \
+	lib/bench/comparison.c \
+	lib/bench/comparison.h \
 	lib/bench/explain.c \
-	lib/bench/gain.c \
-	lib/bench/gain.h \
-	lib/bench/line.c \
-	lib/bench/line.h \
+	lib/bench/speedup.c \
+	lib/bench/speedup.h \
+	lib/bench/channel.c \
+	lib/bench/channel.h \
 	lib/bench/link.c \
 	lib/bench/machine.c \
 	lib/bench/machine.h \
@@ -53,8 +53,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/run.c \
 	lib/bench/start.c \
 	lib/bench/start.h \
-	lib/bench/subject.c \
-	lib/bench/subject.h \
+	lib/bench/model.c \
+	lib/bench/model.h \
 	lib/bench/trial-inside.h \
 	lib/bench/trial.c \
 	lib/bench/trial.h \

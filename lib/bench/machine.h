@@ -1,5 +1,7 @@
-/* The machine that figures belong to: what ends every row of nn-bench, and what kept answers are
- * bound to. */
+/*
+ * The machine that figures belong to: what ends every row of nn-bench, and what kept answers are
+ * bound to.
+ */
 #ifndef NN_BENCH_MACHINE_H
 #define NN_BENCH_MACHINE_H
 

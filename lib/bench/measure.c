@@ -1,4 +1,5 @@
-/* Timing: one call or several in turns, until the interval of each is narrow or its time is over.
+/*
+ * Timing: one call or several in turns, until the interval of each is narrow or its time is over.
  */
 #include <math.h>
 
@@ -31,17 +32,17 @@ struct subject {
 	struct nn_measure_call call;
 	struct nn_measure *m;
 	const struct nn_clock *clock;
-	double overhead;            /* seconds that asking the clock takes */
-	size_t group;               /* calls of a sample */
-	double *samples, *single;   /* seconds of a call; single: for percentiles, samples itself
-				       where a group is one call */
-	size_t n, room, check;      /* check: when to look at the interval next */
-	double warmed_s, sampled_s; /* warmed_s: warm-up without the first call, which may load
-				       modules and wake devices */
-	double waited_s, most_s; /* of real time under a clock that is not the real one and has not
-				    moved yet; at most */
-	bool moved, stands; /* the clock: since the beginning; not, for as long as a measurement may
-			       take */
+	double overhead; /* seconds that asking the clock takes */
+	size_t group;    /* calls of a sample */
+	/* seconds of a call; single: for percentiles, samples itself where a group is one call */
+	double *samples, *single;
+	size_t n, room, check; /* check: when to look at the interval next */
+	/* warmed_s: warm-up without the first call, which may load modules and wake devices */
+	double warmed_s, sampled_s;
+	/* of real time under a clock that is not the real one and has not moved yet; at most */
+	double waited_s, most_s;
+	/* the clock: since the beginning; not, for as long as a measurement may take */
+	bool moved, stands;
 	bool done;
 };
 
@@ -103,8 +104,10 @@ static size_t calls_of(double seconds, double once)
 					   : 1;
 }
 
-/* Calls until a round of them is no longer clearly faster than the round before, or a quarter of
- * the time is over. */
+/*
+ * Calls until a round of them is no longer clearly faster than the round before, or a quarter of
+ * the time is over.
+ */
 static void warm_up(struct subject *s, const struct nn_measure_options *o)
 {
 	double before = INFINITY, once;
@@ -177,8 +180,10 @@ static double mean(const double *values, size_t n)
 	return sum / (double)n;
 }
 
-/* Half the 95 % interval of the mean by Student's t over means of blocks: samples close in time are
- * not independent. */
+/*
+ * Half the 95 % interval of the mean by Student's t over means of blocks: samples close in time are
+ * not independent.
+ */
 static double half_interval(const double *samples, size_t n)
 {
 	static const double t95[BLOCKS] = {

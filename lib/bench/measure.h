@@ -1,5 +1,9 @@
-/* How long something takes: warm-up, samples, the mean with its interval, percentiles where there
- * are enough samples. */
+/*
+ * How long something takes: warm-up, samples, the mean with its interval, percentiles where there
+ * are enough samples.
+ *
+ * A percentile needs five samples beyond it.
+ */
 #ifndef NN_BENCH_MEASURE_H
 #define NN_BENCH_MEASURE_H
 
@@ -17,13 +21,17 @@ extern const struct nn_clock nn_clock_real;
 
 struct nn_measure_options {
 	const struct nn_clock *clock; /* NULL: nn_clock_real */
-	double seconds;  /* for each call at most, warm-up but for its first call included; what has
-			    begun is waited for */
+	/*
+	 * for each call at most, warm-up but for its first call included; what has begun is waited
+	 * for
+	 */
+	double seconds;
 	double interval; /* stop once the half interval is below this share of the mean; 0: 0.02 */
 	volatile sig_atomic_t *stop; /* ends at once when it is not 0; NULL: never */
 };
 
-/* What is timed. Whoever writes it varies its input from call to call and keeps what it computed.
+/*
+ * What is timed. Whoever writes it varies its input from call to call and keeps what it computed.
  */
 struct nn_measure_call {
 	void (*call)(void *arg);
@@ -32,9 +40,9 @@ struct nn_measure_call {
 
 /* Seconds of a call. A figure that there were too few samples for is NAN. */
 struct nn_measure {
-	size_t n;              /* samples; 0: too few for any figure */
-	double mean_s, ci95_s; /* ci95_s: half the 95 % interval of the mean, from means of blocks
-				  in order of time */
+	size_t n; /* samples; 0: too few for any figure */
+	/* ci95_s: half the 95 % interval of the mean, from means of blocks in order of time */
+	double mean_s, ci95_s;
 	double least_s;
 	double p50_s, p90_s, p99_s; /* of single calls */
 	double first_s;             /* the very first call */
@@ -42,8 +50,11 @@ struct nn_measure {
 	size_t warmup_n;            /* and how many calls that were */
 	double taken_s;             /* all of it */
 	bool steady;                /* ended because the interval was narrow enough */
-	double waited; /* share of the time in which threads of ours could run and did not: a busy
-			  machine; NAN: unknown */
+	/*
+	 * share of the time in which threads of ours could run and did not: a busy machine; NAN:
+	 * unknown
+	 */
+	double waited;
 };
 
 /*

@@ -1,12 +1,14 @@
-/* Is what a kernel gives right? Rows of it against plain loops, gradients against differences of
- * these loops. */
+/*
+ * Is what a kernel gives right? Rows of it against plain loops, gradients against differences of
+ * these loops.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "bench/reference.h"
 #include "bench/op-trial.h"
-#include "train/cut.h"
+#include "step/cut.h"
 
 /*
  * Rows are compared in blocks: a row, or a group of batch norm. Before backward dy is 0 outside the
@@ -172,8 +174,10 @@ static double objective(struct check *c, size_t from, size_t to)
 	return sum;
 }
 
-/* Elements of an array of doubles that all blocks, or one, depend on; and the gradient that the
- * kernel gave for them together. */
+/*
+ * Elements of an array of doubles that all blocks, or one, depend on; and the gradient that the
+ * kernel gave for them together.
+ */
 struct direction {
 	double *values;
 	size_t n, element[ELEMENTS];
@@ -187,8 +191,10 @@ static void move(const struct direction *d, double by)
 		d->values[d->element[i]] += i % 2 ? -by : by;
 }
 
-/* Where a step crosses the bend of a relu or the rank of two values the difference is no
- * derivative: a smaller step is tried. */
+/*
+ * Where a step crosses the bend of a relu or the rank of two values the difference is no
+ * derivative: a smaller step is tried.
+ */
 static double direction_difference(struct check *c, const struct direction *d, double allowed)
 {
 	double difference = INFINITY, old[ELEMENTS];

@@ -92,13 +92,6 @@ const struct nn_bench_site nn_bench_sites[] = {
 };
 const size_t nn_bench_n_sites = sizeof nn_bench_sites / sizeof *nn_bench_sites;
 
-static const char *const activations[] = {
-	[NN_ACT_NONE] = "identity",   [NN_ACT_RELU] = "relu", [NN_ACT_LEAKY_RELU] = "leaky-relu",
-	[NN_ACT_ELU] = "elu",         [NN_ACT_GELU] = "gelu", [NN_ACT_SILU] = "silu",
-	[NN_ACT_SIGMOID] = "sigmoid", [NN_ACT_TANH] = "tanh", [NN_ACT_SOFTPLUS] = "softplus",
-};
-#define N_ACTIVATIONS (sizeof activations / sizeof *activations)
-
 /* How SHAPE is written for an op. */
 static const char *form_of(enum nn_op_id op)
 {
@@ -116,8 +109,7 @@ static const char *form_of(enum nn_op_id op)
 	case NN_OP_permute:
 		return "NxCxHxW";
 	case NN_OP_activation:
-		return "ROWSxN,NAME, NAME being relu, leaky-relu, elu, gelu, silu, sigmoid, tanh "
-		       "or softplus";
+		return "ROWSxN,NAME, NAME being an activation";
 	default:
 		return "ROWSxN or NxCxHxW";
 	}
@@ -226,12 +218,9 @@ static void read_window(struct reader *r, struct nn_window *w)
 
 static void read_activation(struct reader *r, struct nn_activation_attrs *a)
 {
-	for (size_t i = 1; i < N_ACTIVATIONS; i++)
-		if (strcmp(r->at, activations[i]) == 0) {
-			*a = (struct nn_activation_attrs){ (enum nn_activation)i,
-							   i == NN_ACT_LEAKY_RELU
-								   ? 0.01
-								   : i == NN_ACT_ELU };
+	for (enum nn_activation i = 1; i < NN_N_ACTIVATIONS; i++)
+		if (strcmp(r->at, nn_activation_name(i)) == 0) {
+			*a = (struct nn_activation_attrs){ i, nn_activation_slope(i) };
 			r->at += strlen(r->at);
 			return;
 		}
@@ -333,7 +322,7 @@ static void add_epilogue(const struct nn_epilogue *e, struct nn_text *text)
 	if (e->residual)
 		nn_text_add(text, ",add");
 	if (e->activation != NN_ACT_NONE)
-		nn_text_addf(text, ",%s", activations[e->activation]);
+		nn_text_addf(text, ",%s", nn_activation_name(e->activation));
 }
 
 static void add_conv(const struct nn_conv2d *c, struct nn_text *text)
@@ -343,8 +332,9 @@ static void add_conv(const struct nn_conv2d *c, struct nn_text *text)
 	if (c->groups > 1)
 		nn_text_addf(text, ",groups=%zu", c->groups);
 	add_epilogue(&c->epilogue, text);
-	if (c->pooled)
-		nn_text_addf(text, ",maxpool%zux%zu", c->pool.kernel[0], c->pool.kernel[1]);
+	if (c->pooling.on)
+		nn_text_addf(text, ",maxpool%zux%zu", c->pooling.window.kernel[0],
+			     c->pooling.window.kernel[1]);
 }
 
 void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_shape *in, size_t rows,
@@ -371,7 +361,7 @@ void nn_bench_site_text(enum nn_op_id op, const void *attrs, const struct nn_sha
 		nn_text_addf(text, ",%zux%zu", e->rows, e->size);
 	} else if (op == NN_OP_activation) {
 		nn_text_addf(text, ",%s",
-			     activations[((const struct nn_activation_attrs *)attrs)->kind]);
+			     nn_activation_name(((const struct nn_activation_attrs *)attrs)->kind));
 	} else if (op == NN_OP_batchnorm) {
 		add_epilogue(&((const struct nn_batchnorm *)attrs)->epilogue, text);
 	}

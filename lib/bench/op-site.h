@@ -1,5 +1,7 @@
-/* Where ops are measured: attributes, shapes, rows; as operands of nn-bench say them and as its
- * rows print them. */
+/*
+ * Where ops are measured: attributes, shapes, rows; as operands of nn-bench say them and as its
+ * rows print them.
+ */
 #ifndef NN_BENCH_OP_SITE_H
 #define NN_BENCH_OP_SITE_H
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "bench/op-trial.h"
-#include "train/cut.h"
+#include "step/cut.h"
 
 #define WORN 16 /* backward calls before dy is made anew where it wears */
 #define SEED 1
@@ -17,8 +17,10 @@ static size_t real_size(const struct nn_op_trial *t)
 
 /* ---- values ---- */
 
-/* Uniform in [-1, 1), multiples of 2^-20, the same for a seed: no zeros to be fast at, no two alike
- * to be cached. */
+/*
+ * Uniform in [-1, 1), multiples of 2^-20, the same for a seed: no zeros to be fast at, no two alike
+ * to be cached.
+ */
 static double noise(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -31,8 +33,10 @@ static void fill(const struct nn_op_trial *t, void *array, size_t n, uint64_t se
 		nn_op_trial_put(t, array, i, noise(&seed));
 }
 
-/* As large as initial values are; scales and variances around 1. In f32 exactly as in the array of
- * doubles. */
+/*
+ * As large as initial values are; scales and variances around 1. In f32 exactly as in the array of
+ * doubles.
+ */
 static void fill_param(struct nn_op_trial *t, int p)
 {
 	const struct nn_op_param *param = &t->params[p];
@@ -69,8 +73,10 @@ static bool keeps_y(enum nn_activation kind)
 	return kind == NN_ACT_NONE || kind == NN_ACT_RELU;
 }
 
-/* An epilogue's derivative is multiplied into dy, again and again until nothing is left of it;
- * relu's is 0 or 1. */
+/*
+ * An epilogue's derivative is multiplied into dy, again and again until nothing is left of it;
+ * relu's is 0 or 1.
+ */
 static bool wears(const struct nn_op_trial *t)
 {
 	const struct nn_dense *dense = t->site.attrs;
@@ -259,10 +265,14 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site,
 		    const struct nn_device *device, struct nn_pool *pool, struct nn_error *err)
 {
-	struct nn_op_trial *t = nn_alloc(1, sizeof *t, err);
+	struct nn_op_trial *t;
 	int status;
 
-	if (!t)
+	if (device->remote)
+		return nn_fail(err, NN_ENODEV,
+			       "device %s: ops are measured one by one in the memory of the host",
+			       device->name);
+	if (!(t = nn_alloc(1, sizeof *t, err)))
 		return -1;
 	*t = (struct nn_op_trial){ .device = device,
 				   .kernel =

@@ -1,14 +1,17 @@
-/* One op at one site on one device with all its memory: to be called again and again, and to be
- * checked. */
+/*
+ * One op at one site on one device with all its memory: to be called again and again, and to be
+ * checked.
+ */
 #ifndef NN_BENCH_OP_TRIAL_H
 #define NN_BENCH_OP_TRIAL_H
 
+#include "base/real.h"
 #include "device/device.h"
 
 struct nn_cut;
 
-#define NN_OP_TRIAL_SETS \
-	2 /* inputs that calls use in turn, so that none finds what the last one left */
+/* inputs that calls use in turn, so that none finds what the last one left */
+#define NN_OP_TRIAL_SETS 2
 
 struct nn_op_trial {
 	const struct nn_device *device;
@@ -21,8 +24,10 @@ struct nn_op_trial {
 	size_t packed[NN_MAX_PARAMS];  /* elements */
 	double *values[NN_MAX_PARAMS]; /* canonical */
 	struct nn_cut *cut;
-	/* Arrays of the device's type. dy: what backward may overwrite, and what it is made anew
-	 * from. */
+	/*
+	 * Arrays of the device's type. dy: what backward may overwrite, and what it is made anew
+	 * from.
+	 */
 	void **x[NN_OP_TRIAL_SETS], *y, *dy[NN_OP_TRIAL_SETS], *given[NN_OP_TRIAL_SETS], **dx,
 		*w[NN_MAX_PARAMS], *dw[NN_MAX_PARAMS];
 	bool *dx_add;
@@ -56,8 +61,10 @@ void nn_op_trial_free(struct nn_op_trial *trial);
 void nn_op_trial_forward(void *trial);
 void nn_op_trial_backward(void *trial);
 
-/* FLOP of a forward pass over all rows, taps of a convolution that lie outside the image not
- * counted; of a backward one (0: not told). */
+/*
+ * FLOP of a forward pass over all rows, taps of a convolution that lie outside the image not
+ * counted; of a backward one (0: not told).
+ */
 double nn_op_trial_flop(const struct nn_op_trial *trial, bool backward);
 /* Bytes that a pass has to read and to write at least, each array once. */
 double nn_op_trial_bytes(const struct nn_op_trial *trial, bool backward);
@@ -72,8 +79,10 @@ size_t nn_op_trial_span(const struct nn_op_trial *trial, bool backward);
 int nn_op_trial_check(struct nn_op_trial *trial, bool backward, double *difference, double *allowed,
 		      struct nn_error *err);
 
-/* op-table.c: random numbers in [-1, 1) become numbers of rows; lists for parameter p; a call's
- * sums; those as an array of zeros else. */
+/*
+ * op-table.c: random numbers in [-1, 1) become numbers of rows; lists for parameter p; a call's
+ * sums; those as an array of zeros else.
+ */
 void nn_op_table_fill(const struct nn_op_trial *trial, void *x, size_t n, size_t rows);
 int nn_op_table_new(struct nn_op_trial *trial, int p, struct nn_error *err);
 void nn_op_table_free(struct nn_op_trial *trial);
@@ -83,16 +92,12 @@ void nn_op_table_gradient(const struct nn_op_trial *trial, void *plain);
 /* inside: elements of the device's type */
 static inline double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)
 {
-	return t->device->dtype == NN_F64 ? ((const double *)array)[i]
-					  : (double)((const float *)array)[i];
+	return nn_real_at(t->device->dtype, array, i);
 }
 
 static inline void nn_op_trial_put(const struct nn_op_trial *t, void *array, size_t i, double value)
 {
-	if (t->device->dtype == NN_F64)
-		((double *)array)[i] = value;
-	else
-		((float *)array)[i] = (float)value;
+	nn_real_put(t->device->dtype, array, i, value);
 }
 
 #endif

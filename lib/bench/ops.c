@@ -1,5 +1,7 @@
-/* nn-bench ops: each op on each device, ours and OpenBLAS side by side, against the peaks of this
- * machine. */
+/*
+ * nn-bench ops: each op on each device, ours and OpenBLAS side by side, against the peaks of this
+ * machine.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,7 +202,7 @@ static int check_operands(int n, char **words, struct nn_error *err)
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(words[i], ":"), words[i]);
 		near = nn_did_you_mean(name, next_op, NULL);
 		return nn_fail(err, NN_EUSAGE, "%s: unknown op%s%s%s",
-			       nn_quote(quoted, words[i], strlen(words[i])),
+			       *words[i] ? nn_quote(quoted, words[i], strlen(words[i])) : "\"\"",
 			       near ? "; did you mean " : "; see nn-bench(1)", near ? near : "",
 			       near ? "?" : "");
 	}

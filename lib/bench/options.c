@@ -61,6 +61,8 @@ const struct nn_opt nn_bench_opts[] = {
 	  .type = NN_OPT_STRING,
 	  .offset = AT(plot),
 	  .arg = "FILE.svg",
+	  .filled = true,
+	  .file = NN_OPT_WRITES,
 	  .help = "draw what was measured there" },
 	{ .name = NULL },
 };

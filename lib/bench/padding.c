@@ -1,5 +1,7 @@
-/* A convolution is the product of its windows: M = rows * output positions, N = output channels, K
- * = input channels * taps. */
+/*
+ * A convolution is the product of its windows: M = rows * output positions, N = output channels, K
+ * = input channels * taps.
+ */
 #include "bench/padding.h"
 
 bool nn_product_of(struct nn_product *p, const struct nn_program *program,

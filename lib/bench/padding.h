@@ -1,5 +1,7 @@
-/* The products of dense layers and convolutions, M rows by N outputs by K inputs, as they are and
- * padded. */
+/*
+ * The products of dense layers and convolutions, M rows by N outputs by K inputs, as they are and
+ * padded.
+ */
 #ifndef NN_BENCH_PADDING_H
 #define NN_BENCH_PADDING_H
 

@@ -1,5 +1,7 @@
-/* Peaks, always by the real clock: the best of many short runs, because what disturbs a run only
- * makes it slower. */
+/*
+ * Peaks, always by the real clock: the best of many short runs, because what disturbs a run only
+ * makes it slower.
+ */
 #include <math.h>
 #include <string.h>
 

@@ -5,8 +5,10 @@
 #include "bench/bench.h"
 #include "device/device.h"
 
-/* FLOP/s of fused multiply-adds in registers on all threads of pool, in the device's type; NAN
- * where the device cannot say. */
+/*
+ * FLOP/s of fused multiply-adds in registers on all threads of pool, in the device's type; NAN
+ * where the device cannot say.
+ */
 double nn_peak_fma(const struct nn_bench *bench, const struct nn_device *device,
 		   struct nn_pool *pool, double seconds);
 

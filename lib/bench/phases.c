@@ -14,7 +14,7 @@
 
 struct walk {
 	struct nn_bench *b;
-	const struct nn_subject *subject;
+	const struct nn_bench_model *subject;
 	struct nn_phases *p;
 	const struct nn_device *device;
 	char directory[256], model_path[300], rows_path[300];
@@ -38,7 +38,7 @@ static double now(const struct walk *w)
 
 static int write_model(struct walk *w, struct nn_error *err)
 {
-	const struct nn_subject *s = w->subject;
+	const struct nn_bench_model *s = w->subject;
 	struct nn_output *output;
 
 	w->model_file = s->path;
@@ -213,8 +213,6 @@ static void predict(void *arg)
 	else
 		nn_session_predict(w->session, (const float *const *)(void *)w->in, w->p->rows,
 				   (float *const *)(void *)w->out, NULL);
-	if (w->device->sync)
-		w->device->sync();
 }
 
 static int open_session(struct walk *w, struct nn_error *err)
@@ -255,8 +253,8 @@ static int write_answers(struct walk *w, struct nn_error *err)
 /* ---- the device ---- */
 
 struct copy {
-	const struct nn_device *device;
-	void *there, *here;
+	struct nn_queue *queue;
+	struct nn_mirror mirror;
 	size_t bytes;
 };
 
@@ -264,43 +262,43 @@ static void copy_in(void *arg)
 {
 	struct copy *c = arg;
 
-	c->device->copy_in(c->there, c->here, c->bytes);
-	c->device->sync();
+	nn_mirror_send(&c->mirror, c->queue, 0, c->bytes);
+	nn_queue_wait(c->queue, NULL);
 }
 
 static void copy_out(void *arg)
 {
 	struct copy *c = arg;
 
-	c->device->copy_out(c->here, c->there, c->bytes);
-	c->device->sync();
+	nn_mirror_fetch(&c->mirror, c->queue, 0, c->bytes);
+	nn_queue_wait(c->queue, NULL);
 }
 
 /* Later calls, and the copies in them. *call_s: all of a call. */
 static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 {
-	size_t in = w->p->rows * nn_subject_input_bytes(w->subject),
-	       out = w->p->rows * nn_subject_output_bytes(w->subject);
-	struct copy copies[2] = { { .device = w->device, .bytes = in },
-				  { .device = w->device, .bytes = out } };
+	size_t in = w->p->rows * nn_bench_model_input_bytes(w->subject),
+	       out = w->p->rows * nn_bench_model_output_bytes(w->subject);
+	struct copy copies[2] = { { .bytes = in }, { .bytes = out } };
 	struct nn_measure_call calls[3] = { { predict, w },
 					    { copy_in, &copies[0] },
 					    { copy_out, &copies[1] } };
 	struct nn_measure m[3] = { 0 };
 	int status = 0;
 
-	w->p->copies = w->device->copy_in != NULL;
+	w->p->copies = w->device->remote != NULL;
 	for (int i = 0; i < 2 && w->p->copies && status == 0; i++) {
-		copies[i].here = nn_alloc(copies[i].bytes, 1, err);
-		copies[i].there = copies[i].here ? w->device->alloc(copies[i].bytes, err) : NULL;
-		status = copies[i].there ? 0 : -1;
+		status = nn_queue_open(&copies[i].queue, w->device, err) < 0 ||
+					 nn_mirror_new(&copies[i].mirror, copies[i].queue,
+						       copies[i].bytes, err) < 0
+				 ? -1
+				 : 0;
 	}
 	if (status == 0)
 		status = nn_bench_measure(w->b, calls, w->p->copies ? 3 : 1, m, err);
 	for (int i = 0; i < 2; i++) {
-		nn_free(copies[i].here);
-		if (copies[i].there)
-			w->device->free(copies[i].there);
+		nn_mirror_free(&copies[i].mirror, copies[i].queue);
+		nn_queue_close(copies[i].queue);
 	}
 	if (status < 0)
 		return -1;
@@ -368,7 +366,7 @@ static int walk(struct walk *w, struct nn_error *err)
 	return 0;
 }
 
-int nn_phases_measure(struct nn_bench *b, const struct nn_subject *subject, int runs,
+int nn_phases_measure(struct nn_bench *b, const struct nn_bench_model *subject, int runs,
 		      struct nn_phases *p, struct nn_error *err)
 {
 	struct walk w = { .b = b, .subject = subject, .p = p };

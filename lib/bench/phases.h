@@ -3,7 +3,7 @@
 #define NN_BENCH_PHASES_H
 
 #include "bench/bench.h"
-#include "bench/subject.h"
+#include "bench/model.h"
 
 enum nn_phase {
 	NN_PHASE_EXEC,
@@ -22,14 +22,14 @@ enum nn_phase {
 struct nn_phases {
 	size_t rows;             /* given: of the one batch that is predicted */
 	const char *device_name; /* given */
-	double s[NN_N_PHASES];   /* seconds; NAN: the device has no such phase, or it could not be
-				    measured */
-	bool copies;             /* the device has memory of its own */
-	bool absent;             /* the device is not here: its phases are NAN; why */
+	/* seconds; NAN: the device has no such phase, or it could not be measured */
+	double s[NN_N_PHASES];
+	bool copies; /* the device has memory of its own */
+	bool absent; /* the device is not here: its phases are NAN; why */
 	char why_absent[512];
 	double instead_s; /* a call on the CPU where the device is not here */
-	double whole_s;   /* of nn-predict as a process; NAN: there is none beside us, or it cannot
-			     read such rows */
+	/* of nn-predict as a process; NAN: there is none beside us, or it cannot read such rows */
+	double whole_s;
 };
 
 /*
@@ -37,7 +37,7 @@ struct nn_phases {
  * process in nn-predict's order, the model read from its file and the rows from a .npy, each time
  * anew. first is what the first call takes more than a later one.
  */
-int nn_phases_measure(struct nn_bench *bench, const struct nn_subject *subject, int runs,
+int nn_phases_measure(struct nn_bench *bench, const struct nn_bench_model *subject, int runs,
 		      struct nn_phases *phases, struct nn_error *err);
 
 #endif

@@ -1,4 +1,10 @@
-/* nn-bench pick: the device that is fastest for a model and a use, one word. */
+/*
+ * nn-bench pick: the device that is fastest for a model and a use, one word.
+ *
+ * Medians are compared, copies included, the first call not. Stored answers hold for batches of
+ * one power of two and for the devices that were present; nn-predict asks for --batch where it is
+ * given, else for one row.
+ */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,8 +12,8 @@
 #include "bench/trial.h"
 #include "device/stored.h"
 
-#define PICK_S \
-	0.2 /* for a device at most, so that an answer comes at once; --time says otherwise */
+/* for a device at most, so that an answer comes at once; --time says otherwise */
+#define PICK_S 0.2
 
 struct candidate {
 	const char *name;
@@ -22,8 +28,10 @@ static double seconds(const struct candidate *c)
 	return isnan(c->m.p50_s) ? c->m.mean_s : c->m.p50_s;
 }
 
-/* A device that cannot, be it for want of memory or of kernels, is left out; the first error is the
- * answer where none can. */
+/*
+ * A device that cannot, be it for want of memory or of kernels, is left out; the first error is the
+ * answer where none can.
+ */
 static int open_trial(struct nn_bench *b, const struct nn_trial_options *use, struct candidate *c,
 		      struct nn_error *err)
 {
@@ -149,7 +157,7 @@ static int put_answer(const struct nn_bench *b, const char *name, struct nn_erro
 
 int nn_verb_pick(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	struct nn_trial_options use = { 0 };
 	char name[NN_DEVICE_NAME];
 	int status = -1;
@@ -168,6 +176,6 @@ int nn_verb_pick(struct nn_bench *b, int n, char **words, struct nn_error *err)
 	}
 	if (status == 0 && !nn_bench_stopped(b))
 		status = put_answer(b, name, err);
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	return status;
 }

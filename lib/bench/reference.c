@@ -1,40 +1,43 @@
-/* The ops as plain loops in double: no blocks, no vectors, nothing that could be wrong for the
- * reason a kernel is. */
+/*
+ * The ops as plain loops in double: no blocks, no vectors, nothing that could be wrong for the
+ * reason a kernel is.
+ */
 #include <math.h>
 
 #include "base/memory.h"
 #include "base/random.h"
 #include "bench/reference.h"
 
-static double activation(enum nn_activation kind, double slope, double x)
+double nn_reference_activation(enum nn_activation kind, double slope, double x)
 {
 	switch (kind) {
-	case NN_ACT_RELU:
-		return x > 0 ? x : 0;
-	case NN_ACT_LEAKY_RELU:
-		return x > 0 ? x : slope * x;
-	case NN_ACT_ELU:
-		return x > 0 ? x : slope * expm1(x);
-	case NN_ACT_GELU:
-		return 0.5 * x * (1 + erf(x / sqrt(2)));
-	case NN_ACT_SILU:
-		return x / (1 + exp(-x));
-	case NN_ACT_SIGMOID:
-		return 1 / (1 + exp(-x));
-	case NN_ACT_TANH:
-		return tanh(x);
-	case NN_ACT_SOFTPLUS:
-		return x > 20 ? x : log1p(exp(x));
+#define NN_ACTIVATION(ID, id, name, argument, usual, most, help, from_y, value, ...) \
+	case NN_ACT_##ID: \
+		return value;
+#include "op/activations.def"
 	default:
 		return x;
+	}
+}
+
+double nn_reference_slope(enum nn_activation kind, double slope, double x, double y)
+{
+	switch (kind) {
+#define NN_ACTIVATION(ID, id, name, argument, usual, most, help, from_y, value, derivative, doc) \
+	case NN_ACT_##ID: \
+		return derivative;
+#include "op/activations.def"
+	default:
+		return 1;
 	}
 }
 
 static void epilogue(const struct nn_reference *r, const struct nn_epilogue *e, double *y, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		y[i] = activation(e->activation, e->slope,
-				  y[i] + (e->residual ? r->x[r->site->n_in - 1][i] : 0));
+		y[i] = nn_reference_activation(
+			e->activation, e->slope,
+			y[i] + (e->residual ? r->x[r->site->n_in - 1][i] : 0));
 }
 
 static size_t size(const struct nn_shape *s)
@@ -46,7 +49,7 @@ static void act(const struct nn_reference *r)
 {
 	const struct nn_activation_attrs *a = r->site->attrs;
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)
-		r->y[i] = activation(a->kind, a->slope, r->x[0][i]);
+		r->y[i] = nn_reference_activation(a->kind, a->slope, r->x[0][i]);
 }
 
 static void dense(const struct nn_reference *r)
@@ -145,8 +148,8 @@ static void conv2d(const struct nn_reference *r)
 					   z + s * n + (oh * ow_n + ow) * a->out);
 	epilogue(r, &a->epilogue, z, r->rows * n);
 	for (size_t s = 0; s < r->rows; s++)
-		if (a->pooled)
-			pool(&a->pool, z + s * n, a->out, oh_n, ow_n, false,
+		if (a->pooling.on)
+			pool(&a->pooling.window, z + s * n, a->out, oh_n, ow_n, false,
 			     r->y + s * size(&r->site->out));
 		else
 			for (size_t i = 0; i < n; i++)
@@ -179,15 +182,10 @@ static void global_avgpool(const struct nn_reference *r)
 	pool_all(r, &all, true);
 }
 
-static size_t channels_of(const struct nn_shape *s)
-{
-	return s->rank == 3 ? s->dim[0] : s->dim[s->rank - 1];
-}
-
 static void batchnorm(const struct nn_reference *r)
 {
 	const struct nn_batchnorm *a = r->site->attrs;
-	size_t c_n = channels_of(&r->site->out), places = size(&r->site->out) / c_n;
+	size_t c_n = nn_shape_columns(&r->site->out), places = size(&r->site->out) / c_n;
 	size_t n_groups = r->site->training ? r->n_groups : 1;
 	for (size_t g = 0; g < n_groups; g++)
 		for (size_t c = 0; c < c_n; c++) {
@@ -247,7 +245,7 @@ static void dropout(const struct nn_reference *r)
 static void softmax(const struct nn_reference *r)
 {
 	const struct nn_softmax *a = r->site->attrs;
-	size_t n = channels_of(&r->site->out);
+	size_t n = nn_shape_columns(&r->site->out);
 	for (size_t q = 0; q < r->rows * size(&r->site->out) / n; q++) {
 		const double *x = r->x[0] + q * n;
 		double most = -INFINITY, sum = 0;

@@ -1,4 +1,5 @@
-/* The ops as plain loops in double: what kernels are compared with, by nn-bench and by the tests.
+/*
+ * The ops as plain loops in double: what kernels are compared with, by nn-bench and by the tests.
  */
 #ifndef NN_BENCH_REFERENCE_H
 #define NN_BENCH_REFERENCE_H
@@ -16,6 +17,10 @@ struct nn_reference {
 	size_t n_groups;
 	double *y;
 };
+
+/* An activation; its derivative, had from y where that suffices (x may be NaN), else from x. */
+double nn_reference_activation(enum nn_activation kind, double slope, double x);
+double nn_reference_slope(enum nn_activation kind, double slope, double x, double y);
 
 extern void (*const nn_references[NN_N_OPS])(const struct nn_reference *r);
 

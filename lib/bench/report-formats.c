@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "bench/report.h"
 
-#define NUMBER_WIDTH \
-	12 /* of a column of a table; six digits with sign, point and exponent may be wider */
+/* of a column of a table; six digits with sign, point and exponent may be wider */
+#define NUMBER_WIDTH 12
 
 /* ---- a cell ---- */
 

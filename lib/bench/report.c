@@ -145,8 +145,10 @@ int nn_report_open(struct nn_report **report, const char *path, enum nn_report_f
 int nn_report_row(struct nn_report *r, struct nn_error *err)
 {
 	put_last(r);
-	/* Nothing is written before there is a row, so that a command that fails leaves nothing but
-	 * its error. */
+	/*
+	 * Nothing is written before there is a row, so that a command that fails leaves nothing but
+	 * its error.
+	 */
 	if (r->rows == 0 && r->format == NN_TABLE)
 		begin_table(r);
 	if (r->rows == 0)

@@ -1,4 +1,8 @@
-/* Rows with named columns, printed as they come: table, md, csv, json, jsonl. */
+/*
+ * Rows with named columns, printed as they come: table, md, csv, json, jsonl.
+ *
+ * After the columns of a verb comes warmup_s, seconds that were not counted.
+ */
 #ifndef NN_BENCH_REPORT_H
 #define NN_BENCH_REPORT_H
 

@@ -1,5 +1,7 @@
-/* What bounds an op: the roofs of this machine, measured in the same run, and how near a figure
- * comes to the one above it. */
+/*
+ * What bounds an op: the roofs of this machine, measured in the same run, and how near a figure
+ * comes to the one above it.
+ */
 #ifndef NN_BENCH_ROOF_H
 #define NN_BENCH_ROOF_H
 
@@ -11,9 +13,12 @@
 struct nn_roofs {
 	struct nn_bench *bench;
 	const struct nn_device *device;
-	double fma;                      /* FLOP/s; NAN: not known */
-	double bandwidth[NN_ROOF_SIZES]; /* B/s in working sets of 2^i bytes, the most of reading,
-					    writing and copying; 0: not measured yet */
+	double fma; /* FLOP/s; NAN: not known */
+	/*
+	 * B/s in working sets of 2^i bytes, the most of reading, writing and copying; 0: not
+	 * measured yet
+	 */
+	double bandwidth[NN_ROOF_SIZES];
 };
 
 /* What a pass does at least, in working sets of `span` bytes. */

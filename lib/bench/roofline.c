@@ -4,19 +4,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/chart.h"
+#include "chart/chart.h"
 #include "base/memory.h"
 #include "bench/op-site.h"
 #include "bench/op-trial.h"
 #include "bench/roof.h"
 #include "bench/roofline.h"
-#include "bench/subject.h"
+#include "bench/model.h"
 #include "graph/bound.h"
 
 #define LAYER_S 1 /* of a figure at most where --time is not given */
-#define LATENCY_S \
-	1e-5 /* a layer that is faster than this and far from its roof is bound by being called at \
-		all */
+/* a layer that is faster than this and far from its roof is bound by being called at all */
+#define LATENCY_S 1e-5
 #define LATENCY_SHARE 0.2
 
 static const struct nn_report_column columns[] = {
@@ -34,7 +33,7 @@ struct spot {
 struct roofline {
 	struct nn_bench *b;
 	struct nn_report *report;
-	const struct nn_subject *subject;
+	const struct nn_bench_model *subject;
 	const struct nn_device *device;
 	struct nn_roofs roofs;
 	struct spot *spots; /* with arithmetic, to be drawn */
@@ -285,7 +284,7 @@ static int run(struct roofline *r, const char *model, struct nn_output *plot, st
 int nn_roofline(struct nn_bench *b, const char *model, struct nn_error *err)
 {
 	struct roofline r = { .b = b };
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	struct nn_output *plot = NULL;
 	int status;
 
@@ -302,7 +301,7 @@ int nn_roofline(struct nn_bench *b, const char *model, struct nn_error *err)
 	if (status == 0)
 		status = run(&r, model, plot, err);
 	nn_free(r.spots);
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	if (nn_report_close(r.report, status < 0 ? NULL : err) < 0)
 		status = -1;
 	if (plot && status == 0 && !nn_bench_stopped(b))

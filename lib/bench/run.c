@@ -1,4 +1,8 @@
-/* nn-bench run: predictions and training steps of a model, per device and batch. */
+/*
+ * nn-bench run: predictions and training steps of a model, per device and batch.
+ *
+ * The knee is the smallest batch that reaches 90 % of the largest throughput.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +26,7 @@ static const struct nn_report_column columns[] = {
 struct run {
 	struct nn_bench *b;
 	struct nn_report *report;
-	const struct nn_subject *subject;
+	const struct nn_bench_model *subject;
 	const struct nn_device *device;
 	const char *device_name;
 	bool stored; /* --device=auto: a device for each mode and batch */
@@ -187,7 +191,7 @@ static int run_devices(struct run *r, struct nn_error *err)
 int nn_verb_run(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct run r = { .b = b };
-	struct nn_subject *subject = NULL;
+	struct nn_bench_model *subject = NULL;
 	struct nn_output *plot = NULL;
 	int status = -1;
 
@@ -210,6 +214,6 @@ end:
 		status = -1;
 	nn_output_abort(plot);
 	nn_curves_free(r.curves);
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 	return status;
 }

@@ -103,7 +103,8 @@ int nn_start_measure(const char *const *argv, int runs, struct nn_start *start,
 		keep_least(&start->ready_s, s.ready_s);
 		keep_least(&start->whole_s, s.whole_s);
 	}
-	/* From the start each: where this process waited after exec the new one was long under way.
+	/*
+	 * From the start each: where this process waited after exec the new one was long under way.
 	 */
 	start->ready_s -= start->exec_s;
 	return 0;

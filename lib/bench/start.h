@@ -5,10 +5,10 @@
 #include "base/error.h"
 
 struct nn_start {
-	double exec_s;  /* until the new program stands in memory: posix_spawn returns when exec is
-			   done */
-	double ready_s; /* from there to the first byte it writes: the dynamic loader, its
-			   libraries, its main */
+	/* until the new program stands in memory: posix_spawn returns when exec is done */
+	double exec_s;
+	/* from there to the first byte it writes: the dynamic loader, its libraries, its main */
+	double ready_s;
 	double whole_s; /* until it has ended */
 };
 

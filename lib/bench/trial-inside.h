@@ -5,11 +5,11 @@
 #include "bench/trial.h"
 #include "data/data.h"
 #include "predict/model.h"
-#include "train/step.h"
+#include "step/step.h"
 
 struct nn_trial {
 	struct nn_trial_options options;
-	const struct nn_subject *subject;
+	const struct nn_bench_model *subject;
 	struct nn_pool *pool;
 	size_t bytes;
 	uint64_t calls;
@@ -31,8 +31,8 @@ struct nn_trial {
 	void **in, **out; /* [n_inputs], [n_outputs] of a call */
 
 	/* copies: as much memory on the device as a call moves */
-	void *there;
-	void *here;
+	struct nn_queue *queue; /* NULL: its memory is the host's */
+	struct nn_mirror copied;
 	size_t in_bytes, out_bytes;
 };
 

@@ -1,6 +1,7 @@
 /* Trials: sessions on made rows, steps on made samples, and what both are checked against. */
 #include "base/memory.h"
 #include "bench/trial-inside.h"
+#include "step/made.h"
 
 #define SAMPLE_BYTES ((size_t)64 << 20)
 
@@ -41,8 +42,8 @@ static int plan_step(struct nn_trial *t, size_t *micro, struct nn_error *err)
 
 	if (nn_step_plan(&o, &m, err) < 0)
 		return -1;
-	*micro = nn_step_suiting(o.batch, o.batch, o.leaves, t->options.threads,
-				 m.graph.activations_per_row + m.graph.input / o.batch);
+	*micro = nn_step_default_micro_batch(o.batch, o.batch, o.leaves, t->options.threads,
+					     m.graph.activations_per_row + m.graph.input / o.batch);
 	o.micro = *micro;
 	if (nn_step_plan(&o, &m, err) < 0)
 		return -1;
@@ -68,7 +69,7 @@ static int take_rows(struct nn_trial *t, struct nn_error *err)
 {
 	size_t most = t->options.most_bytes ? t->options.most_bytes : SAMPLE_BYTES,
 	       available = nn_memory_available();
-	size_t row = nn_subject_input_bytes(t->subject), batch = t->options.batch, calls, need;
+	size_t row = nn_bench_model_input_bytes(t->subject), batch = t->options.batch, calls, need;
 
 	calls = most / row / batch;
 	calls = calls < 4 ? 4 : calls > 1024 ? 1024 : calls;
@@ -86,22 +87,8 @@ static int take_rows(struct nn_trial *t, struct nn_error *err)
 int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
 		     struct nn_dataset **dataset, struct nn_error *err)
 {
-	const struct nn_program *program = t->subject->program;
-	struct nn_shape *shapes = nn_alloc((size_t)program->n_inputs, sizeof *shapes, err);
-	size_t *categories = nn_alloc((size_t)program->n_inputs, sizeof *categories, err);
-	int status = -1;
-
-	for (int i = 0; shapes && categories && i < program->n_inputs; i++) {
-		shapes[i] = program->values[program->inputs[i]].shape;
-		categories[i] = nn_program_categories(program, i);
-	}
-	if (shapes && categories)
-		status = nn_dataset_make(dataset, rows, shapes, categories,
-					 (size_t)program->n_inputs, t->subject->targets,
-					 (size_t)program->n_outputs, dtype, 1, err);
-	nn_free(shapes);
-	nn_free(categories);
-	return status;
+	return nn_made_samples(dataset, t->subject->program, t->subject->targets, rows, dtype, 1,
+			       err);
 }
 
 static int new_step(struct nn_trial *t, struct nn_error *err)
@@ -126,8 +113,10 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->subject->params, err);
 }
 
-/* The rate is so small that values stay those of a training's beginning, however long it is
- * measured. */
+/*
+ * The rate is so small that values stay those of a training's beginning, however long it is
+ * measured.
+ */
 static void train(struct nn_trial *t)
 {
 	struct nn_step_result result;
@@ -212,35 +201,35 @@ void nn_trial_call(void *trial)
 	else
 		predict(t);
 	t->calls++;
-	if (t->options.device->sync)
-		t->options.device->sync();
+	if (t->step)
+		nn_queue_wait(nn_graph_queue(nn_step_graph(t->step)), NULL);
 }
 
 void nn_trial_copies(void *trial)
 {
 	struct nn_trial *t = trial;
-	const struct nn_device *device = t->options.device;
 
-	if (!t->there)
+	if (!t->queue)
 		return;
-	device->copy_in(t->there, t->here, t->in_bytes);
+	nn_mirror_send(&t->copied, t->queue, 0, t->in_bytes);
 	if (t->options.mode == NN_BENCH_PREDICT)
-		device->copy_out(t->here, t->there, t->out_bytes);
-	device->sync();
+		nn_mirror_fetch(&t->copied, t->queue, 0, t->out_bytes);
+	nn_queue_wait(t->queue, NULL);
 }
 
 static int new_copies(struct nn_trial *t, struct nn_error *err)
 {
 	size_t most;
 
-	if (!t->options.device->copy_in)
+	if (!t->options.device->remote)
 		return 0;
-	t->in_bytes = t->options.batch * nn_subject_input_bytes(t->subject);
-	t->out_bytes = t->options.batch * nn_subject_output_bytes(t->subject);
+	t->in_bytes = t->options.batch * nn_bench_model_input_bytes(t->subject);
+	t->out_bytes = t->options.batch * nn_bench_model_output_bytes(t->subject);
 	most = t->in_bytes > t->out_bytes ? t->in_bytes : t->out_bytes;
-	t->here = nn_alloc(most, 1, err);
-	t->there = t->here ? t->options.device->alloc(most, err) : NULL;
-	return t->there ? 0 : -1;
+	return nn_queue_open(&t->queue, t->options.device, err) < 0 ||
+			       nn_mirror_new(&t->copied, t->queue, most, err) < 0
+		       ? -1
+		       : 0;
 }
 
 /* ---- new and free ---- */
@@ -268,9 +257,9 @@ void nn_trial_free(struct nn_trial *t)
 {
 	if (!t)
 		return;
-	if (t->there)
-		t->options.device->free(t->there);
-	nn_free(t->here);
+	if (t->queue)
+		nn_mirror_free(&t->copied, t->queue);
+	nn_queue_close(t->queue);
 	for (int i = 0; t->values && i < t->subject->program->n_inputs; i++)
 		nn_free(t->values[i]);
 	for (int i = 0; t->out && i < t->subject->program->n_outputs; i++)
@@ -291,7 +280,7 @@ void nn_trial_free(struct nn_trial *t)
 double nn_trial_flops(const struct nn_trial *t)
 {
 	return (double)t->options.batch *
-	       nn_subject_flops(t->subject, t->options.mode == NN_BENCH_TRAIN);
+	       nn_bench_model_flops(t->subject, t->options.mode == NN_BENCH_TRAIN);
 }
 
 size_t nn_trial_bytes(const struct nn_trial *t)

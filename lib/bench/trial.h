@@ -1,16 +1,18 @@
-/* A model on a device, ready to be called again and again: a prediction through nn.h's session, or
- * a training step. */
+/*
+ * A model on a device, ready to be called again and again: a prediction through nn.h's session, or
+ * a training step.
+ */
 #ifndef NN_BENCH_TRIAL_H
 #define NN_BENCH_TRIAL_H
 
 #include "bench/bench.h"
-#include "bench/subject.h"
+#include "bench/model.h"
 
 struct nn_trial;
 
 struct nn_trial_options {
-	const struct nn_subject *subject; /* borrowed, as all here */
-	const struct nn_device *device;   /* of the subject's dtype */
+	const struct nn_bench_model *subject; /* borrowed, as all here */
+	const struct nn_device *device;       /* of the subject's dtype */
 	int threads;
 	enum nn_bench_mode mode;
 	size_t batch;
@@ -26,8 +28,10 @@ int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options
 		 struct nn_error *err);
 void nn_trial_free(struct nn_trial *trial); /* NULL allowed */
 
-/* One prediction or step, all copies to and from the device in it and the device done; a
- * nn_measure_call's function. */
+/*
+ * One prediction or step, all copies to and from the device in it and the device done; a
+ * nn_measure_call's function.
+ */
 void nn_trial_call(void *trial);
 /* Only the copies of a call; a device whose memory is the host's has none. */
 void nn_trial_copies(void *trial);

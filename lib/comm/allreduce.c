@@ -1,4 +1,5 @@
-/* All-reduce: chunks that caches hold, the algorithm of each, and what whole numbers need besides.
+/*
+ * All-reduce: chunks that caches hold, the algorithm of each, and what whole numbers need besides.
  */
 #include <stdint.h>
 #include <string.h>
@@ -31,13 +32,14 @@ static const enum nn_algorithm candidates[] = { NN_TREE, NN_HALVING, NN_RING };
 #define FEWEST 7 /* times, and up to ... */
 #define MOST 50  /* ... while a candidate took less than ... */
 #define PROBE_S 4e-3
-#define SHORT \
-	((size_t)64 << 10) /* several calls a time, so that the start of the ranks counts little \
-			    */
-#define BETTER 0.9         /* times as long as what else would be chosen */
+/* several calls a time, so that the start of the ranks counts little */
+#define SHORT ((size_t)64 << 10)
+#define BETTER 0.9 /* times as long as what else would be chosen */
 
-/* The best of some times, so that other work on the machine does not decide, of the slowest rank:
- * the same on all. */
+/*
+ * The best of some times, so that other work on the machine does not decide, of the slowest
+ * rank: the same on all.
+ */
 static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in, float *out,
 		 size_t bytes, double *best, struct nn_error *err)
 {
@@ -163,8 +165,10 @@ static int first_overflow(struct nn_comm *c, size_t *overflow, struct nn_error *
 	return 0;
 }
 
-/* Chunk by chunk; *over where partial results did not fit, *overflow the first value that did not
- * in the end (ring alone). */
+/*
+ * Chunk by chunk; *over where partial results did not fit, *overflow the first value that did not
+ * in the end (ring alone).
+ */
 static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm,
 		  const char *in, char *out, size_t count, bool *over, size_t *overflow,
 		  struct nn_error *err)
@@ -192,8 +196,10 @@ static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorith
 	return 0;
 }
 
-/* Where partial results of whole numbers leave the type, all is done again from the leaves,
- * exactly. */
+/*
+ * Where partial results of whole numbers leave the type, all is done again from the leaves,
+ * exactly.
+ */
 static int whole(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm algorithm,
 		 const void *in, void *out, size_t count, size_t *overflow, struct nn_error *err)
 {

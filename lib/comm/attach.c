@@ -30,7 +30,7 @@ struct nn_attach {
 	bool remote;
 	pthread_mutex_t sending; /* over TCP a packet is two parts */
 	int error;               /* standard error of the process that started this one, -1 */
-	struct nn_board *board;
+	struct nn_rank_status *board;
 };
 
 /* ---- finding it ---- */
@@ -79,7 +79,7 @@ static int connect_there(const char *text)
 	return fd;
 }
 
-int nn_door_find(const char *name, char token[33])
+int nn_rendezvous_find(const char *name, char token[33])
 {
 	size_t n = strcspn(++name, " ");
 	int fd = -1;
@@ -99,33 +99,34 @@ static int find(struct nn_attach *a, const char *name, char token[33])
 	if (a->fd >= 0 || !name[n])
 		return a->fd;
 	a->remote = true;
-	return a->fd = nn_door_find(name + n, token);
+	return a->fd = nn_rendezvous_find(name + n, token);
 }
 
 /* ---- talking ---- */
 
-void nn_attach_say(struct nn_attach *a, enum nn_say kind, int status, const char *text)
+void nn_attach_say(struct nn_attach *a, enum nn_launch_kind kind, int status, const char *text)
 {
-	struct nn_packet packet = { .kind = (int)kind, .status = status };
-	size_t n = offsetof(struct nn_packet, text) +
+	struct nn_launch_message packet = { .kind = (int)kind, .status = status };
+	size_t n = offsetof(struct nn_launch_message, text) +
 		   (size_t)snprintf(packet.text, sizeof packet.text - 1, "%s", text);
 
 	n = n < sizeof packet - 1 ? n : sizeof packet - 1;
 	pthread_mutex_lock(&a->sending);
-	nn_packet_send(a->fd, a->remote, &packet, n);
+	nn_launch_message_send(a->fd, a->remote, &packet, n);
 	pthread_mutex_unlock(&a->sending);
 }
 
 static void tell_board(struct nn_attach *a)
 {
-	struct nn_packet packet = { .kind = NN_SAY_BOARD };
+	struct nn_launch_message packet = { .kind = NN_SAY_BOARD };
 	struct timespec time;
 
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
 		a->board->cpu_ms = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 	memcpy(packet.text, a->board, sizeof *a->board);
 	pthread_mutex_lock(&a->sending);
-	nn_packet_send(a->fd, true, &packet, offsetof(struct nn_packet, text) + sizeof *a->board);
+	nn_launch_message_send(a->fd, true, &packet,
+			       offsetof(struct nn_launch_message, text) + sizeof *a->board);
 	pthread_mutex_unlock(&a->sending);
 }
 
@@ -134,12 +135,14 @@ static int gone(struct nn_error *err)
 	return nn_fail(err, NN_EFAIL, "the process that started this rank is gone");
 }
 
-/* The hello of a rank of this host carries the memory of its board, and Open MPI's number of the
- * job. */
+/*
+ * The hello of a rank of this host carries the memory of its board, and Open MPI's number of the
+ * job.
+ */
 static int hello_here(struct nn_attach *a, int memory)
 {
-	struct nn_packet packet = { .kind = NN_SAY_HELLO, .status = nn_comm_env_rank() };
-	struct iovec part = { &packet, offsetof(struct nn_packet, text) + 1 };
+	struct nn_launch_message packet = { .kind = NN_SAY_HELLO, .status = nn_comm_env_rank() };
+	struct iovec part = { &packet, offsetof(struct nn_launch_message, text) + 1 };
 	const char *number = getenv("OMPI_MCA_ess_base_jobid");
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -195,7 +198,7 @@ static int hello(struct nn_attach *a, const char *token, struct nn_error *err)
 /* Descriptors 0 and 1 become those that come with the packet; the third is kept beside. */
 static int take_streams(struct nn_attach *a, struct nn_error *err)
 {
-	struct nn_packet packet;
+	struct nn_launch_message packet;
 	struct iovec part = { &packet, sizeof packet };
 	union {
 		char bytes[CMSG_SPACE(3 * sizeof(int))];
@@ -230,13 +233,14 @@ static int take_streams(struct nn_attach *a, struct nn_error *err)
 static void *watch(void *arg)
 {
 	struct nn_attach *a = arg;
-	struct nn_packet packet;
+	struct nn_launch_message packet;
 
 	for (;;) {
 		struct pollfd p = { a->fd, POLLIN, 0 };
 
 		if (poll(&p, 1, a->remote ? BOARD_MS : -1) > 0) {
-			if (nn_packet_receive(a->fd, a->remote, &packet, sizeof packet) <= 0)
+			if (nn_launch_message_receive(a->fd, a->remote, &packet, sizeof packet) <=
+			    0)
 				break;
 			if (packet.kind == NN_SAY_SIGNAL)
 				kill(getpid(), packet.status);
@@ -309,7 +313,7 @@ int nn_attach_check_streams(const struct nn_attach *a, const char *const *inputs
 	return 0;
 }
 
-struct nn_board *nn_attach_board(struct nn_attach *a)
+struct nn_rank_status *nn_attach_board(struct nn_attach *a)
 {
 	return a->board;
 }

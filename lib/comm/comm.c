@@ -283,8 +283,8 @@ int nn_comm_broadcast(struct nn_comm *c, int root, void *data, size_t bytes, str
 }
 
 /* Round the ring. */
-int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes,
-		   struct nn_error *err)
+int nn_comm_all_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes,
+		       struct nn_error *err)
 {
 	char *to = all;
 
@@ -302,13 +302,13 @@ int nn_comm_gather(struct nn_comm *c, const void *mine, void *all, size_t bytes,
 	return 0;
 }
 
-int nn_comm_alike(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, size_t *place,
-		  struct nn_error *err)
+int nn_comm_compare(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, size_t *place,
+		    struct nn_error *err)
 {
 	uint32_t mine = nn_crc32(0, sums, n * sizeof *sums), all[c->size], *theirs;
 	int status;
 
-	if (nn_comm_gather(c, &mine, all, sizeof mine, err) < 0)
+	if (nn_comm_all_gather(c, &mine, all, sizeof mine, err) < 0)
 		return -1;
 	*rank = 0;
 	while (*rank < c->size && all[*rank] == all[0])
@@ -318,7 +318,7 @@ int nn_comm_alike(struct nn_comm *c, const uint32_t *sums, size_t n, int *rank, 
 	theirs = nn_alloc((size_t)c->size * n, sizeof *theirs, err);
 	if (!theirs)
 		return -1;
-	status = nn_comm_gather(c, sums, theirs, n * sizeof *sums, err);
+	status = nn_comm_all_gather(c, sums, theirs, n * sizeof *sums, err);
 	*place = 0;
 	while (status == 0 && *place + 1 < n &&
 	       theirs[(size_t)*rank * n + *place] == theirs[*place])

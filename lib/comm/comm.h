@@ -1,5 +1,7 @@
-/* Ranks talking: processes numbered from 0 that run one program, and sums over them whose bytes do
- * not depend on how they travel. */
+/*
+ * Ranks talking: processes numbered from 0 that run one program, and sums over them whose bytes do
+ * not depend on how they travel.
+ */
 #ifndef NN_COMM_COMM_H
 #define NN_COMM_COMM_H
 
@@ -10,25 +12,24 @@
 #include "comm/transport.h"
 
 /*
- * ring		in round i a rank sends its untouched piece to rank r+i; the owner adds all of them
- *along the tree; results go round: 2(n-1)/n of the bytes per rank, 2(n-1) messages halving
- *recursive halving, neighbours first, then doubling: the same bytes, 2 log2(n) messages tree
- *partial results whole along the tree: log2(n) messages, log2(n) times the bytes mpi
- *MPI_Allreduce, in its own order auto		the fastest of the first three for such an array, as
- *measured on these ranks
+ * ring     in round i a rank sends its untouched piece to rank r+i; the owner adds all of them
+ *          along the tree; results go round: 2(n-1)/n of the bytes per rank, 2(n-1) messages
+ * halving  recursive halving, neighbours first, then doubling: the same bytes, 2 log2(n) messages
+ * tree     partial results whole along the tree: log2(n) messages, log2(n) times the bytes
+ * mpi      MPI_Allreduce, in its own order
+ * auto     the fastest of the first three for such an array, as measured on these ranks
  */
 enum nn_algorithm { NN_AUTO, NN_MPI, NN_RING, NN_HALVING, NN_TREE };
 extern const char *const nn_algorithms[]; /* "auto", ...; NULL at the end */
 
-#define NN_COMM_CLASS \
-	((size_t)1024) /* arrays of up to 1K, 2K, ... 1M bytes, and longer ones, have a fastest \
-			  algorithm each */
+/* arrays of up to 1K, 2K, ... 1M bytes, and longer ones, have a fastest algorithm each */
+#define NN_COMM_CLASS ((size_t)1024)
 #define NN_COMM_CLASSES 11
 
 /*
- * A communicator belongs to one thread at a time. All functions without a peer are collective:
- * every rank calls them in the same order with the same sizes. Where one fails (-1) the job is
- * lost: print the error and nn_comm_abort.
+ * A communicator belongs to one thread at a time. All functions without a peer are
+ * collective: every rank calls them in the same order with the same sizes. Where one fails
+ * (-1) the job is lost: print the error and nn_comm_abort.
  */
 struct nn_comm {
 	int rank, size;
@@ -55,17 +56,25 @@ bool nn_comm_is_rank(void);
 int nn_comm_env_rank(void);
 /* How many ranks the environment names: 1 where it names no rank, 0 where it does not say. */
 int nn_comm_env_size(void);
-/* Is nobody there who watches the ranks? To be asked before MPI begins, which names ranks as mpirun
- * does. */
+/*
+ * Is nobody there who watches the ranks? To be asked before MPI begins, which names ranks as mpirun
+ * does.
+ */
 bool nn_comm_env_unwatched(void);
-/* Has this host fewer processors than ranks, as far as the environment says? Then who waits is to
- * leave the core to others. */
+/*
+ * Has this host fewer processors than ranks, as far as the environment says? Then who waits is to
+ * leave the core to others.
+ */
 bool nn_comm_crowded(void);
-/* How many processes like this one srun has started that are no ranks: N of them would each do the
- * whole work. 1 where it did not. */
+/*
+ * How many processes like this one srun has started that are no ranks: N of them would each do the
+ * whole work. 1 where it did not.
+ */
 int nn_comm_env_tasks(void);
-/* May Open MPI carry bytes between ranks of one host in shared memory, as far as the environment
- * says? The same on all ranks. */
+/*
+ * May Open MPI carry bytes between ranks of one host in shared memory, as far as the environment
+ * says? The same on all ranks.
+ */
 bool nn_comm_shares_memory(void);
 /*
  * The key in the cache "link" (base/cache.h) of what is known of so many ranks: with what carries
@@ -84,8 +93,10 @@ uint64_t nn_comm_program(void);
  * threads of their own.
  */
 int nn_comm_open(struct nn_comm **comm, bool threads, struct nn_error *err);
-/* A second communicator of the same ranks, whose messages do not meet those of the first: for a
- * helper thread. Not collective. */
+/*
+ * A second communicator of the same ranks, whose messages do not meet those of the first: for a
+ * helper thread. Not collective.
+ */
 int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int number,
 		    struct nn_error *err);
 /*
@@ -95,8 +106,10 @@ int nn_comm_channel(struct nn_comm **channel, const struct nn_comm *comm, int nu
  */
 int nn_comm_part(struct nn_comm **part, const struct nn_comm *comm, int first, int stride, int size,
 		 int number, struct nn_error *err);
-/* Bytes that this rank has sent and received so far, through all channels; those of the transport's
- * own reduction are not known. */
+/*
+ * Bytes that this rank has sent and received so far, through all channels; those of the transport's
+ * own reduction are not known.
+ */
 uint64_t nn_comm_moved(const struct nn_comm *comm);
 /* Inside: count some. */
 void nn_comm_count(struct nn_comm *comm, size_t bytes);
@@ -106,7 +119,8 @@ void nn_comm_abort(struct nn_comm *comm, int status);
 
 /* ---- messages ---- */
 
-/* One peer each; data of sends is not written. All are started at once; returns when all are done.
+/*
+ * One peer each; data of sends is not written. All are started at once; returns when all are done.
  */
 struct nn_message {
 	int peer;
@@ -116,8 +130,10 @@ struct nn_message {
 int nn_comm_exchange(struct nn_comm *comm, const struct nn_message *sends, size_t n_sends,
 		     const struct nn_message *receives, size_t n_receives, struct nn_error *err);
 
-/* Messages that are under way; begins as {0}. Free its memory with nn_free(posted->requests) when
- * none is. */
+/*
+ * Messages that are under way; begins as {0}. Free its memory with nn_free(posted->requests) when
+ * none is.
+ */
 struct nn_posted {
 	struct nn_request *requests;
 	size_t n, room;
@@ -153,11 +169,11 @@ int nn_comm_broadcast(struct nn_comm *comm, int root, void *data, size_t bytes,
  * Do all ranks have the same sums[n]? 1; 0 with the first rank that differs from rank 0, and the
  * place of its first difference, known to all. What is alike costs one word of each rank.
  */
-int nn_comm_alike(struct nn_comm *comm, const uint32_t *sums, size_t n, int *rank, size_t *place,
-		  struct nn_error *err);
+int nn_comm_compare(struct nn_comm *comm, const uint32_t *sums, size_t n, int *rank, size_t *place,
+		    struct nn_error *err);
 /* bytes of every rank, in order of ranks: all[size * bytes]. */
-int nn_comm_gather(struct nn_comm *comm, const void *mine, void *all, size_t bytes,
-		   struct nn_error *err);
+int nn_comm_all_gather(struct nn_comm *comm, const void *mine, void *all, size_t bytes,
+		       struct nn_error *err);
 
 /* ---- all-reduce ---- */
 
@@ -171,19 +187,25 @@ int nn_comm_allreduce(struct nn_comm *comm, const struct nn_reduce *reduce,
 		      struct nn_reduce_found *found, struct nn_error *err);
 /* What auto means for an array of so many bytes. */
 enum nn_algorithm nn_comm_choose(const struct nn_comm *comm, size_t bytes);
-/* What auto means on these ranks: as kept from an earlier run, else measured (10 ms over shared
- * memory) and kept. The same on all. */
+/*
+ * What auto means on these ranks: as kept from an earlier run, else measured (10 ms over shared
+ * memory) and kept. The same on all.
+ */
 int nn_comm_measure(struct nn_comm *comm, struct nn_error *err);
 
 /* Inside: at least `bytes` of scratch memory, valid until the next call; NULL with an error. */
 void *nn_comm_scratch(struct nn_comm *comm, size_t bytes, struct nn_error *err);
-/* Inside: of one algorithm; *over where a partial result of whole numbers did not fit, on some
- * rank. */
+/*
+ * Inside: of one algorithm; *over where a partial result of whole numbers did not fit, on some
+ * rank.
+ */
 typedef int nn_allreduce(struct nn_comm *comm, const struct nn_reduce *reduce, const void *in,
 			 void *out, size_t count, bool *over, struct nn_error *err);
 nn_allreduce nn_allreduce_tree, nn_allreduce_halving;
-/* With every leaf at the owner of a piece whole numbers are exact: *overflow is the first value of
- * this rank's piece that did not fit. */
+/*
+ * With every leaf at the owner of a piece whole numbers are exact: *overflow is the first value of
+ * this rank's piece that did not fit.
+ */
 int nn_allreduce_ring(struct nn_comm *comm, const struct nn_reduce *reduce, const void *in,
 		      void *out, size_t count, size_t *overflow, struct nn_error *err);
 

@@ -1,5 +1,11 @@
-/* What the environment says of this process's ranks, before any of them is met: mpirun's and srun's
- * variables. */
+/*
+ * What the environment says of this process's ranks, before any of them is met: mpirun's and srun's
+ * variables.
+ *
+ * Tasks of srun that are not ranks (no PMIx) are status 2: N processes would each do the whole
+ * work and write the same files. With --ranks=1 each works alone; a shell of srun --pty
+ * (SLURM_PTY_PORT) is not such a task.
+ */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +78,10 @@ bool nn_comm_shares_memory(void)
 	return *list == '^' ? !named : named;
 }
 
-/* srun without PMIx numbers its tasks and no more. A shell that srun --pty opened is one of them,
- * and what is called there by hand is not. */
+/*
+ * srun without PMIx numbers its tasks and no more. A shell that srun --pty opened is one of them,
+ * and what is called there by hand is not.
+ */
 int nn_comm_env_tasks(void)
 {
 	static const char *const names[] = { "SLURM_STEP_NUM_TASKS", NULL };

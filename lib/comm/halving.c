@@ -6,8 +6,10 @@ struct segment {
 	size_t from, to;
 };
 
-/* What rank i of a power of two `of` owns when `d` of its steps are done: at each step a pair
- * halves what both have. */
+/*
+ * What rank i of a power of two `of` owns when `d` of its steps are done: at each step a pair
+ * halves what both have.
+ */
 static struct segment owned(int i, int d, size_t count)
 {
 	struct segment s = { 0, count };
@@ -108,8 +110,10 @@ static int join(struct halving *h, const struct nn_step_of_tree *s)
 	return 0;
 }
 
-/* From the owners 0..n-1, a power of two, back to all: doubling among them, and straight to the
- * ranks behind them. */
+/*
+ * From the owners 0..n-1, a power of two, back to all: doubling among them, and straight to the
+ * ranks behind them.
+ */
 static int spread(struct halving *h, char *out, int n, size_t size)
 {
 	struct nn_comm *c = h->c;

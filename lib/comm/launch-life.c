@@ -1,4 +1,5 @@
-/* Signs of life: a rank that is stopped, or one that makes no progress, keeps all others waiting.
+/*
+ * Signs of life: a rank that is stopped, or one that makes no progress, keeps all others waiting.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include "comm/launch-job.h"
 
 #define STOPPED_TICKS 40 /* seen stopped so often in a row: 20 s */
+#define LEFT_TICKS 10    /* the same of mpirun, when nobody needs it any more: 5 s */
 #define SILENT_S 20.0    /* nothing heard of a rank on another host */
 #define TELL_S 60.0      /* without progress it is told */
 #define BUSY_JIFFIES 5   /* processor time in a tick that counts as progress: a tenth of a core */
@@ -47,8 +49,10 @@ static bool is_stopped(struct nn_launch_rank *rank, double now, uint64_t *jiffie
 	return rank->stopped >= STOPPED_TICKS;
 }
 
-/* A step done, or computing: only at work on steps can it be without progress, for a pipe may be
- * read for hours. */
+/*
+ * A step done, or computing: only at work on steps can it be without progress, for a pipe may be
+ * read for hours.
+ */
 static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiffies)
 {
 	uint64_t at = atomic_load(&rank->board->at),
@@ -84,13 +88,18 @@ static void share_progress(struct nn_launch_job *job)
 
 		if (rank->fd >= 0 && !rank->said && rank->moved_s < last &&
 		    atomic_load(&rank->board->waiting))
-			rank->moved_s = last; /* but not moved_jiffies, by which those that look are
-						 told from those that do not */
+			/*
+			 * but not moved_jiffies, by which those that look are told from those that
+			 * do not
+			 */
+			rank->moved_s = last;
 	}
 }
 
-/* The rank that all wait for: one that waits for no message itself, else the one that does not even
- * look for it. */
+/*
+ * The rank that all wait for: one that waits for no message itself, else the one that does not even
+ * look for it.
+ */
 static int find_idle(const struct nn_launch_job *job, double now, double seconds)
 {
 	uint64_t least = UINT64_MAX;
@@ -125,6 +134,17 @@ static void tell_idle(struct nn_launch_job *job, int i, double now)
 		 "rank %d (pid %ld) has made no progress for %.0f s at step %" PRIu64, i, rank->pid,
 		 now - rank->moved_s, atomic_load(&rank->board->at) - 1);
 	job->l->say(job->l->arg, NN_SAY_WARNING, text);
+}
+
+bool nn_launch_is_left(struct nn_launch_job *job)
+{
+	bool ended = true;
+	uint64_t jiffies;
+
+	for (int i = 0; i < job->l->ranks; i++)
+		ended &= job->ranks[i].said && job->ranks[i].status == 0;
+	job->left = ended && state_of(job->mpirun, &jiffies) == 'T' ? job->left + 1 : 0;
+	return job->left >= LEFT_TICKS;
 }
 
 bool nn_launch_look(struct nn_launch_job *job)

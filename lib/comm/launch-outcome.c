@@ -1,4 +1,5 @@
-/* What a job comes to: which rank failed first, how, where it was, and what is left to go on from.
+/*
+ * What a job comes to: which rank failed first, how, where it was, and what is left to go on from.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +8,10 @@
 
 #include "comm/launch-job.h"
 
-/* mpirun's own words as notes, without its rulers; the first of them, ": so it said", for who hears
- * no notes. */
+/*
+ * mpirun's own words as notes, without its rulers; the first of them, ": so it said", for who hears
+ * no notes.
+ */
 static void tell_words(struct nn_launch_job *job, char first[200])
 {
 	char *line, *rest = job->words.data;
@@ -60,8 +63,10 @@ static const char *name(const struct nn_launch_job *job, int i, char text[120])
 	return text;
 }
 
-/* mpirun names the one that it noticed first; sockets are closed in no order where several end in
- * one moment. */
+/*
+ * mpirun names the one that it noticed first; sockets are closed in no order where several end in
+ * one moment.
+ */
 static int first_killed(const struct nn_launch_job *job)
 {
 	for (int i = 0; job->words.data && i < job->l->ranks; i++)
@@ -87,12 +92,13 @@ static int lost(struct nn_launch_job *job, int status, struct nn_error *err)
 	if (number)
 		return nn_fail(err, NN_ERANK, "%s was killed by signal %d%s", who, number, where);
 	if (*where)
-		return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, where);
+		return nn_fail(err, NN_ERANK, "%s exited unexpectedly%s", who, where);
 	tell_words(job, words); /* before the first step Open MPI may have ended it */
-	return nn_fail(err, NN_ERANK, "%s ended unasked%s", who, words);
+	return nn_fail(err, NN_ERANK, "%s exited unexpectedly%s", who, words);
 }
 
-/* A rank that explains itself, one that ends in silence, one whose error is that another was lost.
+/*
+ * A rank that explains itself, one that ends in silence, one whose error is that another was lost.
  */
 static int weight(const struct nn_launch_rank *rank)
 {
@@ -178,6 +184,8 @@ int nn_launch_outcome(struct nn_launch_job *job, int status, struct nn_error *er
 {
 	const struct nn_launch_rank *found = find_error(job);
 
+	if (job->finished)
+		return 0;
 	if (job->stop)
 		return 128 + job->stop;
 	if (job->stopped >= 0 || job->idle >= 0)

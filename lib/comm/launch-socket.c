@@ -1,5 +1,7 @@
-/* Where ranks find the process that stays: a socket without a file for this host, TCP with a token
- * for others. */
+/*
+ * Where ranks find the process that stays: a socket without a file for this host, TCP with a token
+ * for others.
+ */
 #include "config.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +19,7 @@
 #include "base/clock.h"
 #include "comm/launch-job.h"
 
-#define HELLO_S 5 /* in which a stranger has said who it is */
+#define HELLO_S 5 /* in which a unidentified has said who it is */
 
 /* ---- packets ---- */
 
@@ -38,7 +40,7 @@ static long receive_all(int fd, void *bytes, size_t n)
 	return (long)n;
 }
 
-long nn_packet_receive(int fd, bool remote, void *packet, size_t n)
+long nn_launch_message_receive(int fd, bool remote, void *packet, size_t n)
 {
 	uint32_t length;
 	ssize_t got;
@@ -55,7 +57,7 @@ long nn_packet_receive(int fd, bool remote, void *packet, size_t n)
 	return got;
 }
 
-bool nn_packet_send(int fd, bool remote, const void *packet, size_t n)
+bool nn_launch_message_send(int fd, bool remote, const void *packet, size_t n)
 {
 	uint32_t length = (uint32_t)n;
 	struct iovec parts[2] = { { &length, sizeof length }, { (void *)(uintptr_t)packet, n } };
@@ -69,21 +71,21 @@ bool nn_packet_send(int fd, bool remote, const void *packet, size_t n)
 	return sent == (ssize_t)(remote ? n + sizeof length : n);
 }
 
-bool nn_launch_send(const struct nn_launch_rank *rank, enum nn_say kind, int status)
+bool nn_launch_send(const struct nn_launch_rank *rank, enum nn_launch_kind kind, int status)
 {
-	const struct nn_packet packet = { .kind = (int)kind, .status = status };
+	const struct nn_launch_message packet = { .kind = (int)kind, .status = status };
 
-	return rank->fd >= 0 &&
-	       nn_packet_send(rank->fd, rank->remote, &packet, offsetof(struct nn_packet, text));
+	return rank->fd >= 0 && nn_launch_message_send(rank->fd, rank->remote, &packet,
+						       offsetof(struct nn_launch_message, text));
 }
 
-bool nn_launch_hear(struct nn_launch_rank *rank, struct nn_packet *packet)
+bool nn_launch_hear(struct nn_launch_rank *rank, struct nn_launch_message *packet)
 {
 	long n;
 
-	memset(packet, 0, offsetof(struct nn_packet, text) + 1);
-	n = nn_packet_receive(rank->fd, rank->remote, packet, sizeof *packet - 1);
-	if (n < (long)offsetof(struct nn_packet, text))
+	memset(packet, 0, offsetof(struct nn_launch_message, text) + 1);
+	n = nn_launch_message_receive(rank->fd, rank->remote, packet, sizeof *packet - 1);
+	if (n < (long)offsetof(struct nn_launch_message, text))
 		return false;
 	((char *)packet)[n] = '\0';
 	rank->heard_s = nn_now_s();
@@ -143,7 +145,7 @@ static int add_addresses(char token[33], int port, char *name, struct nn_error *
 	return 0;
 }
 
-int nn_door_open(char token[33], char *name, struct nn_error *err)
+int nn_rendezvous_open(char token[33], char *name, struct nn_error *err)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	socklen_t n = sizeof address;
@@ -167,13 +169,13 @@ int nn_launch_listen(struct nn_launch_job *job, bool others, char *name, struct 
 	if (job->listener < 0)
 		return -1;
 	if (others)
-		job->door = nn_door_open(job->token, name, err);
+		job->door = nn_rendezvous_open(job->token, name, err);
 	return others && job->door < 0 ? -1 : 0;
 }
 
 void nn_launch_close(struct nn_launch_job *job)
 {
-	const int all[] = { job->listener, job->door, job->stranger, job->out };
+	const int all[] = { job->listener, job->door, job->unidentified, job->out };
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] >= 0)
@@ -189,17 +191,17 @@ void nn_launch_accept(struct nn_launch_job *job, bool door)
 {
 	const struct timeval patience = { HELLO_S, 0 };
 
-	job->stranger = accept4(door ? job->door : job->listener, NULL, NULL, SOCK_CLOEXEC);
-	job->stranger_remote = door;
-	if (job->stranger >= 0)
-		setsockopt(job->stranger, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	job->unidentified = accept4(door ? job->door : job->listener, NULL, NULL, SOCK_CLOEXEC);
+	job->unidentified_remote = door;
+	if (job->unidentified >= 0)
+		setsockopt(job->unidentified, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
 /* The standard streams of this process, so that rank 0 reads and writes them itself. */
 static void give_streams(int fd)
 {
-	struct nn_packet packet = { .kind = NN_SAY_STREAMS };
-	struct iovec part = { &packet, offsetof(struct nn_packet, text) };
+	struct nn_launch_message packet = { .kind = NN_SAY_STREAMS };
+	struct iovec part = { &packet, offsetof(struct nn_launch_message, text) };
 	union {
 		char bytes[CMSG_SPACE(3 * sizeof(int))];
 		struct cmsghdr align;
@@ -220,7 +222,7 @@ static void give_streams(int fd)
 }
 
 /* A hello with the memory that it shares (descriptor, or -1). */
-static long receive_hello(int fd, struct nn_packet *packet, int *memory)
+static long receive_hello(int fd, struct nn_launch_message *packet, int *memory)
 {
 	struct iovec part = { packet, sizeof *packet - 1 };
 	union {
@@ -240,24 +242,26 @@ static long receive_hello(int fd, struct nn_packet *packet, int *memory)
 	return n;
 }
 
-static struct nn_board *map(int memory)
+static struct nn_rank_status *map(int memory)
 {
 	int flags = memory < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	void *board = mmap(NULL, sizeof(struct nn_board), PROT_READ | PROT_WRITE, flags, memory, 0);
+	void *board =
+		mmap(NULL, sizeof(struct nn_rank_status), PROT_READ | PROT_WRITE, flags, memory, 0);
 
 	return board == MAP_FAILED ? NULL : board;
 }
 
 /* A rank of this host: the kernel says who it is. */
-static bool know(struct nn_launch_job *job, struct nn_launch_rank *found, struct nn_packet *packet)
+static bool know(struct nn_launch_job *job, struct nn_launch_rank *found,
+		 struct nn_launch_message *packet)
 {
 	struct ucred who = { 0 };
 	socklen_t n = sizeof who;
 	int memory;
-	long got = receive_hello(job->stranger, packet, &memory);
-	bool good = got >= (long)offsetof(struct nn_packet, text) && packet->kind == NN_SAY_HELLO &&
-		    memory >= 0 &&
-		    getsockopt(job->stranger, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+	long got = receive_hello(job->unidentified, packet, &memory);
+	bool good = got >= (long)offsetof(struct nn_launch_message, text) &&
+		    packet->kind == NN_SAY_HELLO && memory >= 0 &&
+		    getsockopt(job->unidentified, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
 		    who.uid == geteuid();
 
 	found->pid = who.pid;
@@ -271,12 +275,12 @@ static bool know(struct nn_launch_job *job, struct nn_launch_rank *found, struct
 
 /* One of another host: it knows the token. */
 static bool know_remote(struct nn_launch_job *job, struct nn_launch_rank *found,
-			struct nn_packet *packet)
+			struct nn_launch_message *packet)
 {
 	char token[33];
-	long n = nn_packet_receive(job->stranger, true, packet, sizeof *packet - 1);
+	long n = nn_launch_message_receive(job->unidentified, true, packet, sizeof *packet - 1);
 
-	if (n < (long)offsetof(struct nn_packet, text) || packet->kind != NN_SAY_HELLO)
+	if (n < (long)offsetof(struct nn_launch_message, text) || packet->kind != NN_SAY_HELLO)
 		return false;
 	((char *)packet)[n] = '\0';
 	if (sscanf(packet->text, "%32s %ld %63s", token, &found->pid, found->host) != 3 ||
@@ -288,11 +292,12 @@ static bool know_remote(struct nn_launch_job *job, struct nn_launch_rank *found,
 
 void nn_launch_hello(struct nn_launch_job *job)
 {
-	struct nn_launch_rank found = { .fd = job->stranger, .remote = job->stranger_remote };
-	struct nn_packet packet = { 0 };
+	struct nn_launch_rank found = { .fd = job->unidentified,
+					.remote = job->unidentified_remote };
+	struct nn_launch_message packet = { 0 };
 	bool good = found.remote ? know_remote(job, &found, &packet) : know(job, &found, &packet);
 
-	job->stranger = -1;
+	job->unidentified = -1;
 	if (!good || packet.status < 0 || packet.status >= job->l->ranks ||
 	    job->ranks[packet.status].pid) {
 		close(found.fd);

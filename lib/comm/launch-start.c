@@ -1,5 +1,7 @@
-/* Starting mpirun: found in PATH, with what local runs need, and refused as root unless the user
- * said so. */
+/*
+ * Starting mpirun: found in PATH, with what local runs need, and refused as root unless the user
+ * said so.
+ */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -112,8 +114,10 @@ bool nn_launch_local(const struct nn_launch *l)
 	return !l->hosts && !l->hostfile;
 }
 
-/* Shared memory between ranks, mpirun's own connection on the loopback interface alone, and more
- * ranks than cores if the user says so. */
+/*
+ * Shared memory between ranks, mpirun's own connection on the loopback interface alone, and more
+ * ranks than cores if the user says so.
+ */
 static void add_local(struct list *list)
 {
 	char path[PATH_MAX];
@@ -130,8 +134,8 @@ static void add_local(struct list *list)
 /* Where, as the user or the batch system says; and what ranks there need of the environment. */
 static void add_hosts(struct list *list, const struct nn_launch *l)
 {
-	static const char *const names[] = { "NN_LAUNCH",      "NN_BUCKET",      "NN_CPU",
-					     "NN_MODULE_PATH", "XDG_CACHE_HOME", "TMPDIR" };
+	static const char *const names[] = { "NN_LAUNCH", "NN_CPU", "NN_MODULE_PATH",
+					     "XDG_CACHE_HOME", "TMPDIR" };
 
 	if (l->hosts) {
 		add(list, "--host");
@@ -167,8 +171,9 @@ static void add_arguments(struct list *list, const struct nn_launch *l, const ch
 	else
 		add_hosts(list, l);
 	add(list, self);
+	/* a word `:` begins another program of mpirun's; only an operand can be one */
 	for (char *const *arg = l->argv + 1; *arg; arg++)
-		add(list, *arg);
+		add(list, strcmp(*arg, ":") == 0 ? "./:" : *arg);
 }
 
 /*

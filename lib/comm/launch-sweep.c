@@ -1,5 +1,10 @@
-/* What Open MPI leaves in /dev/shm when mpirun was killed: the memory of its ranks, which nobody
- * else removes. */
+/*
+ * What Open MPI leaves in /dev/shm when mpirun was killed: the memory of its ranks, which nobody
+ * else removes.
+ *
+ * Where mpirun was killed, the segments of its own job alone are removed: host, user, job and rank
+ * are in the name, and all ranks are gone by then.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +13,10 @@
 
 #include "comm/launch-job.h"
 
-/* Ranks are gone, so that a file of this user, with the number of this job in its name and made
- * since it began, is nobody's. */
+/*
+ * Ranks are gone, so that a file of this user, with the number of this job in its name and made
+ * since it began, is nobody's.
+ */
 static void sweep(const struct nn_launch_job *job, const char *host, int rank)
 {
 	char path[PATH_MAX];

@@ -1,4 +1,5 @@
-/* The process that stays: hears what ranks say, sees which one is gone, and leaves nothing running.
+/*
+ * The process that stays: hears what ranks say, sees which one is gone, and leaves nothing running.
  */
 #include "config.h"
 #include <errno.h>
@@ -37,7 +38,7 @@ static void lose(struct nn_launch_job *job, int i)
 static void hear_rank(struct nn_launch_job *job, int i)
 {
 	struct nn_launch_rank *rank = &job->ranks[i];
-	struct nn_packet packet;
+	struct nn_launch_message packet;
 
 	if (!nn_launch_hear(rank, &packet)) {
 		lose(job, i);
@@ -154,8 +155,19 @@ static void watch_signals(struct nn_launch_job *job)
 		end_all(job);
 }
 
+/* Ranks wait for mpirun to let them go. */
+static void end_stopped(struct nn_launch_job *job)
+{
+	job->finished = true;
+	for (int i = 0; i < job->l->ranks; i++)
+		kill_rank(job, i);
+	kill(-job->mpirun, SIGKILL);
+}
+
 static void look(struct nn_launch_job *job)
 {
+	if (!job->finished && nn_launch_is_left(job))
+		end_stopped(job);
 	if (job->stopped < 0 && job->idle < 0 && job->signals == 0 && nn_launch_look(job))
 		end_at_once(job);
 }
@@ -176,12 +188,12 @@ static void watch(struct nn_launch_job *job)
 
 	for (double tick = nn_now_s();;) {
 		struct pollfd *p = job->polls;
-		bool busy = job->stranger >= 0;
+		bool busy = job->unidentified >= 0;
 
 		p[0] = (struct pollfd){ busy ? -1 : job->listener, POLLIN, 0 };
 		p[1] = (struct pollfd){ busy ? -1 : job->door, POLLIN, 0 };
 		p[2] = (struct pollfd){ job->out, POLLIN, 0 };
-		p[3] = (struct pollfd){ job->stranger, POLLIN, 0 };
+		p[3] = (struct pollfd){ job->unidentified, POLLIN, 0 };
 		for (int i = 0; i < n; i++)
 			p[4 + i] = (struct pollfd){ job->ranks[i].fd, POLLIN, 0 };
 		if (poll(p, 4 + (nfds_t)n, TICK_MS) < 0)
@@ -227,7 +239,7 @@ int nn_launch_run(const struct nn_launch *l, struct nn_error *err)
 				     .listener = -1,
 				     .door = -1,
 				     .out = -1,
-				     .stranger = -1,
+				     .unidentified = -1,
 				     .first_lost = -1,
 				     .stopped = -1,
 				     .idle = -1,

@@ -1,4 +1,15 @@
-/* Ranks of one's own: this tool once more under mpirun, watched by the process that stays. */
+/*
+ * Ranks of one's own: this tool once more under mpirun, watched by the process that stays.
+ *
+ * Ranks and the process that started them talk over a socket of the abstract namespace (its name
+ * is in NN_LAUNCH; only the same user is admitted): nothing lies in a directory, and the end of
+ * either side is seen at once. The last known step and checkpoint of a rank are in memory shared
+ * with the watching process: exact, and one store a step. Progress is a step done or a tenth of a
+ * core computing; none is asked for before the first step, since a pipe may be read for hours.
+ * Ranks of other hosts connect by TCP with a secret token, report once a second, and are lost
+ * after twenty seconds of silence. mpirun that is missing, refuses root or cannot start ranks is
+ * status 3. Ranks are never bound to cores.
+ */
 #ifndef NN_COMM_LAUNCH_H
 #define NN_COMM_LAUNCH_H
 
@@ -14,9 +25,12 @@
  * name in any directory and that only the same user may use, from other hosts over TCP. A rank that
  * is gone, for whatever reason, is seen at once; so is the end of the process that stays.
  */
-enum nn_say {
-	NN_SAY_HELLO = 'h',   /* a rank; its number is the status, the text Open MPI's number of the
-				 job; of a   remote one: token, process id, host */
+enum nn_launch_kind {
+	/*
+	 * a rank; its number is the status, the text Open MPI's number of the job; of a   remote
+	 * one: token, process id, host
+	 */
+	NN_SAY_HELLO = 'h',
 	NN_SAY_STREAMS = 's', /* to rank 0: standard input, output and error of the one who stays */
 	NN_SAY_SIGNAL = 'q',  /* to rank 0: a signal, its number is the status */
 	NN_SAY_WARNING = 'w',
@@ -27,7 +41,7 @@ enum nn_say {
 };
 
 /* Where a rank is: memory that it shares with the process that watches. */
-struct nn_board {
+struct nn_rank_status {
 	_Atomic uint64_t at;      /* 1 + steps done; 0: not yet, or no more, at work on steps */
 	_Atomic uint64_t saved;   /* 1 + steps of the newest checkpoint; 0: none */
 	_Atomic uint32_t waiting; /* threads that wait for a message */
@@ -36,12 +50,13 @@ struct nn_board {
 
 struct nn_launch {
 	int ranks;
-	const char *hosts, *hostfile; /* as mpirun's --host and --hostfile; NULL: this host, or what
-					 a batch system says */
+	/* as mpirun's --host and --hostfile; NULL: this host, or what a batch system says */
+	const char *hosts, *hostfile;
 	int cores;         /* of this machine: with more ranks a note says so; 0: no note */
 	double timeout_s;  /* a rank without progress for so long ends the job; 0: never */
 	char *const *argv; /* arguments of each rank, argv[0] included, NULL at the end */
-	void (*say)(void *arg, enum nn_say kind, const char *text); /* what ranks warn and note */
+	void (*say)(void *arg, enum nn_launch_kind kind,
+		    const char *text); /* what ranks warn and note */
 	void *arg;
 	struct nn_text
 		*last; /* notes that follow the error of a rank, a line each; NULL: they are said */
@@ -73,9 +88,12 @@ struct nn_attach;
  * on. When that process is gone this one gets SIGTERM, two seconds later SIGKILL.
  */
 int nn_attach(struct nn_attach **attach, struct nn_error *err);
-void nn_attach_say(struct nn_attach *attach, enum nn_say kind, int status, const char *text);
-/* Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1
- * elsewhere. */
+void nn_attach_say(struct nn_attach *attach, enum nn_launch_kind kind, int status,
+		   const char *text);
+/*
+ * Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1
+ * elsewhere.
+ */
 int nn_attach_stderr(const struct nn_attach *attach);
 /*
  * Rank 0 on another host than that process has none of its standard streams: NN_EUSAGE where one of
@@ -85,14 +103,14 @@ int nn_attach_stderr(const struct nn_attach *attach);
 int nn_attach_check_streams(const struct nn_attach *attach, const char *const *inputs, size_t n,
 			    const char *output, struct nn_error *err);
 /* Where this rank tells how far it is. */
-struct nn_board *nn_attach_board(struct nn_attach *attach);
+struct nn_rank_status *nn_attach_board(struct nn_attach *attach);
 
 /* ---- inside ---- */
 
 #define NN_PACKET 2048
 
-struct nn_packet {
-	int kind; /* enum nn_say */
+struct nn_launch_message {
+	int kind; /* enum nn_launch_kind */
 	int status;
 	char text[NN_PACKET];
 };
@@ -101,25 +119,29 @@ struct nn_packet {
 #define NN_LAUNCH_NAME 400
 
 /* Over TCP a packet follows its length (uint32_t). What came, at most n bytes; 0 at the end, -1. */
-long nn_packet_receive(int fd, bool remote, void *packet, size_t n);
-bool nn_packet_send(int fd, bool remote, const void *packet, size_t n);
+long nn_launch_message_receive(int fd, bool remote, void *packet, size_t n);
+bool nn_launch_message_send(int fd, bool remote, const void *packet, size_t n);
 
 /*
  * A door for ranks of other hosts: a listening socket, its token, and where it is, " TOKEN
  * ADDRESS:PORT ..." behind what `name` (NN_LAUNCH_NAME) holds. The socket, or -1.
  */
-int nn_door_open(char token[33], char *name, struct nn_error *err);
+int nn_rendezvous_open(char token[33], char *name, struct nn_error *err);
 /* Through one of its addresses: the connected socket and a copy of the token, or -1. */
-int nn_door_find(const char *name, char token[33]);
+int nn_rendezvous_find(const char *name, char token[33]);
 
 /* Do all ranks run on this host? */
 bool nn_launch_local(const struct nn_launch *launch);
-/* mpirun with its options, in a process group of its own; *out is the end of a pipe with all that
- * it writes. */
+/*
+ * mpirun with its options, in a process group of its own; *out is the end of a pipe with all that
+ * it writes.
+ */
 int nn_launch_start(const struct nn_launch *launch, const char *name, pid_t *pid, int *out,
 		    struct nn_error *err);
-/* Of mpirun's words: the signal that ended this rank, or 0. It knows the process ids of its own
- * host alone. */
+/*
+ * Of mpirun's words: the signal that ended this rank, or 0. It knows the process ids of its own
+ * host alone.
+ */
 int nn_launch_signal(const char *words, int rank, long pid);
 
 #endif

@@ -7,6 +7,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/halving.c \
 	lib/comm/launch.c lib/comm/launch-job.h lib/comm/launch-life.c lib/comm/launch-outcome.c lib/comm/launch-socket.c \
 	lib/comm/launch-start.c lib/comm/launch-sweep.c lib/comm/launch.h \
+	lib/comm/link.c lib/comm/link.h \
 	lib/comm/loops.h \
 	lib/comm/options.c lib/comm/options.h \
 	lib/comm/peers.c lib/comm/peers.h \
@@ -18,7 +19,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/steps.h \
 	lib/comm/transport.h \
 	lib/comm/tree.c \
-	lib/comm/window.c lib/comm/window.h
+	lib/comm/shared.c lib/comm/shared.h
 
 # plain loops that the compiler turns into vectors
 noinst_LTLIBRARIES += lib/comm/libloops.la

@@ -1,5 +1,7 @@
-/* Sums, products, least and largest of two arrays, for each type of partial results, and what ends
- * them. */
+/*
+ * Sums, products, least and largest of two arrays, for each type of partial results, and what ends
+ * them.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -12,8 +14,10 @@
 /* For loops that no vector takes. */
 #define EACH_ALONE(i, n) for (size_t i = 0; i < (n); i++)
 
-/* A loop over x = left[i], y = right[i] that sets z = result[i]; `over` says at the end whether a
- * value did not fit. */
+/*
+ * A loop over x = left[i], y = right[i] that sets z = result[i]; `over` says at the end whether a
+ * value did not fit.
+ */
 #define LOOP(name, T, before, each, after) LOOP_AS(EACH, name, T, before, each, after)
 #define LOOP_AS(EACH, name, T, before, each, after) \
 	NN_WIDE static bool name(const void *left, const void *right, void *result, size_t n) \
@@ -50,8 +54,10 @@
 		return (size_t)nan; \
 	}
 
-/* A sum left the range when its sign differs from that of both terms (signed), or when it is below
- * one of them. */
+/*
+ * A sum left the range when its sign differs from that of both terms (signed), or when it is below
+ * one of them.
+ */
 #define SIGNED_SUM(t, T, U) \
 	LOOP(sum_##t, T, U o = 0;, U s = (U)((U)x + (U)y); o |= (U)(((U)x ^ s) & ((U)y ^ s)); \
 	     z = (T)s;, over = (T)o < 0;)
@@ -93,8 +99,10 @@
 #define BY_SINGLE RECIPROCAL(float, 0x1p-23f, 65536)
 #define BY_DOUBLE RECIPROCAL(double, 0x1p-52, UINT64_C(1) << 32)
 
-/* Of 8 bits: the upper half of a product with the reciprocal times 2^16, of which e is at most
- * 2^-8. */
+/*
+ * Of 8 bits: the upper half of a product with the reciprocal times 2^16, of which e is at most
+ * 2^-8.
+ */
 #define BY_16 uint16_t r = (uint16_t)(65536 / (divisor < 256 ? divisor : 256) + 1);
 
 static inline uint16_t upper_16(uint16_t x, uint16_t r)

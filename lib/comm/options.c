@@ -17,7 +17,7 @@ uint64_t nn_hosts_slots(const char *hosts, struct nn_error *err)
 		char quoted[NN_QUOTED];
 
 		slots = 1;
-		if (name == 0 || strcspn(at, " \t") < n ||
+		if (name == 0 || *at == '-' || strcspn(at, " \t") < n ||
 		    (digits > 0 && (!nn_parse_u64(at + name + 1, digits - 1, &slots) || slots < 1 ||
 				    slots > 4096))) {
 			nn_fail(err, NN_EUSAGE, "--hosts=%s: expected HOST:N,..., N ranks on each",
@@ -48,7 +48,7 @@ int nn_ranks_check(struct nn_ranks_options *o, bool *several, struct nn_error *e
 		return -1;
 	if (nn_comm_env_tasks() > 1 && o->ranks != 1)
 		return nn_fail(err, NN_EUSAGE,
-			       "srun started %d processes that are no ranks, for it was not told "
+			       "srun started %d processes that are not ranks, for it was not told "
 			       "--mpi=pmix; say --ranks=1 if "
 			       "each is to work alone",
 			       nn_comm_env_tasks());
@@ -84,6 +84,7 @@ const struct nn_opt nn_ranks_opts[] = {
 	  .offset = AT(hostfile),
 	  .arg = "FILE",
 	  .filled = true,
+	  .file = NN_OPT_READS,
 	  .help = "the same from a file: a line HOST slots=N for each host" },
 	{ .name = NULL },
 };

@@ -1,5 +1,7 @@
-/* Who is still there, where nobody watches: connections that only say by their end that a rank is
- * gone. */
+/*
+ * Who is still there, where nobody watches: connections that only say by their end that a rank is
+ * gone.
+ */
 #include "config.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -19,9 +21,10 @@
 
 #define MEET_S 10   /* in which all ranks have come to rank 0 */
 #define SILENT_S 20 /* a host that answers nothing for so long is gone */
-#define SPEAK_S \
-	1 /* in which one that says why it ends has ended all, and one that has ended knows that \
-	     all have */
+/*
+ * in which a rank that says why it ends has ended all, and one that has ended knows that all have
+ */
+#define SPEAK_S 1
 
 struct who {
 	long pid;
@@ -56,12 +59,12 @@ static void keep_asking(int fd)
 static void take(struct nn_peers *p, int fd, const char *token)
 {
 	const struct timeval patience = { 1, 0 };
-	struct nn_packet packet = { 0 };
+	struct nn_launch_message packet = { 0 };
 	long n;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	n = nn_packet_receive(fd, true, &packet, sizeof packet - 1);
-	if (n < (long)offsetof(struct nn_packet, text) || strcmp(packet.text, token) != 0 ||
+	n = nn_launch_message_receive(fd, true, &packet, sizeof packet - 1);
+	if (n < (long)offsetof(struct nn_launch_message, text) || strcmp(packet.text, token) != 0 ||
 	    packet.status < 1 || packet.status >= p->comm->size ||
 	    p->polls[packet.status].fd >= 0) {
 		close(fd);
@@ -92,15 +95,15 @@ static bool wait_for_all(struct nn_peers *p, int door, const char *token)
 
 static bool go_to_first(struct nn_peers *p, const char *door)
 {
-	struct nn_packet packet = { .kind = NN_SAY_HELLO, .status = p->comm->rank };
-	int fd = nn_door_find(door, packet.text);
+	struct nn_launch_message packet = { .kind = NN_SAY_HELLO, .status = p->comm->rank };
+	int fd = nn_rendezvous_find(door, packet.text);
 
 	if (fd < 0)
 		return false;
 	keep_asking(fd);
 	p->polls[0].fd = fd;
-	return nn_packet_send(fd, true, &packet,
-			      offsetof(struct nn_packet, text) + strlen(packet.text));
+	return nn_launch_message_send(
+		fd, true, &packet, offsetof(struct nn_launch_message, text) + strlen(packet.text));
 }
 
 /* 1: all are connected; 0: some cannot be. */
@@ -113,12 +116,12 @@ static int meet(struct nn_peers *p, struct nn_error *err)
 
 	if (!theirs)
 		return -1;
-	if (c->rank == 0 && (fd = nn_door_open(token, door, NULL)) < 0)
+	if (c->rank == 0 && (fd = nn_rendezvous_open(token, door, NULL)) < 0)
 		door[0] = '\0';
 	if (nn_comm_broadcast(c, 0, door, sizeof door, err) < 0)
 		goto out;
 	good = *door && (c->rank == 0 ? wait_for_all(p, fd, token) : go_to_first(p, door));
-	if (nn_comm_gather(c, &good, theirs, sizeof good, err) < 0)
+	if (nn_comm_all_gather(c, &good, theirs, sizeof good, err) < 0)
 		goto out;
 	for (int r = 0; r < c->size; r++)
 		all = all && theirs[r];
@@ -200,7 +203,7 @@ int nn_peers_watch(struct nn_peers **peers, struct nn_comm *comm,
 		p->polls[r] = (struct pollfd){ -1, POLLIN, 0 };
 	if (gethostname(me.host, sizeof me.host - 1) < 0 || !*me.host)
 		strcpy(me.host, "?");
-	if (p->who && p->polls && nn_comm_gather(comm, &me, p->who, sizeof me, err) == 0)
+	if (p->who && p->polls && nn_comm_all_gather(comm, &me, p->who, sizeof me, err) == 0)
 		status = meet(p, err);
 	if (status == 1 && nn_thread_start(&p->thread, 0, watch, p, "a thread", err) < 0)
 		status = -1;

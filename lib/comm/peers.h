@@ -1,4 +1,10 @@
-/* Ranks that nobody watches: where one is gone, the others end. */
+/*
+ * Ranks that nobody watches: where one is gone, the others end.
+ *
+ * Under srun none of our processes stays beside the ranks, so each rank keeps a TCP connection to
+ * rank 0, whose end says that a rank is gone. Where hosts cannot reach each other so, srun -K
+ * remains. A stopped rank is not distinguished from one that computes.
+ */
 #ifndef NN_COMM_PEERS_H
 #define NN_COMM_PEERS_H
 

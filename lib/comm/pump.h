@@ -1,5 +1,7 @@
-/* A thread that moves messages while their owner computes: the transport moves them only while
- * something calls it. */
+/*
+ * A thread that moves messages while their owner computes: the transport moves them only while
+ * something calls it.
+ */
 #ifndef NN_COMM_PUMP_H
 #define NN_COMM_PUMP_H
 

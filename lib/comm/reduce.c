@@ -9,9 +9,8 @@
 
 const char *const nn_reduce_ops[] = { "mean", "sum", "min", "max", "prod", NULL };
 
-#define TILE \
-	((size_t)2 \
-	 << 10) /* bytes of partial results: a few of them fit into the first-level cache */
+/* bytes of partial results: a few of them fit into the first-level cache */
+#define TILE ((size_t)2 << 10)
 #define PIECE ((size_t)64 << 10) /* values: what a thread claims; a multiple of all tiles */
 #define DEPTH 33                 /* subtrees that wait for their right neighbour */
 
@@ -58,7 +57,8 @@ size_t nn_reduce_end(const struct nn_reduce *r, const void *partial, void *out, 
 
 typedef __int128 exact;
 
-/* What lies outside of 2^65 is kept as far outside, so that only a factor 0 brings a product back.
+/*
+ * What lies outside of 2^65 is kept as far outside, so that only a factor 0 brings a product back.
  */
 #define FAR ((exact)1 << 66)
 
@@ -82,7 +82,7 @@ static exact exact_value(enum nn_dtype dtype, const void *values, size_t i)
 	case NN_U64:
 		return ((const uint64_t *)values)[i];
 	default:
-		NN_BUG("%s is no type of whole numbers", nn_dtype_name(dtype));
+		NN_BUG("%s is not a type of whole numbers", nn_dtype_name(dtype));
 	}
 }
 
@@ -107,7 +107,7 @@ static bool exact_store(enum nn_dtype dtype, exact value, void *values, size_t i
 	case NN_U64:
 		return ((uint64_t *)values)[i] = (uint64_t)value, (uint64_t)value == value;
 	default:
-		NN_BUG("%s is no type of whole numbers", nn_dtype_name(dtype));
+		NN_BUG("%s is not a type of whole numbers", nn_dtype_name(dtype));
 	}
 }
 
@@ -120,7 +120,8 @@ static exact exact_product(exact a, exact b)
 	return p > FAR ? FAR : p < -FAR ? -FAR : p;
 }
 
-/* Values from..to of sums, means, products. The index of the first that does not fit, or SIZE_MAX.
+/*
+ * Values from..to of sums, means, products. The index of the first that does not fit, or SIZE_MAX.
  */
 static size_t exact_values(const struct nn_reduce *r, const void *const *leaves, size_t from,
 			   size_t to, void *out)
@@ -176,8 +177,10 @@ static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, c
 			nn_reduce_begin(r, leaf, stack + depth * TILE, n);
 		}
 		depth++;
-		/* a complete subtree of 2^j leaves meets its neighbour; behind the last leaf all
-		 * that wait are joined */
+		/*
+		 * a complete subtree of 2^j leaves meets its neighbour; behind the last leaf all
+		 * that wait are joined
+		 */
 		for (size_t j = k; depth > 1 && (j & 1 || k + 1 == r->n); j >>= 1) {
 			void *to = depth == 2 && k + 1 == r->n && wide == size
 					   ? out
@@ -192,8 +195,10 @@ static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, c
 	return !over;
 }
 
-/* In place of the result's tile, which may be one of the leaves, a tile is made aside where exact
- * values may be needed. */
+/*
+ * In place of the result's tile, which may be one of the leaves, a tile is made aside where exact
+ * values may be needed.
+ */
 static void reduce_piece(void *arg, size_t piece, int thread)
 {
 	struct job *job = arg;

@@ -10,8 +10,10 @@ static size_t before(size_t count, int p, int n)
 	return count / (size_t)n * (size_t)p + count % (size_t)n * (size_t)p / (size_t)n;
 }
 
-/* Every rank's part of my piece, in order of ranks: leaves[rank] is where it lies; mine stays in
- * `in`. */
+/*
+ * Every rank's part of my piece, in order of ranks: leaves[rank] is where it lies; mine stays in
+ * `in`.
+ */
 static int collect(struct nn_comm *c, const struct nn_reduce *r, const char *in, size_t count,
 		   char *room, const void **leaves, struct nn_message *messages,
 		   struct nn_error *err)

@@ -5,8 +5,10 @@
 #define NN_TREE_DEEP 32
 #define NN_TREE_WIDE 32 /* messages at once */
 
-/* A subtree of ranks first..first+n-1, of which the first `left`, the largest power of two below n,
- * are its left part. */
+/*
+ * A subtree of ranks first..first+n-1, of which the first `left`, the largest power of two below n,
+ * are its left part.
+ */
 struct nn_step_of_tree {
 	int first, left, n;
 };

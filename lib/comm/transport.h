@@ -23,24 +23,34 @@ struct nn_transport {
 	void (*close)(void *state);
 	/* End all other ranks with this exit status. */
 	void (*abort)(void *state, int status);
-	/* Start a message; data is borrowed until wait. Messages of one tag from one rank to
-	 * another arrive in order. */
+	/*
+	 * Start a message; data is borrowed until wait. Messages of one tag from one rank to
+	 * another arrive in order.
+	 */
 	int (*send)(void *state, int to, int tag, const void *data, size_t bytes,
 		    struct nn_request *request, struct nn_error *err);
 	int (*receive)(void *state, int from, int tag, void *data, size_t bytes,
 		       struct nn_request *request, struct nn_error *err);
-	/* Until all n are done. Spins for two milliseconds, where ranks have a core each, then
-	 * looks ever more rarely, up to once a millisecond. */
+	/*
+	 * Until all n are done. Spins for two milliseconds, where ranks have a core each, then
+	 * looks ever more rarely, up to once a millisecond.
+	 */
 	int (*wait)(void *state, struct nn_request *requests, size_t n, struct nn_error *err);
-	/* Let what is under way go on, without waiting. Any thread may call it while others wait or
-	 * start messages. */
+	/*
+	 * Let what is under way go on, without waiting. Any thread may call it while others wait or
+	 * start messages.
+	 */
 	void (*progress)(void *state);
-	/* Until one of n is done, which is not waited for again until it is started anew; a place
-	 * that is {0} was never started. */
+	/*
+	 * Until one of n is done, which is not waited for again until it is started anew; a place
+	 * that is {0} was never started.
+	 */
 	int (*wait_any)(void *state, struct nn_request *requests, size_t n, size_t *which,
 			struct nn_error *err);
-	/* The transport's own reduction, in whatever order; -1 with NN_EUSAGE for types it does not
-	 * know. in and out may be one. */
+	/*
+	 * The transport's own reduction, in whatever order; -1 with NN_EUSAGE for types it does not
+	 * know. in and out may be one.
+	 */
 	int (*allreduce)(void *state, const struct nn_reduce *reduce, const void *in, void *out,
 			 size_t count, struct nn_error *err);
 };

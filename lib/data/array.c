@@ -4,20 +4,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/real.h"
 #include "base/text.h"
 #include "data/array.h"
 #include "file/convert.h"
-#include "file/idx.h"
 
 #define CHUNK ((size_t)16384) /* values converted at once */
-
-static const struct {
-	const char *kind, *name;
-} formats[] = {
-#define FORMAT(kind, name) { kind, name },
-#include "data/formats.def"
-#undef FORMAT
-};
 
 void nn_array_free(struct nn_array *array)
 {
@@ -25,36 +17,11 @@ void nn_array_free(struct nn_array *array)
 	*array = (struct nn_array){ 0 };
 }
 
-int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err)
+int nn_array_next(struct nn_input *input, const struct nn_format *format,
+		  struct nn_npy_header *header, struct nn_error *err)
 {
-	char known[100] = "";
+	int status = format->header(input, header, err);
 
-	if (nn_input_sniff(input, kind, err) < 0)
-		return -1;
-	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-		if (strcmp(*kind, formats[i].kind) == 0)
-			return 0;
-		strcat(strcat(known, i == 0                                     ? ""
-				     : i + 1 < sizeof formats / sizeof *formats ? ", "
-										: " or "),
-		       formats[i].name);
-	}
-	if (strcmp(*kind, "empty") == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected %s", nn_input_name(input),
-			       known);
-	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, expected %s",
-		       nn_input_name(input), strchr("aeiox", **kind) ? "an" : "a", *kind, known);
-}
-
-int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header,
-		  struct nn_error *err)
-{
-	int status = 1;
-
-	if (strcmp(kind, "idx") == 0)
-		status = nn_idx_header(input, header, err) < 0 ? -1 : 1;
-	else
-		status = nn_npy_next(input, header, err);
 	if (status == 1 && header->shape.rank == 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: found a single value without dimensions, expected rows",
@@ -84,8 +51,7 @@ size_t nn_find_bad(enum nn_dtype real, const void *values, size_t n, bool nan_al
 		at += nn_find_not_finite(real, (const char *)values + at * size, n - at);
 		if (at == n || !nan_allowed)
 			return at;
-		if (real == NN_F64 ? isinf(((const double *)values)[at])
-				   : isinf(((const float *)values)[at]))
+		if (isinf(nn_real_at(real, values, at)))
 			return at;
 	}
 }
@@ -96,8 +62,7 @@ void nn_bad_text(char text[NN_NUMBER], enum nn_dtype from, const void *values, e
 	if (from == NN_F64 && real == NN_F32 && isfinite(((const double *)values)[at]))
 		nn_format_f64(text, ((const double *)values)[at]);
 	else
-		nn_format_f64(text,
-			      real == NN_F64 ? ((const double *)to)[at] : ((const float *)to)[at]);
+		nn_format_f64(text, nn_real_at(real, to, at));
 }
 
 int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to,
@@ -163,9 +128,9 @@ out:
 	return status;
 }
 
-int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char *kind,
-			  const struct nn_npy_header *h, enum nn_dtype real, bool nan_allowed,
-			  struct nn_error *err)
+int nn_array_read_samples(struct nn_array *a, struct nn_input *input,
+			  const struct nn_format *format, const struct nn_npy_header *h,
+			  enum nn_dtype real, bool nan_allowed, struct nn_error *err)
 {
 	struct nn_samples how = { h->dtype,   real, nn_input_name(input), 0, nn_row_size(&h->shape),
 				  nan_allowed };
@@ -173,7 +138,7 @@ int nn_array_read_samples(struct nn_array *a, struct nn_input *input, const char
 	int status;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(h->dtype, real), .shape = h->shape };
-	a->picture = strcmp(kind, "idx") == 0 && h->dtype == NN_U8;
+	a->picture = format->pictures && h->dtype == NN_U8;
 	if (h->fortran && h->shape.rank > 1) {
 		struct nn_block raw = { 0 };
 

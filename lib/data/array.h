@@ -3,9 +3,7 @@
 #define NN_DATA_ARRAY_H
 
 #include "base/number.h"
-#include "file/npy.h"
-#include "file/npz.h"
-#include "file/safetensors.h"
+#include "data/format.h"
 
 /* A whole array in memory. */
 struct nn_array {
@@ -18,20 +16,19 @@ struct nn_array {
 
 void nn_array_free(struct nn_array *array);
 
-/* The kind of a data file, as in formats.def; "text" is a table. Anything else, "empty" too, is an
- * error by name. */
-int nn_data_kind(struct nn_input *input, const char **kind, struct nn_error *err);
 /*
- * The header of the (next) array of an .npy or IDX file. 1, 0 at the end, -1. The rank is at
- * least 1.
+ * The header of the (next) array of a file of arrays. 1, 0 at the end, -1. The rank is at least
+ * 1.
  */
-int nn_array_next(struct nn_input *input, const char *kind, struct nn_npy_header *header,
-		  struct nn_error *err);
-/* Read what follows the header: bool and u8 as u8, all else as `real`; checked to be finite, where
- * nan_allowed to be no infinity. */
-int nn_array_read_samples(struct nn_array *array, struct nn_input *input, const char *kind,
-			  const struct nn_npy_header *header, enum nn_dtype real, bool nan_allowed,
-			  struct nn_error *err);
+int nn_array_next(struct nn_input *input, const struct nn_format *format,
+		  struct nn_npy_header *header, struct nn_error *err);
+/*
+ * Read what follows the header: bool and u8 as u8, all else as `real`; checked to be finite, where
+ * nan_allowed to be no infinity.
+ */
+int nn_array_read_samples(struct nn_array *array, struct nn_input *input,
+			  const struct nn_format *format, const struct nn_npy_header *header,
+			  enum nn_dtype real, bool nan_allowed, struct nn_error *err);
 /* The same in its own type, not checked. */
 int nn_array_read_values(struct nn_array *array, struct nn_input *input,
 			 const struct nn_npy_header *header, struct nn_error *err);
@@ -47,7 +44,8 @@ const struct nn_st_tensor *nn_tensor_for(const struct nn_st *st, const char *pla
 					 const char *name, const char *fallback, bool alone,
 					 struct nn_error *err);
 
-/* n values of any type as `real` at to; -1 with the row and column of the first that is not finite.
+/*
+ * n values of any type as `real` at to; -1 with the row and column of the first that is not finite.
  */
 struct nn_samples {
 	enum nn_dtype from, real;

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/real.h"
 #include "data/coding.h"
 
 int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enum nn_dtype dtype,
@@ -74,22 +75,14 @@ struct nn_words *nn_coding_words(struct nn_coding *c, bool integers, struct nn_e
 	return c->pool[c->n_pool++];
 }
 
-static void put(enum nn_dtype dtype, void *values, size_t i, double value)
-{
-	if (dtype == NN_F64)
-		((double *)values)[i] = value;
-	else
-		((float *)values)[i] = (float)value;
-}
-
 /* A deviation that becomes 0 in this type would divide by zero. */
 static int put_scale(enum nn_dtype dtype, void *mean, void *sd, size_t i, double m, double s,
 		     struct nn_error *err)
 {
 	if (dtype != NN_F64 && (float)s == 0)
 		return nn_fail(err, NN_EFORMAT, "a deviation of %g is 0 in f32", s);
-	put(dtype, mean, i, m);
-	put(dtype, sd, i, s);
+	nn_real_put(dtype, mean, i, m);
+	nn_real_put(dtype, sd, i, s);
 	return 0;
 }
 
@@ -117,7 +110,8 @@ static int take_missing(struct nn_coding *c, struct nn_input_code *code,
 	if (!code->missing && !(code->missing = nn_alloc(n, nn_dtype_size(c->dtype), err)))
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		put(c->dtype, code->missing, i, columns[i].fills ? columns[i].missing : NAN);
+		nn_real_put(c->dtype, code->missing, i,
+			    columns[i].fills ? columns[i].missing : NAN);
 	return 0;
 }
 

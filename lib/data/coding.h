@@ -1,11 +1,14 @@
-/* A schema made ready for work: words of text columns, scales in the type of batches, and the loops
- * that apply them. */
+/*
+ * A schema made ready for work: words of text columns, scales in the type of batches, and the loops
+ * that apply them.
+ */
 #ifndef NN_DATA_CODING_H
 #define NN_DATA_CODING_H
 
 #include <stdint.h>
 #include "data/schema.h"
-#include "data/words.h"
+#include "base/real.h"
+#include "data/table/words.h"
 
 /* Text columns become one-hot up to so many values. */
 #define NN_MAX_CATEGORIES 32
@@ -20,10 +23,10 @@ struct nn_input_code {
 	struct nn_words **words; /* per column, borrowed; NULL: a number */
 	const int32_t **place; /* per column: number of a word -> its place among the categories */
 	void *mean,
-		*sd;   /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */
-	void *missing; /* real, per column: what nan becomes (nan where nothing does); NULL: no
-			  column is filled */
-	double scale;  /* of pictures; 0: none */
+		*sd; /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */
+	/* real, per column: what nan becomes (nan where nothing does); NULL: no column is filled */
+	void *missing;
+	double scale; /* of pictures; 0: none */
 };
 
 struct nn_target_code {
@@ -49,8 +52,10 @@ int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enu
 void nn_coding_free(struct nn_coding *coding);
 /* New words in the coding's care. */
 struct nn_words *nn_coding_words(struct nn_coding *coding, bool integers, struct nn_error *err);
-/* Take sizes, scales and categories of one input, or of one target, from the schema (again). raw:
- * columns are not standardized. */
+/*
+ * Take sizes, scales and categories of one input, or of one target, from the schema (again). raw:
+ * columns are not standardized.
+ */
 int nn_coding_input(struct nn_coding *coding, size_t input, const struct nn_input_schema *schema,
 		    bool raw, struct nn_error *err);
 int nn_coding_target(struct nn_coding *coding, size_t target, const struct nn_target_schema *schema,
@@ -60,7 +65,7 @@ int nn_coding_schema(struct nn_coding *coding, const struct nn_schema *schema, b
 		     struct nn_error *err);
 
 /* Where rows lie. */
-struct nn_source {
+struct nn_row_block {
 	const void *data;    /* [rows][stride] */
 	enum nn_dtype dtype; /* u8, or the coding's */
 	size_t stride;       /* values per row */
@@ -68,9 +73,18 @@ struct nn_source {
 	bool picture;        /* the scale of pictures applies */
 };
 
+/* The value of a column of a row, as it lies there. */
+static inline double nn_row_value(const struct nn_row_block *block, size_t row, size_t column)
+{
+	size_t at = row * block->stride + (block->slots ? block->slots[column] : column);
+
+	return block->dtype == NN_U8 ? ((const uint8_t *)block->data)[at]
+				     : nn_real_at(block->dtype, block->data, at);
+}
+
 /* rows NULL: 0..n-1. values: real [n][size]. */
 void nn_fill_input(const struct nn_input_code *code, enum nn_dtype dtype,
-		   const struct nn_source *source, const uint64_t *rows, size_t n,
+		   const struct nn_row_block *source, const uint64_t *rows, size_t n,
 		   bool channels_last, void *values);
 /* numbers: real [..][size]; out[n][size], standardized where the target is. */
 void nn_fill_numbers(const struct nn_target_code *code, enum nn_dtype dtype, const void *numbers,

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "base/shape.h"
 #include "data/schema.h"
+#include "data/source.h"
 
 /* Options of the data room: rows in data/options.c, values here (tools.md says what they mean). */
 struct nn_data_options {
@@ -30,23 +31,31 @@ struct nn_want_input {
 	bool vector; /* first layer is dense and no input line: samples are vectors */
 	const char *const *columns; /* columns=..., NULL: all but the targets */
 	size_t n_columns;
-	bool categories; /* an embedding takes it: values are numbers of categories, columns as the
-			    following say */
-	size_t hash;     /* they are hashed to so many numbers; 0: their values are listed */
-	bool index;      /* they hold the numbers themselves, as arrays always do */
-	const char *const *crosses; /* lists of columns hashed together, after the others; with
-				       columns NULL there are no others */
+	/* an embedding takes it: values are numbers of categories, columns as the following say */
+	bool categories;
+	size_t hash; /* they are hashed to so many numbers; 0: their values are listed */
+	bool index;  /* they hold the numbers themselves, as arrays always do */
+	/*
+	 * lists of columns hashed together, after the others; with columns NULL there are no others
+	 */
+	const char *const *crosses;
 	size_t n_crosses;
 	size_t rows; /* numbers are to be below this; 0: not known */
 };
 struct nn_want_target {
-	const char *name;      /* of the output line, NULL: the only one */
-	const char *columns;   /* target= of the line or --target, NULL: not given (then --target,
-				  where there is one target) */
-	bool classes, numbers; /* the loss says which; both false: the data decide (tools.md),
-				  ambiguous CSV integers are status 2 */
-	bool plain;  /* numbers stay as they are, whatever --normalize says (bce: targets are 0..1)
-		      */
+	const char *name; /* of the output line, NULL: the only one */
+	/*
+	 * target= of the line or --target, NULL: not given (then --target, where there is one
+	 * target)
+	 */
+	const char *columns;
+	/*
+	 * the loss says which; both false: the data decide (tools.md), ambiguous CSV integers are
+	 * status 2
+	 */
+	bool classes, numbers;
+	/* numbers stay as they are, whatever --normalize says (bce: targets are 0..1) */
+	bool plain;
 	size_t size; /* of the output line; 0: `?` */
 };
 struct nn_want {
@@ -54,12 +63,15 @@ struct nn_want {
 	size_t n_inputs;
 	const struct nn_want_target *targets;
 	size_t n_targets;
-	enum nn_dtype dtype;            /* f32 or f64: what batches are made of */
-	const struct nn_schema *schema; /* a start model's: categories, labels, scales are taken
-					   from it; NULL: measured */
-	struct nn_pool *pool; /* reads; borrowed until the dataset is freed, idle whenever one is
-				 opened; NULL: the caller's thread */
-	size_t sample;        /* read about so many bytes of each file only, for a plan; 0: all */
+	enum nn_dtype dtype; /* f32 or f64: what batches are made of */
+	/* a start model's: categories, labels, scales are taken from it; NULL: measured */
+	const struct nn_schema *schema;
+	/*
+	 * reads; borrowed until the dataset is freed, idle whenever one is opened; NULL: the
+	 * caller's thread
+	 */
+	struct nn_pool *pool;
+	size_t sample; /* read about so many bytes of each file only, for a plan; 0: all */
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
@@ -83,36 +95,51 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 			 struct nn_dataset *training, struct nn_error *err);
 /*
  * Without files: values that seed decides, the same for every type and number of rows. Pictures
- * (C,H,W) are bytes that count 0..1, other inputs and numbers are 0..1, those of categories (an
- * input's number of them, 0: none) below that, classes are below `classes`. Values of `size` a row;
- * classes 0: the target is numbers.
+ * (C,H,W) are bytes that count 0..1, other inputs and numbers are 0..1, those of categories are
+ * below their number, classes are below `classes`.
  */
 struct nn_made_target {
-	size_t size, classes;
+	size_t size, classes; /* values of a row; 0: numbers */
 };
-int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs,
-		    const size_t *categories, size_t n_inputs, const struct nn_made_target *targets,
-		    size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err);
+struct nn_made {
+	size_t rows;
+	const struct nn_shape *inputs; /* [n_inputs] */
+	const size_t *categories;      /* [n_inputs] 0: none */
+	size_t n_inputs;
+	const struct nn_made_target *targets; /* [n_targets] */
+	size_t n_targets;
+	enum nn_dtype dtype;
+	uint64_t seed;
+};
+int nn_dataset_make(struct nn_dataset **dataset, const struct nn_made *made, struct nn_error *err);
 void nn_dataset_free(struct nn_dataset *dataset);
 size_t nn_dataset_rows(const struct nn_dataset *dataset);
 struct nn_schema *nn_dataset_schema(
 	struct nn_dataset *dataset); /* owned by the dataset, shared with open_like ones */
-/* Rows that the files have in all where only a sample of them was read; NaN: not known. *about:
- * guessed by the sizes of files. */
+/*
+ * Rows that the files have in all where only a sample of them was read; NaN: not known. *about:
+ * guessed by the sizes of files.
+ */
 double nn_dataset_total(const struct nn_dataset *dataset, bool *about);
 /* Bytes that the samples and targets take in memory, where numbers are of type `real`. */
 size_t nn_dataset_bytes(const struct nn_dataset *dataset, enum nn_dtype real);
-/* Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values
- * too; then fill works. */
+/*
+ * Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values
+ * too; then fill works.
+ */
 int nn_dataset_measure(struct nn_dataset *dataset, const uint64_t *rows, size_t n,
 		       struct nn_error *err);
 /* sha256 (hex) over length, shape, names, first and last MiB of each file: for logs and resume. */
 const char *nn_dataset_hash(const struct nn_dataset *dataset);
-/* Were the files changed since they were opened? -1 with "FILE: changed while training". Their
- * removal does no harm. */
+/*
+ * Were the files changed since they were opened? -1 with "FILE: changed while training". Their
+ * removal does no harm.
+ */
 int nn_dataset_unchanged(const struct nn_dataset *dataset, struct nn_error *err);
-/* One-line notices to be given once: values of text columns that training never had; NULL after the
- * last. */
+/*
+ * One-line notices to be given once: values of text columns that training never had; NULL after the
+ * last.
+ */
 const char *nn_dataset_notice(const struct nn_dataset *dataset, size_t i);
 /* Is the row left out, because a value of it is missing (--missing=drop)? It keeps its number. */
 bool nn_dataset_left_out(const struct nn_dataset *dataset, size_t row);
@@ -125,15 +152,22 @@ void nn_dataset_fill_input(const struct nn_dataset *dataset, size_t input, const
 			   size_t n, bool channels_last, void *values);
 /* Do the input's values lie there as bytes, as those of pictures do? */
 bool nn_dataset_is_bytes(const struct nn_dataset *dataset, size_t input);
-/* rows[n] will be wanted soon: their values and targets are on the way to the second-level cache
- * when this returns. */
+/*
+ * rows[n] will be wanted soon: their values and targets are on the way to the second-level cache
+ * when this returns.
+ */
 void nn_dataset_fetch(const struct nn_dataset *dataset, const uint64_t *rows, size_t n);
-/* Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class
- * probabilities. */
+/*
+ * Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class
+ * probabilities.
+ */
 bool nn_dataset_target_classes(const struct nn_dataset *dataset, size_t target);
 size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target); /* values per row */
 void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows,
 			    size_t n, void *values);
+
+/* Its rows as a source, for loaders (loader.h). */
+struct nn_source nn_dataset_source(const struct nn_dataset *dataset);
 
 /*
  * Row order of an epoch: order[i] is a permutation of rows[0..n-1]. window 0: no shuffle,
@@ -169,9 +203,11 @@ struct nn_rows_options {
 	const char *target; /* column holding the target, for --score */
 	bool want_target;
 	const bool *channels_last; /* per input: a sample C,H,W is given H,W,C; NULL: none is */
-	bool scaled; /* columns are standardized as nn_dataset_fill_input does; false: numbers as
-			they stand in the data, for the caller's doors (categories are one-hot and
-			pictures scaled in any case) */
+	/*
+	 * columns are standardized as nn_dataset_fill_input does; false: numbers as they stand in
+	 * the data, for the caller's doors (categories are one-hot and pictures scaled in any case)
+	 */
+	bool scaled;
 };
 /*
  * Inputs are filled in dtype. A schema without inputs (nn.input was not in the file) cannot
@@ -181,9 +217,13 @@ int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
 		 const struct nn_schema *schema, const struct nn_rows_options *options,
 		 enum nn_dtype dtype, struct nn_error *err);
 void nn_rows_close(struct nn_rows *rows);
-/* "csv", "tsv", "npy", "idx", "safetensors", "zip" (.npz); "empty" for no bytes at all: the family
- * decides the default output. */
+/*
+ * "csv", "tsv", "npy", "idx", "safetensors", "zip" (.npz); "empty" for no bytes at all: the family
+ * decides the default output.
+ */
 const char *nn_rows_family(const struct nn_rows *rows);
+/* Rows of arrays, but for pictures: an array suits those who give them. */
+bool nn_rows_suit_arrays(const struct nn_rows *rows);
 bool nn_rows_header(const struct nn_rows *rows);   /* the CSV/TSV input had one */
 int64_t nn_rows_total(const struct nn_rows *rows); /* of the (first) array; -1: unknown */
 /* Rows come through a pipe: what comes next may wait for what was answered. */
@@ -200,13 +240,17 @@ bool nn_rows_would_block(struct nn_rows *rows);
  */
 int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets,
 		 const char **bad, size_t *n, bool *array_end, struct nn_error *err);
-/* With want_target: are the targets int32 classes (else real numbers or class probabilities)?
- * values per row? */
+/*
+ * With want_target: are the targets int32 classes (else real numbers or class probabilities)?
+ * values per row?
+ */
 bool nn_rows_target_classes(const struct nn_rows *rows, size_t target);
 size_t nn_rows_target_size(const struct nn_rows *rows, size_t target);
 uint64_t nn_rows_bad(const struct nn_rows *rows); /* rows left out or marked so far */
-/* One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the
- * last. */
+/*
+ * One-line notices to be given once at the end: unseen categories, unseen labels; NULL after the
+ * last.
+ */
 const char *nn_rows_notice(const struct nn_rows *rows, size_t i);
 
 #endif

@@ -7,15 +7,15 @@
 
 /* ---- inputs ---- */
 
-/* Samples of a 1-d array have one value; IDX pictures are 1xHxW. */
-static struct nn_shape sample_shape(const struct nn_array *a, bool idx)
+/* Samples of a 1-d array have one value; pictures without channels are 1xHxW. */
+static struct nn_shape sample_shape(const struct nn_array *a, bool pictures)
 {
 	struct nn_shape s = { .rank = a->shape.rank - 1 };
 
 	if (a->shape.rank == 1)
 		return nn_shape1(1);
 	memcpy(s.dim, a->shape.dim + 1, (size_t)s.rank * sizeof *s.dim);
-	return idx && s.rank == 2 ? nn_shape3(1, s.dim[0], s.dim[1]) : s;
+	return pictures && s.rank == 2 ? nn_shape3(1, s.dim[0], s.dim[1]) : s;
 }
 
 /* In training --missing says it, in prediction what the model knows to put in its place. */
@@ -79,7 +79,7 @@ static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
 			   struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
-	const struct nn_source *source = &ds->inputs[i].source;
+	const struct nn_row_block *source = &ds->inputs[i].source;
 	size_t count = 0;
 
 	if (want && want->hash)
@@ -96,12 +96,12 @@ static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
 	return 0;
 }
 
-static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool idx,
+static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,
 		     const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_data_input *input = &ds->inputs[i];
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
-	struct nn_shape shape = sample_shape(&input->array, idx);
+	struct nn_shape shape = sample_shape(&input->array, pictures);
 	struct nn_want_input same = { .shaped = true, .shape = schema->shape };
 
 	if (nn_dataset_set_rows(ds, place, input->array.shape.dim[0], err) < 0 ||
@@ -111,10 +111,10 @@ static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool id
 		if (schema->columns[c].category || schema->columns[c].hashed)
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: is an array, but the model has columns of text", place);
-	input->source = (struct nn_source){ input->array.data, input->array.dtype,
-					    nn_row_size(&input->array.shape), NULL,
-					    input->array.picture &&
-						    !(want ? want->categories : schema->rows > 0) };
+	input->source = (struct nn_row_block){
+		input->array.data, input->array.dtype, nn_row_size(&input->array.shape), NULL,
+		input->array.picture && !(want ? want->categories : schema->rows > 0)
+	};
 	if (want ? want->categories : schema->rows > 0)
 		return take_categories(ds, i, place, &shape, want, err);
 	if (!want)
@@ -193,13 +193,27 @@ static int no_columns(const struct nn_dataset *ds, const char *file, const struc
 	return 0;
 }
 
-static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const char *kind,
-			const struct nn_want *want, bool targets, struct nn_error *err)
+static int read_named(struct nn_dataset *ds, struct nn_input *input,
+		      const struct nn_reading *reading, struct nn_st **st, struct nn_error *err)
 {
+	struct nn_st_part part = { .most = ds->sample };
+
+	if (reading->format->tensors(st, input, &part, err) < 0)
+		return -1;
+	if (part.total > part.rows)
+		nn_dataset_set_share(ds, (double)part.total / (double)part.rows, part.total);
+	return 0;
+}
+
+static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
+			const struct nn_reading *reading, struct nn_error *err)
+{
+	const struct nn_want *want = reading->want;
+	bool targets = reading->targets;
 	const char *file = nn_input_name(input);
 	char place[300], quoted[NN_QUOTED];
 
-	if (nn_tensors_read(&ds->st, input, kind, err) < 0)
+	if (read_named(ds, input, reading, &ds->st, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const char *name = ds->schema->n_inputs == 1 ? NULL : ds->schema->inputs[i].name;
@@ -218,72 +232,104 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input, const cha
 	return targets ? tensor_targets(ds, ds->st, file, want, false, err) : 0;
 }
 
-int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets,
-			  struct nn_error *err)
+/* The arrays of a file that gives nothing but targets are read, and gone. */
+static int read_target_tensors(struct nn_dataset *ds, struct nn_input *input,
+			       const struct nn_reading *reading, struct nn_error *err)
 {
-	const char *kind;
+	struct nn_st *st = NULL;
+	int status = read_named(ds, input, reading, &st, err);
 
-	if (nn_input_sniff(data, &kind, err) < 0)
-		return -1;
-	if (inputs)
-		return read_tensors(ds, data, kind, NULL, targets, err);
-	return nn_tensors_read(&ds->st, data, kind, err) < 0
+	if (status == 0)
+		status = tensor_targets(ds, st, nn_input_name(input), reading->want, true, err);
+	nn_st_free(st);
+	return status;
+}
+
+int nn_dataset_read_tensors(struct nn_dataset *ds, struct nn_input *input,
+			    const struct nn_reading *reading, struct nn_error *err)
+{
+	if (!reading->inputs)
+		return read_target_tensors(ds, input, reading, err);
+	return no_columns(ds, nn_input_name(input), reading->want, reading->targets, err) < 0
 		       ? -1
-		       : tensor_targets(ds, ds->st, nn_input_name(data), NULL, true, err);
+		       : read_tensors(ds, input, reading, err);
 }
 
-int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
-			   const struct nn_want *want, bool targets, struct nn_error *err)
+/*
+ * Of a sample the first rows, at least one. Those of columns that follow each other lie all over
+ * the file: then some values stand for a row.
+ */
+static bool take_first(struct nn_dataset *ds, struct nn_npy_header *h)
 {
-	const char *file = nn_input_name(input);
-	struct nn_npy_header header;
+	size_t rows = h->shape.dim[0], row = rows ? h->bytes / rows : 0,
+	       n = row ? ds->sample / row : rows;
 
-	if (no_columns(ds, file, want, targets, err) < 0)
-		return -1;
-	if (nn_is_tensors(kind))
-		return read_tensors(ds, input, kind, want, targets, err);
-	if (ds->schema->n_inputs > 1)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: is one array, but the model has %zu inputs; give columns of a "
-			       "CSV or tensors "
-			       "of an .npz or safetensors file",
-			       file, ds->schema->n_inputs);
-	if (targets)
-		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file",
-			       file);
-	if (nn_array_next(input, kind, &header, err) < 0 ||
-	    nn_array_read_samples(&ds->inputs[0].array, input, kind, &header, ds->dtype,
-				  nan_allowed(ds, 0), err) < 0 ||
-	    nn_input_end(input, "the array", err) < 0)
-		return -1;
-	return set_input(ds, 0, file, strcmp(kind, "idx") == 0, wanted(ds, want, 0), err);
+	n = n ? n : 1;
+	if (!ds->sample || n >= rows)
+		return false;
+	if (h->fortran && h->shape.rank > 1)
+		n = 1;
+	h->fortran = false;
+	h->shape.dim[0] = n;
+	h->bytes = n * row;
+	nn_dataset_set_share(ds, (double)rows / (double)n, rows);
+	return true;
 }
 
-int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
-				  const struct nn_want *want, struct nn_error *err)
+static int read_target_array(struct nn_dataset *ds, struct nn_input *input,
+			     const struct nn_reading *reading, struct nn_error *err)
 {
 	const char *file = nn_input_name(input);
 	struct nn_npy_header header;
 	struct nn_raw_target raw = { 0 };
-	struct nn_st *st = NULL;
+	bool first = false;
 	int status = -1;
 
-	if (nn_is_tensors(kind)) {
-		if (nn_tensors_read(&st, input, kind, err) == 0)
-			status = tensor_targets(ds, st, file, want, true, err);
-		nn_st_free(st);
-		return status;
-	}
 	if (ds->schema->n_targets > 1)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: is one array, but the model has %zu targets; give columns of a "
 			       "CSV or tensors "
 			       "of an .npz or safetensors file",
 			       file, ds->schema->n_targets);
-	if (nn_array_next(input, kind, &header, err) == 1 &&
-	    nn_array_read_values(&raw.array, input, &header, err) == 0 &&
-	    nn_input_end(input, "the array", err) == 0)
-		status = set_target(ds, 0, file, want, &raw, err);
+	if (nn_array_next(input, reading->format, &header, err) == 1) {
+		first = take_first(ds, &header);
+		status = nn_array_read_values(&raw.array, input, &header, err);
+	}
+	if (status == 0 && !first)
+		status = nn_input_end(input, "the array", err);
+	if (status == 0)
+		status = set_target(ds, 0, file, reading->want, &raw, err);
 	nn_array_free(&raw.array);
 	return status;
+}
+
+int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
+			  const struct nn_reading *reading, struct nn_error *err)
+{
+	const struct nn_format *format = reading->format;
+	const char *file = nn_input_name(input);
+	struct nn_npy_header header;
+	bool first;
+
+	if (!reading->inputs)
+		return read_target_array(ds, input, reading, err);
+	if (no_columns(ds, file, reading->want, reading->targets, err) < 0)
+		return -1;
+	if (ds->schema->n_inputs > 1)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: is one array, but the model has %zu inputs; give columns of a "
+			       "CSV or tensors "
+			       "of an .npz or safetensors file",
+			       file, ds->schema->n_inputs);
+	if (reading->targets)
+		return nn_fail(err, NN_EFORMAT, "%s: has no targets; give them as a second file",
+			       file);
+	if (nn_array_next(input, format, &header, err) < 0)
+		return -1;
+	first = take_first(ds, &header);
+	if (nn_array_read_samples(&ds->inputs[0].array, input, format, &header, ds->dtype,
+				  nan_allowed(ds, 0), err) < 0 ||
+	    (!first && nn_input_end(input, "the array", err) < 0))
+		return -1;
+	return set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err);
 }

@@ -1,5 +1,7 @@
-/* Inputs of categories: columns whose values are listed, hashed, or numbers already; arrays of such
- * numbers. */
+/*
+ * Inputs of categories: columns whose values are listed, hashed, or numbers already; arrays of such
+ * numbers.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -179,24 +181,15 @@ int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *t, size_
 
 /* ---- how many there are ---- */
 
-static double value_at(const struct nn_source *s, size_t row, size_t column)
-{
-	size_t at = row * s->stride + (s->slots ? s->slots[column] : column);
-
-	if (s->dtype == NN_U8)
-		return ((const uint8_t *)s->data)[at];
-	return s->dtype == NN_F64 ? ((const double *)s->data)[at] : ((const float *)s->data)[at];
-}
-
-int nn_dataset_check_categories(const struct nn_source *s, size_t rows, size_t values, size_t most,
-				size_t before, const char *place, size_t *count,
+int nn_dataset_check_categories(const struct nn_row_block *s, size_t rows, size_t values,
+				size_t most, size_t before, const char *place, size_t *count,
 				struct nn_error *err)
 {
 	double limit = (double)(most ? most : MOST_ROWS);
 
 	for (size_t r = 0; r < rows; r++)
 		for (size_t i = 0; i < values; i++) {
-			double v = value_at(s, r, i);
+			double v = nn_row_value(s, r, i);
 
 			if (isnan(v))
 				continue; /* --missing */
@@ -215,8 +208,8 @@ int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *t,
 				const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
-	struct nn_source source = { ds->table.data, ds->dtype, t->n_values, ds->plan.slots[input],
-				    false };
+	struct nn_row_block source = { ds->table.data, ds->dtype, t->n_values,
+				       ds->plan.slots[input], false };
 
 	schema->rows = want->hash;
 	for (size_t c = 0; !want->hash && c < schema->n_columns; c++)

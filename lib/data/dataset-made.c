@@ -2,10 +2,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/real.h"
 #include "data/dataset.h"
 
-/* Value i of a stream: 24 random bits, which every type holds exactly (the finalizer of
- * SplitMix64). */
+/*
+ * Value i of a stream: 24 random bits, which every type holds exactly (the finalizer of
+ * SplitMix64).
+ */
 static uint32_t bits(uint64_t seed, uint64_t i)
 {
 	uint64_t x = (seed << 40) + i * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
@@ -18,16 +21,12 @@ static uint32_t bits(uint64_t seed, uint64_t i)
 /* categories 0: as it is */
 static void put(enum nn_dtype dtype, void *values, size_t i, uint32_t random, size_t categories)
 {
-	if (categories && dtype == NN_F64)
-		((double *)values)[i] = (double)(((uint64_t)random * categories) >> 24);
-	else if (categories)
-		((float *)values)[i] = (float)(((uint64_t)random * categories) >> 24);
+	if (categories)
+		nn_real_put(dtype, values, i, (double)(((uint64_t)random * categories) >> 24));
 	else if (dtype == NN_U8)
 		((uint8_t *)values)[i] = (uint8_t)random;
-	else if (dtype == NN_F64)
-		((double *)values)[i] = random * 0x1p-24;
 	else
-		((float *)values)[i] = (float)random * 0x1p-24f;
+		nn_real_put(dtype, values, i, random * 0x1p-24);
 }
 
 static int reserve(struct nn_block *block, size_t rows, size_t size, size_t element,
@@ -57,7 +56,7 @@ static int make_input(struct nn_dataset *ds, size_t i, const struct nn_shape *sh
 	input->array.data = input->array.block.data;
 	for (size_t k = 0; k < ds->rows * size; k++)
 		put(dtype, input->array.block.data, k, bits(seed + 2 * i, k), categories);
-	input->source = (struct nn_source){ input->array.data, dtype, size, NULL, picture };
+	input->source = (struct nn_row_block){ input->array.data, dtype, size, NULL, picture };
 	return nn_coding_input(ds->coding, i, schema, false, err);
 }
 
@@ -84,46 +83,42 @@ static int make_target(struct nn_dataset *ds, size_t i, const struct nn_made_tar
 	return 0;
 }
 
-static int make(struct nn_dataset *ds, const struct nn_shape *inputs, const size_t *categories,
-		size_t n_inputs, const struct nn_made_target *targets, size_t n_targets,
-		uint64_t seed, struct nn_error *err)
+static int make(struct nn_dataset *ds, const struct nn_made *made, struct nn_error *err)
 {
 	struct nn_schema *schema = ds->schema = nn_alloc(1, sizeof *schema, err);
 
 	if (!schema)
 		return -1;
-	schema->inputs = nn_alloc(n_inputs, sizeof *schema->inputs, err);
-	schema->targets = nn_alloc(n_targets, sizeof *schema->targets, err);
-	ds->inputs = nn_alloc(n_inputs, sizeof *ds->inputs, err);
-	ds->targets = nn_alloc(n_targets, sizeof *ds->targets, err);
+	schema->inputs = nn_alloc(made->n_inputs, sizeof *schema->inputs, err);
+	schema->targets = nn_alloc(made->n_targets, sizeof *schema->targets, err);
+	ds->inputs = nn_alloc(made->n_inputs, sizeof *ds->inputs, err);
+	ds->targets = nn_alloc(made->n_targets, sizeof *ds->targets, err);
 	if (!schema->inputs || !schema->targets || !ds->inputs || !ds->targets)
 		return -1;
-	schema->n_inputs = n_inputs;
-	schema->n_targets = n_targets;
+	schema->n_inputs = made->n_inputs;
+	schema->n_targets = made->n_targets;
 	if (nn_coding_new(&ds->coding, schema, ds->dtype, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n_inputs; i++)
-		if (make_input(ds, i, &inputs[i], categories[i], seed, err) < 0)
+	for (size_t i = 0; i < made->n_inputs; i++)
+		if (make_input(ds, i, &made->inputs[i], made->categories[i], made->seed, err) < 0)
 			return -1;
-	for (size_t i = 0; i < n_targets; i++)
-		if (make_target(ds, i, &targets[i], seed, err) < 0)
+	for (size_t i = 0; i < made->n_targets; i++)
+		if (make_target(ds, i, &made->targets[i], made->seed, err) < 0)
 			return -1;
 	return 0;
 }
 
-int nn_dataset_make(struct nn_dataset **dataset, size_t rows, const struct nn_shape *inputs,
-		    const size_t *categories, size_t n_inputs, const struct nn_made_target *targets,
-		    size_t n_targets, enum nn_dtype dtype, uint64_t seed, struct nn_error *err)
+int nn_dataset_make(struct nn_dataset **dataset, const struct nn_made *made, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
 
 	if (!ds)
 		return -1;
-	ds->rows = rows;
+	ds->rows = made->rows;
 	ds->rows_known = true;
-	ds->dtype = dtype;
+	ds->dtype = made->dtype;
 	ds->normalize = NN_NORMALIZE_NONE;
-	if (make(ds, inputs, categories, n_inputs, targets, n_targets, seed, err) < 0) {
+	if (make(ds, made, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;
 	}

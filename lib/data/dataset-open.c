@@ -1,5 +1,7 @@
-/* Opening a dataset: files into rows, rows into inputs and targets, and what stays known of the
- * files. */
+/*
+ * Opening a dataset: files into rows, rows into inputs and targets, and what stays known of the
+ * files.
+ */
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,35 +35,24 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 		     struct nn_error *err)
 {
 	struct nn_data_file *file = &ds->file[ds->n_files];
-	struct nn_sample_share share;
 
 	file->path = nn_strdup(path, err);
-	if (!file->path || (ds->sample ? nn_sample_open(input, path, ds->sample, &share, err)
-				       : nn_input_open(input, path, err)) < 0)
+	if (!file->path || nn_input_open(input, path, err) < 0)
 		return -1;
-	if (ds->n_files == 0 && ds->sample)
-		ds->share = share;
 	nn_input_stamp(*input, &file->stamp);
 	ds->n_files++;
 	return nn_input_watch(*input, err);
 }
 
 /* A file that gives the inputs, the targets or both. */
-static int read_file(struct nn_dataset *ds, const char *path, const struct nn_want *want,
-		     bool inputs, bool targets, struct nn_sha256 *hash, struct nn_error *err)
+static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading reading,
+		     struct nn_sha256 *hash, struct nn_error *err)
 {
 	struct nn_input *input = NULL;
-	const char *kind;
 	int status = -1;
 
-	if (open_file(ds, path, &input, err) == 0 && nn_data_kind(input, &kind, err) == 0) {
-		if (strcmp(kind, "text") == 0)
-			status = nn_dataset_read_table(ds, input, want, inputs, targets, err);
-		else if (inputs)
-			status = nn_dataset_read_arrays(ds, input, kind, want, targets, err);
-		else
-			status = nn_dataset_read_target_arrays(ds, input, kind, want, err);
-	}
+	if (open_file(ds, path, &input, err) == 0 && (reading.format = nn_format_of(input, err)))
+		status = reading.format->reader->read(ds, input, &reading, err);
 	if (status == 0)
 		nn_input_digest(input, hash);
 	nn_input_close(input);
@@ -107,8 +98,10 @@ static int read_all(struct nn_dataset *ds, const char *data, const char *targets
 	if (reserve(ds, err) < 0)
 		return -1;
 	nn_sha256_init(&hash);
-	if (read_file(ds, data, want, true, !targets, &hash, err) < 0 ||
-	    (targets && read_file(ds, targets, want, false, true, &hash, err) < 0))
+	if (read_file(ds, data, (struct nn_reading){ NULL, want, true, !targets }, &hash, err) <
+		    0 ||
+	    (targets && read_file(ds, targets, (struct nn_reading){ NULL, want, false, true },
+				  &hash, err) < 0))
 		return -1;
 	for (size_t i = 0; i < ds->schema->n_targets; i++)
 		if (nn_dataset_order_labels(ds, i, err) < 0)
@@ -188,6 +181,7 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
 	ds->sample = want->sample;
+	ds->share.rows = 1;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
@@ -224,6 +218,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 		return -1;
 	ds->training = training;
 	ds->sample = training->sample;
+	ds->share.rows = 1;
 	ds->dtype = training->dtype;
 	ds->pool = training->pool;
 	ds->schema = training->schema;
@@ -239,37 +234,52 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	return 0;
 }
 
-static int open_known(struct nn_dataset *ds, const char *path, struct nn_input *data, bool inputs,
-		      bool targets, struct nn_error *err)
-{
-	struct nn_sha256 unused;
-
-	if (reserve(ds, err) < 0)
-		return -1;
-	nn_sha256_init(&unused);
-	return data ? nn_dataset_read_known(ds, data, inputs, targets, err)
-		    : read_file(ds, path, NULL, false, true, &unused, err);
-}
-
-int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data,
-			  bool inputs, bool targets, struct nn_schema *schema,
-			  struct nn_coding *coding, enum nn_dtype dtype, const char *target,
-			  int header, struct nn_error *err)
+static struct nn_dataset *new_known(const struct nn_known *known, struct nn_error *err)
 {
 	struct nn_dataset *ds = nn_alloc(1, sizeof *ds, err);
 
 	if (!ds)
-		return -1;
+		return NULL;
 	ds->fixed = ds->borrowed = ds->lenient = true;
-	ds->dtype = dtype;
-	ds->schema = schema;
-	ds->coding = coding;
-	ds->header = header;
-	if ((target && !(ds->target = nn_strdup(target, err))) ||
-	    open_known(ds, path, data, inputs, targets, err) < 0) {
+	ds->dtype = known->dtype;
+	ds->schema = known->schema;
+	ds->coding = known->coding;
+	ds->header = known->header;
+	if ((!known->target || (ds->target = nn_strdup(known->target, err))) &&
+	    reserve(ds, err) == 0)
+		return ds;
+	nn_dataset_free(ds);
+	return NULL;
+}
+
+/* What was read, or nothing. */
+static int give(struct nn_dataset **dataset, struct nn_dataset *ds, int status)
+{
+	if (status < 0)
 		nn_dataset_free(ds);
-		return -1;
-	}
-	*dataset = ds;
-	return 0;
+	else
+		*dataset = ds;
+	return status;
+}
+
+int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
+			    const struct nn_known *known, struct nn_error *err)
+{
+	struct nn_dataset *ds = new_known(known, err);
+	struct nn_sha256 unused;
+
+	nn_sha256_init(&unused);
+	return ds ? give(dataset, ds,
+			 read_file(ds, path, (struct nn_reading){ .targets = true }, &unused, err))
+		  : -1;
+}
+
+int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
+			  const struct nn_format *format, bool targets,
+			  const struct nn_known *known, struct nn_error *err)
+{
+	struct nn_dataset *ds = new_known(known, err);
+	struct nn_reading reading = { format, NULL, true, targets };
+
+	return ds ? give(dataset, ds, format->reader->read(ds, input, &reading, err)) : -1;
 }

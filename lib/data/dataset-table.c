@@ -241,6 +241,7 @@ static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const st
 	const struct nn_table_column **columns = nn_alloc(t->n_targets, sizeof *columns, err);
 	int status = columns ? 0 : -1;
 
+	ds->unseen = t->labels;
 	for (size_t i = 0; columns && i < t->width; i++)
 		if (t->columns[i].target)
 			columns[t->columns[i].slot] = &t->columns[i];
@@ -275,8 +276,10 @@ static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
 	t->target_hint = "; --missing=drop leaves the row out";
 }
 
-/* Empty fields before the first value of a column that turned out to be text were no missing
- * numbers, but the word "". */
+/*
+ * Empty fields before the first value of a column that turned out to be text were no missing
+ * numbers, but the word "".
+ */
 static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct nn_block *targets,
 		       size_t rows)
 {
@@ -292,12 +295,8 @@ static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct n
 
 			if (target && isnan(*target))
 				*target = 0;
-			else if (!target && ds->dtype == NN_F64 &&
-				 isnan(((double *)ds->table.data)[at]))
-				((double *)ds->table.data)[at] = 0;
-			else if (!target && ds->dtype != NN_F64 &&
-				 isnan(((float *)ds->table.data)[at]))
-				((float *)ds->table.data)[at] = 0;
+			else if (!target && isnan(nn_real_at(ds->dtype, ds->table.data, at)))
+				nn_real_put(ds->dtype, ds->table.data, at, 0);
 		}
 	}
 }
@@ -328,7 +327,7 @@ static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_
 	struct nn_plan_options options = { inputs, targets, ds->target, ds->header, !ds->lenient };
 
 	if (!want || ds->fixed) {
-		struct nn_plan *plan = inputs ? &ds->plan : &ds->target_plan;
+		struct nn_column_plan *plan = inputs ? &ds->plan : &ds->target_plan;
 
 		return nn_plan_schema(plan, t, ds->schema, ds->coding, &options, err);
 	}
@@ -348,33 +347,36 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 	if (make_plan(ds, t, want, inputs, targets, err) < 0)
 		return -1;
 	allow_missing(ds, t);
+	t->most = ds->sample;
 	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 ||
 	    nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
 		return -1;
+	nn_dataset_set_share(ds, t->more, 0);
 	mend_words(ds, t, values, rows);
 	for (size_t i = 0; inputs && i < ds->schema->n_inputs; i++) {
-		struct nn_source *source = &ds->inputs[i].source;
+		struct nn_row_block *source = &ds->inputs[i].source;
 
 		if (learn && finish_input(ds, t, i, &want->inputs[i], err) < 0)
 			return -1;
-		*source = (struct nn_source){ ds->table.data, ds->dtype, t->n_values,
-					      ds->plan.slots[i], false };
+		*source = (struct nn_row_block){ ds->table.data, ds->dtype, t->n_values,
+						 ds->plan.slots[i], false };
 	}
 	if (note_unseen(ds, t, err) < 0)
 		return -1;
 	return targets ? set_targets(ds, t, want, values, rows, err) : 0;
 }
 
-int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want,
-			  bool inputs, bool targets, struct nn_error *err)
+int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
+			  const struct nn_reading *reading, struct nn_error *err)
 {
 	struct nn_block values = { 0 };
 	struct nn_table t;
 	int status = nn_table_open(&t, input, ds->header, ds->dtype, err);
 
 	if (status == 0)
-		status = read_table(ds, &t, want, inputs, targets, &values, err);
+		status = read_table(ds, &t, reading->want, reading->inputs, reading->targets,
+				    &values, err);
 	nn_table_close(&t);
 	nn_block_free(&values);
 	return status;

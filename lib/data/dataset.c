@@ -106,7 +106,7 @@ static void fetch(const void *row, size_t bytes)
 void nn_dataset_fetch(const struct nn_dataset *ds, const uint64_t *rows, size_t n)
 {
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
-		const struct nn_source *source = &ds->inputs[i].source;
+		const struct nn_row_block *source = &ds->inputs[i].source;
 		size_t bytes = source->stride * nn_dtype_size(source->dtype);
 
 		for (size_t r = 0; source->data && r < n; r++)
@@ -151,6 +151,32 @@ void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const ui
 	}
 }
 
+/* ---- a source of rows that lie in memory ---- */
+
+static void source_input(const void *data, size_t input, const uint64_t *rows, size_t n,
+			 bool channels_last, void *values)
+{
+	nn_dataset_fill_input(data, input, rows, n, channels_last, values);
+}
+
+static void source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
+			  void *values)
+{
+	nn_dataset_fill_target(data, target, rows, n, values);
+}
+
+static void source_fetch(const void *data, const uint64_t *rows, size_t n)
+{
+	nn_dataset_fetch(data, rows, n);
+}
+
+static const struct nn_source_ops memory = { source_input, source_target, source_fetch, NULL };
+
+struct nn_source nn_dataset_source(const struct nn_dataset *ds)
+{
+	return (struct nn_source){ &memory, ds, ds->rows };
+}
+
 /* ---- while it is read ---- */
 
 int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const char *place,
@@ -178,8 +204,8 @@ int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const
 int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err)
 {
 	if (ds->rows_known && ds->sample) {
-		ds->rows = rows < ds->rows ? rows : ds->rows; /* files of unlike rows: how many all
-								 have was told by the first */
+		/* files of unlike rows: how many all have was told by the first */
+		ds->rows = rows < ds->rows ? rows : ds->rows;
 		return 0;
 	}
 	if (ds->rows_known && rows != ds->rows)

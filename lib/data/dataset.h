@@ -5,10 +5,9 @@
 #include "base/sha256.h"
 #include "data/array.h"
 #include "data/coding.h"
-#include "data/columns.h"
+#include "data/table/columns.h"
 #include "data/data.h"
-#include "data/plan.h"
-#include "data/sample.h"
+#include "data/table/column-plan.h"
 
 enum nn_normalize {
 	NN_NORMALIZE_AUTO,
@@ -19,7 +18,7 @@ enum nn_normalize {
 };
 
 struct nn_data_input {
-	struct nn_source source;
+	struct nn_row_block source;
 	struct nn_array array; /* unless it comes from the table */
 };
 
@@ -39,11 +38,17 @@ struct nn_data_file {
 	struct nn_stamp stamp;
 };
 
+/* How many rows a file has in all, where only the first of them were read. */
+struct nn_data_share {
+	double rows;    /* for each that was read; 1: they are all; NaN: nobody can tell (a pipe) */
+	uint64_t total; /* as an array's header says; 0: by the sizes of files, so about */
+};
+
 struct nn_dataset {
 	size_t rows;
-	size_t sample;                /* of each file only so many bytes were read; 0: all */
-	struct nn_sample_share share; /* what that is of all, of the first file */
-	size_t read_rows;             /* of it */
+	size_t sample;              /* of each file only so many bytes were read; 0: all */
+	struct nn_data_share share; /* of the first file */
+	size_t read_rows;           /* of it */
 	enum nn_dtype dtype;
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	struct nn_dataset *training; /* whose schema is shared; NULL: its own */
@@ -53,10 +58,10 @@ struct nn_dataset {
 	bool fixed;    /* schema of a start model: nothing is learned */
 	bool borrowed; /* schema and coding belong to somebody else */
 	bool lenient;  /* labels that the schema does not have become class -1 and are counted */
-	uint64_t unseen;
+	struct nn_unseen unseen;
 	struct nn_data_input *inputs;
 	struct nn_data_target *targets;
-	struct nn_plan plan,
+	struct nn_column_plan plan,
 		target_plan;   /* of the table with the inputs, of the one with the targets */
 	struct nn_block table; /* real [rows][slots of the plan] */
 	char *target;          /* --target */
@@ -72,7 +77,8 @@ struct nn_dataset {
 	size_t n_notices;
 };
 
-/* Columns of a target as read: double [rows][n_columns] of a table (words by number), or an array.
+/*
+ * Columns of a target as read: double [rows][n_columns] of a table (words by number), or an array.
  */
 struct nn_raw_target {
 	bool from_table;
@@ -85,9 +91,13 @@ struct nn_raw_target {
 	const char *place; /* FILE, for errors */
 };
 
-/* dataset-table.c: the rows of a table. inputs: it gives them; targets: it gives those too. */
-int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input, const struct nn_want *want,
-			  bool inputs, bool targets, struct nn_error *err);
+/* How readers (format.h) read files: dataset-table.c, dataset-array.c. */
+int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
+			  const struct nn_reading *reading, struct nn_error *err);
+int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
+			  const struct nn_reading *reading, struct nn_error *err);
+int nn_dataset_read_tensors(struct nn_dataset *ds, struct nn_input *input,
+			    const struct nn_reading *reading, struct nn_error *err);
 /*
  * dataset-category.c: columns of an input of categories before the rows are read, and how many
  * categories they have afterwards; the same for an array, whose values have to be such numbers.
@@ -97,29 +107,32 @@ int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *table, s
 int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *table, size_t input,
 				const struct nn_want_input *want, struct nn_error *err);
 /* Rows that errors count are so many after `before`. *count grows to the largest number + 1. */
-int nn_dataset_check_categories(const struct nn_source *source, size_t rows, size_t values,
+int nn_dataset_check_categories(const struct nn_row_block *source, size_t rows, size_t values,
 				size_t most, size_t before, const char *place, size_t *count,
 				struct nn_error *err);
 int nn_dataset_two_uses(const struct nn_table *table, size_t column, struct nn_error *err);
-/* dataset-array.c: arrays as inputs; the targets of the same file where it has them. */
-int nn_dataset_read_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
-			   const struct nn_want *want, bool targets, struct nn_error *err);
-int nn_dataset_read_target_arrays(struct nn_dataset *ds, struct nn_input *input, const char *kind,
-				  const struct nn_want *want, struct nn_error *err);
+/* Of the file that is being read not all rows were. */
+void nn_dataset_set_share(struct nn_dataset *ds, double rows, uint64_t total);
 /* The first source says how many rows there are, the others must have as many. */
 int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows,
 			struct nn_error *err);
 /*
- * For prediction, by a model's schema, which is borrowed: the targets of the file path, or what is
- * asked for of data, an open safetensors file. Labels are looked up, never added.
+ * For prediction, by a model's schema, which is borrowed. Labels are looked up, never added.
  */
-int nn_dataset_open_known(struct nn_dataset **dataset, const char *path, struct nn_input *data,
-			  bool inputs, bool targets, struct nn_schema *schema,
-			  struct nn_coding *coding, enum nn_dtype dtype, const char *target,
-			  int header, struct nn_error *err);
-
-int nn_dataset_read_known(struct nn_dataset *ds, struct nn_input *data, bool inputs, bool targets,
-			  struct nn_error *err);
+struct nn_known {
+	struct nn_schema *schema;
+	struct nn_coding *coding;
+	enum nn_dtype dtype;
+	const char *target; /* --target */
+	int header;         /* enum nn_header */
+};
+/* The targets of a file of their own. */
+int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
+			    const struct nn_known *known, struct nn_error *err);
+/* Inputs of an open file, and targets where they are asked for. */
+int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
+			  const struct nn_format *format, bool targets,
+			  const struct nn_known *known, struct nn_error *err);
 
 /* target.c: classes or numbers? want NULL: as the schema says. */
 int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
@@ -127,8 +140,10 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 /* Labels in order and their classes, after words were added. */
 int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err);
 
-/* missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills
- * the others. */
+/*
+ * missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills
+ * the others.
+ */
 int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err);
 int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n,
 			       struct nn_error *err);

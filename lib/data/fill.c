@@ -1,7 +1,10 @@
-/* Rows into batches: gathered by number, converted, scaled, one-hot, channels last. Loops that
- * compilers turn into vectors. */
-#include <string.h>
-
+/*
+ * Rows into batches: gathered by number, converted, scaled, one-hot, channels last. Loops that
+ * compilers turn into vectors.
+ *
+ * Pictures are multiplied by the stored scale in the type of the batch: (f32)v * (f32)scale.
+ */
+#include "base/flush.h"
 #include "base/wide.h"
 #include "data/coding.h"
 
@@ -12,14 +15,14 @@ static inline void prefetch(const void *row, size_t bytes)
 		__builtin_prefetch((const char *)row + at);
 }
 
-/* S: as the rows lie; T: as batches are. */
-#define FILL(name, S, T) \
+/* S: as the rows lie; T: as batches are; FLUSHED of what nothing is computed of. */
+#define FILL(name, S, T, FLUSHED) \
 	/* A row as it is, or times a factor. */ \
 	static inline void name##_row(const S *restrict from, size_t n, T factor, T *restrict to) \
 	{ \
 		if (factor == 1) \
 			for (size_t i = 0; i < n; i++) \
-				to[i] = (T)from[i]; \
+				to[i] = FLUSHED((T)from[i]); \
 		else \
 			for (size_t i = 0; i < n; i++) \
 				to[i] = (T)from[i] * factor; \
@@ -55,7 +58,7 @@ static inline void prefetch(const void *row, size_t bytes)
 					 const T *restrict sd, T *restrict to) \
 	{ \
 		for (size_t i = 0; i < n; i++) { \
-			T v = (T)from[i]; \
+			T v = FLUSHED((T)from[i]); \
 			v = v == v ? v : missing[i]; \
 			to[i] = mean ? (v - mean[i]) / sd[i] : v; \
 		} \
@@ -67,7 +70,7 @@ static inline void prefetch(const void *row, size_t bytes)
 		const T *mean = code->mean, *sd = code->sd, *missing = code->missing; \
 		size_t e = 0; \
 		for (size_t i = 0; i < code->n_columns; i++) { \
-			T v = (T)from[slots ? slots[i] : i]; \
+			T v = FLUSHED((T)from[slots ? slots[i] : i]); \
 			size_t width = code->words[i] ? nn_words_count(code->words[i]) : 1, \
 			       hot = width; \
 			if (code->rows && code->words[i]) { \
@@ -92,8 +95,9 @@ static inline void prefetch(const void *row, size_t bytes)
 			} \
 		} \
 	} \
-	NN_WIDE static void name(const struct nn_input_code *code, const struct nn_source *source, \
-				 const uint64_t *rows, size_t n, bool last, T *to) \
+	NN_WIDE static void name(const struct nn_input_code *code, \
+				 const struct nn_row_block *source, const uint64_t *rows, \
+				 size_t n, bool last, T *to) \
 	{ \
 		const S *data = source->data; \
 		T factor = source->picture && code->scale != 0 ? (T)code->scale : 1; \
@@ -119,13 +123,13 @@ static inline void prefetch(const void *row, size_t bytes)
 		} \
 	}
 
-FILL(u8_f32, uint8_t, float)
-FILL(u8_f64, uint8_t, double)
-FILL(f32_f32, float, float)
-FILL(f64_f64, double, double)
+FILL(u8_f32, uint8_t, float, )
+FILL(u8_f64, uint8_t, double, )
+FILL(f32_f32, float, float, nn_flushed_f32)
+FILL(f64_f64, double, double, nn_flushed_f64)
 
 void nn_fill_input(const struct nn_input_code *code, enum nn_dtype dtype,
-		   const struct nn_source *source, const uint64_t *rows, size_t n,
+		   const struct nn_row_block *source, const uint64_t *rows, size_t n,
 		   bool channels_last, void *values)
 {
 	if (source->dtype == NN_U8)
@@ -136,23 +140,23 @@ void nn_fill_input(const struct nn_input_code *code, enum nn_dtype dtype,
 				: f32_f32(code, source, rows, n, channels_last, values);
 }
 
-#define NUMBERS(name, T) \
+#define NUMBERS(name, T, FLUSHED) \
 	static void name(const struct nn_target_code *code, const T *numbers, size_t size, \
 			 const uint64_t *rows, size_t n, T *to) \
 	{ \
 		const T *mean = code->mean, *sd = code->sd; \
 		for (size_t r = 0; r < n; r++, to += size) { \
 			const T *from = numbers + (rows ? rows[r] : r) * size; \
-			if (!mean && to != from) \
-				memcpy(to, from, size * sizeof *to); \
+			for (size_t i = 0; !mean && i < size; i++) \
+				to[i] = FLUSHED(from[i]); \
 			for (size_t i = 0; mean && i < size; i++) \
 				to[i] = (from[i] - mean[i % code->n_columns]) / \
 					sd[i % code->n_columns]; \
 		} \
 	}
 
-NUMBERS(numbers_f32, float)
-NUMBERS(numbers_f64, double)
+NUMBERS(numbers_f32, float, nn_flushed_f32)
+NUMBERS(numbers_f64, double, nn_flushed_f64)
 
 void nn_fill_numbers(const struct nn_target_code *code, enum nn_dtype dtype, const void *numbers,
 		     size_t size, const uint64_t *rows, size_t n, void *values)

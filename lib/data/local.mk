@@ -2,13 +2,9 @@
 lib_libnn_la_SOURCES += \
 	lib/data/array.c \
 	lib/data/array.h \
+	lib/data/batch.c \
 	lib/data/coding.c \
 	lib/data/coding.h \
-	lib/data/columns.c \
-	lib/data/columns.h \
-	lib/data/csv.c \
-	lib/data/csv.h \
-	lib/data/cut.h \
 	lib/data/data.h \
 	lib/data/dataset-array.c \
 	lib/data/dataset-category.c \
@@ -17,43 +13,51 @@ lib_libnn_la_SOURCES += \
 	lib/data/dataset-table.c \
 	lib/data/dataset.c \
 	lib/data/dataset.h \
-	lib/data/formats.def \
+	lib/data/format.c \
+	lib/data/format.h \
+	lib/data/loader.c \
+	lib/data/loader.h \
 	lib/data/measure.c \
 	lib/data/missing.c \
 	lib/data/options.c \
 	lib/data/order.c \
-	lib/data/plan-order.c \
-	lib/data/plan.c \
-	lib/data/plan.h \
 	lib/data/rows-array.c \
 	lib/data/rows-out.c \
 	lib/data/rows-table.c \
+	lib/data/rows-tensor.c \
 	lib/data/rows.c \
 	lib/data/rows.h \
-	lib/data/sample.c \
-	lib/data/sample.h \
 	lib/data/schema-parse.c \
 	lib/data/schema.c \
 	lib/data/schema.h \
 	lib/data/size.c \
-	lib/data/table-read.c \
-	lib/data/table-text.c \
-	lib/data/table-text.h \
-	lib/data/table.c \
-	lib/data/table.h \
+	lib/data/source.h \
 	lib/data/target.c \
-	lib/data/walk.h \
-	lib/data/words.c \
-	lib/data/words.h
+	lib/data/table/column-order.c \
+	lib/data/table/column-plan.c \
+	lib/data/table/column-plan.h \
+	lib/data/table/columns.c \
+	lib/data/table/columns.h \
+	lib/data/table/csv.c \
+	lib/data/table/csv.h \
+	lib/data/table/cut.h \
+	lib/data/table/table-read.c \
+	lib/data/table/table-text.c \
+	lib/data/table/table-text.h \
+	lib/data/table/table.c \
+	lib/data/table/table.h \
+	lib/data/table/walk.h \
+	lib/data/table/words.c \
+	lib/data/table/words.h
 
 # loops over bytes and values, for the vectorizer
 noinst_LTLIBRARIES += lib/data/libloops.la
 lib_data_libloops_la_SOURCES = \
-	lib/data/cut.c \
-	lib/data/hash.c \
 	lib/data/fill.c \
-	lib/data/record.c \
-	lib/data/scan.c \
-	lib/data/walk.c
+	lib/data/table/cut.c \
+	lib/data/table/hash.c \
+	lib/data/table/record.c \
+	lib/data/table/scan.c \
+	lib/data/table/walk.c
 lib_data_libloops_la_CFLAGS = $(AM_CFLAGS) -O3
 lib_libnn_la_LIBADD += lib/data/libloops.la

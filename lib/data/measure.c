@@ -12,22 +12,13 @@ struct sums {
 	size_t n;
 };
 
-static double value_at(const struct nn_source *s, const uint64_t *rows, size_t r, size_t column)
-{
-	size_t at = rows[r] * s->stride + (s->slots ? s->slots[column] : column);
-
-	if (s->dtype == NN_U8)
-		return ((const uint8_t *)s->data)[at];
-	return s->dtype == NN_F64 ? ((const double *)s->data)[at] : ((const float *)s->data)[at];
-}
-
 /* sd is the root of the mean square distance (population), 1 where it is 0. */
-static void measure_standard(struct sums *m, const struct nn_source *s, const uint64_t *rows,
+static void measure_standard(struct sums *m, const struct nn_row_block *s, const uint64_t *rows,
 			     size_t n)
 {
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
-			double v = value_at(s, rows, r, i);
+			double v = nn_row_value(s, rows[r], i);
 
 			m->mean[i] += v == v ? v : 0;
 			m->present[i] += v == v;
@@ -36,7 +27,7 @@ static void measure_standard(struct sums *m, const struct nn_source *s, const ui
 		m->mean[i] /= m->present[i];
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
-			double v = value_at(s, rows, r, i), d = v - m->mean[i];
+			double v = nn_row_value(s, rows[r], i), d = v - m->mean[i];
 
 			m->sd[i] += v == v ? d * d : 0;
 		}
@@ -45,12 +36,12 @@ static void measure_standard(struct sums *m, const struct nn_source *s, const ui
 }
 
 /* mean becomes the least value, sd the range. */
-static void measure_minmax(struct sums *m, const struct nn_source *s, const uint64_t *rows,
+static void measure_minmax(struct sums *m, const struct nn_row_block *s, const uint64_t *rows,
 			   size_t n)
 {
 	for (size_t r = 0; r < n; r++)
 		for (size_t i = 0; i < m->n; i++) {
-			double v = value_at(s, rows, r, i);
+			double v = nn_row_value(s, rows[r], i);
 
 			if (v != v)
 				continue;
@@ -70,7 +61,7 @@ static void sums_free(struct sums *m)
 	nn_free(m->present);
 }
 
-static int measure(struct sums *m, const struct nn_source *s, size_t n_columns, bool minmax,
+static int measure(struct sums *m, const struct nn_row_block *s, size_t n_columns, bool minmax,
 		   const uint64_t *rows, size_t n, struct nn_error *err)
 {
 	m->n = n_columns;
@@ -122,8 +113,8 @@ static int measure_target(struct nn_dataset *ds, size_t target, const uint64_t *
 			  struct nn_error *err)
 {
 	struct nn_target_schema *schema = &ds->schema->targets[target];
-	struct nn_source source = { ds->targets[target].values.data, ds->dtype,
-				    ds->targets[target].size, NULL, false };
+	struct nn_row_block source = { ds->targets[target].values.data, ds->dtype,
+				       ds->targets[target].size, NULL, false };
 	struct sums m = { 0 };
 
 	int status = measure(&m, &source, schema->n_columns, false, rows, n, err);

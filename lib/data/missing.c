@@ -1,22 +1,22 @@
-/* Missing numbers: which rows they leave out, and the means that take their place. They lie in
- * memory as nan all the while. */
+/*
+ * Missing numbers: which rows they leave out, and the means that take their place. They lie in
+ * memory as nan all the while.
+ *
+ * An infinity is not a missing number, and the empty field of a text target is the label "".
+ * nn.input keeps the value that fills a column as "missing", in units of the data; with drop
+ * nothing is kept, and a missing number in a prediction is a matter of --on-error. A row that is
+ * left out keeps its number. The fillings of a start model stay.
+ */
 #include <math.h>
 
 #include "base/memory.h"
 #include "data/dataset.h"
 
-static double value_at(const struct nn_source *s, size_t row, size_t column)
-{
-	size_t at = row * s->stride + (s->slots ? s->slots[column] : column);
-
-	return s->dtype == NN_F64 ? ((const double *)s->data)[at] : ((const float *)s->data)[at];
-}
-
 /* ---- drop ---- */
 
 static bool input_misses(const struct nn_dataset *ds, size_t input, size_t row)
 {
-	const struct nn_source *s = &ds->inputs[input].source;
+	const struct nn_row_block *s = &ds->inputs[input].source;
 	size_t n = s->slots ? ds->schema->inputs[input].n_columns
 			    : nn_shape_count(&ds->schema->inputs[input].shape);
 
@@ -24,7 +24,7 @@ static bool input_misses(const struct nn_dataset *ds, size_t input, size_t row)
 	if (!s->slots && ds->schema->inputs[input].columns)
 		n = ds->schema->inputs[input].n_columns;
 	for (size_t i = 0; s->dtype != NN_U8 && i < n; i++)
-		if (isnan(value_at(s, row, i)))
+		if (isnan(nn_row_value(s, row, i)))
 			return true;
 	return false;
 }
@@ -35,9 +35,8 @@ static bool target_misses(const struct nn_dataset *ds, size_t target, size_t row
 	const struct nn_data_target *t = &ds->targets[target];
 
 	for (size_t i = row * t->size; i < (row + 1) * t->size; i++) {
-		if (t->classes            ? ((const int32_t *)t->values.data)[i] < 0
-		    : ds->dtype == NN_F64 ? isnan(((const double *)t->values.data)[i])
-					  : isnan(((const float *)t->values.data)[i]))
+		if (t->classes ? ((const int32_t *)t->values.data)[i] < 0
+			       : isnan(nn_real_at(ds->dtype, t->values.data, i)))
 			return true;
 	}
 	return false;
@@ -72,13 +71,13 @@ bool nn_dataset_left_out(const struct nn_dataset *ds, size_t row)
 /* ---- mean ---- */
 
 /* A column's mean: f64, over the values that are there, in the order of the rows. */
-static int measure_column(const struct nn_source *s, size_t column, const uint64_t *rows, size_t n,
-			  double *mean, struct nn_error *err)
+static int measure_column(const struct nn_row_block *s, size_t column, const uint64_t *rows,
+			  size_t n, double *mean, struct nn_error *err)
 {
 	double sum = 0, present = 0;
 
 	for (size_t r = 0; r < n; r++) {
-		double v = value_at(s, rows[r], column);
+		double v = nn_row_value(s, rows[r], column);
 
 		sum += v == v ? v : 0;
 		present += v == v;

@@ -1,5 +1,7 @@
-/* The order of rows: permutations for epochs and the choice of held-out rows, both from Philox
- * alone. */
+/*
+ * The order of rows: permutations for epochs and the choice of held-out rows, both from Philox
+ * alone.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +62,10 @@ static int by_class_and_value(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* floor(f n) for the decimal number that f stands for: the product may lie a few roundings below a
- * whole number. */
+/*
+ * floor(f n) for the decimal number that f stands for: the product may lie a few roundings below a
+ * whole number.
+ */
 static size_t share(double f, size_t n)
 {
 	double product = f * (double)n, near = nearbyint(product);
@@ -84,8 +88,10 @@ static int by_remainder(const void *a, const void *b)
 	return x->class < y->class ? -1 : 1;
 }
 
-/* Each class gives its share; the classes with the largest remainders give one more until all is
- * given. */
+/*
+ * Each class gives its share; the classes with the largest remainders give one more until all is
+ * given.
+ */
 static void apportion(struct group *groups, struct group **order, size_t n_groups, size_t total,
 		      double fraction)
 {

@@ -1,4 +1,4 @@
-/* Rows of arrays: .npy arrays one after another, IDX, or the tensors of a safetensors file. */
+/* Rows of arrays that come one after another, or of one alone. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static int begin_array(struct nn_rows *r, struct nn_error *err)
 {
 	enum nn_dtype type;
 	size_t row;
-	int status = nn_array_next(r->input, r->family, &r->header, err);
+	int status = nn_array_next(r->input, r->format, &r->header, err);
 
 	if (status != 1)
 		return status;
@@ -59,14 +59,10 @@ static int begin_array(struct nn_rows *r, struct nn_error *err)
 	return r->piece && (r->real || type == r->header.dtype || type == NN_U8) ? 1 : -1;
 }
 
-int nn_rows_open_array(struct nn_rows *r, bool targets, struct nn_error *err)
+static int open_array(struct nn_rows *r, bool targets, struct nn_error *err)
 {
 	int status;
 
-	if (nn_is_tensors(r->family))
-		return nn_dataset_open_known(&r->whole, NULL, r->input, true, targets,
-					     (struct nn_schema *)r->schema, r->coding, r->dtype,
-					     NULL, 0, err);
 	if (targets)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: is an array without targets; give them as a file of their own",
@@ -80,7 +76,7 @@ int nn_rows_open_array(struct nn_rows *r, bool targets, struct nn_error *err)
 
 /* ---- rows that lie in memory: out they go ---- */
 
-static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source,
+static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn_row_block *source,
 		     size_t n)
 {
 	const struct nn_input_code *code = &r->coding->inputs[0];
@@ -89,9 +85,11 @@ static void put_rows(struct nn_rows *r, struct nn_rows_out *out, const struct nn
 		      (char *)out->inputs[0] + out->n * code->size * nn_dtype_size(r->dtype));
 }
 
-/* Is a row finite, but for what the model fills? Else *err says where; raw: the values as they
- * stood in the file. */
-static bool is_finite(const struct nn_rows *r, const struct nn_source *source, const void *raw,
+/*
+ * Is a row finite, but for what the model fills? Else *err says where; raw: the values as they
+ * stood in the file.
+ */
+static bool is_finite(const struct nn_rows *r, const struct nn_row_block *source, const void *raw,
 		      size_t row, struct nn_error *err)
 {
 	const char *values =
@@ -102,7 +100,7 @@ static bool is_finite(const struct nn_rows *r, const struct nn_source *source, c
 	size_t at;
 
 	if (r->schema->inputs[0].rows) {
-		struct nn_source one = *source;
+		struct nn_row_block one = *source;
 		size_t count = 0;
 
 		one.data = values;
@@ -124,11 +122,12 @@ static bool is_finite(const struct nn_rows *r, const struct nn_source *source, c
 }
 
 /* n rows, each looked at; runs of good ones go out together. */
-static int put_checked(struct nn_rows *r, struct nn_rows_out *out, const struct nn_source *source,
-		       const void *raw, size_t n, struct nn_error *err)
+static int put_checked(struct nn_rows *r, struct nn_rows_out *out,
+		       const struct nn_row_block *source, const void *raw, size_t n,
+		       struct nn_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct nn_source row = *source;
+		struct nn_row_block row = *source;
 		int bad = 0;
 
 		row.data = (const char *)source->data +
@@ -167,13 +166,13 @@ static size_t rows_to_read(const struct nn_rows *r, size_t room)
 static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	size_t n = rows_to_read(r, out->max - out->n), size = r->coding->inputs[0].size;
-	struct nn_source source = { r->piece, nn_sample_type(r->header.dtype, r->dtype), size, NULL,
-				    false };
+	struct nn_row_block source = { r->piece, nn_sample_type(r->header.dtype, r->dtype), size,
+				       NULL, false };
 
 	if (nn_npy_read_values(r->input, &r->header, n * size, r->piece, err) < 0)
 		return -1;
-	source.picture = strcmp(r->family, "idx") == 0 && r->header.dtype == NN_U8 &&
-			 !r->schema->inputs[0].rows;
+	source.picture =
+		r->format->pictures && r->header.dtype == NN_U8 && !r->schema->inputs[0].rows;
 	if (r->real) {
 		nn_convert(r->header.dtype, r->piece, n * size, r->dtype, r->real);
 		source.data = r->real;
@@ -187,7 +186,7 @@ static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 	size_t size = r->coding->inputs[0].size,
 	       n = r->rows - r->at < out->max - out->n ? r->rows - r->at : out->max - out->n;
 	enum nn_dtype type = nn_sample_type(r->array.dtype, r->dtype);
-	struct nn_source source = { NULL, type, size, NULL, false };
+	struct nn_row_block source = { NULL, type, size, NULL, false };
 	const char *from =
 		(const char *)r->array.data + r->at * size * nn_dtype_size(r->array.dtype);
 	void *real = NULL;
@@ -206,55 +205,22 @@ static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 	return status;
 }
 
-static int take_tensors(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
-{
-	size_t rows = nn_dataset_rows(r->whole);
-
-	for (; out->n < out->max && r->at < rows; out->n++) {
-		uint64_t row = r->at++;
-
-		for (size_t i = 0; i < r->schema->n_inputs; i++)
-			nn_dataset_fill_input(
-				r->whole, i, &row, 1, r->channels_last && r->channels_last[i],
-				(char *)out->inputs[i] + out->n * r->coding->inputs[i].size *
-								 nn_dtype_size(r->dtype));
-		if (r->scored && nn_rows_put_scored(r, out, err) < 0)
-			return -1;
-		for (size_t t = 0; !r->scored && out->targets && r->options.want_target &&
-				   t < r->schema->n_targets;
-		     t++) {
-			size_t bytes = nn_dataset_target_classes(r->whole, t)
-					       ? sizeof(int32_t)
-					       : nn_dtype_size(r->dtype);
-
-			nn_dataset_fill_target(
-				r->whole, t, &row, 1,
-				(char *)out->targets[t] +
-					out->n * nn_dataset_target_size(r->whole, t) * bytes);
-		}
-	}
-	r->ended = r->at == rows;
-	return 0;
-}
-
-/* The array has ended: nothing may follow an IDX file. */
+/* The array has ended: another one may follow, or nothing. */
 static int end_array(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	r->inside = false;
 	out->array_end = true;
 	nn_array_free(&r->array);
-	if (strcmp(r->family, "idx") != 0)
+	if (r->format->several)
 		return 0;
 	r->ended = true;
 	return nn_input_end(r->input, "the array", err);
 }
 
-int nn_rows_next_array(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	int status;
 
-	if (r->whole)
-		return take_tensors(r, out, err);
 	if (!r->inside) {
 		status = begin_array(r, err);
 		if (status < 1) {
@@ -274,3 +240,21 @@ int nn_rows_next_array(struct nn_rows *r, struct nn_rows_out *out, struct nn_err
 	}
 	return r->at == r->rows ? end_array(r, out, err) : 0;
 }
+
+static int ready(struct nn_rows *r, struct nn_error *err)
+{
+	size_t held;
+
+	(void)err;
+	nn_input_held(r->input, &held);
+	return r->array.data || held > 0 || nn_input_ready(r->input);
+}
+
+static int64_t total(const struct nn_rows *r)
+{
+	return (int64_t)r->rows;
+}
+
+const struct nn_reader nn_array_reader = {
+	nn_dataset_read_array, open_array, next_rows, ready, total, true
+};

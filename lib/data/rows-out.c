@@ -1,5 +1,7 @@
-/* What becomes of a row for prediction besides its values: targets, also of a file of their own,
- * and where it is bad zeros and a reason. */
+/*
+ * What becomes of a row for prediction besides its values: targets, also of a file of their own,
+ * and where it is bad zeros and a reason.
+ */
 #include <string.h>
 
 #include "base/memory.h"

@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/real.h"
 #include "data/rows.h"
 
-int nn_rows_open_table(struct nn_rows *r, bool targets, struct nn_error *err)
+static int open_table(struct nn_rows *r, bool targets, struct nn_error *err)
 {
 	struct nn_plan_options options = { true, targets, r->target, r->options.header, false };
 
@@ -34,17 +35,14 @@ static void put_targets(struct nn_rows *r, struct nn_rows_out *out)
 		}
 		to = (char *)to + out->n * size * nn_dtype_size(r->dtype);
 		for (size_t i = 0; i < size; i++)
-			if (r->dtype == NN_F64)
-				((double *)to)[i] = from[i];
-			else
-				((float *)to)[i] = (float)from[i];
+			nn_real_put(r->dtype, to, i, from[i]);
 		nn_fill_numbers(&r->coding->targets[t], r->dtype, to, size, NULL, 1, to);
 	}
 }
 
 static void put_inputs(struct nn_rows *r, struct nn_rows_out *out)
 {
-	struct nn_source source = { r->values, r->dtype, r->table.n_values, NULL, false };
+	struct nn_row_block source = { r->values, r->dtype, r->table.n_values, NULL, false };
 
 	for (size_t i = 0; i < r->schema->n_inputs; i++) {
 		const struct nn_input_code *code = &r->coding->inputs[i];
@@ -56,7 +54,7 @@ static void put_inputs(struct nn_rows *r, struct nn_rows_out *out)
 	}
 }
 
-int nn_rows_next_table(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	bool targets = out->targets && r->options.want_target;
 
@@ -84,3 +82,18 @@ int nn_rows_next_table(struct nn_rows *r, struct nn_rows_out *out, struct nn_err
 	}
 	return 0;
 }
+
+static int ready(struct nn_rows *r, struct nn_error *err)
+{
+	return nn_table_ready(&r->table, err);
+}
+
+static int64_t total(const struct nn_rows *r)
+{
+	(void)r;
+	return -1;
+}
+
+const struct nn_reader nn_table_reader = {
+	nn_dataset_read_table, open_table, next_rows, ready, total, false
+};

@@ -1,4 +1,5 @@
-/* Rows as they come: opening by content, targets beside them, bad rows, and what is to be noticed.
+/*
+ * Rows as they come: opening by content, targets beside them, bad rows, and what is to be noticed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,10 +32,21 @@ static int make_coding(struct nn_rows *r, struct nn_error *err)
 	return nn_coding_schema(r->coding, r->schema, !r->options.scaled, err);
 }
 
+static int open_targets(struct nn_rows *r, const char *path, struct nn_error *err)
+{
+	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
+				  .coding = r->coding,
+				  .dtype = r->dtype,
+				  .target = r->target };
+
+	return nn_dataset_open_targets(&r->scored, path, &known, err);
+}
+
 static int open_rows(struct nn_rows *r, const char *data, const char *targets, struct nn_error *err)
 {
 	bool in_data = r->options.want_target && !targets;
-	const char *kind;
+	const unsigned char *bytes;
+	size_t got;
 
 	if (targets && strcmp(data, "-") == 0 && strcmp(targets, "-") == 0)
 		return nn_fail(err, NN_EUSAGE, "stdin cannot be both data and targets");
@@ -44,23 +56,17 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 	if (r->schema->n_inputs == 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "the model says nothing of its inputs (it has no nn.input)");
-	if (nn_input_open(&r->input, data, err) < 0 || nn_input_sniff(r->input, &kind, err) < 0)
+	if (nn_input_open(&r->input, data, err) < 0 ||
+	    nn_input_peek(r->input, &bytes, 1, &got, err) < 0)
 		return -1;
-	if (strcmp(kind, "empty") == 0) {
-		r->family = kind;
+	if (got == 0) {
 		r->ended = true;
 		return 0;
 	}
-	if (nn_data_kind(r->input, &kind, err) < 0)
+	if (!(r->format = nn_format_of(r->input, err)) ||
+	    (targets && r->options.want_target && open_targets(r, targets, err) < 0))
 		return -1;
-	r->family = kind;
-	if (targets && r->options.want_target &&
-	    nn_dataset_open_known(&r->scored, targets, NULL, false, true,
-				  (struct nn_schema *)r->schema, r->coding, r->dtype, r->target,
-				  NN_HEADER_AUTO, err) < 0)
-		return -1;
-	return strcmp(kind, "text") == 0 ? nn_rows_open_table(r, in_data, err)
-					 : nn_rows_open_array(r, in_data, err);
+	return r->format->reader->open(r, in_data, err);
 }
 
 int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
@@ -105,9 +111,16 @@ void nn_rows_close(struct nn_rows *r)
 
 const char *nn_rows_family(const struct nn_rows *r)
 {
-	if (strcmp(r->family, "text") != 0)
-		return r->family;
+	if (!r->format)
+		return "empty";
+	if (r->format->reader != &nn_table_reader)
+		return r->format->kind;
 	return r->table.csv.separator == '\t' ? "tsv" : "csv";
+}
+
+bool nn_rows_suit_arrays(const struct nn_rows *r)
+{
+	return r->format && r->format->reader->arrays && !r->format->pictures;
 }
 
 bool nn_rows_header(const struct nn_rows *r)
@@ -117,11 +130,7 @@ bool nn_rows_header(const struct nn_rows *r)
 
 int64_t nn_rows_total(const struct nn_rows *r)
 {
-	if (strcmp(r->family, "empty") == 0)
-		return 0;
-	if (r->whole)
-		return (int64_t)nn_dataset_rows(r->whole);
-	return strcmp(r->family, "text") == 0 ? -1 : (int64_t)r->rows;
+	return r->format ? r->format->reader->total(r) : 0;
 }
 
 bool nn_rows_is_pipe(const struct nn_rows *r)
@@ -131,18 +140,13 @@ bool nn_rows_is_pipe(const struct nn_rows *r)
 
 bool nn_rows_would_block(struct nn_rows *r)
 {
-	size_t held;
+	int ready;
 
-	if (r->ended || r->failed || r->whole || r->array.data)
+	if (r->ended || r->failed)
 		return false;
-	if (strcmp(r->family, "text") == 0) {
-		int ready = nn_table_ready(&r->table, &r->error);
-
-		r->failed = ready < 0;
-		return ready == 0;
-	}
-	nn_input_held(r->input, &held);
-	return held == 0 && !nn_input_ready(r->input);
+	ready = r->format->reader->ready(r, &r->error);
+	r->failed = ready < 0;
+	return ready == 0;
 }
 
 static int check_scored(struct nn_rows *r, struct nn_error *err)
@@ -165,8 +169,7 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 	if (bad)
 		memset(bad, 0, max * sizeof *bad);
 	if (!r->failed && !r->ended) {
-		status = strcmp(r->family, "text") == 0 ? nn_rows_next_table(r, &out, &r->error)
-							: nn_rows_next_array(r, &out, &r->error);
+		status = r->format->reader->next(r, &out, &r->error);
 		r->failed = status < 0;
 	}
 	if (!r->failed && r->ended && out.n == 0 && !out.array_end &&
@@ -189,23 +192,32 @@ uint64_t nn_rows_bad(const struct nn_rows *r)
 	return r->n_bad;
 }
 
+static const char *labels_notice(struct nn_rows *r)
+{
+	const struct nn_unseen *unseen = r->scored  ? &r->scored->unseen
+					 : r->whole ? &r->whole->unseen
+						    : &r->table.labels;
+
+	if (unseen->n == 0)
+		return NULL;
+	snprintf(r->notice, sizeof r->notice,
+		 "%.100s: %" PRIu64 " label%s not in the training data: %s",
+		 r->scored && r->scored->n_files ? r->scored->file[0].path
+						 : nn_input_name(r->input),
+		 unseen->n, unseen->n == 1 ? " was" : "s were", unseen->first);
+	return r->notice;
+}
+
 /* Columns of text with unseen values first, then labels. */
 const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
 {
 	struct nn_rows *r = (struct nn_rows *)rows; /* the text's room */
-	uint64_t labels = r->scored ? r->scored->unseen : r->whole ? r->whole->unseen : 0;
 	char name[NN_QUOTED];
 
 	for (size_t c = 0; r->table.columns && c < r->table.width; c++) {
 		const struct nn_table_column *column = &r->table.columns[c];
 
-		if (!column->unseen)
-			continue;
-		if (column->target) {
-			labels += column->unseen;
-			continue;
-		}
-		if (i-- > 0)
+		if (!column->unseen || i-- > 0)
 			continue;
 		snprintf(r->notice, sizeof r->notice,
 			 "%.100s: %" PRIu64
@@ -214,12 +226,5 @@ const char *nn_rows_notice(const struct nn_rows *rows, size_t i)
 			 nn_table_column_name(&r->table, c, name));
 		return r->notice;
 	}
-	if (!labels || i > 0)
-		return NULL;
-	snprintf(r->notice, sizeof r->notice,
-		 "%.100s: %" PRIu64 " labels were not in the training data",
-		 r->scored && r->scored->n_files ? r->scored->file[0].path
-						 : nn_input_name(r->input),
-		 labels);
-	return r->notice;
+	return i > 0 ? NULL : labels_notice(r);
 }

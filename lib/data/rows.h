@@ -6,7 +6,7 @@
 
 struct nn_rows {
 	struct nn_input *input;
-	const char *family;
+	const struct nn_format *format; /* NULL: no bytes at all */
 	const struct nn_schema *schema;
 	struct nn_coding *coding;
 	enum nn_dtype dtype;
@@ -16,7 +16,7 @@ struct nn_rows {
 
 	/* a table */
 	struct nn_table table;
-	struct nn_plan plan;
+	struct nn_column_plan plan;
 	void *values;    /* of one record */
 	double *numbers; /* its targets */
 
@@ -37,10 +37,10 @@ struct nn_rows {
 	/* what went wrong: rows so far are handed out before an error is */
 	bool ended, failed;
 	struct nn_error error;
-	uint64_t n_bad, unseen_labels;
+	uint64_t n_bad;
 	struct nn_block bad_texts; /* of the block being read: NN errors' texts */
 	size_t n_bad_texts;
-	char notice[400];
+	char notice[400 + 4 * NN_QUOTED];
 };
 
 /* Where the rows of one call go. */
@@ -51,12 +51,6 @@ struct nn_rows_out {
 	const char **bad;
 	bool array_end;
 };
-
-/* rows-table.c, rows-array.c */
-int nn_rows_open_table(struct nn_rows *rows, bool targets, struct nn_error *err);
-int nn_rows_open_array(struct nn_rows *rows, bool targets, struct nn_error *err);
-int nn_rows_next_table(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
-int nn_rows_next_array(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 
 /* rows-out.c: targets of the row from the file of targets; -1 when it has no more. */
 int nn_rows_put_scored(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/schema.h"
-#include "data/words.h"
+#include "data/table/words.h"
 #include "file/json.h"
 
 #define MOST_ROWS 16777216.0     /* numbers of categories that f32 holds */
@@ -21,7 +21,7 @@ static char *take_string(const struct nn_json *value, const char *key, bool *goo
 	const char *text = nn_json_string(value, &n);
 
 	if (!text && nn_json_type(value) != NN_JSON_NULL) {
-		nn_fail(err, NN_EFORMAT, "%s is no string", key);
+		nn_fail(err, NN_EFORMAT, "%s: expected a string", key);
 		*good = false;
 		return NULL;
 	}
@@ -47,12 +47,13 @@ static int parse_shape(const struct nn_json *value, struct nn_shape *shape, stru
 	double dim;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY || n > NN_MAX_RANK)
-		return nn_fail(err, NN_EFORMAT, "shape is no array of at most %d numbers",
+		return nn_fail(err, NN_EFORMAT, "shape: expected an array of at most %d numbers",
 			       NN_MAX_RANK);
 	shape->rank = (int)n;
 	for (size_t i = 0; i < n; i++) {
 		if (!take_whole(nn_json_at(value, i), 1, EXACT, &dim))
-			return nn_fail(err, NN_EFORMAT, "shape[%zu] is no whole number from 1", i);
+			return nn_fail(err, NN_EFORMAT,
+				       "shape[%zu]: expected a whole number from 1", i);
 		shape->dim[i] = (size_t)dim;
 	}
 	if (!nn_shape_check(shape, sizeof(double), &bytes))
@@ -87,7 +88,7 @@ static int parse_words(const struct nn_json *value, const char *key, bool *integ
 	bool good = true;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY)
-		return nn_fail(err, NN_EFORMAT, "%s is no array", key);
+		return nn_fail(err, NN_EFORMAT, "%s: expected an array", key);
 	*words = nn_alloc(nn_json_size(value), sizeof **words, err);
 	if (!*words)
 		return -1;
@@ -101,8 +102,8 @@ static int parse_words(const struct nn_json *value, const char *key, bool *integ
 			*integers = nn_json_type(word) == NN_JSON_NUMBER;
 		if (integers && *integers) {
 			if (!take_whole(word, -EXACT, EXACT, &whole))
-				return nn_fail(err, NN_EFORMAT, "%s[%zu] is no whole number", key,
-					       i);
+				return nn_fail(err, NN_EFORMAT, "%s[%zu]: expected a whole number",
+					       key, i);
 			snprintf(digits, sizeof digits, "%" PRId64, (int64_t)whole);
 			(*words)[i] = nn_strdup(digits, err);
 			if (!(*words)[i])
@@ -113,7 +114,7 @@ static int parse_words(const struct nn_json *value, const char *key, bool *integ
 		if (!good)
 			return -1;
 		if (!(*words)[i])
-			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no string", key, i);
+			return nn_fail(err, NN_EFORMAT, "%s[%zu]: expected a string", key, i);
 	}
 	return check_distinct(*words, *n, key, err);
 }
@@ -125,7 +126,7 @@ static int parse_hashed(const struct nn_json *value, struct nn_column *column, s
 	double position;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY || n == 0)
-		return nn_fail(err, NN_EFORMAT, "of is no array of columns");
+		return nn_fail(err, NN_EFORMAT, "of: expected an array of columns");
 	column->hashed = nn_alloc(n, sizeof *column->hashed, err);
 	if (!column->hashed)
 		return -1;
@@ -139,7 +140,7 @@ static int parse_hashed(const struct nn_json *value, struct nn_column *column, s
 		if (!good)
 			return -1;
 		if (!column->hashed[i].name)
-			return nn_fail(err, NN_EFORMAT, "of[%zu] is no column", i);
+			return nn_fail(err, NN_EFORMAT, "of[%zu]: expected a column", i);
 	}
 	return 0;
 }
@@ -164,7 +165,7 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 		return -1;
 	if (nn_json_get(value, "position") &&
 	    !take_whole(nn_json_get(value, "position"), 1, EXACT, &position))
-		return nn_fail(err, NN_EFORMAT, "position is no whole number from 1");
+		return nn_fail(err, NN_EFORMAT, "position: expected a whole number from 1");
 	column->position = (size_t)position;
 	if (column->category) {
 		if (parse_words(nn_json_get(value, "values"), "values", NULL, &column->values,
@@ -178,7 +179,7 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 	if (missing && (column->category || nn_json_type(missing) != NN_JSON_NUMBER ||
 			!isfinite(column->missing)))
 		return nn_fail(err, NN_EFORMAT,
-			       "missing is no number, or stands in a column of text");
+			       "missing: expected a number, of a column of numbers");
 	if (!mean && !sd)
 		return 0;
 	column->scaled = true;
@@ -224,7 +225,7 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 	size_t n = nn_json_size(value), width = 0, listed = 0;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY)
-		return nn_fail(err, NN_EFORMAT, "columns is no array");
+		return nn_fail(err, NN_EFORMAT, "columns: expected an array");
 	input->columns = nn_alloc(n, sizeof *input->columns, err);
 	if (!input->columns)
 		return -1;
@@ -259,14 +260,14 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 	double rows;
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
-		return nn_fail(err, NN_EFORMAT, "is no object");
+		return nn_fail(err, NN_EFORMAT, "expected an object");
 	input->name = take_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good || parse_shape(nn_json_get(value, "shape"), &input->shape, err) < 0)
 		return -1;
 	if (nn_json_get(value, "rows")) {
 		if (!take_whole(nn_json_get(value, "rows"), 1, MOST_ROWS, &rows))
-			return nn_fail(err, NN_EFORMAT, "rows is no whole number from 1 to %.0f",
-				       MOST_ROWS);
+			return nn_fail(err, NN_EFORMAT,
+				       "rows: expected a whole number from 1 to %.0f", MOST_ROWS);
 		input->rows = (size_t)rows;
 	}
 	if (columns && parse_columns(columns, input, err) < 0)
@@ -274,7 +275,7 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 	input->scale = nn_json_number(scale);
 	if (scale &&
 	    (nn_json_type(scale) != NN_JSON_NUMBER || !isfinite(input->scale) || input->scale == 0))
-		return nn_fail(err, NN_EFORMAT, "scale is no number other than 0");
+		return nn_fail(err, NN_EFORMAT, "scale: expected a number other than 0");
 	return 0;
 }
 
@@ -286,7 +287,7 @@ static int parse_target_columns(const struct nn_json *value, struct nn_target_sc
 	double position;
 
 	if (nn_json_type(value) != NN_JSON_ARRAY || n == 0)
-		return nn_fail(err, NN_EFORMAT, "columns is no array of names");
+		return nn_fail(err, NN_EFORMAT, "columns: expected an array of names");
 	target->columns = nn_alloc(n, sizeof *target->columns, err);
 	target->positions = nn_alloc(n, sizeof *target->positions, err);
 	if (!target->columns || !target->positions)
@@ -308,7 +309,7 @@ static int parse_scale(const struct nn_json *value, const char *key, bool positi
 		       double **numbers, struct nn_error *err)
 {
 	if (nn_json_type(value) != NN_JSON_ARRAY || nn_json_size(value) != n)
-		return nn_fail(err, NN_EFORMAT, "%s is no array of %zu numbers", key, n);
+		return nn_fail(err, NN_EFORMAT, "%s: expected an array of %zu numbers", key, n);
 	*numbers = nn_alloc(n, sizeof **numbers, err);
 	if (!*numbers)
 		return -1;
@@ -317,7 +318,7 @@ static int parse_scale(const struct nn_json *value, const char *key, bool positi
 
 		if (nn_json_type(nn_json_at(value, i)) != NN_JSON_NUMBER || !isfinite(v) ||
 		    (positive && !(v > 0)))
-			return nn_fail(err, NN_EFORMAT, "%s[%zu] is no number%s", key, i,
+			return nn_fail(err, NN_EFORMAT, "%s[%zu]: expected a number%s", key, i,
 				       positive ? " above 0" : "");
 		(*numbers)[i] = v;
 	}
@@ -332,7 +333,7 @@ static int parse_target(const struct nn_json *value, struct nn_target_schema *ta
 	bool good = true;
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
-		return nn_fail(err, NN_EFORMAT, "is no object");
+		return nn_fail(err, NN_EFORMAT, "expected an object");
 	target->name = take_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good || parse_target_columns(nn_json_get(value, "columns"), target, err) < 0)
 		return -1;

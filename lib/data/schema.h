@@ -1,4 +1,9 @@
-/* What a model knows of its data: nn.input and nn.target, as structures and as canonical JSON. */
+/*
+ * What a model knows of its data: nn.input and nn.target, as structures and as canonical JSON.
+ *
+ * nn.input and nn.target of several inputs or outputs are arrays of the objects that a single one
+ * has, each with "name". A column of a table without a header has "position" in place of "name".
+ */
 #ifndef NN_DATA_SCHEMA_H
 #define NN_DATA_SCHEMA_H
 
@@ -15,19 +20,24 @@ struct nn_hashed {
 };
 
 struct nn_column {
-	char *name;      /* NULL: the data had no names */
-	size_t position; /* without a name: its place in a row of the training data, from 1; 0: the
-			    array's order */
+	char *name; /* NULL: the data had no names */
+	/* without a name: its place in a row of the training data, from 1; 0: the array's order */
+	size_t position;
 	bool category;
 	bool scaled;     /* mean and sd hold */
 	double mean, sd; /* value -> (value - mean) / sd, in f32 or f64 */
 	bool fills;      /* a missing number becomes `missing`, in units of the data */
 	double missing;
-	char **values; /* categories, bytewise sorted: one-hot of n_values; in an input with rows
-			  the number of each */
+	/*
+	 * categories, bytewise sorted: one-hot of n_values; in an input with rows the number of
+	 * each
+	 */
+	char **values;
 	size_t n_values;
-	struct nn_hashed *hashed; /* of an input with rows: a number that these columns are hashed
-				     to together; NULL: not so */
+	/*
+	 * of an input with rows: a number that these columns are hashed to together; NULL: not so
+	 */
+	struct nn_hashed *hashed;
 	size_t n_hashed;
 };
 
@@ -46,9 +56,9 @@ struct nn_target_schema {
 	char *name;        /* of the output line, NULL: the only one */
 	char **columns;    /* names; each NULL where the data had none */
 	size_t *positions; /* per column, from 1; 0: has a name, or came from an array */
-	size_t n_columns;  /* numbers: width of the target; classes: 1; class probabilities: the
-			      classes */
-	char **labels;     /* classes in order; NULL: numbers */
+	/* numbers: width of the target; classes: 1; class probabilities: the classes */
+	size_t n_columns;
+	char **labels; /* classes in order; NULL: numbers */
 	bool integer_labels;
 	size_t n_labels;
 	double *mean, *sd; /* per target column, NULL: not scaled */
@@ -65,15 +75,17 @@ void nn_schema_free(struct nn_schema *schema);
 /* Values that a column of an input becomes: 1, or one per category. */
 size_t nn_column_width(const struct nn_input_schema *input, const struct nn_column *column);
 /*
- * One input is an object, several are an array of them, each with its "name"; targets likewise. -1:
- * out of memory. nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]} COLUMN:
- * {"kind":"number","mean":...,"missing":...,"name":...,"sd":...} or
- * {"kind":"category","name":...,"values":[...]}; "position" stands where a file had no names with
- * "rows":N columns are numbers of categories: {"kind":"category",...} those of its values, counted
- * on from the columns before it, {"kind":"hash","of":[NAME,...]} (a NAME is a string or a
- * position), or as they are nn.target
- * {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}   a NAME is a
- * string, a position or null; labels are integers or strings
+ * One input is an object, several are an array of them, each with its "name"; targets likewise.
+ * -1: out of memory.
+ *
+ *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}
+ *   COLUMN     {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
+ *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file
+ *              had no names. With "rows":N columns are numbers of categories:
+ *              {"kind":"category",...} those of its values, counted on from the columns before it,
+ *              {"kind":"hash","of":[NAME,...]} (a NAME is a string or a position), or as they are
+ *   nn.target  {"columns":[NAME,...],"labels":[...]|null,"mean":[...],"name":...,"sd":[...]}
+ *              a NAME is a string, a position or null; labels are integers or strings
  */
 int nn_schema_input_json(const struct nn_schema *schema, struct nn_text *text);
 int nn_schema_target_json(const struct nn_schema *schema, struct nn_text *text);

@@ -3,6 +3,12 @@
 
 #include "data/dataset.h"
 
+void nn_dataset_set_share(struct nn_dataset *ds, double rows, uint64_t total)
+{
+	if (ds->n_files == 1)
+		ds->share = (struct nn_data_share){ rows, total };
+}
+
 double nn_dataset_total(const struct nn_dataset *ds, bool *about)
 {
 	*about = ds->sample && ds->share.rows != 1 && !ds->share.total;
@@ -18,7 +24,7 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
-		const struct nn_source *source = &ds->inputs[i].source;
+		const struct nn_row_block *source = &ds->inputs[i].source;
 
 		if (i == 0 || source->data != ds->inputs[0].source.data)
 			bytes += ds->rows * source->stride *

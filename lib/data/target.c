@@ -1,4 +1,5 @@
-/* Targets: classes or numbers, which classes in which order, and the raw values turned into either.
+/*
+ * Targets: classes or numbers, which classes in which order, and the raw values turned into either.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/real.h"
 #include "data/dataset.h"
 #include "file/convert.h"
 
@@ -129,6 +131,8 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 		       const struct nn_raw_target *raw, size_t row, int64_t label, int32_t *id,
 		       struct nn_error *err)
 {
+	char digits[24];
+
 	if (label > (int64_t)EXACT || label < -(int64_t)EXACT)
 		return nn_fail(err, NN_EFORMAT, "%s: row %zu: a label beyond 2^53", raw->place,
 			       row + 1);
@@ -137,8 +141,10 @@ static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 		return *id < 0 ? -1 : 0;
 	}
 	*id = nn_words_find_integer(code->labels, label);
-	ds->unseen += *id < 0;
-	if (*id < 0 && !ds->lenient)
+	if (*id >= 0)
+		return 0;
+	nn_unseen_add(&ds->unseen, digits, (size_t)sprintf(digits, "%" PRId64, label));
+	if (!ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: row %zu: label %" PRId64
 			       " is not among those of the start model",
@@ -161,7 +167,6 @@ static int table_class(struct nn_dataset *ds, struct nn_target_code *code,
 		return find_or_add(ds, code, raw, row, fabs(v) > EXACT ? INT64_MAX : (int64_t)v, id,
 				   err);
 	*id = (int32_t)v;
-	ds->unseen += *id < 0;
 	if (*id < 0 && !ds->lenient)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: row %zu: a label that is not among those of the start model",
@@ -192,15 +197,6 @@ static int take_classes(struct nn_dataset *ds, struct nn_data_target *t,
 	return 0;
 }
 
-static void put_number(const struct nn_dataset *ds, struct nn_data_target *t, size_t at,
-		       double value)
-{
-	if (ds->dtype == NN_F64)
-		((double *)t->values.data)[at] = value;
-	else
-		((float *)t->values.data)[at] = (float)value;
-}
-
 static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 			const struct nn_raw_target *raw, struct nn_error *err)
 {
@@ -215,7 +211,8 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 		return nn_samples_convert(&how, raw->array.data, n, t->values.data, err);
 	for (size_t r = 0; r < raw->rows; r++)
 		for (size_t i = 0; i < t->size; i++)
-			put_number(ds, t, r * t->size + i, raw->values[r * raw->stride + i]);
+			nn_real_put(ds->dtype, t->values.data, r * t->size + i,
+				    raw->values[r * raw->stride + i]);
 	return 0;
 }
 
@@ -223,8 +220,7 @@ static int check_probabilities(const struct nn_dataset *ds, const struct nn_data
 			       const char *place, struct nn_error *err)
 {
 	for (size_t i = 0; i < ds->rows * t->size; i++) {
-		double p = ds->dtype == NN_F64 ? ((const double *)t->values.data)[i]
-					       : ((const float *)t->values.data)[i];
+		double p = nn_real_at(ds->dtype, t->values.data, i);
 
 		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->missing == NN_MISSING_DROP))
 			return nn_fail(err, NN_EFORMAT,
@@ -300,8 +296,10 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	t->size = raw->from_table ? raw->n_columns : nn_row_size(&raw->array.shape);
 	t->plain = want && want->plain;
 	t->wanted = want ? want->size : 0;
-	/* a table has looked up its labels already, unless integers turned out to be classes only
-	 * now */
+	/*
+	 * a table has looked up its labels already, unless integers turned out to be classes only
+	 * now
+	 */
 	words = raw->from_table && raw->columns[0]->cell != NN_CELL_NUMBER;
 	if (meaning == CLASSES)
 		return take_classes(ds, t, &ds->coding->targets[target], raw, words, err);

@@ -3,10 +3,13 @@
 #define NN_DEVICE_DEVICE_H
 
 #include "base/pool.h"
+#include "device/queue.h"
 #include "op/op.h"
 
-/* A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W
- * are held H,W,C. */
+/*
+ * A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W
+ * are held H,W,C.
+ */
 struct nn_site {
 	const void *attrs;
 	const struct nn_shape *in;
@@ -14,6 +17,21 @@ struct nn_site {
 	struct nn_shape out;
 	bool training;
 	bool want_dx; /* is the gradient towards in[0] needed? */
+	struct nn_queue
+		*queue; /* where its calls go; NULL on the CPU, whose calls return when done */
+};
+
+/*
+ * What changes from step to step, in device memory: a recorded step finds new values at the same
+ * place.
+ */
+struct nn_now {
+	uint64_t sample; /* samples drawn in training before the batch */
+	uint64_t step;   /* of the optimizer: 1 for the first update */
+	double lr;
+	double clip;          /* the gradient is multiplied with it; 1: none */
+	double correction[2]; /* 1 - beta1^step, 1 - beta2^step */
+	double scale;         /* the gradient of a loss is multiplied with it */
 };
 
 /*
@@ -23,7 +41,8 @@ struct nn_site {
  * (nn_device.sum_rows) rows ascend.
  */
 struct nn_row_list {
-	size_t width, room, n; /* room: entries there can be */
+	size_t width, room; /* room: entries there can be */
+	size_t *n;          /* device memory, as row, leaf and value */
 	uint32_t *row, *leaf;
 	void *value;
 };
@@ -42,15 +61,15 @@ struct nn_row_sum {
 	size_t first_leaf, end_leaf;
 	void *work; /* NN_ROW_SUM_WORK bytes for each entry there can be */
 	struct nn_pool *pool;
+	struct nn_queue *queue;
 };
 #define NN_ROW_SUM_WORK 24
 
 /*
  * One call of a kernel: `rows` consecutive rows of a global batch. All arrays are dense, rows
- * first, of the graph's dtype
- * ("real"). The rows are cut into n_leaves leaves (a power of two, an aligned subtree of the
- * batch's tree) at leaf[0..n_leaves]; a call with one leaf may be a piece of it: `first` says
- * whether its chain begins here, else it goes on from what dw holds.
+ * first, of the graph's dtype ("real"). The rows are cut into n_leaves leaves (a power of two, an
+ * aligned subtree of the batch's tree) at leaf[0..n_leaves]; a call with one leaf may be a piece of
+ * it: `first` says whether its chain begins here, else it goes on from what dw holds.
  *
  * What a graph lets share memory. y is x[0] in activation, dropout, add, mul and, at prediction,
  * batchnorm; y is the residual in dense and in conv2d that is not pooled. One dx is dy, never with
@@ -61,24 +80,35 @@ struct nn_row_sum {
 struct nn_call {
 	struct nn_site site;
 	size_t rows;
-	uint64_t sample; /* samples drawn in training before row 0: dropout's index */
+	/* now->sample and this: samples drawn in training before row 0, dropout's index */
+	uint64_t sample;
 	uint64_t seed;
-	const void *const *x; /* [n_in] */
-	size_t x_step; /* bytes from one thread's copy of x[0] to the next one's (kernel's copies);
-			  0: there is one for all */
+	const struct nn_now *now; /* NULL: all is 0 */
+	const void *const *x;     /* [n_in] */
+	/*
+	 * bytes from one thread's copy of x[0] to the next one's (kernel's copies); 0: there is one
+	 * for all
+	 */
+	size_t x_step;
 	void *y;
 	void *dy;           /* backward: gradient of y, may be overwritten */
 	void *const *dx;    /* backward: [n_in], NULL entries are not wanted */
 	const bool *dx_add; /* [n_in]: add to what is there (dx = old + new) instead of storing */
 	void *const
 		*w; /* packed parameters and buffers; buffers are updated by forward in training */
-	void *const *dw;     /* packed gradients, NULL for buffers: the sum over this call's leaves
-				along the tree; of a table a     struct nn_row_list, to which entries are
-				appended. conv2d, dw[0] NULL: dx[0] alone is wanted, which is     made from
-				dy and derived; nothing else is read, work neither */
+	/*
+	 * packed gradients, NULL for buffers: the sum over this call's leaves along the tree; of a
+	 * table a     struct nn_row_list, to which entries are appended. conv2d, dw[0] NULL: dx[0]
+	 * alone is wanted, which is     made from dy and derived; nothing else is read, work
+	 * neither
+	 */
+	void *const *dw;
 	const void *derived; /* made by derive */
-	void *saved;        /* kept from forward to backward, `saved` bytes; of a pooled conv2d what
-			       maxpool2d has of it: as many for        each element of y, in their order */
+	/*
+	 * kept from forward to backward, `saved` bytes; of a pooled conv2d what maxpool2d has of
+	 * it: as many for        each element of y, in their order
+	 */
+	void *saved;
 	void *work;         /* scratch of this call alone, `work` bytes */
 	const size_t *leaf; /* [n_leaves + 1], leaf[0] = 0, leaf[n_leaves] = rows */
 	size_t n_leaves;
@@ -93,6 +123,7 @@ struct nn_call {
 	void *statistics;
 	size_t statistics_step;
 	struct nn_pool *pool;
+	const uint32_t *lengths; /* [rows] positions of each; NULL: all are of one length */
 };
 
 /* NULL members: nothing to do (forward and backward are always there for ops a device has). */
@@ -102,20 +133,26 @@ struct nn_kernel {
 	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
 	size_t (*saved)(const struct nn_site *site, size_t max_rows);
 	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);
-	/* Copies of x[0], a thread each, that a call of so many rows would rather have where nobody
-	 * computes it: 1 or `threads`; NULL: 1. */
+	/*
+	 * Copies of x[0], a thread each, that a call of so many rows would rather have where nobody
+	 * computes it: 1 or `threads`; NULL: 1.
+	 */
 	size_t (*copies)(const struct nn_site *site, size_t max_rows, int threads);
 	/* What backward needs of the weights in another order; refreshed once after each update. */
 	size_t (*derived)(const struct nn_site *site);
 	void (*derive)(const struct nn_site *site, const void *const *w, void *derived,
 		       struct nn_pool *pool);
-	/* Elements that forward finds out about each group, for the op's buffers; advance the
-	 * buffers by those of n_groups, in order. */
+	/*
+	 * Elements that forward finds out about each group, for the op's buffers; advance the
+	 * buffers by those of n_groups, in order.
+	 */
 	size_t (*statistics)(const struct nn_site *site);
 	void (*advance)(const struct nn_site *site, void *const *w, const void *statistics,
 			size_t step, size_t n_groups);
-	/* Elements of a packed parameter; canonical (dense C order) <-> packed, padding 0. NULL:
-	 * not packed. */
+	/*
+	 * Elements of a packed parameter; canonical (dense C order) <-> packed, padding 0, both in
+	 * device memory. NULL: not packed.
+	 */
 	size_t (*packed)(const struct nn_site *site, int param);
 	void (*pack)(const struct nn_site *site, int param, const void *canonical, void *packed);
 	void (*unpack)(const struct nn_site *site, int param, const void *packed, void *canonical);
@@ -139,10 +176,11 @@ struct nn_loss_call {
 	const int32_t *classes;
 	const void *numbers;       /* one of the two */
 	const void *class_weights; /* real [columns] or NULL */
-	double scale;
+	const struct nn_now *now;  /* scale; NULL: 1 */
 	void *row_loss;
 	void *dlogits;
 	struct nn_pool *pool;
+	struct nn_queue *queue;
 };
 
 /* ---- optimizers: one kernel over a run of the flat block ---- */
@@ -163,19 +201,20 @@ struct nn_update {
 	size_t n;
 	void *w;
 	const void *g;
-	void *slot[NN_MAX_SLOTS]; /* momentum; m, v; square average; rprop's previous gradient and
-				     step */
-	uint64_t step;            /* 1 for the first update */
-	double lr;
-	double clip; /* the gradient is multiplied with it; 1: none */
+	/* momentum; m, v; square average; rprop's previous gradient and step */
+	void *slot[NN_MAX_SLOTS];
+	const struct nn_now *now; /* step, lr, clip, correction */
 	double weight_decay, momentum, beta1, beta2, eps, alpha;
 	bool nesterov;
-	double ratio; /* lars, lamb: the trust ratio of this parameter */
-	/* A table: its gradient as sums, in place of g. every: rows that are not there have
-	 * gradient 0; else they stay as they are. */
+	const double *ratio; /* lars, lamb: the trust ratio of this parameter, in device memory */
+	/*
+	 * A table: its gradient as sums, in place of g. every: rows that are not there have
+	 * gradient 0; else they stay as they are.
+	 */
 	const struct nn_row_list *rows;
 	bool every;
 	struct nn_pool *pool;
+	struct nn_queue *queue;
 };
 
 struct nn_device {
@@ -183,35 +222,45 @@ struct nn_device {
 	const char *kind; /* "avx512": which instruction set */
 	enum nn_dtype dtype;
 	const struct nn_kernel *const *kernels; /* [NN_N_OPS], NULL: the device cannot */
-	void *(*alloc)(size_t bytes, struct nn_error *err); /* zeroed, aligned to 64 */
+	/*
+	 * Memory of its own and a queue of work; NULL: its memory is the host's, calls return when
+	 * their work is done, and `queue` is NULL in all of them. Else all arrays of calls are
+	 * device memory, but for those that say otherwise, and bounds of leaves and groups, which a
+	 * call may keep no longer than it takes to be made.
+	 */
+	const struct nn_remote *remote;
+	/* remote NULL: the memory of graphs, zeroed, aligned to 64 */
+	void *(*alloc)(size_t bytes, struct nn_error *err);
 	void (*free)(void *memory);
+	/* remote: the CPU's table, for what is computed on the host's memory (nn_device_host) */
+	const struct nn_device *host;
 	void (*loss)(const struct nn_loss_call *call);
 	void (*update)(const struct nn_update *update);
-	/* lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update
-	 * then takes as g. */
+	/*
+	 * lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update
+	 * then takes as g.
+	 */
 	void (*direction)(const struct nn_update *update, void *direction);
 	void (*sum_rows)(const struct nn_row_sum *sum);
 	/* a[i] += b[i] */
-	void (*add)(void *a, const void *b, size_t n, struct nn_pool *pool);
-	/* nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in
-	 * the dtype, returned exactly as double. */
-	double (*sum)(const void *values, size_t n);
-	double (*sum_squares)(const void *values, size_t n);
-	/* rows x columns: y = softmax or log-softmax of logits (prediction's --emit=probs);
-	 * sigmoid. Element by element the same as the ops. */
+	void (*add)(struct nn_queue *queue, void *a, const void *b, size_t n, struct nn_pool *pool);
+	/*
+	 * nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in
+	 * the dtype, exactly as double, in pinned memory of the host: there after a wait.
+	 */
+	void (*sum)(struct nn_queue *queue, const void *values, size_t n, double *result);
+	void (*sum_squares)(struct nn_queue *queue, const void *values, size_t n, double *result);
+	/*
+	 * On the host's memory, rows x columns: y = softmax of logits (prediction's --emit=probs);
+	 * sigmoid. Element by element the same as the ops.
+	 */
 	void (*softmax)(const void *logits, void *y, size_t rows, size_t columns);
 	void (*sigmoid)(const void *logits, void *y, size_t n);
-	/* Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch
-	 * norm. */
-	size_t (*leaves)(size_t rows, size_t group, size_t most);
 	/*
-	 * A device with memory of its own: alloc gives memory there, copy_in and copy_out move
-	 * bytes there and back, sync waits until all that was asked for is done. All NULL: its
-	 * memory is the host's, and calls return when their work is done.
+	 * Leaves a batch of `rows` is cut into (numerics.md), at most `most`; group 0: no batch
+	 * norm.
 	 */
-	void (*copy_in)(void *to, const void *from, size_t bytes);
-	void (*copy_out)(void *to, const void *from, size_t bytes);
-	void (*sync)(void);
+	size_t (*leaves)(size_t rows, size_t group, size_t most);
 	/*
 	 * What all else is measured by, on the calling thread; NULL: the device cannot say. fma: n
 	 * rounds of multiply-adds in registers alone; the FLOP done. read: all of bytes, a multiple
@@ -219,8 +268,10 @@ struct nn_device {
 	 */
 	double (*fma)(size_t n);
 	double (*read)(const void *memory, size_t bytes);
-	/* The ops as a library has them that others use, to be compared with: "openblas", kernels
-	 * [NN_N_OPS] with NULL where it has none. */
+	/*
+	 * The ops as a library has them that others use, to be compared with: "openblas", kernels
+	 * [NN_N_OPS] with NULL where it has none.
+	 */
 	const char *library;
 	const struct nn_kernel *const *library_kernels;
 };
@@ -233,21 +284,33 @@ struct nn_device {
  */
 const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, struct nn_error *err);
 
-/* Names of the devices that can be opened here, the CPU first; NULL after the last. Modules are
- * looked for, not only their files. */
+/* Of the same type, and its memory is the host's: the device itself, or the CPU. */
+static inline const struct nn_device *nn_device_host(const struct nn_device *device)
+{
+	return device->remote ? device->host : device;
+}
+
+/*
+ * Names of the devices that can be opened here, the CPU first; NULL after the last. Modules are
+ * looked for, not only their files.
+ */
 const char *nn_device_there(size_t i);
 /* What a device calls itself, for reports; NULL: its name says all. */
 const char *nn_device_describe(const char *name);
 
-/* What a device's module offers (base/module.h): its tables by type, NULL where it cannot; may fail
- * with NN_ENODEV: no such device. */
+/*
+ * What a device's module offers (base/module.h): its tables by type, NULL where it cannot; may fail
+ * with NN_ENODEV: no such device.
+ */
 struct nn_device_module {
 	const struct nn_device *(*open)(int number, enum nn_dtype dtype, struct nn_error *err);
 	const char *(*describe)(int number); /* "NVIDIA H200", for reports */
 };
 
-/* The device "cpu" with every instruction set that this machine has, the widest first: their
- * number. */
+/*
+ * The device "cpu" with every instruction set that this machine has, the widest first: their
+ * number.
+ */
 #define NN_MAX_KINDS 8
 size_t nn_device_kinds(enum nn_dtype dtype, const struct nn_device *kinds[NN_MAX_KINDS]);
 

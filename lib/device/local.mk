@@ -2,4 +2,5 @@
 lib_libnn_la_SOURCES += \
 	lib/device/device.c \
 	lib/device/device.h \
+	lib/device/queue.c lib/device/queue.h \
 	lib/device/stored.c lib/device/stored.h

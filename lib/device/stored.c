@@ -1,5 +1,7 @@
-/* Stored choices of a device: one answer per model, use and set of devices in the file "devices" of
- * the cache. */
+/*
+ * Stored choices of a device: one answer per model, use and set of devices in the file "devices" of
+ * the cache.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
-/* The device that was measured fastest for a model: what nn-bench pick --store keeps and
- * --device=auto asks for. */
+/*
+ * The device that was measured fastest for a model: what nn-bench pick --store keeps and
+ * --device=auto asks for.
+ */
 #ifndef NN_DEVICE_STORED_H
 #define NN_DEVICE_STORED_H
 

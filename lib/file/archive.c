@@ -181,6 +181,11 @@ static int inflate_all(z_stream *z, size_t n, size_t size)
 	return status == Z_STREAM_END && (n || size) ? Z_DATA_ERROR : status;
 }
 
+static int damaged(const char *name, struct nn_error *err)
+{
+	return nn_fail(err, NN_EFORMAT, "%s: its deflated data are damaged", name);
+}
+
 static int inflate_raw(const void *bytes, size_t n, void *to, size_t size, const char *name,
 		       struct nn_error *err)
 {
@@ -194,11 +199,27 @@ static int inflate_raw(const void *bytes, size_t n, void *to, size_t size, const
 	}
 	if (status == Z_MEM_ERROR)
 		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", name);
-	return status == Z_STREAM_END
-		       ? 0
-		       : nn_fail(err, NN_EFORMAT, "%s: its deflated data are damaged", name);
+	return status == Z_STREAM_END ? 0 : damaged(name, err);
 }
 
-static const struct nn_archive table = { gzip_open, gzip_read, gzip_close, inflate_raw };
+static int inflate_begin(const void *bytes, size_t n, void *to, size_t size, const char *name,
+			 struct nn_error *err)
+{
+	z_stream z = { .next_in = (unsigned char *)bytes,
+		       .avail_in = (unsigned)(n < UINT_MAX ? n : UINT_MAX),
+		       .next_out = to,
+		       .avail_out = (unsigned)size };
+	int status = inflateInit2(&z, -MAX_WBITS);
+
+	while (status == Z_OK && z.avail_out > 0)
+		status = inflate(&z, Z_NO_FLUSH);
+	inflateEnd(&z);
+	if (status == Z_MEM_ERROR)
+		return nn_fail(err, NN_ENOMEM, "%s: cannot allocate memory to decompress", name);
+	return z.avail_out == 0 ? 0 : damaged(name, err);
+}
+
+static const struct nn_archive table = { gzip_open, gzip_read, gzip_close, inflate_raw,
+					 inflate_begin };
 
 const struct nn_module nn_module = { NN_MODULE_ABI, "archive", &table };

@@ -1,13 +1,19 @@
-/* What the module nn-archive offers: a decompressing stream over bytes that somebody else reads,
- * and deflated bytes in memory. */
+/*
+ * What the module nn-archive offers: a decompressing stream over bytes that somebody else reads,
+ * and deflated bytes in memory.
+ *
+ * gzip is read by the module nn-archive with zlib.
+ */
 #ifndef NN_FILE_ARCHIVE_H
 #define NN_FILE_ARCHIVE_H
 
 #include <stddef.h>
 #include "base/error.h"
 
-/* Where the compressed bytes come from: the next ones (*n = 0 at the end), valid until the next
- * call. */
+/*
+ * Where the compressed bytes come from: the next ones (*n = 0 at the end), valid until the next
+ * call.
+ */
 struct nn_archive_source {
 	int (*next)(void *arg, const unsigned char **bytes, size_t *n, struct nn_error *err);
 	void *arg;
@@ -16,13 +22,18 @@ struct nn_archive_source {
 
 struct nn_archive {
 	int (*open)(void **stream, const struct nn_archive_source *source, struct nn_error *err);
-	/* As much as comes out without asking the source again once there is something; *got = 0 at
-	 * the end. */
+	/*
+	 * As much as comes out without asking the source again once there is something; *got = 0 at
+	 * the end.
+	 */
 	int (*read)(void *stream, void *bytes, size_t n, size_t *got, struct nn_error *err);
 	void (*close)(void *stream);
 	/* Raw deflate data of n bytes that hold `size`, neither more nor less. */
 	int (*inflate)(const void *bytes, size_t n, void *to, size_t size, const char *name,
 		       struct nn_error *err);
+	/* The first `size` bytes that they hold, which is no less. */
+	int (*begin)(const void *bytes, size_t n, void *to, size_t size, const char *name,
+		     struct nn_error *err);
 };
 
 /* More out than this per byte in is not data. */

@@ -10,8 +10,10 @@
 #define PAGE ((size_t)4096)
 /* Below this nobody asks how much memory there is: the question costs more than the memory. */
 #define WORTH_ASKING ((size_t)64 << 20)
-/* From here on pages of 2 MiB are asked for: less time for page faults, and for rows that are
- * gathered from anywhere. */
+/*
+ * From here on pages of 2 MiB are asked for: less time for page faults, and for rows that are
+ * gathered from anywhere.
+ */
 #define LARGE ((size_t)4 << 20)
 #define LARGE_PAGE ((size_t)2 << 20)
 

@@ -1,4 +1,5 @@
-/* A block of memory that grows without being copied, for contents whose size a header only claims.
+/*
+ * A block of memory that grows without being copied, for contents whose size a header only claims.
  */
 #ifndef NN_FILE_BYTES_H
 #define NN_FILE_BYTES_H
@@ -6,8 +7,10 @@
 #include <stddef.h>
 #include "base/error.h"
 
-/* Zero-initialize; pages, so data is aligned to 4096 (2 MiB where they are large) and memory that
- * was never written takes no room. */
+/*
+ * Zero-initialize; pages, so data is aligned to 4096 (2 MiB where they are large) and memory that
+ * was never written takes no room.
+ */
 struct nn_block {
 	void *data;
 	size_t room;

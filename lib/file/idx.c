@@ -51,5 +51,5 @@ int nn_idx_header(struct nn_input *input, struct nn_npy_header *header, struct n
 			err, NN_EFORMAT,
 			"%s: ends early: the IDX header promises %zu bytes of data, found %lld",
 			name, header->bytes, (long long)left);
-	return 0;
+	return 1;
 }

@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "file/source.h"
 
-#define CHUNK NN_SOURCE_CHUNK
+#define CHUNK NN_BYTE_SOURCE_CHUNK
 
 struct nn_input {
-	struct nn_source source;
+	struct nn_byte_source source;
 	bool started, plain, memory;
 	struct nn_block buffer;
 	size_t at, have; /* buffer[at, at + have) come next */
@@ -21,7 +21,7 @@ static int unzip(struct nn_input *in, struct nn_error *err)
 	size_t n = in->have;
 
 	in->have = 0;
-	return nn_source_unzip(&in->source, in->buffer.data, n, err);
+	return nn_byte_source_unzip(&in->source, in->buffer.data, n, err);
 }
 
 /* Look at the first two bytes, once. */
@@ -35,8 +35,8 @@ static int start(struct nn_input *in, struct nn_error *err)
 		return -1;
 	while (!in->plain && in->have < 2 &&
 	       (in->have == 0 || nn_block_at(&in->buffer, 0)[0] == 0x1f)) {
-		if (nn_source_read(&in->source, nn_block_at(&in->buffer, in->have),
-				   CHUNK - in->have, &got, err) < 0)
+		if (nn_byte_source_read(&in->source, nn_block_at(&in->buffer, in->have),
+					CHUNK - in->have, &got, err) < 0)
 			return -1;
 		if (got == 0)
 			break;
@@ -49,8 +49,10 @@ static int start(struct nn_input *in, struct nn_error *err)
 	return 0;
 }
 
-/* One more read into the buffer, which is moved or grown when it has no room for at least half a
- * chunk. */
+/*
+ * One more read into the buffer, which is moved or grown when it has no room for at least half a
+ * chunk.
+ */
 static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 {
 	size_t end = in->at + in->have, room = in->buffer.room - NN_INPUT_PAD;
@@ -66,7 +68,8 @@ static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 	if (room - end < CHUNK / 2 && nn_block_reserve(&in->buffer, 2 * in->buffer.room, err) < 0)
 		return nn_fail_at(err, "%s", in->source.name);
 	room = in->buffer.room - NN_INPUT_PAD;
-	if (nn_source_read(&in->source, nn_block_at(&in->buffer, end), room - end, got, err) < 0)
+	if (nn_byte_source_read(&in->source, nn_block_at(&in->buffer, end), room - end, got, err) <
+	    0)
 		return -1;
 	in->have += *got;
 	return 0;
@@ -81,7 +84,7 @@ int nn_input_open_fd(struct nn_input **input, const char *path, int fd, struct n
 			close(fd);
 		return -1;
 	}
-	if (nn_source_open(&in->source, path, fd, err) < 0) {
+	if (nn_byte_source_open(&in->source, path, fd, err) < 0) {
 		nn_free(in);
 		return -1;
 	}
@@ -95,7 +98,7 @@ int nn_input_open(struct nn_input **input, const char *path, struct nn_error *er
 	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
-		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path);
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", *path ? path : "\"\"");
 	return nn_input_open_fd(input, path, fd, err);
 }
 
@@ -120,7 +123,7 @@ void nn_input_close(struct nn_input *in)
 		return;
 	if (!in->memory)
 		nn_block_free(&in->buffer);
-	nn_source_close(&in->source);
+	nn_byte_source_close(&in->source);
 	nn_free(in);
 }
 
@@ -137,14 +140,6 @@ bool nn_input_is_pipe(const struct nn_input *in)
 void nn_input_plain(struct nn_input *in)
 {
 	in->plain = true;
-}
-
-int nn_input_compressed(struct nn_input *in, bool *compressed, struct nn_error *err)
-{
-	if (start(in, err) < 0)
-		return -1;
-	*compressed = in->source.archive != NULL;
-	return 0;
 }
 
 int nn_input_peek(struct nn_input *in, const unsigned char **bytes, size_t n, size_t *got,
@@ -195,7 +190,7 @@ const unsigned char *nn_input_held(const struct nn_input *in, size_t *got)
 
 bool nn_input_ready(const struct nn_input *in)
 {
-	return nn_source_ready(&in->source);
+	return nn_byte_source_ready(&in->source);
 }
 
 void nn_input_take(struct nn_input *in, size_t n)
@@ -228,7 +223,7 @@ int nn_input_read(struct nn_input *in, void *bytes, size_t n, size_t *got, struc
 			*got += take;
 			continue;
 		}
-		if (nn_source_read(&in->source, to + *got, n - *got, &more, err) < 0)
+		if (nn_byte_source_read(&in->source, to + *got, n - *got, &more, err) < 0)
 			return -1;
 		*got += more;
 	}
@@ -264,6 +259,21 @@ int nn_input_load(struct nn_input *in, struct nn_block *block, size_t at, size_t
 				       "%s: %s ends early: expected %zu bytes, found %zu",
 				       in->source.name, what, n, done);
 	}
+	return 0;
+}
+
+int nn_input_skip(struct nn_input *in, size_t n, struct nn_error *err)
+{
+	size_t held = in->have < n ? in->have : n;
+	int64_t left = nn_input_left(in);
+
+	if (left < 0 || (uint64_t)left < n)
+		return nn_fail(err, NN_EFORMAT, "%s: ends early: %zu more bytes were expected",
+			       in->source.name, n);
+	nn_input_take(in, held);
+	if (lseek(in->source.fd, (off_t)(n - held), SEEK_CUR) < 0)
+		return nn_fail_errno(err, NN_EFAIL, "%s: cannot read", in->source.name);
+	in->source.left -= (int64_t)(n - held);
 	return 0;
 }
 

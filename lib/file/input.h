@@ -30,8 +30,6 @@ void nn_input_give(struct nn_input *input, const void *bytes, size_t n);
 const char *nn_input_name(const struct nn_input *input); /* path, "-" for stdin */
 bool nn_input_is_pipe(
 	const struct nn_input *input); /* pipe, FIFO, socket or terminal: may wait for more */
-/* Is it gzip? Reads the first bytes. */
-int nn_input_compressed(struct nn_input *input, bool *compressed, struct nn_error *err);
 /* Take the bytes as they are: no decompression. Before anything was read. */
 void nn_input_plain(struct nn_input *input);
 
@@ -41,12 +39,16 @@ void nn_input_plain(struct nn_input *input);
  */
 #define NN_INPUT_PAD 64
 
-/* Up to n bytes that come next, without taking them; *got < n only at the end. Blocks until n or
- * the end. */
+/*
+ * Up to n bytes that come next, without taking them; *got < n only at the end. Blocks until n or
+ * the end.
+ */
 int nn_input_peek(struct nn_input *input, const unsigned char **bytes, size_t n, size_t *got,
 		  struct nn_error *err);
-/* What has arrived already, at least one byte unless at the end (*got = 0): for readers that must
- * not wait for more. */
+/*
+ * What has arrived already, at least one byte unless at the end (*got = 0): for readers that must
+ * not wait for more.
+ */
 int nn_input_some(struct nn_input *input, const unsigned char **bytes, size_t *got,
 		  struct nn_error *err);
 /* As nn_input_some, after reading once more: *got is what it was before only at the end. */
@@ -64,12 +66,16 @@ int nn_input_read(struct nn_input *input, void *bytes, size_t n, size_t *got, st
  */
 int nn_input_load(struct nn_input *input, struct nn_block *block, size_t at, size_t n,
 		  const char *what, struct nn_error *err);
+/* Leave out n bytes of a regular file that is not compressed (nn_input_left). */
+int nn_input_skip(struct nn_input *input, size_t n, struct nn_error *err);
 /* An error unless nothing follows: "NAME: other bytes follow WHAT". */
 int nn_input_end(struct nn_input *input, const char *what, struct nn_error *err);
 /* Bytes from here to the end when known without reading (regular, not compressed); else -1. */
 int64_t nn_input_left(const struct nn_input *input);
-/* Which part of a regular file has been given, 0..1; compressed: about, by what was read of it.
- * NaN: no regular file. */
+/*
+ * Which part of a regular file has been given, 0..1; compressed: about, by what was read of it.
+ * NaN: no regular file.
+ */
 double nn_input_share(const struct nn_input *input);
 
 /* Keep what nn_input_digest needs: before anything was read. */
@@ -84,12 +90,16 @@ struct nn_stamp {
 	int64_t seconds, nanoseconds;
 };
 void nn_input_stamp(const struct nn_input *input, struct nn_stamp *stamp);
-/* Is path (still) the file of the stamp, unchanged? True too when it is gone or was no regular
- * file. */
+/*
+ * Is path (still) the file of the stamp, unchanged? True too when it is gone or was no regular
+ * file.
+ */
 bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path);
 
-/* What the first bytes look like: "npy", "gzip", "safetensors", "idx", "zip", "hdf5", "png",
- * "jpeg", "xz", "zstd", "tar", "onnx", "text", "empty" (a static word). */
+/*
+ * What the first bytes look like: "npy", "gzip", "safetensors", "idx", "zip", "hdf5", "png",
+ * "jpeg", "xz", "zstd", "tar", "onnx", "text", "empty" (a static word).
+ */
 const char *nn_sniff(const unsigned char *bytes, size_t n);
 /* nn_sniff of what comes next; never waits for more than one line of text. */
 int nn_input_sniff(struct nn_input *input, const char **kind, struct nn_error *err);

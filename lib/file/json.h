@@ -1,5 +1,7 @@
-/* JSON for metadata: jansson behind a small door; writing is canonical (keys sorted bytewise, no
- * spaces, shortest numbers). */
+/*
+ * JSON for metadata: jansson behind a small door; writing is canonical (keys sorted bytewise, no
+ * spaces, shortest numbers).
+ */
 #ifndef NN_FILE_JSON_H
 #define NN_FILE_JSON_H
 

@@ -5,6 +5,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/bytes.h \
 	lib/file/convert.c \
 	lib/file/convert.h \
+	lib/file/formats.def \
 	lib/file/idx.c \
 	lib/file/idx.h \
 	lib/file/input.c \

@@ -1,5 +1,7 @@
-/* .npy headers (numpy.lib.format): a small dict of Python, parsed as numpy writes it and nothing
- * more. */
+/*
+ * .npy headers (numpy.lib.format): a small dict of Python, parsed as numpy writes it and nothing
+ * more.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@
 #include "base/text.h"
 #include "file/npy.h"
 
-#define MAX_HEADER 10000
+#define MAX_HEADER (NN_NPY_MOST_HEADER - 12)
 
 struct parser {
 	const char *at, *end;
@@ -77,15 +79,20 @@ static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_erro
 			err, NN_EFORMAT,
 			p->at < p->end && *p->at == '['
 				? "structured arrays are not supported, expected one type of number"
-				: "the header's descr is no string");
+				: "the header's descr is not a string");
 	if (n >= 2 && text[1] == 'O')
 		return nn_fail(err, NN_EFORMAT,
 			       "holds Python objects, expected numbers; convert it: "
 			       "python3 -c \"import numpy as np; np.savez('w.npz', "
 			       "*np.load('weights.npy', allow_pickle=True))\"");
 	for (size_t i = 0; n == 3 && i < sizeof types / sizeof *types; i++) {
-		if (memcmp(text + 1, types[i].word, 2) != 0 || !strchr("<>|=", text[0]))
+		if (memcmp(text + 1, types[i].word, 2) != 0)
 			continue;
+		if (!memchr("<>|", text[0], 3))
+			return nn_fail(err, NN_EFORMAT,
+				       "type '%s' does not say its order of bytes, expected <, > "
+				       "or | before it",
+				       nn_quote(quoted, text, n));
 		h->dtype = types[i].dtype;
 		h->swap = text[0] == '>' && nn_dtype_size(h->dtype) > 1;
 		return 0;
@@ -101,7 +108,7 @@ static int parse_shape(struct parser *p, struct nn_npy_header *h, struct nn_erro
 	bool comma = true;
 
 	if (!take(p, '('))
-		return nn_fail(err, NN_EFORMAT, "the header's shape is no tuple");
+		return nn_fail(err, NN_EFORMAT, "the header's shape is not a tuple");
 	for (s->rank = 0; !take(p, ')'); s->rank++) {
 		const char *digits;
 		uint64_t dim;
@@ -110,10 +117,11 @@ static int parse_shape(struct parser *p, struct nn_npy_header *h, struct nn_erro
 		digits = p->at;
 		while (p->at < p->end && *p->at >= '0' && *p->at <= '9')
 			p->at++;
-		if (!comma || !nn_parse_u64(digits, (size_t)(p->at - digits), &dim) ||
-		    dim > SIZE_MAX / 2)
+		if (!comma || p->at == digits)
 			return nn_fail(err, NN_EFORMAT,
-				       "the header's shape is no tuple of whole numbers");
+				       "the header's shape is not a tuple of whole numbers");
+		if (!nn_parse_u64(digits, (size_t)(p->at - digits), &dim) || dim > SIZE_MAX / 2)
+			return nn_fail(err, NN_EFORMAT, "dimension %d is above 2^63", s->rank + 1);
 		if (s->rank == NN_MAX_RANK)
 			return nn_fail(err, NN_EFORMAT, "found more than %d dimensions",
 				       NN_MAX_RANK);
@@ -121,7 +129,7 @@ static int parse_shape(struct parser *p, struct nn_npy_header *h, struct nn_erro
 		comma = take(p, ',');
 	}
 	if (s->rank == 1 && !comma)
-		return nn_fail(err, NN_EFORMAT, "the header's shape is no tuple");
+		return nn_fail(err, NN_EFORMAT, "the header's shape is not a tuple");
 	if (!nn_shape_check(s, nn_dtype_size(h->dtype), &h->bytes))
 		return nn_fail(err, NN_EFORMAT, "the product of the dimensions overflows");
 	return 0;
@@ -134,13 +142,14 @@ static int parse_dict(struct parser *p, struct nn_npy_header *h, struct nn_error
 	int seen = 0;
 
 	if (!take(p, '{'))
-		return nn_fail(err, NN_EFORMAT, "the header is no dict");
+		return nn_fail(err, NN_EFORMAT, "the header is not a dict");
 	while (!take(p, '}')) {
 		const char *key;
 		size_t n, k = 0;
 
 		if (!take_string(p, &key, &n) || !take(p, ':'))
-			return nn_fail(err, NN_EFORMAT, "the header is no dict as numpy writes it");
+			return nn_fail(err, NN_EFORMAT,
+				       "the header is not a dict as numpy writes it");
 		while (k < 3 && (strlen(names[k]) != n || memcmp(names[k], key, n) != 0))
 			k++;
 		if (k == 3 || seen & 1 << k)
@@ -163,12 +172,13 @@ static int parse_dict(struct parser *p, struct nn_npy_header *h, struct nn_error
 				return -1;
 		}
 		if (!take(p, ',') && (blanks(p), p->at == p->end || *p->at != '}'))
-			return nn_fail(err, NN_EFORMAT, "the header is no dict as numpy writes it");
+			return nn_fail(err, NN_EFORMAT,
+				       "the header is not a dict as numpy writes it");
 	}
 	blanks(p);
 	if (seen != 7 || p->at != p->end)
 		return nn_fail(err, NN_EFORMAT,
-			       "the header is no dict of descr, fortran_order, shape");
+			       "the header is not a dict of descr, fortran_order, shape");
 	return parse_shape(&shape, h, err);
 }
 
@@ -201,12 +211,11 @@ static int read_preamble(struct nn_input *input, size_t *n, struct nn_error *err
 	return 0;
 }
 
-int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err)
+int nn_npy_header_only(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err)
 {
 	const unsigned char *b;
 	struct parser p;
 	size_t n = 0, got;
-	int64_t left;
 
 	*header = (struct nn_npy_header){ 0 };
 	if (nn_input_peek(input, &b, 1, &got, err) < 0)
@@ -223,7 +232,16 @@ int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_
 	if (parse_dict(&p, header, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(input));
 	nn_input_take(input, n);
-	left = nn_input_left(input);
+	return 1;
+}
+
+int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err)
+{
+	int status = nn_npy_header_only(input, header, err);
+	int64_t left = nn_input_left(input);
+
+	if (status != 1)
+		return status;
 	if (left >= 0 && (uint64_t)left < header->bytes)
 		return nn_fail(
 			err, NN_EFORMAT,

@@ -20,17 +20,26 @@ struct nn_npy_header {
 
 /* The header of the array that comes next. 1: read, 0: clean end of input, -1: error. */
 int nn_npy_next(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err);
-/* Read the whole array into block: native byte order, C order, its own dtype. Memory grows with
- * what really comes. */
+/* The same where only the first bytes of the array are here: its data are not asked for. */
+#define NN_NPY_MOST_HEADER (12 + 10000) /* bytes that a header takes at most */
+int nn_npy_header_only(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err);
+/*
+ * Read the whole array into block: native byte order, C order, its own dtype. Memory grows with
+ * what really comes.
+ */
 int nn_npy_read(struct nn_input *input, const struct nn_npy_header *header, struct nn_block *block,
 		struct nn_error *err);
-/* The same of an input that holds one array and no more: its type, shape and, in block, values
- * (safetensors.h). */
+/*
+ * The same of an input that holds one array and no more: its type, shape and, in block, values
+ * (safetensors.h).
+ */
 struct nn_st_tensor;
 int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, struct nn_block *block,
 		       struct nn_error *err);
-/* Read n values of a C-order array that come next, native byte order, their own dtype (for
- * streaming rows). */
+/*
+ * Read n values of a C-order array that come next, native byte order, their own dtype (for
+ * streaming rows).
+ */
 int nn_npy_read_values(struct nn_input *input, const struct nn_npy_header *header, size_t n,
 		       void *data, struct nn_error *err);
 /* A v1 header for shape, and how long it is. */

@@ -1,5 +1,7 @@
-/* Reading .npz: the file as a whole, since its directory stands at the end, then member after
- * member. */
+/*
+ * Reading .npz: the file as a whole, since its directory stands at the end, then member after
+ * member.
+ */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +37,34 @@ static int load(struct nn_input *input, struct nn_block *block, size_t *n, struc
 	return 0;
 }
 
+/*
+ * The beginning of a deflated member alone says what it has to hold: what a header does not promise
+ * is not inflated.
+ */
+static int check_begin(const struct nn_archive *archive, const struct nn_zip_member *m,
+		       const char *place, struct nn_error *err)
+{
+	unsigned char begin[NN_NPY_MOST_HEADER];
+	size_t n = sizeof begin, left, held;
+	struct nn_npy_header header;
+	struct nn_input *input;
+	int status;
+
+	if (archive->begin(m->data, m->packed, begin, n, place, err) < 0 ||
+	    nn_input_open_memory(&input, place, err) < 0)
+		return -1;
+	nn_input_give(input, begin, n);
+	status = nn_npy_header_only(input, &header, err);
+	nn_input_held(input, &left);
+	held = m->size - (n - left);
+	if (status == 1 && header.bytes != held)
+		status = nn_fail(err, NN_EFORMAT,
+				 "%s: holds %zu bytes of data, its .npy header promises %zu", place,
+				 held, header.bytes);
+	nn_input_close(input);
+	return status < 0 ? -1 : 0;
+}
+
 /* What a member holds: its data where it is stored, else decompressed into a block. */
 static int unpack(const struct nn_zip_member *m, const char *place, struct nn_block *block,
 		  const unsigned char **bytes, struct nn_error *err)
@@ -49,6 +79,8 @@ static int unpack(const struct nn_zip_member *m, const char *place, struct nn_bl
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: promises %zu bytes in %zu, more than deflate can",
 				       place, m->size, m->packed);
+		if (m->size > NN_NPY_MOST_HEADER && check_begin(archive, m, place, err) < 0)
+			return -1;
 		if (nn_block_reserve(block, m->size + 1, err) < 0)
 			return nn_fail_at(err, "%s", place);
 		if (archive->inflate(m->data, m->packed, block->data, m->size, place, err) < 0)
@@ -87,8 +119,8 @@ static int read_member(const struct nn_zip_member *m, const char *file, char **n
 	nn_quote(quoted, m->name, n);
 	if (n <= s || memcmp(m->name + n - s, suffix, s) != 0)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: member '%s' is no .npy array: the file is no .npz", file,
-			       quoted);
+			       "%s: member '%s' is not an .npy array: the file is not an .npz",
+			       file, quoted);
 	if (memchr(m->name, 0, n) || nn_utf8_prefix(m->name, n) < n)
 		return nn_fail(err, NN_EFORMAT, "%s: the name of member '%s' is not UTF-8", file,
 			       quoted);
@@ -149,6 +181,17 @@ out:
 	else
 		*result = st;
 	return status;
+}
+
+int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
+		     struct nn_error *err)
+{
+	if (nn_npz_read(st, input, err) < 0)
+		return -1;
+	nn_st_part(*st, part);
+	for (size_t i = 0; i < (*st)->n_tensors; i++)
+		nn_st_cut(&(*st)->tensors[i], part);
+	return 0;
 }
 
 bool nn_is_tensors(const char *kind)

@@ -13,9 +13,14 @@
  * its arrays.
  */
 int nn_npz_read(struct nn_st **st, struct nn_input *input, struct nn_error *err);
+/* The first rows of each array, where part->most says so; all are read. */
+int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
+		     struct nn_error *err);
 
-/* Members sorted by name, stored, of 1 January 1980: the same bytes for the same arrays. bf16 has
- * no .npy type: an error. */
+/*
+ * Members sorted by name, stored, of 1 January 1980: the same bytes for the same arrays. bf16 has
+ * no .npy type: an error.
+ */
 int nn_npz_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
 		 struct nn_error *err);
 
@@ -27,8 +32,10 @@ int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind,
 
 /* ---- inside ---- */
 
-/* Zip's own numbers: a length or place from this value on needs zip64. Tests write with a smaller
- * one. */
+/*
+ * Zip's own numbers: a length or place from this value on needs zip64. Tests write with a smaller
+ * one.
+ */
 #define NN_ZIP_FAR UINT64_C(0xffffffff)
 int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
 		     uint64_t far, struct nn_error *err);
@@ -43,8 +50,10 @@ struct nn_zip_member {
 	size_t packed, size; /* bytes of data, and of what they hold */
 };
 
-/* The members of the zip file bytes[n], in the order of its directory; *members is nn_freed by the
- * caller. */
+/*
+ * The members of the zip file bytes[n], in the order of its directory; *members is nn_freed by the
+ * caller.
+ */
 int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members,
 		size_t *n_members, struct nn_error *err);
 

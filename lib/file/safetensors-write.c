@@ -1,5 +1,7 @@
-/* Writing safetensors: the order of the reference writer, so that the same content gives the same
- * bytes. */
+/*
+ * Writing safetensors: the order of the reference writer, so that the same content gives the same
+ * bytes.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
-/* Reading safetensors: nothing in the header is believed before it was compared with the file. */
+/*
+ * Reading safetensors: nothing in the header is believed before it was compared with the file.
+ *
+ * Files are read, not mapped: one that is truncated later must not become a SIGBUS.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,15 +56,17 @@ const char *nn_st_dtype_name(enum nn_dtype dtype)
 	return "?";
 }
 
-/* A whole number of the header. */
-static bool whole(const struct nn_json *value, uint64_t *number)
+/* A whole number of the header; NULL, or what is wrong with it. */
+static const char *not_whole(const struct nn_json *value, uint64_t *number)
 {
 	double d = nn_json_number(value);
 
-	if (!nn_json_whole(value) || !(d >= 0 && d <= MAX_WHOLE) || d != (double)(uint64_t)d)
-		return false;
+	if (!nn_json_whole(value) || d < 0)
+		return "no whole number";
+	if (d > MAX_WHOLE)
+		return "above 2^53";
 	*number = (uint64_t)d;
-	return true;
+	return NULL;
 }
 
 static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor, uint64_t *bytes,
@@ -76,8 +82,10 @@ static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor,
 			       NN_MAX_RANK);
 	tensor->shape.rank = (int)n;
 	for (size_t i = 0; i < n; i++) {
-		if (!whole(nn_json_at(value, i), &dim))
-			return nn_fail(err, NN_EFORMAT, "dimension %zu is no whole number", i + 1);
+		const char *wrong = not_whole(nn_json_at(value, i), &dim);
+
+		if (wrong)
+			return nn_fail(err, NN_EFORMAT, "dimension %zu is %s", i + 1, wrong);
 		tensor->shape.dim[i] = dim;
 	}
 	if (!nn_shape_check(&tensor->shape, nn_dtype_size(tensor->dtype), &total))
@@ -102,8 +110,8 @@ static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor
 	if (parse_shape(nn_json_get(value, "shape"), tensor, &bytes, err) < 0)
 		return -1;
 	if (nn_json_size(offsets) != 2 || nn_json_type(offsets) != NN_JSON_ARRAY ||
-	    !whole(nn_json_at(offsets, 0), &span->begin) ||
-	    !whole(nn_json_at(offsets, 1), &span->end) || span->begin > span->end)
+	    not_whole(nn_json_at(offsets, 0), &span->begin) ||
+	    not_whole(nn_json_at(offsets, 1), &span->end) || span->begin > span->end)
 		return nn_fail(err, NN_EFORMAT, "data_offsets are not [BEGIN,END]");
 	if (span->end - span->begin != bytes)
 		return nn_fail(err, NN_EFORMAT,
@@ -117,7 +125,7 @@ static int parse_metadata(const struct nn_json *value, struct nn_st *st, struct 
 	size_t n = nn_json_size(value);
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
-		return nn_fail(err, NN_EFORMAT, "__metadata__ is no object");
+		return nn_fail(err, NN_EFORMAT, "__metadata__ is not an object");
 	st->meta = nn_alloc(n, sizeof *st->meta, err);
 	if (!st->meta)
 		return -1;
@@ -128,7 +136,7 @@ static int parse_metadata(const struct nn_json *value, struct nn_st *st, struct 
 		st->meta[i].key = nn_json_key(value, i, &text);
 		st->meta[i].value = nn_json_string(text, NULL);
 		if (!st->meta[i].value)
-			return nn_fail(err, NN_EFORMAT, "__metadata__: \"%s\" is no string",
+			return nn_fail(err, NN_EFORMAT, "__metadata__: \"%s\" is not a string",
 				       nn_quote(quoted, st->meta[i].key, strlen(st->meta[i].key)));
 	}
 	st->n_meta = n;
@@ -230,7 +238,44 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 	return 0;
 }
 
-static int read_all(struct nn_st *st, struct nn_input *input, struct nn_error *err)
+/* The first rows of each tensor, one after the other. */
+static int read_first(struct nn_st *st, struct owner *own, struct nn_input *input,
+		      const struct nn_st_part *part, struct nn_error *err)
+{
+	bool seeks = nn_input_left(input) >= 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		struct span *s = &own->spans[i];
+		size_t bytes = s->end - s->begin, n = nn_st_cut(&st->tensors[s->tensor], part);
+
+		if (nn_block_reserve(&own->data, at + n + 1, err) < 0)
+			return -1;
+		if (!seeks)
+			memset(nn_block_at(&own->data, at), 0, n);
+		else if (nn_input_load(input, &own->data, at, n, "the data", err) < 0 ||
+			 nn_input_skip(input, bytes - n, err) < 0)
+			return -1;
+		s->begin = at;
+		s->end = at + n;
+		at += (n + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
+	}
+	return place(st, own, err);
+}
+
+static int read_data(struct nn_st *st, struct nn_input *input, uint64_t size, struct nn_error *err)
+{
+	struct owner *own = st->owner;
+
+	if (nn_input_load(input, &own->data, 0, size, "the data", err) < 0 ||
+	    nn_block_reserve(&own->data, 1, err) < 0 ||
+	    nn_input_end(input, "the last tensor", err) < 0)
+		return -1;
+	return place(st, own, err);
+}
+
+static int read_all(struct nn_st *st, struct nn_input *input, struct nn_st_part *part,
+		    struct nn_error *err)
 {
 	struct owner *own = st->owner;
 	const char *name = nn_input_name(input);
@@ -259,29 +304,35 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_error *e
 		nn_fail_at(err, "%s", name);
 		goto out;
 	}
-	if (nn_input_load(input, &own->data, 0, size, "the data", err) < 0 ||
-	    nn_block_reserve(&own->data, 1, err) < 0 ||
-	    nn_input_end(input, "the last tensor", err) < 0 || place(st, own, err) < 0)
-		goto out;
-	status = 0;
+	nn_st_part(st, part);
+	status = part->rows < part->total ? read_first(st, own, input, part, err)
+					  : read_data(st, input, size, err);
 out:
 	nn_block_free(&header);
 	return status;
 }
 
-int nn_st_read_input(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+int nn_st_read_part(struct nn_st **result, struct nn_input *input, struct nn_st_part *part,
+		    struct nn_error *err)
 {
 	struct nn_st *st = nn_alloc(1, sizeof *st, err);
 
 	if (!st)
 		return -1;
 	st->owner = nn_alloc(1, sizeof(struct owner), err);
-	if (!st->owner || read_all(st, input, err) < 0) {
+	if (!st->owner || read_all(st, input, part, err) < 0) {
 		nn_st_free(st);
 		return -1;
 	}
 	*result = st;
 	return 0;
+}
+
+int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error *err)
+{
+	struct nn_st_part all = { 0 };
+
+	return nn_st_read_part(st, input, &all, err);
 }
 
 /* Is it a safetensors file, and if not, what? */
@@ -301,7 +352,7 @@ static int check_model(struct nn_input *input, struct nn_error *err)
 			       nn_input_name(input));
 	if (strcmp(kind, "text") == 0 &&
 	    (memchr(b, 0, got) || nn_utf8_prefix((const char *)b, got) < got - (got == 9)))
-		return nn_fail(err, NN_EFORMAT, "%s: is no safetensors file, expected a model",
+		return nn_fail(err, NN_EFORMAT, "%s: is not a safetensors file, expected a model",
 			       nn_input_name(input));
 	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model",
 		       nn_input_name(input), strchr("aeioxAEIOX", kind[0]) ? "an" : "a", kind);

@@ -1,5 +1,7 @@
-/* safetensors: named tensors and string metadata; read with every check of formats.md, written in
- * the reference writer's order. */
+/*
+ * safetensors: named tensors and string metadata; read with every check of formats.md, written in
+ * the reference writer's order.
+ */
 #ifndef NN_FILE_SAFETENSORS_H
 #define NN_FILE_SAFETENSORS_H
 
@@ -21,8 +23,10 @@ struct nn_st_meta {
 	const char *key, *value;
 };
 
-/* A file read whole; tensors sorted by name, metadata by key. Everything is owned by it until
- * nn_st_free. */
+/*
+ * A file read whole; tensors sorted by name, metadata by key. Everything is owned by it until
+ * nn_st_free.
+ */
 struct nn_st {
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
@@ -41,10 +45,25 @@ struct nn_st {
  * later must not become a SIGBUS.
  */
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err);
-/* The same from an input that was opened plain; and from one that is known to be safetensors (data:
- * may be compressed), up to its end. */
+/*
+ * The same from an input that was opened plain; and from one that is known to be safetensors (data:
+ * may be compressed), up to its end.
+ */
 int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error *err);
+/*
+ * The first rows of each tensor, about `most` bytes in all (0: all of them), and no more of a file
+ * is read than that; zeros, where it is compressed or a pipe.
+ */
+struct nn_st_part {
+	size_t most;
+	size_t rows, total; /* out: rows of a tensor at most, and of the longest in all */
+};
+int nn_st_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
+		    struct nn_error *err);
+/* Inside: rows and total for these tensors; a tensor's rows, with the bytes that are left. */
+void nn_st_part(const struct nn_st *st, struct nn_st_part *part);
+size_t nn_st_cut(struct nn_st_tensor *tensor, const struct nn_st_part *part);
 /* The same thing from .npy files, one array in each; no metadata. */
 struct nn_npy_file {
 	const char *name, *path;
@@ -58,8 +77,10 @@ int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err);
 const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n);
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name);
 const char *nn_st_meta(const struct nn_st *st, const char *key); /* NULL: not there */
-/* Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes:
- * error naming the tensor. */
+/*
+ * Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes:
+ * error naming the tensor.
+ */
 int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values,
 	      struct nn_error *err);
 

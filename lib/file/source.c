@@ -1,5 +1,7 @@
-/* Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was
- * asked for. */
+/*
+ * Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was
+ * asked for.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include "file/source.h"
 
 /* One read of the descriptor; *got = 0 at the end. */
-static int read_raw(struct nn_source *s, void *bytes, size_t room, size_t *got,
+static int read_raw(struct nn_byte_source *s, void *bytes, size_t room, size_t *got,
 		    struct nn_error *err)
 {
 	ssize_t n;
@@ -38,7 +40,7 @@ static int read_raw(struct nn_source *s, void *bytes, size_t room, size_t *got,
 /* What the archive asks for: the sniffed bytes first. */
 static int next_raw(void *arg, const unsigned char **bytes, size_t *n, struct nn_error *err)
 {
-	struct nn_source *s = arg;
+	struct nn_byte_source *s = arg;
 
 	*bytes = s->raw;
 	if (s->raw_have) {
@@ -46,17 +48,18 @@ static int next_raw(void *arg, const unsigned char **bytes, size_t *n, struct nn
 		s->raw_have = 0;
 		return 0;
 	}
-	return read_raw(s, s->raw, NN_SOURCE_CHUNK, n, err);
+	return read_raw(s, s->raw, NN_BYTE_SOURCE_CHUNK, n, err);
 }
 
-int nn_source_unzip(struct nn_source *s, const void *bytes, size_t n, struct nn_error *err)
+int nn_byte_source_unzip(struct nn_byte_source *s, const void *bytes, size_t n,
+			 struct nn_error *err)
 {
 	struct nn_archive_source source = { next_raw, s, s->name };
 
 	s->archive = nn_module_open("archive", err);
 	if (!s->archive)
 		return nn_fail_at(err, "%s: is compressed with gzip", s->name);
-	s->raw = nn_alloc(NN_SOURCE_CHUNK, 1, err);
+	s->raw = nn_alloc(NN_BYTE_SOURCE_CHUNK, 1, err);
 	if (!s->raw)
 		return -1;
 	memcpy(s->raw, bytes, n);
@@ -64,14 +67,15 @@ int nn_source_unzip(struct nn_source *s, const void *bytes, size_t n, struct nn_
 	return s->archive->open(&s->stream, &source, err);
 }
 
-int nn_source_read(struct nn_source *s, void *bytes, size_t room, size_t *got, struct nn_error *err)
+int nn_byte_source_read(struct nn_byte_source *s, void *bytes, size_t room, size_t *got,
+			struct nn_error *err)
 {
 	if (s->archive)
 		return s->archive->read(s->stream, bytes, room, got, err);
 	return read_raw(s, bytes, room, got, err);
 }
 
-bool nn_source_ready(const struct nn_source *s)
+bool nn_byte_source_ready(const struct nn_byte_source *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 
@@ -86,7 +90,7 @@ static bool is_dev_null(const struct stat *st)
 }
 
 /* Directories and devices are no data; /dev/null is an empty file, and stdin may be a terminal. */
-static int check_kind(struct nn_source *s, bool is_stdin, struct nn_error *err)
+static int check_kind(struct nn_byte_source *s, bool is_stdin, struct nn_error *err)
 {
 	struct stat st;
 
@@ -110,17 +114,17 @@ static int check_kind(struct nn_source *s, bool is_stdin, struct nn_error *err)
 	return 0;
 }
 
-int nn_source_open(struct nn_source *s, const char *name, int fd, struct nn_error *err)
+int nn_byte_source_open(struct nn_byte_source *s, const char *name, int fd, struct nn_error *err)
 {
-	*s = (struct nn_source){ .fd = fd, .ended = fd < 0, .left = -1 };
+	*s = (struct nn_byte_source){ .fd = fd, .ended = fd < 0, .left = -1 };
 	s->name = nn_strdup(name, err);
 	if (s->name && (fd < 0 || check_kind(s, fd == STDIN_FILENO, err) == 0))
 		return 0;
-	nn_source_close(s);
+	nn_byte_source_close(s);
 	return -1;
 }
 
-void nn_source_close(struct nn_source *s)
+void nn_byte_source_close(struct nn_byte_source *s)
 {
 	if (s->stream)
 		s->archive->close(s->stream);
@@ -129,5 +133,5 @@ void nn_source_close(struct nn_source *s)
 	nn_free(s->raw);
 	nn_free(s->watch);
 	nn_free(s->name);
-	*s = (struct nn_source){ 0 };
+	*s = (struct nn_byte_source){ 0 };
 }

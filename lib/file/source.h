@@ -1,5 +1,7 @@
-/* Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was
- * asked for. */
+/*
+ * Where the bytes of an input come from: a descriptor, with a decompressor behind it where that was
+ * asked for.
+ */
 #ifndef NN_FILE_SOURCE_H
 #define NN_FILE_SOURCE_H
 
@@ -7,7 +9,7 @@
 #include "file/input.h"
 #include "file/watch.h"
 
-struct nn_source {
+struct nn_byte_source {
 	char *name;
 	int fd;                       /* -1: none, and nothing to read */
 	bool is_pipe, regular, ended; /* ended: the descriptor has no more */
@@ -20,19 +22,25 @@ struct nn_source {
 	size_t raw_have;    /* that were read before, and not yet given to the archive */
 };
 
-/* Takes the descriptor (-1: none), also on failure; directories and devices are refused, but for a
- * terminal as stdin and /dev/null. */
-int nn_source_open(struct nn_source *source, const char *name, int fd, struct nn_error *err);
-void nn_source_close(struct nn_source *source); /* of zeros allowed */
+/*
+ * Takes the descriptor (-1: none), also on failure; directories and devices are refused, but for a
+ * terminal as stdin and /dev/null.
+ */
+int nn_byte_source_open(struct nn_byte_source *source, const char *name, int fd,
+			struct nn_error *err);
+void nn_byte_source_close(struct nn_byte_source *source); /* of zeros allowed */
 /* One read; *got = 0 at the end. */
-int nn_source_read(struct nn_source *source, void *bytes, size_t room, size_t *got,
-		   struct nn_error *err);
-/* What was read (n bytes, no more than NN_SOURCE_CHUNK) was the begin of gzip: from now on reads
- * give what it holds, from its begin on. */
-int nn_source_unzip(struct nn_source *source, const void *bytes, size_t n, struct nn_error *err);
+int nn_byte_source_read(struct nn_byte_source *source, void *bytes, size_t room, size_t *got,
+			struct nn_error *err);
+/*
+ * What was read (n bytes, no more than NN_BYTE_SOURCE_CHUNK) was the begin of gzip: from now on
+ * reads give what it holds, from its begin on.
+ */
+int nn_byte_source_unzip(struct nn_byte_source *source, const void *bytes, size_t n,
+			 struct nn_error *err);
 /* False when reading would wait for the other end of a pipe. */
-bool nn_source_ready(const struct nn_source *source);
+bool nn_byte_source_ready(const struct nn_byte_source *source);
 
-#define NN_SOURCE_CHUNK ((size_t)1 << 16)
+#define NN_BYTE_SOURCE_CHUNK ((size_t)1 << 16)
 
 #endif

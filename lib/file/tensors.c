@@ -1,5 +1,7 @@
-/* Named tensors in memory, in order of their names: what safetensors, .npz and sets of .npy files
- * are read into. */
+/*
+ * Named tensors in memory, in order of their names: what safetensors, .npz and sets of .npy files
+ * are read into.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +32,40 @@ const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n)
 		if (strcmp(tensors[i].name, tensors[i - 1].name) == 0)
 			return tensors[i].name;
 	return NULL;
+}
+
+static size_t row_bytes(const struct nn_st_tensor *t)
+{
+	size_t n = nn_dtype_size(t->dtype);
+
+	for (int d = 1; d < t->shape.rank; d++)
+		n *= t->shape.dim[d];
+	return n;
+}
+
+void nn_st_part(const struct nn_st *st, struct nn_st_part *part)
+{
+	double row = 0;
+
+	part->total = 0;
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		const struct nn_st_tensor *t = &st->tensors[i];
+
+		if (t->shape.rank == 0)
+			continue;
+		row += (double)row_bytes(t);
+		part->total = t->shape.dim[0] > part->total ? t->shape.dim[0] : part->total;
+	}
+	part->rows = part->total;
+	if (part->most > 0 && row * (double)part->total > (double)part->most)
+		part->rows = row < (double)part->most ? (size_t)((double)part->most / row) : 1;
+}
+
+size_t nn_st_cut(struct nn_st_tensor *t, const struct nn_st_part *part)
+{
+	if (t->shape.rank > 0 && t->shape.dim[0] > part->rows)
+		t->shape.dim[0] = part->rows;
+	return t->shape.rank > 0 ? t->shape.dim[0] * row_bytes(t) : nn_dtype_size(t->dtype);
 }
 
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name)

@@ -1,5 +1,11 @@
-/* The directory of a zip file in memory (PKWARE's APPNOTE): nothing in it is believed before it was
- * compared with the file. */
+/*
+ * The directory of a zip file in memory (PKWARE's APPNOTE): nothing in it is believed before it was
+ * compared with the file.
+ *
+ * A zip archive is read from memory, since its directory is at the end and numpy writes zip64
+ * lengths. Only deflated members need the module nn-archive (inflate, checked against length and
+ * CRC of the directory). A member's name may contain slashes: it is a name, never a path.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -110,7 +116,8 @@ static bool take_zip64(const unsigned char *extra, size_t n, uint64_t *const val
 	return !wanted;
 }
 
-/* The record before a member's data repeats its name; *used counts what members take of the file.
+/*
+ * The record before a member's data repeats its name; *used counts what members take of the file.
  */
 static int find_data(const unsigned char *bytes, uint64_t end, uint64_t at, struct nn_zip_member *m,
 		     uint64_t *used, struct nn_error *err)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "graph/bound.h"
+#include "graph/arena.h"
 
 #define MANY 2048
 
@@ -28,8 +28,10 @@ static bool meet(const struct nn_arena_item *a, const struct nn_arena_item *b)
 	return a->first <= b->last && b->first <= a->last;
 }
 
-/* Where the smallest gap that fits begins. placed: n items sorted by offset, of which those count
- * that live at the time of `item`. */
+/*
+ * Where the smallest gap that fits begins. placed: n items sorted by offset, of which those count
+ * that live at the time of `item`.
+ */
 static size_t best_gap(struct nn_arena_item *const *placed, int n, const struct nn_arena_item *item)
 {
 	size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;
@@ -178,8 +180,27 @@ static int place_by_time(struct nn_arena_item **own, int n, size_t *bytes, struc
 
 /* ---- all ---- */
 
-/* Give one memory the time and size of all that share it; the items that have memory of their own,
- * and their number. */
+/*
+ * The item whose memory item i has. Those on the way to it name it afterwards, so that long chains
+ * are followed once.
+ */
+static int owner_of(struct nn_arena_item *items, int i)
+{
+	int owner = i, next;
+
+	while (items[owner].same >= 0)
+		owner = items[owner].same;
+	for (; i != owner; i = next) {
+		next = items[i].same;
+		items[i].same = owner;
+	}
+	return owner;
+}
+
+/*
+ * Give one memory the time and size of all that share it; the items that have memory of their own,
+ * and their number.
+ */
 static int unite(struct nn_arena_item *items, int n, struct nn_arena_item **own,
 		 struct nn_error *err)
 {
@@ -187,10 +208,8 @@ static int unite(struct nn_arena_item *items, int n, struct nn_arena_item **own,
 	size_t total = 0, bytes;
 
 	for (int i = 0; i < n; i++) {
-		int owner = i;
+		int owner = owner_of(items, i);
 
-		while (items[owner].same >= 0)
-			owner = items[owner].same;
 		if (owner == i) {
 			own[n_own++] = &items[i];
 			continue;
@@ -218,13 +237,20 @@ int nn_arena_place(struct nn_arena_item *items, int n, size_t *bytes, struct nn_
 	*bytes = 0;
 	if (n_own > 0)
 		status = (n_own > MANY ? place_by_time : place_by_size)(own, n_own, bytes, err);
-	for (int i = 0; status == 0 && i < n; i++) {
-		int owner = i;
-
-		while (items[owner].same >= 0)
-			owner = items[owner].same;
-		items[i].offset = items[owner].offset;
-	}
+	for (int i = 0; status == 0 && i < n; i++)
+		items[i].offset = items[owner_of(items, i)].offset;
 	nn_free(own);
 	return status;
+}
+
+int nn_arena_append(size_t *end, size_t bytes, size_t *offset, struct nn_error *err)
+{
+	size_t begin = *end;
+
+	if (!nn_add(begin, bytes, end) || !nn_add(*end, NN_ALIGN - 1, end))
+		return nn_fail(err, NN_ENOMEM, "the batch is larger than memory can be");
+	*end -= *end % NN_ALIGN;
+	if (offset)
+		*offset = begin;
+	return 0;
 }

@@ -1,9 +1,13 @@
-/* Copies of an input for threads: where one kernel alone reads it, and would rather have one for
- * each. */
-#include "graph/bound.h"
+/*
+ * Copies of an input for threads: where one kernel alone reads it, and would rather have one for
+ * each.
+ */
+#include "graph/plan.h"
 
-/* The one node that reads an input, as its first; NULL: there is none, there are more, or somebody
- * else does. */
+/*
+ * The one node that reads an input, as its first; NULL: there is none, there are more, or somebody
+ * else does.
+ */
 static const struct nn_bound_node *only_reader(const struct nn_bound *b, int value)
 {
 	const struct nn_bound_node *reader = NULL;
@@ -20,7 +24,8 @@ static const struct nn_bound_node *only_reader(const struct nn_bound *b, int val
 	return n == 1 ? reader : NULL;
 }
 
-size_t nn_plan_copies(const struct nn_bound *b, const struct nn_graph_options *options, int input)
+size_t nn_memory_plan_copies(const struct nn_bound *b, const struct nn_graph_options *options,
+			     int input)
 {
 	bool whole = !options->last && !options->columns;
 	const struct nn_bound_node *reader =

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "graph/bound.h"
+#include "graph/instance.h"
 
 struct source {
 	const void *weight, *bias; /* of the product; bias NULL: none */

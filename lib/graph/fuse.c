@@ -1,30 +1,11 @@
-/* What can be done in one kernel: epilogues, a pooling behind a convolution, batchnorm folded into
- * a product. */
+/*
+ * What can be done in one kernel: epilogues, a pooling behind a convolution, batchnorm folded into
+ * a product.
+ */
 #include <string.h>
 
 #include "base/memory.h"
 #include "graph/bound.h"
-
-struct nn_epilogue *nn_bound_epilogue(const struct nn_bound_node *node)
-{
-	switch (node->op) {
-	case NN_OP_dense:
-		return &((struct nn_dense *)node->attrs)->epilogue;
-	case NN_OP_conv2d:
-		return &((struct nn_conv2d *)node->attrs)->epilogue;
-	case NN_OP_batchnorm:
-		return &((struct nn_batchnorm *)node->attrs)->epilogue;
-	default:
-		return NULL;
-	}
-}
-
-unsigned nn_bound_needs(const struct nn_bound_node *node)
-{
-	const struct nn_op *op = nn_ops[node->op];
-
-	return op->needs ? op->needs(node->attrs) : op->flags;
-}
 
 /* Who makes and how many use each root. */
 struct uses {
@@ -51,8 +32,10 @@ static void count_uses(const struct nn_bound *b, struct uses *uses)
 	}
 }
 
-/* The node that makes `value`, if nobody else uses it and nothing but bias stands behind its
- * arithmetic; else NULL. */
+/*
+ * The node that makes `value`, if nobody else uses it and nothing but bias stands behind its
+ * arithmetic; else NULL.
+ */
 static struct nn_bound_node *bare_maker(struct nn_bound *b, const struct uses *uses, int value)
 {
 	int root = nn_bound_root(b, value), maker = uses->maker[root];
@@ -63,10 +46,7 @@ static struct nn_bound_node *bare_maker(struct nn_bound *b, const struct uses *u
 	epilogue = nn_bound_epilogue(&b->nodes[maker]);
 	if (!epilogue || epilogue->activation != NN_ACT_NONE)
 		return NULL;
-	if (b->nodes[maker].op == NN_OP_conv2d &&
-	    ((struct nn_conv2d *)b->nodes[maker].attrs)->pooled)
-		return NULL;
-	return &b->nodes[maker];
+	return nn_op_is_pooled(b->nodes[maker].op, b->nodes[maker].attrs) ? NULL : &b->nodes[maker];
 }
 
 /* Is value `in` the node's output in the shape that the node itself gives it, and not a view? */
@@ -97,29 +77,18 @@ static void absorb(struct nn_bound *b, struct uses *uses, struct nn_bound_node *
 	}
 }
 
-static bool *bias_of(struct nn_bound_node *node)
-{
-	switch (node->op) {
-	case NN_OP_dense:
-		return &((struct nn_dense *)node->attrs)->bias;
-	case NN_OP_conv2d:
-		return &((struct nn_conv2d *)node->attrs)->bias;
-	default:
-		return NULL;
-	}
-}
-
 /* Behind a product, per out-channel, batchnorm of running values is another weight and bias. */
-static void fuse_batchnorm(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
+static void fuse_norm(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	struct nn_bound_node *maker = bare_maker(b, uses, node->in[0]);
+	bool *bias = maker ? nn_op_bias(maker->op, maker->attrs) : NULL;
 
-	if (!b->fold || !maker || !bias_of(maker) || maker->norm >= 0 ||
-	    !same_image(b, maker, node->in[0]) ||
-	    b->values[node->in[0]].shape.rank != (maker->op == NN_OP_conv2d ? 3 : 1))
+	if (!b->fold || !bias || maker->norm >= 0 || !same_image(b, maker, node->in[0]) ||
+	    b->values[node->in[0]].shape.rank !=
+		    (nn_ops[maker->op]->layout == NN_LAYOUT_IMAGE ? 3 : 1))
 		return;
 	maker->norm = node->source;
-	*bias_of(maker) = true;
+	*bias = true;
 	absorb(b, uses, maker, node, maker);
 }
 
@@ -128,7 +97,7 @@ static void fuse_batchnorm(struct nn_bound *b, struct uses *uses, struct nn_boun
  * moves here, since the other may be made after it. In training a product never writes both
  * gradients of one value.
  */
-static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
+static void fuse_sum(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	struct nn_bound_node *maker = NULL;
 	int residual = -1;
@@ -138,7 +107,7 @@ static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node
 	for (int k = 0; k < 2; k++) {
 		struct nn_bound_node *bare = bare_maker(b, uses, node->in[k]);
 
-		if (bare && (!maker || bare > maker) && !nn_bound_epilogue(bare)->residual &&
+		if (bare && (!maker || bare > maker) && !nn_bound_has_residual(bare) &&
 		    !(b->training &&
 		      nn_bound_root(b, bare->in[0]) == nn_bound_root(b, node->in[1 - k]))) {
 			maker = bare;
@@ -152,8 +121,10 @@ static void fuse_add(struct nn_bound *b, struct uses *uses, struct nn_bound_node
 	absorb(b, uses, maker, node, node);
 }
 
-/* In training the product's value before the activation is gone, so the derivative must come from
- * y. */
+/*
+ * In training the product's value before the activation is gone, so the derivative must come from
+ * y.
+ */
 static void fuse_activation(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	const struct nn_activation_attrs *activation = node->attrs;
@@ -166,34 +137,31 @@ static void fuse_activation(struct nn_bound *b, struct uses *uses, struct nn_bou
 	absorb(b, uses, maker, node, maker);
 }
 
-static void fuse_maxpool2d(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
+static void fuse_maxpool(struct nn_bound *b, struct uses *uses, struct nn_bound_node *node)
 {
 	int root = nn_bound_root(b, node->in[0]), maker = uses->maker[root];
-	struct nn_bound_node *conv = maker < 0 ? NULL : &b->nodes[maker];
-	struct nn_conv2d *attrs;
+	struct nn_bound_node *from = maker < 0 ? NULL : &b->nodes[maker];
+	struct nn_pooled *pooling = from ? nn_op_pooling(from->op, from->attrs) : NULL;
 
-	if (!conv || conv->op != NN_OP_conv2d || uses->users[root] != 1 ||
-	    nn_bound_epilogue(conv)->residual || !same_image(b, conv, node->in[0]))
+	if (!pooling || pooling->on || uses->users[root] != 1 || nn_bound_has_residual(from) ||
+	    !same_image(b, from, node->in[0]))
 		return;
-	attrs = conv->attrs;
-	if (attrs->pooled)
-		return;
-	attrs->pooled = true;
-	attrs->pool = ((const struct nn_pool2d *)node->attrs)->window;
-	absorb(b, uses, conv, node, conv);
+	pooling->on = true;
+	pooling->window = ((const struct nn_pool2d *)node->attrs)->window;
+	absorb(b, uses, from, node, from);
 }
 
 struct fusion {
-	enum nn_op_id op;
+	enum nn_op_role role;
 	void (*fuse)(struct nn_bound *bound, struct uses *uses, struct nn_bound_node *node);
 };
 
 /* In this order: y = act(norm(product) + residual), then the pooling. */
 static const struct fusion fusions[] = {
-	{ NN_OP_batchnorm, fuse_batchnorm },
-	{ NN_OP_add, fuse_add },
-	{ NN_OP_activation, fuse_activation },
-	{ NN_OP_maxpool2d, fuse_maxpool2d },
+	{ NN_ROLE_NORM, fuse_norm },
+	{ NN_ROLE_SUM, fuse_sum },
+	{ NN_ROLE_ACTIVATION, fuse_activation },
+	{ NN_ROLE_MAXPOOL, fuse_maxpool },
 };
 
 static void drop_removed(struct nn_bound *b)
@@ -204,9 +172,7 @@ static void drop_removed(struct nn_bound *b)
 		struct nn_bound_node *node = &b->nodes[i];
 
 		if (node->removed) {
-			nn_free(node->attrs);
-			nn_free(node->in);
-			nn_free(node->shapes);
+			nn_bound_node_fini(node);
 		} else {
 			b->nodes[n++] = *node;
 		}
@@ -214,28 +180,10 @@ static void drop_removed(struct nn_bound *b)
 	b->n_nodes = n;
 }
 
-/* Concatenation along one axis in memory, whatever the order: [outer][inner of input i], along
- * dim 1. */
-static void flatten_concat(const struct nn_bound *b, struct nn_bound_node *node)
-{
-	struct nn_concat *concat = node->attrs;
-	static const int in_image[] = { 2, 0, 1 }; /* C,H,W as axes of H,W,C */
-	static const int axis_dim[] = { 1, 2, 0 };
-	bool image = b->values[node->in[0]].shape.rank == 3; /* lower.c brings them channels last */
-	int axis = image ? in_image[concat->dim] : concat->dim;
-
-	for (int i = 0; i < node->n_in; i++) {
-		const struct nn_shape *from = &b->values[node->in[i]].shape;
-
-		node->shapes[i] = nn_shape2(1, 1);
-		for (int k = 0; k < from->rank; k++)
-			node->shapes[i].dim[k < axis ? 0 : 1] *= from->dim[image ? axis_dim[k] : k];
-	}
-	concat->dim = 1;
-}
-
-/* C,H,W held in language order: its last dimension is what the op works on, the others are
- * positions. */
+/*
+ * C,H,W held in language order: its last dimension is what the op works on, the others are
+ * positions.
+ */
 static struct nn_shape positions_by_last(const struct nn_shape *shape)
 {
 	size_t last = shape->dim[shape->rank - 1], positions = 1;
@@ -245,24 +193,25 @@ static struct nn_shape positions_by_last(const struct nn_shape *shape)
 	return nn_shape2(positions, last);
 }
 
-/* Kernels are told shapes from which the order in memory is clear; the output's follows from
- * attributes and inputs. */
+/*
+ * Kernels are told shapes from which the order in memory is clear; the output's follows from
+ * attributes and inputs.
+ */
 static int tell_shapes(const struct nn_bound *b, struct nn_bound_node *node, struct nn_error *err)
 {
-	enum nn_op_layout layout = nn_ops[node->op]->layout;
-	bool by_last = layout == NN_LAYOUT_DENSE || layout == NN_LAYOUT_PLAIN;
-	const struct nn_epilogue *epilogue = nn_bound_epilogue(node);
+	const struct nn_op *op = nn_ops[node->op];
+	bool by_last = op->layout == NN_LAYOUT_DENSE || op->layout == NN_LAYOUT_PLAIN;
 
 	for (int i = 0; i < node->n_in; i++) {
 		const struct nn_shape *shape = &b->values[node->in[i]].shape;
 
 		node->shapes[i] = by_last && shape->rank > 2 ? positions_by_last(shape) : *shape;
 	}
-	if (node->op == NN_OP_concat)
-		flatten_concat(b, node);
-	if (nn_ops[node->op]->infer(node->attrs, node->shapes, node->n_in, &node->shape, err))
+	if (op->lay_out) /* images are held channels last (lower.c) */
+		op->lay_out(node->attrs, node->shapes, node->n_in);
+	if (op->infer(node->attrs, node->shapes, node->n_in, &node->shape, err))
 		return -1;
-	if (epilogue && epilogue->residual)
+	if (nn_bound_has_residual(node))
 		node->shapes[node->n_in - 1] = node->shape;
 	return 0;
 }
@@ -296,13 +245,12 @@ int nn_bound_fuse(struct nn_bound *b, struct nn_error *err)
 	count_uses(b, &uses);
 	for (size_t f = 0; f < sizeof fusions / sizeof *fusions; f++)
 		for (int i = 0; i < b->n_nodes; i++)
-			if (b->nodes[i].op == fusions[f].op && !b->nodes[i].removed)
+			if (!b->nodes[i].removed && nn_ops[b->nodes[i].op]->role == fusions[f].role)
 				fusions[f].fuse(b, &uses, &b->nodes[i]);
 	drop_removed(b);
 	mark_learning(b);
 	for (int i = 0; i < b->n_nodes; i++)
-		if (tell_shapes(b, &b->nodes[i], err) ||
-		    (nn_bound_splits(b, &b->nodes[i]) && nn_split_make(b, &b->nodes[i], err) < 0))
+		if (tell_shapes(b, &b->nodes[i], err))
 			goto out;
 	result = 0;
 out:

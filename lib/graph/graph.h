@@ -15,15 +15,19 @@ struct nn_graph;
  * fewer than ranks each has and computes the whole. How arrays travel is the caller's: all ranks
  * call in the same order. Where that fails the caller has to know.
  */
-struct nn_columns {
+struct nn_column_shard {
 	int rank, ranks;
 	void *arg;
-	/* Of `lines` lines of n elements of `size` bytes every rank has its columns: part
-	 * [lines][its]; whole [lines][n] has all. */
+	/*
+	 * Of `lines` lines of n elements of `size` bytes every rank has its columns: part
+	 * [lines][its]; whole [lines][n] has all.
+	 */
 	void (*gather)(void *arg, const void *part, void *whole, size_t lines, size_t n,
 		       size_t size);
-	/* send[r] to each other rank r, receive[r] from it; bytes of each. Entries of the rank
-	 * itself are left alone. */
+	/*
+	 * send[r] to each other rank r, receive[r] from it; bytes of each. Entries of the rank
+	 * itself are left alone.
+	 */
 	void (*exchange)(void *arg, void *const *send, const size_t *send_bytes,
 			 void *const *receive, const size_t *receive_bytes);
 };
@@ -33,22 +37,33 @@ struct nn_graph_options {
 	struct nn_pool *pool; /* borrowed; NULL: the caller's thread */
 	size_t max_rows;      /* rows of a call at most */
 	size_t max_leaves;    /* leaves of a call at most (training) */
-	size_t batch;         /* rows of all calls between two nn_graph_begin at most (training); 0:
-				 max_rows */
-	bool training; /* activations kept, gradients; false: memory reused, dropout gone, batchnorm
-			  folded or from running values */
+	/* rows of all calls between two nn_graph_begin at most (training); 0: max_rows */
+	size_t batch;
+	/*
+	 * activations kept, gradients; false: memory reused, dropout gone, batchnorm folded or from
+	 * running values
+	 */
+	bool training;
 	uint64_t seed; /* dropout */
-	bool copies;   /* the caller fills each thread's copy of an input (nn_graph_copies); false:
-			  there is one of each */
-	/* Memory for them that others see too, zeroed, of the sizes that nn_graph_plan says; NULL:
-	 * the graph takes its own. */
+	/*
+	 * the caller fills each thread's copy of an input (nn_graph_copies); false: there is one of
+	 * each
+	 */
+	bool copies;
+	/*
+	 * Memory for them that others see too, zeroed, of the sizes that nn_graph_plan says; NULL:
+	 * the graph takes its own.
+	 */
 	void *weights, *gradients;
-	/* A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes
-	 * lists; last 0: all. */
+	/*
+	 * A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes
+	 * lists; last 0: all.
+	 */
 	int first, last;
-	const struct nn_columns *columns; /* training; borrowed; NULL: all products are whole */
-	size_t slots; /* spans that may be between forward and backward at once (nn_graph_use); 0 is
-			 1 */
+	const struct nn_column_shard
+		*columns; /* training; borrowed; NULL: all products are whole */
+	/* spans that may be between forward and backward at once (nn_graph_use); 0 is 1 */
+	size_t slots;
 	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must
 	 * live longer. Of a training graph too: then batchnorm is not folded, and what is predicted
@@ -61,18 +76,24 @@ struct nn_graph_options {
 struct nn_span {
 	size_t rows;
 	uint64_t sample;
+	const uint32_t *lengths; /* [rows] positions of each; NULL: all are of one length */
 	const size_t *leaf;
 	size_t n_leaves;
 	bool first;
 	size_t leaf_number; /* of its first leaf in the batch */
 	const size_t *group;
 	size_t n_groups;
-	void *statistics; /* [n_groups][nn_graph_statistics]: what buffers are to be advanced by;
-			     NULL: forward advances them */
+	/*
+	 * [n_groups][nn_graph_statistics]: what buffers are to be advanced by; NULL: forward
+	 * advances them
+	 */
+	void *statistics;
 };
 
-/* All memory is taken here; forward and backward allocate nothing. The program is borrowed for the
- * graph's life. */
+/*
+ * All memory is taken here; forward and backward allocate nothing. The program is borrowed for the
+ * graph's life.
+ */
 int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program,
 		  const struct nn_graph_options *options, struct nn_error *err);
 void nn_graph_free(struct nn_graph *graph);
@@ -80,8 +101,8 @@ void nn_graph_free(struct nn_graph *graph);
 /* The plan alone, without allocating: bytes. */
 struct nn_graph_memory {
 	size_t parameters, gradients, activations, activations_per_row, workspace, input, derived;
-	size_t rows; /* of parts of tables: entries and sums; gradients have no other bytes of
-			tables */
+	/* of parts of tables: entries and sums; gradients have no other bytes of tables */
+	size_t rows;
 	size_t block, trained; /* elements: of the flat block, of all that is trained */
 	size_t statistics;     /* of a group, the caller's */
 };
@@ -108,6 +129,8 @@ void *nn_graph_gradients(struct nn_graph *graph);
 bool nn_graph_place(const struct nn_graph *graph, int param, size_t *offset, size_t *packed);
 /* From or to any block of that form (moments with tables; gradients): canonical order. */
 void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block, void *canonical);
+/* The same to device memory, in the queue's order. */
+void nn_graph_canonical(const struct nn_graph *graph, int param, const void *block, void *to);
 void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonical, void *block);
 /*
  * Tables: parameters [rows, width] of which a batch needs some rows, whose gradient is a list of
@@ -123,59 +146,88 @@ int nn_graph_tables(const struct nn_graph *graph);
 struct nn_graph_table nn_graph_table(const struct nn_graph *graph, int table);
 /* A batch begins: nothing is listed. */
 void nn_graph_begin(struct nn_graph *graph);
-/* What backward listed since then, summed by row inside the subtrees that the leaves first_leaf to
- * end_leaf-1 consist of. */
+/*
+ * What backward listed since then, summed by row inside the subtrees that the leaves first_leaf to
+ * end_leaf-1 consist of.
+ */
 void nn_graph_sum_tables(struct nn_graph *graph, size_t first_leaf, size_t end_leaf);
-/* Those sums; entries in which those of several ranks may be put together, for nn_graph_sum_tables
- * again. Room: nn_graph_bind's batch. */
+/*
+ * Those sums; entries in which those of several ranks may be put together, for nn_graph_sum_tables
+ * again. Room: nn_graph_bind's batch.
+ */
+/* How many sums there are. */
+size_t nn_graph_table_count(const struct nn_graph *graph, int table);
 struct nn_row_list *nn_graph_table_sums(struct nn_graph *graph, int table);
 struct nn_row_list *nn_graph_table_entries(struct nn_graph *graph, int table);
-/* The gradient of any trained parameter in canonical order; of a table, which has to be summed, all
- * rows. */
+/*
+ * The gradient of any trained parameter in canonical order; of a table, which has to be summed, all
+ * rows.
+ */
 void nn_graph_gradient(const struct nn_graph *graph, int param, void *canonical);
 /* After the weights changed: make what backward derives from them. load does it too. */
 void nn_graph_refresh(struct nn_graph *graph);
 /*
  * In place of refresh, where weights of the block are still on their way: the next forward calls
  * arrive(arg, end) before a node that reads elements before `end`, and then makes what is derived
- * of the node's. nn_graph_arrive does so for all nodes at once; nothing where all are there. Until
- * then nobody else may read weights.
+ * of the node's. nn_graph_wait_weights does so for all nodes at once; nothing where all are there.
+ * Until then nobody else may read weights.
  */
-void nn_graph_expect(struct nn_graph *graph, void (*arrive)(void *arg, size_t end), void *arg);
-void nn_graph_arrive(struct nn_graph *graph);
+void nn_graph_defer_weights(struct nn_graph *graph, void (*arrive)(void *arg, size_t end),
+			    void *arg);
+void nn_graph_wait_weights(struct nn_graph *graph);
 
-/* Is the parameter, buffer or not, one of this graph? Is input i read by it? Parts have some of
- * both. */
+/*
+ * Is the parameter, buffer or not, one of this graph? Is input i read by it? Parts have some of
+ * both.
+ */
 bool nn_graph_has(const struct nn_graph *graph, int param);
 /* Is it trained here, in the block or as a table? */
 bool nn_graph_trains(const struct nn_graph *graph, int param);
 bool nn_graph_reads(const struct nn_graph *graph, int input);
 /*
  * Of a parameter that ranks share (nn_columns) canonical values that a graph is given or gives are
- * its part alone: nn_graph_count of them, those of nn_columns_slice. channels: out-channels,
+ * its part alone: nn_graph_count of them, those of nn_column_shard_slice. channels: out-channels,
  * groups, or rows of a table, of the whole; 0: all ranks have all of it.
  */
 size_t nn_graph_channels(const struct nn_graph *graph, int param);
 size_t nn_graph_count(const struct nn_graph *graph, int param);
 /* Elements [*from, *from + n) of `count` that rank r of n_ranks has; returns n. */
-size_t nn_columns_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from);
-/* [max_rows][size] of input i; channels_last: a sample C,H,W is expected H,W,C. */
+size_t nn_column_shard_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from);
+/*
+ * The queue in which all of the graph's work is, and what others do with its memory has to be; NULL
+ * on the CPU.
+ */
+struct nn_queue *nn_graph_queue(const struct nn_graph *graph);
+/* Samples drawn in training before those that spans count from; 0 at first. */
+void nn_graph_set_sample(struct nn_graph *graph, uint64_t sample);
+/*
+ * [max_rows][size] of input i in host memory, to be filled and then sent; channels_last: a sample
+ * C,H,W is expected H,W,C. Of a device whose memory is the host's it is the graph's own.
+ */
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
-/* Copies of input i, `step` bytes apart from the first one, all to be filled with the same: a
- * thread computes with its own. */
+/* Rows that were filled go to the device, in the order of its queue. */
+void nn_graph_send(struct nn_graph *graph, int input, size_t rows);
+/*
+ * Copies of input i, `step` bytes apart from the first one, all to be filled with the same: a
+ * thread computes with its own.
+ */
 size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step);
 /*
  * Let the next forwards of a prediction graph read input i from `rows`, laid out as
  * nn_graph_input's memory, which is what to give to return to it. Nothing is copied; rows must stay
- * until then. false: not possible, the input is an output too.
+ * until then. false: not possible, the input is an output too, or its memory is not the host's.
  */
 bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows);
-/* Raw output o of the last forward: [rows][positions][columns], columns = classes or the last
- * dimension, whatever the language order. */
+/*
+ * Raw output o of the last forward: [rows][positions][columns], columns = classes or the last
+ * dimension, whatever the language order. Device memory.
+ */
 const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions,
 			    size_t *columns);
+/* The same in host memory, complete on return: of the first `rows` rows, until the next forward. */
+const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows);
 /* Rows of output o in language order. */
-void nn_graph_read(const struct nn_graph *graph, int output, size_t rows, void *values);
+void nn_graph_read(struct nn_graph *graph, int output, size_t rows, void *values);
 /* Where the gradient of output o is to be written before backward, laid out as nn_graph_output. */
 void *nn_graph_output_gradient(struct nn_graph *graph, int output);
 
@@ -187,8 +239,10 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
  */
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
 		       void (*ready)(void *arg, int param), void *arg);
-/* Elements that forward finds out about a group of batch norm, for all buffers; advance these by
- * those of n_groups, in order. */
+/*
+ * Elements that forward finds out about a group of batch norm, for all buffers; advance these by
+ * those of n_groups, in order.
+ */
 size_t nn_graph_statistics(const struct nn_graph *graph);
 void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_groups);
 /*
@@ -196,9 +250,10 @@ void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_g
  * be asked before backward; values that nothing needed after forward may be gone, their fault shows
  * in the next one.
  */
-int nn_graph_first_bad(const struct nn_graph *graph, size_t rows);
+int nn_graph_first_nonfinite(const struct nn_graph *graph, size_t rows);
 
-/* ---- parts: one program over several graphs, the same arithmetic in the same order as in one ----
+/*
+ * ---- parts: one program over several graphs, the same arithmetic in the same order as in one ----
  */
 
 /* The nodes of a training as they run, with fusion done. */
@@ -223,20 +278,24 @@ struct nn_graph_sharing {
 int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_options *options,
 		     struct nn_graph_sharing *sharing, struct nn_error *err);
 
-/* Rows that go from part to part: what comes from the part before, what goes to the one after, the
- * same in both, in the same order. */
+/*
+ * Rows that go from part to part: what comes from the part before, what goes to the one after, the
+ * same in both, in the same order.
+ */
 struct nn_graph_edge {
-	void *value;    /* [rows], of the current slot: filled before forward, read after it */
-	void *gradient; /* the same for backward, the other way round; NULL: nothing learns from it
-			 */
+	void *value; /* [rows], of the current slot: filled before forward, read after it */
+	/* the same for backward, the other way round; NULL: nothing learns from it */
+	void *gradient;
 	size_t row_bytes;
 };
 enum nn_graph_side { NN_COMING, NN_GOING };
 size_t nn_graph_edges(const struct nn_graph *graph, enum nn_graph_side side);
 struct nn_graph_edge nn_graph_edge(struct nn_graph *graph, enum nn_graph_side side, size_t edge);
 
-/* Work on this slot from now on: forward, then backward of one span, each slot with values of its
- * own. */
+/*
+ * Work on this slot from now on: forward, then backward of one span, each slot with values of its
+ * own.
+ */
 void nn_graph_use(struct nn_graph *graph, size_t slot);
 
 #endif

@@ -1,19 +1,35 @@
 # lib/graph
 lib_libnn_la_SOURCES += \
 	lib/graph/arena.c \
+	lib/graph/arena.h \
 	lib/graph/bind.c \
+	lib/graph/bound.c \
 	lib/graph/bound.h \
+	lib/graph/calls.c \
 	lib/graph/copies.c \
-	lib/graph/door.c \
+	lib/graph/io.c \
 	lib/graph/fold.c \
 	lib/graph/fuse.c \
 	lib/graph/graph.h \
+	lib/graph/instance.h \
 	lib/graph/lower.c \
 	lib/graph/params.c \
 	lib/graph/part.c \
 	lib/graph/plan.c \
+	lib/graph/plan.h \
 	lib/graph/run.c \
-	lib/graph/split-rows.c \
-	lib/graph/split-weights.c \
-	lib/graph/split.c \
-	lib/graph/tables.c
+	lib/graph/sharded-backward.c \
+	lib/graph/sharded-forward.c \
+	lib/graph/sharded-node.c \
+	lib/graph/sharded-node.h \
+	lib/graph/sharded-parts.c \
+	lib/graph/sharded-parts.h \
+	lib/graph/sharded-rows.c \
+	lib/graph/sharded-steps.h \
+	lib/graph/sharded-weights.c \
+	lib/graph/sharded.c \
+	lib/graph/sharded.h \
+	lib/graph/steps.c \
+	lib/graph/steps.h \
+	lib/graph/tables.c \
+	lib/graph/weights.c

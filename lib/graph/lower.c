@@ -1,5 +1,7 @@
-/* From program to nodes over memory: how each value is held, views for reshapes, permutes where
- * orders must change. */
+/*
+ * From program to nodes over memory: how each value is held, views for reshapes, permutes where
+ * orders must change.
+ */
 #include <string.h>
 
 #include "base/memory.h"
@@ -38,6 +40,7 @@ static int new_value(struct nn_bound *b, const struct nn_shape *shape, struct he
 		.channels = held.channels,
 		.positions = held.positions,
 		.root = root < 0 ? value : root,
+		.permuted = -1,
 	};
 	return value;
 }
@@ -67,32 +70,33 @@ static int permute(struct nn_bound *b, int value, const struct nn_permute *attrs
 		   int line, struct nn_error *err)
 {
 	struct nn_shape shape = b->values[value].shape;
-	struct nn_bound_node *node = new_node(b, NN_OP_permute, attrs, 1, err);
+	struct nn_bound_node *node = new_node(b, nn_op_of(NN_ROLE_PERMUTE), attrs, 1, err);
 
 	if (!node)
 		return -1;
 	node->line = line;
 	node->in[0] = value;
 	node->out = new_value(b, &shape, held, -1);
+	node->permuted = b->values[nn_bound_root(b, value)].permuted;
+	b->values[nn_bound_root(b, value)].permuted = (int)(node - b->nodes);
 	return node->out;
 }
 
 /* The value as an earlier permute left it in the wanted order, or -1. */
 static int permuted_before(struct nn_bound *b, int value, struct held want)
 {
-	int root = nn_bound_root(b, value);
 	struct nn_shape shape = b->values[value].shape;
+	int i = b->values[nn_bound_root(b, value)].permuted;
 
-	for (int i = 0; i < b->n_nodes; i++)
-		if (b->nodes[i].op == NN_OP_permute &&
-		    nn_bound_root(b, b->nodes[i].in[0]) == root &&
-		    same_held(held_of(b, b->nodes[i].out), want))
-			return new_value(b, &shape, want, nn_bound_root(b, b->nodes[i].out));
-	return -1;
+	while (i >= 0 && !same_held(held_of(b, b->nodes[i].out), want))
+		i = b->nodes[i].permuted;
+	return i < 0 ? -1 : new_value(b, &shape, want, nn_bound_root(b, b->nodes[i].out));
 }
 
-/* The value in the wanted order: itself, or behind one or two permutes (through language order). -1
- * on failure. */
+/*
+ * The value in the wanted order: itself, or behind one or two permutes (through language order). -1
+ * on failure.
+ */
 static int in_order(struct nn_bound *b, int value, struct held want, int line, struct nn_error *err)
 {
 	struct held have = held_of(b, value);
@@ -116,8 +120,10 @@ static int in_order(struct nn_bound *b, int value, struct held want, int line, s
 		       line, err);
 }
 
-/* How an op with inputs that must be alike wants them: images where they are C,H,W; else as all
- * are, or plain. */
+/*
+ * How an op with inputs that must be alike wants them: images where they are C,H,W; else as all
+ * are, or plain.
+ */
 static struct held alike(const struct nn_bound *b, const int *in, int n_in)
 {
 	struct held first = held_of(b, in[0]);
@@ -138,8 +144,6 @@ static struct held wanted(const struct nn_bound *b, enum nn_op_id op, const int 
 {
 	const struct nn_shape *shape = &b->values[in[i]].shape;
 
-	if (op == NN_OP_concat)
-		return shape->rank == 3 ? held_as_image(shape) : plain;
 	switch (nn_ops[op]->layout) {
 	case NN_LAYOUT_IMAGE:
 		return shape->rank == 3 ? held_as_image(shape) : plain;
@@ -156,7 +160,7 @@ static struct held wanted(const struct nn_bound *b, enum nn_op_id op, const int 
 static struct held produced(const struct nn_bound *b, const struct nn_bound_node *node,
 			    const struct nn_shape *shape)
 {
-	if (node->op == NN_OP_concat || nn_ops[node->op]->layout == NN_LAYOUT_IMAGE)
+	if (nn_ops[node->op]->layout == NN_LAYOUT_IMAGE)
 		return shape->rank == 3 ? held_as_image(shape) : plain;
 	return nn_ops[node->op]->layout == NN_LAYOUT_ANY ? held_of(b, node->in[0]) : plain;
 }
@@ -166,9 +170,7 @@ static int as_view(struct nn_bound *b, const struct nn_node *node, int in)
 {
 	const struct nn_shape *shape = &b->program->values[node->out].shape;
 
-	if (node->op == NN_OP_reshape ||
-	    (node->op == NN_OP_dropout &&
-	     (!b->training || ((const struct nn_dropout *)node->attrs)->p == 0)))
+	if (nn_op_is_view(node->op, node->attrs, b->training))
 		return new_value(b, shape, held_of(b, in), nn_bound_root(b, in));
 	return -1;
 }
@@ -197,19 +199,18 @@ static int lower_node(struct nn_bound *b, int source, int *map, int *in, struct 
 	memcpy(node->in, in, (size_t)from->n_in * sizeof *in);
 	node->source = source;
 	node->line = from->line;
-	if (node->op == NN_OP_dense) {
-		struct nn_dense *dense = node->attrs;
-
-		dense->channels = held_of(b, in[0]).channels;
-		dense->positions = held_of(b, in[0]).positions;
-	}
+	if (nn_ops[node->op]->flattened)
+		nn_ops[node->op]->flattened(node->attrs, held_of(b, in[0]).channels,
+					    held_of(b, in[0]).positions);
 	node->out = new_value(b, shape, produced(b, node, shape), -1);
 	map[from->out] = node->out;
 	return 0;
 }
 
-/* Which values of the program some op takes as an image, directly or through ops that keep the
- * order? */
+/*
+ * Which values of the program some op takes as an image, directly or through ops that keep the
+ * order?
+ */
 static void mark_images(const struct nn_program *program, bool *image)
 {
 	for (int i = 0; i < program->n_outputs; i++)
@@ -220,7 +221,7 @@ static void mark_images(const struct nn_program *program, bool *image)
 		enum nn_op_layout layout = nn_ops[node->op]->layout;
 
 		for (int k = 0; k < node->n_in; k++)
-			if (layout == NN_LAYOUT_IMAGE || node->op == NN_OP_concat)
+			if (layout == NN_LAYOUT_IMAGE)
 				image[node->in[k]] |= program->values[node->in[k]].shape.rank == 3;
 			else if (layout == NN_LAYOUT_ANY || layout == NN_LAYOUT_VIEW)
 				image[node->in[k]] |= image[node->out];

@@ -1,32 +1,12 @@
 /* Parameters: their places in one flat block, and the way between canonical and packed order. */
 #include <string.h>
 
+#include "base/flush.h"
 #include "base/memory.h"
-#include "graph/bound.h"
+#include "graph/instance.h"
 
 /* Every parameter begins on a multiple of so many elements: 64 bytes in f32. */
 #define PARAM_ALIGN 16
-
-struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_node *node)
-{
-	if (node->split)
-		return (struct nn_site){
-			.attrs = &node->split->part,
-			.in = node->split->part_in,
-			.n_in = node->n_in,
-			.out = node->split->part_out,
-			.training = b->training,
-			.want_dx = node->want_dx && node->split->grouped,
-		};
-	return (struct nn_site){
-		.attrs = node->attrs,
-		.in = node->shapes,
-		.n_in = node->n_in,
-		.out = node->shape,
-		.training = b->training,
-		.want_dx = node->want_dx,
-	};
-}
 
 static bool is_buffer(const struct nn_bound_param *param)
 {
@@ -143,7 +123,7 @@ static unsigned char *at(const struct nn_graph *graph, const void *block,
 	       param->offset * nn_dtype_size(graph->bound.device->dtype);
 }
 
-/* Packs or copies; to and from are whole parameters. */
+/* Packs or copies; to and from are whole parameters in device memory. */
 static void pack(const struct nn_graph *graph, const struct nn_bound_param *param,
 		 const void *canonical, void *packed)
 {
@@ -154,8 +134,8 @@ static void pack(const struct nn_graph *graph, const struct nn_bound_param *para
 	if (kernel->packed && kernel->packed(&site, param->index))
 		kernel->pack(&site, param->index, canonical, packed);
 	else
-		memcpy(packed, canonical,
-		       param->packed * nn_dtype_size(graph->bound.device->dtype));
+		nn_queue_copy(site.queue, packed, canonical,
+			      param->packed * nn_dtype_size(graph->bound.device->dtype));
 }
 
 static void unpack(const struct nn_graph *graph, const struct nn_bound_param *param,
@@ -168,8 +148,63 @@ static void unpack(const struct nn_graph *graph, const struct nn_bound_param *pa
 	if (kernel->packed && kernel->packed(&site, param->index))
 		kernel->unpack(&site, param->index, packed, canonical);
 	else
-		memcpy(canonical, packed,
-		       param->packed * nn_dtype_size(graph->bound.device->dtype));
+		nn_queue_copy(site.queue, canonical, packed,
+			      param->packed * nn_dtype_size(graph->bound.device->dtype));
+}
+
+static size_t bytes_of(const struct nn_graph *graph, const struct nn_bound_param *param)
+{
+	return nn_shape_count(&param->desc.shape) * nn_dtype_size(graph->bound.device->dtype);
+}
+
+/* To the device's canonical values, subnormals as zeros. */
+static void write_flushed(const struct nn_graph *graph, const void *values, size_t bytes)
+{
+	enum nn_dtype dtype = graph->bound.device->dtype;
+	_Alignas(64) char part[8192];
+
+	for (size_t at = 0, n; at < bytes; at += n) {
+		n = bytes - at < sizeof part ? bytes - at : sizeof part;
+		memcpy(part, (const char *)values + at, n);
+		nn_flush_values(part, n / nn_dtype_size(dtype), dtype);
+		nn_queue_write(graph->bound.queue, (char *)graph->canonical + at, part, n);
+	}
+}
+
+/* pack and unpack, canonical being the host's. No subnormal gets in. */
+static void put(const struct nn_graph *graph, const struct nn_bound_param *param,
+		const void *canonical, void *packed)
+{
+	if (graph->bound.queue) {
+		write_flushed(graph, canonical, bytes_of(graph, param));
+		pack(graph, param, graph->canonical, packed);
+	} else {
+		pack(graph, param, canonical, packed);
+		nn_flush_values(packed, param->packed, graph->bound.device->dtype);
+	}
+}
+
+static void get(const struct nn_graph *graph, const struct nn_bound_param *param,
+		const void *packed, void *canonical)
+{
+	unpack(graph, param, packed, graph->bound.queue ? graph->canonical : canonical);
+	if (graph->bound.queue)
+		nn_queue_read(graph->bound.queue, canonical, graph->canonical,
+			      bytes_of(graph, param));
+}
+
+int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err)
+{
+	const struct nn_bound *b = &graph->bound;
+	size_t most = 1;
+
+	if (!b->queue)
+		return 0;
+	for (int i = 0; i < b->n_params; i++)
+		if (bytes_of(graph, &b->params[i]) > most)
+			most = bytes_of(graph, &b->params[i]);
+	graph->canonical = nn_memory_new(b->queue, most, err);
+	return graph->canonical ? 0 : -1;
 }
 
 bool nn_graph_has(const struct nn_graph *graph, int param)
@@ -198,14 +233,10 @@ bool nn_graph_trains(const struct nn_graph *graph, int param)
 
 size_t nn_graph_channels(const struct nn_graph *graph, int param)
 {
-	const struct nn_split *split = nn_graph_has(graph, param)
-					       ? graph->bound.nodes[find(graph, param)->node].split
-					       : NULL;
-
-	return split ? split->units : 0;
+	return nn_graph_has(graph, param) ? graph->bound.nodes[find(graph, param)->node].units : 0;
 }
 
-size_t nn_columns_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from)
+size_t nn_column_shard_slice(size_t count, size_t channels, int r, int n_ranks, size_t *from)
 {
 	size_t each = channels ? count / channels : 0;
 
@@ -260,14 +291,21 @@ void nn_graph_unpack(const struct nn_graph *graph, int param, const void *block,
 {
 	const struct nn_bound_param *found = find(graph, param);
 
-	unpack(graph, found, at(graph, block, found), canonical);
+	get(graph, found, at(graph, block, found), canonical);
+}
+
+void nn_graph_canonical(const struct nn_graph *graph, int param, const void *block, void *to)
+{
+	const struct nn_bound_param *found = find(graph, param);
+
+	unpack(graph, found, at(graph, block, found), to);
 }
 
 void nn_graph_pack(const struct nn_graph *graph, int param, const void *canonical, void *block)
 {
 	const struct nn_bound_param *found = find(graph, param);
 
-	pack(graph, found, canonical, at(graph, block, found));
+	put(graph, found, canonical, at(graph, block, found));
 }
 
 void nn_graph_save(const struct nn_graph *graph, void *const *params)
@@ -279,9 +317,9 @@ void nn_graph_save(const struct nn_graph *graph, void *const *params)
 		if (!nn_graph_has(graph, i))
 			continue;
 		found = find(graph, i);
-		unpack(graph, found,
-		       at(graph, is_buffer(found) ? graph->buffers : graph->weights, found),
-		       params[i]);
+		get(graph, found,
+		    at(graph, is_buffer(found) ? graph->buffers : graph->weights, found),
+		    params[i]);
 	}
 }
 
@@ -298,8 +336,8 @@ static int load_folded(struct nn_graph *graph, const struct nn_bound_node *node,
 
 	if (w && c) {
 		nn_fold_batchnorm(b, node, params, w, c);
-		pack(graph, weight, w, at(graph, graph->weights, weight));
-		pack(graph, bias, c, at(graph, graph->weights, bias));
+		put(graph, weight, w, at(graph, graph->weights, weight));
+		put(graph, bias, c, at(graph, graph->weights, bias));
 		result = 0;
 	}
 	nn_free(w);
@@ -321,58 +359,10 @@ int nn_graph_load(struct nn_graph *graph, const void *const *params, struct nn_e
 		for (int k = 0; node->norm < 0 && k < node->n_params; k++) {
 			const struct nn_bound_param *param = &b->params[node->param + k];
 
-			pack(graph, param, params[param->source],
-			     at(graph, is_buffer(param) ? graph->buffers : graph->weights, param));
+			put(graph, param, params[param->source],
+			    at(graph, is_buffer(param) ? graph->buffers : graph->weights, param));
 		}
 	}
 	nn_graph_refresh(graph);
-	return 0;
-}
-
-static void refresh(struct nn_graph *graph, int i)
-{
-	const struct nn_bound *b = &graph->bound;
-	const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
-	const struct nn_call *call = &graph->calls[i];
-
-	if (call->derived)
-		kernel->derive(&call->site, (const void *const *)call->w,
-			       (void *)(uintptr_t)call->derived, graph->pool);
-	if (b->nodes[i].split && b->nodes[i].want_dx && !b->nodes[i].split->grouped)
-		nn_split_refresh(graph, &b->nodes[i]);
-}
-
-void nn_graph_refresh(struct nn_graph *graph)
-{
-	for (int i = 0; i < graph->bound.n_nodes; i++)
-		refresh(graph, i);
-}
-
-void nn_graph_expect(struct nn_graph *graph, void (*arrive)(void *arg, size_t end), void *arg)
-{
-	graph->arrive = arrive;
-	graph->arrive_arg = arg;
-}
-
-void nn_graph_arrive_at(struct nn_graph *graph, int i)
-{
-	const struct nn_bound_node *node = &graph->bound.nodes[i];
-	size_t end = 0;
-
-	for (int k = 0; k < node->n_params; k++) {
-		const struct nn_bound_param *param = &graph->bound.params[node->param + k];
-
-		if (!is_buffer(param) && !is_table(param) && param->offset + param->packed > end)
-			end = param->offset + param->packed;
-	}
-	if (end > 0)
-		graph->arrive(graph->arrive_arg, end);
-	refresh(graph, i);
-}
-
-void nn_graph_arrive(struct nn_graph *graph)
-{
-	for (int i = 0; graph->arrive && i < graph->bound.n_nodes; i++)
-		nn_graph_arrive_at(graph, i);
-	graph->arrive = NULL;
+	return nn_queue_wait(b->queue, err);
 }

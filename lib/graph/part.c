@@ -4,10 +4,12 @@
  * part to part, also where a part in between has no use for it.
  */
 #include "base/memory.h"
-#include "graph/bound.h"
+#include "graph/instance.h"
 
-/* The nodes among which roots are made and read: [n_values] the node that makes it, -1: an input;
- * the last that reads it. */
+/*
+ * The nodes among which roots are made and read: [n_values] the node that makes it, -1: an input;
+ * the last that reads it.
+ */
 struct span_of_life {
 	int *maker, *last;
 };
@@ -59,12 +61,8 @@ static int note_edges(struct nn_bound *b, const struct span_of_life *life, enum 
 static void keep_nodes(struct nn_bound *b, int first, int last)
 {
 	for (int i = 0; i < b->n_nodes; i++) {
-		if (i >= first && i < last)
-			continue;
-		nn_free(b->nodes[i].attrs);
-		nn_free(b->nodes[i].in);
-		nn_free(b->nodes[i].shapes);
-		nn_free(b->nodes[i].split);
+		if (i < first || i >= last)
+			nn_bound_node_fini(&b->nodes[i]);
 	}
 	for (int i = first; i < last; i++)
 		b->nodes[i - first] = b->nodes[i];
@@ -87,8 +85,10 @@ int nn_bound_part(struct nn_bound *b, int first, int last, struct nn_error *err)
 	life_free(&life);
 	if (status < 0)
 		return -1;
-	/* Outputs made earlier come along to the last part, which knows all losses; what nothing
-	 * follows goes nowhere. */
+	/*
+	 * Outputs made earlier come along to the last part, which knows all losses; what nothing
+	 * follows goes nowhere.
+	 */
 	if (last == b->n_nodes)
 		b->n_edges[NN_GOING] = 0;
 	else
@@ -97,31 +97,27 @@ int nn_bound_part(struct nn_bound *b, int first, int last, struct nn_error *err)
 	return 0;
 }
 
-static size_t count_crossing(const struct nn_bound *b, const struct span_of_life *life, int at)
+/* Elements of all roots that cross the beginning of each node: they begin to, and end. */
+static void count_crossing(const struct nn_bound *b, const struct span_of_life *life,
+			   struct nn_graph_node *nodes)
 {
-	size_t elements = 0;
+	for (int root = 0; root < b->n_values; root++) {
+		int first = life->maker[root] + 1, behind = life->last[root] + 1;
 
-	for (int root = 0; root < b->n_values; root++)
-		if (crosses(life, root, at))
-			elements += nn_bound_count(b, root);
-	return elements;
-}
-
-static uint64_t flops_of(const struct nn_bound_node *node)
-{
-	const struct nn_op *op = nn_ops[node->op];
-
-	return op->flops ? op->flops(node->attrs, node->shapes, node->n_in, &node->shape)
-			 : nn_shape_count(&node->shape);
+		if (first == 0 || first >= b->n_nodes || behind <= first)
+			continue;
+		nodes[first].elements += nn_bound_count(b, root);
+		if (behind < b->n_nodes)
+			nodes[behind].elements -= nn_bound_count(b, root);
+	}
+	for (int i = 1; i < b->n_nodes; i++)
+		nodes[i].elements += nodes[i - 1].elements;
 }
 
 int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options,
 		   struct nn_graph_node **nodes, struct nn_error *err)
 {
-	struct nn_bound b = { .program = program,
-			      .device = options->device,
-			      .columns = options->columns,
-			      .training = true };
+	struct nn_bound b = { .program = program, .device = options->device, .training = true };
 	struct span_of_life life = { NULL, NULL };
 	int n = -1;
 
@@ -133,8 +129,9 @@ int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_optio
 		goto out;
 	n = b.n_nodes;
 	for (int i = 0; i < n; i++)
-		(*nodes)[i] = (struct nn_graph_node){ b.nodes[i].line, flops_of(&b.nodes[i]),
-						      count_crossing(&b, &life, i) };
+		(*nodes)[i] =
+			(struct nn_graph_node){ b.nodes[i].line, nn_bound_flops(&b.nodes[i]), 0 };
+	count_crossing(&b, &life, *nodes);
 out:
 	life_free(&life);
 	nn_bound_fini(&b);

@@ -1,15 +1,18 @@
-/* Forward and backward: the calls prepared at bind, with the rows of a span filled in. */
+/* Forward and backward: the steps made at bind, with the rows of a span filled in. */
 #include <math.h>
 
-#include "graph/bound.h"
+#include "base/real.h"
+#include "graph/instance.h"
 
-static void put_span(const struct nn_graph *graph, int i, const struct nn_span *span)
+static void put_span(const struct nn_graph *graph, const struct nn_graph_step *step,
+		     const struct nn_span *span)
 {
-	struct nn_call *call = &graph->calls[i];
+	struct nn_call *call = step->call;
 	size_t size = nn_dtype_size(graph->bound.device->dtype);
 
 	call->rows = span->rows;
 	call->sample = span->sample;
+	call->lengths = span->lengths;
 	call->leaf = span->leaf;
 	call->n_leaves = span->n_leaves;
 	call->first = span->first;
@@ -17,8 +20,31 @@ static void put_span(const struct nn_graph *graph, int i, const struct nn_span *
 	call->group = span->group;
 	call->n_groups = span->n_groups;
 	call->statistics =
-		span->statistics ? (char *)span->statistics + graph->statistics[i] * size : NULL;
-	call->statistics_step = graph->n_statistics;
+		span->statistics ? (char *)span->statistics + step->statistics * size : NULL;
+}
+
+/* Parameters of a node whose gradients are final, the last first; buffers and tables have none. */
+static void tell(const struct nn_bound *b, const struct nn_bound_node *node,
+		 void (*ready)(void *arg, int param), void *arg)
+{
+	for (int k = node->n_params; k-- > 0;) {
+		const struct nn_bound_param *param = &b->params[node->param + k];
+
+		if (param->desc.role != NN_BUFFER && param->desc.role != NN_ROW_TABLE)
+			ready(arg, param->source);
+	}
+}
+
+void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
+		  const struct nn_span *span, void (*ready)(void *arg, int param), void *arg)
+{
+	for (const struct nn_graph_step *step = list->step, *end = step + list->n; step < end;
+	     step++) {
+		put_span(graph, step, span);
+		step->run(step->call);
+		if (ready && step->event >= 0)
+			tell(&graph->bound, &graph->bound.nodes[step->event], ready, arg);
+	}
 }
 
 static void check_span(const struct nn_graph *graph, const struct nn_span *span)
@@ -29,47 +55,21 @@ static void check_span(const struct nn_graph *graph, const struct nn_span *span)
 
 void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 {
-	const struct nn_bound *b = &graph->bound;
+	const struct nn_slot_steps *steps = graph->steps;
 
 	check_span(graph, span);
-	for (int i = 0; i < b->n_nodes && span->rows > 0; i++) {
-		put_span(graph, i, span);
-		if (graph->arrive)
-			nn_graph_arrive_at(graph, i);
-		if (b->nodes[i].split && b->nodes[i].op == NN_OP_embedding)
-			nn_rows_forward(graph, &b->nodes[i], &graph->calls[i]);
-		else if (b->nodes[i].split)
-			nn_split_forward(graph, &b->nodes[i], &graph->calls[i]);
-		else
-			b->device->kernels[b->nodes[i].op]->forward(&graph->calls[i]);
-	}
-	if (span->rows > 0)
-		graph->arrive = NULL;
+	if (span->rows == 0)
+		return;
+	nn_graph_run(graph, graph->arrive ? &steps->arriving : &steps->forward, span, NULL, NULL);
+	graph->arrive = NULL;
 }
 
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
 		       void (*ready)(void *arg, int param), void *arg)
 {
-	const struct nn_bound *b = &graph->bound;
-
 	check_span(graph, span);
-	for (int i = b->n_nodes; i-- > 0 && span->rows > 0;) {
-		const struct nn_bound_node *node = &b->nodes[i];
-
-		if (!node->backward)
-			continue;
-		put_span(graph, i, span);
-		if (node->split && node->op == NN_OP_embedding)
-			nn_rows_backward(graph, node, &graph->calls[i]);
-		else if (node->split)
-			nn_split_backward(graph, node, &graph->calls[i]);
-		else
-			b->device->kernels[node->op]->backward(&graph->calls[i]);
-		for (int k = node->n_params; ready && k-- > 0;)
-			if (b->params[node->param + k].desc.role != NN_BUFFER &&
-			    b->params[node->param + k].desc.role != NN_ROW_TABLE)
-				ready(arg, b->params[node->param + k].source);
-	}
+	if (span->rows > 0)
+		nn_graph_run(graph, &graph->steps->backward, span, ready, arg);
 }
 
 size_t nn_graph_statistics(const struct nn_graph *graph)
@@ -93,34 +93,43 @@ void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_g
 	}
 }
 
-static bool finite_f32(const float *values, size_t n)
+#define PIECE 4096 /* values looked at together */
+
+static bool all_finite(enum nn_dtype dtype, const void *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!isfinite(values[i]))
+		if (!isfinite(nn_real_at(dtype, values, i)))
 			return false;
 	return true;
 }
 
-static bool finite_f64(const double *values, size_t n)
+/* Of values in device memory, read piece by piece. */
+static bool finite_there(const struct nn_bound *b, const char *values, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!isfinite(values[i]))
+	double piece[PIECE];
+	size_t size = nn_dtype_size(b->device->dtype);
+
+	if (!b->queue)
+		return all_finite(b->device->dtype, values, n);
+	for (size_t at = 0; at < n; at += PIECE) {
+		size_t m = n - at < PIECE ? n - at : PIECE;
+
+		nn_queue_read(b->queue, piece, values + at * size, m * size);
+		if (!all_finite(b->device->dtype, piece, m))
 			return false;
+	}
 	return true;
 }
 
-int nn_graph_first_bad(const struct nn_graph *graph, size_t rows)
+int nn_graph_first_nonfinite(const struct nn_graph *graph, size_t rows)
 {
 	const struct nn_bound *b = &graph->bound;
 
 	for (int i = 0; i < b->n_nodes; i++) {
 		int root = nn_bound_root(b, b->nodes[i].out);
 		size_t n = rows * nn_bound_count(b, root);
-		const void *values = nn_graph_value_at(graph, root);
 
-		if (!graph->plan.kept[root])
-			continue;
-		if (b->device->dtype == NN_F64 ? !finite_f64(values, n) : !finite_f32(values, n))
+		if (graph->plan.kept[root] && !finite_there(b, nn_graph_value_at(graph, root), n))
 			return b->nodes[i].line;
 	}
 	return -1;

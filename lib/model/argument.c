@@ -264,7 +264,7 @@ void nn_args_print(const struct nn_layer *layer, const void *values, struct nn_t
 	}
 }
 
-void *nn_line_values(const struct nn_line *line, struct nn_error *err)
+void *nn_net_entry_values(const struct nn_net_entry *line, struct nn_error *err)
 {
 	const struct nn_statement *statement = line->statement;
 	void *values = nn_alloc(1, statement->layer->size, err);

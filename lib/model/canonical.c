@@ -1,5 +1,10 @@
-/* The canonical text of a resolved net: one layer a line, what is default left out, sizes in place
- * of `?`. */
+/*
+ * The canonical text of a resolved net: one layer a line, what is default left out, sizes in place
+ * of `?`.
+ *
+ * A kernel of conv2d is always AxB, other pairs are one number where both agree; an unnamed output
+ * of several is known by the number of its line.
+ */
 #include <string.h>
 #include "base/memory.h"
 #include "base/number.h"
@@ -19,7 +24,7 @@ static void print_columns(const struct nn_statement *statement, const char *key,
 	}
 }
 
-static void print_input(const struct nn_line *line, struct nn_text *text)
+static void print_input(const struct nn_net_entry *line, struct nn_text *text)
 {
 	char shape[NN_SHAPE_TEXT];
 
@@ -29,7 +34,8 @@ static void print_input(const struct nn_line *line, struct nn_text *text)
 }
 
 /* from= unless it is the line before. */
-static void print_from(const struct nn_net *net, const struct nn_line *line, struct nn_text *text)
+static void print_from(const struct nn_net *net, const struct nn_net_entry *line,
+		       struct nn_text *text)
 {
 	if (line->n_from == 1 && line->from[0] == line - net->lines - 1)
 		return;
@@ -40,8 +46,8 @@ static void print_from(const struct nn_net *net, const struct nn_line *line, str
 	}
 }
 
-static int print_layer(const struct nn_net *net, const struct nn_line *line, struct nn_text *text,
-		       struct nn_error *err)
+static int print_layer(const struct nn_net *net, const struct nn_net_entry *line,
+		       struct nn_text *text, struct nn_error *err)
 {
 	const struct nn_statement *statement = line->statement;
 	bool last = line == &net->lines[net->n_lines - 1];
@@ -49,7 +55,7 @@ static int print_layer(const struct nn_net *net, const struct nn_line *line, str
 	void *values;
 
 	nn_text_add(text, statement->layer->name);
-	values = nn_line_values(line, err);
+	values = nn_net_entry_values(line, err);
 	if (!values)
 		return -1;
 	nn_args_print(statement->layer, values, text);
@@ -70,7 +76,7 @@ int nn_net_print(struct nn_net *net, struct nn_error *err)
 	struct nn_text *text = &net->text;
 
 	for (int i = 0; i < net->n_lines; i++) {
-		const struct nn_line *line = &net->lines[i];
+		const struct nn_net_entry *line = &net->lines[i];
 
 		if (line->name)
 			nn_text_addf(text, "%s: ", line->name);

@@ -1,5 +1,14 @@
-/* Inputs of categories: the keys hash=, index= and cross= of an input line, and the embeddings that
- * take its values. */
+/*
+ * Inputs of categories: the keys hash=, index= and cross= of an input line, and the embeddings that
+ * take its values.
+ *
+ * An input line that an embedding takes holds numbers of categories, and nothing else may take it.
+ * Its columns share one embedding, the values of a column after those of the columns before it, so
+ * one index means one row. A value unseen in training has zeros, as it has one-hot, so no row is
+ * kept for it. hash=, cross= and index= stand at the input line: they say what the data mean.
+ * Canonical text always has rows=. Numbers travel as f32 or f64, so an embedding has at most 2^24
+ * rows.
+ */
 #include <string.h>
 #include "base/memory.h"
 #include "base/number.h"
@@ -137,7 +146,7 @@ void nn_print_categories(const struct nn_statement *statement, struct nn_text *t
 
 /* ---- who takes them ---- */
 
-static bool is_embedding(const struct nn_line *line)
+static bool is_embedding(const struct nn_net_entry *line)
 {
 	return line->statement->layer == &nn_layer_embedding;
 }
@@ -181,7 +190,7 @@ static int check_input(const struct nn_net *net, int line, struct nn_error *err)
 int nn_net_check_categories(const struct nn_net *net, struct nn_error *err)
 {
 	for (int i = 0; i < net->n_lines; i++) {
-		const struct nn_line *line = &net->lines[i];
+		const struct nn_net_entry *line = &net->lines[i];
 
 		if (line->statement->kind == NN_STATEMENT_INPUT && check_input(net, i, err))
 			return -1;
@@ -201,7 +210,7 @@ static const struct nn_net_input *input_of(const struct nn_net *net, int line)
 	for (size_t i = 0; i < net->n_inputs; i++)
 		if (net->input_lines[i] == line)
 			return &net->inputs[i];
-	NN_BUG("line %d is no input", line);
+	NN_BUG("line %d is not an input", line);
 }
 
 /* The argument of a layer that counts its input, or NULL. */
@@ -232,7 +241,8 @@ size_t nn_net_least_rows(const struct nn_net *net, int line)
 	return least;
 }
 
-int nn_line_count(const struct nn_net *net, struct nn_line *line, bool any, struct nn_error *err)
+int nn_net_entry_count(const struct nn_net *net, struct nn_net_entry *line, bool any,
+		       struct nn_error *err)
 {
 	const struct nn_statement *statement = line->statement;
 	const struct nn_layer_arg *arg = counted(statement->layer);

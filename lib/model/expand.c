@@ -1,5 +1,10 @@
-/* Statements into lines: repeats written out, names of rounds, and what each line takes its input
- * from. */
+/*
+ * Statements into lines: repeats written out, names of rounds, and what each line takes its input
+ * from.
+ *
+ * Names in nested repeats count from the outside: NAME_outer_inner. A name inside a repeat may not
+ * hide one outside.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "base/memory.h"
@@ -19,10 +24,10 @@ struct expansion {
 	int depth;
 };
 
-static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *statement,
-				struct nn_error *err)
+static struct nn_net_entry *add_line(struct nn_net *net, const struct nn_statement *statement,
+				     struct nn_error *err)
 {
-	struct nn_line *line;
+	struct nn_net_entry *line;
 
 	if (net->n_lines == net->lines_room) {
 		size_t room = net->lines_room ? 2 * (size_t)net->lines_room : 32;
@@ -35,11 +40,11 @@ static struct nn_line *add_line(struct nn_net *net, const struct nn_statement *s
 		net->lines_room = (int)room;
 	}
 	line = &net->lines[net->n_lines++];
-	*line = (struct nn_line){ .statement = statement, .number = -1, .output = -1 };
+	*line = (struct nn_net_entry){ .statement = statement, .number = -1, .output = -1 };
 	return line;
 }
 
-static int define(struct expansion *x, struct nn_line *line, const char *name, bool alias,
+static int define(struct expansion *x, struct nn_net_entry *line, const char *name, bool alias,
 		  struct nn_error *err)
 {
 	int other = nn_names_find(x->names, name);
@@ -56,7 +61,7 @@ static int define(struct expansion *x, struct nn_line *line, const char *name, b
  * last. A name that is not yet there in a round was an error in the first one, so a round never
  * sees the names of the one before ("input" would be the sample first and then that line).
  */
-static int name_line(struct expansion *x, struct nn_line *line, struct nn_error *err)
+static int name_line(struct expansion *x, struct nn_net_entry *line, struct nn_error *err)
 {
 	const char *name = line->statement->name;
 	size_t size, n;
@@ -79,7 +84,8 @@ static int name_line(struct expansion *x, struct nn_line *line, struct nn_error 
 }
 
 /* from=input where no line has that name: the sample. */
-static int find_sample(const struct expansion *x, const struct nn_line *line, struct nn_error *err)
+static int find_sample(const struct expansion *x, const struct nn_net_entry *line,
+		       struct nn_error *err)
 {
 	const struct nn_net *net = x->net;
 	int found = -1;
@@ -98,7 +104,7 @@ static int find_sample(const struct expansion *x, const struct nn_line *line, st
 	return found;
 }
 
-static int find_source(const struct expansion *x, const struct nn_line *line, const char *name,
+static int find_source(const struct expansion *x, const struct nn_net_entry *line, const char *name,
 		       struct nn_error *err)
 {
 	int found = nn_names_find(x->names, name);
@@ -118,7 +124,7 @@ static int find_source(const struct expansion *x, const struct nn_line *line, co
 				 "from=: no line before this one has the name '%s'", name);
 }
 
-static int connect(struct expansion *x, struct nn_line *line, struct nn_error *err)
+static int connect(struct expansion *x, struct nn_net_entry *line, struct nn_error *err)
 {
 	const struct nn_statement *statement = line->statement;
 	const struct nn_layer *layer = statement->layer;
@@ -158,7 +164,7 @@ static int connect(struct expansion *x, struct nn_line *line, struct nn_error *e
 static int take_line(struct expansion *x, const struct nn_statement *statement,
 		     struct nn_error *err)
 {
-	struct nn_line *line = add_line(x->net, statement, err);
+	struct nn_net_entry *line = add_line(x->net, statement, err);
 
 	if (!line)
 		return -1;

@@ -22,8 +22,8 @@ static int check_kind(const struct nn_st *st, const char *path, bool text, struc
 	if (version) {
 		nn_quote(quoted, version, strlen(version));
 		if (!nn_parse_u64(version, strcspn(version, "."), &major))
-			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is no version", path,
-				       quoted);
+			return nn_fail(err, NN_EFORMAT, "%s: nn.version '%s' is not a version",
+				       path, quoted);
 		if (major > ours)
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: nn.version '%s' is newer than this program knows (%s)",
@@ -115,12 +115,12 @@ static int check_tensors(struct nn_model_file *file, const char *path, struct nn
 
 /* ---- reading ---- */
 
-static const struct nn_shape *weight_shape(const struct nn_st *st, const struct nn_line *line)
+static const struct nn_shape *weight_shape(const struct nn_st *st, const struct nn_net_entry *line)
 {
 	char name[NN_NAME_LENGTH * 8 + 16];
 	const struct nn_st_tensor *tensor;
 
-	snprintf(name, sizeof name, "%s.weight", nn_line_name(line));
+	snprintf(name, sizeof name, "%s.weight", nn_net_entry_name(line));
 	tensor = nn_st_find(st, name);
 	return tensor && tensor->shape.rank >= 2 ? &tensor->shape : NULL;
 }

@@ -1,9 +1,12 @@
-/* Initial values of parameters: uniform numbers by Philox, each element's its own whatever else is
- * in the model. */
+/*
+ * Initial values of parameters: uniform numbers by Philox, each element's its own whatever else is
+ * in the model.
+ */
 #include <math.h>
 #include <string.h>
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/real.h"
 #include "model/initial.h"
 #include "model/net.h"
 
@@ -51,14 +54,6 @@ static double bound_of(enum nn_initial initial, const struct nn_op_param *desc)
 	return 0;
 }
 
-static void store(void *values, enum nn_dtype dtype, size_t i, double value)
-{
-	if (dtype == NN_F64)
-		((double *)values)[i] = value;
-	else
-		((float *)values)[i] = (float)value;
-}
-
 /* Element i: the numbers of counter i/4, lane i%4; an f32 value is the f64 one rounded. */
 static void fill_uniform(void *values, enum nn_dtype dtype, size_t n, double bound, uint64_t seed,
 			 uint32_t stream)
@@ -68,16 +63,16 @@ static void fill_uniform(void *values, enum nn_dtype dtype, size_t n, double bou
 	for (size_t i = 0; i < n; i++) {
 		if (i % 4 == 0)
 			nn_philox(seed, i / 4, stream, 0, random);
-		store(values, dtype, i, bound * ((double)(random[i % 4] >> 8) * 0x1p-23 - 1));
+		nn_real_put(dtype, values, i, bound * ((double)(random[i % 4] >> 8) * 0x1p-23 - 1));
 	}
 }
 
-static void clear_padding(const struct nn_embedding *e, enum nn_dtype dtype, void *values)
+static void clear_padding(const struct nn_op_param *desc, enum nn_dtype dtype, void *values)
 {
-	size_t bytes = e->size * nn_dtype_size(dtype);
+	size_t bytes = desc->shape.dim[1] * nn_dtype_size(dtype);
 
-	if (e->padding != NN_NO_ROW)
-		memset((char *)values + e->padding * bytes, 0, bytes);
+	if (desc->padding != NN_NO_ROW)
+		memset((char *)values + desc->padding * bytes, 0, bytes);
 }
 
 /* which: number of the parameter among those of its line. */
@@ -90,7 +85,7 @@ static void fill(const struct nn_net *net, const struct nn_program_param *param,
 
 	if (param->desc.init == NN_INIT_ZERO || param->desc.init == NN_INIT_ONE) {
 		for (size_t i = 0; i < n; i++)
-			store(values, dtype, i, param->desc.init == NN_INIT_ONE);
+			nn_real_put(dtype, values, i, param->desc.init == NN_INIT_ONE);
 		return;
 	}
 	bound = bound_of(nn_initial_of(statement->layer, statement->values), &param->desc);
@@ -99,8 +94,8 @@ static void fill(const struct nn_net *net, const struct nn_program_param *param,
 	else
 		fill_uniform(values, dtype, n, bound, seed,
 			     NN_STREAM_INIT + 16 * (uint32_t)which + 256 * (uint32_t)param->line);
-	if (net->program->nodes[param->node].op == NN_OP_embedding)
-		clear_padding(net->program->nodes[param->node].attrs, dtype, values);
+	if (param->desc.role == NN_ROW_TABLE)
+		clear_padding(&param->desc, dtype, values);
 }
 
 int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, void *const *params,

@@ -1,4 +1,9 @@
-/* Initial values of parameters: the choices of init=, shared by the layers that take it. */
+/*
+ * Initial values of parameters: the choices of init=, shared by the layers that take it.
+ *
+ * init= knows default (that of PyTorch's layer), kaiming-uniform, xavier-uniform and zeros; no
+ * normal distributions.
+ */
 #ifndef NN_MODEL_INITIAL_H
 #define NN_MODEL_INITIAL_H
 

@@ -27,7 +27,7 @@ static int parse_from(const struct nn_net *net, struct nn_statement *statement,
 
 		if (!nn_is_name(at, length))
 			return nn_statement_fail(net, statement, err,
-						 "from=: '%s' is no name of a line",
+						 "from=: '%s' is not a name of a line",
 						 nn_quote(quoted, at, length));
 		statement->from[statement->n_from] = nn_strndup(at, length, err);
 		if (!statement->from[statement->n_from++])
@@ -89,8 +89,10 @@ static int parse_columns(const struct nn_net *net, struct nn_statement *statemen
 	return parse_list(net, statement, "columns=", value, err);
 }
 
-/* target= is kept as a list for the data room too: a column stands in quotes only where its name
- * needs them. */
+/*
+ * target= is kept as a list for the data room too: a column stands in quotes only where its name
+ * needs them.
+ */
 static int parse_target(const struct nn_net *net, struct nn_statement *statement,
 			const struct nn_word *value, struct nn_error *err)
 {

@@ -1,5 +1,7 @@
-/* A layer is a row: name, arguments, what it means, and how it becomes ops. Parsing, canonical text
- * and nn-layers(7) read it. */
+/*
+ * A layer is a row: name, arguments, what it means, and how it becomes ops. Parsing, canonical text
+ * and nn-layers(7) read it.
+ */
 #ifndef NN_MODEL_LAYER_H
 #define NN_MODEL_LAYER_H
 
@@ -55,8 +57,10 @@ struct nn_layer {
 	const struct nn_layer_arg *args; /* NULL: none */
 	size_t size;                     /* of the layer's struct */
 	int min_in, max_in;              /* inputs; max_in 0: any number */
-	/* Append the line's ops; the output value, or -1 with an error that does not name line and
-	 * layer. */
+	/*
+	 * Append the line's ops; the output value, or -1 with an error that does not name line and
+	 * layer.
+	 */
 	int (*expand)(const struct nn_expansion *line, const void *values, struct nn_error *err);
 };
 
@@ -80,15 +84,18 @@ int nn_expand_op(const struct nn_expansion *line, enum nn_op_id op, const void *
 bool nn_arg_by_place(const struct nn_layer_arg *arg);
 /* Defaults of all that have one; the rest is zero. */
 void nn_args_default(const struct nn_layer *layer, void *values);
-/* After the last word: what is still missing is copied from its `like`. given: bit i for argument
- * i. */
+/*
+ * After the last word: what is still missing is copied from its `like`. given: bit i for argument
+ * i.
+ */
 void nn_args_complete(const struct nn_layer *layer, void *values, unsigned given);
 /* Read one value; errors say what is allowed. */
 int nn_arg_parse(const struct nn_layer_arg *arg, const char *text, size_t n, void *values,
 		 struct nn_error *err);
 /* " OUT KxK key=value ..." without defaults. */
 void nn_args_print(const struct nn_layer *layer, const void *values, struct nn_text *text);
-/* AxBx...: false if it is none, or of more than NN_MAX_RANK dimensions, or one exceeds NN_ARG_MAX.
+/*
+ * AxBx...: false if it is none, or of more than NN_MAX_RANK dimensions, or one exceeds NN_ARG_MAX.
  */
 bool nn_parse_dims(const char *text, size_t n, size_t *dims, int *rank);
 

@@ -30,8 +30,11 @@ struct nn_net_input {
 	bool categories; /* an embedding takes it: its values are numbers of categories, from 0 */
 	size_t hash;     /* values are hashed to so many numbers; 0: they are not */
 	bool index;      /* columns hold the numbers themselves */
-	const char *const *crosses; /* columns hashed together, each a list as target is below; with
-				       columns NULL there are no others */
+	/*
+	 * columns hashed together, each a list as target is below; with columns NULL there are no
+	 * others
+	 */
+	const char *const *crosses;
 	size_t n_crosses;
 	size_t least; /* the least rows= of embeddings that take it; 0: none says it */
 	size_t rows;  /* categories there are: hash, or what nn_net_give_rows said; 0: not known */
@@ -39,12 +42,17 @@ struct nn_net_input {
 struct nn_net_output {
 	const char *
 		name; /* NULL: the only one; an unnamed one of several: its canonical line number */
-	const char *target; /* target=COLUMN,...; a column with a comma or quote stands in quotes
-			       ("" is a quote); NULL */
+	/*
+	 * target=COLUMN,...; a column with a comma or quote stands in quotes ("" is a quote); NULL
+	 */
+	const char *target;
 	double weight;
-	bool open;   /* its size is `?` */
-	size_t size; /* OUT of the dense or conv2d it comes from, through layers that keep the
-			shape; 0: `?` or not known */
+	bool open; /* its size is `?` */
+	/*
+	 * OUT of the dense or conv2d it comes from, through layers that keep the shape; 0: `?` or
+	 * not known
+	 */
+	size_t size;
 	struct nn_shape shape; /* after resolving */
 };
 size_t nn_net_n_inputs(const struct nn_net *net); /* at least 1 */
@@ -61,8 +69,10 @@ const struct nn_net_output *nn_net_output(const struct nn_net *net, size_t i);
 int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size_t *sizes,
 		   struct nn_error *err);
 const struct nn_program *nn_net_program(const struct nn_net *net); /* NULL before resolving */
-/* So many categories does input i have, by its data: rows of the embeddings that take it and do not
- * say rows=. */
+/*
+ * So many categories does input i have, by its data: rows of the embeddings that take it and do not
+ * say rows=.
+ */
 void nn_net_give_rows(struct nn_net *net, size_t i, size_t rows);
 const char *
 nn_net_text(const struct nn_net *net); /* canonical, lines end in \n; NULL before resolving */
@@ -77,11 +87,11 @@ struct nn_net_line {
 };
 int nn_net_n_lines(const struct nn_net *net);
 struct nn_net_line nn_net_line(const struct nn_net *net, int line);
-/* "conv2d" of canonical line n */
-const char *nn_net_layer_name(const struct nn_net *net, int line);
 
-/* Initial values of all parameters (Philox; by default as PyTorch's layers), params[i]: canonical,
- * dtype f32 or f64; f32 values are the f64 ones rounded. */
+/*
+ * Initial values of all parameters (Philox; by default as PyTorch's layers), params[i]: canonical,
+ * dtype f32 or f64; f32 values are the f64 ones rounded.
+ */
 int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, void *const *params,
 		struct nn_error *err);
 
@@ -90,8 +100,10 @@ bool nn_is_layer(const char *word, size_t n);
 
 /* ---- the file ---- */
 
-/* Metadata: the version this program writes (a larger major is refused), and the key that marks a
- * training state. */
+/*
+ * Metadata: the version this program writes (a larger major is refused), and the key that marks a
+ * training state.
+ */
 #define NN_MODEL_VERSION "1"
 #define NN_META_STATE "nn.state"
 
@@ -124,11 +136,15 @@ int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum
 			const void *const *params, const char *input_json, const char *target_json,
 			const char *train_json, struct nn_error *err);
 
-/* Memory for all parameters of a program, one allocation: params[i] canonical. Free with
- * nn_free(params). */
+/*
+ * Memory for all parameters of a program, one allocation: params[i] canonical. Free with
+ * nn_free(params).
+ */
 void **nn_params_new(const struct nn_program *program, enum nn_dtype dtype, struct nn_error *err);
-/* counts[i] elements of each, NULL where that is 0; counts NULL: all of all. What fills or copies
- * parameters leaves NULL ones out. */
+/*
+ * counts[i] elements of each, NULL where that is 0; counts NULL: all of all. What fills or copies
+ * parameters leaves NULL ones out.
+ */
 void **nn_params_some(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts,
 		      struct nn_error *err);
 void nn_params_copy(const struct nn_program *program, enum nn_dtype dtype, const size_t *counts,

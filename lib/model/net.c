@@ -1,17 +1,19 @@
-/* A net from its text: what may stand in it as a whole, and what it says of its inputs and outputs.
+/*
+ * A net from its text: what may stand in it as a whole, and what it says of its inputs and outputs.
  */
 #include <stdio.h>
 #include <string.h>
 #include "base/memory.h"
 #include "model/net.h"
 
-static bool is_last(const struct nn_net *net, const struct nn_line *line)
+static bool is_last(const struct nn_net *net, const struct nn_net_entry *line)
 {
 	return line == &net->lines[net->n_lines - 1];
 }
 
 /* A line of a net may be what nobody wants: unused, or marked for what it is not. */
-static int check_line(const struct nn_net *net, const struct nn_line *line, struct nn_error *err)
+static int check_line(const struct nn_net *net, const struct nn_net_entry *line,
+		      struct nn_error *err)
 {
 	const struct nn_statement *statement = line->statement;
 	bool output = statement->output || is_last(net, line);
@@ -74,7 +76,7 @@ static int check(const struct nn_net *net, struct nn_error *err)
 }
 
 /* The size that the text says for a line's output: that of the product it comes from. */
-static size_t said_size(const struct nn_net *net, const struct nn_line *line)
+static size_t said_size(const struct nn_net *net, const struct nn_net_entry *line)
 {
 	while (line->statement->layer && !line->statement->layer->shapes)
 		line = &net->lines[line->from[0]];
@@ -137,13 +139,13 @@ static int describe_outputs(struct nn_net *net, struct nn_error *err)
 	if (!net->outputs || !net->output_lines)
 		return -1;
 	for (int i = 0; i < net->n_lines; i++) {
-		struct nn_line *line = &net->lines[i];
+		struct nn_net_entry *line = &net->lines[i];
 		size_t o = net->n_outputs;
 
 		if (!line->statement->output && !is_last(net, line))
 			continue;
 		net->outputs[o] = (struct nn_net_output){
-			.name = n == 1 ? NULL : nn_line_name(line),
+			.name = n == 1 ? NULL : nn_net_entry_name(line),
 			.target = line->statement->target,
 			.weight = line->statement->weight,
 			.open = line->statement->open,
@@ -160,7 +162,7 @@ static int index_layers(struct nn_net *net, struct nn_error *err)
 	net->layer_lines = nn_alloc((size_t)net->n_layers, sizeof *net->layer_lines, err);
 	for (int i = 0; net->layer_lines && i < net->n_lines; i++)
 		if (net->lines[i].number >= 0) {
-			struct nn_line *line = &net->lines[i];
+			struct nn_net_entry *line = &net->lines[i];
 
 			net->layer_lines[line->number] = i;
 			snprintf(line->number_text, sizeof line->number_text, "%d",
@@ -245,11 +247,6 @@ const char *nn_net_text(const struct nn_net *net)
 int nn_net_n_lines(const struct nn_net *net)
 {
 	return net->n_layers;
-}
-
-const char *nn_net_layer_name(const struct nn_net *net, int line)
-{
-	return net->lines[net->layer_lines[line]].statement->layer->name;
 }
 
 bool nn_is_layer(const char *word, size_t n)

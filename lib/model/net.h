@@ -47,7 +47,7 @@ struct nn_statement {
 };
 
 /* A line of the canonical text. */
-struct nn_line {
+struct nn_net_entry {
 	const struct nn_statement *statement;
 	char *name; /* NULL: none */
 	int *from;  /* lines */
@@ -63,7 +63,7 @@ struct nn_line {
 };
 
 /* As its tensors are named: its name, else its number. */
-static inline const char *nn_line_name(const struct nn_line *line)
+static inline const char *nn_net_entry_name(const struct nn_net_entry *line)
 {
 	return line->name ? line->name : line->number_text;
 }
@@ -76,7 +76,7 @@ struct nn_net {
 	struct nn_statement *statements;
 	size_t n_statements, statements_room;
 	struct nn_statement implied; /* the input line that was left out */
-	struct nn_line *lines;
+	struct nn_net_entry *lines;
 	int n_lines, lines_room;
 	int n_layers;
 	int *layer_lines; /* line of layer i */
@@ -98,8 +98,10 @@ int nn_net_read(struct nn_net *net, const char *text, size_t n, bool is_inline,
 		struct nn_error *err);
 void nn_statement_fini(struct nn_statement *statement);
 
-/* category.c: what stands at an input line whose values are numbers of categories, and who may take
- * those. */
+/*
+ * category.c: what stands at an input line whose values are numbers of categories, and who may take
+ * those.
+ */
 int nn_input_hash(const struct nn_net *net, struct nn_statement *statement,
 		  const struct nn_word *value, struct nn_error *err);
 int nn_input_index(const struct nn_net *net, struct nn_statement *statement,
@@ -111,9 +113,12 @@ int nn_net_check_categories(const struct nn_net *net, struct nn_error *err);
 bool nn_net_has_categories(const struct nn_net *net, int line);
 /* The least rows= of those that take it, 0: none. */
 size_t nn_net_least_rows(const struct nn_net *net, int line);
-/* Set line->rows of a layer that counts its input; fails where its own rows are fewer. any: the
- * rows may be unknown. */
-int nn_line_count(const struct nn_net *net, struct nn_line *line, bool any, struct nn_error *err);
+/*
+ * Set line->rows of a layer that counts its input; fails where its own rows are fewer. any: the
+ * rows may be unknown.
+ */
+int nn_net_entry_count(const struct nn_net *net, struct nn_net_entry *line, bool any,
+		       struct nn_error *err);
 /* The keys of an input line as canonical text has them. */
 void nn_print_categories(const struct nn_statement *statement, struct nn_text *text);
 
@@ -127,7 +132,7 @@ int nn_net_try(struct nn_net *net, struct nn_error *err);
 int nn_net_print(struct nn_net *net, struct nn_error *err);
 
 /* argument.c: a copy of the layer's struct with what stands for `?`; nn_free. */
-void *nn_line_values(const struct nn_line *line, struct nn_error *err);
+void *nn_net_entry_values(const struct nn_net_entry *line, struct nn_error *err);
 
 /* fail.c: fail with "PLACE:LINE: LAYER: ..." for a statement. */
 int nn_statement_fail(const struct nn_net *net, const struct nn_statement *statement,
@@ -143,8 +148,10 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement,
 		     const struct nn_word *word, const char *equals, unsigned *given,
 		     struct nn_error *err);
 
-/* file.c: as nn_model_file_read, from tensors that were read; st belongs to the file, or is freed
- * on failure. */
+/*
+ * file.c: as nn_model_file_read, from tensors that were read; st belongs to the file, or is freed
+ * on failure.
+ */
 int nn_model_file_take(struct nn_model_file **file, struct nn_st *st, const char *path,
 		       const char *text, struct nn_error *err);
 

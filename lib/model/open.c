@@ -91,6 +91,6 @@ int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *op
 		return nn_fail_errno(err, NN_EFORMAT, "%s", operand);
 	if (strpbrk(operand, " \t\n") || nn_is_layer(operand, strlen(operand)))
 		return nn_net_parse(net, "-m", operand, strlen(operand), true, err);
-	return nn_fail(err, NN_EUSAGE, "-m: '%s' is no such file, and no layer's name",
-		       nn_quote(quoted, operand, strlen(operand)));
+	return nn_fail(err, NN_EUSAGE, "%s: no such file, and not the name of a layer",
+		       *operand ? nn_quote(quoted, operand, strlen(operand)) : "\"\"");
 }

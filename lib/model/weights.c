@@ -1,5 +1,7 @@
-/* Weights made elsewhere: a safetensors or .npz file, a directory of *.npy named as tensors, or
- * NAME=FILE,NAME=FILE. */
+/*
+ * Weights made elsewhere: a safetensors or .npz file, a directory of *.npy named as tensors, or
+ * NAME=FILE,NAME=FILE.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
@@ -144,25 +146,25 @@ int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err
 	return status;
 }
 
-bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char *),
-		     const char *path)
+int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *path), void *arg)
 {
 	struct list l = { 0 };
 	struct nn_error ignored;
-	bool found = false;
+	int status = 0;
 
 	if (is_directory(operand)
 		    ? list_directory(&l, operand, &ignored) == 0
 		    : nn_weights_is_list(operand) && list_pairs(&l, operand, &ignored) == 0)
-		for (size_t i = 0; i < l.n; i++)
-			found |= same(l.files[i].path, path);
+		for (size_t i = 0; status == 0 && i < l.n; i++)
+			status = visit(arg, l.files[i].path);
 	list_free(&l);
-	return found;
+	return status;
 }
 
 /* ---- kernels ---- */
 
-/* Does some layer see an image as a vector? Then a kernel from Keras has its rows in another order.
+/*
+ * Does some layer see an image as a vector? Then a kernel from Keras has its rows in another order.
  */
 static bool flattens_images(const struct nn_program *program)
 {

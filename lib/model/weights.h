@@ -1,4 +1,9 @@
-/* Weights made elsewhere, in the forms that -m TEXT takes. */
+/*
+ * Weights made elsewhere, in the forms that -m TEXT takes.
+ *
+ * Of .npy and .npz weights NAME.kernel is accepted for dense layers alone, and not behind a
+ * flatten of pictures, whose rows Keras orders otherwise.
+ */
 #ifndef NN_MODEL_WEIGHTS_H
 #define NN_MODEL_WEIGHTS_H
 
@@ -9,10 +14,10 @@
 int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err);
 /* Does operand look like NAME=FILE,...? An existing file wins. */
 bool nn_weights_is_list(const char *operand);
-/* Is path one of the .npy files that operand names? */
-bool nn_weights_hold(const char *operand, bool (*same)(const char *, const char *),
-		     const char *path);
-/* `NAME.kernel` [in,out] of dense layers (Keras) become `NAME.weight` [out,in]. Of .npy files only.
+/* The .npy files that operand names, where it is a directory or a list. */
+int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *path), void *arg);
+/*
+ * `NAME.kernel` [in,out] of dense layers (Keras) become `NAME.weight` [out,in]. Of .npy files only.
  */
 int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error *err);
 /* Refuse what such a kernel cannot say: the order of rows behind an image that is flattened. */

@@ -12,11 +12,6 @@ struct ends {
 	bool *seen; /* [values] */
 };
 
-static bool is_product(const struct nn_node *node)
-{
-	return node->op == NN_OP_dense || node->op == NN_OP_conv2d;
-}
-
 static void mark(struct ends *e, int value)
 {
 	if (e->seen[value])
@@ -27,9 +22,9 @@ static void mark(struct ends *e, int value)
 
 		if (node->out != value)
 			continue;
-		if (is_product(node))
+		if (nn_op_is_product(node->op))
 			e->line[node->line] = true;
-		for (int k = 0; k < node->n_in && !is_product(node); k++)
+		for (int k = 0; k < node->n_in && !nn_op_is_product(node->op); k++)
 			mark(e, node->in[k]);
 	}
 }
@@ -47,9 +42,9 @@ static bool *wide_lines(const struct nn_net *net, bool *hidden, struct nn_error 
 		for (int o = 0; o < p->n_outputs; o++)
 			mark(&e, p->outputs[o].value);
 		for (int i = 0; i < p->n_nodes; i++)
-			*hidden |= is_product(&p->nodes[i]) && !e.line[p->nodes[i].line];
+			*hidden |= nn_op_is_product(p->nodes[i].op) && !e.line[p->nodes[i].line];
 		for (int i = 0; i < p->n_nodes && *hidden; i++)
-			if (is_product(&p->nodes[i]))
+			if (nn_op_is_product(p->nodes[i].op))
 				e.line[p->nodes[i].line] = !e.line[p->nodes[i].line];
 	}
 	nn_free(e.seen);
@@ -59,10 +54,9 @@ static bool *wide_lines(const struct nn_net *net, bool *hidden, struct nn_error 
 	return NULL;
 }
 
-static size_t out_of(const struct nn_node *node)
+static size_t out_of(const struct nn_program *p, const struct nn_node *node)
 {
-	return node->op == NN_OP_dense ? ((const struct nn_dense *)node->attrs)->out
-				       : ((const struct nn_conv2d *)node->attrs)->out;
+	return nn_ops[node->op]->product(node->attrs, &p->values[node->in[0]].shape).out;
 }
 
 size_t nn_widest(const struct nn_net *net)
@@ -72,9 +66,9 @@ size_t nn_widest(const struct nn_net *net)
 	size_t most = 0;
 
 	for (int i = 0; wide && i < p->n_nodes; i++)
-		if (is_product(&p->nodes[i]) && wide[p->nodes[i].line] &&
-		    out_of(&p->nodes[i]) > most)
-			most = out_of(&p->nodes[i]);
+		if (nn_op_is_product(p->nodes[i].op) && wide[p->nodes[i].line] &&
+		    out_of(p, &p->nodes[i]) > most)
+			most = out_of(p, &p->nodes[i]);
 	nn_free(wide);
 	return most;
 }

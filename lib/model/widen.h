@@ -1,5 +1,7 @@
-/* The same network with layers of other widths, as text: what it costs to be wider, or to have
- * rounder numbers. */
+/*
+ * The same network with layers of other widths, as text: what it costs to be wider, or to have
+ * rounder numbers.
+ */
 #ifndef NN_MODEL_WIDEN_H
 #define NN_MODEL_WIDEN_H
 
@@ -14,8 +16,10 @@ size_t nn_widest(const struct nn_net *net);
 /* Are they layers whose own values are no output? */
 bool nn_widens_hidden(const struct nn_net *net);
 
-/* The canonical text with width(arg, OUT) in place of each such OUT. The net has to be resolved;
- * text is added to. */
+/*
+ * The canonical text with width(arg, OUT) in place of each such OUT. The net has to be resolved;
+ * text is added to.
+ */
 int nn_widened(const struct nn_net *net, size_t (*width)(void *arg, size_t out), void *arg,
 	       struct nn_text *text, struct nn_error *err);
 

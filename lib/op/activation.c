@@ -1,19 +1,37 @@
 /* Element by element functions of one input, and softmax: activation, dropout, softmax. */
 #include "op/common.h"
 
+const char *nn_activation_name(enum nn_activation kind)
+{
+	static const char *const names[] = {
+		"identity",
+#define NN_ACTIVATION(ID, id, name, ...) name,
+#include "op/activations.def"
+	};
+
+	return names[kind];
+}
+
+double nn_activation_slope(enum nn_activation kind)
+{
+	static const double slopes[] = {
+		0,
+#define NN_ACTIVATION(ID, id, name, argument, slope, ...) slope,
+#include "op/activations.def"
+	};
+
+	return slopes[kind];
+}
+
 bool nn_activation_from_y(enum nn_activation kind, double slope)
 {
 	switch (kind) {
-	case NN_ACT_NONE:
-	case NN_ACT_RELU:
-	case NN_ACT_SIGMOID:
-	case NN_ACT_TANH:
-		return true;
-	case NN_ACT_LEAKY_RELU:
-	case NN_ACT_ELU:
-		return slope > 0;
+#define NN_ACTIVATION(ID, id, name, argument, usual, most, help, from_y, ...) \
+	case NN_ACT_##ID: \
+		return from_y;
+#include "op/activations.def"
 	default:
-		return false;
+		return true;
 	}
 }
 
@@ -39,18 +57,25 @@ const struct nn_op nn_op_activation = {
 	.name = "activation",
 	.attrs_size = sizeof(struct nn_activation_attrs),
 	.layout = NN_LAYOUT_ANY,
-	.flags = NN_OP_NEEDS_X | NN_OP_NEEDS_Y,
+	.role = NN_ROLE_ACTIVATION,
+	.flags = NN_OP_NEEDS_X | NN_OP_NEEDS_Y | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.infer = same_infer,
 	.needs = activation_needs,
 };
+
+static bool dropout_view(const void *attrs, bool training)
+{
+	return !training || ((const struct nn_dropout *)attrs)->p == 0;
+}
 
 /* Elements are numbered in the order they are held; backward draws the same numbers again. */
 const struct nn_op nn_op_dropout = {
 	.name = "dropout",
 	.attrs_size = sizeof(struct nn_dropout),
 	.layout = NN_LAYOUT_ANY,
-	.flags = NN_OP_TRAIN_ONLY,
+	.flags = NN_OP_TRAIN_ONLY | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.infer = same_infer,
+	.view = dropout_view,
 };
 
 static int softmax_infer(const void *attrs, const struct nn_shape *in, int n_in,

@@ -3,6 +3,17 @@
 
 #include "op/common.h"
 
+struct nn_op_param nn_op_param(const char *name, enum nn_param_role role, enum nn_init init,
+			       struct nn_shape shape, size_t fan_in)
+{
+	return (struct nn_op_param){ .name = name,
+				     .role = role,
+				     .init = init,
+				     .shape = shape,
+				     .fan_in = fan_in,
+				     .padding = NN_NO_ROW };
+}
+
 int nn_op_one_input(int n_in, struct nn_error *err)
 {
 	if (n_in != 1)

@@ -1,5 +1,7 @@
-/* What the ops of this room share: sentences about shapes, windows over images, counts that cannot
- * wrap. */
+/*
+ * What the ops of this room share: sentences about shapes, windows over images, counts that cannot
+ * wrap.
+ */
 #ifndef NN_OP_COMMON_H
 #define NN_OP_COMMON_H
 
@@ -17,6 +19,9 @@ struct nn_slide {
 int nn_slide_infer(const struct nn_slide *slide, const struct nn_shape *in, size_t out[2],
 		   struct nn_error *err);
 
+/* A parameter that is not a table. */
+struct nn_op_param nn_op_param(const char *name, enum nn_param_role role, enum nn_init init,
+			       struct nn_shape shape, size_t fan_in);
 /* The op takes one input, of any shape. */
 int nn_op_one_input(int n_in, struct nn_error *err);
 /* No arithmetic: .flops of ops that only move values. */

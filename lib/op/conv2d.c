@@ -1,5 +1,7 @@
-/* conv2d: cross-correlation over C,H,W, as nn.Conv2d; fusion may put an epilogue and a max-pooling
- * behind it. */
+/*
+ * conv2d: cross-correlation over C,H,W, as nn.Conv2d; fusion may put an epilogue and a max-pooling
+ * behind it.
+ */
 #include "op/common.h"
 
 static int check_channels(const struct nn_conv2d *conv, const struct nn_shape *in,
@@ -43,10 +45,10 @@ static int conv2d_infer(const void *attrs, const struct nn_shape *in, int n_in,
 	if (nn_op_one_image(in, n_in - conv->epilogue.residual, err) ||
 	    check_channels(conv, in, err) || convolved(conv, in, out, err))
 		return -1;
-	if (conv->pooled) {
+	if (conv->pooling.on) {
 		struct nn_shape image = *out;
 
-		return nn_op_infer_pool(&conv->pool, &image, out, err);
+		return nn_op_infer_pool(&conv->pooling.window, &image, out, err);
 	}
 	return 0;
 }
@@ -59,12 +61,10 @@ static int conv2d_params(const void *attrs, const struct nn_shape *in, int n_in,
 	size_t fan_in = channels * conv->kernel[0] * conv->kernel[1];
 
 	(void)n_in;
-	out[0] = (struct nn_op_param){
-		"weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
-		nn_shape4(conv->out, channels, conv->kernel[0], conv->kernel[1]), fan_in
-	};
-	out[1] = (struct nn_op_param){ "bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(conv->out),
-				       fan_in };
+	out[0] = nn_op_param("weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
+			     nn_shape4(conv->out, channels, conv->kernel[0], conv->kernel[1]),
+			     fan_in);
+	out[1] = nn_op_param("bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(conv->out), fan_in);
 	return conv->bias ? 2 : 1;
 }
 
@@ -76,13 +76,15 @@ static uint64_t conv2d_flops(const void *attrs, const struct nn_shape *in, int n
 	struct nn_shape image = *out;
 
 	(void)n_in;
-	if (conv->pooled && convolved(conv, in, &image, NULL))
+	if (conv->pooling.on && convolved(conv, in, &image, NULL))
 		return 0;
 	return nn_op_count(2, taps, nn_shape_count(&image));
 }
 
-/* A pooled output still tells the derivative of an activation: only the largest values have a
- * gradient. */
+/*
+ * A pooled output still tells the derivative of an activation: only the largest values have a
+ * gradient.
+ */
 static unsigned conv2d_needs(const void *attrs)
 {
 	const struct nn_conv2d *conv = attrs;
@@ -90,13 +92,56 @@ static unsigned conv2d_needs(const void *attrs)
 	return NN_OP_NEEDS_X | (conv->epilogue.activation != NN_ACT_NONE ? NN_OP_NEEDS_Y : 0);
 }
 
+/* Pairs of an output and a tap that lie inside the image, along one side. */
+static uint64_t taps_inside(const struct nn_conv2d *c, size_t in, int side)
+{
+	size_t kernel = c->kernel[side], stride = c->stride[side], dilation = c->dilation[side];
+	size_t pad = c->pad[side], out = (in + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+	uint64_t n = 0;
+
+	for (size_t k = 0; k < kernel; k++)
+		for (size_t o = 0; o < out; o++)
+			n += o * stride + k * dilation - pad < in;
+	return n;
+}
+
+static uint64_t conv2d_flops_inside(const void *attrs, const struct nn_shape *in)
+{
+	const struct nn_conv2d *conv = attrs;
+
+	return nn_op_count(2 * taps_inside(conv, in->dim[1], 0), taps_inside(conv, in->dim[2], 1),
+			   nn_op_count(in->dim[0] / conv->groups, conv->out, 1));
+}
+
+static struct nn_op_product conv2d_product(const void *attrs, const struct nn_shape *in)
+{
+	const struct nn_conv2d *conv = attrs;
+
+	return (struct nn_op_product){ .in = in->dim[0],
+				       .out = conv->out,
+				       .groups = conv->groups,
+				       .taps = conv->kernel[0] * conv->kernel[1] };
+}
+
+static void conv2d_narrow(void *attrs, size_t out, size_t groups)
+{
+	((struct nn_conv2d *)attrs)->out = out;
+	((struct nn_conv2d *)attrs)->groups = groups;
+}
+
 const struct nn_op nn_op_conv2d = {
 	.name = "conv2d",
 	.attrs_size = sizeof(struct nn_conv2d),
 	.layout = NN_LAYOUT_IMAGE,
 	.flags = NN_OP_NEEDS_X,
+	.bias = offsetof(struct nn_conv2d, bias),
+	.epilogue = offsetof(struct nn_conv2d, epilogue),
+	.pooling = offsetof(struct nn_conv2d, pooling),
 	.infer = conv2d_infer,
 	.params = conv2d_params,
 	.flops = conv2d_flops,
+	.flops_inside = conv2d_flops_inside,
 	.needs = conv2d_needs,
+	.product = conv2d_product,
+	.narrow = conv2d_narrow,
 };

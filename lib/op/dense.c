@@ -27,10 +27,9 @@ static int dense_params(const void *attrs, const struct nn_shape *in, int n_in,
 	size_t fan_in = in->dim[in->rank - 1];
 
 	(void)n_in;
-	out[0] = (struct nn_op_param){ "weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
-				       nn_shape2(dense->out, fan_in), fan_in };
-	out[1] = (struct nn_op_param){ "bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(dense->out),
-				       fan_in };
+	out[0] = nn_op_param("weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
+			     nn_shape2(dense->out, fan_in), fan_in);
+	out[1] = nn_op_param("bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(dense->out), fan_in);
 	return dense->bias ? 2 : 1;
 }
 
@@ -49,13 +48,42 @@ static unsigned dense_needs(const void *attrs)
 	return NN_OP_NEEDS_X | (dense->epilogue.activation != NN_ACT_NONE ? NN_OP_NEEDS_Y : 0);
 }
 
+static struct nn_op_product dense_product(const void *attrs, const struct nn_shape *in)
+{
+	const struct nn_dense *dense = attrs;
+
+	return (struct nn_op_product){ .in = in->dim[in->rank - 1],
+				       .out = dense->out,
+				       .groups = 1,
+				       .taps = 1,
+				       .channels = dense->channels,
+				       .positions = dense->positions };
+}
+
+static void dense_narrow(void *attrs, size_t out, size_t groups)
+{
+	(void)groups;
+	((struct nn_dense *)attrs)->out = out;
+}
+
+static void dense_flattened(void *attrs, size_t channels, size_t positions)
+{
+	((struct nn_dense *)attrs)->channels = channels;
+	((struct nn_dense *)attrs)->positions = positions;
+}
+
 const struct nn_op nn_op_dense = {
 	.name = "dense",
 	.attrs_size = sizeof(struct nn_dense),
 	.layout = NN_LAYOUT_DENSE,
 	.flags = NN_OP_NEEDS_X,
+	.bias = offsetof(struct nn_dense, bias),
+	.epilogue = offsetof(struct nn_dense, epilogue),
 	.infer = dense_infer,
 	.params = dense_params,
 	.flops = dense_flops,
 	.needs = dense_needs,
+	.product = dense_product,
+	.narrow = dense_narrow,
+	.flattened = dense_flattened,
 };

@@ -1,4 +1,8 @@
-/* embedding: rows of a table by their numbers, as nn.Embedding; added up, as nn.EmbeddingBag. */
+/*
+ * embedding: rows of a table by their numbers, as nn.Embedding; added up, as nn.EmbeddingBag.
+ *
+ * Values begin uniform within sqrt(3): mean and variance of PyTorch's normal ones.
+ */
 #include "op/common.h"
 
 static int embedding_infer(const void *attrs, const struct nn_shape *in, int n_in,
@@ -22,8 +26,8 @@ static int embedding_infer(const void *attrs, const struct nn_shape *in, int n_i
 			NN_MOST_ROWS, e->rows, e->size);
 	if (e->padding != NN_NO_ROW && e->padding >= e->rows)
 		return nn_fail(err, NN_EFAIL,
-			       "padding=%zu is no row of the table, which has 0 to %zu", e->padding,
-			       e->rows - 1);
+			       "padding=%zu is not a row of the table, which has 0 to %zu",
+			       e->padding, e->rows - 1);
 	*out = *in;
 	if (!e->sum)
 		out->rank++;
@@ -42,7 +46,9 @@ static int embedding_params(const void *attrs, const struct nn_shape *in, int n_
 				       .role = NN_ROW_TABLE,
 				       .init = NN_INIT_UNIT,
 				       .shape = nn_shape2(e->rows, e->size),
-				       .fan_in = e->size };
+				       .fan_in = e->size,
+				       .padding = e->padding,
+				       .lazy = e->lazy };
 	return 1;
 }
 

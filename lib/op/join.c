@@ -19,6 +19,8 @@ static uint64_t join_flops(const void *attrs, const struct nn_shape *in, int n_i
 const struct nn_op nn_op_add = {
 	.name = "add",
 	.layout = NN_LAYOUT_ANY,
+	.role = NN_ROLE_SUM,
+	.flags = NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.infer = same_infer,
 	.flops = join_flops,
 };
@@ -26,7 +28,7 @@ const struct nn_op nn_op_add = {
 const struct nn_op nn_op_mul = {
 	.name = "mul",
 	.layout = NN_LAYOUT_ANY,
-	.flags = NN_OP_NEEDS_X,
+	.flags = NN_OP_NEEDS_X | NN_OP_Y_ON_X,
 	.infer = same_infer,
 	.flops = join_flops,
 };
@@ -59,10 +61,30 @@ static int concat_infer(const void *attrs, const struct nn_shape *in, int n_in,
 	return nn_op_check_size(out, err);
 }
 
+/* One axis in memory, whatever the order: [outer][inner of input i], along dim 1. */
+static void concat_lay_out(void *attrs, struct nn_shape *in, int n_in)
+{
+	struct nn_concat *concat = attrs;
+	static const int in_image[] = { 2, 0, 1 }; /* C,H,W as axes of H,W,C */
+	static const int axis_dim[] = { 1, 2, 0 };
+	bool image = in[0].rank == 3;
+	int axis = image ? in_image[concat->dim] : concat->dim;
+
+	for (int i = 0; i < n_in; i++) {
+		struct nn_shape from = in[i];
+
+		in[i] = nn_shape2(1, 1);
+		for (int k = 0; k < from.rank; k++)
+			in[i].dim[k < axis ? 0 : 1] *= from.dim[image ? axis_dim[k] : k];
+	}
+	concat->dim = 1;
+}
+
 const struct nn_op nn_op_concat = {
 	.name = "concat",
 	.attrs_size = sizeof(struct nn_concat),
-	.layout = NN_LAYOUT_ANY,
+	.layout = NN_LAYOUT_IMAGE,
 	.infer = concat_infer,
+	.lay_out = concat_lay_out,
 	.flops = nn_op_no_flops,
 };

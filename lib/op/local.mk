@@ -9,7 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/op/join.c \
 	lib/op/norm.c \
 	lib/op/op.h \
-	lib/op/ops.def \
+	lib/op/activations.def lib/op/ops.def \
 	lib/op/pool.c \
 	lib/op/program.c \
 	lib/op/program.h \

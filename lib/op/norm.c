@@ -1,5 +1,7 @@
-/* Normalizations: batchnorm over groups of rows, layernorm over the last dimension, as nn.BatchNorm
- * and nn.LayerNorm. */
+/*
+ * Normalizations: batchnorm over groups of rows, layernorm over the last dimension, as nn.BatchNorm
+ * and nn.LayerNorm.
+ */
 #include "op/common.h"
 
 static int batchnorm_infer(const void *attrs, const struct nn_shape *in, int n_in,
@@ -26,12 +28,10 @@ static int batchnorm_params(const void *attrs, const struct nn_shape *in, int n_
 
 	(void)attrs;
 	(void)n_in;
-	out[0] = (struct nn_op_param){ "weight", NN_NORM, NN_INIT_ONE, channels, in->dim[0] };
-	out[1] = (struct nn_op_param){ "bias", NN_NORM, NN_INIT_ZERO, channels, in->dim[0] };
-	out[2] = (struct nn_op_param){ "running_mean", NN_BUFFER, NN_INIT_ZERO, channels,
-				       in->dim[0] };
-	out[3] =
-		(struct nn_op_param){ "running_var", NN_BUFFER, NN_INIT_ONE, channels, in->dim[0] };
+	out[0] = nn_op_param("weight", NN_NORM, NN_INIT_ONE, channels, in->dim[0]);
+	out[1] = nn_op_param("bias", NN_NORM, NN_INIT_ZERO, channels, in->dim[0]);
+	out[2] = nn_op_param("running_mean", NN_BUFFER, NN_INIT_ZERO, channels, in->dim[0]);
+	out[3] = nn_op_param("running_var", NN_BUFFER, NN_INIT_ONE, channels, in->dim[0]);
 	return 4;
 }
 
@@ -57,7 +57,9 @@ const struct nn_op nn_op_batchnorm = {
 	.name = "batchnorm",
 	.attrs_size = sizeof(struct nn_batchnorm),
 	.layout = NN_LAYOUT_IMAGE,
-	.flags = NN_OP_NEEDS_X | NN_OP_ROWS_COUPLED,
+	.role = NN_ROLE_NORM,
+	.flags = NN_OP_NEEDS_X | NN_OP_ROWS_COUPLED | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
+	.epilogue = offsetof(struct nn_batchnorm, epilogue),
 	.infer = batchnorm_infer,
 	.params = batchnorm_params,
 	.flops = norm_flops,
@@ -87,8 +89,8 @@ static int layernorm_params(const void *attrs, const struct nn_shape *in, int n_
 
 	(void)attrs;
 	(void)n_in;
-	out[0] = (struct nn_op_param){ "weight", NN_NORM, NN_INIT_ONE, nn_shape1(last), last };
-	out[1] = (struct nn_op_param){ "bias", NN_NORM, NN_INIT_ZERO, nn_shape1(last), last };
+	out[0] = nn_op_param("weight", NN_NORM, NN_INIT_ONE, nn_shape1(last), last);
+	out[1] = nn_op_param("bias", NN_NORM, NN_INIT_ZERO, nn_shape1(last), last);
 	return 2;
 }
 

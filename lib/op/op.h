@@ -1,5 +1,7 @@
-/* What an operation means: attributes, shape rule, parameters, cost, what its gradient needs. No
- * arithmetic. */
+/*
+ * What an operation means: attributes, shape rule, parameters, cost, what its gradient needs. No
+ * arithmetic.
+ */
 #ifndef NN_OP_OP_H
 #define NN_OP_OP_H
 
@@ -20,18 +22,15 @@ enum nn_op_id {
 
 enum nn_activation {
 	NN_ACT_NONE,
-	NN_ACT_RELU,
-	NN_ACT_LEAKY_RELU,
-	NN_ACT_ELU,
-	NN_ACT_GELU,
-	NN_ACT_SILU,
-	NN_ACT_SIGMOID,
-	NN_ACT_TANH,
-	NN_ACT_SOFTPLUS,
+#define NN_ACTIVATION(ID, ...) NN_ACT_##ID,
+#include "op/activations.def"
+	NN_N_ACTIVATIONS
 };
 
-/* y = act(product + bias + residual): what fusion puts behind a product or a batchnorm; all zero:
- * nothing. */
+/*
+ * y = act(product + bias + residual): what fusion puts behind a product or a batchnorm; all zero:
+ * nothing.
+ */
 struct nn_epilogue {
 	enum nn_activation activation;
 	double slope;  /* leaky-relu's slope, elu's alpha */
@@ -42,13 +41,21 @@ struct nn_window {                           /* of a pooling */
 	size_t kernel[2], stride[2], pad[2]; /* height, width */
 };
 
+/* What fusion puts behind an epilogue: the largest value of each window is the output. */
+struct nn_pooled {
+	bool on;
+	struct nn_window window;
+};
+
 struct nn_dense {
 	size_t out;
 	bool bias;
 	struct nn_epilogue epilogue; /* set by fusion only */
-	/* The input vector is a flattened image held with channels last: element hw * channels + c
+	/*
+	 * The input vector is a flattened image held with channels last: element hw * channels + c
 	 * in memory is c * positions + hw in the canonical weight. channels 0: not so. Set by
-	 * layout only. */
+	 * layout only.
+	 */
 	size_t channels, positions;
 };
 
@@ -56,9 +63,7 @@ struct nn_conv2d {
 	size_t out, kernel[2], stride[2], pad[2], dilation[2], groups;
 	bool bias;
 	struct nn_epilogue epilogue; /* set by fusion only */
-	bool pooled; /* set by fusion only: maxpool2d `pool` follows the epilogue; the node's output
-			is pooled */
-	struct nn_window pool;
+	struct nn_pooled pooling;    /* set by fusion only */
 };
 
 struct nn_pool2d {
@@ -74,8 +79,10 @@ struct nn_batchnorm { /* over channels (dim 0) of C,H,W, or features of a vector
 struct nn_layernorm {
 	double eps;
 }; /* over the last dimension */
-/* Row x of a table for each number x of the input; what is no row of it (not in 0..rows-1) is
- * zeros. */
+/*
+ * Row x of a table for each number x of the input; what is no row of it (not in 0..rows-1) is
+ * zeros.
+ */
 struct nn_embedding {
 	size_t rows, size;
 	size_t padding; /* this row gets no gradient and begins as zeros; NN_NO_ROW: none */
@@ -101,19 +108,39 @@ struct nn_concat {
 struct nn_reshape {
 	struct nn_shape shape;
 }; /* flatten too */
-/* Set by layout only: between channels-last and language order, per row [channels][positions] <->
- * [positions][channels]. */
+/*
+ * Set by layout only: between channels-last and language order, per row [channels][positions] <->
+ * [positions][channels].
+ */
 struct nn_permute {
 	size_t channels, positions;
 	bool to_channels_last;
+};
+
+/* Room for the attributes of any op. */
+union nn_op_attrs {
+	struct nn_dense dense;
+	struct nn_conv2d conv2d;
+	struct nn_pool2d pool2d;
+	struct nn_batchnorm batchnorm;
+	struct nn_layernorm layernorm;
+	struct nn_embedding embedding;
+	struct nn_dropout dropout;
+	struct nn_activation_attrs activation;
+	struct nn_softmax softmax;
+	struct nn_concat concat;
+	struct nn_reshape reshape;
+	struct nn_permute permute;
 };
 
 /* ---- the table ---- */
 
 #define NN_MAX_PARAMS 4
 
-/* NORM: gamma, beta; TABLE: a weight [rows, size] of which a batch needs some rows; BUFFER: not
- * trained (running statistics) */
+/*
+ * NORM: gamma, beta; TABLE: a weight [rows, size] of which a batch needs some rows; BUFFER: not
+ * trained (running statistics)
+ */
 enum nn_param_role { NN_WEIGHT, NN_BIAS, NN_NORM, NN_ROW_TABLE, NN_BUFFER };
 enum nn_init {
 	NN_INIT_KAIMING_UNIFORM,
@@ -129,6 +156,9 @@ struct nn_op_param {
 	enum nn_init init;
 	struct nn_shape shape; /* canonical: dense [out,in], conv2d [out,in/groups,kh,kw] */
 	size_t fan_in;
+	/* NN_ROW_TABLE */
+	size_t padding; /* this row begins as zeros and stays so; NN_NO_ROW: none */
+	bool lazy;      /* an update leaves rows as they are that the batch did not have */
 };
 
 /* How an op wants its samples held inside (numerics.md, Layout). */
@@ -145,14 +175,49 @@ enum nn_op_layout {
 #define NN_OP_ROWS_COUPLED 4u  /* batchnorm: a row depends on its group */
 #define NN_OP_TRAIN_ONLY 8u    /* dropout: identity at prediction */
 #define NN_OP_NUMBERS_ROWS 16u /* inputs are numbers of rows: there is no gradient towards them */
+#define NN_OP_Y_ON_X 32u       /* y may lie where x[0] does, unless backward reads x */
+#define NN_OP_DX_ON_DY 64u     /* one dx may lie where dy does */
+
+/*
+ * Ops that a graph inserts, or lets the op before them do, are known by what they do; the role says
+ * which attributes they have.
+ */
+enum nn_op_role {
+	NN_ROLE_NONE,
+	NN_ROLE_PERMUTE,    /* struct nn_permute: change of order in memory */
+	NN_ROLE_RESHAPE,    /* struct nn_reshape: another shape, or a value of its own */
+	NN_ROLE_SUM,        /* of all inputs */
+	NN_ROLE_ACTIVATION, /* struct nn_activation_attrs */
+	NN_ROLE_MAXPOOL,    /* struct nn_pool2d */
+	NN_ROLE_NORM,       /* struct nn_batchnorm: of running values a linear map per channel */
+};
+
+/*
+ * A product as its channels: each out-channel of each position is a chain over the in-channels of
+ * its group and `taps` positions of the input.
+ */
+struct nn_op_product {
+	size_t in, out, groups, taps;
+	/* in-channels are a flattened image held channels last (struct nn_dense); 0: not so */
+	size_t channels, positions;
+};
 
 struct nn_op {
 	const char *name;
 	size_t attrs_size;
 	enum nn_op_layout layout;
+	enum nn_op_role role;
 	unsigned flags; /* needs: for the unfused op; needs() may refine */
-	/* Language shapes of one row in, of one row out; the error says what does not fit and both
-	 * shapes. */
+	/*
+	 * Where in the attributes they lie; 0: the op has none. bias: bool; epilogue: struct
+	 * nn_epilogue, whose residual may share memory with y, and its gradient with dy; pooling:
+	 * struct nn_pooled.
+	 */
+	size_t bias, epilogue, pooling;
+	/*
+	 * Language shapes of one row in, of one row out; the error says what does not fit and both
+	 * shapes.
+	 */
 	int (*infer)(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
 		     struct nn_error *err);
 	/* Parameters in file order; NULL: none. Returns their number. */
@@ -161,13 +226,56 @@ struct nn_op {
 	/* Of one row forward; multiply and add are 2. NULL: one per output element. */
 	uint64_t (*flops)(const void *attrs, const struct nn_shape *in, int n_in,
 			  const struct nn_shape *out);
+	/* The same without what falls into padding; NULL: all of flops. */
+	uint64_t (*flops_inside)(const void *attrs, const struct nn_shape *in);
 	unsigned (*needs)(const void *attrs); /* NULL: flags */
+	/* Does the op leave values as they are, so that y is a view of x[0]? NULL: never. */
+	bool (*view)(const void *attrs, bool training);
+	/* The product that the op is for an input of this shape; NULL: none. */
+	struct nn_op_product (*product)(const void *attrs, const struct nn_shape *in);
+	/* Products: the same attributes for other out-channels in other groups. */
+	void (*narrow)(void *attrs, size_t out, size_t groups);
+	/* NN_LAYOUT_DENSE: the input is a flattened image held channels last (0, 0: it is not). */
+	void (*flattened)(void *attrs, size_t channels, size_t positions);
+	/* Attributes and shapes with axes in the order in which they lie in memory; NULL: as is. */
+	void (*lay_out)(void *attrs, struct nn_shape *in, int n_in);
 };
 
 extern const struct nn_op *const nn_ops[NN_N_OPS];
 
-/* Can the derivative be had from y alone (relu, leaky-relu with slope > 0, elu with alpha > 0,
- * sigmoid, tanh)? */
+/* The op of a role, of which there is one. */
+enum nn_op_id nn_op_of(enum nn_op_role role);
+static inline bool nn_op_is_product(enum nn_op_id op)
+{
+	return nn_ops[op]->product;
+}
+/* Is its parameter a table, whose rows the input numbers? */
+static inline bool nn_op_is_table(enum nn_op_id op)
+{
+	return nn_ops[op]->flags & NN_OP_NUMBERS_ROWS;
+}
+/* NEEDS_X, NEEDS_Y, ROWS_COUPLED of an op with these attributes. */
+unsigned nn_op_needs(enum nn_op_id op, const void *attrs);
+bool nn_op_is_view(enum nn_op_id op, const void *attrs, bool training);
+/* What lies in attributes; NULL where the op has none. */
+bool *nn_op_bias(enum nn_op_id op, void *attrs);
+struct nn_epilogue *nn_op_epilogue(enum nn_op_id op, void *attrs);
+struct nn_pooled *nn_op_pooling(enum nn_op_id op, void *attrs);
+bool nn_op_has_residual(enum nn_op_id op, const void *attrs);
+bool nn_op_is_pooled(enum nn_op_id op, const void *attrs);
+/* The attributes of an op without what fusion put behind it. */
+void nn_op_strip(enum nn_op_id op, void *attrs);
+/* The input in whose memory y may lie (nn_call), or -1; may the gradient of input k lie on dy? */
+int nn_op_in_place(enum nn_op_id op, const void *attrs, int n_in);
+bool nn_op_takes_dy(enum nn_op_id op, const void *attrs, int n_in, int k);
+/* Of one row forward. */
+uint64_t nn_op_flops(enum nn_op_id op, const void *attrs, const struct nn_shape *in, int n_in,
+		     const struct nn_shape *out);
+
+/* "leaky-relu", "identity"; the slope where none is given. */
+const char *nn_activation_name(enum nn_activation kind);
+double nn_activation_slope(enum nn_activation kind);
+/* Can the derivative be had from y alone (leaky-relu: with a slope > 0)? */
 bool nn_activation_from_y(enum nn_activation kind, double slope);
 
 #endif

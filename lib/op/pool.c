@@ -1,5 +1,7 @@
-/* Poolings over C,H,W: maxpool2d, avgpool2d (the padding counts as zeros), and the average of a
- * whole image. */
+/*
+ * Poolings over C,H,W: maxpool2d, avgpool2d (the padding counts as zeros), and the average of a
+ * whole image.
+ */
 #include "op/common.h"
 
 int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in,
@@ -44,6 +46,7 @@ const struct nn_op nn_op_maxpool2d = {
 	.name = "maxpool2d",
 	.attrs_size = sizeof(struct nn_pool2d),
 	.layout = NN_LAYOUT_IMAGE,
+	.role = NN_ROLE_MAXPOOL,
 	.infer = pool2d_infer,
 	.flops = pool2d_flops,
 };

@@ -1,4 +1,5 @@
-/* A network as a list of nodes over values, grown one node at a time in an order that can be run.
+/*
+ * A network as a list of nodes over values, grown one node at a time in an order that can be run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,7 @@ int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *att
 	    nn_ops[op]->infer(node.attrs, shapes, n_in, &out, err) ||
 	    add_params(program, &node, shapes, prefix, err))
 		goto fail;
+	node.flops = nn_op_flops(op, node.attrs, shapes, n_in, &out);
 	node.out = add_value(program, &out, err);
 	if (node.out < 0)
 		goto fail;
@@ -180,7 +182,7 @@ int nn_program_output(struct nn_program *program, int value, const char *name, s
 size_t nn_program_group(const struct nn_program *program)
 {
 	for (int i = 0; i < program->n_nodes; i++)
-		if (program->nodes[i].op == NN_OP_batchnorm)
+		if (nn_ops[program->nodes[i].op]->role == NN_ROLE_NORM)
 			return ((const struct nn_batchnorm *)program->nodes[i].attrs)->group;
 	return 0;
 }
@@ -191,11 +193,21 @@ size_t nn_program_categories(const struct nn_program *program, int input)
 
 	for (int i = 0; i < program->n_nodes; i++) {
 		const struct nn_node *node = &program->nodes[i];
-		const struct nn_embedding *e = node->attrs;
+		size_t of = node->n_params ? program->params[node->param].desc.shape.dim[0] : 0;
 
-		if (node->op == NN_OP_embedding && node->in[0] == program->inputs[input] &&
-		    (rows == 0 || e->rows < rows))
-			rows = e->rows;
+		if (nn_op_is_table(node->op) && node->in[0] == program->inputs[input] &&
+		    (rows == 0 || of < rows))
+			rows = of;
 	}
 	return rows;
+}
+
+size_t nn_program_parameters(const struct nn_program *program, bool trained)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < program->n_params; i++)
+		if (!trained || program->params[i].desc.role != NN_BUFFER)
+			n += nn_shape_count(&program->params[i].desc.shape);
+	return n;
 }

@@ -21,6 +21,7 @@ struct nn_node {
 	int n_in;
 	int *in;             /* values */
 	int out;             /* value */
+	uint64_t flops;      /* of one row forward */
 	int n_params, param; /* program.params[param .. param + n_params - 1] */
 	int line;            /* canonical line number (layers only), for messages and streams */
 };
@@ -59,5 +60,8 @@ int nn_program_output(struct nn_program *program, int value, const char *name,
 size_t nn_program_categories(const struct nn_program *program, int input);
 /* The size of batch-norm groups, 0 if there is none. */
 size_t nn_program_group(const struct nn_program *program);
+
+/* Elements of all parameters; trained: of those that are, buffers left out. */
+size_t nn_program_parameters(const struct nn_program *program, bool trained);
 
 #endif

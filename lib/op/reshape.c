@@ -1,5 +1,7 @@
-/* The same values under another shape, and the change between language order and channels last that
- * layout inserts. */
+/*
+ * The same values under another shape, and the change between language order and channels last that
+ * layout inserts.
+ */
 #include "op/common.h"
 
 static int reshape_infer(const void *attrs, const struct nn_shape *in, int n_in,
@@ -20,11 +22,20 @@ static int reshape_infer(const void *attrs, const struct nn_shape *in, int n_in,
 	return 0;
 }
 
+static bool reshape_view(const void *attrs, bool training)
+{
+	(void)attrs;
+	(void)training;
+	return true;
+}
+
 const struct nn_op nn_op_reshape = {
 	.name = "reshape",
 	.attrs_size = sizeof(struct nn_reshape),
 	.layout = NN_LAYOUT_VIEW,
+	.role = NN_ROLE_RESHAPE,
 	.infer = reshape_infer,
+	.view = reshape_view,
 	.flops = nn_op_no_flops,
 };
 
@@ -49,6 +60,7 @@ const struct nn_op nn_op_permute = {
 	.name = "permute",
 	.attrs_size = sizeof(struct nn_permute),
 	.layout = NN_LAYOUT_ANY,
+	.role = NN_ROLE_PERMUTE,
 	.infer = permute_infer,
 	.flops = nn_op_no_flops,
 };

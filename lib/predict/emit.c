@@ -1,10 +1,11 @@
-/* From a graph's raw outputs to what --emit asks for. */
+/* From a session's raw outputs to what --emit asks for. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/real.h"
 #include "predict/emit.h"
 
 static const char *const words[] = {
@@ -70,19 +71,21 @@ static int choose(struct nn_emitted *e, const char *word, struct nn_error *err)
 }
 
 int nn_emitted_open(struct nn_emitted *e, const struct nn_model *model, int output,
-		    const char *word, struct nn_graph *graph, size_t max_rows, struct nn_error *err)
+		    const char *word, size_t max_rows, struct nn_error *err)
 {
 	const struct nn_program_output *line = &model->program->outputs[output];
 	size_t n;
 
 	*e = (struct nn_emitted){ .name = line->name,
+				  .host = model->host,
 				  .dtype = model->device->dtype,
 				  .output = output };
 	e->shape = model->program->values[line->value].shape;
 	if ((size_t)output < model->schema->n_targets)
 		e->target = &model->schema->targets[output];
 	e->bce = e->target && model->losses[output].kind == NN_LOSS_BCE;
-	nn_graph_output(graph, output, &e->positions, &e->columns);
+	e->columns = nn_shape_columns(&e->shape);
+	e->positions = nn_shape_positions(&e->shape);
 	if (choose(e, word, err) < 0)
 		return -1;
 	if (!nn_mul(e->positions * e->columns, max_rows, &n))
@@ -115,16 +118,16 @@ static void unscale(const struct nn_emitted *e, const void *from, size_t n)
 	}
 }
 
-void nn_emitted_take(struct nn_emitted *e, const struct nn_model *model,
-		     const struct nn_graph *graph, size_t rows)
+void nn_emitted_take(struct nn_emitted *e, const struct nn_session *session, size_t first,
+		     size_t rows)
 {
 	size_t places = rows * e->positions, n = places * e->columns;
-	const void *raw = nn_graph_output(graph, e->output, &e->positions, &e->columns);
+	const void *raw = nn_session_raw(session, (size_t)e->output, first);
 
 	if ((e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_VALUES) && e->bce)
-		model->device->sigmoid(raw, e->values, n);
+		e->host->sigmoid(raw, e->values, n);
 	else if (e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_TOP)
-		model->device->softmax(raw, e->values, places, e->columns);
+		e->host->softmax(raw, e->values, places, e->columns);
 	else if (e->emit == NN_EMIT_VALUES && e->target && e->target->mean)
 		unscale(e, raw, n);
 	else
@@ -135,8 +138,7 @@ double nn_emitted_value(const struct nn_emitted *e, size_t row, size_t position,
 {
 	size_t i = (row * e->positions + position) * e->columns + column;
 
-	return e->dtype == NN_F64 ? ((const double *)e->values)[i]
-				  : (double)((const float *)e->values)[i];
+	return nn_real_at(e->dtype, e->values, i);
 }
 
 size_t nn_emitted_best(const struct nn_emitted *e, size_t row, size_t position)
@@ -160,4 +162,43 @@ const char *nn_emitted_label(const struct nn_emitted *e, size_t c, char buffer[2
 		return e->target->labels[c];
 	snprintf(buffer, 24, "%zu", c);
 	return buffer;
+}
+
+/* The name of number column c: the target's, else y or y1, y2, ... */
+static const char *column_name(const struct nn_emitted *e, size_t c, char buffer[24])
+{
+	if (e->target && e->target->columns && c < e->target->n_columns && e->target->columns[c])
+		return e->target->columns[c];
+	if (e->columns == 1)
+		return "y";
+	snprintf(buffer, 24, "y%zu", c + 1);
+	return buffer;
+}
+
+bool nn_emitted_by_class(const struct nn_emitted *e)
+{
+	return !e->target || e->target->labels;
+}
+
+const char *nn_emitted_name(const struct nn_emitted *e, size_t c, char buffer[24])
+{
+	return nn_emitted_by_class(e) ? nn_emitted_label(e, c, buffer) : column_name(e, c, buffer);
+}
+
+void nn_emitted_top(const struct nn_emitted *e, size_t row, size_t k, size_t *classes)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < e->columns; c++) {
+		double v = nn_emitted_value(e, row, 0, c);
+		size_t at = n;
+
+		while (at > 0 && v > nn_emitted_value(e, row, 0, classes[at - 1]))
+			at--;
+		if (at >= k)
+			continue;
+		n = n < k ? n + 1 : k;
+		memmove(classes + at + 1, classes + at, (n - 1 - at) * sizeof *classes);
+		classes[at] = c;
+	}
 }

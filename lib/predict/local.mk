@@ -1,10 +1,16 @@
 # lib/predict
 lib_libnn_la_SOURCES += \
-	lib/predict/door.c \
+	lib/predict/idle.c \
+	lib/predict/idle.h \
 	lib/predict/emit.c \
 	lib/predict/emit.h \
+	lib/predict/encode.c \
+	lib/predict/encode.h \
+	lib/predict/loss.c \
+	lib/predict/loss.h \
 	lib/predict/metrics-blocks.c \
 	lib/predict/metrics-figures.c \
+	lib/predict/metrics-report.c \
 	lib/predict/metrics-sums.h \
 	lib/predict/metrics.c \
 	lib/predict/metrics.h \
@@ -13,9 +19,20 @@ lib_libnn_la_SOURCES += \
 	lib/predict/options.c \
 	lib/predict/predict.c \
 	lib/predict/predict.h \
+	lib/predict/run-blocks.c \
+	lib/predict/run-log.c \
+	lib/predict/run-score.c \
+	lib/predict/run-write.c \
 	lib/predict/run.c \
 	lib/predict/run.h \
+	lib/predict/nn.c \
 	lib/predict/session.c \
+	lib/predict/session.h \
+	lib/predict/transform.c \
+	lib/predict/transform.h \
+	lib/predict/write-inside.h \
+	lib/predict/write-json.c \
 	lib/predict/write-npy.c \
+	lib/predict/write-table.c \
 	lib/predict/write.c \
 	lib/predict/write.h

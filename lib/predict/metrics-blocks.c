@@ -1,4 +1,5 @@
-/* Sums over blocks of rows, added along a tree whose shape follows from the number of rows alone.
+/*
+ * Sums over blocks of rows, added along a tree whose shape follows from the number of rows alone.
  */
 #include <string.h>
 

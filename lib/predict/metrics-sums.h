@@ -46,4 +46,16 @@ void nn_metrics_clear_sums(struct nn_metrics *metrics);
 /* Fills total: what is open behind what waits, from the right. */
 void nn_metrics_sum_up(const struct nn_metrics *metrics);
 
+/* A figure of an output as a whole, of each label or target column, or of both. */
+struct nn_figure {
+	const char *name;
+	bool (*applies)(const struct nn_metrics *metrics);
+	bool count, after; /* it is a whole number; as a whole it follows the figures of each */
+	double (*whole)(const struct nn_metrics *metrics);
+	double (*each)(const struct nn_metrics *metrics, size_t column);
+};
+
+/* In the order of --score; ends with name NULL. nn_metrics_sum_up comes first. */
+extern const struct nn_figure nn_figures[];
+
 #endif

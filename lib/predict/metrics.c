@@ -3,39 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/real.h"
 #include "predict/metrics-sums.h"
 
-static const char *const loss_names[] = {
-	[NN_LOSS_CROSS_ENTROPY] = "cross-entropy",
-	[NN_LOSS_MSE] = "mse",
-	[NN_LOSS_BCE] = "bce",
-	[NN_LOSS_HUBER] = "huber",
-	[NN_LOSS_MAE] = "mae",
-};
-#define N_LOSSES (sizeof loss_names / sizeof *loss_names)
-
-const char *nn_loss_name(enum nn_loss_kind kind)
-{
-	return loss_names[kind];
-}
-
-int nn_loss_find(const char *name)
-{
-	for (size_t i = 0; i < N_LOSSES; i++)
-		if (strcmp(loss_names[i], name) == 0)
-			return (int)i;
-	return -1;
-}
-
-/* Above this many classes the table of confusions is not kept: it would be larger than the model.
+/*
+ * Above this many classes the table of confusions is not kept: it would be larger than the model.
  */
 #define MAX_CONFUSION 2048
-
-static double real_at(const struct nn_metrics *m, const void *values, size_t i)
-{
-	return m->device->dtype == NN_F64 ? ((const double *)values)[i]
-					  : (double)((const float *)values)[i];
-}
 
 static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
 {
@@ -47,10 +21,7 @@ static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
 	for (size_t i = 0; i < m->columns; i++) {
 		double weight = i < m->target->n_labels ? m->spec.class_weights[i] : 1;
 
-		if (m->device->dtype == NN_F64)
-			((double *)m->class_weights)[i] = weight;
-		else
-			((float *)m->class_weights)[i] = (float)weight;
+		nn_real_put(m->device->dtype, m->class_weights, i, weight);
 	}
 	m->spec.class_weights = NULL; /* the caller's; ours is the copy */
 	return 0;
@@ -129,10 +100,10 @@ void nn_metrics_reset(struct nn_metrics *m)
 static size_t largest(const struct nn_metrics *m, const void *values, size_t at)
 {
 	size_t best = 0;
-	double value = real_at(m, values, at);
+	double value = nn_real_at(m->device->dtype, values, at);
 
 	for (size_t c = 1; c < m->columns; c++) {
-		double v = real_at(m, values, at + c);
+		double v = nn_real_at(m->device->dtype, values, at + c);
 		if (v > value || (isnan(v) && !isnan(value))) {
 			best = c;
 			value = v;
@@ -159,8 +130,9 @@ static void add_classes(struct nn_metrics *m, const void *outputs, const int32_t
 		m->masked[i] = truth;
 		if (truth < 0)
 			continue;
-		m->open->weight +=
-			m->class_weights ? real_at(m, m->class_weights, (size_t)truth) : 1;
+		m->open->weight += m->class_weights ? nn_real_at(m->device->dtype, m->class_weights,
+								 (size_t)truth)
+						    : 1;
 		count_class(m, (size_t)truth, largest(m, outputs, i * m->columns));
 	}
 }
@@ -177,8 +149,10 @@ static void add_numbers(struct nn_metrics *m, const void *outputs, const void *t
 		for (size_t c = 0; c < m->columns; c++) {
 			double sd = m->target && m->target->sd ? m->target->sd[c] : 1;
 			double mean = m->target && m->target->mean ? m->target->mean[c] : 0;
-			double y = real_at(m, outputs, i * m->columns + c) * sd + mean;
-			double t = real_at(m, targets, i * m->columns + c) * sd + mean;
+			double y = nn_real_at(m->device->dtype, outputs, i * m->columns + c) * sd +
+				   mean;
+			double t = nn_real_at(m->device->dtype, targets, i * m->columns + c) * sd +
+				   mean;
 			struct column_sums *s = &m->open->columns[c];
 			double off = t - s->mean;
 
@@ -212,7 +186,6 @@ static void add_rows(struct nn_metrics *m, const void *outputs, const void *targ
 		.columns = m->columns,
 		.logits = outputs,
 		.class_weights = m->class_weights,
-		.scale = 1,
 		.row_loss = m->row_loss,
 	};
 
@@ -228,7 +201,7 @@ static void add_rows(struct nn_metrics *m, const void *outputs, const void *targ
 	}
 	m->device->loss(&call);
 	for (size_t i = 0; i < rows; i++)
-		m->open->loss += real_at(m, m->row_loss, i);
+		m->open->loss += nn_real_at(m->device->dtype, m->row_loss, i);
 	m->open->rows += (double)rows;
 }
 

@@ -2,24 +2,19 @@
  * Metrics of held-out rows: counts in integers, sums in f64 over blocks of rows in order, which are
  * added along a binary tree, neighbours first, so that a stream, a whole file and several ranks
  * give the same digits.
+ *
+ * A target that training never had, or that --ignore masks, counts in no metric; iou.mean and
+ * f1.macro are means over all labels. With several outputs a line begins with the output's name
+ * and a point. Sums are those of blocks of 64 rows, each in order of rows, added along the binary
+ * tree over blocks (mean and squared deviations by Chan's formula), so that any number of ranks
+ * gives the same digits.
  */
 #ifndef NN_PREDICT_METRICS_H
 #define NN_PREDICT_METRICS_H
 
 #include "data/schema.h"
 #include "device/device.h"
-
-/* The loss a model is trained with, as nn.train keeps it under the option names: "loss",
- * "class-weight" (array), "ignore" (label). */
-struct nn_loss_spec {
-	enum nn_loss_kind kind;
-	const double *class_weights; /* [n_labels] in label order, or NULL */
-	int ignore;                  /* class number that is masked, -1: none */
-};
-
-/* The name as users type it, and back; -1: unknown. */
-const char *nn_loss_name(enum nn_loss_kind kind);
-int nn_loss_find(const char *name);
+#include "predict/loss.h"
 
 struct nn_metrics;
 
@@ -51,11 +46,15 @@ void nn_metrics_keep(struct nn_metrics *metrics, void *blocks);
 void nn_metrics_close(struct nn_metrics *metrics); /* the block under way, if it has rows */
 void nn_metrics_add_block(struct nn_metrics *metrics, const void *block);
 uint64_t *nn_metrics_counts(struct nn_metrics *metrics, size_t *n);
-/* "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this
- * output. */
+/*
+ * "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this
+ * output.
+ */
 bool nn_metrics_get(const struct nn_metrics *metrics, const char *name, double *value);
-/* The lines of --score in order: line(arg, name, value, is a count) until it returns other than 0,
- * which is returned. */
+/*
+ * The lines of --score in order: line(arg, name, value, is a count) until it returns other than 0,
+ * which is returned.
+ */
 int nn_metrics_each(const struct nn_metrics *metrics,
 		    int (*line)(void *arg, const char *name, double value, bool count), void *arg);
 /* accuracy, rmse, or iou.mean for masks. */

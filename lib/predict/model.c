@@ -1,10 +1,15 @@
-/* Opening a model: its file, what it knows of its data, and one packed copy of the weights for all
- * sessions. */
+/*
+ * Opening a model: its file, what it knows of its data, and one packed copy of the weights for all
+ * sessions.
+ */
 #include <string.h>
 
+#include "base/flush.h"
 #include "base/memory.h"
 #include "file/json.h"
-#include "predict/model.h"
+#include "predict/encode.h"
+#include "predict/idle.h"
+#include "predict/session.h"
 
 static int take_class_weights(struct nn_model *model, size_t i, const struct nn_json *weights,
 			      struct nn_error *err)
@@ -36,7 +41,8 @@ static int find_label(const struct nn_target_schema *target, const char *label)
 	return -1;
 }
 
-/* What nn.train says of an output: the value itself, or where outputs differ the one of that name.
+/*
+ * What nn.train says of an output: the value itself, or where outputs differ the one of that name.
  */
 static const struct nn_json *of_output(const struct nn_model *model, const struct nn_json *train,
 				       const char *key, size_t i)
@@ -100,8 +106,7 @@ static int check_schema(const struct nn_model *model, struct nn_error *err)
 		const struct nn_target_schema *t = &schema->targets[i];
 		const struct nn_shape *shape = &program->values[program->outputs[i].value].shape;
 		size_t found = t->labels ? t->n_labels : t->n_columns;
-		size_t wanted =
-			shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+		size_t wanted = nn_shape_columns(shape);
 
 		if (t->labels ? found > wanted : found != wanted && found != nn_shape_count(shape))
 			return nn_fail(err, NN_EFORMAT, "nn.target: found %zu %s, expected %zu",
@@ -210,7 +215,8 @@ static int load_net(struct nn_model *model, const struct nn_model_source *source
 		: model->file     ? model->file->dtype
 				  : NN_F32;
 	model->device = source->device ? source->device : open_device(model, source, dtype, err);
-	return model->device ? 0 : -1;
+	model->host = model->device ? nn_device_host(model->device) : NULL;
+	return model->host ? 0 : -1;
 }
 
 static int load(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)
@@ -221,6 +227,8 @@ static int load(struct nn_model *model, const struct nn_model_source *source, st
 			    model->file ? model->file->target_json : NULL, err) < 0 ||
 	    complete_schema(model, err) < 0 || check_schema(model, err) < 0 ||
 	    take_losses(model, err) < 0)
+		return nn_fail_at(err, "%s", source->path ? source->path : "-m");
+	if (source->fields && nn_encoder_new(&model->encoder, model->schema, err) < 0)
 		return nn_fail_at(err, "%s", source->path ? source->path : "-m");
 	model->inputs =
 		count_values(model->program, model->program->inputs, model->program->n_inputs);
@@ -248,10 +256,13 @@ int nn_model_load(struct nn_model **model, const struct nn_model_source *source,
 
 struct nn_model *nn_model_open(const char *path, struct nn_error *err)
 {
-	struct nn_model_source source = { .path = path };
+	struct nn_model_source source = { .path = path, .fields = true };
 	struct nn_model *model = NULL;
+	uint64_t before = nn_flush_set(true);
 
-	return nn_model_load(&model, &source, err) < 0 ? NULL : model;
+	nn_model_load(&model, &source, err);
+	nn_flush_restore(before);
+	return model;
 }
 
 void nn_model_close(struct nn_model *model)
@@ -259,6 +270,7 @@ void nn_model_close(struct nn_model *model)
 	if (!model)
 		return;
 	nn_idle_free(model->idle);
+	nn_encoder_free(model->encoder);
 	nn_graph_free(model->weights);
 	for (size_t i = 0; model->class_weights && i < model->schema->n_targets; i++)
 		nn_free(model->class_weights[i]);
@@ -277,4 +289,40 @@ size_t nn_model_inputs(const struct nn_model *model)
 size_t nn_model_outputs(const struct nn_model *model)
 {
 	return model->outputs;
+}
+
+const char *nn_model_label(const struct nn_model *model, size_t i)
+{
+	for (int o = 0; o < model->program->n_outputs; o++) {
+		const struct nn_shape *shape =
+			&model->program->values[model->program->outputs[o].value].shape;
+		const struct nn_target_schema *target;
+		size_t n = nn_shape_count(shape), columns = nn_shape_columns(shape);
+
+		if (i >= n) {
+			i -= n;
+			continue;
+		}
+		if ((size_t)o >= model->schema->n_targets)
+			return NULL;
+		target = &model->schema->targets[o];
+		i = shape->rank == 3 ? i / nn_shape_positions(shape) : i % columns;
+		if (target->labels)
+			return i < target->n_labels ? target->labels[i] : NULL;
+		return target->columns && i < target->n_columns ? target->columns[i] : NULL;
+	}
+	return NULL;
+}
+
+const char *nn_model_column(const struct nn_model *model, size_t i)
+{
+	return model->encoder ? nn_encoder_field(model->encoder, i) : NULL;
+}
+
+int nn_model_encode(const struct nn_model *model, const char *const *fields, float *row,
+		    struct nn_error *err)
+{
+	if (!model->encoder)
+		return nn_fail(err, NN_EUSAGE, "the model was not opened for fields");
+	return nn_encoder_row(model->encoder, fields, row, err);
 }

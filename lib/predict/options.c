@@ -16,6 +16,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .type = NN_OPT_STRING,
 	  .offset = AT(model_text),
 	  .arg = "TEXT",
+	  .file = NN_OPT_READS,
 	  .help = "the network in the model language, for weights made elsewhere",
 	  .man = "The first operand is then a safetensors or .npz file whose tensors are named as "
 		 "nn-model(5) says; nn.model in "
@@ -59,6 +60,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .offset = AT(score_targets),
 	  .arg = "TARGETS",
 	  .optional_arg = true,
+	  .file = NN_OPT_READS,
 	  .help = "print metrics instead of predictions",
 	  .man = "The targets come from the file TARGETS, else from the target's column of DATA." },
 	{ .name = "target",
@@ -74,7 +76,8 @@ const struct nn_opt nn_predict_opts[] = {
 	  .fallback = "auto",
 	  .choices = auto_yes_no,
 	  .help = "whether CSV and TSV input begins with a header line",
-	  .man = "auto takes the first line for a header where one of its fields is no number." },
+	  .man = "auto takes the first line for a header where one of its fields is not a "
+		 "number." },
 	{ .name = "on-error",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(on_error),

@@ -1,4 +1,5 @@
-/* Prediction as nn-predict does it: rows from a reader through a graph to a writer, or to metrics.
+/*
+ * Prediction as nn-predict does it: rows from a reader through a graph to a writer, or to metrics.
  */
 #ifndef NN_PREDICT_PREDICT_H
 #define NN_PREDICT_PREDICT_H
@@ -25,14 +26,16 @@ extern const struct nn_opt nn_predict_opts[];
 
 struct nn_predict {
 	struct nn_predict_options options;
-	const char *model, *data; /* data NULL: stdin */
-	const char *output;       /* NULL: stdout */
-	int precision;            /* 0: as the model; 1 + dtype */
-	int threads;              /* 0: as many as there are, asked for when a whole batch comes */
-	bool any_order;           /* --reproducible=no */
-	const char *device;       /* --device; NULL: cpu */
-	size_t device_batch; /* rows at once that auto asks for: --batch where it was given, else 1
-			      */
+	const char *model, *data;       /* data NULL: stdin */
+	const char *output;             /* NULL: stdout */
+	const char *log;                /* --log; NULL: none */
+	const struct nn_opt_list *list; /* of the command line, for the log */
+	int precision;                  /* 0: as the model; 1 + dtype */
+	int threads;        /* 0: as many as there are, asked for when a whole batch comes */
+	bool any_order;     /* --reproducible=no */
+	const char *device; /* --device; NULL: cpu */
+	/* rows at once that auto asks for: --batch where it was given, else 1 */
+	size_t device_batch;
 	/* Warnings and notes, a line each; counted rows among them. */
 	void (*warn)(void *arg, const char *text);
 	void (*note)(void *arg, const char *text);

@@ -2,8 +2,10 @@
 #ifndef NN_PREDICT_RUN_H
 #define NN_PREDICT_RUN_H
 
+#include "base/log.h"
 #include "data/data.h"
 #include "predict/predict.h"
+#include "predict/write.h"
 
 /* Rows as one call of the reader gave them. */
 struct nn_run_block {
@@ -21,20 +23,27 @@ struct nn_run {
 	struct nn_model *model;
 	struct nn_rows *rows;
 	struct nn_pool *pool;
-	struct nn_graph *graph;
-	size_t bound; /* rows the graph is bound for */
+	struct nn_session *session; /* for as many rows as were there at once so far */
 	size_t batch;
-	struct nn_door *doors; /* inputs */
-	struct nn_run_block
-		blocks[3]; /* the first, of a batch, and two of more where rows are read ahead */
-	int threads;       /* that compute; 0: not asked yet */
-	struct nn_pool *ahead; /* the caller, and a thread that reads the next block; NULL: one
-				  after the other */
+	/* the first, of a batch, and two of more where rows are read ahead */
+	struct nn_run_block blocks[3];
+	int threads; /* that compute; 0: not asked yet */
+	/* the caller, and a thread that reads the next block; NULL: one after the other */
+	struct nn_pool *ahead;
 	struct nn_emitted *emitted;
 	size_t n_emitted;
 	struct nn_metrics **metrics; /* --score: one for each output */
 	struct nn_output *output;
 	struct nn_writer *writer;
+	struct nn_log *log;
+	double begin_s;  /* nn_now_s when it was opened */
+	uint64_t n_rows; /* answered so far */
+};
+
+/* Rows of a block that are run together. */
+struct nn_run_batch {
+	const struct nn_run_block *block;
+	size_t first, n;
 };
 
 static inline size_t nn_run_inputs(const struct nn_run *r)
@@ -50,10 +59,42 @@ static inline size_t nn_run_outputs(const struct nn_run *r)
 /* Model, rows, output and what stands between them; on failure too, close it. */
 int nn_run_open(struct nn_run *run, struct nn_error *err);
 void nn_run_close(struct nn_run *run);
-/* Once the first block is there, before it is computed: read tables that lie in files ahead, where
- * there is a thread for it. */
+
+/* ---- run-blocks.c ---- */
+
+int nn_run_alloc_block(const struct nn_run *run, struct nn_run_block *block, size_t max,
+		       struct nn_error *err);
+void nn_run_free_block(const struct nn_run *run, struct nn_run_block *block);
+void nn_run_read_block(struct nn_run *run, struct nn_run_block *block);
+/*
+ * Once the first block is there, before it is computed: read tables that lie in files ahead, where
+ * there is a thread for it.
+ */
 int nn_run_read_ahead(struct nn_run *run, struct nn_error *err);
-/* (Re)bind for n rows; the weights are shared, so this costs little. */
-int nn_run_bind(struct nn_run *run, size_t n, struct nn_error *err);
+/*
+ * Threads that compute. What the machine has is asked where there are rows for more than one of
+ * them: a small prediction is over before.
+ */
+int nn_run_threads(struct nn_run *run);
+
+/* ---- run-write.c: answers ---- */
+
+int nn_run_open_writer(struct nn_run *run, struct nn_error *err);
+int nn_run_write(struct nn_run *run, const struct nn_run_batch *batch, struct nn_error *err);
+
+/* ---- run-score.c: metrics in place of answers ---- */
+
+int nn_run_open_score(struct nn_run *run, struct nn_error *err);
+void nn_run_score(struct nn_run *run, const struct nn_run_batch *batch);
+int nn_run_print_score(struct nn_run *run, struct nn_error *err);
+
+/* ---- run-log.c: --log, events of outputs.md ---- */
+
+int nn_run_open_log(struct nn_run *run, struct nn_error *err);
+int nn_run_log_start(struct nn_run *run, struct nn_error *err);
+/* To standard error and into the log. */
+void nn_run_warn(struct nn_run *run, const char *text);
+/* The end: status as nn_predict_run returns it, err says why it failed. -1: the log has a gap. */
+int nn_run_log_end(struct nn_run *run, int status, struct nn_error *err);
 
 #endif

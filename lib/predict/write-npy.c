@@ -1,5 +1,7 @@
-/* .npy: one array of answers for each array of rows; spooled to an unlinked file while their number
- * is not known. */
+/*
+ * .npy: one array of answers for each array of rows; spooled to an unlinked file while their number
+ * is not known.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +10,9 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/real.h"
 #include "file/npy.h"
-#include "predict/write.h"
+#include "predict/write-inside.h"
 
 static enum nn_dtype array_dtype(const struct nn_emitted *e)
 {
@@ -86,14 +89,6 @@ static int64_t class_value(const struct nn_emitted *e, size_t c)
 	return (int64_t)c;
 }
 
-static void put_real(const struct nn_emitted *e, void *block, size_t i, double value)
-{
-	if (e->dtype == NN_F64)
-		((double *)block)[i] = value;
-	else
-		((float *)block)[i] = (float)value;
-}
-
 /* One row in language order: channels first for pictures. */
 static void fill_row(struct nn_writer *w, size_t row, bool bad)
 {
@@ -107,8 +102,9 @@ static void fill_row(struct nn_writer *w, size_t row, bool bad)
 			continue;
 		}
 		for (size_t c = 0; c < e->columns; c++)
-			put_real(e, w->block, image ? c * e->positions + p : p * e->columns + c,
-				 bad ? NAN : nn_emitted_value(e, row, p, c));
+			nn_real_put(e->dtype, w->block,
+				    image ? c * e->positions + p : p * e->columns + c,
+				    bad ? NAN : nn_emitted_value(e, row, p, c));
 	}
 }
 

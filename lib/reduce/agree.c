@@ -47,7 +47,7 @@ int nn_rank_agree(struct nn_rank *r, struct nn_error *err)
 		return 0;
 	describe(r->job->list, &mine);
 	all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
-	if (!all || nn_comm_gather(r->comm, &mine, all, sizeof mine, err) < 0)
+	if (!all || nn_comm_all_gather(r->comm, &mine, all, sizeof mine, err) < 0)
 		status = -1;
 	for (int i = 1; i < r->comm->size && status == 0; i++)
 		status = nn_rank_said_by_first(r, compare(&all[i], &all[0], i, err), err);

@@ -25,8 +25,8 @@ struct nn_allreduce_host {
 	void (*warn)(void *arg, const char *text);
 	void (*note)(void *arg, const char *text);
 	void *arg;
-	void (*attach)(struct nn_attach *attach); /* a rank's messages go there from now on; NULL:
-						     they do not */
+	/* a rank's messages go there from now on; NULL: they do not */
+	void (*attach)(struct nn_attach *attach);
 	int (*end)(int status,
 		   const struct nn_error *err); /* says the line of an error; the exit status */
 	const volatile sig_atomic_t *stop;
@@ -42,15 +42,20 @@ struct nn_allreduce {
 	int n;
 };
 
-/* What can be told from the command line alone; `rank`: this process is a rank. 0 or -1 with
- * NN_EUSAGE. */
+/*
+ * What can be told from the command line alone; `rank`: this process is a rank. 0 or -1 with
+ * NN_EUSAGE.
+ */
 int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_error *err);
 /* Several files in one process. 0 or -1. */
 int nn_allreduce_files(const struct nn_allreduce *job, struct nn_error *err);
-/* This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the
- * status of what another rank explains. */
+/*
+ * This process is a rank, or the only one: its file or frames among those of all. 0, -1, or the
+ * status of what another rank explains.
+ */
 int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err);
-/* This program with its options as ranks->ranks ranks under mpirun; the status of the whole, or -1.
+/*
+ * This program with its options as ranks->ranks ranks under mpirun; the status of the whole, or -1.
  */
 int nn_allreduce_launch(const struct nn_allreduce *job, struct nn_error *err);
 

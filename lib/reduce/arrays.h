@@ -1,5 +1,7 @@
-/* The arrays of a file or pipe, as nn-allreduce takes them: whether they agree with those of
- * others, what was found in a result. */
+/*
+ * The arrays of a file or pipe, as nn-allreduce takes them: whether they agree with those of
+ * others, what was found in a result.
+ */
 #ifndef NN_REDUCE_ARRAYS_H
 #define NN_REDUCE_ARRAYS_H
 
@@ -9,8 +11,10 @@
 #include "file/safetensors.h"
 #include "reduce/allreduce.h"
 
-/* The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by
- * piece, tensors with names lie in memory. */
+/*
+ * The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by
+ * piece, tensors with names lie in memory.
+ */
 struct nn_arrays {
 	const char *name; /* borrowed, as is kind */
 	const char *kind; /* "npy", "safetensors", "zip" (.npz) */
@@ -25,16 +29,22 @@ struct nn_arrays {
 	struct nn_block block; /* a piece; an array in another order of dimensions whole */
 };
 
-/* Every error text begins with the file's name. Zero-initialize; nn_arrays_close frees what an open
- * that failed has left, too. */
+/*
+ * Every error text begins with the file's name. Zero-initialize; nn_arrays_close frees what an open
+ * that failed has left, too.
+ */
 int nn_arrays_open(struct nn_arrays *arrays, const char *path, struct nn_error *err);
-/* .npy arrays one after the other; nn_arrays_next makes the next one the tensor `one`: 1, 0 at the
- * end, -1. */
+/*
+ * .npy arrays one after the other; nn_arrays_next makes the next one the tensor `one`: 1, 0 at the
+ * end, -1.
+ */
 int nn_arrays_open_stream(struct nn_arrays *arrays, const char *path, struct nn_error *err);
 int nn_arrays_next(struct nn_arrays *arrays, struct nn_error *err);
 void nn_arrays_close(struct nn_arrays *arrays);
-/* Values at..at+count of a tensor, valid until the next call; of an .npy array they are asked for
- * in order, without gaps. */
+/*
+ * Values at..at+count of a tensor, valid until the next call; of an .npy array they are asked for
+ * in order, without gaps.
+ */
 int nn_arrays_read(struct nn_arrays *arrays, const struct nn_st_tensor *tensor, size_t at,
 		   size_t count, const void **values, struct nn_error *err);
 
@@ -52,7 +62,8 @@ int nn_arrays_compare_ranks(const struct nn_arrays *arrays, struct nn_comm *comm
 /* `tensor "w": `, or "" where there is no name. */
 #define NN_TENSOR_LABEL (NN_QUOTED + 16)
 char *nn_tensor_label(char buffer[NN_TENSOR_LABEL], const struct nn_st_tensor *tensor);
-/* What was found in a result: an error where a value does not fit, a warning where values are NaN.
+/*
+ * What was found in a result: an error where a value does not fit, a warning where values are NaN.
  */
 int nn_arrays_found(const struct nn_allreduce_host *host, const struct nn_reduce *reduce,
 		    const struct nn_st_tensor *tensor, const struct nn_reduce_found *found,

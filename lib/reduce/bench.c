@@ -1,5 +1,7 @@
-/* nn-allreduce --bench: a row per size with nccl-tests' columns, every result compared, and the
- * line through the times. */
+/*
+ * nn-allreduce --bench: a row per size with nccl-tests' columns, every result compared, and the
+ * line through the times.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "bench/report.h"
-#include "bench/subject.h"
+#include "bench/model.h"
 #include "reduce/allreduce.h"
 
 #define BATCHES 9    /* of calls, of which the median counts */
@@ -36,12 +38,14 @@ struct bench {
 	double sum_w, sum_x, sum_y, sum_xx, sum_xy; /* of the fit */
 	double gradient_bytes;                      /* of --model */
 	bool verbose;
-	uint64_t sent, array; /* bytes of the largest array, and what the busiest rank sends for it;
-				 0: not known */
+	/* bytes of the largest array, and what the busiest rank sends for it; 0: not known */
+	uint64_t sent, array;
 };
 
-/* ---- values that every rank can compute of every other, and their sum as a plain program has it
- * ---- */
+/*
+ * ---- values that every rank can compute of every other, and their sum as a plain program has it
+ * ----
+ */
 
 /* Of no round numbers, so that another order gives other bytes. Products of many stay near 1. */
 static double value_of(const struct bench *b, int rank, size_t i)
@@ -191,8 +195,10 @@ static int count_sent(struct bench *b, enum nn_algorithm algorithm, size_t count
 
 /* ---- rows ---- */
 
-/* Bandwidth as nccl-tests defines it: bytes of the array per second, and times 2(n-1)/n what each
- * link has to carry. */
+/*
+ * Bandwidth as nccl-tests defines it: bytes of the array per second, and times 2(n-1)/n what each
+ * link has to carry.
+ */
 static int print_row(struct bench *b, enum nn_algorithm algorithm, size_t count, double s,
 		     uint64_t wrong, struct nn_error *err)
 {
@@ -262,8 +268,10 @@ static void note_number(const struct bench *b, const char *name, double value)
 	b->host->note(b->host->arg, text);
 }
 
-/* A step of a rank, then the all-reduce of all gradients: as it is, and beside the backward pass,
- * two thirds of the step. */
+/*
+ * A step of a rank, then the all-reduce of all gradients: as it is, and beside the backward pass,
+ * two thirds of the step.
+ */
 static void note_efficiency(const struct bench *b, double alpha, double beta)
 {
 	double step = b->options->step_ms * 1e-3, comm = alpha + beta * b->gradient_bytes;
@@ -292,18 +300,18 @@ static void note_sent(const struct bench *b)
 
 static int read_model(struct bench *b, struct nn_error *err)
 {
-	struct nn_subject *subject;
+	struct nn_bench_model *subject;
 
 	if (!b->options->model || b->comm->rank > 0)
 		return 0;
 	if (b->n_sizes < 2)
 		return nn_fail(err, NN_EUSAGE, "--model=%s: needs two --sizes at least",
 			       b->options->model);
-	if (nn_subject_open(&subject, b->options->model, 0, 1, err) < 0)
+	if (nn_bench_model_open(&subject, b->options->model, 0, 1, err) < 0)
 		return -1;
 	b->gradient_bytes =
-		(double)(nn_subject_parameters(subject) * nn_dtype_size(subject->dtype));
-	nn_subject_free(subject);
+		(double)(nn_bench_model_parameters(subject) * nn_dtype_size(subject->dtype));
+	nn_bench_model_free(subject);
 	return 0;
 }
 

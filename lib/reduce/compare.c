@@ -73,7 +73,8 @@ int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first,
 
 /* ---- ranks ---- */
 
-/* What a rank has, as bytes for the others: file name, kind, tensors, and the network as its hash.
+/*
+ * What a rank has, as bytes for the others: file name, kind, tensors, and the network as its hash.
  */
 static void describe(const struct nn_arrays *s, struct nn_text *text)
 {

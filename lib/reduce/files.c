@@ -1,12 +1,14 @@
-/* Several files in one process: piece by piece from .npy to .npy, tensor by tensor from safetensors
- * to safetensors. */
+/*
+ * Several files in one process: piece by piece from .npy to .npy, tensor by tensor from safetensors
+ * to safetensors.
+ */
 #include <stdint.h>
 
 #include "base/memory.h"
 #include "reduce/arrays.h"
 
-#define PIECE \
-	((size_t)256 << 10) /* bytes of each file at a time: stays in the second-level cache */
+/* bytes of each file at a time: stays in the second-level cache */
+#define PIECE ((size_t)256 << 10)
 
 struct files {
 	const struct nn_allreduce *job;

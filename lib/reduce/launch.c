@@ -1,11 +1,16 @@
-/* The process that starts the ranks of nn-allreduce and watches them. */
+/*
+ * The process that starts the ranks of nn-allreduce and watches them.
+ *
+ * --hosts and --hostfile as in nn-train, but no --timeout: ranks may wait for a pipe as long as it
+ * takes.
+ */
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/pool.h"
 #include "reduce/rank.h"
 
 /* What a rank tells comes out under the tool's name. */
-static void tell(void *arg, enum nn_say kind, const char *text)
+static void tell(void *arg, enum nn_launch_kind kind, const char *text)
 {
 	const struct nn_allreduce_host *host = arg;
 

@@ -3,7 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "reduce/allreduce.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "reduce/rank.h"
 
 #define AT(member) offsetof(struct nn_allreduce_options, member)
 
@@ -72,6 +74,7 @@ const struct nn_opt nn_allreduce_bench_opts[] = {
 	  .type = NN_OPT_STRING,
 	  .offset = AT(model),
 	  .arg = "MODEL",
+	  .file = NN_OPT_READS,
 	  .help = "say how many of N ranks' steps would remain for this model, a file or text, "
 		  "with --step-ms" },
 	{ .name = "step-ms",
@@ -83,6 +86,28 @@ const struct nn_opt nn_allreduce_bench_opts[] = {
 	  .help = "milliseconds that one rank's step takes without the others" },
 	{ .name = NULL },
 };
+
+/* Inputs, which the result may replace: those of all ranks that are started here. */
+static int check_files(const struct nn_allreduce *job, uint64_t ranks, struct nn_error *err)
+{
+	size_t n = job->n == 1 && ranks > 1 ? (size_t)ranks : (size_t)job->n;
+	struct nn_file_use *files = nn_alloc(n + 1, sizeof *files, err);
+	char **names = nn_alloc(n + 1, sizeof *names, err);
+	int status = files && names ? 0 : -1;
+
+	for (size_t i = 0; status == 0 && i < n; i++) {
+		names[i] = nn_allreduce_name(job->files[job->n == 1 ? 0 : i], (int)i, err);
+		files[i] = (struct nn_file_use){ .path = names[i], .replaceable = true };
+		status = names[i] ? 0 : -1;
+	}
+	if (status == 0)
+		status = nn_files_check(job->list, files, n, err);
+	for (size_t i = 0; names && i < n; i++)
+		nn_free(names[i]);
+	nn_free(names);
+	nn_free(files);
+	return status;
+}
 
 int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_error *err)
 {
@@ -106,7 +131,7 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 	if (o->model && !o->bench)
 		return nn_fail(err, NN_EUSAGE, "--model=%s: needs --bench", o->model);
 	if (o->bench)
-		return 0;
+		return check_files(job, 0, err);
 	if (n < 1 && (ranks || !(rank || o->stream)))
 		return nn_fail(err, NN_EUSAGE, "no FILE given; see nn-allreduce --help");
 	if (n > 1 && (ranks || rank || o->stream))
@@ -118,5 +143,5 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 			       "--ranks=%" PRIu64
 			       ": expected %%r, the rank, in the name of FILE, found %s",
 			       ranks, files[0]);
-	return 0;
+	return check_files(job, ranks, err);
 }

@@ -214,7 +214,7 @@ int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 		nn_comm_close(r.comm);
 	} else if (status > 0)
 		sleep(EXPLAIN_S);
-	else if (!attach)
+	else if (!attach && r.comm->size > 1) /* MPI ends this process, too */
 		nn_comm_abort(r.comm, job->host.end(status, err));
 	return status;
 }

@@ -1,4 +1,9 @@
-/* Frames of a rank: .npy arrays that follow each other, reduced step after step. */
+/*
+ * Frames of a rank: .npy arrays that follow each other, reduced step after step.
+ *
+ * The FIFO that is read is opened first, then the one that is written. An operand without %r is an
+ * error under --ranks alone: under mpirun each machine may have a file of that name.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +17,10 @@ struct frame {
 	struct nn_shape shape;
 };
 
-/* Is there a frame on all ranks (1) or on none (0)? Of those that differ from rank 0 each speaks
- * for itself. */
+/*
+ * Is there a frame on all ranks (1) or on none (0)? Of those that differ from rank 0 each speaks
+ * for itself.
+ */
 static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all, uint64_t number,
 		 struct nn_error *err)
 {
@@ -21,7 +28,7 @@ static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all,
 	const char *many = number == 2 ? "" : "s";
 	bool differs = false;
 
-	if (nn_comm_gather(r->comm, mine, all, sizeof *mine, err) < 0)
+	if (nn_comm_all_gather(r->comm, mine, all, sizeof *mine, err) < 0)
 		return -1;
 	if (mine->there != all[0].there)
 		return mine->there
@@ -71,8 +78,10 @@ static void tell_all_nan(const struct nn_rank *r, uint64_t number, uint64_t fram
 	host->warn(host->arg, text);
 }
 
-/* A program at the other ends of two FIFOs is expected to open first the one that it writes: so
- * does this. */
+/*
+ * A program at the other ends of two FIFOs is expected to open first the one that it writes: so
+ * does this.
+ */
 int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 {
 	struct frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);

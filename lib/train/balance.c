@@ -9,16 +9,16 @@
 /* Targets of the training rows by class; ignored ones are left out. */
 static int count_classes(const struct nn_train *t, int i, uint64_t *counts, struct nn_error *err)
 {
-	size_t size = nn_dataset_target_size(t->dataset, (size_t)i), n;
+	size_t size = nn_dataset_target_size(t->task.dataset, (size_t)i), n;
 	int32_t *classes;
 
 	if (!nn_mul(size, ROWS, &n) || !(classes = nn_alloc(n, sizeof *classes, err)))
 		return -1;
-	for (uint64_t at = 0; at < t->n_rows; at += n) {
-		n = t->n_rows - at < ROWS ? (size_t)(t->n_rows - at) : ROWS;
-		nn_dataset_fill_target(t->dataset, (size_t)i, t->rows + at, n, classes);
+	for (uint64_t at = 0; at < t->task.n_rows; at += n) {
+		n = t->task.n_rows - at < ROWS ? (size_t)(t->task.n_rows - at) : ROWS;
+		nn_dataset_fill_target(t->task.dataset, (size_t)i, t->task.rows + at, n, classes);
 		for (size_t k = 0; k < n * size; k++)
-			if (classes[k] >= 0 && classes[k] != t->losses[i].ignore)
+			if (classes[k] >= 0 && classes[k] != t->task.losses[i].ignore)
 				counts[classes[k]]++;
 	}
 	nn_free(classes);
@@ -47,9 +47,10 @@ static int balance(const struct nn_train *t, int i, double *weights, size_t n_la
 int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 {
 	const char *text = t->options->class_weight;
-	const struct nn_shape *shape = &t->program->values[t->program->outputs[i].value].shape;
-	size_t n_labels = t->schema->targets[i].n_labels,
-	       columns = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
+	const struct nn_shape *shape =
+		&t->task.program->values[t->task.program->outputs[i].value].shape;
+	size_t n_labels = t->task.schema->targets[i].n_labels,
+	       columns = nn_shape_columns(shape);
 	bool balanced = strcmp(text, "balanced") == 0;
 	int n = balanced ? 0 : nn_parse_weights(text, NULL, err);
 
@@ -59,21 +60,21 @@ int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 		return nn_fail(err, NN_EFAIL,
 			       "--class-weight: found %d weights, expected %zu, one for each class",
 			       n, n_labels);
-	if (!(t->class_weights[i] = nn_alloc(columns, sizeof(double), err)))
+	if (!(t->task.class_weights[i] = nn_alloc(columns, sizeof(double), err)))
 		return -1;
 	for (size_t c = 0; c < columns; c++)
-		t->class_weights[i][c] = 1; /* also of outputs that no label has */
-	if (balanced ? balance(t, i, t->class_weights[i], n_labels, err) < 0
-		     : nn_parse_weights(text, t->class_weights[i], err) < 0)
+		t->task.class_weights[i][c] = 1; /* also of outputs that no label has */
+	if (balanced ? balance(t, i, t->task.class_weights[i], n_labels, err) < 0
+		     : nn_parse_weights(text, t->task.class_weights[i], err) < 0)
 		return -1;
-	t->losses[i].class_weights = t->class_weights[i];
+	t->task.losses[i].class_weights = t->task.class_weights[i];
 	return 0;
 }
 
 void nn_balance_free(struct nn_train *t)
 {
-	for (int i = 0; t->class_weights && i < t->n_outputs; i++)
-		nn_free(t->class_weights[i]);
-	nn_free(t->class_weights);
-	t->class_weights = NULL;
+	for (int i = 0; t->task.class_weights && i < t->task.n_outputs; i++)
+		nn_free(t->task.class_weights[i]);
+	nn_free(t->task.class_weights);
+	t->task.class_weights = NULL;
 }

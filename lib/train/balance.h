@@ -1,4 +1,8 @@
-/* --class-weight: what each class counts in the loss. */
+/*
+ * --class-weight: what each class counts in the loss.
+ *
+ * A class without training rows has weight 1.
+ */
 #ifndef NN_TRAIN_BALANCE_H
 #define NN_TRAIN_BALANCE_H
 

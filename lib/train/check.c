@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/files.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "device/device.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
+#include "step/optimizer.h"
+#include "step/schedule.h"
 #include "train/spool.h"
-#include "train/stages.h"
+#include "train/state/checkpoint.h"
+#include "step/stages.h"
 #include "train/train.h"
 
 static bool given(const struct nn_train_setup *s, const char *name)
@@ -26,21 +29,21 @@ static const char *first_given(const struct nn_train_setup *s, const char *const
 
 static bool numbers_only(const struct nn_train_options *o)
 {
-	return o->loss > 1; /* neither auto nor cross-entropy */
+	return o->recipe.loss > 1; /* neither auto nor cross-entropy */
 }
 
 static int check_optimizer(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
-	const struct nn_optimizer_info *info = &nn_optimizers[o->optimizer];
+	const struct nn_optimizer_info *info = &nn_optimizers[o->recipe.optimizer];
 
-	if (o->momentum != 0 && !info->momentum)
+	if (o->recipe.momentum != 0 && !info->momentum)
 		return nn_fail(err, NN_EUSAGE,
 			       "--momentum: --optimizer=%s has none; sgd and lars do", info->name);
-	if (o->nesterov && (info->kind != NN_SGD || o->momentum == 0))
+	if (o->recipe.nesterov && (info->kind != NN_SGD || o->recipe.momentum == 0))
 		return nn_fail(err, NN_EUSAGE,
 			       "--nesterov: needs --optimizer=sgd with --momentum above 0");
-	if (o->weight_decay != 0 && info->kind == NN_RPROP)
+	if (o->recipe.weight_decay != 0 && info->kind == NN_RPROP)
 		return nn_fail(err, NN_EUSAGE, "--weight-decay: --optimizer=rprop has none");
 	return 0;
 }
@@ -49,24 +52,25 @@ static int check_length(const struct nn_train_setup *s, struct nn_error *err)
 {
 	struct nn_schedule schedule;
 
-	if (nn_schedule_parse(&schedule, s->train->schedule, err) < 0)
+	if (nn_schedule_parse(&schedule, s->train->recipe.schedule, err) < 0)
 		return -1;
 	if (schedule.kind == NN_CONSTANT || schedule.kind == NN_PLATEAU || given(s, "epochs") ||
 	    given(s, "steps"))
 		return 0;
 	return nn_fail(err, NN_EUSAGE,
 		       "--schedule=%s: needs --epochs=N or --steps=N, the length it is planned for",
-		       s->train->schedule);
+		       s->train->recipe.schedule);
 }
 
 static int check_batch(const struct nn_train_options *o, struct nn_error *err)
 {
-	if (o->leaves & (o->leaves - 1))
+	if (o->recipe.leaves & (o->recipe.leaves - 1))
 		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected a power of two",
-			       (unsigned long long)o->leaves);
-	if (o->leaves > o->batch)
+			       (unsigned long long)o->recipe.leaves);
+	if (o->recipe.leaves > o->recipe.batch)
 		return nn_fail(err, NN_EUSAGE, "--leaves=%llu: expected at most the batch, %llu",
-			       (unsigned long long)o->leaves, (unsigned long long)o->batch);
+			       (unsigned long long)o->recipe.leaves,
+			       (unsigned long long)o->recipe.batch);
 	return 0;
 }
 
@@ -138,12 +142,6 @@ static bool model_to_stdout(const struct nn_train_setup *s)
 	return !s->std->output || is_stdout(s->std->output);
 }
 
-static bool same_place(const char *path, const char *other)
-{
-	return strcmp(path, other) == 0 ||
-	       (!is_stdout(path) && !is_stdout(other) && nn_same_file(path, other));
-}
-
 static bool is_text(const char *path)
 {
 	FILE *file = fopen(path, "r");
@@ -155,26 +153,13 @@ static bool is_text(const char *path)
 	return !memchr(bytes, 0, n);
 }
 
-/* -o may replace the start model, which is complete before anything is written, but never a model's
- * text. */
-static bool is_input(const char *path, bool replaces_model, const struct nn_train_setup *s)
-{
-	const char *model = s->train->model, *inputs[] = { s->data_path, s->targets_path,
-							   s->train->valid, s->train->replay_run };
-
-	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-		if (inputs[i] && nn_same_file(path, inputs[i]))
-			return true;
-	return nn_same_file(path, model) && (!replaces_model || is_text(model));
-}
-
 /* What stdout may carry where the model does not go there. */
 static int check_stdout(const struct nn_train_setup *s, struct nn_error *err)
 {
-	const char *name = is_stdout(s->std->log)        ? "log"
-			   : is_stdout(s->train->plot)   ? "plot"
-			   : is_stdout(s->train->record) ? "record"
-							 : NULL;
+	const char *name = is_stdout(s->std->log)              ? "log"
+			   : is_stdout(s->train->plot)         ? "plot"
+			   : is_stdout(s->train->ranks.record) ? "record"
+							       : NULL;
 
 	if (name && model_to_stdout(s))
 		return nn_fail(err, NN_EUSAGE,
@@ -187,31 +172,39 @@ static int check_stdout(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
-static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
+/*
+ * -o may replace the start model, which is complete before anything is written, but never a model's
+ * text. Of held-out data the two files are looked at, of the state the place it has beside -o.
+ */
+static int check_files(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
-	const struct {
-		const char *name, *path;
-	} outputs[] = {
-		{ "-o", s->std->output }, { "--checkpoint", o->checkpoint },
-		{ "--log", s->std->log }, { "--spool", nn_spool_file(o) },
-		{ "--plot", o->plot },    { "--record", o->record },
+	const char *valid = o->valid ? o->valid : "", *comma = strchr(valid, ',');
+	bool beside = s->std->output && !o->checkpoint && !is_stdout(s->std->output);
+	char *state = beside ? nn_checkpoint_beside(s->std->output, err) : NULL,
+	     *first = comma ? nn_strndup(valid, (size_t)(comma - valid), err) : NULL;
+	const struct nn_file_use files[] = {
+		{ .path = s->data_path },
+		{ .path = s->targets_path },
+		{ .name = "model", .path = o->model, .replaceable = !is_text(o->model) },
+		{ .name = "checkpoint", .path = beside ? state : o->checkpoint, .writes = true },
+		{ .path = first },
+		{ .path = comma ? comma + 1 : NULL },
 	};
+	int status = (beside && !state) || (comma && !first)
+			     ? -1
+			     : nn_files_check(s->list, files, sizeof files / sizeof *files, err);
 
-	if (check_stdout(s, err) < 0)
+	nn_free(state);
+	nn_free(first);
+	return status;
+}
+
+static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
+{
+	if (check_stdout(s, err) < 0 || check_files(s, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
-		if (!outputs[i].path)
-			continue;
-		if (!is_stdout(outputs[i].path) && is_input(outputs[i].path, i == 0, s))
-			return nn_fail(err, NN_EUSAGE, "%s: %s is an input, which would be lost",
-				       outputs[i].name, outputs[i].path);
-		for (size_t j = 0; j < i; j++)
-			if (outputs[j].path && same_place(outputs[i].path, outputs[j].path))
-				return nn_fail(err, NN_EUSAGE, "%s=%s: this is where %s goes",
-					       outputs[i].name, outputs[i].path, outputs[j].name);
-	}
-	if (o->resume && model_to_stdout(s) && !o->checkpoint)
+	if (s->train->resume && model_to_stdout(s) && !s->train->checkpoint)
 		return nn_fail(err, NN_EUSAGE,
 			       "--resume: no state is kept without -o FILE or --checkpoint=FILE");
 	return 0;
@@ -222,7 +215,7 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 /* Ranks that have columns each. */
 static int check_tensor(const struct nn_train_setup *s, struct nn_error *err)
 {
-	unsigned long long ranks = s->train->tensor;
+	unsigned long long ranks = s->train->ranks.tensor;
 
 	if (s->train->folds)
 		return nn_fail(err, NN_EUSAGE, "--tensor=%llu: not with --folds", ranks);
@@ -236,46 +229,64 @@ static int check_tensor(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+static bool is_able(const struct nn_strategy *strategy, size_t ability)
+{
+	return *(const bool *)((const char *)strategy + ability);
+}
+
+/* The first strategy that is. */
+static const struct nn_strategy *able(size_t ability)
+{
+	const struct nn_strategy *const *s = nn_strategies;
+
+	while (!is_able(*s, ability))
+		s++;
+	return *s;
+}
+
 static int check_strategy(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
 	const struct {
 		const char *name;
 		bool asked;
-		const struct nn_strategy *strategy; /* that alone has it */
-	} of_one[] = {
-		{ "staleness", given(s, "staleness"), &nn_strategy_async },
-		{ "staleness-lr", given(s, "staleness-lr"), &nn_strategy_async },
-		{ "record", o->record, &nn_strategy_async },
-		{ "replay-run", o->replay_run, &nn_strategy_async },
-		{ "pipeline", o->pipeline, &nn_strategy_sync },
-		{ "tensor", o->tensor > 1, &nn_strategy_sync },
-		{ "shard-optimizer", o->shard_optimizer, &nn_strategy_sync },
+		size_t ability; /* of a strategy that has it */
+	} of_some[] = {
+		{ "staleness", given(s, "staleness"), offsetof(struct nn_strategy, stale) },
+		{ "staleness-lr", given(s, "staleness-lr"), offsetof(struct nn_strategy, stale) },
+		{ "record", o->ranks.record, offsetof(struct nn_strategy, stale) },
+		{ "replay-run", o->ranks.replay_run, offsetof(struct nn_strategy, stale) },
+		{ "pipeline", o->ranks.pipeline, offsetof(struct nn_strategy, parts) },
+		{ "tensor", o->ranks.tensor > 1, offsetof(struct nn_strategy, parts) },
+		{ "shard-optimizer", o->ranks.shard_optimizer,
+		  offsetof(struct nn_strategy, parts) },
 	};
-	const struct nn_strategy *strategy = nn_strategy_parse(o->strategy, NULL, err);
+	const struct nn_strategy *strategy = nn_strategy_parse(o->ranks.strategy, NULL, err);
 
 	if (!strategy)
 		return -1;
-	for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-		if (of_one[i].asked && strategy != of_one[i].strategy)
-			return nn_fail(err, NN_EUSAGE, "--%s: needs --strategy=%s", of_one[i].name,
-				       of_one[i].strategy->name);
-	if (o->record && o->replay_run)
+	for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++)
+		if (of_some[i].asked && !is_able(strategy, of_some[i].ability))
+			return nn_fail(err, NN_EUSAGE, "--%s: needs --strategy=%s", of_some[i].name,
+				       able(of_some[i].ability)->name);
+	if (o->ranks.record && o->ranks.replay_run)
 		return nn_fail(err, NN_EUSAGE,
 			       "--record: a run that --replay-run repeats is recorded already");
-	if ((o->record || o->replay_run) && (o->resume || o->folds))
+	if ((o->ranks.record || o->ranks.replay_run) && (o->resume || o->folds))
 		return nn_fail(
 			err, NN_EUSAGE,
 			"--%s: a record begins with the first step of a training; without --%s",
-			o->record ? "record" : "replay-run", o->resume ? "resume" : "folds");
-	if (o->pipeline && o->folds)
-		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: not with --folds", o->pipeline);
-	return o->tensor > 1 ? check_tensor(s, err) : 0;
+			o->ranks.record ? "record" : "replay-run", o->resume ? "resume" : "folds");
+	if (o->ranks.pipeline && o->folds)
+		return nn_fail(err, NN_EUSAGE, "--pipeline=%s: not with --folds",
+			       o->ranks.pipeline);
+	return o->ranks.tensor > 1 ? check_tensor(s, err) : 0;
 }
 
 /* ---- what stands alone ---- */
 
-/* Cross-validation writes a table, no model: what speaks of one, or of held-out rows, is a mistake.
+/*
+ * Cross-validation writes a table, no model: what speaks of one, or of held-out rows, is a mistake.
  */
 static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 {
@@ -309,24 +320,25 @@ static int check_ranks(const struct nn_train_setup *s, struct nn_error *err)
 {
 	const struct nn_train_options *o = s->train;
 	const struct nn_device *device = nn_device_open("cpu", NN_F32, err);
-	uint64_t parts = o->tensor ? o->tensor : 1, most, wanted = 1;
+	uint64_t parts = o->ranks.tensor ? o->ranks.tensor : 1, most, wanted = 1;
 	enum nn_pipeline_schedule schedule;
 	int stages = 1;
 
-	if (!device || (o->pipeline && nn_parse_pipeline(o->pipeline, &stages, &schedule, err) < 0))
+	if (!device || (o->ranks.pipeline &&
+			nn_parse_pipeline(o->ranks.pipeline, &stages, &schedule, err) < 0))
 		return -1;
 	parts *= (uint64_t)stages;
-	most = o->leaves ? o->leaves : device->leaves(o->batch, 1, SIZE_MAX);
+	most = o->recipe.leaves ? o->recipe.leaves : device->leaves(o->recipe.batch, 1, SIZE_MAX);
 	if (s->ranks / parts <= most || given(s, "explain") || o->race ||
-	    nn_strategy_parse(o->strategy, NULL, err)->whole)
+	    nn_strategy_parse(o->ranks.strategy, NULL, err)->whole)
 		return 0;
 	while (wanted < s->ranks / parts)
 		wanted *= 2;
 	return nn_fail(err, NN_EUSAGE,
 		       "--ranks=%" PRIu64 ": a batch of %" PRIu64 " has at most %" PRIu64
 		       " lea%s; use at most --ranks=%" PRIu64 ", or --leaves=%" PRIu64 "%s",
-		       s->ranks, o->batch, most, most == 1 ? "f" : "ves", most * parts, wanted,
-		       wanted > o->batch ? " with a --batch of as many" : "");
+		       s->ranks, o->recipe.batch, most, most == 1 ? "f" : "ves", most * parts,
+		       wanted, wanted > o->recipe.batch ? " with a --batch of as many" : "");
 }
 
 /* Ranks go on from a state, with data that are still there. */
@@ -389,7 +401,7 @@ static int check_race(const struct nn_train_setup *s, struct nn_error *err)
 			       "--race=%s: starts the ranks of each strategy itself; use --ranks=N "
 			       "in place of mpirun or srun",
 			       s->train->race);
-	if (!(s->train->time_limit > 0))
+	if (!(s->train->recipe.time_limit > 0))
 		return nn_fail(err, NN_EUSAGE,
 			       "--race=%s: needs --time-limit=SECONDS, the time of each strategy",
 			       s->train->race);

@@ -1,11 +1,18 @@
-/* Before ranks train together: are network, data, options and program the same on all? */
+/*
+ * Before ranks train together: are network, data, options and program the same on all?
+ *
+ * All options are compared but those that may differ by rank (threads, micro-batch, memory, files
+ * that rank 0 alone writes), and code and constants of program and libnn by a hash of what is
+ * mapped.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "file/json.h"
-#include "train/checkpoint.h"
-#include "train/ranks.h"
+#include "model/model.h"
+#include "train/prepare.h"
+#include "train/state/checkpoint.h"
 
 /* What a rank finds that differs from rank 0. */
 struct verdict {
@@ -71,7 +78,7 @@ static void compare_models(const char *mine, const char *first, struct verdict *
 }
 
 /* Texts of rank 0 one after the other, as describe puts them. */
-static void judge(const struct nn_train *t, uint64_t program, const char *options,
+static void judge(const struct nn_train *t, const char *options, uint64_t program,
 		  const char *first, struct verdict *v)
 {
 	const char *model = first + sizeof program, *data = model + strlen(model) + 1,
@@ -79,7 +86,7 @@ static void judge(const struct nn_train *t, uint64_t program, const char *option
 	uint64_t other;
 
 	memcpy(&other, first, sizeof other);
-	compare_models(nn_net_text(t->net), model, v);
+	compare_models(nn_net_text(t->task.net), model, v);
 	if (v->code == 0)
 		compare_options(options, valid + strlen(valid) + 1, v);
 	if (v->code)
@@ -87,10 +94,10 @@ static void judge(const struct nn_train *t, uint64_t program, const char *option
 	v->code = NN_EFAIL;
 	if (other != program)
 		snprintf(v->text, sizeof v->text, "is another build of nntools than rank 0");
-	else if (strcmp(data, nn_dataset_hash(t->dataset)) != 0)
+	else if (strcmp(data, nn_dataset_hash(t->task.dataset)) != 0)
 		snprintf(v->text, sizeof v->text, "has other data than rank 0 in %.300s",
 			 t->setup.data_path);
-	else if (strcmp(valid, t->held_out ? nn_dataset_hash(t->held_out) : "") != 0)
+	else if (strcmp(valid, t->task.held_out ? nn_dataset_hash(t->task.held_out) : "") != 0)
 		snprintf(v->text, sizeof v->text, "has other held-out data than rank 0 in %.300s",
 			 t->options->valid);
 	else
@@ -102,36 +109,40 @@ static void judge(const struct nn_train *t, uint64_t program, const char *option
 static void describe(const struct nn_train *t, uint64_t program, const char *options,
 		     struct nn_text *text)
 {
-	const char *parts[] = { nn_net_text(t->net), nn_dataset_hash(t->dataset),
-				t->held_out ? nn_dataset_hash(t->held_out) : "", options };
+	const char *parts[] = { nn_net_text(t->task.net), nn_dataset_hash(t->task.dataset),
+				t->task.held_out ? nn_dataset_hash(t->task.held_out) : "",
+				options };
 
 	nn_text_add_bytes(text, (const char *)&program, sizeof program);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		nn_text_add_bytes(text, parts[i], strlen(parts[i]) + 1);
 }
 
-/* All get rank 0's description; every rank then knows what each found, and fails with the first of
- * it. */
-static int compare(struct nn_train *t, struct nn_text *mine, uint64_t program, const char *options,
-		   struct nn_error *err)
+/*
+ * All get rank 0's description; every rank then knows what each found, and fails with the first of
+ * it.
+ */
+static int compare(struct nn_train *t, const char *options, const struct nn_text *mine,
+		   uint64_t program, struct nn_error *err)
 {
+	struct nn_comm *comm = t->layout.comm;
 	uint64_t length = mine->length;
-	struct verdict v = { 0 }, *all = nn_alloc((size_t)t->comm->size, sizeof *all, err);
+	struct verdict v = { 0 }, *all = nn_alloc((size_t)comm->size, sizeof *all, err);
 	char *first = NULL;
 	int status = -1;
 
-	if (!all || nn_comm_broadcast(t->comm, 0, &length, sizeof length, err) < 0 ||
+	if (!all || nn_comm_broadcast(comm, 0, &length, sizeof length, err) < 0 ||
 	    !(first = nn_alloc(length, 1, err)))
 		goto out;
-	if (t->comm->rank == 0)
+	if (comm->rank == 0)
 		memcpy(first, mine->data, length);
-	if (nn_comm_broadcast(t->comm, 0, first, length, err) < 0)
+	if (nn_comm_broadcast(comm, 0, first, length, err) < 0)
 		goto out;
-	judge(t, program, options, first, &v);
-	if (nn_comm_gather(t->comm, &v, all, sizeof v, err) < 0)
+	judge(t, options, program, first, &v);
+	if (nn_comm_all_gather(comm, &v, all, sizeof v, err) < 0)
 		goto out;
 	status = 0;
-	for (int i = 0; i < t->comm->size && status == 0; i++)
+	for (int i = 0; i < comm->size && status == 0; i++)
 		if (all[i].code)
 			status = nn_fail(err, (enum nn_code)all[i].code, "rank %d %s", i,
 					 all[i].text);
@@ -148,14 +159,14 @@ int nn_train_compare(struct nn_train *t, struct nn_error *err)
 	char *options;
 	int status;
 
-	if (nn_train_ranks(t) == 1)
+	if (nn_layout_ranks(&t->layout) == 1)
 		return 0;
-	if (!(options = nn_checkpoint_options(t->setup.list, err)))
+	if (!(options = nn_opt_json(t->setup.list, err)))
 		return -1;
 	program = nn_comm_program();
 	describe(t, program, options, &mine);
 	status = mine.failed ? nn_fail(err, NN_ENOMEM, "cannot allocate what ranks compare")
-			     : compare(t, &mine, program, options, err);
+			     : compare(t, options, &mine, program, err);
 	nn_text_free(&mine);
 	nn_free(options);
 	return status;

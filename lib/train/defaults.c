@@ -4,18 +4,24 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "model/model.h"
+#include "step/cut.h"
+#include "step/evaluate.h"
 #include "train/job.h"
 #include "train/prepare.h"
-#include "train/ranks.h"
-#include "train/record.h"
+#include "parallel/ranks.h"
+#include "train/state/record.h"
 
-/* Where ranks have parts of the network all but the first know nothing of held-out rows: whether
- * more is better they are told. */
+/*
+ * Where ranks have parts of the network all but the first know nothing of held-out rows: whether
+ * more is better they are told.
+ */
 static int share_metric(struct nn_train *t, struct nn_error *err)
 {
 	char rises = t->metric && nn_metric_rises(t->metric);
 
-	if (nn_train_in_parts(t) && nn_comm_broadcast(t->comm, 0, &rises, 1, err) < 0)
+	if (nn_layout_in_parts(&t->layout) &&
+	    nn_comm_broadcast(t->layout.comm, 0, &rises, 1, err) < 0)
 		return -1;
 	t->rises = rises;
 	return 0;
@@ -24,10 +30,10 @@ static int share_metric(struct nn_train *t, struct nn_error *err)
 int nn_train_take_metric(struct nn_train *t, struct nn_error *err)
 {
 	const char *named = t->options->metric;
-	bool classes = nn_dataset_target_classes(t->dataset, 0);
+	bool classes = nn_dataset_target_classes(t->task.dataset, 0);
 	double value;
 
-	if (nn_train_in_parts(t) && t->n_valid > 0 && !t->evaluator) {
+	if (nn_layout_in_parts(&t->layout) && t->task.n_valid > 0 && !t->evaluator) {
 		t->metric = named ? named : "loss";
 	} else if (t->evaluator) {
 		t->metric =
@@ -39,8 +45,8 @@ int nn_train_take_metric(struct nn_train *t, struct nn_error *err)
 				classes ? "accuracy, loss, f1.macro, recall.LABEL and such are"
 					: "rmse, mae, r2 and loss are");
 	} else {
-		bool values = t->losses[0].kind != NN_LOSS_CROSS_ENTROPY &&
-			      t->losses[0].kind != NN_LOSS_BCE;
+		bool values = t->task.losses[0].kind != NN_LOSS_CROSS_ENTROPY &&
+			      t->task.losses[0].kind != NN_LOSS_BCE;
 		const char *passed = classes ? "accuracy" : values ? "rmse" : "loss";
 
 		t->metric = named ? named : passed;
@@ -59,99 +65,102 @@ int nn_train_take_metric(struct nn_train *t, struct nn_error *err)
 /* A rank needs a leaf of a full batch; what would give it one. */
 static int check_ranks(const struct nn_train *t, size_t group, size_t groups, struct nn_error *err)
 {
-	unsigned long long batch = t->options->batch, leaves = t->options->leaves, wanted = 1,
-			   larger = batch;
-	const struct nn_comm *comm = nn_train_sharers(t);
+	unsigned long long batch = t->options->recipe.batch, leaves = t->options->recipe.leaves,
+			   wanted = 1, larger = batch;
+	const struct nn_comm *comm = nn_layout_sharers(&t->layout);
 	size_t ranks = comm ? (size_t)comm->size : 1;
 	char other[80] = "", more[80] = "", pipelines[40] = "";
 
-	if (ranks <= leaves || t->strategy->whole)
+	if (ranks <= leaves || t->layout.strategy->whole)
 		return 0;
 	while (wanted < ranks)
 		wanted *= 2;
-	while (larger < batch * wanted && t->device->leaves(larger, group, SIZE_MAX) < ranks)
+	while (larger < batch * wanted && t->task.device->leaves(larger, group, SIZE_MAX) < ranks)
 		larger *= 2;
-	if (t->device->leaves(larger, group, SIZE_MAX) >= ranks)
+	if (t->task.device->leaves(larger, group, SIZE_MAX) >= ranks)
 		snprintf(other, sizeof other, "--batch=%llu", larger);
 	if (wanted <= groups)
 		snprintf(more, sizeof more, "%s--leaves=%llu", *other ? " or " : "", wanted);
 	if (!*other && !*more)
 		snprintf(other, sizeof other, "at most --ranks=%llu",
-			 leaves * (unsigned long long)(t->comm->size / comm->size));
-	if (nn_train_in_parts(t))
+			 leaves * (unsigned long long)(t->layout.comm->size / comm->size));
+	if (nn_layout_in_parts(&t->layout))
 		snprintf(pipelines, sizeof pipelines, " for %zu %s", ranks,
-			 t->pipe ? "pipelines" : "groups");
+			 t->layout.pipe ? "pipelines" : "groups");
 	return nn_fail(err, NN_EUSAGE, "--ranks=%d: a batch of %llu has %llu lea%s%s; use %s%s",
-		       t->comm->size, batch, leaves, leaves == 1 ? "f" : "ves", pipelines, other,
-		       more);
+		       t->layout.comm->size, batch, leaves, leaves == 1 ? "f" : "ves", pipelines,
+		       other, more);
 }
 
 static int take_leaves(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_train_options *o = t->options;
-	size_t group = nn_program_group(t->program),
-	       groups = group ? nn_group_count(o->batch, group) : o->batch;
+	size_t group = nn_program_group(t->task.program),
+	       groups = group ? nn_group_count(o->recipe.batch, group) : o->recipe.batch;
 
-	if (o->leaves == 0)
-		o->leaves = t->device->leaves(o->batch, group, SIZE_MAX);
-	else if (o->leaves > groups)
+	if (o->recipe.leaves == 0)
+		o->recipe.leaves = t->task.device->leaves(o->recipe.batch, group, SIZE_MAX);
+	else if (o->recipe.leaves > groups)
 		return nn_fail(err, access(o->model, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE,
 			       "--leaves=%llu: a batch of %llu has %zu batch-norm group%s of %zu",
-			       (unsigned long long)o->leaves, (unsigned long long)o->batch, groups,
-			       groups == 1 ? "" : "s", group);
+			       (unsigned long long)o->recipe.leaves,
+			       (unsigned long long)o->recipe.batch, groups, groups == 1 ? "" : "s",
+			       group);
 	return check_ranks(t, group, groups, err);
 }
 
 /* Steps that depend on the norm of a whole table cannot be those of some rows. */
 static int check_tables(const struct nn_train *t, struct nn_error *err)
 {
-	const struct nn_optimizer_info *info = &nn_optimizers[t->options->optimizer];
+	const struct nn_optimizer_info *info = &nn_optimizers[t->options->recipe.optimizer];
 
-	for (int i = 0; info->per_param && i < t->program->n_nodes; i++) {
-		const struct nn_node *node = &t->program->nodes[i];
+	for (int i = 0; info->per_param && i < t->task.program->n_params; i++) {
+		const struct nn_program_param *param = &t->task.program->params[i];
 
-		if (node->op == NN_OP_embedding && ((const struct nn_embedding *)node->attrs)->lazy)
+		if (param->desc.role == NN_ROW_TABLE && param->desc.lazy)
 			return nn_fail(err, NN_EUSAGE,
 				       "--optimizer=%s: its steps are those of whole tables, but "
 				       "embedding %s has sparse=yes",
-				       info->name, nn_net_line(t->net, node->line).name);
+				       info->name, nn_net_line(t->task.net, param->line).name);
 	}
 	return 0;
 }
 
 int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 {
-	const struct nn_optimizer_info *info = &nn_optimizers[t->options->optimizer];
+	const struct nn_optimizer_info *info = &nn_optimizers[t->options->recipe.optimizer];
 	struct nn_train_options *o = t->options;
 	const struct nn_opt_list *list = t->setup.list;
 
 	if (nn_train_one_loss(t))
-		o->loss = 1 + (int)t->losses[0].kind;
+		o->recipe.loss = 1 + (int)t->task.losses[0].kind;
 	if (!nn_opt_given(list, "lr"))
-		o->lr = info->lr;
+		o->recipe.lr = info->lr;
 	if (!nn_opt_given(list, "weight-decay"))
-		o->weight_decay = info->weight_decay;
-	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps") && o->time_limit == 0)
-		o->epochs = 10;
-	if (nn_parse_shuffle(o->shuffle, &t->window, err) < 0 ||
-	    nn_schedule_parse(&t->schedule, o->schedule, err) < 0)
+		o->recipe.weight_decay = info->weight_decay;
+	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps") &&
+	    o->recipe.time_limit == 0)
+		o->recipe.epochs = 10;
+	if (nn_parse_shuffle(o->recipe.shuffle, &t->task.window, err) < 0 ||
+	    nn_schedule_parse(&t->schedule, o->recipe.schedule, err) < 0)
 		return -1;
-	t->steps_per_epoch = t->n_rows / o->batch + (t->n_rows % o->batch > 0);
-	t->planned = UINT64_MAX;
+	t->task.steps_per_epoch =
+		t->task.n_rows / o->recipe.batch + (t->task.n_rows % o->recipe.batch > 0);
+	t->task.planned = UINT64_MAX;
 	t->ends_by = "epochs";
-	if ((o->epochs || nn_opt_given(list, "epochs")) &&
-	    !nn_mul(o->epochs, t->steps_per_epoch, &t->planned))
-		t->planned = UINT64_MAX;
-	if (nn_opt_given(list, "steps") && o->steps < t->planned) {
-		t->planned = o->steps;
+	if ((o->recipe.epochs || nn_opt_given(list, "epochs")) &&
+	    !nn_mul(o->recipe.epochs, t->task.steps_per_epoch, &t->task.planned))
+		t->task.planned = UINT64_MAX;
+	if (nn_opt_given(list, "steps") && o->recipe.steps < t->task.planned) {
+		t->task.planned = o->recipe.steps;
 		t->ends_by = "steps";
 	}
-	t->schedule.lr = o->lr;
-	t->schedule.warmup = o->warmup;
-	t->schedule.planned = t->planned;
-	if (info->kind == NN_RPROP && o->batch < t->n_rows && t->fold <= 1)
+	t->schedule.lr = o->recipe.lr;
+	t->schedule.warmup = o->recipe.warmup;
+	t->schedule.planned = t->task.planned;
+	if (info->kind == NN_RPROP && o->recipe.batch < t->task.n_rows && t->source.fold <= 1)
 		nn_train_warn(t, "--optimizer=rprop is meant for the full batch: --batch=%llu",
-			      (unsigned long long)t->n_rows);
+			      (unsigned long long)t->task.n_rows);
 	if (check_tables(t, err) < 0)
 		return -1;
 	return take_leaves(t, err);

@@ -1,4 +1,7 @@
-/* --folds: cross-validation, a training for each fold and a table of what the rows held out said.
+/*
+ * --folds: cross-validation, a training for each fold and a table of what the rows held out said.
+ *
+ * The table has the metrics that --score prints without a label. --time-limit holds for each fold.
  */
 #include <math.h>
 #include <stdio.h>
@@ -6,8 +9,12 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "train/ranks.h"
-#include "train/record.h"
+#include "base/output.h"
+#include "parallel/ranks.h"
+#include "step/evaluate.h"
+#include "train/state/record.h"
+#include "base/log.h"
+#include "train/tell/progress.h"
 
 /* A metric and its value in each fold. */
 struct figure {
@@ -68,17 +75,17 @@ static void take(void *arg, const char *name, double value)
 	if (table->status == 0 && !figure && !(figure = add(table, name)))
 		table->status = -1;
 	if (table->status == 0)
-		figure->values[table->train->fold - 1] = value;
+		figure->values[table->train->source.fold - 1] = value;
 }
 
 static int print(struct table *table, const char *first, const char *name, double value)
 {
 	char digits[NN_NUMBER];
 
-	if (!nn_train_first(table->train))
+	if (!nn_layout_first(&table->train->layout))
 		return 0;
 	nn_format_f64(digits, value);
-	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name,
+	return nn_output_printf(table->train->kept.output, table->err, "%s\t%s\t%s\n", first, name,
 				digits);
 }
 
@@ -94,13 +101,13 @@ static int print_fold(struct table *table)
 	nn_train_figures(t, take, table);
 	if (nn_evaluator_get(t->evaluator, t->metric, &value))
 		take(table, t->metric, value);
-	snprintf(fold, sizeof fold, "%llu", (unsigned long long)t->fold);
+	snprintf(fold, sizeof fold, "%llu", (unsigned long long)t->source.fold);
 	for (size_t i = 0; table->status == 0 && i < table->n; i++)
 		table->status = print(table, fold, table->figures[i].name,
-				      table->figures[i].values[t->fold - 1]);
-	if (table->status < 0 || !nn_train_first(t))
+				      table->figures[i].values[t->source.fold - 1]);
+	if (table->status < 0 || !nn_layout_first(&t->layout))
 		return table->status;
-	return nn_output_flush(t->output, table->err);
+	return nn_output_flush(t->kept.output, table->err);
 }
 
 static double mean_of(const double *values, size_t n)
@@ -134,10 +141,10 @@ static int print_summary(struct table *table)
 	for (size_t i = 0; status == 0 && i < table->n; i++)
 		status = print(table, "sd", table->figures[i].name,
 			       deviation_of(table->figures[i].values, folds));
-	if (status < 0 || !nn_train_first(t))
+	if (status < 0 || !nn_layout_first(&t->layout))
 		return status;
-	status = nn_output_commit(t->output, table->err);
-	t->output = NULL;
+	status = nn_output_commit(t->kept.output, table->err);
+	t->kept.output = NULL;
 	return status;
 }
 
@@ -146,18 +153,19 @@ int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 	struct table table = { .train = t, .err = err };
 	int status = 0;
 
-	if (!t->fold)
+	if (!t->source.fold)
 		return nn_train_run(t, stopped, err);
-	if (nn_train_first(t) && nn_output_printf(t->output, err, "fold\tmetric\tvalue\n") < 0)
+	if (nn_layout_first(&t->layout) &&
+	    nn_output_printf(t->kept.output, err, "fold\tmetric\tvalue\n") < 0)
 		return -1;
 	for (;;) {
-		nn_log_fold(t->log, t->fold);
-		nn_progress_fold(t->progress, t->fold, t->options->folds);
+		nn_log_fold(t->told.log, t->source.fold);
+		nn_progress_fold(t->told.progress, t->source.fold, t->options->folds);
 		status = nn_train_run(t, stopped, err);
 		if (status < 0 || *stopped)
 			break;
 		status = print_fold(&table);
-		if (status < 0 || t->fold == t->options->folds)
+		if (status < 0 || t->source.fold == t->options->folds)
 			break;
 		status = nn_train_next_fold(t, err);
 		if (status < 0)

@@ -1,137 +1,53 @@
-# lib/train
+# lib/train: the run
 lib_libnn_la_SOURCES += \
 	lib/train/balance.c \
 	lib/train/balance.h \
-	lib/train/blank.c \
 	lib/train/check.c \
-	lib/train/checkpoint.c \
-	lib/train/checkpoint.h \
 	lib/train/compare.c \
-	lib/train/counters.c \
-	lib/train/counters.h \
-	lib/train/curve.c \
-	lib/train/curve.h \
-	lib/train/cut.c \
-	lib/train/cut.h \
 	lib/train/defaults.c \
-	lib/train/evaluate.c \
-	lib/train/evaluate.h \
-	lib/train/events.c \
-	lib/train/events.h \
-	lib/train/feed.c \
-	lib/train/feed.h \
-	lib/train/fill.c \
-	lib/train/fill.h \
+	lib/train/explain.c \
 	lib/train/folds.c \
 	lib/train/job.h \
 	lib/train/judge.c \
 	lib/train/judge.h \
-	lib/train/lock.c \
-	lib/train/lock.h \
-	lib/train/log.c \
-	lib/train/log.h \
 	lib/train/loop.c \
-	lib/train/noise.c \
-	lib/train/noise.h \
 	lib/train/open.c \
-	lib/train/optimizer-inside.h \
-	lib/train/optimizer-table.c \
-	lib/train/optimizer-table.h \
-	lib/train/optimizer-update.c \
-	lib/train/optimizer.c \
-	lib/train/optimizer.h \
 	lib/train/options-values.c \
 	lib/train/options.c \
 	lib/train/options.h \
-	lib/train/output.c \
-	lib/train/output.h \
 	lib/train/prepare.c \
 	lib/train/prepare.h \
-	lib/train/progress.c \
-	lib/train/progress.h \
 	lib/train/race.c \
+	lib/train/range.c \
 	lib/train/race.h \
-	lib/train/ranks-state.c \
-	lib/train/ranks.c \
-	lib/train/ranks.h \
-	lib/train/record.c \
-	lib/train/record.h \
-	lib/train/report.c \
-	lib/train/report.h \
-	lib/train/save.c \
-	lib/train/save.h \
-	lib/train/saver.c \
-	lib/train/saver.h \
-	lib/train/schedule.c \
-	lib/train/schedule.h \
 	lib/train/selfcheck-bytes.c \
 	lib/train/selfcheck-gradient.c \
+	lib/train/selfcheck-row.c \
 	lib/train/selfcheck.c \
 	lib/train/selfcheck.h \
 	lib/train/spool.c \
 	lib/train/spool.h \
-	lib/train/stages.c \
-	lib/train/stages.h \
-	lib/train/state.c \
-	lib/train/state.h \
-	lib/train/step-batch.c \
-	lib/train/step-inside.h \
-	lib/train/step-plan.c \
-	lib/train/step-tell.c \
-	lib/train/step.c \
-	lib/train/step.h \
-	lib/train/tell.c \
-	lib/train/train.h \
-	lib/train/plan/explain.c \
-	lib/train/plan/explain.h \
-	lib/train/plan/fit-ranks.c \
-	lib/train/plan/fit-ranks.h \
-	lib/train/plan/fit.c \
-	lib/train/plan/fit.h \
-	lib/train/plan/forecast.c \
-	lib/train/plan/forecast.h \
-	lib/train/plan/foresee.c \
-	lib/train/plan/foresee.h \
-	lib/train/plan/json.c \
-	lib/train/plan/layers.c \
-	lib/train/plan/layers.h \
-	lib/train/plan/link.c \
-	lib/train/plan/link.h \
-	lib/train/plan/pace.c \
-	lib/train/plan/pace.h \
-	lib/train/plan/rates.c \
-	lib/train/plan/rates.h \
-	lib/train/plan/rehearse.c \
-	lib/train/plan/rehearse.h \
-	lib/train/plan/scaling.c \
-	lib/train/plan/scaling.h \
-	lib/train/plan/suggest.c \
-	lib/train/plan/suggest.h \
-	lib/train/plan/text.c \
-	lib/train/plan/vary-command.c \
-	lib/train/plan/vary.c \
-	lib/train/plan/vary.h \
-	lib/train/strategy/async.c lib/train/strategy/async-line.c \
-	lib/train/strategy/async.h \
-	lib/train/strategy/buckets.c \
-	lib/train/strategy/buckets.h \
-	lib/train/strategy/far.c \
-	lib/train/strategy/grid.c \
-	lib/train/strategy/local.c \
-	lib/train/strategy/master.c \
-	lib/train/strategy/near.c \
-	lib/train/strategy/order.c \
-	lib/train/strategy/pipeline.c \
-	lib/train/strategy/pipeline.h \
-	lib/train/strategy/replay.c \
-	lib/train/strategy/shard.c \
-	lib/train/strategy/shard.h \
-	lib/train/strategy/strategy.c \
-	lib/train/strategy/strategy.h \
-	lib/train/strategy/sync.c \
-	lib/train/strategy/tables.c \
-	lib/train/strategy/tables.h \
-	lib/train/strategy/team.h \
-	lib/train/strategy/tensor-values.c \
-	lib/train/strategy/tensor.c \
-	lib/train/strategy/tensor.h
+	lib/train/state/checkpoint.c \
+	lib/train/state/checkpoint.h \
+	lib/train/state/counters.c \
+	lib/train/state/counters.h \
+	lib/train/state/lock.c \
+	lib/train/state/lock.h \
+	lib/train/state/record.c \
+	lib/train/state/record.h \
+	lib/train/state/save.c \
+	lib/train/state/save.h \
+	lib/train/state/saver.c \
+	lib/train/state/saver.h \
+	lib/train/state/state.c \
+	lib/train/state/state.h \
+	lib/train/tell/curve.c \
+	lib/train/tell/curve.h \
+	lib/train/tell/events.c \
+	lib/train/tell/events.h \
+	lib/train/tell/progress.c \
+	lib/train/tell/progress.h \
+	lib/train/tell/report.c \
+	lib/train/tell/report.h \
+	lib/train/tell/tell.c \
+	lib/train/train.h

@@ -2,57 +2,107 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "device/stored.h"
-#include "train/checkpoint.h"
-#include "train/feed.h"
-#include "train/plan/fit-ranks.h"
-#include "train/plan/suggest.h"
+#include "model/model.h"
+#include "step/evaluate.h"
+#include "train/state/checkpoint.h"
+#include "parallel/feed.h"
+#include "parallel/pipeline.h"
+#include "parallel/shard.h"
+#include "parallel/step-options.h"
+#include "parallel/tensor.h"
+#include "plan/fit-ranks.h"
+#include "plan/trial-steps.h"
+#include "plan/suggest.h"
 #include "train/prepare.h"
-#include "train/ranks.h"
+#include "parallel/ranks.h"
 #include "train/spool.h"
+#include "train/state/lock.h"
+#include "train/tell/curve.h"
+#include "base/log.h"
+#include "train/tell/progress.h"
 
 /* ---- memory ---- */
 
+/*
+ * What is measured of gradients for a log takes as much memory as they do. Where that is too much
+ * one process does without, and its log says null.
+ */
+static int leave_norms(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_fit fit;
+
+	if (t->plan.fit.fits || !nn_layout_measures(&t->layout, &t->task) ||
+	    nn_layout_ranks(&t->layout) > 1 || t->layout.asked > 1)
+		return 0;
+	t->task.unmeasured = true;
+	if (nn_fit_choose(&t->plan, &fit, err) < 0)
+		return -1;
+	t->task.unmeasured = fit.fits;
+	if (fit.fits)
+		t->plan.fit = fit;
+	return 0;
+}
+
+/* As many rows at once as the rank that can take fewest. */
+static int agree(struct nn_train *t, struct nn_error *err)
+{
+	size_t micro = t->plan.fit.micro;
+
+	if (nn_pipe_agree(&t->layout, &micro, err) < 0)
+		return -1;
+	return micro < t->plan.fit.micro ? nn_fit_plan(&t->plan, micro, &t->plan.fit, err) : 0;
+}
+
 int nn_train_fit(struct nn_train *t, struct nn_error *err)
 {
-	size_t there;
+	size_t there, files;
 	char of[40] = "";
 
-	if (!t->sample && t->dataset) {
-		t->loaded_bytes = nn_memory_resident();
-		t->loaded_dtype = t->device->dtype;
+	if (!t->source.sample && t->task.dataset) {
+		t->budget.loaded_bytes = nn_memory_resident();
+		t->budget.loaded_dtype = t->task.device->dtype;
 	}
-	t->highest_bytes = nn_memory_peak();
-	t->limit_bytes = nn_memory_available();
-	there = nn_memory_resident() - (t->on_host > 1 ? nn_memory_files() : 0);
-	if (!nn_mul(there, (size_t)t->on_host, &there) ||
-	    !nn_add(t->limit_bytes, there, &t->limit_bytes))
-		t->limit_bytes = SIZE_MAX;
-	if (t->tensor && nn_tensor_check(t, err) < 0)
+	t->budget.highest_bytes = nn_memory_peak();
+	t->budget.machine = nn_memory_available();
+	files = t->layout.on_host > 1 ? nn_memory_files() : 0; /* there once for all */
+	there = nn_memory_resident() - files;
+	if (!nn_mul(there, (size_t)t->layout.on_host, &there) || !nn_add(there, files, &there) ||
+	    !nn_add(t->budget.machine, there, &t->budget.machine))
+		t->budget.machine = SIZE_MAX;
+	if (nn_layout_check_device(&t->layout, t->task.device, err) < 0 ||
+	    (t->layout.tensor && nn_tensor_check(&t->layout, &t->task, err) < 0))
 		return -1;
-	if (t->pipe && nn_pipe_divide(t, nn_pipe_micro(t, t->options->batch), err) < 0)
+	if (t->layout.pipe &&
+	    nn_pipe_divide(&t->layout, &t->task,
+			   nn_pipe_micro(&t->layout, &t->task, t->options->recipe.batch), err) < 0)
 		return -1;
-	if (nn_fit_choose(t, &t->fit, err) < 0)
+	if (nn_fit_choose(&t->plan, &t->plan.fit, err) < 0 || leave_norms(t, err) < 0)
 		return -1;
-	if (t->fit.fits && t->comm && nn_train_in_parts(t)) {
-		if (nn_pipe_agree(t, err) < 0 || nn_fit_gather(t, err) < 0)
+	if (t->plan.fit.fits && t->layout.comm && nn_layout_in_parts(&t->layout)) {
+		if (agree(t, err) < 0 || nn_fit_gather(&t->plan, err) < 0)
 			return -1;
-		t->fit.fits = nn_fit_need(t, &t->fit) <= t->fit.limit;
+		t->plan.fit.fits = nn_fit_need(&t->plan, &t->plan.fit) <= t->plan.fit.limit;
 	}
-	if (t->fit.fits)
+	if (t->plan.fit.fits)
 		return 0;
-	if (t->setup.advice)
-		nn_suggest_notes(t, t->setup.advice);
-	if (t->on_host > 1 && !t->options->memory)
-		snprintf(of, sizeof of, " for %d ranks of this host", t->on_host);
+	if (t->setup.advice) {
+		const struct nn_command command = nn_train_command(t);
+
+		nn_suggest_notes(&t->plan, &command, t->setup.advice);
+	}
+	if (t->layout.on_host > 1 && !t->options->memory)
+		snprintf(of, sizeof of, " for %d ranks of this host", t->layout.on_host);
 	return nn_fail(
 		err, NN_ENOMEM,
 		"%straining needs %zu bytes%s even with --micro-batch=%zu, %zu are available",
-		t->options->memory ? "--memory: " : "", nn_fit_need(t, &t->fit), of, t->fit.micro,
-		t->fit.limit);
+		t->options->memory ? "--memory: " : "", nn_fit_need(&t->plan, &t->plan.fit), of,
+		t->plan.fit.micro, t->plan.fit.limit);
 }
 
 static int take_memory(struct nn_train *t, struct nn_error *err)
@@ -61,36 +111,38 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 
 	if (nn_train_fit(t, err) < 0)
 		return -1;
-	t->options->micro_batch = t->fit.micro;
-	step = nn_train_step_options(t, t->fit.micro);
-	if (t->strategy->prepare && t->strategy->prepare(t, &step, err) < 0)
+	t->options->recipe.micro_batch = t->plan.fit.micro;
+	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);
+	if (t->layout.strategy->prepare && t->layout.strategy->prepare(&t->worker, &step, err) < 0)
 		return -1;
-	if (nn_step_new(&t->step, &step, err) < 0 || (t->pipe && nn_pipe_attach(t, err) < 0) ||
-	    (t->tensor && nn_tensor_attach(t, err) < 0) || nn_train_find_kept(t, err) < 0 ||
-	    nn_shard_attach(t, err) < 0)
+	if (nn_step_new(&t->worker.step, &step, err) < 0 ||
+	    (t->layout.pipe && nn_pipe_attach(&t->worker, err) < 0) ||
+	    (t->layout.tensor && nn_tensor_attach(&t->worker, err) < 0) ||
+	    nn_worker_find_kept(&t->worker, err) < 0 || nn_shard_attach(&t->worker, err) < 0)
 		return -1;
-	if (nn_train_evaluates(t)) {
+	if (nn_layout_evaluates(&t->layout, t->task.n_valid)) {
 		struct nn_evaluator_options evaluator = {
-			.device = t->device,
-			.pool = t->pool,
-			.program = t->program,
-			.dataset = t->held_out ? t->held_out : t->dataset,
-			.schema = t->schema,
-			.rows = t->valid_rows,
-			.n_rows = t->n_valid,
-			.losses = t->losses,
-			.weights = t->shares,
-			.comm = nn_train_evaluators(t),
+			.device = t->task.device,
+			.pool = t->task.pool,
+			.program = t->task.program,
+			.dataset = t->task.held_out ? t->task.held_out : t->task.dataset,
+			.schema = t->task.schema,
+			.rows = t->task.valid_rows,
+			.n_rows = t->task.n_valid,
+			.losses = t->task.losses,
+			.weights = t->task.shares,
+			.comm = nn_layout_evaluators(&t->layout, t->task.n_valid),
 		};
 
 		if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)
 			return -1;
-		if (t->keeps &&
-		    !(t->whole = nn_params_some(t->program, t->device->dtype, NULL, err)))
+		if (t->worker.keeps &&
+		    !(t->whole = nn_params_some(t->task.program, t->task.device->dtype, NULL, err)))
 			return -1;
 	}
-	t->params = nn_params_some(t->program, t->device->dtype, t->keeps, err);
-	return t->params ? 0 : -1;
+	t->worker.params =
+		nn_params_some(t->task.program, t->task.device->dtype, t->worker.keeps, err);
+	return t->worker.params ? 0 : -1;
 }
 
 /* ---- the parts in order ---- */
@@ -99,15 +151,16 @@ static int open_device(struct nn_train *t, const char *name, struct nn_error *er
 {
 	bool cpu = strcmp(name, "cpu") == 0;
 
-	t->device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name,
-				   t->std->precision == 1 ? NN_F64 : NN_F32, err);
-	return t->device ? 0 : -1;
+	t->task.device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name,
+					t->std->precision == 1 ? NN_F64 : NN_F32, err);
+	return t->task.device ? 0 : -1;
 }
 
 /* --device=auto: what nn-bench stored for this model, whose shapes the data have told by now. */
 static int take_stored_device(struct nn_train *t, struct nn_error *err)
 {
-	struct nn_use use = { nn_net_text(t->net), true, t->options->batch, t->device->dtype };
+	struct nn_use use = { nn_net_text(t->task.net), true, t->options->recipe.batch,
+			      t->task.device->dtype };
 	char name[NN_DEVICE_NAME], note[NN_STORED_NOTE];
 
 	if (strcmp(t->std->device, "auto") != 0)
@@ -122,38 +175,42 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_net *net = NULL;
 
-	if (nn_net_open(&net, &t->start, t->options->model, err) < 0)
+	if (nn_net_open(&net, &t->source.start, t->options->model, err) < 0)
 		return -1;
-	t->net_owned = net != NULL;
-	t->net = net ? net : t->start->net;
-	if (t->f64)
+	t->source.net_owned = net != NULL;
+	t->task.net = net ? net : t->source.start->net;
+	t->task.from_file = access(t->options->model, F_OK) == 0;
+	t->task.seed = t->std->seed;
+	if (t->source.f64)
 		t->std->precision = 1;
 	else if (!nn_opt_given(t->setup.list, "precision"))
-		t->std->precision = t->start && t->start->dtype == NN_F64;
+		t->std->precision = t->source.start && t->source.start->dtype == NN_F64;
 	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
 		return -1;
-	if (nn_train_sharing(t, err) < 0)
+	if (nn_layout_find_sharing(&t->layout, err) < 0)
 		return -1;
 	if (t->std->threads == 0)
-		t->std->threads =
-			nn_cpu_count() > t->sharing ? (uint64_t)(nn_cpu_count() / t->sharing) : 1;
-	if (nn_pool_new(&t->pool, (int)t->std->threads, err) < 0)
+		t->std->threads = nn_cpu_count() > t->layout.sharing
+					  ? (uint64_t)(nn_cpu_count() / t->layout.sharing)
+					  : 1;
+	if (nn_pool_new(&t->task.pool, (int)t->std->threads, err) < 0)
 		return -1;
-	t->start_bytes = nn_memory_resident();
-	t->keeps_state = nn_train_first(t) && (t->state_path || nn_checkpoint_wanted(t));
+	t->budget.start_bytes = nn_memory_resident();
+	t->budget.a_state = t->kept.state_path || nn_checkpoint_wanted(t);
+	t->budget.keeps_state = nn_layout_first(&t->layout) && t->budget.a_state;
 	return 0;
 }
 
 static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
-	if (!nn_train_first(t))
-		return nn_log_open(&t->log, NULL, false, err);
+	if (!nn_layout_first(&t->layout))
+		return nn_log_open(&t->told.log, NULL, false, err);
 	if (nn_checkpoint_lock(t, err) < 0 ||
-	    nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
+	    nn_output_open(&t->kept.output, t->std->output, t->options->folds == 0, err) < 0)
 		return -1;
-	if (nn_curve_open(&t->curve, t->options->plot, err) < 0)
+	if (nn_curve_open(&t->told.curve, t->options->plot, err) < 0)
 		return -1;
-	return nn_log_open(&t->log, t->std->log, t->options->resume, err);
+	return nn_log_open(&t->told.log, t->std->log, t->options->resume, err);
 }
 
 /* Columns come from rank 0, which has all. */
@@ -161,12 +218,16 @@ static int initial_values(struct nn_train *t, struct nn_error *err)
 {
 	int status = 0;
 
-	if (!t->tensor || nn_train_first(t))
-		status = t->start ? nn_model_file_params(t->start, t->device->dtype, t->params, err)
-				  : nn_net_init(t->net, t->std->seed, t->device->dtype, t->params,
-						err);
+	if (!t->layout.tensor || nn_layout_first(&t->layout))
+		status = t->source.start
+				 ? nn_model_file_params(t->source.start, t->task.device->dtype,
+							t->worker.params, err)
+				 : nn_net_init(t->task.net, t->std->seed, t->task.device->dtype,
+					       t->worker.params, err);
 	t->counters.best = t->counters.plateau = NAN;
-	return status == 0 && t->tensor ? nn_train_share_set(t, t->params, err) : status;
+	return status == 0 && t->layout.tensor
+		       ? nn_worker_share_set(&t->worker, t->worker.params, err)
+		       : status;
 }
 
 static int start_values(struct nn_train *t, struct nn_error *err)
@@ -177,18 +238,24 @@ static int start_values(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (!resumed && initial_values(t, err) < 0)
 		return -1;
-	if (nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err) < 0)
+	if (nn_graph_load(nn_step_graph(t->worker.step), (const void *const *)t->worker.params,
+			  err) < 0)
 		return -1;
-	return t->tensor ? nn_tensor_begin(t, err) : 0;
+	return t->layout.tensor ? nn_tensor_begin(&t->worker, err) : 0;
 }
 
 /* Read the data, which only rank 0 may be able to. */
 static int open_data(struct nn_train *t, struct nn_error *err)
 {
+	struct nn_feed_paths paths = { &t->setup.data_path, &t->setup.targets_path,
+				       &t->source.held_out_path, NULL };
 	struct nn_feed *feed;
 
-	t->held_out_path = t->options->valid;
-	if (nn_spool(t, err) < 0 || nn_feed_open(&feed, t, err) < 0)
+	t->source.held_out_path = t->options->valid;
+	if (nn_spool(t, err) < 0)
+		return -1;
+	paths.spooled = t->source.spooled;
+	if (nn_feed_open(&feed, t->layout.comm, &paths, err) < 0)
 		return -1;
 	return nn_feed_close(feed, nn_train_prepare(t, err), err);
 }
@@ -196,27 +263,29 @@ static int open_data(struct nn_train *t, struct nn_error *err)
 static int open_parts(struct nn_train *t, struct nn_error *err)
 {
 	double start = nn_now_s(), planned, tried;
+	struct nn_training_step own;
 
-	if (nn_tensor_open(t, err) < 0 || nn_pipe_open(t, err) < 0 || open_outputs(t, err) < 0 ||
-	    nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
+	if (nn_tensor_open(&t->layout, err) < 0 || nn_pipe_open(&t->layout, err) < 0 ||
+	    open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
 	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0 ||
 	    nn_train_compare(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
-	t->data_s = planned - start;
-	nn_forecast_machine(t);
-	if (nn_train_ranks(t) > 1)
-		nn_forecast_ranks(t);
-	t->tried_s = nn_now_s() - planned;
+	t->clock.data_s = planned - start;
+	if (nn_layout_ranks(&t->layout) > 1)
+		nn_forecast_ranks(&t->plan);
+	t->clock.tried_s = nn_now_s() - planned;
 	if (take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
 		return -1;
 	tried = nn_now_s();
-	t->plan_s = tried - planned - t->tried_s;
-	nn_forecast_rate(t); /* before the weights are there: what it tries is loaded over */
-	t->tried_s += nn_now_s() - tried;
+	own = (struct nn_training_step){ t->worker.step, &t->order, t->options->resume };
+	t->clock.plan_s = tried - planned - t->clock.tried_s;
+	nn_forecast_rate(&t->plan,
+			 &own); /* before the weights are there: what it tries is loaded over */
+	t->clock.tried_s += nn_now_s() - tried;
 	if (start_values(t, err) < 0)
 		return -1;
-	nn_forecast_make(t);
+	nn_forecast_make(&t->plan, t->counters.step, 1);
 	return 0;
 }
 
@@ -224,11 +293,11 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 static void release_fold(struct nn_train *t)
 {
 	nn_evaluator_free(t->evaluator);
-	nn_step_free(t->step);
-	if (t->strategy && t->strategy->release)
-		t->strategy->release(t);
+	nn_step_free(t->worker.step);
+	if (t->layout.strategy && t->layout.strategy->release)
+		t->layout.strategy->release(&t->worker);
 	nn_checkpoint_free(t);
-	nn_free(t->params);
+	nn_free(t->worker.params);
 	nn_free(t->whole);
 	nn_train_release_rows(t);
 }
@@ -237,47 +306,91 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 {
 	release_fold(t);
 	t->evaluator = NULL;
-	t->step = NULL;
-	t->params = NULL;
+	t->worker.step = NULL;
+	t->worker.params = NULL;
 	t->whole = NULL;
 	t->counters = (struct nn_counters){ 0 };
 	t->found = (struct nn_train_finding){ 0 };
 	t->noise = (struct nn_noise){ 0 };
-	t->first_step_s = t->first_epoch_s = t->steady_s = t->compute_s = t->input_s = t->comm_s =
-		t->wait_s = 0;
-	t->steady_samples = 0;
-	t->times = (struct nn_times){ 0 };
-	t->fold++;
+	t->clock.first_step_s = t->clock.first_epoch_s = t->clock.steady_s = t->worker.compute_s =
+		t->worker.input_s = t->worker.comm_s = t->worker.wait_s = 0;
+	t->clock.steady_samples = 0;
+	t->clock.times = (struct nn_times){ 0 };
+	t->source.fold++;
 	if (nn_train_choose_rows(t, err) < 0 || nn_train_take_defaults(t, err) < 0 ||
 	    take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
 		return -1;
 	return start_values(t, err);
 }
 
-static struct nn_train *train_new(const struct nn_train_setup *setup, struct nn_error *err)
+static void say(void *arg, const char *text)
+{
+	nn_train_note(arg, "%s", text);
+}
+
+static void stand_at(void *arg, uint64_t steps)
+{
+	struct nn_train *t = arg;
+
+	if (t->setup.host.at)
+		t->setup.host.at(t->setup.host.arg, steps);
+}
+
+/* The ranks as the options say. */
+static struct nn_layout layout_of(const struct nn_train_setup *setup)
+{
+	const struct nn_parallel_options *o = &setup->train->ranks;
+	struct nn_layout layout = {
+		.options = o, .comm = setup->comm, .asked = setup->ranks, .sharing = 1, .on_host = 1
+	};
+
+	layout.strategy =
+		nn_strategy_parse(o->strategy ? o->strategy : "sync", &layout.terms, NULL);
+	layout.terms.staleness = nn_opt_given(setup->list, "staleness") ? o->staleness : UINT64_MAX;
+	return layout;
+}
+
+struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_error *err)
 {
 	struct nn_train *t = nn_alloc(1, sizeof *t, err);
 
 	if (!t)
 		return NULL;
 	t->setup = *setup;
-	t->comm = setup->comm;
-	t->strategy = nn_strategy_parse(setup->train->strategy ? setup->train->strategy : "sync",
-					&t->terms, NULL);
 	t->options = setup->train;
 	t->std = setup->std;
+	t->layout = layout_of(setup);
+	t->task.recipe = &t->options->recipe;
+	t->task.logs = t->std->log != NULL;
+	t->task.notes = t->std->verbose > 0;
+	t->worker = (struct nn_worker){ .task = &t->task,
+					.layout = &t->layout,
+					.counters = &t->counters,
+					.note = say,
+					.at = stand_at,
+					.arg = t };
+	t->budget.memory = t->options->memory;
+	t->budget.keeps_best = t->options->patience > 0;
+	t->plan = (struct nn_plan){ .task = &t->task, .layout = &t->layout, .budget = &t->budget };
 	return t;
+}
+
+struct nn_command nn_train_command(const struct nn_train *t)
+{
+	return (struct nn_command){ t->setup.list,      t->options->model,
+				    t->setup.data_path, t->setup.targets_path,
+				    t->options->resume, t->source.start != NULL };
 }
 
 int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64,
 			 struct nn_error *err)
 {
-	struct nn_train *t = train_new(setup, err);
+	struct nn_train *t = nn_train_new(setup, err);
 
 	if (!t)
 		return -1;
-	t->f64 = f64;
-	if (nn_log_open(&t->log, NULL, false, err) < 0 || nn_train_open_model(t, err) < 0 ||
+	t->source.f64 = f64;
+	if (nn_log_open(&t->told.log, NULL, false, err) < 0 || nn_train_open_model(t, err) < 0 ||
 	    nn_train_prepare(t, err) < 0 || nn_train_take_defaults(t, err) < 0) {
 		nn_train_free(t);
 		return -1;
@@ -288,11 +401,12 @@ int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *s
 
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, struct nn_error *err)
 {
-	struct nn_train *t = train_new(setup, err);
+	struct nn_train *t = nn_train_new(setup, err);
 
 	if (!t)
 		return -1;
-	if (!(t->progress = nn_progress_new(nn_train_first(t) ? setup->host.progress : -1, err)) ||
+	if (!(t->told.progress = nn_progress_new(
+		      nn_layout_first(&t->layout) ? setup->host.progress : -1, err)) ||
 	    open_parts(t, err) < 0) {
 		nn_train_free(t);
 		return -1;
@@ -305,22 +419,22 @@ void nn_train_free(struct nn_train *t)
 {
 	if (!t)
 		return;
-	nn_output_abort(t->output);
-	nn_curve_free(t->curve);
-	nn_log_close(t->log);
-	nn_lock_release(t->lock);
-	nn_progress_free(t->progress);
+	nn_output_abort(t->kept.output);
+	nn_curve_free(t->told.curve);
+	nn_log_close(t->told.log);
+	nn_lock_release(t->kept.lock);
+	nn_progress_free(t->told.progress);
 	release_fold(t);
-	nn_dataset_free(t->held_out);
-	nn_dataset_free(t->dataset);
-	if (t->net_owned)
-		nn_net_free(t->net);
-	nn_model_file_free(t->start);
-	nn_pool_free(t->pool);
-	nn_pipe_free(t->pipe);
-	nn_tensor_free(t->tensor);
-	nn_free(t->keeps);
-	nn_free(t->ranks);
-	nn_free(t->state_path);
+	nn_dataset_free(t->task.held_out);
+	nn_dataset_free(t->task.dataset);
+	if (t->source.net_owned)
+		nn_net_free(t->task.net);
+	nn_model_file_free(t->source.start);
+	nn_pool_free(t->task.pool);
+	nn_pipe_free(t->layout.pipe);
+	nn_tensor_free(t->layout.tensor);
+	nn_free(t->worker.keeps);
+	nn_free(t->worker.ranks);
+	nn_free(t->kept.state_path);
 	nn_free(t);
 }

@@ -1,5 +1,7 @@
-/* Values of options that are small languages of their own, and the options that a run which goes on
- * may change. */
+/*
+ * Values of options that are small languages of their own, and the options that a run which goes on
+ * may change.
+ */
 #include <string.h>
 
 #include "base/number.h"
@@ -21,9 +23,10 @@ bool nn_train_may_change(const char *name)
 		"check-every", "hosts",
 		"hostfile",    "pipeline",
 		"tensor",      "shard-optimizer",
-		"config",      "help",
-		"version",     "dry-run",
-		"device",      "model",
+		"bucket",      "config",
+		"help",        "version",
+		"dry-run",     "device",
+		"model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,12 +1,14 @@
 /* Rows of nn-train's own options. */
 #include <string.h>
 
-#include "train/optimizer.h"
+#include "base/number.h"
+#include "predict/loss.h"
+#include "step/optimizer.h"
 #include "train/options.h"
 #include "train/race.h"
-#include "train/schedule.h"
-#include "train/stages.h"
-#include "train/strategy/strategy.h"
+#include "step/schedule.h"
+#include "step/stages.h"
+#include "parallel/strategy.h"
 
 /* The option and its value in front of what is wrong with it. */
 static int whole(int status, const char *name, const char *value, struct nn_error *err)
@@ -52,6 +54,13 @@ static int check_spool(const char *value, struct nn_error *err)
 		      : nn_fail(err, NN_EUSAGE, "--spool=: expected the name of a file, or a size");
 }
 
+static bool spool_is_file(const char *value)
+{
+	uint64_t bytes;
+
+	return !nn_parse_size(value, strlen(value), &bytes);
+}
+
 static int check_pipeline(const char *value, struct nn_error *err)
 {
 	enum nn_pipeline_schedule schedule;
@@ -67,6 +76,13 @@ static int check_valid(const char *value, struct nn_error *err)
 	return whole(nn_parse_fraction(value, &fraction, err), "valid", value, err);
 }
 
+static bool valid_is_file(const char *value)
+{
+	double fraction;
+
+	return !nn_parse_f64(value, strlen(value), &fraction);
+}
+
 static int check_strategy(const char *value, struct nn_error *err)
 {
 	return whole(nn_strategy_parse(value, NULL, err) ? 0 : -1, "strategy", value, err);
@@ -77,9 +93,6 @@ static int check_race(const char *value, struct nn_error *err)
 	return whole(nn_race_parse(value, err), "race", value, err);
 }
 
-static const char *const loss_choices[] = { "auto",  "cross-entropy", "mse", "bce",
-					    "huber", "mae",           NULL };
-
 #define MOST 1e15 /* whole numbers stay exact in f64, where bounds are compared */
 #define AT(field) offsetof(struct nn_train_options, field)
 
@@ -89,24 +102,25 @@ const struct nn_opt nn_train_opts[] = {
 	  .type = NN_OPT_STRING,
 	  .offset = AT(model),
 	  .arg = "MODEL",
+	  .file = NN_OPT_READS,
 	  .help = "the network: a file in the model language, the same text, or a model file to "
 		  "start from",
-	  .man = "An existing file wins; else what contains a blank or is the name of a layer is "
+	  .man = "An existing file wins; else text containing a space, or the name of a layer, is "
 		 "text. "
 		 "See nn-model(5) and nn-layers(7)." },
 	{ .name = "loss",
 	  .type = NN_OPT_CHOICE,
-	  .offset = AT(loss),
+	  .offset = AT(recipe.loss),
 	  .arg = "LOSS",
 	  .fallback = "auto",
-	  .choices = loss_choices,
-	  .help = "what is made small: auto, cross-entropy, mse, bce, huber, mae",
+	  .choices = nn_loss_choices,
+	  .help = "loss to minimize: auto, cross-entropy, mse, bce, huber, mae",
 	  .man = "auto is cross-entropy for class targets and mse for numbers. cross-entropy takes "
 		 "the softmax of the "
 		 "outputs, bce their sigmoid and targets in 0..1; huber has delta 1." },
 	{ .name = "optimizer",
 	  .type = NN_OPT_CHOICE,
-	  .offset = AT(optimizer),
+	  .offset = AT(recipe.optimizer),
 	  .arg = "NAME",
 	  .fallback = "adam",
 	  .choices = nn_optimizer_names,
@@ -115,14 +129,14 @@ const struct nn_opt nn_train_opts[] = {
 		 "do." },
 	{ .name = "lr",
 	  .type = NN_OPT_REAL,
-	  .offset = AT(lr),
+	  .offset = AT(recipe.lr),
 	  .arg = "RATE",
 	  .min = 0,
 	  .max = 1e30,
 	  .help = "learning rate (adam, adamw: 0.001; the others: 0.01)" },
 	{ .name = "momentum",
 	  .type = NN_OPT_REAL,
-	  .offset = AT(momentum),
+	  .offset = AT(recipe.momentum),
 	  .arg = "M",
 	  .fallback = "0",
 	  .min = 0,
@@ -130,11 +144,11 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "momentum of sgd and lars" },
 	{ .name = "nesterov",
 	  .type = NN_OPT_FLAG,
-	  .offset = AT(nesterov),
+	  .offset = AT(recipe.nesterov),
 	  .help = "Nesterov's form of sgd's momentum" },
 	{ .name = "schedule",
 	  .type = NN_OPT_CUSTOM,
-	  .offset = AT(schedule),
+	  .offset = AT(recipe.schedule),
 	  .arg = "SCHEDULE",
 	  .fallback = "constant",
 	  .check = check_schedule,
@@ -146,14 +160,14 @@ const struct nn_opt nn_train_opts[] = {
 		 "the length they are planned for." },
 	{ .name = "warmup",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(warmup),
+	  .offset = AT(recipe.warmup),
 	  .arg = "STEPS",
 	  .fallback = "0",
 	  .max = MOST,
 	  .help = "steps over which the rate rises from near 0" },
 	{ .name = "weight-decay",
 	  .type = NN_OPT_REAL,
-	  .offset = AT(weight_decay),
+	  .offset = AT(recipe.weight_decay),
 	  .arg = "D",
 	  .min = 0,
 	  .max = 1e30,
@@ -163,21 +177,21 @@ const struct nn_opt nn_train_opts[] = {
 		 "where biases and norms are left out. rprop has none." },
 	{ .name = "clip-norm",
 	  .type = NN_OPT_REAL,
-	  .offset = AT(clip_norm),
+	  .offset = AT(recipe.clip_norm),
 	  .arg = "NORM",
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e30,
-	  .help = "cut the gradient's global norm to this; 0: never" },
+	  .help = "clip the global gradient norm to this; 0: never" },
 	{ .name = "epochs",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(epochs),
+	  .offset = AT(recipe.epochs),
 	  .arg = "N",
 	  .max = MOST,
 	  .help = "passes over the data (10, where neither steps nor a time end it)" },
 	{ .name = "steps",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(steps),
+	  .offset = AT(recipe.steps),
 	  .arg = "N",
 	  .max = MOST,
 	  .help = "steps in all; with --epochs, whichever ends first",
@@ -186,7 +200,7 @@ const struct nn_opt nn_train_opts[] = {
 		 "initialized or, with --resume, as the state has it." },
 	{ .name = "time-limit",
 	  .type = NN_OPT_SECONDS,
-	  .offset = AT(time_limit),
+	  .offset = AT(recipe.time_limit),
 	  .arg = "SECONDS",
 	  .min = 0.001,
 	  .max = MOST,
@@ -199,7 +213,7 @@ const struct nn_opt nn_train_opts[] = {
 	{ .name = "batch",
 	  .letter = 'b',
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(batch),
+	  .offset = AT(recipe.batch),
 	  .arg = "N",
 	  .fallback = "64",
 	  .min = 1,
@@ -207,8 +221,9 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "samples per step" },
 	{ .name = "leaves",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(leaves),
+	  .offset = AT(recipe.leaves),
 	  .arg = "N",
+	  .min = 1,
 	  .max = 1e9,
 	  .help = "parts of a batch whose sums are added as a tree (power of two)",
 	  .man = "The order of summation, and so the bytes of the model, follow from it. The "
@@ -216,8 +231,9 @@ const struct nn_opt nn_train_opts[] = {
 		 "batch: 2 for 32 samples, 4 for 64, 8 for 128, 16 from 256 on, 1 below 32." },
 	{ .name = "micro-batch",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(micro_batch),
+	  .offset = AT(recipe.micro_batch),
 	  .arg = "N",
+	  .min = 1,
 	  .max = 1e9,
 	  .help = "samples that go through at once, at most",
 	  .man = "Less memory, never other bytes. With batch norm it is rounded up to whole "
@@ -225,7 +241,7 @@ const struct nn_opt nn_train_opts[] = {
 		 "as suit the cache and fit the memory." },
 	{ .name = "shuffle",
 	  .type = NN_OPT_CUSTOM,
-	  .offset = AT(shuffle),
+	  .offset = AT(recipe.shuffle),
 	  .arg = "yes|no|N",
 	  .fallback = "yes",
 	  .check = check_shuffle,
@@ -241,6 +257,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .offset = AT(valid),
 	  .arg = "FILE[,TARGETS]|FRACTION",
 	  .check = check_valid,
+	  .file = NN_OPT_READS,
+	  .names_file = valid_is_file,
 	  .help = "held-out data: files, or a fraction of DATA",
 	  .man = "A fraction is drawn once, the same share from each class." },
 	{ .name = "folds",
@@ -296,6 +314,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .offset = AT(checkpoint),
 	  .arg = "FILE",
 	  .filled = true,
+	  .file = NN_OPT_WRITES,
 	  .help = "where the state of the training is kept (beside -o: NAME.state.safetensors)" },
 	{ .name = "checkpoint-every",
 	  .type = NN_OPT_CUSTOM,
@@ -306,14 +325,14 @@ const struct nn_opt nn_train_opts[] = {
 	{ .name = "resume",
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(resume),
-	  .help = "go on from the state; without one, start from the beginning",
+	  .help = "resume from the checkpoint; without one, start from the beginning",
 	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time "
 		 "limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both "
 		 "values." },
 	{ .name = "check-every",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(check_every),
+	  .offset = AT(ranks.check_every),
 	  .arg = "N",
 	  .fallback = "100",
 	  .max = MOST,
@@ -328,7 +347,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .arg = "K",
 	  .fallback = "0",
 	  .max = 1e6,
-	  .help = "go on from the checkpoint, up to K times, with the ranks that are left when one "
+	  .help = "resume from the checkpoint, up to K times, with the ranks that are left when "
+		  "one "
 		  "is lost" },
 	{ .name = "timeout",
 	  .type = NN_OPT_SECONDS,
@@ -345,6 +365,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .offset = AT(spool),
 	  .arg = "FILE|SIZE",
 	  .check = check_spool,
+	  .file = NN_OPT_WRITES,
+	  .names_file = spool_is_file,
 	  .help = "keep stdin in FILE, which --resume reads again; or take at most SIZE bytes of "
 		  "it",
 	  .man = "FILE appears when stdin has ended and may take half of the space that is free "
@@ -372,7 +394,7 @@ const struct nn_opt nn_train_opts[] = {
 		 "would fit." },
 	{ .name = "pipeline",
 	  .type = NN_OPT_CUSTOM,
-	  .offset = AT(pipeline),
+	  .offset = AT(ranks.pipeline),
 	  .arg = "P[:SCHEDULE]",
 	  .check = check_pipeline,
 	  .help = "cut the network into P stages, a rank each, through which micro-batches flow "
@@ -383,7 +405,7 @@ const struct nn_opt nn_train_opts[] = {
 		 "PIPELINE." },
 	{ .name = "tensor",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(tensor),
+	  .offset = AT(ranks.tensor),
 	  .arg = "T",
 	  .fallback = "1",
 	  .min = 1,
@@ -396,7 +418,7 @@ const struct nn_opt nn_train_opts[] = {
 		 "samples. See TENSOR." },
 	{ .name = "strategy",
 	  .type = NN_OPT_CUSTOM,
-	  .offset = AT(strategy),
+	  .offset = AT(ranks.strategy),
 	  .arg = "STRATEGY",
 	  .fallback = "sync",
 	  .check = check_strategy,
@@ -404,32 +426,46 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "See STRATEGIES." },
 	{ .name = "staleness",
 	  .type = NN_OPT_COUNT,
-	  .offset = AT(staleness),
+	  .offset = AT(ranks.staleness),
 	  .arg = "K",
 	  .max = 1e9,
 	  .help = "async: no gradient is applied more than K updates after it was begun (two for "
 		  "each computing rank)" },
 	{ .name = "staleness-lr",
 	  .type = NN_OPT_YESNO,
-	  .offset = AT(staleness_lr),
+	  .offset = AT(ranks.staleness_lr),
 	  .arg = "yes|no",
 	  .fallback = "no",
 	  .help = "async: a gradient that is s updates behind has the rate divided by 1 + s" },
 	{ .name = "record",
 	  .type = NN_OPT_STRING,
-	  .offset = AT(record),
+	  .offset = AT(ranks.record),
 	  .arg = "FILE",
 	  .filled = true,
+	  .file = NN_OPT_WRITES,
 	  .help = "async: write which rank's gradient of which batch each step applied" },
 	{ .name = "replay-run",
 	  .type = NN_OPT_STRING,
-	  .offset = AT(replay_run),
+	  .offset = AT(ranks.replay_run),
 	  .arg = "FILE",
 	  .filled = true,
+	  .file = NN_OPT_READS,
 	  .help = "async: do in one process what was recorded, to the same bytes" },
+	{ .name = "bucket",
+	  .type = NN_OPT_SIZE,
+	  .offset = AT(ranks.bucket),
+	  .arg = "SIZE",
+	  .min = 1024,
+	  .max = MOST,
+	  .help = "bytes of gradients in one message between ranks (follows from the link)",
+	  .man = "Where ranks have no memory in common, gradients travel in buckets while the "
+		 "backward pass goes on, and new parameters while the next forward pass does. By "
+		 "default a bucket ends where a layer does, once it has 1 MiB (the first) or as "
+		 "much as the latency and rate of the link suggest, and is at most 25 MiB. Every "
+		 "size gives the same model." },
 	{ .name = "shard-optimizer",
 	  .type = NN_OPT_FLAG,
-	  .offset = AT(shard_optimizer),
+	  .offset = AT(ranks.shard_optimizer),
 	  .help = "ranks that share the samples keep a part of the optimizer's state each",
 	  .man = "Less memory: with N of them 1/N of what the optimizer keeps of each parameter, "
 		 "which is twice the parameters for adam. "
@@ -462,6 +498,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .offset = AT(plot),
 	  .arg = "FILE.svg",
 	  .filled = true,
+	  .file = NN_OPT_WRITES,
 	  .help = "draw loss, metric and throughput there, as SVG",
 	  .man = "Drawn anew after an epoch, where the last picture is older than three seconds, "
 		 "and when training ends, in whatever "

@@ -1,23 +1,18 @@
-/* The options of training: one table gives parsing, help, the man page, completions, logs and the
- * rules of --resume. */
+/*
+ * The options of training: one table gives parsing, help, the man page, completions, logs and the
+ * rules of --resume.
+ */
 #ifndef NN_TRAIN_OPTIONS_H
 #define NN_TRAIN_OPTIONS_H
 
 #include "base/option.h"
+#include "parallel/options.h"
+#include "step/recipe.h"
 
 struct nn_train_options {
 	const char *model; /* -m: a file or text */
-	int loss;          /* 0 auto, else 1 + enum nn_loss_kind */
-	int optimizer;     /* enum nn_optimizer_kind */
-	double lr, momentum;
-	bool nesterov;
-	const char *schedule;
-	uint64_t warmup;
-	double weight_decay, clip_norm;
-	uint64_t epochs, steps;
-	double time_limit; /* seconds, 0: none */
-	uint64_t batch, leaves, micro_batch;
-	const char *shuffle; /* yes, no or N */
+	struct nn_recipe recipe;
+	struct nn_parallel_options ranks;
 	uint64_t split_seed;
 	const char *valid;
 	uint64_t valid_every, folds;
@@ -26,24 +21,15 @@ struct nn_train_options {
 	const char *class_weight, *ignore;
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
-	uint64_t check_every; /* steps between comparisons of the ranks' parameters, 0: none */
 	uint64_t max_restarts;
 	double timeout;    /* seconds without progress that end a job of ranks */
 	const char *spool; /* a file or a size */
-	bool shard_optimizer;
-	const char *pipeline; /* P[:SCHEDULE], NULL: none */
-	uint64_t tensor;      /* ranks that share the columns of products */
 	bool selfcheck;
 	uint64_t log_every;
 	const char *plot;
-	const char *explain;  /* "json", or NULL for text, where it is given */
-	const char *strategy; /* how ranks work together */
-	uint64_t staleness;   /* updates that a gradient of async may be behind; 0 where none was
-				 given: filled in */
-	bool staleness_lr;
-	const char *record, *replay_run;
-	const char *race; /* strategies */
-	uint64_t memory;  /* bytes, 0: what the machine has */
+	const char *explain; /* "json", or NULL for text, where it is given */
+	const char *race;    /* strategies */
+	uint64_t memory;     /* bytes, 0: what the machine has */
 };
 
 extern const struct nn_opt nn_train_opts[];

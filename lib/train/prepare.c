@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "model/model.h"
 #include "train/balance.h"
 #include "train/job.h"
 #include "train/prepare.h"
@@ -26,8 +27,8 @@ static void want_free(struct want *w)
 
 static int want_init(struct want *w, const struct nn_train *t, struct nn_error *err)
 {
-	size_t n_in = nn_net_n_inputs(t->net), n_out = nn_net_n_outputs(t->net);
-	int loss = t->options->loss;
+	size_t n_in = nn_net_n_inputs(t->task.net), n_out = nn_net_n_outputs(t->task.net);
+	int loss = t->options->recipe.loss;
 
 	*w = (struct want){ 0 };
 	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
@@ -35,7 +36,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 	if (!w->inputs || !w->targets)
 		return -1;
 	for (size_t i = 0; i < n_in; i++) {
-		const struct nn_net_input *in = nn_net_input(t->net, i);
+		const struct nn_net_input *in = nn_net_input(t->task.net, i);
 
 		w->inputs[i] = (struct nn_want_input){
 			in->name,    in->shaped,    in->shape,      in->vector,
@@ -44,7 +45,7 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 		};
 	}
 	for (size_t i = 0; i < n_out; i++) {
-		const struct nn_net_output *out = nn_net_output(t->net, i);
+		const struct nn_net_output *out = nn_net_output(t->task.net, i);
 
 		w->targets[i] = (struct nn_want_target){
 			.name = out->name,
@@ -57,11 +58,14 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.size = out->size,
 		};
 	}
-	w->want = (struct nn_want){ w->inputs,        n_in, w->targets, n_out,
-				    t->device->dtype, NULL, t->pool,    t->sample };
-	if (!t->start || (!t->start->input_json && !t->start->target_json))
+	w->want = (struct nn_want){
+		w->inputs, n_in,         w->targets,      n_out, t->task.device->dtype,
+		NULL,      t->task.pool, t->source.sample
+	};
+	if (!t->source.start || (!t->source.start->input_json && !t->source.start->target_json))
 		return 0;
-	if (nn_schema_parse(&w->schema, t->start->input_json, t->start->target_json, err) < 0)
+	if (nn_schema_parse(&w->schema, t->source.start->input_json, t->source.start->target_json,
+			    err) < 0)
 		return nn_fail_at(err, "%s", t->options->model);
 	w->want.schema = w->schema;
 	return 0;
@@ -72,15 +76,15 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 /* FILE[,TARGETS]: an existing file wins, else the first comma parts two. */
 static int open_held_out(struct nn_train *t, struct nn_error *err)
 {
-	const char *valid = t->held_out_path, *comma = strchr(valid, ',');
+	const char *valid = t->source.held_out_path, *comma = strchr(valid, ',');
 	char *file;
 	int status;
 
 	if (!comma || access(valid, F_OK) == 0)
-		return nn_dataset_open_like(&t->held_out, valid, NULL, t->dataset, err);
+		return nn_dataset_open_like(&t->task.held_out, valid, NULL, t->task.dataset, err);
 	if (!(file = nn_strndup(valid, (size_t)(comma - valid), err)))
 		return -1;
-	status = nn_dataset_open_like(&t->held_out, file, comma + 1, t->dataset, err);
+	status = nn_dataset_open_like(&t->task.held_out, file, comma + 1, t->task.dataset, err);
 	nn_free(file);
 	return status;
 }
@@ -91,13 +95,13 @@ static int open_data(struct nn_train *t, double fraction, struct nn_error *err)
 	int status = want_init(&w, t, err);
 
 	if (status == 0)
-		status = nn_dataset_open(&t->dataset, t->setup.data_path, t->setup.targets_path,
-					 t->setup.data, &w.want, err);
+		status = nn_dataset_open(&t->task.dataset, t->setup.data_path,
+					 t->setup.targets_path, t->setup.data, &w.want, err);
 	if (status == 0 && t->options->valid && fraction == 0)
 		status = open_held_out(t, err);
 	want_free(&w);
 	if (status == 0)
-		t->schema = nn_dataset_schema(t->dataset);
+		t->task.schema = nn_dataset_schema(t->task.dataset);
 	return status;
 }
 
@@ -105,7 +109,7 @@ static int open_data(struct nn_train *t, double fraction, struct nn_error *err)
 
 static int resolve(struct nn_train *t, struct nn_error *err)
 {
-	const struct nn_schema *schema = t->schema;
+	const struct nn_schema *schema = t->task.schema;
 	struct nn_shape *shapes = nn_alloc(schema->n_inputs, sizeof *shapes, err);
 	size_t *sizes = nn_alloc(schema->n_targets, sizeof *sizes, err);
 	int status = -1;
@@ -113,27 +117,29 @@ static int resolve(struct nn_train *t, struct nn_error *err)
 	if (shapes && sizes) {
 		for (size_t i = 0; i < schema->n_inputs; i++) {
 			shapes[i] = schema->inputs[i].shape;
-			nn_net_give_rows(t->net, i, schema->inputs[i].rows);
+			nn_net_give_rows(t->task.net, i, schema->inputs[i].rows);
 		}
 		for (size_t i = 0; i < schema->n_targets; i++)
-			if (nn_net_output(t->net, i)->open)
+			if (nn_net_output(t->task.net, i)->open)
 				sizes[i] = schema->targets[i].labels ? schema->targets[i].n_labels
 								     : schema->targets[i].n_columns;
-		status = nn_net_resolve(t->net, shapes, sizes, err);
+		status = nn_net_resolve(t->task.net, shapes, sizes, err);
 	}
 	nn_free(shapes);
 	nn_free(sizes);
 	return status;
 }
 
-/* An output's rows are positions of columns: channels of C,H,W, else the last dimension. */
+/* Do the targets fit the output? */
 static int check_output(const struct nn_train *t, int i, struct nn_error *err)
 {
-	const struct nn_shape *shape = &t->program->values[t->program->outputs[i].value].shape;
-	const struct nn_target_schema *target = &t->schema->targets[i];
-	size_t values = nn_shape_count(shape), size = nn_dataset_target_size(t->dataset, (size_t)i);
-	size_t columns = shape->rank == 0 ? 1 : shape->dim[shape->rank == 3 ? 0 : shape->rank - 1];
-	bool classes = nn_dataset_target_classes(t->dataset, (size_t)i);
+	const struct nn_shape *shape =
+		&t->task.program->values[t->task.program->outputs[i].value].shape;
+	const struct nn_target_schema *target = &t->task.schema->targets[i];
+	size_t values = nn_shape_count(shape),
+	       size = nn_dataset_target_size(t->task.dataset, (size_t)i);
+	size_t columns = nn_shape_columns(shape);
+	bool classes = nn_dataset_target_classes(t->task.dataset, (size_t)i);
 	char text[NN_SHAPE_TEXT];
 
 	nn_shape_text(text, shape);
@@ -166,21 +172,21 @@ static int find_label(const struct nn_target_schema *target, const char *label)
 
 static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 {
-	struct nn_loss_spec *loss = &t->losses[i];
+	struct nn_loss_spec *loss = &t->task.losses[i];
 	const struct nn_train_options *o = t->options;
-	const struct nn_target_schema *target = &t->schema->targets[i];
-	bool classes = nn_dataset_target_classes(t->dataset, (size_t)i);
+	const struct nn_target_schema *target = &t->task.schema->targets[i];
+	bool classes = nn_dataset_target_classes(t->task.dataset, (size_t)i);
 
 	loss->ignore = -1;
-	loss->kind = o->loss   ? (enum nn_loss_kind)(o->loss - 1)
-		     : classes ? NN_LOSS_CROSS_ENTROPY
-			       : NN_LOSS_MSE;
-	t->shares[i] = nn_net_output(t->net, (size_t)i)->weight;
+	loss->kind = o->recipe.loss ? (enum nn_loss_kind)(o->recipe.loss - 1)
+		     : classes      ? NN_LOSS_CROSS_ENTROPY
+				    : NN_LOSS_MSE;
+	t->task.shares[i] = nn_net_output(t->task.net, (size_t)i)->weight;
 	if (!classes) {
-		if ((o->class_weight || o->ignore) && t->n_outputs == 1)
-			return nn_fail(err, NN_EFAIL, "--%s: the targets are no classes",
+		if ((o->class_weight || o->ignore) && t->task.n_outputs == 1)
+			return nn_fail(err, NN_EFAIL, "--%s: the targets are not classes",
 				       o->class_weight ? "class-weight" : "ignore");
-		return 0;
+		return nn_train_check_range(t, i, err);
 	}
 	if (o->ignore && (loss->ignore = find_label(target, o->ignore)) < 0)
 		return nn_fail(err, NN_EFAIL, "--ignore=%s: no target has this label", o->ignore);
@@ -189,13 +195,14 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 
 static int take_losses(struct nn_train *t, struct nn_error *err)
 {
-	t->n_outputs = t->program->n_outputs;
-	t->losses = nn_alloc((size_t)t->n_outputs, sizeof *t->losses, err);
-	t->shares = nn_alloc((size_t)t->n_outputs, sizeof *t->shares, err);
-	t->class_weights = nn_alloc((size_t)t->n_outputs, sizeof *t->class_weights, err);
-	if (!t->losses || !t->shares || !t->class_weights)
+	t->task.n_outputs = t->task.program->n_outputs;
+	t->task.losses = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.losses, err);
+	t->task.shares = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.shares, err);
+	t->task.class_weights =
+		nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.class_weights, err);
+	if (!t->task.losses || !t->task.shares || !t->task.class_weights)
 		return -1;
-	for (int i = 0; i < t->n_outputs; i++)
+	for (int i = 0; i < t->task.n_outputs; i++)
 		if (check_output(t, i, err) < 0 || take_loss(t, i, err) < 0)
 			return -1;
 	return 0;
@@ -203,22 +210,25 @@ static int take_losses(struct nn_train *t, struct nn_error *err)
 
 /* ---- samples ---- */
 
-/* Rows of the fold that is held out now; every fold needs some, which is said before the first one
- * is trained. */
+/*
+ * Rows of the fold that is held out now; every fold needs some, which is said before the first one
+ * is trained.
+ */
 static int hold_fold(const struct nn_train *t, bool *held, struct nn_error *err)
 {
-	size_t n = nn_dataset_rows(t->dataset), in = 0;
+	size_t n = nn_dataset_rows(t->task.dataset), in = 0;
 	uint64_t folds = t->options->folds, *counts = nn_alloc(folds + 1, sizeof *counts, err);
 	uint32_t *fold = nn_alloc(n, sizeof *fold, err);
-	int status =
-		counts && fold ? nn_fold(t->dataset, folds, t->options->split_seed, fold, err) : -1;
+	int status = counts && fold
+			     ? nn_fold(t->task.dataset, folds, t->options->split_seed, fold, err)
+			     : -1;
 
 	for (size_t i = 0; status == 0 && i < n; i++) {
-		held[i] = fold[i] == t->fold;
+		held[i] = fold[i] == t->source.fold;
 		counts[fold[i]]++;
 		in += fold[i] > 0;
 	}
-	for (uint64_t k = 1; status == 0 && k <= folds && !t->sample; k++)
+	for (uint64_t k = 1; status == 0 && k <= folds && !t->source.sample; k++)
 		if (counts[k] == 0 || counts[k] == in)
 			status = nn_fail(err, NN_EFAIL,
 					 "--folds=%llu: of %zu samples fold %llu holds out %s",
@@ -232,32 +242,32 @@ static int hold_fold(const struct nn_train *t, bool *held, struct nn_error *err)
 /* Numbers of the samples that are trained on and of those held out, without those left out. */
 static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 {
-	const struct nn_dataset *from = t->held_out ? t->held_out : t->dataset;
-	size_t n = nn_dataset_rows(t->dataset), n_from = nn_dataset_rows(from);
+	const struct nn_dataset *from = t->task.held_out ? t->task.held_out : t->task.dataset;
+	size_t n = nn_dataset_rows(t->task.dataset), n_from = nn_dataset_rows(from);
 	bool *held = nn_alloc(n, sizeof *held, err);
 	int status = -1;
 
 	if (!held ||
 	    (fraction > 0 &&
-	     nn_split(t->dataset, fraction, t->options->split_seed, held, err) < 0) ||
-	    (t->fold && hold_fold(t, held, err) < 0))
+	     nn_split(t->task.dataset, fraction, t->options->split_seed, held, err) < 0) ||
+	    (t->source.fold && hold_fold(t, held, err) < 0))
 		goto out;
-	t->n_rows = t->n_valid = 0;
+	t->task.n_rows = t->task.n_valid = 0;
 	for (size_t i = 0; i < n; i++)
-		t->n_rows += !held[i] && !nn_dataset_left_out(t->dataset, i);
+		t->task.n_rows += !held[i] && !nn_dataset_left_out(t->task.dataset, i);
 	for (size_t i = 0; i < n_from; i++)
-		t->n_valid += t->held_out ? !nn_dataset_left_out(from, i) : held[i];
-	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
-	t->order.rows = nn_alloc(t->n_rows, sizeof *t->order.rows, err);
-	t->valid_rows = nn_alloc(t->n_valid, sizeof *t->valid_rows, err);
-	if (!t->rows || !t->order.rows || !t->valid_rows)
+		t->task.n_valid += t->task.held_out ? !nn_dataset_left_out(from, i) : held[i];
+	t->task.rows = nn_alloc(t->task.n_rows, sizeof *t->task.rows, err);
+	t->order.rows = nn_alloc(t->task.n_rows, sizeof *t->order.rows, err);
+	t->task.valid_rows = nn_alloc(t->task.n_valid, sizeof *t->task.valid_rows, err);
+	if (!t->task.rows || !t->order.rows || !t->task.valid_rows)
 		goto out;
 	for (size_t i = 0, r = 0; i < n; i++)
-		if (!held[i] && !nn_dataset_left_out(t->dataset, i))
-			t->rows[r++] = i;
+		if (!held[i] && !nn_dataset_left_out(t->task.dataset, i))
+			t->task.rows[r++] = i;
 	for (size_t i = 0, v = 0; i < n_from; i++)
-		if (t->held_out ? !nn_dataset_left_out(from, i) : held[i])
-			t->valid_rows[v++] = i;
+		if (t->task.held_out ? !nn_dataset_left_out(from, i) : held[i])
+			t->task.valid_rows[v++] = i;
 	status = 0;
 out:
 	nn_free(held);
@@ -274,12 +284,12 @@ static void give_notices(struct nn_train *t, const struct nn_dataset *dataset)
 
 static int check_rows(const struct nn_train *t, double fraction, struct nn_error *err)
 {
-	if (t->n_rows == 0)
+	if (t->task.n_rows == 0)
 		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
-	if (t->options->valid && t->n_valid == 0)
+	if (t->options->valid && t->task.n_valid == 0)
 		return fraction > 0 ? nn_fail(err, NN_EFAIL,
 					      "--valid=%s: of %llu samples this holds out none",
-					      t->options->valid, (unsigned long long)t->n_rows)
+					      t->options->valid, (unsigned long long)t->task.n_rows)
 				    : nn_fail(err, NN_EFAIL, "%s: no samples", t->options->valid);
 	return 0;
 }
@@ -288,17 +298,17 @@ static int check_rows(const struct nn_train *t, double fraction, struct nn_error
 static void count_all(struct nn_train *t, double fraction)
 {
 	bool about;
-	double held_out = t->held_out ? nn_dataset_total(t->held_out, &about) : 0,
-	       all = nn_dataset_total(t->dataset, &t->about);
-	double held = t->held_out
-			      ? held_out
-			      : floor(t->fold ? all / (double)t->options->folds : fraction * all);
+	double held_out = t->task.held_out ? nn_dataset_total(t->task.held_out, &about) : 0,
+	       all = nn_dataset_total(t->task.dataset, &t->task.rows_about);
+	double held = t->task.held_out ? held_out
+				       : floor(t->source.fold ? all / (double)t->options->folds
+							      : fraction * all);
 
-	t->rows_unknown = isnan(all) || isnan(held);
-	if (t->rows_unknown)
+	t->task.rows_unknown = isnan(all) || isnan(held);
+	if (t->task.rows_unknown)
 		return;
-	t->n_valid = (uint64_t)held;
-	t->n_rows = (uint64_t)(all - (t->held_out ? 0 : held));
+	t->task.n_valid = (uint64_t)held;
+	t->task.n_rows = (uint64_t)(all - (t->task.held_out ? 0 : held));
 }
 
 int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
@@ -309,9 +319,9 @@ int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
 		return -1;
-	if (nn_dataset_measure(t->dataset, t->rows, t->n_rows, err) < 0)
+	if (nn_dataset_measure(t->task.dataset, t->task.rows, t->task.n_rows, err) < 0)
 		return -1;
-	if (t->sample)
+	if (t->source.sample)
 		count_all(t, fraction);
 	return take_losses(t, err);
 }
@@ -319,14 +329,14 @@ int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 void nn_train_release_rows(struct nn_train *t)
 {
 	nn_balance_free(t);
-	nn_free(t->losses);
-	nn_free(t->shares);
-	nn_free(t->rows);
-	nn_free(t->valid_rows);
+	nn_free(t->task.losses);
+	nn_free(t->task.shares);
+	nn_free(t->task.rows);
+	nn_free(t->task.valid_rows);
 	nn_free(t->order.rows);
-	t->losses = NULL;
-	t->shares = NULL;
-	t->rows = t->valid_rows = NULL;
+	t->task.losses = NULL;
+	t->task.shares = NULL;
+	t->task.rows = t->task.valid_rows = NULL;
 	t->order = (struct nn_order){ 0 };
 }
 
@@ -334,21 +344,22 @@ int nn_train_prepare(struct nn_train *t, struct nn_error *err)
 {
 	double fraction = 0;
 
-	t->fold = t->options->folds > 0;
-	t->held_out_path = t->held_out_path ? t->held_out_path : t->options->valid;
+	t->source.fold = t->options->folds > 0;
+	t->source.held_out_path =
+		t->source.held_out_path ? t->source.held_out_path : t->options->valid;
 	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
 		return -1;
 	if (open_data(t, fraction, err) < 0)
 		return -1;
-	if (nn_dataset_rows(t->dataset) == 0)
+	if (nn_dataset_rows(t->task.dataset) == 0)
 		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
-	if (!t->start && resolve(t, err) < 0)
+	if (!t->source.start && resolve(t, err) < 0)
 		return -1;
-	t->program = nn_net_program(t->net);
+	t->task.program = nn_net_program(t->task.net);
 	if (nn_train_choose_rows(t, err) < 0)
 		return -1;
-	give_notices(t, t->dataset);
-	give_notices(t, t->held_out);
+	give_notices(t, t->task.dataset);
+	give_notices(t, t->task.held_out);
 	return 0;
 }
 
@@ -357,53 +368,26 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 	bool in_file = access(t->options->model, F_OK) == 0;
 	struct nn_error why;
 
-	if (!t->start && nn_net_resolve(t->net, NULL, NULL, &why) < 0)
+	if (!t->source.start && nn_net_resolve(t->task.net, NULL, NULL, &why) < 0)
 		return nn_fail(err, in_file ? NN_EFORMAT : NN_EUSAGE, "%s%s", why.text,
 			       t->setup.host.note ? "; or give DATA, which say it" : "");
-	t->program = nn_net_program(t->net);
-	t->n_outputs = t->program->n_outputs;
-	t->rows_unknown = true;
-	t->losses = nn_alloc((size_t)t->n_outputs, sizeof *t->losses, err);
-	t->shares = nn_alloc((size_t)t->n_outputs, sizeof *t->shares, err);
-	if (!t->losses || !t->shares)
+	t->task.program = nn_net_program(t->task.net);
+	t->task.n_outputs = t->task.program->n_outputs;
+	t->task.rows_unknown = true;
+	t->task.losses = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.losses, err);
+	t->task.shares = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.shares, err);
+	if (!t->task.losses || !t->task.shares)
 		return -1;
-	for (int i = 0; i < t->n_outputs; i++) {
-		bool one = nn_shape_count(
-				   &t->program->values[t->program->outputs[i].value].shape) == 1;
+	for (int i = 0; i < t->task.n_outputs; i++) {
+		bool one =
+			nn_shape_count(&t->task.program->values[t->task.program->outputs[i].value]
+						.shape) == 1;
 
-		t->losses[i].ignore = -1;
-		t->losses[i].kind = t->options->loss ? (enum nn_loss_kind)(t->options->loss - 1)
-				    : one            ? NN_LOSS_MSE
-						     : NN_LOSS_CROSS_ENTROPY;
+		t->task.losses[i].ignore = -1;
+		t->task.losses[i].kind = t->options->recipe.loss
+						 ? (enum nn_loss_kind)(t->options->recipe.loss - 1)
+					 : one ? NN_LOSS_MSE
+					       : NN_LOSS_CROSS_ENTROPY;
 	}
 	return 0;
-}
-
-int nn_train_open_dataset(struct nn_train *t, const char *path, struct nn_error *err)
-{
-	struct nn_data_options options = { .normalize = "none" };
-	struct want w;
-	int status = want_init(&w, t, err);
-
-	w.want.sample = 0;
-	for (size_t i = 0; status == 0 && i < w.want.n_targets; i++) {
-		w.targets[i].classes = t->losses[i].kind == NN_LOSS_CROSS_ENTROPY;
-		w.targets[i].numbers = !w.targets[i].classes;
-		w.targets[i].columns = NULL;
-		w.targets[i].plain = true;
-	}
-	for (size_t i = 0; status == 0 && i < w.want.n_inputs; i++) {
-		w.inputs[i].columns = NULL;
-		w.inputs[i].hash = w.inputs[i].n_crosses = 0;
-	}
-	w.want.schema = NULL;
-	t->dataset = NULL;
-	if (status == 0)
-		status = nn_dataset_open(&t->dataset, path, NULL, &options, &w.want, err);
-	want_free(&w);
-	if (status == 0) {
-		t->schema = nn_dataset_schema(t->dataset);
-		status = nn_dataset_measure(t->dataset, NULL, 0, err);
-	}
-	return status;
 }

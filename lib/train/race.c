@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/chart.h"
+#include "chart/chart.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
@@ -20,7 +20,7 @@
 #include "device/device.h"
 #include "file/json.h"
 #include "train/race.h"
-#include "train/strategy/strategy.h"
+#include "parallel/strategy.h"
 
 #define MOST 8 /* strategies: as many lines as a picture can tell apart */
 
@@ -86,8 +86,10 @@ static int add_point(struct runner *r, double seconds, double loss, double bytes
 	return 0;
 }
 
-/* A row where the line has a loss to compare: that of held-out data where there are any, else the
- * mean of the steps since the last line. */
+/*
+ * A row where the line has a loss to compare: that of held-out data where there are any, else the
+ * mean of the steps since the last line.
+ */
 static int take_line(struct race *race, struct runner *r, const struct nn_json *event,
 		     struct nn_error *err)
 {
@@ -134,8 +136,10 @@ static int take_log(struct race *race, struct runner *r, const char *path, struc
 
 /* ---- a training ---- */
 
-/* Signals come to the whole foreground group; of one that came to this process alone the child is
- * told. */
+/*
+ * Signals come to the whole foreground group; of one that came to this process alone the child is
+ * told.
+ */
 static int await(pid_t pid, const volatile sig_atomic_t *stop, int *code, struct nn_error *err)
 {
 	bool told = false;
@@ -363,20 +367,22 @@ static int race_begin(struct race *race, struct nn_error *err)
 	return nn_output_printf(race->table, err, "strategy,seconds,step,loss,bytes\n");
 }
 
-/* On one rank all strategies are one. Without --ranks there is one for each core, two at least, as
- * many as a batch has leaves at most. */
+/*
+ * On one rank all strategies are one. Without --ranks there is one for each core, two at least, as
+ * many as a batch has leaves at most.
+ */
 static void choose_ranks(struct race *race)
 {
 	const struct nn_train_setup *s = race->setup;
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, NULL);
-	size_t ranks = (size_t)nn_cpu_count(), leaves = s->train->leaves;
+	size_t ranks = (size_t)nn_cpu_count(), leaves = s->train->recipe.leaves;
 	char note[120];
 
 	if (nn_opt_given(s->list, "ranks") || nn_opt_given(s->list, "hosts") ||
 	    nn_opt_given(s->list, "hostfile"))
 		return;
 	if (leaves == 0)
-		leaves = cpu->leaves(s->train->batch, 0, SIZE_MAX);
+		leaves = cpu->leaves(s->train->recipe.batch, 0, SIZE_MAX);
 	ranks = ranks > leaves ? leaves : ranks;
 	ranks = ranks < 2 ? 2 : ranks;
 	snprintf(race->ranks, sizeof race->ranks, "--ranks=%zu", ranks);

@@ -1,5 +1,12 @@
-/* --race: the same training with one strategy after the other, each for the same time, and what it
- * came to. */
+/*
+ * --race: the same training with one strategy after the other, each for the same time, and what it
+ * came to.
+ *
+ * Each strategy is a process of its own with the same command line. Without --ranks a rank for
+ * each core takes part (2 to the leaves of a batch); under mpirun it is refused. The table is CSV
+ * on stdout, so -o is refused. bytes are those that rank 0 sent and received, through shared
+ * memory too. Steps are logged at least twenty times within a --time-limit.
+ */
 #ifndef NN_TRAIN_RACE_H
 #define NN_TRAIN_RACE_H
 

@@ -1,5 +1,7 @@
-/* Same bytes: a few steps of the training, made by other threads, pieces and kernels, and stopped
- * and resumed in between. */
+/*
+ * Same bytes: a few steps of the training, made by other threads, pieces and kernels, and stopped
+ * and resumed in between.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "train/checkpoint.h"
-#include "train/save.h"
+#include "model/model.h"
+#include "train/state/checkpoint.h"
+#include "train/state/save.h"
+#include "train/prepare.h"
 #include "train/selfcheck.h"
 
 #define STEPS 3     /* the last of them smaller */
@@ -46,18 +50,19 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 
 	if (nn_save_newest(t, err) < 0 || nn_save_end(t, err) < 0)
 		return -1;
-	nn_step_free(t->step);
-	t->step = NULL;
-	for (int p = 0; p < t->program->n_params; p++)
-		memset(t->params[p], 0xff,
-		       nn_shape_count(&t->program->params[p].desc.shape) *
-			       nn_dtype_size(t->device->dtype));
+	nn_step_free(t->worker.step);
+	t->worker.step = NULL;
+	for (int p = 0; p < t->task.program->n_params; p++)
+		memset(t->worker.params[p], 0xff,
+		       nn_shape_count(&t->task.program->params[p].desc.shape) *
+			       nn_dtype_size(t->task.device->dtype));
 	t->counters = (struct nn_counters){ 0 };
-	t->options->resume = t->replaces = true;
-	if (nn_selfcheck_step(&t->step, t, all->rows, all->batch, how->micro, err) < 0 ||
+	t->options->resume = t->kept.replaces = true;
+	if (nn_selfcheck_step(&t->worker.step, t, all->rows, all->batch, how->micro, err) < 0 ||
 	    nn_checkpoint_resume(t, &resumed, err) < 0)
 		return -1;
-	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->params, err);
+	return nn_graph_load(nn_step_graph(t->worker.step), (const void *const *)t->worker.params,
+			     err);
 }
 
 static int steps(struct nn_train *t, struct trials *all, const struct trial *how,
@@ -67,37 +72,59 @@ static int steps(struct nn_train *t, struct trials *all, const struct trial *how
 
 	for (uint64_t s = 0, at; s < STEPS && !*all->check->stop; s++) {
 		at = s * all->batch;
-		if (!nn_step_gradient(t->step, t->order.rows + at,
+		if (!nn_step_gradient(t->worker.step, t->order.rows + at,
 				      all->rows - at < all->batch ? all->rows - at : all->batch, at,
 				      &result))
 			return nn_fail(
 				err, NN_EDIVERGED,
 				"step %llu: the loss is not finite, so there is nothing to compare",
 				(unsigned long long)s + 1);
-		nn_step_update(t->step, s + 1, nn_schedule_rate(&t->schedule, s), false, &result,
-			       NULL);
+		nn_step_update(t->worker.step, s + 1, nn_schedule_rate(&t->schedule, s), false,
+			       &result, NULL);
 		t->counters.step = s + 1;
 		if (how->resume && s == 0 && stop_and_resume(t, all, how, err) < 0)
 			return -1;
 	}
-	nn_graph_save(nn_step_graph(t->step), t->params);
+	nn_graph_save(nn_step_graph(t->worker.step), t->worker.params);
 	return 0;
 }
 
-/* A training of its own on the same model and data; params get what it ends with. */
+/* A training of its own on the same model and data; what it borrows stays with the other. */
+static struct nn_train *open_trial(const struct trials *all, const struct trial *how,
+				   struct nn_train_options *options, void **params,
+				   struct nn_error *err)
+{
+	struct nn_train_setup setup = all->train->setup;
+	struct nn_train *t;
+
+	*options = *setup.train;
+	setup.train = options;
+	if (!(t = nn_train_new(&setup, err)))
+		return NULL;
+	t->task = all->train->task;
+	t->task.recipe = &options->recipe;
+	t->task.device = how->device;
+	t->task.pool = NULL;
+	t->schedule = all->train->schedule;
+	t->order = all->train->order;
+	t->told.log = all->train->told.log;
+	t->worker.params = params;
+	if (nn_pool_new(&t->task.pool, how->threads, err) < 0) {
+		nn_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+/* params get what it ends with. */
 static int run(struct trials *all, const struct trial *how, void **params, struct nn_error *err)
 {
-	struct nn_train t = *all->train;
-	struct nn_train_options options = *t.options;
+	struct nn_train_options options;
+	struct nn_train *t = open_trial(all, how, &options, params, err);
 	char state[4096];
 	int status = -1, fd = -1;
 
-	t.options = &options;
-	t.device = how->device;
-	t.params = params;
-	t.pool = NULL;
-	t.step = NULL;
-	if (nn_pool_new(&t.pool, how->threads, err) < 0)
+	if (!t)
 		return -1;
 	if (how->resume) {
 		snprintf(state, sizeof state, "%.4000s/nn-selfcheck.XXXXXX", temporary_folder());
@@ -105,21 +132,22 @@ static int run(struct trials *all, const struct trial *how, void **params, struc
 			nn_fail_errno(err, NN_EFAIL, "%s: cannot write there", state);
 			goto out;
 		}
-		t.state_path = state;
+		t->kept.state_path = state;
 	}
-	if (nn_selfcheck_step(&t.step, &t, all->rows, all->batch, how->micro, err) == 0 &&
-	    nn_selfcheck_start(&t, t.step, params, err) == 0 &&
-	    (!how->resume || nn_checkpoint_open(&t, err) == 0))
-		status = steps(&t, all, how, err);
+	if (nn_selfcheck_step(&t->worker.step, t, all->rows, all->batch, how->micro, err) == 0 &&
+	    nn_selfcheck_start(t, t->worker.step, params, err) == 0 &&
+	    (!how->resume || nn_checkpoint_open(t, err) == 0))
+		status = steps(t, all, how, err);
 out:
 	if (fd >= 0) {
 		close(fd);
 		unlink(state);
 	}
 	if (how->resume)
-		nn_checkpoint_free(&t);
-	nn_step_free(t.step);
-	nn_pool_free(t.pool);
+		nn_checkpoint_free(t);
+	nn_step_free(t->worker.step);
+	nn_pool_free(t->task.pool);
+	nn_free(t);
 	return status;
 }
 
@@ -128,8 +156,8 @@ out:
 static int compare(struct trials *all, const struct trial *how, const char *name, const char *what,
 		   struct nn_error *err)
 {
-	const struct nn_program *program = all->train->program;
-	size_t size = nn_dtype_size(all->train->device->dtype), n = 0;
+	const struct nn_program *program = all->train->task.program;
+	size_t size = nn_dtype_size(all->train->task.device->dtype), n = 0;
 	const char *differs = NULL;
 
 	if (*all->check->stop)
@@ -155,7 +183,7 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 		       struct nn_error *err)
 {
 	const struct trial plain = { devices->kinds[0], all->batch, 1, false };
-	size_t least = nn_program_group(all->train->program), micros[3];
+	size_t least = nn_program_group(all->train->task.program), micros[3];
 	uint64_t threads = all->train->std->threads > 2 ? all->train->std->threads : 2;
 	struct trial other;
 	char what[80];
@@ -194,20 +222,23 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 	return compare(all, &other, "resume", "stopped after step 1", err);
 }
 
-/* As many rows as a step may take time for: those of the training at most, a few or a group of
- * batch norm at least. */
+/*
+ * As many rows as a step may take time for: those of the training at most, a few or a group of
+ * batch norm at least.
+ */
 static int choose_rows(struct trials *all, const struct nn_device *device, struct nn_error *err)
 {
 	struct nn_train *t = all->train;
-	size_t group = nn_program_group(t->program), most, rows = group > 4 ? group : 4;
+	size_t group = nn_program_group(t->task.program), most, rows = group > 4 ? group : 4;
 	struct nn_step_result result;
 	struct nn_step *step;
 	clock_t start;
 	double seconds;
 
-	most = t->options->batch < t->n_rows ? t->options->batch : t->n_rows;
+	most = t->options->recipe.batch < t->task.n_rows ? t->options->recipe.batch
+							 : t->task.n_rows;
 	rows = rows < most ? rows : most;
-	t->device = device;
+	t->task.device = device;
 	if (nn_selfcheck_step(&step, t, rows, rows, rows, err) < 0)
 		return -1;
 	if (nn_selfcheck_start(t, step, all->wanted, err) < 0) {
@@ -224,8 +255,8 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 		seconds *= 2;
 	}
 	all->batch = rows < most ? rows : most;
-	if (all->batch > t->n_rows / STEPS)
-		all->batch = t->n_rows / STEPS;
+	if (all->batch > t->task.n_rows / STEPS)
+		all->batch = t->task.n_rows / STEPS;
 	all->rows = (STEPS - 1) * all->batch + (all->batch + 1) / 2;
 	return 0;
 }
@@ -236,12 +267,12 @@ int nn_selfcheck_bytes(struct nn_selfcheck *check, struct nn_train *t,
 	struct trials all = { .check = check, .train = t };
 	int status = -1;
 
-	if (t->n_rows < STEPS)
+	if (t->task.n_rows < STEPS)
 		return nn_fail(err, NN_EFAIL, "%s: --selfcheck needs %d samples, found %llu",
-			       t->setup.data_path, STEPS, (unsigned long long)t->n_rows);
-	nn_shuffle(t->std->seed, 0, t->rows, t->order.rows, t->n_rows, t->window);
-	all.wanted = nn_params_new(t->program, t->device->dtype, err);
-	all.found = nn_params_new(t->program, t->device->dtype, err);
+			       t->setup.data_path, STEPS, (unsigned long long)t->task.n_rows);
+	nn_shuffle(t->std->seed, 0, t->task.rows, t->order.rows, t->task.n_rows, t->task.window);
+	all.wanted = nn_params_new(t->task.program, t->task.device->dtype, err);
+	all.found = nn_params_new(t->task.program, t->task.device->dtype, err);
 	if (all.wanted && all.found && choose_rows(&all, devices->kinds[0], err) == 0)
 		status = compare_all(&all, devices, err);
 	nn_free(all.wanted);

@@ -1,11 +1,14 @@
-/* Gradients beside central differences of the loss: f64, a few rows, a sample of each parameter's
- * elements. */
+/*
+ * Gradients beside central differences of the loss: f64, a few rows, a sample of each parameter's
+ * elements.
+ */
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/model.h"
 #include "train/job.h"
 #include "train/selfcheck.h"
 
@@ -90,7 +93,7 @@ static size_t largest(const double *values, size_t n)
 
 static int check_param(struct differences *d, int p, struct nn_error *err)
 {
-	const struct nn_program_param *param = &d->train->program->params[p];
+	const struct nn_program_param *param = &d->train->task.program->params[p];
 	size_t n = nn_shape_count(&param->desc.shape), looks = n < d->elements ? n : d->elements;
 	double worst = 0, error;
 
@@ -114,8 +117,8 @@ static int check_param(struct differences *d, int p, struct nn_error *err)
 /* Away from the values that a training begins with: zeros put everything on the kinks. */
 static void shake(struct differences *d)
 {
-	for (int p = 0; p < d->train->program->n_params; p++) {
-		const struct nn_op_param *desc = &d->train->program->params[p].desc;
+	for (int p = 0; p < d->train->task.program->n_params; p++) {
+		const struct nn_op_param *desc = &d->train->task.program->params[p].desc;
 		size_t n = nn_shape_count(&desc->shape);
 
 		for (size_t i = 0; desc->role != NN_BUFFER && i < n; i++)
@@ -129,7 +132,7 @@ static void shake(struct differences *d)
 
 static int check_params(struct differences *d, struct nn_error *err)
 {
-	const struct nn_program *program = d->train->program;
+	const struct nn_program *program = d->train->task.program;
 	struct nn_graph *graph = nn_step_graph(d->step);
 	double seconds, looks;
 	clock_t start;
@@ -163,14 +166,14 @@ static int check_params(struct differences *d, struct nn_error *err)
 int nn_selfcheck_gradients(struct nn_selfcheck *check, struct nn_train *t, struct nn_error *err)
 {
 	struct differences d = { .check = check, .train = t };
-	size_t group = nn_program_group(t->program);
+	size_t group = nn_program_group(t->task.program);
 	int status = -1;
 
 	d.rows = group > ROWS ? group : ROWS;
-	d.rows = d.rows < t->n_rows ? d.rows : t->n_rows;
-	nn_shuffle(t->std->seed, 0, t->rows, t->order.rows, t->n_rows, t->window);
-	d.params = nn_params_new(t->program, NN_F64, err);
-	d.gradients = nn_params_new(t->program, NN_F64, err);
+	d.rows = d.rows < t->task.n_rows ? d.rows : t->task.n_rows;
+	nn_shuffle(t->std->seed, 0, t->task.rows, t->order.rows, t->task.n_rows, t->task.window);
+	d.params = nn_params_new(t->task.program, NN_F64, err);
+	d.gradients = nn_params_new(t->task.program, NN_F64, err);
 	if (d.params && d.gradients &&
 	    nn_selfcheck_step(&d.step, t, d.rows, d.rows, d.rows, err) == 0 &&
 	    nn_selfcheck_start(t, d.step, d.params, err) == 0) {

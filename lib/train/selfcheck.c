@@ -1,75 +1,14 @@
-/* The self-check as a whole: model and data are opened once in each type, the checks write their
- * rows. */
-#include <stdarg.h>
-#include <stdio.h>
+/*
+ * The self-check as a whole: model and data are opened once in each type, the checks write their
+ * rows.
+ */
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/output.h"
 #include "train/prepare.h"
 #include "train/selfcheck.h"
 #include "train/spool.h"
-
-int nn_selfcheck_row(struct nn_selfcheck *c, const char *name, const char *what, bool passed,
-		     struct nn_error *err, const char *format, ...)
-{
-	char compared[400];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(compared, sizeof compared, format, args);
-	va_end(args);
-	c->n_checks++;
-	c->n_failed += !passed;
-	if (nn_output_printf(c->table, err, "%s\t%s\t%s\t%s\n", name, what, compared,
-			     passed ? "pass" : "fail") < 0)
-		return -1;
-	return nn_output_flush(c->table, err);
-}
-
-int nn_selfcheck_step(struct nn_step **step, const struct nn_train *t, size_t rows, size_t batch,
-		      size_t micro, struct nn_error *err)
-{
-	const struct nn_train_options *o = t->options;
-	struct nn_step_options options = {
-		.device = t->device,
-		.pool = t->pool,
-		.program = t->program,
-		.dataset = t->dataset,
-		.rows = rows,
-		.batch = batch,
-		.micro = micro,
-		.losses = t->losses,
-		.weights = t->shares,
-		.leaves = batch == o->batch ? o->leaves
-					    : t->device->leaves(batch, nn_program_group(t->program),
-								o->leaves),
-		.optimizer = { (enum nn_optimizer_kind)o->optimizer, o->momentum, o->weight_decay,
-			       o->nesterov, o->clip_norm },
-		.seed = t->std->seed,
-		.target = &t->schema->targets[0],
-	};
-	size_t available = nn_memory_available();
-	struct nn_step_memory memory;
-
-	if (nn_step_plan(&options, &memory, err) < 0)
-		return -1;
-	if (memory.total > available)
-		return nn_fail(err, NN_ENOMEM,
-			       "--selfcheck needs %zu bytes for %zu rows, %zu are available",
-			       memory.total, micro, available);
-	return nn_step_new(step, &options, err);
-}
-
-int nn_selfcheck_start(const struct nn_train *t, struct nn_step *step, void **params,
-		       struct nn_error *err)
-{
-	int status = t->start ? nn_model_file_params(t->start, t->device->dtype, params, err)
-			      : nn_net_init(t->net, t->std->seed, t->device->dtype, params, err);
-
-	return status < 0 ? -1
-			  : nn_graph_load(nn_step_graph(step), (const void *const *)params, err);
-}
 
 static void say_nothing(void *arg, const char *text)
 {
@@ -101,11 +40,12 @@ static int check_bytes(struct nn_selfcheck *c, const struct nn_train_setup *setu
 	if (status < 0)
 		return -1;
 	if (!devices) {
-		own.n_kinds = nn_device_kinds(t->device->dtype, kinds);
+		own.n_kinds = nn_device_kinds(t->task.device->dtype, kinds);
 		for (size_t i = 1; i < own.n_kinds; i++)
-			if (kinds[i] == t->device) { /* what the training would take comes first */
+			if (kinds[i] ==
+			    t->task.device) { /* what the training would take comes first */
 				kinds[i] = kinds[0];
-				kinds[0] = t->device;
+				kinds[0] = t->task.device;
 			}
 	}
 	status = nn_selfcheck_bytes(c, t, devices ? devices : &own, err);
@@ -123,7 +63,7 @@ static int check_gradients(struct nn_selfcheck *c, const struct nn_train_setup *
 	if (status < 0)
 		return -1;
 	if (devices)
-		t->device = devices->f64;
+		t->task.device = devices->f64;
 	status = nn_selfcheck_gradients(c, t, err);
 	nn_train_free(t);
 	return status;

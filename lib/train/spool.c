@@ -1,5 +1,7 @@
-/* stdin kept as a file (--spool): what a pipe gave once can then be read again, by this run and by
- * one that resumes it. */
+/*
+ * stdin kept as a file (--spool): what a pipe gave once can then be read again, by this run and by
+ * one that resumes it.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -8,7 +10,8 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "train/ranks.h"
+#include "base/output.h"
+#include "parallel/ranks.h"
 #include "train/spool.h"
 
 #define CHUNK ((size_t)1 << 18)
@@ -148,17 +151,17 @@ static int file_for_stdin(struct nn_train *t, const char *path, struct nn_error 
 {
 	bool there = access(path, F_OK) == 0;
 
-	if (t->options->resume && !there && t->replaces)
+	if (t->options->resume && !there && t->kept.replaces)
 		return nn_fail(
 			err, NN_EFAIL,
 			"%s: does not exist: the run that wrote %s did not keep its stdin there",
-			path, t->state_path);
+			path, t->kept.state_path);
 	nn_output_sweep(path);
 	if (t->options->resume && there)
 		nn_train_note(t, "%s: is read in place of stdin, which it was", path);
 	else if (keep(path, err) < 0)
 		return -1;
-	t->spooled = path;
+	t->source.spooled = path;
 	if (is_stdin(t->setup.data_path))
 		t->setup.data_path = path;
 	else
@@ -183,7 +186,7 @@ int nn_spool(struct nn_train *t, struct nn_error *err)
 	const char *path = nn_spool_file(t->options);
 	uint64_t limit;
 
-	if (!nn_train_first(t) || !t->options->spool ||
+	if (!nn_layout_first(&t->layout) || !t->options->spool ||
 	    !(is_stdin(t->setup.data_path) || is_stdin(t->setup.targets_path)))
 		return 0;
 	if (path)

@@ -11,8 +11,10 @@
 
 struct nn_train;
 
-/* What the program around a training offers; the library itself prints nothing and touches no
- * signals. */
+/*
+ * What the program around a training offers; the library itself prints nothing and touches no
+ * signals.
+ */
 struct nn_train_host {
 	void (*warn)(void *arg, const char *text); /* one line, no newline */
 	void (*note)(void *arg, const char *text);
@@ -36,8 +38,8 @@ struct nn_train_setup {
 	const char *data_path, *targets_path; /* targets NULL: in the data */
 	struct nn_comm *comm; /* borrowed: the ranks that train together; NULL where none train */
 	struct nn_train_host host;
-	struct nn_text *advice; /* lines for the user after an error, may be NULL: command lines
-				   that would fit */
+	/* lines for the user after an error, may be NULL: command lines that would fit */
+	struct nn_text *advice;
 };
 
 /* What can be told from the command line alone: combinations of options (NN_EUSAGE). */
@@ -52,23 +54,29 @@ int nn_train_explain(const struct nn_train_setup *setup, struct nn_text *text, b
 
 /*
  * The memory of a training of MODEL alone, with nn-train's defaults but for a batch and what std
- * says: its items by the names of
- * --explain, in their order, then largest_batch, each given to item.
+ * says: its items by the names of --explain, in their order, then largest_batch, each given to
+ * item.
  */
 int nn_train_memory(const char *model, size_t batch, const struct nn_std_options *std,
 		    void (*item)(void *arg, const char *name, size_t value), void *arg,
 		    struct nn_error *err);
 
-/* Read model and data, plan the memory, take it, and load the state to resume; nothing is written
- * yet but outputs opened. */
+/*
+ * Read model and data, plan the memory, take it, and load the state to resume; nothing is written
+ * yet but outputs opened.
+ */
 int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup,
 		  struct nn_error *err);
-/* Model and data alone, without outputs and memory for steps: for --selfcheck. f64: whatever
- * --precision says. */
+/*
+ * Model and data alone, without outputs and memory for steps: for --selfcheck. f64: whatever
+ * --precision says.
+ */
 int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64,
 			 struct nn_error *err);
-/* Remove what ranks that were killed have left beside the outputs: temporaries and the lock of the
- * state. */
+/*
+ * Remove what ranks that were killed have left beside the outputs: temporaries and the lock of the
+ * state.
+ */
 void nn_train_sweep(const struct nn_train_setup *setup);
 void nn_train_free(struct nn_train *train); /* outputs not yet written stay as they were */
 

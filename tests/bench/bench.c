@@ -1,17 +1,21 @@
-/* Times training steps and predictions of the nets that peers.py times in other systems: bench
- * step|predict NET BATCH THREADS [DEVICE]. */
+/*
+ * Times training steps and predictions of the nets that peers.py times in other systems: bench
+ * step|late|predict NET BATCH THREADS [DEVICE]. late: a step among the first 2,000, and one after
+ * 5,000, when the moments of weights whose inputs are 0 have decayed.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/flush.h"
 #include "base/median.h"
 #include "base/memory.h"
 #include "base/output.h"
 #include "file/npy.h"
 #include "predict/model.h"
-#include "train/step.h"
+#include "step/step.h"
 
 static const struct net {
 	const char *name, *text;
@@ -109,8 +113,10 @@ static struct nn_net *make_net(const struct net *net)
 	return made;
 }
 
-/* Multiplications and additions of a row, forward; in a training step the products run three times,
- * the first two. */
+/*
+ * Multiplications and additions of a row, forward; in a training step the products run three times,
+ * the first two.
+ */
 static double count_flops(const struct nn_program *program, bool training)
 {
 	double sum = 0;
@@ -145,7 +151,20 @@ static void write_array(const char *path, enum nn_dtype dtype, const struct nn_s
 	check(nn_output_commit(output, &err), &err);
 }
 
-static struct nn_dataset *make_data(const struct net *net, size_t rows)
+/*
+ * The border of a picture of side x side: 0, as most of MNIST's; in the first rows it is not, so
+ * that there are moments to decay.
+ */
+static bool is_dark(const struct net *net, size_t row, size_t column, size_t batch)
+{
+	size_t side = 28, margin = 3, x = column % side, y = column / side;
+
+	return batch && row >= batch && nn_shape_count(&net->input) == side * side &&
+	       (x < margin || y < margin || x >= side - margin || y >= side - margin);
+}
+
+/* batch: those of the first steps are lit at the border, 0: all. */
+static struct nn_dataset *make_data(const struct net *net, size_t rows, size_t batch)
 {
 	static char x_path[] = "/tmp/nn-bench-x.XXXXXX", y_path[] = "/tmp/nn-bench-y.XXXXXX";
 	struct nn_shape x_shape = { .rank = net->input.rank + 1, .dim = { rows } },
@@ -167,7 +186,8 @@ static struct nn_dataset *make_data(const struct net *net, size_t rows)
 	memcpy(x_shape.dim + 1, net->input.dim, sizeof *net->input.dim * (size_t)net->input.rank);
 	for (size_t i = 0; i < rows * size; i++) {
 		state = state * 6364136223846793005ul + 1442695040888963407ul;
-		x[i] = (float)(state >> 40) * 0x1p-24f;
+		x[i] = is_dark(net, i / size, i % size, batch) ? 0
+							       : (float)(state >> 40) * 0x1p-24f;
 	}
 	for (size_t i = 0; i < rows; i++) {
 		y[i] = (int64_t)(i * 7 % net->classes);
@@ -217,18 +237,51 @@ static void train(void *arg)
 	nn_step_update(t->step, ++t->number, 0.001, false, &result, NULL);
 }
 
-static double time_step(const struct net *net, size_t batch, int threads)
+static double one_step(struct training *t)
+{
+	double start = nn_now_s();
+
+	train(t);
+	return nn_now_s() - start;
+}
+
+/* Steps on other rows each time, whose border is dark but for the first step's. */
+#define FIRST_STEPS 2000
+#define LATE_FROM 5000
+static double time_late(struct training *t, size_t rows)
+{
+	static double first[FIRST_STEPS], late[FIRST_STEPS];
+	size_t batches = rows / t->batch;
+
+	for (size_t i = 0; i < LATE_FROM + FIRST_STEPS; i++) {
+		size_t from = i ? t->batch * (1 + i % (batches - 1)) : 0;
+		double s;
+
+		for (size_t k = 0; k < t->batch; k++)
+			t->rows[k] = from + k;
+		s = one_step(t);
+		if (i < FIRST_STEPS)
+			first[i] = s;
+		else if (i >= LATE_FROM)
+			late[i - LATE_FROM] = s;
+	}
+	printf("late\t-\t%.9f\t0\n", nn_median(late, FIRST_STEPS));
+	return nn_median(first, FIRST_STEPS);
+}
+
+static double time_step(const struct net *net, size_t batch, int threads, bool late)
 {
 	struct nn_error err = { 0 };
 	struct nn_net *made = make_net(net);
 	struct nn_loss_spec loss = { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 };
 	struct nn_step_memory m;
 	double weight = 1, s;
+	size_t rows = late ? 65 * batch : batch;
 	struct training t = { .batch = batch };
 	struct nn_step_options options = {
 		.device = nn_device_open(device, NN_F32, &err),
 		.program = nn_net_program(made),
-		.dataset = make_data(net, batch),
+		.dataset = make_data(net, rows, late ? batch : 0),
 		.rows = batch,
 		.batch = batch,
 		.leaves = 16,
@@ -243,15 +296,16 @@ static double time_step(const struct net *net, size_t batch, int threads)
 	options.optimizer.kind = NN_ADAM;
 	options.leaves = options.device->leaves(batch, nn_program_group(options.program), 16);
 	check(nn_step_plan(&options, &m, &err), &err);
-	options.micro = nn_step_suiting(batch, batch, options.leaves, threads,
-					m.graph.activations_per_row + m.graph.input / batch);
+	options.micro =
+		nn_step_default_micro_batch(batch, batch, options.leaves, threads,
+					    m.graph.activations_per_row + m.graph.input / batch);
 	check(nn_pool_new(&options.pool, threads, &err), &err);
 	check(nn_step_new(&t.step, &options, &err), &err);
 	check(nn_graph_load(nn_step_graph(t.step), (const void *const *)params, &err), &err);
 	t.rows = nn_alloc(batch, sizeof *t.rows, &err);
 	for (size_t i = 0; i < batch; i++)
 		t.rows[i] = i;
-	s = measure(train, &t);
+	s = late ? time_late(&t, rows) : measure(train, &t);
 	nn_step_free(t.step);
 	nn_pool_free(options.pool);
 	printf("%s\t%s\t%.9f\t%.0f\n", strcmp(device, "cpu") == 0 ? "nntools" : "anyorder",
@@ -312,15 +366,17 @@ int main(int argc, char **argv)
 	const char *limit = getenv("NN_BENCH_SECONDS");
 
 	if (argc < 5 || argc > 6) {
-		fprintf(stderr, "usage: bench step|predict NET BATCH THREADS [DEVICE]\n");
+		fprintf(stderr, "usage: bench step|late|predict NET BATCH THREADS [DEVICE]\n");
 		return 2;
 	}
 	if (argc == 6)
 		device = argv[5];
 	if (limit)
 		seconds = atof(limit);
-	if (strcmp(argv[1], "step") == 0)
-		time_step(find(argv[2]), strtoul(argv[3], NULL, 10), atoi(argv[4]));
+	nn_flush_set(true);
+	if (strcmp(argv[1], "predict") != 0)
+		time_step(find(argv[2]), strtoul(argv[3], NULL, 10), atoi(argv[4]),
+			  strcmp(argv[1], "late") == 0);
 	else
 		time_predict(find(argv[2]), strtoul(argv[3], NULL, 10), atoi(argv[4]));
 	return 0;

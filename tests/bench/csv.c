@@ -1,9 +1,9 @@
 /*
  * How fast a table becomes a tensor: MB of text per second, from the page cache.
  *
- * usage: csv make FILE MB KIND   write a table of 32 columns: g6 (6 digits), repr (f32 in full),
- * f64 (17 digits), text (8 of 32 columns are quoted categories) csv FILE THREADS [SECONDS]   read
- * it, target: the last column
+ * usage: csv make FILE MB KIND        write a table of 32 columns: g6 (6 digits), repr (f32 in
+ * full), f64 (17 digits), text (8 of 32 columns are quoted categories) csv FILE THREADS [SECONDS]
+ * read it, target: the last column
  */
 #include <math.h>
 #include <stdio.h>

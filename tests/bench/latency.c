@@ -1,7 +1,7 @@
 /*
  * One line in, one line out: what a program waits that drives nn-predict through a pair of pipes.
  *
- * usage: latency LINE COUNT COMMAND [ARGUMENT]...     e.g. latency '1,2,3' 10000 nn-predict
+ * usage: latency LINE COUNT COMMAND [ARGUMENT]... e.g. latency '1,2,3' 10000 nn-predict
  * m.safetensors Prints p50, p90, p99, p99.9 and the longest, in microseconds; the first 100 lines
  * are warm-up.
  */
@@ -43,7 +43,8 @@ static pid_t start(char **command, int *to, int *from)
 	return child;
 }
 
-/* Seconds from the line's first byte to the answer's newline; a negative number when there is none.
+/*
+ * Seconds from the line's first byte to the answer's newline; a negative number when there is none.
  */
 static double ask(int to, int from, const char *line, size_t n)
 {

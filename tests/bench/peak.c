@@ -1,5 +1,7 @@
-/* The peak of fused multiply-adds in registers of one core, f32: peak prints GFLOP/s, the best of
- * many short runs. */
+/*
+ * The peak of fused multiply-adds in registers of one core, f32: peak prints GFLOP/s, the best of
+ * many short runs.
+ */
 #include <stdio.h>
 #include <string.h>
 

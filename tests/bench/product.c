@@ -1,13 +1,17 @@
-/* How fast the product kernels are on one thread, as a share of the core's own fma rate in the same
- * run. */
+/*
+ * How fast the product kernels are on one thread, as a share of the core's own fma rate in the same
+ * run.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "lib/product-sets.h"
 
-/* usage: product [INSTRUCTION-SET [WORD]]: all of this machine's, or one; only rows whose name has
- * WORD. */
+/*
+ * usage: product [INSTRUCTION-SET [WORD]]: all of this machine's, or one; only rows whose name has
+ * WORD.
+ */
 
 static const struct kernels *k;
 static double peak;

@@ -1,5 +1,7 @@
-/* The reduction core on arrays in memory beside memcpy on the same arrays: bytes read and written
- * per second. */
+/*
+ * The reduction core on arrays in memory beside memcpy on the same arrays: bytes read and written
+ * per second.
+ */
 #include <stdio.h>
 #include <string.h>
 

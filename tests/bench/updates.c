@@ -1,5 +1,7 @@
-/* Time of optimizers and losses, the least of many runs; ops themselves: nn-bench ops. Usage:
- * updates [threads [updates|loss]] */
+/*
+ * Time of optimizers and losses, the least of many runs; ops themselves: nn-bench ops. Usage:
+ * updates [threads [updates|loss]]
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,13 @@ static void *take(size_t bytes)
 	return p;
 }
 
+static const struct nn_now now_3 = {
+	.step = 3,
+	.lr = 1e-6,
+	.clip = 1,
+	.correction = { 1 - 0.9 * 0.9 * 0.9, 1 - 0.999 * 0.999 * 0.999 },
+};
+
 static void updates(const struct nn_device *device, struct nn_pool *pool)
 {
 	static const char *const names[] = { "sgd",   "adam", "adamw", "rmsprop",
@@ -37,9 +46,7 @@ static void updates(const struct nn_device *device, struct nn_pool *pool)
 					       .w = take(n * 4),
 					       .g = take(n * 4),
 					       .slot = { take(n * 4), take(n * 4) },
-					       .step = 3,
-					       .lr = 1e-6,
-					       .clip = 1,
+					       .now = &now_3,
 					       .momentum = 0.9,
 					       .beta1 = 0.9,
 					       .beta2 = 0.999,
@@ -64,7 +71,6 @@ static void loss(const struct nn_device *device, struct nn_pool *pool, size_t co
 				     .rows = 1024,
 				     .positions = 1,
 				     .columns = columns,
-				     .scale = 1,
 				     .logits = take(1024 * columns * 4),
 				     .classes = classes,
 				     .row_loss = take(4096),

@@ -116,7 +116,7 @@ csv() {
   run -2 --separate-stderr nn-bench run
   [ "$stderr" = "nn-bench: run: expected MODEL" ]
   run -2 --separate-stderr nn-bench run none.nn
-  [ "$stderr" = "nn-bench: 'none.nn' is no such file, and no layer's name" ]
+  [ "$stderr" = "nn-bench: none.nn: no such file, and not the name of a layer" ]
   run -2 --separate-stderr nn-bench run 'input 4, dens 3'
   [[ $stderr == "nn-bench: MODEL:2: unknown layer 'dens'"* ]]
   run -2 --separate-stderr nn-bench run 'dense 3'
@@ -129,7 +129,7 @@ csv() {
   run -2 --separate-stderr nn-bench run 'input 4, dense 3' --batch=8:1
   [[ $stderr == "nn-bench: --batch=8:1: expected numbers of rows"* ]]
   run -2 --separate-stderr nn-bench device --batch=8
-  [ "$stderr" = "nn-bench: --batch: means nothing to device" ]
+  [ "$stderr" = "nn-bench: --batch: does not apply to device" ]
   run -3 --separate-stderr nn-bench run 'input 4, dense 3' --device=cuda
   [ "$stderr" = "nn-bench: --device=cuda: module nn-cuda.so is not installed" ]
   run -2 --separate-stderr nn-bench run 'input 4, dense 3' --device=tpu
@@ -164,7 +164,7 @@ csv() {
   run -2 --separate-stderr nn-bench pick 'input 4, dense 2' --batch=1,2
   [ "$stderr" = "nn-bench: --batch=1,2: pick answers for one batch" ]
   run -2 --separate-stderr nn-bench run 'input 4, dense 2' --store
-  [ "$stderr" = "nn-bench: --store: means nothing to run" ]
+  [ "$stderr" = "nn-bench: --store: does not apply to run" ]
   run -1 --separate-stderr env XDG_CACHE_HOME=/dev/null/x nn-bench pick --store 'input 4, dense 2'
   [ "${#stderr_lines[@]}" = 1 ]
 }

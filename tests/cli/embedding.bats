@@ -168,7 +168,7 @@ END
   says 1 'nn-train: -m:2: embedding: rows=1, but its input has 2 categories' train 'input columns=city, embedding 4 rows=1, flatten, dense ?'
   says 2 'nn-train: -m:1: input: hash= must be a whole number from 1 to 16777216, not '"'0'" \
     train 'input columns=city hash=0, embedding 4, flatten, dense ?'
-  says 1 'nn-train: cross=town: t.csv has no such column; its columns: city, price, y' \
+  says 1 'nn-train: t.csv: no such column as in cross=town; its columns: city, price, y' \
     train 'input cross=city+town hash=9, embedding 4, flatten, dense ?'
   says 2 'nn-train: -m:1: input: cross= needs hash=N' train 'input cross=city+y, embedding 4, flatten, dense ?'
   says 2 'nn-train: -m:1: input: hash= is for inputs that an embedding takes' train 'input hash=9, dense ?'
@@ -176,7 +176,7 @@ END
     train 'dense 4, embedding 4, flatten, dense ?'
   says 2 'nn-train: -m:3: dense: its input are numbers of categories, which an embedding takes too; numbers need an input line of their own' \
     train 'x: input columns=city, e: embedding 4, d: dense 2 from=x, f: flatten from=e, concat from=d+f, dense ?'
-  says 1 'nn-train: -m:2: embedding: padding=5 is no row of the table, which has 0 to 1' \
+  says 1 'nn-train: -m:2: embedding: padding=5 is not a row of the table, which has 0 to 1' \
     train 'input columns=city, embedding 4 padding=5, flatten, dense ?'
   says 2 'nn-train: --optimizer=lamb: its steps are those of whole tables, but embedding 0 has sparse=yes' \
     nn-train -m 'input columns=city, embedding 4 sparse=yes, flatten, dense ?' --target=y --optimizer=lamb t.csv -o m.safetensors

@@ -177,6 +177,17 @@ null"
   [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
+@test "memory: a command line that was suggested fits with --log and -v, too" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
+  run -4 --separate-stderr nn-train -m 'dense 2000, relu, dense 2000, relu, dense ?' -t 1 --memory=80M --steps=1 $digits -o s.safetensors
+  [ "${#stderr_lines[@]}" -eq 4 ]
+  for line in "${stderr_lines[@]:1}"; do
+    [[ $line =~ ^nn-train:\ note:\ (nn-train\ .*)\ \ \ #\ [0-9]+$ ]]
+    bash -c "${BASH_REMATCH[1]} -v --log=log"
+    jq -e -s 'map(select(.event=="end"))[0].peak_bytes<=80*1024*1024' log
+  done
+}
+
 @test "memory: the same command lines stand in the plan" {
   run -4 nn-train --explain -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=160M $digits
   [ "$(grep -c '^nn-train .*  # [0-9]*$' <<<"$output")" -eq 3 ]
@@ -281,19 +292,18 @@ given_up() {
   NN_CPU=generic plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
   is .time.measured '"some steps of it were tried here"'
   plan -m mlp-175b.nn
-  is .time.measured '"an estimate by FLOP, from dense layers measured here"'
+  is .time.step_s null
   head -c 1000 /dev/urandom >"$XDG_CACHE_HOME/nntools/rates"
   plan -m 'dense 32, relu, dense ?' --epochs=20 $digits -o k.safetensors
   is .time.measured '"some steps of it were tried here"'
 }
 
-# an estimate, of few steps that are not short, needs a rate of the machine, which is measured where it is not kept
 @test "time: no training is too short to be predicted, its first run included" {
   for steps in 1 19 20 99; do
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/short$steps
     mkdir "$XDG_CACHE_HOME"
     rate='some steps of it were tried here' net='input 1x8x8, conv2d 4 3x3, batchnorm, relu, flatten, dense ?'
-    [ $steps -ne 1 ] || rate='an estimate by FLOP, from dense layers measured here' net='dense 2000, relu, dense 2000, relu, dense ?'
+    [ $steps -ne 1 ] || net='dense 2000, relu, dense 2000, relu, dense ?'
     nn-train -v -m "$net" --steps=$steps $digits -o s$steps.safetensors --log=log 2>err
     jq -e -s --arg rate "$rate" 'map(select(.event=="start"))[0].rate==$rate' log
     jq -e -s 'map(select(.event=="end"))[0].predicted|.total_s.predicted>0 and .total_s.error!=null and .step_s.predicted>0' log
@@ -341,6 +351,16 @@ given_up() {
   grep -Eq '^ranks +step +speedup$' text
   grep -Eq '^ +1 .* 1\.00$' text
   grep -q '^strategy sync: stay on one rank: .*(communication is an estimate' text
+}
+
+@test "ranks: those with stages or columns share the cores of the host" {
+  for options in --ranks=2 "--ranks=2 --pipeline=2" "--ranks=2 --tensor=2" "--ranks=4 --pipeline=2" "--ranks=4 --pipeline=2 --tensor=2"; do
+    nn-train --explain -m 'dense 64, relu, dense 64, relu, dense ?' --leaves=8 $options $digits >text
+    [[ $options =~ --ranks=([0-9]+) ]]
+    threads=$(($(nproc) / BASH_REMATCH[1]))
+    echo "$options" && grep '^placement' text
+    grep -q "^placement: ${BASH_REMATCH[1]} ranks x $((threads > 1 ? threads : 1)) thread" text
+  done
 }
 
 @test "ranks: with --ranks the time is of so many, and more than the leaves are not possible" {
@@ -410,4 +430,9 @@ keep() {
   [[ $stderr == *'--batch=1,2'* ]]
   bounded 400000 nn-bench memory mlp-175b.nn --to=csv >rows.csv
   grep -q '^largest_batch,0,' rows.csv
+}
+
+@test "explain: groups of batch norm cost a plan no time and no memory, however many fit" {
+  bounded 1500000 timeout 40 nn-train --explain --memory=200G -m 'dense 8, batchnorm group=1, dense ?' $digits >plan
+  grep -q 'samples that fit at once: [1-9]' plan
 }

@@ -72,3 +72,9 @@ PYTHON
   run -2 nn-predict --score=targets.csv m.safetensors digits.csv -o targets.csv
   cmp targets.csv before.csv
 }
+
+@test "hostile: 40 bytes that mean 99,990 layers take time as there are layers, to plan and to train" {
+  model='dense 4, repeat 99990 { relu }, dense ?'
+  timeout 60 nn-train -q --target=kind --explain -m "$model" d.csv >plan
+  timeout 60 nn-train -q --target=kind --epochs=1 -m "$model" -o m.safetensors d.csv
+}

@@ -1,7 +1,8 @@
 # The pages of the model language and of its layers.
 
 layers() {
-	sed -n 's/^NN_LAYER(\(.*\))$/\1/p' "$NN_SRC/lib/model/layers.def" | tr _ -
+	sed "/activations\.def/r $NN_SRC/lib/op/activations.def" "$NN_SRC/lib/model/layers.def" |
+		sed -n 's/^NN_LAYER(\(.*\))$/\1/p; s/^NN_ACTIVATION([A-Z_]*, \([a-z_]*\),.*/\1/p' | tr _ -
 }
 
 page() {
@@ -16,6 +17,6 @@ page() {
 	command -v mandoc >/dev/null || skip "mandoc is not installed"
 	for page in "$(page nn-model.5)" "$(page nn-layers.7)"; do
 		run mandoc -T lint -W warning "$page"
-		! grep -v 'missing date' <<<"$output"
+		[ -z "$(grep -v 'missing date' <<<"$output")" ]
 	done
 }

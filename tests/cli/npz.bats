@@ -149,7 +149,7 @@ def overlap(d):                # w lies where it lay, b begins inside of it, und
     put(d, central(d) + 16, "I", w)
 change("overlap.zip", overlap)
 '
-  refused "model.zip: member 'archive/data.pkl' is no .npy array: the file is no .npz" model.zip
+  refused "model.zip: member 'archive/data.pkl' is not an .npy array: the file is not an .npz" model.zip
   refused "twice.zip: member 'w.npy' is there twice" twice.zip
   refused "bzip.zip: member 'w.npy' is compressed by method 12, expected stored or deflated" bzip.zip
   refused "short.zip: w.npy: the array ends early: expected 24 bytes, found 23" short.zip
@@ -162,4 +162,16 @@ change("overlap.zip", overlap)
   refused "less.zip: w.npy: its deflated data are damaged" less.zip
   refused "rename.zip: member 'w.npy' has another name before its data" rename.zip
   refused "overlap.zip: member 'b.npy' overlaps another one" overlap.zip
+}
+
+@test "npz: a member longer than its header says is refused by the header, before it is inflated" {
+  py '
+head = W[:128].replace(b"(2,3,)", b"(8,)  ")
+npz("long.npz", [("x", head + bytes(20000000)), ("y", y)], zipfile.ZIP_DEFLATED)
+data = bytearray(open("long.npz", "rb").read())
+at = data.rindex(b"PK\x01\x02", 0, data.rindex(b"PK\x01\x02"))
+data[at + 16] ^= 255  # so that a reader that went to the end would find the checksum wrong
+open("long.npz", "wb").write(data)'
+  run -1 --separate-stderr nn-train -q -m 'dense ?' long.npz -o no.st
+  [ "$stderr" = "nn-train: long.npz: x.npy: holds 20000000 bytes of data, its .npy header promises 32" ]
 }

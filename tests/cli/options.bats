@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What all tools do with their options: one table gives help, man page and completions; status, streams and signals.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -140,12 +141,99 @@ S
   done
 }
 
+# kept FILE COMMAND...: status 2, one line that names the loss or the place of two, and the file is as it was
+kept() {
+  local file=$1 before
+  before=$(sha256sum "$file" 2>&1 || true)
+  run -2 --separate-stderr "${@:2}"
+  [[ ${#stderr_lines[@]} = 1 && $stderr =~ (", which would be lost"|": this is where --"[a-z]*" goes")$ ]] || { echo "$stderr"; false; }
+  [ "$(sha256sum "$file" 2>&1 || true)" = "$before" ]
+}
+
+@test "outputs: no tool writes over a file that it reads, or two files to one place" {
+  net='input 2, dense 2'
+  printf '%s\n' a,b,c 1,2,x 3,4,y >d.csv
+  nn-train -q -m "$net" --target=c --steps=0 d.csv -o m.st
+  echo "$net" >m.nn
+  echo 'localhost slots=2' >h
+  ln -s m.st link.st
+  mkdir weights
+  cp "$NN_SRC/share/data/digits.csv.gz" weights/a.npy
+  for verb in run memory pick crossover explain advise; do
+    kept m.st nn-bench $verb m.st -o m.st
+    kept m.st nn-bench $verb link.st -o ./m.st
+    kept m.st nn-bench $verb m.st --log=m.st
+  done
+  kept m.st nn-bench run m.st --plot=m.st
+  kept m.nn nn-bench run m.nn -o ./m.nn
+  kept b nn-bench run m.st --plot=b -o b
+  kept b nn-bench run m.st --plot=b -o ./b
+  kept m.nn nn-predict -m m.nn m.st d.csv -o m.nn
+  kept m.st nn-predict m.st d.csv --log=m.st
+  kept d.csv nn-predict m.st d.csv -o d.csv
+  kept d.csv nn-predict m.st --score=d.csv -o d.csv
+  kept d.csv bash -c 'nn-predict m.st -o d.csv <d.csv'
+  kept weights/a.npy nn-predict -m "$net" weights d.csv -o weights/a.npy
+  kept weights/a.npy nn-predict -m "$net" 0.weight=weights/a.npy d.csv --log=weights/../weights/a.npy
+  kept h nn-train --hostfile=h --ranks=2 -m "$net" --target=b d.csv -o h
+  kept h nn-train --hostfile=h --ranks=2 -m "$net" --target=b d.csv --log=h -o m
+  kept m.st.state.safetensors nn-train -m "$net" --target=b --loss=mse d.csv -o m.st --log=m.st.state.safetensors
+  kept d.csv nn-train -m "$net" --target=b --loss=mse m.st --valid=d.csv,m.nn -o d.csv
+  kept m.nn nn-train -m "$net" --target=b --loss=mse m.st --valid=d.csv,m.nn --plot=m.nn -o m
+  kept h nn-allreduce --hostfile=h --ranks=2 'a.%r.npy' -o h
+  kept weights/a.npy nn-allreduce weights/a.npy d.csv --log=weights/a.npy -o sum.npy
+  kept m.nn nn-allreduce --ranks=2 --bench --model=m.nn --step-ms=1 --log=m.nn
+}
+
+@test "options: what an empty or missing name leads to is named, in one line" {
+  printf '%s\n' a,b,c 1,2,x 3,4,y >d.csv
+  nn-train -q -m 'dense ?' --target=c --steps=1 d.csv -o m.st
+  named() {
+    run --separate-stderr "${@:2}"
+    [[ $status = [12] && $stderr = "$1" ]] || { echo "${*:2}: $stderr"; false; }
+  }
+  empty='"": cannot open: No such file or directory'
+  named "nn-train: $empty" nn-train -m 'dense ?' --target=b ''
+  named "nn-train: $empty" nn-train -m 'dense ?' --target=c d.csv ''
+  named "nn-predict: $empty" nn-predict '' d.csv
+  named "nn-predict: $empty" nn-predict m.st ''
+  named "nn-predict: $empty" nn-predict m.st --score= d.csv
+  named "nn-allreduce: $empty" nn-allreduce ''
+  named 'nn-train: "": no such file, and not the name of a layer' nn-train -m '' d.csv
+  for verb in run pick crossover explain advise memory; do
+    named 'nn-bench: "": no such file, and not the name of a layer' nn-bench $verb ''
+    named 'nn-bench: ghost.st: no such file, and not the name of a layer' nn-bench $verb ghost.st
+  done
+  named 'nn-bench: "": unknown op; see nn-bench(1)' nn-bench ops ''
+  named 'nn-bench: --plot=: expected FILE.svg' nn-bench run m.st --plot=
+  named 'nn-allreduce: ghost: no such file, and not the name of a layer' nn-allreduce --bench --model=ghost --step-ms=1
+  named 'nn-train: d.csv: no such column as in columns=ghost; its columns: a, b, c' nn-train -m 'input columns=ghost, dense ?' --target=c d.csv
+  named "nn-allreduce: -: expected an .npy array, found other bytes" bash -c 'echo hello | nn-allreduce --stream'
+  long=$(printf 'n%.0s' {1..300})
+  named "nn-train: $long: cannot write there: File name too long" nn-train -q -m 'dense ?' --target=c d.csv -o "$long"
+}
+
+@test "options: --log of every tool begins and ends, with the options and how it ended" {
+  printf '%s\n' a,b,c 1,2,x 3,4,y >d.csv
+  nn-train -q -m 'dense ?' --target=c --steps=1 d.csv -o m.st --log=train.log
+  nn-predict -q m.st d.csv -o p.csv --log=predict.log
+  nn-bench device -q -o b.tsv --log=bench.log
+  nn-allreduce -q m.st m.st -o mean.st --log=allreduce.log
+  for tool in train predict bench allreduce; do
+    [ "$(jq -r .event $tool.log | sed -n '1p;$p' | xargs)" = 'start end' ]
+    jq -e -s --arg log $tool.log '.[0].options.log == $log and .[-1].seconds >= 0' $tool.log
+  done
+  run -1 nn-allreduce -q m.st none.st -o mean.st --log=allreduce.log
+  jq -e -s '.[-1].reason == "error" and (.[-1].text | startswith("none.st: "))' allreduce.log
+  run -2 nn-bench run m.st --log=-
+}
+
 @test "options: an output that is the --config file is refused, status 2, and the file stays" {
   echo 'header = no' >my.conf
   ln my.conf other
   for tool in nn-train nn-predict; do
     for bad in '-o my.conf' -oother --output=./my.conf --log=my.conf; do
-      run -2 --separate-stderr "$tool" --config=my.conf $bad x
+      run -2 --separate-stderr "$tool" --config=my.conf -m 'dense ?' $bad x
       [[ $stderr == "$tool: --"*": is the file of --config, which would be lost" ]]
       [ "$(cat my.conf)" = 'header = no' ]
     done

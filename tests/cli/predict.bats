@@ -207,6 +207,29 @@ END
   [[ $output == *"rmse "*"mae "*"r2 "* ]]
 }
 
+@test "predict: --score keeps a line for each name, whatever a label holds" {
+  printf 'a,b,kind\n1,2,"two\nlines"\n2,1,plain\n3,5,"two\nlines"\n4,4,plain\n' >breaks.csv
+  nn-train -q -m 'dense 3, tanh, dense ?' --target=kind --epochs=2 breaks.csv -o breaks.safetensors
+  run -0 nn-predict --score breaks.safetensors breaks.csv
+  [[ $output == *$'\n"recall.two\\nlines" '* && $output == *$'\nsupport.plain 2\n'* ]]
+  ! awk '!/^("([^"]|\\")*"|[^" ]+) [^ ]+$/' <<<"$output" | grep .
+}
+
+@test "predict: --log writes a start, warnings and an end, a line each" {
+  printf 'a,b,price\n1,2,3\n2,1,4\nx,1,5\n' >bad.csv
+  nn-predict -q --on-error=skip --log=predict.log colour.safetensors bad.csv >out
+  [ "$(wc -l <predict.log)" -eq 3 ]
+  [[ $(sed -n 1p predict.log) == '{"event":"start","version":"'*'"options":{'*'"on-error":"skip"'*'"data":"bad.csv"'* ]]
+  [ "$(sed -n 2p predict.log)" = '{"event":"warning","text":"1 rows could not be read and were left out"}' ]
+  [[ $(sed -n 3p predict.log) == '{"event":"end","reason":"done","rows":2,"bad_rows":1,"seconds":'* ]]
+  nn-predict --score --log=predict.log colour.safetensors house.csv >score
+  [[ $(sed -n 2p predict.log) == '{"event":"score","output":null,"metrics":{"samples":5,"loss":'* ]]
+  run ! nn-predict --log=predict.log colour.safetensors bad.csv
+  [[ $(tail -n 1 predict.log) == '{"event":"end","reason":"error","text":"bad.csv:4:1: '* ]]
+  run -2 --separate-stderr nn-predict --log=- colour.safetensors house.csv
+  [[ $stderr == *"--log=-"* ]]
+}
+
 @test "predict: accuracy of --score is the share of right classes" {
   right=$(paste -d, <(nn-predict --emit=class --to-header=no digits.safetensors digits.csv) <(tail -n +2 digits.csv | sed 's/.*,//') |
     awk -F, '$1 == $2 { n++ } END { printf "%.6f", n / NR }')

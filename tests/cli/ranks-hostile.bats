@@ -158,3 +158,21 @@ tells() {
   [[ $(cat err) =~ ^"nn-train: rank 1 (pid ${ranks[1]}) was killed by signal 9"[^\;]*$ ]]
   [ -z "$(compgen -G 'tmp/nn-*')" ]
 }
+
+@test "ranks: an operand : is a file, not the beginning of another program" {
+  printf '#!/bin/sh\ntouch ran\n' >evil
+  chmod +x evil
+  run -1 --separate-stderr nn-train -q --ranks=2 -m 'dense ?' --target=kind : ./evil
+  [ "$stderr" = "nn-train: ./:: cannot open: No such file or directory" ]
+  [ ! -e ran ]
+  cp words.csv :
+  nn-train -q --ranks=2 -m 'dense ?' --target=kind --epochs=1 -o out.safetensors :
+  rm :
+}
+
+@test "ranks: a host that would be an option of ssh is refused" {
+  for hosts in -x:2 a:1,-oProxyCommand=x:1; do
+    run -2 --separate-stderr nn-train -q -m 'dense ?' --target=kind --hosts=$hosts words.csv
+    [ "$stderr" = "nn-train: --hosts=$hosts: expected HOST:N,..., N ranks on each" ]
+  done
+}

@@ -87,7 +87,8 @@ layers_are_covered() {
   local layer text="${net[*]}" why=
   while IFS= read -r layer; do
     grep -qE "(^|[ :,])$layer( |,|\$)" <<<"$text" || why+="$layer is in no net; "
-  done < <(sed -n 's/^NN_LAYER(\(.*\))$/\1/p' "$NN_SRC/lib/model/layers.def" | tr _ -)
+  done < <(sed "/activations\.def/r $NN_SRC/lib/op/activations.def" "$NN_SRC/lib/model/layers.def" |
+		sed -n 's/^NN_LAYER(\(.*\))$/\1/p; s/^NN_ACTIVATION([A-Z_]*, \([a-z_]*\),.*/\1/p' | tr _ -)
   while IFS= read -r layer; do
     printf '%s\n' "${optimizers[@]}" | grep -qE "^$layer( |\$)" || why+="$layer is not tried; "
   done < <(nn-train --help | sed -n '/--optimizer=NAME/,/(default/{s/.*=NAME//;s/(default.*//;p}' | tr -s ', ' '\n' | grep .)

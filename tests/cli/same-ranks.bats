@@ -96,13 +96,8 @@ in_buckets() {
   local size
   mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
   for size in 1K 64K ""; do
-    [ -n "$size" ] && export NN_BUCKET=$size || unset NN_BUCKET
-    as_one "$@" || {
-      echo "NN_BUCKET=$size"
-      return 1
-    }
+    as_one "$1" ${size:+--bucket=$size} "${@:2}" || return
   done
-  unset NN_BUCKET
 }
 
 @test "same bytes: buckets of every size, ranks and micro-batches, a smaller last batch" {
@@ -120,7 +115,7 @@ in_buckets() {
   in_buckets "3" "${net[@]}" --shard-optimizer
   as_one "2" "${net[@]}"
   for parts in --pipeline=2 --tensor=2; do
-    NN_BUCKET=1K ranks 4 -t 1 "${net[@]}" $parts
+    ranks 4 -t 1 "${net[@]}" $parts --bucket=1K
     same one/m.safetensors r.0/m.safetensors
   done
 }
@@ -133,10 +128,12 @@ in_buckets() {
 
 @test "buckets: a size that is none is status 2, a loss that is not finite is 6 as without" {
   mpi=(--mca btl "self,tcp" --mca btl_tcp_if_include lo)
-  NN_BUCKET=12q run -2 --separate-stderr ranks 2 -m 'dense ?' --target=kind -b 64 "$data/words.csv"
-  [[ $stderr == *"nn-train: NN_BUCKET=12q: expected a size of at least 1024 bytes, as in 64K or 25M"* ]]
+  for size in 12q 100; do
+    run -2 --separate-stderr nn-train -m 'dense ?' --target=kind --bucket=$size "$data/words.csv"
+    [[ $stderr == "nn-train: --bucket=$size: expected a number of bytes (K, M, G and T are taken) from 1024 to "* ]]
+  done
   awk 'NR % 64 == 60 { sub(/,[^,]*$/, ",1e30") } { print }' "$data/prices.csv" >wild.csv
-  NN_BUCKET=1K run -6 --separate-stderr ranks 3 -m 'dense 80, relu, dense ?' --target=price --normalize=none --shuffle=no --optimizer=sgd \
+  run -6 --separate-stderr ranks 3 --bucket=1K -m 'dense 80, relu, dense ?' --target=price --normalize=none --shuffle=no --optimizer=sgd \
     -b 64 --epochs=5 "$PWD/wild.csv"
   [[ $stderr == *"step 1: the loss is not finite"* ]]
 }

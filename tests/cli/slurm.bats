@@ -176,7 +176,7 @@ ended_job() {
 }
 
 @test "slurm: tasks that srun did not make ranks are told so; --ranks=1 lets each work alone, a shell of srun --pty does what it is told" {
-  line='srun started 2 processes that are no ranks, for it was not told --mpi=pmix; say --ranks=1 if each is to work alone'
+  line='srun started 2 processes that are not ranks, for it was not told --mpi=pmix; say --ranks=1 if each is to work alone'
   run -2 --separate-stderr srun --quiet --ntasks=2 nn-train "${words[@]}" -o none.safetensors
   [ "$(grep -c "^nn-train: $line\$" <<<"$stderr")" = 2 ]
   run -2 --separate-stderr srun --quiet --ntasks=2 nn-allreduce --stream </dev/null
@@ -231,7 +231,7 @@ status 3" ]
     ended_job
     cat out
     grep -qxE 'status (5|137)' out
-    grep -qE '^nn-train: rank 1 \(pid [0-9]+ on b\) (was killed by signal 9|ended unasked|was lost) at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)$' out
+    grep -qE '^nn-train: rank 1 \(pid [0-9]+ on b\) (was killed by signal 9|exited unexpectedly|was lost) at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)$' out
   done
   steps=$(($(sed -n 's/.*(step \([0-9]*\))$/\1/p' out) + 50))
   nn-train "${words[@]}" --steps=$steps -o all.safetensors

@@ -98,7 +98,7 @@ PYTHON
   nn-train -q -m 'dense ?' --target=kind --epochs=3 --plot=- -o m "$data/words.csv" | cat >p.svg
   svg p.svg 'tags.count("svg") == 1'
   train_refused 2 '--plot=-' -m 'dense ?' --target=kind --plot=- "$data/words.csv"
-  train_refused 2 '--plot=-' -m 'dense ?' --target=kind --plot=- --log=- -o m "$data/words.csv"
+  train_refused 2 '--log=-: this is where --plot goes' -m 'dense ?' --target=kind --plot=- --log=- -o m "$data/words.csv"
 }
 
 @test "train: --plot takes the place of no input and of no other output" {
@@ -234,7 +234,7 @@ PYTHON
 
 @test "train: --class-weight=balanced needs classes; a word near it is refused" {
   train_refused 2 'needs classes' -m 'dense ?' --loss=mse --target=price --class-weight=balanced "$data/prices.csv"
-  train_refused 1 'the targets are no classes' -m 'dense ?' --target=price --class-weight=balanced "$data/prices.csv"
+  train_refused 1 'the targets are not classes' -m 'dense ?' --target=price --class-weight=balanced "$data/prices.csv"
   for value in balance Balanced '' balanced,1; do
     train_refused 2 "--class-weight=$value: expected balanced, or weights" -m 'dense ?' --target=kind --class-weight=$value "$data/words.csv"
   done

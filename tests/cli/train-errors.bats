@@ -108,14 +108,15 @@ refused() {
       [ $before = -o ] && first=(-o one) || first=(-o m "$before=one")
       for name in one other; do
         run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async "${first[@]}" $later=$name "$data/words.csv"
-        [ "$stderr" = "nn-train: $later=$name: this is where $before goes" ] || { echo "$stderr"; false; }
+        [[ $stderr =~ ^nn-train:\ (--[a-z]*)=(one|other):\ this\ is\ where\ (--[a-z]*)\ goes$ ]] || { echo "$stderr"; false; }
+        [[ "${BASH_REMATCH[1]} ${BASH_REMATCH[3]}" =~ ^("$later ${before/-o/--output}"|"${before/-o/--output} $later")$ ]]
       done
     done
     run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async -o m $later=net.nn "$data/words.csv"
-    [ "$stderr" = "nn-train: $later: net.nn is an input, which would be lost" ]
+    [ "$stderr" = "nn-train: $later=net.nn: is the file of --model, which would be lost" ]
   done
   run -2 --separate-stderr nn-train -m net.nn --target=kind --strategy=async --replay-run=one -o other "$data/words.csv"
-  [ "$stderr" = "nn-train: -o: other is an input, which would be lost" ]
+  [ "$stderr" = "nn-train: --output=other: is the file of --replay-run, which would be lost" ]
   [ "$(cat one net.nn)" = "$(printf 'kept\ndense ?')" ]
 }
 
@@ -206,4 +207,35 @@ refused() {
   nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=cpu "$data/words.csv" >b
   same a b
   refused 3 'module nn-cuda.so is not installed' -m 'dense ?' --target=kind --device=cuda "$data/words.csv"
+}
+
+@test "targets: with --loss=bce one outside of 0 to 1 is status 1 with file, row and value, held out too" {
+  for value in 1.5 -0.25 255; do
+    printf '%s\n' x,y 1,0 2,1 3,0.5 4,$value >bad.csv
+    printf '%s\n' x,y 1,0 2,1 3,0.5 4,1 >good.csv
+    run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=bce --target=y bad.csv -o m
+    [ "$stderr" = "nn-train: bad.csv: row 4, column 1 of the target: found $value, --loss=bce expects a number from 0 to 1" ]
+    run -1 --separate-stderr nn-train -q -m 'dense ?' --loss=bce --target=y --valid=bad.csv good.csv -o m
+    [ "$stderr" = "nn-train: bad.csv: row 4, column 1 of the target: found $value, --loss=bce expects a number from 0 to 1" ]
+    [ ! -e m ]
+  done
+  nn-train -q -m 'dense ?' --loss=bce --target=y --valid=good.csv good.csv -o m
+  nn-train -q -m 'dense ?' --loss=mse --target=y bad.csv -o m
+}
+
+@test "model: a mistake that the text alone shows is status 2 inline and 1 in a file, whatever the data are" {
+  printf '%s\n' x,y 1,0 2,1 >d.csv
+  for text in 'a: dense 8, b: dense 9 from=a, add from=a+b, dense ?' 'dense 2000000000, dense 2000000000, dense ?' \
+    'relu, dense 8, reshape 3x3, flatten, dense ?' 'flatten, repeat 3 { dense 6 }, conv2d 4 3x3, flatten, dense ?'; do
+    run -2 --separate-stderr nn-train -q -m "$text" --loss=mse --target=y missing.csv -o m
+    [[ ${#stderr_lines[@]} = 1 && $stderr == nn-train:\ -m:* ]] || { echo "$text: $stderr"; false; }
+    echo "$text" | tr , '\n' >net.nn
+    run -1 --separate-stderr nn-train -q -m net.nn --loss=mse --target=y d.csv -o m
+  done
+  # what depends on the data is theirs: these could be vectors of nine values, pictures or sequences
+  for text in 'reshape 3x3, flatten, dense ?' 'conv2d 4 3x3, flatten, dense ?' 'relu, conv2d 4 5x5, a: flatten, dense 9, dense ?'; do
+    run -1 --separate-stderr nn-train -q -m "$text" --loss=mse --target=y d.csv -o m
+    run -1 --separate-stderr nn-train -q -m "$text" --loss=mse --target=y missing.csv -o m
+    [[ $stderr == *missing.csv* ]]
+  done
 }

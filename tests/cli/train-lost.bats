@@ -166,6 +166,14 @@ P
   [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ was\ killed\ by\ signal\ 9$place ]]
 }
 
+@test "train lost: mpirun that is stopped does not hold up a training that has ended" {
+  long 2
+  kill -STOP "$(ps -o pid= --ppid "$parent" | tr -d ' ')"
+  ended 0
+  gone "$processes" 100
+  cmp one.safetensors long.safetensors
+}
+
 @test "train lost: a rank that was stopped ends all within 30 s" {
   long 2 --steps=1000000
   kill -STOP "${ranks[1]}"

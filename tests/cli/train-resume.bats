@@ -46,6 +46,22 @@ train() {
   same whole m.safetensors
 }
 
+@test "resume: a schedule whose length changes is said on stderr and in the log; the same length is not" {
+  linear() {
+    run -0 --separate-stderr nn-train -m 'dense 12, relu, dense ?' --target=kind -b 32 --optimizer=sgd --lr=0.5 \
+      --schedule=linear -o m.safetensors "$@" "$data/words.csv"
+  }
+  said="--schedule=linear was planned for 10 steps, now it is for 20: from step 11 on the rate is that of the new length"
+  linear --epochs=2
+  linear --epochs=2 --resume
+  [[ $stderr != *planned* ]]
+  linear --epochs=4 --log=log --resume
+  [[ $stderr == *"nn-train: warning: $said"* ]]
+  grep -qF "{\"event\":\"warning\",\"text\":\"$said\"}" log
+  linear --epochs=8 --resume --steps=0
+  [[ $stderr != *planned* ]]
+}
+
 @test "resume: --resume --steps=0 writes the model of a stopped run" {
   train --epochs=3 --steps=7
   mv m.safetensors first
@@ -141,6 +157,16 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   for args in --seed=2 --optimizer=sgd --shuffle=no -b64 --clip-norm=1 --normalize=none --leaves=1 --precision=f64; do
     run -2 train --lr=0.01 --epochs=2 --resume $args
   done
+}
+
+@test "resume: of options that differ one that was typed is named, else one that decides the others" {
+  train --epochs=1
+  run -2 --separate-stderr train --epochs=1 --optimizer=sgd --resume
+  [ "$stderr" = "nn-train: --optimizer=sgd: m.state.safetensors was made with --optimizer=adam" ]
+  rm m.*
+  train --epochs=1 --optimizer=sgd
+  run -2 --separate-stderr train --epochs=1 --resume
+  [ "$stderr" = "nn-train: --optimizer=adam: m.state.safetensors was made with --optimizer=sgd" ]
 }
 
 @test "resume: another model is status 2 and shows the first line that differs" {
@@ -251,5 +277,22 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   umount small
   [ "$status" -eq 1 ]
   [[ $stderr == *"nn-train: warning: small/m.st: "*"No space left on device"*" needs "*" bytes, "*" are free; training goes on"* ]]
+  [[ $stderr == *$'\n'"nn-train: small/m.st: "*"; the state was not written" ]]
   [ -s m.safetensors ]
+}
+
+@test "resume: the state beside a model that others may not read may not be read by them either" {
+  train=(-q -m 'dense 9, relu, dense ?' --target=kind --checkpoint-every=1 "$data/words.csv")
+  (umask 022 && nn-train "${train[@]}" --steps=1 --checkpoint=kept.st -o m.safetensors)
+  [ "$(stat -c %a m.safetensors kept.st | xargs)" = '644 644' ]
+  chmod 600 m.safetensors
+  (umask 022 && nn-train "${train[@]}" --steps=2 --checkpoint=kept.st -o m.safetensors)
+  [ "$(stat -c %a m.safetensors kept.st | xargs)" = '600 600' ]
+}
+
+@test "resume: a lock that is a link to another file is refused, and that file is not made" {
+  ln -s "$PWD/victim" .m.state.safetensors.lock
+  run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind --steps=1 "$data/words.csv" -o m.safetensors
+  [[ $stderr == "nn-train: m.state.safetensors: "* ]]
+  [ ! -e victim ]
 }

@@ -1,9 +1,8 @@
 /* The module nn-cuda.so of the tests. */
-#include <string.h>
-
 #include "base/module.h"
 #include "base/pool.h"
 #include "fake.h"
+#include "near.h"
 
 extern struct nn_fake nn_fake;
 
@@ -55,22 +54,10 @@ static struct nn_device cpu_device, cuda_device;
 
 /* ---- copies ---- */
 
-static void copy_in(void *to, const void *from, size_t bytes)
+static void near_moved(bool in, size_t bytes)
 {
 	nn_fake.clock += nn_fake.cuda.copy + nn_fake.cuda.byte * (double)bytes;
-	nn_fake.copied_in += bytes;
-	memcpy(to, from, bytes);
-}
-
-static void copy_out(void *to, const void *from, size_t bytes)
-{
-	nn_fake.clock += nn_fake.cuda.copy + nn_fake.cuda.byte * (double)bytes;
-	nn_fake.copied_out += bytes;
-	memcpy(to, from, bytes);
-}
-
-static void nothing(void)
-{
+	*(in ? &nn_fake.copied_in : &nn_fake.copied_out) += bytes;
 }
 
 /* ---- devices ---- */
@@ -98,9 +85,8 @@ static int make(struct nn_error *err)
 	cuda_device.kernels = cuda_table;
 	cuda_device.name = "cuda";
 	cuda_device.kind = "fake";
-	cuda_device.copy_in = copy_in;
-	cuda_device.copy_out = copy_out;
-	cuda_device.sync = nothing;
+	cuda_device.remote = &near_remote;
+	cuda_device.host = real[0];
 	return 0;
 }
 

@@ -1,12 +1,16 @@
-/* A second device for tests: the CPU's kernels and a clock that they advance by a known cost. Never
- * installed. */
+/*
+ * A second device for tests: the CPU's kernels and a clock that they advance by a known cost. Never
+ * installed.
+ */
 #ifndef TESTS_DEVICE_FAKE_H
 #define TESTS_DEVICE_FAKE_H
 
 #include "device/device.h"
 
-/* Seconds: a kernel takes launch + rows * row, a copy copy + bytes * byte; the first kernel of a
- * process takes first more. */
+/*
+ * Seconds: a kernel takes launch + rows * row, a copy copy + bytes * byte; the first kernel of a
+ * process takes first more.
+ */
 struct nn_fake_cost {
 	double launch, row, copy, byte, first;
 };

@@ -63,6 +63,31 @@ mapped() {
   [[ $output == *nn-archive* && $output == *libz* ]]
 }
 
+@test "library: the example of nn(3) says of fields what nn-predict says of rows" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'size,colour,kind\n1,red,a\n2,blue,b\n3,red,a\n4,"dark, red",b\n5.5,blue,a\n' >t.csv
+  nn-train -q -m 'dense 4, tanh, dense ?' --target=kind --epochs=30 --lr=0.1 -o kind.safetensors t.csv
+  sed -n '/^#include <nn.h>$/,/^\.RE$/p' "$NN_SRC/man/nn.3" | sed '/^\.RE$/d; s/\\e/\\/g' >label.c
+  # shellcheck disable=SC2086 # words
+  ${CC:-cc} $KIND_CFLAGS -Wall -Wextra -Werror -I"$NN_SRC/lib" -o label label.c "$NN_BUILD/lib/libnn.so.0" -Wl,-rpath,"$NN_BUILD/lib"
+  run -0 nn-predict --emit=class --to-header=no kind.safetensors t.csv
+  predicted=$output
+  run -0 bash -c './label kind.safetensors 1 red && ./label kind.safetensors 2 blue && ./label kind.safetensors 3 red &&
+    ./label kind.safetensors 4 "dark, red" && ./label kind.safetensors 5.5 blue'
+  [ "$output" = "$predicted" ]
+  [[ $output == *a* && $output == *b* ]]
+  run -1 ./label kind.safetensors big red
+  [ "$output" = 'column "size": found "big", expected a number' ]
+}
+
+@test "library: nn(3) is well-formed and names every function of nn.h" {
+  diff <(grep -oE '\bnn_(model|session)_[a-z0-9_]+\(' "$NN_SRC/lib/nn.h" | sort -u) \
+    <(sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$NN_SRC/man/nn.3" | grep -oE '\bnn_(model|session)_[a-z0-9_]+\(' | sort -u)
+  command -v mandoc >/dev/null || skip "mandoc is not installed"
+  run mandoc -T lint -W warning "$NN_SRC/man/nn.3"
+  ! grep -v 'missing date' <<<"$output"
+}
+
 @test "library: an installed tree may be moved; nn.h, libnn.pc and the modules go with it" {
   moved=$BATS_TEST_TMPDIR/moved
   make -C "$NN_BUILD" -s install DESTDIR="$BATS_TEST_TMPDIR/first" >/dev/null 2>&1

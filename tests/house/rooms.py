@@ -58,8 +58,56 @@ def room_of(path):
     return parts[0] if parts[0] == "cmd" else parts[1] if len(parts) > 2 else "base"
 
 
+def unit_of(path, headers):
+    """A header and its sources are one: x.h, x.c, and x-more.c or x-inside.h beside them."""
+    folder, name = os.path.split(os.path.splitext(path)[0])
+    while "-" in name and f"{folder}/{name.rsplit('-', 1)[0]}.h" in headers:
+        name = name.rsplit("-", 1)[0]
+    return f"{folder}/{name}"
+
+
+def circles():
+    """Files of a room that include each other's headers, however indirectly: sorted tuples of units."""
+    headers = {path for path, _ in sources("lib", "cmd", kinds=(".h",))}
+    uses = {}
+    for path, _, ours, name in includes():
+        unit = unit_of(path, headers)
+        uses.setdefault(unit, set())
+        for target in ("lib/" + name, name):
+            if ours and target in headers and room_of(target) == room_of(path):
+                uses[unit].add(unit_of(target, headers))
+    reach = {}
+    for unit in uses:
+        seen, todo = set(), list(uses[unit])
+        while todo:
+            at = todo.pop()
+            if at not in seen:
+                seen.add(at)
+                todo += uses.get(at, ())
+        reach[unit] = seen
+    return {tuple(sorted(v for v in reach[u] if u in reach.get(v, ())))
+            for u in uses if any(v != u and u in reach.get(v, ()) for v in reach[u])}
+
+
+def named_circles():
+    """Those of ARCHITECTURE: `room  file file ...: why`."""
+    text = open(f"{SRC}/ARCHITECTURE", encoding="utf-8").read()
+    rows = text.split("room      files that need each other\n")[1].split("\n\n")[0]
+    found = set()
+    for row in re.findall(r"^    (\S+) +([^:]+):", rows, re.M):
+        found.add(tuple(sorted(f"lib/{row[0]}/{name}" for name in row[1].split())))
+    return found
+
+
 def main():
     rooms = table()
+    text = open(f"{SRC}/ARCHITECTURE", encoding="utf-8").read()
+    parts = {path.rsplit("/", 1)[0] for path, _ in sources("lib") if path.count("/") > 2}
+    claim("every part of a room is named in ARCHITECTURE",
+          sorted(part for part in parts if f"  {os.path.basename(part)}/ " not in text))
+    claim("no files of a room need each other, but for those that ARCHITECTURE names",
+          [" ".join(circle) for circle in sorted(circles())
+           if not any(set(circle) <= set(named) for named in named_circles())])
     found = {room_of(path) for path, _ in sources("lib", "cmd")}
     claim("every folder of lib is a room of ARCHITECTURE", sorted(found - rooms.keys()))
 

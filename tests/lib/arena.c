@@ -1,7 +1,9 @@
-/* The arena: what lives at the same time lies apart, of few things and of many, in little more
- * memory than they fill at once. */
+/*
+ * The arena: what lives at the same time lies apart, of few things and of many, in little more
+ * memory than they fill at once.
+ */
 #include "base/memory.h"
-#include "graph/bound.h"
+#include "graph/arena.h"
 #include "tap.h"
 
 static uint64_t roll(uint64_t *state, uint64_t n)
@@ -10,7 +12,8 @@ static uint64_t roll(uint64_t *state, uint64_t n)
 	return (*state >> 33) % n;
 }
 
-/* n things of a chain: forward each is needed by the next, and in training again on the way back.
+/*
+ * n things of a chain: forward each is needed by the next, and in training again on the way back.
  */
 static struct nn_arena_item *things(int n, bool training, uint64_t *seed)
 {

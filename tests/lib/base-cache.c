@@ -1,5 +1,7 @@
-/* Answers between runs: the last holds, writers do not damage each other, damage and missing places
- * do no harm, the file stays small. */
+/*
+ * Answers between runs: the last holds, writers do not damage each other, damage and missing places
+ * do no harm, the file stays small.
+ */
 #include "config.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -120,7 +122,8 @@ static void damage(void)
 	setenv("XDG_CACHE_HOME", directory, 1);
 }
 
-/* Several processes that add answers of their own, most of them while others write the file anew.
+/*
+ * Several processes that add answers of their own, most of them while others write the file anew.
  */
 static void together(void)
 {
@@ -159,6 +162,28 @@ static void together(void)
 	   "cache: an answer that is given again and again drives no other out");
 }
 
+/* What somebody else may put where answers are kept. */
+static void planted(void)
+{
+	char other[160], saved[160];
+	struct stat st;
+
+	snprintf(other, sizeof other, "%s/elsewhere", directory);
+	snprintf(saved, sizeof saved, "%s/saved", directory);
+	ok(put("mine", "1") && stat(path, &st) == 0 && (st.st_mode & 077) == 0,
+	   "cache: the file is its owner's alone");
+	rename(path, saved);
+	ok(rename(saved, other) == 0 && symlink(other, path) == 0 && !put("mine", "2") &&
+		   nn_cache_get("answers", "mine", value) == NN_CACHE_NONE,
+	   "cache: a link is not followed");
+	unlink(path);
+	ok(link(other, path) == 0 && !put("mine", "3") &&
+		   nn_cache_get("answers", "mine", value) == NN_CACHE_NONE,
+	   "cache: nor is a file with other names written to");
+	unlink(other);
+	ok(put("mine", "4") && says("mine", "4"), "cache: once it is gone answers are kept again");
+}
+
 int main(void)
 {
 	snprintf(directory, sizeof directory, "/tmp/nn-cache.XXXXXX");
@@ -170,6 +195,7 @@ int main(void)
 	plain();
 	machines();
 	damage();
+	planted();
 	together();
 	unlink(path);
 	snprintf(path, sizeof path, "%s/nntools", directory);

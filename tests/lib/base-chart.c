@@ -1,5 +1,7 @@
-/* Charts: well-formed, the same bytes every time, and no numbers that break them. With a directory
- * as argument the pictures go there. */
+/*
+ * Charts: well-formed, the same bytes every time, and no numbers that break them. With a directory
+ * as argument the pictures go there.
+ */
 #include "config.h"
 #include <float.h>
 #include <math.h>
@@ -7,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chart.h"
+#include "chart/chart.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *directory;
 
-/* The elements are closed in the order they were opened, attributes quoted, nothing raw; how many
- * elements there are. */
+/*
+ * The elements are closed in the order they were opened, attributes quoted, nothing raw; how many
+ * elements there are.
+ */
 static int well_formed(const char *s)
 {
 	char open[32][32];

@@ -1,5 +1,7 @@
-/* Numbers of a line: what is taken has the value that nn_parse gives, in both ways of reading;
- * simple numbers are taken. */
+/*
+ * Numbers of a line: what is taken has the value that nn_parse gives, in both ways of reading;
+ * simple numbers are taken.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
-/* Numbers and text: exact both ways, few digits, what is refused; random bit patterns, in the long
- * run all floats. */
+/*
+ * Numbers and text: exact both ways, few digits, what is refused; random bit patterns, in the long
+ * run all floats.
+ */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>

@@ -1,5 +1,7 @@
-/* Option tables: what a command line, a file and the environment may say, and the sentence for each
- * mistake. */
+/*
+ * Option tables: what a command line, a file and the environment may say, and the sentence for each
+ * mistake.
+ */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -113,8 +115,10 @@ static const struct nn_opt_list list = {
 	.tables = tables,
 };
 
-/* Strings of files belong to the process, which frees none of them: here they stay in sight of leak
- * checkers. */
+/*
+ * Strings of files belong to the process, which frees none of them: here they stay in sight of leak
+ * checkers.
+ */
 static const char *volatile kept[1000];
 static size_t n_kept;
 
@@ -320,7 +324,7 @@ static void file(const char *content)
 }
 
 /* A file of one bad line as its third. */
-static void bad_line(const char *line, const char *want)
+static void nonfinite_line(const char *line, const char *want)
 {
 	char content[300];
 
@@ -339,15 +343,16 @@ static void files(void)
 	file("name = x\nname = y\nexplain =\n");
 	takes("--config=c.conf", bare,
 	      "an option without its value is written with nothing behind =");
-	bad_line("epohcs = 3", "c.conf:3: --epohcs: unknown option; did you mean --epochs?");
-	bad_line("epo = 3", "c.conf:3: epo: write the option out: epochs");
-	bad_line("epochs 3", "c.conf:3: expected `option = value`, got epochs 3");
-	bad_line("epochs = 0", "c.conf:3: epochs = 0: expected a whole number from 1 to 1000");
-	bad_line("nesterov = 1", "c.conf:3: nesterov = 1: expected yes or no");
-	bad_line("kind = c", "c.conf:3: kind = c: expected a or b");
-	bad_line("config = d.conf", "c.conf:3: --config cannot stand in a file");
-	bad_line("[section]", "c.conf:3: expected `option = value`, got [section]");
-	bad_line("= 3", "c.conf:3: --: unknown option");
+	nonfinite_line("epohcs = 3", "c.conf:3: --epohcs: unknown option; did you mean --epochs?");
+	nonfinite_line("epo = 3", "c.conf:3: epo: write the option out: epochs");
+	nonfinite_line("epochs 3", "c.conf:3: expected `option = value`, got epochs 3");
+	nonfinite_line("epochs = 0",
+		       "c.conf:3: epochs = 0: expected a whole number from 1 to 1000");
+	nonfinite_line("nesterov = 1", "c.conf:3: nesterov = 1: expected yes or no");
+	nonfinite_line("kind = c", "c.conf:3: kind = c: expected a or b");
+	nonfinite_line("config = d.conf", "c.conf:3: --config cannot stand in a file");
+	nonfinite_line("[section]", "c.conf:3: expected `option = value`, got [section]");
+	nonfinite_line("= 3", "c.conf:3: --: unknown option");
 	fails("--config=missing.conf", NN_EUSAGE,
 	      "--config=missing.conf: No such file or directory");
 	fails("--config=.", NN_EUSAGE, "--config=.: is a directory, expected a file");

@@ -1,5 +1,7 @@
-/* Outputs: the old file stays until the new one is complete, whatever happens; what is no regular
- * file is written directly. */
+/*
+ * Outputs: the old file stays until the new one is complete, whatever happens; what is no regular
+ * file is written directly.
+ */
 #include "config.h"
 #include <dirent.h>
 #include <errno.h>
@@ -116,15 +118,20 @@ static void plain(void)
 static void sweeps(void)
 {
 	struct nn_output *o, *other;
-	char name[NAME_MAX + 1];
+	char name[NAME_MAX + 1], letters[7] = "abcdef", ours[32], others[32];
 
-	put(".new.abcdef.tmp", "dead");
-	put(".new.abcde.tmp", "no temporary of ours");
-	put(".newer.abcdef.tmp", "of another file");
-	ok(nn_output_open(&o, "new", false, &err) == 0 && access(".new.abcdef.tmp", F_OK) != 0 &&
-		   access(".new.abcde.tmp", F_OK) == 0 && access(".newer.abcdef.tmp", F_OK) == 0,
+	nn_output_seal(letters);
+	snprintf(ours, sizeof ours, ".new.%s.tmp", letters);
+	snprintf(others, sizeof others, ".newer.%s.tmp", letters);
+	put(ours, "dead");
+	put(".new.abcde.tmp", "not a temporary of ours");
+	put(".new.backup.tmp", "a file of the user");
+	put(others, "of another file");
+	ok(nn_output_open(&o, "new", false, &err) == 0 && access(ours, F_OK) != 0 &&
+		   access(".new.abcde.tmp", F_OK) == 0 && access(others, F_OK) == 0 &&
+		   access(".new.backup.tmp", F_OK) == 0,
 	   "output: the temporary of a killed run is swept away, nothing else is");
-	ok(nn_output_open(&other, "./new", false, &err) == 0 && temporaries() == 4,
+	ok(nn_output_open(&other, "./new", false, &err) == 0 && temporaries() == 5,
 	   "output: one that is being written stays");
 	nn_output_write(o, "a", 1, &err);
 	nn_output_write(other, "b", 1, &err);
@@ -136,14 +143,56 @@ static void sweeps(void)
 	{
 		char dead[NAME_MAX + 1];
 
-		snprintf(dead, sizeof dead, ".%.*s.123456.tmp", NAME_MAX - 12, name);
+		snprintf(dead, sizeof dead, ".%.*s.%s.tmp", NAME_MAX - 12, name, letters);
 		put(dead, "dead");
 		ok(write_text(name, "long\n") == 0 && access(dead, F_OK) != 0,
 		   "output: also beside the longest name");
 	}
 	unlink(".new.abcde.tmp");
-	unlink(".newer.abcdef.tmp");
+	unlink(".new.backup.tmp");
+	unlink(others);
 	ok(temporaries() == 0, "output: nothing is left behind by sweeping");
+}
+
+/* The mode of the one temporary that is there. */
+static int temporary_mode(void)
+{
+	DIR *entries = opendir(".");
+	struct dirent *entry;
+	struct stat st = { 0 };
+
+	while ((entry = readdir(entries)))
+		if (strlen(entry->d_name) > 4 &&
+		    strcmp(entry->d_name + strlen(entry->d_name) - 4, ".tmp") == 0 &&
+		    stat(entry->d_name, &st) != 0)
+			note("%s is gone", entry->d_name);
+	closedir(entries);
+	return (int)(st.st_mode & 0777);
+}
+
+static bool opens_as(const char *path, const char *owner, int mode)
+{
+	struct nn_output *o;
+	bool as = nn_output_open_beside(&o, path, owner, false, &err) == 0 &&
+		  temporary_mode() == mode;
+
+	nn_output_abort(o);
+	return as;
+}
+
+static void modes(void)
+{
+	put("model", "secret");
+	chmod("model", 0600);
+	put("wide", "old");
+	chmod("wide", 0644);
+	ok(opens_as("model", NULL, 0600) && opens_as("wide", NULL, 0644),
+	   "output: a file keeps its mode");
+	ok(opens_as("state", "model", 0600) && opens_as("wide", "model", 0600) &&
+		   opens_as("model", "wide", 0600) && opens_as("wide", "nowhere", 0644),
+	   "output: what lies beside a file is no wider than that");
+	unlink("model");
+	unlink("wide");
 }
 
 static void links(void)
@@ -169,6 +218,14 @@ static void refused(void)
 	   "output: a missing directory: %s", err.text);
 	ok(write_text("folder", "x") < 0 && strstr(err.text, "is a directory"),
 	   "output: a directory: %s", err.text);
+	{
+		char name[302] = { 0 };
+
+		memset(name, 'n', 300);
+		ok(write_text(name, "x") < 0 && strstr(err.text, "too long") &&
+			   nn_output_open(&(struct nn_output *){ NULL }, name, false, &err) < 0,
+		   "output: a name longer than files can have is refused when it is opened");
+	}
 	ok(write_text("folder/", "x") < 0 && write_text("", "x") < 0, "output: no name");
 	ok(write_text("/proc/version", "x") < 0, "output: a place where nothing can be made: %s",
 	   err.text);
@@ -323,6 +380,7 @@ int main(void)
 	}
 	plain();
 	sweeps();
+	modes();
 	links();
 	refused();
 	fifo();

@@ -1,5 +1,7 @@
-/* The pool: every piece once, threads numbered, many small jobs, more threads than processors,
- * asleep in between. */
+/*
+ * The pool: every piece once, threads numbered, many small jobs, more threads than processors,
+ * asleep in between.
+ */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -91,8 +93,10 @@ static void sleeping(void)
 	free(job);
 }
 
-/* Two pieces that each wait until the other has begun, up to 20 s: they end well only in two
- * threads. */
+/*
+ * Two pieces that each wait until the other has begun, up to 20 s: they end well only in two
+ * threads.
+ */
 static void meet(void *arg, size_t i, int thread)
 {
 	struct timespec pause = { .tv_nsec = 100000 };

@@ -1,4 +1,5 @@
-/* The small things every room stands on: messages, text, memory, shapes, random numbers, SHA-256.
+/*
+ * The small things every room stands on: messages, text, memory, shapes, random numbers, SHA-256.
  */
 #include "config.h"
 #include <errno.h>

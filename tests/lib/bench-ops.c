@@ -1,5 +1,7 @@
-/* What nn-bench ops rests on: sites from text and back, kernels that are right found right, kernels
- * that are wrong found wrong. */
+/*
+ * What nn-bench ops rests on: sites from text and back, kernels that are right found right, kernels
+ * that are wrong found wrong.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

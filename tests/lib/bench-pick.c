@@ -1,5 +1,7 @@
-/* nn-bench with a second device and a clock of known costs: pick finds the one that wins, stores
- * it, and --device=auto uses it. */
+/*
+ * nn-bench with a second device and a clock of known costs: pick finds the one that wins, stores
+ * it, and --device=auto uses it.
+ */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,10 @@ static void take_note(void *arg, const char *text)
 	snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s\n", text);
 }
 
-/* What `nn-bench WORD...` prints with the fake's clock and both devices; "" and the status where it
- * fails. */
+/*
+ * What `nn-bench WORD...` prints with the fake's clock and both devices; "" and the status where it
+ * fails.
+ */
 static const char *bench(int *status, int n, const char **words)
 {
 	static char printed[4096];

@@ -1,11 +1,14 @@
-/* Verbs of nn-bench with devices whose kernels alone advance the clock: what they find is what the
- * cost model says. */
+/*
+ * Verbs of nn-bench with devices whose kernels alone advance the clock: what they find is what the
+ * cost model says.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "device/near.h"
 #include "bench/padding.h"
 #include "bench/phases.h"
 #include "device/device.h"
@@ -58,14 +61,11 @@ static void gpu_forward(const struct nn_call *call)
 		((float *)call->y)[0] += 1;
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+static void near_moved(bool in, size_t bytes)
 {
-	memcpy(to, from, bytes);
+	(void)in;
+	(void)bytes;
 	now_s += COPY;
-}
-
-static void done(void)
-{
 }
 
 static struct nn_kernel kernels[2];
@@ -87,8 +87,8 @@ static void make_devices(void)
 		devices[i].kernels = tables[i];
 	}
 	devices[1].name = "cuda";
-	devices[1].copy_in = devices[1].copy_out = copy;
-	devices[1].sync = done;
+	devices[1].remote = &near_remote;
+	devices[1].host = real;
 }
 
 /* ---- a run ---- */
@@ -103,8 +103,10 @@ static void keep_note(void *arg, const char *text)
 	strcat(notes, "\n");
 }
 
-/* nn-bench with these words; its csv is in rows[], its notes in notes[]. The code of the error, 0:
- * none. */
+/*
+ * nn-bench with these words; its csv is in rows[], its notes in notes[]. The code of the error, 0:
+ * none.
+ */
 static int run(char **words)
 {
 	struct nn_bench_options options = { 0 };
@@ -154,7 +156,8 @@ static int run(char **words)
 	return status < 0 ? (int)err.code : 0;
 }
 
-/* Field `field` (from 0) of the row that begins with `start`; NAN where it is empty or not there.
+/*
+ * Field `field` (from 0) of the row that begins with `start`; NAN where it is empty or not there.
  */
 static double field_of(const char *start, int field)
 {
@@ -241,18 +244,20 @@ static void check_explain(void)
 	   "explain: the CPU has no copies, their rows are empty");
 }
 
-/* A device that cannot be opened is only found out here where its module is there, so the phases
- * are asked directly. */
+/*
+ * A device that cannot be opened is only found out here where its module is there, so the phases
+ * are asked directly.
+ */
 static void check_absent(void)
 {
 	struct nn_bench_options options = { .time_s = 1 };
 	struct nn_std_options std = { .reproducible = true };
 	struct nn_bench b = { .options = &options, .std = &std, .threads = 1 };
 	struct nn_phases p = { .rows = 3, .device_name = "cuda:3" };
-	struct nn_subject *subject;
+	struct nn_bench_model *subject;
 	struct nn_error err;
 
-	if (nn_subject_open(&subject, "input 8, dense 4", 0, 1, &err) < 0 ||
+	if (nn_bench_model_open(&subject, "input 8, dense 4", 0, 1, &err) < 0 ||
 	    nn_phases_measure(&b, subject, 1, &p, &err) < 0) {
 		ok(false, "explain: %s", err.text);
 		return;
@@ -261,7 +266,7 @@ static void check_absent(void)
 		   isnan(p.s[NN_PHASE_COMPUTE]) && isnan(p.s[NN_PHASE_COPY_IN]) &&
 		   p.s[NN_PHASE_LOAD] > 0 && p.s[NN_PHASE_INPUT] > 0,
 	   "explain: the phases of a device that is not here are not known, the others are");
-	nn_subject_free(subject);
+	nn_bench_model_free(subject);
 }
 
 static void check_advise(void)
@@ -285,7 +290,8 @@ static void check_advise(void)
 	ok(!strstr(rows, "train: "), "advise: --mode says which rows there are");
 }
 
-/* A device that computes something else has rows that say so, no figure that counts, and status 1.
+/*
+ * A device that computes something else has rows that say so, no figure that counts, and status 1.
  */
 static void check_wrong(void)
 {
@@ -322,10 +328,10 @@ static void check_padding(void)
 	};
 
 	for (size_t i = 0; i < sizeof pads / sizeof *pads; i++) {
-		struct nn_subject *subject = NULL;
+		struct nn_bench_model *subject = NULL;
 		struct nn_product p, q;
 		struct nn_error err = { 0 };
-		bool is = nn_subject_open(&subject, pads[i].net, 0, 1, &err) == 0 &&
+		bool is = nn_bench_model_open(&subject, pads[i].net, 0, 1, &err) == 0 &&
 			  nn_product_of(&p, subject->program, &subject->program->nodes[0],
 					pads[i].rows) &&
 			  p.m == pads[i].m && p.n == pads[i].n && p.k == pads[i].k;
@@ -335,12 +341,14 @@ static void check_padding(void)
 		      (q.m == pads[i].to_m && q.n == pads[i].to_n && q.k == pads[i].to_k));
 		ok(is, "padding: %s, %zu rows, to multiples of %zu", pads[i].net, pads[i].rows,
 		   pads[i].multiple);
-		nn_subject_free(subject);
+		nn_bench_model_free(subject);
 	}
 }
 
-/* Padded and as it is: both are run on the device, so that what is padded has to be a convolution
- * that runs. */
+/*
+ * Padded and as it is: both are run on the device, so that what is padded has to be a convolution
+ * that runs.
+ */
 static void check_padded_layers(void)
 {
 	char *words[] = {

@@ -1,5 +1,7 @@
-/* The library of nn-bench: what a measurement finds with a clock that the measured work advances;
- * batch lists; rows as text. */
+/*
+ * The library of nn-bench: what a measurement finds with a clock that the measured work advances;
+ * batch lists; rows as text.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
-/* The device cpu+openblas: close to our own kernels where it goes to OpenBLAS, equal to them where
- * it does not; answers are kept. */
+/*
+ * The device cpu+openblas: close to our own kernels where it goes to OpenBLAS, equal to them where
+ * it does not; answers are kept.
+ */
 #include "config.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,8 +31,10 @@ static double at(const struct result *r, enum nn_dtype dtype, size_t i)
 	return dtype == NN_F64 ? ((double *)r->values)[i] : (double)((float *)r->values)[i];
 }
 
-/* Forward and backward of fixed rows on a device; twice, the second time going on from the first as
- * a piece of a leaf does. */
+/*
+ * Forward and backward of fixed rows on a device; twice, the second time going on from the first as
+ * a piece of a leaf does.
+ */
 static struct result run(const struct nn_net *net, const char *device, enum nn_dtype dtype)
 {
 	const struct nn_program *program = nn_net_program(net);

@@ -1,5 +1,7 @@
-/* The plain program beside lib/comm: a value at a time, along the tree, in the types of numerics
- * alone. */
+/*
+ * The plain program beside lib/comm: a value at a time, along the tree, in the types of numerics
+ * alone.
+ */
 #ifndef TESTS_LIB_COMM_PLAIN_H
 #define TESTS_LIB_COMM_PLAIN_H
 
@@ -222,8 +224,10 @@ static inline uint64_t plain_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Values of which most sums fit; with `wild` all bit patterns: NaN, infinities, subnormals, the
- * ends of ranges. */
+/*
+ * Values of which most sums fit; with `wild` all bit patterns: NaN, infinities, subnormals, the
+ * ends of ranges.
+ */
 static inline void plain_fill(enum nn_dtype dtype, void *values, size_t count, uint64_t seed,
 			      bool wild)
 {

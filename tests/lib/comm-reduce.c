@@ -1,5 +1,7 @@
-/* The reduction core beside a plain program: all types, operations and numbers of leaves, bit for
- * bit. */
+/*
+ * The reduction core beside a plain program: all types, operations and numbers of leaves, bit for
+ * bit.
+ */
 #include <stdlib.h>
 
 #include "comm-plain.h"
@@ -121,8 +123,10 @@ static void test_steps(struct arrays *a)
 	ok(good, "reduce: partial results combined by hand give the bytes of all leaves at once");
 }
 
-/* Every half there is, through f32 and back; and every f32 near a half is rounded as the definition
- * says. */
+/*
+ * Every half there is, through f32 and back; and every f32 near a half is rounded as the definition
+ * says.
+ */
 static void test_halves(void)
 {
 	bool good = true, near = true;
@@ -190,8 +194,10 @@ static void test_instructions(enum nn_dtype type)
 	   nn_dtype_name(type), nn_dtype_name(type));
 }
 
-/* Divisions by products: values and divisors at the ends of ranges and around their multiples,
- * beside a division. */
+/*
+ * Divisions by products: values and divisors at the ends of ranges and around their multiples,
+ * beside a division.
+ */
 static void test_quotients(void)
 {
 	static int64_t in[COUNT], out[COUNT], kept[COUNT];

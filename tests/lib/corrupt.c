@@ -1,5 +1,7 @@
-/* Damaged files of every format: cut at every length, bytes flipped and lengthened at random. They
- * are read or refused in one line; nothing crashes (run with sanitizers). */
+/*
+ * Damaged files of every format: cut at every length, bytes flipped and lengthened at random. They
+ * are read or refused in one line; nothing crashes (run with sanitizers).
+ */
 #include <sys/resource.h>
 
 #include "base/memory.h"

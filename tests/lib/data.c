@@ -371,8 +371,8 @@ static void schema_fails(const char *input, const char *target, const char *want
 static void schemas(void)
 {
 	schema_fails("3", NULL, "nn.input: JSON: '[' or '{' expected near '3'");
-	schema_fails("{}", NULL, "nn.input: shape is no array of at most 8 numbers");
-	schema_fails("{\"shape\":[0]}", NULL, "nn.input: shape[0] is no whole number from 1");
+	schema_fails("{}", NULL, "nn.input: shape: expected an array of at most 8 numbers");
+	schema_fails("{\"shape\":[0]}", NULL, "nn.input: shape[0]: expected a whole number from 1");
 	schema_fails("{\"shape\":[4294967296,4294967296,4294967296]}", NULL,
 		     "nn.input: the product of the shape's dimensions overflows");
 	schema_fails("{\"shape\":[2],\"columns\":[{\"kind\":\"number\"}]}", NULL,
@@ -382,25 +382,25 @@ static void schemas(void)
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"number\",\"mean\":0,\"sd\":0}]}",
 		     NULL, "nn.input: columns[0]: mean and sd are not two numbers, sd above 0");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"category\",\"values\":[1]}]}", NULL,
-		     "nn.input: columns[0]: values is no string");
+		     "nn.input: columns[0]: values: expected a string");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"number\",\"name\":7}]}", NULL,
-		     "nn.input: columns[0]: name is no string");
+		     "nn.input: columns[0]: name: expected a string");
 	schema_fails("{\"shape\":[3],\"columns\":[{\"kind\":\"number\",\"name\":\"b\"},{\"kind\":"
 		     "\"number\",\"name\":\"a\"},"
 		     "{\"kind\":\"number\",\"name\":\"b\"}]}",
 		     NULL, "nn.input: two columns are named \"b\"");
 	schema_fails("{\"shape\":[1],\"scale\":\"1\"}", NULL,
-		     "nn.input: scale is no number other than 0");
-	schema_fails("[{\"shape\":[1]},4]", NULL, "nn.input: [1]: is no object");
-	schema_fails(NULL, "{\"columns\":[]}", "nn.target: columns is no array of names");
+		     "nn.input: scale: expected a number other than 0");
+	schema_fails("[{\"shape\":[1]},4]", NULL, "nn.input: [1]: expected an object");
+	schema_fails(NULL, "{\"columns\":[]}", "nn.target: columns: expected an array of names");
 	schema_fails(NULL, "{\"columns\":[\"y\"],\"labels\":[1,\"a\"]}",
-		     "nn.target: labels[1] is no whole number");
+		     "nn.target: labels[1]: expected a whole number");
 	schema_fails(NULL, "{\"columns\":[\"y\"],\"labels\":[\"a\",1]}",
-		     "nn.target: labels is no string");
+		     "nn.target: labels: expected a string");
 	schema_fails(NULL, "{\"columns\":[\"y\"],\"labels\":null,\"mean\":[1],\"sd\":[-1]}",
-		     "nn.target: sd[0] is no number above 0");
+		     "nn.target: sd[0]: expected a number above 0");
 	schema_fails(NULL, "{\"columns\":[\"y\"],\"labels\":null,\"mean\":[1,2],\"sd\":[1]}",
-		     "nn.target: mean is no array of 1 numbers");
+		     "nn.target: mean: expected an array of 1 numbers");
 }
 
 int main(void)

@@ -9,8 +9,10 @@
 
 /* ---- blocks ---- */
 
-/* Grown step by step as data come, every 4096th byte written: nothing is lost, what is new is 0,
- * and large ones begin with a large page. */
+/*
+ * Grown step by step as data come, every 4096th byte written: nothing is lost, what is new is 0,
+ * and large ones begin with a large page.
+ */
 static void blocks(void)
 {
 	struct nn_block block = { 0 };
@@ -48,8 +50,10 @@ static uint32_t crc_bit_by_bit(uint32_t crc, const unsigned char *bytes, size_t 
 	return ~crc;
 }
 
-/* Of every length around those at which the way of computing changes, from odd places, in one part
- * and in two. */
+/*
+ * Of every length around those at which the way of computing changes, from odd places, in one part
+ * and in two.
+ */
 static void checksums(void)
 {
 	static unsigned char bytes[5000];

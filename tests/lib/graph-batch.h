@@ -1,5 +1,7 @@
-/* A batch of a trial through a graph, and how far its outputs are from those of the network
- * evaluated alone. */
+/*
+ * A batch of a trial through a graph, and how far its outputs are from those of the network
+ * evaluated alone.
+ */
 #ifndef GRAPH_BATCH_H
 #define GRAPH_BATCH_H
 

@@ -1,5 +1,7 @@
-/* Graphs: what binding makes of a program, its memory, calls and fusions, what backward reports,
- * and what is refused. */
+/*
+ * Graphs: what binding makes of a program, its memory, calls and fusions, what backward reports,
+ * and what is refused.
+ */
 #include <malloc.h>
 
 #include "graph-batch.h"
@@ -62,11 +64,12 @@ static void backward_reports(const struct nn_device *device)
 	nn_graph_backward(graph, &span, note_ready, &order);
 	ok(order.n == 10 && order.descending,
 	   "graph: every parameter is reported ready once, last layer first");
-	ok(nn_graph_first_bad(graph, ROWS) == -1, "graph: finite values have no first bad layer");
+	ok(nn_graph_first_nonfinite(graph, ROWS) == -1,
+	   "graph: finite values have no first bad layer");
 	t.params[4][3] = INFINITY;
 	nn_graph_load(graph, (const void *const *)t.params, NULL);
 	forward_all(&t, graph);
-	ok(nn_graph_first_bad(graph, ROWS) == 4,
+	ok(nn_graph_first_nonfinite(graph, ROWS) == 4,
 	   "graph: the first layer with a value that is not finite is found");
 	nn_graph_free(graph);
 	trial_free(&t);
@@ -119,8 +122,10 @@ static void memory_is_reused(const struct nn_device *device)
 	nn_graph_plan(program, &options, &train, NULL);
 	ok(predict.activations == 2 * value,
 	   "graph: prediction through a chain needs two values at a time");
-	/* Ten values, and the gradients of the output and of the value before it; later ones lie
-	 * where values were. */
+	/*
+	 * Ten values, and the gradients of the output and of the value before it; later ones lie
+	 * where values were.
+	 */
 	ok(train.activations == 12 * value, "graph: training keeps a chain's values, and gradients "
 					    "take the place of those done with");
 	options.max_rows = SIZE_MAX / 100;
@@ -154,8 +159,10 @@ static void calls_are_few(const struct nn_device *device)
 	trial_free(&t);
 }
 
-/* Where fusion must hold back: each of these would be wrong with batchnorm or pooling in the
- * product. */
+/*
+ * Where fusion must hold back: each of these would be wrong with batchnorm or pooling in the
+ * product.
+ */
 static void views_are_seen(const struct nn_device *device)
 {
 	struct nn_conv2d conv = {

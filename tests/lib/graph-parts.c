@@ -1,4 +1,5 @@
-/* Parts of a program, each a graph of its own, against the one graph of all of it: the same bytes.
+/*
+ * Parts of a program, each a graph of its own, against the one graph of all of it: the same bytes.
  */
 #include "graph-plain.h"
 #include "graph-spoil.h"
@@ -51,8 +52,10 @@ static struct nn_graph *bind_part(const struct trial *t, const struct nn_device 
 	return graph;
 }
 
-/* What span i's backward leaves of every parameter's gradient, in canonical order, one after
- * another. */
+/*
+ * What span i's backward leaves of every parameter's gradient, in canonical order, one after
+ * another.
+ */
 static size_t collect(const struct trial *t, struct nn_graph *graph, double *to)
 {
 	size_t n = 0, offset, packed;
@@ -221,8 +224,10 @@ static void parts_are_whole(const struct nn_device *device, bool every_op, int n
 		note("network %d differs in %d parts", bad, parts);
 }
 
-/* The parameters of all parts together take what those of the whole take, and each has its own
- * alone. */
+/*
+ * The parameters of all parts together take what those of the whole take, and each has its own
+ * alone.
+ */
 static void parts_share_nothing(const struct nn_device *device)
 {
 	struct trial t = trial_new(5, 12, false, false, 0);

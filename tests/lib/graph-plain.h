@@ -1,5 +1,7 @@
-/* A device of plain loops in f64, so that graphs can be tested alone: dense, activation, add, mul,
- * concat, permute. */
+/*
+ * A device of plain loops in f64, so that graphs can be tested alone: dense, activation, add, mul,
+ * concat, permute.
+ */
 #ifndef TESTS_LIB_GRAPH_PLAIN_H
 #define TESTS_LIB_GRAPH_PLAIN_H
 
@@ -7,62 +9,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "bench/reference.h"
 #include "device/device.h"
-
-static double plain_activate(enum nn_activation kind, double slope, double x)
-{
-	switch (kind) {
-	case NN_ACT_RELU:
-		return x > 0 ? x : 0;
-	case NN_ACT_LEAKY_RELU:
-		return x > 0 ? x : slope * x;
-	case NN_ACT_ELU:
-		return x > 0 ? x : slope * expm1(x);
-	case NN_ACT_GELU:
-		return x * 0.5 * (1 + erf(x / sqrt(2)));
-	case NN_ACT_SILU:
-		return x / (1 + exp(-x));
-	case NN_ACT_SIGMOID:
-		return 1 / (1 + exp(-x));
-	case NN_ACT_TANH:
-		return tanh(x);
-	case NN_ACT_SOFTPLUS:
-		return x > 20 ? x
-			      : log1p(exp(-fabs(x))) +
-					(x > 0 ? x : 0); /* linear above 20, as nn.Softplus */
-	default:
-		return x;
-	}
-}
-
-/* From y where that suffices, else from x. */
-static double plain_slope(enum nn_activation kind, double slope, double x, double y)
-{
-	double s;
-
-	switch (kind) {
-	case NN_ACT_RELU:
-		return y > 0;
-	case NN_ACT_LEAKY_RELU:
-		return y > 0 ? 1 : slope;
-	case NN_ACT_ELU:
-		return y > 0 ? 1 : y + slope;
-	case NN_ACT_GELU:
-		return 0.5 * (1 + erf(x / sqrt(2))) +
-		       x * exp(-x * x / 2) / sqrt(2 * 3.14159265358979323846);
-	case NN_ACT_SILU:
-		s = 1 / (1 + exp(-x));
-		return s * (1 + x * (1 - s));
-	case NN_ACT_SIGMOID:
-		return y * (1 - y);
-	case NN_ACT_TANH:
-		return 1 - y * y;
-	case NN_ACT_SOFTPLUS:
-		return x > 20 ? 1 : 1 / (1 + exp(-x));
-	default:
-		return 1;
-	}
-}
 
 static size_t plain_count(const struct nn_call *call)
 {
@@ -102,7 +50,7 @@ static void plain_dense(const struct nn_call *call)
 		sum += b ? b[i % out] : 0;
 		if (epilogue->residual)
 			sum += ((const double *)call->x[1])[i];
-		y[i] = plain_activate(epilogue->activation, epilogue->slope, sum);
+		y[i] = nn_reference_activation(epilogue->activation, epilogue->slope, sum);
 	}
 }
 
@@ -139,7 +87,7 @@ static void plain_dense_back(const struct nn_call *call)
 	double *dy = call->dy;
 
 	for (size_t i = 0; i < plain_count(call); i++) {
-		dy[i] *= plain_slope(epilogue->activation, epilogue->slope, NAN, y[i]);
+		dy[i] *= nn_reference_slope(epilogue->activation, epilogue->slope, NAN, y[i]);
 		if (epilogue->residual)
 			plain_put(call, 1, i, dy[i]);
 	}
@@ -171,7 +119,7 @@ static void plain_activation(const struct nn_call *call)
 
 	for (size_t i = 0; i < plain_count(call); i++)
 		((double *)call->y)[i] =
-			plain_activate(a->kind, a->slope, ((const double *)call->x[0])[i]);
+			nn_reference_activation(a->kind, a->slope, ((const double *)call->x[0])[i]);
 }
 
 static void plain_activation_back(const struct nn_call *call)
@@ -182,9 +130,9 @@ static void plain_activation_back(const struct nn_call *call)
 	for (size_t i = 0; i < plain_count(call); i++)
 		plain_put(call, 0, i,
 			  ((double *)call->dy)[i] *
-				  plain_slope(a->kind, a->slope,
-					      from_y ? NAN : ((const double *)call->x[0])[i],
-					      from_y ? ((double *)call->y)[i] : NAN));
+				  nn_reference_slope(a->kind, a->slope,
+						     from_y ? NAN : ((const double *)call->x[0])[i],
+						     from_y ? ((double *)call->y)[i] : NAN));
 }
 
 static void plain_join(const struct nn_call *call, bool product)

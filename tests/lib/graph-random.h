@@ -60,11 +60,7 @@ static int put(struct making *m, enum nn_op_id op, const void *attrs, const int 
 
 static int put_activation(struct making *m, int value)
 {
-	static const enum nn_activation kinds[] = {
-		NN_ACT_RELU,    NN_ACT_LEAKY_RELU, NN_ACT_ELU,      NN_ACT_GELU, NN_ACT_SILU,
-		NN_ACT_SIGMOID, NN_ACT_TANH,       NN_ACT_SOFTPLUS, NN_ACT_RELU, NN_ACT_TANH,
-	};
-	struct nn_activation_attrs a = { kinds[roll(&m->dice, sizeof kinds / sizeof *kinds)], 0.3 };
+	struct nn_activation_attrs a = { 1 + roll(&m->dice, NN_N_ACTIVATIONS - 1), 0.3 };
 
 	return put(m, NN_OP_activation, &a, &value, 1);
 }

@@ -1,5 +1,7 @@
-/* Ranks that are threads of one process: what they have of a graph goes through pointers that all
- * see. */
+/*
+ * Ranks that are threads of one process: what they have of a graph goes through pointers that all
+ * see.
+ */
 #ifndef GRAPH_RANKS_H
 #define GRAPH_RANKS_H
 
@@ -15,10 +17,10 @@ static pthread_barrier_t barrier;
 static const void *parts[MOST_RANKS];
 static void *const *sends[MOST_RANKS];
 
-/* arg: the rank's struct nn_columns. */
+/* arg: the rank's struct nn_column_shard. */
 static void gather(void *arg, const void *part, void *whole, size_t lines, size_t n, size_t size)
 {
-	const struct nn_columns *columns = arg;
+	const struct nn_column_shard *columns = arg;
 	size_t ranks = (size_t)columns->ranks;
 
 	parts[columns->rank] = part;
@@ -36,7 +38,7 @@ static void gather(void *arg, const void *part, void *whole, size_t lines, size_
 static void exchange(void *arg, void *const *send, const size_t *send_bytes, void *const *receive,
 		     const size_t *receive_bytes)
 {
-	const struct nn_columns *columns = arg;
+	const struct nn_column_shard *columns = arg;
 
 	(void)send_bytes;
 	sends[columns->rank] = send;

@@ -245,7 +245,8 @@ static void ref_elements(const struct reference *r, const struct nn_node *node, 
 		for (int k = 1; k < node->n_in; k++)
 			v = node->op == NN_OP_mul ? v * r->values[node->in[k]][i]
 						  : v + r->values[node->in[k]][i];
-		y[i] = node->op == NN_OP_activation ? plain_activate(a->kind, a->slope, v) : v;
+		y[i] = node->op == NN_OP_activation ? nn_reference_activation(a->kind, a->slope, v)
+						    : v;
 	}
 }
 

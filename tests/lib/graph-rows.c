@@ -1,5 +1,7 @@
-/* Ranks that share the rows of a table, as threads, against the one graph that has all of them: the
- * same bytes. */
+/*
+ * Ranks that share the rows of a table, as threads, against the one graph that has all of them: the
+ * same bytes.
+ */
 #include <math.h>
 
 #include "graph-ranks.h"
@@ -19,8 +21,10 @@ struct table {
 	double *weights, *found; /* [rows][size] loaded, saved */
 };
 
-/* What came of all spans: outputs, and the gradient as a list whose rows are those of the whole
- * table. */
+/*
+ * What came of all spans: outputs, and the gradient as a list whose rows are those of the whole
+ * table.
+ */
 struct result {
 	double y[MOST_NUMBERS * MOST_SIZE], dw[MOST_NUMBERS * MOST_SIZE];
 	uint32_t row[MOST_NUMBERS];
@@ -29,7 +33,7 @@ struct result {
 };
 
 struct rank {
-	struct nn_columns columns;
+	struct nn_column_shard columns;
 	struct table *t;
 	struct result result;
 	size_t from;
@@ -61,7 +65,8 @@ static double get_at(const struct table *t, const void *values, size_t i)
 					  : (double)((const float *)values)[i];
 }
 
-/* Most are rows, many of them the same; a number may lie between two, outside, or be none at all.
+/*
+ * Most are rows, many of them the same; a number may lie between two, outside, or be none at all.
  */
 static double roll_number(const struct table *t, struct dice *d)
 {
@@ -175,9 +180,9 @@ static void *run(void *arg)
 
 	if (nn_graph_bind(&graph, t->program, &options, NULL) < 0)
 		exit(1);
-	if (nn_columns_slice(t->attrs.rows * t->attrs.size, nn_graph_channels(graph, 0),
-			     rank->columns.rank, rank->columns.ranks,
-			     &from) != nn_graph_count(graph, 0) ||
+	if (nn_column_shard_slice(t->attrs.rows * t->attrs.size, nn_graph_channels(graph, 0),
+				  rank->columns.rank, rank->columns.ranks,
+				  &from) != nn_graph_count(graph, 0) ||
 	    nn_graph_table(graph, 0).rows * t->attrs.size != nn_graph_count(graph, 0))
 		exit(1);
 	params = (char *)t->weights + from * size;
@@ -189,10 +194,10 @@ static void *run(void *arg)
 	nn_graph_sum_tables(graph, 0, 2 * SPANS);
 	sums = nn_graph_table_sums(graph, 0);
 	rank->from = from / t->attrs.size;
-	rank->result.n = sums->n;
-	for (size_t j = 0; j < sums->n; j++)
+	rank->result.n = *sums->n;
+	for (size_t j = 0; j < *sums->n; j++)
 		rank->result.row[j] = sums->row[j];
-	for (size_t k = 0; k < sums->n * sums->width; k++)
+	for (size_t k = 0; k < *sums->n * sums->width; k++)
 		rank->result.dw[k] = get_at(t, sums->value, k);
 	params = (char *)t->found + from * size;
 	nn_graph_save(graph, &params);
@@ -222,7 +227,8 @@ static struct rank *run_ranks(struct table *t, int n)
 	struct rank *ranks = calloc((size_t)n, sizeof *ranks);
 
 	for (int r = 0; r < n; r++) {
-		ranks[r].columns = (struct nn_columns){ r, n, &ranks[r], gather, count_exchange };
+		ranks[r].columns =
+			(struct nn_column_shard){ r, n, &ranks[r], gather, count_exchange };
 		ranks[r].t = t;
 	}
 	run_as_ranks(run, ranks, sizeof *ranks, n);

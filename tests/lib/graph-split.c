@@ -1,5 +1,7 @@
-/* Ranks that share the out-channels of products, as threads, against the one graph that has all of
- * them: the same bytes. */
+/*
+ * Ranks that share the out-channels of products, as threads, against the one graph that has all of
+ * them: the same bytes.
+ */
 #include "graph-plain.h"
 #include "graph-ranks.h"
 #include "graph-trial.h"
@@ -30,7 +32,7 @@ static struct nn_span span_at(size_t i)
 /* ---- ranks that are threads ---- */
 
 struct rank {
-	struct nn_columns columns;
+	struct nn_column_shard columns;
 	const struct trial *t;
 	const struct nn_device *device;
 	double *gradients, **params; /* all ranks write their own elements */
@@ -44,7 +46,7 @@ static void *part_of(const struct rank *rank, int p, double *whole)
 	size_t from, channels = nn_graph_channels(rank->graph, p),
 		     all = nn_shape_count(&rank->t->program->params[p].desc.shape);
 
-	if (nn_columns_slice(all, channels, rank->columns.rank, rank->columns.ranks, &from) !=
+	if (nn_column_shard_slice(all, channels, rank->columns.rank, rank->columns.ranks, &from) !=
 		    nn_graph_count(rank->graph, p) &&
 	    nn_graph_has(rank->graph, p))
 		exit(1);
@@ -60,8 +62,10 @@ static void **parts_of(const struct rank *rank, double *const *whole)
 	return own;
 }
 
-/* Gradients of the span's leaves, this rank's elements; parameters that all have are the same, and
- * only rank 0 tells them. */
+/*
+ * Gradients of the span's leaves, this rank's elements; parameters that all have are the same, and
+ * only rank 0 tells them.
+ */
 static void collect(struct rank *rank, double *to)
 {
 	size_t n = 0, offset, packed;
@@ -180,8 +184,10 @@ static void shared_is_whole(const struct nn_device *device, bool every_op, int n
 	   device->name);
 }
 
-static void plain_sum(void *a, const void *b, size_t n, struct nn_pool *pool)
+static void plain_sum(struct nn_queue *queue, void *a, const void *b, size_t n,
+		      struct nn_pool *pool)
 {
+	(void)queue;
 	(void)pool;
 	for (size_t i = 0; i < n; i++)
 		((double *)a)[i] += ((const double *)b)[i];

@@ -1,5 +1,7 @@
-/* Graphs: forward against the network evaluated alone, gradients against differences, spans,
- * prediction, parameters. */
+/*
+ * Graphs: forward against the network evaluated alone, gradients against differences, spans,
+ * prediction, parameters.
+ */
 #include <math.h>
 
 #include "graph-plain.h"
@@ -77,8 +79,10 @@ static double difference_quotient(struct trial *t, struct nn_graph *graph, doubl
 	return (up - down) / (2 * h);
 }
 
-/* How far a gradient is from the difference quotient; 0 where that shows a kink (of relu, of a
- * maximum) within its step. */
+/*
+ * How far a gradient is from the difference quotient; 0 where that shows a kink (of relu, of a
+ * maximum) within its step.
+ */
 static double element_error(struct trial *t, struct nn_graph *graph, double *parameter,
 			    double gradient)
 {
@@ -137,8 +141,10 @@ static void gradients_are_right(const struct nn_device *device, bool every_op, i
 		nn_graph_free(graph);
 		trial_free(&t);
 	}
-	/* Central differences with a step of 1e-6 are good to about 1e-9 times the curvature and
-	 * the loss. */
+	/*
+	 * Central differences with a step of 1e-6 are good to about 1e-9 times the curvature and
+	 * the loss.
+	 */
 	if (!ok(worst < 1e-5,
 		"graph: %s: gradients of %d random networks are their difference quotients",
 		device->name, n_trials))
@@ -152,7 +158,8 @@ struct block {
 	size_t n;
 };
 
-/* One span of leaves first..first + n - 1, in pieces of at most `most` rows where it is one leaf.
+/*
+ * One span of leaves first..first + n - 1, in pieces of at most `most` rows where it is one leaf.
  */
 static struct block span_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
 				  size_t n, size_t most)

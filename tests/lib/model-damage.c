@@ -1,4 +1,5 @@
-/* Damaged model texts and files: read, or refused with one line that names the place; never worse.
+/*
+ * Damaged model texts and files: read, or refused with one line that names the place; never worse.
  */
 #include "base/memory.h"
 #include "base/random.h"

@@ -1,5 +1,7 @@
-/* The model file: what is written is read again, the same bytes for the same content, and a
- * sentence for every other file. */
+/*
+ * The model file: what is written is read again, the same bytes for the same content, and a
+ * sentence for every other file.
+ */
 #include "base/memory.h"
 #include "files.h"
 #include "model/layer.h"
@@ -256,7 +258,7 @@ static void wrong_metadata(void)
 	fails("new", NULL, "new: nn.version '2.1' is newer than this program knows (1)");
 	meta[1].value = "x";
 	write_st("new", t, 2, meta, 2);
-	fails("new", NULL, "new: nn.version 'x' is no version");
+	fails("new", NULL, "new: nn.version 'x' is not a version");
 	meta[1].value = "1";
 	meta[0].value = "input 3\ndnse 2\n";
 	write_st("text", t, 2, meta, 2);
@@ -354,13 +356,13 @@ static void operands(void)
 	      "model: a mistake in a file is status 1");
 	opens("rleu 5", false, "[2] -m:1: unknown layer 'rleu', did you mean 'relu'?",
 	      "model: a mistake in inline text is status 2");
-	opens("nothing.nn", false, "[2] -m: 'nothing.nn' is no such file, and no layer's name",
+	opens("nothing.nn", false, "[2] nothing.nn: no such file, and not the name of a layer",
 	      "model: what is neither is status 2");
 	opens("empty", false, "[1] empty: the model text has no layer",
 	      "model: an empty file has no layer");
 	opens("packed", false, "[1] packed: looks like a gzip file, not a model",
 	      "model: a packed file is named");
-	opens("junk", false, "[1] junk: is no safetensors file, expected a model",
+	opens("junk", false, "[1] junk: is not a safetensors file, expected a model",
 	      "model: junk is no model");
 	opens(".", false, "[1] .: is a directory, expected a file",
 	      "model: a directory is no model");

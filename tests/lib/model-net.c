@@ -1,5 +1,7 @@
-/* The network that a text becomes: shapes from samples, what it tells of itself, and models that
- * are shipped. */
+/*
+ * The network that a text becomes: shapes from samples, what it tells of itself, and models that
+ * are shipped.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
-/* The model language: what is understood, what the canonical text is, and the sentence for
- * everything else. */
+/*
+ * The model language: what is understood, what the canonical text is, and the sentence for
+ * everything else.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,9 +186,9 @@ static void branches(void)
 	refused("add from=input", "-m:1: add: wants at least 2 inputs (from=NAME+NAME), got 1");
 	refused("concat", "-m:1: concat: wants at least 2 inputs (from=NAME+NAME), got 1");
 	refused("relu from=input+input", "-m:1: relu: wants 1 input, got 2");
-	refused("relu from=", "-m:1: relu: from=: '' is no name of a line");
-	refused("a: relu, add from=a+", "-m:2: add: from=: '' is no name of a line");
-	refused("relu from=3", "-m:1: relu: from=: '3' is no name of a line");
+	refused("relu from=", "-m:1: relu: from=: '' is not a name of a line");
+	refused("a: relu, add from=a+", "-m:2: add: from=: '' is not a name of a line");
+	refused("relu from=3", "-m:1: relu: from=: '3' is not a name of a line");
 	refused("relu from=b", "-m:1: relu: from=: no line before this one has the name 'b'");
 	refused("relu from=later, later: relu",
 		"-m:1: relu: from=: no line before this one has the name 'later'");

@@ -1,4 +1,5 @@
-/* .npy and IDX: types, orders of bytes and dimensions, and what is said of damaged files; halves.
+/*
+ * .npy and IDX: types, orders of bytes and dimensions, and what is said of damaged files; halves.
  */
 #include "file/convert.h"
 #include "file/idx.h"
@@ -64,16 +65,21 @@ static void npy_errors(void)
 		  "structured arrays are not supported, expected one type of number");
 	npy_fails(1, "{'descr': '<U5', 'fortran_order': False, 'shape': (2,), }\n", 8,
 		  "type '<U5' is not supported, expected f2 f4 f8 i1-i8 u1-u8 or b1");
+	npy_fails(1, "{'descr': '=f4', 'fortran_order': False, 'shape': (2,), }\n", 8,
+		  "type '=f4' does not say its order of bytes, expected <, > or | before it");
+	npy_fails(1,
+		  "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 9223372036854775809), }\n",
+		  8, "dimension 2 is above 2^63");
 	npy_fails(1, "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }\n", 8,
 		  "type '<c8' is not supported, expected f2 f4 f8 i1-i8 u1-u8 or b1");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': 1, 'shape': (2,), }\n", 8,
 		  "the header's fortran_order is neither True nor False");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }\n", 8,
-		  "the header's shape is no tuple");
+		  "the header's shape is not a tuple");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }\n", 8,
-		  "the header's shape is no tuple of whole numbers");
+		  "the header's shape is not a tuple of whole numbers");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }\n", 8,
-		  "the header's shape is no tuple of whole numbers");
+		  "the header's shape is not a tuple of whole numbers");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }\n",
 		  4, "found more than 8 dimensions");
 	npy_fails(1,
@@ -84,12 +90,12 @@ static void npy_errors(void)
 		  "{'descr': '<f4', 'fortran_order': False, 'shape': (2305843009213693952, 4), }\n",
 		  0, "the product of the dimensions overflows");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False}\n", 0,
-		  "the header is no dict of descr, fortran_order, shape");
+		  "the header is not a dict of descr, fortran_order, shape");
 	npy_fails(1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n", 0,
 		  "the header has other keys than descr, fortran_order, shape");
 	npy_fails(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)", 8,
-		  "the header is no dict as numpy writes it");
-	npy_fails(1, "{'descr': '<f4", 0, "the header's descr is no string");
+		  "the header is not a dict as numpy writes it");
+	npy_fails(1, "{'descr': '<f4", 0, "the header's descr is not a string");
 	npy_fails(4, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 8,
 		  ".npy version 4.0, expected 1.0, 2.0 or 3.0");
 	put_bytes("x.npy", "\x93NUMPY\1\0\xff\xff{'de", 14);
@@ -174,7 +180,7 @@ static void idx(void)
 	struct nn_block block = { 0 };
 
 	put_bytes("i", "\0\0\x0b\2\0\0\0\1\0\0\0\2\0\1\xff\xff", 16);
-	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) == 0 &&
+	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) == 1 &&
 		   h.shape.rank == 2 && h.dtype == NN_I16 &&
 		   nn_npy_read(in, &h, &block, &err) == 0 && nn_whole(NN_I16, block.data, 0) == 1 &&
 		   nn_whole(NN_I16, block.data, 1) == -1,

@@ -1,5 +1,7 @@
-/* .npz: what is written is read, zip64 or not; cut, flipped and hostile files are read or refused
- * in one line. */
+/*
+ * .npz: what is written is read, zip64 or not; cut, flipped and hostile files are read or refused
+ * in one line.
+ */
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/npz.h"

@@ -76,8 +76,8 @@ static void shapes_of_products(void)
 	       "kernel 18446744073709551615x18446744073709551615 exceeds input 3x3 with "
 	       "dilation=3x3 and pad=1x1");
 	c = conv(6, 3, 1, 1, 1, 1);
-	c.pooled = true;
-	c.pool = (struct nn_window){ { 2, 2 }, { 2, 2 }, { 0, 0 } };
+	c.pooling.on = true;
+	c.pooling.window = (struct nn_window){ { 2, 2 }, { 2, 2 }, { 0, 0 } };
 	infers(NN_OP_conv2d, &c, &wide, 1, "6x16x10");
 }
 

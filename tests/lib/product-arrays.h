@@ -23,8 +23,10 @@ static size_t any(size_t n) /* 0 .. n-1 */
 	return (size_t)(seed >> 33) % n;
 }
 
-/* Reals with room behind them that must stay as it is; `odd` puts -0, infinities and NaN among
- * them. */
+/*
+ * Reals with room behind them that must stay as it is; `odd` puts -0, infinities and NaN among
+ * them.
+ */
 struct array {
 	real *v;
 	size_t n;

@@ -1,23 +1,31 @@
-/* The product kernels of every instruction set this machine has, for one type (NN_T_f32 or
- * NN_T_f64). */
+/*
+ * The product kernels of every instruction set this machine has, for one type (NN_T_f32 or
+ * NN_T_f64).
+ */
 #ifndef NN_TESTS_PRODUCT_SETS_H
 #define NN_TESTS_PRODUCT_SETS_H
 
-#include "device/cpu/kernel.h"
+#include "device/cpu/vec/kernel.h"
 
 #define EACH_FUNCTION(F) \
 	F(conv_panels) \
-	F(conv_packed) F(conv_pack) F(conv_unpack) F(conv_rotated_panels) F(conv_rotated) \
-		F(conv_rotate) F(conv_forward) F(conv_input_gradient) F(conv_weight_gradient) \
-			F(conv_bias_gradient) F(dense_panels) F(dense_packed) F(dense_pack) \
-				F(dense_unpack) F(dense_scratch) F(dense_forward) \
-					F(dense_input_gradient) F(dense_weight_gradient) \
-						F(dense_bias_gradient) F(leaf_add) F(fma_peak)
+	F(conv_packed) \
+	F(conv_pack) \
+	F(conv_unpack) \
+	F(conv_rotated_panels) \
+	F(conv_rotated) \
+	F(conv_rotate) \
+	F(conv_forward) \
+	F(conv_input_gradient) \
+	F(conv_weight_gradient) F(conv_bias_gradient) F(dense_panels) F(dense_packed) \
+		F(dense_pack) F(dense_unpack) F(dense_scratch) F(dense_forward) \
+			F(dense_input_gradient) F(dense_weight_gradient) F(dense_bias_gradient) \
+				F(leaf_add) F(fma_peak)
 
 #define NN_SUFFIX_OF(isa) NN_CAT(NN_SUFFIX_T, _##isa)
 #undef NN_SUFFIX
 #define NN_SUFFIX NN_SUFFIX_OF(generic)
-#include "device/cpu/product.h"
+#include "device/cpu/product/product.h"
 
 struct kernels {
 	const char *isa;
@@ -32,11 +40,11 @@ static const struct kernels generic = { "generic", EACH_FUNCTION(F) };
 #ifdef __x86_64__
 #undef NN_SUFFIX
 #define NN_SUFFIX NN_SUFFIX_OF(avx512)
-#include "device/cpu/product.h"
+#include "device/cpu/product/product.h"
 static const struct kernels avx512 = { "avx512", EACH_FUNCTION(F) };
 #undef NN_SUFFIX
 #define NN_SUFFIX NN_SUFFIX_OF(avx2)
-#include "device/cpu/product.h"
+#include "device/cpu/product/product.h"
 static const struct kernels avx2 = { "avx2", EACH_FUNCTION(F) };
 #endif
 #undef F

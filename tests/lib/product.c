@@ -1,5 +1,7 @@
-/* The product kernels equal a scalar loop of fused multiply-adds, bit for bit, however the work is
- * cut. */
+/*
+ * The product kernels equal a scalar loop of fused multiply-adds, bit for bit, however the work is
+ * cut.
+ */
 #include "lib/product-conv.h"
 #include "lib/product-dense.h"
 

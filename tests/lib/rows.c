@@ -1,5 +1,7 @@
-/* Rows for prediction: columns by name, arrays one after another, a row in and a row out, bad rows,
- * targets to score. */
+/*
+ * Rows for prediction: columns by name, arrays one after another, a row in and a row out, bad rows,
+ * targets to score.
+ */
 #include <fcntl.h>
 
 #include "base/memory.h"
@@ -210,9 +212,13 @@ static void bad_rows(void)
 static void scoring(void)
 {
 	csv_is("y,a,b\nyes,1,x\nno,2,z\nmaybe,3,z\n", (struct how){ .score = true },
-	       "csv+header[ 1 1 0 : 1; 2 0 1 : 0; 3 0 1 : -1;] t.csv: 1 labels were not in the "
-	       "training data",
+	       "csv+header[ 1 1 0 : 1; 2 0 1 : 0; 3 0 1 : -1;] t.csv: 1 label was not in the "
+	       "training data: \"maybe\"",
 	       "score: labels of a column, unseen ones are class -1");
+	csv_is("y,a,b\nm,1,x\nn,2,z\nm,3,z\no,1,z\np,1,z\n", (struct how){ .score = true },
+	       "csv+header[ 1 1 0 : -1; 2 0 1 : -1; 3 0 1 : -1; 1 0 1 : -1; 1 0 1 : -1;] t.csv: 5 "
+	       "labels were not in the training data: \"m\", \"n\", \"o\", ...",
+	       "score: the first of many unseen labels are named");
 	csv_is("t,a,b\nyes,1,x\n", (struct how){ .score = true, .target = "t" },
 	       "csv+header[ 1 1 0 : 1;]", "score: --target where the name differs");
 	csv_is("a,b\n1,x\n", (struct how){ .score = true },
@@ -223,6 +229,11 @@ static void scoring(void)
 	put("y.csv", "label\nno\nyes\n");
 	csv_is("a,b\n1,x\n2,z\n", (struct how){ .score = true, .targets = "y.csv" },
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : 1;]", "score: a file of targets");
+	put("z.csv", "label\nno\nnone\n");
+	csv_is("a,b\n1,x\n2,z\n", (struct how){ .score = true, .targets = "z.csv" },
+	       "csv+header[ 1 1 0 : 0; 2 0 1 : -1;] z.csv: 1 label was not in the training data: "
+	       "\"none\"",
+	       "score: unseen labels of a file of targets are named, too");
 	csv_is("a,b\n1,x\n2,z\n3,x\n", (struct how){ .score = true, .targets = "y.csv" },
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : 1;] 1: y.csv: found 2 rows, but t.csv has more",
 	       "score: targets too few");
@@ -322,8 +333,8 @@ static void arrays(void)
 	put_bytes("y.npy", file, array(file, "|u1", "False", "3,", "\7\3\11", 3));
 	h.score = true, h.targets = "y.npy";
 	text_is(show(h),
-		"npy+total[ 1 2 : 1; 3 4 : 0; 5 6 : -1;]| y.npy: 1 labels were not in the training "
-		"data",
+		"npy+total[ 1 2 : 1; 3 4 : 0; 5 6 : -1;]| y.npy: 1 label was not in the training "
+		"data: \"9\"",
 		"score: npy labels");
 	h.targets = NULL;
 	text_is(show(h), "1: x.npy: is an array without targets; give them as a file of their own",

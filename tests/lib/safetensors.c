@@ -33,7 +33,7 @@ static void st_fails(const char *header, size_t data, const char *wanted)
 
 static void st_errors(void)
 {
-	st_fails("[]", 0, "is no safetensors file, expected a model");
+	st_fails("[]", 0, "is not a safetensors file, expected a model");
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3,
 		 "the data ends early: expected 4 bytes, found 3");
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 5,
@@ -49,6 +49,9 @@ static void st_errors(void)
 		 "tensor \"w\": dtype F8_E5M2 is not supported");
 	st_fails("{\"w\":{\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
 		 "tensor \"w\": dtype is missing or no string");
+	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[0,9007199254740994],"
+		 "\"data_offsets\":[0,0]}}",
+		 0, "tensor \"w\": dimension 2 is above 2^53");
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4,
 		 "tensor \"w\": shape is missing or no array");
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", 4,
@@ -63,8 +66,8 @@ static void st_errors(void)
 	st_fails("{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4,
 		 "tensor \"w\": data_offsets are not [BEGIN,END]");
 	st_fails("{\"w\":3}", 0, "tensor \"w\": dtype is missing or no string");
-	st_fails("{\"__metadata__\":{\"a\":1}}", 0, "__metadata__: \"a\" is no string");
-	st_fails("{\"__metadata__\":[]}", 0, "__metadata__ is no object");
+	st_fails("{\"__metadata__\":{\"a\":1}}", 0, "__metadata__: \"a\" is not a string");
+	st_fails("{\"__metadata__\":[]}", 0, "__metadata__ is not an object");
 	st_fails("{\"a\\nb\":3}", 0, "tensor \"a\\nb\": dtype is missing or no string");
 }
 

@@ -1,5 +1,7 @@
-/* --selfcheck finds what is wrong, and only that: devices that are broken in one way each are
- * handed in. */
+/*
+ * --selfcheck finds what is wrong, and only that: devices that are broken in one way each are
+ * handed in.
+ */
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -68,8 +70,10 @@ static void *forgetful_alloc(size_t bytes, struct nn_error *err)
 static void forgetful_update(const struct nn_update *update)
 {
 	struct nn_update other = *update;
+	struct nn_now now = *update->now;
 
-	other.lr *= 1 + ++hidden;
+	now.lr *= 1 + ++hidden;
+	other.now = &now;
 	right->update(&other);
 }
 

@@ -1,5 +1,7 @@
-/* Sessions and models of nn.h: the same bytes alone, in batches, from sessions of any size, from
- * many threads at once. */
+/*
+ * Sessions and models of nn.h: the same bytes alone, in batches, from sessions of any size, from
+ * many threads at once.
+ */
 #include "config.h"
 #include <math.h>
 #include <pthread.h>
@@ -9,9 +11,11 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "model/model.h"
-#include "nn.h"
+#include "predict/emit.h"
+#include "predict/idle.h"
 #include "tap.h"
 
 #define ROWS 37
@@ -21,10 +25,8 @@
 static float rows[ROWS * IN], whole[ROWS * OUT];
 
 /* The same weights each time; nn.input and nn.target, or NULL. */
-static struct nn_model *make_model(const char *input_json, const char *target_json)
+static struct nn_model *make_of(const char *text, const char *input_json, const char *target_json)
 {
-	static const char text[] = "input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, "
-				   "flatten, dense 17, gelu, dense 5";
 	struct nn_shape input = nn_shape3(3, 9, 9);
 	struct nn_error err;
 	struct nn_net *net;
@@ -50,6 +52,13 @@ static struct nn_model *make_model(const char *input_json, const char *target_js
 	nn_free(params);
 	nn_net_free(net);
 	return model;
+}
+
+static struct nn_model *make_model(const char *input_json, const char *target_json)
+{
+	return make_of("input 3x9x9, conv2d 8 3x3 pad=1, batchnorm, relu, maxpool2d 2, flatten, "
+		       "dense 17, gelu, dense 5",
+		       input_json, target_json);
 }
 
 static bool one_by_one(const struct nn_model *model)
@@ -156,8 +165,10 @@ static void columns_json(struct nn_text *json)
 	nn_text_add(json, "],\"shape\":[3,9,9]}");
 }
 
-/* Columns with means and deviations: rows in units of the data, channels last inside; what is nan
- * is filled before. */
+/*
+ * Columns with means and deviations: rows in units of the data, channels last inside; what is nan
+ * is filled before.
+ */
 static void columns_agree(void)
 {
 	struct nn_text json = { 0 };
@@ -193,6 +204,172 @@ static void columns_agree(void)
 	nn_text_free(&json);
 }
 
+/* ---- batches of several callers ---- */
+
+static struct nn_session *batch_session(const struct nn_model *model, size_t max_rows)
+{
+	struct nn_session_setup setup = { .model = model, .max_rows = max_rows };
+	struct nn_session *s = NULL;
+
+	return nn_session_new(&s, &setup, NULL) == 0 ? s : NULL;
+}
+
+/* Row `row` as a graph holds it: channels last. */
+static void place_row(struct nn_session *s, size_t at, int row)
+{
+	bool channels_last;
+	float *to = nn_session_place(s, 0, at, &channels_last);
+
+	for (int i = 0; i < IN; i++)
+		to[channels_last ? i % 81 * 3 + i / 81 : i] = rows[row * IN + i];
+}
+
+/* Are results at..at + n - 1 of the last run those of rows from..? */
+static bool has(const struct nn_session *s, size_t at, size_t n, int from)
+{
+	float out[ROWS * OUT];
+	double doubles[ROWS * OUT];
+	bool same;
+
+	nn_session_get(s, 0, at, n, out, NN_F32);
+	nn_session_get(s, 0, at, n, doubles, NN_F64);
+	same = memcmp(out, whole + from * OUT, n * OUT * sizeof *out) == 0;
+	for (size_t i = 0; i < n * OUT; i++)
+		same &= doubles[i] == whole[(size_t)from * OUT + i];
+	return same;
+}
+
+static void batches_agree(const struct nn_model *model)
+{
+	struct nn_session *s = batch_session(model, 12);
+	static double doubles[4 * IN];
+
+	for (int i = 0; i < 4 * IN; i++)
+		doubles[i] = rows[7 * IN + i];
+	if (s) {
+		nn_session_put(s, 0, 5, 4, doubles, NN_F64);
+		nn_session_put(s, 0, 0, 5, rows + 20 * IN, NN_F32);
+		place_row(s, 9, 3);
+		place_row(s, 10, 30);
+		nn_session_run(s, 11, NULL);
+	}
+	ok(s && has(s, 0, 5, 20) && has(s, 5, 4, 7) && has(s, 9, 1, 3) && has(s, 10, 1, 30),
+	   "session: rows that several callers put into one batch have the bytes they have alone");
+	nn_session_close(s);
+}
+
+/* What is emitted of rows in the middle of a batch. */
+static void emitted_agrees(const struct nn_model *model)
+{
+	struct nn_session *s = batch_session(model, ROWS);
+	struct nn_emitted logits, probabilities;
+	bool same = s && nn_emitted_open(&logits, model, 0, "logits", ROWS, NULL) == 0 &&
+		    nn_emitted_open(&probabilities, model, 0, "probs", ROWS, NULL) == 0;
+
+	if (same) {
+		nn_session_lend(s, 0, ROWS, rows, NN_F32);
+		nn_session_run(s, ROWS, NULL);
+		nn_emitted_take(&logits, s, 11, 4);
+		nn_emitted_take(&probabilities, s, 11, 4);
+	}
+	for (size_t r = 0; r < 4 && same; r++) {
+		double sum = 0;
+
+		for (size_t c = 0; c < OUT; c++) {
+			same &= nn_emitted_value(&logits, r, 0, c) == whole[(11 + r) * OUT + c];
+			sum += nn_emitted_value(&probabilities, r, 0, c);
+		}
+		same &= fabs(sum - 1) < 1e-6;
+		same &= nn_emitted_best(&logits, r, 0) == nn_emitted_best(&probabilities, r, 0);
+	}
+	ok(same, "session: what is emitted can be some rows of a batch");
+	if (s) {
+		nn_emitted_close(&logits);
+		nn_emitted_close(&probabilities);
+	}
+	nn_session_close(s);
+}
+
+/* A net that takes rows as they are, so that they can be read where they lie. */
+static void lent_rows_agree(void)
+{
+	static const char text[] = "input 7, dense 3";
+	struct nn_net *net = NULL;
+	struct nn_error err;
+	void **params = NULL;
+	struct nn_model_source source = { 0 };
+	struct nn_model *model = NULL;
+	struct nn_session *s = NULL;
+	float in[4 * 7], out[12], again[12];
+
+	for (int i = 0; i < 28; i++)
+		in[i] = (float)(i * i % 11);
+	if (nn_net_parse(&net, "-m", text, strlen(text), true, &err) == 0 &&
+	    nn_net_resolve(net, NULL, NULL, &err) == 0 &&
+	    (params = nn_params_new(nn_net_program(net), NN_F32, &err)) &&
+	    nn_net_init(net, 3, NN_F32, params, &err) == 0) {
+		source.net = net;
+		source.params = (const void *const *)params;
+		if (nn_model_load(&model, &source, &err) == 0)
+			s = batch_session(model, 4);
+	}
+	if (s) {
+		nn_session_lend(s, 0, 4, in, NN_F32);
+		nn_session_run(s, 4, NULL);
+		nn_session_get(s, 0, 0, 4, out, NN_F32);
+		nn_session_put(s, 0, 0, 4, in, NN_F32);
+		memset(in, 0, sizeof in);
+		nn_session_run(s, 4, NULL);
+		nn_session_get(s, 0, 0, 4, again, NN_F32);
+	}
+	ok(s && memcmp(out, again, sizeof out) == 0,
+	   "session: rows lent for one run are not those of the next");
+	nn_session_close(s);
+	nn_model_close(model);
+	nn_free(params);
+	nn_net_free(net);
+}
+
+static void idle_sessions_are_bounded(const struct nn_model *model)
+{
+	int most = nn_cpu_count(), given = 2 * most + 3, n = 0;
+	struct nn_session *s;
+
+	while (given-- > 0)
+		if ((s = nn_session_open(model, NULL, NULL)))
+			nn_idle_give(model->idle, s);
+	while ((s = nn_idle_take(model->idle))) {
+		nn_session_close(s);
+		n++;
+	}
+	ok(n == most, "session: no more sessions wait for callers than there are processors");
+}
+
+/* Of subnormal rows, which a caller may have whose unit flushes none: zeros, and its mode is back.
+ */
+static bool subnormals_are_zeros(void)
+{
+	enum { CHANNELS = 3 };
+	static float in[IN];
+	static volatile float least = 0x1p-126f;
+	struct nn_session_options options = { .size = sizeof options };
+	struct nn_model *model = make_of("input 3x9x9, maxpool2d 9, flatten", NULL, NULL);
+	struct nn_session *s = model ? nn_session_open(model, &options, NULL) : NULL;
+	const float *from = in;
+	float alone[CHANNELS] = { 2, 2, 2 }, given[CHANNELS] = { 2, 2, 2 }, *to = given;
+	bool good;
+
+	for (int i = 0; i < IN; i++)
+		in[i] = i < 2 * 81 ? 0x1p-127f / (float)(i + 1) : 1;
+	good = s && nn_model_predict(model, in, 1, alone, NULL) == 0 && least / 2 > 0 &&
+	       nn_session_predict(s, &from, 1, &to, NULL) == 0 && least / 2 > 0;
+	for (int i = 0; i < CHANNELS; i++)
+		good &= alone[i] == (i == 2) && given[i] == (i == 2);
+	nn_session_close(s);
+	nn_model_close(model);
+	return good;
+}
+
 int main(void)
 {
 	struct nn_model *model = make_model(NULL, NULL);
@@ -216,7 +393,13 @@ int main(void)
 	ok(many_threads(model), "session: four threads of the caller's own give the same bytes");
 	ok(doubles_agree(model), "session: float64 in and out gives the same values");
 	columns_agree();
+	batches_agree(model);
+	emitted_agrees(model);
+	lent_rows_agree();
+	idle_sessions_are_bounded(model);
 	ok(units_agree(), "session: numbers come in the units of the target");
+	ok(subnormals_are_zeros(),
+	   "session: subnormal numbers are zeros, and the caller's are not");
 	ok(nn_session_open(model, &unset, &err) == NULL && err.code == NN_EUSAGE,
 	   "session: options without their size are refused");
 	ok(nn_model_open("/nonexistent", &err) == NULL && err.code == NN_EFAIL,

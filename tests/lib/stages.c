@@ -1,11 +1,13 @@
-/* Stages of a pipeline: what each does when, against the rule of what needs what; cuts, against all
- * cuts there are. */
+/*
+ * Stages of a pipeline: what each does when, against the rule of what needs what; cuts, against all
+ * cuts there are.
+ */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "tap.h"
-#include "train/stages.h"
+#include "step/stages.h"
 
 #define MOST_STAGES 6
 #define MOST_MICRO 20
@@ -60,8 +62,10 @@ static void test_schedules(void)
 				double idle =
 					time < 0 ? 2 : 1 - (double)busy / (double)(time * stages);
 
-				/* each micro-batch of the naive schedule has the pipeline for
-				 * itself, as if it were the only one */
+				/*
+				 * each micro-batch of the naive schedule has the pipeline for
+				 * itself, as if it were the only one
+				 */
 				good &= fabs(idle - nn_pipeline_idle(schedule, stages, n)) < 1e-12;
 			}
 		ok(good,
@@ -90,7 +94,8 @@ static void test_parse(void)
 	   "pipeline: 0, 2:, 2:gp and nothing are refused");
 }
 
-/* The least cost of the most expensive of `stages` stages over nodes from .. n - 1, by trying all.
+/*
+ * The least cost of the most expensive of `stages` stages over nodes from .. n - 1, by trying all.
  */
 static double least(const struct nn_graph_node *nodes, const double *costs, int n, int from,
 		    int stages)

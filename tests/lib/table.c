@@ -1,5 +1,7 @@
-/* Tables read at once: the same rows, words and errors as record by record, for any threads and any
- * cuts. */
+/*
+ * Tables read at once: the same rows, words and errors as record by record, for any threads and any
+ * cuts.
+ */
 #include <inttypes.h>
 
 #include "base/memory.h"
@@ -9,8 +11,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "data/data.h"
-#include "data/cut.h"
-#include "data/table.h"
+#include "data/table/cut.h"
+#include "data/table/table.h"
 #include "files.h"
 
 #define MOST_THREADS 4

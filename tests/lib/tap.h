@@ -1,5 +1,7 @@
-/* TAP for C programs: ok() prints a line per claim, tap_done() the plan; a failure makes the exit
- * status 1. */
+/*
+ * TAP for C programs: ok() prints a line per claim, tap_done() the plan; a failure makes the exit
+ * status 1.
+ */
 #ifndef TESTS_LIB_TAP_H
 #define TESTS_LIB_TAP_H
 

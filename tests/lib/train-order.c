@@ -1,7 +1,9 @@
-/* The order of async: whatever order gradients come in, none is applied too late, and somebody can
- * always go on. */
+/*
+ * The order of async: whatever order gradients come in, none is applied too late, and somebody can
+ * always go on.
+ */
 #include "tests/lib/tap.h"
-#include "train/strategy/async.h"
+#include "parallel/async.h"
 
 #define RANKS 6
 
@@ -15,21 +17,23 @@ static uint64_t draw(uint64_t below)
 }
 
 /* The oldest of all that are out may land: the rule that nobody waits for ever. */
-static bool oldest_may_land(const struct nn_flight *f, size_t n, uint64_t updates, uint64_t most)
+static bool oldest_may_land(const struct nn_staleness *f, size_t n, uint64_t updates, uint64_t most)
 {
 	size_t oldest = n;
 
 	for (size_t i = 0; i < n; i++)
 		if (f[i].out && (oldest == n || f[i].version < f[oldest].version))
 			oldest = i;
-	return oldest == n || nn_flight_may_land(f, n, oldest, updates, most);
+	return oldest == n || nn_staleness_may_apply(f, n, oldest, updates, most);
 }
 
-/* A run: ranks of random speed, of which one may be stuck for long. The most that was ever stale,
- * or -1 where the rules failed. */
+/*
+ * A run: ranks of random speed, of which one may be stuck for long. The most that was ever stale,
+ * or -1 where the rules failed.
+ */
 static int fly(size_t n, uint64_t most, int landings, uint64_t *seen_out)
 {
-	struct nn_flight f[RANKS] = { 0 };
+	struct nn_staleness f[RANKS] = { 0 };
 	uint64_t updates = 0;
 	int stale = 0;
 
@@ -38,8 +42,8 @@ static int fly(size_t n, uint64_t most, int landings, uint64_t *seen_out)
 		uint64_t out = 0;
 
 		for (size_t i = 0; i < n; i++)
-			if (!f[i].out && nn_flight_may_leave(f, n, updates, most))
-				f[i] = (struct nn_flight){ .out = true, .version = updates };
+			if (!f[i].out && nn_staleness_may_dispatch(f, n, updates, most))
+				f[i] = (struct nn_staleness){ .out = true, .version = updates };
 		for (size_t i = 0; i < n; i++)
 			out += f[i].out;
 		*seen_out = out > *seen_out ? out : *seen_out;
@@ -48,14 +52,14 @@ static int fly(size_t n, uint64_t most, int landings, uint64_t *seen_out)
 		if (who != stuck && f[who].out)
 			f[who].there = true;
 		for (size_t i = 0; i < n; i++) {
-			if (!f[i].there || !nn_flight_may_land(f, n, i, updates, most))
+			if (!f[i].there || !nn_staleness_may_apply(f, n, i, updates, most))
 				continue;
 			stale = updates - f[i].version > (uint64_t)stale
 					? (int)(updates - f[i].version)
 					: stale;
 			if (updates - f[i].version > most)
 				return -1;
-			f[i] = (struct nn_flight){ 0 };
+			f[i] = (struct nn_staleness){ 0 };
 			updates++;
 		}
 	}
@@ -64,7 +68,8 @@ static int fly(size_t n, uint64_t most, int landings, uint64_t *seen_out)
 
 int main(void)
 {
-	struct nn_flight two[2] = { { .out = true, .version = 3 }, { .out = true, .version = 3 } };
+	struct nn_staleness two[2] = { { .out = true, .version = 3 },
+				       { .out = true, .version = 3 } };
 
 	for (size_t n = 1; n <= RANKS; n++)
 		for (uint64_t most = 0; most <= 8; most++) {
@@ -88,9 +93,9 @@ int main(void)
 				ok(stale > 0, "%zu ranks, at most %d behind: something is stale", n,
 				   (int)most);
 		}
-	ok(nn_flight_may_land(two, 2, 0, 3, 1) && nn_flight_may_land(two, 2, 1, 3, 1),
+	ok(nn_staleness_may_apply(two, 2, 0, 3, 1) && nn_staleness_may_apply(two, 2, 1, 3, 1),
 	   "either of two from one version lands first");
-	ok(!nn_flight_may_land(two, 2, 1, 4, 1),
+	ok(!nn_staleness_may_apply(two, 2, 1, 4, 1),
 	   "a second one before the first would make that one 2 behind");
 	return tap_done();
 }

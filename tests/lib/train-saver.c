@@ -1,5 +1,7 @@
-/* The checkpoint writer: its owner goes on while a slow write is under way, and gets each result
- * once. */
+/*
+ * The checkpoint writer: its owner goes on while a slow write is under way, and gets each result
+ * once.
+ */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -7,7 +9,7 @@
 #include <string.h>
 
 #include "lib/tap.h"
-#include "train/saver.h"
+#include "train/state/saver.h"
 
 /* An output as slow as the test wants: a write waits for `go`. */
 struct slow {

@@ -5,14 +5,16 @@
 
 #include "lib/tap.h"
 #include "base/random.h"
-#include "train/cut.h"
-#include "train/noise.h"
-#include "train/schedule.h"
+#include "step/cut.h"
+#include "step/noise.h"
+#include "step/schedule.h"
 
 /* ---- cuts ---- */
 
-/* Add the leaves' numbers the way a step adds gradients: spans fill `block`, finished nodes wait
- * for their neighbour. */
+/*
+ * Add the leaves' numbers the way a step adds gradients: spans fill `block`, finished nodes wait
+ * for their neighbour.
+ */
 static double sum_of_spans(const struct nn_cut *cut, const double *rows)
 {
 	double waiting[32] = { 0 }, block = 0;
@@ -57,8 +59,10 @@ static double sum_of_tree(const double *rows, size_t n, size_t n_leaves)
 	return sum;
 }
 
-/* Every row once, in order; no span larger than allowed; bounds that begin at 0 and end at the
- * span's rows. */
+/*
+ * Every row once, in order; no span larger than allowed; bounds that begin at 0 and end at the
+ * span's rows.
+ */
 static bool well_formed(const struct nn_cut *cut, size_t micro)
 {
 	size_t row = 0;
@@ -196,8 +200,10 @@ static double normal(uint64_t number)
 
 #define D 20
 
-/* Add the squared norm of a sum of `rows` gradients of mean 0.5 and deviation 1.5 in D dimensions
- * to whole, and return it by itself. */
+/*
+ * Add the squared norm of a sum of `rows` gradients of mean 0.5 and deviation 1.5 in D dimensions
+ * to whole, and return it by itself.
+ */
 static double draw(uint64_t *number, int rows, double *whole)
 {
 	double sum = 0;

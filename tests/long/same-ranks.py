@@ -57,8 +57,8 @@ TRANSPORTS = {  # what Open MPI may use: nn-train then has common memory, or not
     "messages in shared memory": "^smcuda,openib,ofi",
     "messages over TCP": "self,tcp",
 }
-# The sizes of messages: environment variables. The first is what users have.
-MESSAGES = {"usual buckets": {}, "small buckets": {"NN_BUCKET": "1K"}, "odd buckets": {"NN_BUCKET": "3001"}, "one bucket": {"NN_BUCKET": "1G"}}
+# The sizes of messages. The first is what users have.
+MESSAGES = {"usual buckets": [], "small buckets": ["--bucket=1K"], "odd buckets": ["--bucket=3001"], "one bucket": ["--bucket=1G"]}
 RANKS = ["2 ranks", "3 ranks", "4 ranks"]
 STRATEGIES = {  # beside sync itself, with their ranks: a pipeline wants a multiple of its stages
     "master": (3, ["--strategy=master"]),
@@ -186,13 +186,13 @@ def options(case):
     return args + [("towns-" if "town" in net else "") + target + ".csv"]
 
 
-def train(start, args, how, environment):
+def train(start, args, how):
     """What came of it: sums of model and state, or what went wrong."""
     for name in ("m", "m.state.safetensors"):
         if os.path.exists(f"{DIR}/{name}"):
             os.unlink(f"{DIR}/{name}")
     command = ["timeout", "-k", "5", "120", *start, "nn-train", *args, *how, "-o", f"{DIR}/m"]
-    run = subprocess.run(command, env={**os.environ, **environment}, cwd=DIR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    run = subprocess.run(command, cwd=DIR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if run.returncode or run.stderr:
         return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}"
     with open(f"{DIR}/m", "rb") as f:
@@ -220,11 +220,11 @@ def mpirun(case):
 def wrong(case):
     """How a case fails, or nothing."""
     args, strategy = options(case), STRATEGIES.get(case["strategy"], (0, []))[1]
-    one = train([], args, ["-t", "1"], {})
+    one = train([], args, ["-t", "1"])
     if one.startswith("status"):
         return f"one process: {one}"
     for start, how in ([], ["-t", "2"]), (mpirun(case), FACTORS["threads"][case["threads"]] + strategy):
-        found = train(start, args, how + FACTORS["micro"][case["micro"]], MESSAGES[case["messages"]])
+        found = train(start, args, how + FACTORS["micro"][case["micro"]] + MESSAGES[case["messages"]])
         if found != one:
             return f"{' '.join(start)} nn-train {' '.join(how)}: {found}, one process of one thread: {one}"
     return None
@@ -240,11 +240,14 @@ def not_here():
 
 def not_tried():
     """Layers, optimizers, losses and schedules that nn-train has, but no factor here."""
-    with open(SRC + "/lib/model/layers.def", encoding="ascii") as f:
-        layers = [name.replace("_", "-") for name in re.findall(r"^NN_LAYER\((\w+)\)", f.read(), re.M)]
+    layers = []
+    for path in "/lib/model/layers.def", "/lib/op/activations.def":
+        with open(SRC + path, encoding="ascii") as f:
+            names = re.findall(r"^NN_(?:LAYER\(|ACTIVATION\([A-Z_]*, )(\w+)[,)]", f.read(), re.M)
+        layers += [name.replace("_", "-") for name in names]
     help_ = " ".join(subprocess.run(["nn-train", "--help"], capture_output=True, check=True, text=True).stdout.split())
     lists = {name: re.search(before + r" ([^(]*) \(default", help_).group(1).split(", ") for name, before in (
-        ("optimizer", "--optimizer=NAME"), ("loss", "what is made small: auto,"), ("schedule", "learning rate over time:"))}
+        ("optimizer", "--optimizer=NAME"), ("loss", "loss to minimize: auto,"), ("schedule", "learning rate over time:"))}
     missing = [f"layer {name}" for name in layers if not re.search(rf"(^|[ ,:]){name}( |,|$)", NETS.get(name, ""))]
     for kind, names in lists.items():
         text = " ".join(word for words in FACTORS[kind].values() for word in words) + " --schedule=constant --schedule=step[:N:F]"

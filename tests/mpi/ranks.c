@@ -1,5 +1,7 @@
-/* As one of several ranks: every algorithm beside the plain program, all types and operations;
- * prints TAP on rank 0. */
+/*
+ * As one of several ranks: every algorithm beside the plain program, all types and operations;
+ * prints TAP on rank 0.
+ */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -25,7 +27,7 @@ static void all_ok(bool good, const char *claim, const char *more)
 {
 	char mine = good, all[MOST];
 
-	if (nn_comm_gather(comm, &mine, all, 1, NULL) < 0)
+	if (nn_comm_all_gather(comm, &mine, all, 1, NULL) < 0)
 		exit(1);
 	for (int i = 0; i < comm->size; i++)
 		good &= all[i];
@@ -115,8 +117,10 @@ static void test_long(void)
 		free(results[a]);
 }
 
-/* Ranks of one parity as a communicator of their own, beside that of all: a sum over them, messages
- * under way, their numbers. */
+/*
+ * Ranks of one parity as a communicator of their own, beside that of all: a sum over them, messages
+ * under way, their numbers.
+ */
 static void test_part(void)
 {
 	int parity = comm->rank % 2, size = (comm->size - parity + 1) / 2, numbers[MOST];
@@ -131,7 +135,7 @@ static void test_part(void)
 	good &= part->rank == comm->rank / 2 && part->size == size;
 	good &= nn_comm_allreduce(part, &r, NN_RING, &mine, &sum, 1, NULL, NULL) == 0 &&
 		sum == wanted;
-	good &= nn_comm_gather(part, &comm->rank, numbers, sizeof *numbers, NULL) == 0;
+	good &= nn_comm_all_gather(part, &comm->rank, numbers, sizeof *numbers, NULL) == 0;
 	for (int i = 0; i < size; i++)
 		good &= numbers[i] == parity + 2 * i;
 	if (size > 1) {
@@ -182,10 +186,10 @@ static void test_alike(void)
 	uint32_t sums[5] = { 1, 2, 3, 4, 5 };
 	int rank, last = comm->size - 1;
 	size_t place;
-	bool good = nn_comm_alike(comm, sums, 5, &rank, &place, NULL) == 1;
+	bool good = nn_comm_compare(comm, sums, 5, &rank, &place, NULL) == 1;
 
 	sums[3] += comm->size > 1 && comm->rank == last;
-	good &= nn_comm_alike(comm, sums, 5, &rank, &place, NULL) == (comm->size == 1);
+	good &= nn_comm_compare(comm, sums, 5, &rank, &place, NULL) == (comm->size == 1);
 	all_ok(good && (comm->size == 1 || (rank == last && place == 3)),
 	       "a rank that differs is found, with the place", "");
 }
@@ -203,7 +207,7 @@ static void test_small(void)
 			number == 1000 + root;
 	}
 	all_ok(good, "a broadcast from any rank reaches all", "");
-	good = nn_comm_gather(comm, &comm->rank, all, sizeof *all, NULL) == 0;
+	good = nn_comm_all_gather(comm, &comm->rank, all, sizeof *all, NULL) == 0;
 	for (int i = 0; i < comm->size; i++)
 		good &= all[i] == i;
 	all_ok(good, "gather gives what all have, in order", "");
@@ -232,7 +236,7 @@ static void test_small(void)
 		enum nn_algorithm choices[MOST][NN_COMM_CLASSES];
 
 		good = nn_comm_measure(comm, NULL) == 0 &&
-		       nn_comm_gather(comm, comm->choice, choices, sizeof *choices, NULL) == 0;
+		       nn_comm_all_gather(comm, comm->choice, choices, sizeof *choices, NULL) == 0;
 		for (int i = 0; i < comm->size && comm->size > 1; i++)
 			for (int k = 0; k < NN_COMM_CLASSES; k++)
 				good &= choices[i][k] == choices[0][k] && choices[0][k] >= NN_RING;

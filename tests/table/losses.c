@@ -1,5 +1,7 @@
-/* Losses, sums and leaves of every cpu device: against plain formulas in double, gradients against
- * differences, bytes. */
+/*
+ * Losses, sums and leaves of every cpu device: against plain formulas in double, gradients against
+ * differences, bytes.
+ */
 #include <math.h>
 #include <string.h>
 #include "isa.h"
@@ -140,7 +142,7 @@ static void run(const struct nn_device *device, const struct loss *loss, struct 
 					     .classes = loss->classes ? c : NULL,
 					     .numbers = loss->classes ? NULL : &numbers,
 					     .class_weights = loss->weighted ? &weights : NULL,
-					     .scale = 0.25,
+					     .now = &(struct nn_now){ .scale = 0.25 },
 					     .row_loss = rows,
 					     .dlogits = d,
 					     .pool = pool });
@@ -246,8 +248,12 @@ static int sums_are_right(const struct nn_device *device)
 	}
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		size_t n = sizes[i], blocks = (n + 4095) / 4096;
-		ok &= device->sum(v, n) == (double)sum_tree(v, n, blocks);
-		ok &= device->sum_squares(v, n) == (double)sum_tree(squares, n, blocks);
+		double sum;
+
+		device->sum(NULL, v, n, &sum);
+		ok &= sum == (double)sum_tree(v, n, blocks);
+		device->sum_squares(NULL, v, n, &sum);
+		ok &= sum == (double)sum_tree(squares, n, blocks);
 	}
 	return ok;
 }

@@ -1,5 +1,7 @@
-/* A walk of the op table: forward against plain loops, gradients against differences, the same
- * bytes however it is computed. */
+/*
+ * A walk of the op table: forward against plain loops, gradients against differences, the same
+ * bytes however it is computed.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +47,10 @@ static bool close_to(double got, double want, double tolerance)
 	return fabs(got - want) <= tolerance * (1 + fabs(want));
 }
 
-/* Kernel and plain loop differ in the order of sums alone: 1e-12 and 2e-5 leave room for some
- * thousands of terms. */
+/*
+ * Kernel and plain loop differ in the order of sums alone: 1e-12 and 2e-5 leave room for some
+ * thousands of terms.
+ */
 static int forward_is_right(const struct data *d, const struct nn_device *device, bool training)
 {
 	struct how how = { .device = device, .threads = 1, .training = training };
@@ -105,8 +109,10 @@ static double objective(struct data *d, const struct nn_device *device, double *
 	return (double)sum;
 }
 
-/* Central differences are good to about 1e-9 here, save where a relu or a maximum bends within the
- * step: then sides differ. */
+/*
+ * Central differences are good to about 1e-9 here, save where a relu or a maximum bends within the
+ * step: then sides differ.
+ */
 static int gradient_at(struct data *d, const struct nn_device *device, double *number, double got)
 {
 	const double h = 1e-6;

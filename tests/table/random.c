@@ -43,11 +43,11 @@ static void any_conv2d(struct random_site *r)
 			  1;
 	r->site.in[1] = nn_shape3(c->out, size[0], size[1]);
 	r->site.n_in = 1 + residual;
-	c->pooled = any(0, 2) == 0;
+	c->pooling.on = any(0, 2) == 0;
 	for (int i = 0; i < 2; i++) {
-		c->pool.kernel[i] = any(1, size[i] < 3 ? size[i] : 3);
-		c->pool.stride[i] = any(1, 3);
-		c->pool.pad[i] = any(0, c->pool.kernel[i] / 2);
+		c->pooling.window.kernel[i] = any(1, size[i] < 3 ? size[i] : 3);
+		c->pooling.window.stride[i] = any(1, 3);
+		c->pooling.window.pad[i] = any(0, c->pooling.window.kernel[i] / 2);
 	}
 }
 

@@ -1,4 +1,5 @@
-/* Where the ops are tried: at least one site for each, odd sizes, and what fusion puts behind them.
+/*
+ * Where the ops are tried: at least one site for each, odd sizes, and what fusion puts behind them.
  */
 #include "table/sites.h"
 
@@ -49,22 +50,19 @@
 	}
 
 const struct site sites[] = {
-	{ "relu", NN_OP_activation, ACT(NN_ACT_RELU, 0), { V(3700) }, 1, 15, 2 },
-	{ "leaky-relu", NN_OP_activation, ACT(NN_ACT_LEAKY_RELU, 0.01), { I(3, 5, 4) }, 1, 5, 2 },
+#define NN_ACTIVATION(ID, id, name, argument, slope, ...) \
+	{ name, NN_OP_activation, ACT(NN_ACT_##ID, slope), { V(37) }, 1, 5, 2 },
+#include "op/activations.def"
+	{ "relu of 3700", NN_OP_activation, ACT(NN_ACT_RELU, 0), { V(3700) }, 1, 15, 2 },
 	{ "leaky-relu of slope -1",
 	  NN_OP_activation,
 	  ACT(NN_ACT_LEAKY_RELU, -1),
-	  { V(37) },
+	  { I(3, 5, 4) },
 	  1,
 	  5,
 	  2 },
-	{ "elu", NN_OP_activation, ACT(NN_ACT_ELU, 1), { V(37) }, 1, 5, 2 },
 	{ "elu of alpha -2", NN_OP_activation, ACT(NN_ACT_ELU, -2), { V(37) }, 1, 5, 2 },
-	{ "gelu", NN_OP_activation, ACT(NN_ACT_GELU, 0), { V(37) }, 1, 5, 2 },
-	{ "silu", NN_OP_activation, ACT(NN_ACT_SILU, 0), { V(37) }, 1, 5, 2 },
-	{ "sigmoid", NN_OP_activation, ACT(NN_ACT_SIGMOID, 0), { V(3000) }, 1, 32, 2 },
-	{ "tanh", NN_OP_activation, ACT(NN_ACT_TANH, 0), { V(37) }, 1, 5, 2 },
-	{ "softplus", NN_OP_activation, ACT(NN_ACT_SOFTPLUS, 0), { V(37) }, 1, 5, 2 },
+	{ "sigmoid of 3000", NN_OP_activation, ACT(NN_ACT_SIGMOID, 0), { V(3000) }, 1, 32, 2 },
 	{ "identity", NN_OP_activation, ACT(NN_ACT_NONE, 0), { V(37) }, 1, 5, 2 },
 
 	{ "dense", NN_OP_dense, A(nn_dense){ .out = 10, .bias = true }, { V(37) }, 1, 33, 4 },
@@ -150,8 +148,8 @@ const struct site sites[] = {
 	  2 },
 	{ "conv2d, relu, maxpool2d",
 	  NN_OP_conv2d,
-	  CONV(34, 3, 1, 0, 1, 1, .bias = true, .epilogue = RELU, .pooled = true,
-	       .pool = WINDOW(2, 2, 0)),
+	  CONV(34, 3, 1, 0, 1, 1, .bias = true, .epilogue = RELU,
+	       .pooling = { true, WINDOW(2, 2, 0) }),
 	  { I(2, 10, 11) },
 	  1,
 	  16,
@@ -159,15 +157,15 @@ const struct site sites[] = {
 	{ "conv2d, tanh, overlapping maxpool2d",
 	  NN_OP_conv2d,
 	  CONV(6, 3, 1, 1, 1, 1, .bias = true, .epilogue = { NN_ACT_TANH, 0, false },
-	       .pooled = true, .pool = WINDOW(3, 2, 1)),
+	       .pooling = { true, WINDOW(3, 2, 1) }),
 	  { I(3, 8, 8) },
 	  1,
 	  16,
 	  16 },
 	{ "conv2d, residual, maxpool2d",
 	  NN_OP_conv2d,
-	  CONV(6, 3, 1, 1, 1, 1, .bias = true, .epilogue = { NN_ACT_RELU, 0, true }, .pooled = true,
-	       .pool = WINDOW(2, 2, 0)),
+	  CONV(6, 3, 1, 1, 1, 1, .bias = true, .epilogue = { NN_ACT_RELU, 0, true },
+	       .pooling = { true, WINDOW(2, 2, 0) }),
 	  { I(3, 6, 6), I(6, 6, 6) },
 	  2,
 	  12,

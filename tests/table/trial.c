@@ -1,5 +1,7 @@
-/* One op at one site on one device: buffers, a pass forward and backward in any cut, results as
- * bytes. */
+/*
+ * One op at one site on one device: buffers, a pass forward and backward in any cut, results as
+ * bytes.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,7 +206,7 @@ static int y_shares(const struct data *d, bool training)
 	case NN_OP_dense:
 		return dense->epilogue.residual ? 1 : -1;
 	case NN_OP_conv2d:
-		return conv->epilogue.residual && !conv->pooled ? 1 : -1;
+		return conv->epilogue.residual && !conv->pooling.on ? 1 : -1;
 	default:
 		return -1;
 	}
@@ -227,7 +229,7 @@ static int dx_shares(const struct data *d, bool training)
 	case NN_OP_dense:
 		return dense->epilogue.residual ? 1 : -1;
 	case NN_OP_conv2d:
-		return conv->epilogue.residual && !conv->pooled ? 1 : -1;
+		return conv->epilogue.residual && !conv->pooling.on ? 1 : -1;
 	default:
 		return -1;
 	}
@@ -343,8 +345,8 @@ static void by_leaves(struct pass *pass)
 		for (size_t l = 0; l < d->n_leaves; l += 2 * step)
 			for (int p = 0; p < d->n_params; p++)
 				if (pass->r->dw[p])
-					device->add(dw[l][p], dw[l + step][p], pass->r->n_dw[p],
-						    NULL);
+					device->add(NULL, dw[l][p], dw[l + step][p],
+						    pass->r->n_dw[p], NULL);
 	for (size_t l = 1; l < d->n_leaves; l++)
 		for (int p = 0; p < d->n_params; p++)
 			free(dw[l][p]);
@@ -358,6 +360,7 @@ static struct nn_row_list list_new(const struct pass *pass)
 		return list;
 	list.width = d->params[0].shape.dim[1];
 	list.room = d->n_x[0];
+	list.n = take(sizeof *list.n);
 	list.row = take(list.room * sizeof *list.row);
 	list.leaf = take(list.room * sizeof *list.leaf);
 	list.value = take(list.room * list.width * real_size(pass->how->device));
@@ -366,6 +369,7 @@ static struct nn_row_list list_new(const struct pass *pass)
 
 static void list_free(struct nn_row_list *list)
 {
+	free(list->n);
 	free(list->row);
 	free(list->leaf);
 	free(list->value);
@@ -421,8 +425,10 @@ static void take_list(struct pass *pass)
 	size_t size = real_size(pass->how->device), bytes = pass->list.width * size,
 	       half = d->n_leaves / 2 + d->n_leaves / 4;
 	struct nn_row_list sums = list_new(pass), parts = list_new(pass);
-	void *work = take((pass->list.n + 1) * NN_ROW_SUM_WORK);
-	struct nn_row_sum whole = { &pass->list, &sums, 0, d->n_leaves, work, pass->call.pool };
+	void *work = take((*pass->list.n + 1) * NN_ROW_SUM_WORK);
+	struct nn_row_sum whole = {
+		&pass->list, &sums, 0, d->n_leaves, work, pass->call.pool, NULL
+	};
 	if (pass->how->threads == 3) { /* leaves up to `half`, then the others, then both */
 		struct nn_row_list all = pass->list, *to = &pass->list;
 		size_t n = 0, end = 0;
@@ -430,25 +436,26 @@ static void take_list(struct pass *pass)
 		for (int part = 0; part < 2; part++) {
 			struct nn_row_list one = all;
 			size_t begin = end;
-			while (end < all.n && (part || all.leaf[end] < half))
+			while (end < *all.n && (part || all.leaf[end] < half))
 				end++;
 			one.row += begin;
 			one.leaf += begin;
 			one.value = (char *)one.value + begin * bytes;
-			one.n = end - begin;
-			pass->how->device->sum_rows(
-				&(struct nn_row_sum){ &one, &parts, part ? half : 0,
-						      part ? d->n_leaves : half, work, NULL });
-			memcpy(to->row + n, parts.row, parts.n * sizeof *to->row);
-			memcpy(to->leaf + n, parts.leaf, parts.n * sizeof *to->leaf);
-			memcpy((char *)to->value + n * bytes, parts.value, parts.n * bytes);
-			n += parts.n;
+			size_t listed = end - begin;
+			one.n = &listed;
+			pass->how->device->sum_rows(&(struct nn_row_sum){
+				&one, &parts, part ? half : 0, part ? d->n_leaves : half, work,
+				NULL, NULL });
+			memcpy(to->row + n, parts.row, *parts.n * sizeof *to->row);
+			memcpy(to->leaf + n, parts.leaf, *parts.n * sizeof *to->leaf);
+			memcpy((char *)to->value + n * bytes, parts.value, *parts.n * bytes);
+			n += *parts.n;
 		}
-		to->n = n;
+		*to->n = n;
 		list_free(&all);
 	}
 	pass->how->device->sum_rows(&whole);
-	for (size_t j = 0; j < sums.n; j++)
+	for (size_t j = 0; j < *sums.n; j++)
 		memcpy((char *)pass->r->dw[0] + sums.row[j] * bytes, (char *)sums.value + j * bytes,
 		       bytes);
 	free(work);

@@ -1,5 +1,7 @@
-/* One op at one site on one device: buffers, a pass forward and backward in any cut, results as
- * bytes. */
+/*
+ * One op at one site on one device: buffers, a pass forward and backward in any cut, results as
+ * bytes.
+ */
 #ifndef TESTS_TABLE_TRIAL_H
 #define TESTS_TABLE_TRIAL_H
 

@@ -1,4 +1,9 @@
-/* Open MPI carries the bytes: the module nn-mpi. */
+/*
+ * Open MPI carries the bytes: the module nn-mpi.
+ *
+ * Where a host has fewer processors than ranks no rank spins for a message: it would keep a core
+ * from one that computes.
+ */
 #include <mpi.h>
 #include <sched.h>
 #include <string.h>
@@ -90,8 +95,10 @@ static int mpi_receive(void *state, int from, int tag, void *data, size_t bytes,
 	return code == MPI_SUCCESS ? 0 : failed(code, "cannot receive", err);
 }
 
-/* Test, again and again, for all (which NULL) or any. A rank may wait for hours for another that
- * reads a pipe: it must not keep a core busy. */
+/*
+ * Test, again and again, for all (which NULL) or any. A rank may wait for hours for another that
+ * reads a pipe: it must not keep a core busy.
+ */
 static int await(const struct state *s, MPI_Request *all, int n, int *which, struct nn_error *err)
 {
 	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
@@ -123,8 +130,10 @@ static int mpi_wait(void *state, struct nn_request *requests, size_t n, struct n
 	return await(state, (MPI_Request *)(void *)requests, (int)n, NULL, err);
 }
 
-/* A look for messages of a tag that nobody uses makes Open MPI move what it has. What fails is
- * found by those who wait for it. */
+/*
+ * A look for messages of a tag that nobody uses makes Open MPI move what it has. What fails is
+ * found by those who wait for it.
+ */
 static void mpi_progress(void *state)
 {
 	struct state *s = state;

@@ -2,11 +2,6 @@
 #include "device/cpu/activation.h"
 #include "device/cpu/kernels.h"
 
-#define NN_ALL_ACTIVATIONS(X) \
-	X(NN_ACT_NONE) \
-	X(NN_ACT_RELU) X(NN_ACT_LEAKY_RELU) X(NN_ACT_ELU) X(NN_ACT_GELU) X(NN_ACT_SILU) \
-		X(NN_ACT_SIGMOID) X(NN_ACT_TANH) X(NN_ACT_SOFTPLUS)
-
 typedef vr back_function(enum nn_activation kind, vr slope, vr at, vr d);
 
 NN_INLINE void activate(enum nn_activation kind, real slope, const real *x, real *y, size_t n)
@@ -34,12 +29,13 @@ NN_INLINE void back(back_function *function, enum nn_activation kind, real slope
 static void activate_any(enum nn_activation kind, double slope, const real *x, real *y, size_t n)
 {
 	switch (kind) {
-#define NN_CASE(kind) \
-	case kind: \
-		activate(kind, (real)slope, x, y, n); \
+#define NN_ACTIVATION(ID, ...) \
+	case NN_ACT_##ID: \
+		activate(NN_ACT_##ID, (real)slope, x, y, n); \
 		break;
-		NN_ALL_ACTIVATIONS(NN_CASE)
-#undef NN_CASE
+#include "op/activations.def"
+	default:
+		activate(NN_ACT_NONE, (real)slope, x, y, n);
 	}
 }
 
@@ -47,24 +43,20 @@ static void activate_any(enum nn_activation kind, double slope, const real *x, r
 static void back_any(enum nn_activation kind, double slope, const real *at, const real *dy,
 		     real *dx, bool add, size_t n)
 {
-	if (nn_activation_from_y(kind, slope))
-		switch (kind) {
-#define NN_CASE(kind) \
-	case kind: \
-		back(v_activate_back_y, kind, (real)slope, at, dy, dx, add, n); \
+	const bool from_y = nn_activation_from_y(kind, slope);
+
+	switch (kind) {
+#define NN_ACTIVATION(ID, ...) \
+	case NN_ACT_##ID: \
+		if (from_y) \
+			back(v_activate_back_y, NN_ACT_##ID, (real)slope, at, dy, dx, add, n); \
+		else \
+			back(v_activate_back_x, NN_ACT_##ID, (real)slope, at, dy, dx, add, n); \
 		break;
-			NN_ALL_ACTIVATIONS(NN_CASE)
-#undef NN_CASE
-		}
-	else
-		switch (kind) {
-#define NN_CASE(kind) \
-	case kind: \
-		back(v_activate_back_x, kind, (real)slope, at, dy, dx, add, n); \
-		break;
-			NN_ALL_ACTIVATIONS(NN_CASE)
-#undef NN_CASE
-		}
+#include "op/activations.def"
+	default:
+		back(v_activate_back_y, NN_ACT_NONE, (real)slope, at, dy, dx, add, n);
+	}
 }
 
 void NN_K(activate)(const struct nn_epilogue *epilogue, const real *x, real *y, size_t n)

@@ -1,10 +1,12 @@
-/* The activations and their derivatives as vector functions: for the op, and for what fusion puts
- * behind others. */
+/*
+ * The activations and their derivatives as vector functions: for the op, and for what fusion puts
+ * behind others.
+ */
 #ifndef NN_DEVICE_CPU_ACTIVATION_H
 #define NN_DEVICE_CPU_ACTIVATION_H
 
 #include "device/cpu/cpu.h"
-#include "device/cpu/math.h"
+#include "device/cpu/vec/math.h"
 
 #define NN_SQRT_HALF 0.70710678118654752440
 #define NN_INV_SQRT_2PI 0.39894228040143267794
@@ -32,9 +34,11 @@ NN_INLINE vr v_activate(enum nn_activation kind, vr slope, vr x)
 		return v_tanh(x);
 	case NN_ACT_SOFTPLUS:
 		return v_select(v_gt(x, v_set(NN_SOFTPLUS_LINEAR)), x, v_softplus(x));
-	default:
-		return x;
+	case NN_ACT_NONE:
+	case NN_N_ACTIVATIONS: /* no default: the compiler says which formula is missing */
+		break;
 	}
+	return x;
 }
 
 /* d * derivative, had from the output y (nn_activation_from_y). */
@@ -82,8 +86,10 @@ NN_INLINE vr v_activate_back_x(enum nn_activation kind, vr slope, vr x, vr d)
 	}
 }
 
-/* x[n] = activation(x), and d[n] = d * derivative from y: for epilogues that are not part of a
- * kernel. */
+/*
+ * x[n] = activation(x), and d[n] = d * derivative from y: for epilogues that are not part of a
+ * kernel.
+ */
 void NN_K(activate)(const struct nn_epilogue *epilogue, const real *x, real *y, size_t n);
 void NN_K(activate_back)(const struct nn_epilogue *epilogue, const real *y, const real *dy,
 			 real *dz, size_t n);

@@ -1,4 +1,10 @@
-/* batchnorm backward: two sums per channel and group, then dx; what gamma and beta get. */
+/*
+ * batchnorm backward: two sums per channel and group, then dx; what gamma and beta get.
+ *
+ * What a leaf adds to the gradients of gamma and beta is the chain over its groups of each group's
+ * sums, which the input gradient needs anyway and which are pairwise; a chain over rows and
+ * positions would be a second pass that two threads cannot share, for sums that are less exact.
+ */
 #include "device/cpu/batchnorm.h"
 
 #define NN_HALF (NN_CHAINS / 2)
@@ -77,7 +83,8 @@ NN_INLINE struct lane lane_at(const struct norm *norm, const struct place *p, si
 	return lane;
 }
 
-/* norm->d becomes the gradient before the epilogue, unless a mask will do it; the residual gets it.
+/*
+ * norm->d becomes the gradient before the epilogue, unless a mask will do it; the residual gets it.
  */
 static void before_epilogue(const struct norm *norm, size_t at, size_t n)
 {

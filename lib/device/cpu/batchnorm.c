@@ -1,5 +1,7 @@
-/* batchnorm forward: statistics of a channel over the rows and positions of a group, running values
- * for prediction, epilogue. */
+/*
+ * batchnorm forward: statistics of a channel over the rows and positions of a group, running values
+ * for prediction, epilogue.
+ */
 #include <string.h>
 #include "device/cpu/batchnorm.h"
 
@@ -45,8 +47,10 @@ static void statistics_piece(void *arg, size_t piece, int thread)
 	});
 }
 
-/* Mean, 1 / deviation and the running values' unbiased variance (which takes the place of the first
- * block's second sum). */
+/*
+ * Mean, 1 / deviation and the running values' unbiased variance (which takes the place of the first
+ * block's second sum).
+ */
 static void group_statistics(void *arg, size_t piece, int thread)
 {
 	const struct norm *norm = arg;
@@ -66,17 +70,17 @@ static void group_statistics(void *arg, size_t piece, int thread)
 	});
 }
 
-/* running = momentum * value + (1 - momentum) * running */
+/* running = momentum * value + (1 - momentum) * running; a channel that is always 0 decays */
 static void advance_by(const struct nn_batchnorm *attrs, void *const *w, const real *m,
 		       const real *v, size_t channels)
 {
 	const vr momentum = v_set((real)attrs->momentum), rest = v_set((real)(1 - attrs->momentum));
 	real *mean = w[2], *variance = w[3];
 	NN_EACH(i, k, channels, {
-		v_put(mean + i, k,
-		      v_fma(momentum, v_get(m + i, k), v_mul(rest, v_get(mean + i, k))));
-		v_put(variance + i, k,
-		      v_fma(momentum, v_get(v + i, k), v_mul(rest, v_get(variance + i, k))));
+		vr kept = v_mul(rest, v_get(mean + i, k)),
+		   spread = v_mul(rest, v_get(variance + i, k));
+		v_put(mean + i, k, v_cut(v_fma(momentum, v_get(m + i, k), kept)));
+		v_put(variance + i, k, v_cut(v_fma(momentum, v_get(v + i, k), spread)));
 	});
 }
 

@@ -1,5 +1,7 @@
-/* What batchnorm's forward and backward share: blocks of a group, sums over them, passes over
- * groups. */
+/*
+ * What batchnorm's forward and backward share: blocks of a group, sums over them, passes over
+ * groups.
+ */
 #ifndef NN_DEVICE_CPU_BATCHNORM_H
 #define NN_DEVICE_CPU_BATCHNORM_H
 
@@ -19,8 +21,10 @@
 #define NN_CHAINS 16
 #define NN_RUN_BYTES 524288 /* of groups that go through the passes together, at least */
 
-/* How backward gets the derivative of the epilogue: it is in dy already, or seen from x, whose
- * normalized value is made again. */
+/*
+ * How backward gets the derivative of the epilogue: it is in dy already, or seen from x, whose
+ * normalized value is made again.
+ */
 enum mask { NN_MASK_NONE, NN_MASK_RELU, NN_MASK_LEAKY };
 
 struct norm {
@@ -31,8 +35,11 @@ struct norm {
 	real *sums;           /* [n_groups][2][channels]: backward */
 	size_t from, to;      /* groups under way */
 	enum mask mask;       /* backward */
-	real *d; /* backward: dy before the epilogue (or dy, with a mask); what the residual gets,
-		    where it may */
+	/*
+	 * backward: dy before the epilogue (or dy, with a mask); what the residual gets, where it
+	 * may
+	 */
+	real *d;
 };
 
 NN_INLINE size_t block_of(size_t channels)

@@ -1,4 +1,5 @@
-/* What the module nn-openblas.so offers: products in any order of summation, on the calling thread.
+/*
+ * What the module nn-openblas.so offers: products in any order of summation, on the calling thread.
  */
 #ifndef NN_DEVICE_CPU_BLAS_H
 #define NN_DEVICE_CPU_BLAS_H
@@ -7,8 +8,10 @@
 #include <stddef.h>
 #include "base/error.h"
 
-/* c[m][n] = a b, or c + a b with add; a is [m][k], or [k][m] if ta; b is [k][n], or [n][k] if tb.
- * Leading dimensions in elements. */
+/*
+ * c[m][n] = a b, or c + a b with add; a is [m][k], or [k][m] if ta; b is [k][n], or [n][k] if tb.
+ * Leading dimensions in elements.
+ */
 struct nn_blas {
 	void (*gemm_f32)(bool ta, bool tb, size_t m, size_t n, size_t k, const float *a, size_t lda,
 			 const float *b, size_t ldb, bool add, float *c, size_t ldc);

@@ -1,5 +1,7 @@
-/* conv2d backward: sample by sample while its gradients are in cache, leaves or kernel rows to
- * threads. */
+/*
+ * conv2d backward: sample by sample while its gradients are in cache, leaves or kernel rows to
+ * threads.
+ */
 #include <string.h>
 #include "device/cpu/activation.h"
 #include "device/cpu/conv2d.h"
@@ -20,14 +22,14 @@ static const real *before_epilogue(const struct job *job, size_t sample, real *z
 	real *d = (real *)call->dy + sample * job->y;
 	if (epilogue->activation != NN_ACT_NONE)
 		NN_K(activate_back)
-		(epilogue, (const real *)call->y + sample * job->y, d, d, job->y);
-	if (job->attrs->pooled) {
+	(epilogue, (const real *)call->y + sample * job->y, d, d, job->y);
+	if (job->attrs->pooling.on) {
 		NN_K(max_pool_back)
 		(&job->pool, d, (const char *)call->saved + sample * job->places, z, false);
 		d = z;
 	}
 	if (epilogue->residual && call->dx[residual] &&
-	    (job->attrs->pooled || call->dx[residual] != call->dy)) {
+	    (job->attrs->pooling.on || call->dx[residual] != call->dy)) {
 		real *dx = (real *)call->dx[residual] + sample * job->z;
 		NN_EACH(i, k, job->z,
 			{ v_put_gradient(dx + i, k, v_get(d + i, k), call->dx_add[residual]); });
@@ -40,8 +42,8 @@ static void input_gradient(const struct job *job, size_t sample, const real *d)
 	const struct nn_call *call = job->call;
 	if (call->dx[0])
 		NN_K(conv_input_gradient)
-		(&job->c, d, call->derived, (real *)call->dx[0] + sample * job->x, call->dx_add[0],
-		 0, job->c.h.in);
+	(&job->c, d, call->derived, (real *)call->dx[0] + sample * job->x, call->dx_add[0], 0,
+	 job->c.h.in);
 }
 
 /* Where the gradients of a leaf are summed. */
@@ -49,8 +51,10 @@ struct slot {
 	real *w, *b;
 };
 
-/* Buffer `level` of a subtree: the lowest is the subtree's own, dw itself for the first one; the
- * others are the thread's. */
+/*
+ * Buffer `level` of a subtree: the lowest is the subtree's own, dw itself for the first one; the
+ * others are the thread's.
+ */
 static struct slot slot_at(const struct job *job, size_t piece, size_t level, int thread)
 {
 	const struct nn_call *call = job->call;
@@ -113,8 +117,8 @@ static void join_piece(void *arg, size_t begin, size_t end, int thread)
 	for (size_t step = 1; step < job->pieces; step *= 2)
 		for (size_t p = 0; p < job->pieces; p += 2 * step)
 			NN_K(leaf_add)
-			(slot_at(job, p, 0, thread).w + begin,
-			 slot_at(job, p + step, 0, thread).w + begin, end - begin);
+	(slot_at(job, p, 0, thread).w + begin, slot_at(job, p + step, 0, thread).w + begin,
+	 end - begin);
 }
 
 static void join_bias(const struct job *job)
@@ -122,7 +126,7 @@ static void join_bias(const struct job *job)
 	for (size_t step = 1; step < job->pieces; step *= 2)
 		for (size_t p = 0; p < job->pieces; p += 2 * step)
 			NN_K(leaf_add)
-			(slot_at(job, p, 0, 0).b, slot_at(job, p + step, 0, 0).b, job->attrs->out);
+	(slot_at(job, p, 0, 0).b, slot_at(job, p + step, 0, 0).b, job->attrs->out);
 }
 
 static void by_leaves(struct job *job)
@@ -130,7 +134,8 @@ static void by_leaves(struct job *job)
 	const struct nn_call *call = job->call;
 	job->pieces = subtrees(call->n_leaves, job->threads);
 	job->levels = log2_of(call->n_leaves / job->pieces);
-	job->buffers = job->z_scratch + (job->attrs->pooled ? job->threads * rounded(job->z) : 0);
+	job->buffers =
+		job->z_scratch + (job->attrs->pooling.on ? job->threads * rounded(job->z) : 0);
 	nn_pool_run(call->pool, job->pieces, subtree_piece, job);
 }
 
@@ -160,15 +165,14 @@ static void batch_weights(void *arg, size_t i, int thread)
 	(void)thread;
 	for (size_t b = 0; b < job->batch; b++) {
 		size_t s = job->sample + b;
-		const real *d =
-			job->attrs->pooled ? batch_z(job, b) : (const real *)call->dy + s * job->y;
+		const real *d = job->attrs->pooling.on ? batch_z(job, b)
+						       : (const real *)call->dy + s * job->y;
 		bool first = call->first && s == call->leaf[job->leaf];
 		if (panel < job->panels)
 			NN_K(conv_weight_gradient)
-			(&job->c, (const real *)call->x[0] + s * job->x, d, slot.w, first, 0,
-			 job->c.h.out, kh, kh + 1, panel, panel + 1);
-		else
-			NN_K(conv_bias_gradient)(&job->c, d, slot.b, first, 0, job->c.h.out);
+		(&job->c, (const real *)call->x[0] + s * job->x, d, slot.w, first, 0, job->c.h.out,
+		 kh, kh + 1, panel, panel + 1);
+		else NN_K(conv_bias_gradient)(&job->c, d, slot.b, first, 0, job->c.h.out);
 	}
 }
 
@@ -178,7 +182,7 @@ static void by_batches(struct job *job)
 	size_t pieces = (size_t)job->c.h.n * job->panels + job->attrs->bias;
 	job->pieces = call->n_leaves;
 	job->buffers = job->z_scratch +
-		       (job->attrs->pooled ? NN_BATCH(job->threads) * rounded(job->z) : 0);
+		       (job->attrs->pooling.on ? NN_BATCH(job->threads) * rounded(job->z) : 0);
 	for (job->leaf = 0; job->leaf < call->n_leaves; job->leaf++) {
 		size_t end = call->leaf[job->leaf + 1];
 		for (job->sample = call->leaf[job->leaf]; job->sample < end;

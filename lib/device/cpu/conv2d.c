@@ -21,7 +21,7 @@ static void product(const struct job *job, size_t sample, real *z, long oh0, lon
 	(&job->c, (const real *)call->x[0] + sample * job->x, call->w[0], &tail, z, oh0, oh1);
 	if (nn_tail_rest(epilogue))
 		NN_K(activate)
-		(epilogue, z + (size_t)oh0 * row, z + (size_t)oh0 * row, (size_t)(oh1 - oh0) * row);
+	(epilogue, z + (size_t)oh0 * row, z + (size_t)oh0 * row, (size_t)(oh1 - oh0) * row);
 }
 
 static void pool_sample(const struct job *job, size_t sample, const real *z)
@@ -37,9 +37,9 @@ static void forward_samples(void *arg, size_t begin, size_t end, int thread)
 	const struct job *job = arg;
 	real *z = job->z_scratch + (size_t)thread * rounded(job->z);
 	for (size_t s = begin; s < end; s++) {
-		product(job, s, job->attrs->pooled ? z : (real *)job->call->y + s * job->y, 0,
+		product(job, s, job->attrs->pooling.on ? z : (real *)job->call->y + s * job->y, 0,
 			job->c.h.out);
-		if (job->attrs->pooled)
+		if (job->attrs->pooling.on)
 			pool_sample(job, s, z);
 	}
 }
@@ -48,7 +48,8 @@ static void forward_samples(void *arg, size_t begin, size_t end, int thread)
 static void forward_rows(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct job *job = arg;
-	real *z = job->attrs->pooled ? job->z_scratch : (real *)job->call->y + job->sample * job->y;
+	real *z = job->attrs->pooling.on ? job->z_scratch
+					 : (real *)job->call->y + job->sample * job->y;
 	(void)thread;
 	product(job, job->sample, z, (long)begin, (long)end);
 }
@@ -64,7 +65,7 @@ static void forward(const struct nn_call *call)
 	}
 	for (job.sample = 0; job.sample < call->rows; job.sample++) {
 		nn_cpu_split(call->pool, height, 1, cost(&job, width), forward_rows, &job);
-		if (job.attrs->pooled)
+		if (job.attrs->pooling.on)
 			pool_sample(&job, job.sample, job.z_scratch);
 	}
 }
@@ -76,7 +77,7 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 	const struct nn_conv2d *attrs = site->attrs;
 	struct nn_conv c = conv_of(site);
 	size_t threads = (size_t)n_threads,
-	       z = attrs->pooled ? rounded((size_t)(c.h.out * c.w.out) * attrs->out) : 0;
+	       z = attrs->pooling.on ? rounded((size_t)(c.h.out * c.w.out) * attrs->out) : 0;
 	size_t forward = threads * z, pieces = subtrees(max_leaves, threads), few, many;
 	(void)max_rows;
 	if (!site->training)
@@ -94,10 +95,10 @@ static size_t saved(const struct nn_site *site, size_t max_rows)
 {
 	const struct nn_conv2d *attrs = site->attrs;
 	struct nn_conv c = conv_of(site);
-	if (!attrs->pooled || !site->training)
+	if (!attrs->pooling.on || !site->training)
 		return 0;
 	struct nn_pooling pool =
-		nn_pooling_of(&attrs->pool, attrs->out, (size_t)c.h.out, (size_t)c.w.out);
+		nn_pooling_of(&attrs->pooling.window, attrs->out, (size_t)c.h.out, (size_t)c.w.out);
 	return max_rows * nn_pooling_places(&pool);
 }
 

@@ -1,11 +1,12 @@
-/* What conv2d's forward and backward share: a call seen as samples, and the sizes of its scratch.
+/*
+ * What conv2d's forward and backward share: a call seen as samples, and the sizes of its scratch.
  */
 #ifndef NN_DEVICE_CPU_CONV2D_H
 #define NN_DEVICE_CPU_CONV2D_H
 
 #include "device/cpu/kernels.h"
 #include "device/cpu/pooling.h"
-#include "device/cpu/product.h"
+#include "device/cpu/product/product.h"
 
 #define NN_BATCH(threads) (2 * (threads)) /* samples */
 
@@ -72,17 +73,19 @@ NN_INLINE struct job job_of(const struct nn_call *call)
 	job.x = nn_shape_count(&call->site.in[0]);
 	job.y = nn_shape_count(&call->site.out);
 	job.z = (size_t)(job.c.h.out * job.c.w.out) * job.attrs->out;
-	if (job.attrs->pooled) {
-		job.pool = nn_pooling_of(&job.attrs->pool, job.attrs->out, (size_t)job.c.h.out,
-					 (size_t)job.c.w.out);
+	if (job.attrs->pooling.on) {
+		job.pool = nn_pooling_of(&job.attrs->pooling.window, job.attrs->out,
+					 (size_t)job.c.h.out, (size_t)job.c.w.out);
 		job.places = nn_pooling_places(&job.pool);
 	}
 	job.z_scratch = call->work;
 	return job;
 }
 
-/* What a row or sample costs, as bytes for nn_cpu_split: a multiplication and addition is about a
- * byte's time. */
+/*
+ * What a row or sample costs, as bytes for nn_cpu_split: a multiplication and addition is about a
+ * byte's time.
+ */
 NN_INLINE size_t cost(const struct job *job, size_t pixels)
 {
 	return pixels * job->attrs->out * (size_t)(job->c.h.n * job->c.w.n) * job->c.cin;

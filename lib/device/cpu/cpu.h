@@ -3,14 +3,16 @@
 #define NN_DEVICE_CPU_CPU_H
 
 #include "device/cpu/split.h"
-#include "device/cpu/vec.h"
+#include "device/cpu/vec/vec.h"
 #include "device/device.h"
 
-/* C,H,W is held H,W,C: channels are the last dimension in memory; a vector is one position of its
- * values. */
+/*
+ * C,H,W is held H,W,C: channels are the last dimension in memory; a vector is one position of its
+ * values.
+ */
 static inline size_t nn_cpu_channels(const struct nn_shape *shape)
 {
-	return shape->rank == 3 ? shape->dim[0] : shape->rank ? shape->dim[shape->rank - 1] : 1;
+	return nn_shape_columns(shape);
 }
 
 /* The first k lanes; k == VL where the compiler can see it costs nothing. */

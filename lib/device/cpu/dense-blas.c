@@ -2,6 +2,10 @@
  * dense where sums need no order (--reproducible=no): layers of shapes for which OpenBLAS was
  * measured faster keep their weights as rows of inputs and go to it, all others are dense as it
  * always is.
+ *
+ * --reproducible=no is the device cpu+openblas: a dense layer goes to OpenBLAS as a whole, forward
+ * and both gradients, where that was measured faster for its shape at 128 rows. Answers are kept
+ * in the cache (base/cache.h).
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,7 +15,7 @@
 #include "device/cpu/activation.h"
 #include "device/cpu/blas.h"
 #include "device/cpu/kernels.h"
-#include "device/cpu/product.h"
+#include "device/cpu/product/product.h"
 #include "device/cpu/split.h"
 
 #if defined NN_T_f64
@@ -21,8 +25,8 @@
 #endif
 
 #define NN_MEASURED_ROWS 128 /* of the batch that decides */
-#define NN_MEASURED_MOST \
-	((size_t)1 << 24) /* weights of a layer that is measured; larger ones are ours */
+/* weights of a layer that is measured; larger ones are ours */
+#define NN_MEASURED_MOST ((size_t)1 << 24)
 
 struct shape {
 	size_t in, out;
@@ -74,7 +78,8 @@ static void run_blas(const struct arrays *a)
 	GEMM(true, false, out, in, rows, a->y, out, a->x, in, false, a->dw, in);
 }
 
-/* The best of several runs after one to warm up; all values are 0, which no unit here is faster at.
+/*
+ * The best of several runs after one to warm up; all values are 0, which no unit here is faster at.
  */
 static double best_of(void (*run)(const struct arrays *a), const struct arrays *a)
 {
@@ -114,8 +119,10 @@ static void measure(const void *arg, double *ours_s, double *blas_s)
 	nn_free(a.scratch);
 }
 
-/* Answers of this process by shape, so that a call asks a word of memory: in, out, training,
- * answer, and a bit that is always set. */
+/*
+ * Answers of this process by shape, so that a call asks a word of memory: in, out, training,
+ * answer, and a bit that is always set.
+ */
 #define SEEN 256
 static _Atomic uint64_t seen[SEEN];
 
@@ -153,8 +160,10 @@ static void forward_rows(void *arg, size_t begin, size_t end, int thread)
 				       ? (const real *)call->x[call->site.n_in - 1] + begin * s.out
 				       : NULL;
 	(void)thread;
-	/* The residual may lie where y goes: the product is then added to it, and the bias after
-	 * both. */
+	/*
+	 * The residual may lie where y goes: the product is then added to it, and the bias after
+	 * both.
+	 */
 	bool add = residual == y;
 	GEMM(false, true, end - begin, s.out, s.in, (const real *)call->x[0] + begin * s.in, s.in,
 	     call->w[0], s.in, add, y, s.out);
@@ -259,8 +268,10 @@ static size_t packed(const struct nn_site *site, int param)
 	return to_blas(site) ? blas_packed(site, param) : NN_K(dense).packed(site, param);
 }
 
-/* Rows of inputs in the order of memory: an image's channels last where the canonical weight has
- * them first. */
+/*
+ * Rows of inputs in the order of memory: an image's channels last where the canonical weight has
+ * them first.
+ */
 static void reorder(const struct nn_site *site, const real *from, real *to, bool to_memory)
 {
 	const struct nn_dense *attrs = site->attrs;

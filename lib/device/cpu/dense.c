@@ -1,5 +1,10 @@
-/* dense: the product kernels over rows and leading dimensions, cut for the pool by whatever is long
- * enough. */
+/*
+ * dense: the product kernels over rows and leading dimensions, cut for the pool by whatever is long
+ * enough.
+ *
+ * Of an input of bytes that a dense layer reads first, two threads have a copy each where both
+ * read all rows: filled twice, but by the processor that reads it.
+ */
 #include "device/cpu/kernels.h"
 #include "device/cpu/tail.h"
 
@@ -99,8 +104,8 @@ static void activate(const struct job *job, size_t r0, size_t r1, size_t begin, 
 	else
 		for (size_t r = r0; r < r1; r++)
 			NN_K(activate)
-			(&job->attrs->epilogue, y + r * job->d.out + begin,
-			 y + r * job->d.out + begin, end - begin);
+	(&job->attrs->epilogue, y + r * job->d.out + begin, y + r * job->d.out + begin,
+	 end - begin);
 }
 
 static void forward_piece(void *arg, size_t i, int thread)
@@ -180,8 +185,8 @@ static void input_gradient(const struct job *job, size_t i, void *scratch)
 		cut(job->d.in, NN_LANES, job->dx_pieces, i, &k0, &k1);
 	if (r0 < r1 && k0 < k1)
 		NN_K(dense_input_gradient)
-		(&job->d, r1 - r0, (const real *)call->dy + r0 * job->d.y_row, call->w[0],
-		 (real *)call->dx[0] + r0 * job->d.x_row, call->dx_add[0], k0, k1, scratch);
+	(&job->d, r1 - r0, (const real *)call->dy + r0 * job->d.y_row, call->w[0],
+	 (real *)call->dx[0] + r0 * job->d.x_row, call->dx_add[0], k0, k1, scratch);
 }
 
 static void weight_gradient(const struct job *job, size_t i, const real *x, void *scratch)
@@ -195,8 +200,8 @@ static void weight_gradient(const struct job *job, size_t i, const real *x, void
 		cut(job->d.in, NN_WEIGHT_INPUTS, pieces, i, &k0, &k1);
 	if (k0 < k1 && p0 < p1)
 		NN_K(dense_weight_gradient)
-		(&job->d, x, call->dy, job->leaf, call->n_leaves, call->first, call->dw[0], k0, k1,
-		 p0, p1, scratch);
+	(&job->d, x, call->dy, job->leaf, call->n_leaves, call->first, call->dw[0], k0, k1, p0, p1,
+	 scratch);
 }
 
 /* dx and dw in turn: so each thread begins with the part of dw that it will update. */
@@ -212,8 +217,8 @@ static void backward_piece(void *arg, size_t i, int thread)
 		weight_gradient(job, i - dx, x_of(job, thread), scratch);
 	else if (job->attrs->bias)
 		NN_K(dense_bias_gradient)
-		(&job->d, job->call->dy, job->leaf, job->call->n_leaves, job->call->first,
-		 job->call->dw[1]);
+	(&job->d, job->call->dy, job->leaf, job->call->n_leaves, job->call->first,
+	 job->call->dw[1]);
 }
 
 /* The gradients towards inputs, bias and weights need only dy: one run for all. */

@@ -1,13 +1,17 @@
-/* dropout: an element is kept where its Philox number says so (numerics.md), and scaled by 1 / (1 -
- * p); backward draws again. */
+/*
+ * dropout: an element is kept where its Philox number says so (numerics.md), and scaled by 1 / (1 -
+ * p); backward draws again.
+ */
 #include <math.h>
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
 #define NN_BLOCKS 64 /* of four numbers, made at once */
 
-/* Numbers 4 * block.. of the row with this index: the same as nn_philox, one round over all blocks
- * after the other. */
+/*
+ * Numbers 4 * block.. of the row with this index: the same as nn_philox, one round over all blocks
+ * after the other.
+ */
 static void draw(uint64_t seed, uint64_t index, uint32_t stream, uint32_t block,
 		 uint32_t numbers[4 * NN_BLOCKS])
 {
@@ -53,10 +57,11 @@ static void drop_row(const struct nn_call *call, size_t row, const real *from, r
 {
 	const struct nn_dropout *dropout = call->site.attrs;
 	const struct mask mask = mask_of(dropout->p);
+	uint64_t first = call->sample + (call->now ? call->now->sample : 0);
 	uint32_t numbers[4 * NN_BLOCKS];
 	for (size_t at = 0; at < n; at += 4 * NN_BLOCKS) {
 		size_t count = n - at < 4 * NN_BLOCKS ? n - at : 4 * NN_BLOCKS;
-		draw(call->seed, call->sample + row, dropout->stream, (uint32_t)(at / 4), numbers);
+		draw(call->seed, first + row, dropout->stream, (uint32_t)(at / 4), numbers);
 		if (add)
 			for (size_t i = 0; i < count; i++)
 				to[at + i] += from[at + i] *

@@ -1,12 +1,13 @@
-/* embedding: rows of a table by number; backward lists what each number adds to the gradient of its
- * row. */
+/*
+ * embedding: rows of a table by number; backward lists what each number adds to the gradient of its
+ * row.
+ */
 #include <string.h>
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
-#define NN_AHEAD \
-	8 /* rows asked for before they are needed: a large table lies in memory, not in a cache \
-	   */
+/* rows asked for before they are needed: a large table lies in memory, not in a cache */
+#define NN_AHEAD 8
 
 /* Numbers of a sample, and how many of them make one output row. */
 static size_t numbers(const struct nn_site *site)
@@ -107,7 +108,7 @@ static void list_piece(void *arg, size_t begin, size_t end, int thread)
 	size_t n = numbers(&call->site), group = together(&call->site), leaf = 0;
 	(void)thread;
 	for (size_t i = begin; i < end; i++) {
-		size_t at = list->n + i;
+		size_t at = *list->n + i;
 		while (call->leaf[leaf + 1] * n <= i)
 			leaf++;
 		list->row[at] = counted_row(e, x[i]);
@@ -122,11 +123,11 @@ static void backward(const struct nn_call *call)
 	const struct nn_embedding *e = call->site.attrs;
 	struct nn_row_list *list = call->dw[0];
 	size_t n = call->rows * numbers(&call->site);
-	if (n > list->room - list->n)
-		NN_BUG("%zu entries of a table after %zu, there is room for %zu", n, list->n,
+	if (n > list->room - *list->n)
+		NN_BUG("%zu entries of a table after %zu, there is room for %zu", n, *list->n,
 		       list->room);
 	nn_cpu_split(call->pool, n, 1, 2 * e->size * sizeof(real), list_piece, (void *)call);
-	list->n += n;
+	*list->n += n;
 }
 
 const struct nn_kernel NN_K(embedding) = { .forward = forward, .backward = backward };

@@ -60,8 +60,10 @@ static void mul_piece(void *arg, size_t begin, size_t end, int thread)
 	});
 }
 
-/* d * all inputs but j; the gradient of the same array as two inputs may be asked for, so dy is
- * read before dx is written. */
+/*
+ * d * all inputs but j; the gradient of the same array as two inputs may be asked for, so dy is
+ * read before dx is written.
+ */
 static void mul_back_input(const struct nn_call *call, int j, size_t begin, size_t n)
 {
 	const real *const *x = (const real *const *)call->x;

@@ -2,7 +2,7 @@
 #ifndef NN_DEVICE_CPU_KERNELS_H
 #define NN_DEVICE_CPU_KERNELS_H
 
-#include "device/cpu/kernel.h"
+#include "device/cpu/vec/kernel.h"
 #include "device/device.h"
 
 #define NN_OP(id, name) extern const struct nn_kernel NN_K(id);
@@ -14,9 +14,10 @@ void NN_K(loss)(const struct nn_loss_call *call);
 void NN_K(update)(const struct nn_update *update);
 void NN_K(direction)(const struct nn_update *update, void *direction);
 void NN_K(sum_rows)(const struct nn_row_sum *sum);
-void NN_K(add_arrays)(void *a, const void *b, size_t n, struct nn_pool *pool);
-double NN_K(sum)(const void *values, size_t n);
-double NN_K(sum_squares)(const void *values, size_t n);
+void NN_K(add_arrays)(struct nn_queue *queue, void *a, const void *b, size_t n,
+		      struct nn_pool *pool);
+void NN_K(sum)(struct nn_queue *queue, const void *values, size_t n, double *result);
+void NN_K(sum_squares)(struct nn_queue *queue, const void *values, size_t n, double *result);
 void NN_K(softmax_rows)(const void *logits, void *y, size_t rows, size_t columns);
 void NN_K(sigmoid)(const void *logits, void *y, size_t n);
 double NN_K(fma_peak)(size_t n);

@@ -1,5 +1,7 @@
-/* layernorm over the last dimension: y = (x - mean) / sqrt(variance + eps) * gamma + beta, all sums
- * by nn_sum. */
+/*
+ * layernorm over the last dimension: y = (x - mean) / sqrt(variance + eps) * gamma + beta, all sums
+ * by nn_sum.
+ */
 #include "device/cpu/kernels.h"
 #include "device/cpu/leaf.h"
 #include "device/cpu/sum.h"

@@ -1,4 +1,5 @@
-/* Leaves added along the binary tree over their numbers, neighbours first; a(i) += b(i) on arrays.
+/*
+ * Leaves added along the binary tree over their numbers, neighbours first; a(i) += b(i) on arrays.
  */
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
@@ -56,8 +57,10 @@ static void add_piece(void *arg, size_t begin, size_t end, int thread)
 	NN_EACH(i, k, end - begin, { v_put(a + i, k, v_add(v_get(a + i, k), v_get(b + i, k))); });
 }
 
-void NN_K(add_arrays)(void *a, const void *b, size_t n, struct nn_pool *pool)
+void NN_K(add_arrays)(struct nn_queue *queue, void *a, const void *b, size_t n,
+		      struct nn_pool *pool)
 {
 	struct addition addition = { a, b };
+	(void)queue;
 	nn_cpu_split(pool, n, 64, 3 * sizeof(real), add_piece, &addition);
 }

@@ -1,5 +1,7 @@
-/* How many leaves a batch is cut into: enough of them for threads and ranks, each long enough for
- * the product kernels. */
+/*
+ * How many leaves a batch is cut into: enough of them for threads and ranks, each long enough for
+ * the product kernels.
+ */
 #include "device/cpu/leaves.h"
 
 #define NN_LEAVES_MOST 16

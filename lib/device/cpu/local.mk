@@ -6,32 +6,32 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/blas.h \
 	lib/device/cpu/conv2d.h \
 	lib/device/cpu/cpu.h \
-	lib/device/cpu/kernel.h \
+	lib/device/cpu/vec/kernel.h \
 	lib/device/cpu/kernels.h \
 	lib/device/cpu/leaf.h \
 	lib/device/cpu/leaves.c \
 	lib/device/cpu/leaves.h \
-	lib/device/cpu/math.h \
+	lib/device/cpu/vec/math.h \
 	lib/device/cpu/open.c \
 	lib/device/cpu/open.h \
 	lib/device/cpu/pooling.h \
-	lib/device/cpu/product.h \
-	lib/device/cpu/product-axis.h \
-	lib/device/cpu/product-dense.h \
-	lib/device/cpu/product-depthwise.h \
-	lib/device/cpu/product-outer.h \
-	lib/device/cpu/product-pack.h \
-	lib/device/cpu/product-shape.c \
-	lib/device/cpu/product-tile.h \
+	lib/device/cpu/product/product.h \
+	lib/device/cpu/product/axis.h \
+	lib/device/cpu/product/dense.h \
+	lib/device/cpu/product/depthwise.h \
+	lib/device/cpu/product/outer.h \
+	lib/device/cpu/product/pack.h \
+	lib/device/cpu/product/shape.c \
+	lib/device/cpu/product/tile.h \
 	lib/device/cpu/softmax.h \
 	lib/device/cpu/split.c \
 	lib/device/cpu/split.h \
 	lib/device/cpu/sum.h \
 	lib/device/cpu/tail.h \
-	lib/device/cpu/vec.h \
-	lib/device/cpu/vec-avx2.h \
-	lib/device/cpu/vec-avx512.h \
-	lib/device/cpu/vec-generic.h \
+	lib/device/cpu/vec/vec.h \
+	lib/device/cpu/vec/avx2.h \
+	lib/device/cpu/vec/avx512.h \
+	lib/device/cpu/vec/generic.h \
 	lib/device/cpu/wisdom.c
 
 NN_CPU_SRC = \
@@ -48,7 +48,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/layernorm.c \
 	lib/device/cpu/leaf.c \
 	lib/device/cpu/loss.c \
-	lib/device/cpu/math.c \
+	lib/device/cpu/vec/math.c \
 	lib/device/cpu/move.c \
 	lib/device/cpu/optimizer.c \
 	lib/device/cpu/pack-rotate.c \
@@ -56,15 +56,15 @@ NN_CPU_SRC = \
 	lib/device/cpu/peak.c \
 	lib/device/cpu/pool2d.c \
 	lib/device/cpu/pooling.c \
-	lib/device/cpu/product-conv-weights.c \
-	lib/device/cpu/product-conv.c \
-	lib/device/cpu/product-dense-input.c \
-	lib/device/cpu/product-dense-weights.c \
-	lib/device/cpu/product-dense.c \
-	lib/device/cpu/product-depthwise-weights.c \
-	lib/device/cpu/product-depthwise.c \
-	lib/device/cpu/product-outer.c \
-	lib/device/cpu/product-tile.c \
+	lib/device/cpu/product/conv-weights.c \
+	lib/device/cpu/product/conv.c \
+	lib/device/cpu/product/dense-input.c \
+	lib/device/cpu/product/dense-weights.c \
+	lib/device/cpu/product/dense.c \
+	lib/device/cpu/product/depthwise-weights.c \
+	lib/device/cpu/product/depthwise.c \
+	lib/device/cpu/product/outer.c \
+	lib/device/cpu/product/tile.c \
 	lib/device/cpu/row-sum.c \
 	lib/device/cpu/softmax.c \
 	lib/device/cpu/sum.c \

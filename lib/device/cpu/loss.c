@@ -1,10 +1,13 @@
-/* Losses and their gradients towards the logits: softmax and sigmoid are part of them, for accuracy
- * and speed. */
+/*
+ * Losses and their gradients towards the logits: softmax and sigmoid are part of them, for accuracy
+ * and speed.
+ */
 #include <string.h>
 #include "device/cpu/kernels.h"
 #include "device/cpu/softmax.h"
 
-/* One position: logits, target numbers (or NULL), gradient (or NULL; may lie where the logits do).
+/*
+ * One position: logits, target numbers (or NULL), gradient (or NULL; may lie where the logits do).
  */
 struct position {
 	const real *x, *target, *weights;
@@ -153,6 +156,7 @@ static void rows_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_loss_call *call = arg;
 	size_t n = call->columns;
+	real scale = call->now ? (real)call->now->scale : 1;
 	(void)thread;
 	for (size_t r = begin; r < end; r++) {
 		struct nn_summer sum = { .n = 0 };
@@ -163,7 +167,7 @@ static void rows_piece(void *arg, size_t begin, size_t end, int thread)
 					call->numbers ? (const real *)call->numbers + q * n : NULL,
 				.weights = call->class_weights,
 				.n = n,
-				.scale = (real)call->scale,
+				.scale = scale,
 				.d = call->dlogits ? (real *)call->dlogits + q * n : NULL,
 			};
 			nn_summer_add(&sum, call->classes ? class_loss(&p, call->classes[q])

@@ -12,8 +12,10 @@ static void copy(const real *from, real *to, size_t n, bool add)
 			{ v_put(to + i, k, v_add(v_get(to + i, k), v_get(from + i, k))); });
 }
 
-/* ---- reshape: the same values; graphs let input and output share memory, then there is nothing to
- * do ---- */
+/*
+ * ---- reshape: the same values; graphs let input and output share memory, then there is nothing to
+ * do ----
+ */
 
 static void reshape_piece(void *arg, size_t begin, size_t end, int thread)
 {
@@ -109,8 +111,10 @@ const struct nn_kernel NN_K(permute) = { .forward = permute_forward, .backward =
 
 /* ---- concat: per row `outer` runs of each input in turn ---- */
 
-/* How often inputs take turns in a row; C,H,W is held H,W,C, so that its dimensions in memory are
- * 1, 2, 0. */
+/*
+ * How often inputs take turns in a row; C,H,W is held H,W,C, so that its dimensions in memory are
+ * 1, 2, 0.
+ */
 static size_t outer(const struct nn_site *site)
 {
 	const struct nn_concat *concat = site->attrs;

@@ -1,5 +1,8 @@
-/* Optimizers as PyTorch 2 computes them, element by element over a run of the flat block; scalars
- * are rounded to the type once. */
+/*
+ * Optimizers as PyTorch 2 computes them, element by element over a run of the flat block; scalars
+ * are rounded to the type once. Moments decay where a gradient is 0 for long (most of an image's
+ * border), and end at NN_CUT.
+ */
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
@@ -7,16 +10,6 @@
 #define NN_ETA_PLUS 1.2
 #define NN_STEP_LEAST 1e-6
 #define NN_STEP_MOST 50
-
-/* beta^step by squaring: no library's pow. */
-static double power(double beta, uint64_t step)
-{
-	double result = 1;
-	for (; step; step >>= 1, beta *= beta)
-		if (step & 1)
-			result *= beta;
-	return result;
-}
 
 static double root(double x)
 {
@@ -31,69 +24,27 @@ struct run {
 	double correction1, correction2;
 };
 
-/*
- * Moments of weights whose inputs are 0 for long become subnormal and stay so; their quotients and
- * roots take twice as long or more on some machines. They are not computed where no bit depends on
- * them.
- */
-
-/* The least |w| that rate * m / b leaves as it is for all subnormal m and b >= eps: that is less
- * than a quarter of w's last place. */
-static real unmoved_from(double rate, double eps)
-{
-	double least = __builtin_fabs(rate) / eps * NN_NORMAL * (8 / NN_EPSILON);
-	return (real)(least > NN_NORMAL ? least : NN_NORMAL);
-}
-
-/* m, or 0 where it does not move w. */
-NN_INLINE vr moving(vr m, vr w, vr unmoved)
-{
-	return v_select(vm_and(v_small(m), v_ge(v_abs(w), unmoved)), v_zero(), m);
-}
-
-/* The lanes in which the root of a subnormal second moment, times scale, is nothing beside eps:
- * all, or none. */
-static vm rootless_for(double scale, double eps)
-{
-	return vm_first(__builtin_sqrt(NN_NORMAL) * scale < eps * (NN_EPSILON / 8) ? VL : 0);
-}
-
-NN_INLINE vr root_of(vr v, vm rootless)
-{
-	return v_sqrt(v_select(vm_and(v_small(v), rootless), v_zero(), v));
-}
-
-/* a * b, in the form that is no slower where it is subnormal. */
-NN_INLINE vr times(vr a, vr b)
-{
-#ifdef NN_ISA_generic
-	return v_mul(a, b);
-#else
-	return v_fma(a, b, v_set((real)-0.0));
-#endif
-}
-
 /* The gradient as the optimizers see it. */
 NN_INLINE vr gradient(const struct run *run, size_t i, size_t k, vr clip, vr decay, vr w)
 {
-	return v_fma(decay, w, times(v_get(run->g + i, k), clip));
+	return v_fma(decay, w, v_mul(v_get(run->g + i, k), clip));
 }
 
 /* sgd, and lars (You et al., 2017): the same, the gradient and its decay times the trust ratio. */
 static void sgd(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay),
-		 rate = v_set((real)-u->lr);
+	const vr clip = v_set((real)u->now->clip), decay = v_set((real)u->weight_decay),
+		 rate = v_set((real)-u->now->lr);
 	const vr momentum = v_set((real)u->momentum),
-		 ratio = v_set(u->kind == NN_LARS ? (real)u->ratio : 1);
+		 ratio = v_set(u->kind == NN_LARS ? (real)*u->ratio : 1);
 	bool nesterov = u->nesterov, keeps = u->momentum != 0 && run->a;
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
 		vr d = v_mul(ratio, gradient(run, i, k, clip, decay, w));
 		if (keeps) {
-			vr m = v_fma(momentum, v_get(run->a + i, k), d);
+			vr m = v_cut(v_fma(momentum, v_get(run->a + i, k), d));
 			v_put(run->a + i, k, m);
 			d = nesterov ? v_fma(momentum, m, d) : m;
 		}
@@ -105,23 +56,22 @@ static void sgd(const struct run *run, size_t begin, size_t end)
 NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay), zero = v_zero();
+	const vr clip = v_set((real)u->now->clip), decay = v_set((real)u->weight_decay),
+		 zero = v_zero();
 	const vr rest1 = v_set((real)(1 - u->beta1)), beta2 = v_set((real)u->beta2),
 		 rest2 = v_set((real)(1 - u->beta2));
 	const vr inverse2 = v_set((real)(1 / root(run->correction2))), eps = v_set((real)u->eps);
-	const vr rate = v_set((real)(-u->lr / run->correction1)),
-		 keep = v_set((real)(1 - u->lr * u->weight_decay));
+	const vr rate = v_set((real)(-u->now->lr / run->correction1)),
+		 keep = v_set((real)(1 - u->now->lr * u->weight_decay));
 	const vr inverse1 = v_set((real)(1 / run->correction1));
-	const vr unmoved = v_set(unmoved_from(u->lr / run->correction1, u->eps));
-	const vm rootless = rootless_for(1 / root(run->correction2), u->eps);
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
 		vr g = gradient(run, i, k, clip, kind == NN_ADAM ? decay : zero, w);
 		vr m = v_get(run->a + i, k);
-		m = v_fma(rest1, v_sub(g, m), m);
-		vr v = v_fma(beta2, v_get(run->b + i, k), times(times(rest2, g), g));
-		vr b = v_fma(root_of(v, rootless), inverse2, eps);
+		m = v_cut(v_fma(rest1, v_sub(g, m), m));
+		vr v = v_cut(v_fma(beta2, v_get(run->b + i, k), v_mul(v_mul(rest2, g), g)));
+		vr b = v_fma(v_sqrt(v), inverse2, eps);
 		v_put(run->a + i, k, m);
 		v_put(run->b + i, k, v);
 		if (kind == NN_ADAMW)
@@ -129,7 +79,7 @@ NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_
 		if (kind == NN_LAMB)
 			v_put(run->direction + i, k, v_fma(decay, w, v_mul(v_div(m, b), inverse1)));
 		else
-			v_put(run->w + i, k, v_fma(rate, v_div(moving(m, w, unmoved), b), w));
+			v_put(run->w + i, k, v_fma(rate, v_div(m, b), w));
 	});
 }
 
@@ -149,7 +99,7 @@ static void lamb_direction(const struct run *run, size_t begin, size_t end)
 /* g is the direction here. */
 static void lamb(const struct run *run, size_t begin, size_t end)
 {
-	const vr rate = v_set((real)(-run->u->lr * run->u->ratio));
+	const vr rate = v_set((real)(-run->u->now->lr * *run->u->ratio));
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		v_put(run->w + i, k, v_fma(rate, v_get(run->g + i, k), v_get(run->w + i, k)));
@@ -159,37 +109,39 @@ static void lamb(const struct run *run, size_t begin, size_t end)
 static void rmsprop(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay),
-		 rate = v_set((real)-u->lr);
+	const vr clip = v_set((real)u->now->clip), decay = v_set((real)u->weight_decay),
+		 rate = v_set((real)-u->now->lr);
 	const vr alpha = v_set((real)u->alpha), rest = v_set((real)(1 - u->alpha)),
 		 eps = v_set((real)u->eps);
 	const vr momentum = v_set((real)u->momentum);
-	const vm rootless = rootless_for(1, u->eps);
 	bool keeps = u->momentum != 0 && run->b;
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
 		vr g = gradient(run, i, k, clip, decay, w);
-		vr v = v_fma(alpha, v_get(run->a + i, k), times(times(rest, g), g));
-		vr d = v_div(g, v_add(root_of(v, rootless), eps));
+		vr v = v_cut(v_fma(alpha, v_get(run->a + i, k), v_mul(v_mul(rest, g), g)));
+		vr d = v_div(g, v_add(v_sqrt(v), eps));
 		v_put(run->a + i, k, v);
 		if (keeps) {
-			d = v_fma(momentum, v_get(run->b + i, k), d);
+			d = v_cut(v_fma(momentum, v_get(run->b + i, k), d));
 			v_put(run->b + i, k, d);
 		}
 		v_put(run->w + i, k, v_fma(rate, d, w));
 	});
 }
 
-/* The step grows while the gradient keeps its sign; where the sign turns, it shrinks and the
- * gradient is forgotten. */
+/*
+ * The step grows while the gradient keeps its sign; where the sign turns, it shrinks and the
+ * gradient is forgotten.
+ */
 static void rprop(const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
-	const vr clip = v_set((real)u->clip), decay = v_set((real)u->weight_decay), zero = v_zero();
+	const vr clip = v_set((real)u->now->clip), decay = v_set((real)u->weight_decay),
+		 zero = v_zero();
 	const vr plus = v_set((real)NN_ETA_PLUS), minus = v_set((real)NN_ETA_MINUS), one = v_set(1);
 	const vr least = v_set((real)NN_STEP_LEAST), most = v_set((real)NN_STEP_MOST),
-		 start = v_set((real)u->lr);
+		 start = v_set((real)u->now->lr);
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
@@ -265,7 +217,7 @@ static void listed_piece(void *arg, size_t begin, size_t end, int thread)
 /* The first of the list that is not before row r. */
 static size_t find_row(const struct nn_row_list *rows, size_t r)
 {
-	size_t low = 0, high = rows->n;
+	size_t low = 0, high = *rows->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (rows->row[middle] < r)
@@ -284,7 +236,7 @@ static void every_piece(void *arg, size_t begin, size_t end, int thread)
 	size_t j = find_row(rows, begin), w = rows->width;
 	(void)thread;
 	for (size_t r = begin; r < end; r++) {
-		size_t next = j < rows->n && rows->row[j] < end ? rows->row[j] : end;
+		size_t next = j < *rows->n && rows->row[j] < end ? rows->row[j] : end;
 		struct run run;
 		for (size_t at = r * w, count; at < next * w; at += count) {
 			count = next * w - at < NN_ZEROS ? next * w - at : NN_ZEROS;
@@ -304,7 +256,7 @@ static void update(const struct nn_update *u,
 		   void *direction)
 {
 	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction,
-			     1 - power(u->beta1, u->step), 1 - power(u->beta2, u->step) },
+			     u->now->correction[0], u->now->correction[1] },
 			   function };
 	if (!u->rows)
 		nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
@@ -312,7 +264,7 @@ static void update(const struct nn_update *u,
 		nn_cpu_split(u->pool, u->n / u->rows->width, 1, 7 * sizeof(real) * u->rows->width,
 			     every_piece, &job);
 	else
-		nn_cpu_split(u->pool, u->rows->n, 1, 7 * sizeof(real) * u->rows->width + 200,
+		nn_cpu_split(u->pool, *u->rows->n, 1, 7 * sizeof(real) * u->rows->width + 200,
 			     listed_piece, &job);
 }
 

@@ -1,9 +1,11 @@
-/* Weights for a convolution's input gradient from the packed ones: taps in descending order, in-
- * and out-channels exchanged. */
-#include "device/cpu/product-axis.h"
-#include "device/cpu/product-depthwise.h"
-#include "device/cpu/product-pack.h"
-#include "device/cpu/vec.h"
+/*
+ * Weights for a convolution's input gradient from the packed ones: taps in descending order, in-
+ * and out-channels exchanged.
+ */
+#include "device/cpu/product/axis.h"
+#include "device/cpu/product/depthwise.h"
+#include "device/cpu/product/pack.h"
+#include "device/cpu/vec/vec.h"
 
 /*
  * Rotated: [group][panel of in-channels][phase row][phase column][kernel row, descending][kernel
@@ -23,8 +25,10 @@ size_t NN_K(conv_rotated)(const struct nn_conv *c)
 	return c->groups * (size_t)(c->h.n * c->w.n) * c->cout * nn_packed_channels(c->cin);
 }
 
-/* to[out-channel][VL in-channels] of one tap; from is the tap's [in-channel][width] of a panel that
- * holds n out-channels. */
+/*
+ * to[out-channel][VL in-channels] of one tap; from is the tap's [in-channel][width] of a panel that
+ * holds n out-channels.
+ */
 static void transpose(const real *from, size_t width, size_t n_in, size_t n_out, real *to,
 		      size_t to_width)
 {

@@ -1,7 +1,9 @@
-/* Packed weights: panels of out-channels, the chain's order inside; from and to the canonical order
- * of files. */
-#include "device/cpu/product-depthwise.h"
-#include "device/cpu/product-pack.h"
+/*
+ * Packed weights: panels of out-channels, the chain's order inside; from and to the canonical order
+ * of files.
+ */
+#include "device/cpu/product/depthwise.h"
+#include "device/cpu/product/pack.h"
 
 size_t NN_K(conv_panels)(const struct nn_conv *c)
 {

@@ -1,8 +1,10 @@
-/* What a core can do: fused multiply-adds in registers alone, the measure of all products; reading
- * alone, that of memory. */
+/*
+ * What a core can do: fused multiply-adds in registers alone, the measure of all products; reading
+ * alone, that of memory.
+ */
 #include "device/cpu/kernels.h"
-#include "device/cpu/product.h"
-#include "device/cpu/vec.h"
+#include "device/cpu/product/product.h"
+#include "device/cpu/vec/vec.h"
 
 #define CHAINS 12 /* more than latency times units of any core, fewer than registers */
 
@@ -27,8 +29,10 @@ double NN_K(fma_peak)(size_t n)
 	return (double)n * CHAINS * VL * 2;
 }
 
-/* Additions would take longer than loads do from the first cache: a register is added to once for
- * two loads. */
+/*
+ * Additions would take longer than loads do from the first cache: a register is added to once for
+ * two loads.
+ */
 double NN_K(read_peak)(const void *memory, size_t bytes)
 {
 	const real *p = memory;

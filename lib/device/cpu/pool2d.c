@@ -39,8 +39,8 @@ static void max_piece(void *arg, size_t begin, size_t end, int thread)
 	(void)thread;
 	for (size_t r = begin; r < end; r++)
 		NN_K(max_pool)
-		(&p, row_x(call, r), row_of(call->y, call, r),
-		 call->saved ? (char *)call->saved + r * places : NULL);
+	(&p, row_x(call, r), row_of(call->y, call, r),
+	 call->saved ? (char *)call->saved + r * places : NULL);
 }
 
 static void max_back_piece(void *arg, size_t begin, size_t end, int thread)
@@ -51,8 +51,8 @@ static void max_back_piece(void *arg, size_t begin, size_t end, int thread)
 	(void)thread;
 	for (size_t r = begin; r < end; r++)
 		NN_K(max_pool_back)
-		(&p, row_of(call->dy, call, r), (const char *)call->saved + r * places,
-		 row_dx(call, r), call->dx_add[0]);
+	(&p, row_of(call->dy, call, r), (const char *)call->saved + r * places, row_dx(call, r),
+	 call->dx_add[0]);
 }
 
 static void mean_piece(void *arg, size_t begin, size_t end, int thread)
@@ -71,7 +71,7 @@ static void mean_back_piece(void *arg, size_t begin, size_t end, int thread)
 	(void)thread;
 	for (size_t r = begin; r < end; r++)
 		NN_K(mean_pool_back)
-		(&p, row_of(call->dy, call, r), row_dx(call, r), call->dx_add[0]);
+	(&p, row_of(call->dy, call, r), row_dx(call, r), call->dx_add[0]);
 }
 
 static size_t max_saved(const struct nn_site *site, size_t max_rows)

@@ -2,9 +2,8 @@
 #include <string.h>
 #include "device/cpu/pooling.h"
 
-#define NN_CHUNK \
-	1024 /* channels, or channels of neighbouring pixels, whose places are kept as integers of \
-		full size */
+/* channels, or channels of neighbouring pixels, whose places are kept as integers of full size */
+#define NN_CHUNK 1024
 
 struct window {
 	long h0, h1, w0, w1; /* taps inside the image */

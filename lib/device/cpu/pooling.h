@@ -24,7 +24,8 @@ static inline struct nn_pooling nn_pooling_of(const struct nn_window *window, si
 	return p;
 }
 
-/* Bytes that one sample's places of maxima take: a byte each, or four for windows of more than 256.
+/*
+ * Bytes that one sample's places of maxima take: a byte each, or four for windows of more than 256.
  */
 static inline size_t nn_pooling_places(const struct nn_pooling *p)
 {

@@ -1,5 +1,10 @@
-/* Entries of a table's gradient summed by row: sorted by row, in which they keep their order, then
- * each row on its own. */
+/*
+ * Entries of a table's gradient summed by row: sorted by row, in which they keep their order, then
+ * each row on its own.
+ *
+ * The sums are the bytes of a dense gradient, since chains begin at +0 and a row that is not
+ * listed adds nothing.
+ */
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
@@ -15,8 +20,10 @@ struct summing {
 	const uint32_t *begin; /* [sums->n + 1] where the entries of a sum begin in order */
 };
 
-/* Least significant digits first: stable (Knuth, The Art of Computer Programming 3, 5.2.5). The
- * result is in a or b. */
+/*
+ * Least significant digits first: stable (Knuth, The Art of Computer Programming 3, 5.2.5). The
+ * result is in a or b.
+ */
 static key *sort(key *a, key *b, size_t n, uint32_t most)
 {
 	for (int shift = 0; shift < 32 && most >> shift; shift += NN_DIGIT) {
@@ -55,21 +62,24 @@ static void find_sums(const struct nn_row_sum *sum, const key *order, size_t n, 
 {
 	const struct nn_row_list *from = sum->entries;
 	struct nn_row_list *to = sum->sums;
-	to->n = 0;
+	size_t sums = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t row = (uint32_t)(order[i] >> 32), leaf = from->leaf[(uint32_t)order[i]];
-		if (i > 0 && row == to->row[to->n - 1] &&
+		if (i > 0 && row == to->row[sums - 1] &&
 		    are_added(sum, from->leaf[(uint32_t)order[i - 1]], leaf))
 			continue;
-		begin[to->n] = (uint32_t)i;
-		to->row[to->n] = row;
-		to->leaf[to->n++] = leaf;
+		begin[sums] = (uint32_t)i;
+		to->row[sums] = row;
+		to->leaf[sums++] = leaf;
 	}
-	begin[to->n] = (uint32_t)n;
+	begin[sums] = (uint32_t)n;
+	*to->n = sums;
 }
 
-/* k lanes of a sum: chains of leaves on a stack, where two meet as soon as nothing between them can
- * come. */
+/*
+ * k lanes of a sum: chains of leaves on a stack, where two meet as soon as nothing between them can
+ * come.
+ */
 NN_INLINE vr sum_lanes(const struct summing *s, size_t begin, size_t end, size_t lane, size_t k)
 {
 	const struct nn_row_list *from = s->sum->entries;
@@ -109,11 +119,11 @@ static void sum_piece(void *arg, size_t first, size_t last, int thread)
 void NN_K(sum_rows)(const struct nn_row_sum *sum)
 {
 	const struct nn_row_list *from = sum->entries;
-	key *a = sum->work, *b = a + from->n;
-	uint32_t *begin = (uint32_t *)(b + from->n), most = 0;
+	key *a = sum->work, *b = a + *from->n;
+	uint32_t *begin = (uint32_t *)(b + *from->n), most = 0;
 	struct summing s = { sum, a, begin };
 	size_t n = 0;
-	for (size_t i = 0; i < from->n; i++) {
+	for (size_t i = 0; i < *from->n; i++) {
 		if (from->row[i] == NN_LIST_NO_ROW)
 			continue;
 		most = from->row[i] > most ? from->row[i] : most;
@@ -121,5 +131,5 @@ void NN_K(sum_rows)(const struct nn_row_sum *sum)
 	}
 	s.order = sort(a, b, n, most);
 	find_sums(sum, s.order, n, begin);
-	nn_cpu_split(sum->pool, sum->sums->n, 1, 4 * from->width * sizeof(real), sum_piece, &s);
+	nn_cpu_split(sum->pool, *sum->sums->n, 1, 4 * from->width * sizeof(real), sum_piece, &s);
 }

@@ -14,8 +14,10 @@ static void softmax_row(const real *x, real *y, size_t n)
 	NN_EACH(i, k, n, { v_put(y + i, k, v_div(v_get(y + i, k), sum)); });
 }
 
-/* x - largest - log(sum), the last two subtracted one after the other; y may be x, so the sum keeps
- * nothing */
+/*
+ * x - largest - log(sum), the last two subtracted one after the other; y may be x, so the sum keeps
+ * nothing
+ */
 struct shifted {
 	const real *x;
 	real largest;

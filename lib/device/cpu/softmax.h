@@ -2,11 +2,13 @@
 #ifndef NN_DEVICE_CPU_SOFTMAX_H
 #define NN_DEVICE_CPU_SOFTMAX_H
 
-#include "device/cpu/math.h"
+#include "device/cpu/vec/math.h"
 #include "device/cpu/sum.h"
 
-/* The largest of n > 0 numbers; whichever order, the same (-0 and 0 are the same to softmax, NaN
- * shows in the sum). */
+/*
+ * The largest of n > 0 numbers; whichever order, the same (-0 and 0 are the same to softmax, NaN
+ * shows in the sum).
+ */
 NN_INLINE real v_largest(const real *x, size_t n)
 {
 	vr most = v_set((real)-__builtin_inff());
@@ -29,8 +31,10 @@ NN_INLINE real v_exp_sum(const real *x, real *y, size_t n, real largest)
 	return v_sum(v_term_value, &pair, n);
 }
 
-/* The same of n <= VL numbers, which stay in a register: a masked store would have to arrive before
- * it can be read again. */
+/*
+ * The same of n <= VL numbers, which stay in a register: a masked store would have to arrive before
+ * it can be read again.
+ */
 NN_INLINE vr v_exp_sum_one(const real *x, size_t n, real largest, real *sum)
 {
 	vr partial[NN_SUM_VECTORS], e = v_exp(v_sub(v_load_n(x, n), v_set(largest)));

@@ -1,9 +1,8 @@
 /* Work cut into pieces large enough to be worth a thread's while. */
 #include "device/cpu/split.h"
 
-#define NN_LEAST \
-	196608 /* bytes that a thread goes through in the microsecond it takes to wake the others \
-		*/
+/* bytes that a thread goes through in the microsecond it takes to wake the others */
+#define NN_LEAST 196608
 #define NN_GRAIN 32768  /* bytes of memory a piece goes through at least */
 #define NN_PER_THREAD 4 /* pieces for each thread at most: the late ones even out */
 

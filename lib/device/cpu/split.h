@@ -12,7 +12,8 @@
 void nn_cpu_split(struct nn_pool *pool, size_t n, size_t unit, size_t bytes,
 		  void (*run)(void *arg, size_t begin, size_t end, int thread), void *arg);
 
-/* As nn_pool_run, in the caller's thread alone where all pieces together go through too few bytes.
+/*
+ * As nn_pool_run, in the caller's thread alone where all pieces together go through too few bytes.
  */
 void nn_cpu_pieces(struct nn_pool *pool, size_t pieces, size_t bytes,
 		   void (*run)(void *arg, size_t i, int thread), void *arg);

@@ -2,14 +2,16 @@
 #include "device/cpu/sum.h"
 #include "device/cpu/kernels.h"
 
-double NN_K(sum)(const void *values, size_t n)
+void NN_K(sum)(struct nn_queue *queue, const void *values, size_t n, double *result)
 {
 	struct nn_sum_pair pair = { values, values };
-	return (double)v_sum(v_term_value, &pair, n);
+	(void)queue;
+	*result = (double)v_sum(v_term_value, &pair, n);
 }
 
-double NN_K(sum_squares)(const void *values, size_t n)
+void NN_K(sum_squares)(struct nn_queue *queue, const void *values, size_t n, double *result)
 {
 	struct nn_sum_pair pair = { values, values };
-	return (double)v_sum(v_term_product, &pair, n);
+	(void)queue;
+	*result = (double)v_sum(v_term_product, &pair, n);
 }

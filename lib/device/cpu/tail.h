@@ -3,7 +3,7 @@
 #define NN_DEVICE_CPU_TAIL_H
 
 #include "device/cpu/activation.h"
-#include "device/cpu/product.h"
+#include "device/cpu/product/product.h"
 
 /* residual: where the piece begins, or NULL. */
 static inline struct nn_tail nn_tail_of(const struct nn_epilogue *epilogue, const void *bias,

@@ -11,8 +11,10 @@
 
 static _Atomic(const struct nn_blas *) blas;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Lines "KEY<tab>o" (openblas) or u (ours) that this process goes by, whatever the file says later:
- * weights are packed by them. */
+/*
+ * Lines "KEY<tab>o" (openblas) or u (ours) that this process goes by, whatever the file says later:
+ * weights are packed by them.
+ */
 static struct nn_text known;
 
 const struct nn_blas *nn_cpu_blas(void)

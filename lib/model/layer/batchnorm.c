@@ -1,5 +1,7 @@
-/* batchnorm: each channel is brought to mean 0 and variance 1 over a group of rows, then scaled and
- * shifted. */
+/*
+ * batchnorm: each channel is brought to mean 0 and variance 1 over a group of rows, then scaled and
+ * shifted.
+ */
 #include "model/layer.h"
 
 static const struct nn_layer_arg args[] = {

@@ -1,5 +1,7 @@
-/* conv2d: a small window slides over an image; every output channel is a weighted sum of what it
- * sees. */
+/*
+ * conv2d: a small window slides over an image; every output channel is a weighted sum of what it
+ * sees.
+ */
 #include "model/layer.h"
 #include "model/initial.h"
 

@@ -67,7 +67,7 @@ const struct nn_layer nn_layer_embedding = {
 	.more = "Its input is an input line, whose columns then are categories: nn-data(5) says "
 		"how values become numbers from 0. Several "
 		"columns share the table, each with rows of its own; flatten behind it makes one "
-		"vector of them. A number that is no row, "
+		"vector of them. A number that is not a row, "
 		"as of a value that training never had, is zeros. Parameter: weight [rows,SIZE].\n"
 		"A gradient is kept for the rows that a batch has, whatever the size of the table. "
 		"With sparse=no (the default) the "

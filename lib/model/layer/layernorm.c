@@ -1,5 +1,7 @@
-/* layernorm: the last dimension of each row is brought to mean 0 and variance 1, then scaled and
- * shifted. */
+/*
+ * layernorm: the last dimension of each row is brought to mean 0 and variance 1, then scaled and
+ * shifted.
+ */
 #include "model/layer.h"
 
 static const struct nn_layer_arg args[] = { { .name = "eps",

@@ -1,5 +1,7 @@
-/* softmax and log-softmax: values that add up to 1, over the channels of an image or the last
- * dimension. */
+/*
+ * softmax and log-softmax: values that add up to 1, over the channels of an image or the last
+ * dimension.
+ */
 #include "model/layer.h"
 
 #define MORE \

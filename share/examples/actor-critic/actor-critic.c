@@ -2,10 +2,12 @@
  * Actor-critic on cart-pole, as a worker among several, or as the process that keeps the parameters
  * for workers that wait for nobody.
  *
- * usage: actor-critic sync RANK N UPDATES     frames to standard output, sums from standard input
- * (nn-allreduce --stream --op=sum) actor-critic async RANK N            frames to standard output,
- * parameters from standard input actor-critic parameters N UPDATES FILE...     frames from standard
- * input, parameters to FILE of each rank
+ * usage: actor-critic sync RANK N UPDATES frames to standard output, sums from standard input
+ * (nn-allreduce --stream --op=sum)
+ *   actor-critic async RANK N                  frames to standard output, parameters from standard
+ *                                              input
+ *   actor-critic parameters N UPDATES FILE...  frames from standard input, parameters to FILE of
+ *                                              each rank
  *
  * A frame is an .npy array of float64. A worker plays its share of EPISODES episodes and sends the
  * gradient: of the policy, whose probability of pushing right is the logistic function of W.s, and
@@ -131,8 +133,10 @@ static void play(const double *p, uint64_t number, double frame[FRAME])
 	features(z[n], f[n]);
 	memset(frame, 0, FRAME * sizeof *frame);
 	for (int t = n - 1; t >= 0; t--) {
-		/* what came more than the critic expected, of this step and, less and less, of the
-		 * later ones; a fall ends all rewards */
+		/*
+		 * what came more than the critic expected, of this step and, less and less, of the
+		 * later ones; a fall ends all rewards
+		 */
 		double next = t + 1 < n || stands ? value(p, f[t + 1]) : 0;
 
 		advantage = 1 + GAMMA * next - value(p, f[t]) + GAMMA * LAMBDA * advantage;
@@ -217,8 +221,10 @@ static int sync_worker(uint64_t rank, uint64_t n, uint64_t updates)
 	return 0;
 }
 
-/* It goes on with parameters that others may have moved meanwhile, until nobody takes its frames
- * any more. */
+/*
+ * It goes on with parameters that others may have moved meanwhile, until nobody takes its frames
+ * any more.
+ */
 static int async_worker(uint64_t rank, uint64_t n)
 {
 	double p[FRAME] = { 0 }, frame[FRAME];
@@ -233,7 +239,8 @@ static int async_worker(uint64_t rank, uint64_t n)
 	}
 }
 
-/* Every frame is an update of its own, as it comes; its rank gets the parameters and nobody waits.
+/*
+ * Every frame is an update of its own, as it comes; its rank gets the parameters and nobody waits.
  */
 static int keep_parameters(uint64_t n, uint64_t updates, char **files)
 {

@@ -1,0 +1,228 @@
+/* Opening a model to measure it, and what can be told of it without running it. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "bench/model.h"
+#include "data/data.h"
+#include "file/json.h"
+
+/* ---- text or a file ---- */
+
+/* There is no -m here: its place in messages is MODEL, and an unknown file is its own place. */
+static int rename_place(struct nn_error *err)
+{
+	char text[sizeof err->text];
+
+	if (!err || strncmp(err->text, "-m:", 3) != 0)
+		return -1;
+	snprintf(text, sizeof text, "%s%s", err->text[3] == ' ' ? "" : "MODEL",
+		 err->text + (err->text[3] == ' ' ? 4 : 2));
+	memcpy(err->text, text, sizeof text);
+	return -1;
+}
+
+static int check_text(const struct nn_bench_model *s, enum nn_code code, struct nn_error *err)
+{
+	for (size_t i = 0; i < nn_net_n_inputs(s->text); i++)
+		if (!nn_net_input(s->text, i)->shaped)
+			return nn_fail(err, code,
+				       "%s: the shape of the samples is not given; begin with an "
+				       "input line, such as "
+				       "'input 784'",
+				       code == NN_EUSAGE ? "MODEL" : s->name);
+	for (size_t i = 0; i < nn_net_n_outputs(s->text); i++)
+		if (nn_net_output(s->text, i)->open)
+			return nn_fail(err, code,
+				       "%s: the size of an output is '?'; nn-bench has no data "
+				       "that say it, write a number",
+				       code == NN_EUSAGE ? "MODEL" : s->name);
+	return 0;
+}
+
+static int open_net(struct nn_bench_model *s, const char *operand, struct nn_error *err)
+{
+	struct stat status;
+	enum nn_code code = access(operand, F_OK) == 0 ? NN_EFAIL : NN_EUSAGE;
+
+	if (nn_net_open(&s->text, &s->file, operand, err) < 0)
+		return rename_place(err);
+	if (s->text &&
+	    (check_text(s, code, err) < 0 || nn_net_resolve(s->text, NULL, NULL, err) < 0))
+		return rename_place(err);
+	s->net = s->file ? s->file->net : s->text;
+	s->program = nn_net_program(s->net);
+	if (s->file && stat(operand, &status) == 0 && S_ISREG(status.st_mode))
+		s->path = operand;
+	return 0;
+}
+
+/* ---- what nn.train says ---- */
+
+static int find_optimizer(const char *name)
+{
+	for (int i = 0; name && nn_optimizer_names[i]; i++)
+		if (strcmp(nn_optimizer_names[i], name) == 0)
+			return i;
+	return NN_ADAM;
+}
+
+static int take_train(struct nn_bench_model *s, int *loss, struct nn_error *err)
+{
+	struct nn_json *train;
+	const char *name;
+
+	*loss = -1;
+	s->batch = 64;
+	s->optimizer.kind = NN_ADAM;
+	if (!s->file || !s->file->train_json)
+		return 0;
+	train = nn_json_parse(s->file->train_json, strlen(s->file->train_json), err);
+	if (!train)
+		return nn_fail_at(err, "%s: nn.train", s->name);
+	if (nn_json_number(nn_json_get(train, "batch")) >= 1)
+		s->batch = (size_t)nn_json_number(nn_json_get(train, "batch"));
+	s->optimizer.kind = (enum nn_optimizer_kind)find_optimizer(
+		nn_json_string(nn_json_get(train, "optimizer"), NULL));
+	s->optimizer.momentum = nn_json_number(nn_json_get(train, "momentum"));
+	s->optimizer.weight_decay = nn_json_number(nn_json_get(train, "weight-decay"));
+	s->optimizer.clip_norm = nn_json_number(nn_json_get(train, "clip-norm"));
+	name = nn_json_string(nn_json_get(train, "loss"), NULL);
+	*loss = name ? nn_loss_find(name) : -1;
+	nn_json_free(train);
+	return 0;
+}
+
+/* Classes are the channels of C,H,W, else the last dimension. */
+static int take_targets(struct nn_bench_model *s, int loss, struct nn_error *err)
+{
+	size_t n = (size_t)s->program->n_outputs;
+
+	s->losses = nn_alloc(n, sizeof *s->losses, err);
+	s->weights = nn_alloc(n, sizeof *s->weights, err);
+	s->targets = nn_alloc(n, sizeof *s->targets, err);
+	if (!s->losses || !s->weights || !s->targets)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const struct nn_shape *shape =
+			&s->program->values[s->program->outputs[i].value].shape;
+		size_t values = nn_shape_count(shape), columns = nn_shape_columns(shape);
+
+		s->losses[i] = (struct nn_loss_spec){ .ignore = -1 };
+		s->losses[i].kind = loss >= 0 && n == 1 ? (enum nn_loss_kind)loss
+				    : columns > 1       ? NN_LOSS_CROSS_ENTROPY
+							: NN_LOSS_MSE;
+		s->weights[i] = nn_net_output(s->net, i)->weight;
+		s->targets[i].classes = s->losses[i].kind == NN_LOSS_CROSS_ENTROPY ? columns : 0;
+		s->targets[i].size = s->targets[i].classes ? values / columns : values;
+	}
+	return 0;
+}
+
+/* ---- parameters ---- */
+
+/* Two copies at least: as files have them, and packed for the kernels. */
+static int take_params(struct nn_bench_model *s, uint64_t seed, struct nn_error *err)
+{
+	double bytes = 2.0 * (double)nn_program_parameters(s->program, false) *
+		       (double)nn_dtype_size(s->dtype),
+	       available = (double)nn_memory_available();
+
+	if (bytes > available)
+		return nn_fail(err, NN_ENOMEM,
+			       "%s: its parameters alone need %.0f bytes, %.0f are available",
+			       s->name, bytes, available);
+	s->params = nn_params_new(s->program, s->dtype, err);
+	if (!s->params)
+		return -1;
+	return s->file ? nn_model_file_params(s->file, s->dtype, s->params, err)
+		       : nn_net_init(s->net, seed, s->dtype, s->params, err);
+}
+
+static int open_subject(struct nn_bench_model *s, int precision, uint64_t seed,
+			struct nn_error *err)
+{
+	int loss;
+
+	if (open_net(s, s->name, err) < 0)
+		return -1;
+	s->dtype = precision ? (enum nn_dtype)(precision - 1) : s->file ? s->file->dtype : NN_F32;
+	if (take_train(s, &loss, err) < 0 || take_targets(s, loss, err) < 0)
+		return -1;
+	return take_params(s, seed, err);
+}
+
+int nn_bench_model_open(struct nn_bench_model **subject, const char *operand, int precision,
+			uint64_t seed, struct nn_error *err)
+{
+	struct nn_bench_model *s = nn_alloc(1, sizeof *s, err);
+
+	if (!s)
+		return -1;
+	s->name = operand;
+	if (open_subject(s, precision, seed, err) < 0) {
+		nn_bench_model_free(s);
+		return -1;
+	}
+	*subject = s;
+	return 0;
+}
+
+void nn_bench_model_free(struct nn_bench_model *s)
+{
+	if (!s)
+		return;
+	nn_free(s->params);
+	nn_free(s->losses);
+	nn_free(s->weights);
+	nn_free(s->targets);
+	nn_net_free(s->text);
+	nn_model_file_free(s->file);
+	nn_free(s);
+}
+
+/* ---- figures ---- */
+
+/*
+ * Backward does what forward does once for its input and, where there are weights, once for them;
+ * an input of the net has no gradient.
+ */
+double nn_bench_model_flops(const struct nn_bench_model *s, bool training)
+{
+	double sum = 0;
+
+	for (int i = 0; i < s->program->n_nodes; i++) {
+		const struct nn_node *node = &s->program->nodes[i];
+		bool first = false;
+
+		for (int k = 0; k < s->program->n_inputs; k++)
+			first |= node->in[0] == s->program->inputs[k];
+		sum += (double)node->flops * (training ? 1 + !first + (node->n_params > 0) : 1);
+	}
+	return sum;
+}
+
+size_t nn_bench_model_parameters(const struct nn_bench_model *s)
+{
+	return nn_program_parameters(s->program, true);
+}
+
+size_t nn_bench_model_input_bytes(const struct nn_bench_model *s)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < s->program->n_inputs; i++)
+		n += nn_shape_count(&s->program->values[s->program->inputs[i]].shape);
+	return n * nn_dtype_size(s->dtype);
+}
+
+size_t nn_bench_model_output_bytes(const struct nn_bench_model *s)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < s->program->n_outputs; i++)
+		n += nn_shape_count(&s->program->values[s->program->outputs[i].value].shape);
+	return n * nn_dtype_size(s->dtype);
+}

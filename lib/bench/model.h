@@ -1,0 +1,48 @@
+/* The model that is measured: text or a file, resolved, with values for its parameters. */
+#ifndef NN_BENCH_MODEL_H
+#define NN_BENCH_MODEL_H
+
+#include "device/device.h"
+#include "model/model.h"
+#include "predict/metrics.h"
+#include "step/optimizer.h"
+
+struct nn_bench_model {
+	const char *name; /* the operand */
+	const char *path; /* of a model file that can be opened again; NULL */
+	const struct nn_net *net;
+	const struct nn_program *program;
+	enum nn_dtype dtype;
+	void **params; /* canonical, of dtype: the file's, or initial values by the seed */
+	size_t batch;  /* of nn.train; 64 without */
+	struct nn_optimizer_options optimizer;
+	struct nn_loss_spec
+		*losses; /* [n_outputs]; of text: cross-entropy, for an output of one number mse */
+	double *weights; /* [n_outputs] of the losses */
+	struct nn_made_target *targets; /* [n_outputs] what random targets look like */
+
+	struct nn_model_file *file; /* owned: one of the two */
+	struct nn_net *text;
+};
+
+/*
+ * The operand of nn-bench's verbs. Text needs `input` lines and numbers for `?`. precision: 0 as
+ * the model, else 1 + enum nn_dtype. Errors of inline text are NN_EUSAGE and begin "MODEL:LINE: ";
+ * a model whose parameters do not fit is NN_ENOMEM.
+ */
+int nn_bench_model_open(struct nn_bench_model **subject, const char *operand, int precision,
+			uint64_t seed, struct nn_error *err);
+void nn_bench_model_free(struct nn_bench_model *subject);
+
+/*
+ * Floating-point operations of a row: forward, or with the gradients of what learns; a product and
+ * a sum are two.
+ */
+double nn_bench_model_flops(const struct nn_bench_model *subject, bool training);
+/* Parameters that are trained. */
+size_t nn_bench_model_parameters(const struct nn_bench_model *subject);
+/* Bytes of a row of input as the device takes it, of all outputs. */
+size_t nn_bench_model_input_bytes(const struct nn_bench_model *subject);
+size_t nn_bench_model_output_bytes(const struct nn_bench_model *subject);
+
+#endif

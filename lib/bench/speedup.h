@@ -1,0 +1,48 @@
+/*
+ * How many times as fast one way of doing something is as another: both measured in turns, both
+ * verified.
+ */
+#ifndef NN_BENCH_SPEEDUP_H
+#define NN_BENCH_SPEEDUP_H
+
+#include "bench/padding.h"
+#include "bench/trial.h"
+
+#define NN_GAIN_CHECK 32
+
+struct nn_speedup {
+	/* per row, and between what the intervals of both leave that; NAN: not measured */
+	double times, low, high;
+	bool wrong; /* one of them computes something else: then it is not measured */
+	char check[NN_GAIN_CHECK]; /* "ok", or by how much; "": there was nothing to compare with */
+};
+
+/* A way to run a model. */
+struct nn_alternative {
+	const struct nn_bench_model *subject;
+	const struct nn_device *device;
+	int threads;
+	size_t batch;
+};
+
+/*
+ * The second way against the first. Not measured, with a note that begins with rule, where it does
+ * not fit or time does not suffice.
+ */
+int nn_speedup_models(struct nn_bench *bench, const char *rule, enum nn_bench_mode mode,
+		      const struct nn_alternative ways[2], struct nn_speedup *gain,
+		      struct nn_error *err);
+/* The second product against the first, forward, as wholes. */
+int nn_speedup_products(struct nn_bench *bench, const char *rule, const struct nn_device *device,
+			const struct nn_product products[2], struct nn_speedup *gain,
+			struct nn_error *err);
+
+/*
+ * Are the gains that a rule promises there? "holds": all; "does not hold": none; "depends", on
+ * which or on chance.
+ */
+const char *nn_speedup_verdict(const struct nn_speedup *gains, int n);
+/* What column check says of all of them; NULL: nothing. */
+const char *nn_speedup_check(const struct nn_speedup *gains, int n);
+
+#endif

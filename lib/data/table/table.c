@@ -1,0 +1,199 @@
+/* Opening a table: is there a header, which columns are there. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/data.h"
+#include "data/table/table.h"
+
+bool nn_meant_as_number(const char *text, size_t n)
+{
+	static const char *const others[] = { "nan", "inf", "infinity" };
+	double value = 0;
+
+	while (n && *text == ' ')
+		text++, n--;
+	while (n && text[n - 1] == ' ')
+		n--;
+	if (nn_parse_f64(text, n, &value) || value != 0) /* an overflow is a number too */
+		return true;
+	if (n && (text[0] == '+' || text[0] == '-'))
+		text++, n--;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strlen(others[i]) == n && strncasecmp(others[i], text, n) == 0)
+			return true;
+	return false;
+}
+
+static int take_names(struct nn_table *t, const struct nn_field *fields, struct nn_error *err)
+{
+	t->column_of = nn_alloc(t->width, sizeof *t->column_of, err);
+	if (!t->column_of || nn_words_new(&t->names, false, err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->width; i++) {
+		size_t before = nn_words_count(t->names);
+		int32_t id = nn_words_add(t->names, fields[i].text, fields[i].length, err);
+
+		t->columns[i].name =
+			id < 0 ? NULL : nn_strndup(fields[i].text, fields[i].length, err);
+		if (!t->columns[i].name)
+			return -1;
+		if (nn_words_count(t->names) > before)
+			t->column_of[id] = i;
+		else
+			t->columns[t->column_of[id]].twice = true;
+	}
+	return 0;
+}
+
+int nn_table_open(struct nn_table *t, struct nn_input *input, int header, enum nn_dtype dtype,
+		  struct nn_error *err)
+{
+	const struct nn_field *fields;
+	int status;
+
+	*t = (struct nn_table){ .dtype = dtype };
+	nn_csv_init(&t->csv, input);
+	status = nn_csv_next(&t->csv, &t->first, err);
+	t->empty = status == 0;
+	if (status != 1)
+		return t->empty ? 0 : -1;
+	if (nn_csv_split(&t->csv, &t->first, &fields, &t->width, err) < 0)
+		return -1;
+	t->header = header == NN_HEADER_YES;
+	for (size_t i = 0; header == NN_HEADER_AUTO && i < t->width; i++)
+		t->header |=
+			fields[i].length && !nn_meant_as_number(fields[i].text, fields[i].length);
+	t->columns = nn_alloc(t->width, sizeof *t->columns, err);
+	if (!t->columns)
+		return -1;
+	t->first_waits = !t->header;
+	return t->header ? take_names(t, fields, err) : 0;
+}
+
+void nn_table_close(struct nn_table *t)
+{
+	for (size_t i = 0; t->columns && i < t->width; i++)
+		nn_free(t->columns[i].name);
+	nn_free(t->columns);
+	for (size_t i = 0; i < t->n_hashes; i++)
+		nn_free(t->hashes[i].columns);
+	nn_free(t->hashes);
+	nn_free(t->column_of);
+	nn_words_free(t->names);
+	nn_csv_fini(&t->csv);
+	*t = (struct nn_table){ 0 };
+}
+
+int nn_table_find(const struct nn_table *t, const char *name, size_t n, size_t *column,
+		  struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+	uint64_t number;
+	int32_t id;
+
+	*column = t->width;
+	if (!t->header) {
+		if (nn_parse_u64(name, n, &number) && number >= 1 && number <= t->width)
+			*column = number - 1;
+		return 0;
+	}
+	id = nn_words_find(t->names, name, n);
+	if (id < 0)
+		return 0;
+	*column = t->column_of[id];
+	if (t->columns[*column].twice)
+		return nn_fail(err, NN_EFORMAT, "%s: column \"%s\" occurs twice",
+			       nn_input_name(t->csv.input), nn_quote(quoted, name, n));
+	return 0;
+}
+
+const char *nn_table_column_name(const struct nn_table *t, size_t column, char buffer[NN_QUOTED])
+{
+	const char *name = t->columns[column].name;
+	char quoted[NN_QUOTED];
+
+	if (name)
+		snprintf(buffer, NN_QUOTED, "column \"%.180s\"",
+			 nn_quote(quoted, name, strlen(name)));
+	else
+		snprintf(buffer, NN_QUOTED, "column %zu", column + 1);
+	return buffer;
+}
+
+void nn_table_names(const struct nn_table *t, char *text, size_t size)
+{
+	size_t at = 0, i;
+
+	text[0] = '\0';
+	for (i = 0; t->header && i < t->width; i++) {
+		char quoted[NN_QUOTED];
+		const char *name = nn_quote(quoted, t->columns[i].name, strlen(t->columns[i].name));
+
+		if (at + strlen(name) + 20 > size)
+			break;
+		at += (size_t)sprintf(text + at, "%s%s", i ? ", " : "", name);
+	}
+	if (!t->header)
+		snprintf(text, size, "1 to %zu", t->width);
+	else if (i < t->width)
+		snprintf(text + at, size - at, ", ...");
+}
+
+static const char *next_name(const void *arg, size_t i)
+{
+	const struct nn_table *t = arg;
+
+	return i < t->width ? t->columns[i].name : NULL;
+}
+
+const char *nn_table_instead(const struct nn_table *t, const char *name, size_t n,
+			     char text[NN_TABLE_INSTEAD])
+{
+	char quoted[NN_QUOTED], copy[64], names[200];
+	const char *near;
+
+	snprintf(copy, sizeof copy, "%.*s", (int)(n < 60 ? n : 60), name);
+	near = t->header ? nn_did_you_mean(copy, next_name, t) : NULL;
+	if (near) {
+		snprintf(text, NN_TABLE_INSTEAD, "; did you mean %.150s?",
+			 nn_quote(quoted, near, strlen(near)));
+	} else {
+		nn_table_names(t, names, sizeof names);
+		snprintf(text, NN_TABLE_INSTEAD, "; its columns: %s", names);
+	}
+	return text;
+}
+
+int nn_table_no_column(const struct nn_table *t, const char *what, const struct nn_field *name,
+		       struct nn_error *err)
+{
+	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
+
+	nn_quote(quoted, name->text, name->length);
+	nn_table_instead(t, name->text, name->length, instead);
+	/* an option is a place, a key of the model's text is not */
+	return strncmp(what, "--", 2) == 0
+		       ? nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, quoted,
+				 nn_input_name(t->csv.input), instead)
+		       : nn_fail(err, NN_EFORMAT, "%s: no such column as in %s=%s%s",
+				 nn_input_name(t->csv.input), what, quoted, instead);
+}
+
+int nn_table_name_column(const struct nn_table *t, size_t column, char **name, size_t *position,
+			 struct nn_error *err)
+{
+	if (!t->header) {
+		*position = column + 1;
+		return 0;
+	}
+	*name = nn_strdup(t->columns[column].name, err);
+	return *name ? 0 : -1;
+}
+
+int nn_table_ready(struct nn_table *t, struct nn_error *err)
+{
+	return t->first_waits ? 1 : nn_csv_ready(&t->csv, err);
+}

@@ -1,0 +1,137 @@
+/*
+ * Tables: the columns of a CSV or TSV file given a meaning, and their records as rows of numbers.
+ */
+#ifndef NN_DATA_TABLE_H
+#define NN_DATA_TABLE_H
+
+#include "base/pool.h"
+#include "base/shape.h"
+#include "data/table/csv.h"
+#include "data/table/words.h"
+
+enum nn_cell {
+	NN_CELL_SKIP, /* nobody asked for it */
+	NN_CELL_OPEN, /* number or text: the first field that is not empty decides */
+	NN_CELL_NUMBER,
+	NN_CELL_WORD,  /* text, as the number of its word */
+	NN_CELL_LABEL, /* an integer, as the number of its word */
+};
+
+struct nn_table_column {
+	char *name; /* NULL without a header */
+	bool twice; /* another column has the same name */
+	enum nn_cell cell;
+	bool target;
+	size_t slot; /* in the row's values, or in its targets */
+	struct nn_words
+		*words; /* borrowed; NN_CELL_OPEN: used when the column turns out to be text */
+	bool grow;      /* words may be added */
+	size_t limit;   /* of words, 0: none */
+	bool missing;   /* a number that is not there (empty, or nan) is nan; false: an error */
+	/* words that others may not see yet, numbered after `words`; NULL: there are none such */
+	struct nn_words *fresh;
+	int32_t first_fresh; /* fresh word 0 has this number */
+	size_t run;          /* columns of numbers from this one on whose slots follow each other */
+	uint64_t unseen;     /* categories that were not there */
+	uint64_t empty_line; /* NN_CELL_OPEN: line of the first empty field */
+	uint64_t point_line; /* targets: line of the first number with a point or exponent */
+	bool listed; /* NN_CELL_WORD: categories of an embedding; a number with a point is none */
+	size_t rows; /* NN_CELL_NUMBER: a whole number below this; 0: any number */
+	bool hashed; /* its fields are hashed, too */
+	uint64_t hash_start, hash; /* of its name; of the field of this record */
+};
+
+/* A value of a row that fields are hashed to. */
+struct nn_table_hash {
+	size_t *columns, n;
+	size_t slot, buckets;
+};
+
+struct nn_table {
+	struct nn_csv csv;
+	enum nn_dtype dtype;            /* of values: f32 or f64 */
+	bool header, empty;             /* empty: not one record */
+	const char *hint, *target_hint; /* what helps where a number is missing, or NULL */
+	bool runs_known;                /* `run` of the columns holds */
+	/* a column counted, met a new word or its first point since this was set to false */
+	bool touched;
+	struct nn_table_column *columns;
+	size_t width;           /* fields of a record */
+	struct nn_words *names; /* of the header, and the column of each */
+	size_t *column_of;
+	size_t n_values, n_targets;   /* slots given out */
+	struct nn_table_hash *hashes; /* shared by all who read parts */
+	size_t n_hashes;
+	size_t most; /* nn_table_read ends after about so many bytes; 0: it reads all */
+	double more; /* rows that the file has for each that was read, about; NaN: not known */
+	struct nn_unseen labels; /* of targets that do not grow */
+	struct nn_record first;  /* without a header: the record that told the width */
+	bool first_waits;
+};
+
+/* Read the first record (header: enum nn_header); all columns are NN_CELL_SKIP. */
+int nn_table_open(struct nn_table *table, struct nn_input *input, int header, enum nn_dtype dtype,
+		  struct nn_error *err);
+void nn_table_close(struct nn_table *table);
+/*
+ * The column called name[n]; without a header the column of that number, from 1. *column = width
+ * when there is none. -1: the name occurs twice.
+ */
+int nn_table_find(const struct nn_table *table, const char *name, size_t n, size_t *column,
+		  struct nn_error *err);
+/* "a, b, c and 61 more", for messages. */
+void nn_table_names(const struct nn_table *table, char *text, size_t size);
+/* The column in messages: its name, quoted, or its number. */
+const char *nn_table_column_name(const struct nn_table *table, size_t column,
+				 char buffer[NN_QUOTED]);
+/*
+ * The next record: values[n_values] in dtype, targets[n_targets] (words by number, -1 unseen). 1:
+ * it is there, 0: end, -1: reading cannot go on, 2: this record is bad and *err says why.
+ */
+int nn_table_next(struct nn_table *table, void *values, double *targets, struct nn_error *err);
+/*
+ * All records that are left, as rows of values and targets (which grow), *rows of them; what
+ * nn_table_next calls bad is an error, and of several the first in the file. The text is read in
+ * blocks of some bytes (`block`, 0: a size that suits the caches), whose parts are taken by the
+ * threads of the pool. Rows, words and errors do not depend on blocks and threads.
+ */
+int nn_table_read(struct nn_table *table, struct nn_pool *pool, size_t block,
+		  struct nn_block *values, struct nn_block *targets, size_t *rows,
+		  struct nn_error *err);
+/*
+ * Hash columns (numbers of columns, in order) to a value from 0 to buckets-1, in a slot of its own.
+ * What becomes of a field is defined to the bit in nn-data(5).
+ */
+int nn_table_add_hash(struct nn_table *table, const size_t *columns, size_t n, size_t buckets,
+		      size_t *slot, struct nn_error *err);
+/*
+ * hash.c: of a column's name, or its number from 1 where it has none, from which nn_fnv1a goes on
+ * with a field; what columns make.
+ */
+uint64_t nn_hash_name(const char *name, size_t number);
+/* Hashes of fields one after the other, from 0 on; and the number below `buckets` they make. */
+uint64_t nn_hash_join(uint64_t hash, uint64_t field);
+size_t nn_hash_bucket(uint64_t hash, size_t buckets);
+void nn_table_put_hashes(const struct nn_table *table, void *values);
+/*
+ * Is a field meant as a number? Also what no number can be: not finite, or with blanks around it.
+ */
+bool nn_meant_as_number(const char *text, size_t n);
+/*
+ * What to say after a column of this name was not found: "; did you mean NAME?", or "; its columns:
+ * ...". Returns text.
+ */
+#define NN_TABLE_INSTEAD (NN_QUOTED + 32)
+const char *nn_table_instead(const struct nn_table *table, const char *name, size_t n,
+			     char text[NN_TABLE_INSTEAD]);
+/*
+ * "WHAT=NAME: FILE has no such column" and the like; the schema's name for a column: its name, or
+ * its number.
+ */
+int nn_table_no_column(const struct nn_table *table, const char *what, const struct nn_field *name,
+		       struct nn_error *err);
+int nn_table_name_column(const struct nn_table *table, size_t column, char **name, size_t *position,
+			 struct nn_error *err);
+int nn_table_ready(struct nn_table *table, struct nn_error *err);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * A dense layer's input gradient with rows as the vectors' lanes: the packed weights serve as they
+ * are, broadcast.
+ */
+#include "device/cpu/product/dense.h"
+#include "device/cpu/product/pack.h"
+#include "device/cpu/product/tile.h"
+
+/*
+ * The tile is that of the forward product: its pixels are inputs k, NN_PANEL or NN_LANES apart in
+ * the packed weights, its weights are dy transposed. What comes out is dx transposed. Both are
+ * transposed in scratch: rows * (in + out) elements instead of the in * out of the weights.
+ */
+
+/*
+ * to[column][row], `stride` apart, VL columns: the transpose of rows x columns of from; missing
+ * rows are 0.
+ */
+static void transpose_in(const real *from, size_t from_row, size_t rows, size_t columns, real *to,
+			 size_t stride)
+{
+	for (size_t r = 0; r < rows; r += VL) {
+		for (size_t c = 0; c < columns; c += VL) {
+			const vm lanes = vm_first(nn_least(columns - c, VL));
+			vr v[VL];
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				v[i] = r + i < rows ? v_load_m(from + (r + i) * from_row + c, lanes)
+						    : v_zero();
+			v_transpose(v);
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				if (c + i < columns)
+					v_store(to + (c + i) * stride + r, v[i]);
+		}
+	}
+}
+
+/* to[row][column] = or += the transpose of from[column][row]. */
+static void transpose_out(const real *from, size_t stride, size_t rows, size_t columns, real *to,
+			  size_t to_row, bool add)
+{
+	for (size_t r = 0; r < rows; r += VL) {
+		for (size_t c = 0; c < columns; c += VL) {
+			const vm lanes = vm_first(nn_least(columns - c, VL));
+			vr v[VL];
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++)
+				v[i] = c + i < columns ? v_load(from + (c + i) * stride + r)
+						       : v_zero();
+			v_transpose(v);
+			NN_UNROLL
+			for (size_t i = 0; i < VL; i++) {
+				real *p = to + (r + i) * to_row + c;
+				if (r + i < rows)
+					v_store_m(p, lanes,
+						  add ? v_add(v[i], v_load_m(p, lanes)) : v[i]);
+			}
+		}
+	}
+}
+
+/*
+ * What the chains of a block of inputs and rows need. Transposed: for each 2 * VL rows (VL may be
+ * left) all columns.
+ */
+struct block {
+	const struct nn_matrix *d;
+	const real *w;
+	real *dyt, *dxt; /* [tile of rows][out - o0][row], [tile of rows][k - k0][row] */
+	size_t rows;     /* rounded up to VL */
+	size_t k0, k1, o0, o1;
+};
+
+static size_t lanes_at(const struct block *b, size_t row)
+{
+	return nn_least(b->rows - row, 2 * VL);
+}
+
+/*
+ * Out-channels [o, end) of one panel or several full ones, for inputs [k, next) of the block and
+ * the tile of rows at `row`.
+ */
+static void panels(const struct block *b, size_t o, size_t end, size_t k, size_t next, size_t row)
+{
+	const size_t width = nn_panel_width(b->d->out, o), lanes = lanes_at(b, row);
+	real *const dxt = b->dxt + row * (b->k1 - b->k0) + k * lanes;
+	const struct nn_tile t = {
+		.kh = end - o >= NN_PANEL ? (end - o) / NN_PANEL : 1,
+		.kw = 1,
+		.kl = nn_least(end - o, NN_PANEL),
+		.x_kh = NN_PANEL * b->d->in,
+		.w_kh = NN_PANEL * lanes,
+		.ws = lanes,
+		.xs = width,
+		.ys = lanes,
+		.fs = lanes,
+		.last = VL,
+		.from = o ? dxt : NULL,
+	};
+	NN_K(tile)
+	[lanes > VL][next - k](&t, b->w + o * b->d->in + (b->k0 + k) * width,
+			       b->dyt + row * (b->o1 - b->o0) + (o - b->o0) * lanes, dxt, NULL);
+}
+
+/*
+ * Ask for what the tile of inputs [k, next) will read, in the time of the one before: row by row a
+ * part of its weights, and its sums.
+ */
+static void fetch(const struct block *b, size_t k, size_t next, size_t row)
+{
+	const size_t lanes = lanes_at(b, row), n = (b->o1 - b->o0 + NN_PANEL - 1) / NN_PANEL;
+	for (size_t p = n * row / b->rows; p < n * (row + lanes) / b->rows; p++) {
+		const size_t o = b->o0 + p * NN_PANEL, width = nn_panel_width(b->d->out, o);
+		const real *const w = b->w + o * b->d->in + (b->k0 + k) * width;
+		for (size_t i = 0; i < (next - k) * width; i += VL)
+			__builtin_prefetch(w + i);
+	}
+	const real *const dxt = b->dxt + row * (b->k1 - b->k0) + k * lanes;
+	for (size_t i = 0; i < (next - k) * lanes; i += VL)
+		__builtin_prefetch(dxt + i, 1);
+}
+
+/* A tile's weights stay in the nearest cache while all rows pass. */
+static void chains(const struct block *b)
+{
+	const size_t full = b->o1 / NN_PANEL * NN_PANEL, n = b->k1 - b->k0;
+	const size_t widest = b->rows > VL ? NN_TILE_2 : NN_TILE_1,
+		     tiles = (n + widest - 1) / widest;
+	const bool far = b->d->in * b->d->out * sizeof(real) >= NN_DENSE_FAR;
+	for (size_t i = 0; i < tiles; i++) {
+		const size_t k = i * n / tiles, next = (i + 1) * n / tiles,
+			     after = (i + 2) * n / tiles;
+		for (size_t row = 0; row < b->rows; row += 2 * VL) {
+			if (far && i + 1 < tiles)
+				fetch(b, next, after, row);
+			if (full > b->o0)
+				panels(b, b->o0, full, k, next, row);
+			if (full < b->o1)
+				panels(b, full, b->o1, k, next, row);
+		}
+	}
+}
+
+static void rows_block(const struct nn_matrix *d, size_t rows, const real *dy, const real *w,
+		       real *dx, bool add, size_t k0, size_t k1, real *scratch)
+{
+	struct block b = { .d = d, .w = w, .rows = nn_round_up(rows, VL), .dyt = scratch };
+	b.dxt = scratch + nn_least(d->out, NN_DENSE_DX_OUT) * b.rows;
+	for (b.k0 = k0; b.k0 < k1; b.k0 = b.k1) {
+		b.k1 = nn_least(k1, b.k0 + NN_DENSE_DX_IN);
+		for (b.o0 = 0; b.o0 < d->out; b.o0 = b.o1) {
+			b.o1 = nn_least(d->out, b.o0 + NN_DENSE_DX_OUT);
+			for (size_t r = 0; r < rows && (d->out > NN_DENSE_DX_OUT || b.k0 == k0);
+			     r += 2 * VL)
+				transpose_in(dy + r * d->y_row + b.o0, d->y_row,
+					     nn_least(rows - r, 2 * VL), b.o1 - b.o0,
+					     b.dyt + r * (b.o1 - b.o0), lanes_at(&b, r));
+			chains(&b);
+		}
+		for (size_t r = 0; r < rows; r += 2 * VL)
+			transpose_out(b.dxt + r * (b.k1 - b.k0), lanes_at(&b, r),
+				      nn_least(rows - r, 2 * VL), b.k1 - b.k0,
+				      dx + r * d->x_row + b.k0, d->x_row, add);
+	}
+}
+
+void NN_K(dense_input_gradient)(const struct nn_matrix *d, size_t rows, const real *dy,
+				const real *w, real *dx, bool add, size_t k0, size_t k1,
+				void *scratch)
+{
+	for (size_t r = 0; r < rows; r += NN_DENSE_DX_ROWS)
+		rows_block(d, nn_least(rows - r, NN_DENSE_DX_ROWS), dy + r * d->y_row, w,
+			   dx + r * d->x_row, add, k0, k1, scratch);
+}
+
+size_t NN_K(dense_scratch)(const struct nn_matrix *d, size_t rows)
+{
+	const size_t forward =
+		nn_copied(nn_least(rows, 2 * NN_DENSE_ROWS), nn_least(d->in, NN_DENSE_STEPS));
+	const size_t stride = nn_round_up(nn_least(rows, NN_DENSE_DX_ROWS), NN_LANES);
+	const size_t input =
+		(nn_least(d->out, NN_DENSE_DX_OUT) + nn_least(d->in, NN_DENSE_DX_IN)) * stride;
+	const size_t weights = nn_dense_weights_scratch(d, rows);
+	const size_t most = forward > input ? forward : input;
+	return (most > weights ? most : weights) * sizeof(real);
+}

@@ -1,0 +1,105 @@
+/* What the files of the dense layer share: block sizes and scratch. */
+#ifndef NN_DEVICE_CPU_PRODUCT_DENSE_H
+#define NN_DEVICE_CPU_PRODUCT_DENSE_H
+
+#include "device/cpu/product/product.h"
+#include "device/cpu/vec/vec.h"
+
+/* Forward: rows of a block, about, and k's at most. */
+#define NN_DENSE_ROWS ((size_t)192)
+#define NN_DENSE_STEPS (2048 / sizeof(real))
+/* Input gradient: rows, out-channels, inputs of a block at most. */
+#define NN_DENSE_DX_ROWS ((size_t)256)
+#define NN_DENSE_DX_OUT ((size_t)256)
+#define NN_DENSE_DX_IN ((size_t)2048)
+/*
+ * Bytes of weights that do not stay in the caches from layer to layer: they are asked for before
+ * they are needed.
+ */
+#define NN_DENSE_FAR ((size_t)524288)
+/*
+ * Weight gradient: bytes of x whose inputs stay in the second-level cache while the panels pass;
+ * most rows that are copied.
+ */
+#define NN_DENSE_DW_BYTES ((size_t)262144)
+#define NN_DENSE_DW_ROWS ((size_t)2048)
+/*
+ * Bytes of dy that are copied at a time, about: as few copies as the memory of the others' scratch
+ * allows.
+ */
+#define NN_DENSE_DW_COPY ((size_t)2097152)
+
+static inline size_t nn_least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline size_t nn_round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Weight gradient: inputs of a block, whole tiles. */
+static inline size_t nn_dense_weights_inputs(size_t rows)
+{
+	const size_t tiles = NN_DENSE_DW_BYTES / sizeof(real) / 14 / (rows + 1);
+	return 14 * (tiles < 2 ? 2 : tiles > 16 ? 16 : tiles);
+}
+
+/*
+ * Are rows so far apart that they fall into few sets of the caches? Then a block that is read often
+ * is copied.
+ */
+static inline bool nn_aliased(size_t row)
+{
+	return row * sizeof(real) % 4096 == 0;
+}
+
+/* Is each row in a page of its own, or nearly so? */
+static inline bool nn_rows_apart(size_t row)
+{
+	return row * sizeof(real) >= 2048;
+}
+
+/* Reals of such a copy. */
+static inline size_t nn_copied(size_t rows, size_t n)
+{
+	return rows * (nn_round_up(n, NN_LANES) + NN_LANES);
+}
+
+static inline void nn_copy_row(const real *x, size_t n, real *to)
+{
+	size_t k = 0;
+	for (; k + VL <= n; k += VL)
+		v_store(to + k, v_load(x + k));
+	if (k < n)
+		v_store_n(to + k, n - k, v_load_n(x + k, n - k));
+}
+
+/* rows x n of x, *row apart, to `to`; *row is then the step there. */
+static inline const real *nn_copy_rows(const real *x, size_t rows, size_t n, size_t *row, real *to)
+{
+	const size_t from = *row, step = *row = nn_copied(1, n);
+	for (size_t r = 0; r < rows; r++)
+		nn_copy_row(x + r * from, n, to + r * step);
+	return to;
+}
+
+/* Panels of dy that are copied at a time. */
+static inline size_t nn_dense_weights_panels(const struct nn_matrix *d, size_t rows)
+{
+	const size_t all = (d->out + NN_PANEL - 1) / NN_PANEL,
+		     most = NN_DENSE_DW_COPY / sizeof(real) / NN_PANEL / (rows + 1) + 1;
+	return nn_least(all, most);
+}
+
+static inline size_t nn_dense_weights_scratch(const struct nn_matrix *d, size_t rows)
+{
+	rows = nn_least(rows, NN_DENSE_DW_ROWS);
+	const size_t y = nn_rows_apart(d->y_row)
+				 ? nn_dense_weights_panels(d, rows) * rows * NN_PANEL
+				 : 0;
+	return (nn_aliased(d->x_row) ? nn_copied(rows, nn_dense_weights_inputs(rows)) : 0) + y;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * What a kernel source is compiled for: its type, its instruction set, and the names that follow
+ * from them.
+ */
+#ifndef NN_DEVICE_CPU_KERNEL_H
+#define NN_DEVICE_CPU_KERNEL_H
+
+/*
+ * A kernel source (NN_CPU_SRC in local.mk) is compiled once per instruction set (NN_ISA_avx512,
+ * NN_ISA_avx2, NN_ISA_generic) and type (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes
+ * with
+ *
+ *   real   float or double
+ *   r_int  the signed integer of its size
+ *   r_fma  scalar fused multiply-add
+ *
+ * and names what it exports NN_K(name): nn_cpu_name_f32_avx512 and so on.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/flush.h"
+
+#define NN_CAT2(a, b) a##b
+#define NN_CAT(a, b) NN_CAT2(a, b)
+
+#if defined NN_T_f32
+typedef float real;
+typedef int32_t r_int;
+#define NN_SUFFIX_T _f32
+#define r_fma __builtin_fmaf
+#elif defined NN_T_f64
+typedef double real;
+typedef int64_t r_int;
+#define NN_SUFFIX_T _f64
+#if defined __x86_64__ && !defined __FMA__
+#define r_fma nn_flush_fma
+#else
+#define r_fma __builtin_fma
+#endif
+#else
+#error "kernels are compiled with NN_T_f32 or NN_T_f64"
+#endif
+
+/* A test that calls several sets of kernels defines NN_SUFFIX itself. */
+#ifndef NN_SUFFIX
+#if defined NN_ISA_avx512
+#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _avx512)
+#elif defined NN_ISA_avx2
+#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _avx2)
+#elif defined NN_ISA_generic
+#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _generic)
+#else
+#error "kernels are compiled with NN_ISA_avx512, NN_ISA_avx2 or NN_ISA_generic"
+#endif
+#endif
+
+#define NN_K(name) NN_CAT(nn_cpu_##name, NN_SUFFIX)
+
+/*
+ * The same for all instruction sets: a panel of packed weights is 2 * NN_LANES channels wide, the
+ * last one NN_LANES if that suffices.
+ */
+#define NN_LANES ((size_t)(64 / sizeof(real)))
+#define NN_PANEL (2 * NN_LANES)
+
+#define NN_INLINE static inline __attribute__((always_inline, unused))
+
+/* Before a loop whose trip count is a constant: clang and gcc need it said, in their own words. */
+#ifdef __clang__
+#define NN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define NN_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#endif

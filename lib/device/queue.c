@@ -1,0 +1,180 @@
+/* The doors between host memory and a device's: whole blocks, in the order of a queue. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+
+#define BOUNCE ((size_t)1 << 20)
+
+int nn_queue_open(struct nn_queue **queue, const struct nn_device *device, struct nn_error *err)
+{
+	*queue = device->remote ? device->remote->open(device, err) : NULL;
+	return device->remote && !*queue ? -1 : 0;
+}
+
+void nn_queue_close(struct nn_queue *queue)
+{
+	if (!queue)
+		return;
+	nn_pinned_free(queue, queue->bounce);
+	queue->remote->close(queue);
+}
+
+int nn_queue_wait(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_error failure;
+
+	if (!queue)
+		return 0;
+	queue->waits++;
+	if (queue->remote->wait(queue, &failure) < 0 && !queue->failed) {
+		queue->failed = true;
+		queue->error = failure;
+	}
+	if (!queue->failed)
+		return 0;
+	if (err) {
+		queue->failed = false;
+		*err = queue->error;
+	}
+	return -1;
+}
+
+void *nn_memory_new(struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	return queue ? queue->remote->alloc(queue, bytes, err) : nn_alloc(bytes, 1, err);
+}
+
+void nn_memory_free(struct nn_queue *queue, void *memory)
+{
+	if (!queue)
+		nn_free(memory);
+	else if (memory)
+		queue->remote->free(queue, memory);
+}
+
+void *nn_pinned_new(struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	return queue ? queue->remote->alloc_host(queue, bytes, err) : nn_alloc(bytes, 1, err);
+}
+
+void nn_pinned_free(struct nn_queue *queue, void *memory)
+{
+	if (!queue)
+		nn_free(memory);
+	else if (memory)
+		queue->remote->free_host(queue, memory);
+}
+
+void nn_queue_copy(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	if (queue)
+		queue->remote->copy(queue, to, from, bytes);
+	else
+		memcpy(to, from, bytes);
+}
+
+void nn_queue_clear(struct nn_queue *queue, void *memory, size_t bytes)
+{
+	if (queue)
+		queue->remote->clear(queue, memory, bytes);
+	else
+		memset(memory, 0, bytes);
+}
+
+/* Where a piece lies on its way; NULL: there is no memory for it, which the next wait tells. */
+static char *bounce(struct nn_queue *queue)
+{
+	struct nn_error failure;
+
+	if (!queue->bounce && !(queue->bounce = nn_pinned_new(queue, BOUNCE, &failure)) &&
+	    !queue->failed) {
+		queue->failed = true;
+		queue->error = failure;
+	}
+	return queue->bounce;
+}
+
+void nn_queue_read(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	if (!queue) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	for (size_t at = 0, n; at < bytes && bounce(queue); at += n) {
+		n = bytes - at < BOUNCE ? bytes - at : BOUNCE;
+		queue->remote->copy_out(queue, queue->bounce, (const char *)from + at, n);
+		nn_queue_wait(queue, NULL);
+		memcpy((char *)to + at, queue->bounce, n);
+	}
+}
+
+void nn_queue_write(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	if (!queue) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	for (size_t at = 0, n; at < bytes && bounce(queue); at += n) {
+		n = bytes - at < BOUNCE ? bytes - at : BOUNCE;
+		memcpy(queue->bounce, (const char *)from + at, n);
+		queue->remote->copy_in(queue, (char *)to + at, queue->bounce, n);
+		nn_queue_wait(queue, NULL);
+	}
+}
+
+/* ---- mirrors ---- */
+
+int nn_mirror_of(struct nn_mirror *m, struct nn_queue *queue, void *there, size_t bytes,
+		 struct nn_error *err)
+{
+	*m = (struct nn_mirror){ .there = there, .lent = true };
+	m->host = queue ? nn_pinned_new(queue, bytes, err) : there;
+	return m->host ? 0 : -1;
+}
+
+int nn_mirror_new(struct nn_mirror *m, struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	void *there = nn_memory_new(queue, bytes, err);
+
+	if (!there)
+		return -1;
+	if (nn_mirror_of(m, queue, there, bytes, err) < 0) {
+		nn_memory_free(queue, there);
+		m->there = NULL;
+		return -1;
+	}
+	m->lent = false;
+	return 0;
+}
+
+void nn_mirror_free(struct nn_mirror *m, struct nn_queue *queue)
+{
+	if (m->host != m->there)
+		nn_pinned_free(queue, m->host);
+	if (!m->lent)
+		nn_memory_free(queue, m->there);
+	*m = (struct nn_mirror){ 0 };
+}
+
+void *nn_mirror_write(struct nn_mirror *m, struct nn_queue *queue)
+{
+	if (queue && m->sent == queue->waits + 1)
+		nn_queue_wait(queue, NULL);
+	return m->host;
+}
+
+void nn_mirror_send(struct nn_mirror *m, struct nn_queue *queue, size_t at, size_t bytes)
+{
+	if (!queue)
+		return;
+	queue->remote->copy_in(queue, (char *)m->there + at, (const char *)m->host + at, bytes);
+	m->sent = queue->waits + 1;
+}
+
+void nn_mirror_fetch(const struct nn_mirror *m, struct nn_queue *queue, size_t at, size_t bytes)
+{
+	if (queue)
+		queue->remote->copy_out(queue, (char *)m->host + at, (const char *)m->there + at,
+					bytes);
+}

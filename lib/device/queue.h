@@ -1,0 +1,113 @@
+/*
+ * A device with memory of its own: its queue of work, its memory, and the doors by which the host
+ * reaches it. All functions take a queue, and NULL is the CPU: memory is the host's, and what is
+ * asked for is done on return.
+ */
+#ifndef NN_DEVICE_QUEUE_H
+#define NN_DEVICE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct nn_device;
+
+/*
+ * Work in the order it was asked for. A module's own struct begins with this one. One thread at a
+ * time. Work never fails when it is asked for: nn_queue_wait says what failed.
+ */
+struct nn_queue {
+	const struct nn_remote *remote;
+	uint64_t waits; /* how often all of it was waited for */
+	void *bounce; /* pinned memory of nn_queue_read and nn_queue_write; NULL: not needed yet */
+	struct nn_error error; /* the first failure that nobody was told of */
+	bool failed;
+};
+
+/* Work noted once, a step with its cut into leaves, and asked for again as one. */
+struct nn_recording;
+
+/* What a device with memory of its own offers beside kernels. */
+struct nn_remote {
+	/* The first queue makes the device's context; nn_device_open must not. */
+	struct nn_queue *(*open)(const struct nn_device *device, struct nn_error *err);
+	void (*close)(struct nn_queue *queue);
+	/* Device memory, zeroed in the queue's order, aligned to 256. */
+	void *(*alloc)(struct nn_queue *queue, size_t bytes, struct nn_error *err);
+	void (*free)(struct nn_queue *queue, void *memory);
+	/* Pinned host memory, zeroed: the host's side of every copy. */
+	void *(*alloc_host)(struct nn_queue *queue, size_t bytes, struct nn_error *err);
+	void (*free_host)(struct nn_queue *queue, void *memory);
+	/* In the queue's order; the host's side must stay as it is until it was waited for. */
+	void (*copy_in)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+	void (*copy_out)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+	/* Within the device. */
+	void (*copy)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+	void (*clear)(struct nn_queue *queue, void *memory, size_t bytes);
+	/* What is asked of queue from now on happens after what was asked of other until now. */
+	void (*after)(struct nn_queue *queue, struct nn_queue *other);
+	/*
+	 * Until all is done. -1: what failed first since the last wait, with the kernel's name; of
+	 * a device that is lost every wait fails (NN_ENODEV).
+	 */
+	int (*wait)(struct nn_queue *queue, struct nn_error *err);
+	/*
+	 * From record on, work is noted and not done, until recorded gives it; in between nothing
+	 * may be allocated, waited for or read. replay asks for it again: arrays are read where
+	 * they were, struct nn_now with the values of that time.
+	 */
+	int (*record)(struct nn_queue *queue, struct nn_error *err);
+	struct nn_recording *(*recorded)(struct nn_queue *queue, struct nn_error *err);
+	void (*replay)(struct nn_queue *queue, const struct nn_recording *recording);
+	void (*forget)(struct nn_recording *recording);
+};
+
+/* *queue is NULL for a device whose memory is the host's. */
+int nn_queue_open(struct nn_queue **queue, const struct nn_device *device, struct nn_error *err);
+void nn_queue_close(struct nn_queue *queue);
+/* err NULL: a failure is kept for the next wait that can tell it. */
+int nn_queue_wait(struct nn_queue *queue, struct nn_error *err);
+
+/* Memory of the queue's device, zeroed. */
+void *nn_memory_new(struct nn_queue *queue, size_t bytes, struct nn_error *err);
+void nn_memory_free(struct nn_queue *queue, void *memory);
+/* Host memory that copies may use, zeroed. */
+void *nn_pinned_new(struct nn_queue *queue, size_t bytes, struct nn_error *err);
+void nn_pinned_free(struct nn_queue *queue, void *memory);
+
+/* Within the device's memory, in the queue's order. */
+void nn_queue_copy(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+void nn_queue_clear(struct nn_queue *queue, void *memory, size_t bytes);
+/*
+ * Between device memory and any memory of the host, done on return: for what is rare, such as
+ * checkpoints. What is moved in every step has a mirror.
+ */
+void nn_queue_read(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+void nn_queue_write(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+
+/*
+ * Device memory and the host's copy of it; on the CPU the two are the same memory, and send and
+ * fetch do nothing.
+ */
+struct nn_mirror {
+	void *host, *there;
+	uint64_t sent; /* 1 + the queue's waits when it was last sent; 0: never */
+	bool lent;     /* `there` is another's memory */
+};
+
+int nn_mirror_new(struct nn_mirror *mirror, struct nn_queue *queue, size_t bytes,
+		  struct nn_error *err);
+/* Of memory that is there already. */
+int nn_mirror_of(struct nn_mirror *mirror, struct nn_queue *queue, void *there, size_t bytes,
+		 struct nn_error *err);
+void nn_mirror_free(struct nn_mirror *mirror, struct nn_queue *queue);
+/* The host's side, to be written: waits where it is on its way. */
+void *nn_mirror_write(struct nn_mirror *mirror, struct nn_queue *queue);
+/* `bytes` from byte `at` on, in the queue's order; what was fetched is there after a wait. */
+void nn_mirror_send(struct nn_mirror *mirror, struct nn_queue *queue, size_t at, size_t bytes);
+void nn_mirror_fetch(const struct nn_mirror *mirror, struct nn_queue *queue, size_t at,
+		     size_t bytes);
+
+#endif

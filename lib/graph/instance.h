@@ -1,0 +1,93 @@
+/* A graph: a bound program with its memory and calls. */
+#ifndef NN_GRAPH_INSTANCE_H
+#define NN_GRAPH_INSTANCE_H
+
+#include "graph/plan.h"
+
+struct nn_step_list {
+	struct nn_graph_step *step;
+	int n;
+};
+
+/* The steps of a slot. arriving: forward where weights are on their way. */
+struct nn_slot_steps {
+	struct nn_step_list forward, backward, arriving;
+};
+
+struct nn_graph {
+	struct nn_bound bound;
+	struct nn_memory_plan plan;
+	struct nn_pool *pool;
+	size_t max_rows;
+	const struct nn_graph *share;
+	bool given;                            /* weights and gradients are another's memory */
+	void (*arrive)(void *arg, size_t end); /* weights are on their way; NULL: all are there */
+	void *arrive_arg;
+	unsigned char
+		*memory; /* inputs, activations, work, derived; device memory as the following */
+	void *weights, *gradients,
+		*buffers;      /* weights, buffers: those of `share` if there is one */
+	size_t slots, slot;    /* how many, the one in use */
+	struct nn_call *calls; /* [n_nodes] of the slot in use, everything filled in but the span */
+	struct nn_call *all_calls;       /* [slots][n_nodes] */
+	struct nn_slot_steps *steps;     /* of the slot in use */
+	struct nn_slot_steps *all_steps; /* [slots] */
+	struct nn_step_list refresh;     /* what is made of weights after they changed */
+	struct nn_step_list arrival;     /* the same where they are on their way */
+	size_t *statistics,
+		n_statistics; /* [n_nodes] where a node's begin among those of a group */
+	void **pointers;      /* x, dx, w, dw of all calls */
+	bool *adds;           /* dx_add of all calls */
+	struct nn_row_list *entries, *sums; /* [bound.n_tables] */
+	struct nn_mirror now;               /* struct nn_now, of which calls read the sample */
+	/* [inputs], [outputs] of the program; not used where the graph's memory is the host's */
+	struct nn_mirror *in, *out;
+	void *canonical; /* device memory: a parameter on its way from or to the host; NULL: CPU */
+};
+
+/* What lies at an offset of the plan, in the slot in use. */
+static inline void *nn_graph_at(const struct nn_graph *graph, size_t offset)
+{
+	if (offset == NN_NOWHERE)
+		return NULL;
+	return graph->memory + offset +
+	       (offset >= graph->plan.slot ? graph->slot * graph->plan.slot_bytes : 0);
+}
+static inline void *nn_graph_value_at(const struct nn_graph *graph, int value)
+{
+	return nn_graph_at(graph, graph->plan.value[nn_bound_root(&graph->bound, value)]);
+}
+static inline void *nn_graph_gradient_at(const struct nn_graph *graph, int value)
+{
+	return nn_graph_at(graph, graph->plan.gradient[nn_bound_root(&graph->bound, value)]);
+}
+/* tables.c: their lists, in the memory of the graph. */
+int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err);
+/* params.c: memory through which parameters go from and to the host. */
+int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err);
+/* io.c: the same for rows, and what changes from step to step. */
+int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err);
+void nn_graph_free_mirrors(struct nn_graph *graph);
+/* calls.c: the calls of all nodes; the steps of all slots, which the lists say; free both. */
+int nn_graph_take_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *err);
+int nn_graph_take_steps(struct nn_graph *graph, const struct nn_steps *steps,
+			const struct nn_steps *after, struct nn_error *err);
+void nn_graph_free_calls(struct nn_graph *graph);
+/* run.c: all steps of a list, for a span; ready as nn_graph_backward has it. */
+void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
+		  const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
+/*
+ * weights.c: the steps of `after` for all nodes, each node's after a step that waits for its
+ * weights; and before forward's steps of the node, if forward is not NULL.
+ */
+int nn_steps_arrive(struct nn_steps *to, const struct nn_steps *forward,
+		    const struct nn_steps *after, const struct nn_bound *bound,
+		    struct nn_error *err);
+/*
+ * fold.c: weight and bias of node with its batchnorm in them; canonical parameters of the program
+ * in, canonical out.
+ */
+void nn_fold_batchnorm(const struct nn_bound *bound, const struct nn_bound_node *node,
+		       const void *const *params, void *weight, void *bias);
+
+#endif

@@ -1,0 +1,164 @@
+/* Rows in and out of a graph. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "graph/instance.h"
+
+struct nn_queue *nn_graph_queue(const struct nn_graph *graph)
+{
+	return graph->bound.queue;
+}
+
+void nn_graph_set_sample(struct nn_graph *graph, uint64_t sample)
+{
+	struct nn_queue *queue = graph->bound.queue;
+	struct nn_now *now = graph->now.host;
+
+	if (now->sample == sample)
+		return;
+	now = nn_mirror_write(&graph->now, queue);
+	now->sample = sample;
+	nn_mirror_send(&graph->now, queue, 0, sizeof *now);
+}
+
+/* ---- host memory for rows on their way, where the graph's is not the host's ---- */
+
+static int take_mirror(struct nn_graph *graph, struct nn_mirror *mirror, int value,
+		       struct nn_error *err)
+{
+	const struct nn_bound *b = &graph->bound;
+
+	return nn_mirror_of(
+		mirror, b->queue, nn_graph_value_at(graph, value),
+		graph->max_rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype), err);
+}
+
+int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err)
+{
+	const struct nn_bound *b = &graph->bound;
+	int n = b->program->n_inputs;
+
+	graph->in = nn_alloc((size_t)(n + b->n_outputs), sizeof *graph->in, err);
+	if (!graph->in || nn_mirror_new(&graph->now, b->queue, sizeof(struct nn_now), err) < 0)
+		return -1;
+	graph->out = graph->in + n;
+	for (int i = 0; i < n && b->queue; i++)
+		if (take_mirror(graph, &graph->in[i], b->inputs[i], err) < 0)
+			return -1;
+	for (int o = 0; o < b->n_outputs && b->queue; o++)
+		if (take_mirror(graph, &graph->out[o], b->outputs[o], err) < 0)
+			return -1;
+	return 0;
+}
+
+void nn_graph_free_mirrors(struct nn_graph *graph)
+{
+	const struct nn_bound *b = &graph->bound;
+
+	nn_mirror_free(&graph->now, b->queue);
+	for (int i = 0; b->queue && graph->in && i < b->program->n_inputs + b->n_outputs; i++)
+		nn_mirror_free(&graph->in[i], b->queue);
+	nn_free(graph->in);
+}
+
+/* ---- inputs ---- */
+
+void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last)
+{
+	int value = graph->bound.inputs[input];
+
+	*size = nn_bound_count(&graph->bound, value);
+	*channels_last = graph->bound.values[value].channels != 0;
+	return graph->bound.queue ? nn_mirror_write(&graph->in[input], graph->bound.queue)
+				  : nn_graph_value_at(graph, value);
+}
+
+void nn_graph_send(struct nn_graph *graph, int input, size_t rows)
+{
+	const struct nn_bound *b = &graph->bound;
+	int value = b->inputs[input];
+
+	if (!b->queue)
+		return;
+	graph->in[input].there = nn_graph_value_at(graph, value);
+	nn_mirror_send(&graph->in[input], b->queue, 0,
+		       rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
+}
+
+size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step)
+{
+	int value = graph->bound.inputs[input];
+
+	*step = graph->plan.copy_step[value];
+	return *step ? (size_t)nn_pool_threads(graph->pool) : 1;
+}
+
+bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
+{
+	const struct nn_bound *b = &graph->bound;
+	int root = nn_bound_root(b, b->inputs[input]);
+
+	if (b->queue)
+		return false;
+	for (int o = 0; o < b->n_outputs; o++)
+		if (nn_bound_root(b, b->outputs[o]) == root)
+			return false;
+	for (int i = 0; i < b->n_nodes; i++)
+		for (int k = 0; k < b->nodes[i].n_in; k++)
+			if (nn_bound_root(b, b->nodes[i].in[k]) == root)
+				((const void **)graph->calls[i].x)[k] = rows;
+	return true;
+}
+
+static const void *output_at(const struct nn_graph *graph, int output)
+{
+	return nn_graph_value_at(graph, graph->bound.outputs[output]);
+}
+
+const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions,
+			    size_t *columns)
+{
+	const struct nn_shape *shape = &graph->bound.values[graph->bound.outputs[output]].shape;
+
+	*columns = nn_shape_columns(shape);
+	*positions = nn_shape_positions(shape);
+	return output_at(graph, output);
+}
+
+const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows)
+{
+	const struct nn_bound *b = &graph->bound;
+	int value = b->outputs[output];
+
+	if (!b->queue)
+		return output_at(graph, output);
+	graph->out[output].there = nn_graph_value_at(graph, value);
+	nn_mirror_fetch(&graph->out[output], b->queue, 0,
+			rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
+	nn_queue_wait(b->queue, NULL);
+	return graph->out[output].host;
+}
+
+void nn_graph_read(struct nn_graph *graph, int output, size_t rows, void *values)
+{
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_bound_value *value = &b->values[b->outputs[output]];
+	size_t count = nn_shape_count(&value->shape), size = nn_dtype_size(b->device->dtype);
+	const unsigned char *from = nn_graph_fetch(graph, output, rows);
+	unsigned char *to = values;
+
+	if (value->channels == 0) {
+		memcpy(to, from, rows * count * size);
+		return;
+	}
+	for (size_t r = 0; r < rows; r++)
+		for (size_t p = 0; p < value->positions; p++)
+			for (size_t c = 0; c < value->channels; c++, from += size)
+				memcpy(to + (r * count + c * value->positions + p) * size, from,
+				       size);
+}
+
+void *nn_graph_output_gradient(struct nn_graph *graph, int output)
+{
+	return nn_graph_gradient_at(graph, graph->bound.outputs[output]);
+}

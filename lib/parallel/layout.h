@@ -1,0 +1,79 @@
+/*
+ * Who has what, and when it travels: the ranks of a training, or those that a plan is made for,
+ * their parts, and the strategy by which they work together.
+ */
+#ifndef NN_PARALLEL_LAYOUT_H
+#define NN_PARALLEL_LAYOUT_H
+
+#include "comm/comm.h"
+#include "device/device.h"
+#include "parallel/options.h"
+
+struct nn_pipe;
+struct nn_tensor_parallel;
+struct nn_strategy;
+
+/* What --strategy says besides the name. */
+struct nn_strategy_terms {
+	uint64_t every, from; /* local:H@STEP; from 0: from the beginning */
+	uint64_t staleness;   /* of async; UINT64_MAX: as many ranks need */
+};
+
+struct nn_layout {
+	const struct nn_parallel_options *options;
+	struct nn_comm *comm;              /* the ranks that train; NULL in a plan */
+	struct nn_pipe *pipe;              /* --pipeline; NULL: every rank has all layers */
+	struct nn_tensor_parallel *tensor; /* --tensor; NULL: every rank has all columns */
+	const struct nn_strategy *strategy;
+	struct nn_strategy_terms terms;
+	uint64_t asked;       /* a plan: ranks that were asked for, 0: not said */
+	int sharing, on_host; /* ranks on the cores, on the host of this one, itself included */
+	struct {
+		int rank, ranks; /* ranks 0: as it is */
+	} as; /* a plan: which of those with the same parameters it is made for */
+};
+
+/*
+ * The rank that writes model, state, log and plot and says what all would say; the only one where
+ * there are no ranks.
+ */
+bool nn_layout_first(const struct nn_layout *layout);
+/* How many train together. */
+int nn_layout_ranks(const struct nn_layout *layout);
+/*
+ * Those with the same parameters, who share the samples: all, or of each grid those with the same
+ * part. NULL in a plan.
+ */
+struct nn_comm *nn_layout_sharers(const struct nn_layout *layout);
+/* How many of them there are: those that train, or those of a plan. */
+int nn_layout_n_sharers(const struct nn_layout *layout);
+
+/* Do ranks have parts of the network, stages or columns, which come together on rank 0 alone? */
+bool nn_layout_in_parts(const struct nn_layout *layout);
+/* How many ranks hold the network together. */
+int nn_layout_parts(const struct nn_layout *layout);
+/* Of these does this rank get all of its stage's parameters, in the first pipeline or group? */
+bool nn_layout_gathers(const struct nn_layout *layout);
+
+/*
+ * Does this rank evaluate n held-out rows? Those that share them: all; where ranks have parts of
+ * the network the first of each pipeline or group, which has all parameters for that. NULL: this
+ * one is alone with them.
+ */
+bool nn_layout_evaluates(const struct nn_layout *layout, uint64_t n);
+struct nn_comm *nn_layout_evaluators(const struct nn_layout *layout, uint64_t n);
+
+/*
+ * Fill in on_host and sharing: ranks of this host, and those that may use the same cores as this
+ * one, who share them by --threads. Collective.
+ */
+int nn_layout_find_sharing(struct nn_layout *layout, struct nn_error *err);
+
+/* The name of what was asked for, pipeline and tensor included. */
+const char *nn_layout_name(const struct nn_layout *layout);
+
+/* Can its ranks train on this device? NN_ENODEV: not on one whose memory others do not see. */
+int nn_layout_check_device(const struct nn_layout *layout, const struct nn_device *device,
+			   struct nn_error *err);
+
+#endif

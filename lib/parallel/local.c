@@ -1,0 +1,347 @@
+/*
+ * local:H[@STEP]: each rank trains on its share of every batch as if it were alone, and after H
+ * steps parameters, buffers and optimizer slots are averaged over the ranks, each weighted by what
+ * it trained on (Stich 2019, "Local SGD converges fast and communicates little"; from a step on:
+ * Lin et al. 2020, "Don't use large mini-batches, use local SGD"). Up to STEP it is sync.
+ *
+ * Between averages ranks say nothing to each other: signals, clocks and losses that are not finite
+ * wait for the next one.
+ *
+ * Optimizer slots are averaged as parameters are. The weight of a rank is that of the targets it
+ * trained on since the last average; the loss shown between averages is that of rank 0's share.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "comm/shared.h"
+#include "parallel/strategy.h"
+
+/*
+ * What rows said as they passed, as sums: loss and weight, hits and how many were counted, squares.
+ */
+enum { LOSS, WEIGHT, HITS, COUNTED, SQUARES, SUMS };
+
+/* What each rank says at an average. */
+struct said {
+	double weight;                /* of the targets it trained on since the last one */
+	double past[SUMS], now[SUMS]; /* of the steps before, and of the step under way */
+	struct nn_control wish;
+	bool diverged;
+};
+
+struct nn_local {
+	uint64_t since; /* local steps since the last average */
+	struct said said;
+	struct nn_counters base;  /* when all ranks knew the same */
+	struct said *all;         /* [ranks] */
+	struct nn_shared *window; /* through which averages go; NULL: messages */
+};
+
+/* ---- averages ---- */
+
+static int average_block(struct nn_worker *w, void *block, size_t n, double share,
+			 struct nn_error *err)
+{
+	bool equal = share < 0;
+	const struct nn_reduce reduce = { w->task->device->dtype,
+					  equal ? NN_REDUCE_MEAN : NN_REDUCE_SUM,
+					  (size_t)w->layout->comm->size };
+
+	if (!equal && w->task->device->dtype == NN_F64)
+		for (size_t i = 0; i < n; i++)
+			((double *)block)[i] *= share;
+	else if (!equal)
+		for (size_t i = 0; i < n; i++)
+			((float *)block)[i] = (float)(((float *)block)[i] * share);
+	if (w->local->window) {
+		nn_shared_allreduce(w->local->window, w->layout->comm, &reduce, block, block, n);
+		return 0;
+	}
+	return n > 0 ? nn_comm_allreduce(w->layout->comm, &reduce, NN_AUTO, block, block, n, NULL,
+					 err)
+		     : 0;
+}
+
+static bool is_trained(struct nn_worker *w, int param)
+{
+	return nn_graph_trains(nn_step_graph(w->step), param);
+}
+
+/* Those of one kind, trained or buffers, among canonical parameters. */
+static int average_params(struct nn_worker *w, bool trained, double share, struct nn_error *err)
+{
+	for (int p = 0; p < w->task->program->n_params; p++)
+		if (is_trained(w, p) == trained &&
+		    average_block(w, w->params[p],
+				  nn_shape_count(&w->task->program->params[p].desc.shape), share,
+				  err) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Slots lie as parameters do; where tables have some besides, they are averaged in the form that
+ * files have.
+ */
+static int average_slots(struct nn_worker *w, double share, struct nn_error *err)
+{
+	struct nn_optimizer *optimizer = nn_step_optimizer(w->step);
+	struct nn_graph *graph = nn_step_graph(w->step);
+	bool whole = nn_graph_tables(graph) == 0;
+
+	for (size_t i = 0; i < nn_optimizer_slots(optimizer); i++) {
+		if (whole && average_block(w, nn_optimizer_slot(optimizer, i),
+					   nn_graph_block(graph), share, err) < 0)
+			return -1;
+		if (whole)
+			continue;
+		if (nn_optimizer_save(optimizer, i, w->params, err) < 0 ||
+		    average_params(w, true, share, err) < 0)
+			return -1;
+		nn_optimizer_load(optimizer, i, (const void *const *)w->params);
+	}
+	return 0;
+}
+
+static int average_buffers(struct nn_worker *w, double share, struct nn_error *err)
+{
+	struct nn_graph *graph = nn_step_graph(w->step);
+	bool any = false;
+
+	for (int p = 0; p < w->task->program->n_params; p++)
+		any |= !is_trained(w, p);
+	if (!any)
+		return 0;
+	nn_graph_save(graph, w->params);
+	if (average_params(w, false, share, err) < 0)
+		return -1;
+	return nn_graph_load(graph, (const void *const *)w->params, err);
+}
+
+/* share: of this rank in the mean; negative: all have the same. */
+static int average_all(struct nn_worker *w, double share, struct nn_error *err)
+{
+	struct nn_graph *graph = nn_step_graph(w->step);
+
+	if (average_block(w, nn_graph_weights(graph), nn_graph_trained(graph), share, err) < 0)
+		return -1;
+	if (average_slots(w, share, err) < 0 || average_buffers(w, share, err) < 0)
+		return -1;
+	nn_graph_refresh(graph);
+	return 0;
+}
+
+static void take_past(struct nn_local *l, const struct nn_counters *c)
+{
+	double *past = l->said.past;
+
+	past[LOSS] = c->loss - l->base.loss;
+	past[WEIGHT] = c->weight - l->base.weight;
+	past[HITS] = (double)(c->hits - l->base.hits);
+	past[COUNTED] = (double)(c->counted - l->base.counted);
+	past[SQUARES] = c->squares - l->base.squares;
+}
+
+/* The same counters on all ranks: of the steps before this one, in order of ranks. */
+static void join_past(struct nn_worker *w)
+{
+	struct nn_counters *c = w->counters;
+	const struct nn_local *l = w->local;
+	uint64_t step = c->step, rows = c->rows;
+
+	*c = l->base;
+	c->step = step;
+	c->rows = rows;
+	for (int r = 0; r < w->layout->comm->size; r++) {
+		const double *past = l->all[r].past;
+
+		c->loss += past[LOSS];
+		c->weight += past[WEIGHT];
+		c->hits += (uint64_t)past[HITS];
+		c->counted += (uint64_t)past[COUNTED];
+		c->squares += past[SQUARES];
+	}
+}
+
+/* The result of the step under way over all ranks. */
+static void join_now(const struct nn_worker *w, struct nn_step_result *result)
+{
+	double sums[SUMS] = { 0 };
+
+	for (int r = 0; r < w->layout->comm->size; r++)
+		for (int i = 0; i < SUMS; i++)
+			sums[i] += w->local->all[r].now[i];
+	result->weight = sums[WEIGHT];
+	result->loss = sums[WEIGHT] > 0 ? sums[LOSS] / sums[WEIGHT] : 0;
+	result->hits = (uint64_t)sums[HITS];
+	result->counted = (uint64_t)sums[COUNTED];
+	result->squares = sums[SQUARES];
+}
+
+/*
+ * All ranks the same again. The loss of a step that was not finite on one of them ends the training
+ * on all.
+ */
+static int average(struct nn_worker *w, struct nn_error *err)
+{
+	struct nn_local *l = w->local;
+	double total = 0;
+	bool equal = true;
+
+	take_past(l, w->counters);
+	if (nn_comm_all_gather(w->layout->comm, &l->said, l->all, sizeof l->said, err) < 0)
+		return -1;
+	for (int r = 0; r < w->layout->comm->size; r++) {
+		if (l->all[r].diverged)
+			return nn_fail(err, NN_EDIVERGED,
+				       "the loss of rank %d was not finite in the %llu local steps "
+				       "up to step %llu; a lower --lr "
+				       "than %g or --clip-norm may help",
+				       r, (unsigned long long)l->since,
+				       (unsigned long long)w->counters->step + 1,
+				       w->task->recipe->lr);
+		total += l->all[r].weight;
+		equal &= l->all[r].weight == l->all[0].weight;
+	}
+	if (average_all(w, equal ? -1 : l->said.weight / total, err) < 0)
+		return -1;
+	join_past(w);
+	l->since = 0;
+	return 0;
+}
+
+/* ---- the hooks ---- */
+
+static int local_parse(struct nn_strategy_terms *terms, const char *text, struct nn_error *err)
+{
+	const char *at = strchr(text, '@');
+	size_t length = at ? (size_t)(at - text) : strlen(text);
+
+	if (length > 1 && nn_parse_u64(text + 1, length - 1, &terms->every) && terms->every > 0 &&
+	    (!at || nn_parse_u64(at + 1, strlen(at + 1), &terms->from)))
+		return 0;
+	return nn_fail(
+		err, NN_EUSAGE,
+		"expected local:H, steps between averages, or local:H@STEP, sync up to that step");
+}
+
+static int local_open(struct nn_worker *w, struct nn_error *err)
+{
+	if (nn_strategy_sync.open(w, err) < 0 || !(w->local = nn_alloc(1, sizeof *w->local, err)))
+		return -1;
+	w->local->all = nn_alloc((size_t)w->layout->comm->size, sizeof *w->local->all, err);
+	if (!w->local->all)
+		return -1;
+	if (w->layout->comm->size == 1 || w->task->device->remote)
+		return 0;
+	return nn_shared_open(&w->local->window, w->layout->comm,
+			      nn_shared_sum_bytes(w->layout->comm->size,
+						  nn_graph_block(nn_step_graph(w->step)) *
+							  nn_dtype_size(w->task->device->dtype)),
+			      err);
+}
+
+static void local_close(struct nn_worker *w)
+{
+	if (!w->local)
+		return;
+	nn_shared_close(w->local->window);
+	nn_free(w->local->all);
+	nn_free(w->local);
+	w->local = NULL;
+}
+
+/* After averages all ranks have all slots. */
+static int settle_sync(struct nn_worker *w, struct nn_error *err)
+{
+	return w->counters->step <= w->layout->terms.from ? nn_strategy_sync.settle(w, err) : 0;
+}
+
+static int local_settle(struct nn_worker *w, struct nn_error *err)
+{
+	struct nn_local *l = w->local;
+
+	if (l->since == 0)
+		return settle_sync(w, err);
+	memset(l->said.now, 0, sizeof l->said.now);
+	return average(w, err);
+}
+
+/* This rank's share of the batch, alone. A small last batch may have no leaf for it. */
+static int own_step(struct nn_worker *w, const struct nn_strategy_batch *b, bool norm,
+		    struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_step_tables tables;
+	struct nn_local *l = w->local;
+	bool finite;
+	int status = 0;
+
+	nn_step_set_local(w->step, true);
+	nn_step_begin(w->step, b->rows, b->n, &tables);
+	finite = nn_step_run(w->step, b->sample, result);
+	if (result->weight > 0) {
+		finite = finite && nn_step_finish(w->step, result);
+		if (finite) {
+			nn_step_join(w->step);
+			status = nn_step_update(w->step, b->number, b->lr, norm, result, err);
+		}
+		l->said.diverged |= !finite;
+	}
+	nn_step_set_local(w->step, false);
+	if (result->weight == 0 || !finite)
+		result->loss = result->weight = 0;
+	result->finite = true; /* who is not tells at the next average */
+	return status;
+}
+
+static int local_step(struct nn_worker *w, const struct nn_strategy_batch *b,
+		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_local *l = w->local;
+	struct nn_control own = *wish;
+	double start, *now = l->said.now;
+
+	if (w->layout->comm->size == 1 || b->number <= w->layout->terms.from)
+		return nn_strategy_sync.step(w, b, wish, result, err);
+	if (l->since++ == 0) {
+		if (settle_sync(w, err) < 0)
+			return -1;
+		memset(&l->said, 0, sizeof l->said);
+		l->base = *w->counters;
+	}
+	if (own_step(w, b, own.norm, result, err) < 0)
+		return -1;
+	l->said.weight += result->weight;
+	nn_control_merge(&l->said.wish, &own);
+	*wish = (struct nn_control){ .norm = own.norm };
+	if (l->since < w->layout->terms.every)
+		return 0;
+	now[LOSS] = result->loss * result->weight;
+	now[WEIGHT] = result->weight;
+	now[HITS] = (double)result->hits;
+	now[COUNTED] = (double)result->counted;
+	now[SQUARES] = result->squares;
+	start = nn_now_s();
+	if (average(w, err) < 0)
+		return -1;
+	join_now(w, result);
+	for (int r = 0; r < w->layout->comm->size; r++)
+		nn_control_merge(wish, &l->all[r].wish);
+	result->comm_s = nn_now_s() - start;
+	return 0;
+}
+
+const struct nn_strategy nn_strategy_local = {
+	.name = "local",
+	.alone = true,
+	.parse = local_parse,
+	.prepare = nn_sync_prepare,
+	.release = nn_sync_release,
+	.open = local_open,
+	.close = local_close,
+	.step = local_step,
+	.settle = local_settle,
+};

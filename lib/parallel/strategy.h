@@ -1,0 +1,123 @@
+/*
+ * How the ranks of a training work together: a strategy is a file, and a line in the array beside
+ * it.
+ */
+#ifndef NN_PARALLEL_STRATEGY_H
+#define NN_PARALLEL_STRATEGY_H
+
+#include "parallel/worker.h"
+
+/*
+ * What is asked of all ranks after a step. Each may wish; after the step all know what was agreed:
+ * what any of them asked for.
+ */
+struct nn_control {
+	int stop;  /* the signal that ends the training, 0: none */
+	int save;  /* the signal that asks for the state, 0: none */
+	bool due;  /* by its clock the state is to be written */
+	bool over; /* by its clock the time is over */
+	bool norm; /* this step is logged: its gradient norm is wanted */
+};
+
+/* A global batch, the same on all ranks. */
+struct nn_strategy_batch {
+	const uint64_t *rows; /* [n] */
+	size_t n;
+	uint64_t sample; /* samples drawn in training before it */
+	uint64_t number; /* of the update, from 1 */
+	double lr;
+};
+
+/* The loop over epochs and steps, for a strategy that lets some ranks do something else. */
+struct nn_strategy_loop {
+	int (*run)(void *arg, int *stopped, struct nn_error *err);
+	void *arg;
+};
+
+/*
+ * prepare and release go around the life of the training's step, of which each fold has its own. In
+ * between the loop (loop.c) calls open, then step and settle as often as it needs, then close. All
+ * are collective but release; where one fails (-1) the job is lost. A strategy with steps of its
+ * own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
+ */
+struct nn_strategy {
+	const char *name;
+	/* What it is able to do, and what it leaves to one rank. */
+	bool whole;    /* a rank computes whole batches, else its share of the leaves of each */
+	bool stale;    /* gradients may be behind: --staleness, --record, --replay-run */
+	bool parts;    /* ranks may have parts: --pipeline, --tensor, --shard-optimizer */
+	bool alike;    /* after every step all ranks have the same parameters */
+	bool measures; /* the noise of the gradient is known */
+	bool alone;    /* between exchanges each rank steps by itself */
+	bool served;   /* rank 0 has all of the optimizer's state and makes the whole update */
+	bool messages; /* its ranks see no memory together, on whatever hosts they are */
+	bool remote;   /* its ranks may compute on devices with memory of their own */
+	/*
+	 * What follows the name: ":8@100" of local. Said to be wrong before anything runs
+	 * (NN_EUSAGE); NULL: nothing may follow.
+	 */
+	int (*parse)(struct nn_strategy_terms *terms, const char *text, struct nn_error *err);
+	/*
+	 * Before the step is made: options, the memory it is to lie in among them. State of the
+	 * strategy's own goes to worker->team.
+	 */
+	int (*prepare)(struct nn_worker *worker, struct nn_step_options *options,
+		       struct nn_error *err);
+	void (*release)(struct nn_worker *worker); /* the step is gone, or was never there */
+	/* Parameters are loaded. */
+	int (*open)(struct nn_worker *worker, struct nn_error *err);
+	void (*close)(struct nn_worker *worker);
+	int (*run)(struct nn_worker *worker, const struct nn_strategy_loop *loop, int *stopped,
+		   struct nn_error *err);
+	/*
+	 * Gradient and update of a batch. result is the same on all ranks but for the times; with
+	 * result->finite false nothing was updated. wish: in what this rank wishes, out what is
+	 * agreed.
+	 */
+	int (*step)(struct nn_worker *worker, const struct nn_strategy_batch *batch,
+		    struct nn_control *wish, struct nn_step_result *result, struct nn_error *err);
+	/*
+	 * Parameters, buffers and slots will be read (evaluation, state, model): make them whole
+	 * and the same on all ranks.
+	 */
+	int (*settle)(struct nn_worker *worker, struct nn_error *err);
+};
+
+extern const struct nn_strategy nn_strategy_sync, nn_strategy_local, nn_strategy_async,
+	nn_strategy_master;
+/* All of them, NULL at the end. */
+extern const struct nn_strategy *const nn_strategies[];
+
+/*
+ * --strategy=TEXT; terms may be NULL. NULL with *err where there is none of that name, or its terms
+ * are wrong.
+ */
+const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms,
+					    struct nn_error *err);
+/*
+ * The rows of batch `batch`, from 0 and whatever epoch it lies in, for update batch + 1; they point
+ * into order. The rate is not set.
+ */
+struct nn_strategy_batch nn_strategy_batch_at(const struct nn_task *task, struct nn_order *order,
+					      uint64_t batch);
+
+/*
+ * Before parameters, buffers and slots are read: whatever ranks keep of them comes together.
+ * Collective.
+ */
+int nn_worker_synchronize(struct nn_worker *worker, struct nn_error *err);
+
+/*
+ * What sync does before the step is made and after it is gone, for strategies whose ranks at times
+ * go as sync: by messages alone.
+ */
+int nn_sync_prepare(struct nn_worker *worker, struct nn_step_options *options,
+		    struct nn_error *err);
+void nn_sync_release(struct nn_worker *worker);
+/* Parameters that a step of sync has left on their way are there. */
+int nn_sync_arrive(struct nn_worker *worker, struct nn_error *err);
+
+/* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
+void nn_control_merge(struct nn_control *wish, const struct nn_control *other);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * The ranks of sync: who owns what of the flat block, and two ways for sums to travel: memory that
+ * all see, or messages.
+ */
+#ifndef NN_PARALLEL_SYNC_GROUP_H
+#define NN_PARALLEL_SYNC_GROUP_H
+
+#include "comm/shared.h"
+#include "parallel/strategy.h"
+#include "step/cut.h"
+
+/* What each rank says of its step. */
+struct nn_rank_report {
+	struct nn_control wish;
+	bool finite;
+	int nonfinite_line;
+	double compute_s; /* of its leaves */
+	struct nn_noise_sums noise;
+};
+
+/* A subtree of leaves whose sum a rank has: its index-th. */
+struct nn_sync_sum {
+	struct nn_cut_node node;
+	int rank;
+	size_t index;
+};
+
+struct nn_sync_group {
+	const struct nn_sync_transport *way;
+	struct nn_comm *comm;
+	bool master;           /* rank 0 owns all of it */
+	bool sharded;          /* --shard-optimizer: what a rank owns is a run of the block */
+	size_t elements, size; /* of the flat block; bytes of one */
+	size_t own, others;    /* sums of this rank and of other ranks in a batch, at most */
+	/*
+	 * After open, NULL on the CPU: the queue of the step's graph; one whose pinned memory outlives
+	 * the step.
+	 */
+	struct nn_queue *queue, *pins;
+	struct nn_shard mine;
+	struct nn_step_place place;
+	struct nn_rank_report *said; /* [size] what all said of the step under way */
+	struct nn_sync_sum *sums;    /* of the batch under way, in order of leaves */
+	size_t n_sums;
+	double coming_s; /* what forward waited for parameters that were still on their way */
+	struct nn_sync_shared *near;
+	struct nn_sync_messages *far;
+};
+
+/*
+ * A way. Functions are collective, called in this order for each batch, and add to result->comm_s
+ * and wait_s. NULL: nothing to do.
+ *
+ *   open     once, before the first of them: the step is made, parameters are loaded
+ *   weights  the weights of all leaves are known after it, where targets decide them
+ *   meet     gradients of all ranks are computed: figures and statistics by leaf are complete, and
+ *            said[]
+ *   drop     what was on its way is not wanted: in place of update, where a loss is not finite
+ *   update   gradients are summed, parameters updated; what others made of them may be on its way
+ *            until it is needed
+ *   arrive   before anyone but the next step reads parameters: they are all there. *seconds grow by
+ *            the wait
+ */
+struct nn_sync_transport {
+	int (*open)(struct nn_worker *worker, struct nn_error *err);
+	int (*weights)(struct nn_worker *worker, const struct nn_step_tables *tables,
+		       struct nn_step_result *result, struct nn_error *err);
+	int (*meet)(struct nn_worker *worker, const struct nn_step_tables *tables,
+		    struct nn_step_result *result, struct nn_error *err);
+	int (*drop)(struct nn_sync_group *team, struct nn_error *err);
+	int (*update)(struct nn_worker *worker, const struct nn_strategy_batch *batch, bool norm,
+		      struct nn_step_result *result, struct nn_error *err);
+	int (*arrive)(struct nn_worker *worker, double *seconds, struct nn_error *err);
+	int (*settle)(struct nn_worker *worker, struct nn_error *err);
+	void (*close)(struct nn_sync_group *team);
+};
+
+/* What every rank has of a block (nn_buckets_piece) to all, by messages. */
+int nn_sync_all_gather(struct nn_sync_group *team, void *block, double *seconds,
+		       struct nn_error *err);
+/* The shard of rank r. */
+static inline struct nn_shard nn_sync_shard(const struct nn_sync_group *team, int r)
+{
+	if (team->master)
+		return (struct nn_shard){ r == 0 ? 0 : team->elements,
+					  r == 0 ? team->elements : 0 };
+	return nn_shard_of(team->elements, r, team->comm->size);
+}
+
+/*
+ * Memory that all ranks see, and the step's place in it; team->near is NULL where they have none.
+ */
+int nn_sync_shared_open(struct nn_worker *worker, const struct nn_step_options *options,
+			struct nn_error *err);
+int nn_sync_messages_open(struct nn_worker *worker, struct nn_error *err);
+/* Are parameters so few that each rank has its own, and what others need is copied? */
+bool nn_sync_shared_copies(size_t bytes);
+/* Are parameters and slots there once for all ranks? */
+bool nn_sync_is_shared(const struct nn_worker *worker);
+
+#endif

@@ -1,0 +1,46 @@
+/* One rank at work: what strategies are given. */
+#ifndef NN_PARALLEL_WORKER_H
+#define NN_PARALLEL_WORKER_H
+
+#include "parallel/layout.h"
+#include "step/counters.h"
+#include "step/step.h"
+#include "step/task.h"
+
+struct nn_rank_times;
+struct nn_sync_group;
+struct nn_local;
+struct nn_async;
+
+struct nn_worker {
+	const struct nn_task *task;
+	struct nn_layout *layout;
+	struct nn_step *step;
+	struct nn_counters *counters;
+	/*
+	 * canonical: the door to files and to the evaluator; where ranks have parts of the network
+	 * its own, on rank 0 all
+	 */
+	void **params;
+	size_t *keeps; /* [params] elements of each that those are; NULL: all */
+	/* where the seconds of the steps went, and the steps that were done before the first */
+	double compute_s, input_s, comm_s, wait_s;
+	uint64_t started_step;
+	struct nn_rank_times *ranks; /* [size] of all ranks, once they were gathered; NULL before */
+	/* What strategies keep between open and close. */
+	struct nn_sync_group *team;
+	struct nn_local *local;
+	struct nn_async *async;
+	/*
+	 * What is told: one line, no newline; how many steps are done, where rank 0 alone makes
+	 * them.
+	 */
+	void (*note)(void *arg, const char *text);
+	void (*at)(void *arg, uint64_t steps);
+	void *arg;
+};
+
+void nn_worker_note(const struct nn_worker *worker, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

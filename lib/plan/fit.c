@@ -1,0 +1,383 @@
+/* Memory planned before any of it is taken. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "plan/fit-ranks.h"
+#include "parallel/pipeline.h"
+#include "parallel/step-options.h"
+#include "parallel/strategy.h"
+#include "parallel/tensor.h"
+#include "plan/plan.h"
+#include "step/output.h"
+
+#define LATER_BYTES ((size_t)1 << 20) /* code that has not run yet, stacks, lists of the plan */
+#define EVALUATED_ROWS 256            /* of a call of the evaluator */
+#define AT(item) offsetof(struct nn_fit, item)
+
+const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
+	{ "parameters", "as the kernels keep them", AT(parameters) },
+	{ "gradients", "and partial sums that wait in the tree of leaves", AT(gradients) },
+	{ "optimizer", "its state", AT(optimizer) },
+	{ "activations_per_sample", "", AT(activations_per_sample) },
+	{ "activations", "of the samples that are at work at once", AT(activations) },
+	{ "workspace", "scratch of the kernels", AT(workspace) },
+	{ "input", "the data in memory, and the samples of a step", AT(input) },
+	{ "other", "the program, parameters for files, evaluation", AT(other) },
+	{ "total", "the peak to expect", AT(total) },
+	{ "limit", "--memory, or what the machine has for it", AT(limit) },
+};
+
+/* ---- what stands beside the step ---- */
+
+/*
+ * The rank that has all parameters for files, and evaluates: where ranks have parts of the network
+ * the first.
+ */
+static bool is_first(const struct nn_plan *plan)
+{
+	if (!nn_layout_in_parts(plan->layout) || plan->layout->comm)
+		return !nn_layout_in_parts(plan->layout) || plan->layout->comm->rank == 0;
+	return (!plan->layout->pipe || plan->layout->pipe->stage == 0) &&
+	       (!plan->layout->tensor || plan->layout->tensor->columns.rank == 0);
+}
+
+/* One that only evaluates, the first of another pipeline or group. */
+static bool evaluates(const struct nn_plan *plan)
+{
+	return plan->layout->comm && !is_first(plan) &&
+	       nn_layout_evaluates(plan->layout, plan->task->n_valid);
+}
+
+static size_t all_parameters(const struct nn_plan *plan)
+{
+	return nn_program_parameters(plan->task->program, false) *
+	       nn_dtype_size(plan->task->device->dtype);
+}
+
+/*
+ * Canonical parameters: those of the model and the best so far; of a state that will be written a
+ * copy of both, and the slots.
+ */
+static size_t copies(const struct nn_plan *plan, const struct nn_step_options *step,
+		     size_t parameters)
+{
+	size_t slots = nn_optimizer_count(&step->optimizer), live = 1 + (plan->budget->keeps_best);
+
+	if (nn_layout_in_parts(plan->layout) && is_first(plan))
+		parameters = all_parameters(plan);
+	else if (plan->layout->pipe && plan->layout->tensor &&
+		 plan->layout->tensor->columns.rank == 0) /* in which its stage comes together */
+		parameters *= (size_t)nn_tensor_ranks(plan->layout);
+	return parameters * (live + (plan->budget->keeps_state ? live + slots : 0)) +
+	       (evaluates(plan) ? all_parameters(plan) : 0);
+}
+
+/* The evaluator's graph: parameters of its own, and rows without what backward would need. */
+static int evaluator_bytes(const struct nn_plan *plan, size_t *bytes, struct nn_error *err)
+{
+	struct nn_graph_options g = { .device = plan->task->device, .pool = plan->task->pool };
+	struct nn_graph_memory m;
+
+	*bytes = 0;
+	if (!plan->task->n_valid || !(is_first(plan) || evaluates(plan)))
+		return 0;
+	g.max_rows = plan->task->n_valid < EVALUATED_ROWS ? plan->task->n_valid : EVALUATED_ROWS;
+	if (nn_graph_plan(plan->task->program, &g, &m, err) < 0)
+		return -1;
+	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived;
+	return 0;
+}
+
+/* Targets and losses of a batch. */
+static size_t outputs_bytes(const struct nn_plan *plan, size_t leaves)
+{
+	size_t bytes = 0, batch = plan->task->recipe->batch;
+
+	for (int i = 0; i < plan->task->program->n_outputs; i++) {
+		size_t values = nn_shape_count(
+			&plan->task->program->values[plan->task->program->outputs[i].value].shape);
+		struct nn_train_output_size size = { plan->task->device->dtype, values, false };
+
+		if (plan->task->dataset) {
+			size.target_size = nn_dataset_target_size(plan->task->dataset, (size_t)i);
+			size.classes = nn_dataset_target_classes(plan->task->dataset, (size_t)i);
+		}
+		bytes += nn_train_output_bytes(&size, batch, leaves);
+	}
+	return bytes;
+}
+
+/* All samples in memory, and the lists of their numbers. */
+static size_t data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
+{
+	double rows = plan->task->dataset ? (double)nn_dataset_rows(plan->task->dataset) : 0,
+	       all = (double)(plan->task->n_rows +
+			      (plan->task->held_out ? 0 : plan->task->n_valid));
+	double bytes = rows > 0 ? (double)nn_dataset_bytes(plan->task->dataset, dtype) / rows *
+					  (plan->task->rows_unknown ? rows : all)
+				: 0;
+
+	if (plan->task->held_out && nn_dataset_rows(plan->task->held_out) > 0)
+		bytes += (double)nn_dataset_bytes(plan->task->held_out, dtype) /
+			 (double)nn_dataset_rows(plan->task->held_out) *
+			 (double)plan->task->n_valid;
+	return (size_t)bytes + 8 * (size_t)(2 * plan->task->n_rows + plan->task->n_valid);
+}
+
+/*
+ * What the process has besides its samples, before the step: of a training it is known once they
+ * are there.
+ */
+static size_t program_bytes(const struct nn_plan *plan)
+{
+	size_t data = data_bytes(plan, plan->budget->loaded_dtype);
+
+	return LATER_BYTES + nn_fit_mpi_bytes(plan) +
+	       (plan->budget->partly || !plan->task->dataset ? plan->budget->start_bytes
+		: plan->budget->loaded_bytes > data          ? plan->budget->loaded_bytes - data
+							     : 0);
+}
+
+/* ---- the plan ---- */
+
+/* The scratch for norms is touched by who asks for norms. */
+static bool wants_norms(const struct nn_plan *plan, enum nn_optimizer_kind kind)
+{
+	bool logs = plan->task->logs && !plan->task->unmeasured &&
+		    (!plan->layout->strategy->alone ||
+		     (plan->layout->as.ranks ? plan->layout->as.rank == 0
+					     : nn_layout_first(plan->layout)));
+
+	return kind == NN_LARS || kind == NN_LAMB || plan->task->recipe->clip_norm > 0 || logs ||
+	       nn_layout_measures(plan->layout, plan->task);
+}
+
+static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fit,
+		     struct nn_error *err)
+{
+	struct nn_step_options step = nn_layout_step(plan->layout, plan->task, micro);
+	struct nn_step_memory m;
+	size_t evaluator, sums[7], size = nn_dtype_size(plan->task->device->dtype);
+
+	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(plan, &evaluator, err) < 0)
+		return -1;
+	fit->micro = micro;
+	fit->least = nn_step_least_rows(&step);
+	fit->parameters = m.graph.parameters;
+	fit->gradients = m.graph.gradients + m.partial;
+	fit->optimizer =
+		m.optimizer - (wants_norms(plan, step.optimizer.kind) ? 0 : m.graph.block * size);
+	fit->activations_per_sample = m.graph.activations_per_row;
+	fit->activations = m.graph.activations + outputs_bytes(plan, plan->task->recipe->leaves);
+	fit->workspace = m.graph.workspace + m.graph.derived;
+	fit->input = m.graph.input + data_bytes(plan, plan->task->device->dtype);
+	fit->other = program_bytes(plan) + copies(plan, &step, m.graph.parameters) + evaluator;
+	if (nn_fit_share(plan, &step, wants_norms(plan, step.optimizer.kind), fit, err) < 0)
+		return -1;
+	memcpy(sums,
+	       (const size_t[]){ fit->parameters, fit->gradients, fit->optimizer, fit->activations,
+				 fit->workspace, fit->input, fit->other },
+	       sizeof sums);
+	fit->total = 0;
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+		if (!nn_add(fit->total, sums[i], &fit->total))
+			return nn_fail(err, NN_ENOMEM, "the plan is larger than memory can be");
+	fit->limit = plan->budget->memory ? plan->budget->memory : plan->budget->machine;
+	return 0;
+}
+
+size_t nn_fit_need(const struct nn_plan *plan, const struct nn_fit *fit)
+{
+	return plan->budget->memory ? fit->total : fit->host;
+}
+
+size_t nn_fit_peak(const struct nn_plan *plan)
+{
+	return plan->fit.total > plan->budget->highest_bytes ? plan->fit.total
+							     : plan->budget->highest_bytes;
+}
+
+/*
+ * The plan of a rank beside that of rank 0, which writes, and of the last, which has no fewer
+ * leaves than any other.
+ */
+static int plan_host(const struct nn_plan *plan, size_t micro, struct nn_fit *fit,
+		     struct nn_error *err)
+{
+	struct nn_layout layout = *plan->layout;
+	struct nn_budget budget = *plan->budget;
+	struct nn_plan other = { .task = plan->task, .layout = &layout, .budget = &budget };
+	struct nn_fit first, last;
+
+	fit->host = fit->total;
+	if (layout.on_host < 2)
+		return 0;
+	layout.as.ranks = nn_layout_n_sharers(plan->layout);
+	budget.keeps_state = is_first(plan) && budget.a_state;
+	layout.as.rank = 0;
+	if (plan_rank(&other, micro, &first, err) < 0)
+		return -1;
+	budget.keeps_state = false;
+	layout.as.rank = layout.as.ranks - 1;
+	if (plan_rank(&other, micro, &last, err) < 0)
+		return -1;
+	if (!plan->layout->comm)
+		*fit = first.total > last.total ? first : last;
+	nn_fit_host(plan, &first, &last, fit);
+	return 0;
+}
+
+/* Of a plan for ranks that have parts of the network that of the one that takes most. */
+static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fit,
+		     struct nn_error *err)
+{
+	struct nn_fit other;
+	int parts = plan->layout->comm ? 1 : nn_layout_parts(plan->layout),
+	    columns = nn_tensor_ranks(plan->layout);
+	size_t host = 0;
+
+	for (int i = 0; i < parts; i++) {
+		struct nn_fit *to = i == 0 ? fit : &other;
+
+		if (parts > columns)
+			plan->layout->pipe->stage = i / columns;
+		if (parts > 1 && columns > 1)
+			plan->layout->tensor->columns.rank = i % columns;
+		if (plan_rank(plan, micro, to, err) < 0 || plan_host(plan, micro, to, err) < 0)
+			return -1;
+		host += to->host;
+		if (i > 0 && other.total > fit->total)
+			*fit = other;
+	}
+	fit->host = host + (plan->layout->on_host > 1 ? fit->files : 0);
+	return 0;
+}
+
+int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, struct nn_error *err)
+{
+	if (plan_most(plan, micro, fit, err) < 0)
+		return -1;
+	fit->fits = nn_fit_need(plan, fit) <= fit->limit;
+	return 0;
+}
+
+/* Rows that suit the caches, where --micro-batch does not say: more gain nothing. */
+static size_t suiting(const struct nn_plan *plan, const struct nn_fit *fit, size_t input)
+{
+	const struct nn_recipe *o = plan->task->recipe;
+
+	return nn_step_default_micro_batch(fit->micro, o->batch, o->leaves,
+					   nn_pool_threads(plan->task->pool),
+					   fit->activations_per_sample + input / fit->micro);
+}
+
+/* Does what rows have no part in exceed the limit already? */
+static bool hopeless(const struct nn_fit *fit)
+{
+	return fit->parameters > fit->limit || fit->optimizer > fit->limit - fit->parameters;
+}
+
+/*
+ * Fewer rows at once take less, but for sums that wait: more spans leave more of them. So the least
+ * is sought, not the last.
+ */
+int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err)
+{
+	const struct nn_recipe *o = plan->task->recipe;
+	size_t micro =
+		plan->task->n_rows && plan->task->n_rows < o->batch ? plan->task->n_rows : o->batch;
+	bool flows = plan->layout->pipe && plan->layout->pipe->schedule != NN_NAIVE;
+	struct nn_fit smaller;
+
+	if (flows && !o->micro_batch)
+		micro = nn_pipe_micro(plan->layout, plan->task, micro);
+	if (o->micro_batch && o->micro_batch < micro)
+		micro = o->micro_batch;
+	if (nn_fit_plan(plan, micro, fit, err) < 0)
+		return -1;
+	if (!o->micro_batch && !flows) {
+		size_t suits = suiting(plan, fit,
+				       fit->input - data_bytes(plan, plan->task->device->dtype));
+
+		if (suits < micro && nn_fit_plan(plan, micro = suits, fit, err) < 0)
+			return -1;
+	}
+	while (!fit->fits && micro > fit->least && !hopeless(fit)) {
+		micro = micro / 2 < fit->least ? fit->least : micro / 2;
+		if (nn_fit_plan(plan, micro, &smaller, err) < 0)
+			return -1;
+		if (nn_fit_need(plan, &smaller) < nn_fit_need(plan, fit))
+			*fit = smaller;
+	}
+	return 0;
+}
+
+/* ---- the largest batch ---- */
+
+/* Does a batch of so many rows fit at once? Its leaves are what that many rows are cut into. */
+static int batch_fits(const struct nn_plan *plan, size_t rows, bool *fits)
+{
+	struct nn_recipe recipe = *plan->task->recipe;
+	struct nn_task task = *plan->task;
+	struct nn_plan other = { .task = &task, .layout = plan->layout, .budget = plan->budget };
+	struct nn_fit fit;
+	struct nn_error err;
+	size_t group = nn_program_group(task.program),
+	       ranks = plan->budget->memory ? 1 : (size_t)plan->layout->on_host;
+
+	recipe.batch = rows;
+	recipe.leaves = task.device->leaves(rows, group, SIZE_MAX);
+	task.recipe = &recipe;
+	task.n_rows = rows;
+	*fits = false;
+	if (nn_fit_plan(&other, rows, &fit, &err) < 0)
+		return err.code == NN_ENOMEM ? 0 : -1;
+	/* what the samples of a training take does not depend on the batch */
+	*fits = nn_fit_need(plan, &fit) - ranks * data_bytes(&other, plan->task->device->dtype) +
+			ranks * data_bytes(plan, plan->task->device->dtype) <=
+		fit.limit;
+	return 0;
+}
+
+#define MOST_ROWS ((size_t)1 << 40)
+
+int nn_fit_largest(const struct nn_plan *plan, const struct nn_fit *fit, size_t *rows,
+		   struct nn_error *err)
+{
+	size_t group = nn_program_group(plan->task->program), unit = group ? group : 1, low = 1,
+	       high, step;
+	size_t row = fit->activations_per_sample ? fit->activations_per_sample : 1;
+	bool fits;
+
+	*rows = 0;
+	if (batch_fits(plan, unit, &fits) < 0)
+		return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
+	if (!fits)
+		return 0;
+	/*
+	 * near where memory that grows with rows would end, then outwards until the bracket holds
+	 */
+	high = (fit->limit / row + 1 < MOST_ROWS ? fit->limit / row + 1 : MOST_ROWS) / unit + 2;
+	for (step = high / 16 + 1; low < high; step *= 2) {
+		size_t at = high > step ? high - step : 0;
+
+		if (at <= low)
+			break;
+		if (batch_fits(plan, at * unit, &fits) < 0)
+			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
+		if (fits) {
+			low = at;
+			break;
+		}
+		high = at;
+	}
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (batch_fits(plan, middle * unit, &fits) < 0)
+			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
+		*(fits ? &low : &high) = middle;
+	}
+	*rows = low * unit;
+	return 0;
+}

@@ -1,0 +1,69 @@
+/*
+ * The memory a training takes, item by item, and how many rows go through at once so that it fits.
+ *
+ * Memory is that of the process, data included (item input); the limit is --memory, or what is
+ * available plus what the process already has. Activation bytes of a layer are those of its
+ * output, 0 for a view. With --ranks the items are those of the rank that takes most; memory.host
+ * is what the ranks of this host take together, without pages of files. --memory bounds a rank,
+ * the machine's memory a host.
+ */
+#ifndef NN_PLAN_FIT_H
+#define NN_PLAN_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "step/step.h"
+
+struct nn_plan;
+
+/* Bytes; items as --explain names them, for the process as a whole. */
+struct nn_fit {
+	size_t micro;      /* rows at once */
+	size_t least;      /* that cannot be split: 1, or a batch-norm group */
+	size_t parameters; /* as the kernels keep them */
+	size_t gradients;  /* and the sums that wait for their neighbours in the tree of leaves */
+	size_t optimizer;
+	size_t activations_per_sample, activations;
+	size_t workspace;
+	size_t input; /* the samples in memory, and those of a step */
+	size_t other; /* the program, copies of parameters for files and evaluation */
+	/*
+	 * limit: --memory, else what the machine has for this process, or for the ranks of this
+	 * host
+	 */
+	size_t total, limit;
+	size_t host; /* of all ranks of this host, what they share once; alone: total */
+	size_t window, window_all; /* of the total, of the host: memory that ranks see together */
+	size_t files;              /* of the total: pages of files, which the machine has anyway */
+	bool fits;
+};
+
+/* The items by the names of outputs.md, in their order. */
+#define NN_FIT_ITEMS 10
+extern const struct nn_fit_name {
+	const char *name, *what;
+	size_t offset;
+} nn_fit_items[NN_FIT_ITEMS];
+static inline size_t nn_fit_item(const struct nn_fit *fit, size_t i)
+{
+	return *(const size_t *)((const char *)fit + nn_fit_items[i].offset);
+}
+
+/* What is compared with the limit: the process with --memory, else the host. */
+size_t nn_fit_need(const struct nn_plan *plan, const struct nn_fit *fit);
+/* The peak of this process, as its plan and what it had before say. */
+size_t nn_fit_peak(const struct nn_plan *plan);
+
+/* The plan for `micro` rows at once. Nothing is allocated but the plan's own lists. */
+int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, struct nn_error *err);
+/*
+ * The plan for as many rows at once as suit the caches (at most --micro-batch, where that is
+ * given), made fewer until they fit the limit. With fit->fits false no number of rows does, and the
+ * plan is that of those which take the least.
+ */
+int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err);
+/* The most rows of one step that fit the limit at once; 0: not even one. */
+int nn_fit_largest(const struct nn_plan *plan, const struct nn_fit *fit, size_t *rows,
+		   struct nn_error *err);
+
+#endif

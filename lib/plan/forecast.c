@@ -1,0 +1,272 @@
+/*
+ * The time of a training from rates that were measured on this machine, and those of a training
+ * that has run.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "plan/ranks.h"
+#include "plan/layers.h"
+#include "plan/rates.h"
+#include "plan/trial-steps.h"
+#include "parallel/strategy.h"
+#include "plan/plan.h"
+#include "step/cut.h"
+
+#define LEAST_STEPS 100               /* of a training whose rate is kept ... */
+#define LEAST_S 0.02                  /* ... or seconds of fewer */
+#define TRIED_BYTES ((size_t)1 << 30) /* more is not taken to try a plan */
+
+/* ---- a rate for the steps ---- */
+
+static size_t taken_by_step(const struct nn_plan *plan)
+{
+	return plan->fit.parameters + plan->fit.gradients + plan->fit.optimizer +
+	       plan->fit.activations + plan->fit.workspace;
+}
+
+/* FLOP of a row. */
+static double train_flops(const struct nn_plan *plan)
+{
+	struct nn_layers layers;
+	double sum = 0;
+
+	if (nn_layers_make(&layers, plan, NULL) == 0)
+		for (int i = 0; i < layers.n; i++)
+			sum += (double)layers.layer[i].train_flops;
+	nn_layers_free(&layers);
+	return sum;
+}
+
+/* Steps are tried, of the training itself or for a plan. */
+static bool try_steps(struct nn_plan *plan, const struct nn_training_step *own,
+		      struct nn_rate *rate)
+{
+	struct nn_trial_step_times found;
+	struct nn_error err;
+
+	if (!own && (taken_by_step(plan) > TRIED_BYTES || !plan->fit.fits))
+		return false;
+	if ((own ? nn_trial_steps(plan, own, train_flops(plan), &found, &err)
+		 : nn_trial_steps_plan(plan, train_flops(plan), &found, &err)) < 0)
+		return false;
+	*rate = (struct nn_rate){ .step_s = found.gradient_s + found.update_s + found.loop_s,
+				  .extra_s = NAN,
+				  .once_s = NAN };
+	nn_rate_put(plan, rate);
+	return true;
+}
+
+static bool is_shown(const struct nn_plan *plan)
+{
+	return plan->task->logs || plan->task->notes;
+}
+
+/* Is there a plan or a prediction to show? */
+static bool may_try(const struct nn_plan *plan)
+{
+	return plan->budget->partly || is_shown(plan);
+}
+
+/* A training of several ranks. */
+static void rate_of_ranks(struct nn_plan *plan)
+{
+	struct nn_ranks_estimate found;
+
+	nn_ranks_estimate(plan, &plan->rank_rate, nn_layout_ranks(plan->layout),
+			  plan->layout->sharing, &found);
+	nn_forecast_take(plan, &found);
+}
+
+void nn_forecast_take(struct nn_plan *plan, const struct nn_ranks_estimate *found)
+{
+	struct nn_rate kept;
+
+	plan->forecast.bytes = found->bytes;
+	plan->rate = (struct nn_rate){ .step_s = found->step_s, .extra_s = NAN, .once_s = NAN };
+	snprintf(plan->forecast.basis, sizeof plan->forecast.basis, "%s", found->basis);
+	if (!nn_rate_get(plan, &kept) || !kept.ran)
+		return;
+	plan->rate = kept;
+	snprintf(plan->forecast.basis, sizeof plan->forecast.basis,
+		 "this training ran here before");
+}
+
+void nn_forecast_rate(struct nn_plan *plan, const struct nn_training_step *own)
+{
+	struct nn_rate *rate = &plan->rate;
+	const char *basis = "not known: too large to be tried on this machine";
+
+	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
+	plan->forecast.bytes = NAN;
+	if (nn_layout_ranks(plan->layout) > 1) {
+		if (nn_layout_first(plan->layout))
+			rate_of_ranks(plan);
+		return;
+	}
+	if (nn_layout_in_parts(plan->layout)) /* of a plan: their times come with those of ranks */
+		return;
+	if (nn_rate_get(plan, rate))
+		basis = rate->ran ? "this training ran here before"
+				  : "some steps of it were tried here";
+	else if (may_try(plan) && try_steps(plan, own, rate))
+		basis = "some steps of it were tried here";
+	snprintf(plan->forecast.basis, sizeof plan->forecast.basis, "%s", basis);
+}
+
+/* ---- one process ---- */
+
+/* The task as one process with `threads` threads would run it. */
+double nn_forecast_step(const struct nn_plan *plan, int threads, bool tries)
+{
+	const struct nn_layout layout = { .options = plan->layout->options,
+					  .strategy = &nn_strategy_sync,
+					  .sharing = 1,
+					  .on_host = 1 };
+	struct nn_task task = *plan->task;
+	struct nn_budget budget = *plan->budget;
+	struct nn_plan alone = { .task = &task, .layout = &layout, .budget = &budget };
+	struct nn_rate rate = { .step_s = NAN };
+	bool fits;
+
+	task.pool = NULL;
+	if (budget.machine == 0) /* not planned yet */
+		budget.machine = nn_memory_available();
+	fits = nn_pool_new(&task.pool, threads, NULL) == 0 &&
+	       nn_fit_choose(&alone, &alone.fit, NULL) == 0 && alone.fit.fits;
+	if (fits && !nn_rate_get(&alone, &rate) && tries)
+		try_steps(&alone, NULL, &rate);
+	nn_pool_free(task.pool);
+	return rate.step_s;
+}
+
+void nn_forecast_ranks(struct nn_plan *plan)
+{
+	struct nn_rank_rate *p = &plan->rank_rate;
+
+	if (!nn_layout_first(plan->layout) || nn_layout_in_parts(plan->layout) ||
+	    !plan->layout->strategy->parts)
+		return;
+	*p = (struct nn_rank_rate){ .cores = nn_cpu_count(),
+				    .threads = nn_pool_threads(plan->task->pool),
+				    .fixed = true };
+	p->alone_s = nn_forecast_step(plan, p->threads, may_try(plan));
+	p->single_s = p->threads == 1 ? p->alone_s : NAN;
+	p->full_s = p->threads == p->cores ? p->alone_s : nn_forecast_step(plan, p->cores, false);
+	nn_link_get(nn_layout_ranks(plan->layout), &p->link);
+	nn_memory_trim();
+}
+
+/* ---- the whole ---- */
+
+#define TOUCH_BYTES_S 4e9 /* memory touched for the first time */
+
+#define EPOCH_S 5e-5 /* its line in the log, and the like */
+
+/* Held-out rows cost about the forward third of a step; of a state there is a copy. */
+static double guess_extra(const struct nn_plan *plan, double row_s)
+{
+	double state = plan->budget->keeps_state
+			       ? (double)plan->fit.parameters + (double)plan->fit.optimizer
+			       : 0;
+
+	return EPOCH_S + (double)plan->task->n_valid * row_s / 3 + state / TOUCH_BYTES_S;
+}
+
+/* The model and the last state are waited for; a state is parameters and slots. */
+static double guess_once(const struct nn_plan *plan)
+{
+	double parameters = (double)plan->fit.parameters,
+	       state = parameters + (double)plan->fit.optimizer;
+
+	return nn_file_seconds(parameters) +
+	       (plan->budget->keeps_state ? nn_file_seconds(state) : 0) +
+	       (double)taken_by_step(plan) / TOUCH_BYTES_S;
+}
+
+void nn_forecast_make(struct nn_plan *plan, uint64_t done, uint64_t trainings)
+{
+	struct nn_forecast *f = &plan->forecast;
+	double row_s = plan->rate.step_s / (double)plan->task->recipe->batch,
+	       rows = (double)plan->task->n_rows, epochs, steps;
+	double extra = isnan(plan->rate.extra_s) ? guess_extra(plan, row_s) : plan->rate.extra_s;
+	double once = isnan(plan->rate.once_s) ? guess_once(plan) : plan->rate.once_s;
+
+	f->step_s = plan->rate.step_s;
+	f->epoch_s = f->total_s = NAN;
+	if (plan->task->rows_unknown || rows <= 0)
+		return;
+	f->epoch_s = rows * row_s + extra;
+	if (plan->task->planned == UINT64_MAX && plan->task->recipe->time_limit == 0)
+		return;
+	steps = plan->task->planned > done ? (double)(plan->task->planned - done) : 0;
+	epochs = steps / (double)plan->task->steps_per_epoch;
+	f->total_s = epochs * rows * row_s + ceil(epochs) * extra + once;
+	f->total_s *= (double)trainings;
+	if (plan->task->recipe->time_limit > 0 &&
+	    !(f->total_s < plan->task->recipe->time_limit + once))
+		f->total_s = plan->task->recipe->time_limit + once;
+}
+
+/* ---- a training that has run ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What steps of sync cost beside computing. */
+static void learn_link(const struct nn_plan *plan, const struct nn_times *m)
+{
+	int ranks = nn_layout_ranks(plan->layout);
+	struct nn_cut_run mine =
+		nn_cut_share((size_t)plan->task->recipe->leaves, plan->layout->comm->rank, ranks);
+	size_t n = m->timed < NN_TIMED_STEPS ? m->timed : NN_TIMED_STEPS;
+	double beside[NN_TIMED_STEPS], longest;
+
+	if (n < 8 || mine.from == mine.to)
+		return;
+	/* the ranks with the largest share are waited for: that is no communication */
+	longest = nn_rank_rate_largest(plan, ranks) * (double)plan->task->recipe->leaves /
+		  (double)(mine.to - mine.from);
+	for (size_t i = 0; i < n; i++)
+		beside[i] = m->step[i] - longest * m->compute[i];
+	qsort(beside, n, sizeof *beside, by_value);
+	if (beside[n / 4] > 0) /* of steps that other work of the machine met less */
+		nn_link_put(ranks, nn_ranks_gradient_bytes(plan), beside[n / 4]);
+}
+
+/* Half of what was known: one run that met a busy machine or disk does not decide alone. */
+static double blend(double known, double found)
+{
+	return isfinite(known) && isfinite(found) ? (known + found) / 2 : found;
+}
+
+void nn_forecast_learn(const struct nn_plan *plan, const struct nn_times *m, double seconds)
+{
+	double first = m->steps > 1 ? m->first_s : 0;
+	struct nn_rate rate = { .ran = true }, known;
+
+	if (m->saves > 0)
+		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
+	if (!nn_layout_first(plan->layout))
+		return;
+	if (nn_layout_ranks(plan->layout) > 1 && !nn_layout_in_parts(plan->layout) &&
+	    plan->layout->strategy->parts)
+		learn_link(plan, m);
+	if (m->steps < 2 || (m->steps < LEAST_STEPS && m->steps_s < LEAST_S) || m->rows <= 0)
+		return;
+	rate.step_s = m->steps_s / m->rows * (double)plan->task->recipe->batch;
+	rate.extra_s = m->epochs > 0 ? m->after_s / m->epochs : NAN;
+	rate.once_s = seconds - m->steps_s - first - m->after_s +
+		      (first > rate.step_s ? first - rate.step_s : 0);
+	if (nn_rate_get(plan, &known) && known.ran)
+		rate = (struct nn_rate){ blend(known.step_s, rate.step_s),
+					 blend(known.extra_s, rate.extra_s),
+					 blend(known.once_s, rate.once_s), true };
+	nn_rate_put(plan, &rate);
+}

@@ -1,0 +1,96 @@
+/* A network layer by layer: what is computed, and what is kept of it. */
+#include "base/memory.h"
+#include "model/model.h"
+#include "plan/plan.h"
+#include "plan/layers.h"
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t times(uint64_t a, uint64_t n)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, n, &product) ? UINT64_MAX : product;
+}
+
+/*
+ * Backward of a product is one towards its weights and, where something before it learns, one
+ * towards its input; of any other op as much as forward.
+ */
+static uint64_t train_flops(const struct nn_node *node, const bool *learns)
+{
+	bool input_learns = false;
+
+	for (int k = 0; k < node->n_in; k++)
+		input_learns |= learns[node->in[k]];
+	if (nn_op_is_product(node->op))
+		return times(node->flops, input_learns ? 3 : 2);
+	return times(node->flops, input_learns || node->n_params ? 2 : 1);
+}
+
+/* A view has no memory of its own. */
+static size_t activation_bytes(const struct nn_plan *plan, const struct nn_node *node)
+{
+	return nn_op_is_view(node->op, node->attrs, true)
+		       ? 0
+		       : nn_shape_count(&plan->task->program->values[node->out].shape) *
+				 nn_dtype_size(plan->task->device->dtype);
+}
+
+static int add_nodes(struct nn_layers *l, const struct nn_plan *plan, struct nn_error *err)
+{
+	const struct nn_program *program = plan->task->program;
+	bool *learns = nn_alloc((size_t)program->n_values, sizeof *learns, err);
+
+	for (int i = 0; learns && i < program->n_nodes; i++) {
+		const struct nn_node *node = &program->nodes[i];
+
+		if (node->line >= 0 && node->line < l->n) {
+			struct nn_layer_cost *layer = &l->layer[node->line];
+
+			layer->forward_flops = more(layer->forward_flops, node->flops);
+			layer->train_flops = more(layer->train_flops, train_flops(node, learns));
+			layer->activation_bytes += activation_bytes(plan, node);
+		}
+		learns[node->out] = node->n_params > 0;
+		for (int k = 0; k < node->n_in; k++)
+			learns[node->out] |= learns[node->in[k]];
+	}
+	nn_free(learns);
+	return learns ? 0 : -1;
+}
+
+int nn_layers_make(struct nn_layers *l, const struct nn_plan *plan, struct nn_error *err)
+{
+	*l = (struct nn_layers){ .n = nn_net_n_lines(plan->task->net) };
+	l->layer = nn_alloc((size_t)l->n, sizeof *l->layer, err);
+	if (!l->layer)
+		return -1;
+	for (int i = 0; i < l->n; i++) {
+		struct nn_net_line line = nn_net_line(plan->task->net, i);
+
+		l->layer[i] = (struct nn_layer_cost){
+			.line = i, .name = line.name, .layer = line.layer, .output = line.shape
+		};
+	}
+	for (int p = 0; p < plan->task->program->n_params; p++) {
+		const struct nn_program_param *param = &plan->task->program->params[p];
+		uint64_t n = nn_shape_count(&param->desc.shape);
+
+		if (param->desc.role == NN_BUFFER)
+			continue;
+		l->layer[param->line].parameters += n;
+		l->parameters += n;
+	}
+	return add_nodes(l, plan, err);
+}
+
+void nn_layers_free(struct nn_layers *l)
+{
+	nn_free(l->layer);
+}

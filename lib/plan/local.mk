@@ -1,0 +1,30 @@
+# lib/plan: what a run will take
+lib_libnn_la_SOURCES += \
+	lib/plan/explain.c \
+	lib/plan/explain.h \
+	lib/plan/fit-ranks.c \
+	lib/plan/fit-ranks.h \
+	lib/plan/fit.c \
+	lib/plan/fit.h \
+	lib/plan/forecast.c \
+	lib/plan/forecast.h \
+	lib/plan/ranks.c \
+	lib/plan/ranks.h \
+	lib/plan/json.c \
+	lib/plan/layers.c \
+	lib/plan/layers.h \
+	lib/plan/plan.h \
+	lib/plan/rank-rate.c \
+	lib/plan/rank-rate.h \
+	lib/plan/rates.c \
+	lib/plan/rates.h \
+	lib/plan/trial-steps.c \
+	lib/plan/trial-steps.h \
+	lib/plan/scaling.c \
+	lib/plan/scaling.h \
+	lib/plan/suggest.c \
+	lib/plan/suggest.h \
+	lib/plan/text.c \
+	lib/plan/vary-command.c \
+	lib/plan/vary.c \
+	lib/plan/vary.h

@@ -1,0 +1,246 @@
+/* Command lines whose plans fit: what they give up, tried alone, then together. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plan/suggest.h"
+#include "plan/vary.h"
+
+#define LEAST_WIDTH 1e-6 /* a share of the widths below which a network is no longer the same */
+#define TRIES 12         /* of widths */
+#define MOST 0.96        /* of the limit is taken, since widths are free to be chosen */
+#define NEARLY 0.92      /* and so much at least, if that is soon found */
+#define WORTH 1.1        /* to give up something more, layers should be wider by so much for it */
+
+struct search {
+	const struct nn_plan *plan;
+	const struct nn_command *command;
+	struct nn_suggestion *found;
+	struct nn_change taken[NN_SUGGESTIONS];
+	size_t n;
+	bool all;     /* of layers and something else: all degrees of that */
+	double worth; /* what layers have to gain by something else */
+};
+
+static bool fits(const struct nn_plan *plan, const struct nn_change *c)
+{
+	struct nn_variant v;
+	bool found = nn_vary(&v, plan, c);
+
+	nn_variant_free(&v);
+	return found;
+}
+
+static void take(struct search *s, const struct nn_change *c)
+{
+	struct nn_variant v;
+
+	if (nn_vary(&v, s->plan, c)) {
+		s->found[s->n] = (struct nn_suggestion){ .total = nn_vary_need(&v, s->plan) };
+		nn_vary_command(&s->found[s->n].command, s->command, c, &v);
+		s->taken[s->n++] = *c;
+	}
+	nn_variant_free(&v);
+}
+
+static unsigned kinds_of(const struct nn_change *c)
+{
+	unsigned kinds = 0;
+
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		kinds |= (unsigned)(c->degree[kind] > 0) << kind;
+	return kinds;
+}
+
+/* ---- sets of kinds ---- */
+
+#define WIDTH (1u << NN_GIVE_WIDTH)
+
+/* A change of one degree each, or of all degrees. */
+static struct nn_change change_of(unsigned kinds, bool all)
+{
+	struct nn_change c = { .width = 1 };
+
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		c.degree[kind] = (kinds >> kind & 1) * (all ? nn_give_degrees[kind] : 1);
+	return c;
+}
+
+/* The next change of the same kinds, degrees counted like digits. false: that was the last. */
+static bool next_degrees(struct nn_change *c)
+{
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++) {
+		if (c->degree[kind] && c->degree[kind] < nn_give_degrees[kind]) {
+			c->degree[kind]++;
+			return true;
+		}
+		c->degree[kind] = c->degree[kind] > 0;
+	}
+	return false;
+}
+
+static unsigned possible_kinds(const struct nn_plan *plan, const struct nn_command *command)
+{
+	unsigned kinds = 0;
+
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		kinds |= (unsigned)nn_may_give_up(plan, command, kind) << kind;
+	return kinds;
+}
+
+/* Is all that an earlier suggestion gives up given up here too? */
+static bool covers(const struct search *s, unsigned kinds)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if ((kinds_of(&s->taken[i]) & kinds) == kinds_of(&s->taken[i]))
+			return true;
+	return false;
+}
+
+/* ---- the search ---- */
+
+/* The mildest degrees of these kinds that fit. */
+static void try_mildest(struct search *s, unsigned kinds)
+{
+	struct nn_change c = change_of(kinds, false);
+
+	if (covers(s, kinds))
+		return;
+	do {
+		if (fits(s->plan, &c)) {
+			take(s, &c);
+			return;
+		}
+	} while (next_degrees(&c));
+}
+
+/* Any that fit and are not there yet. */
+static void try_all(struct search *s, unsigned kinds)
+{
+	struct nn_change c = change_of(kinds, false);
+
+	do {
+		bool seen = false;
+
+		for (size_t i = 0; i < s->n; i++)
+			seen |= memcmp(s->taken[i].degree, c.degree, sizeof c.degree) == 0;
+		if (!seen && fits(s->plan, &c))
+			take(s, &c);
+	} while (s->n < NN_SUGGESTIONS && next_degrees(&c));
+}
+
+/* Plan a change with as many rows at once as without it. *total: in bytes, 0: none. */
+static bool fits_well(const struct nn_plan *plan, struct nn_change c, double *total)
+{
+	struct nn_variant v;
+	bool fits;
+
+	c.rows = plan->fit.micro;
+	fits = nn_vary(&v, plan, &c) &&
+	       (double)nn_fit_need(plan, &v.plan.fit) <= MOST * (double)plan->fit.limit;
+	*total = (double)nn_fit_need(plan, &v.plan.fit);
+	nn_variant_free(&v);
+	return fits;
+}
+
+/*
+ * The widest layers that fit with a change, nearly: what they take is about a line over the square
+ * of their width, so the next try is where the line through the last two meets the limit, or in the
+ * middle of what is known where that says nothing. least: at least as wide, a share; 0: any. false:
+ * not even those fit.
+ */
+static bool find_width(const struct nn_plan *plan, double least, struct nn_change *c)
+{
+	double limit = (double)plan->fit.limit, low = least * least, high = 1, at = 1,
+	       total = (double)nn_fit_need(plan, &plan->fit), next = limit / total;
+
+	c->width = least;
+	if (least >= 1 || (least > 0 && !fits_well(plan, *c, &total)))
+		return false;
+	at = least > 0 ? low : 1;
+	for (int i = 0; i < TRIES && high > LEAST_WIDTH * LEAST_WIDTH; i++) {
+		double was = at, had = total;
+		bool fits;
+
+		at = next > low && next < high ? next : (low + high) / 2;
+		c->width = sqrt(at);
+		fits = fits_well(plan, *c, &total);
+		*(fits ? &low : &high) = at;
+		if (total == 0 || (fits && total > NEARLY * limit))
+			break;
+		next = at + ((MOST + NEARLY) / 2 * limit - total) * (at - was) / (total - had);
+	}
+	c->width = sqrt(low);
+	return low > 0;
+}
+
+/* Narrower layers, if they are wider than without the rest of it. */
+static void try_narrower(struct search *s, unsigned kinds)
+{
+	struct nn_change c = change_of(kinds | WIDTH, s->all);
+	double least = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		unsigned had = kinds_of(&s->taken[i]);
+
+		if (memcmp(s->taken[i].degree, c.degree, sizeof c.degree) == 0)
+			return;
+		if ((had & (kinds | WIDTH)) == had && had != (kinds | WIDTH))
+			least = fmax(least, s->taken[i].width * s->worth);
+	}
+	if (find_width(s->plan, least, &c))
+		take(s, &c);
+}
+
+/* Sets of these kinds, small ones first. */
+static void each_set(struct search *s, unsigned kinds, int least,
+		     void (*look)(struct search *s, unsigned kinds))
+{
+	for (int size = least; size <= NN_GIVE_KINDS; size++)
+		for (unsigned set = 0; set <= kinds && s->n < NN_SUGGESTIONS; set++)
+			if ((set & ~kinds) == 0 && __builtin_popcount(set) == size)
+				look(s, set);
+}
+
+size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
+		  struct nn_suggestion found[NN_SUGGESTIONS])
+{
+	struct search s = {
+		.plan = plan, .command = command, .found = found, .all = true, .worth = WORTH
+	};
+	unsigned kinds = possible_kinds(plan, command), others = kinds & ~WIDTH;
+	struct nn_change all = change_of(others, true);
+	bool wide = fits(plan, &all);
+
+	if (wide)
+		each_set(&s, others, 1, try_mildest);
+	if (kinds & WIDTH)
+		each_set(&s, others, 0, try_narrower);
+	if (wide)
+		each_set(&s, others, 1, try_all);
+	for (s.all = false; (kinds & WIDTH) && s.worth >= 1; s.worth -= WORTH - 1)
+		each_set(&s, others, 1, try_narrower);
+	return s.n;
+}
+
+void nn_suggest_notes(const struct nn_plan *plan, const struct nn_command *command,
+		      struct nn_text *text)
+{
+	struct nn_suggestion found[NN_SUGGESTIONS];
+	size_t n = nn_suggest(plan, command, found);
+
+	for (size_t i = 0; i < n; i++) {
+		nn_text_addf(text, "%s   # %zu\n", found[i].command.data, found[i].total);
+		nn_text_free(&found[i].command);
+	}
+	if (n < NN_SUGGESTIONS)
+		nn_text_addf(text, "%s\n", nn_suggest_few(n));
+}
+
+const char *nn_suggest_few(size_t n)
+{
+	return n == 0 ? "no number of threads or leaves, precision, optimizer or width of layers "
+			"would make it fit"
+		      : "nothing else of threads, leaves, precision, optimizer and widths of "
+			"layers would make it fit";
+}

@@ -1,0 +1,126 @@
+/*
+ * A changed training as a command line: what was given, what the change sets, the widths as text.
+ */
+#include <string.h>
+
+#include "model/model.h"
+#include "plan/vary.h"
+
+static void add_word(struct nn_text *text, const char *word)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+
+	nn_text_add(text, " ");
+	if (*word && strspn(word, plain) == strlen(word)) {
+		nn_text_add(text, word);
+		return;
+	}
+	nn_text_add(text, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			nn_text_add(text, "'\\''");
+		else
+			nn_text_add_bytes(text, word, 1);
+	nn_text_add(text, "'");
+}
+
+static void add_option(struct nn_text *text, const char *name, const char *value)
+{
+	struct nn_text word = { 0 };
+
+	nn_text_addf(&word, "--%s=%s", name, value);
+	if (!word.failed)
+		add_word(text, word.data);
+	nn_text_free(&word);
+}
+
+/* The options that a kind of change gives itself. */
+static const char *const own[NN_GIVE_KINDS][4] = {
+	[NN_GIVE_THREADS] = { "threads" },
+	[NN_GIVE_LEAVES] = { "leaves" },
+	[NN_GIVE_PRECISION] = { "precision" },
+	[NN_GIVE_OPTIMIZER] = { "optimizer", "momentum", "nesterov" },
+};
+
+/* Those, and options that say nothing of the training. */
+static bool left_out(const struct nn_opt *row, const struct nn_change *c)
+{
+	static const char *const never[] = { "explain", "dry-run", "model" };
+
+	if (row->type == NN_OPT_HELP || row->type == NN_OPT_VERSION || row->type == NN_OPT_CONFIG ||
+	    row->type == NN_OPT_VERBOSE || row->type == NN_OPT_QUIET)
+		return true;
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+		if (strcmp(row->name, never[i]) == 0)
+			return true;
+	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
+		for (size_t i = 0; c->degree[kind] && own[kind][i]; i++)
+			if (strcmp(row->name, own[kind][i]) == 0)
+				return true;
+	return false;
+}
+
+static void add_given(struct nn_text *text, const struct nn_opt_list *list,
+		      const struct nn_change *c)
+{
+	char value[4096];
+
+	for (const struct nn_opt_table *table = list->tables; table->rows; table++)
+		for (const struct nn_opt *row = table->rows; row->name; row++) {
+			if (!nn_opt_given(list, row->name) || left_out(row, c) ||
+			    !nn_opt_text(list, row->name, value, sizeof value))
+				continue;
+			if (row->type != NN_OPT_FLAG)
+				add_option(text, row->name, value);
+			else if (strcmp(value, "yes") == 0)
+				nn_text_addf(text, " --%s", row->name);
+		}
+}
+
+static void add_change(struct nn_text *text, const struct nn_change *c)
+{
+	static const char *const options[NN_GIVE_WIDTH][2] = {
+		[NN_GIVE_THREADS] = { " --threads=1" },
+		[NN_GIVE_LEAVES] = { " --leaves=2", " --leaves=1" },
+		[NN_GIVE_PRECISION] = { " --precision=f32" },
+		[NN_GIVE_OPTIMIZER] = { " --optimizer=rmsprop", " --optimizer=sgd" },
+	};
+
+	for (int kind = 0; kind < NN_GIVE_WIDTH; kind++)
+		if (c->degree[kind] && options[kind][c->degree[kind] - 1])
+			nn_text_add(text, options[kind][c->degree[kind] - 1]);
+}
+
+/* As inline text: commas for the ends of lines. */
+static void add_net(struct nn_text *text, const struct nn_net *net)
+{
+	struct nn_text line = { 0 };
+
+	for (const char *at = nn_net_text(net); *at; at++)
+		if (*at != '\n')
+			nn_text_add_bytes(&line, at, 1);
+		else if (at[1])
+			nn_text_add(&line, ", ");
+	if (!line.failed)
+		add_word(text, line.data);
+	nn_text_free(&line);
+}
+
+void nn_vary_command(struct nn_text *text, const struct nn_command *command,
+		     const struct nn_change *c, const struct nn_variant *v)
+{
+	nn_text_add(text, "nn-train -m");
+	if (v->net)
+		add_net(text, v->net);
+	else
+		add_word(text, command->model);
+	add_given(text, command->list, c);
+	add_change(text, c);
+	if (command->data_path && command->data_path[0] == '-' && command->data_path[1])
+		nn_text_add(text, " --");
+	if (command->data_path)
+		add_word(text, command->data_path);
+	if (command->targets_path)
+		add_word(text, command->targets_path);
+}

@@ -1,0 +1,19 @@
+/* Fields of a table as text, without a file around them, into a row as nn.h takes it. */
+#ifndef NN_PREDICT_ENCODE_H
+#define NN_PREDICT_ENCODE_H
+
+#include "data/schema.h"
+
+struct nn_encoder;
+
+/* The schema must outlive it. */
+int nn_encoder_new(struct nn_encoder **encoder, const struct nn_schema *schema,
+		   struct nn_error *err);
+void nn_encoder_free(struct nn_encoder *encoder);
+/* Fields of a row; their names, "" where the training data had none, NULL after the last. */
+const char *nn_encoder_field(const struct nn_encoder *encoder, size_t field);
+/* The values of all inputs, one after the other; any number of threads at once. */
+int nn_encoder_row(const struct nn_encoder *encoder, const char *const *fields, float *row,
+		   struct nn_error *err);
+
+#endif

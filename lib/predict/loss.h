@@ -1,0 +1,24 @@
+/* The loss of an output: what it is, and its names. */
+#ifndef NN_PREDICT_LOSS_H
+#define NN_PREDICT_LOSS_H
+
+#include "device/device.h"
+
+/*
+ * The loss a model is trained with, as nn.train keeps it under the option names: "loss",
+ * "class-weight" (array), "ignore" (label).
+ */
+struct nn_loss_spec {
+	enum nn_loss_kind kind;
+	const double *class_weights; /* [n_labels] in label order, or NULL */
+	int ignore;                  /* class number that is masked, -1: none */
+};
+
+/* The words of --loss: "auto", then the losses' names in order of their kinds; NULL at the end. */
+extern const char *const nn_loss_choices[];
+
+/* The name as users type it, and back; -1: unknown. */
+const char *nn_loss_name(enum nn_loss_kind kind);
+int nn_loss_find(const char *name);
+
+#endif

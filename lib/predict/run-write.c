@@ -1,0 +1,90 @@
+/* Answers: which outputs are emitted, in which format, and writing them batch by batch. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "predict/run.h"
+
+static int find_output(const struct nn_run *r, const char *name, struct nn_error *err)
+{
+	const struct nn_program *program = r->model->program;
+	struct nn_text known = { 0 };
+	char quoted[NN_QUOTED];
+
+	for (int o = 0; o < program->n_outputs; o++)
+		if (program->outputs[o].name && strcmp(program->outputs[o].name, name) == 0)
+			return o;
+	for (int o = 0; o < program->n_outputs; o++)
+		nn_text_addf(&known, "%s%s", o ? ", " : "",
+			     program->outputs[o].name ? program->outputs[o].name
+						      : "an unnamed one");
+	nn_fail(err, NN_EFAIL, "--output-name=%s: the model's outputs are %s",
+		nn_quote(quoted, name, strlen(name)), known.data ? known.data : "none");
+	nn_text_free(&known);
+	return -1;
+}
+
+static enum nn_to choose_format(const struct nn_run *r)
+{
+	const char *family = nn_rows_family(r->rows);
+
+	if (r->p->options.to)
+		return (enum nn_to)(r->p->options.to - 1);
+	if (nn_rows_suit_arrays(r->rows))
+		return NN_TO_NPY;
+	return strcmp(family, "tsv") == 0 ? NN_TO_TSV : NN_TO_CSV;
+}
+
+static int open_emitted(struct nn_run *r, struct nn_error *err)
+{
+	const char *name = r->p->options.output_name;
+	int first = 0;
+
+	r->n_emitted = nn_run_outputs(r);
+	if (name) {
+		if ((first = find_output(r, name, err)) < 0)
+			return -1;
+		r->n_emitted = 1;
+	}
+	r->emitted = nn_alloc(r->n_emitted, sizeof *r->emitted, err);
+	if (!r->emitted)
+		return -1;
+	for (size_t i = 0; i < r->n_emitted; i++)
+		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i, r->p->options.emit,
+				    r->batch, err) < 0)
+			return -1;
+	return 0;
+}
+
+int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
+{
+	const char *family = nn_rows_family(r->rows);
+	bool table = strcmp(family, "csv") == 0 || strcmp(family, "tsv") == 0;
+	struct nn_writer_options options = { .total = nn_rows_total(r->rows) };
+
+	options.to = choose_format(r);
+	options.header = r->p->options.to_header ? r->p->options.to_header == 1
+						 : strcmp(family, "empty") != 0 &&
+							   (!table || nn_rows_header(r->rows));
+	if (r->p->options.on_error == 1)
+		options.total = -1; /* rows may be left out */
+	if (open_emitted(r, err) < 0)
+		return -1;
+	options.named = r->n_emitted > 1;
+	if (options.named && options.to != NN_TO_JSONL)
+		return nn_fail(
+			err, NN_EFAIL,
+			"%s: the model has %zu outputs; choose one with --output-name= or take all "
+			"with --to=jsonl",
+			r->p->model, r->n_emitted);
+	if (options.to == NN_TO_NPY && nn_output_binary(r->output, err) < 0)
+		return -1;
+	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_emitted, &options, err);
+}
+
+int nn_run_write(struct nn_run *r, const struct nn_run_batch *b, struct nn_error *err)
+{
+	for (size_t i = 0; i < r->n_emitted; i++)
+		nn_emitted_take(&r->emitted[i], r->session, 0, b->n);
+	return nn_writer_rows(r->writer, b->n, b->block->bad + b->first, err);
+}

@@ -1,0 +1,55 @@
+/*
+ * The inside of sessions, the only way forward outside training: rows are put into a batch in
+ * place, by one caller or by several, go through together, and are read by whoever put them.
+ */
+#ifndef NN_PREDICT_SESSION_H
+#define NN_PREDICT_SESSION_H
+
+#include "predict/model.h"
+
+struct nn_session_setup {
+	const struct nn_model *model; /* whose weights are used, scaled as it says */
+	/* model NULL: a program, whose rows are standardized and whose weights nn_session_load
+	 * gives */
+	const struct nn_program *program;
+	const struct nn_device *device;
+	struct nn_pool *pool; /* borrowed; NULL: the caller's thread */
+	size_t max_rows;      /* of a batch */
+};
+
+int nn_session_new(struct nn_session **session, const struct nn_session_setup *setup,
+		   struct nn_error *err);
+/* Parameters in program order, canonical, of the device's type. */
+int nn_session_load(struct nn_session *session, const void *const *params, struct nn_error *err);
+size_t nn_session_max_rows(const struct nn_session *session);
+
+/*
+ * ---- a batch: rows first .. first + n - 1 of every input, in any order, then one run ----
+ */
+
+/* n rows as nn.h takes them, f32 or f64. */
+void nn_session_put(struct nn_session *session, size_t input, size_t first, size_t n,
+		    const void *rows, enum nn_dtype dtype);
+/*
+ * The same for a whole batch from row 0, which may be read where it lies: rows must stay until the
+ * run is over.
+ */
+void nn_session_lend(struct nn_session *session, size_t input, size_t n, const void *rows,
+		     enum nn_dtype dtype);
+/*
+ * Where row `first` of an input lies, to be filled with standardized values of the device's type,
+ * [][nn_session_input_size]; *channels_last: a sample C,H,W is expected H,W,C.
+ */
+void *nn_session_place(struct nn_session *session, size_t input, size_t first, bool *channels_last);
+/* Rows 0 .. n - 1 go through. */
+int nn_session_run(struct nn_session *session, size_t n, struct nn_error *err);
+/* Results until the next run: n rows as nn.h gives them. */
+void nn_session_get(const struct nn_session *session, size_t output, size_t first, size_t n,
+		    void *values, enum nn_dtype dtype);
+/*
+ * The same raw, in memory of the host: row `first` on, [][positions][columns] of the device's type,
+ * classes or numbers last (nn_shape_columns), numbers standardized.
+ */
+const void *nn_session_raw(const struct nn_session *session, size_t output, size_t first);
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * Tables take the steps of the optimizer row by row: those that a batch has, or all of them, others
+ * with a gradient of 0.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "step/optimizer-table.h"
+
+static size_t elements(const struct nn_table_steps *s)
+{
+	return nn_graph_trained(s->graph) - nn_graph_block(s->graph);
+}
+
+static size_t real_size(const struct nn_table_steps *s)
+{
+	return nn_dtype_size(s->device->dtype);
+}
+
+int nn_table_steps_init(struct nn_table_steps *s, enum nn_optimizer_kind kind, size_t n_slots,
+			const struct nn_device *device, struct nn_graph *graph,
+			const struct nn_program *program, struct nn_error *err)
+{
+	size_t bytes, n = (size_t)program->n_params;
+
+	*s = (struct nn_table_steps){
+		.device = device, .queue = nn_graph_queue(graph), .graph = graph, .n_slots = n_slots
+	};
+	bytes = elements(s) * real_size(s);
+	s->values = nn_alloc(n, sizeof *s->values, err);
+	s->counts = nn_alloc(n, sizeof *s->counts, err);
+	s->w_norm = nn_pinned_new(s->queue, n * sizeof *s->w_norm, err);
+	s->d_norm = nn_pinned_new(s->queue, n * sizeof *s->d_norm, err);
+	if (!s->values || !s->counts || !s->w_norm || !s->d_norm ||
+	    nn_mirror_new(&s->ratios, s->queue, n * sizeof(double), err) < 0)
+		return -1;
+	if (bytes && n_slots && !(s->slots = nn_memory_new(s->queue, n_slots * bytes, err)))
+		return -1;
+	return bytes && kind == NN_LAMB && !(s->direction = nn_memory_new(s->queue, bytes, err))
+		       ? -1
+		       : 0;
+}
+
+void nn_table_steps_fini(struct nn_table_steps *s)
+{
+	nn_memory_free(s->queue, s->slots);
+	nn_memory_free(s->queue, s->direction);
+	nn_mirror_free(&s->ratios, s->queue);
+	nn_free((void *)s->values);
+	nn_free(s->counts);
+	nn_pinned_free(s->queue, s->w_norm);
+	nn_pinned_free(s->queue, s->d_norm);
+}
+
+size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t n,
+			    enum nn_dtype dtype)
+{
+	return n * (n_slots + (kind == NN_LAMB)) * nn_dtype_size(dtype);
+}
+
+/* ---- slots ---- */
+
+/* Of a table in an array of all tables. */
+static char *part(const struct nn_table_steps *s, char *all, const struct nn_graph_table *t)
+{
+	return all + (t->offset - nn_graph_block(s->graph)) * real_size(s);
+}
+
+static char *slot_at(const struct nn_table_steps *s, size_t slot, const struct nn_graph_table *t)
+{
+	return part(s, s->slots + slot * elements(s) * real_size(s), t);
+}
+
+void nn_table_steps_reset(struct nn_table_steps *s)
+{
+	if (s->slots)
+		nn_queue_clear(s->queue, s->slots, s->n_slots * elements(s) * real_size(s));
+}
+
+void nn_table_steps_save(const struct nn_table_steps *s, size_t slot, void *const *params)
+{
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		struct nn_graph_table t = nn_graph_table(s->graph, i);
+
+		if (params[t.param])
+			nn_queue_read(s->queue, params[t.param], slot_at(s, slot, &t),
+				      t.rows * t.width * real_size(s));
+	}
+}
+
+void nn_table_steps_load(struct nn_table_steps *s, size_t slot, const void *const *params)
+{
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		struct nn_graph_table t = nn_graph_table(s->graph, i);
+
+		nn_queue_write(s->queue, slot_at(s, slot, &t), params[t.param],
+			       t.rows * t.width * real_size(s));
+	}
+}
+
+/* ---- updates ---- */
+
+/*
+ * What is to be summed over the ranks that share a table, or at once: `values` has n elements of
+ * table i here.
+ */
+static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i,
+		const void *values, size_t n, double *squares)
+{
+	int param = nn_graph_table(s->graph, i).param;
+
+	if (ranks->cut && nn_graph_channels(s->graph, param)) {
+		s->values[param] = values;
+		s->counts[param] = n;
+		s->asked = true;
+	} else {
+		s->device->sum_squares(s->queue, values, n, &squares[param]);
+	}
+}
+
+/* listed: what was asked for are rows of a batch, on each rank so many. */
+static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed,
+		  double *squares, struct nn_error *err)
+{
+	if (nn_queue_wait(s->queue, err) < 0)
+		return -1;
+	if (!s->asked)
+		return 0;
+	s->asked = false;
+	return ranks->cut(ranks->arg, s->values, listed ? s->counts : NULL, squares, err);
+}
+
+int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+			   double *squares, struct nn_error *err)
+{
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		const struct nn_row_list *sums = nn_graph_table_sums(s->graph, i);
+
+		ask(s, ranks, i, sums->value, nn_graph_table_count(s->graph, i) * sums->width,
+		    squares);
+	}
+	return answer(s, ranks, true, squares, err);
+}
+
+double nn_lars_ratio(double w, double g, double weight_decay)
+{
+	const double coefficient = 0.001;
+
+	return w > 0 && g > 0 ? coefficient * w / (g + weight_decay * w) : 1;
+}
+
+/* The update under way of table i, whose gradient are its sums. */
+static struct nn_update update_of(struct nn_table_steps *s, const struct nn_update *all, int i,
+				  struct nn_graph_table *t)
+{
+	struct nn_update u = *all;
+
+	*t = nn_graph_table(s->graph, i);
+	u.n = t->rows * t->width;
+	u.w = (char *)all->w + t->offset * real_size(s);
+	for (size_t k = 0; k < s->n_slots; k++)
+		u.slot[k] = slot_at(s, k, t);
+	u.rows = nn_graph_table_sums(s->graph, i);
+	/* w - lr * 0 is w */
+	u.every = !t->lazy && !(u.kind == NN_SGD && u.momentum == 0 && u.weight_decay == 0);
+	return u;
+}
+
+/* lars, lamb: the norms of whole tables, with lamb of their directions too. */
+static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+		 const struct nn_update *all, struct nn_error *err)
+{
+	struct nn_graph_table t;
+
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		struct nn_update u = update_of(s, all, i, &t);
+
+		ask(s, ranks, i, u.w, u.n, s->w_norm);
+	}
+	if (answer(s, ranks, false, s->w_norm, err) < 0)
+		return -1;
+	for (int i = 0; all->kind == NN_LAMB && i < nn_graph_tables(s->graph); i++) {
+		struct nn_update u = update_of(s, all, i, &t);
+
+		s->device->direction(&u, part(s, s->direction, &t));
+		ask(s, ranks, i, part(s, s->direction, &t), u.n, s->d_norm);
+	}
+	return answer(s, ranks, false, s->d_norm, err);
+}
+
+static double ratio_of(const struct nn_table_steps *s, const struct nn_update *all, int param,
+		       const struct nn_table_gradient *gradient)
+{
+	double w = sqrt(s->w_norm[param]), d = sqrt(s->d_norm[param]);
+
+	if (all->kind == NN_LARS)
+		return nn_lars_ratio(w, sqrt(gradient->squares[param]) * gradient->clip,
+				     all->weight_decay);
+	return w > 0 && d > 0 ? w / d : 1;
+}
+
+/* Trust ratios of all tables, from the norms that were measured. */
+static int measure_ratios(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+			  const struct nn_update *all, const struct nn_table_gradient *gradient,
+			  struct nn_error *err)
+{
+	double *ratios;
+
+	if (weigh(s, ranks, all, err) < 0)
+		return -1;
+	ratios = nn_mirror_write(&s->ratios, s->queue);
+	for (int i = 0; i < nn_graph_tables(s->graph); i++)
+		ratios[i] = ratio_of(s, all, nn_graph_table(s->graph, i).param, gradient);
+	nn_mirror_send(&s->ratios, s->queue, 0, (size_t)nn_graph_tables(s->graph) * sizeof *ratios);
+	return 0;
+}
+
+int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
+			  const struct nn_update *all, const struct nn_table_gradient *gradient,
+			  struct nn_error *err)
+{
+	struct nn_graph_table t;
+
+	if (nn_optimizers[all->kind].per_param && nn_graph_tables(s->graph) > 0 &&
+	    measure_ratios(s, ranks, all, gradient, err) < 0)
+		return -1;
+	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
+		struct nn_update u = update_of(s, all, i, &t);
+
+		u.ratio = (const double *)s->ratios.there + i;
+		if (u.kind == NN_LAMB) { /* a step along the direction */
+			u.rows = NULL;
+			u.g = part(s, s->direction, &t);
+		}
+		s->device->update(&u);
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * Optimizers on tables, whose gradients are lists of rows: what they keep of them, and their steps.
+ * Ranks have all of it, or their rows.
+ */
+#ifndef NN_STEP_OPTIMIZER_TABLE_H
+#define NN_STEP_OPTIMIZER_TABLE_H
+
+#include "step/optimizer.h"
+
+struct nn_table_steps {
+	const struct nn_device *device;
+	struct nn_queue *queue; /* the graph's */
+	struct nn_graph *graph; /* borrowed */
+	size_t n_slots;
+	char *slots;         /* [n_slots] of all tables */
+	char *direction;     /* lamb: of all tables */
+	const void **values; /* [params of the program] of tables that ranks share */
+	size_t *counts;      /* of these */
+	bool asked;          /* are there any? */
+	/* lars, lamb: sums of squares of weights and direction, pinned */
+	double *w_norm, *d_norm;
+	struct nn_mirror ratios; /* double [tables] */
+};
+
+int nn_table_steps_init(struct nn_table_steps *steps, enum nn_optimizer_kind kind, size_t n_slots,
+			const struct nn_device *device, struct nn_graph *graph,
+			const struct nn_program *program, struct nn_error *err);
+void nn_table_steps_fini(struct nn_table_steps *steps);
+/* Bytes of it for so many elements of tables. */
+size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t elements,
+			    enum nn_dtype dtype);
+/* Slots as they began; to and from canonical parameters of the program. */
+void nn_table_steps_reset(struct nn_table_steps *steps);
+void nn_table_steps_save(const struct nn_table_steps *steps, size_t slot, void *const *params);
+void nn_table_steps_load(struct nn_table_steps *steps, size_t slot, const void *const *params);
+/*
+ * squares[p] = the sum of squares of the gradient of table p: of the values that are listed, in
+ * their order.
+ */
+int nn_table_steps_squares(struct nn_table_steps *steps, const struct nn_optimizer_ranks *ranks,
+			   double *squares, struct nn_error *err);
+/* What lars asks of the gradient: squares as above, and what the gradient is multiplied with. */
+struct nn_table_gradient {
+	const double *squares;
+	double clip;
+};
+/*
+ * The update of all tables; all: its constants, w the graph's weights. Of a lazy table the rows
+ * that are listed move, of another all rows.
+ */
+int nn_table_steps_update(struct nn_table_steps *steps, const struct nn_optimizer_ranks *ranks,
+			  const struct nn_update *all, const struct nn_table_gradient *gradient,
+			  struct nn_error *err);
+
+/*
+ * You et al. 2017 (lars): what the rate of a weight of norm w is multiplied with; g: the norm of
+ * its gradient.
+ */
+double nn_lars_ratio(double w, double g, double weight_decay);
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * The update after a step: clipping by the global norm, trust ratios, and one kernel call over the
+ * flat block.
+ */
+#include <math.h>
+
+#include "base/real.h"
+#include "step/optimizer-inside.h"
+
+/* ---- norms: per parameter in file order ---- */
+
+struct norms {
+	struct nn_optimizer *o;
+	const void *block;
+	double *norm;
+};
+
+static void norm_of_param(void *arg, size_t i, int thread)
+{
+	struct norms *n = arg;
+	struct nn_optimizer *o = n->o;
+	size_t offset, packed;
+
+	(void)thread;
+	if (!nn_graph_place(o->graph, (int)i, &offset, &packed))
+		return;
+	nn_graph_canonical(o->graph, (int)i, n->block, (void *)(uintptr_t)o->at[i]);
+	if (!o->ranks.cut || !nn_graph_channels(o->graph, (int)i))
+		o->device->sum_squares(o->queue, o->at[i], nn_graph_count(o->graph, (int)i),
+				       &n->norm[i]);
+}
+
+/* On the pool; work of a queue is asked for by one thread. */
+static void for_params(struct nn_optimizer *o, void (*work)(void *arg, size_t param, int thread),
+		       struct norms *norms)
+{
+	nn_pool_run(o->queue ? NULL : o->pool, (size_t)o->program->n_params, work, norms);
+}
+
+/* norm[p] = sum of squares of the graph's parameter p in a block. */
+static int squares_of_params(struct nn_optimizer *o, const void *block, double *norm,
+			     struct nn_error *err)
+{
+	struct norms n = { o, block, norm };
+
+	for_params(o, norm_of_param, &n);
+	if (nn_queue_wait(o->queue, err) < 0)
+		return -1;
+	return o->ranks.cut ? o->ranks.cut(o->ranks.arg, o->at, NULL, norm, err) : 0;
+}
+
+/* The global norm: sums of squares per parameter, added in the order of the program. */
+static double global_norm(struct nn_optimizer *o, const double *squares)
+{
+	size_t n = 0;
+	double sum;
+
+	for (int p = 0; p < o->program->n_params; p++) {
+		if (o->program->params[p].desc.role == NN_BUFFER)
+			continue;
+		nn_real_put(o->device->dtype, o->squares, n++, squares[p]);
+	}
+	nn_device_host(o->device)->sum(NULL, o->squares, n, &sum);
+	return sqrt(sum);
+}
+
+static void squares_of_param(void *arg, size_t i, int thread)
+{
+	struct norms *n = arg;
+	size_t offset, packed, size = nn_dtype_size(n->o->device->dtype);
+
+	(void)thread;
+	if (nn_graph_place(n->o->graph, (int)i, &offset, &packed))
+		n->o->device->sum_squares(n->o->queue, (const char *)n->block + offset * size,
+					  packed, &n->norm[i]);
+}
+
+double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
+{
+	struct norms n = { o, block, o->g_norm };
+	double sum = 0;
+
+	if (o->ranks.squares || o->ranks.cut)
+		return NAN;
+	for_params(o, squares_of_param, &n);
+	nn_queue_wait(o->queue, NULL);
+	for (int p = 0; p < o->program->n_params; p++)
+		sum += o->g_norm[p];
+	return sum;
+}
+
+void *nn_optimizer_scratch(struct nn_optimizer *o)
+{
+	return o->canonical;
+}
+
+/* ---- updates ---- */
+
+static bool decays(const struct nn_optimizer *o, int param)
+{
+	enum nn_param_role role = o->program->params[param].desc.role;
+
+	return role == NN_WEIGHT;
+}
+
+/*
+ * The update under way of elements at .. at + n - 1 of the block, which are among those whose slots
+ * are here; without gradient.
+ */
+static struct nn_update of_run(const struct nn_optimizer *o, size_t at, size_t n)
+{
+	size_t size = nn_dtype_size(o->device->dtype);
+	struct nn_update u = o->now;
+
+	u.n = n;
+	u.w = (char *)u.w + at * size;
+	for (size_t k = 0; k < o->n_slots && n > 0; k++)
+		u.slot[k] = (char *)nn_optimizer_slot(o, k) + (at - o->from) * size;
+	return u;
+}
+
+/*
+ * The update of the part of a parameter's run of the block that lies in [from, to): it begins at
+ * *at. false: nothing does.
+ */
+static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to,
+		     struct nn_update *u, size_t *at)
+{
+	size_t packed, end;
+
+	if (!nn_graph_place(o->graph, p, at, &packed) || *at >= to || *at + packed <= from)
+		return false;
+	end = *at + packed < to ? *at + packed : to;
+	*at = *at > from ? *at : from;
+	*u = of_run(o, *at, end - *at);
+	if (!decays(o, p))
+		u->weight_decay = 0;
+	return true;
+}
+
+/*
+ * You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left
+ * as they are.
+ */
+static double lars_ratio(const struct nn_optimizer *o, int p, double decay)
+{
+	const struct nn_now *now = o->changes.host;
+	double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * now->clip;
+
+	return decays(o, p) ? nn_lars_ratio(w, g, decay) : 1;
+}
+
+/* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
+static double lamb_ratio(const struct nn_optimizer *o, int p)
+{
+	return decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0
+		       ? sqrt(o->w_norm[p]) / sqrt(o->g_norm[p])
+		       : 1;
+}
+
+/* ---- the parts ---- */
+
+/* beta^step by squaring: no library's pow. */
+static double power(double beta, uint64_t step)
+{
+	double result = 1;
+
+	for (; step; step >>= 1, beta *= beta)
+		if (step & 1)
+			result *= beta;
+	return result;
+}
+
+void nn_optimizer_begin(struct nn_optimizer *o, uint64_t step, double lr)
+{
+	struct nn_now *now = nn_mirror_write(&o->changes, o->queue);
+
+	now->step = step;
+	now->lr = lr;
+	now->clip = 1;
+	now->correction[0] = 1 - power(o->update.beta1, step);
+	now->correction[1] = 1 - power(o->update.beta2, step);
+	nn_mirror_send(&o->changes, o->queue, 0, sizeof *now);
+	o->now = o->update;
+	o->now.w = nn_graph_weights(o->graph);
+	o->now.now = o->changes.there;
+}
+
+static void clip_to(struct nn_optimizer *o, double length)
+{
+	double clip = o->options.clip_norm / (length + 1e-6);
+	struct nn_now *now;
+
+	if (o->options.clip_norm <= 0 || !(clip < 1))
+		return;
+	now = nn_mirror_write(&o->changes, o->queue);
+	now->clip = clip;
+	nn_mirror_send(&o->changes, o->queue, 0, sizeof *now);
+}
+
+bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
+{
+	return o->options.clip_norm > 0 || o->options.kind == NN_LARS;
+}
+
+int nn_optimizer_measure_gradient(struct nn_optimizer *o, const void *gradients, double *norm,
+				  struct nn_error *err)
+{
+	double length;
+
+	if (squares_of_params(o, gradients, o->g_norm, err) < 0 ||
+	    nn_table_steps_squares(&o->tables, &o->ranks, o->g_norm, err) < 0)
+		return -1;
+	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
+		return -1;
+	length = global_norm(o, o->g_norm);
+	if (norm)
+		*norm = length;
+	clip_to(o, length);
+	return 0;
+}
+
+int nn_optimizer_tables(struct nn_optimizer *o, struct nn_error *err)
+{
+	const struct nn_now *now = o->changes.host;
+	const struct nn_table_gradient gradient = { o->g_norm, now->clip };
+
+	return nn_table_steps_update(&o->tables, &o->ranks, &o->now, &gradient, err);
+}
+
+bool nn_optimizer_has_direction(const struct nn_optimizer *o)
+{
+	return o->options.kind == NN_LAMB;
+}
+
+void *nn_optimizer_direction(struct nn_optimizer *o)
+{
+	return o->direction;
+}
+
+void nn_optimizer_compute_direction(struct nn_optimizer *o, const void *gradients, size_t from,
+				    size_t to)
+{
+	size_t size = nn_dtype_size(o->device->dtype), at;
+	struct nn_update u;
+
+	for (int p = 0; p < o->program->n_params; p++)
+		if (of_param(o, p, from, to, &u, &at)) {
+			u.g = (const char *)gradients + at * size;
+			o->device->direction(&u, o->direction + at * size);
+		}
+}
+
+bool nn_optimizer_has_trust_ratio(const struct nn_optimizer *o)
+{
+	return nn_optimizers[o->options.kind].per_param;
+}
+
+int nn_optimizer_measure_weights(struct nn_optimizer *o, struct nn_error *err)
+{
+	double *ratios;
+
+	if (!nn_optimizer_has_trust_ratio(o))
+		return 0;
+	if (squares_of_params(o, o->now.w, o->w_norm, err) < 0 ||
+	    (nn_optimizer_has_direction(o) &&
+	     squares_of_params(o, o->direction, o->g_norm, err) < 0))
+		return -1;
+	ratios = nn_mirror_write(&o->ratios, o->queue);
+	for (int p = 0; p < o->program->n_params; p++)
+		ratios[p] = nn_optimizer_has_direction(o)
+				    ? lamb_ratio(o, p)
+				    : lars_ratio(o, p, o->update.weight_decay);
+	nn_mirror_send(&o->ratios, o->queue, 0, (size_t)o->program->n_params * sizeof *ratios);
+	return 0;
+}
+
+void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, size_t from, size_t to,
+			struct nn_pool *pool)
+{
+	size_t size = nn_dtype_size(o->device->dtype), at;
+	struct nn_update u;
+
+	if (from == to)
+		return;
+	if (!nn_optimizer_has_trust_ratio(o)) {
+		u = of_run(o, from, to - from);
+		u.g = gradients;
+		u.pool = pool;
+		o->device->update(&u);
+		return;
+	}
+	for (int p = 0; p < o->program->n_params; p++) {
+		if (!of_param(o, p, from, to, &u, &at))
+			continue;
+		u.g = nn_optimizer_has_direction(o) ? o->direction + at * size
+						    : (const char *)gradients + (at - from) * size;
+		u.ratio = (const double *)o->ratios.there + p;
+		u.pool = pool;
+		o->device->update(&u);
+	}
+}
+
+int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm,
+			struct nn_error *err)
+{
+	const void *gradients = nn_graph_gradients(o->graph);
+
+	if (nn_optimizer_shared(o))
+		NN_BUG("the whole of what elements %zu to %zu are kept of", o->from, o->to);
+	nn_optimizer_begin(o, step, lr);
+	if ((norm || nn_optimizer_wants_norm(o)) &&
+	    nn_optimizer_measure_gradient(o, gradients, norm, err) < 0)
+		return -1;
+	if (nn_optimizer_tables(o, err) < 0)
+		return -1;
+	if (nn_optimizer_has_direction(o))
+		nn_optimizer_compute_direction(o, gradients, 0, o->block);
+	if (nn_optimizer_measure_weights(o, err) < 0)
+		return -1;
+	nn_optimizer_apply(o, gradients, 0, o->block, o->pool);
+	nn_graph_refresh(o->graph);
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* Optimizers: what PyTorch 2 defines, as updates of the flat block of a graph. */
+#ifndef NN_STEP_OPTIMIZER_H
+#define NN_STEP_OPTIMIZER_H
+
+#include "graph/graph.h"
+
+struct nn_optimizer_info {
+	const char *name;
+	enum nn_optimizer_kind kind;
+	double lr, weight_decay; /* defaults */
+	bool momentum;           /* takes --momentum */
+	bool per_param;          /* the update has a trust ratio for each parameter */
+};
+
+extern const struct nn_optimizer_info nn_optimizers[]; /* in the order of enum nn_optimizer_kind */
+extern const char *const nn_optimizer_names[];         /* NULL-terminated */
+
+struct nn_optimizer_options {
+	enum nn_optimizer_kind kind;
+	double momentum, weight_decay;
+	bool nesterov;
+	double clip_norm; /* 0: none */
+};
+
+/*
+ * Ranks that hold parts of a network, or of the optimizer's state. All hooks are collective; where
+ * one fails (-1) the job is lost.
+ */
+struct nn_optimizer_ranks {
+	void *arg;
+	/*
+	 * squares[params of the program]: fill in those of the parameters that other graphs have.
+	 * NULL: this graph has all.
+	 */
+	int (*squares)(void *arg, double *squares, struct nn_error *err);
+	/*
+	 * The same for parameters of which this graph has a part (nn_graph_channels): values[p] has
+	 * it, in canonical order; NULL: not asked for, of no rank. counts (may be NULL): values[p]
+	 * has so many numbers, on each rank its own, of which all together are summed. NULL: there
+	 * are none.
+	 */
+	int (*cut)(void *arg, const void *const *values, const size_t *counts, double *squares,
+		   struct nn_error *err);
+	/*
+	 * Every rank's elements of a block to all. NULL: all slots are kept here; else those of
+	 * elements from .. to - 1 alone, which are updated in parts (nn_optimizer_begin and so on).
+	 */
+	int (*gather)(void *arg, void *block, struct nn_error *err);
+	size_t from, to;
+};
+
+/*
+ * Elements of the flat block; those that rank r of n ranks adds up and updates: whole runs of 4096,
+ * as even as they can be.
+ */
+struct nn_shard {
+	size_t from, n;
+};
+struct nn_shard nn_shard_of(size_t block, int r, int n);
+
+struct nn_optimizer;
+
+/* Memory that is not the optimizer's own; NULL: it takes its own. */
+struct nn_optimizer_place {
+	void *slots, *direction; /* zeroed: nn_optimizer_count blocks, a block (lamb) */
+};
+
+/*
+ * For a training graph, which is borrowed, as is its pool. Slots are zero (rprop's steps are set by
+ * the first update).
+ */
+int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_options *options,
+		     const struct nn_device *device, struct nn_graph *graph,
+		     const struct nn_program *program, struct nn_pool *pool,
+		     const struct nn_optimizer_place *place, struct nn_error *err);
+void nn_optimizer_free(struct nn_optimizer *optimizer);
+/* Before the first update: share the work with other ranks. Slots are zero again. */
+int nn_optimizer_join(struct nn_optimizer *optimizer, const struct nn_optimizer_ranks *ranks,
+		      struct nn_error *err);
+
+/*
+ * Bytes that an optimizer takes for a graph of `block` elements, of which it keeps the slots of
+ * `kept`.
+ */
+size_t nn_optimizer_bytes(const struct nn_optimizer_options *options, size_t block, size_t kept,
+			  enum nn_dtype dtype);
+/* Slots there are for each parameter. */
+size_t nn_optimizer_count(const struct nn_optimizer_options *options);
+
+/* Does every update need the norm of the gradient, and so all of it? */
+bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
+/*
+ * Update the weights from the graph's gradients, step counted from 1, and refresh what is derived
+ * from them. norm (may be NULL): the gradient's global norm before clipping. Allocates nothing.
+ * Fails only where a hook does. For who keeps all slots.
+ */
+int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm,
+			struct nn_error *err);
+
+/*
+ * The same in parts, for ranks that own a run of the block each. What they wrote must be seen by
+ * all between the calls named "all".
+ *
+ *   begin
+ *   look       where it is asked for, or nn_optimizer_wants_norm: norms of the whole gradient block
+ *   tables     all of them, from sums that all ranks have; where ranks share parameters one of them
+ *              calls it
+ *   direct     nn_optimizer_has_direction (lamb): elements [from, to) of the direction, from the
+ *              gradients of the whole block
+ *   -- all --  where nn_optimizer_has_direction; weights are still those before the update
+ *   weigh      the norms of parameters, where the update has a ratio for each
+ *   -- all --  where it has: from here weights change
+ *   apply      elements [from, to); gradients[0] is that of element `from`. Threads may call for
+ *              runs that do not overlap.
+ *   -- all --  and then nn_graph_refresh
+ */
+void nn_optimizer_begin(struct nn_optimizer *optimizer, uint64_t step, double lr);
+int nn_optimizer_measure_gradient(struct nn_optimizer *optimizer, const void *gradients,
+				  double *norm, struct nn_error *err);
+int nn_optimizer_tables(struct nn_optimizer *optimizer, struct nn_error *err);
+bool nn_optimizer_has_direction(const struct nn_optimizer *optimizer);
+void nn_optimizer_compute_direction(struct nn_optimizer *optimizer, const void *gradients,
+				    size_t from, size_t to);
+void *nn_optimizer_direction(struct nn_optimizer *optimizer);
+bool nn_optimizer_has_trust_ratio(const struct nn_optimizer *optimizer);
+int nn_optimizer_measure_weights(struct nn_optimizer *optimizer, struct nn_error *err);
+void nn_optimizer_apply(const struct nn_optimizer *optimizer, const void *gradients, size_t from,
+			size_t to, struct nn_pool *pool);
+
+/* A block that is free between updates, in host memory. */
+void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
+/*
+ * The sum of squares of a block in the form of the graph's gradients, for estimates: in the order
+ * in which the kernels keep it. NAN for a stage: others have the rest of the gradient.
+ */
+double nn_optimizer_squares(struct nn_optimizer *optimizer, const void *block);
+
+/* A slot of elements from .. to - 1 of the block. */
+void *nn_optimizer_slot(const struct nn_optimizer *optimizer, size_t slot);
+/* Are slots kept by several ranks? Then saving one is collective. */
+bool nn_optimizer_shared(const struct nn_optimizer *optimizer);
+/*
+ * Slots by number, 0..n-1, for states: canonical values of the graph's parameters (others stay as
+ * they are; params NULL: this rank wants none). Between two steps, since the gradients are what
+ * shared slots are brought together in.
+ */
+size_t nn_optimizer_slots(const struct nn_optimizer *optimizer);
+int nn_optimizer_save(struct nn_optimizer *optimizer, size_t slot, void *const *params,
+		      struct nn_error *err);
+void nn_optimizer_load(struct nn_optimizer *optimizer, size_t slot, const void *const *params);
+/* As it began. */
+void nn_optimizer_reset(struct nn_optimizer *optimizer);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * What training does at one output of the network: targets, loss, its gradient, and what the
+ * outputs say of the rows.
+ */
+#ifndef NN_STEP_OUTPUT_H
+#define NN_STEP_OUTPUT_H
+
+#include "data/loader.h"
+#include "graph/graph.h"
+#include "predict/metrics.h"
+#include "step/cut.h"
+
+struct nn_train_output {
+	const struct nn_device *device;
+	struct nn_queue *queue; /* of the graph */
+	size_t number;          /* of the output and its target */
+	struct nn_loss_spec loss;
+	double share; /* what its loss counts in the sum */
+	size_t positions, columns, target_size;
+	bool classes; /* targets are class numbers, else numbers or probabilities */
+	struct nn_mirror class_weights; /* real [columns], or NULL */
+	struct nn_mirror targets;       /* of the batch: int32 or real [batch][target_size] */
+	void *row_loss;                 /* real [batch], device memory */
+	double *sums;                   /* [leaves] of the real type: on their way along the tree */
+	double *loss_sums;    /* [leaves], pinned: of losses on their way from the device */
+	double weight;        /* of the batch: sum of unmasked weights */
+	struct nn_mirror now; /* struct nn_now: what gradients are multiplied with */
+};
+
+/* positions and columns as the graph lays its output out; batch rows in at most `leaves` leaves. */
+int nn_train_output_init(struct nn_train_output *output, size_t batch, size_t leaves,
+			 struct nn_error *err);
+void nn_train_output_free(struct nn_train_output *output);
+/* Bytes that init takes, for a plan. */
+struct nn_train_output_size {
+	enum nn_dtype dtype;
+	size_t target_size;
+	bool classes;
+};
+size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t batch, size_t leaves);
+
+/*
+ * What is summed over a batch is summed by leaf first, in tables of `step` doubles a leaf that
+ * ranks complete among themselves: they fill the leaves of their run (cut->run), and what follows
+ * from all of them is the same on each.
+ *
+ * Targets of the run, masked ones -1; the weight of each of its leaves.
+ */
+void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut,
+			  const struct nn_batch *batch, double *weights, size_t step);
+/* Do the weights depend on the targets? Else fill knows those of all leaves. */
+bool nn_train_output_weighs(const struct nn_train_output *output);
+/*
+ * From the weights of all leaves those of the batch: weight and scale. Leaves of weight 0 do not
+ * count.
+ */
+void nn_train_output_scale(struct nn_train_output *output, const struct nn_cut *cut,
+			   const double *weights, size_t step);
+/*
+ * Loss of rows `row` and on, `n` of them, from what the graph put out; the gradient goes where
+ * backward wants it.
+ */
+bool nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row,
+			  size_t n, struct nn_pool *pool);
+/*
+ * The loss of each leaf of the run; the mean loss of the batch from that of all leaves, along the
+ * tree.
+ */
+void nn_train_output_losses(struct nn_train_output *output, const struct nn_cut *cut,
+			    double *losses, size_t step);
+double nn_train_output_mean(struct nn_train_output *output, const struct nn_cut *cut,
+			    const double *losses, size_t step);
+/*
+ * Add right answers, their number, and squared errors in units of the data, of n rows: `at` of the
+ * rows that just went through.
+ */
+enum { NN_COUNT_HITS, NN_COUNT_ALL, NN_COUNT_SQUARES, NN_COUNTS };
+void nn_train_output_count(const struct nn_train_output *output, struct nn_graph *graph, size_t row,
+			   size_t at, size_t n, const struct nn_target_schema *schema,
+			   double counts[NN_COUNTS]);
+
+#endif

@@ -1,0 +1,29 @@
+/* How a training makes its steps: what its options say of them, with every default filled in. */
+#ifndef NN_STEP_RECIPE_H
+#define NN_STEP_RECIPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "step/optimizer.h"
+
+struct nn_recipe {
+	int loss;      /* 0 auto, else 1 + enum nn_loss_kind */
+	int optimizer; /* enum nn_optimizer_kind */
+	double lr, momentum;
+	bool nesterov;
+	const char *schedule;
+	uint64_t warmup;
+	double weight_decay, clip_norm;
+	uint64_t epochs, steps;
+	double time_limit; /* seconds, 0: none */
+	uint64_t batch, leaves, micro_batch;
+	const char *shuffle; /* yes, no or N */
+};
+
+static inline struct nn_optimizer_options nn_recipe_optimizer(const struct nn_recipe *r)
+{
+	return (struct nn_optimizer_options){ (enum nn_optimizer_kind)r->optimizer, r->momentum,
+					      r->weight_decay, r->nesterov, r->clip_norm };
+}
+
+#endif

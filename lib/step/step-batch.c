@@ -1,0 +1,408 @@
+/*
+ * A batch: fill, forward, loss, backward span by span; partial gradients wait in a stack until
+ * their neighbour is there.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "step/step-inside.h"
+
+#define COPY_BYTES 65536 /* a piece of a block for one thread */
+
+struct copy {
+	char *to;
+	const char *from;
+	size_t bytes;
+};
+
+static void copy_piece(void *arg, size_t i, int thread)
+{
+	const struct copy *c = arg;
+	size_t at = i * COPY_BYTES, left = c->bytes - at;
+
+	(void)thread;
+	memcpy(c->to + at, c->from + at, left < COPY_BYTES ? left : COPY_BYTES);
+}
+
+static void copy_block(struct nn_step *s, char *to)
+{
+	struct copy c = { to, nn_graph_gradients(s->graph), s->block_bytes };
+
+	if (s->queue)
+		nn_queue_copy(s->queue, c.to, c.from, c.bytes);
+	else
+		nn_pool_run(s->options.pool, (c.bytes + COPY_BYTES - 1) / COPY_BYTES, copy_piece,
+			    &c);
+}
+
+/* What lies in the gradients is the sum over rows [from, to) of the batch. */
+static void measure(struct nn_step *s, size_t from, size_t to)
+{
+	if (s->measures && !s->queue)
+		nn_noise_part(&s->noise, (double)(to - from),
+			      nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph)));
+}
+
+/* Halves of the batch are measured, or what of it is computed here. */
+static void measure_node(struct nn_step *s, struct nn_cut_node node)
+{
+	const struct nn_cut *cut = s->cut;
+
+	if (node.level + 1 == cut->levels ||
+	    (node.level < cut->levels && nn_cut_tops(cut->run, node)))
+		measure(s, cut->leaf[node.node << node.level],
+			cut->leaf[(node.node + 1) << node.level]);
+}
+
+/* Of a single leaf its first half, while the rest is not yet added. */
+static void measure_leaf(struct nn_step *s, const struct nn_cut_span *span)
+{
+	size_t end = span->row + span->span.rows;
+
+	if (s->cut->n_leaves == 1 && !span->last && s->noise.part_rows == 0 &&
+	    2 * end >= s->cut->rows)
+		measure(s, 0, end);
+}
+
+/*
+ * The gradient of a finished node: added to its left neighbours where they wait, then left to wait
+ * for its right one, or for other ranks.
+ */
+static void merge(struct nn_step *s, const struct nn_cut_span *span)
+{
+	void *gradients = nn_graph_gradients(s->graph);
+	struct nn_cut_node node;
+	bool waits = nn_cut_waits_at(s->cut->run, span, &node),
+	     ends = (node.node + 1) << node.level == s->cut->run.to;
+
+	for (unsigned level = span->level; level < node.level; level++) {
+		measure_node(s, (struct nn_cut_node){ level, span->node >> (level - span->level) });
+		s->options.device->add(s->queue, gradients, s->waiting[level],
+				       nn_graph_block(s->graph), s->options.pool);
+	}
+	measure_node(s, node);
+	if (waits)
+		copy_block(s, s->waiting[node.level]);
+	else if (!ends)
+		copy_block(s, s->kept[s->n_sums++]);
+	if (!waits)
+		nn_step_report_whole(s, ends ? s->n_sums : s->n_sums - 1);
+}
+
+void *nn_step_sum(struct nn_step *s, size_t k)
+{
+	return k < s->n_sums ? s->kept[k] : nn_graph_gradients(s->graph);
+}
+
+void nn_step_set_local(struct nn_step *s, bool alone)
+{
+	s->alone = alone;
+}
+
+void nn_step_join(struct nn_step *s)
+{
+	for (size_t k = s->n_sums; k-- > 0;)
+		s->options.device->add(s->queue, nn_graph_gradients(s->graph), s->kept[k],
+				       nn_graph_block(s->graph), s->options.pool);
+	nn_graph_sum_tables(s->graph, 0, s->cut->n_leaves);
+}
+
+static size_t n_figures(const struct nn_step *s)
+{
+	return (size_t)s->n_outputs + NN_COUNTS;
+}
+
+/* What the first output says of the rows of a span, leaf by leaf. */
+static void count(struct nn_step *s, const struct nn_cut_span *at)
+{
+	const size_t *leaf = s->cut->leaf;
+	size_t end = at->row + at->span.rows, first = at->node << at->level;
+
+	for (size_t i = first; i < first + ((size_t)1 << at->level); i++) {
+		size_t from = leaf[i] > at->row ? leaf[i] : at->row,
+		       to = leaf[i + 1] < end ? leaf[i + 1] : end;
+
+		nn_train_output_count(&s->outputs[0], s->graph, at->row, from - at->row, to - from,
+				      s->options.target,
+				      &s->figures[i * n_figures(s) + (size_t)s->n_outputs]);
+	}
+}
+
+static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
+{
+	const struct nn_step_options *o = &s->options;
+	bool fetch = true; /* once for all inputs */
+
+	for (int i = 0; i < o->program->n_inputs; i++) {
+		const struct nn_step_input *in = &s->inputs[i];
+		char *values = nn_graph_input(s->graph, i, &s->inputs[i].size,
+					      &s->inputs[i].channels_last);
+		struct nn_place place = {
+			.values = values,
+			.row_bytes = in->size * nn_dtype_size(o->device->dtype),
+			.channels_last = in->channels_last,
+		};
+
+		if (!nn_graph_reads(s->graph, i))
+			continue;
+		place.copies = nn_graph_copies(s->graph, i, &place.step);
+		place.fetch = fetch;
+		fetch = false;
+		nn_batch_input(&s->batch, (size_t)i, at->row, at->span.rows, &place, o->pool);
+		nn_graph_send(s->graph, i, at->span.rows);
+	}
+}
+
+void nn_step_prefetch(struct nn_step *s, const uint64_t *next, size_t n)
+{
+	s->next = next;
+	s->n_next = n;
+}
+
+size_t nn_step_spans(const struct nn_step *s)
+{
+	return s->cut->n_spans;
+}
+
+size_t nn_step_span_rows(const struct nn_step *s, size_t i)
+{
+	return s->cut->spans[i].span.rows;
+}
+
+size_t nn_step_most_spans(const struct nn_step *s)
+{
+	return s->cuts.most_spans;
+}
+
+size_t nn_step_slots(const struct nn_step *s)
+{
+	return nn_step_graph_options(&s->options, &s->cuts).slots;
+}
+
+static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at, uint64_t sample)
+{
+	struct nn_span span = at->span;
+
+	nn_graph_set_sample(s->graph, sample);
+	span.sample = at->row;
+	span.lengths = s->batch.lengths ? s->batch.lengths + at->row : NULL;
+	if (s->statistics.there)
+		span.statistics = (char *)s->statistics.there + at->group * s->statistics_bytes;
+	return span;
+}
+
+bool nn_step_forward(struct nn_step *s, size_t i, uint64_t sample, struct nn_step_result *result)
+{
+	const struct nn_cut_span *at = &s->cut->spans[i];
+	struct nn_span span = span_of(s, at, sample);
+	double start = nn_now_s(), filled;
+	bool finite = true;
+
+	fill_inputs(s, at);
+	filled = nn_now_s();
+	result->input_s += filled - start;
+	nn_graph_forward(s->graph, &span);
+	if (s->options.count && s->n_outputs > 0)
+		count(s, at);
+	for (int k = 0; k < s->n_outputs; k++)
+		finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows,
+					       s->options.pool);
+	result->compute_s += nn_now_s() - filled;
+	return finite;
+}
+
+void nn_step_backward(struct nn_step *s, size_t i, uint64_t sample, struct nn_step_result *result)
+{
+	const struct nn_cut_span *at = &s->cut->spans[i];
+	struct nn_span span = span_of(s, at, sample);
+	double start = nn_now_s();
+
+	if (s->teller.final && !s->measures && i + 1 == s->cut->n_spans) {
+		nn_step_backward_telling(s, at, &span);
+		result->compute_s += nn_now_s() - start;
+		return;
+	}
+	nn_graph_backward(s->graph, &span, NULL, NULL);
+	if (at->last)
+		merge(s, at);
+	else
+		measure_leaf(s, at);
+	result->compute_s += nn_now_s() - start;
+}
+
+/* The rows as a batch, which names those behind it where they are known to follow. */
+static void draw(struct nn_step *s, const uint64_t *rows, size_t n)
+{
+	size_t more = s->next == rows + n ? s->n_next : 0;
+
+	nn_loader_prefetch(&s->loader, more > 0);
+	nn_loader_begin(&s->loader, rows, n + more, n, 0);
+	nn_loader_next(&s->loader, &s->batch);
+}
+
+void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_step_tables *tables)
+{
+	size_t outputs = (size_t)s->n_outputs;
+
+	s->cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
+	if (s->measures && s->cuts.halves && s->cuts.halves->rows == n)
+		s->cut = s->cuts.halves;
+	draw(s, rows, n);
+	s->noise = (struct nn_noise_sums){ .rows = (double)n };
+	s->n_sums = 0;
+	nn_graph_begin(s->graph);
+	for (size_t i = 0; i < s->cut->n_leaves;
+	     i++) /* those of other ranks may be there already */
+		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))
+			memset(s->figures + i * n_figures(s), 0, n_figures(s) * sizeof *s->figures);
+	*tables = (struct nn_step_tables){
+		.cut = s->cut,
+		.weights = s->weights,
+		.n_weights = outputs,
+		.figures = s->figures,
+		.n_figures = n_figures(s),
+		.statistics = s->statistics.host,
+		.statistics_bytes = s->statistics_bytes,
+	};
+	for (size_t i = 0; i < outputs; i++) {
+		nn_train_output_fill(&s->outputs[i], s->cut, &s->batch, s->weights + i, outputs);
+		tables->weighs |= nn_train_output_weighs(&s->outputs[i]) && !s->alone;
+	}
+	for (size_t i = 0; s->alone && i < s->cut->n_leaves; i++)
+		if (i < s->cut->run.from || i >= s->cut->run.to)
+			memset(s->weights + i * outputs, 0, outputs * sizeof *s->weights);
+}
+
+void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
+{
+	*result = (struct nn_step_result){ .loss = NAN, .norm = NAN, .nonfinite_line = -1 };
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_scale(&s->outputs[i], s->cut, s->weights + i, (size_t)s->n_outputs);
+	if (s->n_outputs > 0)
+		result->weight = s->outputs[0].weight;
+}
+
+/* Of the run's groups, for other ranks. */
+static void fetch_statistics(struct nn_step *s)
+{
+	const struct nn_cut *cut = s->cut;
+	size_t from, to;
+
+	if (!s->statistics.there || !s->queue)
+		return;
+	from = cut->group_of_leaf[cut->run.from];
+	to = cut->group_of_leaf[cut->run.to];
+	nn_mirror_fetch(&s->statistics, s->queue, from * s->statistics_bytes,
+			(to - from) * s->statistics_bytes);
+	nn_queue_wait(s->queue, NULL);
+}
+
+void nn_step_measure(struct nn_step *s)
+{
+	nn_graph_sum_tables(s->graph, s->cut->run.from, s->cut->run.to);
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_losses(&s->outputs[i], s->cut, s->figures + i, n_figures(s));
+	fetch_statistics(s);
+}
+
+bool nn_step_run(struct nn_step *s, uint64_t sample, struct nn_step_result *result)
+{
+	nn_step_scale(s, result);
+	for (size_t i = 0; i < s->cut->n_spans; i++) {
+		if (!nn_step_forward(s, i, sample, result)) {
+			result->nonfinite_line =
+				nn_graph_first_nonfinite(s->graph, s->cut->spans[i].span.rows);
+			return false;
+		}
+		nn_step_backward(s, i, sample, result);
+	}
+	nn_step_measure(s);
+	return true;
+}
+
+/* Squares along the tree of leaves, as all sums of numbers. */
+static double squares(struct nn_step *s)
+{
+	size_t leaves = s->cut->n_leaves;
+
+	for (size_t i = 0; i < leaves; i++)
+		s->squares[i] =
+			s->figures[i * n_figures(s) + (size_t)s->n_outputs + NN_COUNT_SQUARES];
+	for (size_t n = 1; n < leaves; n *= 2)
+		for (size_t i = 0; i < leaves; i += 2 * n)
+			s->squares[i] += s->squares[i + n];
+	return s->squares[0];
+}
+
+bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
+{
+	size_t width = n_figures(s);
+
+	result->loss = 0;
+	for (int i = 0; i < s->n_outputs; i++)
+		result->loss += s->outputs[i].share *
+				nn_train_output_mean(&s->outputs[i], s->cut, s->figures + i, width);
+	for (size_t i = 0; i < s->cut->n_leaves; i++) {
+		const double *counts = &s->figures[i * width + (size_t)s->n_outputs];
+
+		result->hits += (uint64_t)counts[NN_COUNT_HITS];
+		result->counted += (uint64_t)counts[NN_COUNT_ALL];
+	}
+	result->squares = squares(s);
+	if (s->statistics.there && !s->place.follows) {
+		struct nn_cut_run run =
+			s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
+		size_t from = s->cut->group_of_leaf[run.from],
+		       n = s->cut->group_of_leaf[run.to] - from;
+
+		nn_mirror_send(&s->statistics, s->queue, from * s->statistics_bytes,
+			       n * s->statistics_bytes);
+		nn_graph_advance(s->graph, (char *)s->statistics.there + from * s->statistics_bytes,
+				 n);
+	}
+	return result->finite = isfinite(result->loss);
+}
+
+bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_t sample,
+		      struct nn_step_result *result)
+{
+	struct nn_step_tables tables;
+
+	nn_step_begin(s, rows, n, &tables);
+	return nn_step_run(s, sample, result) && nn_step_finish(s, result);
+}
+
+struct nn_noise_sums *nn_step_parts(struct nn_step *s)
+{
+	return &s->noise;
+}
+
+void nn_step_noise(struct nn_step *s)
+{
+	s->measures = true;
+}
+
+void nn_step_noise_of(struct nn_step *s, const void *gradients, struct nn_step_result *result)
+{
+	if (s->noise.part_rows > 0) {
+		s->noise.squares = nn_optimizer_squares(s->optimizer, gradients);
+		result->noise = s->noise;
+	}
+	s->measures = false;
+}
+
+int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm,
+		   struct nn_step_result *result, struct nn_error *err)
+{
+	double start = nn_now_s();
+	int status;
+
+	nn_step_noise_of(s, nn_graph_gradients(s->graph), result);
+	status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL,
+				     err);
+	if (status == 0)
+		status = nn_queue_wait(s->queue, err);
+	result->compute_s += nn_now_s() - start;
+	return status;
+}

@@ -1,0 +1,99 @@
+/* Inside the step: how its batches are cut, and what it keeps. */
+#ifndef NN_STEP_STEP_INSIDE_H
+#define NN_STEP_STEP_INSIDE_H
+
+#include "step/cut.h"
+#include "step/output.h"
+#include "step/step.h"
+
+#define NN_STEP_LEVELS 32
+
+struct nn_step_input {
+	size_t size;
+	bool channels_last;
+};
+
+/*
+ * The ways batches of this training are cut: full ones, and the smaller one that ends an epoch;
+ * NULL where there is none.
+ */
+struct nn_step_cuts {
+	struct nn_cut *full, *rest;
+	/*
+	 * a full batch, or the only one, in two spans for measured steps; NULL: it has more anyway
+	 */
+	struct nn_cut *halves;
+	size_t max_rows, max_leaves;    /* of a span */
+	size_t most_leaves, most_spans; /* of a batch */
+	size_t most_groups;             /* of batch norm, of a batch */
+	unsigned waits;                 /* bit l: a sum waits at level l */
+	size_t kept; /* sums of whole subtrees of the run that are kept beside the last one */
+};
+
+struct nn_step {
+	struct nn_step_options options;
+	struct nn_step_place place;
+	struct nn_step_cuts cuts;
+	struct nn_graph *graph;
+	struct nn_queue *queue; /* the graph's */
+	struct nn_optimizer *optimizer;
+	struct nn_train_output *outputs;
+	int n_outputs;
+	struct nn_step_input *inputs;
+	size_t block_bytes;
+	/* [level]: the left half of a sum, until the right half is there */
+	char *waiting[NN_STEP_LEVELS];
+	/* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
+	char **half;
+	char *kept[NN_CUT_NODES];  /* [k]: the sum over the k-th subtree of the run, but the last */
+	double *weights, *figures; /* tables by leaf */
+	double *squares;           /* on their way along the tree */
+	/* of batch norm, by group: of ranks, or where they were asked for; NULL: neither */
+	struct nn_mirror statistics;
+	size_t statistics_bytes;
+	bool alone;
+
+	/* who is told of sums that are final */
+	struct nn_step_final {
+		void (*final)(void *arg, size_t sum, size_t from); /* NULL: nobody */
+		void *arg;
+		/* [n_params] of the trained ones, of the block; the others SIZE_MAX */
+		size_t *offsets;
+		bool *finished;     /* [n_params] of the last span */
+		int next;           /* those behind it are finished, or not trained */
+		size_t from;        /* where what was told begins */
+		unsigned low, high; /* levels whose sums wait for the last span */
+	} teller;
+
+	/* the batch under way */
+	const struct nn_cut *cut;
+	struct nn_loader loader;
+	struct nn_batch batch;
+	const uint64_t *next; /* [n_next]: rows that will most likely follow it */
+	size_t n_next;
+	bool measures;
+	struct nn_noise_sums noise;
+	size_t n_sums; /* of subtrees that are complete */
+};
+
+/* ---- step-plan.c ---- */
+
+/* All but the cuts themselves. */
+void nn_step_cuts_measure(struct nn_step_cuts *cuts, const struct nn_step_options *options);
+int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *options,
+		      struct nn_error *err);
+void nn_step_cuts_free(struct nn_step_cuts *cuts);
+struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options,
+					      const struct nn_step_cuts *cuts);
+
+/* ---- step-tell.c ---- */
+
+int nn_step_final_init(struct nn_step *step, struct nn_error *err);
+void nn_step_final_fini(struct nn_step *step);
+/* Backward of the last span; what waits for it is added as parameters are finished. */
+void nn_step_backward_telling(struct nn_step *step, const struct nn_cut_span *at,
+			      const struct nn_span *span);
+/* The k-th sum is complete. */
+void nn_step_report_whole(const struct nn_step *step, size_t sum);
+
+#endif

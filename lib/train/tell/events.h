@@ -1,0 +1,16 @@
+/* The events of the log, and the lines of progress that go with them. */
+#ifndef NN_TRAIN_TELL_EVENTS_H
+#define NN_TRAIN_TELL_EVENTS_H
+
+#include "train/job.h"
+
+void nn_event_start(struct nn_train *train);
+void nn_event_step(struct nn_train *train, const struct nn_step_result *result, double lr,
+		   double mean_loss, double samples_per_s);
+/* Log the epoch of the last step and print its line. */
+void nn_event_epoch(struct nn_train *train, double seconds, double samples_per_s);
+void nn_event_valid(struct nn_train *train);
+void nn_event_signal(struct nn_train *train, int signal);
+void nn_event_end(struct nn_train *train, const char *reason);
+
+#endif

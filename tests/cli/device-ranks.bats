@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# Ranks on a device with memory of its own (tests/device/apart.c): what they send goes through pinned memory, with the CPU's bytes.
+# shellcheck disable=SC2154,SC2086
+bats_require_minimum_version 1.5.0
+load ranks.bash
+load parts.bash
+
+setup_file() {
+  begin_ranks || return 0
+  make_digits
+  awk 'BEGIN { print "shop,item,price"; for (i = 0; i < 200; i++) printf "s%d,i%d,%.3f\n", i * 7 % 5, i * i % 11, sin(i) }' >shops.csv
+  printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=16' 'relu' 'maxpool2d 2' 'flatten' 'dropout 0.2' 'dense ?' >conv.nn
+}
+
+setup() {
+  enter_ranks
+  . "$NN_SRC/tests/cli/train-data.sh"
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/apart/.libs:$NN_BUILD/lib
+}
+
+# both RANKS ARGUMENT...: one process on the CPU and ranks on the device give the same model
+both() {
+  local ranks=$1
+  shift
+  rm -f one.safetensors two.safetensors
+  train "$@" --device=cpu -o one.safetensors
+  train "$@" --ranks=$ranks --device=cuda -o two.safetensors
+  same one.safetensors two.safetensors || { echo "$*"; return 1; }
+}
+
+net=(-m 'dense 90, relu, dense 80, tanh, dense ?' --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv)
+
+@test "device: ranks of sync make the CPU's model" {
+  for optimizer in 'sgd --momentum=0.9 --clip-norm=0.3' 'lamb --weight-decay=0.1'; do
+    both 2 "${net[@]}" --optimizer=$optimizer
+  done
+  both 3 "${net[@]}" --valid=0.2 --micro-batch=8
+}
+
+@test "device: ranks share the optimizer's state, batch normalization and tables" {
+  both 2 "${net[@]}" --optimizer=lamb --clip-norm=0.5 --shard-optimizer
+  both 2 -m conv.nn --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv
+  both 2 -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price -b 64 --epochs=2 --optimizer=adam shops.csv
+}
+
+@test "device: ranks of master make the CPU's model" {
+  both 2 "${net[@]}" --strategy=master
+}
+
+@test "device: what ranks cannot do there is status 3 before anything runs" {
+  for options in --strategy=local:4 --strategy=async --pipeline=2 --tensor=2; do
+    run -3 --separate-stderr train "${net[@]}" --ranks=2 --device=cuda $options -o no.safetensors
+    [[ $stderr == *"not on device "* ]]
+    [ ! -e no.safetensors ]
+  done
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# A device with memory of its own (tests/device/apart.c): the CPU's bytes from nn-train, nn-predict and their files.
+# shellcheck disable=SC2154,SC2086
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  . "$NN_SRC/tests/cli/train-data.sh"
+  make_words 90 >words.csv
+  make_prices 90 >prices.csv
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 161 >digits.csv
+  awk 'BEGIN { print "shop,item,price"; for (i = 0; i < 120; i++) printf "s%d,i%d,%.3f\n", i * 7 % 5, i * i % 11, sin(i) }' >shops.csv
+  printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=16' 'skip: relu' 'inner: conv2d 6 3x3 pad=1' \
+    'two: add from=skip+inner' 'relu' 'maxpool2d 2' 'flatten' 'dropout 0.2' 'dense ?' >conv.nn
+}
+
+setup() {
+  . "$NN_SRC/tests/cli/train-data.sh"
+  cd "$BATS_TEST_TMPDIR" || return
+  data=$BATS_FILE_TMPDIR
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/apart/.libs
+}
+
+# both ARGUMENT...: a training on the CPU and on the device gives the same model, and the same lines on stdout and stderr
+both() {
+  rm -f cpu.st cuda.st
+  nn-train "$@" --device=cpu -o cpu.st >cpu.out 2>cpu.err || { cat cpu.err; return 1; }
+  nn-train "$@" --device=cuda -o cuda.st >cuda.out 2>cuda.err || { cat cuda.err; return 1; }
+  same cpu.st cuda.st || { echo "$*"; return 1; }
+}
+
+words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 64)
+
+@test "device: every optimizer makes the CPU's model" {
+  for optimizer in sgd adam adamw rmsprop rprop lars lamb; do
+    both -q "${words[@]}" --optimizer=$optimizer "$data/words.csv"
+  done
+  both -q "${words[@]}" --optimizer=sgd --momentum=0.9 --nesterov --weight-decay=0.01 "$data/words.csv"
+}
+
+@test "device: clipping, threads, micro-batches and leaves make the CPU's model" {
+  both -q "${words[@]}" --clip-norm=0.5 --optimizer=adam "$data/words.csv"
+  both -q "${words[@]}" --clip-norm=0.5 --optimizer=lars "$data/words.csv"
+  both -q "${words[@]}" -t 3 --micro-batch=8 "$data/words.csv"
+  both -q "${words[@]}" --leaves=1 --micro-batch=5 "$data/words.csv"
+}
+
+@test "device: convolutions, batch normalization, dropout, residuals and pooling make the CPU's model" {
+  for optimizer in adam lamb; do
+    both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 --optimizer=$optimizer "$data/digits.csv"
+  done
+  both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=2 -b 96 --micro-batch=16 -t 2 "$data/digits.csv"
+}
+
+@test "device: tables of embeddings make the CPU's model with every optimizer" {
+  for optimizer in sgd adam adamw rmsprop rprop lars lamb; do
+    both -q -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price --epochs=2 -b 32 --optimizer=$optimizer "$data/shops.csv"
+    both -q -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price --epochs=2 -b 32 --optimizer=$optimizer --clip-norm=0.1 "$data/shops.csv"
+  done
+  for optimizer in sgd adam adamw rmsprop rprop; do
+    both -q -m 'embedding 4 sparse=yes, flatten, dense 8, relu, dense ?' --target=price --epochs=2 -b 32 --optimizer=$optimizer "$data/shops.csv"
+  done
+}
+
+@test "device: numbers as targets, class weights and other losses make the CPU's model" {
+  for loss in mse huber mae; do
+    both -q -m 'dense 12, tanh, dense ?' --target=price --loss=$loss --epochs=2 -b 32 "$data/prices.csv"
+  done
+  both -q "${words[@]}" --class-weight=balanced "$data/words.csv"
+}
+
+@test "device: held-out rows are measured as on the CPU" {
+  both "${words[@]}" --valid=0.2 --log=cpu.log "$data/words.csv"
+  nn-train -q "${words[@]}" --valid=0.2 --device=cpu --log=cpu.log -o x.st "$data/words.csv"
+  nn-train -q "${words[@]}" --valid=0.2 --device=cuda --log=cuda.log -o x.st "$data/words.csv"
+  for log in cpu cuda; do
+    grep -E '"event":"(epoch|step)"' $log.log | grep -oE '"(loss|val_loss|val_accuracy|accuracy|norm)":[^,}]*' >$log.figures
+  done
+  [ -s cpu.figures ]
+  same cpu.figures cuda.figures
+}
+
+@test "device: nn-predict answers and scores as on the CPU" {
+  both -q "${words[@]}" "$data/words.csv"
+  for options in "" --emit=class --emit=logits --emit=top:2 --score; do
+    nn-predict cpu.st --device=cpu $options "$data/words.csv" >cpu.out
+    nn-predict cpu.st --device=cuda $options "$data/words.csv" >cuda.out
+    same cpu.out cuda.out
+  done
+  both -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 "$data/digits.csv"
+  nn-predict cpu.st --device=cpu -t 2 "$data/digits.csv" >cpu.out
+  nn-predict cpu.st --device=cuda -t 2 "$data/digits.csv" >cuda.out
+  same cpu.out cuda.out
+}
+
+@test "device: a training goes on on the other device, and ends in the same bytes" {
+  for optimizer in adam lamb; do
+    nn-train -q "${words[@]}" --optimizer=$optimizer --epochs=6 --device=cpu -o whole.st "$data/words.csv"
+    for devices in 'cpu cuda' 'cuda cpu'; do
+      rm -f m.st*
+      nn-train -q "${words[@]}" --optimizer=$optimizer --device=${devices% *} -o m.st "$data/words.csv"
+      nn-train -q "${words[@]}" --optimizer=$optimizer --epochs=6 --resume --device=${devices#* } -o m.st "$data/words.csv"
+      same whole.st m.st
+    done
+  done
+}
+
+@test "device: a layer that goes wrong is named as on the CPU" {
+  for device in cpu cuda; do
+    run -6 --separate-stderr nn-train -q -m 'dense 8, relu, dense ?' --target=price --lr=1e30 --optimizer=sgd --epochs=5 -b 32 \
+      --device=$device -o m.st "$data/prices.csv"
+    echo "${stderr//m.st/}" >$device.err
+  done
+  same cpu.err cuda.err
+}

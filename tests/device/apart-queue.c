@@ -1,0 +1,318 @@
+/*
+ * The memory and the queue of the device of the tests: memory lies where the host cannot touch it,
+ * the queue does nothing before somebody waits, and copies insist on pinned memory of the host.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "apart-inside.h"
+#include "base/memory.h"
+
+/*
+ * One file mapped twice: device pointers lie in a view that nobody may read or write, and kernels
+ * and copies add the distance to the other. Addresses are given once, so what is used after it was
+ * freed is seen as zeros.
+ */
+#define ROOM ((size_t)1 << 37)
+#define PAGE 4096
+
+static struct region {
+	char *begin;
+	size_t used;
+} there, pinned;
+static ptrdiff_t distance;
+
+void nn_apart_stop(const char *what)
+{
+	fprintf(stderr, "device of the tests: %s\n", what);
+	abort();
+}
+
+static bool lies_in(const struct region *r, const void *p, size_t bytes)
+{
+	const char *at = p;
+
+	return at >= r->begin && bytes <= ROOM && at + bytes <= r->begin + r->used;
+}
+
+static void *take(struct region *r, size_t bytes, struct nn_error *err)
+{
+	size_t pages = (bytes + 2 * PAGE - 1) / PAGE * PAGE;
+
+	if (pages < bytes || pages > ROOM - r->used) {
+		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes on the device", bytes);
+		return NULL;
+	}
+	r->used += pages;
+	return r->begin + r->used - pages;
+}
+
+static int map(struct nn_error *err)
+{
+	int file = memfd_create("apart", MFD_CLOEXEC);
+	char *real;
+
+	if (there.begin)
+		return 0;
+	if (file < 0 || ftruncate(file, (off_t)ROOM) < 0)
+		return nn_fail_errno(err, NN_ENODEV, "memory of the device");
+	real = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+	there.begin = mmap(NULL, ROOM, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+	pinned.begin = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	close(file);
+	if (real == MAP_FAILED || there.begin == MAP_FAILED || pinned.begin == MAP_FAILED)
+		return nn_fail_errno(err, NN_ENODEV, "memory of the device");
+	madvise(real, ROOM, MADV_DONTDUMP);
+	distance = real - there.begin;
+	return 0;
+}
+
+/* Where kernels and copies find what a device pointer means. */
+void *nn_apart_at(const void *p)
+{
+	if (!p)
+		return NULL;
+	if (!lies_in(&there, p, 1))
+		nn_apart_stop("a kernel was given memory of the host");
+	return (char *)(uintptr_t)p + distance;
+}
+
+void nn_apart_check_pinned(const void *p, size_t bytes)
+{
+	if (bytes && !lies_in(&pinned, p, bytes))
+		nn_apart_stop("a copy was given memory of the host that is not pinned");
+}
+
+/* ---- the queue ---- */
+
+struct job {
+	struct job *next;
+	void (*run)(struct nn_apart_queue *queue, void *what);
+	max_align_t what[];
+};
+
+struct nn_recording {
+	struct nn_apart_jobs jobs;
+};
+
+void *nn_apart_ask(struct nn_queue *queue, void (*run)(struct nn_apart_queue *queue, void *what),
+		   size_t bytes)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+	struct nn_apart_jobs *jobs = q->recording ? &q->recording->jobs : &q->jobs;
+	struct job *job = calloc(1, sizeof *job + bytes);
+
+	if (!job)
+		nn_apart_stop("no memory for work");
+	job->run = run;
+	*jobs->end = job;
+	jobs->end = &job->next;
+	q->asked += !q->recording;
+	return job->what;
+}
+
+static void run_until(struct nn_apart_queue *q, uint64_t number)
+{
+	while (q->done < number && q->jobs.first) {
+		struct job *job = q->jobs.first;
+
+		q->jobs.first = job->next;
+		if (!job->next)
+			q->jobs.end = &q->jobs.first;
+		q->done++;
+		job->run(q, job->what);
+		free(job);
+	}
+}
+
+static struct nn_queue *queue_open(const struct nn_device *device, struct nn_error *err)
+{
+	struct nn_apart_queue *q = map(err) < 0 ? NULL : nn_alloc(1, sizeof *q, err);
+
+	if (!q)
+		return NULL;
+	q->head.remote = device->remote;
+	q->cpu = device->host;
+	q->jobs.end = &q->jobs.first;
+	return &q->head;
+}
+
+static void queue_close(struct nn_queue *queue)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+
+	run_until(q, q->asked);
+	nn_free(q);
+}
+
+static int queue_wait(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+	const char *failed;
+
+	if (q->recording)
+		nn_apart_stop("a wait while work is being noted");
+	run_until(q, q->asked);
+	failed = q->failed;
+	q->failed = NULL;
+	return failed ? nn_fail(err, NN_EFAIL, "device cuda: %s failed", failed) : 0;
+}
+
+struct event {
+	struct nn_apart_queue *other;
+	uint64_t number;
+};
+
+static void run_event(struct nn_apart_queue *q, void *what)
+{
+	const struct event *e = what;
+
+	(void)q;
+	run_until(e->other, e->number);
+}
+
+static void queue_after(struct nn_queue *queue, struct nn_queue *other)
+{
+	struct event *e = nn_apart_ask(queue, run_event, sizeof *e);
+
+	e->other = (struct nn_apart_queue *)other;
+	e->number = e->other->asked;
+}
+
+/* ---- memory ---- */
+
+static void *memory_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	(void)queue;
+	return take(&there, bytes, err);
+}
+
+static void nothing(struct nn_queue *queue, void *memory)
+{
+	(void)queue;
+	(void)memory;
+}
+
+static void *pinned_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	(void)queue;
+	return take(&pinned, bytes, err);
+}
+
+struct copy {
+	void *to;
+	const void *from;
+	size_t bytes;
+};
+
+static void run_copy(struct nn_apart_queue *q, void *what)
+{
+	const struct copy *c = what;
+
+	(void)q;
+	if (c->from)
+		memcpy(c->to, c->from, c->bytes);
+	else
+		memset(c->to, 0, c->bytes);
+}
+
+static void ask_copy(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		*(struct copy *)nn_apart_ask(queue, run_copy, sizeof(struct copy)) =
+			(struct copy){ to, from, bytes };
+}
+
+static void copy_in(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	nn_apart_check_pinned(from, bytes);
+	ask_copy(queue, bytes ? nn_apart_at(to) : NULL, from, bytes);
+}
+
+static void copy_out(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	nn_apart_check_pinned(to, bytes);
+	ask_copy(queue, to, bytes ? nn_apart_at(from) : NULL, bytes);
+}
+
+static void copy(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	ask_copy(queue, bytes ? nn_apart_at(to) : NULL, bytes ? nn_apart_at(from) : NULL, bytes);
+}
+
+static void clear(struct nn_queue *queue, void *memory, size_t bytes)
+{
+	ask_copy(queue, bytes ? nn_apart_at(memory) : NULL, NULL, bytes);
+}
+
+/* ---- work that is noted ---- */
+
+static int record(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+
+	if (!(q->recording = nn_alloc(1, sizeof *q->recording, err)))
+		return -1;
+	q->recording->jobs.end = &q->recording->jobs.first;
+	return 0;
+}
+
+static struct nn_recording *recorded(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+	struct nn_recording *recording = q->recording;
+
+	(void)err;
+	q->recording = NULL;
+	return recording;
+}
+
+static void run_recording(struct nn_apart_queue *q, void *what)
+{
+	const struct nn_recording *recording = *(const struct nn_recording **)what;
+
+	for (struct job *job = recording->jobs.first; job; job = job->next)
+		job->run(q, job->what);
+}
+
+static void replay(struct nn_queue *queue, const struct nn_recording *recording)
+{
+	*(const struct nn_recording **)nn_apart_ask(queue, run_recording, sizeof(void *)) =
+		recording;
+}
+
+static void forget(struct nn_recording *recording)
+{
+	while (recording && recording->jobs.first) {
+		struct job *job = recording->jobs.first;
+
+		recording->jobs.first = job->next;
+		free(job);
+	}
+	nn_free(recording);
+}
+
+const struct nn_remote nn_apart_remote = {
+	.open = queue_open,
+	.close = queue_close,
+	.alloc = memory_alloc,
+	.free = nothing,
+	.alloc_host = pinned_alloc,
+	.free_host = nothing,
+	.copy_in = copy_in,
+	.copy_out = copy_out,
+	.copy = copy,
+	.clear = clear,
+	.after = queue_after,
+	.wait = queue_wait,
+	.record = record,
+	.recorded = recorded,
+	.replay = replay,
+	.forget = forget,
+};

@@ -1,0 +1,14 @@
+/* A device with memory of its own, of the CPU's kernels. Never installed. */
+#ifndef TESTS_DEVICE_APART_H
+#define TESTS_DEVICE_APART_H
+
+#include "device/device.h"
+
+/* The symbol nn_apart of the module. */
+struct nn_apart {
+	bool fail; /* products of dense layers are said to have failed */
+};
+
+extern struct nn_apart nn_apart;
+
+#endif
