@@ -33,6 +33,15 @@ static inline float nn_uniform(uint32_t x)
 	return (float)(x >> 8) * 0x1p-24f;
 }
 
+/*
+ * Numbers that only fill arrays or pick places, one after the other (a linear congruential
+ * generator, Knuth's MMIX): the high bits are random.
+ */
+static inline uint64_t nn_lcg(uint64_t *state)
+{
+	return *state = *state * 6364136223846793005u + 1442695040888963407u;
+}
+
 /* Element `lane element % 4` of the block `element / 4`. */
 uint32_t nn_random_u32(uint64_t seed, uint64_t index, uint32_t stream, uint64_t element);
 

@@ -25,13 +25,16 @@ lib_libnn_la_SOURCES += \
 	lib/bench/measure.c \
 	lib/bench/measure.h \
 	lib/bench/memory.c \
-	lib/bench/op-check.c \
-	lib/bench/op-cost.c \
-	lib/bench/op-site.c \
-	lib/bench/op-site.h \
-	lib/bench/op-table.c \
-	lib/bench/op-trial.c \
-	lib/bench/op-trial.h \
+	lib/bench/op/check.c \
+	lib/bench/op/cost.c \
+	lib/bench/op/lists.c \
+	lib/bench/op/reference.c \
+	lib/bench/op/reference.h \
+	lib/bench/op/site.c \
+	lib/bench/op/site.h \
+	lib/bench/op/sites.c \
+	lib/bench/op/trial.c \
+	lib/bench/op/trial.h \
 	lib/bench/ops.c \
 	lib/bench/options.c \
 	lib/bench/padding.c \
@@ -41,8 +44,6 @@ lib_libnn_la_SOURCES += \
 	lib/bench/phases.c \
 	lib/bench/phases.h \
 	lib/bench/pick.c \
-	lib/bench/reference.c \
-	lib/bench/reference.h \
 	lib/bench/report-formats.c \
 	lib/bench/report.c \
 	lib/bench/report.h \

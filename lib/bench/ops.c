@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "bench/roof.h"
 #include "bench/roofline.h"
-#include "bench/op-site.h"
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
+#include "op/notation.h"
 
 #define ALL_S 1 /* of a figure where all ops are measured and no --time is given */
 
@@ -33,7 +33,7 @@ struct ops {
 /* One row: a pass of an op by one kernel. */
 struct row {
 	const char *kernel;
-	const struct nn_bench_site *site;
+	const struct nn_op_site *site;
 	bool backward;
 	struct nn_roof_work work;
 	double difference, allowed;
@@ -81,8 +81,7 @@ static int put_row(struct ops *o, const struct row *row, const struct nn_measure
 	int status = 0;
 
 	name_of(row, name, sizeof name);
-	nn_bench_site_text(row->site->op, &row->site->attrs, row->site->in, row->site->rows,
-			   &shape);
+	nn_op_write(row->site->op, row->site->attrs, row->site->in, row->site->rows, &shape);
 	nn_report_text(o->report, "op", name);
 	nn_report_text(o->report, "shape", shape.data);
 	nn_report_text(o->report, "device", o->device->name);
@@ -103,8 +102,8 @@ static int put_row(struct ops *o, const struct row *row, const struct nn_measure
 /* ---- a pass ---- */
 
 /* Ours, and in turns with it the library's where it has the op. */
-static int measure_pass(struct ops *o, const struct nn_bench_site *site,
-			struct nn_op_trial *trials[2], bool backward, struct nn_error *err)
+static int measure_pass(struct ops *o, const struct nn_op_site *site, struct nn_op_trial *trials[2],
+			bool backward, struct nn_error *err)
 {
 	const char *const kernels[2] = { "ours", o->library ? o->library->library : NULL };
 	struct nn_measure_call calls[2];
@@ -137,23 +136,18 @@ static int measure_pass(struct ops *o, const struct nn_bench_site *site,
 	return status;
 }
 
-static int measure_site(struct ops *o, const struct nn_bench_site *site, struct nn_error *err)
+static int measure_site(struct ops *o, const struct nn_op_site *site, struct nn_error *err)
 {
-	struct nn_op_trial_site where = {
-		.op = site->op,
-		.attrs = &site->attrs,
-		.in = site->in,
-		.n_in = site->n_in,
-		.rows = site->rows,
-		.training = true,
-		.want_dx = site->want_dx,
+	struct nn_op_how how = {
+		.device = o->device, .pool = o->bench->pool, .training = true, .want_dx = true
 	};
 	struct nn_op_trial *trials[2] = { NULL, NULL };
-	int status = nn_op_trial_new(&trials[0], &where, o->device, o->bench->pool, err);
+	int status = nn_op_trial_new(&trials[0], site, &how, err);
 
-	where.kernel = o->library ? o->library->library_kernels[site->op] : NULL;
-	if (status == 0 && where.kernel)
-		status = nn_op_trial_new(&trials[1], &where, o->library, o->bench->pool, err);
+	how.device = o->library;
+	how.kernel = o->library ? o->library->library_kernels[site->op] : NULL;
+	if (status == 0 && how.kernel)
+		status = nn_op_trial_new(&trials[1], site, &how, err);
 	for (int backward = 0; backward < 2 && status == 0 && !nn_bench_stopped(o->bench);
 	     backward++)
 		status = measure_pass(o, site, trials, backward, err);
@@ -167,15 +161,16 @@ static int measure_site(struct ops *o, const struct nn_bench_site *site, struct 
 /* All sites of an op, the one that SHAPE describes, or all of all. */
 static int measure_operand(struct ops *o, const char *operand, struct nn_error *err)
 {
-	enum nn_op_id op = operand ? nn_bench_op(operand) : NN_N_OPS;
-	struct nn_bench_site site;
+	enum nn_op_id op = operand ? nn_op_site_op(operand) : NN_N_OPS;
+	struct nn_op_operand one;
 
 	if (operand && strchr(operand, ':'))
-		return nn_bench_site_parse(&site, operand, err) < 0 ? -1
-								    : measure_site(o, &site, err);
-	for (size_t i = 0; i < nn_bench_n_sites && !nn_bench_stopped(o->bench); i++)
-		if ((!operand || nn_bench_sites[i].op == op) &&
-		    measure_site(o, &nn_bench_sites[i], err) < 0)
+		return nn_op_operand_parse(&one, operand, err) < 0
+			       ? -1
+			       : measure_site(o, &one.site, err);
+	for (size_t i = 0; i < nn_op_n_sites && !nn_bench_stopped(o->bench); i++)
+		if (!nn_op_sites[i].name && (!operand || nn_op_sites[i].op == op) &&
+		    measure_site(o, &nn_op_sites[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -190,12 +185,12 @@ static const char *next_op(const void *arg, size_t i)
 static int check_operands(int n, char **words, struct nn_error *err)
 {
 	for (int i = 0; i < n; i++) {
-		struct nn_bench_site site;
+		struct nn_op_operand one;
 		char quoted[NN_QUOTED], name[64];
 		const char *near;
 
-		if (nn_bench_op(words[i]) != NN_N_OPS) {
-			if (strchr(words[i], ':') && nn_bench_site_parse(&site, words[i], err) < 0)
+		if (nn_op_site_op(words[i]) != NN_N_OPS) {
+			if (strchr(words[i], ':') && nn_op_operand_parse(&one, words[i], err) < 0)
 				return -1;
 			continue;
 		}

@@ -9,10 +9,7 @@
 
 struct nn_product {
 	enum nn_op_id op;
-	union {
-		struct nn_dense dense;
-		struct nn_conv2d conv2d;
-	} attrs;
+	union nn_op_attrs attrs;
 	struct nn_shape in; /* of a row */
 	size_t rows, m, n, k;
 };

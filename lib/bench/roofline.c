@@ -6,12 +6,12 @@
 
 #include "chart/chart.h"
 #include "base/memory.h"
-#include "bench/op-site.h"
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
 #include "bench/roof.h"
 #include "bench/roofline.h"
 #include "bench/model.h"
 #include "graph/bound.h"
+#include "op/notation.h"
 
 #define LAYER_S 1 /* of a figure at most where --time is not given */
 /* a layer that is faster than this and far from its roof is bound by being called at all */
@@ -43,7 +43,7 @@ struct roofline {
 bool nn_roofline_is_model(const char *operand)
 {
 	return access(operand, F_OK) == 0 ||
-	       (nn_bench_op(operand) == NN_N_OPS && strchr(operand, ' '));
+	       (nn_op_site_op(operand) == NN_N_OPS && strchr(operand, ' '));
 }
 
 /* ---- one layer ---- */
@@ -101,7 +101,7 @@ static void put_names(struct roofline *r, const struct nn_bound_node *node,
 	snprintf(op, sizeof op, "%s%s", nn_ops[node->op]->name, backward ? "-backward" : "");
 	snprintf(label, size, "%s %s%s", line.name, nn_ops[node->op]->name,
 		 backward ? " back" : "");
-	nn_bench_site_text(node->op, node->attrs, node->shapes, t->rows, &shape);
+	nn_op_write(node->op, node->attrs, node->shapes, t->rows, &shape);
 	nn_report_text(r->report, "layer", line.name);
 	nn_report_text(r->report, "op", op);
 	nn_report_text(r->report, "shape", shape.data);
@@ -147,17 +147,19 @@ static int measure_pass(struct roofline *r, const struct nn_bound_node *node, st
 static int measure_node(struct roofline *r, const struct nn_bound_node *node, bool training,
 			size_t rows, struct nn_error *err)
 {
-	struct nn_op_trial_site site = { .op = node->op,
-					 .attrs = node->attrs,
-					 .in = node->shapes,
-					 .n_in = node->n_in,
-					 .rows = rows,
-					 .training = training,
-					 .want_dx = node->want_dx };
+	struct nn_op_site site = { .op = node->op,
+				   .attrs = node->attrs,
+				   .in = node->shapes,
+				   .n_in = node->n_in,
+				   .rows = rows };
+	struct nn_op_how how = { .device = r->device,
+				 .pool = r->b->pool,
+				 .training = training,
+				 .want_dx = node->want_dx };
 	struct nn_op_trial *t;
 	int status;
 
-	if (nn_op_trial_new(&t, &site, r->device, r->b->pool, err) < 0)
+	if (nn_op_trial_new(&t, &site, &how, err) < 0)
 		return -1;
 	status = measure_pass(r, node, t, false, err);
 	if (status == 0 && node->backward && !nn_bench_stopped(r->b))

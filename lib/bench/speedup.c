@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench/speedup.h"
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
 
 #define CLEARLY 0.05 /* a gain of less is not worth a rule */
 #define SAMPLE_BYTES ((size_t)16 << 20)
@@ -159,13 +159,15 @@ int nn_speedup_products(struct nn_bench *b, const char *rule, const struct nn_de
 
 	gain_init(gain);
 	for (int i = 0; i < 2 && status == 0; i++) {
-		struct nn_op_trial_site site = { .op = products[i].op,
-						 .attrs = &products[i].attrs,
-						 .in = &products[i].in,
-						 .n_in = 1,
-						 .rows = products[i].rows };
+		struct nn_op_site site = { .op = products[i].op,
+					   .attrs = &products[i].attrs,
+					   .in = &products[i].in,
+					   .n_in = 1,
+					   .rows = products[i].rows };
 
-		status = nn_op_trial_new(&trials[i], &site, device, b->pool, err);
+		status = nn_op_trial_new(&trials[i], &site,
+					 &(struct nn_op_how){ .device = device, .pool = b->pool },
+					 err);
 	}
 	status = status < 0 ? excuse(b, rule, err) : time_products(b, rule, trials, gain, err);
 	nn_op_trial_free(trials[0]);

@@ -1,5 +1,8 @@
 /* Element by element functions of one input, and softmax: activation, dropout, softmax. */
+#include <string.h>
+
 #include "op/common.h"
+#include "op/notation.h"
 
 const char *nn_activation_name(enum nn_activation kind)
 {
@@ -53,6 +56,27 @@ static unsigned activation_needs(const void *attrs)
 									 : NN_OP_NEEDS_X;
 }
 
+static void activation_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	struct nn_activation_attrs *a = attrs;
+
+	(void)in;
+	a->kind = NN_ACT_NONE + 1;
+	while (a->kind < NN_N_ACTIVATIONS && strcmp(r->at, nn_activation_name(a->kind)) != 0)
+		a->kind++;
+	r->wrong |= a->kind == NN_N_ACTIVATIONS;
+	if (r->wrong)
+		return;
+	a->slope = nn_activation_slope(a->kind);
+	r->at += strlen(r->at);
+}
+
+static void activation_write(const void *attrs, struct nn_text *text)
+{
+	nn_text_addf(text, ",%s",
+		     nn_activation_name(((const struct nn_activation_attrs *)attrs)->kind));
+}
+
 const struct nn_op nn_op_activation = {
 	.name = "activation",
 	.attrs_size = sizeof(struct nn_activation_attrs),
@@ -61,6 +85,9 @@ const struct nn_op nn_op_activation = {
 	.flags = NN_OP_NEEDS_X | NN_OP_NEEDS_Y | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
 	.infer = same_infer,
 	.needs = activation_needs,
+	.form = "ROWSxN,NAME, NAME being an activation",
+	.read = activation_read,
+	.write = activation_write,
 };
 
 static bool dropout_view(const void *attrs, bool training)

@@ -3,6 +3,7 @@
  * behind it.
  */
 #include "op/common.h"
+#include "op/notation.h"
 
 static int check_channels(const struct nn_conv2d *conv, const struct nn_shape *in,
 			  struct nn_error *err)
@@ -129,6 +130,33 @@ static void conv2d_narrow(void *attrs, size_t out, size_t groups)
 	((struct nn_conv2d *)attrs)->groups = groups;
 }
 
+static void conv2d_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	struct nn_conv2d *c = attrs;
+	size_t groups[2] = { 1, 1 };
+
+	(void)in;
+	*c = (struct nn_conv2d){ .stride = { 1, 1 }, .dilation = { 1, 1 }, .bias = true };
+	c->out = nn_op_read_size(r);
+	nn_op_read_pair(r, c->kernel);
+	while (*r->at && !r->wrong)
+		if (!nn_op_read_key(r, "stride=", false, c->stride) &&
+		    !nn_op_read_key(r, "pad=", true, c->pad) &&
+		    !nn_op_read_key(r, "groups=", false, groups))
+			r->wrong = true;
+	c->groups = groups[0];
+}
+
+static void conv2d_write(const void *attrs, struct nn_text *text)
+{
+	const struct nn_conv2d *c = attrs;
+
+	nn_text_addf(text, ",%zu", c->out);
+	nn_op_write_window(text, c->kernel, c->stride, c->pad, 1);
+	if (c->groups > 1)
+		nn_text_addf(text, ",groups=%zu", c->groups);
+}
+
 const struct nn_op nn_op_conv2d = {
 	.name = "conv2d",
 	.attrs_size = sizeof(struct nn_conv2d),
@@ -144,4 +172,7 @@ const struct nn_op nn_op_conv2d = {
 	.needs = conv2d_needs,
 	.product = conv2d_product,
 	.narrow = conv2d_narrow,
+	.form = "NxCxHxW,OUT,KxK[,stride=S][,pad=P][,groups=G]",
+	.read = conv2d_read,
+	.write = conv2d_write,
 };

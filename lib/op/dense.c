@@ -1,5 +1,6 @@
 /* dense: y = x W^T + b over the last dimension, as nn.Linear. */
 #include "op/common.h"
+#include "op/notation.h"
 
 static int dense_infer(const void *attrs, const struct nn_shape *in, int n_in, struct nn_shape *out,
 		       struct nn_error *err)
@@ -72,6 +73,20 @@ static void dense_flattened(void *attrs, size_t channels, size_t positions)
 	((struct nn_dense *)attrs)->positions = positions;
 }
 
+/* ROWSxINxOUT */
+static void dense_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	if (in->rank < 2)
+		r->wrong = true;
+	else
+		((struct nn_dense *)attrs)->out = in->dim[--in->rank];
+}
+
+static void dense_write(const void *attrs, struct nn_text *text)
+{
+	nn_text_addf(text, "x%zu", ((const struct nn_dense *)attrs)->out);
+}
+
 const struct nn_op nn_op_dense = {
 	.name = "dense",
 	.attrs_size = sizeof(struct nn_dense),
@@ -86,4 +101,7 @@ const struct nn_op nn_op_dense = {
 	.product = dense_product,
 	.narrow = dense_narrow,
 	.flattened = dense_flattened,
+	.form = "ROWSxINxOUT",
+	.read = dense_read,
+	.write = dense_write,
 };

@@ -4,6 +4,7 @@
  * Values begin uniform within sqrt(3): mean and variance of PyTorch's normal ones.
  */
 #include "op/common.h"
+#include "op/notation.h"
 
 static int embedding_infer(const void *attrs, const struct nn_shape *in, int n_in,
 			   struct nn_shape *out, struct nn_error *err)
@@ -63,6 +64,24 @@ static uint64_t embedding_flops(const void *attrs, const struct nn_shape *in, in
 	return e->sum ? nn_op_count(1, nn_shape_count(in), e->size) : 0;
 }
 
+static void embedding_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	struct nn_embedding *e = attrs;
+	size_t sizes[2] = { 1, 1 };
+
+	(void)in;
+	nn_op_read_pair(r, sizes);
+	e->rows = sizes[0];
+	e->size = sizes[1];
+}
+
+static void embedding_write(const void *attrs, struct nn_text *text)
+{
+	const struct nn_embedding *e = attrs;
+
+	nn_text_addf(text, ",%zux%zu", e->rows, e->size);
+}
+
 const struct nn_op nn_op_embedding = {
 	.name = "embedding",
 	.attrs_size = sizeof(struct nn_embedding),
@@ -71,4 +90,7 @@ const struct nn_op nn_op_embedding = {
 	.infer = embedding_infer,
 	.params = embedding_params,
 	.flops = embedding_flops,
+	.form = "ROWSxN,ROWS-OF-THE-TABLExSIZE",
+	.read = embedding_read,
+	.write = embedding_write,
 };

@@ -8,6 +8,8 @@ lib_libnn_la_SOURCES += \
 	lib/op/embedding.c \
 	lib/op/join.c \
 	lib/op/norm.c \
+	lib/op/notation.c \
+	lib/op/notation.h \
 	lib/op/op.h \
 	lib/op/activations.def lib/op/ops.def \
 	lib/op/pool.c \

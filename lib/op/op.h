@@ -202,6 +202,9 @@ struct nn_op_product {
 	size_t channels, positions;
 };
 
+struct nn_op_reader;
+struct nn_text;
+
 struct nn_op {
 	const char *name;
 	size_t attrs_size;
@@ -239,6 +242,13 @@ struct nn_op {
 	void (*flattened)(void *attrs, size_t channels, size_t positions);
 	/* Attributes and shapes with axes in the order in which they lie in memory; NULL: as is. */
 	void (*lay_out)(void *attrs, struct nn_shape *in, int n_in);
+	/*
+	 * How attributes are written behind "ROWSxIN" (notation.h): form, of all of it, for
+	 * messages; read may take the last dimension of *in. NULL: there is no more than these.
+	 */
+	const char *form;
+	void (*read)(struct nn_op_reader *reader, struct nn_shape *in, void *attrs);
+	void (*write)(const void *attrs, struct nn_text *text);
 };
 
 extern const struct nn_op *const nn_ops[NN_N_OPS];
@@ -271,6 +281,9 @@ bool nn_op_takes_dy(enum nn_op_id op, const void *attrs, int n_in, int k);
 /* Of one row forward. */
 uint64_t nn_op_flops(enum nn_op_id op, const void *attrs, const struct nn_shape *in, int n_in,
 		     const struct nn_shape *out);
+
+/* Rows of a group of which a row depends on the others (batch norm); 0: on none. */
+size_t nn_op_group(enum nn_op_id op, const void *attrs);
 
 /* "leaky-relu", "identity"; the slope where none is given. */
 const char *nn_activation_name(enum nn_activation kind);

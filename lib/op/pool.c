@@ -3,6 +3,9 @@
  * whole image.
  */
 #include "op/common.h"
+#include "op/notation.h"
+
+#define FORM "NxCxHxW,KxK[,stride=S][,pad=P]"
 
 int nn_op_infer_pool(const struct nn_window *window, const struct nn_shape *in,
 		     struct nn_shape *out, struct nn_error *err)
@@ -41,6 +44,29 @@ static uint64_t pool2d_flops(const void *attrs, const struct nn_shape *in, int n
 	return nn_op_count(pool->window.kernel[0], pool->window.kernel[1], nn_shape_count(out));
 }
 
+/* A window's stride is its size where none is written. */
+static void pool2d_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	struct nn_window *w = &((struct nn_pool2d *)attrs)->window;
+
+	(void)in;
+	*w = (struct nn_window){ 0 };
+	nn_op_read_pair(r, w->kernel);
+	for (int i = 0; i < 2; i++)
+		w->stride[i] = w->kernel[i];
+	while (*r->at && !r->wrong)
+		if (!nn_op_read_key(r, "stride=", false, w->stride) &&
+		    !nn_op_read_key(r, "pad=", true, w->pad))
+			r->wrong = true;
+}
+
+static void pool2d_write(const void *attrs, struct nn_text *text)
+{
+	const struct nn_window *w = &((const struct nn_pool2d *)attrs)->window;
+
+	nn_op_write_window(text, w->kernel, w->stride, w->pad, w->kernel[0]);
+}
+
 /* Backward knows the places of the maxima from what forward saved. */
 const struct nn_op nn_op_maxpool2d = {
 	.name = "maxpool2d",
@@ -49,6 +75,9 @@ const struct nn_op nn_op_maxpool2d = {
 	.role = NN_ROLE_MAXPOOL,
 	.infer = pool2d_infer,
 	.flops = pool2d_flops,
+	.form = FORM,
+	.read = pool2d_read,
+	.write = pool2d_write,
 };
 
 const struct nn_op nn_op_avgpool2d = {
@@ -57,6 +86,9 @@ const struct nn_op nn_op_avgpool2d = {
 	.layout = NN_LAYOUT_IMAGE,
 	.infer = pool2d_infer,
 	.flops = pool2d_flops,
+	.form = FORM,
+	.read = pool2d_read,
+	.write = pool2d_write,
 };
 
 static int global_infer(const void *attrs, const struct nn_shape *in, int n_in,
@@ -88,4 +120,5 @@ const struct nn_op nn_op_global_avgpool = {
 	.layout = NN_LAYOUT_IMAGE,
 	.infer = global_infer,
 	.flops = global_flops,
+	.form = "NxCxHxW",
 };

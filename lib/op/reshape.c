@@ -3,6 +3,7 @@
  * layout inserts.
  */
 #include "op/common.h"
+#include "op/notation.h"
 
 static int reshape_infer(const void *attrs, const struct nn_shape *in, int n_in,
 			 struct nn_shape *out, struct nn_error *err)
@@ -29,6 +30,13 @@ static bool reshape_view(const void *attrs, bool training)
 	return true;
 }
 
+/* To a vector: where nothing is said of the shape. */
+static void reshape_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	(void)r;
+	((struct nn_reshape *)attrs)->shape = nn_shape1(nn_shape_count(in));
+}
+
 const struct nn_op nn_op_reshape = {
 	.name = "reshape",
 	.attrs_size = sizeof(struct nn_reshape),
@@ -37,6 +45,7 @@ const struct nn_op nn_op_reshape = {
 	.infer = reshape_infer,
 	.view = reshape_view,
 	.flops = nn_op_no_flops,
+	.read = reshape_read,
 };
 
 /* Shapes are in language order, so only the order in memory changes. */
@@ -56,6 +65,13 @@ static int permute_infer(const void *attrs, const struct nn_shape *in, int n_in,
 	return 0;
 }
 
+static void permute_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	r->wrong |= in->rank != 3;
+	*(struct nn_permute *)attrs =
+		(struct nn_permute){ in->dim[0], in->dim[1] * in->dim[2], true };
+}
+
 const struct nn_op nn_op_permute = {
 	.name = "permute",
 	.attrs_size = sizeof(struct nn_permute),
@@ -63,4 +79,6 @@ const struct nn_op nn_op_permute = {
 	.role = NN_ROLE_PERMUTE,
 	.infer = permute_infer,
 	.flops = nn_op_no_flops,
+	.form = "NxCxHxW",
+	.read = permute_read,
 };

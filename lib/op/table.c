@@ -89,6 +89,11 @@ bool nn_op_takes_dy(enum nn_op_id op, const void *attrs, int n_in, int k)
 	return nn_op_has_residual(op, attrs) && !nn_op_is_pooled(op, attrs) && k == n_in - 1;
 }
 
+size_t nn_op_group(enum nn_op_id op, const void *attrs)
+{
+	return nn_ops[op]->role == NN_ROLE_NORM ? ((const struct nn_batchnorm *)attrs)->group : 0;
+}
+
 uint64_t nn_op_flops(enum nn_op_id op, const void *attrs, const struct nn_shape *in, int n_in,
 		     const struct nn_shape *out)
 {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "parallel/step-options.h"
 #include "parallel/strategy.h"
 #include "plan/plan.h"
@@ -39,10 +40,8 @@ struct trial {
 /* Rows from all over the data, as a shuffled epoch has them. */
 static void draw(const struct trial *t, uint64_t *state)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		t->batch[i] = t->rows[(*state >> 33) % t->n_rows];
-	}
+	for (size_t i = 0; i < t->n; i++)
+		t->batch[i] = t->rows[(nn_lcg(state) >> 33) % t->n_rows];
 }
 
 /* How much of a step was done: 1, or the share of its samples. */

@@ -13,6 +13,7 @@
 #include "base/median.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/random.h"
 #include "file/npy.h"
 #include "predict/model.h"
 #include "step/step.h"
@@ -181,13 +182,13 @@ static struct nn_dataset *make_data(const struct net *net, size_t rows, size_t b
 	float *x = nn_alloc(rows * size, sizeof *x, &err);
 	int64_t *y = nn_alloc(rows, sizeof *y, &err);
 	uint64_t *all = nn_alloc(rows, sizeof *all, &err);
-	unsigned long state = 1;
+	uint64_t state = 1;
 
 	memcpy(x_shape.dim + 1, net->input.dim, sizeof *net->input.dim * (size_t)net->input.rank);
 	for (size_t i = 0; i < rows * size; i++) {
-		state = state * 6364136223846793005ul + 1442695040888963407ul;
-		x[i] = is_dark(net, i / size, i % size, batch) ? 0
-							       : (float)(state >> 40) * 0x1p-24f;
+		x[i] = is_dark(net, i / size, i % size, batch)
+			       ? 0
+			       : (float)(nn_lcg(&state) >> 40) * 0x1p-24f;
 	}
 	for (size_t i = 0; i < rows; i++) {
 		y[i] = (int64_t)(i * 7 % net->classes);

@@ -14,19 +14,18 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/number.h"
+#include "base/random.h"
 #include "data/data.h"
 
 #define COLUMNS 32
 
 static double normal(void)
 {
-	static unsigned long state = 1;
+	static uint64_t state = 1;
 	double sum = -6;
 
-	for (int i = 0; i < 12; i++) {
-		state = state * 6364136223846793005ul + 1442695040888963407ul;
-		sum += (double)(state >> 11) * 0x1p-53;
-	}
+	for (int i = 0; i < 12; i++)
+		sum += (double)(nn_lcg(&state) >> 11) * 0x1p-53;
 	return sum;
 }
 

@@ -3,13 +3,13 @@
  * memory than they fill at once.
  */
 #include "base/memory.h"
+#include "base/random.h"
 #include "graph/arena.h"
 #include "tap.h"
 
 static uint64_t roll(uint64_t *state, uint64_t n)
 {
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (*state >> 33) % n;
+	return (nn_lcg(state) >> 33) % n;
 }
 
 /*

@@ -34,8 +34,7 @@ static uint64_t draw(void)
 {
 	static uint64_t state = 11;
 
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return state >> 17;
+	return nn_lcg(&state) >> 17;
 }
 
 /* A field of one of several kinds, most of them numbers. */

@@ -6,28 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/op-site.h"
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
+#include "op/notation.h"
 #include "tap.h"
 
 static const struct nn_device *device;
 static const struct nn_kernel *right; /* what the wrong ones below call */
 
-static struct nn_op_trial *trial_of(const struct nn_bench_site *s, const struct nn_kernel *kernel,
+static struct nn_op_trial *trial_of(const struct nn_op_operand *o, const struct nn_kernel *kernel,
 				    bool training)
 {
-	struct nn_op_trial_site where = { .op = s->op,
-					  .attrs = &s->attrs,
-					  .in = s->in,
-					  .n_in = s->n_in,
-					  .rows = s->rows,
-					  .training = training,
-					  .want_dx = true,
-					  .kernel = kernel };
+	struct nn_op_how how = {
+		.device = device, .kernel = kernel, .training = training, .want_dx = true
+	};
 	struct nn_op_trial *t;
 	struct nn_error err;
 
-	if (nn_op_trial_new(&t, &where, device, NULL, &err) < 0) {
+	if (nn_op_trial_new(&t, &o->site, &how, &err) < 0) {
 		printf("Bail out! %s\n", err.text);
 		exit(1);
 	}
@@ -39,11 +34,11 @@ static bool passes(const char *operand, const struct nn_kernel *kernel, bool tra
 		   bool backward)
 {
 	double difference = NAN, allowed = NAN;
-	struct nn_bench_site site;
+	struct nn_op_operand site;
 	struct nn_op_trial *t;
 	struct nn_error err;
 
-	if (nn_bench_site_parse(&site, operand, &err) < 0) {
+	if (nn_op_operand_parse(&site, operand, &err) < 0) {
 		printf("# %s\n", err.text);
 		return false;
 	}
@@ -91,7 +86,7 @@ static void check_right(enum nn_dtype dtype)
 
 	device = nn_device_open("cpu", dtype, &err);
 	for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
-		seen[nn_bench_op(operands[i])] = true;
+		seen[nn_op_site_op(operands[i])] = true;
 		good &= passes(operands[i], NULL, true, false) &&
 			passes(operands[i], NULL, true, true);
 	}
@@ -187,20 +182,20 @@ static void check_text(void)
 		"dense:-1x2x3",
 	};
 	bool same = true, refused = true;
-	struct nn_bench_site site;
+	struct nn_op_operand site;
 	struct nn_error err;
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
 		struct nn_text text = { 0 };
 
-		same &= nn_bench_site_parse(&site, good[i], &err) == 0;
-		nn_bench_site_text(site.op, &site.attrs, site.in, site.rows, &text);
+		same &= nn_op_operand_parse(&site, good[i], &err) == 0;
+		nn_op_write(site.site.op, &site.attrs, site.in, site.site.rows, &text);
 		same &= strcmp(text.data, strchr(good[i], ':') + 1) == 0;
 		nn_text_free(&text);
 	}
 	ok(same, "ops: what a row says of a shape is the operand that asks for it");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		if (nn_bench_site_parse(&site, bad[i], &err) == 0 || err.code != NN_EUSAGE) {
+		if (nn_op_operand_parse(&site, bad[i], &err) == 0 || err.code != NN_EUSAGE) {
 			printf("# %s\n", bad[i]);
 			refused = false;
 		}
@@ -209,22 +204,16 @@ static void check_text(void)
 
 static void check_room(void)
 {
-	struct nn_bench_site site;
+	struct nn_op_operand site;
 	struct nn_op_trial *t = NULL;
 	struct nn_error err = { 0 };
-	struct nn_op_trial_site where;
+	struct nn_op_how how = { .device = device, .training = true };
 
-	if (nn_bench_site_parse(&site, "dense:1000000x1000000x1000000", &err) < 0)
+	if (nn_op_operand_parse(&site, "dense:1000000x1000000x1000000", &err) < 0)
 		abort();
-	where = (struct nn_op_trial_site){ .op = site.op,
-					   .attrs = &site.attrs,
-					   .in = site.in,
-					   .n_in = 1,
-					   .rows = site.rows,
-					   .training = true };
-	ok(nn_op_trial_new(&t, &where, device, NULL, &err) < 0 && err.code == NN_ENOMEM,
+	ok(nn_op_trial_new(&t, &site.site, &how, &err) < 0 && err.code == NN_ENOMEM,
 	   "ops: what cannot fit is said before it is taken");
-	ok(nn_bench_site_parse(&site, "conv2d:1x3x8x8,16,3x3,pad=1", &err) == 0,
+	ok(nn_op_operand_parse(&site, "conv2d:1x3x8x8,16,3x3,pad=1", &err) == 0,
 	   "ops: a small site");
 	t = trial_of(&site, NULL, true);
 	ok(nn_op_trial_flop(t, false) == 2.0 * 22 * 22 * 3 * 16,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "bench/bench.h"
 #include "tap.h"
 
@@ -16,7 +17,8 @@ struct work {
 	double now; /* the clock */
 	double first, cost,
 		jitter; /* seconds of the first call, of any other, and up to how much more */
-	unsigned long calls, random;
+	unsigned long calls;
+	uint64_t random;
 	volatile sig_atomic_t stop;
 	unsigned long stop_after;
 };
@@ -30,9 +32,8 @@ static void do_work(void *arg)
 {
 	struct work *w = arg;
 
-	w->random = w->random * 6364136223846793005ul + 1442695040888963407ul;
 	w->now += (w->calls == 0 ? w->first : w->cost) +
-		  w->jitter * (double)(w->random >> 40) * 0x1p-24;
+		  w->jitter * (double)(nn_lcg(&w->random) >> 40) * 0x1p-24;
 	if (++w->calls == w->stop_after)
 		w->stop = 15;
 }

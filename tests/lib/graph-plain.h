@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/reference.h"
+#include "bench/op/reference.h"
 #include "device/device.h"
 
 static size_t plain_count(const struct nn_call *call)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "op/program.h"
 
 struct dice {
@@ -15,8 +16,7 @@ struct dice {
 
 static uint64_t roll(struct dice *d, uint64_t n)
 {
-	d->state = d->state * 6364136223846793005ull + 1442695040888963407ull;
-	return (d->state >> 33) % n;
+	return (nn_lcg(&d->state) >> 33) % n;
 }
 
 /* -1..1 */

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/random.h"
 #include "graph-ranks.h"
 #include "tap.h"
 
@@ -47,8 +48,7 @@ struct dice {
 
 static size_t roll(struct dice *d, size_t n)
 {
-	d->state = d->state * 6364136223846793005ull + 1442695040888963407ull;
-	return (d->state >> 33) % n;
+	return (nn_lcg(&d->state) >> 33) % n;
 }
 
 static void put_at(const struct table *t, void *values, size_t i, double x)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/random.h"
 #include "lib/product-sets.h"
 
 /* The full sweep, or a part of it that takes a second. */
@@ -19,8 +20,7 @@ static uint64_t seed = 1;
 
 static size_t any(size_t n) /* 0 .. n-1 */
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(seed >> 33) % n;
+	return (size_t)(nn_lcg(&seed) >> 33) % n;
 }
 
 /*

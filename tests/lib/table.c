@@ -260,8 +260,7 @@ static uint32_t draw(uint32_t n)
 {
 	static uint64_t state = 7;
 
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
+	return (uint32_t)(nn_lcg(&state) >> 33) % n;
 }
 
 static size_t draw_field(char *to, unsigned wild)

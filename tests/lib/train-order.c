@@ -2,6 +2,7 @@
  * The order of async: whatever order gradients come in, none is applied too late, and somebody can
  * always go on.
  */
+#include "base/random.h"
 #include "tests/lib/tap.h"
 #include "parallel/async.h"
 
@@ -12,8 +13,7 @@ static uint64_t state;
 
 static uint64_t draw(uint64_t below)
 {
-	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (state >> 33) % below;
+	return (nn_lcg(&state) >> 33) % below;
 }
 
 /* The oldest of all that are out may land: the rule that nobody waits for ever. */

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "base/random.h"
 #include "isa.h"
 
 #define ROWS 23
@@ -12,8 +13,7 @@
 static double noise(void)
 {
 	static uint64_t state = 5;
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (double)(int64_t)(state >> 42) * 0x1p-20 - 2;
+	return (double)(int64_t)(nn_lcg(&state) >> 42) * 0x1p-20 - 2;
 }
 
 /* Arrays of either type. */

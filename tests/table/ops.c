@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/reference.h"
+#include "base/memory.h"
+#include "bench/op/reference.h"
+#include "op/notation.h"
 #include "table/random.h"
 #include "table/trial.h"
 
@@ -20,8 +22,6 @@
 #define RANDOM 12
 #define THREADS(t) ((t) == 1 || (t) == 3)
 #endif
-#define SAMPLE 1000003
-#define SEED 77
 
 static int n_tests, failed;
 static const char *const isas[] = { "generic", "avx2", "avx512" };
@@ -68,25 +68,25 @@ static int forward_is_right(const struct data *d, const struct nn_device *device
 		memcpy(w[p], d->w[p], d->n_w[p] * sizeof(double));
 	}
 	nn_references[d->site->op](&(struct nn_reference){ &site, d->site->rows, SAMPLE, SEED,
-							   (const double *const *)d->x, w, d->group,
-							   d->n_groups, y });
+							   (const double *const *)d->x, w,
+							   d->span->group, d->span->n_groups, y });
 	result_make(&r, d, &how);
 	for (size_t i = 0; i < d->n_y && ok; i++)
-		if (!close_to(real_at(device, r.y, i), y[i], tolerance)) {
+		if (!close_to(real_at(&r, r.y, i), y[i], tolerance)) {
 			printf("# %s %s %zu: %.17g, not %.17g\n", device->kind,
-			       nn_dtype_name(device->dtype), i, real_at(device, r.y, i), y[i]);
+			       nn_dtype_name(device->dtype), i, real_at(&r, r.y, i), y[i]);
 			ok = 0;
 		}
 	for (int p = 0; p < d->n_params; p++) { /* buffers */
-		double *after = canonical(d, device, r.w[p], p);
+		double *after = canonical(&r, r.w[p], p);
 		for (size_t i = 0; i < d->n_w[p]; i++)
 			ok &= close_to(after[i], w[p][i], tolerance);
-		free(after);
-		free(w[p]);
+		nn_free(after);
+		nn_free(w[p]);
 	}
 	ok &= r.guarded;
 	result_free(&r);
-	free(y);
+	nn_free(y);
 	return ok;
 }
 
@@ -103,7 +103,7 @@ static double objective(struct data *d, const struct nn_device *device, double *
 	*number = value;
 	result_make(&r, d, &how);
 	for (size_t i = 0; i < d->n_y; i++)
-		sum += d->dy[i] * real_at(device, r.y, i);
+		sum += d->dy[i] * real_at(&r, r.y, i);
 	*number = before;
 	result_free(&r);
 	return (double)sum;
@@ -126,11 +126,10 @@ static int gradient_at(struct data *d, const struct nn_device *device, double *n
 	return 0;
 }
 
-/* The row of an embedding that is never trained. */
-static bool is_padding(const struct data *d, size_t element)
+/* The row of a table that is never trained. */
+static bool is_padding(const struct nn_op_param *param, size_t element)
 {
-	const struct nn_embedding *e = d->site->attrs;
-	return d->site->op == NN_OP_embedding && element / e->size == e->padding;
+	return param->role == NN_ROW_TABLE && element / param->shape.dim[1] == param->padding;
 }
 
 static int gradients_are_right(struct data *d, const struct nn_device *device)
@@ -143,16 +142,17 @@ static int gradients_are_right(struct data *d, const struct nn_device *device)
 	     j++)
 		for (size_t i = 0, n = d->n_x[j] < PLACES ? d->n_x[j] : PLACES; i < n; i++) {
 			size_t at = i * d->n_x[j] / n;
-			ok &= gradient_at(d, device, &d->x[j][at], real_at(device, r.dx[j], at));
+			ok &= gradient_at(d, device, &d->x[j][at], real_at(&r, r.dx[j], at));
 		}
 	for (int p = 0; p < d->n_params; p++) {
-		double *dw = r.dw[p] ? canonical(d, device, r.dw[p], p) : NULL;
+		double *dw = r.dw[p] ? canonical(&r, r.dw[p], p) : NULL;
 		for (size_t i = 0, n = d->n_w[p] < PLACES ? d->n_w[p] : PLACES; dw && i < n; i++) {
 			size_t at = i * d->n_w[p] / n;
-			ok &= is_padding(d, at) ? dw[at] == 0
-						: gradient_at(d, device, &d->w[p][at], dw[at]);
+			ok &= is_padding(&d->params[p], at)
+				      ? dw[at] == 0
+				      : gradient_at(d, device, &d->w[p][at], dw[at]);
 		}
-		free(dw);
+		nn_free(dw);
 	}
 	result_free(&r);
 	return ok;
@@ -165,7 +165,7 @@ static int same(const struct data *d, size_t size, const struct result *a, const
 {
 	int ok = a->guarded && b->guarded && memcmp(a->y, b->y, d->n_y * size) == 0;
 	for (int j = 0; dx && j < d->site->n_in; j++)
-		ok &= memcmp(a->dx[j], b->dx[j], d->n_x[j] * size) == 0;
+		ok &= !a->dx[j] || memcmp(a->dx[j], b->dx[j], d->n_x[j] * size) == 0;
 	for (int p = 0; p < d->n_params; p++) {
 		ok &= memcmp(a->w[p], b->w[p], a->n_dw[p] * size) == 0;
 		if (a->dw[p])
@@ -179,7 +179,7 @@ static int compare(const struct data *d, const struct result *want, struct how h
 	struct result r;
 	int ok;
 	result_make(&r, d, &how);
-	ok = same(d, real_size(how.device), want, &r, !how.no_dx);
+	ok = same(d, nn_dtype_size(how.device->dtype), want, &r, !how.no_dx);
 	if (!ok)
 		printf("# differs: %s %s, %d threads, cut %d, %s\n", how.device->kind,
 		       nn_dtype_name(how.device->dtype), how.threads, how.cut,
@@ -232,7 +232,7 @@ static int bytes_are_the_same(const struct data *d, enum nn_dtype dtype)
 static int adding_is_right(const struct data *d, const struct nn_device *device)
 {
 	struct how how = { .device = device, .threads = 2, .training = true };
-	size_t size = real_size(device);
+	size_t size = nn_dtype_size(device->dtype);
 	struct result plain, added;
 	int ok = 1;
 	result_make(&plain, d, &how);
@@ -243,25 +243,26 @@ static int adding_is_right(const struct data *d, const struct nn_device *device)
 		void *want = doubles(d->n_x[j]);
 		for (size_t i = 0; i < d->n_x[j]; i++)
 			sum[i] = device->dtype == NN_F64
-					 ? d->old[j][i] + real_at(device, plain.dx[j], i)
+					 ? d->old[j][i] + real_at(&plain, plain.dx[j], i)
 					 : (float)d->old[j][i] +
-						   (float)real_at(device, plain.dx[j], i);
-		reals(device, sum, want, d->n_x[j]);
+						   (float)real_at(&plain, plain.dx[j], i);
+		for (size_t i = 0; i < d->n_x[j]; i++)
+			nn_real_put(device->dtype, want, i, sum[i]);
 		/* windows that overlap add to what is there one after the other */
 		for (size_t i = 0; i < d->n_x[j]; i++)
 			ok &= memcmp((char *)want + i * size, (char *)added.dx[j] + i * size,
 				     size) == 0 ||
-			      close_to(real_at(device, added.dx[j], i), sum[i],
+			      close_to(real_at(&added, added.dx[j], i), sum[i],
 				       device->dtype == NN_F64 ? 1e-14 : 1e-6);
-		free(sum);
-		free(want);
+		nn_free(sum);
+		nn_free(want);
 	}
 	result_free(&plain);
 	result_free(&added);
 	return ok;
 }
 
-static void walk(const struct site *site)
+static void walk(const struct nn_op_site *site)
 {
 	struct data d;
 	int forward = 1, predicted = 1, added = 1;
@@ -293,14 +294,42 @@ static void walk(const struct site *site)
 	data_fini(&d);
 }
 
+/* At a size of common networks as nn-bench checks it: some rows, some gradients. */
+static void look(const struct nn_op_site *site)
+{
+	const struct nn_device *kinds[NN_MAX_KINDS] = { NULL };
+	struct nn_op_how how = { .training = true, .want_dx = true };
+	double difference, allowed;
+	struct nn_text shape = { 0 };
+	struct nn_op_trial *t = NULL;
+	struct nn_error err;
+	int ok;
+	nn_device_kinds(NN_F32, kinds);
+	how.device = kinds[0];
+	ok = nn_op_trial_new(&t, site, &how, &err) == 0;
+	for (int backward = 0; backward < 2 && ok; backward++)
+		ok = nn_op_trial_check(t, backward, &difference, &allowed, &err) == 0 &&
+		     difference <= allowed;
+	nn_text_addf(&shape, "%s:", nn_ops[site->op]->name);
+	nn_op_write(site->op, site->attrs, site->in, site->rows, &shape);
+	claim(shape.data, ok, "f32: nn-bench finds it right");
+	nn_text_free(&shape);
+	nn_op_trial_free(t);
+}
+
 int main(int argc, char **argv)
 {
-	bool tried[NN_N_OPS] = { false };
+	bool tried[NN_N_OPS] = { false }, timed[NN_N_OPS] = { false };
 	int all = 1;
-	for (size_t i = 0; i < n_sites; i++) {
-		tried[sites[i].op] = true;
-		if (argc < 2 || strstr(sites[i].name, argv[1]))
-			walk(&sites[i]);
+	for (size_t i = 0; i < nn_op_n_sites; i++) {
+		const struct nn_op_site *site = &nn_op_sites[i];
+		(site->name ? tried : timed)[site->op] = true;
+		if (argc >= 2 && !strstr(site->name ? site->name : "timed", argv[1]))
+			continue;
+		if (site->name)
+			walk(site);
+		else
+			look(site);
 	}
 	for (uint64_t i = 1; i <= RANDOM; i++) {
 		struct random_site r;
@@ -309,8 +338,8 @@ int main(int argc, char **argv)
 			walk(&r.site);
 	}
 	for (int op = 0; op < NN_N_OPS; op++)
-		all &= tried[op];
-	claim("table", all, "every op has a site here");
+		all &= tried[op] && timed[op];
+	claim("table", all, "every op has sites that are tried and timed");
 	printf("1..%d\n", n_tests);
 	return failed;
 }

@@ -1,14 +1,15 @@
 /* Sites that nobody thought of: any sizes, strides, paddings, groups, epilogues, leaves. */
 #include <stdio.h>
 #include <string.h>
+#include "base/random.h"
+#include "step/cut.h"
 #include "table/random.h"
 
 static uint64_t state;
 
 static size_t any(size_t least, size_t most)
 {
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return least + (size_t)(state >> 33) % (most - least + 1);
+	return least + (size_t)(nn_lcg(&state) >> 33) % (most - least + 1);
 }
 
 static struct nn_epilogue any_epilogue(bool residual)
@@ -36,12 +37,12 @@ static void any_conv2d(struct random_site *r)
 		c->pad[i] = any(0, 3);
 		size[i] = (c->kernel[i] - 1) * c->dilation[i] + any(1, 9);
 	}
-	r->site.in[0] = nn_shape3(cin, size[0], size[1]);
+	r->in[0] = nn_shape3(cin, size[0], size[1]);
 	for (int i = 0; i < 2; i++)
 		size[i] = (size[i] + 2 * c->pad[i] - (c->kernel[i] - 1) * c->dilation[i] - 1) /
 				  c->stride[i] +
 			  1;
-	r->site.in[1] = nn_shape3(c->out, size[0], size[1]);
+	r->in[1] = nn_shape3(c->out, size[0], size[1]);
 	r->site.n_in = 1 + residual;
 	c->pooling.on = any(0, 2) == 0;
 	for (int i = 0; i < 2; i++) {
@@ -58,14 +59,14 @@ static void any_dense(struct random_site *r)
 	*d = (struct nn_dense){ .out = any(1, 150),
 				.bias = any(0, 1),
 				.epilogue = any_epilogue(residual) };
-	r->site.in[0] = any(0, 2) ? nn_shape1(any(1, 400)) : nn_shape2(any(1, 5), any(1, 90));
-	if (r->site.in[0].rank == 1 && any(0, 1)) {
+	r->in[0] = any(0, 2) ? nn_shape1(any(1, 400)) : nn_shape2(any(1, 5), any(1, 90));
+	if (r->in[0].rank == 1 && any(0, 1)) {
 		d->channels = any(1, 20);
 		d->positions = any(1, 20);
-		r->site.in[0] = nn_shape1(d->channels * d->positions);
+		r->in[0] = nn_shape1(d->channels * d->positions);
 	}
-	r->site.in[1] = r->site.in[0];
-	r->site.in[1].dim[r->site.in[0].rank - 1] = d->out;
+	r->in[1] = r->in[0];
+	r->in[1].dim[r->in[0].rank - 1] = d->out;
 	r->site.n_in = 1 + residual;
 }
 
@@ -79,7 +80,7 @@ static void any_pool2d(struct random_site *r)
 		w->pad[i] = any(0, w->kernel[i] / 2);
 		size[i] = w->kernel[i] + any(0, 9);
 	}
-	r->site.in[0] = nn_shape3(any(1, 70), size[0], size[1]);
+	r->in[0] = nn_shape3(any(1, 70), size[0], size[1]);
 	r->site.n_in = 1;
 }
 
@@ -87,7 +88,7 @@ static void any_batchnorm(struct random_site *r)
 {
 	bool residual = any(0, 2) == 0;
 	r->attrs.batchnorm = (struct nn_batchnorm){ any(2, 9), 1e-5, 0.1, any_epilogue(residual) };
-	r->site.in[0] = r->site.in[1] =
+	r->in[0] = r->in[1] =
 		any(0, 1) ? nn_shape1(any(1, 90)) : nn_shape3(any(1, 40), any(1, 12), any(1, 12));
 	r->site.n_in = 1 + residual;
 }
@@ -107,13 +108,12 @@ void random_site_make(struct random_site *r, uint64_t seed)
 	r->site.name = r->name;
 	r->site.op = ops[kind];
 	r->site.attrs = &r->attrs;
+	r->site.in = r->in;
 	makers[kind](r);
 	r->site.rows = any(2, 40);
 	units = r->site.rows;
-	if (r->site.op == NN_OP_batchnorm) {
-		size_t group = r->attrs.batchnorm.group, rest = r->site.rows % group;
-		units = r->site.rows < group ? 1 : r->site.rows / group + (2 * rest >= group);
-	}
+	if (nn_op_group(r->site.op, &r->attrs))
+		units = nn_group_count(r->site.rows, r->attrs.batchnorm.group);
 	for (r->site.n_leaves = 1; 2 * r->site.n_leaves <= units && any(0, 3);)
 		r->site.n_leaves *= 2;
 	if (r->site.n_leaves > 16)

@@ -2,17 +2,13 @@
 #ifndef TESTS_TABLE_RANDOM_H
 #define TESTS_TABLE_RANDOM_H
 
-#include "table/sites.h"
+#include "bench/op/site.h"
 
 struct random_site {
-	struct site site;
+	struct nn_op_site site;
+	struct nn_shape in[2];
 	char name[48];
-	union {
-		struct nn_conv2d conv2d;
-		struct nn_dense dense;
-		struct nn_pool2d pool2d;
-		struct nn_batchnorm batchnorm;
-	} attrs;
+	union nn_op_attrs attrs;
 };
 
 /* The site of this number: it stays where r is. */

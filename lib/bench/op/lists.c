@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
 
-void nn_op_table_fill(const struct nn_op_trial *t, void *x, size_t n, size_t rows)
+void nn_op_rows_fill(const struct nn_op_trial *t, void *x, size_t n, size_t rows)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (size_t)((nn_op_trial_real(t, x, i) + 1) / 2 * (double)rows);
@@ -13,9 +13,9 @@ void nn_op_table_fill(const struct nn_op_trial *t, void *x, size_t n, size_t row
 	}
 }
 
-static struct nn_row_list *list_new(const struct nn_op_trial *t, size_t room, size_t width,
-				    struct nn_error *err)
+struct nn_row_list *nn_op_list_new(const struct nn_op_trial *t, int p, struct nn_error *err)
 {
+	size_t room = nn_op_trial_in(t, 0), width = t->params[p].shape.dim[1];
 	struct nn_row_list *list = nn_alloc(1, sizeof *list, err);
 
 	if (!list)
@@ -27,10 +27,13 @@ static struct nn_row_list *list_new(const struct nn_op_trial *t, size_t room, si
 				      .leaf = nn_alloc(room, sizeof *list->leaf, err),
 				      .value = nn_alloc(room * width,
 							nn_dtype_size(t->device->dtype), err) };
-	return list;
+	if (list->n && list->row && list->leaf && list->value)
+		return list;
+	nn_op_list_free(list);
+	return NULL;
 }
 
-static void list_free(struct nn_row_list *list)
+void nn_op_list_free(struct nn_row_list *list)
 {
 	if (!list)
 		return;
@@ -41,29 +44,23 @@ static void list_free(struct nn_row_list *list)
 	nn_free(list);
 }
 
-int nn_op_table_new(struct nn_op_trial *t, int p, struct nn_error *err)
+int nn_op_lists_new(struct nn_op_trial *t, int p, struct nn_error *err)
 {
-	size_t room = t->rows * nn_shape_count(t->site.in), width = t->params[p].shape.dim[1];
-
-	t->entries = list_new(t, room, width, err);
-	t->sums = list_new(t, room, width, err);
-	t->list_work = nn_alloc(room + 1, NN_ROW_SUM_WORK, err);
+	if (!(t->entries = nn_op_list_new(t, p, err)) || !(t->sums = nn_op_list_new(t, p, err)))
+		return -1;
 	t->dw[p] = t->entries;
-	return t->entries && t->entries->n && t->entries->value && t->entries->row &&
-			       t->entries->leaf && t->sums && t->sums->n && t->sums->value &&
-			       t->sums->row && t->sums->leaf && t->list_work
-		       ? 0
-		       : -1;
+	t->list_work = nn_alloc(t->entries->room + 1, NN_ROW_SUM_WORK, err);
+	return t->list_work ? 0 : -1;
 }
 
-void nn_op_table_free(struct nn_op_trial *t)
+void nn_op_lists_free(struct nn_op_trial *t)
 {
-	list_free(t->entries);
-	list_free(t->sums);
+	nn_op_list_free(t->entries);
+	nn_op_list_free(t->sums);
 	nn_free(t->list_work);
 }
 
-void nn_op_table_sum(struct nn_op_trial *t)
+void nn_op_lists_sum(struct nn_op_trial *t)
 {
 	struct nn_row_sum sum = { t->entries,   t->sums,      0,   t->call.n_leaves,
 				  t->list_work, t->call.pool, NULL };
@@ -72,7 +69,7 @@ void nn_op_table_sum(struct nn_op_trial *t)
 	*t->entries->n = 0;
 }
 
-void nn_op_table_gradient(const struct nn_op_trial *t, void *plain)
+void nn_op_lists_gradient(const struct nn_op_trial *t, void *plain)
 {
 	size_t bytes = t->sums->width * nn_dtype_size(t->device->dtype);
 

@@ -1,8 +1,8 @@
 /*
  * The ops as plain loops in double: what kernels are compared with, by nn-bench and by the tests.
  */
-#ifndef NN_BENCH_REFERENCE_H
-#define NN_BENCH_REFERENCE_H
+#ifndef NN_BENCH_OP_REFERENCE_H
+#define NN_BENCH_OP_REFERENCE_H
 
 #include "device/device.h"
 

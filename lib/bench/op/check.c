@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/reference.h"
-#include "bench/op-trial.h"
+#include "base/random.h"
+#include "bench/op/reference.h"
+#include "bench/op/trial.h"
 #include "step/cut.h"
 
 /*
@@ -34,8 +35,7 @@ struct check {
 
 static size_t pick(struct check *c, size_t n)
 {
-	c->state = c->state * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(c->state >> 33) % n;
+	return (size_t)(nn_lcg(&c->state) >> 33) % n;
 }
 
 /* ---- blocks ---- */
@@ -265,11 +265,9 @@ static int param_difference(struct check *c, int p, double allowed, double *diff
 	if (!plain)
 		return -1;
 	if (t->params[p].role == NN_ROW_TABLE)
-		nn_op_table_gradient(t, plain);
-	else if (t->kernel->unpack)
-		t->kernel->unpack(&t->site, p, t->dw[p], plain);
+		nn_op_lists_gradient(t, plain);
 	else
-		memcpy(plain, t->dw[p], n * nn_dtype_size(t->device->dtype));
+		nn_op_trial_unpack(t, p, t->dw[p], plain);
 	draw(c, &d, n, plain, 0);
 	nn_free(plain);
 	*difference = fmax(*difference, direction_difference(c, &d, allowed));
@@ -286,7 +284,7 @@ static int backward_difference(struct check *c, double allowed, double *differen
 	t->call.dy = t->dy[0];
 	t->kernel->backward(&t->call);
 	if (t->entries)
-		nn_op_table_sum(t);
+		nn_op_lists_sum(t);
 	*difference = 0;
 	for (int j = 0; j < t->site.n_in; j++)
 		if (t->dx[j])

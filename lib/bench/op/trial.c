@@ -4,11 +4,12 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
 #include "step/cut.h"
 
 #define WORN 16 /* backward calls before dy is made anew where it wears */
 #define SEED 1
+#define LITTLE 0x1p24 /* bytes that are there without asking */
 
 static size_t real_size(const struct nn_op_trial *t)
 {
@@ -23,21 +24,22 @@ static size_t real_size(const struct nn_op_trial *t)
  */
 static double noise(uint64_t *state)
 {
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (double)((int64_t)(*state >> 43) - (1 << 20)) * 0x1p-20;
+	return (double)((int64_t)(nn_lcg(state) >> 43) - (1 << 20)) * 0x1p-20;
 }
 
-static void fill(const struct nn_op_trial *t, void *array, size_t n, uint64_t seed)
+/* from NULL: noise of this seed. */
+static void fill(const struct nn_op_trial *t, void *array, size_t n, const double *from,
+		 uint64_t seed)
 {
 	for (size_t i = 0; i < n; i++)
-		nn_op_trial_put(t, array, i, noise(&seed));
+		nn_op_trial_put(t, array, i, from ? from[i] : noise(&seed));
 }
 
 /*
  * As large as initial values are; scales and variances around 1. In f32 exactly as in the array of
  * doubles.
  */
-static void fill_param(struct nn_op_trial *t, int p)
+static void make_param(struct nn_op_trial *t, int p)
 {
 	const struct nn_op_param *param = &t->params[p];
 	size_t n = nn_shape_count(&param->shape);
@@ -66,12 +68,15 @@ static int pack(struct nn_op_trial *t, int p, struct nn_error *err)
 	return 0;
 }
 
-/* ---- memory ---- */
-
-static bool keeps_y(enum nn_activation kind)
+void nn_op_trial_unpack(const struct nn_op_trial *t, int p, const void *packed, void *plain)
 {
-	return kind == NN_ACT_NONE || kind == NN_ACT_RELU;
+	if (t->kernel->unpack)
+		t->kernel->unpack(&t->site, p, packed, plain);
+	else
+		memcpy(plain, packed, nn_shape_count(&t->params[p].shape) * real_size(t));
 }
+
+/* ---- memory ---- */
 
 /*
  * An epilogue's derivative is multiplied into dy, again and again until nothing is left of it;
@@ -79,25 +84,10 @@ static bool keeps_y(enum nn_activation kind)
  */
 static bool wears(const struct nn_op_trial *t)
 {
-	const struct nn_dense *dense = t->site.attrs;
-	const struct nn_conv2d *conv = t->site.attrs;
-	const struct nn_batchnorm *norm = t->site.attrs;
+	const struct nn_epilogue *epilogue = nn_op_epilogue(t->op, (void *)t->site.attrs);
 
-	switch (t->op) {
-	case NN_OP_dense:
-		return !keeps_y(dense->epilogue.activation);
-	case NN_OP_conv2d:
-		return !keeps_y(conv->epilogue.activation);
-	case NN_OP_batchnorm:
-		return !keeps_y(norm->epilogue.activation);
-	default:
-		return false;
-	}
-}
-
-static size_t in_values(const struct nn_op_trial *t, int j)
-{
-	return t->rows * nn_shape_count(&t->site.in[j]);
+	return epilogue && epilogue->activation != NN_ACT_NONE &&
+	       epilogue->activation != NN_ACT_RELU;
 }
 
 static size_t scratch(const struct nn_op_trial *t)
@@ -112,7 +102,7 @@ static size_t scratch(const struct nn_op_trial *t)
 static double needed(const struct nn_op_trial *t)
 {
 	const struct nn_kernel *k = t->kernel;
-	double real = (double)real_size(t), sets = NN_OP_TRIAL_SETS, in = 0, bytes = 0;
+	double real = (double)real_size(t), sets = t->sets, in = 0, bytes = 0;
 
 	for (int j = 0; j < t->site.n_in; j++)
 		in += (double)t->rows * (double)nn_shape_count(&t->site.in[j]) * real;
@@ -127,21 +117,23 @@ static double needed(const struct nn_op_trial *t)
 
 static int check_room(const struct nn_op_trial *t, struct nn_error *err)
 {
-	size_t bytes, there = nn_memory_available();
+	double bytes = needed(t);
+	size_t size, there;
 
 	for (int p = 0; p < t->n_params; p++)
-		if (!nn_shape_check(&t->params[p].shape, sizeof(double), &bytes))
+		if (!nn_shape_check(&t->params[p].shape, sizeof(double), &size))
 			return nn_fail(err, NN_ENOMEM, "%s: parameters larger than memory can be",
 				       nn_ops[t->op]->name);
-	if (needed(t) > (double)there)
+	if (bytes > LITTLE && bytes > (double)(there = nn_memory_available()))
 		return nn_fail(
 			err, NN_ENOMEM,
 			"%s of %zu rows needs %.0f bytes, %zu are free: fewer rows need less",
-			nn_ops[t->op]->name, t->rows, needed(t), there);
+			nn_ops[t->op]->name, t->rows, bytes, there);
 	return 0;
 }
 
-static int take_params(struct nn_op_trial *t, struct nn_error *err)
+static int take_params(struct nn_op_trial *t, const struct nn_op_values *values,
+		       struct nn_error *err)
 {
 	for (int p = 0; p < t->n_params; p++) {
 		size_t n = nn_shape_count(&t->params[p].shape);
@@ -152,31 +144,37 @@ static int take_params(struct nn_op_trial *t, struct nn_error *err)
 		if (!t->values[p] || !t->w[p])
 			return -1;
 		if (t->params[p].role == NN_ROW_TABLE
-			    ? t->site.training && nn_op_table_new(t, p, err) < 0
+			    ? t->site.training && nn_op_lists_new(t, p, err) < 0
 			    : t->params[p].role != NN_BUFFER && t->site.training &&
 				      !(t->dw[p] = nn_alloc(t->packed[p], real_size(t), err)))
 			return -1;
-		fill_param(t, p);
+		if (values)
+			memcpy(t->values[p], values->w[p], n * sizeof(double));
+		else
+			make_param(t, p);
 		if (pack(t, p, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int take_set(struct nn_op_trial *t, int set, struct nn_error *err)
+static int take_set(struct nn_op_trial *t, int set, const struct nn_op_values *values,
+		    struct nn_error *err)
 {
 	size_t n = t->rows * t->out_size;
+	bool numbers = !values && nn_ops[t->op]->flags & NN_OP_NUMBERS_ROWS;
 	uint64_t seed = 10 * ((uint64_t)set + 1);
 
 	if (!(t->x[set] = nn_alloc((size_t)t->site.n_in, sizeof(void *), err)))
 		return -1;
 	for (int j = 0; j < t->site.n_in; j++) {
-		if (!(t->x[set][j] = nn_alloc(in_values(t, j), real_size(t), err)))
+		if (!(t->x[set][j] = nn_alloc(nn_op_trial_in(t, j), real_size(t), err)))
 			return -1;
-		fill(t, t->x[set][j], in_values(t, j), seed + (uint64_t)j);
-		if (nn_ops[t->op]->flags & NN_OP_NUMBERS_ROWS)
-			nn_op_table_fill(t, t->x[set][j], in_values(t, j),
-					 t->params[0].shape.dim[0]);
+		fill(t, t->x[set][j], nn_op_trial_in(t, j), values ? values->x[j] : NULL,
+		     seed + (uint64_t)j);
+		if (numbers)
+			nn_op_rows_fill(t, t->x[set][j], nn_op_trial_in(t, j),
+					t->params[0].shape.dim[0]);
 	}
 	if (!t->site.training)
 		return 0;
@@ -184,32 +182,45 @@ static int take_set(struct nn_op_trial *t, int set, struct nn_error *err)
 	t->given[set] = nn_alloc(n, real_size(t), err);
 	if (!t->dy[set] || !t->given[set])
 		return -1;
-	fill(t, t->given[set], n, seed + 9);
+	fill(t, t->given[set], n, values ? values->dy : NULL, seed + 9);
 	memcpy(t->dy[set], t->given[set], n * real_size(t));
 	return 0;
 }
 
-static int take_rest(struct nn_op_trial *t, struct nn_error *err)
+/* Gradients of inputs, and what they are added to. */
+static int take_dx(struct nn_op_trial *t, const struct nn_op_values *values, struct nn_error *err)
+{
+	for (int j = 0; j < t->site.n_in; j++) {
+		if (j == 0 && !t->site.want_dx)
+			continue;
+		if (!(t->dx[j] = nn_alloc(nn_op_trial_in(t, j), real_size(t), err)))
+			return -1;
+		if (values)
+			fill(t, t->dx[j], nn_op_trial_in(t, j), values->dx[j], 0);
+	}
+	return 0;
+}
+
+static int take_rest(struct nn_op_trial *t, const struct nn_op_values *values, struct nn_error *err)
 {
 	const struct nn_kernel *k = t->kernel;
 	size_t derived = k->derived && t->site.training ? k->derived(&t->site) : 0,
 	       n_in = (size_t)t->site.n_in;
-	size_t saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
 	void *memory;
 
+	t->saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
+	t->work = scratch(t);
 	t->y = nn_alloc(t->rows * t->out_size, real_size(t), err);
 	t->dx = nn_alloc(n_in, sizeof(void *), err);
 	t->dx_add = nn_alloc(n_in, sizeof(bool), err);
 	/* Without training there is nothing to keep, which kernels see from NULL. */
-	if (saved && !(t->call.saved = nn_alloc(saved, 1, err)))
+	if (t->saved && !(t->call.saved = nn_alloc(t->saved, 1, err)))
 		return -1;
-	t->call.work = nn_alloc(scratch(t), 1, err);
+	t->call.work = nn_alloc(t->work, 1, err);
 	if (!t->y || !t->dx || !t->dx_add || !t->call.work)
 		return -1;
-	for (int j = 0; j < t->site.n_in && t->site.training; j++)
-		if ((j > 0 || t->site.want_dx) &&
-		    !(t->dx[j] = nn_alloc(in_values(t, j), real_size(t), err)))
-			return -1;
+	if (t->site.training && take_dx(t, values, err) < 0)
+		return -1;
 	if (derived) {
 		if (!(memory = nn_alloc(derived, 1, err)))
 			return -1;
@@ -238,11 +249,12 @@ static void prepare_call(struct nn_op_trial *t)
 	t->call.n_groups = span->n_groups;
 }
 
-static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, struct nn_error *err)
+static int begin(struct nn_op_trial *t, const struct nn_op_site *site, const struct nn_op_how *how,
+		 struct nn_error *err)
 {
 	const struct nn_op *op = nn_ops[site->op];
-	const struct nn_batchnorm *norm = site->attrs;
-	size_t group = site->op == NN_OP_batchnorm && site->training ? norm->group : 0, leaves;
+	size_t group = how->training ? nn_op_group(site->op, site->attrs) : 0,
+	       leaves = site->n_leaves;
 
 	if (!t->kernel)
 		return nn_fail(err, NN_ENODEV, "device %s cannot compute %s", t->device->name,
@@ -250,21 +262,23 @@ static int begin(struct nn_op_trial *t, const struct nn_op_trial_site *site, str
 	t->site = (struct nn_site){ .attrs = site->attrs,
 				    .in = site->in,
 				    .n_in = site->n_in,
-				    .training = site->training,
-				    .want_dx = site->training && site->want_dx &&
+				    .training = how->training,
+				    .want_dx = how->training && how->want_dx &&
 					       !(op->flags & NN_OP_NUMBERS_ROWS) };
 	if (op->infer(site->attrs, site->in, site->n_in, &t->site.out, err) < 0)
 		return nn_fail_at(err, "%s", op->name);
 	t->out_size = nn_shape_count(&t->site.out);
 	t->n_params = op->params ? op->params(site->attrs, site->in, site->n_in, t->params) : 0;
-	leaves = site->training ? t->device->leaves(t->rows, group, 16) : 1;
+	if (!leaves)
+		leaves = how->training ? t->device->leaves(t->rows, group, 16) : 1;
 	t->cut = nn_cut_new(t->rows, leaves, group, t->rows, nn_cut_share(leaves, 0, 1), err);
 	return t->cut ? check_room(t, err) : -1;
 }
 
-int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site,
-		    const struct nn_device *device, struct nn_pool *pool, struct nn_error *err)
+int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_site *site,
+		    const struct nn_op_how *how, struct nn_error *err)
 {
+	const struct nn_device *device = how->device;
 	struct nn_op_trial *t;
 	int status;
 
@@ -275,18 +289,18 @@ int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *s
 	if (!(t = nn_alloc(1, sizeof *t, err)))
 		return -1;
 	*t = (struct nn_op_trial){ .device = device,
-				   .kernel =
-					   site->kernel ? site->kernel : device->kernels[site->op],
+				   .kernel = how->kernel ? how->kernel : device->kernels[site->op],
 				   .op = site->op,
-				   .rows = site->rows };
-	t->call.pool = pool;
-	status = begin(t, site, err);
+				   .rows = site->rows,
+				   .sets = how->values ? 1 : NN_OP_TRIAL_SETS };
+	t->call.pool = how->pool;
+	status = begin(t, site, how, err);
 	if (status == 0)
-		status = take_params(t, err);
-	for (int set = 0; status == 0 && set < NN_OP_TRIAL_SETS; set++)
-		status = take_set(t, set, err);
+		status = take_params(t, how->values, err);
+	for (int set = 0; status == 0 && set < (int)t->sets; set++)
+		status = take_set(t, set, how->values, err);
 	if (status == 0)
-		status = take_rest(t, err);
+		status = take_rest(t, how->values, err);
 	if (status < 0) {
 		nn_op_trial_free(t);
 		return -1;
@@ -302,13 +316,13 @@ void nn_op_trial_free(struct nn_op_trial *t)
 	if (!t)
 		return;
 	for (int j = 0; j < t->site.n_in; j++) {
-		for (int set = 0; set < NN_OP_TRIAL_SETS; set++)
+		for (int set = 0; set < (int)t->sets; set++)
 			if (t->x[set])
 				nn_free(t->x[set][j]);
 		if (t->dx)
 			nn_free(t->dx[j]);
 	}
-	for (int set = 0; set < NN_OP_TRIAL_SETS; set++) {
+	for (int set = 0; set < (int)t->sets; set++) {
 		nn_free(t->x[set]);
 		nn_free(t->dy[set]);
 		nn_free(t->given[set]);
@@ -319,7 +333,7 @@ void nn_op_trial_free(struct nn_op_trial *t)
 		if (t->dw[p] != t->entries)
 			nn_free(t->dw[p]);
 	}
-	nn_op_table_free(t);
+	nn_op_lists_free(t);
 	nn_free(t->y);
 	nn_free(t->dx);
 	nn_free(t->dx_add);
@@ -336,7 +350,7 @@ void nn_op_trial_forward(void *arg)
 {
 	struct nn_op_trial *t = arg;
 
-	t->call.x = (const void *const *)t->x[t->calls % NN_OP_TRIAL_SETS];
+	t->call.x = (const void *const *)t->x[t->calls % t->sets];
 	t->calls++;
 	t->kernel->forward(&t->call);
 }
@@ -344,7 +358,7 @@ void nn_op_trial_forward(void *arg)
 void nn_op_trial_backward(void *arg)
 {
 	struct nn_op_trial *t = arg;
-	unsigned long set = t->calls % NN_OP_TRIAL_SETS;
+	unsigned long set = t->calls % t->sets;
 
 	/* Making it anew at every call would be most of what is measured. */
 	if (t->wears && t->calls % WORN == set)
@@ -353,5 +367,5 @@ void nn_op_trial_backward(void *arg)
 	t->calls++;
 	t->kernel->backward(&t->call);
 	if (t->entries)
-		nn_op_table_sum(t);
+		nn_op_lists_sum(t);
 }

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "bench/reference.h"
+#include "bench/op/reference.h"
 
 double nn_reference_activation(enum nn_activation kind, double slope, double x)
 {
@@ -45,7 +45,7 @@ static size_t size(const struct nn_shape *s)
 	return nn_shape_count(s);
 }
 
-static void act(const struct nn_reference *r)
+static void activation(const struct nn_reference *r)
 {
 	const struct nn_activation_attrs *a = r->site->attrs;
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)
@@ -335,20 +335,7 @@ static void permute(const struct nn_reference *r)
 }
 
 void (*const nn_references[NN_N_OPS])(const struct nn_reference *r) = {
-	[NN_OP_dense] = dense,
-	[NN_OP_conv2d] = conv2d,
-	[NN_OP_maxpool2d] = maxpool2d,
-	[NN_OP_avgpool2d] = avgpool2d,
-	[NN_OP_global_avgpool] = global_avgpool,
-	[NN_OP_batchnorm] = batchnorm,
-	[NN_OP_layernorm] = layernorm,
-	[NN_OP_dropout] = dropout,
-	[NN_OP_embedding] = embedding,
-	[NN_OP_activation] = act,
-	[NN_OP_softmax] = softmax,
-	[NN_OP_add] = add,
-	[NN_OP_mul] = mul,
-	[NN_OP_concat] = concat,
-	[NN_OP_reshape] = reshape,
-	[NN_OP_permute] = permute,
+#define NN_OP(id, name) [NN_OP_##id] = id,
+#include "op/ops.def"
+#undef NN_OP
 };

@@ -3,16 +3,11 @@
  */
 #include <math.h>
 
-#include "bench/op-trial.h"
+#include "bench/op/trial.h"
 
 static size_t real_size(const struct nn_op_trial *t)
 {
 	return nn_dtype_size(t->device->dtype);
-}
-
-static size_t in_values(const struct nn_op_trial *t, int j)
-{
-	return t->rows * nn_shape_count(&t->site.in[j]);
 }
 
 double nn_op_trial_flop(const struct nn_op_trial *t, bool backward)
@@ -32,7 +27,7 @@ static double in_bytes(const struct nn_op_trial *t)
 	double n = 0;
 
 	for (int j = 0; j < t->site.n_in; j++)
-		n += (double)in_values(t, j);
+		n += (double)nn_op_trial_in(t, j);
 	return n * (double)real_size(t);
 }
 
@@ -44,7 +39,8 @@ static double param_bytes(const struct nn_op_trial *t)
 	for (int p = 0; p < t->n_params; p++)
 		n += t->params[p].role == NN_ROW_TABLE
 			     ? fmin((double)nn_shape_count(&t->params[p].shape),
-				    (double)in_values(t, 0) * (double)t->params[p].shape.dim[1])
+				    (double)nn_op_trial_in(t, 0) *
+					    (double)t->params[p].shape.dim[1])
 			     : (double)nn_shape_count(&t->params[p].shape);
 	return n * (double)real_size(t);
 }
@@ -53,7 +49,7 @@ double nn_op_trial_bytes(const struct nn_op_trial *t, bool backward)
 {
 	unsigned needs = nn_op_needs(t->op, t->site.attrs);
 	double in = in_bytes(t), out = (double)(t->rows * t->out_size * real_size(t)),
-	       first = (double)(in_values(t, 0) * real_size(t));
+	       first = (double)(nn_op_trial_in(t, 0) * real_size(t));
 
 	if (!backward)
 		return in + param_bytes(t) + out;
@@ -67,5 +63,5 @@ size_t nn_op_trial_span(const struct nn_op_trial *t, bool backward)
 	double out = (double)(t->rows * t->out_size * real_size(t));
 
 	return (size_t)(nn_op_trial_bytes(t, backward) +
-			(NN_OP_TRIAL_SETS - 1) * (backward ? out : in_bytes(t)));
+			(t->sets - 1) * (backward ? out : in_bytes(t)));
 }

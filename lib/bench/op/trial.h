@@ -6,6 +6,7 @@
 #define NN_BENCH_OP_TRIAL_H
 
 #include "base/real.h"
+#include "bench/op/site.h"
 #include "device/device.h"
 
 struct nn_cut;
@@ -13,12 +14,27 @@ struct nn_cut;
 /* inputs that calls use in turn, so that none finds what the last one left */
 #define NN_OP_TRIAL_SETS 2
 
+/* Values of a site in double, canonical; what the device's type cannot hold is rounded. */
+struct nn_op_values {
+	const double *const *x, *const *w, *dy;
+	const double *const *dx; /* what gradients are added to */
+};
+
+struct nn_op_how {
+	const struct nn_device *device;
+	const struct nn_kernel *kernel; /* NULL: the device's */
+	struct nn_pool *pool;
+	bool training, want_dx;
+	const struct nn_op_values *values; /* NULL: made up, in NN_OP_TRIAL_SETS sets */
+};
+
 struct nn_op_trial {
 	const struct nn_device *device;
 	const struct nn_kernel *kernel;
 	enum nn_op_id op;
 	struct nn_site site;
 	size_t rows, out_size; /* out_size: values of a row */
+	unsigned sets;
 	struct nn_op_param params[NN_MAX_PARAMS];
 	int n_params;
 	size_t packed[NN_MAX_PARAMS];  /* elements */
@@ -33,28 +49,18 @@ struct nn_op_trial {
 	bool *dx_add;
 	struct nn_row_list *entries, *sums; /* of a table's gradient; NULL: there is none */
 	void *list_work;
+	size_t saved, work; /* bytes that the call has of them */
 	struct nn_call call;
 	unsigned long calls;
 	bool wears; /* backward leaves less and less in dy */
 };
 
-/* What is tried: rows of an op, its site. in[] and attrs must stay. */
-struct nn_op_trial_site {
-	enum nn_op_id op;
-	const void *attrs;
-	const struct nn_shape *in;
-	int n_in;
-	size_t rows;
-	bool training, want_dx;
-	const struct nn_kernel *kernel; /* NULL: the device's */
-};
-
 /*
- * Take the memory of a site and fill it. NN_ENODEV where the device lacks the op, NN_ENOMEM where
- * it cannot fit, said before any of it is taken.
+ * Take the memory of a site and fill it. The site's shapes and attributes must stay. NN_ENODEV
+ * where the device lacks the op, NN_ENOMEM where it cannot fit, said before any of it is taken.
  */
-int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_trial_site *site,
-		    const struct nn_device *device, struct nn_pool *pool, struct nn_error *err);
+int nn_op_trial_new(struct nn_op_trial **trial, const struct nn_op_site *site,
+		    const struct nn_op_how *how, struct nn_error *err);
 void nn_op_trial_free(struct nn_op_trial *trial);
 
 /* Calls of nn_measure_call; arg is the trial. Backward uses what the last forward kept. */
@@ -79,15 +85,20 @@ size_t nn_op_trial_span(const struct nn_op_trial *trial, bool backward);
 int nn_op_trial_check(struct nn_op_trial *trial, bool backward, double *difference, double *allowed,
 		      struct nn_error *err);
 
+/* A parameter or its gradient, packed as the kernel has it, in canonical order. */
+void nn_op_trial_unpack(const struct nn_op_trial *trial, int p, const void *packed, void *plain);
+
 /*
- * op-table.c: random numbers in [-1, 1) become numbers of rows; lists for parameter p; a call's
- * sums; those as an array of zeros else.
+ * lists.c: random numbers in [-1, 1) become numbers of rows; lists of a table's gradient, for
+ * parameter p and one by one; a call's sums; those as an array of zeros else.
  */
-void nn_op_table_fill(const struct nn_op_trial *trial, void *x, size_t n, size_t rows);
-int nn_op_table_new(struct nn_op_trial *trial, int p, struct nn_error *err);
-void nn_op_table_free(struct nn_op_trial *trial);
-void nn_op_table_sum(struct nn_op_trial *trial);
-void nn_op_table_gradient(const struct nn_op_trial *trial, void *plain);
+void nn_op_rows_fill(const struct nn_op_trial *trial, void *x, size_t n, size_t rows);
+struct nn_row_list *nn_op_list_new(const struct nn_op_trial *trial, int p, struct nn_error *err);
+void nn_op_list_free(struct nn_row_list *list);
+int nn_op_lists_new(struct nn_op_trial *trial, int p, struct nn_error *err);
+void nn_op_lists_free(struct nn_op_trial *trial);
+void nn_op_lists_sum(struct nn_op_trial *trial);
+void nn_op_lists_gradient(const struct nn_op_trial *trial, void *plain);
 
 /* inside: elements of the device's type */
 static inline double nn_op_trial_real(const struct nn_op_trial *t, const void *array, size_t i)
@@ -98,6 +109,11 @@ static inline double nn_op_trial_real(const struct nn_op_trial *t, const void *a
 static inline void nn_op_trial_put(const struct nn_op_trial *t, void *array, size_t i, double value)
 {
 	nn_real_put(t->device->dtype, array, i, value);
+}
+
+static inline size_t nn_op_trial_in(const struct nn_op_trial *t, int j)
+{
+	return t->rows * nn_shape_count(&t->site.in[j]);
 }
 
 #endif
