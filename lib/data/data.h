@@ -217,11 +217,8 @@ int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
 		 const struct nn_schema *schema, const struct nn_rows_options *options,
 		 enum nn_dtype dtype, struct nn_error *err);
 void nn_rows_close(struct nn_rows *rows);
-/*
- * "csv", "tsv", "npy", "idx", "safetensors", "zip" (.npz); "empty" for no bytes at all: the family
- * decides the default output.
- */
-const char *nn_rows_family(const struct nn_rows *rows);
+bool nn_rows_none(const struct nn_rows *rows);      /* no bytes at all */
+char nn_rows_separator(const struct nn_rows *rows); /* ',' or a TAB of a table, else '\0' */
 /* Rows of arrays, but for pictures: an array suits those who give them. */
 bool nn_rows_suit_arrays(const struct nn_rows *rows);
 bool nn_rows_header(const struct nn_rows *rows);   /* the CSV/TSV input had one */

@@ -245,8 +245,8 @@ static int read_target_tensors(struct nn_dataset *ds, struct nn_input *input,
 	return status;
 }
 
-int nn_dataset_read_tensors(struct nn_dataset *ds, struct nn_input *input,
-			    const struct nn_reading *reading, struct nn_error *err)
+static int read_named_arrays(struct nn_dataset *ds, struct nn_input *input,
+			     const struct nn_reading *reading, struct nn_error *err)
 {
 	if (!reading->inputs)
 		return read_target_tensors(ds, input, reading, err);
@@ -254,6 +254,22 @@ int nn_dataset_read_tensors(struct nn_dataset *ds, struct nn_input *input,
 		       ? -1
 		       : read_tensors(ds, input, reading, err);
 }
+
+const struct nn_format nn_format_zip = {
+	.id = NN_FORMAT_zip,
+	.name = ".npz",
+	.read = read_named_arrays,
+	.arrays = true,
+	.tensors = nn_npz_read_part,
+};
+
+const struct nn_format nn_format_safetensors = {
+	.id = NN_FORMAT_safetensors,
+	.name = "safetensors",
+	.read = read_named_arrays,
+	.arrays = true,
+	.tensors = nn_st_read_part,
+};
 
 /*
  * Of a sample the first rows, at least one. Those of columns that follow each other lie all over

@@ -52,7 +52,7 @@ static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading 
 	int status = -1;
 
 	if (open_file(ds, path, &input, err) == 0 && (reading.format = nn_format_of(input, err)))
-		status = reading.format->reader->read(ds, input, &reading, err);
+		status = reading.format->read(ds, input, &reading, err);
 	if (status == 0)
 		nn_input_digest(input, hash);
 	nn_input_close(input);
@@ -281,5 +281,5 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 	struct nn_dataset *ds = new_known(known, err);
 	struct nn_reading reading = { format, NULL, true, targets };
 
-	return ds ? give(dataset, ds, format->reader->read(ds, input, &reading, err)) : -1;
+	return ds ? give(dataset, ds, format->read(ds, input, &reading, err)) : -1;
 }

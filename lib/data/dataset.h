@@ -91,13 +91,11 @@ struct nn_raw_target {
 	const char *place; /* FILE, for errors */
 };
 
-/* How readers (format.h) read files: dataset-table.c, dataset-array.c. */
+/* How formats read files: dataset-table.c, dataset-array.c. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
 int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
-int nn_dataset_read_tensors(struct nn_dataset *ds, struct nn_input *input,
-			    const struct nn_reading *reading, struct nn_error *err);
 /*
  * dataset-category.c: columns of an input of categories before the rows are read, and how many
  * categories they have afterwards; the same for an array, whose values have to be such numbers.

@@ -2,11 +2,9 @@
 #include <string.h>
 
 #include "data/format.h"
-#include "file/idx.h"
-#include "file/npz.h"
 
-static const struct nn_format formats[] = {
-#define FORMAT(kind, name, magics, ...) { kind, name, __VA_ARGS__ },
+static const struct nn_format *const formats[] = {
+#define FORMAT(id, magics) &nn_format_##id,
 #include "file/formats.def"
 #undef FORMAT
 };
@@ -15,22 +13,22 @@ static const struct nn_format formats[] = {
 const struct nn_format *nn_format_of(struct nn_input *input, struct nn_error *err)
 {
 	char known[100] = "";
-	const char *kind;
+	enum nn_format_id id;
 
-	if (nn_input_sniff(input, &kind, err) < 0)
+	if (nn_input_sniff(input, &id, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < N_FORMATS; i++) {
-		if (strcmp(kind, formats[i].kind) == 0)
-			return &formats[i];
+		if (formats[i]->id == id)
+			return formats[i];
 		strcat(strcat(known, i == 0              ? ""
 				     : i + 1 < N_FORMATS ? ", "
 							 : " or "),
-		       formats[i].name);
+		       formats[i]->name);
 	}
-	if (strcmp(kind, "empty") == 0)
+	if (id == NN_FORMAT_empty)
 		nn_fail(err, NN_EFORMAT, "%s: is empty, expected %s", nn_input_name(input), known);
 	else
 		nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, expected %s",
-			nn_input_name(input), strchr("aeiox", *kind) ? "an" : "a", kind, known);
+			nn_input_name(input), nn_format_article(id), nn_format_word(id), known);
 	return NULL;
 }

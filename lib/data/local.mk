@@ -24,7 +24,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/rows-array.c \
 	lib/data/rows-out.c \
 	lib/data/rows-table.c \
-	lib/data/rows-tensor.c \
+	lib/data/rows-whole.c \
 	lib/data/rows.c \
 	lib/data/rows.h \
 	lib/data/schema-parse.c \

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "data/rows.h"
 #include "file/convert.h"
+#include "file/idx.h"
 
 #define PIECE ((size_t)1 << 18) /* bytes of rows that are read at once, at least one row */
 
@@ -255,6 +256,23 @@ static int64_t total(const struct nn_rows *r)
 	return (int64_t)r->rows;
 }
 
-const struct nn_reader nn_array_reader = {
-	nn_dataset_read_array, open_array, next_rows, ready, total, true
+static const struct nn_rows_ops rows = { open_array, next_rows, ready, total };
+
+const struct nn_format nn_format_npy = {
+	.id = NN_FORMAT_npy,
+	.name = ".npy",
+	.read = nn_dataset_read_array,
+	.rows = &rows,
+	.arrays = true,
+	.header = nn_npy_next,
+	.several = true,
+};
+
+const struct nn_format nn_format_idx = {
+	.id = NN_FORMAT_idx,
+	.name = "IDX",
+	.read = nn_dataset_read_array,
+	.rows = &rows,
+	.header = nn_idx_header,
+	.pictures = true,
 };

@@ -94,6 +94,11 @@ static int64_t total(const struct nn_rows *r)
 	return -1;
 }
 
-const struct nn_reader nn_table_reader = {
-	nn_dataset_read_table, open_table, next_rows, ready, total, false
+static const struct nn_rows_ops rows = { open_table, next_rows, ready, total };
+
+const struct nn_format nn_format_text = {
+	.id = NN_FORMAT_text,
+	.name = "CSV or TSV",
+	.read = nn_dataset_read_table,
+	.rows = &rows,
 };

@@ -66,7 +66,8 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 	if (!(r->format = nn_format_of(r->input, err)) ||
 	    (targets && r->options.want_target && open_targets(r, targets, err) < 0))
 		return -1;
-	return r->format->reader->open(r, in_data, err);
+	r->ops = r->format->rows ? r->format->rows : &nn_rows_whole;
+	return r->ops->open(r, in_data, err);
 }
 
 int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
@@ -109,18 +110,19 @@ void nn_rows_close(struct nn_rows *r)
 	nn_free(r);
 }
 
-const char *nn_rows_family(const struct nn_rows *r)
+bool nn_rows_none(const struct nn_rows *r)
 {
-	if (!r->format)
-		return "empty";
-	if (r->format->reader != &nn_table_reader)
-		return r->format->kind;
-	return r->table.csv.separator == '\t' ? "tsv" : "csv";
+	return !r->format;
+}
+
+char nn_rows_separator(const struct nn_rows *r)
+{
+	return !r->table.csv.input ? '\0' : r->table.csv.separator == '\t' ? '\t' : ',';
 }
 
 bool nn_rows_suit_arrays(const struct nn_rows *r)
 {
-	return r->format && r->format->reader->arrays && !r->format->pictures;
+	return r->format && r->format->arrays;
 }
 
 bool nn_rows_header(const struct nn_rows *r)
@@ -130,7 +132,7 @@ bool nn_rows_header(const struct nn_rows *r)
 
 int64_t nn_rows_total(const struct nn_rows *r)
 {
-	return r->format ? r->format->reader->total(r) : 0;
+	return r->format ? r->ops->total(r) : 0;
 }
 
 bool nn_rows_is_pipe(const struct nn_rows *r)
@@ -144,7 +146,7 @@ bool nn_rows_would_block(struct nn_rows *r)
 
 	if (r->ended || r->failed)
 		return false;
-	ready = r->format->reader->ready(r, &r->error);
+	ready = r->ops->ready(r, &r->error);
 	r->failed = ready < 0;
 	return ready == 0;
 }
@@ -169,7 +171,7 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 	if (bad)
 		memset(bad, 0, max * sizeof *bad);
 	if (!r->failed && !r->ended) {
-		status = r->format->reader->next(r, &out, &r->error);
+		status = r->ops->next(r, &out, &r->error);
 		r->failed = status < 0;
 	}
 	if (!r->failed && r->ended && out.n == 0 && !out.array_end &&

@@ -7,6 +7,7 @@
 struct nn_rows {
 	struct nn_input *input;
 	const struct nn_format *format; /* NULL: no bytes at all */
+	const struct nn_rows_ops *ops;
 	const struct nn_schema *schema;
 	struct nn_coding *coding;
 	enum nn_dtype dtype;
@@ -23,7 +24,7 @@ struct nn_rows {
 	/* arrays that come one after another, or one whole in memory */
 	struct nn_npy_header header;
 	struct nn_array array;    /* whole: Fortran order */
-	struct nn_dataset *whole; /* safetensors */
+	struct nn_dataset *whole; /* what is read whole */
 	size_t at, rows;          /* in the current array */
 	bool inside;              /* an array has begun and not ended */
 	unsigned char *piece;     /* rows as they lie in the file */
@@ -52,6 +53,8 @@ struct nn_rows_out {
 	bool array_end;
 };
 
+/* rows-whole.c: of a format without rows of its own. */
+extern const struct nn_rows_ops nn_rows_whole;
 /* rows-out.c: targets of the row from the file of targets; -1 when it has no more. */
 int nn_rows_put_scored(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 /*

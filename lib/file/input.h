@@ -96,12 +96,4 @@ void nn_input_stamp(const struct nn_input *input, struct nn_stamp *stamp);
  */
 bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path);
 
-/*
- * What the first bytes look like: "npy", "gzip", "safetensors", "idx", "zip", "hdf5", "png",
- * "jpeg", "xz", "zstd", "tar", "onnx", "text", "empty" (a static word).
- */
-const char *nn_sniff(const unsigned char *bytes, size_t n);
-/* nn_sniff of what comes next; never waits for more than one line of text. */
-int nn_input_sniff(struct nn_input *input, const char **kind, struct nn_error *err);
-
 #endif

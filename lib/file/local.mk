@@ -21,6 +21,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/safetensors.c \
 	lib/file/safetensors.h \
 	lib/file/sniff.c \
+	lib/file/sniff.h \
 	lib/file/source.c \
 	lib/file/source.h \
 	lib/file/tensors.c \

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "file/npy.h"
 #include "file/safetensors.h"
+#include "file/sniff.h"
 
 int nn_npy_read_tensor(struct nn_input *input, struct nn_st_tensor *tensor, struct nn_block *block,
 		       struct nn_error *err)
@@ -28,18 +29,18 @@ static int read_file(struct nn_st_tensor *tensor, struct nn_block *block, const 
 		     struct nn_error *err)
 {
 	struct nn_input *input;
-	const char *kind;
+	enum nn_format_id format;
 	int status;
 
 	if (nn_input_open(&input, path, err) < 0)
 		return -1;
-	status = nn_input_sniff(input, &kind, err);
-	if (status == 0 && strcmp(kind, "npy") != 0)
+	status = nn_input_sniff(input, &format, err);
+	if (status == 0 && format != NN_FORMAT_npy)
 		status = nn_fail(err, NN_EFORMAT,
-				 strcmp(kind, "empty") == 0
+				 format == NN_FORMAT_empty
 					 ? "%s: is empty, expected a .npy file"
 					 : "%s: looks like %s %s file, expected .npy",
-				 path, strchr("aeiox", *kind) ? "an" : "a", kind);
+				 path, nn_format_article(format), nn_format_word(format));
 	if (status == 0)
 		status = nn_npy_read_tensor(input, tensor, block, err);
 	nn_input_close(input);

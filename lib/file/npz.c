@@ -194,14 +194,14 @@ int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_par
 	return 0;
 }
 
-bool nn_is_tensors(const char *kind)
+bool nn_is_tensors(enum nn_format_id format)
 {
-	return strcmp(kind, "safetensors") == 0 || strcmp(kind, "zip") == 0;
+	return format == NN_FORMAT_safetensors || format == NN_FORMAT_zip;
 }
 
-int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind,
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, enum nn_format_id format,
 		    struct nn_error *err)
 {
-	return strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err)
-					: nn_st_read_input(st, input, err);
+	return format == NN_FORMAT_zip ? nn_npz_read(st, input, err)
+				       : nn_st_read_input(st, input, err);
 }

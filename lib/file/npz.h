@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include "file/safetensors.h"
+#include "file/sniff.h"
 
 /*
  * All arrays, to the end of input, as nn_st_of_arrays gives them: sorted by name, each in this
@@ -24,10 +25,10 @@ int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_par
 int nn_npz_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
 		 struct nn_error *err);
 
-/* A kind of nn_sniff that holds named tensors: safetensors or zip. */
-bool nn_is_tensors(const char *kind);
+/* Has it named tensors: safetensors or zip? */
+bool nn_is_tensors(enum nn_format_id format);
 /* Those of either, to the end of input. */
-int nn_tensors_read(struct nn_st **st, struct nn_input *input, const char *kind,
+int nn_tensors_read(struct nn_st **st, struct nn_input *input, enum nn_format_id format,
 		    struct nn_error *err);
 
 /* ---- inside ---- */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/memory.h"
-#include "file/input.h"
+#include "file/sniff.h"
 #include "model/net.h"
 
 #define MAX_FILE ((size_t)16 << 20)
@@ -30,12 +30,12 @@ static int read_text(struct nn_input *input, struct nn_text *text, struct nn_err
 static int is_text(struct nn_input *input, bool *text, struct nn_error *err)
 {
 	const unsigned char *bytes;
-	const char *kind;
+	enum nn_format_id format;
 	size_t got;
 
-	if (nn_input_sniff(input, &kind, err) || nn_input_peek(input, &bytes, 9, &got, err))
+	if (nn_input_sniff(input, &format, err) || nn_input_peek(input, &bytes, 9, &got, err))
 		return -1;
-	*text = got == 0 || (strcmp(kind, "text") == 0 && !memchr(bytes, 0, got) &&
+	*text = got == 0 || (format == NN_FORMAT_text && !memchr(bytes, 0, got) &&
 			     nn_utf8_prefix((const char *)bytes, got) + 4 > got);
 	return 0;
 }

@@ -117,16 +117,16 @@ static int list_pairs(struct list *l, const char *text, struct nn_error *err)
 static int read_file(struct nn_st **st, const char *path, struct nn_error *err)
 {
 	struct nn_input *input;
-	const char *kind;
+	enum nn_format_id format;
 	int status;
 
 	if (nn_input_open(&input, path, err) < 0)
 		return -1;
 	nn_input_plain(input);
-	status = nn_input_sniff(input, &kind, err);
+	status = nn_input_sniff(input, &format, err);
 	if (status == 0)
-		status = strcmp(kind, "zip") == 0 ? nn_npz_read(st, input, err)
-						  : nn_st_read_model(st, input, err);
+		status = format == NN_FORMAT_zip ? nn_npz_read(st, input, err)
+						 : nn_st_read_model(st, input, err);
 	nn_input_close(input);
 	return status;
 }

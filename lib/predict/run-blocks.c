@@ -1,5 +1,4 @@
 /* Blocks of rows: their memory, reading them, and whether the next one is read meanwhile. */
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/pool.h"
@@ -100,11 +99,8 @@ static size_t input_bytes(const struct nn_run *r)
 
 int nn_run_read_ahead(struct nn_run *r, struct nn_error *err)
 {
-	const char *family = nn_rows_family(r->rows);
-	bool table = strcmp(family, "csv") == 0 || strcmp(family, "tsv") == 0;
-
 	/* marked rows keep their reasons in the reader until it goes on */
-	if (!table || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch ||
+	if (!nn_rows_separator(r->rows) || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch ||
 	    r->p->options.on_error == 2 || nn_run_threads(r) == 1)
 		return 0;
 	for (int k = 1; k < 3; k++) {

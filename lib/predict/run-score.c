@@ -1,6 +1,5 @@
 /* --score: metrics of what comes by in place of answers. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -21,7 +20,7 @@ int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 		size_t found = nn_rows_target_size(r->rows, o), wanted;
 
 		wanted = nn_rows_target_classes(r->rows, o) ? positions : positions * columns;
-		if (found != wanted && strcmp(nn_rows_family(r->rows), "empty") != 0)
+		if (found != wanted && !nn_rows_none(r->rows))
 			return nn_fail(
 				err, NN_EFORMAT,
 				"--score: found %zu target values per row, the model has %zu",

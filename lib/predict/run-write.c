@@ -26,13 +26,11 @@ static int find_output(const struct nn_run *r, const char *name, struct nn_error
 
 static enum nn_to choose_format(const struct nn_run *r)
 {
-	const char *family = nn_rows_family(r->rows);
-
 	if (r->p->options.to)
 		return (enum nn_to)(r->p->options.to - 1);
 	if (nn_rows_suit_arrays(r->rows))
 		return NN_TO_NPY;
-	return strcmp(family, "tsv") == 0 ? NN_TO_TSV : NN_TO_CSV;
+	return nn_rows_separator(r->rows) == '\t' ? NN_TO_TSV : NN_TO_CSV;
 }
 
 static int open_emitted(struct nn_run *r, struct nn_error *err)
@@ -58,14 +56,13 @@ static int open_emitted(struct nn_run *r, struct nn_error *err)
 
 int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 {
-	const char *family = nn_rows_family(r->rows);
-	bool table = strcmp(family, "csv") == 0 || strcmp(family, "tsv") == 0;
+	bool table = nn_rows_separator(r->rows);
 	struct nn_writer_options options = { .total = nn_rows_total(r->rows) };
 
 	options.to = choose_format(r);
-	options.header = r->p->options.to_header ? r->p->options.to_header == 1
-						 : strcmp(family, "empty") != 0 &&
-							   (!table || nn_rows_header(r->rows));
+	options.header = r->p->options.to_header
+				 ? r->p->options.to_header == 1
+				 : !nn_rows_none(r->rows) && (!table || nn_rows_header(r->rows));
 	if (r->p->options.on_error == 1)
 		options.total = -1; /* rows may be left out */
 	if (open_emitted(r, err) < 0)

@@ -1,5 +1,4 @@
 /* Arrays from files and pipes: .npy in pieces, .npz and safetensors by name. */
-#include <string.h>
 
 #include "reduce/arrays.h"
 
@@ -31,7 +30,7 @@ static int open_npy(struct nn_arrays *s, struct nn_error *err)
 
 static int open_tensors(struct nn_arrays *s, struct nn_error *err)
 {
-	if (nn_tensors_read(&s->st, s->input, s->kind, err) < 0)
+	if (nn_tensors_read(&s->st, s->input, s->format, err) < 0)
 		return -1;
 	s->tensors = s->st->tensors;
 	s->n_tensors = s->st->n_tensors;
@@ -55,16 +54,17 @@ int nn_arrays_open(struct nn_arrays *s, const char *path, struct nn_error *err)
 	bool npy;
 
 	s->name = path;
-	if (nn_input_open(&s->input, path, err) < 0 || nn_input_sniff(s->input, &s->kind, err) < 0)
+	if (nn_input_open(&s->input, path, err) < 0 ||
+	    nn_input_sniff(s->input, &s->format, err) < 0)
 		return -1;
-	npy = strcmp(s->kind, "npy") == 0;
-	if (strcmp(s->kind, "empty") == 0)
+	npy = s->format == NN_FORMAT_npy;
+	if (s->format == NN_FORMAT_empty)
 		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected .npy, .npz or safetensors",
 			       path);
-	if (!npy && !nn_is_tensors(s->kind))
+	if (!npy && !nn_is_tensors(s->format))
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: looks like %s, expected .npy, .npz or safetensors", path,
-			       s->kind);
+			       nn_format_word(s->format));
 	if ((npy ? open_npy(s, err) : open_tensors(s, err)) < 0)
 		return -1;
 	return check_types(s, err);
@@ -112,7 +112,7 @@ int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at,
 int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output,
 		    const struct nn_st_tensor *results, struct nn_error *err)
 {
-	if (strcmp(s->kind, "zip") == 0)
+	if (s->format == NN_FORMAT_zip)
 		return nn_npz_write(output, results, s->n_tensors, err);
 	return nn_st_write(output, results, s->n_tensors, s->st->meta, s->st->n_meta, err);
 }

@@ -16,8 +16,8 @@
  * piece, tensors with names lie in memory.
  */
 struct nn_arrays {
-	const char *name; /* borrowed, as is kind */
-	const char *kind; /* "npy", "safetensors", "zip" (.npz) */
+	const char *name;         /* borrowed */
+	enum nn_format_id format; /* npy, safetensors, zip (.npz) */
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
 	const char *model; /* nn.model, NULL: none */

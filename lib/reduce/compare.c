@@ -35,9 +35,11 @@ static int compare_tensor(const struct nn_arrays *s, const struct nn_st_tensor *
 	return 0;
 }
 
-static const char *kind_name(const char *kind)
+static const char *name_of(enum nn_format_id format)
 {
-	return strcmp(kind, "npy") == 0 ? ".npy" : strcmp(kind, "zip") == 0 ? ".npz" : kind;
+	return format == NN_FORMAT_npy   ? ".npy"
+	       : format == NN_FORMAT_zip ? ".npz"
+					 : nn_format_word(format);
 }
 
 /* Both lists are sorted by name. */
@@ -46,9 +48,9 @@ int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first,
 {
 	char quoted[NN_QUOTED];
 
-	if (strcmp(s->kind, first->kind) != 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is %s, %s is %s", s->name, kind_name(s->kind),
-			       first->name, kind_name(first->kind));
+	if (s->format != first->format)
+		return nn_fail(err, NN_EFORMAT, "%s: is %s, %s is %s", s->name, name_of(s->format),
+			       first->name, name_of(first->format));
 	for (size_t i = 0; i < s->n_tensors || i < first->n_tensors; i++) {
 		const struct nn_st_tensor *t = i < s->n_tensors ? &s->tensors[i] : NULL;
 		const struct nn_st_tensor *f = i < first->n_tensors ? &first->tensors[i] : NULL;
@@ -74,7 +76,8 @@ int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first,
 /* ---- ranks ---- */
 
 /*
- * What a rank has, as bytes for the others: file name, kind, tensors, and the network as its hash.
+ * What a rank has, as bytes for the others: file name, format, tensors, and the network as its
+ * hash.
  */
 static void describe(const struct nn_arrays *s, struct nn_text *text)
 {
@@ -88,7 +91,7 @@ static void describe(const struct nn_arrays *s, struct nn_text *text)
 	}
 	nn_text_add_bytes(text, s->name, strlen(s->name) + 1);
 	nn_text_add_bytes(text, hex, sizeof hex);
-	nn_text_add_bytes(text, s->kind, strlen(s->kind) + 1);
+	nn_text_add_bytes(text, (const char *)&s->format, sizeof s->format);
 	nn_text_add_bytes(text, (const char *)&s->n_tensors, sizeof s->n_tensors);
 	for (size_t i = 0; i < s->n_tensors; i++) {
 		const struct nn_st_tensor *t = &s->tensors[i];
@@ -114,7 +117,7 @@ static int undescribe(struct nn_arrays *s, const char *at, struct nn_error *err)
 {
 	*s = (struct nn_arrays){ .name = take(&at, NULL, strlen(at) + 1) };
 	s->model = take(&at, NULL, NN_SHA256_HEX);
-	s->kind = take(&at, NULL, strlen(at) + 1);
+	take(&at, &s->format, sizeof s->format);
 	take(&at, &s->n_tensors, sizeof s->n_tensors);
 	s->tensors = nn_alloc(s->n_tensors, sizeof *s->tensors, err);
 	if (!s->tensors)

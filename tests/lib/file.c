@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "file/input.h"
 #include "file/json.h"
+#include "file/sniff.h"
 #include "files.h"
 
 /* ---- blocks ---- */
@@ -273,7 +274,7 @@ static void sniffing(void)
 	static const struct {
 		const char *bytes;
 		size_t n;
-		const char *kind;
+		const char *format;
 	} rows[] = {
 		{ "", 0, "empty" },
 		{ "a,b\n", 4, "text" },
@@ -294,11 +295,11 @@ static void sniffing(void)
 	char tar[300] = "name", claim[80];
 
 	memcpy(tar + 257, "ustar", 5);
-	text_is(nn_sniff((unsigned char *)tar, sizeof tar), "tar", "sniff: tar");
+	text_is(nn_format_word(nn_sniff((unsigned char *)tar, sizeof tar)), "tar", "sniff: tar");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		snprintf(claim, sizeof claim, "sniff: %s", rows[i].kind);
-		text_is(nn_sniff((const unsigned char *)rows[i].bytes, rows[i].n), rows[i].kind,
-			claim);
+		snprintf(claim, sizeof claim, "sniff: %s", rows[i].format);
+		text_is(nn_format_word(nn_sniff((const unsigned char *)rows[i].bytes, rows[i].n)),
+			rows[i].format, claim);
 	}
 }
 

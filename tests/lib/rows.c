@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "data/data.h"
+#include "data/rows.h"
 #include "files.h"
 
 struct how {
@@ -89,6 +89,17 @@ static void show_rows(struct nn_rows *rows, const struct nn_schema *schema, cons
 	nn_free(inputs[0]);
 }
 
+/* What is shown first: of a table its separator, else the format. */
+static const char *family(const struct nn_rows *rows)
+{
+	char separator = nn_rows_separator(rows);
+
+	return nn_rows_none(rows)  ? "empty"
+	       : separator == '\t' ? "tsv"
+	       : separator == ','  ? "csv"
+				   : nn_format_word(rows->format->id);
+}
+
 static const char *show(struct how how)
 {
 	bool last[2] = { true, true };
@@ -110,8 +121,7 @@ static const char *show(struct how how)
 	if (nn_rows_open(&rows, how.data, how.targets, schema, &options, NN_F32, &err) < 0) {
 		nn_text_addf(&shown, "%d: %s", err.code, err.text);
 	} else {
-		nn_text_addf(&shown, "%s%s%s", nn_rows_family(rows),
-			     nn_rows_header(rows) ? "+header" : "",
+		nn_text_addf(&shown, "%s%s%s", family(rows), nn_rows_header(rows) ? "+header" : "",
 			     nn_rows_total(rows) >= 0 ? "+total" : "");
 		show_rows(rows, schema, &how);
 		nn_rows_close(rows);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/table/csv.h"
 #include "data/table/walk.h"
+#include "file/sniff.h"
 
 #define MAX_RECORD ((size_t)16 << 20)
 #define MAX_COLUMNS ((size_t)1000000)
@@ -25,11 +26,11 @@ void nn_csv_fini(struct nn_csv *csv)
 static int start(struct nn_csv *csv, struct nn_error *err)
 {
 	const unsigned char *b;
-	const char *kind;
+	enum nn_format_id format;
 	size_t got;
 
 	/* the first line, or nine bytes of it, before the mark is looked for */
-	if (nn_input_sniff(csv->input, &kind, err) < 0 ||
+	if (nn_input_sniff(csv->input, &format, err) < 0 ||
 	    nn_input_some(csv->input, &b, &got, err) < 0)
 		return -1;
 	csv->started = true;

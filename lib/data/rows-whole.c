@@ -1,7 +1,7 @@
-/* Rows of named arrays: they lie in memory, as those of training do. */
+/* Rows of formats that are read whole, as for training, and given one after another. */
 #include "data/rows.h"
 
-static int open_tensors(struct nn_rows *r, bool targets, struct nn_error *err)
+static int open_whole(struct nn_rows *r, bool targets, struct nn_error *err)
 {
 	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
 				  .coding = r->coding,
@@ -53,6 +53,4 @@ static int64_t total(const struct nn_rows *r)
 	return (int64_t)nn_dataset_rows(r->whole);
 }
 
-const struct nn_reader nn_tensor_reader = {
-	nn_dataset_read_tensors, open_tensors, next_rows, ready, total, true
-};
+const struct nn_rows_ops nn_rows_whole = { open_whole, next_rows, ready, total };
