@@ -190,10 +190,10 @@ bench: all
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency late step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
-check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/corrupt tests/lib/table
+check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table
 tests_lib_data_SOURCES = tests/lib/data.c tests/lib/data-show.h
-CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/corrupt tests/lib/table tests/cli/data.bats
-VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows
+CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats
+VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run
 check_PROGRAMS += tests/lib/train

@@ -146,6 +146,16 @@ static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct
 	return off == 0 ? 0 : sqrt(off / fmax(squares, 1e-60));
 }
 
+/* The gradient of the first rows of a dataset. */
+static int first_rows(const struct nn_trial *t, const struct nn_dataset *dataset,
+		      struct nn_step *step, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_source source = nn_dataset_source(dataset);
+	struct nn_batch batch = nn_batch_of(&source, t->rows, t->options.batch);
+
+	return nn_step_gradient(step, &batch, result, err);
+}
+
 /* The gradient of the first rows with the weights as they are now, in both. */
 static int check_training(struct nn_trial *t, const struct nn_device *cpu, double *difference,
 			  struct nn_error *err)
@@ -171,8 +181,10 @@ static int check_training(struct nn_trial *t, const struct nn_device *cpu, doubl
 	    nn_graph_load(nn_step_graph(step), (const void *const *)params, err) < 0)
 		goto end;
 	*difference = INFINITY;
-	if (nn_step_gradient(t->step, t->rows, t->options.batch, 0, &found) &&
-	    nn_step_gradient(step, t->rows, t->options.batch, 0, &right) && !t->diverged) {
+	if (first_rows(t, t->dataset, t->step, &found, err) < 0 ||
+	    first_rows(t, dataset, step, &right, err) < 0)
+		goto end;
+	if (found.finite && right.finite && !t->diverged) {
 		double loss = fabs(found.loss - right.loss) / fmax(fabs(right.loss), 1e-30);
 
 		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->step),

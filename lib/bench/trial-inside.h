@@ -17,17 +17,18 @@ struct nn_trial {
 	/* samples */
 	size_t n_rows;
 	struct nn_dataset *dataset;
-	uint64_t *rows, *order; /* training: all numbers, and the order of the pass */
-	size_t at;              /* of the next call in it */
 
 	/* training */
 	struct nn_step *step;
+	struct nn_loader loader;
+	uint64_t *rows; /* [n_rows] their numbers */
 	bool diverged;
 
 	/* prediction */
 	struct nn_model *model;
 	struct nn_session *session;
 	void **values;    /* [n_inputs] rows of all calls */
+	size_t at;        /* of the next one */
 	void **in, **out; /* [n_inputs], [n_outputs] of a call */
 
 	/* copies: as much memory on the device as a call moves */

@@ -93,6 +93,9 @@ int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
 
 static int new_step(struct nn_trial *t, struct nn_error *err)
 {
+	struct nn_loader_options drawn = { .batch = t->options.batch,
+					   .seed = 1,
+					   .window = UINT64_MAX };
 	struct nn_step_options o;
 	size_t micro;
 
@@ -101,14 +104,16 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 	    nn_trial_dataset(t, t->n_rows, t->options.device->dtype, &t->dataset, err) < 0)
 		return -1;
 	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
-	t->order = nn_alloc(t->n_rows, sizeof *t->order, err);
-	if (!t->rows || !t->order)
+	if (!t->rows)
 		return -1;
 	for (size_t i = 0; i < t->n_rows; i++)
 		t->rows[i] = i;
 	o = nn_trial_step_options(t, micro);
 	o.target = &nn_dataset_schema(t->dataset)->targets[0];
-	if (nn_step_new(&t->step, &o, err) < 0)
+	drawn.source = nn_dataset_source(t->dataset);
+	drawn.rows = t->rows;
+	drawn.n = t->n_rows;
+	if (nn_loader_init(&t->loader, &drawn, err) < 0 || nn_step_new(&t->step, &o, err) < 0)
 		return -1;
 	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->subject->params, err);
 }
@@ -120,15 +125,13 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 static void train(struct nn_trial *t)
 {
 	struct nn_step_result result;
-	size_t batch = t->options.batch;
+	struct nn_batch batch;
 
-	if (t->at == 0)
-		nn_shuffle(1, t->calls, t->rows, t->order, t->n_rows, UINT64_MAX);
-	if (nn_step_gradient(t->step, t->order + t->at, batch, t->calls * batch, &result))
+	if (nn_loader_draw(&t->loader, t->calls, &batch, NULL) == 0 &&
+	    nn_step_gradient(t->step, &batch, &result, NULL) == 0 && result.finite)
 		nn_step_update(t->step, t->calls + 1, 1e-7, false, &result, NULL);
 	else
 		t->diverged = true;
-	t->at = t->at + 2 * batch <= t->n_rows ? t->at + batch : 0;
 }
 
 /* ---- prediction ---- */
@@ -272,7 +275,7 @@ void nn_trial_free(struct nn_trial *t)
 	nn_step_free(t->step);
 	nn_dataset_free(t->dataset);
 	nn_free(t->rows);
-	nn_free(t->order);
+	nn_loader_fini(&t->loader);
 	nn_pool_free(t->pool);
 	nn_free(t);
 }

@@ -3,13 +3,23 @@
  * more. Rows of the next batch are fetched on the way, by the threads that will most likely fill
  * them.
  */
+#include <pthread.h>
+
 #include "data/loader.h"
 
 #define PIECE_BYTES 16384
 /* bytes of a batch whose rows stay in the caches until it is filled */
 #define MOST_FETCHED ((size_t)1 << 20)
 
+/* What went wrong where: of several pieces in the first one, whoever comes first. */
+struct failure {
+	pthread_mutex_t lock;
+	size_t at; /* SIZE_MAX: nowhere */
+	struct nn_error error;
+};
+
 struct fill {
+	struct failure *failure;
 	const struct nn_batch *batch;
 	struct nn_place place;
 	size_t input, from, n, n_next;
@@ -22,6 +32,16 @@ static size_t part(const struct fill *f, size_t m, size_t at)
 	return m <= at ? 0 : m - at < f->piece ? m - at : f->piece;
 }
 
+static void fail(struct failure *f, size_t at, const struct nn_error *error)
+{
+	pthread_mutex_lock(&f->lock);
+	if (at < f->at) {
+		f->at = at;
+		f->error = *error;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
 static void fill_piece(void *arg, size_t i, int thread)
 {
 	const struct fill *f = arg;
@@ -29,9 +49,12 @@ static void fill_piece(void *arg, size_t i, int thread)
 	size_t at = i % f->pieces * f->piece, copy = i / f->pieces;
 	char *values = (char *)f->place.values + copy * f->place.step + at * f->place.row_bytes;
 
+	struct nn_error error;
+
 	(void)thread;
-	source->ops->fill_input(source->data, f->input, f->batch->rows + f->from + at,
-				part(f, f->n, at), f->place.channels_last, values);
+	if (source->ops->fill_input(source->data, f->input, f->batch->rows + f->from + at,
+				    part(f, f->n, at), f->place.channels_last, values, &error) < 0)
+		fail(f->failure, at, &error);
 	if (f->n_next > at)
 		source->ops->fetch(source->data, f->batch->next + f->from + at,
 				   part(f, f->n_next, at));
@@ -47,10 +70,12 @@ static size_t rows_to_fetch(const struct nn_batch *b, size_t from, size_t n,
 	return b->n_next - from < n ? b->n_next - from : n;
 }
 
-void nn_batch_input(const struct nn_batch *batch, size_t input, size_t from, size_t n,
-		    const struct nn_place *place, struct nn_pool *pool)
+int nn_batch_input(const struct nn_batch *batch, size_t input, size_t from, size_t n,
+		   const struct nn_place *place, struct nn_pool *pool, struct nn_error *err)
 {
-	struct fill f = { batch,
+	struct failure failure = { PTHREAD_MUTEX_INITIALIZER, SIZE_MAX, { 0 } };
+	struct fill f = { &failure,
+			  batch,
 			  *place,
 			  input,
 			  from,
@@ -64,4 +89,9 @@ void nn_batch_input(const struct nn_batch *batch, size_t input, size_t from, siz
 		f.piece = n;
 	f.pieces = (n + f.piece - 1) / f.piece;
 	nn_pool_run(pool, place->copies * f.pieces, fill_piece, &f);
+	if (failure.at == SIZE_MAX)
+		return 0;
+	if (err)
+		*err = failure.error;
+	return -1;
 }

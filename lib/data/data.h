@@ -166,7 +166,8 @@ size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target); 
 void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows,
 			    size_t n, void *values);
 
-/* Its rows as a source, for loaders (loader.h). */
+/* Its rows as a source, for loaders (loader.h); fills them as the calls above where they lie in
+ * memory. */
 struct nn_source nn_dataset_source(const struct nn_dataset *dataset);
 
 /*

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "file/npz.h"
 
 /* ---- inputs ---- */
 

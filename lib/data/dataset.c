@@ -153,16 +153,20 @@ void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const ui
 
 /* ---- a source of rows that lie in memory ---- */
 
-static void source_input(const void *data, size_t input, const uint64_t *rows, size_t n,
-			 bool channels_last, void *values)
+static int source_input(const void *data, size_t input, const uint64_t *rows, size_t n,
+			bool channels_last, void *values, struct nn_error *err)
 {
+	(void)err;
 	nn_dataset_fill_input(data, input, rows, n, channels_last, values);
+	return 0;
 }
 
-static void source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
-			  void *values)
+static int source_target(const void *data, size_t target, const uint64_t *rows, size_t n,
+			 void *values, struct nn_error *err)
 {
+	(void)err;
 	nn_dataset_fill_target(data, target, rows, n, values);
+	return 0;
 }
 
 static void source_fetch(const void *data, const uint64_t *rows, size_t n)
@@ -174,7 +178,7 @@ static const struct nn_source_ops memory = { source_input, source_target, source
 
 struct nn_source nn_dataset_source(const struct nn_dataset *ds)
 {
-	return (struct nn_source){ &memory, ds, ds->rows };
+	return ds->source.ops ? ds->source : (struct nn_source){ &memory, ds, ds->rows };
 }
 
 /* ---- while it is read ---- */

@@ -64,9 +64,11 @@ struct nn_dataset {
 	struct nn_column_plan plan,
 		target_plan;   /* of the table with the inputs, of the one with the targets */
 	struct nn_block table; /* real [rows][slots of the plan] */
-	char *target;          /* --target */
-	int header, missing;   /* enum nn_header, enum nn_missing */
-	bool *left_out;        /* [rows], NULL: none */
+	/* of rows that a format does not put into memory; ops NULL: all lie here */
+	struct nn_source source;
+	char *target;        /* --target */
+	int header, missing; /* enum nn_header, enum nn_missing */
+	bool *left_out;      /* [rows], NULL: none */
 	enum nn_normalize normalize;
 	double factor;
 	struct nn_data_file file[2];

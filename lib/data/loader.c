@@ -1,53 +1,70 @@
-/* Drawing batches from a source in an order. */
+/* Drawing batches from a source, in an order of its rows for each epoch. */
 #include "base/memory.h"
+#include "data/data.h"
 #include "data/loader.h"
 
-int nn_loader_init(struct nn_loader *l, const struct nn_source *source, size_t most,
+int nn_loader_init(struct nn_loader *l, const struct nn_loader_options *options,
 		   struct nn_error *err)
 {
-	*l = (struct nn_loader){ .source = *source };
-	if (source->ops->lengths && !(l->lengths = nn_alloc(most, sizeof *l->lengths, err)))
+	*l = (struct nn_loader){ .options = *options };
+	if (options->window && !(l->order = nn_alloc(options->n, sizeof *l->order, err)))
+		return -1;
+	if (options->source.ops->lengths &&
+	    !(l->lengths = nn_alloc(options->batch, sizeof *l->lengths, err)))
 		return -1;
 	return 0;
 }
 
 void nn_loader_fini(struct nn_loader *l)
 {
+	nn_free(l->order);
 	nn_free(l->lengths);
-	l->lengths = NULL;
+	*l = (struct nn_loader){ 0 };
 }
 
-void nn_loader_prefetch(struct nn_loader *l, bool ahead)
+uint64_t nn_loader_batches(const struct nn_loader *l)
 {
-	l->ahead = ahead;
+	return (l->options.n + l->options.batch - 1) / l->options.batch;
 }
 
-void nn_loader_begin(struct nn_loader *l, const uint64_t *order, size_t n, size_t size, size_t at)
+size_t nn_loader_rows(const struct nn_loader *l, uint64_t number)
 {
-	l->order = order;
-	l->n = n;
-	l->size = size;
-	l->at = at;
+	uint64_t left = l->options.n - number % nn_loader_batches(l) * l->options.batch;
+
+	return left < l->options.batch ? left : l->options.batch;
 }
 
-bool nn_loader_next(struct nn_loader *l, struct nn_batch *batch)
+uint64_t nn_loader_shuffle(struct nn_loader *l, uint64_t epoch, uint64_t most)
 {
-	size_t left = l->n - l->at, n = left < l->size ? left : l->size;
+	const struct nn_loader_options *o = &l->options;
+	uint64_t n = o->n < most ? o->n : most;
 
-	if (n == 0)
-		return false;
-	*batch = nn_batch_of(&l->source, l->order + l->at, n);
-	l->at += n;
-	left -= n;
-	if (l->lengths) {
-		l->source.ops->lengths(l->source.data, batch->rows, n, l->lengths);
-		batch->lengths = l->lengths;
-	}
-	if (l->ahead) {
+	if (l->order)
+		nn_shuffle(o->seed, epoch, o->rows, l->order, n, o->window);
+	l->epoch = n == o->n ? epoch + 1 : 0;
+	return n;
+}
+
+int nn_loader_draw(struct nn_loader *l, uint64_t number, struct nn_batch *batch,
+		   struct nn_error *err)
+{
+	const struct nn_loader_options *o = &l->options;
+	uint64_t epoch = number / nn_loader_batches(l),
+		 at = number % nn_loader_batches(l) * o->batch;
+	size_t n = nn_loader_rows(l, number);
+
+	if (l->epoch != epoch + 1)
+		nn_loader_shuffle(l, epoch, UINT64_MAX);
+	*batch = nn_batch_of(&o->source, (l->order ? l->order : o->rows) + at, n);
+	batch->sample = epoch * o->n + at;
+	if (o->prefetch && at + n < o->n) {
 		batch->next = batch->rows + n;
-		batch->n_next = left < n ? left : n;
+		batch->n_next = nn_loader_rows(l, number + 1);
 	}
-	return true;
+	if (!l->lengths)
+		return 0;
+	batch->lengths = l->lengths;
+	return o->source.ops->lengths(o->source.data, batch->rows, n, l->lengths, err);
 }
 
 struct nn_batch nn_batch_of(const struct nn_source *source, const uint64_t *rows, size_t n)
@@ -55,7 +72,8 @@ struct nn_batch nn_batch_of(const struct nn_source *source, const uint64_t *rows
 	return (struct nn_batch){ .source = *source, .rows = rows, .n = n };
 }
 
-void nn_batch_target(const struct nn_batch *b, size_t target, size_t from, size_t n, void *values)
+int nn_batch_target(const struct nn_batch *b, size_t target, size_t from, size_t n, void *values,
+		    struct nn_error *err)
 {
-	b->source.ops->fill_target(b->source.data, target, b->rows + from, n, values);
+	return b->source.ops->fill_target(b->source.data, target, b->rows + from, n, values, err);
 }

@@ -1,8 +1,11 @@
-/* Batches of a source: what stands between data and whoever runs a graph. */
+/*
+ * Batches of a source, epoch after epoch: what stands between data and whoever runs a graph. Rows
+ * are had by asking a loader for a batch, never by their numbers, so that stages may stand in
+ * between: rows read ahead, decoded, or shuffled in a window.
+ */
 #ifndef NN_DATA_LOADER_H
 #define NN_DATA_LOADER_H
 
-#include "base/error.h"
 #include "base/pool.h"
 #include "data/source.h"
 
@@ -11,31 +14,43 @@ struct nn_batch {
 	struct nn_source source;
 	const uint64_t *rows; /* [n] their numbers */
 	size_t n;
+	uint64_t sample;         /* rows drawn before it, in epochs before, too */
 	const uint32_t *lengths; /* [n] positions of each; NULL: rows are all of one length */
 	const uint64_t *next;    /* [n_next] rows of the batch after it, to be fetched meanwhile */
-	size_t n_next;           /* 0: nobody knows */
+	size_t n_next;           /* 0: not known, or not asked for */
+};
+
+struct nn_loader_options {
+	struct nn_source source;
+	const uint64_t *rows; /* [n] borrowed; each is drawn once in an epoch */
+	uint64_t n;
+	size_t batch;          /* rows of one; the last of an epoch has what is left */
+	uint64_t seed, window; /* of nn_shuffle; window 0: rows in their order, all epochs alike */
+	bool prefetch; /* the rows of the batch after it are fetched while a batch is filled */
 };
 
 /* Members are the loader's own. */
 struct nn_loader {
-	struct nn_source source;
-	const uint64_t *order;
-	size_t n, at, size; /* rows of the order; drawn so far; of a full batch */
-	bool ahead;
-	uint32_t *lengths; /* [most] */
+	struct nn_loader_options options;
+	uint64_t *order;   /* [n] of the epoch; NULL: that of the rows */
+	uint64_t epoch;    /* + 1, 0: none yet */
+	uint32_t *lengths; /* [batch] */
 };
 
-/* Batches of at most `most` rows. */
-int nn_loader_init(struct nn_loader *loader, const struct nn_source *source, size_t most,
+int nn_loader_init(struct nn_loader *loader, const struct nn_loader_options *options,
 		   struct nn_error *err);
-void nn_loader_fini(struct nn_loader *loader); /* of zeros allowed */
-/* From now on each batch names the rows that follow it, which are fetched while it is filled. */
-void nn_loader_prefetch(struct nn_loader *loader, bool ahead);
-/* Draw order[n] in batches of `size` rows, the last of what is left, from row `at` of it on. */
-void nn_loader_begin(struct nn_loader *loader, const uint64_t *order, size_t n, size_t size,
-		     size_t at);
-/* false: the order is at its end. */
-bool nn_loader_next(struct nn_loader *loader, struct nn_batch *batch);
+void nn_loader_fini(struct nn_loader *loader);              /* of zeros allowed */
+uint64_t nn_loader_batches(const struct nn_loader *loader); /* of an epoch */
+/* Rows of batch `number`, from 0 and in whatever epoch it lies. */
+size_t nn_loader_rows(const struct nn_loader *loader, uint64_t number);
+/* Draw that batch: any, but one after another costs least. */
+int nn_loader_draw(struct nn_loader *loader, uint64_t number, struct nn_batch *batch,
+		   struct nn_error *err);
+/*
+ * The order of an epoch, which is kept, or of its first rows, `most` of them. How many were
+ * ordered: for the time it takes.
+ */
+uint64_t nn_loader_shuffle(struct nn_loader *loader, uint64_t epoch, uint64_t most);
 
 /* Rows by number without a loader, of a source whose rows are all of one length. */
 struct nn_batch nn_batch_of(const struct nn_source *source, const uint64_t *rows, size_t n);
@@ -53,11 +68,11 @@ struct nn_place {
 };
 /*
  * Values of rows `from` to from + n - 1 of the batch, by all threads of the pool (NULL: the
- * caller's).
+ * caller's). The error is that of the first row that has one.
  */
-void nn_batch_input(const struct nn_batch *batch, size_t input, size_t from, size_t n,
-		    const struct nn_place *place, struct nn_pool *pool);
-void nn_batch_target(const struct nn_batch *batch, size_t target, size_t from, size_t n,
-		     void *values);
+int nn_batch_input(const struct nn_batch *batch, size_t input, size_t from, size_t n,
+		   const struct nn_place *place, struct nn_pool *pool, struct nn_error *err);
+int nn_batch_target(const struct nn_batch *batch, size_t target, size_t from, size_t n,
+		    void *values, struct nn_error *err);
 
 #endif

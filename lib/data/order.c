@@ -122,7 +122,15 @@ static size_t stratum(const struct nn_dataset *ds, size_t n_targets)
 	return t;
 }
 
-/* The rows that are not left out, by class and then by value. *n of them; NULL without memory. */
+static int class_of(const struct nn_dataset *ds, size_t target, uint64_t row, int32_t *class,
+		    struct nn_error *err)
+{
+	struct nn_source source = nn_dataset_source(ds);
+
+	return source.ops->fill_target(source.data, target, &row, 1, class, err);
+}
+
+/* The rows that are not left out, by class and then by value. *n of them; NULL on failure. */
 static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed,
 			       size_t *rows_in_order, struct nn_error *err)
 {
@@ -140,8 +148,10 @@ static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed,
 			continue;
 		nn_philox(split_seed, i, NN_STREAM_SPLIT, 0, x);
 		v[n] = (struct valued){ (uint64_t)x[1] << 32 | x[0], i, 0 };
-		if (target < n_targets)
-			nn_dataset_fill_target(ds, target, &v[n].row, 1, &v[n].class);
+		if (target < n_targets && class_of(ds, target, i, &v[n].class, err) < 0) {
+			nn_free(v);
+			return NULL;
+		}
 		n++;
 	}
 	qsort(v, n, sizeof *v, by_class_and_value);

@@ -9,20 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows are asked for by their numbers, in any order; threads may call at once. */
+#include "base/error.h"
+
+/*
+ * Rows are asked for by their numbers, in any order; threads may call at once. Whatever fails (-1)
+ * names the file and the row.
+ */
 struct nn_source_ops {
 	/*
 	 * Values of an input or of a target for rows[n], as nn_dataset_fill_input and _target give
 	 * them.
 	 */
-	void (*fill_input)(const void *data, size_t input, const uint64_t *rows, size_t n,
-			   bool channels_last, void *values);
-	void (*fill_target)(const void *data, size_t target, const uint64_t *rows, size_t n,
-			    void *values);
+	int (*fill_input)(const void *data, size_t input, const uint64_t *rows, size_t n,
+			  bool channels_last, void *values, struct nn_error *err);
+	int (*fill_target)(const void *data, size_t target, const uint64_t *rows, size_t n,
+			   void *values, struct nn_error *err);
 	/* rows[n] will be wanted soon; NULL: nothing to do */
 	void (*fetch)(const void *data, const uint64_t *rows, size_t n);
 	/* How many positions each of rows[n] has; NULL: rows are all of one length. */
-	void (*lengths)(const void *data, const uint64_t *rows, size_t n, uint32_t *lengths);
+	int (*lengths)(const void *data, const uint64_t *rows, size_t n, uint32_t *lengths,
+		       struct nn_error *err);
 };
 
 struct nn_source {

@@ -16,8 +16,8 @@ static const struct {
 	const char *word;
 	struct magic magics[MOST_MAGICS];
 } formats[] = {
-#define FORMAT(id, magics) [NN_FORMAT_##id] = { #id, { magics } },
-#define OTHER(id, magics) FORMAT(id, magics)
+#define FORMAT(id, ...) [NN_FORMAT_##id] = { #id, { __VA_ARGS__ } },
+#define OTHER(id, ...) FORMAT(id, __VA_ARGS__)
 #include "file/formats.def"
 };
 

@@ -19,7 +19,6 @@
 #define SERVER NN_ASYNC_SERVER
 
 struct nn_async {
-	struct nn_order order;
 	struct nn_async_line line;
 	/* of the server */
 	size_t n;                     /* computing ranks: 1 .. n */
@@ -74,7 +73,7 @@ static int work(struct nn_worker *w, int *stopped, struct nn_error *err)
 		struct nn_async_answer answer = { 0 };
 		struct nn_step_tables tables;
 		struct nn_step_result result;
-		struct nn_strategy_batch b;
+		struct nn_batch batch;
 		double sent, parameters_s;
 
 		if (await_task(w, &task, err) < 0)
@@ -87,9 +86,11 @@ static int work(struct nn_worker *w, int *stopped, struct nn_error *err)
 			return -1;
 		parameters_s = a->line.comm_s - sent;
 		nn_graph_refresh(nn_step_graph(w->step));
-		b = nn_strategy_batch_at(w->task, &a->order, task.batch);
-		nn_step_begin(w->step, b.rows, b.n, &tables);
-		answer.finite = nn_step_run(w->step, b.sample, &result);
+		if (nn_loader_draw(w->loader, task.batch, &batch, err) < 0 ||
+		    nn_step_begin(w->step, &batch, &tables, err) < 0 ||
+		    nn_step_run(w->step, &result, err) < 0)
+			return -1;
+		answer.finite = result.finite;
 		answer.nonfinite_line = result.nonfinite_line;
 		w->compute_s += result.compute_s;
 		w->input_s += result.input_s;
@@ -184,27 +185,30 @@ static int record(struct nn_worker *w, size_t which, const struct nn_staleness *
 }
 
 /* The gradient of a rank, applied. */
-static int land(struct nn_worker *w, size_t which, const struct nn_strategy_batch *b, bool norm,
+static int land(struct nn_worker *w, size_t which, const struct nn_strategy_update *u, bool norm,
 		struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_async *a = w->async;
 	struct nn_staleness f = a->flights[which];
 	const struct nn_async_answer *answer = &a->answers[which];
 	uint64_t staleness = w->counters->step - f.version;
-	struct nn_strategy_batch theirs = nn_strategy_batch_at(w->task, &a->order, f.batch);
+	struct nn_batch batch;
 	struct nn_step_tables tables;
 
 	a->flights[which] = (struct nn_staleness){ 0 };
-	nn_step_begin(w->step, theirs.rows, theirs.n, &tables);
+	if (nn_loader_draw(w->loader, f.batch, &batch, err) < 0 ||
+	    nn_step_begin(w->step, &batch, &tables, err) < 0)
+		return -1;
 	nn_step_scale(w->step, result);
 	result->nonfinite_line = answer->nonfinite_line;
+	result->finite = answer->finite;
 	if (!answer->finite)
 		return 0;
 	if (nn_async_exchange_gradient(w, &a->line, (int)which + 1, false, &tables, err) < 0)
 		return -1;
 	if (!nn_step_finish(w->step, result))
 		return 0;
-	if (nn_step_update(w->step, b->number, nn_async_rate(w, b->lr, staleness), norm, result,
+	if (nn_step_update(w->step, u->number, nn_async_rate(w, u->lr, staleness), norm, result,
 			   err) < 0)
 		return -1;
 	a->histogram[staleness < a->n_histogram ? staleness : a->n_histogram - 1]++;
@@ -212,20 +216,24 @@ static int land(struct nn_worker *w, size_t which, const struct nn_strategy_batc
 }
 
 /* One rank alone is server and worker in turn: nothing is ever stale. */
-static int alone(struct nn_worker *w, const struct nn_strategy_batch *b, bool norm,
+static int alone(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
 		 struct nn_step_result *result, struct nn_error *err)
 {
 	const struct nn_staleness f = { .batch = w->counters->step, .version = w->counters->step };
+	struct nn_batch batch;
 
-	if (!nn_step_gradient(w->step, b->rows, b->n, b->sample, result))
+	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
+	    nn_step_gradient(w->step, &batch, result, err) < 0)
+		return -1;
+	if (!result->finite)
 		return 0;
-	if (nn_step_update(w->step, b->number, b->lr, norm, result, err) < 0)
+	if (nn_step_update(w->step, u->number, u->lr, norm, result, err) < 0)
 		return -1;
 	w->async->histogram[0]++;
 	return record(w, 0, &f, err);
 }
 
-static int async_step(struct nn_worker *w, const struct nn_strategy_batch *b,
+static int async_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_async *a = w->async;
@@ -233,11 +241,11 @@ static int async_step(struct nn_worker *w, const struct nn_strategy_batch *b,
 	size_t which;
 
 	if (a->replay)
-		return nn_replay_step(w, a->replay, b, wish->norm, result, err);
+		return nn_replay_step(w, a->replay, u, wish->norm, result, err);
 	if (a->n == 0)
-		return alone(w, b, wish->norm, result, err);
+		return alone(w, u, wish->norm, result, err);
 	if (give_out(w, err) < 0 || choose(w, &which, &waited, err) < 0 ||
-	    land(w, which, b, wish->norm, result, err) < 0)
+	    land(w, which, u, wish->norm, result, err) < 0)
 		return -1;
 	result->wait_s = waited;
 	result->comm_s = a->line.comm_s - sent;
@@ -254,6 +262,7 @@ static void dismiss(struct nn_worker *w, int signal)
 		struct nn_staleness *f = &a->flights[i];
 		struct nn_message said = { 0, &task, sizeof task };
 		struct nn_step_tables tables;
+		struct nn_batch batch;
 		size_t came;
 
 		while (f->out && !f->there && !a->line.lost) {
@@ -263,11 +272,10 @@ static void dismiss(struct nn_worker *w, int signal)
 				take_answer(w, came);
 		}
 		if (f->out && !a->line.lost && a->answers[i].finite) {
-			struct nn_strategy_batch theirs =
-				nn_strategy_batch_at(w->task, &a->order, f->batch);
-
-			nn_step_begin(w->step, theirs.rows, theirs.n, &tables);
-			nn_async_exchange_gradient(w, &a->line, (int)i + 1, false, &tables, NULL);
+			a->line.lost |= nn_loader_draw(w->loader, f->batch, &batch, NULL) < 0 ||
+					nn_step_begin(w->step, &batch, &tables, NULL) < 0 ||
+					nn_async_exchange_gradient(w, &a->line, (int)i + 1, false,
+								   &tables, NULL) < 0;
 		}
 		if (!a->line.lost)
 			nn_async_exchange(w, &a->line, (int)i + 1, true, &said, 1, NULL);
@@ -328,8 +336,7 @@ static int open_server(struct nn_worker *w, struct nn_error *err)
 
 static int async_open(struct nn_worker *w, struct nn_error *err)
 {
-	if (!(w->async = nn_alloc(1, sizeof *w->async, err)) ||
-	    !(w->async->order.rows = nn_alloc(w->task->n_rows, sizeof *w->async->order.rows, err)))
+	if (!(w->async = nn_alloc(1, sizeof *w->async, err)))
 		return -1;
 	if (w->layout->terms.staleness == UINT64_MAX)
 		w->layout->terms.staleness =
@@ -348,7 +355,6 @@ static void async_close(struct nn_worker *w)
 	nn_shared_close(a->line.window);
 	nn_output_abort(a->record);
 	nn_replay_free(a->replay);
-	nn_free(a->order.rows);
 	nn_free(a->flights);
 	nn_free(a->answers);
 	nn_free(a->requests);

@@ -53,8 +53,8 @@ int nn_replay_open(struct nn_replay **replay, const char *path, struct nn_error 
 void nn_replay_free(struct nn_replay *replay); /* NULL allowed */
 /* An update of a recorded run, in one process, to the bytes it had there. */
 int nn_replay_step(struct nn_worker *worker, struct nn_replay *replay,
-		   const struct nn_strategy_batch *batch, bool norm, struct nn_step_result *result,
-		   struct nn_error *err);
+		   const struct nn_strategy_update *update, bool norm,
+		   struct nn_step_result *result, struct nn_error *err);
 
 /*
  * ---- async-line.c: what the server and a computing rank say to each other; the same calls on both

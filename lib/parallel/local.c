@@ -271,22 +271,26 @@ static int local_settle(struct nn_worker *w, struct nn_error *err)
 }
 
 /* This rank's share of the batch, alone. A small last batch may have no leaf for it. */
-static int own_step(struct nn_worker *w, const struct nn_strategy_batch *b, bool norm,
+static int own_step(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
 		    struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_step_tables tables;
 	struct nn_local *l = w->local;
+	struct nn_batch batch;
 	bool finite;
 	int status = 0;
 
 	nn_step_set_local(w->step, true);
-	nn_step_begin(w->step, b->rows, b->n, &tables);
-	finite = nn_step_run(w->step, b->sample, result);
+	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
+	    nn_step_begin(w->step, &batch, &tables, err) < 0 ||
+	    nn_step_run(w->step, result, err) < 0)
+		return -1;
+	finite = result->finite;
 	if (result->weight > 0) {
 		finite = finite && nn_step_finish(w->step, result);
 		if (finite) {
 			nn_step_join(w->step);
-			status = nn_step_update(w->step, b->number, b->lr, norm, result, err);
+			status = nn_step_update(w->step, u->number, u->lr, norm, result, err);
 		}
 		l->said.diverged |= !finite;
 	}
@@ -297,22 +301,22 @@ static int own_step(struct nn_worker *w, const struct nn_strategy_batch *b, bool
 	return status;
 }
 
-static int local_step(struct nn_worker *w, const struct nn_strategy_batch *b,
+static int local_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_local *l = w->local;
 	struct nn_control own = *wish;
 	double start, *now = l->said.now;
 
-	if (w->layout->comm->size == 1 || b->number <= w->layout->terms.from)
-		return nn_strategy_sync.step(w, b, wish, result, err);
+	if (w->layout->comm->size == 1 || u->number <= w->layout->terms.from)
+		return nn_strategy_sync.step(w, u, wish, result, err);
 	if (l->since++ == 0) {
 		if (settle_sync(w, err) < 0)
 			return -1;
 		memset(&l->said, 0, sizeof l->said);
 		l->base = *w->counters;
 	}
-	if (own_step(w, b, own.norm, result, err) < 0)
+	if (own_step(w, u, own.norm, result, err) < 0)
 		return -1;
 	l->said.weight += result->weight;
 	nn_control_merge(&l->said.wish, &own);

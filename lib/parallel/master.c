@@ -18,10 +18,10 @@ static int master_open(struct nn_worker *w, struct nn_error *err)
 	return nn_strategy_sync.open(w, err);
 }
 
-static int master_step(struct nn_worker *w, const struct nn_strategy_batch *b,
+static int master_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		       struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
 {
-	return nn_strategy_sync.step(w, b, wish, result, err);
+	return nn_strategy_sync.step(w, u, wish, result, err);
 }
 
 static int master_settle(struct nn_worker *w, struct nn_error *err)

@@ -79,8 +79,8 @@ static int finish_all(struct nn_pipe *p, struct nn_error *err)
  * Where the loss of a micro-batch is not finite the others go on all the same: every stage has its
  * list, and nothing is updated.
  */
-static int work(struct nn_worker *w, struct nn_pipeline_work item, uint64_t sample,
-		struct nn_step_result *result, struct nn_error *err)
+static int work(struct nn_worker *w, struct nn_pipeline_work item, struct nn_step_result *result,
+		struct nn_error *err)
 {
 	struct nn_pipe *p = w->layout->pipe;
 	size_t rows = nn_step_span_rows(w->step, item.micro);
@@ -89,14 +89,15 @@ static int work(struct nn_worker *w, struct nn_pipeline_work item, uint64_t samp
 	if (await(w, item, rows, result, err) < 0)
 		return -1;
 	if (item.backward)
-		nn_step_backward(w->step, item.micro, sample, result);
-	else if (!nn_step_forward(w->step, item.micro, sample, result) && p->bad == SIZE_MAX)
+		nn_step_backward(w->step, item.micro, result);
+	else if (nn_step_forward(w->step, item.micro, result, err) < 0)
+		return -1;
+	else if (!result->finite && p->bad == SIZE_MAX)
 		p->bad = item.micro;
 	return pass_on(w, item, rows, err);
 }
 
-int nn_pipe_run(struct nn_worker *w, uint64_t sample, struct nn_step_result *result,
-		struct nn_error *err)
+int nn_pipe_run(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_pipe *p = w->layout->pipe;
 	size_t n = nn_step_spans(w->step);
@@ -107,7 +108,7 @@ int nn_pipe_run(struct nn_worker *w, uint64_t sample, struct nn_step_result *res
 	p->bad = SIZE_MAX;
 	start = nn_now_s();
 	for (size_t i = 0; i < 2 * n; i++)
-		if (work(w, p->work[i], sample, result, err) < 0)
+		if (work(w, p->work[i], result, err) < 0)
 			return -1;
 	p->idle_s += result->wait_s;
 	p->total_s += nn_now_s() - start;
@@ -141,8 +142,7 @@ int nn_pipe_result(struct nn_worker *w, struct nn_step_result *r, struct nn_erro
 }
 
 /* The micro-batch goes through once more, forward alone, and each stage looks at what it made. */
-int nn_pipe_find_nonfinite(struct nn_worker *w, uint64_t sample, struct nn_step_result *result,
-			   struct nn_error *err)
+int nn_pipe_find_nonfinite(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_pipe *p = w->layout->pipe;
 	uint64_t bad = p->bad;
@@ -151,8 +151,7 @@ int nn_pipe_find_nonfinite(struct nn_worker *w, uint64_t sample, struct nn_step_
 	if (nn_comm_broadcast(p->line, p->stages - 1, &bad, sizeof bad, err) < 0)
 		return -1;
 	if (bad != SIZE_MAX) {
-		if (work(w, (struct nn_pipeline_work){ false, (size_t)bad }, sample, result, err) <
-		    0)
+		if (work(w, (struct nn_pipeline_work){ false, (size_t)bad }, result, err) < 0)
 			return -1;
 		mine = nn_graph_first_nonfinite(nn_step_graph(w->step),
 						nn_step_span_rows(w->step, (size_t)bad));
@@ -161,6 +160,7 @@ int nn_pipe_find_nonfinite(struct nn_worker *w, uint64_t sample, struct nn_step_
 	}
 	if (nn_comm_all_gather(w->layout->comm, &mine, all, sizeof mine, err) < 0)
 		return -1;
+	result->finite = false;
 	result->nonfinite_line = -1;
 	for (int r = 0; r < w->layout->comm->size && result->nonfinite_line < 0; r++)
 		result->nonfinite_line = all[r];

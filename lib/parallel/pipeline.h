@@ -72,12 +72,11 @@ int nn_pipe_attach(struct nn_worker *worker, struct nn_error *err);
  * Forward and backward of a batch that nn_step_begin has begun, as nn_step_run. result->finite:
  * what this stage knows.
  */
-int nn_pipe_run(struct nn_worker *worker, uint64_t sample, struct nn_step_result *result,
-		struct nn_error *err);
+int nn_pipe_run(struct nn_worker *worker, struct nn_step_result *result, struct nn_error *err);
 /* After nn_step_finish: what the last stage found, to all. */
 int nn_pipe_result(struct nn_worker *worker, struct nn_step_result *result, struct nn_error *err);
 /* Some loss was not finite: result->nonfinite_line, the same on all ranks. */
-int nn_pipe_find_nonfinite(struct nn_worker *worker, uint64_t sample, struct nn_step_result *result,
+int nn_pipe_find_nonfinite(struct nn_worker *worker, struct nn_step_result *result,
 			   struct nn_error *err);
 /* A hook of the optimizer: squares of all stages. */
 int nn_pipe_squares(void *worker, double *squares, struct nn_error *err);

@@ -27,7 +27,6 @@ struct nn_replay {
 	struct version *versions;
 	size_t n_versions;
 	char *present; /* the parameters, while an older version is in their place */
-	struct nn_order order;
 };
 
 /* ---- the file ---- */
@@ -114,7 +113,6 @@ void nn_replay_free(struct nn_replay *r)
 	for (size_t i = 0; i < r->n_versions; i++)
 		nn_free(r->versions[i].weights);
 	nn_free(r->versions);
-	nn_free(r->order.rows);
 	nn_free(r->present);
 	nn_free(r->rows);
 	nn_free(r->last);
@@ -169,45 +167,46 @@ static int begin(struct nn_worker *w, struct nn_replay *r, struct nn_error *err)
 		return 0;
 	r->present = nn_alloc(nn_graph_trained(nn_step_graph(w->step)),
 			      nn_dtype_size(w->task->device->dtype), err);
-	if (!r->present || !(r->order.rows = nn_alloc(w->task->n_rows, sizeof *r->order.rows, err)))
+	if (!r->present)
 		return -1;
 	return keep(w, r, 0, err);
 }
 
-int nn_replay_step(struct nn_worker *w, struct nn_replay *r, const struct nn_strategy_batch *b,
+int nn_replay_step(struct nn_worker *w, struct nn_replay *r, const struct nn_strategy_update *u,
 		   bool norm, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(w->step);
 	size_t bytes = nn_graph_trained(graph) * nn_dtype_size(w->task->device->dtype);
 	const struct nn_replay_row *row;
-	struct nn_strategy_batch theirs;
+	struct nn_batch batch;
 	struct nn_step_tables tables;
-	bool old, finite;
+	bool old;
 
-	if (b->number > r->n_rows)
+	if (u->number > r->n_rows)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: ends after %" PRIu64 " steps; --steps=%" PRIu64
 			       " trains as far as it goes",
 			       r->path, r->n_rows, r->n_rows);
 	if (begin(w, r, err) < 0)
 		return -1;
-	row = &r->rows[b->number - 1];
-	old = row->version < b->number - 1;
-	theirs = nn_strategy_batch_at(w->task, &r->order, row->batch);
+	row = &r->rows[u->number - 1];
+	old = row->version < u->number - 1;
 	if (old) {
 		memcpy(r->present, nn_graph_weights(graph), bytes);
 		memcpy(nn_graph_weights(graph), find(r, row->version), bytes);
 		nn_graph_refresh(graph);
 	}
-	nn_step_begin(w->step, theirs.rows, theirs.n, &tables);
-	finite = nn_step_run(w->step, theirs.sample, result);
+	if (nn_loader_draw(w->loader, row->batch, &batch, err) < 0 ||
+	    nn_step_begin(w->step, &batch, &tables, err) < 0 ||
+	    nn_step_run(w->step, result, err) < 0)
+		return -1;
 	if (old)
 		memcpy(nn_graph_weights(graph), r->present, bytes);
-	if (!finite || !nn_step_finish(w->step, result))
+	if (!result->finite || !nn_step_finish(w->step, result))
 		return 0;
-	if (nn_step_update(w->step, b->number,
-			   nn_async_rate(w, b->lr, b->number - 1 - row->version), norm, result,
+	if (nn_step_update(w->step, u->number,
+			   nn_async_rate(w, u->lr, u->number - 1 - row->version), norm, result,
 			   err) < 0)
 		return -1;
-	return keep(w, r, b->number, err);
+	return keep(w, r, u->number, err);
 }

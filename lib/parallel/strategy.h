@@ -19,12 +19,9 @@ struct nn_control {
 	bool norm; /* this step is logged: its gradient norm is wanted */
 };
 
-/* A global batch, the same on all ranks. */
-struct nn_strategy_batch {
-	const uint64_t *rows; /* [n] */
-	size_t n;
-	uint64_t sample; /* samples drawn in training before it */
-	uint64_t number; /* of the update, from 1 */
+/* The update to be made, the same on all ranks; its batch is number - 1 of the worker's loader. */
+struct nn_strategy_update {
+	uint64_t number; /* from 1 */
 	double lr;
 };
 
@@ -70,11 +67,11 @@ struct nn_strategy {
 	int (*run)(struct nn_worker *worker, const struct nn_strategy_loop *loop, int *stopped,
 		   struct nn_error *err);
 	/*
-	 * Gradient and update of a batch. result is the same on all ranks but for the times; with
-	 * result->finite false nothing was updated. wish: in what this rank wishes, out what is
-	 * agreed.
+	 * A batch is drawn from the worker's loader; its gradient and the update. result is the
+	 * same on all ranks but for the times; with result->finite false nothing was updated. wish:
+	 * in what this rank wishes, out what is agreed.
 	 */
-	int (*step)(struct nn_worker *worker, const struct nn_strategy_batch *batch,
+	int (*step)(struct nn_worker *worker, const struct nn_strategy_update *update,
 		    struct nn_control *wish, struct nn_step_result *result, struct nn_error *err);
 	/*
 	 * Parameters, buffers and slots will be read (evaluation, state, model): make them whole
@@ -94,13 +91,6 @@ extern const struct nn_strategy *const nn_strategies[];
  */
 const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms,
 					    struct nn_error *err);
-/*
- * The rows of batch `batch`, from 0 and whatever epoch it lies in, for update batch + 1; they point
- * into order. The rate is not set.
- */
-struct nn_strategy_batch nn_strategy_batch_at(const struct nn_task *task, struct nn_order *order,
-					      uint64_t batch);
-
 /*
  * Before parameters, buffers and slots are read: whatever ranks keep of them comes together.
  * Collective.

@@ -33,8 +33,8 @@ struct nn_sync_group {
 	size_t elements, size; /* of the flat block; bytes of one */
 	size_t own, others;    /* sums of this rank and of other ranks in a batch, at most */
 	/*
-	 * After open, NULL on the CPU: the queue of the step's graph; one whose pinned memory outlives
-	 * the step.
+	 * After open, NULL on the CPU: the queue of the step's graph; one whose pinned memory
+	 * outlives the step.
 	 */
 	struct nn_queue *queue, *pins;
 	struct nn_shard mine;
@@ -68,7 +68,7 @@ struct nn_sync_transport {
 	int (*meet)(struct nn_worker *worker, const struct nn_step_tables *tables,
 		    struct nn_step_result *result, struct nn_error *err);
 	int (*drop)(struct nn_sync_group *team, struct nn_error *err);
-	int (*update)(struct nn_worker *worker, const struct nn_strategy_batch *batch, bool norm,
+	int (*update)(struct nn_worker *worker, const struct nn_strategy_update *update, bool norm,
 		      struct nn_step_result *result, struct nn_error *err);
 	int (*arrive)(struct nn_worker *worker, double *seconds, struct nn_error *err);
 	int (*settle)(struct nn_worker *worker, struct nn_error *err);

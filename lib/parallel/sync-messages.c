@@ -326,7 +326,7 @@ static int expect_weights(struct nn_worker *w, struct nn_error *err)
  * Parameters are expected as soon as nothing here reads the old ones of other shards, which norms
  * and directions may: what comes earlier Open MPI has to keep.
  */
-static int far_update(struct nn_worker *w, const struct nn_strategy_batch *b, bool norm,
+static int far_update(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
 		      struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_buckets *buckets = w->team->far->buckets;
@@ -335,7 +335,7 @@ static int far_update(struct nn_worker *w, const struct nn_strategy_batch *b, bo
 		     nn_step_parts(w->step)->part_rows > 0;
 	double start = nn_now_s(), sent = result->comm_s;
 
-	nn_optimizer_begin(o, b->number, b->lr);
+	nn_optimizer_begin(o, u->number, u->lr);
 	if (!whole && expect_weights(w, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nn_buckets_n(buckets); i++)

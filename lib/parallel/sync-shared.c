@@ -266,7 +266,7 @@ static void copy_weights(struct nn_worker *w, struct nn_step_result *result)
 	result->comm_s += nn_now_s() - middle;
 }
 
-static int near_update(struct nn_worker *w, const struct nn_strategy_batch *b, bool norm,
+static int near_update(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
 		       struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
@@ -277,7 +277,7 @@ static int near_update(struct nn_worker *w, const struct nn_strategy_batch *b, b
 	double start = nn_now_s(), waited = result->wait_s, sent = result->comm_s;
 
 	count_bytes(team, 1 + whole + directs);
-	nn_optimizer_begin(o, b->number, b->lr);
+	nn_optimizer_begin(o, u->number, u->lr);
 	sweep(w, whole, result);
 	if (whole)
 		wait_for_all(team, result);

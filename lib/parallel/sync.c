@@ -153,16 +153,15 @@ static int count_exchanges(struct nn_worker *w, struct nn_step_result *result, s
 	return status;
 }
 
-static int run(struct nn_worker *w, uint64_t sample, struct nn_step_result *result,
-	       struct nn_error *err)
+static int run(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
 {
 	double waited = result->wait_s;
 	int status = 0;
 
 	if (w->layout->pipe)
-		status = nn_pipe_run(w, sample, result, err);
+		status = nn_pipe_run(w, result, err);
 	else
-		result->finite = nn_step_run(w->step, sample, result);
+		status = nn_step_run(w->step, result, err);
 	result->wait_s += waited;
 	if (w->team) {
 		result->comm_s += w->team->coming_s;
@@ -172,7 +171,7 @@ static int run(struct nn_worker *w, uint64_t sample, struct nn_step_result *resu
 	return status == 0 && w->layout->tensor ? count_exchanges(w, result, err) : status;
 }
 
-static int update(struct nn_worker *w, const struct nn_strategy_batch *b,
+static int update(struct nn_worker *w, const struct nn_strategy_update *u,
 		  const struct nn_step_tables *tables, bool norm, struct nn_step_result *result,
 		  struct nn_error *err)
 {
@@ -182,8 +181,8 @@ static int update(struct nn_worker *w, const struct nn_strategy_batch *b,
 	if (team && nn_tables_share(nn_step_graph(w->step), team->comm, tables->cut->n_leaves,
 				    w->task->device->dtype, err) < 0)
 		return -1;
-	status = team ? team->way->update(w, b, norm, result, err)
-		      : nn_step_update(w->step, b->number, b->lr, norm, result, err);
+	status = team ? team->way->update(w, u, norm, result, err)
+		      : nn_step_update(w->step, u->number, u->lr, norm, result, err);
 	return status == 0 && w->layout->tensor ? count_exchanges(w, result, err) : status;
 }
 
@@ -192,39 +191,47 @@ static int drop(struct nn_sync_group *team, struct nn_error *err)
 	return team && team->way->drop ? team->way->drop(team, err) : 0;
 }
 
-static int ranks_step(struct nn_worker *w, const struct nn_strategy_batch *b,
+static int ranks_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
 	struct nn_step_tables tables;
+	struct nn_batch batch;
 
 	*result = (struct nn_step_result){ 0 };
-	nn_step_begin(w->step, b->rows, b->n, &tables);
+	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
+	    nn_step_begin(w->step, &batch, &tables, err) < 0)
+		return -1;
 	if (team)
 		list_sums(team, tables.cut);
 	if (team && team->way->weights(w, &tables, result, err) < 0)
 		return -1;
-	if (run(w, b->sample, result, err) < 0 || meet(w, &tables, wish, result, err) < 0)
+	if (run(w, result, err) < 0 || meet(w, &tables, wish, result, err) < 0)
 		return -1;
 	if (!result->finite)
 		return drop(team, err) < 0 ? -1
-		       : w->layout->pipe   ? nn_pipe_find_nonfinite(w, b->sample, result, err)
+		       : w->layout->pipe   ? nn_pipe_find_nonfinite(w, result, err)
 					   : 0;
 	nn_step_finish(w->step, result);
 	if (w->layout->pipe && nn_pipe_result(w, result, err) < 0)
 		return -1;
 	if (!result->finite)
 		return drop(team, err);
-	return update(w, b, &tables, wish->norm, result, err);
+	return update(w, u, &tables, wish->norm, result, err);
 }
 
-static int sync_step(struct nn_worker *w, const struct nn_strategy_batch *b,
+static int sync_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		     struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
 {
+	struct nn_batch batch;
+
 	if (w->layout->comm->size > 1)
-		return ranks_step(w, b, wish, result, err);
-	if (nn_step_gradient(w->step, b->rows, b->n, b->sample, result))
-		return nn_step_update(w->step, b->number, b->lr, wish->norm, result, err);
+		return ranks_step(w, u, wish, result, err);
+	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
+	    nn_step_gradient(w->step, &batch, result, err) < 0)
+		return -1;
+	if (result->finite)
+		return nn_step_update(w->step, u->number, u->lr, wish->norm, result, err);
 	return nn_queue_wait(nn_graph_queue(nn_step_graph(w->step)), err);
 }
 

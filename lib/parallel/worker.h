@@ -16,6 +16,8 @@ struct nn_worker {
 	const struct nn_task *task;
 	struct nn_layout *layout;
 	struct nn_step *step;
+	struct nn_loader
+		*loader; /* what strategies draw global batches from, the same on all ranks */
 	struct nn_counters *counters;
 	/*
 	 * canonical: the door to files and to the evaluator; where ranks have parts of the network

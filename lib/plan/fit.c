@@ -121,7 +121,8 @@ static size_t data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
 		bytes += (double)nn_dataset_bytes(plan->task->held_out, dtype) /
 			 (double)nn_dataset_rows(plan->task->held_out) *
 			 (double)plan->task->n_valid;
-	return (size_t)bytes + 8 * (size_t)(2 * plan->task->n_rows + plan->task->n_valid);
+	return (size_t)bytes + 8 * (size_t)((plan->task->window ? 2 : 1) * plan->task->n_rows +
+					    plan->task->n_valid);
 }
 
 /*

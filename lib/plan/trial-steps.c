@@ -32,10 +32,29 @@ struct trial {
 	struct nn_step *step;
 	const uint64_t *rows; /* [n_rows] of the samples */
 	uint64_t n_rows;
-	uint64_t *batch; /* [n], room for numbers of samples */
-	size_t n, spans; /* spans: that stand for a step; 0: all of it */
-	uint64_t steps;  /* of the training */
+	struct nn_loader loader; /* of the rows in `batch` */
+	uint64_t *batch;         /* [n], room for numbers of samples */
+	size_t n, spans;         /* spans: that stand for a step; 0: all of it */
+	uint64_t steps;          /* of the training */
 };
+
+/* Room for rows of a dataset. */
+static int trial_init(struct trial *t, const struct nn_dataset *dataset, struct nn_error *err)
+{
+	struct nn_loader_options drawn = { .source = nn_dataset_source(dataset),
+					   .n = t->n,
+					   .batch = t->n };
+
+	if (!(drawn.rows = t->batch = nn_alloc(t->n, sizeof *t->batch, err)))
+		return -1;
+	return nn_loader_init(&t->loader, &drawn, err);
+}
+
+static void trial_fini(struct trial *t)
+{
+	nn_loader_fini(&t->loader);
+	nn_free(t->batch);
+}
 
 /* Rows from all over the data, as a shuffled epoch has them. */
 static void draw(const struct trial *t, uint64_t *state)
@@ -45,23 +64,29 @@ static void draw(const struct trial *t, uint64_t *state)
 }
 
 /* How much of a step was done: 1, or the share of its samples. */
-static double gradient(const struct trial *t, struct nn_step_result *result)
+static int gradient(struct trial *t, struct nn_step_result *result, double *share,
+		    struct nn_error *err)
 {
 	struct nn_step_tables tables;
+	struct nn_batch batch;
 	size_t rows = 0;
 
-	if (t->spans == 0) {
-		nn_step_gradient(t->step, t->batch, t->n, 0, result);
-		return 1;
-	}
-	nn_step_begin(t->step, t->batch, t->n, &tables);
+	*share = 1;
+	if (nn_loader_draw(&t->loader, 0, &batch, err) < 0)
+		return -1;
+	if (t->spans == 0)
+		return nn_step_gradient(t->step, &batch, result, err);
+	if (nn_step_begin(t->step, &batch, &tables, err) < 0)
+		return -1;
 	nn_step_scale(t->step, result);
 	for (size_t i = 0; i < t->spans && i < nn_step_spans(t->step); i++) {
-		nn_step_forward(t->step, i, 0, result);
-		nn_step_backward(t->step, i, 0, result);
+		if (nn_step_forward(t->step, i, result, err) < 0)
+			return -1;
+		nn_step_backward(t->step, i, result);
 		rows += nn_step_span_rows(t->step, i);
 	}
-	return (double)rows / (double)t->n;
+	*share = (double)rows / (double)t->n;
+	return 0;
 }
 
 struct timed {
@@ -93,7 +118,7 @@ static struct nn_trial_step_times mean(struct timed *steps, size_t n)
 	return found;
 }
 
-static struct nn_trial_step_times time_steps(const struct trial *t)
+static int time_steps(struct trial *t, struct nn_trial_step_times *found, struct nn_error *err)
 {
 	struct timed steps[MOST_STEPS];
 	struct nn_step_result result;
@@ -107,7 +132,8 @@ static struct nn_trial_step_times time_steps(const struct trial *t)
 
 		draw(t, &state);
 		start = nn_now_s();
-		share = gradient(t, &result);
+		if (gradient(t, &result, &share, err) < 0)
+			return -1;
 		middle = nn_now_s();
 		nn_step_update(t->step, 1, 0, false, &result, NULL);
 		end = nn_now_s();
@@ -122,7 +148,8 @@ static struct nn_trial_step_times time_steps(const struct trial *t)
 		if (n >= least && end - begin > fmin(ENOUGH_S, enough))
 			break;
 	}
-	return mean(steps, n);
+	*found = mean(steps, n);
+	return 0;
 }
 
 /* The loop around steps of `batch` samples, where the order of so many rows took so long. */
@@ -138,11 +165,9 @@ static double loop_seconds(double order_s, uint64_t rows, uint64_t batch)
 /* The order of the first epoch, which stays: a resumed training has another. */
 static double draw_order(const struct nn_task *t, const struct nn_training_step *own)
 {
-	uint64_t n = own->resumes && t->n_rows > MOST_ROWS ? MOST_ROWS : t->n_rows;
 	double start = nn_now_s();
+	uint64_t n = nn_loader_shuffle(own->loader, 0, own->resumes ? MOST_ROWS : UINT64_MAX);
 
-	nn_shuffle(t->seed, 0, t->rows, own->order->rows, n, t->window);
-	own->order->epoch = n == t->n_rows;
 	return loop_seconds(nn_now_s() - start, n, t->recipe->batch);
 }
 
@@ -163,12 +188,15 @@ int nn_trial_steps(const struct nn_plan *plan, const struct nn_training_step *ow
 			       .steps = t->planned };
 	double tried = nn_trial_step_flops(plan) / (flops * (double)trial.n);
 
-	if (!(trial.batch = nn_alloc(trial.n, sizeof *trial.batch, err)))
-		return -1;
+	int status = trial_init(&trial, t->dataset, err);
+
 	if (tried < 1)
 		trial.spans = (size_t)ceil(tried * (double)nn_step_most_spans(own->step));
-	*found = time_steps(&trial);
-	nn_free(trial.batch);
+	if (status == 0)
+		status = time_steps(&trial, found, err);
+	trial_fini(&trial);
+	if (status < 0)
+		return -1;
 	nn_optimizer_reset(nn_step_optimizer(own->step));
 	found->loop_s = draw_order(t, own);
 	return 0;
@@ -217,30 +245,28 @@ static int time_rows(const struct nn_plan *plan, const struct nn_task *t, size_t
 	       all = nn_dataset_rows(t->dataset);
 	struct nn_step_options options = nn_layout_step(&alone, t, micro);
 	struct trial trial = { .n = rows, .steps = plan->task->planned };
-	double start;
+	double start, loop_s;
 	uint64_t *list;
 	int status = -1;
 
 	all = all < MOST_ROWS ? all : MOST_ROWS;
 	all = all < rows ? rows : all;
-	list = nn_alloc(all + rows, sizeof *list, err);
+	list = nn_alloc(all, sizeof *list, err);
 	for (size_t i = 0; list && i < all; i++)
 		list[i] = i;
-	if (list && nn_step_new(&trial.step, &options, err) == 0) {
-		double loop_s;
-
+	if (list && trial_init(&trial, t->dataset, err) == 0 &&
+	    nn_step_new(&trial.step, &options, err) == 0) {
 		start = nn_now_s();
 		nn_shuffle(t->seed, 0, list, list, all, t->window);
 		loop_s = loop_seconds(nn_now_s() - start, all, plan->task->recipe->batch);
 		trial.rows = list;
 		trial.n_rows = all;
-		trial.batch = list + all;
-		*found = time_steps(&trial);
+		status = time_steps(&trial, found, err);
 		found->gradient_s *= (double)plan->task->recipe->batch / (double)rows;
 		found->loop_s = loop_s;
 		nn_step_free(trial.step);
-		status = 0;
 	}
+	trial_fini(&trial);
 	nn_free(list);
 	return status;
 }

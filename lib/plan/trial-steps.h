@@ -16,7 +16,7 @@ struct nn_trial_step_times {
 /* The step that a training will use, and what it draws from. */
 struct nn_training_step {
 	struct nn_step *step;
-	struct nn_order *order;
+	struct nn_loader *loader;
 	bool resumes; /* it will continue somewhere in an epoch */
 };
 

@@ -43,6 +43,29 @@ static size_t n_blocks(const struct nn_evaluator *e)
 	return (e->options.n_rows + NN_METRICS_BLOCK - 1) / NN_METRICS_BLOCK;
 }
 
+/* Blocks of rows go to ranks as leaves do. */
+static struct nn_cut_run share_of(const struct nn_evaluator *e, int rank)
+{
+	return nn_cut_share(n_blocks(e), rank, e->options.comm->size);
+}
+
+/* Its rows, or this rank's share of them. */
+static int loader_new(struct nn_evaluator *e, struct nn_error *err)
+{
+	const struct nn_evaluator_options *o = &e->options;
+	struct nn_cut_run mine =
+		o->comm ? share_of(e, o->comm->rank) : (struct nn_cut_run){ 0, n_blocks(e) };
+	size_t from = mine.from * NN_METRICS_BLOCK, end = mine.to * NN_METRICS_BLOCK;
+	const struct nn_loader_options drawn = {
+		.source = nn_dataset_source(o->dataset),
+		.rows = o->rows + from,
+		.n = (end < o->n_rows ? end : o->n_rows) - from,
+		.batch = e->max_rows,
+	};
+
+	return nn_loader_init(&e->loader, &drawn, err);
+}
+
 static int blocks_new(struct nn_evaluator *e, struct nn_error *err)
 {
 	e->blocks = nn_alloc((size_t)e->n_outputs, sizeof *e->blocks, err);
@@ -56,7 +79,6 @@ int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_
 		     struct nn_error *err)
 {
 	struct nn_evaluator *e = nn_alloc(1, sizeof *e, err);
-	struct nn_source source = nn_dataset_source(options->dataset);
 	struct nn_session_setup setup = { .program = options->program,
 					  .device = options->device,
 					  .pool = options->pool };
@@ -73,8 +95,7 @@ int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_
 		goto fail;
 	setup.max_rows = e->max_rows;
 	e->host = nn_device_host(options->device);
-	if (nn_loader_init(&e->loader, &source, e->max_rows, err) < 0 ||
-	    nn_session_new(&e->session, &setup, err) < 0)
+	if (loader_new(e, err) < 0 || nn_session_new(&e->session, &setup, err) < 0)
 		goto fail;
 	for (int i = 0; i < e->n_outputs; i++)
 		if (output_new(e, i, err) < 0)
@@ -119,36 +140,31 @@ static int run_rows(struct nn_evaluator *e, const struct nn_batch *batch, struct
 		place.values = nn_session_place(e->session, i, 0, &place.channels_last);
 		place.row_bytes =
 			nn_session_input_size(e->session, i) * nn_dtype_size(o->device->dtype);
-		nn_batch_input(batch, i, 0, batch->n, &place, o->pool);
+		if (nn_batch_input(batch, i, 0, batch->n, &place, o->pool, err) < 0)
+			return -1;
 	}
 	if (nn_session_run(e->session, batch->n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < (size_t)e->n_outputs; i++) {
-		nn_batch_target(batch, i, 0, batch->n, e->targets[i]);
+		if (nn_batch_target(batch, i, 0, batch->n, e->targets[i], err) < 0)
+			return -1;
 		nn_metrics_add(e->metrics[i], nn_session_raw(e->session, i, 0), e->targets[i],
 			       e->probabilities[i], batch->n);
 	}
 	return 0;
 }
 
-static int run_all(struct nn_evaluator *e, size_t from, size_t end, struct nn_error *err)
+static int run_all(struct nn_evaluator *e, struct nn_error *err)
 {
 	struct nn_batch batch;
 
-	nn_loader_begin(&e->loader, e->options.rows, end, e->max_rows, from);
-	while (nn_loader_next(&e->loader, &batch))
-		if (run_rows(e, &batch, err) < 0)
+	for (uint64_t i = 0; i < nn_loader_batches(&e->loader); i++)
+		if (nn_loader_draw(&e->loader, i, &batch, err) < 0 || run_rows(e, &batch, err) < 0)
 			return -1;
 	return 0;
 }
 
 /* ---- ranks ---- */
-
-/* Blocks go to ranks as leaves do. */
-static struct nn_cut_run share_of(const struct nn_evaluator *e, int rank)
-{
-	return nn_cut_share(n_blocks(e), rank, e->options.comm->size);
-}
 
 /* Every rank's blocks to all, and what was counted, summed. */
 static int join(struct nn_evaluator *e, int output, struct nn_error *err)
@@ -184,12 +200,11 @@ static int join(struct nn_evaluator *e, int output, struct nn_error *err)
 static int run_share(struct nn_evaluator *e, struct nn_error *err)
 {
 	struct nn_cut_run mine = share_of(e, e->options.comm->rank);
-	size_t from = mine.from * NN_METRICS_BLOCK, end = mine.to * NN_METRICS_BLOCK;
 
 	for (int i = 0; i < e->n_outputs; i++)
 		nn_metrics_keep(e->metrics[i],
 				e->blocks[i] + mine.from * nn_metrics_bytes(e->metrics[i]));
-	if (run_all(e, from, end < e->options.n_rows ? end : e->options.n_rows, err) < 0)
+	if (run_all(e, err) < 0)
 		return -1;
 	for (int i = 0; i < e->n_outputs; i++) {
 		nn_metrics_close(e->metrics[i]);
@@ -207,7 +222,7 @@ int nn_evaluator_run(struct nn_evaluator *e, const void *const *params, struct n
 		nn_metrics_reset(e->metrics[i]);
 	if (e->options.comm)
 		return run_share(e, err);
-	return run_all(e, 0, e->options.n_rows, err);
+	return run_all(e, err);
 }
 
 const struct nn_metrics *nn_evaluator_metrics(const struct nn_evaluator *e, int output)

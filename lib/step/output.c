@@ -95,16 +95,18 @@ bool nn_train_output_weighs(const struct nn_train_output *o)
 	return o->classes && (o->class_weights.host || o->loss.ignore >= 0);
 }
 
-void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut,
-			  const struct nn_batch *batch, double *weights, size_t step)
+int nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut,
+			 const struct nn_batch *batch, double *weights, size_t step,
+			 struct nn_error *err)
 {
 	size_t value = o->classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype);
 	size_t from = cut->leaf[cut->run.from], to = cut->leaf[cut->run.to];
 
-	if (to > from)
-		nn_batch_target(batch, o->number, from, to - from,
-				(char *)nn_mirror_write(&o->targets, o->queue) +
-					from * o->target_size * value);
+	if (to > from && nn_batch_target(batch, o->number, from, to - from,
+					 (char *)nn_mirror_write(&o->targets, o->queue) +
+						 from * o->target_size * value,
+					 err) < 0)
+		return -1;
 	if (nn_train_output_weighs(o))
 		for (size_t i = cut->run.from; i < cut->run.to; i++)
 			weights[i * step] = rounded(o, weigh(o, cut->leaf[i], cut->leaf[i + 1]));
@@ -114,6 +116,7 @@ void nn_train_output_fill(struct nn_train_output *o, const struct nn_cut *cut,
 							       (double)o->positions);
 	nn_mirror_send(&o->targets, o->queue, from * o->target_size * value,
 		       (to - from) * o->target_size * value);
+	return 0;
 }
 
 void nn_train_output_scale(struct nn_train_output *o, const struct nn_cut *cut,

@@ -46,8 +46,9 @@ size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t bat
  *
  * Targets of the run, masked ones -1; the weight of each of its leaves.
  */
-void nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut,
-			  const struct nn_batch *batch, double *weights, size_t step);
+int nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut,
+			 const struct nn_batch *batch, double *weights, size_t step,
+			 struct nn_error *err);
 /* Do the weights depend on the targets? Else fill knows those of all leaves. */
 bool nn_train_output_weighs(const struct nn_train_output *output);
 /*

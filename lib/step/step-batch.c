@@ -129,7 +129,7 @@ static void count(struct nn_step *s, const struct nn_cut_span *at)
 	}
 }
 
-static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
+static int fill_inputs(struct nn_step *s, const struct nn_cut_span *at, struct nn_error *err)
 {
 	const struct nn_step_options *o = &s->options;
 	bool fetch = true; /* once for all inputs */
@@ -149,15 +149,12 @@ static void fill_inputs(struct nn_step *s, const struct nn_cut_span *at)
 		place.copies = nn_graph_copies(s->graph, i, &place.step);
 		place.fetch = fetch;
 		fetch = false;
-		nn_batch_input(&s->batch, (size_t)i, at->row, at->span.rows, &place, o->pool);
+		if (nn_batch_input(&s->batch, (size_t)i, at->row, at->span.rows, &place, o->pool,
+				   err) < 0)
+			return -1;
 		nn_graph_send(s->graph, i, at->span.rows);
 	}
-}
-
-void nn_step_prefetch(struct nn_step *s, const uint64_t *next, size_t n)
-{
-	s->next = next;
-	s->n_next = n;
+	return 0;
 }
 
 size_t nn_step_spans(const struct nn_step *s)
@@ -180,11 +177,11 @@ size_t nn_step_slots(const struct nn_step *s)
 	return nn_step_graph_options(&s->options, &s->cuts).slots;
 }
 
-static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at, uint64_t sample)
+static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at)
 {
 	struct nn_span span = at->span;
 
-	nn_graph_set_sample(s->graph, sample);
+	nn_graph_set_sample(s->graph, s->batch.sample);
 	span.sample = at->row;
 	span.lengths = s->batch.lengths ? s->batch.lengths + at->row : NULL;
 	if (s->statistics.there)
@@ -192,30 +189,32 @@ static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at, u
 	return span;
 }
 
-bool nn_step_forward(struct nn_step *s, size_t i, uint64_t sample, struct nn_step_result *result)
+int nn_step_forward(struct nn_step *s, size_t i, struct nn_step_result *result,
+		    struct nn_error *err)
 {
 	const struct nn_cut_span *at = &s->cut->spans[i];
-	struct nn_span span = span_of(s, at, sample);
+	struct nn_span span = span_of(s, at);
 	double start = nn_now_s(), filled;
-	bool finite = true;
 
-	fill_inputs(s, at);
+	if (fill_inputs(s, at, err) < 0)
+		return -1;
 	filled = nn_now_s();
 	result->input_s += filled - start;
 	nn_graph_forward(s->graph, &span);
 	if (s->options.count && s->n_outputs > 0)
 		count(s, at);
+	result->finite = true;
 	for (int k = 0; k < s->n_outputs; k++)
-		finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows,
-					       s->options.pool);
+		result->finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows,
+						       s->options.pool);
 	result->compute_s += nn_now_s() - filled;
-	return finite;
+	return 0;
 }
 
-void nn_step_backward(struct nn_step *s, size_t i, uint64_t sample, struct nn_step_result *result)
+void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result)
 {
 	const struct nn_cut_span *at = &s->cut->spans[i];
-	struct nn_span span = span_of(s, at, sample);
+	struct nn_span span = span_of(s, at);
 	double start = nn_now_s();
 
 	if (s->teller.final && !s->measures && i + 1 == s->cut->n_spans) {
@@ -231,24 +230,15 @@ void nn_step_backward(struct nn_step *s, size_t i, uint64_t sample, struct nn_st
 	result->compute_s += nn_now_s() - start;
 }
 
-/* The rows as a batch, which names those behind it where they are known to follow. */
-static void draw(struct nn_step *s, const uint64_t *rows, size_t n)
+int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_step_tables *tables,
+		  struct nn_error *err)
 {
-	size_t more = s->next == rows + n ? s->n_next : 0;
-
-	nn_loader_prefetch(&s->loader, more > 0);
-	nn_loader_begin(&s->loader, rows, n + more, n, 0);
-	nn_loader_next(&s->loader, &s->batch);
-}
-
-void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_step_tables *tables)
-{
-	size_t outputs = (size_t)s->n_outputs;
+	size_t outputs = (size_t)s->n_outputs, n = batch->n;
 
 	s->cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
 	if (s->measures && s->cuts.halves && s->cuts.halves->rows == n)
 		s->cut = s->cuts.halves;
-	draw(s, rows, n);
+	s->batch = *batch;
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
 	nn_graph_begin(s->graph);
@@ -266,17 +256,22 @@ void nn_step_begin(struct nn_step *s, const uint64_t *rows, size_t n, struct nn_
 		.statistics_bytes = s->statistics_bytes,
 	};
 	for (size_t i = 0; i < outputs; i++) {
-		nn_train_output_fill(&s->outputs[i], s->cut, &s->batch, s->weights + i, outputs);
+		if (nn_train_output_fill(&s->outputs[i], s->cut, batch, s->weights + i, outputs,
+					 err) < 0)
+			return -1;
 		tables->weighs |= nn_train_output_weighs(&s->outputs[i]) && !s->alone;
 	}
 	for (size_t i = 0; s->alone && i < s->cut->n_leaves; i++)
 		if (i < s->cut->run.from || i >= s->cut->run.to)
 			memset(s->weights + i * outputs, 0, outputs * sizeof *s->weights);
+	return 0;
 }
 
 void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
 {
-	*result = (struct nn_step_result){ .loss = NAN, .norm = NAN, .nonfinite_line = -1 };
+	*result = (struct nn_step_result){
+		.loss = NAN, .norm = NAN, .finite = true, .nonfinite_line = -1
+	};
 	for (int i = 0; i < s->n_outputs; i++)
 		nn_train_output_scale(&s->outputs[i], s->cut, s->weights + i, (size_t)s->n_outputs);
 	if (s->n_outputs > 0)
@@ -306,19 +301,21 @@ void nn_step_measure(struct nn_step *s)
 	fetch_statistics(s);
 }
 
-bool nn_step_run(struct nn_step *s, uint64_t sample, struct nn_step_result *result)
+int nn_step_run(struct nn_step *s, struct nn_step_result *result, struct nn_error *err)
 {
 	nn_step_scale(s, result);
 	for (size_t i = 0; i < s->cut->n_spans; i++) {
-		if (!nn_step_forward(s, i, sample, result)) {
+		if (nn_step_forward(s, i, result, err) < 0)
+			return -1;
+		if (!result->finite) {
 			result->nonfinite_line =
 				nn_graph_first_nonfinite(s->graph, s->cut->spans[i].span.rows);
-			return false;
+			return 0;
 		}
-		nn_step_backward(s, i, sample, result);
+		nn_step_backward(s, i, result);
 	}
 	nn_step_measure(s);
-	return true;
+	return 0;
 }
 
 /* Squares along the tree of leaves, as all sums of numbers. */
@@ -364,13 +361,16 @@ bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
 	return result->finite = isfinite(result->loss);
 }
 
-bool nn_step_gradient(struct nn_step *s, const uint64_t *rows, size_t n, uint64_t sample,
-		      struct nn_step_result *result)
+int nn_step_gradient(struct nn_step *s, const struct nn_batch *batch, struct nn_step_result *result,
+		     struct nn_error *err)
 {
 	struct nn_step_tables tables;
 
-	nn_step_begin(s, rows, n, &tables);
-	return nn_step_run(s, sample, result) && nn_step_finish(s, result);
+	if (nn_step_begin(s, batch, &tables, err) < 0 || nn_step_run(s, result, err) < 0)
+		return -1;
+	if (result->finite)
+		nn_step_finish(s, result);
+	return 0;
 }
 
 struct nn_noise_sums *nn_step_parts(struct nn_step *s)

@@ -67,10 +67,7 @@ struct nn_step {
 
 	/* the batch under way */
 	const struct nn_cut *cut;
-	struct nn_loader loader;
 	struct nn_batch batch;
-	const uint64_t *next; /* [n_next]: rows that will most likely follow it */
-	size_t n_next;
 	bool measures;
 	struct nn_noise_sums noise;
 	size_t n_sums; /* of subtrees that are complete */

@@ -36,14 +36,6 @@ static int outputs_new(struct nn_step *s, struct nn_error *err)
 	return 0;
 }
 
-static int loader_new(struct nn_step *s, struct nn_error *err)
-{
-	const struct nn_step_options *o = &s->options;
-	struct nn_source source = o->source ? *o->source : nn_dataset_source(o->dataset);
-
-	return nn_loader_init(&s->loader, &source, s->cuts.full ? o->batch : o->rows, err);
-}
-
 static int waiting_new(struct nn_step *s, struct nn_error *err)
 {
 	for (unsigned level = 0; s->cuts.waits >> level; level++)
@@ -108,8 +100,7 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 		goto fail;
 	for (int i = 0; i < options->program->n_inputs; i++)
 		nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
-	if (outputs_new(s, err) < 0 || loader_new(s, err) < 0 || tables_new(s, err) < 0 ||
-	    waiting_new(s, err) < 0 ||
+	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 || waiting_new(s, err) < 0 ||
 	    nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph,
 			     options->program, options->pool, &s->place.optimizer, err) < 0)
 		goto fail;
@@ -150,7 +141,6 @@ void nn_step_free(struct nn_step *s)
 	nn_step_final_fini(s);
 	nn_optimizer_free(s->optimizer);
 	nn_graph_free(s->graph);
-	nn_loader_fini(&s->loader);
 	nn_free(s->inputs);
 	nn_step_cuts_free(&s->cuts);
 	nn_free(s);

@@ -39,8 +39,7 @@ struct nn_step_options {
 	const struct nn_device *device;
 	struct nn_pool *pool;             /* borrowed; NULL: the caller's thread */
 	const struct nn_program *program; /* borrowed */
-	const struct nn_dataset *dataset; /* borrowed */
-	const struct nn_source *source;   /* of the rows; NULL: the dataset */
+	const struct nn_dataset *dataset; /* borrowed; what its targets are */
 	uint64_t rows;                    /* that are trained on in an epoch */
 	size_t batch;                     /* rows of a full batch */
 	size_t leaves; /* of a full batch; in a smaller one what its rows allow, at most this */
@@ -113,17 +112,12 @@ size_t nn_step_default_micro_batch(size_t micro, size_t batch, size_t leaves, in
 size_t nn_step_least_rows(const struct nn_step_options *options);
 
 /*
- * Forward and backward of rows[n], n <= batch, the first of them the sample-th drawn in training.
- * false: the loss is not finite, and nothing may be updated; result->nonfinite_line says where.
- * Allocates nothing. For a step of all leaves: ranks go part by part.
+ * Forward and backward of a batch, which stays borrowed. result->finite false: the loss is not, and
+ * nothing may be updated; result->nonfinite_line says where. -1: the source failed. Allocates
+ * nothing. For a step of all leaves: ranks go part by part.
  */
-bool nn_step_gradient(struct nn_step *step, const uint64_t *rows, size_t n, uint64_t sample,
-		      struct nn_step_result *result);
-/*
- * Rows of the batch that will most likely come after the next one, borrowed until another word:
- * they are fetched in that one's time.
- */
-void nn_step_prefetch(struct nn_step *step, const uint64_t *next, size_t n);
+int nn_step_gradient(struct nn_step *step, const struct nn_batch *batch,
+		     struct nn_step_result *result, struct nn_error *err);
 /*
  * Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm.
  * Fails only with other ranks, or where the device did.
@@ -147,26 +141,25 @@ struct nn_step_tables {
 	char *statistics;
 	size_t statistics_bytes;
 };
-/* Targets and their weights. */
-void nn_step_begin(struct nn_step *step, const uint64_t *rows, size_t n,
-		   struct nn_step_tables *tables);
+/* Targets and their weights. The batch stays borrowed until its gradient is there. */
+int nn_step_begin(struct nn_step *step, const struct nn_batch *batch, struct nn_step_tables *tables,
+		  struct nn_error *err);
 /*
- * Needs all weights. Forward and backward of the run. false: the loss is not finite. Figures and
- * statistics are filled.
+ * Needs all weights. Forward and backward of the run. Figures and statistics are filled, unless
+ * result->finite is false: the loss is not.
  */
-bool nn_step_run(struct nn_step *step, uint64_t sample, struct nn_step_result *result);
+int nn_step_run(struct nn_step *step, struct nn_step_result *result, struct nn_error *err);
 /*
  * nn_step_run in pieces, for stages: scale; then each span forward and backward, in order, in the
- * slot of the graph that was chosen; then measure. forward: false where the loss is not finite (in
- * the last stage); result->nonfinite_line is left as it is.
+ * slot of the graph that was chosen; then measure. forward: result->finite is false where the loss
+ * is not (in the last stage); result->nonfinite_line is left as it is.
  */
 void nn_step_scale(struct nn_step *step, struct nn_step_result *result);
 size_t nn_step_spans(const struct nn_step *step);
 size_t nn_step_span_rows(const struct nn_step *step, size_t span);
-bool nn_step_forward(struct nn_step *step, size_t span, uint64_t sample,
-		     struct nn_step_result *result);
-void nn_step_backward(struct nn_step *step, size_t span, uint64_t sample,
-		      struct nn_step_result *result);
+int nn_step_forward(struct nn_step *step, size_t span, struct nn_step_result *result,
+		    struct nn_error *err);
+void nn_step_backward(struct nn_step *step, size_t span, struct nn_step_result *result);
 void nn_step_measure(struct nn_step *step);
 /* Most spans of any batch; slots of the graph. */
 size_t nn_step_most_spans(const struct nn_step *step);

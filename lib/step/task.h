@@ -39,10 +39,4 @@ struct nn_task {
 	bool unmeasured; /* memory is too short for norms of gradients: none for a log */
 };
 
-/* The samples of an epoch in the order of training. */
-struct nn_order {
-	uint64_t *rows; /* [n_rows] owned */
-	uint64_t epoch; /* + 1, 0: none yet */
-};
-
 #endif

@@ -10,19 +10,22 @@
 static int count_classes(const struct nn_train *t, int i, uint64_t *counts, struct nn_error *err)
 {
 	size_t size = nn_dataset_target_size(t->task.dataset, (size_t)i), n;
+	struct nn_source source = nn_dataset_source(t->task.dataset);
 	int32_t *classes;
+	int status = 0;
 
 	if (!nn_mul(size, ROWS, &n) || !(classes = nn_alloc(n, sizeof *classes, err)))
 		return -1;
-	for (uint64_t at = 0; at < t->task.n_rows; at += n) {
+	for (uint64_t at = 0; status == 0 && at < t->task.n_rows; at += n) {
 		n = t->task.n_rows - at < ROWS ? (size_t)(t->task.n_rows - at) : ROWS;
-		nn_dataset_fill_target(t->task.dataset, (size_t)i, t->task.rows + at, n, classes);
-		for (size_t k = 0; k < n * size; k++)
+		status = source.ops->fill_target(source.data, (size_t)i, t->task.rows + at, n,
+						 classes, err);
+		for (size_t k = 0; status == 0 && k < n * size; k++)
 			if (classes[k] >= 0 && classes[k] != t->task.losses[i].ignore)
 				counts[classes[k]]++;
 	}
 	nn_free(classes);
-	return 0;
+	return status;
 }
 
 static int balance(const struct nn_train *t, int i, double *weights, size_t n_labels,
@@ -49,8 +52,7 @@ int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 	const char *text = t->options->class_weight;
 	const struct nn_shape *shape =
 		&t->task.program->values[t->task.program->outputs[i].value].shape;
-	size_t n_labels = t->task.schema->targets[i].n_labels,
-	       columns = nn_shape_columns(shape);
+	size_t n_labels = t->task.schema->targets[i].n_labels, columns = nn_shape_columns(shape);
 	bool balanced = strcmp(text, "balanced") == 0;
 	int n = balanced ? 0 : nn_parse_weights(text, NULL, err);
 

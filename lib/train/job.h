@@ -82,8 +82,8 @@ struct nn_train {
 	void **whole; /* all of them, where this rank evaluates and keeps a part; else NULL */
 
 	/* how far */
-	struct nn_order order; /* of the epoch */
-	const char *ends_by;   /* "epochs" or "steps": what says how many */
+	struct nn_loader loader;
+	const char *ends_by; /* "epochs" or "steps": what says how many */
 	struct nn_schedule schedule;
 	struct nn_evaluator *evaluator; /* NULL: nothing is held out */
 	struct nn_counters counters;

@@ -123,54 +123,44 @@ static void tell_step(const struct nn_train *t)
 		t->setup.host.at(t->setup.host.arg, t->counters.step);
 }
 
-/* What comes after the batch, while the epoch lasts. */
-static void follow(struct nn_train *t, const struct nn_strategy_batch *batch)
-{
-	const uint64_t *next = batch->rows + batch->n;
-	size_t left = t->task.n_rows - (size_t)(next - t->order.rows);
-
-	nn_step_prefetch(t->worker.step, next, left < batch->n ? left : batch->n);
-}
-
 static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step;
 	double start = nn_now_s(), now;
-	struct nn_strategy_batch batch = nn_strategy_batch_at(&t->task, &t->order, number);
+	struct nn_strategy_update update = { .number = number + 1 };
+	size_t rows = nn_loader_rows(&t->loader, number);
 	struct nn_step_result result;
 	bool logs;
 
 	if (number % t->task.steps_per_epoch == 0)
 		begin_epoch(t, pace);
 	t->schedule.drops = (unsigned)t->counters.drops;
-	batch.lr = nn_schedule_rate(&t->schedule, number);
+	update.lr = nn_schedule_rate(&t->schedule, number);
 	logs = logs_step(t, pace, start);
 	t->wish = wishes(t);
 	t->wish.norm = logs && !t->task.unmeasured;
 	if (!nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task) &&
-	    nn_noise_due(&t->noise, number, batch.n,
+	    nn_noise_due(&t->noise, number, rows,
 			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows
 								   : t->options->recipe.batch))
 		nn_step_noise(t->worker.step);
-	if (!nn_layout_in_parts(&t->layout))
-		follow(t, &batch);
-	if (t->layout.strategy->step(&t->worker, &batch, &t->wish, &result, err) < 0)
+	if (t->layout.strategy->step(&t->worker, &update, &t->wish, &result, err) < 0)
 		return -1;
 	if (!result.finite)
 		return diverged(t, &result, err);
-	count_step(t, &result, batch.n);
+	count_step(t, &result, rows);
 	tell_step(t);
 	nn_noise_add(&t->noise, &result.noise);
 	now = nn_now_s();
-	nn_curve_step(t->told.curve, t->counters.step, result.loss, result.weight, batch.n,
+	nn_curve_step(t->told.curve, t->counters.step, result.loss, result.weight, rows,
 		      now - start);
-	pace->samples += batch.n;
+	pace->samples += rows;
 	pace->loss += result.loss * result.weight;
 	pace->weight += result.weight;
 	if (t->clock.first_step_s == 0)
 		t->clock.first_step_s = now - start;
 	if (logs) {
-		nn_event_step(t, &result, batch.lr, pace->loss / pace->weight,
+		nn_event_step(t, &result, update.lr, pace->loss / pace->weight,
 			      (double)(pace->samples - pace->logged_samples) /
 				      (now - pace->logged_s));
 		pace->logged_s = now;

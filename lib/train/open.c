@@ -105,6 +105,25 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 		t->plan.fit.micro, t->plan.fit.limit);
 }
 
+/* Rows are read ahead where the next batch is known: an asynchronous rank is told its own. */
+static int open_loader(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_task *task = &t->task;
+	const struct nn_loader_options loader = {
+		.source = nn_dataset_source(task->dataset),
+		.rows = task->rows,
+		.n = task->n_rows,
+		.batch = task->recipe->batch,
+		.seed = task->seed,
+		.window = task->window,
+		.prefetch = !nn_layout_in_parts(&t->layout) &&
+			    (!t->layout.strategy->stale || t->layout.comm->size == 1),
+	};
+
+	t->worker.loader = &t->loader;
+	return nn_loader_init(&t->loader, &loader, err);
+}
+
 static int take_memory(struct nn_train *t, struct nn_error *err)
 {
 	struct nn_step_options step;
@@ -112,6 +131,8 @@ static int take_memory(struct nn_train *t, struct nn_error *err)
 	if (nn_train_fit(t, err) < 0)
 		return -1;
 	t->options->recipe.micro_batch = t->plan.fit.micro;
+	if (open_loader(t, err) < 0)
+		return -1;
 	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);
 	if (t->layout.strategy->prepare && t->layout.strategy->prepare(&t->worker, &step, err) < 0)
 		return -1;
@@ -278,7 +299,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 	if (take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
 		return -1;
 	tried = nn_now_s();
-	own = (struct nn_training_step){ t->worker.step, &t->order, t->options->resume };
+	own = (struct nn_training_step){ t->worker.step, &t->loader, t->options->resume };
 	t->clock.plan_s = tried - planned - t->clock.tried_s;
 	nn_forecast_rate(&t->plan,
 			 &own); /* before the weights are there: what it tries is loaded over */
@@ -294,6 +315,7 @@ static void release_fold(struct nn_train *t)
 {
 	nn_evaluator_free(t->evaluator);
 	nn_step_free(t->worker.step);
+	nn_loader_fini(&t->loader);
 	if (t->layout.strategy && t->layout.strategy->release)
 		t->layout.strategy->release(&t->worker);
 	nn_checkpoint_free(t);

@@ -258,9 +258,8 @@ static int take_rows(struct nn_train *t, double fraction, struct nn_error *err)
 	for (size_t i = 0; i < n_from; i++)
 		t->task.n_valid += t->task.held_out ? !nn_dataset_left_out(from, i) : held[i];
 	t->task.rows = nn_alloc(t->task.n_rows, sizeof *t->task.rows, err);
-	t->order.rows = nn_alloc(t->task.n_rows, sizeof *t->order.rows, err);
 	t->task.valid_rows = nn_alloc(t->task.n_valid, sizeof *t->task.valid_rows, err);
-	if (!t->task.rows || !t->order.rows || !t->task.valid_rows)
+	if (!t->task.rows || !t->task.valid_rows)
 		goto out;
 	for (size_t i = 0, r = 0; i < n; i++)
 		if (!held[i] && !nn_dataset_left_out(t->task.dataset, i))
@@ -333,11 +332,9 @@ void nn_train_release_rows(struct nn_train *t)
 	nn_free(t->task.shares);
 	nn_free(t->task.rows);
 	nn_free(t->task.valid_rows);
-	nn_free(t->order.rows);
 	t->task.losses = NULL;
 	t->task.shares = NULL;
 	t->task.rows = t->task.valid_rows = NULL;
-	t->order = (struct nn_order){ 0 };
 }
 
 int nn_train_prepare(struct nn_train *t, struct nn_error *err)

@@ -13,8 +13,10 @@ static int check(const struct nn_dataset *dataset, size_t target, const char *pl
 		 struct nn_error *err)
 {
 	size_t size = nn_dataset_target_size(dataset, target);
+	struct nn_source source = nn_dataset_source(dataset);
 
-	nn_dataset_fill_target(dataset, target, rows, n, values);
+	if (source.ops->fill_target(source.data, target, rows, n, values, err) < 0)
+		return -1;
 	for (size_t i = 0; i < n * size; i++) {
 		double value = nn_real_at(dtype, values, i);
 

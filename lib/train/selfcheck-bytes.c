@@ -29,7 +29,9 @@ struct trial {
 struct trials {
 	struct nn_selfcheck *check;
 	struct nn_train *train;
-	size_t batch, rows;     /* of a step, of all */
+	size_t batch, rows; /* of a step, of all */
+	uint64_t *order;    /* of all rows */
+	struct nn_loader loader;
 	void **wanted, **found; /* parameters at the end */
 };
 
@@ -69,12 +71,13 @@ static int steps(struct nn_train *t, struct trials *all, const struct trial *how
 		 struct nn_error *err)
 {
 	struct nn_step_result result;
+	struct nn_batch batch;
 
-	for (uint64_t s = 0, at; s < STEPS && !*all->check->stop; s++) {
-		at = s * all->batch;
-		if (!nn_step_gradient(t->worker.step, t->order.rows + at,
-				      all->rows - at < all->batch ? all->rows - at : all->batch, at,
-				      &result))
+	for (uint64_t s = 0; s < STEPS && !*all->check->stop; s++) {
+		if (nn_loader_draw(&all->loader, s, &batch, err) < 0 ||
+		    nn_step_gradient(t->worker.step, &batch, &result, err) < 0)
+			return -1;
+		if (!result.finite)
 			return nn_fail(
 				err, NN_EDIVERGED,
 				"step %llu: the loss is not finite, so there is nothing to compare",
@@ -106,7 +109,6 @@ static struct nn_train *open_trial(const struct trials *all, const struct trial 
 	t->task.device = how->device;
 	t->task.pool = NULL;
 	t->schedule = all->train->schedule;
-	t->order = all->train->order;
 	t->told.log = all->train->told.log;
 	t->worker.params = params;
 	if (nn_pool_new(&t->task.pool, how->threads, err) < 0) {
@@ -222,6 +224,17 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 	return compare(all, &other, "resume", "stopped after step 1", err);
 }
 
+/* The first of the rows in their order, so many at a time. */
+static int open_loader(struct trials *all, size_t rows, size_t batch, struct nn_error *err)
+{
+	const struct nn_loader_options o = { .source = nn_dataset_source(all->train->task.dataset),
+					     .rows = all->order,
+					     .n = rows,
+					     .batch = batch };
+
+	return nn_loader_init(&all->loader, &o, err);
+}
+
 /*
  * As many rows as a step may take time for: those of the training at most, a few or a group of
  * batch norm at least.
@@ -232,8 +245,10 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 	size_t group = nn_program_group(t->task.program), most, rows = group > 4 ? group : 4;
 	struct nn_step_result result;
 	struct nn_step *step;
-	clock_t start;
+	struct nn_batch first;
+	clock_t start = 0;
 	double seconds;
+	int status;
 
 	most = t->options->recipe.batch < t->task.n_rows ? t->options->recipe.batch
 							 : t->task.n_rows;
@@ -241,15 +256,20 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 	t->task.device = device;
 	if (nn_selfcheck_step(&step, t, rows, rows, rows, err) < 0)
 		return -1;
-	if (nn_selfcheck_start(t, step, all->wanted, err) < 0) {
-		nn_step_free(step);
-		return -1;
+	status = nn_selfcheck_start(t, step, all->wanted, err);
+	if (status == 0)
+		status = open_loader(all, rows, rows, err);
+	if (status == 0)
+		status = nn_loader_draw(&all->loader, 0, &first, err);
+	for (int i = 0; i < 2 && status == 0; i++) { /* the first time to warm up */
+		start = clock();
+		status = nn_step_gradient(step, &first, &result, err);
 	}
-	nn_step_gradient(step, t->order.rows, rows, 0, &result); /* warm */
-	start = clock();
-	nn_step_gradient(step, t->order.rows, rows, 0, &result);
 	seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+	nn_loader_fini(&all->loader);
 	nn_step_free(step);
+	if (status < 0)
+		return -1;
 	while (rows < most && seconds * 2 < STEP_S) {
 		rows *= 2;
 		seconds *= 2;
@@ -258,7 +278,7 @@ static int choose_rows(struct trials *all, const struct nn_device *device, struc
 	if (all->batch > t->task.n_rows / STEPS)
 		all->batch = t->task.n_rows / STEPS;
 	all->rows = (STEPS - 1) * all->batch + (all->batch + 1) / 2;
-	return 0;
+	return open_loader(all, all->rows, all->batch, err);
 }
 
 int nn_selfcheck_bytes(struct nn_selfcheck *check, struct nn_train *t,
@@ -270,11 +290,15 @@ int nn_selfcheck_bytes(struct nn_selfcheck *check, struct nn_train *t,
 	if (t->task.n_rows < STEPS)
 		return nn_fail(err, NN_EFAIL, "%s: --selfcheck needs %d samples, found %llu",
 			       t->setup.data_path, STEPS, (unsigned long long)t->task.n_rows);
-	nn_shuffle(t->std->seed, 0, t->task.rows, t->order.rows, t->task.n_rows, t->task.window);
+	if (!(all.order = nn_alloc(t->task.n_rows, sizeof *all.order, err)))
+		return -1;
+	nn_shuffle(t->std->seed, 0, t->task.rows, all.order, t->task.n_rows, t->task.window);
 	all.wanted = nn_params_new(t->task.program, t->task.device->dtype, err);
 	all.found = nn_params_new(t->task.program, t->task.device->dtype, err);
 	if (all.wanted && all.found && choose_rows(&all, devices->kinds[0], err) == 0)
 		status = compare_all(&all, devices, err);
+	nn_loader_fini(&all.loader);
+	nn_free(all.order);
 	nn_free(all.wanted);
 	nn_free(all.found);
 	return status;

@@ -22,6 +22,7 @@ struct differences {
 	struct nn_selfcheck *check;
 	struct nn_train *train;
 	struct nn_step *step;
+	struct nn_loader loader;
 	size_t rows, elements;
 	void **params, **gradients;
 	double loss;
@@ -31,10 +32,13 @@ struct differences {
 static bool evaluate(struct differences *d, double *loss, struct nn_error *err)
 {
 	struct nn_step_result result;
+	struct nn_batch batch;
 
-	if (nn_graph_load(nn_step_graph(d->step), (const void *const *)d->params, err) < 0)
+	if (nn_graph_load(nn_step_graph(d->step), (const void *const *)d->params, err) < 0 ||
+	    nn_loader_draw(&d->loader, 0, &batch, err) < 0 ||
+	    nn_step_gradient(d->step, &batch, &result, err) < 0)
 		return false;
-	if (!nn_step_gradient(d->step, d->train->order.rows, d->rows, 0, &result)) {
+	if (!result.finite) {
 		nn_fail(err, NN_EDIVERGED,
 			"the loss is not finite, so its gradient cannot be checked");
 		return false;
@@ -166,20 +170,26 @@ static int check_params(struct differences *d, struct nn_error *err)
 int nn_selfcheck_gradients(struct nn_selfcheck *check, struct nn_train *t, struct nn_error *err)
 {
 	struct differences d = { .check = check, .train = t };
+	struct nn_loader_options drawn = { .source = nn_dataset_source(t->task.dataset),
+					   .rows = t->task.rows,
+					   .n = t->task.n_rows,
+					   .seed = t->std->seed,
+					   .window = t->task.window };
 	size_t group = nn_program_group(t->task.program);
 	int status = -1;
 
 	d.rows = group > ROWS ? group : ROWS;
 	d.rows = d.rows < t->task.n_rows ? d.rows : t->task.n_rows;
-	nn_shuffle(t->std->seed, 0, t->task.rows, t->order.rows, t->task.n_rows, t->task.window);
+	drawn.batch = d.rows;
 	d.params = nn_params_new(t->task.program, NN_F64, err);
 	d.gradients = nn_params_new(t->task.program, NN_F64, err);
-	if (d.params && d.gradients &&
+	if (d.params && d.gradients && nn_loader_init(&d.loader, &drawn, err) == 0 &&
 	    nn_selfcheck_step(&d.step, t, d.rows, d.rows, d.rows, err) == 0 &&
 	    nn_selfcheck_start(t, d.step, d.params, err) == 0) {
 		shake(&d);
 		status = check_params(&d, err);
 	}
+	nn_loader_fini(&d.loader);
 	nn_step_free(d.step);
 	nn_free(d.params);
 	nn_free(d.gradients);

@@ -221,6 +221,7 @@ static void **make_params(const struct nn_net *net)
 
 struct training {
 	struct nn_step *step;
+	const struct nn_dataset *dataset;
 	uint64_t *rows;
 	size_t batch;
 	uint64_t number;
@@ -229,9 +230,12 @@ struct training {
 static void train(void *arg)
 {
 	struct training *t = arg;
+	struct nn_source source = nn_dataset_source(t->dataset);
+	struct nn_batch batch = nn_batch_of(&source, t->rows, t->batch);
 	struct nn_step_result result;
 
-	if (!nn_step_gradient(t->step, t->rows, t->batch, t->number * t->batch, &result)) {
+	batch.sample = t->number * t->batch;
+	if (nn_step_gradient(t->step, &batch, &result, NULL) < 0 || !result.finite) {
 		fprintf(stderr, "bench: the loss is not finite\n");
 		exit(1);
 	}
@@ -303,6 +307,7 @@ static double time_step(const struct net *net, size_t batch, int threads, bool l
 	check(nn_pool_new(&options.pool, threads, &err), &err);
 	check(nn_step_new(&t.step, &options, &err), &err);
 	check(nn_graph_load(nn_step_graph(t.step), (const void *const *)params, &err), &err);
+	t.dataset = options.dataset;
 	t.rows = nn_alloc(batch, sizeof *t.rows, &err);
 	for (size_t i = 0; i < batch; i++)
 		t.rows[i] = i;

@@ -18,16 +18,16 @@ static const uint64_t order[ROWS] = { 3, 1, 4, 0, 5, 9, 2, 6, 8, 7 };
 static struct nn_source data; /* where its values come from */
 static uint64_t fetched;      /* a bit for each row */
 
-static void fill_input(const void *arg, size_t input, const uint64_t *rows, size_t n, bool last,
-		       void *values)
+static int fill_input(const void *arg, size_t input, const uint64_t *rows, size_t n, bool last,
+		      void *values, struct nn_error *err)
 {
-	data.ops->fill_input(arg, input, rows, n, last, values);
+	return data.ops->fill_input(arg, input, rows, n, last, values, err);
 }
 
-static void fill_target(const void *arg, size_t target, const uint64_t *rows, size_t n,
-			void *values)
+static int fill_target(const void *arg, size_t target, const uint64_t *rows, size_t n, void *values,
+		       struct nn_error *err)
 {
-	data.ops->fill_target(arg, target, rows, n, values);
+	return data.ops->fill_target(arg, target, rows, n, values, err);
 }
 
 static void fetch(const void *arg, const uint64_t *rows, size_t n)
@@ -37,11 +37,14 @@ static void fetch(const void *arg, const uint64_t *rows, size_t n)
 		fetched |= UINT64_C(1) << rows[i];
 }
 
-static void lengths(const void *arg, const uint64_t *rows, size_t n, uint32_t *to)
+static int lengths(const void *arg, const uint64_t *rows, size_t n, uint32_t *to,
+		   struct nn_error *err)
 {
 	(void)arg;
+	(void)err;
 	for (size_t i = 0; i < n; i++)
 		to[i] = (uint32_t)rows[i] + 1;
+	return 0;
 }
 
 static const struct nn_source_ops with_lengths = { fill_input, fill_target, fetch, lengths };
@@ -86,40 +89,75 @@ static bool are_lengths(const uint32_t *found, const uint64_t *rows, size_t n)
 	return true;
 }
 
+static struct nn_loader loader_of(const struct nn_source *source, uint64_t window, bool prefetch)
+{
+	struct nn_loader_options o = { *source, order, ROWS, BATCH, 1, window, prefetch };
+	struct nn_loader loader;
+
+	ok(nn_loader_init(&loader, &o, NULL) == 0, "loader: is made");
+	return loader;
+}
+
 static void draws(const struct nn_source *source)
 {
-	struct nn_error err = { 0 };
-	struct nn_loader loader;
+	struct nn_loader loader = loader_of(source, 0, true), plain = loader_of(&data, 0, false);
 	struct nn_batch b;
 	bool rows = true, sizes = true, cut = true, next = true;
 	size_t at = 0;
 
-	if (!ok(nn_loader_init(&loader, source, BATCH, &err) == 0, "loader: is made"))
-		return;
-	nn_loader_prefetch(&loader, true);
-	nn_loader_begin(&loader, order, ROWS, BATCH, 0);
-	for (; nn_loader_next(&loader, &b); at += b.n) {
-		size_t left = ROWS - at - b.n;
+	for (uint64_t i = 0; i < nn_loader_batches(&loader); i++, at += b.n) {
+		size_t left = ROWS - at - (ROWS - at < BATCH ? ROWS - at : BATCH);
 
-		rows &= memcmp(b.rows, order + at, b.n * sizeof *order) == 0;
-		sizes &= b.n == (ROWS - at < BATCH ? ROWS - at : BATCH);
+		rows &= nn_loader_draw(&loader, i, &b, NULL) == 0 &&
+			memcmp(b.rows, order + at, b.n * sizeof *order) == 0 && b.sample == at;
+		sizes &= b.n == (ROWS - at < BATCH ? ROWS - at : BATCH) &&
+			 nn_loader_rows(&loader, i) == b.n;
 		cut &= b.lengths && are_lengths(b.lengths, order + at, b.n);
-		next &= b.next == b.rows + b.n && b.n_next == (left < b.n ? left : b.n);
+		next &= b.n_next == (left < BATCH ? left : BATCH) &&
+			(left == 0 || b.next == b.rows + b.n);
 	}
-	ok(at == ROWS && rows && sizes, "loader: an order is drawn once, in batches");
+	ok(at == ROWS && rows && sizes, "loader: rows are drawn once in an epoch, in batches");
 	ok(cut, "loader: lengths go with their rows");
 	ok(next, "loader: with prefetch a batch names the rows that follow");
-	nn_loader_begin(&loader, order, ROWS, BATCH, 9);
-	ok(nn_loader_next(&loader, &b) && b.n == 1 && b.rows[0] == 7 &&
-		   !nn_loader_next(&loader, &b),
-	   "loader: an order is resumed anywhere");
+	ok(nn_loader_draw(&loader, 5, &b, NULL) == 0 && b.n == 2 && b.rows[1] == 7 &&
+		   b.sample == ROWS + 8,
+	   "loader: any batch can be drawn, of any epoch");
+	ok(nn_loader_draw(&plain, 0, &b, NULL) == 0 && !b.lengths && b.n_next == 0,
+	   "loader: rows of one length have none, and nothing follows unasked");
 	nn_loader_fini(&loader);
-	if (nn_loader_init(&loader, &data, BATCH, &err) == 0) {
-		nn_loader_begin(&loader, order, ROWS, BATCH, 0);
-		ok(nn_loader_next(&loader, &b) && !b.lengths && b.n_next == 0,
-		   "loader: rows of one length have none, and nothing follows unasked");
-		nn_loader_fini(&loader);
+	nn_loader_fini(&plain);
+}
+
+/* The rows of an epoch, and whether each came once. */
+static bool draws_epoch(struct nn_loader *loader, uint64_t epoch, uint64_t rows[ROWS])
+{
+	uint64_t seen = 0;
+	struct nn_batch b;
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		nn_loader_draw(loader, 3 * epoch + i, &b, NULL);
+		for (size_t k = 0; k < b.n; k++) {
+			rows[n++] = b.rows[k];
+			seen |= UINT64_C(1) << b.rows[k];
+		}
 	}
+	return n == ROWS && seen == (1 << ROWS) - 1;
+}
+
+static void shuffles(void)
+{
+	struct nn_loader loader = loader_of(&data, UINT64_MAX, false);
+	uint64_t first[ROWS], second[ROWS], again[ROWS], wanted[ROWS];
+	bool once = draws_epoch(&loader, 0, first) && draws_epoch(&loader, 1, second);
+
+	ok(once && memcmp(first, second, sizeof first) != 0,
+	   "loader: each epoch has an order of its own, of the same rows");
+	nn_shuffle(1, 0, order, wanted, ROWS, UINT64_MAX);
+	ok(draws_epoch(&loader, 0, again) && memcmp(first, again, sizeof first) == 0 &&
+		   memcmp(first, wanted, sizeof first) == 0,
+	   "loader: it is nn_shuffle's, whatever was drawn before");
+	nn_loader_fini(&loader);
 }
 
 static void fills(const struct nn_source *source)
@@ -131,11 +169,11 @@ static void fills(const struct nn_source *source)
 	b.next = order + BATCH;
 	b.n_next = BATCH;
 	fetched = 0;
-	nn_batch_input(&b, 0, 0, BATCH, &place, NULL);
+	nn_batch_input(&b, 0, 0, BATCH, &place, NULL, NULL);
 	ok(fetched == (1 << 5 | 1 << 9 | 1 << 2 | 1 << 6),
 	   "loader: rows of the next batch are fetched while this one is filled");
 	place = (struct nn_place){ copies, 12, 2, sizeof copies[0], false, false };
-	nn_batch_input(&b, 0, 1, BATCH - 1, &place, NULL);
+	nn_batch_input(&b, 0, 1, BATCH - 1, &place, NULL, NULL);
 	ok(memcmp(copies[0], whole + 3, 36) == 0 && memcmp(copies[1], whole + 3, 36) == 0,
 	   "loader: each copy gets the same rows of the batch");
 }
@@ -153,7 +191,6 @@ static void reaches_kernels(const struct nn_source *source, const struct nn_data
 	struct nn_step_result result;
 	struct nn_step_options o = { .device = &device,
 				     .dataset = dataset,
-				     .source = source,
 				     .rows = ROWS,
 				     .batch = BATCH,
 				     .leaves = 1,
@@ -167,21 +204,23 @@ static void reaches_kernels(const struct nn_source *source, const struct nn_data
 		return;
 	o.program = nn_net_program(net);
 	if (ok(nn_step_new(&step, &o, &err) == 0, "loader: a step %s", err.text)) {
-		nn_step_gradient(step, order, BATCH, 0, &result);
+		struct nn_loader loader = loader_of(source, 0, true),
+				 plain = loader_of(&data, 0, false);
+		struct nn_batch b;
+
+		fetched = 0;
+		nn_loader_draw(&loader, 0, &b, &err);
+		nn_step_gradient(step, &b, &result, &err);
 		ok(nn_step_spans(step) == 2 && n_seen == BATCH && !none_seen &&
 			   are_lengths(seen, order, BATCH),
 		   "loader: lengths of a batch reach the kernels, cut as its rows are");
-		fetched = 0;
-		nn_step_prefetch(step, order + BATCH, BATCH);
-		nn_step_gradient(step, order, BATCH, 0, &result);
 		ok(fetched == (1 << 5 | 1 << 9 | 1 << 2 | 1 << 6),
-		   "loader: a step fetches the rows it was told will follow");
-	}
-	nn_step_free(step);
-	o.source = NULL;
-	if (ok(nn_step_new(&step, &o, &err) == 0, "loader: a step on a dataset %s", err.text)) {
-		nn_step_gradient(step, order, BATCH, 0, &result);
+		   "loader: a step fetches the rows that will follow");
+		nn_loader_draw(&plain, 0, &b, &err);
+		nn_step_gradient(step, &b, &result, &err);
 		ok(none_seen, "loader: kernels see none where rows are of one length");
+		nn_loader_fini(&loader);
+		nn_loader_fini(&plain);
 	}
 	nn_step_free(step);
 	nn_net_free(net);
@@ -201,6 +240,7 @@ int main(void)
 		data = source = nn_dataset_source(dataset);
 		source.ops = &with_lengths;
 		draws(&source);
+		shuffles();
 		fills(&source);
 		reaches_kernels(&source, dataset);
 		nn_dataset_free(dataset);

@@ -13,7 +13,7 @@
 struct how {
 	const char *data, *targets, *target, *input_json, *target_json;
 	int header, on_error;
-	bool score, scaled, last;
+	bool score, scaled, last, broken;
 	size_t max; /* rows per call; 0: 8 */
 };
 
@@ -89,6 +89,29 @@ static void show_rows(struct nn_rows *rows, const struct nn_schema *schema, cons
 	nn_free(inputs[0]);
 }
 
+static struct nn_source right;
+
+static int fill_broken(const void *data, size_t input, const uint64_t *rows, size_t n, bool last,
+		       void *values, struct nn_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i] == 1)
+			return nn_fail(err, NN_EFORMAT, "d.st: row 2: is broken");
+	return right.ops->fill_input(data, input, rows, n, last, values, err);
+}
+
+/* What was read whole comes from a source whose second row fails. */
+static void break_rows(struct nn_rows *rows)
+{
+	static struct nn_source_ops broken;
+
+	right = nn_dataset_source(rows->whole);
+	broken = *right.ops;
+	broken.fill_input = fill_broken;
+	rows->whole->source = right;
+	rows->whole->source.ops = &broken;
+}
+
 /* What is shown first: of a table its separator, else the format. */
 static const char *family(const struct nn_rows *rows)
 {
@@ -123,6 +146,8 @@ static const char *show(struct how how)
 	} else {
 		nn_text_addf(&shown, "%s%s%s", family(rows), nn_rows_header(rows) ? "+header" : "",
 			     nn_rows_total(rows) >= 0 ? "+total" : "");
+		if (how.broken)
+			break_rows(rows);
 		show_rows(rows, schema, &how);
 		nn_rows_close(rows);
 	}
@@ -389,6 +414,14 @@ static void tensors(void)
 	memcpy(file + 23 + sizeof header, "\7\3", 2);
 	put_bytes("d.st", file, 25 + sizeof header);
 	text_is(show(h), "safetensors+total[ 1 2; 3 4;]", "rows: safetensors");
+	h.broken = true;
+	text_is(show(h), "safetensors+total[ 1 2;] 1: d.st: row 2: is broken",
+		"rows: those before one that its source cannot give are handed out");
+	h.on_error = 2;
+	text_is(show(h), "safetensors+total[ 1 2; (d.st: row 2: is broken)] bad 1",
+		"rows: one that its source cannot give is marked");
+	h.broken = false;
+	h.on_error = 0;
 	h.score = true;
 	text_is(show(h), "safetensors+total[ 1 2 : 1; 3 4 : 0;]", "score: y beside x");
 }
