@@ -167,12 +167,19 @@ EIGHT static size_t narrow_bf16_avx2(const void *wide, void *half, float divisor
 #endif
 
 #if defined __x86_64__
-/* Not every compiler has a name for F16C in __builtin_cpu_supports. */
+/*
+ * Not every compiler has a name for F16C in __builtin_cpu_supports. Asked once: under a hypervisor
+ * cpuid takes microseconds, more than a short row of halves.
+ */
 static bool has_f16c(void)
 {
+	static _Atomic int known; /* 1 + the answer */
 	unsigned a, b, c, d;
 
-	return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+	if (!known)
+		known = 1 + (__builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) &&
+			     (c & bit_F16C));
+	return known == 2;
 }
 #endif
 

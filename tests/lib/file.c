@@ -180,7 +180,7 @@ static void peeking(void)
 {
 	const unsigned char *b;
 	struct nn_error err;
-	struct nn_input *in;
+	struct nn_input *in = NULL;
 	size_t got;
 	int ends[2];
 

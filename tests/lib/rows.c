@@ -431,7 +431,7 @@ static void streaming(void)
 {
 	struct nn_rows_options options = { 0 };
 	struct nn_schema *schema;
-	struct nn_rows *rows;
+	struct nn_rows *rows = NULL;
 	struct nn_error err = { 0 };
 	float values[8][2];
 	void *to[1] = { values };
@@ -472,7 +472,7 @@ static void streaming_arrays(void)
 {
 	struct nn_rows_options options = { 0 };
 	struct nn_schema *schema;
-	struct nn_rows *rows;
+	struct nn_rows *rows = NULL;
 	struct nn_error err = { 0 };
 	static const float x[4] = { 1, 2, 3, 4 };
 	float values[8][2];
