@@ -241,6 +241,9 @@ int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int
 			add(&environment, *e);
 	snprintf(variable, sizeof variable, "NN_LAUNCH=%s", name);
 	add(&environment, variable);
+	/* no search for near network cards: a third of a rank's start */
+	if (nn_launch_local(l) && !getenv("HWLOC_COMPONENTS"))
+		add(&environment, "HWLOC_COMPONENTS=-pci,-linuxio");
 	if (argv.failed || environment.failed) {
 		nn_fail(err, NN_ENOMEM, "cannot allocate memory to start mpirun");
 	} else if (pipe2(ends, O_CLOEXEC) < 0) {
