@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	nn_tool_quiet(std.quiet);
 	p.options.score = nn_opt_given(&options, "score");
 	if (nn_opt_given(&options, "precision"))
-		p.precision = 1 + (int)(std.precision == 1 ? NN_F64 : NN_F32);
+		p.precision = 1 + (int)std.precision;
 	p.any_order = !std.reproducible;
 	p.device = std.device;
 	p.device_batch = nn_opt_given(&options, "batch") ? p.options.batch : 1;

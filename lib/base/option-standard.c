@@ -7,7 +7,7 @@
 
 #define AT(member) offsetof(struct nn_std_options, member)
 
-static const char *const precisions[] = { "f32", "f64", NULL };
+static const char *const precisions[] = { [NN_F32] = "f32", [NN_F64] = "f64", NULL };
 
 static int check_device(const char *value, struct nn_error *err)
 {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "base/shape.h"
 
 enum nn_opt_type {
 	NN_OPT_FLAG,    /* bool: no argument; --config: yes|no */
@@ -127,7 +128,7 @@ struct nn_std_options {
 	const char *device; /* cpu or auto, which is cpu */
 	uint64_t threads;   /* 0: not given */
 	uint64_t seed;
-	int precision; /* 0 f32, 1 f64 */
+	enum nn_dtype precision;
 	bool reproducible;
 	const char *log;
 	const char *output;

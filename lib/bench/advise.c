@@ -272,7 +272,7 @@ static int advise_all(struct advise *v, struct nn_error *err)
 		return -1;
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN && !nn_bench_stopped(v->b);
 	     mode--) {
-		if (one && mode != v->b->options->mode)
+		if (one && mode != (int)v->b->options->mode)
 			continue;
 		last = mode;
 		if (advise(v, (enum nn_bench_mode)mode, err) < 0)

@@ -113,8 +113,7 @@ bool nn_bench_stopped(const struct nn_bench *b)
 int nn_bench_report(const struct nn_bench *b, const struct nn_report_column *columns,
 		    struct nn_report **report, struct nn_error *err)
 {
-	return nn_report_open(report, b->std->output, (enum nn_report_format)b->options->to,
-			      columns, &b->machine, err);
+	return nn_report_open(report, b->std->output, b->options->to, columns, &b->machine, err);
 }
 
 int nn_bench_measure(struct nn_bench *b, const struct nn_measure_call *calls, size_t n,

@@ -14,9 +14,9 @@
 enum nn_bench_mode { NN_BENCH_TRAIN, NN_BENCH_PREDICT };
 
 struct nn_bench_options {
-	int to;            /* enum nn_report_format */
-	int mode;          /* enum nn_bench_mode, where nn_opt_given says "mode" */
-	const char *batch; /* N,A:B*F,... ; NULL: the verb's default */
+	enum nn_report_format to;
+	enum nn_bench_mode mode; /* where nn_opt_given says "mode" */
+	const char *batch;       /* N,A:B*F,... ; NULL: the verb's default */
 	double time_s;
 	bool store;
 	const char *plot; /* NULL: none */

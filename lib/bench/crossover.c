@@ -327,7 +327,7 @@ int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *
 	if (status < 0)
 		return -1;
 	if (nn_opt_given(b->setup.list, "mode"))
-		c.duel.mode = (enum nn_bench_mode)b->options->mode;
+		c.duel.mode = b->options->mode;
 	status = nn_bench_subject(b, words[0], &subject, err);
 	if (status == 0) {
 		c.subject = subject;

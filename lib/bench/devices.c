@@ -40,9 +40,7 @@ int nn_bench_devices(const struct nn_bench *b, const char *names[NN_BENCH_DEVICE
 int nn_bench_subject(const struct nn_bench *b, const char *operand, struct nn_bench_model **subject,
 		     struct nn_error *err)
 {
-	int precision = nn_opt_given(b->setup.list, "precision")
-				? 1 + (int)(b->std->precision == 1 ? NN_F64 : NN_F32)
-				: 0;
+	int precision = nn_opt_given(b->setup.list, "precision") ? 1 + (int)b->std->precision : 0;
 
 	return nn_bench_model_open(subject, operand, precision, b->std->seed, err);
 }

@@ -61,22 +61,21 @@ static int open_net(struct nn_bench_model *s, const char *operand, struct nn_err
 
 /* ---- what nn.train says ---- */
 
-static int find_optimizer(const char *name)
+static enum nn_optimizer_kind find_optimizer(const char *name)
 {
-	for (int i = 0; name && nn_optimizer_names[i]; i++)
-		if (strcmp(nn_optimizer_names[i], name) == 0)
-			return i;
-	return NN_ADAM;
+	enum nn_optimizer_kind kind = name ? nn_optimizer_find(name) : NN_N_OPTIMIZERS;
+
+	return kind < NN_N_OPTIMIZERS ? kind : NN_OPTIMIZER_USUAL;
 }
 
-static int take_train(struct nn_bench_model *s, int *loss, struct nn_error *err)
+static int take_train(struct nn_bench_model *s, enum nn_loss_kind *loss, struct nn_error *err)
 {
 	struct nn_json *train;
 	const char *name;
 
-	*loss = -1;
+	*loss = NN_LOSS_AUTO;
 	s->batch = 64;
-	s->optimizer.kind = NN_ADAM;
+	s->optimizer.kind = NN_OPTIMIZER_USUAL;
 	if (!s->file || !s->file->train_json)
 		return 0;
 	train = nn_json_parse(s->file->train_json, strlen(s->file->train_json), err);
@@ -84,19 +83,18 @@ static int take_train(struct nn_bench_model *s, int *loss, struct nn_error *err)
 		return nn_fail_at(err, "%s: nn.train", s->name);
 	if (nn_json_number(nn_json_get(train, "batch")) >= 1)
 		s->batch = (size_t)nn_json_number(nn_json_get(train, "batch"));
-	s->optimizer.kind = (enum nn_optimizer_kind)find_optimizer(
-		nn_json_string(nn_json_get(train, "optimizer"), NULL));
+	s->optimizer.kind = find_optimizer(nn_json_string(nn_json_get(train, "optimizer"), NULL));
 	s->optimizer.momentum = nn_json_number(nn_json_get(train, "momentum"));
 	s->optimizer.weight_decay = nn_json_number(nn_json_get(train, "weight-decay"));
 	s->optimizer.clip_norm = nn_json_number(nn_json_get(train, "clip-norm"));
 	name = nn_json_string(nn_json_get(train, "loss"), NULL);
-	*loss = name ? nn_loss_find(name) : -1;
+	*loss = name ? nn_loss_find(name) : NN_LOSS_AUTO;
 	nn_json_free(train);
 	return 0;
 }
 
 /* Classes are the channels of C,H,W, else the last dimension. */
-static int take_targets(struct nn_bench_model *s, int loss, struct nn_error *err)
+static int take_targets(struct nn_bench_model *s, enum nn_loss_kind loss, struct nn_error *err)
 {
 	size_t n = (size_t)s->program->n_outputs;
 
@@ -111,9 +109,9 @@ static int take_targets(struct nn_bench_model *s, int loss, struct nn_error *err
 		size_t values = nn_shape_count(shape), columns = nn_shape_columns(shape);
 
 		s->losses[i] = (struct nn_loss_spec){ .ignore = -1 };
-		s->losses[i].kind = loss >= 0 && n == 1 ? (enum nn_loss_kind)loss
-				    : columns > 1       ? NN_LOSS_CROSS_ENTROPY
-							: NN_LOSS_MSE;
+		s->losses[i].kind = loss != NN_LOSS_AUTO && n == 1 ? loss
+				    : columns > 1                  ? NN_LOSS_CROSS_ENTROPY
+								   : NN_LOSS_MSE;
 		s->weights[i] = nn_net_output(s->net, i)->weight;
 		s->targets[i].classes = s->losses[i].kind == NN_LOSS_CROSS_ENTROPY ? columns : 0;
 		s->targets[i].size = s->targets[i].classes ? values / columns : values;
@@ -144,7 +142,7 @@ static int take_params(struct nn_bench_model *s, uint64_t seed, struct nn_error 
 static int open_subject(struct nn_bench_model *s, int precision, uint64_t seed,
 			struct nn_error *err)
 {
-	int loss;
+	enum nn_loss_kind loss;
 
 	if (open_net(s, s->name, err) < 0)
 		return -1;

@@ -221,7 +221,7 @@ static int measure_all(struct ops *o, int n, char **words, struct nn_error *err)
 int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct ops o = { .bench = b };
-	enum nn_dtype dtype = b->std->precision ? NN_F64 : NN_F32;
+	enum nn_dtype dtype = b->std->precision;
 	struct nn_error no_blas;
 	int status;
 

@@ -5,9 +5,9 @@
 
 #define AT(member) offsetof(struct nn_bench_options, member)
 
-static const char *const formats[] = { "table", "md", "csv", "json", "jsonl", NULL };
-
-static const char *const modes[] = { "train", "predict", NULL };
+static const char *const modes[] = {
+	[NN_BENCH_TRAIN] = "train", [NN_BENCH_PREDICT] = "predict", NULL
+};
 
 static int check_batch(const char *value, struct nn_error *err)
 {
@@ -37,7 +37,7 @@ const struct nn_opt nn_bench_opts[] = {
 	  .offset = AT(to),
 	  .arg = "FORMAT",
 	  .fallback = "table",
-	  .choices = formats,
+	  .choices = nn_report_formats,
 	  .help = "format of the rows: table, md, csv, json or jsonl",
 	  .man = "json is one array of objects, jsonl an object a line. What is not known is null "
 		 "in JSON and empty elsewhere." },

@@ -127,7 +127,7 @@ static int take_use(const struct nn_bench *b, struct nn_trial_options *use, stru
 	bool given = nn_opt_given(b->setup.list, "mode");
 	int n;
 
-	use->mode = given ? (enum nn_bench_mode)b->options->mode : NN_BENCH_PREDICT;
+	use->mode = given ? b->options->mode : NN_BENCH_PREDICT;
 	use->threads = b->threads;
 	use->most_bytes = (size_t)8 << 20;
 	use->batch = use->mode == NN_BENCH_TRAIN ? use->subject->batch : 1;

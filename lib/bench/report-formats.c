@@ -15,11 +15,11 @@
 static const char *plain(const struct nn_cell *cell, char number[NN_NUMBER])
 {
 	*number = '\0';
-	if (cell->kind == NN_TEXT)
+	if (cell->kind == NN_REPORT_TEXT)
 		return cell->text;
-	if (cell->kind == NN_COUNT)
+	if (cell->kind == NN_REPORT_COUNT)
 		snprintf(number, NN_NUMBER, "%llu", (unsigned long long)cell->count);
-	else if (cell->kind == NN_REAL)
+	else if (cell->kind == NN_REPORT_REAL)
 		nn_format_f64(number, cell->real);
 	return number;
 }
@@ -62,9 +62,9 @@ static void table_row(struct nn_text *text, const struct nn_report_column *colum
 		char number[NN_NUMBER], line[256];
 		const char *word = plain(&cells[i], number);
 
-		if (cells[i].kind == NN_REAL)
+		if (cells[i].kind == NN_REPORT_REAL)
 			snprintf(number, sizeof number, "%.4g", cells[i].real);
-		else if (cells[i].kind == NN_UNKNOWN)
+		else if (cells[i].kind == NN_REPORT_UNKNOWN)
 			word = "-";
 		pad(text, &columns[i], nn_one_line(line, sizeof line, word), i + 1 == n);
 	}
@@ -135,10 +135,10 @@ static void add_object(struct nn_text *text, const struct nn_report_column *colu
 		const char *word = plain(&cells[i], number);
 
 		nn_text_addf(text, "%c\"%s\":", i == 0 ? '{' : ',', columns[i].name);
-		if (cells[i].kind == NN_TEXT)
+		if (cells[i].kind == NN_REPORT_TEXT)
 			nn_text_add_json(text, word, strlen(word));
 		else
-			nn_text_add(text, cells[i].kind == NN_UNKNOWN ? "null" : word);
+			nn_text_add(text, cells[i].kind == NN_REPORT_UNKNOWN ? "null" : word);
 	}
 	nn_text_add(text, "}");
 }
@@ -170,8 +170,15 @@ static void jsonl_row(struct nn_text *text, const struct nn_report_column *colum
 	nn_text_add(text, "\n");
 }
 
+const char *const nn_report_formats[] = {
+	[NN_REPORT_TABLE] = "table", [NN_REPORT_MD] = "md",       [NN_REPORT_CSV] = "csv",
+	[NN_REPORT_JSON] = "json",   [NN_REPORT_JSONL] = "jsonl", NULL,
+};
+
 const struct nn_report_writer nn_report_writers[] = {
-	[NN_TABLE] = { table_begin, table_row, NULL }, [NN_MD] = { md_begin, md_row, NULL },
-	[NN_CSV] = { csv_begin, csv_row, NULL },       [NN_JSON] = { no_begin, json_row, json_end },
-	[NN_JSONL] = { no_begin, jsonl_row, NULL },
+	[NN_REPORT_TABLE] = { table_begin, table_row, NULL },
+	[NN_REPORT_MD] = { md_begin, md_row, NULL },
+	[NN_REPORT_CSV] = { csv_begin, csv_row, NULL },
+	[NN_REPORT_JSON] = { no_begin, json_row, json_end },
+	[NN_REPORT_JSONL] = { no_begin, jsonl_row, NULL },
 };

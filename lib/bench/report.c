@@ -50,9 +50,9 @@ void nn_report_text(struct nn_report *r, const char *column, const char *value)
 	struct nn_cell *c = cell(r, column);
 
 	nn_free(c->text);
-	*c = (struct nn_cell){ .kind = NN_UNKNOWN };
+	*c = (struct nn_cell){ .kind = NN_REPORT_UNKNOWN };
 	if (value && (c->text = nn_strdup(value, NULL)))
-		c->kind = NN_TEXT;
+		c->kind = NN_REPORT_TEXT;
 }
 
 void nn_report_count(struct nn_report *r, const char *column, uint64_t value)
@@ -60,7 +60,7 @@ void nn_report_count(struct nn_report *r, const char *column, uint64_t value)
 	struct nn_cell *c = cell(r, column);
 
 	nn_free(c->text);
-	*c = (struct nn_cell){ .kind = NN_COUNT, .count = value };
+	*c = (struct nn_cell){ .kind = NN_REPORT_COUNT, .count = value };
 }
 
 void nn_report_real(struct nn_report *r, const char *column, double value)
@@ -70,7 +70,7 @@ void nn_report_real(struct nn_report *r, const char *column, double value)
 
 	nn_free(c->text);
 	snprintf(digits, sizeof digits, "%.6g", value);
-	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REAL : NN_UNKNOWN,
+	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REPORT_REAL : NN_REPORT_UNKNOWN,
 			       .real = strtod(digits, NULL) };
 }
 
@@ -81,7 +81,7 @@ static void put_last(struct nn_report *r)
 	struct tm utc;
 	char date[32];
 
-	if (cell(r, "threads")->kind == NN_UNKNOWN)
+	if (cell(r, "threads")->kind == NN_REPORT_UNKNOWN)
 		nn_report_count(r, "threads", (uint64_t)r->machine.threads);
 	nn_report_text(r, "version", PACKAGE_VERSION);
 	nn_report_text(r, "cpu", r->machine.cpu);
@@ -107,7 +107,7 @@ static void clear(struct nn_report *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		nn_free(r->cells[i].text);
-		r->cells[i] = (struct nn_cell){ .kind = NN_UNKNOWN };
+		r->cells[i] = (struct nn_cell){ .kind = NN_REPORT_UNKNOWN };
 	}
 }
 
@@ -133,7 +133,7 @@ int nn_report_open(struct nn_report **report, const char *path, enum nn_report_f
 	r->machine = *machine;
 	add_columns(r, columns);
 	add_columns(r, last_columns);
-	r->shown = format == NN_TABLE ? r->n - N_LAST : r->n;
+	r->shown = format == NN_REPORT_TABLE ? r->n - N_LAST : r->n;
 	if (nn_output_open(&r->output, path, false, err) < 0) {
 		nn_free(r);
 		return -1;
@@ -149,7 +149,7 @@ int nn_report_row(struct nn_report *r, struct nn_error *err)
 	 * Nothing is written before there is a row, so that a command that fails leaves nothing but
 	 * its error.
 	 */
-	if (r->rows == 0 && r->format == NN_TABLE)
+	if (r->rows == 0 && r->format == NN_REPORT_TABLE)
 		begin_table(r);
 	if (r->rows == 0)
 		r->writer->begin(&r->text, r->columns, r->shown);

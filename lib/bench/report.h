@@ -10,7 +10,14 @@
 #include "base/output.h"
 #include "bench/machine.h"
 
-enum nn_report_format { NN_TABLE, NN_MD, NN_CSV, NN_JSON, NN_JSONL };
+extern const char *const nn_report_formats[]; /* "table", ...; NULL at the end */
+enum nn_report_format {
+	NN_REPORT_TABLE,
+	NN_REPORT_MD,
+	NN_REPORT_CSV,
+	NN_REPORT_JSON,
+	NN_REPORT_JSONL
+};
 
 struct nn_report_column {
 	const char *name; /* NULL ends a list */
@@ -45,7 +52,7 @@ int nn_report_close(struct nn_report *report, struct nn_error *err);
 /* ---- inside ---- */
 
 struct nn_cell {
-	enum { NN_UNKNOWN, NN_TEXT, NN_COUNT, NN_REAL } kind;
+	enum { NN_REPORT_UNKNOWN, NN_REPORT_TEXT, NN_REPORT_COUNT, NN_REPORT_REAL } kind;
 	char *text;
 	uint64_t count;
 	double real;

@@ -161,7 +161,7 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 									    : 1 };
 		int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
 
-		if (one_mode && mode != b->options->mode)
+		if (one_mode && mode != (int)b->options->mode)
 			continue;
 		if (n < 0 || run_batches(r, (enum nn_bench_mode)mode, batches, n, err) < 0)
 			return -1;

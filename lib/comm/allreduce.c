@@ -9,7 +9,11 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 
-const char *const nn_algorithms[] = { "auto", "mpi", "ring", "halving", "tree", NULL };
+const char *const nn_algorithms[] = {
+	[NN_ALGORITHM_AUTO] = "auto", [NN_ALGORITHM_MPI] = "mpi",
+	[NN_ALGORITHM_RING] = "ring", [NN_ALGORITHM_HALVING] = "halving",
+	[NN_ALGORITHM_TREE] = "tree", NULL,
+};
 
 #define CHUNK ((size_t)1 << 20) /* bytes at a time, so that partial results stay in the cache */
 
@@ -22,12 +26,15 @@ enum nn_algorithm nn_comm_choose(const struct nn_comm *c, size_t bytes)
 
 	while (class < NN_COMM_CLASSES - 1 && bytes > NN_COMM_CLASS << class)
 		class ++;
-	if (c->choice[class] != NN_AUTO)
+	if (c->choice[class] != NN_ALGORITHM_AUTO)
 		return c->choice[class];
-	return class < 4 ? NN_TREE : c->size & (c->size - 1) ? NN_RING : NN_HALVING;
+	return class < 4                 ? NN_ALGORITHM_TREE
+	       : c->size & (c->size - 1) ? NN_ALGORITHM_RING
+					 : NN_ALGORITHM_HALVING;
 }
 
-static const enum nn_algorithm candidates[] = { NN_TREE, NN_HALVING, NN_RING };
+static const enum nn_algorithm candidates[] = { NN_ALGORITHM_TREE, NN_ALGORITHM_HALVING,
+						NN_ALGORITHM_RING };
 #define N_CANDIDATES 3
 #define FEWEST 7 /* times, and up to ... */
 #define MOST 50  /* ... while a candidate took less than ... */
@@ -62,10 +69,10 @@ static int probe(struct nn_comm *c, enum nn_algorithm algorithm, const float *in
 		mine = s < mine ? s : mine;
 		spent += s;
 		if (i % 4 == 0 &&
-		    nn_comm_allreduce(c, &max, NN_TREE, &spent, &most, 1, NULL, err) < 0)
+		    nn_comm_allreduce(c, &max, NN_ALGORITHM_TREE, &spent, &most, 1, NULL, err) < 0)
 			return -1;
 	}
-	return nn_comm_allreduce(c, &max, NN_TREE, &mine, best, 1, NULL, err);
+	return nn_comm_allreduce(c, &max, NN_ALGORITHM_TREE, &mine, best, 1, NULL, err);
 }
 
 static int probe_all(struct nn_comm *c, struct nn_error *err)
@@ -99,11 +106,11 @@ static bool recall(struct nn_comm *c)
 	if (nn_cache_get("link", key, value) != NN_CACHE_FOUND || strlen(value) != NN_COMM_CLASSES)
 		return false;
 	for (int i = 0; i < NN_COMM_CLASSES; i++) {
-		c->choice[i] = value[i] == 't'   ? NN_TREE
-			       : value[i] == 'h' ? NN_HALVING
-			       : value[i] == 'r' ? NN_RING
-						 : NN_AUTO;
-		if (c->choice[i] == NN_AUTO)
+		c->choice[i] = value[i] == 't'   ? NN_ALGORITHM_TREE
+			       : value[i] == 'h' ? NN_ALGORITHM_HALVING
+			       : value[i] == 'r' ? NN_ALGORITHM_RING
+						 : NN_ALGORITHM_AUTO;
+		if (c->choice[i] == NN_ALGORITHM_AUTO)
 			return false;
 	}
 	return true;
@@ -179,10 +186,10 @@ static int chunks(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorith
 		size_t n = count - at < most ? count - at : most, first = SIZE_MAX;
 		int status;
 
-		if (algorithm == NN_RING)
+		if (algorithm == NN_ALGORITHM_RING)
 			status = nn_allreduce_ring(c, r, in + at * size, out + at * size, n, &first,
 						   err);
-		else if (algorithm == NN_TREE)
+		else if (algorithm == NN_ALGORITHM_TREE)
 			status = nn_allreduce_tree(c, r, in + at * size, out + at * size, n, over,
 						   err);
 		else
@@ -208,7 +215,7 @@ static int whole(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm
 	void *copy = NULL;
 	int status = -1;
 
-	if (in == out && algorithm != NN_RING) {
+	if (in == out && algorithm != NN_ALGORITHM_RING) {
 		copy = nn_alloc(bytes, 1, err);
 		if (!copy)
 			return -1;
@@ -216,13 +223,14 @@ static int whole(struct nn_comm *c, const struct nn_reduce *r, enum nn_algorithm
 	}
 	if (chunks(c, r, algorithm, in, out, count, &over, overflow, err) < 0)
 		goto out;
-	if (algorithm != NN_RING) {
+	if (algorithm != NN_ALGORITHM_RING) {
 		if (any(c, &over, err) < 0)
 			goto out;
-		if (over && chunks(c, r, NN_RING, in, out, count, &over, overflow, err) < 0)
+		if (over &&
+		    chunks(c, r, NN_ALGORITHM_RING, in, out, count, &over, overflow, err) < 0)
 			goto out;
 	}
-	status = algorithm == NN_RING || over ? first_overflow(c, overflow, err) : 0;
+	status = algorithm == NN_ALGORITHM_RING || over ? first_overflow(c, overflow, err) : 0;
 out:
 	nn_free(copy);
 	return status;
@@ -254,13 +262,13 @@ int nn_comm_allreduce(struct nn_comm *c, const struct nn_reduce *r, enum nn_algo
 	bool over = false;
 	int status = 0;
 
-	if (algorithm == NN_AUTO)
+	if (algorithm == NN_ALGORITHM_AUTO)
 		algorithm = nn_comm_choose(c, count * nn_dtype_size(r->dtype));
 	if (c->size == 1) {
 		struct nn_reduce_found ignored;
 
 		nn_reduce_leaves(r, &in, count, out, NULL, &ignored);
-	} else if (algorithm == NN_MPI) {
+	} else if (algorithm == NN_ALGORITHM_MPI) {
 		status = by_mpi(c, r, in, out, count, err);
 	} else if (nn_dtype_float(r->dtype) || r->op == NN_REDUCE_MIN || r->op == NN_REDUCE_MAX) {
 		status = chunks(c, r, algorithm, in, out, count, &over, &overflow, err);

@@ -19,7 +19,13 @@
  * mpi      MPI_Allreduce, in its own order
  * auto     the fastest of the first three for such an array, as measured on these ranks
  */
-enum nn_algorithm { NN_AUTO, NN_MPI, NN_RING, NN_HALVING, NN_TREE };
+enum nn_algorithm {
+	NN_ALGORITHM_AUTO,
+	NN_ALGORITHM_MPI,
+	NN_ALGORITHM_RING,
+	NN_ALGORITHM_HALVING,
+	NN_ALGORITHM_TREE
+};
 extern const char *const nn_algorithms[]; /* "auto", ...; NULL at the end */
 
 /* arrays of up to 1K, 2K, ... 1M bytes, and longer ones, have a fastest algorithm each */
@@ -39,7 +45,7 @@ struct nn_comm {
 	int tag;
 	void *scratch; /* grows with what collectives need */
 	size_t scratch_size;
-	enum nn_algorithm choice[NN_COMM_CLASSES]; /* of auto; NN_AUTO: not measured */
+	enum nn_algorithm choice[NN_COMM_CLASSES]; /* of auto; NN_ALGORITHM_AUTO: not measured */
 	bool fragments;                            /* short messages in parts: comm.c */
 	bool borrowed;         /* a channel: the transport is closed by another */
 	bool part;             /* of some ranks */

@@ -12,16 +12,21 @@
 #include "data/schema.h"
 #include "data/source.h"
 
+enum nn_missing { NN_MISSING_ERROR, NN_MISSING_MEAN, NN_MISSING_DROP };
+enum nn_header { NN_HEADER_AUTO, NN_HEADER_YES, NN_HEADER_NO };
+/* what becomes of a row that cannot be read: the run fails, or goes on without it, or with a mark
+ */
+enum nn_on_error { NN_ON_ERROR_FAIL, NN_ON_ERROR_SKIP, NN_ON_ERROR_MARK };
+
 /* Options of the data room: rows in data/options.c, values here (tools.md says what they mean). */
 struct nn_data_options {
 	const char *target;    /* COLUMN,... NULL: not given */
 	const char *normalize; /* auto none standard minmax FACTOR; NULL: auto */
-	int header;            /* enum nn_header */
-	int missing;           /* enum nn_missing */
+	enum nn_header header;
+	enum nn_missing missing;
 };
-enum nn_missing { NN_MISSING_ERROR, NN_MISSING_MEAN, NN_MISSING_DROP };
-enum nn_header { NN_HEADER_AUTO, NN_HEADER_YES, NN_HEADER_NO };
-extern const struct nn_opt nn_data_opts[]; /* --target, --header, --normalize, --missing */
+extern const char *const nn_header_choices[]; /* in order of enum nn_header; NULL at the end */
+extern const struct nn_opt nn_data_opts[];    /* --target, --header, --normalize, --missing */
 
 /* What the model says of an input or a target before the data are read; sizes may be unknown. */
 struct nn_want_input {
@@ -199,8 +204,8 @@ int nn_fold(const struct nn_dataset *dataset, uint64_t folds, uint64_t split_see
 /* Rows as they come, for prediction: the schema is the model's. */
 struct nn_rows;
 struct nn_rows_options {
-	int header;         /* enum nn_header */
-	int on_error;       /* 0 fail, 1 skip, 2 mark */
+	enum nn_header header;
+	enum nn_on_error on_error;
 	const char *target; /* column holding the target, for --score */
 	bool want_target;
 	const bool *channels_last; /* per input: a sample C,H,W is given H,W,C; NULL: none is */

@@ -17,8 +17,12 @@ static int check_normalize(const char *value, struct nn_error *err)
 	return nn_fail(err, NN_EUSAGE, "expected auto, none, standard, minmax or a factor above 0");
 }
 
-static const char *const missing[] = { "error", "mean", "drop", NULL };
-static const char *const headers[] = { "auto", "yes", "no", NULL };
+static const char *const missing[] = {
+	[NN_MISSING_ERROR] = "error", [NN_MISSING_MEAN] = "mean", [NN_MISSING_DROP] = "drop", NULL
+};
+const char *const nn_header_choices[] = {
+	[NN_HEADER_AUTO] = "auto", [NN_HEADER_YES] = "yes", [NN_HEADER_NO] = "no", NULL
+};
 
 const struct nn_opt nn_data_opts[] = {
 	{ .name = "target",
@@ -35,7 +39,7 @@ const struct nn_opt nn_data_opts[] = {
 	  .offset = offsetof(struct nn_data_options, header),
 	  .arg = "yes|no",
 	  .fallback = "auto",
-	  .choices = headers,
+	  .choices = nn_header_choices,
 	  .help = "whether the first row of a CSV is a header",
 	  .man = "By default it is one when it has a field that is not a number." },
 	{ .name = "normalize",

@@ -66,10 +66,10 @@ int nn_rows_take_bad(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 {
 	struct nn_error none;
 
-	if (r->options.on_error == 0)
+	if (r->options.on_error == NN_ON_ERROR_FAIL)
 		return -1;
 	r->n_bad++;
-	if (r->options.on_error == 1)
+	if (r->options.on_error == NN_ON_ERROR_SKIP)
 		return 1;
 	put_zeros(r, out);
 	if (!out->bad)

@@ -25,6 +25,14 @@ static void free_input(struct nn_input_schema *input)
 	nn_free(input->name);
 }
 
+int nn_schema_label(const struct nn_target_schema *target, const char *label)
+{
+	for (size_t i = 0; label && target->labels && i < target->n_labels; i++)
+		if (strcmp(target->labels[i], label) == 0)
+			return (int)i;
+	return -1;
+}
+
 static void free_target(struct nn_target_schema *target)
 {
 	free_strings(target->columns, target->n_columns);

@@ -64,6 +64,9 @@ struct nn_target_schema {
 	double *mean, *sd; /* per target column, NULL: not scaled */
 };
 
+/* The class of a label; -1: there is none, or label is NULL. */
+int nn_schema_label(const struct nn_target_schema *target, const char *label);
+
 struct nn_schema {
 	struct nn_input_schema *inputs;
 	size_t n_inputs;

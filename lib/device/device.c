@@ -5,11 +5,7 @@
 #include "base/error.h"
 #include "base/module.h"
 #include "device/device.h"
-
-const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
-const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err);
-
-size_t nn_cpu_kinds(enum nn_dtype dtype, const struct nn_device **kinds);
+#include "device/wings.h"
 
 static const struct {
 	const char *name;

@@ -160,7 +160,15 @@ struct nn_kernel {
 
 /* ---- losses ---- */
 
-enum nn_loss_kind { NN_LOSS_CROSS_ENTROPY, NN_LOSS_MSE, NN_LOSS_BCE, NN_LOSS_HUBER, NN_LOSS_MAE };
+/* AUTO: what suits the targets; no device computes it */
+enum nn_loss_kind {
+	NN_LOSS_AUTO,
+	NN_LOSS_CROSS_ENTROPY,
+	NN_LOSS_MSE,
+	NN_LOSS_BCE,
+	NN_LOSS_HUBER,
+	NN_LOSS_MAE
+};
 
 /*
  * rows x positions x columns of logits (classes or target columns last). Targets: int32 classes
@@ -186,14 +194,11 @@ struct nn_loss_call {
 /* ---- optimizers: one kernel over a run of the flat block ---- */
 
 enum nn_optimizer_kind {
-	NN_SGD,
-	NN_ADAM,
-	NN_ADAMW,
-	NN_RMSPROP,
-	NN_RPROP,
-	NN_LARS,
-	NN_LAMB,
+#define NN_OPTIMIZER(ID, ...) NN_OPTIMIZER_##ID,
+#include "device/optimizers.def"
+	NN_N_OPTIMIZERS
 };
+#define NN_OPTIMIZER_USUAL NN_OPTIMIZER_ADAM /* where none is asked for */
 #define NN_MAX_SLOTS 2
 
 struct nn_update {
@@ -206,7 +211,7 @@ struct nn_update {
 	const struct nn_now *now; /* step, lr, clip, correction */
 	double weight_decay, momentum, beta1, beta2, eps, alpha;
 	bool nesterov;
-	const double *ratio; /* lars, lamb: the trust ratio of this parameter, in device memory */
+	const double *ratio; /* the trust ratio of this parameter, in device memory; NULL: none */
 	/*
 	 * A table: its gradient as sums, in place of g. every: rows that are not there have
 	 * gradient 0; else they stay as they are.
@@ -237,8 +242,8 @@ struct nn_device {
 	void (*loss)(const struct nn_loss_call *call);
 	void (*update)(const struct nn_update *update);
 	/*
-	 * lamb: slot[0], slot[1] advance and direction[n] = the step before the ratio, which update
-	 * then takes as g.
+	 * NN_HAS_DIRECTION (lamb): slots advance and direction[n] = the step before the ratio,
+	 * which update then takes as g.
 	 */
 	void (*direction)(const struct nn_update *update, void *direction);
 	void (*sum_rows)(const struct nn_row_sum *sum);

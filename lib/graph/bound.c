@@ -54,8 +54,8 @@ void nn_bound_fini(struct nn_bound *b)
 	nn_free(b->nodes);
 	nn_free(b->inputs);
 	nn_free(b->outputs);
-	nn_free(b->edges[NN_COMING]);
-	nn_free(b->edges[NN_GOING]);
+	nn_free(b->edges[NN_SIDE_COMING]);
+	nn_free(b->edges[NN_SIDE_GOING]);
 	nn_free(b->params);
 	nn_free(b->place);
 	nn_free(b->table_params);

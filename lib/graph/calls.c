@@ -70,8 +70,8 @@ static void mark_written(const struct nn_bound *b, bool *written)
 	memset(written, 0, (size_t)b->n_values * sizeof *written);
 	for (int i = 0; i < b->n_outputs; i++)
 		written[nn_bound_root(b, b->outputs[i])] = true;
-	for (int i = 0; i < b->n_edges[NN_GOING]; i++)
-		written[b->edges[NN_GOING][i]] = true;
+	for (int i = 0; i < b->n_edges[NN_SIDE_GOING]; i++)
+		written[b->edges[NN_SIDE_GOING][i]] = true;
 }
 
 /* The calls of the slot in use. A node's forward and backward have one. */

@@ -288,7 +288,7 @@ struct nn_graph_edge {
 	void *gradient;
 	size_t row_bytes;
 };
-enum nn_graph_side { NN_COMING, NN_GOING };
+enum nn_graph_side { NN_SIDE_COMING, NN_SIDE_GOING };
 size_t nn_graph_edges(const struct nn_graph *graph, enum nn_graph_side side);
 struct nn_graph_edge nn_graph_edge(struct nn_graph *graph, enum nn_graph_side side, size_t edge);
 

@@ -78,8 +78,8 @@ int nn_bound_part(struct nn_bound *b, int first, int last, struct nn_error *err)
 		NN_BUG("nodes %d to %d of %d cannot be a part", first, last, b->n_nodes);
 	if (life_init(&life, b, err) < 0)
 		return -1;
-	status = note_edges(b, &life, NN_COMING, first, err) < 0 ||
-				 note_edges(b, &life, NN_GOING, last, err) < 0
+	status = note_edges(b, &life, NN_SIDE_COMING, first, err) < 0 ||
+				 note_edges(b, &life, NN_SIDE_GOING, last, err) < 0
 			 ? -1
 			 : 0;
 	life_free(&life);
@@ -90,7 +90,7 @@ int nn_bound_part(struct nn_bound *b, int first, int last, struct nn_error *err)
 	 * follows goes nowhere.
 	 */
 	if (last == b->n_nodes)
-		b->n_edges[NN_GOING] = 0;
+		b->n_edges[NN_SIDE_GOING] = 0;
 	else
 		b->n_outputs = 0;
 	keep_nodes(b, first, last);

@@ -216,7 +216,7 @@ static void use_edges(struct nn_steps *s, const struct nn_bound *b, enum nn_grap
 static void begin(struct nn_steps *s, const struct nn_bound *b)
 {
 	add_turn(s);
-	use_edges(s, b, NN_COMING, NN_STEP_VALUE);
+	use_edges(s, b, NN_SIDE_COMING, NN_STEP_VALUE);
 }
 
 /* The caller reads what goes to the part after, and brings gradients of that and of outputs. */
@@ -226,8 +226,8 @@ static void turn(struct nn_steps *s, const struct nn_bound *b)
 	add_turn(s);
 	for (int i = 0; i < b->n_outputs && b->training; i++)
 		use_root(s, b, NN_STEP_GRADIENT, b->outputs[i]);
-	use_edges(s, b, NN_GOING, NN_STEP_VALUE);
-	use_edges(s, b, NN_GOING, NN_STEP_GRADIENT);
+	use_edges(s, b, NN_SIDE_GOING, NN_STEP_VALUE);
+	use_edges(s, b, NN_SIDE_GOING, NN_STEP_GRADIENT);
 }
 
 static void end(struct nn_steps *s, const struct nn_bound *b)
@@ -235,7 +235,7 @@ static void end(struct nn_steps *s, const struct nn_bound *b)
 	add_turn(s);
 	for (int i = 0; i < b->n_outputs; i++)
 		use_root(s, b, NN_STEP_VALUE, b->outputs[i]);
-	use_edges(s, b, NN_COMING, NN_STEP_GRADIENT);
+	use_edges(s, b, NN_SIDE_COMING, NN_STEP_GRADIENT);
 }
 
 int nn_steps_make(struct nn_steps *s, struct nn_steps *after, struct nn_bound *b,

@@ -217,7 +217,8 @@ int nn_pipe_attach(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_pipe *p = w->layout->pipe;
 	struct nn_graph *graph = nn_step_graph(w->step);
-	size_t coming = nn_graph_edges(graph, NN_COMING), going = nn_graph_edges(graph, NN_GOING);
+	size_t coming = nn_graph_edges(graph, NN_SIDE_COMING),
+	       going = nn_graph_edges(graph, NN_SIDE_GOING);
 
 	p->most = nn_step_most_spans(w->step);
 	p->slots = nn_step_slots(w->step);

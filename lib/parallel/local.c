@@ -60,8 +60,8 @@ static int average_block(struct nn_worker *w, void *block, size_t n, double shar
 		nn_shared_allreduce(w->local->window, w->layout->comm, &reduce, block, block, n);
 		return 0;
 	}
-	return n > 0 ? nn_comm_allreduce(w->layout->comm, &reduce, NN_AUTO, block, block, n, NULL,
-					 err)
+	return n > 0 ? nn_comm_allreduce(w->layout->comm, &reduce, NN_ALGORITHM_AUTO, block, block,
+					 n, NULL, err)
 		     : 0;
 }
 

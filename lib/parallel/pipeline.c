@@ -20,7 +20,7 @@ static size_t messages(struct nn_worker *w, enum nn_graph_side side, bool back, 
 {
 	struct nn_pipe *p = w->layout->pipe;
 	struct nn_graph *graph = nn_step_graph(w->step);
-	int peer = side == NN_COMING ? p->stage - 1 : p->stage + 1;
+	int peer = side == NN_SIDE_COMING ? p->stage - 1 : p->stage + 1;
 	size_t n = 0;
 
 	for (size_t i = 0; i < nn_graph_edges(graph, side); i++) {
@@ -41,7 +41,7 @@ static int await(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
 	struct nn_pipe *p = w->layout->pipe;
 	double start = nn_now_s();
 	struct nn_posted *posted = &p->posted[item.micro % p->slots];
-	size_t n = messages(w, item.backward ? NN_GOING : NN_COMING, item.backward, rows);
+	size_t n = messages(w, item.backward ? NN_SIDE_GOING : NN_SIDE_COMING, item.backward, rows);
 
 	if (nn_comm_finish(p->line, posted, err) < 0)
 		return -1;
@@ -58,7 +58,7 @@ static int pass_on(struct nn_worker *w, struct nn_pipeline_work item, size_t row
 		   struct nn_error *err)
 {
 	struct nn_pipe *p = w->layout->pipe;
-	size_t n = messages(w, item.backward ? NN_COMING : NN_GOING, item.backward, rows);
+	size_t n = messages(w, item.backward ? NN_SIDE_COMING : NN_SIDE_GOING, item.backward, rows);
 
 	for (size_t i = 0; i < n; i++)
 		if (nn_comm_post(p->line, &p->messages[i], &p->posted[item.micro % p->slots], err) <
@@ -231,7 +231,8 @@ int nn_pipe_end(struct nn_worker *w, struct nn_error *err)
 		w,
 		"the %d stages stood still %.1f %% of the time; %s is %.1f %%, for %s of %zu "
 		"micro-batches",
-		p->stages, 100 * p->idle, p->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)",
-		100 * p->formula, nn_pipeline_schedules[p->schedule], p->most);
+		p->stages, 100 * p->idle,
+		p->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * p->formula,
+		nn_pipeline_schedules[p->schedule], p->most);
 	return 0;
 }

@@ -63,7 +63,8 @@ static size_t lay_out(struct nn_sync_group *team, const struct nn_step_options *
 	else
 		place->weights = part(at, &end, s->weights);
 	place->optimizer.slots = part(at, &end, s->slots * s->block);
-	place->optimizer.direction = o->optimizer.kind == NN_LAMB ? part(at, &end, s->block) : NULL;
+	place->optimizer.direction =
+		nn_optimizer_steps_along(o->optimizer.kind) ? part(at, &end, s->block) : NULL;
 	place->weight_table = part(at, &end, s->weight_table);
 	place->figures = part(at, &end, s->figures);
 	place->statistics = s->statistics ? part(at, &end, s->statistics) : NULL;

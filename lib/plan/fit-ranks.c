@@ -44,7 +44,8 @@ static void in_window(const struct nn_step_options *o, const struct nn_step_size
 	       of_others = nn_step_others(o, o->rank);
 	size_t slots = s->slots * s->block, others, touched;
 	size_t both = (copies ? s->block : s->weights) +
-		      (o->optimizer.kind == NN_LAMB ? s->block : 0) + (norms ? s->block : 0);
+		      (nn_optimizer_steps_along(o->optimizer.kind) ? s->block : 0) +
+		      (norms ? s->block : 0);
 
 	if (s->elements == 0) /* tables alone, which lie elsewhere */
 		return;

@@ -149,7 +149,7 @@ static bool wants_norms(const struct nn_plan *plan, enum nn_optimizer_kind kind)
 		     (plan->layout->as.ranks ? plan->layout->as.rank == 0
 					     : nn_layout_first(plan->layout)));
 
-	return kind == NN_LARS || kind == NN_LAMB || plan->task->recipe->clip_norm > 0 || logs ||
+	return nn_optimizers[kind].ratio || plan->task->recipe->clip_norm > 0 || logs ||
 	       nn_layout_measures(plan->layout, plan->task);
 }
 
@@ -287,7 +287,7 @@ int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_erro
 	const struct nn_recipe *o = plan->task->recipe;
 	size_t micro =
 		plan->task->n_rows && plan->task->n_rows < o->batch ? plan->task->n_rows : o->batch;
-	bool flows = plan->layout->pipe && plan->layout->pipe->schedule != NN_NAIVE;
+	bool flows = plan->layout->pipe && plan->layout->pipe->schedule != NN_SCHEDULE_NAIVE;
 	struct nn_fit smaller;
 
 	if (flows && !o->micro_batch)

@@ -116,7 +116,8 @@ static void say_asked(const struct nn_plan *plan, struct nn_scaling *s)
 	if (!isnan(f->busiest))
 		nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%",
 			     100 * f->busiest,
-			     plan->layout->pipe->schedule == NN_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)",
+			     plan->layout->pipe->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P"
+									       : "(P-1)/(M+P-1)",
 			     100 * f->idle);
 }
 

@@ -84,12 +84,14 @@ static void add_change(struct nn_text *text, const struct nn_change *c)
 		[NN_GIVE_THREADS] = { " --threads=1" },
 		[NN_GIVE_LEAVES] = { " --leaves=2", " --leaves=1" },
 		[NN_GIVE_PRECISION] = { " --precision=f32" },
-		[NN_GIVE_OPTIMIZER] = { " --optimizer=rmsprop", " --optimizer=sgd" },
 	};
 
 	for (int kind = 0; kind < NN_GIVE_WIDTH; kind++)
 		if (c->degree[kind] && options[kind][c->degree[kind] - 1])
 			nn_text_add(text, options[kind][c->degree[kind] - 1]);
+	if (c->degree[NN_GIVE_OPTIMIZER])
+		add_option(text, "optimizer",
+			   nn_optimizers[nn_give_optimizer(c->degree[NN_GIVE_OPTIMIZER])].name);
 }
 
 /* As inline text: commas for the ends of lines. */

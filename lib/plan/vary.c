@@ -46,13 +46,18 @@ static bool give_up_precision(struct nn_variant *v, int degree)
 	return v->task.device != NULL;
 }
 
+enum nn_optimizer_kind nn_give_optimizer(int degree)
+{
+	return nn_optimizer_keeping(degree == 1 ? 1 : 0);
+}
+
 static bool give_up_optimizer(struct nn_variant *v, int degree)
 {
 	struct nn_recipe *o = &v->recipe;
 
 	if (slots(o) < (degree == 1 ? 2 : 1))
 		return false;
-	o->optimizer = degree == 1 ? NN_RMSPROP : NN_SGD;
+	o->optimizer = (int)nn_give_optimizer(degree);
 	o->momentum = 0;
 	o->nesterov = false;
 	return true;

@@ -18,8 +18,13 @@ enum nn_give {
 	NN_GIVE_WIDTH,
 	NN_GIVE_KINDS
 };
-/* How many degrees a kind has: --leaves=2, then --leaves=1; rmsprop, then sgd. */
+/*
+ * How many degrees a kind has: --leaves=2, then --leaves=1; an optimizer with one slot, then one
+ * with none.
+ */
 extern const unsigned char nn_give_degrees[NN_GIVE_KINDS];
+
+enum nn_optimizer_kind nn_give_optimizer(int degree);
 
 /* What is given up: degree[kind], 0: nothing of it. */
 struct nn_change {

@@ -4,24 +4,24 @@
 #include "predict/loss.h"
 
 const char *const nn_loss_choices[] = {
-	"auto",
-	[1 + NN_LOSS_CROSS_ENTROPY] = "cross-entropy",
-	[1 + NN_LOSS_MSE] = "mse",
-	[1 + NN_LOSS_BCE] = "bce",
-	[1 + NN_LOSS_HUBER] = "huber",
-	[1 + NN_LOSS_MAE] = "mae",
+	[NN_LOSS_AUTO] = "auto",
+	[NN_LOSS_CROSS_ENTROPY] = "cross-entropy",
+	[NN_LOSS_MSE] = "mse",
+	[NN_LOSS_BCE] = "bce",
+	[NN_LOSS_HUBER] = "huber",
+	[NN_LOSS_MAE] = "mae",
 	NULL,
 };
 
 const char *nn_loss_name(enum nn_loss_kind kind)
 {
-	return nn_loss_choices[1 + kind];
+	return nn_loss_choices[kind];
 }
 
-int nn_loss_find(const char *name)
+enum nn_loss_kind nn_loss_find(const char *name)
 {
-	for (int i = 0; nn_loss_choices[1 + i]; i++)
-		if (strcmp(nn_loss_choices[1 + i], name) == 0)
-			return i;
-	return -1;
+	for (int i = 0; nn_loss_choices[i]; i++)
+		if (strcmp(nn_loss_choices[i], name) == 0)
+			return (enum nn_loss_kind)i;
+	return NN_LOSS_AUTO;
 }

@@ -14,11 +14,11 @@ struct nn_loss_spec {
 	int ignore;                  /* class number that is masked, -1: none */
 };
 
-/* The words of --loss: "auto", then the losses' names in order of their kinds; NULL at the end. */
+/* The words of --loss in order of enum nn_loss_kind; NULL at the end. */
 extern const char *const nn_loss_choices[];
 
-/* The name as users type it, and back; -1: unknown. */
+/* The name as users type it, and back; NN_LOSS_AUTO: unknown. */
 const char *nn_loss_name(enum nn_loss_kind kind);
-int nn_loss_find(const char *name);
+enum nn_loss_kind nn_loss_find(const char *name);
 
 #endif

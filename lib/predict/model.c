@@ -33,14 +33,6 @@ static int take_class_weights(struct nn_model *model, size_t i, const struct nn_
 	return 0;
 }
 
-static int find_label(const struct nn_target_schema *target, const char *label)
-{
-	for (size_t i = 0; label && target->labels && i < target->n_labels; i++)
-		if (strcmp(target->labels[i], label) == 0)
-			return (int)i;
-	return -1;
-}
-
 /*
  * What nn.train says of an output: the value itself, or where outputs differ the one of that name.
  */
@@ -61,15 +53,15 @@ static int take_loss(struct nn_model *model, size_t i, const struct nn_json *tra
 	bool numbers = !target->labels;
 	struct nn_loss_spec *loss = &model->losses[i];
 	const char *name = train ? nn_json_string(of_output(model, train, "loss", i), NULL) : NULL;
-	int kind = name ? nn_loss_find(name) : -1;
+	enum nn_loss_kind kind = name ? nn_loss_find(name) : NN_LOSS_AUTO;
 
 	*loss = (struct nn_loss_spec){ .ignore = -1,
 				       .kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY };
-	if (kind >= 0 && (kind == NN_LOSS_CROSS_ENTROPY) != numbers)
-		loss->kind = (enum nn_loss_kind)kind;
+	if (kind != NN_LOSS_AUTO && (kind == NN_LOSS_CROSS_ENTROPY) != numbers)
+		loss->kind = kind;
 	if (!train)
 		return 0;
-	loss->ignore = find_label(target, nn_json_string(nn_json_get(train, "ignore"), NULL));
+	loss->ignore = nn_schema_label(target, nn_json_string(nn_json_get(train, "ignore"), NULL));
 	return take_class_weights(model, i, of_output(model, train, "class-weight", i), err);
 }
 

@@ -5,10 +5,16 @@
 
 #define AT(member) offsetof(struct nn_predict_options, member)
 
-static const char *const to_words[] = { "auto", "csv", "tsv", "jsonl", "npy", NULL };
-static const char *const auto_yes_no[] = { "auto", "yes", "no", NULL };
-static const char *const on_error_words[] = { "fail", "skip", "mark", NULL };
-static const char *const flush_words[] = { "auto", "line", "full", NULL };
+static const char *const to_words[] = {
+	[NN_TO_AUTO] = "auto",   [NN_TO_CSV] = "csv", [NN_TO_TSV] = "tsv",
+	[NN_TO_JSONL] = "jsonl", [NN_TO_NPY] = "npy", NULL
+};
+static const char *const on_error_words[] = {
+	[NN_ON_ERROR_FAIL] = "fail", [NN_ON_ERROR_SKIP] = "skip", [NN_ON_ERROR_MARK] = "mark", NULL
+};
+static const char *const flush_words[] = {
+	[NN_FLUSH_AUTO] = "auto", [NN_FLUSH_LINE] = "line", [NN_FLUSH_FULL] = "full", NULL
+};
 
 const struct nn_opt nn_predict_opts[] = {
 	{ .name = "model",
@@ -47,7 +53,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .offset = AT(to_header),
 	  .arg = "yes|no",
 	  .fallback = "auto",
-	  .choices = auto_yes_no,
+	  .choices = nn_header_choices,
 	  .help = "print a header line with csv and tsv",
 	  .man = "auto prints one unless CSV or TSV input had none." },
 	{ .name = "output-name",
@@ -74,7 +80,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .offset = AT(header),
 	  .arg = "yes|no",
 	  .fallback = "auto",
-	  .choices = auto_yes_no,
+	  .choices = nn_header_choices,
 	  .help = "whether CSV and TSV input begins with a header line",
 	  .man = "auto takes the first line for a header where one of its fields is not a "
 		 "number." },

@@ -43,8 +43,8 @@ static int forward(struct nn_run *r, const struct nn_run_batch *b, struct nn_err
 /* Whoever drives us through a pipe gets its answers before we wait for more. */
 static int flush(struct nn_run *r, struct nn_error *err)
 {
-	if (r->p->options.flush == 1 ||
-	    (r->p->options.flush == 0 && !r->ahead && nn_rows_would_block(r->rows)))
+	if (r->p->options.flush == NN_FLUSH_LINE ||
+	    (r->p->options.flush == NN_FLUSH_AUTO && !r->ahead && nn_rows_would_block(r->rows)))
 		return nn_output_flush(r->output, err);
 	return 0;
 }
@@ -129,7 +129,7 @@ static void give_notices(struct nn_run *r)
 	if (nn_rows_bad(r->rows)) {
 		snprintf(text, sizeof text, "%llu rows could not be read and were %s",
 			 (unsigned long long)nn_rows_bad(r->rows),
-			 r->p->options.on_error == 1 ? "left out" : "marked");
+			 r->p->options.on_error == NN_ON_ERROR_SKIP ? "left out" : "marked");
 		nn_run_warn(r, text);
 	}
 	if (r->writer && nn_writer_not_finite(r->writer)) {

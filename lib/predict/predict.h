@@ -5,21 +5,25 @@
 #define NN_PREDICT_PREDICT_H
 
 #include "base/option.h"
-#include "predict/emit.h"
+#include "data/data.h"
+#include "predict/write.h"
+
+/* after each row where the input waits, after each line, when the buffer is full */
+enum nn_flush { NN_FLUSH_AUTO, NN_FLUSH_LINE, NN_FLUSH_FULL };
 
 struct nn_predict_options {
 	const char *model_text; /* -m TEXT: the file gives weights only */
 	const char *emit;       /* probs, class, top:K, logits, values; NULL: by the model */
-	int to;                 /* 0: by the input; 1 + enum nn_to */
-	int to_header;          /* 0 auto, 1 yes, 2 no */
+	enum nn_to to;          /* AUTO: by the input */
+	enum nn_header to_header;
 	const char *output_name;
 	bool score;
 	const char *score_targets; /* file; NULL: the target's column of DATA */
 	const char *target;
-	int header;   /* auto yes no */
-	int on_error; /* fail skip mark */
+	enum nn_header header;
+	enum nn_on_error on_error;
 	uint64_t batch;
-	int flush; /* auto line full */
+	enum nn_flush flush;
 };
 
 extern const struct nn_opt nn_predict_opts[];

@@ -101,7 +101,7 @@ int nn_run_read_ahead(struct nn_run *r, struct nn_error *err)
 {
 	/* marked rows keep their reasons in the reader until it goes on */
 	if (!nn_rows_separator(r->rows) || nn_rows_is_pipe(r->rows) || r->blocks[0].n < r->batch ||
-	    r->p->options.on_error == 2 || nn_run_threads(r) == 1)
+	    r->p->options.on_error == NN_ON_ERROR_MARK || nn_run_threads(r) == 1)
 		return 0;
 	for (int k = 1; k < 3; k++) {
 		size_t batches = AHEAD_BYTES / (r->batch * input_bytes(r));

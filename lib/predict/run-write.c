@@ -27,7 +27,7 @@ static int find_output(const struct nn_run *r, const char *name, struct nn_error
 static enum nn_to choose_format(const struct nn_run *r)
 {
 	if (r->p->options.to)
-		return (enum nn_to)(r->p->options.to - 1);
+		return r->p->options.to;
 	if (nn_rows_suit_arrays(r->rows))
 		return NN_TO_NPY;
 	return nn_rows_separator(r->rows) == '\t' ? NN_TO_TSV : NN_TO_CSV;
@@ -60,10 +60,10 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 	struct nn_writer_options options = { .total = nn_rows_total(r->rows) };
 
 	options.to = choose_format(r);
-	options.header = r->p->options.to_header
-				 ? r->p->options.to_header == 1
+	options.header = r->p->options.to_header != NN_HEADER_AUTO
+				 ? r->p->options.to_header == NN_HEADER_YES
 				 : !nn_rows_none(r->rows) && (!table || nn_rows_header(r->rows));
-	if (r->p->options.on_error == 1)
+	if (r->p->options.on_error == NN_ON_ERROR_SKIP)
 		options.total = -1; /* rows may be left out */
 	if (open_emitted(r, err) < 0)
 		return -1;

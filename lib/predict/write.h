@@ -10,7 +10,7 @@
 
 struct nn_writer;
 
-enum nn_to { NN_TO_CSV, NN_TO_TSV, NN_TO_JSONL, NN_TO_NPY };
+enum nn_to { NN_TO_AUTO, NN_TO_CSV, NN_TO_TSV, NN_TO_JSONL, NN_TO_NPY };
 
 struct nn_writer_options {
 	enum nn_to to;

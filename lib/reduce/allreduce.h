@@ -4,17 +4,18 @@
 
 #include <signal.h>
 #include "base/option.h"
+#include "bench/report.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
 #include "comm/options.h"
 
 struct nn_allreduce_options {
-	int op;        /* enum nn_reduce_op */
-	int algorithm; /* enum nn_algorithm */
+	enum nn_reduce_op op;
+	enum nn_algorithm algorithm;
 	bool stream;
 	bool bench;
 	const char *sizes;
-	int to;            /* enum nn_report_format */
+	enum nn_report_format to;
 	const char *model; /* NULL: no prediction for a model */
 	double step_ms;
 };

@@ -112,9 +112,10 @@ static bool is_wrong(const struct bench *b, enum nn_algorithm algorithm, size_t 
 		got = ((const double *)b->out)[i];
 		near = n * 0x1p-52;
 	}
-	return algorithm == NN_MPI ? !(fabs(got - want) <=
-				       near * (b->reduce.op == NN_REDUCE_PROD ? pow(1.5, n) : n))
-				   : got != want;
+	return algorithm == NN_ALGORITHM_MPI
+		       ? !(fabs(got - want) <=
+			   near * (b->reduce.op == NN_REDUCE_PROD ? pow(1.5, n) : n))
+		       : got != want;
 }
 
 /* Over all ranks. */
@@ -126,7 +127,7 @@ static int count_wrong(struct bench *b, enum nn_algorithm algorithm, size_t coun
 
 	for (size_t i = 0; i < count; i++)
 		mine += is_wrong(b, algorithm, i);
-	return nn_comm_allreduce(b->comm, &sum, NN_TREE, &mine, wrong, 1, NULL, err);
+	return nn_comm_allreduce(b->comm, &sum, NN_ALGORITHM_TREE, &mine, wrong, 1, NULL, err);
 }
 
 /* ---- time ---- */
@@ -174,7 +175,7 @@ static int measure(struct bench *b, enum nn_algorithm algorithm, size_t count, d
 		times[i] /= (double)calls;
 	}
 	mine = nn_median(times, BATCHES);
-	return nn_comm_allreduce(b->comm, &max, NN_TREE, &mine, call_s, 1, NULL, err);
+	return nn_comm_allreduce(b->comm, &max, NN_ALGORITHM_TREE, &mine, call_s, 1, NULL, err);
 }
 
 /* What goes through the busiest rank in a call, half of it sent. */
@@ -190,7 +191,7 @@ static int count_sent(struct bench *b, enum nn_algorithm algorithm, size_t count
 	if (nn_comm_allreduce(b->comm, &b->reduce, algorithm, b->in, b->out, count, NULL, err) < 0)
 		return -1;
 	moved = (nn_comm_moved(b->comm) - moved) / 2;
-	return nn_comm_allreduce(b->comm, &max, NN_TREE, &moved, &b->sent, 1, NULL, err);
+	return nn_comm_allreduce(b->comm, &max, NN_ALGORITHM_TREE, &moved, &b->sent, 1, NULL, err);
 }
 
 /* ---- rows ---- */
@@ -228,7 +229,7 @@ static int bench_size(struct bench *b, size_t size, struct nn_error *err)
 	double s, x = (double)(count * nn_dtype_size(b->reduce.dtype)), w;
 	uint64_t wrong;
 
-	if (algorithm == NN_AUTO)
+	if (algorithm == NN_ALGORITHM_AUTO)
 		algorithm = nn_comm_choose(b->comm, (size_t)x);
 	fill(b, count);
 	if (measure(b, algorithm, count, &s, err) < 0 || count_sent(b, algorithm, count, err) < 0 ||
@@ -334,7 +335,7 @@ static void notes(struct bench *b)
 	if (line) {
 		note_number(b, "alpha_us", alpha * 1e6);
 		note_number(b, "beta_us_per_MB", beta * 1e12);
-		if (b->comm->size > 1 && b->options->algorithm == NN_AUTO)
+		if (b->comm->size > 1 && b->options->algorithm == NN_ALGORITHM_AUTO)
 			keep(b, alpha, beta);
 	}
 	nn_sha256_hex(&b->hash, hex);
@@ -359,8 +360,7 @@ static int run(struct bench *b, const char *output, struct nn_error *err)
 		return -1;
 	if (b->comm->rank == 0) {
 		nn_machine_init(&machine, 1);
-		if (nn_report_open(&b->report, output, (enum nn_report_format)b->options->to,
-				   columns, &machine, err) < 0)
+		if (nn_report_open(&b->report, output, b->options->to, columns, &machine, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < b->n_sizes; i++)
@@ -378,8 +378,8 @@ int nn_allreduce_bench(const struct nn_allreduce *job, struct nn_comm *comm, str
 		.host = &job->host,
 		.comm = comm,
 		.verbose = job->std->verbose > 0,
-		.reduce = { job->std->precision == 1 ? NN_F64 : NN_F32,
-			    (enum nn_reduce_op)job->options->op, (size_t)comm->size },
+		.reduce = { job->std->precision, (enum nn_reduce_op)job->options->op,
+			    (size_t)comm->size },
 	};
 	int n = nn_allreduce_sizes(job->options->sizes, b.sizes, err), status = -1;
 

@@ -47,8 +47,6 @@ const struct nn_opt nn_allreduce_opts[] = {
 	{ .name = NULL },
 };
 
-static const char *const formats[] = { "table", "md", "csv", "json", "jsonl", NULL };
-
 const struct nn_opt nn_allreduce_bench_opts[] = {
 	{ .name = "bench",
 	  .type = NN_OPT_FLAG,
@@ -67,7 +65,7 @@ const struct nn_opt nn_allreduce_bench_opts[] = {
 	  .offset = AT(to),
 	  .arg = "FORMAT",
 	  .fallback = "table",
-	  .choices = formats,
+	  .choices = nn_report_formats,
 	  .help = "format of the rows: table, md, csv, json or jsonl" },
 	{ .name = "model",
 	  .letter = 'm',
@@ -116,7 +114,7 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 	uint64_t ranks = job->ranks->ranks;
 	int n = job->n;
 
-	if (o->algorithm == NN_MPI && job->std->reproducible)
+	if (o->algorithm == NN_ALGORITHM_MPI && job->std->reproducible)
 		return nn_fail(err, NN_EUSAGE,
 			       "--algorithm=mpi: MPI adds in an order of its own; say "
 			       "--reproducible=no, too");

@@ -163,7 +163,7 @@ static int run(struct nn_rank *r, struct nn_error *err)
 	if (status)
 		return status;
 	status = -1;
-	if (options->algorithm == NN_AUTO && nn_comm_measure(r->comm, err) < 0)
+	if (options->algorithm == NN_ALGORITHM_AUTO && nn_comm_measure(r->comm, err) < 0)
 		return -1;
 	if (options->bench)
 		return nn_allreduce_bench(r->job, r->comm, err);

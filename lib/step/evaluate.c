@@ -193,7 +193,8 @@ static int join(struct nn_evaluator *e, int output, struct nn_error *err)
 	for (size_t i = 0; i < n_blocks(e); i++)
 		nn_metrics_add_block(m, e->blocks[output] + i * bytes);
 	counts = nn_metrics_counts(m, &n_counts);
-	return n_counts ? nn_comm_allreduce(c, &sum, NN_AUTO, counts, counts, n_counts, NULL, err)
+	return n_counts ? nn_comm_allreduce(c, &sum, NN_ALGORITHM_AUTO, counts, counts, n_counts,
+					    NULL, err)
 			: 0;
 }
 

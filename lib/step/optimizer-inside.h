@@ -21,7 +21,7 @@ struct nn_optimizer {
 	size_t from, to;              /* elements of the block that are updated here */
 	char *slots;                  /* n_slots runs of to - from elements */
 	struct nn_table_steps tables; /* behind the block */
-	char *direction;              /* lamb: a block */
+	char *direction;              /* a block; NULL: it has none */
 	/* scratch in device memory: all trained parameters in file order */
 	char *canonical;
 	const void **at; /* [n_params] place in canonical */

@@ -37,7 +37,8 @@ int nn_table_steps_init(struct nn_table_steps *s, enum nn_optimizer_kind kind, s
 		return -1;
 	if (bytes && n_slots && !(s->slots = nn_memory_new(s->queue, n_slots * bytes, err)))
 		return -1;
-	return bytes && kind == NN_LAMB && !(s->direction = nn_memory_new(s->queue, bytes, err))
+	return bytes && nn_optimizer_steps_along(kind) &&
+			       !(s->direction = nn_memory_new(s->queue, bytes, err))
 		       ? -1
 		       : 0;
 }
@@ -56,7 +57,7 @@ void nn_table_steps_fini(struct nn_table_steps *s)
 size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t n,
 			    enum nn_dtype dtype)
 {
-	return n * (n_slots + (kind == NN_LAMB)) * nn_dtype_size(dtype);
+	return n * (n_slots + nn_optimizer_steps_along(kind)) * nn_dtype_size(dtype);
 }
 
 /* ---- slots ---- */
@@ -143,13 +144,6 @@ int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_r
 	return answer(s, ranks, true, squares, err);
 }
 
-double nn_lars_ratio(double w, double g, double weight_decay)
-{
-	const double coefficient = 0.001;
-
-	return w > 0 && g > 0 ? coefficient * w / (g + weight_decay * w) : 1;
-}
-
 /* The update under way of table i, whose gradient are its sums. */
 static struct nn_update update_of(struct nn_table_steps *s, const struct nn_update *all, int i,
 				  struct nn_graph_table *t)
@@ -162,12 +156,12 @@ static struct nn_update update_of(struct nn_table_steps *s, const struct nn_upda
 	for (size_t k = 0; k < s->n_slots; k++)
 		u.slot[k] = slot_at(s, k, t);
 	u.rows = nn_graph_table_sums(s->graph, i);
-	/* w - lr * 0 is w */
-	u.every = !t->lazy && !(u.kind == NN_SGD && u.momentum == 0 && u.weight_decay == 0);
+	/* where nothing is kept and nothing decays: w - lr * 0 is w */
+	u.every = !t->lazy && (s->n_slots > 0 || u.weight_decay != 0);
 	return u;
 }
 
-/* lars, lamb: the norms of whole tables, with lamb of their directions too. */
+/* The norms of whole tables, and of their directions. */
 static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
 		 const struct nn_update *all, struct nn_error *err)
 {
@@ -180,7 +174,7 @@ static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *rank
 	}
 	if (answer(s, ranks, false, s->w_norm, err) < 0)
 		return -1;
-	for (int i = 0; all->kind == NN_LAMB && i < nn_graph_tables(s->graph); i++) {
+	for (int i = 0; nn_optimizer_steps_along(all->kind) && i < nn_graph_tables(s->graph); i++) {
 		struct nn_update u = update_of(s, all, i, &t);
 
 		s->device->direction(&u, part(s, s->direction, &t));
@@ -192,12 +186,11 @@ static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *rank
 static double ratio_of(const struct nn_table_steps *s, const struct nn_update *all, int param,
 		       const struct nn_table_gradient *gradient)
 {
-	double w = sqrt(s->w_norm[param]), d = sqrt(s->d_norm[param]);
+	double g = nn_optimizer_steps_along(all->kind)
+			   ? sqrt(s->d_norm[param])
+			   : sqrt(gradient->squares[param]) * gradient->clip;
 
-	if (all->kind == NN_LARS)
-		return nn_lars_ratio(w, sqrt(gradient->squares[param]) * gradient->clip,
-				     all->weight_decay);
-	return w > 0 && d > 0 ? w / d : 1;
+	return nn_optimizers[all->kind].ratio(sqrt(s->w_norm[param]), g, all->weight_decay);
 }
 
 /* Trust ratios of all tables, from the norms that were measured. */
@@ -222,14 +215,14 @@ int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ra
 {
 	struct nn_graph_table t;
 
-	if (nn_optimizers[all->kind].per_param && nn_graph_tables(s->graph) > 0 &&
+	if (nn_optimizers[all->kind].ratio && nn_graph_tables(s->graph) > 0 &&
 	    measure_ratios(s, ranks, all, gradient, err) < 0)
 		return -1;
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		struct nn_update u = update_of(s, all, i, &t);
 
 		u.ratio = (const double *)s->ratios.there + i;
-		if (u.kind == NN_LAMB) { /* a step along the direction */
+		if (s->direction) { /* a step along it */
 			u.rows = NULL;
 			u.g = part(s, s->direction, &t);
 		}

@@ -13,11 +13,11 @@ struct nn_table_steps {
 	struct nn_graph *graph; /* borrowed */
 	size_t n_slots;
 	char *slots;         /* [n_slots] of all tables */
-	char *direction;     /* lamb: of all tables */
+	char *direction;     /* NN_HAS_DIRECTION: of all tables */
 	const void **values; /* [params of the program] of tables that ranks share */
 	size_t *counts;      /* of these */
 	bool asked;          /* are there any? */
-	/* lars, lamb: sums of squares of weights and direction, pinned */
+	/* sums of squares of weights and direction, pinned */
 	double *w_norm, *d_norm;
 	struct nn_mirror ratios; /* double [tables] */
 };
@@ -39,7 +39,8 @@ void nn_table_steps_load(struct nn_table_steps *steps, size_t slot, const void *
  */
 int nn_table_steps_squares(struct nn_table_steps *steps, const struct nn_optimizer_ranks *ranks,
 			   double *squares, struct nn_error *err);
-/* What lars asks of the gradient: squares as above, and what the gradient is multiplied with. */
+/* What a ratio is made of where there is no direction: squares as above, and what the gradient is
+ * multiplied with. */
 struct nn_table_gradient {
 	const double *squares;
 	double clip;
@@ -51,11 +52,5 @@ struct nn_table_gradient {
 int nn_table_steps_update(struct nn_table_steps *steps, const struct nn_optimizer_ranks *ranks,
 			  const struct nn_update *all, const struct nn_table_gradient *gradient,
 			  struct nn_error *err);
-
-/*
- * You et al. 2017 (lars): what the rate of a weight of norm w is multiplied with; g: the norm of
- * its gradient.
- */
-double nn_lars_ratio(double w, double g, double weight_decay);
 
 #endif

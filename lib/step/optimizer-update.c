@@ -138,24 +138,15 @@ static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to
 	return true;
 }
 
-/*
- * You et al. 2017: the rate of a weight follows |w| / (|g| + decay |w|); biases and norms are left
- * as they are.
- */
-static double lars_ratio(const struct nn_optimizer *o, int p, double decay)
+/* Biases and norms are left as they are. */
+static double ratio_of(const struct nn_optimizer *o, int p)
 {
 	const struct nn_now *now = o->changes.host;
-	double w = sqrt(o->w_norm[p]), g = sqrt(o->g_norm[p]) * now->clip;
+	double g = sqrt(o->g_norm[p]) * (nn_optimizer_has_direction(o) ? 1 : now->clip);
 
-	return decays(o, p) ? nn_lars_ratio(w, g, decay) : 1;
-}
-
-/* You et al. 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
-static double lamb_ratio(const struct nn_optimizer *o, int p)
-{
-	return decays(o, p) && o->w_norm[p] > 0 && o->g_norm[p] > 0
-		       ? sqrt(o->w_norm[p]) / sqrt(o->g_norm[p])
-		       : 1;
+	return decays(o, p) ? nn_optimizers[o->options.kind].ratio(sqrt(o->w_norm[p]), g,
+								   o->update.weight_decay)
+			    : 1;
 }
 
 /* ---- the parts ---- */
@@ -200,7 +191,8 @@ static void clip_to(struct nn_optimizer *o, double length)
 
 bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
 {
-	return o->options.clip_norm > 0 || o->options.kind == NN_LARS;
+	return o->options.clip_norm > 0 ||
+	       (nn_optimizer_has_trust_ratio(o) && !nn_optimizer_has_direction(o));
 }
 
 int nn_optimizer_measure_gradient(struct nn_optimizer *o, const void *gradients, double *norm,
@@ -230,7 +222,7 @@ int nn_optimizer_tables(struct nn_optimizer *o, struct nn_error *err)
 
 bool nn_optimizer_has_direction(const struct nn_optimizer *o)
 {
-	return o->options.kind == NN_LAMB;
+	return nn_optimizer_steps_along(o->options.kind);
 }
 
 void *nn_optimizer_direction(struct nn_optimizer *o)
@@ -253,7 +245,7 @@ void nn_optimizer_compute_direction(struct nn_optimizer *o, const void *gradient
 
 bool nn_optimizer_has_trust_ratio(const struct nn_optimizer *o)
 {
-	return nn_optimizers[o->options.kind].per_param;
+	return nn_optimizers[o->options.kind].ratio;
 }
 
 int nn_optimizer_measure_weights(struct nn_optimizer *o, struct nn_error *err)
@@ -268,9 +260,7 @@ int nn_optimizer_measure_weights(struct nn_optimizer *o, struct nn_error *err)
 		return -1;
 	ratios = nn_mirror_write(&o->ratios, o->queue);
 	for (int p = 0; p < o->program->n_params; p++)
-		ratios[p] = nn_optimizer_has_direction(o)
-				    ? lamb_ratio(o, p)
-				    : lars_ratio(o, p, o->update.weight_decay);
+		ratios[p] = ratio_of(o, p);
 	nn_mirror_send(&o->ratios, o->queue, 0, (size_t)o->program->n_params * sizeof *ratios);
 	return 0;
 }

@@ -1,36 +1,64 @@
 /* Optimizers: which there are, what one keeps, and how that goes to and from files. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "step/optimizer-inside.h"
 
-const struct nn_optimizer_info nn_optimizers[] = {
-	[NN_SGD] = { "sgd", NN_SGD, 0.01, 0, true, false },
-	[NN_ADAM] = { "adam", NN_ADAM, 0.001, 0, false, false },
-	[NN_ADAMW] = { "adamw", NN_ADAMW, 0.001, 0.01, false, false },
-	[NN_RMSPROP] = { "rmsprop", NN_RMSPROP, 0.01, 0, false, false },
-	[NN_RPROP] = { "rprop", NN_RPROP, 0.01, 0, false, false },
-	[NN_LARS] = { "lars", NN_LARS, 0.01, 0, true, true },
-	[NN_LAMB] = { "lamb", NN_LAMB, 0.01, 0, false, true },
+/* You et al., 2017: the rate of a weight follows |w| / (|g| + decay |w|). */
+static double nn_lars_ratio(double w, double g, double weight_decay)
+{
+	const double coefficient = 0.001;
+
+	return w > 0 && g > 0 ? coefficient * w / (g + weight_decay * w) : 1;
+}
+
+/* You et al., 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
+static double nn_lamb_ratio(double w, double step, double weight_decay)
+{
+	(void)weight_decay;
+	return w > 0 && step > 0 ? w / step : 1;
+}
+
+const struct nn_optimizer_info nn_optimizers[NN_N_OPTIMIZERS] = {
+#define NN_OPTIMIZER(ID, id, lr, weight_decay, eps, slots, ratio, flags, ...) \
+	{ #id, lr, weight_decay, eps, slots, ratio, flags },
+#include "device/optimizers.def"
 };
-const char *const nn_optimizer_names[] = { "sgd",   "adam", "adamw", "rmsprop",
-					   "rprop", "lars", "lamb",  NULL };
+const char *const nn_optimizer_names[] = {
+#define NN_OPTIMIZER(ID, id, ...) #id,
+#include "device/optimizers.def"
+	NULL,
+};
+
+enum nn_optimizer_kind nn_optimizer_find(const char *name)
+{
+	enum nn_optimizer_kind kind = 0;
+
+	while (kind < NN_N_OPTIMIZERS && strcmp(nn_optimizers[kind].name, name) != 0)
+		kind++;
+	return kind;
+}
+
+enum nn_optimizer_kind nn_optimizer_keeping(size_t slots)
+{
+	enum nn_optimizer_kind kind = 0;
+
+	while (nn_optimizers[kind].slots != slots || nn_optimizers[kind].ratio)
+		kind++;
+	return kind;
+}
 
 size_t nn_optimizer_count(const struct nn_optimizer_options *o)
 {
-	switch (o->kind) {
-	case NN_SGD:
-	case NN_LARS:
-		return o->momentum != 0;
-	case NN_RMSPROP:
-		return 1;
-	default:
-		return 2;
-	}
+	const struct nn_optimizer_info *info = &nn_optimizers[o->kind];
+
+	return info->slots + (info->flags & NN_TAKES_MOMENTUM && o->momentum != 0);
 }
 
 size_t nn_optimizer_bytes(const struct nn_optimizer_options *o, size_t block, size_t kept,
 			  enum nn_dtype dtype)
 {
-	return (kept * nn_optimizer_count(o) + block * (1 + (o->kind == NN_LAMB))) *
+	return (kept * nn_optimizer_count(o) + block * (1 + nn_optimizer_steps_along(o->kind))) *
 	       nn_dtype_size(dtype);
 }
 
@@ -67,7 +95,7 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 				o->program, err) < 0)
 		return -1;
 	o->direction = o->place.direction;
-	if (o->options.kind == NN_LAMB && !o->direction &&
+	if (nn_optimizer_has_direction(o) && !o->direction &&
 	    !(o->direction = nn_memory_new(o->queue, o->block * size, err)))
 		return -1;
 	return 0;
@@ -102,7 +130,7 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 		.beta1 = 0.9,
 		.beta2 = 0.999,
 		.alpha = 0.99,
-		.eps = options->kind == NN_LAMB ? 1e-6 : 1e-8,
+		.eps = nn_optimizers[options->kind].eps,
 		.pool = pool,
 		.queue = o->queue,
 	};

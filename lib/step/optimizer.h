@@ -4,16 +4,38 @@
 
 #include "graph/graph.h"
 
+#define NN_TAKES_MOMENTUM 1u /* --momentum, which takes one more slot */
+#define NN_TAKES_NESTEROV 2u
+#define NN_NO_DECAY 4u       /* there is no --weight-decay */
+#define NN_DECOUPLED 8u      /* weight decay is not added to the gradient */
+#define NN_FULL_BATCH 16u    /* meant for gradients of all samples */
+#define NN_HAS_DIRECTION 32u /* the step is computed before the ratio that it is scaled with */
+
+/* A row of device/optimizers.def. */
 struct nn_optimizer_info {
 	const char *name;
-	enum nn_optimizer_kind kind;
-	double lr, weight_decay; /* defaults */
-	bool momentum;           /* takes --momentum */
-	bool per_param;          /* the update has a trust ratio for each parameter */
+	double lr, weight_decay, eps; /* lr, weight_decay: defaults */
+	size_t slots;
+	/*
+	 * What the rate of a weight of norm w is multiplied with; g: the norm of its gradient, or
+	 * of its direction. NULL: steps are not scaled.
+	 */
+	double (*ratio)(double w, double g, double weight_decay);
+	unsigned flags;
 };
 
-extern const struct nn_optimizer_info nn_optimizers[]; /* in the order of enum nn_optimizer_kind */
-extern const char *const nn_optimizer_names[];         /* NULL-terminated */
+extern const struct nn_optimizer_info nn_optimizers[NN_N_OPTIMIZERS];
+extern const char *const nn_optimizer_names[]; /* NULL-terminated */
+
+/* By its name; NN_N_OPTIMIZERS: none has it. */
+enum nn_optimizer_kind nn_optimizer_find(const char *name);
+/* The first that keeps so many values of each weight and scales no steps. */
+enum nn_optimizer_kind nn_optimizer_keeping(size_t slots);
+/* Does it compute steps before the ratio that they are scaled with? */
+static inline bool nn_optimizer_steps_along(enum nn_optimizer_kind kind)
+{
+	return nn_optimizers[kind].flags & NN_HAS_DIRECTION;
+}
 
 struct nn_optimizer_options {
 	enum nn_optimizer_kind kind;
@@ -62,7 +84,8 @@ struct nn_optimizer;
 
 /* Memory that is not the optimizer's own; NULL: it takes its own. */
 struct nn_optimizer_place {
-	void *slots, *direction; /* zeroed: nn_optimizer_count blocks, a block (lamb) */
+	/* zeroed: nn_optimizer_count blocks; NN_HAS_DIRECTION: a block */
+	void *slots, *direction;
 };
 
 /*
@@ -105,7 +128,7 @@ int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr
  *   look       where it is asked for, or nn_optimizer_wants_norm: norms of the whole gradient block
  *   tables     all of them, from sums that all ranks have; where ranks share parameters one of them
  *              calls it
- *   direct     nn_optimizer_has_direction (lamb): elements [from, to) of the direction, from the
+ *   direct     nn_optimizer_has_direction: elements [from, to) of the direction, from the
  *              gradients of the whole block
  *   -- all --  where nn_optimizer_has_direction; weights are still those before the update
  *   weigh      the norms of parameters, where the update has a ratio for each

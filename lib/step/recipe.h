@@ -7,7 +7,7 @@
 #include "step/optimizer.h"
 
 struct nn_recipe {
-	int loss;      /* 0 auto, else 1 + enum nn_loss_kind */
+	enum nn_loss_kind loss;
 	int optimizer; /* enum nn_optimizer_kind */
 	double lr, momentum;
 	bool nesterov;

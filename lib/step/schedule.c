@@ -6,8 +6,8 @@
 #include "step/schedule.h"
 
 static const char *const names[] = {
-	[NN_CONSTANT] = "constant", [NN_COSINE] = "cosine",   [NN_STEPWISE] = "step",
-	[NN_LINEAR] = "linear",     [NN_PLATEAU] = "plateau",
+	[NN_RATE_CONSTANT] = "constant", [NN_RATE_COSINE] = "cosine",   [NN_RATE_STEPWISE] = "step",
+	[NN_RATE_LINEAR] = "linear",     [NN_RATE_PLATEAU] = "plateau",
 };
 #define N_NAMES (sizeof names / sizeof *names)
 
@@ -21,7 +21,7 @@ static int parse_step(struct nn_schedule *s, const char *text, struct nn_error *
 {
 	const char *colon = strchr(text, ':');
 
-	s->kind = NN_STEPWISE;
+	s->kind = NN_RATE_STEPWISE;
 	if (!colon || !nn_parse_u64(text, (size_t)(colon - text), &s->every) || s->every == 0 ||
 	    !nn_parse_f64(colon + 1, strlen(colon + 1), &s->factor) ||
 	    !(s->factor > 0 && s->factor <= 1))
@@ -91,19 +91,19 @@ double nn_schedule_rate(const struct nn_schedule *s, uint64_t step)
 
 	if (step < s->warmup)
 		return s->lr * ((double)(step + 1) / (double)s->warmup);
-	if (s->kind == NN_CONSTANT)
+	if (s->kind == NN_RATE_CONSTANT)
 		return s->lr;
-	if (s->kind == NN_PLATEAU)
+	if (s->kind == NN_RATE_PLATEAU)
 		return s->lr * power(0.1, s->drops);
-	if (s->kind == NN_STEPWISE && s->every)
+	if (s->kind == NN_RATE_STEPWISE && s->every)
 		return s->lr * power(s->factor, (step - s->warmup) / s->every);
 	if (step >= s->planned)
 		p = 1;
 	else
 		p = (double)(step - s->warmup) / (double)(s->planned - s->warmup);
-	if (s->kind == NN_LINEAR)
+	if (s->kind == NN_RATE_LINEAR)
 		return s->lr * (1 - p);
-	if (s->kind == NN_COSINE)
+	if (s->kind == NN_RATE_COSINE)
 		return s->lr * (1 + cos_pi(p)) / 2;
 	return s->lr * power(0.1, (uint64_t)(3 * p));
 }

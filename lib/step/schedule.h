@@ -5,7 +5,13 @@
 #include <stdint.h>
 #include "base/error.h"
 
-enum nn_schedule_kind { NN_CONSTANT, NN_COSINE, NN_STEPWISE, NN_LINEAR, NN_PLATEAU };
+enum nn_schedule_kind {
+	NN_RATE_CONSTANT,
+	NN_RATE_COSINE,
+	NN_RATE_STEPWISE,
+	NN_RATE_LINEAR,
+	NN_RATE_PLATEAU
+};
 
 struct nn_schedule {
 	enum nn_schedule_kind kind;

@@ -7,7 +7,12 @@
 #include "base/number.h"
 #include "step/stages.h"
 
-const char *const nn_pipeline_schedules[] = { "1f1b", "gpipe", "naive", NULL };
+const char *const nn_pipeline_schedules[] = {
+	[NN_SCHEDULE_1F1B] = "1f1b",
+	[NN_SCHEDULE_GPIPE] = "gpipe",
+	[NN_SCHEDULE_NAIVE] = "naive",
+	NULL,
+};
 
 int nn_parse_pipeline(const char *text, int *stages, enum nn_pipeline_schedule *schedule,
 		      struct nn_error *err)
@@ -16,7 +21,7 @@ int nn_parse_pipeline(const char *text, int *stages, enum nn_pipeline_schedule *
 	uint64_t number;
 
 	*stages = 1;
-	*schedule = NN_1F1B;
+	*schedule = NN_SCHEDULE_1F1B;
 	if (!text)
 		return 0;
 	if (!nn_parse_u64(text, n, &number) || number < 1 || number > 1000)
@@ -38,9 +43,9 @@ static size_t ahead(enum nn_pipeline_schedule schedule, int stage, int stages, s
 {
 	size_t behind = (size_t)(stages - stage);
 
-	if (schedule == NN_NAIVE)
+	if (schedule == NN_SCHEDULE_NAIVE)
 		return 1;
-	return schedule == NN_GPIPE || n < behind ? n : behind;
+	return schedule == NN_SCHEDULE_GPIPE || n < behind ? n : behind;
 }
 
 void nn_pipeline_order(enum nn_pipeline_schedule schedule, int stage, int stages, size_t n,
@@ -65,7 +70,7 @@ double nn_pipeline_idle(enum nn_pipeline_schedule schedule, int stages, size_t n
 {
 	double wait = stages - 1;
 
-	return wait / ((schedule == NN_NAIVE ? 1 : (double)n) + wait);
+	return wait / ((schedule == NN_SCHEDULE_NAIVE ? 1 : (double)n) + wait);
 }
 
 /* ---- stages ---- */

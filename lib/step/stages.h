@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-enum nn_pipeline_schedule { NN_1F1B, NN_GPIPE, NN_NAIVE };
+enum nn_pipeline_schedule { NN_SCHEDULE_1F1B, NN_SCHEDULE_GPIPE, NN_SCHEDULE_NAIVE };
 extern const char *const nn_pipeline_schedules[]; /* "1f1b", ...; NULL at the end */
 
 /* "P" or "P:SCHEDULE" of --pipeline; NULL: one stage. */

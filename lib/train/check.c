@@ -29,7 +29,7 @@ static const char *first_given(const struct nn_train_setup *s, const char *const
 
 static bool numbers_only(const struct nn_train_options *o)
 {
-	return o->recipe.loss > 1; /* neither auto nor cross-entropy */
+	return o->recipe.loss > NN_LOSS_CROSS_ENTROPY;
 }
 
 static int check_optimizer(const struct nn_train_setup *s, struct nn_error *err)
@@ -37,14 +37,15 @@ static int check_optimizer(const struct nn_train_setup *s, struct nn_error *err)
 	const struct nn_train_options *o = s->train;
 	const struct nn_optimizer_info *info = &nn_optimizers[o->recipe.optimizer];
 
-	if (o->recipe.momentum != 0 && !info->momentum)
-		return nn_fail(err, NN_EUSAGE,
-			       "--momentum: --optimizer=%s has none; sgd and lars do", info->name);
-	if (o->recipe.nesterov && (info->kind != NN_SGD || o->recipe.momentum == 0))
-		return nn_fail(err, NN_EUSAGE,
-			       "--nesterov: needs --optimizer=sgd with --momentum above 0");
-	if (o->recipe.weight_decay != 0 && info->kind == NN_RPROP)
-		return nn_fail(err, NN_EUSAGE, "--weight-decay: --optimizer=rprop has none");
+	if (o->recipe.momentum != 0 && !(info->flags & NN_TAKES_MOMENTUM))
+		return nn_fail(err, NN_EUSAGE, "--momentum: --optimizer=%s has none", info->name);
+	if (o->recipe.nesterov && !(info->flags & NN_TAKES_NESTEROV))
+		return nn_fail(err, NN_EUSAGE, "--nesterov: --optimizer=%s has none", info->name);
+	if (o->recipe.nesterov && o->recipe.momentum == 0)
+		return nn_fail(err, NN_EUSAGE, "--nesterov: needs --momentum above 0");
+	if (o->recipe.weight_decay != 0 && info->flags & NN_NO_DECAY)
+		return nn_fail(err, NN_EUSAGE, "--weight-decay: --optimizer=%s has none",
+			       info->name);
 	return 0;
 }
 
@@ -54,8 +55,8 @@ static int check_length(const struct nn_train_setup *s, struct nn_error *err)
 
 	if (nn_schedule_parse(&schedule, s->train->recipe.schedule, err) < 0)
 		return -1;
-	if (schedule.kind == NN_CONSTANT || schedule.kind == NN_PLATEAU || given(s, "epochs") ||
-	    given(s, "steps"))
+	if (schedule.kind == NN_RATE_CONSTANT || schedule.kind == NN_RATE_PLATEAU ||
+	    given(s, "epochs") || given(s, "steps"))
 		return 0;
 	return nn_fail(err, NN_EUSAGE,
 		       "--schedule=%s: needs --epochs=N or --steps=N, the length it is planned for",

@@ -114,7 +114,7 @@ static int check_tables(const struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_optimizer_info *info = &nn_optimizers[t->options->recipe.optimizer];
 
-	for (int i = 0; info->per_param && i < t->task.program->n_params; i++) {
+	for (int i = 0; info->ratio && i < t->task.program->n_params; i++) {
 		const struct nn_program_param *param = &t->task.program->params[i];
 
 		if (param->desc.role == NN_ROW_TABLE && param->desc.lazy)
@@ -133,7 +133,7 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	const struct nn_opt_list *list = t->setup.list;
 
 	if (nn_train_one_loss(t))
-		o->recipe.loss = 1 + (int)t->task.losses[0].kind;
+		o->recipe.loss = t->task.losses[0].kind;
 	if (!nn_opt_given(list, "lr"))
 		o->recipe.lr = info->lr;
 	if (!nn_opt_given(list, "weight-decay"))
@@ -158,9 +158,9 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	t->schedule.lr = o->recipe.lr;
 	t->schedule.warmup = o->recipe.warmup;
 	t->schedule.planned = t->task.planned;
-	if (info->kind == NN_RPROP && o->recipe.batch < t->task.n_rows && t->source.fold <= 1)
-		nn_train_warn(t, "--optimizer=rprop is meant for the full batch: --batch=%llu",
-			      (unsigned long long)t->task.n_rows);
+	if (info->flags & NN_FULL_BATCH && o->recipe.batch < t->task.n_rows && t->source.fold <= 1)
+		nn_train_warn(t, "--optimizer=%s is meant for the full batch: --batch=%llu",
+			      info->name, (unsigned long long)t->task.n_rows);
 	if (check_tables(t, err) < 0)
 		return -1;
 	return take_leaves(t, err);

@@ -129,7 +129,7 @@ int nn_train_memory(const char *model, size_t batch, const struct nn_std_options
 {
 	struct nn_train_options options = { .recipe.batch = batch,
 					    .model = model,
-					    .recipe.optimizer = NN_ADAM,
+					    .recipe.optimizer = NN_OPTIMIZER_USUAL,
 					    .recipe.shuffle = "yes",
 					    .recipe.schedule = "constant" };
 	struct nn_std_options standard = *std;

@@ -34,7 +34,7 @@ static void judge(struct nn_train *t, double value)
 	} else if (++c->stale >= t->options->patience && t->options->patience) {
 		c->done = 1;
 	}
-	if (t->schedule.kind != NN_PLATEAU)
+	if (t->schedule.kind != NN_RATE_PLATEAU)
 		return;
 	if (better(t, value, c->plateau)) {
 		c->plateau = value;

@@ -173,7 +173,7 @@ static int open_device(struct nn_train *t, const char *name, struct nn_error *er
 	bool cpu = strcmp(name, "cpu") == 0;
 
 	t->task.device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name,
-					t->std->precision == 1 ? NN_F64 : NN_F32, err);
+					t->std->precision, err);
 	return t->task.device ? 0 : -1;
 }
 
@@ -203,9 +203,10 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 	t->task.from_file = access(t->options->model, F_OK) == 0;
 	t->task.seed = t->std->seed;
 	if (t->source.f64)
-		t->std->precision = 1;
+		t->std->precision = NN_F64;
 	else if (!nn_opt_given(t->setup.list, "precision"))
-		t->std->precision = t->source.start && t->source.start->dtype == NN_F64;
+		t->std->precision =
+			t->source.start && t->source.start->dtype == NN_F64 ? NN_F64 : NN_F32;
 	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
 		return -1;
 	if (nn_layout_find_sharing(&t->layout, err) < 0)

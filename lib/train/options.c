@@ -96,6 +96,11 @@ static int check_race(const char *value, struct nn_error *err)
 #define MOST 1e15 /* whole numbers stay exact in f64, where bounds are compared */
 #define AT(field) offsetof(struct nn_train_options, field)
 
+static const char optimizers[] =
+#define NN_OPTIMIZER(ID, id, ...) ", " #id
+#include "device/optimizers.def"
+	;
+
 const struct nn_opt nn_train_opts[] = {
 	{ .name = "model",
 	  .letter = 'm',
@@ -124,16 +129,22 @@ const struct nn_opt nn_train_opts[] = {
 	  .arg = "NAME",
 	  .fallback = "adam",
 	  .choices = nn_optimizer_names,
-	  .help = "sgd, adam, adamw, rmsprop, rprop, lars, lamb",
+	  .help = &optimizers[2],
 	  .man = "As PyTorch 2 defines them, constants included; lars and lamb as their papers "
-		 "do." },
+		 "do. "
+#define NN_OPTIMIZER(ID, id, lr, weight_decay, eps, slots, ratio, flags, doc, ...) doc
+#include "device/optimizers.def"
+	},
 	{ .name = "lr",
 	  .type = NN_OPT_REAL,
 	  .offset = AT(recipe.lr),
 	  .arg = "RATE",
 	  .min = 0,
 	  .max = 1e30,
-	  .help = "learning rate (adam, adamw: 0.001; the others: 0.01)" },
+	  .help = "learning rate: "
+#define NN_OPTIMIZER(ID, id, lr, ...) #id " " #lr ", "
+#include "device/optimizers.def"
+		  "unless given" },
 	{ .name = "momentum",
 	  .type = NN_OPT_REAL,
 	  .offset = AT(recipe.momentum),
@@ -141,11 +152,11 @@ const struct nn_opt nn_train_opts[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1,
-	  .help = "momentum of sgd and lars" },
+	  .help = "momentum, for optimizers that have one" },
 	{ .name = "nesterov",
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(recipe.nesterov),
-	  .help = "Nesterov's form of sgd's momentum" },
+	  .help = "Nesterov's form of the momentum" },
 	{ .name = "schedule",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(recipe.schedule),
@@ -171,10 +182,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .arg = "D",
 	  .min = 0,
 	  .max = 1e30,
-	  .help = "weight decay (adamw: 0.01; the others: 0)",
-	  .man = "Added to the gradient for sgd, adam and rmsprop, decoupled for adamw, in the "
-		 "ratio of lars and lamb, "
-		 "where biases and norms are left out. rprop has none." },
+	  .help = "weight decay; 0 unless the optimizer has another",
+	  .man = "Added to the gradient, but where --optimizer says otherwise." },
 	{ .name = "clip-norm",
 	  .type = NN_OPT_REAL,
 	  .offset = AT(recipe.clip_norm),

@@ -28,7 +28,7 @@ static void want_free(struct want *w)
 static int want_init(struct want *w, const struct nn_train *t, struct nn_error *err)
 {
 	size_t n_in = nn_net_n_inputs(t->task.net), n_out = nn_net_n_outputs(t->task.net);
-	int loss = t->options->recipe.loss;
+	enum nn_loss_kind loss = t->options->recipe.loss;
 
 	*w = (struct want){ 0 };
 	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
@@ -52,9 +52,9 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 			.columns = out->target  ? out->target
 				   : n_out == 1 ? t->setup.data->target
 						: NULL,
-			.classes = loss == 1 + NN_LOSS_CROSS_ENTROPY,
-			.numbers = loss > 1 + NN_LOSS_CROSS_ENTROPY,
-			.plain = loss == 1 + NN_LOSS_BCE,
+			.classes = loss == NN_LOSS_CROSS_ENTROPY,
+			.numbers = loss > NN_LOSS_CROSS_ENTROPY,
+			.plain = loss == NN_LOSS_BCE,
 			.size = out->size,
 		};
 	}
@@ -162,14 +162,6 @@ static int check_output(const struct nn_train *t, int i, struct nn_error *err)
 
 /* ---- losses ---- */
 
-static int find_label(const struct nn_target_schema *target, const char *label)
-{
-	for (size_t i = 0; i < target->n_labels; i++)
-		if (strcmp(target->labels[i], label) == 0)
-			return (int)i;
-	return -1;
-}
-
 static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 {
 	struct nn_loss_spec *loss = &t->task.losses[i];
@@ -178,7 +170,7 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 	bool classes = nn_dataset_target_classes(t->task.dataset, (size_t)i);
 
 	loss->ignore = -1;
-	loss->kind = o->recipe.loss ? (enum nn_loss_kind)(o->recipe.loss - 1)
+	loss->kind = o->recipe.loss ? o->recipe.loss
 		     : classes      ? NN_LOSS_CROSS_ENTROPY
 				    : NN_LOSS_MSE;
 	t->task.shares[i] = nn_net_output(t->task.net, (size_t)i)->weight;
@@ -188,7 +180,7 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 				       o->class_weight ? "class-weight" : "ignore");
 		return nn_train_check_range(t, i, err);
 	}
-	if (o->ignore && (loss->ignore = find_label(target, o->ignore)) < 0)
+	if (o->ignore && (loss->ignore = nn_schema_label(target, o->ignore)) < 0)
 		return nn_fail(err, NN_EFAIL, "--ignore=%s: no target has this label", o->ignore);
 	return o->class_weight ? nn_balance_take(t, i, err) : 0;
 }
@@ -381,10 +373,9 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 						.shape) == 1;
 
 		t->task.losses[i].ignore = -1;
-		t->task.losses[i].kind = t->options->recipe.loss
-						 ? (enum nn_loss_kind)(t->options->recipe.loss - 1)
-					 : one ? NN_LOSS_MSE
-					       : NN_LOSS_CROSS_ENTROPY;
+		t->task.losses[i].kind = t->options->recipe.loss ? t->options->recipe.loss
+					 : one                   ? NN_LOSS_MSE
+								 : NN_LOSS_CROSS_ENTROPY;
 	}
 	return 0;
 }

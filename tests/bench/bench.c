@@ -298,7 +298,7 @@ static double time_step(const struct net *net, size_t batch, int threads, bool l
 	void **params = make_params(made);
 
 	check(options.device ? 0 : -1, &err);
-	options.optimizer.kind = NN_ADAM;
+	options.optimizer.kind = NN_OPTIMIZER_ADAM;
 	options.leaves = options.device->leaves(batch, nn_program_group(options.program), 16);
 	check(nn_step_plan(&options, &m, &err), &err);
 	options.micro =

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "device/device.h"
+#include "step/optimizer.h"
 
 static bool one_thread;
 
@@ -37,10 +37,9 @@ static const struct nn_now now_3 = {
 
 static void updates(const struct nn_device *device, struct nn_pool *pool)
 {
-	static const char *const names[] = { "sgd",   "adam", "adamw", "rmsprop",
-					     "rprop", "lars", "lamb" };
+	static const double one = 1;
 	for (size_t n = 100000; n <= 1600000; n *= 16)
-		for (int kind = NN_SGD; kind <= NN_RPROP; kind++) {
+		for (int kind = 0; kind < NN_N_OPTIMIZERS; kind++) {
 			struct nn_update u = { .kind = (enum nn_optimizer_kind)kind,
 					       .n = n,
 					       .w = take(n * 4),
@@ -52,6 +51,7 @@ static void updates(const struct nn_device *device, struct nn_pool *pool)
 					       .beta2 = 0.999,
 					       .eps = 1e-8,
 					       .alpha = 0.99,
+					       .ratio = &one,
 					       .pool = pool };
 			double best = 1e9, start = now();
 			while (now() - start < 0.1) {
@@ -60,7 +60,7 @@ static void updates(const struct nn_device *device, struct nn_pool *pool)
 				t = now() - t;
 				best = t < best ? t : best;
 			}
-			printf("%-10s %8zu %9.1f us\n", names[kind], n, best * 1e6);
+			printf("%-10s %8zu %9.1f us\n", nn_optimizers[kind].name, n, best * 1e6);
 		}
 }
 

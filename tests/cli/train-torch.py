@@ -180,6 +180,8 @@ OPTIMIZERS = {
     "rmsprop": (lambda p: OPT.RMSprop(p, 0.001), ["--optimizer=rmsprop", "--lr=0.001"]),
     "rmsprop with decay": (lambda p: OPT.RMSprop(p, 0.001, weight_decay=0.01),
                            ["--optimizer=rmsprop", "--lr=0.001", "--weight-decay=0.01"]),
+    "rmsprop with momentum": (lambda p: OPT.RMSprop(p, 0.001, momentum=0.9),
+                              ["--optimizer=rmsprop", "--lr=0.001", "--momentum=0.9"]),
     "rprop": (lambda p: OPT.Rprop(p, 0.001), ["--optimizer=rprop", "--lr=0.001"]),
     "lars": (lambda p: Lars(p, 1.0), ["--optimizer=lars", "--lr=1"]),
     "lars with momentum and decay": (lambda p: Lars(p, 1.0, 0.9, 0.01),

@@ -248,7 +248,7 @@ static bool has(const char *text, const char *part)
 
 static void check_rows(void)
 {
-	const char *text = rows(NN_CSV);
+	const char *text = rows(NN_REPORT_CSV);
 
 	ok(has(text, "name,n,x,threads,version,cpu,gpu,blas,date\n"), "rows: csv has a header");
 	ok(has(text, "\n\"a,\"\"b\"\"\n|\",18446744073709551615,0.123457,2,") &&
@@ -256,21 +256,21 @@ static void check_rows(void)
 	   "rows: csv quotes, reals have six digits");
 	ok(has(text, "\n,,,1,"),
 	   "rows: what is unknown is empty in csv, a row may have threads of its own");
-	text = rows(NN_JSON);
+	text = rows(NN_REPORT_JSON);
 	ok(has(text, "[\n{\"name\":\"a,\\\"b\\\"\\n|\",\"n\":18446744073709551615,\"x\":0.123457,"
 		     "\"threads\":2,"),
 	   "rows: json");
 	ok(has(text, "},\n{\"name\":null,\"n\":null,\"x\":null,\"threads\":1,") &&
 		   has(text, "\"}\n]\n"),
 	   "rows: json, null and end");
-	text = rows(NN_JSONL);
+	text = rows(NN_REPORT_JSONL);
 	ok(text && *text == '{' && has(text, "\"}\n{\"name\":null"), "rows: jsonl");
-	text = rows(NN_MD);
+	text = rows(NN_REPORT_MD);
 	ok(has(text, "| name | n | x | threads |") && has(text, "| --- | ---: | ---: |"),
 	   "rows: md has a header");
 	ok(has(text, "\n| a,\"b\" \\| | 18446744073709551615 | 0.123457 | 2 |"),
 	   "rows: md, bars escaped");
-	text = rows(NN_TABLE);
+	text = rows(NN_REPORT_TABLE);
 	ok(has(text, "threads 2, GPU none") &&
 		   has(text, "\nname               n             x\n") && has(text, "0.1235"),
 	   "rows: a table, with the machine in its first line");

@@ -89,7 +89,7 @@ static void check_after(void)
 
 static void step(struct nn_mirror *w, struct nn_mirror *g, struct nn_mirror *now)
 {
-	struct nn_update u = { .kind = NN_SGD,
+	struct nn_update u = { .kind = NN_OPTIMIZER_SGD,
 			       .n = N,
 			       .w = w->there,
 			       .g = g->there,

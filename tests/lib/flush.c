@@ -402,7 +402,8 @@ static void *train(const struct nn_device *device, enum nn_optimizer_kind kind, 
 
 static void trainings(enum nn_dtype dtype)
 {
-	static const enum nn_optimizer_kind kinds[] = { NN_SGD, NN_ADAM, NN_RMSPROP };
+	static const enum nn_optimizer_kind kinds[] = { NN_OPTIMIZER_SGD, NN_OPTIMIZER_ADAM,
+							NN_OPTIMIZER_RMSPROP };
 	const struct nn_device *devices[NN_MAX_KINDS];
 	size_t n = nn_device_kinds(dtype, devices), bytes = 0;
 	bool same = true, clean = true;
@@ -476,9 +477,12 @@ static void cut(enum nn_dtype dtype)
 	bool good = true;
 
 	for (size_t d = 0; d < n; d++)
-		good &= decays(devices[d], NN_SGD, 0) && decays(devices[d], NN_ADAM, 0) &&
-			decays(devices[d], NN_ADAM, 1) && decays(devices[d], NN_ADAMW, 0) &&
-			decays(devices[d], NN_RMSPROP, 0) && decays(devices[d], NN_RMSPROP, 1);
+		good &= decays(devices[d], NN_OPTIMIZER_SGD, 0) &&
+			decays(devices[d], NN_OPTIMIZER_ADAM, 0) &&
+			decays(devices[d], NN_OPTIMIZER_ADAM, 1) &&
+			decays(devices[d], NN_OPTIMIZER_ADAMW, 0) &&
+			decays(devices[d], NN_OPTIMIZER_RMSPROP, 0) &&
+			decays(devices[d], NN_OPTIMIZER_RMSPROP, 1);
 	ok(good, "flush: %s: moments that decay end at %s", nn_dtype_name(dtype),
 	   dtype == NN_F64 ? "2^-900" : "2^-100");
 }

@@ -90,7 +90,7 @@ static void whole(const struct trial *t, const struct nn_device *device, size_t 
 
 static void pass(struct nn_graph *from, struct nn_graph *to, enum nn_graph_side side)
 {
-	enum nn_graph_side other = side == NN_GOING ? NN_COMING : NN_GOING;
+	enum nn_graph_side other = side == NN_SIDE_GOING ? NN_SIDE_COMING : NN_SIDE_GOING;
 	size_t n = nn_graph_edges(from, side);
 
 	if (n != nn_graph_edges(to, other))
@@ -99,7 +99,7 @@ static void pass(struct nn_graph *from, struct nn_graph *to, enum nn_graph_side 
 		struct nn_graph_edge a = nn_graph_edge(from, side, i),
 				     b = nn_graph_edge(to, other, i);
 
-		if (side == NN_GOING)
+		if (side == NN_SIDE_GOING)
 			memcpy(b.value, a.value, LEAF_ROWS * a.row_bytes);
 		else if (a.gradient)
 			memcpy(b.gradient, a.gradient, LEAF_ROWS * a.row_bytes);
@@ -123,7 +123,7 @@ static void in_parts(const struct trial *t, const struct nn_device *device, cons
 			nn_graph_use(parts[p], i);
 			feed(t, parts[p], i * LEAF_ROWS, LEAF_ROWS);
 			if (p > 0)
-				pass(parts[p - 1], parts[p], NN_GOING);
+				pass(parts[p - 1], parts[p], NN_SIDE_GOING);
 			nn_graph_forward(parts[p], &span);
 		}
 		put_loss_gradient(t, parts[n_parts - 1], i * LEAF_ROWS, LEAF_ROWS);
@@ -134,7 +134,7 @@ static void in_parts(const struct trial *t, const struct nn_device *device, cons
 		for (int p = n_parts; p-- > 0;) {
 			nn_graph_use(parts[p], i);
 			if (p + 1 < n_parts)
-				pass(parts[p + 1], parts[p], NN_COMING);
+				pass(parts[p + 1], parts[p], NN_SIDE_COMING);
 			nn_graph_backward(parts[p], &span, NULL, NULL);
 			collect(t, parts[p], gradients + i * n);
 		}

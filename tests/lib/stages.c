@@ -82,10 +82,10 @@ static void test_parse(void)
 	int stages;
 
 	ok(nn_parse_pipeline("3", &stages, &schedule, &err) == 0 && stages == 3 &&
-		   schedule == NN_1F1B,
+		   schedule == NN_SCHEDULE_1F1B,
 	   "pipeline: 3 is 3 stages, 1f1b");
 	ok(nn_parse_pipeline("2:gpipe", &stages, &schedule, &err) == 0 && stages == 2 &&
-		   schedule == NN_GPIPE,
+		   schedule == NN_SCHEDULE_GPIPE,
 	   "pipeline: 2:gpipe");
 	ok(nn_parse_pipeline("0", &stages, &schedule, &err) < 0 &&
 		   nn_parse_pipeline("2:", &stages, &schedule, &err) < 0 &&

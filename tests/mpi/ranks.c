@@ -16,7 +16,8 @@ static const enum nn_dtype types[] = {
 	NN_F32, NN_F64, NN_F16, NN_BF16, NN_I8,  NN_U8,
 	NN_I16, NN_U16, NN_I32, NN_U32,  NN_I64, NN_U64,
 };
-static const enum nn_algorithm algorithms[] = { NN_RING, NN_HALVING, NN_TREE, NN_AUTO };
+static const enum nn_algorithm algorithms[] = { NN_ALGORITHM_RING, NN_ALGORITHM_HALVING,
+						NN_ALGORITHM_TREE, NN_ALGORITHM_AUTO };
 
 static struct nn_comm *comm;
 static char leaf[MOST][COUNT * 8], out[COUNT * 8], plain[COUNT * 8];
@@ -133,7 +134,7 @@ static void test_part(void)
 	for (int i = parity; i < comm->size; i += 2)
 		wanted += 1 + i;
 	good &= part->rank == comm->rank / 2 && part->size == size;
-	good &= nn_comm_allreduce(part, &r, NN_RING, &mine, &sum, 1, NULL, NULL) == 0 &&
+	good &= nn_comm_allreduce(part, &r, NN_ALGORITHM_RING, &mine, &sum, 1, NULL, NULL) == 0 &&
 		sum == wanted;
 	good &= nn_comm_all_gather(part, &comm->rank, numbers, sizeof *numbers, NULL) == 0;
 	for (int i = 0; i < size; i++)
@@ -239,13 +240,14 @@ static void test_small(void)
 		       nn_comm_all_gather(comm, comm->choice, choices, sizeof *choices, NULL) == 0;
 		for (int i = 0; i < comm->size && comm->size > 1; i++)
 			for (int k = 0; k < NN_COMM_CLASSES; k++)
-				good &= choices[i][k] == choices[0][k] && choices[0][k] >= NN_RING;
+				good &= choices[i][k] == choices[0][k] &&
+					choices[0][k] >= NN_ALGORITHM_RING;
 		all_ok(good,
 		       turn ? "the choice is found again"
 			    : "auto chooses an algorithm, all ranks the same",
 		       "");
 		for (int k = 0; k < NN_COMM_CLASSES; k++)
-			comm->choice[k] = NN_AUTO;
+			comm->choice[k] = NN_ALGORITHM_AUTO;
 	}
 }
 

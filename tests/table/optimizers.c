@@ -5,57 +5,20 @@
 #include <math.h>
 #include <string.h>
 #include "isa.h"
+#include "base/real.h"
+#include "step/optimizer.h"
 
 #define N 5003
 #define STEPS 6
 
 struct setting {
-	const char *name;
+	char name[64];
+	const struct nn_optimizer_info *info;
 	struct nn_update u;
 	struct nn_now now; /* without step */
-	double ratio;
 };
 
-static const struct setting settings[] = {
-	{ "sgd", { .kind = NN_SGD }, { .lr = 0.01, .clip = 1 }, 1 },
-	{ "sgd with momentum and decay",
-	  { .kind = NN_SGD, .momentum = 0.9, .weight_decay = 0.1 },
-	  { .lr = 0.01, .clip = 0.5 },
-	  1 },
-	{ "sgd of Nesterov",
-	  { .kind = NN_SGD, .momentum = 0.9, .nesterov = true },
-	  { .lr = 0.01, .clip = 1 },
-	  1 },
-	{ "adam",
-	  { .kind = NN_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 },
-	  { .lr = 0.001, .clip = 1 },
-	  1 },
-	{ "adam with decay",
-	  { .kind = NN_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.1 },
-	  { .lr = 0.001, .clip = 0.7 },
-	  1 },
-	{ "adamw",
-	  { .kind = NN_ADAMW, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01 },
-	  { .lr = 0.001, .clip = 1 },
-	  1 },
-	{ "rmsprop",
-	  { .kind = NN_RMSPROP, .alpha = 0.99, .eps = 1e-8, .weight_decay = 0.1 },
-	  { .lr = 0.01, .clip = 1 },
-	  1 },
-	{ "rmsprop with momentum",
-	  { .kind = NN_RMSPROP, .alpha = 0.99, .eps = 1e-8, .momentum = 0.9 },
-	  { .lr = 0.01, .clip = 1 },
-	  1 },
-	{ "rprop", { .kind = NN_RPROP }, { .lr = 0.01, .clip = 1 }, 1 },
-	{ "lars",
-	  { .kind = NN_LARS, .momentum = 0.9, .weight_decay = 0.1 },
-	  { .lr = 0.01, .clip = 1 },
-	  0.3 },
-	{ "lamb",
-	  { .kind = NN_LAMB, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-6, .weight_decay = 0.1 },
-	  { .lr = 0.01, .clip = 1 },
-	  0.3 },
-};
+static const double ratio = 0.3;
 
 /* Gradients of step s: noise, some zeros, signs that turn. */
 static double gradient(int s, size_t i)
@@ -70,45 +33,27 @@ static double start(size_t i)
 	return gradient(-1, i) / 2;
 }
 
-/* One element through all steps, in double: the formulas of torch.optim; a, b are the slots. */
+/* One element through all steps, in double: the formulas of torch.optim. */
 static double plain(const struct setting *setting, size_t i)
 {
 	const struct nn_update *u = &setting->u;
-	const struct nn_now *now = &setting->now;
-	double w = start(i), a = 0, b = 0, m, v, d, step;
+	double w = start(i), a = 0, b = 0, lr = setting->now.lr;
 	for (int s = 1; s <= STEPS; s++) {
-		double g = gradient(s, i) * now->clip, c1 = 1 - pow(u->beta1, s),
+		double g = gradient(s, i) * setting->now.clip, c1 = 1 - pow(u->beta1, s),
 		       c2 = 1 - pow(u->beta2, s);
-		if (u->kind != NN_ADAMW && u->kind != NN_LAMB)
+		if (!(setting->info->flags & NN_DECOUPLED))
 			g += u->weight_decay * w;
 		switch (u->kind) {
-		case NN_SGD:
-		case NN_LARS:
-			d = u->kind == NN_LARS ? setting->ratio * g : g;
-			a = u->momentum * a + d;
-			w -= now->lr * (u->nesterov ? d + u->momentum * a : a);
-			break;
-		case NN_RMSPROP:
-			a = u->alpha * a + (1 - u->alpha) * g * g;
-			b = u->momentum * b + g / (sqrt(a) + u->eps);
-			w -= now->lr * b;
-			break;
-		case NN_RPROP:
-			step = (s == 1 ? now->lr : b) * (g * a > 0 ? 1.2 : g * a < 0 ? 0.5 : 1);
-			b = fmin(fmax(step, 1e-6), 50);
-			a = g * a < 0 ? 0 : g;
-			w -= b * ((a > 0) - (a < 0));
-			break;
+#define NN_OPTIMIZER(ID, id, lr, weight_decay, eps, slots, ratio, flags, doc, ...) \
+	case NN_OPTIMIZER_##ID: \
+		__VA_ARGS__; \
+		break;
+#include "device/optimizers.def"
 		default:
-			if (u->kind == NN_ADAMW)
-				w *= 1 - now->lr * u->weight_decay;
-			a = m = u->beta1 * a + (1 - u->beta1) * g;
-			b = v = u->beta2 * b + (1 - u->beta2) * g * g;
-			d = m / c1 / (sqrt(v / c2) + u->eps);
-			w -= u->kind == NN_LAMB
-				     ? now->lr * setting->ratio * (d + u->weight_decay * w)
-				     : now->lr * d;
+			return NAN;
 		}
+		(void)c1;
+		(void)c2;
 	}
 	return w;
 }
@@ -119,13 +64,8 @@ struct block {
 
 static void fill(const struct nn_device *device, void *to, int s)
 {
-	for (size_t i = 0; i < N; i++) {
-		double v = s < 0 ? start(i) : gradient(s, i);
-		if (device->dtype == NN_F64)
-			((double *)to)[i] = v;
-		else
-			((float *)to)[i] = (float)v;
-	}
+	for (size_t i = 0; i < N; i++)
+		nn_real_put(device->dtype, to, i, s < 0 ? start(i) : gradient(s, i));
 }
 
 static struct nn_now now_at(const struct setting *setting, int step)
@@ -159,9 +99,8 @@ static void run(const struct nn_device *device, const struct setting *setting, s
 			u.slot[0] = (char *)block->a + at;
 			u.slot[1] = (char *)block->b + at;
 			u.now = &now;
-			u.ratio = &setting->ratio;
 			u.pool = pool;
-			if (u.kind == NN_LAMB) {
+			if (setting->info->flags & NN_HAS_DIRECTION) {
 				device->direction(&u, (char *)direction + at);
 				u.g = (char *)direction + at;
 			}
@@ -176,8 +115,7 @@ static int is_right(const struct nn_device *device, const struct setting *settin
 	double tolerance = device->dtype == NN_F64 ? 1e-13 : 2e-6;
 	run(device, setting, NULL, N, &block);
 	for (size_t i = 0; i < N; i++) {
-		double got = device->dtype == NN_F64 ? block.w[i] : (double)((float *)block.w)[i],
-		       want = plain(setting, i);
+		double got = nn_real_at(device->dtype, block.w, i), want = plain(setting, i);
 		if (fabs(got - want) > tolerance * (1 + fabs(want))) {
 			printf("# %zu: %.17g, not %.17g\n", i, got, want);
 			return 0;
@@ -204,6 +142,47 @@ static int bytes_are_the_same(enum nn_dtype dtype, const struct setting *setting
 	return ok;
 }
 
+static void try(enum nn_optimizer_kind kind, const char *with, struct nn_update u, double clip,
+		struct nn_pool *pool)
+{
+	const struct nn_optimizer_info *info = &nn_optimizers[kind];
+	struct setting s = { .info = info, .u = u, .now = { .lr = info->lr, .clip = clip } };
+
+	snprintf(s.name, sizeof s.name, "%s%s", info->name, with);
+	s.u.kind = kind;
+	s.u.beta1 = 0.9;
+	s.u.beta2 = 0.999;
+	s.u.alpha = 0.99;
+	s.u.eps = info->eps;
+	s.u.ratio = info->ratio ? &ratio : NULL;
+	claim(s.name, "follows torch.optim in f32 and f64",
+	      is_right(device_of("generic", NN_F32), &s) &&
+		      is_right(device_of("generic", NN_F64), &s));
+	claim(s.name, "same bytes on every instruction set, thread count and cut",
+	      bytes_are_the_same(NN_F32, &s, pool) && bytes_are_the_same(NN_F64, &s, pool));
+}
+
+/* With all that it takes. */
+static void walk(enum nn_optimizer_kind kind, struct nn_pool *pool)
+{
+	unsigned flags = nn_optimizers[kind].flags;
+	struct nn_update u = { 0 };
+
+	try(kind, "", u, 1, pool);
+	if (!(flags & NN_NO_DECAY))
+		try(kind, " with decay", (struct nn_update){ .weight_decay = 0.1 }, 0.7, pool);
+	u.momentum = 0.9;
+	if (flags & NN_TAKES_MOMENTUM)
+		try(kind, " with momentum", u, 1, pool);
+	u.weight_decay = 0.1;
+	if (flags & NN_TAKES_MOMENTUM && !(flags & NN_NO_DECAY))
+		try(kind, " with momentum and decay", u, 0.5, pool);
+	u.weight_decay = 0;
+	u.nesterov = true;
+	if (flags & NN_TAKES_NESTEROV)
+		try(kind, " of Nesterov", u, 1, pool);
+}
+
 int main(void)
 {
 	struct nn_pool *pool;
@@ -212,14 +191,8 @@ int main(void)
 		printf("Bail out! %s\n", err.text);
 		return 1;
 	}
-	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-		const struct setting *s = &settings[i];
-		claim(s->name, "follows torch.optim in f32 and f64",
-		      is_right(device_of("generic", NN_F32), s) &&
-			      is_right(device_of("generic", NN_F64), s));
-		claim(s->name, "same bytes on every instruction set, thread count and cut",
-		      bytes_are_the_same(NN_F32, s, pool) && bytes_are_the_same(NN_F64, s, pool));
-	}
+	for (enum nn_optimizer_kind kind = 0; kind < NN_N_OPTIMIZERS; kind++)
+		walk(kind, pool);
 	nn_pool_free(pool);
 	printf("1..%d\n", n_tests);
 	return failed;

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/cpu/blas.h"
-#include "device/cpu/open.h"
+#include "device/device.h"
+#include "device/wings.h"
 
 #define NN_TABLES(isa) \
 	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa, \

@@ -30,14 +30,12 @@ NN_INLINE vr gradient(const struct run *run, size_t i, size_t k, vr clip, vr dec
 	return v_fma(decay, w, v_mul(v_get(run->g + i, k), clip));
 }
 
-/* sgd, and lars (You et al., 2017): the same, the gradient and its decay times the trust ratio. */
-static void sgd(const struct run *run, size_t begin, size_t end)
+NN_INLINE void sgd_of(vr ratio, const struct run *run, size_t begin, size_t end)
 {
 	const struct nn_update *u = run->u;
 	const vr clip = v_set((real)u->now->clip), decay = v_set((real)u->weight_decay),
 		 rate = v_set((real)-u->now->lr);
-	const vr momentum = v_set((real)u->momentum),
-		 ratio = v_set(u->kind == NN_LARS ? (real)*u->ratio : 1);
+	const vr momentum = v_set((real)u->momentum);
 	bool nesterov = u->nesterov, keeps = u->momentum != 0 && run->a;
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
@@ -50,6 +48,17 @@ static void sgd(const struct run *run, size_t begin, size_t end)
 		}
 		v_put(run->w + i, k, v_fma(rate, d, w));
 	});
+}
+
+static void sgd(const struct run *run, size_t begin, size_t end)
+{
+	sgd_of(v_set(1), run, begin, end);
+}
+
+/* You et al., 2017: the same, the gradient and its decay times the trust ratio. */
+static void lars(const struct run *run, size_t begin, size_t end)
+{
+	sgd_of(v_set((real)*run->u->ratio), run, begin, end);
 }
 
 /* adam, adamw (Loshchilov and Hutter, 2019), and lamb's direction (You et al., 2020). */
@@ -67,16 +76,16 @@ NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
 		vr w = v_get(run->w + i, k);
-		vr g = gradient(run, i, k, clip, kind == NN_ADAM ? decay : zero, w);
+		vr g = gradient(run, i, k, clip, kind == NN_OPTIMIZER_ADAM ? decay : zero, w);
 		vr m = v_get(run->a + i, k);
 		m = v_cut(v_fma(rest1, v_sub(g, m), m));
 		vr v = v_cut(v_fma(beta2, v_get(run->b + i, k), v_mul(v_mul(rest2, g), g)));
 		vr b = v_fma(v_sqrt(v), inverse2, eps);
 		v_put(run->a + i, k, m);
 		v_put(run->b + i, k, v);
-		if (kind == NN_ADAMW)
+		if (kind == NN_OPTIMIZER_ADAMW)
 			w = v_mul(w, keep);
-		if (kind == NN_LAMB)
+		if (kind == NN_OPTIMIZER_LAMB)
 			v_put(run->direction + i, k, v_fma(decay, w, v_mul(v_div(m, b), inverse1)));
 		else
 			v_put(run->w + i, k, v_fma(rate, v_div(m, b), w));
@@ -85,20 +94,20 @@ NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct run *run, size_
 
 static void adam(const struct run *run, size_t begin, size_t end)
 {
-	adam_of(NN_ADAM, run, begin, end);
+	adam_of(NN_OPTIMIZER_ADAM, run, begin, end);
 }
 static void adamw(const struct run *run, size_t begin, size_t end)
 {
-	adam_of(NN_ADAMW, run, begin, end);
-}
-static void lamb_direction(const struct run *run, size_t begin, size_t end)
-{
-	adam_of(NN_LAMB, run, begin, end);
+	adam_of(NN_OPTIMIZER_ADAMW, run, begin, end);
 }
 
-/* g is the direction here. */
+/* First its direction, then a step along it, which is g here. */
 static void lamb(const struct run *run, size_t begin, size_t end)
 {
+	if (run->direction) {
+		adam_of(NN_OPTIMIZER_LAMB, run, begin, end);
+		return;
+	}
 	const vr rate = v_set((real)(-run->u->now->lr * *run->u->ratio));
 	NN_EACH(j, k, end - begin, {
 		size_t i = begin + j;
@@ -251,13 +260,15 @@ static void every_piece(void *arg, size_t begin, size_t end, int thread)
 	}
 }
 
-static void update(const struct nn_update *u,
-		   void (*function)(const struct run *run, size_t begin, size_t end),
-		   void *direction)
+void NN_K(direction)(const struct nn_update *u, void *direction)
 {
+	static void (*const updates[NN_N_OPTIMIZERS])(const struct run *, size_t, size_t) = {
+#define NN_OPTIMIZER(ID, id, ...) id,
+#include "device/optimizers.def"
+	};
 	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction,
 			     u->now->correction[0], u->now->correction[1] },
-			   function };
+			   updates[u->kind] };
 	if (!u->rows)
 		nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
 	else if (u->every)
@@ -270,14 +281,5 @@ static void update(const struct nn_update *u,
 
 void NN_K(update)(const struct nn_update *u)
 {
-	static void (*const updates[])(const struct run *, size_t, size_t) = {
-		[NN_SGD] = sgd,     [NN_ADAM] = adam, [NN_ADAMW] = adamw, [NN_RMSPROP] = rmsprop,
-		[NN_RPROP] = rprop, [NN_LARS] = sgd,  [NN_LAMB] = lamb,
-	};
-	update(u, updates[u->kind], NULL);
-}
-
-void NN_K(direction)(const struct nn_update *u, void *direction)
-{
-	update(u, lamb_direction, direction);
+	NN_K(direction)(u, NULL);
 }

@@ -192,7 +192,7 @@ static void tell_length(struct nn_train *t, const struct nn_state *state)
 	uint64_t epochs = nn_state_count(state, "epochs"), steps = nn_state_count(state, "steps"),
 		 was = UINT64_MAX, is = t->task.planned, step = t->counters.step;
 
-	if (t->schedule.kind == NN_CONSTANT || t->schedule.kind == NN_PLATEAU)
+	if (t->schedule.kind == NN_RATE_CONSTANT || t->schedule.kind == NN_RATE_PLATEAU)
 		return;
 	if (epochs && !nn_mul(epochs, t->task.steps_per_epoch, &was))
 		was = UINT64_MAX;

@@ -235,7 +235,7 @@ static void add_train(const struct nn_train *t, struct nn_text *json)
 	nn_json_add_string(json, "shuffle", o->recipe.shuffle);
 	nn_json_add_count(json, "split-seed", o->split_seed);
 	nn_json_add_count(json, "step", t->counters.step);
-	if (t->schedule.kind != NN_CONSTANT && t->schedule.kind != NN_PLATEAU)
+	if (t->schedule.kind != NN_RATE_CONSTANT && t->schedule.kind != NN_RATE_PLATEAU)
 		nn_json_add_count(json, "steps", t->task.planned);
 	if (o->valid && nn_parse_fraction(o->valid, &fraction, NULL) == 0 && fraction > 0)
 		nn_json_add_real(json, "valid", fraction);

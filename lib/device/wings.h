@@ -1,10 +1,17 @@
-/* The best instruction set this machine has, or the one NN_CPU names. */
-#ifndef NN_DEVICE_CPU_OPEN_H
-#define NN_DEVICE_CPU_OPEN_H
+/* What a wing of devices offers to device.c alone. */
+#ifndef NN_DEVICE_WINGS_H
+#define NN_DEVICE_WINGS_H
 
-#include "device/device.h"
+#include <stddef.h>
+#include "base/error.h"
+#include "base/shape.h"
 
-/* NULL with NN_EUSAGE, NN_ENODEV; a const table. */
+struct nn_device;
+
+/*
+ * cpu/: the best instruction set this machine has, or the one NN_CPU names. NULL with NN_EUSAGE,
+ * NN_ENODEV; a const table.
+ */
 const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
 /* The same where sums need no order: opens the module nn-openblas.so, NN_ENODEV without it. */
 const struct nn_device *nn_cpu_open_blas(enum nn_dtype dtype, struct nn_error *err);
