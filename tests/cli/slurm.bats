@@ -125,6 +125,7 @@ ours() {
     echo "$p"
     return
   done
+  return 1
 }
 
 none_left() {
@@ -248,11 +249,10 @@ status 3" ]
   cat out
   [ "$(grep -cE '^nn-train: rank 0 \(pid [0-9]+ on a\) was lost at step [0-9]+$' out)" = 1 ]
   until_ none_left
-  mkfifo held
-  batch <<<"srun --quiet --mpi=pmix nn-allreduce --stream <>held; echo status \$?"
-  until_ ours 1
-  # it has met the others
-  sleep 1
+  mkfifo held.0 held.1
+  batch <<<'srun --quiet --mpi=pmix sh -c "nn-allreduce --stream <>held.\$SLURM_PROCID >met.\$SLURM_PROCID"; echo status $?'
+  nn-predict --to=npy one.safetensors digits.csv.gz | tee held.0 >held.1
+  until_ [ -s met.1 ]
   kill -9 "$(ours 1)"
   ended_job
   cat out
