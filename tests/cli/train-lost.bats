@@ -22,7 +22,7 @@ train() {
 
 # long RANKS ...: a training is at work, its errors in err
 long() {
-  touch -d '1 second ago' begun
+  touch begun
   nn-train "${words[@]}" --checkpoint-every=20 -o long.safetensors --ranks="$1" "${@:2}" 2>err 3>&- &
   parent=$!
   started "$1"
