@@ -184,7 +184,7 @@ tests_bench_bench_SOURCES = tests/bench/bench.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
-EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/ranks.py tests/bench/peers-csv.py
+EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency late step predict

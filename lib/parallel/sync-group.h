@@ -97,5 +97,7 @@ int nn_sync_messages_open(struct nn_worker *worker, struct nn_error *err);
 bool nn_sync_shared_copies(size_t bytes);
 /* Are parameters and slots there once for all ranks? */
 bool nn_sync_is_shared(const struct nn_worker *worker);
+/* Slots are as they began: in memory that all ranks see those of this rank's shard. */
+void nn_sync_reset_slots(struct nn_worker *worker);
 
 #endif

@@ -368,6 +368,8 @@ static int far_begin(struct nn_worker *w, struct nn_error *err)
 	struct nn_sync_group *team = w->team;
 	struct nn_sync_messages *far = team->far;
 
+	if (far->buckets) /* as steps were tried with */
+		return 0;
 	team->queue = nn_graph_queue(nn_step_graph(w->step));
 	if (nn_queue_open(&team->pins, w->task->device, err) < 0)
 		return -1;

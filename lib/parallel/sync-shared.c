@@ -102,6 +102,14 @@ bool nn_sync_is_shared(const struct nn_worker *w)
 	return w->team && w->team->near;
 }
 
+void nn_sync_reset_slots(struct nn_worker *w)
+{
+	struct nn_shard mine = nn_sync_is_shared(w) ? w->team->mine
+						    : (struct nn_shard){ 0, SIZE_MAX };
+
+	nn_optimizer_reset(nn_step_optimizer(w->step), mine.from, mine.from + mine.n);
+}
+
 /* Parameters that all ranks see were loaded by each. */
 static int near_begin(struct nn_worker *w, struct nn_error *err)
 {

@@ -1,5 +1,6 @@
 /* What can be told of a plan. */
 #include "plan/explain.h"
+#include "plan/fit.h"
 
 int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
 		    const struct nn_command *command, struct nn_error *err)

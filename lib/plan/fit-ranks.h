@@ -3,6 +3,7 @@
 #define NN_PLAN_FIT_RANKS_H
 
 #include "plan/plan.h"
+#include "step/step.h"
 
 /* What a rank has besides, where a plan is made by a process that is none. */
 size_t nn_fit_mpi_bytes(const struct nn_plan *plan);

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/fit.h"
 #include "plan/fit-ranks.h"
 #include "parallel/pipeline.h"
 #include "parallel/step-options.h"
 #include "parallel/strategy.h"
 #include "parallel/tensor.h"
-#include "plan/plan.h"
 #include "step/output.h"
 
 #define LATER_BYTES ((size_t)1 << 20) /* code that has not run yet, stacks, lists of the plan */

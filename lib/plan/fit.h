@@ -10,33 +10,7 @@
 #ifndef NN_PLAN_FIT_H
 #define NN_PLAN_FIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include "step/step.h"
-
-struct nn_plan;
-
-/* Bytes; items as --explain names them, for the process as a whole. */
-struct nn_fit {
-	size_t micro;      /* rows at once */
-	size_t least;      /* that cannot be split: 1, or a batch-norm group */
-	size_t parameters; /* as the kernels keep them */
-	size_t gradients;  /* and the sums that wait for their neighbours in the tree of leaves */
-	size_t optimizer;
-	size_t activations_per_sample, activations;
-	size_t workspace;
-	size_t input; /* the samples in memory, and those of a step */
-	size_t other; /* the program, copies of parameters for files and evaluation */
-	/*
-	 * limit: --memory, else what the machine has for this process, or for the ranks of this
-	 * host
-	 */
-	size_t total, limit;
-	size_t host; /* of all ranks of this host, what they share once; alone: total */
-	size_t window, window_all; /* of the total, of the host: memory that ranks see together */
-	size_t files;              /* of the total: pages of files, which the machine has anyway */
-	bool fits;
-};
+#include "plan/plan.h"
 
 /* The items by the names of outputs.md, in their order. */
 #define NN_FIT_ITEMS 10

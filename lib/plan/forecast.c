@@ -3,16 +3,17 @@
  * that has run.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "plan/ranks.h"
+#include "comm/link.h"
+#include "parallel/strategy.h"
+#include "plan/fit.h"
+#include "plan/forecast.h"
 #include "plan/layers.h"
+#include "plan/ranks.h"
 #include "plan/rates.h"
 #include "plan/trial-steps.h"
-#include "parallel/strategy.h"
-#include "plan/plan.h"
 #include "step/cut.h"
 
 #define LEAST_STEPS 100               /* of a training whose rate is kept ... */
@@ -27,136 +28,80 @@ static size_t taken_by_step(const struct nn_plan *plan)
 	       plan->fit.activations + plan->fit.workspace;
 }
 
-/* FLOP of a row. */
-static double train_flops(const struct nn_plan *plan)
+static const char *basis(const struct nn_rate *rate)
 {
-	struct nn_layers layers;
-	double sum = 0;
-
-	if (nn_layers_make(&layers, plan, NULL) == 0)
-		for (int i = 0; i < layers.n; i++)
-			sum += (double)layers.layer[i].train_flops;
-	nn_layers_free(&layers);
-	return sum;
+	return rate->ran ? "this training ran here before" : "some steps of it were tried here";
 }
 
-/* Steps are tried, of the training itself or for a plan. */
-static bool try_steps(struct nn_plan *plan, const struct nn_training_step *own,
-		      struct nn_rate *rate)
+/* step_s NaN: those that were tried say nothing. */
+static void keep_tried(const struct nn_plan *plan, double step_s, struct nn_rate *rate)
 {
-	struct nn_trial_step_times found;
-	struct nn_error err;
-
-	if (!own && (taken_by_step(plan) > TRIED_BYTES || !plan->fit.fits))
-		return false;
-	if ((own ? nn_trial_steps(plan, own, train_flops(plan), &found, &err)
-		 : nn_trial_steps_plan(plan, train_flops(plan), &found, &err)) < 0)
-		return false;
-	*rate = (struct nn_rate){ .step_s = found.gradient_s + found.update_s + found.loop_s,
-				  .extra_s = NAN,
-				  .once_s = NAN };
-	nn_rate_put(plan, rate);
-	return true;
+	*rate = (struct nn_rate){ step_s, NAN, NAN, false };
+	if (step_s > 0)
+		nn_rate_put(plan, rate);
 }
 
-static bool is_shown(const struct nn_plan *plan)
+/* A plan's. */
+static void try_plan(const struct nn_plan *plan, struct nn_rate *rate)
 {
-	return plan->task->logs || plan->task->notes;
+	double step_s;
+
+	size_t made = plan->task->dataset ? 0 : plan->task->recipe->batch;
+
+	if (plan->fit.fits && taken_by_step(plan) <= TRIED_BYTES &&
+	    made / plan->fit.micro <= TRIED_BYTES / (plan->fit.input + 1) &&
+	    nn_trial_steps_plan(plan, nn_layers_flops(plan), &step_s, NULL) == 0)
+		keep_tried(plan, step_s, rate);
 }
 
-/* Is there a plan or a prediction to show? */
-static bool may_try(const struct nn_plan *plan)
+bool nn_forecast_rate(struct nn_plan *plan)
 {
-	return plan->budget->partly || is_shown(plan);
+	struct nn_forecast *f = &plan->forecast;
+	int ranks = nn_layout_n_sharers(plan->layout) * nn_layout_parts(plan->layout);
+
+	plan->rate = (struct nn_rate){ NAN, NAN, NAN, false };
+	f->bytes = plan->budget->partly ? NAN : nn_ranks_bytes(plan, ranks);
+	if (!nn_rate_get(plan, &plan->rate) && plan->budget->partly && ranks == 1)
+		try_plan(plan, &plan->rate);
+	if (!isnan(plan->rate.step_s))
+		f->basis = basis(&plan->rate);
+	else
+		f->basis = ranks == 1 ? "not known: too large to be tried on this machine"
+				      : nn_ranks_unknown(plan);
+	return isnan(plan->rate.step_s) && !plan->budget->partly &&
+	       (plan->task->logs || plan->task->notes);
 }
 
-/* A training of several ranks. */
-static void rate_of_ranks(struct nn_plan *plan)
+int nn_forecast_try(struct nn_plan *plan, struct nn_worker *worker, struct nn_error *err)
 {
-	struct nn_ranks_estimate found;
+	double step_s;
 
-	nn_ranks_estimate(plan, &plan->rank_rate, nn_layout_ranks(plan->layout),
-			  plan->layout->sharing, &found);
-	nn_forecast_take(plan, &found);
+	if (nn_trial_steps(worker, nn_layers_flops(plan), &step_s, err) < 0)
+		return -1;
+	if (!nn_layout_first(plan->layout) || isnan(step_s))
+		return 0;
+	keep_tried(plan, step_s, &plan->rate);
+	plan->forecast.basis = basis(&plan->rate);
+	return 0;
 }
-
-void nn_forecast_take(struct nn_plan *plan, const struct nn_ranks_estimate *found)
-{
-	struct nn_rate kept;
-
-	plan->forecast.bytes = found->bytes;
-	plan->rate = (struct nn_rate){ .step_s = found->step_s, .extra_s = NAN, .once_s = NAN };
-	snprintf(plan->forecast.basis, sizeof plan->forecast.basis, "%s", found->basis);
-	if (!nn_rate_get(plan, &kept) || !kept.ran)
-		return;
-	plan->rate = kept;
-	snprintf(plan->forecast.basis, sizeof plan->forecast.basis,
-		 "this training ran here before");
-}
-
-void nn_forecast_rate(struct nn_plan *plan, const struct nn_training_step *own)
-{
-	struct nn_rate *rate = &plan->rate;
-	const char *basis = "not known: too large to be tried on this machine";
-
-	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
-	plan->forecast.bytes = NAN;
-	if (nn_layout_ranks(plan->layout) > 1) {
-		if (nn_layout_first(plan->layout))
-			rate_of_ranks(plan);
-		return;
-	}
-	if (nn_layout_in_parts(plan->layout)) /* of a plan: their times come with those of ranks */
-		return;
-	if (nn_rate_get(plan, rate))
-		basis = rate->ran ? "this training ran here before"
-				  : "some steps of it were tried here";
-	else if (may_try(plan) && try_steps(plan, own, rate))
-		basis = "some steps of it were tried here";
-	snprintf(plan->forecast.basis, sizeof plan->forecast.basis, "%s", basis);
-}
-
-/* ---- one process ---- */
 
 /* The task as one process with `threads` threads would run it. */
-double nn_forecast_step(const struct nn_plan *plan, int threads, bool tries)
+double nn_forecast_step(const struct nn_plan *plan, int threads)
 {
 	const struct nn_layout layout = { .options = plan->layout->options,
 					  .strategy = &nn_strategy_sync,
 					  .sharing = 1,
 					  .on_host = 1 };
 	struct nn_task task = *plan->task;
-	struct nn_budget budget = *plan->budget;
-	struct nn_plan alone = { .task = &task, .layout = &layout, .budget = &budget };
+	struct nn_plan alone = { .task = &task, .layout = &layout, .budget = plan->budget };
 	struct nn_rate rate = { .step_s = NAN };
-	bool fits;
 
 	task.pool = NULL;
-	if (budget.machine == 0) /* not planned yet */
-		budget.machine = nn_memory_available();
-	fits = nn_pool_new(&task.pool, threads, NULL) == 0 &&
-	       nn_fit_choose(&alone, &alone.fit, NULL) == 0 && alone.fit.fits;
-	if (fits && !nn_rate_get(&alone, &rate) && tries)
-		try_steps(&alone, NULL, &rate);
+	if (nn_pool_new(&task.pool, threads, NULL) == 0 &&
+	    nn_fit_choose(&alone, &alone.fit, NULL) == 0 && !nn_rate_get(&alone, &rate))
+		try_plan(&alone, &rate);
 	nn_pool_free(task.pool);
 	return rate.step_s;
-}
-
-void nn_forecast_ranks(struct nn_plan *plan)
-{
-	struct nn_rank_rate *p = &plan->rank_rate;
-
-	if (!nn_layout_first(plan->layout) || nn_layout_in_parts(plan->layout) ||
-	    !plan->layout->strategy->parts)
-		return;
-	*p = (struct nn_rank_rate){ .cores = nn_cpu_count(),
-				    .threads = nn_pool_threads(plan->task->pool),
-				    .fixed = true };
-	p->alone_s = nn_forecast_step(plan, p->threads, may_try(plan));
-	p->single_s = p->threads == 1 ? p->alone_s : NAN;
-	p->full_s = p->threads == p->cores ? p->alone_s : nn_forecast_step(plan, p->cores, false);
-	nn_link_get(nn_layout_ranks(plan->layout), &p->link);
-	nn_memory_trim();
 }
 
 /* ---- the whole ---- */
@@ -231,7 +176,7 @@ static void learn_link(const struct nn_plan *plan, const struct nn_times *m)
 	if (n < 8 || mine.from == mine.to)
 		return;
 	/* the ranks with the largest share are waited for: that is no communication */
-	longest = nn_rank_rate_largest(plan, ranks) * (double)plan->task->recipe->leaves /
+	longest = nn_ranks_largest(plan, ranks) * (double)plan->task->recipe->leaves /
 		  (double)(mine.to - mine.from);
 	for (size_t i = 0; i < n; i++)
 		beside[i] = m->step[i] - longest * m->compute[i];

@@ -1,22 +1,9 @@
-/* How long a training will take. */
+/* How long a training will take: from what it took before, or from steps that are tried. */
 #ifndef NN_PLAN_FORECAST_H
 #define NN_PLAN_FORECAST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct nn_plan;
-struct nn_training_step;
-struct nn_ranks_estimate;
-
-struct nn_forecast {
-	double step_s, epoch_s,
-		total_s; /* NaN: not known; an epoch with its evaluation and state */
-	double bytes;    /* of a step of several ranks, through rank 0; NaN: not known */
-	/* what the rates rest on; where step_s is not known, "" or what is missing */
-	char basis[120];
-};
+#include "parallel/worker.h"
+#include "plan/plan.h"
 
 #define NN_TIMED_STEPS 256
 
@@ -37,27 +24,20 @@ struct nn_times {
 };
 
 /*
- * The rate for the plan in plan->fit: one that is kept, else from steps that are tried, of a
- * plan or of a training that shows its prediction (before its weights are loaded).
+ * The rate that is kept for the plan in plan->fit. Where there is none, but a plan or a prediction
+ * to show, a plan of one process tries some steps, and a training says by true that its own are to
+ * be tried: nn_forecast_try.
  */
-void nn_forecast_rate(struct nn_plan *plan, const struct nn_training_step *own);
+bool nn_forecast_rate(struct nn_plan *plan);
+/* As nn_trial_steps, which says what follows. */
+int nn_forecast_try(struct nn_plan *plan, struct nn_worker *worker, struct nn_error *err);
 /* Into plan->forecast, from the rate: so many trainings, which begin after `done` steps. */
 void nn_forecast_make(struct nn_plan *plan, uint64_t done, uint64_t trainings);
 /*
  * Seconds of a step of this training in one process with so many threads, NaN where they are not
- * known. tries: of a plan some steps may be tried.
+ * known. Some steps may be tried.
  */
-double nn_forecast_step(const struct nn_plan *plan, int threads, bool tries);
-/*
- * What the time of a training with several ranks is estimated from, into plan->rank_rate,
- * before its memory is taken: on rank 0.
- */
-void nn_forecast_ranks(struct nn_plan *plan);
-/*
- * Into plan->rate: what was estimated for several ranks, or what they took when they ran here
- * before.
- */
-void nn_forecast_take(struct nn_plan *plan, const struct nn_ranks_estimate *estimate);
+double nn_forecast_step(const struct nn_plan *plan, int threads);
 /* Keep the rate of a training that took so many seconds. */
 void nn_forecast_learn(const struct nn_plan *plan, const struct nn_times *times, double seconds);
 

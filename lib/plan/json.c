@@ -4,6 +4,7 @@
 #include "base/json-text.h"
 #include "model/model.h"
 #include "plan/explain.h"
+#include "plan/fit.h"
 
 static void add_layer(struct nn_text *json, const struct nn_layer_cost *l)
 {
@@ -52,7 +53,7 @@ static void add_time(struct nn_text *json, const struct nn_forecast *f)
 	nn_json_add_real(json, "step_s", f->step_s);
 	nn_json_add_real(json, "epoch_s", f->epoch_s);
 	nn_json_add_real(json, "total_s", f->total_s);
-	nn_json_add_string(json, "measured", *f->basis && !isnan(f->step_s) ? f->basis : NULL);
+	nn_json_add_string(json, "measured", isnan(f->step_s) ? NULL : f->basis);
 	nn_text_add(json, "}");
 }
 

@@ -1,7 +1,6 @@
 /* A network layer by layer: what is computed, and what is kept of it. */
 #include "base/memory.h"
 #include "model/model.h"
-#include "plan/plan.h"
 #include "plan/layers.h"
 
 static uint64_t more(uint64_t a, uint64_t b)
@@ -93,4 +92,16 @@ int nn_layers_make(struct nn_layers *l, const struct nn_plan *plan, struct nn_er
 void nn_layers_free(struct nn_layers *l)
 {
 	nn_free(l->layer);
+}
+
+double nn_layers_flops(const struct nn_plan *plan)
+{
+	struct nn_layers layers;
+	double sum = 0;
+
+	if (nn_layers_make(&layers, plan, NULL) == 0)
+		for (int i = 0; i < layers.n; i++)
+			sum += (double)layers.layer[i].train_flops;
+	nn_layers_free(&layers);
+	return sum;
 }

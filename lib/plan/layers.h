@@ -2,12 +2,7 @@
 #ifndef NN_PLAN_LAYERS_H
 #define NN_PLAN_LAYERS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "base/error.h"
-#include "base/shape.h"
-
-struct nn_plan;
+#include "plan/plan.h"
 
 /* A canonical line. Counts that do not fit are UINT64_MAX. */
 struct nn_layer_cost {
@@ -27,5 +22,7 @@ struct nn_layers {
 /* Free them in any case. */
 int nn_layers_make(struct nn_layers *layers, const struct nn_plan *plan, struct nn_error *err);
 void nn_layers_free(struct nn_layers *layers);
+/* FLOP of forward and backward of one sample, all layers together. */
+double nn_layers_flops(const struct nn_plan *plan);
 
 #endif

@@ -14,8 +14,6 @@ lib_libnn_la_SOURCES += \
 	lib/plan/layers.c \
 	lib/plan/layers.h \
 	lib/plan/plan.h \
-	lib/plan/rank-rate.c \
-	lib/plan/rank-rate.h \
 	lib/plan/rates.c \
 	lib/plan/rates.h \
 	lib/plan/trial-steps.c \

@@ -3,10 +3,6 @@
 #define NN_PLAN_PLAN_H
 
 #include "parallel/layout.h"
-#include "plan/fit.h"
-#include "plan/forecast.h"
-#include "plan/rank-rate.h"
-#include "plan/rates.h"
 #include "step/task.h"
 
 /* What a process has besides what is planned, and what it will keep. */
@@ -21,14 +17,52 @@ struct nn_budget {
 	bool keeps_state, a_state; /* this rank writes states; the first of them does */
 };
 
+/* Memory (fit.h) in bytes; items as --explain names them, for the process as a whole. */
+struct nn_fit {
+	size_t micro;      /* rows at once */
+	size_t least;      /* that cannot be split: 1, or a batch-norm group */
+	size_t parameters; /* as the kernels keep them */
+	size_t gradients;  /* and the sums that wait for their neighbours in the tree of leaves */
+	size_t optimizer;
+	size_t activations_per_sample, activations;
+	size_t workspace;
+	size_t input; /* the samples in memory, and those of a step */
+	size_t other; /* the program, copies of parameters for files and evaluation */
+	/*
+	 * limit: --memory, else what the machine has for this process, or for the ranks of this
+	 * host
+	 */
+	size_t total, limit;
+	size_t host; /* of all ranks of this host, what they share once; alone: total */
+	size_t window, window_all; /* of the total, of the host: memory that ranks see together */
+	size_t files;              /* of the total: pages of files, which the machine has anyway */
+	bool fits;
+};
+
+/* Seconds (rates.h), NaN: not known. */
+struct nn_rate {
+	double step_s;  /* of a full batch */
+	double extra_s; /* of an epoch besides its steps: evaluation, state */
+	/* of a training besides its epochs: what the first step touches, the model file */
+	double once_s;
+	bool ran; /* from a training, else from some steps that were tried */
+};
+
+/* How long it will take (forecast.h). */
+struct nn_forecast {
+	double step_s, epoch_s, total_s; /* NaN: not known; an epoch with evaluation and state */
+	double bytes; /* of a step of several ranks, through rank 0; NaN: not known */
+	/* what the rate rests on; where step_s is not known, "" or what is missing */
+	const char *basis;
+};
+
 struct nn_plan {
 	const struct nn_task *task;
 	const struct nn_layout *layout;
 	const struct nn_budget *budget;
-	struct nn_fit fit;             /* the memory */
-	struct nn_rate rate;           /* what the times rest on */
-	struct nn_forecast forecast;   /* the times */
-	struct nn_rank_rate rank_rate; /* of several ranks: what theirs rest on */
+	struct nn_fit fit;
+	struct nn_rate rate; /* what the times rest on */
+	struct nn_forecast forecast;
 };
 
 #endif

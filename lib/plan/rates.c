@@ -5,10 +5,8 @@
 
 #include "base/cache.h"
 #include "base/number.h"
-#include "plan/plan.h"
 #include "model/model.h"
 #include "parallel/tensor.h"
-#include "plan/plan.h"
 #include "plan/rates.h"
 
 #define FILE_NAME "rates"

@@ -2,20 +2,7 @@
 #ifndef NN_PLAN_RATES_H
 #define NN_PLAN_RATES_H
 
-#include <stdbool.h>
-
-struct nn_plan;
-
-struct nn_rate {
-	double step_s;  /* of a full batch */
-	double extra_s; /* of an epoch besides its steps: evaluation, state; NaN: not known */
-	/*
-	 * of a training besides its epochs: what the first step touches, the model file; NaN: not
-	 * known
-	 */
-	double once_s;
-	bool ran; /* from a training, else from some steps that were tried */
-};
+#include "plan/plan.h"
 
 /* What is kept for this network, device, batch, micro-batch and number of threads. */
 bool nn_rate_get(const struct nn_plan *plan, struct nn_rate *rate);

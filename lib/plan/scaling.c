@@ -1,28 +1,74 @@
 /* One rank's time of a step, scaled to several by what the link between them costs. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "plan/ranks.h"
 #include "comm/link.h"
-#include "plan/scaling.h"
 #include "parallel/pipeline.h"
 #include "parallel/strategy.h"
 #include "parallel/tensor.h"
-#include "plan/plan.h"
+#include "plan/forecast.h"
+#include "plan/ranks.h"
+#include "plan/scaling.h"
 
 #define LEAST_RANKS 4 /* listed, whatever the cores */
 #define ONE_BY_ONE 16 /* beyond so many only twice as many each */
 #define PAYS 1.05     /* times the speed of one rank, or more ranks are not worth it */
 
-static void add_row(struct nn_plan *plan, const struct nn_rank_rate *p, int ranks,
+/* What the times of one rank rest on. */
+struct pace {
+	int cores, threads; /* threads: of one rank */
+	bool fixed;         /* --threads was given: each rank has as many */
+	/* a step of it, with one thread, with one on each core; NaN: not known */
+	double alone_s, single_s, full_s;
+};
+
+static int threads_of(const struct pace *p, int ranks)
+{
+	if (p->fixed || ranks == 1)
+		return p->threads;
+	return p->cores > ranks ? p->cores / ranks : 1;
+}
+
+/* A part that threads share and one that they do not, through the two that are known. */
+static double step_of(const struct pace *p, int threads)
+{
+	if (threads == p->threads)
+		return p->alone_s;
+	if (threads == 1 || p->cores == 1)
+		return p->single_s;
+	if (threads >= p->cores)
+		return p->full_s;
+	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
+}
+
+/*
+ * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do
+ * not compute faster than as many threads of one process: memory is shared by both.
+ */
+static double sync_seconds(const struct nn_plan *plan, const struct pace *p,
+			   const struct nn_link *link, int ranks)
+{
+	int threads = threads_of(p, ranks), most = threads < p->cores ? threads : p->cores,
+	    all = ranks * most < p->cores ? ranks * most : p->cores;
+	double share = nn_ranks_largest(plan, ranks),
+	       busy = fmax((double)ranks * most / p->cores, 1),
+	       by_rank = step_of(p, threads) * share * busy,
+	       together = step_of(p, all) * share * ranks;
+
+	return (isnan(by_rank) ? NAN : fmax(by_rank, together)) +
+	       nn_link_seconds(link, ranks, nn_ranks_gradient_bytes(plan));
+}
+
+/* ---- the rows ---- */
+
+static void add_row(const struct nn_plan *plan, const struct pace *p, int ranks,
 		    struct nn_scaling *s)
 {
 	struct nn_scaling_row *row = &s->rows[s->n++];
 	struct nn_link link;
 
-	*row = (struct nn_scaling_row){ ranks, nn_rank_rate_threads(p, ranks), NAN, NAN,
+	*row = (struct nn_scaling_row){ ranks, threads_of(p, ranks), NAN, NAN,
 					(uint64_t)ranks <= plan->task->recipe->leaves };
 	if (!row->possible)
 		return;
@@ -30,7 +76,7 @@ static void add_row(struct nn_plan *plan, const struct nn_rank_rate *p, int rank
 		row->step_s = p->alone_s;
 	} else {
 		nn_link_get(ranks, &link);
-		row->step_s = nn_ranks_sync_seconds(plan, p, &link, ranks, ranks);
+		row->step_s = sync_seconds(plan, p, &link, ranks);
 		if (link.ranks == 0)
 			snprintf(s->basis, sizeof s->basis,
 				 "communication is an estimate from copies in memory; no ranks "
@@ -42,8 +88,7 @@ static void add_row(struct nn_plan *plan, const struct nn_rank_rate *p, int rank
 	row->speedup = p->alone_s / row->step_s;
 }
 
-static void list(struct nn_plan *plan, const struct nn_rank_rate *p, int asked,
-		 struct nn_scaling *s)
+static void list(const struct nn_plan *plan, const struct pace *p, int asked, struct nn_scaling *s)
 {
 	int most = p->cores > LEAST_RANKS ? p->cores : LEAST_RANKS, n;
 
@@ -59,6 +104,27 @@ static void list(struct nn_plan *plan, const struct nn_rank_rate *p, int asked,
 	add_row(plan, p, most, s);
 }
 
+/* The ranks that were asked for, by their layout and strategy. */
+static void estimate(const struct nn_plan *plan, const struct pace *p, int ranks,
+		     struct nn_scaling *s)
+{
+	bool parts = nn_layout_in_parts(plan->layout);
+	struct nn_link link;
+
+	s->step_s = NAN;
+	s->bytes = nn_ranks_bytes(plan, ranks);
+	s->step_basis = nn_ranks_unknown(plan);
+	if (ranks < 2 || parts || plan->layout->strategy != &nn_strategy_sync)
+		return;
+	nn_link_get(ranks, &link);
+	s->step_s = sync_seconds(plan, p, &link, ranks);
+	s->step_basis = isnan(s->step_s)  ? "how long a step of one rank takes is not known here"
+			: link.ranks == 0 ? "a step of one rank; what ranks cost is an estimate"
+					  : "a step of one rank; what ranks cost was measured here";
+}
+
+/* ---- the sentence ---- */
+
 static const struct nn_scaling_row *best_row(const struct nn_scaling *s)
 {
 	const struct nn_scaling_row *best = s->rows;
@@ -69,13 +135,14 @@ static const struct nn_scaling_row *best_row(const struct nn_scaling *s)
 	return best;
 }
 
-static void say_stay(const struct nn_plan *plan, const struct nn_rank_rate *p, struct nn_scaling *s)
+static void say_stay(const struct nn_plan *plan, const struct pace *p, int asked,
+		     struct nn_scaling *s)
 {
 	const struct nn_scaling_row *other = s->n > 1 && s->rows[1].possible ? &s->rows[1] : NULL;
 	char one[NN_DURATION], two[NN_DURATION];
 
 	for (size_t i = 1; i < s->n; i++)
-		if (s->rows[i].possible && s->rows[i].ranks == p->asked)
+		if (s->rows[i].possible && s->rows[i].ranks == asked)
 			other = &s->rows[i];
 	if (!other) {
 		nn_text_addf(&s->why, "stay on one rank: a batch of %llu has one leaf",
@@ -91,7 +158,7 @@ static void say_stay(const struct nn_plan *plan, const struct nn_rank_rate *p, s
 	}
 	nn_text_add(&s->why, "stay on one rank: ");
 	if (p->threads == 1)
-		nn_text_addf(&s->why, "one thread of one process does");
+		nn_text_add(&s->why, "one thread of one process does");
 	else
 		nn_text_addf(&s->why, "%d threads of one process do", p->threads);
 	nn_text_addf(&s->why, " a step in %s, %d ranks would take %s",
@@ -99,45 +166,38 @@ static void say_stay(const struct nn_plan *plan, const struct nn_rank_rate *p, s
 		     nn_duration(two, other->step_s));
 }
 
-/* What was asked for and is not sync: its step and bytes, or what is missing to know them. */
-static void say_asked(const struct nn_plan *plan, struct nn_scaling *s)
+/* What was asked for and is not sync alone: its bytes, and what is missing to know its time. */
+static void say_asked(const struct nn_plan *plan, int ranks, struct nn_scaling *s)
 {
-	const struct nn_ranks_estimate *f = &s->asked;
-	char text[NN_DURATION];
+	const struct nn_pipe *pipe = plan->layout->pipe;
+	double busiest, idle;
 
-	if (s->why.length == 0 || !*f->basis)
+	if (pipe || plan->layout->tensor)
+		nn_text_addf(&s->why, "%d %s: memory is that of the rank that takes most",
+			     pipe ? pipe->stages : nn_tensor_ranks(plan->layout),
+			     pipe ? "stages, a rank each" : "ranks share columns");
+	else if (plan->layout->strategy != &nn_strategy_sync)
+		nn_text_add(&s->why, "as asked for");
+	if (s->why.length == 0 || ranks < 2)
 		return;
-	if (isnan(f->step_s))
-		nn_text_addf(&s->why, "; %s", f->basis);
-	else
-		nn_text_addf(&s->why, "; a step in %s", nn_duration(text, f->step_s));
-	if (!isnan(f->bytes))
-		nn_text_addf(&s->why, "; %.4g bytes of a step through rank 0", f->bytes);
-	if (!isnan(f->busiest))
-		nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%",
-			     100 * f->busiest,
-			     plan->layout->pipe->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P"
-									       : "(P-1)/(M+P-1)",
-			     100 * f->idle);
+	nn_text_addf(&s->why, "; %s", s->step_basis);
+	if (!isnan(s->bytes))
+		nn_text_addf(&s->why, "; %.4g bytes of a step through rank 0", s->bytes);
+	if (!pipe || plan->layout->tensor)
+		return;
+	nn_ranks_stages(plan, ranks, &busiest, &idle);
+	nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%",
+		     100 * busiest,
+		     pipe->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * idle);
 }
 
-static void say_why(const struct nn_plan *plan, const struct nn_rank_rate *p, struct nn_scaling *s)
+static void say_why(const struct nn_plan *plan, const struct pace *p, int asked,
+		    struct nn_scaling *s)
 {
 	const struct nn_scaling_row *best = best_row(s);
 	char one[NN_DURATION], many[NN_DURATION];
 
-	if (nn_layout_in_parts(plan->layout))
-		nn_text_addf(&s->why,
-			     plan->layout->pipe
-				     ? "%d stages, a rank each: memory is that of the rank that "
-				       "takes most"
-				     : "%d ranks share columns: memory is that of the rank that "
-				       "takes most",
-			     plan->layout->pipe ? plan->layout->pipe->stages
-						: nn_tensor_ranks(plan->layout));
-	else if (strcmp(nn_layout_name(plan->layout), nn_strategy_sync.name) != 0)
-		nn_text_add(&s->why, "as asked for");
-	say_asked(plan, s);
+	say_asked(plan, asked, s);
 	if (nn_layout_in_parts(plan->layout))
 		return;
 	if (s->why.length > 0)
@@ -146,42 +206,31 @@ static void say_why(const struct nn_plan *plan, const struct nn_rank_rate *p, st
 		nn_text_add(&s->why, "one process: how long a step takes is not known here, so "
 				     "nothing speaks for more ranks");
 	else if (best->ranks == 1)
-		say_stay(plan, p, s);
+		say_stay(plan, p, asked, s);
 	else
 		nn_text_addf(&s->why, "%d ranks: %.2f x one rank, a step in %s instead of %s",
 			     best->ranks, best->speedup, nn_duration(many, best->step_s),
 			     nn_duration(one, s->rows[0].step_s));
 }
 
-/* The strategy that was asked for, with as many ranks. */
-static void estimate(struct nn_plan *plan, struct nn_rank_rate *p, int ranks, struct nn_scaling *s)
+void nn_scaling_make(const struct nn_plan *plan, int ranks, bool fixed, struct nn_scaling *s)
 {
-	s->asked = (struct nn_ranks_estimate){ .step_s = NAN, .bytes = NAN };
-	if (ranks < 2)
-		return;
-	nn_link_get(ranks, &p->link);
-	nn_ranks_estimate(plan, p, ranks, ranks, &s->asked);
-}
-
-void nn_scaling_make(struct nn_plan *plan, int ranks, bool fixed, struct nn_scaling *s)
-{
-	struct nn_rank_rate p = {
+	struct pace p = {
 		.cores = nn_cpu_count(),
 		.threads = nn_pool_threads(plan->task->pool),
 		.fixed = fixed,
-		.asked = ranks,
-		.alone_s = plan->rate.step_s,
+		.alone_s = nn_layout_in_parts(plan->layout) ? NAN : plan->rate.step_s,
 		.single_s = NAN,
 		.full_s = NAN,
 	};
 
 	*s = (struct nn_scaling){ 0 };
 	if (plan->task->recipe->leaves > 1 && !isnan(p.alone_s)) {
-		p.single_s = p.threads == 1 ? p.alone_s : nn_forecast_step(plan, 1, true);
-		p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(plan, p.cores, true);
+		p.single_s = p.threads == 1 ? p.alone_s : nn_forecast_step(plan, 1);
+		p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(plan, p.cores);
 	}
-	s->threads = nn_rank_rate_threads(&p, ranks > 1 ? ranks : 1);
+	s->threads = threads_of(&p, ranks > 1 ? ranks : 1);
 	estimate(plan, &p, ranks, s);
 	list(plan, &p, ranks, s);
-	say_why(plan, &p, s);
+	say_why(plan, &p, ranks, s);
 }

@@ -2,12 +2,8 @@
 #ifndef NN_PLAN_SCALING_H
 #define NN_PLAN_SCALING_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include "base/text.h"
-#include "plan/ranks.h"
-
-struct nn_plan;
+#include "plan/plan.h"
 
 #define NN_SCALING_ROWS 64
 
@@ -21,17 +17,19 @@ struct nn_scaling {
 	struct nn_text why; /* one sentence: to stay on one rank, or what more of them bring */
 	char basis[120];    /* what the cost of the all-reduce rests on, "" with one row */
 	int threads;        /* of each of the ranks that were asked for */
-	struct nn_ranks_estimate asked; /* they, by their strategy; basis "": one rank */
+	/* of these a step and the bytes through rank 0, NaN: not known; what the step rests on */
+	double step_s, bytes;
+	const char *step_basis;
 };
 
 /*
  * Of a plan whose rate is known: a step of n ranks of sync is the one of one rank with as many
  * threads, times the largest share of the leaves, times the ranks that share a core, and not less
  * than that of as many threads in one process; and the all-reduce of the gradients, nothing of
- * which is hidden. ranks: as many as were asked for, 0: up to the cores.
- * fixed: each has as many threads as the plan, however many there are. Free it with
- * nn_text_free(&scaling->why).
+ * which is hidden, by the link between ranks that trainings measured. The other strategies have to
+ * be tried. ranks: as many as were asked for, 0: up to the cores. fixed: each has as many threads
+ * as the plan, however many there are. Free it with nn_text_free(&scaling->why).
  */
-void nn_scaling_make(struct nn_plan *plan, int ranks, bool fixed, struct nn_scaling *scaling);
+void nn_scaling_make(const struct nn_plan *plan, int ranks, bool fixed, struct nn_scaling *scaling);
 
 #endif

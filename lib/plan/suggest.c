@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/fit.h"
 #include "plan/suggest.h"
-#include "plan/vary.h"
 
 #define LEAST_WIDTH 1e-6 /* a share of the widths below which a network is no longer the same */
 #define TRIES 12         /* of widths */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "model/model.h"
 #include "plan/explain.h"
+#include "plan/fit.h"
 #include "parallel/pipeline.h"
 #include "parallel/tensor.h"
 
@@ -109,8 +110,7 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 			     plan->task->rows_about ? "about " : "", grouped(a, plan->task->n_rows),
 			     (unsigned long long)plan->task->steps_per_epoch);
 	if (isnan(f->step_s)) {
-		nn_text_addf(text, "time: %s\n",
-			     *f->basis ? f->basis : "nothing was measured on this machine yet");
+		nn_text_addf(text, "time: %s\n", f->basis);
 	} else {
 		nn_text_addf(text, "time: a step %s", nn_duration(a, f->step_s));
 		if (!isnan(f->epoch_s))

@@ -1,17 +1,18 @@
 /*
  * Steps that are tried: some to touch the memory and to wake threads and caches, then some that are
- * timed.
+ * timed. Of long ones only some micro-batches are, once all and once half of them: the rest is on
+ * the line through both.
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/random.h"
+#include "model/model.h"
+#include "parallel/pipeline.h"
 #include "parallel/step-options.h"
 #include "parallel/strategy.h"
-#include "plan/plan.h"
+#include "parallel/sync-group.h"
 #include "plan/trial-steps.h"
 #include "step/made.h"
 
@@ -20,196 +21,213 @@
 #define PART 0.05     /* of the training, which may be too short for that */
 #define LEAST_STEPS 3 /* so that one that met other work does not decide alone */
 #define MOST_STEPS 4096
-#define LONG_S 0.1 /* a step that is tried but once */
-/* of a step that is tried for a plan: some tenths of a second; half as many in f64 */
-#define TRIED_FLOPS 8e9
-/* times that the loop around a step could ask for the time in what it takes itself */
+#define LONG_S 0.05     /* a step that is tried but twice */
+#define STALLED 1.3     /* times as long as most: left out */
+#define TRIED_FLOPS 6e9 /* of a step: a tenth of a second; half as many in f64 */
+/* times that the loop around a step asks for the time, beside once for each step tried here */
 #define LOOP_CLOCKS 8
-#define MOST_ROWS ((uint64_t)1 << 20) /* whose order is drawn for the time it takes alone */
+/* times as many that ranks have to try, who make whole steps, and some between averages */
+#define MOST_RANKS 4
+#define MOST_ROWS ((uint64_t)1 << 20) /* whose order is drawn for the time it takes */
 
-/* What is tried, and of which training. */
 struct trial {
-	struct nn_step *step;
-	const uint64_t *rows; /* [n_rows] of the samples */
-	uint64_t n_rows;
-	struct nn_loader loader; /* of the rows in `batch` */
-	uint64_t *batch;         /* [n], room for numbers of samples */
-	size_t n, spans;         /* spans: that stand for a step; 0: all of it */
-	uint64_t steps;          /* of the training */
+	struct nn_worker *worker;
+	uint64_t rows,
+		batches; /* rows of a step; full batches of an epoch, which are drawn in turn */
+	uint64_t number; /* of steps so far */
+	double loop_s;   /* of a step: what is around it */
 };
 
-/* Room for rows of a dataset. */
-static int trial_init(struct trial *t, const struct nn_dataset *dataset, struct nn_error *err)
+/* The order of an epoch is drawn twice: the memory is touched by then. */
+static void begin(struct trial *t)
 {
-	struct nn_loader_options drawn = { .source = nn_dataset_source(dataset),
-					   .n = t->n,
-					   .batch = t->n };
+	struct nn_loader *loader = t->worker->loader;
+	uint64_t batch = loader->options.batch, n;
+	double start, end;
 
-	if (!(drawn.rows = t->batch = nn_alloc(t->n, sizeof *t->batch, err)))
-		return -1;
-	return nn_loader_init(&t->loader, &drawn, err);
+	t->rows = nn_loader_rows(loader, 0);
+	t->batches = loader->options.n / batch + (t->rows < batch);
+	nn_loader_shuffle(loader, 0, MOST_ROWS);
+	start = nn_now_s();
+	n = nn_loader_shuffle(loader, 0, MOST_ROWS);
+	end = nn_now_s();
+	t->loop_s = (end - start) / (double)n * (double)batch;
+	start = end;
+	for (int i = 0; i < LOOP_CLOCKS; i++)
+		end = nn_now_s();
+	t->loop_s += end - start;
 }
 
-static void trial_fini(struct trial *t)
-{
-	nn_loader_fini(&t->loader);
-	nn_free(t->batch);
-}
-
-/* Rows from all over the data, as a shuffled epoch has them. */
-static void draw(const struct trial *t, uint64_t *state)
-{
-	for (size_t i = 0; i < t->n; i++)
-		t->batch[i] = t->rows[(nn_lcg(state) >> 33) % t->n_rows];
-}
-
-/* How much of a step was done: 1, or the share of its samples. */
-static int gradient(struct trial *t, struct nn_step_result *result, double *share,
-		    struct nn_error *err)
+/* Gradients of the first spans alone, and the update. */
+static int part_of_step(const struct nn_worker *w, const struct nn_strategy_update *u, size_t spans,
+			struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_step_tables tables;
 	struct nn_batch batch;
-	size_t rows = 0;
 
-	*share = 1;
-	if (nn_loader_draw(&t->loader, 0, &batch, err) < 0)
+	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
+	    nn_step_begin(w->step, &batch, &tables, err) < 0)
 		return -1;
-	if (t->spans == 0)
-		return nn_step_gradient(t->step, &batch, result, err);
-	if (nn_step_begin(t->step, &batch, &tables, err) < 0)
-		return -1;
-	nn_step_scale(t->step, result);
-	for (size_t i = 0; i < t->spans && i < nn_step_spans(t->step); i++) {
-		if (nn_step_forward(t->step, i, result, err) < 0)
+	nn_step_scale(w->step, result);
+	for (size_t i = 0; i < spans && i < nn_step_spans(w->step); i++) {
+		if (nn_step_forward(w->step, i, result, err) < 0)
 			return -1;
-		nn_step_backward(t->step, i, result);
-		rows += nn_step_span_rows(t->step, i);
+		nn_step_backward(w->step, i, result);
 	}
-	*share = (double)rows / (double)t->n;
-	return 0;
-}
-
-struct timed {
-	double gradient, update;
-};
-
-static int by_time(const void *a, const void *b)
-{
-	const struct timed *x = a, *y = b;
-	double s = x->gradient + x->update, t = y->gradient + y->update;
-
-	return (s > t) - (s < t);
+	return nn_step_update(w->step, u->number, u->lr, false, result, err);
 }
 
 /*
- * Means, since what other work takes from these steps it will take from later ones; but for the
- * slowest fourth, which some stall met.
+ * A step of so many spans, 0: of all. *over: in: this rank has enough; out: all stop. With several
+ * ranks that is agreed on as in a training.
  */
-static struct nn_trial_step_times mean(struct timed *steps, size_t n)
+static int step(struct trial *t, size_t spans, double *seconds, bool *over, struct nn_error *err)
 {
-	struct nn_trial_step_times found = { 0 };
-	size_t most = n > 1 ? n - (n + 3) / 4 : n;
-
-	qsort(steps, n, sizeof *steps, by_time);
-	for (size_t i = 0; i < most; i++) {
-		found.gradient_s += steps[i].gradient / (double)most;
-		found.update_s += steps[i].update / (double)most;
-	}
-	return found;
-}
-
-static int time_steps(struct trial *t, struct nn_trial_step_times *found, struct nn_error *err)
-{
-	struct timed steps[MOST_STEPS];
+	const struct nn_strategy_update update = { .number = t->number++ % t->batches + 1 };
+	const struct nn_strategy *strategy = t->worker->layout->strategy;
+	struct nn_control wish = { .over = *over };
 	struct nn_step_result result;
-	double begin = nn_now_s();
-	uint64_t state = 1;
-	size_t n = 0, least = LEAST_STEPS;
-	bool warm = false;
-
-	while (n < MOST_STEPS) {
-		double start, middle, end, share, enough;
-
-		draw(t, &state);
-		start = nn_now_s();
-		if (gradient(t, &result, &share, err) < 0)
-			return -1;
-		middle = nn_now_s();
-		nn_step_update(t->step, 1, 0, false, &result, NULL);
-		end = nn_now_s();
-		enough = PART * (double)t->steps * ((middle - start) / share + end - middle);
-		if (!warm) {
-			warm = end - begin > fmin(WARM_S, enough);
-			least = end - start > LONG_S ? 1 : LEAST_STEPS;
-			begin = warm ? end : begin;
-			continue;
-		}
-		steps[n++] = (struct timed){ (middle - start) / share, end - middle };
-		if (n >= least && end - begin > fmin(ENOUGH_S, enough))
-			break;
-	}
-	*found = mean(steps, n);
-	return 0;
-}
-
-/* The loop around steps of `batch` samples, where the order of so many rows took so long. */
-static double loop_seconds(double order_s, uint64_t rows, uint64_t batch)
-{
-	double start = nn_now_s(), end = start;
-
-	for (int i = 0; i < LOOP_CLOCKS; i++)
-		end = nn_now_s();
-	return end - start + order_s / (double)rows * (double)batch;
-}
-
-/* The order of the first epoch, which stays: a resumed training has another. */
-static double draw_order(const struct nn_task *t, const struct nn_training_step *own)
-{
 	double start = nn_now_s();
-	uint64_t n = nn_loader_shuffle(own->loader, 0, own->resumes ? MOST_ROWS : UINT64_MAX);
 
-	return loop_seconds(nn_now_s() - start, n, t->recipe->batch);
-}
-
-double nn_trial_step_flops(const struct nn_plan *plan)
-{
-	return TRIED_FLOPS * (double)nn_dtype_size(NN_F32) /
-	       (double)nn_dtype_size(plan->task->device->dtype);
-}
-
-int nn_trial_steps(const struct nn_plan *plan, const struct nn_training_step *own, double flops,
-		   struct nn_trial_step_times *found, struct nn_error *err)
-{
-	const struct nn_task *t = plan->task;
-	struct trial trial = { .step = own->step,
-			       .rows = t->rows,
-			       .n_rows = t->n_rows,
-			       .n = t->n_rows < t->recipe->batch ? t->n_rows : t->recipe->batch,
-			       .steps = t->planned };
-	double tried = nn_trial_step_flops(plan) / (flops * (double)trial.n);
-
-	int status = trial_init(&trial, t->dataset, err);
-
-	if (tried < 1)
-		trial.spans = (size_t)ceil(tried * (double)nn_step_most_spans(own->step));
-	if (status == 0)
-		status = time_steps(&trial, found, err);
-	trial_fini(&trial);
-	if (status < 0)
+	if ((spans > 0 ? part_of_step(t->worker, &update, spans, &result, err)
+		       : strategy->step(t->worker, &update, &wish, &result, err)) < 0)
 		return -1;
-	nn_optimizer_reset(nn_step_optimizer(own->step));
-	found->loop_s = draw_order(t, own);
+	*over = wish.over;
+	*seconds = nn_now_s() - start;
 	return 0;
 }
 
-/* Is a part of the batch enough? Whole leaves, as few as have the FLOP to be timed. */
-static size_t rows_to_try(const struct nn_plan *plan, double flops)
+static int by_value(const void *a, const void *b)
 {
-	size_t rows = plan->task->recipe->batch, group = nn_program_group(plan->task->program);
+	double x = *(const double *)a, y = *(const double *)b;
 
-	while (flops * (double)rows > nn_trial_step_flops(plan) && rows / 2 >= (group ? group : 16))
-		rows /= 2;
-	return rows;
+	return (x > y) - (x < y);
+}
+
+/*
+ * Means, since what other work takes from these steps it will take from later ones; but for those
+ * that some stall met, where all steps are alike.
+ */
+static double mean(double *steps, size_t n, bool alike)
+{
+	double sum = 0;
+	size_t used = 0;
+
+	qsort(steps, n, sizeof *steps, by_value);
+	while (used < n && (!alike || steps[used] <= STALLED * steps[(n - 1) / 2]))
+		sum += steps[used++];
+	return sum / (double)used;
+}
+
+/*
+ * At least so many steps of some spans, and seconds, or a part of the training if that is shorter;
+ * their mean. What one rank has enough of ends in the step after, or in the next in which ranks
+ * agree.
+ */
+static int time_steps(struct trial *t, size_t spans, size_t least, double enough_s, double *seconds,
+		      struct nn_error *err)
+{
+	const struct nn_layout *layout = t->worker->layout;
+	double steps[MOST_STEPS], begin = nn_now_s(), s;
+	size_t done = 0;
+
+	for (bool enough = false, over = false; !enough || (layout->comm->size > 1 && !over);) {
+		over = enough;
+		if (step(t, spans, &s, &over, err) < 0)
+			return -1;
+		steps[done++ % MOST_STEPS] = s;
+		enough = over || done >= MOST_STEPS ||
+			 (done >= (s > LONG_S && least > 2 ? 2 : least) &&
+			  nn_now_s() - begin >
+				  fmin(enough_s, PART * s * (double)t->worker->task->planned));
+	}
+	*seconds = mean(steps, done < MOST_STEPS ? done : MOST_STEPS, !layout->strategy->alone);
+	return 0;
+}
+
+static int time_spans(struct trial *t, size_t spans, double *seconds, struct nn_error *err)
+{
+	return time_steps(t, spans, 1, WARM_S, seconds, err) < 0 ||
+			       time_steps(t, spans, LEAST_STEPS, ENOUGH_S, seconds, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/*
+ * Where the noise of the gradient is measured from time to time, what that adds to a step on the
+ * average. Of several ranks rank 0 says that it is.
+ */
+static int time_noise(struct trial *t, double step_s, double *seconds, struct nn_error *err)
+{
+	const struct nn_layout *layout = t->worker->layout;
+	bool measures = nn_layout_measures(layout, t->worker->task), over = false;
+	struct nn_noise noise = { 0 };
+	/* the first touches memory; ranks make as many */
+	int n = layout->comm->size == 1 && step_s > LONG_S ? 1 : 2;
+
+	*seconds = 0;
+	if (nn_layout_in_parts(layout) || !layout->strategy->measures ||
+	    (layout->comm->size == 1 && !measures))
+		return 0;
+	for (int i = 0; i < n; i++) {
+		if (measures)
+			nn_step_noise(t->worker->step);
+		if (step(t, 0, seconds, &over, err) < 0)
+			return -1;
+	}
+	nn_noise_due(&noise, 0, t->rows, t->rows);
+	*seconds = fmax(*seconds - step_s, 0) / (double)noise.next;
+	return 0;
+}
+
+/* All of a step, or so much of it as the share says, but two spans, and half of that. */
+static int time_share(struct trial *t, double share, double *step_s, struct nn_error *err)
+{
+	size_t all = nn_step_most_spans(t->worker->step), some = (size_t)ceil(share * (double)all);
+	double half, noise = 0;
+
+	begin(t);
+	some = some > 2 ? some : 2;
+	if (some >= all || t->worker->layout->comm->size > 1) {
+		if (time_spans(t, 0, step_s, err) < 0 || time_noise(t, *step_s, &noise, err) < 0)
+			return -1;
+	} else {
+		if (time_spans(t, some, step_s, err) < 0 || time_spans(t, some / 2, &half, err) < 0)
+			return -1;
+		*step_s +=
+			fmax(*step_s - half, 0) / (double)(some - some / 2) * (double)(all - some);
+	}
+	*step_s = (*step_s + noise) * (double)t->worker->task->recipe->batch / (double)t->rows +
+		  t->loop_s;
+	return 0;
+}
+
+int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_error *err)
+{
+	const struct nn_layout *layout = w->layout;
+	const struct nn_strategy *strategy = layout->strategy;
+	struct trial t = { .worker = w };
+	uint64_t moved = nn_comm_moved(layout->comm);
+	double share = TRIED_FLOPS / (flops * (double)nn_loader_rows(w->loader, 0)) *
+		       (double)nn_dtype_size(NN_F32) /
+		       (double)nn_dtype_size(w->task->device->dtype);
+
+	*step_s = NAN;
+	if (strategy->run ||
+	    (layout->comm->size > 1 && MOST_RANKS * share * layout->comm->size <
+					       (strategy->alone ? (double)layout->terms.every : 1)))
+		return 0;
+	if ((strategy->open && strategy->open(w, err) < 0) ||
+	    time_share(&t, share, step_s, err) < 0 || nn_worker_synchronize(w, err) < 0)
+		return -1;
+	if (strategy->close)
+		strategy->close(w);
+	nn_sync_reset_slots(w);
+	nn_comm_count(layout->comm, moved - nn_comm_moved(layout->comm)); /* none so far */
+	w->comm_s = 0;
+	if (layout->pipe)
+		layout->pipe->idle_s = layout->pipe->total_s = 0;
+	return nn_comm_barrier(layout->comm, err); /* slots that all see are loaded after this */
 }
 
 /* Made-up samples for a task without any. */
@@ -235,60 +253,60 @@ static int make_rows(struct nn_task *t, size_t rows, struct nn_error *err)
 	return status;
 }
 
-/* Time steps of `rows` samples at once; the loop around them is that of the planned batch. */
-static int time_rows(const struct nn_plan *plan, const struct nn_task *t, size_t rows,
-		     struct nn_trial_step_times *found, struct nn_error *err)
+/* A worker of its own for a task whose samples are there. */
+static int try_alone(const struct nn_plan *plan, struct nn_task *task, double flops, double *step_s,
+		     struct nn_error *err)
 {
-	const struct nn_layout alone = { .options = plan->layout->options,
-					 .strategy = &nn_strategy_sync };
-	size_t micro = plan->fit.micro < rows ? plan->fit.micro : rows,
-	       all = nn_dataset_rows(t->dataset);
-	struct nn_step_options options = nn_layout_step(&alone, t, micro);
-	struct trial trial = { .n = rows, .steps = plan->task->planned };
-	double start, loop_s;
-	uint64_t *list;
+	struct nn_comm self = { .size = 1, .whole = &self };
+	struct nn_layout alone = { .options = plan->layout->options,
+				   .strategy = &nn_strategy_sync,
+				   .comm = &self,
+				   .sharing = 1,
+				   .on_host = 1 };
+	struct nn_counters counters = { 0 };
+	struct nn_loader loader = { 0 };
+	struct nn_worker worker = {
+		.task = task, .layout = &alone, .counters = &counters, .loader = &loader
+	};
+	struct nn_step_options options = nn_layout_step(&alone, task, plan->fit.micro);
+	struct nn_loader_options drawn = { .source = nn_dataset_source(task->dataset),
+					   .n = task->n_rows,
+					   .batch = task->recipe->batch,
+					   .seed = task->seed,
+					   .window = task->window,
+					   .prefetch = true };
 	int status = -1;
 
-	all = all < MOST_ROWS ? all : MOST_ROWS;
-	all = all < rows ? rows : all;
-	list = nn_alloc(all, sizeof *list, err);
-	for (size_t i = 0; list && i < all; i++)
-		list[i] = i;
-	if (list && trial_init(&trial, t->dataset, err) == 0 &&
-	    nn_step_new(&trial.step, &options, err) == 0) {
-		start = nn_now_s();
-		nn_shuffle(t->seed, 0, list, list, all, t->window);
-		loop_s = loop_seconds(nn_now_s() - start, all, plan->task->recipe->batch);
-		trial.rows = list;
-		trial.n_rows = all;
-		status = time_steps(&trial, found, err);
-		found->gradient_s *= (double)plan->task->recipe->batch / (double)rows;
-		found->loop_s = loop_s;
-		nn_step_free(trial.step);
-	}
-	trial_fini(&trial);
-	nn_free(list);
+	drawn.rows = task->rows = nn_alloc(task->n_rows, sizeof *task->rows, err);
+	for (uint64_t i = 0; task->rows && i < task->n_rows; i++)
+		task->rows[i] = i;
+	worker.params = nn_params_some(task->program, task->device->dtype, NULL, err);
+	if (worker.params && task->rows && nn_loader_init(&loader, &drawn, err) == 0 &&
+	    nn_net_init(task->net, task->seed, task->device->dtype, worker.params, err) == 0 &&
+	    nn_step_new(&worker.step, &options, err) == 0 &&
+	    nn_graph_load(nn_step_graph(worker.step), (const void *const *)worker.params, err) == 0)
+		status = nn_trial_steps(&worker, flops, step_s, err);
+	nn_step_free(worker.step);
+	nn_loader_fini(&loader);
+	nn_free(worker.params);
+	nn_free(task->rows);
 	return status;
 }
 
-int nn_trial_steps_plan(const struct nn_plan *plan, double flops, struct nn_trial_step_times *found,
+int nn_trial_steps_plan(const struct nn_plan *plan, double flops, double *step_s,
 			struct nn_error *err)
 {
-	struct nn_recipe recipe = *plan->task->recipe;
-	struct nn_task t = *plan->task;
-	size_t rows = rows_to_try(plan, flops), group = nn_program_group(t.program);
-	int status;
+	struct nn_task task = *plan->task;
+	int status = 0;
 
-	if (t.dataset && nn_dataset_rows(t.dataset) < rows)
-		rows = nn_dataset_rows(t.dataset);
-	if (rows == 0 || (!t.dataset && make_rows(&t, rows, err) < 0))
-		return -1;
-	t.recipe = &recipe;
-	if (rows != recipe.batch)
-		recipe.leaves = t.device->leaves(rows, group, SIZE_MAX);
-	recipe.batch = t.n_rows = rows;
-	status = time_rows(plan, &t, rows, found, err);
+	if (!task.dataset)
+		status = make_rows(&task, task.recipe->batch, err);
+	if (status == 0) {
+		task.n_rows = nn_dataset_rows(task.dataset);
+		task.n_rows = task.n_rows < MOST_ROWS ? task.n_rows : MOST_ROWS;
+		status = task.n_rows > 0 ? try_alone(plan, &task, flops, step_s, err) : -1;
+	}
 	if (!plan->task->dataset)
-		nn_dataset_free(t.dataset);
+		nn_dataset_free(task.dataset);
 	return status;
 }

@@ -1,5 +1,6 @@
 /* A training planned anew with less of something. */
 #include "model/widen.h"
+#include "plan/fit.h"
 #include "plan/vary.h"
 
 #define ROUND 8 /* widths are multiples of it where they can be */

@@ -205,12 +205,16 @@ void *nn_optimizer_slot(const struct nn_optimizer *o, size_t slot)
 			: NULL;
 }
 
-void nn_optimizer_reset(struct nn_optimizer *o)
+void nn_optimizer_reset(struct nn_optimizer *o, size_t from, size_t to)
 {
+	size_t size = nn_dtype_size(o->device->dtype);
+
 	nn_table_steps_reset(&o->tables);
-	if (o->slots)
-		nn_queue_clear(o->queue, o->slots,
-			       o->n_slots * (o->to - o->from) * nn_dtype_size(o->device->dtype));
+	from = from > o->from ? from : o->from;
+	to = to < o->to ? to : o->to;
+	for (size_t i = 0; i < o->n_slots && from < to; i++)
+		nn_queue_clear(o->queue, (char *)nn_optimizer_slot(o, i) + (from - o->from) * size,
+			       (to - from) * size);
 }
 
 int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params,

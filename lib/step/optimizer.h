@@ -171,7 +171,7 @@ size_t nn_optimizer_slots(const struct nn_optimizer *optimizer);
 int nn_optimizer_save(struct nn_optimizer *optimizer, size_t slot, void *const *params,
 		      struct nn_error *err);
 void nn_optimizer_load(struct nn_optimizer *optimizer, size_t slot, const void *const *params);
-/* As it began. */
-void nn_optimizer_reset(struct nn_optimizer *optimizer);
+/* Slots of elements from..to-1, of those that it has, and of all tables are as they began. */
+void nn_optimizer_reset(struct nn_optimizer *optimizer, size_t from, size_t to);
 
 #endif

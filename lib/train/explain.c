@@ -1,10 +1,12 @@
 /* --explain: a training opened as far as a plan needs it, and what can be told of it. */
-#include <string.h>
+#include <math.h>
 
 #include "base/memory.h"
 #include "parallel/pipeline.h"
+#include "parallel/strategy.h"
 #include "parallel/tensor.h"
 #include "plan/explain.h"
+#include "plan/fit.h"
 #include "train/prepare.h"
 
 #define MOST_RANKS (1 << 20)
@@ -18,27 +20,34 @@ static int asked_ranks(const struct nn_train *t)
 /* Of one process, and of more ranks as sync. */
 static void plan_time(struct nn_train *t, struct nn_scaling *scaling)
 {
-	nn_forecast_rate(&t->plan, NULL);
+	nn_forecast_rate(&t->plan);
 	nn_scaling_make(&t->plan, asked_ranks(t),
 			t->setup.list && nn_opt_given(t->setup.list, "threads"), scaling);
 }
 
 /*
- * Those of the training are of as many as were asked for, once their memory is planned: when they
- * ran before, what they took.
+ * Those of the training are of as many as were asked for, once their memory is planned: what they
+ * took when they ran before, else as they scale.
  */
 static void plan_time_asked(struct nn_train *t, struct nn_scaling *scaling)
 {
 	struct nn_scaling_row *last = &scaling->rows[scaling->n - 1];
+	struct nn_plan *plan = &t->plan;
 
-	if (*scaling->asked.basis)
-		nn_forecast_take(&t->plan, &scaling->asked);
-	if (last->ranks == (int)t->layout.asked && last->ranks > 1 && last->possible &&
-	    strcmp(nn_layout_name(&t->layout), nn_strategy_sync.name) == 0) {
-		last->speedup *= last->step_s / t->plan.rate.step_s;
-		last->step_s = t->plan.rate.step_s;
+	if (asked_ranks(t) > 1) {
+		nn_forecast_rate(plan);
+		if (isnan(plan->rate.step_s)) {
+			plan->rate.step_s = scaling->step_s;
+			plan->forecast.basis = scaling->step_basis;
+		}
+		plan->forecast.bytes = scaling->bytes;
 	}
-	nn_forecast_make(&t->plan, 0, t->options->folds ? t->options->folds : 1);
+	if (last->ranks == (int)t->layout.asked && last->ranks > 1 && last->possible &&
+	    t->layout.strategy == &nn_strategy_sync && !nn_layout_in_parts(&t->layout)) {
+		last->speedup *= last->step_s / plan->rate.step_s;
+		last->step_s = plan->rate.step_s;
+	}
+	nn_forecast_make(plan, 0, t->options->folds ? t->options->folds : 1);
 }
 
 static int plan_memory(struct nn_train *t, struct nn_error *err)

@@ -6,7 +6,7 @@
 #include "step/schedule.h"
 #include "train/state/state.h"
 #include "parallel/strategy.h"
-#include "plan/plan.h"
+#include "plan/forecast.h"
 #include "train/train.h"
 
 struct nn_curve;

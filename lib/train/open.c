@@ -16,8 +16,8 @@
 #include "parallel/shard.h"
 #include "parallel/step-options.h"
 #include "parallel/tensor.h"
+#include "plan/fit.h"
 #include "plan/fit-ranks.h"
-#include "plan/trial-steps.h"
 #include "plan/suggest.h"
 #include "train/prepare.h"
 #include "parallel/ranks.h"
@@ -252,18 +252,21 @@ static int initial_values(struct nn_train *t, struct nn_error *err)
 		       : status;
 }
 
+static int load_values(struct nn_train *t, struct nn_error *err)
+{
+	if (nn_graph_load(nn_step_graph(t->worker.step), (const void *const *)t->worker.params,
+			  err) < 0)
+		return -1;
+	return t->layout.tensor ? nn_tensor_begin(&t->worker, err) : 0;
+}
+
 static int start_values(struct nn_train *t, struct nn_error *err)
 {
 	bool resumed;
 
 	if (nn_checkpoint_open(t, err) < 0 || nn_checkpoint_resume(t, &resumed, err) < 0)
 		return -1;
-	if (!resumed && initial_values(t, err) < 0)
-		return -1;
-	if (nn_graph_load(nn_step_graph(t->worker.step), (const void *const *)t->worker.params,
-			  err) < 0)
-		return -1;
-	return t->layout.tensor ? nn_tensor_begin(&t->worker, err) : 0;
+	return !resumed && initial_values(t, err) < 0 ? -1 : load_values(t, err);
 }
 
 /* Read the data, which only rank 0 may be able to. */
@@ -282,10 +285,27 @@ static int open_data(struct nn_train *t, struct nn_error *err)
 	return nn_feed_close(feed, nn_train_prepare(t, err), err);
 }
 
+/*
+ * What is predicted rests on the past, as far as rank 0 knows it, or on steps that are tried, with
+ * initial values: what is loaded comes after them.
+ */
+static int predict(struct nn_train *t, struct nn_error *err)
+{
+	int n = nn_layout_ranks(&t->layout);
+	bool tries = nn_forecast_rate(&t->plan), all[n];
+
+	if (nn_comm_all_gather(t->layout.comm, &tries, all, sizeof tries, err) < 0)
+		return -1;
+	if (!all[0])
+		return 0;
+	return initial_values(t, err) < 0 || load_values(t, err) < 0
+		       ? -1
+		       : nn_forecast_try(&t->plan, &t->worker, err);
+}
+
 static int open_parts(struct nn_train *t, struct nn_error *err)
 {
 	double start = nn_now_s(), planned, tried;
-	struct nn_training_step own;
 
 	if (nn_tensor_open(&t->layout, err) < 0 || nn_pipe_open(&t->layout, err) < 0 ||
 	    open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
@@ -294,17 +314,13 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 		return -1;
 	planned = nn_now_s();
 	t->clock.data_s = planned - start;
-	if (nn_layout_ranks(&t->layout) > 1)
-		nn_forecast_ranks(&t->plan);
-	t->clock.tried_s = nn_now_s() - planned;
 	if (take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
 		return -1;
 	tried = nn_now_s();
-	own = (struct nn_training_step){ t->worker.step, &t->loader, t->options->resume };
-	t->clock.plan_s = tried - planned - t->clock.tried_s;
-	nn_forecast_rate(&t->plan,
-			 &own); /* before the weights are there: what it tries is loaded over */
-	t->clock.tried_s += nn_now_s() - tried;
+	t->clock.plan_s = tried - planned;
+	if (predict(t, err) < 0)
+		return -1;
+	t->clock.tried_s = nn_now_s() - tried;
 	if (start_values(t, err) < 0)
 		return -1;
 	nn_forecast_make(&t->plan, t->counters.step, 1);

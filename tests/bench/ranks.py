@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 TRAIN = os.environ["NN_BUILD"] + "/cmd/nn-train"
 NETS = [
     ("784-128-10", 128, "dense 128, relu, dense 10", (784,), 10, 12800, 1.2),
@@ -55,13 +54,13 @@ def step_of(folder, net, batch, how):
     return seconds, max(r["comm_s"] / (r["compute_s"] + r["comm_s"] + r["wait_s"]) for r in ranks)
 
 
-def main():
+def main(runs):
     print(f"{'net':22}{'batch':>6}{'one us':>10}{'2 ranks':>9}{'wanted':>8}{'exposed':>9}{'2 threads':>11}   load {os.getloadavg()[0]:.1f}")
     for name, batch, net, shape, classes, rows, wanted in NETS:
         with tempfile.TemporaryDirectory() as folder:
             make_data(folder, shape, classes, rows)
             found = [[], [], []]
-            for _ in range(RUNS):
+            for _ in range(runs):
                 for times, how in zip(found, (["-t", "1"], ["-t", "1", "--ranks=2"], ["-t", "2"])):
                     times.append(step_of(folder, net, batch, how))
         one, ranks, threads = (statistics.median(s for s, _ in times) for times in found)
@@ -69,4 +68,5 @@ def main():
         print(f"{name:22}{batch:6}{one * 1e6:10.0f}{one / ranks:9.2f}{wanted:8.2f}{100 * exposed:8.1f}%{one / threads:11.2f}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

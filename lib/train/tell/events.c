@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "model/model.h"
+#include "plan/fit.h"
 #include "parallel/pipeline.h"
 #include "parallel/tensor.h"
 #include "step/evaluate.h"
@@ -118,7 +119,7 @@ void nn_event_start(struct nn_train *t)
 	nn_log_real(log, "total_s", t->plan.forecast.total_s);
 	nn_log_count(log, "peak_bytes", nn_fit_peak(&t->plan));
 	nn_log_close_object(log);
-	nn_log_string(log, "rate", *t->plan.forecast.basis ? t->plan.forecast.basis : NULL);
+	nn_log_string(log, "rate", t->plan.forecast.basis);
 	nn_log_string(log, "placement", nn_report_placement(t, placement));
 	nn_log_end(log);
 }

@@ -9,6 +9,7 @@
 #include "train/prepare.h"
 #include "parallel/ranks.h"
 #include "base/log.h"
+#include "plan/fit.h"
 #include "train/tell/report.h"
 
 void nn_report_faults(struct nn_times *m, int sign)
@@ -60,8 +61,7 @@ void nn_report_start(struct nn_train *t)
 	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s",
 		      t->clock.data_s, t->clock.plan_s, t->clock.tried_s);
 	if (isnan(f->step_s))
-		nn_train_note(t, "predicted: %zu bytes; %s", nn_fit_peak(&t->plan),
-			      *f->basis ? f->basis : "no rate of this machine is known yet");
+		nn_train_note(t, "predicted: %zu bytes; %s", nn_fit_peak(&t->plan), f->basis);
 	else
 		nn_train_note(
 			t,
