@@ -52,6 +52,29 @@ static long all_dense_weights(void)
 				       d.out);
 			bad += b;
 		}
+	/* where copies of x and dy pay: many panels, or rows; rows far apart */
+	const struct nn_matrix wide = matrix(47, 290), deep = matrix(61, 128),
+			       apart = matrix(40, EFFORT(530, 1100));
+	return bad + dense_weights(&wide, 37, 4, 1, 0) + dense_weights(&deep, 520, 16, 1, 1) +
+	       dense_weights(&apart, 70, 2, 1, 1) + dense_weights(&apart, 20, 1, 2, 1);
+}
+
+/* A smaller batch ends an epoch in the memory of the larger ones. */
+static long scratch_of_fewer_rows(void)
+{
+	long bad = 0;
+	for (int s = 0; s < n_sets; s++)
+		for (size_t o = 0; o < N_OUTS; o++) {
+			const struct nn_matrix d = {
+				.in = 40, .out = 5 * outs[o], .x_row = 40, .y_row = 5 * outs[o]
+			};
+			size_t before = 0;
+			for (size_t rows = 1; rows < 2100; rows++) {
+				const size_t bytes = sets[s]->dense_scratch(&d, rows);
+				bad += bytes < before;
+				before = bytes;
+			}
+		}
 	return bad;
 }
 
@@ -120,6 +143,7 @@ int main(void)
 	      all_dense(dense_input_gradient));
 	claim("dense weight gradient is a chain per leaf and a tree over leaves, 1 to 16 leaves",
 	      all_dense_weights());
+	claim("scratch of many rows is enough for fewer", scratch_of_fewer_rows());
 	claim("columns may be split anywhere between panels", column_splits());
 	claim("convolution forward is one chain of fma per element, taps outside are skipped",
 	      convolutions(EFFORT(120, 1500), test_forward));

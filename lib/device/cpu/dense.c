@@ -11,6 +11,8 @@
 #define NN_SMALL 200000    /* multiplications and additions that are done before a pool has woken */
 #define NN_FORWARD_ROWS 14 /* rows of a forward tile */
 #define NN_WEIGHT_INPUTS 56 /* inputs of a weight gradient's piece: multiples of this */
+#define NN_LARGE \
+	((size_t)1 << 20)   /* bytes that do not stay in a second-level cache beside others */
 #define NN_INPUT_COLUMNS 64 /* columns of an input gradient's piece at least, else rows are cut */
 
 struct job {
@@ -221,6 +223,15 @@ static void backward_piece(void *arg, size_t i, int thread)
 	 job->call->dw[1]);
 }
 
+/*
+ * Panels lie together, and the update's threads take what lies together; but each piece of panels
+ * reads all of x, which costs more where x is larger than both dw and the second-level cache.
+ */
+static bool reads_inputs_once(const struct job *job)
+{
+	return job->rows >= 2 * job->d.out && job->rows * job->d.in * sizeof(real) >= NN_LARGE;
+}
+
 /* The gradients towards inputs, bias and weights need only dy: one run for all. */
 static void backward(const struct nn_call *call)
 {
@@ -242,8 +253,8 @@ static void backward(const struct nn_call *call)
 		if (job.dx_pieces == 0)
 			job.dx_pieces = 1;
 	}
-	/* panels lie together, and the update's threads take what lies together */
-	job.dw_by_panels = panels >= 2 * threads || (units < threads && panels > units);
+	job.dw_by_panels = (panels >= 2 * threads && !reads_inputs_once(&job)) ||
+			   (units < threads && panels > units);
 	job.pieces = job.dx_pieces + 1 + least(parts, job.dw_by_panels ? panels : units);
 	nn_pool_run(threads > 1 ? call->pool : NULL, job.pieces, backward_piece, &job);
 }

@@ -8,20 +8,60 @@
 
 #define NN_SHORT_LEAF 32 /* rows: those of two go side by side */
 #define NN_FETCH_ROWS 64 /* rows of a tile whose results are worth asking for */
+#define NN_MOST_TILES 64 /* of a block of inputs */
 
-/* The tile for so many vectors, its most inputs. */
-static nn_outer_function *const *tiles_for(const struct nn_outer *o, size_t vectors, size_t *widest)
-{
-	*widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
-	if (!o->first || o->n_leaves < 2)
-		return NN_K(outer)[o->last == VL][vectors - 1];
+/*
+ * Are leaves so short that stores of their sums on the way cost more than loads twice as many? On
+ * AMD's cores, which take two cycles for a store of 64 bytes; elsewhere it costs up to 9 %.
+ */
 #ifdef NN_PAIR
-	if (vectors == 2 && o->pixels <= NN_SHORT_LEAF * o->n_leaves) {
-		*widest = NN_PAIR;
-		return NN_K(outer_pairs)[o->last == VL];
+static bool pairs_pay(const struct nn_outer *o)
+{
+	return o->pixels <= NN_SHORT_LEAF * o->n_leaves && __builtin_cpu_is("amd");
+}
+#endif
+
+/* Tiles of one or two vectors. */
+struct tiles {
+	nn_outer_function *const *run[2]; /* [last == VL][inputs] */
+	size_t widest;
+	bool fetch;                        /* they do not ask for memory themselves */
+	size_t n, from[NN_MOST_TILES + 1]; /* inputs from[i] to from[i + 1] - 1 of a block */
+	size_t x[NN_MOST_TILES];           /* where these begin in x */
+};
+
+static void choose_tiles(struct tiles *t, const struct nn_outer *o, size_t vectors)
+{
+	const bool tree = o->first && o->n_leaves > 1;
+	t->widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
+	t->fetch = !tree;
+	for (int whole = 0; whole < 2; whole++)
+		t->run[whole] = (tree ? NN_K(outer_tree) : NN_K(outer))[whole][vectors - 1];
+#ifdef NN_PAIR
+	if (tree && vectors == 2 && pairs_pay(o)) {
+		t->widest = NN_PAIR;
+		t->fetch = true;
+		for (int whole = 0; whole < 2; whole++)
+			t->run[whole] = NN_K(outer_pairs)[whole];
 	}
 #endif
-	return NN_K(outer_tree)[o->last == VL][vectors - 1];
+}
+
+/* Cut n inputs as evenly as they can be; strips: x is in strips, so many reals apart, or 0. */
+static void cut_tiles(struct tiles *t, size_t n, size_t strips)
+{
+	const size_t parts = strips ? (n + NN_DENSE_STRIP - 1) / NN_DENSE_STRIP : 1;
+	t->n = 0;
+	for (size_t s = 0; s < parts; s++) {
+		const size_t begin = s * n / parts, end = (s + 1) * n / parts,
+			     tiles = (end - begin + t->widest - 1) / t->widest;
+		for (size_t i = 0; i < tiles; i++, t->n++) {
+			const size_t at = i * (end - begin) / tiles;
+			t->from[t->n] = begin + at;
+			t->x[t->n] = strips ? s * strips + at : at;
+		}
+	}
+	t->from[t->n] = n;
 }
 
 /*
@@ -35,31 +75,45 @@ static void fetch(const real *d, size_t n, size_t ds, size_t vectors)
 			__builtin_prefetch(d + i * ds + j * VL, 1);
 }
 
-/* Inputs [k0, k1) of panel p. */
-static void block(const struct nn_matrix *d, const struct nn_outer *model, const real *x,
-		  const real *dy, real *dw, size_t k0, size_t k1, size_t p)
+/* The block's inputs [k0, k1) of panel p. */
+static void block(const struct nn_matrix *d, const struct nn_outer *model,
+		  const struct tiles tiles[2], const real *x, const real *dy, real *dw, size_t k0,
+		  size_t k1, size_t p)
 {
 	const size_t panel = p * NN_PANEL, width = nn_panel_width(d->out, panel),
 		     end = nn_least(d->out, panel + width);
+	const bool far = model->pixels >= NN_FETCH_ROWS;
 	struct nn_outer o = *model;
 	real *const out = dw + panel * d->in;
 	o.ds = width;
 	nn_clear_padding(out, width, end - panel, k0, k1);
 	for (size_t at = panel; at < end; at += 2 * VL) {
-		size_t widest;
 		const size_t left = end - at, vectors = left > VL ? 2 : 1;
+		const struct tiles *const t = &tiles[vectors - 1];
 		o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
-		nn_outer_function *const *const tile = tiles_for(&o, vectors, &widest);
-		const size_t tiles = (k1 - k0 + widest - 1) / widest;
-		for (size_t i = 0; i < tiles; i++) {
-			const size_t m0 = k0 + i * (k1 - k0) / tiles,
-				     m1 = k0 + (i + 1) * (k1 - k0) / tiles;
-			real *const to = out + m0 * width + (at - panel);
-			if (o.pixels >= NN_FETCH_ROWS)
-				fetch(to, m1 - m0, width, vectors);
-			tile[m1 - m0](&o, x + (m0 - k0), dy + (at - panel), to);
+		for (size_t i = 0; i < t->n; i++) {
+			const size_t n = t->from[i + 1] - t->from[i];
+			real *const to = out + (k0 + t->from[i]) * width + (at - panel);
+			if (far && t->fetch)
+				fetch(to, n, width, vectors);
+			o.next = to + n * width;
+			o.next_size = far ? n * width * sizeof(real) : 0;
+			t->run[o.last == VL][n](&o, x + t->x[i], dy + (at - panel), to);
 		}
 	}
+}
+
+/* Rows x n of x as strips of a tile's inputs, `step` reals apart. */
+static void copy_strips(const real *x, size_t x_row, size_t rows, size_t n, real *to, size_t step)
+{
+	const size_t strips = (n + NN_DENSE_STRIP - 1) / NN_DENSE_STRIP;
+	size_t from[NN_MOST_TILES + 1];
+	for (size_t s = 0; s <= strips; s++)
+		from[s] = s * n / strips;
+	for (size_t r = 0; r < rows; r++, x += x_row, to += NN_DENSE_STRIP_ROW)
+		for (size_t s = 0; s < strips; s++)
+			nn_copy_row(x + from[s], nn_least(n - from[s], NN_DENSE_STRIP_ROW),
+				    to + s * step);
 }
 
 /* Panels [p0, p1) of dy, each by itself with its rows close together; *row is then their step. */
@@ -80,16 +134,19 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 				 size_t k0, size_t k1, size_t p0, size_t p1, void *scratch)
 {
 	const size_t rows = leaf[n_leaves] - leaf[0], inputs = nn_dense_weights_inputs(rows);
-	const bool can = rows <= NN_DENSE_DW_ROWS,
-		   copy_x = can && nn_aliased(d->x_row) && p1 - p0 >= 4;
-	const bool copy_y = can && nn_rows_apart(d->y_row) && k1 - k0 >= inputs;
-	real *const x_copy = scratch, *const y_copy =
-					      x_copy +
-					      (nn_aliased(d->x_row) ? nn_copied(rows, inputs) : 0);
+	const bool copy_x = nn_dense_strips_pay(d, rows, p1 - p0);
+	const bool copy_y =
+		rows <= NN_DENSE_DW_ROWS && nn_rows_apart(d->y_row) && k1 - k0 >= inputs;
+	real *const x_copy = scratch, *const y_copy = x_copy + nn_dense_weights_x(d, rows);
 	const size_t panels = copy_y ? nn_dense_weights_panels(d, rows) : p1 - p0;
+	const size_t strips = copy_x ? nn_dense_strip_step(rows) : 0;
 	struct nn_outer o = {
 		.rows = 1, .pixels = rows, .first = first, .leaf = leaf, .n_leaves = n_leaves
 	};
+	struct tiles tiles[2];
+	for (size_t vectors = 1; vectors <= 2; vectors++)
+		choose_tiles(&tiles[vectors - 1], &o, vectors);
+	o.x_pixel = copy_x ? NN_DENSE_STRIP_ROW : d->x_row;
 	for (size_t q = p0, end; q < p1; q = end) {
 		end = nn_least(q + panels, p1);
 		o.y_pixel = d->y_row;
@@ -98,12 +155,13 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 		const size_t step = copy_y ? rows * NN_PANEL : NN_PANEL;
 		for (size_t k = k0, next; k < k1; k = next) {
 			next = nn_least(k + inputs, k1);
-			o.x_pixel = d->x_row;
-			const real *const xk =
-				copy_x ? nn_copy_rows(x + k, rows, next - k, &o.x_pixel, x_copy)
-				       : x + k;
+			if (copy_x)
+				copy_strips(x + k, d->x_row, rows, next - k, x_copy, strips);
+			for (int i = 0; i < 2; i++)
+				cut_tiles(&tiles[i], next - k, strips);
 			for (size_t p = q; p < end; p++)
-				block(d, &o, xk, y + (p - q) * step, dw, k, next, p);
+				block(d, &o, tiles, copy_x ? x_copy : x + k, y + (p - q) * step, dw,
+				      k, next, p);
 		}
 	}
 }

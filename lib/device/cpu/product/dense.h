@@ -3,6 +3,7 @@
 #define NN_DEVICE_CPU_PRODUCT_DENSE_H
 
 #include "device/cpu/product/product.h"
+#include "device/cpu/product/tile.h"
 #include "device/cpu/vec/vec.h"
 
 /* Forward: rows of a block, about, and k's at most. */
@@ -39,6 +40,19 @@ static inline size_t nn_round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
+/*
+ * Weight gradient: x is copied in strips of a tile's inputs, whose rows follow each other. A tile
+ * then reads one line of the cache a row where it would read two, far apart.
+ */
+#define NN_DENSE_STRIP ((size_t)NN_TILE_2)
+#define NN_DENSE_STRIP_ROW ((NN_DENSE_STRIP + VL - 1) / VL * VL)
+
+/* Reals from strip to strip: an odd number of rows, so that strips fall into different sets. */
+static inline size_t nn_dense_strip_step(size_t rows)
+{
+	return (rows | 1) * NN_DENSE_STRIP_ROW;
+}
+
 /* Weight gradient: inputs of a block, whole tiles. */
 static inline size_t nn_dense_weights_inputs(size_t rows)
 {
@@ -53,6 +67,13 @@ static inline size_t nn_dense_weights_inputs(size_t rows)
 static inline bool nn_aliased(size_t row)
 {
 	return row * sizeof(real) % 4096 == 0;
+}
+
+/* Are strips read often enough, or rows as they are so badly placed, that copying pays? */
+static inline bool nn_dense_strips_pay(const struct nn_matrix *d, size_t rows, size_t panels)
+{
+	return rows <= NN_DENSE_DW_ROWS && panels >= 4 &&
+	       (panels > 8 || rows >= 512 || nn_aliased(d->x_row));
 }
 
 /* Is each row in a page of its own, or nearly so? */
@@ -93,13 +114,29 @@ static inline size_t nn_dense_weights_panels(const struct nn_matrix *d, size_t r
 	return nn_least(all, most);
 }
 
+/*
+ * Reals of the copies of x and dy with at most so many rows. Fewer rows have blocks of more inputs:
+ * bounds that hold for them too.
+ */
+static inline size_t nn_dense_weights_x(const struct nn_matrix *d, size_t rows)
+{
+	const size_t all = NN_DENSE_DW_BYTES / sizeof(real),
+		     most = nn_least(nn_dense_weights_inputs(1) * (rows + 1),
+				     all > 28 * (rows + 1) ? all : 28 * (rows + 1));
+	return d->out <= 3 * NN_PANEL ? 0 : (most / NN_DENSE_STRIP + rows + 1) * NN_DENSE_STRIP_ROW;
+}
+
+static inline size_t nn_dense_weights_y(const struct nn_matrix *d, size_t rows)
+{
+	const size_t all = (d->out + NN_PANEL - 1) / NN_PANEL,
+		     most = NN_DENSE_DW_COPY / sizeof(real) / NN_PANEL;
+	return nn_rows_apart(d->y_row) ? nn_least(all * rows, most + rows) * NN_PANEL : 0;
+}
+
 static inline size_t nn_dense_weights_scratch(const struct nn_matrix *d, size_t rows)
 {
 	rows = nn_least(rows, NN_DENSE_DW_ROWS);
-	const size_t y = nn_rows_apart(d->y_row)
-				 ? nn_dense_weights_panels(d, rows) * rows * NN_PANEL
-				 : 0;
-	return (nn_aliased(d->x_row) ? nn_copied(rows, nn_dense_weights_inputs(rows)) : 0) + y;
+	return nn_dense_weights_x(d, rows) + nn_dense_weights_y(d, rows);
 }
 
 #endif

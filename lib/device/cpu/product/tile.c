@@ -127,12 +127,13 @@ NN_INLINE void start(int W, int NV, const struct nn_tile *t, vr acc[][2], const 
 
 NN_INLINE void store(int W, int NV, const struct nn_tile *t, vr acc[][2], real *y, vm last)
 {
+	const size_t ys = t->ys; /* read once: a store might change it */
 	if (t->last == VL) {
 		NN_UNROLL
 		for (int i = 0; i < W; i++) {
 			NN_UNROLL
 			for (int j = 0; j < NV; j++)
-				v_store(y + i * t->ys + j * VL, acc[i][j]);
+				v_store(y + i * ys + j * VL, acc[i][j]);
 		}
 		return;
 	}
@@ -140,8 +141,8 @@ NN_INLINE void store(int W, int NV, const struct nn_tile *t, vr acc[][2], real *
 	for (int i = 0; i < W; i++) {
 		NN_UNROLL
 		for (int j = 0; j < NV - 1; j++)
-			v_store(y + i * t->ys + j * VL, acc[i][j]);
-		v_store_m(y + i * t->ys + (NV - 1) * VL, last, acc[i][NV - 1]);
+			v_store(y + i * ys + j * VL, acc[i][j]);
+		v_store_m(y + i * ys + (NV - 1) * VL, last, acc[i][NV - 1]);
 	}
 }
 
