@@ -31,4 +31,16 @@ bool nn_parse_i64(const char *text, size_t n, int64_t *value);
 bool nn_parse_size(const char *text, size_t n, uint64_t *bytes);
 bool nn_parse_seconds(const char *text, size_t n, double *seconds);
 
+/*
+ * A list of N and FIRST:LAST*FACTOR, separated by commas, into values[room]: how many, or what is
+ * wrong. Numbers are 1 to most, a factor is at least 2.
+ */
+struct nn_ranges {
+	bool (*parse)(const char *text, size_t n, uint64_t *value); /* nn_parse_u64, _size */
+	uint64_t most;
+	uint64_t factor; /* where none is written; 0: it has to be */
+};
+enum { NN_RANGES_WRONG = -1, NN_RANGES_MOST = -2, NN_RANGES_ROOM = -3 };
+int nn_parse_ranges(const char *list, const struct nn_ranges *ranges, size_t *values, int room);
+
 #endif

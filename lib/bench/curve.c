@@ -79,7 +79,8 @@ int nn_curves_add(struct nn_curves *c, const char *mode, const char *device, dou
 
 /* ---- the knee ---- */
 
-size_t nn_knee(const double *rate, size_t n)
+/* The knee of n points with x rising; its index. */
+static size_t find_knee(const double *rate, size_t n)
 {
 	double largest = 0;
 	size_t knee = 0;
@@ -113,7 +114,7 @@ static size_t knee_of(const struct curve *curve)
 
 	for (size_t i = 0; i < curve->n; i++)
 		rate[i] = curve->points[i].rate;
-	return nn_knee(rate, curve->n);
+	return find_knee(rate, curve->n);
 }
 
 void nn_curves_notes(const struct nn_curves *c, const struct nn_bench *b)

@@ -24,7 +24,4 @@ void nn_curves_notes(const struct nn_curves *curves, const struct nn_bench *benc
  */
 int nn_curves_plot(const struct nn_curves *curves, struct nn_output *output, struct nn_error *err);
 
-/* The knee of n points with x rising; its index. */
-size_t nn_knee(const double *rate, size_t n);
-
 #endif

@@ -8,7 +8,8 @@
 
 #define AT(field) offsetof(struct nn_ranks_options, field)
 
-uint64_t nn_hosts_slots(const char *hosts, struct nn_error *err)
+/* Slots of H[:N],... in all; 0 with NN_EUSAGE. */
+static uint64_t hosts_slots(const char *hosts, struct nn_error *err)
 {
 	uint64_t sum = 0, slots;
 
@@ -33,7 +34,7 @@ uint64_t nn_hosts_slots(const char *hosts, struct nn_error *err)
 
 static int check_hosts(const char *value, struct nn_error *err)
 {
-	return nn_hosts_slots(value, err) ? 0 : -1;
+	return hosts_slots(value, err) ? 0 : -1;
 }
 
 int nn_ranks_check(struct nn_ranks_options *o, bool *several, struct nn_error *err)
@@ -44,7 +45,7 @@ int nn_ranks_check(struct nn_ranks_options *o, bool *several, struct nn_error *e
 			       o->hostfile);
 	if (o->hostfile && !o->ranks)
 		return nn_fail(err, NN_EUSAGE, "--hostfile=%s: needs --ranks=N", o->hostfile);
-	if (o->hosts && !o->ranks && !(o->ranks = nn_hosts_slots(o->hosts, err)))
+	if (o->hosts && !o->ranks && !(o->ranks = hosts_slots(o->hosts, err)))
 		return -1;
 	if (nn_comm_env_tasks() > 1 && o->ranks != 1)
 		return nn_fail(err, NN_EUSAGE,

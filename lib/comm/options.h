@@ -11,8 +11,6 @@ struct nn_ranks_options {
 
 extern const struct nn_opt nn_ranks_opts[];
 
-/* Slots of H[:N],... in all; 0 with NN_EUSAGE. */
-uint64_t nn_hosts_slots(const char *hosts, struct nn_error *err);
 /*
  * What can be told from the command line (NN_EUSAGE); ranks is set to the slots of --hosts where it
  * is not given. *several: they are to be started.

@@ -158,11 +158,6 @@ void nn_dataset_fill_input(const struct nn_dataset *dataset, size_t input, const
 /* Do the input's values lie there as bytes, as those of pictures do? */
 bool nn_dataset_is_bytes(const struct nn_dataset *dataset, size_t input);
 /*
- * rows[n] will be wanted soon: their values and targets are on the way to the second-level cache
- * when this returns.
- */
-void nn_dataset_fetch(const struct nn_dataset *dataset, const uint64_t *rows, size_t n);
-/*
  * Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class
  * probabilities.
  */

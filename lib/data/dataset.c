@@ -103,7 +103,11 @@ static void fetch(const void *row, size_t bytes)
 		__builtin_prefetch((const char *)row + bytes - 1, 0, 2);
 }
 
-void nn_dataset_fetch(const struct nn_dataset *ds, const uint64_t *rows, size_t n)
+/*
+ * rows[n] will be wanted soon: their values and targets are on the way to the second-level cache
+ * when this returns.
+ */
+static void fetch_rows(const struct nn_dataset *ds, const uint64_t *rows, size_t n)
 {
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const struct nn_row_block *source = &ds->inputs[i].source;
@@ -171,7 +175,7 @@ static int source_target(const void *data, size_t target, const uint64_t *rows, 
 
 static void source_fetch(const void *data, const uint64_t *rows, size_t n)
 {
-	nn_dataset_fetch(data, rows, n);
+	fetch_rows(data, rows, n);
 }
 
 static const struct nn_source_ops memory = { source_input, source_target, source_fetch, NULL };

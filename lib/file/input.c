@@ -75,7 +75,8 @@ static int fill(struct nn_input *in, size_t *got, struct nn_error *err)
 	return 0;
 }
 
-int nn_input_open_fd(struct nn_input **input, const char *path, int fd, struct nn_error *err)
+/* Of a descriptor, which it closes (on failure too); path is its name. */
+static int open_fd(struct nn_input **input, const char *path, int fd, struct nn_error *err)
 {
 	struct nn_input *in = nn_alloc(1, sizeof *in, err);
 
@@ -99,12 +100,12 @@ int nn_input_open(struct nn_input **input, const char *path, struct nn_error *er
 
 	if (fd < 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot open", *path ? path : "\"\"");
-	return nn_input_open_fd(input, path, fd, err);
+	return open_fd(input, path, fd, err);
 }
 
 int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err)
 {
-	if (nn_input_open_fd(input, name, -1, err) < 0)
+	if (open_fd(input, name, -1, err) < 0)
 		return -1;
 	(*input)->started = (*input)->plain = (*input)->memory = true;
 	return 0;

@@ -18,8 +18,6 @@ struct nn_input;
  * begins with the name.
  */
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);
-/* The same for a descriptor, which it closes (on failure too); path is its name. */
-int nn_input_open_fd(struct nn_input **input, const char *path, int fd, struct nn_error *err);
 void nn_input_close(struct nn_input *input);
 /*
  * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until

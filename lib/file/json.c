@@ -12,7 +12,6 @@
 
 struct nn_json {
 	enum nn_json_type type;
-	bool is_true;
 	bool whole; /* a number without point and exponent */
 	double number;
 	const char *string;       /* own text, or NULL */
@@ -106,7 +105,6 @@ static void make(struct maker *m, const json_t *j, struct nn_json *to)
 	case JSON_TRUE:
 	case JSON_FALSE:
 		to->type = NN_JSON_BOOL;
-		to->is_true = json_is_true(j);
 		break;
 	case JSON_INTEGER:
 	case JSON_REAL:
@@ -225,9 +223,4 @@ double nn_json_number(const struct nn_json *value)
 bool nn_json_whole(const struct nn_json *value)
 {
 	return nn_json_type(value) == NN_JSON_NUMBER && value->whole;
-}
-
-bool nn_json_true(const struct nn_json *value)
-{
-	return nn_json_type(value) == NN_JSON_BOOL && value->is_true;
 }

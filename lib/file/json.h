@@ -34,6 +34,5 @@ const char *nn_json_key(const struct nn_json *object, size_t i,
 const char *nn_json_string(const struct nn_json *value, size_t *length); /* NULL: not a string */
 double nn_json_number(const struct nn_json *value);
 bool nn_json_whole(const struct nn_json *value); /* a number written without point and exponent */
-bool nn_json_true(const struct nn_json *value);
 
 #endif

@@ -39,7 +39,8 @@ static const struct {
 	{ "U8", NN_U8 },
 };
 
-bool nn_st_dtype(const char *word, enum nn_dtype *dtype)
+/* "F32" as the header spells it; false: unknown. */
+static bool dtype_of(const char *word, enum nn_dtype *dtype)
 {
 	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
 		if (strcmp(word, dtypes[i].word) == 0) {
@@ -105,7 +106,7 @@ static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor
 
 	if (nn_json_type(value) != NN_JSON_OBJECT || !word)
 		return nn_fail(err, NN_EFORMAT, "dtype is missing or no string");
-	if (!nn_st_dtype(word, &tensor->dtype))
+	if (!dtype_of(word, &tensor->dtype))
 		return nn_fail(err, NN_EFORMAT, "dtype %s is not supported",
 			       nn_quote(quoted, word, strlen(word)));
 	if (parse_shape(nn_json_get(value, "shape"), tensor, &bytes, err) < 0)

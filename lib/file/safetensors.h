@@ -92,8 +92,6 @@ int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *valu
 int nn_st_write(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n_tensors,
 		const struct nn_st_meta *meta, size_t n_meta, struct nn_error *err);
 
-/* "F32" <-> NN_F32, as the header spells them. false: unknown. */
-bool nn_st_dtype(const char *word, enum nn_dtype *dtype);
 const char *nn_st_dtype_name(enum nn_dtype dtype);
 
 #endif

@@ -16,7 +16,8 @@ const char *const nn_initial_names[] = { [NN_INITIAL_DEFAULT] = "default",
 					 [NN_INITIAL_ZEROS] = "zeros",
 					 NULL };
 
-enum nn_initial nn_initial_of(const struct nn_layer *layer, const void *values)
+/* What init= of a line says. */
+static enum nn_initial initial_of(const struct nn_layer *layer, const void *values)
 {
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
 		if (arg->choices == nn_initial_names)
@@ -88,7 +89,7 @@ static void fill(const struct nn_net *net, const struct nn_program_param *param,
 			nn_real_put(dtype, values, i, param->desc.init == NN_INIT_ONE);
 		return;
 	}
-	bound = bound_of(nn_initial_of(statement->layer, statement->values), &param->desc);
+	bound = bound_of(initial_of(statement->layer, statement->values), &param->desc);
 	if (bound == 0)
 		memset(values, 0, n * nn_dtype_size(dtype));
 	else

@@ -20,7 +20,4 @@ extern const char *const nn_initial_names[];
 		.choices = nn_initial_names, .help = "Initial values, see INITIAL VALUES." \
 	}
 
-/* What init= of a line says. */
-enum nn_initial nn_initial_of(const struct nn_layer *layer, const void *values);
-
 #endif

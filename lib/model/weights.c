@@ -50,7 +50,8 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool nn_weights_is_list(const char *operand)
+/* Does operand look like NAME=FILE,...? An existing file wins. */
+static bool is_list(const char *operand)
 {
 	struct stat st;
 
@@ -136,7 +137,7 @@ int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err
 	struct list l = { 0 };
 	int status;
 
-	if (!is_directory(operand) && !nn_weights_is_list(operand))
+	if (!is_directory(operand) && !is_list(operand))
 		return read_file(st, operand, err);
 	status = is_directory(operand) ? list_directory(&l, operand, err)
 				       : list_pairs(&l, operand, err);
@@ -152,9 +153,8 @@ int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *pat
 	struct nn_error ignored;
 	int status = 0;
 
-	if (is_directory(operand)
-		    ? list_directory(&l, operand, &ignored) == 0
-		    : nn_weights_is_list(operand) && list_pairs(&l, operand, &ignored) == 0)
+	if (is_directory(operand) ? list_directory(&l, operand, &ignored) == 0
+				  : is_list(operand) && list_pairs(&l, operand, &ignored) == 0)
 		for (size_t i = 0; status == 0 && i < l.n; i++)
 			status = visit(arg, l.files[i].path);
 	list_free(&l);

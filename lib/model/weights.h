@@ -12,8 +12,6 @@
 
 /* WEIGHTS: a directory of *.npy named as tensors, NAME=FILE,NAME=FILE, else a safetensors file. */
 int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err);
-/* Does operand look like NAME=FILE,...? An existing file wins. */
-bool nn_weights_is_list(const char *operand);
 /* The .npy files that operand names, where it is a directory or a list. */
 int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *path), void *arg);
 /*

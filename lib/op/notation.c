@@ -18,7 +18,8 @@ const char *nn_op_form(enum nn_op_id op)
 	return nn_ops[op]->form ? nn_ops[op]->form : "ROWSxN or NxCxHxW";
 }
 
-int nn_op_read_sizes(struct nn_op_reader *r, size_t sizes[NN_MAX_RANK])
+/* Numbers of 1 to 2^31 with x between, and the comma behind them: how many. */
+static int read_sizes(struct nn_op_reader *r, size_t sizes[NN_MAX_RANK])
 {
 	int n = 0;
 
@@ -45,7 +46,7 @@ size_t nn_op_read_size(struct nn_op_reader *r)
 {
 	size_t sizes[NN_MAX_RANK];
 
-	r->wrong |= nn_op_read_sizes(r, sizes) != 1;
+	r->wrong |= read_sizes(r, sizes) != 1;
 	return r->wrong ? 1 : sizes[0];
 }
 
@@ -53,7 +54,7 @@ void nn_op_read_pair(struct nn_op_reader *r, size_t pair[2])
 {
 	size_t sizes[NN_MAX_RANK];
 
-	r->wrong |= nn_op_read_sizes(r, sizes) != 2;
+	r->wrong |= read_sizes(r, sizes) != 2;
 	for (int i = 0; i < 2 && !r->wrong; i++)
 		pair[i] = sizes[i];
 }
@@ -78,7 +79,7 @@ bool nn_op_read(enum nn_op_id op, const char *text, size_t *rows, struct nn_shap
 {
 	struct nn_op_reader r = { text, false };
 	size_t sizes[NN_MAX_RANK], bytes;
-	int n = nn_op_read_sizes(&r, sizes);
+	int n = read_sizes(&r, sizes);
 
 	if (r.wrong || n < 2)
 		return false;

@@ -24,8 +24,6 @@ struct nn_op_reader {
 	bool wrong; /* once it is, what was read means nothing */
 };
 
-/* Numbers of 1 to 2^31 with x between, and the comma behind them: how many. */
-int nn_op_read_sizes(struct nn_op_reader *r, size_t sizes[NN_MAX_RANK]);
 size_t nn_op_read_size(struct nn_op_reader *r);
 void nn_op_read_pair(struct nn_op_reader *r, size_t pair[2]);
 /* KEY=N, or KEY=0 where zero is allowed, for both sides; false: something else is there. */

@@ -75,8 +75,6 @@ struct nn_step {
 
 /* ---- step-plan.c ---- */
 
-/* All but the cuts themselves. */
-void nn_step_cuts_measure(struct nn_step_cuts *cuts, const struct nn_step_options *options);
 int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *options,
 		      struct nn_error *err);
 void nn_step_cuts_free(struct nn_step_cuts *cuts);

@@ -94,7 +94,8 @@ static int halve(struct nn_step_cuts *cuts, const struct nn_step_options *o, str
 	return 0;
 }
 
-void nn_step_cuts_measure(struct nn_step_cuts *cuts, const struct nn_step_options *o)
+/* All but the cuts themselves. */
+static void measure_cuts(struct nn_step_cuts *cuts, const struct nn_step_options *o)
 {
 	size_t rest = o->rows % o->batch, group = nn_program_group(o->program);
 
@@ -115,7 +116,7 @@ int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o
 {
 	size_t rest = o->rows % o->batch;
 
-	nn_step_cuts_measure(cuts, o);
+	measure_cuts(cuts, o);
 	if ((o->rows >= o->batch && !(cuts->full = cut_new(o, o->batch, o->leaves, err))) ||
 	    (rest && !(cuts->rest = cut_new(o, rest, rest_leaves(o), err))) ||
 	    halve(cuts, o, err) < 0) {
@@ -191,7 +192,7 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 	int status;
 
 	*m = (struct nn_step_memory){ 0 };
-	nn_step_cuts_measure(&cuts, o);
+	measure_cuts(&cuts, o);
 	g = nn_step_graph_options(o, &cuts);
 	status = nn_graph_plan(o->program, &g, &m->graph, err);
 	if (status == 0) {

@@ -16,7 +16,8 @@
 
 #define CHUNK ((size_t)1 << 18)
 
-bool nn_spool_is_size(const char *value, uint64_t *bytes)
+/* Is the value of --spool a number of bytes? Else it names a file. */
+static bool is_size(const char *value, uint64_t *bytes)
 {
 	return nn_parse_size(value, strlen(value), bytes);
 }
@@ -25,7 +26,7 @@ const char *nn_spool_file(const struct nn_train_options *o)
 {
 	uint64_t bytes;
 
-	return o->spool && !nn_spool_is_size(o->spool, &bytes) ? o->spool : NULL;
+	return o->spool && !is_size(o->spool, &bytes) ? o->spool : NULL;
 }
 
 static const char *temporary_folder(void)
@@ -176,7 +177,7 @@ int nn_spool_stdin(const struct nn_train_setup *setup, struct nn_error *err)
 
 	if (!is_stdin(setup->data_path) && !is_stdin(setup->targets_path))
 		return 0;
-	if (value && nn_spool_is_size(value, &limit))
+	if (value && is_size(value, &limit))
 		return bounded(limit, value, err);
 	return bounded(half_of_folder(temporary_folder()), NULL, err);
 }
@@ -191,6 +192,6 @@ int nn_spool(struct nn_train *t, struct nn_error *err)
 		return 0;
 	if (path)
 		return file_for_stdin(t, path, err);
-	nn_spool_is_size(t->options->spool, &limit);
+	is_size(t->options->spool, &limit);
 	return bounded(limit, t->options->spool, err);
 }

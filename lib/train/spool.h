@@ -10,8 +10,6 @@
 
 #include "train/job.h"
 
-/* Is the value of --spool a number of bytes? Else it names a file. */
-bool nn_spool_is_size(const char *value, uint64_t *bytes);
 /* The file that --spool names, or NULL. */
 const char *nn_spool_file(const struct nn_train_options *options);
 /*

@@ -361,6 +361,22 @@ static void other_locale(void)
 	setlocale(LC_ALL, "C");
 }
 
+static void check_ranges(void)
+{
+	static const struct nn_ranges bytes = { nn_parse_size, UINT64_C(1) << 40, 2 };
+	size_t values[4];
+
+	ok(nn_parse_ranges("3,1K:5K*2", &bytes, values, 4) == 4 && values[0] == 3 &&
+		   values[1] == 1024 && values[3] == 4096,
+	   "a list has numbers and ranges");
+	ok(nn_parse_ranges("1K:64M*18014398509481984", &bytes, values, 4) == 1,
+	   "a range ends where its next number would overflow");
+	ok(nn_parse_ranges("1,2,3,4,5", &bytes, values, 4) == NN_RANGES_ROOM &&
+		   nn_parse_ranges("2T", &bytes, values, 4) == NN_RANGES_MOST &&
+		   nn_parse_ranges("5:1*2", &bytes, values, 4) == NN_RANGES_WRONG,
+	   "what is wrong with a list is told apart");
+}
+
 int main(void)
 {
 	known_texts();
@@ -369,6 +385,7 @@ int main(void)
 	odd_texts();
 	refused_texts();
 	whole_numbers();
+	check_ranges();
 	other_locale();
 	return tap_done();
 }

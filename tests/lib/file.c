@@ -320,7 +320,7 @@ static void json(void)
 	ok(nn_json_size(b) == 6 && nn_json_number(nn_json_at(b, 1)) == 2.5 &&
 		   strcmp(nn_json_string(nn_json_at(b, 2), &n), "x\xc3\xa9") == 0 && n == 3 &&
 		   nn_json_type(nn_json_at(b, 3)) == NN_JSON_NULL &&
-		   nn_json_true(nn_json_at(b, 4)) &&
+		   nn_json_type(nn_json_at(b, 4)) == NN_JSON_BOOL &&
 		   nn_json_type(nn_json_at(b, 5)) == NN_JSON_OBJECT && !nn_json_at(b, 6),
 	   "json: an array has its values");
 	ok(strcmp(nn_json_key(j, 0, &value), "a") == 0 && nn_json_number(value) == -3 &&
