@@ -9,6 +9,7 @@
 /* of a block, about: they stay in the second-level cache while all panels pass */
 #define ROWS NN_DENSE_ROWS
 #define STEPS NN_DENSE_STEPS /* k's of a block at most */
+#define NN_FETCH_TILES 6     /* of a panel, in whose time the next one's weights can arrive */
 
 static struct nn_tile tile_at(const struct nn_matrix *d, const struct nn_tail *tail, size_t o,
 			      bool end)
@@ -70,16 +71,30 @@ static void fetch(const struct nn_matrix *d, const real *y, size_t rows, size_t 
 			__builtin_prefetch(y + r * d->y_row + j * VL, 1, 2);
 }
 
+/*
+ * Ask for share i of n of `reals` weights at w, in the second-level cache: the tiles of a panel do
+ * it for the next one.
+ */
+static void fetch_weights(const real *w, size_t reals, size_t i, size_t n)
+{
+	const size_t lines = reals * sizeof(real) / 64;
+	for (size_t line = i * lines / n; line < (i + 1) * lines / n; line++)
+		__builtin_prefetch((const char *)w + line * 64, 0, 2);
+}
+
 /* Steps [k0, k1) of the chains of `rows` rows, for channels [o, end). */
 static void block(const struct nn_matrix *d, size_t rows, const real *x, size_t xs, const real *w,
 		  const struct nn_tail *tail, real *y, size_t o, size_t end, size_t k0, size_t k1)
 {
-	const bool far = d->in * d->out * sizeof(real) >= NN_DENSE_FAR;
+	const size_t bytes = d->in * d->out * sizeof(real);
+	const bool far = bytes >= NN_DENSE_FAR;
 	for (; o < end; o += 2 * VL) {
 		struct nn_tile t = tile_at(d, tail, o, k1 == d->in);
 		const size_t vectors = d->out - o > VL ? 2 : 1,
 			     widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
-		const size_t tiles = (rows + widest - 1) / widest;
+		const size_t tiles = (rows + widest - 1) / widest, next = o + 2 * VL;
+		const bool fetches = bytes >= 4 * NN_DENSE_FAR && tiles >= NN_FETCH_TILES &&
+				     next % NN_PANEL == 0 && next < end;
 		const real *residual =
 			k1 == d->in && tail->residual ? (const real *)tail->residual + o : NULL;
 		t.kl = k1 - k0;
@@ -88,8 +103,11 @@ static void block(const struct nn_matrix *d, size_t rows, const real *x, size_t 
 			const size_t r0 = i * rows / tiles, r1 = (i + 1) * rows / tiles;
 			real *const to = y + r0 * d->y_row + o;
 			t.from = k0 ? to : NULL;
+			if (fetches)
+				fetch_weights(weights_at(d, w, next, k0), (k1 - k0) * t.ws, i,
+					      tiles);
 			if (far)
-				fetch(d, i + 1 < tiles ? y + r1 * d->y_row + o : y + o + 2 * VL,
+				fetch(d, i + 1 < tiles ? y + r1 * d->y_row + o : y + next,
 				      (i + 2) * rows / tiles - r1, vectors);
 			NN_K(tile)
 			[vectors - 1][r1 - r0](&t, x + r0 * xs, weights_at(d, w, o, k0), to,
