@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "comm/comm.h"
 #include "comm/link.h"
@@ -22,6 +23,8 @@
 
 /* The estimate. */
 #define GUESSED_MESSAGE_S 2e-5
+#define MEETINGS 16     /* of threads that are timed together */
+#define MEETING_S 0.002 /* while they are timed */
 #define COPIES 3 /* of a byte: into memory that others see, from there, added */
 /* two of them are touched: no more than a plan allows for code that has not run yet */
 #define COPY_BYTES ((size_t)256 << 10)
@@ -98,9 +101,33 @@ static double copy_bytes_s(void)
 	return best > 0 ? best : GUESSED_COPY_BYTES_S;
 }
 
+static void nothing(void *arg, size_t i, int thread)
+{
+	(void)arg;
+	(void)i;
+	(void)thread;
+}
+
+/* Ranks that see the same memory meet there as threads do: twice in an all-reduce. */
+static double message_s(void)
+{
+	struct nn_pool *pool = NULL;
+	double best = GUESSED_MESSAGE_S, begin = nn_now_s(), start;
+
+	if (nn_comm_shares_memory() && nn_cpu_count() > 1 && nn_pool_new(&pool, 2, NULL) == 0)
+		do {
+			start = nn_now_s();
+			for (int i = 0; i < MEETINGS; i++)
+				nn_pool_run(pool, 2, nothing, NULL);
+			best = fmin(best, (nn_now_s() - start) / MEETINGS);
+		} while (nn_now_s() - begin < MEETING_S);
+	nn_pool_free(pool);
+	return best;
+}
+
 static void estimate(struct nn_link *link)
 {
-	*link = (struct nn_link){ .message_s = GUESSED_MESSAGE_S,
+	*link = (struct nn_link){ .message_s = message_s(),
 				  .byte_s = COPIES / copy_bytes_s() };
 }
 
