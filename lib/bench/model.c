@@ -100,21 +100,17 @@ static int take_targets(struct nn_bench_model *s, enum nn_loss_kind loss, struct
 
 	s->losses = nn_alloc(n, sizeof *s->losses, err);
 	s->weights = nn_alloc(n, sizeof *s->weights, err);
-	s->targets = nn_alloc(n, sizeof *s->targets, err);
-	if (!s->losses || !s->weights || !s->targets)
+	if (!s->losses || !s->weights)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const struct nn_shape *shape =
 			&s->program->values[s->program->outputs[i].value].shape;
-		size_t values = nn_shape_count(shape), columns = nn_shape_columns(shape);
 
 		s->losses[i] = (struct nn_loss_spec){ .ignore = -1 };
 		s->losses[i].kind = loss != NN_LOSS_AUTO && n == 1 ? loss
-				    : columns > 1                  ? NN_LOSS_CROSS_ENTROPY
+				    : nn_shape_columns(shape) > 1  ? NN_LOSS_CROSS_ENTROPY
 								   : NN_LOSS_MSE;
 		s->weights[i] = nn_net_output(s->net, i)->weight;
-		s->targets[i].classes = s->losses[i].kind == NN_LOSS_CROSS_ENTROPY ? columns : 0;
-		s->targets[i].size = s->targets[i].classes ? values / columns : values;
 	}
 	return 0;
 }
@@ -175,7 +171,6 @@ void nn_bench_model_free(struct nn_bench_model *s)
 	nn_free(s->params);
 	nn_free(s->losses);
 	nn_free(s->weights);
-	nn_free(s->targets);
 	nn_net_free(s->text);
 	nn_model_file_free(s->file);
 	nn_free(s);

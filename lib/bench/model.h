@@ -19,7 +19,6 @@ struct nn_bench_model {
 	struct nn_loss_spec
 		*losses; /* [n_outputs]; of text: cross-entropy, for an output of one number mse */
 	double *weights; /* [n_outputs] of the losses */
-	struct nn_made_target *targets; /* [n_outputs] what random targets look like */
 
 	struct nn_model_file *file; /* owned: one of the two */
 	struct nn_net *text;

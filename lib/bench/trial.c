@@ -87,7 +87,7 @@ static int take_rows(struct nn_trial *t, struct nn_error *err)
 int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
 		     struct nn_dataset **dataset, struct nn_error *err)
 {
-	return nn_made_samples(dataset, t->subject->program, t->subject->targets, rows, dtype, 1,
+	return nn_made_samples(dataset, t->subject->program, t->subject->losses, rows, dtype, 1,
 			       err);
 }
 

@@ -1,6 +1,165 @@
-/* What can be told of a plan. */
+/* A plan, and what can be told of it for people: a table of layers, then memory and time. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/model.h"
 #include "plan/explain.h"
 #include "plan/fit.h"
+#include "parallel/pipeline.h"
+#include "parallel/tensor.h"
+
+#define FIGURE NN_DURATION
+
+/* 12,345,678 */
+static const char *grouped(char text[FIGURE], uint64_t value)
+{
+	char digits[FIGURE];
+	int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+static int longer(int width, const char *text)
+{
+	return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
+static void add_layers(const struct nn_explain *e, struct nn_text *text)
+{
+	char shape[NN_SHAPE_TEXT], a[FIGURE], b[FIGURE], c[FIGURE], d[FIGURE];
+	int name = 4, layer = 5, output = 6;
+	uint64_t forward = 0, train = 0;
+
+	for (int i = 0; i < e->layers.n; i++) {
+		name = longer(name, e->layers.layer[i].name);
+		layer = longer(layer, e->layers.layer[i].layer);
+		output = longer(output, nn_shape_text(shape, &e->layers.layer[i].output));
+	}
+	nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, "name", layer,
+		     "layer", output, "output", "parameters", "forward FLOP", "train FLOP",
+		     "bytes");
+	for (int i = 0; i < e->layers.n; i++) {
+		const struct nn_layer_cost *l = &e->layers.layer[i];
+
+		nn_text_addf(text, "%-*s  %-*s  %-*s  %15s  %18s  %18s  %12s\n", name, l->name,
+			     layer, l->layer, output, nn_shape_text(shape, &l->output),
+			     grouped(a, l->parameters), grouped(b, l->forward_flops),
+			     grouped(c, l->train_flops), grouped(d, l->activation_bytes));
+		forward += l->forward_flops;
+		train += l->train_flops;
+	}
+	nn_text_addf(text, "%-*s  %15s  %18s  %18s\n", name + layer + output + 4,
+		     "all (FLOP and bytes of one sample)", grouped(a, e->layers.parameters),
+		     grouped(b, forward), grouped(c, train));
+}
+
+static void add_memory(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_plan *plan = e->plan;
+	const struct nn_fit *fit = &plan->fit;
+	char a[FIGURE], b[FIGURE];
+
+	nn_text_addf(text,
+		     "\nmemory%s in bytes, %zu of %llu samples of a step at once (%llu leaves)\n",
+		     plan->layout->on_host > 1 ? " of a rank" : "", fit->micro,
+		     (unsigned long long)plan->task->recipe->batch,
+		     (unsigned long long)plan->task->recipe->leaves);
+	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
+		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name,
+			     grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
+	if (plan->layout->on_host > 1)
+		nn_text_addf(text,
+			     "  %-22s  %20s  all %d ranks of this host, what they share once\n",
+			     "host", grouped(a, fit->host), plan->layout->on_host);
+	nn_text_addf(text, "%s; the most samples that fit at once: %s%s\n",
+		     fit->fits ? "fits" : "does not fit", grouped(b, e->largest_batch),
+		     e->largest_batch ? "; a larger --batch is trained in pieces" : "");
+	for (size_t i = 0; i < e->n_suggestions; i++)
+		nn_text_addf(text, "%s   # %zu\n", e->suggestions[i].command.data,
+			     e->suggestions[i].total);
+	if (!fit->fits && e->n_suggestions < NN_SUGGESTIONS)
+		nn_text_addf(text, "%s\n", nn_suggest_few(e->n_suggestions));
+}
+
+static void add_time(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_plan *plan = e->plan;
+	const struct nn_forecast *f = &plan->forecast;
+	const struct nn_scaling_row *row =
+		&e->scaling->rows[plan->layout->asked > 1 ? e->scaling->n - 1 : 0];
+	int parts = nn_layout_parts(plan->layout), ranks = parts == 1 ? row->ranks
+							   : plan->layout->as.ranks > 0
+								   ? plan->layout->as.ranks * parts
+								   : parts;
+	int threads = parts > 1 ? e->scaling->threads : row->threads, cores = nn_cpu_count();
+	char a[FIGURE];
+
+	nn_text_add(text, "\n");
+	if (plan->task->rows_unknown)
+		nn_text_add(text, "samples: not known without DATA\n");
+	else
+		nn_text_addf(text, "samples: %s%s, %llu steps an epoch\n",
+			     plan->task->rows_about ? "about " : "", grouped(a, plan->task->n_rows),
+			     (unsigned long long)plan->task->steps_per_epoch);
+	if (isnan(f->step_s)) {
+		nn_text_addf(text, "time: %s\n", f->basis);
+	} else {
+		nn_text_addf(text, "time: a step %s", nn_duration(a, f->step_s));
+		if (!isnan(f->epoch_s))
+			nn_text_addf(text, ", an epoch %s%s",
+				     plan->task->rows_about ? "about " : "",
+				     nn_duration(a, f->epoch_s));
+		if (!isnan(f->total_s))
+			nn_text_addf(text, ", all %s%s", plan->task->rows_about ? "about " : "",
+				     nn_duration(a, f->total_s));
+		nn_text_addf(text, " (%s)\n", f->basis);
+	}
+	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks,
+		     ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
+		     cores == 1 ? "" : "s");
+}
+
+static void add_ranks(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_scaling *s = e->scaling;
+	char step[FIGURE];
+
+	nn_text_add(text,
+		    nn_layout_in_parts(e->plan->layout) ? "" : "\nranks       step  speedup\n");
+	for (size_t i = 0; i < s->n && !nn_layout_in_parts(e->plan->layout); i++) {
+		const struct nn_scaling_row *row = &s->rows[i];
+
+		if (!row->possible)
+			nn_text_addf(text, "%5d  not possible: a batch has %llu lea%s\n",
+				     row->ranks, (unsigned long long)e->plan->task->recipe->leaves,
+				     e->plan->task->recipe->leaves == 1 ? "f" : "ves");
+		else if (isnan(row->step_s))
+			nn_text_addf(text, "%5d  %9s  %7s\n", row->ranks, "-", "-");
+		else
+			nn_text_addf(text, "%5d  %9s  %7.2f\n", row->ranks,
+				     nn_duration(step, row->step_s), row->speedup);
+	}
+	nn_text_addf(text, "strategy %s: %s", nn_layout_name(e->plan->layout),
+		     s->why.data ? s->why.data : "");
+	nn_text_addf(text, "%s%s%s\n", *s->basis ? " (" : "", s->basis, *s->basis ? ")" : "");
+}
+
+void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
+{
+	nn_text_addf(text, "%s\n", nn_net_text(e->plan->task->net));
+	add_layers(e, text);
+	add_memory(e, text);
+	add_time(e, text);
+	add_ranks(e, text);
+}
 
 int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
 		    const struct nn_command *command, struct nn_error *err)

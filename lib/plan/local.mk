@@ -1,5 +1,9 @@
 # lib/plan: what a run will take
 lib_libnn_la_SOURCES += \
+	lib/plan/concession-command.c \
+	lib/plan/concession.c \
+	lib/plan/concession.h \
+	lib/plan/explain-json.c \
 	lib/plan/explain.c \
 	lib/plan/explain.h \
 	lib/plan/fit-ranks.c \
@@ -10,7 +14,6 @@ lib_libnn_la_SOURCES += \
 	lib/plan/forecast.h \
 	lib/plan/ranks.c \
 	lib/plan/ranks.h \
-	lib/plan/json.c \
 	lib/plan/layers.c \
 	lib/plan/layers.h \
 	lib/plan/plan.h \
@@ -21,8 +24,4 @@ lib_libnn_la_SOURCES += \
 	lib/plan/scaling.c \
 	lib/plan/scaling.h \
 	lib/plan/suggest.c \
-	lib/plan/suggest.h \
-	lib/plan/text.c \
-	lib/plan/vary-command.c \
-	lib/plan/vary.c \
-	lib/plan/vary.h
+	lib/plan/suggest.h

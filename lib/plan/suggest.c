@@ -16,65 +16,72 @@ struct search {
 	const struct nn_plan *plan;
 	const struct nn_command *command;
 	struct nn_suggestion *found;
-	struct nn_change taken[NN_SUGGESTIONS];
+	struct nn_concession taken[NN_SUGGESTIONS];
 	size_t n;
-	bool all;     /* of layers and something else: all degrees of that */
+	bool all;     /* of layers and something else: all levels of that */
 	double worth; /* what layers have to gain by something else */
 };
 
-static bool fits(const struct nn_plan *plan, const struct nn_change *c)
+static bool fits(const struct nn_plan *plan, const struct nn_concession *c)
 {
 	struct nn_variant v;
-	bool found = nn_vary(&v, plan, c);
+	bool found = nn_concede(&v, plan, c);
 
 	nn_variant_free(&v);
 	return found;
 }
 
-static void take(struct search *s, const struct nn_change *c)
+static bool take(struct search *s, const struct nn_concession *c)
 {
 	struct nn_variant v;
+	bool fits = nn_concede(&v, s->plan, c);
 
-	if (nn_vary(&v, s->plan, c)) {
-		s->found[s->n] = (struct nn_suggestion){ .total = nn_vary_need(&v, s->plan) };
-		nn_vary_command(&s->found[s->n].command, s->command, c, &v);
+	if (fits) {
+		s->found[s->n] = (struct nn_suggestion){ .total = nn_variant_need(&v, s->plan) };
+		nn_variant_command(&s->found[s->n].command, s->command, c, &v);
 		s->taken[s->n++] = *c;
 	}
 	nn_variant_free(&v);
+	return fits;
 }
 
-static unsigned kinds_of(const struct nn_change *c)
+static unsigned kinds_of(const struct nn_concession *c)
 {
 	unsigned kinds = 0;
 
-	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
-		kinds |= (unsigned)(c->degree[kind] > 0) << kind;
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
+		kinds |= (unsigned)(c->level[kind] > 0) << kind;
 	return kinds;
 }
 
 /* ---- sets of kinds ---- */
 
-#define WIDTH (1u << NN_GIVE_WIDTH)
+#define WIDTH (1u << NN_LESS_WIDTH)
 
-/* A change of one degree each, or of all degrees. */
-static struct nn_change change_of(unsigned kinds, bool all)
+static unsigned char levels(int kind)
 {
-	struct nn_change c = { .width = 1 };
+	return kind == NN_LESS_WIDTH ? 1 : nn_concession_kinds[kind].levels;
+}
 
-	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
-		c.degree[kind] = (kinds >> kind & 1) * (all ? nn_give_degrees[kind] : 1);
+/* One level each, or all of them. */
+static struct nn_concession concession_of(unsigned kinds, bool all)
+{
+	struct nn_concession c = { .width = 1 };
+
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
+		c.level[kind] = (kinds >> kind & 1) * (all ? levels(kind) : 1);
 	return c;
 }
 
-/* The next change of the same kinds, degrees counted like digits. false: that was the last. */
-static bool next_degrees(struct nn_change *c)
+/* The next of the same kinds, levels counted like digits. false: that was the last. */
+static bool next_levels(struct nn_concession *c)
 {
-	for (int kind = 0; kind < NN_GIVE_KINDS; kind++) {
-		if (c->degree[kind] && c->degree[kind] < nn_give_degrees[kind]) {
-			c->degree[kind]++;
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++) {
+		if (c->level[kind] && c->level[kind] < levels(kind)) {
+			c->level[kind]++;
 			return true;
 		}
-		c->degree[kind] = c->degree[kind] > 0;
+		c->level[kind] = c->level[kind] > 0;
 	}
 	return false;
 }
@@ -83,8 +90,8 @@ static unsigned possible_kinds(const struct nn_plan *plan, const struct nn_comma
 {
 	unsigned kinds = 0;
 
-	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
-		kinds |= (unsigned)nn_may_give_up(plan, command, kind) << kind;
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
+		kinds |= (unsigned)nn_may_concede(plan, command, kind) << kind;
 	return kinds;
 }
 
@@ -97,46 +104,46 @@ static bool covers(const struct search *s, unsigned kinds)
 	return false;
 }
 
+static bool is_taken(const struct search *s, const struct nn_concession *c)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (memcmp(s->taken[i].level, c->level, sizeof c->level) == 0)
+			return true;
+	return false;
+}
+
 /* ---- the search ---- */
 
-/* The mildest degrees of these kinds that fit. */
+/* The mildest levels of these kinds that fit. */
 static void try_mildest(struct search *s, unsigned kinds)
 {
-	struct nn_change c = change_of(kinds, false);
+	struct nn_concession c = concession_of(kinds, false);
 
 	if (covers(s, kinds))
 		return;
-	do {
-		if (fits(s->plan, &c)) {
-			take(s, &c);
-			return;
-		}
-	} while (next_degrees(&c));
+	while (!take(s, &c) && next_levels(&c))
+		;
 }
 
 /* Any that fit and are not there yet. */
 static void try_all(struct search *s, unsigned kinds)
 {
-	struct nn_change c = change_of(kinds, false);
+	struct nn_concession c = concession_of(kinds, false);
 
 	do {
-		bool seen = false;
-
-		for (size_t i = 0; i < s->n; i++)
-			seen |= memcmp(s->taken[i].degree, c.degree, sizeof c.degree) == 0;
-		if (!seen && fits(s->plan, &c))
+		if (!is_taken(s, &c))
 			take(s, &c);
-	} while (s->n < NN_SUGGESTIONS && next_degrees(&c));
+	} while (s->n < NN_SUGGESTIONS && next_levels(&c));
 }
 
-/* Plan a change with as many rows at once as without it. *total: in bytes, 0: none. */
-static bool fits_well(const struct nn_plan *plan, struct nn_change c, double *total)
+/* Plan it with as many rows at once as without it. *total: in bytes, 0: none. */
+static bool fits_well(const struct nn_plan *plan, struct nn_concession c, double *total)
 {
 	struct nn_variant v;
 	bool fits;
 
 	c.rows = plan->fit.micro;
-	fits = nn_vary(&v, plan, &c) &&
+	fits = nn_concede(&v, plan, &c) &&
 	       (double)nn_fit_need(plan, &v.plan.fit) <= MOST * (double)plan->fit.limit;
 	*total = (double)nn_fit_need(plan, &v.plan.fit);
 	nn_variant_free(&v);
@@ -144,12 +151,12 @@ static bool fits_well(const struct nn_plan *plan, struct nn_change c, double *to
 }
 
 /*
- * The widest layers that fit with a change, nearly: what they take is about a line over the square
- * of their width, so the next try is where the line through the last two meets the limit, or in the
- * middle of what is known where that says nothing. least: at least as wide, a share; 0: any. false:
- * not even those fit.
+ * The widest layers that fit with a concession, nearly: what they take is about a line over the
+ * square of their width, so the next try is where the line through the last two meets the limit, or
+ * in the middle of what is known where that says nothing. least: at least as wide, a share; 0: any.
+ * false: not even those fit.
  */
-static bool find_width(const struct nn_plan *plan, double least, struct nn_change *c)
+static bool find_width(const struct nn_plan *plan, double least, struct nn_concession *c)
 {
 	double limit = (double)plan->fit.limit, low = least * least, high = 1, at = 1,
 	       total = (double)nn_fit_need(plan, &plan->fit), next = limit / total;
@@ -177,14 +184,14 @@ static bool find_width(const struct nn_plan *plan, double least, struct nn_chang
 /* Narrower layers, if they are wider than without the rest of it. */
 static void try_narrower(struct search *s, unsigned kinds)
 {
-	struct nn_change c = change_of(kinds | WIDTH, s->all);
+	struct nn_concession c = concession_of(kinds | WIDTH, s->all);
 	double least = 0;
 
+	if (is_taken(s, &c))
+		return;
 	for (size_t i = 0; i < s->n; i++) {
 		unsigned had = kinds_of(&s->taken[i]);
 
-		if (memcmp(s->taken[i].degree, c.degree, sizeof c.degree) == 0)
-			return;
 		if ((had & (kinds | WIDTH)) == had && had != (kinds | WIDTH))
 			least = fmax(least, s->taken[i].width * s->worth);
 	}
@@ -196,7 +203,7 @@ static void try_narrower(struct search *s, unsigned kinds)
 static void each_set(struct search *s, unsigned kinds, int least,
 		     void (*look)(struct search *s, unsigned kinds))
 {
-	for (int size = least; size <= NN_GIVE_KINDS; size++)
+	for (int size = least; size <= NN_CONCESSIONS; size++)
 		for (unsigned set = 0; set <= kinds && s->n < NN_SUGGESTIONS; set++)
 			if ((set & ~kinds) == 0 && __builtin_popcount(set) == size)
 				look(s, set);
@@ -209,7 +216,7 @@ size_t nn_suggest(const struct nn_plan *plan, const struct nn_command *command,
 		.plan = plan, .command = command, .found = found, .all = true, .worth = WORTH
 	};
 	unsigned kinds = possible_kinds(plan, command), others = kinds & ~WIDTH;
-	struct nn_change all = change_of(others, true);
+	struct nn_concession all = concession_of(others, true);
 	bool wide = fits(plan, &all);
 
 	if (wide)

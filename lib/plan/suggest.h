@@ -10,7 +10,7 @@
 #define NN_PLAN_SUGGEST_H
 
 #include "base/text.h"
-#include "plan/vary.h"
+#include "plan/concession.h"
 
 #define NN_SUGGESTIONS 3
 

@@ -230,29 +230,6 @@ int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_
 	return nn_comm_barrier(layout->comm, err); /* slots that all see are loaded after this */
 }
 
-/* Made-up samples for a task without any. */
-static int make_rows(struct nn_task *t, size_t rows, struct nn_error *err)
-{
-	const struct nn_program *program = t->program;
-	struct nn_made_target *targets = nn_alloc((size_t)t->n_outputs, sizeof *targets, err);
-	int status;
-
-	for (int i = 0; targets && i < t->n_outputs; i++) {
-		const struct nn_shape *shape = &program->values[program->outputs[i].value].shape;
-		bool classes = t->losses[i].kind == NN_LOSS_CROSS_ENTROPY;
-
-		targets[i].size = classes ? nn_shape_positions(shape) : nn_shape_count(shape);
-		targets[i].classes = classes ? nn_shape_columns(shape) : 0;
-	}
-	status = targets ? nn_made_samples(&t->dataset, program, targets, rows, t->device->dtype,
-					   t->seed, err)
-			 : -1;
-	nn_free(targets);
-	if (status == 0)
-		t->schema = nn_dataset_schema(t->dataset);
-	return status;
-}
-
 /* A worker of its own for a task whose samples are there. */
 static int try_alone(const struct nn_plan *plan, struct nn_task *task, double flops, double *step_s,
 		     struct nn_error *err)
@@ -297,15 +274,18 @@ int nn_trial_steps_plan(const struct nn_plan *plan, double flops, double *step_s
 			struct nn_error *err)
 {
 	struct nn_task task = *plan->task;
-	int status = 0;
+	int status = -1;
 
-	if (!task.dataset)
-		status = make_rows(&task, task.recipe->batch, err);
-	if (status == 0) {
-		task.n_rows = nn_dataset_rows(task.dataset);
-		task.n_rows = task.n_rows < MOST_ROWS ? task.n_rows : MOST_ROWS;
-		status = task.n_rows > 0 ? try_alone(plan, &task, flops, step_s, err) : -1;
+	if (!task.dataset) {
+		if (nn_made_samples(&task.dataset, task.program, task.losses, task.recipe->batch,
+				    task.device->dtype, task.seed, err) < 0)
+			return -1;
+		task.schema = nn_dataset_schema(task.dataset);
 	}
+	task.n_rows = nn_dataset_rows(task.dataset);
+	task.n_rows = task.n_rows < MOST_ROWS ? task.n_rows : MOST_ROWS;
+	if (task.n_rows > 0)
+		status = try_alone(plan, &task, flops, step_s, err);
 	if (!plan->task->dataset)
 		nn_dataset_free(task.dataset);
 	return status;

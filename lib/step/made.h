@@ -4,10 +4,11 @@
 
 #include "data/data.h"
 #include "op/program.h"
+#include "predict/metrics.h"
 
-/* A dataset of `rows` samples for the program's inputs, with targets[n_outputs]. */
+/* A dataset of `rows` samples for the program's inputs, with targets for losses[n_outputs]. */
 int nn_made_samples(struct nn_dataset **dataset, const struct nn_program *program,
-		    const struct nn_made_target *targets, size_t rows, enum nn_dtype dtype,
+		    const struct nn_loss_spec *losses, size_t rows, enum nn_dtype dtype,
 		    uint64_t seed, struct nn_error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * A changed training as a command line: what was given, what the change sets, the widths as text.
+ * A training with concessions as a command line: what was given, what they set, widths as text.
  */
 #include <string.h>
 
 #include "model/model.h"
-#include "plan/vary.h"
+#include "plan/concession.h"
 
 static void add_word(struct nn_text *text, const char *word)
 {
@@ -35,16 +35,8 @@ static void add_option(struct nn_text *text, const char *name, const char *value
 	nn_text_free(&word);
 }
 
-/* The options that a kind of change gives itself. */
-static const char *const own[NN_GIVE_KINDS][4] = {
-	[NN_GIVE_THREADS] = { "threads" },
-	[NN_GIVE_LEAVES] = { "leaves" },
-	[NN_GIVE_PRECISION] = { "precision" },
-	[NN_GIVE_OPTIMIZER] = { "optimizer", "momentum", "nesterov" },
-};
-
-/* Those, and options that say nothing of the training. */
-static bool left_out(const struct nn_opt *row, const struct nn_change *c)
+/* Options that are replaced, and those that say nothing of the training. */
+static bool left_out(const struct nn_opt *row, const struct nn_concession *c)
 {
 	static const char *const never[] = { "explain", "dry-run", "model" };
 
@@ -54,15 +46,16 @@ static bool left_out(const struct nn_opt *row, const struct nn_change *c)
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (strcmp(row->name, never[i]) == 0)
 			return true;
-	for (int kind = 0; kind < NN_GIVE_KINDS; kind++)
-		for (size_t i = 0; c->degree[kind] && own[kind][i]; i++)
-			if (strcmp(row->name, own[kind][i]) == 0)
+	for (int kind = 0; kind < NN_LESS_WIDTH; kind++)
+		for (const char *const *own = nn_concession_kinds[kind].options;
+		     c->level[kind] && *own; own++)
+			if (strcmp(row->name, *own) == 0)
 				return true;
 	return false;
 }
 
 static void add_given(struct nn_text *text, const struct nn_opt_list *list,
-		      const struct nn_change *c)
+		      const struct nn_concession *c)
 {
 	char value[4096];
 
@@ -78,20 +71,19 @@ static void add_given(struct nn_text *text, const struct nn_opt_list *list,
 		}
 }
 
-static void add_change(struct nn_text *text, const struct nn_change *c)
+static void add_conceded(struct nn_text *text, const struct nn_concession *c,
+			 const struct nn_variant *v)
 {
-	static const char *const options[NN_GIVE_WIDTH][2] = {
-		[NN_GIVE_THREADS] = { " --threads=1" },
-		[NN_GIVE_LEAVES] = { " --leaves=2", " --leaves=1" },
-		[NN_GIVE_PRECISION] = { " --precision=f32" },
+	const char *const values[NN_LESS_WIDTH] = {
+		[NN_LESS_THREADS] = "1",
+		[NN_LESS_LEAVES] = v->recipe.leaves == 1 ? "1" : "2",
+		[NN_LESS_PRECISION] = "f32",
+		[NN_LESS_OPTIMIZER] = nn_optimizers[v->recipe.optimizer].name,
 	};
 
-	for (int kind = 0; kind < NN_GIVE_WIDTH; kind++)
-		if (c->degree[kind] && options[kind][c->degree[kind] - 1])
-			nn_text_add(text, options[kind][c->degree[kind] - 1]);
-	if (c->degree[NN_GIVE_OPTIMIZER])
-		add_option(text, "optimizer",
-			   nn_optimizers[nn_give_optimizer(c->degree[NN_GIVE_OPTIMIZER])].name);
+	for (int kind = 0; kind < NN_LESS_WIDTH; kind++)
+		if (c->level[kind])
+			add_option(text, nn_concession_kinds[kind].options[0], values[kind]);
 }
 
 /* As inline text: commas for the ends of lines. */
@@ -109,8 +101,8 @@ static void add_net(struct nn_text *text, const struct nn_net *net)
 	nn_text_free(&line);
 }
 
-void nn_vary_command(struct nn_text *text, const struct nn_command *command,
-		     const struct nn_change *c, const struct nn_variant *v)
+void nn_variant_command(struct nn_text *text, const struct nn_command *command,
+			const struct nn_concession *c, const struct nn_variant *v)
 {
 	nn_text_add(text, "nn-train -m");
 	if (v->net)
@@ -118,7 +110,7 @@ void nn_vary_command(struct nn_text *text, const struct nn_command *command,
 	else
 		add_word(text, command->model);
 	add_given(text, command->list, c);
-	add_change(text, c);
+	add_conceded(text, c, v);
 	if (command->data_path && command->data_path[0] == '-' && command->data_path[1])
 		nn_text_add(text, " --");
 	if (command->data_path)
