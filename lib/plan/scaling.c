@@ -16,45 +16,45 @@
 #define PAYS 1.05     /* times the speed of one rank, or more ranks are not worth it */
 
 /* What the times of one rank rest on. */
-struct pace {
+struct rank_rate {
 	int cores, threads; /* threads: of one rank */
 	bool fixed;         /* --threads was given: each rank has as many */
 	/* a step of it, with one thread, with one on each core; NaN: not known */
 	double alone_s, single_s, full_s;
 };
 
-static int threads_of(const struct pace *p, int ranks)
+static int threads_of(const struct rank_rate *r, int ranks)
 {
-	if (p->fixed || ranks == 1)
-		return p->threads;
-	return p->cores > ranks ? p->cores / ranks : 1;
+	if (r->fixed || ranks == 1)
+		return r->threads;
+	return r->cores > ranks ? r->cores / ranks : 1;
 }
 
 /* A part that threads share and one that they do not, through the two that are known. */
-static double step_of(const struct pace *p, int threads)
+static double step_of(const struct rank_rate *r, int threads)
 {
-	if (threads == p->threads)
-		return p->alone_s;
-	if (threads == 1 || p->cores == 1)
-		return p->single_s;
-	if (threads >= p->cores)
-		return p->full_s;
-	return p->single_s - (p->single_s - p->full_s) / (1 - 1.0 / p->cores) * (1 - 1.0 / threads);
+	if (threads == r->threads)
+		return r->alone_s;
+	if (threads == 1 || r->cores == 1)
+		return r->single_s;
+	if (threads >= r->cores)
+		return r->full_s;
+	return r->single_s - (r->single_s - r->full_s) / (1 - 1.0 / r->cores) * (1 - 1.0 / threads);
 }
 
 /*
  * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do
  * not compute faster than as many threads of one process: memory is shared by both.
  */
-static double sync_seconds(const struct nn_plan *plan, const struct pace *p,
+static double sync_seconds(const struct nn_plan *plan, const struct rank_rate *r,
 			   const struct nn_link *link, int ranks)
 {
-	int threads = threads_of(p, ranks), most = threads < p->cores ? threads : p->cores,
-	    all = ranks * most < p->cores ? ranks * most : p->cores;
+	int threads = threads_of(r, ranks), most = threads < r->cores ? threads : r->cores,
+	    all = ranks * most < r->cores ? ranks * most : r->cores;
 	double share = nn_ranks_largest(plan, ranks),
-	       busy = fmax((double)ranks * most / p->cores, 1),
-	       by_rank = step_of(p, threads) * share * busy,
-	       together = step_of(p, all) * share * ranks;
+	       busy = fmax((double)ranks * most / r->cores, 1),
+	       by_rank = step_of(r, threads) * share * busy,
+	       together = step_of(r, all) * share * ranks;
 
 	return (isnan(by_rank) ? NAN : fmax(by_rank, together)) +
 	       nn_link_seconds(link, ranks, nn_ranks_gradient_bytes(plan));
@@ -62,21 +62,21 @@ static double sync_seconds(const struct nn_plan *plan, const struct pace *p,
 
 /* ---- the rows ---- */
 
-static void add_row(const struct nn_plan *plan, const struct pace *p, int ranks,
+static void add_row(const struct nn_plan *plan, const struct rank_rate *r, int ranks,
 		    struct nn_scaling *s)
 {
 	struct nn_scaling_row *row = &s->rows[s->n++];
 	struct nn_link link;
 
-	*row = (struct nn_scaling_row){ ranks, threads_of(p, ranks), NAN, NAN,
+	*row = (struct nn_scaling_row){ ranks, threads_of(r, ranks), NAN, NAN,
 					(uint64_t)ranks <= plan->task->recipe->leaves };
 	if (!row->possible)
 		return;
 	if (ranks == 1) {
-		row->step_s = p->alone_s;
+		row->step_s = r->alone_s;
 	} else {
 		nn_link_get(ranks, &link);
-		row->step_s = sync_seconds(plan, p, &link, ranks);
+		row->step_s = sync_seconds(plan, r, &link, ranks);
 		if (link.ranks == 0)
 			snprintf(s->basis, sizeof s->basis,
 				 "communication is an estimate from copies in memory; no ranks "
@@ -85,12 +85,13 @@ static void add_row(const struct nn_plan *plan, const struct pace *p, int ranks,
 			snprintf(s->basis, sizeof s->basis,
 				 "communication as measured here with %d ranks", link.ranks);
 	}
-	row->speedup = p->alone_s / row->step_s;
+	row->speedup = r->alone_s / row->step_s;
 }
 
-static void list(const struct nn_plan *plan, const struct pace *p, int asked, struct nn_scaling *s)
+static void list(const struct nn_plan *plan, const struct rank_rate *r, int asked,
+		 struct nn_scaling *s)
 {
-	int most = p->cores > LEAST_RANKS ? p->cores : LEAST_RANKS, n;
+	int most = r->cores > LEAST_RANKS ? r->cores : LEAST_RANKS, n;
 
 	if (nn_layout_in_parts(plan->layout)) /* whose time is not estimated */
 		most = 1;
@@ -100,12 +101,12 @@ static void list(const struct nn_plan *plan, const struct pace *p, int asked, st
 		most = (int)plan->task->recipe->leaves;
 	for (n = 1; n < most && s->n < NN_SCALING_ROWS - 1; n += n < ONE_BY_ONE ? 1 : n)
 		if ((uint64_t)n <= plan->task->recipe->leaves)
-			add_row(plan, p, n, s);
-	add_row(plan, p, most, s);
+			add_row(plan, r, n, s);
+	add_row(plan, r, most, s);
 }
 
 /* The ranks that were asked for, by their layout and strategy. */
-static void estimate(const struct nn_plan *plan, const struct pace *p, int ranks,
+static void estimate(const struct nn_plan *plan, const struct rank_rate *r, int ranks,
 		     struct nn_scaling *s)
 {
 	bool parts = nn_layout_in_parts(plan->layout);
@@ -117,7 +118,7 @@ static void estimate(const struct nn_plan *plan, const struct pace *p, int ranks
 	if (ranks < 2 || parts || plan->layout->strategy != &nn_strategy_sync)
 		return;
 	nn_link_get(ranks, &link);
-	s->step_s = sync_seconds(plan, p, &link, ranks);
+	s->step_s = sync_seconds(plan, r, &link, ranks);
 	s->step_basis = isnan(s->step_s)  ? "how long a step of one rank takes is not known here"
 			: link.ranks == 0 ? "a step of one rank; what ranks cost is an estimate"
 					  : "a step of one rank; what ranks cost was measured here";
@@ -135,7 +136,7 @@ static const struct nn_scaling_row *best_row(const struct nn_scaling *s)
 	return best;
 }
 
-static void say_stay(const struct nn_plan *plan, const struct pace *p, int asked,
+static void say_stay(const struct nn_plan *plan, const struct rank_rate *r, int asked,
 		     struct nn_scaling *s)
 {
 	const struct nn_scaling_row *other = s->n > 1 && s->rows[1].possible ? &s->rows[1] : NULL;
@@ -157,10 +158,10 @@ static void say_stay(const struct nn_plan *plan, const struct pace *p, int asked
 		return;
 	}
 	nn_text_add(&s->why, "stay on one rank: ");
-	if (p->threads == 1)
+	if (r->threads == 1)
 		nn_text_add(&s->why, "one thread of one process does");
 	else
-		nn_text_addf(&s->why, "%d threads of one process do", p->threads);
+		nn_text_addf(&s->why, "%d threads of one process do", r->threads);
 	nn_text_addf(&s->why, " a step in %s, %d ranks would take %s",
 		     nn_duration(one, s->rows[0].step_s), other->ranks,
 		     nn_duration(two, other->step_s));
@@ -191,7 +192,7 @@ static void say_asked(const struct nn_plan *plan, int ranks, struct nn_scaling *
 		     pipe->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * idle);
 }
 
-static void say_why(const struct nn_plan *plan, const struct pace *p, int asked,
+static void say_why(const struct nn_plan *plan, const struct rank_rate *r, int asked,
 		    struct nn_scaling *s)
 {
 	const struct nn_scaling_row *best = best_row(s);
@@ -202,11 +203,11 @@ static void say_why(const struct nn_plan *plan, const struct pace *p, int asked,
 		return;
 	if (s->why.length > 0)
 		nn_text_add(&s->why, "; with sync: ");
-	if (isnan(p->alone_s))
+	if (isnan(r->alone_s))
 		nn_text_add(&s->why, "one process: how long a step takes is not known here, so "
 				     "nothing speaks for more ranks");
 	else if (best->ranks == 1)
-		say_stay(plan, p, asked, s);
+		say_stay(plan, r, asked, s);
 	else
 		nn_text_addf(&s->why, "%d ranks: %.2f x one rank, a step in %s instead of %s",
 			     best->ranks, best->speedup, nn_duration(many, best->step_s),
@@ -215,7 +216,7 @@ static void say_why(const struct nn_plan *plan, const struct pace *p, int asked,
 
 void nn_scaling_make(const struct nn_plan *plan, int ranks, bool fixed, struct nn_scaling *s)
 {
-	struct pace p = {
+	struct rank_rate r = {
 		.cores = nn_cpu_count(),
 		.threads = nn_pool_threads(plan->task->pool),
 		.fixed = fixed,
@@ -225,12 +226,12 @@ void nn_scaling_make(const struct nn_plan *plan, int ranks, bool fixed, struct n
 	};
 
 	*s = (struct nn_scaling){ 0 };
-	if (plan->task->recipe->leaves > 1 && !isnan(p.alone_s)) {
-		p.single_s = p.threads == 1 ? p.alone_s : nn_forecast_step(plan, 1);
-		p.full_s = p.threads == p.cores ? p.alone_s : nn_forecast_step(plan, p.cores);
+	if (plan->task->recipe->leaves > 1 && !isnan(r.alone_s)) {
+		r.single_s = r.threads == 1 ? r.alone_s : nn_forecast_step(plan, 1);
+		r.full_s = r.threads == r.cores ? r.alone_s : nn_forecast_step(plan, r.cores);
 	}
-	s->threads = threads_of(&p, ranks > 1 ? ranks : 1);
-	estimate(plan, &p, ranks, s);
-	list(plan, &p, ranks, s);
-	say_why(plan, &p, ranks, s);
+	s->threads = threads_of(&r, ranks > 1 ? ranks : 1);
+	estimate(plan, &r, ranks, s);
+	list(plan, &r, ranks, s);
+	say_why(plan, &r, ranks, s);
 }

@@ -21,9 +21,10 @@
 #define PART 0.05     /* of the training, which may be too short for that */
 #define LEAST_STEPS 3 /* so that one that met other work does not decide alone */
 #define MOST_STEPS 4096
-#define LONG_S 0.05     /* a step that is tried but twice */
 #define STALLED 1.3     /* times as long as most: left out */
-#define TRIED_FLOPS 6e9 /* of a step: a tenth of a second; half as many in f64 */
+#define TRIED_FLOPS 4e9 /* of a step: a tenth of a second; half as many in f64 */
+#define MANY 2          /* steps with so many FLOP: others are few, two of each kind ... */
+#define FEW 0.5         /* ... or one where not even so many are */
 /* times that the loop around a step asks for the time, beside once for each step tried here */
 #define LOOP_CLOCKS 8
 /* times as many that ranks have to try, who make whole steps, and some between averages */
@@ -32,10 +33,10 @@
 
 struct trial {
 	struct nn_worker *worker;
-	uint64_t rows,
-		batches; /* rows of a step; full batches of an epoch, which are drawn in turn */
-	uint64_t number; /* of steps so far */
-	double loop_s;   /* of a step: what is around it */
+	uint64_t rows;    /* of a step */
+	uint64_t batches; /* full ones of an epoch, which are drawn in turn */
+	uint64_t number;  /* of steps so far */
+	double loop_s;    /* of a step: what is around it */
 };
 
 /* The order of an epoch is drawn twice: the memory is touched by then. */
@@ -74,7 +75,9 @@ static int part_of_step(const struct nn_worker *w, const struct nn_strategy_upda
 			return -1;
 		nn_step_backward(w->step, i, result);
 	}
-	return nn_step_update(w->step, u->number, u->lr, false, result, err);
+	return nn_step_update(w->step, u->number, u->lr, false, result, err) < 0
+		       ? -1
+		       : nn_queue_wait(nn_graph_queue(nn_step_graph(w->step)), err);
 }
 
 /*
@@ -120,24 +123,25 @@ static double mean(double *steps, size_t n, bool alike)
 }
 
 /*
- * At least so many steps of some spans, and seconds, or a part of the training if that is shorter;
- * their mean. What one rank has enough of ends in the step after, or in the next in which ranks
- * agree.
+ * So many seconds of steps of some spans, or a part of the training if that is shorter; their mean.
+ * What one rank has enough of ends in the step after, or in the next in which ranks agree. few: as
+ * many steps, whatever time they take.
  */
-static int time_steps(struct trial *t, size_t spans, size_t least, double enough_s, double *seconds,
+static int time_steps(struct trial *t, size_t spans, size_t few, double enough_s, double *seconds,
 		      struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
 	double steps[MOST_STEPS], begin = nn_now_s(), s;
+	bool enough = false, over = false;
 	size_t done = 0;
 
-	for (bool enough = false, over = false; !enough || (layout->comm->size > 1 && !over);) {
+	while (few ? done < few : !enough || (layout->comm->size > 1 && !over)) {
 		over = enough;
 		if (step(t, spans, &s, &over, err) < 0)
 			return -1;
 		steps[done++ % MOST_STEPS] = s;
 		enough = over || done >= MOST_STEPS ||
-			 (done >= (s > LONG_S && least > 2 ? 2 : least) &&
+			 (done >= LEAST_STEPS &&
 			  nn_now_s() - begin >
 				  fmin(enough_s, PART * s * (double)t->worker->task->planned));
 	}
@@ -145,31 +149,21 @@ static int time_steps(struct trial *t, size_t spans, size_t least, double enough
 	return 0;
 }
 
-static int time_spans(struct trial *t, size_t spans, double *seconds, struct nn_error *err)
-{
-	return time_steps(t, spans, 1, WARM_S, seconds, err) < 0 ||
-			       time_steps(t, spans, LEAST_STEPS, ENOUGH_S, seconds, err) < 0
-		       ? -1
-		       : 0;
-}
-
 /*
  * Where the noise of the gradient is measured from time to time, what that adds to a step on the
  * average. Of several ranks rank 0 says that it is.
  */
-static int time_noise(struct trial *t, double step_s, double *seconds, struct nn_error *err)
+static int time_noise(struct trial *t, size_t few, double step_s, double *seconds,
+		      struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
 	bool measures = nn_layout_measures(layout, t->worker->task), over = false;
 	struct nn_noise noise = { 0 };
-	/* the first touches memory; ranks make as many */
-	int n = layout->comm->size == 1 && step_s > LONG_S ? 1 : 2;
-
 	*seconds = 0;
 	if (nn_layout_in_parts(layout) || !layout->strategy->measures ||
 	    (layout->comm->size == 1 && !measures))
 		return 0;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < (few ? 1 : 2); i++) { /* the first touches memory */
 		if (measures)
 			nn_step_noise(t->worker->step);
 		if (step(t, 0, seconds, &over, err) < 0)
@@ -180,23 +174,33 @@ static int time_noise(struct trial *t, double step_s, double *seconds, struct nn
 	return 0;
 }
 
-/* All of a step, or so much of it as the share says, but two spans, and half of that. */
+/*
+ * All of a step, or so much of it as the share says, but two spans, and half of that. share: also
+ * how many of those steps there is time for.
+ */
 static int time_share(struct trial *t, double share, double *step_s, struct nn_error *err)
 {
-	size_t all = nn_step_most_spans(t->worker->step), some = (size_t)ceil(share * (double)all);
+	const struct nn_layout *layout = t->worker->layout;
+	size_t all = nn_step_most_spans(t->worker->step), some = (size_t)ceil(share * (double)all),
+	       few = layout->strategy->alone || share > MANY ? 0
+		     : share > FEW                           ? 2
+							     : 1;
 	double half, noise = 0;
 
 	begin(t);
 	some = some > 2 ? some : 2;
-	if (some >= all || t->worker->layout->comm->size > 1) {
-		if (time_spans(t, 0, step_s, err) < 0 || time_noise(t, *step_s, &noise, err) < 0)
-			return -1;
-	} else {
-		if (time_spans(t, some, step_s, err) < 0 || time_spans(t, some / 2, &half, err) < 0)
-			return -1;
+	if (some >= all || layout->comm->size > 1)
+		some = 0;
+	if (time_steps(t, some, few ? 1 : 0, WARM_S, &half, err) < 0 ||
+	    time_steps(t, some, few, ENOUGH_S, step_s, err) < 0)
+		return -1;
+	if (some == 0 && share > FEW / 2 && time_noise(t, few, *step_s, &noise, err) < 0)
+		return -1;
+	if (some > 0 && time_steps(t, some / 2, few, ENOUGH_S, &half, err) < 0)
+		return -1;
+	if (some > 0)
 		*step_s +=
 			fmax(*step_s - half, 0) / (double)(some - some / 2) * (double)(all - some);
-	}
 	*step_s = (*step_s + noise) * (double)t->worker->task->recipe->batch / (double)t->rows +
 		  t->loop_s;
 	return 0;
@@ -208,14 +212,14 @@ int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_
 	const struct nn_strategy *strategy = layout->strategy;
 	struct trial t = { .worker = w };
 	uint64_t moved = nn_comm_moved(layout->comm);
-	double share = TRIED_FLOPS / (flops * (double)nn_loader_rows(w->loader, 0)) *
-		       (double)nn_dtype_size(NN_F32) /
-		       (double)nn_dtype_size(w->task->device->dtype);
+	double share = TRIED_FLOPS * layout->comm->size * (double)nn_dtype_size(NN_F32) /
+		       (double)nn_dtype_size(w->task->device->dtype) /
+		       (flops * (double)nn_loader_rows(w->loader, 0));
 
 	*step_s = NAN;
 	if (strategy->run ||
-	    (layout->comm->size > 1 && MOST_RANKS * share * layout->comm->size <
-					       (strategy->alone ? (double)layout->terms.every : 1)))
+	    (layout->comm->size > 1 &&
+	     MOST_RANKS * share < (strategy->alone ? (double)layout->terms.every : 1)))
 		return 0;
 	if ((strategy->open && strategy->open(w, err) < 0) ||
 	    time_share(&t, share, step_s, err) < 0 || nn_worker_synchronize(w, err) < 0)
