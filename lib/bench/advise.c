@@ -20,16 +20,9 @@ static const struct nn_report_column columns[] = {
 
 struct advise {
 	struct nn_bench *b;
-	struct nn_report *report;
-	const struct nn_bench_model *subject;
+	struct nn_bench_work w;
 	const struct nn_device *device;
-	int wrong, rows;
 };
-
-static const char *mode_name(enum nn_bench_mode mode)
-{
-	return mode == NN_BENCH_TRAIN ? "train" : "predict";
-}
 
 /*
  * A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row
@@ -41,26 +34,24 @@ static int put(struct advise *v, const char *rule, const char *claim, double mea
 	bool wrong = false;
 
 	for (int i = 0; i < n; i++)
-		wrong |= gains[i].wrong;
-	nn_report_text(v->report, "rule", rule);
-	nn_report_text(v->report, "claim", claim);
-	nn_report_real(v->report, "measured", wrong ? NAN : measured);
-	nn_report_text(v->report, "verdict",
+		wrong |= gains[i].verdict.wrong;
+	nn_report_text(v->w.report, "rule", rule);
+	nn_report_text(v->w.report, "claim", claim);
+	nn_report_real(v->w.report, "measured", wrong ? NAN : measured);
+	nn_report_text(v->w.report, "verdict",
 		       wrong     ? "depends"
 		       : verdict ? verdict
 				 : nn_speedup_verdict(gains, n));
-	nn_report_text(v->report, "check", nn_speedup_check(gains, n));
-	v->wrong += wrong;
-	v->rows++;
-	return nn_report_row(v->report, err);
+	nn_report_check(v->w.report, nn_speedup_check(gains, n), wrong);
+	return nn_report_row(v->w.report, err);
 }
 
 static const struct nn_speedup unknown = { .times = NAN, .low = NAN, .high = NAN };
 
 static struct nn_alternative usual(const struct advise *v, enum nn_bench_mode mode)
 {
-	return (struct nn_alternative){ v->subject, v->device, v->b->threads,
-					mode == NN_BENCH_TRAIN ? v->subject->batch : 1 };
+	return (struct nn_alternative){ v->w.subject, v->device, v->b->threads,
+					mode == NN_BENCH_TRAIN ? v->w.subject->batch : 1 };
 }
 
 /* ---- the rules ---- */
@@ -68,7 +59,7 @@ static struct nn_alternative usual(const struct advise *v, enum nn_bench_mode mo
 /* "More than 10k parameters: use the GPU", and so fewer: do not. */
 static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
-	size_t n = nn_bench_model_parameters(v->subject);
+	size_t n = nn_bench_model_parameters(v->w.subject);
 	struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
 	const char *names[NN_BENCH_DEVICES], *verdict = "depends";
 	int devices = nn_bench_devices(v->b, names, err);
@@ -78,14 +69,14 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 	if (devices < 0)
 		return -1;
 	snprintf(claim, sizeof claim, "%s: %zu parameters, %s 10000: the %s is faster",
-		 mode_name(mode), n, n > PARAMETERS ? "more than" : "not more than",
+		 nn_bench_modes[mode], n, n > PARAMETERS ? "more than" : "not more than",
 		 n > PARAMETERS ? "GPU" : "CPU");
 	if (strcmp(names[devices - 1], "cpu") == 0 ||
 	    strcmp(names[devices - 1], "cpu+openblas") == 0) {
 		nn_bench_note(v->b, "gpu: not measured: no second device here");
 	} else {
-		if (!(ways[1].device =
-			      nn_bench_device(v->b, names[devices - 1], v->subject->dtype, err)) ||
+		if (!(ways[1].device = nn_bench_device(v->b, names[devices - 1],
+						       v->w.subject->dtype, err)) ||
 		    nn_speedup_models(v->b, "gpu", mode, ways, &g, err) < 0)
 			return -1;
 		if (g.low > 1 || g.high < 1)
@@ -116,7 +107,7 @@ static int rule_1024(struct advise *v, enum nn_bench_mode mode, struct nn_error 
 	char claim[160];
 
 	snprintf(claim, sizeof claim, "%s: a batch of 1024 is faster per row than 1000 and 1100",
-		 mode_name(mode));
+		 nn_bench_modes[mode]);
 	return against(v, "batch-1024", mode, pairs, gains, err) < 0
 		       ? -1
 		       : put(v, "batch-1024", claim, sqrt(gains[0].times * gains[1].times), NULL,
@@ -131,7 +122,7 @@ static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *e
 
 	snprintf(claim, sizeof claim,
 		 "%s: a batch of 32 is too small: 128 and 1024 are faster per row",
-		 mode_name(mode));
+		 nn_bench_modes[mode]);
 	return against(v, "batch-32", mode, pairs, gains, err) < 0
 		       ? -1
 		       : put(v, "batch-32", claim, sqrt(gains[0].times * gains[1].times), NULL,
@@ -157,7 +148,7 @@ static int rule_threads(struct advise *v, enum nn_bench_mode mode, struct nn_err
 		all *= gains[n].times;
 	}
 	snprintf(claim, sizeof claim, "%s: more threads are faster, up to %d, a batch of %zu",
-		 mode_name(mode), v->b->threads, usual(v, mode).batch);
+		 nn_bench_modes[mode], v->b->threads, usual(v, mode).batch);
 	return put(v, "threads", claim, n ? all : NAN, NULL, gains, n, err);
 }
 
@@ -186,19 +177,19 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 	int status = 0;
 
 	snprintf(rule, sizeof rule, "multiple-of-%zu", multiple);
-	if (nn_widened(v->subject->net, padded, &multiple, &text, err) < 0)
+	if (nn_widened(v->w.subject->net, padded, &multiple, &text, err) < 0)
 		return -1;
-	if (strcmp(text.data, nn_net_text(v->subject->net)) == 0) {
+	if (strcmp(text.data, nn_net_text(v->w.subject->net)) == 0) {
 		snprintf(claim, sizeof claim, "%s: all widths are multiples of %zu: nothing to pad",
-			 mode_name(mode), multiple);
-	} else if (nn_bench_model_open(&wide, text.data, 1 + (int)v->subject->dtype,
+			 nn_bench_modes[mode], multiple);
+	} else if (nn_bench_model_open(&wide, text.data, 1 + (int)v->w.subject->dtype,
 				       v->b->std->seed, &unfit) < 0) {
 		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
-			 mode_name(mode), multiple);
+			 nn_bench_modes[mode], multiple);
 		nn_bench_note(v->b, "%s: not measured: %s", rule, unfit.text);
 	} else {
 		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
-			 mode_name(mode), multiple);
+			 nn_bench_modes[mode], multiple);
 		ways[1].subject = wide;
 		status = nn_speedup_models(v->b, rule, mode, ways, &g, err);
 	}
@@ -211,12 +202,12 @@ static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multi
 static int layer_multiple(struct advise *v, const struct nn_node *node, size_t rows,
 			  size_t multiple, struct nn_error *err)
 {
-	struct nn_net_line line = nn_net_line(v->subject->net, node->line);
+	struct nn_net_line line = nn_net_line(v->w.subject->net, node->line);
 	struct nn_product p[2];
 	char rule[48], claim[256];
 	struct nn_speedup g;
 
-	if (!nn_product_of(&p[0], v->subject->program, node, rows) ||
+	if (!nn_product_of(&p[0], v->w.subject->program, node, rows) ||
 	    !nn_product_pad(&p[1], &p[0], multiple))
 		return 0;
 	snprintf(rule, sizeof rule, "multiple-of-%zu", multiple);
@@ -231,7 +222,7 @@ static int layer_multiple(struct advise *v, const struct nn_node *node, size_t r
 static int rule_layers(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t multiples[] = { 8, 16, 128 };
-	const struct nn_program *p = v->subject->program;
+	const struct nn_program *p = v->w.subject->program;
 
 	for (size_t k = 0; k < sizeof multiples / sizeof *multiples; k++)
 		for (int i = 0; i < p->n_nodes && !nn_bench_stopped(v->b); i++)
@@ -263,12 +254,13 @@ static int advise(struct advise *v, enum nn_bench_mode mode, struct nn_error *er
 	return 0;
 }
 
-static int advise_all(struct advise *v, struct nn_error *err)
+static int advise_all(void *arg, struct nn_error *err)
 {
+	struct advise *v = arg;
 	bool one = nn_opt_given(v->b->setup.list, "mode");
 	int last = NN_BENCH_TRAIN;
 
-	if (!(v->device = nn_bench_device(v->b, "cpu", v->subject->dtype, err)))
+	if (!(v->device = nn_bench_device(v->b, "cpu", v->w.subject->dtype, err)))
 		return -1;
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN && !nn_bench_stopped(v->b);
 	     mode--) {
@@ -284,21 +276,9 @@ static int advise_all(struct advise *v, struct nn_error *err)
 int nn_verb_advise(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct advise v = { .b = b };
-	struct nn_bench_model *subject = NULL;
-	int status;
 
 	(void)n;
 	if (!nn_opt_given(b->setup.list, "time"))
 		b->options->time_s = FIGURE_S;
-	if (nn_bench_report(b, columns, &v.report, err) < 0)
-		return -1;
-	status = nn_bench_subject(b, words[0], &subject, err);
-	v.subject = subject;
-	if (status == 0)
-		status = advise_all(&v, err);
-	if (status == 0 && v.wrong)
-		status = nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check",
-				 v.wrong, v.rows);
-	nn_bench_model_free(subject);
-	return nn_report_close(v.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+	return nn_bench_on_model(b, words[0], columns, &v.w, advise_all, &v, err);
 }

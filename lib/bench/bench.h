@@ -78,6 +78,9 @@ int nn_bench_run(const struct nn_bench_setup *setup, int n, char **words, struct
 
 /* ---- for verbs ---- */
 
+struct nn_device;
+struct nn_bench_model;
+
 #define NN_VERB(name, operands, fewest, most, options, help) \
 	int nn_verb_##name(struct nn_bench *bench, int n, char **words, struct nn_error *err);
 #include "bench/verbs.def"
@@ -88,6 +91,21 @@ bool nn_bench_stopped(const struct nn_bench *bench);
 /* The report of the verb's rows, to the place and in the format that the options say. */
 int nn_bench_report(const struct nn_bench *bench, const struct nn_report_column *columns,
 		    struct nn_report **report, struct nn_error *err);
+/* What a verb on a model works with. */
+struct nn_bench_work {
+	struct nn_report *report;
+	struct nn_bench_model *subject;
+	struct nn_output *plot; /* of --plot; NULL */
+};
+/*
+ * Open these for the operand MODEL, call run, and close them: the plot is kept where all went well
+ * and no result was wrong.
+ */
+int nn_bench_on_model(struct nn_bench *bench, const char *operand,
+		      const struct nn_report_column *columns, struct nn_bench_work *work,
+		      int (*run)(void *arg, struct nn_error *err), void *arg, struct nn_error *err);
+/* "train", "predict" */
+extern const char *const nn_bench_modes[];
 /*
  * nn_measure with the bench's clock, --time for each call, and its stop; what it finds of a busy
  * machine is kept for one note.
@@ -101,8 +119,6 @@ void nn_bench_note(const struct nn_bench *bench, const char *format, ...)
 
 #define NN_BENCH_DEVICES 8
 #define NN_BENCH_OPERANDS 64 /* at most */
-struct nn_device;
-struct nn_bench_model;
 /* A device by its name: of the setup's list where there is one, else opened. NULL with *err. */
 const struct nn_device *nn_bench_device(const struct nn_bench *bench, const char *name,
 					enum nn_dtype dtype, struct nn_error *err);

@@ -233,12 +233,19 @@ double nn_trial_tolerance(const struct nn_trial *t)
 	return t->options.mode == NN_BENCH_TRAIN ? 2e-2 : 1e-3;
 }
 
-const char *nn_trial_check_text(const struct nn_trial *t, double difference, char *buffer)
+int nn_verdict_add(struct nn_verdict *v, struct nn_trial *t, struct nn_error *err)
 {
-	if (isnan(difference))
-		return NULL;
-	if (difference <= nn_trial_tolerance(t))
-		return "ok";
-	snprintf(buffer, 32, "%.3g", difference);
-	return buffer;
+	double difference;
+
+	if (v->wrong)
+		return 0;
+	if (nn_trial_check(t, &difference, err) < 0)
+		return -1;
+	v->wrong = difference > nn_trial_tolerance(t);
+	*v->check = '\0';
+	if (v->wrong)
+		snprintf(v->check, sizeof v->check, "%.3g", difference);
+	else if (!isnan(difference))
+		snprintf(v->check, sizeof v->check, "ok");
+	return 0;
 }

@@ -1,6 +1,5 @@
 /* Two trials of a model, timed in turns for as long as it takes to see who is faster. */
 #include <math.h>
-#include <stdio.h>
 
 #include "bench/comparison.h"
 
@@ -48,23 +47,6 @@ static int measure(struct nn_bench *bench, const struct nn_measure_call *calls, 
 	return status;
 }
 
-/* After the last call. The first that is wrong is what is said. */
-static int verify(struct nn_trial *trial, struct nn_comparison_times *t, struct nn_error *err)
-{
-	double difference;
-	char text[NN_GAIN_CHECK];
-	const char *said;
-
-	if (t->wrong)
-		return 0;
-	if (nn_trial_check(trial, &difference, err) < 0)
-		return -1;
-	said = nn_trial_check_text(trial, difference, text);
-	t->wrong = said == text;
-	snprintf(t->check, sizeof t->check, "%s", said ? said : "");
-	return 0;
-}
-
 int nn_comparison(struct nn_bench *bench, const struct nn_comparison *d,
 		  struct nn_comparison_times *t, struct nn_error *err)
 {
@@ -87,7 +69,7 @@ int nn_comparison(struct nn_bench *bench, const struct nn_comparison *d,
 		status = measure(bench, calls, t->copies ? 3 : 2, m, err);
 	}
 	if (status == 0 && m[0].n && m[1].n && !nn_bench_stopped(bench) &&
-	    (verify(a, t, err) < 0 || verify(b, t, err) < 0))
+	    (nn_verdict_add(&t->verdict, a, err) < 0 || nn_verdict_add(&t->verdict, b, err) < 0))
 		status = -1;
 	nn_trial_free(a);
 	nn_trial_free(b);

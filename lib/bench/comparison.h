@@ -2,7 +2,7 @@
 #ifndef NN_BENCH_COMPARISON_H
 #define NN_BENCH_COMPARISON_H
 
-#include "bench/speedup.h"
+#include "bench/trial.h"
 
 struct nn_contender {
 	const char *name; /* of a device */
@@ -24,8 +24,7 @@ struct nn_comparison_times {
 	double b_first_s; /* the first call of b */
 	bool copies;      /* b has memory of its own */
 	struct nn_measure a, b;
-	bool wrong;                /* one of them computes something else */
-	char check[NN_GAIN_CHECK]; /* "ok", or by how much; "": there was nothing to compare with */
+	struct nn_verdict verdict;
 };
 
 /*

@@ -24,9 +24,8 @@ static const struct nn_report_column columns[] = {
 
 struct crossover {
 	struct nn_bench *b;
-	struct nn_report *report;
+	struct nn_bench_work w;
 	const char *operand;
-	const struct nn_bench_model *subject;
 	struct nn_comparison duel; /* without its subjects and batch */
 	bool width;                /* the axis */
 	size_t batch, most;        /* of the width axis; the largest value of this axis */
@@ -36,7 +35,6 @@ struct crossover {
 		struct nn_comparison_times times;
 	} points[POINTS];
 	size_t n_points;
-	int wrong, rows;
 };
 
 /* ---- one point ---- */
@@ -62,7 +60,7 @@ static int open_side(const struct crossover *c, const struct nn_contender *side,
 	if (!c->width)
 		return nn_bench_model_open(subject, c->operand, 1 + (int)side->dtype,
 					   c->b->std->seed, err);
-	if (nn_widened(c->subject->net, scaled, &s, text, err) < 0)
+	if (nn_widened(c->w.subject->net, scaled, &s, text, err) < 0)
 		return -1;
 	return nn_bench_model_open(subject, text->data, 1 + (int)side->dtype, c->b->std->seed, err);
 }
@@ -143,7 +141,7 @@ static int look(struct crossover *c, struct search *s, size_t value, struct nn_e
 		nn_bench_too_short(c->b, s->axis, isnan(t.a_s) ? &t.a : &t.b);
 		return 1;
 	}
-	if (t.wrong) {
+	if (t.verdict.wrong) {
 		s->wrong = value;
 		return 1;
 	}
@@ -179,20 +177,20 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 
 	if (point(c, value, &t, err) < 0)
 		return -1;
-	nn_report_text(c->report, "axis", s->axis);
-	nn_report_count(c->report, "value", value);
-	nn_report_text(c->report, "a", c->duel.a->label);
-	nn_report_text(c->report, "b", c->duel.b->label);
-	nn_report_real(c->report, "a_s", t.a_s);
-	nn_report_real(c->report, "b_s", t.b_s);
-	nn_report_real(c->report, "b_nocopy_s", t.copies ? t.b_nocopy_s : NAN);
-	nn_report_real(c->report, "b_first_s", t.b_first_s);
-	if (!t.wrong)
-		nn_report_text(c->report, "winner", (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
-	nn_report_text(c->report, "check", *t.check ? t.check : NULL);
-	c->wrong += t.wrong;
-	c->rows++;
-	return nn_report_row(c->report, err);
+	nn_report_text(c->w.report, "axis", s->axis);
+	nn_report_count(c->w.report, "value", value);
+	nn_report_text(c->w.report, "a", c->duel.a->label);
+	nn_report_text(c->w.report, "b", c->duel.b->label);
+	nn_report_real(c->w.report, "a_s", t.a_s);
+	nn_report_real(c->w.report, "b_s", t.b_s);
+	nn_report_real(c->w.report, "b_nocopy_s", t.copies ? t.b_nocopy_s : NAN);
+	nn_report_real(c->w.report, "b_first_s", t.b_first_s);
+	if (!t.verdict.wrong)
+		nn_report_text(c->w.report, "winner",
+			       (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
+	nn_report_check(c->w.report, *t.verdict.check ? t.verdict.check : NULL,
+			t.verdict.wrong);
+	return nn_report_row(c->w.report, err);
 }
 
 /*
@@ -252,8 +250,8 @@ static int search_pair(struct crossover *c, const struct nn_contender *a,
 	if (list && nn_comparison_fits(c->b,
 				       &(struct nn_comparison){ .a = a,
 								.b = b,
-								.subject_a = c->subject,
-								.subject_b = c->subject,
+								.subject_a = c->w.subject,
+								.subject_b = c->w.subject,
 								.batch = most,
 								.mode = c->duel.mode },
 				       err) < 0)
@@ -267,7 +265,7 @@ static int search_pair(struct crossover *c, const struct nn_contender *a,
 static int search_one(struct crossover *c, const char *name, struct nn_error *err)
 {
 	int threads = c->b->threads;
-	enum nn_dtype dtype = c->subject->dtype;
+	enum nn_dtype dtype = c->w.subject->dtype;
 	struct nn_contender one = { name, 1, dtype, "" }, all = { name, threads, dtype, "" },
 			    blas = { "cpu+openblas", threads, dtype, "" },
 			    f64 = { name, threads, NN_F64, "" },
@@ -294,14 +292,17 @@ static int search_one(struct crossover *c, const char *name, struct nn_error *er
 				 name);
 }
 
-static int search_all(struct crossover *c, struct nn_error *err)
+static int search_all(void *arg, struct nn_error *err)
 {
+	struct crossover *c = arg;
 	const char *names[NN_BENCH_DEVICES];
-	struct nn_contender a = { .threads = c->b->threads, .dtype = c->subject->dtype }, b = a;
+	struct nn_contender a = { .threads = c->b->threads, .dtype = c->w.subject->dtype }, b = a;
 	int n = nn_bench_devices(c->b, names, err);
 
 	if (n < 0)
 		return -1;
+	c->batch = c->duel.mode == NN_BENCH_TRAIN ? c->w.subject->batch : 1;
+	c->widest = nn_widest(c->w.subject->net);
 	a.name = "cpu";
 	snprintf(a.label, sizeof a.label, "cpu");
 	if (n == 1 && strcmp(names[0], "cpu") == 0)
@@ -320,25 +321,9 @@ static int search_all(struct crossover *c, struct nn_error *err)
 int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct crossover c = { .b = b, .operand = words[0], .duel.mode = NN_BENCH_PREDICT };
-	struct nn_bench_model *subject = NULL;
-	int status = nn_bench_report(b, columns, &c.report, err);
 
 	(void)n;
-	if (status < 0)
-		return -1;
 	if (nn_opt_given(b->setup.list, "mode"))
 		c.duel.mode = b->options->mode;
-	status = nn_bench_subject(b, words[0], &subject, err);
-	if (status == 0) {
-		c.subject = subject;
-		c.batch = c.duel.mode == NN_BENCH_TRAIN ? subject->batch : 1;
-		c.widest = nn_widest(subject->net);
-		status = search_all(&c, err);
-		if (c.wrong)
-			status = nn_fail(err, NN_EFAIL,
-					 "%d of %d results are wrong: see column check", c.wrong,
-					 c.rows);
-	}
-	nn_bench_model_free(subject);
-	return nn_report_close(c.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+	return nn_bench_on_model(b, words[0], columns, &c.w, search_all, &c, err);
 }

@@ -226,10 +226,6 @@ int nn_curves_plot(const struct nn_curves *c, struct nn_output *output, struct n
 	}
 	if (status == 0)
 		status = nn_output_write(output, text.data, text.length, err);
-	if (status == 0)
-		status = nn_output_commit(output, err);
-	else
-		nn_output_abort(output);
 	nn_text_free(&text);
 	nn_free(pic);
 	return status;

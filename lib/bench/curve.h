@@ -18,10 +18,7 @@ int nn_curves_add(struct nn_curves *curves, const char *mode, const char *device
  * latency and memory. A note for each curve of at least three batches.
  */
 void nn_curves_notes(const struct nn_curves *curves, const struct nn_bench *bench);
-/*
- * SVG: for each mode throughput with its knees and latency percentiles; commits the output in any
- * case.
- */
+/* SVG: for each mode throughput with its knees and latency percentiles. */
 int nn_curves_plot(const struct nn_curves *curves, struct nn_output *output, struct nn_error *err);
 
 #endif

@@ -9,15 +9,6 @@ static const struct nn_report_column columns[] = {
 	{ "item", 20 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 }
 };
 
-static int put_real(struct nn_report *r, const char *item, double value, const char *unit,
-		    struct nn_error *err)
-{
-	nn_report_text(r, "item", item);
-	nn_report_real(r, "value", value);
-	nn_report_text(r, "unit", unit);
-	return nn_report_row(r, err);
-}
-
 /* Unknown where it is 0. */
 static int put_count(struct nn_report *r, const char *item, size_t value, const char *unit,
 		     struct nn_error *err)
@@ -62,8 +53,8 @@ static int put_fma(struct nn_bench *b, struct nn_report *r, const char *name,
 	for (int all = 0; all < 2 && !nn_bench_stopped(b); all++) {
 		snprintf(item, sizeof item, "fma_%s_%s", name, all ? "all" : "1");
 		nn_report_count(r, "threads", all ? (uint64_t)b->threads : 1);
-		if (put_real(r, item, nn_peak_fma(b, device, all ? b->pool : NULL, ITEM_S),
-			     "FLOP/s", err) < 0)
+		if (nn_report_item(r, item, nn_peak_fma(b, device, all ? b->pool : NULL, ITEM_S),
+				   "FLOP/s", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -82,7 +73,7 @@ static int put_memory(struct nn_bench *b, struct nn_report *r, const char *name,
 				   err) < 0)
 			return -1;
 		nn_report_count(r, "threads", all ? (uint64_t)b->threads : 1);
-		if (put_real(r, item, rate, "B/s", err) < 0)
+		if (nn_report_item(r, item, rate, "B/s", err) < 0)
 			return -1;
 	}
 	return 0;

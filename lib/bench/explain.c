@@ -142,9 +142,15 @@ static int put_rows(struct nn_report *r, const struct nn_phases *p, struct nn_er
 	return put(r, "total", total, total, err);
 }
 
-static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_bench_model *subject,
-		   struct nn_error *err)
+struct explain {
+	struct nn_bench *b;
+	struct nn_bench_work w;
+};
+
+static int explain(void *arg, struct nn_error *err)
 {
+	const struct explain *e = arg;
+	struct nn_bench *b = e->b;
 	size_t batches[NN_BENCH_BATCHES] = { 1 };
 	const char *names[NN_BENCH_DEVICES];
 	struct nn_phases p = { .rows = 1 };
@@ -156,11 +162,11 @@ static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_benc
 	for (int i = 0; i < n; i++)
 		p.rows = batches[i] > p.rows ? batches[i] : p.rows;
 	p.device_name = names[n_devices - 1];
-	if (nn_phases_measure(b, subject, RUNS, &p, err) < 0)
+	if (nn_phases_measure(b, e->w.subject, RUNS, &p, err) < 0)
 		return -1;
 	if (nn_bench_stopped(b))
 		return 0;
-	if (put_rows(r, &p, err) < 0)
+	if (put_rows(e->w.report, &p, err) < 0)
 		return -1;
 	say(b, &p, n_devices > 1);
 	return p.absent ? nn_fail(err, NN_ENODEV, "%s", p.why_absent) : 0;
@@ -168,16 +174,8 @@ static int explain(struct nn_bench *b, struct nn_report *r, const struct nn_benc
 
 int nn_verb_explain(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
-	struct nn_bench_model *subject = NULL;
-	struct nn_report *r;
-	int status;
+	struct explain e = { .b = b };
 
 	(void)n;
-	if (nn_bench_report(b, columns, &r, err) < 0)
-		return -1;
-	status = nn_bench_subject(b, words[0], &subject, err);
-	if (status == 0)
-		status = explain(b, r, subject, err);
-	nn_bench_model_free(subject);
-	return nn_report_close(r, status < 0 ? NULL : err) < 0 ? -1 : status;
+	return nn_bench_on_model(b, words[0], columns, &e.w, explain, &e, err);
 }

@@ -34,15 +34,6 @@ struct link {
 	double moved[N_SIZES][8]; /* seconds, by size and way */
 };
 
-static int put(struct link *l, const char *item, double value, const char *unit,
-	       struct nn_error *err)
-{
-	nn_report_text(l->report, "item", item);
-	nn_report_real(l->report, "value", value);
-	nn_report_text(l->report, "unit", unit);
-	return nn_report_row(l->report, err);
-}
-
 static int put_copies(struct link *l, struct nn_error *err)
 {
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, err);
@@ -53,11 +44,11 @@ static int put_copies(struct link *l, struct nn_error *err)
 				   0.1, &rate, err) < 0)
 		return -1;
 	/* Peaks count what is read and what is written; a link is judged by what arrives. */
-	if (put(l, "copy_cache", rate / 2, "B/s", err) < 0)
+	if (nn_report_item(l->report, "copy_cache", rate / 2, "B/s", err) < 0)
 		return -1;
 	if (nn_peak_memory(l->b, NN_PEAK_COPY, nn_peak_far_bytes(), cpu, NULL, 0.1, &rate, err) < 0)
 		return -1;
-	return put(l, "copy_memory", rate / 2, "B/s", err);
+	return nn_report_item(l->report, "copy_memory", rate / 2, "B/s", err);
 }
 
 /* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
@@ -70,7 +61,7 @@ static int time_line(struct link *l, struct nn_channel *line, size_t bytes, doub
 	nn_channel_set(line, bytes);
 	if (nn_bench_measure(l->b, &call, 1, &m, err) < 0)
 		return -1;
-	*seconds = nn_channel_good(line) && m.n > 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
+	*seconds = nn_channel_good(line) && m.n > 0 ? nn_measure_usual(&m) : NAN;
 	return 0;
 }
 
@@ -83,12 +74,13 @@ static int put_way(struct link *l, size_t way, struct nn_channel *line, struct n
 	if (time_line(l, line, 0, &seconds, err) < 0)
 		return -1;
 	snprintf(item, sizeof item, "%s_latency", name);
-	if (nn_bench_stopped(l->b) || put(l, item, seconds / 2, "s", err) < 0)
+	if (nn_bench_stopped(l->b) || nn_report_item(l->report, item, seconds / 2, "s", err) < 0)
 		return nn_bench_stopped(l->b) ? 0 : -1;
 	if (time_line(l, line, RATE_BYTES, &seconds, err) < 0)
 		return -1;
 	snprintf(item, sizeof item, "%s_rate", name);
-	if (nn_bench_stopped(l->b) || put(l, item, (double)RATE_BYTES / seconds, "B/s", err) < 0)
+	if (nn_bench_stopped(l->b) ||
+	    nn_report_item(l->report, item, (double)RATE_BYTES / seconds, "B/s", err) < 0)
 		return nn_bench_stopped(l->b) ? 0 : -1;
 	for (size_t i = 0; i < N_SIZES && !nn_bench_stopped(l->b); i++) {
 		size_t bytes = sizes[i].width * sizes[i].width * sizeof(float);
@@ -96,7 +88,8 @@ static int put_way(struct link *l, size_t way, struct nn_channel *line, struct n
 		if (time_line(l, line, bytes, &l->moved[i][way], err) < 0)
 			return -1;
 		snprintf(item, sizeof item, "%s_move_%zu", name, bytes);
-		if (!nn_bench_stopped(l->b) && put(l, item, l->moved[i][way], "s", err) < 0)
+		if (!nn_bench_stopped(l->b) &&
+		    nn_report_item(l->report, item, l->moved[i][way], "s", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -142,7 +135,7 @@ static int time_step(struct link *l, const char *model, double *seconds, struct 
 		struct nn_measure_call call = { nn_trial_call, trial };
 
 		status = nn_bench_measure(l->b, &call, 1, &m, err);
-		*seconds = status == 0 ? isnan(m.p50_s) ? m.mean_s : m.p50_s : NAN;
+		*seconds = status == 0 ? nn_measure_usual(&m) : NAN;
 	}
 	nn_trial_free(trial);
 	nn_bench_model_free(subject);
@@ -159,13 +152,14 @@ static int put_gradients(struct link *l, struct nn_error *err)
 		if (time_step(l, sizes[i].model, &step, err) < 0)
 			return -1;
 		snprintf(item, sizeof item, "step_%zu", bytes);
-		if (nn_bench_stopped(l->b) || put(l, item, step, "s", err) < 0)
+		if (nn_bench_stopped(l->b) || nn_report_item(l->report, item, step, "s", err) < 0)
 			return nn_bench_stopped(l->b) ? 0 : -1;
 		for (size_t way = 0; nn_channel_algorithms[way].name; way++) {
 			snprintf(item, sizeof item, "%s_share_%zu", nn_channel_algorithms[way].name,
 				 bytes);
-			if (put(l, item, l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN, NULL,
-				err) < 0)
+			if (nn_report_item(l->report, item,
+					   l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN,
+					   NULL, err) < 0)
 				return -1;
 		}
 	}

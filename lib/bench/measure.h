@@ -7,6 +7,7 @@
 #ifndef NN_BENCH_MEASURE_H
 #define NN_BENCH_MEASURE_H
 
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,6 +65,12 @@ struct nn_measure {
  */
 int nn_measure(const struct nn_measure_options *options, const struct nn_measure_call *calls,
 	       size_t n, struct nn_measure *results, struct nn_error *err);
+
+/* The median, which a busy machine disturbs least; the mean of few samples. */
+static inline double nn_measure_usual(const struct nn_measure *m)
+{
+	return isnan(m->p50_s) ? m->mean_s : m->p50_s;
+}
 
 /* value so that a share p of sorted[n] is not above it */
 double nn_percentile(const double *sorted, size_t n, double p);

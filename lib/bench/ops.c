@@ -54,11 +54,7 @@ static int put_figures(struct ops *o, const struct row *row, const struct nn_mea
 		return 0;
 	if (nn_roofs_share(&o->roofs, &row->work, m->mean_s, &share, err) < 0)
 		return -1;
-	nn_report_real(o->report, "seconds", m->mean_s);
-	if (row->work.flop > 0)
-		nn_report_real(o->report, "gflops", row->work.flop / m->mean_s * 1e-9);
-	nn_report_real(o->report, "gbytes_s", row->work.bytes / m->mean_s * 1e-9);
-	nn_report_real(o->report, "peak_share", share);
+	nn_roofs_put(o->report, &row->work, m->mean_s, share);
 	return 0;
 }
 

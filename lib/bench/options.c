@@ -5,7 +5,7 @@
 
 #define AT(member) offsetof(struct nn_bench_options, member)
 
-static const char *const modes[] = {
+const char *const nn_bench_modes[] = {
 	[NN_BENCH_TRAIN] = "train", [NN_BENCH_PREDICT] = "predict", NULL
 };
 
@@ -21,7 +21,7 @@ const struct nn_opt nn_bench_opts[] = {
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(mode),
 	  .arg = "train|predict",
-	  .choices = modes,
+	  .choices = nn_bench_modes,
 	  .help = "what the model is measured for; run does both where this is not given" },
 	{ .name = "batch",
 	  .letter = 'b',

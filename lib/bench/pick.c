@@ -19,14 +19,8 @@ struct candidate {
 	const char *name;
 	struct nn_trial *trial;
 	struct nn_measure m;
-	bool fits, right;
+	struct nn_verdict verdict;
 };
-
-/* The median, which a busy machine disturbs least; the mean of few samples. */
-static double seconds(const struct candidate *c)
-{
-	return isnan(c->m.p50_s) ? c->m.mean_s : c->m.p50_s;
-}
 
 /*
  * A device that cannot, be it for want of memory or of kernels, is left out; the first error is the
@@ -62,11 +56,9 @@ static int measure(struct nn_bench *b, struct candidate *c, int n, struct nn_err
 	status = nn_bench_measure(b, calls, (size_t)n, m, err);
 	b->options->time_s = kept;
 	for (int i = 0; i < n && status == 0; i++) {
-		double off = 0;
-
 		c[i].m = m[i];
-		status = nn_bench_stopped(b) ? 0 : nn_trial_check(c[i].trial, &off, err);
-		c[i].right = !(off > nn_trial_tolerance(c[i].trial));
+		if (!nn_bench_stopped(b))
+			status = nn_verdict_add(&c[i].verdict, c[i].trial, err);
 	}
 	return status;
 }
@@ -77,12 +69,12 @@ static int fastest(struct nn_bench *b, const struct candidate *c, int n)
 	int best = -1;
 
 	for (int i = 0; i < n; i++) {
-		double s = c[i].m.n ? seconds(&c[i]) : c[i].m.first_s,
+		double s = c[i].m.n ? nn_measure_usual(&c[i].m) : c[i].m.first_s,
 		       than = best < 0      ? INFINITY
-			      : c[best].m.n ? seconds(&c[best])
+			      : c[best].m.n ? nn_measure_usual(&c[best].m)
 					    : c[best].m.first_s;
 
-		if (!c[i].right)
+		if (c[i].verdict.wrong)
 			nn_bench_note(b, "%s is left out: its results are wrong", c[i].name);
 		else if (s < than)
 			best = i;

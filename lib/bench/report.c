@@ -24,7 +24,7 @@ struct nn_report {
 	struct nn_cell cells[NN_REPORT_COLUMNS];
 	size_t n, shown; /* columns; those of them that the rows of this format show */
 	struct nn_machine machine;
-	size_t rows;
+	size_t rows, wrong;
 	struct nn_text text;
 };
 
@@ -72,6 +72,29 @@ void nn_report_real(struct nn_report *r, const char *column, double value)
 	snprintf(digits, sizeof digits, "%.6g", value);
 	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REPORT_REAL : NN_REPORT_UNKNOWN,
 			       .real = strtod(digits, NULL) };
+}
+
+void nn_report_check(struct nn_report *r, const char *value, bool wrong)
+{
+	nn_report_text(r, "check", value);
+	r->wrong += wrong;
+}
+
+int nn_report_item(struct nn_report *r, const char *item, double value, const char *unit,
+		   struct nn_error *err)
+{
+	nn_report_text(r, "item", item);
+	nn_report_real(r, "value", value);
+	nn_report_text(r, "unit", unit);
+	return nn_report_row(r, err);
+}
+
+int nn_report_wrong(const struct nn_report *r, struct nn_error *err)
+{
+	return r->wrong == 0
+		       ? 0
+		       : nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong: see column check",
+				 r->wrong, r->rows);
 }
 
 /* threads may have been set by the verb. */

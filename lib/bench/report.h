@@ -6,6 +6,7 @@
 #ifndef NN_BENCH_REPORT_H
 #define NN_BENCH_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/output.h"
 #include "bench/machine.h"
@@ -45,7 +46,14 @@ int nn_report_open(struct nn_report **report, const char *path, enum nn_report_f
 void nn_report_text(struct nn_report *report, const char *column, const char *value);
 void nn_report_count(struct nn_report *report, const char *column, uint64_t value);
 void nn_report_real(struct nn_report *report, const char *column, double value);
+/* The column "check": what it says, and whether that is a wrong result. */
+void nn_report_check(struct nn_report *report, const char *value, bool wrong);
+/* A row of the columns item, value and unit. */
+int nn_report_item(struct nn_report *report, const char *item, double value, const char *unit,
+		   struct nn_error *err);
 int nn_report_row(struct nn_report *report, struct nn_error *err);
+/* Fails where a row so far had a wrong result. */
+int nn_report_wrong(const struct nn_report *report, struct nn_error *err);
 /* Ends the file and frees the report in any case; NULL is allowed. */
 int nn_report_close(struct nn_report *report, struct nn_error *err);
 

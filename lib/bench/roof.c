@@ -88,3 +88,12 @@ int nn_roofs_share(struct nn_roofs *r, const struct nn_roof_work *w, double seco
 	}
 	return 0;
 }
+
+void nn_roofs_put(struct nn_report *r, const struct nn_roof_work *w, double seconds, double share)
+{
+	nn_report_real(r, "seconds", seconds);
+	if (w->flop > 0)
+		nn_report_real(r, "gflops", w->flop / seconds * 1e-9);
+	nn_report_real(r, "gbytes_s", w->bytes / seconds * 1e-9);
+	nn_report_real(r, "peak_share", share);
+}

@@ -33,6 +33,9 @@ int nn_roofs_init(struct nn_roofs *roofs, struct nn_bench *bench, const struct n
 int nn_roofs_bandwidth(struct nn_roofs *roofs, size_t span, double *rate, struct nn_error *err);
 /* Bytes from which on no cache holds them. */
 size_t nn_roofs_far(void);
+/* The columns seconds, gflops, gbytes_s and peak_share of what was measured. */
+void nn_roofs_put(struct nn_report *report, const struct nn_roof_work *work, double seconds,
+		  double share);
 /*
  * What share of the roof above it so much work in so many seconds is. A figure above a roof says
  * that the roof was measured too low, on a machine that was disturbed: it is measured again. NAN:

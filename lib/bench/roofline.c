@@ -32,12 +32,12 @@ struct spot {
 
 struct roofline {
 	struct nn_bench *b;
-	struct nn_report *report;
-	const struct nn_bench_model *subject;
+	struct nn_bench_work w;
+	const char *model;
 	const struct nn_device *device;
 	struct nn_roofs roofs;
 	struct spot *spots; /* with arithmetic, to be drawn */
-	size_t n_spots, least_span, wrong, rows;
+	size_t n_spots, least_span;
 };
 
 bool nn_roofline_is_model(const char *operand)
@@ -75,12 +75,8 @@ static int put_figures(struct roofline *r, const struct nn_roof_work *w, const s
 	if (nn_roofs_share(&r->roofs, w, m->mean_s, &share, err) < 0 ||
 	    bound_of(r, w, m->mean_s, share, &bound, err) < 0)
 		return -1;
-	nn_report_text(r->report, "bound", bound);
-	nn_report_real(r->report, "seconds", m->mean_s);
-	if (w->flop > 0)
-		nn_report_real(r->report, "gflops", w->flop / m->mean_s * 1e-9);
-	nn_report_real(r->report, "gbytes_s", w->bytes / m->mean_s * 1e-9);
-	nn_report_real(r->report, "peak_share", share);
+	nn_report_text(r->w.report, "bound", bound);
+	nn_roofs_put(r->w.report, w, m->mean_s, share);
 	if (w->flop > 0) {
 		struct spot *s = &r->spots[r->n_spots++];
 
@@ -94,7 +90,7 @@ static int put_figures(struct roofline *r, const struct nn_roof_work *w, const s
 static void put_names(struct roofline *r, const struct nn_bound_node *node,
 		      const struct nn_op_trial *t, bool backward, char *label, size_t size)
 {
-	struct nn_net_line line = nn_net_line(r->subject->net, node->line);
+	struct nn_net_line line = nn_net_line(r->w.subject->net, node->line);
 	struct nn_text shape = { 0 };
 	char op[64];
 
@@ -102,12 +98,12 @@ static void put_names(struct roofline *r, const struct nn_bound_node *node,
 	snprintf(label, size, "%s %s%s", line.name, nn_ops[node->op]->name,
 		 backward ? " back" : "");
 	nn_op_write(node->op, node->attrs, node->shapes, t->rows, &shape);
-	nn_report_text(r->report, "layer", line.name);
-	nn_report_text(r->report, "op", op);
-	nn_report_text(r->report, "shape", shape.data);
-	nn_report_text(r->report, "device", r->device->name);
-	nn_report_text(r->report, "kernel", "ours");
-	nn_report_text(r->report, "dtype", nn_dtype_name(r->device->dtype));
+	nn_report_text(r->w.report, "layer", line.name);
+	nn_report_text(r->w.report, "op", op);
+	nn_report_text(r->w.report, "shape", shape.data);
+	nn_report_text(r->w.report, "device", r->device->name);
+	nn_report_text(r->w.report, "kernel", "ours");
+	nn_report_text(r->w.report, "dtype", nn_dtype_name(r->device->dtype));
 	nn_text_free(&shape);
 }
 
@@ -129,19 +125,17 @@ static int measure_pass(struct roofline *r, const struct nn_bound_node *node, st
 		return 0;
 	put_names(r, node, t, backward, label, sizeof label);
 	if (w.flop > 0) {
-		nn_report_real(r->report, "flop", w.flop);
-		nn_report_real(r->report, "intensity", w.flop / w.bytes);
+		nn_report_real(r->w.report, "flop", w.flop);
+		nn_report_real(r->w.report, "intensity", w.flop / w.bytes);
 	}
-	nn_report_real(r->report, "bytes", w.bytes);
-	snprintf(text, sizeof text, "%.3g", difference);
-	nn_report_text(r->report, "check", difference <= allowed ? "ok" : text);
-	r->wrong += !(difference <= allowed);
-	r->rows++;
+	nn_report_real(r->w.report, "bytes", w.bytes);
+	snprintf(text, sizeof text, difference <= allowed ? "ok" : "%.3g", difference);
+	nn_report_check(r->w.report, text, !(difference <= allowed));
 	if (m.n && put_figures(r, &w, &m, label, err) < 0)
 		return -1;
 	if (m.n == 0 && difference <= allowed)
 		nn_bench_too_short(r->b, label, &m);
-	return nn_report_row(r->report, err);
+	return nn_report_row(r->w.report, err);
 }
 
 static int measure_node(struct roofline *r, const struct nn_bound_node *node, bool training,
@@ -172,7 +166,7 @@ static int measure_node(struct roofline *r, const struct nn_bound_node *node, bo
 
 static int measure_nodes(struct roofline *r, bool training, size_t rows, struct nn_error *err)
 {
-	struct nn_bound bound = { .program = r->subject->program,
+	struct nn_bound bound = { .program = r->w.subject->program,
 				  .device = r->device,
 				  .training = training,
 				  .fold = !training };
@@ -187,9 +181,6 @@ static int measure_nodes(struct roofline *r, bool training, size_t rows, struct 
 		if (!bound.nodes[i].removed)
 			status = measure_node(r, &bound.nodes[i], training, rows, err);
 	nn_bound_fini(&bound);
-	if (status == 0 && r->wrong)
-		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong: see column check",
-				 r->wrong, r->rows);
 	return status;
 }
 
@@ -263,51 +254,36 @@ static int draw(struct roofline *r, const char *title, struct nn_output *plot, s
 	return status;
 }
 
-static int run(struct roofline *r, const char *model, struct nn_output *plot, struct nn_error *err)
+static int run(void *arg, struct nn_error *err)
 {
+	struct roofline *r = arg;
 	bool training =
 		nn_opt_given(r->b->setup.list, "mode") && r->b->options->mode == NN_BENCH_TRAIN;
-	size_t batches[NN_BENCH_BATCHES] = { training ? r->subject->batch : 1 };
+	size_t batches[NN_BENCH_BATCHES] = { training ? r->w.subject->batch : 1 };
 	char name[TITLE], title[160];
 	int status;
 
 	if (r->b->options->batch && nn_bench_batches(r->b->options->batch, batches, err) < 0)
 		return -1;
 	r->least_span = SIZE_MAX;
-	if (!(r->device = nn_bench_device(r->b, "cpu", r->subject->dtype, err)) ||
+	if (!(r->device = nn_bench_device(r->b, "cpu", r->w.subject->dtype, err)) ||
 	    nn_roofs_init(&r->roofs, r->b, r->device, err) < 0)
 		return -1;
 	status = measure_nodes(r, training, batches[0], err);
-	snprintf(title, sizeof title, "%s, %s, batch %zu", nn_one_line(name, sizeof name, model),
+	snprintf(title, sizeof title, "%s, %s, batch %zu", nn_one_line(name, sizeof name, r->model),
 		 training ? "train" : "predict", batches[0]);
-	return status < 0 || !plot || nn_bench_stopped(r->b) ? status : draw(r, title, plot, err);
+	return status < 0 || !r->w.plot || nn_bench_stopped(r->b) ? status
+								  : draw(r, title, r->w.plot, err);
 }
 
 int nn_roofline(struct nn_bench *b, const char *model, struct nn_error *err)
 {
-	struct roofline r = { .b = b };
-	struct nn_bench_model *subject = NULL;
-	struct nn_output *plot = NULL;
+	struct roofline r = { .b = b, .model = model };
 	int status;
 
 	if (!nn_opt_given(b->setup.list, "time"))
 		b->options->time_s = LAYER_S;
-	if (b->options->plot && nn_output_open(&plot, b->options->plot, false, err) < 0)
-		return -1;
-	if (nn_bench_report(b, columns, &r.report, err) < 0) {
-		nn_output_abort(plot);
-		return -1;
-	}
-	status = nn_bench_subject(b, model, &subject, err);
-	r.subject = subject;
-	if (status == 0)
-		status = run(&r, model, plot, err);
+	status = nn_bench_on_model(b, model, columns, &r.w, run, &r, err);
 	nn_free(r.spots);
-	nn_bench_model_free(subject);
-	if (nn_report_close(r.report, status < 0 ? NULL : err) < 0)
-		status = -1;
-	if (plot && status == 0 && !nn_bench_stopped(b))
-		return nn_output_commit(plot, err);
-	nn_output_abort(plot);
 	return status;
 }

@@ -25,53 +25,45 @@ static const struct nn_report_column columns[] = {
 
 struct run {
 	struct nn_bench *b;
-	struct nn_report *report;
-	const struct nn_bench_model *subject;
+	struct nn_bench_work w;
 	const struct nn_device *device;
 	const char *device_name;
 	bool stored; /* --device=auto: a device for each mode and batch */
 	double peak; /* FLOP/s of the device on our threads */
 	struct nn_curves *curves;
-	int wrong, rows;
 };
-
-static const char *mode_name(enum nn_bench_mode mode)
-{
-	return mode == NN_BENCH_TRAIN ? "train" : "predict";
-}
 
 static void put_figures(struct run *r, const struct nn_trial *trial, size_t batch,
 			const struct nn_measure *m)
 {
 	double rate = nn_trial_flops(trial) / m->mean_s;
 
-	nn_report_count(r->report, "n", m->n);
-	nn_report_real(r->report, "p50_s", m->p50_s);
-	nn_report_real(r->report, "p90_s", m->p90_s);
-	nn_report_real(r->report, "p99_s", m->p99_s);
-	nn_report_real(r->report, "mean_s", m->mean_s);
-	nn_report_real(r->report, "ci95_s", m->ci95_s);
-	nn_report_real(r->report, "samples_per_s", (double)batch / m->mean_s);
-	nn_report_real(r->report, "gflops", rate / 1e9);
-	nn_report_real(r->report, "peak_share", rate / r->peak);
+	nn_report_count(r->w.report, "n", m->n);
+	nn_report_real(r->w.report, "p50_s", m->p50_s);
+	nn_report_real(r->w.report, "p90_s", m->p90_s);
+	nn_report_real(r->w.report, "p99_s", m->p99_s);
+	nn_report_real(r->w.report, "mean_s", m->mean_s);
+	nn_report_real(r->w.report, "ci95_s", m->ci95_s);
+	nn_report_real(r->w.report, "samples_per_s", (double)batch / m->mean_s);
+	nn_report_real(r->w.report, "gflops", rate / 1e9);
+	nn_report_real(r->w.report, "peak_share", rate / r->peak);
 }
 
 static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mode mode,
-		   size_t batch, const struct nn_measure *m, const char *check,
+		   size_t batch, const struct nn_measure *m, const struct nn_verdict *verdict,
 		   struct nn_error *err)
 {
-	nn_report_text(r->report, "model", r->subject->name);
-	nn_report_text(r->report, "mode", mode_name(mode));
-	nn_report_text(r->report, "device", r->device_name);
-	nn_report_text(r->report, "precision", nn_dtype_name(r->subject->dtype));
-	nn_report_count(r->report, "batch", batch);
+	nn_report_text(r->w.report, "model", r->w.subject->name);
+	nn_report_text(r->w.report, "mode", nn_bench_modes[mode]);
+	nn_report_text(r->w.report, "device", r->device_name);
+	nn_report_text(r->w.report, "precision", nn_dtype_name(r->w.subject->dtype));
+	nn_report_count(r->w.report, "batch", batch);
 	if (m->n > 0)
 		put_figures(r, trial, batch, m);
-	nn_report_count(r->report, "memory_bytes", nn_trial_bytes(trial));
-	nn_report_text(r->report, "check", check);
-	nn_report_real(r->report, "warmup_s", m->warmup_s);
-	r->rows++;
-	return nn_report_row(r->report, err);
+	nn_report_count(r->w.report, "memory_bytes", nn_trial_bytes(trial));
+	nn_report_check(r->w.report, *verdict->check ? verdict->check : NULL, verdict->wrong);
+	nn_report_real(r->w.report, "warmup_s", m->warmup_s);
+	return nn_report_row(r->w.report, err);
 }
 
 static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mode, size_t batch,
@@ -79,30 +71,28 @@ static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mod
 {
 	struct nn_measure_call call = { nn_trial_call, trial };
 	struct nn_measure m;
-	char what[64], text[32];
-	double difference = NAN;
-	const char *check;
+	struct nn_verdict verdict = { 0 };
+	char what[64];
 
 	if (nn_bench_measure(r->b, &call, 1, &m, err) < 0)
 		return -1;
 	if (nn_bench_stopped(r->b))
 		return 0;
-	if (nn_trial_check(trial, &difference, err) < 0)
+	if (nn_verdict_add(&verdict, trial, err) < 0)
 		return -1;
-	check = nn_trial_check_text(trial, difference, text);
-	r->wrong += check == text;
-	snprintf(what, sizeof what, "%s on %s, batch %zu", mode_name(mode), r->device_name, batch);
+	snprintf(what, sizeof what, "%s on %s, batch %zu", nn_bench_modes[mode], r->device_name,
+		 batch);
 	if (m.n == 0)
 		nn_bench_too_short(r->b, what, &m);
-	else if (nn_curves_add(r->curves, mode_name(mode), r->device_name, (double)batch, &m, err) <
-		 0)
+	else if (nn_curves_add(r->curves, nn_bench_modes[mode], r->device_name, (double)batch, &m,
+			       err) < 0)
 		return -1;
-	return put_row(r, trial, mode, batch, &m, check, err);
+	return put_row(r, trial, mode, batch, &m, &verdict, err);
 }
 
 static int take_device(struct run *r, const char *name, struct nn_error *err)
 {
-	r->device = nn_bench_device(r->b, name, r->subject->dtype, err);
+	r->device = nn_bench_device(r->b, name, r->w.subject->dtype, err);
 	if (!r->device)
 		return -1;
 	r->peak = nn_peak_fma(r->b, r->device, r->b->pool, PEAK_S);
@@ -111,8 +101,8 @@ static int take_device(struct run *r, const char *name, struct nn_error *err)
 
 static int take_stored(struct run *r, enum nn_bench_mode mode, size_t batch, struct nn_error *err)
 {
-	struct nn_use use = { nn_net_text(r->subject->net), mode == NN_BENCH_TRAIN, batch,
-			      r->subject->dtype };
+	struct nn_use use = { nn_net_text(r->w.subject->net), mode == NN_BENCH_TRAIN, batch,
+			      r->w.subject->dtype };
 	char name[NN_DEVICE_NAME], note[NN_STORED_NOTE];
 
 	nn_device_stored(&use, name, note);
@@ -128,7 +118,7 @@ static int run_batches(struct run *r, enum nn_bench_mode mode, const size_t *bat
 		       struct nn_error *err)
 {
 	for (int i = 0; i < n && !nn_bench_stopped(r->b); i++) {
-		struct nn_trial_options o = { .subject = r->subject,
+		struct nn_trial_options o = { .subject = r->w.subject,
 					      .threads = r->b->threads,
 					      .mode = mode,
 					      .batch = batches[i] };
@@ -157,7 +147,7 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 	if (!r->stored && take_device(r, name, err) < 0)
 		return -1;
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN; mode--) {
-		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->subject->batch
+		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->w.subject->batch
 									    : 1 };
 		int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
 
@@ -169,8 +159,9 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 	return 0;
 }
 
-static int run_devices(struct run *r, struct nn_error *err)
+static int run_devices(void *arg, struct nn_error *err)
 {
+	struct run *r = arg;
 	const char *names[NN_BENCH_DEVICES];
 	int n = nn_bench_devices(r->b, names, err);
 
@@ -182,38 +173,18 @@ static int run_devices(struct run *r, struct nn_error *err)
 		if (run_device(r, names[i], err) < 0)
 			return -1;
 	nn_curves_notes(r->curves, r->b);
-	if (r->wrong)
-		return nn_fail(err, NN_EFAIL, "%d of %d results are wrong: see column check",
-			       r->wrong, r->rows);
-	return 0;
+	return r->w.plot && !nn_bench_stopped(r->b) ? nn_curves_plot(r->curves, r->w.plot, err) : 0;
 }
 
 int nn_verb_run(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct run r = { .b = b };
-	struct nn_bench_model *subject = NULL;
-	struct nn_output *plot = NULL;
-	int status = -1;
+	int status;
 
 	(void)n;
-	if (b->options->plot && nn_output_open(&plot, b->options->plot, false, err) < 0)
+	if (nn_curves_new(&r.curves, words[0], b, err) < 0)
 		return -1;
-	if (nn_bench_report(b, columns, &r.report, err) < 0)
-		goto end;
-	if (nn_curves_new(&r.curves, words[0], b, err) < 0 ||
-	    nn_bench_subject(b, words[0], &subject, err) < 0)
-		goto end;
-	r.subject = subject;
-	status = run_devices(&r, err);
-	if (status == 0 && plot && !nn_bench_stopped(b)) {
-		status = nn_curves_plot(r.curves, plot, err);
-		plot = NULL;
-	}
-end:
-	if (nn_report_close(r.report, status < 0 ? NULL : err) < 0)
-		status = -1;
-	nn_output_abort(plot);
+	status = nn_bench_on_model(b, words[0], columns, &r.w, run_devices, &r, err);
 	nn_curves_free(r.curves);
-	nn_bench_model_free(subject);
 	return status;
 }

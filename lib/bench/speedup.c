@@ -25,15 +25,6 @@ static void take_times(struct nn_speedup *gain, const struct nn_measure m[2], do
 		(slow->mean_s + slow->ci95_s) / fmax(fast->mean_s - fast->ci95_s, 1e-12) * rows;
 }
 
-/* text NULL: nothing was compared. The first that is wrong is what is said. */
-static void take_check(struct nn_speedup *gain, const char *text, bool wrong)
-{
-	if (gain->wrong)
-		return;
-	gain->wrong = wrong;
-	snprintf(gain->check, sizeof gain->check, "%s", text ? text : "");
-}
-
 /* Time did not suffice for one of them: says so. */
 static bool too_short(struct nn_bench *b, const char *rule, const struct nn_measure m[2])
 {
@@ -57,19 +48,6 @@ static int excuse(struct nn_bench *b, const char *rule, const struct nn_error *e
 
 /* ---- models ---- */
 
-static int check_model(struct nn_trial *trial, struct nn_speedup *gain, struct nn_error *err)
-{
-	double difference;
-	char text[NN_GAIN_CHECK];
-	const char *said;
-
-	if (nn_trial_check(trial, &difference, err) < 0)
-		return -1;
-	said = nn_trial_check_text(trial, difference, text);
-	take_check(gain, said, said == text);
-	return 0;
-}
-
 static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *trials[2],
 		       double rows, struct nn_speedup *gain, struct nn_error *err)
 {
@@ -82,9 +60,9 @@ static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *tr
 	if (too_short(b, rule, m))
 		return 0;
 	for (int i = 0; i < 2; i++)
-		if (check_model(trials[i], gain, err) < 0)
+		if (nn_verdict_add(&gain->verdict, trials[i], err) < 0)
 			return -1;
-	if (!gain->wrong)
+	if (!gain->verdict.wrong)
 		take_times(gain, m, rows);
 	return 0;
 }
@@ -119,15 +97,17 @@ int nn_speedup_models(struct nn_bench *b, const char *rule, enum nn_bench_mode m
 
 /* ---- products ---- */
 
-static int check_product(struct nn_op_trial *trial, struct nn_speedup *gain, struct nn_error *err)
+/* The first that is wrong is what is said. */
+static int check_product(struct nn_op_trial *trial, struct nn_verdict *v, struct nn_error *err)
 {
 	double difference, allowed;
-	char text[NN_GAIN_CHECK];
 
+	if (v->wrong)
+		return 0;
 	if (nn_op_trial_check(trial, false, &difference, &allowed, err) < 0)
 		return -1;
-	snprintf(text, sizeof text, "%.3g", difference);
-	take_check(gain, difference <= allowed ? "ok" : text, !(difference <= allowed));
+	v->wrong = !(difference <= allowed);
+	snprintf(v->check, sizeof v->check, v->wrong ? "%.3g" : "ok", difference);
 	return 0;
 }
 
@@ -139,9 +119,9 @@ static int time_products(struct nn_bench *b, const char *rule, struct nn_op_tria
 	struct nn_measure m[2] = { 0 };
 
 	for (int i = 0; i < 2; i++)
-		if (check_product(trials[i], gain, err) < 0)
+		if (check_product(trials[i], &gain->verdict, err) < 0)
 			return -1;
-	if (gain->wrong)
+	if (gain->verdict.wrong)
 		return 0;
 	if (nn_bench_measure(b, calls, 2, m, err) < 0)
 		return -1;
@@ -190,10 +170,10 @@ const char *nn_speedup_verdict(const struct nn_speedup *gains, int n)
 
 const char *nn_speedup_check(const struct nn_speedup *gains, int n)
 {
-	const char *text = n > 0 ? gains[0].check : "";
+	const char *text = n > 0 ? gains[0].verdict.check : "";
 
 	for (int i = 0; i < n; i++)
-		if (gains[i].wrong)
-			return gains[i].check;
+		if (gains[i].verdict.wrong)
+			return gains[i].verdict.check;
 	return *text ? text : NULL;
 }

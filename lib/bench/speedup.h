@@ -8,13 +8,10 @@
 #include "bench/padding.h"
 #include "bench/trial.h"
 
-#define NN_GAIN_CHECK 32
-
 struct nn_speedup {
 	/* per row, and between what the intervals of both leave that; NAN: not measured */
 	double times, low, high;
-	bool wrong; /* one of them computes something else: then it is not measured */
-	char check[NN_GAIN_CHECK]; /* "ok", or by how much; "": there was nothing to compare with */
+	struct nn_verdict verdict; /* wrong: it is not measured */
 };
 
 /* A way to run a model. */

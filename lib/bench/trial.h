@@ -44,8 +44,13 @@ void nn_trial_copies(void *trial);
  */
 int nn_trial_check(struct nn_trial *trial, double *difference, struct nn_error *err);
 double nn_trial_tolerance(const struct nn_trial *trial);
-/* "ok", or the difference as text; NULL for NAN. buffer holds 32 bytes. */
-const char *nn_trial_check_text(const struct nn_trial *trial, double difference, char *buffer);
+
+/* Of one trial or several: the first that is wrong is what is said. */
+struct nn_verdict {
+	bool wrong;     /* one of them computes something else */
+	char check[32]; /* "ok", or by how much; "": there was nothing to compare with */
+};
+int nn_verdict_add(struct nn_verdict *verdict, struct nn_trial *trial, struct nn_error *err);
 
 double nn_trial_flops(const struct nn_trial *trial); /* of a call */
 size_t nn_trial_bytes(const struct nn_trial *trial); /* memory by the plan */
