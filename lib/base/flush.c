@@ -1,8 +1,5 @@
-/* The register with the bits, loops over values, and a fused multiply-add that minds the bits. */
-#include <string.h>
-
+/* The register with the bits, and a fused multiply-add that minds them. */
 #include "base/flush.h"
-#include "base/wide.h"
 
 #if defined __x86_64__
 #include <xmmintrin.h>
@@ -59,47 +56,6 @@ void nn_flush_restore(uint64_t before)
 {
 	set(before);
 }
-
-/* ---- values ---- */
-
-#define LOOPS(T, t) \
-	NN_WIDE static void flush_##t(T *values, size_t n) \
-	{ \
-		for (size_t i = 0; i < n; i++) \
-			values[i] = nn_flushed_##t(values[i]); \
-	}
-
-LOOPS(float, f32)
-LOOPS(double, f64)
-
-void nn_flush_values(void *values, size_t n, enum nn_dtype dtype)
-{
-	if (dtype == NN_F64)
-		flush_f64(values, n);
-	else
-		flush_f32(values, n);
-}
-
-/* The exponent is 0, the fraction is not. */
-#define HAS(U, t, SIGN, FRACTION) \
-	NN_WIDE static bool has_##t(const void *values, size_t n) \
-	{ \
-		const U *bits = values; \
-		U any = 0; \
-		for (size_t i = 0; i < n; i++) \
-			any |= (U)((bits[i] & ~SIGN) - 1 < FRACTION); \
-		return any != 0; \
-	}
-
-HAS(uint32_t, f32, UINT32_C(0x80000000), UINT32_C(0x7fffff))
-HAS(uint64_t, f64, UINT64_C(0x8000000000000000), UINT64_C(0xfffffffffffff))
-
-bool nn_has_subnormal(const void *values, size_t n, enum nn_dtype dtype)
-{
-	return dtype == NN_F64 ? has_f64(values, n) : has_f32(values, n);
-}
-
-/* ---- fma ---- */
 
 /*
  * What x86 gives: whether a result is tiny is decided after rounding with an exponent without

@@ -1,7 +1,4 @@
-/*
- * Subnormals are zero: the processor's bits for it in the calling thread, and values made so where
- * they enter.
- */
+/* Subnormals are zero: the processor's bits for it in the calling thread, and a value made so. */
 #ifndef NN_BASE_FLUSH_H
 #define NN_BASE_FLUSH_H
 
@@ -10,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/shape.h"
 
 /*
  * From now on operations of the calling thread take subnormal operands for zeros of their sign and
@@ -34,10 +30,6 @@ static inline double nn_flushed_f64(double value)
 {
 	return fabs(value) < DBL_MIN ? copysign(0, value) : value;
 }
-
-/* The same for n values of f32 or f64; does any of them need it? */
-void nn_flush_values(void *values, size_t n, enum nn_dtype dtype);
-bool nn_has_subnormal(const void *values, size_t n, enum nn_dtype dtype);
 
 /*
  * fma of f64 as a processor's instruction computes it under these bits, by a library that has to

@@ -27,12 +27,13 @@ lib_libnn_la_SOURCES += \
 	lib/base/sha256.c \
 	lib/base/sha256.h \
 	lib/base/shape.c lib/base/shape.h \
+	lib/base/subnormal.h \
 	lib/base/text.c lib/base/text.h \
 	lib/base/thread.c lib/base/thread.h \
 	lib/base/wide.h
 
 # plain loops that the compiler turns into vectors
 noinst_LTLIBRARIES += lib/base/libloops.la
-lib_base_libloops_la_SOURCES = lib/base/flush.c lib/base/half.c
+lib_base_libloops_la_SOURCES = lib/base/flush.c lib/base/half.c lib/base/subnormal.c
 lib_base_libloops_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 lib_libnn_la_LIBADD += lib/base/libloops.la

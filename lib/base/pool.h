@@ -3,8 +3,8 @@
 #define NN_BASE_POOL_H
 
 #include <stddef.h>
-#include "base/error.h"
 
+struct nn_error;
 struct nn_pool;
 
 /*

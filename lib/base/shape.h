@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "base/error.h"
 
 enum nn_dtype {
 	NN_F32,

@@ -3,8 +3,9 @@
 #define NN_DEVICE_DEVICE_H
 
 #include "base/pool.h"
-#include "device/queue.h"
 #include "op/op.h"
+
+struct nn_queue;
 
 /*
  * A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/queue.h"
 
 #define BOUNCE ((size_t)1 << 20)
 

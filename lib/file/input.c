@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "file/input.h"
 #include "file/source.h"
 
 #define CHUNK NN_BYTE_SOURCE_CHUNK

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "base/error.h"
 #include "file/bytes.h"
-#include "base/sha256.h"
+#include "file/watch.h"
 
 struct nn_input;
 
@@ -81,17 +81,7 @@ int nn_input_watch(struct nn_input *input, struct nn_error *err);
 /* Add length, first MiB and last MiB of the bytes read so far (before decompression) to a hash. */
 void nn_input_digest(const struct nn_input *input, struct nn_sha256 *hash);
 
-/* The file's identity, to see later whether it was changed. */
-struct nn_stamp {
-	bool regular;
-	uint64_t device, inode, size;
-	int64_t seconds, nanoseconds;
-};
+/* The file's identity, for nn_stamp_holds. */
 void nn_input_stamp(const struct nn_input *input, struct nn_stamp *stamp);
-/*
- * Is path (still) the file of the stamp, unchanged? True too when it is gone or was no regular
- * file.
- */
-bool nn_stamp_holds(const struct nn_stamp *stamp, const char *path);
 
 #endif

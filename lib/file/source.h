@@ -6,7 +6,7 @@
 #define NN_FILE_SOURCE_H
 
 #include "file/archive.h"
-#include "file/input.h"
+#include "file/bytes.h"
 #include "file/watch.h"
 
 struct nn_byte_source {

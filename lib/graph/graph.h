@@ -3,6 +3,7 @@
 #define NN_GRAPH_GRAPH_H
 
 #include "device/device.h"
+#include "device/queue.h"
 #include "op/program.h"
 
 struct nn_graph;

@@ -1,7 +1,7 @@
 /* Parameters: their places in one flat block, and the way between canonical and packed order. */
 #include <string.h>
 
-#include "base/flush.h"
+#include "base/subnormal.h"
 #include "base/memory.h"
 #include "graph/instance.h"
 

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/error.h"
 #include "base/shape.h"
+
+struct nn_error;
 
 enum nn_op_id {
 #define NN_OP(id, name) NN_OP_##id,

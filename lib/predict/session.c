@@ -3,6 +3,7 @@
 
 #include "base/flush.h"
 #include "base/memory.h"
+#include "base/subnormal.h"
 #include "predict/session.h"
 #include "predict/transform.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "parallel/strategy.h"
 #include "train/options.h"
 
 bool nn_train_may_change(const char *name)
@@ -102,4 +103,26 @@ int nn_parse_fraction(const char *text, double *fraction, struct nn_error *err)
 	if (*fraction > 0 && *fraction < 1)
 		return 0;
 	return nn_fail(err, NN_EUSAGE, "expected a fraction between 0 and 1, or a file");
+}
+
+int nn_parse_race(const char *text, struct nn_error *err)
+{
+	int n = 0;
+
+	for (const char *at = text;; at += strcspn(at, ",") + 1) {
+		size_t length = strcspn(at, ",");
+		char name[64];
+
+		if (length >= sizeof name || n == NN_MOST_RACERS)
+			return nn_fail(err, NN_EUSAGE,
+				       "expected at most %d strategies, parted by commas",
+				       NN_MOST_RACERS);
+		memcpy(name, at, length);
+		name[length] = '\0';
+		if (!nn_strategy_parse(name, NULL, err))
+			return -1;
+		n++;
+		if (at[length] == '\0')
+			return n;
+	}
 }

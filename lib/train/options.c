@@ -5,7 +5,6 @@
 #include "predict/loss.h"
 #include "step/optimizer.h"
 #include "train/options.h"
-#include "train/race.h"
 #include "step/schedule.h"
 #include "step/stages.h"
 #include "parallel/strategy.h"
@@ -90,7 +89,7 @@ static int check_strategy(const char *value, struct nn_error *err)
 
 static int check_race(const char *value, struct nn_error *err)
 {
-	return whole(nn_race_parse(value, err), "race", value, err);
+	return whole(nn_parse_race(value, err), "race", value, err);
 }
 
 #define MOST 1e15 /* whole numbers stay exact in f64, where bounds are compared */

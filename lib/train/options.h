@@ -42,6 +42,9 @@ int nn_parse_shuffle(const char *text, uint64_t *window, struct nn_error *err);
 int nn_parse_weights(const char *text, double *weights, struct nn_error *err);
 /* The number of --valid=0.1, or 0 when it names a file. */
 int nn_parse_fraction(const char *text, double *fraction, struct nn_error *err);
+/* Is it a list of strategies, of --race? Their number, or -1 with what is wrong (NN_EUSAGE). */
+#define NN_MOST_RACERS 8 /* as many lines as a picture can tell apart */
+int nn_parse_race(const char *text, struct nn_error *err);
 /* May this option differ between a run and the one that resumes it? */
 bool nn_train_may_change(const char *name);
 

@@ -22,8 +22,6 @@
 #include "train/race.h"
 #include "parallel/strategy.h"
 
-#define MOST 8 /* strategies: as many lines as a picture can tell apart */
-
 extern char **environ;
 
 struct runner {
@@ -34,33 +32,12 @@ struct runner {
 
 struct race {
 	const struct nn_train_setup *setup;
-	struct runner runners[MOST];
+	struct runner runners[NN_MOST_RACERS];
 	size_t n;
 	char directory[4096];              /* of logs and models, which nobody keeps */
 	struct nn_output *table, *picture; /* picture NULL: no --plot */
 	char ranks[40];                    /* --ranks=N where the user says none; else empty */
 };
-
-int nn_race_parse(const char *text, struct nn_error *err)
-{
-	int n = 0;
-
-	for (const char *at = text;; at += strcspn(at, ",") + 1) {
-		size_t length = strcspn(at, ",");
-		char name[64];
-
-		if (length >= sizeof name || n == MOST)
-			return nn_fail(err, NN_EUSAGE,
-				       "expected at most %d strategies, parted by commas", MOST);
-		memcpy(name, at, length);
-		name[length] = '\0';
-		if (!nn_strategy_parse(name, NULL, err))
-			return -1;
-		n++;
-		if (at[length] == '\0')
-			return n;
-	}
-}
 
 /* ---- what a log says ---- */
 
@@ -261,7 +238,7 @@ static bool wide(const struct race *race)
 
 static int draw(struct race *race, struct nn_error *err)
 {
-	struct nn_chart_series series[2][MOST];
+	struct nn_chart_series series[2][NN_MOST_RACERS];
 	struct nn_chart_panel panels[] = {
 		{ .y = { .title = race->setup->train->valid ? "held-out loss" : "loss",
 			 .zero = true },

@@ -12,9 +12,6 @@
 
 #include "train/train.h"
 
-/* Is it a list of strategies? Their number, or -1 with what is wrong (NN_EUSAGE). */
-int nn_race_parse(const char *text, struct nn_error *err);
-
 /*
  * Run the command line of setup once for each strategy, as a process of `program`, and write a
  * table to stdout: strategy, seconds, step, loss, bytes. *stopped: the signal that ended it. A

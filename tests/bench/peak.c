@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "device/device.h"
 
 double nn_cpu_fma_peak_f32_avx512(size_t n) __attribute__((weak));

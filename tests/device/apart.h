@@ -3,6 +3,7 @@
 #define TESTS_DEVICE_APART_H
 
 #include "device/device.h"
+#include "device/queue.h"
 
 /* The symbol nn_apart of the module. */
 struct nn_apart {

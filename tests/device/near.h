@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/queue.h"
 
 static void near_moved(bool in, size_t bytes);
 

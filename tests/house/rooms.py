@@ -105,9 +105,8 @@ def main():
     parts = {path.rsplit("/", 1)[0] for path, _ in sources("lib") if path.count("/") > 2}
     claim("every part of a room is named in ARCHITECTURE",
           sorted(part for part in parts if f"  {os.path.basename(part)}/ " not in text))
-    claim("no files of a room need each other, but for those that ARCHITECTURE names",
-          [" ".join(circle) for circle in sorted(circles())
-           if not any(set(circle) <= set(named) for named in named_circles())])
+    claim("files of a room need each other where ARCHITECTURE says so, and nowhere else",
+          [" ".join(circle) for circle in sorted(circles() ^ named_circles())])
     found = {room_of(path) for path, _ in sources("lib", "cmd")}
     claim("every folder of lib is a room of ARCHITECTURE", sorted(found - rooms.keys()))
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "base/pool.h"
 #include "tap.h"
 

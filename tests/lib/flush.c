@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/pool.h"
+#include "base/subnormal.h"
 #include "graph/graph.h"
 #include "model/model.h"
 #include "tap.h"

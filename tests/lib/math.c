@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/flush.h"
+#include "base/error.h"
 #include "base/pool.h"
+#include "base/subnormal.h"
 #include "device/device.h"
 
 /* Built twice: quick, and over all 2^32 floats (LONG). */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/error.h"
 #include "device/device.h"
 
 static int n_tests, failed;

@@ -3,6 +3,7 @@
  * row.
  */
 #include <string.h>
+#include "base/error.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
 
