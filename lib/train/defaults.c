@@ -159,8 +159,9 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	t->schedule.warmup = o->recipe.warmup;
 	t->schedule.planned = t->task.planned;
 	if (info->flags & NN_FULL_BATCH && o->recipe.batch < t->task.n_rows && t->source.fold <= 1)
-		nn_train_warn(t, "--optimizer=%s is meant for the full batch: --batch=%llu",
-			      info->name, (unsigned long long)t->task.n_rows);
+		nn_tell_warning(&t->told,
+				"--optimizer=%s is meant for the full batch: --batch=%llu",
+				info->name, (unsigned long long)t->task.n_rows);
 	if (check_tables(t, err) < 0)
 		return -1;
 	return take_leaves(t, err);

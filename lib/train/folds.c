@@ -85,7 +85,7 @@ static int print(struct table *table, const char *first, const char *name, doubl
 	if (!nn_layout_first(&table->train->layout))
 		return 0;
 	nn_format_f64(digits, value);
-	return nn_output_printf(table->train->kept.output, table->err, "%s\t%s\t%s\n", first, name,
+	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name,
 				digits);
 }
 
@@ -107,7 +107,7 @@ static int print_fold(struct table *table)
 				      table->figures[i].values[t->source.fold - 1]);
 	if (table->status < 0 || !nn_layout_first(&t->layout))
 		return table->status;
-	return nn_output_flush(t->kept.output, table->err);
+	return nn_output_flush(t->output, table->err);
 }
 
 static double mean_of(const double *values, size_t n)
@@ -143,8 +143,8 @@ static int print_summary(struct table *table)
 			       deviation_of(table->figures[i].values, folds));
 	if (status < 0 || !nn_layout_first(&t->layout))
 		return status;
-	status = nn_output_commit(t->kept.output, table->err);
-	t->kept.output = NULL;
+	status = nn_output_commit(t->output, table->err);
+	t->output = NULL;
 	return status;
 }
 
@@ -156,7 +156,7 @@ int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 	if (!t->source.fold)
 		return nn_train_run(t, stopped, err);
 	if (nn_layout_first(&t->layout) &&
-	    nn_output_printf(t->kept.output, err, "fold\tmetric\tvalue\n") < 0)
+	    nn_output_printf(t->output, err, "fold\tmetric\tvalue\n") < 0)
 		return -1;
 	for (;;) {
 		nn_log_fold(t->told.log, t->source.fold);

@@ -74,7 +74,7 @@ int nn_train_evaluate(struct nn_train *t, struct nn_error *err)
 				    t->found.best);
 		return 0;
 	}
-	if (nn_train_export_params(t, err) < 0)
+	if (nn_save_export_params(&t->kept, err) < 0)
 		return -1;
 	if (nn_train_evaluate_params(t, t->worker.params, err) < 0)
 		return -1;

@@ -31,6 +31,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/state/checkpoint.h \
 	lib/train/state/counters.c \
 	lib/train/state/counters.h \
+	lib/train/state/keeping.h \
 	lib/train/state/lock.c \
 	lib/train/state/lock.h \
 	lib/train/state/record.c \
@@ -49,5 +50,5 @@ lib_libnn_la_SOURCES += \
 	lib/train/tell/progress.h \
 	lib/train/tell/report.c \
 	lib/train/tell/report.h \
-	lib/train/tell/tell.c \
+	lib/train/tell/telling.c \
 	lib/train/train.h

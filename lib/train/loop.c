@@ -36,7 +36,7 @@ static int diverged(struct nn_train *t, const struct nn_step_result *r, struct n
 	unsigned long long step = t->counters.step + 1;
 	char last[4200] = "", layer[200] = "";
 
-	nn_save_wait(t);
+	nn_save_wait(&t->kept);
 	if (t->kept.state_path && t->kept.saved_step != UINT64_MAX)
 		snprintf(last, sizeof last, "; %s has the state of step %llu", t->kept.state_path,
 			 (unsigned long long)t->kept.saved_step);
@@ -101,7 +101,7 @@ static struct nn_control wishes(const struct nn_train *t)
 	return (struct nn_control){
 		.stop = *t->setup.host.stop,
 		.save = *t->setup.host.save,
-		.due = nn_save_late(t) || nn_save_ready(t),
+		.due = nn_save_late(&t->kept) || nn_save_ready(&t->kept),
 		.over = t->clock.ends_s > 0 && nn_now_s() >= t->clock.ends_s,
 	};
 }
@@ -193,18 +193,19 @@ static void serve_signal(struct nn_train *t, int signal)
 	*t->setup.host.save = 0;
 	nn_event_signal(t, signal);
 	if (!t->kept.state_path)
-		nn_train_warn(t,
-			      t->source.fold
-				      ? "no state is written with --folds"
-				      : "no state is written without -o FILE or --checkpoint=FILE");
+		nn_tell_warning(
+			&t->told,
+			t->source.fold
+				? "no state is written with --folds"
+				: "no state is written without -o FILE or --checkpoint=FILE");
 }
 
 /* A signal's sender may look at the file as soon as the log says so, or the process has ended. */
 static int save_now(struct nn_train *t, struct nn_error *err)
 {
-	if (nn_save_newest(t, err) < 0)
+	if (nn_save_newest(&t->kept, err) < 0)
 		return -1;
-	nn_save_wait(t);
+	nn_save_wait(&t->kept);
 	return 0;
 }
 
@@ -220,7 +221,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 	uint64_t number = t->counters.step, every = t->options->ranks.check_every;
 	const struct nn_control wish = *asked(t);
 	bool ends_epoch = number % t->task.steps_per_epoch == 0,
-	     saves = ends_epoch || nn_save_due(t) || wish.due;
+	     saves = ends_epoch || nn_save_due(&t->kept) || wish.due;
 	bool looks =
 		ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
 
@@ -241,7 +242,7 @@ static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 			       NULL); /* what failed is tried again at the end */
 	}
 	if (!wish.save)
-		return nn_save_follow(t, saves, err);
+		return nn_save_follow(&t->kept, saves, err);
 	serve_signal(t, wish.save);
 	return save_now(t, err);
 }
@@ -255,8 +256,9 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 	    nn_worker_gather_times(&t->worker, err) < 0)
 		return -1;
 	if (!t->kept.state_path && !t->source.fold)
-		nn_train_warn(t, "no state is written without -o FILE or --checkpoint=FILE: this "
-				 "training is lost");
+		nn_tell_warning(&t->told,
+				"no state is written without -o FILE or --checkpoint=FILE: this "
+				"training is lost");
 	if (save_now(t, err) < 0)
 		return -1;
 	if (t->layout.tensor)
@@ -277,9 +279,9 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (nn_worker_synchronize(&t->worker, err) < 0 || nn_save_newest(t, err) < 0)
+	if (nn_worker_synchronize(&t->worker, err) < 0 || nn_save_newest(&t->kept, err) < 0)
 		return -1;
-	if (nn_train_export_params(t, err) < 0)
+	if (nn_save_export_params(&t->kept, err) < 0)
 		return -1;
 	if (looks && nn_train_evaluate(t, err) < 0)
 		return -1;
@@ -292,7 +294,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 		return -1;
 	if (!t->source.fold && nn_record_model(t, best ? best : t->worker.params, err) < 0)
 		return -1;
-	if (nn_save_end(t, err) < 0)
+	if (nn_save_end(&t->kept, err) < 0)
 		return -1;
 	nn_progress_end(t->told.progress);
 	if (t->layout.tensor)
@@ -403,7 +405,7 @@ int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
 	status = run(t, stopped, &why);
 	nn_progress_clear(t->told.progress);
 	if (status < 0) {
-		nn_save_wait(t);
+		nn_save_wait(&t->kept);
 		nn_event_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
 		nn_curve_write(t->told.curve, t, true, NULL);
 	} else {

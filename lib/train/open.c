@@ -188,7 +188,7 @@ static int take_stored_device(struct nn_train *t, struct nn_error *err)
 		return 0;
 	nn_device_stored(&use, name, note);
 	if (*note)
-		nn_train_note(t, "%s", note);
+		nn_tell_note(&t->told, "%s", note);
 	return strcmp(name, "cpu") == 0 ? 0 : open_device(t, name, err);
 }
 
@@ -218,7 +218,7 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 	if (nn_pool_new(&t->task.pool, (int)t->std->threads, err) < 0)
 		return -1;
 	t->budget.start_bytes = nn_memory_resident();
-	t->budget.a_state = t->kept.state_path || nn_checkpoint_wanted(t);
+	t->budget.a_state = t->kept.state_path || nn_checkpoint_wanted(&t->kept);
 	t->budget.keeps_state = nn_layout_first(&t->layout) && t->budget.a_state;
 	return 0;
 }
@@ -227,8 +227,8 @@ static int open_outputs(struct nn_train *t, struct nn_error *err)
 {
 	if (!nn_layout_first(&t->layout))
 		return nn_log_open(&t->told.log, NULL, false, err);
-	if (nn_checkpoint_lock(t, err) < 0 ||
-	    nn_output_open(&t->kept.output, t->std->output, t->options->folds == 0, err) < 0)
+	if (nn_checkpoint_lock(&t->kept, err) < 0 ||
+	    nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
 		return -1;
 	if (nn_curve_open(&t->told.curve, t->options->plot, err) < 0)
 		return -1;
@@ -264,7 +264,8 @@ static int start_values(struct nn_train *t, struct nn_error *err)
 {
 	bool resumed;
 
-	if (nn_checkpoint_open(t, err) < 0 || nn_checkpoint_resume(t, &resumed, err) < 0)
+	if (nn_checkpoint_open(&t->kept, err) < 0 ||
+	    nn_checkpoint_resume(&t->kept, &resumed, err) < 0)
 		return -1;
 	return !resumed && initial_values(t, err) < 0 ? -1 : load_values(t, err);
 }
@@ -335,7 +336,7 @@ static void release_fold(struct nn_train *t)
 	nn_loader_fini(&t->loader);
 	if (t->layout.strategy && t->layout.strategy->release)
 		t->layout.strategy->release(&t->worker);
-	nn_checkpoint_free(t);
+	nn_checkpoint_free(&t->kept);
 	nn_free(t->worker.params);
 	nn_free(t->whole);
 	nn_train_release_rows(t);
@@ -364,7 +365,9 @@ int nn_train_next_fold(struct nn_train *t, struct nn_error *err)
 
 static void say(void *arg, const char *text)
 {
-	nn_train_note(arg, "%s", text);
+	const struct nn_train *t = arg;
+
+	nn_tell_note(&t->told, "%s", text);
 }
 
 static void stand_at(void *arg, uint64_t steps)
@@ -408,6 +411,14 @@ struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_erro
 					.note = say,
 					.at = stand_at,
 					.arg = t };
+	t->told = (struct nn_telling){ .host = setup->host, .speaks = nn_layout_first(&t->layout) };
+	t->kept = (struct nn_keeping){ .worker = &t->worker,
+				       .telling = &t->told,
+				       .options = t->options,
+				       .list = setup->list,
+				       .output = t->std->output,
+				       .schedule = &t->schedule,
+				       .times = &t->clock.times };
 	t->budget.memory = t->options->memory;
 	t->budget.keeps_best = t->options->patience > 0;
 	t->plan = (struct nn_plan){ .task = &t->task, .layout = &t->layout, .budget = &t->budget };
@@ -458,7 +469,7 @@ void nn_train_free(struct nn_train *t)
 {
 	if (!t)
 		return;
-	nn_output_abort(t->kept.output);
+	nn_output_abort(t->output);
 	nn_curve_free(t->told.curve);
 	nn_log_close(t->told.log);
 	nn_lock_release(t->kept.lock);

@@ -270,7 +270,7 @@ static void give_notices(struct nn_train *t, const struct nn_dataset *dataset)
 	const char *notice;
 
 	for (size_t i = 0; dataset && (notice = nn_dataset_notice(dataset, i)); i++)
-		nn_train_note(t, "%s", notice);
+		nn_tell_note(&t->told, "%s", notice);
 }
 
 static int check_rows(const struct nn_train *t, double fraction, struct nn_error *err)

@@ -50,7 +50,7 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 {
 	bool resumed;
 
-	if (nn_save_newest(t, err) < 0 || nn_save_end(t, err) < 0)
+	if (nn_save_newest(&t->kept, err) < 0 || nn_save_end(&t->kept, err) < 0)
 		return -1;
 	nn_step_free(t->worker.step);
 	t->worker.step = NULL;
@@ -61,7 +61,7 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 	t->counters = (struct nn_counters){ 0 };
 	t->options->resume = t->kept.replaces = true;
 	if (nn_selfcheck_step(&t->worker.step, t, all->rows, all->batch, how->micro, err) < 0 ||
-	    nn_checkpoint_resume(t, &resumed, err) < 0)
+	    nn_checkpoint_resume(&t->kept, &resumed, err) < 0)
 		return -1;
 	return nn_graph_load(nn_step_graph(t->worker.step), (const void *const *)t->worker.params,
 			     err);
@@ -138,7 +138,7 @@ static int run(struct trials *all, const struct trial *how, void **params, struc
 	}
 	if (nn_selfcheck_step(&t->worker.step, t, all->rows, all->batch, how->micro, err) == 0 &&
 	    nn_selfcheck_start(t, t->worker.step, params, err) == 0 &&
-	    (!how->resume || nn_checkpoint_open(t, err) == 0))
+	    (!how->resume || nn_checkpoint_open(&t->kept, err) == 0))
 		status = steps(t, all, how, err);
 out:
 	if (fd >= 0) {
@@ -146,7 +146,7 @@ out:
 		unlink(state);
 	}
 	if (how->resume)
-		nn_checkpoint_free(t);
+		nn_checkpoint_free(&t->kept);
 	nn_step_free(t->worker.step);
 	nn_pool_free(t->task.pool);
 	nn_free(t);

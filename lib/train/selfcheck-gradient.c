@@ -160,10 +160,10 @@ static int check_params(struct differences *d, struct nn_error *err)
 		if (nn_graph_trains(graph, p) && seen++ % every == 0 && check_param(d, p, err) < 0)
 			return -1;
 	if (every > 1)
-		nn_train_note(d->train,
-			      "--selfcheck: one of %d parameters had its gradient checked, the "
-			      "others would take too long",
-			      every);
+		nn_tell_note(&d->train->told,
+			     "--selfcheck: one of %d parameters had its gradient checked, the "
+			     "others would take too long",
+			     every);
 	return 0;
 }
 

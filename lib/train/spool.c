@@ -159,7 +159,7 @@ static int file_for_stdin(struct nn_train *t, const char *path, struct nn_error 
 			path, t->kept.state_path);
 	nn_output_sweep(path);
 	if (t->options->resume && there)
-		nn_train_note(t, "%s: is read in place of stdin, which it was", path);
+		nn_tell_note(&t->told, "%s: is read in place of stdin, which it was", path);
 	else if (keep(path, err) < 0)
 		return -1;
 	t->source.spooled = path;

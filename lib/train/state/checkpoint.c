@@ -39,27 +39,27 @@ char *nn_checkpoint_beside(const char *output, struct nn_error *err)
 	return path;
 }
 
-static int open_sets(struct nn_train *t, struct nn_error *err)
+static int open_sets(struct nn_keeping *k, struct nn_error *err)
 {
-	struct nn_state_tensors *s = &t->kept.tensors;
-	size_t slots = nn_optimizer_slots(nn_step_optimizer(t->worker.step));
-	bool keeps = t->kept.state_path || (t->options->resume && !nn_layout_first(&t->layout));
+	struct nn_state_tensors *s = &k->tensors;
+	size_t slots = nn_optimizer_slots(nn_step_optimizer(k->worker->step));
+	bool keeps = k->state_path || (k->options->resume && !nn_layout_first(k->worker->layout));
 
-	s->program = t->task.program;
-	s->dtype = t->task.device->dtype;
-	if (t->options->patience &&
-	    !(t->kept.best = nn_params_some(t->task.program, s->dtype, t->worker.keeps, err)))
+	s->program = k->worker->task->program;
+	s->dtype = k->worker->task->device->dtype;
+	if (k->options->patience &&
+	    !(k->best = nn_params_some(k->worker->task->program, s->dtype, k->worker->keeps, err)))
 		return -1;
 	if (!keeps)
 		return 0;
 	for (size_t set = 0; set < NN_STATE_SETS; set++) {
-		bool kept = set == NN_SET_BEST ? t->kept.best != NULL : set < NN_SET_SLOT0 + slots;
+		bool kept = set == NN_SET_BEST ? k->best != NULL : set < NN_SET_SLOT0 + slots;
 
-		if (kept && !(s->set[set] = nn_params_some(t->task.program, s->dtype,
-							   t->worker.keeps, err)))
+		if (kept && !(s->set[set] = nn_params_some(k->worker->task->program, s->dtype,
+							   k->worker->keeps, err)))
 			return -1;
 	}
-	return nn_save_open(t, err);
+	return nn_save_open(k, err);
 }
 
 /* A model beside which the state can lie: a regular file, or a new one. */
@@ -85,9 +85,9 @@ static int check_place(const char *path, struct nn_error *err)
 	return 0;
 }
 
-bool nn_checkpoint_wanted(const struct nn_train *t)
+bool nn_checkpoint_wanted(const struct nn_keeping *k)
 {
-	return t->options->checkpoint || is_regular(t->std->output);
+	return k->options->checkpoint || is_regular(k->output);
 }
 
 static size_t name_length(const char *path)
@@ -98,40 +98,42 @@ static size_t name_length(const char *path)
 }
 
 /* A model may have the longest name there is; its state cannot. */
-static int no_room(struct nn_train *t, struct nn_error *err)
+static int no_room(struct nn_keeping *k, struct nn_error *err)
 {
-	nn_free(t->kept.state_path);
-	t->kept.state_path = NULL;
-	if (t->options->resume)
+	nn_free(k->state_path);
+	k->state_path = NULL;
+	if (k->options->resume)
 		return nn_fail(err, NN_EUSAGE,
 			       "--resume: the name of -o is too long for a state beside it; "
 			       "--checkpoint=FILE names one");
-	nn_train_warn(
-		t, "the name of -o is too long for a state beside it; --checkpoint=FILE keeps one");
+	nn_tell_warning(
+		k->telling,
+		"the name of -o is too long for a state beside it; --checkpoint=FILE keeps one");
 	return 0;
 }
 
-int nn_checkpoint_lock(struct nn_train *t, struct nn_error *err)
+int nn_checkpoint_lock(struct nn_keeping *k, struct nn_error *err)
 {
-	const char *output = t->std->output;
-	bool beside = !t->options->checkpoint && is_regular(output);
+	const char *output = k->output;
+	bool beside = !k->options->checkpoint && is_regular(output);
 
-	if (!t->options->checkpoint && !beside) {
-		if (t->options->checkpoint_every)
-			nn_train_warn(t, "--checkpoint-every: no state is written without -o FILE "
-					 "or --checkpoint=FILE");
+	if (!k->options->checkpoint && !beside) {
+		if (k->options->checkpoint_every)
+			nn_tell_warning(k->telling,
+					"--checkpoint-every: no state is written without -o FILE "
+					"or --checkpoint=FILE");
 		return 0;
 	}
-	t->kept.state_path =
-		beside ? nn_checkpoint_beside(output, err) : nn_strdup(t->options->checkpoint, err);
-	if (t->kept.state_path && beside && name_length(t->kept.state_path) > NAME_MAX)
-		return no_room(t, err);
-	if (!t->kept.state_path || nn_lock_take(&t->kept.lock, t->kept.state_path, err) < 0)
+	k->state_path =
+		beside ? nn_checkpoint_beside(output, err) : nn_strdup(k->options->checkpoint, err);
+	if (k->state_path && beside && name_length(k->state_path) > NAME_MAX)
+		return no_room(k, err);
+	if (!k->state_path || nn_lock_take(&k->lock, k->state_path, err) < 0)
 		return -1;
-	if (!beside && check_place(t->kept.state_path, err) < 0)
+	if (!beside && check_place(k->state_path, err) < 0)
 		return -1;
-	t->kept.replaces = access(t->kept.state_path, F_OK) == 0;
-	nn_output_sweep(t->kept.state_path);
+	k->replaces = access(k->state_path, F_OK) == 0;
+	nn_output_sweep(k->state_path);
 	return 0;
 }
 
@@ -153,100 +155,101 @@ void nn_train_sweep(const struct nn_train_setup *s)
 	nn_free(state);
 }
 
-int nn_checkpoint_open(struct nn_train *t, struct nn_error *err)
+int nn_checkpoint_open(struct nn_keeping *k, struct nn_error *err)
 {
-	if (!(t->kept.options_json = nn_opt_json(t->setup.list, err)))
+	if (!(k->options_json = nn_opt_json(k->list, err)))
 		return -1;
-	if (nn_parse_every(t->options->checkpoint_every, &t->kept.save_steps, &t->kept.save_s,
-			   err) < 0)
+	if (nn_parse_every(k->options->checkpoint_every, &k->save_steps, &k->save_s, err) < 0)
 		return -1;
-	return open_sets(t, err);
+	return open_sets(k, err);
 }
 
-void nn_checkpoint_free(struct nn_train *t)
+void nn_checkpoint_free(struct nn_keeping *k)
 {
-	nn_save_close(t);
+	nn_save_close(k);
 	for (int set = 0; set < NN_STATE_SETS; set++)
-		nn_free(t->kept.tensors.set[set]);
-	nn_free(t->kept.best);
-	nn_free(t->kept.options_json);
-	t->kept.tensors = (struct nn_state_tensors){ 0 };
-	t->kept.best = NULL;
-	t->kept.options_json = NULL;
+		nn_free(k->tensors.set[set]);
+	nn_free(k->best);
+	nn_free(k->options_json);
+	k->tensors = (struct nn_state_tensors){ 0 };
+	k->best = NULL;
+	k->options_json = NULL;
 }
 
 /* ---- resuming ---- */
 
-static void take_slots(struct nn_train *t)
+static void take_slots(struct nn_keeping *k)
 {
-	struct nn_optimizer *optimizer = nn_step_optimizer(t->worker.step);
+	struct nn_optimizer *optimizer = nn_step_optimizer(k->worker->step);
 
-	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++)
-		nn_optimizer_load(optimizer, k,
-				  (const void *const *)t->kept.tensors.set[NN_SET_SLOT0 + k]);
+	for (size_t i = 0; i < nn_optimizer_slots(optimizer); i++)
+		nn_optimizer_load(optimizer, i,
+				  (const void *const *)k->tensors.set[NN_SET_SLOT0 + i]);
 }
 
 /* A rate that depends on the length of the training goes by the new one. */
-static void tell_length(struct nn_train *t, const struct nn_state *state)
+static void tell_length(struct nn_keeping *k, const struct nn_state *state)
 {
 	uint64_t epochs = nn_state_count(state, "epochs"), steps = nn_state_count(state, "steps"),
-		 was = UINT64_MAX, is = t->task.planned, step = t->counters.step;
+		 was = UINT64_MAX, is = k->worker->task->planned, step = k->worker->counters->step;
 
-	if (t->schedule.kind == NN_RATE_CONSTANT || t->schedule.kind == NN_RATE_PLATEAU)
+	if (k->schedule->kind == NN_RATE_CONSTANT || k->schedule->kind == NN_RATE_PLATEAU)
 		return;
-	if (epochs && !nn_mul(epochs, t->task.steps_per_epoch, &was))
+	if (epochs && !nn_mul(epochs, k->worker->task->steps_per_epoch, &was))
 		was = UINT64_MAX;
 	if (steps && steps < was)
 		was = steps;
 	if (was != is && step < is)
-		nn_train_warn(t,
-			      "--schedule=%s was planned for %" PRIu64
-			      " steps, now it is for %" PRIu64 ": from step %" PRIu64
-			      " on the rate is that of the new length",
-			      t->options->recipe.schedule, was, is, step + 1);
+		nn_tell_warning(k->telling,
+				"--schedule=%s was planned for %" PRIu64
+				" steps, now it is for %" PRIu64 ": from step %" PRIu64
+				" on the rate is that of the new length",
+				k->options->recipe.schedule, was, is, step + 1);
 }
 
 /* What rank 0 does for all. */
-static int read_state(struct nn_train *t, bool *resumed, struct nn_error *err)
+static int read_state(struct nn_keeping *k, bool *resumed, struct nn_error *err)
 {
-	struct nn_state_facts now = nn_save_facts(t);
+	struct nn_state_facts now = nn_save_facts(k);
 	struct nn_state *state = NULL;
 	bool other_build;
 	int status;
 
-	if (!t->kept.replaces) {
-		nn_train_note(t, "%s: there is no state yet; training starts from the beginning",
-			      t->kept.state_path);
+	if (!k->replaces) {
+		nn_tell_note(k->telling,
+			     "%s: there is no state yet; training starts from the beginning",
+			     k->state_path);
 		return 0;
 	}
-	if (nn_state_read(&state, t->kept.state_path, err) < 0)
+	if (nn_state_read(&state, k->state_path, err) < 0)
 		return -1;
 	status = nn_state_compare(state, &now, &other_build, err);
 	if (status == 0)
-		status = nn_state_load(state, &t->kept.tensors, &t->counters, err);
+		status = nn_state_load(state, &k->tensors, k->worker->counters, err);
 	if (status == 0)
-		tell_length(t, state);
+		tell_length(k, state);
 	nn_state_free(state);
 	if (status < 0)
 		return -1;
 	if (other_build)
-		nn_train_warn(t,
-			      "%s: another build of nntools wrote this state; the bytes may differ",
-			      t->kept.state_path);
-	t->kept.saved_step = t->counters.step;
-	nn_train_tell_saved(t, t->kept.saved_step);
-	t->kept.replaces = false;
+		nn_tell_warning(
+			k->telling,
+			"%s: another build of nntools wrote this state; the bytes may differ",
+			k->state_path);
+	k->saved_step = k->worker->counters->step;
+	nn_tell_saved(k->telling, k->state_path, k->saved_step);
+	k->replaces = false;
 	*resumed = true;
 	return 0;
 }
 
 /* Parameters, slots, best parameters and counters of rank 0 to all. *resumed is rank 0's. */
-static int share(struct nn_train *t, bool *resumed, struct nn_error *err)
+static int share(struct nn_keeping *k, bool *resumed, struct nn_error *err)
 {
-	struct nn_comm *comm = t->layout.comm;
+	struct nn_comm *comm = k->worker->layout->comm;
 	char yes = *resumed;
 
-	if (nn_layout_ranks(&t->layout) == 1)
+	if (nn_layout_ranks(k->worker->layout) == 1)
 		return 0;
 	if (nn_comm_broadcast(comm, 0, &yes, 1, err) < 0)
 		return -1;
@@ -254,31 +257,31 @@ static int share(struct nn_train *t, bool *resumed, struct nn_error *err)
 	if (!yes)
 		return 0;
 	for (int set = 0; set < NN_STATE_SETS; set++)
-		if (t->kept.tensors.set[set] &&
-		    nn_worker_share_set(&t->worker, t->kept.tensors.set[set], err) < 0)
+		if (k->tensors.set[set] &&
+		    nn_worker_share_set(k->worker, k->tensors.set[set], err) < 0)
 			return -1;
-	return nn_comm_broadcast(comm, 0, &t->counters, sizeof t->counters, err);
+	return nn_comm_broadcast(comm, 0, k->worker->counters, sizeof *k->worker->counters, err);
 }
 
-int nn_checkpoint_resume(struct nn_train *t, bool *resumed, struct nn_error *err)
+int nn_checkpoint_resume(struct nn_keeping *k, bool *resumed, struct nn_error *err)
 {
 	*resumed = false;
-	if (!t->options->resume)
+	if (!k->options->resume)
 		return 0;
-	if ((nn_layout_first(&t->layout) && read_state(t, resumed, err) < 0) ||
-	    share(t, resumed, err) < 0)
+	if ((nn_layout_first(k->worker->layout) && read_state(k, resumed, err) < 0) ||
+	    share(k, resumed, err) < 0)
 		return -1;
 	if (!*resumed)
 		return 0;
-	nn_params_copy(t->task.program, t->task.device->dtype, t->worker.keeps, t->worker.params,
-		       t->kept.tensors.set[NN_SET_MODEL]);
-	if (t->kept.best)
-		nn_params_copy(t->task.program, t->task.device->dtype, t->worker.keeps,
-			       t->kept.best, t->kept.tensors.set[NN_SET_BEST]);
-	take_slots(t);
-	for (int set = 0; set < NN_STATE_SETS && !nn_layout_first(&t->layout); set++) {
-		nn_free(t->kept.tensors.set[set]); /* rank 0 alone writes states */
-		t->kept.tensors.set[set] = NULL;
+	nn_params_copy(k->worker->task->program, k->worker->task->device->dtype, k->worker->keeps,
+		       k->worker->params, k->tensors.set[NN_SET_MODEL]);
+	if (k->best)
+		nn_params_copy(k->worker->task->program, k->worker->task->device->dtype,
+			       k->worker->keeps, k->best, k->tensors.set[NN_SET_BEST]);
+	take_slots(k);
+	for (int set = 0; set < NN_STATE_SETS && !nn_layout_first(k->worker->layout); set++) {
+		nn_free(k->tensors.set[set]); /* rank 0 alone writes states */
+		k->tensors.set[set] = NULL;
 	}
 	return 0;
 }

@@ -258,13 +258,13 @@ int nn_record_model(struct nn_train *t, void *const *params, struct nn_error *er
 		nn_fail(err, NN_ENOMEM, "cannot allocate the description of the model");
 		goto end;
 	}
-	if (nn_model_file_write(t->kept.output, t->task.net, t->task.device->dtype,
+	if (nn_model_file_write(t->output, t->task.net, t->task.device->dtype,
 				(const void *const *)params, input.data, target.data, train.data,
 				err) < 0)
 		goto end;
-	status = nn_output_commit(t->kept.output, err);
-	t->kept.output = NULL;
-	t->kept.written = status == 0;
+	status = nn_output_commit(t->output, err);
+	t->output = NULL;
+	t->written = status == 0;
 end:
 	nn_text_free(&input);
 	nn_text_free(&target);

@@ -19,14 +19,15 @@
 
 /* ---- the thread ---- */
 
-struct nn_state_facts nn_save_facts(const struct nn_train *t)
+struct nn_state_facts nn_save_facts(const struct nn_keeping *k)
 {
 	return (struct nn_state_facts){
-		.model = nn_net_text(t->task.net),
-		.data = nn_dataset_hash(t->task.dataset),
-		.valid = t->task.held_out ? nn_dataset_hash(t->task.held_out) : NULL,
-		.options = t->kept.options_json,
-		.list = t->setup.list,
+		.model = nn_net_text(k->worker->task->net),
+		.data = nn_dataset_hash(k->worker->task->dataset),
+		.valid = k->worker->task->held_out ? nn_dataset_hash(k->worker->task->held_out)
+						   : NULL,
+		.options = k->options_json,
+		.list = k->list,
 	};
 }
 
@@ -36,38 +37,38 @@ struct nn_state_facts nn_save_facts(const struct nn_train *t)
  */
 static int write_snapshot(void *arg, struct nn_error *err)
 {
-	struct nn_train *t = arg;
-	struct nn_state_facts facts = nn_save_facts(t);
+	struct nn_keeping *k = arg;
+	struct nn_state_facts facts = nn_save_facts(k);
 
-	if (nn_state_write(t->kept.state_path, t->std->output, &t->kept.tensors, &facts,
-			   &t->kept.snapshot.counters, &t->kept.snapshot.bytes, err) < 0)
+	if (nn_state_write(k->state_path, k->output, &k->tensors, &facts, &k->snapshot.counters,
+			   &k->snapshot.bytes, err) < 0)
 		return -1;
-	nn_train_tell_saved(t, t->kept.snapshot.counters.step);
+	nn_tell_saved(k->telling, k->state_path, k->snapshot.counters.step);
 	return 0;
 }
 
-int nn_save_open(struct nn_train *t, struct nn_error *err)
+int nn_save_open(struct nn_keeping *k, struct nn_error *err)
 {
-	t->kept.saved_step = UINT64_MAX;
-	t->kept.snapshot.start_s = nn_now_s();
-	return t->kept.state_path ? nn_saver_new(&t->kept.saver, write_snapshot, t, err) : 0;
+	k->saved_step = UINT64_MAX;
+	k->snapshot.start_s = nn_now_s();
+	return k->state_path ? nn_saver_new(&k->saver, write_snapshot, k, err) : 0;
 }
 
-void nn_save_close(struct nn_train *t)
+void nn_save_close(struct nn_keeping *k)
 {
-	nn_saver_free(t->kept.saver);
-	t->kept.saver = NULL;
+	nn_saver_free(k->saver);
+	k->saver = NULL;
 }
 
 /* ---- snapshots ---- */
 
-static bool all_finite(const struct nn_train *t, const void *values, size_t n)
+static bool all_finite(enum nn_dtype dtype, const void *values, size_t n)
 {
 	const double *f64 = values;
 	const float *f32 = values;
 	bool finite = true;
 
-	if (t->task.device->dtype == NN_F64)
+	if (dtype == NN_F64)
 		for (size_t i = 0; i < n; i++)
 			finite &= isfinite(f64[i]) != 0;
 	else
@@ -77,73 +78,75 @@ static bool all_finite(const struct nn_train *t, const void *values, size_t n)
 }
 
 /* Of ranks that have parts of the network each set comes together on rank 0. */
-static int together(struct nn_train *t, void *const *set, bool buffers, struct nn_error *err)
+static int together(struct nn_keeping *k, void *const *set, bool buffers, struct nn_error *err)
 {
-	if (t->layout.tensor && nn_tensor_collect(&t->worker, set, err) < 0)
+	if (k->worker->layout->tensor && nn_tensor_collect(k->worker, set, err) < 0)
 		return -1;
-	return t->layout.pipe ? nn_pipe_collect(&t->worker, set, buffers, err) : 0;
+	return k->worker->layout->pipe ? nn_pipe_collect(k->worker, set, buffers, err) : 0;
 }
 
-static int collect(struct nn_train *t, void **params, struct nn_error *err)
+static int collect(struct nn_keeping *k, void **params, struct nn_error *err)
 {
-	nn_graph_save(nn_step_graph(t->worker.step), params);
-	if (together(t, params, true, err) < 0)
+	const struct nn_worker *w = k->worker;
+	const struct nn_program *program = w->task->program;
+
+	nn_graph_save(nn_step_graph(w->step), params);
+	if (together(k, params, true, err) < 0)
 		return -1;
-	for (int p = 0; p < t->task.program->n_params; p++)
+	for (int p = 0; p < program->n_params; p++)
 		if (params[p] &&
-		    !all_finite(t, params[p],
-				t->worker.keeps
-					? t->worker.keeps[p]
-					: nn_shape_count(&t->task.program->params[p].desc.shape)))
+		    !all_finite(w->task->device->dtype, params[p],
+				w->keeps ? w->keeps[p]
+					 : nn_shape_count(&program->params[p].desc.shape)))
 			return nn_fail(err, NN_EDIVERGED,
 				       "step %llu: %s is no longer finite; a lower --lr or "
 				       "--clip-norm may help",
-				       (unsigned long long)t->counters.step,
-				       t->task.program->params[p].name);
+				       (unsigned long long)w->counters->step,
+				       program->params[p].name);
 	return 0;
 }
 
-int nn_train_export_params(struct nn_train *t, struct nn_error *err)
+int nn_save_export_params(struct nn_keeping *k, struct nn_error *err)
 {
-	return collect(t, t->worker.params, err);
+	return collect(k, k->worker->params, err);
 }
 
-static int collect_slots(struct nn_train *t, struct nn_error *err)
+static int collect_slots(struct nn_keeping *k, struct nn_error *err)
 {
-	struct nn_optimizer *optimizer = nn_step_optimizer(t->worker.step);
+	struct nn_optimizer *optimizer = nn_step_optimizer(k->worker->step);
 
-	for (size_t k = 0; k < nn_optimizer_slots(optimizer); k++) {
-		void **set = t->kept.saver ? t->kept.tensors.set[NN_SET_SLOT0 + k]
-			     : nn_layout_in_parts(&t->layout) ? t->worker.params
-							      : NULL;
+	for (size_t i = 0; i < nn_optimizer_slots(optimizer); i++) {
+		void **set = k->saver ? k->tensors.set[NN_SET_SLOT0 + i]
+			     : nn_layout_in_parts(k->worker->layout) ? k->worker->params
+								     : NULL;
 
-		if (nn_optimizer_save(optimizer, k, set, err) < 0 ||
-		    together(t, set, false, err) < 0)
+		if (nn_optimizer_save(optimizer, i, set, err) < 0 ||
+		    together(k, set, false, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int begin(struct nn_train *t, struct nn_error *err)
+static int begin(struct nn_keeping *k, struct nn_error *err)
 {
-	t->kept.snapshot.start_s = nn_now_s();
-	if (collect(t, t->kept.saver ? t->kept.tensors.set[NN_SET_MODEL] : t->worker.params, err) <
-	    0)
+	k->snapshot.start_s = nn_now_s();
+	if (collect(k, k->saver ? k->tensors.set[NN_SET_MODEL] : k->worker->params, err) < 0)
 		return -1;
-	if (collect_slots(t, err) < 0)
+	if (collect_slots(k, err) < 0)
 		return -1;
-	if (t->kept.best && t->kept.saver)
-		nn_params_copy(t->task.program, t->task.device->dtype, t->worker.keeps,
-			       t->kept.tensors.set[NN_SET_BEST], t->kept.best);
-	t->kept.snapshot.counters = t->counters;
-	if (t->kept.replaces)
-		nn_train_warn(t,
-			      "%s: the state of an older run is replaced; --resume would have gone "
-			      "on with it",
-			      t->kept.state_path);
-	t->kept.replaces = t->kept.snapshot.due = false;
-	if (t->kept.saver)
-		nn_saver_start(t->kept.saver);
+	if (k->best && k->saver)
+		nn_params_copy(k->worker->task->program, k->worker->task->device->dtype,
+			       k->worker->keeps, k->tensors.set[NN_SET_BEST], k->best);
+	k->snapshot.counters = *k->worker->counters;
+	if (k->replaces)
+		nn_tell_warning(
+			k->telling,
+			"%s: the state of an older run is replaced; --resume would have gone "
+			"on with it",
+			k->state_path);
+	k->replaces = k->snapshot.due = false;
+	if (k->saver)
+		nn_saver_start(k->saver);
 	return 0;
 }
 
@@ -161,108 +164,108 @@ static uint64_t free_bytes(const char *path)
 	return statvfs(directory, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
 }
 
-static void write_failed(struct nn_train *t, const struct nn_error *why)
+static void write_failed(struct nn_keeping *k, const struct nn_error *why)
 {
-	nn_train_warn(t, "%s; the state needs %llu bytes, %llu are free; training goes on",
-		      why->text, (unsigned long long)t->kept.snapshot.bytes,
-		      (unsigned long long)free_bytes(t->kept.state_path));
-	t->kept.save_failed = true;
-	snprintf(t->kept.save_error, sizeof t->kept.save_error, "%s", why->text);
+	nn_tell_warning(k->telling,
+			"%s; the state needs %llu bytes, %llu are free; training goes on",
+			why->text, (unsigned long long)k->snapshot.bytes,
+			(unsigned long long)free_bytes(k->state_path));
+	k->save_failed = true;
+	snprintf(k->save_error, sizeof k->save_error, "%s", why->text);
 }
 
-static void written(struct nn_train *t, double seconds)
+static void written(struct nn_keeping *k, double seconds)
 {
-	t->kept.save_failed = false;
-	t->kept.saved_step = t->kept.snapshot.counters.step;
-	t->clock.times.saves++;
-	t->clock.times.saves_s += seconds;
-	t->clock.times.saved_bytes += (double)t->kept.snapshot.bytes;
-	nn_log_begin(t->told.log, "checkpoint");
-	nn_log_count(t->told.log, "step", t->kept.saved_step);
-	nn_log_string(t->told.log, "file", t->kept.state_path);
-	nn_log_real(t->told.log, "seconds", seconds);
-	nn_log_end(t->told.log);
+	k->save_failed = false;
+	k->saved_step = k->snapshot.counters.step;
+	k->times->saves++;
+	k->times->saves_s += seconds;
+	k->times->saved_bytes += (double)k->snapshot.bytes;
+	nn_log_begin(k->telling->log, "checkpoint");
+	nn_log_count(k->telling->log, "step", k->saved_step);
+	nn_log_string(k->telling->log, "file", k->state_path);
+	nn_log_real(k->telling->log, "seconds", seconds);
+	nn_log_end(k->telling->log);
 }
 
-static void settle(struct nn_train *t, bool wait)
+static void settle(struct nn_keeping *k, bool wait)
 {
 	struct nn_saved saved;
 
-	if (!nn_saver_take(t->kept.saver, wait, &saved))
+	if (!nn_saver_take(k->saver, wait, &saved))
 		return;
 	if (saved.status < 0)
-		write_failed(t, &saved.why);
+		write_failed(k, &saved.why);
 	else
-		written(t, saved.end_s - t->kept.snapshot.start_s);
+		written(k, saved.end_s - k->snapshot.start_s);
 }
 
 /* ---- when ---- */
 
-bool nn_save_due(const struct nn_train *t)
+bool nn_save_due(const struct nn_keeping *k)
 {
-	return t->kept.save_steps && t->counters.step % t->kept.save_steps == 0;
+	return k->save_steps && k->worker->counters->step % k->save_steps == 0;
 }
 
-bool nn_save_late(const struct nn_train *t)
+bool nn_save_late(const struct nn_keeping *k)
 {
-	return t->kept.save_s > 0 && nn_now_s() - t->kept.snapshot.start_s >= t->kept.save_s;
+	return k->save_s > 0 && nn_now_s() - k->snapshot.start_s >= k->save_s;
 }
 
 /* Does a snapshot need what other ranks have? */
-static bool is_shared(const struct nn_train *t)
+static bool is_shared(const struct nn_keeping *k)
 {
-	return nn_layout_in_parts(&t->layout) ||
-	       nn_optimizer_shared(nn_step_optimizer(t->worker.step));
+	return nn_layout_in_parts(k->worker->layout) ||
+	       nn_optimizer_shared(nn_step_optimizer(k->worker->step));
 }
 
 /* Then all take it together: rank 0, which writes it, says whether. */
-static int begin_all(struct nn_train *t, bool begins, struct nn_error *err)
+static int begin_all(struct nn_keeping *k, bool begins, struct nn_error *err)
 {
-	if (is_shared(t) && nn_comm_broadcast(t->layout.comm, 0, &begins, sizeof begins, err) < 0)
+	if (is_shared(k) &&
+	    nn_comm_broadcast(k->worker->layout->comm, 0, &begins, sizeof begins, err) < 0)
 		return -1;
-	return begins ? begin(t, err) : 0;
+	return begins ? begin(k, err) : 0;
 }
 
-bool nn_save_ready(const struct nn_train *t)
+bool nn_save_ready(const struct nn_keeping *k)
 {
-	return t->kept.saver && t->kept.snapshot.due && !nn_saver_busy(t->kept.saver);
+	return k->saver && k->snapshot.due && !nn_saver_busy(k->saver);
 }
 
-int nn_save_follow(struct nn_train *t, bool due, struct nn_error *err)
+int nn_save_follow(struct nn_keeping *k, bool due, struct nn_error *err)
 {
-	if (!t->kept.saver && !is_shared(t))
+	if (!k->saver && !is_shared(k))
 		return 0;
-	t->kept.snapshot.due |= due;
-	if (t->kept.saver)
-		settle(t, false);
-	if (nn_layout_ranks(&t->layout) > 1 && !due) /* what ranks keep has not come together */
+	k->snapshot.due |= due;
+	if (k->saver)
+		settle(k, false);
+	if (nn_layout_ranks(k->worker->layout) > 1 &&
+	    !due) /* what ranks keep has not come together */
 		return 0;
-	return t->kept.snapshot.due
-		       ? begin_all(t, t->kept.saver && !nn_saver_busy(t->kept.saver), err)
-		       : 0;
+	return k->snapshot.due ? begin_all(k, k->saver && !nn_saver_busy(k->saver), err) : 0;
 }
 
-int nn_save_newest(struct nn_train *t, struct nn_error *err)
+int nn_save_newest(struct nn_keeping *k, struct nn_error *err)
 {
-	uint64_t step = t->counters.step;
+	uint64_t step = k->worker->counters->step;
 
-	if (!t->kept.saver ||
-	    (nn_saver_busy(t->kept.saver) && t->kept.snapshot.counters.step == step))
-		return begin_all(t, false, err);
-	settle(t, true);
-	return begin_all(t, t->kept.saved_step != step, err);
+	if (!k->saver || (nn_saver_busy(k->saver) && k->snapshot.counters.step == step))
+		return begin_all(k, false, err);
+	settle(k, true);
+	return begin_all(k, k->saved_step != step, err);
 }
 
-void nn_save_wait(struct nn_train *t)
+void nn_save_wait(struct nn_keeping *k)
 {
-	if (t->kept.saver)
-		settle(t, true);
+	if (k->saver)
+		settle(k, true);
 }
 
-int nn_save_end(struct nn_train *t, struct nn_error *err)
+int nn_save_end(struct nn_keeping *k, struct nn_error *err)
 {
-	nn_save_wait(t);
-	return t->kept.save_failed
-		       ? nn_fail(err, NN_EFAIL, "%s; the state was not written", t->kept.save_error)
+	nn_save_wait(k);
+	return k->save_failed
+		       ? nn_fail(err, NN_EFAIL, "%s; the state was not written", k->save_error)
 		       : 0;
 }

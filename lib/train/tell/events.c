@@ -79,7 +79,7 @@ static size_t features(const struct nn_train *t)
 	return n;
 }
 
-void nn_event_start(struct nn_train *t)
+void nn_event_start(const struct nn_train *t)
 {
 	struct nn_log *log = t->told.log;
 	char hex[NN_SHA256_HEX], cpu[128], placement[NN_PLACEMENT];
@@ -125,7 +125,7 @@ void nn_event_start(struct nn_train *t)
 }
 
 /* a figure of the step, which is computed in the training's own type */
-static void log_value(struct nn_train *t, const char *key, double value)
+static void log_value(const struct nn_train *t, const char *key, double value)
 {
 	if (t->task.device->dtype == NN_F64)
 		nn_log_real(t->told.log, key, value);
@@ -140,8 +140,8 @@ static void log_cost(const struct nn_train *t)
 	nn_log_count(t->told.log, "bytes", t->layout.comm ? nn_comm_moved(t->layout.comm) : 0);
 }
 
-void nn_event_step(struct nn_train *t, const struct nn_step_result *r, double lr, double mean_loss,
-		   double samples_per_s)
+void nn_event_step(const struct nn_train *t, const struct nn_step_result *r, double lr,
+		   double mean_loss, double samples_per_s)
 {
 	struct nn_log *log = t->told.log;
 	uint64_t epoch = nn_train_epoch(t);
@@ -165,7 +165,7 @@ void nn_event_step(struct nn_train *t, const struct nn_step_result *r, double lr
 }
 
 struct logging {
-	struct nn_train *t;
+	const struct nn_train *t;
 	bool listed; /* --metric was among them */
 };
 
@@ -177,7 +177,7 @@ static void log_figure(void *arg, const char *name, double value)
 	l->listed |= strcmp(name, l->t->metric) == 0;
 }
 
-static void log_metrics(struct nn_train *t)
+static void log_metrics(const struct nn_train *t)
 {
 	struct logging l = { t, strcmp(t->metric, "loss") == 0 };
 	char name[NN_METRIC_NAME];
@@ -197,7 +197,7 @@ static void log_metrics(struct nn_train *t)
 	}
 }
 
-void nn_event_epoch(struct nn_train *t, double seconds, double samples_per_s)
+void nn_event_epoch(const struct nn_train *t, double seconds, double samples_per_s)
 {
 	struct nn_progress_line line = {
 		.epoch = nn_train_epoch(t),
@@ -232,7 +232,7 @@ void nn_event_epoch(struct nn_train *t, double seconds, double samples_per_s)
 	nn_log_end(t->told.log);
 }
 
-void nn_event_valid(struct nn_train *t)
+void nn_event_valid(const struct nn_train *t)
 {
 	if (!nn_log_wanted(t->told.log))
 		return;
@@ -260,7 +260,7 @@ static const char *signal_name(int signal)
 	}
 }
 
-void nn_event_signal(struct nn_train *t, int signal)
+void nn_event_signal(const struct nn_train *t, int signal)
 {
 	nn_log_begin(t->told.log, "signal");
 	nn_log_string(t->told.log, "name", signal_name(signal));
@@ -332,7 +332,7 @@ static void log_pipeline(const struct nn_train *t)
 	nn_log_close_object(t->told.log);
 }
 
-void nn_event_end(struct nn_train *t, const char *reason)
+void nn_event_end(const struct nn_train *t, const char *reason)
 {
 	double seconds = nn_now_s() - t->clock.start_s, peak = (double)nn_memory_peak();
 	bool to_file = t->std->output && strcmp(t->std->output, "-") != 0;
@@ -363,7 +363,7 @@ void nn_event_end(struct nn_train *t, const char *reason)
 	nn_log_count(log, "peak_bytes", (uint64_t)peak);
 	nn_log_string(log, "output", to_file ? t->std->output : "stdout");
 	nn_log_string(log, "sha256",
-		      to_file && t->kept.written && file_sha256(t->std->output, hex) ? hex : NULL);
+		      to_file && t->written && file_sha256(t->std->output, hex) ? hex : NULL);
 	log_ranks(t);
 	nn_log_open_object(log, "predicted");
 	log_compared(log, "peak_bytes", (double)nn_fit_peak(&t->plan), peak);

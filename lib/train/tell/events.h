@@ -4,13 +4,13 @@
 
 #include "train/job.h"
 
-void nn_event_start(struct nn_train *train);
-void nn_event_step(struct nn_train *train, const struct nn_step_result *result, double lr,
+void nn_event_start(const struct nn_train *train);
+void nn_event_step(const struct nn_train *train, const struct nn_step_result *result, double lr,
 		   double mean_loss, double samples_per_s);
 /* Log the epoch of the last step and print its line. */
-void nn_event_epoch(struct nn_train *train, double seconds, double samples_per_s);
-void nn_event_valid(struct nn_train *train);
-void nn_event_signal(struct nn_train *train, int signal);
-void nn_event_end(struct nn_train *train, const char *reason);
+void nn_event_epoch(const struct nn_train *train, double seconds, double samples_per_s);
+void nn_event_valid(const struct nn_train *train);
+void nn_event_signal(const struct nn_train *train, int signal);
+void nn_event_end(const struct nn_train *train, const char *reason);
 
 #endif

@@ -47,29 +47,31 @@ double nn_report_bytes(const struct nn_train *t)
 		       : NAN;
 }
 
-void nn_report_start(struct nn_train *t)
+void nn_report_start(const struct nn_train *t)
 {
 	const struct nn_forecast *f = &t->plan.forecast;
 	char text[NN_PLACEMENT];
 
 	if (t->std->verbose < 1 && nn_layout_ranks(&t->layout) > 1)
-		nn_train_note(t, "%s", nn_report_placement(t, text));
+		nn_tell_note(&t->told, "%s", nn_report_placement(t, text));
 	if (t->std->verbose < 1)
 		return;
-	nn_train_note(t, "%s; %zu of %llu samples of a step at once", nn_report_placement(t, text),
-		      t->plan.fit.micro, (unsigned long long)t->options->recipe.batch);
-	nn_train_note(t, "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s",
-		      t->clock.data_s, t->clock.plan_s, t->clock.tried_s);
+	nn_tell_note(&t->told, "%s; %zu of %llu samples of a step at once",
+		     nn_report_placement(t, text), t->plan.fit.micro,
+		     (unsigned long long)t->options->recipe.batch);
+	nn_tell_note(&t->told,
+		     "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s",
+		     t->clock.data_s, t->clock.plan_s, t->clock.tried_s);
 	if (isnan(f->step_s))
-		nn_train_note(t, "predicted: %zu bytes; %s", nn_fit_peak(&t->plan), f->basis);
+		nn_tell_note(&t->told, "predicted: %zu bytes; %s", nn_fit_peak(&t->plan), f->basis);
 	else
-		nn_train_note(
-			t,
+		nn_tell_note(
+			&t->told,
 			"predicted: %zu bytes, %.3g s a step, %.3g s an epoch, %.3g s in all (%s)",
 			nn_fit_peak(&t->plan), f->step_s, f->epoch_s, f->total_s, f->basis);
 }
 
-static void note_noise(struct nn_train *t)
+static void note_noise(const struct nn_train *t)
 {
 	double scale = nn_noise_scale(&t->noise);
 	unsigned long long steps = t->noise.steps, batch = t->options->recipe.batch;
@@ -78,16 +80,16 @@ static void note_noise(struct nn_train *t)
 	snprintf(about, sizeof about, scale < 100 ? "%.2g" : "%.0f",
 		 scale < 100 ? scale : round(scale / 10) * 10);
 	if (isinf(scale))
-		nn_train_note(t,
-			      "noise scale of the gradient: more than %llu step%s of %llu samples "
-			      "can tell; a larger batch pays",
-			      steps, steps == 1 ? "" : "s", batch);
+		nn_tell_note(&t->told,
+			     "noise scale of the gradient: more than %llu step%s of %llu samples "
+			     "can tell; a larger batch pays",
+			     steps, steps == 1 ? "" : "s", batch);
 	else if (!isnan(scale))
-		nn_train_note(t,
-			      "noise scale of the gradient: about %s samples (%llu step%s "
-			      "measured); a batch beyond that buys nothing, "
-			      "this one has %llu",
-			      about, steps, steps == 1 ? " was" : "s were", batch);
+		nn_tell_note(&t->told,
+			     "noise scale of the gradient: about %s samples (%llu step%s "
+			     "measured); a batch beyond that buys nothing, "
+			     "this one has %llu",
+			     about, steps, steps == 1 ? " was" : "s were", batch);
 }
 
 #define SLOW 1.5   /* times what the others take */
@@ -102,7 +104,7 @@ static double pace(const struct nn_rank_times *r)
 }
 
 /* The rank that computes much longer than the others together say, on which all wait. */
-static void report_slow(struct nn_train *t)
+static void report_slow(const struct nn_train *t)
 {
 	int n = t->worker.ranks ? nn_layout_ranks(&t->layout) : 1,
 	    first = t->layout.strategy->whole,
@@ -118,26 +120,26 @@ static void report_slow(struct nn_train *t)
 		return;
 	more = t->worker.ranks[slow].compute_s * (1 - others / pace(&t->worker.ranks[slow]));
 	if (pace(&t->worker.ranks[slow]) > SLOW * others && more > SLOW_S)
-		nn_train_note(t, "rank %d on %s computes %.1f x as long as the other%s", slow,
-			      t->worker.ranks[slow].host, pace(&t->worker.ranks[slow]) / others,
-			      n - first == 2 ? "" : "s");
+		nn_tell_note(&t->told, "rank %d on %s computes %.1f x as long as the other%s", slow,
+			     t->worker.ranks[slow].host, pace(&t->worker.ranks[slow]) / others,
+			     n - first == 2 ? "" : "s");
 }
 
-static void report_ranks(struct nn_train *t)
+static void report_ranks(const struct nn_train *t)
 {
 	for (int r = 0; t->worker.ranks && r < nn_layout_ranks(&t->layout) && t->std->verbose > 0 &&
 			nn_layout_ranks(&t->layout) > 1;
 	     r++)
-		nn_train_note(t,
-			      "rank %d on %s (pid %ld): compute %.3g s, communication %.3g s, "
-			      "waiting %.3g s",
-			      r, t->worker.ranks[r].host, t->worker.ranks[r].pid,
-			      t->worker.ranks[r].compute_s, t->worker.ranks[r].comm_s,
-			      t->worker.ranks[r].wait_s);
+		nn_tell_note(&t->told,
+			     "rank %d on %s (pid %ld): compute %.3g s, communication %.3g s, "
+			     "waiting %.3g s",
+			     r, t->worker.ranks[r].host, t->worker.ranks[r].pid,
+			     t->worker.ranks[r].compute_s, t->worker.ranks[r].comm_s,
+			     t->worker.ranks[r].wait_s);
 	report_slow(t);
 }
 
-void nn_report_end(struct nn_train *t, double seconds)
+void nn_report_end(const struct nn_train *t, double seconds)
 {
 	const struct nn_times *m = &t->clock.times;
 	double step = nn_report_step(t), more = m->first_s - step, peak = (double)nn_memory_peak();
@@ -146,38 +148,39 @@ void nn_report_end(struct nn_train *t, double seconds)
 		report_ranks(t);
 	if (t->std->verbose < 1 || m->steps < 1)
 		return;
-	nn_train_note(
-		t, "first step %.3g s: %ld page%s of memory touched first, %ld read from files%s",
-		m->first_s, m->touched, m->touched == 1 ? "" : "s", m->read,
-		more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
+	nn_tell_note(&t->told,
+		     "first step %.3g s: %ld page%s of memory touched first, %ld read from files%s",
+		     m->first_s, m->touched, m->touched == 1 ? "" : "s", m->read,
+		     more > 0 && more < 0.5 * step ? "; no slower than later ones" : "");
 	if (m->steps > 1)
-		nn_train_note(t,
-			      "later steps %.3g s each, %.3g s in all; evaluation, state and the "
-			      "like %.3g s",
-			      step, m->steps_s, m->after_s);
+		nn_tell_note(&t->told,
+			     "later steps %.3g s each, %.3g s in all; evaluation, state and the "
+			     "like %.3g s",
+			     step, m->steps_s, m->after_s);
 	note_noise(t);
-	nn_train_note(t, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak, nn_fit_peak(&t->plan),
-		      100 * ((double)nn_fit_peak(&t->plan) / peak - 1));
+	nn_tell_note(&t->told, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak,
+		     nn_fit_peak(&t->plan), 100 * ((double)nn_fit_peak(&t->plan) / peak - 1));
 	if (nn_worker_host_bytes(&t->worker) > 0)
-		nn_train_note(
-			t, "memory of all ranks on %s %zu bytes, predicted %zu (%+.1f %%)",
+		nn_tell_note(
+			&t->told, "memory of all ranks on %s %zu bytes, predicted %zu (%+.1f %%)",
 			t->worker.ranks[0].host, nn_worker_host_bytes(&t->worker), t->plan.fit.host,
 			100 * ((double)t->plan.fit.host / (double)nn_worker_host_bytes(&t->worker) -
 			       1));
 	if (isfinite(t->plan.forecast.step_s) && m->steps > 1)
-		nn_train_note(t, "a step %.3g s, predicted %.3g (%+.1f %%)", step,
-			      t->plan.forecast.step_s, 100 * (t->plan.forecast.step_s / step - 1));
+		nn_tell_note(&t->told, "a step %.3g s, predicted %.3g (%+.1f %%)", step,
+			     t->plan.forecast.step_s, 100 * (t->plan.forecast.step_s / step - 1));
 	if (isfinite(t->plan.forecast.bytes) && nn_report_bytes(t) > 0)
-		nn_train_note(t, "bytes of a step through rank 0 %.4g, predicted %.4g (%+.1f %%)",
-			      nn_report_bytes(t), t->plan.forecast.bytes,
-			      100 * (t->plan.forecast.bytes / nn_report_bytes(t) - 1));
+		nn_tell_note(&t->told,
+			     "bytes of a step through rank 0 %.4g, predicted %.4g (%+.1f %%)",
+			     nn_report_bytes(t), t->plan.forecast.bytes,
+			     100 * (t->plan.forecast.bytes / nn_report_bytes(t) - 1));
 	if (isfinite(t->plan.forecast.total_s))
-		nn_train_note(t, "time %.3g s, predicted %.3g (%+.1f %%)", seconds,
-			      t->plan.forecast.total_s,
-			      100 * (t->plan.forecast.total_s / seconds - 1));
+		nn_tell_note(&t->told, "time %.3g s, predicted %.3g (%+.1f %%)", seconds,
+			     t->plan.forecast.total_s,
+			     100 * (t->plan.forecast.total_s / seconds - 1));
 }
 
-void nn_report_causes(struct nn_train *t)
+void nn_report_causes(const struct nn_train *t)
 {
 	const struct nn_times *m = &t->clock.times;
 

@@ -13,10 +13,10 @@ void nn_report_faults(struct nn_times *times, int sign);
 #define NN_PLACEMENT 80
 const char *nn_report_placement(const struct nn_train *train, char text[NN_PLACEMENT]);
 /* Notes before the first step and after the last (-v). seconds: of the training. */
-void nn_report_start(struct nn_train *train);
-void nn_report_end(struct nn_train *train, double seconds);
+void nn_report_start(const struct nn_train *train);
+void nn_report_end(const struct nn_train *train, double seconds);
 /* The keys of the end event that tell first step, first epoch and steady state apart. */
-void nn_report_causes(struct nn_train *train);
+void nn_report_causes(const struct nn_train *train);
 
 /* Seconds of a step after the first, for a full batch; NaN: there was none. */
 double nn_report_step(const struct nn_train *train);
