@@ -11,6 +11,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/judge.c \
 	lib/train/judge.h \
 	lib/train/loop.c \
+	lib/train/memory.c \
 	lib/train/open.c \
 	lib/train/options-values.c \
 	lib/train/options.c \

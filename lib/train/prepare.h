@@ -45,5 +45,7 @@ int nn_train_compare(struct nn_train *train, struct nn_error *err);
  * would in setup.advice.
  */
 int nn_train_fit(struct nn_train *train, struct nn_error *err);
+/* The same, and what it says is taken: loader, step, evaluator, parameters. */
+int nn_train_take_memory(struct nn_train *train, struct nn_error *err);
 
 #endif

@@ -1,0 +1,161 @@
+/* The memory of a training: as much at once as fits, then the loader, the step and the evaluator.
+ */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "model/model.h"
+#include "parallel/pipeline.h"
+#include "parallel/ranks.h"
+#include "parallel/shard.h"
+#include "parallel/step-options.h"
+#include "parallel/tensor.h"
+#include "plan/fit.h"
+#include "plan/fit-ranks.h"
+#include "plan/suggest.h"
+#include "step/evaluate.h"
+#include "train/prepare.h"
+
+/*
+ * What is measured of gradients for a log takes as much memory as they do. Where that is too much
+ * one process does without, and its log says null.
+ */
+static int leave_norms(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_fit fit;
+
+	if (t->plan.fit.fits || !nn_layout_measures(&t->layout, &t->task) ||
+	    nn_layout_ranks(&t->layout) > 1 || t->layout.asked > 1)
+		return 0;
+	t->task.unmeasured = true;
+	if (nn_fit_choose(&t->plan, &fit, err) < 0)
+		return -1;
+	t->task.unmeasured = fit.fits;
+	if (fit.fits)
+		t->plan.fit = fit;
+	return 0;
+}
+
+/* As many rows at once as the rank that can take fewest. */
+static int agree(struct nn_train *t, struct nn_error *err)
+{
+	size_t micro = t->plan.fit.micro;
+
+	if (nn_pipe_agree(&t->layout, &micro, err) < 0)
+		return -1;
+	return micro < t->plan.fit.micro ? nn_fit_plan(&t->plan, micro, &t->plan.fit, err) : 0;
+}
+
+int nn_train_fit(struct nn_train *t, struct nn_error *err)
+{
+	size_t there, files;
+	char of[40] = "";
+
+	if (!t->source.sample && t->task.dataset) {
+		t->budget.loaded_bytes = nn_memory_resident();
+		t->budget.loaded_dtype = t->task.device->dtype;
+	}
+	t->budget.highest_bytes = nn_memory_peak();
+	t->budget.machine = nn_memory_available();
+	files = t->layout.on_host > 1 ? nn_memory_files() : 0; /* there once for all */
+	there = nn_memory_resident() - files;
+	if (!nn_mul(there, (size_t)t->layout.on_host, &there) || !nn_add(there, files, &there) ||
+	    !nn_add(t->budget.machine, there, &t->budget.machine))
+		t->budget.machine = SIZE_MAX;
+	if (nn_layout_check_device(&t->layout, t->task.device, err) < 0 ||
+	    (t->layout.tensor && nn_tensor_check(&t->layout, &t->task, err) < 0))
+		return -1;
+	if (t->layout.pipe &&
+	    nn_pipe_divide(&t->layout, &t->task,
+			   nn_pipe_micro(&t->layout, &t->task, t->options->recipe.batch), err) < 0)
+		return -1;
+	if (nn_fit_choose(&t->plan, &t->plan.fit, err) < 0 || leave_norms(t, err) < 0)
+		return -1;
+	if (t->plan.fit.fits && t->layout.comm && nn_layout_in_parts(&t->layout)) {
+		if (agree(t, err) < 0 || nn_fit_gather(&t->plan, err) < 0)
+			return -1;
+		t->plan.fit.fits = nn_fit_need(&t->plan, &t->plan.fit) <= t->plan.fit.limit;
+	}
+	if (t->plan.fit.fits)
+		return 0;
+	if (t->setup.advice) {
+		const struct nn_command command = nn_train_command(t);
+
+		nn_suggest_notes(&t->plan, &command, t->setup.advice);
+	}
+	if (t->layout.on_host > 1 && !t->options->memory)
+		snprintf(of, sizeof of, " for %d ranks of this host", t->layout.on_host);
+	return nn_fail(
+		err, NN_ENOMEM,
+		"%straining needs %zu bytes%s even with --micro-batch=%zu, %zu are available",
+		t->options->memory ? "--memory: " : "", nn_fit_need(&t->plan, &t->plan.fit), of,
+		t->plan.fit.micro, t->plan.fit.limit);
+}
+
+/* Rows are read ahead where the next batch is known: an asynchronous rank is told its own. */
+static int open_loader(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_task *task = &t->task;
+	const struct nn_loader_options loader = {
+		.source = nn_dataset_source(task->dataset),
+		.rows = task->rows,
+		.n = task->n_rows,
+		.batch = task->recipe->batch,
+		.seed = task->seed,
+		.window = task->window,
+		.prefetch = !nn_layout_in_parts(&t->layout) &&
+			    (!t->layout.strategy->stale || t->layout.comm->size == 1),
+	};
+
+	t->worker.loader = &t->loader;
+	return nn_loader_init(&t->loader, &loader, err);
+}
+
+/* Held-out rows, where this rank looks at some. */
+static int open_evaluator(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_evaluator_options evaluator = {
+		.device = t->task.device,
+		.pool = t->task.pool,
+		.program = t->task.program,
+		.dataset = t->task.held_out ? t->task.held_out : t->task.dataset,
+		.schema = t->task.schema,
+		.rows = t->task.valid_rows,
+		.n_rows = t->task.n_valid,
+		.losses = t->task.losses,
+		.weights = t->task.shares,
+		.comm = nn_layout_evaluators(&t->layout, t->task.n_valid),
+	};
+
+	if (!nn_layout_evaluates(&t->layout, t->task.n_valid))
+		return 0;
+	if (nn_evaluator_new(&t->evaluator, &evaluator, err) < 0)
+		return -1;
+	if (!t->worker.keeps)
+		return 0;
+	t->whole = nn_params_some(t->task.program, t->task.device->dtype, NULL, err);
+	return t->whole ? 0 : -1;
+}
+
+int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
+{
+	struct nn_step_options step;
+
+	if (nn_train_fit(t, err) < 0)
+		return -1;
+	t->options->recipe.micro_batch = t->plan.fit.micro;
+	if (open_loader(t, err) < 0)
+		return -1;
+	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);
+	if (t->layout.strategy->prepare && t->layout.strategy->prepare(&t->worker, &step, err) < 0)
+		return -1;
+	if (nn_step_new(&t->worker.step, &step, err) < 0 ||
+	    (t->layout.pipe && nn_pipe_attach(&t->worker, err) < 0) ||
+	    (t->layout.tensor && nn_tensor_attach(&t->worker, err) < 0) ||
+	    nn_worker_find_kept(&t->worker, err) < 0 || nn_shard_attach(&t->worker, err) < 0)
+		return -1;
+	if (open_evaluator(t, err) < 0)
+		return -1;
+	t->worker.params =
+		nn_params_some(t->task.program, t->task.device->dtype, t->worker.keeps, err);
+	return t->worker.params ? 0 : -1;
+}
