@@ -209,12 +209,12 @@ int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 	nn_block_free(&r.result);
 	nn_free(r.input_name);
 	nn_free(r.output_name);
-	if (status == 0) {
+	if (status == 0 || r.comm->size == 1) {
 		nn_peers_end(peers);
 		nn_comm_close(r.comm);
 	} else if (status > 0)
 		sleep(EXPLAIN_S);
-	else if (!attach && r.comm->size > 1) /* MPI ends this process, too */
+	else if (!attach) /* MPI ends this process, too */
 		nn_comm_abort(r.comm, job->host.end(status, err));
 	return status;
 }
