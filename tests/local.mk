@@ -151,7 +151,7 @@ VALGRIND_TESTS += tests/lib/model-file
 
 # the op table: every op at some sites (not under valgrind, whose -(a * b) + c has another sign of zero)
 check_PROGRAMS += tests/table/ops tests/table/ops-long
-tests_table_ops_SOURCES = tests/table/ops.c tests/table/random.c tests/table/random.h \
+tests_table_ops_SOURCES = tests/table/isa.h tests/table/ops.c tests/table/random.c tests/table/random.h \
 	tests/table/trial.c tests/table/trial.h
 tests_table_ops_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_table_ops_long_SOURCES = $(tests_table_ops_SOURCES)

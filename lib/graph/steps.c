@@ -34,7 +34,7 @@ void nn_steps_add(struct nn_steps *s, const struct nn_planned_step *step)
 	}
 }
 
-void nn_steps_use(struct nn_steps *s, enum nn_step_memory memory, int index)
+void nn_steps_use(struct nn_steps *s, enum nn_step_block memory, int index)
 {
 	void *items = s->uses;
 
@@ -125,7 +125,7 @@ static int fill_derive(struct nn_graph *graph, const struct nn_planned_step *ste
 	return 0;
 }
 
-static void use_root(struct nn_steps *s, const struct nn_bound *b, enum nn_step_memory memory,
+static void use_root(struct nn_steps *s, const struct nn_bound *b, enum nn_step_block memory,
 		     int value)
 {
 	nn_steps_use(s, memory, nn_bound_root(b, value));
@@ -202,7 +202,7 @@ static void add_turn(struct nn_steps *s)
 }
 
 static void use_edges(struct nn_steps *s, const struct nn_bound *b, enum nn_graph_side side,
-		      enum nn_step_memory memory)
+		      enum nn_step_block memory)
 {
 	for (int i = 0; i < b->n_edges[side]; i++) {
 		int root = b->edges[side][i];

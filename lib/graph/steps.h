@@ -22,9 +22,9 @@ struct nn_graph_step {
 };
 
 /* Memory with a lifetime: of values and gradients (by root), and what a node saves for backward. */
-enum nn_step_memory { NN_STEP_VALUE, NN_STEP_GRADIENT, NN_STEP_SAVED };
+enum nn_step_block { NN_STEP_VALUE, NN_STEP_GRADIENT, NN_STEP_SAVED };
 struct nn_step_use {
-	enum nn_step_memory memory;
+	enum nn_step_block memory;
 	int index;
 };
 
@@ -65,7 +65,7 @@ void nn_steps_fini(struct nn_steps *steps);
 void nn_steps_add(struct nn_steps *steps, const struct nn_planned_step *step);
 int nn_steps_check(const struct nn_steps *steps, struct nn_error *err);
 /* The last step added uses this too. */
-void nn_steps_use(struct nn_steps *steps, enum nn_step_memory memory, int index);
+void nn_steps_use(struct nn_steps *steps, enum nn_step_block memory, int index);
 /*
  * A pass: `each` adds to `to` what is to stand in the place of a step. Uses are numbered as before:
  * a step that stands for another, or for a part of it, may go on using what that did.

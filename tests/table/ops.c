@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "bench/op/reference.h"
 #include "op/notation.h"
+#include "table/isa.h"
 #include "table/random.h"
 #include "table/trial.h"
 
@@ -22,23 +23,6 @@
 #define RANDOM 12
 #define THREADS(t) ((t) == 1 || (t) == 3)
 #endif
-
-static int n_tests, failed;
-static const char *const isas[] = { "generic", "avx2", "avx512" };
-
-static void claim(const char *site, int ok, const char *what)
-{
-	printf("%sok %d - %s: %s\n", ok ? "" : "not ", ++n_tests, site, what);
-	failed |= !ok;
-}
-
-/* NULL: this machine lacks it. */
-static const struct nn_device *device_of(const char *isa, enum nn_dtype dtype)
-{
-	struct nn_error err;
-	setenv("NN_CPU", isa, 1);
-	return nn_device_open("cpu", dtype, &err);
-}
 
 /* ---- forward ---- */
 
@@ -280,17 +264,19 @@ static void walk(const struct nn_op_site *site)
 					 ? 1
 					 : adding_is_right(&d, device);
 		}
-	claim(site->name, forward, "forward equals the plain loop");
-	claim(site->name, predicted, "so does prediction");
-	claim(site->name, gradients_are_right(&d, device_of("generic", NN_F64)),
-	      "gradients equal central differences");
-	claim(site->name, added, "gradients are added to what is there");
-	claim(site->name, bytes_are_the_same(&d, NN_F32),
+	claim(site->name, "forward equals the plain loop", forward);
+	claim(site->name, "so does prediction", predicted);
+	claim(site->name, "gradients equal central differences",
+	      gradients_are_right(&d, device_of("generic", NN_F64)));
+	claim(site->name, "gradients are added to what is there", added);
+	claim(site->name,
 	      "f32: same bytes on every instruction set, thread count and cut, memory shared or "
-	      "not");
-	claim(site->name, bytes_are_the_same(&d, NN_F64),
+	      "not",
+	      bytes_are_the_same(&d, NN_F32));
+	claim(site->name,
 	      "f64: same bytes on every instruction set, thread count and cut, memory shared or "
-	      "not");
+	      "not",
+	      bytes_are_the_same(&d, NN_F64));
 	data_fini(&d);
 }
 
@@ -312,7 +298,7 @@ static void look(const struct nn_op_site *site)
 		     difference <= allowed;
 	nn_text_addf(&shape, "%s:", nn_ops[site->op]->name);
 	nn_op_write(site->op, site->attrs, site->in, site->rows, &shape);
-	claim(shape.data, ok, "f32: nn-bench finds it right");
+	claim(shape.data, "f32: nn-bench finds it right", ok);
 	nn_text_free(&shape);
 	nn_op_trial_free(t);
 }
@@ -339,7 +325,7 @@ int main(int argc, char **argv)
 	}
 	for (int op = 0; op < NN_N_OPS; op++)
 		all &= tried[op] && timed[op];
-	claim("table", all, "every op has sites that are tried and timed");
+	claim("table", "every op has sites that are tried and timed", all);
 	printf("1..%d\n", n_tests);
 	return failed;
 }
