@@ -220,6 +220,11 @@ size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step);
  */
 bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows);
 /*
+ * Is input i read by products alone? These take a subnormal for the zero of its sign, as it is;
+ * other ops may pass it on.
+ */
+bool nn_graph_only_multiplies(const struct nn_graph *graph, int input);
+/*
  * Raw output o of the last forward: [rows][positions][columns], columns = classes or the last
  * dimension, whatever the language order. Device memory.
  */

@@ -110,6 +110,19 @@ bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
 	return true;
 }
 
+bool nn_graph_only_multiplies(const struct nn_graph *graph, int input)
+{
+	const struct nn_bound *b = &graph->bound;
+	int root = nn_bound_root(b, b->inputs[input]);
+
+	for (int i = 0; i < b->n_nodes; i++)
+		for (int k = 0; k < b->nodes[i].n_in; k++)
+			if (nn_bound_root(b, b->nodes[i].in[k]) == root &&
+			    !nn_op_is_product(b->nodes[i].op))
+				return false;
+	return true;
+}
+
 static const void *output_at(const struct nn_graph *graph, int output)
 {
 	return nn_graph_value_at(graph, graph->bound.outputs[output]);

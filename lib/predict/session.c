@@ -223,7 +223,8 @@ void nn_session_lend(struct nn_session *s, size_t input, size_t n, const void *r
 	struct input *in = &s->inputs[input];
 
 	if (nn_transform_is_identity(&in->transform, dtype) &&
-	    !nn_has_subnormal(rows, n * in->transform.size, dtype) &&
+	    (nn_graph_only_multiplies(s->graph, (int)input) ||
+	     !nn_has_subnormal(rows, n * in->transform.size, dtype)) &&
 	    nn_graph_borrow(s->graph, (int)input, rows))
 		in->lent = true;
 	else

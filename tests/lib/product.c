@@ -112,6 +112,35 @@ static long column_splits(void)
 	return bad;
 }
 
+/* With the bits of base/flush.h, on which predictions from a caller's own rows rely. */
+static long subnormal_rows(void)
+{
+	enum { ROWS = 5 };
+	const struct nn_matrix d = matrix(20, 50);
+	struct array x = array(ROWS * d.x_row), w = array(d.in * d.out),
+		     want = array(ROWS * d.y_row);
+	const uint64_t before = nn_flush_set(true);
+	long bad = 0;
+	for (size_t i = 0; i < x.n; i++)
+		x.v[i] = (real)(sizeof(real) == 8 ? 0x1p-1023 : 0x1p-127);
+	for (size_t i = 0; i < w.n; i++)
+		w.v[i] = (real)0x1p100;
+	memset(want.v, 0, want.n * sizeof(real));
+	for (int s = 0; s < n_sets; s++) {
+		const struct kernels *k = sets[s];
+		struct array p = array(k->dense_packed(&d)), y = copy(want);
+		void *scratch = malloc(k->dense_scratch(&d, ROWS) + 1);
+		k->dense_pack(&d, w.v, p.v);
+		k->dense_forward(&d, ROWS, x.v, p.v, NULL, y.v, 0, k->dense_panels(&d), scratch);
+		bad += compare("a product of subnormal rows", k, y, want);
+		free(scratch);
+		drop(p), drop(y);
+	}
+	nn_flush_restore(before);
+	drop(x), drop(w), drop(want);
+	return bad;
+}
+
 static long leaf_sums(void)
 {
 	long bad = 0;
@@ -151,6 +180,7 @@ int main(void)
 	      convolutions(EFFORT(120, 1500), test_input_gradient));
 	claim("convolution weight gradient is one chain over samples and positions",
 	      convolutions(EFFORT(120, 1500), test_weight_gradient));
+	claim("subnormal rows are zeros where a thread flushes", subnormal_rows());
 	claim("leaves are added element by element", leaf_sums());
 	printf("1..%d\n", n_tests);
 	return n_failed != 0;
