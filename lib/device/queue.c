@@ -131,7 +131,7 @@ int nn_mirror_of(struct nn_mirror *m, struct nn_queue *queue, void *there, size_
 {
 	*m = (struct nn_mirror){ .there = there, .lent = true };
 	m->host = queue ? nn_pinned_new(queue, bytes, err) : there;
-	return m->host ? 0 : -1;
+	return m->host || !queue ? 0 : -1;
 }
 
 int nn_mirror_new(struct nn_mirror *m, struct nn_queue *queue, size_t bytes, struct nn_error *err)
@@ -178,4 +178,20 @@ void nn_mirror_fetch(const struct nn_mirror *m, struct nn_queue *queue, size_t a
 	if (queue)
 		queue->remote->copy_out(queue, (char *)m->host + at, (const char *)m->there + at,
 					bytes);
+}
+
+void *nn_mirror_move(struct nn_mirror *m, struct nn_queue *queue, void *there)
+{
+	m->there = there;
+	if (!queue)
+		m->host = there;
+	return nn_mirror_write(m, queue);
+}
+
+void *nn_mirror_read(struct nn_mirror *m, struct nn_queue *queue, void *there, size_t bytes)
+{
+	nn_mirror_move(m, queue, there);
+	nn_mirror_fetch(m, queue, 0, bytes);
+	nn_queue_wait(queue, NULL);
+	return m->host;
 }

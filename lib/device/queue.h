@@ -98,7 +98,10 @@ struct nn_mirror {
 
 int nn_mirror_new(struct nn_mirror *mirror, struct nn_queue *queue, size_t bytes,
 		  struct nn_error *err);
-/* Of memory that is there already. */
+/*
+ * Of memory that is there already; there NULL: pinned memory alone, for blocks that are named when
+ * they are read (nn_mirror_read).
+ */
 int nn_mirror_of(struct nn_mirror *mirror, struct nn_queue *queue, void *there, size_t bytes,
 		 struct nn_error *err);
 void nn_mirror_free(struct nn_mirror *mirror, struct nn_queue *queue);
@@ -108,5 +111,11 @@ void *nn_mirror_write(struct nn_mirror *mirror, struct nn_queue *queue);
 void nn_mirror_send(struct nn_mirror *mirror, struct nn_queue *queue, size_t at, size_t bytes);
 void nn_mirror_fetch(const struct nn_mirror *mirror, struct nn_queue *queue, size_t at,
 		     size_t bytes);
+/*
+ * From now on the mirror is of `there`; the host's side, to be written, or with the first `bytes`
+ * bytes of what is there.
+ */
+void *nn_mirror_move(struct nn_mirror *mirror, struct nn_queue *queue, void *there);
+void *nn_mirror_read(struct nn_mirror *mirror, struct nn_queue *queue, void *there, size_t bytes);
 
 #endif

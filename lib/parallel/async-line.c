@@ -66,12 +66,14 @@ static void pass(struct nn_worker *w, struct nn_async_line *line, void *to, cons
 int nn_async_send_task(struct nn_worker *w, struct nn_async_line *line, int peer,
 		       struct nn_async_task *task, struct nn_error *err)
 {
-	void *weights = nn_graph_weights(nn_step_graph(w->step));
-	struct nn_message said = { 0, task, sizeof *task },
-			  parameters = { 0, weights, parameter_bytes(w) };
+	struct nn_graph *graph = nn_step_graph(w->step);
+	size_t bytes = parameter_bytes(w);
+	void *weights =
+		nn_mirror_read(&line->block, nn_graph_queue(graph), nn_graph_weights(graph), bytes);
+	struct nn_message said = { 0, task, sizeof *task }, parameters = { 0, weights, bytes };
 
 	if (line->window)
-		pass(w, line, room_of(w, line, peer), weights, parameter_bytes(w));
+		pass(w, line, room_of(w, line, peer), weights, bytes);
 	if (nn_async_exchange(w, line, peer, true, &said, 1, err) < 0)
 		return -1;
 	return line->window ? 0 : nn_async_exchange(w, line, peer, true, &parameters, 1, err);
@@ -80,12 +82,16 @@ int nn_async_send_task(struct nn_worker *w, struct nn_async_line *line, int peer
 int nn_async_receive_parameters(struct nn_worker *w, struct nn_async_line *line,
 				struct nn_error *err)
 {
-	void *weights = nn_graph_weights(nn_step_graph(w->step));
+	struct nn_graph *graph = nn_step_graph(w->step);
+	struct nn_queue *queue = nn_graph_queue(graph);
+	void *weights = nn_mirror_move(&line->block, queue, nn_graph_weights(graph));
 	struct nn_message parameters = { 0, weights, parameter_bytes(w) };
 
-	if (!line->window)
-		return nn_async_exchange(w, line, NN_ASYNC_SERVER, false, &parameters, 1, err);
-	pass(w, line, weights, room_of(w, line, NN_ASYNC_SERVER), parameters.bytes);
+	if (line->window)
+		pass(w, line, weights, room_of(w, line, NN_ASYNC_SERVER), parameters.bytes);
+	else if (nn_async_exchange(w, line, NN_ASYNC_SERVER, false, &parameters, 1, err) < 0)
+		return -1;
+	nn_mirror_send(&line->block, queue, 0, parameters.bytes);
 	return 0;
 }
 
@@ -93,10 +99,13 @@ int nn_async_send_answer(struct nn_worker *w, struct nn_async_line *line,
 			 struct nn_async_answer *answer, struct nn_error *err)
 {
 	struct nn_message said = { 0, answer, sizeof *answer };
+	struct nn_graph *graph = nn_step_graph(w->step);
 
 	if (line->window && answer->finite)
 		pass(w, line, room_of(w, line, NN_ASYNC_SERVER),
-		     nn_graph_gradients(nn_step_graph(w->step)), block_bytes(w));
+		     nn_mirror_read(&line->block, nn_graph_queue(graph), nn_graph_gradients(graph),
+				    block_bytes(w)),
+		     block_bytes(w));
 	return nn_async_exchange(w, line, NN_ASYNC_SERVER, true, &said, 1, err);
 }
 
@@ -105,28 +114,47 @@ int nn_async_exchange_gradient(struct nn_worker *w, struct nn_async_line *line, 
 			       struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(w->step);
-	size_t groups = tables->statistics ? tables->cut->group_of_leaf[tables->cut->n_leaves] : 0;
+	struct nn_queue *queue = nn_graph_queue(graph);
+	size_t groups = tables->statistics ? tables->cut->group_of_leaf[tables->cut->n_leaves] : 0,
+	       bytes = block_bytes(w);
+	void *there = nn_graph_gradients(graph),
+	     *gradients = sends && !line->window ? nn_mirror_read(&line->block, queue, there, bytes)
+						 : nn_mirror_move(&line->block, queue, there);
 	const struct nn_message m[] = {
-		{ 0, nn_graph_gradients(graph), line->window ? 0 : block_bytes(w) },
+		{ 0, gradients, line->window ? 0 : bytes },
 		{ 0, tables->figures,
 		  tables->cut->n_leaves * tables->n_figures * sizeof *tables->figures },
 		{ 0, tables->statistics, groups * tables->statistics_bytes },
 	};
 
 	if (line->window && !sends)
-		pass(w, line, nn_graph_gradients(graph), room_of(w, line, peer), block_bytes(w));
-	if (nn_async_exchange(w, line, peer, sends, m, sizeof m / sizeof *m, err) == 0 &&
-	    nn_tables_pass(graph, w->layout->comm, peer, sends, w->task->device->dtype, err) == 0)
-		return 0;
-	line->lost = true;
-	return -1;
+		pass(w, line, gradients, room_of(w, line, peer), bytes);
+	if (nn_async_exchange(w, line, peer, sends, m, sizeof m / sizeof *m, err) < 0 ||
+	    nn_tables_pass(graph, w->layout->comm, peer, sends, w->task->device->dtype, err) < 0) {
+		line->lost = true;
+		return -1;
+	}
+	if (!sends)
+		nn_mirror_send(&line->block, queue, 0, bytes);
+	return 0;
+}
+
+void nn_async_line_close(struct nn_worker *w, struct nn_async_line *line)
+{
+	nn_shared_close(line->window);
+	nn_mirror_free(&line->block, nn_graph_queue(nn_step_graph(w->step)));
 }
 
 int nn_async_line_open(struct nn_worker *w, struct nn_async_line *line, struct nn_error *err)
 {
 	size_t workers = (size_t)w->layout->comm->size - 1;
 
-	if (workers == 0 || w->task->device->remote || !nn_sync_shared_copies(parameter_bytes(w)))
+	if (workers == 0)
+		return 0;
+	if (nn_mirror_of(&line->block, nn_graph_queue(nn_step_graph(w->step)), NULL,
+			 parameter_bytes(w), err) < 0)
+		return -1;
+	if (!nn_sync_shared_copies(parameter_bytes(w)))
 		return 0;
 	return nn_shared_open(&line->window, w->layout->comm, workers * parameter_bytes(w), err);
 }

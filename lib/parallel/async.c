@@ -352,7 +352,7 @@ static void async_close(struct nn_worker *w)
 
 	if (!a)
 		return;
-	nn_shared_close(a->line.window);
+	nn_async_line_close(w, &a->line);
 	nn_output_abort(a->record);
 	nn_replay_free(a->replay);
 	nn_free(a->flights);

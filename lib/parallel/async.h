@@ -81,14 +81,17 @@ struct nn_async_answer {
 struct nn_async_line {
 	struct nn_shared
 		*window; /* parameters and gradients of few bytes go through it; NULL: messages */
-	double comm_s;   /* seconds in messages so far, waiting for the other side among them */
-	bool lost;       /* a message failed: nothing can be said to the others any more */
+	/* the host's side of parameters and gradients in device memory */
+	struct nn_mirror block;
+	double comm_s; /* seconds in messages so far, waiting for the other side among them */
+	bool lost;     /* a message failed: nothing can be said to the others any more */
 };
 
 /* The rate of a gradient that is so many updates behind (--staleness-lr). */
 double nn_async_rate(const struct nn_worker *worker, double lr, uint64_t staleness);
-/* Collective. The window is to be closed. */
+/* Collective. */
 int nn_async_line_open(struct nn_worker *worker, struct nn_async_line *line, struct nn_error *err);
+void nn_async_line_close(struct nn_worker *worker, struct nn_async_line *line);
 int nn_async_exchange(struct nn_worker *worker, struct nn_async_line *line, int peer, bool sends,
 		      const struct nn_message *messages, size_t n, struct nn_error *err);
 /*

@@ -63,6 +63,10 @@ void nn_pipe_free(struct nn_pipe *p)
 	nn_comm_close(p->side);
 	for (size_t i = 0; p->posted && i < p->slots; i++)
 		nn_free(p->posted[i].requests);
+	for (size_t i = 0; p->crossing && i < 4 * p->slots * p->edges; i++)
+		nn_mirror_free(&p->crossing[i], p->pins);
+	nn_queue_close(p->pins);
+	nn_free(p->crossing);
 	nn_free(p->posted);
 	nn_free(p->nodes);
 	nn_free(p->bounds);
@@ -224,8 +228,12 @@ int nn_pipe_attach(struct nn_worker *w, struct nn_error *err)
 	p->slots = nn_step_slots(w->step);
 	p->work = nn_alloc(2 * p->most, sizeof *p->work, err);
 	p->posted = nn_alloc(p->slots, sizeof *p->posted, err);
-	p->messages = nn_alloc(coming > going ? coming : going, sizeof *p->messages, err);
-	return p->work && p->posted && p->messages ? find_owners(w, err) : -1;
+	p->edges = coming > going ? coming : going;
+	p->messages = nn_alloc(p->edges, sizeof *p->messages, err);
+	p->crossing = nn_alloc(4 * p->slots * p->edges, sizeof *p->crossing, err);
+	if (!p->work || !p->posted || !p->messages || !p->crossing)
+		return -1;
+	return nn_pipe_take_crossing(w, err) < 0 ? -1 : find_owners(w, err);
 }
 
 /* ---- what people are told ---- */

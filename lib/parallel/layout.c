@@ -127,8 +127,7 @@ const char *nn_layout_name(const struct nn_layout *l)
 int nn_layout_check_device(const struct nn_layout *l, const struct nn_device *device,
 			   struct nn_error *err)
 {
-	if (!device->remote || nn_layout_ranks(l) == 1 ||
-	    (l->strategy->remote && !nn_layout_in_parts(l)))
+	if (!device->remote || !l->tensor)
 		return 0;
 	return nn_fail(err, NN_ENODEV, "%s: not on device %s, whose memory other ranks do not see",
 		       nn_layout_name(l), device->name);

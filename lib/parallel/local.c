@@ -38,6 +38,7 @@ struct nn_local {
 	struct nn_counters base;  /* when all ranks knew the same */
 	struct said *all;         /* [ranks] */
 	struct nn_shared *window; /* through which averages go; NULL: messages */
+	struct nn_mirror block;   /* the host's side of what is averaged in device memory */
 };
 
 /* ---- averages ---- */
@@ -63,6 +64,20 @@ static int average_block(struct nn_worker *w, void *block, size_t n, double shar
 	return n > 0 ? nn_comm_allreduce(w->layout->comm, &reduce, NN_ALGORITHM_AUTO, block, block,
 					 n, NULL, err)
 		     : 0;
+}
+
+/* The same of memory of the step's device. */
+static int average_there(struct nn_worker *w, void *there, size_t n, double share,
+			 struct nn_error *err)
+{
+	struct nn_queue *queue = nn_graph_queue(nn_step_graph(w->step));
+	size_t bytes = n * nn_dtype_size(w->task->device->dtype);
+	void *block = nn_mirror_read(&w->local->block, queue, there, bytes);
+
+	if (average_block(w, block, n, share, err) < 0)
+		return -1;
+	nn_mirror_send(&w->local->block, queue, 0, bytes);
+	return 0;
 }
 
 static bool is_trained(struct nn_worker *w, int param)
@@ -93,7 +108,7 @@ static int average_slots(struct nn_worker *w, double share, struct nn_error *err
 	bool whole = nn_graph_tables(graph) == 0;
 
 	for (size_t i = 0; i < nn_optimizer_slots(optimizer); i++) {
-		if (whole && average_block(w, nn_optimizer_slot(optimizer, i),
+		if (whole && average_there(w, nn_optimizer_slot(optimizer, i),
 					   nn_graph_block(graph), share, err) < 0)
 			return -1;
 		if (whole)
@@ -126,7 +141,7 @@ static int average_all(struct nn_worker *w, double share, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(w->step);
 
-	if (average_block(w, nn_graph_weights(graph), nn_graph_trained(graph), share, err) < 0)
+	if (average_there(w, nn_graph_weights(graph), nn_graph_trained(graph), share, err) < 0)
 		return -1;
 	if (average_slots(w, share, err) < 0 || average_buffers(w, share, err) < 0)
 		return -1;
@@ -230,18 +245,22 @@ static int local_parse(struct nn_strategy_terms *terms, const char *text, struct
 
 static int local_open(struct nn_worker *w, struct nn_error *err)
 {
+	struct nn_graph *graph = nn_step_graph(w->step);
+	size_t size = nn_dtype_size(w->task->device->dtype);
+
 	if (nn_strategy_sync.open(w, err) < 0 || !(w->local = nn_alloc(1, sizeof *w->local, err)))
 		return -1;
 	w->local->all = nn_alloc((size_t)w->layout->comm->size, sizeof *w->local->all, err);
 	if (!w->local->all)
 		return -1;
-	if (w->layout->comm->size == 1 || w->task->device->remote)
+	if (w->layout->comm->size == 1)
 		return 0;
-	return nn_shared_open(&w->local->window, w->layout->comm,
-			      nn_shared_sum_bytes(w->layout->comm->size,
-						  nn_graph_block(nn_step_graph(w->step)) *
-							  nn_dtype_size(w->task->device->dtype)),
-			      err);
+	if (nn_mirror_of(&w->local->block, nn_graph_queue(graph), NULL,
+			 nn_graph_trained(graph) * size, err) < 0)
+		return -1;
+	return nn_shared_open(
+		&w->local->window, w->layout->comm,
+		nn_shared_sum_bytes(w->layout->comm->size, nn_graph_block(graph) * size), err);
 }
 
 static void local_close(struct nn_worker *w)
@@ -249,6 +268,7 @@ static void local_close(struct nn_worker *w)
 	if (!w->local)
 		return;
 	nn_shared_close(w->local->window);
+	nn_mirror_free(&w->local->block, nn_graph_queue(nn_step_graph(w->step)));
 	nn_free(w->local->all);
 	nn_free(w->local);
 	w->local = NULL;

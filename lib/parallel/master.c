@@ -51,7 +51,6 @@ const struct nn_strategy nn_strategy_master = {
 	.alike = true,
 	.served = true,
 	.messages = true,
-	.remote = true,
 	.prepare = master_prepare,
 	.open = master_open,
 	.close = master_close,

@@ -12,11 +12,44 @@
 
 /* ---- a step ---- */
 
-/*
- * What crosses a bound of this stage with a micro-batch, on its way forward or back. The number of
- * messages.
- */
-static size_t messages(struct nn_worker *w, enum nn_graph_side side, bool back, size_t rows)
+/* What crosses a bound of this stage in a slot: values on their way forward, gradients back. */
+static struct nn_mirror *crossing(const struct nn_pipe *p, size_t slot, enum nn_graph_side side,
+				  size_t edge, bool back)
+{
+	return &p->crossing[((slot * 2 + side) * p->edges + edge) * 2 + back];
+}
+
+int nn_pipe_take_crossing(struct nn_worker *w, struct nn_error *err)
+{
+	struct nn_pipe *p = w->layout->pipe;
+	struct nn_graph *graph = nn_step_graph(w->step);
+	size_t rows = nn_step_most_rows(w->step);
+
+	if (nn_queue_open(&p->pins, w->task->device, err) < 0)
+		return -1;
+	for (size_t slot = 0; slot < p->slots; slot++) {
+		nn_graph_use(graph, slot);
+		for (int k = 0; k < 4; k++) {
+			enum nn_graph_side side = k / 2;
+
+			for (size_t i = 0; i < nn_graph_edges(graph, side); i++) {
+				struct nn_graph_edge e = nn_graph_edge(graph, side, i);
+				void *there = k % 2 ? e.gradient : e.value;
+
+				if (there &&
+				    nn_mirror_of(crossing(p, slot, side, i, k % 2), p->pins, there,
+						 rows * e.row_bytes, err) < 0)
+					return -1;
+			}
+		}
+	}
+	nn_graph_use(graph, 0);
+	return 0;
+}
+
+/* What crosses with a micro-batch, by that side. The number of messages. */
+static size_t messages(struct nn_worker *w, enum nn_graph_side side, struct nn_pipeline_work item,
+		       size_t rows)
 {
 	struct nn_pipe *p = w->layout->pipe;
 	struct nn_graph *graph = nn_step_graph(w->step);
@@ -24,14 +57,34 @@ static size_t messages(struct nn_worker *w, enum nn_graph_side side, bool back, 
 	size_t n = 0;
 
 	for (size_t i = 0; i < nn_graph_edges(graph, side); i++) {
-		struct nn_graph_edge edge = nn_graph_edge(graph, side, i);
+		struct nn_mirror *m = crossing(p, item.micro % p->slots, side, i, item.backward);
 
-		if (!back || edge.gradient)
-			p->messages[n++] =
-				(struct nn_message){ peer, back ? edge.gradient : edge.value,
-						     rows * edge.row_bytes };
+		if (m->there)
+			p->messages[n++] = (struct nn_message){
+				peer, m->host, rows * nn_graph_edge(graph, side, i).row_bytes
+			};
 	}
 	return n;
+}
+
+/* From pinned memory to the device's, or back, complete on return. */
+static int move(struct nn_worker *w, enum nn_graph_side side, struct nn_pipeline_work item,
+		size_t rows, bool out, struct nn_error *err)
+{
+	struct nn_pipe *p = w->layout->pipe;
+	struct nn_graph *graph = nn_step_graph(w->step);
+	struct nn_queue *queue = nn_graph_queue(graph);
+
+	for (size_t i = 0; queue && i < nn_graph_edges(graph, side); i++) {
+		struct nn_mirror *m = crossing(p, item.micro % p->slots, side, i, item.backward);
+		size_t bytes = rows * nn_graph_edge(graph, side, i).row_bytes;
+
+		if (m->there && out)
+			nn_mirror_fetch(m, queue, 0, bytes);
+		else if (m->there)
+			nn_mirror_send(m, queue, 0, bytes);
+	}
+	return nn_queue_wait(queue, err);
 }
 
 /* Wait until the slot is free to be used again, and for what this work needs. */
@@ -41,14 +94,15 @@ static int await(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
 	struct nn_pipe *p = w->layout->pipe;
 	double start = nn_now_s();
 	struct nn_posted *posted = &p->posted[item.micro % p->slots];
-	size_t n = messages(w, item.backward ? NN_SIDE_GOING : NN_SIDE_COMING, item.backward, rows);
+	enum nn_graph_side side = item.backward ? NN_SIDE_GOING : NN_SIDE_COMING;
+	size_t n = messages(w, side, item, rows);
 
 	if (nn_comm_finish(p->line, posted, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (nn_comm_post_receive(p->line, &p->messages[i], posted, err) < 0)
 			return -1;
-	if (nn_comm_finish(p->line, posted, err) < 0)
+	if (nn_comm_finish(p->line, posted, err) < 0 || move(w, side, item, rows, false, err) < 0)
 		return -1;
 	result->wait_s += nn_now_s() - start;
 	return 0;
@@ -58,8 +112,11 @@ static int pass_on(struct nn_worker *w, struct nn_pipeline_work item, size_t row
 		   struct nn_error *err)
 {
 	struct nn_pipe *p = w->layout->pipe;
-	size_t n = messages(w, item.backward ? NN_SIDE_COMING : NN_SIDE_GOING, item.backward, rows);
+	enum nn_graph_side side = item.backward ? NN_SIDE_COMING : NN_SIDE_GOING;
+	size_t n = messages(w, side, item, rows);
 
+	if (move(w, side, item, rows, true, err) < 0)
+		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (nn_comm_post(p->line, &p->messages[i], &p->posted[item.micro % p->slots], err) <
 		    0)

@@ -34,7 +34,14 @@ struct nn_pipe {
 	struct nn_pipeline_work *work; /* of a step */
 	struct nn_posted *posted;      /* [slots] sends of what lies in a slot */
 	struct nn_message *messages;   /* [edges] */
-	size_t slots, most;            /* most: micro-batches of a step */
+	/*
+	 * [slots][sides][edges of that side at most][2]: values and gradients that cross, and the
+	 * queue of their pinned memory
+	 */
+	struct nn_mirror *crossing;
+	size_t edges; /* of the side that has more */
+	struct nn_queue *pins;
+	size_t slots, most; /* most: micro-batches of a step */
 	/* of the steps so far: waiting for other stages; from the first work to the last */
 	double idle_s, total_s;
 	/*
@@ -67,6 +74,9 @@ size_t nn_pipe_micro(const struct nn_layout *layout, const struct nn_task *task,
 int nn_pipe_agree(const struct nn_layout *layout, size_t *micro, struct nn_error *err);
 /* The step was made: room for its messages. */
 int nn_pipe_attach(struct nn_worker *worker, struct nn_error *err);
+
+/* Room for what crosses the bounds of this stage; slots and edges are known. */
+int nn_pipe_take_crossing(struct nn_worker *worker, struct nn_error *err);
 
 /*
  * Forward and backward of a batch that nn_step_begin has begun, as nn_step_run. result->finite:

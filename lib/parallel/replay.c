@@ -125,9 +125,8 @@ void nn_replay_free(struct nn_replay *r)
 /* Keep the parameters as they are, where a gradient to come needs them when they are old. */
 static int keep(struct nn_worker *w, struct nn_replay *r, uint64_t number, struct nn_error *err)
 {
-	size_t bytes = nn_graph_trained(nn_step_graph(w->step)) *
-		       nn_dtype_size(w->task->device->dtype),
-	       i = 0;
+	struct nn_graph *graph = nn_step_graph(w->step);
+	size_t bytes = nn_graph_trained(graph) * nn_dtype_size(w->task->device->dtype), i = 0;
 
 	if (number >= r->n_rows || r->last[number] == 0)
 		return 0;
@@ -147,7 +146,8 @@ static int keep(struct nn_worker *w, struct nn_replay *r, uint64_t number, struc
 	}
 	r->versions[i].number = number;
 	r->versions[i].last = r->last[number];
-	memcpy(r->versions[i].weights, nn_graph_weights(nn_step_graph(w->step)), bytes);
+	nn_queue_read(nn_graph_queue(graph), r->versions[i].weights, nn_graph_weights(graph),
+		      bytes);
 	return 0;
 }
 
@@ -176,6 +176,7 @@ int nn_replay_step(struct nn_worker *w, struct nn_replay *r, const struct nn_str
 		   bool norm, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(w->step);
+	struct nn_queue *queue = nn_graph_queue(graph);
 	size_t bytes = nn_graph_trained(graph) * nn_dtype_size(w->task->device->dtype);
 	const struct nn_replay_row *row;
 	struct nn_batch batch;
@@ -192,8 +193,8 @@ int nn_replay_step(struct nn_worker *w, struct nn_replay *r, const struct nn_str
 	row = &r->rows[u->number - 1];
 	old = row->version < u->number - 1;
 	if (old) {
-		memcpy(r->present, nn_graph_weights(graph), bytes);
-		memcpy(nn_graph_weights(graph), find(r, row->version), bytes);
+		nn_queue_read(queue, r->present, nn_graph_weights(graph), bytes);
+		nn_queue_write(queue, nn_graph_weights(graph), find(r, row->version), bytes);
 		nn_graph_refresh(graph);
 	}
 	if (nn_loader_draw(w->loader, row->batch, &batch, err) < 0 ||
@@ -201,7 +202,7 @@ int nn_replay_step(struct nn_worker *w, struct nn_replay *r, const struct nn_str
 	    nn_step_run(w->step, result, err) < 0)
 		return -1;
 	if (old)
-		memcpy(nn_graph_weights(graph), r->present, bytes);
+		nn_queue_write(queue, nn_graph_weights(graph), r->present, bytes);
 	if (!result->finite || !nn_step_finish(w->step, result))
 		return 0;
 	if (nn_step_update(w->step, u->number,

@@ -48,7 +48,6 @@ struct nn_strategy {
 	bool alone;    /* between exchanges each rank steps by itself */
 	bool served;   /* rank 0 has all of the optimizer's state and makes the whole update */
 	bool messages; /* its ranks see no memory together, on whatever hosts they are */
-	bool remote;   /* its ranks may compute on devices with memory of their own */
 	/*
 	 * What follows the name: ":8@100" of local. Said to be wrong before anything runs
 	 * (NN_EUSAGE); NULL: nothing may follow.

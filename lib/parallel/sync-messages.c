@@ -135,19 +135,6 @@ static int gather_end(struct nn_sync_group *team, double *seconds, struct nn_err
 	return 0;
 }
 
-/* The host side of a block that is not the host's, with this rank's pieces. */
-static char *fetch_block(struct nn_sync_group *team, char *block)
-{
-	struct nn_sync_messages *far = team->far;
-
-	if (!team->queue)
-		return block;
-	far->block.there = block;
-	nn_mirror_fetch(&far->block, team->queue, 0, team->elements * team->size);
-	nn_queue_wait(team->queue, NULL);
-	return far->block.host;
-}
-
 static int send_block(struct nn_sync_group *team, struct nn_error *err)
 {
 	if (!team->queue)
@@ -160,7 +147,8 @@ int nn_sync_all_gather(struct nn_sync_group *team, void *there, double *seconds,
 		       struct nn_error *err)
 {
 	double start = nn_now_s();
-	char *block = fetch_block(team, there);
+	char *block =
+		nn_mirror_read(&team->far->block, team->queue, there, team->elements * team->size);
 
 	if (gather_begin(team, block, err) < 0)
 		return -1;
@@ -373,8 +361,7 @@ static int far_begin(struct nn_worker *w, struct nn_error *err)
 	team->queue = nn_graph_queue(nn_step_graph(w->step));
 	if (nn_queue_open(&team->pins, w->task->device, err) < 0)
 		return -1;
-	if (team->pins &&
-	    nn_mirror_of(&far->block, team->pins, NULL, team->elements * team->size, err) < 0)
+	if (nn_mirror_of(&far->block, team->pins, NULL, team->elements * team->size, err) < 0)
 		return -1;
 	if (nn_buckets_open(&far->buckets, w, &far->sizes, err) < 0)
 		return -1;

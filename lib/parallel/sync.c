@@ -240,7 +240,6 @@ const struct nn_strategy nn_strategy_sync = {
 	.parts = true,
 	.alike = true,
 	.measures = true,
-	.remote = true,
 	.prepare = nn_sync_prepare,
 	.open = sync_open,
 	.release = nn_sync_release,

@@ -72,12 +72,30 @@ static void free_list(struct nn_row_list *list)
 	nn_free(list->value);
 }
 
+/* Between a list of the device's and one of the host's, with their counts. */
+static void read_list(struct nn_queue *queue, struct nn_row_list *to,
+		      const struct nn_row_list *from, size_t size)
+{
+	nn_queue_read(queue, to->row, from->row, *to->n * sizeof *to->row);
+	nn_queue_read(queue, to->leaf, from->leaf, *to->n * sizeof *to->leaf);
+	nn_queue_read(queue, to->value, from->value, *to->n * to->width * size);
+}
+
+static void write_list(struct nn_queue *queue, struct nn_row_list *to,
+		       const struct nn_row_list *from, size_t size)
+{
+	nn_queue_write(queue, to->row, from->row, *from->n * sizeof *from->row);
+	nn_queue_write(queue, to->leaf, from->leaf, *from->n * sizeof *from->leaf);
+	nn_queue_write(queue, to->value, from->value, *from->n * from->width * size);
+	nn_queue_write(queue, to->n, from->n, sizeof *from->n);
+}
+
 /* The same for lists that are not the host's, through copies that are. */
 static int share_there(struct nn_queue *queue, struct nn_comm *c, const uint64_t *counts,
 		       const struct nn_row_list *mine, struct nn_row_list *all, size_t size,
 		       struct nn_message *messages, struct nn_error *err)
 {
-	size_t n = counts[c->rank], n_all = 0, bytes = mine->width * size;
+	size_t n = counts[c->rank], n_all = 0;
 	struct nn_row_list own = { 0 }, both = { 0 };
 	int status = -1;
 
@@ -86,15 +104,10 @@ static int share_there(struct nn_queue *queue, struct nn_comm *c, const uint64_t
 	if (host_list(&own, &n, mine->width, size, err) < 0 ||
 	    host_list(&both, &n_all, mine->width, size, err) < 0)
 		goto out;
-	nn_queue_read(queue, own.row, mine->row, n * sizeof *own.row);
-	nn_queue_read(queue, own.leaf, mine->leaf, n * sizeof *own.leaf);
-	nn_queue_read(queue, own.value, mine->value, n * bytes);
-	if ((status = share_list(c, counts, &own, &both, size, messages, err)) < 0)
-		goto out;
-	nn_queue_write(queue, all->row, both.row, n_all * sizeof *both.row);
-	nn_queue_write(queue, all->leaf, both.leaf, n_all * sizeof *both.leaf);
-	nn_queue_write(queue, all->value, both.value, n_all * bytes);
-	nn_queue_write(queue, all->n, &n_all, sizeof n_all);
+	read_list(queue, &own, mine, size);
+	status = share_list(c, counts, &own, &both, size, messages, err);
+	if (status == 0)
+		write_list(queue, all, &both, size);
 out:
 	free_list(&own);
 	free_list(&both);
@@ -149,22 +162,51 @@ static int pass(struct nn_comm *c, bool sends, const struct nn_message *messages
 		     : nn_comm_exchange(c, NULL, 0, messages, n, err);
 }
 
+static int pass_list(struct nn_comm *c, int peer, bool sends, const struct nn_row_list *list,
+		     size_t n, size_t size, struct nn_error *err)
+{
+	struct nn_message messages[3];
+	size_t count = 0;
+
+	add_messages(messages, &count, peer, list, 0, n, size);
+	return pass(c, sends, messages, count, err);
+}
+
+/* The same for a list that is not the host's, through a copy that is. */
+static int pass_there(struct nn_queue *queue, struct nn_comm *c, int peer, bool sends,
+		      struct nn_row_list *list, size_t n, size_t size, struct nn_error *err)
+{
+	struct nn_row_list host = { 0 };
+	int status = host_list(&host, &n, list->width, size, err);
+
+	if (status == 0 && sends)
+		read_list(queue, &host, list, size);
+	if (status == 0)
+		status = pass_list(c, peer, sends, &host, n, size, err);
+	if (status == 0 && !sends)
+		write_list(queue, list, &host, size);
+	free_list(&host);
+	return status;
+}
+
 int nn_tables_pass(struct nn_graph *graph, struct nn_comm *c, int peer, bool sends,
 		   enum nn_dtype dtype, struct nn_error *err)
 {
+	struct nn_queue *queue = nn_graph_queue(graph);
+	size_t size = nn_dtype_size(dtype);
+
 	for (int i = 0; i < nn_graph_tables(graph); i++) {
 		struct nn_row_list *list = nn_graph_table_sums(graph, i);
-		struct nn_message messages[3];
-		uint64_t n = *list->n;
-		size_t count = 0;
+		uint64_t n = sends ? nn_graph_table_count(graph, i) : 0;
 
 		if (pass(c, sends, &(struct nn_message){ peer, &n, sizeof n }, 1, err) < 0)
 			return -1;
 		if (n > list->room)
 			NN_BUG("rank %d has %llu rows of a table", peer, (unsigned long long)n);
-		*list->n = (size_t)n;
-		add_messages(messages, &count, peer, list, 0, *list->n, nn_dtype_size(dtype));
-		if (pass(c, sends, messages, count, err) < 0)
+		if (!queue)
+			*list->n = (size_t)n;
+		if ((queue ? pass_there(queue, c, peer, sends, list, n, size, err)
+			   : pass_list(c, peer, sends, list, n, size, err)) < 0)
 			return -1;
 	}
 	return 0;

@@ -172,6 +172,11 @@ size_t nn_step_most_spans(const struct nn_step *s)
 	return s->cuts.most_spans;
 }
 
+size_t nn_step_most_rows(const struct nn_step *s)
+{
+	return s->cuts.max_rows;
+}
+
 size_t nn_step_slots(const struct nn_step *s)
 {
 	return nn_step_graph_options(&s->options, &s->cuts).slots;

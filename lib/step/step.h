@@ -161,8 +161,9 @@ int nn_step_forward(struct nn_step *step, size_t span, struct nn_step_result *re
 		    struct nn_error *err);
 void nn_step_backward(struct nn_step *step, size_t span, struct nn_step_result *result);
 void nn_step_measure(struct nn_step *step);
-/* Most spans of any batch; slots of the graph. */
+/* Most spans of any batch, and rows of a span; slots of the graph. */
 size_t nn_step_most_spans(const struct nn_step *step);
+size_t nn_step_most_rows(const struct nn_step *step);
 size_t nn_step_slots(const struct nn_step *step);
 /*
  * Needs all figures and statistics: buffers of batch norm, and the result. false: the loss is not

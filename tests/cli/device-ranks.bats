@@ -47,8 +47,55 @@ net=(-m 'dense 90, relu, dense 80, tanh, dense ?' --target=digit --loss=cross-en
   both 2 "${net[@]}" --strategy=master
 }
 
+# ranks_as RANKS ARGUMENT...: ranks on the device make the model that as many on the CPU make
+ranks_as() {
+  local ranks=$1
+  shift
+  rm -f one.safetensors two.safetensors
+  train "$@" --ranks=$ranks --device=cpu -o one.safetensors
+  train "$@" --ranks=$ranks --device=cuda -o two.safetensors
+  same one.safetensors two.safetensors || { echo "$*"; return 1; }
+}
+
+@test "device: ranks of local make the CPU's model" {
+  for optimizer in 'sgd --momentum=0.9' 'lamb --clip-norm=0.5' adam; do
+    ranks_as 2 "${net[@]}" --optimizer=$optimizer --strategy=local:3 --micro-batch=8
+  done
+  ranks_as 2 "${net[@]}" --strategy=local:2@3 --valid=0.2
+  ranks_as 2 -m conv.nn --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv --strategy=local:2
+  ranks_as 2 -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price -b 64 --epochs=2 --optimizer=adam --strategy=local:2 shops.csv
+}
+
+@test "device: ranks of async make the CPU's model, and a recorded run is replayed" {
+  for model in 'dense 90, relu, dense 80, tanh, dense ?' 'dense 400, relu, dense 400, relu, dense ?'; do
+    both 2 -m "$model" --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv --strategy=async
+  done
+  both 2 -m conv.nn --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv --strategy=async
+  both 2 -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price -b 64 --epochs=2 --optimizer=adam --strategy=async shops.csv
+  train "${net[@]}" --strategy=async --ranks=3 --record=run.tsv --device=cuda -o one.safetensors
+  train "${net[@]}" --strategy=async --replay-run=run.tsv --device=cuda -o two.safetensors
+  same one.safetensors two.safetensors
+}
+
+@test "device: stages of a pipeline make the CPU's model" {
+  for schedule in '' :gpipe :naive; do
+    ranks_as 2 "${net[@]}" --pipeline=2$schedule --optimizer=sgd --clip-norm=0.3
+  done
+  ranks_as 4 "${net[@]}" --pipeline=2 --optimizer=lamb
+  ranks_as 2 -m conv.nn --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv --pipeline=2
+}
+
+@test "device: a stage names the layer that goes wrong as on the CPU" {
+  for device in cpu cuda; do
+    run -6 --separate-stderr train -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --lr=1e30 --optimizer=sgd --epochs=5 -b 32 \
+      --ranks=2 --pipeline=2 --device=$device -o m.safetensors digits.csv
+    grep finite <<<"$stderr" >$device.err
+  done
+  same cpu.err cuda.err
+}
+
 @test "device: what ranks cannot do there is status 3 before anything runs" {
-  for options in --strategy=local:4 --strategy=async --pipeline=2 --tensor=2; do
+  for options in --tensor=2; do
     run -3 --separate-stderr train "${net[@]}" --ranks=2 --device=cuda $options -o no.safetensors
     [[ $stderr == *"not on device "* ]]
     [ ! -e no.safetensors ]
