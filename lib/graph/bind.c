@@ -211,6 +211,7 @@ void nn_graph_free(struct nn_graph *graph)
 	if (!graph)
 		return;
 	queue = graph->bound.queue;
+	nn_queue_wait(queue, NULL);
 	give(&graph->bound, graph->memory);
 	if (graph->weights && !graph->share && !graph->given)
 		give(&graph->bound, graph->weights);

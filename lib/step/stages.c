@@ -170,6 +170,7 @@ int nn_stages_measure(const struct nn_program *program, const struct nn_graph_op
 			nn_graph_begin(graph);
 			nn_graph_forward(graph, span);
 			nn_graph_backward(graph, span, NULL, NULL);
+			nn_queue_wait(nn_graph_queue(graph), NULL);
 			seconds = nn_now_s() - start;
 			if (k > 0 && seconds < costs[i])
 				costs[i] = seconds;
