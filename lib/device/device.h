@@ -33,6 +33,7 @@ struct nn_now {
 	double clip;          /* the gradient is multiplied with it; 1: none */
 	double correction[2]; /* 1 - beta1^step, 1 - beta2^step */
 	double scale;         /* the gradient of a loss is multiplied with it */
+	uint64_t hold;        /* not 0: a loss is not finite, and nothing may be updated */
 };
 
 /*
@@ -192,6 +193,22 @@ struct nn_loss_call {
 	struct nn_queue *queue;
 };
 
+/*
+ * What rows say as they pass: added to counts, in device memory, in the order of rows. Of classes
+ * right answers and how many were counted; of numbers squared errors times sd^2 (NULL: 1), and how
+ * many values.
+ */
+enum { NN_COUNT_HITS, NN_COUNT_ALL, NN_COUNT_SQUARES, NN_COUNTS };
+struct nn_count_call {
+	size_t rows, positions, columns;
+	const void *logits;
+	const int32_t *classes;
+	const void *numbers; /* one of the two */
+	const double *sd;    /* [columns] */
+	double *counts;      /* [NN_COUNTS] */
+	struct nn_queue *queue;
+};
+
 /* ---- optimizers: one kernel over a run of the flat block ---- */
 
 enum nn_optimizer_kind {
@@ -220,6 +237,36 @@ struct nn_update {
 	const struct nn_row_list *rows;
 	bool every;
 	struct nn_pool *pool;
+	struct nn_queue *queue;
+};
+
+/*
+ * Numbers of an update that follow from others, so that nobody has to wait for them: all in device
+ * memory, [n] by parameter of the program, role[n] of type enum nn_param_role.
+ */
+struct nn_clip_call {
+	size_t n;
+	const uint8_t *role;
+	const double *squares; /* of gradients; buffers have none */
+	void *work;            /* real [n] */
+	double most;           /* now->clip: to that length; 0: now stays as it is */
+	double *norm;          /* nn_sum of the squares, its root */
+	struct nn_now *now;
+	struct nn_queue *queue;
+};
+/*
+ * Trust ratios of weights and tables (ratio.h); 1 of others. g: squares of gradients, which are
+ * clipped, or of the directions along which steps go.
+ */
+struct nn_ratio_call {
+	enum nn_optimizer_kind kind;
+	bool along;
+	size_t n;
+	const uint8_t *role;
+	const double *w, *g; /* squares */
+	double weight_decay;
+	const struct nn_now *now;
+	double *ratio;
 	struct nn_queue *queue;
 };
 
@@ -252,10 +299,19 @@ struct nn_device {
 	void (*add)(struct nn_queue *queue, void *a, const void *b, size_t n, struct nn_pool *pool);
 	/*
 	 * nn_sum (numerics.md) of n <= any values, in blocks of 4096; of their squares. Result in
-	 * the dtype, exactly as double, in pinned memory of the host: there after a wait.
+	 * the dtype, exactly as double, in device memory.
 	 */
 	void (*sum)(struct nn_queue *queue, const void *values, size_t n, double *result);
 	void (*sum_squares)(struct nn_queue *queue, const void *values, size_t n, double *result);
+	void (*count)(const struct nn_count_call *call);
+	void (*clip)(const struct nn_clip_call *call);
+	void (*ratio)(const struct nn_ratio_call *call);
+	/*
+	 * now->hold, unless the sum of losses along the tree of n leaves (a power of two), each
+	 * `step` doubles after the one before, is finite.
+	 */
+	void (*hold)(struct nn_queue *queue, const double *losses, size_t step, size_t n,
+		     struct nn_now *now);
 	/*
 	 * On the host's memory, rows x columns: y = softmax of logits (prediction's --emit=probs);
 	 * sigmoid. Element by element the same as the ops.

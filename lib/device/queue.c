@@ -75,6 +75,15 @@ void nn_queue_copy(struct nn_queue *queue, void *to, const void *from, size_t by
 		memcpy(to, from, bytes);
 }
 
+void nn_queue_copy_lines(struct nn_queue *queue, void *to, size_t to_line, const void *from,
+			 size_t from_line, size_t bytes, size_t lines)
+{
+	if (queue)
+		queue->remote->copy_lines(queue, to, to_line, from, from_line, bytes, lines);
+	for (size_t i = 0; !queue && i < lines; i++)
+		memcpy((char *)to + i * to_line, (const char *)from + i * from_line, bytes);
+}
+
 void nn_queue_clear(struct nn_queue *queue, void *memory, size_t bytes)
 {
 	if (queue)

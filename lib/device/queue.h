@@ -30,6 +30,8 @@ struct nn_recording;
 
 /* What a device with memory of its own offers beside kernels. */
 struct nn_remote {
+	/* Bytes of the device's memory that can be taken now. */
+	int (*room)(const struct nn_device *device, size_t *bytes, struct nn_error *err);
 	/* The first queue makes the device's context; nn_device_open must not. */
 	struct nn_queue *(*open)(const struct nn_device *device, struct nn_error *err);
 	void (*close)(struct nn_queue *queue);
@@ -42,8 +44,10 @@ struct nn_remote {
 	/* In the queue's order; the host's side must stay as it is until it was waited for. */
 	void (*copy_in)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
 	void (*copy_out)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
-	/* Within the device. */
+	/* Within the device; copy_lines: lines of `bytes` that begin so many bytes apart. */
 	void (*copy)(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+	void (*copy_lines)(struct nn_queue *queue, void *to, size_t to_line, const void *from,
+			   size_t from_line, size_t bytes, size_t lines);
 	void (*clear)(struct nn_queue *queue, void *memory, size_t bytes);
 	/* What is asked of queue from now on happens after what was asked of other until now. */
 	void (*after)(struct nn_queue *queue, struct nn_queue *other);
@@ -55,7 +59,7 @@ struct nn_remote {
 	/*
 	 * From record on, work is noted and not done, until recorded gives it; in between nothing
 	 * may be allocated, waited for or read. replay asks for it again: arrays are read where
-	 * they were, struct nn_now with the values of that time.
+	 * they were, struct nn_now with the values of that time. record NULL: the device cannot.
 	 */
 	int (*record)(struct nn_queue *queue, struct nn_error *err);
 	struct nn_recording *(*recorded)(struct nn_queue *queue, struct nn_error *err);
@@ -78,6 +82,8 @@ void nn_pinned_free(struct nn_queue *queue, void *memory);
 
 /* Within the device's memory, in the queue's order. */
 void nn_queue_copy(struct nn_queue *queue, void *to, const void *from, size_t bytes);
+void nn_queue_copy_lines(struct nn_queue *queue, void *to, size_t to_line, const void *from,
+			 size_t from_line, size_t bytes, size_t lines);
 void nn_queue_clear(struct nn_queue *queue, void *memory, size_t bytes);
 /*
  * Between device memory and any memory of the host, done on return: for what is rare, such as

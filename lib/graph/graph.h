@@ -199,8 +199,14 @@ size_t nn_column_shard_slice(size_t count, size_t channels, int r, int n_ranks, 
  * on the CPU.
  */
 struct nn_queue *nn_graph_queue(const struct nn_graph *graph);
-/* Samples drawn in training before those that spans count from; 0 at first. */
-void nn_graph_set_sample(struct nn_graph *graph, uint64_t sample);
+/*
+ * What changes from step to step: [0] of the graph (the samples that were drawn before those that
+ * spans count from) and of the optimizer, [1 + o] of the loss of output o. To be written in host
+ * memory and then sent, all at once; where it lies for calls.
+ */
+struct nn_now *nn_graph_now(struct nn_graph *graph, int which);
+void nn_graph_send_now(struct nn_graph *graph);
+struct nn_now *nn_graph_now_there(const struct nn_graph *graph, int which);
 /*
  * [max_rows][size] of input i in host memory, to be filled and then sent; channels_last: a sample
  * C,H,W is expected H,W,C. Of a device whose memory is the host's it is the graph's own.
@@ -208,6 +214,8 @@ void nn_graph_set_sample(struct nn_graph *graph, uint64_t sample);
 void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *channels_last);
 /* Rows that were filled go to the device, in the order of its queue. */
 void nn_graph_send(struct nn_graph *graph, int input, size_t rows);
+/* Rows of the input, laid out the same, that are in the device's memory already. */
+void nn_graph_put(struct nn_graph *graph, int input, const void *there, size_t rows);
 /*
  * Copies of input i, `step` bytes apart from the first one, all to be filled with the same: a
  * thread computes with its own.

@@ -39,7 +39,8 @@ struct nn_graph {
 	void **pointers;      /* x, dx, w, dw of all calls */
 	bool *adds;           /* dx_add of all calls */
 	struct nn_row_list *entries, *sums; /* [bound.n_tables] */
-	struct nn_mirror now;               /* struct nn_now, of which calls read the sample */
+	struct nn_mirror
+		now; /* struct nn_now [1 + outputs], of whose first calls read the sample */
 	/* [inputs], [outputs] of the program; not used where the graph's memory is the host's */
 	struct nn_mirror *in, *out;
 	void *canonical; /* device memory: a parameter on its way from or to the host; NULL: CPU */

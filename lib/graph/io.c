@@ -9,16 +9,24 @@ struct nn_queue *nn_graph_queue(const struct nn_graph *graph)
 	return graph->bound.queue;
 }
 
-void nn_graph_set_sample(struct nn_graph *graph, uint64_t sample)
+static size_t now_bytes(const struct nn_graph *graph)
 {
-	struct nn_queue *queue = graph->bound.queue;
-	struct nn_now *now = graph->now.host;
+	return (1 + (size_t)graph->bound.program->n_outputs) * sizeof(struct nn_now);
+}
 
-	if (now->sample == sample)
-		return;
-	now = nn_mirror_write(&graph->now, queue);
-	now->sample = sample;
-	nn_mirror_send(&graph->now, queue, 0, sizeof *now);
+struct nn_now *nn_graph_now(struct nn_graph *graph, int which)
+{
+	return (struct nn_now *)nn_mirror_write(&graph->now, graph->bound.queue) + which;
+}
+
+void nn_graph_send_now(struct nn_graph *graph)
+{
+	nn_mirror_send(&graph->now, graph->bound.queue, 0, now_bytes(graph));
+}
+
+struct nn_now *nn_graph_now_there(const struct nn_graph *graph, int which)
+{
+	return (struct nn_now *)graph->now.there + which;
 }
 
 /* ---- host memory for rows on their way, where the graph's is not the host's ---- */
@@ -39,7 +47,7 @@ int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err)
 	int n = b->program->n_inputs;
 
 	graph->in = nn_alloc((size_t)(n + b->n_outputs), sizeof *graph->in, err);
-	if (!graph->in || nn_mirror_new(&graph->now, b->queue, sizeof(struct nn_now), err) < 0)
+	if (!graph->in || nn_mirror_new(&graph->now, b->queue, now_bytes(graph), err) < 0)
 		return -1;
 	graph->out = graph->in + n;
 	for (int i = 0; i < n && b->queue; i++)
@@ -83,6 +91,15 @@ void nn_graph_send(struct nn_graph *graph, int input, size_t rows)
 	graph->in[input].there = nn_graph_value_at(graph, value);
 	nn_mirror_send(&graph->in[input], b->queue, 0,
 		       rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
+}
+
+void nn_graph_put(struct nn_graph *graph, int input, const void *there, size_t rows)
+{
+	const struct nn_bound *b = &graph->bound;
+	int value = b->inputs[input];
+
+	nn_queue_copy(b->queue, nn_graph_value_at(graph, value), there,
+		      rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
 }
 
 size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step)

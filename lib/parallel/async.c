@@ -223,12 +223,10 @@ static int alone(struct nn_worker *w, const struct nn_strategy_update *u, bool n
 	struct nn_batch batch;
 
 	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
-	    nn_step_gradient(w->step, &batch, result, err) < 0)
+	    nn_step_whole(w->step, &batch, u->number, u->lr, norm, result, err) < 0)
 		return -1;
 	if (!result->finite)
 		return 0;
-	if (nn_step_update(w->step, u->number, u->lr, norm, result, err) < 0)
-		return -1;
 	w->async->histogram[0]++;
 	return record(w, 0, &f, err);
 }

@@ -171,7 +171,8 @@ int nn_pipe_run(struct nn_worker *w, struct nn_step_result *result, struct nn_er
 	p->total_s += nn_now_s() - start;
 	if (finish_all(p, err) < 0)
 		return -1;
-	nn_step_measure(w->step);
+	if (nn_step_measure(w->step, err) < 0)
+		return -1;
 	result->finite = p->bad == SIZE_MAX;
 	return 0;
 }

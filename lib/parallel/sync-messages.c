@@ -259,8 +259,12 @@ static int look(struct nn_worker *w, bool norm, struct nn_step_result *result, s
 		return -1;
 	nn_step_noise_of(w->step, gradients, result);
 	if ((norm || nn_optimizer_wants_norm(o)) &&
-	    nn_optimizer_measure_gradient(o, gradients, norm ? &result->norm : NULL, err) < 0)
+	    nn_optimizer_measure_gradient(o, gradients, err) < 0)
 		return -1;
+	if (norm && nn_queue_wait(team->queue, err) < 0)
+		return -1;
+	if (norm)
+		result->norm = nn_optimizer_norm(o);
 	for (size_t i = 0; nn_optimizer_has_direction(o) && i < nn_buckets_n(team->far->buckets);
 	     i++) {
 		struct nn_shard mine =

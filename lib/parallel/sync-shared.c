@@ -291,9 +291,10 @@ static int near_update(struct nn_worker *w, const struct nn_strategy_update *u, 
 	if (whole)
 		wait_for_all(team, result);
 	nn_step_noise_of(w->step, team->near->sum, result);
-	if (looks &&
-	    nn_optimizer_measure_gradient(o, team->near->sum, norm ? &result->norm : NULL, err) < 0)
+	if (looks && nn_optimizer_measure_gradient(o, team->near->sum, err) < 0)
 		return -1;
+	if (norm)
+		result->norm = nn_optimizer_norm(o);
 	if (!team->place.follows && nn_optimizer_tables(o, err) < 0)
 		return -1;
 	if (directs) {

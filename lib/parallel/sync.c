@@ -227,12 +227,9 @@ static int sync_step(struct nn_worker *w, const struct nn_strategy_update *u,
 
 	if (w->layout->comm->size > 1)
 		return ranks_step(w, u, wish, result, err);
-	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0 ||
-	    nn_step_gradient(w->step, &batch, result, err) < 0)
+	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0)
 		return -1;
-	if (result->finite)
-		return nn_step_update(w->step, u->number, u->lr, wish->norm, result, err);
-	return nn_queue_wait(nn_graph_queue(nn_step_graph(w->step)), err);
+	return nn_step_whole(w->step, &batch, u->number, u->lr, wish->norm, result, err);
 }
 
 const struct nn_strategy nn_strategy_sync = {

@@ -25,7 +25,9 @@ lib_libnn_la_SOURCES += \
 	lib/step/step-batch.c \
 	lib/step/step-inside.h \
 	lib/step/step-plan.c \
+	lib/step/step-run.c \
 	lib/step/step-tell.c \
+	lib/step/step-transfer.c \
 	lib/step/step.c \
 	lib/step/step.h \
 	lib/step/task.h

@@ -12,9 +12,8 @@ struct nn_optimizer {
 	struct nn_graph *graph;
 	const struct nn_program *program;
 	struct nn_pool *pool;
-	struct nn_update update;  /* the constants; n, w, g and slots are set per call */
-	struct nn_update now;     /* the update under way */
-	struct nn_mirror changes; /* struct nn_now of it */
+	struct nn_update update; /* the constants; n, w, g and slots are set per call */
+	struct nn_update now;    /* the update under way */
 	struct nn_optimizer_ranks ranks;
 	struct nn_optimizer_place place; /* memory of others */
 	size_t n_slots, block;
@@ -24,10 +23,12 @@ struct nn_optimizer {
 	char *direction;              /* a block; NULL: it has none */
 	/* scratch in device memory: all trained parameters in file order */
 	char *canonical;
-	const void **at; /* [n_params] place in canonical */
-	void *squares;   /* [n_params] sums of squares, trained parameters first, in the dtype */
-	double *w_norm, *g_norm; /* [n_params], pinned */
-	struct nn_mirror ratios; /* double [n_params]: trust ratios */
+	const void **at;        /* [n_params] place in canonical */
+	struct nn_mirror roles; /* uint8_t [n_params], enum nn_param_role */
+	/* double [n_params]: squares of weights, of gradients or directions; trust ratios */
+	struct nn_mirror w_norm, g_norm, ratios;
+	struct nn_mirror length; /* double: the gradient's norm */
+	void *work;              /* device memory: real [n_params] */
 };
 
 #endif

@@ -2,7 +2,6 @@
  * Tables take the steps of the optimizer row by row: those that a batch has, or all of them, others
  * with a gradient of 0.
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -30,9 +29,10 @@ int nn_table_steps_init(struct nn_table_steps *s, enum nn_optimizer_kind kind, s
 	bytes = elements(s) * real_size(s);
 	s->values = nn_alloc(n, sizeof *s->values, err);
 	s->counts = nn_alloc(n, sizeof *s->counts, err);
-	s->w_norm = nn_pinned_new(s->queue, n * sizeof *s->w_norm, err);
-	s->d_norm = nn_pinned_new(s->queue, n * sizeof *s->d_norm, err);
-	if (!s->values || !s->counts || !s->w_norm || !s->d_norm ||
+	s->n_params = n;
+	if (!s->values || !s->counts ||
+	    nn_mirror_new(&s->w_norm, s->queue, n * sizeof(double), err) < 0 ||
+	    nn_mirror_new(&s->d_norm, s->queue, n * sizeof(double), err) < 0 ||
 	    nn_mirror_new(&s->ratios, s->queue, n * sizeof(double), err) < 0)
 		return -1;
 	if (bytes && n_slots && !(s->slots = nn_memory_new(s->queue, n_slots * bytes, err)))
@@ -50,8 +50,8 @@ void nn_table_steps_fini(struct nn_table_steps *s)
 	nn_mirror_free(&s->ratios, s->queue);
 	nn_free((void *)s->values);
 	nn_free(s->counts);
-	nn_pinned_free(s->queue, s->w_norm);
-	nn_pinned_free(s->queue, s->d_norm);
+	nn_mirror_free(&s->w_norm, s->queue);
+	nn_mirror_free(&s->d_norm, s->queue);
 }
 
 size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t n,
@@ -107,7 +107,7 @@ void nn_table_steps_load(struct nn_table_steps *s, size_t slot, const void *cons
  * table i here.
  */
 static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i,
-		const void *values, size_t n, double *squares)
+		const void *values, size_t n, const struct nn_mirror *squares)
 {
 	int param = nn_graph_table(s->graph, i).param;
 
@@ -116,24 +116,23 @@ static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks
 		s->counts[param] = n;
 		s->asked = true;
 	} else {
-		s->device->sum_squares(s->queue, values, n, &squares[param]);
+		s->device->sum_squares(s->queue, values, n, (double *)squares->there + param);
 	}
 }
 
 /* listed: what was asked for are rows of a batch, on each rank so many. */
 static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed,
-		  double *squares, struct nn_error *err)
+		  struct nn_mirror *squares, struct nn_error *err)
 {
-	if (nn_queue_wait(s->queue, err) < 0)
-		return -1;
 	if (!s->asked)
 		return 0;
 	s->asked = false;
-	return ranks->cut(ranks->arg, s->values, listed ? s->counts : NULL, squares, err);
+	return nn_optimizer_join_squares(ranks, s->queue, s->values, listed ? s->counts : NULL,
+					 squares, s->n_params, err);
 }
 
 int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
-			   double *squares, struct nn_error *err)
+			   struct nn_mirror *squares, struct nn_error *err)
 {
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		const struct nn_row_list *sums = nn_graph_table_sums(s->graph, i);
@@ -170,58 +169,46 @@ static int weigh(struct nn_table_steps *s, const struct nn_optimizer_ranks *rank
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		struct nn_update u = update_of(s, all, i, &t);
 
-		ask(s, ranks, i, u.w, u.n, s->w_norm);
+		ask(s, ranks, i, u.w, u.n, &s->w_norm);
 	}
-	if (answer(s, ranks, false, s->w_norm, err) < 0)
+	if (answer(s, ranks, false, &s->w_norm, err) < 0)
 		return -1;
 	for (int i = 0; nn_optimizer_steps_along(all->kind) && i < nn_graph_tables(s->graph); i++) {
 		struct nn_update u = update_of(s, all, i, &t);
 
 		s->device->direction(&u, part(s, s->direction, &t));
-		ask(s, ranks, i, part(s, s->direction, &t), u.n, s->d_norm);
+		ask(s, ranks, i, part(s, s->direction, &t), u.n, &s->d_norm);
 	}
-	return answer(s, ranks, false, s->d_norm, err);
-}
-
-static double ratio_of(const struct nn_table_steps *s, const struct nn_update *all, int param,
-		       const struct nn_table_gradient *gradient)
-{
-	double g = nn_optimizer_steps_along(all->kind)
-			   ? sqrt(s->d_norm[param])
-			   : sqrt(gradient->squares[param]) * gradient->clip;
-
-	return nn_optimizers[all->kind].ratio(sqrt(s->w_norm[param]), g, all->weight_decay);
-}
-
-/* Trust ratios of all tables, from the norms that were measured. */
-static int measure_ratios(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
-			  const struct nn_update *all, const struct nn_table_gradient *gradient,
-			  struct nn_error *err)
-{
-	double *ratios;
-
-	if (weigh(s, ranks, all, err) < 0)
-		return -1;
-	ratios = nn_mirror_write(&s->ratios, s->queue);
-	for (int i = 0; i < nn_graph_tables(s->graph); i++)
-		ratios[i] = ratio_of(s, all, nn_graph_table(s->graph, i).param, gradient);
-	nn_mirror_send(&s->ratios, s->queue, 0, (size_t)nn_graph_tables(s->graph) * sizeof *ratios);
-	return 0;
+	return answer(s, ranks, false, &s->d_norm, err);
 }
 
 int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks,
-			  const struct nn_update *all, const struct nn_table_gradient *gradient,
-			  struct nn_error *err)
+			  const struct nn_update *all, const uint8_t *role,
+			  const struct nn_mirror *squares, struct nn_error *err)
 {
+	const struct nn_ratio_call ratio = {
+		.kind = all->kind,
+		.n = s->n_params,
+		.role = role,
+		.along = nn_optimizer_steps_along(all->kind),
+		.w = s->w_norm.there,
+		.g = nn_optimizer_steps_along(all->kind) ? s->d_norm.there : squares->there,
+		.weight_decay = all->weight_decay,
+		.now = all->now,
+		.ratio = s->ratios.there,
+		.queue = s->queue,
+	};
 	struct nn_graph_table t;
 
-	if (nn_optimizers[all->kind].ratio && nn_graph_tables(s->graph) > 0 &&
-	    measure_ratios(s, ranks, all, gradient, err) < 0)
-		return -1;
+	if (nn_optimizers[all->kind].ratio && nn_graph_tables(s->graph) > 0) {
+		if (weigh(s, ranks, all, err) < 0)
+			return -1;
+		s->device->ratio(&ratio);
+	}
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		struct nn_update u = update_of(s, all, i, &t);
 
-		u.ratio = (const double *)s->ratios.there + i;
+		u.ratio = (const double *)s->ratios.there + t.param;
 		if (s->direction) { /* a step along it */
 			u.rows = NULL;
 			u.g = part(s, s->direction, &t);

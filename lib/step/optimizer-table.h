@@ -17,9 +17,9 @@ struct nn_table_steps {
 	const void **values; /* [params of the program] of tables that ranks share */
 	size_t *counts;      /* of these */
 	bool asked;          /* are there any? */
-	/* sums of squares of weights and direction, pinned */
-	double *w_norm, *d_norm;
-	struct nn_mirror ratios; /* double [tables] */
+	size_t n_params;
+	/* double [n_params], squares of weights and direction, trust ratios */
+	struct nn_mirror w_norm, d_norm, ratios;
 };
 
 int nn_table_steps_init(struct nn_table_steps *steps, enum nn_optimizer_kind kind, size_t n_slots,
@@ -38,19 +38,21 @@ void nn_table_steps_load(struct nn_table_steps *steps, size_t slot, const void *
  * their order.
  */
 int nn_table_steps_squares(struct nn_table_steps *steps, const struct nn_optimizer_ranks *ranks,
-			   double *squares, struct nn_error *err);
-/* What a ratio is made of where there is no direction: squares as above, and what the gradient is
- * multiplied with. */
-struct nn_table_gradient {
-	const double *squares;
-	double clip;
-};
+			   struct nn_mirror *squares, struct nn_error *err);
 /*
  * The update of all tables; all: its constants, w the graph's weights. Of a lazy table the rows
- * that are listed move, of another all rows.
+ * that are listed move, of another all rows. role: of all parameters, in device memory; squares:
+ * those above, of which ratios are made where there is no direction.
  */
 int nn_table_steps_update(struct nn_table_steps *steps, const struct nn_optimizer_ranks *ranks,
-			  const struct nn_update *all, const struct nn_table_gradient *gradient,
-			  struct nn_error *err);
+			  const struct nn_update *all, const uint8_t *role,
+			  const struct nn_mirror *squares, struct nn_error *err);
+/*
+ * Squares that were asked for in device memory become those of all ranks, by ranks->cut of
+ * `values`, or, NULL, by ranks->squares.
+ */
+int nn_optimizer_join_squares(const struct nn_optimizer_ranks *ranks, struct nn_queue *queue,
+			      const void *const *values, const size_t *counts,
+			      struct nn_mirror *squares, size_t n, struct nn_error *err);
 
 #endif

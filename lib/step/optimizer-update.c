@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "base/real.h"
 #include "step/optimizer-inside.h"
 
 /* ---- norms: per parameter in file order ---- */
@@ -37,31 +36,35 @@ static void for_params(struct nn_optimizer *o, void (*work)(void *arg, size_t pa
 	nn_pool_run(o->queue ? NULL : o->pool, (size_t)o->program->n_params, work, norms);
 }
 
-/* norm[p] = sum of squares of the graph's parameter p in a block. */
-static int squares_of_params(struct nn_optimizer *o, const void *block, double *norm,
+/*
+ * norm[p] = sum of squares of the graph's parameter p in a block, in device memory: nobody waits
+ * but ranks, which have parts.
+ */
+static int squares_of_params(struct nn_optimizer *o, const void *block, struct nn_mirror *norm,
 			     struct nn_error *err)
 {
-	struct norms n = { o, block, norm };
+	struct norms n = { o, block, norm->there };
 
 	for_params(o, norm_of_param, &n);
-	if (nn_queue_wait(o->queue, err) < 0)
-		return -1;
-	return o->ranks.cut ? o->ranks.cut(o->ranks.arg, o->at, NULL, norm, err) : 0;
+	return o->ranks.cut ? nn_optimizer_join_squares(&o->ranks, o->queue, o->at, NULL, norm,
+							(size_t)o->program->n_params, err)
+			    : 0;
 }
 
-/* The global norm: sums of squares per parameter, added in the order of the program. */
-static double global_norm(struct nn_optimizer *o, const double *squares)
+int nn_optimizer_join_squares(const struct nn_optimizer_ranks *ranks, struct nn_queue *queue,
+			      const void *const *values, const size_t *counts,
+			      struct nn_mirror *squares, size_t n, struct nn_error *err)
 {
-	size_t n = 0;
-	double sum;
+	size_t bytes = n * sizeof(double);
+	int status;
 
-	for (int p = 0; p < o->program->n_params; p++) {
-		if (o->program->params[p].desc.role == NN_BUFFER)
-			continue;
-		nn_real_put(o->device->dtype, o->squares, n++, squares[p]);
-	}
-	nn_device_host(o->device)->sum(NULL, o->squares, n, &sum);
-	return sqrt(sum);
+	nn_mirror_fetch(squares, queue, 0, bytes);
+	if (nn_queue_wait(queue, err) < 0)
+		return -1;
+	status = values ? ranks->cut(ranks->arg, values, counts, squares->host, err)
+			: ranks->squares(ranks->arg, squares->host, err);
+	nn_mirror_send(squares, queue, 0, bytes);
+	return status;
 }
 
 static void squares_of_param(void *arg, size_t i, int thread)
@@ -77,15 +80,16 @@ static void squares_of_param(void *arg, size_t i, int thread)
 
 double nn_optimizer_squares(struct nn_optimizer *o, const void *block)
 {
-	struct norms n = { o, block, o->g_norm };
+	struct norms n = { o, block, o->g_norm.there };
 	double sum = 0;
 
 	if (o->ranks.squares || o->ranks.cut)
 		return NAN;
 	for_params(o, squares_of_param, &n);
+	nn_mirror_fetch(&o->g_norm, o->queue, 0, (size_t)o->program->n_params * sizeof sum);
 	nn_queue_wait(o->queue, NULL);
 	for (int p = 0; p < o->program->n_params; p++)
-		sum += o->g_norm[p];
+		sum += ((const double *)o->g_norm.host)[p];
 	return sum;
 }
 
@@ -138,17 +142,6 @@ static bool of_param(const struct nn_optimizer *o, int p, size_t from, size_t to
 	return true;
 }
 
-/* Biases and norms are left as they are. */
-static double ratio_of(const struct nn_optimizer *o, int p)
-{
-	const struct nn_now *now = o->changes.host;
-	double g = sqrt(o->g_norm[p]) * (nn_optimizer_has_direction(o) ? 1 : now->clip);
-
-	return decays(o, p) ? nn_optimizers[o->options.kind].ratio(sqrt(o->w_norm[p]), g,
-								   o->update.weight_decay)
-			    : 1;
-}
-
 /* ---- the parts ---- */
 
 /* beta^step by squaring: no library's pow. */
@@ -164,29 +157,18 @@ static double power(double beta, uint64_t step)
 
 void nn_optimizer_begin(struct nn_optimizer *o, uint64_t step, double lr)
 {
-	struct nn_now *now = nn_mirror_write(&o->changes, o->queue);
+	struct nn_now *now = nn_graph_now(o->graph, 0);
 
 	now->step = step;
 	now->lr = lr;
 	now->clip = 1;
+	now->hold = 0;
 	now->correction[0] = 1 - power(o->update.beta1, step);
 	now->correction[1] = 1 - power(o->update.beta2, step);
-	nn_mirror_send(&o->changes, o->queue, 0, sizeof *now);
+	nn_graph_send_now(o->graph);
 	o->now = o->update;
 	o->now.w = nn_graph_weights(o->graph);
-	o->now.now = o->changes.there;
-}
-
-static void clip_to(struct nn_optimizer *o, double length)
-{
-	double clip = o->options.clip_norm / (length + 1e-6);
-	struct nn_now *now;
-
-	if (o->options.clip_norm <= 0 || !(clip < 1))
-		return;
-	now = nn_mirror_write(&o->changes, o->queue);
-	now->clip = clip;
-	nn_mirror_send(&o->changes, o->queue, 0, sizeof *now);
+	o->now.now = nn_graph_now_there(o->graph, 0);
 }
 
 bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
@@ -195,29 +177,40 @@ bool nn_optimizer_wants_norm(const struct nn_optimizer *o)
 	       (nn_optimizer_has_trust_ratio(o) && !nn_optimizer_has_direction(o));
 }
 
-int nn_optimizer_measure_gradient(struct nn_optimizer *o, const void *gradients, double *norm,
+int nn_optimizer_measure_gradient(struct nn_optimizer *o, const void *gradients,
 				  struct nn_error *err)
 {
-	double length;
+	const struct nn_clip_call call = {
+		.n = (size_t)o->program->n_params,
+		.role = o->roles.there,
+		.squares = o->g_norm.there,
+		.work = o->work,
+		.most = o->options.clip_norm,
+		.norm = o->length.there,
+		.now = nn_graph_now_there(o->graph, 0),
+		.queue = o->queue,
+	};
 
-	if (squares_of_params(o, gradients, o->g_norm, err) < 0 ||
-	    nn_table_steps_squares(&o->tables, &o->ranks, o->g_norm, err) < 0)
+	if (squares_of_params(o, gradients, &o->g_norm, err) < 0 ||
+	    nn_table_steps_squares(&o->tables, &o->ranks, &o->g_norm, err) < 0)
 		return -1;
-	if (o->ranks.squares && o->ranks.squares(o->ranks.arg, o->g_norm, err) < 0)
+	if (o->ranks.squares &&
+	    nn_optimizer_join_squares(&o->ranks, o->queue, NULL, NULL, &o->g_norm, call.n, err) < 0)
 		return -1;
-	length = global_norm(o, o->g_norm);
-	if (norm)
-		*norm = length;
-	clip_to(o, length);
+	o->device->clip(&call);
+	nn_mirror_fetch(&o->length, o->queue, 0, sizeof(double));
 	return 0;
+}
+
+double nn_optimizer_norm(const struct nn_optimizer *o)
+{
+	return *(const double *)o->length.host;
 }
 
 int nn_optimizer_tables(struct nn_optimizer *o, struct nn_error *err)
 {
-	const struct nn_now *now = o->changes.host;
-	const struct nn_table_gradient gradient = { o->g_norm, now->clip };
-
-	return nn_table_steps_update(&o->tables, &o->ranks, &o->now, &gradient, err);
+	return nn_table_steps_update(&o->tables, &o->ranks, &o->now, o->roles.there, &o->g_norm,
+				     err);
 }
 
 bool nn_optimizer_has_direction(const struct nn_optimizer *o)
@@ -250,18 +243,26 @@ bool nn_optimizer_has_trust_ratio(const struct nn_optimizer *o)
 
 int nn_optimizer_measure_weights(struct nn_optimizer *o, struct nn_error *err)
 {
-	double *ratios;
+	const struct nn_ratio_call call = {
+		.kind = o->options.kind,
+		.n = (size_t)o->program->n_params,
+		.role = o->roles.there,
+		.along = nn_optimizer_has_direction(o),
+		.w = o->w_norm.there,
+		.g = o->g_norm.there,
+		.weight_decay = o->update.weight_decay,
+		.now = nn_graph_now_there(o->graph, 0),
+		.ratio = o->ratios.there,
+		.queue = o->queue,
+	};
 
 	if (!nn_optimizer_has_trust_ratio(o))
 		return 0;
-	if (squares_of_params(o, o->now.w, o->w_norm, err) < 0 ||
+	if (squares_of_params(o, o->now.w, &o->w_norm, err) < 0 ||
 	    (nn_optimizer_has_direction(o) &&
-	     squares_of_params(o, o->direction, o->g_norm, err) < 0))
+	     squares_of_params(o, o->direction, &o->g_norm, err) < 0))
 		return -1;
-	ratios = nn_mirror_write(&o->ratios, o->queue);
-	for (int p = 0; p < o->program->n_params; p++)
-		ratios[p] = ratio_of(o, p);
-	nn_mirror_send(&o->ratios, o->queue, 0, (size_t)o->program->n_params * sizeof *ratios);
+	o->device->ratio(&call);
 	return 0;
 }
 
@@ -291,16 +292,14 @@ void nn_optimizer_apply(const struct nn_optimizer *o, const void *gradients, siz
 	}
 }
 
-int nn_optimizer_update(struct nn_optimizer *o, uint64_t step, double lr, double *norm,
-			struct nn_error *err)
+int nn_optimizer_update(struct nn_optimizer *o, bool norm, struct nn_error *err)
 {
 	const void *gradients = nn_graph_gradients(o->graph);
 
 	if (nn_optimizer_shared(o))
 		NN_BUG("the whole of what elements %zu to %zu are kept of", o->from, o->to);
-	nn_optimizer_begin(o, step, lr);
 	if ((norm || nn_optimizer_wants_norm(o)) &&
-	    nn_optimizer_measure_gradient(o, gradients, norm, err) < 0)
+	    nn_optimizer_measure_gradient(o, gradients, err) < 0)
 		return -1;
 	if (nn_optimizer_tables(o, err) < 0)
 		return -1;

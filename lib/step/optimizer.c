@@ -2,22 +2,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/ratio.h"
 #include "step/optimizer-inside.h"
-
-/* You et al., 2017: the rate of a weight follows |w| / (|g| + decay |w|). */
-static double nn_lars_ratio(double w, double g, double weight_decay)
-{
-	const double coefficient = 0.001;
-
-	return w > 0 && g > 0 ? coefficient * w / (g + weight_decay * w) : 1;
-}
-
-/* You et al., 2020: adam's step with bias correction and decay, scaled to |w| / |step|. */
-static double nn_lamb_ratio(double w, double step, double weight_decay)
-{
-	(void)weight_decay;
-	return w > 0 && step > 0 ? w / step : 1;
-}
 
 const struct nn_optimizer_info nn_optimizers[NN_N_OPTIMIZERS] = {
 #define NN_OPTIMIZER(ID, id, lr, weight_decay, eps, slots, ratio, flags, ...) \
@@ -81,14 +67,17 @@ static int alloc(struct nn_optimizer *o, struct nn_error *err)
 	size_t size = nn_dtype_size(o->device->dtype), n = (size_t)o->program->n_params;
 
 	o->at = nn_alloc(n, sizeof *o->at, err);
-	o->squares = nn_alloc(n, size, err);
-	o->w_norm = nn_pinned_new(o->queue, n * sizeof *o->w_norm, err);
-	o->g_norm = nn_pinned_new(o->queue, n * sizeof *o->g_norm, err);
+	o->work = nn_memory_new(o->queue, n * size, err);
 	o->canonical = nn_memory_new(o->queue, o->block * size, err);
-	if (!o->at || !o->squares || !o->w_norm || !o->g_norm || !o->canonical ||
-	    nn_mirror_new(&o->changes, o->queue, sizeof(struct nn_now), err) < 0 ||
-	    nn_mirror_new(&o->ratios, o->queue, n * sizeof(double), err) < 0)
+	if (!o->at || !o->work || !o->canonical || nn_mirror_new(&o->roles, o->queue, n, err) < 0 ||
+	    nn_mirror_new(&o->w_norm, o->queue, n * sizeof(double), err) < 0 ||
+	    nn_mirror_new(&o->g_norm, o->queue, n * sizeof(double), err) < 0 ||
+	    nn_mirror_new(&o->ratios, o->queue, n * sizeof(double), err) < 0 ||
+	    nn_mirror_new(&o->length, o->queue, sizeof(double), err) < 0)
 		return -1;
+	for (size_t p = 0; p < n; p++)
+		((uint8_t *)o->roles.host)[p] = (uint8_t)o->program->params[p].desc.role;
+	nn_mirror_send(&o->roles, o->queue, 0, n);
 	if (slots_new(o, err) < 0)
 		return -1;
 	if (nn_table_steps_init(&o->tables, o->options.kind, o->n_slots, o->device, o->graph,
@@ -158,12 +147,13 @@ void nn_optimizer_free(struct nn_optimizer *o)
 		nn_memory_free(o->queue, o->direction);
 	nn_table_steps_fini(&o->tables);
 	nn_memory_free(o->queue, o->canonical);
-	nn_mirror_free(&o->changes, o->queue);
+	nn_memory_free(o->queue, o->work);
+	nn_mirror_free(&o->roles, o->queue);
+	nn_mirror_free(&o->w_norm, o->queue);
+	nn_mirror_free(&o->g_norm, o->queue);
 	nn_mirror_free(&o->ratios, o->queue);
+	nn_mirror_free(&o->length, o->queue);
 	nn_free((void *)o->at);
-	nn_free(o->squares);
-	nn_pinned_free(o->queue, o->w_norm);
-	nn_pinned_free(o->queue, o->g_norm);
 	nn_free(o);
 }
 

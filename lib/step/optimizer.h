@@ -113,12 +113,12 @@ size_t nn_optimizer_count(const struct nn_optimizer_options *options);
 /* Does every update need the norm of the gradient, and so all of it? */
 bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
 /*
- * Update the weights from the graph's gradients, step counted from 1, and refresh what is derived
- * from them. norm (may be NULL): the gradient's global norm before clipping. Allocates nothing.
- * Fails only where a hook does. For who keeps all slots.
+ * After nn_optimizer_begin: update the weights from the graph's gradients, and refresh what is
+ * derived from them. norm: nn_optimizer_norm will be asked. Allocates nothing and, where ranks have
+ * no parts and nets no tables, waits for nothing. Fails only where a hook does. For who keeps all
+ * slots.
  */
-int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr, double *norm,
-			struct nn_error *err);
+int nn_optimizer_update(struct nn_optimizer *optimizer, bool norm, struct nn_error *err);
 
 /*
  * The same in parts, for ranks that own a run of the block each. What they wrote must be seen by
@@ -137,9 +137,12 @@ int nn_optimizer_update(struct nn_optimizer *optimizer, uint64_t step, double lr
  *              runs that do not overlap.
  *   -- all --  and then nn_graph_refresh
  */
+/* Step counted from 1. */
 void nn_optimizer_begin(struct nn_optimizer *optimizer, uint64_t step, double lr);
 int nn_optimizer_measure_gradient(struct nn_optimizer *optimizer, const void *gradients,
-				  double *norm, struct nn_error *err);
+				  struct nn_error *err);
+/* The gradient's global norm before clipping, once it was measured and waited for. */
+double nn_optimizer_norm(const struct nn_optimizer *optimizer);
 int nn_optimizer_tables(struct nn_optimizer *optimizer, struct nn_error *err);
 bool nn_optimizer_has_direction(const struct nn_optimizer *optimizer);
 void nn_optimizer_compute_direction(struct nn_optimizer *optimizer, const void *gradients,

@@ -19,12 +19,16 @@ struct nn_train_output {
 	size_t positions, columns, target_size;
 	bool classes; /* targets are class numbers, else numbers or probabilities */
 	struct nn_mirror class_weights; /* real [columns], or NULL */
-	struct nn_mirror targets;       /* of the batch: int32 or real [batch][target_size] */
-	void *row_loss;                 /* real [batch], device memory */
-	double *sums;                   /* [leaves] of the real type: on their way along the tree */
-	double *loss_sums;    /* [leaves], pinned: of losses on their way from the device */
-	double weight;        /* of the batch: sum of unmasked weights */
-	struct nn_mirror now; /* struct nn_now: what gradients are multiplied with */
+	/*
+	 * int32 or real [batch][target_size], of the batch under way; of a device with memory of
+	 * its own the step's (step-transfer.c)
+	 */
+	struct nn_mirror targets;
+	const struct nn_target_schema *schema; /* for counts; NULL: units are the data's */
+	struct nn_mirror sd;                   /* double [columns] of it, or NULL */
+	void *row_loss;                        /* real [batch], device memory */
+	double *sums;  /* [leaves] of the real type: on their way along the tree */
+	double weight; /* of the batch: sum of unmasked weights */
 };
 
 /* positions and columns as the graph lays its output out; batch rows in at most `leaves` leaves. */
@@ -44,40 +48,43 @@ size_t nn_train_output_bytes(const struct nn_train_output_size *size, size_t bat
  * ranks complete among themselves: they fill the leaves of their run (cut->run), and what follows
  * from all of them is the same on each.
  *
- * Targets of the run, masked ones -1; the weight of each of its leaves.
+ * Targets of rows [from, to) of a batch, masked ones -1, where that of row 0 would be at `targets`.
  */
-int nn_train_output_fill(struct nn_train_output *output, const struct nn_cut *cut,
-			 const struct nn_batch *batch, double *weights, size_t step,
-			 struct nn_error *err);
-/* Do the weights depend on the targets? Else fill knows those of all leaves. */
+int nn_train_output_fill(const struct nn_train_output *output, const struct nn_batch *batch,
+			 size_t from, size_t to, void *targets, struct nn_error *err);
+/* Bytes of a row's. */
+size_t nn_train_output_target_bytes(const struct nn_train_output *output);
+/* The weight of each leaf of the run, or of all where targets do not matter. */
+void nn_train_output_weights(const struct nn_train_output *output, const struct nn_cut *cut,
+			     double *weights, size_t step);
+/* Do the weights depend on the targets? */
 bool nn_train_output_weighs(const struct nn_train_output *output);
 /*
- * From the weights of all leaves those of the batch: weight and scale. Leaves of weight 0 do not
- * count.
+ * From the weights of all leaves those of the batch: weight and now->scale, to be sent. Leaves of
+ * weight 0 do not count.
  */
-void nn_train_output_scale(struct nn_train_output *output, const struct nn_cut *cut,
-			   const double *weights, size_t step);
+void nn_train_output_scale(struct nn_train_output *output, struct nn_graph *graph,
+			   const struct nn_cut *cut, const double *weights, size_t step);
 /*
  * Loss of rows `row` and on, `n` of them, from what the graph put out; the gradient goes where
- * backward wants it.
+ * backward wants it. sum: of the losses, in device memory; NULL: not wanted.
  */
-bool nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row,
-			  size_t n, struct nn_pool *pool);
+void nn_train_output_loss(struct nn_train_output *output, struct nn_graph *graph, size_t row,
+			  size_t n, struct nn_pool *pool, double *sum);
 /*
- * The loss of each leaf of the run; the mean loss of the batch from that of all leaves, along the
- * tree.
+ * The loss of each leaf of the run, into a table in device memory; the mean loss of the batch from
+ * that of all leaves, along the tree.
  */
-void nn_train_output_losses(struct nn_train_output *output, const struct nn_cut *cut,
+void nn_train_output_losses(const struct nn_train_output *output, const struct nn_cut *cut,
 			    double *losses, size_t step);
 double nn_train_output_mean(struct nn_train_output *output, const struct nn_cut *cut,
 			    const double *losses, size_t step);
 /*
- * Add right answers, their number, and squared errors in units of the data, of n rows: `at` of the
- * rows that just went through.
+ * Add right answers, their number, and squared errors in units of the data (enum in device.h), of n
+ * rows: `at` of those that just went through, the first of which is row `row` of the batch. counts:
+ * device memory.
  */
-enum { NN_COUNT_HITS, NN_COUNT_ALL, NN_COUNT_SQUARES, NN_COUNTS };
 void nn_train_output_count(const struct nn_train_output *output, struct nn_graph *graph, size_t row,
-			   size_t at, size_t n, const struct nn_target_schema *schema,
-			   double counts[NN_COUNTS]);
+			   size_t at, size_t n, double *counts);
 
 #endif

@@ -39,7 +39,7 @@ static void copy_block(struct nn_step *s, char *to)
 /* What lies in the gradients is the sum over rows [from, to) of the batch. */
 static void measure(struct nn_step *s, size_t from, size_t to)
 {
-	if (s->measures && !s->queue)
+	if (s->measures)
 		nn_noise_part(&s->noise, (double)(to - from),
 			      nn_optimizer_squares(s->optimizer, nn_graph_gradients(s->graph)));
 }
@@ -108,11 +108,6 @@ void nn_step_join(struct nn_step *s)
 	nn_graph_sum_tables(s->graph, 0, s->cut->n_leaves);
 }
 
-static size_t n_figures(const struct nn_step *s)
-{
-	return (size_t)s->n_outputs + NN_COUNTS;
-}
-
 /* What the first output says of the rows of a span, leaf by leaf. */
 static void count(struct nn_step *s, const struct nn_cut_span *at)
 {
@@ -124,8 +119,7 @@ static void count(struct nn_step *s, const struct nn_cut_span *at)
 		       to = leaf[i + 1] < end ? leaf[i + 1] : end;
 
 		nn_train_output_count(&s->outputs[0], s->graph, at->row, from - at->row, to - from,
-				      s->options.target,
-				      &s->figures[i * n_figures(s) + (size_t)s->n_outputs]);
+				      nn_step_figures(s, i) + s->n_outputs);
 	}
 }
 
@@ -134,7 +128,9 @@ static int fill_inputs(struct nn_step *s, const struct nn_cut_span *at, struct n
 	const struct nn_step_options *o = &s->options;
 	bool fetch = true; /* once for all inputs */
 
-	for (int i = 0; i < o->program->n_inputs; i++) {
+	if (s->queue)
+		nn_step_transfer_put(s, at);
+	for (int i = 0; !s->queue && i < o->program->n_inputs; i++) {
 		const struct nn_step_input *in = &s->inputs[i];
 		char *values = nn_graph_input(s->graph, i, &s->inputs[i].size,
 					      &s->inputs[i].channels_last);
@@ -152,7 +148,6 @@ static int fill_inputs(struct nn_step *s, const struct nn_cut_span *at, struct n
 		if (nn_batch_input(&s->batch, (size_t)i, at->row, at->span.rows, &place, o->pool,
 				   err) < 0)
 			return -1;
-		nn_graph_send(s->graph, i, at->span.rows);
 	}
 	return 0;
 }
@@ -186,7 +181,6 @@ static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at)
 {
 	struct nn_span span = at->span;
 
-	nn_graph_set_sample(s->graph, s->batch.sample);
 	span.sample = at->row;
 	span.lengths = s->batch.lengths ? s->batch.lengths + at->row : NULL;
 	if (s->statistics.there)
@@ -194,10 +188,9 @@ static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at)
 	return span;
 }
 
-int nn_step_forward(struct nn_step *s, size_t i, struct nn_step_result *result,
-		    struct nn_error *err)
+int nn_step_ask_forward(struct nn_step *s, const struct nn_cut_span *at, bool found,
+			struct nn_step_result *result, struct nn_error *err)
 {
-	const struct nn_cut_span *at = &s->cut->spans[i];
 	struct nn_span span = span_of(s, at);
 	double start = nn_now_s(), filled;
 
@@ -208,11 +201,30 @@ int nn_step_forward(struct nn_step *s, size_t i, struct nn_step_result *result,
 	nn_graph_forward(s->graph, &span);
 	if (s->options.count && s->n_outputs > 0)
 		count(s, at);
-	result->finite = true;
 	for (int k = 0; k < s->n_outputs; k++)
-		result->finite &= nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows,
-						       s->options.pool);
+		nn_train_output_loss(&s->outputs[k], s->graph, at->row, span.rows, s->options.pool,
+				     found ? (double *)s->found.there + k : NULL);
 	result->compute_s += nn_now_s() - filled;
+	return 0;
+}
+
+bool nn_step_is_found_finite(struct nn_step *s)
+{
+	bool finite = true;
+
+	nn_mirror_fetch(&s->found, s->queue, 0, (size_t)s->n_outputs * sizeof(double));
+	nn_queue_wait(s->queue, NULL);
+	for (int k = 0; k < s->n_outputs; k++)
+		finite &= isfinite(((const double *)s->found.host)[k]) != 0;
+	return finite;
+}
+
+int nn_step_forward(struct nn_step *s, size_t i, struct nn_step_result *result,
+		    struct nn_error *err)
+{
+	if (nn_step_ask_forward(s, &s->cut->spans[i], true, result, err) < 0)
+		return -1;
+	result->finite = nn_step_is_found_finite(s);
 	return 0;
 }
 
@@ -244,170 +256,32 @@ int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_ste
 	if (s->measures && s->cuts.halves && s->cuts.halves->rows == n)
 		s->cut = s->cuts.halves;
 	s->batch = *batch;
+	if (s->queue && nn_step_transfer_begin(s, batch, err) < 0)
+		return -1;
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
 	nn_graph_begin(s->graph);
-	for (size_t i = 0; i < s->cut->n_leaves;
-	     i++) /* those of other ranks may be there already */
-		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))
-			memset(s->figures + i * n_figures(s), 0, n_figures(s) * sizeof *s->figures);
 	*tables = (struct nn_step_tables){
 		.cut = s->cut,
 		.weights = s->weights,
 		.n_weights = outputs,
-		.figures = s->figures,
-		.n_figures = n_figures(s),
+		.figures = s->figures.host,
+		.n_figures = nn_step_n_figures(s),
 		.statistics = s->statistics.host,
 		.statistics_bytes = s->statistics_bytes,
 	};
 	for (size_t i = 0; i < outputs; i++) {
-		if (nn_train_output_fill(&s->outputs[i], s->cut, batch, s->weights + i, outputs,
-					 err) < 0)
+		struct nn_train_output *out = &s->outputs[i];
+
+		if (!s->queue &&
+		    nn_train_output_fill(out, batch, s->cut->leaf[s->cut->run.from],
+					 s->cut->leaf[s->cut->run.to], out->targets.host, err) < 0)
 			return -1;
+		nn_train_output_weights(out, s->cut, s->weights + i, outputs);
 		tables->weighs |= nn_train_output_weighs(&s->outputs[i]) && !s->alone;
 	}
 	for (size_t i = 0; s->alone && i < s->cut->n_leaves; i++)
 		if (i < s->cut->run.from || i >= s->cut->run.to)
 			memset(s->weights + i * outputs, 0, outputs * sizeof *s->weights);
 	return 0;
-}
-
-void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
-{
-	*result = (struct nn_step_result){
-		.loss = NAN, .norm = NAN, .finite = true, .nonfinite_line = -1
-	};
-	for (int i = 0; i < s->n_outputs; i++)
-		nn_train_output_scale(&s->outputs[i], s->cut, s->weights + i, (size_t)s->n_outputs);
-	if (s->n_outputs > 0)
-		result->weight = s->outputs[0].weight;
-}
-
-/* Of the run's groups, for other ranks. */
-static void fetch_statistics(struct nn_step *s)
-{
-	const struct nn_cut *cut = s->cut;
-	size_t from, to;
-
-	if (!s->statistics.there || !s->queue)
-		return;
-	from = cut->group_of_leaf[cut->run.from];
-	to = cut->group_of_leaf[cut->run.to];
-	nn_mirror_fetch(&s->statistics, s->queue, from * s->statistics_bytes,
-			(to - from) * s->statistics_bytes);
-	nn_queue_wait(s->queue, NULL);
-}
-
-void nn_step_measure(struct nn_step *s)
-{
-	nn_graph_sum_tables(s->graph, s->cut->run.from, s->cut->run.to);
-	for (int i = 0; i < s->n_outputs; i++)
-		nn_train_output_losses(&s->outputs[i], s->cut, s->figures + i, n_figures(s));
-	fetch_statistics(s);
-}
-
-int nn_step_run(struct nn_step *s, struct nn_step_result *result, struct nn_error *err)
-{
-	nn_step_scale(s, result);
-	for (size_t i = 0; i < s->cut->n_spans; i++) {
-		if (nn_step_forward(s, i, result, err) < 0)
-			return -1;
-		if (!result->finite) {
-			result->nonfinite_line =
-				nn_graph_first_nonfinite(s->graph, s->cut->spans[i].span.rows);
-			return 0;
-		}
-		nn_step_backward(s, i, result);
-	}
-	nn_step_measure(s);
-	return 0;
-}
-
-/* Squares along the tree of leaves, as all sums of numbers. */
-static double squares(struct nn_step *s)
-{
-	size_t leaves = s->cut->n_leaves;
-
-	for (size_t i = 0; i < leaves; i++)
-		s->squares[i] =
-			s->figures[i * n_figures(s) + (size_t)s->n_outputs + NN_COUNT_SQUARES];
-	for (size_t n = 1; n < leaves; n *= 2)
-		for (size_t i = 0; i < leaves; i += 2 * n)
-			s->squares[i] += s->squares[i + n];
-	return s->squares[0];
-}
-
-bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
-{
-	size_t width = n_figures(s);
-
-	result->loss = 0;
-	for (int i = 0; i < s->n_outputs; i++)
-		result->loss += s->outputs[i].share *
-				nn_train_output_mean(&s->outputs[i], s->cut, s->figures + i, width);
-	for (size_t i = 0; i < s->cut->n_leaves; i++) {
-		const double *counts = &s->figures[i * width + (size_t)s->n_outputs];
-
-		result->hits += (uint64_t)counts[NN_COUNT_HITS];
-		result->counted += (uint64_t)counts[NN_COUNT_ALL];
-	}
-	result->squares = squares(s);
-	if (s->statistics.there && !s->place.follows) {
-		struct nn_cut_run run =
-			s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
-		size_t from = s->cut->group_of_leaf[run.from],
-		       n = s->cut->group_of_leaf[run.to] - from;
-
-		nn_mirror_send(&s->statistics, s->queue, from * s->statistics_bytes,
-			       n * s->statistics_bytes);
-		nn_graph_advance(s->graph, (char *)s->statistics.there + from * s->statistics_bytes,
-				 n);
-	}
-	return result->finite = isfinite(result->loss);
-}
-
-int nn_step_gradient(struct nn_step *s, const struct nn_batch *batch, struct nn_step_result *result,
-		     struct nn_error *err)
-{
-	struct nn_step_tables tables;
-
-	if (nn_step_begin(s, batch, &tables, err) < 0 || nn_step_run(s, result, err) < 0)
-		return -1;
-	if (result->finite)
-		nn_step_finish(s, result);
-	return 0;
-}
-
-struct nn_noise_sums *nn_step_parts(struct nn_step *s)
-{
-	return &s->noise;
-}
-
-void nn_step_noise(struct nn_step *s)
-{
-	s->measures = true;
-}
-
-void nn_step_noise_of(struct nn_step *s, const void *gradients, struct nn_step_result *result)
-{
-	if (s->noise.part_rows > 0) {
-		s->noise.squares = nn_optimizer_squares(s->optimizer, gradients);
-		result->noise = s->noise;
-	}
-	s->measures = false;
-}
-
-int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool want_norm,
-		   struct nn_step_result *result, struct nn_error *err)
-{
-	double start = nn_now_s();
-	int status;
-
-	nn_step_noise_of(s, nn_graph_gradients(s->graph), result);
-	status = nn_optimizer_update(s->optimizer, number, lr, want_norm ? &result->norm : NULL,
-				     err);
-	if (status == 0)
-		status = nn_queue_wait(s->queue, err);
-	result->compute_s += nn_now_s() - start;
-	return status;
 }

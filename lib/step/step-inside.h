@@ -30,6 +30,26 @@ struct nn_step_cuts {
 	size_t kept; /* sums of whole subtrees of the run that are kept beside the last one */
 };
 
+/* A batch on its way to the device: its rows, and their inputs and targets. */
+struct nn_step_cargo {
+	struct nn_mirror block;
+	uint64_t *rows; /* [n] */
+	size_t n;       /* 0: none */
+	bool used;      /* by the queue of the graph, when it had waited `waits` times */
+	uint64_t waits;
+};
+
+/*
+ * Of a device with memory of its own: two batches, of which the next is copied while the other is
+ * computed.
+ */
+struct nn_step_transfer {
+	struct nn_queue *queue; /* of copies; NULL: memory is the host's */
+	struct nn_step_cargo cargo[2];
+	int now;                  /* which of them is the batch under way */
+	size_t *inputs, *targets; /* bytes from the beginning of a block, of row 0 of the batch */
+};
+
 struct nn_step {
 	struct nn_step_options options;
 	struct nn_step_place place;
@@ -45,9 +65,12 @@ struct nn_step {
 	char *waiting[NN_STEP_LEVELS];
 	/* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
 	char **half;
-	char *kept[NN_CUT_NODES];  /* [k]: the sum over the k-th subtree of the run, but the last */
-	double *weights, *figures; /* tables by leaf */
-	double *squares;           /* on their way along the tree */
+	char *kept[NN_CUT_NODES]; /* [k]: the sum over the k-th subtree of the run, but the last */
+	double *weights;          /* table by leaf: [outputs] */
+	/* table by leaf: double [outputs + NN_COUNTS], losses and counts */
+	struct nn_mirror figures;
+	struct nn_mirror found; /* double [outputs]: losses of a span */
+	double *squares;        /* on their way along the tree */
 	/* of batch norm, by group: of ranks, or where they were asked for; NULL: neither */
 	struct nn_mirror statistics;
 	size_t statistics_bytes;
@@ -65,6 +88,10 @@ struct nn_step {
 		unsigned low, high; /* levels whose sums wait for the last span */
 	} teller;
 
+	struct nn_step_transfer transfer;
+	/* whole steps: of full batches and the rest, of either cargo, without and with norm */
+	struct nn_recording *recordings[2][2][2];
+
 	/* the batch under way */
 	const struct nn_cut *cut;
 	struct nn_batch batch;
@@ -73,6 +100,23 @@ struct nn_step {
 	size_t n_sums; /* of subtrees that are complete */
 };
 
+/* A row of the table of figures; where that of a leaf lies in device memory. */
+static inline size_t nn_step_n_figures(const struct nn_step *step)
+{
+	return (size_t)step->n_outputs + NN_COUNTS;
+}
+static inline double *nn_step_figures(const struct nn_step *step, size_t leaf)
+{
+	return (double *)step->figures.there + leaf * nn_step_n_figures(step);
+}
+
+/* ---- step-batch.c ---- */
+
+/* found: the losses of the span are wanted; are they finite? That waits. */
+int nn_step_ask_forward(struct nn_step *step, const struct nn_cut_span *span, bool found,
+			struct nn_step_result *result, struct nn_error *err);
+bool nn_step_is_found_finite(struct nn_step *step);
+
 /* ---- step-plan.c ---- */
 
 int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *options,
@@ -80,6 +124,19 @@ int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *o
 void nn_step_cuts_free(struct nn_step_cuts *cuts);
 struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options,
 					      const struct nn_step_cuts *cuts);
+
+/* ---- step-transfer.c ---- */
+
+int nn_step_transfer_init(struct nn_step *step, struct nn_error *err);
+void nn_step_transfer_fini(struct nn_step *step);
+/* Rows of the batch that begins are in device memory for what is asked from now on. */
+int nn_step_transfer_begin(struct nn_step *step, const struct nn_batch *batch,
+			   struct nn_error *err);
+/* The batch that will most likely follow is sent on its way; where that fails its turn will tell.
+ */
+void nn_step_transfer_next(struct nn_step *step);
+/* Inputs of a span, from there. */
+void nn_step_transfer_put(struct nn_step *step, const struct nn_cut_span *span);
 
 /* ---- step-tell.c ---- */
 

@@ -29,6 +29,7 @@ static int outputs_new(struct nn_step *s, struct nn_error *err)
 		out->share = o->weights[i];
 		out->classes = nn_dataset_target_classes(o->dataset, (size_t)i);
 		out->target_size = nn_dataset_target_size(o->dataset, (size_t)i);
+		out->schema = o->count && i == 0 ? o->target : NULL;
 		nn_graph_output(s->graph, i, &out->positions, &out->columns);
 		if (nn_train_output_init(out, batch, s->cuts.most_leaves, err) < 0)
 			return -1;
@@ -50,18 +51,24 @@ static int waiting_new(struct nn_step *s, struct nn_error *err)
 	return 0;
 }
 
+static int figures_new(struct nn_step *s, struct nn_error *err)
+{
+	size_t bytes = s->cuts.most_leaves * ((size_t)s->n_outputs + NN_COUNTS) * sizeof(double);
+
+	return s->place.figures ? nn_mirror_of(&s->figures, s->queue, s->place.figures, bytes, err)
+				: nn_mirror_new(&s->figures, s->queue, bytes, err);
+}
+
 static int tables_new(struct nn_step *s, struct nn_error *err)
 {
 	size_t outputs = (size_t)s->n_outputs, leaves = s->cuts.most_leaves;
 
 	s->weights = s->place.weight_table;
-	s->figures = s->place.figures;
 	s->squares = nn_alloc(leaves, sizeof *s->squares, err);
 	if (!s->weights)
 		s->weights = nn_alloc(leaves * outputs, sizeof *s->weights, err);
-	if (!s->figures)
-		s->figures = nn_alloc(leaves * (outputs + NN_COUNTS), sizeof *s->figures, err);
-	if (!s->weights || !s->figures || !s->squares)
+	if (!s->weights || !s->squares || figures_new(s, err) < 0 ||
+	    nn_mirror_new(&s->found, s->queue, outputs * sizeof(double), err) < 0)
 		return -1;
 	if (s->options.ranks <= 1 && !s->options.statistics)
 		return 0;
@@ -100,7 +107,8 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 		goto fail;
 	for (int i = 0; i < options->program->n_inputs; i++)
 		nn_graph_input(s->graph, i, &s->inputs[i].size, &s->inputs[i].channels_last);
-	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 || waiting_new(s, err) < 0 ||
+	if (outputs_new(s, err) < 0 || tables_new(s, err) < 0 ||
+	    nn_step_transfer_init(s, err) < 0 || waiting_new(s, err) < 0 ||
 	    nn_optimizer_new(&s->optimizer, &options->optimizer, options->device, s->graph,
 			     options->program, options->pool, &s->place.optimizer, err) < 0)
 		goto fail;
@@ -134,9 +142,13 @@ void nn_step_free(struct nn_step *s)
 			nn_memory_free(s->queue, s->kept[k]);
 	if (!s->place.weight_table)
 		nn_free(s->weights);
-	if (!s->place.figures)
-		nn_free(s->figures);
+	nn_mirror_free(&s->figures, s->queue);
+	nn_mirror_free(&s->found, s->queue);
 	nn_mirror_free(&s->statistics, s->queue);
+	for (struct nn_recording **r = **s->recordings; r < **s->recordings + 8; r++)
+		if (*r)
+			s->queue->remote->forget(*r);
+	nn_step_transfer_fini(s);
 	nn_free(s->squares);
 	nn_step_final_fini(s);
 	nn_optimizer_free(s->optimizer);

@@ -119,6 +119,13 @@ size_t nn_step_least_rows(const struct nn_step_options *options);
 int nn_step_gradient(struct nn_step *step, const struct nn_batch *batch,
 		     struct nn_step_result *result, struct nn_error *err);
 /*
+ * Gradient and update at once; nothing is updated where result->finite is false. A device with
+ * memory of its own is asked for all of it, and waited for once: a step is recorded when the first
+ * of its kind is made, and replayed from then on.
+ */
+int nn_step_whole(struct nn_step *step, const struct nn_batch *batch, uint64_t number, double lr,
+		  bool want_norm, struct nn_step_result *result, struct nn_error *err);
+/*
  * Update number `number` (from 1) with what nn_step_gradient left. want_norm: fill result->norm.
  * Fails only with other ranks, or where the device did.
  */
@@ -151,8 +158,8 @@ int nn_step_begin(struct nn_step *step, const struct nn_batch *batch, struct nn_
 int nn_step_run(struct nn_step *step, struct nn_step_result *result, struct nn_error *err);
 /*
  * nn_step_run in pieces, for stages: scale; then each span forward and backward, in order, in the
- * slot of the graph that was chosen; then measure. forward: result->finite is false where the loss
- * is not (in the last stage); result->nonfinite_line is left as it is.
+ * slot of the graph that was chosen; then measure. forward waits: result->finite is
+ * false where the loss is not (in the last stage); result->nonfinite_line is left as it is.
  */
 void nn_step_scale(struct nn_step *step, struct nn_step_result *result);
 size_t nn_step_spans(const struct nn_step *step);
@@ -160,7 +167,7 @@ size_t nn_step_span_rows(const struct nn_step *step, size_t span);
 int nn_step_forward(struct nn_step *step, size_t span, struct nn_step_result *result,
 		    struct nn_error *err);
 void nn_step_backward(struct nn_step *step, size_t span, struct nn_step_result *result);
-void nn_step_measure(struct nn_step *step);
+int nn_step_measure(struct nn_step *step, struct nn_error *err);
 /* Most spans of any batch, and rows of a span; slots of the graph. */
 size_t nn_step_most_spans(const struct nn_step *step);
 size_t nn_step_most_rows(const struct nn_step *step);
@@ -194,8 +201,8 @@ void *nn_step_sum(struct nn_step *step, size_t k);
 
 /*
  * The next batch is measured for the noise scale: norms of both halves of it and of the whole, of
- * several ranks of what each adds. No byte of the training changes. On a device with memory of its
- * own, of stages, and where the optimizer keeps a range nothing is measured.
+ * several ranks of what each adds. No byte of the training changes. Of stages, and where the
+ * optimizer keeps a range, nothing is measured.
  */
 void nn_step_noise(struct nn_step *step);
 /*

@@ -119,9 +119,8 @@ static void ask_sum(struct nn_queue *queue, const void *values, size_t n, double
 {
 	struct array_call *c = nn_apart_ask(queue, run_sum, sizeof *c);
 
-	nn_apart_check_pinned(result, sizeof *result);
 	*c = (struct array_call){
-		.b = nn_apart_at(values), .n = n, .result = result, .squares = squares
+		.b = nn_apart_at(values), .n = n, .result = nn_apart_at(result), .squares = squares
 	};
 }
 
@@ -135,6 +134,81 @@ static void sum_squares(struct nn_queue *queue, const void *values, size_t n, do
 	ask_sum(queue, values, n, result, true);
 }
 
+static void run_count(struct nn_apart_queue *q, void *what)
+{
+	q->cpu->count(what);
+}
+
+static void count(const struct nn_count_call *call)
+{
+	struct nn_count_call *c = nn_apart_ask(call->queue, run_count, sizeof *c);
+
+	*c = *call;
+	c->queue = NULL;
+	c->logits = nn_apart_at(call->logits);
+	c->classes = nn_apart_at(call->classes);
+	c->numbers = nn_apart_at(call->numbers);
+	c->sd = nn_apart_at(call->sd);
+	c->counts = nn_apart_at(call->counts);
+}
+
+static void run_clip(struct nn_apart_queue *q, void *what)
+{
+	q->cpu->clip(what);
+}
+
+static void clip(const struct nn_clip_call *call)
+{
+	struct nn_clip_call *c = nn_apart_ask(call->queue, run_clip, sizeof *c);
+
+	*c = *call;
+	c->queue = NULL;
+	c->role = nn_apart_at(call->role);
+	c->squares = nn_apart_at(call->squares);
+	c->work = nn_apart_at(call->work);
+	c->norm = nn_apart_at(call->norm);
+	c->now = nn_apart_at(call->now);
+}
+
+static void run_ratio(struct nn_apart_queue *q, void *what)
+{
+	q->cpu->ratio(what);
+}
+
+static void ratio(const struct nn_ratio_call *call)
+{
+	struct nn_ratio_call *c = nn_apart_ask(call->queue, run_ratio, sizeof *c);
+
+	*c = *call;
+	c->queue = NULL;
+	c->role = nn_apart_at(call->role);
+	c->w = nn_apart_at(call->w);
+	c->g = nn_apart_at(call->g);
+	c->now = nn_apart_at(call->now);
+	c->ratio = nn_apart_at(call->ratio);
+}
+
+struct hold_call {
+	const double *losses;
+	size_t step, n;
+	struct nn_now *now;
+};
+
+static void run_hold(struct nn_apart_queue *q, void *what)
+{
+	const struct hold_call *c = what;
+
+	q->cpu->hold(NULL, c->losses, c->step, c->n, c->now);
+}
+
+static void hold(struct nn_queue *queue, const double *losses, size_t step, size_t n,
+		 struct nn_now *now)
+{
+	struct hold_call *c = nn_apart_ask(queue, run_hold, sizeof *c);
+
+	*c = (struct hold_call){ nn_apart_at(losses), step, n, nn_apart_at(now) };
+}
+
 void nn_apart_functions(struct nn_device *device)
 {
 	device->loss = loss;
@@ -144,4 +218,8 @@ void nn_apart_functions(struct nn_device *device)
 	device->add = add;
 	device->sum = sum;
 	device->sum_squares = sum_squares;
+	device->count = count;
+	device->clip = clip;
+	device->ratio = ratio;
+	device->hold = hold;
 }

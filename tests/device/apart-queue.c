@@ -101,8 +101,14 @@ struct nn_recording {
 	struct nn_apart_jobs jobs;
 };
 
-void *nn_apart_ask(struct nn_queue *queue, void (*run)(struct nn_apart_queue *queue, void *what),
-		   size_t bytes)
+static void tell(char what, const struct nn_queue *queue)
+{
+	if (nn_apart.asked)
+		nn_apart.asked(what, queue);
+}
+
+static void *ask(struct nn_queue *queue, void (*run)(struct nn_apart_queue *queue, void *what),
+		 size_t bytes)
 {
 	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
 	struct nn_apart_jobs *jobs = q->recording ? &q->recording->jobs : &q->jobs;
@@ -115,6 +121,13 @@ void *nn_apart_ask(struct nn_queue *queue, void (*run)(struct nn_apart_queue *qu
 	jobs->end = &job->next;
 	q->asked += !q->recording;
 	return job->what;
+}
+
+void *nn_apart_ask(struct nn_queue *queue, void (*run)(struct nn_apart_queue *queue, void *what),
+		   size_t bytes)
+{
+	tell('K', queue);
+	return ask(queue, run, bytes);
 }
 
 static void run_until(struct nn_apart_queue *q, uint64_t number)
@@ -158,6 +171,7 @@ static int queue_wait(struct nn_queue *queue, struct nn_error *err)
 
 	if (q->recording)
 		nn_apart_stop("a wait while work is being noted");
+	tell('W', queue);
 	run_until(q, q->asked);
 	failed = q->failed;
 	q->failed = NULL;
@@ -179,13 +193,25 @@ static void run_event(struct nn_apart_queue *q, void *what)
 
 static void queue_after(struct nn_queue *queue, struct nn_queue *other)
 {
-	struct event *e = nn_apart_ask(queue, run_event, sizeof *e);
+	struct event *e = ask(queue, run_event, sizeof *e);
 
+	tell('A', queue);
 	e->other = (struct nn_apart_queue *)other;
 	e->number = e->other->asked;
 }
 
 /* ---- memory ---- */
+
+/* Bytes of NN_APART_ROOM, that a device may be small. */
+static int room(const struct nn_device *device, size_t *bytes, struct nn_error *err)
+{
+	const char *text = getenv("NN_APART_ROOM");
+
+	(void)device;
+	(void)err;
+	*bytes = text ? strtoull(text, NULL, 10) : ROOM - there.used;
+	return 0;
+}
 
 static void *memory_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
 {
@@ -225,29 +251,58 @@ static void run_copy(struct nn_apart_queue *q, void *what)
 static void ask_copy(struct nn_queue *queue, void *to, const void *from, size_t bytes)
 {
 	if (bytes)
-		*(struct copy *)nn_apart_ask(queue, run_copy, sizeof(struct copy)) =
+		*(struct copy *)ask(queue, run_copy, sizeof(struct copy)) =
 			(struct copy){ to, from, bytes };
 }
 
 static void copy_in(struct nn_queue *queue, void *to, const void *from, size_t bytes)
 {
 	nn_apart_check_pinned(from, bytes);
+	tell('I', queue);
 	ask_copy(queue, bytes ? nn_apart_at(to) : NULL, from, bytes);
 }
 
 static void copy_out(struct nn_queue *queue, void *to, const void *from, size_t bytes)
 {
 	nn_apart_check_pinned(to, bytes);
+	tell('O', queue);
 	ask_copy(queue, to, bytes ? nn_apart_at(from) : NULL, bytes);
 }
 
 static void copy(struct nn_queue *queue, void *to, const void *from, size_t bytes)
 {
+	tell('K', queue);
 	ask_copy(queue, bytes ? nn_apart_at(to) : NULL, bytes ? nn_apart_at(from) : NULL, bytes);
+}
+
+struct copy_lines {
+	char *to;
+	const char *from;
+	size_t to_line, from_line, bytes, lines;
+};
+
+static void run_copy_lines(struct nn_apart_queue *q, void *what)
+{
+	const struct copy_lines *c = what;
+
+	(void)q;
+	for (size_t i = 0; i < c->lines; i++)
+		memcpy(c->to + i * c->to_line, c->from + i * c->from_line, c->bytes);
+}
+
+static void copy_lines(struct nn_queue *queue, void *to, size_t to_line, const void *from,
+		       size_t from_line, size_t bytes, size_t lines)
+{
+	if (bytes && lines)
+		*(struct copy_lines *)nn_apart_ask(queue, run_copy_lines,
+						   sizeof(struct copy_lines)) = (struct copy_lines){
+			nn_apart_at(to), nn_apart_at(from), to_line, from_line, bytes, lines
+		};
 }
 
 static void clear(struct nn_queue *queue, void *memory, size_t bytes)
 {
+	tell('K', queue);
 	ask_copy(queue, bytes ? nn_apart_at(memory) : NULL, NULL, bytes);
 }
 
@@ -283,8 +338,8 @@ static void run_recording(struct nn_apart_queue *q, void *what)
 
 static void replay(struct nn_queue *queue, const struct nn_recording *recording)
 {
-	*(const struct nn_recording **)nn_apart_ask(queue, run_recording, sizeof(void *)) =
-		recording;
+	tell('R', queue);
+	*(const struct nn_recording **)ask(queue, run_recording, sizeof(void *)) = recording;
 }
 
 static void forget(struct nn_recording *recording)
@@ -299,6 +354,7 @@ static void forget(struct nn_recording *recording)
 }
 
 const struct nn_remote nn_apart_remote = {
+	.room = room,
 	.open = queue_open,
 	.close = queue_close,
 	.alloc = memory_alloc,
@@ -308,6 +364,7 @@ const struct nn_remote nn_apart_remote = {
 	.copy_in = copy_in,
 	.copy_out = copy_out,
 	.copy = copy,
+	.copy_lines = copy_lines,
 	.clear = clear,
 	.after = queue_after,
 	.wait = queue_wait,

@@ -8,6 +8,11 @@
 /* The symbol nn_apart of the module. */
 struct nn_apart {
 	bool fail; /* products of dense layers are said to have failed */
+	/*
+	 * Told of what is asked of queues: W wait, I and O copies in and out, A after another, R
+	 * replay, K all else
+	 */
+	void (*asked)(char what, const struct nn_queue *queue);
 };
 
 extern struct nn_apart nn_apart;

@@ -59,6 +59,27 @@ static void near_copy(struct nn_queue *queue, void *to, const void *from, size_t
 	memcpy(to, from, bytes);
 }
 
+static void near_copy_lines(struct nn_queue *queue, void *to, size_t to_line, const void *from,
+			    size_t from_line, size_t bytes, size_t lines)
+{
+	(void)queue;
+	nn_queue_copy_lines(NULL, to, to_line, from, from_line, bytes, lines);
+}
+
+static void near_after(struct nn_queue *queue, struct nn_queue *other)
+{
+	(void)queue;
+	(void)other;
+}
+
+static int near_room(const struct nn_device *device, size_t *bytes, struct nn_error *err)
+{
+	(void)device;
+	(void)err;
+	*bytes = (size_t)1 << 40;
+	return 0;
+}
+
 static void near_clear(struct nn_queue *queue, void *memory, size_t bytes)
 {
 	(void)queue;
@@ -82,6 +103,9 @@ static const struct nn_remote near_remote = {
 	.copy_in = near_copy_in,
 	.copy_out = near_copy_out,
 	.copy = near_copy,
+	.copy_lines = near_copy_lines,
+	.after = near_after,
+	.room = near_room,
 	.clear = near_clear,
 	.wait = near_wait_for,
 };

@@ -36,13 +36,16 @@ static void check_order(void)
 {
 	static const float one[N] = { 1, 1, 1 }, two[N] = { 2, 2, 2 };
 	struct nn_mirror a = mirror_of(queue, one), b = mirror_of(queue, two);
-	double *sum = nn_pinned_new(queue, sizeof *sum, &err);
+	struct nn_mirror sum;
 
+	if (nn_mirror_new(&sum, queue, sizeof(double), &err) < 0)
+		exit(1);
 	device->add(queue, a.there, b.there, N, NULL);
-	device->sum(queue, a.there, N, sum);
-	ok(*sum == 0, "queue: a result is there after a wait, not before");
+	device->sum(queue, a.there, N, sum.there);
+	nn_mirror_fetch(&sum, queue, 0, sizeof(double));
+	ok(*(double *)sum.host == 0, "queue: a result is there after a wait, not before");
 	nn_queue_wait(queue, &err);
-	ok(*sum == 9, "queue: work is done in the order in which it was asked for");
+	ok(*(double *)sum.host == 9, "queue: work is done in the order in which it was asked for");
 	((float *)a.host)[0] = 7;
 	nn_queue_copy(queue, b.there, a.there, N * sizeof(float));
 	ok(read_back(&b)[0] == 3, "queue: memory of the host is not the device's");
@@ -53,7 +56,7 @@ static void check_order(void)
 	((float *)nn_mirror_write(&a, queue))[0] = 6;
 	nn_queue_copy(queue, b.there, a.there, N * sizeof(float));
 	ok(read_back(&b)[0] == 5, "mirror: what is on its way is not overwritten");
-	nn_pinned_free(queue, sum);
+	nn_mirror_free(&sum, queue);
 	nn_mirror_free(&a, queue);
 	nn_mirror_free(&b, queue);
 }

@@ -13,6 +13,11 @@ extern const struct nn_kernel NN_K(dense_blas), NN_K(dense_by_blas);
 void NN_K(loss)(const struct nn_loss_call *call);
 void NN_K(update)(const struct nn_update *update);
 void NN_K(direction)(const struct nn_update *update, void *direction);
+void NN_K(count)(const struct nn_count_call *call);
+void NN_K(clip)(const struct nn_clip_call *call);
+void NN_K(ratio)(const struct nn_ratio_call *call);
+void NN_K(hold)(struct nn_queue *queue, const double *losses, size_t step, size_t n,
+		struct nn_now *now);
 void NN_K(sum_rows)(const struct nn_row_sum *sum);
 void NN_K(add_arrays)(struct nn_queue *queue, void *a, const void *b, size_t n,
 		      struct nn_pool *pool);

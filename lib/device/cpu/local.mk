@@ -39,6 +39,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/batchnorm.c \
 	lib/device/cpu/conv2d-back.c \
 	lib/device/cpu/conv2d.c \
+	lib/device/cpu/count.c \
 	lib/device/cpu/dense-blas.c \
 	lib/device/cpu/dense.c \
 	lib/device/cpu/dropout.c \
@@ -65,6 +66,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/product/outer.c \
 	lib/device/cpu/product/tile.c \
 	lib/device/cpu/row-sum.c \
+	lib/device/cpu/scalars.c \
 	lib/device/cpu/softmax.c \
 	lib/device/cpu/sum.c \
 	lib/device/cpu/table.c

@@ -269,6 +269,8 @@ void NN_K(direction)(const struct nn_update *u, void *direction)
 	struct job job = { { u, u->w, u->slot[0], u->slot[1], u->g, direction,
 			     u->now->correction[0], u->now->correction[1] },
 			   updates[u->kind] };
+	if (u->now->hold)
+		return;
 	if (!u->rows)
 		nn_cpu_split(u->pool, u->n, 64, 7 * sizeof(real), piece, &job);
 	else if (u->every)

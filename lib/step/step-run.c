@@ -1,0 +1,289 @@
+/*
+ * What comes of a batch: its loss and counts, the update, and a whole step, of which nothing is
+ * looked at before its end.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "step/step-inside.h"
+
+/* What the batch changes, but for the optimizer's part. */
+static void scale(struct nn_step *s, struct nn_step_result *result)
+{
+	*result = (struct nn_step_result){
+		.loss = NAN, .norm = NAN, .finite = true, .nonfinite_line = -1
+	};
+	nn_graph_now(s->graph, 0)->sample = s->batch.sample;
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_scale(&s->outputs[i], s->graph, s->cut, s->weights + i,
+				      (size_t)s->n_outputs);
+	if (s->n_outputs > 0)
+		result->weight = s->outputs[0].weight;
+}
+
+/* Those of other ranks may be there already. */
+static void clear_figures(struct nn_step *s)
+{
+	bool others = s->place.figures != NULL;
+	size_t from = others ? s->cut->run.from : 0,
+	       to = others ? s->cut->run.to : s->cut->n_leaves;
+
+	nn_queue_clear(s->queue, nn_step_figures(s, from),
+		       (to - from) * nn_step_n_figures(s) * sizeof(double));
+}
+
+void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
+{
+	scale(s, result);
+	nn_graph_send_now(s->graph);
+	clear_figures(s);
+}
+
+/* Losses and counts of the run's leaves; for other ranks statistics of its groups. */
+static void ask_figures(struct nn_step *s)
+{
+	const struct nn_cut *cut = s->cut;
+	size_t bytes = nn_step_n_figures(s) * sizeof(double), from, to;
+
+	nn_graph_sum_tables(s->graph, cut->run.from, cut->run.to);
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_losses(&s->outputs[i], cut, nn_step_figures(s, 0) + i,
+				       nn_step_n_figures(s));
+	nn_mirror_fetch(&s->figures, s->queue, cut->run.from * bytes,
+			(cut->run.to - cut->run.from) * bytes);
+	if (!s->statistics.there)
+		return;
+	from = cut->group_of_leaf[cut->run.from];
+	to = cut->group_of_leaf[cut->run.to];
+	nn_mirror_fetch(&s->statistics, s->queue, from * s->statistics_bytes,
+			(to - from) * s->statistics_bytes);
+}
+
+/* Meanwhile the next batch sets out. */
+static int wait_figures(struct nn_step *s, struct nn_error *err)
+{
+	if (s->queue)
+		nn_step_transfer_next(s);
+	return nn_queue_wait(s->queue, err);
+}
+
+int nn_step_measure(struct nn_step *s, struct nn_error *err)
+{
+	ask_figures(s);
+	return wait_figures(s, err);
+}
+
+static bool are_losses_finite(const struct nn_step *s)
+{
+	const double *figures = s->figures.host;
+	bool finite = true;
+
+	for (size_t i = s->cut->run.from; i < s->cut->run.to; i++)
+		for (int k = 0; k < s->n_outputs; k++)
+			finite &= isfinite(figures[i * nn_step_n_figures(s) + (size_t)k]) != 0;
+	return finite;
+}
+
+/* Forward once more, until a span's loss is not finite: the line that went wrong first, or -1. */
+static int find_nonfinite(struct nn_step *s, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_step_result again = { 0 };
+
+	for (size_t i = 0; i < s->cut->n_spans; i++) {
+		if (nn_step_forward(s, i, &again, err) < 0)
+			return -1;
+		if (again.finite)
+			continue;
+		result->nonfinite_line =
+			nn_graph_first_nonfinite(s->graph, s->cut->spans[i].span.rows);
+		return 0;
+	}
+	return 0;
+}
+
+/*
+ * The host's loss of a span is there at once; a device's is looked at when all of them are, so that
+ * nobody waits in between.
+ */
+int nn_step_run(struct nn_step *s, struct nn_step_result *result, struct nn_error *err)
+{
+	nn_step_scale(s, result);
+	for (size_t i = 0; i < s->cut->n_spans; i++) {
+		if (nn_step_ask_forward(s, &s->cut->spans[i], !s->queue, result, err) < 0)
+			return -1;
+		result->finite = s->queue || nn_step_is_found_finite(s);
+		if (!result->finite) {
+			result->nonfinite_line =
+				nn_graph_first_nonfinite(s->graph, s->cut->spans[i].span.rows);
+			return 0;
+		}
+		nn_step_backward(s, i, result);
+	}
+	if (nn_step_measure(s, err) < 0)
+		return -1;
+	result->finite = !s->queue || are_losses_finite(s);
+	return result->finite ? 0 : find_nonfinite(s, result, err);
+}
+
+/* Squares along the tree of leaves, as all sums of numbers. */
+static double squares(struct nn_step *s)
+{
+	const double *figures = s->figures.host;
+	size_t leaves = s->cut->n_leaves;
+
+	for (size_t i = 0; i < leaves; i++)
+		s->squares[i] =
+			figures[i * nn_step_n_figures(s) + (size_t)s->n_outputs + NN_COUNT_SQUARES];
+	for (size_t n = 1; n < leaves; n *= 2)
+		for (size_t i = 0; i < leaves; i += 2 * n)
+			s->squares[i] += s->squares[i + n];
+	return s->squares[0];
+}
+
+bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
+{
+	const double *figures = s->figures.host;
+	size_t width = nn_step_n_figures(s);
+
+	result->loss = 0;
+	for (int i = 0; i < s->n_outputs; i++)
+		result->loss += s->outputs[i].share *
+				nn_train_output_mean(&s->outputs[i], s->cut, figures + i, width);
+	for (size_t i = 0; i < s->cut->n_leaves; i++) {
+		const double *counts = &figures[i * width + (size_t)s->n_outputs];
+
+		result->hits += (uint64_t)counts[NN_COUNT_HITS];
+		result->counted += (uint64_t)counts[NN_COUNT_ALL];
+	}
+	result->squares = squares(s);
+	if (s->statistics.there && !s->place.follows) {
+		struct nn_cut_run run =
+			s->alone ? s->cut->run : (struct nn_cut_run){ 0, s->cut->n_leaves };
+		size_t from = s->cut->group_of_leaf[run.from],
+		       n = s->cut->group_of_leaf[run.to] - from;
+
+		nn_mirror_send(&s->statistics, s->queue, from * s->statistics_bytes,
+			       n * s->statistics_bytes);
+		nn_graph_advance(s->graph, (char *)s->statistics.there + from * s->statistics_bytes,
+				 n);
+	}
+	return result->finite = isfinite(result->loss);
+}
+
+int nn_step_gradient(struct nn_step *s, const struct nn_batch *batch, struct nn_step_result *result,
+		     struct nn_error *err)
+{
+	struct nn_step_tables tables;
+
+	if (nn_step_begin(s, batch, &tables, err) < 0 || nn_step_run(s, result, err) < 0)
+		return -1;
+	if (result->finite)
+		nn_step_finish(s, result);
+	return 0;
+}
+
+struct nn_noise_sums *nn_step_parts(struct nn_step *s)
+{
+	return &s->noise;
+}
+
+void nn_step_noise(struct nn_step *s)
+{
+	s->measures = true;
+}
+
+void nn_step_noise_of(struct nn_step *s, const void *gradients, struct nn_step_result *result)
+{
+	if (s->noise.part_rows > 0) {
+		s->noise.squares = nn_optimizer_squares(s->optimizer, gradients);
+		result->noise = s->noise;
+	}
+	s->measures = false;
+}
+
+int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool norm,
+		   struct nn_step_result *result, struct nn_error *err)
+{
+	double start = nn_now_s();
+	int status;
+
+	nn_step_noise_of(s, nn_graph_gradients(s->graph), result);
+	nn_optimizer_begin(s->optimizer, number, lr);
+	status = nn_optimizer_update(s->optimizer, norm, err);
+	if (status == 0)
+		status = nn_queue_wait(s->queue, err);
+	if (norm)
+		result->norm = nn_optimizer_norm(s->optimizer);
+	result->compute_s += nn_now_s() - start;
+	return status;
+}
+
+/* ---- a whole step, of which nothing is looked at before its end ---- */
+
+/* All that it asks of the device. Where a loss is not finite now->hold keeps the update from
+ * happening. */
+static int ask_all(struct nn_step *s, bool norm, struct nn_step_result *result,
+		   struct nn_error *err)
+{
+	clear_figures(s);
+	for (size_t i = 0; i < s->cut->n_spans; i++) {
+		if (nn_step_ask_forward(s, &s->cut->spans[i], false, result, err) < 0)
+			return -1;
+		nn_step_backward(s, i, result);
+	}
+	ask_figures(s);
+	for (int i = 0; i < s->n_outputs; i++)
+		s->options.device->hold(s->queue, nn_step_figures(s, 0) + i, nn_step_n_figures(s),
+					s->cut->n_leaves, nn_graph_now_there(s->graph, 0));
+	return nn_optimizer_update(s->optimizer, norm, err);
+}
+
+/* The first of its kind is recorded; tables are counted on the host. */
+static int ask_recorded(struct nn_step *s, bool norm, struct nn_step_result *result,
+			struct nn_error *err)
+{
+	const struct nn_remote *remote = s->queue->remote;
+	struct nn_recording **recording =
+		&s->recordings[s->cut != s->cuts.full][s->transfer.now][norm];
+	int status = 0;
+
+	if (!remote->record || nn_graph_tables(s->graph) > 0)
+		return ask_all(s, norm, result, err);
+	if (!*recording) {
+		if (remote->record(s->queue, err) < 0)
+			return -1;
+		status = ask_all(s, norm, result, err);
+		*recording = remote->recorded(s->queue, status == 0 ? err : NULL);
+	}
+	if (status < 0 || !*recording)
+		return -1;
+	remote->replay(s->queue, *recording);
+	return 0;
+}
+
+int nn_step_whole(struct nn_step *s, const struct nn_batch *batch, uint64_t number, double lr,
+		  bool norm, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_step_tables tables;
+	double start, asked;
+
+	if (!s->queue || s->measures || s->statistics.there) {
+		if (nn_step_gradient(s, batch, result, err) < 0)
+			return -1;
+		return result->finite ? nn_step_update(s, number, lr, norm, result, err)
+				      : nn_queue_wait(s->queue, err);
+	}
+	start = nn_now_s();
+	if (nn_step_begin(s, batch, &tables, err) < 0)
+		return -1;
+	scale(s, result);
+	nn_optimizer_begin(s->optimizer, number, lr);
+	asked = nn_now_s();
+	if (ask_recorded(s, norm, result, err) < 0 || wait_figures(s, err) < 0)
+		return -1;
+	if (norm)
+		result->norm = nn_optimizer_norm(s->optimizer);
+	result->input_s = asked - start;
+	result->compute_s = nn_now_s() - asked;
+	return nn_step_finish(s, result) ? 0 : find_nonfinite(s, result, err);
+}

@@ -1,0 +1,246 @@
+/*
+ * What a step asks of a device with memory of its own: one wait, a recording that is replayed, the
+ * next batch on its way meanwhile.
+ */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "device/apart.h"
+#include "model/model.h"
+#include "step/step.h"
+#include "tap.h"
+
+#define ROWS 40
+#define BATCH 16
+
+static const struct nn_device *device;
+static struct nn_apart *apart;
+static struct nn_error err;
+static uint64_t order[ROWS];
+
+/* ---- what was asked, as letters of apart.h: of the step's queue, of others in small letters ----
+ */
+
+static char seen[4096];
+static size_t n_seen;
+static const struct nn_queue *own;
+
+static void see(char what, const struct nn_queue *queue)
+{
+	if (n_seen < sizeof seen - 1)
+		seen[n_seen++] = queue == own ? what : (char)(what - 'A' + 'a');
+}
+
+static size_t count(char what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_seen; i++)
+		n += seen[i] == what;
+	return n;
+}
+
+/* ---- a step ---- */
+
+struct trained {
+	struct nn_net *net;
+	struct nn_step *step;
+	struct nn_dataset *dataset;
+	struct nn_step_result result;
+};
+
+static struct nn_loss_spec loss = { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 };
+static double weight = 1;
+
+static struct nn_step_options options(struct nn_dataset *dataset, enum nn_optimizer_kind kind)
+{
+	return (struct nn_step_options){
+		.device = device,
+		.dataset = dataset,
+		.rows = ROWS,
+		.batch = BATCH,
+		.leaves = 4,
+		.micro = 4,
+		.losses = &loss,
+		.weights = &weight,
+		.count = true,
+		.optimizer = { .kind = kind, .momentum = 0.9, .clip_norm = 0.1 },
+	};
+}
+
+static bool begin(struct trained *t, const char *text, size_t categories,
+		  enum nn_optimizer_kind kind)
+{
+	struct nn_shape shape = nn_shape1(3);
+	struct nn_made_target target = { 1, 2 };
+	struct nn_made made = { ROWS, &shape, &categories, 1, &target, 1, NN_F32, 1 };
+	struct nn_step_options o;
+	void *params[16];
+
+	*t = (struct trained){ 0 };
+	if (nn_dataset_make(&t->dataset, &made, &err) < 0 ||
+	    nn_net_parse(&t->net, "-m", text, strlen(text), false, &err) < 0 ||
+	    nn_net_resolve(t->net, NULL, NULL, &err) < 0)
+		return false;
+	o = options(t->dataset, kind);
+	o.program = nn_net_program(t->net);
+	if (nn_step_new(&t->step, &o, &err) < 0)
+		return false;
+	for (int p = 0; p < o.program->n_params; p++) {
+		size_t n = nn_graph_count(nn_step_graph(t->step), p);
+		float *values = params[p] = calloc(n, sizeof *values);
+
+		for (size_t i = 0; i < n; i++)
+			values[i] = (float)sin((double)(i + 1));
+	}
+	nn_graph_load(nn_step_graph(t->step), (const void *const *)params, &err);
+	for (int p = 0; p < o.program->n_params; p++)
+		free(params[p]);
+	own = nn_graph_queue(nn_step_graph(t->step));
+	return true;
+}
+
+static void end(struct trained *t)
+{
+	nn_step_free(t->step);
+	nn_net_free(t->net);
+	nn_dataset_free(t->dataset);
+}
+
+/* Batch `number`, from 0, with what follows it; what was asked is in seen[]. */
+static void step(struct trained *t, uint64_t number, bool norm)
+{
+	size_t at = number % 2 * BATCH;
+	struct nn_source source = nn_dataset_source(t->dataset);
+	struct nn_batch b = nn_batch_of(&source, order + at, BATCH);
+
+	memset(seen, 0, sizeof seen);
+	n_seen = 0;
+	b.sample = number * BATCH;
+	b.next = order + BATCH;
+	b.n_next = number % 2 == 0 ? BATCH : 0;
+	apart->asked = see;
+	if (nn_step_whole(t->step, &b, number + 1, 0.1, norm, &t->result, &err) < 0)
+		note("%s", err.text);
+	apart->asked = NULL;
+}
+
+/* ---- claims ---- */
+
+static void check_waits(const char *name, const char *text, enum nn_optimizer_kind kind)
+{
+	struct trained t;
+
+	if (!ok(begin(&t, text, 0, kind), "%s: a step %s", name, err.text))
+		return;
+	for (uint64_t i = 0; i < 8; i++) {
+		step(&t, i, i % 4 > 1);
+		if (count('W') != 1 || count('w') != 0)
+			break;
+	}
+	ok(count('W') == 1 && count('w') == 0, "%s: a step waits once, in spans, clipped: %s", name,
+	   seen);
+	step(&t, 8, false);
+	ok(count('R') == 1 && count('K') == 0 && count('O') == 0,
+	   "%s: a step is replayed, and nothing else is asked: %s", name, seen);
+	ok(isfinite(t.result.loss) && t.result.counted == BATCH, "%s: its loss and counts are told",
+	   name);
+	step(&t, 9, true);
+	ok(t.result.norm > 0, "%s: its norm is told where it was asked for", name);
+	end(&t);
+}
+
+static void check_tables(void)
+{
+	struct trained t;
+
+	if (!ok(begin(&t, "input 3\nembedding 4 rows=5\nflatten\ndense 2\n", 5, NN_OPTIMIZER_ADAM),
+		"embedding: a step %s", err.text))
+		return;
+	step(&t, 0, false);
+	step(&t, 1, false);
+	ok(count('R') == 0 && t.result.finite, "embedding: rows are listed anew each time");
+	end(&t);
+}
+
+static void check_prefetch(void)
+{
+	struct trained t;
+	uint64_t other;
+
+	if (!ok(begin(&t, "input 3\ndense 8\nrelu\ndense 2\n", 0, NN_OPTIMIZER_ADAM),
+		"prefetch: a step %s", err.text))
+		return;
+	for (uint64_t i = 0; i < 4; i++)
+		step(&t, i, false);
+	step(&t, 4, false);
+	ok(strcmp(seen, "iiAIRiiW") == 0,
+	   "prefetch: the next batch sets out between the step and the wait for it: %s", seen);
+	step(&t, 5, false);
+	ok(strcmp(seen, "AIRW") == 0, "prefetch: and is there when its turn comes: %s", seen);
+	step(&t, 6, false);
+	other = order[BATCH];
+	order[BATCH] = order[BATCH + 1];
+	order[BATCH + 1] = other;
+	step(&t, 7, false);
+	ok(strcmp(seen, "wiiAIRW") == 0, "prefetch: a batch of other rows is not taken for it: %s",
+	   seen);
+	end(&t);
+}
+
+/* The loss of a batch is not finite: weights stay as they were, and the line is found. */
+static void check_hold(void)
+{
+	struct trained t;
+	float before[8 * 3], after[8 * 3];
+	void *params[4] = { before };
+	float rest[3][32];
+
+	if (!ok(begin(&t, "input 3\ndense 8\nrelu\ndense 2\n", 0, NN_OPTIMIZER_SGD),
+		"hold: a step %s", err.text))
+		return;
+	for (int p = 1; p < 4; p++)
+		params[p] = rest[p - 1];
+	nn_graph_save(nn_step_graph(t.step), params);
+	before[0] = INFINITY;
+	nn_graph_load(nn_step_graph(t.step), (const void *const *)params, &err);
+	step(&t, 0, false);
+	params[0] = after;
+	nn_graph_save(nn_step_graph(t.step), params);
+	ok(!t.result.finite && memcmp(before, after, sizeof before) == 0,
+	   "hold: a loss that is not finite updates nothing");
+	ok(t.result.nonfinite_line == 0, "hold: the line that went wrong is named: %d",
+	   t.result.nonfinite_line);
+	end(&t);
+}
+
+int main(void)
+{
+	const char *build = getenv("NN_BUILD");
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/tests/device/apart/.libs", build ? build : ".");
+	setenv("NN_MODULE_PATH", path, 1);
+	for (uint64_t i = 0; i < ROWS; i++)
+		order[i] = (i * 7 + 3) % ROWS;
+	device = nn_device_open("cuda", NN_F32, &err);
+	if (!ok(device && (apart = dlsym(RTLD_DEFAULT, "nn_apart")),
+		"the module of the tests is loaded")) {
+		note("%s", err.text);
+		return tap_done();
+	}
+	check_waits("sgd", "input 3\ndense 8\nrelu\ndense 2\n", NN_OPTIMIZER_SGD);
+	check_waits("adam", "input 3\ndense 8\nrelu\ndense 2\n", NN_OPTIMIZER_ADAM);
+	check_waits("lars", "input 3\ndense 8\nrelu\ndense 2\n", NN_OPTIMIZER_LARS);
+	check_waits("lamb", "input 3\ndense 8\nrelu\ndense 2\n", NN_OPTIMIZER_LAMB);
+	check_waits("batchnorm",
+		    "input 3\ndense 8\nbatchnorm group=4\nrelu\ndropout 0.2\ndense 2\n",
+		    NN_OPTIMIZER_ADAM);
+	check_tables();
+	check_prefetch();
+	check_hold();
+	return tap_done();
+}
