@@ -153,7 +153,7 @@ int nn_optimizer_measure_weights(struct nn_optimizer *optimizer, struct nn_error
 void nn_optimizer_apply(const struct nn_optimizer *optimizer, const void *gradients, size_t from,
 			size_t to, struct nn_pool *pool);
 
-/* A block that is free between updates, in host memory. */
+/* A block of device memory that is free between updates. */
 void *nn_optimizer_scratch(struct nn_optimizer *optimizer);
 /*
  * The sum of squares of a block in the form of the graph's gradients, for estimates: in the order

@@ -250,7 +250,7 @@ void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result
 int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_step_tables *tables,
 		  struct nn_error *err)
 {
-	size_t outputs = (size_t)s->n_outputs, n = batch->n;
+	size_t outputs = (size_t)s->n_outputs, n = batch->n, width = nn_step_n_figures(s);
 
 	s->cut = n == s->options.batch ? s->cuts.full : s->cuts.rest;
 	if (s->measures && s->cuts.halves && s->cuts.halves->rows == n)
@@ -261,12 +261,16 @@ int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_ste
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
 	nn_graph_begin(s->graph);
+	for (size_t i = 0; i < s->cut->n_leaves;
+	     i++) /* those of other ranks may be there already */
+		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))
+			memset((double *)s->figures.host + i * width, 0, width * sizeof(double));
 	*tables = (struct nn_step_tables){
 		.cut = s->cut,
 		.weights = s->weights,
 		.n_weights = outputs,
 		.figures = s->figures.host,
-		.n_figures = nn_step_n_figures(s),
+		.n_figures = width,
 		.statistics = s->statistics.host,
 		.statistics_bytes = s->statistics_bytes,
 	};

@@ -81,7 +81,7 @@ static int halve(struct nn_step_cuts *cuts, const struct nn_step_options *o, str
 	       middle = whole->n_leaves > 1 ? whole->leaf[whole->n_leaves / 2] : rows / 2;
 	struct nn_cut *cut;
 
-	if (!o->noise || o->device->remote || o->ranks > 1 || o->part.stages || whole->n_spans != 1)
+	if (!o->noise || o->ranks > 1 || o->part.stages || whole->n_spans != 1)
 		return 0;
 	cut = nn_cut_new(rows, whole->n_leaves, nn_program_group(o->program),
 			 middle > rows - middle ? middle : rows - middle, whole->run, err);

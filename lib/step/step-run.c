@@ -21,15 +21,12 @@ static void scale(struct nn_step *s, struct nn_step_result *result)
 		result->weight = s->outputs[0].weight;
 }
 
-/* Those of other ranks may be there already. */
+/* The device's side: the host's was cleared when the batch began. */
 static void clear_figures(struct nn_step *s)
 {
-	bool others = s->place.figures != NULL;
-	size_t from = others ? s->cut->run.from : 0,
-	       to = others ? s->cut->run.to : s->cut->n_leaves;
-
-	nn_queue_clear(s->queue, nn_step_figures(s, from),
-		       (to - from) * nn_step_n_figures(s) * sizeof(double));
+	if (s->queue)
+		nn_queue_clear(s->queue, s->figures.there,
+			       s->cut->n_leaves * nn_step_n_figures(s) * sizeof(double));
 }
 
 void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
