@@ -28,7 +28,7 @@ static void add_memory(struct nn_text *json, const struct nn_plan *plan)
 	const struct nn_fit *fit = &plan->fit;
 
 	nn_json_add(json, "memory", "{");
-	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
+	for (size_t i = 0; i < nn_fit_n_items(fit); i++)
 		nn_json_add_count(json, nn_fit_items[i].name, nn_fit_item(fit, i));
 	if (plan->layout->on_host > 1)
 		nn_json_add_count(json, "host", fit->host);

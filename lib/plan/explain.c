@@ -72,7 +72,7 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 		     plan->layout->on_host > 1 ? " of a rank" : "", fit->micro,
 		     (unsigned long long)plan->task->recipe->batch,
 		     (unsigned long long)plan->task->recipe->leaves);
-	for (size_t i = 0; i < NN_FIT_ITEMS; i++)
+	for (size_t i = 0; i < nn_fit_n_items(fit); i++)
 		nn_text_addf(text, "  %-22s  %20s  %s\n", nn_fit_items[i].name,
 			     grouped(a, nn_fit_item(fit, i)), nn_fit_items[i].what);
 	if (plan->layout->on_host > 1)

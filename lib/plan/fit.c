@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "plan/fit.h"
+#include "plan/fit-device.h"
 #include "plan/fit-ranks.h"
 #include "parallel/pipeline.h"
 #include "parallel/step-options.h"
@@ -25,6 +26,8 @@ const struct nn_fit_name nn_fit_items[NN_FIT_ITEMS] = {
 	{ "other", "the program, parameters for files, evaluation", AT(other) },
 	{ "total", "the peak to expect", AT(total) },
 	{ "limit", "--memory, or what the machine has for it", AT(limit) },
+	{ "device", "of the items, on the device: not of the total", AT(device) },
+	{ "device_limit", "what the device has", AT(device_limit) },
 };
 
 /* ---- what stands beside the step ---- */
@@ -72,6 +75,14 @@ static size_t copies(const struct nn_plan *plan, const struct nn_step_options *s
 	       (evaluates(plan) ? all_parameters(plan) : 0);
 }
 
+/* Rows of a call of the evaluator; 0: this rank has none. */
+static size_t evaluated_rows(const struct nn_plan *plan)
+{
+	size_t n = (size_t)plan->task->n_valid;
+
+	return is_first(plan) || evaluates(plan) ? (n < EVALUATED_ROWS ? n : EVALUATED_ROWS) : 0;
+}
+
 /* The evaluator's graph: parameters of its own, and rows without what backward would need. */
 static int evaluator_bytes(const struct nn_plan *plan, size_t *bytes, struct nn_error *err)
 {
@@ -79,36 +90,39 @@ static int evaluator_bytes(const struct nn_plan *plan, size_t *bytes, struct nn_
 	struct nn_graph_memory m;
 
 	*bytes = 0;
-	if (!plan->task->n_valid || !(is_first(plan) || evaluates(plan)))
+	g.max_rows = evaluated_rows(plan);
+	if (g.max_rows == 0)
 		return 0;
-	g.max_rows = plan->task->n_valid < EVALUATED_ROWS ? plan->task->n_valid : EVALUATED_ROWS;
 	if (nn_graph_plan(plan->task->program, &g, &m, err) < 0)
 		return -1;
 	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived;
 	return 0;
 }
 
-/* Targets and losses of a batch. */
-static size_t outputs_bytes(const struct nn_plan *plan, size_t leaves)
+/* Targets and losses of a batch; of these the targets. */
+static size_t outputs_bytes(const struct nn_plan *plan, size_t leaves, size_t *targets)
 {
-	size_t bytes = 0, batch = plan->task->recipe->batch;
+	size_t bytes = 0, batch = plan->task->recipe->batch, real, values;
 
+	*targets = 0;
 	for (int i = 0; i < plan->task->program->n_outputs; i++) {
-		size_t values = nn_shape_count(
-			&plan->task->program->values[plan->task->program->outputs[i].value].shape);
-		struct nn_train_output_size size = { plan->task->device->dtype, values, false };
+		struct nn_train_output_size size = { plan->task->device->dtype, 0, false };
 
+		values = nn_shape_count(
+			&plan->task->program->values[plan->task->program->outputs[i].value].shape);
+		real = nn_dtype_size(size.dtype);
+		size.target_size = values;
 		if (plan->task->dataset) {
 			size.target_size = nn_dataset_target_size(plan->task->dataset, (size_t)i);
 			size.classes = nn_dataset_target_classes(plan->task->dataset, (size_t)i);
 		}
+		*targets += batch * size.target_size * (size.classes ? sizeof(int32_t) : real);
 		bytes += nn_train_output_bytes(&size, batch, leaves);
 	}
 	return bytes;
 }
 
-/* All samples in memory, and the lists of their numbers. */
-static size_t data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
+size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
 {
 	double rows = plan->task->dataset ? (double)nn_dataset_rows(plan->task->dataset) : 0,
 	       all = (double)(plan->task->n_rows +
@@ -131,7 +145,7 @@ static size_t data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
  */
 static size_t program_bytes(const struct nn_plan *plan)
 {
-	size_t data = data_bytes(plan, plan->budget->loaded_dtype);
+	size_t data = nn_fit_data_bytes(plan, plan->budget->loaded_dtype);
 
 	return LATER_BYTES + nn_fit_mpi_bytes(plan) +
 	       (plan->budget->partly || !plan->task->dataset ? plan->budget->start_bytes
@@ -158,23 +172,30 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 {
 	struct nn_step_options step = nn_layout_step(plan->layout, plan->task, micro);
 	struct nn_step_memory m;
-	size_t evaluator, sums[7], size = nn_dtype_size(plan->task->device->dtype);
+	struct nn_fit_beside beside = { .evaluated = evaluated_rows(plan) };
+	size_t sums[7], size = nn_dtype_size(plan->task->device->dtype);
+	bool remote = plan->task->device->remote != NULL,
+	     norms = remote || wants_norms(plan, step.optimizer.kind);
 
-	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(plan, &evaluator, err) < 0)
+	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(plan, &beside.evaluator, err) < 0)
 		return -1;
+	beside.outputs = outputs_bytes(plan, plan->task->recipe->leaves, &beside.targets);
+	fit->device = fit->device_limit = 0;
 	fit->micro = micro;
 	fit->least = nn_step_least_rows(&step);
 	fit->parameters = m.graph.parameters;
 	fit->gradients = m.graph.gradients + m.partial;
-	fit->optimizer =
-		m.optimizer - (wants_norms(plan, step.optimizer.kind) ? 0 : m.graph.block * size);
+	fit->optimizer = m.optimizer - (norms ? 0 : m.graph.block * size);
 	fit->activations_per_sample = m.graph.activations_per_row;
-	fit->activations = m.graph.activations + outputs_bytes(plan, plan->task->recipe->leaves);
+	fit->activations = m.graph.activations + beside.outputs;
 	fit->workspace = m.graph.workspace + m.graph.derived;
-	fit->input = m.graph.input + data_bytes(plan, plan->task->device->dtype);
-	fit->other = program_bytes(plan) + copies(plan, &step, m.graph.parameters) + evaluator;
-	if (nn_fit_share(plan, &step, wants_norms(plan, step.optimizer.kind), fit, err) < 0)
+	fit->input = m.graph.input + nn_fit_data_bytes(plan, plan->task->device->dtype);
+	fit->other =
+		program_bytes(plan) + copies(plan, &step, m.graph.parameters) + beside.evaluator;
+	if (nn_fit_share(plan, &step, norms, fit, err) < 0)
 		return -1;
+	if (remote)
+		nn_fit_device(plan, &m, &beside, fit);
 	memcpy(sums,
 	       (const size_t[]){ fit->parameters, fit->gradients, fit->optimizer, fit->activations,
 				 fit->workspace, fit->input, fit->other },
@@ -183,6 +204,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
 		if (!nn_add(fit->total, sums[i], &fit->total))
 			return nn_fail(err, NN_ENOMEM, "the plan is larger than memory can be");
+	fit->total -= fit->device / (plan->layout->on_host > 1 ? (size_t)plan->layout->on_host : 1);
 	fit->limit = plan->budget->memory ? plan->budget->memory : plan->budget->machine;
 	return 0;
 }
@@ -190,6 +212,11 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 size_t nn_fit_need(const struct nn_plan *plan, const struct nn_fit *fit)
 {
 	return plan->budget->memory ? fit->total : fit->host;
+}
+
+bool nn_fit_has_room(const struct nn_plan *plan, const struct nn_fit *fit)
+{
+	return nn_fit_need(plan, fit) <= fit->limit && fit->device <= fit->device_limit;
 }
 
 size_t nn_fit_peak(const struct nn_plan *plan)
@@ -258,7 +285,7 @@ int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, st
 {
 	if (plan_most(plan, micro, fit, err) < 0)
 		return -1;
-	fit->fits = nn_fit_need(plan, fit) <= fit->limit;
+	fit->fits = nn_fit_has_room(plan, fit);
 	return 0;
 }
 
@@ -275,7 +302,9 @@ static size_t suiting(const struct nn_plan *plan, const struct nn_fit *fit, size
 /* Does what rows have no part in exceed the limit already? */
 static bool hopeless(const struct nn_fit *fit)
 {
-	return fit->parameters > fit->limit || fit->optimizer > fit->limit - fit->parameters;
+	size_t limit = fit->device ? fit->device_limit : fit->limit;
+
+	return fit->parameters > limit || fit->optimizer > limit - fit->parameters;
 }
 
 /*
@@ -297,8 +326,8 @@ int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_erro
 	if (nn_fit_plan(plan, micro, fit, err) < 0)
 		return -1;
 	if (!o->micro_batch && !flows) {
-		size_t suits = suiting(plan, fit,
-				       fit->input - data_bytes(plan, plan->task->device->dtype));
+		size_t suits = suiting(
+			plan, fit, fit->input - nn_fit_data_bytes(plan, plan->task->device->dtype));
 
 		if (suits < micro && nn_fit_plan(plan, micro = suits, fit, err) < 0)
 			return -1;
@@ -307,78 +336,9 @@ int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_erro
 		micro = micro / 2 < fit->least ? fit->least : micro / 2;
 		if (nn_fit_plan(plan, micro, &smaller, err) < 0)
 			return -1;
-		if (nn_fit_need(plan, &smaller) < nn_fit_need(plan, fit))
+		if (nn_fit_need(plan, &smaller) < nn_fit_need(plan, fit) ||
+		    smaller.device < fit->device)
 			*fit = smaller;
 	}
-	return 0;
-}
-
-/* ---- the largest batch ---- */
-
-/* Does a batch of so many rows fit at once? Its leaves are what that many rows are cut into. */
-static int batch_fits(const struct nn_plan *plan, size_t rows, bool *fits)
-{
-	struct nn_recipe recipe = *plan->task->recipe;
-	struct nn_task task = *plan->task;
-	struct nn_plan other = { .task = &task, .layout = plan->layout, .budget = plan->budget };
-	struct nn_fit fit;
-	struct nn_error err;
-	size_t group = nn_program_group(task.program),
-	       ranks = plan->budget->memory ? 1 : (size_t)plan->layout->on_host;
-
-	recipe.batch = rows;
-	recipe.leaves = task.device->leaves(rows, group, SIZE_MAX);
-	task.recipe = &recipe;
-	task.n_rows = rows;
-	*fits = false;
-	if (nn_fit_plan(&other, rows, &fit, &err) < 0)
-		return err.code == NN_ENOMEM ? 0 : -1;
-	/* what the samples of a training take does not depend on the batch */
-	*fits = nn_fit_need(plan, &fit) - ranks * data_bytes(&other, plan->task->device->dtype) +
-			ranks * data_bytes(plan, plan->task->device->dtype) <=
-		fit.limit;
-	return 0;
-}
-
-#define MOST_ROWS ((size_t)1 << 40)
-
-int nn_fit_largest(const struct nn_plan *plan, const struct nn_fit *fit, size_t *rows,
-		   struct nn_error *err)
-{
-	size_t group = nn_program_group(plan->task->program), unit = group ? group : 1, low = 1,
-	       high, step;
-	size_t row = fit->activations_per_sample ? fit->activations_per_sample : 1;
-	bool fits;
-
-	*rows = 0;
-	if (batch_fits(plan, unit, &fits) < 0)
-		return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
-	if (!fits)
-		return 0;
-	/*
-	 * near where memory that grows with rows would end, then outwards until the bracket holds
-	 */
-	high = (fit->limit / row + 1 < MOST_ROWS ? fit->limit / row + 1 : MOST_ROWS) / unit + 2;
-	for (step = high / 16 + 1; low < high; step *= 2) {
-		size_t at = high > step ? high - step : 0;
-
-		if (at <= low)
-			break;
-		if (batch_fits(plan, at * unit, &fits) < 0)
-			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
-		if (fits) {
-			low = at;
-			break;
-		}
-		high = at;
-	}
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (batch_fits(plan, middle * unit, &fits) < 0)
-			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
-		*(fits ? &low : &high) = middle;
-	}
-	*rows = low * unit;
 	return 0;
 }

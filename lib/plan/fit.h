@@ -5,7 +5,8 @@
  * available plus what the process already has. Activation bytes of a layer are those of its
  * output, 0 for a view. With --ranks the items are those of the rank that takes most; memory.host
  * is what the ranks of this host take together, without pages of files. --memory bounds a rank,
- * the machine's memory a host.
+ * the machine's memory a host. On a device with memory of its own the items are those of both
+ * memories; `device` of them lies there, and total is the rest.
  */
 #ifndef NN_PLAN_FIT_H
 #define NN_PLAN_FIT_H
@@ -13,7 +14,7 @@
 #include "plan/plan.h"
 
 /* The items by the names of outputs.md, in their order. */
-#define NN_FIT_ITEMS 10
+#define NN_FIT_ITEMS 12
 extern const struct nn_fit_name {
 	const char *name, *what;
 	size_t offset;
@@ -23,8 +24,16 @@ static inline size_t nn_fit_item(const struct nn_fit *fit, size_t i)
 	return *(const size_t *)((const char *)fit + nn_fit_items[i].offset);
 }
 
+/* The last two are of devices with memory of their own. */
+static inline size_t nn_fit_n_items(const struct nn_fit *fit)
+{
+	return fit->device ? NN_FIT_ITEMS : NN_FIT_ITEMS - 2;
+}
+
 /* What is compared with the limit: the process with --memory, else the host. */
 size_t nn_fit_need(const struct nn_plan *plan, const struct nn_fit *fit);
+/* Is there room for that, and on the device? */
+bool nn_fit_has_room(const struct nn_plan *plan, const struct nn_fit *fit);
 /* The peak of this process, as its plan and what it had before say. */
 size_t nn_fit_peak(const struct nn_plan *plan);
 
@@ -36,6 +45,8 @@ int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, st
  * plan is that of those which take the least.
  */
 int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err);
+/* All samples in memory, and the lists of their numbers. */
+size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype);
 /* The most rows of one step that fit the limit at once; 0: not even one. */
 int nn_fit_largest(const struct nn_plan *plan, const struct nn_fit *fit, size_t *rows,
 		   struct nn_error *err);

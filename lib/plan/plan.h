@@ -9,6 +9,7 @@
 struct nn_budget {
 	size_t memory;                    /* --memory, 0: what the machine has */
 	size_t machine;                   /* what the machine has for this process */
+	size_t device;                    /* what the device has, where that is its own memory */
 	size_t start_bytes, loaded_bytes; /* resident before and after the data were read */
 	size_t highest_bytes;             /* and the most before the step was made */
 	enum nn_dtype loaded_dtype;
@@ -33,6 +34,8 @@ struct nn_fit {
 	 * host
 	 */
 	size_t total, limit;
+	/* not of the total: memory of a device's own that the ranks of this host take; 0: none */
+	size_t device, device_limit;
 	size_t host; /* of all ranks of this host, what they share once; alone: total */
 	size_t window, window_all; /* of the total, of the host: memory that ranks see together */
 	size_t files;              /* of the total: pages of files, which the machine has anyway */

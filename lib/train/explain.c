@@ -156,7 +156,7 @@ int nn_train_memory(const char *model, size_t batch, const struct nn_std_options
 		return -1;
 	if (plan_memory(t, err) == 0 &&
 	    nn_fit_largest(&t->plan, &t->plan.fit, &largest, err) == 0) {
-		for (size_t i = 0; i < NN_FIT_ITEMS; i++)
+		for (size_t i = 0; i < nn_fit_n_items(&t->plan.fit); i++)
 			item(arg, nn_fit_items[i].name, nn_fit_item(&t->plan.fit, i));
 		item(arg, "largest_batch", largest);
 		status = 0;

@@ -56,6 +56,9 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	}
 	t->budget.highest_bytes = nn_memory_peak();
 	t->budget.machine = nn_memory_available();
+	if (t->task.device->remote &&
+	    t->task.device->remote->room(t->task.device, &t->budget.device, err) < 0)
+		return -1;
 	files = t->layout.on_host > 1 ? nn_memory_files() : 0; /* there once for all */
 	there = nn_memory_resident() - files;
 	if (!nn_mul(there, (size_t)t->layout.on_host, &there) || !nn_add(there, files, &there) ||
@@ -73,7 +76,7 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	if (t->plan.fit.fits && t->layout.comm && nn_layout_in_parts(&t->layout)) {
 		if (agree(t, err) < 0 || nn_fit_gather(&t->plan, err) < 0)
 			return -1;
-		t->plan.fit.fits = nn_fit_need(&t->plan, &t->plan.fit) <= t->plan.fit.limit;
+		t->plan.fit.fits = nn_fit_has_room(&t->plan, &t->plan.fit);
 	}
 	if (t->plan.fit.fits)
 		return 0;
@@ -82,6 +85,11 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 
 		nn_suggest_notes(&t->plan, &command, t->setup.advice);
 	}
+	if (t->plan.fit.device > t->plan.fit.device_limit)
+		return nn_fail(err, NN_ENOMEM,
+			       "training needs %zu bytes on the device even with "
+			       "--micro-batch=%zu, it has %zu",
+			       t->plan.fit.device, t->plan.fit.micro, t->plan.fit.device_limit);
 	if (t->layout.on_host > 1 && !t->options->memory)
 		snprintf(of, sizeof of, " for %d ranks of this host", t->layout.on_host);
 	return nn_fail(

@@ -113,3 +113,27 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
   done
   same cpu.err cuda.err
 }
+
+@test "device: a plan counts apart what lies there, and fewer samples go through where the device has little" {
+  wide=(-m 'dense 2000, relu, dense 1000, relu, dense ?' --target=kind -b 64 --leaves=1 --epochs=1 "$data/words.csv")
+  memory() { nn-train --explain=json "${wide[@]}" "$@" | jq ".memory.$key"; }
+  key=device
+  [ "$(memory --device=cpu)" = null ]
+  there=$(memory --device=cuda)
+  key=total
+  here=$(memory --device=cpu)
+  host=$(memory --device=cuda)
+  # parameters, gradients, two slots of adam and its scratch: five blocks lie on the device and not in the process
+  block=$((4 * (3 * 2000 + 2000 + 2000 * 1000 + 1000 + 1000 * 3 + 3)))
+  [ "$there" -gt $((5 * block)) ]
+  [ $((here - host)) -gt $((4 * block)) ]
+  nn-train --explain "${wide[@]}" --device=cuda | grep -Eq '^  device_limit +[0-9,]+ '
+  # less activations than all samples at once take
+  nn-train --explain=json "${wide[@]}" --device=cuda >all.json
+  NN_APART_ROOM=$((there - 8 * $(jq .memory.activations_per_sample all.json))) nn-train --explain=json "${wide[@]}" --device=cuda >few.json
+  [ "$(jq .fits few.json)" = true ]
+  [ "$(jq .micro_batch few.json)" -lt "$(jq .micro_batch all.json)" ]
+  NN_APART_ROOM=$block run -4 --separate-stderr nn-train -q "${wide[@]}" --device=cuda -o no.st
+  [[ $stderr == *"training needs "*" bytes on the device even with --micro-batch="*", it has $block"* ]]
+  [ ! -e no.st ]
+}
