@@ -32,7 +32,7 @@ static int open_f64(struct nn_train **train, const struct nn_train_setup *setup,
 static int check_bytes(struct nn_selfcheck *c, const struct nn_train_setup *setup,
 		       const struct nn_selfcheck_devices *devices, struct nn_error *err)
 {
-	const struct nn_device *kinds[NN_MAX_KINDS];
+	const struct nn_device *kinds[1 + NN_MAX_KINDS];
 	struct nn_selfcheck_devices own = { .kinds = kinds };
 	struct nn_train *t;
 	int status = nn_train_open_inputs(&t, setup, false, err);
@@ -40,13 +40,13 @@ static int check_bytes(struct nn_selfcheck *c, const struct nn_train_setup *setu
 	if (status < 0)
 		return -1;
 	if (!devices) {
-		own.n_kinds = nn_device_kinds(t->task.device->dtype, kinds);
-		for (size_t i = 1; i < own.n_kinds; i++)
-			if (kinds[i] ==
-			    t->task.device) { /* what the training would take comes first */
-				kinds[i] = kinds[0];
-				kinds[0] = t->task.device;
-			}
+		size_t n = 1 + nn_device_kinds(t->task.device->dtype, kinds + 1);
+
+		kinds[0] = t->task.device; /* what the training would take comes first */
+		own.n_kinds = 1;
+		for (size_t i = 1; i < n; i++)
+			if (kinds[i] != t->task.device)
+				kinds[own.n_kinds++] = kinds[i];
 	}
 	status = nn_selfcheck_bytes(c, t, devices ? devices : &own, err);
 	nn_train_free(t);

@@ -158,6 +158,7 @@ null"
 }
 
 @test "memory: what cannot fit is status 4 with three command lines, each of which runs" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   net='dense 2000, relu, dense 2000, relu, dense ?'
   echo before >c.safetensors
@@ -178,6 +179,7 @@ null"
 }
 
 @test "memory: a command line that was suggested fits with --log and -v, too" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   run -4 --separate-stderr nn-train -m 'dense 2000, relu, dense 2000, relu, dense ?' -t 1 --memory=80M --steps=1 $digits -o s.safetensors
   [ "${#stderr_lines[@]}" -eq 4 ]
@@ -217,6 +219,7 @@ given_up() {
 }
 
 @test "memory: narrower layers that are suggested fit and train" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   too_large -m 'dense 2000, relu, dense 2000, relu, dense ?' --memory=30M --steps=1 -o n.safetensors --log=log $digits
   [ "$(jq '.suggestions|length' plan.json)" -eq 3 ]
@@ -238,6 +241,7 @@ given_up() {
 }
 
 @test "memory: the predicted peak is within 5 % or 4 MiB of what was taken" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   for options in "" --precision=f64 "--valid=0.2 --patience=2" "--optimizer=sgd --micro-batch=16" --batch=1000 --clip-norm=1; do
     nn-train -q -m 'dense 1500, relu, dense 1500, relu, dense ?' --steps=4 $options $digits -o p.safetensors --log=log
     jq -e -s 'map(select(.event=="end"))[0].predicted.peak_bytes|(.error|fabs)<0.05 or (.predicted-.measured|fabs)<4194304' log ||

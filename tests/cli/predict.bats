@@ -300,6 +300,7 @@ END
 }
 
 @test "predict: --device=cuda is status 3" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
   run -3 --separate-stderr nn-predict --device=cuda digits.safetensors some.csv
   [[ $stderr == "nn-predict: --device=cuda: module nn-cuda.so is not installed" ]]
 }

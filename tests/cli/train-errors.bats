@@ -203,6 +203,7 @@ refused() {
 }
 
 @test "--device: cpu and auto compute, cuda is not there" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
   nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=auto "$data/words.csv" >a
   nn-train -q -m 'dense ?' --target=kind --epochs=1 --device=cpu "$data/words.csv" >b
   same a b
