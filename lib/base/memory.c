@@ -174,13 +174,6 @@ size_t nn_memory_share(void)
 	return all > files ? all - files : 0;
 }
 
-void nn_memory_trim(void)
-{
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
-}
-
 /* ---- copies ---- */
 
 void nn_copy_away(void *to, const void *from, size_t bytes)

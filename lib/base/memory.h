@@ -42,8 +42,6 @@ size_t nn_memory_resident(void);
 size_t nn_memory_files(void);
 /* Resident without those, of what n processes have in common an n-th. */
 size_t nn_memory_share(void);
-/* What was freed goes back to the system. */
-void nn_memory_trim(void);
 
 /*
  * memcpy to memory that another core will read and this one not again: past the caches, so that its

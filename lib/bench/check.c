@@ -201,7 +201,8 @@ end:
 
 /* ---- both ---- */
 
-int nn_trial_check(struct nn_trial *t, double *difference, struct nn_error *err)
+/* NAN: there is nothing to compare with. */
+static int measure_difference(struct nn_trial *t, double *difference, struct nn_error *err)
 {
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F64, err);
 	void **params;
@@ -226,7 +227,7 @@ int nn_trial_check(struct nn_trial *t, double *difference, struct nn_error *err)
  * Sums of products in f32, in any order, are good to some 1e-5; where one rounds across a kink of
  * relu a gradient is off by a row's part.
  */
-double nn_trial_tolerance(const struct nn_trial *t)
+static double tolerance(const struct nn_trial *t)
 {
 	if (t->options.device->dtype == NN_F64)
 		return 1e-9;
@@ -239,9 +240,9 @@ int nn_verdict_add(struct nn_verdict *v, struct nn_trial *t, struct nn_error *er
 
 	if (v->wrong)
 		return 0;
-	if (nn_trial_check(t, &difference, err) < 0)
+	if (measure_difference(t, &difference, err) < 0)
 		return -1;
-	v->wrong = difference > nn_trial_tolerance(t);
+	v->wrong = difference > tolerance(t);
 	*v->check = '\0';
 	if (v->wrong)
 		snprintf(v->check, sizeof v->check, "%.3g", difference);

@@ -37,18 +37,14 @@ void nn_trial_call(void *trial);
 void nn_trial_copies(void *trial);
 
 /*
- * Is what it computes right? Outputs of the last call, or the gradient of a batch, beside those of
- * the device cpu in f64. *difference: the largest relative to the largest value (outputs), or of
- * the norm (gradients); it is a wrong result above nn_trial_tolerance. NAN where the reference does
- * not fit the memory. To be asked after calls were timed.
+ * Is what trials compute right? Outputs of the last call, or the gradient of a batch, beside those
+ * of the device cpu in f64: the largest difference relative to the largest value (outputs), or of
+ * the norm (gradients). To be asked after calls were timed; of several trials the first that is
+ * wrong is what is said.
  */
-int nn_trial_check(struct nn_trial *trial, double *difference, struct nn_error *err);
-double nn_trial_tolerance(const struct nn_trial *trial);
-
-/* Of one trial or several: the first that is wrong is what is said. */
 struct nn_verdict {
 	bool wrong;     /* one of them computes something else */
-	char check[32]; /* "ok", or by how much; "": there was nothing to compare with */
+	char check[32]; /* "ok", or by how much; "": the reference does not fit the memory */
 };
 int nn_verdict_add(struct nn_verdict *verdict, struct nn_trial *trial, struct nn_error *err);
 
