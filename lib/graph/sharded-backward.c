@@ -23,7 +23,8 @@ static struct nn_part_call *undo(const struct nn_shared_parts *h, struct nn_grap
 					 .n_in = 1,
 					 .out = h->s->whole_out,
 					 .training = true,
-					 .want_dx = true };
+					 .want_dx = true,
+					 .queue = h->b->queue };
 	p->call.dx = p->dx;
 	p->call.dx_add = p->add;
 	return p;
@@ -135,7 +136,7 @@ static int fill_back_product(struct nn_graph *graph, const struct nn_planned_ste
 		return -1;
 	p->x[0] = bare_gradient(&h);
 	p->w[0] = nn_graph_at(graph, h.s->weights);
-	p->call.site = nn_sharded_back_site(h.node);
+	p->call.site = nn_sharded_back_site(h.b, h.node);
 	p->call.x = p->x;
 	p->call.w = p->w;
 	p->call.y = h.room + h.rooms.back;
@@ -163,7 +164,7 @@ static int fill_back_kernel(struct nn_graph *graph, const struct nn_planned_step
 	if (!p)
 		return -1;
 	p->dx[0] = h.room + h.rooms.back;
-	p->call.site = nn_sharded_back_site(h.node);
+	p->call.site = nn_sharded_back_site(h.b, h.node);
 	p->call.dy = bare_gradient(&h);
 	p->call.dx = p->dx;
 	p->call.dw = p->dw;

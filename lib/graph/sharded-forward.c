@@ -68,7 +68,7 @@ static size_t back_work(const struct nn_bound *b, const struct nn_bound_node *no
 			const struct nn_graph_options *options)
 {
 	const struct nn_kernel *kernel = b->device->kernels[node->op];
-	struct nn_site site = nn_sharded_back_site(node);
+	struct nn_site site = nn_sharded_back_site(b, node);
 
 	if (!node->sharded->want_dx || !kernel->work || !node->sharded->turned)
 		return 0;

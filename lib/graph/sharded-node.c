@@ -86,20 +86,23 @@ int nn_sharded_make_product(const struct nn_bound *b, struct nn_bound_node *node
 	return nn_ops[node->op]->infer(node->attrs, node->shapes, 1, &node->shape, err);
 }
 
-struct nn_site nn_sharded_back_site(const struct nn_bound_node *node)
+struct nn_site nn_sharded_back_site(const struct nn_bound *b, const struct nn_bound_node *node)
 {
 	const struct nn_sharded_node *s = node->sharded;
 
 	if (s->turned)
-		return (struct nn_site){
-			.attrs = &s->back, .in = &s->whole_out, .n_in = 1, .out = s->back_part
-		};
+		return (struct nn_site){ .attrs = &s->back,
+					 .in = &s->whole_out,
+					 .n_in = 1,
+					 .out = s->back_part,
+					 .queue = b->queue };
 	return (struct nn_site){ .attrs = &s->back,
 				 .in = &s->back_part,
 				 .n_in = 1,
 				 .out = s->image,
 				 .training = true,
-				 .want_dx = true };
+				 .want_dx = true,
+				 .queue = b->queue };
 }
 
 size_t nn_sharded_saved(const struct nn_bound *b, const struct nn_bound_node *node, size_t rows)

@@ -41,16 +41,27 @@ static void take(const struct nn_call *call)
 {
 	const struct nn_take_call *t = (const struct nn_take_call *)call;
 
-	for (size_t i = 0; i < call->rows * t->lines; i++)
-		memcpy(t->to + i * t->bytes, t->from + i * t->line + t->at, t->bytes);
+	nn_queue_copy_lines(call->site.queue, t->to, t->bytes, t->from + t->at, t->line, t->bytes,
+			    call->rows * t->lines);
 }
 
 static void gather(const struct nn_call *call)
 {
 	const struct nn_gather_call *g = (const struct nn_gather_call *)call;
+	const struct nn_column_shard *c = g->columns;
+	struct nn_queue *queue = call->site.queue;
+	size_t lines = call->rows * g->lines, whole = lines * g->units * g->bytes,
+	       part = lines * g->bytes *
+		      (nn_sharded_first(g->units, c->rank + 1, c->ranks) -
+		       nn_sharded_first(g->units, c->rank, c->ranks));
 
-	g->columns->gather(g->columns->arg, g->part, g->whole, call->rows * g->lines, g->units,
-			   g->bytes);
+	if (!queue) {
+		c->gather(c->arg, g->part, g->whole, lines, g->units, g->bytes);
+		return;
+	}
+	nn_queue_read(queue, g->host + whole, g->part, part);
+	c->gather(c->arg, g->host + whole, g->host, lines, g->units, g->bytes);
+	nn_queue_write(queue, g->whole, g->host, whole);
 }
 
 /* to += from, n elements of a row */
@@ -146,11 +157,13 @@ int nn_shared_take_out(const struct nn_shared_parts *h, struct nn_graph_step *ma
 int nn_shared_gather(const struct nn_shared_parts *h, struct nn_graph_step *made,
 		     const struct nn_gather_call *as, struct nn_error *err)
 {
-	struct nn_gather_call *g = nn_shared_call(h, made, gather, sizeof *g, err);
+	size_t whole = h->b->queue ? h->graph->max_rows * as->lines * as->units * as->bytes : 0;
+	struct nn_gather_call *g = nn_shared_call(h, made, gather, sizeof *g + 2 * whole, err);
 
 	if (!g)
 		return -1;
 	*g = *as;
+	g->host = (unsigned char *)(g + 1);
 	g->call = *h->call;
 	g->columns = h->b->columns;
 	return 0;

@@ -33,6 +33,8 @@ struct nn_gather_call {
 	void *whole;
 	size_t lines; /* of a row */
 	size_t units, bytes;
+	unsigned char
+		*host; /* of a device with memory of its own: whole lines, and behind them a part */
 };
 
 /* A kernel over parts, or over what an epilogue stands for. */

@@ -45,6 +45,7 @@ struct desk {
 	void **send, **receive; /* [ranks] */
 	size_t *send_bytes, *receive_bytes;
 	unsigned char *table; /* [most][size] */
+	void *x;              /* [n] the numbers as they came */
 	size_t end;           /* bytes of all of it */
 };
 
@@ -81,6 +82,7 @@ static struct desk desk_at(const struct nn_bound *b, const struct nn_bound_node 
 	d.send_bytes = take(&d, room, ranks * sizeof *d.send_bytes);
 	d.receive_bytes = take(&d, room, ranks * sizeof *d.receive_bytes);
 	d.table = take(&d, room, d.most * line_bytes(b, node));
+	d.x = take(&d, room, b->queue ? d.n * size : 0);
 	return d;
 }
 
@@ -90,7 +92,30 @@ struct rows_call {
 	const struct nn_bound *b;
 	const struct nn_bound_node *node;
 	unsigned char *room;
+	unsigned char
+		*host; /* a desk of the host's, of a device with memory of its own; else room */
 };
+
+/*
+ * Of a device with memory of its own the desk is the host's, and what kernels read of it goes to
+ * the same place of one that is the device's.
+ */
+static const void *read_numbers(const struct rows_call *c, const struct desk *d, const void *x)
+{
+	if (!c->b->queue)
+		return x;
+	nn_queue_read(c->b->queue, d->x, x, d->n * nn_dtype_size(c->b->device->dtype));
+	return d->x;
+}
+
+static void *there(const struct rows_call *c, const void *at, size_t bytes)
+{
+	void *to = c->room + ((const unsigned char *)at - c->host);
+
+	if (c->b->queue)
+		nn_queue_write(c->b->queue, to, at, bytes);
+	return to;
+}
 
 /* ---- numbers ---- */
 
@@ -181,25 +206,32 @@ static size_t find_rows(const struct nn_bound *b, const struct nn_bound_node *no
 /* ---- steps ---- */
 
 /* This rank's rows of those that are needed to where they stand in the small table. */
-static void copy_own(const struct nn_bound *b, const struct nn_bound_node *node,
-		     const struct nn_call *call, struct desk *d)
+static void copy_own(const struct rows_call *c, struct desk *d)
 {
+	const struct nn_bound *b = c->b;
+	const struct nn_bound_node *node = c->node;
+	size_t first = d->first[b->columns->rank], line = line_bytes(b, node),
+	       n = d->first[b->columns->rank + 1] - first;
 	const struct nn_embedding *e = node->attrs,
 				  rows = { .rows = e->rows, .size = e->size, .padding = NN_NO_ROW };
 	struct nn_shape one = nn_shape1(1);
-	const void *x[] = { d->own };
-	struct nn_call own = *call;
+	const void *x[] = { there(c, d->own, n * nn_dtype_size(b->device->dtype)) };
+	struct nn_call own = c->call;
 
 	own.site = (struct nn_site){ .attrs = &rows,
 				     .in = &one,
 				     .n_in = 1,
 				     .out = nn_shape2(1, e->size),
-				     .training = true };
+				     .training = true,
+				     .queue = b->queue };
 	own.x = x;
-	own.y = d->table + d->first[b->columns->rank] * line_bytes(b, node);
-	own.rows = d->first[b->columns->rank + 1] - d->first[b->columns->rank];
-	if (own.rows > 0)
-		b->device->kernels[node->op]->forward(&own);
+	own.y = there(c, d->table + first * line, 0);
+	own.rows = n;
+	if (n == 0)
+		return;
+	b->device->kernels[node->op]->forward(&own);
+	if (b->queue)
+		nn_queue_read(b->queue, d->table + first * line, own.y, n * line);
 }
 
 static void exchange_rows(const struct nn_bound *b, const struct nn_bound_node *node,
@@ -220,57 +252,66 @@ static void exchange_rows(const struct nn_bound *b, const struct nn_bound_node *
 static void forward(const struct nn_call *call)
 {
 	const struct rows_call *own = (const struct rows_call *)call;
-	struct desk d = desk_at(own->b, own->node, call->rows, own->room);
+	const struct nn_bound *b = own->b;
+	struct desk d = desk_at(b, own->node, call->rows, own->host);
 	struct nn_embedding small = *(const struct nn_embedding *)own->node->attrs;
-	const void *x[] = { d.numbers };
-	void *w[] = { d.table };
+	const void *x[1];
+	void *w[1];
 	struct nn_call all = *call;
 
-	small.rows = find_rows(own->b, own->node, call->x[0], &d);
+	small.rows = find_rows(b, own->node, read_numbers(own, &d, call->x[0]), &d);
 	if (small.rows > 0) {
-		copy_own(own->b, own->node, call, &d);
-		exchange_rows(own->b, own->node, &d);
+		copy_own(own, &d);
+		exchange_rows(b, own->node, &d);
 	}
+	x[0] = there(own, d.numbers, d.n * nn_dtype_size(b->device->dtype));
+	w[0] = there(own, d.table, small.rows * line_bytes(b, own->node));
 	all.site.attrs = &small;
 	all.x = x;
 	all.w = w;
-	own->b->device->kernels[own->node->op]->forward(&all);
+	b->device->kernels[own->node->op]->forward(&all);
 }
 
 static void backward(const struct nn_call *call)
 {
 	const struct rows_call *own = (const struct rows_call *)call;
+	const struct nn_bound *b = own->b;
 	const struct nn_embedding *e = &own->node->sharded->whole.embedding;
 	const struct nn_sharded_node *s = own->node->sharded;
-	struct desk d = desk_at(own->b, own->node, call->rows, own->room);
-	const void *x[] = { d.numbers };
+	struct desk d = desk_at(b, own->node, call->rows, own->host);
+	const void *numbers = read_numbers(own, &d, call->x[0]), *x[1];
 	struct nn_call all = *call;
 
 	for (size_t i = 0; i < d.n; i++) {
-		uint32_t row = row_at(own->b, call->x[0], i, e->rows, e->padding);
+		uint32_t row = row_at(b, numbers, i, e->rows, e->padding);
 
-		put_number(own->b, d.numbers, i,
+		put_number(b, d.numbers, i,
 			   row != NO_ROW && row >= s->from && row - s->from < s->width
 				   ? row - (double)s->from
 				   : -1);
 	}
+	x[0] = there(own, d.numbers, d.n * nn_dtype_size(b->device->dtype));
 	all.x = x;
-	own->b->device->kernels[own->node->op]->backward(&all);
+	b->device->kernels[own->node->op]->backward(&all);
 }
 
 static int fill(struct nn_graph *graph, const struct nn_planned_step *step,
 		struct nn_graph_step *made, struct nn_error *err)
 {
-	struct rows_call *own = made->owned = nn_alloc(1, sizeof *own, err);
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_bound_node *node = &b->nodes[step->node];
+	size_t desk = b->queue ? desk_at(b, node, graph->max_rows, NULL).end : 0;
+	struct rows_call *own = made->owned = nn_alloc(1, sizeof *own + desk, err);
 
 	if (!own)
 		return -1;
 	*own = (struct rows_call){
 		.call = graph->calls[step->node],
-		.b = &graph->bound,
-		.node = &graph->bound.nodes[step->node],
+		.b = b,
+		.node = node,
 		.room = nn_graph_at(graph, graph->plan.scratch[NN_SCRATCH_ROOM]),
 	};
+	own->host = b->queue ? (unsigned char *)(own + 1) : own->room;
 	made->call = &own->call;
 	made->run = step->backward ? backward : forward;
 	return 0;

@@ -53,9 +53,10 @@ static struct parcels parcels_at(const struct nn_bound *b, const struct nn_shard
 }
 
 /* A convolution's site for n of this rank's input channels; in: room for their shape. */
-static struct nn_site channels_site(const struct nn_bound_node *node, size_t n, struct nn_shape *in)
+static struct nn_site channels_site(const struct nn_bound *b, const struct nn_bound_node *node,
+				    size_t n, struct nn_shape *in)
 {
-	struct nn_site site = nn_sharded_back_site(node);
+	struct nn_site site = nn_sharded_back_site(b, node);
 
 	*in = node->sharded->back_part;
 	in->dim[0] = n;
@@ -72,7 +73,7 @@ static size_t made_of(const struct nn_bound *b, const struct nn_bound_node *node
 
 	if (node->sharded->turned)
 		return node->sharded->out * n;
-	site = channels_site(node, n, &in);
+	site = channels_site(b, node, n, &in);
 	return kernel->packed(&site, 0);
 }
 
@@ -89,7 +90,7 @@ static size_t parcels_bytes(const struct nn_bound *b, const struct nn_bound_node
 static size_t weights_bytes(const struct nn_bound *b, const struct nn_bound_node *node)
 {
 	const struct nn_kernel *kernel = b->device->kernels[node->op];
-	struct nn_site site = nn_sharded_back_site(node);
+	struct nn_site site = nn_sharded_back_site(b, node);
 	size_t elements;
 
 	if (!node->sharded->turned)
@@ -142,13 +143,25 @@ static size_t fill_parcel(const struct nn_bound *b, const struct nn_bound_node *
 DEFINE_TURN(turn_32, uint32_t)
 DEFINE_TURN(turn_64, uint64_t)
 
+/* Where kernels find what was made on the host: `there` has its place, of the device. */
+static const void *sent(const struct nn_graph *graph, unsigned char *there, const void *from,
+			size_t bytes)
+{
+	if (!graph->bound.queue)
+		return from;
+	nn_queue_write(graph->bound.queue, there, from, bytes);
+	return there;
+}
+
 /* A turned product's inputs at .. at + n - 1, [out][n], to where they are packed. */
 static void pack_turned(struct nn_graph *graph, const struct nn_bound_node *node, size_t at,
-			size_t n, const struct parcels *p)
+			size_t n, const struct parcels *p, const struct parcels *there)
 {
+	const struct nn_bound *b = &graph->bound;
 	const struct nn_sharded_node *s = node->sharded;
-	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
-	struct nn_site site = nn_sharded_back_site(node);
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	const void *made;
+	struct nn_site site = nn_sharded_back_site(b, node);
 	union nn_op_attrs part = s->back;
 	size_t before = at * s->out, size = nn_dtype_size(graph->bound.device->dtype);
 	bool packs;
@@ -164,33 +177,40 @@ static void pack_turned(struct nn_graph *graph, const struct nn_bound_node *node
 		before = kernel->packed(&site, 0);
 	nn_ops[node->op]->narrow(&part, n, 1);
 	packs = kernel->packed && kernel->packed(&site, 0);
+	made = sent(graph, there->made, p->made, n * s->out * size);
 	if (packs)
-		kernel->pack(&site, 0, p->made,
+		kernel->pack(&site, 0, made,
 			     (unsigned char *)nn_graph_at(graph, s->weights) + before * size);
 	else
-		memcpy((unsigned char *)nn_graph_at(graph, s->weights) + before * size, p->made,
-		       n * s->out * size);
+		nn_queue_copy(b->queue,
+			      (unsigned char *)nn_graph_at(graph, s->weights) + before * size, made,
+			      n * s->out * size);
 }
 
 /* Input channels at .. at + n - 1, [out][n][taps], to what is derived from them. */
 static void derive(struct nn_graph *graph, const struct nn_bound_node *node, size_t at, size_t n,
-		   const struct parcels *p)
+		   const struct parcels *p, const struct parcels *there)
 {
-	const struct nn_kernel *kernel = graph->bound.device->kernels[node->op];
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_sharded_node *s = node->sharded;
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	const void *in_there = sent(graph, there->in, p->in,
+				    n * s->out * s->taps * nn_dtype_size(b->device->dtype));
 	unsigned char *to = nn_graph_at(graph, node->sharded->weights);
 	struct nn_shape in;
-	struct nn_site site = channels_site(node, at, &in);
+	struct nn_site site = channels_site(b, node, at, &in);
 
 	if (at > 0)
 		to += kernel->derived(&site);
-	site = channels_site(node, n, &in);
-	kernel->pack(&site, 0, p->in, p->made);
-	kernel->derive(&site, (const void *const[]){ p->made }, to, graph->pool);
+	site = channels_site(b, node, n, &in);
+	kernel->pack(&site, 0, in_there, there->made);
+	kernel->derive(&site, (const void *const[]){ there->made }, to, graph->pool);
 }
 
 /* The j-th piece of every rank's input channels. */
 static void send_piece(struct nn_graph *graph, const struct nn_bound_node *node, size_t j,
-		       const struct parcels *p, const unsigned char *own)
+		       const struct parcels *p, const struct parcels *there,
+		       const unsigned char *own)
 {
 	const struct nn_bound *b = &graph->bound;
 	const struct nn_column_shard *c = b->columns;
@@ -218,54 +238,63 @@ static void send_piece(struct nn_graph *graph, const struct nn_bound_node *node,
 	memcpy(p->receive[c->rank], p->send[c->rank], p->receive_bytes[c->rank]);
 	c->exchange(c->arg, p->send, p->send_bytes, p->receive, p->receive_bytes);
 	if (mine > 0)
-		(s->turned ? pack_turned : derive)(graph, node, j * piece, mine, p);
-}
-
-/* Between steps gradients are free: the rank's weight lies there in canonical order. */
-static void refresh(struct nn_graph *graph, const struct nn_bound_node *node)
-{
-	const struct nn_bound *b = &graph->bound;
-	const struct nn_sharded_node *s = node->sharded;
-	const struct nn_kernel *kernel = b->device->kernels[node->op];
-	const struct nn_bound_param *weight = &b->params[node->param];
-	struct nn_site site = nn_bound_site(b, node);
-	size_t size = nn_dtype_size(b->device->dtype), ranks = (size_t)b->columns->ranks,
-	       piece = piece_of(b, s);
-	struct parcels p =
-		parcels_at(b, s, nn_graph_at(graph, graph->plan.scratch[NN_SCRATCH_PARCELS]));
-	const unsigned char *packed = (unsigned char *)graph->weights + weight->offset * size;
-	unsigned char *own = (unsigned char *)graph->gradients + weight->offset * size;
-
-	if (kernel->packed && kernel->packed(&site, 0))
-		kernel->unpack(&site, 0, packed, own);
-	else
-		memcpy(own, packed, s->width * s->in * s->taps * size);
-	for (size_t j = 0; j * piece < (s->in + ranks - 1) / ranks; j++)
-		send_piece(graph, node, j, &p, own);
+		(s->turned ? pack_turned : derive)(graph, node, j * piece, mine, p, there);
 }
 
 struct refresh_call {
 	struct nn_call call;
 	struct nn_graph *graph;
 	const struct nn_bound_node *node;
+	unsigned char *host; /* parcels and the rank's weight; NULL: those of the graph's memory */
 };
 
+/* Between steps gradients are free: the rank's weight lies there in canonical order. */
 static void run_refresh(const struct nn_call *call)
 {
-	const struct refresh_call *own = (const struct refresh_call *)call;
+	const struct refresh_call *c = (const struct refresh_call *)call;
+	struct nn_graph *graph = c->graph;
+	const struct nn_bound_node *node = c->node;
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_sharded_node *s = node->sharded;
+	const struct nn_kernel *kernel = b->device->kernels[node->op];
+	const struct nn_bound_param *weight = &b->params[node->param];
+	struct nn_site site = nn_bound_site(b, node);
+	size_t size = nn_dtype_size(b->device->dtype), ranks = (size_t)b->columns->ranks,
+	       piece = piece_of(b, s), bytes = s->width * s->in * s->taps * size;
+	struct parcels there = parcels_at(
+			       b, s, nn_graph_at(graph, graph->plan.scratch[NN_SCRATCH_PARCELS])),
+		       p = c->host ? parcels_at(b, s, c->host) : there;
+	const unsigned char *packed = (unsigned char *)graph->weights + weight->offset * size;
+	unsigned char *own = (unsigned char *)graph->gradients + weight->offset * size;
 
-	refresh(own->graph, own->node);
+	if (kernel->packed && kernel->packed(&site, 0))
+		kernel->unpack(&site, 0, packed, own);
+	else
+		nn_queue_copy(b->queue, own, packed, bytes);
+	if (c->host) {
+		nn_queue_read(b->queue, c->host + parcels_bytes(b, node), own, bytes);
+		own = c->host + parcels_bytes(b, node);
+	}
+	for (size_t j = 0; j * piece < (s->in + ranks - 1) / ranks; j++)
+		send_piece(graph, node, j, &p, &there, own);
 }
 
 static int fill(struct nn_graph *graph, const struct nn_planned_step *step,
 		struct nn_graph_step *made, struct nn_error *err)
 {
-	struct refresh_call *own = made->owned = nn_alloc(1, sizeof *own, err);
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_bound_node *node = &b->nodes[step->node];
+	const struct nn_sharded_node *s = node->sharded;
+	size_t host = b->queue ? parcels_bytes(b, node) + s->width * s->in * s->taps *
+								  nn_dtype_size(b->device->dtype)
+			       : 0;
+	struct refresh_call *own = made->owned = nn_alloc(1, sizeof *own + host, err);
 
 	if (!own)
 		return -1;
 	own->graph = graph;
-	own->node = &graph->bound.nodes[step->node];
+	own->node = node;
+	own->host = b->queue ? (unsigned char *)(own + 1) : NULL;
 	made->call = &own->call;
 	made->run = run_refresh;
 	return 0;

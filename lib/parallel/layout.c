@@ -123,12 +123,3 @@ const char *nn_layout_name(const struct nn_layout *l)
 		return "tensor";
 	return l->options->strategy ? l->options->strategy : l->strategy->name;
 }
-
-int nn_layout_check_device(const struct nn_layout *l, const struct nn_device *device,
-			   struct nn_error *err)
-{
-	if (!device->remote || !l->tensor)
-		return 0;
-	return nn_fail(err, NN_ENODEV, "%s: not on device %s, whose memory other ranks do not see",
-		       nn_layout_name(l), device->name);
-}

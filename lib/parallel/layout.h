@@ -72,8 +72,4 @@ int nn_layout_find_sharing(struct nn_layout *layout, struct nn_error *err);
 /* The name of what was asked for, pipeline and tensor included. */
 const char *nn_layout_name(const struct nn_layout *layout);
 
-/* Can its ranks train on this device? NN_ENODEV: not on one whose memory others do not see. */
-int nn_layout_check_device(const struct nn_layout *layout, const struct nn_device *device,
-			   struct nn_error *err);
-
 #endif

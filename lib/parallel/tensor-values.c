@@ -20,6 +20,7 @@
 struct sums {
 	const struct nn_worker *worker;
 	const void *const *values; /* [params] this rank's; NULL: the parameter is not asked for */
+	void *host; /* of a device with memory of its own: room for the largest of them */
 };
 
 /*
@@ -111,6 +112,23 @@ static int make_room(const struct sums *s, struct nn_error *err)
 	return g->squares ? 0 : -1;
 }
 
+static int host_room(struct sums *s, struct nn_error *err)
+{
+	const struct nn_worker *w = s->worker;
+	size_t most = 1;
+
+	if (!w->task->device->remote)
+		return 0;
+	for (int p = 0; p < w->task->program->n_params; p++)
+		if (is_asked(s, p)) {
+			struct part mine = part_of(w, p, w->layout->tensor->columns.rank);
+
+			most = mine.end - mine.from > most ? mine.end - mine.from : most;
+		}
+	s->host = nn_alloc(most, nn_dtype_size(w->task->device->dtype), err);
+	return s->host ? 0 : -1;
+}
+
 /* Numbers of rank r for parameter `param`; their end with n_params. */
 static double *numbers_at(const struct nn_worker *w, int param, int r)
 {
@@ -124,7 +142,7 @@ static void fill_part(void *arg, size_t param, int thread)
 {
 	const struct sums *s = arg;
 	const struct nn_worker *w = s->worker;
-	const struct nn_device *device = w->task->device;
+	const struct nn_device *device = nn_device_host(w->task->device);
 	const char *values = s->values[param];
 	size_t size = nn_dtype_size(device->dtype);
 	int mine = w->layout->tensor->columns.rank;
@@ -136,6 +154,11 @@ static void fill_part(void *arg, size_t param, int thread)
 		return;
 	p = part_of(w, (int)param, mine);
 	to = numbers_at(w, (int)param, mine);
+	if (s->host) {
+		nn_queue_read(nn_graph_queue(nn_step_graph(w->step)), s->host, values,
+			      (p.end - p.from) * size);
+		values = s->host;
+	}
 	for (size_t i = p.from; i < p.first; i++)
 		*to++ = nn_real_at(device->dtype, values, i - p.from);
 	for (size_t i = p.first; i < p.last; i += BLOCK)
@@ -207,7 +230,7 @@ static double total(struct adder *a)
 
 static double join(const struct nn_worker *w, int param)
 {
-	struct adder a = { .device = w->task->device };
+	struct adder a = { .device = nn_device_host(w->task->device) };
 
 	for (int r = 0; r < nn_tensor_ranks(w->layout); r++) {
 		struct part p = part_of(w, param, r);
@@ -238,12 +261,13 @@ int nn_tensor_squares(void *arg, const void *const *values, const size_t *counts
 	struct nn_tensor_parallel *g = w->layout->tensor;
 	int ranks = g->columns.ranks, mine = g->columns.rank, params = w->task->program->n_params;
 	struct nn_message sends[ranks], receives[ranks];
-	struct sums s = { w, values };
+	struct sums s = { w, values, NULL };
 	size_t n = 0;
 
-	if (find_bounds(w, counts, err) < 0 || make_room(&s, err) < 0)
+	if (find_bounds(w, counts, err) < 0 || make_room(&s, err) < 0 || host_room(&s, err) < 0)
 		return -1;
-	nn_pool_run(w->task->pool, (size_t)params, fill_part, &s);
+	nn_pool_run(s.host ? NULL : w->task->pool, (size_t)params, fill_part, &s);
+	nn_free(s.host);
 	for (int r = 0; r < ranks; r++) {
 		if (r == mine)
 			continue;

@@ -64,8 +64,7 @@ int nn_train_fit(struct nn_train *t, struct nn_error *err)
 	if (!nn_mul(there, (size_t)t->layout.on_host, &there) || !nn_add(there, files, &there) ||
 	    !nn_add(t->budget.machine, there, &t->budget.machine))
 		t->budget.machine = SIZE_MAX;
-	if (nn_layout_check_device(&t->layout, t->task.device, err) < 0 ||
-	    (t->layout.tensor && nn_tensor_check(&t->layout, &t->task, err) < 0))
+	if (t->layout.tensor && nn_tensor_check(&t->layout, &t->task, err) < 0)
 		return -1;
 	if (t->layout.pipe &&
 	    nn_pipe_divide(&t->layout, &t->task,

@@ -94,10 +94,14 @@ ranks_as() {
   same cpu.err cuda.err
 }
 
-@test "device: what ranks cannot do there is status 3 before anything runs" {
-  for options in --tensor=2; do
-    run -3 --separate-stderr train "${net[@]}" --ranks=2 --device=cuda $options -o no.safetensors
-    [[ $stderr == *"not on device "* ]]
-    [ ! -e no.safetensors ]
+@test "device: ranks that share columns and rows of tables make the CPU's model" {
+  for optimizer in 'sgd --momentum=0.9 --clip-norm=0.3' lars lamb; do
+    ranks_as 2 "${net[@]}" --tensor=2 --optimizer=$optimizer
+  done
+  ranks_as 4 "${net[@]}" --tensor=2 --micro-batch=16
+  ranks_as 4 "${net[@]}" --tensor=2 --pipeline=2 --clip-norm=0.5
+  ranks_as 2 -m conv.nn --target=digit --loss=cross-entropy -b 96 --epochs=2 digits.csv --tensor=2
+  for optimizer in adam lamb; do
+    ranks_as 2 -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price -b 64 --epochs=2 --optimizer=$optimizer --clip-norm=0.1 --tensor=2 shops.csv
   done
 }

@@ -5,8 +5,31 @@
 
 #define MAX_IN 16
 
+/* A site whose attributes and shapes are its own: a caller's may be gone when its turn comes. */
+struct own_site {
+	union nn_op_attrs attrs;
+	struct nn_shape in[MAX_IN];
+};
+
+static struct nn_site keep_site(struct own_site *own, const struct nn_site *from, enum nn_op_id op)
+{
+	struct nn_site site = *from;
+
+	if (from->n_in > MAX_IN)
+		nn_apart_stop("a call with more inputs than were foreseen");
+	if (from->attrs) {
+		memcpy(&own->attrs, from->attrs, nn_ops[op]->attrs_size);
+		site.attrs = &own->attrs;
+	}
+	memcpy(own->in, from->in, (size_t)from->n_in * sizeof *own->in);
+	site.in = own->in;
+	site.queue = NULL;
+	return site;
+}
+
 struct op_call {
 	struct nn_call call;
+	struct own_site site;
 	enum nn_op_id op;
 	bool backward;
 	const void *x[MAX_IN], *w[NN_MAX_PARAMS];
@@ -63,9 +86,8 @@ static void ask_op(const struct nn_call *call, enum nn_op_id op, bool backward)
 	struct op_call *c = nn_apart_ask(call->site.queue, run_op,
 					 sizeof *c + (n_leaf + n_group) * sizeof *c->bounds);
 
-	if (call->site.n_in > MAX_IN)
-		nn_apart_stop("a call with more inputs than were foreseen");
 	c->call = *call;
+	c->call.site = keep_site(&c->site, &call->site, op);
 	c->op = op;
 	c->backward = backward;
 	for (int i = 0; i < call->site.n_in; i++) {
@@ -83,7 +105,6 @@ static void ask_op(const struct nn_call *call, enum nn_op_id op, bool backward)
 	c->call.x = c->x;
 	c->call.dx = c->dx;
 	c->call.dx_add = c->dx_add;
-	c->call.site.queue = NULL;
 	c->call.now = nn_apart_at(call->now);
 	c->call.y = nn_apart_at(call->y);
 	c->call.dy = nn_apart_at(call->dy);
@@ -97,6 +118,7 @@ static void ask_op(const struct nn_call *call, enum nn_op_id op, bool backward)
 struct param_call {
 	enum { DERIVE, ADVANCE, PACK, UNPACK } what;
 	struct nn_site site;
+	struct own_site own;
 	enum nn_op_id op;
 	const void *from, *w[NN_MAX_PARAMS];
 	void *to;
@@ -125,8 +147,7 @@ static struct param_call *ask_param(const struct nn_site *site, enum nn_op_id op
 	struct nn_op_param desc[NN_MAX_PARAMS];
 	int n = w ? nn_ops[op]->params(site->attrs, site->in, site->n_in, desc) : 0;
 
-	c->site = *site;
-	c->site.queue = NULL;
+	c->site = keep_site(&c->own, site, op);
 	c->op = op;
 	for (int k = 0; k < n; k++)
 		c->w[k] = nn_apart_at(w[k]);
