@@ -1,6 +1,5 @@
 /* Allocation with checked sizes, and how much memory there is. */
 #include "config.h"
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
