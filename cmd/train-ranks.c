@@ -276,7 +276,7 @@ int train_leave(const struct nn_train_setup *setup, struct nn_attach *attach, in
 		return attach ? status : nn_tool_end(status, err);
 	if (!attach)
 		return 128 + stopped;
-	/* to mpirun this is no failure, for which it would kill the others */
+	/* mpirun takes it for success; after a failure it would kill the others */
 	nn_attach_say(attach, NN_SAY_END, 128 + stopped, "");
 	return 0;
 }

@@ -45,7 +45,7 @@ static inline bool eight_digits(const char *p, uint64_t *value)
 		return false;
 	memcpy(&x, p, sizeof x);
 	x -= UINT64_C(0x3030303030303030);
-	/* a byte that is no digit is above 9 now, or borrowed from the one above it */
+	/* a byte other than a digit is above 9 now, or borrowed from the one above it */
 	if ((x | (x + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080))
 		return false;
 	x = x * 10 + (x >> 8); /* pairs, in every second byte */
@@ -206,7 +206,7 @@ to_the_right(unsigned length, unsigned decimals, bool point)
 }
 
 /*
- * The same without a branch per digit. Bytes that are no digits are found as a mask, and the digits
+ * The same without a branch per digit. Bytes other than digits are found as a mask, and the digits
  * are shuffled to the right end of the vector with the point left out.
  */
 __attribute__((target("avx2,bmi"))) static inline const char *short_wide(const char *p,

@@ -12,8 +12,8 @@
 
 /*
  * Up to n fields from *text on, each ended by `separator` or by `end`, where a byte lies that no
- * number has in it. Stops before a field that is no number or not a simple one: who calls takes
- * that field on his own. Returns how many values there are, each correctly rounded, once; *text is
+ * number has in it. Stops before a field that is not a simple number, which is left to the
+ * caller. Returns how many values there are, each correctly rounded, once; *text is
  * where the next field begins, end + 1 after the last.
  */
 size_t nn_parse_line_f32(const char **text, const char *end, char separator, float *values,

@@ -148,7 +148,7 @@ static int create(struct nn_output *o, mode_t mode)
 	return -1;
 }
 
-/* A file keeps the mode it had, and what lies beside another is no wider than that. */
+/* A file keeps the mode it had, and a file beside another is never more readable than that. */
 static mode_t mode_of(const char *path, const char *owner)
 {
 	struct stat old;

@@ -15,8 +15,8 @@ struct nn_output;
 
 /*
  * Open path for writing ("-" or NULL: stdout). A regular file or a new name is written as
- * `.NAME.XXXXXX.tmp` in the same directory (a link is replaced, never its target); what exists and
- * is no regular file is opened directly. `binary` ones are refused on a terminal. Temporaries are
+ * `.NAME.XXXXXX.tmp` in the same directory (a link is replaced, never its target); an existing
+ * file of another kind is opened directly. `binary` ones are refused on a terminal. Temporaries are
  * removed at nn_output_abort and, by nn_output_abort_all, from signal handlers. The name stands in
  * every error text ("stdout" for standard output).
  */
@@ -45,7 +45,7 @@ void nn_output_sweep(const char *path);
 void nn_output_seal(char letters[6]);
 /* Inside: lock a temporary that was just made. false: a sweep took it first. */
 bool nn_output_hold(int fd, int folder, const char *path);
-/* "-", or another name of a standard input that is no regular file (/dev/stdin, a FIFO). */
+/* "-", or another name of standard input unless that is a regular file (/dev/stdin, a FIFO). */
 bool nn_is_stdin(const char *path);
 /* Is path the same file (device and inode) as other? */
 bool nn_same_file(const char *path, const char *other);

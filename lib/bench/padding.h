@@ -14,7 +14,7 @@ struct nn_product {
 	size_t rows, m, n, k;
 };
 
-/* false: the node is no product, or one of groups, which are products of their own. */
+/* false: the node is not a product, or a grouped one, whose groups are products themselves. */
 bool nn_product_of(struct nn_product *product, const struct nn_program *program,
 		   const struct nn_node *node, size_t rows);
 /*

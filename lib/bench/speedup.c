@@ -37,7 +37,7 @@ static bool too_short(struct nn_bench *b, const char *rule, const struct nn_meas
 	return false;
 }
 
-/* What does not fit is not measured, which is no error. */
+/* What does not fit is left out, without an error. */
 static int excuse(struct nn_bench *b, const char *rule, const struct nn_error *err)
 {
 	if (err->code != NN_ENOMEM)

@@ -97,7 +97,7 @@ static int probe_all(struct nn_comm *c, struct nn_error *err)
 	return status;
 }
 
-/* One letter for each class. False where there is no answer that makes sense. */
+/* One letter for each class. False unless the answer makes sense. */
 static bool recall(struct nn_comm *c)
 {
 	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];

@@ -73,8 +73,8 @@ bool nn_comm_env_unwatched(void);
  */
 bool nn_comm_crowded(void);
 /*
- * How many processes like this one srun has started that are no ranks: N of them would each do the
- * whole work. 1 where it did not.
+ * Number of processes like this one that srun started without making them ranks: each would do the
+ * whole work. 1 without srun.
  */
 int nn_comm_env_tasks(void);
 /*
@@ -94,7 +94,7 @@ void nn_comm_key(char key[NN_COMM_KEY], const char *what, int ranks);
 uint64_t nn_comm_program(void);
 
 /*
- * The communicator of all ranks: of this process alone where it is no rank or the only one, else
+ * The communicator of all ranks: of this process alone unless it is one of several ranks, else
  * through the module nn-mpi (NN_ENODEV where it is missing). threads: channels will be used by
  * threads of their own.
  */

@@ -42,7 +42,7 @@ struct nn_launch_job {
 	/* the one that ended the job because it was stopped, or made no progress, -1 */
 	int stopped, idle;
 	int left;      /* ticks in a row that all ranks had ended well and mpirun was stopped */
-	bool finished; /* so it was killed: that is no loss */
+	bool finished; /* so it was killed, and nothing is lost */
 	double end_at; /* when to send what comes next; 0: nothing is wrong */
 	int signals;   /* sent to mpirun so far */
 	int passed_on; /* the first signal, 0: none */

@@ -51,7 +51,7 @@ struct nn_samples {
 	enum nn_dtype from, real;
 	const char *place;
 	size_t first, per_row; /* index of values[0]; values in a row */
-	bool nan_allowed;      /* a missing number is no error */
+	bool nan_allowed;      /* missing numbers are allowed */
 };
 int nn_samples_convert(const struct nn_samples *how, const void *values, size_t n, void *to,
 		       struct nn_error *err);

@@ -85,7 +85,7 @@ struct nn_dataset;
 /*
  * Read DATA and TARGETS (NULL: the targets are in DATA; "-" is stdin, spooled in memory as
  * samples). The schema's labels and categories are complete; means and deviations are set by
- * nn_dataset_measure over the training rows only. Zero rows are no error here. Whether the width of
+ * nn_dataset_measure over the training rows only. Zero rows are allowed. Whether the width of
  * a target fits the output is the caller's to check (nn_dataset_target_size).
  */
 int nn_dataset_open(struct nn_dataset **dataset, const char *data, const char *targets,

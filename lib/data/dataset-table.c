@@ -277,8 +277,8 @@ static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
 }
 
 /*
- * Empty fields before the first value of a column that turned out to be text were no missing
- * numbers, but the word "".
+ * Empty fields before the first value of a column that turned out to be text were the word
+ * "", not missing numbers.
  */
 static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct nn_block *targets,
 		       size_t rows)

@@ -126,7 +126,7 @@ static int meaning_of_schema(const struct nn_target_schema *schema, const struct
 
 /* ---- values ---- */
 
-/* The number of an integer label; a model's labels do not grow: then -1 where that is no error. */
+/* The number of an integer label. A model's labels do not grow: -1 for others, if allowed. */
 static int find_or_add(struct nn_dataset *ds, struct nn_target_code *code,
 		       const struct nn_raw_target *raw, size_t row, int64_t label, int32_t *id,
 		       struct nn_error *err)

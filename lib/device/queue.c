@@ -92,7 +92,7 @@ void nn_queue_clear(struct nn_queue *queue, void *memory, size_t bytes)
 		memset(memory, 0, bytes);
 }
 
-/* Where a piece lies on its way; NULL: there is no memory for it, which the next wait tells. */
+/* The pinned buffer of a piece; NULL: out of memory, which the next wait reports. */
 static char *bounce(struct nn_queue *queue)
 {
 	struct nn_error failure;

@@ -31,7 +31,7 @@ struct nn_archive {
 	/* Raw deflate data of n bytes that hold `size`, neither more nor less. */
 	int (*inflate)(const void *bytes, size_t n, void *to, size_t size, const char *name,
 		       struct nn_error *err);
-	/* The first `size` bytes that they hold, which is no less. */
+	/* The first `size` bytes; they hold at least that many. */
 	int (*begin)(const void *bytes, size_t n, void *to, size_t size, const char *name,
 		     struct nn_error *err);
 };

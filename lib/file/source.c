@@ -89,7 +89,7 @@ static bool is_dev_null(const struct stat *st)
 	return S_ISCHR(st->st_mode) && stat("/dev/null", &null) == 0 && st->st_rdev == null.st_rdev;
 }
 
-/* Directories and devices are no data; /dev/null is an empty file, and stdin may be a terminal. */
+/* Directories and devices hold no data; /dev/null is an empty file, and stdin may be a terminal. */
 static int check_kind(struct nn_byte_source *s, bool is_stdin, struct nn_error *err)
 {
 	struct stat st;

@@ -6,7 +6,7 @@
 
 /* ---- lists ---- */
 
-/* Room for one more of n; false: there is no memory. */
+/* Room for one more of n; false: out of memory. */
 static bool grow(void **items, int n, int *room, size_t size)
 {
 	int more = *room ? 2 * *room : 64;

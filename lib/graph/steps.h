@@ -9,8 +9,8 @@
 #include "graph/bound.h"
 
 /*
- * A step as it runs. The call has everything but the span; what is no kernel has its own data in a
- * struct that begins with a call.
+ * A step as it runs. The call has everything but the span; a step other than a kernel keeps its
+ * data in a struct that begins with a call.
  */
 struct nn_graph_step {
 	void (*run)(const struct nn_call *call);

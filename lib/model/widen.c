@@ -29,7 +29,7 @@ static void mark(struct ends *e, int value)
 	}
 }
 
-/* line[i]: is line i one whose width counts? *hidden: are they such whose values are no output? */
+/* line[i]: does the width of line i count? *hidden: are those lines hidden layers? */
 static bool *wide_lines(const struct nn_net *net, bool *hidden, struct nn_error *err)
 {
 	const struct nn_program *p = nn_net_program(net);

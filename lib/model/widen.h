@@ -9,11 +9,11 @@
 #include "model/model.h"
 
 /*
- * Widths are the outputs of dense layers and convolutions whose own values are no output of the
- * net; where there are only such, theirs. The largest of them; 0: there is none.
+ * Widths are the output widths of hidden dense layers and convolutions; in a net without hidden
+ * ones, those of its outputs. The largest of them; 0: there are none.
  */
 size_t nn_widest(const struct nn_net *net);
-/* Are they layers whose own values are no output? */
+/* Are the widths those of hidden layers? */
 bool nn_widens_hidden(const struct nn_net *net);
 
 /*

@@ -81,8 +81,7 @@ struct nn_layernorm {
 	double eps;
 }; /* over the last dimension */
 /*
- * Row x of a table for each number x of the input; what is no row of it (not in 0..rows-1) is
- * zeros.
+ * Row x of a table for each number x of the input; zeros for a number outside 0..rows-1.
  */
 struct nn_embedding {
 	size_t rows, size;

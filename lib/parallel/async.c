@@ -34,7 +34,7 @@ struct nn_async {
 
 /* ---- a computing rank ---- */
 
-/* What is to be done next; waiting for it is no communication. */
+/* What is to be done next; waiting for it does not count as communication. */
 static int await_task(struct nn_worker *w, struct nn_async_task *task, struct nn_error *err)
 {
 	const struct nn_message said = { 0, task, sizeof *task };

@@ -19,8 +19,8 @@ struct nn_feed_paths {
 };
 
 /*
- * Where DATA, TARGETS or held-out data are no file but a pipe on rank 0: their bytes become
- * standard input of every rank, or a descriptor, through a thread and a pipe of its own, until
+ * For DATA, TARGETS or held-out data that are a pipe on rank 0: their bytes become standard
+ * input of every rank, or a descriptor, through a thread and a pipe of its own, until
  * nn_feed_close; so do their paths. Collective; *feed NULL: nothing to feed. Before the data are
  * opened.
  */

@@ -34,8 +34,8 @@ struct nn_layout {
 };
 
 /*
- * The rank that writes model, state, log and plot and says what all would say; the only one where
- * there are no ranks.
+ * The rank that writes model, state, log and plot and says what all would say; the only
+ * one without ranks.
  */
 bool nn_layout_first(const struct nn_layout *layout);
 /* How many train together. */

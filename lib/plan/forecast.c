@@ -175,7 +175,7 @@ static void learn_link(const struct nn_plan *plan, const struct nn_times *m)
 
 	if (n < 8 || mine.from == mine.to)
 		return;
-	/* the ranks with the largest share are waited for: that is no communication */
+	/* the ranks with the largest share are waited for: that is not communication */
 	longest = nn_ranks_largest(plan, ranks) * (double)plan->task->recipe->leaves /
 		  (double)(mine.to - mine.from);
 	for (size_t i = 0; i < n; i++)

@@ -59,7 +59,7 @@ int nn_arrays_compare(const struct nn_arrays *arrays, const struct nn_arrays *fi
 int nn_arrays_compare_ranks(const struct nn_arrays *arrays, struct nn_comm *comm,
 			    struct nn_error *err);
 
-/* `tensor "w": `, or "" where there is no name. */
+/* `tensor "w": `, or "" without a name. */
 #define NN_TENSOR_LABEL (NN_QUOTED + 16)
 char *nn_tensor_label(char buffer[NN_TENSOR_LABEL], const struct nn_st_tensor *tensor);
 /*

@@ -92,7 +92,7 @@ static void fill(const struct bench *b, size_t count)
 			((double *)b->in)[i] = value_of(b, b->comm->rank, i);
 }
 
-/* MPI's order is its own: there a few roundings are no mistake. */
+/* MPI adds in an order of its own: a few roundings are allowed there. */
 static bool is_wrong(const struct bench *b, enum nn_algorithm algorithm, size_t i)
 {
 	int n = b->comm->size;

@@ -49,7 +49,7 @@ static bool evaluate(struct differences *d, double *loss, struct nn_error *err)
 
 /*
  * The relative error of one element: the least over some steps h, since a kink of relu or max may
- * lie within one of them. What rounding leaves of the difference is no error: the floor below.
+ * lie within one of them. A difference that rounding explains is not an error: the floor below.
  */
 static bool element_error(struct differences *d, int p, size_t i, double *error,
 			  struct nn_error *err)

@@ -300,7 +300,7 @@ static int backward_difference(struct check *c, double allowed, double *differen
 
 /*
  * A chain of K products of values around 0 has errors of about sqrt(K) / 3 roundings of its largest
- * partial sums, four times less of the largest result; ten times that is no rounding. Vector
+ * partial sums, four times less of the largest result; ten times that is an error. Vector
  * functions are right to a few.
  */
 static double rounding(const struct nn_op_trial *t, bool backward)

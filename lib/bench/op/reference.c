@@ -296,7 +296,7 @@ static void concat(const struct nn_reference *r)
 	}
 }
 
-/* Numbers that are no row, and in sums the padding, are zeros. */
+/* Numbers outside the table, and in sums the padding, are zeros. */
 static void embedding(const struct nn_reference *r)
 {
 	const struct nn_embedding *a = r->site->attrs;

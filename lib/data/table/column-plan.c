@@ -201,7 +201,7 @@ static int plan_columns(struct nn_column_plan *plan, struct nn_table *t,
 	return 0;
 }
 
-/* Inputs that were arrays: all columns that are no targets, as numbers. */
+/* Inputs that were arrays: all columns but the targets, as numbers. */
 static int plan_array(struct nn_table *t, const struct nn_schema *schema,
 		      const struct nn_plan_order *o, struct nn_error *err)
 {

@@ -28,7 +28,7 @@ int nn_plan_schema(struct nn_column_plan *plan, struct nn_table *table,
 /* ---- inside: column-order.c, columns that a schema knows by their positions ---- */
 
 struct nn_plan_order {
-	size_t *others, n_others;       /* the columns of the table that are no targets */
+	size_t *others, n_others;       /* the columns of the table but the targets */
 	size_t *positions, n_positions; /* that the schema speaks of: distinct, ascending */
 	size_t used;                    /* columns taken in order so far */
 };

@@ -30,7 +30,7 @@ struct nn_csv {
 };
 
 /*
- * One record: text[length] is no digit and NN_LINE_PAD bytes from there may be read; valid until
+ * One record: text[length] is not a digit and NN_LINE_PAD bytes from there may be read; valid until
  * the next call.
  */
 struct nn_record {

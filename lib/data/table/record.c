@@ -57,7 +57,7 @@ static bool says_not_finite(const char *text, size_t n)
 	       (n == 8 && strncasecmp(text, "infinity", n) == 0);
 }
 
-/* Why a field is no number. */
+/* Why a field is not a number. */
 static int bad_number(const struct place *at, const char *text, size_t n, struct nn_error *err)
 {
 	double value = 0;
@@ -102,7 +102,7 @@ static int no_row(const struct place *at, const struct nn_table_column *c, const
 	return bad_field(at, text, n, wanted, err);
 }
 
-/* A number with a point is no category: columns of measurements do not belong into an embedding. */
+/* A number with a point is not a category: measurements do not belong in an embedding. */
 static int check_category(const struct place *at, const char *text, size_t n, struct nn_error *err)
 {
 	if (!memchr(text, '.', n) || !nn_meant_as_number(text, n))

@@ -88,7 +88,7 @@ static void add_weights(struct nn_text *json, const double *weights, size_t n)
 	nn_text_add(json, "]");
 }
 
-/* Of several outputs an object by name; those whose targets are no classes are not in it. */
+/* Of several outputs an object by name; those without classes are left out. */
 static void add_class_weights(const struct nn_train *t, struct nn_text *json)
 {
 	if (!t->options->class_weight)
