@@ -51,5 +51,6 @@ lib_libnn_la_SOURCES += \
 	lib/train/tell/progress.h \
 	lib/train/tell/report.c \
 	lib/train/tell/report.h \
-	lib/train/tell/telling.c lib/train/tell/telling.h \
+	lib/train/tell/telling.c \
+	lib/train/tell/telling.h \
 	lib/train/train.h
