@@ -77,6 +77,9 @@ void nn_graph_free_calls(struct nn_graph *graph);
 /* run.c: all steps of a list, for a span; ready as nn_graph_backward has it. */
 void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 		  const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);
+/* kernel-steps.c: the kernels of all nodes. after: what is made of weights after they changed. */
+int nn_steps_make(struct nn_steps *steps, struct nn_steps *after, struct nn_bound *bound,
+		  const struct nn_graph_options *options, struct nn_error *err);
 /*
  * weights.c: the steps of `after` for all nodes, each node's after a step that waits for its
  * weights; and before forward's steps of the node, if forward is not NULL.

@@ -6,15 +6,17 @@ lib_libnn_la_SOURCES += \
 	lib/graph/bound.c \
 	lib/graph/bound.h \
 	lib/graph/calls.c \
-	lib/graph/copies.c \
 	lib/graph/io.c \
 	lib/graph/fold.c \
 	lib/graph/fuse.c \
 	lib/graph/graph.h \
 	lib/graph/instance.h \
+	lib/graph/kernel-steps.c \
 	lib/graph/lower.c \
 	lib/graph/params.c \
 	lib/graph/part.c \
+	lib/graph/plan-copies.c \
+	lib/graph/plan-lists.c \
 	lib/graph/plan.c \
 	lib/graph/plan.h \
 	lib/graph/run.c \

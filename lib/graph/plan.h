@@ -29,10 +29,10 @@ int nn_memory_plan_make(struct nn_memory_plan *plan, struct nn_bound *bound,
 			const struct nn_graph_options *options, const struct nn_steps *steps,
 			const struct nn_steps *after, struct nn_error *err);
 void nn_memory_plan_fini(struct nn_memory_plan *plan);
-/* copies.c: of an input (a root), 1 or as many as threads. */
+/* plan-copies.c: of an input (a root), 1 or as many as threads. */
 size_t nn_memory_plan_copies(const struct nn_bound *bound, const struct nn_graph_options *options,
 			     int input);
-/* tables.c: the lists of tables. */
+/* plan-lists.c: the lists of tables. */
 int nn_memory_plan_lists(struct nn_memory_plan *plan, const struct nn_bound *bound,
 			 const struct nn_graph_options *options, struct nn_error *err);
 

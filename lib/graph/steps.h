@@ -57,9 +57,6 @@ struct nn_steps {
 	int status; /* -1: memory ran out while something was added */
 };
 
-/* Plain steps: the kernels of all nodes. after: what is made of weights after they changed. */
-int nn_steps_make(struct nn_steps *steps, struct nn_steps *after, struct nn_bound *bound,
-		  const struct nn_graph_options *options, struct nn_error *err);
 void nn_steps_fini(struct nn_steps *steps);
 /* At the end of the list; nn_steps_check says whether there was memory for all that was added. */
 void nn_steps_add(struct nn_steps *steps, const struct nn_planned_step *step);
