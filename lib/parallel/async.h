@@ -11,7 +11,7 @@
 #define NN_PARALLEL_ASYNC_H
 
 #include "comm/shared.h"
-#include "parallel/strategy.h"
+#include "parallel/worker.h"
 #include "step/cut.h"
 
 /*

@@ -2,10 +2,8 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "model/model.h"
-#include "parallel/worker.h"
-#include "parallel/tensor.h"
-#include "parallel/pipeline.h"
+#include "parallel/grid.h"
+#include "step/task.h"
 
 /*
  * Micro-batches for each stage by default: more of them stand still less, but products of few rows
@@ -61,19 +59,10 @@ void nn_pipe_free(struct nn_pipe *p)
 		return;
 	nn_comm_close(p->line);
 	nn_comm_close(p->side);
-	for (size_t i = 0; p->posted && i < p->slots; i++)
-		nn_free(p->posted[i].requests);
-	for (size_t i = 0; p->crossing && i < 4 * p->slots * p->edges; i++)
-		nn_mirror_free(&p->crossing[i], p->pins);
-	nn_queue_close(p->pins);
-	nn_free(p->crossing);
-	nn_free(p->posted);
 	nn_free(p->nodes);
 	nn_free(p->bounds);
 	nn_free(p->costs);
 	nn_free(p->owner);
-	nn_free(p->work);
-	nn_free(p->messages);
 	nn_free(p);
 }
 
@@ -151,18 +140,6 @@ int nn_pipe_divide(const struct nn_layout *l, const struct nn_task *task, size_t
 	return nn_stages_divide(p->nodes, p->costs, p->n_nodes, p->stages, p->bounds, err);
 }
 
-/* The lines of the model that a stage has: the first and the last. */
-static void lines_of(const struct nn_pipe *p, int stage, int *first, int *last)
-{
-	*first = *last = -1;
-	for (int i = p->bounds[stage]; i < p->bounds[stage + 1]; i++) {
-		if (p->nodes[i].line < 0)
-			continue;
-		*first = *first < 0 ? p->nodes[i].line : *first;
-		*last = p->nodes[i].line;
-	}
-}
-
 struct nn_step_part nn_pipe_part(const struct nn_pipe *p)
 {
 	if (!p)
@@ -191,94 +168,4 @@ int nn_pipe_agree(const struct nn_layout *l, size_t *micro, struct nn_error *err
 		least = all[r] < least ? all[r] : least;
 	*micro = (size_t)least;
 	return 0;
-}
-
-/* Which stage has which parameter. */
-static int find_owners(struct nn_worker *w, struct nn_error *err)
-{
-	struct nn_pipe *p = w->layout->pipe;
-	struct nn_graph *graph = nn_step_graph(w->step);
-	size_t n = (size_t)w->task->program->n_params;
-	char *has = nn_alloc(n * (size_t)(p->stages + 1), 1, err), *all = NULL;
-	int status = -1;
-
-	p->owner = nn_alloc(n, sizeof *p->owner, err);
-	if (has && p->owner) {
-		all = has + n;
-		for (size_t i = 0; i < n; i++)
-			has[i] = nn_graph_has(graph, (int)i);
-		status = nn_comm_all_gather(p->line, has, all, n, err);
-	}
-	for (int s = 0; status == 0 && s < p->stages; s++)
-		for (size_t i = 0; i < n; i++)
-			if (all[(size_t)s * n + i])
-				p->owner[i] = s;
-	nn_free(has);
-	return status;
-}
-
-int nn_pipe_attach(struct nn_worker *w, struct nn_error *err)
-{
-	struct nn_pipe *p = w->layout->pipe;
-	struct nn_graph *graph = nn_step_graph(w->step);
-	size_t coming = nn_graph_edges(graph, NN_SIDE_COMING),
-	       going = nn_graph_edges(graph, NN_SIDE_GOING);
-
-	p->most = nn_step_most_spans(w->step);
-	p->slots = nn_step_slots(w->step);
-	p->work = nn_alloc(2 * p->most, sizeof *p->work, err);
-	p->posted = nn_alloc(p->slots, sizeof *p->posted, err);
-	p->edges = coming > going ? coming : going;
-	p->messages = nn_alloc(p->edges, sizeof *p->messages, err);
-	p->crossing = nn_alloc(4 * p->slots * p->edges, sizeof *p->crossing, err);
-	if (!p->work || !p->posted || !p->messages || !p->crossing)
-		return -1;
-	return nn_pipe_take_crossing(w, err) < 0 ? -1 : find_owners(w, err);
-}
-
-/* ---- what people are told ---- */
-
-void nn_pipe_tell(struct nn_worker *w)
-{
-	struct nn_pipe *p = w->layout->pipe;
-	double all = 0;
-
-	if (w->layout->comm->rank > 0)
-		return;
-	for (int i = 0; i < p->n_nodes; i++)
-		all += p->costs[i];
-	if (w->layout->tensor)
-		nn_worker_note(w,
-			       "%d ranks = %d pipeline%s of %d stages of %d that share columns "
-			       "(rank (d x %d + s) x %d + t has the t-th part of "
-			       "stage s in pipeline d), %s",
-			       w->layout->comm->size, p->side->size, p->side->size == 1 ? "" : "s",
-			       p->stages, nn_tensor_ranks(w->layout), p->stages,
-			       nn_tensor_ranks(w->layout), nn_pipeline_schedules[p->schedule]);
-	else
-		nn_worker_note(w,
-			       "%d ranks = %d pipeline%s of %d stages (rank d x %d + s is stage s "
-			       "of pipeline d), %s",
-			       w->layout->comm->size, p->side->size, p->side->size == 1 ? "" : "s",
-			       p->stages, p->stages, nn_pipeline_schedules[p->schedule]);
-	for (int s = 0; s < p->stages; s++) {
-		int first, last;
-		double cost = 0;
-		size_t parameters = 0;
-
-		lines_of(p, s, &first, &last);
-		for (int i = p->bounds[s]; i < p->bounds[s + 1]; i++)
-			cost += p->costs[i];
-		for (int i = 0; i < w->task->program->n_params; i++)
-			parameters +=
-				p->owner[i] == s
-					? nn_shape_count(&w->task->program->params[i].desc.shape)
-					: 0;
-		nn_worker_note(w,
-			       "stage %d: %s (%s) to %s (%s), %.0f %% of the work, %zu parameters",
-			       s, nn_net_line(w->task->net, first).layer,
-			       nn_net_line(w->task->net, first).name,
-			       nn_net_line(w->task->net, last).layer,
-			       nn_net_line(w->task->net, last).name, 100 * cost / all, parameters);
-	}
 }

@@ -7,9 +7,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "parallel/layout.h"
-#include "parallel/pipeline.h"
-#include "parallel/strategy.h"
-#include "parallel/tensor.h"
 #include "predict/metrics.h"
 
 bool nn_layout_first(const struct nn_layout *l)
@@ -37,6 +34,11 @@ int nn_layout_n_sharers(const struct nn_layout *l)
 	const struct nn_comm *comm = nn_layout_sharers(l);
 
 	return comm ? comm->size : l->as.ranks > 0 ? l->as.ranks : 1;
+}
+
+int nn_tensor_ranks(const struct nn_layout *l)
+{
+	return l->tensor ? l->tensor->columns.ranks : 1;
 }
 
 int nn_layout_parts(const struct nn_layout *l)

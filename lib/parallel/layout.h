@@ -6,17 +6,42 @@
 #define NN_PARALLEL_LAYOUT_H
 
 #include "comm/comm.h"
-#include "device/device.h"
+#include "graph/graph.h"
 #include "parallel/options.h"
+#include "parallel/strategy.h"
+#include "step/stages.h"
 
-struct nn_pipe;
-struct nn_tensor_parallel;
-struct nn_strategy;
+struct nn_tensor_exchange;
 
-/* What --strategy says besides the name. */
-struct nn_strategy_terms {
-	uint64_t every, from; /* local:H@STEP; from 0: from the beginning */
-	uint64_t staleness;   /* of async; UINT64_MAX: as many ranks need */
+/* --pipeline: rank d * stages + s is stage s of pipeline d. */
+struct nn_pipe {
+	int stages, stage;
+	enum nn_pipeline_schedule schedule;
+	struct nn_comm *line; /* the stages of this pipeline, in their order */
+	struct nn_comm *side; /* the ranks of this stage, which sum gradients as if they were all */
+	struct nn_graph_node *nodes; /* of the network */
+	int n_nodes;
+	int *bounds;   /* [stages + 1] */
+	double *costs; /* [n_nodes] seconds for a micro-batch, or FLOP */
+	int threads;   /* with which they were measured, 0: these are FLOP */
+	int *owner; /* [params of the program] the stage that has it; NULL before there is a step */
+};
+
+/*
+ * --tensor: of a group g rank g * T + t has the t-th part of all that is shared; those of one g
+ * work on the same samples.
+ */
+struct nn_tensor_parallel {
+	struct nn_column_shard columns;
+	struct nn_comm *line; /* the ranks of this group, in order of their parts; NULL in a plan */
+	/* of each group the rank with this part: without a pipeline they sum gradients */
+	struct nn_comm *side;
+	/*
+	 * [params of the program] out-channels, groups or rows of what is shared, in any stage; 0:
+	 * every rank has all of it; NULL before there is a step
+	 */
+	size_t *channels;
+	struct nn_tensor_exchange *exchange; /* how these travel (tensor.c); NULL in a plan */
 };
 
 struct nn_layout {
@@ -50,6 +75,8 @@ int nn_layout_n_sharers(const struct nn_layout *layout);
 
 /* Do ranks have parts of the network, stages or columns, which come together on rank 0 alone? */
 bool nn_layout_in_parts(const struct nn_layout *layout);
+/* Ranks of a group of --tensor, 1 where there is none. */
+int nn_tensor_ranks(const struct nn_layout *layout);
 /* How many ranks hold the network together. */
 int nn_layout_parts(const struct nn_layout *layout);
 /* Of these does this rank get all of its stage's parameters, in the first pipeline or group? */

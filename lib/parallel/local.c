@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "comm/shared.h"
-#include "parallel/strategy.h"
+#include "parallel/sync-group.h"
 
 /*
  * What rows said as they passed, as sums: loss and weight, hits and how many were counted, squares.

@@ -8,12 +8,14 @@ lib_libnn_la_SOURCES += \
 	lib/parallel/feed.c \
 	lib/parallel/feed.h \
 	lib/parallel/grid.c \
+	lib/parallel/grid.h \
 	lib/parallel/layout.c \
 	lib/parallel/layout.h \
 	lib/parallel/local.c \
 	lib/parallel/master.c \
 	lib/parallel/options.h \
 	lib/parallel/order.c \
+	lib/parallel/pipeline-notes.c \
 	lib/parallel/pipeline.c \
 	lib/parallel/pipeline.h \
 	lib/parallel/ranks-state.c \
@@ -32,6 +34,7 @@ lib_libnn_la_SOURCES += \
 	lib/parallel/sync.c \
 	lib/parallel/tables.c \
 	lib/parallel/tables.h \
+	lib/parallel/tensor-exchange.c \
 	lib/parallel/tensor-values.c \
 	lib/parallel/tensor.c \
 	lib/parallel/tensor.h \

@@ -6,28 +6,27 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "parallel/worker.h"
-#include "parallel/ranks.h"
 #include "parallel/pipeline.h"
+#include "parallel/worker.h"
 
-/* ---- a step ---- */
+/* ---- opening ---- */
 
 /* What crosses a bound of this stage in a slot: values on their way forward, gradients back. */
-static struct nn_mirror *crossing(const struct nn_pipe *p, size_t slot, enum nn_graph_side side,
-				  size_t edge, bool back)
+static struct nn_mirror *crossing(const struct nn_pipe_flow *f, size_t slot,
+				  enum nn_graph_side side, size_t edge, bool back)
 {
-	return &p->crossing[((slot * 2 + side) * p->edges + edge) * 2 + back];
+	return &f->crossing[((slot * 2 + side) * f->edges + edge) * 2 + back];
 }
 
-int nn_pipe_take_crossing(struct nn_worker *w, struct nn_error *err)
+static int take_crossing(struct nn_worker *w, struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	struct nn_graph *graph = nn_step_graph(w->step);
 	size_t rows = nn_step_most_rows(w->step);
 
-	if (nn_queue_open(&p->pins, w->task->device, err) < 0)
+	if (nn_queue_open(&f->pins, w->task->device, err) < 0)
 		return -1;
-	for (size_t slot = 0; slot < p->slots; slot++) {
+	for (size_t slot = 0; slot < f->slots; slot++) {
 		nn_graph_use(graph, slot);
 		for (int k = 0; k < 4; k++) {
 			enum nn_graph_side side = k / 2;
@@ -37,7 +36,7 @@ int nn_pipe_take_crossing(struct nn_worker *w, struct nn_error *err)
 				void *there = k % 2 ? e.gradient : e.value;
 
 				if (there &&
-				    nn_mirror_of(crossing(p, slot, side, i, k % 2), p->pins, there,
+				    nn_mirror_of(crossing(f, slot, side, i, k % 2), f->pins, there,
 						 rows * e.row_bytes, err) < 0)
 					return -1;
 			}
@@ -47,20 +46,87 @@ int nn_pipe_take_crossing(struct nn_worker *w, struct nn_error *err)
 	return 0;
 }
 
+/* Which stage has which parameter. */
+static int find_owners(struct nn_worker *w, struct nn_error *err)
+{
+	struct nn_pipe *p = w->layout->pipe;
+	struct nn_graph *graph = nn_step_graph(w->step);
+	size_t n = (size_t)w->task->program->n_params;
+	char *has = nn_alloc(n * (size_t)(p->stages + 1), 1, err), *all = NULL;
+	int status = -1;
+
+	p->owner = nn_alloc(n, sizeof *p->owner, err);
+	if (has && p->owner) {
+		all = has + n;
+		for (size_t i = 0; i < n; i++)
+			has[i] = nn_graph_has(graph, (int)i);
+		status = nn_comm_all_gather(p->line, has, all, n, err);
+	}
+	for (int s = 0; status == 0 && s < p->stages; s++)
+		for (size_t i = 0; i < n; i++)
+			if (all[(size_t)s * n + i])
+				p->owner[i] = s;
+	nn_free(has);
+	return status;
+}
+
+int nn_pipe_attach(struct nn_worker *w, struct nn_error *err)
+{
+	struct nn_pipe_flow *f = w->flow = nn_alloc(1, sizeof *f, err);
+	struct nn_graph *graph = nn_step_graph(w->step);
+	size_t coming = nn_graph_edges(graph, NN_SIDE_COMING),
+	       going = nn_graph_edges(graph, NN_SIDE_GOING);
+
+	if (!f)
+		return -1;
+	f->most = nn_step_most_spans(w->step);
+	f->slots = nn_step_slots(w->step);
+	f->work = nn_alloc(2 * f->most, sizeof *f->work, err);
+	f->posted = nn_alloc(f->slots, sizeof *f->posted, err);
+	f->edges = coming > going ? coming : going;
+	f->messages = nn_alloc(f->edges, sizeof *f->messages, err);
+	f->crossing = nn_alloc(4 * f->slots * f->edges, sizeof *f->crossing, err);
+	if (!f->work || !f->posted || !f->messages || !f->crossing)
+		return -1;
+	return take_crossing(w, err) < 0 ? -1 : find_owners(w, err);
+}
+
+void nn_pipe_detach(struct nn_worker *w)
+{
+	struct nn_pipe_flow *f = w->flow;
+
+	if (!f)
+		return;
+	for (size_t i = 0; f->posted && i < f->slots; i++)
+		nn_free(f->posted[i].requests);
+	for (size_t i = 0; f->crossing && i < 4 * f->slots * f->edges; i++)
+		nn_mirror_free(&f->crossing[i], f->pins);
+	nn_queue_close(f->pins);
+	nn_free(f->crossing);
+	nn_free(f->posted);
+	nn_free(f->work);
+	nn_free(f->messages);
+	nn_free(f);
+	w->flow = NULL;
+}
+
+/* ---- a step ---- */
+
 /* What crosses with a micro-batch, by that side. The number of messages. */
 static size_t messages(struct nn_worker *w, enum nn_graph_side side, struct nn_pipeline_work item,
 		       size_t rows)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	const struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	struct nn_graph *graph = nn_step_graph(w->step);
 	int peer = side == NN_SIDE_COMING ? p->stage - 1 : p->stage + 1;
 	size_t n = 0;
 
 	for (size_t i = 0; i < nn_graph_edges(graph, side); i++) {
-		struct nn_mirror *m = crossing(p, item.micro % p->slots, side, i, item.backward);
+		struct nn_mirror *m = crossing(f, item.micro % f->slots, side, i, item.backward);
 
 		if (m->there)
-			p->messages[n++] = (struct nn_message){
+			f->messages[n++] = (struct nn_message){
 				peer, m->host, rows * nn_graph_edge(graph, side, i).row_bytes
 			};
 	}
@@ -71,12 +137,12 @@ static size_t messages(struct nn_worker *w, enum nn_graph_side side, struct nn_p
 static int move(struct nn_worker *w, enum nn_graph_side side, struct nn_pipeline_work item,
 		size_t rows, bool out, struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	struct nn_graph *graph = nn_step_graph(w->step);
 	struct nn_queue *queue = nn_graph_queue(graph);
 
 	for (size_t i = 0; queue && i < nn_graph_edges(graph, side); i++) {
-		struct nn_mirror *m = crossing(p, item.micro % p->slots, side, i, item.backward);
+		struct nn_mirror *m = crossing(f, item.micro % f->slots, side, i, item.backward);
 		size_t bytes = rows * nn_graph_edge(graph, side, i).row_bytes;
 
 		if (m->there && out)
@@ -91,16 +157,17 @@ static int move(struct nn_worker *w, enum nn_graph_side side, struct nn_pipeline
 static int await(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
 		 struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	const struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	double start = nn_now_s();
-	struct nn_posted *posted = &p->posted[item.micro % p->slots];
+	struct nn_posted *posted = &f->posted[item.micro % f->slots];
 	enum nn_graph_side side = item.backward ? NN_SIDE_GOING : NN_SIDE_COMING;
 	size_t n = messages(w, side, item, rows);
 
 	if (nn_comm_finish(p->line, posted, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (nn_comm_post_receive(p->line, &p->messages[i], posted, err) < 0)
+		if (nn_comm_post_receive(p->line, &f->messages[i], posted, err) < 0)
 			return -1;
 	if (nn_comm_finish(p->line, posted, err) < 0 || move(w, side, item, rows, false, err) < 0)
 		return -1;
@@ -111,23 +178,26 @@ static int await(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
 static int pass_on(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
 		   struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	const struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	enum nn_graph_side side = item.backward ? NN_SIDE_COMING : NN_SIDE_GOING;
 	size_t n = messages(w, side, item, rows);
 
 	if (move(w, side, item, rows, true, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (nn_comm_post(p->line, &p->messages[i], &p->posted[item.micro % p->slots], err) <
+		if (nn_comm_post(p->line, &f->messages[i], &f->posted[item.micro % f->slots], err) <
 		    0)
 			return -1;
 	return 0;
 }
 
-static int finish_all(struct nn_pipe *p, struct nn_error *err)
+static int finish_all(struct nn_worker *w, struct nn_error *err)
 {
-	for (size_t i = 0; i < p->slots; i++)
-		if (nn_comm_finish(p->line, &p->posted[i], err) < 0)
+	struct nn_pipe_flow *f = w->flow;
+
+	for (size_t i = 0; i < f->slots; i++)
+		if (nn_comm_finish(w->layout->pipe->line, &f->posted[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -139,41 +209,42 @@ static int finish_all(struct nn_pipe *p, struct nn_error *err)
 static int work(struct nn_worker *w, struct nn_pipeline_work item, struct nn_step_result *result,
 		struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	size_t rows = nn_step_span_rows(w->step, item.micro);
 
-	nn_graph_use(nn_step_graph(w->step), item.micro % p->slots);
+	nn_graph_use(nn_step_graph(w->step), item.micro % f->slots);
 	if (await(w, item, rows, result, err) < 0)
 		return -1;
 	if (item.backward)
 		nn_step_backward(w->step, item.micro, result);
 	else if (nn_step_forward(w->step, item.micro, result, err) < 0)
 		return -1;
-	else if (!result->finite && p->bad == SIZE_MAX)
-		p->bad = item.micro;
+	else if (!result->finite && f->bad == SIZE_MAX)
+		f->bad = item.micro;
 	return pass_on(w, item, rows, err);
 }
 
 int nn_pipe_run(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	const struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
 	size_t n = nn_step_spans(w->step);
 	double start;
 
 	nn_step_scale(w->step, result);
-	nn_pipeline_order(p->schedule, p->stage, p->stages, n, p->work);
-	p->bad = SIZE_MAX;
+	nn_pipeline_order(p->schedule, p->stage, p->stages, n, f->work);
+	f->bad = SIZE_MAX;
 	start = nn_now_s();
 	for (size_t i = 0; i < 2 * n; i++)
-		if (work(w, p->work[i], result, err) < 0)
+		if (work(w, f->work[i], result, err) < 0)
 			return -1;
-	p->idle_s += result->wait_s;
-	p->total_s += nn_now_s() - start;
-	if (finish_all(p, err) < 0)
+	f->idle_s += result->wait_s;
+	f->total_s += nn_now_s() - start;
+	if (finish_all(w, err) < 0)
 		return -1;
 	if (nn_step_measure(w->step, err) < 0)
 		return -1;
-	result->finite = p->bad == SIZE_MAX;
+	result->finite = f->bad == SIZE_MAX;
 	return 0;
 }
 
@@ -202,8 +273,9 @@ int nn_pipe_result(struct nn_worker *w, struct nn_step_result *r, struct nn_erro
 /* The micro-batch goes through once more, forward alone, and each stage looks at what it made. */
 int nn_pipe_find_nonfinite(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
-	uint64_t bad = p->bad;
+	const struct nn_pipe *p = w->layout->pipe;
+	struct nn_pipe_flow *f = w->flow;
+	uint64_t bad = f->bad;
 	int mine = -1, all[w->layout->comm->size];
 
 	if (nn_comm_broadcast(p->line, p->stages - 1, &bad, sizeof bad, err) < 0)
@@ -213,7 +285,7 @@ int nn_pipe_find_nonfinite(struct nn_worker *w, struct nn_step_result *result, s
 			return -1;
 		mine = nn_graph_first_nonfinite(nn_step_graph(w->step),
 						nn_step_span_rows(w->step, (size_t)bad));
-		if (finish_all(p, err) < 0)
+		if (finish_all(w, err) < 0)
 			return -1;
 	}
 	if (nn_comm_all_gather(w->layout->comm, &mine, all, sizeof mine, err) < 0)
@@ -228,7 +300,7 @@ int nn_pipe_find_nonfinite(struct nn_worker *w, struct nn_step_result *result, s
 int nn_pipe_squares(void *arg, double *squares, struct nn_error *err)
 {
 	struct nn_worker *w = arg;
-	struct nn_pipe *p = w->layout->pipe;
+	const struct nn_pipe *p = w->layout->pipe;
 	size_t n = (size_t)w->task->program->n_params;
 	double *all = nn_comm_scratch(p->line, n * (size_t)p->stages * sizeof *all, err);
 
@@ -243,7 +315,7 @@ int nn_pipe_squares(void *arg, double *squares, struct nn_error *err)
 
 int nn_pipe_collect(struct nn_worker *w, void *const *set, bool buffers, struct nn_error *err)
 {
-	struct nn_pipe *p = w->layout->pipe;
+	const struct nn_pipe *p = w->layout->pipe;
 	struct nn_message *list;
 	size_t n = 0;
 	int status;
@@ -267,30 +339,4 @@ int nn_pipe_collect(struct nn_worker *w, void *const *set, bool buffers, struct 
 			      : nn_comm_exchange(p->line, NULL, 0, list, n, err);
 	nn_free(list);
 	return status;
-}
-
-int nn_pipe_end(struct nn_worker *w, struct nn_error *err)
-{
-	struct nn_pipe *p = w->layout->pipe;
-	double mine[2] = { p->idle_s, p->total_s }, all[2 * w->layout->comm->size], idle = 0,
-	       total = 0;
-
-	if (nn_comm_all_gather(w->layout->comm, mine, all, sizeof mine, err) < 0)
-		return -1;
-	for (int r = 0; r < w->layout->comm->size; r++) {
-		idle += all[2 * r];
-		total += all[2 * r + 1];
-	}
-	p->idle = total > 0 ? idle / total : NAN;
-	p->formula = nn_pipeline_idle(p->schedule, p->stages, p->most);
-	if (w->layout->comm->rank > 0 || total == 0)
-		return 0;
-	nn_worker_note(
-		w,
-		"the %d stages stood still %.1f %% of the time; %s is %.1f %%, for %s of %zu "
-		"micro-batches",
-		p->stages, 100 * p->idle,
-		p->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * p->formula,
-		nn_pipeline_schedules[p->schedule], p->most);
-	return 0;
 }

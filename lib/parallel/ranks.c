@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "parallel/ranks.h"
-#include "parallel/strategy.h"
 
 struct nn_rank_times nn_worker_times(const struct nn_worker *w)
 {

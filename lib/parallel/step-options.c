@@ -1,9 +1,7 @@
 /* The step of a task on a layout: which leaves, stage, columns and shard are this rank's. */
-#include "parallel/pipeline.h"
+#include "parallel/grid.h"
 #include "parallel/shard.h"
 #include "parallel/step-options.h"
-#include "parallel/strategy.h"
-#include "parallel/tensor.h"
 
 bool nn_layout_measures(const struct nn_layout *l, const struct nn_task *t)
 {

@@ -30,3 +30,14 @@ const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy
 	nn_fail(err, NN_EUSAGE, "expected sync, async, local:H, local:H@STEP or master");
 	return NULL;
 }
+
+void nn_control_merge(struct nn_control *wish, const struct nn_control *other)
+{
+	if (!wish->stop)
+		wish->stop = other->stop;
+	if (!wish->save)
+		wish->save = other->save;
+	wish->due |= other->due;
+	wish->over |= other->over;
+	wish->norm |= other->norm;
+}

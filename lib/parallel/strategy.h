@@ -5,7 +5,20 @@
 #ifndef NN_PARALLEL_STRATEGY_H
 #define NN_PARALLEL_STRATEGY_H
 
-#include "parallel/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct nn_step_options;
+struct nn_step_result;
+struct nn_worker;
+
+/* What --strategy says besides the name. */
+struct nn_strategy_terms {
+	uint64_t every, from; /* local:H@STEP; from 0: from the beginning */
+	uint64_t staleness;   /* of async; UINT64_MAX: as many ranks need */
+};
 
 /*
  * What is asked of all ranks after a step. Each may wish; after the step all know what was agreed:
@@ -90,22 +103,6 @@ extern const struct nn_strategy *const nn_strategies[];
  */
 const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms,
 					    struct nn_error *err);
-/*
- * Before parameters, buffers and slots are read: whatever ranks keep of them comes together.
- * Collective.
- */
-int nn_worker_synchronize(struct nn_worker *worker, struct nn_error *err);
-
-/*
- * What sync does before the step is made and after it is gone, for strategies whose ranks at times
- * go as sync: by messages alone.
- */
-int nn_sync_prepare(struct nn_worker *worker, struct nn_step_options *options,
-		    struct nn_error *err);
-void nn_sync_release(struct nn_worker *worker);
-/* Parameters that a step of sync has left on their way are there. */
-int nn_sync_arrive(struct nn_worker *worker, struct nn_error *err);
-
 /* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
 void nn_control_merge(struct nn_control *wish, const struct nn_control *other);
 

@@ -6,7 +6,7 @@
 #define NN_PARALLEL_SYNC_GROUP_H
 
 #include "comm/shared.h"
-#include "parallel/strategy.h"
+#include "parallel/worker.h"
 #include "step/cut.h"
 
 /* What each rank says of its step. */
@@ -75,6 +75,15 @@ struct nn_sync_transport {
 	void (*close)(struct nn_sync_group *team);
 };
 
+/*
+ * What sync does before the step is made and after it is gone, for strategies whose ranks at times
+ * go as sync: by messages alone.
+ */
+int nn_sync_prepare(struct nn_worker *worker, struct nn_step_options *options,
+		    struct nn_error *err);
+void nn_sync_release(struct nn_worker *worker);
+/* Parameters that a step of sync has left on their way are there. */
+int nn_sync_arrive(struct nn_worker *worker, struct nn_error *err);
 /* What every rank has of a block (nn_buckets_piece) to all, by messages. */
 int nn_sync_all_gather(struct nn_sync_group *team, void *block, double *seconds,
 		       struct nn_error *err);

@@ -146,7 +146,7 @@ static int meet(struct nn_worker *w, const struct nn_step_tables *tables, struct
 static int count_exchanges(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
 {
 	double seconds;
-	int status = nn_tensor_settle(w, &seconds, err);
+	int status = nn_tensor_exchanged(w, &seconds, err);
 
 	result->comm_s += seconds;
 	result->compute_s -= seconds;

@@ -40,7 +40,8 @@ static bool is_asked(const struct sums *s, int param)
 /* Where the elements of each rank begin, [ranks + 1]. */
 static size_t *bounds_of(const struct nn_worker *w, int param)
 {
-	return w->layout->tensor->bounds + (size_t)param * ((size_t)nn_tensor_ranks(w->layout) + 1);
+	return w->layout->tensor->exchange->bounds +
+	       (size_t)param * ((size_t)nn_tensor_ranks(w->layout) + 1);
 }
 
 static struct part part_of(const struct nn_worker *w, int param, int r)
@@ -71,7 +72,7 @@ static int find_bounds(struct nn_worker *w, const size_t *counts, struct nn_erro
 {
 	size_t params = (size_t)w->task->program->n_params,
 	       ranks = (size_t)nn_tensor_ranks(w->layout),
-	       *all = w->layout->tensor->bounds + params * (ranks + 1);
+	       *all = w->layout->tensor->exchange->bounds + params * (ranks + 1);
 
 	if (counts &&
 	    nn_comm_all_gather(w->layout->tensor->line, counts, all, params * sizeof *all, err) < 0)
@@ -96,20 +97,21 @@ static int find_bounds(struct nn_worker *w, const size_t *counts, struct nn_erro
 static int make_room(const struct sums *s, struct nn_error *err)
 {
 	struct nn_tensor_parallel *g = s->worker->layout->tensor;
+	struct nn_tensor_exchange *e = g->exchange;
 	int params = s->worker->task->program->n_params;
-	size_t *at = g->squares_at, n = 0;
+	size_t *at = e->squares_at, n = 0;
 
 	for (int r = 0; r < g->columns.ranks; r++, *at++ = n)
 		for (int p = 0; p < params; p++) {
 			*at++ = n;
 			n += is_asked(s, p) ? numbers_of(part_of(s->worker, p, r)) : 0;
 		}
-	if (g->squares && n <= g->room)
+	if (e->squares && n <= e->room)
 		return 0;
-	nn_free(g->squares);
-	g->squares = nn_alloc(n, sizeof *g->squares, err);
-	g->room = g->squares ? n : 0;
-	return g->squares ? 0 : -1;
+	nn_free(e->squares);
+	e->squares = nn_alloc(n, sizeof *e->squares, err);
+	e->room = e->squares ? n : 0;
+	return e->squares ? 0 : -1;
 }
 
 static int host_room(struct sums *s, struct nn_error *err)
@@ -132,10 +134,10 @@ static int host_room(struct sums *s, struct nn_error *err)
 /* Numbers of rank r for parameter `param`; their end with n_params. */
 static double *numbers_at(const struct nn_worker *w, int param, int r)
 {
-	const struct nn_tensor_parallel *g = w->layout->tensor;
+	const struct nn_tensor_exchange *e = w->layout->tensor->exchange;
 
-	return g->squares +
-	       g->squares_at[((size_t)w->task->program->n_params + 1) * (size_t)r + (size_t)param];
+	return e->squares +
+	       e->squares_at[((size_t)w->task->program->n_params + 1) * (size_t)r + (size_t)param];
 }
 
 static void fill_part(void *arg, size_t param, int thread)

@@ -1,6 +1,6 @@
 /*
  * Ranks that hold columns of the network: a part of the out-channels of products and of the rows of
- * tables each (graph.h, nn_columns).
+ * tables each (graph.h, nn_column_shard).
  *
  * Rank g * T + t has the t-th part of group g; with --pipeline=P rank (d * P + s) * T + t that of
  * stage s. A layer narrower than T is computed by each rank as a whole, and so are norms and
@@ -14,46 +14,36 @@
 #define NN_PARALLEL_TENSOR_H
 
 #include "comm/shared.h"
-#include "graph/graph.h"
+#include "parallel/layout.h"
 
-struct nn_layout;
 struct nn_task;
 struct nn_worker;
 
-/*
- * Of a group g rank g * T + t has the t-th part of all that is shared; those of one g work on the
- * same samples.
- */
-struct nn_tensor_parallel {
-	struct nn_column_shard columns;
-	struct nn_comm *line; /* the ranks of this group, in order of their parts; NULL in a plan */
-	/* of each group the rank with this part: without a pipeline they sum gradients */
-	struct nn_comm *side;
+/* What a group exchanges. */
+struct nn_tensor_exchange {
+	const struct nn_tensor_parallel *group;
 	struct nn_shared *window; /* NULL: messages alone */
 	size_t turn;              /* pieces that went through the window */
-	/*
-	 * [params of the program] out-channels, groups or rows of what is shared, in any stage; 0:
-	 * every rank has all of it
-	 */
-	size_t *channels;
 	/*
 	 * of nn_tensor_squares: [params][ranks + 1], and behind them counts of all ranks
 	 * [ranks][params]
 	 */
 	size_t *bounds;
-	double *squares;          /* [room] numbers of all ranks */
-	size_t room, *squares_at; /* [ranks][params + 1] where those of a parameter begin */
-	double seconds, told;     /* in exchanges so far; of these counted by steps */
-	uint64_t bytes;           /* sent and received in them */
+	double *squares;           /* [room] numbers of all ranks */
+	size_t room, *squares_at;  /* [ranks][params + 1] where those of a parameter begin */
+	double seconds, counted_s; /* in exchanges so far; of these counted by steps */
+	uint64_t bytes;            /* sent and received in them */
 	bool failed;
 	struct nn_error why;
 };
 
+/* Collective; close: NULL allowed. */
+int nn_tensor_exchange_open(struct nn_tensor_parallel *group, struct nn_error *err);
+void nn_tensor_exchange_close(struct nn_tensor_exchange *exchange);
+
 /* --tensor; nothing is made where it is 1. */
 int nn_tensor_open(struct nn_layout *layout, struct nn_error *err);
 void nn_tensor_free(struct nn_tensor_parallel *group);
-/* Ranks of a group, 1 where there is none. */
-int nn_tensor_ranks(const struct nn_layout *layout);
 /*
  * A network of which nothing can be shared by so many is refused; the step's parameters are known.
  * Collective.
@@ -61,8 +51,8 @@ int nn_tensor_ranks(const struct nn_layout *layout);
 int nn_tensor_check(const struct nn_layout *layout, const struct nn_task *task,
 		    struct nn_error *err);
 int nn_tensor_attach(struct nn_worker *worker, struct nn_error *err);
-/* -1 where an exchange has failed; the seconds of those since the last call. */
-int nn_tensor_settle(struct nn_worker *worker, double *seconds, struct nn_error *err);
+/* Seconds of exchanges since the last call; -1 where one has failed. */
+int nn_tensor_exchanged(struct nn_worker *worker, double *seconds, struct nn_error *err);
 /* Parameters are loaded: seconds and bytes are counted from here on. -1 as above. */
 int nn_tensor_begin(struct nn_worker *worker, struct nn_error *err);
 
@@ -84,7 +74,7 @@ int nn_tensor_squares(void *worker, const void *const *values, const size_t *cou
  */
 int nn_tensor_collect(struct nn_worker *worker, void *const *set, struct nn_error *err);
 
-/* What people are told: the groups, and at the end what they exchanged. */
+/* Notes for the user: the groups, and at the end what they exchanged. */
 void nn_tensor_tell(struct nn_worker *worker);
 void nn_tensor_end(struct nn_worker *worker);
 

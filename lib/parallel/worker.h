@@ -11,6 +11,7 @@ struct nn_rank_times;
 struct nn_sync_group;
 struct nn_local;
 struct nn_async;
+struct nn_pipe_flow;
 
 struct nn_worker {
 	const struct nn_task *task;
@@ -33,6 +34,7 @@ struct nn_worker {
 	struct nn_sync_group *team;
 	struct nn_local *local;
 	struct nn_async *async;
+	struct nn_pipe_flow *flow; /* of a stage at work; NULL: no pipeline */
 	/*
 	 * What is told: one line, no newline; how many steps are done, where rank 0 alone makes
 	 * them.
@@ -44,5 +46,10 @@ struct nn_worker {
 
 void nn_worker_note(const struct nn_worker *worker, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * Before parameters, buffers and slots are read: whatever ranks keep of them comes together.
+ * Collective.
+ */
+int nn_worker_synchronize(struct nn_worker *worker, struct nn_error *err);
 
 #endif

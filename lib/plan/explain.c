@@ -7,8 +7,6 @@
 #include "model/model.h"
 #include "plan/explain.h"
 #include "plan/fit.h"
-#include "parallel/pipeline.h"
-#include "parallel/tensor.h"
 
 #define FIGURE NN_DURATION
 

@@ -5,10 +5,8 @@
 #include "plan/fit.h"
 #include "plan/fit-device.h"
 #include "plan/fit-ranks.h"
-#include "parallel/pipeline.h"
+#include "parallel/grid.h"
 #include "parallel/step-options.h"
-#include "parallel/strategy.h"
-#include "parallel/tensor.h"
 #include "step/output.h"
 
 #define LATER_BYTES ((size_t)1 << 20) /* code that has not run yet, stacks, lists of the plan */

@@ -2,10 +2,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "parallel/pipeline.h"
+#include "parallel/grid.h"
 #include "parallel/step-options.h"
-#include "parallel/strategy.h"
-#include "parallel/tensor.h"
 #include "plan/ranks.h"
 
 static size_t param_bytes(const struct nn_plan *plan, const struct nn_program_param *param)

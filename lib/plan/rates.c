@@ -6,7 +6,6 @@
 #include "base/cache.h"
 #include "base/number.h"
 #include "model/model.h"
-#include "parallel/tensor.h"
 #include "plan/rates.h"
 
 #define FILE_NAME "rates"

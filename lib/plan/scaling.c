@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "comm/link.h"
-#include "parallel/pipeline.h"
 #include "parallel/strategy.h"
-#include "parallel/tensor.h"
 #include "plan/forecast.h"
 #include "plan/ranks.h"
 #include "plan/scaling.h"

@@ -229,8 +229,8 @@ int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_
 	nn_sync_reset_slots(w);
 	nn_comm_count(layout->comm, moved - nn_comm_moved(layout->comm)); /* none so far */
 	w->comm_s = 0;
-	if (layout->pipe)
-		layout->pipe->idle_s = layout->pipe->total_s = 0;
+	if (w->flow)
+		w->flow->idle_s = w->flow->total_s = 0;
 	return nn_comm_barrier(layout->comm, err); /* slots that all see are loaded after this */
 }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "parallel/pipeline.h"
+#include "parallel/grid.h"
 #include "parallel/strategy.h"
 #include "parallel/tensor.h"
 #include "plan/explain.h"

@@ -4,7 +4,7 @@
 
 #include "step/schedule.h"
 #include "train/state/keeping.h"
-#include "parallel/strategy.h"
+#include "parallel/worker.h"
 #include "plan/forecast.h"
 #include "train/tell/telling.h"
 

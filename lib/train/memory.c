@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "model/model.h"
+#include "parallel/grid.h"
 #include "parallel/pipeline.h"
 #include "parallel/ranks.h"
 #include "parallel/shard.h"

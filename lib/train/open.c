@@ -12,6 +12,7 @@
 #include "step/evaluate.h"
 #include "train/state/checkpoint.h"
 #include "parallel/feed.h"
+#include "parallel/grid.h"
 #include "parallel/pipeline.h"
 #include "parallel/tensor.h"
 #include "train/prepare.h"
@@ -190,6 +191,7 @@ static void release_fold(struct nn_train *t)
 	nn_loader_fini(&t->loader);
 	if (t->layout.strategy && t->layout.strategy->release)
 		t->layout.strategy->release(&t->worker);
+	nn_pipe_detach(&t->worker);
 	nn_checkpoint_free(&t->kept);
 	nn_free(t->worker.params);
 	nn_free(t->whole);

@@ -308,27 +308,28 @@ static void log_tensor(const struct nn_train *t)
 {
 	const struct nn_tensor_parallel *g = t->layout.tensor;
 
-	if (!g)
+	if (!g || !g->exchange)
 		return;
 	nn_log_open_object(t->told.log, "tensor");
 	nn_log_count(t->told.log, "ranks", (uint64_t)g->columns.ranks);
-	nn_log_count(t->told.log, "bytes", g->bytes);
-	nn_log_real(t->told.log, "seconds", g->told);
+	nn_log_count(t->told.log, "bytes", g->exchange->bytes);
+	nn_log_real(t->told.log, "seconds", g->exchange->counted_s);
 	nn_log_close_object(t->told.log);
 }
 
 static void log_pipeline(const struct nn_train *t)
 {
 	const struct nn_pipe *p = t->layout.pipe;
+	const struct nn_pipe_flow *f = t->worker.flow;
 
-	if (!p)
+	if (!f)
 		return;
 	nn_log_open_object(t->told.log, "pipeline");
 	nn_log_count(t->told.log, "stages", (uint64_t)p->stages);
 	nn_log_string(t->told.log, "schedule", nn_pipeline_schedules[p->schedule]);
-	nn_log_count(t->told.log, "micro_batches", p->most);
-	nn_log_real(t->told.log, "idle", p->idle);
-	nn_log_real(t->told.log, "formula", p->formula);
+	nn_log_count(t->told.log, "micro_batches", f->most);
+	nn_log_real(t->told.log, "idle", f->idle);
+	nn_log_real(t->told.log, "formula", f->formula);
 	nn_log_close_object(t->told.log);
 }
 
