@@ -303,6 +303,9 @@ struct nn_device {
 	 */
 	void (*sum)(struct nn_queue *queue, const void *values, size_t n, double *result);
 	void (*sum_squares)(struct nn_queue *queue, const void *values, size_t n, double *result);
+	/* Of the values of a list, whose number only the device knows. */
+	void (*sum_list_squares)(struct nn_queue *queue, const struct nn_row_list *list,
+				 double *result);
 	void (*count)(const struct nn_count_call *call);
 	void (*clip)(const struct nn_clip_call *call);
 	void (*ratio)(const struct nn_ratio_call *call);

@@ -102,22 +102,31 @@ void nn_table_steps_load(struct nn_table_steps *s, size_t slot, const void *cons
 
 /* ---- updates ---- */
 
-/*
- * What is to be summed over the ranks that share a table, or at once: `values` has n elements of
- * table i here.
- */
-static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i,
-		const void *values, size_t n, const struct nn_mirror *squares)
+/* Have ranks parts of table i? */
+static bool is_cut(const struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i)
+{
+	return ranks->cut && nn_graph_channels(s->graph, nn_graph_table(s->graph, i).param);
+}
+
+/* Their sum is over all ranks: `values` has n elements of table i here. */
+static void ask_ranks(struct nn_table_steps *s, int i, const void *values, size_t n)
 {
 	int param = nn_graph_table(s->graph, i).param;
 
-	if (ranks->cut && nn_graph_channels(s->graph, param)) {
-		s->values[param] = values;
-		s->counts[param] = n;
-		s->asked = true;
-	} else {
-		s->device->sum_squares(s->queue, values, n, (double *)squares->there + param);
-	}
+	s->values[param] = values;
+	s->counts[param] = n;
+	s->asked = true;
+}
+
+static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, int i,
+		const void *values, size_t n, const struct nn_mirror *squares)
+{
+	if (is_cut(s, ranks, i))
+		ask_ranks(s, i, values, n);
+	else
+		s->device->sum_squares(s->queue, values, n,
+				       (double *)squares->there +
+					       nn_graph_table(s->graph, i).param);
 }
 
 /* listed: what was asked for are rows of a batch, on each rank so many. */
@@ -137,8 +146,13 @@ int nn_table_steps_squares(struct nn_table_steps *s, const struct nn_optimizer_r
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		const struct nn_row_list *sums = nn_graph_table_sums(s->graph, i);
 
-		ask(s, ranks, i, sums->value, nn_graph_table_count(s->graph, i) * sums->width,
-		    squares);
+		if (is_cut(s, ranks, i))
+			ask_ranks(s, i, sums->value,
+				  nn_graph_table_count(s->graph, i) * sums->width);
+		else
+			s->device->sum_list_squares(s->queue, sums,
+						    (double *)squares->there +
+							    nn_graph_table(s->graph, i).param);
 	}
 	return answer(s, ranks, true, squares, err);
 }

@@ -182,7 +182,9 @@ static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at)
 	struct nn_span span = at->span;
 
 	span.sample = at->row;
-	span.lengths = s->batch.lengths ? s->batch.lengths + at->row : NULL;
+	span.lengths = s->queue           ? nn_step_transfer_lengths(s, at)
+		       : s->batch.lengths ? s->batch.lengths + at->row
+					  : NULL;
 	if (s->statistics.there)
 		span.statistics = (char *)s->statistics.there + at->group * s->statistics_bytes;
 	return span;
@@ -260,7 +262,6 @@ int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_ste
 		return -1;
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
 	s->n_sums = 0;
-	nn_graph_begin(s->graph);
 	for (size_t i = 0; i < s->cut->n_leaves;
 	     i++) /* those of other ranks may be there already */
 		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))

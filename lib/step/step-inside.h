@@ -46,8 +46,9 @@ struct nn_step_cargo {
 struct nn_step_transfer {
 	struct nn_queue *queue; /* of copies; NULL: memory is the host's */
 	struct nn_step_cargo cargo[2];
-	int now;                  /* which of them is the batch under way */
-	size_t *inputs, *targets; /* bytes from the beginning of a block, of row 0 of the batch */
+	int now; /* which of them is the batch under way */
+	/* Bytes from the beginning of a block, of row 0 of the batch. */
+	size_t *inputs, *targets, lengths;
 };
 
 struct nn_step {
@@ -135,8 +136,10 @@ int nn_step_transfer_begin(struct nn_step *step, const struct nn_batch *batch,
 /* The batch that will most likely follow is sent on its way; where that fails its turn will tell.
  */
 void nn_step_transfer_next(struct nn_step *step);
-/* Inputs of a span, from there. */
+/* Inputs of a span, from there; lengths of its rows, there, or NULL. */
 void nn_step_transfer_put(struct nn_step *step, const struct nn_cut_span *span);
+const uint32_t *nn_step_transfer_lengths(const struct nn_step *step,
+					 const struct nn_cut_span *span);
 
 /* ---- step-tell.c ---- */
 

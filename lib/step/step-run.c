@@ -21,9 +21,13 @@ static void scale(struct nn_step *s, struct nn_step_result *result)
 		result->weight = s->outputs[0].weight;
 }
 
-/* The device's side: the host's was cleared when the batch began. */
-static void clear_figures(struct nn_step *s)
+/*
+ * What a batch adds to in device memory begins empty: lists of rows, and figures, of which the
+ * host's side was cleared when the batch began.
+ */
+static void clear_sums(struct nn_step *s)
 {
+	nn_graph_begin(s->graph);
 	if (s->queue)
 		nn_queue_clear(s->queue, s->figures.there,
 			       s->cut->n_leaves * nn_step_n_figures(s) * sizeof(double));
@@ -33,7 +37,7 @@ void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
 {
 	scale(s, result);
 	nn_graph_send_now(s->graph);
-	clear_figures(s);
+	clear_sums(s);
 }
 
 /* Losses and counts of the run's leaves; for other ranks statistics of its groups. */
@@ -222,7 +226,7 @@ int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool norm,
 static int ask_all(struct nn_step *s, bool norm, struct nn_step_result *result,
 		   struct nn_error *err)
 {
-	clear_figures(s);
+	clear_sums(s);
 	for (size_t i = 0; i < s->cut->n_spans; i++) {
 		if (nn_step_ask_forward(s, &s->cut->spans[i], false, result, err) < 0)
 			return -1;
@@ -235,7 +239,7 @@ static int ask_all(struct nn_step *s, bool norm, struct nn_step_result *result,
 	return nn_optimizer_update(s->optimizer, norm, err);
 }
 
-/* The first of its kind is recorded; tables are counted on the host. */
+/* The first of its kind is recorded. */
 static int ask_recorded(struct nn_step *s, bool norm, struct nn_step_result *result,
 			struct nn_error *err)
 {
@@ -244,7 +248,7 @@ static int ask_recorded(struct nn_step *s, bool norm, struct nn_step_result *res
 		&s->recordings[s->cut != s->cuts.full][s->transfer.now][norm];
 	int status = 0;
 
-	if (!remote->record || nn_graph_tables(s->graph) > 0)
+	if (!remote->record)
 		return ask_all(s, norm, result, err);
 	if (!*recording) {
 		if (remote->record(s->queue, err) < 0)

@@ -1,7 +1,7 @@
 /*
- * Batches on their way to a device with memory of its own. Inputs and targets of a batch are one
- * cargo, in pinned memory and in the device's; there are two, and a queue of copies beside the
- * graph's: the next batch is copied while this one is computed, and nobody waits for it.
+ * Batches on their way to a device with memory of its own. Inputs, targets and lengths of a batch
+ * are one cargo, in pinned memory and in the device's; there are two, and a queue of copies beside
+ * the graph's: the next batch is copied while this one is computed, and nobody waits for it.
  */
 #include <string.h>
 
@@ -40,6 +40,8 @@ int nn_step_transfer_init(struct nn_step *s, struct nn_error *err)
 		t->targets[i] = end;
 		end += rounded(rows * nn_train_output_target_bytes(&s->outputs[i]));
 	}
+	t->lengths = end;
+	end += nn_dataset_source(s->options.dataset).ops->lengths ? rows * sizeof(uint32_t) : 0;
 	for (int k = 0; k < 2; k++) {
 		t->cargo[k].rows = nn_alloc(rows, sizeof *t->cargo[k].rows, err);
 		if (!t->cargo[k].rows || nn_mirror_new(&t->cargo[k].block, t->queue, end, err) < 0)
@@ -78,6 +80,21 @@ static void send(struct nn_step *s, struct nn_step_cargo *c, size_t at, size_t r
 		       (to - from) * row_bytes);
 }
 
+static int load_lengths(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batch *batch,
+			size_t from, size_t to, struct nn_error *err)
+{
+	const struct nn_source *source = &batch->source;
+	uint32_t *lengths = (void *)((char *)c->block.host + s->transfer.lengths);
+
+	if (!source->ops->lengths)
+		return 0;
+	if (source->ops->lengths(source->data, batch->rows + from, to - from, lengths + from, err) <
+	    0)
+		return -1;
+	send(s, c, s->transfer.lengths, sizeof *lengths, from, to);
+	return 0;
+}
+
 static int load(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batch *batch,
 		struct nn_error *err)
 {
@@ -109,6 +126,8 @@ static int load(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batc
 			return -1;
 		send(s, c, at, nn_train_output_target_bytes(out), from, to);
 	}
+	if (load_lengths(s, c, batch, from, to, err) < 0)
+		return -1;
 	c->n = batch->n;
 	return 0;
 }
@@ -157,4 +176,14 @@ void nn_step_transfer_put(struct nn_step *s, const struct nn_cut_span *at)
 			nn_graph_put(s->graph, i,
 				     there + t->inputs[i] + at->row * input_bytes(s, i),
 				     at->span.rows);
+}
+
+const uint32_t *nn_step_transfer_lengths(const struct nn_step *s, const struct nn_cut_span *at)
+{
+	const struct nn_step_transfer *t = &s->transfer;
+	const char *there = t->cargo[t->now].block.there;
+
+	return s->batch.source.ops->lengths
+		       ? (const uint32_t *)(const void *)(there + t->lengths) + at->row
+		       : NULL;
 }

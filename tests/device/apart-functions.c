@@ -134,6 +134,25 @@ static void sum_squares(struct nn_queue *queue, const void *values, size_t n, do
 	ask_sum(queue, values, n, result, true);
 }
 
+struct list_call {
+	struct nn_row_list list;
+	double *result;
+};
+
+static void run_sum_list_squares(struct nn_apart_queue *q, void *what)
+{
+	const struct list_call *c = what;
+
+	q->cpu->sum_list_squares(NULL, &c->list, c->result);
+}
+
+static void sum_list_squares(struct nn_queue *queue, const struct nn_row_list *list, double *result)
+{
+	struct list_call *c = nn_apart_ask(queue, run_sum_list_squares, sizeof *c);
+
+	*c = (struct list_call){ nn_apart_list(list), nn_apart_at(result) };
+}
+
 static void run_count(struct nn_apart_queue *q, void *what)
 {
 	q->cpu->count(what);
@@ -218,6 +237,7 @@ void nn_apart_functions(struct nn_device *device)
 	device->add = add;
 	device->sum = sum;
 	device->sum_squares = sum_squares;
+	device->sum_list_squares = sum_list_squares;
 	device->count = count;
 	device->clip = clip;
 	device->ratio = ratio;

@@ -76,6 +76,8 @@ static void run_op(struct nn_apart_queue *q, void *what)
 
 	if (nn_apart.fail && c->op == NN_OP_dense && !q->failed)
 		q->failed = nn_ops[c->op]->name;
+	if (nn_apart.called)
+		nn_apart.called(&c->call, c->backward);
 	(c->backward ? kernel->backward : kernel->forward)(&c->call);
 }
 
@@ -106,6 +108,7 @@ static void ask_op(const struct nn_call *call, enum nn_op_id op, bool backward)
 	c->call.dx = c->dx;
 	c->call.dx_add = c->dx_add;
 	c->call.now = nn_apart_at(call->now);
+	c->call.lengths = nn_apart_at(call->lengths);
 	c->call.y = nn_apart_at(call->y);
 	c->call.dy = nn_apart_at(call->dy);
 	c->call.derived = nn_apart_at(call->derived);

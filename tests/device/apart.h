@@ -13,6 +13,8 @@ struct nn_apart {
 	 * replay, K all else
 	 */
 	void (*asked)(char what, const struct nn_queue *queue);
+	/* Of a kernel's call when its turn has come, with addresses that the host may read. */
+	void (*called)(const struct nn_call *call, bool backward);
 };
 
 extern struct nn_apart nn_apart;

@@ -23,6 +23,7 @@ void NN_K(add_arrays)(struct nn_queue *queue, void *a, const void *b, size_t n,
 		      struct nn_pool *pool);
 void NN_K(sum)(struct nn_queue *queue, const void *values, size_t n, double *result);
 void NN_K(sum_squares)(struct nn_queue *queue, const void *values, size_t n, double *result);
+void NN_K(sum_list_squares)(struct nn_queue *queue, const struct nn_row_list *list, double *result);
 void NN_K(softmax_rows)(const void *logits, void *y, size_t rows, size_t columns);
 void NN_K(sigmoid)(const void *logits, void *y, size_t n);
 double NN_K(fma_peak)(size_t n);

@@ -15,3 +15,8 @@ void NN_K(sum_squares)(struct nn_queue *queue, const void *values, size_t n, dou
 	(void)queue;
 	*result = (double)v_sum(v_term_product, &pair, n);
 }
+
+void NN_K(sum_list_squares)(struct nn_queue *queue, const struct nn_row_list *list, double *result)
+{
+	NN_K(sum_squares)(queue, list->value, *list->n * list->width, result);
+}

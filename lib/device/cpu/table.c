@@ -38,7 +38,8 @@ static void *alloc(size_t bytes, struct nn_error *err)
 		.dtype = sizeof(real) == sizeof(float) ? NN_F32 : NN_F64, .kernels = table, \
 		.alloc = alloc, .free = nn_free, .loss = NN_K(loss), .update = NN_K(update), \
 		.direction = NN_K(direction), .sum_rows = NN_K(sum_rows), .add = NN_K(add_arrays), \
-		.sum = NN_K(sum), .sum_squares = NN_K(sum_squares), .count = NN_K(count), \
+		.sum = NN_K(sum), .sum_squares = NN_K(sum_squares), \
+		.sum_list_squares = NN_K(sum_list_squares), .count = NN_K(count), \
 		.clip = NN_K(clip), .ratio = NN_K(ratio), .hold = NN_K(hold), \
 		.softmax = NN_K(softmax_rows), .sigmoid = NN_K(sigmoid), .leaves = nn_cpu_leaves, \
 		.fma = NN_K(fma_peak), .read = NN_K(read_peak), __VA_ARGS__ \
