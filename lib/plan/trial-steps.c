@@ -16,11 +16,11 @@
 #include "plan/trial-steps.h"
 #include "step/made.h"
 
-#define WARM_S 0.005  /* at least, of steps that are not timed */
-#define ENOUGH_S 0.03 /* of steps that are timed */
-#define PART 0.05     /* of the training, which may be too short for that */
-#define LEAST_STEPS 3 /* so that one that met other work does not decide alone */
-#define MOST_STEPS 4096
+#define WARM_S 0.02     /* of steps that are not timed */
+#define ENOUGH_S 0.08   /* of steps that are: longer than other work keeps a thread from its core */
+#define PART 0.05       /* of the training, which may be too short for that */
+#define LEAST_STEPS 3   /* so that one that met other work does not decide alone */
+#define LAST_STEPS 4096 /* of more of them these count */
 #define STALLED 1.3     /* times as long as most: left out */
 #define TRIED_FLOPS 4e9 /* of a step: a tenth of a second; half as many in f64 */
 #define MANY 2          /* steps with so many FLOP: others are few, two of each kind ... */
@@ -131,7 +131,7 @@ static int time_steps(struct trial *t, size_t spans, size_t few, double enough_s
 		      struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
-	double steps[MOST_STEPS], begin = nn_now_s(), s;
+	double steps[LAST_STEPS], begin = nn_now_s(), s;
 	bool enough = false, over = false;
 	size_t done = 0;
 
@@ -139,13 +139,13 @@ static int time_steps(struct trial *t, size_t spans, size_t few, double enough_s
 		over = enough;
 		if (step(t, spans, &s, &over, err) < 0)
 			return -1;
-		steps[done++ % MOST_STEPS] = s;
-		enough = over || done >= MOST_STEPS ||
+		steps[done++ % LAST_STEPS] = s;
+		enough = over ||
 			 (done >= LEAST_STEPS &&
 			  nn_now_s() - begin >
 				  fmin(enough_s, PART * s * (double)t->worker->task->planned));
 	}
-	*seconds = mean(steps, done < MOST_STEPS ? done : MOST_STEPS, !layout->strategy->alone);
+	*seconds = mean(steps, done < LAST_STEPS ? done : LAST_STEPS, !layout->strategy->alone);
 	return 0;
 }
 
@@ -286,6 +286,7 @@ int nn_trial_steps_plan(const struct nn_plan *plan, double flops, double *step_s
 			return -1;
 		task.schema = nn_dataset_schema(task.dataset);
 	}
+	task.planned = UINT64_MAX; /* what is tried is no part of it */
 	task.n_rows = nn_dataset_rows(task.dataset);
 	task.n_rows = task.n_rows < MOST_ROWS ? task.n_rows : MOST_ROWS;
 	if (task.n_rows > 0)
