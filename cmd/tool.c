@@ -190,23 +190,14 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 	return n;
 }
 
-/* A rank's end is told to the process that started it, which says the line. */
-static int end_rank(int status, const struct nn_error *err)
-{
-	if (nn_output_broken_pipe())
-		status = 128 + SIGPIPE;
-	error = STDERR_FILENO; /* notes from now on go the same way, after it */
-	nn_attach_say(attached, NN_SAY_END, status < 0 ? (int)err->code : status,
-		      status < 0 ? err->text : "");
-	return status < 0 ? (int)err->code : status;
-}
-
 int nn_tool_end(int status, const struct nn_error *err)
 {
 	bool flushed = fflush(stdout) == 0 && !ferror(stdout);
 
-	if (attached)
-		return end_rank(status, err);
+	if (attached) {
+		error = STDERR_FILENO; /* notes from now on go the same way, after it */
+		return nn_attach_end(attached, status, err);
+	}
 	if (nn_output_broken_pipe() || (!flushed && errno == EPIPE))
 		return 128 + SIGPIPE;
 	if (status < 0) {

@@ -268,12 +268,9 @@ int train_leave(const struct nn_train_setup *setup, struct nn_attach *attach, in
 	if (status < 0)
 		return fail(setup, attach, err);
 	nn_peers_end(unwatched.peers);
-	if (attach && !stopped) /* before MPI_Finalize, which waits for an mpirun that is stopped */
-		status = nn_tool_end(status, err);
-	if (setup->comm)
-		nn_comm_close(setup->comm);
+	nn_attach_leave(stopped ? NULL : attach, setup->comm, status, err);
 	if (!stopped)
-		return attach ? status : nn_tool_end(status, err);
+		return nn_tool_end(status, err);
 	if (!attach)
 		return 128 + stopped;
 	/* mpirun takes it for success; after a failure it would kill the others */

@@ -30,6 +30,7 @@ struct nn_attach {
 	bool remote;
 	pthread_mutex_t sending; /* over TCP a packet is two parts */
 	int error;               /* standard error of the process that started this one, -1 */
+	int end;                 /* the exit status that was told, -1: not yet */
 	struct nn_rank_status *board;
 };
 
@@ -114,6 +115,26 @@ void nn_attach_say(struct nn_attach *a, enum nn_launch_kind kind, int status, co
 	pthread_mutex_lock(&a->sending);
 	nn_launch_message_send(a->fd, a->remote, &packet, n);
 	pthread_mutex_unlock(&a->sending);
+}
+
+int nn_attach_end(struct nn_attach *a, int status, const struct nn_error *err)
+{
+	if (a->end >= 0)
+		return a->end;
+	fflush(stdout); /* who hears of the end need not let this process live */
+	if (nn_output_broken_pipe())
+		status = 128 + SIGPIPE;
+	a->end = status < 0 ? (int)err->code : status;
+	nn_attach_say(a, NN_SAY_END, a->end, status < 0 ? err->text : "");
+	return a->end;
+}
+
+void nn_attach_leave(struct nn_attach *a, struct nn_comm *comm, int status,
+		     const struct nn_error *err)
+{
+	if (a)
+		nn_attach_end(a, status, err);
+	nn_comm_close(comm);
 }
 
 static void tell_board(struct nn_attach *a)
@@ -276,7 +297,7 @@ int nn_attach(struct nn_attach **attach, struct nn_error *err)
 	a = nn_alloc(1, sizeof *a, err);
 	if (!a)
 		return -1;
-	a->error = -1;
+	a->error = a->end = -1;
 	pthread_mutex_init(&a->sending, NULL);
 	if (find(a, name, token) < 0) {
 		nn_free(a);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -32,6 +33,38 @@ static bool find(const char *name, char path[PATH_MAX])
 		at += n + (at[n] == ':');
 	}
 	return false;
+}
+
+/*
+ * Hosts and users of the file become arguments of ssh, so none may look like an option. mpirun
+ * reads the file once more.
+ */
+static int check_hostfile(const char *path, struct nn_error *err)
+{
+	char *line = NULL, *word, quoted[NN_QUOTED];
+	struct stat is;
+	size_t room = 0;
+	FILE *file;
+	int status = 0;
+
+	if (stat(path, &is) == 0 && !S_ISREG(is.st_mode))
+		return nn_fail(err, NN_EFAIL, "--hostfile=%s: expected a regular file", path);
+	file = fopen(path, "re");
+	if (!file)
+		return nn_fail_errno(err, NN_EFAIL, "--hostfile=%s: cannot open", path);
+	for (int number = 1; status == 0 && getline(&line, &room, file) >= 0; number++) {
+		char *rest = line;
+
+		line[strcspn(line, "#\r\n")] = '\0';
+		while (status == 0 && (word = strsep(&rest, " \t=")))
+			if (*word == '-')
+				status = nn_fail(err, NN_EFAIL,
+						 "%s:%d: expected HOST slots=N, found %s", path,
+						 number, nn_quote(quoted, word, strlen(word)));
+	}
+	free(line);
+	fclose(file);
+	return status;
 }
 
 /* Of a rank that has nothing to do yet, what it shares with no other: 4.3 MiB were measured. */
@@ -57,9 +90,7 @@ static int check(const struct nn_launch *l, char mpirun[PATH_MAX], struct nn_err
 			       "--ranks=%d: so many processes need %zu bytes before they have any "
 			       "data, %zu are available",
 			       l->ranks, need, there);
-	if (l->hostfile && access(l->hostfile, R_OK) < 0)
-		return nn_fail_errno(err, NN_EFAIL, "--hostfile=%s: cannot open", l->hostfile);
-	return 0;
+	return l->hostfile ? check_hostfile(l->hostfile, err) : 0;
 }
 
 /* A list of arguments or variables that grows; the strings are its own. */

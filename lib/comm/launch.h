@@ -81,6 +81,7 @@ int nn_launch_run(const struct nn_launch *launch, struct nn_error *err);
 /* ---- in a rank ---- */
 
 struct nn_attach;
+struct nn_comm;
 
 /*
  * The way back to the process that started this rank: *attach NULL where there is none (plain
@@ -90,6 +91,17 @@ struct nn_attach;
 int nn_attach(struct nn_attach **attach, struct nn_error *err);
 void nn_attach_say(struct nn_attach *attach, enum nn_launch_kind kind, int status,
 		   const char *text);
+/*
+ * Tell the process that started this rank how it ended, as nn_tool_end: the exit status, which is
+ * returned, and the one line of a status below 0. The first call counts.
+ */
+int nn_attach_end(struct nn_attach *attach, int status, const struct nn_error *err);
+/*
+ * Close comm. The end is told first (attach NULL: to nobody), because MPI_Finalize waits for
+ * mpirun, which may be stopped.
+ */
+void nn_attach_leave(struct nn_attach *attach, struct nn_comm *comm, int status,
+		     const struct nn_error *err);
 /*
  * Rank 0: a descriptor of the standard error of that process, which may be a terminal; -1
  * elsewhere.

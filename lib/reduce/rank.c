@@ -211,7 +211,7 @@ int nn_allreduce_rank(const struct nn_allreduce *job, struct nn_error *err)
 	nn_free(r.output_name);
 	if (status == 0 || r.comm->size == 1) {
 		nn_peers_end(peers);
-		nn_comm_close(r.comm);
+		nn_attach_leave(attach, r.comm, status, err);
 	} else if (status > 0)
 		sleep(EXPLAIN_S);
 	else if (!attach) /* MPI ends this process, too */

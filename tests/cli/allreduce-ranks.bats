@@ -262,6 +262,18 @@ waiting() {
   [ "$(wc -l <err)" = 1 ]
 }
 
+@test "allreduce ranks: mpirun that is stopped does not hold up a reduction that has ended" {
+  waiting 2
+  kill -STOP "$(pgrep -P $parent)"
+  cat d.0.npy >wait.0
+  cat d.1.npy >wait.1
+  # shellcheck disable=SC2086 # a list
+  kill $sleepers
+  ended 0
+  gone "$processes" 20
+  nn-allreduce d.0.npy d.1.npy | cmp - waited.npy
+}
+
 @test "allreduce ranks: when the reader of stdout leaves it ends with 141, silently" {
   run -141 bash -c "trap '' PIPE; (nn-allreduce -n 2 g.%r.npy 2>err) | true; exit \${PIPESTATUS[0]}"
   [ ! -s err ]

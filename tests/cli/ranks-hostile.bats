@@ -176,3 +176,15 @@ tells() {
     [ "$stderr" = "nn-train: --hosts=$hosts: expected HOST:N,..., N ranks on each" ]
   done
 }
+
+@test "ranks: a line of a hostfile that would be an option of ssh is refused with its place" {
+  refuses() {
+    printf '%b' "$2" >dash
+    tells 1 "dash:$(wc -l <dash): expected HOST slots=N, found $1" train --hostfile=dash --ranks=2 -o out.safetensors words.csv
+  }
+  refuses -x '-x\n'
+  refuses -oProxyCommand '# hosts\na slots=1 username=-oProxyCommand=x\n'
+  refuses -y 'b slots=1\r\n\t-y slots=2\n'
+  mkfifo hosts
+  tells 1 "--hostfile=hosts: expected a regular file" train --hostfile=hosts --ranks=2 -o out.safetensors words.csv
+}
