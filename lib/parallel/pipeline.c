@@ -176,15 +176,17 @@ static int await(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
 }
 
 static int pass_on(struct nn_worker *w, struct nn_pipeline_work item, size_t rows,
-		   struct nn_error *err)
+		   struct nn_step_result *result, struct nn_error *err)
 {
 	const struct nn_pipe *p = w->layout->pipe;
 	struct nn_pipe_flow *f = w->flow;
 	enum nn_graph_side side = item.backward ? NN_SIDE_COMING : NN_SIDE_GOING;
 	size_t n = messages(w, side, item, rows);
+	double start = nn_now_s();
 
 	if (move(w, side, item, rows, true, err) < 0)
 		return -1;
+	result->compute_s += nn_now_s() - start; /* a device was asked before, and waited for now */
 	for (size_t i = 0; i < n; i++)
 		if (nn_comm_post(p->line, &f->messages[i], &f->posted[item.micro % f->slots], err) <
 		    0)
@@ -221,7 +223,7 @@ static int work(struct nn_worker *w, struct nn_pipeline_work item, struct nn_ste
 		return -1;
 	else if (!result->finite && f->bad == SIZE_MAX)
 		f->bad = item.micro;
-	return pass_on(w, item, rows, err);
+	return pass_on(w, item, rows, result, err);
 }
 
 int nn_pipe_run(struct nn_worker *w, struct nn_step_result *result, struct nn_error *err)
@@ -242,7 +244,7 @@ int nn_pipe_run(struct nn_worker *w, struct nn_step_result *result, struct nn_er
 	f->total_s += nn_now_s() - start;
 	if (finish_all(w, err) < 0)
 		return -1;
-	if (nn_step_measure(w->step, err) < 0)
+	if (nn_step_measure(w->step, result, err) < 0)
 		return -1;
 	result->finite = f->bad == SIZE_MAX;
 	return 0;

@@ -68,10 +68,15 @@ static int wait_figures(struct nn_step *s, struct nn_error *err)
 	return nn_queue_wait(s->queue, err);
 }
 
-int nn_step_measure(struct nn_step *s, struct nn_error *err)
+int nn_step_measure(struct nn_step *s, struct nn_step_result *result, struct nn_error *err)
 {
+	double start = nn_now_s();
+	int status;
+
 	ask_figures(s);
-	return wait_figures(s, err);
+	status = wait_figures(s, err);
+	result->compute_s += nn_now_s() - start;
+	return status;
 }
 
 static bool are_losses_finite(const struct nn_step *s)
@@ -120,7 +125,7 @@ int nn_step_run(struct nn_step *s, struct nn_step_result *result, struct nn_erro
 		}
 		nn_step_backward(s, i, result);
 	}
-	if (nn_step_measure(s, err) < 0)
+	if (nn_step_measure(s, result, err) < 0)
 		return -1;
 	result->finite = !s->queue || are_losses_finite(s);
 	return result->finite ? 0 : find_nonfinite(s, result, err);

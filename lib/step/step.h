@@ -167,7 +167,7 @@ size_t nn_step_span_rows(const struct nn_step *step, size_t span);
 int nn_step_forward(struct nn_step *step, size_t span, struct nn_step_result *result,
 		    struct nn_error *err);
 void nn_step_backward(struct nn_step *step, size_t span, struct nn_step_result *result);
-int nn_step_measure(struct nn_step *step, struct nn_error *err);
+int nn_step_measure(struct nn_step *step, struct nn_step_result *result, struct nn_error *err);
 /* Most spans of any batch, and rows of a span; slots of the graph. */
 size_t nn_step_most_spans(const struct nn_step *step);
 size_t nn_step_most_rows(const struct nn_step *step);
