@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "base/error.h"
 
 /*
  * Zero-initialize; data is NUL-terminated once anything was added. After a failed add `failed`

@@ -34,12 +34,12 @@ void nn_draw_escaped(struct nn_text *text, const char *string);
 double nn_draw_width(const char *string);
 
 /*
- * chart-series.c: the curves of a panel, and its legend; the lines that the legend takes in so much
+ * series.c: the curves of a panel, and its legend; the lines that the legend takes in so much
  * width.
  */
 void nn_draw_series(struct nn_text *text, const struct nn_panel *panel);
 int nn_draw_legend(struct nn_text *text, const struct nn_panel *panel, double left, double right);
-/* chart-mark.c: rings, dots, lines and labels. */
+/* mark.c: rings, dots, lines and labels. */
 int nn_draw_marks(struct nn_text *text, const struct nn_panel *panel, struct nn_error *err);
 
 #endif

@@ -2,9 +2,9 @@
 lib_libnn_la_SOURCES += \
 	lib/chart/axis.c \
 	lib/chart/axis.h \
-	lib/chart/chart.c \
 	lib/chart/chart.h \
 	lib/chart/draw.c \
 	lib/chart/draw.h \
 	lib/chart/mark.c \
+	lib/chart/page.c \
 	lib/chart/series.c

@@ -58,6 +58,7 @@ lib_data_libloops_la_SOURCES = \
 	lib/data/table/hash.c \
 	lib/data/table/record.c \
 	lib/data/table/scan.c \
+	lib/data/table/scan.h \
 	lib/data/table/walk.c
 lib_data_libloops_la_CFLAGS = $(AM_CFLAGS) -O3
 lib_libnn_la_LIBADD += lib/data/libloops.la

@@ -149,30 +149,14 @@ static int resolve_by_weights(struct nn_net *net, const struct nn_st *st, struct
 	return failed;
 }
 
-/* The net of a -m operand: text, a file with text, or the net of another model file. */
-static int net_beside(struct nn_model_file *file, const char *operand, struct nn_error *err)
-{
-	struct nn_model_file *other;
-
-	if (nn_net_open(&file->net, &other, operand, err))
-		return -1;
-	if (other) {
-		file->net = other->net;
-		other->net = NULL;
-		nn_model_file_free(other);
-	}
-	return resolve_by_weights(file->net, file->st, err);
-}
-
-static int read_net(struct nn_model_file *file, const char *path, const char *text,
-		    struct nn_error *err)
+static int read_net(struct nn_model_file *file, const char *path, struct nn_error *err)
 {
 	const char *model = nn_st_meta(file->st, "nn.model");
 	struct nn_text place = { 0 };
 	int failed;
 
-	if (text)
-		return net_beside(file, text, err);
+	if (file->net)
+		return resolve_by_weights(file->net, file->st, err);
 	nn_text_addf(&place, "%s:nn.model", path);
 	if (place.failed)
 		return nn_fail(err, NN_ENOMEM, "out of memory");
@@ -183,18 +167,20 @@ static int read_net(struct nn_model_file *file, const char *path, const char *te
 }
 
 int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const char *path,
-		       const char *text, struct nn_error *err)
+		       struct nn_net *net, struct nn_error *err)
 {
 	struct nn_model_file *file = nn_alloc(1, sizeof *file, err);
 
 	*result = NULL;
 	if (!file) {
+		nn_net_free(net);
 		nn_st_free(st);
 		return -1;
 	}
 	file->st = st;
+	file->net = net;
 	file->dtype = NN_F32;
-	if (check_kind(st, path, text != NULL, err) || read_net(file, path, text, err) ||
+	if (check_kind(st, path, net != NULL, err) || read_net(file, path, err) ||
 	    nn_weights_check_kernels(st, nn_net_program(file->net), path, err) ||
 	    check_tensors(file, path, err)) {
 		nn_model_file_free(file);
@@ -205,21 +191,6 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	file->train_json = nn_st_meta(st, "nn.train");
 	*result = file;
 	return 0;
-}
-
-int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text,
-		       struct nn_error *err)
-{
-	struct nn_st *st;
-
-	*file = NULL;
-	if (text ? nn_weights_read(&st, path, err) : nn_st_read(&st, path, err))
-		return -1;
-	if (st->names && nn_weights_take_kernels(st, path, err)) {
-		nn_st_free(st);
-		return -1;
-	}
-	return nn_model_file_take(file, st, path, text, err);
 }
 
 void nn_model_file_free(struct nn_model_file *file)

@@ -15,6 +15,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/names.c \
 	lib/model/net.c lib/model/net.h \
 	lib/model/open.c \
+	lib/model/parse.c \
 	lib/model/resolve.c \
 	lib/model/statement.c \
 	lib/model/weights.c lib/model/weights.h \

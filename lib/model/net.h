@@ -149,11 +149,11 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement,
 		     struct nn_error *err);
 
 /*
- * file.c: as nn_model_file_read, from tensors that were read; st belongs to the file, or is freed
- * on failure.
+ * file.c: as nn_model_file_read, from tensors that were read, with the net of a text (NULL:
+ * nn.model's). st and net belong to the file, or are freed on failure.
  */
 int nn_model_file_take(struct nn_model_file **file, struct nn_st *st, const char *path,
-		       const char *text, struct nn_error *err);
+		       struct nn_net *net, struct nn_error *err);
 
 /* names.c: a map from names to lines. */
 int nn_names_new(struct nn_names **names, struct nn_error *err);

@@ -1,10 +1,11 @@
-/* The operand of -m: a file of either kind, or text. */
+/* Opening what is named: the operand of -m, a file of either kind or text; a model file. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "base/memory.h"
 #include "file/sniff.h"
 #include "model/net.h"
+#include "model/weights.h"
 
 #define MAX_FILE ((size_t)16 << 20)
 
@@ -93,4 +94,36 @@ int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *op
 		return nn_net_parse(net, "-m", operand, strlen(operand), true, err);
 	return nn_fail(err, NN_EUSAGE, "%s: no such file, and not the name of a layer",
 		       *operand ? nn_quote(quoted, operand, strlen(operand)) : "\"\"");
+}
+
+/* The net of a -m operand: text, a file with text, or the net of another model file. */
+static int net_beside(struct nn_net **net, const char *operand, struct nn_error *err)
+{
+	struct nn_model_file *other;
+
+	if (nn_net_open(net, &other, operand, err))
+		return -1;
+	if (other) {
+		*net = other->net;
+		other->net = NULL;
+		nn_model_file_free(other);
+	}
+	return 0;
+}
+
+int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text,
+		       struct nn_error *err)
+{
+	struct nn_net *net = NULL;
+	struct nn_st *st;
+
+	*file = NULL;
+	if (text ? nn_weights_read(&st, path, err) : nn_st_read(&st, path, err))
+		return -1;
+	if ((st->names && nn_weights_take_kernels(st, path, err)) ||
+	    (text && net_beside(&net, text, err))) {
+		nn_st_free(st);
+		return -1;
+	}
+	return nn_model_file_take(file, st, path, net, err);
 }

@@ -17,13 +17,13 @@ lib_libnn_la_SOURCES += \
 	lib/predict/model.c \
 	lib/predict/model.h \
 	lib/predict/options.c \
-	lib/predict/predict.c \
 	lib/predict/predict.h \
 	lib/predict/run-blocks.c \
 	lib/predict/run-log.c \
+	lib/predict/run-loop.c \
+	lib/predict/run-open.c \
 	lib/predict/run-score.c \
 	lib/predict/run-write.c \
-	lib/predict/run.c \
 	lib/predict/run.h \
 	lib/predict/nn.c \
 	lib/predict/session.c \

@@ -9,7 +9,7 @@
 #include "file/json.h"
 #include "predict/encode.h"
 #include "predict/idle.h"
-#include "predict/session.h"
+#include "predict/model.h"
 
 static int take_class_weights(struct nn_model *model, size_t i, const struct nn_json *weights,
 			      struct nn_error *err)

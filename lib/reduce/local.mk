@@ -9,6 +9,7 @@ lib_libnn_la_SOURCES += \
 	lib/reduce/found.c \
 	lib/reduce/launch.c \
 	lib/reduce/options.c \
+	lib/reduce/rank-run.c \
 	lib/reduce/rank.c lib/reduce/rank.h \
 	lib/reduce/sizes.c \
 	lib/reduce/stream.c

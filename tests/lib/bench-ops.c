@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "bench/op/trial.h"
 #include "op/notation.h"
 #include "tap.h"

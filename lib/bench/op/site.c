@@ -1,6 +1,7 @@
 /* Sites that operands of nn-bench describe. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "bench/op/site.h"
 #include "op/notation.h"

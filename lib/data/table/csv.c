@@ -5,6 +5,7 @@
 #include "base/number-line.h"
 #include "base/text.h"
 #include "data/table/csv.h"
+#include "data/table/scan.h"
 #include "data/table/walk.h"
 #include "file/sniff.h"
 

@@ -63,10 +63,4 @@ int nn_csv_field(struct nn_csv *csv, const struct nn_record *record, size_t colu
 /* "FILE:LINE" of a record that spans lines: where field i begins. */
 uint64_t nn_csv_field_line(const struct nn_csv *csv, const struct nn_record *record, size_t field);
 
-/* What bytes occur, or-ed together. A CR counts when another byte than a newline follows it. */
-enum { NN_SCAN_QUOTE = 1, NN_SCAN_CR = 2, NN_SCAN_NUL = 4, NN_SCAN_HIGH = 8 };
-unsigned nn_csv_scan(const char *text, size_t n);
-/* nn_csv_scan finds nothing: many times faster. */
-bool nn_csv_clean(const char *text, size_t n);
-
 #endif

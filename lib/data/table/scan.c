@@ -1,6 +1,6 @@
 /* Which unusual bytes a text holds: one pass that compilers turn into vectors. */
 #include "base/wide.h"
-#include "data/table/csv.h"
+#include "data/table/scan.h"
 
 #define LANES 64
 

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/number-line.h"
+#include "data/table/scan.h"
 #include "data/table/table-text.h"
 #include "data/table/table.h"
 

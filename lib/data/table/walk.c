@@ -1,6 +1,6 @@
 /* Walking through records: quotes that open where a field begins, close, and are doubled. */
 #include "base/wide.h"
-#include "data/table/csv.h"
+#include "data/table/scan.h"
 #include "data/table/walk.h"
 
 bool nn_walk_on(struct nn_walk *w, const char *text, size_t n, char separator)

@@ -1,4 +1,5 @@
 /* embedding: a row of learned values for each category number. */
+#include "base/error.h"
 #include "model/layer.h"
 #include "model/initial.h"
 
