@@ -163,7 +163,7 @@ int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
 		    const struct nn_command *command, struct nn_error *err)
 {
 	*e = (struct nn_explain){ .plan = plan };
-	if (nn_layers_make(&e->layers, plan, err) < 0 ||
+	if (nn_layers_make(&e->layers, plan->task, err) < 0 ||
 	    nn_fit_largest(plan, &plan->fit, &e->largest_batch, err) < 0)
 		return -1;
 	if (!plan->fit.fits)

@@ -10,7 +10,6 @@
 #include "parallel/strategy.h"
 #include "plan/fit.h"
 #include "plan/forecast.h"
-#include "plan/layers.h"
 #include "plan/ranks.h"
 #include "plan/rates.h"
 #include "plan/trial-steps.h"
@@ -22,35 +21,32 @@
 
 /* ---- a rate for the steps ---- */
 
-static size_t taken_by_step(const struct nn_plan *plan)
-{
-	return plan->fit.parameters + plan->fit.gradients + plan->fit.optimizer +
-	       plan->fit.activations + plan->fit.workspace;
-}
-
 static const char *basis(const struct nn_rate *rate)
 {
 	return rate->ran ? "this training ran here before" : "some steps of it were tried here";
 }
 
-/* step_s NaN: those that were tried say nothing. */
 static void keep_tried(const struct nn_plan *plan, double step_s, struct nn_rate *rate)
 {
 	*rate = (struct nn_rate){ step_s, NAN, NAN, false };
-	if (step_s > 0)
+	if (step_s > 0) /* else what was tried says nothing */
 		nn_rate_put(plan, rate);
 }
 
-/* A plan's. */
-static void try_plan(const struct nn_plan *plan, struct nn_rate *rate)
+/* What is kept, else what steps of a plan take. */
+static void find_rate(const struct nn_plan *plan, struct nn_rate *rate)
 {
+	const struct nn_fit *fit = &plan->fit;
+	size_t taken = fit->parameters + fit->gradients + fit->optimizer + fit->activations +
+		       fit->workspace,
+	       made = plan->task->dataset ? 0 : plan->task->recipe->batch;
 	double step_s;
 
-	size_t made = plan->task->dataset ? 0 : plan->task->recipe->batch;
-
-	if (plan->fit.fits && taken_by_step(plan) <= TRIED_BYTES &&
-	    made / plan->fit.micro <= TRIED_BYTES / (plan->fit.input + 1) &&
-	    nn_trial_steps_plan(plan, nn_layers_flops(plan), &step_s, NULL) == 0)
+	*rate = (struct nn_rate){ NAN, NAN, NAN, false };
+	if (!nn_rate_get(plan, rate) && plan->budget->partly &&
+	    nn_layout_n_sharers(plan->layout) * nn_layout_parts(plan->layout) == 1 && fit->fits &&
+	    taken <= TRIED_BYTES && made / fit->micro <= TRIED_BYTES / (fit->input + 1) &&
+	    nn_trial_steps_plan(plan, &step_s, NULL) == 0)
 		keep_tried(plan, step_s, rate);
 }
 
@@ -59,10 +55,8 @@ bool nn_forecast_rate(struct nn_plan *plan)
 	struct nn_forecast *f = &plan->forecast;
 	int ranks = nn_layout_n_sharers(plan->layout) * nn_layout_parts(plan->layout);
 
-	plan->rate = (struct nn_rate){ NAN, NAN, NAN, false };
-	f->bytes = plan->budget->partly ? NAN : nn_ranks_bytes(plan, ranks);
-	if (!nn_rate_get(plan, &plan->rate) && plan->budget->partly && ranks == 1)
-		try_plan(plan, &plan->rate);
+	f->bytes = nn_ranks_bytes(plan, ranks);
+	find_rate(plan, &plan->rate);
 	if (!isnan(plan->rate.step_s))
 		f->basis = basis(&plan->rate);
 	else
@@ -76,7 +70,7 @@ int nn_forecast_try(struct nn_plan *plan, struct nn_worker *worker, struct nn_er
 {
 	double step_s;
 
-	if (nn_trial_steps(worker, nn_layers_flops(plan), &step_s, err) < 0)
+	if (nn_trial_steps(worker, &step_s, err) < 0)
 		return -1;
 	if (!nn_layout_first(plan->layout) || isnan(step_s))
 		return 0;
@@ -98,46 +92,23 @@ double nn_forecast_step(const struct nn_plan *plan, int threads)
 
 	task.pool = NULL;
 	if (nn_pool_new(&task.pool, threads, NULL) == 0 &&
-	    nn_fit_choose(&alone, &alone.fit, NULL) == 0 && !nn_rate_get(&alone, &rate))
-		try_plan(&alone, &rate);
+	    nn_fit_choose(&alone, &alone.fit, NULL) == 0)
+		find_rate(&alone, &rate);
 	nn_pool_free(task.pool);
 	return rate.step_s;
 }
 
 /* ---- the whole ---- */
 
-#define TOUCH_BYTES_S 4e9 /* memory touched for the first time */
-
-#define EPOCH_S 5e-5 /* its line in the log, and the like */
-
-/* Held-out rows cost about the forward third of a step; of a state there is a copy. */
-static double guess_extra(const struct nn_plan *plan, double row_s)
-{
-	double state = plan->budget->keeps_state
-			       ? (double)plan->fit.parameters + (double)plan->fit.optimizer
-			       : 0;
-
-	return EPOCH_S + (double)plan->task->n_valid * row_s / 3 + state / TOUCH_BYTES_S;
-}
-
-/* The model and the last state are waited for; a state is parameters and slots. */
-static double guess_once(const struct nn_plan *plan)
-{
-	double parameters = (double)plan->fit.parameters,
-	       state = parameters + (double)plan->fit.optimizer;
-
-	return nn_file_seconds(parameters) +
-	       (plan->budget->keeps_state ? nn_file_seconds(state) : 0) +
-	       (double)taken_by_step(plan) / TOUCH_BYTES_S;
-}
-
 void nn_forecast_make(struct nn_plan *plan, uint64_t done, uint64_t trainings)
 {
 	struct nn_forecast *f = &plan->forecast;
 	double row_s = plan->rate.step_s / (double)plan->task->recipe->batch,
 	       rows = (double)plan->task->n_rows, epochs, steps;
-	double extra = isnan(plan->rate.extra_s) ? guess_extra(plan, row_s) : plan->rate.extra_s;
-	double once = isnan(plan->rate.once_s) ? guess_once(plan) : plan->rate.once_s;
+	/* held-out rows go forward alone, which is about a third of a step */
+	double extra = isnan(plan->rate.extra_s) ? (double)plan->task->n_valid * row_s / 3
+						 : plan->rate.extra_s;
+	double once = isnan(plan->rate.once_s) ? 0 : plan->rate.once_s;
 
 	f->step_s = plan->rate.step_s;
 	f->epoch_s = f->total_s = NAN;
@@ -196,8 +167,6 @@ void nn_forecast_learn(const struct nn_plan *plan, const struct nn_times *m, dou
 	double first = m->steps > 1 ? m->first_s : 0;
 	struct nn_rate rate = { .ran = true }, known;
 
-	if (m->saves > 0)
-		nn_file_seconds_put(m->saved_bytes / m->saves, m->saves_s / m->saves);
 	if (!nn_layout_first(plan->layout))
 		return;
 	if (nn_layout_ranks(plan->layout) > 1 && !nn_layout_in_parts(plan->layout) &&

@@ -13,8 +13,7 @@ struct nn_times {
 	double first_s, steps_s, rows, after_s;
 	double epochs; /* that ended */
 	double steps;
-	double bytes;                       /* that went through this rank in them */
-	double saves, saves_s, saved_bytes; /* states that were written */
+	double bytes; /* that went through this rank in them */
 	/*
 	 * steps after the first; of the last of them all and computing, where several ranks train
 	 */

@@ -33,17 +33,17 @@ static uint64_t train_flops(const struct nn_node *node, const bool *learns)
 }
 
 /* A view has no memory of its own. */
-static size_t activation_bytes(const struct nn_plan *plan, const struct nn_node *node)
+static size_t activation_bytes(const struct nn_task *task, const struct nn_node *node)
 {
 	return nn_op_is_view(node->op, node->attrs, true)
 		       ? 0
-		       : nn_shape_count(&plan->task->program->values[node->out].shape) *
-				 nn_dtype_size(plan->task->device->dtype);
+		       : nn_shape_count(&task->program->values[node->out].shape) *
+				 nn_dtype_size(task->device->dtype);
 }
 
-static int add_nodes(struct nn_layers *l, const struct nn_plan *plan, struct nn_error *err)
+static int add_nodes(struct nn_layers *l, const struct nn_task *task, struct nn_error *err)
 {
-	const struct nn_program *program = plan->task->program;
+	const struct nn_program *program = task->program;
 	bool *learns = nn_alloc((size_t)program->n_values, sizeof *learns, err);
 
 	for (int i = 0; learns && i < program->n_nodes; i++) {
@@ -54,7 +54,7 @@ static int add_nodes(struct nn_layers *l, const struct nn_plan *plan, struct nn_
 
 			layer->forward_flops = more(layer->forward_flops, node->flops);
 			layer->train_flops = more(layer->train_flops, train_flops(node, learns));
-			layer->activation_bytes += activation_bytes(plan, node);
+			layer->activation_bytes += activation_bytes(task, node);
 		}
 		learns[node->out] = node->n_params > 0;
 		for (int k = 0; k < node->n_in; k++)
@@ -64,21 +64,21 @@ static int add_nodes(struct nn_layers *l, const struct nn_plan *plan, struct nn_
 	return learns ? 0 : -1;
 }
 
-int nn_layers_make(struct nn_layers *l, const struct nn_plan *plan, struct nn_error *err)
+int nn_layers_make(struct nn_layers *l, const struct nn_task *task, struct nn_error *err)
 {
-	*l = (struct nn_layers){ .n = nn_net_n_lines(plan->task->net) };
+	*l = (struct nn_layers){ .n = nn_net_n_lines(task->net) };
 	l->layer = nn_alloc((size_t)l->n, sizeof *l->layer, err);
 	if (!l->layer)
 		return -1;
 	for (int i = 0; i < l->n; i++) {
-		struct nn_net_line line = nn_net_line(plan->task->net, i);
+		struct nn_net_line line = nn_net_line(task->net, i);
 
 		l->layer[i] = (struct nn_layer_cost){
 			.line = i, .name = line.name, .layer = line.layer, .output = line.shape
 		};
 	}
-	for (int p = 0; p < plan->task->program->n_params; p++) {
-		const struct nn_program_param *param = &plan->task->program->params[p];
+	for (int p = 0; p < task->program->n_params; p++) {
+		const struct nn_program_param *param = &task->program->params[p];
 		uint64_t n = nn_shape_count(&param->desc.shape);
 
 		if (param->desc.role == NN_BUFFER)
@@ -86,7 +86,7 @@ int nn_layers_make(struct nn_layers *l, const struct nn_plan *plan, struct nn_er
 		l->layer[param->line].parameters += n;
 		l->parameters += n;
 	}
-	return add_nodes(l, plan, err);
+	return add_nodes(l, task, err);
 }
 
 void nn_layers_free(struct nn_layers *l)
@@ -94,12 +94,12 @@ void nn_layers_free(struct nn_layers *l)
 	nn_free(l->layer);
 }
 
-double nn_layers_flops(const struct nn_plan *plan)
+double nn_layers_flops(const struct nn_task *task)
 {
 	struct nn_layers layers;
 	double sum = 0;
 
-	if (nn_layers_make(&layers, plan, NULL) == 0)
+	if (nn_layers_make(&layers, task, NULL) == 0)
 		for (int i = 0; i < layers.n; i++)
 			sum += (double)layers.layer[i].train_flops;
 	nn_layers_free(&layers);

@@ -2,7 +2,7 @@
 #ifndef NN_PLAN_LAYERS_H
 #define NN_PLAN_LAYERS_H
 
-#include "plan/plan.h"
+#include "step/task.h"
 
 /* A canonical line. Counts that do not fit are UINT64_MAX. */
 struct nn_layer_cost {
@@ -20,9 +20,9 @@ struct nn_layers {
 };
 
 /* Free them in any case. */
-int nn_layers_make(struct nn_layers *layers, const struct nn_plan *plan, struct nn_error *err);
+int nn_layers_make(struct nn_layers *layers, const struct nn_task *task, struct nn_error *err);
 void nn_layers_free(struct nn_layers *layers);
 /* FLOP of forward and backward of one sample, all layers together. */
-double nn_layers_flops(const struct nn_plan *plan);
+double nn_layers_flops(const struct nn_task *task);
 
 #endif

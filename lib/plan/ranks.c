@@ -176,22 +176,3 @@ double nn_ranks_bytes(const struct nn_plan *plan, int ranks)
 	       : plan->layout->tensor ? column_bytes(plan, ranks)
 				      : whole_bytes(plan, ranks);
 }
-
-void nn_ranks_stages(const struct nn_plan *plan, int ranks, double *busiest, double *idle)
-{
-	const struct nn_pipe *p = plan->layout->pipe;
-	size_t rows = (size_t)ceil((double)plan->task->recipe->batch / sharers(ranks, p->stages)),
-	       micro = plan->fit.micro && plan->fit.micro < rows ? plan->fit.micro : rows;
-	double all = 0, most = 0;
-
-	for (int s = 0; s < p->stages; s++) {
-		double cost = 0;
-
-		for (int i = p->bounds[s]; i < p->bounds[s + 1]; i++)
-			cost += p->costs[i];
-		all += cost;
-		most = fmax(most, cost);
-	}
-	*busiest = most / all;
-	*idle = nn_pipeline_idle(p->schedule, p->stages, (rows + micro - 1) / micro);
-}

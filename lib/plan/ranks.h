@@ -16,10 +16,5 @@ double nn_ranks_gradient_bytes(const struct nn_plan *plan);
 const char *nn_ranks_unknown(const struct nn_plan *plan);
 /* The share of the leaves that the rank with most of them has. */
 double nn_ranks_largest(const struct nn_plan *plan, int ranks);
-/*
- * Of a pipeline of so many ranks: the busiest stage's share of the work, and the share of the time
- * that stages stand still, by the formula.
- */
-void nn_ranks_stages(const struct nn_plan *plan, int ranks, double *busiest, double *idle);
 
 #endif

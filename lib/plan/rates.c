@@ -92,34 +92,3 @@ void nn_rate_put(const struct nn_plan *plan, const struct nn_rate *rate)
 	nn_text_free(&key);
 	nn_text_free(&value);
 }
-
-/* ---- files ---- */
-
-#define SMALL_BYTES 1e6 /* files below cost what a sync costs, others what their bytes do */
-#define GUESSED_S 0.004
-#define GUESSED_BYTES_S 4e8
-
-static const char *file_key(double bytes)
-{
-	return bytes < SMALL_BYTES ? "file small: seconds" : "file large: bytes a second";
-}
-
-double nn_file_seconds(double bytes)
-{
-	char value[NN_CACHE_VALUE];
-	double n;
-
-	if (nn_cache_get(FILE_NAME, file_key(bytes), value) != NN_CACHE_FOUND ||
-	    numbers(value, &n, 1) != 1 || !(n > 0))
-		return GUESSED_S + bytes / GUESSED_BYTES_S;
-	return bytes < SMALL_BYTES ? n : bytes / n;
-}
-
-void nn_file_seconds_put(double bytes, double seconds)
-{
-	char value[NN_CACHE_VALUE];
-
-	snprintf(value, sizeof value, "%.6g", bytes < SMALL_BYTES ? seconds : bytes / seconds);
-	if (seconds > 0)
-		nn_cache_put(FILE_NAME, file_key(bytes), value, NULL);
-}

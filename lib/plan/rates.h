@@ -8,11 +8,4 @@
 bool nn_rate_get(const struct nn_plan *plan, struct nn_rate *rate);
 void nn_rate_put(const struct nn_plan *plan, const struct nn_rate *rate);
 
-/*
- * Seconds that a file of so many bytes takes to be written and synced where the last ones were; a
- * guess where there were none.
- */
-double nn_file_seconds(double bytes);
-void nn_file_seconds_put(double bytes, double seconds);
-
 #endif

@@ -1,10 +1,12 @@
-/* One rank's time of a step, scaled to several by what the link between them costs. */
+/* One process's time of a step, scaled to ranks by what the link between them costs. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "comm/link.h"
+#include "parallel/pipeline.h"
 #include "parallel/strategy.h"
+#include "parallel/tensor.h"
 #include "plan/forecast.h"
 #include "plan/ranks.h"
 #include "plan/scaling.h"
@@ -13,13 +15,18 @@
 #define ONE_BY_ONE 16 /* beyond so many only twice as many each */
 #define PAYS 1.05     /* times the speed of one rank, or more ranks are not worth it */
 
-/* What the times of one rank rest on. */
+/* What the times of one process rest on. */
 struct rank_rate {
 	int cores, threads; /* threads: of one rank */
 	bool fixed;         /* --threads was given: each rank has as many */
-	/* a step of it, with one thread, with one on each core; NaN: not known */
-	double alone_s, single_s, full_s;
+	double alone_s,
+		full_s; /* a step with as many threads, with one on each core; NaN: not known */
 };
+
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
 
 static int threads_of(const struct rank_rate *r, int ranks)
 {
@@ -28,37 +35,21 @@ static int threads_of(const struct rank_rate *r, int ranks)
 	return r->cores > ranks ? r->cores / ranks : 1;
 }
 
-/* A part that threads share and one that they do not, through the two that are known. */
+/*
+ * Fewer threads than were tried divide the work evenly; of more there is a part that threads share
+ * and one that they do not, through the two that are known. Threads that do not pay hold no ranks
+ * up.
+ */
 static double step_of(const struct rank_rate *r, int threads)
 {
-	if (threads == r->threads)
-		return r->alone_s;
-	if (threads == 1 || r->cores == 1)
-		return r->single_s;
-	if (threads >= r->cores)
-		return r->full_s;
-	return r->single_s - (r->single_s - r->full_s) / (1 - 1.0 / r->cores) * (1 - 1.0 / threads);
+	double tried = least(r->threads, r->cores), shared, together;
+
+	if (threads <= tried)
+		return r->alone_s * tried / threads;
+	shared = (r->alone_s - r->full_s) / (1 / tried - 1.0 / r->cores);
+	together = r->full_s + shared * (1.0 / threads - 1.0 / r->cores);
+	return together > r->alone_s ? r->alone_s : together;
 }
-
-/*
- * Computing goes by the largest share, and cores are shared where there are fewer of them. Ranks do
- * not compute faster than as many threads of one process: memory is shared by both.
- */
-static double sync_seconds(const struct nn_plan *plan, const struct rank_rate *r,
-			   const struct nn_link *link, int ranks)
-{
-	int threads = threads_of(r, ranks), most = threads < r->cores ? threads : r->cores,
-	    all = ranks * most < r->cores ? ranks * most : r->cores;
-	double share = nn_ranks_largest(plan, ranks),
-	       busy = fmax((double)ranks * most / r->cores, 1),
-	       by_rank = step_of(r, threads) * share * busy,
-	       together = step_of(r, all) * share * ranks;
-
-	return (isnan(by_rank) ? NAN : fmax(by_rank, together)) +
-	       nn_link_seconds(link, ranks, nn_ranks_gradient_bytes(plan));
-}
-
-/* ---- the rows ---- */
 
 static void add_row(const struct nn_plan *plan, const struct rank_rate *r, int ranks,
 		    struct nn_scaling *s)
@@ -70,11 +61,13 @@ static void add_row(const struct nn_plan *plan, const struct rank_rate *r, int r
 					(uint64_t)ranks <= plan->task->recipe->leaves };
 	if (!row->possible)
 		return;
-	if (ranks == 1) {
-		row->step_s = r->alone_s;
-	} else {
+	row->step_s = r->alone_s;
+	if (ranks > 1) {
+		int threads = ranks < r->cores ? least(ranks * row->threads, r->cores) : r->cores;
+
 		nn_link_get(ranks, &link);
-		row->step_s = sync_seconds(plan, r, &link, ranks);
+		row->step_s = step_of(r, threads) * nn_ranks_largest(plan, ranks) * ranks +
+			      nn_link_seconds(&link, ranks, nn_ranks_gradient_bytes(plan));
 		if (link.ranks == 0)
 			snprintf(s->basis, sizeof s->basis,
 				 "communication is an estimate from copies in memory; no ranks "
@@ -89,7 +82,7 @@ static void add_row(const struct nn_plan *plan, const struct rank_rate *r, int r
 static void list(const struct nn_plan *plan, const struct rank_rate *r, int asked,
 		 struct nn_scaling *s)
 {
-	int most = r->cores > LEAST_RANKS ? r->cores : LEAST_RANKS, n;
+	int most = r->cores > LEAST_RANKS ? r->cores : LEAST_RANKS;
 
 	if (nn_layout_in_parts(plan->layout)) /* whose time is not estimated */
 		most = 1;
@@ -97,29 +90,10 @@ static void list(const struct nn_plan *plan, const struct rank_rate *r, int aske
 		most = asked;
 	else if ((uint64_t)most > plan->task->recipe->leaves)
 		most = (int)plan->task->recipe->leaves;
-	for (n = 1; n < most && s->n < NN_SCALING_ROWS - 1; n += n < ONE_BY_ONE ? 1 : n)
+	for (int n = 1; n < most && s->n < NN_SCALING_ROWS - 1; n += n < ONE_BY_ONE ? 1 : n)
 		if ((uint64_t)n <= plan->task->recipe->leaves)
 			add_row(plan, r, n, s);
 	add_row(plan, r, most, s);
-}
-
-/* The ranks that were asked for, by their layout and strategy. */
-static void estimate(const struct nn_plan *plan, const struct rank_rate *r, int ranks,
-		     struct nn_scaling *s)
-{
-	bool parts = nn_layout_in_parts(plan->layout);
-	struct nn_link link;
-
-	s->step_s = NAN;
-	s->bytes = nn_ranks_bytes(plan, ranks);
-	s->step_basis = nn_ranks_unknown(plan);
-	if (ranks < 2 || parts || plan->layout->strategy != &nn_strategy_sync)
-		return;
-	nn_link_get(ranks, &link);
-	s->step_s = sync_seconds(plan, r, &link, ranks);
-	s->step_basis = isnan(s->step_s)  ? "how long a step of one rank takes is not known here"
-			: link.ranks == 0 ? "a step of one rank; what ranks cost is an estimate"
-					  : "a step of one rank; what ranks cost was measured here";
 }
 
 /* ---- the sentence ---- */
@@ -137,39 +111,32 @@ static const struct nn_scaling_row *best_row(const struct nn_scaling *s)
 static void say_stay(const struct nn_plan *plan, const struct rank_rate *r, int asked,
 		     struct nn_scaling *s)
 {
-	const struct nn_scaling_row *other = s->n > 1 && s->rows[1].possible ? &s->rows[1] : NULL;
-	char one[NN_DURATION], two[NN_DURATION];
+	const struct nn_scaling_row *last = &s->rows[s->n - 1],
+				    *other = last->ranks == asked && last->possible ? last
+										    : &s->rows[1];
+	char one[NN_DURATION], two[NN_DURATION], threads[40] = "one thread of one process does";
 
-	for (size_t i = 1; i < s->n; i++)
-		if (s->rows[i].possible && s->rows[i].ranks == asked)
-			other = &s->rows[i];
-	if (!other) {
+	if (r->threads > 1)
+		snprintf(threads, sizeof threads, "%d threads of one process do", r->threads);
+	if (s->n < 2 || !other->possible)
 		nn_text_addf(&s->why, "stay on one rank: a batch of %llu has one leaf",
 			     (unsigned long long)plan->task->recipe->batch);
-		return;
-	}
-	if (isnan(other->step_s)) {
+	else if (isnan(other->step_s))
 		nn_text_addf(&s->why,
 			     "whether %d ranks pay is not known: no steps of this network were "
 			     "tried here",
 			     other->ranks);
-		return;
-	}
-	nn_text_add(&s->why, "stay on one rank: ");
-	if (r->threads == 1)
-		nn_text_add(&s->why, "one thread of one process does");
 	else
-		nn_text_addf(&s->why, "%d threads of one process do", r->threads);
-	nn_text_addf(&s->why, " a step in %s, %d ranks would take %s",
-		     nn_duration(one, s->rows[0].step_s), other->ranks,
-		     nn_duration(two, other->step_s));
+		nn_text_addf(&s->why, "stay on one rank: %s a step in %s, %d ranks would take %s",
+			     threads, nn_duration(one, s->rows[0].step_s), other->ranks,
+			     nn_duration(two, other->step_s));
 }
 
 /* What was asked for and is not sync alone: its bytes, and what is missing to know its time. */
 static void say_asked(const struct nn_plan *plan, int ranks, struct nn_scaling *s)
 {
 	const struct nn_pipe *pipe = plan->layout->pipe;
-	double busiest, idle;
+	double bytes = nn_ranks_bytes(plan, ranks);
 
 	if (pipe || plan->layout->tensor)
 		nn_text_addf(&s->why, "%d %s: memory is that of the rank that takes most",
@@ -179,15 +146,9 @@ static void say_asked(const struct nn_plan *plan, int ranks, struct nn_scaling *
 		nn_text_add(&s->why, "as asked for");
 	if (s->why.length == 0 || ranks < 2)
 		return;
-	nn_text_addf(&s->why, "; %s", s->step_basis);
-	if (!isnan(s->bytes))
-		nn_text_addf(&s->why, "; %.4g bytes of a step through rank 0", s->bytes);
-	if (!pipe || plan->layout->tensor)
-		return;
-	nn_ranks_stages(plan, ranks, &busiest, &idle);
-	nn_text_addf(&s->why, ", the busiest stage has %.0f %% of the work, %s is %.1f %%",
-		     100 * busiest,
-		     pipe->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * idle);
+	nn_text_addf(&s->why, "; %s", nn_ranks_unknown(plan));
+	if (!isnan(bytes))
+		nn_text_addf(&s->why, "; %.4g bytes of a step through rank 0", bytes);
 }
 
 static void say_why(const struct nn_plan *plan, const struct rank_rate *r, int asked,
@@ -219,17 +180,13 @@ void nn_scaling_make(const struct nn_plan *plan, int ranks, bool fixed, struct n
 		.threads = nn_pool_threads(plan->task->pool),
 		.fixed = fixed,
 		.alone_s = nn_layout_in_parts(plan->layout) ? NAN : plan->rate.step_s,
-		.single_s = NAN,
 		.full_s = NAN,
 	};
 
 	*s = (struct nn_scaling){ 0 };
-	if (plan->task->recipe->leaves > 1 && !isnan(r.alone_s)) {
-		r.single_s = r.threads == 1 ? r.alone_s : nn_forecast_step(plan, 1);
-		r.full_s = r.threads == r.cores ? r.alone_s : nn_forecast_step(plan, r.cores);
-	}
+	if (plan->task->recipe->leaves > 1 && !isnan(r.alone_s) && r.threads < r.cores)
+		r.full_s = nn_forecast_step(plan, r.cores);
 	s->threads = threads_of(&r, ranks > 1 ? ranks : 1);
-	estimate(plan, &r, ranks, s);
 	list(plan, &r, ranks, s);
 	say_why(plan, &r, ranks, s);
 }

@@ -12,23 +12,20 @@ struct nn_scaling {
 		int ranks, threads;     /* threads: of each */
 		double step_s, speedup; /* NaN: not known, or not possible */
 		bool possible;          /* each of them has a leaf */
-	} rows[NN_SCALING_ROWS];
+	} rows[NN_SCALING_ROWS];        /* the last is of the ranks that were asked for */
 	size_t n;
 	struct nn_text why; /* one sentence: to stay on one rank, or what more of them bring */
 	char basis[120];    /* what the cost of the all-reduce rests on, "" with one row */
 	int threads;        /* of each of the ranks that were asked for */
-	/* of these a step and the bytes through rank 0, NaN: not known; what the step rests on */
-	double step_s, bytes;
-	const char *step_basis;
 };
 
 /*
- * Of a plan whose rate is known: a step of n ranks of sync is the one of one rank with as many
- * threads, times the largest share of the leaves, times the ranks that share a core, and not less
- * than that of as many threads in one process; and the all-reduce of the gradients, nothing of
- * which is hidden, by the link between ranks that trainings measured. The other strategies have to
- * be tried. ranks: as many as were asked for, 0: up to the cores. fixed: each has as many threads
- * as the plan, however many there are. Free it with nn_text_free(&scaling->why).
+ * Of a plan whose rate is known: a step of n ranks of sync is the one of a process with as many
+ * threads as all of them have, longer by the largest share of the leaves; and the all-reduce of
+ * the gradients, nothing of which is hidden, by the link between ranks that trainings measured.
+ * The other strategies have to be tried. ranks: as many as were asked for, 0: up to the cores.
+ * fixed: each has as many threads as the plan, however many there are. Free it with
+ * nn_text_free(&scaling->why).
  */
 void nn_scaling_make(const struct nn_plan *plan, int ranks, bool fixed, struct nn_scaling *scaling);
 

@@ -13,6 +13,7 @@
 #include "parallel/step-options.h"
 #include "parallel/strategy.h"
 #include "parallel/sync-group.h"
+#include "plan/layers.h"
 #include "plan/trial-steps.h"
 #include "step/made.h"
 
@@ -206,7 +207,7 @@ static int time_share(struct trial *t, double share, double *step_s, struct nn_e
 	return 0;
 }
 
-int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_error *err)
+int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 {
 	const struct nn_layout *layout = w->layout;
 	const struct nn_strategy *strategy = layout->strategy;
@@ -214,7 +215,7 @@ int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_
 	uint64_t moved = nn_comm_moved(layout->comm);
 	double share = TRIED_FLOPS * layout->comm->size * (double)nn_dtype_size(NN_F32) /
 		       (double)nn_dtype_size(w->task->device->dtype) /
-		       (flops * (double)nn_loader_rows(w->loader, 0));
+		       (nn_layers_flops(w->task) * (double)nn_loader_rows(w->loader, 0));
 
 	*step_s = NAN;
 	if (strategy->run ||
@@ -235,7 +236,7 @@ int nn_trial_steps(struct nn_worker *w, double flops, double *step_s, struct nn_
 }
 
 /* A worker of its own for a task whose samples are there. */
-static int try_alone(const struct nn_plan *plan, struct nn_task *task, double flops, double *step_s,
+static int try_alone(const struct nn_plan *plan, struct nn_task *task, double *step_s,
 		     struct nn_error *err)
 {
 	struct nn_comm self = { .size = 1, .whole = &self };
@@ -266,7 +267,7 @@ static int try_alone(const struct nn_plan *plan, struct nn_task *task, double fl
 	    nn_net_init(task->net, task->seed, task->device->dtype, worker.params, err) == 0 &&
 	    nn_step_new(&worker.step, &options, err) == 0 &&
 	    nn_graph_load(nn_step_graph(worker.step), (const void *const *)worker.params, err) == 0)
-		status = nn_trial_steps(&worker, flops, step_s, err);
+		status = nn_trial_steps(&worker, step_s, err);
 	nn_step_free(worker.step);
 	nn_loader_fini(&loader);
 	nn_free(worker.params);
@@ -274,8 +275,7 @@ static int try_alone(const struct nn_plan *plan, struct nn_task *task, double fl
 	return status;
 }
 
-int nn_trial_steps_plan(const struct nn_plan *plan, double flops, double *step_s,
-			struct nn_error *err)
+int nn_trial_steps_plan(const struct nn_plan *plan, double *step_s, struct nn_error *err)
 {
 	struct nn_task task = *plan->task;
 	int status = -1;
@@ -290,7 +290,7 @@ int nn_trial_steps_plan(const struct nn_plan *plan, double flops, double *step_s
 	task.n_rows = nn_dataset_rows(task.dataset);
 	task.n_rows = task.n_rows < MOST_ROWS ? task.n_rows : MOST_ROWS;
 	if (task.n_rows > 0)
-		status = try_alone(plan, &task, flops, step_s, err);
+		status = try_alone(plan, &task, step_s, err);
 	if (!plan->task->dataset)
 		nn_dataset_free(task.dataset);
 	return status;

@@ -6,20 +6,18 @@
 #include "plan/plan.h"
 
 /*
- * Seconds of a step of a full batch: some tenths of a second of steps as the loop makes them, with
- * a rate of 0. flops: of a sample; where a batch has more than are tried, some of its micro-batches
- * are.
+ * Seconds of a step of a full batch: a tenth of a second of steps as the loop makes them, with a
+ * rate of 0; of long ones some micro-batches.
  *
  * With the worker that will train, whose step has initial parameters; they are to be
  * loaded again, slots of the optimizer are zero again. Collective; -1: the job is lost.
  * *step_s NaN: that would take too long.
  */
-int nn_trial_steps(struct nn_worker *worker, double flops, double *step_s, struct nn_error *err);
+int nn_trial_steps(struct nn_worker *worker, double *step_s, struct nn_error *err);
 /*
  * For a plan, which has no worker: of one process. A step is made, for the samples that were read,
  * or without DATA for made-up ones, and freed again. -1: it cannot be made.
  */
-int nn_trial_steps_plan(const struct nn_plan *plan, double flops, double *step_s,
-			struct nn_error *err);
+int nn_trial_steps_plan(const struct nn_plan *plan, double *step_s, struct nn_error *err);
 
 #endif

@@ -33,19 +33,17 @@ static void plan_time_asked(struct nn_train *t, struct nn_scaling *scaling)
 {
 	struct nn_scaling_row *last = &scaling->rows[scaling->n - 1];
 	struct nn_plan *plan = &t->plan;
+	bool listed = last->ranks == asked_ranks(t) && last->ranks > 1 && last->possible &&
+		      t->layout.strategy == &nn_strategy_sync && !nn_layout_in_parts(&t->layout);
 
-	if (asked_ranks(t) > 1) {
+	if (asked_ranks(t) > 1)
 		nn_forecast_rate(plan);
-		if (isnan(plan->rate.step_s)) {
-			plan->rate.step_s = scaling->step_s;
-			plan->forecast.basis = scaling->step_basis;
-		}
-		plan->forecast.bytes = scaling->bytes;
-	}
-	if (last->ranks == (int)t->layout.asked && last->ranks > 1 && last->possible &&
-	    t->layout.strategy == &nn_strategy_sync && !nn_layout_in_parts(&t->layout)) {
+	if (listed && !isnan(plan->rate.step_s)) {
 		last->speedup *= last->step_s / plan->rate.step_s;
 		last->step_s = plan->rate.step_s;
+	} else if (listed && !isnan(last->step_s)) {
+		plan->rate.step_s = last->step_s;
+		plan->forecast.basis = scaling->basis;
 	}
 	nn_forecast_make(plan, 0, t->options->folds ? t->options->folds : 1);
 }

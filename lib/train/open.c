@@ -273,8 +273,7 @@ struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_erro
 				       .options = t->options,
 				       .list = setup->list,
 				       .output = t->std->output,
-				       .schedule = &t->schedule,
-				       .times = &t->clock.times };
+				       .schedule = &t->schedule };
 	t->budget.memory = t->options->memory;
 	t->budget.keeps_best = t->options->patience > 0;
 	t->plan = (struct nn_plan){ .task = &t->task, .layout = &t->layout, .budget = &t->budget };

@@ -4,7 +4,7 @@
 
 #include "parallel/worker.h"
 #include "step/schedule.h"
-#include "plan/forecast.h"
+#include "parallel/worker.h"
 #include "train/state/state.h"
 #include "train/tell/telling.h"
 
@@ -19,7 +19,6 @@ struct nn_keeping {
 	const struct nn_opt_list *list; /* of all options */
 	const char *output;             /* -o */
 	const struct nn_schedule *schedule;
-	struct nn_times *times; /* those of saves are added */
 
 	char *state_path; /* NULL: no state */
 	struct nn_lock *lock;

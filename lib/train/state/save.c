@@ -178,9 +178,6 @@ static void written(struct nn_keeping *k, double seconds)
 {
 	k->save_failed = false;
 	k->saved_step = k->snapshot.counters.step;
-	k->times->saves++;
-	k->times->saves_s += seconds;
-	k->times->saved_bytes += (double)k->snapshot.bytes;
 	nn_log_begin(k->telling->log, "checkpoint");
 	nn_log_count(k->telling->log, "step", k->saved_step);
 	nn_log_string(k->telling->log, "file", k->state_path);
