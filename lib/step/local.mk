@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/step/noise.c \
 	lib/step/noise.h \
 	lib/step/optimizer-inside.h \
+	lib/step/optimizer-state.c \
 	lib/step/optimizer-table.c \
 	lib/step/optimizer-table.h \
 	lib/step/optimizer-update.c \

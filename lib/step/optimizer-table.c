@@ -129,6 +129,22 @@ static void ask(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks
 					       nn_graph_table(s->graph, i).param);
 }
 
+int nn_optimizer_join_squares(const struct nn_optimizer_ranks *ranks, struct nn_queue *queue,
+			      const void *const *values, const size_t *counts,
+			      struct nn_mirror *squares, size_t n, struct nn_error *err)
+{
+	size_t bytes = n * sizeof(double);
+	int status;
+
+	nn_mirror_fetch(squares, queue, 0, bytes);
+	if (nn_queue_wait(queue, err) < 0)
+		return -1;
+	status = values ? ranks->cut(ranks->arg, values, counts, squares->host, err)
+			: ranks->squares(ranks->arg, squares->host, err);
+	nn_mirror_send(squares, queue, 0, bytes);
+	return status;
+}
+
 /* listed: what was asked for are rows of a batch, on each rank so many. */
 static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed,
 		  struct nn_mirror *squares, struct nn_error *err)

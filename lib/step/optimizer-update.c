@@ -51,22 +51,6 @@ static int squares_of_params(struct nn_optimizer *o, const void *block, struct n
 			    : 0;
 }
 
-int nn_optimizer_join_squares(const struct nn_optimizer_ranks *ranks, struct nn_queue *queue,
-			      const void *const *values, const size_t *counts,
-			      struct nn_mirror *squares, size_t n, struct nn_error *err)
-{
-	size_t bytes = n * sizeof(double);
-	int status;
-
-	nn_mirror_fetch(squares, queue, 0, bytes);
-	if (nn_queue_wait(queue, err) < 0)
-		return -1;
-	status = values ? ranks->cut(ranks->arg, values, counts, squares->host, err)
-			: ranks->squares(ranks->arg, squares->host, err);
-	nn_mirror_send(squares, queue, 0, bytes);
-	return status;
-}
-
 static void squares_of_param(void *arg, size_t i, int thread)
 {
 	struct norms *n = arg;

@@ -78,21 +78,21 @@ static void merge(struct nn_step *s, const struct nn_cut_span *span)
 
 	for (unsigned level = span->level; level < node.level; level++) {
 		measure_node(s, (struct nn_cut_node){ level, span->node >> (level - span->level) });
-		s->options.device->add(s->queue, gradients, s->waiting[level],
+		s->options.device->add(s->queue, gradients, s->sums.waiting[level],
 				       nn_graph_block(s->graph), s->options.pool);
 	}
 	measure_node(s, node);
 	if (waits)
-		copy_block(s, s->waiting[node.level]);
+		copy_block(s, s->sums.waiting[node.level]);
 	else if (!ends)
-		copy_block(s, s->kept[s->n_sums++]);
+		copy_block(s, s->sums.kept[s->sums.n++]);
 	if (!waits)
-		nn_step_report_whole(s, ends ? s->n_sums : s->n_sums - 1);
+		nn_step_report_whole(s, ends ? s->sums.n : s->sums.n - 1);
 }
 
 void *nn_step_sum(struct nn_step *s, size_t k)
 {
-	return k < s->n_sums ? s->kept[k] : nn_graph_gradients(s->graph);
+	return k < s->sums.n ? s->sums.kept[k] : nn_graph_gradients(s->graph);
 }
 
 void nn_step_set_local(struct nn_step *s, bool alone)
@@ -102,8 +102,8 @@ void nn_step_set_local(struct nn_step *s, bool alone)
 
 void nn_step_join(struct nn_step *s)
 {
-	for (size_t k = s->n_sums; k-- > 0;)
-		s->options.device->add(s->queue, nn_graph_gradients(s->graph), s->kept[k],
+	for (size_t k = s->sums.n; k-- > 0;)
+		s->options.device->add(s->queue, nn_graph_gradients(s->graph), s->sums.kept[k],
 				       nn_graph_block(s->graph), s->options.pool);
 	nn_graph_sum_tables(s->graph, 0, s->cut->n_leaves);
 }
@@ -265,7 +265,7 @@ int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_ste
 	if (s->queue && nn_step_transfer_begin(s, batch, err) < 0)
 		return -1;
 	s->noise = (struct nn_noise_sums){ .rows = (double)n };
-	s->n_sums = 0;
+	s->sums.n = 0;
 	for (size_t i = 0; i < s->cut->n_leaves;
 	     i++) /* those of other ranks may be there already */
 		if (!s->place.figures || (i >= s->cut->run.from && i < s->cut->run.to))

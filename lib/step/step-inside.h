@@ -62,12 +62,15 @@ struct nn_step {
 	int n_outputs;
 	struct nn_step_input *inputs;
 	size_t block_bytes;
-	/* [level]: the left half of a sum, until the right half is there */
-	char *waiting[NN_STEP_LEVELS];
-	/* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
-	char **half;
-	char *kept[NN_CUT_NODES]; /* [k]: the sum over the k-th subtree of the run, but the last */
-	double *weights;          /* table by leaf: [outputs] */
+	/* of gradients, along the tree of leaves */
+	struct nn_step_sums {
+		char *waiting[NN_STEP_LEVELS]; /* [level]: a left half, until the right is there */
+		/* a place in waiting that is the optimizer's scratch, for cuts.halves; else NULL */
+		char **half;
+		char *kept[NN_CUT_NODES]; /* [k]: over the k-th subtree of the run, but the last */
+		size_t n;                 /* of subtrees that are complete in the batch under way */
+	} sums;
+	double *weights; /* table by leaf: [outputs] */
 	/* table by leaf: double [outputs + NN_COUNTS], losses and counts */
 	struct nn_mirror figures;
 	struct nn_mirror found; /* double [outputs]: losses of a span */
@@ -98,7 +101,6 @@ struct nn_step {
 	struct nn_batch batch;
 	bool measures;
 	struct nn_noise_sums noise;
-	size_t n_sums; /* of subtrees that are complete */
 };
 
 /* A row of the table of figures; where that of a leaf lies in device memory. */

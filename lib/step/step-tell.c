@@ -54,9 +54,9 @@ static void tell_from(struct nn_step *s, size_t from)
 		return;
 	for (unsigned level = t->low; level < t->high; level++)
 		s->options.device->add(s->queue, (char *)nn_graph_gradients(s->graph) + from * size,
-				       s->waiting[level] + from * size, n, s->options.pool);
+				       s->sums.waiting[level] + from * size, n, s->options.pool);
 	t->from = from;
-	t->final(t->arg, s->n_sums, from);
+	t->final(t->arg, s->sums.n, from);
 }
 
 /*

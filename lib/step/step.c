@@ -41,12 +41,12 @@ static int waiting_new(struct nn_step *s, struct nn_error *err)
 {
 	for (unsigned level = 0; s->cuts.waits >> level; level++)
 		if ((s->cuts.waits >> level & 1) &&
-		    !(s->waiting[level] = nn_memory_new(s->queue, s->block_bytes, err)))
+		    !(s->sums.waiting[level] = nn_memory_new(s->queue, s->block_bytes, err)))
 			return -1;
 	for (size_t k = 0; k < s->cuts.kept; k++)
 		if (s->place.kept)
-			s->kept[k] = s->place.kept + k * s->block_bytes;
-		else if (!(s->kept[k] = nn_memory_new(s->queue, s->block_bytes, err)))
+			s->sums.kept[k] = s->place.kept + k * s->block_bytes;
+		else if (!(s->sums.kept[k] = nn_memory_new(s->queue, s->block_bytes, err)))
 			return -1;
 	return 0;
 }
@@ -113,9 +113,9 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 			     options->program, options->pool, &s->place.optimizer, err) < 0)
 		goto fail;
 	top = s->cuts.halves ? s->cuts.halves->levels : 0;
-	s->half = top > 0 && !s->waiting[top - 1] ? &s->waiting[top - 1] : NULL;
-	if (s->half)
-		*s->half = nn_optimizer_scratch(s->optimizer);
+	s->sums.half = top > 0 && !s->sums.waiting[top - 1] ? &s->sums.waiting[top - 1] : NULL;
+	if (s->sums.half)
+		*s->sums.half = nn_optimizer_scratch(s->optimizer);
 	if (nn_step_final_init(s, err) < 0)
 		goto fail;
 	*step = s;
@@ -132,14 +132,14 @@ void nn_step_free(struct nn_step *s)
 	for (int i = 0; s->outputs && i < s->n_outputs; i++)
 		nn_train_output_free(&s->outputs[i]);
 	nn_free(s->outputs);
-	if (s->half)
-		*s->half = NULL;
-	for (size_t level = 0; level < sizeof s->waiting / sizeof *s->waiting; level++)
-		if (s->waiting[level])
-			nn_memory_free(s->queue, s->waiting[level]);
+	if (s->sums.half)
+		*s->sums.half = NULL;
+	for (size_t level = 0; level < sizeof s->sums.waiting / sizeof *s->sums.waiting; level++)
+		if (s->sums.waiting[level])
+			nn_memory_free(s->queue, s->sums.waiting[level]);
 	for (size_t k = 0; k < s->cuts.kept; k++)
-		if (s->kept[k] && !s->place.kept)
-			nn_memory_free(s->queue, s->kept[k]);
+		if (s->sums.kept[k] && !s->place.kept)
+			nn_memory_free(s->queue, s->sums.kept[k]);
 	if (!s->place.weight_table)
 		nn_free(s->weights);
 	nn_mirror_free(&s->figures, s->queue);
