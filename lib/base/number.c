@@ -178,7 +178,7 @@ static int bit_length(unsigned __int128 x)
  * x * 2^exponent (and a little more if `sticky`), rounded to `bits` bits, ties to even. Nowhere
  * near the ends of double's range.
  */
-static double rounded(unsigned __int128 x, bool sticky, int exponent, int bits)
+static double round_bits(unsigned __int128 x, bool sticky, int exponent, int bits)
 {
 	int shift = bit_length(x) - bits;
 	uint64_t kept;
@@ -207,12 +207,12 @@ static bool in_integers(const struct decimal *d, int bits, double *value)
 	if (d->digits == 0) {
 		v = 0;
 	} else if (q >= 0) {
-		v = rounded((unsigned __int128)d->digits * powers_of_five[q], false, q, bits);
+		v = round_bits((unsigned __int128)d->digits * powers_of_five[q], false, q, bits);
 	} else {
 		zeros = __builtin_clzll(d->digits);
 		x = (unsigned __int128)(d->digits << zeros) << 63;
 		quotient = x / powers_of_five[-q];
-		v = rounded(quotient, quotient * powers_of_five[-q] != x, q - zeros - 63, bits);
+		v = round_bits(quotient, quotient * powers_of_five[-q] != x, q - zeros - 63, bits);
 	}
 	*value = d->negative ? -v : v;
 	return true;

@@ -22,9 +22,8 @@ struct nn_task {
 	struct nn_net *net;
 	bool from_file;                   /* the network; else the command line says it */
 	const struct nn_program *program; /* of the network */
-	int n_outputs;
-	struct nn_loss_spec *losses; /* [n_outputs] */
-	double *shares;              /* [n_outputs] weights of their losses */
+	struct nn_loss_spec *losses;      /* [n_outputs] */
+	double *shares;                   /* [n_outputs] weights of their losses */
 	/* [n_outputs] --class-weight, NULL where the targets are no classes */
 	double **class_weights;
 

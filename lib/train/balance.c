@@ -75,7 +75,7 @@ int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 
 void nn_balance_free(struct nn_train *t)
 {
-	for (int i = 0; t->task.class_weights && i < t->task.n_outputs; i++)
+	for (int i = 0; t->task.class_weights && i < t->task.program->n_outputs; i++)
 		nn_free(t->task.class_weights[i]);
 	nn_free(t->task.class_weights);
 	t->task.class_weights = NULL;

@@ -10,7 +10,7 @@
 #include "train/job.h"
 #include "train/prepare.h"
 #include "parallel/ranks.h"
-#include "train/state/record.h"
+#include "train/figures.h"
 
 /*
  * Where ranks have parts of the network all but the first know nothing of held-out rows: whether
@@ -132,7 +132,7 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	struct nn_train_options *o = t->options;
 	const struct nn_opt_list *list = t->setup.list;
 
-	if (nn_train_one_loss(t))
+	if (nn_task_one_loss(&t->task))
 		o->recipe.loss = t->task.losses[0].kind;
 	if (!nn_opt_given(list, "lr"))
 		o->recipe.lr = info->lr;

@@ -12,7 +12,8 @@
 #include "base/output.h"
 #include "parallel/ranks.h"
 #include "step/evaluate.h"
-#include "train/state/record.h"
+#include "train/figures.h"
+#include "train/prepare.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
 
@@ -98,7 +99,7 @@ static int print_fold(struct table *table)
 
 	if (nn_evaluator_get(t->evaluator, "loss", &value))
 		take(table, "loss", value);
-	nn_train_figures(t, take, table);
+	nn_evaluator_figures(t->evaluator, t->task.program, take, table);
 	if (nn_evaluator_get(t->evaluator, t->metric, &value))
 		take(table, t->metric, value);
 	snprintf(fold, sizeof fold, "%llu", (unsigned long long)t->source.fold);

@@ -5,7 +5,7 @@
 #include "step/evaluate.h"
 #include "train/judge.h"
 #include "parallel/ranks.h"
-#include "train/state/record.h"
+#include "train/figures.h"
 #include "train/state/save.h"
 #include "train/tell/curve.h"
 
@@ -26,7 +26,7 @@ static void judge(struct nn_train *t, double value)
 	if (t->found.best) {
 		c->best = value;
 		c->best_step = c->step;
-		c->best_epoch = nn_train_epoch(t);
+		c->best_epoch = nn_task_epoch(&t->task, t->counters.step);
 		c->stale = 0;
 		if (t->kept.best)
 			nn_params_copy(t->task.program, t->task.device->dtype, t->worker.keeps,
@@ -69,7 +69,7 @@ int nn_train_evaluate(struct nn_train *t, struct nn_error *err)
 
 	t->found.held_out = false;
 	if (t->task.n_valid == 0) {
-		judge(t, nn_train_passed(t, t->metric));
+		judge(t, nn_counters_metric(&t->counters, t->metric));
 		nn_curve_evaluation(t->told.curve, t->counters.step, NAN, t->found.metric,
 				    t->found.best);
 		return 0;

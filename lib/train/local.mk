@@ -6,11 +6,15 @@ lib_libnn_la_SOURCES += \
 	lib/train/compare.c \
 	lib/train/defaults.c \
 	lib/train/explain.c \
+	lib/train/figures.c \
+	lib/train/figures.h \
 	lib/train/folds.c \
 	lib/train/job.h \
 	lib/train/judge.c \
 	lib/train/judge.h \
+	lib/train/loop-step.c \
 	lib/train/loop.c \
+	lib/train/loop.h \
 	lib/train/memory.c \
 	lib/train/open.c \
 	lib/train/options-values.c \

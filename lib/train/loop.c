@@ -1,179 +1,23 @@
 /* The loop over epochs and steps, which strategies share. */
-#include <stdio.h>
-
 #include "base/clock.h"
-#include "base/memory.h"
-#include "model/model.h"
+#include "base/log.h"
+#include "base/output.h"
 #include "parallel/pipeline.h"
-#include "parallel/step-options.h"
+#include "parallel/ranks.h"
 #include "parallel/tensor.h"
+#include "train/judge.h"
+#include "train/loop.h"
 #include "train/state/checkpoint.h"
+#include "train/state/record.h"
+#include "train/state/save.h"
 #include "train/tell/curve.h"
 #include "train/tell/events.h"
-#include "train/judge.h"
-#include "parallel/ranks.h"
-#include "train/state/record.h"
-#include "base/log.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
-#include "train/state/save.h"
-
-#define LOG_S 1.0 /* a step is logged about so often */
-
-/* What the loop keeps of the clock. */
-struct pace {
-	double epoch_s, logged_s; /* when the epoch began, when a step was last logged */
-	uint64_t epoch_rows;      /* rows of the epoch when that was */
-	uint64_t logged_samples, samples;
-	double loss, weight; /* sums since a step was last logged */
-	bool first_epoch;    /* the first one this process runs from its beginning */
-};
-
-/* ---- a step ---- */
-
-static int diverged(struct nn_train *t, const struct nn_step_result *r, struct nn_error *err)
-{
-	unsigned long long step = t->counters.step + 1;
-	char last[4200] = "", layer[200] = "";
-
-	nn_save_wait(&t->kept);
-	if (t->kept.state_path && t->kept.saved_step != UINT64_MAX)
-		snprintf(last, sizeof last, "; %s has the state of step %llu", t->kept.state_path,
-			 (unsigned long long)t->kept.saved_step);
-	if (r->nonfinite_line >= 0)
-		snprintf(layer, sizeof layer, ": layer %s (%s) was the first to go wrong",
-			 nn_net_line(t->task.net, r->nonfinite_line).name,
-			 nn_net_line(t->task.net, r->nonfinite_line).layer);
-	return nn_fail(err, NN_EDIVERGED,
-		       "step %llu: the loss is not finite%s; a lower --lr than %g or --clip-norm "
-		       "may help%s",
-		       step, layer, t->options->recipe.lr, last);
-}
-
-/* A short --time-limit has twenty of them. */
-static double log_s(const struct nn_train *t)
-{
-	double limit = t->options->recipe.time_limit;
-
-	return limit > 0 && limit < 20 * LOG_S ? limit / 20 : LOG_S;
-}
-
-static bool logs_step(const struct nn_train *t, const struct pace *pace, double now)
-{
-	if (!nn_log_wanted(t->told.log))
-		return false;
-	if (t->options->log_every)
-		return (t->counters.step + 1) % t->options->log_every == 0;
-	return now - pace->logged_s >= log_s(t) || t->counters.step == t->worker.started_step;
-}
-
-static void count_step(struct nn_train *t, const struct nn_step_result *r, size_t n)
-{
-	struct nn_counters *c = &t->counters;
-
-	c->step++;
-	c->loss += r->loss * r->weight;
-	c->weight += r->weight;
-	c->rows += n;
-	c->hits += r->hits;
-	c->counted += r->counted;
-	c->squares += r->squares;
-	t->worker.compute_s += r->compute_s;
-	t->worker.input_s += r->input_s;
-	t->worker.comm_s += r->comm_s;
-	t->worker.wait_s += r->wait_s;
-}
-
-static void begin_epoch(struct nn_train *t, struct pace *pace)
-{
-	struct nn_counters *c = &t->counters;
-
-	c->loss = c->weight = c->squares = 0;
-	c->rows = c->hits = c->counted = 0;
-	pace->epoch_s = nn_now_s();
-	pace->epoch_rows = 0;
-	pace->first_epoch = t->clock.first_epoch_s == 0;
-}
-
-/* What this process would do now, alone. */
-static struct nn_control wishes(const struct nn_train *t)
-{
-	return (struct nn_control){
-		.stop = *t->setup.host.stop,
-		.save = *t->setup.host.save,
-		.due = nn_save_late(&t->kept) || nn_save_ready(&t->kept),
-		.over = t->clock.ends_s > 0 && nn_now_s() >= t->clock.ends_s,
-	};
-}
-
-/*
- * What is to be done: of several ranks what they agreed on in the last step, else what is wished at
- * this moment.
- */
-static const struct nn_control *asked(struct nn_train *t)
-{
-	if (t->layout.comm->size == 1)
-		t->wish = wishes(t);
-	return &t->wish;
-}
-
-static void tell_step(const struct nn_train *t)
-{
-	if (t->setup.host.at)
-		t->setup.host.at(t->setup.host.arg, t->counters.step);
-}
-
-static int step(struct nn_train *t, struct pace *pace, struct nn_error *err)
-{
-	uint64_t number = t->counters.step;
-	double start = nn_now_s(), now;
-	struct nn_strategy_update update = { .number = number + 1 };
-	size_t rows = nn_loader_rows(&t->loader, number);
-	struct nn_step_result result;
-	bool logs;
-
-	if (number % t->task.steps_per_epoch == 0)
-		begin_epoch(t, pace);
-	t->schedule.drops = (unsigned)t->counters.drops;
-	update.lr = nn_schedule_rate(&t->schedule, number);
-	logs = logs_step(t, pace, start);
-	t->wish = wishes(t);
-	t->wish.norm = logs && !t->task.unmeasured;
-	if (!nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task) &&
-	    nn_noise_due(&t->noise, number, rows,
-			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows
-								   : t->options->recipe.batch))
-		nn_step_noise(t->worker.step);
-	if (t->layout.strategy->step(&t->worker, &update, &t->wish, &result, err) < 0)
-		return -1;
-	if (!result.finite)
-		return diverged(t, &result, err);
-	count_step(t, &result, rows);
-	tell_step(t);
-	nn_noise_add(&t->noise, &result.noise);
-	now = nn_now_s();
-	nn_curve_step(t->told.curve, t->counters.step, result.loss, result.weight, rows,
-		      now - start);
-	pace->samples += rows;
-	pace->loss += result.loss * result.weight;
-	pace->weight += result.weight;
-	if (t->clock.first_step_s == 0)
-		t->clock.first_step_s = now - start;
-	if (logs) {
-		nn_event_step(t, &result, update.lr, pace->loss / pace->weight,
-			      (double)(pace->samples - pace->logged_samples) /
-				      (now - pace->logged_s));
-		pace->logged_s = now;
-		pace->logged_samples = pace->samples;
-		pace->loss = pace->weight = 0;
-	}
-	nn_progress_step(t->told.progress, t->counters.step, t->task.planned, result.loss, now);
-	return 0;
-}
 
 /* ---- between steps ---- */
 
-static void end_epoch(struct nn_train *t, struct pace *pace)
+static void end_epoch(struct nn_train *t, struct nn_pace *pace)
 {
 	double seconds = nn_now_s() - pace->epoch_s;
 	uint64_t rows = t->counters.rows - pace->epoch_rows;
@@ -216,10 +60,10 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 	return t->task.held_out ? nn_dataset_unchanged(t->task.held_out, err) : 0;
 }
 
-static int after_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
+static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step, every = t->options->ranks.check_every;
-	const struct nn_control wish = *asked(t);
+	const struct nn_control wish = *nn_loop_asked(t);
 	bool ends_epoch = number % t->task.steps_per_epoch == 0,
 	     saves = ends_epoch || nn_save_due(&t->kept) || wish.due;
 	bool looks =
@@ -269,8 +113,35 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 	return 0;
 }
 
+/* To the output that was opened at the start. */
+static int write_model(struct nn_train *t, void *const *params, struct nn_error *err)
+{
+	const struct nn_record record = {
+		.task = &t->task,
+		.options = t->options,
+		.std = t->std,
+		.list = t->setup.list,
+		.missing = t->setup.data->missing,
+		.counters = &t->counters,
+		.schedule = &t->schedule,
+		.evaluator = t->evaluator,
+		.metric = t->metric,
+	};
+	int status;
+
+	if (!nn_layout_first(&t->layout))
+		return 0;
+	if (nn_record_model(&record, t->output, params, err) < 0)
+		return -1;
+	status = nn_output_commit(t->output, err);
+	t->output = NULL;
+	t->written = status == 0;
+	return status;
+}
+
 /* The state and, at an end within an epoch, a last look that leaves no trace in it. */
-static int finish(struct nn_train *t, struct pace *pace, const char *reason, struct nn_error *err)
+static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
+		  struct nn_error *err)
 {
 	bool whole = t->counters.step % t->task.steps_per_epoch == 0,
 	     ran = t->counters.step > t->worker.started_step;
@@ -292,7 +163,7 @@ static int finish(struct nn_train *t, struct pace *pace, const char *reason, str
 	best = t->counters.best_step > 0 ? t->kept.best : NULL;
 	if (best && nn_train_evaluate_params(t, best, err) < 0)
 		return -1;
-	if (!t->source.fold && nn_record_model(t, best ? best : t->worker.params, err) < 0)
+	if (!t->source.fold && write_model(t, best ? best : t->worker.params, err) < 0)
 		return -1;
 	if (nn_save_end(&t->kept, err) < 0)
 		return -1;
@@ -312,13 +183,13 @@ static const char *over(struct nn_train *t)
 		return "patience";
 	if (t->counters.step >= t->task.planned)
 		return t->ends_by;
-	if (t->counters.step > t->worker.started_step && asked(t)->over)
+	if (t->counters.step > t->worker.started_step && nn_loop_asked(t)->over)
 		return "time-limit";
 	return NULL;
 }
 
 /* A step and what follows it, their seconds kept for the next prediction. */
-static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *err)
+static int timed_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 {
 	double start = nn_now_s(), middle, rows = (double)t->counters.rows,
 	       before = t->worker.compute_s + t->worker.input_s;
@@ -327,7 +198,7 @@ static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 
 	if (m->steps == 0)
 		nn_report_faults(m, -1);
-	if (step(t, pace, err) < 0)
+	if (nn_loop_step(t, pace, err) < 0)
 		return -1;
 	middle = nn_now_s();
 	m->bytes += (double)(nn_comm_moved(t->layout.comm) - moved);
@@ -352,7 +223,7 @@ static int timed_step(struct nn_train *t, struct pace *pace, struct nn_error *er
 static int loop(void *arg, int *stopped, struct nn_error *err)
 {
 	struct nn_train *t = arg;
-	struct pace pace = { .logged_s = nn_now_s() };
+	struct nn_pace pace = { .logged_s = nn_now_s() };
 	const char *reason;
 
 	if (t->layout.tensor)
@@ -365,8 +236,8 @@ static int loop(void *arg, int *stopped, struct nn_error *err)
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;
 	t->wish = (struct nn_control){ 0 };
-	tell_step(t);
-	while (!(*stopped = asked(t)->stop)) {
+	nn_loop_tell(t);
+	while (!(*stopped = nn_loop_asked(t)->stop)) {
 		if ((reason = over(t)))
 			return finish(t, &pace, reason, err);
 		if (timed_step(t, &pace, err) < 0)

@@ -280,13 +280,6 @@ struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_erro
 	return t;
 }
 
-struct nn_command nn_train_command(const struct nn_train *t)
-{
-	return (struct nn_command){ t->setup.list,      t->options->model,
-				    t->setup.data_path, t->setup.targets_path,
-				    t->options->resume, t->source.start != NULL };
-}
-
 int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *setup, bool f64,
 			 struct nn_error *err)
 {

@@ -175,7 +175,7 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 				    : NN_LOSS_MSE;
 	t->task.shares[i] = nn_net_output(t->task.net, (size_t)i)->weight;
 	if (!classes) {
-		if ((o->class_weight || o->ignore) && t->task.n_outputs == 1)
+		if ((o->class_weight || o->ignore) && t->task.program->n_outputs == 1)
 			return nn_fail(err, NN_EFAIL, "--%s: the targets are not classes",
 				       o->class_weight ? "class-weight" : "ignore");
 		return nn_train_check_range(t, i, err);
@@ -187,14 +187,13 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 
 static int take_losses(struct nn_train *t, struct nn_error *err)
 {
-	t->task.n_outputs = t->task.program->n_outputs;
-	t->task.losses = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.losses, err);
-	t->task.shares = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.shares, err);
+	t->task.losses = nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.losses, err);
+	t->task.shares = nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.shares, err);
 	t->task.class_weights =
-		nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.class_weights, err);
+		nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.class_weights, err);
 	if (!t->task.losses || !t->task.shares || !t->task.class_weights)
 		return -1;
-	for (int i = 0; i < t->task.n_outputs; i++)
+	for (int i = 0; i < t->task.program->n_outputs; i++)
 		if (check_output(t, i, err) < 0 || take_loss(t, i, err) < 0)
 			return -1;
 	return 0;
@@ -361,13 +360,12 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 		return nn_fail(err, in_file ? NN_EFORMAT : NN_EUSAGE, "%s%s", why.text,
 			       t->setup.host.note ? "; or give DATA, which say it" : "");
 	t->task.program = nn_net_program(t->task.net);
-	t->task.n_outputs = t->task.program->n_outputs;
 	t->task.rows_unknown = true;
-	t->task.losses = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.losses, err);
-	t->task.shares = nn_alloc((size_t)t->task.n_outputs, sizeof *t->task.shares, err);
+	t->task.losses = nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.losses, err);
+	t->task.shares = nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.shares, err);
 	if (!t->task.losses || !t->task.shares)
 		return -1;
-	for (int i = 0; i < t->task.n_outputs; i++) {
+	for (int i = 0; i < t->task.program->n_outputs; i++) {
 		bool one =
 			nn_shape_count(&t->task.program->values[t->task.program->outputs[i].value]
 						.shape) == 1;

@@ -8,7 +8,12 @@
 /* An empty training: its task, layout and plan refer to each other. */
 struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_error *err);
 /* The command line, for suggestions. */
-struct nn_command nn_train_command(const struct nn_train *train);
+static inline struct nn_command nn_train_command(const struct nn_train *t)
+{
+	return (struct nn_command){ t->setup.list,      t->options->model,
+				    t->setup.data_path, t->setup.targets_path,
+				    t->options->resume, t->source.start != NULL };
+}
 /*
  * Needs setup, device and net; fills what job.h lists under "what is trained" and "what it is
  * trained on".

@@ -2,31 +2,28 @@
 #ifndef NN_TRAIN_STATE_RECORD_H
 #define NN_TRAIN_STATE_RECORD_H
 
-#include "train/job.h"
-#include "train/prepare.h"
+#include "step/counters.h"
+#include "step/schedule.h"
+#include "step/task.h"
+#include "train/train.h"
 
-/* Write params as the model to the output opened at start. */
-int nn_record_model(struct nn_train *train, void *const *params, struct nn_error *err);
+struct nn_evaluator;
 
-#define NN_METRIC_NAME 160 /* bytes of a metric's name */
+/* What nn.train says of a training; all is borrowed. */
+struct nn_record {
+	const struct nn_task *task;
+	const struct nn_train_options *options;
+	const struct nn_std_options *std;
+	const struct nn_opt_list *list; /* of all options */
+	enum nn_missing missing;
+	const struct nn_counters *counters;
+	const struct nn_schedule *schedule;
+	const struct nn_evaluator *evaluator; /* NULL: nothing is held out */
+	const char *metric;                   /* what is best */
+};
 
-/*
- * The figures of held-out rows that --score prints without a label, under its names; of several
- * outputs OUTPUT.NAME.
- */
-void nn_train_figures(const struct nn_train *train,
-		      void (*figure)(void *arg, const char *name, double value), void *arg);
-
-/* Have all outputs the same loss? */
-bool nn_train_one_loss(const struct nn_train *train);
-/* Epoch (from 1) of the last step; epochs planned, 0: only time ends them. */
-uint64_t nn_train_epoch(const struct nn_train *train);
-uint64_t nn_train_epochs(const struct nn_train *train);
-/*
- * The epoch's mean loss, and the metric over its rows as they passed ("loss", "accuracy", "rmse";
- * else NaN).
- */
-double nn_train_loss(const struct nn_train *train);
-double nn_train_passed(const struct nn_train *train, const char *metric);
+/* Write params as the model; the output stays open. */
+int nn_record_model(const struct nn_record *record, struct nn_output *output, void *const *params,
+		    struct nn_error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "train/tell/curve.h"
 #include "train/job.h"
-#include "train/state/record.h"
+#include "train/figures.h"
 
 #define MOST 256   /* points of a curve; even */
 #define WIDE 20.0  /* losses that differ by more are drawn on a logarithmic axis */

@@ -17,7 +17,7 @@
 #include "step/evaluate.h"
 #include "train/tell/events.h"
 #include "parallel/ranks.h"
-#include "train/state/record.h"
+#include "train/figures.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
@@ -144,7 +144,7 @@ void nn_event_step(const struct nn_train *t, const struct nn_step_result *r, dou
 		   double mean_loss, double samples_per_s)
 {
 	struct nn_log *log = t->told.log;
-	uint64_t epoch = nn_train_epoch(t);
+	uint64_t epoch = nn_task_epoch(&t->task, t->counters.step);
 
 	nn_log_begin(log, "step");
 	nn_log_count(log, "step", t->counters.step);
@@ -186,23 +186,23 @@ static void log_metrics(const struct nn_train *t)
 	nn_log_real(t->told.log, "valid_loss",
 		    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value
 											: NAN);
-	nn_train_figures(t, log_figure, &l);
+	nn_evaluator_figures(t->evaluator, t->task.program, log_figure, &l);
 	if (l.listed)
 		return;
 	if (t->evaluator && nn_evaluator_get(t->evaluator, t->metric, &value)) {
 		nn_log_real(t->told.log, t->metric, value);
 	} else if (!t->evaluator) {
 		snprintf(name, sizeof name, "train_%s", t->metric);
-		nn_log_real(t->told.log, name, nn_train_passed(t, t->metric));
+		nn_log_real(t->told.log, name, nn_counters_metric(&t->counters, t->metric));
 	}
 }
 
 void nn_event_epoch(const struct nn_train *t, double seconds, double samples_per_s)
 {
 	struct nn_progress_line line = {
-		.epoch = nn_train_epoch(t),
-		.epochs = nn_train_epochs(t),
-		.loss = nn_train_loss(t),
+		.epoch = nn_task_epoch(&t->task, t->counters.step),
+		.epochs = nn_task_epochs(&t->task),
+		.loss = nn_counters_loss(&t->counters),
 		.valid_loss = NAN,
 		.value = t->found.metric,
 		.seconds = seconds,
@@ -348,7 +348,7 @@ void nn_event_end(const struct nn_train *t, const char *reason)
 	nn_log_begin(log, "end");
 	nn_log_string(log, "reason", reason);
 	nn_log_count(log, "step", t->counters.step);
-	nn_log_count(log, "epoch", nn_train_epoch(t));
+	nn_log_count(log, "epoch", nn_task_epoch(&t->task, t->counters.step));
 	if (t->counters.best_epoch)
 		nn_log_count(log, "best_epoch", t->counters.best_epoch);
 	else

@@ -1,0 +1,151 @@
+/* A step of the loop: what is asked for with it, what it adds to the counters, what is told of it.
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "model/model.h"
+#include "parallel/step-options.h"
+#include "train/loop.h"
+#include "train/state/save.h"
+#include "train/tell/curve.h"
+#include "train/tell/events.h"
+#include "train/tell/progress.h"
+
+#define LOG_S 1.0 /* a step is logged about so often */
+
+static int diverged(struct nn_train *t, const struct nn_step_result *r, struct nn_error *err)
+{
+	unsigned long long step = t->counters.step + 1;
+	char last[4200] = "", layer[200] = "";
+
+	nn_save_wait(&t->kept);
+	if (t->kept.state_path && t->kept.saved_step != UINT64_MAX)
+		snprintf(last, sizeof last, "; %s has the state of step %llu", t->kept.state_path,
+			 (unsigned long long)t->kept.saved_step);
+	if (r->nonfinite_line >= 0)
+		snprintf(layer, sizeof layer, ": layer %s (%s) was the first to go wrong",
+			 nn_net_line(t->task.net, r->nonfinite_line).name,
+			 nn_net_line(t->task.net, r->nonfinite_line).layer);
+	return nn_fail(err, NN_EDIVERGED,
+		       "step %llu: the loss is not finite%s; a lower --lr than %g or --clip-norm "
+		       "may help%s",
+		       step, layer, t->options->recipe.lr, last);
+}
+
+/* A short --time-limit has twenty of them. */
+static double log_s(const struct nn_train *t)
+{
+	double limit = t->options->recipe.time_limit;
+
+	return limit > 0 && limit < 20 * LOG_S ? limit / 20 : LOG_S;
+}
+
+static bool logs_step(const struct nn_train *t, const struct nn_pace *pace, double now)
+{
+	if (!nn_log_wanted(t->told.log))
+		return false;
+	if (t->options->log_every)
+		return (t->counters.step + 1) % t->options->log_every == 0;
+	return now - pace->logged_s >= log_s(t) || t->counters.step == t->worker.started_step;
+}
+
+static void count_step(struct nn_train *t, const struct nn_step_result *r, size_t n)
+{
+	struct nn_counters *c = &t->counters;
+
+	c->step++;
+	c->loss += r->loss * r->weight;
+	c->weight += r->weight;
+	c->rows += n;
+	c->hits += r->hits;
+	c->counted += r->counted;
+	c->squares += r->squares;
+	t->worker.compute_s += r->compute_s;
+	t->worker.input_s += r->input_s;
+	t->worker.comm_s += r->comm_s;
+	t->worker.wait_s += r->wait_s;
+}
+
+static void begin_epoch(struct nn_train *t, struct nn_pace *pace)
+{
+	struct nn_counters *c = &t->counters;
+
+	c->loss = c->weight = c->squares = 0;
+	c->rows = c->hits = c->counted = 0;
+	pace->epoch_s = nn_now_s();
+	pace->epoch_rows = 0;
+	pace->first_epoch = t->clock.first_epoch_s == 0;
+}
+
+/* What this process would do now, alone. */
+static struct nn_control wishes(const struct nn_train *t)
+{
+	return (struct nn_control){
+		.stop = *t->setup.host.stop,
+		.save = *t->setup.host.save,
+		.due = nn_save_late(&t->kept) || nn_save_ready(&t->kept),
+		.over = t->clock.ends_s > 0 && nn_now_s() >= t->clock.ends_s,
+	};
+}
+
+const struct nn_control *nn_loop_asked(struct nn_train *t)
+{
+	if (t->layout.comm->size == 1)
+		t->wish = wishes(t);
+	return &t->wish;
+}
+
+void nn_loop_tell(const struct nn_train *t)
+{
+	if (t->setup.host.at)
+		t->setup.host.at(t->setup.host.arg, t->counters.step);
+}
+
+int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
+{
+	uint64_t number = t->counters.step;
+	double start = nn_now_s(), now;
+	struct nn_strategy_update update = { .number = number + 1 };
+	size_t rows = nn_loader_rows(&t->loader, number);
+	struct nn_step_result result;
+	bool logs;
+
+	if (number % t->task.steps_per_epoch == 0)
+		begin_epoch(t, pace);
+	t->schedule.drops = (unsigned)t->counters.drops;
+	update.lr = nn_schedule_rate(&t->schedule, number);
+	logs = logs_step(t, pace, start);
+	t->wish = wishes(t);
+	t->wish.norm = logs && !t->task.unmeasured;
+	if (!nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task) &&
+	    nn_noise_due(&t->noise, number, rows,
+			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows
+								   : t->options->recipe.batch))
+		nn_step_noise(t->worker.step);
+	if (t->layout.strategy->step(&t->worker, &update, &t->wish, &result, err) < 0)
+		return -1;
+	if (!result.finite)
+		return diverged(t, &result, err);
+	count_step(t, &result, rows);
+	nn_loop_tell(t);
+	nn_noise_add(&t->noise, &result.noise);
+	now = nn_now_s();
+	nn_curve_step(t->told.curve, t->counters.step, result.loss, result.weight, rows,
+		      now - start);
+	pace->samples += rows;
+	pace->loss += result.loss * result.weight;
+	pace->weight += result.weight;
+	if (t->clock.first_step_s == 0)
+		t->clock.first_step_s = now - start;
+	if (logs) {
+		nn_event_step(t, &result, update.lr, pace->loss / pace->weight,
+			      (double)(pace->samples - pace->logged_samples) /
+				      (now - pace->logged_s));
+		pace->logged_s = now;
+		pace->logged_samples = pace->samples;
+		pace->loss = pace->weight = 0;
+	}
+	nn_progress_step(t->told.progress, t->counters.step, t->task.planned, result.loss, now);
+	return 0;
+}
