@@ -274,6 +274,12 @@ static void copy_out(void *arg)
 	nn_queue_wait(c->queue, NULL);
 }
 
+/* What remains of a time; not known where a part of it is not. */
+static double remainder_of(double s)
+{
+	return isnan(s) ? s : fmax(0, s);
+}
+
 /* Later calls, and the copies in them. *call_s: all of a call. */
 static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 {
@@ -313,7 +319,7 @@ static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 	if (w->p->copies) {
 		w->p->s[NN_PHASE_COPY_IN] = m[1].mean_s;
 		w->p->s[NN_PHASE_COPY_OUT] = m[2].mean_s;
-		w->p->s[NN_PHASE_COMPUTE] = fmax(0, *call_s - m[1].mean_s - m[2].mean_s);
+		w->p->s[NN_PHASE_COMPUTE] = remainder_of(*call_s - m[1].mean_s - m[2].mean_s);
 	}
 	return 0;
 }
@@ -358,7 +364,7 @@ static int walk(struct walk *w, struct nn_error *err)
 	if (measure_calls(w, &call, err) < 0)
 		return -1;
 	if (!w->p->absent)
-		s[NN_PHASE_FIRST] = fmax(0, first - call);
+		s[NN_PHASE_FIRST] = remainder_of(first - call);
 	start = now(w);
 	if (write_answers(w, err) < 0)
 		return -1;
