@@ -2,6 +2,7 @@
 #   a C program:  check_PROGRAMS += tests/lib/pool      (tests/lib/pool.c; it prints TAP)
 #                 CHECK_TESTS += tests/lib/pool
 #   a script:     CHECK_TESTS += tests/cli/predict.bats     (*.bats, or *.py and *.sh that print TAP)
+# `make check-device` runs those of the tools on a device that is not the CPU.
 # VALGRIND_TESTS names those small enough to run under valgrind too.
 # `make check TESTS="tests/cli/predict.bats tests/lib/pool"` runs some.
 CHECK_TESTS =
@@ -21,10 +22,17 @@ VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-k
 check-valgrind: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
 	@NN_CPU=avx2 NN_WRAP='$(VALGRIND)' $(run_tests) $(or $(TESTS),$(VALGRIND_TESTS))
+# The tools on a device with memory of its own that the host cannot touch (tests/device/apart.c): the CPU's bytes. Left out
+# is what opens no device, or both.
+DEVICE_TESTS = $(filter-out tests/cli/version.bats tests/cli/allreduce% tests/cli/slurm.bats tests/cli/device%, \
+	$(filter tests/cli/%,$(CHECK_TESTS)))
+check-device: all
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
+	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
 clean-local: clean-tests
 clean-tests:
 	rm -rf tests/logs tests/lsan.supp
-.PHONY: check-long check-valgrind clean-tests
+.PHONY: check-device check-long check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats

@@ -12,6 +12,7 @@ last=threads,version,cpu,gpu,blas,date
 net='input 100, dense 2'
 
 @test "bench: crossover with one device compares what there is and is status 3" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
   run -3 --separate-stderr nn-bench crossover "$net" --batch=8 --time=0.05 --threads=2 --to=csv
   [ "${lines[0]}" = "axis,value,a,b,a_s,b_s,b_nocopy_s,b_first_s,winner,check,$last" ]
   grep -q '^batch,[0-9]*,cpu 1 thread,cpu 2 threads,' <<<"$output"
@@ -21,6 +22,7 @@ net='input 100, dense 2'
 }
 
 @test "bench: crossover against a device that is not here is status 3" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
   run -3 --separate-stderr nn-bench crossover "$net" --device=cuda
   [[ $stderr == "nn-bench: "*cuda* ]]
   [ -z "$output" ]
@@ -35,6 +37,11 @@ net='input 100, dense 2'
   nn-bench explain "$net" --batch=100 --time=0.3 --to=csv >rows.csv 2>notes
   [ "$(head -n 1 rows.csv)" = "phase,seconds,share,$last" ]
   [ "$(tail -n +2 rows.csv | cut -d, -f1 | xargs)" = "exec libraries device load input copy_in first compute copy_out output total" ]
+  if [ -n "${NN_TEST_DEVICE-}" ]; then
+    [ "$(grep -c '^[a-z_]*,[0-9]' rows.csv)" = 11 ]
+    grep -q 'computing 100 rows takes .*what is paid in every call beside it is copy_in and copy_out' notes
+    return
+  fi
   [ "$(grep -c '^[a-z_]*,[0-9]' rows.csv)" = 9 ]
   grep -qE '^copy_(in|out),,,' rows.csv
   grep -q 'computing 100 rows takes .*which would have to be measured: none is here' notes
@@ -47,6 +54,7 @@ net='input 100, dense 2'
 }
 
 @test "bench: explain for a device that is not here leaves its phases empty, says what to measure, and is status 3" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "the device of the tests is there"
   for options in --device=cuda '--device=cuda:1 --config=/dev/null'; do
     run -3 --separate-stderr nn-bench explain "$net" $options --batch=100 --time=0.3 --to=csv
     for phase in device copy_in first compute copy_out total; do grep -q "^$phase,,," <<<"$output"; done
@@ -60,6 +68,7 @@ net='input 100, dense 2'
 
 @test "bench: explain: too little time leaves compute and total empty and says so" {
   nn-bench explain 'input 300, dense 3000, dense 3000, dense 10' --batch=64 --time=0.0001 --to=csv >rows.csv 2>notes
+  grep -q '^first,,,' rows.csv
   grep -q '^compute,,,' rows.csv
   grep -q '^total,,,' rows.csv
   grep -q 'compute: --time=0.0001 is too short' notes

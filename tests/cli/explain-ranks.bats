@@ -40,6 +40,7 @@ foreseen() {
 }
 
 @test "memory: of ranks that see the same memory" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   foreseen --ranks=2 -o a.safetensors
   near '{predicted:.[0].memory.total,measured:(.[1:]|map(select(.event=="end"))[0].predicted.peak_bytes.measured)}' <(cat plan.json log)
   foreseen --ranks=3 -o /dev/null
@@ -47,12 +48,14 @@ foreseen() {
 }
 
 @test "memory: of ranks that send messages" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   OMPI_MCA_btl=self,tcp foreseen --ranks=2 -o a.safetensors
   foreseen --ranks=2 --strategy=master -o a.safetensors
   foreseen --ranks=2 --strategy=local:2 -o a.safetensors
 }
 
 @test "memory: of stages, of columns, and of two pipelines" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   foreseen --ranks=2 --pipeline=2 -o a.safetensors
   foreseen --ranks=2 --tensor=2 -o a.safetensors
   timeout -k 5 120 nn-train -q -t 1 -m "$net" --steps=4 --ranks=4 --pipeline=2 $digits -o a.safetensors --log=log
@@ -61,6 +64,7 @@ foreseen() {
 
 # parameters and the state of the optimizer are there once for ranks of a host, so that two take less than twice as much
 @test "memory: a host's ranks are planned together, what they share once" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "ranks with a device share no memory"
   nn-train --explain=json -t 1 -m "$net" $digits >plan.json
   jq -e '.memory|has("host")|not' plan.json
   alone=$(jq .memory.total plan.json)
@@ -73,6 +77,7 @@ foreseen() {
 
 # of small networks the program is most of it; nothing was measured here before, so a link is guessed while they run
 @test "memory: of small networks that average, and all ranks of a host take more than one" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/small
   net='dense 32, relu, dense ?'
   for options in "--ranks=3 --strategy=local:8" "--ranks=2"; do
@@ -84,6 +89,7 @@ foreseen() {
 }
 
 @test "memory: command lines for ranks that would fit keep the ranks, and fit" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
   run -4 --separate-stderr nn-train -t 1 -m "$net" --steps=1 --ranks=2 --memory=80M --clip-norm=1 $digits -o a.safetensors
   [ "${#stderr_lines[@]}" -eq 4 ]
   for line in "${stderr_lines[@]:1}"; do

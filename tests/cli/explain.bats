@@ -33,7 +33,7 @@ is() {
   plan -m 'input 4, dense 3'
   is 'keys_unsorted' '["model","layers","parameters","batch","micro_batch","leaves","memory","largest_batch","fits","suggestions","time","ranks","strategy"]'
   is '.layers[0]|keys_unsorted' '["line","name","layer","output","parameters","forward_flops","train_flops","activation_bytes"]'
-  is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"]'
+  is '.memory|keys_unsorted' '["parameters","gradients","optimizer","activations_per_sample","activations","workspace","input","other","total","limit"'"${NN_TEST_DEVICE:+,\"device\",\"device_limit\"}]"
   is '.time|keys_unsorted' '["step_s","epoch_s","total_s","measured"]'
   is '.ranks[0].ranks' 1
   is '.strategy|keys_unsorted' '["name","why"]'
@@ -52,7 +52,7 @@ is() {
 
 @test "explain: items add up, and f64 takes twice as much" {
   plan -m 'input 64, dense 512, relu, dense 10' --batch=100
-  is '.memory|.parameters+.gradients+.optimizer+.activations+.workspace+.input+.other==.total' true
+  is '.memory|.parameters+.gradients+.optimizer+.activations+.workspace+.input+.other==.total+(.device//0)' true
   single=$(jq '.memory|[.parameters,.gradients,.optimizer]|add' plan.json)
   plan -m 'input 64, dense 512, relu, dense 10' --batch=100 --precision=f64
   double=$(jq '.memory|[.parameters,.gradients,.optimizer]|add' plan.json)
@@ -151,7 +151,8 @@ null"
   net='dense 3000, relu, dense ?'
   nn-train -q -m "$net" --batch=1024 --steps=2 $digits -o a.safetensors
   plan -m "$net" --batch=1024 --steps=2 $digits -o a.safetensors
-  limit=$(jq '.memory|.total-.activations/2|floor' plan.json)
+  limit=$(jq '.memory|(.device//.total)-.activations/2|floor' plan.json)
+  if [ -n "${NN_TEST_DEVICE-}" ]; then export NN_APART_ROOM=$limit limit=1T; fi
   nn-train -q -m "$net" --batch=1024 --steps=2 --memory="$limit" $digits -o b.safetensors --log=log
   cmp a.safetensors b.safetensors
   jq -e -s 'map(select(.event=="start"))[0].micro_batch<1024' log
@@ -191,10 +192,12 @@ null"
 }
 
 @test "memory: the same command lines stand in the plan" {
-  run -4 nn-train --explain -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=160M $digits
+  mega=160
+  [ -z "${NN_TEST_DEVICE-}" ] || mega=30 # the network lies on the device
+  run -4 nn-train --explain -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=${mega}M $digits
   [ "$(grep -c '^nn-train .*  # [0-9]*$' <<<"$output")" -eq 3 ]
-  run -4 nn-train --explain=json -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=160M $digits
-  [ "$(jq -c '[.suggestions[]|(.command|startswith("nn-train -m ")) and .total_bytes<=160*1024*1024]' <<<"$output")" = '[true,true,true]' ]
+  run -4 nn-train --explain=json -m 'dense 2000, relu, dense 2000, relu, dense ?' --precision=f64 --memory=${mega}M $digits
+  [ "$(jq -c --argjson mega $mega '[.suggestions[]|(.command|startswith("nn-train -m ")) and .total_bytes<=$mega*1024*1024]' <<<"$output")" = '[true,true,true]' ]
 }
 
 too_large() {
@@ -209,6 +212,7 @@ given_up() {
 }
 
 @test "memory: suggestions differ in what they give up, narrower layers with it where little else is left" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "--memory bounds the host's memory, and the network lies on the device"
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   net='dense 2000, relu, dense 2000, relu, dense ?'
   too_large -m "$net" --precision=f64 --memory=160M --threads=2 $digits
@@ -230,6 +234,7 @@ given_up() {
 }
 
 @test "memory: where fewer than three command lines fit, a note says so; a model file keeps its widths" {
+  [ -z "${NN_TEST_DEVICE-}" ] || skip "--memory bounds the host's memory, and the network lies on the device"
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   run -4 --separate-stderr nn-train -m 'dense 2000, relu, dense 2000, relu, dense ?' --optimizer=sgd --threads=1 --leaves=1 --memory=40M $digits -o w.safetensors
   [ "${#stderr_lines[@]}" -eq 3 ]

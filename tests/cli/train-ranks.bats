@@ -236,7 +236,7 @@ long() {
   cp "$NN_BUILD/cmd/nn-train" other/bin
   cp -L "$NN_BUILD/lib/libnn.so.0" other/lib
   sed -i 's/no samples to train on/no sample to train on /' other/lib/libnn.so.0
-  run -1 --separate-stderr env NN_MODULE_PATH="$NN_BUILD/lib" mpirun --stdin none --oversubscribe --mca btl self,vader \
+  run -1 --separate-stderr env NN_MODULE_PATH="$NN_BUILD/lib${NN_MODULE_PATH:+:$NN_MODULE_PATH}" mpirun --stdin none --oversubscribe --mca btl self,vader \
     -n 1 nn-train "${words[@]}" --steps=3 -o differs.safetensors : -n 1 other/bin/nn-train "${words[@]}" --steps=3
   [ "$(grep '^nn-train: ' <<<"$stderr")" = "nn-train: rank 1 is another build of nntools than rank 0" ]
 }
