@@ -95,11 +95,12 @@ int main(int argc, char **argv)
 	struct nn_data_options data = { 0 };
 	struct nn_ranks_options ranks = { 0 };
 	struct nn_std_options std = { 0 };
-	uint64_t given[4] = { 0 };
+	uint64_t given[5] = { 0 };
 	const struct nn_tool_values values[] = { { &options, &given[0] },
-						 { &ranks, &given[1] },
-						 { &data, &given[2] },
-						 { &std, &given[3] } };
+						 { &options.ranks, &given[1] },
+						 { &ranks, &given[2] },
+						 { &data, &given[3] },
+						 { &std, &given[4] } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = { 0 };

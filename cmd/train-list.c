@@ -6,6 +6,7 @@
 
 static const struct nn_opt_table tables[] = {
 	{ "Training", nn_train_opts, NULL, NULL },
+	{ "Parallel training", nn_parallel_opts, NULL, NULL },
 	{ "Ranks", nn_ranks_opts, NULL, NULL },
 	{ "Data", nn_data_opts, NULL, NULL },
 	{ "Standard", nn_std_opts, NULL, NULL },

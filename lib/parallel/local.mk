@@ -13,6 +13,7 @@ lib_libnn_la_SOURCES += \
 	lib/parallel/layout.h \
 	lib/parallel/local.c \
 	lib/parallel/master.c \
+	lib/parallel/options.c \
 	lib/parallel/options.h \
 	lib/parallel/order.c \
 	lib/parallel/pipeline-notes.c \

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/option.h"
 
 struct nn_parallel_options {
 	const char *strategy; /* how ranks work together; NULL: sync */
@@ -17,5 +18,7 @@ struct nn_parallel_options {
 	uint64_t tensor;      /* ranks that share the columns of products */
 	uint64_t check_every; /* steps between comparisons of the ranks' parameters, 0: none */
 };
+
+extern const struct nn_opt nn_parallel_opts[];
 
 #endif

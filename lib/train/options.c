@@ -4,25 +4,14 @@
 #include "base/number.h"
 #include "predict/loss.h"
 #include "step/optimizer.h"
-#include "train/options.h"
 #include "step/schedule.h"
-#include "step/stages.h"
-#include "parallel/strategy.h"
-
-/* The option and its value in front of what is wrong with it. */
-static int whole(int status, const char *name, const char *value, struct nn_error *err)
-{
-	char quoted[NN_QUOTED];
-
-	return status < 0 ? nn_fail_at(err, "--%s=%s", name, nn_quote(quoted, value, strlen(value)))
-			  : 0;
-}
+#include "train/options.h"
 
 static int check_schedule(const char *value, struct nn_error *err)
 {
 	struct nn_schedule schedule;
 
-	return whole(nn_schedule_parse(&schedule, value, err), "schedule", value, err);
+	return nn_schedule_parse(&schedule, value, err);
 }
 
 static int check_every(const char *value, struct nn_error *err)
@@ -30,27 +19,24 @@ static int check_every(const char *value, struct nn_error *err)
 	uint64_t steps;
 	double seconds;
 
-	return whole(nn_parse_every(value, &steps, &seconds, err), "checkpoint-every", value, err);
+	return nn_parse_every(value, &steps, &seconds, err);
 }
 
 static int check_shuffle(const char *value, struct nn_error *err)
 {
 	uint64_t window;
 
-	return whole(nn_parse_shuffle(value, &window, err), "shuffle", value, err);
+	return nn_parse_shuffle(value, &window, err);
 }
 
 static int check_weights(const char *value, struct nn_error *err)
 {
-	if (strcmp(value, "balanced") == 0)
-		return 0;
-	return whole(nn_parse_weights(value, NULL, err), "class-weight", value, err);
+	return strcmp(value, "balanced") == 0 || nn_parse_weights(value, NULL, err) >= 0 ? 0 : -1;
 }
 
 static int check_spool(const char *value, struct nn_error *err)
 {
-	return *value ? 0
-		      : nn_fail(err, NN_EUSAGE, "--spool=: expected the name of a file, or a size");
+	return *value ? 0 : nn_fail(err, NN_EUSAGE, "expected the name of a file, or a size");
 }
 
 static bool spool_is_file(const char *value)
@@ -60,19 +46,11 @@ static bool spool_is_file(const char *value)
 	return !nn_parse_size(value, strlen(value), &bytes);
 }
 
-static int check_pipeline(const char *value, struct nn_error *err)
-{
-	enum nn_pipeline_schedule schedule;
-	int stages;
-
-	return whole(nn_parse_pipeline(value, &stages, &schedule, err), "pipeline", value, err);
-}
-
 static int check_valid(const char *value, struct nn_error *err)
 {
 	double fraction;
 
-	return whole(nn_parse_fraction(value, &fraction, err), "valid", value, err);
+	return nn_parse_fraction(value, &fraction, err);
 }
 
 static bool valid_is_file(const char *value)
@@ -82,14 +60,9 @@ static bool valid_is_file(const char *value)
 	return !nn_parse_f64(value, strlen(value), &fraction);
 }
 
-static int check_strategy(const char *value, struct nn_error *err)
-{
-	return whole(nn_strategy_parse(value, NULL, err) ? 0 : -1, "strategy", value, err);
-}
-
 static int check_race(const char *value, struct nn_error *err)
 {
-	return whole(nn_parse_race(value, err), "race", value, err);
+	return nn_parse_race(value, err) < 0 ? -1 : 0;
 }
 
 #define MOST 1e15 /* whole numbers stay exact in f64, where bounds are compared */
@@ -338,17 +311,6 @@ const struct nn_opt nn_train_opts[] = {
 		 "limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both "
 		 "values." },
-	{ .name = "check-every",
-	  .type = NN_OPT_COUNT,
-	  .offset = AT(ranks.check_every),
-	  .arg = "N",
-	  .fallback = "100",
-	  .max = MOST,
-	  .help = "compare the parameters of all ranks every N steps; 0: never",
-	  .man = "With sync and master they are the same bytes after each step. Where they are "
-		 "not, memory or a processor is at fault: the "
-		 "training ends and names rank and tensor. Of a table with sparse=yes the rows of "
-		 "the batch are compared." },
 	{ .name = "max-restarts",
 	  .type = NN_OPT_COUNT,
 	  .offset = AT(max_restarts),
@@ -400,84 +362,6 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "Fewer samples go through at once until the plan fits; where not even one does, "
 		 "status 4 and command lines that "
 		 "would fit." },
-	{ .name = "pipeline",
-	  .type = NN_OPT_CUSTOM,
-	  .offset = AT(ranks.pipeline),
-	  .arg = "P[:SCHEDULE]",
-	  .check = check_pipeline,
-	  .help = "cut the network into P stages, a rank each, through which micro-batches flow "
-		  "(1f1b, gpipe, naive)",
-	  .man = "For networks that are too large for one rank: each keeps the parameters, "
-		 "gradients and optimizer state of its stage "
-		 "alone. The ranks are P times as many as work on different samples. See "
-		 "PIPELINE." },
-	{ .name = "tensor",
-	  .type = NN_OPT_COUNT,
-	  .offset = AT(ranks.tensor),
-	  .arg = "T",
-	  .fallback = "1",
-	  .min = 1,
-	  .max = 1000,
-	  .help = "share the columns of dense layers, the channels of convolutions and the rows of "
-		  "embeddings among T ranks",
-	  .man = "For networks whose layers are too large for one rank: each keeps the parameters, "
-		 "gradients and optimizer state of its "
-		 "columns and rows alone. The ranks are T times as many as work on different "
-		 "samples. See TENSOR." },
-	{ .name = "strategy",
-	  .type = NN_OPT_CUSTOM,
-	  .offset = AT(ranks.strategy),
-	  .arg = "STRATEGY",
-	  .fallback = "sync",
-	  .check = check_strategy,
-	  .help = "how ranks work together: sync, async, local:H[@STEP], master",
-	  .man = "See STRATEGIES." },
-	{ .name = "staleness",
-	  .type = NN_OPT_COUNT,
-	  .offset = AT(ranks.staleness),
-	  .arg = "K",
-	  .max = 1e9,
-	  .help = "async: no gradient is applied more than K updates after it was begun (two for "
-		  "each computing rank)" },
-	{ .name = "staleness-lr",
-	  .type = NN_OPT_YESNO,
-	  .offset = AT(ranks.staleness_lr),
-	  .arg = "yes|no",
-	  .fallback = "no",
-	  .help = "async: a gradient that is s updates behind has the rate divided by 1 + s" },
-	{ .name = "record",
-	  .type = NN_OPT_STRING,
-	  .offset = AT(ranks.record),
-	  .arg = "FILE",
-	  .filled = true,
-	  .file = NN_OPT_WRITES,
-	  .help = "async: write which rank's gradient of which batch each step applied" },
-	{ .name = "replay-run",
-	  .type = NN_OPT_STRING,
-	  .offset = AT(ranks.replay_run),
-	  .arg = "FILE",
-	  .filled = true,
-	  .file = NN_OPT_READS,
-	  .help = "async: do in one process what was recorded, to the same bytes" },
-	{ .name = "bucket",
-	  .type = NN_OPT_SIZE,
-	  .offset = AT(ranks.bucket),
-	  .arg = "SIZE",
-	  .min = 1024,
-	  .max = MOST,
-	  .help = "bytes of gradients in one message between ranks (follows from the link)",
-	  .man = "Where ranks have no memory in common, gradients travel in buckets while the "
-		 "backward pass goes on, and new parameters while the next forward pass does. By "
-		 "default a bucket ends where a layer does, once it has 1 MiB (the first) or as "
-		 "much as the latency and rate of the link suggest, and is at most 25 MiB. Every "
-		 "size gives the same model." },
-	{ .name = "shard-optimizer",
-	  .type = NN_OPT_FLAG,
-	  .offset = AT(ranks.shard_optimizer),
-	  .help = "ranks that share the samples keep a part of the optimizer's state each",
-	  .man = "Less memory: with N of them 1/N of what the optimizer keeps of each parameter, "
-		 "which is twice the parameters for adam. "
-		 "See RANKS." },
 	{ .name = "race",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(race),
