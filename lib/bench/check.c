@@ -37,40 +37,21 @@ static size_t row_of(const struct nn_trial *t, size_t i, size_t n)
 	return n > 1 ? i * (t->options.batch - 1) / (n - 1) : 0;
 }
 
-static void rows_free(const struct nn_trial *t, struct rows *r)
-{
-	for (int i = 0; r->in && i < t->subject->program->n_inputs; i++)
-		nn_free(r->in[i]);
-	for (int i = 0; r->out && i < t->subject->program->n_outputs; i++)
-		nn_free(r->out[i]);
-	nn_free(r->in);
-	nn_free(r->out);
-}
-
 /* The inputs of the last call's rows, in f64. */
 static int rows_init(const struct nn_trial *t, struct rows *r, struct nn_error *err)
 {
-	size_t n_in = (size_t)t->subject->program->n_inputs,
-	       n_out = (size_t)t->subject->program->n_outputs;
-
 	r->n = t->options.batch < CHECKED_ROWS ? t->options.batch : CHECKED_ROWS;
-	r->in = nn_alloc(n_in, sizeof *r->in, err);
-	r->out = nn_alloc(n_out, sizeof *r->out, err);
+	r->in = (double **)nn_bench_model_rows(t->subject, false, r->n, NN_F64, err);
+	r->out = (double **)nn_bench_model_rows(t->subject, true, r->n, NN_F64, err);
 	if (!r->in || !r->out)
 		return -1;
-	for (size_t k = 0; k < n_in; k++) {
+	for (size_t k = 0; k < (size_t)t->subject->program->n_inputs; k++) {
 		size_t size = nn_session_input_size(t->session, k);
 
-		if (!(r->in[k] = nn_alloc(r->n * size, sizeof(double), err)))
-			return -1;
 		for (size_t i = 0; i < r->n * size; i++)
 			r->in[k][i] = nn_real_at(t->options.device->dtype, t->in[k],
 						 row_of(t, i / size, r->n) * size + i % size);
 	}
-	for (size_t k = 0; k < n_out; k++)
-		if (!(r->out[k] = nn_alloc(r->n * nn_session_output_size(t->session, k),
-					   sizeof(double), err)))
-			return -1;
 	return 0;
 }
 
@@ -115,7 +96,8 @@ static int check_prediction(struct nn_trial *t, const struct nn_device *cpu, voi
 		*difference = difference_of(t, &rows);
 		status = 0;
 	}
-	rows_free(t, &rows);
+	nn_free(rows.in);
+	nn_free(rows.out);
 	nn_session_close(session);
 	nn_model_close(model);
 	return status;
@@ -151,7 +133,7 @@ static int first_rows(const struct nn_trial *t, const struct nn_dataset *dataset
 		      struct nn_step *step, struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_source source = nn_dataset_source(dataset);
-	struct nn_batch batch = nn_batch_of(&source, t->rows, t->options.batch);
+	struct nn_batch batch = nn_batch_of(&source, t->alone.rows, t->options.batch);
 
 	return nn_step_gradient(step, &batch, result, err);
 }
@@ -170,7 +152,7 @@ static int check_training(struct nn_trial *t, const struct nn_device *cpu, doubl
 
 	if (!now || nn_trial_dataset(t, t->options.batch, NN_F64, &dataset, err) < 0)
 		goto end;
-	nn_graph_save(nn_step_graph(t->step), now);
+	nn_graph_save(nn_step_graph(t->alone.worker.step), now);
 	if (!(params = params_f64(program, now, t->options.device->dtype, err)))
 		goto end;
 	o.device = cpu;
@@ -181,13 +163,13 @@ static int check_training(struct nn_trial *t, const struct nn_device *cpu, doubl
 	    nn_graph_load(nn_step_graph(step), (const void *const *)params, err) < 0)
 		goto end;
 	*difference = INFINITY;
-	if (first_rows(t, t->dataset, t->step, &found, err) < 0 ||
+	if (first_rows(t, t->dataset, t->alone.worker.step, &found, err) < 0 ||
 	    first_rows(t, dataset, step, &right, err) < 0)
 		goto end;
 	if (found.finite && right.finite && !t->diverged) {
 		double loss = fabs(found.loss - right.loss) / fmax(fabs(right.loss), 1e-30);
 
-		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->step),
+		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->alone.worker.step),
 						       nn_step_graph(step), now, params));
 	}
 	status = 0;

@@ -178,44 +178,53 @@ void nn_bench_model_free(struct nn_bench_model *s)
 
 /* ---- figures ---- */
 
-/*
- * Backward does what forward does once for its input and, where there are weights, once for them;
- * an input of the net has no gradient.
- */
-double nn_bench_model_flops(const struct nn_bench_model *s, bool training)
-{
-	double sum = 0;
-
-	for (int i = 0; i < s->program->n_nodes; i++) {
-		const struct nn_node *node = &s->program->nodes[i];
-		bool first = false;
-
-		for (int k = 0; k < s->program->n_inputs; k++)
-			first |= node->in[0] == s->program->inputs[k];
-		sum += (double)node->flops * (training ? 1 + !first + (node->n_params > 0) : 1);
-	}
-	return sum;
-}
-
 size_t nn_bench_model_parameters(const struct nn_bench_model *s)
 {
 	return nn_program_parameters(s->program, true);
 }
 
-size_t nn_bench_model_input_bytes(const struct nn_bench_model *s)
+static size_t row_size(const struct nn_program *p, bool outputs, int i)
+{
+	return nn_shape_count(&p->values[outputs ? p->outputs[i].value : p->inputs[i]].shape);
+}
+
+/* Numbers of a row of all inputs, or of all outputs. */
+static size_t all_sizes(const struct nn_bench_model *s, bool outputs)
 {
 	size_t n = 0;
 
-	for (int i = 0; i < s->program->n_inputs; i++)
-		n += nn_shape_count(&s->program->values[s->program->inputs[i]].shape);
-	return n * nn_dtype_size(s->dtype);
+	for (int i = 0; i < (outputs ? s->program->n_outputs : s->program->n_inputs); i++)
+		n += row_size(s->program, outputs, i);
+	return n;
+}
+
+size_t nn_bench_model_input_bytes(const struct nn_bench_model *s)
+{
+	return all_sizes(s, false) * nn_dtype_size(s->dtype);
 }
 
 size_t nn_bench_model_output_bytes(const struct nn_bench_model *s)
 {
-	size_t n = 0;
+	return all_sizes(s, true) * nn_dtype_size(s->dtype);
+}
 
-	for (int i = 0; i < s->program->n_outputs; i++)
-		n += nn_shape_count(&s->program->values[s->program->outputs[i].value].shape);
-	return n * nn_dtype_size(s->dtype);
+void **nn_bench_model_rows(const struct nn_bench_model *s, bool outputs, size_t n,
+			   enum nn_dtype dtype, struct nn_error *err)
+{
+	size_t arrays = (size_t)(outputs ? s->program->n_outputs : s->program->n_inputs),
+	       row = nn_dtype_size(dtype) * all_sizes(s, outputs), head = 64 * (1 + arrays), bytes;
+	void **rows = NULL;
+	char *at;
+
+	if (!nn_mul(n, row, &bytes) || !nn_add(bytes, 2 * head, &bytes))
+		nn_fail(err, NN_ENOMEM, "%zu rows are more than memory can be", n);
+	else
+		rows = nn_alloc(bytes, 1, err);
+	at = (char *)rows + head;
+	for (size_t i = 0; rows && i < arrays; i++) {
+		rows[i] = at;
+		at += (n * nn_dtype_size(dtype) * row_size(s->program, outputs, (int)i) + 63) / 64 *
+		      64;
+	}
+	return rows;
 }

@@ -33,15 +33,16 @@ int nn_bench_model_open(struct nn_bench_model **subject, const char *operand, in
 			uint64_t seed, struct nn_error *err);
 void nn_bench_model_free(struct nn_bench_model *subject);
 
-/*
- * Floating-point operations of a row: forward, or with the gradients of what learns; a product and
- * a sum are two.
- */
-double nn_bench_model_flops(const struct nn_bench_model *subject, bool training);
 /* Parameters that are trained. */
 size_t nn_bench_model_parameters(const struct nn_bench_model *subject);
 /* Bytes of a row of input as the device takes it, of all outputs. */
 size_t nn_bench_model_input_bytes(const struct nn_bench_model *subject);
 size_t nn_bench_model_output_bytes(const struct nn_bench_model *subject);
+/*
+ * Room for n rows of each input, or of each output, zeroed: an array for each, all in one piece
+ * that nn_free frees.
+ */
+void **nn_bench_model_rows(const struct nn_bench_model *subject, bool outputs, size_t n,
+			   enum nn_dtype dtype, struct nn_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "bench/phases.h"
 #include "bench/start.h"
+#include "bench/trial.h"
 #include "data/data.h"
 #include "file/npy.h"
 #include "predict/model.h"
@@ -142,35 +143,6 @@ static size_t real_size(const struct walk *w)
 	return nn_dtype_size(w->device->dtype);
 }
 
-static int take_buffers(struct walk *w, struct nn_error *err)
-{
-	size_t n_in = (size_t)w->subject->program->n_inputs,
-	       n_out = (size_t)w->subject->program->n_outputs;
-
-	w->in = nn_alloc(n_in, sizeof *w->in, err);
-	w->out = nn_alloc(n_out, sizeof *w->out, err);
-	if (!w->in || !w->out)
-		return -1;
-	for (size_t i = 0; i < n_in; i++)
-		if (!(w->in[i] = nn_alloc(
-			      w->p->rows * nn_shape_count(
-						   &w->subject->program
-							    ->values[w->subject->program->inputs[i]]
-							    .shape),
-			      real_size(w), err)))
-			return -1;
-	for (size_t o = 0; o < n_out; o++)
-		if (!(w->out[o] = nn_alloc(
-			      w->p->rows * nn_shape_count(
-						   &w->subject->program
-							    ->values[w->subject->program->outputs[o]
-									     .value]
-							    .shape),
-			      real_size(w), err)))
-			return -1;
-	return 0;
-}
-
 static int load(struct walk *w, struct nn_error *err)
 {
 	struct nn_model_source source = { .path = w->model_file,
@@ -207,12 +179,7 @@ static void predict(void *arg)
 {
 	struct walk *w = arg;
 
-	if (w->device->dtype == NN_F64)
-		nn_session_predict_f64(w->session, (const double *const *)(void *)w->in, w->p->rows,
-				       (double *const *)(void *)w->out, NULL);
-	else
-		nn_session_predict(w->session, (const float *const *)(void *)w->in, w->p->rows,
-				   (float *const *)(void *)w->out, NULL);
+	nn_trial_predict(w->session, w->device->dtype, w->in, w->p->rows, w->out);
 }
 
 static int open_session(struct walk *w, struct nn_error *err)
@@ -347,7 +314,11 @@ static int walk(struct walk *w, struct nn_error *err)
 	double *s = w->p->s, start, first, call;
 	struct nn_error unreadable;
 
-	if (open_device(w, err) < 0 || take_buffers(w, err) < 0)
+	if (open_device(w, err) < 0)
+		return -1;
+	w->in = nn_bench_model_rows(w->subject, false, w->p->rows, w->device->dtype, err);
+	w->out = nn_bench_model_rows(w->subject, true, w->p->rows, w->device->dtype, err);
+	if (!w->in || !w->out)
 		return -1;
 	start = now(w);
 	if (load(w, err) < 0)
@@ -387,10 +358,6 @@ int nn_phases_measure(struct nn_bench *b, const struct nn_bench_model *subject, 
 	if (status == 0 && !nn_bench_stopped(b))
 		start_processes(&w, runs);
 	remove_files(&w);
-	for (int i = 0; w.in && i < subject->program->n_inputs; i++)
-		nn_free(w.in[i]);
-	for (int i = 0; w.out && i < subject->program->n_outputs; i++)
-		nn_free(w.out[i]);
 	nn_free(w.in);
 	nn_free(w.out);
 	nn_session_close(w.session);

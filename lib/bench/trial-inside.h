@@ -5,7 +5,7 @@
 #include "bench/trial.h"
 #include "data/data.h"
 #include "predict/model.h"
-#include "step/step.h"
+#include "plan/alone.h"
 
 struct nn_trial {
 	struct nn_trial_options options;
@@ -19,15 +19,14 @@ struct nn_trial {
 	struct nn_dataset *dataset;
 
 	/* training */
-	struct nn_step *step;
-	struct nn_loader loader;
-	uint64_t *rows; /* [n_rows] their numbers */
+	struct nn_task task;
+	struct nn_alone alone;
 	bool diverged;
 
 	/* prediction */
 	struct nn_model *model;
 	struct nn_session *session;
-	void **values;    /* [n_inputs] rows of all calls */
+	void **values;    /* [n_inputs] rows of all calls, in one piece */
 	size_t at;        /* of the next one */
 	void **in, **out; /* [n_inputs], [n_outputs] of a call */
 

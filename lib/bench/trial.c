@@ -1,6 +1,7 @@
 /* Trials: sessions on made rows, steps on made samples, and what both are checked against. */
 #include "base/memory.h"
 #include "bench/trial-inside.h"
+#include "plan/layers.h"
 #include "step/made.h"
 
 #define SAMPLE_BYTES ((size_t)64 << 20)
@@ -93,29 +94,22 @@ int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
 
 static int new_step(struct nn_trial *t, struct nn_error *err)
 {
-	struct nn_loader_options drawn = { .batch = t->options.batch,
-					   .seed = 1,
-					   .window = UINT64_MAX };
+	const struct nn_device *device = t->options.device;
 	struct nn_step_options o;
 	size_t micro;
 
 	t->n_rows = 4 * t->options.batch;
 	if (plan_step(t, &micro, err) < 0 || take_rows(t, err) < 0 ||
-	    nn_trial_dataset(t, t->n_rows, t->options.device->dtype, &t->dataset, err) < 0)
+	    nn_trial_dataset(t, t->n_rows, device->dtype, &t->dataset, err) < 0)
 		return -1;
-	t->rows = nn_alloc(t->n_rows, sizeof *t->rows, err);
-	if (!t->rows)
-		return -1;
-	for (size_t i = 0; i < t->n_rows; i++)
-		t->rows[i] = i;
+	t->task = (struct nn_task){ .device = device,
+				    .program = t->subject->program,
+				    .dataset = t->dataset,
+				    .n_rows = t->n_rows,
+				    .window = UINT64_MAX };
 	o = nn_trial_step_options(t, micro);
 	o.target = &nn_dataset_schema(t->dataset)->targets[0];
-	drawn.source = nn_dataset_source(t->dataset);
-	drawn.rows = t->rows;
-	drawn.n = t->n_rows;
-	if (nn_loader_init(&t->loader, &drawn, err) < 0 || nn_step_new(&t->step, &o, err) < 0)
-		return -1;
-	return nn_graph_load(nn_step_graph(t->step), (const void *const *)t->subject->params, err);
+	return nn_alone_open(&t->alone, &t->task, &o, (const void *const *)t->subject->params, err);
 }
 
 /*
@@ -125,13 +119,9 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 static void train(struct nn_trial *t)
 {
 	struct nn_step_result result;
-	struct nn_batch batch;
 
-	if (nn_loader_draw(&t->loader, t->calls, &batch, NULL) == 0 &&
-	    nn_step_gradient(t->step, &batch, &result, NULL) == 0 && result.finite)
-		nn_step_update(t->step, t->calls + 1, 1e-7, false, &result, NULL);
-	else
-		t->diverged = true;
+	t->diverged |=
+		nn_alone_step(&t->alone, t->calls + 1, 1e-7, &result, NULL) < 0 || !result.finite;
 }
 
 /* ---- prediction ---- */
@@ -145,9 +135,8 @@ static int new_session(struct nn_trial *t, struct nn_error *err)
 	struct nn_session_options o = { .size = sizeof o,
 					.max_rows = t->options.batch,
 					.threads = t->options.threads };
-	size_t n_in = (size_t)t->subject->program->n_inputs,
-	       n_out = (size_t)t->subject->program->n_outputs;
-	size_t real = nn_dtype_size(t->options.device->dtype);
+	size_t n_in = (size_t)t->subject->program->n_inputs;
+	enum nn_dtype dtype = t->options.device->dtype;
 
 	if (source.path)
 		source.net = NULL, source.params = NULL;
@@ -155,26 +144,29 @@ static int new_session(struct nn_trial *t, struct nn_error *err)
 	    nn_model_load(&t->model, &source, err) < 0)
 		return -1;
 	if (!(t->session = nn_session_open(t->model, &o, err)) ||
-	    nn_trial_dataset(t, t->n_rows, t->options.device->dtype, &t->dataset, err) < 0)
+	    nn_trial_dataset(t, t->n_rows, dtype, &t->dataset, err) < 0)
 		return -1;
-	t->values = nn_alloc(n_in, sizeof *t->values, err);
+	t->values = nn_bench_model_rows(t->subject, false, t->n_rows, dtype, err);
+	t->out = nn_bench_model_rows(t->subject, true, t->options.batch, dtype, err);
 	t->in = nn_alloc(n_in, sizeof *t->in, err);
-	t->out = nn_alloc(n_out, sizeof *t->out, err);
 	if (!t->values || !t->in || !t->out)
 		return -1;
-	for (size_t i = 0; i < n_in; i++) {
-		if (!(t->values[i] = nn_alloc(t->n_rows * nn_session_input_size(t->session, i),
-					      real, err)))
-			return -1;
+	for (size_t i = 0; i < n_in; i++)
 		nn_dataset_fill_input(t->dataset, i, NULL, t->n_rows, false, t->values[i]);
-	}
-	for (size_t i = 0; i < n_out; i++)
-		if (!(t->out[i] = nn_alloc(t->options.batch * nn_session_output_size(t->session, i),
-					   real, err)))
-			return -1;
 	nn_dataset_free(t->dataset);
 	t->dataset = NULL;
 	return 0;
+}
+
+void nn_trial_predict(struct nn_session *session, enum nn_dtype dtype, void **in, size_t n,
+		      void **out)
+{
+	if (dtype == NN_F64)
+		nn_session_predict_f64(session, (const double *const *)(void *)in, n,
+				       (double *const *)(void *)out, NULL);
+	else
+		nn_session_predict(session, (const float *const *)(void *)in, n,
+				   (float *const *)(void *)out, NULL);
 }
 
 static void predict(struct nn_trial *t)
@@ -184,12 +176,7 @@ static void predict(struct nn_trial *t)
 	for (int i = 0; i < t->subject->program->n_inputs; i++)
 		t->in[i] = (char *)t->values[i] +
 			   t->at * nn_session_input_size(t->session, (size_t)i) * real;
-	if (t->options.device->dtype == NN_F64)
-		nn_session_predict_f64(t->session, (const double *const *)(void *)t->in, batch,
-				       (double *const *)(void *)t->out, NULL);
-	else
-		nn_session_predict(t->session, (const float *const *)(void *)t->in, batch,
-				   (float *const *)(void *)t->out, NULL);
+	nn_trial_predict(t->session, t->options.device->dtype, t->in, batch, t->out);
 	t->at = t->at + 2 * batch <= t->n_rows ? t->at + batch : 0;
 }
 
@@ -204,8 +191,6 @@ void nn_trial_call(void *trial)
 	else
 		predict(t);
 	t->calls++;
-	if (t->step)
-		nn_queue_wait(nn_graph_queue(nn_step_graph(t->step)), NULL);
 }
 
 void nn_trial_copies(void *trial)
@@ -263,19 +248,13 @@ void nn_trial_free(struct nn_trial *t)
 	if (t->queue)
 		nn_mirror_free(&t->copied, t->queue);
 	nn_queue_close(t->queue);
-	for (int i = 0; t->values && i < t->subject->program->n_inputs; i++)
-		nn_free(t->values[i]);
-	for (int i = 0; t->out && i < t->subject->program->n_outputs; i++)
-		nn_free(t->out[i]);
 	nn_free(t->values);
 	nn_free(t->in);
 	nn_free(t->out);
 	nn_session_close(t->session);
 	nn_model_close(t->model);
-	nn_step_free(t->step);
+	nn_alone_close(&t->alone);
 	nn_dataset_free(t->dataset);
-	nn_free(t->rows);
-	nn_loader_fini(&t->loader);
 	nn_pool_free(t->pool);
 	nn_free(t);
 }
@@ -283,7 +262,7 @@ void nn_trial_free(struct nn_trial *t)
 double nn_trial_flops(const struct nn_trial *t)
 {
 	return (double)t->options.batch *
-	       nn_bench_model_flops(t->subject, t->options.mode == NN_BENCH_TRAIN);
+	       nn_layers_flops(t->subject->program, t->options.mode == NN_BENCH_TRAIN);
 }
 
 size_t nn_trial_bytes(const struct nn_trial *t)

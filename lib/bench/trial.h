@@ -33,6 +33,9 @@ void nn_trial_free(struct nn_trial *trial); /* NULL allowed */
  * nn_measure_call's function.
  */
 void nn_trial_call(void *trial);
+/* Rows of this type, in and out, through a session of nn.h. */
+void nn_trial_predict(struct nn_session *session, enum nn_dtype dtype, void **in, size_t n,
+		      void **out);
 /* Only the copies of a call; a device whose memory is the host's has none. */
 void nn_trial_copies(void *trial);
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "comm/link.h"
 #include "parallel/strategy.h"
+#include "plan/alone.h"
 #include "plan/fit.h"
 #include "plan/forecast.h"
 #include "plan/ranks.h"
@@ -82,10 +83,7 @@ int nn_forecast_try(struct nn_plan *plan, struct nn_worker *worker, struct nn_er
 /* The task as one process with `threads` threads would run it. */
 double nn_forecast_step(const struct nn_plan *plan, int threads)
 {
-	const struct nn_layout layout = { .options = plan->layout->options,
-					  .strategy = &nn_strategy_sync,
-					  .sharing = 1,
-					  .on_host = 1 };
+	const struct nn_layout layout = nn_alone_layout();
 	struct nn_task task = *plan->task;
 	struct nn_plan alone = { .task = &task, .layout = &layout, .budget = plan->budget };
 	struct nn_rate rate = { .step_s = NAN };

@@ -1,4 +1,6 @@
 /* A network layer by layer: what is computed, and what is kept of it. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "model/model.h"
 #include "plan/layers.h"
@@ -41,27 +43,45 @@ static size_t activation_bytes(const struct nn_task *task, const struct nn_node 
 				 nn_dtype_size(task->device->dtype);
 }
 
-static int add_nodes(struct nn_layers *l, const struct nn_task *task, struct nn_error *err)
+/* [n_nodes] operations of forward and backward together. */
+static uint64_t *node_flops(const struct nn_program *program, struct nn_error *err)
 {
-	const struct nn_program *program = task->program;
 	bool *learns = nn_alloc((size_t)program->n_values, sizeof *learns, err);
+	uint64_t *flops = nn_alloc((size_t)program->n_nodes, sizeof *flops, err);
 
-	for (int i = 0; learns && i < program->n_nodes; i++) {
+	for (int i = 0; learns && flops && i < program->n_nodes; i++) {
 		const struct nn_node *node = &program->nodes[i];
 
-		if (node->line >= 0 && node->line < l->n) {
-			struct nn_layer_cost *layer = &l->layer[node->line];
-
-			layer->forward_flops = more(layer->forward_flops, node->flops);
-			layer->train_flops = more(layer->train_flops, train_flops(node, learns));
-			layer->activation_bytes += activation_bytes(task, node);
-		}
+		flops[i] = train_flops(node, learns);
 		learns[node->out] = node->n_params > 0;
 		for (int k = 0; k < node->n_in; k++)
 			learns[node->out] |= learns[node->in[k]];
 	}
+	if (!learns) {
+		nn_free(flops);
+		flops = NULL;
+	}
 	nn_free(learns);
-	return learns ? 0 : -1;
+	return flops;
+}
+
+static int add_nodes(struct nn_layers *l, const struct nn_task *task, struct nn_error *err)
+{
+	const struct nn_program *program = task->program;
+	uint64_t *flops = node_flops(program, err);
+
+	for (int i = 0; flops && i < program->n_nodes; i++) {
+		const struct nn_node *node = &program->nodes[i];
+		struct nn_layer_cost *layer = &l->layer[node->line];
+
+		if (node->line < 0 || node->line >= l->n)
+			continue;
+		layer->forward_flops = more(layer->forward_flops, node->flops);
+		layer->train_flops = more(layer->train_flops, flops[i]);
+		layer->activation_bytes += activation_bytes(task, node);
+	}
+	nn_free(flops);
+	return flops ? 0 : -1;
 }
 
 int nn_layers_make(struct nn_layers *l, const struct nn_task *task, struct nn_error *err)
@@ -94,14 +114,13 @@ void nn_layers_free(struct nn_layers *l)
 	nn_free(l->layer);
 }
 
-double nn_layers_flops(const struct nn_task *task)
+double nn_layers_flops(const struct nn_program *program, bool training)
 {
-	struct nn_layers layers;
-	double sum = 0;
+	uint64_t *flops = node_flops(program, NULL);
+	double sum = flops ? 0 : NAN;
 
-	if (nn_layers_make(&layers, task, NULL) == 0)
-		for (int i = 0; i < layers.n; i++)
-			sum += (double)layers.layer[i].train_flops;
-	nn_layers_free(&layers);
+	for (int i = 0; flops && i < program->n_nodes; i++)
+		sum += (double)(training ? flops[i] : program->nodes[i].flops);
+	nn_free(flops);
 	return sum;
 }

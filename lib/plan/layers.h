@@ -22,7 +22,7 @@ struct nn_layers {
 /* Free them in any case. */
 int nn_layers_make(struct nn_layers *layers, const struct nn_task *task, struct nn_error *err);
 void nn_layers_free(struct nn_layers *layers);
-/* FLOP of forward and backward of one sample, all layers together. */
-double nn_layers_flops(const struct nn_task *task);
+/* FLOP of one sample, all layers together: forward, or with backward; NaN: out of memory. */
+double nn_layers_flops(const struct nn_program *program, bool training);
 
 #endif

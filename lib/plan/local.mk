@@ -1,5 +1,7 @@
 # lib/plan: what a run will take
 lib_libnn_la_SOURCES += \
+	lib/plan/alone.c \
+	lib/plan/alone.h \
 	lib/plan/concession-command.c \
 	lib/plan/concession.c \
 	lib/plan/concession.h \

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
-#include "model/model.h"
 #include "parallel/pipeline.h"
 #include "parallel/step-options.h"
 #include "parallel/strategy.h"
 #include "parallel/sync-group.h"
+#include "plan/alone.h"
 #include "plan/layers.h"
 #include "plan/trial-steps.h"
 #include "step/made.h"
@@ -213,9 +212,10 @@ int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 	const struct nn_strategy *strategy = layout->strategy;
 	struct trial t = { .worker = w };
 	uint64_t moved = nn_comm_moved(layout->comm);
-	double share = TRIED_FLOPS * layout->comm->size * (double)nn_dtype_size(NN_F32) /
-		       (double)nn_dtype_size(w->task->device->dtype) /
-		       (nn_layers_flops(w->task) * (double)nn_loader_rows(w->loader, 0));
+	double share =
+		TRIED_FLOPS * layout->comm->size * (double)nn_dtype_size(NN_F32) /
+		(double)nn_dtype_size(w->task->device->dtype) /
+		(nn_layers_flops(w->task->program, true) * (double)nn_loader_rows(w->loader, 0));
 
 	*step_s = NAN;
 	if (strategy->run ||
@@ -235,43 +235,16 @@ int nn_trial_steps(struct nn_worker *w, double *step_s, struct nn_error *err)
 	return nn_comm_barrier(layout->comm, err); /* slots that all see are loaded after this */
 }
 
-/* A worker of its own for a task whose samples are there. */
-static int try_alone(const struct nn_plan *plan, struct nn_task *task, double *step_s,
-		     struct nn_error *err)
+static int try_alone(const struct nn_task *task, size_t micro, double *step_s, struct nn_error *err)
 {
-	struct nn_comm self = { .size = 1, .whole = &self };
-	struct nn_layout alone = { .options = plan->layout->options,
-				   .strategy = &nn_strategy_sync,
-				   .comm = &self,
-				   .sharing = 1,
-				   .on_host = 1 };
-	struct nn_counters counters = { 0 };
-	struct nn_loader loader = { 0 };
-	struct nn_worker worker = {
-		.task = task, .layout = &alone, .counters = &counters, .loader = &loader
-	};
-	struct nn_step_options options = nn_layout_step(&alone, task, plan->fit.micro);
-	struct nn_loader_options drawn = { .source = nn_dataset_source(task->dataset),
-					   .n = task->n_rows,
-					   .batch = task->recipe->batch,
-					   .seed = task->seed,
-					   .window = task->window,
-					   .prefetch = true };
-	int status = -1;
+	const struct nn_layout layout = nn_alone_layout();
+	const struct nn_step_options step = nn_layout_step(&layout, task, micro);
+	struct nn_alone alone;
+	int status = nn_alone_open(&alone, task, &step, NULL, err);
 
-	drawn.rows = task->rows = nn_alloc(task->n_rows, sizeof *task->rows, err);
-	for (uint64_t i = 0; task->rows && i < task->n_rows; i++)
-		task->rows[i] = i;
-	worker.params = nn_params_some(task->program, task->device->dtype, NULL, err);
-	if (worker.params && task->rows && nn_loader_init(&loader, &drawn, err) == 0 &&
-	    nn_net_init(task->net, task->seed, task->device->dtype, worker.params, err) == 0 &&
-	    nn_step_new(&worker.step, &options, err) == 0 &&
-	    nn_graph_load(nn_step_graph(worker.step), (const void *const *)worker.params, err) == 0)
-		status = nn_trial_steps(&worker, step_s, err);
-	nn_step_free(worker.step);
-	nn_loader_fini(&loader);
-	nn_free(worker.params);
-	nn_free(task->rows);
+	if (status == 0)
+		status = nn_trial_steps(&alone.worker, step_s, err);
+	nn_alone_close(&alone);
 	return status;
 }
 
@@ -290,7 +263,7 @@ int nn_trial_steps_plan(const struct nn_plan *plan, double *step_s, struct nn_er
 	task.n_rows = nn_dataset_rows(task.dataset);
 	task.n_rows = task.n_rows < MOST_ROWS ? task.n_rows : MOST_ROWS;
 	if (task.n_rows > 0)
-		status = try_alone(plan, &task, step_s, err);
+		status = try_alone(&task, plan->fit.micro, step_s, err);
 	if (!plan->task->dataset)
 		nn_dataset_free(task.dataset);
 	return status;
