@@ -304,7 +304,7 @@ check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la
 tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h tests/device/near.h
 tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
 # a device whose memory the host cannot touch, in another place of NN_MODULE_PATH; the tools on it
-tests_device_apart_nn_cuda_la_SOURCES = tests/device/apart.c tests/device/apart-functions.c tests/device/apart-inside.h tests/device/apart-ops.c tests/device/apart-queue.c tests/device/apart.h
+tests_device_apart_nn_cuda_la_SOURCES = tests/device/apart.c tests/device/apart-functions.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-ops.c tests/device/apart-queue.c tests/device/apart.h
 tests_device_apart_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/apart
 check_PROGRAMS += tests/lib/device-queue
 tests_lib_device_queue_SOURCES = tests/lib/device-queue.c tests/device/apart.h tests/lib/tap.h

@@ -32,7 +32,7 @@ static size_t row_outputs(const struct nn_plan *plan)
 	return bytes;
 }
 
-/* The largest parameter, in the order that files have. */
+/* The largest parameter, in the order that files have: each graph keeps room for it. */
 static size_t largest_parameter(const struct nn_plan *plan)
 {
 	size_t most = 0;
@@ -51,14 +51,15 @@ void nn_fit_device(const struct nn_plan *plan, const struct nn_step_memory *m,
 	size_t batch = plan->task->recipe->batch, in = row_inputs(plan), out = row_outputs(plan),
 	       ranks = plan->layout->on_host > 1 ? (size_t)plan->layout->on_host : 1;
 	/* two batches on their way (step-transfer.c), of which the items have the targets of one */
-	size_t cargo = 2 * (batch * in + beside->targets),
+	size_t canonical = largest_parameter(plan) * (beside->evaluator ? 2 : 1),
+	       cargo = 2 * (batch * in + beside->targets),
 	       pinned = cargo + fit->micro * (in + out) + beside->evaluated * (in + out) +
 			2 * BOUNCE_BYTES;
 
 	fit->input += cargo - beside->targets;
-	fit->workspace += largest_parameter(plan);
+	fit->workspace += canonical;
 	fit->other += pinned;
 	fit->device = ranks * (m->total + beside->outputs + beside->evaluator + cargo -
-			       beside->targets + largest_parameter(plan));
+			       beside->targets + canonical);
 	fit->device_limit = plan->budget->device;
 }

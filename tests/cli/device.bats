@@ -137,3 +137,23 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
   [[ $stderr == *"training needs "*" bytes on the device even with --micro-batch="*", it has $block"* ]]
   [ ! -e no.st ]
 }
+
+# takes DATA ARGUMENT...: of device memory what the plan says, to 1 % or 4 KiB
+takes() {
+  local plan peak
+  plan=$(nn-train --explain=json "${@:2}" --device=cuda "$1" | jq .memory.device)
+  rm -f peak
+  NN_APART_PEAK=peak nn-train -q "${@:2}" --steps=3 --device=cuda -o m.st "$1"
+  peak=$(cat peak)
+  echo "${*:2}: $plan bytes planned, $peak taken"
+  [ $((plan > peak ? plan - peak : peak - plan)) -le $((peak > 409600 ? peak / 100 : 4096)) ]
+}
+
+@test "device: a training takes the memory there that its plan says" {
+  digits=(--target=digit --loss=cross-entropy)
+  takes "$data/digits.csv" -m 'dense 500, relu, dense 300, relu, dense ?' "${digits[@]}"
+  takes "$data/digits.csv" -m 'dense 500, relu, dense 300, relu, dense ?' "${digits[@]}" --precision=f64 --optimizer=lamb --clip-norm=1
+  takes "$data/digits.csv" -m 'dense 500, relu, dense 300, relu, dense ?' "${digits[@]}" --valid=0.2 --optimizer=sgd --micro-batch=16
+  takes "$data/digits.csv" -m "$data/conv.nn" "${digits[@]}" -b 96 --leaves=1
+  takes "$data/shops.csv" -m 'embedding 64, flatten, dense 100, relu, dense ?' --target=price -b 32 --valid=0.25
+}

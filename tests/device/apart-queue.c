@@ -1,93 +1,12 @@
 /*
- * The memory and the queue of the device of the tests: memory lies where the host cannot touch it,
- * the queue does nothing before somebody waits, and copies insist on pinned memory of the host.
+ * The queue of the device of the tests: it does nothing before somebody waits, and copies insist on
+ * pinned memory of the host.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "apart-inside.h"
 #include "base/memory.h"
-
-/*
- * One file mapped twice: device pointers lie in a view that nobody may read or write, and kernels
- * and copies add the distance to the other. Addresses are given once, so what is used after it was
- * freed is seen as zeros.
- */
-#define ROOM ((size_t)1 << 37)
-#define PAGE 4096
-
-static struct region {
-	char *begin;
-	size_t used;
-} there, pinned;
-static ptrdiff_t distance;
-
-void nn_apart_stop(const char *what)
-{
-	fprintf(stderr, "device of the tests: %s\n", what);
-	abort();
-}
-
-static bool lies_in(const struct region *r, const void *p, size_t bytes)
-{
-	const char *at = p;
-
-	return at >= r->begin && bytes <= ROOM && at + bytes <= r->begin + r->used;
-}
-
-static void *take(struct region *r, size_t bytes, struct nn_error *err)
-{
-	size_t pages = (bytes + 2 * PAGE - 1) / PAGE * PAGE;
-
-	if (pages < bytes || pages > ROOM - r->used) {
-		nn_fail(err, NN_ENOMEM, "cannot allocate %zu bytes on the device", bytes);
-		return NULL;
-	}
-	r->used += pages;
-	return r->begin + r->used - pages;
-}
-
-static int map(struct nn_error *err)
-{
-	int file = memfd_create("apart", MFD_CLOEXEC);
-	char *real;
-
-	if (there.begin)
-		return 0;
-	if (file < 0 || ftruncate(file, (off_t)ROOM) < 0)
-		return nn_fail_errno(err, NN_ENODEV, "memory of the device");
-	real = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-	there.begin = mmap(NULL, ROOM, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
-	pinned.begin = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	close(file);
-	if (real == MAP_FAILED || there.begin == MAP_FAILED || pinned.begin == MAP_FAILED)
-		return nn_fail_errno(err, NN_ENODEV, "memory of the device");
-	madvise(real, ROOM, MADV_DONTDUMP);
-	distance = real - there.begin;
-	return 0;
-}
-
-/* Where kernels and copies find what a device pointer means. */
-void *nn_apart_at(const void *p)
-{
-	if (!p)
-		return NULL;
-	if (!lies_in(&there, p, 1))
-		nn_apart_stop("a kernel was given memory of the host");
-	return (char *)(uintptr_t)p + distance;
-}
-
-void nn_apart_check_pinned(const void *p, size_t bytes)
-{
-	if (bytes && !lies_in(&pinned, p, bytes))
-		nn_apart_stop("a copy was given memory of the host that is not pinned");
-}
 
 /* ---- the queue ---- */
 
@@ -146,7 +65,7 @@ static void run_until(struct nn_apart_queue *q, uint64_t number)
 
 static struct nn_queue *queue_open(const struct nn_device *device, struct nn_error *err)
 {
-	struct nn_apart_queue *q = map(err) < 0 ? NULL : nn_alloc(1, sizeof *q, err);
+	struct nn_apart_queue *q = nn_apart_map(err) < 0 ? NULL : nn_alloc(1, sizeof *q, err);
 
 	if (!q)
 		return NULL;
@@ -195,6 +114,8 @@ static void queue_after(struct nn_queue *queue, struct nn_queue *other)
 {
 	struct event *e = ask(queue, run_event, sizeof *e);
 
+	if (((struct nn_apart_queue *)queue)->recording)
+		nn_apart_stop("another queue is waited for while work is being noted");
 	tell('A', queue);
 	e->other = (struct nn_apart_queue *)other;
 	e->number = e->other->asked;
@@ -209,26 +130,52 @@ static int room(const struct nn_device *device, size_t *bytes, struct nn_error *
 
 	(void)device;
 	(void)err;
-	*bytes = text ? strtoull(text, NULL, 10) : ROOM - there.used;
+	*bytes = text ? strtoull(text, NULL, 10) : NN_APART_MEMORY;
 	return 0;
+}
+
+static void *take(struct nn_queue *queue, struct nn_apart_region *region, size_t bytes,
+		  struct nn_error *err)
+{
+	if (((struct nn_apart_queue *)queue)->recording)
+		nn_apart_stop("memory is taken while work is being noted");
+	return nn_apart_take(region, bytes, err);
 }
 
 static void *memory_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
 {
-	(void)queue;
-	return take(&there, bytes, err);
-}
-
-static void nothing(struct nn_queue *queue, void *memory)
-{
-	(void)queue;
-	(void)memory;
+	return take(queue, &nn_apart_there, bytes, err);
 }
 
 static void *pinned_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
 {
-	(void)queue;
-	return take(&pinned, bytes, err);
+	return take(queue, &nn_apart_pinned, bytes, err);
+}
+
+static void run_close(struct nn_apart_queue *q, void *what)
+{
+	(void)q;
+	nn_apart_close(what);
+}
+
+/* What was asked for before may still use it. */
+static void give(struct nn_queue *queue, struct nn_apart_region *region, void *memory)
+{
+	struct nn_apart_block block = nn_apart_give(region, memory);
+
+	if (((struct nn_apart_queue *)queue)->recording)
+		nn_apart_stop("memory is freed while work is being noted");
+	*(struct nn_apart_block *)ask(queue, run_close, sizeof block) = block;
+}
+
+static void memory_free(struct nn_queue *queue, void *memory)
+{
+	give(queue, &nn_apart_there, memory);
+}
+
+static void pinned_free(struct nn_queue *queue, void *memory)
+{
+	give(queue, &nn_apart_pinned, memory);
 }
 
 struct copy {
@@ -358,9 +305,9 @@ const struct nn_remote nn_apart_remote = {
 	.open = queue_open,
 	.close = queue_close,
 	.alloc = memory_alloc,
-	.free = nothing,
+	.free = memory_free,
 	.alloc_host = pinned_alloc,
-	.free_host = nothing,
+	.free_host = pinned_free,
 	.copy_in = copy_in,
 	.copy_out = copy_out,
 	.copy = copy,

@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "device/apart.h"
 #include "tap.h"
@@ -156,6 +159,57 @@ static void check_failure(void)
 	nn_mirror_free(&m, queue);
 }
 
+/* ---- what a real device would punish on another day is punished at once ---- */
+
+static void read_there(void)
+{
+	note("%d", *(volatile char *)nn_memory_new(queue, 1, &err));
+}
+
+static void use_freed(void)
+{
+	void *a = nn_memory_new(queue, N, &err), *b = nn_memory_new(queue, N, &err);
+
+	nn_memory_free(queue, b);
+	nn_queue_copy(queue, a, b, N);
+	nn_queue_wait(queue, NULL);
+}
+
+static void copy_unpinned(void)
+{
+	char here = 0;
+
+	queue->remote->copy_in(queue, nn_memory_new(queue, 1, &err), &here, 1);
+}
+
+static void take_while_noting(void)
+{
+	queue->remote->record(queue, &err);
+	nn_memory_new(queue, 1, &err);
+}
+
+static void wait_while_noting(void)
+{
+	queue->remote->record(queue, &err);
+	nn_queue_wait(queue, NULL);
+}
+
+static void check_misuse(const char *name, void (*misuse)(void))
+{
+	const struct rlimit none = { 0 };
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		setrlimit(RLIMIT_CORE, &none);
+		freopen("/dev/null", "w", stderr);
+		misuse();
+		_exit(0);
+	}
+	ok(child > 0 && waitpid(child, &status, 0) == child && status != 0,
+	   "device of the tests: %s ends the program", name);
+}
+
 int main(void)
 {
 	const char *build = getenv("NN_BUILD");
@@ -174,6 +228,11 @@ int main(void)
 	check_after();
 	check_record();
 	check_failure();
+	check_misuse("reading its memory", read_there);
+	check_misuse("freed memory in use", use_freed);
+	check_misuse("a copy of memory that is not pinned", copy_unpinned);
+	check_misuse("taking memory while work is noted", take_while_noting);
+	check_misuse("a wait while work is noted", wait_while_noting);
 	nn_queue_close(queue);
 	return tap_done();
 }
