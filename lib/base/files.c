@@ -51,9 +51,8 @@ static bool same_place(const struct use *a, const struct use *b)
 	if (a->file.writes && b->file.writes && strcmp(a->file.path, "-") == 0 &&
 	    strcmp(b->file.path, "-") == 0)
 		return true;
-	return p->there == q->there && !p->special && !q->special &&
-	       p->at.st_dev == q->at.st_dev && p->at.st_ino == q->at.st_ino &&
-	       (p->there || strcmp(p->name, q->name) == 0);
+	return p->there == q->there && !p->special && !q->special && p->at.st_dev == q->at.st_dev &&
+	       p->at.st_ino == q->at.st_ino && (p->there || strcmp(p->name, q->name) == 0);
 }
 
 static bool is_named(const struct nn_file_use *f, const struct nn_opt *row)
@@ -65,10 +64,10 @@ static bool is_named(const struct nn_file_use *f, const struct nn_opt *row)
 /* The file of a row, where it was given one. */
 static const char *value_of(const struct nn_opt_table *table, const struct nn_opt *row)
 {
-	const char *value = table->values && row->file != NN_OPT_NO_FILE
-				    ? *(const char *const *)((const char *)table->values +
-							     row->offset)
-				    : NULL;
+	const char *value =
+		table->values && row->file != NN_OPT_NO_FILE
+			? *(const char *const *)((const char *)table->values + row->offset)
+			: NULL;
 
 	return value && *value && (!row->names_file || row->names_file(value)) ? value : NULL;
 }
@@ -82,8 +81,9 @@ static int fail(const struct use *written, const struct use *other, struct nn_er
 	if (o->writes)
 		return nn_fail(err, NN_EUSAGE, "--%s=%s: this is where --%s goes", w->name, quoted,
 			       o->name);
-	return o->name ? nn_fail(err, NN_EUSAGE, "--%s=%s: is the file of --%s, which would be lost",
-				 w->name, quoted, o->name)
+	return o->name ? nn_fail(err, NN_EUSAGE,
+				 "--%s=%s: is the file of --%s, which would be lost", w->name,
+				 quoted, o->name)
 		       : nn_fail(err, NN_EUSAGE, "--%s=%s: is an input, which would be lost",
 				 w->name, quoted);
 }

@@ -30,7 +30,8 @@ lib_libnn_la_SOURCES += \
 	lib/base/subnormal.h \
 	lib/base/text.c lib/base/text.h \
 	lib/base/thread.c lib/base/thread.h \
-	lib/base/wide.h
+	lib/base/wide.h \
+	lib/base/whole.h
 
 # plain loops that the compiler turns into vectors
 noinst_LTLIBRARIES += lib/base/libloops.la

@@ -188,8 +188,7 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 	if (!t.verdict.wrong)
 		nn_report_text(c->w.report, "winner",
 			       (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
-	nn_report_check(c->w.report, *t.verdict.check ? t.verdict.check : NULL,
-			t.verdict.wrong);
+	nn_report_check(c->w.report, *t.verdict.check ? t.verdict.check : NULL, t.verdict.wrong);
 	return nn_report_row(c->w.report, err);
 }
 

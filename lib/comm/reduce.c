@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
+#include "base/whole.h"
 #include "comm/loops.h"
 #include "comm/reduce.h"
 
@@ -62,30 +63,6 @@ typedef __int128 exact;
  */
 #define FAR ((exact)1 << 66)
 
-static exact exact_value(enum nn_dtype dtype, const void *values, size_t i)
-{
-	switch (dtype) {
-	case NN_I8:
-		return ((const int8_t *)values)[i];
-	case NN_U8:
-		return ((const uint8_t *)values)[i];
-	case NN_I16:
-		return ((const int16_t *)values)[i];
-	case NN_U16:
-		return ((const uint16_t *)values)[i];
-	case NN_I32:
-		return ((const int32_t *)values)[i];
-	case NN_U32:
-		return ((const uint32_t *)values)[i];
-	case NN_I64:
-		return ((const int64_t *)values)[i];
-	case NN_U64:
-		return ((const uint64_t *)values)[i];
-	default:
-		NN_BUG("%s is not a type of whole numbers", nn_dtype_name(dtype));
-	}
-}
-
 /* False when the value does not fit into its type. */
 static bool exact_store(enum nn_dtype dtype, exact value, void *values, size_t i)
 {
@@ -129,10 +106,10 @@ static size_t exact_values(const struct nn_reduce *r, const void *const *leaves,
 	size_t first = SIZE_MAX;
 
 	for (size_t i = from; i < to; i++) {
-		exact value = exact_value(r->dtype, leaves[0], i);
+		exact value = nn_whole_at(r->dtype, leaves[0], i);
 
 		for (size_t k = 1; k < r->n; k++) {
-			exact next = exact_value(r->dtype, leaves[k], i);
+			exact next = nn_whole_at(r->dtype, leaves[k], i);
 
 			value = r->op == NN_REDUCE_PROD ? exact_product(value, next) : value + next;
 		}

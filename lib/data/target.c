@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/real.h"
+#include "base/whole.h"
 #include "data/dataset.h"
-#include "file/convert.h"
 
 #define EXACT 9007199254740992.0 /* 2^53: integers up to here are exact in f64 and in JSON */
 
@@ -174,6 +174,14 @@ static int table_class(struct nn_dataset *ds, struct nn_target_code *code,
 	return 0;
 }
 
+/* A label as it is numbered; u64 above INT64_MAX becomes that. */
+static int64_t array_label(const struct nn_array *array, size_t i)
+{
+	__int128 label = nn_whole_at(array->dtype, array->data, i);
+
+	return label > INT64_MAX ? INT64_MAX : (int64_t)label;
+}
+
 static int take_classes(struct nn_dataset *ds, struct nn_data_target *t,
 			struct nn_target_code *code, const struct nn_raw_target *raw, bool words,
 			struct nn_error *err)
@@ -189,8 +197,7 @@ static int take_classes(struct nn_dataset *ds, struct nn_data_target *t,
 
 			if (raw->from_table
 				    ? table_class(ds, code, raw, r, words, &ids[at], err) < 0
-				    : find_or_add(ds, code, raw, r,
-						  nn_whole(raw->array.dtype, raw->array.data, at),
+				    : find_or_add(ds, code, raw, r, array_label(&raw->array, at),
 						  &ids[at], err) < 0)
 				return -1;
 		}

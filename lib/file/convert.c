@@ -50,34 +50,6 @@ void nn_convert(enum nn_dtype from, const void *values, size_t n, enum nn_dtype 
 	}
 }
 
-int64_t nn_whole(enum nn_dtype dtype, const void *values, size_t i)
-{
-	switch (dtype) {
-	case NN_I8:
-		return ((const int8_t *)values)[i];
-	case NN_BOOL:
-	case NN_U8:
-		return ((const uint8_t *)values)[i];
-	case NN_I16:
-		return ((const int16_t *)values)[i];
-	case NN_U16:
-		return ((const uint16_t *)values)[i];
-	case NN_I32:
-		return ((const int32_t *)values)[i];
-	case NN_U32:
-		return ((const uint32_t *)values)[i];
-	case NN_I64:
-		return ((const int64_t *)values)[i];
-	case NN_U64: {
-		uint64_t v = ((const uint64_t *)values)[i];
-
-		return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-	}
-	default:
-		return 0;
-	}
-}
-
 void nn_swap_bytes(void *values, size_t n, size_t size)
 {
 	if (size == 2) {

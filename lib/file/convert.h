@@ -9,8 +9,6 @@
 
 /* n values to f32 or f64 (`to`), each rounded once. f16, bf16, f32 to f64 are exact. */
 void nn_convert(enum nn_dtype from, const void *values, size_t n, enum nn_dtype to, void *real);
-/* Value i of whole numbers; u64 above INT64_MAX becomes that. */
-int64_t nn_whole(enum nn_dtype dtype, const void *values, size_t i);
 /* Reverse the bytes of each of n values of `size` bytes. */
 void nn_swap_bytes(void *values, size_t n, size_t size);
 /* Index of the first value that is NaN or infinite among n f32 or f64 values; n: none. */

@@ -104,8 +104,8 @@ bool nn_sync_is_shared(const struct nn_worker *w)
 
 void nn_sync_reset_slots(struct nn_worker *w)
 {
-	struct nn_shard mine = nn_sync_is_shared(w) ? w->team->mine
-						    : (struct nn_shard){ 0, SIZE_MAX };
+	struct nn_shard mine =
+		nn_sync_is_shared(w) ? w->team->mine : (struct nn_shard){ 0, SIZE_MAX };
 
 	nn_optimizer_reset(nn_step_optimizer(w->step), mine.from, mine.from + mine.n);
 }

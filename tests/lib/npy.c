@@ -1,6 +1,7 @@
 /*
  * .npy and IDX: types, orders of bytes and dimensions, and what is said of damaged files; halves.
  */
+#include "base/whole.h"
 #include "file/convert.h"
 #include "file/idx.h"
 #include "file/npy.h"
@@ -182,8 +183,9 @@ static void idx(void)
 	put_bytes("i", "\0\0\x0b\2\0\0\0\1\0\0\0\2\0\1\xff\xff", 16);
 	ok(nn_input_open(&in, "i", &err) == 0 && nn_idx_header(in, &h, &err) == 1 &&
 		   h.shape.rank == 2 && h.dtype == NN_I16 &&
-		   nn_npy_read(in, &h, &block, &err) == 0 && nn_whole(NN_I16, block.data, 0) == 1 &&
-		   nn_whole(NN_I16, block.data, 1) == -1,
+		   nn_npy_read(in, &h, &block, &err) == 0 &&
+		   nn_whole_at(NN_I16, block.data, 0) == 1 &&
+		   nn_whole_at(NN_I16, block.data, 1) == -1,
 	   "idx: 16-bit values are big-endian");
 	nn_input_close(in);
 	nn_block_free(&block);

@@ -51,34 +51,29 @@ static void transpose(const real *from, size_t width, size_t n_in, size_t n_out,
 	}
 }
 
-/* The tap's [out-channel][width] for in-channels from i0; returns the next tap's place. */
-static real *rotate_tap(const struct nn_conv *c, const real *w, size_t tap, size_t i0, real *to)
+struct rotation {
+	const struct nn_conv *c;
+	const real *w;
+	size_t i0; /* first of the panel's in-channels */
+	real *to;  /* place of the next tap */
+};
+
+/* The tap's [out-channel][width] for in-channels from i0. */
+static void rotate_tap(void *arg, size_t tap)
 {
-	const size_t chain = nn_chain(c), width = nn_panel_width(c->cin, i0);
+	struct rotation *r = arg;
+	const struct nn_conv *c = r->c;
+	const size_t chain = nn_chain(c), width = nn_panel_width(c->cin, r->i0);
 	for (size_t o = 0; o < c->cout; o += NN_PANEL) {
 		const size_t from_width = nn_panel_width(c->cout, o),
 			     n_out = c->cout - o < NN_PANEL ? c->cout - o : NN_PANEL;
-		const real *from = w + o * chain + tap * c->cin * from_width;
-		for (size_t i = i0; i < i0 + width; i += VL)
+		const real *from = r->w + o * chain + tap * c->cin * from_width;
+		for (size_t i = r->i0; i < r->i0 + width; i += VL)
 			transpose(from + (i < c->cin ? i : 0) * from_width, from_width,
-				  i < c->cin ? c->cin - i : 0, n_out, to + o * width + (i - i0),
-				  width);
+				  i < c->cin ? c->cin - i : 0, n_out,
+				  r->to + o * width + (i - r->i0), width);
 	}
-	return to + c->cout * width;
-}
-
-static void rotate_panel(const struct nn_conv *c, const real *w, size_t i0, real *to)
-{
-	for (long fh = 0; fh < c->h.stride; fh++) {
-		for (long fw = 0; fw < c->w.stride; fw++) {
-			long kh0, kw0, kh_step, kw_step;
-			nn_axis_phase(&c->h, fh, &kh0, &kh_step);
-			nn_axis_phase(&c->w, fw, &kw0, &kw_step);
-			for (long kh = kh0; kh >= 0; kh -= kh_step)
-				for (long kw = kw0; kw >= 0; kw -= kw_step)
-					to = rotate_tap(c, w, (size_t)(kh * c->w.n + kw), i0, to);
-		}
-	}
+	r->to += c->cout * width;
 }
 
 void NN_K(conv_rotate)(const struct nn_conv *c, const real *packed, real *rotated, size_t p0,
@@ -92,7 +87,8 @@ void NN_K(conv_rotate)(const struct nn_conv *c, const real *packed, real *rotate
 	const size_t panels = nn_panels(c->cin), chain = (size_t)(c->h.n * c->w.n) * c->cout;
 	for (size_t p = p0; p < p1; p++) {
 		const size_t g = p / panels, i0 = p % panels * NN_PANEL;
-		rotate_panel(c, packed + g * nn_chain(c) * nn_packed_channels(c->cout), i0,
-			     rotated + (g * nn_packed_channels(c->cin) + i0) * chain);
+		struct rotation r = { c, packed + g * nn_chain(c) * nn_packed_channels(c->cout), i0,
+				      rotated + (g * nn_packed_channels(c->cin) + i0) * chain };
+		nn_axis_visit_rotated(&c->h, &c->w, rotate_tap, &r);
 	}
 }

@@ -50,5 +50,11 @@ static inline long nn_axis_at(const struct nn_axis *a, long q, long t)
  * *tap is the highest tap, *step from one to the next lower.
  */
 struct nn_axis nn_axis_phase(const struct nn_axis *a, long phase, long *tap, long *step);
+/*
+ * Each tap of a kernel in the order of rotated weights: phase by phase, in each rows and columns
+ * descending.
+ */
+void nn_axis_visit_rotated(const struct nn_axis *h, const struct nn_axis *w,
+			   void (*visit)(void *arg, size_t tap), void *arg);
 
 #endif

@@ -34,29 +34,27 @@ void NN_K(depthwise_unpack)(const struct nn_conv *c, const real *packed, real *c
 			canonical[o * taps + t] = packed[t * lanes + o];
 }
 
+struct rotation {
+	const struct nn_conv *c;
+	const real *packed;
+	real *to; /* place of the next tap */
+};
+
+static void rotate_tap(void *arg, size_t tap)
+{
+	struct rotation *r = arg;
+	const size_t groups = r->c->groups, m = r->c->cout, lanes = nn_packed_channels(groups);
+	const real *from = r->packed + tap * nn_packed_channels(groups * m);
+	for (size_t o = 0; o < m; o++, r->to += lanes)
+		for (size_t i = 0; i < lanes; i++)
+			r->to[i] = i < groups ? from[i * m + o] : 0;
+}
+
 /* [phase][tap, descending][out-channel of an in-channel][in-channel, rounded up]. */
 void NN_K(depthwise_rotate)(const struct nn_conv *c, const real *packed, real *rotated)
 {
-	const size_t lanes = nn_packed_channels(c->groups * c->cout),
-		     to_lanes = nn_packed_channels(c->groups);
-	for (long fh = 0; fh < c->h.stride; fh++) {
-		for (long fw = 0; fw < c->w.stride; fw++) {
-			long kh0, kw0, kh_step, kw_step;
-			nn_axis_phase(&c->h, fh, &kh0, &kh_step);
-			nn_axis_phase(&c->w, fw, &kw0, &kw_step);
-			for (long kh = kh0; kh >= 0; kh -= kh_step)
-				for (long kw = kw0; kw >= 0; kw -= kw_step)
-					for (size_t m = 0; m < c->cout; m++, rotated += to_lanes)
-						for (size_t i = 0; i < to_lanes; i++)
-							rotated[i] =
-								i >= c->groups
-									? 0
-									: packed[(size_t)(kh * c->w.n +
-											  kw) *
-											 lanes +
-										 i * c->cout + m];
-		}
-	}
+	struct rotation r = { c, packed, rotated };
+	nn_axis_visit_rotated(&c->h, &c->w, rotate_tap, &r);
 }
 
 /* The lanes' in-channels: out-channel o reads o / m. */

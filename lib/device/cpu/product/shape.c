@@ -53,3 +53,17 @@ struct nn_axis nn_axis_phase(const struct nn_axis *a, long phase, long *tap, lon
 	out.out = phase < a->in ? (a->in - phase + a->stride - 1) / a->stride : 0;
 	return out;
 }
+
+void nn_axis_visit_rotated(const struct nn_axis *h, const struct nn_axis *w,
+			   void (*visit)(void *arg, size_t tap), void *arg)
+{
+	for (long row = 0; row < h->stride; row++)
+		for (long column = 0; column < w->stride; column++) {
+			long kh0, kw0, kh_step, kw_step;
+			nn_axis_phase(h, row, &kh0, &kh_step);
+			nn_axis_phase(w, column, &kw0, &kw_step);
+			for (long kh = kh0; kh >= 0; kh -= kh_step)
+				for (long kw = kw0; kw >= 0; kw -= kw_step)
+					visit(arg, (size_t)(kh * w->n + kw));
+		}
+}
