@@ -238,7 +238,10 @@ bool nn_graph_only_multiplies(const struct nn_graph *graph, int input);
  */
 const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *positions,
 			    size_t *columns);
-/* The same in host memory, complete on return: of the first `rows` rows, until the next forward. */
+/*
+ * The same in host memory, complete when the queue was waited for: of the first `rows` rows, until
+ * the next forward.
+ */
 const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows);
 /* Rows of output o in language order. */
 void nn_graph_read(struct nn_graph *graph, int output, size_t rows, void *values);

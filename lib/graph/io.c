@@ -165,7 +165,6 @@ const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows)
 	graph->out[output].there = nn_graph_value_at(graph, value);
 	nn_mirror_fetch(&graph->out[output], b->queue, 0,
 			rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
-	nn_queue_wait(b->queue, NULL);
 	return graph->out[output].host;
 }
 
@@ -177,6 +176,7 @@ void nn_graph_read(struct nn_graph *graph, int output, size_t rows, void *values
 	const unsigned char *from = nn_graph_fetch(graph, output, rows);
 	unsigned char *to = values;
 
+	nn_queue_wait(b->queue, NULL);
 	if (value->channels == 0) {
 		memcpy(to, from, rows * count * size);
 		return;

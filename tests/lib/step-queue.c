@@ -10,6 +10,7 @@
 #include "data/dataset.h"
 #include "device/apart.h"
 #include "model/model.h"
+#include "predict/session.h"
 #include "step/step.h"
 #include "tap.h"
 
@@ -280,6 +281,35 @@ static void check_hold(void)
 	end(&t);
 }
 
+/* ---- a prediction ---- */
+
+static void check_predict(void)
+{
+	struct trained t;
+	struct nn_session *session = NULL;
+	struct nn_session_setup setup = { .device = device, .max_rows = BATCH };
+	const float row[3] = { 1, 2, 3 };
+	float there[5];
+
+	if (!ok(begin(&t, "input 3\ndense 5 output\nrelu\ndense 2\n", 0, NN_OPTIMIZER_SGD),
+		"predict: a step %s", err.text))
+		return;
+	setup.program = nn_net_program(t.net);
+	if (ok(nn_session_new(&session, &setup, &err) == 0, "predict: a session %s", err.text)) {
+		nn_session_put(session, 0, 0, 1, row, NN_F32);
+		memset(seen, 0, sizeof seen);
+		n_seen = 0;
+		apart->asked = see;
+		nn_session_run(session, 1, &err);
+		apart->asked = NULL;
+		nn_session_get(session, 0, 0, 1, there, NN_F32);
+		ok(strcmp(seen, "ikkkoow") == 0, "predict: all outputs are waited for once: %s",
+		   seen);
+	}
+	nn_session_close(session);
+	end(&t);
+}
+
 int main(void)
 {
 	const char *build = getenv("NN_BUILD");
@@ -308,5 +338,6 @@ int main(void)
 	check_lengths();
 	check_prefetch();
 	check_hold();
+	check_predict();
 	return tap_done();
 }
