@@ -70,11 +70,11 @@ int nn_async_send_task(struct nn_worker *w, struct nn_async_line *line, int peer
 	size_t bytes = parameter_bytes(w);
 	void *weights =
 		nn_mirror_read(&line->block, nn_graph_queue(graph), nn_graph_weights(graph), bytes);
-	struct nn_message said = { 0, task, sizeof *task }, parameters = { 0, weights, bytes };
+	struct nn_message reports = { 0, task, sizeof *task }, parameters = { 0, weights, bytes };
 
 	if (line->window)
 		pass(w, line, room_of(w, line, peer), weights, bytes);
-	if (nn_async_exchange(w, line, peer, true, &said, 1, err) < 0)
+	if (nn_async_exchange(w, line, peer, true, &reports, 1, err) < 0)
 		return -1;
 	return line->window ? 0 : nn_async_exchange(w, line, peer, true, &parameters, 1, err);
 }
@@ -98,7 +98,7 @@ int nn_async_receive_parameters(struct nn_worker *w, struct nn_async_line *line,
 int nn_async_send_answer(struct nn_worker *w, struct nn_async_line *line,
 			 struct nn_async_answer *answer, struct nn_error *err)
 {
-	struct nn_message said = { 0, answer, sizeof *answer };
+	struct nn_message reports = { 0, answer, sizeof *answer };
 	struct nn_graph *graph = nn_step_graph(w->step);
 
 	if (line->window && answer->finite)
@@ -106,7 +106,7 @@ int nn_async_send_answer(struct nn_worker *w, struct nn_async_line *line,
 		     nn_mirror_read(&line->block, nn_graph_queue(graph), nn_graph_gradients(graph),
 				    block_bytes(w)),
 		     block_bytes(w));
-	return nn_async_exchange(w, line, NN_ASYNC_SERVER, true, &said, 1, err);
+	return nn_async_exchange(w, line, NN_ASYNC_SERVER, true, &reports, 1, err);
 }
 
 int nn_async_exchange_gradient(struct nn_worker *w, struct nn_async_line *line, int peer,

@@ -37,11 +37,11 @@ struct nn_async {
 /* What is to be done next; waiting for it does not count as communication. */
 static int await_task(struct nn_worker *w, struct nn_async_task *task, struct nn_error *err)
 {
-	const struct nn_message said = { 0, task, sizeof *task };
+	const struct nn_message reports = { 0, task, sizeof *task };
 	struct nn_async_line *line = &w->async->line;
 	double before = line->comm_s;
 
-	if (nn_async_exchange(w, line, SERVER, false, &said, 1, err) < 0)
+	if (nn_async_exchange(w, line, SERVER, false, &reports, 1, err) < 0)
 		return -1;
 	w->wait_s += line->comm_s - before;
 	line->comm_s = before;
@@ -232,18 +232,19 @@ static int alone(struct nn_worker *w, const struct nn_strategy_update *u, bool n
 }
 
 static int async_step(struct nn_worker *w, const struct nn_strategy_update *u,
-		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
+		      struct nn_control *control, struct nn_step_result *result,
+		      struct nn_error *err)
 {
 	struct nn_async *a = w->async;
 	double waited, sent = a->line.comm_s;
 	size_t which;
 
 	if (a->replay)
-		return nn_replay_step(w, a->replay, u, wish->norm, result, err);
+		return nn_replay_step(w, a->replay, u, control->norm, result, err);
 	if (a->n == 0)
-		return alone(w, u, wish->norm, result, err);
+		return alone(w, u, control->norm, result, err);
 	if (give_out(w, err) < 0 || choose(w, &which, &waited, err) < 0 ||
-	    land(w, which, u, wish->norm, result, err) < 0)
+	    land(w, which, u, control->norm, result, err) < 0)
 		return -1;
 	result->wait_s = waited;
 	result->comm_s = a->line.comm_s - sent;
@@ -258,7 +259,7 @@ static void dismiss(struct nn_worker *w, int signal)
 
 	for (size_t i = 0; i < a->n && !a->line.lost; i++) {
 		struct nn_staleness *f = &a->flights[i];
-		struct nn_message said = { 0, &task, sizeof task };
+		struct nn_message reports = { 0, &task, sizeof task };
 		struct nn_step_tables tables;
 		struct nn_batch batch;
 		size_t came;
@@ -276,7 +277,7 @@ static void dismiss(struct nn_worker *w, int signal)
 								   &tables, NULL) < 0;
 		}
 		if (!a->line.lost)
-			nn_async_exchange(w, &a->line, (int)i + 1, true, &said, 1, NULL);
+			nn_async_exchange(w, &a->line, (int)i + 1, true, &reports, 1, NULL);
 	}
 }
 

@@ -83,7 +83,7 @@ struct nn_async_line {
 		*window; /* parameters and gradients of few bytes go through it; NULL: messages */
 	/* the host's side of parameters and gradients in device memory */
 	struct nn_mirror block;
-	double comm_s; /* seconds in messages so far, waiting for the other side among them */
+	double comm_s; /* seconds in messages so messages, waiting for the other side among them */
 	bool lost;     /* a message failed: nothing can be said to the others any more */
 };
 

@@ -20,23 +20,24 @@
 #include "parallel/sync-group.h"
 
 /*
- * What rows said as they passed, as sums: loss and weight, hits and how many were counted, squares.
+ * Figures of rows as they passed, as sums: loss and weight, hits and how many were counted,
+ * squares.
  */
 enum { LOSS, WEIGHT, HITS, COUNTED, SQUARES, SUMS };
 
 /* What each rank says at an average. */
-struct said {
+struct report {
 	double weight;                /* of the targets it trained on since the last one */
 	double past[SUMS], now[SUMS]; /* of the steps before, and of the step under way */
-	struct nn_control wish;
+	struct nn_control control;
 	bool diverged;
 };
 
 struct nn_local {
 	uint64_t since; /* local steps since the last average */
-	struct said said;
+	struct report report;
 	struct nn_counters base;  /* when all ranks knew the same */
-	struct said *all;         /* [ranks] */
+	struct report *all;       /* [ranks] */
 	struct nn_shared *window; /* through which averages go; NULL: messages */
 	struct nn_mirror block;   /* the host's side of what is averaged in device memory */
 };
@@ -151,7 +152,7 @@ static int average_all(struct nn_worker *w, double share, struct nn_error *err)
 
 static void take_past(struct nn_local *l, const struct nn_counters *c)
 {
-	double *past = l->said.past;
+	double *past = l->report.past;
 
 	past[LOSS] = c->loss - l->base.loss;
 	past[WEIGHT] = c->weight - l->base.weight;
@@ -207,7 +208,7 @@ static int average(struct nn_worker *w, struct nn_error *err)
 	bool equal = true;
 
 	take_past(l, w->counters);
-	if (nn_comm_all_gather(w->layout->comm, &l->said, l->all, sizeof l->said, err) < 0)
+	if (nn_comm_all_gather(w->layout->comm, &l->report, l->all, sizeof l->report, err) < 0)
 		return -1;
 	for (int r = 0; r < w->layout->comm->size; r++) {
 		if (l->all[r].diverged)
@@ -221,7 +222,7 @@ static int average(struct nn_worker *w, struct nn_error *err)
 		total += l->all[r].weight;
 		equal &= l->all[r].weight == l->all[0].weight;
 	}
-	if (average_all(w, equal ? -1 : l->said.weight / total, err) < 0)
+	if (average_all(w, equal ? -1 : l->report.weight / total, err) < 0)
 		return -1;
 	join_past(w);
 	l->since = 0;
@@ -275,18 +276,19 @@ static void local_close(struct nn_worker *w)
 }
 
 /* After averages all ranks have all slots. */
-static int settle_sync(struct nn_worker *w, struct nn_error *err)
+static int synchronize(struct nn_worker *w, struct nn_error *err)
 {
-	return w->counters->step <= w->layout->terms.from ? nn_strategy_sync.settle(w, err) : 0;
+	return w->counters->step <= w->layout->terms.from ? nn_strategy_sync.synchronize(w, err)
+							  : 0;
 }
 
-static int local_settle(struct nn_worker *w, struct nn_error *err)
+static int local_synchronize(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_local *l = w->local;
 
 	if (l->since == 0)
-		return settle_sync(w, err);
-	memset(l->said.now, 0, sizeof l->said.now);
+		return synchronize(w, err);
+	memset(l->report.now, 0, sizeof l->report.now);
 	return average(w, err);
 }
 
@@ -312,35 +314,36 @@ static int own_step(struct nn_worker *w, const struct nn_strategy_update *u, boo
 			nn_step_join(w->step);
 			status = nn_step_update(w->step, u->number, u->lr, norm, result, err);
 		}
-		l->said.diverged |= !finite;
+		l->report.diverged |= !finite;
 	}
 	nn_step_set_local(w->step, false);
 	if (result->weight == 0 || !finite)
 		result->loss = result->weight = 0;
-	result->finite = true; /* who is not tells at the next average */
+	result->finite = true; /* a rank that is not reports it at the next average */
 	return status;
 }
 
 static int local_step(struct nn_worker *w, const struct nn_strategy_update *u,
-		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
+		      struct nn_control *control, struct nn_step_result *result,
+		      struct nn_error *err)
 {
 	struct nn_local *l = w->local;
-	struct nn_control own = *wish;
-	double start, *now = l->said.now;
+	struct nn_control own = *control;
+	double start, *now = l->report.now;
 
 	if (w->layout->comm->size == 1 || u->number <= w->layout->terms.from)
-		return nn_strategy_sync.step(w, u, wish, result, err);
+		return nn_strategy_sync.step(w, u, control, result, err);
 	if (l->since++ == 0) {
-		if (settle_sync(w, err) < 0)
+		if (synchronize(w, err) < 0)
 			return -1;
-		memset(&l->said, 0, sizeof l->said);
+		memset(&l->report, 0, sizeof l->report);
 		l->base = *w->counters;
 	}
 	if (own_step(w, u, own.norm, result, err) < 0)
 		return -1;
-	l->said.weight += result->weight;
-	nn_control_merge(&l->said.wish, &own);
-	*wish = (struct nn_control){ .norm = own.norm };
+	l->report.weight += result->weight;
+	nn_control_merge(&l->report.control, &own);
+	*control = (struct nn_control){ .norm = own.norm };
 	if (l->since < w->layout->terms.every)
 		return 0;
 	now[LOSS] = result->loss * result->weight;
@@ -353,7 +356,7 @@ static int local_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		return -1;
 	join_now(w, result);
 	for (int r = 0; r < w->layout->comm->size; r++)
-		nn_control_merge(wish, &l->all[r].wish);
+		nn_control_merge(control, &l->all[r].control);
 	result->comm_s = nn_now_s() - start;
 	return 0;
 }
@@ -367,5 +370,5 @@ const struct nn_strategy nn_strategy_local = {
 	.open = local_open,
 	.close = local_close,
 	.step = local_step,
-	.settle = local_settle,
+	.synchronize = local_synchronize,
 };

@@ -7,6 +7,8 @@ lib_libnn_la_SOURCES += \
 	lib/parallel/buckets.h \
 	lib/parallel/feed.c \
 	lib/parallel/feed.h \
+	lib/parallel/gather.c \
+	lib/parallel/gather.h \
 	lib/parallel/grid.c \
 	lib/parallel/grid.h \
 	lib/parallel/layout.c \

@@ -19,14 +19,15 @@ static int master_open(struct nn_worker *w, struct nn_error *err)
 }
 
 static int master_step(struct nn_worker *w, const struct nn_strategy_update *u,
-		       struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
+		       struct nn_control *control, struct nn_step_result *result,
+		       struct nn_error *err)
 {
-	return nn_strategy_sync.step(w, u, wish, result, err);
+	return nn_strategy_sync.step(w, u, control, result, err);
 }
 
-static int master_settle(struct nn_worker *w, struct nn_error *err)
+static int master_synchronize(struct nn_worker *w, struct nn_error *err)
 {
-	return nn_strategy_sync.settle(w, err);
+	return nn_strategy_sync.synchronize(w, err);
 }
 
 /* What went through rank 0, beside what goes through each rank where all of them add up a shard. */
@@ -56,5 +57,5 @@ const struct nn_strategy nn_strategy_master = {
 	.close = master_close,
 	.release = nn_sync_release,
 	.step = master_step,
-	.settle = master_settle,
+	.synchronize = master_synchronize,
 };

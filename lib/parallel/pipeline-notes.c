@@ -17,7 +17,7 @@ static void lines_of(const struct nn_pipe *p, int stage, int *first, int *last)
 	}
 }
 
-void nn_pipe_tell(struct nn_worker *w)
+void nn_pipe_note(struct nn_worker *w)
 {
 	const struct nn_pipe *p = w->layout->pipe;
 	double all = 0;

@@ -52,6 +52,6 @@ int nn_pipe_collect(struct nn_worker *worker, void *const *set, bool buffers, st
 /* At the end: fills idle and formula, and tells them. */
 int nn_pipe_end(struct nn_worker *worker, struct nn_error *err);
 /* The grid and its stages, as notes of rank 0. */
-void nn_pipe_tell(struct nn_worker *worker);
+void nn_pipe_note(struct nn_worker *worker);
 
 #endif

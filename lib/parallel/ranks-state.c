@@ -136,7 +136,7 @@ int nn_worker_check_parameters(struct nn_worker *w, struct nn_error *err)
 
 	if (comm->size == 1 || !copies(w))
 		return 0;
-	if (nn_sync_arrive(w, err) < 0 || !(sums = nn_alloc(n, sizeof *sums, err)))
+	if (nn_sync_wait_weights(w, err) < 0 || !(sums = nn_alloc(n, sizeof *sums, err)))
 		return -1;
 	for (size_t p = 0; p < n; p++)
 		if (nn_graph_place(graph, (int)p, &offset, &packed))

@@ -31,13 +31,13 @@ const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy
 	return NULL;
 }
 
-void nn_control_merge(struct nn_control *wish, const struct nn_control *other)
+void nn_control_merge(struct nn_control *control, const struct nn_control *other)
 {
-	if (!wish->stop)
-		wish->stop = other->stop;
-	if (!wish->save)
-		wish->save = other->save;
-	wish->due |= other->due;
-	wish->over |= other->over;
-	wish->norm |= other->norm;
+	if (!control->stop)
+		control->stop = other->stop;
+	if (!control->save)
+		control->save = other->save;
+	control->due |= other->due;
+	control->over |= other->over;
+	control->norm |= other->norm;
 }

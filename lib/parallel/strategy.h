@@ -21,8 +21,8 @@ struct nn_strategy_terms {
 };
 
 /*
- * What is asked of all ranks after a step. Each may wish; after the step all know what was agreed:
- * what any of them asked for.
+ * What is asked of all ranks after a step. After the step all know what any of
+ * them asked for.
  */
 struct nn_control {
 	int stop;  /* the signal that ends the training, 0: none */
@@ -46,9 +46,9 @@ struct nn_strategy_loop {
 
 /*
  * prepare and release go around the life of the training's step, of which each fold has its own. In
- * between the loop (loop.c) calls open, then step and settle as often as it needs, then close. All
- * are collective but release; where one fails (-1) the job is lost. A strategy with steps of its
- * own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
+ * between the loop (loop.c) calls open, then step and synchronize as often as it needs, then close.
+ * All are collective but release; where one fails (-1) the job is lost. A strategy with steps of
+ * its own kind (a server, stages) has `run` in place of the loop. NULL members: nothing to do.
  */
 struct nn_strategy {
 	const char *name;
@@ -80,16 +80,17 @@ struct nn_strategy {
 		   struct nn_error *err);
 	/*
 	 * A batch is drawn from the worker's loader; its gradient and the update. result is the
-	 * same on all ranks but for the times; with result->finite false nothing was updated. wish:
-	 * in what this rank wishes, out what is agreed.
+	 * same on all ranks but for the times; with result->finite false nothing was updated.
+	 * control: in what this rank wishes, out what is agreed.
 	 */
 	int (*step)(struct nn_worker *worker, const struct nn_strategy_update *update,
-		    struct nn_control *wish, struct nn_step_result *result, struct nn_error *err);
+		    struct nn_control *control, struct nn_step_result *result,
+		    struct nn_error *err);
 	/*
 	 * Parameters, buffers and slots will be read (evaluation, state, model): make them whole
 	 * and the same on all ranks.
 	 */
-	int (*settle)(struct nn_worker *worker, struct nn_error *err);
+	int (*synchronize)(struct nn_worker *worker, struct nn_error *err);
 };
 
 extern const struct nn_strategy nn_strategy_sync, nn_strategy_local, nn_strategy_async,
@@ -103,7 +104,7 @@ extern const struct nn_strategy *const nn_strategies[];
  */
 const struct nn_strategy *nn_strategy_parse(const char *text, struct nn_strategy_terms *terms,
 					    struct nn_error *err);
-/* A wish as it travels: what any rank asked for, the lowest rank's signal first. */
-void nn_control_merge(struct nn_control *wish, const struct nn_control *other);
+/* A control as it travels: what any rank asked for, the lowest rank's signal first. */
+void nn_control_merge(struct nn_control *control, const struct nn_control *other);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The ranks of sync: who owns what of the flat block, and two ways for sums to travel: memory that
+ * The ranks of sync: who owns what of the flat block, and two transports of sums: memory that
  * all see, or messages.
  */
 #ifndef NN_PARALLEL_SYNC_GROUP_H
@@ -9,9 +9,9 @@
 #include "parallel/worker.h"
 #include "step/cut.h"
 
-/* What each rank says of its step. */
+/* What each rank reports of its step. */
 struct nn_rank_report {
-	struct nn_control wish;
+	struct nn_control control;
 	bool finite;
 	int nonfinite_line;
 	double compute_s; /* of its leaves */
@@ -26,7 +26,7 @@ struct nn_sync_sum {
 };
 
 struct nn_sync_group {
-	const struct nn_sync_transport *way;
+	const struct nn_sync_transport *transport;
 	struct nn_comm *comm;
 	bool master;           /* rank 0 owns all of it */
 	bool sharded;          /* --shard-optimizer: what a rank owns is a run of the block */
@@ -39,39 +39,40 @@ struct nn_sync_group {
 	struct nn_queue *queue, *pins;
 	struct nn_shard mine;
 	struct nn_step_place place;
-	struct nn_rank_report *said; /* [size] what all said of the step under way */
-	struct nn_sync_sum *sums;    /* of the batch under way, in order of leaves */
+	struct nn_rank_report *reports; /* [size] of the step under way */
+	struct nn_sync_sum *sums;       /* of the batch under way, in order of leaves */
 	size_t n_sums;
-	double coming_s; /* what forward waited for parameters that were still on their way */
-	struct nn_sync_shared *near;
-	struct nn_sync_messages *far;
+	double coming_s; /* what forward waited for parameters under way */
+	struct nn_sync_shared *shared;
+	struct nn_sync_messages *messages;
 };
 
 /*
- * A way. Functions are collective, called in this order for each batch, and add to result->comm_s
- * and wait_s. NULL: nothing to do.
+ * A transport. Functions are collective, called in this order for each batch, and add to
+ * result->comm_s and wait_s. NULL: nothing to do.
  *
- *   open     once, before the first of them: the step is made, parameters are loaded
- *   weights  the weights of all leaves are known after it, where targets decide them
- *   meet     gradients of all ranks are computed: figures and statistics by leaf are complete, and
- *            said[]
- *   drop     what was on its way is not wanted: in place of update, where a loss is not finite
- *   update   gradients are summed, parameters updated; what others made of them may be on its way
- *            until it is needed
- *   arrive   before anyone but the next step reads parameters: they are all there. *seconds grow by
- *            the wait
+ *   open              once, before the first batch: the step is made, parameters are loaded
+ *   share_weights     the weights of all leaves are known after it, where targets decide them
+ *   exchange_reports  gradients of all ranks are computed: figures and statistics by leaf are
+ *                     complete, and reports[]
+ *   drop              sums under way are not wanted: in place of update, where a loss is not finite
+ *   update            gradients are summed, parameters updated; those that others updated may still
+ *                     be under way
+ *   wait_weights      before parameters are read by anything but the next step: all have arrived.
+ *                     *seconds grow by the wait
+ *   synchronize       slots are whole on all ranks
  */
 struct nn_sync_transport {
 	int (*open)(struct nn_worker *worker, struct nn_error *err);
-	int (*weights)(struct nn_worker *worker, const struct nn_step_tables *tables,
-		       struct nn_step_result *result, struct nn_error *err);
-	int (*meet)(struct nn_worker *worker, const struct nn_step_tables *tables,
-		    struct nn_step_result *result, struct nn_error *err);
+	int (*share_weights)(struct nn_worker *worker, const struct nn_step_tables *tables,
+			     struct nn_step_result *result, struct nn_error *err);
+	int (*exchange_reports)(struct nn_worker *worker, const struct nn_step_tables *tables,
+				struct nn_step_result *result, struct nn_error *err);
 	int (*drop)(struct nn_sync_group *team, struct nn_error *err);
 	int (*update)(struct nn_worker *worker, const struct nn_strategy_update *update, bool norm,
 		      struct nn_step_result *result, struct nn_error *err);
-	int (*arrive)(struct nn_worker *worker, double *seconds, struct nn_error *err);
-	int (*settle)(struct nn_worker *worker, struct nn_error *err);
+	int (*wait_weights)(struct nn_worker *worker, double *seconds, struct nn_error *err);
+	int (*synchronize)(struct nn_worker *worker, struct nn_error *err);
 	void (*close)(struct nn_sync_group *team);
 };
 
@@ -82,8 +83,8 @@ struct nn_sync_transport {
 int nn_sync_prepare(struct nn_worker *worker, struct nn_step_options *options,
 		    struct nn_error *err);
 void nn_sync_release(struct nn_worker *worker);
-/* Parameters that a step of sync has left on their way are there. */
-int nn_sync_arrive(struct nn_worker *worker, struct nn_error *err);
+/* Wait for parameters that a step of sync has left under way. */
+int nn_sync_wait_weights(struct nn_worker *worker, struct nn_error *err);
 /* What every rank has of a block (nn_buckets_piece) to all, by messages. */
 int nn_sync_all_gather(struct nn_sync_group *team, void *block, double *seconds,
 		       struct nn_error *err);
@@ -97,7 +98,7 @@ static inline struct nn_shard nn_sync_shard(const struct nn_sync_group *team, in
 }
 
 /*
- * Memory that all ranks see, and the step's place in it; team->near is NULL where they have none.
+ * Memory that all ranks see, and the step's place in it; team->shared is NULL where they have none.
  */
 int nn_sync_shared_open(struct nn_worker *worker, const struct nn_step_options *options,
 			struct nn_error *err);

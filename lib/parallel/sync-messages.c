@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "parallel/buckets.h"
+#include "parallel/gather.h"
 
 struct nn_sync_messages {
 	struct nn_message *sends, *receives; /* what ranks say of a step */
@@ -14,38 +14,32 @@ struct nn_sync_messages {
 	struct nn_bucket_sizes sizes;
 	struct nn_buckets *buckets;
 
-	/*
-	 * a block that comes together, the last bucket first: what forward needs first is there
-	 * first
-	 */
-	struct nn_mirror block;   /* its host side, where the block is not the host's */
-	struct nn_posted *coming; /* [buckets] */
-	size_t left;              /* buckets that are still coming: 0 .. left - 1 */
-	struct nn_posted sent;
-	int status; /* of the parameters that forward waited for */
+	struct nn_gather gather;
+	struct nn_mirror block; /* the host side of what comes together on a device */
+	int status;             /* of the parameters that forward waited for */
 	struct nn_error err;
 };
 
 /* ---- messages ---- */
 
-static void send(struct nn_sync_messages *far, int peer, const void *data, size_t bytes)
+static void send(struct nn_sync_messages *messages, int peer, const void *data, size_t bytes)
 {
-	far->sends[far->n_sends++] = (struct nn_message){ peer, (void *)data, bytes };
+	messages->sends[messages->n_sends++] = (struct nn_message){ peer, (void *)data, bytes };
 }
 
-static void receive(struct nn_sync_messages *far, int peer, void *data, size_t bytes)
+static void receive(struct nn_sync_messages *messages, int peer, void *data, size_t bytes)
 {
-	far->receives[far->n_receives++] = (struct nn_message){ peer, data, bytes };
+	messages->receives[messages->n_receives++] = (struct nn_message){ peer, data, bytes };
 }
 
 static int exchange(struct nn_sync_group *team, double *seconds, struct nn_error *err)
 {
-	struct nn_sync_messages *far = team->far;
+	struct nn_sync_messages *messages = team->messages;
 	double start = nn_now_s();
-	int status = nn_comm_exchange(team->comm, far->sends, far->n_sends, far->receives,
-				      far->n_receives, err);
+	int status = nn_comm_exchange(team->comm, messages->sends, messages->n_sends,
+				      messages->receives, messages->n_receives, err);
 
-	far->n_sends = far->n_receives = 0;
+	messages->n_sends = messages->n_receives = 0;
 	*seconds += nn_now_s() - start;
 	return status;
 }
@@ -68,78 +62,20 @@ static void put_rows(struct nn_sync_group *team, const struct nn_cut *cut, bool 
 			theirs = (struct nn_cut_run){ cut->group_of_leaf[theirs.from],
 						      cut->group_of_leaf[theirs.to] };
 		}
-		send(team->far, r, (char *)table + mine.from * bytes,
+		send(team->messages, r, (char *)table + mine.from * bytes,
 		     (mine.to - mine.from) * bytes);
-		receive(team->far, r, (char *)table + theirs.from * bytes,
+		receive(team->messages, r, (char *)table + theirs.from * bytes,
 			(theirs.to - theirs.from) * bytes);
 	}
 }
 
-/* ---- a block, of which every rank has its pieces of the buckets ---- */
-
-/* The pieces of other ranks will come into it. */
-static int gather_begin(struct nn_sync_group *team, char *block, struct nn_error *err)
-{
-	struct nn_sync_messages *far = team->far;
-
-	far->left = nn_buckets_n(far->buckets);
-	for (size_t i = far->left; i-- > 0;)
-		for (int r = 0; r < team->comm->size; r++) {
-			struct nn_shard theirs = nn_buckets_piece(team, far->buckets, i, r);
-			struct nn_message message = { r, block + theirs.from * team->size,
-						      theirs.n * team->size };
-
-			if (r != team->comm->rank &&
-			    nn_comm_post_receive(team->comm, &message, &far->coming[i], err) < 0)
-				return -1;
-		}
-	return 0;
-}
-
-/* This rank's piece of a bucket to all. */
-static int gather_send(struct nn_sync_group *team, char *block, size_t bucket, struct nn_error *err)
-{
-	struct nn_sync_messages *far = team->far;
-	struct nn_shard mine = nn_buckets_piece(team, far->buckets, bucket, team->comm->rank);
-
-	for (int r = 0; r < team->comm->size; r++) {
-		struct nn_message message = { r, block + mine.from * team->size,
-					      mine.n * team->size };
-
-		if (r != team->comm->rank &&
-		    nn_comm_post(team->comm, &message, &far->sent, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Elements before `end` are there. */
-static int gather_until(struct nn_sync_group *team, size_t end, struct nn_error *err)
-{
-	struct nn_sync_messages *far = team->far;
-
-	while (far->left > 0 && nn_buckets_cut(far->buckets, far->left - 1).from < end)
-		if (nn_comm_finish(team->comm, &far->coming[--far->left], err) < 0)
-			return -1;
-	return 0;
-}
-
-static int gather_end(struct nn_sync_group *team, double *seconds, struct nn_error *err)
-{
-	double start = nn_now_s();
-
-	if (gather_until(team, SIZE_MAX, err) < 0 ||
-	    nn_comm_finish(team->comm, &team->far->sent, err) < 0)
-		return -1;
-	*seconds += nn_now_s() - start;
-	return 0;
-}
+/* ---- a block from all ranks ---- */
 
 static int send_block(struct nn_sync_group *team, struct nn_error *err)
 {
 	if (!team->queue)
 		return 0;
-	nn_mirror_send(&team->far->block, team->queue, 0, team->elements * team->size);
+	nn_mirror_send(&team->messages->block, team->queue, 0, team->elements * team->size);
 	return nn_queue_wait(team->queue, err);
 }
 
@@ -147,51 +83,52 @@ int nn_sync_all_gather(struct nn_sync_group *team, void *there, double *seconds,
 		       struct nn_error *err)
 {
 	double start = nn_now_s();
-	char *block =
-		nn_mirror_read(&team->far->block, team->queue, there, team->elements * team->size);
+	char *block = nn_mirror_read(&team->messages->block, team->queue, there,
+				     team->elements * team->size);
 
-	if (gather_begin(team, block, err) < 0)
+	if (nn_gather_begin(&team->messages->gather, block, err) < 0)
 		return -1;
-	for (size_t i = nn_buckets_n(team->far->buckets); i-- > 0;)
-		if (gather_send(team, block, i, err) < 0)
+	for (size_t i = nn_buckets_n(team->messages->buckets); i-- > 0;)
+		if (nn_gather_send(&team->messages->gather, block, i, err) < 0)
 			return -1;
 	*seconds += nn_now_s() - start;
-	return gather_end(team, seconds, err) < 0 ? -1 : send_block(team, err);
+	return nn_gather_end(&team->messages->gather, seconds, err) < 0 ? -1
+									: send_block(team, err);
 }
 
 /* ---- a step ---- */
 
 /* The graph's: forward is about to read parameters before `end`. */
-static void arrive(void *arg, size_t end)
+static void wait_weights(void *arg, size_t end)
 {
 	struct nn_sync_group *team = arg;
-	struct nn_sync_messages *far = team->far;
+	struct nn_sync_messages *messages = team->messages;
 	double start = nn_now_s();
 
-	if (far->status == 0)
-		far->status = gather_until(team, end, &far->err);
+	if (messages->status == 0)
+		messages->status = nn_gather_until(&messages->gather, end, &messages->err);
 	team->coming_s += nn_now_s() - start;
 }
 
 /* All of them are there, and what others need of them has left. */
-static int far_arrive(struct nn_worker *w, double *seconds, struct nn_error *err)
+static int messages_wait_weights(struct nn_worker *w, double *seconds, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
-	struct nn_sync_messages *far = team->far;
+	struct nn_sync_messages *messages = team->messages;
 
 	nn_graph_wait_weights(nn_step_graph(w->step));
 	*seconds += team->coming_s;
 	team->coming_s = 0;
-	if (far->status < 0) {
+	if (messages->status < 0) {
 		if (err)
-			*err = far->err;
+			*err = messages->err;
 		return -1;
 	}
-	return gather_end(team, seconds, err);
+	return nn_gather_end(&team->messages->gather, seconds, err);
 }
 
-static int far_weights(struct nn_worker *w, const struct nn_step_tables *tables,
-		       struct nn_step_result *result, struct nn_error *err)
+static int messages_share_weights(struct nn_worker *w, const struct nn_step_tables *tables,
+				  struct nn_step_result *result, struct nn_error *err)
 {
 	if (tables->weighs) {
 		put_rows(w->team, tables->cut, false, tables->weights,
@@ -199,7 +136,7 @@ static int far_weights(struct nn_worker *w, const struct nn_step_tables *tables,
 		if (exchange(w->team, &result->wait_s, err) < 0)
 			return -1;
 	}
-	return nn_buckets_begin(w, w->team->far->buckets, err);
+	return nn_buckets_begin(w, w->team->messages->buckets, err);
 }
 
 /*
@@ -211,27 +148,28 @@ static void divide(const struct nn_sync_group *team, double seconds, struct nn_s
 	double longest = 0, wait;
 
 	for (int r = 0; r < team->comm->size; r++)
-		longest = fmax(longest, team->said[r].compute_s);
-	wait = fmin(longest - team->said[team->comm->rank].compute_s, seconds);
+		longest = fmax(longest, team->reports[r].compute_s);
+	wait = fmin(longest - team->reports[team->comm->rank].compute_s, seconds);
 	result->wait_s += wait;
 	result->comm_s += seconds - wait;
 }
 
-static int far_meet(struct nn_worker *w, const struct nn_step_tables *tables,
-		    struct nn_step_result *result, struct nn_error *err)
+static int messages_exchange_reports(struct nn_worker *w, const struct nn_step_tables *tables,
+				     struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
 	double seconds = 0, start = nn_now_s();
 
-	if (nn_buckets_flush(w, team->far->buckets, err) < 0)
+	if (nn_buckets_flush(w, team->messages->buckets, err) < 0)
 		return -1;
 	seconds = nn_now_s() - start;
-	if (far_arrive(w, &seconds, err) < 0)
+	if (messages_wait_weights(w, &seconds, err) < 0)
 		return -1;
 	for (int r = 0; r < team->comm->size; r++)
 		if (r != team->comm->rank) {
-			send(team->far, r, &team->said[team->comm->rank], sizeof *team->said);
-			receive(team->far, r, &team->said[r], sizeof *team->said);
+			send(team->messages, r, &team->reports[team->comm->rank],
+			     sizeof *team->reports);
+			receive(team->messages, r, &team->reports[r], sizeof *team->reports);
 		}
 	put_rows(team, tables->cut, false, tables->figures,
 		 tables->n_figures * sizeof *tables->figures);
@@ -243,13 +181,14 @@ static int far_meet(struct nn_worker *w, const struct nn_step_tables *tables,
 	return 0;
 }
 
-static int far_drop(struct nn_sync_group *team, struct nn_error *err)
+static int messages_drop(struct nn_sync_group *team, struct nn_error *err)
 {
-	return nn_buckets_drop(team, team->far->buckets, err);
+	return nn_buckets_drop(team, team->messages->buckets, err);
 }
 
 /* The whole gradient on all ranks, which norms and directions are made from. */
-static int look(struct nn_worker *w, bool norm, struct nn_step_result *result, struct nn_error *err)
+static int measure_gradient(struct nn_worker *w, bool norm, struct nn_step_result *result,
+			    struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
 	struct nn_optimizer *o = nn_step_optimizer(w->step);
@@ -265,10 +204,10 @@ static int look(struct nn_worker *w, bool norm, struct nn_step_result *result, s
 		return -1;
 	if (norm)
 		result->norm = nn_optimizer_norm(o);
-	for (size_t i = 0; nn_optimizer_has_direction(o) && i < nn_buckets_n(team->far->buckets);
-	     i++) {
+	for (size_t i = 0;
+	     nn_optimizer_has_direction(o) && i < nn_buckets_n(team->messages->buckets); i++) {
 		struct nn_shard mine =
-			nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
+			nn_buckets_piece(team, team->messages->buckets, i, team->comm->rank);
 
 		nn_optimizer_compute_direction(o, gradients, mine.from, mine.from + mine.n);
 	}
@@ -287,17 +226,18 @@ static int update(struct nn_worker *w, struct nn_step_result *result, struct nn_
 	struct nn_graph *graph = nn_step_graph(w->step);
 	char *gradients = nn_graph_gradients(graph);
 
-	for (size_t i = nn_buckets_n(team->far->buckets); i-- > 0;) {
+	for (size_t i = nn_buckets_n(team->messages->buckets); i-- > 0;) {
 		struct nn_shard mine =
-			nn_buckets_piece(team, team->far->buckets, i, team->comm->rank);
+			nn_buckets_piece(team, team->messages->buckets, i, team->comm->rank);
 
 		nn_optimizer_apply(nn_step_optimizer(w->step), gradients + mine.from * team->size,
 				   mine.from, mine.from + mine.n, w->task->pool);
-		if (!team->queue && gather_send(team, nn_graph_weights(graph), i, err) < 0)
+		if (!team->queue &&
+		    nn_gather_send(&team->messages->gather, nn_graph_weights(graph), i, err) < 0)
 			return -1;
 	}
 	if (!team->queue) {
-		nn_graph_defer_weights(graph, arrive, team);
+		nn_graph_defer_weights(graph, wait_weights, team);
 		return 0;
 	}
 	if (nn_sync_all_gather(team, nn_graph_weights(graph), &result->comm_s, err) < 0)
@@ -309,19 +249,19 @@ static int update(struct nn_worker *w, struct nn_step_result *result, struct nn_
 /* Parameters will come; those of a device come through its host side, once all are made. */
 static int expect_weights(struct nn_worker *w, struct nn_error *err)
 {
-	return w->team->queue
-		       ? 0
-		       : gather_begin(w->team, nn_graph_weights(nn_step_graph(w->step)), err);
+	return w->team->queue ? 0
+			      : nn_gather_begin(&w->team->messages->gather,
+						nn_graph_weights(nn_step_graph(w->step)), err);
 }
 
 /*
  * Parameters are expected as soon as nothing here reads the old ones of other shards, which norms
  * and directions may: what comes earlier Open MPI has to keep.
  */
-static int far_update(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
-		      struct nn_step_result *result, struct nn_error *err)
+static int messages_update(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
+			   struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_buckets *buckets = w->team->far->buckets;
+	struct nn_buckets *buckets = w->team->messages->buckets;
 	struct nn_optimizer *o = nn_step_optimizer(w->step);
 	bool whole = norm || nn_optimizer_wants_norm(o) || nn_optimizer_has_direction(o) ||
 		     nn_step_parts(w->step)->part_rows > 0;
@@ -333,7 +273,7 @@ static int far_update(struct nn_worker *w, const struct nn_strategy_update *u, b
 	for (size_t i = 0; i < nn_buckets_n(buckets); i++)
 		if (nn_buckets_add(w, buckets, i, &result->comm_s, err) < 0)
 			return -1;
-	if (whole && look(w, norm, result, err) < 0)
+	if (whole && measure_gradient(w, norm, result, err) < 0)
 		return -1;
 	if (nn_optimizer_tables(o, err) < 0 || nn_optimizer_measure_weights(o, err) < 0 ||
 	    (whole && expect_weights(w, err) < 0) || update(w, result, err) < 0)
@@ -343,7 +283,7 @@ static int far_update(struct nn_worker *w, const struct nn_strategy_update *u, b
 }
 
 /* The slots, of which each rank has its own shard. */
-static int far_settle(struct nn_worker *w, struct nn_error *err)
+static int messages_synchronize(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_optimizer *o = nn_step_optimizer(w->step);
 	double seconds = 0;
@@ -355,64 +295,60 @@ static int far_settle(struct nn_worker *w, struct nn_error *err)
 	return 0;
 }
 
-static int far_begin(struct nn_worker *w, struct nn_error *err)
+static int messages_begin(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
-	struct nn_sync_messages *far = team->far;
+	struct nn_sync_messages *messages = team->messages;
 
-	if (far->buckets) /* as steps were tried with */
+	if (messages->buckets) /* as steps were tried with */
 		return 0;
 	team->queue = nn_graph_queue(nn_step_graph(w->step));
 	if (nn_queue_open(&team->pins, w->task->device, err) < 0)
 		return -1;
-	if (nn_mirror_of(&far->block, team->pins, NULL, team->elements * team->size, err) < 0)
+	if (nn_mirror_of(&messages->block, team->pins, NULL, team->elements * team->size, err) < 0)
 		return -1;
-	if (nn_buckets_open(&far->buckets, w, &far->sizes, err) < 0)
+	if (nn_buckets_open(&messages->buckets, w, &messages->sizes, err) < 0)
 		return -1;
-	far->coming = nn_alloc(nn_buckets_n(far->buckets), sizeof *far->coming, err);
-	return far->coming ? 0 : -1;
+	return nn_gather_open(&messages->gather, team, messages->buckets, err);
 }
 
-static void far_close(struct nn_sync_group *team)
+static void messages_close(struct nn_sync_group *team)
 {
-	if (!team->far)
+	if (!team->messages)
 		return;
-	for (size_t i = 0; team->far->coming && i < nn_buckets_n(team->far->buckets); i++)
-		nn_free(team->far->coming[i].requests);
-	nn_free(team->far->coming);
-	nn_free(team->far->sent.requests);
-	nn_mirror_free(&team->far->block, team->pins);
-	nn_buckets_close(team->far->buckets);
+	nn_gather_close(&team->messages->gather);
+	nn_mirror_free(&team->messages->block, team->pins);
+	nn_buckets_close(team->messages->buckets);
 	nn_queue_close(team->pins);
-	nn_free(team->far->sends);
-	nn_free(team->far->receives);
-	nn_free(team->far);
-	team->far = NULL;
+	nn_free(team->messages->sends);
+	nn_free(team->messages->receives);
+	nn_free(team->messages);
+	team->messages = NULL;
 }
 
-static const struct nn_sync_transport way = {
-	.open = far_begin,
-	.weights = far_weights,
-	.meet = far_meet,
-	.drop = far_drop,
-	.update = far_update,
-	.arrive = far_arrive,
-	.settle = far_settle,
-	.close = far_close,
+static const struct nn_sync_transport transport = {
+	.open = messages_begin,
+	.share_weights = messages_share_weights,
+	.exchange_reports = messages_exchange_reports,
+	.drop = messages_drop,
+	.update = messages_update,
+	.wait_weights = messages_wait_weights,
+	.synchronize = messages_synchronize,
+	.close = messages_close,
 };
 
 int nn_sync_messages_open(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
-	struct nn_sync_messages *far = team->far = nn_alloc(1, sizeof *far, err);
+	struct nn_sync_messages *messages = team->messages = nn_alloc(1, sizeof *messages, err);
 	size_t most = 3 * (size_t)team->comm->size;
 
-	if (!far)
+	if (!messages)
 		return -1;
-	team->way = &way;
-	far->sends = nn_alloc(most, sizeof *far->sends, err);
-	far->receives = nn_alloc(most, sizeof *far->receives, err);
-	return far->sends && far->receives
-		       ? nn_bucket_sizes(team, w->layout->options->bucket, &far->sizes, err)
+	team->transport = &transport;
+	messages->sends = nn_alloc(most, sizeof *messages->sends, err);
+	messages->receives = nn_alloc(most, sizeof *messages->receives, err);
+	return messages->sends && messages->receives
+		       ? nn_bucket_sizes(team, w->layout->options->bucket, &messages->sizes, err)
 		       : -1;
 }

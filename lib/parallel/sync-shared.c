@@ -24,11 +24,11 @@
 struct nn_sync_shared {
 	struct nn_shared *window;
 	bool copies;
-	char *weights; /* copies: a block on its way */
+	char *weights; /* copies: a block under way */
 	char *sum;     /* a block: the gradient, where norms are asked for */
 	struct rank {
 		char *gradients, *kept;
-		struct nn_rank_report *said;
+		struct nn_rank_report *reports;
 	} * ranks;
 	size_t block_bytes, depth; /* depth: sums of a piece that wait */
 	char *scratch;             /* [threads][depth][PIECE] */
@@ -53,13 +53,13 @@ bool nn_sync_shared_copies(size_t bytes)
 static size_t lay_out(struct nn_sync_group *team, const struct nn_step_options *o,
 		      const struct nn_step_sizes *s, char *at)
 {
-	struct nn_sync_shared *near = team->near;
+	struct nn_sync_shared *shared = team->shared;
 	struct nn_step_place *place = &team->place;
 	size_t end = 0;
 
-	near->copies = nn_sync_shared_copies(s->weights);
-	if (near->copies)
-		near->weights = part(at, &end, s->block);
+	shared->copies = nn_sync_shared_copies(s->weights);
+	if (shared->copies)
+		shared->weights = part(at, &end, s->block);
 	else
 		place->weights = part(at, &end, s->weights);
 	place->optimizer.slots = part(at, &end, s->slots * s->block);
@@ -68,38 +68,38 @@ static size_t lay_out(struct nn_sync_group *team, const struct nn_step_options *
 	place->weight_table = part(at, &end, s->weight_table);
 	place->figures = part(at, &end, s->figures);
 	place->statistics = s->statistics ? part(at, &end, s->statistics) : NULL;
-	place->follows = !near->copies && team->comm->rank > 0;
-	near->sum = part(at, &end, s->block);
+	place->follows = !shared->copies && team->comm->rank > 0;
+	shared->sum = part(at, &end, s->block);
 	for (int r = 0; r < team->comm->size; r++) {
-		struct rank *rank = &near->ranks[r];
+		struct rank *rank = &shared->ranks[r];
 
-		rank->said = part(at, &end, sizeof *rank->said);
+		rank->reports = part(at, &end, sizeof *rank->reports);
 		rank->gradients = part(at, &end, s->block);
 		rank->kept = part(at, &end, nn_step_kept(o, r) * s->block);
 	}
-	if (near->copies)
+	if (shared->copies)
 		return end;
-	place->gradients = near->ranks[team->comm->rank].gradients;
-	place->kept = near->ranks[team->comm->rank].kept;
+	place->gradients = shared->ranks[team->comm->rank].gradients;
+	place->kept = shared->ranks[team->comm->rank].kept;
 	return end;
 }
 
-static void near_close(struct nn_sync_group *team)
+static void shared_close(struct nn_sync_group *team)
 {
-	struct nn_sync_shared *near = team->near;
+	struct nn_sync_shared *shared = team->shared;
 
-	if (!near)
+	if (!shared)
 		return;
-	nn_shared_close(near->window);
-	nn_free(near->ranks);
-	nn_free(near->scratch);
-	nn_free(near);
-	team->near = NULL;
+	nn_shared_close(shared->window);
+	nn_free(shared->ranks);
+	nn_free(shared->scratch);
+	nn_free(shared);
+	team->shared = NULL;
 }
 
 bool nn_sync_is_shared(const struct nn_worker *w)
 {
-	return w->team && w->team->near;
+	return w->team && w->team->shared;
 }
 
 void nn_sync_reset_slots(struct nn_worker *w)
@@ -111,10 +111,10 @@ void nn_sync_reset_slots(struct nn_worker *w)
 }
 
 /* Parameters that all ranks see were loaded by each. */
-static int near_begin(struct nn_worker *w, struct nn_error *err)
+static int shared_begin(struct nn_worker *w, struct nn_error *err)
 {
 	(void)err;
-	nn_shared_barrier(w->team->near->window);
+	nn_shared_barrier(w->team->shared->window);
 	return 0;
 }
 
@@ -124,12 +124,12 @@ static void wait_for_all(struct nn_sync_group *team, struct nn_step_result *resu
 {
 	double start = nn_now_s();
 
-	nn_shared_barrier(team->near->window);
+	nn_shared_barrier(team->shared->window);
 	result->wait_s += nn_now_s() - start;
 }
 
-static int near_weights(struct nn_worker *w, const struct nn_step_tables *tables,
-			struct nn_step_result *result, struct nn_error *err)
+static int shared_share_weights(struct nn_worker *w, const struct nn_step_tables *tables,
+				struct nn_step_result *result, struct nn_error *err)
 {
 	(void)err;
 	if (tables->weighs)
@@ -146,9 +146,10 @@ static bool is_last(const struct nn_sync_group *team, size_t k)
 static char *where(const struct nn_sync_group *team, size_t k)
 {
 	const struct nn_sync_sum *s = &team->sums[k];
-	const struct rank *rank = &team->near->ranks[s->rank];
+	const struct rank *rank = &team->shared->ranks[s->rank];
 
-	return is_last(team, k) ? rank->gradients : rank->kept + s->index * team->near->block_bytes;
+	return is_last(team, k) ? rank->gradients
+				: rank->kept + s->index * team->shared->block_bytes;
 }
 
 /* This rank's sums to where others read them, but for its own shard. */
@@ -170,25 +171,25 @@ static void copy_out(struct nn_worker *w, struct nn_step_result *result)
 	result->comm_s += nn_now_s() - start;
 }
 
-static int near_meet(struct nn_worker *w, const struct nn_step_tables *tables,
-		     struct nn_step_result *result, struct nn_error *err)
+static int shared_exchange_reports(struct nn_worker *w, const struct nn_step_tables *tables,
+				   struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
 
 	(void)tables;
 	(void)err;
-	if (team->near->copies)
+	if (team->shared->copies)
 		copy_out(w, result);
-	*team->near->ranks[team->comm->rank].said = team->said[team->comm->rank];
+	*team->shared->ranks[team->comm->rank].reports = team->reports[team->comm->rank];
 	wait_for_all(team, result);
 	for (int r = 0; r < team->comm->size; r++)
-		team->said[r] = *team->near->ranks[r].said;
+		team->reports[r] = *team->shared->ranks[r].reports;
 	return 0;
 }
 
 struct sweep {
 	struct nn_worker *worker;
-	bool whole;    /* into near->sum; else update at once */
+	bool whole;    /* into shared->sum; else update at once */
 	double comm_s; /* of the first thread */
 };
 
@@ -200,7 +201,7 @@ static const char *add_up(const struct nn_worker *w, size_t from, size_t n, char
 	size_t depth = 0, bytes = n * team->size, at = from * team->size;
 
 	for (size_t k = 0; k < team->n_sums; k++) {
-		bool own = team->near->copies && team->sums[k].rank == team->comm->rank;
+		bool own = team->shared->copies && team->sums[k].rank == team->comm->rank;
 
 		stack[depth++] =
 			(own ? (char *)nn_step_sum(w->step, team->sums[k].index) : where(team, k)) +
@@ -222,15 +223,15 @@ static void sweep_piece(void *arg, size_t i, int thread)
 	struct sweep *sweep = arg;
 	struct nn_worker *w = sweep->worker;
 	struct nn_sync_group *team = w->team;
-	struct nn_sync_shared *near = team->near;
+	struct nn_sync_shared *shared = team->shared;
 	size_t at = i * PIECE, n = team->mine.n - at < PIECE ? team->mine.n - at : PIECE,
 	       from = team->mine.from + at;
 	double start = nn_now_s();
-	const char *sum = add_up(w, from, n,
-				 near->scratch + (size_t)thread * near->depth * PIECE * team->size);
+	const char *sum = add_up(
+		w, from, n, shared->scratch + (size_t)thread * shared->depth * PIECE * team->size);
 
 	if (sweep->whole)
-		memcpy(near->sum + from * team->size, sum, n * team->size);
+		memcpy(shared->sum + from * team->size, sum, n * team->size);
 	if (thread == 0)
 		sweep->comm_s += nn_now_s() - start;
 	if (!sweep->whole)
@@ -246,7 +247,7 @@ static void sweep(struct nn_worker *w, bool whole, struct nn_step_result *result
 	result->comm_s += s.comm_s;
 }
 
-/* What another way would have sent and received: sums of shards, and shards of `blocks` blocks. */
+/* What messages would have sent and received: sums of shards, and shards of `blocks` blocks. */
 static void count_bytes(struct nn_sync_group *team, size_t blocks)
 {
 	size_t own = 0, others = team->elements - team->mine.n, n = (size_t)team->comm->size;
@@ -261,7 +262,7 @@ static void count_bytes(struct nn_sync_group *team, size_t blocks)
 static void copy_weights(struct nn_worker *w, struct nn_step_result *result)
 {
 	struct nn_sync_group *team = w->team;
-	char *weights = nn_graph_weights(nn_step_graph(w->step)), *shared = team->near->weights;
+	char *weights = nn_graph_weights(nn_step_graph(w->step)), *shared = team->shared->weights;
 	size_t before = team->mine.from * team->size, n = team->mine.n * team->size,
 	       after = before + n;
 	double start = nn_now_s(), middle;
@@ -275,30 +276,31 @@ static void copy_weights(struct nn_worker *w, struct nn_step_result *result)
 	result->comm_s += nn_now_s() - middle;
 }
 
-static int near_update(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
-		       struct nn_step_result *result, struct nn_error *err)
+static int shared_update(struct nn_worker *w, const struct nn_strategy_update *u, bool norm,
+			 struct nn_step_result *result, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
 	struct nn_optimizer *o = nn_step_optimizer(w->step);
 	size_t from = team->mine.from, to = from + team->mine.n;
-	bool looks = norm || nn_optimizer_wants_norm(o), directs = nn_optimizer_has_direction(o);
-	bool whole = looks || directs || nn_step_parts(w->step)->part_rows > 0;
+	bool measures = norm || nn_optimizer_wants_norm(o),
+	     directed = nn_optimizer_has_direction(o);
+	bool whole = measures || directed || nn_step_parts(w->step)->part_rows > 0;
 	double start = nn_now_s(), waited = result->wait_s, sent = result->comm_s;
 
-	count_bytes(team, 1 + whole + directs);
+	count_bytes(team, 1 + whole + directed);
 	nn_optimizer_begin(o, u->number, u->lr);
 	sweep(w, whole, result);
 	if (whole)
 		wait_for_all(team, result);
-	nn_step_noise_of(w->step, team->near->sum, result);
-	if (looks && nn_optimizer_measure_gradient(o, team->near->sum, err) < 0)
+	nn_step_noise_of(w->step, team->shared->sum, result);
+	if (measures && nn_optimizer_measure_gradient(o, team->shared->sum, err) < 0)
 		return -1;
 	if (norm)
 		result->norm = nn_optimizer_norm(o);
 	if (!team->place.follows && nn_optimizer_tables(o, err) < 0)
 		return -1;
-	if (directs) {
-		nn_optimizer_compute_direction(o, team->near->sum, from, to);
+	if (directed) {
+		nn_optimizer_compute_direction(o, team->shared->sum, from, to);
 		wait_for_all(team, result);
 	}
 	if (nn_optimizer_has_trust_ratio(o)) {
@@ -307,8 +309,9 @@ static int near_update(struct nn_worker *w, const struct nn_strategy_update *u, 
 		wait_for_all(team, result);
 	}
 	if (whole)
-		nn_optimizer_apply(o, team->near->sum + from * team->size, from, to, w->task->pool);
-	if (team->near->copies)
+		nn_optimizer_apply(o, team->shared->sum + from * team->size, from, to,
+				   w->task->pool);
+	if (team->shared->copies)
 		copy_weights(w, result);
 	else
 		wait_for_all(team, result);
@@ -318,39 +321,39 @@ static int near_update(struct nn_worker *w, const struct nn_strategy_update *u, 
 	return 0;
 }
 
-static const struct nn_sync_transport way = {
-	.open = near_begin,
-	.weights = near_weights,
-	.meet = near_meet,
-	.update = near_update,
-	.close = near_close,
+static const struct nn_sync_transport transport = {
+	.open = shared_begin,
+	.share_weights = shared_share_weights,
+	.exchange_reports = shared_exchange_reports,
+	.update = shared_update,
+	.close = shared_close,
 };
 
 int nn_sync_shared_open(struct nn_worker *w, const struct nn_step_options *o, struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
-	struct nn_sync_shared *near;
+	struct nn_sync_shared *shared;
 	struct nn_step_sizes s;
 	size_t threads = (size_t)nn_pool_threads(w->task->pool);
 
 	if (w->task->device->remote || nn_step_sizes(o, &s, err) < 0)
 		return w->task->device->remote ? 0 : -1;
-	near = team->near = nn_alloc(1, sizeof *near, err);
-	if (!near)
+	shared = team->shared = nn_alloc(1, sizeof *shared, err);
+	if (!shared)
 		return -1;
-	near->block_bytes = s.block;
+	shared->block_bytes = s.block;
 	for (size_t n = 1; n < 2 * o->leaves; n *= 2)
-		near->depth++;
-	near->ranks = nn_alloc((size_t)team->comm->size, sizeof *near->ranks, err);
-	near->scratch = nn_alloc(threads * near->depth, PIECE * team->size, err);
-	if (!near->ranks || !near->scratch ||
-	    nn_shared_open(&near->window, team->comm, lay_out(team, o, &s, NULL), err) < 0)
+		shared->depth++;
+	shared->ranks = nn_alloc((size_t)team->comm->size, sizeof *shared->ranks, err);
+	shared->scratch = nn_alloc(threads * shared->depth, PIECE * team->size, err);
+	if (!shared->ranks || !shared->scratch ||
+	    nn_shared_open(&shared->window, team->comm, lay_out(team, o, &s, NULL), err) < 0)
 		return -1;
-	if (near->window) {
-		lay_out(team, o, &s, nn_shared_memory(near->window));
-		team->way = &way;
+	if (shared->window) {
+		lay_out(team, o, &s, nn_shared_memory(shared->window));
+		team->transport = &transport;
 	} else {
-		near_close(team);
+		shared_close(team);
 		team->place = (struct nn_step_place){ 0 };
 	}
 	return 0;

@@ -18,9 +18,9 @@ void nn_sync_release(struct nn_worker *w)
 
 	if (!team)
 		return;
-	if (team->way)
-		team->way->close(team);
-	nn_free(team->said);
+	if (team->transport)
+		team->transport->close(team);
+	nn_free(team->reports);
 	nn_free(team->sums);
 	nn_free(team);
 	w->team = NULL;
@@ -45,31 +45,34 @@ int nn_sync_prepare(struct nn_worker *w, struct nn_step_options *options, struct
 	team->others = nn_step_others(options, comm->rank);
 	team->size = nn_dtype_size(w->task->device->dtype);
 	team->mine = nn_sync_shard(team, comm->rank);
-	team->said = nn_alloc((size_t)comm->size, sizeof *team->said, err);
+	team->reports = nn_alloc((size_t)comm->size, sizeof *team->reports, err);
 	team->sums = nn_alloc((size_t)comm->size * NN_CUT_NODES, sizeof *team->sums, err);
-	if (!team->said || !team->sums ||
+	if (!team->reports || !team->sums ||
 	    (w->layout->strategy->alike && !w->layout->strategy->messages &&
 	     nn_sync_shared_open(w, options, err) < 0))
 		return -1;
 	options->place = &team->place;
-	return team->near ? 0 : nn_sync_messages_open(w, err);
+	return team->shared ? 0 : nn_sync_messages_open(w, err);
 }
 
 static int sync_open(struct nn_worker *w, struct nn_error *err)
 {
-	return w->team && w->team->way->open ? w->team->way->open(w, err) : 0;
+	return w->team && w->team->transport->open ? w->team->transport->open(w, err) : 0;
 }
 
-int nn_sync_arrive(struct nn_worker *w, struct nn_error *err)
+int nn_sync_wait_weights(struct nn_worker *w, struct nn_error *err)
 {
-	return w->team && w->team->way->arrive ? w->team->way->arrive(w, &w->comm_s, err) : 0;
+	return w->team && w->team->transport->wait_weights
+		       ? w->team->transport->wait_weights(w, &w->comm_s, err)
+		       : 0;
 }
 
-static int sync_settle(struct nn_worker *w, struct nn_error *err)
+static int sync_synchronize(struct nn_worker *w, struct nn_error *err)
 {
-	if (nn_sync_arrive(w, err) < 0)
+	if (nn_sync_wait_weights(w, err) < 0)
 		return -1;
-	return w->team && w->team->way->settle ? w->team->way->settle(w, err) : 0;
+	return w->team && w->team->transport->synchronize ? w->team->transport->synchronize(w, err)
+							  : 0;
 }
 
 /* The sums of all ranks, in order of leaves. */
@@ -87,42 +90,43 @@ static void list_sums(struct nn_sync_group *team, const struct nn_cut *cut)
 }
 
 /*
- * What all said: wishes, parts of the noise, and whether the loss of each is finite; else where it
- * went wrong first.
+ * Reports of all ranks joined: controls, parts of the noise, and whether the loss of each is
+ * finite; else where it went wrong first.
  */
-static void hear(const struct nn_rank_report *said, int n, struct nn_noise_sums *noise,
-		 struct nn_control *wish, struct nn_step_result *result)
+static void join_reports(const struct nn_rank_report *reports, int n, struct nn_noise_sums *noise,
+			 struct nn_control *control, struct nn_step_result *result)
 {
-	memset(wish, 0, sizeof *wish);
+	memset(control, 0, sizeof *control);
 	result->finite = true;
 	result->nonfinite_line = -1;
 	nn_noise_clear(noise);
 	for (int r = n; r-- > 0;) {
-		struct nn_control joined = said[r].wish;
+		struct nn_control joined = reports[r].control;
 
-		nn_noise_join(noise, &said[r].noise);
-		nn_control_merge(&joined, wish);
-		*wish = joined;
-		if (said[r].finite)
+		nn_noise_join(noise, &reports[r].noise);
+		nn_control_merge(&joined, control);
+		*control = joined;
+		if (reports[r].finite)
 			continue;
 		result->finite = false;
-		result->nonfinite_line = said[r].nonfinite_line;
+		result->nonfinite_line = reports[r].nonfinite_line;
 	}
 }
 
 /*
- * Ranks that sum gradients meet as a team; those that have parts of the network, which are of
- * several teams, hear of each other before.
+ * Ranks that sum gradients exchange reports as a team; those that have parts of the network, which
+ * are of several teams, before that with all.
  */
-static int meet(struct nn_worker *w, const struct nn_step_tables *tables, struct nn_control *wish,
-		struct nn_step_result *result, struct nn_error *err)
+static int exchange_reports(struct nn_worker *w, const struct nn_step_tables *tables,
+			    struct nn_control *control, struct nn_step_result *result,
+			    struct nn_error *err)
 {
 	struct nn_rank_report mine, all[nn_layout_in_parts(w->layout) ? w->layout->comm->size : 1];
 	struct nn_sync_group *team = w->team;
 	double start = nn_now_s();
 
 	memset(&mine, 0, sizeof mine);
-	mine.wish = *wish;
+	mine.control = *control;
 	mine.finite = result->finite;
 	mine.nonfinite_line = result->nonfinite_line;
 	mine.compute_s = result->compute_s + result->input_s;
@@ -133,12 +137,12 @@ static int meet(struct nn_worker *w, const struct nn_step_tables *tables, struct
 		result->wait_s += nn_now_s() - start;
 	}
 	if (team) {
-		team->said[team->comm->rank] = mine;
-		if (team->way->meet(w, tables, result, err) < 0)
+		team->reports[team->comm->rank] = mine;
+		if (team->transport->exchange_reports(w, tables, result, err) < 0)
 			return -1;
 	}
-	hear(nn_layout_in_parts(w->layout) ? all : team->said, w->layout->comm->size,
-	     nn_step_parts(w->step), wish, result);
+	join_reports(nn_layout_in_parts(w->layout) ? all : team->reports, w->layout->comm->size,
+		     nn_step_parts(w->step), control, result);
 	return 0;
 }
 
@@ -181,18 +185,19 @@ static int update(struct nn_worker *w, const struct nn_strategy_update *u,
 	if (team && nn_tables_share(nn_step_graph(w->step), team->comm, tables->cut->n_leaves,
 				    w->task->device->dtype, err) < 0)
 		return -1;
-	status = team ? team->way->update(w, u, norm, result, err)
+	status = team ? team->transport->update(w, u, norm, result, err)
 		      : nn_step_update(w->step, u->number, u->lr, norm, result, err);
 	return status == 0 && w->layout->tensor ? count_exchanges(w, result, err) : status;
 }
 
 static int drop(struct nn_sync_group *team, struct nn_error *err)
 {
-	return team && team->way->drop ? team->way->drop(team, err) : 0;
+	return team && team->transport->drop ? team->transport->drop(team, err) : 0;
 }
 
 static int ranks_step(struct nn_worker *w, const struct nn_strategy_update *u,
-		      struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
+		      struct nn_control *control, struct nn_step_result *result,
+		      struct nn_error *err)
 {
 	struct nn_sync_group *team = w->team;
 	struct nn_step_tables tables;
@@ -204,9 +209,9 @@ static int ranks_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		return -1;
 	if (team)
 		list_sums(team, tables.cut);
-	if (team && team->way->weights(w, &tables, result, err) < 0)
+	if (team && team->transport->share_weights(w, &tables, result, err) < 0)
 		return -1;
-	if (run(w, result, err) < 0 || meet(w, &tables, wish, result, err) < 0)
+	if (run(w, result, err) < 0 || exchange_reports(w, &tables, control, result, err) < 0)
 		return -1;
 	if (!result->finite)
 		return drop(team, err) < 0 ? -1
@@ -217,19 +222,20 @@ static int ranks_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		return -1;
 	if (!result->finite)
 		return drop(team, err);
-	return update(w, u, &tables, wish->norm, result, err);
+	return update(w, u, &tables, control->norm, result, err);
 }
 
 static int sync_step(struct nn_worker *w, const struct nn_strategy_update *u,
-		     struct nn_control *wish, struct nn_step_result *result, struct nn_error *err)
+		     struct nn_control *control, struct nn_step_result *result,
+		     struct nn_error *err)
 {
 	struct nn_batch batch;
 
 	if (w->layout->comm->size > 1)
-		return ranks_step(w, u, wish, result, err);
+		return ranks_step(w, u, control, result, err);
 	if (nn_loader_draw(w->loader, u->number - 1, &batch, err) < 0)
 		return -1;
-	return nn_step_whole(w->step, &batch, u->number, u->lr, wish->norm, result, err);
+	return nn_step_whole(w->step, &batch, u->number, u->lr, control->norm, result, err);
 }
 
 const struct nn_strategy nn_strategy_sync = {
@@ -241,5 +247,5 @@ const struct nn_strategy nn_strategy_sync = {
 	.open = sync_open,
 	.release = nn_sync_release,
 	.step = sync_step,
-	.settle = sync_settle,
+	.synchronize = sync_synchronize,
 };

@@ -143,7 +143,7 @@ size_t nn_tensor_slice(const struct nn_worker *w, int param, int r, size_t *from
 
 /* ---- notes ---- */
 
-void nn_tensor_tell(struct nn_worker *w)
+void nn_tensor_note(struct nn_worker *w)
 {
 	const struct nn_tensor_parallel *g = w->layout->tensor;
 	const struct nn_tensor_exchange *e = g->exchange;

@@ -75,7 +75,7 @@ int nn_tensor_squares(void *worker, const void *const *values, const size_t *cou
 int nn_tensor_collect(struct nn_worker *worker, void *const *set, struct nn_error *err);
 
 /* Notes for the user: the groups, and at the end what they exchanged. */
-void nn_tensor_tell(struct nn_worker *worker);
+void nn_tensor_note(struct nn_worker *worker);
 void nn_tensor_end(struct nn_worker *worker);
 
 #endif

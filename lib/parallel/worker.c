@@ -19,5 +19,5 @@ void nn_worker_note(const struct nn_worker *w, const char *format, ...)
 
 int nn_worker_synchronize(struct nn_worker *w, struct nn_error *err)
 {
-	return w->layout->strategy->settle ? w->layout->strategy->settle(w, err) : 0;
+	return w->layout->strategy->synchronize ? w->layout->strategy->synchronize(w, err) : 0;
 }

@@ -88,14 +88,14 @@ static int step(struct trial *t, size_t spans, double *seconds, bool *over, stru
 {
 	const struct nn_strategy_update update = { .number = t->number++ % t->batches + 1 };
 	const struct nn_strategy *strategy = t->worker->layout->strategy;
-	struct nn_control wish = { .over = *over };
+	struct nn_control control = { .over = *over };
 	struct nn_step_result result;
 	double start = nn_now_s();
 
 	if ((spans > 0 ? part_of_step(t->worker, &update, spans, &result, err)
-		       : strategy->step(t->worker, &update, &wish, &result, err)) < 0)
+		       : strategy->step(t->worker, &update, &control, &result, err)) < 0)
 		return -1;
-	*over = wish.over;
+	*over = control.over;
 	*seconds = nn_now_s() - start;
 	return 0;
 }

@@ -125,17 +125,18 @@ int nn_optimizer_update(struct nn_optimizer *optimizer, bool norm, struct nn_err
  * all between the calls named "all".
  *
  *   begin
- *   look       where it is asked for, or nn_optimizer_wants_norm: norms of the whole gradient block
- *   tables     all of them, from sums that all ranks have; where ranks share parameters one of them
- *              calls it
- *   direct     nn_optimizer_has_direction: elements [from, to) of the direction, from the
- *              gradients of the whole block
- *   -- all --  where nn_optimizer_has_direction; weights are still those before the update
- *   weigh      the norms of parameters, where the update has a ratio for each
- *   -- all --  where it has: from here weights change
- *   apply      elements [from, to); gradients[0] is that of element `from`. Threads may call for
- *              runs that do not overlap.
- *   -- all --  and then nn_graph_refresh
+ *   measure_gradient   where it is asked for, or nn_optimizer_wants_norm: norms of the whole
+ *                      gradient block
+ *   tables             all of them, from sums that all ranks have; where ranks share parameters
+ *                      one of them calls it
+ *   compute_direction  where nn_optimizer_has_direction: elements [from, to) of the direction, from
+ *                      the gradients of the whole block
+ *   -- all --          where nn_optimizer_has_direction; weights are still those before the update
+ *   measure_weights    norms of parameters, where nn_optimizer_has_trust_ratio
+ *   -- all --          where it has: from here weights change
+ *   apply              elements [from, to); gradients[0] is that of element `from`. Threads may
+ *                      call for runs that do not overlap.
+ *   -- all --          and then nn_graph_refresh
  */
 /* Step counted from 1. */
 void nn_optimizer_begin(struct nn_optimizer *optimizer, uint64_t step, double lr);

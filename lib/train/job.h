@@ -40,8 +40,8 @@ struct nn_train {
 	struct nn_std_options *std;
 	struct nn_task task;
 	struct nn_layout layout;
-	struct nn_worker worker; /* on these two */
-	struct nn_control wish;  /* what ranks agreed on in the last step */
+	struct nn_worker worker;   /* on these two */
+	struct nn_control control; /* what ranks agreed on in the last step */
 	struct nn_train_source source;
 	void **whole; /* all of them, where this rank evaluates and keeps a part; else NULL */
 

@@ -79,7 +79,7 @@ static void begin_epoch(struct nn_train *t, struct nn_pace *pace)
 }
 
 /* What this process would do now, alone. */
-static struct nn_control wishes(const struct nn_train *t)
+static struct nn_control control_of(const struct nn_train *t)
 {
 	return (struct nn_control){
 		.stop = *t->setup.host.stop,
@@ -92,8 +92,8 @@ static struct nn_control wishes(const struct nn_train *t)
 const struct nn_control *nn_loop_asked(struct nn_train *t)
 {
 	if (t->layout.comm->size == 1)
-		t->wish = wishes(t);
-	return &t->wish;
+		t->control = control_of(t);
+	return &t->control;
 }
 
 void nn_loop_tell(const struct nn_train *t)
@@ -116,14 +116,14 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 	t->schedule.drops = (unsigned)t->counters.drops;
 	update.lr = nn_schedule_rate(&t->schedule, number);
 	logs = logs_step(t, pace, start);
-	t->wish = wishes(t);
-	t->wish.norm = logs && !t->task.unmeasured;
+	t->control = control_of(t);
+	t->control.norm = logs && !t->task.unmeasured;
 	if (!nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task) &&
 	    nn_noise_due(&t->noise, number, rows,
 			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows
 								   : t->options->recipe.batch))
 		nn_step_noise(t->worker.step);
-	if (t->layout.strategy->step(&t->worker, &update, &t->wish, &result, err) < 0)
+	if (t->layout.strategy->step(&t->worker, &update, &t->control, &result, err) < 0)
 		return -1;
 	if (!result.finite)
 		return diverged(t, &result, err);

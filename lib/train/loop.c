@@ -63,15 +63,15 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step, every = t->options->ranks.check_every;
-	const struct nn_control wish = *nn_loop_asked(t);
+	const struct nn_control control = *nn_loop_asked(t);
 	bool ends_epoch = number % t->task.steps_per_epoch == 0,
-	     saves = ends_epoch || nn_save_due(&t->kept) || wish.due;
+	     saves = ends_epoch || nn_save_due(&t->kept) || control.due;
 	bool looks =
 		ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
 
 	if (every && number % every == 0 && nn_worker_check_parameters(&t->worker, err) < 0)
 		return -1;
-	if (((looks && t->task.n_valid > 0) || saves || wish.save) &&
+	if (((looks && t->task.n_valid > 0) || saves || control.save) &&
 	    nn_worker_synchronize(&t->worker, err) < 0)
 		return -1;
 	if (looks && nn_train_evaluate(t, err) < 0)
@@ -85,9 +85,9 @@ static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 		nn_curve_write(t->told.curve, t, false,
 			       NULL); /* what failed is tried again at the end */
 	}
-	if (!wish.save)
+	if (!control.save)
 		return nn_save_follow(&t->kept, saves, err);
-	serve_signal(t, wish.save);
+	serve_signal(t, control.save);
 	return save_now(t, err);
 }
 
@@ -227,15 +227,15 @@ static int loop(void *arg, int *stopped, struct nn_error *err)
 	const char *reason;
 
 	if (t->layout.tensor)
-		nn_tensor_tell(&t->worker);
+		nn_tensor_note(&t->worker);
 	if (t->layout.pipe)
-		nn_pipe_tell(&t->worker);
+		nn_pipe_note(&t->worker);
 	nn_event_start(t);
 	if (nn_log_check(t->told.log, err) < 0)
 		return -1;
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;
-	t->wish = (struct nn_control){ 0 };
+	t->control = (struct nn_control){ 0 };
 	nn_loop_tell(t);
 	while (!(*stopped = nn_loop_asked(t)->stop)) {
 		if ((reason = over(t)))
