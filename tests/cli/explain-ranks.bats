@@ -105,6 +105,7 @@ foreseen() {
 # a plan has no ranks to try the other strategies with; what they send is counted
 @test "time: a plan estimates a step of sync alone, ranks try their own; bytes through rank 0 stand beside the measured ones" {
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/strategies
+  net='dense 400, relu, dense 400, relu, dense ?'
   missing='the time of a step is known once this training has run here'
   for options in --ranks=2 "--ranks=3 --strategy=master" "--ranks=3 --strategy=async" "--ranks=2 --strategy=local:4" "--ranks=2 --pipeline=2" \
     "--ranks=4 --pipeline=2:gpipe" "--ranks=2 --tensor=2" "--ranks=4 --tensor=2"; do

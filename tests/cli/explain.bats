@@ -139,11 +139,11 @@ null"
 # 64 samples more or fewer take more than what the start of a process differs by
 @test "explain: the largest batch fits at once, and a larger one does not" {
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
-  plan -m 'input 1024, dense 1024, relu, dense 10' --memory=100M
+  plan -m 'input 1024, dense 24, dense 1024, relu, dense 10' --memory=100M
   most=$(jq .largest_batch plan.json)
-  plan -m 'input 1024, dense 1024, relu, dense 10' --memory=100M --batch=$((most - 64)) --micro-batch=$((most - 64))
+  plan -m 'input 1024, dense 24, dense 1024, relu, dense 10' --memory=100M --batch=$((most - 64)) --micro-batch=$((most - 64))
   is ".micro_batch==$most-64 and .fits" true
-  plan -m 'input 1024, dense 1024, relu, dense 10' --memory=100M --batch=$((most + 64)) --micro-batch=$((most + 64))
+  plan -m 'input 1024, dense 24, dense 1024, relu, dense 10' --memory=100M --batch=$((most + 64)) --micro-batch=$((most + 64))
   is ".micro_batch==$most+64" false
 }
 

@@ -218,7 +218,7 @@ kept() {
   printf '%s\n' a,b,c 1,2,x 3,4,y >d.csv
   nn-train -q -m 'dense ?' --target=c --steps=1 d.csv -o m.st --log=train.log
   nn-predict -q m.st d.csv -o p.csv --log=predict.log
-  nn-bench device -q -o b.tsv --log=bench.log
+  nn-bench memory m.st -q -o b.tsv --log=bench.log
   nn-allreduce -q m.st m.st -o mean.st --log=allreduce.log
   for tool in train predict bench allreduce; do
     [ "$(jq -r .event $tool.log | sed -n '1p;$p' | xargs)" = 'start end' ]
