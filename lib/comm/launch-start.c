@@ -154,6 +154,7 @@ static void add_local(struct list *list)
 	char path[PATH_MAX];
 
 	add(list, "--oversubscribe");
+	add_parameter(list, "pml", "ob1"); /* no search for fast networks: half of a rank's start */
 	add_parameter(list, "btl", "self,vader");
 	add_parameter(list, "btl_tcp_if_include", "lo");
 	add_parameter(list, "oob_tcp_if_include", "lo");
@@ -272,7 +273,7 @@ int nn_launch_start(const struct nn_launch *l, const char *name, pid_t *pid, int
 			add(&environment, *e);
 	snprintf(variable, sizeof variable, "NN_LAUNCH=%s", name);
 	add(&environment, variable);
-	/* no search for near network cards: a third of a rank's start */
+	/* no search for network cards: a third of what is left */
 	if (nn_launch_local(l) && !getenv("HWLOC_COMPONENTS"))
 		add(&environment, "HWLOC_COMPONENTS=-pci,-linuxio");
 	if (argv.failed || environment.failed) {

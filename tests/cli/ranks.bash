@@ -43,7 +43,7 @@ teardown() {
 
 # Plain mpirun, as users would.
 mpi() {
-  timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca btl self,vader --mca oob_tcp_if_include lo "$@"
+  timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader --mca oob_tcp_if_include lo "$@"
 }
 
 # Everything that process $1 started, with itself.

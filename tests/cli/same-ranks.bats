@@ -22,7 +22,7 @@ setup() {
 }
 
 # ranks N [OPTION]...: nn-train as N ranks, each in a directory r.RANK of its own: rank 0 writes, into r.0; mpi: more options of mpirun
-mpi=(--mca btl "self,vader")
+mpi=(--mca pml ob1 --mca btl "self,vader")
 ranks() {
   rm -rf r.*
   timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca oob_tcp_if_include lo "${mpi[@]}" -n "$1" \

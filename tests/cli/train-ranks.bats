@@ -105,6 +105,16 @@ long() {
   [ "$stderr" = "nn-train: --ranks=2: mpirun refuses to run as root; set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 if that is what you want" ]
 }
 
+@test "train ranks: Open MPI is told what carries the bytes on one host, but for what the user said" {
+  mkdir fake
+  printf '#!/bin/sh\necho "$@"\nexit 9\n' >fake/mpirun
+  chmod +x fake/mpirun
+  run -3 --separate-stderr env PATH="$PWD/fake:$PATH" nn-train "${words[@]:1}" --ranks=2 -o none.safetensors
+  [[ $stderr == *" --mca pml ob1 --mca btl self,vader "* ]]
+  run -3 --separate-stderr env PATH="$PWD/fake:$PATH" OMPI_MCA_pml=cm OMPI_MCA_btl=self,tcp nn-train "${words[@]:1}" --ranks=2 -o none.safetensors
+  [[ $stderr == *" --oversubscribe --mca btl_tcp_if_include "* ]]
+}
+
 @test "train ranks: SIGTERM stops all after the same step, the state is written, and the bytes are the same after --resume" {
   long 3
   kill -TERM $parent

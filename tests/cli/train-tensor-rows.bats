@@ -46,7 +46,7 @@ clicks=(--target=bought --loss=cross-entropy -b 96 clicks.csv)
 @test "tensor: tables whose ranks see parameters once, more than are copied" {
   for options in --optimizer=adam '--optimizer=lars --momentum=0.9' '--optimizer=lamb --weight-decay=0.1'; do
     # shellcheck disable=SC2086 # options
-    as_one "4:2 8:2:2" -m 'input columns=user,item hash=800000, embedding 3 mode=sum, tanh, dense 1' --target=age --loss=mse -b 96 --steps=5 \
+    as_one "4:2 8:2:2" -m 'input columns=user,item hash=400000, embedding 3 mode=sum, tanh, dense 1' --target=age --loss=mse -b 96 --steps=5 \
       --clip-norm=0.1 $options clicks.csv
   done
 }
