@@ -2,7 +2,8 @@
 # The promise of same bytes over every layer and optimizer: each factor alone, then seeded random combinations.
 #
 # usage: same-bytes.sh [COMBINATIONS [SEED]]     (60, 1)
-# Factors: threads, micro-batch, instruction set, file or stdin; for predictions the batch and the company of a row.
+# Factors: threads, micro-batch, instruction set, file or stdin; for predictions the batch and the company of a row. What all are
+# compared with is computed by one thread of the processor, also where NN_DEVICE says another device.
 # The nets have at most 5000 parameters and hold every layer of nn-layers(7) (the first claim counts them).
 set -u
 combinations=${1:-60} seed=${2:-1}
@@ -98,7 +99,7 @@ layers_are_covered() {
 # Each factor alone, for a net, an optimizer and a precision: threads, micro-batches, instruction sets, stdin.
 factors() { # CLAIM NET OPTIMIZER PRECISION BATCH
   local base why=
-  base=$(train "$2" "$3" "$4" "$5" -t 1)
+  base=$(train "$2" "$3" "$4" "$5" -t 1 --device=cpu)
   [ -s err ] && why="$base"
   for threads in 2 3 4; do why+=$(differs "$base" "${@:2}" -t $threads); done
   for rows in 1 7 8 $(($5 / 2 + 1)) $(($5 - 1)) "$5"; do why+=$(differs "$base" "${@:2}" -t 1 --micro-batch="$rows"); done
@@ -117,7 +118,7 @@ predictions() { # NET PRECISION
     options=()
     [ "$out" = - ] || options=(--output-name="$out")
     predict() { nn-predict "${options[@]}" --to-header=no "$@"; }
-    predict -t 1 model.safetensors "$data" >whole || why+="no prediction; "
+    predict -t 1 --device=cpu model.safetensors "$data" >whole || why+="no prediction; "
     [ "$(wc -l <whole)" = 97 ] || why+="$(wc -l <whole) records of 97; "
     for rows in 1 2 3 5 16 31 96; do
       predict --batch=$rows model.safetensors "$data" | cmp -s - whole || why+="--batch=$rows; "
@@ -147,7 +148,7 @@ combination() { # NUMBER
   [ "$batch" = 5 ] && extra=${extra##--leaves*} # one group of rows, one leaf
   read -ra more_options <<<"$extra"
   local cpu=${cpus[RANDOM % ${#cpus[@]}]}
-  base=$(train "$name" "$optimizer" "$precision" "$batch" "${more_options[@]}" -t 1)
+  base=$(train "$name" "$optimizer" "$precision" "$batch" "${more_options[@]}" -t 1 --device=cpu)
   [ -s err ] && echo "$1: $name $optimizer $precision $batch $extra: $base"
   options=("${more_options[@]}" -t $((RANDOM % 4 + 1)) --micro-batch=$((RANDOM % batch + 1)))
   ((RANDOM % 2)) && options+=(-)

@@ -34,6 +34,8 @@ as_one() {
   local n
   rm -rf one && mkdir one
   (cd one && nn-train -q -t 1 -o m.safetensors "${@:2}") || return
+  [ -z "${NN_TEST_DEVICE-}" ] || # of which a state keeps the name
+    (cd one && nn-train -q -t 1 --device=cpu -o cpu.safetensors "${@:2}" && same cpu.safetensors m.safetensors) || return
   for n in $1; do
     ranks $n -t 1 "${@:2}" || return
     [ -d r.$((n - 1)) ] || return

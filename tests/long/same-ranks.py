@@ -5,7 +5,8 @@ A run is one value of each factor below. Every net meets every number of ranks a
 two nets in three meet a given number of ranks over a given transport. What else there is (optimizers, schedules, losses, weights,
 clipping, precision, sizes of batches, threads, micro-batches, parameters) is drawn for these runs so that any two values of different
 factors meet in some run, which is counted at the end; three values need not meet.
-Each run is compared with one process of one thread, and so is one process of two threads: model and state."""
+Each run is compared with one process of one thread of the processor (NN_DEVICE may say another device for the others), and so is
+one process of two threads: model and state."""
 import hashlib
 import itertools
 import json
@@ -220,7 +221,7 @@ def mpirun(case):
 def wrong(case):
     """How a case fails, or nothing."""
     args, strategy = options(case), STRATEGIES.get(case["strategy"], (0, []))[1]
-    one = train([], args, ["-t", "1"])
+    one = train([], args, ["-t", "1", "--device=cpu"])
     if one.startswith("status"):
         return f"one process: {one}"
     for start, how in ([], ["-t", "2"]), (mpirun(case), FACTORS["threads"][case["threads"]] + strategy):

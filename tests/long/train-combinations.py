@@ -1,4 +1,4 @@
-"""Same bytes: drawn networks, optimizers and data, each trained plainly and once more with drawn threads, micro-batch,
+"""Same bytes: drawn networks, optimizers and data, each trained plainly on the processor and once more with drawn threads, micro-batch,
 instruction set, pipe and stop-and-resume. usage: train-combinations.py [N] [SEED]"""
 import hashlib
 import math
@@ -113,7 +113,7 @@ def try_case(rng):
     for name in "a", "b", "b.state.safetensors", "a.state.safetensors":
         if os.path.exists(f"{DIR}/{name}"):
             os.unlink(f"{DIR}/{name}")
-    done = [run([*args, "--threads=1", "-o", f"{DIR}/a"], data)]
+    done = [run([*args, "--threads=1", "--device=cpu", "-o", f"{DIR}/a"], data)]
     if way == "resume":
         done.append(run([*args, *how, f"--steps={rng.randint(0, 6)}", "-o", f"{DIR}/b"], data, cpu))
         done.append(run([*args, "--resume", "--threads=2", "-o", f"{DIR}/b"], data, rng.choice(CPUS)))
