@@ -103,6 +103,8 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 			n.plan.memory.statistics +=
 				kernel->statistics(&site) * nn_dtype_size(n.bound.device->dtype);
 	}
+	if (result == 0 && options->device->remote)
+		n.plan.memory.canonical = nn_bound_canonical(&n.bound);
 	*memory = n.plan.memory;
 	binding_fini(&n);
 	return result;
@@ -116,7 +118,7 @@ int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_opt
 
 	*sharing = (struct nn_graph_sharing){ 0 };
 	for (int i = 0; i < bound.n_nodes && result == 0; i++)
-		nn_sharded_count(&bound, &bound.nodes[i], sharing);
+		nn_sharded_count(&bound, &bound.nodes[i], options->max_rows, sharing);
 	nn_bound_fini(&bound);
 	return result;
 }

@@ -106,6 +106,7 @@ struct nn_graph_memory {
 	size_t rows;
 	size_t block, trained; /* elements: of the flat block, of all that is trained */
 	size_t statistics;     /* of a group, the caller's */
+	size_t canonical;      /* room for a parameter, of a device with memory of its own alone */
 };
 int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
 		  struct nn_graph_memory *memory, struct nn_error *err);
@@ -291,6 +292,8 @@ int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_optio
 struct nn_graph_sharing {
 	double row_bytes, step_bytes, exchanges;
 	double flops, saved;
+	/* host memory through which max_rows rows go from and to a device that has its own */
+	size_t host;
 };
 int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_options *options,
 		     struct nn_graph_sharing *sharing, struct nn_error *err);

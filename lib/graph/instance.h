@@ -65,6 +65,8 @@ static inline void *nn_graph_gradient_at(const struct nn_graph *graph, int value
 /* tables.c: their lists, in the memory of the graph. */
 int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err);
 /* params.c: memory through which parameters go from and to the host. */
+/* Bytes of the largest parameter, canonical. */
+size_t nn_bound_canonical(const struct nn_bound *bound);
 int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err);
 /* io.c: the same for rows, and what changes from step to step. */
 int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err);

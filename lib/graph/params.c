@@ -193,17 +193,23 @@ static void get(const struct nn_graph *graph, const struct nn_bound_param *param
 			      bytes_of(graph, param));
 }
 
+size_t nn_bound_canonical(const struct nn_bound *b)
+{
+	size_t most = 1, n;
+
+	for (int i = 0; i < b->n_params; i++)
+		if ((n = nn_shape_count(&b->params[i].desc.shape)) > most)
+			most = n;
+	return most * nn_dtype_size(b->device->dtype);
+}
+
 int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err)
 {
 	const struct nn_bound *b = &graph->bound;
-	size_t most = 1;
 
 	if (!b->queue)
 		return 0;
-	for (int i = 0; i < b->n_params; i++)
-		if (bytes_of(graph, &b->params[i]) > most)
-			most = bytes_of(graph, &b->params[i]);
-	graph->canonical = nn_memory_new(b->queue, most, err);
+	graph->canonical = nn_memory_new(b->queue, nn_bound_canonical(b), err);
 	return graph->canonical ? 0 : -1;
 }
 

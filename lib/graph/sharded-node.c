@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/sharded-node.h"
+#include "graph/sharded-steps.h"
 
 /*
  * Depthwise there is less to compute than to bring together: shared, a net of such layers took 1.4
@@ -135,7 +136,19 @@ static double vectors(const struct nn_bound *b, size_t channels)
 	return (double)((channels + lanes - 1) / lanes);
 }
 
-void nn_sharded_count(const struct nn_bound *b, const struct nn_bound_node *node,
+/* A gather has its part and the whole there (sharded-parts.c). */
+static size_t gather_bytes(const struct nn_bound *b, const struct nn_bound_node *node,
+			   size_t max_rows)
+{
+	const struct nn_sharded_node *s = node->sharded;
+	size_t size = nn_dtype_size(b->device->dtype),
+	       row = nn_shape_count(&node->shape) * (size + nn_sharded_place_size(b, node)) +
+		     (s->want_dx ? nn_shape_count(s->whole_in) * size : 0);
+
+	return 2 * max_rows * row;
+}
+
+void nn_sharded_count(const struct nn_bound *b, const struct nn_bound_node *node, size_t max_rows,
 		      struct nn_graph_sharing *sharing)
 {
 	const struct nn_sharded_node *s = node->sharded;
@@ -153,6 +166,9 @@ void nn_sharded_count(const struct nn_bound *b, const struct nn_bound_node *node
 		return;
 	sharing->row_bytes += crossing * (double)nn_shape_count(out);
 	sharing->exchanges++;
+	if (b->device->remote)
+		sharing->host += product ? gather_bytes(b, node, max_rows)
+					 : nn_sharded_rows_bytes(b, node, max_rows);
 	if (!product)
 		return;
 	sharing->saved += flops * (1 - vectors(b, (s->out + (size_t)ranks - 1) / (size_t)ranks) /

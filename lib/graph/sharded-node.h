@@ -40,7 +40,7 @@ int nn_sharded_make_product(const struct nn_bound *bound, struct nn_bound_node *
 			    struct nn_error *err);
 /* Adds what sharing this node brings and costs; of one that is whole its FLOP alone. */
 void nn_sharded_count(const struct nn_bound *bound, const struct nn_bound_node *node,
-		      struct nn_graph_sharing *sharing);
+		      size_t max_rows, struct nn_graph_sharing *sharing);
 struct nn_site nn_sharded_back_site(const struct nn_bound *bound, const struct nn_bound_node *node);
 /* What is saved for backward, of the whole; of that the bytes that say where a maximum was. */
 size_t nn_sharded_saved(const struct nn_bound *bound, const struct nn_bound_node *node,

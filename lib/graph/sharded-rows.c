@@ -317,6 +317,13 @@ static int fill(struct nn_graph *graph, const struct nn_planned_step *step,
 	return 0;
 }
 
+/* Forward and backward have a desk each. */
+size_t nn_sharded_rows_bytes(const struct nn_bound *b, const struct nn_bound_node *node,
+			     size_t max_rows)
+{
+	return 2 * desk_at(b, node, max_rows, NULL).end;
+}
+
 void nn_sharded_rows_step(struct nn_steps *to, const struct nn_planned_step *step,
 			  const struct nn_bound *b, const struct nn_graph_options *options)
 {

@@ -13,6 +13,9 @@ void nn_sharded_product_backward(struct nn_steps *to, const struct nn_planned_st
 /* sharded-rows.c: of a table. May ranks share it? It becomes this rank's part of it. */
 bool nn_rows_splits(const struct nn_bound *bound, const struct nn_bound_node *node);
 void nn_rows_make(const struct nn_bound *bound, struct nn_bound_node *node);
+/* Host memory of its calls, on a device with memory of its own. */
+size_t nn_sharded_rows_bytes(const struct nn_bound *b, const struct nn_bound_node *node,
+			     size_t max_rows);
 void nn_sharded_rows_step(struct nn_steps *to, const struct nn_planned_step *step,
 			  const struct nn_bound *bound, const struct nn_graph_options *options);
 /* sharded-weights.c: ranks exchange weights, behind what else is made of them */

@@ -2,6 +2,8 @@
  * Memory of a training on a device with memory of its own: what of the items lies there, and the
  * pinned memory that the host has for it.
  */
+#include "parallel/pipeline.h"
+#include "parallel/strategy.h"
 #include "plan/fit-device.h"
 #include "step/output.h"
 
@@ -13,53 +15,77 @@ static size_t of_value(const struct nn_plan *plan, int value)
 	       nn_dtype_size(plan->task->device->dtype);
 }
 
-/* Bytes of a row of all inputs, of all outputs. */
-static size_t row_inputs(const struct nn_plan *plan)
+/* A pipeline's slots: values on their way to the next stage, gradients on theirs back. */
+static size_t crossing_bytes(const struct nn_plan *plan, const struct nn_step_memory *m)
 {
-	size_t bytes = 0;
+	const struct nn_pipe *p = plan->layout->pipe;
+	size_t elements = 0;
 
-	for (int i = 0; i < plan->task->program->n_inputs; i++)
-		bytes += of_value(plan, plan->task->program->inputs[i]);
+	if (p->stage > 0)
+		elements += p->nodes[p->bounds[p->stage]].elements;
+	if (p->stage < p->stages - 1)
+		elements += p->nodes[p->bounds[p->stage + 1]].elements;
+	return m->slots * m->rows * 2 * elements * nn_dtype_size(plan->task->device->dtype);
+}
+
+/* Gathers of ranks that share columns, and a parameter whose squares are summed. */
+static size_t column_bytes(const struct nn_plan *plan, const struct nn_step_options *o,
+			   const struct nn_step_memory *m)
+{
+	struct nn_graph_options g = { .device = o->device,
+				      .max_rows = m->rows,
+				      .training = true,
+				      .columns = o->columns,
+				      .first = o->part.first,
+				      .last = o->part.last };
+	struct nn_graph_sharing sharing;
+
+	return nn_graph_sharing(plan->task->program, &g, &sharing, NULL) < 0
+		       ? 0
+		       : sharing.host + m->graph.canonical;
+}
+
+/* Host memory through which goes what ranks exchange. */
+static size_t exchanged_bytes(const struct nn_plan *plan, const struct nn_step_options *o,
+			      const struct nn_step_memory *m)
+{
+	const struct nn_strategy *strategy = plan->layout->strategy;
+	size_t size = nn_dtype_size(plan->task->device->dtype), bytes = 0;
+
+	if (plan->layout->pipe)
+		bytes += crossing_bytes(plan, m);
+	if (o->columns)
+		bytes += column_bytes(plan, o, m);
+	if (nn_layout_n_sharers(plan->layout) < 2)
+		return bytes;
+	if (!strategy->whole) /* a block, and each of its sums (sync-messages.c, buckets.c) */
+		bytes += (2 + nn_step_kept(o, o->rank)) * m->graph.block * size;
+	if (strategy->whole || strategy->alone)
+		bytes += m->graph.trained * size;
 	return bytes;
 }
 
-static size_t row_outputs(const struct nn_plan *plan)
+void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *step,
+		   const struct nn_step_memory *m, const struct nn_fit_beside *beside,
+		   struct nn_fit *fit)
 {
-	size_t bytes = 0;
+	const struct nn_program *p = plan->task->program;
+	size_t batch = plan->task->recipe->batch, in = 0, out = 0, cargo, pinned;
 
-	for (int i = 0; i < plan->task->program->n_outputs; i++)
-		bytes += of_value(plan, plan->task->program->outputs[i].value);
-	return bytes;
-}
-
-/* The largest parameter, in the order that files have: each graph keeps room for it. */
-static size_t largest_parameter(const struct nn_plan *plan)
-{
-	size_t most = 0;
-
-	for (int p = 0; p < plan->task->program->n_params; p++) {
-		size_t n = nn_shape_count(&plan->task->program->params[p].desc.shape);
-
-		most = n > most ? n : most;
-	}
-	return most * nn_dtype_size(plan->task->device->dtype);
-}
-
-void nn_fit_device(const struct nn_plan *plan, const struct nn_step_memory *m,
-		   const struct nn_fit_beside *beside, struct nn_fit *fit)
-{
-	size_t batch = plan->task->recipe->batch, in = row_inputs(plan), out = row_outputs(plan),
-	       ranks = plan->layout->on_host > 1 ? (size_t)plan->layout->on_host : 1;
+	for (int i = 0; i < p->n_inputs; i++)
+		in += of_value(plan, p->inputs[i]);
+	for (int i = 0; i < p->n_outputs; i++)
+		out += of_value(plan, p->outputs[i].value);
 	/* two batches on their way (step-transfer.c), of which the items have the targets of one */
-	size_t canonical = largest_parameter(plan) * (beside->evaluator ? 2 : 1),
-	       cargo = 2 * (batch * in + beside->targets),
-	       pinned = cargo + fit->micro * (in + out) + beside->evaluated * (in + out) +
-			2 * BOUNCE_BYTES;
+	cargo = 2 * ((m->graph.input ? batch * in : 0) + beside->targets);
+	pinned = cargo + m->rows * (in + (beside->targets ? out : 0)) +
+		 beside->evaluated * (in + out) + BOUNCE_BYTES * (beside->evaluated ? 2 : 1) +
+		 exchanged_bytes(plan, step, m);
 
 	fit->input += cargo - beside->targets;
-	fit->workspace += canonical;
+	fit->workspace += m->graph.canonical;
 	fit->other += pinned;
-	fit->device = ranks * (m->total + beside->outputs + beside->evaluator + cargo -
-			       beside->targets + canonical);
+	fit->device = m->total + beside->outputs + beside->evaluator + cargo - beside->targets +
+		      m->graph.canonical;
 	fit->device_limit = plan->budget->device;
 }

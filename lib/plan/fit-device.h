@@ -12,10 +12,11 @@ struct nn_fit_beside {
 };
 
 /*
- * Of a plan whose items are filled: adds to them what only such a device takes; device, of all
- * ranks of this host, and device_limit.
+ * Of a plan whose items are filled: adds to them what only such a device takes, and the
+ * memory through which ranks exchange what lies there; device, of this rank, and device_limit.
  */
-void nn_fit_device(const struct nn_plan *plan, const struct nn_step_memory *memory,
-		   const struct nn_fit_beside *beside, struct nn_fit *fit);
+void nn_fit_device(const struct nn_plan *plan, const struct nn_step_options *step,
+		   const struct nn_step_memory *memory, const struct nn_fit_beside *beside,
+		   struct nn_fit *fit);
 
 #endif

@@ -18,8 +18,7 @@
  */
 static bool has_window(const struct nn_plan *plan)
 {
-	return nn_layout_n_sharers(plan->layout) > 1 && !plan->task->device->remote &&
-	       nn_comm_shares_memory() &&
+	return nn_layout_n_sharers(plan->layout) > 1 && nn_comm_shares_memory() &&
 	       plan->layout->on_host >= (plan->layout->comm ? plan->layout->comm->size
 							    : nn_layout_n_sharers(plan->layout));
 }
@@ -111,7 +110,7 @@ int nn_fit_share(const struct nn_plan *plan, const struct nn_step_options *o, bo
 			nn_shared_sum_bytes(o->ranks, sizes.block);
 	else if (strategy->alone)
 		return 0;
-	else if (!strategy->messages && has_window(plan))
+	else if (!strategy->messages && !plan->task->device->remote && has_window(plan))
 		in_window(o, &sizes, plan->budget->keeps_state, norms, fit);
 	else
 		in_messages(o, &sizes, strategy->served,
@@ -128,10 +127,13 @@ static size_t own(const struct nn_fit *fit)
 
 int nn_fit_gather(struct nn_plan *plan, struct nn_error *err)
 {
-	size_t n = (size_t)nn_layout_ranks(plan->layout),
-	       mine = own(&plan->fit) +
-		      plan->fit.window_all / (size_t)nn_layout_n_sharers(plan->layout),
-	       *all;
+	struct {
+		size_t host, device;
+	} mine = { own(&plan->fit) +
+			   plan->fit.window_all / (size_t)nn_layout_n_sharers(plan->layout),
+		   plan->fit.device / (size_t)plan->layout->on_host },
+	  *all;
+	size_t n = (size_t)nn_layout_ranks(plan->layout);
 	int status = -1;
 
 	if (!nn_layout_in_parts(plan->layout) || !plan->layout->comm ||
@@ -140,8 +142,11 @@ int nn_fit_gather(struct nn_plan *plan, struct nn_error *err)
 	if ((all = nn_alloc(n, sizeof *all, err)) &&
 	    (status = nn_comm_all_gather(plan->layout->comm, &mine, all, sizeof mine, err)) == 0) {
 		plan->fit.host = plan->fit.files;
-		for (size_t i = 0; i < n; i++)
-			plan->fit.host += all[i];
+		plan->fit.device = 0;
+		for (size_t i = 0; i < n; i++) {
+			plan->fit.host += all[i].host;
+			plan->fit.device += all[i].device;
+		}
 	}
 	nn_free(all);
 	return status;
@@ -159,4 +164,5 @@ void nn_fit_host(const struct nn_plan *plan, const struct nn_fit *first, const s
 
 	fit->host =
 		own(other) * (ranks - has_first) + (has_first ? own(first) : 0) + fit->window_all;
+	fit->device *= ranks;
 }

@@ -93,17 +93,19 @@ static int evaluator_bytes(const struct nn_plan *plan, size_t *bytes, struct nn_
 		return 0;
 	if (nn_graph_plan(plan->task->program, &g, &m, err) < 0)
 		return -1;
-	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived;
+	*bytes = m.parameters + m.activations + m.workspace + m.input + m.derived + m.canonical;
 	return 0;
 }
 
-/* Targets and losses of a batch; of these the targets. */
-static size_t outputs_bytes(const struct nn_plan *plan, size_t leaves, size_t *targets)
+/* Targets and losses of a batch, which the last stage has; of these the targets. */
+static size_t outputs_bytes(const struct nn_plan *plan, const struct nn_step_part *part,
+			    size_t *targets)
 {
 	size_t bytes = 0, batch = plan->task->recipe->batch, real, values;
+	int n = part->stage < part->stages - 1 ? 0 : plan->task->program->n_outputs;
 
 	*targets = 0;
-	for (int i = 0; i < plan->task->program->n_outputs; i++) {
+	for (int i = 0; i < n; i++) {
 		struct nn_train_output_size size = { plan->task->device->dtype, 0, false };
 
 		values = nn_shape_count(
@@ -115,7 +117,7 @@ static size_t outputs_bytes(const struct nn_plan *plan, size_t leaves, size_t *t
 			size.classes = nn_dataset_target_classes(plan->task->dataset, (size_t)i);
 		}
 		*targets += batch * size.target_size * (size.classes ? sizeof(int32_t) : real);
-		bytes += nn_train_output_bytes(&size, batch, leaves);
+		bytes += nn_train_output_bytes(&size, batch, plan->task->recipe->leaves);
 	}
 	return bytes;
 }
@@ -177,7 +179,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 
 	if (nn_step_plan(&step, &m, err) < 0 || evaluator_bytes(plan, &beside.evaluator, err) < 0)
 		return -1;
-	beside.outputs = outputs_bytes(plan, plan->task->recipe->leaves, &beside.targets);
+	beside.outputs = outputs_bytes(plan, &step.part, &beside.targets);
 	fit->device = fit->device_limit = 0;
 	fit->micro = micro;
 	fit->least = nn_step_least_rows(&step);
@@ -193,7 +195,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	if (nn_fit_share(plan, &step, norms, fit, err) < 0)
 		return -1;
 	if (remote)
-		nn_fit_device(plan, &m, &beside, fit);
+		nn_fit_device(plan, &step, &m, &beside, fit);
 	memcpy(sums,
 	       (const size_t[]){ fit->parameters, fit->gradients, fit->optimizer, fit->activations,
 				 fit->workspace, fit->input, fit->other },
@@ -202,7 +204,7 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
 		if (!nn_add(fit->total, sums[i], &fit->total))
 			return nn_fail(err, NN_ENOMEM, "the plan is larger than memory can be");
-	fit->total -= fit->device / (plan->layout->on_host > 1 ? (size_t)plan->layout->on_host : 1);
+	fit->total -= fit->device;
 	fit->limit = plan->budget->memory ? plan->budget->memory : plan->budget->machine;
 	return 0;
 }
@@ -260,7 +262,7 @@ static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	struct nn_fit other;
 	int parts = plan->layout->comm ? 1 : nn_layout_parts(plan->layout),
 	    columns = nn_tensor_ranks(plan->layout);
-	size_t host = 0;
+	size_t host = 0, device = 0;
 
 	for (int i = 0; i < parts; i++) {
 		struct nn_fit *to = i == 0 ? fit : &other;
@@ -272,10 +274,12 @@ static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 		if (plan_rank(plan, micro, to, err) < 0 || plan_host(plan, micro, to, err) < 0)
 			return -1;
 		host += to->host;
+		device += to->device;
 		if (i > 0 && other.total > fit->total)
 			*fit = other;
 	}
 	fit->host = host + (plan->layout->on_host > 1 ? fit->files : 0);
+	fit->device = device;
 	return 0;
 }
 

@@ -209,6 +209,8 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 		m->total = m->graph.parameters + m->graph.gradients + m->graph.activations +
 			   m->graph.workspace + m->graph.input + m->graph.derived + m->optimizer +
 			   m->partial;
+		m->rows = g.max_rows;
+		m->slots = g.slots;
 	}
 	return status;
 }

@@ -86,6 +86,7 @@ struct nn_step_memory {
 	struct nn_graph_memory graph;
 	size_t optimizer, partial; /* slots and scratch; gradients waiting in the tree */
 	size_t total;
+	size_t rows, slots; /* rows at once, and how often the graph has memory for them */
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory,
 		 struct nn_error *err);

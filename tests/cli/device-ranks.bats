@@ -105,3 +105,31 @@ ranks_as() {
     ranks_as 2 -m 'embedding 4, flatten, dense 8, relu, dense ?' --target=price -b 64 --epochs=2 --optimizer=$optimizer --clip-norm=0.1 --tensor=2 shops.csv
   done
 }
+
+# take ARGUMENT...: of device memory what the plan says, to 1 %, and of pinned memory what its item `other` has more than
+# on the CPU, to 1 MiB
+take() {
+  local other plan there pinned wide=(-m 'dense 1500, relu, dense 1500, relu, dense ?' --target=digit --loss=cross-entropy digits.csv)
+  other=$(nn-train --explain=json -t 1 "${wide[@]}" "$@" --device=cpu | jq .memory.other)
+  nn-train --explain=json -t 1 "${wide[@]}" "$@" --device=cuda >plan.json
+  rm -f peak
+  NN_APART_PEAK=peak train "${wide[@]}" "$@" --steps=2 --device=cuda -o m.safetensors
+  there=$(awk '{ sum += $1 } END { print sum }' peak)
+  pinned=$(cut -d ' ' -f 2 peak | sort -n | tail -n 1)
+  plan=$(jq .memory.device plan.json)
+  other=$(($(jq .memory.other plan.json) - other))
+  echo "$*: $plan and $other bytes planned, $there and $pinned taken"
+  # costs of stages are measured by rank 0, which takes memory for a moment that no plan has
+  [[ $* == *--pipeline* ]] || [ $((plan > there ? plan - there : there - plan)) -le $((there / 100)) ]
+  [[ $* == *--tensor* ]] || [ $((other > pinned ? other - pinned : pinned - other)) -le 1048576 ]
+}
+
+@test "device: ranks take the memory that their plan says, there and pinned" {
+  [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
+  take --ranks=2
+  take --ranks=2 --strategy=master
+  take --ranks=2 --strategy=local:2
+  take --ranks=3 --strategy=async
+  take --ranks=2 --tensor=2 -b 1024
+  take --ranks=2 --pipeline=2:naive -b 1024
+}

@@ -139,14 +139,15 @@ void nn_apart_check_pinned(const void *p, size_t bytes)
 		nn_apart_stop("a copy was given memory of the host that is not pinned");
 }
 
-/* The most that was taken at once, as a line of the file NN_APART_PEAK. */
+/* The most that was taken at once, there and of pinned memory, as a line of the file NN_APART_PEAK.
+ */
 __attribute__((destructor)) static void tell_peak(void)
 {
 	const char *name = getenv("NN_APART_PEAK");
 	FILE *file = name && nn_apart_there.most ? fopen(name, "a") : NULL;
 
 	if (file) {
-		fprintf(file, "%zu\n", nn_apart_there.most);
+		fprintf(file, "%zu %zu\n", nn_apart_there.most, nn_apart_pinned.most);
 		fclose(file);
 	}
 }
