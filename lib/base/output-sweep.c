@@ -1,4 +1,5 @@
-/* What a killed run left beside an output: temporaries that no living process holds. */
+/* Temporaries beside an output: their names, and those that a killed run left, which no living
+ * process holds. */
 #include "config.h"
 #include <dirent.h>
 #include <errno.h>
@@ -6,18 +7,21 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/random.h"
 
 #define RANDOM 6 /* of `.NAME.XXXXXX.tmp` */
 
 /* Two letters that follow from the other four: of names that users choose one in 3,844 has them. */
-void nn_output_seal(char letters[RANDOM])
+static void seal(char letters[RANDOM])
 {
 	static const char digits[] =
 		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -29,12 +33,42 @@ void nn_output_seal(char letters[RANDOM])
 	letters[RANDOM - 1] = digits[sum % 62];
 }
 
+char *nn_output_temporary(const char *path, struct nn_error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int folder = (int)(name - path), most = NAME_MAX - (int)strlen("..XXXXXX.tmp");
+	size_t room = strlen(path) + sizeof "..XXXXXX.tmp";
+	char *temporary = nn_alloc(room, 1, err);
+
+	if (temporary)
+		snprintf(temporary, room, "%.*s.%.*s.XXXXXX.tmp", folder, path, most, name);
+	return temporary;
+}
+
+void nn_output_letters(char *temporary, unsigned attempt)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	char *x = temporary + strlen(temporary) - strlen("XXXXXX.tmp");
+	struct timespec now;
+	uint32_t out[4];
+	uint64_t number;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	nn_philox((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec,
+		  (uint64_t)getpid() << 32 | attempt, 0, 0, out);
+	number = (uint64_t)out[0] << 32 | out[1];
+	for (int i = 0; i < 6; i++, number /= 62)
+		x[i] = letters[number % 62];
+	seal(x);
+}
+
 static bool is_sealed(const char *letters)
 {
 	char again[RANDOM];
 
 	memcpy(again, letters, RANDOM);
-	nn_output_seal(again);
+	seal(again);
 	return memcmp(again, letters, RANDOM) == 0;
 }
 

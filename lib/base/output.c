@@ -10,13 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
-#include "base/random.h"
 
 #define BUFFER ((size_t)64 << 10)
 
@@ -88,38 +86,6 @@ bool nn_is_stdin(const char *path)
 					  stat("/dev/stdin", &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-/* `.NAME.XXXXXX.tmp` beside path; a name that would get too long is cut. */
-static char *temporary_name(const char *path, struct nn_error *err)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	int folder = (int)(name - path), most = NAME_MAX - (int)strlen("..XXXXXX.tmp");
-	size_t room = strlen(path) + sizeof "..XXXXXX.tmp";
-	char *temporary = nn_alloc(room, 1, err);
-
-	if (temporary)
-		snprintf(temporary, room, "%.*s.%.*s.XXXXXX.tmp", folder, path, most, name);
-	return temporary;
-}
-
-/* Random letters for the X: not secret, only such that runs do not meet. */
-static void fill_in(char *temporary, unsigned attempt)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-	char *x = temporary + strlen(temporary) - strlen("XXXXXX.tmp");
-	struct timespec now;
-	uint32_t out[4];
-	uint64_t number;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	nn_philox((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec,
-		  (uint64_t)getpid() << 32 | attempt, 0, 0, out);
-	number = (uint64_t)out[0] << 32 | out[1];
-	for (int i = 0; i < 6; i++, number /= 62)
-		x[i] = letters[number % 62];
-	nn_output_seal(x);
-}
-
 /*
  * The name is remembered before the file is made, so that a signal in between leaves nothing
  * behind.
@@ -127,7 +93,7 @@ static void fill_in(char *temporary, unsigned attempt)
 static int create(struct nn_output *o, mode_t mode)
 {
 	for (unsigned attempt = 0; attempt < 100; attempt++) {
-		fill_in(o->temporary, attempt);
+		nn_output_letters(o->temporary, attempt);
 		if (access(o->temporary, F_OK) == 0)
 			continue;
 		o->slot = remember(o->temporary);
@@ -181,7 +147,7 @@ static int open_temporary(struct nn_output *o, const char *path, const char *own
 		return -1;
 	nn_output_sweep(path);
 	o->path = nn_strdup(path, err);
-	o->temporary = temporary_name(path, err);
+	o->temporary = nn_output_temporary(path, err);
 	if (!o->path || !o->temporary)
 		return -1;
 	if (create(o, mode > 0777 ? 0666 : 0600) < 0) {

@@ -41,8 +41,12 @@ void nn_output_abort_all(void);                 /* async-signal-safe */
  * nn_output_open does it. Never an error.
  */
 void nn_output_sweep(const char *path);
-/* Inside: the last two of the six letters of a temporary, which tell it from a user's file. */
-void nn_output_seal(char letters[6]);
+/*
+ * Inside: the name of a temporary, `.NAME.XXXXXX.tmp` beside path, cut where it would get too long;
+ * letters for the X, so that runs do not meet, of which the last two tell it from a user's file.
+ */
+char *nn_output_temporary(const char *path, struct nn_error *err);
+void nn_output_letters(char *temporary, unsigned attempt);
 /* Inside: lock a temporary that was just made. false: a sweep took it first. */
 bool nn_output_hold(int fd, int folder, const char *path);
 /* "-", or another name of standard input unless that is a regular file (/dev/stdin, a FIFO). */

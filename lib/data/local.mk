@@ -27,6 +27,8 @@ lib_libnn_la_SOURCES += \
 	lib/data/rows-whole.c \
 	lib/data/rows.c \
 	lib/data/rows.h \
+	lib/data/schema-json.c \
+	lib/data/schema-json.h \
 	lib/data/schema-parse.c \
 	lib/data/schema.c \
 	lib/data/schema.h \
@@ -41,6 +43,8 @@ lib_libnn_la_SOURCES += \
 	lib/data/table/csv.c \
 	lib/data/table/csv.h \
 	lib/data/table/cut.h \
+	lib/data/table/table-join.c \
+	lib/data/table/table-join.h \
 	lib/data/table/table-read.c \
 	lib/data/table/table-text.c \
 	lib/data/table/table-text.h \
@@ -55,6 +59,7 @@ noinst_LTLIBRARIES += lib/data/libloops.la
 lib_data_libloops_la_SOURCES = \
 	lib/data/fill.c \
 	lib/data/table/cut.c \
+	lib/data/table/field.c \
 	lib/data/table/hash.c \
 	lib/data/table/record.c \
 	lib/data/table/scan.c \

@@ -1,123 +1,15 @@
 /* nn.input and nn.target of a model file: nothing in them is believed before it was checked. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/schema-json.h"
 #include "data/schema.h"
 #include "data/table/words.h"
 #include "file/json.h"
 
-#define MOST_ROWS 16777216.0     /* numbers of categories that f32 holds */
-#define EXACT 9007199254740992.0 /* 2^53 */
-
-static char *take_string(const struct nn_json *value, const char *key, bool *good,
-			 struct nn_error *err)
-{
-	size_t n;
-	const char *text = nn_json_string(value, &n);
-
-	if (!text && nn_json_type(value) != NN_JSON_NULL) {
-		nn_fail(err, NN_EFORMAT, "%s: expected a string", key);
-		*good = false;
-		return NULL;
-	}
-	if (text) {
-		char *copy = nn_strndup(text, n, err);
-
-		*good &= copy != NULL;
-		return copy;
-	}
-	return NULL;
-}
-
-static bool take_whole(const struct nn_json *value, double least, double most, double *whole)
-{
-	*whole = nn_json_number(value);
-	return nn_json_type(value) == NN_JSON_NUMBER && *whole >= least && *whole <= most &&
-	       *whole == floor(*whole);
-}
-
-static int parse_shape(const struct nn_json *value, struct nn_shape *shape, struct nn_error *err)
-{
-	size_t n = nn_json_size(value), bytes;
-	double dim;
-
-	if (nn_json_type(value) != NN_JSON_ARRAY || n > NN_MAX_RANK)
-		return nn_fail(err, NN_EFORMAT, "shape: expected an array of at most %d numbers",
-			       NN_MAX_RANK);
-	shape->rank = (int)n;
-	for (size_t i = 0; i < n; i++) {
-		if (!take_whole(nn_json_at(value, i), 1, EXACT, &dim))
-			return nn_fail(err, NN_EFORMAT,
-				       "shape[%zu]: expected a whole number from 1", i);
-		shape->dim[i] = (size_t)dim;
-	}
-	if (!nn_shape_check(shape, sizeof(double), &bytes))
-		return nn_fail(err, NN_EFORMAT, "the product of the shape's dimensions overflows");
-	return 0;
-}
-
-/* Classes and categories are told apart by their text. */
-static int check_distinct(char *const *texts, size_t n, const char *key, struct nn_error *err)
-{
-	struct nn_words *words = NULL;
-	char quoted[NN_QUOTED];
-	int status = nn_words_new(&words, false, err);
-
-	for (size_t i = 0; status == 0 && i < n; i++) {
-		int32_t id = nn_words_add(words, texts[i], strlen(texts[i]), err);
-
-		if (id < 0)
-			status = -1;
-		else if (id != (int32_t)i)
-			status = nn_fail(err, NN_EFORMAT, "%s: \"%s\" occurs twice", key,
-					 nn_quote(quoted, texts[i], strlen(texts[i])));
-	}
-	nn_words_free(words);
-	return status;
-}
-
-/* An array of strings; with `integers` also one of integers, kept as text, which is then set. */
-static int parse_words(const struct nn_json *value, const char *key, bool *integers, char ***words,
-		       size_t *n, struct nn_error *err)
-{
-	bool good = true;
-
-	if (nn_json_type(value) != NN_JSON_ARRAY)
-		return nn_fail(err, NN_EFORMAT, "%s: expected an array", key);
-	*words = nn_alloc(nn_json_size(value), sizeof **words, err);
-	if (!*words)
-		return -1;
-	*n = nn_json_size(value);
-	for (size_t i = 0; i < *n; i++) {
-		const struct nn_json *word = nn_json_at(value, i);
-		char digits[24];
-		double whole;
-
-		if (integers && i == 0)
-			*integers = nn_json_type(word) == NN_JSON_NUMBER;
-		if (integers && *integers) {
-			if (!take_whole(word, -EXACT, EXACT, &whole))
-				return nn_fail(err, NN_EFORMAT, "%s[%zu]: expected a whole number",
-					       key, i);
-			snprintf(digits, sizeof digits, "%" PRId64, (int64_t)whole);
-			(*words)[i] = nn_strdup(digits, err);
-			if (!(*words)[i])
-				return -1;
-			continue;
-		}
-		(*words)[i] = take_string(word, key, &good, err);
-		if (!good)
-			return -1;
-		if (!(*words)[i])
-			return nn_fail(err, NN_EFORMAT, "%s[%zu]: expected a string", key, i);
-	}
-	return check_distinct(*words, *n, key, err);
-}
+#define MOST_ROWS 16777216.0 /* numbers of categories that f32 holds */
 
 static int parse_hashed(const struct nn_json *value, struct nn_column *column, struct nn_error *err)
 {
@@ -132,11 +24,11 @@ static int parse_hashed(const struct nn_json *value, struct nn_column *column, s
 		return -1;
 	column->n_hashed = n;
 	for (size_t i = 0; i < n; i++) {
-		if (take_whole(nn_json_at(value, i), 1, EXACT, &position)) {
+		if (nn_schema_whole(nn_json_at(value, i), 1, NN_EXACT, &position)) {
 			column->hashed[i].position = (size_t)position;
 			continue;
 		}
-		column->hashed[i].name = take_string(nn_json_at(value, i), "of", &good, err);
+		column->hashed[i].name = nn_schema_string(nn_json_at(value, i), "of", &good, err);
 		if (!good)
 			return -1;
 		if (!column->hashed[i].name)
@@ -160,16 +52,16 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 	if (kind[0] == 'h')
 		return parse_hashed(nn_json_get(value, "of"), column, err);
 	column->category = kind[0] == 'c';
-	column->name = take_string(nn_json_get(value, "name"), "name", &good, err);
+	column->name = nn_schema_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good)
 		return -1;
 	if (nn_json_get(value, "position") &&
-	    !take_whole(nn_json_get(value, "position"), 1, EXACT, &position))
+	    !nn_schema_whole(nn_json_get(value, "position"), 1, NN_EXACT, &position))
 		return nn_fail(err, NN_EFORMAT, "position: expected a whole number from 1");
 	column->position = (size_t)position;
 	if (column->category) {
-		if (parse_words(nn_json_get(value, "values"), "values", NULL, &column->values,
-				&column->n_values, err) < 0)
+		if (nn_schema_words(nn_json_get(value, "values"), "values", NULL, &column->values,
+				    &column->n_values, err) < 0)
 			return -1;
 		if (column->n_values == 0)
 			return nn_fail(err, NN_EFORMAT, "values are empty");
@@ -192,30 +84,24 @@ static int parse_column(const struct nn_json *value, struct nn_column *column, s
 	return 0;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A name stands for one column. */
 static int check_names(const struct nn_input_schema *input, struct nn_error *err)
 {
-	const char **names = nn_alloc(input->n_columns, sizeof *names, err);
+	struct nn_words *names = NULL;
 	char quoted[NN_QUOTED];
-	size_t n = 0;
-	int status = 0;
+	int status = nn_words_new(&names, false, err);
 
-	if (!names)
-		return -1;
-	for (size_t i = 0; i < input->n_columns; i++)
-		if (input->columns[i].name)
-			names[n++] = input->columns[i].name;
-	qsort(names, n, sizeof *names, by_text);
-	for (size_t i = 1; i < n && status == 0; i++)
-		if (strcmp(names[i - 1], names[i]) == 0)
+	for (size_t i = 0; i < input->n_columns && status == 0; i++) {
+		const char *name = input->columns[i].name;
+		size_t known = nn_words_count(names);
+
+		if (name && nn_words_add(names, name, strlen(name), err) < 0)
+			status = -1;
+		else if (name && nn_words_count(names) == known)
 			status = nn_fail(err, NN_EFORMAT, "two columns are named \"%s\"",
-					 nn_quote(quoted, names[i], strlen(names[i])));
-	nn_free(names);
+					 nn_quote(quoted, name, strlen(name)));
+	}
+	nn_words_free(names);
 	return status;
 }
 
@@ -261,11 +147,11 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
 		return nn_fail(err, NN_EFORMAT, "expected an object");
-	input->name = take_string(nn_json_get(value, "name"), "name", &good, err);
-	if (!good || parse_shape(nn_json_get(value, "shape"), &input->shape, err) < 0)
+	input->name = nn_schema_string(nn_json_get(value, "name"), "name", &good, err);
+	if (!good || nn_schema_shape(nn_json_get(value, "shape"), &input->shape, err) < 0)
 		return -1;
 	if (nn_json_get(value, "rows")) {
-		if (!take_whole(nn_json_get(value, "rows"), 1, MOST_ROWS, &rows))
+		if (!nn_schema_whole(nn_json_get(value, "rows"), 1, MOST_ROWS, &rows))
 			return nn_fail(err, NN_EFORMAT,
 				       "rows: expected a whole number from 1 to %.0f", MOST_ROWS);
 		input->rows = (size_t)rows;
@@ -294,33 +180,13 @@ static int parse_target_columns(const struct nn_json *value, struct nn_target_sc
 		return -1;
 	target->n_columns = n;
 	for (size_t i = 0; i < n; i++) {
-		if (take_whole(nn_json_at(value, i), 1, EXACT, &position)) {
+		if (nn_schema_whole(nn_json_at(value, i), 1, NN_EXACT, &position)) {
 			target->positions[i] = (size_t)position;
 			continue;
 		}
-		target->columns[i] = take_string(nn_json_at(value, i), "columns", &good, err);
+		target->columns[i] = nn_schema_string(nn_json_at(value, i), "columns", &good, err);
 		if (!good)
 			return -1;
-	}
-	return 0;
-}
-
-static int parse_scale(const struct nn_json *value, const char *key, bool positive, size_t n,
-		       double **numbers, struct nn_error *err)
-{
-	if (nn_json_type(value) != NN_JSON_ARRAY || nn_json_size(value) != n)
-		return nn_fail(err, NN_EFORMAT, "%s: expected an array of %zu numbers", key, n);
-	*numbers = nn_alloc(n, sizeof **numbers, err);
-	if (!*numbers)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		double v = nn_json_number(nn_json_at(value, i));
-
-		if (nn_json_type(nn_json_at(value, i)) != NN_JSON_NUMBER || !isfinite(v) ||
-		    (positive && !(v > 0)))
-			return nn_fail(err, NN_EFORMAT, "%s[%zu]: expected a number%s", key, i,
-				       positive ? " above 0" : "");
-		(*numbers)[i] = v;
 	}
 	return 0;
 }
@@ -334,20 +200,20 @@ static int parse_target(const struct nn_json *value, struct nn_target_schema *ta
 
 	if (nn_json_type(value) != NN_JSON_OBJECT)
 		return nn_fail(err, NN_EFORMAT, "expected an object");
-	target->name = take_string(nn_json_get(value, "name"), "name", &good, err);
+	target->name = nn_schema_string(nn_json_get(value, "name"), "name", &good, err);
 	if (!good || parse_target_columns(nn_json_get(value, "columns"), target, err) < 0)
 		return -1;
 	if (nn_json_type(labels) != NN_JSON_NULL &&
-	    parse_words(labels, "labels", &target->integer_labels, &target->labels,
-			&target->n_labels, err) < 0)
+	    nn_schema_words(labels, "labels", &target->integer_labels, &target->labels,
+			    &target->n_labels, err) < 0)
 		return -1;
 	if (!mean && !sd)
 		return 0;
 	if (target->labels)
 		return nn_fail(err, NN_EFORMAT, "has labels and mean or sd");
-	return parse_scale(mean, "mean", false, target->n_columns, &target->mean, err) < 0
+	return nn_schema_scale(mean, "mean", false, target->n_columns, &target->mean, err) < 0
 		       ? -1
-		       : parse_scale(sd, "sd", true, target->n_columns, &target->sd, err);
+		       : nn_schema_scale(sd, "sd", true, target->n_columns, &target->sd, err);
 }
 
 /* One object, or an array of them. */

@@ -18,6 +18,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy.h \
 	lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
 	lib/file/safetensors-write.c \
+	lib/file/safetensors-open.c \
 	lib/file/safetensors.c \
 	lib/file/safetensors.h \
 	lib/file/sniff.c \

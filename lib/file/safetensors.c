@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "file/json.h"
 #include "file/safetensors.h"
-#include "file/sniff.h"
 
 #define MAX_HEADER 100000000
 #define MAX_WHOLE 9007199254740992.0 /* 2^53: exact in JSON numbers */
@@ -335,47 +333,6 @@ int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error 
 	struct nn_st_part all = { 0 };
 
 	return nn_st_read_part(st, input, &all, err);
-}
-
-/* Is it a safetensors file, and if not, what? */
-static int check_model(struct nn_input *input, struct nn_error *err)
-{
-	const unsigned char *b;
-	enum nn_format_id format;
-	size_t got;
-
-	if (nn_input_sniff(input, &format, err) < 0 || nn_input_peek(input, &b, 9, &got, err) < 0)
-		return -1;
-	if (got == 9 && b[8] == '{' &&
-	    (format == NN_FORMAT_safetensors || nn_utf8_prefix((const char *)b, 8) < 8))
-		return 0;
-	if (got == 0)
-		return nn_fail(err, NN_EFORMAT, "%s: is empty, expected a model",
-			       nn_input_name(input));
-	if (format == NN_FORMAT_text &&
-	    (memchr(b, 0, got) || nn_utf8_prefix((const char *)b, got) < got - (got == 9)))
-		return nn_fail(err, NN_EFORMAT, "%s: is not a safetensors file, expected a model",
-			       nn_input_name(input));
-	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model",
-		       nn_input_name(input), nn_format_article(format), nn_format_word(format));
-}
-
-int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err)
-{
-	return check_model(input, err) < 0 ? -1 : nn_st_read_input(st, input, err);
-}
-
-int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err)
-{
-	struct nn_input *input;
-	int status;
-
-	if (nn_input_open(&input, path, err) < 0)
-		return -1;
-	nn_input_plain(input);
-	status = nn_st_read_model(st, input, err);
-	nn_input_close(input);
-	return status;
 }
 
 void nn_st_free(struct nn_st *st)

@@ -2,7 +2,9 @@
 lib_libnn_la_SOURCES += \
 	lib/train/balance.c \
 	lib/train/balance.h \
+	lib/train/check-ranks.c \
 	lib/train/check.c \
+	lib/train/check.h \
 	lib/train/compare.c \
 	lib/train/defaults.c \
 	lib/train/explain.c \

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/output.h"
 #include "tap.h"
 
@@ -118,11 +119,10 @@ static void plain(void)
 static void sweeps(void)
 {
 	struct nn_output *o, *other;
-	char name[NAME_MAX + 1], letters[7] = "abcdef", ours[32], others[32];
+	char name[NAME_MAX + 1], ours[] = ".new.XXXXXX.tmp", others[] = ".newer.XXXXXX.tmp";
 
-	nn_output_seal(letters);
-	snprintf(ours, sizeof ours, ".new.%s.tmp", letters);
-	snprintf(others, sizeof others, ".newer.%s.tmp", letters);
+	nn_output_letters(ours, 0);
+	nn_output_letters(others, 1);
 	put(ours, "dead");
 	put(".new.abcde.tmp", "not a temporary of ours");
 	put(".new.backup.tmp", "a file of the user");
@@ -141,12 +141,13 @@ static void sweeps(void)
 	memset(name, 'n', NAME_MAX);
 	name[NAME_MAX] = '\0';
 	{
-		char dead[NAME_MAX + 1];
+		char *dead = nn_output_temporary(name, &err);
 
-		snprintf(dead, sizeof dead, ".%.*s.%s.tmp", NAME_MAX - 12, name, letters);
+		nn_output_letters(dead, 2);
 		put(dead, "dead");
 		ok(write_text(name, "long\n") == 0 && access(dead, F_OK) != 0,
 		   "output: also beside the longest name");
+		nn_free(dead);
 	}
 	unlink(".new.abcde.tmp");
 	unlink(".new.backup.tmp");

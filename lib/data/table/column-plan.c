@@ -98,7 +98,7 @@ static int take(struct nn_table *t, size_t column, const struct nn_column *schem
 		struct nn_words *words, size_t *slot, struct nn_error *err)
 {
 	struct nn_table_column *c = &t->columns[column];
-	enum nn_cell cell = schema && schema->category ? NN_CELL_WORD : NN_CELL_NUMBER;
+	enum nn_table_cell cell = schema && schema->category ? NN_CELL_WORD : NN_CELL_NUMBER;
 	char name[NN_QUOTED];
 
 	if (c->target || (c->cell != NN_CELL_SKIP && c->cell != cell))

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/number-line.h"
+#include "data/table/table-join.h"
 #include "data/table/scan.h"
 #include "data/table/table-text.h"
 #include "data/table/table.h"
@@ -126,95 +127,6 @@ static int parse_alone(struct reader *r, const struct nn_part *part, struct nn_e
 
 /* ---- joining ---- */
 
-static int32_t find_word(const struct nn_words *words, const struct nn_words *fresh, int32_t id)
-{
-	if (nn_words_integers(words))
-		return nn_words_find_integer(words, nn_words_integer(fresh, id));
-	return nn_words_find(words, nn_words_text(fresh, id), strlen(nn_words_text(fresh, id)));
-}
-
-static int32_t add_word(struct nn_words *words, const struct nn_words *fresh, int32_t id,
-			struct nn_error *err)
-{
-	if (nn_words_integers(words))
-		return nn_words_add_integer(words, nn_words_integer(fresh, id), err);
-	return nn_words_add(words, nn_words_text(fresh, id), strlen(nn_words_text(fresh, id)), err);
-}
-
-/* Has a column room for the fresh words that it does not know by now? */
-static bool words_fit(const struct nn_table_column *to, const struct nn_words *fresh)
-{
-	size_t n = nn_words_count(to->words);
-
-	for (size_t i = 0; to->limit && i < nn_words_count(fresh); i++)
-		n += find_word(to->words, fresh, (int32_t)i) < 0;
-	return !to->limit || n <= to->limit;
-}
-
-/* Words that were numbered from `first` on get the numbers that they have now. */
-static void renumber(const struct reader *r, const struct nn_table_column *c, size_t rows,
-		     int32_t first, const int32_t *place)
-{
-	for (size_t i = r->rows; i < r->rows + rows; i++) {
-		if (c->target) {
-			double *v = (double *)row_of(r->targets, i, r->target_bytes) + c->slot;
-
-			*v = *v >= first ? place[(int32_t)*v - first] : *v;
-		} else if (r->table->dtype == NN_F64) {
-			double *v = (double *)row_of(r->values, i, r->row_bytes) + c->slot;
-
-			*v = *v >= first ? place[(int32_t)*v - first] : *v;
-		} else {
-			float *v = (float *)row_of(r->values, i, r->row_bytes) + c->slot;
-
-			*v = *v >= (float)first ? (float)place[(int32_t)*v - first] : *v;
-		}
-	}
-}
-
-static int join_words(struct reader *r, struct nn_table_column *to, struct nn_table_column *from,
-		      size_t rows, struct nn_error *err)
-{
-	size_t n = nn_words_count(from->fresh);
-	int32_t *place = nn_alloc(n, sizeof *place, err);
-	int status = place ? 0 : -1;
-
-	for (size_t i = 0; status == 0 && i < n; i++)
-		status =
-			(place[i] = add_word(to->words, from->fresh, (int32_t)i, err)) < 0 ? -1 : 0;
-	if (status == 0)
-		renumber(r, to, rows, from->first_fresh, place);
-	nn_free(place);
-	return status;
-}
-
-/* What a part found out about the columns; with rows 0 it is forgotten. */
-static int join_columns(struct reader *r, struct nn_table *view, size_t rows, struct nn_error *err)
-{
-	for (size_t i = 0; view->touched && i < view->width; i++) {
-		struct nn_table_column *to = &r->table->columns[i], *from = &view->columns[i];
-		bool fresh = from->fresh && nn_words_count(from->fresh) > 0;
-
-		if (rows > 0 && fresh && join_words(r, to, from, rows, err) < 0)
-			return -1;
-		if (fresh) {
-			bool integers = nn_words_integers(from->fresh);
-
-			nn_words_free(from->fresh);
-			from->fresh = NULL;
-			if (nn_words_new(&from->fresh, integers, err) < 0)
-				return -1;
-		}
-		to->unseen += rows > 0 ? from->unseen : 0;
-		from->unseen = 0;
-		if (!to->point_line && rows > 0)
-			to->point_line = from->point_line;
-		from->point_line = to->point_line;
-	}
-	view->touched = false;
-	return 0;
-}
-
 /* Can the rows of a part stay as they are? */
 static bool is_good(const struct reader *r, const struct worker *w, size_t first)
 {
@@ -222,7 +134,7 @@ static bool is_good(const struct reader *r, const struct worker *w, size_t first
 		return false;
 	for (size_t i = 0; w->view.touched && i < w->view.width; i++)
 		if (w->view.columns[i].fresh &&
-		    !words_fit(&r->table->columns[i], w->view.columns[i].fresh))
+		    !nn_words_fit(&r->table->columns[i], w->view.columns[i].fresh))
 			return false;
 	return true;
 }
@@ -235,8 +147,11 @@ static int join(struct reader *r, struct nn_error *err)
 		size_t rows = count_records(r->now, i);
 		struct worker *w = r->workers ? &r->workers[i] : NULL;
 		bool good = w && is_good(r, w, first + r->now->parts[i].records);
+		struct nn_table_rows part = { r->table->dtype, r->values,       r->targets,
+					      r->row_bytes,    r->target_bytes, r->rows,
+					      good ? rows : 0 };
 
-		if ((w && join_columns(r, &w->view, good ? rows : 0, err) < 0) ||
+		if ((w && nn_table_join(r->table, &w->view, &part, err) < 0) ||
 		    (!good && parse_alone(r, &r->now->parts[i], err) < 0))
 			return -1;
 		r->rows += good ? rows : 0;

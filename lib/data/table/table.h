@@ -9,7 +9,7 @@
 #include "data/table/csv.h"
 #include "data/table/words.h"
 
-enum nn_cell {
+enum nn_table_cell {
 	NN_CELL_SKIP, /* nobody asked for it */
 	NN_CELL_OPEN, /* number or text: the first field that is not empty decides */
 	NN_CELL_NUMBER,
@@ -20,7 +20,7 @@ enum nn_cell {
 struct nn_table_column {
 	char *name; /* NULL without a header */
 	bool twice; /* another column has the same name */
-	enum nn_cell cell;
+	enum nn_table_cell cell;
 	bool target;
 	size_t slot; /* in the row's values, or in its targets */
 	struct nn_words
@@ -89,6 +89,10 @@ const char *nn_table_column_name(const struct nn_table *table, size_t column,
  * it is there, 0: end, -1: reading cannot go on, 2: this record is bad and *err says why.
  */
 int nn_table_next(struct nn_table *table, void *values, double *targets, struct nn_error *err);
+/* field.c: a field of a record into its place; as nn_table_next, 0 or an error of this record. */
+int nn_table_put_field(struct nn_table *table, const struct nn_record *record, size_t column,
+		       const struct nn_field *field, void *values, double *targets,
+		       struct nn_error *err);
 /*
  * All records that are left, as rows of values and targets (which grow), *rows of them; what
  * nn_table_next calls bad is an error, and of several the first in the file. The text is read in

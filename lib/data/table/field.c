@@ -1,0 +1,280 @@
+/* A field of a table as the number, word or label that its column has. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/hash.h"
+#include "base/number-line.h"
+#include "base/number.h"
+#include "base/real.h"
+#include "data/table/table.h"
+
+/* Where a field stands, for errors. */
+struct place {
+	struct nn_table *t;
+	const struct nn_record *record;
+	size_t column;
+};
+
+static bool says_nan(const char *text, size_t n)
+{
+	if (n && (text[0] == '+' || text[0] == '-'))
+		text++, n--;
+	return n == 3 && strncasecmp(text, "nan", n) == 0;
+}
+
+static int bad_field(const struct place *at, const char *text, size_t n, const char *wanted,
+		     struct nn_error *err)
+{
+	const struct nn_csv *csv = &at->t->csv;
+	char quoted[NN_QUOTED], name[NN_QUOTED];
+	uint64_t line = nn_csv_field_line(csv, at->record, at->column);
+	const struct nn_table_column *c = &at->t->columns[at->column];
+	const char *hint = c->target ? at->t->target_hint : at->t->hint;
+
+	if (!hint || (n > 0 && !says_nan(text, n)))
+		hint = "";
+
+	nn_table_column_name(at->t, at->column, name);
+	if (n == 0)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: empty field in %s, expected %s%s",
+			       nn_input_name(csv->input), line, at->column + 1, name, wanted, hint);
+	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: found \"%s\" in %s, expected %s%s",
+		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n),
+		       name, wanted, hint);
+}
+
+static bool says_not_finite(const char *text, size_t n)
+{
+	if (n && (text[0] == '+' || text[0] == '-'))
+		text++, n--;
+	return (n == 3 && (strncasecmp(text, "nan", n) == 0 || strncasecmp(text, "inf", n) == 0)) ||
+	       (n == 8 && strncasecmp(text, "infinity", n) == 0);
+}
+
+/* Why a field is not a number. */
+static int bad_number(const struct place *at, const char *text, size_t n, struct nn_error *err)
+{
+	double value = 0;
+
+	if (says_not_finite(text, n))
+		return bad_field(at, text, n, "a finite number", err);
+	if (nn_parse_f64(text, n, &value) || isinf(value))
+		return bad_field(at, text, n,
+				 at->t->dtype == NN_F64 ? "a number that f64 can hold"
+							: "a number that f32 can hold",
+				 err);
+	return bad_field(at, text, n, "a number", err);
+}
+
+static bool parse(enum nn_dtype dtype, const char *text, size_t n, double *value)
+{
+	float f;
+
+	if (dtype == NN_F64)
+		return nn_parse_f64(text, n, value);
+	if (!nn_parse_f32(text, n, &f))
+		return false;
+	*value = f;
+	return true;
+}
+
+static void put(const struct nn_table *t, const struct nn_table_column *c, void *values,
+		double *targets, double value)
+{
+	if (c->target)
+		targets[c->slot] = value;
+	else
+		nn_real_put(t->dtype, values, c->slot, value);
+}
+
+static int no_row(const struct place *at, const struct nn_table_column *c, const char *text,
+		  size_t n, struct nn_error *err)
+{
+	char wanted[100];
+
+	snprintf(wanted, sizeof wanted, "the number of a category, from 0 to %zu", c->rows - 1);
+	return bad_field(at, text, n, wanted, err);
+}
+
+/* A number with a point is not a category: measurements do not belong in an embedding. */
+static int check_category(const struct place *at, const char *text, size_t n, struct nn_error *err)
+{
+	if (!memchr(text, '.', n) || !nn_meant_as_number(text, n))
+		return 0;
+	return bad_field(at, text, n,
+			 "a category (text or a whole number): columns of numbers need an input "
+			 "line of their own",
+			 err);
+}
+
+/*
+ * A field of a number column; a target keeps all digits of its f64, which has to fit the type too.
+ */
+static int put_number(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		      void *values, double *targets, struct nn_error *err)
+{
+	double value, whole;
+
+	if (c->missing && (n == 0 || says_nan(text, n))) {
+		put(at->t, c, values, targets, NAN);
+		return 0;
+	}
+	if (!parse(at->t->dtype, text, n, &value))
+		return bad_number(at, text, n, err);
+	if (c->target && nn_parse_f64(text, n, &whole))
+		value = whole;
+	if (c->target && !c->point_line &&
+	    (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n))) {
+		c->point_line = at->record->line;
+		at->t->touched = true;
+	}
+	if (c->rows && !(value >= 0 && value < (double)c->rows && value == floor(value)))
+		return no_row(at, c, text, n, err);
+	put(at->t, c, values, targets, value);
+	return 0;
+}
+
+/*
+ * A number for a word that is not there: the next one of its own, or of those that wait to be
+ * joined with the others.
+ */
+static int32_t add_fresh(const struct nn_table_column *c, int32_t id)
+{
+	return id < 0 ? id : id + c->first_fresh;
+}
+
+static size_t count_words(const struct nn_table_column *c)
+{
+	return nn_words_count(c->words) + (c->fresh ? nn_words_count(c->fresh) : 0);
+}
+
+static void not_found(const struct place *at, struct nn_table_column *c, const char *text, size_t n)
+{
+	if (c->target)
+		nn_unseen_add(&at->t->labels, text, n);
+	else
+		c->unseen++;
+}
+
+static int put_word(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		    void *values, double *targets, struct nn_error *err)
+{
+	int32_t id = nn_words_find(c->words, text, n);
+	char name[NN_QUOTED];
+
+	if (id < 0 && c->fresh)
+		id = add_fresh(c, nn_words_find(c->fresh, text, n));
+	if (id < 0 && c->grow && c->limit && count_words(c) >= c->limit)
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
+			       "an embedding takes such a column: in the model NAME: input "
+			       "columns=COLUMN, and embedding 16 from=NAME",
+			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
+			       nn_table_column_name(at->t, at->column, name), c->limit);
+	at->t->touched |= id < 0;
+	if (id < 0 && c->grow)
+		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err))
+			      : nn_words_add(c->words, text, n, err);
+	if (id < 0 && c->grow)
+		return -1;
+	if (id < 0)
+		not_found(at, c, text, n);
+	put(at->t, c, values, targets, id);
+	return 0;
+}
+
+/* Labels that are integers: a text or a fraction is none of them. */
+static int put_label(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		     double *targets, struct nn_error *err)
+{
+	int32_t id = -1;
+	int64_t value;
+
+	if (c->missing && n == 0) {
+		targets[c->slot] = NAN;
+		return 0;
+	}
+	if (nn_parse_i64(text, n, &value))
+		id = c->grow && !c->fresh ? nn_words_add_integer(c->words, value, err)
+					  : nn_words_find_integer(c->words, value);
+	else if (c->grow)
+		return bad_field(at, text, n, "an integer, as all other labels are", err);
+	at->t->touched |= id < 0;
+	if (id < 0 && c->fresh)
+		id = add_fresh(c, nn_words_add_integer(c->fresh, value, err));
+	if (id < 0 && c->grow)
+		return -1;
+	if (id < 0)
+		not_found(at, c, text, n);
+	targets[c->slot] = id;
+	return 0;
+}
+
+/*
+ * The first field that is not empty says what the column is; empty ones before it were "" or are
+ * missing numbers.
+ */
+static int decide(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
+		  void *values, double *targets, struct nn_error *err)
+{
+	bool number;
+
+	if (n == 0) {
+		if (!c->empty_line)
+			c->empty_line = at->record->line;
+		put(at->t, c, values, targets, c->missing ? NAN : 0); /* "" becomes word 0 */
+		return 0;
+	}
+	number = nn_meant_as_number(text, n);
+	c->cell = number ? NN_CELL_NUMBER : NN_CELL_WORD;
+	at->t->runs_known = false;
+	if (number && c->empty_line && !c->missing) {
+		const char *hint = c->target ? at->t->target_hint : at->t->hint;
+		char name[NN_QUOTED];
+
+		return nn_fail(err, NN_EFORMAT,
+			       "%s:%" PRIu64 ":%zu: empty field in %s, expected a number%s",
+			       nn_input_name(at->t->csv.input), c->empty_line, at->column + 1,
+			       nn_table_column_name(at->t, at->column, name), hint ? hint : "");
+	}
+	if (number)
+		return put_number(at, c, text, n, values, targets, err);
+	if (c->empty_line && nn_words_add(c->words, "", 0, err) < 0)
+		return -1;
+	return put_word(at, c, text, n, values, targets, err);
+}
+
+int nn_table_put_field(struct nn_table *t, const struct nn_record *record, size_t column,
+		       const struct nn_field *field, void *values, double *targets,
+		       struct nn_error *err)
+{
+	const struct place *at = &(struct place){ t, record, column };
+	struct nn_table_column *c = &t->columns[column];
+	const char *text = field->text;
+	size_t n = field->length;
+
+	if (n > NN_MAX_FIELD)
+		return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: field longer than 1 MiB",
+			       nn_input_name(t->csv.input), record->line, column + 1);
+	if ((c->hashed || c->listed) && check_category(at, text, n, err) < 0)
+		return -1;
+	if (c->hashed)
+		c->hash = nn_fnv1a(c->hash_start, text, n);
+	switch (c->cell) {
+	case NN_CELL_SKIP:
+		return 0;
+	case NN_CELL_OPEN:
+		return decide(at, c, text, n, values, targets, err);
+	case NN_CELL_NUMBER:
+		return put_number(at, c, text, n, values, targets, err);
+	case NN_CELL_WORD:
+		return put_word(at, c, text, n, values, targets, err);
+	case NN_CELL_LABEL:
+		return put_label(at, c, text, n, targets, err);
+	}
+	return -1;
+}
