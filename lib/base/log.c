@@ -35,7 +35,7 @@ int nn_log_open(struct nn_log **log, const char *path, bool append, struct nn_er
 			     0666);
 	}
 	if (path && l->fd < 0) {
-		nn_fail_errno(err, NN_EFAIL, "%s", path);
+		nn_fail_errno(err, NN_EFAIL, "%s: cannot write", path);
 		nn_free(l);
 		return -1;
 	}
@@ -55,7 +55,9 @@ void nn_log_close(struct nn_log *l)
 
 int nn_log_check(const struct nn_log *l, struct nn_error *err)
 {
-	return l->failed ? nn_fail(err, NN_EFAIL, "%s: %s", l->name, strerror(l->failed)) : 0;
+	return l->failed ? nn_fail(err, NN_EFAIL, "%s: cannot write: %s", l->name,
+				   strerror(l->failed))
+			 : 0;
 }
 
 bool nn_log_wanted(const struct nn_log *l)

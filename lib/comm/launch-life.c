@@ -38,27 +38,34 @@ static char state_of(long pid, uint64_t *jiffies)
 	return state;
 }
 
-/* Twenty seconds are up. */
-static bool is_stopped(struct nn_launch_rank *rank, double now, uint64_t *jiffies)
+/* Twenty seconds are up. *ready: it computes, or would if a processor were free. */
+static bool is_stopped(struct nn_launch_rank *rank, double now, uint64_t *jiffies, bool *ready)
 {
+	char state;
+
+	*ready = false;
 	if (rank->remote) {
 		*jiffies = atomic_load(&rank->board->cpu_ms) / 10;
 		return now - rank->heard_s > SILENT_S;
 	}
-	rank->stopped = state_of(rank->pid, jiffies) == 'T' ? rank->stopped + 1 : 0;
+	state = state_of(rank->pid, jiffies);
+	*ready = state == 'R';
+	rank->stopped = state == 'T' ? rank->stopped + 1 : 0;
 	return rank->stopped >= STOPPED_TICKS;
 }
 
 /*
  * A step done, or computing: only at work on steps can it be without progress, for a pipe may be
- * read for hours.
+ * read for hours. One that waits for no message and for a processor alone computes as well: a busy
+ * machine gives it less than a tenth of a core.
  */
-static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiffies)
+static void note_progress(struct nn_launch_rank *rank, double now, uint64_t jiffies, bool ready)
 {
-	uint64_t at = atomic_load(&rank->board->at),
-		 busy = atomic_load(&rank->board->waiting) ? LOOK_JIFFIES : BUSY_JIFFIES;
+	uint64_t at = atomic_load(&rank->board->at);
+	bool waits = atomic_load(&rank->board->waiting);
 
-	if (at == 0 || at != rank->at || jiffies >= rank->jiffies + busy) {
+	if (at == 0 || at != rank->at || (ready && !waits) ||
+	    jiffies >= rank->jiffies + (waits ? LOOK_JIFFIES : BUSY_JIFFIES)) {
 		rank->moved_s = now;
 		rank->moved_jiffies = jiffies;
 		rank->told = false;
@@ -155,14 +162,15 @@ bool nn_launch_look(struct nn_launch_job *job)
 	for (int i = 0; i < job->l->ranks; i++) {
 		struct nn_launch_rank *rank = &job->ranks[i];
 		uint64_t jiffies = 0;
+		bool ready;
 
 		if (rank->fd < 0 || rank->said)
 			continue;
-		if (is_stopped(rank, now, &jiffies)) {
+		if (is_stopped(rank, now, &jiffies, &ready)) {
 			job->stopped = i;
 			return true;
 		}
-		note_progress(rank, now, jiffies);
+		note_progress(rank, now, jiffies, ready);
 	}
 	share_progress(job);
 	if ((idle = find_idle(job, now, TELL_S)) >= 0)

@@ -4,11 +4,11 @@
  * Ranks and the process that started them talk over a socket of the abstract namespace (its name
  * is in NN_LAUNCH; only the same user is admitted): nothing lies in a directory, and the end of
  * either side is seen at once. The last known step and checkpoint of a rank are in memory shared
- * with the watching process: exact, and one store a step. Progress is a step done or a tenth of a
- * core computing; none is asked for before the first step, since a pipe may be read for hours.
- * Ranks of other hosts connect by TCP with a secret token, report once a second, and are lost
- * after twenty seconds of silence. mpirun that is missing, refuses root or cannot start ranks is
- * status 3. Ranks are never bound to cores.
+ * with the watching process: exact, and one store a step. Progress is a step done, a tenth of a
+ * core computing, or being ready to compute where no core is free; none is asked for before the
+ * first step, since a pipe may be read for hours. Ranks of other hosts connect by TCP with a secret
+ * token, report once a second, and are lost after twenty seconds of silence. mpirun that is
+ * missing, refuses root or cannot start ranks is status 3. Ranks are never bound to cores.
  */
 #ifndef NN_COMM_LAUNCH_H
 #define NN_COMM_LAUNCH_H

@@ -84,6 +84,18 @@ until_() {
   return 1
 }
 
+# saved STATE [SINCE]: two states were written (since SINCE was), so that all who tell of the first know it
+saved() {
+  local first
+  until_ [ "$1" -nt "${2-}" ] || return
+  first=$(stat -c %i "$1")
+  until_ replaced "$1" "$first"
+}
+
+replaced() {
+  [ "$(stat -c %i "$1")" != "$2" ]
+}
+
 # ended STATUS: so the parent ends, within a minute
 ended() {
   local i status=0

@@ -227,7 +227,7 @@ status 3" ]
   for how in "srun --quiet --mpi=pmix nn-train" "nn-train --ranks=2"; do
     rm -f long.*
     batch <<<"$how ${words[*]@Q} --steps=1000000 --checkpoint-every=20 -o long.safetensors; echo status \$?"
-    until_ [ -e long.state.safetensors ]
+    saved long.state.safetensors
     kill -9 "$(ours 1)"
     ended_job
     cat out

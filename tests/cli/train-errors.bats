@@ -133,7 +133,7 @@ refused() {
   run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind --epochs=1 -o /dev/full "$data/words.csv"
   [[ $stderr == "nn-train: /dev/full: "*"No space left on device" ]]
   run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind --epochs=1 -o m --log=/dev/full "$data/words.csv"
-  [[ $stderr == "nn-train: /dev/full: No space left on device" ]]
+  [[ $stderr == "nn-train: /dev/full: cannot write: No space left on device" ]]
 }
 
 @test "outputs: a reader that leaves is 141 and silence" {

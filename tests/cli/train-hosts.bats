@@ -46,7 +46,7 @@ long() {
   local p
   ip netns exec "nnA$ID" nn-train "${words[@]}" --hosts=$hosts --epochs=1000000 --checkpoint-every=20 -o "$PWD/long.safetensors" "$@" 2>err 3>&- &
   parent=$!
-  until_ [ -e long.state.safetensors ]
+  saved long.state.safetensors
   ranks=()
   for p in $(pgrep -x nn-train); do
     grep -qz "^NN_LAUNCH=nntools-$parent-" "/proc/$p/environ" 2>/dev/null || continue

@@ -26,11 +26,7 @@ long() {
   nn-train "${words[@]}" --checkpoint-every=20 -o long.safetensors --ranks="$1" "${@:2}" 2>err 3>&- &
   parent=$!
   started "$1"
-  at_work
-}
-
-at_work() {
-  until_ [ long.state.safetensors -nt begun ]
+  saved long.state.safetensors begun
 }
 
 # Nothing of $parent is left, in the process table or beside the outputs.
@@ -155,6 +151,29 @@ P
   # rank 0 evaluates for seconds what the stages have trained
   NN_CPU=generic train -t 1 -m 'dense 700, relu, dense 700, relu, dense ?' -b 32 --valid=0.5 --valid-every=1 --ranks=2 --pipeline=2 \
     --timeout=1 --steps=2 -o waits.safetensors
+}
+
+# slowly SHARE COMMAND...: with so many hundredths of a processor, by a control group of either version
+slowly() (
+  for group in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
+    mkdir "$group/nn$$" 2>/dev/null || continue
+    trap 'rmdir "$group/nn$$"' EXIT
+    if [ -e "$group/nn$$/cpu.max" ]; then
+      echo "${1}000 100000" >"$group/nn$$/cpu.max"
+    else
+      echo "${1}000" >"$group/nn$$/cpu.cfs_quota_us"
+    fi 2>/dev/null || continue
+    sh -c 'echo $$ >"$0"; exec "$@"' "$group/nn$$/cgroup.procs" "${@:2}"
+    return
+  done
+  return 77
+)
+
+@test "train lost: a rank that gets little of a processor is not without progress" {
+  run slowly 7 timeout -k 5 120 env NN_CPU=generic nn-train -q -t 1 -m 'dense 300, relu, dense 300, relu, dense ?' --target=digit \
+    --loss=cross-entropy -b 32 --valid=0.5 --valid-every=1 --ranks=2 --pipeline=2 --timeout=1 --steps=2 -o slow.safetensors digits.csv.gz
+  [ "$status" != 77 ] || skip "no control group of processors"
+  [ "$status" = 0 ]
 }
 
 @test "train lost: with --strategy=async a computing rank is named with the step, too" {

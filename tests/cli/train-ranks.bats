@@ -21,7 +21,7 @@ long() {
   nn-train "${words[@]}" --epochs=1000000 --checkpoint-every=20 -o long.safetensors --ranks="$1" "${@:2}" 2>err 3>&- &
   parent=$!
   started "$1"
-  until_ [ -e long.state.safetensors ]
+  saved long.state.safetensors
 }
 
 @test "train ranks: 2 and 3 give the bytes of one, started by nn-train and by mpirun" {
