@@ -25,7 +25,7 @@ static bool nan_allowed(const struct nn_dataset *ds, size_t input)
 	if (ds->schema->inputs[input].rows)
 		return false;
 	return ds->lenient ? ds->coding->inputs[input].missing != NULL
-			   : ds->missing != NN_MISSING_ERROR;
+			   : ds->rules.missing != NN_MISSING_ERROR;
 }
 
 /* Columns without names hold what --normalize measures in arrays, and what fills missing values. */
@@ -37,16 +37,16 @@ static int add_columns(struct nn_dataset *ds, struct nn_input_schema *schema, st
 	if (!schema->columns)
 		return -1;
 	schema->n_columns = n;
-	for (size_t i = 0; !ds->fixed && ds->normalize == NN_NORMALIZE_FACTOR && i < n; i++) {
+	for (size_t i = 0; !ds->fixed && ds->rules.normalize == NN_NORMALIZE_FACTOR && i < n; i++) {
 		schema->columns[i].scaled = true;
-		schema->columns[i].sd = 1 / ds->factor;
+		schema->columns[i].sd = 1 / ds->rules.factor;
 	}
 	return 0;
 }
 
 static bool fills(const struct nn_dataset *ds, const struct nn_array *array)
 {
-	return ds->missing == NN_MISSING_MEAN && array->dtype != NN_U8;
+	return ds->rules.missing == NN_MISSING_MEAN && array->dtype != NN_U8;
 }
 
 /* A start model that knew no columns gets some, where it has to fill them. */
@@ -64,11 +64,11 @@ static int add_fills(struct nn_dataset *ds, size_t input, struct nn_error *err)
 static int learn_scale(struct nn_dataset *ds, struct nn_input_schema *schema,
 		       const struct nn_array *array, struct nn_error *err)
 {
-	if (ds->normalize == NN_NORMALIZE_AUTO && array->picture)
+	if (ds->rules.normalize == NN_NORMALIZE_AUTO && array->picture)
 		schema->scale = 1.0 / 255;
-	if (ds->normalize == NN_NORMALIZE_FACTOR && array->picture)
-		schema->scale = ds->factor;
-	if (ds->normalize == NN_NORMALIZE_NONE || ds->normalize == NN_NORMALIZE_AUTO ||
+	if (ds->rules.normalize == NN_NORMALIZE_FACTOR && array->picture)
+		schema->scale = ds->rules.factor;
+	if (ds->rules.normalize == NN_NORMALIZE_NONE || ds->rules.normalize == NN_NORMALIZE_AUTO ||
 	    schema->scale != 0)
 		return fills(ds, array) ? add_columns(ds, schema, err) : 0;
 	return add_columns(ds, schema, err);
@@ -185,19 +185,19 @@ static int no_columns(const struct nn_dataset *ds, const char *file, const struc
 				err, NN_EFORMAT,
 				"%s: is an array without columns, but an input line says columns=",
 				file);
-	if (ds->target && targets)
+	if (ds->rules.target && targets)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: is an array without columns, so --target=%.60s is not in it; "
 			       "targets are a "
 			       "file of their own",
-			       file, ds->target);
+			       file, ds->rules.target);
 	return 0;
 }
 
 static int read_named(struct nn_dataset *ds, struct nn_input *input,
 		      const struct nn_reading *reading, struct nn_st **st, struct nn_error *err)
 {
-	struct nn_st_part part = { .most = ds->sample };
+	struct nn_st_part part = { .most = ds->files.sample };
 
 	if (reading->format->tensors(st, input, &part, err) < 0)
 		return -1;
@@ -279,10 +279,10 @@ const struct nn_format nn_format_safetensors = {
 static bool take_first(struct nn_dataset *ds, struct nn_npy_header *h)
 {
 	size_t rows = h->shape.dim[0], row = rows ? h->bytes / rows : 0,
-	       n = row ? ds->sample / row : rows;
+	       n = row ? ds->files.sample / row : rows;
 
 	n = n ? n : 1;
-	if (!ds->sample || n >= rows)
+	if (!ds->files.sample || n >= rows)
 		return false;
 	if (h->fortran && h->shape.rank > 1)
 		n = 1;

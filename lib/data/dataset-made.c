@@ -117,7 +117,7 @@ int nn_dataset_make(struct nn_dataset **dataset, const struct nn_made *made, str
 	ds->rows = made->rows;
 	ds->rows_known = true;
 	ds->dtype = made->dtype;
-	ds->normalize = NN_NORMALIZE_NONE;
+	ds->rules.normalize = NN_NORMALIZE_NONE;
 	if (make(ds, made, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;

@@ -14,33 +14,33 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 	static const char *const words[] = { "auto", "none", "standard", "minmax" };
 	const char *how = options->normalize ? options->normalize : "auto";
 
-	ds->header = options->header;
-	ds->missing = options->missing;
-	ds->normalize = NN_NORMALIZE_FACTOR;
+	ds->rules.header = options->header;
+	ds->rules.missing = options->missing;
+	ds->rules.normalize = NN_NORMALIZE_FACTOR;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(how, words[i]) == 0)
-			ds->normalize = (enum nn_normalize)i;
-	if (ds->normalize == NN_NORMALIZE_FACTOR &&
-	    !(nn_parse_f64(how, strlen(how), &ds->factor) && ds->factor > 0))
+			ds->rules.normalize = (enum nn_normalize)i;
+	if (ds->rules.normalize == NN_NORMALIZE_FACTOR &&
+	    !(nn_parse_f64(how, strlen(how), &ds->rules.factor) && ds->rules.factor > 0))
 		return nn_fail(
 			err, NN_EUSAGE,
 			"--normalize=%s: expected auto, none, standard, minmax or a factor above 0",
 			how);
-	ds->target = options->target ? nn_strdup(options->target, err) : NULL;
-	return options->target && !ds->target ? -1 : 0;
+	ds->rules.target = options->target ? nn_strdup(options->target, err) : NULL;
+	return options->target && !ds->rules.target ? -1 : 0;
 }
 
 /* An input that is watched for the hash and remembered for nn_dataset_unchanged. */
 static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **input,
 		     struct nn_error *err)
 {
-	struct nn_data_file *file = &ds->file[ds->n_files];
+	struct nn_data_file *file = &ds->files.file[ds->files.n];
 
 	file->path = nn_strdup(path, err);
 	if (!file->path || nn_input_open(input, path, err) < 0)
 		return -1;
 	nn_input_stamp(*input, &file->stamp);
-	ds->n_files++;
+	ds->files.n++;
 	return nn_input_watch(*input, err);
 }
 
@@ -180,8 +180,8 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 {
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
-	ds->sample = want->sample;
-	ds->share.rows = 1;
+	ds->files.sample = want->sample;
+	ds->files.share.rows = 1;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
@@ -217,15 +217,16 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	if (!ds)
 		return -1;
 	ds->training = training;
-	ds->sample = training->sample;
-	ds->share.rows = 1;
+	ds->files.sample = training->files.sample;
+	ds->files.share.rows = 1;
 	ds->dtype = training->dtype;
 	ds->pool = training->pool;
 	ds->schema = training->schema;
 	ds->coding = training->coding;
-	ds->header = training->header;
-	ds->missing = training->missing;
-	if ((training->target && !(ds->target = nn_strdup(training->target, err))) ||
+	ds->rules.header = training->rules.header;
+	ds->rules.missing = training->rules.missing;
+	if ((training->rules.target &&
+	     !(ds->rules.target = nn_strdup(training->rules.target, err))) ||
 	    read_all(ds, data, targets, NULL, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;
@@ -244,8 +245,8 @@ static struct nn_dataset *new_known(const struct nn_known *known, struct nn_erro
 	ds->dtype = known->dtype;
 	ds->schema = known->schema;
 	ds->coding = known->coding;
-	ds->header = known->header;
-	if ((!known->target || (ds->target = nn_strdup(known->target, err))) &&
+	ds->rules.header = known->header;
+	if ((!known->target || (ds->rules.target = nn_strdup(known->target, err))) &&
 	    reserve(ds, err) == 0)
 		return ds;
 	nn_dataset_free(ds);

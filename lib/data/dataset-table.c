@@ -65,7 +65,7 @@ static int learn_targets(struct nn_dataset *ds, struct nn_table *t, const struct
 		int status;
 
 		if (!list && want->n_targets == 1)
-			list = ds->target;
+			list = ds->rules.target;
 		if (!list && !(alone && t->width == 1 && want->n_targets == 1))
 			return no_target(t, err);
 		if (nn_columns_parse(&names,
@@ -267,9 +267,9 @@ static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const st
 static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
 {
 	for (size_t i = 0; i < t->width; i++)
-		t->columns[i].missing = ds->missing == NN_MISSING_DROP ||
-					(ds->missing == NN_MISSING_MEAN && !t->columns[i].target &&
-					 !t->columns[i].rows);
+		t->columns[i].missing = ds->rules.missing == NN_MISSING_DROP ||
+					(ds->rules.missing == NN_MISSING_MEAN &&
+					 !t->columns[i].target && !t->columns[i].rows);
 	if (ds->lenient)
 		return;
 	t->hint = "; --missing=mean fills it, --missing=drop leaves the row out";
@@ -324,7 +324,8 @@ static int note_unseen(struct nn_dataset *ds, const struct nn_table *t, struct n
 static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
 		     bool inputs, bool targets, struct nn_error *err)
 {
-	struct nn_plan_options options = { inputs, targets, ds->target, ds->header, !ds->lenient };
+	struct nn_plan_options options = { inputs, targets, ds->rules.target, ds->rules.header,
+					   !ds->lenient };
 
 	if (!want || ds->fixed) {
 		struct nn_column_plan *plan = inputs ? &ds->plan : &ds->target_plan;
@@ -347,7 +348,7 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 	if (make_plan(ds, t, want, inputs, targets, err) < 0)
 		return -1;
 	allow_missing(ds, t);
-	t->most = ds->sample;
+	t->most = ds->files.sample;
 	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 ||
 	    nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
@@ -372,7 +373,7 @@ int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
 {
 	struct nn_block values = { 0 };
 	struct nn_table t;
-	int status = nn_table_open(&t, input, ds->header, ds->dtype, err);
+	int status = nn_table_open(&t, input, ds->rules.header, ds->dtype, err);
 
 	if (status == 0)
 		status = read_table(ds, &t, reading->want, reading->inputs, reading->targets,

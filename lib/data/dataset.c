@@ -17,13 +17,13 @@ void nn_dataset_free(struct nn_dataset *ds)
 		nn_free(ds->targets[i].place);
 	}
 	for (size_t i = 0; i < 2; i++)
-		nn_free(ds->file[i].path);
-	for (size_t i = 0; i < ds->n_notices; i++)
-		nn_free(ds->notices[i]);
-	nn_free(ds->notices);
+		nn_free(ds->files.file[i].path);
+	for (size_t i = 0; i < ds->notices.n; i++)
+		nn_free(ds->notices.text[i]);
+	nn_free(ds->notices.text);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
-	nn_free(ds->target);
+	nn_free(ds->rules.target);
 	nn_free(ds->left_out);
 	nn_plan_free(&ds->plan);
 	nn_plan_free(&ds->target_plan);
@@ -53,33 +53,33 @@ const char *nn_dataset_hash(const struct nn_dataset *ds)
 
 int nn_dataset_unchanged(const struct nn_dataset *ds, struct nn_error *err)
 {
-	for (size_t i = 0; i < ds->n_files; i++)
-		if (!nn_stamp_holds(&ds->file[i].stamp, ds->file[i].path))
+	for (size_t i = 0; i < ds->files.n; i++)
+		if (!nn_stamp_holds(&ds->files.file[i].stamp, ds->files.file[i].path))
 			return nn_fail(err, NN_EFAIL, "%s: changed while training",
-				       ds->file[i].path);
+				       ds->files.file[i].path);
 	return 0;
 }
 
 const char *nn_dataset_notice(const struct nn_dataset *ds, size_t i)
 {
-	return i < ds->n_notices ? ds->notices[i] : NULL;
+	return i < ds->notices.n ? ds->notices.text[i] : NULL;
 }
 
 int nn_dataset_notice_add(struct nn_dataset *ds, struct nn_error *err, const char *format, ...)
 {
-	size_t bytes = ds->n_notices * sizeof *ds->notices;
-	char **notices = nn_realloc(ds->notices, bytes, bytes + sizeof *notices, err);
+	size_t bytes = ds->notices.n * sizeof *ds->notices.text;
+	char **notices = nn_realloc(ds->notices.text, bytes, bytes + sizeof *notices, err);
 	char text[400];
 	va_list args;
 
 	if (!notices)
 		return -1;
-	ds->notices = notices;
+	ds->notices.text = notices;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	notices[ds->n_notices] = nn_strdup(text, err);
-	return notices[ds->n_notices++] ? 0 : -1;
+	notices[ds->notices.n] = nn_strdup(text, err);
+	return notices[ds->notices.n++] ? 0 : -1;
 }
 
 void nn_dataset_fill_input(const struct nn_dataset *ds, size_t input, const uint64_t *rows,
@@ -211,15 +211,15 @@ int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const
 
 int nn_dataset_set_rows(struct nn_dataset *ds, const char *place, size_t rows, struct nn_error *err)
 {
-	if (ds->rows_known && ds->sample) {
+	if (ds->rows_known && ds->files.sample) {
 		/* files of unlike rows: how many all have was told by the first */
 		ds->rows = rows < ds->rows ? rows : ds->rows;
 		return 0;
 	}
 	if (ds->rows_known && rows != ds->rows)
 		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, expected %zu as in %s", place,
-			       rows, ds->rows, ds->file[0].path);
-	ds->rows = ds->read_rows = rows;
+			       rows, ds->rows, ds->files.file[0].path);
+	ds->rows = ds->files.read_rows = rows;
 	ds->rows_known = true;
 	return 0;
 }

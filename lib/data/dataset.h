@@ -44,11 +44,27 @@ struct nn_data_share {
 	uint64_t total; /* as an array's header says; 0: by the sizes of files, so about */
 };
 
-struct nn_dataset {
-	size_t rows;
-	size_t sample;              /* of each file only so many bytes were read; 0: all */
+/* What the options say of reading it. */
+struct nn_data_rules {
+	char *target;        /* --target */
+	int header, missing; /* enum nn_header, enum nn_missing */
+	enum nn_normalize normalize;
+	double factor;
+};
+
+/* The files that it was read from. */
+struct nn_data_files {
+	struct nn_data_file file[2];
+	size_t n;
+	size_t sample;              /* of each only so many bytes were read; 0: all */
 	struct nn_data_share share; /* of the first file */
 	size_t read_rows;           /* of it */
+};
+
+struct nn_dataset {
+	size_t rows;
+	struct nn_data_rules rules;
+	struct nn_data_files files;
 	enum nn_dtype dtype;
 	struct nn_pool *pool;        /* borrowed; NULL: the caller's thread */
 	struct nn_dataset *training; /* whose schema is shared; NULL: its own */
@@ -66,17 +82,13 @@ struct nn_dataset {
 	struct nn_block table; /* real [rows][slots of the plan] */
 	/* of rows that a format does not put into memory; ops NULL: all lie here */
 	struct nn_source source;
-	char *target;        /* --target */
-	int header, missing; /* enum nn_header, enum nn_missing */
-	bool *left_out;      /* [rows], NULL: none */
-	enum nn_normalize normalize;
-	double factor;
-	struct nn_data_file file[2];
-	size_t n_files;
+	bool *left_out;   /* [rows], NULL: none */
 	struct nn_st *st; /* tensors that inputs point into */
 	char hash[NN_SHA256_HEX];
-	char **notices;
-	size_t n_notices;
+	struct {
+		char **text;
+		size_t n;
+	} notices;
 };
 
 /*

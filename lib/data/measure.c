@@ -94,7 +94,7 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
 	struct sums m = { 0 };
 	int status = measure(&m, &ds->inputs[input].source, schema->n_columns,
-			     ds->normalize == NN_NORMALIZE_MINMAX, rows, n, err);
+			     ds->rules.normalize == NN_NORMALIZE_MINMAX, rows, n, err);
 
 	for (size_t i = 0; status == 0 && i < schema->n_columns; i++) {
 		struct nn_column *column = &schema->columns[i];
@@ -147,8 +147,9 @@ static bool targets_scaled(const struct nn_dataset *ds, size_t target)
 
 	if (ds->schema->targets[target].labels || t->plain)
 		return false;
-	return ds->normalize == NN_NORMALIZE_STANDARD || ds->normalize == NN_NORMALIZE_MINMAX ||
-	       (ds->normalize == NN_NORMALIZE_AUTO && t->from_table);
+	return ds->rules.normalize == NN_NORMALIZE_STANDARD ||
+	       ds->rules.normalize == NN_NORMALIZE_MINMAX ||
+	       (ds->rules.normalize == NN_NORMALIZE_AUTO && t->from_table);
 }
 
 int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, struct nn_error *err)
@@ -156,7 +157,7 @@ int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, st
 	if (ds->training)
 		return 0;
 	if (nn_dataset_measure_missing(ds, rows, n, err) < 0)
-		return nn_fail_at(err, "%s", ds->file[0].path);
+		return nn_fail_at(err, "%s", ds->files.file[0].path);
 	if (ds->fixed)
 		return 0;
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
@@ -164,19 +165,19 @@ int nn_dataset_measure(struct nn_dataset *ds, const uint64_t *rows, size_t n, st
 
 		if (schema->rows)
 			continue; /* numbers of categories */
-		if (schema->columns && ds->normalize == NN_NORMALIZE_FACTOR)
-			scale_by_factor(schema, ds->factor);
-		else if (schema->columns && ds->normalize != NN_NORMALIZE_NONE &&
+		if (schema->columns && ds->rules.normalize == NN_NORMALIZE_FACTOR)
+			scale_by_factor(schema, ds->rules.factor);
+		else if (schema->columns && ds->rules.normalize != NN_NORMALIZE_NONE &&
 			 measure_input(ds, i, rows, n, err) < 0)
-			return nn_fail_at(err, "%s", ds->file[0].path);
+			return nn_fail_at(err, "%s", ds->files.file[0].path);
 		if (nn_coding_input(ds->coding, i, schema, false, err) < 0)
-			return nn_fail_at(err, "%s", ds->file[0].path);
+			return nn_fail_at(err, "%s", ds->files.file[0].path);
 	}
 	for (size_t i = 0; i < ds->schema->n_targets; i++) {
 		if (targets_scaled(ds, i) && measure_target(ds, i, rows, n, err) < 0)
-			return nn_fail_at(err, "%s: target", ds->file[ds->n_files - 1].path);
+			return nn_fail_at(err, "%s: target", ds->files.file[ds->files.n - 1].path);
 		if (nn_coding_target(ds->coding, i, &ds->schema->targets[i], err) < 0)
-			return nn_fail_at(err, "%s: target", ds->file[ds->n_files - 1].path);
+			return nn_fail_at(err, "%s: target", ds->files.file[ds->files.n - 1].path);
 	}
 	return 0;
 }

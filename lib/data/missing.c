@@ -46,7 +46,7 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 {
 	size_t n = 0;
 
-	if (ds->missing != NN_MISSING_DROP)
+	if (ds->rules.missing != NN_MISSING_DROP)
 		return 0;
 	if (!(ds->left_out = nn_alloc(ds->rows, sizeof *ds->left_out, err)))
 		return -1;
@@ -60,7 +60,7 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 	return n == 0 ? 0
 		      : nn_dataset_notice_add(ds, err,
 					      "%s: %zu of %zu rows miss a value and are left out",
-					      ds->file[0].path, n, ds->rows);
+					      ds->files.file[0].path, n, ds->rows);
 }
 
 bool nn_dataset_left_out(const struct nn_dataset *ds, size_t row)
@@ -96,7 +96,7 @@ static int measure_column(const struct nn_row_block *s, size_t column, const uin
 int nn_dataset_measure_missing(struct nn_dataset *ds, const uint64_t *rows, size_t n,
 			       struct nn_error *err)
 {
-	for (size_t i = 0; ds->missing == NN_MISSING_MEAN && i < ds->schema->n_inputs; i++) {
+	for (size_t i = 0; ds->rules.missing == NN_MISSING_MEAN && i < ds->schema->n_inputs; i++) {
 		struct nn_input_schema *schema = &ds->schema->inputs[i];
 
 		if (ds->inputs[i].source.dtype == NN_U8 || schema->rows)

@@ -36,28 +36,33 @@ static int begin_array(struct nn_rows *r, struct nn_error *err)
 {
 	enum nn_dtype type;
 	size_t row;
-	int status = nn_array_next(r->input, r->format, &r->header, err);
+	int status = nn_array_next(r->input, r->format, &r->stream.header, err);
 
 	if (status != 1)
 		return status;
-	if (check_shape(r, &r->header.shape, err) < 0)
+	if (check_shape(r, &r->stream.header.shape, err) < 0)
 		return -1;
-	r->inside = true;
+	r->stream.inside = true;
 	r->at = 0;
-	r->rows = r->header.shape.dim[0];
-	if (r->header.fortran && r->header.shape.rank > 1)
-		return nn_array_read_values(&r->array, r->input, &r->header, err) < 0 ? -1 : 1;
-	type = nn_sample_type(r->header.dtype, r->dtype);
+	r->rows = r->stream.header.shape.dim[0];
+	if (r->stream.header.fortran && r->stream.header.shape.rank > 1)
+		return nn_array_read_values(&r->array, r->input, &r->stream.header, err) < 0 ? -1
+											     : 1;
+	type = nn_sample_type(r->stream.header.dtype, r->dtype);
 	row = r->coding->inputs[0].size;
-	r->piece_rows = PIECE / (row * nn_dtype_size(r->header.dtype));
-	r->piece_rows += r->piece_rows == 0;
-	nn_free(r->piece);
-	nn_free(r->real);
-	r->real = NULL;
-	r->piece = nn_alloc(r->piece_rows * row, nn_dtype_size(r->header.dtype), err);
-	if (r->piece && type != r->header.dtype && type != NN_U8)
-		r->real = nn_alloc(r->piece_rows * row, nn_dtype_size(type), err);
-	return r->piece && (r->real || type == r->header.dtype || type == NN_U8) ? 1 : -1;
+	r->stream.piece_rows = PIECE / (row * nn_dtype_size(r->stream.header.dtype));
+	r->stream.piece_rows += r->stream.piece_rows == 0;
+	nn_free(r->stream.piece);
+	nn_free(r->stream.real);
+	r->stream.real = NULL;
+	r->stream.piece =
+		nn_alloc(r->stream.piece_rows * row, nn_dtype_size(r->stream.header.dtype), err);
+	if (r->stream.piece && type != r->stream.header.dtype && type != NN_U8)
+		r->stream.real = nn_alloc(r->stream.piece_rows * row, nn_dtype_size(type), err);
+	return r->stream.piece &&
+			       (r->stream.real || type == r->stream.header.dtype || type == NN_U8)
+		       ? 1
+		       : -1;
 }
 
 static int open_array(struct nn_rows *r, bool targets, struct nn_error *err)
@@ -96,7 +101,7 @@ static bool is_finite(const struct nn_rows *r, const struct nn_row_block *source
 	const char *values =
 		(const char *)source->data + row * source->stride * nn_dtype_size(source->dtype);
 	const char *from =
-		(const char *)raw + row * source->stride * nn_dtype_size(r->header.dtype);
+		(const char *)raw + row * source->stride * nn_dtype_size(r->stream.header.dtype);
 	char text[NN_NUMBER];
 	size_t at;
 
@@ -115,7 +120,7 @@ static bool is_finite(const struct nn_rows *r, const struct nn_row_block *source
 			 r->coding->inputs[0].missing != NULL);
 	if (at == source->stride)
 		return true;
-	nn_bad_text(text, r->header.dtype, from, source->dtype, values, at);
+	nn_bad_text(text, r->stream.header.dtype, from, source->dtype, values, at);
 	nn_fail(err, NN_EFORMAT, "%s: row %zu, column %zu: found %s, expected a finite number%s",
 		nn_input_name(r->input), r->at + row + 1, at + 1, text,
 		strpbrk(text, "0123456789") ? " within f32" : "");
@@ -152,11 +157,11 @@ static int put_checked(struct nn_rows *r, struct nn_rows_out *out,
 /* How many rows to read: one at least, and from a pipe no more than lie ready. */
 static size_t rows_to_read(const struct nn_rows *r, size_t room)
 {
-	size_t row = r->coding->inputs[0].size * nn_dtype_size(r->header.dtype), held,
+	size_t row = r->coding->inputs[0].size * nn_dtype_size(r->stream.header.dtype), held,
 	       n = r->rows - r->at;
 
 	n = n < room ? n : room;
-	n = n < r->piece_rows ? n : r->piece_rows;
+	n = n < r->stream.piece_rows ? n : r->stream.piece_rows;
 	if (nn_input_is_pipe(r->input)) {
 		nn_input_held(r->input, &held);
 		n = n < held / row ? n : held / row;
@@ -167,18 +172,20 @@ static size_t rows_to_read(const struct nn_rows *r, size_t room)
 static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	size_t n = rows_to_read(r, out->max - out->n), size = r->coding->inputs[0].size;
-	struct nn_row_block source = { r->piece, nn_sample_type(r->header.dtype, r->dtype), size,
-				       NULL, false };
+	struct nn_row_block source = { r->stream.piece,
+				       nn_sample_type(r->stream.header.dtype, r->dtype), size, NULL,
+				       false };
 
-	if (nn_npy_read_values(r->input, &r->header, n * size, r->piece, err) < 0)
+	if (nn_npy_read_values(r->input, &r->stream.header, n * size, r->stream.piece, err) < 0)
 		return -1;
-	source.picture =
-		r->format->pictures && r->header.dtype == NN_U8 && !r->schema->inputs[0].rows;
-	if (r->real) {
-		nn_convert(r->header.dtype, r->piece, n * size, r->dtype, r->real);
-		source.data = r->real;
+	source.picture = r->format->pictures && r->stream.header.dtype == NN_U8 &&
+			 !r->schema->inputs[0].rows;
+	if (r->stream.real) {
+		nn_convert(r->stream.header.dtype, r->stream.piece, n * size, r->dtype,
+			   r->stream.real);
+		source.data = r->stream.real;
 	}
-	return put_checked(r, out, &source, r->piece, n, err);
+	return put_checked(r, out, &source, r->stream.piece, n, err);
 }
 
 /* Fortran order came whole: convert what goes out. */
@@ -209,7 +216,7 @@ static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 /* The array has ended: another one may follow, or nothing. */
 static int end_array(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
-	r->inside = false;
+	r->stream.inside = false;
 	out->array_end = true;
 	nn_array_free(&r->array);
 	if (r->format->several)
@@ -222,7 +229,7 @@ static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 {
 	int status;
 
-	if (!r->inside) {
+	if (!r->stream.inside) {
 		status = begin_array(r, err);
 		if (status < 1) {
 			r->ended = status == 0;
@@ -234,7 +241,7 @@ static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 
 		nn_input_held(r->input, &held);
 		if (out->n && nn_input_is_pipe(r->input) && !r->array.data &&
-		    held < r->coding->inputs[0].size * nn_dtype_size(r->header.dtype))
+		    held < r->coding->inputs[0].size * nn_dtype_size(r->stream.header.dtype))
 			return 0;
 		if ((r->array.data ? take_whole : read_piece)(r, out, err) < 0)
 			return -1;

@@ -48,7 +48,7 @@ int nn_rows_put_scored(struct nn_rows *r, struct nn_rows_out *out, struct nn_err
 
 	if (row >= nn_dataset_rows(r->scored))
 		return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has more",
-			       r->scored->n_files ? r->scored->file[0].path
+			       r->scored->files.n ? r->scored->files.file[0].path
 						  : nn_input_name(r->input),
 			       nn_dataset_rows(r->scored), nn_input_name(r->input));
 	for (size_t t = 0; out && out->targets && t < r->schema->n_targets; t++) {
@@ -68,15 +68,15 @@ int nn_rows_take_bad(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 
 	if (r->options.on_error == NN_ON_ERROR_FAIL)
 		return -1;
-	r->n_bad++;
+	r->bad.n++;
 	if (r->options.on_error == NN_ON_ERROR_SKIP)
 		return 1;
 	put_zeros(r, out);
 	if (!out->bad)
 		return 2;
-	if (nn_block_reserve(&r->bad_texts, (r->n_bad_texts + 1) * sizeof err->text, &none) < 0)
+	if (nn_block_reserve(&r->bad.texts, (r->bad.n_texts + 1) * sizeof err->text, &none) < 0)
 		return -1;
-	memcpy(nn_block_at(&r->bad_texts, r->n_bad_texts++ * sizeof err->text), err->text,
+	memcpy(nn_block_at(&r->bad.texts, r->bad.n_texts++ * sizeof err->text), err->text,
 	       sizeof err->text);
 	out->bad[out->n] = err->text; /* a sign; the place is known when the block is complete */
 	return 2;
@@ -88,6 +88,6 @@ void nn_rows_place_bad(struct nn_rows *r, struct nn_rows_out *out)
 
 	for (size_t i = 0; out->bad && i < out->n; i++)
 		if (out->bad[i])
-			out->bad[i] = (const char *)nn_block_at(&r->bad_texts,
+			out->bad[i] = (const char *)nn_block_at(&r->bad.texts,
 								k++ * sizeof r->error.text);
 }

@@ -100,11 +100,11 @@ void nn_rows_close(struct nn_rows *r)
 	nn_array_free(&r->array);
 	nn_input_close(r->input);
 	nn_coding_free(r->coding);
-	nn_block_free(&r->bad_texts);
+	nn_block_free(&r->bad.texts);
 	nn_free(r->values);
 	nn_free(r->numbers);
-	nn_free(r->piece);
-	nn_free(r->real);
+	nn_free(r->stream.piece);
+	nn_free(r->stream.real);
 	nn_free(r->target);
 	nn_free(r->channels_last);
 	nn_free(r);
@@ -156,7 +156,7 @@ static int check_scored(struct nn_rows *r, struct nn_error *err)
 	if (!r->scored || r->scored_at >= nn_dataset_rows(r->scored))
 		return 0;
 	return nn_fail(err, NN_EFORMAT, "%s: found %zu rows, but %s has only %zu",
-		       r->scored->n_files ? r->scored->file[0].path : nn_input_name(r->input),
+		       r->scored->files.n ? r->scored->files.file[0].path : nn_input_name(r->input),
 		       nn_dataset_rows(r->scored), nn_input_name(r->input), r->scored_at);
 }
 
@@ -167,7 +167,7 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 	int status = 0;
 
 	*n = 0;
-	r->n_bad_texts = 0;
+	r->bad.n_texts = 0;
 	if (bad)
 		memset(bad, 0, max * sizeof *bad);
 	if (!r->failed && !r->ended) {
@@ -191,7 +191,7 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 
 uint64_t nn_rows_bad(const struct nn_rows *r)
 {
-	return r->n_bad;
+	return r->bad.n;
 }
 
 static const char *labels_notice(struct nn_rows *r)
@@ -204,7 +204,7 @@ static const char *labels_notice(struct nn_rows *r)
 		return NULL;
 	snprintf(r->notice, sizeof r->notice,
 		 "%.100s: %" PRIu64 " label%s not in the training data: %s",
-		 r->scored && r->scored->n_files ? r->scored->file[0].path
+		 r->scored && r->scored->files.n ? r->scored->files.file[0].path
 						 : nn_input_name(r->input),
 		 unseen->n, unseen->n == 1 ? " was" : "s were", unseen->first);
 	return r->notice;

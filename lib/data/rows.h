@@ -26,14 +26,16 @@ struct nn_rows {
 	double *numbers; /* its targets */
 
 	/* arrays that come one after another, or one whole in memory */
-	struct nn_npy_header header;
 	struct nn_array array;    /* whole: Fortran order */
 	struct nn_dataset *whole; /* what is read whole */
 	size_t at, rows;          /* in the current array */
-	bool inside;              /* an array has begun and not ended */
-	unsigned char *piece;     /* rows as they lie in the file */
-	void *real;               /* the same as the type of batches */
-	size_t piece_rows;
+	struct nn_rows_stream {
+		struct nn_npy_header header;
+		bool inside;          /* an array has begun and not ended */
+		unsigned char *piece; /* rows as they lie in the file */
+		void *real;           /* the same as the type of batches */
+		size_t piece_rows;
+	} stream;
 
 	/* targets of a file of their own */
 	struct nn_dataset *scored;
@@ -42,9 +44,11 @@ struct nn_rows {
 	/* what went wrong: rows so far are handed out before an error is */
 	bool ended, failed;
 	struct nn_error error;
-	uint64_t n_bad;
-	struct nn_block bad_texts; /* of the block being read: NN errors' texts */
-	size_t n_bad_texts;
+	struct nn_rows_bad {
+		uint64_t n;
+		struct nn_block texts; /* of the block being read: NN errors' texts */
+		size_t n_texts;
+	} bad;
 	char notice[400 + 4 * NN_QUOTED];
 };
 

@@ -5,17 +5,17 @@
 
 void nn_dataset_set_share(struct nn_dataset *ds, double rows, uint64_t total)
 {
-	if (ds->n_files == 1)
-		ds->share = (struct nn_data_share){ rows, total };
+	if (ds->files.n == 1)
+		ds->files.share = (struct nn_data_share){ rows, total };
 }
 
 double nn_dataset_total(const struct nn_dataset *ds, bool *about)
 {
-	*about = ds->sample && ds->share.rows != 1 && !ds->share.total;
-	if (!ds->sample || ds->share.rows == 1)
+	*about = ds->files.sample && ds->files.share.rows != 1 && !ds->files.share.total;
+	if (!ds->files.sample || ds->files.share.rows == 1)
 		return (double)ds->rows;
-	return ds->share.total ? (double)ds->share.total
-			       : floor((double)ds->read_rows * ds->share.rows);
+	return ds->files.share.total ? (double)ds->files.share.total
+				     : floor((double)ds->files.read_rows * ds->files.share.rows);
 }
 
 /* Inputs that are columns of one table lie in it once. */

@@ -209,7 +209,7 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 {
 	struct nn_samples how = { raw->array.dtype, ds->dtype,
 				  raw->place,       0,
-				  t->size,          ds->missing == NN_MISSING_DROP };
+				  t->size,          ds->rules.missing == NN_MISSING_DROP };
 	size_t n = raw->rows * t->size;
 
 	if (nn_block_reserve(&t->values, n * nn_dtype_size(ds->dtype) + 1, err) < 0)
@@ -229,7 +229,7 @@ static int check_probabilities(const struct nn_dataset *ds, const struct nn_data
 	for (size_t i = 0; i < ds->rows * t->size; i++) {
 		double p = nn_real_at(ds->dtype, t->values.data, i);
 
-		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->missing == NN_MISSING_DROP))
+		if (!(p >= 0 && p <= 1) && !(isnan(p) && ds->rules.missing == NN_MISSING_DROP))
 			return nn_fail(err, NN_EFORMAT,
 				       "%s: row %zu, column %zu: found %g, expected a probability",
 				       place, i / t->size + 1, i % t->size + 1, p);
@@ -368,7 +368,7 @@ int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_erro
 	if (t->wanted && n > t->wanted)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s: found %zu different labels, the output line has room for %zu",
-			       ds->file[ds->n_files - 1].path, n, t->wanted);
+			       ds->files.file[ds->files.n - 1].path, n, t->wanted);
 	if (nn_words_sort(code->labels, &order, &place, err) < 0)
 		return -1;
 	numbers = t->wanted && are_class_numbers(code->labels, t->wanted);
