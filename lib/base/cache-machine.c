@@ -13,13 +13,13 @@
 
 #define ID_BYTES 6 /* of the linker's build id: enough to tell builds apart */
 
-struct search {
+struct cache_search {
 	uintptr_t here; /* an address in the object that is looked for */
 	char id[2 * ID_BYTES + 1];
 };
 
 /* The notes of a segment; sizes are rounded up to words. */
-static void find_note(struct search *s, const unsigned char *at, size_t n)
+static void find_note(struct cache_search *s, const unsigned char *at, size_t n)
 {
 	const unsigned char *end = at + n;
 
@@ -43,7 +43,7 @@ static void find_note(struct search *s, const unsigned char *at, size_t n)
 
 static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
 {
-	struct search *s = arg;
+	struct cache_search *s = arg;
 	bool ours = false;
 
 	(void)size;
@@ -64,7 +64,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
 
 const char *nn_cache_machine(char buffer[NN_CACHE_MACHINE])
 {
-	struct search s = { .here = (uintptr_t)nn_cache_machine };
+	struct cache_search s = { .here = (uintptr_t)nn_cache_machine };
 	const char *wanted = getenv("NN_CPU");
 	char cpu[NN_CPU_NAME];
 

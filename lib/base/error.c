@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* Sentences are made here and cut to what a struct nn_error holds: paths may be long. */
+/* Sentences are made here and clipped to what a struct nn_error holds: paths may be long. */
 #define SENTENCE 8192
 
 static int put(struct nn_error *err, enum nn_code code, const char *text)

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 
 /* Where a path leads: a file, or a name in a folder where no file is yet. */
-struct place {
+struct file_place {
 	bool there, special;
 	struct stat at; /* of the file, else of the folder */
 	const char *name;
@@ -17,7 +17,7 @@ struct place {
 
 struct use {
 	struct nn_file_use file;
-	struct place place;
+	struct file_place place;
 };
 
 static bool folder_of(const char *path, const char *name, struct stat *at)
@@ -32,12 +32,12 @@ static bool folder_of(const char *path, const char *name, struct stat *at)
 }
 
 /* false: it is nowhere. */
-static bool find_place(const struct nn_file_use *f, struct place *p)
+static bool find_place(const struct nn_file_use *f, struct file_place *p)
 {
 	const char *slash = strrchr(f->path, '/');
 	bool standard = strcmp(f->path, "-") == 0;
 
-	*p = (struct place){ .name = slash ? slash + 1 : f->path };
+	*p = (struct file_place){ .name = slash ? slash + 1 : f->path };
 	p->there = standard ? fstat(f->writes ? STDOUT_FILENO : STDIN_FILENO, &p->at) == 0
 			    : stat(f->path, &p->at) == 0;
 	p->special = p->there && !S_ISREG(p->at.st_mode);
@@ -46,7 +46,7 @@ static bool find_place(const struct nn_file_use *f, struct place *p)
 
 static bool same_place(const struct use *a, const struct use *b)
 {
-	const struct place *p = &a->place, *q = &b->place;
+	const struct file_place *p = &a->place, *q = &b->place;
 
 	if (a->file.writes && b->file.writes && strcmp(a->file.path, "-") == 0 &&
 	    strcmp(b->file.path, "-") == 0)

@@ -1,6 +1,6 @@
 /*
- * A fast hash of bytes, for tables in memory and to tell things apart where nobody wants them to
- * meet.
+ * A fast hash of bytes, for tables in memory and to distinguish things where nobody
+ * tries to make them collide.
  */
 #ifndef NN_BASE_HASH_H
 #define NN_BASE_HASH_H

@@ -30,7 +30,7 @@ static inline double signed_value(bool minus, double v)
 
 /* ---- any way of writing a number, up to 19 digits ---- */
 
-struct decimal {
+struct line_decimal {
 	uint64_t digits;
 	int exponent; /* of ten */
 	bool minus;
@@ -68,13 +68,13 @@ static inline const char *take_digits(const char *p, uint64_t *digits)
 }
 
 /* Where the number at p ends; NULL when it is none, or has more than 19 digits. */
-static const char *take_decimal(const char *p, struct decimal *d)
+static const char *take_decimal(const char *p, struct line_decimal *d)
 {
 	const char *first, *point;
 	int exponent = 0, n = 0;
 	bool below, zero;
 
-	*d = (struct decimal){ .minus = *p == '-' };
+	*d = (struct line_decimal){ .minus = *p == '-' };
 	p += *p == '-' || *p == '+';
 	zero = *p == '0'; /* does not count among the 19 */
 	first = p += zero;
@@ -101,7 +101,7 @@ static const char *take_decimal(const char *p, struct decimal *d)
  * Digits and a power of ten that are both exact, so that one operation rounds once (Clinger, PLDI
  * 1990).
  */
-static inline bool decimal_f64(const struct decimal *d, double *value)
+static inline bool decimal_f64(const struct line_decimal *d, double *value)
 {
 	double v = (double)d->digits;
 
@@ -114,7 +114,7 @@ static inline bool decimal_f64(const struct decimal *d, double *value)
 
 static const char *any_f64(const char *p, double *value)
 {
-	struct decimal d;
+	struct line_decimal d;
 	const char *end = take_decimal(p, &d);
 
 	return end && decimal_f64(&d, value) ? end : NULL;
@@ -135,7 +135,7 @@ static inline bool near_tie(double v, unsigned places)
 	return ((unsigned)bits & LOW) - (TIE - places) <= 2 * places;
 }
 
-static inline bool decimal_f32(const struct decimal *d, float *value)
+static inline bool decimal_f32(const struct line_decimal *d, float *value)
 {
 	double v = (double)d->digits;
 
@@ -152,7 +152,7 @@ static inline bool decimal_f32(const struct decimal *d, float *value)
 
 static const char *any_f32(const char *p, float *value)
 {
-	struct decimal d;
+	struct line_decimal d;
 	const char *end = take_decimal(p, &d);
 
 	return end && decimal_f32(&d, value) ? end : NULL;
@@ -251,7 +251,7 @@ __attribute__((target("avx2,bmi"))) static inline const char *short_wide(const c
  * like.
  */
 __attribute__((target("avx2,bmi"))) static inline const char *long_wide(const char *p,
-									struct decimal *d)
+									struct line_decimal *d)
 {
 	__m256i digits = _mm256_sub_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p),
 					 _mm256_set1_epi8('0'));
@@ -271,15 +271,15 @@ __attribute__((target("avx2,bmi"))) static inline const char *long_wide(const ch
 	head = _mm_shuffle_epi8(head, to_the_right(length - 16, decimals - 16, true));
 	tail = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + length - 16)),
 			    _mm_set1_epi8('0'));
-	*d = (struct decimal){ sixteen_digits(head) * UINT64_C(10000000000000000) +
-				       sixteen_digits(tail),
-			       -(int)decimals, *p == '-' };
+	*d = (struct line_decimal){ sixteen_digits(head) * UINT64_C(10000000000000000) +
+					    sixteen_digits(tail),
+				    -(int)decimals, *p == '-' };
 	return p + length;
 }
 
 __attribute__((target("avx2,bmi"))) static const char *long_f32(const char *p, float *value)
 {
-	struct decimal d;
+	struct line_decimal d;
 	const char *end = long_wide(p, &d);
 
 	return end && (*end | 0x20) != 'e' && decimal_f32(&d, value) ? end : any_f32(p, value);

@@ -20,7 +20,7 @@ void nn_text_add_bytes(struct nn_text *text, const char *bytes, size_t n);
 void nn_text_addf(struct nn_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void nn_text_add_json(struct nn_text *text, const char *bytes,
-		      size_t n);          /* quoted, escaped; bytes that are no UTF-8: U+FFFD */
+		      size_t n);          /* quoted, escaped; bytes that are not UTF-8: U+FFFD */
 void nn_text_clear(struct nn_text *text); /* length 0, room kept */
 void nn_text_free(struct nn_text *text);
 

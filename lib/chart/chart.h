@@ -53,7 +53,7 @@ struct nn_chart_mark {
 struct nn_chart_panel {
 	struct nn_chart_axis y;
 	const struct nn_chart_series *series;
-	size_t n_series; /* eight can be told apart */
+	size_t n_series; /* eight can be distinguished */
 	const struct nn_chart_mark *marks;
 	size_t n_marks;
 };

@@ -1,6 +1,6 @@
 /*
- * Series: colours of Okabe and Ito, told apart by dashes and shapes as well; a gap where there is
- * no figure.
+ * Series: colours of Okabe and Ito, distinguished by dashes and shapes as well; a gap where there
+ * is no figure.
  */
 #include <math.h>
 

@@ -83,9 +83,9 @@ int nn_comm_env_tasks(void);
  */
 bool nn_comm_shares_memory(void);
 /*
- * The key in the cache "link" (base/cache.h) of what is known of so many ranks: with what carries
- * their bytes, in a rank as mpirun was told, else as ranks that nn-train and nn-allreduce start
- * will have it.
+ * The key in the cache "link" (base/cache.h) of what is known of a number of ranks: with what
+ * carries their bytes, in a rank as mpirun was told, else as ranks that nn-train and nn-allreduce
+ * start will have it.
  */
 #define NN_COMM_KEY 256
 void nn_comm_key(char key[NN_COMM_KEY], const char *what, int ranks);
@@ -191,7 +191,7 @@ int nn_comm_all_gather(struct nn_comm *comm, const void *mine, void *all, size_t
 int nn_comm_allreduce(struct nn_comm *comm, const struct nn_reduce *reduce,
 		      enum nn_algorithm algorithm, const void *in, void *out, size_t count,
 		      struct nn_reduce_found *found, struct nn_error *err);
-/* What auto means for an array of so many bytes. */
+/* What auto means for an array of `bytes` bytes. */
 enum nn_algorithm nn_comm_choose(const struct nn_comm *comm, size_t bytes);
 /*
  * What auto means on these ranks: as kept from an earlier run, else measured (10 ms over shared

@@ -96,8 +96,8 @@ static void share_progress(struct nn_launch_job *job)
 		if (rank->fd >= 0 && !rank->said && rank->moved_s < last &&
 		    atomic_load(&rank->board->waiting))
 			/*
-			 * but not moved_jiffies, by which those that look are told from those that
-			 * do not
+			 * but not moved_jiffies, which distinguish ranks that wait actively from
+			 * those that do not
 			 */
 			rank->moved_s = last;
 	}

@@ -1,5 +1,5 @@
 /*
- * What a job comes to: which rank failed first, how, where it was, and what is left to go on from.
+ * What a job comes to: which rank failed first, how, where it was, and what a job can resume from.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -87,7 +87,7 @@ static int check(const struct nn_launch *l, char mpirun[PATH_MAX], struct nn_err
 			       l->ranks);
 	if (nn_launch_local(l) && need > there)
 		return nn_fail(err, NN_ENOMEM,
-			       "--ranks=%d: so many processes need %zu bytes before they have any "
+			       "--ranks=%d: these processes need %zu bytes before they have any "
 			       "data, %zu are available",
 			       l->ranks, need, there);
 	return l->hostfile ? check_hostfile(l->hostfile, err) : 0;

@@ -33,7 +33,7 @@
 #define COPY_BYTES ((size_t)256 << 10)
 #define GUESSED_COPY_BYTES_S 5e9
 
-struct point {
+struct link_point {
 	double bytes, seconds;
 };
 
@@ -55,7 +55,7 @@ double nn_link_seconds(const struct nn_link *link, int ranks, double bytes)
 /* ---- what is kept ---- */
 
 /* Pairs of positive numbers between blanks; how many there were. */
-static size_t read_points(const char *text, struct point *points)
+static size_t read_points(const char *text, struct link_point *points)
 {
 	double value[2 * POINTS];
 	size_t n = 0;
@@ -70,11 +70,11 @@ static size_t read_points(const char *text, struct point *points)
 		text += length + (text[length] == ' ');
 	}
 	for (size_t i = 0; i < n / 2; i++)
-		points[i] = (struct point){ value[2 * i], value[2 * i + 1] };
+		points[i] = (struct link_point){ value[2 * i], value[2 * i + 1] };
 	return n / 2;
 }
 
-static size_t recall(const char *what, int ranks, struct point points[POINTS])
+static size_t recall(const char *what, int ranks, struct link_point points[POINTS])
 {
 	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];
 
@@ -142,7 +142,7 @@ static void estimate(struct nn_link *link)
 /* ---- the line through the points ---- */
 
 /* Least squares of relative errors, neither part below zero. */
-static void fit(const struct point *points, size_t n, double *alpha, double *beta)
+static void fit(const struct link_point *points, size_t n, double *alpha, double *beta)
 {
 	double w = 0, x = 0, y = 0, xx = 0, xy = 0, d;
 
@@ -169,7 +169,7 @@ static void fit(const struct point *points, size_t n, double *alpha, double *bet
 }
 
 /* One point: what it does not tell is estimated. */
-static void fit_one(const struct point *p, int ranks, double *alpha, double *beta)
+static void fit_one(const struct link_point *p, int ranks, double *alpha, double *beta)
 {
 	struct nn_link guess;
 
@@ -185,7 +185,7 @@ static void fit_one(const struct point *p, int ranks, double *alpha, double *bet
 
 static bool measured(int ranks, struct nn_link *link)
 {
-	struct point points[POINTS];
+	struct link_point points[POINTS];
 	size_t n = recall("training", ranks, points);
 	double alpha, beta;
 
@@ -230,7 +230,7 @@ static int size_class(double bytes)
 void nn_link_put(int ranks, double bytes, double seconds)
 {
 	char key[NN_COMM_KEY];
-	struct point points[POINTS];
+	struct link_point points[POINTS];
 	struct nn_text value = { 0 };
 	size_t n = recall("training", ranks, points), at = 0;
 
@@ -246,7 +246,7 @@ void nn_link_put(int ranks, double bytes, double seconds)
 	} else {
 		at = 0;
 	}
-	points[at] = (struct point){ bytes, seconds };
+	points[at] = (struct link_point){ bytes, seconds };
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(&value, "%s%.6g %.6g", i ? " " : "", points[i].bytes,
 			     points[i].seconds);

@@ -16,8 +16,9 @@ struct nn_link {
 };
 
 /*
- * For so many ranks: what trainings met here, else what nn-allreduce --bench measured; else of the
- * nearest other number of ranks; else an estimate, from the time that copies in memory take.
+ * For a number of ranks: what trainings measured here, else what nn-allreduce --bench measured;
+ * else of the nearest other number of ranks; else an estimate, from the time that copies in memory
+ * take.
  */
 void nn_link_get(int ranks, struct nn_link *link);
 /* What trainings met first, the estimate left out: false. */

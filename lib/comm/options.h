@@ -12,7 +12,7 @@ struct nn_ranks_options {
 extern const struct nn_opt nn_ranks_opts[];
 
 /*
- * What can be told from the command line (NN_EUSAGE); ranks is set to the slots of --hosts where it
+ * What the command line alone rules out (NN_EUSAGE); ranks is set to the slots of --hosts where it
  * is not given. *several: they are to be started.
  */
 int nn_ranks_check(struct nn_ranks_options *options, bool *several, struct nn_error *err);

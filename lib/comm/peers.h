@@ -18,7 +18,7 @@ struct nn_peers;
  * 4711 on node2) was lost"), in a thread of its own, of rank 0 or, where that is the one, of
  * another; it is to end the job and does not return. *peers NULL where mpirun or a process of ours
  * watches, where this is the only rank, or where a rank's host cannot reach rank 0's over TCP: that
- * is no error. Collective.
+ * is not an error. Collective.
  */
 int nn_peers_watch(struct nn_peers **peers, struct nn_comm *comm,
 		   void (*lost)(void *arg, struct nn_error *err), void *arg, struct nn_error *err);

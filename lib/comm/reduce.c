@@ -123,7 +123,7 @@ static size_t exact_values(const struct nn_reduce *r, const void *const *leaves,
 
 /* ---- leaves ---- */
 
-struct job {
+struct reduce_job {
 	const struct nn_reduce *r;
 	const void *const *leaves;
 	size_t count;
@@ -137,7 +137,7 @@ struct job {
  * buffer; a leaf that needs no widening is pointed at where it lies. The last result goes straight
  * to out, or to the stack's first slot where it is wider. False when a whole number did not fit.
  */
-static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, char *stack)
+static bool reduce_tile(const struct reduce_job *job, size_t at, size_t n, void *out, char *stack)
 {
 	const struct nn_reduce *r = job->r;
 	size_t size = nn_dtype_size(r->dtype), wide = nn_dtype_size(nn_reduce_partial(r->dtype)),
@@ -178,7 +178,7 @@ static bool reduce_tile(const struct job *job, size_t at, size_t n, void *out, c
  */
 static void reduce_piece(void *arg, size_t piece, int thread)
 {
-	struct job *job = arg;
+	struct reduce_job *job = arg;
 	const struct nn_reduce *r = job->r;
 	size_t size = nn_dtype_size(r->dtype),
 	       end = (piece + 1) * PIECE < job->count ? (piece + 1) * PIECE : job->count, nan = 0;
@@ -212,7 +212,7 @@ static void reduce_piece(void *arg, size_t piece, int thread)
 void nn_reduce_leaves(const struct nn_reduce *r, const void *const *leaves, size_t count, void *out,
 		      struct nn_pool *pool, struct nn_reduce_found *found)
 {
-	struct job job = {
+	struct reduce_job job = {
 		.r = r,
 		.leaves = leaves,
 		.count = count,

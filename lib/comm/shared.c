@@ -22,7 +22,7 @@
 #define SPIN_S 200e-6     /* ranks that have a core each arrive within that, mostly */
 #define SHORT_SPIN_S 2e-6 /* others need the core */
 /*
- * Who sleeps longer looks now and then, so that it is told from a rank that does not even look
+ * Who sleeps longer looks now and then, which distinguishes it from a rank that does not even look
  * (launch-life.c).
  */
 #define SLEEP_NS 200000000
@@ -50,7 +50,7 @@ struct nn_shared {
 };
 
 /* How to find the file. */
-struct place {
+struct window_place {
 	int good;
 	int pid, fd;
 	unsigned char token[TOKEN];
@@ -68,7 +68,7 @@ static struct control *map(int fd, size_t bytes)
 }
 
 /* Rank 0: the file and its place. It stays open until all have opened it. */
-static void make(struct nn_shared *w, struct place *place)
+static void make(struct nn_shared *w, struct window_place *place)
 {
 	place->fd = memfd_create("nntools", MFD_CLOEXEC);
 	place->pid = (int)getpid();
@@ -82,7 +82,7 @@ static void make(struct nn_shared *w, struct place *place)
 	place->good = nn_comm_shares_memory();
 }
 
-static bool join(struct nn_shared *w, const struct place *place)
+static bool join(struct nn_shared *w, const struct window_place *place)
 {
 	char path[64];
 	int fd;
@@ -101,7 +101,7 @@ static bool join(struct nn_shared *w, const struct place *place)
 /* Is the window there on all ranks? */
 static int agree(struct nn_shared *w, struct nn_comm *comm, bool *good, struct nn_error *err)
 {
-	struct place place = { .fd = -1 };
+	struct window_place place = { .fd = -1 };
 	char mine, *all = nn_alloc((size_t)comm->size, 1, err);
 	int status = all ? 0 : -1;
 

@@ -21,7 +21,7 @@ void *nn_shared_memory(const struct nn_shared *window);
 /* Wait for all ranks: some time on the core, then asleep. */
 void nn_shared_barrier(struct nn_shared *window);
 
-/* Bytes of a window that sums go through: of so many ranks, of arrays of mostly `bytes` bytes. */
+/* Bytes of a window that sums go through: of `ranks` ranks, of arrays of mostly `bytes` bytes. */
 size_t nn_shared_sum_bytes(int ranks, size_t bytes);
 /*
  * nn_comm_allreduce over the ranks of a window of that size, comm those it was opened with: the

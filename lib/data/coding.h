@@ -10,7 +10,7 @@
 #include "base/real.h"
 #include "data/table/words.h"
 
-/* Text columns become one-hot up to so many values. */
+/* Text columns become one-hot up to this number of values. */
 #define NN_MAX_CATEGORIES 32
 
 struct nn_input_code {

@@ -38,7 +38,7 @@ struct nn_want_input {
 	size_t n_columns;
 	/* an embedding takes it: values are numbers of categories, columns as the following say */
 	bool categories;
-	size_t hash; /* they are hashed to so many numbers; 0: their values are listed */
+	size_t hash; /* number of buckets they are hashed to; 0: their values are listed */
 	bool index;  /* they hold the numbers themselves, as arrays always do */
 	/*
 	 * lists of columns hashed together, after the others; with columns NULL there are no others
@@ -76,7 +76,7 @@ struct nn_want {
 	 * caller's thread
 	 */
 	struct nn_pool *pool;
-	size_t sample; /* read about so many bytes of each file only, for a plan; 0: all */
+	size_t sample; /* bytes of each file to read, about, for a plan; 0: all */
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */

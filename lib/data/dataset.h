@@ -56,7 +56,7 @@ struct nn_data_rules {
 struct nn_data_files {
 	struct nn_data_file file[2];
 	size_t n;
-	size_t sample;              /* of each only so many bytes were read; 0: all */
+	size_t sample;              /* bytes of each that were read; 0: all */
 	struct nn_data_share share; /* of the first file */
 	size_t read_rows;           /* of it */
 };
@@ -118,7 +118,7 @@ int nn_dataset_learn_categories(struct nn_dataset *ds, struct nn_table *table, s
 				const struct nn_want_input *want, struct nn_error *err);
 int nn_dataset_count_categories(struct nn_dataset *ds, const struct nn_table *table, size_t input,
 				const struct nn_want_input *want, struct nn_error *err);
-/* Rows that errors count are so many after `before`. *count grows to the largest number + 1. */
+/* Rows in errors are counted from `before`. *count grows to the largest number + 1. */
 int nn_dataset_check_categories(const struct nn_row_block *source, size_t rows, size_t values,
 				size_t most, size_t before, const char *place, size_t *count,
 				struct nn_error *err);

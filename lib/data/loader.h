@@ -56,8 +56,8 @@ uint64_t nn_loader_shuffle(struct nn_loader *loader, uint64_t epoch, uint64_t mo
 struct nn_batch nn_batch_of(const struct nn_source *source, const uint64_t *rows, size_t n);
 
 /*
- * Where values of an input go: so many copies, `step` bytes apart, each as a thread's own if there
- * are as many as threads.
+ * Where values of an input go: a number of copies, `step` bytes apart, each as a thread's own if
+ * there are as many as threads.
  */
 struct nn_place {
 	void *values;

@@ -1,7 +1,7 @@
 /*
- * The inside of rows for prediction: one struct, a table or arrays behind it. They are no source:
- * they come in order, how many is not known, a pipe may not have sent the next one, and a bad one
- * may be left out. Where a format reads its rows whole they are taken from its source.
+ * The inside of rows for prediction: one struct, a table or arrays behind it. They are not a
+ * source: they come in order, how many is not known, a pipe may not have sent the next one, and a
+ * bad one may be left out. Where a format reads its rows whole they are taken from its source.
  */
 #ifndef NN_DATA_ROWS_H
 #define NN_DATA_ROWS_H

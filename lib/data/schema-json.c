@@ -55,7 +55,7 @@ int nn_schema_shape(const struct nn_json *value, struct nn_shape *shape, struct 
 	return 0;
 }
 
-/* Classes and categories are told apart by their text. */
+/* Classes and categories are distinguished by their text. */
 static int check_distinct(char *const *texts, size_t n, const char *key, struct nn_error *err)
 {
 	struct nn_words *words = NULL;

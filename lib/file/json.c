@@ -7,7 +7,8 @@
 #include "file/json.h"
 
 #define MAX_DEPTH 100
-/* jansson takes some hundred bytes per value: so many are no metadata but an attack on memory */
+/* jansson takes some hundred bytes a value: a text with more of them is an attack on memory, not
+ * metadata */
 #define MAX_VALUES ((size_t)4 << 20)
 
 struct nn_json {

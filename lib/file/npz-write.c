@@ -29,18 +29,18 @@ static void sign(struct record *r, const char *signature)
 		r->bytes[r->n++] = (unsigned char)signature[i];
 }
 
-struct writer {
+struct zip_writer {
 	struct nn_output *output;
 	uint64_t far, at; /* bytes written so far */
 };
 
-static int write(struct writer *w, const void *bytes, size_t n, struct nn_error *err)
+static int write(struct zip_writer *w, const void *bytes, size_t n, struct nn_error *err)
 {
 	w->at += n;
 	return n ? nn_output_write(w->output, bytes, n, err) : 0;
 }
 
-static uint64_t near(const struct writer *w, uint64_t value)
+static uint64_t near(const struct zip_writer *w, uint64_t value)
 {
 	return value >= w->far ? NN_ZIP_FAR : value;
 }
@@ -62,7 +62,7 @@ static uint64_t flags(const char *name)
 }
 
 /* What both records of a member say alike, and the length of the extra field. */
-static void put_member(struct record *r, const struct writer *w, const struct member *m,
+static void put_member(struct record *r, const struct zip_writer *w, const struct member *m,
 		       int version, size_t extra)
 {
 	put(r, 2, (uint64_t)version);
@@ -76,14 +76,14 @@ static void put_member(struct record *r, const struct writer *w, const struct me
 	put(r, 2, extra);
 }
 
-static int write_name(struct writer *w, const struct member *m, struct nn_error *err)
+static int write_name(struct zip_writer *w, const struct member *m, struct nn_error *err)
 {
 	return write(w, m->tensor->name, strlen(m->tensor->name), err) < 0
 		       ? -1
 		       : write(w, ".npy", 4, err);
 }
 
-static int write_member(struct writer *w, struct member *m, struct nn_error *err)
+static int write_member(struct zip_writer *w, struct member *m, struct nn_error *err)
 {
 	size_t data = nn_shape_count(&m->tensor->shape) * nn_dtype_size(m->tensor->dtype);
 	struct record r, extra = { .n = 0 };
@@ -107,7 +107,7 @@ static int write_member(struct writer *w, struct member *m, struct nn_error *err
 	return write(w, m->tensor->data, data, err);
 }
 
-static int write_entry(struct writer *w, const struct member *m, struct nn_error *err)
+static int write_entry(struct zip_writer *w, const struct member *m, struct nn_error *err)
 {
 	struct record r, extra = { .n = 0 };
 	bool large = m->size >= w->far, late = m->at >= w->far;
@@ -132,7 +132,7 @@ static int write_entry(struct writer *w, const struct member *m, struct nn_error
 	return write(w, extra.bytes, extra.n, err);
 }
 
-static int write_end(struct writer *w, uint64_t at, size_t n, struct nn_error *err)
+static int write_end(struct zip_writer *w, uint64_t at, size_t n, struct nn_error *err)
 {
 	uint64_t size = w->at - at, end = w->at;
 	struct record r;
@@ -174,7 +174,7 @@ static int by_name(const void *a, const void *b)
 int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
 		     uint64_t far, struct nn_error *err)
 {
-	struct writer w = { output, far, 0 };
+	struct zip_writer w = { output, far, 0 };
 	struct member *members = nn_alloc(n, sizeof *members, err);
 	int status = members ? 0 : -1;
 	uint64_t at;

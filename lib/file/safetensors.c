@@ -18,11 +18,11 @@
 struct owner {
 	struct nn_block data;
 	struct nn_json *header;
-	struct span *spans;
+	struct tensor_span *spans;
 	void *realigned; /* copies of tensors that lie badly in the file */
 };
 
-struct span {
+struct tensor_span {
 	uint64_t begin, end;
 	size_t tensor;
 };
@@ -94,8 +94,8 @@ static int parse_shape(const struct nn_json *value, struct nn_st_tensor *tensor,
 	return 0;
 }
 
-static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor, struct span *span,
-			struct nn_error *err)
+static int parse_tensor(const struct nn_json *value, struct nn_st_tensor *tensor,
+			struct tensor_span *span, struct nn_error *err)
 {
 	const struct nn_json *offsets = nn_json_get(value, "data_offsets");
 	const char *word = nn_json_string(nn_json_get(value, "dtype"), NULL);
@@ -145,7 +145,7 @@ static int parse_metadata(const struct nn_json *value, struct nn_st *st, struct 
 
 static int by_offset(const void *a, const void *b)
 {
-	const struct span *x = a, *y = b;
+	const struct tensor_span *x = a, *y = b;
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
@@ -153,7 +153,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Tensors have to cover the buffer exactly; *size becomes its length. */
-static int check_cover(const struct nn_st *st, struct span *spans, uint64_t *size,
+static int check_cover(const struct nn_st *st, struct tensor_span *spans, uint64_t *size,
 		       struct nn_error *err)
 {
 	uint64_t at = 0;
@@ -217,7 +217,7 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 	size_t odd = 0, at = 0;
 
 	for (size_t i = 0; i < st->n_tensors; i++) {
-		const struct span *s = &own->spans[i];
+		const struct tensor_span *s = &own->spans[i];
 
 		if (s->begin % nn_dtype_size(st->tensors[s->tensor].dtype))
 			odd += (s->end - s->begin + 63) / 64 * 64;
@@ -226,7 +226,7 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 	if (odd && !own->realigned)
 		return -1;
 	for (size_t i = 0; i < st->n_tensors; i++) {
-		const struct span *s = &own->spans[i];
+		const struct tensor_span *s = &own->spans[i];
 		struct nn_st_tensor *t = &st->tensors[s->tensor];
 
 		t->data = nn_block_at(&own->data, s->begin);
@@ -246,7 +246,7 @@ static int read_first(struct nn_st *st, struct owner *own, struct nn_input *inpu
 	size_t at = 0;
 
 	for (size_t i = 0; i < st->n_tensors; i++) {
-		struct span *s = &own->spans[i];
+		struct tensor_span *s = &own->spans[i];
 		size_t bytes = s->end - s->begin, n = nn_st_cut(&st->tensors[s->tensor], part);
 
 		if (nn_block_reserve(&own->data, at + n + 1, err) < 0)

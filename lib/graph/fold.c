@@ -7,14 +7,14 @@
 
 #include "graph/instance.h"
 
-struct source {
+struct fold_source {
 	const void *weight, *bias; /* of the product; bias NULL: none */
 	const void *gamma, *beta, *mean, *var;
 	double eps;
 	size_t channels, taps; /* weight [channels][taps] */
 };
 
-static void fold_f32(const struct source *from, float *weight, float *bias)
+static void fold_f32(const struct fold_source *from, float *weight, float *bias)
 {
 	const float *w = from->weight, *b = from->bias, *gamma = from->gamma, *beta = from->beta;
 	const float *mean = from->mean, *var = from->var;
@@ -28,7 +28,7 @@ static void fold_f32(const struct source *from, float *weight, float *bias)
 	}
 }
 
-static void fold_f64(const struct source *from, double *weight, double *bias)
+static void fold_f64(const struct fold_source *from, double *weight, double *bias)
 {
 	const double *w = from->weight, *b = from->bias, *gamma = from->gamma, *beta = from->beta;
 	const double *mean = from->mean, *var = from->var;
@@ -49,7 +49,7 @@ void nn_fold_batchnorm(const struct nn_bound *b, const struct nn_bound_node *nod
 			     *norm = &b->program->nodes[node->norm];
 	const struct nn_shape *shape = &b->program->params[product->param].desc.shape;
 	const struct nn_batchnorm *attrs = norm->attrs;
-	struct source from = {
+	struct fold_source from = {
 		.weight = params[product->param],
 		.bias = product->n_params > 1 ? params[product->param + 1] : NULL,
 		.gamma = params[norm->param],

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "graph/instance.h"
 
-/* Every parameter begins on a multiple of so many elements: 64 bytes in f32. */
+/* Every parameter begins on a multiple of this number of elements: 64 bytes in f32. */
 #define PARAM_ALIGN 16
 
 static bool is_buffer(const struct nn_bound_param *param)

@@ -65,7 +65,7 @@ struct nn_shared_parts {
 
 struct nn_shared_parts nn_shared_parts_of(struct nn_graph *graph,
 					  const struct nn_planned_step *step);
-/* A call of so many bytes that begins as the node's. */
+/* A call of `bytes` bytes that begins as the node's. */
 void *nn_shared_call(const struct nn_shared_parts *h, struct nn_graph_step *made,
 		     void (*run)(const struct nn_call *call), size_t bytes, struct nn_error *err);
 /* Steps that take, gather and add: *as says what, but for the call. */

@@ -28,7 +28,7 @@ struct nn_net_input {
 	size_t n_columns;
 	bool vector; /* no input line and the first layer is dense: samples are taken as vectors */
 	bool categories; /* an embedding takes it: its values are numbers of categories, from 0 */
-	size_t hash;     /* values are hashed to so many numbers; 0: they are not */
+	size_t hash;     /* number of buckets that values are hashed to; 0: they are not */
 	bool index;      /* columns hold the numbers themselves */
 	/*
 	 * columns hashed together, each a list as target is below; with columns NULL there are no
@@ -70,7 +70,7 @@ int nn_net_resolve(struct nn_net *net, const struct nn_shape *inputs, const size
 		   struct nn_error *err);
 const struct nn_program *nn_net_program(const struct nn_net *net); /* NULL before resolving */
 /*
- * So many categories does input i have, by its data: rows of the embeddings that take it and do not
+ * The number of categories of input i, by its data: rows of the embeddings that take it and do not
  * say rows=.
  */
 void nn_net_give_rows(struct nn_net *net, size_t i, size_t rows);

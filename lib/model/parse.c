@@ -11,7 +11,7 @@ static bool is_last(const struct nn_net *net, const struct nn_net_entry *line)
 	return line == &net->lines[net->n_lines - 1];
 }
 
-/* A line of a net may be what nobody wants: unused, or marked for what it is not. */
+/* A line may be a mistake: unused, or marked as something that it is not. */
 static int check_line(const struct nn_net *net, const struct nn_net_entry *line,
 		      struct nn_error *err)
 {

@@ -12,12 +12,12 @@
 #include "file/npz.h"
 #include "model/weights.h"
 
-struct list {
+struct weight_list {
 	struct nn_npy_file *files; /* strings are owned */
 	size_t n;
 };
 
-static void list_free(struct list *l)
+static void list_free(struct weight_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		nn_free((char *)l->files[i].name);
@@ -27,7 +27,7 @@ static void list_free(struct list *l)
 }
 
 /* Takes both strings, NULL among them: out of memory. */
-static int list_add(struct list *l, char *name, char *path, struct nn_error *err)
+static int list_add(struct weight_list *l, char *name, char *path, struct nn_error *err)
 {
 	struct nn_npy_file *files = name && path ? nn_realloc(l->files, l->n * sizeof *files,
 							      (l->n + 1) * sizeof *files, err)
@@ -71,7 +71,7 @@ static char *join(const char *folder, const char *name, struct nn_error *err)
 	return path;
 }
 
-static int list_directory(struct list *l, const char *path, struct nn_error *err)
+static int list_directory(struct weight_list *l, const char *path, struct nn_error *err)
 {
 	DIR *entries = opendir(path);
 	struct dirent *entry;
@@ -94,7 +94,7 @@ static int list_directory(struct list *l, const char *path, struct nn_error *err
 
 /* ---- NAME=FILE,NAME=FILE ---- */
 
-static int list_pairs(struct list *l, const char *text, struct nn_error *err)
+static int list_pairs(struct weight_list *l, const char *text, struct nn_error *err)
 {
 	char quoted[NN_QUOTED];
 
@@ -134,7 +134,7 @@ static int read_file(struct nn_st **st, const char *path, struct nn_error *err)
 
 int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err)
 {
-	struct list l = { 0 };
+	struct weight_list l = { 0 };
 	int status;
 
 	if (!is_directory(operand) && !is_list(operand))
@@ -149,7 +149,7 @@ int nn_weights_read(struct nn_st **st, const char *operand, struct nn_error *err
 
 int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *path), void *arg)
 {
-	struct list l = { 0 };
+	struct weight_list l = { 0 };
 	struct nn_error ignored;
 	int status = 0;
 

@@ -53,7 +53,7 @@ static int embedding_params(const void *attrs, const struct nn_shape *in, int n_
 	return 1;
 }
 
-/* Copies are no arithmetic; sums are one addition a value. */
+/* Copies are not arithmetic; sums are one addition a value. */
 static uint64_t embedding_flops(const void *attrs, const struct nn_shape *in, int n_in,
 				const struct nn_shape *out)
 {

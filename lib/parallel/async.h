@@ -31,7 +31,8 @@ struct nn_staleness {
 };
 
 /*
- * Would all that are out still be within the bound if one more went out now, after so many updates?
+ * Would all that are out still be within the bound if one more went out now, after `updates`
+ * updates?
  */
 bool nn_staleness_may_dispatch(const struct nn_staleness *flights, size_t n, uint64_t updates,
 			       uint64_t most);
@@ -87,7 +88,7 @@ struct nn_async_line {
 	bool lost;     /* a message failed: nothing can be said to the others any more */
 };
 
-/* The rate of a gradient that is so many updates behind (--staleness-lr). */
+/* The rate of a gradient that is `staleness` updates behind (--staleness-lr). */
 double nn_async_rate(const struct nn_worker *worker, double lr, uint64_t staleness);
 /* Collective. */
 int nn_async_line_open(struct nn_worker *worker, struct nn_async_line *line, struct nn_error *err);

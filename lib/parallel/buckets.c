@@ -13,7 +13,7 @@
 #include "parallel/buckets.h"
 
 /*
- * A bucket is closed where a parameter begins, once it has so many bytes: little at first, since
+ * A bucket is closed where a parameter begins, once it is large enough: little at first, since
  * the first gradients are there early and wait for nothing, then what takes LATENCIES times as long
  * as a message without bytes; USUAL where that is not known. What is larger than MOST is cut.
  */

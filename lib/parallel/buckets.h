@@ -45,7 +45,7 @@ struct nn_shard nn_buckets_piece(const struct nn_sync_group *team, const struct 
  * A batch: after begin the sums of the step go to their owners as they are final; all are on their
  * way after flush, which ends what begin began. add waits for a bucket, buckets in order, and
  * leaves this rank's piece of its sum in the step's gradients; seconds grow by the wait. drop:
- * nobody wants them.
+ * they are not needed.
  */
 int nn_buckets_begin(struct nn_worker *worker, struct nn_buckets *buckets, struct nn_error *err);
 int nn_buckets_flush(struct nn_worker *worker, struct nn_buckets *buckets, struct nn_error *err);

@@ -42,7 +42,7 @@ struct nn_feed {
 
 /* ---- the thread ---- */
 
-/* Rank 0: the next bytes; 0 at the end, or when nobody wants more. */
+/* Rank 0: the next bytes; 0 at the end, or when no rank reads on. */
 static ssize_t read_some(struct stream *f)
 {
 	struct pollfd p[2] = { { f->source, POLLIN, 0 }, { f->wake[0], POLLIN, 0 } };

@@ -6,9 +6,9 @@
 #include "step/task.h"
 
 /*
- * Micro-batches for each stage by default: more of them stand still less, but products of few rows
- * take longer. Four dense layers of 1024 with a batch of 256 on two stages: 8 of 32 rows took 1.07
- * s, 16 of 16 rows 1.42 s, 4 of 64 rows 1.09 s.
+ * Micro-batches for each stage by default: more of them leave less idle time, but products of few
+ * rows take longer. Four dense layers of 1024 with a batch of 256 on two stages: 8 of 32 rows
+ * took 1.07 s, 16 of 16 rows 1.42 s, 4 of 64 rows 1.09 s.
  */
 #define SPANS 4
 /* of a micro-batch forward: a plan measures it in some tenths of a second at most */
@@ -72,7 +72,7 @@ void nn_pipe_free(struct nn_pipe *p)
 static const struct nn_column_shard alone = { .ranks = 1 };
 
 /*
- * Seconds of each node with so many rows of one leaf, as rank 0 measures them, on all ranks; where
+ * Seconds of each node for `rows` rows of one leaf, as rank 0 measures them, on all ranks; where
  * memory or a plan's time is short, or nodes are many, by their FLOP: each is bound alone, in time
  * as there are nodes.
  */

@@ -79,15 +79,15 @@ bool nn_layout_evaluates(const struct nn_layout *l, uint64_t n)
  * The host by its name, and the processors this process may use: what ranks on the same cores have
  * in common.
  */
-struct place {
+struct host_place {
 	uint64_t host, cores;
 };
 
-static struct place place(void)
+static struct host_place place(void)
 {
 	char host[256] = "";
 	cpu_set_t set;
-	struct place at = { NN_FNV1A, 0 };
+	struct host_place at = { NN_FNV1A, 0 };
 
 	if (gethostname(host, sizeof host - 1) == 0)
 		at.host = nn_fnv1a(at.host, host, strlen(host));
@@ -99,7 +99,7 @@ static struct place place(void)
 int nn_layout_find_sharing(struct nn_layout *l, struct nn_error *err)
 {
 	size_t n = (size_t)nn_layout_ranks(l);
-	struct place mine = place(), *all;
+	struct host_place mine = place(), *all;
 	int status = -1;
 
 	l->sharing = l->on_host = 1;

@@ -26,7 +26,7 @@
 enum { LOSS, WEIGHT, HITS, COUNTED, SQUARES, SUMS };
 
 /* What each rank says at an average. */
-struct report {
+struct local_report {
 	double weight;                /* of the targets it trained on since the last one */
 	double past[SUMS], now[SUMS]; /* of the steps before, and of the step under way */
 	struct nn_control control;
@@ -35,9 +35,9 @@ struct report {
 
 struct nn_local {
 	uint64_t since; /* local steps since the last average */
-	struct report report;
+	struct local_report report;
 	struct nn_counters base;  /* when all ranks knew the same */
-	struct report *all;       /* [ranks] */
+	struct local_report *all; /* [ranks] */
 	struct nn_shared *window; /* through which averages go; NULL: messages */
 	struct nn_mirror block;   /* the host's side of what is averaged in device memory */
 };

@@ -79,12 +79,11 @@ int nn_pipe_end(struct nn_worker *w, struct nn_error *err)
 	f->formula = nn_pipeline_idle(p->schedule, p->stages, f->most);
 	if (w->layout->comm->rank > 0 || total == 0)
 		return 0;
-	nn_worker_note(
-		w,
-		"the %d stages stood still %.1f %% of the time; %s is %.1f %%, for %s of %zu "
-		"micro-batches",
-		p->stages, 100 * f->idle,
-		p->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)", 100 * f->formula,
-		nn_pipeline_schedules[p->schedule], f->most);
+	nn_worker_note(w,
+		       "the %d stages were idle %.1f %% of the time; %s is %.1f %%, for %s of %zu "
+		       "micro-batches",
+		       p->stages, 100 * f->idle,
+		       p->schedule == NN_SCHEDULE_NAIVE ? "(P-1)/P" : "(P-1)/(M+P-1)",
+		       100 * f->formula, nn_pipeline_schedules[p->schedule], f->most);
 	return 0;
 }

@@ -315,7 +315,7 @@ int nn_pipe_squares(void *arg, double *squares, struct nn_error *err)
 
 /* ---- between steps ---- */
 
-int nn_pipe_collect(struct nn_worker *w, void *const *set, bool buffers, struct nn_error *err)
+int nn_pipe_gather(struct nn_worker *w, void *const *set, bool buffers, struct nn_error *err)
 {
 	const struct nn_pipe *p = w->layout->pipe;
 	struct nn_message *list;

@@ -48,7 +48,7 @@ int nn_pipe_squares(void *worker, double *squares, struct nn_error *err);
  * Tensors of all stages to the set of rank 0, where all of them are; from the others', which have
  * their own. Slots have no buffers.
  */
-int nn_pipe_collect(struct nn_worker *worker, void *const *set, bool buffers, struct nn_error *err);
+int nn_pipe_gather(struct nn_worker *worker, void *const *set, bool buffers, struct nn_error *err);
 /* At the end: fills idle and formula, and tells them. */
 int nn_pipe_end(struct nn_worker *worker, struct nn_error *err);
 /* The grid and its stages, as notes of rank 0. */

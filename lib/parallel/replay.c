@@ -11,7 +11,8 @@
 #include "base/number.h"
 #include "parallel/async.h"
 
-/* Parameters after so many updates, kept as long as a gradient to come was computed with them. */
+/* Parameters after a number of updates, kept as long as a gradient to come was computed with them.
+ */
 struct version {
 	uint64_t number;
 	uint64_t last; /* step of the last gradient that needs it */

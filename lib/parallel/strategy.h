@@ -81,7 +81,7 @@ struct nn_strategy {
 	/*
 	 * A batch is drawn from the worker's loader; its gradient and the update. result is the
 	 * same on all ranks but for the times; with result->finite false nothing was updated.
-	 * control: in what this rank wishes, out what is agreed.
+	 * control: in what this rank asks for, out what all ranks do.
 	 */
 	int (*step)(struct nn_worker *worker, const struct nn_strategy_update *update,
 		    struct nn_control *control, struct nn_step_result *result,

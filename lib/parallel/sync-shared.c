@@ -26,7 +26,7 @@ struct nn_sync_shared {
 	bool copies;
 	char *weights; /* copies: a block under way */
 	char *sum;     /* a block: the gradient, where norms are asked for */
-	struct rank {
+	struct rank_memory {
 		char *gradients, *kept;
 		struct nn_rank_report *reports;
 	} * ranks;
@@ -71,7 +71,7 @@ static size_t lay_out(struct nn_sync_group *team, const struct nn_step_options *
 	place->follows = !shared->copies && team->comm->rank > 0;
 	shared->sum = part(at, &end, s->block);
 	for (int r = 0; r < team->comm->size; r++) {
-		struct rank *rank = &shared->ranks[r];
+		struct rank_memory *rank = &shared->ranks[r];
 
 		rank->reports = part(at, &end, sizeof *rank->reports);
 		rank->gradients = part(at, &end, s->block);
@@ -146,7 +146,7 @@ static bool is_last(const struct nn_sync_group *team, size_t k)
 static char *where(const struct nn_sync_group *team, size_t k)
 {
 	const struct nn_sync_sum *s = &team->sums[k];
-	const struct rank *rank = &team->shared->ranks[s->rank];
+	const struct rank_memory *rank = &team->shared->ranks[s->rank];
 
 	return is_last(team, k) ? rank->gradients
 				: rank->kept + s->index * team->shared->block_bytes;

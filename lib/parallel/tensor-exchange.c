@@ -26,22 +26,23 @@ static struct nn_message *messages(struct nn_tensor_exchange *e, size_t bytes, v
 }
 
 /* What each rank has of `lines` lines of n columns, into whole lines. */
-struct lines {
+struct column_lines {
 	size_t n, size;
 	int ranks;
 };
 
-static size_t first_of(const struct lines *l, int r)
+static size_t first_of(const struct column_lines *l, int r)
 {
 	return l->n * (size_t)r / (size_t)l->ranks;
 }
 
-static size_t width_of(const struct lines *l, int r)
+static size_t width_of(const struct column_lines *l, int r)
 {
 	return (first_of(l, r + 1) - first_of(l, r)) * l->size;
 }
 
-static void put_columns(const struct lines *l, int r, const char *part, char *whole, size_t lines)
+static void put_columns(const struct column_lines *l, int r, const char *part, char *whole,
+			size_t lines)
 {
 	size_t from = first_of(l, r) * l->size, width = width_of(l, r), row = l->n * l->size;
 
@@ -57,8 +58,8 @@ static void count(struct nn_tensor_exchange *e, size_t bytes, bool by_messages)
 }
 
 /* Pieces take turns in two rooms: who has passed a barrier has read the piece before. */
-static void gather_shared(struct nn_tensor_exchange *e, const struct lines *l, const char *part,
-			  char *whole, size_t lines, size_t piece)
+static void gather_shared(struct nn_tensor_exchange *e, const struct column_lines *l,
+			  const char *part, char *whole, size_t lines, size_t piece)
 {
 	int mine = e->group->columns.rank;
 
@@ -77,8 +78,8 @@ static void gather_shared(struct nn_tensor_exchange *e, const struct lines *l, c
 	}
 }
 
-static void gather_messages(struct nn_tensor_exchange *e, const struct lines *l, const char *part,
-			    char *whole, size_t lines)
+static void gather_messages(struct nn_tensor_exchange *e, const struct column_lines *l,
+			    const char *part, char *whole, size_t lines)
 {
 	size_t ranks = (size_t)l->ranks, n = 0;
 	const struct nn_tensor_parallel *g = e->group;
@@ -110,7 +111,7 @@ static void gather(void *arg, const void *part, void *whole, size_t lines, size_
 {
 	struct nn_tensor_exchange *e = arg;
 	const struct nn_tensor_parallel *g = e->group;
-	struct lines l = { n, size, g->columns.ranks };
+	struct column_lines l = { n, size, g->columns.ranks };
 	size_t row = (n + (size_t)l.ranks - 1) / (size_t)l.ranks * size,
 	       mine = lines * width_of(&l, g->columns.rank);
 	bool shared = e->window && row <= PIECE;

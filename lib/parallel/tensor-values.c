@@ -17,7 +17,7 @@
  * What is summed: of each parameter a number of elements, of which each rank of the group has some,
  * in their order.
  */
-struct sums {
+struct param_sums {
 	const struct nn_worker *worker;
 	const void *const *values; /* [params] this rank's; NULL: the parameter is not asked for */
 	void *host; /* of a device with memory of its own: room for the largest of them */
@@ -28,11 +28,11 @@ struct sums {
  * that it has whole, and the elements of others, before `first` and from `last` on, go to all. As
  * numbers: elements, sums of blocks, elements.
  */
-struct part {
+struct block_part {
 	size_t from, first, last, end;
 };
 
-static bool is_asked(const struct sums *s, int param)
+static bool is_asked(const struct param_sums *s, int param)
 {
 	return s->values[param] && nn_tensor_shares(s->worker, param);
 }
@@ -44,11 +44,11 @@ static size_t *bounds_of(const struct nn_worker *w, int param)
 	       (size_t)param * ((size_t)nn_tensor_ranks(w->layout) + 1);
 }
 
-static struct part part_of(const struct nn_worker *w, int param, int r)
+static struct block_part part_of(const struct nn_worker *w, int param, int r)
 {
 	const size_t *bounds = bounds_of(w, param);
 	size_t count = bounds[nn_tensor_ranks(w->layout)];
-	struct part p = { .from = bounds[r], .end = bounds[r + 1] };
+	struct block_part p = { .from = bounds[r], .end = bounds[r + 1] };
 
 	p.first = (p.from + BLOCK - 1) / BLOCK * BLOCK;
 	p.first = p.first < p.end ? p.first : p.end;
@@ -57,12 +57,12 @@ static struct part part_of(const struct nn_worker *w, int param, int r)
 	return p;
 }
 
-static size_t blocks_of(struct part p)
+static size_t blocks_of(struct block_part p)
 {
 	return (p.last - p.first + BLOCK - 1) / BLOCK;
 }
 
-static size_t numbers_of(struct part p)
+static size_t numbers_of(struct block_part p)
 {
 	return p.first - p.from + blocks_of(p) + p.end - p.last;
 }
@@ -94,7 +94,7 @@ static int find_bounds(struct nn_worker *w, const size_t *counts, struct nn_erro
  * Room for the numbers of all ranks, one rank after the other, and where those of each parameter
  * begin.
  */
-static int make_room(const struct sums *s, struct nn_error *err)
+static int make_room(const struct param_sums *s, struct nn_error *err)
 {
 	struct nn_tensor_parallel *g = s->worker->layout->tensor;
 	struct nn_tensor_exchange *e = g->exchange;
@@ -114,7 +114,7 @@ static int make_room(const struct sums *s, struct nn_error *err)
 	return e->squares ? 0 : -1;
 }
 
-static int host_room(struct sums *s, struct nn_error *err)
+static int host_room(struct param_sums *s, struct nn_error *err)
 {
 	const struct nn_worker *w = s->worker;
 	size_t most = 1;
@@ -123,7 +123,7 @@ static int host_room(struct sums *s, struct nn_error *err)
 		return 0;
 	for (int p = 0; p < w->task->program->n_params; p++)
 		if (is_asked(s, p)) {
-			struct part mine = part_of(w, p, w->layout->tensor->columns.rank);
+			struct block_part mine = part_of(w, p, w->layout->tensor->columns.rank);
 
 			most = mine.end - mine.from > most ? mine.end - mine.from : most;
 		}
@@ -142,13 +142,13 @@ static double *numbers_at(const struct nn_worker *w, int param, int r)
 
 static void fill_part(void *arg, size_t param, int thread)
 {
-	const struct sums *s = arg;
+	const struct param_sums *s = arg;
 	const struct nn_worker *w = s->worker;
 	const struct nn_device *device = nn_device_host(w->task->device);
 	const char *values = s->values[param];
 	size_t size = nn_dtype_size(device->dtype);
 	int mine = w->layout->tensor->columns.rank;
-	struct part p;
+	struct block_part p;
 	double *to;
 
 	(void)thread;
@@ -235,7 +235,7 @@ static double join(const struct nn_worker *w, int param)
 	struct adder a = { .device = nn_device_host(w->task->device) };
 
 	for (int r = 0; r < nn_tensor_ranks(w->layout); r++) {
-		struct part p = part_of(w, param, r);
+		struct block_part p = part_of(w, param, r);
 		const double *at = numbers_at(w, param, r);
 
 		add_elements(&a, at, p.first - p.from);
@@ -263,7 +263,7 @@ int nn_tensor_squares(void *arg, const void *const *values, const size_t *counts
 	struct nn_tensor_parallel *g = w->layout->tensor;
 	int ranks = g->columns.ranks, mine = g->columns.rank, params = w->task->program->n_params;
 	struct nn_message sends[ranks], receives[ranks];
-	struct sums s = { w, values, NULL };
+	struct param_sums s = { w, values, NULL };
 	size_t n = 0;
 
 	if (find_bounds(w, counts, err) < 0 || make_room(&s, err) < 0 || host_room(&s, err) < 0)
@@ -286,7 +286,7 @@ int nn_tensor_squares(void *arg, const void *const *values, const size_t *counts
 
 /* ---- parts for files ---- */
 
-int nn_tensor_collect(struct nn_worker *w, void *const *set, struct nn_error *err)
+int nn_tensor_gather(struct nn_worker *w, void *const *set, struct nn_error *err)
 {
 	struct nn_tensor_parallel *g = w->layout->tensor;
 	size_t size = nn_dtype_size(w->task->device->dtype), n = 0,

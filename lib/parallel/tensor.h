@@ -45,8 +45,8 @@ void nn_tensor_exchange_close(struct nn_tensor_exchange *exchange);
 int nn_tensor_open(struct nn_layout *layout, struct nn_error *err);
 void nn_tensor_free(struct nn_tensor_parallel *group);
 /*
- * A network of which nothing can be shared by so many is refused; the step's parameters are known.
- * Collective.
+ * A network of which nothing can be shared by all ranks of a group is refused; the step's
+ * parameters are known. Collective.
  */
 int nn_tensor_check(const struct nn_layout *layout, const struct nn_task *task,
 		    struct nn_error *err);
@@ -72,7 +72,7 @@ int nn_tensor_squares(void *worker, const void *const *values, const size_t *cou
  * The parts of set[] (parameters, a slot) to the first rank of each group that has them whole: the
  * first group, and of each of its stages.
  */
-int nn_tensor_collect(struct nn_worker *worker, void *const *set, struct nn_error *err);
+int nn_tensor_gather(struct nn_worker *worker, void *const *set, struct nn_error *err);
 
 /* Notes for the user: the groups, and at the end what they exchanged. */
 void nn_tensor_note(struct nn_worker *worker);

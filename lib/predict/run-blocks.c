@@ -68,8 +68,8 @@ void nn_run_read_block(struct nn_run *r, struct nn_run_block *block)
 /* ---- reading ahead ---- */
 
 /*
- * A number of a table takes as long to read as so many operations: with fewer, reading is worth a
- * thread that would compute.
+ * A number of a table takes as long to read as this number of operations: with fewer, reading is
+ * worth a thread that would compute.
  */
 #define READ_FLOP 1000
 /* of a block at most, where it is more than a batch: to meet costs some 10 us */

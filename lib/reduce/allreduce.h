@@ -44,7 +44,7 @@ struct nn_allreduce {
 };
 
 /*
- * What can be told from the command line alone; `rank`: this process is a rank. 0 or -1 with
+ * What the command line alone rules out; `rank`: this process is a rank. 0 or -1 with
  * NN_EUSAGE.
  */
 int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_error *err);

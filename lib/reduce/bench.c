@@ -132,7 +132,7 @@ static int count_wrong(struct bench *b, enum nn_algorithm algorithm, size_t coun
 
 /* ---- time ---- */
 
-/* Seconds of so many calls in a row. */
+/* Seconds of `calls` calls in a row. */
 static int time_calls(struct bench *b, enum nn_algorithm algorithm, size_t count, uint64_t calls,
 		      double *seconds, struct nn_error *err)
 {
@@ -316,7 +316,7 @@ static int read_model(struct bench *b, struct nn_error *err)
 	return 0;
 }
 
-/* Kept for whoever plans a training on so many ranks: seconds, and seconds per byte. */
+/* Kept for whoever plans a training on this number of ranks: seconds, and seconds per byte. */
 static void keep(const struct bench *b, double alpha, double beta)
 {
 	char key[NN_COMM_KEY], value[NN_CACHE_VALUE];

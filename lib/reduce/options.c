@@ -1,4 +1,4 @@
-/* The options of nn-allreduce, and what can be told from them alone. */
+/* The options of nn-allreduce, and what they alone rule out. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -42,7 +42,7 @@ const struct nn_opt nn_allreduce_opts[] = {
 		 "round. halving: recursive halving with neighbours first, then doubling. tree: "
 		 "whole arrays along the tree, for short "
 		 "ones. auto: the fastest of these three for an array of that size, measured on "
-		 "the first run of so many ranks and kept. mpi: MPI_Allreduce in its own "
+		 "the first run of that number of ranks and kept. mpi: MPI_Allreduce in its own "
 		 "order, which needs --reproducible=no." },
 	{ .name = NULL },
 };

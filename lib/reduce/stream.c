@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "reduce/rank.h"
 
-struct frame {
+struct stream_frame {
 	bool there;
 	enum nn_dtype dtype;
 	struct nn_shape shape;
@@ -21,8 +21,8 @@ struct frame {
  * Is there a frame on all ranks (1) or on none (0)? Of those that differ from rank 0 each speaks
  * for itself.
  */
-static int agree(struct nn_rank *r, const struct frame *mine, struct frame *all, uint64_t number,
-		 struct nn_error *err)
+static int agree(struct nn_rank *r, const struct stream_frame *mine, struct stream_frame *all,
+		 uint64_t number, struct nn_error *err)
 {
 	char shape[NN_SHAPE_TEXT], expected[NN_SHAPE_TEXT];
 	const char *many = number == 2 ? "" : "s";
@@ -84,7 +84,7 @@ static void tell_all_nan(const struct nn_rank *r, uint64_t number, uint64_t fram
  */
 int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 {
-	struct frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
+	struct stream_frame *all = nn_alloc((size_t)r->comm->size, sizeof *all, err);
 	uint64_t number, nan = 0;
 	int status = all ? nn_arrays_open_stream(&r->arrays, r->input_name, err) : -1;
 
@@ -94,7 +94,7 @@ int nn_rank_stream(struct nn_rank *r, struct nn_error *err)
 	if (status == 0)
 		status = nn_rank_open_output(r, err);
 	for (number = 1; status == 0; number++) {
-		struct frame mine;
+		struct stream_frame mine;
 		int there = nn_arrays_next(&r->arrays, err);
 
 		memset(&mine, 0, sizeof mine); /* padding is compared too */

@@ -13,7 +13,7 @@ size_t nn_group_count(size_t rows, size_t group)
 }
 
 /* What the recursion over the tree knows; cut NULL: it only counts. */
-struct cutter {
+struct leaf_cutter {
 	size_t rows, n_leaves;
 	size_t group, n_groups; /* rows of a group of batch norm, 0 without; how many */
 	size_t micro;
@@ -22,10 +22,10 @@ struct cutter {
 	struct nn_cut_size size; /* so far */
 };
 
-static struct cutter cutter_of(size_t rows, size_t n_leaves, size_t group, size_t micro,
-			       struct nn_cut_run run)
+static struct leaf_cutter cutter_of(size_t rows, size_t n_leaves, size_t group, size_t micro,
+				    struct nn_cut_run run)
 {
-	struct cutter c = {
+	struct leaf_cutter c = {
 		.rows = rows, .n_leaves = n_leaves, .group = group, .micro = micro, .run = run
 	};
 
@@ -37,27 +37,27 @@ static struct cutter cutter_of(size_t rows, size_t n_leaves, size_t group, size_
 }
 
 /* The first row of a group, or the end of all; the first group, or row, of a leaf. */
-static size_t group_row(const struct cutter *c, size_t group)
+static size_t group_row(const struct leaf_cutter *c, size_t group)
 {
 	return group >= c->n_groups ? c->rows : group * c->group;
 }
 
-static size_t leaf_unit(const struct cutter *c, size_t leaf)
+static size_t leaf_unit(const struct leaf_cutter *c, size_t leaf)
 {
 	return (size_t)((unsigned __int128)leaf * (c->group ? c->n_groups : c->rows) / c->n_leaves);
 }
 
-static size_t leaf_row(const struct cutter *c, size_t leaf)
+static size_t leaf_row(const struct leaf_cutter *c, size_t leaf)
 {
 	return c->group ? group_row(c, leaf_unit(c, leaf)) : leaf_unit(c, leaf);
 }
 
-static size_t leaf_group(const struct cutter *c, size_t leaf)
+static size_t leaf_group(const struct leaf_cutter *c, size_t leaf)
 {
 	return c->group ? leaf_unit(c, leaf) : 0;
 }
 
-static void store_span(struct cutter *c, struct nn_cut_span span, size_t leaf, size_t n_groups)
+static void store_span(struct leaf_cutter *c, struct nn_cut_span span, size_t leaf, size_t n_groups)
 {
 	struct nn_cut *cut = c->cut;
 	size_t *bounds = cut->bounds + c->size.n_bounds, n_leaves = span.span.n_leaves,
@@ -78,7 +78,7 @@ static void store_span(struct cutter *c, struct nn_cut_span span, size_t leaf, s
 	cut->spans[c->size.n_spans] = span;
 }
 
-static void add_span(struct cutter *c, struct nn_cut_span span, size_t rows, size_t n_groups)
+static void add_span(struct leaf_cutter *c, struct nn_cut_span span, size_t rows, size_t n_groups)
 {
 	struct nn_cut_size *size = &c->size;
 	size_t n_leaves = (size_t)1 << span.level, leaf = span.node << span.level;
@@ -102,7 +102,7 @@ static void add_span(struct cutter *c, struct nn_cut_span span, size_t rows, siz
 }
 
 /* One leaf in pieces: rows, or whole groups of batch norm, at least one. */
-static void cut_leaf(struct cutter *c, size_t leaf)
+static void cut_leaf(struct leaf_cutter *c, size_t leaf)
 {
 	size_t row = leaf_row(c, leaf), end = leaf_row(c, leaf + 1), group = leaf_group(c, leaf);
 
@@ -122,7 +122,7 @@ static void cut_leaf(struct cutter *c, size_t leaf)
 	}
 }
 
-static void cut_node(struct cutter *c, unsigned level, size_t node)
+static void cut_node(struct leaf_cutter *c, unsigned level, size_t node)
 {
 	size_t leaf = node << level, n = (size_t)1 << level;
 	size_t row = leaf_row(c, leaf), rows = leaf_row(c, leaf + n) - row;
@@ -156,7 +156,7 @@ static unsigned levels_of(size_t n_leaves)
 struct nn_cut_size nn_cut_measure(size_t rows, size_t n_leaves, size_t group, size_t micro,
 				  struct nn_cut_run run)
 {
-	struct cutter c = cutter_of(rows, n_leaves, group, micro, run);
+	struct leaf_cutter c = cutter_of(rows, n_leaves, group, micro, run);
 
 	cut_node(&c, levels_of(n_leaves), 0);
 	return c.size;
@@ -216,7 +216,7 @@ struct nn_cut *nn_cut_new(size_t rows, size_t n_leaves, size_t group, size_t mic
 			  struct nn_cut_run run, struct nn_error *err)
 {
 	struct nn_cut_size size = nn_cut_measure(rows, n_leaves, group, micro, run);
-	struct cutter c = cutter_of(rows, n_leaves, group, micro, run);
+	struct leaf_cutter c = cutter_of(rows, n_leaves, group, micro, run);
 	struct nn_cut *cut = nn_alloc(1, sizeof *cut, err);
 
 	if (!cut)

@@ -46,7 +46,7 @@ void nn_noise_add(struct nn_noise *noise, const struct nn_noise_sums *sums);
 /*
  * tr(covariance) / |mean|^2 of the gradients of single samples: McCandlish et al. 2018, An
  * Empirical Model of Large-Batch Training, appendix A.1. NAN: nothing was measured; INFINITY: the
- * mean cannot be told from the noise by what was measured.
+ * mean cannot be distinguished from the noise by what was measured.
  */
 double nn_noise_scale(const struct nn_noise *noise);
 

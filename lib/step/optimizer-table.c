@@ -145,7 +145,7 @@ int nn_optimizer_join_squares(const struct nn_optimizer_ranks *ranks, struct nn_
 	return status;
 }
 
-/* listed: what was asked for are rows of a batch, on each rank so many. */
+/* listed: what was asked for are rows of a batch, on each rank its own number. */
 static int answer(struct nn_table_steps *s, const struct nn_optimizer_ranks *ranks, bool listed,
 		  struct nn_mirror *squares, struct nn_error *err)
 {

@@ -26,7 +26,7 @@ int nn_table_steps_init(struct nn_table_steps *steps, enum nn_optimizer_kind kin
 			const struct nn_device *device, struct nn_graph *graph,
 			const struct nn_program *program, struct nn_error *err);
 void nn_table_steps_fini(struct nn_table_steps *steps);
-/* Bytes of it for so many elements of tables. */
+/* Bytes of it for `elements` elements of tables. */
 size_t nn_table_steps_bytes(enum nn_optimizer_kind kind, size_t n_slots, size_t elements,
 			    enum nn_dtype dtype);
 /* Slots as they began; to and from canonical parameters of the program. */

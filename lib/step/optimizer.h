@@ -29,7 +29,7 @@ extern const char *const nn_optimizer_names[]; /* NULL-terminated */
 
 /* By its name; NN_N_OPTIMIZERS: none has it. */
 enum nn_optimizer_kind nn_optimizer_find(const char *name);
-/* The first that keeps so many values of each weight and scales no steps. */
+/* The first that keeps `slots` values of each weight and scales no steps. */
 enum nn_optimizer_kind nn_optimizer_keeping(size_t slots);
 /* Does it compute steps before the ratio that they are scaled with? */
 static inline bool nn_optimizer_steps_along(enum nn_optimizer_kind kind)
@@ -57,9 +57,9 @@ struct nn_optimizer_ranks {
 	int (*squares)(void *arg, double *squares, struct nn_error *err);
 	/*
 	 * The same for parameters of which this graph has a part (nn_graph_channels): values[p] has
-	 * it, in canonical order; NULL: not asked for, of no rank. counts (may be NULL): values[p]
-	 * has so many numbers, on each rank its own, of which all together are summed. NULL: there
-	 * are none.
+	 * it, in canonical order; NULL: not asked for, of no rank. counts (may be NULL): how
+	 * many numbers values[p] has, on each rank its own, which are summed over all ranks. NULL:
+	 * there are none.
 	 */
 	int (*cut)(void *arg, const void *const *values, const size_t *counts, double *squares,
 		   struct nn_error *err);

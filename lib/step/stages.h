@@ -23,10 +23,10 @@ struct nn_pipeline_work {
  */
 void nn_pipeline_order(enum nn_pipeline_schedule schedule, int stage, int stages, size_t n,
 		       struct nn_pipeline_work *work);
-/* Micro-batches of which at most so many are between forward and backward in that stage. */
+/* The most micro-batches that are between forward and backward in that stage. */
 size_t nn_pipeline_slots(enum nn_pipeline_schedule schedule, int stage, int stages, size_t n);
 /*
- * What the stages stand still of the time of a step, where all take the same: (P - 1) / (M + P -
+ * The share of a step in which stages are idle, where all take the same: (P - 1) / (M + P -
  * 1), naive (P - 1) / P.
  */
 double nn_pipeline_idle(enum nn_pipeline_schedule schedule, int stages, size_t n);

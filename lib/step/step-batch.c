@@ -10,7 +10,7 @@
 
 #define COPY_BYTES 65536 /* a piece of a block for one thread */
 
-struct copy {
+struct block_copy {
 	char *to;
 	const char *from;
 	size_t bytes;
@@ -18,7 +18,7 @@ struct copy {
 
 static void copy_piece(void *arg, size_t i, int thread)
 {
-	const struct copy *c = arg;
+	const struct block_copy *c = arg;
 	size_t at = i * COPY_BYTES, left = c->bytes - at;
 
 	(void)thread;
@@ -27,7 +27,7 @@ static void copy_piece(void *arg, size_t i, int thread)
 
 static void copy_block(struct nn_step *s, char *to)
 {
-	struct copy c = { to, nn_graph_gradients(s->graph), s->block_bytes };
+	struct block_copy c = { to, nn_graph_gradients(s->graph), s->block_bytes };
 
 	if (s->queue)
 		nn_queue_copy(s->queue, c.to, c.from, c.bytes);
@@ -240,7 +240,7 @@ void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result
 	struct nn_span span = span_of(s, at);
 	double start = nn_now_s();
 
-	if (s->teller.final && !s->measures && i + 1 == s->cut->n_spans) {
+	if (s->final_sums.final && !s->measures && i + 1 == s->cut->n_spans) {
 		nn_step_backward_telling(s, at, &span);
 		result->compute_s += nn_now_s() - start;
 		return;

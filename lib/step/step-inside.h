@@ -90,7 +90,7 @@ struct nn_step {
 		int next;           /* those behind it are finished, or not trained */
 		size_t from;        /* where what was told begins */
 		unsigned low, high; /* levels whose sums wait for the last span */
-	} teller;
+	} final_sums;
 
 	struct nn_step_transfer transfer;
 	/* whole steps: of full batches and the rest, of either cargo, without and with norm */

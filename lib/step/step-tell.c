@@ -9,7 +9,7 @@
 
 int nn_step_final_init(struct nn_step *s, struct nn_error *err)
 {
-	struct nn_step_final *t = &s->teller;
+	struct nn_step_final *t = &s->final_sums;
 	size_t n = (size_t)s->options.program->n_params, packed;
 
 	t->offsets = nn_alloc(n, sizeof *t->offsets, err);
@@ -24,21 +24,21 @@ int nn_step_final_init(struct nn_step *s, struct nn_error *err)
 
 void nn_step_final_fini(struct nn_step *s)
 {
-	nn_free(s->teller.offsets);
-	nn_free(s->teller.finished);
+	nn_free(s->final_sums.offsets);
+	nn_free(s->final_sums.finished);
 }
 
 void nn_step_on_final_gradient(struct nn_step *s, void (*final)(void *arg, size_t sum, size_t from),
 			       void *arg)
 {
-	s->teller.final = final;
-	s->teller.arg = arg;
+	s->final_sums.final = final;
+	s->final_sums.arg = arg;
 }
 
 void nn_step_report_whole(const struct nn_step *s, size_t sum)
 {
-	if (s->teller.final)
-		s->teller.final(s->teller.arg, sum, 0);
+	if (s->final_sums.final)
+		s->final_sums.final(s->final_sums.arg, sum, 0);
 }
 
 /*
@@ -47,7 +47,7 @@ void nn_step_report_whole(const struct nn_step *s, size_t sum)
  */
 static void tell_from(struct nn_step *s, size_t from)
 {
-	struct nn_step_final *t = &s->teller;
+	struct nn_step_final *t = &s->final_sums;
 	size_t size = nn_dtype_size(s->options.device->dtype), n = t->from - from;
 
 	if (n == 0)
@@ -66,7 +66,7 @@ static void tell_from(struct nn_step *s, size_t from)
 static void finished(void *arg, int param)
 {
 	struct nn_step *s = arg;
-	struct nn_step_final *t = &s->teller;
+	struct nn_step_final *t = &s->final_sums;
 	size_t from = t->from;
 
 	t->finished[param] = true;
@@ -81,7 +81,7 @@ static void finished(void *arg, int param)
 void nn_step_backward_telling(struct nn_step *s, const struct nn_cut_span *at,
 			      const struct nn_span *span)
 {
-	struct nn_step_final *t = &s->teller;
+	struct nn_step_final *t = &s->final_sums;
 	struct nn_cut_node node;
 
 	nn_cut_waits_at(s->cut->run, at, &node);

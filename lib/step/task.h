@@ -24,7 +24,7 @@ struct nn_task {
 	const struct nn_program *program; /* of the network */
 	struct nn_loss_spec *losses;      /* [n_outputs] */
 	double *shares;                   /* [n_outputs] weights of their losses */
-	/* [n_outputs] --class-weight, NULL where the targets are no classes */
+	/* [n_outputs] --class-weight, NULL where the targets are not classes */
 	double **class_weights;
 
 	struct nn_dataset *dataset, *held_out; /* held_out: of --valid=FILE */

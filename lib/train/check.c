@@ -1,4 +1,4 @@
-/* What can be told from the command line alone: options that exclude or need each other. */
+/* What the command line alone rules out: options that exclude or need each other. */
 #include <stdio.h>
 #include <string.h>
 
@@ -238,7 +238,7 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
-/* Ranks go on from a state, with data that are still there. */
+/* Ranks resume from a state, with data that are still there. */
 static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
 {
 	unsigned long long n = s->train->max_restarts;

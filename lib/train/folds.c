@@ -23,7 +23,7 @@ struct figure {
 	double *values;
 };
 
-struct table {
+struct fold_table {
 	struct nn_train *train;
 	struct figure *figures;
 	size_t n;
@@ -31,14 +31,14 @@ struct table {
 	int status;
 };
 
-static void table_free(struct table *table)
+static void table_free(struct fold_table *table)
 {
 	for (size_t i = 0; i < table->n; i++)
 		nn_free(table->figures[i].values);
 	nn_free(table->figures);
 }
 
-static struct figure *find(const struct table *table, const char *name)
+static struct figure *find(const struct fold_table *table, const char *name)
 {
 	for (size_t i = 0; i < table->n; i++)
 		if (strcmp(table->figures[i].name, name) == 0)
@@ -47,7 +47,7 @@ static struct figure *find(const struct table *table, const char *name)
 }
 
 /* Values of folds that are not known yet are NaN. */
-static struct figure *add(struct table *table, const char *name)
+static struct figure *add(struct fold_table *table, const char *name)
 {
 	size_t bytes = table->n * sizeof *table->figures, folds = table->train->options->folds;
 	struct figure *figures = nn_realloc(table->figures, bytes, bytes + sizeof *figures,
@@ -70,7 +70,7 @@ static struct figure *add(struct table *table, const char *name)
 
 static void take(void *arg, const char *name, double value)
 {
-	struct table *table = arg;
+	struct fold_table *table = arg;
 	struct figure *figure = find(table, name);
 
 	if (table->status == 0 && !figure && !(figure = add(table, name)))
@@ -79,7 +79,7 @@ static void take(void *arg, const char *name, double value)
 		figure->values[table->train->source.fold - 1] = value;
 }
 
-static int print(struct table *table, const char *first, const char *name, double value)
+static int print(struct fold_table *table, const char *first, const char *name, double value)
 {
 	char digits[NN_NUMBER];
 
@@ -91,7 +91,7 @@ static int print(struct table *table, const char *first, const char *name, doubl
 }
 
 /* The figures of --score without a label, the loss first, and --metric where it is none of them. */
-static int print_fold(struct table *table)
+static int print_fold(struct fold_table *table)
 {
 	struct nn_train *t = table->train;
 	char fold[24];
@@ -130,7 +130,7 @@ static double deviation_of(const double *values, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-static int print_summary(struct table *table)
+static int print_summary(struct fold_table *table)
 {
 	struct nn_train *t = table->train;
 	size_t folds = t->options->folds;
@@ -151,7 +151,7 @@ static int print_summary(struct table *table)
 
 int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 {
-	struct table table = { .train = t, .err = err };
+	struct fold_table table = { .train = t, .err = err };
 	int status = 0;
 
 	if (!t->source.fold)

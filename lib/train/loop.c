@@ -116,7 +116,7 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 /* To the output that was opened at the start. */
 static int write_model(struct nn_train *t, void *const *params, struct nn_error *err)
 {
-	const struct nn_record record = {
+	const struct nn_model_record record = {
 		.task = &t->task,
 		.options = t->options,
 		.std = t->std,

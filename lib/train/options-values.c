@@ -115,7 +115,7 @@ int nn_parse_race(const char *text, struct nn_error *err)
 
 		if (length >= sizeof name || n == NN_MOST_RACERS)
 			return nn_fail(err, NN_EUSAGE,
-				       "expected at most %d strategies, parted by commas",
+				       "expected at most %d strategies, separated by commas",
 				       NN_MOST_RACERS);
 		memcpy(name, at, length);
 		name[length] = '\0';

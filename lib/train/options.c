@@ -328,7 +328,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .min = 1,
 	  .max = 1e9,
 	  .help = "end a job of ranks when one makes no progress for so long",
-	  .man = "After 60 seconds a warning names the rank. Reading data is no lack of progress, "
+	  .man = "After 60 seconds a warning names the rank. Reading data counts as progress, "
 		 "and neither is computing." },
 	{ .name = "spool",
 	  .type = NN_OPT_CUSTOM,

@@ -221,7 +221,7 @@ static int train(struct race *race, struct runner *r, const char *program,
 
 /* ---- the picture, and the word at the end ---- */
 
-/* Losses that fall by so much are told apart on a logarithmic axis. */
+/* Losses that fall by this factor are distinguished on a logarithmic axis. */
 #define WIDE 30
 
 static bool wide(const struct race *race)

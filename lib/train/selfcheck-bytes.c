@@ -19,7 +19,7 @@
 #define STEP_S 0.05 /* processor time that a step may take: a large network gets fewer rows */
 
 /* How the same steps are made. */
-struct trial {
+struct byte_trial {
 	const struct nn_device *device;
 	size_t micro;
 	int threads;
@@ -45,7 +45,7 @@ static const char *temporary_folder(void)
 /* ---- a trial ---- */
 
 /* Write the state as a training does, forget everything, and take it up again. */
-static int stop_and_resume(struct nn_train *t, struct trials *all, const struct trial *how,
+static int stop_and_resume(struct nn_train *t, struct trials *all, const struct byte_trial *how,
 			   struct nn_error *err)
 {
 	bool resumed;
@@ -67,7 +67,7 @@ static int stop_and_resume(struct nn_train *t, struct trials *all, const struct 
 			     err);
 }
 
-static int steps(struct nn_train *t, struct trials *all, const struct trial *how,
+static int steps(struct nn_train *t, struct trials *all, const struct byte_trial *how,
 		 struct nn_error *err)
 {
 	struct nn_step_result result;
@@ -93,7 +93,7 @@ static int steps(struct nn_train *t, struct trials *all, const struct trial *how
 }
 
 /* A training of its own on the same model and data; what it borrows stays with the other. */
-static struct nn_train *open_trial(const struct trials *all, const struct trial *how,
+static struct nn_train *open_trial(const struct trials *all, const struct byte_trial *how,
 				   struct nn_train_options *options, void **params,
 				   struct nn_error *err)
 {
@@ -119,7 +119,8 @@ static struct nn_train *open_trial(const struct trials *all, const struct trial 
 }
 
 /* params get what it ends with. */
-static int run(struct trials *all, const struct trial *how, void **params, struct nn_error *err)
+static int run(struct trials *all, const struct byte_trial *how, void **params,
+	       struct nn_error *err)
 {
 	struct nn_train_options options;
 	struct nn_train *t = open_trial(all, how, &options, params, err);
@@ -155,8 +156,8 @@ out:
 
 /* ---- and what is compared ---- */
 
-static int compare(struct trials *all, const struct trial *how, const char *name, const char *what,
-		   struct nn_error *err)
+static int compare(struct trials *all, const struct byte_trial *how, const char *name,
+		   const char *what, struct nn_error *err)
 {
 	const struct nn_program *program = all->train->task.program;
 	size_t size = nn_dtype_size(all->train->task.device->dtype), n = 0;
@@ -184,10 +185,10 @@ static int compare(struct trials *all, const struct trial *how, const char *name
 static int compare_all(struct trials *all, const struct nn_selfcheck_devices *devices,
 		       struct nn_error *err)
 {
-	const struct trial plain = { devices->kinds[0], all->batch, 1, false };
+	const struct byte_trial plain = { devices->kinds[0], all->batch, 1, false };
 	size_t least = nn_program_group(all->train->task.program), micros[3];
 	uint64_t threads = all->train->std->threads > 2 ? all->train->std->threads : 2;
-	struct trial other;
+	struct byte_trial other;
 	char what[80];
 
 	if (run(all, &plain, all->wanted, err) < 0)
@@ -224,7 +225,7 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 	return compare(all, &other, "resume", "stopped after step 1", err);
 }
 
-/* The first of the rows in their order, so many at a time. */
+/* The first of the rows in their order, `batch` at a time. */
 static int open_loader(struct trials *all, size_t rows, size_t batch, struct nn_error *err)
 {
 	const struct nn_loader_options o = { .source = nn_dataset_source(all->train->task.dataset),

@@ -19,8 +19,7 @@ struct nn_train_host {
 	void (*warn)(void *arg, const char *text); /* one line, no newline */
 	void (*note)(void *arg, const char *text);
 	void *arg;
-	void (*at)(void *arg,
-		   uint64_t steps); /* so many steps are done; NULL: nobody wants to know */
+	void (*at)(void *arg, uint64_t steps); /* number of steps done; NULL: not called */
 	/* A state of that moment is on disk; NULL likewise. Called by the thread that wrote it. */
 	void (*saved)(void *arg, const char *path, uint64_t steps);
 	int progress;                /* descriptor for progress lines, -1: none */
@@ -42,7 +41,7 @@ struct nn_train_setup {
 	struct nn_text *advice;
 };
 
-/* What can be told from the command line alone: combinations of options (NN_EUSAGE). */
+/* What the command line alone rules out: combinations of options (NN_EUSAGE). */
 int nn_train_check(const struct nn_train_setup *setup, struct nn_error *err);
 
 /*

@@ -74,7 +74,7 @@ grid_options() {
   [[ $stderr == *"note: 4 ranks = 2 pipelines of 2 stages (rank d x 2 + s is stage s of pipeline d), 1f1b"* ]]
   [[ $stderr == *"note: stage 0: conv2d (0) to "*" parameters"* ]]
   [[ $stderr == *"note: stage 1: "*" to dense (13), "*" parameters"* ]]
-  [[ $stderr == *"note: the 2 stages stood still "*"(P-1)/(M+P-1) is 20.0 %, for 1f1b of 4 micro-batches"* ]]
+  [[ $stderr == *"note: the 2 stages were idle "*"(P-1)/(M+P-1) is 20.0 %, for 1f1b of 4 micro-batches"* ]]
   grep -q '"event":"end".*"pipeline":{"stages":2,"schedule":"1f1b","micro_batches":4,"idle":0.[0-9]*,"formula":0.2' log
 }
 

@@ -14,7 +14,7 @@
 
 #define PIECES 1000
 
-struct job {
+struct pool_job {
 	int threads;
 	size_t pieces;
 	size_t sum;                 /* plain: written between jobs by the caller alone */
@@ -26,7 +26,7 @@ struct job {
 
 static void piece(void *arg, size_t i, int thread)
 {
-	struct job *job = arg;
+	struct pool_job *job = arg;
 
 	if (i >= job->pieces || thread < 0 || thread >= job->threads) {
 		atomic_fetch_add(&job->bad, 1);
@@ -40,7 +40,7 @@ static void piece(void *arg, size_t i, int thread)
 	atomic_fetch_sub(&job->inside[thread], 1);
 }
 
-static bool run(struct nn_pool *pool, struct job *job, size_t pieces)
+static bool run(struct nn_pool *pool, struct pool_job *job, size_t pieces)
 {
 	job->pieces = pieces;
 	job->threads = nn_pool_threads(pool);
@@ -56,7 +56,7 @@ static void jobs(int threads, int n, bool yield)
 {
 	struct nn_error err = { 0 };
 	struct nn_pool *pool;
-	struct job *job = calloc(1, sizeof *job);
+	struct pool_job *job = calloc(1, sizeof *job);
 	int bad = 0;
 
 	if (!job || nn_pool_new(&pool, threads, &err) < 0) {
@@ -77,7 +77,7 @@ static void jobs(int threads, int n, bool yield)
 static void sleeping(void)
 {
 	struct nn_pool *pool;
-	struct job *job = calloc(1, sizeof *job);
+	struct pool_job *job = calloc(1, sizeof *job);
 	struct timespec pause = { .tv_nsec = 2000000 };
 	int bad = 0;
 

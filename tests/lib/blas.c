@@ -21,12 +21,12 @@ static const char text[] = "input 2x5x5, conv2d 3 3x3, relu, flatten, dense 33, 
 			   "relu, b: dense 33, add from=b+a, "
 			   "dense 7";
 
-struct result {
+struct blas_result {
 	size_t n;
 	void *values; /* gradients, canonical, then outputs */
 };
 
-static double at(const struct result *r, enum nn_dtype dtype, size_t i)
+static double at(const struct blas_result *r, enum nn_dtype dtype, size_t i)
 {
 	return dtype == NN_F64 ? ((double *)r->values)[i] : (double)((float *)r->values)[i];
 }
@@ -35,7 +35,7 @@ static double at(const struct result *r, enum nn_dtype dtype, size_t i)
  * Forward and backward of fixed rows on a device; twice, the second time going on from the first as
  * a piece of a leaf does.
  */
-static struct result run(const struct nn_net *net, const char *device, enum nn_dtype dtype)
+static struct blas_result run(const struct nn_net *net, const char *device, enum nn_dtype dtype)
 {
 	const struct nn_program *program = nn_net_program(net);
 	struct nn_graph_options options = { .max_rows = ROWS, .max_leaves = 1, .training = true };
@@ -44,7 +44,7 @@ static struct result run(const struct nn_net *net, const char *device, enum nn_d
 	void **params = nn_params_new(program, dtype, NULL);
 	struct nn_error err;
 	struct nn_graph *graph;
-	struct result r;
+	struct blas_result r;
 	bool last;
 
 	options.device = nn_device_open(device, dtype, &err);
@@ -93,7 +93,7 @@ static struct result run(const struct nn_net *net, const char *device, enum nn_d
 /* 0: equal bytes, 1: close, 2: neither */
 static int compare(const struct nn_net *net, enum nn_dtype dtype)
 {
-	struct result ours = run(net, "cpu", dtype), other = run(net, "cpu+openblas", dtype);
+	struct blas_result ours = run(net, "cpu", dtype), other = run(net, "cpu+openblas", dtype);
 	double tolerance =
 		dtype == NN_F64 ? 1e-11 : 1e-3; /* chains of up to 96 rows of values of order 10 */
 	int found = memcmp(ours.values, other.values, ours.n * nn_dtype_size(dtype)) == 0 ? 0 : 1;

@@ -18,12 +18,12 @@ static const enum nn_dtype types[] = {
 };
 #define N_TYPES (sizeof types / sizeof *types)
 
-struct arrays {
+struct reduce_arrays {
 	_Alignas(64) char leaf[LEAVES][COUNT * 8], out[COUNT * 8], plain[COUNT * 8];
 	const void *leaves[LEAVES];
 };
 
-static void fill(struct arrays *a, enum nn_dtype dtype, size_t n, uint64_t seed, bool wild)
+static void fill(struct reduce_arrays *a, enum nn_dtype dtype, size_t n, uint64_t seed, bool wild)
 {
 	for (size_t k = 0; k < n; k++) {
 		plain_fill(dtype, a->leaf[k], COUNT, seed * 100 + k, wild);
@@ -32,8 +32,8 @@ static void fill(struct arrays *a, enum nn_dtype dtype, size_t n, uint64_t seed,
 }
 
 /* Does what was found agree with the plain program, and the bytes, where all fits? */
-static bool agrees(const struct arrays *a, const struct nn_reduce *r,
-		   const struct nn_reduce_found *found, const void *out, struct arrays *to)
+static bool agrees(const struct reduce_arrays *a, const struct nn_reduce *r,
+		   const struct nn_reduce_found *found, const void *out, struct reduce_arrays *to)
 {
 	size_t overflow = SIZE_MAX, nan = 0, size = nn_dtype_size(r->dtype);
 
@@ -60,7 +60,7 @@ static bool agrees(const struct arrays *a, const struct nn_reduce *r,
 	return true;
 }
 
-static void test_leaves(struct arrays *a, struct nn_pool *pool, bool wild)
+static void test_leaves(struct reduce_arrays *a, struct nn_pool *pool, bool wild)
 {
 	for (size_t t = 0; t < N_TYPES; t++)
 		for (int op = 0; nn_reduce_ops[op]; op++) {
@@ -81,7 +81,7 @@ static void test_leaves(struct arrays *a, struct nn_pool *pool, bool wild)
 }
 
 /* The result in place of a leaf. */
-static void test_in_place(struct arrays *a, struct arrays *b)
+static void test_in_place(struct reduce_arrays *a, struct reduce_arrays *b)
 {
 	bool good = true;
 
@@ -100,7 +100,7 @@ static void test_in_place(struct arrays *a, struct arrays *b)
 }
 
 /* Step by step along another way than the leaves take: ((0 1)(2 3)) by halves, as ranks would. */
-static void test_steps(struct arrays *a)
+static void test_steps(struct reduce_arrays *a)
 {
 	static float p[4][COUNT * 2];
 	bool good = true;
@@ -241,7 +241,7 @@ static void test_quotients(void)
 
 int main(void)
 {
-	struct arrays *a = aligned_alloc(64, sizeof *a), *b = aligned_alloc(64, sizeof *b);
+	struct reduce_arrays *a = aligned_alloc(64, sizeof *a), *b = aligned_alloc(64, sizeof *b);
 	struct nn_pool *pool = NULL;
 
 	if (!a || !b || nn_pool_new(&pool, 2, NULL) < 0)

@@ -210,7 +210,7 @@ static const char net_text[] =
 	"elu, "
 	"dense 16, tanh, dense 5";
 
-struct training {
+struct flush_training {
 	struct nn_net *net;
 	const struct nn_program *program;
 	const struct nn_device *device;
@@ -260,7 +260,8 @@ static void fill(void *values, size_t n, bool positive, enum nn_dtype dtype)
 }
 
 /* Weights and moments full of subnormals, as files bring them. */
-static bool training_open(struct training *t, const struct nn_device *device, struct nn_pool *pool)
+static bool training_open(struct flush_training *t, const struct nn_device *device,
+			  struct nn_pool *pool)
 {
 	struct nn_shape input = nn_shape3(3, 6, 6);
 	struct nn_graph_options options = {
@@ -270,7 +271,7 @@ static bool training_open(struct training *t, const struct nn_device *device, st
 	struct nn_error err = { 0 };
 
 	state = 1;
-	*t = (struct training){ .device = device, .real = nn_dtype_size(device->dtype) };
+	*t = (struct flush_training){ .device = device, .real = nn_dtype_size(device->dtype) };
 	if (nn_net_parse(&t->net, "-m", net_text, strlen(net_text), true, &err) < 0 ||
 	    nn_net_resolve(t->net, &input, &open, &err) < 0) {
 		note("%s", err.text);
@@ -300,7 +301,7 @@ static bool training_open(struct training *t, const struct nn_device *device, st
 	return true;
 }
 
-static void training_close(struct training *t)
+static void training_close(struct flush_training *t)
 {
 	for (int k = 0; k < NN_MAX_SLOTS; k++)
 		nn_free(t->slots[k]);
@@ -310,7 +311,7 @@ static void training_close(struct training *t)
 }
 
 /* One step; *clean: nothing that it leaves is subnormal. */
-static void step(struct training *t, enum nn_optimizer_kind kind, uint64_t number,
+static void step(struct flush_training *t, enum nn_optimizer_kind kind, uint64_t number,
 		 struct nn_pool *pool, bool *clean)
 {
 	static const size_t leaf[] = { 0, 20, 40 }, group[] = { 0, 10, 20, 30, 40 };
@@ -378,7 +379,7 @@ static void *train(const struct nn_device *device, enum nn_optimizer_kind kind, 
 		   size_t *bytes, bool *clean)
 {
 	struct nn_pool *pool = NULL;
-	struct training t;
+	struct flush_training t;
 	char *result = NULL;
 	uint64_t before = nn_flush_set(true);
 

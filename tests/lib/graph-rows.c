@@ -13,7 +13,7 @@
 #define MOST_NUMBERS (SPANS * SPAN_ROWS * 12)
 #define MOST_SIZE 9
 
-struct table {
+struct row_table {
 	const struct nn_device *device;
 	struct nn_program *program;
 	struct nn_embedding attrs;
@@ -26,32 +26,32 @@ struct table {
  * What came of all spans: outputs, and the gradient as a list whose rows are those of the whole
  * table.
  */
-struct result {
+struct row_result {
 	double y[MOST_NUMBERS * MOST_SIZE], dw[MOST_NUMBERS * MOST_SIZE];
 	uint32_t row[MOST_NUMBERS];
 	size_t n;
 	size_t received; /* bytes */
 };
 
-struct rank {
+struct row_rank {
 	struct nn_column_shard columns;
-	struct table *t;
-	struct result result;
+	struct row_table *t;
+	struct row_result result;
 	size_t from;
 };
 
 /* ---- tables ---- */
 
-struct dice {
+struct row_dice {
 	uint64_t state;
 };
 
-static size_t roll(struct dice *d, size_t n)
+static size_t roll(struct row_dice *d, size_t n)
 {
 	return (nn_lcg(&d->state) >> 33) % n;
 }
 
-static void put_at(const struct table *t, void *values, size_t i, double x)
+static void put_at(const struct row_table *t, void *values, size_t i, double x)
 {
 	if (t->device->dtype == NN_F64)
 		((double *)values)[i] = x;
@@ -59,7 +59,7 @@ static void put_at(const struct table *t, void *values, size_t i, double x)
 		((float *)values)[i] = (float)x;
 }
 
-static double get_at(const struct table *t, const void *values, size_t i)
+static double get_at(const struct row_table *t, const void *values, size_t i)
 {
 	return t->device->dtype == NN_F64 ? ((const double *)values)[i]
 					  : (double)((const float *)values)[i];
@@ -68,7 +68,7 @@ static double get_at(const struct table *t, const void *values, size_t i)
 /*
  * Most are rows, many of them the same; a number may lie between two, outside, or be none at all.
  */
-static double roll_number(const struct table *t, struct dice *d)
+static double roll_number(const struct row_table *t, struct row_dice *d)
 {
 	size_t rows = roll(d, 2) && t->attrs.rows > 5 ? 5 : t->attrs.rows;
 
@@ -86,10 +86,10 @@ static double roll_number(const struct table *t, struct dice *d)
 	}
 }
 
-static struct table *table_new(const struct nn_device *device, uint64_t seed)
+static struct row_table *table_new(const struct nn_device *device, uint64_t seed)
 {
-	struct table *t = calloc(1, sizeof *t);
-	struct dice d = { seed };
+	struct row_table *t = calloc(1, sizeof *t);
+	struct row_dice d = { seed };
 	size_t rows = roll(&d, 3) ? 3 + roll(&d, 40) : 3 + roll(&d, 5000), n;
 	struct nn_shape shape = roll(&d, 2) ? nn_shape1(1 + roll(&d, 12))
 					    : nn_shape2(1 + roll(&d, 3), 1 + roll(&d, 4));
@@ -115,7 +115,7 @@ static struct table *table_new(const struct nn_device *device, uint64_t seed)
 	return t;
 }
 
-static void table_free(struct table *t)
+static void table_free(struct row_table *t)
 {
 	nn_program_free(t->program);
 	free(t->weights);
@@ -128,17 +128,17 @@ static void table_free(struct table *t)
 static void count_exchange(void *arg, void *const *send, const size_t *send_bytes,
 			   void *const *receive, const size_t *receive_bytes)
 {
-	struct rank *rank = arg;
+	struct row_rank *rank = arg;
 
 	for (int r = 0; r < rank->columns.ranks; r++)
 		rank->result.received += r != rank->columns.rank ? receive_bytes[r] : 0;
 	exchange(arg, send, send_bytes, receive, receive_bytes);
 }
 
-static void run_span(struct rank *rank, struct nn_graph *graph, size_t i)
+static void run_span(struct row_rank *rank, struct nn_graph *graph, size_t i)
 {
 	static const size_t bounds[] = { 0, SPAN_ROWS / 3, SPAN_ROWS };
-	const struct table *t = rank->t;
+	const struct row_table *t = rank->t;
 	struct nn_span span = { .rows = SPAN_ROWS,
 				.sample = i * SPAN_ROWS,
 				.leaf = bounds,
@@ -163,8 +163,8 @@ static void run_span(struct rank *rank, struct nn_graph *graph, size_t i)
 
 static void *run(void *arg)
 {
-	struct rank *rank = arg;
-	struct table *t = rank->t;
+	struct row_rank *rank = arg;
+	struct row_table *t = rank->t;
 	struct nn_graph_options options = {
 		.device = t->device,
 		.max_rows = SPAN_ROWS,
@@ -208,7 +208,8 @@ static void *run(void *arg)
 /* ---- the claims ---- */
 
 /* What the ranks' lists are, one after the other. */
-static bool lists_are(const struct rank *ranks, int n, const struct result *whole, size_t width)
+static bool lists_are(const struct row_rank *ranks, int n, const struct row_result *whole,
+		      size_t width)
 {
 	size_t at = 0;
 
@@ -222,9 +223,9 @@ static bool lists_are(const struct rank *ranks, int n, const struct result *whol
 	return at == whole->n;
 }
 
-static struct rank *run_ranks(struct table *t, int n)
+static struct row_rank *run_ranks(struct row_table *t, int n)
 {
-	struct rank *ranks = calloc((size_t)n, sizeof *ranks);
+	struct row_rank *ranks = calloc((size_t)n, sizeof *ranks);
 
 	for (int r = 0; r < n; r++) {
 		ranks[r].columns =
@@ -241,12 +242,12 @@ static void shared_is_whole(const struct nn_device *device, int n_tables)
 	size_t most = 0;
 
 	for (int i = 0; i < n_tables && bad < 0; i++) {
-		struct table *t = table_new(device, (uint64_t)i);
-		struct rank *whole = run_ranks(t, 1);
+		struct row_table *t = table_new(device, (uint64_t)i);
+		struct row_rank *whole = run_ranks(t, 1);
 		size_t bytes = t->attrs.rows * t->attrs.size * sizeof *t->weights;
 
 		for (int n = 2; n <= MOST_RANKS; n++) {
-			struct rank *ranks;
+			struct row_rank *ranks;
 
 			memset(t->found, 0, bytes);
 			ranks = run_ranks(t, n);

@@ -31,7 +31,7 @@ static struct nn_span span_at(size_t i)
 
 /* ---- ranks that are threads ---- */
 
-struct rank {
+struct split_rank {
 	struct nn_column_shard columns;
 	const struct trial *t;
 	const struct nn_device *device;
@@ -41,7 +41,7 @@ struct rank {
 };
 
 /* Canonical values, of which a rank that has a part takes its own. */
-static void *part_of(const struct rank *rank, int p, double *whole)
+static void *part_of(const struct split_rank *rank, int p, double *whole)
 {
 	size_t from, channels = nn_graph_channels(rank->graph, p),
 		     all = nn_shape_count(&rank->t->program->params[p].desc.shape);
@@ -53,7 +53,7 @@ static void *part_of(const struct rank *rank, int p, double *whole)
 	return whole + from;
 }
 
-static void **parts_of(const struct rank *rank, double *const *whole)
+static void **parts_of(const struct split_rank *rank, double *const *whole)
 {
 	void **own = calloc((size_t)rank->t->program->n_params, sizeof *own);
 
@@ -66,7 +66,7 @@ static void **parts_of(const struct rank *rank, double *const *whole)
  * Gradients of the span's leaves, this rank's elements; parameters that all have are the same, and
  * only rank 0 tells them.
  */
-static void collect(struct rank *rank, double *to)
+static void collect(struct split_rank *rank, double *to)
 {
 	size_t n = 0, offset, packed;
 
@@ -84,7 +84,7 @@ static void collect(struct rank *rank, double *to)
 
 static void *run(void *arg)
 {
-	struct rank *rank = arg;
+	struct split_rank *rank = arg;
 	struct nn_graph_options options = {
 		.device = rank->device,
 		.max_rows = SPAN_ROWS,
@@ -123,16 +123,16 @@ static void *run(void *arg)
 static size_t run_ranks(const struct trial *t, const struct nn_device *device, int ranks, size_t n,
 			double *gradients, double **params)
 {
-	struct rank rank[MOST_RANKS];
+	struct split_rank rank[MOST_RANKS];
 
 	for (int r = 0; r < ranks; r++)
-		rank[r] =
-			(struct rank){ .columns = { r, ranks, &rank[r].columns, gather, exchange },
-				       .t = t,
-				       .device = device,
-				       .gradients = gradients,
-				       .params = r == 0 ? params : NULL,
-				       .n = n };
+		rank[r] = (struct split_rank){ .columns = { r, ranks, &rank[r].columns, gather,
+							    exchange },
+					       .t = t,
+					       .device = device,
+					       .gradients = gradients,
+					       .params = r == 0 ? params : NULL,
+					       .n = n };
 	run_as_ranks(run, rank, sizeof *rank, ranks);
 	return rank[0].split;
 }

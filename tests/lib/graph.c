@@ -153,7 +153,7 @@ static void gradients_are_right(const struct nn_device *device, bool every_op, i
 
 /* ---- spans ---- */
 
-struct block {
+struct graph_block {
 	double *values;
 	size_t n;
 };
@@ -161,11 +161,11 @@ struct block {
 /*
  * One span of leaves first..first + n - 1, in pieces of at most `most` rows where it is one leaf.
  */
-static struct block span_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
-				  size_t n, size_t most)
+static struct graph_block span_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
+					size_t n, size_t most)
 {
-	struct block block = { calloc(nn_graph_block(graph) + 1, sizeof(double)),
-			       nn_graph_block(graph) };
+	struct graph_block block = { calloc(nn_graph_block(graph) + 1, sizeof(double)),
+				     nn_graph_block(graph) };
 	size_t begin = leaves[first], end = leaves[first + n];
 
 	for (size_t at = begin; at < end;) {
@@ -195,10 +195,10 @@ static struct block span_gradient(const struct trial *t, struct nn_graph *graph,
 }
 
 /* Leaves first..first + n - 1, cut into spans of at most `most_leaves`, added along the tree. */
-static struct block tree_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
-				  size_t n, size_t most_leaves, size_t most_rows)
+static struct graph_block tree_gradient(const struct trial *t, struct nn_graph *graph, size_t first,
+					size_t n, size_t most_leaves, size_t most_rows)
 {
-	struct block left, right;
+	struct graph_block left, right;
 
 	if (n <= most_leaves)
 		return span_gradient(t, graph, first, n, most_rows);
@@ -211,12 +211,12 @@ static struct block tree_gradient(const struct trial *t, struct nn_graph *graph,
 }
 
 static bool same_gradients(const struct trial *t, const struct nn_device *device,
-			   const struct block *want, int threads, size_t most_leaves,
+			   const struct graph_block *want, int threads, size_t most_leaves,
 			   size_t most_rows)
 {
 	struct nn_pool *pool = NULL;
 	struct nn_graph *graph;
-	struct block got;
+	struct graph_block got;
 	bool same;
 
 	nn_pool_new(&pool, threads, NULL);
@@ -239,7 +239,7 @@ static void spans_are_free(const struct nn_device *device, bool every_op, int n_
 		struct trial t =
 			trial_new((uint64_t)i + 2000000, 4 + i % 14, every_op, true, group);
 		struct nn_graph *graph = bind_with(&t, device, true, ROWS, NULL, NULL);
-		struct block want = tree_gradient(&t, graph, 0, LEAVES, LEAVES, ROWS);
+		struct graph_block want = tree_gradient(&t, graph, 0, LEAVES, LEAVES, ROWS);
 
 		halves &= same_gradients(&t, device, &want, 1, 2, ROWS);
 		single &= same_gradients(&t, device, &want, 1, 1, ROWS);

@@ -10,7 +10,7 @@
 #include "data/rows.h"
 #include "files.h"
 
-struct how {
+struct rows_how {
 	const char *data, *targets, *target, *input_json, *target_json;
 	int header, on_error;
 	bool score, scaled, last, broken;
@@ -39,7 +39,8 @@ static size_t count(const struct nn_schema *s)
 }
 
 /* Blocks of rows in brackets, then notices; an error ends it. */
-static void show_rows(struct nn_rows *rows, const struct nn_schema *schema, const struct how *how)
+static void show_rows(struct nn_rows *rows, const struct nn_schema *schema,
+		      const struct rows_how *how)
 {
 	size_t max = how->max ? how->max : 8, size = count(schema), n;
 	float *inputs[2], targets[8][4];
@@ -123,7 +124,7 @@ static const char *family(const struct nn_rows *rows)
 				   : nn_format_word(rows->format->id);
 }
 
-static const char *show(struct how how)
+static const char *show(struct rows_how how)
 {
 	bool last[2] = { true, true };
 	struct nn_rows_options options = { .header = how.header,
@@ -167,7 +168,7 @@ static const char *show(struct how how)
 	"{\"columns\":[{\"kind\":\"number\",\"position\":1},{\"kind\":\"number\",\"position\":3}]" \
 	",\"shape\":[2]}"
 
-static void csv_is(const char *csv, struct how how, const char *wanted, const char *claim)
+static void csv_is(const char *csv, struct rows_how how, const char *wanted, const char *claim)
 {
 	put("t.csv", csv);
 	how.data = "t.csv";
@@ -180,47 +181,48 @@ static void csv_is(const char *csv, struct how how, const char *wanted, const ch
 
 static void tables(void)
 {
-	csv_is("b,extra,a\nx,1,3\nz,2,5\n", (struct how){ .scaled = true },
+	csv_is("b,extra,a\nx,1,3\nz,2,5\n", (struct rows_how){ .scaled = true },
 	       "csv+header[ 1 1 0; 2 0 1;]", "rows: columns by name, others ignored, scaled");
-	csv_is("b\textra\ta\nx\t1\t3\nz\t2\t5\n", (struct how){ 0 }, "tsv+header[ 3 1 0; 5 0 1;]",
-	       "rows: numbers as they stand, for doors");
-	csv_is("b,a\nx,3\nz,5\n", (struct how){ .max = 1 }, "csv+header[ 3 1 0;][ 5 0 1;]",
+	csv_is("b\textra\ta\nx\t1\t3\nz\t2\t5\n", (struct rows_how){ 0 },
+	       "tsv+header[ 3 1 0; 5 0 1;]", "rows: numbers as they stand, for doors");
+	csv_is("b,a\nx,3\nz,5\n", (struct rows_how){ .max = 1 }, "csv+header[ 3 1 0;][ 5 0 1;]",
 	       "rows: as many as asked for");
-	csv_is("b,c\nx,3\n", (struct how){ 0 }, "1: t.csv: has no column \"a\"; its columns: b, c",
+	csv_is("b,c\nx,3\n", (struct rows_how){ 0 },
+	       "1: t.csv: has no column \"a\"; its columns: b, c",
 	       "rows: a missing column is named");
-	csv_is("b,aa\nx,3\n", (struct how){ 0 },
+	csv_is("b,aa\nx,3\n", (struct rows_how){ 0 },
 	       "1: t.csv: has no column \"a\"; its columns: b, aa", "rows: and a near one");
-	csv_is("b,a,a\nx,3,4\n", (struct how){ 0 }, "1: t.csv: column \"a\" occurs twice",
+	csv_is("b,a,a\nx,3,4\n", (struct rows_how){ 0 }, "1: t.csv: column \"a\" occurs twice",
 	       "rows: a needed column that occurs twice");
-	csv_is("b,a,c,c\nx,3,4,5\n", (struct how){ 0 }, "csv+header[ 3 1 0;]",
+	csv_is("b,a,c,c\nx,3,4,5\n", (struct rows_how){ 0 }, "csv+header[ 3 1 0;]",
 	       "rows: an unneeded column may occur twice");
-	csv_is("b,a\nx,3\nnew,5\nnew,6\n", (struct how){ 0 },
+	csv_is("b,a\nx,3\nnew,5\nnew,6\n", (struct rows_how){ 0 },
 	       "csv+header[ 3 1 0; 5 0 0; 6 0 0;] t.csv: 2 values of column \"b\" were not in "
 	       "the training data; they count as all zeros",
 	       "rows: unseen values are zeros and counted");
-	csv_is("3,x\n", (struct how){ .header = NN_HEADER_NO }, "csv[ 3 1 0;]",
+	csv_is("3,x\n", (struct rows_how){ .header = NN_HEADER_NO }, "csv[ 3 1 0;]",
 	       "rows: --header=no takes columns in order");
-	csv_is("3,4\n", (struct how){ .input_json = NUMBERS },
+	csv_is("3,4\n", (struct rows_how){ .input_json = NUMBERS },
 	       "1: t.csv: has no header, but the model knows its columns by name (\"a\", ...); "
 	       "--header=no takes them in order",
 	       "rows: a header is missed");
-	csv_is("3,x,7\n", (struct how){ .header = NN_HEADER_NO },
+	csv_is("3,x,7\n", (struct rows_how){ .header = NN_HEADER_NO },
 	       "1: t.csv:1: expected 2 columns, got 3", "rows: in order there must be as many");
-	csv_is("a,b\n", (struct how){ 0 }, "csv+header", "rows: a header alone is no row");
-	csv_is("", (struct how){ 0 }, "empty+total", "rows: an empty input has no rows");
-	csv_is("\n", (struct how){ 0 }, "csv", "rows: a newline is no row");
-	csv_is("1,2,3\n4,5,6\n", (struct how){ .input_json = PLACES }, "csv[ 1 3; 4 6;]",
+	csv_is("a,b\n", (struct rows_how){ 0 }, "csv+header", "rows: a header alone is no row");
+	csv_is("", (struct rows_how){ 0 }, "empty+total", "rows: an empty input has no rows");
+	csv_is("\n", (struct rows_how){ 0 }, "csv", "rows: a newline is no row");
+	csv_is("1,2,3\n4,5,6\n", (struct rows_how){ .input_json = PLACES }, "csv[ 1 3; 4 6;]",
 	       "rows: without names by position");
-	csv_is("1,3\n4,6\n", (struct how){ .input_json = PLACES }, "csv[ 1 3; 4 6;]",
+	csv_is("1,3\n4,6\n", (struct rows_how){ .input_json = PLACES }, "csv[ 1 3; 4 6;]",
 	       "rows: or in order where others are left out");
-	csv_is("p,q\n1,3\n4,6\n", (struct how){ .input_json = PLACES }, "csv+header[ 1 3; 4 6;]",
-	       "rows: a header does not disturb");
-	csv_is("1\n", (struct how){ .input_json = PLACES }, "1: t.csv:1: expected 2 columns, got 1",
-	       "rows: too few columns");
+	csv_is("p,q\n1,3\n4,6\n", (struct rows_how){ .input_json = PLACES },
+	       "csv+header[ 1 3; 4 6;]", "rows: a header does not disturb");
+	csv_is("1\n", (struct rows_how){ .input_json = PLACES },
+	       "1: t.csv:1: expected 2 columns, got 1", "rows: too few columns");
 	csv_is("1,2,3,4\n5,6,7,8\n",
-	       (struct how){ .input_json = "{\"shape\":[2,1,2],\"scale\":0.5}", .last = true },
+	       (struct rows_how){ .input_json = "{\"shape\":[2,1,2],\"scale\":0.5}", .last = true },
 	       "csv[ 1 3 2 4; 5 7 6 8;]", "rows: a table for a model of arrays, channels last");
-	csv_is("1,2,3\n", (struct how){ .input_json = "{\"shape\":[4]}" },
+	csv_is("1,2,3\n", (struct rows_how){ .input_json = "{\"shape\":[4]}" },
 	       "1: t.csv:1: expected 4 columns, got 3", "rows: and its width");
 }
 
@@ -228,82 +230,83 @@ static void bad_rows(void)
 {
 	const char *csv = "a,b\n1,x\n\nq,z\n3,z\n4\n5,x\n";
 
-	csv_is(csv, (struct how){ 0 }, "csv+header[ 1 1 0;] 1: t.csv:3: empty line",
+	csv_is(csv, (struct rows_how){ 0 }, "csv+header[ 1 1 0;] 1: t.csv:3: empty line",
 	       "rows: what came before a bad row is given");
-	csv_is(csv, (struct how){ .on_error = 1 }, "csv+header[ 1 1 0; 3 0 1; 5 1 0;] bad 3",
+	csv_is(csv, (struct rows_how){ .on_error = 1 }, "csv+header[ 1 1 0; 3 0 1; 5 1 0;] bad 3",
 	       "rows: bad ones are left out");
-	csv_is(csv, (struct how){ .on_error = 2 },
+	csv_is(csv, (struct rows_how){ .on_error = 2 },
 	       "csv+header[ 1 1 0; (t.csv:3: empty line) (t.csv:4:1: found \"q\" in column \"a\", "
 	       "expected a number) 3 0 1; (t.csv:6: expected 2 columns, got 1) 5 1 0;] bad 3",
 	       "rows: bad ones are marked");
-	csv_is("a,b\n1,x\n2,\"x\n", (struct how){ .on_error = 2 },
+	csv_is("a,b\n1,x\n2,\"x\n", (struct rows_how){ .on_error = 2 },
 	       "csv+header[ 1 1 0;] 1: t.csv:3: a quote is never closed",
 	       "rows: what cannot be read on is no bad row");
-	csv_is("a,b\n1,\xff\n3,x\n", (struct how){ .on_error = 2 },
+	csv_is("a,b\n1,\xff\n3,x\n", (struct rows_how){ .on_error = 2 },
 	       "csv+header[ (t.csv:2: byte 0xff is not UTF-8) 3 1 0;] bad 1",
 	       "rows: what is not UTF-8 is a bad row");
 }
 
 static void scoring(void)
 {
-	csv_is("y,a,b\nyes,1,x\nno,2,z\nmaybe,3,z\n", (struct how){ .score = true },
+	csv_is("y,a,b\nyes,1,x\nno,2,z\nmaybe,3,z\n", (struct rows_how){ .score = true },
 	       "csv+header[ 1 1 0 : 1; 2 0 1 : 0; 3 0 1 : -1;] t.csv: 1 label was not in the "
 	       "training data: \"maybe\"",
 	       "score: labels of a column, unseen ones are class -1");
-	csv_is("y,a,b\nm,1,x\nn,2,z\nm,3,z\no,1,z\np,1,z\n", (struct how){ .score = true },
+	csv_is("y,a,b\nm,1,x\nn,2,z\nm,3,z\no,1,z\np,1,z\n", (struct rows_how){ .score = true },
 	       "csv+header[ 1 1 0 : -1; 2 0 1 : -1; 3 0 1 : -1; 1 0 1 : -1; 1 0 1 : -1;] t.csv: 5 "
 	       "labels were not in the training data: \"m\", \"n\", \"o\", ...",
 	       "score: the first of many unseen labels are named");
-	csv_is("t,a,b\nyes,1,x\n", (struct how){ .score = true, .target = "t" },
+	csv_is("t,a,b\nyes,1,x\n", (struct rows_how){ .score = true, .target = "t" },
 	       "csv+header[ 1 1 0 : 1;]", "score: --target where the name differs");
-	csv_is("a,b\n1,x\n", (struct how){ .score = true },
+	csv_is("a,b\n1,x\n", (struct rows_how){ .score = true },
 	       "1: t.csv: has no column \"y\"; its columns: a, b", "score: a missing target");
-	csv_is("a,b\n1,x\n2,z\n", (struct how){ .score = true, .targets = "y.csv" },
+	csv_is("a,b\n1,x\n2,z\n", (struct rows_how){ .score = true, .targets = "y.csv" },
 	       "1: y.csv: cannot open: No such file or directory",
 	       "score: a missing file of targets");
 	put("y.csv", "label\nno\nyes\n");
-	csv_is("a,b\n1,x\n2,z\n", (struct how){ .score = true, .targets = "y.csv" },
+	csv_is("a,b\n1,x\n2,z\n", (struct rows_how){ .score = true, .targets = "y.csv" },
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : 1;]", "score: a file of targets");
 	put("z.csv", "label\nno\nnone\n");
-	csv_is("a,b\n1,x\n2,z\n", (struct how){ .score = true, .targets = "z.csv" },
+	csv_is("a,b\n1,x\n2,z\n", (struct rows_how){ .score = true, .targets = "z.csv" },
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : -1;] z.csv: 1 label was not in the training data: "
 	       "\"none\"",
 	       "score: unseen labels of a file of targets are named, too");
-	csv_is("a,b\n1,x\n2,z\n3,x\n", (struct how){ .score = true, .targets = "y.csv" },
+	csv_is("a,b\n1,x\n2,z\n3,x\n", (struct rows_how){ .score = true, .targets = "y.csv" },
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : 1;] 1: y.csv: found 2 rows, but t.csv has more",
 	       "score: targets too few");
-	csv_is("a,b\n1,x\n", (struct how){ .score = true, .targets = "y.csv" },
+	csv_is("a,b\n1,x\n", (struct rows_how){ .score = true, .targets = "y.csv" },
 	       "csv+header[ 1 1 0 : 0;] 1: y.csv: found 2 rows, but t.csv has only 1",
 	       "score: targets too many");
-	csv_is("a,b\nq,x\n2,z\n", (struct how){ .score = true, .targets = "y.csv", .on_error = 1 },
+	csv_is("a,b\nq,x\n2,z\n",
+	       (struct rows_how){ .score = true, .targets = "y.csv", .on_error = 1 },
 	       "csv+header[ 2 0 1 : 1;] bad 1",
 	       "score: a row that is left out takes its target along");
 	csv_is("a,b,y\n1,x,3.5\n2,z,5.5\n",
-	       (struct how){
+	       (struct rows_how){
 		       .score = true,
 		       .target_json =
 			       "{\"columns\":[\"y\"],\"labels\":null,\"mean\":[1.5],\"sd\":[2]}" },
 	       "csv+header[ 1 1 0 : 1; 2 0 1 : 2;]", "score: numbers in standardized units");
 	csv_is("a,b,y\n1,x,5\n2,z,7\n",
-	       (struct how){ .score = true,
-			     .target_json = "{\"columns\":[\"y\"],\"labels\":[7,5]}" },
+	       (struct rows_how){ .score = true,
+				  .target_json = "{\"columns\":[\"y\"],\"labels\":[7,5]}" },
 	       "csv+header[ 1 1 0 : 1; 2 0 1 : 0;]", "score: integer labels in the model's order");
 	csv_is("a,b,p,q\n1,x,0.25,0.75\n",
-	       (struct how){ .score = true,
-			     .target_json =
-				     "{\"columns\":[\"p\",\"q\"],\"labels\":[\"p\",\"q\"]}" },
+	       (struct rows_how){ .score = true,
+				  .target_json =
+					  "{\"columns\":[\"p\",\"q\"],\"labels\":[\"p\",\"q\"]}" },
 	       "csv+header[ 1 1 0 : 0.25 0.75;]", "score: probabilities of columns");
 	csv_is("1,2,3\n4,5,6\n",
-	       (struct how){ .score = true,
-			     .input_json = PLACES,
-			     .target_json = "{\"columns\":[2],\"labels\":[2,5]}" },
+	       (struct rows_how){ .score = true,
+				  .input_json = PLACES,
+				  .target_json = "{\"columns\":[2],\"labels\":[2,5]}" },
 	       "csv[ 1 3 : 0; 4 6 : 1;]", "score: by position");
 	csv_is("1,2,3\n4,5,6\n",
-	       (struct how){ .score = true,
-			     .input_json = NUMBERS,
-			     .header = NN_HEADER_NO,
-			     .target = "1",
-			     .target_json = "{\"columns\":[\"y\"],\"labels\":[1,4]}" },
+	       (struct rows_how){ .score = true,
+				  .input_json = NUMBERS,
+				  .header = NN_HEADER_NO,
+				  .target = "1",
+				  .target_json = "{\"columns\":[\"y\"],\"labels\":[1,4]}" },
 	       "csv[ 2 3 : 0; 5 6 : 1;]",
 	       "score: --header=no with the number of the target's column");
 }
@@ -325,9 +328,9 @@ static void arrays(void)
 {
 	static const float x[6] = { 1, 2, 3, 4, 5, 6 }, bad[6] = { 1, 2, 0.0f / 0.0f, 4, 5, 6 };
 	static char file[2000];
-	struct how h = { .data = "x.npy",
-			 .input_json = "{\"shape\":[2]}",
-			 .target_json = "{\"columns\":[null],\"labels\":[3,7]}" };
+	struct rows_how h = { .data = "x.npy",
+			      .input_json = "{\"shape\":[2]}",
+			      .target_json = "{\"columns\":[null],\"labels\":[3,7]}" };
 	size_t n;
 
 	put_bytes("x.npy", file, array(file, "<f4", "False", "3, 2", x, 24));
@@ -405,9 +408,9 @@ static void tensors(void)
 		"\"y\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[16,18]}}";
 	static const float x[4] = { 1, 2, 3, 4 };
 	char file[300] = { (char)(sizeof header - 1) };
-	struct how h = { .data = "d.st",
-			 .input_json = "{\"shape\":[2]}",
-			 .target_json = "{\"columns\":[null],\"labels\":[3,7]}" };
+	struct rows_how h = { .data = "d.st",
+			      .input_json = "{\"shape\":[2]}",
+			      .target_json = "{\"columns\":[null],\"labels\":[3,7]}" };
 
 	memcpy(file + 8, header, sizeof header - 1);
 	memcpy(file + 7 + sizeof header, x, 16);

@@ -23,12 +23,12 @@ static struct nn_text expected, found;
 
 /* ---- a table as text ---- */
 
-struct rows {
+struct table_rows {
 	struct nn_block values, targets;
 	size_t n;
 };
 
-static int read_slowly(struct nn_table *t, struct rows *rows, struct nn_error *err)
+static int read_slowly(struct nn_table *t, struct table_rows *rows, struct nn_error *err)
 {
 	size_t value_bytes = t->n_values * nn_dtype_size(t->dtype),
 	       target_bytes = t->n_targets * sizeof(double);
@@ -72,7 +72,7 @@ static void show_column(const struct nn_table_column *c, struct nn_text *text)
 	nn_text_add(text, "]");
 }
 
-static void show_rows(const struct nn_table *t, const struct rows *rows, struct nn_text *text)
+static void show_rows(const struct nn_table *t, const struct table_rows *rows, struct nn_text *text)
 {
 	char number[NN_NUMBER];
 
@@ -95,7 +95,7 @@ static void show_rows(const struct nn_table *t, const struct rows *rows, struct 
 	}
 }
 
-struct how {
+struct table_how {
 	int threads; /* 0: record by record */
 	size_t block;
 	bool labels, f64;
@@ -103,10 +103,10 @@ struct how {
 };
 
 /* Of a table that ends in an error the error alone: what came before it is nobody's. */
-static void show(const char *file, struct how how, struct nn_text *text)
+static void show(const char *file, struct table_how how, struct nn_text *text)
 {
 	struct nn_words *words[64] = { 0 };
-	struct rows rows = { 0 };
+	struct table_rows rows = { 0 };
 	struct nn_input *input;
 	struct nn_error err = { 0 };
 	struct nn_table t = { 0 };
@@ -140,7 +140,7 @@ static void show(const char *file, struct how how, struct nn_text *text)
 }
 
 /* The same text for 1 to 4 threads and blocks of 1 byte to all of them in steps of `step`? */
-static bool same(const char *text, size_t n, struct how how, size_t step)
+static bool same(const char *text, size_t n, struct table_how how, size_t step)
 {
 	put_bytes("t.csv", text, n);
 	how.threads = 0;
@@ -233,7 +233,7 @@ static void test_tables(void)
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		const char *text = tables[i].text ? tables[i].text : nul;
 		size_t n = tables[i].text ? strlen(text) : sizeof nul - 1;
-		struct how how = { .labels = tables[i].labels };
+		struct table_how how = { .labels = tables[i].labels };
 		bool good = same(text, n, how, 1);
 
 		how.f64 = true;
@@ -334,7 +334,7 @@ static void test_drawn(void)
 
 	for (size_t i = 0; i < total; i++) {
 		n = draw_table(text);
-		if (!same(text, n, (struct how){ .header = NN_HEADER_YES, .f64 = i % 2 },
+		if (!same(text, n, (struct table_how){ .header = NN_HEADER_YES, .f64 = i % 2 },
 			  1 + n / 20))
 			break;
 		good++;
@@ -363,7 +363,7 @@ static void says(const char *text, size_t n, const char *wanted, const char *cla
 
 	put_bytes("t.csv", text, n);
 	for (int threads = 0; good && threads <= 3; threads++) {
-		show("t.csv", (struct how){ .threads = threads }, &found);
+		show("t.csv", (struct table_how){ .threads = threads }, &found);
 		good = strncmp(found.data, wanted, strlen(wanted)) == 0;
 	}
 	if (!ok(good, claim))
@@ -405,9 +405,9 @@ static void test_large(void)
 		at += (size_t)sprintf(text + at, "%zu,%u.%u,\"w%u\n\"%s", i, draw(1000),
 				      draw(1000000), draw(3000), draw(2) ? "\r\n" : "\n");
 	put_bytes("t.csv", text, at);
-	show("t.csv", (struct how){ 0 }, &expected);
+	show("t.csv", (struct table_how){ 0 }, &expected);
 	for (int threads = 1; good && threads <= MOST_THREADS; threads++) {
-		show("t.csv", (struct how){ .threads = threads }, &found);
+		show("t.csv", (struct table_how){ .threads = threads }, &found);
 		good = strcmp(found.data, expected.data) == 0;
 	}
 	ok(good && strchr(expected.data, ';'),

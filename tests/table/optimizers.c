@@ -58,7 +58,7 @@ static double plain(const struct setting *setting, size_t i)
 	return w;
 }
 
-struct block {
+struct update_block {
 	double w[N], a[N], b[N];
 }; /* room for either type */
 
@@ -80,7 +80,7 @@ static struct nn_now now_at(const struct setting *setting, int step)
 
 /* All steps, the block cut at `cut`. */
 static void run(const struct nn_device *device, const struct setting *setting, struct nn_pool *pool,
-		size_t cut, struct block *block)
+		size_t cut, struct update_block *block)
 {
 	static double g[N], direction[N];
 	size_t size = device->dtype == NN_F64 ? sizeof(double) : sizeof(float);
@@ -111,7 +111,7 @@ static void run(const struct nn_device *device, const struct setting *setting, s
 
 static int is_right(const struct nn_device *device, const struct setting *setting)
 {
-	static struct block block;
+	static struct update_block block;
 	double tolerance = device->dtype == NN_F64 ? 1e-13 : 2e-6;
 	run(device, setting, NULL, N, &block);
 	for (size_t i = 0; i < N; i++) {
@@ -127,7 +127,7 @@ static int is_right(const struct nn_device *device, const struct setting *settin
 static int bytes_are_the_same(enum nn_dtype dtype, const struct setting *setting,
 			      struct nn_pool *pool)
 {
-	static struct block want, got;
+	static struct update_block want, got;
 	int ok = 1;
 	run(device_of("generic", dtype), setting, NULL, N, &want);
 	for (size_t isa = 0; isa < 3; isa++) {

@@ -117,7 +117,7 @@ double *canonical(const struct result *r, const void *packed, int p)
 
 /* ---- a pass ---- */
 
-struct pass {
+struct trial_pass {
 	const struct data *d;
 	const struct how *how;
 	struct nn_op_trial *t;
@@ -127,7 +127,7 @@ struct pass {
 };
 
 /* y and a gradient in the memory of others; what takes that memory with it is forgotten there. */
-static void share(struct pass *pass)
+static void share(struct trial_pass *pass)
 {
 	const struct nn_op_site *site = pass->d->site;
 	struct nn_op_trial *t = pass->t;
@@ -164,7 +164,7 @@ static bool intact(const void *memory, size_t bytes)
 }
 
 /* Rows [begin, end) as leaves leaf[0..n]. */
-static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bool first,
+static void call_rows(struct trial_pass *pass, const size_t *leaf, size_t n_leaves, bool first,
 		      void *const *dw)
 {
 	const struct data *d = pass->d;
@@ -204,7 +204,7 @@ static void call_rows(struct pass *pass, const size_t *leaf, size_t n_leaves, bo
 }
 
 /* Leaf l, whole or in two pieces; batchnorm is cut between groups. */
-static void call_leaf(struct pass *pass, size_t l, void *const *dw)
+static void call_leaf(struct trial_pass *pass, size_t l, void *const *dw)
 {
 	const struct nn_span *span = pass->d->span;
 	const size_t *leaf = span->leaf + l;
@@ -222,7 +222,7 @@ static void call_leaf(struct pass *pass, size_t l, void *const *dw)
 }
 
 /* Leaves one by one, their gradients added along the tree; a table's are appended to one list. */
-static void by_leaves(struct pass *pass)
+static void by_leaves(struct trial_pass *pass)
 {
 	struct nn_op_trial *t = pass->t;
 	size_t n_leaves = pass->d->span->n_leaves;
@@ -245,7 +245,7 @@ static void by_leaves(struct pass *pass)
 				nn_free(dw[l][p]);
 }
 
-static struct nn_row_list *list_new(const struct pass *pass)
+static struct nn_row_list *list_new(const struct trial_pass *pass)
 {
 	struct nn_error err;
 	struct nn_row_list *list = nn_op_list_new(pass->t, 0, &err);
@@ -254,7 +254,7 @@ static struct nn_row_list *list_new(const struct pass *pass)
 }
 
 /* The sums of leaves up to `half`, then of the others, as entries in place of all. */
-static void sum_parts(struct pass *pass)
+static void sum_parts(struct trial_pass *pass)
 {
 	struct nn_row_list *all = pass->t->entries, *parts = list_new(pass), *to = list_new(pass);
 	size_t bytes = all->width * pass->real, n_leaves = pass->d->span->n_leaves,
@@ -284,7 +284,7 @@ static void sum_parts(struct pass *pass)
 }
 
 /* Sums of what was listed, as an array of all rows; in two steps, as ranks would. */
-static void take_list(struct pass *pass)
+static void take_list(struct trial_pass *pass)
 {
 	struct nn_op_trial *t = pass->t;
 	if (pass->how->threads == 3)
@@ -295,7 +295,7 @@ static void take_list(struct pass *pass)
 	nn_op_lists_gradient(t, pass->r->sums);
 }
 
-static void prepare(struct pass *pass, struct nn_pool *pool)
+static void prepare(struct trial_pass *pass, struct nn_pool *pool)
 {
 	const struct data *d = pass->d;
 	const struct how *how = pass->how;
@@ -343,7 +343,7 @@ static void keep(struct result *r)
 
 void result_make(struct result *r, const struct data *d, const struct how *how)
 {
-	struct pass pass = { .d = d, .how = how, .r = r };
+	struct trial_pass pass = { .d = d, .how = how, .r = r };
 	struct nn_pool *pool;
 	struct nn_error err;
 	memset(r, 0, sizeof *r);

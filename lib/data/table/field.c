@@ -12,7 +12,7 @@
 #include "data/table/table.h"
 
 /* Where a field stands, for errors. */
-struct place {
+struct field_place {
 	struct nn_table *t;
 	const struct nn_record *record;
 	size_t column;
@@ -25,7 +25,7 @@ static bool says_nan(const char *text, size_t n)
 	return n == 3 && strncasecmp(text, "nan", n) == 0;
 }
 
-static int bad_field(const struct place *at, const char *text, size_t n, const char *wanted,
+static int bad_field(const struct field_place *at, const char *text, size_t n, const char *wanted,
 		     struct nn_error *err)
 {
 	const struct nn_csv *csv = &at->t->csv;
@@ -56,7 +56,8 @@ static bool says_not_finite(const char *text, size_t n)
 }
 
 /* Why a field is not a number. */
-static int bad_number(const struct place *at, const char *text, size_t n, struct nn_error *err)
+static int bad_number(const struct field_place *at, const char *text, size_t n,
+		      struct nn_error *err)
 {
 	double value = 0;
 
@@ -91,7 +92,7 @@ static void put(const struct nn_table *t, const struct nn_table_column *c, void 
 		nn_real_put(t->dtype, values, c->slot, value);
 }
 
-static int no_row(const struct place *at, const struct nn_table_column *c, const char *text,
+static int no_row(const struct field_place *at, const struct nn_table_column *c, const char *text,
 		  size_t n, struct nn_error *err)
 {
 	char wanted[100];
@@ -101,7 +102,8 @@ static int no_row(const struct place *at, const struct nn_table_column *c, const
 }
 
 /* A number with a point is not a category: measurements do not belong in an embedding. */
-static int check_category(const struct place *at, const char *text, size_t n, struct nn_error *err)
+static int check_category(const struct field_place *at, const char *text, size_t n,
+			  struct nn_error *err)
 {
 	if (!memchr(text, '.', n) || !nn_meant_as_number(text, n))
 		return 0;
@@ -114,8 +116,8 @@ static int check_category(const struct place *at, const char *text, size_t n, st
 /*
  * A field of a number column; a target keeps all digits of its f64, which has to fit the type too.
  */
-static int put_number(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
-		      void *values, double *targets, struct nn_error *err)
+static int put_number(const struct field_place *at, struct nn_table_column *c, const char *text,
+		      size_t n, void *values, double *targets, struct nn_error *err)
 {
 	double value, whole;
 
@@ -152,7 +154,8 @@ static size_t count_words(const struct nn_table_column *c)
 	return nn_words_count(c->words) + (c->fresh ? nn_words_count(c->fresh) : 0);
 }
 
-static void not_found(const struct place *at, struct nn_table_column *c, const char *text, size_t n)
+static void not_found(const struct field_place *at, struct nn_table_column *c, const char *text,
+		      size_t n)
 {
 	if (c->target)
 		nn_unseen_add(&at->t->labels, text, n);
@@ -160,8 +163,8 @@ static void not_found(const struct place *at, struct nn_table_column *c, const c
 		c->unseen++;
 }
 
-static int put_word(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
-		    void *values, double *targets, struct nn_error *err)
+static int put_word(const struct field_place *at, struct nn_table_column *c, const char *text,
+		    size_t n, void *values, double *targets, struct nn_error *err)
 {
 	int32_t id = nn_words_find(c->words, text, n);
 	char name[NN_QUOTED];
@@ -188,8 +191,8 @@ static int put_word(const struct place *at, struct nn_table_column *c, const cha
 }
 
 /* Labels that are integers: a text or a fraction is none of them. */
-static int put_label(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
-		     double *targets, struct nn_error *err)
+static int put_label(const struct field_place *at, struct nn_table_column *c, const char *text,
+		     size_t n, double *targets, struct nn_error *err)
 {
 	int32_t id = -1;
 	int64_t value;
@@ -218,8 +221,8 @@ static int put_label(const struct place *at, struct nn_table_column *c, const ch
  * The first field that is not empty says what the column is; empty ones before it were "" or are
  * missing numbers.
  */
-static int decide(const struct place *at, struct nn_table_column *c, const char *text, size_t n,
-		  void *values, double *targets, struct nn_error *err)
+static int decide(const struct field_place *at, struct nn_table_column *c, const char *text,
+		  size_t n, void *values, double *targets, struct nn_error *err)
 {
 	bool number;
 
@@ -252,7 +255,7 @@ int nn_table_put_field(struct nn_table *t, const struct nn_record *record, size_
 		       const struct nn_field *field, void *values, double *targets,
 		       struct nn_error *err)
 {
-	const struct place *at = &(struct place){ t, record, column };
+	const struct field_place *at = &(struct field_place){ t, record, column };
 	struct nn_table_column *c = &t->columns[column];
 	const char *text = field->text;
 	size_t n = field->length;

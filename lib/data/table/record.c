@@ -41,7 +41,7 @@ static void find_runs(struct nn_table *t)
 
 /*
  * A target of plain numbers: f32 has to hold it, which it does where it holds all its digits.
- * Numbers with a point are told from integers by put_number.
+ * Numbers with a point are distinguished from integers by put_number.
  */
 static const char *simple_target(const struct nn_table_column *c, const char *p, const char *end,
 				 char separator, double *targets)

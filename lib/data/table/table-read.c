@@ -19,7 +19,7 @@
 #define MOST_COLUMNS ((size_t)10000)
 
 /* A part as it is read beside others. */
-struct worker {
+struct part_reader {
 	struct nn_table view; /* columns with fresh words of its own; all else is the table's */
 	bool whole;           /* every record became a row */
 };
@@ -34,7 +34,7 @@ struct reader {
 	struct nn_table_text text[2];
 	struct nn_table_text *now, *next; /* parsed, and read */
 	uint64_t line;                    /* where `now` begins */
-	struct worker *workers;           /* NULL: all parts are the caller's */
+	struct part_reader *workers;      /* NULL: all parts are the caller's */
 	size_t n_workers;
 	struct nn_csv alone; /* of the caller */
 };
@@ -80,7 +80,7 @@ static size_t count_records(const struct nn_table_text *t, size_t i)
  */
 static void parse(struct reader *r, size_t i)
 {
-	struct worker *w = &r->workers[i];
+	struct part_reader *w = &r->workers[i];
 	size_t row = r->rows + r->now->parts[i].records, end = row + count_records(r->now, i), left;
 	struct nn_error err;
 
@@ -128,7 +128,7 @@ static int parse_alone(struct reader *r, const struct nn_part *part, struct nn_e
 /* ---- joining ---- */
 
 /* Can the rows of a part stay as they are? */
-static bool is_good(const struct reader *r, const struct worker *w, size_t first)
+static bool is_good(const struct reader *r, const struct part_reader *w, size_t first)
 {
 	if (!w->whole || r->rows != first || r->alone.n_blank)
 		return false;
@@ -145,7 +145,7 @@ static int join(struct reader *r, struct nn_error *err)
 
 	for (size_t i = 0; i < r->now->n_parts; i++) {
 		size_t rows = count_records(r->now, i);
-		struct worker *w = r->workers ? &r->workers[i] : NULL;
+		struct part_reader *w = r->workers ? &r->workers[i] : NULL;
 		bool good = w && is_good(r, w, first + r->now->parts[i].records);
 		struct nn_table_rows part = { r->table->dtype, r->values,       r->targets,
 					      r->row_bytes,    r->target_bytes, r->rows,
@@ -222,7 +222,7 @@ static int read_blocks(struct reader *r, struct nn_error *err)
 	}
 }
 
-static int start_worker(struct worker *w, const struct nn_table *t, struct nn_error *err)
+static int start_worker(struct part_reader *w, const struct nn_table *t, struct nn_error *err)
 {
 	struct nn_input *input;
 
@@ -245,7 +245,7 @@ static int start_worker(struct worker *w, const struct nn_table *t, struct nn_er
 	return 0;
 }
 
-static void end_worker(struct worker *w)
+static void end_worker(struct part_reader *w)
 {
 	for (size_t i = 0; w->view.columns && i < w->view.width; i++)
 		nn_words_free(w->view.columns[i].fresh);

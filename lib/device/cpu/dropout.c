@@ -39,15 +39,15 @@ static void draw(uint64_t seed, uint64_t index, uint32_t stream, uint32_t block,
 	}
 }
 
-struct mask {
+struct dropout_mask {
 	uint32_t below; /* of 2^24: dropped */
 	real scale;
 };
 
 /* A uniform number x < p is dropped; numbers have 24 bits, so that p may be rounded up to those. */
-static struct mask mask_of(double p)
+static struct dropout_mask mask_of(double p)
 {
-	struct mask mask = { (uint32_t)ceil(p * 0x1p24), p < 1 ? (real)(1 / (1 - p)) : 0 };
+	struct dropout_mask mask = { (uint32_t)ceil(p * 0x1p24), p < 1 ? (real)(1 / (1 - p)) : 0 };
 	return mask;
 }
 
@@ -56,7 +56,7 @@ static void drop_row(const struct nn_call *call, size_t row, const real *from, r
 		     bool add)
 {
 	const struct nn_dropout *dropout = call->site.attrs;
-	const struct mask mask = mask_of(dropout->p);
+	const struct dropout_mask mask = mask_of(dropout->p);
 	uint64_t first = call->sample + (call->now ? call->now->sample : 0);
 	uint32_t numbers[4 * NN_BLOCKS];
 	for (size_t at = 0; at < n; at += 4 * NN_BLOCKS) {

@@ -1,4 +1,4 @@
-/* The poolings: an image made smaller by the largest value or the mean of each window. */
+/* The poolings: an image reduced by the largest value or the mean of each window. */
 #include "model/layer.h"
 
 #define SHAPES "C,H,W to C,H',W' with H' = floor((H + 2*pad - K) / stride) + 1"

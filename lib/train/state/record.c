@@ -13,7 +13,7 @@
 #include "train/state/record.h"
 
 /* an option as its text says it */
-static void add_option(const struct nn_record *r, struct nn_text *json, const char *name)
+static void add_option(const struct nn_model_record *r, struct nn_text *json, const char *name)
 {
 	char value[4096];
 
@@ -25,7 +25,7 @@ static void add_option(const struct nn_record *r, struct nn_text *json, const ch
  * The output whose name comes next in the order of bytes, after `last` (-1: none); -1 after the
  * last.
  */
-static int next_by_name(const struct nn_record *r, int last)
+static int next_by_name(const struct nn_model_record *r, int last)
 {
 	const struct nn_program_output *outputs = r->task->program->outputs;
 	int next = -1;
@@ -46,7 +46,7 @@ static void add_weights(struct nn_text *json, const double *weights, size_t n)
 }
 
 /* Of several outputs an object by name; those without classes are left out. */
-static void add_class_weights(const struct nn_record *r, struct nn_text *json)
+static void add_class_weights(const struct nn_model_record *r, struct nn_text *json)
 {
 	if (!r->options->class_weight)
 		return;
@@ -66,7 +66,7 @@ static void add_class_weights(const struct nn_record *r, struct nn_text *json)
 }
 
 /* One name, or where outputs differ an object of them. */
-static void add_loss(const struct nn_record *r, struct nn_text *json)
+static void add_loss(const struct nn_model_record *r, struct nn_text *json)
 {
 	if (nn_task_one_loss(r->task)) {
 		nn_json_add_string(json, "loss", nn_loss_name(r->task->losses[0].kind));
@@ -109,7 +109,7 @@ static int by_name(const void *a, const void *b)
  * The loss of the last epoch as its rows passed, and the figures of held-out rows or, without them,
  * of those that passed.
  */
-static int add_metrics(const struct nn_record *r, struct nn_text *json)
+static int add_metrics(const struct nn_model_record *r, struct nn_text *json)
 {
 	struct figures *f = nn_alloc(1, sizeof *f, NULL);
 	char name[NN_METRIC_NAME];
@@ -134,7 +134,7 @@ static int add_metrics(const struct nn_record *r, struct nn_text *json)
 	return 0;
 }
 
-static void add_train(const struct nn_record *r, struct nn_text *json)
+static void add_train(const struct nn_model_record *r, struct nn_text *json)
 {
 	const struct nn_train_options *o = r->options;
 	double fraction = 0;
@@ -181,7 +181,7 @@ static void add_train(const struct nn_record *r, struct nn_text *json)
 	nn_text_add(json, "}");
 }
 
-int nn_record_model(const struct nn_record *r, struct nn_output *output, void *const *params,
+int nn_record_model(const struct nn_model_record *r, struct nn_output *output, void *const *params,
 		    struct nn_error *err)
 {
 	struct nn_text input = { 0 }, target = { 0 }, train = { 0 };

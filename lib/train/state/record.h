@@ -10,7 +10,7 @@
 struct nn_evaluator;
 
 /* What nn.train says of a training; all is borrowed. */
-struct nn_record {
+struct nn_model_record {
 	const struct nn_task *task;
 	const struct nn_train_options *options;
 	const struct nn_std_options *std;
@@ -23,7 +23,7 @@ struct nn_record {
 };
 
 /* Write params as the model; the output stays open. */
-int nn_record_model(const struct nn_record *record, struct nn_output *output, void *const *params,
-		    struct nn_error *err);
+int nn_record_model(const struct nn_model_record *record, struct nn_output *output,
+		    void *const *params, struct nn_error *err);
 
 #endif

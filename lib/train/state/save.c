@@ -80,9 +80,9 @@ static bool all_finite(enum nn_dtype dtype, const void *values, size_t n)
 /* Of ranks that have parts of the network each set comes together on rank 0. */
 static int together(struct nn_keeping *k, void *const *set, bool buffers, struct nn_error *err)
 {
-	if (k->worker->layout->tensor && nn_tensor_collect(k->worker, set, err) < 0)
+	if (k->worker->layout->tensor && nn_tensor_gather(k->worker, set, err) < 0)
 		return -1;
-	return k->worker->layout->pipe ? nn_pipe_collect(k->worker, set, buffers, err) : 0;
+	return k->worker->layout->pipe ? nn_pipe_gather(k->worker, set, buffers, err) : 0;
 }
 
 static int collect(struct nn_keeping *k, void **params, struct nn_error *err)

@@ -20,12 +20,12 @@
 #define REST_S 3.0 /* between two pictures while training */
 
 /* Some consecutive steps as one point. */
-struct span {
+struct curve_span {
 	uint64_t from, to, rows;      /* steps [from, to] */
 	double loss, weight, seconds; /* loss: sum of loss * weight */
 };
 
-struct look {
+struct evaluation {
 	uint64_t step;
 	double valid_loss, metric;
 };
@@ -35,12 +35,12 @@ struct nn_curve {
 	struct nn_output *output; /* open until something was written */
 	bool replaces;            /* a regular file: it can be written again and again */
 	double written_s;
-	struct span spans[MOST];
+	struct curve_span spans[MOST];
 	size_t n_spans;
 	uint64_t per_span; /* steps of a full one */
-	struct look looks[MOST];
+	struct evaluation looks[MOST];
 	size_t n_looks;
-	uint64_t per_look, looked; /* every so many evaluations are kept; of how many */
+	uint64_t per_look, looked; /* one in per_look evaluations is kept; of how many */
 	uint64_t best_step;
 	double best;
 };
@@ -78,14 +78,14 @@ void nn_curve_free(struct nn_curve *c)
 static void join_spans(struct nn_curve *c)
 {
 	for (size_t i = 0; i < MOST / 2; i++) {
-		const struct span *a = &c->spans[2 * i], *b = a + 1;
+		const struct curve_span *a = &c->spans[2 * i], *b = a + 1;
 
-		c->spans[i] = (struct span){ a->from,
-					     b->to,
-					     a->rows + b->rows,
-					     a->loss + b->loss,
-					     a->weight + b->weight,
-					     a->seconds + b->seconds };
+		c->spans[i] = (struct curve_span){ a->from,
+						   b->to,
+						   a->rows + b->rows,
+						   a->loss + b->loss,
+						   a->weight + b->weight,
+						   a->seconds + b->seconds };
 	}
 	c->n_spans = MOST / 2;
 	c->per_span *= 2;
@@ -94,7 +94,7 @@ static void join_spans(struct nn_curve *c)
 void nn_curve_step(struct nn_curve *c, uint64_t step, double loss, double weight, uint64_t rows,
 		   double seconds)
 {
-	struct span *last;
+	struct curve_span *last;
 
 	if (!c)
 		return;
@@ -103,7 +103,7 @@ void nn_curve_step(struct nn_curve *c, uint64_t step, double loss, double weight
 		if (c->n_spans == MOST)
 			join_spans(c);
 		last = &c->spans[c->n_spans++];
-		*last = (struct span){ .from = step };
+		*last = (struct curve_span){ .from = step };
 	}
 	last->to = step;
 	last->rows += rows;
@@ -129,7 +129,7 @@ void nn_curve_evaluation(struct nn_curve *c, uint64_t step, double valid_loss, d
 		c->n_looks = MOST / 2;
 		c->per_look *= 2;
 	}
-	c->looks[c->n_looks++] = (struct look){ step, valid_loss, metric };
+	c->looks[c->n_looks++] = (struct evaluation){ step, valid_loss, metric };
 }
 
 /* ---- drawing ---- */
@@ -149,7 +149,7 @@ static double place(const struct nn_train *t, double step)
 static void fill(struct drawing *d, const struct nn_curve *c, const struct nn_train *t)
 {
 	for (size_t i = 0; i < c->n_spans; i++) {
-		const struct span *s = &c->spans[i];
+		const struct curve_span *s = &c->spans[i];
 
 		d->at[i] = place(t, ((double)s->from + (double)s->to) / 2);
 		d->loss[i] = s->weight > 0 ? s->loss / s->weight : NAN;

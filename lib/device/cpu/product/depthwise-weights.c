@@ -34,7 +34,7 @@ void NN_K(depthwise_unpack)(const struct nn_conv *c, const real *packed, real *c
 			canonical[o * taps + t] = packed[t * lanes + o];
 }
 
-struct rotation {
+struct depthwise_rotation {
 	const struct nn_conv *c;
 	const real *packed;
 	real *to; /* place of the next tap */
@@ -42,7 +42,7 @@ struct rotation {
 
 static void rotate_tap(void *arg, size_t tap)
 {
-	struct rotation *r = arg;
+	struct depthwise_rotation *r = arg;
 	const size_t groups = r->c->groups, m = r->c->cout, lanes = nn_packed_channels(groups);
 	const real *from = r->packed + tap * nn_packed_channels(groups * m);
 	for (size_t o = 0; o < m; o++, r->to += lanes)
@@ -53,7 +53,7 @@ static void rotate_tap(void *arg, size_t tap)
 /* [phase][tap, descending][out-channel of an in-channel][in-channel, rounded up]. */
 void NN_K(depthwise_rotate)(const struct nn_conv *c, const real *packed, real *rotated)
 {
-	struct rotation r = { c, packed, rotated };
+	struct depthwise_rotation r = { c, packed, rotated };
 	nn_axis_visit_rotated(&c->h, &c->w, rotate_tap, &r);
 }
 
