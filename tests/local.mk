@@ -258,7 +258,8 @@ CHECK_TESTS += tests/lib/comm-reduce tests/cli/allreduce.bats
 VALGRIND_TESTS += tests/lib/comm-reduce
 
 # nn-bench: verbs, formats; the clock, statistics and rows of its library
-CHECK_TESTS += tests/cli/bench.bats tests/cli/bench-manual.bats
+CHECK_TESTS += tests/cli/bench.bats tests/cli/bench-run.bats tests/cli/bench-manual.bats
+EXTRA_DIST += tests/cli/bench.bash tests/mpi/ranks.bash
 check_PROGRAMS += tests/lib/bench
 tests_lib_bench_SOURCES = tests/lib/bench.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/bench
@@ -273,13 +274,12 @@ check_PROGRAMS += tests/mpi/ranks
 tests_mpi_ranks_SOURCES = tests/mpi/ranks.c tests/lib/comm-plain.h tests/lib/tap.h
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_mpi_ranks_LDADD = $(LDADD) -lm
-CHECK_TESTS += tests/mpi/ranks.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
+CHECK_TESTS += tests/mpi/ranks.sh tests/mpi/ranks-more.sh tests/cli/allreduce-ranks.bats tests/cli/allreduce-manual.bats
 
 # ranks of nn-train
 CHECK_TESTS += tests/cli/train-ranks.bats tests/cli/train-lost.bats tests/cli/train-hosts.bats tests/cli/slurm.bats tests/cli/ranks-hostile.bats
 CHECK_LONG_TESTS += tests/long/train-lost.bats tests/long/same-ranks.py
-EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash
-EXTRA_DIST += tests/cli/ranks.bash tests/cli/hosts.bash
+EXTRA_DIST += tests/cli/ranks.bash tests/cli/parts.bash tests/cli/hosts.bash
 
 # nn-bench ops: kernels found right and wrong; rows and bad operands
 CHECK_TESTS += tests/cli/bench-ops.bats

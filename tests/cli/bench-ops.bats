@@ -2,6 +2,7 @@
 # nn-bench ops: rows, peaks, bad operands.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load bench.bash
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -67,8 +68,7 @@ conv2d-backward 2x3x8x8,4,3x3,pad=1 f64 ok" ]
 }
 
 @test "bench: ops MODEL says of each layer what it costs and what bounds it, and draws it" {
-  nn-bench ops 'input 1x12x12, conv2d 4 3x3, relu, maxpool2d 2x2, flatten, dense 10' --batch=16 --mode=train --time=0.1 --to=csv \
-    --plot=roof.svg >rows.csv
+  measured nn-bench ops 'input 1x12x12, conv2d 4 3x3, relu, maxpool2d 2x2, flatten, dense 10' --batch=16 --mode=train --plot=roof.svg
   [ "$(head -n 1 rows.csv)" = "layer,op,shape,device,kernel,dtype,flop,bytes,intensity,bound,seconds,gflops,gbytes_s,peak_share,check,$last" ]
   [ "$(tail -n +2 rows.csv | cut -d, -f1,2)" = "0,conv2d
 0,conv2d-backward

@@ -2,6 +2,7 @@
 # nn-bench crossover, explain, advise: rows, statuses, bad input.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load bench.bash
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -34,7 +35,7 @@ net='input 100, dense 2'
 }
 
 @test "bench: explain prints its phases and one sentence" {
-  nn-bench explain "$net" --batch=100 --time=0.3 --to=csv >rows.csv 2>notes
+  measured nn-bench explain "$net" --batch=100
   [ "$(head -n 1 rows.csv)" = "phase,seconds,share,$last" ]
   [ "$(tail -n +2 rows.csv | cut -d, -f1 | xargs)" = "exec libraries device load input copy_in first compute copy_out output total" ]
   if [ -n "${NN_TEST_DEVICE-}" ]; then
@@ -48,7 +49,7 @@ net='input 100, dense 2'
 }
 
 @test "bench: explain: the phases add up to the total, as a share to 1" {
-  nn-bench explain "$net" --time=0.3 --to=csv >rows.csv
+  measured nn-bench explain "$net"
   awk -F, 'NR > 1 && $1 != "total" { s += $2; p += $3 } $1 == "total" { t = $2 }
     END { exit !(s > 0.99999 * t && s < 1.00001 * t && p > 0.99999 && p < 1.00001) }' rows.csv
 }
@@ -67,7 +68,7 @@ net='input 100, dense 2'
 }
 
 @test "bench: explain: too little time leaves compute and total empty and says so" {
-  nn-bench explain 'input 300, dense 3000, dense 3000, dense 10' --batch=64 --time=0.0001 --to=csv >rows.csv 2>notes
+  nn-bench explain 'input 300, dense 1000, dense 1000, dense 10' --batch=64 --time=0.0001 --to=csv >rows.csv 2>notes
   grep -q '^first,,,' rows.csv
   grep -q '^compute,,,' rows.csv
   grep -q '^total,,,' rows.csv
