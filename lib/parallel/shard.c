@@ -24,7 +24,7 @@ static int gather(void *arg, void *block, struct nn_error *err)
 	return nn_sync_all_gather(w->team, block, &w->comm_s, err);
 }
 
-int nn_shard_attach(struct nn_worker *w, struct nn_error *err)
+void nn_shard_attach(struct nn_worker *w)
 {
 	struct nn_optimizer_ranks ranks = { .arg = w,
 					    .squares = w->layout->pipe ? nn_pipe_squares : NULL,
@@ -35,7 +35,5 @@ int nn_shard_attach(struct nn_worker *w, struct nn_error *err)
 		ranks.from = w->team->mine.from;
 		ranks.to = ranks.from + w->team->mine.n;
 	}
-	return ranks.squares || ranks.cut || ranks.gather
-		       ? nn_optimizer_join(nn_step_optimizer(w->step), &ranks, err)
-		       : 0;
+	nn_optimizer_join(nn_step_optimizer(w->step), &ranks);
 }

@@ -9,8 +9,6 @@
 #ifndef NN_PARALLEL_SHARD_H
 #define NN_PARALLEL_SHARD_H
 
-#include "base/error.h"
-
 struct nn_layout;
 struct nn_worker;
 
@@ -20,6 +18,6 @@ struct nn_worker;
  */
 int nn_shard_ranks(const struct nn_layout *layout);
 /* The step was made: its optimizer learns of the other ranks, of stages too. */
-int nn_shard_attach(struct nn_worker *worker, struct nn_error *err);
+void nn_shard_attach(struct nn_worker *worker);
 
 #endif

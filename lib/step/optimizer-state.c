@@ -10,9 +10,6 @@ static int slots_new(struct nn_optimizer *o, struct nn_error *err)
 		o->slots = o->place.slots;
 		return 0;
 	}
-	if (o->slots)
-		nn_memory_free(o->queue, o->slots);
-	o->slots = NULL;
 	return bytes == 0 || (o->slots = nn_memory_new(o->queue, bytes, err)) ? 0 : -1;
 }
 
@@ -64,6 +61,12 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 	if (place)
 		o->place = *place;
 	o->block = o->to = nn_graph_block(graph);
+	if (o->place.shards && !o->place.slots) {
+		struct nn_shard kept = nn_shard_of(o->block, o->place.shard, o->place.shards);
+
+		o->from = kept.from;
+		o->to = kept.from + kept.n;
+	}
 	o->n_slots = nn_optimizer_count(options);
 	o->update = (struct nn_update){
 		.kind = options->kind,
@@ -116,13 +119,12 @@ size_t nn_optimizer_slots(const struct nn_optimizer *o)
 	return o->n_slots;
 }
 
-int nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *ranks,
-		      struct nn_error *err)
+void nn_optimizer_join(struct nn_optimizer *o, const struct nn_optimizer_ranks *ranks)
 {
 	o->ranks = *ranks;
-	o->from = ranks->gather ? ranks->from : 0;
-	o->to = ranks->gather ? ranks->to : o->block;
-	return slots_new(o, err);
+	if (ranks->gather && (ranks->from != o->from || ranks->to != o->to))
+		NN_BUG("slots of elements %zu to %zu for a rank's %zu to %zu", o->from, o->to,
+		       ranks->from, ranks->to);
 }
 
 #define SHARD_BLOCK 4096

@@ -86,6 +86,8 @@ struct nn_optimizer;
 struct nn_optimizer_place {
 	/* zeroed: nn_optimizer_count blocks; NN_HAS_DIRECTION: a block */
 	void *slots, *direction;
+	/* slots of its own are those of a shard, for ranks that join; shards 0: all */
+	int shard, shards;
 };
 
 /*
@@ -97,9 +99,8 @@ int nn_optimizer_new(struct nn_optimizer **optimizer, const struct nn_optimizer_
 		     const struct nn_program *program, struct nn_pool *pool,
 		     const struct nn_optimizer_place *place, struct nn_error *err);
 void nn_optimizer_free(struct nn_optimizer *optimizer);
-/* Before the first update: share the work with other ranks. Slots are zero again. */
-int nn_optimizer_join(struct nn_optimizer *optimizer, const struct nn_optimizer_ranks *ranks,
-		      struct nn_error *err);
+/* Before the first update: share the work with other ranks. */
+void nn_optimizer_join(struct nn_optimizer *optimizer, const struct nn_optimizer_ranks *ranks);
 
 /*
  * Bytes that an optimizer takes for a graph of `block` elements, of which it keeps the slots of

@@ -93,6 +93,8 @@ int nn_step_new(struct nn_step **step, const struct nn_step_options *options, st
 	s->options = *options;
 	if (options->place)
 		s->place = *options->place;
+	s->place.optimizer.shard = options->shard;
+	s->place.optimizer.shards = options->shards;
 	if (nn_step_cuts_init(&s->cuts, options, err) < 0) {
 		nn_free(s);
 		return -1;

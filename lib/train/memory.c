@@ -159,8 +159,9 @@ int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
 	if (nn_step_new(&t->worker.step, &step, err) < 0 ||
 	    (t->layout.pipe && nn_pipe_attach(&t->worker, err) < 0) ||
 	    (t->layout.tensor && nn_tensor_attach(&t->worker, err) < 0) ||
-	    nn_worker_find_kept(&t->worker, err) < 0 || nn_shard_attach(&t->worker, err) < 0)
+	    nn_worker_find_kept(&t->worker, err) < 0)
 		return -1;
+	nn_shard_attach(&t->worker);
 	if (open_evaluator(t, err) < 0)
 		return -1;
 	t->worker.params =

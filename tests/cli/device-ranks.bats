@@ -127,6 +127,7 @@ take() {
 @test "device: ranks take the memory that their plan says, there and pinned" {
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || skip "the address sanitizer takes memory of its own"
   take --ranks=2
+  take --ranks=2 --shard-optimizer
   take --ranks=2 --strategy=master
   take --ranks=2 --strategy=local:2
   take --ranks=3 --strategy=async

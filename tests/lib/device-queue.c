@@ -202,7 +202,8 @@ static void check_misuse(const char *name, void (*misuse)(void))
 
 	if (child == 0) {
 		setrlimit(RLIMIT_CORE, &none);
-		freopen("/dev/null", "w", stderr);
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(0);
 		misuse();
 		_exit(0);
 	}
