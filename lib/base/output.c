@@ -386,3 +386,11 @@ void nn_output_abort(struct nn_output *o)
 	}
 	release(o);
 }
+
+int nn_output_close(struct nn_output *o, int status, struct nn_error *err)
+{
+	if (status == 0)
+		return nn_output_commit(o, err);
+	nn_output_abort(o);
+	return -1;
+}

@@ -35,7 +35,9 @@ bool nn_output_is_regular(const struct nn_output *output); /* will be renamed in
 /* Finish: flush, fsync, rename, fsync of the directory; frees in any case. */
 int nn_output_commit(struct nn_output *output, struct nn_error *err);
 void nn_output_abort(struct nn_output *output); /* NULL allowed; what was there before stays */
-void nn_output_abort_all(void);                 /* async-signal-safe */
+/* One or the other, as the status of what was written says; -1: it was not committed. */
+int nn_output_close(struct nn_output *output, int status, struct nn_error *err);
+void nn_output_abort_all(void); /* async-signal-safe */
 /*
  * Remove the temporaries of path that a kill left: those whose writer lives are locked and stay.
  * nn_output_open does it. Never an error.

@@ -11,6 +11,7 @@
 #include "model/widen.h"
 
 #define PARAMETERS 10000
+#define SAMPLE_BYTES ((size_t)16 << 20)
 #define FIGURE_S 1 /* of a figure at most where --time is not given */
 
 static const struct nn_report_column columns[] = {
@@ -48,10 +49,14 @@ static int put(struct advise *v, const char *rule, const char *claim, double mea
 
 static const struct nn_speedup unknown = { .times = NAN, .low = NAN, .high = NAN };
 
-static struct nn_alternative usual(const struct advise *v, enum nn_bench_mode mode)
+static struct nn_trial_options usual(const struct advise *v, enum nn_bench_mode mode)
 {
-	return (struct nn_alternative){ v->w.subject, v->device, v->b->threads,
-					mode == NN_BENCH_TRAIN ? v->w.subject->batch : 1 };
+	return (struct nn_trial_options){ .subject = v->w.subject,
+					  .device = v->device,
+					  .threads = v->b->threads,
+					  .mode = mode,
+					  .batch = mode == NN_BENCH_TRAIN ? v->w.subject->batch : 1,
+					  .most_bytes = SAMPLE_BYTES };
 }
 
 /* ---- the rules ---- */
@@ -60,7 +65,7 @@ static struct nn_alternative usual(const struct advise *v, enum nn_bench_mode mo
 static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	size_t n = nn_bench_model_parameters(v->w.subject);
-	struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
+	struct nn_trial_options ways[2] = { usual(v, mode), usual(v, mode) };
 	const char *names[NN_BENCH_DEVICES], *verdict = "depends";
 	int devices = nn_bench_devices(v->b, names, err);
 	struct nn_speedup g = unknown;
@@ -77,7 +82,7 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 	} else {
 		if (!(ways[1].device = nn_bench_device(v->b, names[devices - 1],
 						       v->w.subject->dtype, err)) ||
-		    nn_speedup_models(v->b, "gpu", mode, ways, &g, err) < 0)
+		    nn_speedup_models(v->b, "gpu", ways, &g, err) < 0)
 			return -1;
 		if (g.low > 1 || g.high < 1)
 			verdict = (g.times > 1) == (n > PARAMETERS) ? "holds" : "does not hold";
@@ -85,48 +90,39 @@ static int rule_gpu(struct advise *v, enum nn_bench_mode mode, struct nn_error *
 	return put(v, "gpu", claim, g.times, verdict, &g, 1, err);
 }
 
-/* A batch against others: the gains of `than` over each. */
-static int against(struct advise *v, const char *rule, enum nn_bench_mode mode,
-		   const size_t pairs[2][2], struct nn_speedup gains[2], struct nn_error *err)
+/* A batch against others: its gains over each. */
+static int against(struct advise *v, enum nn_bench_mode mode, const char *rule,
+		   const size_t pairs[2][2], const char *what, struct nn_error *err)
 {
+	struct nn_speedup gains[2];
+	char claim[160];
+
 	for (int i = 0; i < 2; i++) {
-		struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
+		struct nn_trial_options ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].batch = pairs[i][0];
 		ways[1].batch = pairs[i][1];
-		if (nn_speedup_models(v->b, rule, mode, ways, &gains[i], err) < 0)
+		if (nn_speedup_models(v->b, rule, ways, &gains[i], err) < 0)
 			return -1;
 	}
-	return 0;
+	snprintf(claim, sizeof claim, "%s: a batch of %s", nn_bench_modes[mode], what);
+	return put(v, rule, claim, sqrt(gains[0].times * gains[1].times), NULL, gains, 2, err);
 }
 
 static int rule_1024(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t pairs[2][2] = { { 1000, 1024 }, { 1100, 1024 } };
-	struct nn_speedup gains[2];
-	char claim[160];
 
-	snprintf(claim, sizeof claim, "%s: a batch of 1024 is faster per row than 1000 and 1100",
-		 nn_bench_modes[mode]);
-	return against(v, "batch-1024", mode, pairs, gains, err) < 0
-		       ? -1
-		       : put(v, "batch-1024", claim, sqrt(gains[0].times * gains[1].times), NULL,
-			     gains, 2, err);
+	return against(v, mode, "batch-1024", pairs, "1024 is faster per row than 1000 and 1100",
+		       err);
 }
 
 static int rule_32(struct advise *v, enum nn_bench_mode mode, struct nn_error *err)
 {
 	static const size_t pairs[2][2] = { { 32, 128 }, { 32, 1024 } };
-	struct nn_speedup gains[2];
-	char claim[160];
 
-	snprintf(claim, sizeof claim,
-		 "%s: a batch of 32 is too small: 128 and 1024 are faster per row",
-		 nn_bench_modes[mode]);
-	return against(v, "batch-32", mode, pairs, gains, err) < 0
-		       ? -1
-		       : put(v, "batch-32", claim, sqrt(gains[0].times * gains[1].times), NULL,
-			     gains, 2, err);
+	return against(v, mode, "batch-32", pairs,
+		       "32 is too small: 128 and 1024 are faster per row", err);
 }
 
 /* Each doubling has to pay; measured is what all threads give over one. */
@@ -138,12 +134,12 @@ static int rule_threads(struct advise *v, enum nn_bench_mode mode, struct nn_err
 	int n = 0;
 
 	for (int threads = 1; threads < v->b->threads && n < 16; n++) {
-		struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
+		struct nn_trial_options ways[2] = { usual(v, mode), usual(v, mode) };
 
 		ways[0].threads = threads;
 		ways[1].threads = threads =
 			2 * threads < v->b->threads ? 2 * threads : v->b->threads;
-		if (nn_speedup_models(v->b, "threads", mode, ways, &gains[n], err) < 0)
+		if (nn_speedup_models(v->b, "threads", ways, &gains[n], err) < 0)
 			return -1;
 		all *= gains[n].times;
 	}
@@ -168,30 +164,29 @@ static size_t padded(void *arg, size_t out)
 static int rule_multiple(struct advise *v, enum nn_bench_mode mode, size_t multiple,
 			 struct nn_error *err)
 {
-	struct nn_alternative ways[2] = { usual(v, mode), usual(v, mode) };
+	struct nn_trial_options ways[2] = { usual(v, mode), usual(v, mode) };
 	struct nn_bench_model *wide = NULL;
 	struct nn_text text = { 0 };
 	struct nn_error unfit;
 	struct nn_speedup g = unknown;
 	char rule[48], claim[160];
 	int status = 0;
+	bool pads;
 
 	snprintf(rule, sizeof rule, "multiple-of-%zu", multiple);
 	if (nn_widened(v->w.subject->net, padded, &multiple, &text, err) < 0)
 		return -1;
-	if (strcmp(text.data, nn_net_text(v->w.subject->net)) == 0) {
-		snprintf(claim, sizeof claim, "%s: all widths are multiples of %zu: nothing to pad",
-			 nn_bench_modes[mode], multiple);
-	} else if (nn_bench_model_open(&wide, text.data, 1 + (int)v->w.subject->dtype,
-				       v->b->std->seed, &unfit) < 0) {
-		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
-			 nn_bench_modes[mode], multiple);
+	pads = strcmp(text.data, nn_net_text(v->w.subject->net)) != 0;
+	snprintf(claim, sizeof claim,
+		 pads ? "%s: widths padded to multiples of %zu are faster"
+		      : "%s: all widths are multiples of %zu: nothing to pad",
+		 nn_bench_modes[mode], multiple);
+	if (pads && nn_bench_model_open(&wide, text.data, 1 + (int)v->w.subject->dtype,
+					v->b->std->seed, &unfit) < 0) {
 		nn_bench_note(v->b, "%s: not measured: %s", rule, unfit.text);
-	} else {
-		snprintf(claim, sizeof claim, "%s: widths padded to multiples of %zu are faster",
-			 nn_bench_modes[mode], multiple);
+	} else if (pads) {
 		ways[1].subject = wide;
-		status = nn_speedup_models(v->b, rule, mode, ways, &g, err);
+		status = nn_speedup_models(v->b, rule, ways, &g, err);
 	}
 	nn_bench_model_free(wide);
 	nn_text_free(&text);

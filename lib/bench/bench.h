@@ -98,8 +98,8 @@ struct nn_bench_work {
 	struct nn_output *plot; /* of --plot; NULL */
 };
 /*
- * Open these for the operand MODEL, call run, and close them: the plot is kept where all went well
- * and no result was wrong.
+ * Open these for the operand MODEL (NULL: no model), call run, and close them: the plot is kept
+ * where all went well and no result was wrong.
  */
 int nn_bench_on_model(struct nn_bench *bench, const char *operand,
 		      const struct nn_report_column *columns, struct nn_bench_work *work,
@@ -138,5 +138,11 @@ int nn_bench_subject(const struct nn_bench *bench, const char *operand,
  * -1 with NN_EUSAGE.
  */
 int nn_bench_batches(const char *list, size_t batches[NN_BENCH_BATCHES], struct nn_error *err);
+/* Those of --batch; without it one, the usual. */
+int nn_bench_batches_or(const struct nn_bench *bench, size_t usual,
+			size_t batches[NN_BENCH_BATCHES], struct nn_error *err);
+/* The same for a verb that takes one batch alone. */
+int nn_bench_batch_or(const struct nn_bench *bench, const char *verb, size_t usual, size_t *batch,
+		      struct nn_error *err);
 
 #endif

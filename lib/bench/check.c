@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/real.h"
+#include "bench/op/trial.h"
 #include "bench/trial-inside.h"
 
 #define CHECKED_ROWS 64 /* outputs of so many rows of a call, spread over it */
@@ -216,6 +217,12 @@ static double tolerance(const struct nn_trial *t)
 	return t->options.mode == NN_BENCH_TRAIN ? 2e-2 : 1e-3;
 }
 
+static void compare(struct nn_verdict *v, double difference, double allowed)
+{
+	v->wrong = !(difference <= allowed);
+	snprintf(v->check, sizeof v->check, v->wrong ? "%.3g" : "ok", difference);
+}
+
 int nn_verdict_add(struct nn_verdict *v, struct nn_trial *t, struct nn_error *err)
 {
 	double difference;
@@ -224,11 +231,31 @@ int nn_verdict_add(struct nn_verdict *v, struct nn_trial *t, struct nn_error *er
 		return 0;
 	if (measure_difference(t, &difference, err) < 0)
 		return -1;
-	v->wrong = difference > tolerance(t);
 	*v->check = '\0';
-	if (v->wrong)
-		snprintf(v->check, sizeof v->check, "%.3g", difference);
-	else if (!isnan(difference))
-		snprintf(v->check, sizeof v->check, "ok");
+	if (!isnan(difference))
+		compare(v, difference, tolerance(t));
 	return 0;
+}
+
+int nn_verdict_add_pair(struct nn_verdict *v, struct nn_trial *const pair[2], struct nn_error *err)
+{
+	return nn_verdict_add(v, pair[0], err) < 0 ? -1 : nn_verdict_add(v, pair[1], err);
+}
+
+int nn_verdict_add_op(struct nn_verdict *v, struct nn_op_trial *t, bool backward,
+		      struct nn_error *err)
+{
+	double difference, allowed;
+
+	if (v->wrong)
+		return 0;
+	if (nn_op_trial_check(t, backward, &difference, &allowed, err) < 0)
+		return -1;
+	compare(v, difference, allowed);
+	return 0;
+}
+
+void nn_verdict_put(const struct nn_verdict *v, struct nn_report *report)
+{
+	nn_report_check(report, *v->check ? v->check : NULL, v->wrong);
 }

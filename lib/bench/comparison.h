@@ -4,20 +4,6 @@
 
 #include "bench/trial.h"
 
-struct nn_contender {
-	const char *name; /* of a device */
-	int threads;
-	enum nn_dtype dtype;
-	char label[32]; /* as rows say it: "cuda", "cpu 1 thread" */
-};
-
-struct nn_comparison {
-	const struct nn_contender *a, *b;
-	const struct nn_bench_model *subject_a, *subject_b; /* of their types */
-	enum nn_bench_mode mode;
-	size_t batch;
-};
-
 /* Seconds of a call; NAN where the time did not suffice. */
 struct nn_comparison_times {
 	double a_s, b_s, b_nocopy_s;
@@ -28,13 +14,10 @@ struct nn_comparison_times {
 };
 
 /*
- * Measured until the means are told apart by their intervals, or --time is over. NN_ENOMEM where
- * one of them does not fit.
+ * The second way against the first, measured until the means are told apart by their intervals, or
+ * --time is over. NN_ENOMEM where one of them does not fit.
  */
-int nn_comparison(struct nn_bench *bench, const struct nn_comparison *duel,
+int nn_comparison(struct nn_bench *bench, const struct nn_trial_options ways[2],
 		  struct nn_comparison_times *times, struct nn_error *err);
-/* Only whether both fit. */
-int nn_comparison_fits(struct nn_bench *bench, const struct nn_comparison *duel,
-		       struct nn_error *err);
 
 #endif

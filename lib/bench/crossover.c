@@ -15,6 +15,7 @@
 #define MOST_BATCH 4096 /* where --batch does not say it */
 #define MOST_WIDTH 8192
 #define POINTS 128
+#define SAMPLE_BYTES ((size_t)4 << 20)
 
 static const struct nn_report_column columns[] = {
 	{ "axis", 13 },   { "value", 0 }, { "a", 14 },         { "b", 14 },
@@ -22,13 +23,21 @@ static const struct nn_report_column columns[] = {
 	{ "winner", 14 }, { "check", 8 }, { NULL, 0 },
 };
 
+struct contender {
+	const char *name; /* of a device */
+	int threads;
+	enum nn_dtype dtype;
+	char label[32]; /* as rows say it: "cuda", "cpu 1 thread" */
+};
+
 struct crossover {
 	struct nn_bench *b;
 	struct nn_bench_work w;
 	const char *operand;
-	struct nn_comparison duel; /* without its subjects and batch */
-	bool width;                /* the axis */
-	size_t batch, most;        /* of the width axis; the largest value of this axis */
+	const struct contender *sides[2]; /* a, b */
+	enum nn_bench_mode mode;
+	bool width;         /* the axis */
+	size_t batch, most; /* of the width axis; the largest value of this axis */
 	size_t widest;
 	struct {
 		size_t value;
@@ -51,39 +60,59 @@ static size_t scaled(void *arg, size_t out)
 	return width < 1 ? 1 : (size_t)width;
 }
 
-/* The model of one side, as wide as asked. */
-static int open_side(const struct crossover *c, const struct nn_contender *side, size_t width,
-		     struct nn_bench_model **subject, struct nn_text *text, struct nn_error *err)
+/* One side, with a model as wide as asked, which is opened; width 0: as wide as it is. */
+static int open_side(const struct crossover *c, const struct contender *side, size_t batch,
+		     size_t width, struct nn_bench_model **subject, struct nn_trial_options *way,
+		     struct nn_error *err)
 {
 	struct scale s = { c->widest, width };
+	struct nn_text text = { 0 };
+	int status = width ? nn_widened(c->w.subject->net, scaled, &s, &text, err) : 0;
 
-	if (!c->width)
-		return nn_bench_model_open(subject, c->operand, 1 + (int)side->dtype,
-					   c->b->std->seed, err);
-	if (nn_widened(c->w.subject->net, scaled, &s, text, err) < 0)
+	if (status == 0)
+		status = nn_bench_model_open(subject, width ? text.data : c->operand,
+					     1 + (int)side->dtype, c->b->std->seed, err);
+	nn_text_free(&text);
+	if (status < 0)
 		return -1;
-	return nn_bench_model_open(subject, text->data, 1 + (int)side->dtype, c->b->std->seed, err);
+	*way = (struct nn_trial_options){ .subject = *subject,
+					  .threads = side->threads,
+					  .mode = c->mode,
+					  .batch = batch,
+					  .most_bytes = SAMPLE_BYTES };
+	way->device = nn_bench_device(c->b, side->name, side->dtype, err);
+	return way->device ? 0 : -1;
 }
 
 static int measure_point(struct crossover *c, size_t value, struct nn_comparison_times *times,
 			 struct nn_error *err)
 {
-	struct nn_comparison d = c->duel;
-	struct nn_bench_model *a = NULL, *b = NULL;
-	struct nn_text text_a = { 0 }, text_b = { 0 };
-	int status = open_side(c, d.a, value, &a, &text_a, err);
+	struct nn_trial_options ways[2];
+	struct nn_bench_model *subjects[2] = { NULL, NULL };
+	int status = 0;
+
+	for (int i = 0; i < 2 && status == 0; i++)
+		status = open_side(c, c->sides[i], c->width ? c->batch : value,
+				   c->width ? value : 0, &subjects[i], &ways[i], err);
+	if (status == 0)
+		status = nn_comparison(c->b, ways, times, err);
+	nn_bench_model_free(subjects[0]);
+	nn_bench_model_free(subjects[1]);
+	return status;
+}
+
+/* Does the largest batch fit b? */
+static int check_fits(struct crossover *c, size_t batch, struct nn_error *err)
+{
+	struct nn_trial_options way;
+	struct nn_bench_model *subject = NULL;
+	struct nn_trial *trial = NULL;
+	int status = open_side(c, c->sides[1], batch, 0, &subject, &way, err);
 
 	if (status == 0)
-		status = open_side(c, d.b, value, &b, &text_b, err);
-	d.subject_a = a;
-	d.subject_b = b;
-	d.batch = c->width ? c->batch : value;
-	if (status == 0)
-		status = nn_comparison(c->b, &d, times, err);
-	nn_bench_model_free(a);
-	nn_bench_model_free(b);
-	nn_text_free(&text_a);
-	nn_text_free(&text_b);
+		status = nn_trial_new(&trial, &way, err);
+	nn_trial_free(trial);
+	nn_bench_model_free(subject);
 	return status;
 }
 
@@ -179,16 +208,15 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 		return -1;
 	nn_report_text(c->w.report, "axis", s->axis);
 	nn_report_count(c->w.report, "value", value);
-	nn_report_text(c->w.report, "a", c->duel.a->label);
-	nn_report_text(c->w.report, "b", c->duel.b->label);
+	nn_report_text(c->w.report, "a", c->sides[0]->label);
+	nn_report_text(c->w.report, "b", c->sides[1]->label);
 	nn_report_real(c->w.report, "a_s", t.a_s);
 	nn_report_real(c->w.report, "b_s", t.b_s);
 	nn_report_real(c->w.report, "b_nocopy_s", t.copies ? t.b_nocopy_s : NAN);
 	nn_report_real(c->w.report, "b_first_s", t.b_first_s);
 	if (!t.verdict.wrong)
-		nn_report_text(c->w.report, "winner",
-			       (b_wins(s, &t) ? c->duel.b : c->duel.a)->label);
-	nn_report_check(c->w.report, *t.verdict.check ? t.verdict.check : NULL, t.verdict.wrong);
+		nn_report_text(c->w.report, "winner", c->sides[b_wins(s, &t)]->label);
+	nn_verdict_put(&t.verdict, c->w.report);
 	return nn_report_row(c->w.report, err);
 }
 
@@ -209,9 +237,9 @@ static int cross(struct crossover *c, const char *axis, bool nocopy, struct nn_e
 	if (nn_bench_stopped(c->b))
 		return 0;
 	if (s.wins)
-		nn_bench_note(c->b, "%s: %s wins from %zu on", axis, c->duel.b->label, s.wins);
+		nn_bench_note(c->b, "%s: %s wins from %zu on", axis, c->sides[1]->label, s.wins);
 	else if (s.loses)
-		nn_bench_note(c->b, "%s: %s does not win up to %zu", axis, c->duel.b->label,
+		nn_bench_note(c->b, "%s: %s does not win up to %zu", axis, c->sides[1]->label,
 			      s.loses);
 	return 0;
 }
@@ -232,8 +260,8 @@ static int search_axis(struct crossover *c, bool width, size_t most, struct nn_e
 
 /* ---- who against whom ---- */
 
-static int search_pair(struct crossover *c, const struct nn_contender *a,
-		       const struct nn_contender *b, struct nn_error *err)
+static int search_pair(struct crossover *c, const struct contender *a, const struct contender *b,
+		       struct nn_error *err)
 {
 	size_t batches[NN_BENCH_BATCHES], most = MOST_BATCH,
 					  width = c->widest > MOST_WIDTH ? c->widest : MOST_WIDTH;
@@ -244,16 +272,9 @@ static int search_pair(struct crossover *c, const struct nn_contender *a,
 		return -1;
 	for (int i = 0; i < n; i++)
 		most = i == 0 || batches[i] > most ? batches[i] : most;
-	c->duel.a = a;
-	c->duel.b = b;
-	if (list && nn_comparison_fits(c->b,
-				       &(struct nn_comparison){ .a = a,
-								.b = b,
-								.subject_a = c->w.subject,
-								.subject_b = c->w.subject,
-								.batch = most,
-								.mode = c->duel.mode },
-				       err) < 0)
+	c->sides[0] = a;
+	c->sides[1] = b;
+	if (list && check_fits(c, most, err) < 0)
 		return -1;
 	if (search_axis(c, false, most, err) < 0 || nn_bench_stopped(c->b) || c->widest == 0)
 		return nn_bench_stopped(c->b) || c->widest == 0 ? 0 : -1;
@@ -265,10 +286,9 @@ static int search_one(struct crossover *c, const char *name, struct nn_error *er
 {
 	int threads = c->b->threads;
 	enum nn_dtype dtype = c->w.subject->dtype;
-	struct nn_contender one = { name, 1, dtype, "" }, all = { name, threads, dtype, "" },
-			    blas = { "cpu+openblas", threads, dtype, "" },
-			    f64 = { name, threads, NN_F64, "" },
-			    f32 = { name, threads, NN_F32, "" };
+	struct contender one = { name, 1, dtype, "" }, all = { name, threads, dtype, "" },
+			 blas = { "cpu+openblas", threads, dtype, "" },
+			 f64 = { name, threads, NN_F64, "" }, f32 = { name, threads, NN_F32, "" };
 	struct nn_error no_blas;
 
 	snprintf(one.label, sizeof one.label, "%s 1 thread", name);
@@ -295,12 +315,12 @@ static int search_all(void *arg, struct nn_error *err)
 {
 	struct crossover *c = arg;
 	const char *names[NN_BENCH_DEVICES];
-	struct nn_contender a = { .threads = c->b->threads, .dtype = c->w.subject->dtype }, b = a;
+	struct contender a = { .threads = c->b->threads, .dtype = c->w.subject->dtype }, b = a;
 	int n = nn_bench_devices(c->b, names, err);
 
 	if (n < 0)
 		return -1;
-	c->batch = c->duel.mode == NN_BENCH_TRAIN ? c->w.subject->batch : 1;
+	c->batch = c->mode == NN_BENCH_TRAIN ? c->w.subject->batch : 1;
 	c->widest = nn_widest(c->w.subject->net);
 	a.name = "cpu";
 	snprintf(a.label, sizeof a.label, "cpu");
@@ -319,10 +339,10 @@ static int search_all(void *arg, struct nn_error *err)
 
 int nn_verb_crossover(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
-	struct crossover c = { .b = b, .operand = words[0], .duel.mode = NN_BENCH_PREDICT };
+	struct crossover c = { .b = b, .operand = words[0], .mode = NN_BENCH_PREDICT };
 
 	(void)n;
 	if (nn_opt_given(b->setup.list, "mode"))
-		c.duel.mode = b->options->mode;
+		c.mode = b->options->mode;
 	return nn_bench_on_model(b, words[0], columns, &c.w, search_all, &c, err);
 }

@@ -27,8 +27,7 @@ static int put_text(struct nn_report *r, const char *item, const char *value, st
 	return nn_report_row(r, err);
 }
 
-static int put_machine(const struct nn_bench *b, struct nn_report *r, const struct nn_device *cpu,
-		       struct nn_error *err)
+static int put_machine(struct nn_report *r, const struct nn_device *cpu, struct nn_error *err)
 {
 	if (put_count(r, "cores", (size_t)nn_cpu_count(), NULL, err) < 0 ||
 	    put_text(r, "simd", cpu->kind, err) < 0)
@@ -40,7 +39,6 @@ static int put_machine(const struct nn_bench *b, struct nn_report *r, const stru
 		if (put_count(r, item, nn_machine_cache(level), "B", err) < 0)
 			return -1;
 	}
-	(void)b;
 	return put_count(r, "memory", nn_machine_memory(), "B", err);
 }
 
@@ -79,13 +77,20 @@ static int put_memory(struct nn_bench *b, struct nn_report *r, const char *name,
 	return 0;
 }
 
-static int put_all(struct nn_bench *b, struct nn_report *r, struct nn_error *err)
+struct device {
+	struct nn_bench *b;
+	struct nn_bench_work w;
+};
+
+static int put_all(void *arg, struct nn_error *err)
 {
+	struct nn_bench *b = ((struct device *)arg)->b;
+	struct nn_report *r = ((struct device *)arg)->w.report;
 	const struct nn_device *f32 = nn_device_open("cpu", NN_F32, err),
 			       *f64 = nn_device_open("cpu", NN_F64, err);
 	size_t far = nn_peak_far_bytes(), near = nn_machine_cache(1) / 2;
 
-	if (!f32 || !f64 || put_machine(b, r, f32, err) < 0)
+	if (!f32 || !f64 || put_machine(r, f32, err) < 0)
 		return -1;
 	if (put_fma(b, r, "f32", f32, err) < 0 || put_fma(b, r, "f64", f64, err) < 0)
 		return -1;
@@ -98,13 +103,9 @@ static int put_all(struct nn_bench *b, struct nn_report *r, struct nn_error *err
 
 int nn_verb_device(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
-	struct nn_report *r;
-	int status;
+	struct device d = { .b = b };
 
 	(void)n;
 	(void)words;
-	if (nn_bench_report(b, columns, &r, err) < 0)
-		return -1;
-	status = put_all(b, r, err);
-	return nn_report_close(r, status < 0 ? NULL : err) < 0 ? -1 : status;
+	return nn_bench_on_model(b, NULL, columns, &d.w, put_all, &d, err);
 }

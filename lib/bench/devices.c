@@ -55,7 +55,7 @@ int nn_bench_on_model(struct nn_bench *b, const char *operand,
 	if (b->options->plot && nn_output_open(&w->plot, b->options->plot, false, err) < 0)
 		return -1;
 	if (nn_bench_report(b, columns, &w->report, err) == 0 &&
-	    nn_bench_subject(b, operand, &w->subject, err) == 0)
+	    (!operand || nn_bench_subject(b, operand, &w->subject, err) == 0))
 		status = run(arg, err);
 	if (status == 0)
 		status = nn_report_wrong(w->report, err);

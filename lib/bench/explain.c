@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "bench/phases.h"
 
@@ -50,21 +51,6 @@ static int put(struct nn_report *r, const char *phase, double seconds, double to
 	return nn_report_row(r, err);
 }
 
-/* 2.1 s, 2.1 ms, 2.1 us */
-static const char *seconds_text(double s, char text[32])
-{
-	static const struct {
-		double unit;
-		const char *name;
-	} units[] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } };
-	size_t i = 0;
-
-	while (i < 3 && s < units[i].unit)
-		i++;
-	snprintf(text, 32, "%.3g %s", s / units[i].unit, units[i].name);
-	return text;
-}
-
 static double sum_of(const double s[NN_N_PHASES])
 {
 	double sum = 0;
@@ -78,7 +64,7 @@ static double sum_of(const double s[NN_N_PHASES])
 
 static void add_dominant(struct nn_text *text, const struct nn_phases *p, double total)
 {
-	char part[32], all[32];
+	char part[NN_DURATION], all[NN_DURATION];
 	int most = 0;
 
 	for (int i = 0; i < NN_N_PHASES; i++)
@@ -86,7 +72,7 @@ static void add_dominant(struct nn_text *text, const struct nn_phases *p, double
 			most = i;
 	nn_text_addf(text, "%s%s takes %s of %s (%.0f %%): %s; ",
 		     p->absent ? "of what can be measured here " : "", phases[most].name,
-		     seconds_text(p->s[most], part), seconds_text(total, all),
+		     nn_duration(part, p->s[most]), nn_duration(all, total),
 		     100 * p->s[most] / total, phases[most].why);
 }
 
@@ -112,20 +98,20 @@ static void say(const struct nn_bench *b, const struct nn_phases *p, bool others
 {
 	struct nn_text text = { 0 };
 	double total = sum_of(p->s);
-	char compute[32], whole[32];
+	char compute[NN_DURATION], whole[NN_DURATION];
 
 	add_dominant(&text, p, total);
 	if (!isnan(p->s[NN_PHASE_COMPUTE]))
 		nn_text_addf(&text, "computing %zu row%s takes %s (%.2g %%); ", p->rows,
-			     p->rows == 1 ? "" : "s", seconds_text(p->s[NN_PHASE_COMPUTE], compute),
+			     p->rows == 1 ? "" : "s", nn_duration(compute, p->s[NN_PHASE_COMPUTE]),
 			     100 * p->s[NN_PHASE_COMPUTE] / total);
 	if (!isnan(p->instead_s))
 		nn_text_addf(&text, "the CPU computes %zu row%s in %s; ", p->rows,
-			     p->rows == 1 ? "" : "s", seconds_text(p->instead_s, compute));
+			     p->rows == 1 ? "" : "s", nn_duration(compute, p->instead_s));
 	add_missing(&text, p, others);
 	if (!isnan(p->whole_s))
 		nn_text_addf(&text, " (nn-predict as a process, from its start to its end: %s)",
-			     seconds_text(p->whole_s, whole));
+			     nn_duration(whole, p->whole_s));
 	nn_bench_note(b, "%s", text.data ? text.data : "");
 	nn_text_free(&text);
 }
@@ -151,10 +137,10 @@ static int explain(void *arg, struct nn_error *err)
 {
 	const struct explain *e = arg;
 	struct nn_bench *b = e->b;
-	size_t batches[NN_BENCH_BATCHES] = { 1 };
+	size_t batches[NN_BENCH_BATCHES];
 	const char *names[NN_BENCH_DEVICES];
 	struct nn_phases p = { .rows = 1 };
-	int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1,
+	int n = nn_bench_batches_or(b, 1, batches, err),
 	    n_devices = nn_bench_devices(b, names, err);
 
 	if (n < 0 || n_devices < 0)

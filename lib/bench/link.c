@@ -30,7 +30,7 @@ static const struct size {
 
 struct link {
 	struct nn_bench *b;
-	struct nn_report *report;
+	struct nn_bench_work w;
 	double moved[N_SIZES][8]; /* seconds, by size and way */
 };
 
@@ -44,11 +44,11 @@ static int put_copies(struct link *l, struct nn_error *err)
 				   0.1, &rate, err) < 0)
 		return -1;
 	/* Peaks count what is read and what is written; a link is judged by what arrives. */
-	if (nn_report_item(l->report, "copy_cache", rate / 2, "B/s", err) < 0)
+	if (nn_report_item(l->w.report, "copy_cache", rate / 2, "B/s", err) < 0)
 		return -1;
 	if (nn_peak_memory(l->b, NN_PEAK_COPY, nn_peak_far_bytes(), cpu, NULL, 0.1, &rate, err) < 0)
 		return -1;
-	return nn_report_item(l->report, "copy_memory", rate / 2, "B/s", err);
+	return nn_report_item(l->w.report, "copy_memory", rate / 2, "B/s", err);
 }
 
 /* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
@@ -74,13 +74,13 @@ static int put_way(struct link *l, size_t way, struct nn_channel *line, struct n
 	if (time_line(l, line, 0, &seconds, err) < 0)
 		return -1;
 	snprintf(item, sizeof item, "%s_latency", name);
-	if (nn_bench_stopped(l->b) || nn_report_item(l->report, item, seconds / 2, "s", err) < 0)
+	if (nn_bench_stopped(l->b) || nn_report_item(l->w.report, item, seconds / 2, "s", err) < 0)
 		return nn_bench_stopped(l->b) ? 0 : -1;
 	if (time_line(l, line, RATE_BYTES, &seconds, err) < 0)
 		return -1;
 	snprintf(item, sizeof item, "%s_rate", name);
 	if (nn_bench_stopped(l->b) ||
-	    nn_report_item(l->report, item, (double)RATE_BYTES / seconds, "B/s", err) < 0)
+	    nn_report_item(l->w.report, item, (double)RATE_BYTES / seconds, "B/s", err) < 0)
 		return nn_bench_stopped(l->b) ? 0 : -1;
 	for (size_t i = 0; i < N_SIZES && !nn_bench_stopped(l->b); i++) {
 		size_t bytes = sizes[i].width * sizes[i].width * sizeof(float);
@@ -89,7 +89,7 @@ static int put_way(struct link *l, size_t way, struct nn_channel *line, struct n
 			return -1;
 		snprintf(item, sizeof item, "%s_move_%zu", name, bytes);
 		if (!nn_bench_stopped(l->b) &&
-		    nn_report_item(l->report, item, l->moved[i][way], "s", err) < 0)
+		    nn_report_item(l->w.report, item, l->moved[i][way], "s", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -152,12 +152,12 @@ static int put_gradients(struct link *l, struct nn_error *err)
 		if (time_step(l, sizes[i].model, &step, err) < 0)
 			return -1;
 		snprintf(item, sizeof item, "step_%zu", bytes);
-		if (nn_bench_stopped(l->b) || nn_report_item(l->report, item, step, "s", err) < 0)
+		if (nn_bench_stopped(l->b) || nn_report_item(l->w.report, item, step, "s", err) < 0)
 			return nn_bench_stopped(l->b) ? 0 : -1;
 		for (size_t way = 0; nn_channel_algorithms[way].name; way++) {
 			snprintf(item, sizeof item, "%s_share_%zu", nn_channel_algorithms[way].name,
 				 bytes);
-			if (nn_report_item(l->report, item,
+			if (nn_report_item(l->w.report, item,
 					   l->moved[i][way] > 0 ? l->moved[i][way] / step : NAN,
 					   NULL, err) < 0)
 				return -1;
@@ -166,21 +166,20 @@ static int put_gradients(struct link *l, struct nn_error *err)
 	return 0;
 }
 
+static int put_all(void *arg, struct nn_error *err)
+{
+	struct link *l = arg;
+
+	return put_copies(l, err) < 0 || put_ways(l, err) < 0 ? -1 : put_gradients(l, err);
+}
+
 int nn_verb_link(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct link l = { .b = b };
-	int status;
 
 	(void)n;
 	(void)words;
 	if (!nn_opt_given(b->setup.list, "time"))
 		b->options->time_s = ITEM_S;
-	if (nn_bench_report(b, columns, &l.report, err) < 0)
-		return -1;
-	status = put_copies(&l, err);
-	if (status == 0)
-		status = put_ways(&l, err);
-	if (status == 0)
-		status = put_gradients(&l, err);
-	return nn_report_close(l.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+	return nn_bench_on_model(b, NULL, columns, &l.w, put_all, &l, err);
 }

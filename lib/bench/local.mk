@@ -14,6 +14,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/devices.c \
 	lib/bench/comparison.c \
 	lib/bench/comparison.h \
+	lib/bench/copies.c \
+	lib/bench/copies.h \
 	lib/bench/explain.c \
 	lib/bench/speedup.c \
 	lib/bench/speedup.h \

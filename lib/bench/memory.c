@@ -22,19 +22,6 @@ static void put(void *arg, const char *name, size_t value)
 		rows->status = nn_report_row(rows->report, rows->err);
 }
 
-/* One batch: --batch, else 64 as nn-train takes. */
-static int take_batch(const struct nn_bench *b, size_t *batch, struct nn_error *err)
-{
-	size_t batches[NN_BENCH_BATCHES] = { 64 };
-	int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
-
-	*batch = batches[0];
-	if (n > 1)
-		return nn_fail(err, NN_EUSAGE, "--batch=%.40s: expected one batch",
-			       b->options->batch);
-	return n < 0 ? -1 : 0;
-}
-
 int nn_verb_memory(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
 	struct rows rows = { .err = err };
@@ -42,7 +29,9 @@ int nn_verb_memory(struct nn_bench *b, int n, char **words, struct nn_error *err
 	size_t batch;
 
 	(void)n;
-	if (take_batch(b, &batch, err) < 0 || nn_bench_report(b, columns, &rows.report, err) < 0)
+	/* nn-train takes 64 */
+	if (nn_bench_batch_or(b, "memory", 64, &batch, err) < 0 ||
+	    nn_bench_report(b, columns, &rows.report, err) < 0)
 		return -1;
 	if (nn_train_memory(words[0], batch, b->std, put, &rows, &why) < 0)
 		rows.status = strncmp(why.text, "-m:", 3) == 0

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "bench/roof.h"
 #include "bench/roofline.h"
+#include "bench/trial.h"
 #include "bench/op/trial.h"
 #include "op/notation.h"
 
@@ -22,12 +23,12 @@ static const struct nn_report_column columns[] = {
 
 struct ops {
 	struct nn_bench *bench;
-	struct nn_report *report;
+	struct nn_bench_work w;
+	int n; /* operands */
+	char **words;
 	const struct nn_device *device,
 		*library; /* library: with kernels of OpenBLAS; NULL: not here */
 	struct nn_roofs roofs;
-	size_t rows, wrong;
-	char first_wrong[256];
 };
 
 /* One row: a pass of an op by one kernel. */
@@ -36,63 +37,34 @@ struct row {
 	const struct nn_op_site *site;
 	bool backward;
 	struct nn_roof_work work;
-	double difference, allowed;
+	struct nn_verdict verdict;
 };
-
-static void name_of(const struct row *row, char *name, size_t size)
-{
-	snprintf(name, size, "%s%s", nn_ops[row->site->op]->name, row->backward ? "-backward" : "");
-}
-
-static int put_figures(struct ops *o, const struct row *row, const struct nn_measure *m,
-		       struct nn_error *err)
-{
-	double share;
-
-	nn_report_text(o->report, "check", "ok");
-	if (!m || m->n == 0)
-		return 0;
-	if (nn_roofs_share(&o->roofs, &row->work, m->mean_s, &share, err) < 0)
-		return -1;
-	nn_roofs_put(o->report, &row->work, m->mean_s, share);
-	return 0;
-}
-
-static void put_wrong(struct ops *o, const struct row *row, const char *name, const char *shape)
-{
-	char difference[32];
-
-	snprintf(difference, sizeof difference, "%.3g", row->difference);
-	nn_report_text(o->report, "check", difference);
-	if (o->wrong++ == 0)
-		snprintf(o->first_wrong, sizeof o->first_wrong, "%s:%s by %s", name, shape,
-			 row->kernel);
-}
 
 static int put_row(struct ops *o, const struct row *row, const struct nn_measure *m,
 		   struct nn_error *err)
 {
 	struct nn_text shape = { 0 };
 	char name[64];
-	int status = 0;
+	double share;
 
-	name_of(row, name, sizeof name);
+	snprintf(name, sizeof name, "%s%s", nn_ops[row->site->op]->name,
+		 row->backward ? "-backward" : "");
 	nn_op_write(row->site->op, row->site->attrs, row->site->in, row->site->rows, &shape);
-	nn_report_text(o->report, "op", name);
-	nn_report_text(o->report, "shape", shape.data);
-	nn_report_text(o->report, "device", o->device->name);
-	nn_report_text(o->report, "kernel", row->kernel);
-	nn_report_text(o->report, "dtype", nn_dtype_name(o->device->dtype));
-	if (!(row->difference <= row->allowed))
-		put_wrong(o, row, name, shape.data ? shape.data : "");
-	else
-		status = put_figures(o, row, m, err);
-	if (status == 0 && m && m->n == 0 && row->difference <= row->allowed &&
-	    !nn_bench_stopped(o->bench))
-		nn_bench_too_short(o->bench, name, m);
-	o->rows++;
+	nn_report_text(o->w.report, "op", name);
+	nn_report_text(o->w.report, "shape", shape.data);
+	nn_report_text(o->w.report, "device", o->device->name);
+	nn_report_text(o->w.report, "kernel", row->kernel);
+	nn_report_text(o->w.report, "dtype", nn_dtype_name(o->device->dtype));
 	nn_text_free(&shape);
-	return status < 0 ? -1 : nn_report_row(o->report, err);
+	nn_verdict_put(&row->verdict, o->w.report);
+	if (m && m->n > 0) {
+		if (nn_roofs_share(&o->roofs, &row->work, m->mean_s, &share, err) < 0)
+			return -1;
+		nn_roofs_put(o->w.report, &row->work, m->mean_s, share);
+	} else if (m && !nn_bench_stopped(o->bench)) {
+		nn_bench_too_short(o->bench, name, m);
+	}
+	return nn_report_row(o->w.report, err);
 }
 
 /* ---- a pass ---- */
@@ -121,8 +93,8 @@ static int measure_pass(struct ops *o, const struct nn_op_site *site, struct nn_
 					.work = { nn_op_trial_flop(t, backward),
 						  nn_op_trial_bytes(t, backward),
 						  nn_op_trial_span(t, backward) } };
-		status = nn_op_trial_check(t, backward, &rows[i].difference, &rows[i].allowed, err);
-		right &= rows[i].difference <= rows[i].allowed;
+		status = nn_verdict_add_op(&rows[i].verdict, t, backward, err);
+		right &= !rows[i].verdict.wrong;
 	}
 	/* What is wrong is not worth a figure, and stands in its row without one. */
 	if (status == 0 && right)
@@ -200,26 +172,23 @@ static int check_operands(int n, char **words, struct nn_error *err)
 	return 0;
 }
 
-static int measure_all(struct ops *o, int n, char **words, struct nn_error *err)
+static int measure_all(void *arg, struct nn_error *err)
 {
+	struct ops *o = arg;
 	int status = nn_roofs_init(&o->roofs, o->bench, o->device, err);
 
-	if (n == 0 && status == 0)
+	if (o->n == 0 && status == 0)
 		status = measure_operand(o, NULL, err);
-	for (int i = 0; i < n && status == 0 && !nn_bench_stopped(o->bench); i++)
-		status = measure_operand(o, words[i], err);
-	if (status == 0 && o->wrong > 0)
-		status = nn_fail(err, NN_EFAIL, "%zu of %zu results are wrong, the first of %s",
-				 o->wrong, o->rows, o->first_wrong);
+	for (int i = 0; i < o->n && status == 0 && !nn_bench_stopped(o->bench); i++)
+		status = measure_operand(o, o->words[i], err);
 	return status;
 }
 
 int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 {
-	struct ops o = { .bench = b };
+	struct ops o = { .bench = b, .n = n, .words = words };
 	enum nn_dtype dtype = b->std->precision;
 	struct nn_error no_blas;
-	int status;
 
 	if (n == 1 && nn_roofline_is_model(words[0]))
 		return nn_roofline(b, words[0], err);
@@ -236,8 +205,5 @@ int nn_verb_ops(struct nn_bench *b, int n, char **words, struct nn_error *err)
 		snprintf(b->machine.blas, sizeof b->machine.blas, "openblas");
 	if (n == 0 && !nn_opt_given(b->setup.list, "time"))
 		b->options->time_s = ALL_S;
-	if (nn_bench_report(b, columns, &o.report, err) < 0)
-		return -1;
-	status = measure_all(&o, n, words, err);
-	return nn_report_close(o.report, status < 0 ? NULL : err) < 0 ? -1 : status;
+	return nn_bench_on_model(b, NULL, columns, &o.w, measure_all, &o, err);
 }

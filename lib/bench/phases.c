@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "bench/copies.h"
 #include "bench/phases.h"
 #include "bench/start.h"
 #include "bench/trial.h"
@@ -49,12 +50,11 @@ static int write_model(struct walk *w, struct nn_error *err)
 	w->model_file = w->model_path;
 	if (nn_output_open(&output, w->model_path, true, err) < 0)
 		return -1;
-	if (nn_model_file_write(output, s->net, s->dtype, (const void *const *)s->params, NULL,
-				NULL, NULL, err) < 0) {
-		nn_output_abort(output);
-		return -1;
-	}
-	return nn_output_commit(output, err);
+	return nn_output_close(output,
+			       nn_model_file_write(output, s->net, s->dtype,
+						   (const void *const *)s->params, NULL, NULL, NULL,
+						   err),
+			       err);
 }
 
 static int write_rows(struct walk *w, struct nn_error *err)
@@ -79,12 +79,8 @@ static int write_rows(struct walk *w, struct nn_error *err)
 
 		status = nn_output_write(output, &value, sizeof value, err);
 	}
-	if (status < 0) {
-		nn_output_abort(output);
-		return -1;
-	}
 	w->readable = true;
-	return nn_output_commit(output, err);
+	return nn_output_close(output, status, err);
 }
 
 static int make_files(struct walk *w, struct nn_error *err)
@@ -211,35 +207,10 @@ static int write_answers(struct walk *w, struct nn_error *err)
 						 w->p->rows * nn_shape_count(shape) * real_size(w),
 						 err);
 	}
-	if (status == 0)
-		return nn_output_commit(output, err);
-	nn_output_abort(output);
-	return -1;
+	return nn_output_close(output, status, err);
 }
 
 /* ---- the device ---- */
-
-struct copy {
-	struct nn_queue *queue;
-	struct nn_mirror mirror;
-	size_t bytes;
-};
-
-static void copy_in(void *arg)
-{
-	struct copy *c = arg;
-
-	nn_mirror_send(&c->mirror, c->queue, 0, c->bytes);
-	nn_queue_wait(c->queue, NULL);
-}
-
-static void copy_out(void *arg)
-{
-	struct copy *c = arg;
-
-	nn_mirror_fetch(&c->mirror, c->queue, 0, c->bytes);
-	nn_queue_wait(c->queue, NULL);
-}
 
 /* What remains of a time; not known where a part of it is not. */
 static double remainder_of(double s)
@@ -250,29 +221,19 @@ static double remainder_of(double s)
 /* Later calls, and the copies in them. *call_s: all of a call. */
 static int measure_calls(struct walk *w, double *call_s, struct nn_error *err)
 {
-	size_t in = w->p->rows * nn_bench_model_input_bytes(w->subject),
-	       out = w->p->rows * nn_bench_model_output_bytes(w->subject);
-	struct copy copies[2] = { { .bytes = in }, { .bytes = out } };
+	struct nn_copies copies;
 	struct nn_measure_call calls[3] = { { predict, w },
-					    { copy_in, &copies[0] },
-					    { copy_out, &copies[1] } };
+					    { nn_copies_in, &copies },
+					    { nn_copies_out, &copies } };
 	struct nn_measure m[3] = { 0 };
-	int status = 0;
+	int status = nn_copies_open(&copies, w->device,
+				    w->p->rows * nn_bench_model_input_bytes(w->subject),
+				    w->p->rows * nn_bench_model_output_bytes(w->subject), err);
 
 	w->p->copies = w->device->remote != NULL;
-	for (int i = 0; i < 2 && w->p->copies && status == 0; i++) {
-		status = nn_queue_open(&copies[i].queue, w->device, err) < 0 ||
-					 nn_mirror_new(&copies[i].mirror, copies[i].queue,
-						       copies[i].bytes, err) < 0
-				 ? -1
-				 : 0;
-	}
 	if (status == 0)
 		status = nn_bench_measure(w->b, calls, w->p->copies ? 3 : 1, m, err);
-	for (int i = 0; i < 2; i++) {
-		nn_mirror_free(&copies[i].mirror, copies[i].queue);
-		nn_queue_close(copies[i].queue);
-	}
+	nn_copies_close(&copies);
 	if (status < 0)
 		return -1;
 	*call_s = m[0].n ? m[0].mean_s : NAN;

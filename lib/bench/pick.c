@@ -115,23 +115,13 @@ static int choose(struct nn_bench *b, const struct nn_trial_options *use, char n
 
 static int take_use(const struct nn_bench *b, struct nn_trial_options *use, struct nn_error *err)
 {
-	size_t batches[NN_BENCH_BATCHES];
 	bool given = nn_opt_given(b->setup.list, "mode");
-	int n;
 
 	use->mode = given ? b->options->mode : NN_BENCH_PREDICT;
 	use->threads = b->threads;
 	use->most_bytes = (size_t)8 << 20;
-	use->batch = use->mode == NN_BENCH_TRAIN ? use->subject->batch : 1;
-	if (!b->options->batch)
-		return 0;
-	if ((n = nn_bench_batches(b->options->batch, batches, err)) < 0)
-		return -1;
-	if (n > 1)
-		return nn_fail(err, NN_EUSAGE, "--batch=%s: pick answers for one batch",
-			       b->options->batch);
-	use->batch = batches[0];
-	return 0;
+	return nn_bench_batch_or(b, "pick", use->mode == NN_BENCH_TRAIN ? use->subject->batch : 1,
+				 &use->batch, err);
 }
 
 static int put_answer(const struct nn_bench *b, const char *name, struct nn_error *err)
@@ -140,11 +130,7 @@ static int put_answer(const struct nn_bench *b, const char *name, struct nn_erro
 
 	if (nn_output_open(&output, b->std->output, false, err) < 0)
 		return -1;
-	if (nn_output_printf(output, err, "%s\n", name) < 0) {
-		nn_output_abort(output);
-		return -1;
-	}
-	return nn_output_commit(output, err);
+	return nn_output_close(output, nn_output_printf(output, err, "%s\n", name), err);
 }
 
 int nn_verb_pick(struct nn_bench *b, int n, char **words, struct nn_error *err)

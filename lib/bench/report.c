@@ -191,10 +191,7 @@ int nn_report_close(struct nn_report *r, struct nn_error *err)
 	if (r->writer->end)
 		r->writer->end(&r->text, r->rows == 0);
 	status = write_text(r, err);
-	if (status == 0)
-		status = nn_output_commit(r->output, err);
-	else
-		nn_output_abort(r->output);
+	status = nn_output_close(r->output, status, err);
 	clear(r);
 	nn_text_free(&r->text);
 	nn_free(r);

@@ -9,7 +9,7 @@
 #include "bench/op/trial.h"
 #include "bench/roof.h"
 #include "bench/roofline.h"
-#include "bench/model.h"
+#include "bench/trial.h"
 #include "graph/bound.h"
 #include "op/notation.h"
 
@@ -113,13 +113,13 @@ static int measure_pass(struct roofline *r, const struct nn_bound_node *node, st
 	struct nn_roof_work w = { nn_op_trial_flop(t, backward), nn_op_trial_bytes(t, backward),
 				  nn_op_trial_span(t, backward) };
 	struct nn_measure_call call = { backward ? nn_op_trial_backward : nn_op_trial_forward, t };
-	double difference, allowed;
+	struct nn_verdict verdict = { 0 };
 	struct nn_measure m = { 0 };
-	char label[48], text[32];
+	char label[48];
 
-	if (nn_op_trial_check(t, backward, &difference, &allowed, err) < 0)
+	if (nn_verdict_add_op(&verdict, t, backward, err) < 0)
 		return -1;
-	if (difference <= allowed && nn_bench_measure(r->b, &call, 1, &m, err) < 0)
+	if (!verdict.wrong && nn_bench_measure(r->b, &call, 1, &m, err) < 0)
 		return -1;
 	if (nn_bench_stopped(r->b))
 		return 0;
@@ -129,11 +129,10 @@ static int measure_pass(struct roofline *r, const struct nn_bound_node *node, st
 		nn_report_real(r->w.report, "intensity", w.flop / w.bytes);
 	}
 	nn_report_real(r->w.report, "bytes", w.bytes);
-	snprintf(text, sizeof text, difference <= allowed ? "ok" : "%.3g", difference);
-	nn_report_check(r->w.report, text, !(difference <= allowed));
+	nn_verdict_put(&verdict, r->w.report);
 	if (m.n && put_figures(r, &w, &m, label, err) < 0)
 		return -1;
-	if (m.n == 0 && difference <= allowed)
+	if (m.n == 0 && !verdict.wrong)
 		nn_bench_too_short(r->b, label, &m);
 	return nn_report_row(r->w.report, err);
 }
@@ -259,11 +258,11 @@ static int run(void *arg, struct nn_error *err)
 	struct roofline *r = arg;
 	bool training =
 		nn_opt_given(r->b->setup.list, "mode") && r->b->options->mode == NN_BENCH_TRAIN;
-	size_t batches[NN_BENCH_BATCHES] = { training ? r->w.subject->batch : 1 };
+	size_t batches[NN_BENCH_BATCHES];
 	char name[TITLE], title[160];
 	int status;
 
-	if (r->b->options->batch && nn_bench_batches(r->b->options->batch, batches, err) < 0)
+	if (nn_bench_batches_or(r->b, training ? r->w.subject->batch : 1, batches, err) < 0)
 		return -1;
 	r->least_span = SIZE_MAX;
 	if (!(r->device = nn_bench_device(r->b, "cpu", r->w.subject->dtype, err)) ||

@@ -61,7 +61,7 @@ static int put_row(struct run *r, const struct nn_trial *trial, enum nn_bench_mo
 	if (m->n > 0)
 		put_figures(r, trial, batch, m);
 	nn_report_count(r->w.report, "memory_bytes", nn_trial_bytes(trial));
-	nn_report_check(r->w.report, *verdict->check ? verdict->check : NULL, verdict->wrong);
+	nn_verdict_put(verdict, r->w.report);
 	nn_report_real(r->w.report, "warmup_s", m->warmup_s);
 	return nn_report_row(r->w.report, err);
 }
@@ -147,9 +147,9 @@ static int run_device(struct run *r, const char *name, struct nn_error *err)
 	if (!r->stored && take_device(r, name, err) < 0)
 		return -1;
 	for (int mode = NN_BENCH_PREDICT; mode >= NN_BENCH_TRAIN; mode--) {
-		size_t batches[NN_BENCH_BATCHES] = { mode == NN_BENCH_TRAIN ? r->w.subject->batch
-									    : 1 };
-		int n = b->options->batch ? nn_bench_batches(b->options->batch, batches, err) : 1;
+		size_t batches[NN_BENCH_BATCHES];
+		int n = nn_bench_batches_or(b, mode == NN_BENCH_TRAIN ? r->w.subject->batch : 1,
+					    batches, err);
 
 		if (one_mode && mode != (int)b->options->mode)
 			continue;

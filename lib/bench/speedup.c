@@ -7,7 +7,6 @@
 #include "bench/op/trial.h"
 
 #define CLEARLY 0.05 /* a gain of less is not worth a rule */
-#define SAMPLE_BYTES ((size_t)16 << 20)
 
 static void gain_init(struct nn_speedup *gain)
 {
@@ -59,57 +58,29 @@ static int time_models(struct nn_bench *b, const char *rule, struct nn_trial *tr
 		return -1;
 	if (too_short(b, rule, m))
 		return 0;
-	for (int i = 0; i < 2; i++)
-		if (nn_verdict_add(&gain->verdict, trials[i], err) < 0)
-			return -1;
+	if (nn_verdict_add_pair(&gain->verdict, trials, err) < 0)
+		return -1;
 	if (!gain->verdict.wrong)
 		take_times(gain, m, rows);
 	return 0;
 }
 
-int nn_speedup_models(struct nn_bench *b, const char *rule, enum nn_bench_mode mode,
-		      const struct nn_alternative ways[2], struct nn_speedup *gain,
-		      struct nn_error *err)
+int nn_speedup_models(struct nn_bench *b, const char *rule, const struct nn_trial_options ways[2],
+		      struct nn_speedup *gain, struct nn_error *err)
 {
-	struct nn_trial *trials[2] = { NULL, NULL };
-	int status = 0;
+	struct nn_trial *trials[2];
+	int status;
 
 	gain_init(gain);
-	for (int i = 0; i < 2 && status == 0; i++) {
-		struct nn_trial_options o = { .subject = ways[i].subject,
-					      .device = ways[i].device,
-					      .threads = ways[i].threads,
-					      .mode = mode,
-					      .batch = ways[i].batch,
-					      .most_bytes = SAMPLE_BYTES };
-
-		status = nn_trial_new(&trials[i], &o, err);
-	}
-	if (status < 0)
-		status = excuse(b, rule, err);
-	else
-		status = time_models(b, rule, trials, (double)ways[1].batch / (double)ways[0].batch,
-				     gain, err);
-	nn_trial_free(trials[0]);
-	nn_trial_free(trials[1]);
+	if (nn_trial_pair_new(trials, ways, err) < 0)
+		return excuse(b, rule, err);
+	status = time_models(b, rule, trials, (double)ways[1].batch / (double)ways[0].batch, gain,
+			     err);
+	nn_trial_pair_free(trials);
 	return status;
 }
 
 /* ---- products ---- */
-
-/* The first that is wrong is what is said. */
-static int check_product(struct nn_op_trial *trial, struct nn_verdict *v, struct nn_error *err)
-{
-	double difference, allowed;
-
-	if (v->wrong)
-		return 0;
-	if (nn_op_trial_check(trial, false, &difference, &allowed, err) < 0)
-		return -1;
-	v->wrong = !(difference <= allowed);
-	snprintf(v->check, sizeof v->check, v->wrong ? "%.3g" : "ok", difference);
-	return 0;
-}
 
 static int time_products(struct nn_bench *b, const char *rule, struct nn_op_trial *trials[2],
 			 struct nn_speedup *gain, struct nn_error *err)
@@ -119,7 +90,7 @@ static int time_products(struct nn_bench *b, const char *rule, struct nn_op_tria
 	struct nn_measure m[2] = { 0 };
 
 	for (int i = 0; i < 2; i++)
-		if (check_product(trials[i], &gain->verdict, err) < 0)
+		if (nn_verdict_add_op(&gain->verdict, trials[i], false, err) < 0)
 			return -1;
 	if (gain->verdict.wrong)
 		return 0;

@@ -14,20 +14,12 @@ struct nn_speedup {
 	struct nn_verdict verdict; /* wrong: it is not measured */
 };
 
-/* A way to run a model. */
-struct nn_alternative {
-	const struct nn_bench_model *subject;
-	const struct nn_device *device;
-	int threads;
-	size_t batch;
-};
-
 /*
  * The second way against the first. Not measured, with a note that begins with rule, where it does
  * not fit or time does not suffice.
  */
-int nn_speedup_models(struct nn_bench *bench, const char *rule, enum nn_bench_mode mode,
-		      const struct nn_alternative ways[2], struct nn_speedup *gain,
+int nn_speedup_models(struct nn_bench *bench, const char *rule,
+		      const struct nn_trial_options ways[2], struct nn_speedup *gain,
 		      struct nn_error *err);
 /* The second product against the first, forward, as wholes. */
 int nn_speedup_products(struct nn_bench *bench, const char *rule, const struct nn_device *device,

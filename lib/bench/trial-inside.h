@@ -2,6 +2,7 @@
 #ifndef NN_BENCH_TRIAL_INSIDE_H
 #define NN_BENCH_TRIAL_INSIDE_H
 
+#include "bench/copies.h"
 #include "bench/trial.h"
 #include "data/data.h"
 #include "predict/model.h"
@@ -30,10 +31,7 @@ struct nn_trial {
 	size_t at;        /* of the next one */
 	void **in, **out; /* [n_inputs], [n_outputs] of a call */
 
-	/* copies: as much memory on the device as a call moves */
-	struct nn_queue *queue; /* NULL: its memory is the host's */
-	struct nn_mirror copied;
-	size_t in_bytes, out_bytes;
+	struct nn_copies copies;
 };
 
 /* The step of this trial with so many rows at once; a dataset of the same samples. */

@@ -197,27 +197,11 @@ void nn_trial_copies(void *trial)
 {
 	struct nn_trial *t = trial;
 
-	if (!t->queue)
+	if (!t->copies.queue)
 		return;
-	nn_mirror_send(&t->copied, t->queue, 0, t->in_bytes);
+	nn_copies_in(&t->copies);
 	if (t->options.mode == NN_BENCH_PREDICT)
-		nn_mirror_fetch(&t->copied, t->queue, 0, t->out_bytes);
-	nn_queue_wait(t->queue, NULL);
-}
-
-static int new_copies(struct nn_trial *t, struct nn_error *err)
-{
-	size_t most;
-
-	if (!t->options.device->remote)
-		return 0;
-	t->in_bytes = t->options.batch * nn_bench_model_input_bytes(t->subject);
-	t->out_bytes = t->options.batch * nn_bench_model_output_bytes(t->subject);
-	most = t->in_bytes > t->out_bytes ? t->in_bytes : t->out_bytes;
-	return nn_queue_open(&t->queue, t->options.device, err) < 0 ||
-			       nn_mirror_new(&t->copied, t->queue, most, err) < 0
-		       ? -1
-		       : 0;
+		nn_copies_out(&t->copies);
 }
 
 /* ---- new and free ---- */
@@ -233,7 +217,9 @@ int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options
 	t->subject = options->subject;
 	if ((options->threads > 1 && nn_pool_new(&t->pool, options->threads, err) < 0) ||
 	    (options->mode == NN_BENCH_TRAIN ? new_step(t, err) : new_session(t, err)) < 0 ||
-	    new_copies(t, err) < 0) {
+	    nn_copies_open(&t->copies, options->device,
+			   options->batch * nn_bench_model_input_bytes(t->subject),
+			   options->batch * nn_bench_model_output_bytes(t->subject), err) < 0) {
 		nn_trial_free(t);
 		return -1;
 	}
@@ -245,9 +231,7 @@ void nn_trial_free(struct nn_trial *t)
 {
 	if (!t)
 		return;
-	if (t->queue)
-		nn_mirror_free(&t->copied, t->queue);
-	nn_queue_close(t->queue);
+	nn_copies_close(&t->copies);
 	nn_free(t->values);
 	nn_free(t->in);
 	nn_free(t->out);
@@ -257,6 +241,24 @@ void nn_trial_free(struct nn_trial *t)
 	nn_dataset_free(t->dataset);
 	nn_pool_free(t->pool);
 	nn_free(t);
+}
+
+int nn_trial_pair_new(struct nn_trial *pair[2], const struct nn_trial_options ways[2],
+		      struct nn_error *err)
+{
+	pair[0] = pair[1] = NULL;
+	for (int i = 0; i < 2; i++)
+		if (nn_trial_new(&pair[i], &ways[i], err) < 0) {
+			nn_trial_pair_free(pair);
+			return -1;
+		}
+	return 0;
+}
+
+void nn_trial_pair_free(struct nn_trial *pair[2])
+{
+	nn_trial_free(pair[0]);
+	nn_trial_free(pair[1]);
 }
 
 double nn_trial_flops(const struct nn_trial *t)

@@ -9,6 +9,7 @@
 #include "bench/model.h"
 
 struct nn_trial;
+struct nn_op_trial;
 
 struct nn_trial_options {
 	const struct nn_bench_model *subject; /* borrowed, as all here */
@@ -27,6 +28,10 @@ struct nn_trial_options {
 int nn_trial_new(struct nn_trial **trial, const struct nn_trial_options *options,
 		 struct nn_error *err);
 void nn_trial_free(struct nn_trial *trial); /* NULL allowed */
+/* Two of them, to be timed in turns: both or, with an error, neither. */
+int nn_trial_pair_new(struct nn_trial *pair[2], const struct nn_trial_options ways[2],
+		      struct nn_error *err);
+void nn_trial_pair_free(struct nn_trial *pair[2]);
 
 /*
  * One prediction or step, all copies to and from the device in it and the device done; a
@@ -50,6 +55,13 @@ struct nn_verdict {
 	char check[32]; /* "ok", or by how much; "": the reference does not fit the memory */
 };
 int nn_verdict_add(struct nn_verdict *verdict, struct nn_trial *trial, struct nn_error *err);
+int nn_verdict_add_pair(struct nn_verdict *verdict, struct nn_trial *const pair[2],
+			struct nn_error *err);
+/* The same of a pass of an op, of which NAN is wrong. */
+int nn_verdict_add_op(struct nn_verdict *verdict, struct nn_op_trial *trial, bool backward,
+		      struct nn_error *err);
+/* The column check of a row. */
+void nn_verdict_put(const struct nn_verdict *verdict, struct nn_report *report);
 
 double nn_trial_flops(const struct nn_trial *trial); /* of a call */
 size_t nn_trial_bytes(const struct nn_trial *trial); /* memory by the plan */
