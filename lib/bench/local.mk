@@ -27,6 +27,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/measure.c \
 	lib/bench/measure.h \
 	lib/bench/memory.c \
+	lib/bench/op/call.c \
 	lib/bench/op/check.c \
 	lib/bench/op/cost.c \
 	lib/bench/op/lists.c \
@@ -35,7 +36,6 @@ lib_libnn_la_SOURCES += \
 	lib/bench/op/site.c \
 	lib/bench/op/site.h \
 	lib/bench/op/sites.c \
-	lib/bench/op/trial.c \
 	lib/bench/op/trial.h \
 	lib/bench/ops.c \
 	lib/bench/options.c \

@@ -21,6 +21,7 @@ lib_libnn_la_SOURCES += \
 	lib/graph/plan.h \
 	lib/graph/run.c \
 	lib/graph/sharded-backward.c \
+	lib/graph/sharded-count.c \
 	lib/graph/sharded-forward.c \
 	lib/graph/sharded-node.c \
 	lib/graph/sharded-node.h \

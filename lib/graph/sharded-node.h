@@ -38,7 +38,7 @@ static inline size_t nn_sharded_first(size_t channels, int r, int ranks)
 bool nn_sharded_may_product(const struct nn_bound *bound, const struct nn_bound_node *node);
 int nn_sharded_make_product(const struct nn_bound *bound, struct nn_bound_node *node,
 			    struct nn_error *err);
-/* Adds what sharing this node brings and costs; of one that is whole its FLOP alone. */
+/* sharded-count.c: adds what sharing this node brings and costs; of a whole one its FLOP alone. */
 void nn_sharded_count(const struct nn_bound *bound, const struct nn_bound_node *node,
 		      size_t max_rows, struct nn_graph_sharing *sharing);
 struct nn_site nn_sharded_back_site(const struct nn_bound *bound, const struct nn_bound_node *node);
