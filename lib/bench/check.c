@@ -129,56 +129,47 @@ static double gradients_off(const struct nn_trial *t, struct nn_graph *a, struct
 	return off == 0 ? 0 : sqrt(off / fmax(squares, 1e-60));
 }
 
-/* The gradient of the first rows of a dataset. */
-static int first_rows(const struct nn_trial *t, const struct nn_dataset *dataset,
-		      struct nn_step *step, struct nn_step_result *result, struct nn_error *err)
+/* The gradient of a trial's first rows. */
+static int first_rows(const struct nn_trial *t, struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_source source = nn_dataset_source(dataset);
+	struct nn_source source = nn_dataset_source(t->dataset);
 	struct nn_batch batch = nn_batch_of(&source, t->alone.rows, t->options.batch);
 
-	return nn_step_gradient(step, &batch, result, err);
+	return nn_step_gradient(t->alone.worker.step, &batch, result, err);
 }
 
-/* The gradient of the first rows with the weights as they are now, in both. */
+/* The gradient of the first rows with the weights as they are now, beside that of another trial. */
 static int check_training(struct nn_trial *t, const struct nn_device *cpu, double *difference,
 			  struct nn_error *err)
 {
 	const struct nn_program *program = t->subject->program;
-	struct nn_step_options o = nn_trial_step_options(t, t->options.batch);
-	void **now = nn_params_new(program, t->options.device->dtype, err), **params = NULL;
-	struct nn_dataset *dataset = NULL;
-	struct nn_step *step = NULL;
+	struct nn_graph *graph = nn_step_graph(t->alone.worker.step);
+	struct nn_bench_model model = *t->subject;
+	struct nn_trial_options o = t->options;
+	void **now = nn_params_new(program, t->options.device->dtype, err);
+	struct nn_trial *other = NULL;
 	struct nn_step_result found, right;
 	int status = -1;
 
-	if (!now || nn_trial_dataset(t, t->options.batch, NN_F64, &dataset, err) < 0)
-		goto end;
-	nn_graph_save(nn_step_graph(t->alone.worker.step), now);
-	if (!(params = params_f64(program, now, t->options.device->dtype, err)))
-		goto end;
+	if (!now)
+		return -1;
+	nn_graph_save(graph, now);
+	o.subject = &model;
 	o.device = cpu;
-	o.dataset = dataset;
-	o.rows = t->options.batch;
-	o.target = &nn_dataset_schema(dataset)->targets[0];
-	if (nn_step_new(&step, &o, err) < 0 ||
-	    nn_graph_load(nn_step_graph(step), (const void *const *)params, err) < 0)
-		goto end;
+	o.most_bytes = 1; /* as few samples as can be */
+	model.dtype = NN_F64;
+	model.params = params_f64(program, now, t->options.device->dtype, err);
 	*difference = INFINITY;
-	if (first_rows(t, t->dataset, t->alone.worker.step, &found, err) < 0 ||
-	    first_rows(t, dataset, step, &right, err) < 0)
-		goto end;
-	if (found.finite && right.finite && !t->diverged) {
-		double loss = fabs(found.loss - right.loss) / fmax(fabs(right.loss), 1e-30);
-
-		*difference = fmax(loss, gradients_off(t, nn_step_graph(t->alone.worker.step),
-						       nn_step_graph(step), now, params));
-	}
-	status = 0;
-end:
-	nn_step_free(step);
-	nn_dataset_free(dataset);
+	if (model.params && nn_trial_new(&other, &o, err) == 0 && first_rows(t, &found, err) == 0 &&
+	    first_rows(other, &right, err) == 0)
+		status = 0;
+	if (status == 0 && found.finite && right.finite && !t->diverged)
+		*difference = fmax(fabs(found.loss - right.loss) / fmax(fabs(right.loss), 1e-30),
+				   gradients_off(t, graph, nn_step_graph(other->alone.worker.step),
+						 now, model.params));
+	nn_trial_free(other);
 	nn_free(now);
-	nn_free(params);
+	nn_free(model.params);
 	return status;
 }
 

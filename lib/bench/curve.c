@@ -24,7 +24,7 @@ struct curve {
 };
 
 struct nn_curves {
-	char *title, *note;
+	char title[400], note[512];
 	struct curve curves[MOST_CURVES];
 	size_t n;
 };
@@ -32,49 +32,36 @@ struct nn_curves {
 int nn_curves_new(struct nn_curves **curves, const char *title, const struct nn_bench *b,
 		  struct nn_error *err)
 {
-	struct nn_curves *c = nn_alloc(1, sizeof *c, err);
-	char note[512], line[400];
+	struct nn_curves *c = *curves = nn_alloc(1, sizeof *c, err);
 
 	if (!c)
 		return -1;
-	snprintf(note, sizeof note, "%s, %d thread%s", b->machine.cpu, b->threads,
+	nn_one_line(c->title, sizeof c->title, title);
+	snprintf(c->note, sizeof c->note, "%s, %d thread%s", b->machine.cpu, b->threads,
 		 b->threads == 1 ? "" : "s");
-	c->title = nn_strdup(nn_one_line(line, sizeof line, title), err);
-	c->note = nn_strdup(note, err);
-	if (!c->title || !c->note) {
-		nn_curves_free(c);
-		return -1;
-	}
-	*curves = c;
 	return 0;
 }
 
 void nn_curves_free(struct nn_curves *c)
 {
-	if (!c)
-		return;
-	nn_free(c->title);
-	nn_free(c->note);
 	nn_free(c);
 }
 
-int nn_curves_add(struct nn_curves *c, const char *mode, const char *device, double batch,
-		  const struct nn_measure *m, struct nn_error *err)
+void nn_curves_add(struct nn_curves *c, const char *mode, const char *device, double batch,
+		   const struct nn_measure *m)
 {
 	struct curve *curve = c->curves;
 
-	(void)err;
 	while (curve < c->curves + c->n &&
 	       (strcmp(curve->mode, mode) != 0 || strcmp(curve->device, device) != 0))
 		curve++;
 	if (curve == c->curves + MOST_CURVES || curve->n == NN_BENCH_BATCHES)
-		return 0;
+		return;
 	c->n += curve == c->curves + c->n;
 	curve->mode = mode;
 	curve->device = device;
 	curve->points[curve->n++] =
 		(struct point){ batch, batch / m->mean_s, { m->p50_s, m->p90_s, m->p99_s } };
-	return 0;
 }
 
 /* ---- the knee ---- */

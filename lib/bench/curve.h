@@ -11,8 +11,8 @@ int nn_curves_new(struct nn_curves **curves, const char *title, const struct nn_
 		  struct nn_error *err);
 void nn_curves_free(struct nn_curves *curves);
 /* A figure of a device in a mode; both names must stay. */
-int nn_curves_add(struct nn_curves *curves, const char *mode, const char *device, double batch,
-		  const struct nn_measure *m, struct nn_error *err);
+void nn_curves_add(struct nn_curves *curves, const char *mode, const char *device, double batch,
+		   const struct nn_measure *m);
 /*
  * The knee is the smallest batch that reaches 90 % of the largest throughput: larger ones only cost
  * latency and memory. A note for each curve of at least three batches.

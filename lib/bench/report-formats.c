@@ -143,13 +143,6 @@ static void add_object(struct nn_text *text, const struct nn_report_column *colu
 	nn_text_add(text, "}");
 }
 
-static void no_begin(struct nn_text *text, const struct nn_report_column *columns, size_t n)
-{
-	(void)text;
-	(void)columns;
-	(void)n;
-}
-
 static void json_row(struct nn_text *text, const struct nn_report_column *columns,
 		     const struct nn_cell *cells, size_t n, bool first)
 {
@@ -179,6 +172,6 @@ const struct nn_report_writer nn_report_writers[] = {
 	[NN_REPORT_TABLE] = { table_begin, table_row, NULL },
 	[NN_REPORT_MD] = { md_begin, md_row, NULL },
 	[NN_REPORT_CSV] = { csv_begin, csv_row, NULL },
-	[NN_REPORT_JSON] = { no_begin, json_row, json_end },
-	[NN_REPORT_JSONL] = { no_begin, jsonl_row, NULL },
+	[NN_REPORT_JSON] = { NULL, json_row, json_end },
+	[NN_REPORT_JSONL] = { NULL, jsonl_row, NULL },
 };

@@ -45,33 +45,35 @@ static struct nn_cell *cell(struct nn_report *r, const char *column)
 	NN_BUG("no column %s", column);
 }
 
-void nn_report_text(struct nn_report *r, const char *column, const char *value)
+static void set(struct nn_report *r, const char *column, struct nn_cell value)
 {
 	struct nn_cell *c = cell(r, column);
 
 	nn_free(c->text);
-	*c = (struct nn_cell){ .kind = NN_REPORT_UNKNOWN };
-	if (value && (c->text = nn_strdup(value, NULL)))
-		c->kind = NN_REPORT_TEXT;
+	*c = value;
+}
+
+void nn_report_text(struct nn_report *r, const char *column, const char *value)
+{
+	char *text = value ? nn_strdup(value, NULL) : NULL;
+
+	set(r, column,
+	    (struct nn_cell){ .kind = text ? NN_REPORT_TEXT : NN_REPORT_UNKNOWN, .text = text });
 }
 
 void nn_report_count(struct nn_report *r, const char *column, uint64_t value)
 {
-	struct nn_cell *c = cell(r, column);
-
-	nn_free(c->text);
-	*c = (struct nn_cell){ .kind = NN_REPORT_COUNT, .count = value };
+	set(r, column, (struct nn_cell){ .kind = NN_REPORT_COUNT, .count = value });
 }
 
 void nn_report_real(struct nn_report *r, const char *column, double value)
 {
-	struct nn_cell *c = cell(r, column);
 	char digits[40];
 
-	nn_free(c->text);
 	snprintf(digits, sizeof digits, "%.6g", value);
-	*c = (struct nn_cell){ .kind = isfinite(value) ? NN_REPORT_REAL : NN_REPORT_UNKNOWN,
-			       .real = strtod(digits, NULL) };
+	set(r, column,
+	    (struct nn_cell){ .kind = isfinite(value) ? NN_REPORT_REAL : NN_REPORT_UNKNOWN,
+			      .real = strtod(digits, NULL) });
 }
 
 void nn_report_check(struct nn_report *r, const char *value, bool wrong)
@@ -174,7 +176,7 @@ int nn_report_row(struct nn_report *r, struct nn_error *err)
 	 */
 	if (r->rows == 0 && r->format == NN_REPORT_TABLE)
 		begin_table(r);
-	if (r->rows == 0)
+	if (r->rows == 0 && r->writer->begin)
 		r->writer->begin(&r->text, r->columns, r->shown);
 	r->writer->row(&r->text, r->columns, r->cells, r->shown, r->rows == 0);
 	clear(r);

@@ -69,6 +69,7 @@ struct nn_cell {
 struct nn_text;
 /* What stands before the first row, a row, and what stands after the last, in one format. */
 struct nn_report_writer {
+	/* NULL: nothing */
 	void (*begin)(struct nn_text *text, const struct nn_report_column *columns, size_t n);
 	void (*row)(struct nn_text *text, const struct nn_report_column *columns,
 		    const struct nn_cell *cells, size_t n, bool first);

@@ -84,9 +84,8 @@ static int measure(struct run *r, struct nn_trial *trial, enum nn_bench_mode mod
 		 batch);
 	if (m.n == 0)
 		nn_bench_too_short(r->b, what, &m);
-	else if (nn_curves_add(r->curves, nn_bench_modes[mode], r->device_name, (double)batch, &m,
-			       err) < 0)
-		return -1;
+	else
+		nn_curves_add(r->curves, nn_bench_modes[mode], r->device_name, (double)batch, &m);
 	return put_row(r, trial, mode, batch, &m, &verdict, err);
 }
 

@@ -34,9 +34,4 @@ struct nn_trial {
 	struct nn_copies copies;
 };
 
-/* The step of this trial with so many rows at once; a dataset of the same samples. */
-struct nn_step_options nn_trial_step_options(const struct nn_trial *trial, size_t micro);
-int nn_trial_dataset(const struct nn_trial *trial, size_t rows, enum nn_dtype dtype,
-		     struct nn_dataset **dataset, struct nn_error *err);
-
 #endif

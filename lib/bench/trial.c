@@ -13,7 +13,7 @@ static size_t graph_total(const struct nn_graph_memory *m)
 	return m->parameters + m->gradients + m->activations + m->workspace + m->input + m->derived;
 }
 
-struct nn_step_options nn_trial_step_options(const struct nn_trial *t, size_t micro)
+static struct nn_step_options step_options(const struct nn_trial *t, size_t micro)
 {
 	const struct nn_trial_options *o = &t->options;
 	size_t group = nn_program_group(t->subject->program);
@@ -38,7 +38,7 @@ struct nn_step_options nn_trial_step_options(const struct nn_trial *t, size_t mi
 /* Rows at once as nn-train would choose them. */
 static int plan_step(struct nn_trial *t, size_t *micro, struct nn_error *err)
 {
-	struct nn_step_options o = nn_trial_step_options(t, t->options.batch);
+	struct nn_step_options o = step_options(t, t->options.batch);
 	struct nn_step_memory m;
 
 	if (nn_step_plan(&o, &m, err) < 0)
@@ -83,14 +83,13 @@ static int take_rows(struct nn_trial *t, struct nn_error *err)
 	return 0;
 }
 
-/* ---- training ---- */
-
-int nn_trial_dataset(const struct nn_trial *t, size_t rows, enum nn_dtype dtype,
-		     struct nn_dataset **dataset, struct nn_error *err)
+static int make_samples(struct nn_trial *t, struct nn_error *err)
 {
-	return nn_made_samples(dataset, t->subject->program, t->subject->losses, rows, dtype, 1,
-			       err);
+	return nn_made_samples(&t->dataset, t->subject->program, t->subject->losses, t->n_rows,
+			       t->options.device->dtype, 1, err);
 }
+
+/* ---- training ---- */
 
 static int new_step(struct nn_trial *t, struct nn_error *err)
 {
@@ -99,15 +98,14 @@ static int new_step(struct nn_trial *t, struct nn_error *err)
 	size_t micro;
 
 	t->n_rows = 4 * t->options.batch;
-	if (plan_step(t, &micro, err) < 0 || take_rows(t, err) < 0 ||
-	    nn_trial_dataset(t, t->n_rows, device->dtype, &t->dataset, err) < 0)
+	if (plan_step(t, &micro, err) < 0 || take_rows(t, err) < 0 || make_samples(t, err) < 0)
 		return -1;
 	t->task = (struct nn_task){ .device = device,
 				    .program = t->subject->program,
 				    .dataset = t->dataset,
 				    .n_rows = t->n_rows,
 				    .window = UINT64_MAX };
-	o = nn_trial_step_options(t, micro);
+	o = step_options(t, micro);
 	o.target = &nn_dataset_schema(t->dataset)->targets[0];
 	return nn_alone_open(&t->alone, &t->task, &o, (const void *const *)t->subject->params, err);
 }
@@ -143,8 +141,7 @@ static int new_session(struct nn_trial *t, struct nn_error *err)
 	if (plan_session(t, err) < 0 || take_rows(t, err) < 0 ||
 	    nn_model_load(&t->model, &source, err) < 0)
 		return -1;
-	if (!(t->session = nn_session_open(t->model, &o, err)) ||
-	    nn_trial_dataset(t, t->n_rows, dtype, &t->dataset, err) < 0)
+	if (!(t->session = nn_session_open(t->model, &o, err)) || make_samples(t, err) < 0)
 		return -1;
 	t->values = nn_bench_model_rows(t->subject, false, t->n_rows, dtype, err);
 	t->out = nn_bench_model_rows(t->subject, true, t->options.batch, dtype, err);

@@ -4,7 +4,7 @@
  */
 #include "parallel/pipeline.h"
 #include "parallel/strategy.h"
-#include "plan/fit-device.h"
+#include "plan/fit-inside.h"
 #include "step/output.h"
 
 #define BOUNCE_BYTES ((size_t)1 << 20) /* of a queue, for what is read and written now and then */

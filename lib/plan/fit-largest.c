@@ -30,43 +30,22 @@ static int batch_fits(const struct nn_plan *plan, size_t rows, bool *fits)
 
 #define MOST_ROWS ((size_t)1 << 40)
 
+/* Halving what lies between a batch that fits and one whose activations alone do not. */
 int nn_fit_largest(const struct nn_plan *plan, const struct nn_fit *fit, size_t *rows,
 		   struct nn_error *err)
 {
-	size_t group = nn_program_group(plan->task->program), unit = group ? group : 1, low = 1,
-	       high, step;
-	size_t row = fit->activations_per_sample ? fit->activations_per_sample : 1,
-	       limit = fit->device ? fit->device_limit : fit->limit;
+	size_t group = nn_program_group(plan->task->program), unit = group ? group : 1, low = 0,
+	       row = fit->activations_per_sample ? fit->activations_per_sample : 1,
+	       limit = fit->device ? fit->device_limit : fit->limit,
+	       high = (limit / row + 1 < MOST_ROWS ? limit / row + 1 : MOST_ROWS) / unit + 2;
 	bool fits;
 
-	*rows = 0;
-	if (batch_fits(plan, unit, &fits) < 0)
-		return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
-	if (!fits)
-		return 0;
-	/*
-	 * near where memory that grows with rows would end, then outwards until the bracket holds
-	 */
-	high = (limit / row + 1 < MOST_ROWS ? limit / row + 1 : MOST_ROWS) / unit + 2;
-	for (step = high / 16 + 1; low < high; step *= 2) {
-		size_t at = high > step ? high - step : 0;
-
-		if (at <= low)
-			break;
+	for (size_t at = 1; high - low > 1; at = low + (high - low) / 2) {
 		if (batch_fits(plan, at * unit, &fits) < 0)
 			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
-		if (fits) {
-			low = at;
+		if (!fits && at == 1)
 			break;
-		}
-		high = at;
-	}
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (batch_fits(plan, middle * unit, &fits) < 0)
-			return nn_fail(err, NN_EFAIL, "the largest batch cannot be planned");
-		*(fits ? &low : &high) = middle;
+		*(fits ? &low : &high) = at;
 	}
 	*rows = low * unit;
 	return 0;

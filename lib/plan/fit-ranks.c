@@ -3,7 +3,7 @@
  * files.
  */
 #include "base/memory.h"
-#include "plan/fit-ranks.h"
+#include "plan/fit-inside.h"
 #include "comm/shared.h"
 #include "parallel/strategy.h"
 #include "parallel/sync-group.h"

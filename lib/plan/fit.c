@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plan/fit.h"
-#include "plan/fit-device.h"
-#include "plan/fit-ranks.h"
+#include "plan/fit-inside.h"
 #include "parallel/grid.h"
 #include "parallel/step-options.h"
 #include "step/output.h"

@@ -45,6 +45,11 @@ int nn_fit_plan(const struct nn_plan *plan, size_t micro, struct nn_fit *fit, st
  * plan is that of those which take the least.
  */
 int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err);
+/*
+ * host and device of ranks that hold parts of the network, each of which has planned its own;
+ * collective.
+ */
+int nn_fit_gather(struct nn_plan *plan, struct nn_error *err);
 /* All samples in memory, and the lists of their numbers. */
 size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype);
 /* The most rows of one step that fit the limit at once; 0: not even one. */

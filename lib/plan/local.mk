@@ -9,10 +9,9 @@ lib_libnn_la_SOURCES += \
 	lib/plan/explain.c \
 	lib/plan/explain.h \
 	lib/plan/fit-device.c \
-	lib/plan/fit-device.h \
+	lib/plan/fit-inside.h \
 	lib/plan/fit-largest.c \
 	lib/plan/fit-ranks.c \
-	lib/plan/fit-ranks.h \
 	lib/plan/fit.c \
 	lib/plan/fit.h \
 	lib/plan/forecast.c \

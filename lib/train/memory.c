@@ -11,7 +11,6 @@
 #include "parallel/step-options.h"
 #include "parallel/tensor.h"
 #include "plan/fit.h"
-#include "plan/fit-ranks.h"
 #include "plan/suggest.h"
 #include "step/evaluate.h"
 #include "train/prepare.h"
