@@ -19,7 +19,9 @@ lib_libnn_la_SOURCES += \
 	lib/base/number.c lib/base/number-format.c lib/base/number.h \
 	lib/base/number-line.c lib/base/number-line.h \
 	lib/base/number-ranges.c \
-	lib/base/option-arguments.c lib/base/option-config.c lib/base/option-json.c lib/base/option-parse.c lib/base/option-standard.c lib/base/option-text.c lib/base/option-value.c lib/base/option.h \
+	lib/base/option.h lib/base/option/arguments.c lib/base/option/config.c \
+	lib/base/option/json.c lib/base/option/parse.c lib/base/option/standard.c \
+	lib/base/option/text.c lib/base/option/value.c \
 	lib/base/output.c lib/base/output-sweep.c lib/base/output.h \
 	lib/base/pool.c lib/base/pool.h \
 	lib/base/random.c lib/base/random.h \

@@ -116,6 +116,13 @@ def main():
     claim("nobody outside a wing includes it", wings)
     claim("a library is used in one place", libraries)
 
+    tags = {}
+    for path, lines in sources("lib", "cmd", kinds=(".c", ".h")):
+        for tag in re.findall(r"^\s*(?:struct|union|enum) (nn_\w+)\s*{", "\n".join(lines), re.M):
+            tags.setdefault(tag, []).append(path)
+    claim("a tag has one definition", [f"{tag}: {' '.join(paths)}" for tag, paths in sorted(tags.items())
+                                       if len(paths) > 1])
+
     unfinished, conditionals, first = [], [], []
     for path, lines in sources("lib", "cmd", "man", "share", "tests",
                                kinds=(".c", ".h", ".def", ".bats", ".bash", ".py", ".sh", ".mk", ".in")):

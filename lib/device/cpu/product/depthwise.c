@@ -151,10 +151,10 @@ TILE(6)
 TILE(7)
 TILE(8)
 
-	static void (*const tiles[PIXELS + 1])(const struct tile *, const real *, const real *,
-					       real *, const real *) = {
-		NULL, tile_1, tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8,
-	};
+static void (*const tiles[PIXELS + 1])(const struct tile *, const real *, const real *, real *,
+				       const real *) = {
+	NULL, tile_1, tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8,
+};
 
 /* n pixels of equal taps one step apart. */
 static void line(const struct tile *t, size_t n, const real *x, const real *w, real *y,
