@@ -1,6 +1,7 @@
 # tests: `make check` runs CHECK_TESTS, `make check-long` CHECK_LONG_TESTS; one section per topic.
 #   a C program:  check_PROGRAMS += tests/lib/pool      (tests/lib/pool.c; it prints TAP)
 #                 CHECK_TESTS += tests/lib/pool
+#   of the long run: EXTRA_PROGRAMS and CHECK_LONG_TESTS in their place
 #   a script:     CHECK_TESTS += tests/cli/predict.bats     (*.bats, or *.py and *.sh that print TAP)
 # `make check-device` runs those of the tools on a device that is not the CPU.
 # VALGRIND_TESTS names those small enough to run under valgrind too.
@@ -14,7 +15,7 @@ run_tests = NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' BATS='$(BA
 check-local:
 	@$(run_tests) $(or $(TESTS),$(CHECK_TESTS))
 check-long: all
-	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # The programs of VALGRIND_TESTS and the tools they start, with every error and leak a failure.
 VALGRIND_TESTS =
@@ -31,7 +32,7 @@ check-device: all
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
 clean-local: clean-tests
 clean-tests:
-	rm -rf tests/logs tests/lsan.supp
+	rm -rf tests/logs tests/lsan.supp $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 .PHONY: check-device check-long check-valgrind clean-tests
 
 # the tools as a whole
@@ -75,7 +76,7 @@ check_PROGRAMS += tests/lib/graph-rows
 tests_lib_graph_rows_SOURCES = tests/lib/graph-rows.c tests/lib/graph-ranks.h
 CHECK_TESTS += tests/lib/graph-rows
 VALGRIND_TESTS += tests/lib/graph-rows
-check_PROGRAMS += tests/lib/graph-long
+EXTRA_PROGRAMS += tests/lib/graph-long
 tests_lib_graph_long_SOURCES = tests/lib/graph-long.c
 CHECK_LONG_TESTS += tests/lib/graph-long
 
@@ -97,11 +98,12 @@ VALGRIND_TESTS += tests/lib/base-cache
 check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 CHECK_TESTS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 VALGRIND_TESTS += tests/lib/base tests/lib/base-output tests/lib/base-option
-check_PROGRAMS += tests/lib/base-number tests/lib/base-number-long tests/lib/base-number-line
+check_PROGRAMS += tests/lib/base-number tests/lib/base-number-line
 tests_lib_base_number_line_SOURCES = tests/lib/base-number-line.c tests/lib/tap.h
 tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
 tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/lib/base-number tests/lib/base-number-line
+EXTRA_PROGRAMS += tests/lib/base-number-long
 CHECK_LONG_TESTS += tests/lib/base-number-long
 VALGRIND_TESTS += tests/lib/base-number tests/lib/base-number-line
 
@@ -117,7 +119,8 @@ CHECK_TESTS += tests/lib/op
 VALGRIND_TESTS += tests/lib/op
 
 # the product kernels: float, double; a quick part and a long sweep
-check_PROGRAMS += tests/lib/product tests/lib/product-f64 tests/lib/product-long tests/lib/product-f64-long
+check_PROGRAMS += tests/lib/product tests/lib/product-f64
+EXTRA_PROGRAMS += tests/lib/product-long tests/lib/product-f64-long
 tests_lib_product_SOURCES = tests/lib/product.c tests/lib/product-arrays.h tests/lib/product-conv.h tests/lib/product-dense.h \
 	tests/lib/product-sets.h
 tests_lib_product_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DNN_ISA_generic=1 -DNN_T_f32=1
@@ -142,10 +145,11 @@ CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/safetensors
 VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/safetensors
 
 # the functions of math.h: a sample; all floats in the long run
-check_PROGRAMS += tests/lib/math tests/lib/math-long
+check_PROGRAMS += tests/lib/math
 tests_lib_math_long_SOURCES = tests/lib/math.c
 tests_lib_math_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/lib/math
+EXTRA_PROGRAMS += tests/lib/math-long
 CHECK_LONG_TESTS += tests/lib/math-long
 
 # the model language, the model file, damaged ones
@@ -158,13 +162,14 @@ CHECK_TESTS += tests/lib/model tests/lib/model-net tests/lib/model-init tests/li
 VALGRIND_TESTS += tests/lib/model-file
 
 # the op table: every op at some sites (not under valgrind, whose -(a * b) + c has another sign of zero)
-check_PROGRAMS += tests/table/ops tests/table/ops-long
+check_PROGRAMS += tests/table/ops
 tests_table_ops_SOURCES = tests/table/isa.h tests/table/ops.c tests/table/random.c tests/table/random.h \
 	tests/table/trial.c tests/table/trial.h
 tests_table_ops_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_table_ops_long_SOURCES = $(tests_table_ops_SOURCES)
 tests_table_ops_long_CPPFLAGS = $(tests_table_ops_CPPFLAGS) -DLONG=1
 CHECK_TESTS += tests/table/ops
+EXTRA_PROGRAMS += tests/table/ops-long
 CHECK_LONG_TESTS += tests/table/ops-long
 
 # losses, sums, leaves, optimizers
