@@ -274,7 +274,7 @@ static void widen(struct nn_scale *s)
 	}
 }
 
-void nn_scale_settle(struct nn_scale *s, int wanted, bool whole)
+void nn_scale_finish(struct nn_scale *s, int wanted, bool whole)
 {
 	double pad;
 

@@ -29,7 +29,7 @@ void nn_scale_see(struct nn_scale *scale, double value);
 /*
  * All values were seen: choose begin, end and about `wanted` ticks. whole: begin and end at ticks.
  */
-void nn_scale_settle(struct nn_scale *scale, int wanted, bool whole);
+void nn_scale_finish(struct nn_scale *scale, int wanted, bool whole);
 /* Where a value that it takes is drawn. */
 double nn_scale_place(const struct nn_scale *scale, double value);
 double nn_scale_tick(const struct nn_scale *scale, int tick);

@@ -80,12 +80,12 @@ static void lay_out(struct page *page)
 	for (size_t i = 0; i < c->n_panels; i++) {
 		struct nn_panel *p = &page->panels[i];
 
-		nn_scale_settle(&p->y, plot_height > 250 ? 7 : 4, true);
+		nn_scale_finish(&p->y, plot_height > 250 ? 7 : 4, true);
 		ticks = fmax(ticks, widest_tick(&p->y));
 	}
 	page->left = EDGE + ticks + 8;
 	page->right = WIDTH - EDGE - 12;
-	nn_scale_settle(&page->x, 10, false);
+	nn_scale_finish(&page->x, 10, false);
 	page->x.first = page->left;
 	page->x.last = page->right;
 	for (size_t i = 0; i < c->n_panels; i++) {

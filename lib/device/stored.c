@@ -33,10 +33,10 @@ static void key_of(const struct nn_use *use, char key[KEY])
 static void add_devices(struct nn_text *text)
 {
 	for (size_t i = 0; nn_device_there(i); i++) {
-		const char *name = nn_device_there(i), *said = nn_device_describe(name);
+		const char *name = nn_device_there(i), *described = nn_device_describe(name);
 
-		nn_text_addf(text, "%s%s%s%s%s", i ? "," : "", name, said ? "(" : "",
-			     said ? said : "", said ? ")" : "");
+		nn_text_addf(text, "%s%s%s%s%s", i ? "," : "", name, described ? "(" : "",
+			     described ? described : "", described ? ")" : "");
 	}
 }
 

@@ -223,7 +223,7 @@ static const struct nn_layer_arg *counted(const struct nn_layer *layer)
 	return arg && arg->name ? arg : NULL;
 }
 
-static size_t said_rows(const struct nn_statement *statement)
+static size_t given_rows(const struct nn_statement *statement)
 {
 	return *(size_t *)((char *)statement->values + counted(statement->layer)->offset);
 }
@@ -234,9 +234,9 @@ size_t nn_net_least_rows(const struct nn_net *net, int line)
 
 	for (int i = line + 1; i < net->n_lines; i++)
 		if (is_embedding(&net->lines[i]) && net->lines[i].from[0] == line) {
-			size_t said = said_rows(net->lines[i].statement);
+			size_t given = given_rows(net->lines[i].statement);
 
-			least = said && (!least || said < least) ? said : least;
+			least = given && (!least || given < least) ? given : least;
 		}
 	return least;
 }
@@ -246,18 +246,18 @@ int nn_net_entry_count(const struct nn_net *net, struct nn_net_entry *line, bool
 {
 	const struct nn_statement *statement = line->statement;
 	const struct nn_layer_arg *arg = counted(statement->layer);
-	size_t said, rows;
+	size_t given, rows;
 
 	if (!arg)
 		return 0;
-	said = said_rows(statement);
+	given = given_rows(statement);
 	rows = input_of(net, line->from[0])->rows;
-	if (said && said < rows)
+	if (given && given < rows)
 		return nn_statement_fail(net, statement, err,
 					 "%s=%zu, but its input has %zu categories", arg->name,
-					 said, rows);
+					 given, rows);
 	line->rows = !rows && any ? NN_MOST_ROWS : rows;
-	if (!said && !line->rows)
+	if (!given && !line->rows)
 		return nn_statement_fail(net, statement, err,
 					 "the text does not say how many rows the table has (%s=N)",
 					 arg->name);

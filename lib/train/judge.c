@@ -17,7 +17,7 @@ static bool better(const struct nn_train *t, double value, double than)
 }
 
 /* Judge the value of --metric: best so far, patience, plateau. */
-static void judge(struct nn_train *t, double value)
+static void compare_best(struct nn_train *t, double value)
 {
 	struct nn_counters *c = &t->counters;
 
@@ -69,7 +69,7 @@ int nn_train_evaluate(struct nn_train *t, struct nn_error *err)
 
 	t->found.held_out = false;
 	if (t->task.n_valid == 0) {
-		judge(t, nn_counters_metric(&t->counters, t->metric));
+		compare_best(t, nn_counters_metric(&t->counters, t->metric));
 		nn_curve_evaluation(t->told.curve, t->counters.step, NAN, t->found.metric,
 				    t->found.best);
 		return 0;
@@ -84,7 +84,7 @@ int nn_train_evaluate(struct nn_train *t, struct nn_error *err)
 	if (nn_layout_in_parts(&t->layout) &&
 	    nn_comm_broadcast(t->layout.comm, 0, &value, sizeof value, err) < 0)
 		return -1;
-	judge(t, value);
+	compare_best(t, value);
 	if (t->evaluator)
 		nn_evaluator_get(t->evaluator, "loss", &value);
 	nn_curve_evaluation(t->told.curve, t->counters.step, value, t->found.metric, t->found.best);

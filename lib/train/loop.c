@@ -66,17 +66,17 @@ static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 	const struct nn_control control = *nn_loop_asked(t);
 	bool ends_epoch = number % t->task.steps_per_epoch == 0,
 	     saves = ends_epoch || nn_save_due(&t->kept) || control.due;
-	bool looks =
+	bool evaluates =
 		ends_epoch || (t->options->valid_every && number % t->options->valid_every == 0);
 
 	if (every && number % every == 0 && nn_worker_check_parameters(&t->worker, err) < 0)
 		return -1;
-	if (((looks && t->task.n_valid > 0) || saves || control.save) &&
+	if (((evaluates && t->task.n_valid > 0) || saves || control.save) &&
 	    nn_worker_synchronize(&t->worker, err) < 0)
 		return -1;
-	if (looks && nn_train_evaluate(t, err) < 0)
+	if (evaluates && nn_train_evaluate(t, err) < 0)
 		return -1;
-	if (looks && !ends_epoch)
+	if (evaluates && !ends_epoch)
 		nn_event_valid(t);
 	if (ends_epoch) {
 		end_epoch(t, pace);
@@ -145,7 +145,7 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 {
 	bool whole = t->counters.step % t->task.steps_per_epoch == 0,
 	     ran = t->counters.step > t->worker.started_step;
-	bool looks = !whole || (!ran && t->task.n_valid > 0);
+	bool evaluates = !whole || (!ran && t->task.n_valid > 0);
 	void **best;
 
 	if (!whole && unchanged(t, err) < 0)
@@ -154,7 +154,7 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 		return -1;
 	if (nn_save_export_params(&t->kept, err) < 0)
 		return -1;
-	if (looks && nn_train_evaluate(t, err) < 0)
+	if (evaluates && nn_train_evaluate(t, err) < 0)
 		return -1;
 	if (!whole && ran)
 		end_epoch(t, pace);

@@ -98,13 +98,13 @@ static size_t largest(const double *values, size_t n)
 static int check_param(struct differences *d, int p, struct nn_error *err)
 {
 	const struct nn_program_param *param = &d->train->task.program->params[p];
-	size_t n = nn_shape_count(&param->desc.shape), looks = n < d->elements ? n : d->elements;
+	size_t n = nn_shape_count(&param->desc.shape), checked = n < d->elements ? n : d->elements;
 	double worst = 0, error;
 
-	for (size_t k = 0; k < looks; k++) {
-		size_t i = looks == n ? k
-			   : k == 0   ? largest(d->gradients[p], n)
-				      : draw((uint32_t)p, (uint32_t)k, n);
+	for (size_t k = 0; k < checked; k++) {
+		size_t i = checked == n ? k
+			   : k == 0     ? largest(d->gradients[p], n)
+					: draw((uint32_t)p, (uint32_t)k, n);
 
 		if (*d->check->stop)
 			return 0;
@@ -115,7 +115,7 @@ static int check_param(struct differences *d, int p, struct nn_error *err)
 	return nn_selfcheck_row(d->check, "gradient", param->name, worst <= TOLERANCE, err,
 				"%zu of %zu elements with central differences in f64, %zu rows: "
 				"relative error %.1e, %.0e allowed",
-				looks, n, d->rows, worst, TOLERANCE);
+				checked, n, d->rows, worst, TOLERANCE);
 }
 
 /* Away from the values that a training begins with: zeros put everything on the kinks. */
@@ -138,7 +138,7 @@ static int check_params(struct differences *d, struct nn_error *err)
 {
 	const struct nn_program *program = d->train->task.program;
 	struct nn_graph *graph = nn_step_graph(d->step);
-	double seconds, looks;
+	double seconds, checked;
 	clock_t start;
 	int n = 0, every, seen = 0;
 
@@ -153,9 +153,9 @@ static int check_params(struct differences *d, struct nn_error *err)
 			nn_graph_gradient(graph, p, d->gradients[p]);
 			n++;
 		}
-	looks = BUDGET_S / (2 * seconds * (n ? n : 1));
-	d->elements = looks > ELEMENTS ? ELEMENTS : looks < 1 ? 1 : (size_t)looks;
-	every = looks >= 1 ? 1 : looks * n < 1 ? n : (int)(1 / looks) + 1;
+	checked = BUDGET_S / (2 * seconds * (n ? n : 1));
+	d->elements = checked > ELEMENTS ? ELEMENTS : checked < 1 ? 1 : (size_t)checked;
+	every = checked >= 1 ? 1 : checked * n < 1 ? n : (int)(1 / checked) + 1;
 	for (int p = 0; p < program->n_params && !*d->check->stop; p++)
 		if (nn_graph_trains(graph, p) && seen++ % every == 0 && check_param(d, p, err) < 0)
 			return -1;

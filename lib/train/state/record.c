@@ -89,7 +89,7 @@ struct figures {
 	size_t n;
 };
 
-static void collect(void *arg, const char *name, double value)
+static void add_figure(void *arg, const char *name, double value)
 {
 	struct figures *f = arg;
 
@@ -117,13 +117,13 @@ static int add_metrics(const struct nn_model_record *r, struct nn_text *json)
 
 	if (!f)
 		return -1;
-	collect(f, "loss", nn_counters_loss(r->counters));
-	nn_evaluator_figures(r->evaluator, r->task->program, collect, f);
+	add_figure(f, "loss", nn_counters_loss(r->counters));
+	nn_evaluator_figures(r->evaluator, r->task->program, add_figure, f);
 	if (r->evaluator && nn_evaluator_get(r->evaluator, "loss", &value))
-		collect(f, "valid_loss", value);
+		add_figure(f, "valid_loss", value);
 	if (!r->evaluator && strcmp(r->metric, "loss") != 0) {
 		snprintf(name, sizeof name, "train_%s", r->metric);
-		collect(f, name, nn_counters_metric(r->counters, r->metric));
+		add_figure(f, name, nn_counters_metric(r->counters, r->metric));
 	}
 	qsort(f->figure, f->n, sizeof *f->figure, by_name);
 	nn_json_add(json, "metrics", "{");

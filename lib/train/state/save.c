@@ -85,7 +85,7 @@ static int together(struct nn_keeping *k, void *const *set, bool buffers, struct
 	return k->worker->layout->pipe ? nn_pipe_gather(k->worker, set, buffers, err) : 0;
 }
 
-static int collect(struct nn_keeping *k, void **params, struct nn_error *err)
+static int gather_params(struct nn_keeping *k, void **params, struct nn_error *err)
 {
 	const struct nn_worker *w = k->worker;
 	const struct nn_program *program = w->task->program;
@@ -108,7 +108,7 @@ static int collect(struct nn_keeping *k, void **params, struct nn_error *err)
 
 int nn_save_export_params(struct nn_keeping *k, struct nn_error *err)
 {
-	return collect(k, k->worker->params, err);
+	return gather_params(k, k->worker->params, err);
 }
 
 static int collect_slots(struct nn_keeping *k, struct nn_error *err)
@@ -130,7 +130,7 @@ static int collect_slots(struct nn_keeping *k, struct nn_error *err)
 static int begin(struct nn_keeping *k, struct nn_error *err)
 {
 	k->snapshot.start_s = nn_now_s();
-	if (collect(k, k->saver ? k->tensors.set[NN_SET_MODEL] : k->worker->params, err) < 0)
+	if (gather_params(k, k->saver ? k->tensors.set[NN_SET_MODEL] : k->worker->params, err) < 0)
 		return -1;
 	if (collect_slots(k, err) < 0)
 		return -1;
@@ -185,7 +185,7 @@ static void written(struct nn_keeping *k, double seconds)
 	nn_log_end(k->telling->log);
 }
 
-static void settle(struct nn_keeping *k, bool wait)
+static void take_result(struct nn_keeping *k, bool wait)
 {
 	struct nn_saved saved;
 
@@ -236,7 +236,7 @@ int nn_save_follow(struct nn_keeping *k, bool due, struct nn_error *err)
 		return 0;
 	k->snapshot.due |= due;
 	if (k->saver)
-		settle(k, false);
+		take_result(k, false);
 	if (nn_layout_ranks(k->worker->layout) > 1 &&
 	    !due) /* what ranks keep has not come together */
 		return 0;
@@ -249,14 +249,14 @@ int nn_save_newest(struct nn_keeping *k, struct nn_error *err)
 
 	if (!k->saver || (nn_saver_busy(k->saver) && k->snapshot.counters.step == step))
 		return begin_all(k, false, err);
-	settle(k, true);
+	take_result(k, true);
 	return begin_all(k, k->saved_step != step, err);
 }
 
 void nn_save_wait(struct nn_keeping *k)
 {
 	if (k->saver)
-		settle(k, true);
+		take_result(k, true);
 }
 
 int nn_save_end(struct nn_keeping *k, struct nn_error *err)

@@ -38,9 +38,10 @@ struct nn_curve {
 	struct curve_span spans[MOST];
 	size_t n_spans;
 	uint64_t per_span; /* steps of a full one */
-	struct evaluation looks[MOST];
-	size_t n_looks;
-	uint64_t per_look, looked; /* one in per_look evaluations is kept; of how many */
+	struct evaluation evaluations[MOST];
+	size_t n_evaluations;
+	uint64_t per_evaluation,
+		evaluated; /* one in per_evaluation evaluations is kept; of how many */
 	uint64_t best_step;
 	double best;
 };
@@ -54,7 +55,7 @@ int nn_curve_open(struct nn_curve **curve, const char *path, struct nn_error *er
 		return 0;
 	if (!(c = nn_alloc(1, sizeof *c, err)))
 		return -1;
-	c->per_span = c->per_look = 1;
+	c->per_span = c->per_evaluation = 1;
 	if (!(c->path = nn_strdup(path, err)) || nn_output_open(&c->output, path, false, err) < 0) {
 		nn_curve_free(c);
 		return -1;
@@ -121,22 +122,22 @@ void nn_curve_evaluation(struct nn_curve *c, uint64_t step, double valid_loss, d
 		c->best_step = step;
 		c->best = metric;
 	}
-	if (c->looked++ % c->per_look != 0)
+	if (c->evaluated++ % c->per_evaluation != 0)
 		return;
-	if (c->n_looks == MOST) {
+	if (c->n_evaluations == MOST) {
 		for (size_t i = 0; i < MOST / 2; i++)
-			c->looks[i] = c->looks[2 * i];
-		c->n_looks = MOST / 2;
-		c->per_look *= 2;
+			c->evaluations[i] = c->evaluations[2 * i];
+		c->n_evaluations = MOST / 2;
+		c->per_evaluation *= 2;
 	}
-	c->looks[c->n_looks++] = (struct evaluation){ step, valid_loss, metric };
+	c->evaluations[c->n_evaluations++] = (struct evaluation){ step, valid_loss, metric };
 }
 
 /* ---- drawing ---- */
 
 struct drawing {
-	double at[MOST], loss[MOST], rate[MOST];           /* of spans */
-	double looked_at[MOST], valid[MOST], metric[MOST]; /* of evaluations */
+	double at[MOST], loss[MOST], rate[MOST];              /* of spans */
+	double evaluated_at[MOST], valid[MOST], metric[MOST]; /* of evaluations */
 };
 
 /* Epochs as soon as there is one to speak of, else steps. */
@@ -155,10 +156,10 @@ static void fill(struct drawing *d, const struct nn_curve *c, const struct nn_tr
 		d->loss[i] = s->weight > 0 ? s->loss / s->weight : NAN;
 		d->rate[i] = s->seconds > 0 ? (double)s->rows / s->seconds : NAN;
 	}
-	for (size_t i = 0; i < c->n_looks; i++) {
-		d->looked_at[i] = place(t, (double)c->looks[i].step);
-		d->valid[i] = c->looks[i].valid_loss;
-		d->metric[i] = c->looks[i].metric;
+	for (size_t i = 0; i < c->n_evaluations; i++) {
+		d->evaluated_at[i] = place(t, (double)c->evaluations[i].step);
+		d->valid[i] = c->evaluations[i].valid_loss;
+		d->metric[i] = c->evaluations[i].metric;
 	}
 }
 
@@ -171,7 +172,7 @@ static double spread(const struct drawing *d, const struct nn_curve *c)
 		least = fmin(least, d->loss[i]);
 		most = fmax(most, d->loss[i]);
 	}
-	for (size_t i = 0; i < c->n_looks; i++) {
+	for (size_t i = 0; i < c->n_evaluations; i++) {
 		least = fmin(least, d->valid[i]);
 		most = fmax(most, d->valid[i]);
 	}
@@ -223,12 +224,12 @@ static int draw(const struct nn_curve *c, const struct nn_train *t, struct drawi
 	char metric_name[NN_METRIC_NAME + 8], best[64];
 	struct nn_chart_series losses[] = {
 		{ "training", NN_CHART_LINE, d->at, d->loss, c->n_spans, NULL, NULL },
-		{ "held out", NN_CHART_LINE_AND_POINTS, d->looked_at, d->valid, c->n_looks, NULL,
-		  NULL },
+		{ "held out", NN_CHART_LINE_AND_POINTS, d->evaluated_at, d->valid, c->n_evaluations,
+		  NULL, NULL },
 	};
-	struct nn_chart_series metrics = {
-		NULL, NN_CHART_LINE_AND_POINTS, d->looked_at, d->metric, c->n_looks, NULL, NULL
-	};
+	struct nn_chart_series metrics = { NULL,      NN_CHART_LINE_AND_POINTS, d->evaluated_at,
+					   d->metric, c->n_evaluations,         NULL,
+					   NULL };
 	struct nn_chart_series rates = {
 		NULL, NN_CHART_LINE, d->at, d->rate, c->n_spans, NULL, NULL
 	};
