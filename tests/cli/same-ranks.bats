@@ -223,7 +223,7 @@ judged() {
 @test "ranks: one that computes much longer than the other is named" {
   run -0 --separate-stderr timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca oob_tcp_if_include lo -n 2 sh -c \
     'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then export NN_CPU=generic; fi
-    exec nn-train -t 1 -m "dense 600, relu, dense 600, relu, dense ?" --target=digit --loss=cross-entropy -b 128 --epochs=30 -o slow.st "$@"' \
+    exec nn-train -t 1 -m "dense 600, relu, dense 600, relu, dense ?" --target=digit --loss=cross-entropy -b 128 --epochs=20 -o slow.st "$@"' \
     - "$data/digits.csv"
   [[ $stderr =~ "note: rank 1 on "[^\ ]+" computes "[0-9]+\.[0-9]" x as long as the other" ]]
 }
