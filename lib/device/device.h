@@ -6,6 +6,7 @@
 #include "op/op.h"
 
 struct nn_queue;
+struct nn_update;
 
 /*
  * A node as a kernel sees it at bind time. Shapes are of one row in language order; images C,H,W
@@ -105,6 +106,12 @@ struct nn_call {
 	 * neither
 	 */
 	void *const *dw;
+	/*
+	 * Backward of a kernel that updates: [parameters], their updates whole but for g. Weights
+	 * change as soon as their gradient is there, which dw need not have afterwards; n_leaves
+	 * are all of the batch. NULL: weights stay as they are.
+	 */
+	const struct nn_update *update;
 	const void *derived; /* made by derive */
 	/*
 	 * kept from forward to backward, `saved` bytes; of a pooled conv2d what maxpool2d has of
@@ -132,6 +139,8 @@ struct nn_call {
 struct nn_kernel {
 	void (*forward)(const struct nn_call *call);
 	void (*backward)(const struct nn_call *call);
+	/* Does backward obey nn_call.update, and does that pay? NULL: no. */
+	bool (*updates)(const struct nn_site *site);
 	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
 	size_t (*saved)(const struct nn_site *site, size_t max_rows);
 	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);

@@ -134,7 +134,8 @@ int nn_graph_take_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *
 	adds = graph->adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
 	graph->all_steps = nn_alloc(graph->slots, sizeof *graph->all_steps, err);
 	graph->statistics = nn_alloc((size_t)b->n_nodes, sizeof *graph->statistics, err);
-	if (!graph->statistics || !graph->all_steps || !graph->all_calls || !pointers || !adds ||
+	graph->updates = nn_alloc((size_t)b->n_params, sizeof *graph->updates, err);
+	if (!graph->statistics || !graph->updates || !graph->all_steps || !graph->all_calls || !pointers || !adds ||
 	    !written) {
 		nn_free(written);
 		return -1;
@@ -229,4 +230,5 @@ void nn_graph_free_calls(struct nn_graph *graph)
 	nn_free(graph->pointers);
 	nn_free(graph->adds);
 	nn_free(graph->statistics);
+	nn_free(graph->updates);
 }

@@ -258,6 +258,13 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,
 		       void (*ready)(void *arg, int param), void *arg);
 /*
+ * The same of a whole batch in one span, and its update at once, on the host's memory: `update` is
+ * that of the whole block, without gradients, which need not be there afterwards. What is derived
+ * from weights is not refreshed.
+ */
+void nn_graph_backward_update(struct nn_graph *graph, const struct nn_span *span,
+			      const struct nn_update *update);
+/*
  * Elements that forward finds out about a group of batch norm, for all buffers; advance these by
  * those of n_groups, in order.
  */

@@ -35,9 +35,10 @@ struct nn_graph {
 	struct nn_step_list refresh;     /* what is made of weights after they changed */
 	struct nn_step_list arrival;     /* the same where they are on their way */
 	size_t *statistics,
-		n_statistics; /* [n_nodes] where a node's begin among those of a group */
-	void **pointers;      /* x, dx, w, dw of all calls */
-	bool *adds;           /* dx_add of all calls */
+		n_statistics;      /* [n_nodes] where a node's begin among those of a group */
+	void **pointers;           /* x, dx, w, dw of all calls */
+	bool *adds;                /* dx_add of all calls */
+	struct nn_update *updates; /* [bound.n_params] of the step under way (update.c) */
 	struct nn_row_list *entries, *sums; /* [bound.n_tables] */
 	struct nn_mirror
 		now; /* struct nn_now [1 + outputs], of whose first calls read the sample */

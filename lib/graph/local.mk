@@ -35,4 +35,5 @@ lib_libnn_la_SOURCES += \
 	lib/graph/steps.c \
 	lib/graph/steps.h \
 	lib/graph/tables.c \
+	lib/graph/update.c \
 	lib/graph/weights.c

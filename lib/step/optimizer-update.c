@@ -295,3 +295,22 @@ int nn_optimizer_update(struct nn_optimizer *o, bool norm, struct nn_error *err)
 	nn_graph_refresh(o->graph);
 	return 0;
 }
+
+bool nn_optimizer_is_elementwise(const struct nn_optimizer *o)
+{
+	return !nn_optimizer_wants_norm(o) && !nn_optimizer_has_trust_ratio(o) &&
+	       !nn_optimizer_shared(o);
+}
+
+int nn_optimizer_backward_update(struct nn_optimizer *o, const struct nn_span *span,
+				 struct nn_error *err)
+{
+	const struct nn_update u = of_run(o, 0, o->block);
+
+	nn_graph_backward_update(o->graph, span, &u);
+	nn_graph_sum_tables(o->graph, 0, span->n_leaves);
+	if (nn_optimizer_tables(o, err) < 0)
+		return -1;
+	nn_graph_refresh(o->graph);
+	return 0;
+}

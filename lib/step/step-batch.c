@@ -177,7 +177,7 @@ size_t nn_step_slots(const struct nn_step *s)
 	return nn_step_graph_options(&s->options, &s->cuts).slots;
 }
 
-static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at)
+struct nn_span nn_step_span(struct nn_step *s, const struct nn_cut_span *at)
 {
 	struct nn_span span = at->span;
 
@@ -193,7 +193,7 @@ static struct nn_span span_of(struct nn_step *s, const struct nn_cut_span *at)
 int nn_step_ask_forward(struct nn_step *s, const struct nn_cut_span *at, bool found,
 			struct nn_step_result *result, struct nn_error *err)
 {
-	struct nn_span span = span_of(s, at);
+	struct nn_span span = nn_step_span(s, at);
 	double start = nn_now_s(), filled;
 
 	if (fill_inputs(s, at, err) < 0)
@@ -237,7 +237,7 @@ int nn_step_forward(struct nn_step *s, size_t i, struct nn_step_result *result,
 void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result)
 {
 	const struct nn_cut_span *at = &s->cut->spans[i];
-	struct nn_span span = span_of(s, at);
+	struct nn_span span = nn_step_span(s, at);
 	double start = nn_now_s();
 
 	if (s->final_sums.final && !s->measures && i + 1 == s->cut->n_spans) {

@@ -115,6 +115,7 @@ static inline double *nn_step_figures(const struct nn_step *step, size_t leaf)
 
 /* ---- step-batch.c ---- */
 
+struct nn_span nn_step_span(struct nn_step *step, const struct nn_cut_span *span);
 /* found: the losses of the span are wanted; are they finite? That waits. */
 int nn_step_ask_forward(struct nn_step *step, const struct nn_cut_span *span, bool found,
 			struct nn_step_result *result, struct nn_error *err);

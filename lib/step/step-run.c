@@ -40,6 +40,14 @@ void nn_step_scale(struct nn_step *s, struct nn_step_result *result)
 	clear_sums(s);
 }
 
+/* Of the run's leaves; forward has left what they are summed from. */
+static void ask_losses(struct nn_step *s)
+{
+	for (int i = 0; i < s->n_outputs; i++)
+		nn_train_output_losses(&s->outputs[i], s->cut, nn_step_figures(s, 0) + i,
+				       nn_step_n_figures(s));
+}
+
 /* Losses and counts of the run's leaves; for other ranks statistics of its groups. */
 static void ask_figures(struct nn_step *s)
 {
@@ -47,9 +55,7 @@ static void ask_figures(struct nn_step *s)
 	size_t bytes = nn_step_n_figures(s) * sizeof(double), from, to;
 
 	nn_graph_sum_tables(s->graph, cut->run.from, cut->run.to);
-	for (int i = 0; i < s->n_outputs; i++)
-		nn_train_output_losses(&s->outputs[i], cut, nn_step_figures(s, 0) + i,
-				       nn_step_n_figures(s));
+	ask_losses(s);
 	nn_mirror_fetch(&s->figures, s->queue, cut->run.from * bytes,
 			(cut->run.to - cut->run.from) * bytes);
 	if (!s->statistics.there)
@@ -224,6 +230,46 @@ int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool norm,
 	return status;
 }
 
+/* ---- a whole step whose weights change while backward goes on ---- */
+
+/* Is the gradient of one span that of the batch, and wanted by nobody but an elementwise update? */
+static bool may_update_behind(const struct nn_step *s, size_t rows, bool norm)
+{
+	const struct nn_cut *cut = rows == s->options.batch ? s->cuts.full : s->cuts.rest;
+
+	return !s->queue && cut->n_spans == 1 && s->options.ranks <= 1 &&
+	       s->options.part.stages == 0 && !s->final_sums.final && !s->measures &&
+	       !s->statistics.there && !norm && nn_optimizer_is_elementwise(s->optimizer);
+}
+
+/* Whether the loss is finite has to be known before the first weight changes. */
+static int update_behind(struct nn_step *s, const struct nn_batch *batch, uint64_t number,
+			 double lr, struct nn_step_result *result, struct nn_error *err)
+{
+	struct nn_step_tables tables;
+	struct nn_span span;
+	double start;
+	int status;
+
+	if (nn_step_begin(s, batch, &tables, err) < 0)
+		return -1;
+	nn_step_scale(s, result);
+	if (nn_step_forward(s, 0, result, err) < 0)
+		return -1;
+	start = nn_now_s();
+	if (!result->finite)
+		result->nonfinite_line = nn_graph_first_nonfinite(s->graph, batch->n);
+	else
+		ask_losses(s);
+	if (!result->finite || !nn_step_finish(s, result))
+		return 0;
+	nn_optimizer_begin(s->optimizer, number, lr);
+	span = nn_step_span(s, &s->cut->spans[0]);
+	status = nn_optimizer_backward_update(s->optimizer, &span, err);
+	result->compute_s += nn_now_s() - start;
+	return status;
+}
+
 /* ---- a whole step, of which nothing is looked at before its end ---- */
 
 /* All that it asks of the device. Where a loss is not finite now->hold keeps the update from
@@ -273,6 +319,8 @@ int nn_step_whole(struct nn_step *s, const struct nn_batch *batch, uint64_t numb
 	struct nn_step_tables tables;
 	double start, asked;
 
+	if (may_update_behind(s, batch->n, norm))
+		return update_behind(s, batch, number, lr, result, err);
 	if (!s->queue || s->measures || s->statistics.there) {
 		if (nn_step_gradient(s, batch, result, err) < 0)
 			return -1;

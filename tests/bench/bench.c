@@ -235,11 +235,11 @@ static void train(void *arg)
 	struct nn_step_result result;
 
 	batch.sample = t->number * t->batch;
-	if (nn_step_gradient(t->step, &batch, &result, NULL) < 0 || !result.finite) {
+	if (nn_step_whole(t->step, &batch, ++t->number, 0.001, false, &result, NULL) < 0 ||
+	    !result.finite) {
 		fprintf(stderr, "bench: the loss is not finite\n");
 		exit(1);
 	}
-	nn_step_update(t->step, ++t->number, 0.001, false, &result, NULL);
 }
 
 static double one_step(struct training *t)

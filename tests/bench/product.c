@@ -92,7 +92,7 @@ static void dense_input(void *arg)
 static void dense_weights(void *arg)
 {
 	struct dense *a = arg;
-	k->dense_weight_gradient(&a->d, a->x, a->y, a->leaf, a->leaves, true, a->dw, 0, a->d.in, 0,
+	k->dense_weight_gradient(&a->d, a->x, a->y, a->leaf, a->leaves, true, a->dw, NULL, 0, a->d.in, 0,
 				 k->dense_panels(&a->d), a->scratch);
 }
 

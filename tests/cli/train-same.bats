@@ -102,6 +102,25 @@ conv() {
   done
 }
 
+# Large layers change behind their gradients where a batch goes through at once; micro-batches have to be added up first.
+@test "same bytes: weights updated behind their gradients or after all of them, by every optimizer" {
+  wide() { nn-train -q -m 'dense 601, relu, dense 520, relu, dense ?' --target=kind --epochs=2 -b 64 "$@" "$data/words.csv"; }
+  for args in --optimizer=sgd '--optimizer=sgd --momentum=0.9 --nesterov --weight-decay=0.1' '--optimizer=adam --weight-decay=0.1' \
+    --optimizer=adamw --optimizer=rmsprop '--optimizer=rmsprop --momentum=0.9' --optimizer=rprop --precision=f64; do
+    wide $args --micro-batch=13 >d1
+    wide $args >d2
+    same d1 d2
+    wide $args -t 2 >d2
+    same d1 d2
+  done
+  wide --micro-batch=13 >d1
+  for cpu in generic avx2; do
+    [ $cpu = generic ] || grep -q $cpu /proc/cpuinfo || continue
+    NN_CPU=$cpu wide >d2
+    same d1 d2
+  done
+}
+
 @test "same bytes: --leaves is the only one of them that changes a model" {
   dense --leaves=1 >d1
   dense --leaves=8 >d8

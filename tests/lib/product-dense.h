@@ -119,6 +119,34 @@ static real over_leaves(const struct nn_matrix *d, const real *x, const real *dy
 	return tree(sums, n_leaves);
 }
 
+/* A sink that keeps what it takes. */
+struct keeping {
+	struct nn_sink sink;
+	real *kept;
+	size_t n;
+};
+
+static void keep(const struct nn_sink *sink, size_t at, const void *g, size_t n)
+{
+	struct keeping *k = (struct keeping *)(uintptr_t)sink;
+	memcpy(k->kept + at, g, n * sizeof(real));
+	k->n += n;
+}
+
+static long check_dense_sink(const struct kernels *k, const struct nn_matrix *d, const real *x,
+			     const real *dy, const size_t *leaf, size_t n_leaves, struct array want)
+{
+	struct array taken = numbers(want.n, 1), memory = numbers(want.n, 1);
+	struct keeping sink = { { keep, { memory.v, taken.v } }, taken.v, 0 };
+	void *scratch = malloc(k->dense_scratch(d, leaf[n_leaves]) + 1);
+	k->dense_weight_gradient(d, x, dy, leaf, n_leaves, true, NULL, &sink.sink, 0, d->in, 0,
+				 k->dense_panels(d), scratch);
+	const long bad = compare("dense weight gradient as it is taken", k, taken, want);
+	free(scratch);
+	drop(taken), drop(memory);
+	return bad + (sink.n != want.n);
+}
+
 static long check_dense_weights(const struct kernels *k, const struct nn_matrix *d, const real *x,
 				const real *dy, const size_t *leaf, size_t n_leaves, size_t pieces,
 				struct array want, struct array want_bias)
@@ -133,7 +161,7 @@ static long check_dense_weights(const struct kernels *k, const struct nn_matrix 
 		const size_t *cuts = pieces > 1 ? part : leaf, n = pieces > 1 ? 1 : n_leaves;
 		const real *xp = x + cuts[0] * d->x_row, *yp = dy + cuts[0] * d->y_row;
 		for (int q = 0; q < 4; q++)
-			k->dense_weight_gradient(d, xp, yp, cuts, n, i == 0, dw.v,
+			k->dense_weight_gradient(d, xp, yp, cuts, n, i == 0, dw.v, NULL,
 						 q & 1 ? cut_k : 0, q & 1 ? d->in : cut_k,
 						 q & 2 ? cut_p : 0, q & 2 ? panels : cut_p,
 						 scratch);
@@ -143,7 +171,8 @@ static long check_dense_weights(const struct kernels *k, const struct nn_matrix 
 	k->dense_pack(d, back.v, again.v);
 	const long bad = compare("dense weight gradient", k, back, want) +
 			 compare("dense bias gradient", k, db, want_bias) +
-			 compare("padding of the dense weight gradient", k, dw, again);
+			 compare("padding of the dense weight gradient", k, dw, again) +
+			 check_dense_sink(k, d, x, dy, leaf, n_leaves, dw);
 	free(scratch);
 	drop(dw), drop(db), drop(back), drop(again);
 	return bad;

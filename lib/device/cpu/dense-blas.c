@@ -65,7 +65,7 @@ static void run_ours(const struct arrays *a)
 	NN_K(dense_input_gradient)
 	(&a->d, leaf[1], a->y, a->packed, a->x, false, 0, a->shape.in, a->scratch);
 	NN_K(dense_weight_gradient)
-	(&a->d, a->x, a->y, leaf, 1, true, a->dw, 0, a->shape.in, 0, panels, a->scratch);
+	(&a->d, a->x, a->y, leaf, 1, true, a->dw, NULL, 0, a->shape.in, 0, panels, a->scratch);
 }
 
 static void run_blas(const struct arrays *a)

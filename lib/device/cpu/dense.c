@@ -6,6 +6,7 @@
  * read all rows: filled twice, but by the processor that reads it.
  */
 #include "device/cpu/kernels.h"
+#include "device/cpu/optimizer.h"
 #include "device/cpu/tail.h"
 
 #define NN_SMALL 200000    /* multiplications and additions that are done before a pool has woken */
@@ -23,7 +24,8 @@ struct job {
 	size_t pieces,
 		dx_pieces; /* of this run; backward: those of dx and dw in turn, then the bias */
 	bool by_rows, dx_by_rows, dw_by_panels;
-	size_t *leaf; /* bounds in rows as above */
+	size_t *leaf;               /* bounds in rows as above */
+	const struct nn_sink *sink; /* of the weight's gradient, or NULL */
 	char *scratch;
 	size_t scratch_size;
 };
@@ -202,8 +204,22 @@ static void weight_gradient(const struct job *job, size_t i, const real *x, void
 		cut(job->d.in, NN_WEIGHT_INPUTS, pieces, i, &k0, &k1);
 	if (k0 < k1 && p0 < p1)
 		NN_K(dense_weight_gradient)
-	(&job->d, x, call->dy, job->leaf, call->n_leaves, call->first, call->dw[0], k0, k1, p0, p1,
-	 scratch);
+	(&job->d, x, call->dy, job->leaf, call->n_leaves, call->first, call->dw[0], job->sink, k0,
+	 k1, p0, p1, scratch);
+}
+
+static void bias_gradient(const struct job *job)
+{
+	const struct nn_call *call = job->call;
+	if (!job->attrs->bias)
+		return;
+	NN_K(dense_bias_gradient)
+	(&job->d, call->dy, job->leaf, call->n_leaves, call->first, call->dw[1]);
+	if (call->update) {
+		struct nn_update update = call->update[1];
+		update.g = call->dw[1];
+		NN_K(update)(&update);
+	}
 }
 
 /* dx and dw in turn: so each thread begins with the part of dw that it will update. */
@@ -217,10 +233,8 @@ static void backward_piece(void *arg, size_t i, int thread)
 		input_gradient(job, dx, scratch);
 	else if (i < n)
 		weight_gradient(job, i - dx, x_of(job, thread), scratch);
-	else if (job->attrs->bias)
-		NN_K(dense_bias_gradient)
-	(&job->d, job->call->dy, job->leaf, job->call->n_leaves, job->call->first,
-	 job->call->dw[1]);
+	else
+		bias_gradient(job);
 }
 
 /*
@@ -232,7 +246,10 @@ static bool reads_inputs_once(const struct job *job)
 	return job->rows >= 2 * job->d.out && job->rows * job->d.in * sizeof(real) >= NN_LARGE;
 }
 
-/* The gradients towards inputs, bias and weights need only dy: one run for all. */
+/*
+ * The gradients towards inputs, bias and weights need only dy: one run for all; but weights are
+ * not updated before all of dx is made of them.
+ */
 static void backward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
@@ -240,6 +257,8 @@ static void backward(const struct nn_call *call)
 	       panels = NN_K(dense_panels)(&job.d);
 	size_t units = (job.d.in + NN_WEIGHT_INPUTS - 1) / NN_WEIGHT_INPUTS,
 	       parts = threads > 1 ? 2 * threads : 1;
+	struct nn_pool *pool = threads > 1 ? call->pool : NULL;
+	struct nn_ready_update ready;
 	for (size_t i = 0; i <= call->n_leaves; i++)
 		job.leaf[i] = call->leaf[i] * positions_of(&call->site);
 	if (job.attrs->epilogue.activation != NN_ACT_NONE || job.attrs->epilogue.residual)
@@ -255,8 +274,15 @@ static void backward(const struct nn_call *call)
 	}
 	job.dw_by_panels = (panels >= 2 * threads && !reads_inputs_once(&job)) ||
 			   (units < threads && panels > units);
+	if (call->update) {
+		NN_K(ready)(&ready, &call->update[0], NULL);
+		job.sink = &ready.sink;
+		job.pieces = job.dx_pieces + 1;
+		nn_pool_run(pool, job.dx_pieces, backward_piece, &job);
+		job.dx_pieces = 0;
+	}
 	job.pieces = job.dx_pieces + 1 + least(parts, job.dw_by_panels ? panels : units);
-	nn_pool_run(threads > 1 ? call->pool : NULL, job.pieces, backward_piece, &job);
+	nn_pool_run(pool, job.pieces, backward_piece, &job);
 }
 
 /* ---- memory and packing ---- */
@@ -281,6 +307,13 @@ static size_t copies(const struct nn_site *site, size_t max_rows, int threads)
 			   .rows = max_rows * positions_of(site) };
 	bool small = 2 * job.rows * job.d.in * job.d.out < NN_SMALL;
 	return site->training && threads == 2 && !small && !cut_by_rows(&job, true, 2) ? 2 : 1;
+}
+
+/* Where weights stay in the cache, all of them at once take as long. */
+static bool updates(const struct nn_site *site)
+{
+	struct nn_matrix d = matrix_of(site);
+	return NN_K(dense_packed)(&d) * sizeof(real) >= NN_LARGE;
 }
 
 static size_t packed(const struct nn_site *site, int param)
@@ -310,6 +343,7 @@ static void unpack(const struct nn_site *site, int param, const void *packed, vo
 const struct nn_kernel NN_K(dense) = {
 	.forward = forward,
 	.backward = backward,
+	.updates = updates,
 	.work = work,
 	.copies = copies,
 	.packed = packed,

@@ -13,6 +13,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/leaves.h \
 	lib/device/cpu/vec/math.h \
 	lib/device/cpu/open.c \
+	lib/device/cpu/optimizer.h \
 	lib/device/cpu/pooling.h \
 	lib/device/cpu/product/product.h \
 	lib/device/cpu/product/axis.h \

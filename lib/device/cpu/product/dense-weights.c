@@ -7,7 +7,7 @@
 #include "device/cpu/product/pack.h"
 
 #define NN_SHORT_LEAF 32 /* rows: those of two go side by side */
-#define NN_FETCH_ROWS 64 /* rows of a tile whose results are worth asking for */
+#define NN_ASK_ROWS 64   /* rows of a tile whose results are worth asking for */
 #define NN_MOST_TILES 64 /* of a block of inputs */
 
 /*
@@ -25,7 +25,7 @@ static bool pairs_pay(const struct nn_outer *o)
 struct tiles {
 	nn_outer_function *const *run[2]; /* [last == VL][inputs] */
 	size_t widest;
-	bool fetch;                        /* they do not ask for memory themselves */
+	bool busy;                         /* they do what is beside them themselves */
 	size_t n, from[NN_MOST_TILES + 1]; /* inputs from[i] to from[i + 1] - 1 of a block */
 	size_t x[NN_MOST_TILES];           /* where these begin in x */
 };
@@ -34,13 +34,13 @@ static void choose_tiles(struct tiles *t, const struct nn_outer *o, size_t vecto
 {
 	const bool tree = o->first && o->n_leaves > 1;
 	t->widest = vectors == 2 ? NN_TILE_2 : NN_TILE_1;
-	t->fetch = !tree;
+	t->busy = tree;
 	for (int whole = 0; whole < 2; whole++)
 		t->run[whole] = (tree ? NN_K(outer_tree) : NN_K(outer))[whole][vectors - 1];
 #ifdef NN_PAIR
 	if (tree && vectors == 2 && pairs_pay(o)) {
 		t->widest = NN_PAIR;
-		t->fetch = true;
+		t->busy = false;
 		for (int whole = 0; whole < 2; whole++)
 			t->run[whole] = NN_K(outer_pairs)[whole];
 	}
@@ -64,42 +64,112 @@ static void cut_tiles(struct tiles *t, size_t n, size_t strips)
 	t->from[t->n] = n;
 }
 
+/* Packed elements [at, at + n) of the gradient, where they are computed. */
+struct run {
+	size_t at, n;
+	real *g;
+};
+
 /*
- * Stores that wait for memory hold up the sums' stores: what a tile stores at its end is asked for
- * at its beginning.
+ * What goes on beside the products of a tile, in parts, so that neither takes what the other needs:
+ * memory that will be touched when the tile is complete is asked for, and the tile before this one,
+ * whose memory has come by now, is given to the sink.
  */
-static void fetch(const real *d, size_t n, size_t ds, size_t vectors)
+struct beside {
+	const struct nn_sink *sink;
+	real *tiles[2]; /* with a sink */
+	real *dw;       /* without */
+	bool ask;
+	size_t done, share; /* elements of either: in parts so far, in a part */
+	const char *touched[3];
+	struct run now, last;
+};
+
+static void do_part(void *arg)
 {
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < vectors; j++)
-			__builtin_prefetch(d + i * ds + j * VL, 1);
+	struct beside *b = arg;
+	const size_t from = b->done, to = b->done = from + b->share;
+	if (b->ask)
+		for (size_t at = from * sizeof(real); at < to * sizeof(real); at += 64)
+			for (int i = 0; i < 3 && b->touched[i]; i++)
+				__builtin_prefetch(b->touched[i] + at, 1);
+	if (from < b->last.n)
+		b->sink->take(b->sink, b->last.at + from, b->last.g + from,
+			      nn_least(b->share, b->last.n - from));
 }
 
-/* The block's inputs [k0, k1) of panel p. */
+/* A tile of n elements at `at` begins: where it is to be computed. */
+static real *begin_tile(struct beside *b, size_t at, size_t n, size_t parts)
+{
+	const size_t most = b->now.n > n ? b->now.n : n;
+	b->done = 0;
+	b->share = nn_round_up((most + parts - 1) / parts, NN_LANES);
+	if (!b->sink) { /* what is asked for is the next tile's */
+		b->touched[0] = (const char *)(b->dw + at + n);
+		return b->dw + at;
+	}
+	for (int i = 0; i < 3 && b->sink->touched[i]; i++)
+		b->touched[i] = (const char *)((const real *)b->sink->touched[i] + at);
+	b->last = b->now;
+	b->now = (struct run){ at, n, b->last.g == b->tiles[0] ? b->tiles[1] : b->tiles[0] };
+	return b->now.g;
+}
+
+static void end_tiles(struct beside *b)
+{
+	if (b->sink && b->now.n)
+		b->sink->take(b->sink, b->now.at, b->now.g, b->now.n);
+}
+
+/*
+ * Channels [begin, end) of a block's inputs; a tile's inputs have all of them before the next ones
+ * do. to: the place in the gradient of the first input's first channel in the panel.
+ */
+static void block_columns(const struct nn_outer *o, const struct tiles tiles[2], const real *x,
+			  const real *dy, size_t to, size_t begin, size_t end)
+{
+	const struct tiles *const cut = &tiles[end - begin > VL];
+	const size_t pairs = (end - begin + 2 * VL - 1) / (2 * VL);
+	struct beside *const b = o->arg;
+	const bool idle = !b->sink && !b->ask;
+	struct nn_outer tile = *o;
+	for (size_t i = 0; i < cut->n; i++) {
+		const size_t n = cut->from[i + 1] - cut->from[i];
+		const size_t at = to + cut->from[i] * o->ds;
+		real *const g =
+			idle ? b->dw + at
+			     : begin_tile(b, at, n * o->ds, cut->busy ? pairs * o->n_leaves : 1);
+		if (b->sink)
+			nn_clear_padding(g, o->ds, end, 0, n);
+		if (!idle && !cut->busy)
+			do_part(b);
+		for (size_t c = begin; c < end; c += 2 * VL) {
+			const size_t left = end - c, vectors = left > VL ? 2 : 1;
+			tile.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
+			tiles[vectors - 1].run[tile.last == VL][n](&tile, x + cut->x[i], dy + c,
+								   g + c);
+		}
+	}
+}
+
+/*
+ * The block's inputs, from k0 on, of panel p. A sink is given whole rows of the panel; else two
+ * vectors of dy at a time stay in the nearest cache.
+ */
 static void block(const struct nn_matrix *d, const struct nn_outer *model,
-		  const struct tiles tiles[2], const real *x, const real *dy, real *dw, size_t k0,
-		  size_t k1, size_t p)
+		  const struct tiles tiles[2], const real *x, const real *dy, size_t k0, size_t p)
 {
 	const size_t panel = p * NN_PANEL, width = nn_panel_width(d->out, panel),
-		     end = nn_least(d->out, panel + width);
-	const bool far = model->pixels >= NN_FETCH_ROWS;
+		     channels = nn_least(d->out - panel, width);
+	const size_t to = panel * d->in + k0 * width;
+	const struct beside *const b = model->arg;
 	struct nn_outer o = *model;
-	real *const out = dw + panel * d->in;
 	o.ds = width;
-	nn_clear_padding(out, width, end - panel, k0, k1);
-	for (size_t at = panel; at < end; at += 2 * VL) {
-		const size_t left = end - at, vectors = left > VL ? 2 : 1;
-		const struct tiles *const t = &tiles[vectors - 1];
-		o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
-		for (size_t i = 0; i < t->n; i++) {
-			const size_t n = t->from[i + 1] - t->from[i];
-			real *const to = out + (k0 + t->from[i]) * width + (at - panel);
-			if (far && t->fetch)
-				fetch(to, n, width, vectors);
-			o.next = to + n * width;
-			o.next_size = far ? n * width * sizeof(real) : 0;
-			t->run[o.last == VL][n](&o, x + t->x[i], dy + (at - panel), to);
-		}
+	if (!b->sink)
+		nn_clear_padding(b->dw + to, width, channels, 0, tiles->from[tiles->n]);
+	for (size_t begin = 0, end; begin < channels; begin = end) {
+		end = b->sink ? channels : nn_least(begin + 2 * VL, channels);
+		block_columns(&o, tiles, x, dy, to, begin, end);
 	}
 }
 
@@ -131,7 +201,8 @@ static const real *copy_panels(const struct nn_matrix *d, size_t rows, const rea
 
 void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const real *dy,
 				 const size_t *leaf, size_t n_leaves, bool first, real *dw,
-				 size_t k0, size_t k1, size_t p0, size_t p1, void *scratch)
+				 const struct nn_sink *sink, size_t k0, size_t k1, size_t p0,
+				 size_t p1, void *scratch)
 {
 	const size_t rows = leaf[n_leaves] - leaf[0], inputs = nn_dense_weights_inputs(rows);
 	const bool copy_x = nn_dense_strips_pay(d, rows, p1 - p0);
@@ -140,17 +211,25 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 	real *const x_copy = scratch, *const y_copy = x_copy + nn_dense_weights_x(d, rows);
 	const size_t panels = copy_y ? nn_dense_weights_panels(d, rows) : p1 - p0;
 	const size_t strips = copy_x ? nn_dense_strip_step(rows) : 0;
-	struct nn_outer o = {
-		.rows = 1, .pixels = rows, .first = first, .leaf = leaf, .n_leaves = n_leaves
+	_Alignas(64) real room[2][NN_TILE_MAX * NN_PANEL];
+	struct beside b = {
+		.sink = sink, .tiles = { room[0], room[1] }, .dw = dw, .ask = rows >= NN_ASK_ROWS
 	};
+	struct nn_outer o = { .rows = 1,
+			      .pixels = rows,
+			      .first = first,
+			      .leaf = leaf,
+			      .n_leaves = n_leaves,
+			      .beside = do_part,
+			      .arg = &b };
 	struct tiles tiles[2];
 	for (size_t vectors = 1; vectors <= 2; vectors++)
 		choose_tiles(&tiles[vectors - 1], &o, vectors);
 	o.x_pixel = copy_x ? NN_DENSE_STRIP_ROW : d->x_row;
-	for (size_t q = p0, end; q < p1; q = end) {
-		end = nn_least(q + panels, p1);
+	for (size_t q = p0, q1; q < p1; q = q1) {
+		q1 = nn_least(q + panels, p1);
 		o.y_pixel = d->y_row;
-		const real *const y = copy_y ? copy_panels(d, rows, dy, q, end, &o.y_pixel, y_copy)
+		const real *const y = copy_y ? copy_panels(d, rows, dy, q, q1, &o.y_pixel, y_copy)
 					     : dy + q * NN_PANEL;
 		const size_t step = copy_y ? rows * NN_PANEL : NN_PANEL;
 		for (size_t k = k0, next; k < k1; k = next) {
@@ -159,11 +238,12 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 				copy_strips(x + k, d->x_row, rows, next - k, x_copy, strips);
 			for (int i = 0; i < 2; i++)
 				cut_tiles(&tiles[i], next - k, strips);
-			for (size_t p = q; p < end; p++)
-				block(d, &o, tiles, copy_x ? x_copy : x + k, y + (p - q) * step, dw,
-				      k, next, p);
+			for (size_t p = q; p < q1; p++)
+				block(d, &o, tiles, copy_x ? x_copy : x + k, y + (p - q) * step, k,
+				      p);
 		}
 	}
+	end_tiles(&b);
 }
 
 /* Rows [r0, r1) added to sum. */

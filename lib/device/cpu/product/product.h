@@ -71,6 +71,16 @@ struct nn_tail {
 };
 
 /*
+ * Takes a packed gradient in place of memory: elements [at, at + n), each once, soon after it was
+ * computed.
+ */
+struct nn_sink {
+	void (*take)(const struct nn_sink *sink, size_t at, const void *g, size_t n);
+	/* real: arrays by element that it reads and writes; NULL behind the last one */
+	const void *touched[3];
+};
+
+/*
  * Dense image strides: kernel, stride, pad, dilation are {height, width}; channels in all groups.
  */
 void nn_conv_init(struct nn_conv *c, const size_t kernel[2], const size_t stride[2],
@@ -147,12 +157,13 @@ void NN_K(dense_input_gradient)(const struct nn_matrix *d, size_t rows, const re
 /*
  * dw (packed), inputs [k0, k1) of panels [p0, p1): rows leaf[i]..leaf[i+1]-1 are leaf i, summed
  * along the tree (n_leaves a power of two, rows counted from leaf[0], which x and dy point to).
- * first false: one leaf, whose chain goes on from what dw holds. Threads: panels, or k in multiples
- * of 56.
+ * first false: one leaf, whose chain goes on from what dw holds. sink: takes them in place of dw;
+ * NULL: nobody does. Threads: panels, or k in multiples of 56.
  */
 void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const real *dy,
 				 const size_t *leaf, size_t n_leaves, bool first, real *dw,
-				 size_t k0, size_t k1, size_t p0, size_t p1, void *scratch);
+				 const struct nn_sink *sink, size_t k0, size_t k1, size_t p0,
+				 size_t p1, void *scratch);
 /* db[out], the same chains with x = 1. */
 void NN_K(dense_bias_gradient)(const struct nn_matrix *d, const real *dy, const size_t *leaf,
 			       size_t n_leaves, bool first, real *db);
