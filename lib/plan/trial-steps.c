@@ -23,12 +23,10 @@
 #define LAST_STEPS 4096 /* of more of them these count */
 #define STALLED 1.3     /* times as long as most: left out */
 #define TRIED_FLOPS 4e9 /* of a step: a tenth of a second; half as many in f64 */
-#define MANY 2          /* steps with so many FLOP: others are few, two of each kind ... */
-#define FEW 0.5         /* ... or one where not even so many are */
 /* times that the loop around a step asks for the time, beside once for each step tried here */
 #define LOOP_CLOCKS 8
 /* times as many that ranks have to try, who make whole steps, and some between averages */
-#define MOST_RANKS 4
+#define MOST_RANKS 2
 #define MOST_ROWS ((uint64_t)1 << 20) /* whose order is drawn for the time it takes */
 
 struct trial {
@@ -124,26 +122,26 @@ static double mean(double *steps, size_t n, bool alike)
 
 /*
  * So many seconds of steps of some spans, or a part of the training if that is shorter; their mean.
- * What one rank has enough of ends in the step after, or in the next in which ranks agree. few: as
- * many steps, whatever time they take.
+ * Of long steps one is enough. What one rank has enough of ends in the step after, or in the next
+ * in which ranks agree.
  */
-static int time_steps(struct trial *t, size_t spans, size_t few, double enough_s, double *seconds,
+static int time_steps(struct trial *t, size_t spans, double enough_s, double *seconds,
 		      struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
-	double steps[LAST_STEPS], begin = nn_now_s(), s;
+	double steps[LAST_STEPS], begin = nn_now_s(), took, part, s;
 	bool enough = false, over = false;
 	size_t done = 0;
 
-	while (few ? done < few : !enough || (layout->comm->size > 1 && !over)) {
+	while (!enough || (layout->comm->size > 1 && !over)) {
 		over = enough;
 		if (step(t, spans, &s, &over, err) < 0)
 			return -1;
 		steps[done++ % LAST_STEPS] = s;
-		enough = over ||
-			 (done >= LEAST_STEPS &&
-			  nn_now_s() - begin >
-				  fmin(enough_s, PART * s * (double)t->worker->task->planned));
+		took = nn_now_s() - begin;
+		part = PART * s * (double)t->worker->task->planned;
+		enough = over || (took > fmin(enough_s, part) &&
+				  (done >= LEAST_STEPS || took > 2 * enough_s));
 	}
 	*seconds = mean(steps, done < LAST_STEPS ? done : LAST_STEPS, !layout->strategy->alone);
 	return 0;
@@ -153,8 +151,7 @@ static int time_steps(struct trial *t, size_t spans, size_t few, double enough_s
  * Where the noise of the gradient is measured from time to time, what that adds to a step on the
  * average. Of several ranks rank 0 says that it is.
  */
-static int time_noise(struct trial *t, size_t few, double step_s, double *seconds,
-		      struct nn_error *err)
+static int time_noise(struct trial *t, double step_s, double *seconds, struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
 	bool measures = nn_layout_measures(layout, t->worker->task), over = false;
@@ -163,7 +160,7 @@ static int time_noise(struct trial *t, size_t few, double step_s, double *second
 	if (nn_layout_in_parts(layout) || !layout->strategy->measures ||
 	    (layout->comm->size == 1 && !measures))
 		return 0;
-	for (int i = 0; i < (few ? 1 : 2); i++) { /* the first touches memory */
+	for (int i = 0; i < 2; i++) { /* the first touches memory */
 		if (measures)
 			nn_step_noise(t->worker->step);
 		if (step(t, 0, seconds, &over, err) < 0)
@@ -174,29 +171,22 @@ static int time_noise(struct trial *t, size_t few, double step_s, double *second
 	return 0;
 }
 
-/*
- * All of a step, or so much of it as the share says, but two spans, and half of that. share: also
- * how many of those steps there is time for.
- */
+/* All of a step, or so much of it as the share says, but two spans, and half of that. */
 static int time_share(struct trial *t, double share, double *step_s, struct nn_error *err)
 {
-	const struct nn_layout *layout = t->worker->layout;
-	size_t all = nn_step_most_spans(t->worker->step), some = (size_t)ceil(share * (double)all),
-	       few = layout->strategy->alone || share > MANY ? 0
-		     : share > FEW                           ? 2
-							     : 1;
+	size_t all = nn_step_most_spans(t->worker->step), some = (size_t)ceil(share * (double)all);
 	double half, noise = 0;
 
 	begin(t);
 	some = some > 2 ? some : 2;
-	if (some >= all || layout->comm->size > 1)
+	if (some >= all || t->worker->layout->comm->size > 1)
 		some = 0;
-	if (time_steps(t, some, few ? 1 : 0, WARM_S, &half, err) < 0 ||
-	    time_steps(t, some, few, ENOUGH_S, step_s, err) < 0)
+	if (time_steps(t, some, WARM_S, &half, err) < 0 ||
+	    time_steps(t, some, ENOUGH_S, step_s, err) < 0)
 		return -1;
-	if (some == 0 && share > FEW / 2 && time_noise(t, few, *step_s, &noise, err) < 0)
+	if (some == 0 && time_noise(t, *step_s, &noise, err) < 0)
 		return -1;
-	if (some > 0 && time_steps(t, some / 2, few, ENOUGH_S, &half, err) < 0)
+	if (some > 0 && time_steps(t, some / 2, ENOUGH_S, &half, err) < 0)
 		return -1;
 	if (some > 0)
 		*step_s +=
