@@ -229,14 +229,14 @@ static void by_leaves(struct trial_pass *pass)
 	void *dw[MAX_LEAVES][NN_MAX_PARAMS] = { { NULL } };
 	for (size_t l = 0; l < n_leaves; l++) {
 		for (int p = 0; p < t->n_params; p++)
-			dw[l][p] = l && t->dw[p] && !t->entries ? take(t->packed[p] * pass->real)
+			dw[l][p] = l && t->dw[p] && !t->lists.entries ? take(t->packed[p] * pass->real)
 								: t->dw[p];
 		call_leaf(pass, l, dw[l]);
 	}
 	for (size_t step = 1; step < n_leaves; step *= 2)
 		for (size_t l = 0; l < n_leaves; l += 2 * step)
 			for (int p = 0; p < t->n_params; p++)
-				if (t->dw[p] && !t->entries)
+				if (t->dw[p] && !t->lists.entries)
 					t->device->add(NULL, dw[l][p], dw[l + step][p],
 						       t->packed[p], NULL);
 	for (size_t l = 1; l < n_leaves; l++)
@@ -256,7 +256,7 @@ static struct nn_row_list *list_new(const struct trial_pass *pass)
 /* The sums of leaves up to `half`, then of the others, as entries in place of all. */
 static void sum_parts(struct trial_pass *pass)
 {
-	struct nn_row_list *all = pass->t->entries, *parts = list_new(pass), *to = list_new(pass);
+	struct nn_row_list *all = pass->t->lists.entries, *parts = list_new(pass), *to = list_new(pass);
 	size_t bytes = all->width * pass->real, n_leaves = pass->d->span->n_leaves,
 	       half = n_leaves / 2 + n_leaves / 4, n = 0, end = 0;
 	for (int part = 0; part < 2; part++) {
@@ -271,14 +271,14 @@ static void sum_parts(struct trial_pass *pass)
 		one.n = &listed;
 		pass->t->device->sum_rows(&(struct nn_row_sum){ &one, parts, part ? half : 0,
 								part ? n_leaves : half,
-								pass->t->list_work, NULL, NULL });
+								pass->t->lists.work, NULL, NULL });
 		memcpy(to->row + n, parts->row, *parts->n * sizeof *to->row);
 		memcpy(to->leaf + n, parts->leaf, *parts->n * sizeof *to->leaf);
 		memcpy((char *)to->value + n * bytes, parts->value, *parts->n * bytes);
 		n += *parts->n;
 	}
 	*to->n = n;
-	pass->t->entries = to;
+	pass->t->lists.entries = to;
 	nn_op_list_free(all);
 	nn_op_list_free(parts);
 }
@@ -290,7 +290,7 @@ static void take_list(struct trial_pass *pass)
 	if (pass->how->threads == 3)
 		sum_parts(pass);
 	nn_op_lists_sum(t);
-	t->dw[0] = t->entries;
+	t->dw[0] = t->lists.entries;
 	pass->r->sums = take(t->packed[0] * pass->real);
 	nn_op_lists_gradient(t, pass->r->sums);
 }
@@ -321,8 +321,8 @@ static void prepare(struct trial_pass *pass, struct nn_pool *pool)
 	t->call.seed = SEED;
 	nn_free(t->call.saved);
 	nn_free(t->call.work);
-	t->call.saved = t->saved ? guarded(t->saved) : NULL;
-	t->call.work = t->work ? guarded(t->work) : NULL;
+	t->call.saved = t->bytes.saved ? guarded(t->bytes.saved) : NULL;
+	t->call.work = t->bytes.work ? guarded(t->bytes.work) : NULL;
 }
 
 /* The arrays of the trial as names of their own. */
@@ -334,11 +334,11 @@ static void keep(struct result *r)
 		r->dx[j] = t->dx[j];
 	for (int p = 0; p < t->n_params; p++) {
 		r->w[p] = t->w[p];
-		r->dw[p] = t->entries ? r->sums : t->dw[p];
+		r->dw[p] = t->lists.entries ? r->sums : t->dw[p];
 		r->n_dw[p] = t->packed[p];
 	}
-	r->guarded = (!t->saved || intact(t->call.saved, t->saved)) &&
-		     (!t->work || intact(t->call.work, t->work));
+	r->guarded = (!t->bytes.saved || intact(t->call.saved, t->bytes.saved)) &&
+		     (!t->bytes.work || intact(t->call.work, t->bytes.work));
 }
 
 void result_make(struct result *r, const struct data *d, const struct how *how)
@@ -356,7 +356,7 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 		call_rows(&pass, d->span->leaf, d->span->n_leaves, true, r->t->dw);
 	else
 		by_leaves(&pass);
-	if (r->t->entries)
+	if (r->t->lists.entries)
 		take_list(&pass);
 	nn_pool_free(pool);
 	keep(r);

@@ -208,15 +208,15 @@ static int take_rest(struct nn_op_trial *t, const struct nn_op_values *values, s
 	       n_in = (size_t)t->site.n_in;
 	void *memory;
 
-	t->saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
-	t->work = scratch(t);
+	t->bytes.saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;
+	t->bytes.work = scratch(t);
 	t->y = nn_alloc(t->rows * t->out_size, real_size(t), err);
 	t->dx = nn_alloc(n_in, sizeof(void *), err);
 	t->dx_add = nn_alloc(n_in, sizeof(bool), err);
 	/* Without training there is nothing to keep, which kernels see from NULL. */
-	if (t->saved && !(t->call.saved = nn_alloc(t->saved, 1, err)))
+	if (t->bytes.saved && !(t->call.saved = nn_alloc(t->bytes.saved, 1, err)))
 		return -1;
-	t->call.work = nn_alloc(t->work, 1, err);
+	t->call.work = nn_alloc(t->bytes.work, 1, err);
 	if (!t->y || !t->dx || !t->dx_add || !t->call.work)
 		return -1;
 	if (t->site.training && take_dx(t, values, err) < 0)
@@ -330,7 +330,7 @@ void nn_op_trial_free(struct nn_op_trial *t)
 	for (int p = 0; p < t->n_params; p++) {
 		nn_free(t->values[p]);
 		nn_free(t->w[p]);
-		if (t->dw[p] != t->entries)
+		if (t->dw[p] != t->lists.entries)
 			nn_free(t->dw[p]);
 	}
 	nn_op_lists_free(t);
@@ -366,6 +366,6 @@ void nn_op_trial_backward(void *arg)
 	t->call.dy = t->dy[set];
 	t->calls++;
 	t->kernel->backward(&t->call);
-	if (t->entries)
+	if (t->lists.entries)
 		nn_op_lists_sum(t);
 }

@@ -283,7 +283,7 @@ static int backward_difference(struct check *c, double allowed, double *differen
 	t->calls = 0;
 	t->call.dy = t->dy[0];
 	t->kernel->backward(&t->call);
-	if (t->entries)
+	if (t->lists.entries)
 		nn_op_lists_sum(t);
 	*difference = 0;
 	for (int j = 0; j < t->site.n_in; j++)

@@ -46,34 +46,34 @@ void nn_op_list_free(struct nn_row_list *list)
 
 int nn_op_lists_new(struct nn_op_trial *t, int p, struct nn_error *err)
 {
-	if (!(t->entries = nn_op_list_new(t, p, err)) || !(t->sums = nn_op_list_new(t, p, err)))
+	if (!(t->lists.entries = nn_op_list_new(t, p, err)) || !(t->lists.sums = nn_op_list_new(t, p, err)))
 		return -1;
-	t->dw[p] = t->entries;
-	t->list_work = nn_alloc(t->entries->room + 1, NN_ROW_SUM_WORK, err);
-	return t->list_work ? 0 : -1;
+	t->dw[p] = t->lists.entries;
+	t->lists.work = nn_alloc(t->lists.entries->room + 1, NN_ROW_SUM_WORK, err);
+	return t->lists.work ? 0 : -1;
 }
 
 void nn_op_lists_free(struct nn_op_trial *t)
 {
-	nn_op_list_free(t->entries);
-	nn_op_list_free(t->sums);
-	nn_free(t->list_work);
+	nn_op_list_free(t->lists.entries);
+	nn_op_list_free(t->lists.sums);
+	nn_free(t->lists.work);
 }
 
 void nn_op_lists_sum(struct nn_op_trial *t)
 {
-	struct nn_row_sum sum = { t->entries,   t->sums,      0,   t->call.n_leaves,
-				  t->list_work, t->call.pool, NULL };
+	struct nn_row_sum sum = { t->lists.entries,   t->lists.sums,      0,   t->call.n_leaves,
+				  t->lists.work, t->call.pool, NULL };
 
 	t->device->sum_rows(&sum);
-	*t->entries->n = 0;
+	*t->lists.entries->n = 0;
 }
 
 void nn_op_lists_gradient(const struct nn_op_trial *t, void *plain)
 {
-	size_t bytes = t->sums->width * nn_dtype_size(t->device->dtype);
+	size_t bytes = t->lists.sums->width * nn_dtype_size(t->device->dtype);
 
-	for (size_t j = 0; j < *t->sums->n; j++)
-		memcpy((char *)plain + t->sums->row[j] * bytes,
-		       (const char *)t->sums->value + j * bytes, bytes);
+	for (size_t j = 0; j < *t->lists.sums->n; j++)
+		memcpy((char *)plain + t->lists.sums->row[j] * bytes,
+		       (const char *)t->lists.sums->value + j * bytes, bytes);
 }

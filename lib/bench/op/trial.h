@@ -47,9 +47,13 @@ struct nn_op_trial {
 	void **x[NN_OP_TRIAL_SETS], *y, *dy[NN_OP_TRIAL_SETS], *given[NN_OP_TRIAL_SETS], **dx,
 		*w[NN_MAX_PARAMS], *dw[NN_MAX_PARAMS];
 	bool *dx_add;
-	struct nn_row_list *entries, *sums; /* of a table's gradient; NULL: there is none */
-	void *list_work;
-	size_t saved, work; /* bytes that the call has of them */
+	struct nn_op_lists {
+		struct nn_row_list *entries, *sums;
+		void *work;
+	} lists; /* of a table's gradient; NULL: there is none */
+	struct nn_op_room {
+		size_t saved, work;
+	} bytes; /* that the call has of them */
 	struct nn_call call;
 	unsigned long calls;
 	bool wears; /* backward leaves less and less in dy */
