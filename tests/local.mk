@@ -48,7 +48,7 @@ EXTRA_DIST += tests/house/fresh-debian
 
 # graphs: forward, backward, memory
 check_PROGRAMS += tests/lib/graph
-tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-batch.h tests/lib/graph-plain.h tests/lib/graph-random.h \
+tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-batch.h tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-read.h \
 	tests/lib/graph-reference.h tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
 check_PROGRAMS += tests/lib/arena
@@ -180,7 +180,7 @@ VALGRIND_TESTS += tests/table/losses tests/table/optimizers
 
 # OpenBLAS beside our products
 check_PROGRAMS += tests/lib/blas
-tests_lib_blas_SOURCES = tests/lib/blas.c tests/lib/tap.h
+tests_lib_blas_SOURCES = tests/lib/blas.c tests/lib/graph-read.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/blas
 
 # prediction: sessions of nn.h, the tool, libnn as programs use it

@@ -244,8 +244,6 @@ const void *nn_graph_output(const struct nn_graph *graph, int output, size_t *po
  * the next forward.
  */
 const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows);
-/* Rows of output o in language order. */
-void nn_graph_read(struct nn_graph *graph, int output, size_t rows, void *values);
 /* Where the gradient of output o is to be written before backward, laid out as nn_graph_output. */
 void *nn_graph_output_gradient(struct nn_graph *graph, int output);
 

@@ -1,6 +1,4 @@
 /* Rows in and out of a graph. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "graph/instance.h"
 
@@ -166,26 +164,6 @@ const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows)
 	nn_mirror_fetch(&graph->out[output], b->queue, 0,
 			rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
 	return graph->out[output].host;
-}
-
-void nn_graph_read(struct nn_graph *graph, int output, size_t rows, void *values)
-{
-	const struct nn_bound *b = &graph->bound;
-	const struct nn_bound_value *value = &b->values[b->outputs[output]];
-	size_t count = nn_shape_count(&value->shape), size = nn_dtype_size(b->device->dtype);
-	const unsigned char *from = nn_graph_fetch(graph, output, rows);
-	unsigned char *to = values;
-
-	nn_queue_wait(b->queue, NULL);
-	if (value->channels == 0) {
-		memcpy(to, from, rows * count * size);
-		return;
-	}
-	for (size_t r = 0; r < rows; r++)
-		for (size_t p = 0; p < value->positions; p++)
-			for (size_t c = 0; c < value->channels; c++, from += size)
-				memcpy(to + (r * count + c * value->positions + p) * size, from,
-				       size);
 }
 
 void *nn_graph_output_gradient(struct nn_graph *graph, int output)

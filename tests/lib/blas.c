@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "graph-read.h"
 #include "graph/graph.h"
 #include "model/model.h"
 #include "tap.h"
@@ -84,7 +85,7 @@ static struct blas_result run(const struct nn_net *net, const char *device, enum
 				(char *)r.values + at * element);
 		at += nn_shape_count(&program->params[p].desc.shape);
 	}
-	nn_graph_read(graph, 0, ROWS, (char *)r.values + at * element);
+	read_output(graph, program, 0, ROWS, element, (char *)r.values + at * element);
 	nn_graph_free(graph);
 	nn_free(params);
 	return r;

@@ -5,6 +5,7 @@
 #ifndef GRAPH_BATCH_H
 #define GRAPH_BATCH_H
 
+#include "graph-read.h"
 #include "graph-reference.h"
 #include "graph-trial.h"
 #include "tap.h"
@@ -82,7 +83,7 @@ static inline double forward_error(const struct trial *t, struct nn_graph *graph
 		size_t n = ROWS * nn_shape_count(&t->program->values[value].shape);
 		double *y = calloc(n, sizeof *y);
 
-		nn_graph_read(graph, o, ROWS, y);
+		read_output(graph, t->program, o, ROWS, sizeof *y, y);
 		for (size_t i = 0; i < n; i++) {
 			worst = worse(worst, difference(y[i], r.values[value][i]));
 		}

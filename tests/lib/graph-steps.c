@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "graph/plan.h"
+#include "graph/instance.h"
 #include "tap.h"
 
 #define LAYERS 4

@@ -279,7 +279,7 @@ static double *predict(const struct trial *t, struct nn_graph *graph, size_t fir
 	feed(t, graph, first, n);
 	nn_graph_forward(graph, &span);
 	for (int o = 0; o < t->program->n_outputs; at += n * output_size(t, o++))
-		nn_graph_read(graph, o, n, at);
+		read_output(graph, t->program, o, n, sizeof *at, at);
 	return y;
 }
 
@@ -393,7 +393,7 @@ static double f32_error(const struct trial *t, struct nn_graph *wide, struct nn_
 		size_t count = ROWS * output_size(t, o);
 		float *y = calloc(count + 1, sizeof *y);
 
-		nn_graph_read(narrow, o, ROWS, y);
+		read_output(narrow, t->program, o, ROWS, sizeof *y, y);
 		for (size_t k = 0; k < count; k++)
 			worst = worse(worst, difference(y[k], want[at++]));
 		free(y);
