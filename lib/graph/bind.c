@@ -219,7 +219,7 @@ void nn_graph_free(struct nn_graph *graph)
 		give(&graph->bound, graph->weights);
 	if (graph->gradients && !graph->given)
 		give(&graph->bound, graph->gradients);
-	nn_memory_free(queue, graph->canonical);
+	nn_memory_free(queue, graph->host.canonical);
 	nn_graph_free_mirrors(graph);
 	nn_graph_free_calls(graph);
 	nn_free(graph->entries);

@@ -9,8 +9,8 @@ void nn_graph_use(struct nn_graph *graph, size_t slot)
 	if (slot >= graph->slots)
 		NN_BUG("slot %zu of a graph with %zu", slot, graph->slots);
 	graph->slot = slot;
-	graph->steps = &graph->all_steps[slot];
-	graph->calls = graph->all_calls + slot * (size_t)graph->bound.n_nodes;
+	graph->steps = &graph->all.steps[slot];
+	graph->calls = graph->all.calls + slot * (size_t)graph->bound.n_nodes;
 }
 
 /*
@@ -87,7 +87,7 @@ static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, b
 		graph->calls[i] = (struct nn_call){
 			.site = nn_bound_site(b, node),
 			.seed = seed,
-			.now = graph->now.there,
+			.now = graph->host.now.there,
 			.statistics_step = graph->n_statistics,
 			.pool = graph->pool,
 			.y = nn_graph_value_at(graph, node->out),
@@ -129,14 +129,14 @@ int nn_graph_take_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *
 		n_pointers += 2 * (size_t)(b->nodes[i].n_in + b->nodes[i].n_params);
 		n_adds += (size_t)b->nodes[i].n_in;
 	}
-	graph->all_calls = nn_alloc(graph->slots * (size_t)b->n_nodes, sizeof *graph->calls, err);
-	pointers = graph->pointers = nn_alloc(graph->slots * n_pointers, sizeof *pointers, err);
-	adds = graph->adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
-	graph->all_steps = nn_alloc(graph->slots, sizeof *graph->all_steps, err);
+	graph->all.calls = nn_alloc(graph->slots * (size_t)b->n_nodes, sizeof *graph->calls, err);
+	pointers = graph->all.pointers = nn_alloc(graph->slots * n_pointers, sizeof *pointers, err);
+	adds = graph->all.adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
+	graph->all.steps = nn_alloc(graph->slots, sizeof *graph->all.steps, err);
 	graph->statistics = nn_alloc((size_t)b->n_nodes, sizeof *graph->statistics, err);
 	graph->updates = nn_alloc((size_t)b->n_params, sizeof *graph->updates, err);
-	if (!graph->statistics || !graph->updates || !graph->all_steps || !graph->all_calls || !pointers || !adds ||
-	    !written) {
+	if (!graph->statistics || !graph->updates || !graph->all.steps || !graph->all.calls ||
+	    !pointers || !adds || !written) {
 		nn_free(written);
 		return -1;
 	}
@@ -218,17 +218,17 @@ static void free_list(struct nn_step_list *list)
 
 void nn_graph_free_calls(struct nn_graph *graph)
 {
-	for (size_t slot = 0; graph->all_steps && slot < graph->slots; slot++) {
-		free_list(&graph->all_steps[slot].forward);
-		free_list(&graph->all_steps[slot].backward);
-		free_list(&graph->all_steps[slot].arriving);
+	for (size_t slot = 0; graph->all.steps && slot < graph->slots; slot++) {
+		free_list(&graph->all.steps[slot].forward);
+		free_list(&graph->all.steps[slot].backward);
+		free_list(&graph->all.steps[slot].arriving);
 	}
 	free_list(&graph->refresh);
 	free_list(&graph->arrival);
-	nn_free(graph->all_steps);
-	nn_free(graph->all_calls);
-	nn_free(graph->pointers);
-	nn_free(graph->adds);
+	nn_free(graph->all.steps);
+	nn_free(graph->all.calls);
+	nn_free(graph->all.pointers);
+	nn_free(graph->all.adds);
 	nn_free(graph->statistics);
 	nn_free(graph->updates);
 }

@@ -14,37 +14,52 @@ struct nn_slot_steps {
 	struct nn_step_list forward, backward, arriving;
 };
 
+/* Weights that are under way; arrive NULL: all are there. */
+struct nn_graph_pending {
+	void (*arrive)(void *arg, size_t end);
+	void *arg;
+};
+
+/* Calls and steps of all slots. */
+struct nn_graph_slots {
+	struct nn_call *calls;       /* [slots][n_nodes] */
+	struct nn_slot_steps *steps; /* [slots] */
+	void **pointers;             /* x, dx, w, dw of the calls */
+	bool *adds;                  /* their dx_add */
+};
+
+/* What goes between the graph's memory and the host's. */
+struct nn_graph_host {
+	/* struct nn_now [1 + outputs], of whose first calls read the sample */
+	struct nn_mirror now;
+	/* [inputs], [outputs] of the program; not used where the graph's memory is the host's */
+	struct nn_mirror *in, *out;
+	void *canonical; /* device memory: a parameter on its way from or to the host; NULL: CPU */
+};
+
 struct nn_graph {
 	struct nn_bound bound;
 	struct nn_memory_plan plan;
 	struct nn_pool *pool;
 	size_t max_rows;
 	const struct nn_graph *share;
-	bool given;                            /* weights and gradients are another's memory */
-	void (*arrive)(void *arg, size_t end); /* weights are on their way; NULL: all are there */
-	void *arrive_arg;
+	struct nn_graph_pending pending;
+	bool given; /* weights and gradients are another's memory */
 	unsigned char
 		*memory; /* inputs, activations, work, derived; device memory as the following */
 	void *weights, *gradients,
 		*buffers;      /* weights, buffers: those of `share` if there is one */
 	size_t slots, slot;    /* how many, the one in use */
 	struct nn_call *calls; /* [n_nodes] of the slot in use, everything filled in but the span */
-	struct nn_call *all_calls;       /* [slots][n_nodes] */
-	struct nn_slot_steps *steps;     /* of the slot in use */
-	struct nn_slot_steps *all_steps; /* [slots] */
-	struct nn_step_list refresh;     /* what is made of weights after they changed */
-	struct nn_step_list arrival;     /* the same where they are on their way */
+	struct nn_slot_steps *steps; /* of the slot in use */
+	struct nn_graph_slots all;
+	struct nn_step_list refresh; /* what is made of weights after they changed */
+	struct nn_step_list arrival; /* the same where they are on their way */
 	size_t *statistics,
 		n_statistics;      /* [n_nodes] where a node's begin among those of a group */
-	void **pointers;           /* x, dx, w, dw of all calls */
-	bool *adds;                /* dx_add of all calls */
 	struct nn_update *updates; /* [bound.n_params] of the step under way (update.c) */
 	struct nn_row_list *entries, *sums; /* [bound.n_tables] */
-	struct nn_mirror
-		now; /* struct nn_now [1 + outputs], of whose first calls read the sample */
-	/* [inputs], [outputs] of the program; not used where the graph's memory is the host's */
-	struct nn_mirror *in, *out;
-	void *canonical; /* device memory: a parameter on its way from or to the host; NULL: CPU */
+	struct nn_graph_host host;
 };
 
 /* What lies at an offset of the plan, in the slot in use. */

@@ -14,17 +14,17 @@ static size_t now_bytes(const struct nn_graph *graph)
 
 struct nn_now *nn_graph_now(struct nn_graph *graph, int which)
 {
-	return (struct nn_now *)nn_mirror_write(&graph->now, graph->bound.queue) + which;
+	return (struct nn_now *)nn_mirror_write(&graph->host.now, graph->bound.queue) + which;
 }
 
 void nn_graph_send_now(struct nn_graph *graph)
 {
-	nn_mirror_send(&graph->now, graph->bound.queue, 0, now_bytes(graph));
+	nn_mirror_send(&graph->host.now, graph->bound.queue, 0, now_bytes(graph));
 }
 
 struct nn_now *nn_graph_now_there(const struct nn_graph *graph, int which)
 {
-	return (struct nn_now *)graph->now.there + which;
+	return (struct nn_now *)graph->host.now.there + which;
 }
 
 /* ---- host memory for rows on their way, where the graph's is not the host's ---- */
@@ -44,15 +44,15 @@ int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err)
 	const struct nn_bound *b = &graph->bound;
 	int n = b->program->n_inputs;
 
-	graph->in = nn_alloc((size_t)(n + b->n_outputs), sizeof *graph->in, err);
-	if (!graph->in || nn_mirror_new(&graph->now, b->queue, now_bytes(graph), err) < 0)
+	graph->host.in = nn_alloc((size_t)(n + b->n_outputs), sizeof *graph->host.in, err);
+	if (!graph->host.in || nn_mirror_new(&graph->host.now, b->queue, now_bytes(graph), err) < 0)
 		return -1;
-	graph->out = graph->in + n;
+	graph->host.out = graph->host.in + n;
 	for (int i = 0; i < n && b->queue; i++)
-		if (take_mirror(graph, &graph->in[i], b->inputs[i], err) < 0)
+		if (take_mirror(graph, &graph->host.in[i], b->inputs[i], err) < 0)
 			return -1;
 	for (int o = 0; o < b->n_outputs && b->queue; o++)
-		if (take_mirror(graph, &graph->out[o], b->outputs[o], err) < 0)
+		if (take_mirror(graph, &graph->host.out[o], b->outputs[o], err) < 0)
 			return -1;
 	return 0;
 }
@@ -61,10 +61,10 @@ void nn_graph_free_mirrors(struct nn_graph *graph)
 {
 	const struct nn_bound *b = &graph->bound;
 
-	nn_mirror_free(&graph->now, b->queue);
-	for (int i = 0; b->queue && graph->in && i < b->program->n_inputs + b->n_outputs; i++)
-		nn_mirror_free(&graph->in[i], b->queue);
-	nn_free(graph->in);
+	nn_mirror_free(&graph->host.now, b->queue);
+	for (int i = 0; b->queue && graph->host.in && i < b->program->n_inputs + b->n_outputs; i++)
+		nn_mirror_free(&graph->host.in[i], b->queue);
+	nn_free(graph->host.in);
 }
 
 /* ---- inputs ---- */
@@ -75,7 +75,7 @@ void *nn_graph_input(struct nn_graph *graph, int input, size_t *size, bool *chan
 
 	*size = nn_bound_count(&graph->bound, value);
 	*channels_last = graph->bound.values[value].channels != 0;
-	return graph->bound.queue ? nn_mirror_write(&graph->in[input], graph->bound.queue)
+	return graph->bound.queue ? nn_mirror_write(&graph->host.in[input], graph->bound.queue)
 				  : nn_graph_value_at(graph, value);
 }
 
@@ -86,8 +86,8 @@ void nn_graph_send(struct nn_graph *graph, int input, size_t rows)
 
 	if (!b->queue)
 		return;
-	graph->in[input].there = nn_graph_value_at(graph, value);
-	nn_mirror_send(&graph->in[input], b->queue, 0,
+	graph->host.in[input].there = nn_graph_value_at(graph, value);
+	nn_mirror_send(&graph->host.in[input], b->queue, 0,
 		       rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
 }
 
@@ -160,10 +160,10 @@ const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows)
 
 	if (!b->queue)
 		return output_at(graph, output);
-	graph->out[output].there = nn_graph_value_at(graph, value);
-	nn_mirror_fetch(&graph->out[output], b->queue, 0,
+	graph->host.out[output].there = nn_graph_value_at(graph, value);
+	nn_mirror_fetch(&graph->host.out[output], b->queue, 0,
 			rows * nn_bound_count(b, value) * nn_dtype_size(b->device->dtype));
-	return graph->out[output].host;
+	return graph->host.out[output].host;
 }
 
 void *nn_graph_output_gradient(struct nn_graph *graph, int output)

@@ -167,7 +167,7 @@ static void write_flushed(const struct nn_graph *graph, const void *values, size
 		n = bytes - at < sizeof part ? bytes - at : sizeof part;
 		memcpy(part, (const char *)values + at, n);
 		nn_flush_values(part, n / nn_dtype_size(dtype), dtype);
-		nn_queue_write(graph->bound.queue, (char *)graph->canonical + at, part, n);
+		nn_queue_write(graph->bound.queue, (char *)graph->host.canonical + at, part, n);
 	}
 }
 
@@ -177,7 +177,7 @@ static void put(const struct nn_graph *graph, const struct nn_bound_param *param
 {
 	if (graph->bound.queue) {
 		write_flushed(graph, canonical, bytes_of(graph, param));
-		pack(graph, param, graph->canonical, packed);
+		pack(graph, param, graph->host.canonical, packed);
 	} else {
 		pack(graph, param, canonical, packed);
 		nn_flush_values(packed, param->packed, graph->bound.device->dtype);
@@ -187,9 +187,9 @@ static void put(const struct nn_graph *graph, const struct nn_bound_param *param
 static void get(const struct nn_graph *graph, const struct nn_bound_param *param,
 		const void *packed, void *canonical)
 {
-	unpack(graph, param, packed, graph->bound.queue ? graph->canonical : canonical);
+	unpack(graph, param, packed, graph->bound.queue ? graph->host.canonical : canonical);
 	if (graph->bound.queue)
-		nn_queue_read(graph->bound.queue, canonical, graph->canonical,
+		nn_queue_read(graph->bound.queue, canonical, graph->host.canonical,
 			      bytes_of(graph, param));
 }
 
@@ -209,8 +209,8 @@ int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err)
 
 	if (!b->queue)
 		return 0;
-	graph->canonical = nn_memory_new(b->queue, nn_bound_canonical(b), err);
-	return graph->canonical ? 0 : -1;
+	graph->host.canonical = nn_memory_new(b->queue, nn_bound_canonical(b), err);
+	return graph->host.canonical ? 0 : -1;
 }
 
 bool nn_graph_has(const struct nn_graph *graph, int param)
@@ -267,7 +267,7 @@ size_t nn_graph_trained(const struct nn_graph *graph)
 
 static void check_all_there(const struct nn_graph *graph)
 {
-	if (graph->arrive)
+	if (graph->pending.arrive)
 		NN_BUG("weights are read while they are on their way");
 }
 

@@ -60,8 +60,9 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 	check_span(graph, span);
 	if (span->rows == 0)
 		return;
-	nn_graph_run(graph, graph->arrive ? &steps->arriving : &steps->forward, span, NULL, NULL);
-	graph->arrive = NULL;
+	nn_graph_run(graph, graph->pending.arrive ? &steps->arriving : &steps->forward, span, NULL,
+		     NULL);
+	graph->pending.arrive = NULL;
 }
 
 void nn_graph_backward(struct nn_graph *graph, const struct nn_span *span,

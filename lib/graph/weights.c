@@ -13,7 +13,7 @@ static void wait(const struct nn_call *call)
 {
 	const struct wait_call *own = (const struct wait_call *)call;
 
-	own->graph->arrive(own->graph->arrive_arg, own->end);
+	own->graph->pending.arrive(own->graph->pending.arg, own->end);
 }
 
 /* Where the node's weights in the block end; 0: it has none there. */
@@ -70,13 +70,13 @@ void nn_graph_refresh(struct nn_graph *graph)
 void nn_graph_defer_weights(struct nn_graph *graph, void (*arrive)(void *arg, size_t end),
 			    void *arg)
 {
-	graph->arrive = arrive;
-	graph->arrive_arg = arg;
+	graph->pending.arrive = arrive;
+	graph->pending.arg = arg;
 }
 
 void nn_graph_wait_weights(struct nn_graph *graph)
 {
-	if (graph->arrive)
+	if (graph->pending.arrive)
 		nn_graph_run(graph, &graph->arrival, &(struct nn_span){ 0 }, NULL, NULL);
-	graph->arrive = NULL;
+	graph->pending.arrive = NULL;
 }
