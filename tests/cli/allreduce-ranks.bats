@@ -27,7 +27,7 @@ for i in range(4):
 @test "allreduce ranks: 1 to 4 give the bytes of one process, every algorithm, every op" {
   for n in 1 2 3 4; do
     for op in mean sum min max prod; do
-      [[ $n = 3 || $op = mean ]] || continue      # every start takes half a second
+      [[ $n = 3 || $op = mean ]] || continue      # every start takes a quarter of a second
       files=()
       for ((i = 0; i < n; i++)); do files+=("d.$i.npy"); done
       nn-allreduce --op=$op "${files[@]}" -o files.npy
