@@ -174,7 +174,7 @@ long() {
   # the address sanitizer needs all addresses
   [[ ${KIND_CFLAGS-} != *-fsanitize=address* ]] || return 0
   run -4 --separate-stderr bash -c 'ulimit -v 4000000; exec nn-train "$@"' sh "${words[@]}" --ranks=4000 --strategy=async
-  [[ $stderr =~ ^nn-train:\ --ranks=4000:\ so\ many\ processes\ need\ 16777216000\ bytes\ before\ they\ have\ any\ data,\ [0-9]+\ are\ available$ ]]
+  [[ $stderr =~ ^nn-train:\ --ranks=4000:\ these\ processes\ need\ 16777216000\ bytes\ before\ they\ have\ any\ data,\ [0-9]+\ are\ available$ ]]
 }
 
 @test "train ranks: a second signal ends all at once" {
