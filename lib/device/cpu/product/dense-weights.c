@@ -71,14 +71,13 @@ struct run {
 };
 
 /*
- * What goes on beside the products of a tile, in parts, so that neither takes what the other needs:
- * memory that will be touched when the tile is complete is asked for, and the tile before this one,
- * whose memory has come by now, is given to the sink.
+ * What goes on beside the products of a tile where there is a sink, in parts, so that neither takes
+ * what the other needs: memory that the sink touches for the tile is asked for, and the tile before
+ * this one, whose memory has come by now, is given to it.
  */
 struct beside {
 	const struct nn_sink *sink;
-	real *tiles[2]; /* with a sink */
-	real *dw;       /* without */
+	real *tiles[2]; /* room */
 	bool ask;
 	size_t done, share; /* elements of either: in parts so far, in a part */
 	const char *touched[3];
@@ -104,10 +103,6 @@ static real *begin_tile(struct beside *b, size_t at, size_t n, size_t parts)
 	const size_t most = b->now.n > n ? b->now.n : n;
 	b->done = 0;
 	b->share = nn_round_up((most + parts - 1) / parts, NN_LANES);
-	if (!b->sink) { /* what is asked for is the next tile's */
-		b->touched[0] = (const char *)(b->dw + at + n);
-		return b->dw + at;
-	}
 	for (int i = 0; i < 3 && b->sink->touched[i]; i++)
 		b->touched[i] = (const char *)((const real *)b->sink->touched[i] + at);
 	b->last = b->now;
@@ -115,62 +110,82 @@ static real *begin_tile(struct beside *b, size_t at, size_t n, size_t parts)
 	return b->now.g;
 }
 
-static void end_tiles(struct beside *b)
+/*
+ * Stores that wait for memory hold up the sums' stores: what a tile stores at its end is asked for
+ * at its beginning.
+ */
+static void fetch(const real *d, size_t n, size_t ds, size_t vectors)
 {
-	if (b->sink && b->now.n)
-		b->sink->take(b->sink, b->now.at, b->now.g, b->now.n);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < vectors; j++)
+			__builtin_prefetch(d + i * ds + j * VL, 1);
 }
 
-/*
- * Channels [begin, end) of a block's inputs; a tile's inputs have all of them before the next ones
- * do. to: the place in the gradient of the first input's first channel in the panel.
- */
-static void block_columns(const struct nn_outer *o, const struct tiles tiles[2], const real *x,
-			  const real *dy, size_t to, size_t begin, size_t end)
+/* A block of inputs and a panel: their first element of the gradient, channels, width. */
+struct place {
+	size_t at, channels, width;
+};
+
+/* Two vectors of dy stay in the nearest cache while the tiles pass. */
+static void store_block(const struct nn_outer *model, const struct tiles tiles[2], const real *x,
+			const real *dy, struct place p, real *dw)
 {
-	const struct tiles *const cut = &tiles[end - begin > VL];
-	const size_t pairs = (end - begin + 2 * VL - 1) / (2 * VL);
-	struct beside *const b = o->arg;
-	const bool idle = !b->sink && !b->ask;
-	struct nn_outer tile = *o;
-	for (size_t i = 0; i < cut->n; i++) {
-		const size_t n = cut->from[i + 1] - cut->from[i];
-		const size_t at = to + cut->from[i] * o->ds;
-		real *const g =
-			idle ? b->dw + at
-			     : begin_tile(b, at, n * o->ds, cut->busy ? pairs * o->n_leaves : 1);
-		if (b->sink)
-			nn_clear_padding(g, o->ds, end, 0, n);
-		if (!idle && !cut->busy)
-			do_part(b);
-		for (size_t c = begin; c < end; c += 2 * VL) {
-			const size_t left = end - c, vectors = left > VL ? 2 : 1;
-			tile.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
-			tiles[vectors - 1].run[tile.last == VL][n](&tile, x + cut->x[i], dy + c,
-								   g + c);
+	const bool far = model->pixels >= NN_ASK_ROWS;
+	struct nn_outer o = *model;
+	o.ds = p.width;
+	nn_clear_padding(dw + p.at, p.width, p.channels, 0, tiles->from[tiles->n]);
+	for (size_t c = 0; c < p.channels; c += 2 * VL) {
+		const size_t left = p.channels - c, vectors = left > VL ? 2 : 1;
+		const struct tiles *const t = &tiles[vectors - 1];
+		o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
+		for (size_t i = 0; i < t->n; i++) {
+			const size_t n = t->from[i + 1] - t->from[i];
+			real *const to = dw + p.at + t->from[i] * p.width + c;
+			if (far && !t->busy)
+				fetch(to, n, p.width, vectors);
+			o.next = to + n * p.width;
+			o.next_size = far ? n * p.width * sizeof(real) : 0;
+			t->run[o.last == VL][n](&o, x + t->x[i], dy + c, to);
 		}
 	}
 }
 
-/*
- * The block's inputs, from k0 on, of panel p. A sink is given whole rows of the panel; else two
- * vectors of dy at a time stay in the nearest cache.
+/* A tile's inputs have all channels before the next ones do: what the sink is given lies together.
  */
-static void block(const struct nn_matrix *d, const struct nn_outer *model,
-		  const struct tiles tiles[2], const real *x, const real *dy, size_t k0, size_t p)
+static void give_block(const struct nn_outer *model, const struct tiles tiles[2], const real *x,
+		       const real *dy, struct place p)
 {
-	const size_t panel = p * NN_PANEL, width = nn_panel_width(d->out, panel),
-		     channels = nn_least(d->out - panel, width);
-	const size_t to = panel * d->in + k0 * width;
-	const struct beside *const b = model->arg;
+	const struct tiles *const cut = &tiles[p.channels > VL];
+	const size_t pairs = (p.channels + 2 * VL - 1) / (2 * VL);
+	struct beside *const b = model->arg;
 	struct nn_outer o = *model;
-	o.ds = width;
-	if (!b->sink)
-		nn_clear_padding(b->dw + to, width, channels, 0, tiles->from[tiles->n]);
-	for (size_t begin = 0, end; begin < channels; begin = end) {
-		end = b->sink ? channels : nn_least(begin + 2 * VL, channels);
-		block_columns(&o, tiles, x, dy, to, begin, end);
+	o.ds = p.width;
+	for (size_t i = 0; i < cut->n; i++) {
+		const size_t n = cut->from[i + 1] - cut->from[i];
+		real *const g = begin_tile(b, p.at + cut->from[i] * p.width, n * p.width,
+					   cut->busy ? pairs * o.n_leaves : 1);
+		nn_clear_padding(g, p.width, p.channels, 0, n);
+		if (!cut->busy)
+			do_part(b);
+		for (size_t c = 0; c < p.channels; c += 2 * VL) {
+			const size_t left = p.channels - c, vectors = left > VL ? 2 : 1;
+			o.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
+			tiles[vectors - 1].run[o.last == VL][n](&o, x + cut->x[i], dy + c, g + c);
+		}
 	}
+}
+
+/* The block's inputs, from k0 on, of panel p. */
+static void block(const struct nn_matrix *d, const struct nn_outer *o, const struct tiles tiles[2],
+		  const real *x, const real *dy, real *dw, size_t k0, size_t p)
+{
+	const size_t panel = p * NN_PANEL, width = nn_panel_width(d->out, panel);
+	const struct place place = { panel * d->in + k0 * width, nn_least(d->out - panel, width),
+				     width };
+	if (o->beside)
+		give_block(o, tiles, x, dy, place);
+	else
+		store_block(o, tiles, x, dy, place, dw);
 }
 
 /* Rows x n of x as strips of a tile's inputs, `step` reals apart. */
@@ -212,15 +227,15 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 	const size_t panels = copy_y ? nn_dense_weights_panels(d, rows) : p1 - p0;
 	const size_t strips = copy_x ? nn_dense_strip_step(rows) : 0;
 	_Alignas(64) real room[2][NN_TILE_MAX * NN_PANEL];
-	struct beside b = {
-		.sink = sink, .tiles = { room[0], room[1] }, .dw = dw, .ask = rows >= NN_ASK_ROWS
-	};
+	struct beside b = { .sink = sink,
+			    .tiles = { room[0], room[1] },
+			    .ask = rows >= NN_ASK_ROWS };
 	struct nn_outer o = { .rows = 1,
 			      .pixels = rows,
 			      .first = first,
 			      .leaf = leaf,
 			      .n_leaves = n_leaves,
-			      .beside = do_part,
+			      .beside = sink ? do_part : NULL,
 			      .arg = &b };
 	struct tiles tiles[2];
 	for (size_t vectors = 1; vectors <= 2; vectors++)
@@ -239,11 +254,12 @@ void NN_K(dense_weight_gradient)(const struct nn_matrix *d, const real *x, const
 			for (int i = 0; i < 2; i++)
 				cut_tiles(&tiles[i], next - k, strips);
 			for (size_t p = q; p < q1; p++)
-				block(d, &o, tiles, copy_x ? x_copy : x + k, y + (p - q) * step, k,
-				      p);
+				block(d, &o, tiles, copy_x ? x_copy : x + k, y + (p - q) * step, dw,
+				      k, p);
 		}
 	}
-	end_tiles(&b);
+	if (b.now.n)
+		sink->take(sink, b.now.at, b.now.g, b.now.n);
 }
 
 /* Rows [r0, r1) added to sum. */

@@ -135,6 +135,16 @@ NN_INLINE void copy(int M, int NV, vr from[][2], vr to[][2])
 	}
 }
 
+/*
+ * A leaf's share of o->next. All at once would take the buffers of lines on their way from what the
+ * chains read.
+ */
+NN_INLINE void fetch_share(const struct nn_outer *o, size_t leaf)
+{
+	for (size_t at = leaf * 64; at < o->next_size; at += o->n_leaves * 64)
+		__builtin_prefetch((const char *)o->next + at, 1);
+}
+
 /* Leaf sums wait on a stack for their neighbours: at leaf i as many as i has ones. */
 NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, const real *x,
 			  const real *dy, real *d)
@@ -144,7 +154,10 @@ NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, c
 	int n_waiting = 0;
 	for (size_t leaf = 0;; leaf++) {
 		const size_t p = o->leaf[leaf] - o->leaf[0];
-		o->beside(o->arg); /* no vector register is in use here */
+		if (o->beside)
+			o->beside(o->arg); /* no vector register is in use here */
+		else
+			fetch_share(o, leaf);
 		zero(M, NV, acc);
 		chain(1, M, NV, whole, acc, x + p * o->x_pixel, o->x_pixel, 0, dy + p * o->y_pixel,
 		      o->y_pixel, o->leaf[leaf + 1] - o->leaf[leaf], last);

@@ -24,7 +24,10 @@ struct nn_outer {
 	size_t x_kh, d_kh;                /* outer_square: steps of a kernel row */
 	const size_t *leaf;               /* outer_tree: pixels leaf[i]..leaf[i+1]-1 are leaf i */
 	size_t n_leaves;                  /* a power of two, at most NN_OUTER_LEAVES */
-	/* outer_tree: called before each leaf, for work that the products hide */
+	/* outer_tree: memory that is asked for meanwhile, for writing, so many bytes */
+	const real *next;
+	size_t next_size;
+	/* or NULL; called before each leaf in its place, for work that the products hide */
 	void (*beside)(void *arg);
 	void *arg;
 };
