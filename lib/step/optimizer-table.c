@@ -238,7 +238,8 @@ int nn_table_steps_update(struct nn_table_steps *s, const struct nn_optimizer_ra
 	for (int i = 0; i < nn_graph_tables(s->graph); i++) {
 		struct nn_update u = update_of(s, all, i, &t);
 
-		u.ratio = (const double *)s->ratios.there + t.param;
+		if (nn_optimizers[all->kind].ratio)
+			u.ratio = (const double *)s->ratios.there + t.param;
 		if (s->direction) { /* a step along it */
 			u.rows = NULL;
 			u.g = part(s, s->direction, &t);
