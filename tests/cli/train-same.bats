@@ -121,6 +121,14 @@ conv() {
   done
 }
 
+# a bias so wide that its update would be worth more threads
+@test "same bytes: a wide layer is updated by a thread that is at work already" {
+  wide() { timeout -k 5 60 nn-train -q -m 'dense 8192, relu, dense ?' --target=kind --epochs=2 -b 64 "$@" "$data/words.csv"; }
+  wide -t 1 >d1
+  wide -t 2 >d2
+  same d1 d2
+}
+
 @test "same bytes: --leaves is the only one of them that changes a model" {
   dense --leaves=1 >d1
   dense --leaves=8 >d8

@@ -218,6 +218,7 @@ static void bias_gradient(const struct job *job)
 	if (call->update) {
 		struct nn_update update = call->update[1];
 		update.g = call->dw[1];
+		update.pool = NULL; /* this is a piece of its work already */
 		NN_K(update)(&update);
 	}
 }
