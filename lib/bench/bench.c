@@ -148,5 +148,5 @@ void nn_bench_too_short(const struct nn_bench *b, const char *what, const struct
 	nn_bench_note(b,
 		      "%s: --time=%g is too short for a figure: a call takes %.2g s, about "
 		      "--time=%.2g is needed",
-		      what, b->options->time_s, once, fmax(10 * once, 0.01));
+		      what, b->options->time_s, once, fmax(10 * once, 2 * b->options->time_s));
 }
