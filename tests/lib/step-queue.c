@@ -53,8 +53,10 @@ struct trained {
 	struct nn_step_result result;
 };
 
-static struct nn_loss_spec loss = { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 };
-static double weight = 1;
+/* of networks with at most two outputs */
+static struct nn_loss_spec losses[] = { { .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 },
+					{ .kind = NN_LOSS_CROSS_ENTROPY, .ignore = -1 } };
+static double weights[] = { 1, 1 };
 
 static struct nn_step_options options(struct nn_dataset *dataset, enum nn_optimizer_kind kind)
 {
@@ -65,8 +67,8 @@ static struct nn_step_options options(struct nn_dataset *dataset, enum nn_optimi
 		.batch = BATCH,
 		.leaves = 4,
 		.micro = 4,
-		.losses = &loss,
-		.weights = &weight,
+		.losses = losses,
+		.weights = weights,
 		.count = true,
 		.optimizer = { .kind = kind, .momentum = 0.9, .clip_norm = 0.1 },
 	};
@@ -91,8 +93,8 @@ static bool begin(struct trained *t, const char *text, size_t categories,
 		  enum nn_optimizer_kind kind)
 {
 	struct nn_shape shape = nn_shape1(3);
-	struct nn_made_target target = { 1, 2 };
-	struct nn_made made = { ROWS, &shape, &categories, 1, &target, 1, NN_F32, 1 };
+	struct nn_made_target targets[] = { { 1, 2 }, { 1, 2 } };
+	struct nn_made made = { ROWS, &shape, &categories, 1, targets, 2, NN_F32, 1 };
 	struct nn_step_options o;
 	void *params[16];
 
