@@ -17,5 +17,6 @@ const struct nn_opt_list nn_allreduce_list = {
 		 "nn-allreduce [OPTION]... --ranks=N --bench",
 	.brief = "Reduce the arrays of several files or ranks to one, value by value: averages of "
 		 "models, sums of gradients.",
+	.example = "nn-allreduce shard0.st shard1.st -o mean.st",
 	.tables = tables,
 };

@@ -8,15 +8,19 @@ static const struct nn_opt_table tables[] = {
 	{ NULL, NULL, NULL, NULL },
 };
 
-const struct nn_opt_list nn_bench_list = {
-	.tool = "nn-bench",
-	.usage =
-#define NN_VERB(name, operands, fewest, most, options, help) \
-	"nn-bench " #name " [OPTION]... " operands "\n"
+static const struct nn_opt_word verbs[] = {
+#define NN_VERB(name, operands, fewest, most, options, help) { #name, operands, help },
 #include "bench/verbs.def"
 #undef NN_VERB
-		,
+	{ NULL, NULL, NULL },
+};
+
+const struct nn_opt_list nn_bench_list = {
+	.tool = "nn-bench",
+	.usage = "nn-bench VERB [OPTION]... [OPERAND]...",
 	.brief = "Measure on this machine which device, how fast, how large, and what bounds it.",
+	.example = "nn-bench run --batch=1:256*4 digits.st",
+	.words = verbs,
 	.tables = tables,
 	.absent = "explain",
 };

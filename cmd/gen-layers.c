@@ -56,6 +56,11 @@ static void print_argument(const struct nn_layer_arg *arg)
 		print(arg->fallback);
 		putchar('.');
 	}
+	if (arg->keras) {
+		fputs(" With weights from Keras: ", stdout);
+		print(arg->keras);
+		putchar('.');
+	}
 	putchar('\n');
 }
 

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[2], "man") == 0)
 			nn_opt_man(lists[i], &text);
 		else if (strcmp(argv[2], "help") == 0)
-			nn_opt_help(lists[i], &text);
+			nn_opt_help(lists[i], "all", &text, NULL);
 		else
 			nn_opt_completion(lists[i], argv[2], &text);
 	}

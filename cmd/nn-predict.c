@@ -25,9 +25,12 @@ static int check_files(const struct nn_predict *p, const struct nn_opt_list *opt
 {
 	struct inputs in = { options, err };
 
-	if (check_input(&in, p->model) < 0 || check_input(&in, p->data ? p->data : "-") < 0)
+	if (check_input(&in, p->model) < 0 ||
+	    (!p->options.info && check_input(&in, p->data ? p->data : "-") < 0))
 		return -1;
-	return p->options.model_text ? nn_weights_each(p->model, check_input, &in) : 0;
+	return p->options.model_text || p->options.info
+		       ? nn_weights_each(p->model, check_input, &in)
+		       : 0;
 }
 
 int main(int argc, char **argv)
@@ -46,9 +49,14 @@ int main(int argc, char **argv)
 	if (n > 2)
 		return nn_tool_usage(
 			"expected a model and one file of data, got a third operand: %s", argv[3]);
+	if (n > 1 && p.options.info)
+		return nn_tool_usage("--info reads a model alone, got a second operand: %s",
+				     argv[2]);
 	nn_flush_set(true);
 	nn_tool_quiet(std.quiet);
+	p.options.model_text = nn_tool_example(p.options.model_text);
 	p.options.score = nn_opt_given(&options, "score");
+	p.options.thresholded = nn_opt_given(&options, "threshold");
 	if (nn_opt_given(&options, "precision"))
 		p.precision = 1 + (int)std.precision;
 	p.any_order = !std.reproducible;
@@ -60,8 +68,11 @@ int main(int argc, char **argv)
 	p.log = std.log;
 	p.list = &options;
 	p.threads = (int)std.threads;
-	status = check_files(&p, &options, &err);
+	status = nn_predict_check(&p.options, &err);
+	if (status == 0)
+		status = check_files(&p, &options, &err);
 	if (status == 0 && !std.dry_run)
-		status = nn_predict_run(&p, &err);
+		status = p.options.info ? nn_predict_info(p.model, p.output, &err)
+					: nn_predict_run(&p, &err);
 	return nn_tool_end(status, &err);
 }

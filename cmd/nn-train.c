@@ -5,7 +5,9 @@
 
 #include "base/flush.h"
 #include "cmd/train.h"
+#include "train/convert.h"
 #include "train/race.h"
+#include "train/try.h"
 
 static volatile sig_atomic_t save;
 
@@ -46,8 +48,8 @@ static int explain(const struct nn_train_setup *setup)
 	return status == 0 && !fits && setup->train->memory ? NN_ENOMEM : status;
 }
 
-/* What trains nothing that stays: --selfcheck, --race. */
-static int try_out(const struct nn_train_setup *setup)
+/* What is no training, or several: --selfcheck, --try, --race. */
+static int try_out(struct nn_train_setup *setup)
 {
 	struct nn_error err = { 0 };
 	int stopped = 0, status;
@@ -55,6 +57,8 @@ static int try_out(const struct nn_train_setup *setup)
 	nn_tool_catch_stop();
 	if (setup->train->selfcheck)
 		status = nn_train_selfcheck(setup, &stopped, &err);
+	else if (setup->train->tries)
+		status = nn_try_run(setup, &stopped, &err);
 	else
 		status = nn_race_run(setup, "/proc/self/exe", &nn_tool_stop, &stopped, &err);
 	return status == 0 && stopped ? 128 + stopped : nn_tool_end(status, &err);
@@ -120,8 +124,9 @@ int main(int argc, char **argv)
 	bool explains = nn_opt_given(&list, "explain"), several = false;
 
 	nn_flush_set(true);
+	options.model = nn_tool_example(options.model);
 	nn_tool_quiet(std.quiet);
-	if ((n < 1 && !explains) || n > 2)
+	if ((n < 1 && !explains && !nn_train_converts(&setup)) || n > 2)
 		return nn_tool_usage(n < 1 ? "no DATA given; - reads standard input"
 					   : "%s: expected DATA [TARGETS]",
 				     n < 1 ? "" : argv[3]);
@@ -137,7 +142,9 @@ int main(int argc, char **argv)
 		return 0;
 	if (explains)
 		return explain(&setup);
-	if (options.selfcheck || options.race)
+	if (n < 1)
+		return nn_tool_end(nn_train_convert(&setup, &err), &err);
+	if (options.selfcheck || options.tries || options.race)
 		return try_out(&setup);
 	catch_saves();
 	setup.advice = &advice;

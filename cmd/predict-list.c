@@ -14,5 +14,6 @@ const struct nn_opt_list nn_predict_list = {
 		 "nn-predict [OPTION]... -m TEXT WEIGHTS [DATA]",
 	.brief = "Print what MODEL says of each row of DATA or standard input, in order, as the "
 		 "rows come.",
+	.example = "nn-predict --emit=class iris.st new.csv > classes.csv",
 	.tables = tables,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/installed.h"
 #include "base/output.h"
 #include "base/pool.h"
 #include "cmd/tool.h"
@@ -158,9 +159,17 @@ static void more_version(void)
 	printf("BLAS: own kernels; OpenBLAS through nn-openblas.so with --reproducible=no%s%s\n",
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
 	puts("MPI: " NN_MPI_VERSION);
+	puts("ONNX: " NN_ONNX_VERSION);
 	puts("CUDA: none");
 	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text,
 	       cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
+}
+
+const char *nn_tool_example(const char *name)
+{
+	const char *found = name ? nn_installed_example(name) : NULL;
+
+	return found ? found : name;
 }
 
 int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
@@ -187,6 +196,8 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 	status = nn_opt_parse(list, argc, argv, &n, &done, &err);
 	if (status < 0 || done)
 		exit(nn_tool_end(status, &err));
+	for (int i = 1; i <= n; i++)
+		argv[i] = (char *)nn_tool_example(argv[i]);
 	return n;
 }
 

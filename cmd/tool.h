@@ -29,6 +29,12 @@ int nn_tool_start(struct nn_opt_list *list, const struct nn_opt_list *from,
 		  const struct nn_tool_values *values, struct nn_opt_table tables[NN_OPT_TABLES],
 		  int argc, char **argv);
 
+/*
+ * The path of an installed example that the name means (base/installed.h), or the name. For
+ * operands nn_tool_start does it.
+ */
+const char *nn_tool_example(const char *name);
+
 struct nn_attach;
 /*
  * In a rank: messages and the exit status go to the process that started it (comm/launch.h). NULL:

@@ -129,6 +129,8 @@ int train_launch(struct nn_train_setup *setup, const struct nn_ranks_options *ra
 	nn_tool_count_stops();
 	for (;;) {
 		status = launch(setup, &l, ever > 0, err);
+		if (status == 0 && ever > 0)
+			nn_train_forget(setup);
 		if (status >= 0 || err->code != NN_ERANK || left == 0 || nn_tool_stop ||
 		    fewer(setup, l.ranks) == 0)
 			return status;

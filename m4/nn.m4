@@ -88,6 +88,27 @@ AC_DEFUN([NN_WITH_MPI], [
 	AM_CONDITIONAL([HAVE_MPI], [test "$have_mpi" = yes])
 ])
 
+dnl NN_WITH_ONNX: the module nn-onnx.so, which reads and writes ONNX files with protobuf-c.
+AC_DEFUN([NN_WITH_ONNX], [
+	AC_ARG_WITH([onnx],
+		[AS_HELP_STRING([--with-onnx], [build the module nn-onnx.so with protobuf-c (default: if found)])],
+		[], [with_onnx=auto])
+	have_protobuf_c=no onnx_says=no onnx_version=none
+	AS_IF([test "x$with_onnx" != xno], [
+		PKG_CHECK_MODULES([PROTOBUF_C], [libprotobuf-c],
+			[AC_PATH_PROG([PROTOC_C], [protoc-c])
+			have_protobuf_c=${PROTOC_C:+yes}], [])
+		AS_IF([test "x$have_protobuf_c" = xyes],
+			[onnx_says="protobuf-c `$PKG_CONFIG --modversion libprotobuf-c`"
+			onnx_version="opsets 7 to 22 in, 13 out, through nn-onnx.so"],
+			[test "x$with_onnx" != xauto],
+			[AC_MSG_ERROR([--with-onnx: libprotobuf-c or protoc-c was not found])],
+			[onnx_says="no (libprotobuf-c or protoc-c not found)"])
+	])
+	AC_DEFINE_UNQUOTED([NN_ONNX_VERSION], ["$onnx_version"], [What --version says of ONNX])
+	AM_CONDITIONAL([HAVE_PROTOBUF_C], [test "x$have_protobuf_c" = xyes])
+])
+
 dnl NN_PYTHON: the Python that brings most referees (numpy, then torch). PYTHON=... decides otherwise.
 AC_DEFUN([NN_PYTHON], [
 	AC_ARG_VAR([PYTHON], [Python for tests; the more of numpy and torch it has, the more tests run])

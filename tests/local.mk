@@ -184,6 +184,10 @@ tests_lib_blas_SOURCES = tests/lib/blas.c tests/lib/graph-read.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/blas
 
 # prediction: sessions of nn.h, the tool, libnn as programs use it
+check_PROGRAMS += tests/lib/metrics
+tests_lib_metrics_SOURCES = tests/lib/metrics.c tests/lib/tap.h
+tests_lib_metrics_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+CHECK_TESTS += tests/lib/metrics
 check_PROGRAMS += tests/lib/session
 tests_lib_session_SOURCES = tests/lib/session.c tests/lib/tap.h
 check_PROGRAMS += tests/lib/encode
@@ -197,7 +201,7 @@ tests_bench_bench_SOURCES = tests/bench/bench.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
-EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py
+EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency late step predict
@@ -205,7 +209,7 @@ bench: all
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table
 tests_lib_data_SOURCES = tests/lib/data.c tests/lib/data-show.h
-CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats
+CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats tests/cli/json-lines.bats tests/cli/libsvm.bats tests/cli/tables.bats
 VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run
@@ -216,7 +220,7 @@ check_PROGRAMS += tests/lib/selfcheck
 tests_lib_selfcheck_SOURCES = tests/lib/selfcheck.c tests/lib/files.h
 CHECK_TESTS += tests/lib/selfcheck tests/cli/selfcheck.bats
 VALGRIND_TESTS += tests/lib/selfcheck
-CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/train-daily.bats tests/cli/train-folds.bats \
+CHECK_TESTS += tests/lib/train tests/cli/train.bats tests/cli/train-errors.bats tests/cli/weights.bats tests/cli/info.bats tests/cli/missing.bats tests/cli/spool.bats tests/cli/train-manual.bats tests/cli/first-hour.bats tests/cli/train-daily.bats tests/cli/train-folds.bats tests/cli/train-try.bats \
 	tests/cli/train-resume.bats tests/cli/train-checkpoint.bats tests/cli/train-noise.bats tests/cli/train-same.bats \
 	tests/cli/same-ranks.bats tests/cli/train-torch.sh
 CHECK_LONG_TESTS += tests/long/train-combinations.py tests/long/train-kill.bats tests/long/train-mnist.bats
@@ -226,10 +230,10 @@ tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
 tests_lib_train_saver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/train-saver
 VALGRIND_TESTS += tests/lib/train-saver
-EXTRA_DIST += tests/cli/train-data.sh tests/cli/train-folds.py tests/cli/train-torch.py
+EXTRA_DIST += tests/cli/train-data.sh tests/cli/score.py tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
-CHECK_TESTS += tests/cli/digits.bats
+CHECK_TESTS += tests/cli/score.bats tests/cli/keep.bats tests/cli/train-weight.bats tests/cli/digits.bats
 
 # the same bytes: every layer, every optimizer, each factor, drawn combinations
 CHECK_TESTS += tests/cli/same-bytes.sh
@@ -237,8 +241,10 @@ CHECK_LONG_TESTS += tests/long/same-bytes.sh
 
 # whole nets beside PyTorch: outputs, gradients, state dicts; ResNet-8 on CIFAR-10 in the long run
 CHECK_TESTS += tests/cli/nets-torch.sh
+CHECK_TESTS += tests/cli/weights-torch.bats tests/cli/train-init.bats
+CHECK_LONG_TESTS += tests/cli/weights-keras.sh
 CHECK_LONG_TESTS += tests/long/cifar.bats
-EXTRA_DIST += tests/cli/nets-torch.py
+EXTRA_DIST += tests/cli/nets-torch.py tests/cli/weights-keras.py
 
 # actor-critic in pipes
 CHECK_TESTS += tests/cli/actor-critic.bats
@@ -302,6 +308,7 @@ CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
 # damaged files of every format
+EXTRA_DIST += tests/fuzz/torchfile.py
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
@@ -331,3 +338,7 @@ VALGRIND_TESTS += tests/lib/train-order
 EXTRA_DIST += tests/cli/strategies.py
 # embedding: columns of categories
 CHECK_TESTS += tests/cli/embedding.bats
+
+# ONNX files
+CHECK_TESTS += tests/cli/onnx.bats tests/cli/onnx-file.py tests/cli/onnx-cases.py tests/cli/onnx-referee.py
+VALGRIND_TESTS += tests/cli/onnx.bats

@@ -91,9 +91,7 @@ static double without_bits(volatile double a, volatile double b, volatile double
 /* No part of a product of halves is subnormal from 2^-800 on. */
 double nn_flush_fma(double a, double b, double c)
 {
-	if (a == 0 || b == 0)
-		return a * b + c;
-	if (fabs(a) >= 0x1p-400 && fabs(b) >= 0x1p-400 && (c == 0 || fabs(c) >= 0x1p-800))
+	if (fabs(a) >= 0x1p-400 && fabs(b) >= 0x1p-400 && (fabs(c) >= 0x1p-800 || c == 0))
 		return fma(a, b, c);
-	return without_bits(a, b, c);
+	return a == 0 || b == 0 ? a * b + c : without_bits(a, b, c);
 }

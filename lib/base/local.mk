@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/flush.h \
 	lib/base/half.h \
 	lib/base/hash.h \
+	lib/base/installed.c lib/base/installed.h \
 	lib/base/json-text.c lib/base/json-text.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mask.h \
@@ -19,9 +20,10 @@ lib_libnn_la_SOURCES += \
 	lib/base/number.c lib/base/number-format.c lib/base/number.h \
 	lib/base/number-line.c lib/base/number-line.h \
 	lib/base/number-ranges.c \
-	lib/base/option.h lib/base/option/arguments.c lib/base/option/config.c \
-	lib/base/option/json.c lib/base/option/parse.c lib/base/option/standard.c \
-	lib/base/option/text.c lib/base/option/value.c \
+	lib/base/option.h lib/base/option/arguments.c lib/base/option/completion.c \
+	lib/base/option/config.c lib/base/option/help.c lib/base/option/json.c \
+	lib/base/option/manual.c lib/base/option/parse.c lib/base/option/standard.c \
+	lib/base/option/value.c \
 	lib/base/output.c lib/base/output-sweep.c lib/base/output.h \
 	lib/base/pool.c lib/base/pool.h \
 	lib/base/random.c lib/base/random.h \

@@ -1,5 +1,6 @@
 /* Allocation with checked sizes, and how much memory there is. */
 #include "config.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,13 @@ static void *aligned(void *raw)
  * the TLB less.
  */
 #define HUGE_FROM ((size_t)4 << 20)
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+size_t nn_memory_page(size_t bytes)
+{
+	return bytes >= HUGE_FROM ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+}
 
 static void want_huge_pages(char *memory, size_t bytes)
 {
@@ -102,6 +110,26 @@ char *nn_strndup(const char *text, size_t n, struct nn_error *err)
 char *nn_strdup(const char *text, struct nn_error *err)
 {
 	return nn_strndup(text, strlen(text), err);
+}
+
+/* What the process keeps, in sight of leak checkers. */
+struct kept {
+	struct kept *next;
+	char text[];
+};
+static _Atomic(struct kept *) kept;
+
+const char *nn_keep(const char *text, struct nn_error *err)
+{
+	struct kept *k = nn_alloc(1, sizeof *k + strlen(text) + 1, err);
+
+	if (!k)
+		return NULL;
+	strcpy(k->text, text);
+	k->next = atomic_load(&kept);
+	while (!atomic_compare_exchange_weak(&kept, &k->next, k))
+		;
+	return k->text;
 }
 
 /* ---- what there is ---- */

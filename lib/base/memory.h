@@ -27,8 +27,12 @@ void *nn_alloc(size_t n, size_t size, struct nn_error *err);
 /* As realloc for memory from nn_alloc; the old block stays on failure. New bytes are not zeroed. */
 void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err);
 void nn_free(void *memory); /* NULL allowed */
+/* What comes into memory at once where a block of so many bytes is touched. */
+size_t nn_memory_page(size_t bytes);
 char *nn_strdup(const char *text, struct nn_error *err);
 char *nn_strndup(const char *text, size_t n, struct nn_error *err);
+/* A copy that lasts as long as the process, as argv does; NULL: memory is out. */
+const char *nn_keep(const char *text, struct nn_error *err);
 
 /*
  * Bytes this process may still take: the least of MemAvailable, RLIMIT_AS and the cgroup's limit.

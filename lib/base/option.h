@@ -36,15 +36,19 @@ struct nn_opt {
 	char letter;      /* 0: none */
 	enum nn_opt_type type;
 	size_t offset;              /* of the value in the struct of its table */
-	const char *arg;            /* "FILE", "N", "W,..."; [=WORD] form: "[json]" */
+	const char *arg;            /* "FILE", "N", "W,...", "csv|tsv"; NULL: takes none */
 	const char *fallback;       /* the default as the user would type it, or NULL */
 	const char *help;           /* one sentence; man adds `man` */
+	const char *daily;          /* what --help says of an everyday option; NULL of others */
+	const char *topic;          /* its heading; NULL: that of the table */
+	const char *also;           /* what other tools call it, for hints: "learning-rate,eta" */
 	const char *man;            /* further text for the man page, or NULL */
 	double min, max;            /* bounds of numbers; max 0: none */
-	const char *const *choices; /* NULL-terminated */
+	const char *const *choices; /* NULL-terminated; of NN_OPT_CUSTOM: words to offer */
 	/* NN_OPT_CUSTOM: 0, or -1 with a whole message (the option with its value in front). */
 	int (*check)(const char *value, struct nn_error *err);
-	bool optional_arg; /* of a string: --explain (NULL, and given) or --explain=json */
+	bool repeated; /* of NN_OPT_CUSTOM: may be given several times, a line of the value each */
+	bool optional_arg; /* --explain (NULL, and given) or --explain=json */
 	bool filled;       /* of a string: never empty */
 	enum nn_opt_file file;
 	bool (*names_file)(const char *value); /* of such an option; NULL: every value does */
@@ -54,16 +58,24 @@ struct nn_opt {
  * A table and the struct its offsets refer to; the struct's defaults are set from `fallback` first.
  */
 struct nn_opt_table {
-	const char *heading; /* for --help and the man page */
+	const char *heading; /* the topic of rows that name none: one word, as in "Training" */
 	const struct nn_opt *rows;
 	void *values;    /* NULL where only help is wanted */
 	uint64_t *given; /* optional bit set: row i was given (by line, config or environment) */
+};
+
+/* What the first operand may be, where it is a word of the tool's own. */
+struct nn_opt_word {
+	const char *name; /* NULL ends a list */
+	const char *operands, *help;
 };
 
 struct nn_opt_list {
 	const char *tool;                  /* "nn-train" */
 	const char *usage;                 /* lines after "Usage: " */
 	const char *brief;                 /* one sentence */
+	const char *example;               /* a command line for --help, or NULL */
+	const struct nn_opt_word *words;   /* or NULL */
 	const struct nn_opt_table *tables; /* ends with rows == NULL */
 	void (*more_version)(void);        /* prints what --version -v adds; NULL: nothing */
 	/* the first operand with which a device that is not here is taken too; NULL: none */
@@ -75,7 +87,8 @@ struct nn_opt_list {
  * operands, last wins; then --config (the command line wins) and environment (NN_DEVICE, NN_THREADS
  * where rows of those names exist). Operands are moved to the front of argv, *n_operands counts
  * them. Errors are NN_EUSAGE with "--name=value: ..." texts, naming bounds, known values and "did
- * you mean". --help and --version print to stdout and set *done.
+ * you mean". --help and --version print to stdout and set *done; --help=TOPIC prints the options of
+ * a heading in lower case, --help=all those of all.
  */
 int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
 		 struct nn_error *err);
@@ -104,12 +117,23 @@ void nn_opt_arguments_free(char **words);
 
 /*
  * The same tables as text: --help, the OPTIONS section of the man page, completions for "bash",
- * "zsh", "fish".
+ * "zsh", "fish". Help is the everyday options where topic is NULL.
  */
 struct nn_text;
-void nn_opt_help(const struct nn_opt_list *list, struct nn_text *text);
+int nn_opt_help(const struct nn_opt_list *list, const char *topic, struct nn_text *text,
+		struct nn_error *err);
 void nn_opt_man(const struct nn_opt_list *list, struct nn_text *text);
 void nn_opt_completion(const struct nn_opt_list *list, const char *shell, struct nn_text *text);
+
+/* Inside: heading i, in the order in which they first appear; row i of a heading; NULL after the
+ * last. */
+const char *nn_opt_topic(const struct nn_opt_list *list, size_t i);
+const struct nn_opt *nn_opt_of_topic(const struct nn_opt_list *list, const char *topic, size_t i);
+/* All headings in lower case, and `last` after them. */
+void nn_opt_add_topics(const struct nn_opt_list *list, const char *separator, const char *last,
+		       struct nn_text *text);
+/* "--batch=N", "--score[=TARGETS]", "--quiet" */
+void nn_opt_add_name(const struct nn_opt *row, struct nn_text *text);
 
 /*
  * Inside: the row of a name given in full or abbreviated; a value into its place. origin stands

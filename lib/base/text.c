@@ -161,6 +161,16 @@ static size_t distance(const char *a, const char *b)
 	return row[1][m];
 }
 
+bool nn_text_lists(const char *list, const char *word, size_t n)
+{
+	for (size_t length; *list; list += length + (list[length] != '\0')) {
+		length = strcspn(list, " ,");
+		if (length == n && memcmp(list, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *nn_did_you_mean(const char *word, const char *(*next)(const void *arg, size_t i),
 			    const void *arg)
 {

@@ -24,6 +24,8 @@ void nn_text_add_json(struct nn_text *text, const char *bytes,
 void nn_text_clear(struct nn_text *text); /* length 0, room kept */
 void nn_text_free(struct nn_text *text);
 
+/* Is word[0..n) one of the words of a list, which blanks or commas separate? */
+bool nn_text_lists(const char *list, const char *word, size_t n);
 /*
  * The candidate nearest to word (Damerau-Levenshtein, at most a third of its length and 3), or
  * NULL. next(arg, i) gives candidate i, NULL after the last.

@@ -15,8 +15,8 @@
 #define FIGURE_S 1 /* of a figure at most where --time is not given */
 
 static const struct nn_report_column columns[] = {
-	{ "rule", 16 },    { "claim", 64 }, { "measured", 0 },
-	{ "verdict", 13 }, { "check", 8 },  { NULL, 0 },
+	{ "rule", 16, 0 },    { "claim", 64, 0 }, { "measured", 0, 0 },
+	{ "verdict", 13, 0 }, { "check", 8, 1 },  { NULL, 0, 0 },
 };
 
 struct advise {
@@ -24,6 +24,14 @@ struct advise {
 	struct nn_bench_work w;
 	const struct nn_device *device;
 };
+
+/* On a table for people "depends" says why: no figure, or one that chance may have made. */
+static const char *worded(const struct advise *v, const char *verdict, double measured, bool wrong)
+{
+	if (v->b->options->to != NN_REPORT_TABLE || wrong || strcmp(verdict, "depends") != 0)
+		return verdict;
+	return isfinite(measured) ? "undecided" : "not measured";
+}
 
 /*
  * A rule by its gains, with this verdict, or where it is NULL with theirs. A wrong result is a row
@@ -39,10 +47,9 @@ static int put(struct advise *v, const char *rule, const char *claim, double mea
 	nn_report_text(v->w.report, "rule", rule);
 	nn_report_text(v->w.report, "claim", claim);
 	nn_report_real(v->w.report, "measured", wrong ? NAN : measured);
-	nn_report_text(v->w.report, "verdict",
-		       wrong     ? "depends"
-		       : verdict ? verdict
-				 : nn_speedup_verdict(gains, n));
+	if (wrong || !verdict)
+		verdict = wrong ? "depends" : nn_speedup_verdict(gains, n);
+	nn_report_text(v->w.report, "verdict", worded(v, verdict, measured, wrong));
 	nn_report_check(v->w.report, nn_speedup_check(gains, n), wrong);
 	return nn_report_row(v->w.report, err);
 }

@@ -36,17 +36,6 @@ static const struct nn_bench_verb *find(const char *name, struct nn_error *err)
 	return NULL;
 }
 
-/* Is the word one of a list parted by blanks? */
-static bool is_word_of(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (; *list; list += strcspn(list, " "), list += *list == ' ')
-		if (strcspn(list, " ") == n && memcmp(list, word, n) == 0)
-			return true;
-	return false;
-}
-
 /* Operands are models, or their text. */
 static int check_files(const struct nn_bench_setup *setup, int n, char **operands,
 		       struct nn_error *err)
@@ -74,7 +63,8 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 			       words[1 + verb->most]);
 	for (const struct nn_opt *o = nn_bench_opts; o->name; o++)
 		if (nn_opt_given(setup->list, o->name) && strcmp(o->name, "to") != 0 &&
-		    strcmp(o->name, "time") != 0 && !is_word_of(verb->options, o->name))
+		    strcmp(o->name, "time") != 0 &&
+		    !nn_text_lists(verb->options, o->name, strlen(o->name)))
 			return nn_fail(err, NN_EUSAGE, "--%s: does not apply to %s", o->name,
 				       verb->name);
 	return check_files(setup, n - 1, words + 1, err);

@@ -18,9 +18,9 @@
 #define SAMPLE_BYTES ((size_t)4 << 20)
 
 static const struct nn_report_column columns[] = {
-	{ "axis", 13 },   { "value", 0 }, { "a", 14 },         { "b", 14 },
-	{ "a_s", 0 },     { "b_s", 0 },   { "b_nocopy_s", 0 }, { "b_first_s", 0 },
-	{ "winner", 14 }, { "check", 8 }, { NULL, 0 },
+	{ "axis", 13, 0 },   { "value", 0, 0 }, { "a", 14, 0 },         { "b", 14, 0 },
+	{ "a_s", 0, 0 },     { "b_s", 0, 0 },   { "b_nocopy_s", 0, 3 }, { "b_first_s", 0, 2 },
+	{ "winner", 14, 0 }, { "check", 8, 1 }, { NULL, 0, 0 },
 };
 
 struct contender {
@@ -153,6 +153,16 @@ static bool b_wins(const struct search *s, const struct nn_comparison_times *t)
 	return t->a_s - (s->nocopy ? t->b_nocopy_s : t->b_s) > t->a.ci95_s + t->b.ci95_s;
 }
 
+static const char *winner(const struct crossover *c, const struct search *s,
+			  const struct nn_comparison_times *t)
+{
+	double more = (s->nocopy ? t->b_nocopy_s : t->b_s) - t->a_s;
+
+	return b_wins(s, t)                       ? c->sides[1]->label
+	       : more > t->a.ci95_s + t->b.ci95_s ? c->sides[0]->label
+						  : "undecided";
+}
+
 /* Memory and time bound an axis too: 1 where that was met, and the axis ends below. */
 static int look(struct crossover *c, struct search *s, size_t value, struct nn_error *err)
 {
@@ -215,7 +225,7 @@ static int put(struct crossover *c, const struct search *s, size_t value, struct
 	nn_report_real(c->w.report, "b_nocopy_s", t.copies ? t.b_nocopy_s : NAN);
 	nn_report_real(c->w.report, "b_first_s", t.b_first_s);
 	if (!t.verdict.wrong)
-		nn_report_text(c->w.report, "winner", c->sides[b_wins(s, &t)]->label);
+		nn_report_text(c->w.report, "winner", winner(c, s, &t));
 	nn_verdict_put(&t.verdict, c->w.report);
 	return nn_report_row(c->w.report, err);
 }

@@ -1,12 +1,13 @@
 /* nn-bench device: what this machine can do. */
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "bench/peak.h"
 
 #define ITEM_S 0.12 /* of a measured figure: all of them stay below three seconds */
 
 static const struct nn_report_column columns[] = {
-	{ "item", 20 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 }
+	{ "item", 20, 0 }, { "value", 0, 0 }, { "unit", 8, 0 }, { NULL, 0, 0 }
 };
 
 /* Unknown where it is 0. */
@@ -59,22 +60,39 @@ static int put_fma(struct nn_bench *b, struct nn_report *r, const char *name,
 }
 
 static int put_memory(struct nn_bench *b, struct nn_report *r, const char *name,
-		      enum nn_peak_memory what, size_t bytes, const struct nn_device *device,
-		      struct nn_error *err)
+		      enum nn_peak_memory what, void *memory, size_t bytes,
+		      const struct nn_device *device, struct nn_error *err)
 {
 	char item[32];
-	double rate;
 
 	for (int all = 0; all < 2 && !nn_bench_stopped(b); all++) {
 		snprintf(item, sizeof item, "%s_%s", name, all ? "all" : "1");
-		if (nn_peak_memory(b, what, bytes, device, all ? b->pool : NULL, ITEM_S, &rate,
-				   err) < 0)
-			return -1;
 		nn_report_count(r, "threads", all ? (uint64_t)b->threads : 1);
-		if (nn_report_item(r, item, rate, "B/s", err) < 0)
+		if (nn_report_item(r, item,
+				   nn_peak_memory(b, what, memory, bytes, device,
+						  all ? b->pool : NULL, ITEM_S),
+				   "B/s", err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int put_memories(struct nn_bench *b, struct nn_report *r, const struct nn_device *device,
+			struct nn_error *err)
+{
+	size_t far = nn_peak_far_bytes(), near = nn_machine_cache(1) / 2;
+	void *memory = nn_peak_room(b, far > near ? far : near, err);
+	int status = -1;
+
+	if (memory &&
+	    put_memory(b, r, "memory_read", NN_PEAK_READ, memory, far, device, err) == 0 &&
+	    put_memory(b, r, "memory_write", NN_PEAK_WRITE, memory, far, device, err) == 0 &&
+	    put_memory(b, r, "memory_copy", NN_PEAK_COPY, memory, far, device, err) == 0)
+		status = near ? put_memory(b, r, "cache_l1_read", NN_PEAK_READ, memory, near,
+					   device, err)
+			      : 0;
+	nn_free(memory);
+	return status;
 }
 
 struct device {
@@ -88,17 +106,11 @@ static int put_all(void *arg, struct nn_error *err)
 	struct nn_report *r = ((struct device *)arg)->w.report;
 	const struct nn_device *f32 = nn_device_open("cpu", NN_F32, err),
 			       *f64 = nn_device_open("cpu", NN_F64, err);
-	size_t far = nn_peak_far_bytes(), near = nn_machine_cache(1) / 2;
 
-	if (!f32 || !f64 || put_machine(r, f32, err) < 0)
-		return -1;
-	if (put_fma(b, r, "f32", f32, err) < 0 || put_fma(b, r, "f64", f64, err) < 0)
-		return -1;
-	if (put_memory(b, r, "memory_read", NN_PEAK_READ, far, f32, err) < 0 ||
-	    put_memory(b, r, "memory_write", NN_PEAK_WRITE, far, f32, err) < 0 ||
-	    put_memory(b, r, "memory_copy", NN_PEAK_COPY, far, f32, err) < 0)
-		return -1;
-	return near ? put_memory(b, r, "cache_l1_read", NN_PEAK_READ, near, f32, err) : 0;
+	return f32 && f64 && put_machine(r, f32, err) == 0 && put_fma(b, r, "f32", f32, err) == 0 &&
+			       put_fma(b, r, "f64", f64, err) == 0
+		       ? put_memories(b, r, f32, err)
+		       : -1;
 }
 
 int nn_verb_device(struct nn_bench *b, int n, char **words, struct nn_error *err)

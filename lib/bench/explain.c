@@ -17,7 +17,7 @@
 #define RUNS 15 /* of a process */
 
 static const struct nn_report_column columns[] = {
-	{ "phase", 10 }, { "seconds", 0 }, { "share", 0 }, { NULL, 0 }
+	{ "phase", 10, 0 }, { "seconds", 0, 0 }, { "share", 0, 0 }, { NULL, 0, 0 }
 };
 
 /* Its name, and what it means that this phase is the largest. */

@@ -6,16 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "bench/channel.h"
 #include "bench/peak.h"
 #include "bench/trial.h"
+#include "comm/pairs.h"
 
 #define ITEM_S 1.0                   /* for a figure at most, where --time does not say */
 #define RATE_BYTES ((size_t)4 << 20) /* that a rate is measured with */
 #define ROWS 64                      /* of the step that a gradient is held against */
 
 static const struct nn_report_column columns[] = {
-	{ "item", 28 }, { "value", 0 }, { "unit", 8 }, { NULL, 0 }
+	{ "item", 28, 0 }, { "value", 0, 0 }, { "unit", 8, 0 }, { NULL, 0, 0 }
 };
 
 /* Layers of WIDTH x WIDTH, whose gradients are sent: 1 and 16 MiB in f32. */
@@ -32,23 +34,29 @@ struct link {
 	struct nn_bench *b;
 	struct nn_bench_work w;
 	double moved[N_SIZES][8]; /* seconds, by size and way */
+	bool open[8];             /* by way: there is such a line */
 };
+
+/* Peaks count what is read and what is written; a link is judged by what arrives. */
+static double copied(const struct link *l, const struct nn_device *cpu, void *memory, size_t bytes)
+{
+	return nn_peak_memory(l->b, NN_PEAK_COPY, memory, bytes, cpu, NULL, 0.1) / 2;
+}
 
 static int put_copies(struct link *l, struct nn_error *err)
 {
 	const struct nn_device *cpu = nn_device_open("cpu", NN_F32, err);
-	size_t near = nn_machine_cache(2) / 2;
-	double rate;
+	size_t cache = nn_machine_cache(2), near = cache ? cache / 2 : (size_t)256 << 10,
+	       far = nn_peak_far_bytes();
+	void *memory = cpu ? nn_peak_room(l->b, far > near ? far : near, err) : NULL;
+	int status = -1;
 
-	if (!cpu || nn_peak_memory(l->b, NN_PEAK_COPY, near ? near : (size_t)256 << 10, cpu, NULL,
-				   0.1, &rate, err) < 0)
-		return -1;
-	/* Peaks count what is read and what is written; a link is judged by what arrives. */
-	if (nn_report_item(l->w.report, "copy_cache", rate / 2, "B/s", err) < 0)
-		return -1;
-	if (nn_peak_memory(l->b, NN_PEAK_COPY, nn_peak_far_bytes(), cpu, NULL, 0.1, &rate, err) < 0)
-		return -1;
-	return nn_report_item(l->w.report, "copy_memory", rate / 2, "B/s", err);
+	if (memory && nn_report_item(l->w.report, "copy_cache", copied(l, cpu, memory, near), "B/s",
+				     err) == 0)
+		status = nn_report_item(l->w.report, "copy_memory", copied(l, cpu, memory, far),
+					"B/s", err);
+	nn_free(memory);
+	return status;
 }
 
 /* Seconds of a call that moves so many bytes; NAN where it failed or there was too little time. */
@@ -109,6 +117,7 @@ static int put_ways(struct link *l, struct nn_error *err)
 				      why.text);
 			continue;
 		}
+		l->open[way] = true;
 		status = put_way(l, way, line, err);
 		nn_channel_close(line);
 		if (status < 0)
@@ -166,11 +175,41 @@ static int put_gradients(struct link *l, struct nn_error *err)
 	return 0;
 }
 
+static int put_word(struct link *l, const char *item, const char *value, struct nn_error *err)
+{
+	nn_report_text(l->w.report, "item", item);
+	nn_report_text(l->w.report, "value", value);
+	return nn_report_row(l->w.report, err);
+}
+
+/*
+ * What two ranks of this host can use, and what they take: the first of these. nn-train -v says it
+ * of each pair. A device's memory no transport reads: it goes through the host's.
+ */
+static int put_pair(struct link *l, struct nn_error *err)
+{
+	bool shared = nn_pairs_shared_here(), tcp = false;
+
+	for (size_t way = 0; nn_channel_algorithms[way].name; way++)
+		tcp |= strcmp(nn_channel_algorithms[way].name, "tcp") == 0 && l->open[way];
+	if (put_word(l, "ranks_shared_memory", shared ? "yes" : "no", err) < 0 ||
+	    put_word(l, "ranks_tcp", tcp ? "yes" : "no", err) < 0 ||
+	    put_word(l, "ranks_take",
+		     shared ? "shared memory"
+		     : tcp  ? "TCP"
+			    : NULL,
+		     err) < 0)
+		return -1;
+	return put_word(l, "ranks_devices", "through the host", err);
+}
+
 static int put_all(void *arg, struct nn_error *err)
 {
 	struct link *l = arg;
 
-	return put_copies(l, err) < 0 || put_ways(l, err) < 0 ? -1 : put_gradients(l, err);
+	if (put_copies(l, err) < 0 || put_ways(l, err) < 0 || put_pair(l, err) < 0)
+		return -1;
+	return put_gradients(l, err);
 }
 
 int nn_verb_link(struct nn_bench *b, int n, char **words, struct nn_error *err)

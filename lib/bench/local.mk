@@ -47,6 +47,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/phases.h \
 	lib/bench/pick.c \
 	lib/bench/report-formats.c \
+	lib/bench/report-terminal.c lib/bench/report-terminal.h \
 	lib/bench/report.c \
 	lib/bench/report.h \
 	lib/bench/roof.c \

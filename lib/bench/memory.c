@@ -4,7 +4,9 @@
 #include "bench/bench.h"
 #include "train/train.h"
 
-static const struct nn_report_column columns[] = { { "item", 24 }, { "value", 0 }, { NULL, 0 } };
+static const struct nn_report_column columns[] = { { "item", 24, 0 },
+						   { "value", 0, 0 },
+						   { NULL, 0, 0 } };
 
 struct rows {
 	struct nn_report *report;

@@ -16,9 +16,9 @@
 #define ALL_S 1 /* of a figure where all ops are measured and no --time is given */
 
 static const struct nn_report_column columns[] = {
-	{ "op", 23 },        { "shape", 34 },  { "device", 6 }, { "kernel", 8 },
-	{ "dtype", 5 },      { "seconds", 0 }, { "gflops", 0 }, { "gbytes_s", 0 },
-	{ "peak_share", 0 }, { "check", 5 },   { NULL, 0 },
+	{ "op", 23, 0 },        { "shape", 34, 0 },  { "device", 6, 4 }, { "kernel", 8, 0 },
+	{ "dtype", 5, 3 },      { "seconds", 0, 0 }, { "gflops", 0, 0 }, { "gbytes_s", 0, 2 },
+	{ "peak_share", 0, 1 }, { "check", 5, 0 },   { NULL, 0, 0 },
 };
 
 struct ops {

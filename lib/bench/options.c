@@ -18,12 +18,15 @@ static int check_batch(const char *value, struct nn_error *err)
 
 const struct nn_opt nn_bench_opts[] = {
 	{ .name = "mode",
+	  .daily = "measure training or prediction alone",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(mode),
 	  .arg = "train|predict",
 	  .choices = nn_bench_modes,
 	  .help = "what the model is measured for; run does both where this is not given" },
 	{ .name = "batch",
+	  .daily = "rows of a call, such as 1,32 or 1:1024*2",
+	  .also = "batch-size,batchsize,batches",
 	  .letter = 'b',
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(batch),
@@ -33,6 +36,8 @@ const struct nn_opt nn_bench_opts[] = {
 	  .man = "The default is 1 for predictions, and for training the batch that the model was "
 		 "trained with, else 64." },
 	{ .name = "to",
+	  .daily = "table, md, csv, json or jsonl (table)",
+	  .also = "format,output-format",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(to),
 	  .arg = "FORMAT",
@@ -42,6 +47,8 @@ const struct nn_opt nn_bench_opts[] = {
 	  .man = "json is one array of objects, jsonl an object a line. What is not known is null "
 		 "in JSON and empty elsewhere." },
 	{ .name = "time",
+	  .daily = "seconds for a figure at most (10)",
+	  .also = "seconds,duration,min-time",
 	  .type = NN_OPT_SECONDS,
 	  .offset = AT(time_s),
 	  .arg = "S",
@@ -51,6 +58,8 @@ const struct nn_opt nn_bench_opts[] = {
 		 "Where the time does not suffice for "
 		 "any figure, the row's figures stay empty and a line on standard error says so." },
 	{ .name = "store",
+	  .daily = "keep the answer of pick for --device=auto",
+	  .also = "save,cache",
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(store),
 	  .help = "keep the answer of pick for --device=auto",
@@ -58,6 +67,8 @@ const struct nn_opt nn_bench_opts[] = {
 		 "(by powers of two) and type, and "
 		 "hold for this machine, its devices and this build." },
 	{ .name = "plot",
+	  .daily = "draw what was measured",
+	  .also = "chart,figure",
 	  .type = NN_OPT_STRING,
 	  .offset = AT(plot),
 	  .arg = "FILE.svg",

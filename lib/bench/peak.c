@@ -10,7 +10,7 @@
 #include "bench/peak.h"
 
 #define RUN_S 0.002 /* of a run: long against starting threads, short against whatever disturbs */
-#define FEWEST 5    /* runs, however little time there is */
+#define FEWEST 3    /* runs, however little time there is */
 
 /* A run on all threads: amount(arg) is what it did, FLOP or bytes. */
 struct run {
@@ -102,28 +102,37 @@ static void memory_piece(void *arg, size_t i, int thread)
 	}
 }
 
-int nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, size_t bytes,
-		   const struct nn_device *device, struct nn_pool *pool, double seconds,
-		   double *rate, struct nn_error *err)
+/* Bytes of a thread: whole pieces, half of which a copy takes. */
+static size_t part_of(size_t bytes, int threads)
 {
-	size_t threads = (size_t)nn_pool_threads(pool);
-	struct memory m = {
-		.device = device, .what = what, .part = bytes / threads / 2048 * 2048, .rounds = 1
-	};
-	struct run run = { pool, memory_piece, &m, 0, &m.rounds };
+	size_t part = bytes / (size_t)threads / 2048 * 2048;
 
-	*rate = NAN;
-	if (what == NN_PEAK_READ && !device->read)
-		return 0;
-	if (m.part == 0)
-		m.part = 2048;
-	if (!(m.bytes = nn_alloc(threads, m.part, err)))
-		return -1;
-	memset(m.bytes, 0, threads * m.part); /* pages of their own, not the one of zeros */
-	run.amount = (double)m.part;
-	*rate = best_rate(b, &run, seconds);
-	nn_free(m.bytes);
-	return 0;
+	return part > 0 ? part : 2048;
+}
+
+double nn_peak_memory(const struct nn_bench *b, enum nn_peak_memory what, void *memory,
+		      size_t bytes, const struct nn_device *device, struct nn_pool *pool,
+		      double seconds)
+{
+	struct memory m = { .device = device,
+			    .what = what,
+			    .bytes = memory,
+			    .part = part_of(bytes, nn_pool_threads(pool)),
+			    .rounds = 1 };
+	struct run run = { pool, memory_piece, &m, (double)m.part, &m.rounds };
+
+	return what == NN_PEAK_READ && !device->read ? NAN : best_rate(b, &run, seconds);
+}
+
+void *nn_peak_room(const struct nn_bench *b, size_t bytes, struct nn_error *err)
+{
+	size_t room = (size_t)b->threads * part_of(bytes, b->threads);
+	void *memory;
+
+	room = room > bytes ? room : bytes;
+	if ((memory = nn_alloc(room, 1, err)))
+		memset(memory, 0, room); /* not the one page of zeros */
+	return memory;
 }
 
 size_t nn_peak_far_bytes(void)

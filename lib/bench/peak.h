@@ -14,13 +14,15 @@ double nn_peak_fma(const struct nn_bench *bench, const struct nn_device *device,
 
 enum nn_peak_memory { NN_PEAK_READ, NN_PEAK_WRITE, NN_PEAK_COPY };
 /*
- * B/s that all threads of pool move together in a working set of `bytes` in all, each in its own
- * part: bytes read, bytes written, or both of a copy (from one half into the other). 0, -1 when out
- * of memory.
+ * B/s that all threads of pool move together in `bytes` of memory (nn_peak_room) in all, each in
+ * its own part: bytes read, bytes written, or both of a copy (from one half into the other); NAN
+ * where the device cannot say.
  */
-int nn_peak_memory(const struct nn_bench *bench, enum nn_peak_memory what, size_t bytes,
-		   const struct nn_device *device, struct nn_pool *pool, double seconds,
-		   double *rate, struct nn_error *err);
+double nn_peak_memory(const struct nn_bench *bench, enum nn_peak_memory what, void *memory,
+		      size_t bytes, const struct nn_device *device, struct nn_pool *pool,
+		      double seconds);
+/* Memory for that on all threads of the bench, in pages of its own; free it with nn_free. */
+void *nn_peak_room(const struct nn_bench *bench, size_t bytes, struct nn_error *err);
 
 /* A working set that no cache holds. */
 size_t nn_peak_far_bytes(void);

@@ -63,6 +63,18 @@ static int measure(struct nn_bench *b, struct candidate *c, int n, struct nn_err
 	return status;
 }
 
+/* Of two that chance may have put in this order the answer says so, on a line of its own. */
+static void note_undecided(const struct nn_bench *b, const struct candidate *c, int n, int best)
+{
+	for (int i = 0; i < n; i++)
+		if (i != best && !c[i].verdict.wrong && c[i].m.n && c[best].m.n &&
+		    fabs(c[i].m.mean_s - c[best].m.mean_s) <= c[i].m.ci95_s + c[best].m.ci95_s)
+			nn_bench_note(b,
+				      "undecided: %s and %s take the same time, as far as was "
+				      "measured",
+				      c[best].name, c[i].name);
+}
+
 /* One call of each is an answer too, where the time suffices for no more. */
 static int fastest(struct nn_bench *b, const struct candidate *c, int n)
 {
@@ -81,6 +93,8 @@ static int fastest(struct nn_bench *b, const struct candidate *c, int n)
 		if (b->std->verbose)
 			nn_bench_note(b, "%s: %.4g s", c[i].name, s);
 	}
+	if (best >= 0)
+		note_undecided(b, c, n, best);
 	return best;
 }
 

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "bench/report-terminal.h"
 #include "bench/report.h"
 
 static const struct nn_report_column last_columns[] = {
-	{ "threads", 0 }, { "version", 8 }, { "cpu", 24 }, { "gpu", 12 },
-	{ "blas", 12 },   { "date", 20 },   { NULL, 0 },
+	{ "threads", 0, 0 }, { "version", 8, 0 }, { "cpu", 24, 0 }, { "gpu", 12, 0 },
+	{ "blas", 12, 0 },   { "date", 20, 0 },   { NULL, 0, 0 },
 };
 #define N_LAST (sizeof last_columns / sizeof *last_columns - 1)
 
@@ -23,6 +25,8 @@ struct nn_report {
 	struct nn_report_column columns[NN_REPORT_COLUMNS];
 	struct nn_cell cells[NN_REPORT_COLUMNS];
 	size_t n, shown; /* columns; those of them that the rows of this format show */
+	bool terminal;   /* a table is shown there, as `fit` says */
+	struct nn_terminal fit;
 	struct nn_machine machine;
 	size_t rows, wrong;
 	struct nn_text text;
@@ -139,10 +143,31 @@ static void clear(struct nn_report *r)
 /* A table's rows would be too wide with what is the same in all. */
 static void begin_table(struct nn_report *r)
 {
-	nn_text_addf(&r->text, "nntools %s, %s, threads %d, GPU %s, BLAS %s, %s\n", PACKAGE_VERSION,
+	struct nn_text title = { 0 };
+
+	nn_text_addf(&title, "nntools %s, %s, threads %d, GPU %s, BLAS %s, %s", PACKAGE_VERSION,
 		     r->machine.cpu, r->machine.threads, *r->machine.gpu ? r->machine.gpu : "none",
 		     *r->machine.blas ? r->machine.blas : "none",
 		     cell(r, "date")->text ? cell(r, "date")->text : "");
+	r->text.failed |= title.failed;
+	if (r->terminal && !title.failed)
+		nn_terminal_title(&r->text, &r->fit, title.data);
+	else if (!title.failed)
+		nn_text_addf(&r->text, "%s\n", title.data);
+	nn_text_free(&title);
+}
+
+static void write_row(struct nn_report *r)
+{
+	if (r->terminal) {
+		if (r->rows == 0)
+			nn_terminal_begin(&r->text, &r->fit, r->columns);
+		nn_terminal_row(&r->text, &r->fit, r->columns, r->cells);
+		return;
+	}
+	if (r->rows == 0 && r->writer->begin)
+		r->writer->begin(&r->text, r->columns, r->shown);
+	r->writer->row(&r->text, r->columns, r->cells, r->shown, r->rows == 0);
 }
 
 int nn_report_open(struct nn_report **report, const char *path, enum nn_report_format format,
@@ -159,6 +184,10 @@ int nn_report_open(struct nn_report **report, const char *path, enum nn_report_f
 	add_columns(r, columns);
 	add_columns(r, last_columns);
 	r->shown = format == NN_REPORT_TABLE ? r->n - N_LAST : r->n;
+	r->terminal = format == NN_REPORT_TABLE && (!path || strcmp(path, "-") == 0) &&
+		      isatty(STDOUT_FILENO);
+	if (r->terminal)
+		nn_terminal_fit(&r->fit, r->columns, r->shown, nn_terminal_columns());
 	if (nn_output_open(&r->output, path, false, err) < 0) {
 		nn_free(r);
 		return -1;
@@ -176,9 +205,7 @@ int nn_report_row(struct nn_report *r, struct nn_error *err)
 	 */
 	if (r->rows == 0 && r->format == NN_REPORT_TABLE)
 		begin_table(r);
-	if (r->rows == 0 && r->writer->begin)
-		r->writer->begin(&r->text, r->columns, r->shown);
-	r->writer->row(&r->text, r->columns, r->cells, r->shown, r->rows == 0);
+	write_row(r);
 	clear(r);
 	r->rows++;
 	return write_text(r, err);

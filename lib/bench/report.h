@@ -23,6 +23,7 @@ enum nn_report_format {
 struct nn_report_column {
 	const char *name; /* NULL ends a list */
 	int width;        /* characters of a column of text in a table; 0: a column of numbers */
+	int drop;         /* on a terminal that is too narrow higher ones go first; 0: it stays */
 };
 
 #define NN_REPORT_COLUMNS 48 /* at most, with the six that end every row */

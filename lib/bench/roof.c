@@ -1,6 +1,7 @@
 /* Roofs: multiply-adds in registers, and the memory where the operands of an op lie. */
 #include <math.h>
 
+#include "base/memory.h"
 #include "bench/peak.h"
 #include "bench/roof.h"
 
@@ -30,15 +31,15 @@ static int measure_bandwidth(struct nn_roofs *r, int log, double seconds, struct
 {
 	static const enum nn_peak_memory kinds[] = { NN_PEAK_READ, NN_PEAK_WRITE, NN_PEAK_COPY };
 
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		double rate;
+	void *memory = nn_peak_room(r->bench, (size_t)1 << log, err);
 
-		if (nn_peak_memory(r->bench, kinds[i], (size_t)1 << log, r->device, r->bench->pool,
-				   seconds, &rate, err) < 0)
-			return -1;
-		r->bandwidth[log] = fmax(r->bandwidth[log], rate);
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && memory; i++)
+		r->bandwidth[log] =
+			fmax(r->bandwidth[log],
+			     nn_peak_memory(r->bench, kinds[i], memory, (size_t)1 << log, r->device,
+					    r->bench->pool, seconds));
+	nn_free(memory);
+	return memory ? 0 : -1;
 }
 
 int nn_roofs_init(struct nn_roofs *r, struct nn_bench *bench, const struct nn_device *device,

@@ -19,10 +19,10 @@
 #define LATENCY_SHARE 0.2
 
 static const struct nn_report_column columns[] = {
-	{ "layer", 12 },    { "op", 16 },        { "shape", 34 },  { "device", 6 },
-	{ "kernel", 6 },    { "dtype", 5 },      { "flop", 0 },    { "bytes", 0 },
-	{ "intensity", 0 }, { "bound", 7 },      { "seconds", 0 }, { "gflops", 0 },
-	{ "gbytes_s", 0 },  { "peak_share", 0 }, { "check", 5 },   { NULL, 0 },
+	{ "layer", 12, 0 },    { "op", 16, 1 },        { "shape", 34, 0 },  { "device", 6, 7 },
+	{ "kernel", 6, 5 },    { "dtype", 5, 8 },      { "flop", 0, 6 },    { "bytes", 0, 4 },
+	{ "intensity", 0, 3 }, { "bound", 7, 0 },      { "seconds", 0, 0 }, { "gflops", 0, 0 },
+	{ "gbytes_s", 0, 2 },  { "peak_share", 0, 0 }, { "check", 5, 0 },   { NULL, 0, 0 },
 };
 
 struct spot {

@@ -16,11 +16,12 @@
 #define PEAK_S 0.1 /* for the peak that a device's rows are held against */
 
 static const struct nn_report_column columns[] = {
-	{ "model", 20 },   { "mode", 7 },       { "device", 12 },      { "precision", 9 },
-	{ "batch", 0 },    { "n", 0 },          { "p50_s", 0 },        { "p90_s", 0 },
-	{ "p99_s", 0 },    { "mean_s", 0 },     { "ci95_s", 0 },       { "samples_per_s", 0 },
-	{ "gflops", 0 },   { "peak_share", 0 }, { "memory_bytes", 0 }, { "check", 8 },
-	{ "warmup_s", 0 }, { NULL, 0 },
+	{ "model", 20, 4 },    { "mode", 7, 0 },       { "device", 12, 0 },
+	{ "precision", 9, 5 }, { "batch", 0, 0 },      { "n", 0, 8 },
+	{ "p50_s", 0, 0 },     { "p90_s", 0, 3 },      { "p99_s", 0, 2 },
+	{ "mean_s", 0, 6 },    { "ci95_s", 0, 7 },     { "samples_per_s", 0, 0 },
+	{ "gflops", 0, 1 },    { "peak_share", 0, 2 }, { "memory_bytes", 0, 2 },
+	{ "check", 8, 0 },     { "warmup_s", 0, 9 },   { NULL, 0, 0 },
 };
 
 struct run {

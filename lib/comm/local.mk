@@ -10,6 +10,7 @@ lib_libnn_la_SOURCES += \
 	lib/comm/link.c lib/comm/link.h \
 	lib/comm/loops.h \
 	lib/comm/options.c lib/comm/options.h \
+	lib/comm/pairs.c lib/comm/pairs.h \
 	lib/comm/peers.c lib/comm/peers.h \
 	lib/comm/program.c \
 	lib/comm/pump.c lib/comm/pump.h \

@@ -59,6 +59,8 @@ int nn_ranks_check(struct nn_ranks_options *o, bool *several, struct nn_error *e
 
 const struct nn_opt nn_ranks_opts[] = {
 	{ .name = "ranks",
+	  .daily = "work in N processes",
+	  .also = "nproc,nproc-per-node,np,processes,procs,world-size,gpus",
 	  .letter = 'n',
 	  .type = NN_OPT_COUNT,
 	  .offset = AT(ranks),
@@ -70,6 +72,7 @@ const struct nn_opt nn_ranks_opts[] = {
 		 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the "
 		 "environment." },
 	{ .name = "hosts",
+	  .also = "host,nodes",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(hosts),
 	  .arg = "HOST:N,...",

@@ -138,7 +138,7 @@ int nn_array_read_samples(struct nn_array *a, struct nn_input *input,
 	int status;
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(h->dtype, real), .shape = h->shape };
-	a->picture = format->pictures && h->dtype == NN_U8;
+	a->picture = nn_is_picture(h->dtype, &h->shape, format->pictures);
 	if (h->fortran && h->shape.rank > 1) {
 		struct nn_block raw = { 0 };
 
@@ -180,6 +180,7 @@ int nn_array_of_tensor(struct nn_array *a, const char *place, const struct nn_st
 
 	*a = (struct nn_array){ .dtype = nn_sample_type(tensor->dtype, real),
 				.shape = tensor->shape,
+				.picture = nn_is_picture(tensor->dtype, &tensor->shape, false),
 				.data = tensor->data };
 	if (tensor->shape.rank == 0)
 		return nn_fail(err, NN_EFORMAT,

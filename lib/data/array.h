@@ -11,10 +11,18 @@ struct nn_array {
 	struct nn_shape shape; /* the first dimension counts rows */
 	const void *data;
 	struct nn_block block; /* what data points to, unless it is a tensor of a file */
-	bool picture;          /* u8 of an IDX file: the scale of pictures applies */
+	bool picture;          /* the scale of pictures applies */
 };
 
 void nn_array_free(struct nn_array *array);
+
+/*
+ * Are rows of this type and shape pictures? Bytes are, of a format of pictures or of three or more
+ * dimensions.
+ */
+bool nn_is_picture(enum nn_dtype dtype, const struct nn_shape *rows, bool pictures);
+/* sample.c: the shape of a row; pictures: of a format of them. */
+struct nn_shape nn_sample_shape(const struct nn_shape *rows, bool pictures);
 
 /*
  * The header of the (next) array of a file of arrays. 1, 0 at the end, -1. The rank is at least

@@ -23,6 +23,8 @@ int nn_coding_new(struct nn_coding **coding, const struct nn_schema *schema, enu
 	}
 	c->n_inputs = schema->n_inputs;
 	c->n_targets = schema->n_targets;
+	for (size_t i = 0; i < c->n_targets; i++)
+		c->targets[i].ignored = -1;
 	*coding = c;
 	return 0;
 }
@@ -171,29 +173,33 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 	return scaled ? take_scales(c, code, schema->columns, n, err) : 0;
 }
 
+static int32_t add_label(struct nn_words *words, const char *label, struct nn_error *err)
+{
+	int64_t value;
+
+	if (!nn_words_integers(words))
+		return nn_words_add(words, label, strlen(label), err);
+	if (nn_parse_i64(label, strlen(label), &value))
+		return nn_words_add_integer(words, value, err);
+	return nn_fail(err, NN_EFORMAT, "the labels are integers, \"%s\" is none", label);
+}
+
 static int take_labels(struct nn_coding *c, struct nn_target_code *code,
 		       const struct nn_target_schema *schema, struct nn_error *err)
 {
-	int64_t value;
 	int32_t id;
 
 	code->labels = nn_coding_words(c, schema->integer_labels, err);
 	if (!code->labels)
 		return -1;
 	for (size_t i = 0; i < schema->n_labels; i++) {
-		const char *label = schema->labels[i];
-
-		if (schema->integer_labels)
-			id = nn_parse_i64(label, strlen(label), &value)
-				     ? nn_words_add_integer(code->labels, value, err)
-				     : -1;
-		else
-			id = nn_words_add(code->labels, label, strlen(label), err);
-		if (id < 0)
+		if ((id = add_label(code->labels, schema->labels[i], err)) < 0)
 			return -1;
 		if (id != (int32_t)i)
 			return nn_fail(err, NN_EFORMAT, "nn.target: a label occurs twice");
 	}
+	if (schema->ignored && (code->ignored = add_label(code->labels, schema->ignored, err)) < 0)
+		return -1;
 	code->fixed = true; /* classes are in the order of the schema: no places */
 	return 0;
 }

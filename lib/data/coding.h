@@ -32,6 +32,7 @@ struct nn_input_code {
 struct nn_target_code {
 	struct nn_words *labels; /* NULL: numbers */
 	const int32_t *place;    /* number of a label -> its class */
+	int32_t ignored;         /* number of the one that is no class; -1: none */
 	bool fixed;              /* a model's: never grows */
 	void *mean, *sd;         /* real, per column, or NULL */
 	size_t n_columns;
@@ -63,6 +64,16 @@ int nn_coding_target(struct nn_coding *coding, size_t target, const struct nn_ta
 /* All of them. */
 int nn_coding_schema(struct nn_coding *coding, const struct nn_schema *schema, bool raw,
 		     struct nn_error *err);
+
+/* The class of a label's number, which is -1 where the label is unknown. */
+static inline int32_t nn_code_class(const struct nn_target_code *code, int32_t label)
+{
+	if (label < 0)
+		return NN_CLASS_UNKNOWN;
+	if (label == code->ignored)
+		return NN_CLASS_IGNORED;
+	return code->place ? code->place[label] : label;
+}
 
 /* Where rows lie. */
 struct nn_row_block {

@@ -21,12 +21,19 @@ enum nn_on_error { NN_ON_ERROR_FAIL, NN_ON_ERROR_SKIP, NN_ON_ERROR_MARK };
 /* Options of the data room: rows in data/options.c, values here (tools.md says what they mean). */
 struct nn_data_options {
 	const char *target;    /* COLUMN,... NULL: not given */
+	const char *weight;    /* COLUMN of a table with what each row weighs; NULL: 1 */
 	const char *normalize; /* auto none standard minmax FACTOR; NULL: auto */
 	enum nn_header header;
 	enum nn_missing missing;
+	const char *separator; /* NULL: told from the first line */
+	bool zero_based;       /* indices of LIBSVM count from 0 */
 };
 extern const char *const nn_header_choices[]; /* in order of enum nn_header; NULL at the end */
-extern const struct nn_opt nn_data_opts[];    /* --target, --header, --normalize, --missing */
+/* --target, --weight, --header, --separator, --normalize, --missing */
+extern const struct nn_opt nn_data_opts[];
+/* The value of --separator: one character, or a word for one; '\0': NULL was given. */
+char nn_separator_of(const char *value);
+int nn_separator_check(const char *value, struct nn_error *err);
 
 /* What the model says of an input or a target before the data are read; sizes may be unknown. */
 struct nn_want_input {
@@ -61,7 +68,8 @@ struct nn_want_target {
 	bool classes, numbers;
 	/* numbers stay as they are, whatever --normalize says (bce: targets are 0..1) */
 	bool plain;
-	size_t size; /* of the output line; 0: `?` */
+	size_t size;         /* of the output line; 0: `?` */
+	const char *ignored; /* --ignore: a label that needs no unit of the output; NULL: none */
 };
 struct nn_want {
 	const struct nn_want_input *inputs;
@@ -146,6 +154,12 @@ int nn_dataset_unchanged(const struct nn_dataset *dataset, struct nn_error *err)
  * last.
  */
 const char *nn_dataset_notice(const struct nn_dataset *dataset, size_t i);
+/*
+ * How the columns of a table were read, as a line of text: "7 columns: 5 numbers, 2 texts (Sex 2,
+ * Embarked 4); target Survived: 2 classes". Nothing where it is not from a table, or the model
+ * knew.
+ */
+void nn_dataset_columns(const struct nn_dataset *dataset, struct nn_text *text);
 /* Is the row left out, because a value of it is missing (--missing=drop)? It keeps its number. */
 bool nn_dataset_left_out(const struct nn_dataset *dataset, size_t row);
 
@@ -158,8 +172,8 @@ void nn_dataset_fill_input(const struct nn_dataset *dataset, size_t input, const
 /* Do the input's values lie there as bytes, as those of pictures do? */
 bool nn_dataset_is_bytes(const struct nn_dataset *dataset, size_t input);
 /*
- * Targets: classes int32 [n][positions], or numbers [n][columns] in standardized units, or class
- * probabilities.
+ * Targets: classes int32 [n][positions] (NN_CLASS_IGNORED of an ignored label), or numbers
+ * [n][columns] in standardized units, or class probabilities.
  */
 bool nn_dataset_target_classes(const struct nn_dataset *dataset, size_t target);
 size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target); /* values per row */
@@ -200,9 +214,13 @@ int nn_fold(const struct nn_dataset *dataset, uint64_t folds, uint64_t split_see
 struct nn_rows;
 struct nn_rows_options {
 	enum nn_header header;
+	bool zero_based; /* LIBSVM counts from 0; the model may know */
+	char separator;  /* of a table; 0: as the model says, or told from the first line */
 	enum nn_on_error on_error;
 	const char *target; /* column holding the target, for --score */
 	bool want_target;
+	const char *weight;        /* column with what rows weigh, where there is one; NULL: none */
+	const char *keep;          /* COLUMN,... whose text goes with each row; NULL: none */
 	const bool *channels_last; /* per input: a sample C,H,W is given H,W,C; NULL: none is */
 	/*
 	 * columns are standardized as nn_dataset_fill_input does; false: numbers as they stand in
@@ -210,6 +228,9 @@ struct nn_rows_options {
 	 */
 	bool scaled;
 };
+/* The shape of samples in a file of arrays, by its header; false: not such a file, or a pipe. */
+bool nn_data_sample(const char *path, struct nn_shape *sample);
+
 /*
  * Inputs are filled in dtype. A schema without inputs (nn.input was not in the file) cannot
  * say shapes: fill inputs[0].shape before. schema is borrowed and must outlive the rows.
@@ -220,6 +241,7 @@ int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
 void nn_rows_close(struct nn_rows *rows);
 bool nn_rows_none(const struct nn_rows *rows);      /* no bytes at all */
 char nn_rows_separator(const struct nn_rows *rows); /* ',' or a TAB of a table, else '\0' */
+bool nn_rows_lines(const struct nn_rows *rows);     /* they are JSON lines */
 /* Rows of arrays, but for pictures: an array suits those who give them. */
 bool nn_rows_suit_arrays(const struct nn_rows *rows);
 bool nn_rows_header(const struct nn_rows *rows);   /* the CSV/TSV input had one */
@@ -233,11 +255,22 @@ bool nn_rows_would_block(struct nn_rows *rows);
  * but it never waits for a second one. inputs[i]: [max][size]; targets (may be NULL): targets[t] as
  * fill_target; bad[max] (may be NULL unless on_error=mark): NULL, or why the row could not be read
  * (an error's text, valid until the next call; its values are 0, its classes -1). Labels never seen
- * in training: class -1, counted. An .npy stream of several arrays: *array_end is set when the
- * block ends an array (*n may then be 0 for an array without rows, with *array_end set).
+ * in training: NN_CLASS_UNKNOWN, counted. An .npy stream of several arrays: *array_end is set when
+ * the block ends an array (*n may then be 0 for an array without rows, with *array_end set).
  */
 int nn_rows_next(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets,
 		 const char **bad, size_t *n, bool *array_end, struct nn_error *err);
+/* As above; beside (may be NULL): what else is wanted of each row. */
+struct nn_rows_beside {
+	double *weights;      /* [max]; NULL: not wanted */
+	struct nn_text *kept; /* fields are added as data/table/keep.h says; NULL: not wanted */
+};
+int nn_rows_next_beside(struct nn_rows *rows, size_t max, void *const *inputs, void *const *targets,
+			struct nn_rows_beside *beside, const char **bad, size_t *n, bool *array_end,
+			struct nn_error *err);
+/* Names of the columns that are kept; NULL after the last. */
+const char *nn_rows_kept(const struct nn_rows *rows, size_t i);
+bool nn_rows_weighs(const struct nn_rows *rows); /* the column of weights was found */
 /*
  * With want_target: are the targets int32 classes (else real numbers or class probabilities)?
  * values per row?

@@ -8,17 +8,6 @@
 
 /* ---- inputs ---- */
 
-/* Samples of a 1-d array have one value; pictures without channels are 1xHxW. */
-static struct nn_shape sample_shape(const struct nn_array *a, bool pictures)
-{
-	struct nn_shape s = { .rank = a->shape.rank - 1 };
-
-	if (a->shape.rank == 1)
-		return nn_shape1(1);
-	memcpy(s.dim, a->shape.dim + 1, (size_t)s.rank * sizeof *s.dim);
-	return pictures && s.rank == 2 ? nn_shape3(1, s.dim[0], s.dim[1]) : s;
-}
-
 /* In training --missing says it, in prediction what the model knows to put in its place. */
 static bool nan_allowed(const struct nn_dataset *ds, size_t input)
 {
@@ -97,12 +86,12 @@ static int take_categories(struct nn_dataset *ds, size_t i, const char *place,
 	return 0;
 }
 
-static int set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,
-		     const struct nn_want_input *want, struct nn_error *err)
+int nn_dataset_set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,
+			 const struct nn_want_input *want, struct nn_error *err)
 {
 	struct nn_data_input *input = &ds->inputs[i];
 	struct nn_input_schema *schema = &ds->schema->inputs[i];
-	struct nn_shape shape = sample_shape(&input->array, pictures);
+	struct nn_shape shape = nn_sample_shape(&input->array.shape, pictures);
 	struct nn_want_input same = { .shaped = true, .shape = schema->shape };
 
 	if (nn_dataset_set_rows(ds, place, input->array.shape.dim[0], err) < 0 ||
@@ -176,8 +165,8 @@ static const struct nn_want_input *wanted(const struct nn_dataset *ds, const str
 	return want && !ds->fixed ? &want->inputs[i] : NULL;
 }
 
-static int no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want,
-		      bool targets, struct nn_error *err)
+int nn_dataset_no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want,
+			  bool targets, struct nn_error *err)
 {
 	for (size_t i = 0; want && i < want->n_inputs; i++)
 		if (want->inputs[i].columns)
@@ -227,7 +216,7 @@ static int read_tensors(struct nn_dataset *ds, struct nn_input *input,
 			 nn_quote(quoted, t->name, strlen(t->name)));
 		if (nn_array_of_tensor(&ds->inputs[i].array, place, t, ds->dtype,
 				       nan_allowed(ds, i), err) < 0 ||
-		    set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
+		    nn_dataset_set_input(ds, i, place, false, wanted(ds, want, i), err) < 0)
 			return -1;
 	}
 	return targets ? tensor_targets(ds, ds->st, file, want, false, err) : 0;
@@ -251,7 +240,8 @@ static int read_named_arrays(struct nn_dataset *ds, struct nn_input *input,
 {
 	if (!reading->inputs)
 		return read_target_tensors(ds, input, reading, err);
-	return no_columns(ds, nn_input_name(input), reading->want, reading->targets, err) < 0
+	return nn_dataset_no_columns(ds, nn_input_name(input), reading->want, reading->targets,
+				     err) < 0
 		       ? -1
 		       : read_tensors(ds, input, reading, err);
 }
@@ -330,7 +320,7 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 
 	if (!reading->inputs)
 		return read_target_array(ds, input, reading, err);
-	if (no_columns(ds, file, reading->want, reading->targets, err) < 0)
+	if (nn_dataset_no_columns(ds, file, reading->want, reading->targets, err) < 0)
 		return -1;
 	if (ds->schema->n_inputs > 1)
 		return nn_fail(err, NN_EFORMAT,
@@ -348,5 +338,6 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 				  nan_allowed(ds, 0), err) < 0 ||
 	    (!first && nn_input_end(input, "the array", err) < 0))
 		return -1;
-	return set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0), err);
+	return nn_dataset_set_input(ds, 0, file, format->pictures, wanted(ds, reading->want, 0),
+				    err);
 }

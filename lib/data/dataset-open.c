@@ -14,8 +14,10 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 	static const char *const words[] = { "auto", "none", "standard", "minmax" };
 	const char *how = options->normalize ? options->normalize : "auto";
 
-	ds->rules.header = options->header;
+	ds->rules.table.header = options->header;
+	ds->rules.table.separator = nn_separator_of(options->separator);
 	ds->rules.missing = options->missing;
+	ds->rules.zero_based = options->zero_based;
 	ds->rules.normalize = NN_NORMALIZE_FACTOR;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(how, words[i]) == 0)
@@ -27,7 +29,21 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 			"--normalize=%s: expected auto, none, standard, minmax or a factor above 0",
 			how);
 	ds->rules.target = options->target ? nn_strdup(options->target, err) : NULL;
-	return options->target && !ds->rules.target ? -1 : 0;
+	ds->rules.weight = options->weight ? nn_strdup(options->weight, err) : NULL;
+	return (options->target && !ds->rules.target) || (options->weight && !ds->rules.weight) ? -1
+												: 0;
+}
+
+struct nn_table_form nn_dataset_form(const struct nn_table_form *given,
+				     const struct nn_schema *schema, bool inputs)
+{
+	struct nn_table_form form = *given;
+
+	if (form.header == NN_HEADER_AUTO && schema && nn_schema_is_headerless(schema, inputs))
+		form.header = NN_HEADER_NO;
+	if (!form.separator && schema && inputs && schema->n_inputs)
+		form.separator = schema->inputs[0].separator;
+	return form;
 }
 
 /* An input that is watched for the hash and remembered for nn_dataset_unchanged. */
@@ -110,7 +126,7 @@ static int read_all(struct nn_dataset *ds, const char *data, const char *targets
 		return nn_fail_at(err, "%s", data);
 	hash_schema(ds, &hash);
 	nn_sha256_hex(&hash, ds->hash);
-	return nn_dataset_leave_out(ds, err);
+	return nn_dataset_leave_out(ds, err) < 0 ? -1 : nn_dataset_check_weights(ds, err);
 }
 
 /* ---- schemas: a skeleton to be filled in, or a copy of the start model's ---- */
@@ -186,6 +202,9 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
 		return -1;
 	ds->schema = ds->fixed ? copy_schema(want->schema, err) : new_schema(want, err);
+	for (size_t i = 0; ds->fixed && ds->schema && i < want->n_targets; i++)
+		if (nn_schema_ignore(&ds->schema->targets[i], want->targets[i].ignored, err) < 0)
+			return -1;
 	if (!ds->schema || nn_coding_new(&ds->coding, ds->schema, ds->dtype, err) < 0)
 		return -1;
 	if (ds->fixed && nn_coding_schema(ds->coding, ds->schema, false, err) < 0)
@@ -223,10 +242,13 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	ds->pool = training->pool;
 	ds->schema = training->schema;
 	ds->coding = training->coding;
-	ds->rules.header = training->rules.header;
+	ds->rules.table = training->rules.table;
 	ds->rules.missing = training->rules.missing;
+	ds->rules.zero_based = training->rules.zero_based;
 	if ((training->rules.target &&
 	     !(ds->rules.target = nn_strdup(training->rules.target, err))) ||
+	    (training->rules.weight &&
+	     !(ds->rules.weight = nn_strdup(training->rules.weight, err))) ||
 	    read_all(ds, data, targets, NULL, err) < 0) {
 		nn_dataset_free(ds);
 		return -1;
@@ -245,7 +267,7 @@ static struct nn_dataset *new_known(const struct nn_known *known, struct nn_erro
 	ds->dtype = known->dtype;
 	ds->schema = known->schema;
 	ds->coding = known->coding;
-	ds->rules.header = known->header;
+	ds->rules.table = known->table;
 	if ((!known->target || (ds->rules.target = nn_strdup(known->target, err))) &&
 	    reserve(ds, err) == 0)
 		return ds;

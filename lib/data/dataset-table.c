@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
+#define SAMPLE_LINES 1000 /* of JSON, whose members are the columns */
+
 /* ---- learning: the schema is made from the table ---- */
 
 static int no_target(const struct nn_table *t, struct nn_error *err)
@@ -17,8 +19,9 @@ static int no_target(const struct nn_table *t, struct nn_error *err)
 		       nn_input_name(t->csv.input), names);
 }
 
+/* Where the loss wants classes any label may be text: whether one is, is seen in the end. */
 static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_t target,
-				const struct nn_columns *names, struct nn_error *err)
+				bool classes, const struct nn_columns *names, struct nn_error *err)
 {
 	struct nn_target_schema *schema = &ds->schema->targets[target];
 
@@ -42,7 +45,7 @@ static int learn_target_columns(struct nn_dataset *ds, struct nn_table *t, size_
 				       nn_input_name(t->csv.input));
 		c->target = true;
 		c->slot = t->n_targets++;
-		c->cell = NN_CELL_OPEN;
+		c->cell = classes && names->n == 1 ? NN_CELL_WORD : NN_CELL_OPEN;
 		c->grow = true;
 		c->words = nn_coding_words(ds->coding, false, err);
 		if (!c->words || nn_table_name_column(t, column, &schema->columns[i],
@@ -79,7 +82,7 @@ static int learn_targets(struct nn_dataset *ds, struct nn_table *t, const struct
 			names.name[0] =
 				(struct nn_field){ t->columns[0].name, strlen(t->columns[0].name) };
 		}
-		status = learn_target_columns(ds, t, i, &names, err);
+		status = learn_target_columns(ds, t, i, want->targets[i].classes, &names, err);
 		nn_columns_free(&names);
 		if (status < 0)
 			return -1;
@@ -226,7 +229,7 @@ static int check_open(const struct nn_table *t, struct nn_error *err)
 	for (size_t i = 0; i < t->width; i++)
 		if (t->columns[i].cell == NN_CELL_OPEN && t->columns[i].empty_line)
 			return nn_fail(err, NN_EFORMAT,
-				       "%s:%llu:%zu: empty field in %s, which has no value at all",
+				       "%s:%llu:%zu: no value in %s, in this row and in all others",
 				       nn_input_name(t->csv.input),
 				       (unsigned long long)t->columns[i].empty_line, i + 1,
 				       nn_table_column_name(t, i, name));
@@ -235,8 +238,9 @@ static int check_open(const struct nn_table *t, struct nn_error *err)
 
 /* ---- both ---- */
 
-static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const struct nn_want *want,
-		       const struct nn_block *values, size_t rows, struct nn_error *err)
+int nn_dataset_set_targets(struct nn_dataset *ds, const struct nn_table *t,
+			   const struct nn_want *want, const struct nn_block *values, size_t rows,
+			   struct nn_error *err)
 {
 	const struct nn_table_column **columns = nn_alloc(t->n_targets, sizeof *columns, err);
 	int status = columns ? 0 : -1;
@@ -264,7 +268,8 @@ static int set_targets(struct nn_dataset *ds, const struct nn_table *t, const st
 }
 
 /* Which columns may miss numbers, and what is said where one may not. */
-static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
+static void allow_missing(const struct nn_dataset *ds, struct nn_table *t,
+			  const struct nn_want *want)
 {
 	for (size_t i = 0; i < t->width; i++)
 		t->columns[i].missing = ds->rules.missing == NN_MISSING_DROP ||
@@ -272,30 +277,27 @@ static void allow_missing(const struct nn_dataset *ds, struct nn_table *t)
 					 !t->columns[i].target && !t->columns[i].rows);
 	if (ds->lenient)
 		return;
-	t->hint = "; --missing=mean fills it, --missing=drop leaves the row out";
-	t->target_hint = "; --missing=drop leaves the row out";
+	t->hints.number = "; --missing=mean fills it, --missing=drop leaves the row out";
+	t->hints.target = "; --missing=drop leaves the row out";
+	if (want && !ds->fixed && want->n_targets == 1 && !want->targets[0].numbers)
+		t->hints.label = "; --loss=cross-entropy takes all as labels";
 }
 
 /*
- * Empty fields before the first value of a column that turned out to be text were the word
+ * Fields without a value before the first one of an input that turned out to be text were the word
  * "", not missing numbers.
  */
-static void mend_words(struct nn_dataset *ds, const struct nn_table *t, struct nn_block *targets,
-		       size_t rows)
+static void mend_words(struct nn_dataset *ds, const struct nn_table *t, size_t rows)
 {
 	for (size_t i = 0; i < t->width; i++) {
 		const struct nn_table_column *c = &t->columns[i];
 
-		for (size_t r = 0;
-		     c->missing && c->cell == NN_CELL_WORD && c->empty_line && r < rows; r++) {
-			double *target =
-				c->target ? (double *)targets->data + r * t->n_targets + c->slot
-					  : NULL;
+		if (c->target || !c->missing || c->cell != NN_CELL_WORD || !c->empty_line)
+			continue;
+		for (size_t r = 0; r < rows; r++) {
 			size_t at = r * t->n_values + c->slot;
 
-			if (target && isnan(*target))
-				*target = 0;
-			else if (!target && isnan(nn_real_at(ds->dtype, ds->table.data, at)))
+			if (isnan(nn_real_at(ds->dtype, ds->table.data, at)))
 				nn_real_put(ds->dtype, ds->table.data, at, 0);
 		}
 	}
@@ -324,8 +326,10 @@ static int note_unseen(struct nn_dataset *ds, const struct nn_table *t, struct n
 static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
 		     bool inputs, bool targets, struct nn_error *err)
 {
-	struct nn_plan_options options = { inputs, targets, ds->rules.target, ds->rules.header,
-					   !ds->lenient };
+	struct nn_plan_options options = {
+		inputs,           targets, ds->rules.target, ds->rules.table.header, !ds->lenient,
+		ds->rules.weight, true
+	};
 
 	if (!want || ds->fixed) {
 		struct nn_column_plan *plan = inputs ? &ds->plan : &ds->target_plan;
@@ -334,7 +338,11 @@ static int make_plan(struct nn_dataset *ds, struct nn_table *t, const struct nn_
 	}
 	if (targets && learn_targets(ds, t, want, !inputs, err) < 0)
 		return -1;
-	return inputs ? learn_inputs(ds, t, want, err) : 0;
+	if (!inputs)
+		return 0;
+	if (nn_plan_weight(t, ds->rules.weight, true, &ds->plan.weight_slot, err) < 0)
+		return -1;
+	return learn_inputs(ds, t, want, err);
 }
 
 static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn_want *want,
@@ -347,14 +355,16 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 		return nn_fail(err, NN_EFORMAT, "%s: has no rows", nn_input_name(t->csv.input));
 	if (make_plan(ds, t, want, inputs, targets, err) < 0)
 		return -1;
-	allow_missing(ds, t);
+	allow_missing(ds, t, want);
 	t->most = ds->files.sample;
 	if (nn_table_read(t, ds->pool, 0, &ds->table, values, &rows, err) < 0 ||
 	    check_open(t, err) < 0 ||
 	    nn_dataset_set_rows(ds, nn_input_name(t->csv.input), rows, err) < 0)
 		return -1;
 	nn_dataset_set_share(ds, t->more, 0);
-	mend_words(ds, t, values, rows);
+	mend_words(ds, t, rows);
+	if (learn && targets && nn_dataset_settle_labels(ds, t, values, rows, err) < 0)
+		return -1;
 	for (size_t i = 0; inputs && i < ds->schema->n_inputs; i++) {
 		struct nn_row_block *source = &ds->inputs[i].source;
 
@@ -363,9 +373,15 @@ static int read_table(struct nn_dataset *ds, struct nn_table *t, const struct nn
 		*source = (struct nn_row_block){ ds->table.data, ds->dtype, t->n_values,
 						 ds->plan.slots[i], false };
 	}
-	if (note_unseen(ds, t, err) < 0)
+	if (learn && inputs && nn_dataset_tell_columns(ds, t, err) < 0)
 		return -1;
-	return targets ? set_targets(ds, t, want, values, rows, err) : 0;
+	if (learn && inputs && t->csv.unusual)
+		ds->schema->inputs[0].separator = t->csv.separator;
+	if (note_unseen(ds, t, err) < 0 ||
+	    (inputs && ds->rules.weight &&
+	     nn_dataset_take_weights(ds, values, t->n_targets, ds->plan.weight_slot, err) < 0))
+		return -1;
+	return targets ? nn_dataset_set_targets(ds, t, want, values, rows, err) : 0;
 }
 
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
@@ -373,7 +389,13 @@ int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
 {
 	struct nn_block values = { 0 };
 	struct nn_table t;
-	int status = nn_table_open(&t, input, ds->rules.header, ds->dtype, err);
+	bool learn = reading->want && !ds->fixed;
+	struct nn_table_form form =
+		nn_dataset_form(&ds->rules.table, learn ? NULL : ds->schema, reading->inputs);
+	int status;
+
+	form.lines = reading->format->lines ? SAMPLE_LINES : 0;
+	status = nn_table_open(&t, input, &form, ds->dtype, err);
 
 	if (status == 0)
 		status = read_table(ds, &t, reading->want, reading->inputs, reading->targets,

@@ -15,6 +15,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	for (size_t i = 0; ds->targets && i < ds->schema->n_targets; i++) {
 		nn_block_free(&ds->targets[i].values);
 		nn_free(ds->targets[i].place);
+		nn_free(ds->targets[i].ignored);
 	}
 	for (size_t i = 0; i < 2; i++)
 		nn_free(ds->files.file[i].path);
@@ -24,7 +25,10 @@ void nn_dataset_free(struct nn_dataset *ds)
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
 	nn_free(ds->rules.target);
+	nn_free(ds->columns);
 	nn_free(ds->left_out);
+	nn_free(ds->weights);
+	nn_free(ds->rules.weight);
 	nn_plan_free(&ds->plan);
 	nn_plan_free(&ds->target_plan);
 	nn_block_free(&ds->table);
@@ -151,7 +155,7 @@ void nn_dataset_fill_target(const struct nn_dataset *ds, size_t target, const ui
 		const int32_t *id = ids + rows[r] * t->size;
 
 		for (size_t i = 0; i < t->size; i++)
-			*to++ = id[i] < 0 ? -1 : code->place ? code->place[id[i]] : id[i];
+			*to++ = nn_code_class(code, id[i]);
 	}
 }
 
@@ -178,11 +182,27 @@ static void source_fetch(const void *data, const uint64_t *rows, size_t n)
 	fetch_rows(data, rows, n);
 }
 
-static const struct nn_source_ops memory = { source_input, source_target, source_fetch, NULL };
+static int source_weights(const void *data, const uint64_t *rows, size_t n, double *weights,
+			  struct nn_error *err)
+{
+	const struct nn_dataset *ds = data;
+
+	(void)err;
+	for (size_t i = 0; i < n; i++)
+		weights[i] = ds->weights[rows[i]];
+	return 0;
+}
+
+static const struct nn_source_ops memory = { source_input, source_target, NULL, source_fetch,
+					     NULL },
+				  weighed = { source_input, source_target, source_weights,
+					      source_fetch, NULL };
 
 struct nn_source nn_dataset_source(const struct nn_dataset *ds)
 {
-	return ds->source.ops ? ds->source : (struct nn_source){ &memory, ds, ds->rows };
+	return ds->source.ops
+		       ? ds->source
+		       : (struct nn_source){ ds->weights ? &weighed : &memory, ds, ds->rows };
 }
 
 /* ---- while it is read ---- */
@@ -197,8 +217,8 @@ int nn_fit_shape(struct nn_shape *shape, const struct nn_want_input *want, const
 		if (n != nn_shape_count(&want->shape))
 			return nn_fail(
 				err, NN_EFORMAT,
-				"%s: samples are %s (%zu values), the input line says %s (%zu)",
-				place, nn_shape_text(found, shape), n,
+				"%s: samples are %s (%zu value%s), the input line says %s (%zu)",
+				place, nn_shape_text(found, shape), n, n == 1 ? "" : "s",
 				nn_shape_text(wanted, &want->shape), nn_shape_count(&want->shape));
 		*shape = want->shape;
 	} else if (want->vector) {

@@ -30,6 +30,7 @@ struct nn_data_target {
 	/* how labels are made: of the training data alone */
 	bool plain;     /* never standardized */
 	size_t wanted;  /* classes the output line has, 0: `?` */
+	char *ignored;  /* --ignore, NULL: none */
 	int32_t *place; /* number of a label -> class */
 };
 
@@ -46,8 +47,11 @@ struct nn_data_share {
 
 /* What the options say of reading it. */
 struct nn_data_rules {
-	char *target;        /* --target */
-	int header, missing; /* enum nn_header, enum nn_missing */
+	char *target;               /* --target */
+	char *weight;               /* --weight, NULL: none */
+	struct nn_table_form table; /* --header, --separator */
+	int missing;                /* enum nn_missing */
+	bool zero_based;            /* --zero-based */
 	enum nn_normalize normalize;
 	double factor;
 };
@@ -80,8 +84,10 @@ struct nn_dataset {
 	struct nn_column_plan plan,
 		target_plan;   /* of the table with the inputs, of the one with the targets */
 	struct nn_block table; /* real [rows][slots of the plan] */
+	char *columns;         /* how those of the table were read; NULL: nothing was learned */
 	/* of rows that a format does not put into memory; ops NULL: all lie here */
 	struct nn_source source;
+	double *weights;  /* [rows] --weight, NULL: all weigh 1 */
 	bool *left_out;   /* [rows], NULL: none */
 	struct nn_st *st; /* tensors that inputs point into */
 	char hash[NN_SHA256_HEX];
@@ -110,6 +116,19 @@ int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
 int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
+int nn_dataset_read_svm(struct nn_dataset *ds, struct nn_input *input,
+			const struct nn_reading *reading, struct nn_error *err);
+/*
+ * Parts of these: does the model ask for columns, of a file without any? An array becomes an input;
+ * the targets of a table, read into rows of values, become those of the dataset.
+ */
+int nn_dataset_no_columns(const struct nn_dataset *ds, const char *file, const struct nn_want *want,
+			  bool targets, struct nn_error *err);
+int nn_dataset_set_input(struct nn_dataset *ds, size_t i, const char *place, bool pictures,
+			 const struct nn_want_input *want, struct nn_error *err);
+int nn_dataset_set_targets(struct nn_dataset *ds, const struct nn_table *t,
+			   const struct nn_want *want, const struct nn_block *values, size_t rows,
+			   struct nn_error *err);
 /*
  * dataset-category.c: columns of an input of categories before the rows are read, and how many
  * categories they have afterwards; the same for an array, whose values have to be such numbers.
@@ -136,7 +155,7 @@ struct nn_known {
 	struct nn_coding *coding;
 	enum nn_dtype dtype;
 	const char *target; /* --target */
-	int header;         /* enum nn_header */
+	struct nn_table_form table;
 };
 /* The targets of a file of their own. */
 int nn_dataset_open_targets(struct nn_dataset **dataset, const char *path,
@@ -149,8 +168,26 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 /* target.c: classes or numbers? want NULL: as the schema says. */
 int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			  const struct nn_raw_target *raw, struct nn_error *err);
-/* Labels in order and their classes, after words were added. */
+/* labels.c: labels in order and their classes, after words were added. */
 int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err);
+/*
+ * label-kind.c: columns that were read as text because the loss wants classes: are the labels
+ * integers, all of them?
+ */
+int nn_dataset_settle_labels(struct nn_dataset *ds, struct nn_table *table,
+			     struct nn_block *targets, size_t rows, struct nn_error *err);
+/* columns-text.c: keep how the columns of a table were read. */
+int nn_dataset_tell_columns(struct nn_dataset *ds, const struct nn_table *table,
+			    struct nn_error *err);
+/* How a table is to be opened: as the options say, else as the schema does, where it is known. */
+struct nn_table_form nn_dataset_form(const struct nn_table_form *given,
+				     const struct nn_schema *schema, bool inputs);
+
+/* weights.c: of rows as a table gave them, target_values each, at a slot; afterwards, whether any
+ * counts. */
+int nn_dataset_take_weights(struct nn_dataset *ds, const struct nn_block *values,
+			    size_t target_values, size_t slot, struct nn_error *err);
+int nn_dataset_check_weights(const struct nn_dataset *ds, struct nn_error *err);
 
 /*
  * missing.c: after all was read, rows that --missing=drop leaves out; before training, what fills

@@ -17,6 +17,12 @@ const struct nn_format *nn_format_of(struct nn_input *input, struct nn_error *er
 
 	if (nn_input_sniff(input, &id, err) < 0)
 		return NULL;
+	for (size_t i = 0; id == NN_FORMAT_text && i < N_FORMATS; i++) {
+		int fits = formats[i]->fits ? formats[i]->fits(input, err) : 0;
+
+		if (fits)
+			return fits < 0 ? NULL : formats[i];
+	}
 	for (size_t i = 0; i < N_FORMATS; i++) {
 		if (formats[i]->id == id)
 			return formats[i];

@@ -33,11 +33,15 @@ struct nn_rows_ops {
 struct nn_format {
 	enum nn_format_id id;
 	const char *name; /* in messages */
+	/* Of a text: does it begin as one of these? NULL: formats.def says it */
+	int (*fits)(struct nn_input *input, struct nn_error *err);
 	/* All rows of a file, for training. */
 	int (*read)(struct nn_dataset *dataset, struct nn_input *input,
 		    const struct nn_reading *reading, struct nn_error *err);
 	const struct nn_rows_ops *rows; /* NULL: all are read, then given one after another */
-	bool arrays;                    /* whoever gives these may want an array for an answer */
+	bool table;                     /* of fields, as CSV; lines: of JSON lines */
+	bool lines;
+	bool arrays; /* whoever gives these may want an array for an answer */
 	/* arrays: the header of the one that comes next. 1, 0 at the end, -1; values follow it */
 	int (*header)(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err);
 	bool several;  /* arrays may follow each other */

@@ -77,3 +77,9 @@ int nn_batch_target(const struct nn_batch *b, size_t target, size_t from, size_t
 {
 	return b->source.ops->fill_target(b->source.data, target, b->rows + from, n, values, err);
 }
+
+int nn_batch_weights(const struct nn_batch *b, size_t from, size_t n, double *weights,
+		     struct nn_error *err)
+{
+	return b->source.ops->fill_weights(b->source.data, b->rows + from, n, weights, err);
+}

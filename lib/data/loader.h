@@ -74,5 +74,8 @@ int nn_batch_input(const struct nn_batch *batch, size_t input, size_t from, size
 		   const struct nn_place *place, struct nn_pool *pool, struct nn_error *err);
 int nn_batch_target(const struct nn_batch *batch, size_t target, size_t from, size_t n,
 		    void *values, struct nn_error *err);
+/* What they weigh, of a source whose ops say it. */
+int nn_batch_weights(const struct nn_batch *batch, size_t from, size_t n, double *weights,
+		     struct nn_error *err);
 
 #endif

@@ -5,11 +5,13 @@ lib_libnn_la_SOURCES += \
 	lib/data/batch.c \
 	lib/data/coding.c \
 	lib/data/coding.h \
+	lib/data/columns-text.c \
 	lib/data/data.h \
 	lib/data/dataset-array.c \
 	lib/data/dataset-category.c \
 	lib/data/dataset-made.c \
 	lib/data/dataset-open.c \
+	lib/data/dataset-svm.c \
 	lib/data/dataset-table.c \
 	lib/data/dataset.c \
 	lib/data/dataset.h \
@@ -27,6 +29,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/rows-whole.c \
 	lib/data/rows.c \
 	lib/data/rows.h \
+	lib/data/sample.c \
 	lib/data/schema-json.c \
 	lib/data/schema-json.h \
 	lib/data/schema-parse.c \
@@ -34,7 +37,10 @@ lib_libnn_la_SOURCES += \
 	lib/data/schema.h \
 	lib/data/size.c \
 	lib/data/source.h \
+	lib/data/label-kind.c \
+	lib/data/labels.c \
 	lib/data/target.c \
+	lib/data/weights.c \
 	lib/data/table/column-order.c \
 	lib/data/table/column-plan.c \
 	lib/data/table/column-plan.h \
@@ -43,6 +49,15 @@ lib_libnn_la_SOURCES += \
 	lib/data/table/csv.c \
 	lib/data/table/csv.h \
 	lib/data/table/cut.h \
+	lib/data/table/keep.c \
+	lib/data/table/keep.h \
+	lib/data/table/lines.c \
+	lib/data/table/lines.h \
+	lib/data/table/missing-word.h \
+	lib/data/table/open.c \
+	lib/data/table/sample.c \
+	lib/data/table/svm.c \
+	lib/data/table/svm.h \
 	lib/data/table/table-join.c \
 	lib/data/table/table-join.h \
 	lib/data/table/table-read.c \

@@ -55,6 +55,7 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 			ds->left_out[r] |= input_misses(ds, i, r);
 		for (size_t i = 0; i < ds->schema->n_targets; i++)
 			ds->left_out[r] |= target_misses(ds, i, r);
+		ds->left_out[r] |= ds->weights && isnan(ds->weights[r]);
 		n += ds->left_out[r];
 	}
 	return n == 0 ? 0

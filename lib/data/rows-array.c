@@ -19,10 +19,10 @@ static int check_shape(const struct nn_rows *r, const struct nn_shape *shape, st
 	memcpy(sample.dim, shape->dim + 1, (size_t)sample.rank * sizeof *sample.dim);
 	if (nn_row_size(shape) != r->coding->inputs[0].size)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: samples are %s (%zu values), the model wants %s (%zu)",
+			       "%s: samples are %s (%zu value%s), the model wants %s (%zu)",
 			       nn_input_name(r->input), nn_shape_text(found, &sample),
-			       nn_row_size(shape), nn_shape_text(wanted, &input->shape),
-			       r->coding->inputs[0].size);
+			       nn_row_size(shape), nn_row_size(shape) == 1 ? "" : "s",
+			       nn_shape_text(wanted, &input->shape), r->coding->inputs[0].size);
 	for (size_t c = 0; input->columns && c < input->n_columns; c++)
 		if (input->columns[c].category || input->columns[c].hashed)
 			return nn_fail(err, NN_EFORMAT,
@@ -169,6 +169,13 @@ static size_t rows_to_read(const struct nn_rows *r, size_t room)
 	return n ? n : 1;
 }
 
+static bool is_picture(const struct nn_rows *r)
+{
+	return nn_is_picture(r->stream.header.dtype, &r->stream.header.shape,
+			     r->format->pictures) &&
+	       !r->schema->inputs[0].rows;
+}
+
 static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	size_t n = rows_to_read(r, out->max - out->n), size = r->coding->inputs[0].size;
@@ -178,8 +185,7 @@ static int read_piece(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 
 	if (nn_npy_read_values(r->input, &r->stream.header, n * size, r->stream.piece, err) < 0)
 		return -1;
-	source.picture = r->format->pictures && r->stream.header.dtype == NN_U8 &&
-			 !r->schema->inputs[0].rows;
+	source.picture = is_picture(r);
 	if (r->stream.real) {
 		nn_convert(r->stream.header.dtype, r->stream.piece, n * size, r->dtype,
 			   r->stream.real);
@@ -194,7 +200,7 @@ static int take_whole(struct nn_rows *r, struct nn_rows_out *out, struct nn_erro
 	size_t size = r->coding->inputs[0].size,
 	       n = r->rows - r->at < out->max - out->n ? r->rows - r->at : out->max - out->n;
 	enum nn_dtype type = nn_sample_type(r->array.dtype, r->dtype);
-	struct nn_row_block source = { NULL, type, size, NULL, false };
+	struct nn_row_block source = { NULL, type, size, NULL, is_picture(r) };
 	const char *from =
 		(const char *)r->array.data + r->at * size * nn_dtype_size(r->array.dtype);
 	void *real = NULL;

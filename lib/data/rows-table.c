@@ -4,18 +4,26 @@
 #include "base/memory.h"
 #include "base/real.h"
 #include "data/rows.h"
+#include "data/table/svm.h"
 
 static int open_table(struct nn_rows *r, bool targets, struct nn_error *err)
 {
-	struct nn_plan_options options = { true, targets, r->target, r->options.header, false };
+	struct nn_table_form given = { .header = r->options.header,
+				       .separator = r->options.separator },
+			     form = nn_dataset_form(&given, r->schema, true);
+	struct nn_plan_options options = { true,  targets,   r->target, r->options.header,
+					   false, r->weight, false };
 
-	if (nn_table_open(&r->table, r->input, r->options.header, r->dtype, err) < 0)
+	form.lines = r->format->lines ? 1 : 0;
+	if (nn_table_open(&r->table, r->input, &form, r->dtype, err) < 0)
 		return -1;
 	if (r->table.empty) {
 		r->ended = true;
 		return 0;
 	}
 	if (nn_plan_schema(&r->plan, &r->table, r->schema, r->coding, &options, err) < 0)
+		return -1;
+	if (r->keep && nn_keep_init(&r->kept, &r->table, r->keep, err) < 0)
 		return -1;
 	r->values = nn_alloc(r->table.n_values, nn_dtype_size(r->dtype), err);
 	r->numbers = nn_alloc(r->table.n_targets, sizeof *r->numbers, err);
@@ -30,7 +38,8 @@ static void put_targets(struct nn_rows *r, struct nn_rows_out *out)
 		void *to = out->targets[t];
 
 		if (nn_rows_target_classes(r, t)) {
-			((int32_t *)to)[out->n] = (int32_t)from[0];
+			((int32_t *)to)[out->n] =
+				nn_code_class(&r->coding->targets[t], (int32_t)from[0]);
 			continue;
 		}
 		to = (char *)to + out->n * size * nn_dtype_size(r->dtype);
@@ -54,6 +63,21 @@ static void put_inputs(struct nn_rows *r, struct nn_rows_out *out)
 	}
 }
 
+/* The first line of a file that has a header, where the model knows of none, is a bad row. */
+static int next_row(struct nn_rows *r, struct nn_error *err)
+{
+	bool first = r->table.first_waits && r->options.header == NN_HEADER_AUTO &&
+		     nn_schema_is_headerless(r->schema, true);
+	int got = nn_table_next(&r->table, r->values, r->numbers, err);
+	struct nn_error why = *err;
+
+	if (got == 2 && first)
+		nn_fail(err, why.code,
+			"%s; the model was trained without a header, --header=yes skips a line",
+			why.text);
+	return got;
+}
+
 static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
 {
 	bool targets = out->targets && r->options.want_target;
@@ -63,7 +87,7 @@ static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 
 		if (got != 1)
 			return got;
-		got = nn_table_next(&r->table, r->values, r->numbers, err);
+		got = next_row(r, err);
 		r->ended = got == 0;
 		if (got <= 0)
 			return got;
@@ -74,10 +98,14 @@ static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error
 			return -1;
 		if (bad == 1)
 			continue;
+		if (out->beside && out->beside->kept)
+			nn_keep_add(&r->kept, &r->table, out->beside->kept);
 		if (!bad)
 			put_inputs(r, out);
 		if (!bad && targets && !r->scored)
 			put_targets(r, out);
+		if (!bad && out->beside && out->beside->weights && nn_rows_weighs(r))
+			out->beside->weights[out->n] = r->numbers[r->plan.weight_slot];
 		out->n++;
 	}
 	return 0;
@@ -101,4 +129,60 @@ const struct nn_format nn_format_text = {
 	.name = "CSV or TSV",
 	.read = nn_dataset_read_table,
 	.rows = &rows,
+	.table = true,
+};
+
+const struct nn_format nn_format_jsonl = {
+	.id = NN_FORMAT_jsonl,
+	.name = "JSON lines",
+	.read = nn_dataset_read_table,
+	.rows = &rows,
+	.table = true,
+	.lines = true,
+};
+
+/* ---- LIBSVM: the same rows, but without columns ---- */
+
+static int check_inputs(const struct nn_rows *r, struct nn_error *err)
+{
+	const struct nn_input_schema *input = &r->schema->inputs[0];
+
+	if (r->schema->n_inputs > 1)
+		return nn_fail(err, NN_EFORMAT, "%s: LIBSVM has one input, the model has %zu",
+			       nn_input_name(r->input), r->schema->n_inputs);
+	if (input->rows)
+		return nn_fail(err, NN_EFORMAT, "%s: is LIBSVM, but the model has categories",
+			       nn_input_name(r->input));
+	for (size_t c = 0; input->columns && c < input->n_columns; c++)
+		if (input->columns[c].category || input->columns[c].hashed)
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: is LIBSVM, but the model has columns of text",
+				       nn_input_name(r->input));
+	return 0;
+}
+
+static int open_svm(struct nn_rows *r, bool targets, struct nn_error *err)
+{
+	struct nn_plan_options options = { .targets = targets, .target = r->target };
+	size_t width = r->coding->inputs[0].size;
+
+	if (check_inputs(r, err) < 0 ||
+	    nn_svm_open(&r->table, r->input, width,
+			!(r->options.zero_based || r->schema->inputs[0].zero_based), r->dtype,
+			err) < 0 ||
+	    nn_plan_schema(&r->plan, &r->table, r->schema, r->coding, &options, err) < 0)
+		return -1;
+	r->values = nn_alloc(width, nn_dtype_size(r->dtype), err);
+	r->numbers = nn_alloc(r->table.n_targets, sizeof *r->numbers, err);
+	return r->values && r->numbers ? 0 : -1;
+}
+
+static const struct nn_rows_ops svm_rows = { open_svm, next_rows, ready, total };
+
+const struct nn_format nn_format_libsvm = {
+	.id = NN_FORMAT_libsvm,
+	.name = "LIBSVM",
+	.fits = nn_svm_fits,
+	.read = nn_dataset_read_svm,
+	.rows = &svm_rows,
 };

@@ -15,6 +15,12 @@ static int copy_options(struct nn_rows *r, const struct nn_rows_options *options
 	if (options->target && !(r->target = nn_strdup(options->target, err)))
 		return -1;
 	r->options.target = r->target;
+	if (options->weight && !(r->weight = nn_strdup(options->weight, err)))
+		return -1;
+	r->options.weight = r->weight;
+	if (options->keep && !(r->keep = nn_strdup(options->keep, err)))
+		return -1;
+	r->options.keep = r->keep;
 	if (!options->channels_last)
 		return 0;
 	r->channels_last = nn_alloc(r->schema->n_inputs, sizeof(bool), err);
@@ -37,7 +43,8 @@ static int open_targets(struct nn_rows *r, const char *path, struct nn_error *er
 	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
 				  .coding = r->coding,
 				  .dtype = r->dtype,
-				  .target = r->target };
+				  .target = r->target,
+				  .table = { .separator = r->options.separator } };
 
 	return nn_dataset_open_targets(&r->scored, path, &known, err);
 }
@@ -67,7 +74,12 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 	    (targets && r->options.want_target && open_targets(r, targets, err) < 0))
 		return -1;
 	r->ops = r->format->rows ? r->format->rows : &nn_rows_whole;
-	return r->ops->open(r, in_data, err);
+	if (r->ops->open(r, in_data, err) < 0)
+		return -1;
+	if (r->keep && !r->format->table)
+		return nn_fail(err, NN_EFORMAT, "--keep=%s: %s is no table, it has no columns",
+			       r->keep, nn_input_name(r->input));
+	return 0;
 }
 
 int nn_rows_open(struct nn_rows **rows, const char *data, const char *targets,
@@ -106,6 +118,9 @@ void nn_rows_close(struct nn_rows *r)
 	nn_free(r->stream.piece);
 	nn_free(r->stream.real);
 	nn_free(r->target);
+	nn_free(r->weight);
+	nn_free(r->keep);
+	nn_keep_fini(&r->kept);
 	nn_free(r->channels_last);
 	nn_free(r);
 }
@@ -117,7 +132,12 @@ bool nn_rows_none(const struct nn_rows *r)
 
 char nn_rows_separator(const struct nn_rows *r)
 {
-	return !r->table.csv.input ? '\0' : r->table.csv.separator == '\t' ? '\t' : ',';
+	return !r->format || !r->format->table ? '\0' : r->table.csv.separator == '\t' ? '\t' : ',';
+}
+
+bool nn_rows_lines(const struct nn_rows *r)
+{
+	return r->format && r->format->lines;
 }
 
 bool nn_rows_suit_arrays(const struct nn_rows *r)
@@ -163,7 +183,14 @@ static int check_scored(struct nn_rows *r, struct nn_error *err)
 int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const *targets,
 		 const char **bad, size_t *n, bool *array_end, struct nn_error *err)
 {
-	struct nn_rows_out out = { max, 0, inputs, targets, bad, false };
+	return nn_rows_next_beside(r, max, inputs, targets, NULL, bad, n, array_end, err);
+}
+
+int nn_rows_next_beside(struct nn_rows *r, size_t max, void *const *inputs, void *const *targets,
+			struct nn_rows_beside *beside, const char **bad, size_t *n, bool *array_end,
+			struct nn_error *err)
+{
+	struct nn_rows_out out = { max, 0, inputs, targets, beside, bad, false };
 	int status = 0;
 
 	*n = 0;
@@ -189,6 +216,16 @@ int nn_rows_next(struct nn_rows *r, size_t max, void *const *inputs, void *const
 	return 0;
 }
 
+const char *nn_rows_kept(const struct nn_rows *r, size_t i)
+{
+	return i < r->kept.n ? r->kept.names[i] : NULL;
+}
+
+bool nn_rows_weighs(const struct nn_rows *r)
+{
+	return r->table.csv.input && r->plan.weight_slot != SIZE_MAX;
+}
+
 uint64_t nn_rows_bad(const struct nn_rows *r)
 {
 	return r->bad.n;
@@ -203,10 +240,11 @@ static const char *labels_notice(struct nn_rows *r)
 	if (unseen->n == 0)
 		return NULL;
 	snprintf(r->notice, sizeof r->notice,
-		 "%.100s: %" PRIu64 " label%s not in the training data: %s",
+		 "%.100s: %" PRIu64 " label%s not in the training data and count%s as wrong: %s",
 		 r->scored && r->scored->files.n ? r->scored->files.file[0].path
 						 : nn_input_name(r->input),
-		 unseen->n, unseen->n == 1 ? " was" : "s were", unseen->first);
+		 unseen->n, unseen->n == 1 ? " was" : "s were", unseen->n == 1 ? "s" : "",
+		 unseen->first);
 	return r->notice;
 }
 

@@ -7,6 +7,7 @@
 #define NN_DATA_ROWS_H
 
 #include "data/dataset.h"
+#include "data/table/keep.h"
 
 struct nn_rows {
 	struct nn_input *input;
@@ -16,14 +17,15 @@ struct nn_rows {
 	struct nn_coding *coding;
 	enum nn_dtype dtype;
 	struct nn_rows_options options; /* strings are copies */
-	char *target;
+	char *target, *weight, *keep;
 	bool *channels_last;
 
 	/* a table */
 	struct nn_table table;
 	struct nn_column_plan plan;
-	void *values;    /* of one record */
-	double *numbers; /* its targets */
+	struct nn_keep kept; /* --keep */
+	void *values;        /* of one record */
+	double *numbers;     /* its targets */
 
 	/* arrays that come one after another, or one whole in memory */
 	struct nn_array array;    /* whole: Fortran order */
@@ -57,6 +59,7 @@ struct nn_rows_out {
 	size_t max, n;
 	void *const *inputs;
 	void *const *targets;
+	struct nn_rows_beside *beside; /* NULL: nothing else is wanted */
 	const char **bad;
 	bool array_end;
 };

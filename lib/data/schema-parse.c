@@ -129,11 +129,11 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 		listed += column->n_values;
 	}
 	if (input->rows && listed > input->rows)
-		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu values",
-			       input->rows, listed);
+		return nn_fail(err, NN_EFORMAT, "rows are %zu, columns have %zu value%s",
+			       input->rows, listed, listed == 1 ? "" : "s");
 	if (width != nn_shape_count(&input->shape))
-		return nn_fail(err, NN_EFORMAT, "columns give %zu values, the shape has %zu", width,
-			       nn_shape_count(&input->shape));
+		return nn_fail(err, NN_EFORMAT, "columns give %zu value%s, the shape has %zu",
+			       width, width == 1 ? "" : "s", nn_shape_count(&input->shape));
 	return check_names(input, err);
 }
 
@@ -141,7 +141,8 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 		       struct nn_error *err)
 {
 	const struct nn_json *scale = nn_json_get(value, "scale"),
-			     *columns = nn_json_get(value, "columns");
+			     *columns = nn_json_get(value, "columns"),
+			     *separator = nn_json_get(value, "separator");
 	bool good = true;
 	double rows;
 
@@ -158,6 +159,15 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 	}
 	if (columns && parse_columns(columns, input, err) < 0)
 		return -1;
+	if (nn_json_get(value, "index_base") &&
+	    !nn_schema_whole(nn_json_get(value, "index_base"), 0, 0, &rows))
+		return nn_fail(err, NN_EFORMAT, "index_base: expected 0");
+	input->zero_based = nn_json_get(value, "index_base") != NULL;
+	if (separator && (nn_json_type(separator) != NN_JSON_STRING ||
+			  strlen(nn_json_string(separator, NULL)) != 1))
+		return nn_fail(err, NN_EFORMAT, "separator: expected one character");
+	if (separator)
+		input->separator = nn_json_string(separator, NULL)[0];
 	input->scale = nn_json_number(scale);
 	if (scale &&
 	    (nn_json_type(scale) != NN_JSON_NUMBER || !isfinite(input->scale) || input->scale == 0))

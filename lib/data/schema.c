@@ -33,11 +33,40 @@ int nn_schema_label(const struct nn_target_schema *target, const char *label)
 	return -1;
 }
 
+int nn_schema_ignore(struct nn_target_schema *target, const char *label, struct nn_error *err)
+{
+	if (!label || !target->labels || nn_schema_label(target, label) >= 0)
+		return 0;
+	nn_free(target->ignored);
+	target->ignored = nn_strdup(label, err);
+	return target->ignored ? 0 : -1;
+}
+
+int nn_schema_ignored(const struct nn_target_schema *target, const char *label)
+{
+	return label && target->ignored && strcmp(label, target->ignored) == 0
+		       ? NN_CLASS_IGNORED
+		       : nn_schema_label(target, label);
+}
+
+bool nn_schema_is_headerless(const struct nn_schema *schema, bool inputs)
+{
+	for (size_t i = 0; inputs && i < schema->n_inputs; i++) {
+		const struct nn_column *c = schema->inputs[i].columns;
+
+		if (c && schema->inputs[i].n_columns)
+			return c->position || (c->hashed && c->hashed[0].position);
+	}
+	return !inputs && schema->n_targets && schema->targets[0].positions &&
+	       schema->targets[0].positions[0];
+}
+
 static void free_target(struct nn_target_schema *target)
 {
 	free_strings(target->columns, target->n_columns);
 	free_strings(target->labels, target->n_labels);
 	nn_free(target->positions);
+	nn_free(target->ignored);
 	nn_free(target->mean);
 	nn_free(target->sd);
 	nn_free(target->name);
@@ -128,12 +157,16 @@ static void add_input(struct nn_text *json, const struct nn_input_schema *input)
 			add_column(json, &input->columns[i]);
 		nn_text_add(json, "]");
 	}
+	if (input->zero_based)
+		nn_json_add_count(json, "index_base", 0);
 	if (input->name)
 		nn_json_add_string(json, "name", input->name);
 	if (input->rows)
 		nn_json_add_count(json, "rows", input->rows);
 	if (input->scale)
 		nn_json_add_real(json, "scale", input->scale);
+	if (input->separator)
+		nn_json_add_string(json, "separator", (char[]){ input->separator, '\0' });
 	nn_json_add(json, "shape", "[");
 	for (int d = 0; d < input->shape.rank; d++)
 		nn_json_put_count(json, input->shape.dim[d]);

@@ -47,8 +47,10 @@ struct nn_input_schema {
 	struct nn_shape shape;     /* per row, language order */
 	struct nn_column *columns; /* NULL: not a table */
 	size_t n_columns;
-	double scale; /* factor for u8 pictures; 0: none */
-	size_t rows;  /* its values are numbers of categories, below this; 0: they are not */
+	char separator;  /* of tables, where their first line does not tell it; else 0 */
+	bool zero_based; /* indices of LIBSVM count from 0 */
+	double scale;    /* factor for u8 pictures; 0: none */
+	size_t rows;     /* its values are numbers of categories, below this; 0: they are not */
 };
 
 /* One output of the model. */
@@ -61,11 +63,29 @@ struct nn_target_schema {
 	char **labels; /* classes in order; NULL: numbers */
 	bool integer_labels;
 	size_t n_labels;
+	/* --ignore: a label that is none of them, of nn.train; NULL: every other is unknown */
+	char *ignored;
 	double *mean, *sd; /* per target column, NULL: not scaled */
 };
 
-/* The class of a label; -1: there is none, or label is NULL. */
+/*
+ * Was it learned from a table without a header? Then such tables are meant: inputs, or else
+ * targets.
+ */
+struct nn_schema;
+bool nn_schema_is_headerless(const struct nn_schema *schema, bool inputs);
+
+/* What stands for a class of a row where there is none. */
+#define NN_CLASS_UNKNOWN (-1) /* a label that training never had */
+#define NN_CLASS_IGNORED (-2) /* --ignore, and its label has no unit of the output */
+
+/* The class of a label; NN_CLASS_UNKNOWN: there is none, or label is NULL. */
 int nn_schema_label(const struct nn_target_schema *target, const char *label);
+
+/* --ignore=LABEL (NULL: none): the schema keeps it where it is none of its own. */
+int nn_schema_ignore(struct nn_target_schema *target, const char *label, struct nn_error *err);
+/* Its class, NN_CLASS_IGNORED where it has none; NN_CLASS_UNKNOWN: nothing is ignored. */
+int nn_schema_ignored(const struct nn_target_schema *target, const char *label);
 
 struct nn_schema {
 	struct nn_input_schema *inputs;
@@ -81,7 +101,8 @@ size_t nn_column_width(const struct nn_input_schema *input, const struct nn_colu
  * One input is an object, several are an array of them, each with its "name"; targets likewise.
  * -1: out of memory.
  *
- *   nn.input   {"columns":[COLUMN,...],"name":...,"scale":...,"shape":[...]}
+ *   nn.input   {"columns":[COLUMN,...],"index_base":0,"name":...,"scale":...,"separator":...,
+ *               "shape":[...]}
  *   COLUMN     {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
  *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file
  *              had no names. With "rows":N columns are numbers of categories:

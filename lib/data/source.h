@@ -24,6 +24,9 @@ struct nn_source_ops {
 			  bool channels_last, void *values, struct nn_error *err);
 	int (*fill_target)(const void *data, size_t target, const uint64_t *rows, size_t n,
 			   void *values, struct nn_error *err);
+	/* --weight of rows[n], not negative; NULL: each weighs 1 */
+	int (*fill_weights)(const void *data, const uint64_t *rows, size_t n, double *weights,
+			    struct nn_error *err);
 	/* rows[n] will be wanted soon; NULL: nothing to do */
 	void (*fetch)(const void *data, const uint64_t *rows, size_t n);
 	/* How many positions each of rows[n] has; NULL: rows are all of one length. */

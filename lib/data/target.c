@@ -279,8 +279,9 @@ static int learn_schema(struct nn_dataset *ds, size_t target, enum meaning meani
 		return 0;
 	schema->labels = nn_alloc(0, sizeof *schema->labels, err);
 	schema->integer_labels = !raw->from_table || raw->columns[0]->cell != NN_CELL_WORD;
-	code->labels = schema->integer_labels ? nn_coding_words(ds->coding, true, err)
-					      : raw->columns[0]->words;
+	code->labels = !raw->from_table || raw->columns[0]->cell == NN_CELL_NUMBER
+			       ? nn_coding_words(ds->coding, true, err)
+			       : raw->columns[0]->words;
 	return schema->labels && code->labels ? 0 : -1;
 }
 
@@ -303,6 +304,8 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	t->size = raw->from_table ? raw->n_columns : nn_row_size(&raw->array.shape);
 	t->plain = want && want->plain;
 	t->wanted = want ? want->size : 0;
+	if (want && want->ignored && !(t->ignored = nn_strdup(want->ignored, err)))
+		return -1;
 	/*
 	 * a table has looked up its labels already, unless integers turned out to be classes only
 	 * now
@@ -313,76 +316,4 @@ int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_
 	if (take_numbers(ds, t, raw, err) < 0)
 		return -1;
 	return meaning == PROBABILITIES ? check_probabilities(ds, t, raw->place, err) : 0;
-}
-
-/* ---- labels in order ---- */
-
-/* Are all labels integers below n? */
-static bool are_class_numbers(const struct nn_words *words, size_t n)
-{
-	for (size_t i = 0; i < nn_words_count(words); i++) {
-		int64_t v = nn_words_integer(words, (int32_t)i);
-
-		if (v < 0 || (uint64_t)v >= n)
-			return false;
-	}
-	return nn_words_integers(words);
-}
-
-static int put_label(struct nn_target_schema *schema, size_t i, const struct nn_words *words,
-		     int32_t id, int64_t number, struct nn_error *err)
-{
-	char digits[24];
-
-	snprintf(digits, sizeof digits, "%" PRId64,
-		 words && id >= 0 ? nn_words_integer(words, id) : number);
-	schema->labels[i] = nn_strdup(
-		words && !nn_words_integers(words) ? nn_words_text(words, id) : digits, err);
-	return schema->labels[i] ? 0 : -1;
-}
-
-static int new_labels(struct nn_target_schema *schema, size_t n, struct nn_error *err)
-{
-	for (size_t i = 0; i < schema->n_labels; i++)
-		nn_free(schema->labels[i]);
-	nn_free(schema->labels);
-	schema->n_labels = 0;
-	schema->labels = nn_alloc(n, sizeof *schema->labels, err);
-	schema->n_labels = schema->labels ? n : 0;
-	return schema->labels ? 0 : -1;
-}
-
-int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err)
-{
-	struct nn_dataset *owner = ds->training ? ds->training : ds;
-	struct nn_data_target *t = &owner->targets[target];
-	struct nn_target_schema *schema = &owner->schema->targets[target];
-	struct nn_target_code *code = &owner->coding->targets[target];
-	const int32_t *order, *place;
-	size_t n;
-	bool numbers;
-
-	if (!t->classes || code->fixed)
-		return 0;
-	n = nn_words_count(code->labels);
-	if (t->wanted && n > t->wanted)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: found %zu different labels, the output line has room for %zu",
-			       ds->files.file[ds->files.n - 1].path, n, t->wanted);
-	if (nn_words_sort(code->labels, &order, &place, err) < 0)
-		return -1;
-	numbers = t->wanted && are_class_numbers(code->labels, t->wanted);
-	nn_free(t->place);
-	t->place = nn_alloc(n, sizeof *t->place, err);
-	if (!t->place || new_labels(schema, numbers ? t->wanted : n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < schema->n_labels; i++)
-		if (put_label(schema, i, code->labels, numbers ? -1 : order[i], (int64_t)i, err) <
-		    0)
-			return -1;
-	for (size_t i = 0; i < n; i++)
-		t->place[i] =
-			numbers ? (int32_t)nn_words_integer(code->labels, (int32_t)i) : place[i];
-	code->place = t->place;
-	return 0;
 }

@@ -195,6 +195,7 @@ struct nn_loss_call {
 	const int32_t *classes;
 	const void *numbers;       /* one of the two */
 	const void *class_weights; /* real [columns] or NULL */
+	const void *row_weights;   /* real [rows] or NULL: loss and gradient of each times that */
 	const struct nn_now *now;  /* scale; NULL: 1 */
 	void *row_loss;
 	void *dlogits;
@@ -212,9 +213,10 @@ struct nn_count_call {
 	size_t rows, positions, columns;
 	const void *logits;
 	const int32_t *classes;
-	const void *numbers; /* one of the two */
-	const double *sd;    /* [columns] */
-	double *counts;      /* [NN_COUNTS] */
+	const void *numbers;     /* one of the two */
+	const void *row_weights; /* real [rows], what each counts; NULL: 1 */
+	const double *sd;        /* [columns] */
+	double *counts;          /* [NN_COUNTS] */
 	struct nn_queue *queue;
 };
 

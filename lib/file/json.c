@@ -13,8 +13,9 @@
 
 struct nn_json {
 	enum nn_json_type type;
-	bool whole; /* a number without point and exponent */
-	double number;
+	bool whole;               /* a number without point and exponent */
+	double number;            /* of a boolean 0 or 1 */
+	int64_t integer;          /* of a whole number */
 	const char *string;       /* own text, or NULL */
 	const char *key;          /* as a member of an object */
 	size_t length;            /* of string, or number of children */
@@ -106,12 +107,14 @@ static void make(struct maker *m, const json_t *j, struct nn_json *to)
 	case JSON_TRUE:
 	case JSON_FALSE:
 		to->type = NN_JSON_BOOL;
+		to->number = json_is_true(j);
 		break;
 	case JSON_INTEGER:
 	case JSON_REAL:
 		to->type = NN_JSON_NUMBER;
 		to->number = json_number_value(j);
 		to->whole = json_is_integer(j);
+		to->integer = json_integer_value(j);
 		break;
 	case JSON_STRING:
 		to->type = NN_JSON_STRING;
@@ -221,7 +224,81 @@ double nn_json_number(const struct nn_json *value)
 	return nn_json_type(value) == NN_JSON_NUMBER ? value->number : 0;
 }
 
+bool nn_json_bool(const struct nn_json *value)
+{
+	return nn_json_type(value) == NN_JSON_BOOL && value->number != 0;
+}
+
+int64_t nn_json_integer(const struct nn_json *value)
+{
+	return nn_json_whole(value) ? value->integer : 0;
+}
+
 bool nn_json_whole(const struct nn_json *value)
 {
 	return nn_json_type(value) == NN_JSON_NUMBER && value->whole;
+}
+
+/* Recursion is bounded: nothing deeper than MAX_DEPTH was parsed. */
+bool nn_json_equal(const struct nn_json *a, const struct nn_json *b)
+{
+	if (nn_json_type(a) != nn_json_type(b))
+		return false;
+	if (!a || !b)
+		return true;
+	if (a->number != b->number || a->length != b->length)
+		return false;
+	if (a->string)
+		return memcmp(a->string, b->string, a->length) == 0;
+	for (size_t i = 0; i < nn_json_size(a); i++) {
+		const struct nn_json *of_a = &a->children[i], *of_b = &b->children[i];
+
+		if ((of_a->key && strcmp(of_a->key, of_b->key) != 0) || !nn_json_equal(of_a, of_b))
+			return false;
+	}
+	return true;
+}
+
+/* Where the member ends that begins at `at`, or the object: at its comma or brace; else at the NUL.
+ */
+static const char *member_end(const char *at)
+{
+	size_t depth = 0;
+	bool quoted = false;
+
+	for (; *at; at++) {
+		if (quoted && *at == '\\' && at[1])
+			at++;
+		else if (*at == '"')
+			quoted = !quoted;
+		else if (!quoted && (*at == '{' || *at == '['))
+			depth++;
+		else if (!quoted && depth == 0 && (*at == ',' || *at == '}'))
+			break;
+		else if (!quoted && (*at == '}' || *at == ']'))
+			depth--;
+	}
+	return at;
+}
+
+bool nn_json_omit(struct nn_text *result, const char *object, const char *key)
+{
+	static const char blanks[] = " \t\r\n";
+	const char *at = object + strspn(object, blanks), *begin;
+	size_t n = strlen(key);
+
+	if (*at != '{')
+		return false;
+	nn_text_add(result, "{");
+	while (*at && *at != '}') {
+		begin = at + 1 + strspn(at + 1, blanks);
+		at = member_end(begin);
+		if (*begin == '"' && strncmp(begin + 1, key, n) == 0 && begin[1 + n] == '"')
+			continue;
+		if (result->length > 1)
+			nn_text_add(result, ",");
+		nn_text_add_bytes(result, begin, (size_t)(at - begin));
+	}
+	nn_text_add(result, "}");
+	return *at == '}' && at[1 + strspn(at + 1, blanks)] == '\0';
 }

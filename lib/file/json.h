@@ -34,5 +34,14 @@ const char *nn_json_key(const struct nn_json *object, size_t i,
 const char *nn_json_string(const struct nn_json *value, size_t *length); /* NULL: not a string */
 double nn_json_number(const struct nn_json *value);
 bool nn_json_whole(const struct nn_json *value); /* a number written without point and exponent */
+bool nn_json_bool(const struct nn_json *value);  /* true */
+int64_t nn_json_integer(const struct nn_json *value); /* such a number, all digits of it */
+bool nn_json_equal(const struct nn_json *a,
+		   const struct nn_json *b); /* whatever order the members have */
+/*
+ * The text of an object without its member `key`, the rest byte by byte: numbers may have more
+ * digits than nn_json_parse takes. false: it is not an object.
+ */
+bool nn_json_omit(struct nn_text *result, const char *object, const char *key);
 
 #endif

@@ -17,6 +17,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy.c \
 	lib/file/npy.h \
 	lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
+	lib/file/pickle-machine.c lib/file/pickle-machine.h lib/file/pickle.c lib/file/pickle.h \
 	lib/file/safetensors-write.c \
 	lib/file/safetensors-open.c \
 	lib/file/safetensors.c \
@@ -26,9 +27,10 @@ lib_libnn_la_SOURCES += \
 	lib/file/source.c \
 	lib/file/source.h \
 	lib/file/tensors.c \
+	lib/file/torch.c lib/file/torch.h lib/file/torch-view.c lib/file/torch-view.h \
 	lib/file/watch.c \
 	lib/file/watch.h \
-	lib/file/zip.c
+	lib/file/zip.c lib/file/zip.h
 
 # the module that takes gzip off, and inflates members of zip files
 if HAVE_ZLIB

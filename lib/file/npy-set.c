@@ -71,6 +71,36 @@ static int read_all(struct nn_st *st, size_t n, const struct nn_npy_file *files,
 		     : 0;
 }
 
+/* The file's name without its folder and what follows the last dot. */
+static char *stem(const char *path, struct nn_error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return nn_strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name), err);
+}
+
+int nn_npy_read_set(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+{
+	struct nn_st *st = nn_alloc(1, sizeof *st, err);
+	int status = st ? nn_st_reserve(st, 1, err) : -1;
+
+	if (status == 0) {
+		st->n_tensors = 1;
+		st->names[0] = stem(nn_input_name(input), err);
+		status = st->names[0]
+				 ? nn_npy_read_tensor(input, &st->tensors[0], &st->arrays[0], err)
+				 : -1;
+		st->tensors[0].name = st->names[0];
+	}
+	if (status < 0) {
+		nn_st_free(st);
+		return -1;
+	}
+	*result = st;
+	return 0;
+}
+
 int nn_st_of_arrays(struct nn_st **result, size_t n, const struct nn_npy_file *files,
 		    struct nn_error *err)
 {

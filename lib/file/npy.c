@@ -2,6 +2,7 @@
  * .npy headers (numpy.lib.format): a small dict of Python, parsed as numpy writes it and nothing
  * more.
  */
+#include "config.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 
 struct parser {
 	const char *at, *end;
+	const char *file; /* its name, for a command that converts it */
 };
 
 static void blanks(struct parser *p)
@@ -67,6 +69,28 @@ static const struct {
 	{ "u2", NN_U16 }, { "u4", NN_U32 }, { "u8", NN_U64 }, { "b1", NN_BOOL },
 };
 
+/* Can it stand in quotes in a command? */
+static bool is_plain(const char *file)
+{
+	return *file && *file != '-' &&
+	       file[strspn(file, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				 "0123456789._/+-")] == '\0';
+}
+
+/* A list of arrays goes by their order, a dict (a single object, without dimensions) by its names.
+ */
+static int fail_objects(const struct parser *p, struct nn_error *err)
+{
+	bool single = memmem(p->at, (size_t)(p->end - p->at), "()", 2) != NULL;
+
+	return nn_fail(err, NN_EFORMAT,
+		       "holds Python objects, expected numbers; convert it: "
+		       "python3 -c \"import numpy as np; np.savez('w.npz', "
+		       "%snp.load('%s', allow_pickle=True)%s)\"",
+		       single ? "**" : "*", is_plain(p->file) ? p->file : "weights.npy",
+		       single ? ".item()" : "");
+}
+
 static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_error *err)
 {
 	const char *text;
@@ -81,10 +105,7 @@ static int parse_descr(struct parser *p, struct nn_npy_header *h, struct nn_erro
 				? "structured arrays are not supported, expected one type of number"
 				: "the header's descr is not a string");
 	if (n >= 2 && text[1] == 'O')
-		return nn_fail(err, NN_EFORMAT,
-			       "holds Python objects, expected numbers; convert it: "
-			       "python3 -c \"import numpy as np; np.savez('w.npz', "
-			       "*np.load('weights.npy', allow_pickle=True))\"");
+		return fail_objects(p, err);
 	for (size_t i = 0; n == 3 && i < sizeof types / sizeof *types; i++) {
 		if (memcmp(text + 1, types[i].word, 2) != 0)
 			continue;
@@ -227,8 +248,7 @@ int nn_npy_header_only(struct nn_input *input, struct nn_npy_header *header, str
 	if (got < n)
 		return nn_fail(err, NN_EFORMAT, "%s: the .npy header ends early",
 			       nn_input_name(input));
-	p.at = (const char *)b;
-	p.end = p.at + n;
+	p = (struct parser){ (const char *)b, (const char *)b + n, nn_input_name(input) };
 	if (parse_dict(&p, header, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(input));
 	nn_input_take(input, n);

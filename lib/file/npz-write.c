@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "file/npy.h"
 #include "file/npz.h"
+#include "file/zip.h"
 
 #define MOST_MEMBERS 65535u /* from here on their number needs zip64 */
 #define DATE 0x21           /* 1 January 1980, the first day zip knows */

@@ -13,6 +13,7 @@
 #include "file/archive.h"
 #include "file/npy.h"
 #include "file/npz.h"
+#include "file/torch.h"
 
 #define STEP ((size_t)1 << 20)
 
@@ -158,7 +159,32 @@ static int read_members(struct nn_st *st, const struct nn_zip_member *members, s
 		     : 0;
 }
 
-int nn_npz_read(struct nn_st **result, struct nn_input *input, struct nn_error *err)
+/* st borrows from the file's bytes, which become its own. */
+static int keep_file(struct nn_st *st, struct nn_block *file, struct nn_error *err)
+{
+	st->base = nn_alloc(1, sizeof *st->base, err);
+	if (!st->base || nn_st_reserve(st->base, 1, err) < 0)
+		return -1;
+	st->base->n_tensors = 1;
+	st->base->arrays[0] = *file;
+	*file = (struct nn_block){ 0 };
+	return 0;
+}
+
+/* A model of Keras is a zip file around one of HDF5. */
+static bool is_keras(const struct nn_zip_member *members, size_t n)
+{
+	static const char name[] = "model.weights.h5";
+
+	for (size_t i = 0; i < n; i++)
+		if (members[i].name_length == strlen(name) &&
+		    memcmp(members[i].name, name, strlen(name)) == 0)
+			return true;
+	return false;
+}
+
+static int read_zip(struct nn_st **result, struct nn_input *input, bool weights,
+		    struct nn_error *err)
 {
 	struct nn_st *st = nn_alloc(1, sizeof *st, err);
 	const char *name = nn_input_name(input);
@@ -171,6 +197,11 @@ int nn_npz_read(struct nn_st **result, struct nn_input *input, struct nn_error *
 		goto out;
 	if (nn_zip_list(file.data, bytes, &members, &n, err) < 0)
 		nn_fail_at(err, "%s", name);
+	else if (weights && is_keras(members, n))
+		nn_fail(err, NN_EFORMAT, "%s: is a model of Keras; " NN_KERAS_SAVES, name);
+	else if (weights && nn_torch_find(members, n) < n)
+		status = nn_torch_read(st, members, n, name, err) < 0 ? -1
+								      : keep_file(st, &file, err);
 	else
 		status = read_members(st, members, n, name, err);
 out:
@@ -181,6 +212,16 @@ out:
 	else
 		*result = st;
 	return status;
+}
+
+int nn_npz_read(struct nn_st **st, struct nn_input *input, struct nn_error *err)
+{
+	return read_zip(st, input, false, err);
+}
+
+int nn_zip_read_weights(struct nn_st **st, struct nn_input *input, struct nn_error *err)
+{
+	return read_zip(st, input, true, err);
 }
 
 int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,

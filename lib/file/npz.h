@@ -14,6 +14,10 @@
  * its arrays.
  */
 int nn_npz_read(struct nn_st **st, struct nn_input *input, struct nn_error *err);
+/* The same of weights: also what torch.save writes (torch.h). */
+int nn_zip_read_weights(struct nn_st **st, struct nn_input *input, struct nn_error *err);
+#define NN_KERAS_SAVES \
+	"save its weights as .npz: numpy.savez('w.npz', *model.get_weights()) in Python"
 /* The first rows of each array, where part->most says so; all are read. */
 int nn_npz_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
 		     struct nn_error *err);
@@ -33,29 +37,7 @@ int nn_tensors_read(struct nn_st **st, struct nn_input *input, enum nn_format_id
 
 /* ---- inside ---- */
 
-/*
- * Zip's own numbers: a length or place from this value on needs zip64. Tests write with a smaller
- * one.
- */
-#define NN_ZIP_FAR UINT64_C(0xffffffff)
 int nn_npz_write_far(struct nn_output *output, const struct nn_st_tensor *tensors, size_t n,
 		     uint64_t far, struct nn_error *err);
-
-/* A member as the directory of a zip file lists it. */
-struct nn_zip_member {
-	const char *name; /* not terminated; borrowed from the bytes, as all */
-	size_t name_length;
-	int method; /* 0 stored, 8 deflated */
-	uint32_t crc;
-	const unsigned char *data;
-	size_t packed, size; /* bytes of data, and of what they hold */
-};
-
-/*
- * The members of the zip file bytes[n], in the order of its directory; *members is nn_freed by the
- * caller.
- */
-int nn_zip_list(const unsigned char *bytes, size_t n, struct nn_zip_member **members,
-		size_t *n_members, struct nn_error *err);
 
 #endif

@@ -23,8 +23,11 @@ static int check_model(struct nn_input *input, struct nn_error *err)
 	    (memchr(b, 0, got) || nn_utf8_prefix((const char *)b, got) < got - (got == 9)))
 		return nn_fail(err, NN_EFORMAT, "%s: is not a safetensors file, expected a model",
 			       nn_input_name(input));
-	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model",
-		       nn_input_name(input), nn_format_article(format), nn_format_word(format));
+	return nn_fail(err, NN_EFORMAT, "%s: looks like %s %s file, not a model%s",
+		       nn_input_name(input), nn_format_article(format), nn_format_word(format),
+		       format == NN_FORMAT_zip || format == NN_FORMAT_npy
+			       ? "; weights made elsewhere want a net beside them: -m TEXT"
+			       : "");
 }
 
 int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err)

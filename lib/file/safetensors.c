@@ -341,6 +341,7 @@ void nn_st_free(struct nn_st *st)
 
 	if (!st)
 		return;
+	nn_st_free(st->base);
 	own = st->owner;
 	if (own) {
 		nn_block_free(&own->data);

@@ -36,7 +36,7 @@ struct nn_st {
 	struct nn_block
 		*arrays; /* of nn_st_of_arrays, [n_tensors] in the order given, with their names */
 	char **names;
-	bool turned; /* some came as kernels (model/weights.h) */
+	struct nn_st *base; /* what tensors without an array of their own borrow from; owned */
 };
 
 /*
@@ -70,6 +70,8 @@ struct nn_npy_file {
 };
 int nn_st_of_arrays(struct nn_st **st, size_t n, const struct nn_npy_file *files,
 		    struct nn_error *err);
+/* And from a single .npy file that was opened: a tensor named as the file. */
+int nn_npy_read_set(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 void nn_st_free(struct nn_st *st);
 /* Inside: room for n tensors that come one by one, with arrays and names of their own. */
 int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err);

@@ -32,12 +32,13 @@ const char *nn_format_article(enum nn_format_id id)
 }
 
 /*
- * An ONNX model is a protobuf message: field 1 (ir_version), a small number, then field 2 or 7,
- * length-delimited.
+ * An ONNX model is a protobuf message: field 1 (ir_version), a small number, then one of its other
+ * fields: 2, 3, 4, 6, 7, 8 or 14, length-delimited, or 5, a number.
  */
 static bool is_onnx(const unsigned char *b, size_t n)
 {
-	return n >= 3 && b[0] == 8 && b[1] > 0 && b[1] < 32 && (b[2] == 0x12 || b[2] == 0x3a);
+	return n >= 3 && b[0] == 8 && b[1] > 0 && b[1] < 32 && b[2] &&
+	       strchr("\x12\x1a\x22\x28\x32\x3a\x42\x72", b[2]);
 }
 
 static bool fits(const struct magic *m, const unsigned char *bytes, size_t n)

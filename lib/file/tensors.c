@@ -81,7 +81,7 @@ const char *nn_st_meta(const struct nn_st *st, const char *key)
 	for (size_t i = 0; i < st->n_meta; i++)
 		if (strcmp(st->meta[i].key, key) == 0)
 			return st->meta[i].value;
-	return NULL;
+	return st->base ? nn_st_meta(st->base, key) : NULL;
 }
 
 int nn_st_get(const struct nn_st_tensor *tensor, enum nn_dtype dtype, void *values,

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "file/npz.h"
+#include "file/zip.h"
 
 #define LOCAL 30 /* bytes of the fixed part of each record */
 #define CENTRAL 46

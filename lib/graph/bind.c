@@ -103,6 +103,8 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 			n.plan.memory.statistics +=
 				kernel->statistics(&site) * nn_dtype_size(n.bound.device->dtype);
 	}
+	if (result == 0 && options->training)
+		n.plan.memory.untouched = nn_bound_untouched(&n.bound);
 	if (result == 0 && options->device->remote)
 		n.plan.memory.canonical = nn_bound_canonical(&n.bound);
 	*memory = n.plan.memory;

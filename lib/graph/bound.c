@@ -2,6 +2,13 @@
 #include "base/memory.h"
 #include "graph/bound.h"
 
+/* Statistics of a frozen layer are kept: it computes as in prediction. */
+static bool as_trained(const struct nn_bound *b, const struct nn_bound_node *node)
+{
+	return b->training && !(node->source >= 0 && (nn_bound_needs(node) & NN_OP_ROWS_COUPLED) &&
+				nn_node_frozen(b->program, &b->program->nodes[node->source]));
+}
+
 struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_node *node)
 {
 	return (struct nn_site){
@@ -9,7 +16,7 @@ struct nn_site nn_bound_site(const struct nn_bound *b, const struct nn_bound_nod
 		.in = node->shapes,
 		.n_in = node->n_in,
 		.out = node->shape,
-		.training = b->training,
+		.training = as_trained(b, node),
 		.want_dx = node->want_dx,
 		.queue = b->queue,
 	};

@@ -134,9 +134,8 @@ int nn_graph_take_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *
 	adds = graph->all.adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
 	graph->all.steps = nn_alloc(graph->slots, sizeof *graph->all.steps, err);
 	graph->statistics = nn_alloc((size_t)b->n_nodes, sizeof *graph->statistics, err);
-	graph->updates = nn_alloc((size_t)b->n_params, sizeof *graph->updates, err);
-	if (!graph->statistics || !graph->updates || !graph->all.steps || !graph->all.calls ||
-	    !pointers || !adds || !written) {
+	if (!graph->statistics || !graph->all.steps || !graph->all.calls || !pointers || !adds ||
+	    !written || nn_graph_take_updates(graph, err)) {
 		nn_free(written);
 		return -1;
 	}
@@ -230,5 +229,5 @@ void nn_graph_free_calls(struct nn_graph *graph)
 	nn_free(graph->all.pointers);
 	nn_free(graph->all.adds);
 	nn_free(graph->statistics);
-	nn_free(graph->updates);
+	nn_graph_free_updates(graph);
 }

@@ -226,7 +226,8 @@ static void mark_learning(struct nn_bound *b)
 		for (int k = 0; k < node->n_in; k++)
 			learns |= b->values[nn_bound_root(b, node->in[k])].learns;
 		node->want_dx = b->training && b->values[nn_bound_root(b, node->in[0])].learns;
-		learns |= node->source >= 0 && b->program->nodes[node->source].n_params > 0;
+		learns |= node->source >= 0 &&
+			  nn_node_trains(b->program, &b->program->nodes[node->source]);
 		node->backward = b->training && learns;
 		b->values[nn_bound_root(b, node->out)].learns = node->backward;
 	}

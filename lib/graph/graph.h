@@ -104,6 +104,8 @@ struct nn_graph_memory {
 	size_t parameters, gradients, activations, activations_per_row, workspace, input, derived;
 	/* of parts of tables: entries and sums; gradients have no other bytes of tables */
 	size_t rows;
+	/* of gradients: never touched by nn_graph_backward_update, as pages of memory go */
+	size_t untouched;
 	size_t block, trained; /* elements: of the flat block, of all that is trained */
 	size_t statistics;     /* of a group, the caller's */
 	size_t canonical;      /* room for a parameter, of a device with memory of its own alone */

@@ -37,6 +37,12 @@ struct nn_graph_host {
 	void *canonical; /* device memory: a parameter on its way from or to the host; NULL: CPU */
 };
 
+/* Nodes whose kernels can update their parameters behind the gradients (update.c). */
+struct nn_graph_updates {
+	int *node, n;
+	struct nn_update *param; /* [bound.n_params]: of theirs, in the step under way */
+};
+
 struct nn_graph {
 	struct nn_bound bound;
 	struct nn_memory_plan plan;
@@ -56,8 +62,8 @@ struct nn_graph {
 	struct nn_step_list refresh; /* what is made of weights after they changed */
 	struct nn_step_list arrival; /* the same where they are on their way */
 	size_t *statistics,
-		n_statistics;      /* [n_nodes] where a node's begin among those of a group */
-	struct nn_update *updates; /* [bound.n_params] of the step under way (update.c) */
+		n_statistics; /* [n_nodes] where a node's begin among those of a group */
+	struct nn_graph_updates updated;
 	struct nn_row_list *entries, *sums; /* [bound.n_tables] */
 	struct nn_graph_host host;
 };
@@ -87,11 +93,16 @@ int nn_graph_take_canonical(struct nn_graph *graph, struct nn_error *err);
 /* io.c: the same for rows, and what changes from step to step. */
 int nn_graph_take_mirrors(struct nn_graph *graph, struct nn_error *err);
 void nn_graph_free_mirrors(struct nn_graph *graph);
+/* update.c: which nodes update; frees what it took. */
+int nn_graph_take_updates(struct nn_graph *graph, struct nn_error *err);
+void nn_graph_free_updates(struct nn_graph *graph);
 /* calls.c: the calls of all nodes; the steps of all slots, which the lists say; free both. */
 int nn_graph_take_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *err);
 int nn_graph_take_steps(struct nn_graph *graph, const struct nn_steps *steps,
 			const struct nn_steps *after, struct nn_error *err);
 void nn_graph_free_calls(struct nn_graph *graph);
+/* update.c: bytes of gradients that nn_graph_backward_update does not touch. */
+size_t nn_bound_untouched(const struct nn_bound *bound);
 /* run.c: all steps of a list, for a span; ready as nn_graph_backward has it. */
 void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 		  const struct nn_span *span, void (*ready)(void *arg, int param), void *arg);

@@ -37,6 +37,8 @@ static void describe(struct nn_bound *b, int n)
 		};
 		if (k < from->n_params) {
 			param->source = from->param + k;
+			if (b->program->params[param->source].frozen)
+				param->desc.role = NN_BUFFER;
 			b->place[param->source] = b->n_params;
 		}
 		b->n_params++;

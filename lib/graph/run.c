@@ -87,7 +87,7 @@ void nn_graph_advance(struct nn_graph *graph, const void *statistics, size_t n_g
 		const struct nn_kernel *kernel = b->device->kernels[b->nodes[i].op];
 		const struct nn_call *call = &graph->calls[i];
 
-		if (kernel->advance)
+		if (kernel->advance && kernel->statistics(&call->site) > 0)
 			kernel->advance(&call->site, call->w,
 					(const char *)statistics + graph->statistics[i] * size,
 					graph->n_statistics, n_groups);

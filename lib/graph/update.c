@@ -2,6 +2,7 @@
  * Weights that change while backward goes on: kernels that can update them behind their gradients,
  * which then need not go through memory; what is left of the block follows.
  */
+#include "base/memory.h"
 #include "graph/instance.h"
 
 /* Of elements at .. at + n - 1 of the block. */
@@ -30,7 +31,45 @@ static bool updates(const struct nn_bound *b, int node)
 	const struct nn_kernel *kernel = b->device->kernels[b->nodes[node].op];
 	const struct nn_site site = nn_bound_site(b, &b->nodes[node]);
 
-	return b->nodes[node].backward && kernel->updates && kernel->updates(&site);
+	return b->nodes[node].backward && kernel->updates && kernel->updates(&site) &&
+	       is_in_block(&b->params[b->nodes[node].param]);
+}
+
+int nn_graph_take_updates(struct nn_graph *graph, struct nn_error *err)
+{
+	const struct nn_bound *b = &graph->bound;
+	struct nn_graph_updates *updated = &graph->updated;
+
+	updated->param = nn_alloc((size_t)b->n_params, sizeof *updated->param, err);
+	updated->node = nn_alloc((size_t)b->n_nodes, sizeof *updated->node, err);
+	if (!updated->param || !updated->node)
+		return -1;
+	for (int i = 0; i < b->n_nodes; i++)
+		if (updates(b, i))
+			updated->node[updated->n++] = i;
+	return 0;
+}
+
+void nn_graph_free_updates(struct nn_graph *graph)
+{
+	nn_free(graph->updated.param);
+	nn_free(graph->updated.node);
+}
+
+/* Other gradients lie in the pages where those of a weight begin and end. */
+size_t nn_bound_untouched(const struct nn_bound *b)
+{
+	size_t size = nn_dtype_size(b->device->dtype), page = nn_memory_page(b->block * size),
+	       untouched = 0;
+
+	for (int p = 0; p < b->n_params; p++) {
+		const struct nn_bound_param *param = &b->params[p];
+
+		if (param->desc.role == NN_WEIGHT && param->packed * size > page &&
+		    updates(b, param->node))
+			untouched += param->packed * size - page;
+	}
+	return untouched;
 }
 
 static void update(const struct nn_graph *graph, const struct nn_update *all, size_t from,
@@ -64,20 +103,27 @@ static void update_rest(const struct nn_graph *graph, const struct nn_update *al
 	update(graph, all, from, to);
 }
 
+/* The calls of these nodes update, or no longer do. */
+static void let_update(struct nn_graph *graph, const struct nn_update *all)
+{
+	const struct nn_graph_updates *updated = &graph->updated;
+
+	for (int i = 0; i < updated->n; i++) {
+		const struct nn_bound_node *node = &graph->bound.nodes[updated->node[i]];
+		const struct nn_bound_param *param = &graph->bound.params[node->param];
+		struct nn_update *u = updated->param + node->param;
+
+		graph->calls[updated->node[i]].update = all ? u : NULL;
+		for (int k = 0; all && k < node->n_params; k++)
+			u[k] = of_run(graph, all, param[k].offset, param[k].packed);
+	}
+}
+
 void nn_graph_backward_update(struct nn_graph *graph, const struct nn_span *span,
 			      const struct nn_update *all)
 {
-	const struct nn_bound *b = &graph->bound;
-
-	for (int p = 0; p < b->n_params; p++)
-		if (is_in_block(&b->params[p]))
-			graph->updates[p] =
-				of_run(graph, all, b->params[p].offset, b->params[p].packed);
-	for (int i = 0; i < b->n_nodes; i++)
-		if (updates(b, i))
-			graph->calls[i].update = graph->updates + b->nodes[i].param;
+	let_update(graph, all);
 	nn_graph_backward(graph, span, NULL, NULL);
 	update_rest(graph, all);
-	for (int i = 0; i < b->n_nodes; i++)
-		graph->calls[i].update = NULL;
+	let_update(graph, NULL);
 }

@@ -115,48 +115,12 @@ static int check_tensors(struct nn_model_file *file, const char *path, struct nn
 
 /* ---- reading ---- */
 
-static const struct nn_shape *weight_shape(const struct nn_st *st, const struct nn_net_entry *line)
-{
-	char name[NN_NAME_LENGTH * 8 + 16];
-	const struct nn_st_tensor *tensor;
-
-	snprintf(name, sizeof name, "%s.weight", nn_net_entry_name(line));
-	tensor = nn_st_find(st, name);
-	return tensor && tensor->shape.rank >= 2 ? &tensor->shape : NULL;
-}
-
-/* Text beside weights: `?` and the length of input vectors are what the weights say. */
-static int resolve_by_weights(struct nn_net *net, const struct nn_st *st, struct nn_error *err)
-{
-	size_t *sizes = nn_alloc(net->n_outputs, sizeof *sizes, err);
-	const struct nn_shape *first = NULL;
-	struct nn_shape vector;
-	int failed;
-
-	if (!sizes)
-		return -1;
-	for (size_t o = 0; o < net->n_outputs; o++) {
-		const struct nn_shape *shape = weight_shape(st, &net->lines[net->output_lines[o]]);
-
-		sizes[o] = shape ? shape->dim[0] : 0;
-	}
-	if (net->inputs[0].vector && !net->inputs[0].shaped)
-		first = weight_shape(st, &net->lines[1]);
-	if (first)
-		vector = nn_shape1(first->dim[1]);
-	failed = nn_net_resolve(net, first ? &vector : NULL, sizes, err);
-	nn_free(sizes);
-	return failed;
-}
-
 static int read_net(struct nn_model_file *file, const char *path, struct nn_error *err)
 {
 	const char *model = nn_st_meta(file->st, "nn.model");
 	struct nn_text place = { 0 };
 	int failed;
 
-	if (file->net)
-		return resolve_by_weights(file->net, file->st, err);
 	nn_text_addf(&place, "%s:nn.model", path);
 	if (place.failed)
 		return nn_fail(err, NN_ENOMEM, "out of memory");
@@ -167,7 +131,7 @@ static int read_net(struct nn_model_file *file, const char *path, struct nn_erro
 }
 
 int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const char *path,
-		       struct nn_net *net, struct nn_error *err)
+		       struct nn_net *net, const struct nn_weights_as *as, struct nn_error *err)
 {
 	struct nn_model_file *file = nn_alloc(1, sizeof *file, err);
 
@@ -180,12 +144,13 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	file->st = st;
 	file->net = net;
 	file->dtype = NN_F32;
-	if (check_kind(st, path, net != NULL, err) || read_net(file, path, err) ||
-	    nn_weights_check_kernels(st, nn_net_program(file->net), path, err) ||
+	if (check_kind(st, path, net != NULL, err) ||
+	    (net ? nn_weights_match(&file->st, net, as, path, err) : read_net(file, path, err)) ||
 	    check_tensors(file, path, err)) {
 		nn_model_file_free(file);
 		return -1;
 	}
+	st = file->st;
 	file->input_json = nn_st_meta(st, "nn.input");
 	file->target_json = nn_st_meta(st, "nn.target");
 	file->train_json = nn_st_meta(st, "nn.train");

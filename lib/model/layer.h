@@ -27,6 +27,7 @@ struct nn_layer_arg {
 	size_t offset;        /* of the value in the layer's struct */
 	const char *fallback; /* the default as the user would type it; NULL: required, or `like` */
 	const char *like;     /* the default is the value of this argument before it */
+	const char *keras;    /* the default of weights that come from Keras; NULL: the same */
 	double min, max;      /* bounds of numbers */
 	const char *const *choices; /* NULL-terminated */
 	const char *help;           /* one sentence */
@@ -51,7 +52,8 @@ struct nn_expansion {
 
 struct nn_layer {
 	const char *name;
-	const char *brief;               /* one sentence */
+	const char *also;  /* what others call it, in lower case, for hints: "linear,fc"; or NULL */
+	const char *brief; /* one sentence */
 	const char *shapes;              /* "C,H,W to C", or NULL: the shape stays */
 	const char *more;                /* further sentences for the page, or NULL */
 	const struct nn_layer_arg *args; /* NULL: none */

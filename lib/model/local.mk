@@ -7,17 +7,22 @@ lib_libnn_la_SOURCES += \
 	lib/model/fail.c \
 	lib/model/file.c \
 	lib/model/initial.c lib/model/initial.h \
+	lib/model/keras.c lib/model/keras.h \
 	lib/model/key.c \
 	lib/model/layer.h \
 	lib/model/layers.c lib/model/layers.def \
 	lib/model/lex.c lib/model/lex.h \
+	lib/model/match.c lib/model/match-fail.c lib/model/match-names.c lib/model/match-shape.c lib/model/match.h \
 	lib/model/model.h \
 	lib/model/names.c \
 	lib/model/net.c lib/model/net.h \
+	lib/model/onnx.c lib/model/onnx.h \
 	lib/model/open.c \
 	lib/model/parse.c \
 	lib/model/resolve.c \
 	lib/model/statement.c \
+	lib/model/take.c \
+	lib/model/weight-name.c lib/model/weight-name.h \
 	lib/model/weights.c lib/model/weights.h \
 	lib/model/widen.c lib/model/widen.h \
 	lib/model/layer/activation.c \

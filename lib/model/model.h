@@ -98,6 +98,12 @@ int nn_net_init(const struct nn_net *net, uint64_t seed, enum nn_dtype dtype, vo
 /* Does `word` name a layer? (what -m takes for text) */
 bool nn_is_layer(const char *word, size_t n);
 
+/*
+ * The parameters of a canonical line are kept as they are in training, statistics included, from
+ * now until the net is resolved again. How many there are.
+ */
+int nn_net_freeze(struct nn_net *net, int line);
+
 /* ---- the file ---- */
 
 /*
@@ -114,13 +120,25 @@ struct nn_model_file {
 	enum nn_dtype dtype; /* f32 or f64 of its weights (f16, bf16 read as f32) */
 };
 
+/* Of weights from elsewhere: their net, and how they are to be taken. */
+enum nn_weights_layout {
+	NN_WEIGHTS_AUTO,  /* as names and shapes say */
+	NN_WEIGHTS_TORCH, /* dense [out,in], convolution [out,in,kh,kw] */
+	NN_WEIGHTS_KERAS, /* [in,out], [kh,kw,in,out], behind a flattened picture channels last */
+};
+extern const char *const nn_weights_layouts[]; /* the words of an option, NULL after the last */
+struct nn_weights_as {
+	const char *text; /* what -m takes, see nn_net_open */
+	enum nn_weights_layout layout;
+	const struct nn_shape *sample; /* of the data, where text may not say it; NULL: not known */
+};
 /*
- * text NULL: nn.model must be in the file; else (what -m takes, see nn_net_open) the file gives
- * weights only, and an open size or the length of input vectors may come from them. Names and
- * shapes of all tensors are checked.
+ * as NULL: nn.model must be in the file, and names and shapes of all tensors are checked. Else the
+ * file gives weights only (model/weights.h): an open size or the length of input vectors may come
+ * from them.
  */
-int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text,
-		       struct nn_error *err);
+int nn_model_file_read(struct nn_model_file **file, const char *path,
+		       const struct nn_weights_as *as, struct nn_error *err);
 void nn_model_file_free(struct nn_model_file *file);
 /* params[i]: canonical, program order, dtype */
 int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,

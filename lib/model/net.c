@@ -1,4 +1,6 @@
 /* A net: what it says of itself, and its end. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "model/net.h"
 
@@ -58,4 +60,35 @@ const char *nn_net_text(const struct nn_net *net)
 int nn_net_n_lines(const struct nn_net *net)
 {
 	return net->n_layers;
+}
+
+void nn_net_take_keras(struct nn_net *net)
+{
+	for (size_t i = 0; i < net->n_statements; i++) {
+		struct nn_statement *statement = &net->statements[i];
+		const struct nn_layer_arg *args = statement->layer ? statement->layer->args : NULL;
+		struct nn_error ignored; /* what the table says can be read */
+
+		for (const struct nn_layer_arg *arg = args; arg && arg->name; arg++)
+			if (arg->keras && !(statement->given & 1u << (arg - args)))
+				nn_arg_parse(arg, arg->keras, strlen(arg->keras), statement->values,
+					     &ignored);
+	}
+}
+
+int nn_net_freeze(struct nn_net *net, int line)
+{
+	int n = 0;
+
+	for (int p = 0; p < net->program->n_params; p++) {
+		struct nn_program_param *param = &net->program->params[p];
+
+		if (param->line != line)
+			continue;
+		param->frozen = true;
+		param->was = param->desc.role;
+		param->desc.role = NN_BUFFER;
+		n++;
+	}
+	return n;
 }

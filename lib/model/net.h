@@ -24,9 +24,10 @@ struct nn_statement {
 	char *name; /* NULL: none */
 
 	const struct nn_layer *layer;
-	void *values; /* the layer's struct */
-	bool open;    /* one of its sizes is `?` */
-	char **from;  /* NULL: the line before */
+	void *values;   /* the layer's struct */
+	unsigned given; /* bit i: the text says argument i */
+	bool open;      /* one of its sizes is `?` */
+	char **from;    /* NULL: the line before */
 	int n_from;
 	bool output;  /* marked */
 	char *target; /* target= as nn_net_output gives it; NULL */
@@ -131,6 +132,9 @@ int nn_net_try(struct nn_net *net, struct nn_error *err);
 /* canonical.c: the text of a resolved net into net->text. */
 int nn_net_print(struct nn_net *net, struct nn_error *err);
 
+/* Arguments that the text does not give get what Keras takes for them; to be resolved again. */
+void nn_net_take_keras(struct nn_net *net);
+
 /* argument.c: a copy of the layer's struct with what stands for `?`; nn_free. */
 void *nn_net_entry_values(const struct nn_net_entry *line, struct nn_error *err);
 
@@ -150,10 +154,10 @@ int nn_statement_key(const struct nn_net *net, struct nn_statement *statement,
 
 /*
  * file.c: as nn_model_file_read, from tensors that were read, with the net of a text (NULL:
- * nn.model's). st and net belong to the file, or are freed on failure.
+ * nn.model's; as is not read then). st and net belong to the file, or are freed on failure.
  */
 int nn_model_file_take(struct nn_model_file **file, struct nn_st *st, const char *path,
-		       struct nn_net *net, struct nn_error *err);
+		       struct nn_net *net, const struct nn_weights_as *as, struct nn_error *err);
 
 /* names.c: a map from names to lines. */
 int nn_names_new(struct nn_names **names, struct nn_error *err);

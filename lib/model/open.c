@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "file/sniff.h"
 #include "model/net.h"
+#include "model/onnx.h"
 #include "model/weights.h"
 
 #define MAX_FILE ((size_t)16 << 20)
@@ -54,9 +55,20 @@ static int open_text(struct nn_net **net, const char *path, struct nn_input *inp
 	return failed;
 }
 
-/* Files are looked at once, so that pipes can be opened too; st_read names what is neither. */
+/* Tensors of a model file or an ONNX file; what is neither is named. */
+static int read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err)
+{
+	enum nn_format_id format;
+
+	if (nn_input_sniff(input, &format, err))
+		return -1;
+	return format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, err)
+					: nn_st_read_model(st, input, err);
+}
+
+/* Files are looked at once, so that pipes can be opened too. */
 static int open_file(struct nn_net **net, struct nn_model_file **file, const char *path,
-		     bool regular, struct nn_error *err)
+		     struct nn_error *err)
 {
 	struct nn_input *input;
 	struct nn_st *st;
@@ -69,10 +81,8 @@ static int open_file(struct nn_net **net, struct nn_model_file **file, const cha
 	if (is_text(input, &text, err) == 0) {
 		if (text)
 			failed = open_text(net, path, input, err);
-		else if (regular)
-			failed = nn_model_file_read(file, path, NULL, err);
-		else if (nn_st_read_input(&st, input, err) == 0)
-			failed = nn_model_file_take(file, st, path, NULL, err);
+		else if (read_model(&st, input, err) == 0)
+			failed = nn_model_file_take(file, st, path, NULL, NULL, err);
 	}
 	nn_input_close(input);
 	return failed;
@@ -87,11 +97,16 @@ int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *op
 	*net = NULL;
 	*file = NULL;
 	if (stat(operand, &status) == 0)
-		return open_file(net, file, operand, S_ISREG(status.st_mode), err);
+		return open_file(net, file, operand, err);
 	if (errno != ENOENT && errno != ENAMETOOLONG && errno != ENOTDIR)
 		return nn_fail_errno(err, NN_EFORMAT, "%s", operand);
 	if (strpbrk(operand, " \t\n") || nn_is_layer(operand, strlen(operand)))
 		return nn_net_parse(net, "-m", operand, strlen(operand), true, err);
+	if (*operand && operand[strspn(operand, "0123456789,x")] == '\0')
+		return nn_fail(err, NN_EUSAGE,
+			       "%s: no such file; sizes stand behind layers, as in 'dense 16, "
+			       "relu, dense ?'",
+			       nn_quote(quoted, operand, strlen(operand)));
 	return nn_fail(err, NN_EUSAGE, "%s: no such file, and not the name of a layer",
 		       *operand ? nn_quote(quoted, operand, strlen(operand)) : "\"\"");
 }
@@ -111,19 +126,31 @@ static int net_beside(struct nn_net **net, const char *operand, struct nn_error 
 	return 0;
 }
 
-int nn_model_file_read(struct nn_model_file **file, const char *path, const char *text,
-		       struct nn_error *err)
+static int read_path(struct nn_st **st, const char *path, struct nn_error *err)
+{
+	struct nn_input *input;
+	int failed;
+
+	if (nn_input_open(&input, path, err))
+		return -1;
+	nn_input_plain(input);
+	failed = read_model(st, input, err);
+	nn_input_close(input);
+	return failed;
+}
+
+int nn_model_file_read(struct nn_model_file **file, const char *path,
+		       const struct nn_weights_as *as, struct nn_error *err)
 {
 	struct nn_net *net = NULL;
 	struct nn_st *st;
 
 	*file = NULL;
-	if (text ? nn_weights_read(&st, path, err) : nn_st_read(&st, path, err))
+	if (as ? nn_weights_read(&st, path, err) : read_path(&st, path, err))
 		return -1;
-	if ((st->names && nn_weights_take_kernels(st, path, err)) ||
-	    (text && net_beside(&net, text, err))) {
+	if (as && net_beside(&net, as->text, err)) {
 		nn_st_free(st);
 		return -1;
 	}
-	return nn_model_file_take(file, st, path, net, err);
+	return nn_model_file_take(file, st, path, net, as, err);
 }

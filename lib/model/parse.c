@@ -11,6 +11,17 @@ static bool is_last(const struct nn_net *net, const struct nn_net_entry *line)
 	return line == &net->lines[net->n_lines - 1];
 }
 
+/* A classifier of other tools ends with it; here the loss and --emit=probs take it. */
+static const char *softmax_hint(const struct nn_net *net)
+{
+	const struct nn_statement *last = net->lines[net->n_lines - 1].statement;
+	const char *name = last->kind == NN_STATEMENT_LAYER ? last->layer->name : "";
+
+	return strcmp(name, "softmax") == 0 || strcmp(name, "log-softmax") == 0
+		       ? "; a classifier needs no softmax after it, the loss takes it"
+		       : "";
+}
+
 /* A line may be a mistake: unused, or marked as something that it is not. */
 static int check_line(const struct nn_net *net, const struct nn_net_entry *line,
 		      struct nn_error *err)
@@ -27,7 +38,8 @@ static int check_line(const struct nn_net *net, const struct nn_net_entry *line,
 					 "no line uses the output of this one");
 	if (statement->open && !output)
 		return nn_statement_fail(net, statement, err,
-					 "? is allowed in an output line only");
+					 "? is allowed in an output line only%s",
+					 softmax_hint(net));
 	if (!output && (statement->target || statement->weighted))
 		return nn_statement_fail(net, statement, err, "%s belongs to lines marked output",
 					 statement->target ? "target=" : "weight=");

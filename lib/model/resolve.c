@@ -26,9 +26,10 @@ static int input_shape(const struct nn_net *net, size_t i, const struct nn_shape
 	if (nn_shape_count(shape) == nn_shape_count(given))
 		return 0;
 	return nn_statement_fail(net, statement, err,
-				 "%s (%zu values) does not fit samples of %s (%zu values)",
+				 "%s (%zu value%s) does not fit samples of %s (%zu value%s)",
 				 nn_shape_text(a, shape), nn_shape_count(shape),
-				 nn_shape_text(b, given), nn_shape_count(given));
+				 nn_shape_count(shape) == 1 ? "" : "s", nn_shape_text(b, given),
+				 nn_shape_count(given), nn_shape_count(given) == 1 ? "" : "s");
 }
 
 /* Sizes in place of `?`. */

@@ -5,6 +5,8 @@
 #include "base/number.h"
 #include "model/net.h"
 
+#define BLANK "put a blank after the comma between two layers"
+
 static int fail_with_form(const struct nn_net *net, const struct nn_statement *statement,
 			  struct nn_error *err, const char *format, const char *what)
 {
@@ -39,9 +41,12 @@ static int parse_place(const struct nn_net *net, struct nn_statement *statement,
 		return fail_with_form(net, statement, err, "'%s' is one argument too many",
 				      nn_quote(quoted, word->text, word->n));
 	*given |= 1u << (arg - args);
-	if (nn_arg_parse(arg, word->text, word->n, statement->values, &below))
-		return nn_statement_fail_below(net, statement, err, &below);
-	return 0;
+	if (nn_arg_parse(arg, word->text, word->n, statement->values, &below) == 0)
+		return 0;
+	if (memchr(word->text, ',', word->n - 1))
+		return nn_statement_fail(net, statement, err, "'%s': " BLANK,
+					 nn_quote(quoted, word->text, word->n));
+	return nn_statement_fail_below(net, statement, err, &below);
 }
 
 static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
@@ -71,6 +76,7 @@ static int parse_layer(const struct nn_net *net, struct nn_statement *statement,
 			statement->open = true;
 	}
 	nn_args_complete(statement->layer, statement->values, given);
+	statement->given = given;
 	return 0;
 }
 
@@ -155,22 +161,42 @@ static const char *next_layer(const void *arg, size_t i)
 	return i == 0 ? "input" : i == 1 ? "repeat" : NULL;
 }
 
+/* The layer that is meant: by another tool's name, in other letters, "Linear(16)", or misspelt. */
+static const char *meant_layer(const struct nn_word *word)
+{
+	const struct nn_layer *layer;
+	char plain[64];
+	size_t n = 0;
+
+	for (; n < word->n && n < sizeof plain - 1 && word->text[n] != '('; n++)
+		plain[n] = word->text[n] == '_' ? '-'
+			   : word->text[n] >= 'A' && word->text[n] <= 'Z'
+				   ? (char)(word->text[n] + ('a' - 'A'))
+				   : word->text[n];
+	plain[n] = '\0';
+	for (size_t i = 0; (layer = nn_layer_at(i)); i++)
+		if (strcmp(layer->name, plain) == 0 ||
+		    (layer->also && nn_text_lists(layer->also, plain, n)))
+			return layer->name;
+	return nn_did_you_mean(plain, next_layer, NULL);
+}
+
 static int unknown_layer(const struct nn_net *net, const struct nn_statement *statement,
 			 const struct nn_word *word, struct nn_error *err)
 {
-	char *plain = nn_strndup(word->text, word->n < 64 ? word->n : 64, err), quoted[NN_QUOTED];
-	const char *near;
+	const char *meant = meant_layer(word);
+	char quoted[NN_QUOTED];
 
-	if (!plain)
-		return -1;
-	near = nn_did_you_mean(plain, next_layer, NULL);
-	nn_free(plain);
 	nn_quote(quoted, word->text, word->n);
-	if (near)
+	if (meant)
 		return nn_text_fail(net->place, statement->source, net->code, err,
-				    "unknown layer '%s', did you mean '%s'?", quoted, near);
-	return nn_text_fail(net->place, statement->source, net->code, err,
-			    "unknown layer '%s' (nn-layers(7) lists them)", quoted);
+				    "unknown layer '%s', did you mean '%s'?", quoted, meant);
+	return nn_text_fail(
+		net->place, statement->source, net->code, err, "unknown layer '%s' (%s)", quoted,
+		memchr(word->text, ',', word->n)           ? BLANK
+		: *word->text >= '0' && *word->text <= '9' ? "sizes stand behind a layer, "
+							     "as in 'dense 16'"
+							   : "nn-layers(7) lists them");
 }
 
 /* `NAME:` at the start of the line; the words behind it in *words, *n. */

@@ -10,7 +10,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/npz.h"
+#include "model/onnx.h"
 #include "model/weights.h"
+
+const char *const nn_weights_layouts[] = {
+	[NN_WEIGHTS_AUTO] = "auto", [NN_WEIGHTS_TORCH] = "torch", [NN_WEIGHTS_KERAS] = "keras", NULL
+};
 
 struct weight_list {
 	struct nn_npy_file *files; /* strings are owned */
@@ -125,9 +130,15 @@ static int read_file(struct nn_st **st, const char *path, struct nn_error *err)
 		return -1;
 	nn_input_plain(input);
 	status = nn_input_sniff(input, &format, err);
+	if (status == 0 && format == NN_FORMAT_hdf5)
+		status = nn_fail(err, NN_EFORMAT,
+				 "%s: looks like an hdf5 file; if it is Keras', " NN_KERAS_SAVES,
+				 path);
 	if (status == 0)
-		status = format == NN_FORMAT_zip ? nn_npz_read(st, input, err)
-						 : nn_st_read_model(st, input, err);
+		status = format == NN_FORMAT_zip    ? nn_zip_read_weights(st, input, err)
+			 : format == NN_FORMAT_npy  ? nn_npy_read_set(st, input, err)
+			 : format == NN_FORMAT_onnx ? nn_onnx_model_read(st, input, err)
+						    : nn_st_read_model(st, input, err);
 	nn_input_close(input);
 	return status;
 }
@@ -159,97 +170,4 @@ int nn_weights_each(const char *operand, int (*visit)(void *arg, const char *pat
 			status = visit(arg, l.files[i].path);
 	list_free(&l);
 	return status;
-}
-
-/* ---- kernels ---- */
-
-/*
- * Does some layer see an image as a vector? Then a kernel from Keras has its rows in another order.
- */
-static bool flattens_images(const struct nn_program *program)
-{
-	for (int i = 0; i < program->n_nodes; i++) {
-		const struct nn_shape *in = &program->values[program->nodes[i].in[0]].shape;
-		const struct nn_shape *out = &program->values[program->nodes[i].out].shape;
-
-		if (in->rank == 3 && in->dim[0] > 1 && out->rank == 1 &&
-		    program->nodes[i].n_params == 0)
-			return true;
-	}
-	return false;
-}
-
-/* [in,out] becomes [out,in], values of `size` bytes. */
-static int transpose(struct nn_st_tensor *t, struct nn_block *block, struct nn_error *err)
-{
-	size_t rows = t->shape.dim[0], columns = t->shape.dim[1], size = nn_dtype_size(t->dtype);
-
-	if (nn_block_reserve(block, rows * columns * size + 1, err) < 0)
-		return -1;
-	for (size_t r = 0; r < rows; r++)
-		for (size_t c = 0; c < columns; c++)
-			memcpy(nn_block_at(block, (c * rows + r) * size),
-			       (const char *)t->data + (r * columns + c) * size, size);
-	t->shape = nn_shape2(columns, rows);
-	t->data = block->data;
-	return 0;
-}
-
-static bool is_kernel(const char *name, size_t *prefix)
-{
-	size_t n = strlen(name), m = strlen(".kernel");
-
-	*prefix = n - m;
-	return n > m && strcmp(name + n - m, ".kernel") == 0;
-}
-
-int nn_weights_take_kernels(struct nn_st *st, const char *place, struct nn_error *err)
-{
-	char quoted[NN_QUOTED];
-	size_t prefix;
-
-	for (size_t i = 0; i < st->n_tensors; i++) {
-		struct nn_st_tensor *t = &st->tensors[i];
-		struct nn_block turned = { 0 };
-		char *name;
-
-		if (!is_kernel(t->name, &prefix))
-			continue;
-		nn_quote(quoted, t->name, strlen(t->name));
-		if (t->shape.rank != 2)
-			return nn_fail(err, NN_EFORMAT,
-				       "%s: tensor '%s' has %d dimensions, expected [in,out] of a "
-				       "dense layer",
-				       place, quoted, t->shape.rank);
-		for (size_t k = 0; k < st->n_tensors; k++)
-			if (strncmp(st->tensors[k].name, t->name, prefix) == 0 &&
-			    strcmp(st->tensors[k].name + prefix, ".weight") == 0)
-				return nn_fail(err, NN_EFORMAT,
-					       "%s: tensor '%s' is there beside a weight", place,
-					       quoted);
-		if (transpose(t, &turned, err) < 0)
-			return -1;
-		for (size_t k = 0; k < st->n_tensors; k++)
-			if (st->names[k] == t->name) {
-				nn_block_free(&st->arrays[k]);
-				st->arrays[k] = turned;
-				name = st->names[k];
-				strcpy(name + prefix, ".weight"); /* as long as .kernel */
-			}
-		st->turned = true;
-	}
-	nn_st_sort(st->tensors, st->n_tensors);
-	return 0;
-}
-
-int nn_weights_check_kernels(const struct nn_st *st, const struct nn_program *program,
-			     const char *place, struct nn_error *err)
-{
-	if (st->turned && flattens_images(program))
-		return nn_fail(err, NN_EFORMAT,
-			       "%s: a kernel [in,out] of a network that flattens images: its rows "
-			       "may be in another "
-			       "order; give it as weight [out,in]",
-			       place);
-	return 0;
 }

@@ -29,21 +29,21 @@ static void mark(struct ends *e, int value)
 	}
 }
 
-/* line[i]: does the width of line i count? *hidden: are those lines hidden layers? */
-static bool *wide_lines(const struct nn_net *net, bool *hidden, struct nn_error *err)
+/* line[i]: does the width of line i count? Hidden layers' do or, where there are none, outputs'. */
+static bool *wide_lines(const struct nn_net *net, struct nn_error *err)
 {
 	const struct nn_program *p = nn_net_program(net);
 	size_t lines = (size_t)nn_net_n_lines(net);
 	struct ends e = { p, nn_alloc(lines, sizeof(bool), err),
 			  nn_alloc((size_t)p->n_values, sizeof(bool), err) };
+	bool hidden = false;
 
-	*hidden = false;
 	if (e.line && e.seen) {
 		for (int o = 0; o < p->n_outputs; o++)
 			mark(&e, p->outputs[o].value);
 		for (int i = 0; i < p->n_nodes; i++)
-			*hidden |= nn_op_is_product(p->nodes[i].op) && !e.line[p->nodes[i].line];
-		for (int i = 0; i < p->n_nodes && *hidden; i++)
+			hidden |= nn_op_is_product(p->nodes[i].op) && !e.line[p->nodes[i].line];
+		for (int i = 0; i < p->n_nodes && hidden; i++)
 			if (nn_op_is_product(p->nodes[i].op))
 				e.line[p->nodes[i].line] = !e.line[p->nodes[i].line];
 	}
@@ -62,7 +62,7 @@ static size_t out_of(const struct nn_program *p, const struct nn_node *node)
 size_t nn_widest(const struct nn_net *net)
 {
 	const struct nn_program *p = nn_net_program(net);
-	bool hidden, *wide = wide_lines(net, &hidden, NULL);
+	bool *wide = wide_lines(net, NULL);
 	size_t most = 0;
 
 	for (int i = 0; wide && i < p->n_nodes; i++)
@@ -71,14 +71,6 @@ size_t nn_widest(const struct nn_net *net)
 			most = out_of(p, &p->nodes[i]);
 	nn_free(wide);
 	return most;
-}
-
-bool nn_widens_hidden(const struct nn_net *net)
-{
-	bool hidden;
-
-	nn_free(wide_lines(net, &hidden, NULL));
-	return hidden;
 }
 
 /* Where OUT stands in a line "[NAME: ]LAYER OUT..."; NULL for an input line. */
@@ -98,7 +90,7 @@ static const char *find_out(const char *line, const char *end)
 int nn_widened(const struct nn_net *net, size_t (*width)(void *arg, size_t out), void *arg,
 	       struct nn_text *text, struct nn_error *err)
 {
-	bool hidden, *wide = wide_lines(net, &hidden, err);
+	bool *wide = wide_lines(net, err);
 	const char *line = nn_net_text(net);
 
 	if (!wide)

@@ -13,8 +13,6 @@
  * ones, those of its outputs. The largest of them; 0: there are none.
  */
 size_t nn_widest(const struct nn_net *net);
-/* Are the widths those of hidden layers? */
-bool nn_widens_hidden(const struct nn_net *net);
 
 /*
  * The canonical text with width(arg, OUT) in place of each such OUT. The net has to be resolved;

@@ -139,7 +139,7 @@ union nn_op_attrs {
 
 /*
  * NORM: gamma, beta; TABLE: a weight [rows, size] of which a batch needs some rows; BUFFER: not
- * trained (running statistics)
+ * trained (running statistics, and what is frozen)
  */
 enum nn_param_role { NN_WEIGHT, NN_BIAS, NN_NORM, NN_ROW_TABLE, NN_BUFFER };
 enum nn_init {

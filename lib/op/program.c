@@ -211,3 +211,16 @@ size_t nn_program_parameters(const struct nn_program *program, bool trained)
 			n += nn_shape_count(&program->params[i].desc.shape);
 	return n;
 }
+
+bool nn_node_trains(const struct nn_program *program, const struct nn_node *node)
+{
+	for (int p = node->param; p < node->param + node->n_params; p++)
+		if (program->params[p].desc.role != NN_BUFFER)
+			return true;
+	return false;
+}
+
+bool nn_node_frozen(const struct nn_program *program, const struct nn_node *node)
+{
+	return node->n_params > 0 && program->params[node->param].frozen;
+}

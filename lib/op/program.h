@@ -11,8 +11,10 @@ struct nn_value {
 struct nn_program_param {
 	char *name; /* "0.weight", "enc1.weight" */
 	struct nn_op_param desc;
-	int node; /* whose it is */
-	int line; /* canonical line number, for random streams */
+	int node;    /* whose it is */
+	int line;    /* canonical line number, for random streams */
+	bool frozen; /* kept as it is: its role is that of a buffer, before it was `was` */
+	enum nn_param_role was;
 };
 
 struct nn_node {
@@ -56,6 +58,9 @@ int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *att
 		   int n_in, const char *prefix, int line, struct nn_error *err);
 int nn_program_output(struct nn_program *program, int value, const char *name,
 		      struct nn_error *err);
+/* Does the node have parameters that are trained? And are some kept as they are? */
+bool nn_node_trains(const struct nn_program *program, const struct nn_node *node);
+bool nn_node_frozen(const struct nn_program *program, const struct nn_node *node);
 /* Rows of the smallest table whose numbers input i holds; 0: it holds no such numbers. */
 size_t nn_program_categories(const struct nn_program *program, int input);
 /* The size of batch-norm groups, 0 if there is none. */

@@ -324,13 +324,14 @@ static int open_server(struct nn_worker *w, struct nn_error *err)
 	if (!a->flights || !a->answers || !a->requests || !a->histogram)
 		return -1;
 	if (w->layout->options->replay_run &&
-	    nn_replay_open(&a->replay, w->layout->options->replay_run, err) < 0)
+	    nn_replay_open(&a->replay, w->layout->options->replay_run, &w->origin, err) < 0)
 		return -1;
 	if (!w->layout->options->record)
 		return 0;
 	if (nn_output_open(&a->record, w->layout->options->record, false, err) < 0)
 		return -1;
-	return nn_output_printf(a->record, err, "step\trank\tbatch\tversion\n");
+	return nn_output_printf(a->record, err, "# %s\nstep\trank\tbatch\tversion\n",
+				w->origin.text.data);
 }
 
 static int async_open(struct nn_worker *w, struct nn_error *err)

@@ -42,7 +42,7 @@ bool nn_staleness_may_apply(const struct nn_staleness *flights, size_t n, size_t
 
 /*
  * ---- replay.c: what was done, as a table: step, rank, batch, version; all but the rank from 1,
- * version 0 is the start ----
+ * version 0 is the start; before it `# ` and what the training was made with ----
  */
 
 struct nn_replay;
@@ -50,7 +50,8 @@ struct nn_replay;
 struct nn_replay_row {
 	uint64_t rank, batch, version;
 };
-int nn_replay_open(struct nn_replay **replay, const char *path, struct nn_error *err);
+int nn_replay_open(struct nn_replay **replay, const char *path, const struct nn_origin *origin,
+		   struct nn_error *err);
 void nn_replay_free(struct nn_replay *replay); /* NULL allowed */
 /* An update of a recorded run, in one process, to the bytes it had there. */
 int nn_replay_step(struct nn_worker *worker, struct nn_replay *replay,

@@ -6,6 +6,7 @@
 #define NN_PARALLEL_LAYOUT_H
 
 #include "comm/comm.h"
+#include "comm/pairs.h"
 #include "graph/graph.h"
 #include "parallel/options.h"
 #include "parallel/strategy.h"
@@ -51,8 +52,9 @@ struct nn_layout {
 	struct nn_tensor_parallel *tensor; /* --tensor; NULL: every rank has all columns */
 	const struct nn_strategy *strategy;
 	struct nn_strategy_terms terms;
-	uint64_t asked;       /* a plan: ranks that were asked for, 0: not said */
-	int sharing, on_host; /* ranks on the cores, on the host of this one, itself included */
+	struct nn_pairs pairs; /* what each two of them can use; ranks 0: a plan, or one alone */
+	uint64_t asked;        /* a plan: ranks that were asked for, 0: not said */
+	int sharing, on_host;  /* ranks on the cores, on the host of this one, itself included */
 	struct {
 		int rank, ranks; /* ranks 0: as it is */
 	} as; /* a plan: which of those with the same parameters it is made for */

@@ -1,14 +1,18 @@
 /*
  * local:H[@STEP]: each rank trains on its share of every batch as if it were alone, and after H
- * steps parameters, buffers and optimizer slots are averaged over the ranks, each weighted by what
- * it trained on (Stich 2019, "Local SGD converges fast and communicates little"; from a step on:
+ * steps parameters and buffers are averaged over the ranks, each weighted by what it trained on
+ * (Stich 2019, "Local SGD converges fast and communicates little"; from a step on:
  * Lin et al. 2020, "Don't use large mini-batches, use local SGD"). Up to STEP it is sync.
  *
  * Between averages ranks say nothing to each other: signals, clocks and losses that are not finite
  * wait for the next one.
  *
- * Optimizer slots are averaged as parameters are. The weight of a rank is that of the targets it
- * trained on since the last average; the loss shown between averages is that of rank 0's share.
+ * Optimizer slots stay each rank's own, so that what is sent does not depend on the optimizer. They
+ * are averaged, too, where an epoch ends, held-out rows are evaluated or a state is written: a
+ * state then holds all there is, for any number of ranks, and who goes on from it makes the bytes
+ * of who wrote a state there and never stopped. So a state that a signal or a clock asks for within
+ * an epoch shows in the bytes; those of epochs do not. The weight of a rank is that of the targets it trained on since the last
+ * average; the loss shown between averages is that of rank 0's share.
  */
 #include <math.h>
 #include <string.h>
@@ -35,6 +39,7 @@ struct local_report {
 
 struct nn_local {
 	uint64_t since; /* local steps since the last average */
+	bool own_slots; /* slots of ranks differ, although parameters do not */
 	struct local_report report;
 	struct nn_counters base;  /* when all ranks knew the same */
 	struct local_report *all; /* [ranks] */
@@ -90,7 +95,7 @@ static bool is_trained(struct nn_worker *w, int param)
 static int average_params(struct nn_worker *w, bool trained, double share, struct nn_error *err)
 {
 	for (int p = 0; p < w->task->program->n_params; p++)
-		if (is_trained(w, p) == trained &&
+		if (is_trained(w, p) == trained && !w->task->program->params[p].frozen &&
 		    average_block(w, w->params[p],
 				  nn_shape_count(&w->task->program->params[p].desc.shape), share,
 				  err) < 0)
@@ -128,7 +133,7 @@ static int average_buffers(struct nn_worker *w, double share, struct nn_error *e
 	bool any = false;
 
 	for (int p = 0; p < w->task->program->n_params; p++)
-		any |= !is_trained(w, p);
+		any |= !is_trained(w, p) && !w->task->program->params[p].frozen;
 	if (!any)
 		return 0;
 	nn_graph_save(graph, w->params);
@@ -138,13 +143,13 @@ static int average_buffers(struct nn_worker *w, double share, struct nn_error *e
 }
 
 /* share: of this rank in the mean; negative: all have the same. */
-static int average_all(struct nn_worker *w, double share, struct nn_error *err)
+static int average_all(struct nn_worker *w, double share, bool slots, struct nn_error *err)
 {
 	struct nn_graph *graph = nn_step_graph(w->step);
 
 	if (average_there(w, nn_graph_weights(graph), nn_graph_trained(graph), share, err) < 0)
 		return -1;
-	if (average_slots(w, share, err) < 0 || average_buffers(w, share, err) < 0)
+	if ((slots && average_slots(w, share, err) < 0) || average_buffers(w, share, err) < 0)
 		return -1;
 	nn_graph_refresh(graph);
 	return 0;
@@ -156,8 +161,8 @@ static void take_past(struct nn_local *l, const struct nn_counters *c)
 
 	past[LOSS] = c->loss - l->base.loss;
 	past[WEIGHT] = c->weight - l->base.weight;
-	past[HITS] = (double)(c->hits - l->base.hits);
-	past[COUNTED] = (double)(c->counted - l->base.counted);
+	past[HITS] = c->hits - l->base.hits;
+	past[COUNTED] = c->counted - l->base.counted;
 	past[SQUARES] = c->squares - l->base.squares;
 }
 
@@ -166,9 +171,11 @@ static void join_past(struct nn_worker *w)
 {
 	struct nn_counters *c = w->counters;
 	const struct nn_local *l = w->local;
+	const struct nn_trend trend = c->trend; /* of this rank's own steps */
 	uint64_t step = c->step, rows = c->rows;
 
 	*c = l->base;
+	c->trend = trend;
 	c->step = step;
 	c->rows = rows;
 	for (int r = 0; r < w->layout->comm->size; r++) {
@@ -176,8 +183,8 @@ static void join_past(struct nn_worker *w)
 
 		c->loss += past[LOSS];
 		c->weight += past[WEIGHT];
-		c->hits += (uint64_t)past[HITS];
-		c->counted += (uint64_t)past[COUNTED];
+		c->hits += past[HITS];
+		c->counted += past[COUNTED];
 		c->squares += past[SQUARES];
 	}
 }
@@ -192,25 +199,37 @@ static void join_now(const struct nn_worker *w, struct nn_step_result *result)
 			sums[i] += w->local->all[r].now[i];
 	result->weight = sums[WEIGHT];
 	result->loss = sums[WEIGHT] > 0 ? sums[LOSS] / sums[WEIGHT] : 0;
-	result->hits = (uint64_t)sums[HITS];
-	result->counted = (uint64_t)sums[COUNTED];
+	result->hits = sums[HITS];
+	result->counted = sums[COUNTED];
 	result->squares = sums[SQUARES];
 }
 
-/*
- * All ranks the same again. The loss of a step that was not finite on one of them ends the training
- * on all.
- */
-static int average(struct nn_worker *w, struct nn_error *err)
+/* Of this rank in the mean, by the reports of the last average; negative: all have the same. */
+static double share(const struct nn_worker *w)
 {
-	struct nn_local *l = w->local;
+	const struct nn_local *l = w->local;
 	double total = 0;
 	bool equal = true;
+
+	for (int r = 0; r < w->layout->comm->size; r++) {
+		total += l->all[r].weight;
+		equal &= l->all[r].weight == l->all[0].weight;
+	}
+	return equal ? -1 : l->report.weight / total;
+}
+
+/*
+ * All ranks the same again, but for slots that stay their own. The loss of a step that was not
+ * finite on one of them ends the training on all.
+ */
+static int average(struct nn_worker *w, bool slots, struct nn_error *err)
+{
+	struct nn_local *l = w->local;
 
 	take_past(l, w->counters);
 	if (nn_comm_all_gather(w->layout->comm, &l->report, l->all, sizeof l->report, err) < 0)
 		return -1;
-	for (int r = 0; r < w->layout->comm->size; r++) {
+	for (int r = 0; r < w->layout->comm->size; r++)
 		if (l->all[r].diverged)
 			return nn_fail(err, NN_EDIVERGED,
 				       "the loss of rank %d was not finite in the %llu local steps "
@@ -219,11 +238,9 @@ static int average(struct nn_worker *w, struct nn_error *err)
 				       r, (unsigned long long)l->since,
 				       (unsigned long long)w->counters->step + 1,
 				       w->task->recipe->lr);
-		total += l->all[r].weight;
-		equal &= l->all[r].weight == l->all[0].weight;
-	}
-	if (average_all(w, equal ? -1 : l->report.weight / total, err) < 0)
+	if (average_all(w, share(w), slots, err) < 0)
 		return -1;
+	l->own_slots = !slots;
 	join_past(w);
 	l->since = 0;
 	return 0;
@@ -275,21 +292,26 @@ static void local_close(struct nn_worker *w)
 	w->local = NULL;
 }
 
-/* After averages all ranks have all slots. */
+/* Of sync each rank has a part of the slots; after that all have all. */
 static int synchronize(struct nn_worker *w, struct nn_error *err)
 {
-	return w->counters->step <= w->layout->terms.from ? nn_strategy_sync.synchronize(w, err)
-							  : 0;
+	uint64_t from = w->layout->terms.from;
+
+	return from > 0 && w->counters->step <= from ? nn_strategy_sync.synchronize(w, err) : 0;
 }
 
 static int local_synchronize(struct nn_worker *w, struct nn_error *err)
 {
 	struct nn_local *l = w->local;
 
-	if (l->since == 0)
+	if (l->since > 0) {
+		memset(l->report.now, 0, sizeof l->report.now);
+		return average(w, true, err);
+	}
+	if (!l->own_slots)
 		return synchronize(w, err);
-	memset(l->report.now, 0, sizeof l->report.now);
-	return average(w, err);
+	l->own_slots = false;
+	return average_slots(w, share(w), err);
 }
 
 /* This rank's share of the batch, alone. A small last batch may have no leaf for it. */
@@ -348,11 +370,11 @@ static int local_step(struct nn_worker *w, const struct nn_strategy_update *u,
 		return 0;
 	now[LOSS] = result->loss * result->weight;
 	now[WEIGHT] = result->weight;
-	now[HITS] = (double)result->hits;
-	now[COUNTED] = (double)result->counted;
+	now[HITS] = result->hits;
+	now[COUNTED] = result->counted;
 	now[SQUARES] = result->squares;
 	start = nn_now_s();
-	if (average(w, err) < 0)
+	if (average(w, false, err) < 0)
 		return -1;
 	join_now(w, result);
 	for (int r = 0; r < w->layout->comm->size; r++)

@@ -21,6 +21,7 @@ static int check_strategy(const char *value, struct nn_error *err)
 
 const struct nn_opt nn_parallel_opts[] = {
 	{ .name = "pipeline",
+	  .also = "pipeline-parallel,pp",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(pipeline),
 	  .arg = "P[:SCHEDULE]",
@@ -32,6 +33,7 @@ const struct nn_opt nn_parallel_opts[] = {
 		 "alone. The ranks are P times as many as work on different samples. See "
 		 "PIPELINE." },
 	{ .name = "tensor",
+	  .also = "tensor-parallel,model-parallel,tp",
 	  .type = NN_OPT_COUNT,
 	  .offset = AT(tensor),
 	  .arg = "T",
@@ -45,10 +47,12 @@ const struct nn_opt nn_parallel_opts[] = {
 		 "columns and rows alone. The ranks are T times as many as work on different "
 		 "samples. See TENSOR." },
 	{ .name = "strategy",
+	  .also = "distributed,mode",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(strategy),
 	  .arg = "STRATEGY",
 	  .fallback = "sync",
+	  .choices = (const char *const[]){ "sync", "async", "local:8", "master", NULL },
 	  .check = check_strategy,
 	  .help = "how ranks work together: sync, async, local:H[@STEP], master",
 	  .man = "See STRATEGIES." },
@@ -92,6 +96,7 @@ const struct nn_opt nn_parallel_opts[] = {
 		 "much as the latency and rate of the link suggest, and is at most 25 MiB. Every "
 		 "size gives the same model." },
 	{ .name = "shard-optimizer",
+	  .also = "zero,fsdp,shard",
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(shard_optimizer),
 	  .help = "ranks that share the samples keep a part of the optimizer's state each",

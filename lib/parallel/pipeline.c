@@ -251,8 +251,7 @@ int nn_pipe_run(struct nn_worker *w, struct nn_step_result *result, struct nn_er
 }
 
 struct found {
-	double loss, weight, squares;
-	uint64_t hits, counted;
+	double loss, weight, squares, hits, counted;
 	bool finite;
 };
 

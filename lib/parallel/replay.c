@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "parallel/async.h"
 
 /* Parameters after a number of updates, kept as long as a gradient to come was computed with them.
@@ -53,7 +54,7 @@ static int add_row(struct nn_replay *r, char *line, struct nn_error *err)
 			       "%s:%" PRIu64 ": expected step %" PRIu64
 			       ", rank, batch from 1 and a version below the step, "
 			       "separated by tabs",
-			       r->path, r->n_rows + 2, r->n_rows + 1);
+			       r->path, r->n_rows + 3, r->n_rows + 1);
 	if ((r->n_rows & (r->n_rows - 1)) == 0) {
 		size_t bytes = (size_t)r->n_rows * sizeof row;
 		struct nn_replay_row *rows =
@@ -68,13 +69,41 @@ static int add_row(struct nn_replay *r, char *line, struct nn_error *err)
 	return 0;
 }
 
+#define MOST_ORIGIN ((size_t)16 << 20) /* bytes of the first line */
+
+/* The first line: what the recorded training was made with. */
+static int read_origin(const struct nn_replay *r, FILE *file, const struct nn_origin *origin,
+		       struct nn_error *err)
+{
+	struct nn_text text = { 0 };
+	char piece[4096];
+	int status = -1;
+
+	do {
+		if (!fgets(piece, sizeof piece, file))
+			break;
+		nn_text_add(&text, piece);
+	} while (!strchr(piece, '\n') && text.length < MOST_ORIGIN && !text.failed);
+	if (text.failed)
+		nn_fail(err, NN_ENOMEM, "cannot allocate memory for %s", r->path);
+	else if (text.length < 3 || strncmp(text.data, "# ", 2) != 0 ||
+		 text.data[text.length - 1] != '\n')
+		nn_fail(err, NN_EFORMAT,
+			"%s:1: expected # and what was trained, of a file that --record wrote",
+			r->path);
+	else
+		status = origin->compare(origin->arg, r->path, text.data + 2, err);
+	nn_text_free(&text);
+	return status;
+}
+
 static int read_rows(struct nn_replay *r, FILE *file, struct nn_error *err)
 {
 	char line[128];
 
 	if (!fgets(line, sizeof line, file) || strcmp(line, "step\trank\tbatch\tversion\n") != 0)
 		return nn_fail(err, NN_EFORMAT,
-			       "%s:1: expected the header step, rank, batch, version of a file "
+			       "%s:2: expected the header step, rank, batch, version of a file "
 			       "that --record wrote",
 			       r->path);
 	while (fgets(line, sizeof line, file))
@@ -83,7 +112,8 @@ static int read_rows(struct nn_replay *r, FILE *file, struct nn_error *err)
 	return ferror(file) ? nn_fail(err, NN_EFAIL, "%s: cannot be read", r->path) : 0;
 }
 
-int nn_replay_open(struct nn_replay **replay, const char *path, struct nn_error *err)
+int nn_replay_open(struct nn_replay **replay, const char *path, const struct nn_origin *origin,
+		   struct nn_error *err)
 {
 	struct nn_replay *r = nn_alloc(1, sizeof *r, err);
 	FILE *file;
@@ -97,7 +127,9 @@ int nn_replay_open(struct nn_replay **replay, const char *path, struct nn_error 
 	file = fopen(path, "r");
 	if (!file)
 		return nn_fail_errno(err, NN_EFAIL, "%s", path);
-	status = read_rows(r, file, err);
+	status = read_origin(r, file, origin, err);
+	if (status == 0)
+		status = read_rows(r, file, err);
 	fclose(file);
 	if (status < 0 || !(r->last = nn_alloc((size_t)r->n_rows + 1, sizeof *r->last, err)))
 		return -1;

@@ -2,6 +2,7 @@
 #ifndef NN_PARALLEL_WORKER_H
 #define NN_PARALLEL_WORKER_H
 
+#include "base/text.h"
 #include "parallel/layout.h"
 #include "step/counters.h"
 #include "step/step.h"
@@ -12,6 +13,13 @@ struct nn_sync_group;
 struct nn_local;
 struct nn_async;
 struct nn_pipe_flow;
+
+/* What a training is made with: the first line of its --record, compared by --replay-run. */
+struct nn_origin {
+	struct nn_text text; /* one line, no newline */
+	int (*compare)(void *arg, const char *path, const char *text, struct nn_error *err);
+	void *arg;
+};
 
 struct nn_worker {
 	const struct nn_task *task;
@@ -34,6 +42,7 @@ struct nn_worker {
 	struct nn_sync_group *team;
 	struct nn_local *local;
 	struct nn_async *async;
+	struct nn_origin origin;   /* of async */
 	struct nn_pipe_flow *flow; /* of a stage at work; NULL: no pipeline */
 	/*
 	 * What is told: one line, no newline; how many steps are done, where rank 0 alone makes

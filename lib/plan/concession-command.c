@@ -1,9 +1,8 @@
 /*
- * A training with concessions as a command line: what was given, what they set, widths as text.
+ * A training with concessions as a command line: what was given, and what they set.
  */
 #include <string.h>
 
-#include "model/model.h"
 #include "plan/concession.h"
 
 static void add_word(struct nn_text *text, const char *word)
@@ -46,7 +45,7 @@ static bool left_out(const struct nn_opt *row, const struct nn_concession *c)
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (strcmp(row->name, never[i]) == 0)
 			return true;
-	for (int kind = 0; kind < NN_LESS_WIDTH; kind++)
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
 		for (const char *const *own = nn_concession_kinds[kind].options;
 		     c->level[kind] && *own; own++)
 			if (strcmp(row->name, *own) == 0)
@@ -74,41 +73,23 @@ static void add_given(struct nn_text *text, const struct nn_opt_list *list,
 static void add_conceded(struct nn_text *text, const struct nn_concession *c,
 			 const struct nn_variant *v)
 {
-	const char *const values[NN_LESS_WIDTH] = {
+	const char *const values[NN_CONCESSIONS] = {
 		[NN_LESS_THREADS] = "1",
 		[NN_LESS_LEAVES] = v->recipe.leaves == 1 ? "1" : "2",
 		[NN_LESS_PRECISION] = "f32",
 		[NN_LESS_OPTIMIZER] = nn_optimizers[v->recipe.optimizer].name,
 	};
 
-	for (int kind = 0; kind < NN_LESS_WIDTH; kind++)
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
 		if (c->level[kind])
 			add_option(text, nn_concession_kinds[kind].options[0], values[kind]);
-}
-
-/* As inline text: commas for the ends of lines. */
-static void add_net(struct nn_text *text, const struct nn_net *net)
-{
-	struct nn_text line = { 0 };
-
-	for (const char *at = nn_net_text(net); *at; at++)
-		if (*at != '\n')
-			nn_text_add_bytes(&line, at, 1);
-		else if (at[1])
-			nn_text_add(&line, ", ");
-	if (!line.failed)
-		add_word(text, line.data);
-	nn_text_free(&line);
 }
 
 void nn_variant_command(struct nn_text *text, const struct nn_command *command,
 			const struct nn_concession *c, const struct nn_variant *v)
 {
 	nn_text_add(text, "nn-train -m");
-	if (v->net)
-		add_net(text, v->net);
-	else
-		add_word(text, command->model);
+	add_word(text, command->model);
 	add_given(text, command->list, c);
 	add_conceded(text, c, v);
 	if (command->data_path && command->data_path[0] == '-' && command->data_path[1])

@@ -1,11 +1,8 @@
 /* A training planned anew with less of something. */
-#include "model/widen.h"
 #include "plan/concession.h"
 #include "plan/fit.h"
 
-#define ROUND 8 /* widths are multiples of it where they can be */
-
-const struct nn_concession_kind nn_concession_kinds[NN_LESS_WIDTH] = {
+const struct nn_concession_kind nn_concession_kinds[NN_CONCESSIONS] = {
 	[NN_LESS_THREADS] = { { "threads" }, 1 },
 	[NN_LESS_LEAVES] = { { "leaves" }, 2 },
 	[NN_LESS_PRECISION] = { { "precision" }, 1 },
@@ -51,32 +48,9 @@ static bool smaller_optimizer(struct nn_variant *v, int level)
 	return nn_optimizer_count(&o) > slots;
 }
 
-static bool (*const concede[NN_LESS_WIDTH])(struct nn_variant *v,
-					    int level) = { fewer_threads, fewer_leaves,
-							   less_precision, smaller_optimizer };
-
-static size_t narrower(void *arg, size_t out)
-{
-	double width = (double)out * *(const double *)arg;
-	size_t n = width < 1 ? 1 : (size_t)width;
-
-	return n >= 2 * ROUND && n < out ? n / ROUND * ROUND : n;
-}
-
-/* The canonical text with narrower layers. */
-static bool narrow(struct nn_variant *v, double width)
-{
-	struct nn_text text = { 0 };
-	struct nn_error err;
-	bool made = nn_widened(v->task.net, narrower, &width, &text, &err) == 0 &&
-		    nn_net_parse(&v->net, "-m", text.data, text.length, true, &err) == 0 &&
-		    nn_net_resolve(v->net, NULL, NULL, &err) == 0;
-
-	nn_text_free(&text);
-	if (made)
-		v->task.program = nn_net_program(v->net);
-	return made;
-}
+static bool (*const concede[NN_CONCESSIONS])(struct nn_variant *v,
+					     int level) = { fewer_threads, fewer_leaves,
+							    less_precision, smaller_optimizer };
 
 /* ---- a plan without them ---- */
 
@@ -95,8 +69,6 @@ bool nn_may_concede(const struct nn_plan *plan, const struct nn_command *command
 
 	if (command->resumes && kind != NN_LESS_THREADS)
 		return false;
-	if (kind == NN_LESS_WIDTH)
-		return !command->starts && nn_widens_hidden(plan->task->net);
 	begin(&v, plan);
 	return concede[kind](&v, nn_concession_kinds[kind].levels);
 }
@@ -108,15 +80,10 @@ bool nn_concede(struct nn_variant *v, const struct nn_plan *plan, const struct n
 	begin(v, plan);
 	if (nn_layout_n_sharers(plan->layout) > 1 || nn_layout_parts(plan->layout) > 1)
 		v->task.logs = true;
-	for (int kind = 0; kind < NN_LESS_WIDTH; kind++)
+	for (int kind = 0; kind < NN_CONCESSIONS; kind++)
 		if (c->level[kind] && !concede[kind](v, c->level[kind]))
 			return false;
-	if (c->level[NN_LESS_WIDTH] && !narrow(v, c->width))
-		return false;
-	if ((c->rows ? nn_fit_plan(&v->plan, c->rows, &v->plan.fit, &err)
-		     : nn_fit_choose(&v->plan, &v->plan.fit, &err)) < 0)
-		return false;
-	return v->plan.fit.fits;
+	return nn_fit_choose(&v->plan, &v->plan.fit, &err) == 0 && v->plan.fit.fits;
 }
 
 size_t nn_variant_need(struct nn_variant *v, const struct nn_plan *plan)
@@ -127,9 +94,4 @@ size_t nn_variant_need(struct nn_variant *v, const struct nn_plan *plan)
 	v->task.logs = plan->task->logs;
 	return nn_fit_need(plan,
 			   nn_fit_plan(&v->plan, fit->micro, &found, &err) < 0 ? fit : &found);
-}
-
-void nn_variant_free(struct nn_variant *v)
-{
-	nn_net_free(v->net);
 }

@@ -10,30 +10,21 @@
 #include "plan/plan.h"
 
 /*
- * From what costs least to what costs most: how the work is done, its precision, how it learns,
- * what is trained. Rows at once are none of them: as many go through as fit.
+ * From what costs least to what costs most: how the work is done, its precision, how it learns.
+ * What is trained stays: a narrower network is another one. Rows at once are none of them: as many
+ * go through as fit.
  */
-enum {
-	NN_LESS_THREADS,
-	NN_LESS_LEAVES,
-	NN_LESS_PRECISION,
-	NN_LESS_OPTIMIZER,
-	NN_LESS_WIDTH,
-	NN_CONCESSIONS
-};
+enum { NN_LESS_THREADS, NN_LESS_LEAVES, NN_LESS_PRECISION, NN_LESS_OPTIMIZER, NN_CONCESSIONS };
 
-/* Of the first four: */
 extern const struct nn_concession_kind {
 	const char *options[4]; /* of the command line that it replaces; the first one says it */
 	/* --leaves=2, then --leaves=1; an optimizer with one slot, then one with none */
 	unsigned char levels;
-} nn_concession_kinds[NN_LESS_WIDTH];
+} nn_concession_kinds[NN_CONCESSIONS];
 
 /* A set of them. */
 struct nn_concession {
 	unsigned char level[NN_CONCESSIONS]; /* 0: nothing of it */
-	double width;                        /* the share of hidden layers' widths that stays */
-	size_t rows; /* at once; 0: as many as suit, fewer where only they fit */
 };
 
 /* A plan as it would be. */
@@ -41,27 +32,22 @@ struct nn_variant {
 	struct nn_plan plan; /* of the two below */
 	struct nn_task task;
 	struct nn_recipe recipe;
-	struct nn_net *net; /* with other widths; NULL: as it was */
 };
 
 /* The command line that a plan is made for. */
 struct nn_command {
 	const struct nn_opt_list *list;
 	const char *model, *data_path, *targets_path; /* paths NULL: not given */
-	bool resumes, starts; /* it goes on from a state; it starts from a model file */
+	bool resumes;                                 /* it goes on from a state */
 };
 
-/*
- * Has a training this to give? One that starts from a file keeps its widths, one that goes on from
- * a state all that a state holds.
- */
+/* Has a training this to give? One that goes on from a state keeps all that a state holds. */
 bool nn_may_concede(const struct nn_plan *plan, const struct nn_command *command, int kind);
 /*
  * Plan it so, of ranks with room for the norms of a --log that may be added. false: there is no
- * such thing to give, or the plan does not fit. Free v in any case.
+ * such thing to give, or the plan does not fit.
  */
 bool nn_concede(struct nn_variant *v, const struct nn_plan *plan, const struct nn_concession *c);
-void nn_variant_free(struct nn_variant *v);
 /* What the command line of a variant that fits takes, as nn_fit_need has it. */
 size_t nn_variant_need(struct nn_variant *v, const struct nn_plan *plan);
 /* The command line of a variant, quoted for the shell. */

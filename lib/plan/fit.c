@@ -183,6 +183,8 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	fit->least = nn_step_least_rows(&step);
 	fit->parameters = m.graph.parameters;
 	fit->gradients = m.graph.gradients + m.partial;
+	if (!norms && plan->layout->strategy->alike)
+		fit->gradients -= m.untouched;
 	fit->optimizer = m.optimizer - (norms ? 0 : m.graph.block * size);
 	fit->activations_per_sample = m.graph.activations_per_row;
 	fit->activations = m.graph.activations + beside.outputs;

@@ -3,9 +3,8 @@
  * that has run.
  */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/median.h"
 #include "comm/link.h"
 #include "parallel/strategy.h"
 #include "plan/alone.h"
@@ -126,13 +125,6 @@ void nn_forecast_make(struct nn_plan *plan, uint64_t done, uint64_t trainings)
 
 /* ---- a training that has run ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* What steps of sync cost beside computing. */
 static void learn_link(const struct nn_plan *plan, const struct nn_times *m)
 {
@@ -149,7 +141,7 @@ static void learn_link(const struct nn_plan *plan, const struct nn_times *m)
 		  (double)(mine.to - mine.from);
 	for (size_t i = 0; i < n; i++)
 		beside[i] = m->step[i] - longest * m->compute[i];
-	qsort(beside, n, sizeof *beside, by_value);
+	nn_sort(beside, n);
 	if (beside[n / 4] > 0) /* of steps that other work of the machine met less */
 		nn_link_put(ranks, nn_ranks_gradient_bytes(plan), beside[n / 4]);
 }

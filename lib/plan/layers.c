@@ -20,18 +20,20 @@ static uint64_t times(uint64_t a, uint64_t n)
 }
 
 /*
- * Backward of a product is one towards its weights and, where something before it learns, one
- * towards its input; of any other op as much as forward.
+ * Backward of a product is one towards its weights, where these are trained, and, where something
+ * before it learns, one towards its input; of any other op as much as forward.
  */
-static uint64_t train_flops(const struct nn_node *node, const bool *learns)
+static uint64_t train_flops(const struct nn_program *program, const struct nn_node *node,
+			    const bool *learns)
 {
+	bool trains = nn_node_trains(program, node);
 	bool input_learns = false;
 
 	for (int k = 0; k < node->n_in; k++)
 		input_learns |= learns[node->in[k]];
 	if (nn_op_is_product(node->op))
-		return times(node->flops, input_learns ? 3 : 2);
-	return times(node->flops, input_learns || node->n_params ? 2 : 1);
+		return times(node->flops, 1 + input_learns + trains);
+	return times(node->flops, input_learns || trains ? 2 : 1);
 }
 
 /* A view has no memory of its own. */
@@ -52,8 +54,8 @@ static uint64_t *node_flops(const struct nn_program *program, struct nn_error *e
 	for (int i = 0; learns && flops && i < program->n_nodes; i++) {
 		const struct nn_node *node = &program->nodes[i];
 
-		flops[i] = train_flops(node, learns);
-		learns[node->out] = node->n_params > 0;
+		flops[i] = train_flops(program, node, learns);
+		learns[node->out] = nn_node_trains(program, node);
 		for (int k = 0; k < node->n_in; k++)
 			learns[node->out] |= learns[node->in[k]];
 	}
@@ -101,7 +103,7 @@ int nn_layers_make(struct nn_layers *l, const struct nn_task *task, struct nn_er
 		const struct nn_program_param *param = &task->program->params[p];
 		uint64_t n = nn_shape_count(&param->desc.shape);
 
-		if (param->desc.role == NN_BUFFER)
+		if ((param->frozen ? param->was : param->desc.role) == NN_BUFFER)
 			continue;
 		l->layer[param->line].parameters += n;
 		l->parameters += n;

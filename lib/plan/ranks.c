@@ -92,18 +92,35 @@ static double list_bytes(const struct nn_plan *plan, double samples)
 	return bytes;
 }
 
-/* Parameters, buffers and slots are averaged each H steps, and at the end of an epoch. */
+static double averages_in(uint64_t steps, uint64_t every)
+{
+	return (double)(steps / every + (steps % every > 0));
+}
+
+/*
+ * Parameters and buffers are averaged each H steps and where an epoch or the training ends, slots
+ * at these ends alone.
+ */
 static double averaged_bytes(const struct nn_plan *plan, int ranks)
 {
 	struct nn_step_options o = nn_layout_step(plan->layout, plan->task, 1);
-	double slots = (double)nn_optimizer_count(&o.optimizer);
+	bool endless = plan->task->planned == UINT64_MAX || plan->task->planned == 0;
 	uint64_t every = plan->layout->terms.every,
-		 epoch = plan->task->rows_unknown ? every : plan->task->steps_per_epoch;
+		 epoch = plan->task->rows_unknown ? UINT64_MAX : plan->task->steps_per_epoch,
+		 steps = !endless              ? plan->task->planned
+			 : epoch == UINT64_MAX ? every
+					       : epoch,
+		 rest = steps % epoch;
+	double whole = (double)(steps / epoch),
+	       averages = averages_in(rest, every) +
+			  (whole > 0 ? whole * averages_in(epoch, every) : 0),
+	       ends = endless && epoch == UINT64_MAX ? 0 : whole + (rest > 0);
 
 	return 4.0 * (ranks - 1) / ranks *
-	       (bytes_of_lines(plan, 0, INT_MAX, true) + slots * nn_ranks_gradient_bytes(plan) +
-		(1 + slots) * table_bytes(plan)) *
-	       (double)(epoch / every) / (double)epoch;
+	       (averages * (bytes_of_lines(plan, 0, INT_MAX, true) + table_bytes(plan)) +
+		ends * (double)nn_optimizer_count(&o.optimizer) *
+			(nn_ranks_gradient_bytes(plan) + table_bytes(plan))) /
+	       (double)steps;
 }
 
 /* Ranks that have all of the network. */

@@ -1,10 +1,9 @@
 /*
- * Command lines that would fit: the one that was given with something given up, the global batch
- * unchanged.
+ * Command lines that would fit: the one that was given with something given up, the network and the
+ * global batch unchanged.
  *
  * Suggestions keep --ranks and differ in what they reduce: threads, leaves, f64, the optimizer's
- * state, the widths of hidden layers (of text alone, as canonical text, to at most 96 % of the
- * limit); each set that is needed once, mildest first.
+ * state; each set that is needed once, mildest first.
  */
 #ifndef NN_PLAN_SUGGEST_H
 #define NN_PLAN_SUGGEST_H

@@ -4,9 +4,9 @@
  * the line through both.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "parallel/pipeline.h"
 #include "parallel/step-options.h"
 #include "parallel/strategy.h"
@@ -19,9 +19,9 @@
 #define WARM_S 0.02     /* of steps that are not timed */
 #define ENOUGH_S 0.08   /* of steps that are: longer than other work keeps a thread from its core */
 #define PART 0.05       /* of the training, which may be too short for that */
-#define LEAST_STEPS 3   /* so that one that met other work does not decide alone */
-#define LAST_STEPS 4096 /* of more of them these count */
-#define STALLED 1.3     /* times as long as most: left out */
+#define STALLED 1.3     /* times as long as most of its run: left out */
+#define LAST_STEPS 4096 /* of more of a run these count */
+#define RUNS 3          /* of them: work that comes and goes meets one, and the others count */
 #define TRIED_FLOPS 4e9 /* of a step: a tenth of a second; half as many in f64 */
 /* times that the loop around a step asks for the time, beside once for each step tried here */
 #define LOOP_CLOCKS 8
@@ -98,52 +98,48 @@ static int step(struct trial *t, size_t spans, double *seconds, bool *over, stru
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/*
- * Means, since what other work takes from these steps it will take from later ones; but for those
- * that some stall met, where all steps are alike.
- */
-static double mean(double *steps, size_t n, bool alike)
+/* Of steps that are alike, but for those that some stall met. */
+static double mean(double *steps, size_t n)
 {
 	double sum = 0;
 	size_t used = 0;
 
-	qsort(steps, n, sizeof *steps, by_value);
-	while (used < n && (!alike || steps[used] <= STALLED * steps[(n - 1) / 2]))
+	nn_sort(steps, n);
+	while (used < n && steps[used] <= STALLED * steps[(n - 1) / 2])
 		sum += steps[used++];
 	return sum / (double)used;
 }
 
 /*
- * So many seconds of steps of some spans, or a part of the training if that is shorter; their mean.
- * Of long steps one is enough. What one rank has enough of ends in the step after, or in the next
- * in which ranks agree.
+ * So many seconds of steps of some spans, or a part of the training if that is shorter: their mean,
+ * where all are alike that of the fastest run of them. Of long steps one is enough. What one rank
+ * has enough of ends in the step after, or in the next in which ranks agree.
  */
 static int time_steps(struct trial *t, size_t spans, double enough_s, double *seconds,
 		      struct nn_error *err)
 {
 	const struct nn_layout *layout = t->worker->layout;
-	double steps[LAST_STEPS], begin = nn_now_s(), took, part, s;
+	double steps[LAST_STEPS], all = 0, fastest = INFINITY, part, s;
+	size_t done = 0, of_run = 0, runs = 0;
 	bool enough = false, over = false;
-	size_t done = 0;
 
 	while (!enough || (layout->comm->size > 1 && !over)) {
 		over = enough;
 		if (step(t, spans, &s, &over, err) < 0)
 			return -1;
-		steps[done++ % LAST_STEPS] = s;
-		took = nn_now_s() - begin;
-		part = PART * s * (double)t->worker->task->planned;
-		enough = over || (took > fmin(enough_s, part) &&
-				  (done >= LEAST_STEPS || took > 2 * enough_s));
+		all += s;
+		done++;
+		steps[of_run++ % LAST_STEPS] = s;
+		part = fmin(enough_s, PART * s * (double)t->worker->task->planned);
+		if (all * RUNS > part * (double)(runs + 1)) {
+			fastest = fmin(fastest,
+				       mean(steps, of_run < LAST_STEPS ? of_run : LAST_STEPS));
+			of_run = 0;
+			runs++;
+		}
+		enough = over || runs >= RUNS || all > 2 * enough_s;
 	}
-	*seconds = mean(steps, done < LAST_STEPS ? done : LAST_STEPS, !layout->strategy->alone);
+	*seconds = layout->strategy->alone || runs == 0 ? all / (double)done : fastest;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/real.h"
 #include "predict/emit.h"
+#include "predict/metrics.h"
 
 static const char *const words[] = {
 	[NN_EMIT_PROBS] = "probs",   [NN_EMIT_CLASS] = "class",   [NN_EMIT_TOP] = "top:K",
@@ -126,12 +127,20 @@ void nn_emitted_take(struct nn_emitted *e, const struct nn_session *session, siz
 
 	if ((e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_VALUES) && e->bce)
 		e->host->sigmoid(raw, e->values, n);
-	else if (e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_TOP)
+	else if (e->emit == NN_EMIT_PROBS || e->emit == NN_EMIT_TOP || e->threshold > 0)
 		e->host->softmax(raw, e->values, places, e->columns);
 	else if (e->emit == NN_EMIT_VALUES && e->target && e->target->mean)
 		unscale(e, raw, n);
 	else
 		memcpy(e->values, raw, n * nn_dtype_size(e->dtype));
+}
+
+int nn_emitted_set_threshold(struct nn_emitted *e, double threshold, struct nn_error *err)
+{
+	if (e->columns != 2 || !e->target || !e->target->labels)
+		return nn_threshold_misplaced(e->columns, err);
+	e->threshold = threshold;
+	return 0;
 }
 
 double nn_emitted_value(const struct nn_emitted *e, size_t row, size_t position, size_t column)
@@ -145,6 +154,9 @@ size_t nn_emitted_best(const struct nn_emitted *e, size_t row, size_t position)
 {
 	size_t best = 0;
 	double value = nn_emitted_value(e, row, position, 0);
+
+	if (e->threshold > 0)
+		return nn_emitted_value(e, row, position, 1) >= e->threshold;
 
 	for (size_t c = 1; c < e->columns; c++) {
 		double v = nn_emitted_value(e, row, position, c);

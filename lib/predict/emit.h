@@ -25,6 +25,7 @@ struct nn_emitted {
 	void *values;              /* real [rows][positions][columns] */
 	int output;
 	bool bce;
+	double threshold; /* nn_emitted_set_threshold; 0: the likeliest class is best */
 };
 
 /*
@@ -33,6 +34,11 @@ struct nn_emitted {
  */
 int nn_emitted_open(struct nn_emitted *emitted, const struct nn_model *model, int output,
 		    const char *word, size_t max_rows, struct nn_error *err);
+/*
+ * NN_EMIT_CLASS of two classes: the second where its probability reaches the threshold, above 0,
+ * of the model's type. NN_EFAIL: there are not two.
+ */
+int nn_emitted_set_threshold(struct nn_emitted *emitted, double threshold, struct nn_error *err);
 void nn_emitted_close(struct nn_emitted *emitted);
 /* Take rows first .. first + rows - 1 of a session's last run; they are rows 0 .. below. */
 void nn_emitted_take(struct nn_emitted *emitted, const struct nn_session *session, size_t first,

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/coding.h"
+#include "data/table/missing-word.h"
 #include "data/table/table.h"
 #include "predict/encode.h"
 
@@ -149,11 +150,16 @@ static int put_number(const struct nn_encoder *e, int32_t field, const char *tex
 {
 	char wanted[100];
 
-	if (fills && (!*text || strcasecmp(text + (*text == '-' || *text == '+'), "nan") == 0)) {
+	const char *trimmed = text;
+	size_t length = strlen(text);
+
+	nn_trim(&trimmed, &length);
+	if (fills && (nn_says_missing(text, strlen(text)) ||
+		      strcasecmp(text + (*text == '-' || *text == '+'), "nan") == 0)) {
 		*value = NAN;
 		return 0;
 	}
-	if (!nn_parse_f32(text, strlen(text), value))
+	if (!nn_parse_f32(trimmed, length, value))
 		return bad_field(e, field, text, "a number", err);
 	if (!rows || (*value >= 0 && *value < (float)rows && *value == floorf(*value)))
 		return 0;
@@ -175,9 +181,11 @@ static size_t put_category(const struct nn_input_code *code, size_t c, const cha
 			   float *values)
 {
 	size_t n = nn_words_count(code->words[c]);
-	int32_t word = nn_words_find(code->words[c], text, strlen(text));
-	int32_t place = word < 0 ? -1 : code->place[c][word];
+	int32_t word = nn_words_find(code->words[c], text, strlen(text)), place;
 
+	if (word < 0 && nn_says_missing(text, strlen(text)))
+		word = nn_words_find(code->words[c], "", 0);
+	place = word < 0 ? -1 : code->place[c][word];
 	if (code->rows) {
 		*values = place < 0 ? -1 : (float)(code->first[c] + (size_t)place);
 		return 1;

@@ -2,13 +2,17 @@
 lib_libnn_la_SOURCES += \
 	lib/predict/idle.c \
 	lib/predict/idle.h \
+	lib/predict/info.c \
 	lib/predict/emit.c \
 	lib/predict/emit.h \
 	lib/predict/encode.c \
 	lib/predict/encode.h \
 	lib/predict/loss.c \
 	lib/predict/loss.h \
+	lib/predict/auc.c \
+	lib/predict/auc.h \
 	lib/predict/metrics-blocks.c \
+	lib/predict/metrics-counts.c \
 	lib/predict/metrics-figures.c \
 	lib/predict/metrics-report.c \
 	lib/predict/metrics-sums.h \

@@ -2,6 +2,7 @@
 #ifndef NN_PREDICT_LOSS_H
 #define NN_PREDICT_LOSS_H
 
+#include "data/schema.h"
 #include "device/device.h"
 
 /*
@@ -11,7 +12,7 @@
 struct nn_loss_spec {
 	enum nn_loss_kind kind;
 	const double *class_weights; /* [n_labels] in label order, or NULL */
-	int ignore;                  /* class number that is masked, -1: none */
+	int ignore; /* class that is masked (nn_schema_ignored); NN_CLASS_UNKNOWN: none */
 };
 
 /* The words of --loss in order of enum nn_loss_kind; NULL at the end. */

@@ -9,7 +9,10 @@
 int nn_metrics_take_sums(struct nn_metrics *m, struct nn_error *err)
 {
 	m->sums_bytes = sizeof *m->open + (m->classes ? 0 : m->columns * sizeof *m->open->columns);
-	m->open = nn_alloc(1, m->sums_bytes, err);
+	m->block_bytes =
+		m->sums_bytes +
+		(nn_metrics_by_row(m) ? NN_METRICS_BLOCK * sizeof(struct nn_metric_row) : 0);
+	m->open = nn_alloc(1, m->block_bytes, err);
 	m->total = nn_alloc(1, m->sums_bytes, err);
 	m->waiting = nn_alloc(NN_METRICS_LEVELS, m->sums_bytes, err);
 	return m->open && m->total && m->waiting ? 0 : -1;
@@ -27,12 +30,11 @@ void nn_metrics_clear_sums(struct nn_metrics *m)
 	memset(m->open, 0, m->sums_bytes);
 	m->blocks = 0;
 	m->kept = NULL;
-	m->n_kept = 0;
 }
 
 size_t nn_metrics_bytes(const struct nn_metrics *m)
 {
-	return m->sums_bytes;
+	return m->block_bytes;
 }
 
 static size_t n_columns(const struct nn_metrics *m)
@@ -47,8 +49,8 @@ static size_t n_columns(const struct nn_metrics *m)
 static void join(const struct nn_metrics *m, const struct nn_metric_sums *a,
 		 struct nn_metric_sums *b)
 {
-	double rows = a->rows + b->rows, share = b->rows / rows,
-	       weight = a->rows * share * (double)m->positions;
+	double all = a->row_weight + b->row_weight, share = all > 0 ? b->row_weight / all : 0,
+	       weight = a->row_weight * share * (double)m->positions;
 
 	for (size_t c = 0; c < n_columns(m); c++) {
 		const struct column_sums *left = &a->columns[c];
@@ -60,7 +62,8 @@ static void join(const struct nn_metrics *m, const struct nn_metric_sums *a,
 		right->mean = left->mean + off * share;
 		right->spread = left->spread + right->spread + off * off * weight;
 	}
-	b->rows = rows;
+	b->rows = a->rows + b->rows;
+	b->row_weight = all;
 	b->loss = a->loss + b->loss;
 	b->weight = a->weight + b->weight;
 }
@@ -74,9 +77,12 @@ static struct nn_metric_sums *waiting(const struct nn_metrics *m, int n)
 void nn_metrics_add_block(struct nn_metrics *m, const void *block)
 {
 	int n = __builtin_popcountll(m->blocks);
-	struct nn_metric_sums *sums = waiting(m, n);
+	const struct nn_metric_sums *sums = block;
 
-	memcpy(sums, block, m->sums_bytes);
+	if (nn_metrics_by_row(m))
+		nn_metrics_count_rows(m, (const void *)((const char *)block + m->sums_bytes),
+				      (size_t)sums->rows);
+	memcpy(waiting(m, n), block, m->sums_bytes);
 	for (uint64_t number = m->blocks++; number & 1; number >>= 1, n--) {
 		struct nn_metric_sums *left = waiting(m, n - 1);
 
@@ -88,17 +94,18 @@ void nn_metrics_add_block(struct nn_metrics *m, const void *block)
 void nn_metrics_keep(struct nn_metrics *m, void *blocks)
 {
 	m->kept = blocks;
-	m->n_kept = 0;
 }
 
 void nn_metrics_close(struct nn_metrics *m)
 {
 	if (m->open->rows == 0)
 		return;
-	if (m->kept)
-		memcpy(m->kept + m->n_kept++ * m->sums_bytes, m->open, m->sums_bytes);
-	else
+	if (m->kept) {
+		memcpy(m->kept, m->open, m->block_bytes);
+		m->kept += m->block_bytes;
+	} else {
 		nn_metrics_add_block(m, m->open);
+	}
 	memset(m->open, 0, m->sums_bytes);
 }
 
@@ -106,8 +113,8 @@ void nn_metrics_sum_up(const struct nn_metrics *m)
 {
 	int n = __builtin_popcountll(m->blocks);
 
-	if (m->open->rows > 0 || n == 0)
-		memcpy(m->total, m->open, m->sums_bytes);
+	if (n == 0)
+		memset(m->total, 0, m->sums_bytes);
 	else
 		memcpy(m->total, waiting(m, --n), m->sums_bytes);
 	while (n-- > 0)

@@ -10,37 +10,38 @@ static double ratio(double a, double b)
 
 static double precision_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio((double)m->hit[c], (double)m->predicted[c]);
+	return ratio(m->hit[c], m->predicted[c]);
 }
 
 static double recall_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio((double)m->hit[c], (double)m->support[c]);
+	return ratio(m->hit[c], m->support[c]);
 }
 
 static double f1_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio(2 * (double)m->hit[c], (double)(m->predicted[c] + m->support[c]));
+	return ratio(2 * m->hit[c], m->predicted[c] + m->support[c]);
 }
 
 static double support_of(const struct nn_metrics *m, size_t c)
 {
-	return (double)m->support[c];
+	return m->support[c];
 }
 
 static double iou_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio((double)m->hit[c], (double)(m->predicted[c] + m->support[c] - m->hit[c]));
+	return ratio(m->hit[c], m->predicted[c] + m->support[c] - m->hit[c]);
 }
 
 static double rmse_of(const struct nn_metrics *m, size_t c)
 {
-	return sqrt(ratio(m->total->columns[c].squared, m->total->rows * (double)m->positions));
+	return sqrt(
+		ratio(m->total->columns[c].squared, m->total->row_weight * (double)m->positions));
 }
 
 static double mae_of(const struct nn_metrics *m, size_t c)
 {
-	return ratio(m->total->columns[c].absolute, m->total->rows * (double)m->positions);
+	return ratio(m->total->columns[c].absolute, m->total->row_weight * (double)m->positions);
 }
 
 static double r2_of(const struct nn_metrics *m, size_t c)
@@ -53,10 +54,15 @@ static double r2_of(const struct nn_metrics *m, size_t c)
 static double mean_of(const struct nn_metrics *m, double (*of)(const struct nn_metrics *, size_t))
 {
 	double sum = 0;
+	size_t n = 0;
 
-	for (size_t c = 0; c < m->columns; c++)
+	for (size_t c = 0; c < m->columns; c++) {
+		if (nn_metrics_ignore(m, c))
+			continue;
 		sum += of(m, c);
-	return ratio(sum, (double)m->columns);
+		n++;
+	}
+	return ratio(sum, (double)n);
 }
 
 static double samples(const struct nn_metrics *m)
@@ -71,18 +77,23 @@ static double loss(const struct nn_metrics *m)
 
 static double accuracy(const struct nn_metrics *m)
 {
-	uint64_t hit = 0, all = 0;
+	double hit = 0, all = *m->unknown;
 
 	for (size_t c = 0; c < m->columns; c++) {
 		hit += m->hit[c];
 		all += m->support[c];
 	}
-	return ratio((double)hit, (double)all);
+	return ratio(hit, all);
 }
 
 static double f1_macro(const struct nn_metrics *m)
 {
 	return mean_of(m, f1_of);
+}
+
+static double auc(const struct nn_metrics *m)
+{
+	return nn_auc_area((struct nn_auc *)&m->auc); /* which sorts what it keeps */
 }
 
 static double iou_mean(const struct nn_metrics *m)
@@ -96,7 +107,7 @@ static double rmse(const struct nn_metrics *m)
 
 	for (size_t c = 0; c < m->columns; c++)
 		sum += m->total->columns[c].squared;
-	return sqrt(ratio(sum, m->total->rows * (double)m->positions * (double)m->columns));
+	return sqrt(ratio(sum, m->total->row_weight * (double)m->positions * (double)m->columns));
 }
 
 static double mae(const struct nn_metrics *m)
@@ -125,6 +136,11 @@ static bool classes(const struct nn_metrics *m)
 	return m->classes && m->positions == 1;
 }
 
+static bool two_classes(const struct nn_metrics *m)
+{
+	return nn_metrics_has_auc(m);
+}
+
 static bool masks(const struct nn_metrics *m)
 {
 	return m->classes && m->positions > 1;
@@ -144,6 +160,7 @@ const struct nn_figure nn_figures[] = {
 	{ "f1", classes, false, false, NULL, f1_of },
 	{ "support", classes, true, false, NULL, support_of },
 	{ "f1.macro", classes, false, true, f1_macro, NULL },
+	{ "auc", two_classes, false, true, auc, NULL },
 	{ "iou", masks, false, false, NULL, iou_of },
 	{ "iou.mean", masks, false, true, iou_mean, NULL },
 	{ "rmse", numbers, false, false, rmse, rmse_of },

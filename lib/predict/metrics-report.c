@@ -1,4 +1,5 @@
 /* Figures by name: the lines of --score, and one that is asked for. */
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -25,13 +26,19 @@ struct report {
 	struct nn_text name;
 };
 
+/* Sums of weights are counts too, and print as such where they are whole. */
+static int report_line(struct report *r, const char *name, double value, bool count)
+{
+	return r->line(r->arg, name, value, count && value == floor(value));
+}
+
 static int report_whole(struct report *r, bool after)
 {
 	int status = 0;
 
 	for (const struct nn_figure *f = nn_figures; f->name && status == 0; f++)
 		if (f->whole && f->after == after && f->applies(r->m))
-			status = r->line(r->arg, f->name, f->whole(r->m), f->count);
+			status = report_line(r, f->name, f->whole(r->m), f->count);
 	return status;
 }
 
@@ -43,12 +50,12 @@ static int report_each(struct report *r)
 		return 0;
 	for (size_t c = 0; c < r->m->columns; c++)
 		for (const struct nn_figure *f = nn_figures; f->name && status == 0; f++) {
-			if (!f->each || !f->applies(r->m))
+			if (!f->each || !f->applies(r->m) || nn_metrics_ignore(r->m, c))
 				continue;
 			nn_text_clear(&r->name);
 			nn_text_addf(&r->name, "%s.", f->name);
 			add_label(r->m, c, &r->name);
-			status = r->line(r->arg, r->name.data, f->each(r->m, c), f->count);
+			status = report_line(r, r->name.data, f->each(r->m, c), f->count);
 		}
 	return status;
 }
@@ -68,7 +75,7 @@ static int report_confusion(struct report *r)
 		add_label(m, k / m->columns, &r->name);
 		nn_text_add(&r->name, ".");
 		add_label(m, k % m->columns, &r->name);
-		status = r->line(r->arg, r->name.data, (double)m->confusion[k], true);
+		status = report_line(r, r->name.data, m->confusion[k], true);
 	}
 	return status;
 }

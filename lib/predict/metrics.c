@@ -6,11 +6,6 @@
 #include "base/real.h"
 #include "predict/metrics-sums.h"
 
-/*
- * Above this many classes the table of confusions is not kept: it would be larger than the model.
- */
-#define MAX_CONFUSION 2048
-
 static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
 {
 	if (!m->spec.class_weights)
@@ -29,24 +24,20 @@ static int take_class_weights(struct nn_metrics *m, struct nn_error *err)
 
 static int alloc_classes(struct nn_metrics *m, struct nn_error *err)
 {
-	size_t c = m->columns;
-
 	m->masked = nn_alloc(m->max_rows * m->positions, sizeof *m->masked, err);
-	m->support = nn_alloc(3 * c + (c <= MAX_CONFUSION ? c * c : 0), sizeof *m->support, err);
-	if (!m->masked || !m->support)
+	if (!m->masked || nn_metrics_take_counts(m, err) < 0)
 		return -1;
-	m->predicted = m->support + c;
-	m->hit = m->support + 2 * c;
-	m->confusion = c <= MAX_CONFUSION ? m->support + 3 * c : NULL;
 	return take_class_weights(m, err);
 }
 
-static int alloc_numbers(struct nn_metrics *m, struct nn_error *err)
+/* Of bce and of two classes. */
+static int alloc_probability(struct nn_metrics *m, struct nn_error *err)
 {
-	if (m->spec.kind == NN_LOSS_BCE)
-		m->probability = nn_alloc(m->max_rows * m->positions * m->columns,
-					  nn_dtype_size(m->device->dtype), err);
-	return m->spec.kind == NN_LOSS_BCE && !m->probability ? -1 : 0;
+	if (m->spec.kind != NN_LOSS_BCE && !nn_metrics_has_auc(m))
+		return 0;
+	m->probability = nn_alloc(m->max_rows * m->positions * m->columns,
+				  nn_dtype_size(m->device->dtype), err);
+	return m->probability ? 0 : -1;
 }
 
 int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target,
@@ -65,8 +56,8 @@ int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *t
 	m->max_rows = max_rows;
 	m->classes = loss->kind == NN_LOSS_CROSS_ENTROPY;
 	m->row_loss = nn_alloc(max_rows, nn_dtype_size(device->dtype), err);
-	if (!m->row_loss || nn_metrics_take_sums(m, err) < 0 ||
-	    (m->classes ? alloc_classes(m, err) : alloc_numbers(m, err)) < 0) {
+	if (!m->row_loss || nn_metrics_take_sums(m, err) < 0 || alloc_probability(m, err) < 0 ||
+	    (m->classes && alloc_classes(m, err) < 0)) {
 		nn_metrics_free(m);
 		return -1;
 	}
@@ -83,18 +74,30 @@ void nn_metrics_free(struct nn_metrics *m)
 	nn_free(m->masked);
 	nn_free(m->support);
 	nn_metrics_free_sums(m);
+	nn_auc_free(&m->auc);
 	nn_free(m->probability);
 	nn_free(m);
 }
 
+int nn_threshold_misplaced(size_t classes, struct nn_error *err)
+{
+	return nn_fail(err, NN_EFAIL,
+		       "--threshold: needs a model of two classes, this one has %zu %s", classes,
+		       classes == 1 ? "output" : "outputs");
+}
+
+int nn_metrics_set_threshold(struct nn_metrics *m, double threshold, struct nn_error *err)
+{
+	if (!nn_metrics_has_auc(m))
+		return nn_threshold_misplaced(m->columns, err);
+	m->threshold = threshold;
+	return 0;
+}
+
 void nn_metrics_reset(struct nn_metrics *m)
 {
-	size_t n;
-
-	nn_metrics_counts(m, &n);
 	nn_metrics_clear_sums(m);
-	if (m->support)
-		memset(m->support, 0, n * sizeof *m->support);
+	nn_metrics_clear_counts(m);
 }
 
 static size_t largest(const struct nn_metrics *m, const void *values, size_t at)
@@ -112,117 +115,138 @@ static size_t largest(const struct nn_metrics *m, const void *values, size_t at)
 	return best;
 }
 
-static void count_class(struct nn_metrics *m, size_t truth, size_t guess)
+/* Rows of one block, and what each weighs: of --weight; NULL: 1. */
+struct piece {
+	const void *outputs, *targets;
+	const double *weights;
+	size_t rows;
+};
+
+static double weight_of(const struct piece *p, size_t row)
 {
-	m->support[truth]++;
-	m->predicted[guess]++;
-	m->hit[truth] += truth == guess;
-	if (m->confusion)
-		m->confusion[truth * m->columns + guess]++;
+	return p->weights ? p->weights[row] : 1;
 }
 
-static void add_classes(struct nn_metrics *m, const void *outputs, const int32_t *classes,
-			size_t rows)
+/* truth: a class or NN_CLASS_UNKNOWN. */
+static void add_answer(struct nn_metrics *m, const struct piece *p, size_t i, int32_t truth)
 {
-	for (size_t i = 0; i < rows * m->positions; i++) {
-		int32_t truth = classes[i] == m->spec.ignore ? -1 : classes[i];
+	size_t row = i / m->positions, guess;
+	double score =
+		nn_metrics_has_auc(m) ? nn_real_at(m->device->dtype, m->probability, 2 * i + 1) : 0;
+
+	guess = m->threshold > 0 ? score >= m->threshold : largest(m, p->outputs, i * m->columns);
+	if (!nn_metrics_by_row(m)) {
+		nn_metrics_count(m, truth, guess, weight_of(p, row));
+		return;
+	}
+	nn_metrics_rows(m)[(size_t)m->open->rows + row] =
+		(struct nn_metric_row){ weight_of(p, row), score, truth, (int32_t)guess };
+}
+
+static void add_classes(struct nn_metrics *m, const struct piece *p)
+{
+	const int32_t *classes = p->targets;
+
+	for (size_t i = 0; i < p->rows * m->positions; i++) {
+		int32_t truth = classes[i] >= 0 && classes[i] == m->spec.ignore ? NN_CLASS_IGNORED
+										: classes[i];
 
 		m->masked[i] = truth;
-		if (truth < 0)
-			continue;
-		m->open->weight += m->class_weights ? nn_real_at(m->device->dtype, m->class_weights,
-								 (size_t)truth)
-						    : 1;
-		count_class(m, (size_t)truth, largest(m, outputs, i * m->columns));
+		add_answer(m, p, i, truth);
+		if (truth >= 0)
+			m->open->weight +=
+				weight_of(p, i / m->positions) *
+				(m->class_weights ? nn_real_at(m->device->dtype, m->class_weights,
+							       (size_t)truth)
+						  : 1);
 	}
 }
 
-static void add_numbers(struct nn_metrics *m, const void *outputs, const void *targets, size_t rows)
+/* Running means by West 1979, "Updating mean and variance estimates". */
+static void add_numbers(struct nn_metrics *m, const struct piece *p)
 {
-	if (m->probability) {
-		m->device->sigmoid(outputs, m->probability, rows * m->positions * m->columns);
-		outputs = m->probability;
-	}
-	for (size_t i = 0; i < rows * m->positions; i++) {
-		double n = m->open->rows * (double)m->positions + (double)(i + 1);
+	enum nn_dtype dtype = m->device->dtype;
+	const void *outputs = m->probability ? m->probability : p->outputs;
+	double all = m->open->row_weight * (double)m->positions;
 
-		for (size_t c = 0; c < m->columns; c++) {
+	for (size_t i = 0; i < p->rows * m->positions; i++) {
+		double w = weight_of(p, i / m->positions);
+
+		all += w;
+		for (size_t c = 0; c < m->columns && w > 0; c++) {
 			double sd = m->target && m->target->sd ? m->target->sd[c] : 1;
 			double mean = m->target && m->target->mean ? m->target->mean[c] : 0;
-			double y = nn_real_at(m->device->dtype, outputs, i * m->columns + c) * sd +
-				   mean;
-			double t = nn_real_at(m->device->dtype, targets, i * m->columns + c) * sd +
-				   mean;
+			double y = nn_real_at(dtype, outputs, i * m->columns + c) * sd + mean;
+			double t = nn_real_at(dtype, p->targets, i * m->columns + c) * sd + mean;
 			struct column_sums *s = &m->open->columns[c];
 			double off = t - s->mean;
 
-			s->squared += (y - t) * (y - t);
-			s->absolute += fabs(y - t);
-			s->mean += off / n;
-			s->spread += off * (t - s->mean);
+			s->squared += w * ((y - t) * (y - t));
+			s->absolute += w * fabs(y - t);
+			s->mean += off * w / all;
+			s->spread += w * (off * (t - s->mean));
 		}
 	}
-	m->open->weight += (double)(rows * m->positions);
+	for (size_t r = 0; r < p->rows; r++)
+		m->open->weight += weight_of(p, r) * (double)m->positions;
 }
 
 /* Class probabilities as targets: the likeliest is the truth, first of equals. */
-static void add_probabilities(struct nn_metrics *m, const void *outputs, const void *targets,
-			      size_t rows)
+static void add_probabilities(struct nn_metrics *m, const struct piece *p)
 {
-	for (size_t i = 0; i < rows * m->positions; i++)
-		count_class(m, largest(m, targets, i * m->columns),
-			    largest(m, outputs, i * m->columns));
-	m->open->weight += (double)(rows * m->positions);
+	for (size_t i = 0; i < p->rows * m->positions; i++) {
+		add_answer(m, p, i, (int32_t)largest(m, p->targets, i * m->columns));
+		m->open->weight += weight_of(p, i / m->positions);
+	}
 }
 
-/* Rows of one block. */
-static void add_rows(struct nn_metrics *m, const void *outputs, const void *targets,
-		     bool probabilities, size_t rows)
+static void add_piece(struct nn_metrics *m, const struct piece *p, bool probabilities)
 {
 	struct nn_loss_call call = {
 		.kind = m->spec.kind,
-		.rows = rows,
+		.rows = p->rows,
 		.positions = m->positions,
 		.columns = m->columns,
-		.logits = outputs,
+		.logits = p->outputs,
 		.class_weights = m->class_weights,
 		.row_loss = m->row_loss,
 	};
 
-	if (m->classes && !probabilities) {
-		add_classes(m, outputs, targets, rows);
+	if (m->probability && m->classes)
+		m->device->softmax(p->outputs, m->probability, p->rows, m->columns);
+	else if (m->probability)
+		m->device->sigmoid(p->outputs, m->probability, p->rows * m->positions * m->columns);
+	if (!m->classes)
+		add_numbers(m, p);
+	else
+		(probabilities ? add_probabilities : add_classes)(m, p);
+	if (m->classes && !probabilities)
 		call.classes = m->masked;
-	} else {
-		if (m->classes)
-			add_probabilities(m, outputs, targets, rows);
-		else
-			add_numbers(m, outputs, targets, rows);
-		call.numbers = targets;
-	}
+	else
+		call.numbers = p->targets;
 	m->device->loss(&call);
-	for (size_t i = 0; i < rows; i++)
-		m->open->loss += nn_real_at(m->device->dtype, m->row_loss, i);
-	m->open->rows += (double)rows;
+	for (size_t i = 0; i < p->rows; i++) {
+		m->open->loss += weight_of(p, i) * nn_real_at(m->device->dtype, m->row_loss, i);
+		m->open->row_weight += weight_of(p, i);
+	}
+	m->open->rows += (double)p->rows;
 }
 
 void nn_metrics_add(struct nn_metrics *m, const void *outputs, const void *targets,
-		    bool probabilities, size_t rows)
+		    const double *weights, bool probabilities, size_t rows)
 {
 	size_t size = nn_dtype_size(m->device->dtype), out = m->positions * m->columns * size;
-	size_t target = m->classes && !probabilities ? m->positions * sizeof(int32_t) : out, n;
+	size_t target = m->classes && !probabilities ? m->positions * sizeof(int32_t) : out;
+	struct piece p;
 
-	for (size_t at = 0; at < rows; at += n) {
-		n = NN_METRICS_BLOCK - (size_t)m->open->rows;
-		n = n < rows - at ? n : rows - at;
-		add_rows(m, (const char *)outputs + at * out, (const char *)targets + at * target,
-			 probabilities, n);
+	for (size_t at = 0; at < rows; at += p.rows) {
+		p = (struct piece){ (const char *)outputs + at * out,
+				    (const char *)targets + at * target,
+				    weights ? weights + at : NULL,
+				    NN_METRICS_BLOCK - (size_t)m->open->rows };
+		p.rows = p.rows < rows - at ? p.rows : rows - at;
+		add_piece(m, &p, probabilities);
 		if (m->open->rows == NN_METRICS_BLOCK)
 			nn_metrics_close(m);
 	}
-}
-
-uint64_t *nn_metrics_counts(struct nn_metrics *m, size_t *n)
-{
-	*n = m->support ? 3 * m->columns + (m->confusion ? m->columns * m->columns : 0) : 0;
-	return m->support;
 }

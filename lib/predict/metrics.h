@@ -3,11 +3,11 @@
  * added along a binary tree, neighbours first, so that a stream, a whole file and several ranks
  * give the same digits.
  *
- * A target that training never had, or that --ignore masks, counts in no metric; iou.mean and
- * f1.macro are means over all labels. With several outputs a line begins with the output's name
- * and a point. Sums are those of blocks of 64 rows, each in order of rows, added along the binary
- * tree over blocks (mean and squared deviations by Chan's formula), so that any number of ranks
- * gives the same digits.
+ * A label that training never had is a wrong answer (accuracy, precision), one that --ignore masks
+ * is in no figure; iou.mean and f1.macro are means over all other labels. With several outputs a
+ * line begins with the output's name and a point. Sums are those of blocks of 64 rows, each in
+ * order of rows, added along the binary tree over blocks (mean and squared deviations by Chan's
+ * formula), so that any number of ranks gives the same digits.
  */
 #ifndef NN_PREDICT_METRICS_H
 #define NN_PREDICT_METRICS_H
@@ -27,14 +27,21 @@ int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *t
 		   const struct nn_loss_spec *loss, const struct nn_device *device,
 		   size_t positions, size_t columns, size_t max_rows, struct nn_error *err);
 void nn_metrics_free(struct nn_metrics *metrics);
+/*
+ * Of two classes the second where its probability reaches the threshold, above 0, of the model's
+ * type; NN_EFAIL: there are not two.
+ */
+int nn_metrics_set_threshold(struct nn_metrics *metrics, double threshold, struct nn_error *err);
+int nn_threshold_misplaced(size_t outputs, struct nn_error *err); /* says so */
 void nn_metrics_reset(struct nn_metrics *metrics);
 /*
- * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes, -1 for a label
- * training never had or masked; numbers in standardized units; probabilities). probabilities:
- * targets are class probabilities. rows <= max_rows.
+ * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes,
+ * NN_CLASS_UNKNOWN, NN_CLASS_IGNORED; numbers in standardized units; probabilities). probabilities:
+ * targets are class probabilities. weights[rows] of --weight, not negative; NULL: 1 each.
+ * rows <= max_rows.
  */
 void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void *targets,
-		    bool probabilities, size_t rows);
+		    const double *weights, bool probabilities, size_t rows);
 /*
  * Rows shared out among ranks in whole blocks. Whoever has some of them keeps their sums apart:
  * blocks[n] of nn_metrics_bytes each, closed at the end of its rows. Then the blocks of all ranks
@@ -43,9 +50,11 @@ void nn_metrics_add(struct nn_metrics *metrics, const void *outputs, const void 
 #define NN_METRICS_BLOCK 64
 size_t nn_metrics_bytes(const struct nn_metrics *metrics);
 void nn_metrics_keep(struct nn_metrics *metrics, void *blocks);
-void nn_metrics_close(struct nn_metrics *metrics); /* the block under way, if it has rows */
+/* The block under way, if it has rows: after the last ones, before any figure is asked for. */
+void nn_metrics_close(struct nn_metrics *metrics);
 void nn_metrics_add_block(struct nn_metrics *metrics, const void *block);
-uint64_t *nn_metrics_counts(struct nn_metrics *metrics, size_t *n);
+/* Whole numbers, which ranks sum; n 0: they are in the blocks. */
+double *nn_metrics_counts(struct nn_metrics *metrics, size_t *n);
 /*
  * "loss", "accuracy", "f1.macro", "rmse", "mae", "r2", "iou.mean", ... false: not a metric of this
  * output.

@@ -49,20 +49,29 @@ static const struct nn_json *of_output(const struct nn_model *model, const struc
 static int take_loss(struct nn_model *model, size_t i, const struct nn_json *train,
 		     struct nn_error *err)
 {
-	const struct nn_target_schema *target = &model->schema->targets[i];
+	struct nn_target_schema *target = &model->schema->targets[i];
 	bool numbers = !target->labels;
 	struct nn_loss_spec *loss = &model->losses[i];
 	const char *name = train ? nn_json_string(of_output(model, train, "loss", i), NULL) : NULL;
+	const char *ignored = train ? nn_json_string(nn_json_get(train, "ignore"), NULL) : NULL;
 	enum nn_loss_kind kind = name ? nn_loss_find(name) : NN_LOSS_AUTO;
 
-	*loss = (struct nn_loss_spec){ .ignore = -1,
+	*loss = (struct nn_loss_spec){ .ignore = NN_CLASS_UNKNOWN,
 				       .kind = numbers ? NN_LOSS_MSE : NN_LOSS_CROSS_ENTROPY };
 	if (kind != NN_LOSS_AUTO && (kind == NN_LOSS_CROSS_ENTROPY) != numbers)
 		loss->kind = kind;
 	if (!train)
 		return 0;
-	loss->ignore = nn_schema_label(target, nn_json_string(nn_json_get(train, "ignore"), NULL));
+	if (nn_schema_ignore(target, ignored, err) < 0)
+		return -1;
+	loss->ignore = nn_schema_ignored(target, ignored);
 	return take_class_weights(model, i, of_output(model, train, "class-weight", i), err);
+}
+
+static int take_weight(struct nn_model *model, const char *column, struct nn_error *err)
+{
+	model->weight = column ? nn_strdup(column, err) : NULL;
+	return column && !model->weight ? -1 : 0;
 }
 
 /* The losses that --score reports: those of the training, or what fits the targets. */
@@ -79,6 +88,9 @@ static int take_losses(struct nn_model *model, struct nn_error *err)
 		return -1;
 	if (text && n > 0 && !(train = nn_json_parse(text, strlen(text), err)))
 		return nn_fail_at(err, "nn.train");
+	if (train)
+		status =
+			take_weight(model, nn_json_string(nn_json_get(train, "weight"), NULL), err);
 	for (size_t i = 0; i < n && status == 0; i++)
 		status = take_loss(model, i, train, err);
 	nn_json_free(train);
@@ -198,7 +210,7 @@ static int load_net(struct nn_model *model, const struct nn_model_source *source
 
 	model->net = source->net;
 	if (!model->net) {
-		if (nn_model_file_read(&model->file, source->path, source->text, err) < 0)
+		if (nn_model_file_read(&model->file, source->path, source->as, err) < 0)
 			return -1;
 		model->net = model->file->net;
 	}
@@ -267,6 +279,7 @@ void nn_model_close(struct nn_model *model)
 	for (size_t i = 0; model->class_weights && i < model->schema->n_targets; i++)
 		nn_free(model->class_weights[i]);
 	nn_free(model->class_weights);
+	nn_free(model->weight);
 	nn_free(model->losses);
 	nn_schema_free(model->schema);
 	nn_model_file_free(model->file);

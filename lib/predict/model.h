@@ -17,17 +17,18 @@ struct nn_model {
 	const struct nn_device *host; /* computes on outputs in memory of the host */
 	struct nn_graph *weights;     /* one row, the packed weights all sessions share */
 	struct nn_loss_spec
-		*losses;           /* [n_targets of the schema] from nn.train; else by the target */
-	double **class_weights;    /* [n_targets] what losses point to */
-	size_t inputs, outputs;    /* values per row over all tensors */
-	char note[NN_STORED_NOTE]; /* what there is to say about the device of auto; "" */
-	struct nn_idle *idle;      /* sessions that nn_model_predict keeps for its next caller */
+		*losses;        /* [n_targets of the schema] from nn.train; else by the target */
+	double **class_weights; /* [n_targets] what losses point to */
+	char *weight; /* the column whose values rows of the training weighed; NULL: none */
+	size_t inputs, outputs;     /* values per row over all tensors */
+	char note[NN_STORED_NOTE];  /* what there is to say about the device of auto; "" */
+	struct nn_idle *idle;       /* sessions that nn_model_predict keeps for its next caller */
 	struct nn_encoder *encoder; /* of fields; NULL unless asked for */
 };
 
 struct nn_model_source {
-	const char *path;        /* model file, or weights where text is given */
-	const char *text;        /* -m TEXT of weights made elsewhere; NULL */
+	const char *path;               /* model file, or weights where as is given */
+	const struct nn_weights_as *as; /* -m TEXT of weights made elsewhere; NULL */
 	int precision;           /* 0: as the weights are, else 1 + enum nn_dtype (f32, f64) */
 	bool fields;             /* that nn_model_encode takes will come */
 	bool any_order;          /* --reproducible=no: sums need no order */

@@ -1,14 +1,18 @@
 /* The options of nn-predict. */
 #include <stddef.h>
+#include <string.h>
 
 #include "predict/predict.h"
 
 #define AT(member) offsetof(struct nn_predict_options, member)
 
-static const char *const to_words[] = {
-	[NN_TO_AUTO] = "auto",   [NN_TO_CSV] = "csv", [NN_TO_TSV] = "tsv",
-	[NN_TO_JSONL] = "jsonl", [NN_TO_NPY] = "npy", NULL
-};
+static const char *const to_words[] = { [NN_TO_AUTO] = "auto",
+					[NN_TO_CSV] = "csv",
+					[NN_TO_TSV] = "tsv",
+					[NN_TO_JSONL] = "jsonl",
+					[NN_TO_NPY] = "npy",
+					[NN_TO_JSON] = "json",
+					NULL };
 static const char *const on_error_words[] = {
 	[NN_ON_ERROR_FAIL] = "fail", [NN_ON_ERROR_SKIP] = "skip", [NN_ON_ERROR_MARK] = "mark", NULL
 };
@@ -18,36 +22,60 @@ static const char *const flush_words[] = {
 
 const struct nn_opt nn_predict_opts[] = {
 	{ .name = "model",
+	  .also = "net,network,arch,weights",
 	  .letter = 'm',
 	  .type = NN_OPT_STRING,
 	  .offset = AT(model_text),
 	  .arg = "TEXT",
 	  .file = NN_OPT_READS,
 	  .help = "the network in the model language, for weights made elsewhere",
-	  .man = "The first operand is then a safetensors or .npz file whose tensors are named as "
-		 "nn-model(5) says; nn.model in "
-		 "it is not needed. Or a directory with an .npy file for each tensor, as in "
-		 "0.weight.npy, or the files by name: "
-		 "0.weight=W.npy,0.bias=b.npy. weight is [out,in], as PyTorch has it; kernel is a "
-		 "dense layer's [in,out]." },
+	  .man = "The first operand is then a safetensors, .npz or .pt file, a directory with an "
+		 ".npy file for each tensor, or files by name: 0.weight=W.npy,0.bias=b.npy. See "
+		 "WEIGHTS "
+		 "MADE ELSEWHERE." },
+	{ .name = "layout",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(layout),
+	  .arg = "torch|keras",
+	  .fallback = "auto",
+	  .choices = nn_weights_layouts,
+	  .help = "how weights made elsewhere lie: [out,in] or [in,out]",
+	  .man = "Wanted where neither names nor shapes tell. torch: dense [out,in], convolutions "
+		 "[out,in,kh,kw]. keras: [in,out] and [kh,kw,in,out], behind a flattened picture "
+		 "channels last; a batchnorm or layernorm line without eps= has 1e-3." },
+	{ .name = "info",
+	  .daily = "print what MODEL holds, and read no rows",
+	  .also = "summary,describe,show,inspect",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(info),
+	  .help = "print what MODEL holds, and read no rows",
+	  .man = "Its text, inputs with columns, scales and categories, labels, metrics and "
+		 "tensors; "
+		 "of any file of weights its tensors." },
 	{ .name = "emit",
+	  .daily = "probs, class, top:K, logits or values",
+	  .also = "proba,probs,predict-proba,print,top",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(emit),
 	  .arg = "WHAT",
+	  .choices = (const char *const[]){ "probs", "class", "top:3", "logits", "values", NULL },
 	  .check = nn_emit_check,
 	  .help = "what is printed of each row: probs, class, top:K, logits or values",
 	  .man = "The default is probs for models of classes, values for models of numbers, logits "
 		 "where the model does "
 		 "not say what its outputs mean." },
 	{ .name = "to",
+	  .daily = "csv, tsv, jsonl or npy (as the input)",
+	  .also = "format,output-format,out-format",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(to),
 	  .arg = "FORMAT",
 	  .fallback = "auto",
 	  .choices = to_words,
-	  .help = "format of the output: csv, tsv, jsonl or npy",
-	  .man = "auto follows the input: npy and safetensors give npy, tsv gives tsv, all other "
-		 "csv." },
+	  .help = "format of the output: csv, tsv, jsonl or npy; json with --score",
+	  .man = "auto follows the input: npy and safetensors give npy, tsv gives tsv, JSON lines "
+		 "jsonl, all other "
+		 "csv. Of --score it is lines of a name and a value." },
 	{ .name = "to-header",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(to_header),
@@ -62,6 +90,8 @@ const struct nn_opt nn_predict_opts[] = {
 	  .arg = "NAME",
 	  .help = "which output of a model with several" },
 	{ .name = "score",
+	  .daily = "print metrics instead of predictions",
+	  .also = "eval,evaluate,metrics,accuracy,test",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(score_targets),
 	  .arg = "TARGETS",
@@ -70,11 +100,30 @@ const struct nn_opt nn_predict_opts[] = {
 	  .help = "print metrics instead of predictions",
 	  .man = "The targets come from the file TARGETS, else from the target's column of DATA." },
 	{ .name = "target",
+	  .daily = "the column with the targets of --score",
+	  .also = "label,labels,y,targets",
 	  .type = NN_OPT_STRING,
 	  .offset = AT(target),
 	  .arg = "COLUMN",
 	  .help = "the column with the targets of --score, where its name differs from the "
 		  "model's" },
+	{ .name = "threshold",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(threshold),
+	  .arg = "T",
+	  .fallback = "0.5",
+	  .min = 1e-30,
+	  .max = 1,
+	  .help = "of two classes the second where its probability reaches T",
+	  .man = "For --emit=class and --score. The second class is the one that p.LABEL names "
+		 "last; without the option the likelier one is the answer." },
+	{ .name = "keep",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(keep),
+	  .arg = "COLUMN,...",
+	  .help = "columns of the input, an id, that are copied in front of each record",
+	  .man = "As they stand, by name, or by number where there is no header; in JSON lines as "
+		 "members beside the answer. A row that --on-error=mark marks keeps them." },
 	{ .name = "header",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(header),
@@ -84,7 +133,21 @@ const struct nn_opt nn_predict_opts[] = {
 	  .help = "whether CSV and TSV input begins with a header line",
 	  .man = "auto takes the first line for a header where one of its fields is not a "
 		 "number." },
+	{ .name = "separator",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(separator),
+	  .arg = "C",
+	  .check = nn_separator_check,
+	  .help = "what separates the fields of CSV input",
+	  .man = "A character, or comma, semicolon, tab, bar or space. By default as the model "
+		 "says, else told from the first line." },
+	{ .name = "zero-based",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(zero_based),
+	  .help = "indices of LIBSVM input count from 0, also where the model does not say so" },
 	{ .name = "on-error",
+	  .daily = "fail, skip or mark rows that cannot be read (fail)",
+	  .also = "errors,ignore-errors,skip-errors",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(on_error),
 	  .arg = "WHAT",
@@ -95,6 +158,7 @@ const struct nn_opt nn_predict_opts[] = {
 		 "empty fields. Both others "
 		 "count the rows on standard error and end with status 0." },
 	{ .name = "batch",
+	  .also = "batch-size,batchsize",
 	  .letter = 'b',
 	  .type = NN_OPT_COUNT,
 	  .offset = AT(batch),
@@ -104,6 +168,7 @@ const struct nn_opt nn_predict_opts[] = {
 	  .max = 1 << 20,
 	  .help = "rows that are run together at most; never changes a byte of the output" },
 	{ .name = "flush",
+	  .also = "line-buffered,unbuffered",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(flush),
 	  .arg = "WHEN",
@@ -114,3 +179,25 @@ const struct nn_opt nn_predict_opts[] = {
 		 "row out." },
 	{ .name = NULL },
 };
+
+int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
+{
+	if (o->to == NN_TO_JSON && !o->score)
+		return nn_fail(err, NN_EUSAGE,
+			       "--to=json: needs --score; rows are written with --to=jsonl");
+	if (o->thresholded && !o->score && !(o->emit && strcmp(o->emit, "class") == 0))
+		return nn_fail(err, NN_EUSAGE,
+			       "--threshold: decides between classes; it needs --emit=class or "
+			       "--score");
+	if (o->keep && (o->score || o->to == NN_TO_NPY))
+		return nn_fail(
+			err, NN_EUSAGE,
+			o->score ? "--keep: --score prints no rows"
+				 : "--keep: an .npy array has no room for text; --to=csv, tsv "
+				   "and jsonl have");
+	if (o->to == NN_TO_NPY && o->score)
+		return nn_fail(err, NN_EUSAGE,
+			       "--to=npy: --score prints names and values, as csv, tsv, json or "
+			       "jsonl");
+	return 0;
+}

@@ -6,6 +6,7 @@
 
 #include "base/option.h"
 #include "data/data.h"
+#include "model/model.h"
 #include "predict/write.h"
 
 /* after each row where the input waits, after each line, when the buffer is full */
@@ -13,20 +14,29 @@ enum nn_flush { NN_FLUSH_AUTO, NN_FLUSH_LINE, NN_FLUSH_FULL };
 
 struct nn_predict_options {
 	const char *model_text; /* -m TEXT: the file gives weights only */
-	const char *emit;       /* probs, class, top:K, logits, values; NULL: by the model */
-	enum nn_to to;          /* AUTO: by the input */
+	enum nn_weights_layout layout;
+	bool info;        /* say what the file holds, in place of predictions */
+	const char *emit; /* probs, class, top:K, logits, values; NULL: by the model */
+	enum nn_to to;    /* AUTO: by the input */
 	enum nn_header to_header;
 	const char *output_name;
 	bool score;
 	const char *score_targets; /* file; NULL: the target's column of DATA */
 	const char *target;
+	const char *keep; /* COLUMN,... */
+	bool thresholded;
+	double threshold; /* of two classes */
 	enum nn_header header;
+	const char *separator;
+	bool zero_based;
 	enum nn_on_error on_error;
 	uint64_t batch;
 	enum nn_flush flush;
 };
 
 extern const struct nn_opt nn_predict_opts[];
+/* What can be told from the options alone: NN_EUSAGE. */
+int nn_predict_check(const struct nn_predict_options *options, struct nn_error *err);
 
 struct nn_predict {
 	struct nn_predict_options options;
@@ -46,6 +56,8 @@ struct nn_predict {
 	void *arg;
 };
 
+/* --info: what the model or the weights at path hold, as text to the file `to` (NULL: stdout). */
+int nn_predict_info(const char *path, const char *to, struct nn_error *err);
 int nn_predict_run(const struct nn_predict *predict, struct nn_error *err);
 
 #endif

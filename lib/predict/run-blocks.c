@@ -41,7 +41,11 @@ int nn_run_alloc_block(const struct nn_run *r, struct nn_run_block *block, size_
 		       struct nn_error *err)
 {
 	block->max = max;
+	block->beside.kept = r->p->options.keep ? &block->kept : NULL;
 	if (alloc_inputs(r, block, err) < 0)
+		return -1;
+	if (nn_rows_weighs(r->rows) &&
+	    !(block->beside.weights = nn_alloc(max, sizeof *block->beside.weights, err)))
 		return -1;
 	return r->p->options.score ? alloc_targets(r, block, err) : 0;
 }
@@ -55,14 +59,21 @@ void nn_run_free_block(const struct nn_run *r, struct nn_run_block *block)
 	nn_free(block->inputs);
 	nn_free(block->targets);
 	nn_free(block->bad);
+	nn_free(block->beside.weights);
+	nn_text_free(&block->kept);
 }
 
 void nn_run_read_block(struct nn_run *r, struct nn_run_block *block)
 {
 	block->n = 0;
 	block->array_end = false;
-	block->status = nn_rows_next(r->rows, block->max, block->inputs, block->targets, block->bad,
-				     &block->n, &block->array_end, &block->err);
+	nn_text_clear(&block->kept);
+	block->status = nn_rows_next_beside(r->rows, block->max, block->inputs, block->targets,
+					    &block->beside, block->bad, &block->n,
+					    &block->array_end, &block->err);
+	if (block->kept.failed)
+		block->status = nn_fail(&block->err, NN_ENOMEM,
+					"cannot allocate memory for columns that are kept");
 }
 
 /* ---- reading ahead ---- */

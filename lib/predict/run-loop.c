@@ -129,7 +129,8 @@ static void give_notices(struct nn_run *r)
 	if (nn_rows_bad(r->rows)) {
 		snprintf(text, sizeof text, "%llu rows could not be read and were %s",
 			 (unsigned long long)nn_rows_bad(r->rows),
-			 r->p->options.on_error == NN_ON_ERROR_SKIP ? "left out" : "marked");
+			 r->writer && r->p->options.on_error == NN_ON_ERROR_MARK ? "marked"
+										 : "left out");
 		nn_run_warn(r, text);
 	}
 	if (r->writer && nn_writer_not_finite(r->writer)) {
@@ -143,6 +144,8 @@ static int finish(struct nn_run *r, struct nn_error *err)
 {
 	struct nn_output *output = r->output;
 
+	for (size_t o = 0; r->metrics && o < nn_run_outputs(r); o++)
+		nn_metrics_close(r->metrics[o]);
 	if ((r->metrics ? nn_run_print_score(r, err) : nn_writer_close(r->writer, err)) < 0)
 		return -1;
 	give_notices(r);

@@ -36,15 +36,21 @@ static int choose_batch(struct nn_run *r, struct nn_error *err)
 int nn_run_open(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_predict_options *o = &r->p->options;
+	struct nn_shape sample;
+	struct nn_weights_as as = { .text = o->model_text, .layout = o->layout };
 	struct nn_model_source source = { .path = r->p->model,
-					  .text = o->model_text,
+					  .as = o->model_text ? &as : NULL,
 					  .precision = r->p->precision,
 					  .any_order = r->p->any_order,
 					  .device_name = r->p->device,
 					  .batch = r->p->device_batch };
 	struct nn_rows_options rows = {
 		.header = o->header,
-		.on_error = o->on_error,
+		.separator = nn_separator_of(o->separator),
+		.zero_based = o->zero_based,
+		/* a place without a row is nothing to be scored */
+		.on_error = o->score && o->on_error == NN_ON_ERROR_MARK ? NN_ON_ERROR_SKIP
+									: o->on_error,
 		.target = o->target,
 		.want_target = o->score,
 	};
@@ -56,8 +62,12 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 	if (nn_output_open(&r->output, r->p->output, false, err) <
 	    0) /* before the first row is waited for */
 		return -1;
+	if (o->model_text && r->p->data && nn_data_sample(r->p->data, &sample))
+		as.sample = &sample;
 	if (nn_model_load(&r->model, &source, err) < 0)
 		return -1;
+	rows.keep = o->keep;
+	rows.weight = o->score ? r->model->weight : NULL;
 	if (*r->model->note && r->p->note)
 		r->p->note(r->p->arg, r->model->note);
 	if (nn_rows_open(&r->rows, r->p->data ? r->p->data : "-", o->score_targets,

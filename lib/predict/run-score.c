@@ -1,15 +1,30 @@
 /* --score: metrics of what comes by in place of answers. */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/json-text.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "predict/run.h"
 
+static void warn_of_weights(struct nn_run *r)
+{
+	char text[NN_QUOTED + 120], quoted[NN_QUOTED];
+
+	snprintf(text, sizeof text,
+		 "the data have no column \"%s\" with the weights of the training: each row weighs "
+		 "1",
+		 nn_quote(quoted, r->model->weight, strlen(r->model->weight)));
+	nn_run_warn(r, text);
+}
+
 int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 {
 	const struct nn_schema *schema = r->model->schema;
 
+	if (r->model->weight && !nn_rows_weighs(r->rows) && !nn_rows_none(r->rows))
+		warn_of_weights(r);
 	r->metrics = nn_alloc(nn_run_outputs(r), sizeof *r->metrics, err);
 	if (!r->metrics)
 		return -1;
@@ -26,7 +41,9 @@ int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 				"--score: found %zu target values per row, the model has %zu",
 				found, wanted);
 		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o],
-				   r->model->host, positions, columns, r->batch, err) < 0)
+				   r->model->host, positions, columns, r->batch, err) < 0 ||
+		    (r->p->options.thresholded &&
+		     nn_metrics_set_threshold(r->metrics[o], nn_run_threshold(r), err) < 0))
 			return -1;
 	}
 	return 0;
@@ -34,6 +51,8 @@ int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 
 void nn_run_score(struct nn_run *r, const struct nn_run_batch *b)
 {
+	const double *weights = b->block->beside.weights;
+
 	for (size_t o = 0; o < nn_run_outputs(r); o++) {
 		bool classes = nn_rows_target_classes(r->rows, o);
 		bool probabilities = r->model->losses[o].kind == NN_LOSS_CROSS_ENTROPY && !classes;
@@ -41,60 +60,91 @@ void nn_run_score(struct nn_run *r, const struct nn_run_batch *b)
 			     (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
 
 		nn_metrics_add(r->metrics[o], nn_session_raw(r->session, o, 0),
-			       (char *)b->block->targets[o] + b->first * row, probabilities, b->n);
+			       (char *)b->block->targets[o] + b->first * row,
+			       weights ? weights + b->first : NULL, probabilities, b->n);
 	}
 }
 
+/* ---- figures as they are printed ---- */
+
 struct lines {
-	struct nn_output *output;
-	struct nn_error *err;
-	const char *prefix;
-	struct nn_text name;
+	enum nn_to to;
+	const char *prefix; /* of several outputs: the name of one */
+	struct nn_text name, text;
 };
 
-/* A label may hold anything, a line break too: such a name is written as a JSON string. */
-static const char *printable(struct lines *l, const char *name)
+static bool has_controls(const char *name)
 {
-	nn_text_clear(&l->name);
-	nn_text_addf(&l->name, "%s%s%s", l->prefix, *l->prefix ? "." : "", name);
-	for (const char *c = l->name.data; c && *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f) {
-			struct nn_text plain = l->name;
-
-			l->name = (struct nn_text){ 0 };
-			nn_text_add_json(&l->name, plain.data, plain.length);
-			nn_text_free(&plain);
-			break;
-		}
-	return l->name.failed ? NULL : l->name.data;
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			return true;
+	return false;
 }
 
-static int print_line(void *arg, const char *name, double value, bool count)
+static void add_line(struct lines *l, const char *number)
+{
+	/* a label may hold anything, a line break too: such a name is written as a JSON string */
+	if (l->to == NN_TO_AUTO && has_controls(l->name.data))
+		nn_text_add_json(&l->text, l->name.data, l->name.length);
+	else if (l->to == NN_TO_AUTO)
+		nn_text_add(&l->text, l->name.data);
+	else
+		nn_write_field(&l->text, l->name.data, l->to == NN_TO_TSV ? '\t' : ',');
+	nn_text_addf(&l->text, "%s%s\n",
+		     l->to == NN_TO_AUTO  ? " "
+		     : l->to == NN_TO_TSV ? "\t"
+					  : ",",
+		     number);
+}
+
+static int take_figure(void *arg, const char *name, double value, bool count)
 {
 	struct lines *l = arg;
 	char number[NN_NUMBER];
 
-	if (!(name = printable(l, name)))
-		return nn_fail(l->err, NN_ENOMEM, "cannot allocate memory for a line of output");
+	nn_text_clear(&l->name);
+	nn_text_addf(&l->name, "%s%s%s", l->prefix, *l->prefix ? "." : "", name);
+	if (l->name.failed)
+		return 0; /* and so has the text */
+	if (l->to == NN_TO_JSON || l->to == NN_TO_JSONL) {
+		nn_json_add_key(&l->text, l->name.data);
+		if (count)
+			nn_json_put_count(&l->text, (uint64_t)value);
+		else
+			nn_json_put_real(&l->text, value);
+		return 0;
+	}
 	if (count)
 		snprintf(number, sizeof number, "%.0f", value);
 	else
 		nn_format_f64(number, value);
-	return nn_output_printf(l->output, l->err, "%s %s\n", name, number);
+	add_line(l, number);
+	return 0;
 }
 
 int nn_run_print_score(struct nn_run *r, struct nn_error *err)
 {
+	struct lines l = { .to = r->p->options.to };
+	bool object = l.to == NN_TO_JSON || l.to == NN_TO_JSONL, table = l.to && !object;
+	int status;
+
+	if (object)
+		nn_text_add(&l.text, "{");
+	if (table && r->p->options.to_header != NN_HEADER_NO)
+		nn_text_add(&l.text, l.to == NN_TO_TSV ? "name\tvalue\n" : "name,value\n");
 	for (size_t o = 0; o < nn_run_outputs(r); o++) {
 		const char *name = r->model->program->outputs[o].name;
-		struct lines lines = { .output = r->output, .err = err };
-		int status;
 
-		lines.prefix = nn_run_outputs(r) > 1 && name ? name : "";
-		status = nn_metrics_each(r->metrics[o], print_line, &lines);
-		nn_text_free(&lines.name);
-		if (status < 0)
-			return -1;
+		l.prefix = nn_run_outputs(r) > 1 && name ? name : "";
+		nn_metrics_each(r->metrics[o], take_figure, &l);
 	}
-	return 0;
+	if (object)
+		nn_text_add(&l.text, "}\n");
+	if (l.text.failed || l.name.failed)
+		status = nn_fail(err, NN_ENOMEM, "cannot allocate memory for the figures");
+	else
+		status = nn_output_write(r->output, l.text.data, l.text.length, err);
+	nn_text_free(&l.name);
+	nn_text_free(&l.text);
+	return status;
 }

@@ -28,6 +28,8 @@ static enum nn_to choose_format(const struct nn_run *r)
 {
 	if (r->p->options.to)
 		return r->p->options.to;
+	if (nn_rows_lines(r->rows))
+		return NN_TO_JSONL;
 	if (nn_rows_suit_arrays(r->rows))
 		return NN_TO_NPY;
 	return nn_rows_separator(r->rows) == '\t' ? NN_TO_TSV : NN_TO_CSV;
@@ -49,9 +51,30 @@ static int open_emitted(struct nn_run *r, struct nn_error *err)
 		return -1;
 	for (size_t i = 0; i < r->n_emitted; i++)
 		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i, r->p->options.emit,
-				    r->batch, err) < 0)
+				    r->batch, err) < 0 ||
+		    (r->p->options.thresholded &&
+		     nn_emitted_set_threshold(&r->emitted[i], nn_run_threshold(r), err) < 0))
 			return -1;
 	return 0;
+}
+
+/* A column that is kept, and one of the answer or another that is kept, have names of their own. */
+static int check_kept(const struct nn_run *r, const struct nn_writer_options *options,
+		      struct nn_error *err)
+{
+	const char *name, *other, *what = NULL;
+	char quoted[NN_QUOTED];
+
+	for (size_t i = 0; !what && (name = nn_rows_kept(r->rows, i)); i++) {
+		for (size_t k = 0; k < i && (other = nn_rows_kept(r->rows, k)); k++)
+			if (strcmp(name, other) == 0)
+				what = "is kept twice";
+		if (nn_write_is_name(r->emitted, r->n_emitted, options, name))
+			what = "is the name of a column of the answer, too";
+	}
+	return what ? nn_fail(err, NN_EUSAGE, "--keep=%s: \"%s\" %s", r->p->options.keep,
+			      nn_quote(quoted, name, strlen(name)), what)
+		    : 0;
 }
 
 int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
@@ -74,6 +97,9 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 			"%s: the model has %zu outputs; choose one with --output-name= or take all "
 			"with --to=jsonl",
 			r->p->model, r->n_emitted);
+	options.rows = r->rows;
+	if (r->p->options.keep && check_kept(r, &options, err) < 0)
+		return -1;
 	if (options.to == NN_TO_NPY && nn_output_binary(r->output, err) < 0)
 		return -1;
 	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_emitted, &options, err);
@@ -81,6 +107,8 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 
 int nn_run_write(struct nn_run *r, const struct nn_run_batch *b, struct nn_error *err)
 {
+	if (b->first == 0)
+		nn_writer_keep(r->writer, b->block->kept.data);
 	for (size_t i = 0; i < r->n_emitted; i++)
 		nn_emitted_take(&r->emitted[i], r->session, 0, b->n);
 	return nn_writer_rows(r->writer, b->n, b->block->bad + b->first, err);

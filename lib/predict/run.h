@@ -3,6 +3,7 @@
 #define NN_PREDICT_RUN_H
 
 #include "base/log.h"
+#include "base/text.h"
 #include "data/data.h"
 #include "predict/predict.h"
 #include "predict/write.h"
@@ -10,6 +11,8 @@
 /* Rows as one call of the reader gave them. */
 struct nn_run_block {
 	void **inputs, **targets; /* [max] rows each */
+	struct nn_rows_beside beside;
+	struct nn_text kept; /* --keep, of all its rows */
 	size_t max;
 	const char **bad;
 	size_t n;
@@ -54,6 +57,15 @@ static inline size_t nn_run_inputs(const struct nn_run *r)
 static inline size_t nn_run_outputs(const struct nn_run *r)
 {
 	return (size_t)r->model->program->n_outputs;
+}
+
+/* --threshold as a number of the model's type, so that a probability that prints as it reaches it.
+ */
+static inline double nn_run_threshold(const struct nn_run *r)
+{
+	double threshold = r->p->options.threshold;
+
+	return r->model->device->dtype == NN_F64 ? threshold : (double)(float)threshold;
 }
 
 /* Model, rows, output and what stands between them; on failure too, close it. */

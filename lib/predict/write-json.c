@@ -74,22 +74,48 @@ static void json_places(struct nn_writer *w, const struct nn_emitted *e, size_t 
 	nn_text_add(&w->text, "]");
 }
 
-static void json_object(struct nn_writer *w, const struct nn_emitted *e, size_t row)
-{
-	static const char *const keys[] = {
-		[NN_EMIT_PROBS] = "{\"probs\":",   [NN_EMIT_CLASS] = "{\"class\":",
-		[NN_EMIT_TOP] = "{\"top\":",       [NN_EMIT_LOGITS] = "{\"logits\":",
-		[NN_EMIT_VALUES] = "{\"values\":",
-	};
+static const char *const keys[] = {
+	[NN_EMIT_PROBS] = "probs",   [NN_EMIT_CLASS] = "class",   [NN_EMIT_TOP] = "top",
+	[NN_EMIT_LOGITS] = "logits", [NN_EMIT_VALUES] = "values",
+};
 
-	nn_text_add(&w->text, keys[e->emit]);
+static void json_answer(struct nn_writer *w, const struct nn_emitted *e, size_t row)
+{
+	json_string(&w->text, keys[e->emit]);
+	nn_text_add(&w->text, ":");
 	if (e->positions > 1)
 		json_places(w, e, row);
 	else if (e->emit == NN_EMIT_TOP)
 		json_top(w, e, row);
 	else
 		json_place(w, e, row, 0);
-	nn_text_add(&w->text, "}");
+}
+
+bool nn_write_is_member(const struct nn_emitted *e, size_t n, bool named, const char *name)
+{
+	bool found = strcmp(name, "error") == 0;
+
+	for (size_t i = 0; i < n; i++)
+		found |= strcmp(name, !named      ? keys[e[i].emit]
+				      : e[i].name ? e[i].name
+						  : "output") == 0;
+	return found;
+}
+
+static void json_kept(struct nn_writer *w)
+{
+	const char *name, *kept;
+
+	for (size_t i = 0; w->options.rows && (name = nn_rows_kept(w->options.rows, i)); i++) {
+		json_string(&w->text, name);
+		nn_text_add(&w->text, ":");
+		kept = nn_write_next_kept(w);
+		if (*kept == 's')
+			json_string(&w->text, kept + 1);
+		else
+			nn_text_add(&w->text, kept + 1);
+		nn_text_add(&w->text, ",");
+	}
 }
 
 int nn_write_json_header(struct nn_writer *w, struct nn_error *err)
@@ -107,21 +133,22 @@ int nn_write_json_rows(struct nn_writer *w, size_t rows, const char *const *bad,
 {
 	(void)err;
 	for (size_t r = 0; r < rows; r++) {
+		nn_text_add(&w->text, "{");
+		json_kept(w);
 		if (bad && bad[r]) {
-			nn_text_add(&w->text, "{\"error\":");
+			nn_text_add(&w->text, "\"error\":");
 			json_string(&w->text, bad[r]);
-			nn_text_add(&w->text, "}\n");
-			continue;
 		}
-		for (size_t i = 0; i < w->n; i++) {
+		for (size_t i = 0; i < w->n && !(bad && bad[r]); i++) {
 			if (w->options.named) {
-				nn_text_add(&w->text, i ? "," : "{");
+				nn_text_add(&w->text, i ? "," : "");
 				json_string(&w->text, w->e[i].name ? w->e[i].name : "output");
-				nn_text_add(&w->text, ":");
+				nn_text_add(&w->text, ":{");
 			}
-			json_object(w, &w->e[i], r);
+			json_answer(w, &w->e[i], r);
+			nn_text_add(&w->text, w->options.named ? "}" : "");
 		}
-		nn_text_add(&w->text, w->options.named ? "}\n" : "\n");
+		nn_text_add(&w->text, "}\n");
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* All formats of answers: one writer, a table of what each does, and rows that are not finite. */
 #include <math.h>
+#include <string.h>
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -70,6 +71,26 @@ static void count_not_finite(struct nn_writer *w, size_t rows, const char *const
 				finite = isfinite(nn_emitted_value(&w->e[i], r, 0, k));
 		w->not_finite += !finite;
 	}
+}
+
+void nn_writer_keep(struct nn_writer *w, const char *kept)
+{
+	w->kept = kept;
+}
+
+const char *nn_write_next_kept(struct nn_writer *w)
+{
+	const char *kept = w->kept;
+
+	w->kept += strlen(kept) + 1;
+	return kept;
+}
+
+bool nn_write_is_name(const struct nn_emitted *emitted, size_t n,
+		      const struct nn_writer_options *options, const char *name)
+{
+	return options->to == NN_TO_JSONL ? nn_write_is_member(emitted, n, options->named, name)
+					  : nn_write_is_column(emitted, name);
 }
 
 int nn_writer_rows(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err)

@@ -1,5 +1,8 @@
 /* Arrays from files and pipes: .npy in pieces, .npz and safetensors by name. */
+#include <string.h>
 
+#include "base/memory.h"
+#include "file/json.h"
 #include "reduce/arrays.h"
 
 /* After an array that is alone nothing may follow. */
@@ -34,7 +37,8 @@ static int open_tensors(struct nn_arrays *s, struct nn_error *err)
 		return -1;
 	s->tensors = s->st->tensors;
 	s->n_tensors = s->st->n_tensors;
-	s->model = nn_st_meta(s->st, "nn.model");
+	for (size_t i = 0; i < NN_N_AGREED; i++)
+		s->meta[i] = nn_st_meta(s->st, nn_agreed[i]);
 	return 0;
 }
 
@@ -109,10 +113,38 @@ int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at,
 	return at + count == nn_shape_count(&t->shape) ? end_array(s, err) : 0;
 }
 
+/* nn.train without the metrics of the model that it describes. */
+static int omit_metrics(const struct nn_arrays *s, const char *train, struct nn_text *rest,
+			struct nn_error *err)
+{
+	if (!nn_json_omit(rest, train, "metrics"))
+		return nn_fail(err, NN_EFORMAT, "%s: nn.train: expected an object of JSON",
+			       s->name);
+	return rest->failed ? nn_fail(err, NN_ENOMEM, "cannot allocate memory for metadata") : 0;
+}
+
 int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output,
 		    const struct nn_st_tensor *results, struct nn_error *err)
 {
+	struct nn_text train = { 0 };
+	struct nn_st_meta *meta;
+	int status = 0;
+
 	if (s->format == NN_FORMAT_zip)
 		return nn_npz_write(output, results, s->n_tensors, err);
-	return nn_st_write(output, results, s->n_tensors, s->st->meta, s->st->n_meta, err);
+	meta = nn_alloc(s->st->n_meta, sizeof *meta, err);
+	if (!meta)
+		return -1;
+	for (size_t i = 0; i < s->st->n_meta && status == 0; i++) {
+		meta[i] = s->st->meta[i];
+		if (strcmp(meta[i].key, "nn.train") != 0)
+			continue;
+		status = omit_metrics(s, meta[i].value, &train, err);
+		meta[i].value = train.data;
+	}
+	if (status == 0)
+		status = nn_st_write(output, results, s->n_tensors, meta, s->st->n_meta, err);
+	nn_text_free(&train);
+	nn_free(meta);
+	return status;
 }

@@ -11,6 +11,10 @@
 #include "file/safetensors.h"
 #include "reduce/allreduce.h"
 
+/* Metadata of models that have to agree: names beside the array nn_agreed of metadata.c. */
+enum { NN_AGREED_MODEL, NN_AGREED_INPUT, NN_AGREED_TARGET, NN_N_AGREED };
+extern const char *const nn_agreed[NN_N_AGREED];
+
 /*
  * The tensors of a file: the one of an .npy file has the name "". An .npy array is read piece by
  * piece, tensors with names lie in memory.
@@ -20,7 +24,7 @@ struct nn_arrays {
 	enum nn_format_id format; /* npy, safetensors, zip (.npz) */
 	struct nn_st_tensor *tensors;
 	size_t n_tensors;
-	const char *model; /* nn.model, NULL: none */
+	const char *meta[NN_N_AGREED]; /* that have to agree, NULL: none */
 	struct nn_st *st;
 	struct nn_st_tensor one;
 	struct nn_input *input;
@@ -48,13 +52,22 @@ void nn_arrays_close(struct nn_arrays *arrays);
 int nn_arrays_read(struct nn_arrays *arrays, const struct nn_st_tensor *tensor, size_t at,
 		   size_t count, const void **values, struct nn_error *err);
 
-/* The results of the same tensors, in the file's format. */
+/*
+ * The results of the same tensors, in the file's format and with its metadata, but for metrics:
+ * they are of another model.
+ */
 int nn_arrays_write(const struct nn_arrays *arrays, struct nn_output *output,
 		    const struct nn_st_tensor *results, struct nn_error *err);
 
-/* Error naming file and tensor unless both hold the same names, types, shapes and network. */
+/*
+ * Error naming file and tensor unless both hold the same names, types and shapes, and are models of
+ * the same network with the same columns, scales, categories and labels.
+ */
 int nn_arrays_compare(const struct nn_arrays *arrays, const struct nn_arrays *first,
 		      struct nn_error *err);
+/* The last part of it: the metadata alone. */
+int nn_metadata_compare(const struct nn_arrays *arrays, const struct nn_arrays *first,
+			struct nn_error *err);
 /* The same for the files of all ranks: each compares itself with rank 0. */
 int nn_arrays_compare_ranks(const struct nn_arrays *arrays, struct nn_comm *comm,
 			    struct nn_error *err);

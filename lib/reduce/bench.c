@@ -21,9 +21,9 @@
 #define MOST_CALLS 10000
 
 static const struct nn_report_column columns[] = {
-	{ "size_bytes", 0 }, { "count", 0 }, { "type", 5 },    { "op", 5 },
-	{ "algorithm", 10 }, { "ranks", 0 }, { "time_us", 0 }, { "algbw_GBs", 0 },
-	{ "busbw_GBs", 0 },  { "wrong", 0 }, { NULL, 0 },
+	{ "size_bytes", 0, 0 }, { "count", 0, 2 }, { "type", 5, 1 },    { "op", 5, 0 },
+	{ "algorithm", 10, 0 }, { "ranks", 0, 3 }, { "time_us", 0, 0 }, { "algbw_GBs", 0, 0 },
+	{ "busbw_GBs", 0, 0 },  { "wrong", 0, 0 }, { NULL, 0, 0 },
 };
 
 struct bench {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/sha256.h"
 #include "reduce/arrays.h"
 
 char *nn_tensor_label(char buffer[NN_TENSOR_LABEL], const struct nn_st_tensor *tensor)
@@ -67,30 +66,22 @@ int nn_arrays_compare(const struct nn_arrays *s, const struct nn_arrays *first,
 	for (size_t i = 0; i < s->n_tensors; i++)
 		if (compare_tensor(s, &s->tensors[i], first, &first->tensors[i], err) < 0)
 			return -1;
-	if (!s->model != !first->model || (s->model && strcmp(s->model, first->model) != 0))
-		return nn_fail(err, NN_EFORMAT, "%s: nn.model is another network than in %s",
-			       s->name, first->name);
-	return 0;
+	return nn_metadata_compare(s, first, err);
 }
 
 /* ---- ranks ---- */
 
-/*
- * What a rank has, as bytes for the others: file name, format, tensors, and the network as its
- * hash.
- */
+/* What a rank has, as bytes for the others: file name, metadata, format, tensors. */
 static void describe(const struct nn_arrays *s, struct nn_text *text)
 {
-	struct nn_sha256 sha;
-	char hex[NN_SHA256_HEX] = "";
-
-	if (s->model) {
-		nn_sha256_init(&sha);
-		nn_sha256_add(&sha, s->model, strlen(s->model));
-		nn_sha256_hex(&sha, hex);
-	}
 	nn_text_add_bytes(text, s->name, strlen(s->name) + 1);
-	nn_text_add_bytes(text, hex, sizeof hex);
+	for (size_t i = 0; i < NN_N_AGREED; i++) {
+		bool has = s->meta[i] != NULL;
+
+		nn_text_add_bytes(text, (const char *)&has, sizeof has);
+		if (has)
+			nn_text_add_bytes(text, s->meta[i], strlen(s->meta[i]) + 1);
+	}
 	nn_text_add_bytes(text, (const char *)&s->format, sizeof s->format);
 	nn_text_add_bytes(text, (const char *)&s->n_tensors, sizeof s->n_tensors);
 	for (size_t i = 0; i < s->n_tensors; i++) {
@@ -112,11 +103,16 @@ static const char *take(const char **at, void *to, size_t n)
 	return from;
 }
 
-/* The same back; names point into the bytes. */
+/* The same back; texts point into the bytes. */
 static int undescribe(struct nn_arrays *s, const char *at, struct nn_error *err)
 {
 	*s = (struct nn_arrays){ .name = take(&at, NULL, strlen(at) + 1) };
-	s->model = take(&at, NULL, NN_SHA256_HEX);
+	for (size_t i = 0; i < NN_N_AGREED; i++) {
+		bool has;
+
+		take(&at, &has, sizeof has);
+		s->meta[i] = has ? take(&at, NULL, strlen(at) + 1) : NULL;
+	}
 	take(&at, &s->format, sizeof s->format);
 	take(&at, &s->n_tensors, sizeof s->n_tensors);
 	s->tensors = nn_alloc(s->n_tensors, sizeof *s->tensors, err);

@@ -8,6 +8,7 @@ lib_libnn_la_SOURCES += \
 	lib/reduce/files.c \
 	lib/reduce/found.c \
 	lib/reduce/launch.c \
+	lib/reduce/metadata.c \
 	lib/reduce/options.c \
 	lib/reduce/rank-run.c \
 	lib/reduce/rank.c lib/reduce/rank.h \

@@ -11,6 +11,8 @@
 
 const struct nn_opt nn_allreduce_opts[] = {
 	{ .name = "op",
+	  .daily = "mean, sum, min, max or prod of each place (mean)",
+	  .also = "reduce,operation",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(op),
 	  .arg = "mean|sum|min|max|prod",
@@ -23,6 +25,7 @@ const struct nn_opt nn_allreduce_opts[] = {
 		 "rounded once. NaN wins; how many "
 		 "values of the result are NaN is said on standard error." },
 	{ .name = "stream",
+	  .daily = "reduce .npy arrays on a pipe, step by step",
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(stream),
 	  .help = "reduce .npy arrays that follow each other, step by step, until all ranks end "
@@ -49,6 +52,8 @@ const struct nn_opt nn_allreduce_opts[] = {
 
 const struct nn_opt nn_allreduce_bench_opts[] = {
 	{ .name = "bench",
+	  .daily = "measure: a row for each size",
+	  .also = "benchmark",
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(bench),
 	  .help = "measure instead: a row for each size",

@@ -11,8 +11,12 @@ struct nn_counters {
 	uint64_t step; /* steps done */
 	/* the epoch of the last step, as its rows passed */
 	double loss, weight; /* sum of loss * weight, and of weight */
-	uint64_t rows, hits, counted;
-	double squares;
+	uint64_t rows;
+	double hits, counted, squares;
+	/* the loss of the first step, and running means of all, one older than the other */
+	struct nn_trend {
+		double first, early, late;
+	} trend;
 	/* evaluations */
 	double best; /* of the metric, NaN: none yet */
 	uint64_t best_step, best_epoch;

@@ -17,6 +17,7 @@ struct nn_evaluator {
 	const struct nn_device *host; /* computes metrics */
 	struct nn_metrics **metrics;  /* [n_outputs] */
 	void **targets;               /* [n_outputs] [max_rows] */
+	double *weights;              /* [max_rows], NULL: rows weigh 1 */
 	bool *probabilities;
 	char **blocks; /* [n_outputs] of ranks: sums of all blocks of rows */
 	int n_outputs;
@@ -95,6 +96,9 @@ int nn_evaluator_new(struct nn_evaluator **evaluator, const struct nn_evaluator_
 		goto fail;
 	setup.max_rows = e->max_rows;
 	e->host = nn_device_host(options->device);
+	if (nn_dataset_source(options->dataset).ops->fill_weights &&
+	    !(e->weights = nn_alloc(e->max_rows, sizeof *e->weights, err)))
+		goto fail;
 	if (loader_new(e, err) < 0 || nn_session_new(&e->session, &setup, err) < 0)
 		goto fail;
 	for (int i = 0; i < e->n_outputs; i++)
@@ -125,6 +129,7 @@ void nn_evaluator_free(struct nn_evaluator *e)
 	nn_free(e->metrics);
 	nn_free(e->targets);
 	nn_free(e->probabilities);
+	nn_free(e->weights);
 	nn_session_close(e->session);
 	nn_loader_fini(&e->loader);
 	nn_free(e);
@@ -143,13 +148,14 @@ static int run_rows(struct nn_evaluator *e, const struct nn_batch *batch, struct
 		if (nn_batch_input(batch, i, 0, batch->n, &place, o->pool, err) < 0)
 			return -1;
 	}
-	if (nn_session_run(e->session, batch->n, err) < 0)
+	if (nn_session_run(e->session, batch->n, err) < 0 ||
+	    (e->weights && nn_batch_weights(batch, 0, batch->n, e->weights, err) < 0))
 		return -1;
 	for (size_t i = 0; i < (size_t)e->n_outputs; i++) {
 		if (nn_batch_target(batch, i, 0, batch->n, e->targets[i], err) < 0)
 			return -1;
 		nn_metrics_add(e->metrics[i], nn_session_raw(e->session, i, 0), e->targets[i],
-			       e->probabilities[i], batch->n);
+			       e->weights, e->probabilities[i], batch->n);
 	}
 	return 0;
 }
@@ -161,6 +167,8 @@ static int run_all(struct nn_evaluator *e, struct nn_error *err)
 	for (uint64_t i = 0; i < nn_loader_batches(&e->loader); i++)
 		if (nn_loader_draw(&e->loader, i, &batch, err) < 0 || run_rows(e, &batch, err) < 0)
 			return -1;
+	for (int i = 0; i < e->n_outputs; i++)
+		nn_metrics_close(e->metrics[i]);
 	return 0;
 }
 
@@ -174,8 +182,8 @@ static int join(struct nn_evaluator *e, int output, struct nn_error *err)
 	size_t bytes = nn_metrics_bytes(m), n = 0, n_counts;
 	struct nn_cut_run mine = share_of(e, c->rank);
 	struct nn_message sends[c->size], receives[c->size];
-	const struct nn_reduce sum = { NN_U64, NN_REDUCE_SUM, (size_t)c->size };
-	uint64_t *counts;
+	const struct nn_reduce sum = { NN_F64, NN_REDUCE_SUM, (size_t)c->size };
+	double *counts;
 
 	for (int r = 0; r < c->size; r++) {
 		struct nn_cut_run theirs = share_of(e, r);
@@ -207,11 +215,9 @@ static int run_share(struct nn_evaluator *e, struct nn_error *err)
 				e->blocks[i] + mine.from * nn_metrics_bytes(e->metrics[i]));
 	if (run_all(e, err) < 0)
 		return -1;
-	for (int i = 0; i < e->n_outputs; i++) {
-		nn_metrics_close(e->metrics[i]);
+	for (int i = 0; i < e->n_outputs; i++)
 		if (join(e, i, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 

@@ -296,10 +296,9 @@ int nn_optimizer_update(struct nn_optimizer *o, bool norm, struct nn_error *err)
 	return 0;
 }
 
-bool nn_optimizer_is_elementwise(const struct nn_optimizer *o)
+bool nn_optimizer_is_elementwise(const struct nn_optimizer_options *o)
 {
-	return !nn_optimizer_wants_norm(o) && !nn_optimizer_has_trust_ratio(o) &&
-	       !nn_optimizer_shared(o);
+	return !(o->clip_norm > 0) && !nn_optimizers[o->kind].ratio;
 }
 
 int nn_optimizer_backward_update(struct nn_optimizer *o, const struct nn_span *span,

@@ -121,12 +121,12 @@ bool nn_optimizer_wants_norm(const struct nn_optimizer *optimizer);
  */
 int nn_optimizer_update(struct nn_optimizer *optimizer, bool norm, struct nn_error *err);
 
+/* Does an update need nothing but a weight's own gradient? Then it may follow each as it comes. */
+bool nn_optimizer_is_elementwise(const struct nn_optimizer_options *options);
 /*
- * Does an update need nothing but a weight's own gradient? Then it may follow each gradient as it
- * comes: after nn_optimizer_begin in the place of nn_graph_backward, of a batch in one span, and
+ * So: after nn_optimizer_begin in the place of nn_graph_backward, of a batch in one span, and
  * nn_optimizer_update.
  */
-bool nn_optimizer_is_elementwise(const struct nn_optimizer *optimizer);
 int nn_optimizer_backward_update(struct nn_optimizer *optimizer, const struct nn_span *span,
 				 struct nn_error *err);
 

@@ -74,15 +74,18 @@ void nn_train_output_free(struct nn_train_output *o)
 /* The sum of weights of rows [from, to), in f64. */
 static double weigh(const struct nn_train_output *o, size_t from, size_t to)
 {
+	const void *rows = o->row_weights.host, *of_classes = o->class_weights.host;
 	const int32_t *classes = o->targets.host;
+	enum nn_dtype dtype = o->device->dtype;
 	double sum = 0;
 
-	for (size_t i = from * o->positions; i < to * o->positions; i++)
-		if (classes[i] >= 0)
-			sum += o->class_weights.host
-				       ? nn_real_at(o->device->dtype, o->class_weights.host,
-						    (size_t)classes[i])
-				       : 1;
+	for (size_t r = from; r < to; r++)
+		for (size_t i = r * o->positions; i < (r + 1) * o->positions; i++)
+			if (!o->classes || classes[i] >= 0)
+				sum += (rows ? nn_real_at(dtype, rows, r) : 1) *
+				       (o->classes && of_classes
+						? nn_real_at(dtype, of_classes, (size_t)classes[i])
+						: 1);
 	return sum;
 }
 
@@ -104,7 +107,8 @@ static double tree(struct nn_train_output *o, size_t leaves, const double *value
 
 bool nn_train_output_weighs(const struct nn_train_output *o)
 {
-	return o->classes && (o->class_weights.host || o->loss.ignore >= 0);
+	return o->row_weights.host ||
+	       (o->classes && (o->class_weights.host || o->loss.ignore != NN_CLASS_UNKNOWN));
 }
 
 int nn_train_output_fill(const struct nn_train_output *o, const struct nn_batch *batch, size_t from,
@@ -116,7 +120,7 @@ int nn_train_output_fill(const struct nn_train_output *o, const struct nn_batch 
 	    nn_batch_target(batch, o->number, from, to - from,
 			    (char *)targets + from * nn_train_output_target_bytes(o), err) < 0)
 		return -1;
-	if (o->classes && o->loss.ignore >= 0)
+	if (o->classes && o->loss.ignore >= 0) /* NN_CLASS_IGNORED is masked already */
 		for (size_t i = from * o->positions; i < to * o->positions; i++)
 			classes[i] = classes[i] == o->loss.ignore ? -1 : classes[i];
 	return 0;
@@ -141,9 +145,17 @@ void nn_train_output_scale(struct nn_train_output *o, struct nn_graph *graph,
 
 	for (size_t i = 0; i < cut->n_leaves; i++)
 		rows += weights[i * step] > 0 ? cut->leaf[i + 1] - cut->leaf[i] : 0;
-	o->weight = o->classes ? tree(o, cut->n_leaves, weights, step)
-			       : (double)rows * (double)o->positions;
+	o->weight = o->classes || o->row_weights.host ? tree(o, cut->n_leaves, weights, step)
+						      : (double)rows * (double)o->positions;
 	nn_graph_now(graph, 1 + (int)o->number)->scale = o->weight > 0 ? o->share / o->weight : 0;
+}
+
+/* Of row `row` of the batch and on, where the device has them. */
+static const void *row_weights(const struct nn_train_output *o, size_t row)
+{
+	const char *there = o->row_weights.there;
+
+	return there ? there + row * nn_dtype_size(o->device->dtype) : NULL;
 }
 
 void nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, size_t row, size_t n,
@@ -158,6 +170,7 @@ void nn_train_output_loss(struct nn_train_output *o, struct nn_graph *graph, siz
 		.columns = o->columns,
 		.logits = nn_graph_output(graph, (int)o->number, &positions, &columns),
 		.class_weights = o->class_weights.there,
+		.row_weights = row_weights(o, row),
 		.now = nn_graph_now_there(graph, 1 + (int)o->number),
 		.row_loss = row_loss,
 		.dlogits = nn_graph_output_gradient(graph, (int)o->number),
@@ -202,6 +215,7 @@ void nn_train_output_count(const struct nn_train_output *o, struct nn_graph *gra
 		.positions = o->positions,
 		.columns = o->columns,
 		.logits = logits + at * o->positions * o->columns * real,
+		.row_weights = row_weights(o, row + at),
 		.sd = o->sd.there,
 		.counts = counts,
 		.queue = o->queue,

@@ -19,6 +19,7 @@ struct nn_train_output {
 	size_t positions, columns, target_size;
 	bool classes; /* targets are class numbers, else numbers or probabilities */
 	struct nn_mirror class_weights; /* real [columns], or NULL */
+	struct nn_mirror row_weights;   /* the step's: real [batch], or NULL */
 	/*
 	 * int32 or real [batch][target_size], of the batch under way; of a device with memory of
 	 * its own the step's (step-transfer.c)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/real.h"
 #include "step/step-inside.h"
 
 #define COPY_BYTES 65536 /* a piece of a block for one thread */
@@ -253,6 +254,22 @@ void nn_step_backward(struct nn_step *s, size_t i, struct nn_step_result *result
 	result->compute_s += nn_now_s() - start;
 }
 
+/* What the rows of the run weigh, here and on the device. */
+static int fill_weights(struct nn_step *s, size_t from, size_t to, struct nn_error *err)
+{
+	enum nn_dtype dtype = s->options.device->dtype;
+
+	if (!s->source_weights)
+		return 0;
+	if (nn_batch_weights(&s->batch, from, to - from, s->source_weights, err) < 0)
+		return -1;
+	for (size_t r = from; r < to; r++)
+		nn_real_put(dtype, s->row_weights.host, r, s->source_weights[r - from]);
+	nn_mirror_send(&s->row_weights, s->queue, from * nn_dtype_size(dtype),
+		       (to - from) * nn_dtype_size(dtype));
+	return 0;
+}
+
 int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_step_tables *tables,
 		  struct nn_error *err)
 {
@@ -279,6 +296,8 @@ int nn_step_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_ste
 		.statistics = s->statistics.host,
 		.statistics_bytes = s->statistics_bytes,
 	};
+	if (fill_weights(s, s->cut->leaf[s->cut->run.from], s->cut->leaf[s->cut->run.to], err) < 0)
+		return -1;
 	for (size_t i = 0; i < outputs; i++) {
 		struct nn_train_output *out = &s->outputs[i];
 

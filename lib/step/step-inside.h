@@ -74,7 +74,10 @@ struct nn_step {
 	/* table by leaf: double [outputs + NN_COUNTS], losses and counts */
 	struct nn_mirror figures;
 	struct nn_mirror found; /* double [outputs]: losses of a span */
-	double *squares;        /* on their way along the tree */
+	/* real [batch]: what its rows weigh; NULL: 1 each. As they come from the source: double */
+	struct nn_mirror row_weights;
+	double *source_weights;
+	double *squares; /* on their way along the tree */
 	/* of batch norm, by group: of ranks, or where they were asked for; NULL: neither */
 	struct nn_mirror statistics;
 	size_t statistics_bytes;
@@ -126,6 +129,11 @@ bool nn_step_is_found_finite(struct nn_step *step);
 int nn_step_cuts_init(struct nn_step_cuts *cuts, const struct nn_step_options *options,
 		      struct nn_error *err);
 void nn_step_cuts_free(struct nn_step_cuts *cuts);
+/*
+ * Are weights of a batch in n_spans updated behind their gradients, which nobody else needs? Where
+ * neither norm nor noise is asked for.
+ */
+bool nn_step_updates_behind(const struct nn_step_options *options, size_t n_spans);
 struct nn_graph_options nn_step_graph_options(const struct nn_step_options *options,
 					      const struct nn_step_cuts *cuts);
 

@@ -164,8 +164,8 @@ bool nn_step_finish(struct nn_step *s, struct nn_step_result *result)
 	for (size_t i = 0; i < s->cut->n_leaves; i++) {
 		const double *counts = &figures[i * width + (size_t)s->n_outputs];
 
-		result->hits += (uint64_t)counts[NN_COUNT_HITS];
-		result->counted += (uint64_t)counts[NN_COUNT_ALL];
+		result->hits += counts[NN_COUNT_HITS];
+		result->counted += counts[NN_COUNT_ALL];
 	}
 	result->squares = squares(s);
 	if (s->statistics.there && !s->place.follows) {
@@ -232,14 +232,11 @@ int nn_step_update(struct nn_step *s, uint64_t number, double lr, bool norm,
 
 /* ---- a whole step whose weights change while backward goes on ---- */
 
-/* Is the gradient of one span that of the batch, and wanted by nobody but an elementwise update? */
 static bool may_update_behind(const struct nn_step *s, size_t rows, bool norm)
 {
 	const struct nn_cut *cut = rows == s->options.batch ? s->cuts.full : s->cuts.rest;
 
-	return !s->queue && cut->n_spans == 1 && s->options.ranks <= 1 &&
-	       s->options.part.stages == 0 && !s->final_sums.final && !s->measures &&
-	       !s->statistics.there && !norm && nn_optimizer_is_elementwise(s->optimizer);
+	return !norm && !s->measures && nn_step_updates_behind(&s->options, cut->n_spans);
 }
 
 /* Whether the loss is finite has to be known before the first weight changes. */

@@ -10,6 +10,17 @@ static bool is_last(const struct nn_step_options *o)
 	return o->part.stages == 0 || o->part.stage == o->part.stages - 1;
 }
 
+static int row_weights_new(struct nn_step *s, size_t batch, struct nn_error *err)
+{
+	if (!nn_dataset_source(s->options.dataset).ops->fill_weights)
+		return 0;
+	s->source_weights = nn_alloc(batch, sizeof *s->source_weights, err);
+	return s->source_weights
+		       ? nn_mirror_new(&s->row_weights, s->queue,
+				       batch * nn_dtype_size(s->options.device->dtype), err)
+		       : -1;
+}
+
 static int outputs_new(struct nn_step *s, struct nn_error *err)
 {
 	const struct nn_step_options *o = &s->options;
@@ -17,7 +28,7 @@ static int outputs_new(struct nn_step *s, struct nn_error *err)
 
 	s->n_outputs = is_last(o) ? o->program->n_outputs : 0;
 	s->outputs = nn_alloc((size_t)s->n_outputs, sizeof *s->outputs, err);
-	if (!s->outputs)
+	if (!s->outputs || (s->n_outputs > 0 && row_weights_new(s, batch, err) < 0))
 		return -1;
 	for (int i = 0; i < s->n_outputs; i++) {
 		struct nn_train_output *out = &s->outputs[i];
@@ -27,6 +38,7 @@ static int outputs_new(struct nn_step *s, struct nn_error *err)
 		out->number = (size_t)i;
 		out->loss = o->losses[i];
 		out->share = o->weights[i];
+		out->row_weights = s->row_weights;
 		out->classes = nn_dataset_target_classes(o->dataset, (size_t)i);
 		out->target_size = nn_dataset_target_size(o->dataset, (size_t)i);
 		out->schema = o->count && i == 0 ? o->target : NULL;
@@ -134,6 +146,8 @@ void nn_step_free(struct nn_step *s)
 	for (int i = 0; s->outputs && i < s->n_outputs; i++)
 		nn_train_output_free(&s->outputs[i]);
 	nn_free(s->outputs);
+	nn_mirror_free(&s->row_weights, s->queue);
+	nn_free(s->source_weights);
 	if (s->sums.half)
 		*s->sums.half = NULL;
 	for (size_t level = 0; level < sizeof s->sums.waiting / sizeof *s->sums.waiting; level++)

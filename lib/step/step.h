@@ -64,10 +64,11 @@ struct nn_step_options {
 
 /* What a step found. Sums are over the batch. */
 struct nn_step_result {
-	double loss;            /* mean, before the update: sum over outputs of weight * loss */
-	double weight;          /* of the first output's unmasked targets: what the mean is over */
-	double norm;            /* global norm of the gradient, where it was asked for */
-	uint64_t hits, counted; /* first output: right classes, of how many */
+	double loss;   /* mean, before the update: sum over outputs of weight * loss */
+	double weight; /* of the first output's unmasked targets: what the mean is over */
+	double norm;   /* global norm of the gradient, where it was asked for */
+	/* first output: right classes, of how many, each by its weight */
+	double hits, counted;
 	/* first output: squared errors of numbers in units of the data, over all elements */
 	double squares;
 	struct nn_noise_sums noise; /* where it was asked for: squared norms of sums of gradients */
@@ -86,6 +87,8 @@ struct nn_step_memory {
 	struct nn_graph_memory graph;
 	size_t optimizer, partial; /* slots and scratch; gradients waiting in the tree */
 	size_t total;
+	/* of the graph's gradients: touched only by steps that are asked for norm or noise */
+	size_t untouched;
 	size_t rows, slots; /* rows at once, and how often the graph has memory for them */
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory,

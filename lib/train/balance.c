@@ -59,9 +59,10 @@ int nn_balance_take(struct nn_train *t, int i, struct nn_error *err)
 	if (n < 0)
 		return -1;
 	if (!balanced && (size_t)n != n_labels)
-		return nn_fail(err, NN_EFAIL,
-			       "--class-weight: found %d weights, expected %zu, one for each class",
-			       n, n_labels);
+		return nn_fail(
+			err, NN_EFAIL,
+			"--class-weight: found %d weight%s, expected %zu, one for each class", n,
+			n == 1 ? "" : "s", n_labels);
 	if (!(t->task.class_weights[i] = nn_alloc(columns, sizeof(double), err)))
 		return -1;
 	for (size_t c = 0; c < columns; c++)

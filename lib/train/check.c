@@ -11,6 +11,7 @@
 #include "train/spool.h"
 #include "train/state/checkpoint.h"
 #include "train/train.h"
+#include "train/try.h"
 
 static bool given(const struct nn_train_setup *s, const char *name)
 {
@@ -171,6 +172,13 @@ static int check_stdout(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
+static bool keeps_state(const struct nn_train_setup *s)
+{
+	const char *checkpoint = s->train->checkpoint;
+
+	return checkpoint ? nn_checkpoint_is_file(checkpoint) : !model_to_stdout(s);
+}
+
 /*
  * -o may replace the start model, which is complete before anything is written, but never a model's
  * text. Of held-out data the two files are looked at, of the state the place it has beside -o.
@@ -186,7 +194,11 @@ static int check_files(const struct nn_train_setup *s, struct nn_error *err)
 		{ .path = s->data_path },
 		{ .path = s->targets_path },
 		{ .name = "model", .path = o->model, .replaceable = !is_text(o->model) },
-		{ .name = "checkpoint", .path = beside ? state : o->checkpoint, .writes = true },
+		{ .name = "checkpoint",
+		  .path = beside           ? state
+			  : keeps_state(s) ? o->checkpoint
+					   : NULL,
+		  .writes = true },
 		{ .path = first },
 		{ .path = comma ? comma + 1 : NULL },
 	};
@@ -203,9 +215,9 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (check_stdout(s, err) < 0 || check_files(s, err) < 0)
 		return -1;
-	if (s->train->resume && model_to_stdout(s) && !s->train->checkpoint)
-		return nn_fail(err, NN_EUSAGE,
-			       "--resume: no state is kept without -o FILE or --checkpoint=FILE");
+	if (s->train->resume && !keeps_state(s))
+		return nn_fail(err, NN_EUSAGE, "--resume: no state is kept %s",
+			       nn_checkpoint_none(s->train));
 	return 0;
 }
 
@@ -230,7 +242,7 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 	if (s->train->folds == 0)
 		return 0;
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		if (given(s, wrong[i].name))
+		if (given(s, wrong[i].name) && !(i == 0 && s->train->tries))
 			return nn_fail(err, NN_EUSAGE, "%s%s: not with --folds, %s",
 				       i == 0 ? "-o, --" : "--", wrong[i].name, wrong[i].why);
 	if (is_stdout(s->std->log))
@@ -245,11 +257,9 @@ static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
 
 	if (n == 0)
 		return 0;
-	if (s->train->folds || (!s->train->checkpoint && model_to_stdout(s)))
-		return nn_fail(err, NN_EUSAGE,
-			       "--max-restarts=%llu: no state is kept without -o FILE or "
-			       "--checkpoint=FILE",
-			       n);
+	if (s->train->folds || !keeps_state(s))
+		return nn_fail(err, NN_EUSAGE, "--max-restarts=%llu: no state is kept %s", n,
+			       nn_checkpoint_none(s->train));
 	if (reads_stdin(s) && !nn_spool_file(s->train))
 		return nn_fail(err, NN_EUSAGE,
 			       "--max-restarts=%llu: stdin can be read a second time only where "
@@ -310,7 +320,7 @@ static int check_race(const struct nn_train_setup *s, struct nn_error *err)
 	return 0;
 }
 
-int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
+static int check(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (s->train->explain && strcmp(s->train->explain, "json") != 0)
 		return nn_fail(err, NN_EUSAGE,
@@ -328,4 +338,9 @@ int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
 	    nn_check_ranks(s, err) < 0)
 		return -1;
 	return 0;
+}
+
+int nn_train_check(const struct nn_train_setup *s, struct nn_error *err)
+{
+	return s->train->tries ? nn_try_check(s, check, err) : check(s, err);
 }

@@ -39,11 +39,11 @@ int nn_train_take_metric(struct nn_train *t, struct nn_error *err)
 		t->metric =
 			named ? named : nn_metrics_default(nn_evaluator_metrics(t->evaluator, 0));
 		if (!nn_evaluator_get(t->evaluator, t->metric, &value))
-			return nn_fail(
-				err, NN_EUSAGE, "--metric=%s: not a metric of these targets; %s",
-				named,
-				classes ? "accuracy, loss, f1.macro, recall.LABEL and such are"
-					: "rmse, mae, r2 and loss are");
+			return nn_fail(err, NN_EUSAGE,
+				       "--metric=%s: not a metric of these targets; they have %s",
+				       named,
+				       classes ? "accuracy, loss, f1.macro, recall.LABEL and others"
+					       : "rmse, mae, r2 and loss");
 	} else {
 		bool values = t->task.losses[0].kind != NN_LOSS_CROSS_ENTROPY &&
 			      t->task.losses[0].kind != NN_LOSS_BCE;
@@ -126,6 +126,19 @@ static int check_tables(const struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
+#define USUAL_EPOCHS 10
+#define USUAL_STEPS 2000 /* a small net on a small table has learned by then */
+
+/* As many whole epochs as make USUAL_STEPS, at least USUAL_EPOCHS; of data without a known number
+ * of rows (steps_per_epoch 0), those. */
+static uint64_t usual_epochs(uint64_t steps_per_epoch)
+{
+	uint64_t epochs = steps_per_epoch ? (USUAL_STEPS + steps_per_epoch - 1) / steps_per_epoch
+					  : USUAL_EPOCHS;
+
+	return epochs > USUAL_EPOCHS ? epochs : USUAL_EPOCHS;
+}
+
 int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_optimizer_info *info = &nn_optimizers[t->options->recipe.optimizer];
@@ -138,14 +151,14 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 		o->recipe.lr = info->lr;
 	if (!nn_opt_given(list, "weight-decay"))
 		o->recipe.weight_decay = info->weight_decay;
+	t->task.steps_per_epoch =
+		t->task.n_rows / o->recipe.batch + (t->task.n_rows % o->recipe.batch > 0);
 	if (!nn_opt_given(list, "epochs") && !nn_opt_given(list, "steps") &&
 	    o->recipe.time_limit == 0)
-		o->recipe.epochs = 10;
+		o->recipe.epochs = usual_epochs(t->task.steps_per_epoch);
 	if (nn_parse_shuffle(o->recipe.shuffle, &t->task.window, err) < 0 ||
 	    nn_schedule_parse(&t->schedule, o->recipe.schedule, err) < 0)
 		return -1;
-	t->task.steps_per_epoch =
-		t->task.n_rows / o->recipe.batch + (t->task.n_rows % o->recipe.batch > 0);
 	t->task.planned = UINT64_MAX;
 	t->ends_by = "epochs";
 	if ((o->recipe.epochs || nn_opt_given(list, "epochs")) &&

@@ -28,9 +28,9 @@ double nn_counters_metric(const struct nn_counters *c, const char *metric)
 	if (strcmp(metric, "loss") == 0)
 		return nn_counters_loss(c);
 	if (strcmp(metric, "accuracy") == 0)
-		return c->counted ? (double)c->hits / (double)c->counted : NAN;
+		return c->counted > 0 ? c->hits / c->counted : NAN;
 	if (strcmp(metric, "rmse") == 0)
-		return c->counted ? sqrt(c->squares / (double)c->counted) : NAN;
+		return c->counted > 0 ? sqrt(c->squares / c->counted) : NAN;
 	return NAN;
 }
 
@@ -42,7 +42,7 @@ bool nn_task_one_loss(const struct nn_task *task)
 	return true;
 }
 
-static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "iou.mean",
+static const char *const whole_metrics[] = { "loss", "accuracy", "f1.macro", "auc", "iou.mean",
 					     "rmse", "mae",      "r2",       NULL };
 
 void nn_evaluator_figures(const struct nn_evaluator *evaluator, const struct nn_program *program,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -15,6 +16,7 @@
 #include "train/figures.h"
 #include "train/prepare.h"
 #include "base/log.h"
+#include "train/tell/ending.h"
 #include "train/tell/progress.h"
 
 /* A metric and its value in each fold. */
@@ -27,8 +29,11 @@ struct fold_table {
 	struct nn_train *train;
 	struct figure *figures;
 	size_t n;
+	bool people; /* on a terminal a line for each metric, at the end */
 	struct nn_error *err;
 	int status;
+	uint64_t unconverged; /* folds */
+	const char *reason;   /* what ended them */
 };
 
 static void table_free(struct fold_table *table)
@@ -83,11 +88,19 @@ static int print(struct fold_table *table, const char *first, const char *name, 
 {
 	char digits[NN_NUMBER];
 
-	if (!nn_layout_first(&table->train->layout))
+	if (!nn_layout_first(&table->train->layout) || table->people)
 		return 0;
 	nn_format_f64(digits, value);
 	return nn_output_printf(table->train->output, table->err, "%s\t%s\t%s\n", first, name,
 				digits);
+}
+
+static void count_unconverged(struct fold_table *table)
+{
+	if (!table->train->found.unconverged)
+		return;
+	table->unconverged++;
+	table->reason = table->train->found.unconverged;
 }
 
 /* The figures of --score without a label, the loss first, and --metric where it is none of them. */
@@ -130,12 +143,26 @@ static double deviation_of(const double *values, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
+/* "accuracy 0.816 ± 0.014": as many decimals as the deviation has, with two digits of it. */
+static int print_line(const struct fold_table *table, const struct figure *figure)
+{
+	size_t folds = table->train->options->folds;
+	double mean = mean_of(figure->values, folds), sd = deviation_of(figure->values, folds);
+	int decimals = sd > 0 ? 1 - (int)floor(log10(sd)) : 3;
+
+	decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
+	return nn_output_printf(table->train->output, table->err, "%s %.*f ± %.*f\n", figure->name,
+				decimals, mean, decimals, sd);
+}
+
 static int print_summary(struct fold_table *table)
 {
 	struct nn_train *t = table->train;
 	size_t folds = t->options->folds;
 	int status = 0;
 
+	for (size_t i = 0; status == 0 && table->people && i < table->n; i++)
+		status = print_line(table, &table->figures[i]);
 	for (size_t i = 0; status == 0 && i < table->n; i++)
 		status = print(table, "mean", table->figures[i].name,
 			       mean_of(table->figures[i].values, folds));
@@ -151,12 +178,15 @@ static int print_summary(struct fold_table *table)
 
 int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 {
-	struct fold_table table = { .train = t, .err = err };
+	/* a rank's standard output looks like a terminal whatever it is */
+	struct fold_table table = { .train = t,
+				    .err = err,
+				    .people = t->layout.comm->size == 1 && isatty(STDOUT_FILENO) };
 	int status = 0;
 
 	if (!t->source.fold)
 		return nn_train_run(t, stopped, err);
-	if (nn_layout_first(&t->layout) &&
+	if (nn_layout_first(&t->layout) && !table.people &&
 	    nn_output_printf(t->output, err, "fold\tmetric\tvalue\n") < 0)
 		return -1;
 	for (;;) {
@@ -165,6 +195,7 @@ int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 		status = nn_train_run(t, stopped, err);
 		if (status < 0 || *stopped)
 			break;
+		count_unconverged(&table);
 		status = print_fold(&table);
 		if (status < 0 || t->source.fold == t->options->folds)
 			break;
@@ -174,6 +205,8 @@ int nn_train_run_folds(struct nn_train *t, int *stopped, struct nn_error *err)
 	}
 	if (status == 0 && !*stopped)
 		status = print_summary(&table);
+	if (status == 0 && !*stopped && table.unconverged)
+		nn_ending_note(t, table.reason, table.unconverged, t->options->folds);
 	table_free(&table);
 	return status;
 }

@@ -2,6 +2,7 @@
 #ifndef NN_TRAIN_JOB_H
 #define NN_TRAIN_JOB_H
 
+#include "base/sha256.h"
 #include "step/schedule.h"
 #include "train/state/keeping.h"
 #include "parallel/worker.h"
@@ -11,17 +12,23 @@
 struct nn_evaluator;
 struct nn_model_file;
 struct nn_output;
+struct nn_st;
 
 /* Where the network and the data come from. */
 struct nn_train_source {
-	bool f64;                    /* whatever --precision says */
-	struct nn_model_file *start; /* the model file it starts from, NULL: text */
-	bool net_owned;              /* not start's */
-	const char *held_out_path;   /* of --valid=FILE[,TARGETS], or what is read in its place */
-	const char *spooled;         /* what stands for stdin, the path in setup; NULL: nothing */
+	bool f64;                        /* whatever --precision says */
+	struct nn_model_file *start;     /* the model file it starts from, NULL: text */
+	bool net_owned;                  /* not start's */
+	struct nn_st *init;              /* parameters of --init; NULL: none */
+	char init_sha256[NN_SHA256_HEX]; /* of them; "" */
+	const char *held_out_path; /* of --valid=FILE[,TARGETS], or what is read in its place */
+	const char *spooled;       /* what stands for stdin, the path in setup; NULL: nothing */
 	uint64_t fold; /* of --folds that is held out, from 1; 0: a training of its own */
 	/* a plan: bytes of each file that are looked at; 0: a training, which reads all */
 	size_t sample;
+	/* all that options and network say of what is read: where it is the same the data are */
+	struct nn_text said;
+	bool borrowed; /* the data are setup.read's */
 };
 
 /* The clock. */
@@ -56,7 +63,8 @@ struct nn_train {
 	bool rises;            /* more of it is better */
 	struct nn_train_finding {
 		double metric; /* at the last evaluation or, of the rows as they passed, epoch */
-		bool held_out, best; /* held_out: the evaluator ran */
+		bool held_out, best;     /* held_out: the evaluator ran */
+		const char *unconverged; /* what ended it before it had converged, or NULL */
 	} found;
 
 	struct nn_plan plan; /* before the memory is taken */

@@ -6,11 +6,13 @@ lib_libnn_la_SOURCES += \
 	lib/train/check.c \
 	lib/train/check.h \
 	lib/train/compare.c \
+	lib/train/convert.c lib/train/convert.h \
 	lib/train/defaults.c \
 	lib/train/explain.c \
 	lib/train/figures.c \
 	lib/train/figures.h \
 	lib/train/folds.c \
+	lib/train/init.c lib/train/init.h \
 	lib/train/job.h \
 	lib/train/judge.c \
 	lib/train/judge.h \
@@ -22,6 +24,9 @@ lib_libnn_la_SOURCES += \
 	lib/train/options-values.c \
 	lib/train/options.c \
 	lib/train/options.h \
+	lib/train/origin.c \
+	lib/train/origin.h \
+	lib/train/prepare-data.c \
 	lib/train/prepare.c \
 	lib/train/prepare.h \
 	lib/train/race.c \
@@ -38,6 +43,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/state/checkpoint.h \
 	lib/train/state/counters.c \
 	lib/train/state/counters.h \
+	lib/train/state/facts.c \
+	lib/train/state/facts.h \
 	lib/train/state/keeping.h \
 	lib/train/state/lock.c \
 	lib/train/state/lock.h \
@@ -51,12 +58,23 @@ lib_libnn_la_SOURCES += \
 	lib/train/state/state.h \
 	lib/train/tell/curve.c \
 	lib/train/tell/curve.h \
+	lib/train/tell/ending.c \
+	lib/train/tell/ending.h \
 	lib/train/tell/events.c \
 	lib/train/tell/events.h \
+	lib/train/tell/fields.c \
+	lib/train/tell/fields.h \
 	lib/train/tell/progress.c \
 	lib/train/tell/progress.h \
 	lib/train/tell/report.c \
 	lib/train/tell/report.h \
 	lib/train/tell/telling.c \
 	lib/train/tell/telling.h \
-	lib/train/train.h
+	lib/train/train.h \
+	lib/train/trend.c \
+	lib/train/trend.h \
+	lib/train/try-values.c \
+	lib/train/try-values.h \
+	lib/train/try.c \
+	lib/train/try.h \
+	lib/train/write.c lib/train/write.h

@@ -6,11 +6,13 @@
 #include "base/log.h"
 #include "model/model.h"
 #include "parallel/step-options.h"
+#include "train/figures.h"
 #include "train/loop.h"
 #include "train/state/save.h"
 #include "train/tell/curve.h"
 #include "train/tell/events.h"
 #include "train/tell/progress.h"
+#include "train/trend.h"
 
 #define LOG_S 1.0 /* a step is logged about so often */
 
@@ -33,12 +35,21 @@ static int diverged(struct nn_train *t, const struct nn_step_result *r, struct n
 		       step, layer, t->options->recipe.lr, last);
 }
 
-/* A short --time-limit has twenty of them. */
+/* A short --time-limit has twenty of them, and so have the steps of a training that ends before it.
+ */
+#define LOGGED_STEPS 20
+
 static double log_s(const struct nn_train *t)
 {
 	double limit = t->options->recipe.time_limit;
 
-	return limit > 0 && limit < 20 * LOG_S ? limit / 20 : LOG_S;
+	return limit > 0 && limit < LOGGED_STEPS * LOG_S ? limit / LOGGED_STEPS : LOG_S;
+}
+
+static bool is_planned(const struct nn_train *t, uint64_t step)
+{
+	return t->options->recipe.time_limit > 0 && t->task.planned != UINT64_MAX &&
+	       (step == t->task.planned || step % (t->task.planned / LOGGED_STEPS + 1) == 0);
 }
 
 static bool logs_step(const struct nn_train *t, const struct nn_pace *pace, double now)
@@ -47,7 +58,8 @@ static bool logs_step(const struct nn_train *t, const struct nn_pace *pace, doub
 		return false;
 	if (t->options->log_every)
 		return (t->counters.step + 1) % t->options->log_every == 0;
-	return now - pace->logged_s >= log_s(t) || t->counters.step == t->worker.started_step;
+	return now - pace->logged_s >= log_s(t) || t->counters.step == t->worker.started_step ||
+	       is_planned(t, t->counters.step + 1);
 }
 
 static void count_step(struct nn_train *t, const struct nn_step_result *r, size_t n)
@@ -61,6 +73,7 @@ static void count_step(struct nn_train *t, const struct nn_step_result *r, size_
 	c->hits += r->hits;
 	c->counted += r->counted;
 	c->squares += r->squares;
+	nn_trend_add(c, r->loss);
 	t->worker.compute_s += r->compute_s;
 	t->worker.input_s += r->input_s;
 	t->worker.comm_s += r->comm_s;
@@ -71,8 +84,9 @@ static void begin_epoch(struct nn_train *t, struct nn_pace *pace)
 {
 	struct nn_counters *c = &t->counters;
 
-	c->loss = c->weight = c->squares = 0;
-	c->rows = c->hits = c->counted = 0;
+	c->loss = c->weight = 0;
+	c->hits = c->counted = c->squares = 0;
+	c->rows = 0;
 	pace->epoch_s = nn_now_s();
 	pace->epoch_rows = 0;
 	pace->first_epoch = t->clock.first_epoch_s == 0;
@@ -146,6 +160,10 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 		pace->logged_samples = pace->samples;
 		pace->loss = pace->weight = 0;
 	}
-	nn_progress_step(t->told.progress, t->counters.step, t->task.planned, result.loss, now);
+	nn_progress_step(t->told.progress,
+			 &(struct nn_progress_at){ t->counters.step, t->task.planned,
+						   nn_task_epoch(&t->task, t->counters.step),
+						   nn_task_epochs(&t->task), result.loss },
+			 now);
 	return 0;
 }

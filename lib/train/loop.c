@@ -1,4 +1,6 @@
 /* The loop over epochs and steps, which strategies share. */
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -7,13 +9,15 @@
 #include "parallel/tensor.h"
 #include "train/judge.h"
 #include "train/loop.h"
+#include "train/origin.h"
 #include "train/state/checkpoint.h"
-#include "train/state/record.h"
 #include "train/state/save.h"
 #include "train/tell/curve.h"
+#include "train/tell/ending.h"
 #include "train/tell/events.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
+#include "train/write.h"
 
 /* ---- between steps ---- */
 
@@ -37,11 +41,8 @@ static void serve_signal(struct nn_train *t, int signal)
 	*t->setup.host.save = 0;
 	nn_event_signal(t, signal);
 	if (!t->kept.state_path)
-		nn_tell_warning(
-			&t->told,
-			t->source.fold
-				? "no state is written with --folds"
-				: "no state is written without -o FILE or --checkpoint=FILE");
+		nn_tell_warning(&t->told, "no state is written %s",
+				t->source.fold ? "with --folds" : nn_checkpoint_none(t->options));
 }
 
 /* A signal's sender may look at the file as soon as the log says so, or the process has ended. */
@@ -60,6 +61,17 @@ static int unchanged(const struct nn_train *t, struct nn_error *err)
 	return t->task.held_out ? nn_dataset_unchanged(t->task.held_out, err) : 0;
 }
 
+/* What ranks that train alone send where they come together belongs to their steps. */
+static int synchronize(struct nn_train *t, struct nn_error *err)
+{
+	uint64_t moved = nn_comm_moved(t->layout.comm);
+	int status = nn_worker_synchronize(&t->worker, err);
+
+	if (t->layout.strategy->alone)
+		t->clock.times.bytes += (double)(nn_comm_moved(t->layout.comm) - moved);
+	return status;
+}
+
 static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 {
 	uint64_t number = t->counters.step, every = t->options->ranks.check_every;
@@ -72,7 +84,7 @@ static int after_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 	if (every && number % every == 0 && nn_worker_check_parameters(&t->worker, err) < 0)
 		return -1;
 	if (((evaluates && t->task.n_valid > 0) || saves || control.save) &&
-	    nn_worker_synchronize(&t->worker, err) < 0)
+	    synchronize(t, err) < 0)
 		return -1;
 	if (evaluates && nn_train_evaluate(t, err) < 0)
 		return -1;
@@ -100,43 +112,17 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 	    nn_worker_gather_times(&t->worker, err) < 0)
 		return -1;
 	if (!t->kept.state_path && !t->source.fold)
-		nn_tell_warning(&t->told,
-				"no state is written without -o FILE or --checkpoint=FILE: this "
-				"training is lost");
+		nn_tell_warning(&t->told, "no state is written %s: this training is lost",
+				nn_checkpoint_none(t->options));
 	if (save_now(t, err) < 0)
 		return -1;
 	if (t->layout.tensor)
 		nn_tensor_end(&t->worker);
 	if (t->layout.pipe && nn_pipe_end(&t->worker, err) < 0)
 		return -1;
-	nn_event_end(t, "signal");
+	nn_event_end(t, "signal", NAN);
+	nn_ending_stopped(t);
 	return 0;
-}
-
-/* To the output that was opened at the start. */
-static int write_model(struct nn_train *t, void *const *params, struct nn_error *err)
-{
-	const struct nn_model_record record = {
-		.task = &t->task,
-		.options = t->options,
-		.std = t->std,
-		.list = t->setup.list,
-		.missing = t->setup.data->missing,
-		.counters = &t->counters,
-		.schedule = &t->schedule,
-		.evaluator = t->evaluator,
-		.metric = t->metric,
-	};
-	int status;
-
-	if (!nn_layout_first(&t->layout))
-		return 0;
-	if (nn_record_model(&record, t->output, params, err) < 0)
-		return -1;
-	status = nn_output_commit(t->output, err);
-	t->output = NULL;
-	t->written = status == 0;
-	return status;
 }
 
 /* The state and, at an end within an epoch, a last look that leaves no trace in it. */
@@ -150,7 +136,7 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 
 	if (!whole && unchanged(t, err) < 0)
 		return -1;
-	if (nn_worker_synchronize(&t->worker, err) < 0 || nn_save_newest(&t->kept, err) < 0)
+	if (synchronize(t, err) < 0 || nn_save_newest(&t->kept, err) < 0)
 		return -1;
 	if (nn_save_export_params(&t->kept, err) < 0)
 		return -1;
@@ -163,16 +149,23 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 	best = t->counters.best_step > 0 ? t->kept.best : NULL;
 	if (best && nn_train_evaluate_params(t, best, err) < 0)
 		return -1;
-	if (!t->source.fold && write_model(t, best ? best : t->worker.params, err) < 0)
+	if (!t->source.fold && nn_train_write(t, best ? best : t->worker.params, err) < 0)
 		return -1;
 	if (nn_save_end(&t->kept, err) < 0)
 		return -1;
-	nn_progress_end(t->told.progress);
+	nn_checkpoint_end(&t->kept);
+	nn_progress_clear(t->told.progress);
 	if (t->layout.tensor)
 		nn_tensor_end(&t->worker);
 	if (t->layout.pipe && nn_pipe_end(&t->worker, err) < 0)
 		return -1;
-	nn_event_end(t, reason);
+	nn_event_end(t, reason, pace->loss / pace->weight);
+	if (!ran)
+		nn_ending_nothing_left(t, reason);
+	nn_ending_line(t, reason);
+	t->found.unconverged = nn_ending_unconverged(t, reason) ? reason : NULL;
+	if (t->found.unconverged && !t->source.fold)
+		nn_ending_note(t, reason, 1, 0);
 	return nn_log_check(t->told.log, err);
 }
 
@@ -251,13 +244,16 @@ static int run(struct nn_train *t, int *stopped, struct nn_error *err)
 	const struct nn_strategy *strategy = t->layout.strategy;
 	const struct nn_strategy_loop all = { loop, t };
 	struct nn_worker *w = &t->worker;
-	int status = strategy->open ? strategy->open(w, err) : 0;
+	int status = nn_origin_take(t, err);
 
+	if (status == 0 && strategy->open)
+		status = strategy->open(w, err);
 	if (status == 0)
 		status = strategy->run ? strategy->run(w, &all, stopped, err)
 				       : loop(t, stopped, err);
 	if (strategy->close)
 		strategy->close(w);
+	nn_text_free(&w->origin.text);
 	return status;
 }
 
@@ -277,7 +273,7 @@ int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
 	nn_progress_clear(t->told.progress);
 	if (status < 0) {
 		nn_save_wait(&t->kept);
-		nn_event_end(t, why.code == NN_EDIVERGED ? "diverged" : "error");
+		nn_event_end(t, why.code == NN_EDIVERGED ? "diverged" : "error", NAN);
 		nn_curve_write(t->told.curve, t, true, NULL);
 	} else {
 		status = nn_curve_write(t->told.curve, t, true, &why);

@@ -15,6 +15,7 @@
 #include "parallel/grid.h"
 #include "parallel/pipeline.h"
 #include "parallel/tensor.h"
+#include "train/init.h"
 #include "train/prepare.h"
 #include "parallel/ranks.h"
 #include "train/spool.h"
@@ -22,6 +23,7 @@
 #include "train/tell/curve.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
+#include "train/write.h"
 
 static int open_device(struct nn_train *t, const char *name, struct nn_error *err)
 {
@@ -55,6 +57,8 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 		return -1;
 	t->source.net_owned = net != NULL;
 	t->task.net = net ? net : t->source.start->net;
+	if (nn_init_check(t, err) < 0)
+		return -1;
 	t->task.from_file = access(t->options->model, F_OK) == 0;
 	t->task.seed = t->std->seed;
 	if (t->source.f64)
@@ -63,6 +67,10 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 		t->std->precision =
 			t->source.start && t->source.start->dtype == NN_F64 ? NN_F64 : NN_F32;
 	if (open_device(t, strcmp(t->std->device, "auto") == 0 ? "cpu" : t->std->device, err) < 0)
+		return -1;
+	if (nn_layout_ranks(&t->layout) > 1 &&
+	    nn_pairs_open(&t->layout.pairs, t->layout.comm, t->task.device->remote != NULL, err) <
+		    0)
 		return -1;
 	if (nn_layout_find_sharing(&t->layout, err) < 0)
 		return -1;
@@ -73,7 +81,8 @@ int nn_train_open_model(struct nn_train *t, struct nn_error *err)
 	if (nn_pool_new(&t->task.pool, (int)t->std->threads, err) < 0)
 		return -1;
 	t->budget.start_bytes = nn_memory_resident();
-	t->budget.a_state = t->kept.state_path || nn_checkpoint_wanted(&t->kept);
+	t->budget.a_state = t->kept.state_path ||
+			    nn_checkpoint_place(t->options, t->std->output) != NN_CHECKPOINT_NONE;
 	t->budget.keeps_state = nn_layout_first(&t->layout) && t->budget.a_state;
 	return 0;
 }
@@ -96,11 +105,7 @@ static int initial_values(struct nn_train *t, struct nn_error *err)
 	int status = 0;
 
 	if (!t->layout.tensor || nn_layout_first(&t->layout))
-		status = t->source.start
-				 ? nn_model_file_params(t->source.start, t->task.device->dtype,
-							t->worker.params, err)
-				 : nn_net_init(t->task.net, t->std->seed, t->task.device->dtype,
-					       t->worker.params, err);
+		status = nn_init_values(t, t->worker.params, err);
 	t->counters.best = t->counters.plateau = NAN;
 	return status == 0 && t->layout.tensor
 		       ? nn_worker_share_set(&t->worker, t->worker.params, err)
@@ -166,7 +171,7 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 	if (nn_tensor_open(&t->layout, err) < 0 || nn_pipe_open(&t->layout, err) < 0 ||
 	    open_outputs(t, err) < 0 || nn_train_open_model(t, err) < 0 || open_data(t, err) < 0 ||
 	    take_stored_device(t, err) < 0 || nn_train_take_defaults(t, err) < 0 ||
-	    nn_train_compare(t, err) < 0)
+	    nn_train_compare(t, err) < 0 || nn_train_check_output(t, err) < 0)
 		return -1;
 	planned = nn_now_s();
 	t->clock.data_s = planned - start;
@@ -309,6 +314,7 @@ int nn_train_open(struct nn_train **train, const struct nn_train_setup *setup, s
 		nn_train_free(t);
 		return -1;
 	}
+	nn_train_tell_columns(t);
 	*train = t;
 	return 0;
 }
@@ -323,14 +329,19 @@ void nn_train_free(struct nn_train *t)
 	nn_lock_release(t->kept.lock);
 	nn_progress_free(t->told.progress);
 	release_fold(t);
-	nn_dataset_free(t->task.held_out);
-	nn_dataset_free(t->task.dataset);
+	nn_text_free(&t->source.said);
+	if (!t->source.borrowed) {
+		nn_dataset_free(t->task.held_out);
+		nn_dataset_free(t->task.dataset);
+	}
 	if (t->source.net_owned)
 		nn_net_free(t->task.net);
 	nn_model_file_free(t->source.start);
+	nn_init_close(t);
 	nn_pool_free(t->task.pool);
 	nn_pipe_free(t->layout.pipe);
 	nn_tensor_free(t->layout.tensor);
+	nn_pairs_close(&t->layout.pairs);
 	nn_free(t->worker.keeps);
 	nn_free(t->worker.ranks);
 	nn_free(t->kept.state_path);

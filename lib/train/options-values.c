@@ -36,6 +36,11 @@ bool nn_train_may_change(const char *name)
 	return false;
 }
 
+bool nn_checkpoint_is_file(const char *value)
+{
+	return strcmp(value, "no") != 0;
+}
+
 int nn_parse_every(const char *text, uint64_t *steps, double *seconds, struct nn_error *err)
 {
 	size_t n = text ? strlen(text) : 0;
@@ -125,4 +130,36 @@ int nn_parse_race(const char *text, struct nn_error *err)
 		if (at[length] == '\0')
 			return n;
 	}
+}
+
+const char *nn_next_tried(const char *at, char *value, size_t *n)
+{
+	bool quoted = false;
+
+	for (*n = 0; *at && *at != '\n' && (quoted || *at != ',' || at[1] == ' '); at++) {
+		if (*at == '"') {
+			quoted = !quoted;
+			continue;
+		}
+		if (value)
+			value[*n] = *at;
+		++*n;
+	}
+	return *at == ',' ? at + 1 : NULL;
+}
+
+int nn_parse_try(const char *text, struct nn_error *err)
+{
+	size_t name = strcspn(text, "="), n;
+	const char *at = text + name + 1;
+
+	if (name == 0 || text[name] != '=' || strchr(text, '\n'))
+		return nn_fail(err, NN_EUSAGE, "expected OPTION=V1,V2,... as in lr=0.001,0.01");
+	for (const char *next; at; at = next) {
+		next = nn_next_tried(at, NULL, &n);
+		if (n == 0)
+			return nn_fail(err, NN_EUSAGE,
+				       "expected OPTION=V1,V2,..., a value is empty");
+	}
+	return 0;
 }

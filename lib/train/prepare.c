@@ -4,106 +4,13 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/output.h"
 #include "model/model.h"
 #include "train/balance.h"
+#include "train/init.h"
 #include "train/job.h"
 #include "train/prepare.h"
-
-/* ---- what the network says of the data ---- */
-
-struct want {
-	struct nn_want want;
-	struct nn_want_input *inputs;
-	struct nn_want_target *targets;
-	struct nn_schema *schema;
-};
-
-static void want_free(struct want *w)
-{
-	nn_free(w->inputs);
-	nn_free(w->targets);
-	nn_schema_free(w->schema);
-}
-
-static int want_init(struct want *w, const struct nn_train *t, struct nn_error *err)
-{
-	size_t n_in = nn_net_n_inputs(t->task.net), n_out = nn_net_n_outputs(t->task.net);
-	enum nn_loss_kind loss = t->options->recipe.loss;
-
-	*w = (struct want){ 0 };
-	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
-	w->targets = nn_alloc(n_out, sizeof *w->targets, err);
-	if (!w->inputs || !w->targets)
-		return -1;
-	for (size_t i = 0; i < n_in; i++) {
-		const struct nn_net_input *in = nn_net_input(t->task.net, i);
-
-		w->inputs[i] = (struct nn_want_input){
-			in->name,    in->shaped,    in->shape,      in->vector,
-			in->columns, in->n_columns, in->categories, in->hash,
-			in->index,   in->crosses,   in->n_crosses,  in->hash ? 0 : in->least,
-		};
-	}
-	for (size_t i = 0; i < n_out; i++) {
-		const struct nn_net_output *out = nn_net_output(t->task.net, i);
-
-		w->targets[i] = (struct nn_want_target){
-			.name = out->name,
-			.columns = out->target  ? out->target
-				   : n_out == 1 ? t->setup.data->target
-						: NULL,
-			.classes = loss == NN_LOSS_CROSS_ENTROPY,
-			.numbers = loss > NN_LOSS_CROSS_ENTROPY,
-			.plain = loss == NN_LOSS_BCE,
-			.size = out->size,
-		};
-	}
-	w->want = (struct nn_want){
-		w->inputs, n_in,         w->targets,      n_out, t->task.device->dtype,
-		NULL,      t->task.pool, t->source.sample
-	};
-	if (!t->source.start || (!t->source.start->input_json && !t->source.start->target_json))
-		return 0;
-	if (nn_schema_parse(&w->schema, t->source.start->input_json, t->source.start->target_json,
-			    err) < 0)
-		return nn_fail_at(err, "%s", t->options->model);
-	w->want.schema = w->schema;
-	return 0;
-}
-
-/* ---- held-out files ---- */
-
-/* FILE[,TARGETS]: an existing file wins, else the first comma parts two. */
-static int open_held_out(struct nn_train *t, struct nn_error *err)
-{
-	const char *valid = t->source.held_out_path, *comma = strchr(valid, ',');
-	char *file;
-	int status;
-
-	if (!comma || access(valid, F_OK) == 0)
-		return nn_dataset_open_like(&t->task.held_out, valid, NULL, t->task.dataset, err);
-	if (!(file = nn_strndup(valid, (size_t)(comma - valid), err)))
-		return -1;
-	status = nn_dataset_open_like(&t->task.held_out, file, comma + 1, t->task.dataset, err);
-	nn_free(file);
-	return status;
-}
-
-static int open_data(struct nn_train *t, double fraction, struct nn_error *err)
-{
-	struct want w;
-	int status = want_init(&w, t, err);
-
-	if (status == 0)
-		status = nn_dataset_open(&t->task.dataset, t->setup.data_path,
-					 t->setup.targets_path, t->setup.data, &w.want, err);
-	if (status == 0 && t->options->valid && fraction == 0)
-		status = open_held_out(t, err);
-	want_free(&w);
-	if (status == 0)
-		t->task.schema = nn_dataset_schema(t->task.dataset);
-	return status;
-}
+#include "train/tell/progress.h"
 
 /* ---- shapes ---- */
 
@@ -168,8 +75,9 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 	const struct nn_train_options *o = t->options;
 	const struct nn_target_schema *target = &t->task.schema->targets[i];
 	bool classes = nn_dataset_target_classes(t->task.dataset, (size_t)i);
+	char quoted[NN_QUOTED];
 
-	loss->ignore = -1;
+	loss->ignore = NN_CLASS_UNKNOWN;
 	loss->kind = o->recipe.loss ? o->recipe.loss
 		     : classes      ? NN_LOSS_CROSS_ENTROPY
 				    : NN_LOSS_MSE;
@@ -180,7 +88,17 @@ static int take_loss(struct nn_train *t, int i, struct nn_error *err)
 				       o->class_weight ? "class-weight" : "ignore");
 		return nn_train_check_range(t, i, err);
 	}
-	if (o->ignore && (loss->ignore = nn_schema_label(target, o->ignore)) < 0)
+	if (t->setup.data->weight && nn_dataset_target_size(t->task.dataset, (size_t)i) > 1)
+		return nn_fail(err, NN_EFAIL,
+			       "--weight=%s: rows with a class for each position have no weights",
+			       t->setup.data->weight);
+	if (target->n_labels == 1)
+		nn_tell_warning(&t->told,
+				"%s: the target has one class only, \"%s\": any answer is right",
+				t->setup.data_path,
+				nn_quote(quoted, target->labels[0], strlen(target->labels[0])));
+	loss->ignore = nn_schema_ignored(target, o->ignore);
+	if (o->ignore && loss->ignore == NN_CLASS_UNKNOWN)
 		return nn_fail(err, NN_EFAIL, "--ignore=%s: no target has this label", o->ignore);
 	return o->class_weight ? nn_balance_take(t, i, err) : 0;
 }
@@ -272,6 +190,16 @@ static void give_notices(struct nn_train *t, const struct nn_dataset *dataset)
 		nn_tell_note(&t->told, "%s", notice);
 }
 
+void nn_train_tell_columns(const struct nn_train *t)
+{
+	struct nn_text line = { 0 };
+
+	nn_dataset_columns(t->task.dataset, &line);
+	if (line.length > 0)
+		nn_progress_say(t->told.progress, &line);
+	nn_text_free(&line);
+}
+
 static int check_rows(const struct nn_train *t, double fraction, struct nn_error *err)
 {
 	if (t->task.n_rows == 0)
@@ -337,13 +265,15 @@ int nn_train_prepare(struct nn_train *t, struct nn_error *err)
 		t->source.held_out_path ? t->source.held_out_path : t->options->valid;
 	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
 		return -1;
-	if (open_data(t, fraction, err) < 0)
+	if (nn_train_open_data(t, fraction, err) < 0)
 		return -1;
 	if (nn_dataset_rows(t->task.dataset) == 0)
 		return nn_fail(err, NN_EFAIL, "%s: no samples to train on", t->setup.data_path);
 	if (!t->source.start && resolve(t, err) < 0)
 		return -1;
 	t->task.program = nn_net_program(t->task.net);
+	if (nn_init_freeze(t, err) < 0 || nn_init_open(t, err) < 0)
+		return -1;
 	if (nn_train_choose_rows(t, err) < 0)
 		return -1;
 	give_notices(t, t->task.dataset);
@@ -360,6 +290,8 @@ int nn_train_prepare_text(struct nn_train *t, struct nn_error *err)
 		return nn_fail(err, in_file ? NN_EFORMAT : NN_EUSAGE, "%s%s", why.text,
 			       t->setup.host.note ? "; or give DATA, which say it" : "");
 	t->task.program = nn_net_program(t->task.net);
+	if (nn_init_freeze(t, err) < 0)
+		return -1;
 	t->task.rows_unknown = true;
 	t->task.losses = nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.losses, err);
 	t->task.shares = nn_alloc((size_t)t->task.program->n_outputs, sizeof *t->task.shares, err);

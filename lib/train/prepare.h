@@ -10,15 +10,21 @@ struct nn_train *nn_train_new(const struct nn_train_setup *setup, struct nn_erro
 /* The command line, for suggestions. */
 static inline struct nn_command nn_train_command(const struct nn_train *t)
 {
-	return (struct nn_command){ t->setup.list,      t->options->model,
-				    t->setup.data_path, t->setup.targets_path,
-				    t->options->resume, t->source.start != NULL };
+	return (struct nn_command){ t->setup.list, t->options->model, t->setup.data_path,
+				    t->setup.targets_path, t->options->resume };
 }
 /*
  * Needs setup, device and net; fills what job.h lists under "what is trained" and "what it is
  * trained on".
  */
 int nn_train_prepare(struct nn_train *train, struct nn_error *err);
+/*
+ * Its first part: data and held-out data as network, options and start model want them. fraction:
+ * of --valid, 0: held-out data are files, or there are none.
+ */
+int nn_train_open_data(struct nn_train *train, double fraction, struct nn_error *err);
+/* A line of progress: how the columns of a table were read. */
+void nn_train_tell_columns(const struct nn_train *train);
 /*
  * The part of it that differs between folds: rows, what is measured over them, losses. Release them
  * before they are chosen again.

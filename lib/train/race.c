@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "base/output.h"
 #include "base/pool.h"
+#include "base/text.h"
 #include "device/device.h"
 #include "file/json.h"
 #include "train/race.h"
@@ -280,24 +281,38 @@ static int draw(struct race *race, struct nn_error *err)
 	return status;
 }
 
-/* Who had the lowest loss at the end of the time. */
+static double last(const double *column, const struct runner *r)
+{
+	return column[r->n - 1];
+}
+
+/* Whose loss was the lowest where each ended, and those of the others. */
 static void judge(const struct race *race)
 {
 	const struct runner *best = NULL;
-	char text[200];
+	struct nn_text text = { 0 };
 
 	for (size_t i = 0; i < race->n; i++) {
 		const struct runner *r = &race->runners[i];
 
-		if (r->n > 0 && (!best || r->loss[r->n - 1] < best->loss[best->n - 1]))
+		if (r->n > 0 && (!best || last(r->loss, r) < last(best->loss, best)))
 			best = r;
 	}
 	if (!best || !race->setup->host.note)
 		return;
-	snprintf(text, sizeof text, "lowest %sloss at the end: %s, %.4g after %.4g s",
-		 race->setup->train->valid ? "held-out " : "", best->name, best->loss[best->n - 1],
-		 best->seconds[best->n - 1]);
-	race->setup->host.note(race->setup->host.arg, text);
+	nn_text_addf(&text, "lowest %sloss at the end: %s, %.4g after %.4g s",
+		     race->setup->train->valid ? "held-out " : "", best->name,
+		     last(best->loss, best), last(best->seconds, best));
+	for (size_t i = 0; i < race->n; i++) {
+		const struct runner *r = &race->runners[i];
+
+		if (r != best && r->n > 0)
+			nn_text_addf(&text, "; %s %.4g after %.4g s", r->name, last(r->loss, r),
+				     last(r->seconds, r));
+	}
+	if (!text.failed)
+		race->setup->host.note(race->setup->host.arg, text.data);
+	nn_text_free(&text);
 }
 
 /* ---- the whole ---- */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "model/model.h"
+#include "train/init.h"
 #include "train/selfcheck.h"
 
 int nn_selfcheck_row(struct nn_selfcheck *c, const char *name, const char *what, bool passed,
@@ -61,11 +62,7 @@ int nn_selfcheck_step(struct nn_step **step, const struct nn_train *t, size_t ro
 int nn_selfcheck_start(const struct nn_train *t, struct nn_step *step, void **params,
 		       struct nn_error *err)
 {
-	int status = t->source.start ? nn_model_file_params(t->source.start, t->task.device->dtype,
-							    params, err)
-				     : nn_net_init(t->task.net, t->std->seed, t->task.device->dtype,
-						   params, err);
-
-	return status < 0 ? -1
-			  : nn_graph_load(nn_step_graph(step), (const void *const *)params, err);
+	return nn_init_values(t, params, err) < 0
+		       ? -1
+		       : nn_graph_load(nn_step_graph(step), (const void *const *)params, err);
 }

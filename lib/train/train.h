@@ -28,6 +28,12 @@ struct nn_train_host {
 		*save; /* a signal that asks for the state now, or 0; reset when served */
 };
 
+/* Data in memory, and what a training said of them when it read them. */
+struct nn_train_read {
+	struct nn_dataset *dataset, *held_out; /* held_out NULL: none of --valid=FILE */
+	const char *said;                      /* of nn_train_source */
+};
+
 struct nn_train_setup {
 	const struct nn_opt_list *list; /* all options, for logs and --resume */
 	struct nn_train_options *train; /* defaults that depend on others are filled in */
@@ -35,6 +41,8 @@ struct nn_train_setup {
 	struct nn_std_options *std;
 	uint64_t ranks;                       /* that were asked for, 0: not said; of a plan */
 	const char *data_path, *targets_path; /* targets NULL: in the data */
+	/* taken instead of files by a training that says the same of them; NULL: files are read */
+	const struct nn_train_read *read;
 	struct nn_comm *comm; /* borrowed: the ranks that train together; NULL where none train */
 	struct nn_train_host host;
 	/* lines for the user after an error, may be NULL: command lines that would fit */
@@ -77,6 +85,8 @@ int nn_train_open_inputs(struct nn_train **train, const struct nn_train_setup *s
  * state.
  */
 void nn_train_sweep(const struct nn_train_setup *setup);
+/* What nn_checkpoint_end does, for ranks that were started again with --resume. */
+void nn_train_forget(const struct nn_train_setup *setup);
 void nn_train_free(struct nn_train *train); /* outputs not yet written stay as they were */
 
 /*

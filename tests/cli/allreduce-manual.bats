@@ -19,6 +19,9 @@ examples() {
     [[ -z $lacking || ! $line =~ --ranks|actor-critic ]] || continue
     timeout 120 bash -eo pipefail -c "$line" </dev/null >out 2>err || { echo "$line"; cat out err; false; }
   done < <(examples)
+  # the mean of models with one start is as good as either
+  accuracy() { nn-predict --score "$1.safetensors" digits.csv.gz | sed -n 's/^accuracy //p'; }
+  awk -v a="$(accuracy m1)" -v b="$(accuracy m2)" -v mean="$(accuracy mean)" 'BEGIN { exit !(a > 0.9 && b > 0.9 && mean >= a && mean >= b) }'
   for result in mean.safetensors largest.npy; do [ -s $result ]; done
   [ -n "$lacking" ] || cmp largest.npy each1.npy
 }

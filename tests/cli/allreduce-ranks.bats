@@ -115,6 +115,8 @@ for i in range(4):
   py 'np.save("s.0.npy", np.zeros(3)); np.save("s.1.npy", np.zeros(4)); np.save("t.0.npy", np.zeros(3)); np.save("t.1.npy", np.zeros(3, "f4"))'
   nn-train -q -m 'dense 8, tanh, dense ?' --target=digit --loss=cross-entropy --steps=1 -o x.1.safetensors "$NN_SRC/share/data/digits.csv.gz"
   cp m.0.safetensors x.0.safetensors
+  cp m.0.safetensors v.0.safetensors
+  sed 's/\\"name\\":\\"p01\\"/\\"name\\":\\"q01\\"/' m.0.safetensors >v.1.safetensors
   cp m.0.safetensors y.0.npy
   cp g.0.npy y.1.npy
   cp g.0.npy z.0.npy
@@ -127,6 +129,7 @@ for i in range(4):
   refused "s.1.npy: found shape 4, expected 3 as in s.0.npy" s.%r.npy
   refused "t.1.npy: found f32, expected f64 as in t.0.npy" t.%r.npy
   refused "x.1.safetensors: nn.model is another network than in x.0.safetensors" x.%r.safetensors
+  refused 'v.1.safetensors: nn.input: columns[1]: name: found "q01", expected "p01" as in v.0.safetensors' v.%r.safetensors
   refused "y.1.npy: is .npy, y.0.npy is safetensors" y.%r.npy
   refused "z.1.npy: cannot open: No such file or directory" z.%r.npy
   run -1 --separate-stderr nn-allreduce -q -n 4 nowhere.%r.npy -o out

@@ -80,7 +80,8 @@ np.save("empty.npy", np.zeros((0, 3), "f4")); np.save("scalar.npy", np.float64(2
 
 @test "allreduce: one file is its own mean" {
   nn-allreduce g0.npy | cmp - g0.npy
-  nn-allreduce m1.safetensors | cmp - m1.safetensors
+  nn-allreduce m1.safetensors -o once.safetensors       # less its metrics
+  nn-allreduce once.safetensors | cmp - once.safetensors
 }
 
 @test "allreduce: pipes and standard input give the bytes of files" {
@@ -111,7 +112,8 @@ def load(name):
     assert all(t["dtype"] == "F32" for t in head.values())
     return meta, {k: np.frombuffer(b[8 + n:][t["data_offsets"][0]:t["data_offsets"][1]], "<f4") for k, t in head.items()}
 (meta, a), (_, b), (_, c), (mean_meta, m) = (load(f + ".safetensors") for f in ("m1", "m2", "m3", "mean"))
-assert meta == mean_meta and a.keys() == m.keys()
+train, mean_train = (json.loads(d.pop("nn.train")) for d in (meta, mean_meta))
+assert train.pop("metrics") and train == mean_train and meta == mean_meta and a.keys() == m.keys()
 for k in a: assert (((a[k] + b[k]) + c[k]) / np.float32(3) == m[k]).all(), k'
   run -0 nn-predict --score mean.safetensors "$NN_SRC/share/data/digits.csv.gz"
   [ "${lines[0]}" = "samples 1797" ]
@@ -141,6 +143,51 @@ np.save("f8.npy", np.zeros(3)); np.save("f4.npy", np.zeros(3, "f4")); np.save("l
   refused "/dev/null: is empty, expected .npy, .npz or safetensors" /dev/null
   echo hello >text
   refused "text: looks like text, expected .npy, .npz or safetensors" text
+}
+
+@test "allreduce: models that read their columns or name their answers in other ways have no mean" {
+  train() {        # NAME TABLE [OPTION]...
+    printf '%b' "$2" >table.csv
+    nn-train -q -m 'dense 2, relu, dense 2' --target=y --loss=cross-entropy --steps=1 -o "$1.safetensors" "${@:3}" table.csv
+  }
+  rewrite() {      # FROM TO CODE: m is the metadata
+    "${NN_PYTHON:-python3}" -c '
+import json, sys
+b = open(sys.argv[1], "rb").read(); n = int.from_bytes(b[:8], "little"); head = json.loads(b[8:8 + n]); m = head["__metadata__"]
+exec(sys.argv[3])
+h = json.dumps(head).encode(); h += b" " * (-len(h) % 8); open(sys.argv[2], "wb").write(len(h).to_bytes(8, "little") + h + b[8 + n:])' "$@"
+  }
+  train first 'age,sex,y\n1,m,no\n3,f,yes\n'
+  train scale 'age,sex,y\n1,m,no\n2,f,yes\n'
+  train category 'age,sex,y\n1,m,no\n3,e,yes\n'
+  train label 'age,sex,y\n1,m,no\n3,f,oui\n'
+  train name 'years,sex,y\n1,m,no\n3,f,yes\n'
+  train fill 'age,sex,y\n1,m,no\n3,f,yes\n' --missing=mean
+  rewrite first.safetensors bare.safetensors 'del m["nn.target"]'
+  rewrite first.safetensors text.safetensors 'm["nn.input"] = "{"'
+  rewrite first.safetensors train.safetensors 'm["nn.train"] = "{\"a\":1"'
+  rewrite first.safetensors list.safetensors 'm["nn.train"] = "[1]"'
+  rewrite first.safetensors spaced.safetensors 'm["nn.input"] = json.dumps(json.loads(m["nn.input"]), indent=1)'
+  rewrite first.safetensors nested.safetensors 'm["nn.train"] = """{ "metrics" : {"a}":[1,{"b":"\\"}"}]},"seed":18446744073709551615, "metricsx":"},"}"""'
+  echo kept >out
+  refused() {
+    run -1 --separate-stderr nn-allreduce "first.safetensors" "$1.safetensors" -o out
+    [ "$stderr" = "nn-allreduce: $1.safetensors: $2" ]
+    [ "$(cat out)" = kept ]
+  }
+  refused scale 'nn.input: columns "age": mean: found 1.5, expected 2 as in first.safetensors'
+  refused category 'nn.input: columns "sex": values[0]: found "e", expected "f" as in first.safetensors'
+  refused label 'nn.target: labels[1]: found "oui", expected "yes" as in first.safetensors'
+  refused name 'nn.input: columns[0]: name: found "years", expected "age" as in first.safetensors'
+  refused fill 'nn.input: columns "age": missing: found 2, expected nothing as in first.safetensors'
+  refused bare 'has no nn.target, first.safetensors has one'
+  refused text "nn.input: JSON: string or '}' expected near end of file"
+  for train in train list; do
+    run -1 --separate-stderr nn-allreduce $train.safetensors first.safetensors -o out
+    [ "$stderr" = "nn-allreduce: $train.safetensors: nn.train: expected an object of JSON" ]
+  done
+  [ "$(cat out)" = kept ]
+  nn-allreduce nested.safetensors spaced.safetensors | head -c 2000 | grep -aqF '"nn.train":"{\"seed\":18446744073709551615,\"metricsx\":\"},\"}"'
 }
 
 @test "allreduce: a file that ends early or goes on is an error, from a pipe too" {

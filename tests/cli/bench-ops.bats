@@ -4,13 +4,7 @@
 bats_require_minimum_version 1.5.0
 load bench.bash
 
-setup() {
-  cd "$BATS_TEST_TMPDIR" || return 1
-  export XDG_CACHE_HOME=$PWD/cache
-}
-
 columns=op,shape,device,kernel,dtype,seconds,gflops,gbytes_s,peak_share,check
-last=threads,version,cpu,gpu,blas,date
 
 @test "bench: ops prints a row for each pass of an op, verified" {
   nn-bench ops dense:8x20x10 softmax:16x10 --time=0.2 --to=csv >rows.csv

@@ -4,12 +4,6 @@
 bats_require_minimum_version 1.5.0
 load bench.bash
 
-setup() {
-  cd "$BATS_TEST_TMPDIR" || return 1
-  export XDG_CACHE_HOME=$PWD/cache
-}
-
-last=threads,version,cpu,gpu,blas,date
 run_columns=model,mode,device,precision,batch,n,p50_s,p90_s,p99_s,mean_s,ci95_s,samples_per_s,gflops,peak_share,memory_bytes,check,warmup_s,$last
 
 # csv FILE COLUMN: that column of a file of rows without quotes

@@ -4,12 +4,6 @@
 bats_require_minimum_version 1.5.0
 load bench.bash
 
-setup() {
-  cd "$BATS_TEST_TMPDIR" || return 1
-  export XDG_CACHE_HOME=$PWD/cache
-}
-
-last=threads,version,cpu,gpu,blas,date
 net='input 100, dense 2'
 
 @test "bench: crossover with one device compares what there is and is status 3" {
@@ -21,7 +15,7 @@ net='input 100, dense 2'
   [ "${lines[0]}" = "axis,value,a,b,a_s,b_s,b_nocopy_s,b_first_s,winner,check,$last" ]
   grep -q '^batch,[0-9]*,cpu 1 thread,cpu 2 threads,' <<<"$output"
   grep -q '^width,[0-9]*,cpu f64,cpu f32,' <<<"$output"
-  [ -z "$(grep -E '^(batch|width),' <<<"$output" | grep -vE ',cpu[^,]*,ok,2,')" ]
+  [ -z "$(grep -E '^(batch|width),' <<<"$output" | grep -vE ',(cpu[^,]*|undecided),ok,2,')" ]
   [ "${stderr_lines[-1]}" = "nn-bench: crossover: no second device here, only cpu; what would win on a GPU has to be measured on a machine that has one" ]
 }
 
@@ -110,4 +104,23 @@ net='input 100, dense 2'
   run -4 --separate-stderr nn-bench advise 'input 1000000, dense 10000000, dense 2'
   [[ ${stderr_lines[-1]} == "nn-bench: "*"parameters alone need"* ]]
   [ -z "$output" ]
+}
+
+@test "bench: on a terminal a table fits its width, in units people read, and says what is not known" {
+  command -v script >/dev/null || skip "no script"
+  net='input 64, dense 64, relu, dense 10'
+  for verb in "run '$net'" "explain '$net'" "memory '$net'" "advise '$net'" link device "ops dense:64x64x64" "crossover '$net'"; do
+    for columns in 80 66; do
+      [ "$columns $verb" != "66 crossover '$net'" ] || continue # of three columns of text and as many of figures
+      COLUMNS=$columns script -qec "timeout 60 nn-bench -q $verb --time=0.001 2>/dev/null" /dev/null </dev/null | tr -d '\r' >table
+      [ -s table ]
+      awk -v n="$columns" -v verb="$verb" '{ gsub(/µ/, "u") } length($0) > n { print verb ": " $0; wide++ } END { exit wide > 0 }' table
+      ! grep -E '[0-9]e[-+][0-9]' table
+    done
+  done
+  [ -z "${NN_TEST_DEVICE-}" ] || return 0 # the rule on a second device is measured there
+  COLUMNS=80 script -qec "timeout 60 nn-bench -q advise '$net' --mode=predict --time=0.001 2>/dev/null" /dev/null </dev/null >table
+  grep -Eq '^gpu .* - +not measured' table
+  nn-bench -q advise "$net" --mode=predict --time=0.001 --to=csv 2>/dev/null >advise.csv
+  grep -q '^gpu,.*,,depends,' advise.csv
 }

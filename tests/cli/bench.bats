@@ -2,13 +2,7 @@
 # nn-bench: what this machine can do, formats, streams.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
-
-setup() {
-  cd "$BATS_TEST_TMPDIR" || return 1
-  export XDG_CACHE_HOME=$PWD/cache
-}
-
-last=threads,version,cpu,gpu,blas,date
+load bench.bash
 
 @test "bench: device prints item,value,unit with the columns of all rows as csv" {
   nn-bench device --to=csv >rows.csv
@@ -73,6 +67,9 @@ last=threads,version,cpu,gpu,blas,date
 
 @test "bench: link prints what moves bytes, in plain units" {
   nn-bench link --time=0.05 --to=csv >rows.csv
+  grep -q '^ranks_shared_memory,yes,' rows.csv
+  grep -q '^ranks_take,shared memory,' rows.csv
+  OMPI_MCA_btl=self,tcp nn-bench link --time=0.01 --to=csv | grep -q '^ranks_take,TCP,'
   [ "$(head -n 1 rows.csv)" = "item,value,unit,$last" ]
   for item in copy_cache copy_memory memory_rate pipe_rate tcp_rate; do grep -q "^$item,[0-9.e+]*,B/s," rows.csv; done
   for way in memory pipe tcp; do

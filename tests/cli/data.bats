@@ -76,7 +76,7 @@ model_of() {
   printf 'a,b\n1,2.5\nnan,1\n' >nan.csv
   says 1 'nn-train: nan.csv:3:1: found "nan" in column "a", expected a finite number; --missing=mean fills it, --missing=drop leaves the row out' train nan.csv --target=b
   : >empty
-  says 1 'nn-train: empty: is empty, expected CSV or TSV, .npy, IDX, .npz or safetensors' train empty --target=b
+  says 1 'nn-train: empty: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or safetensors' train empty --target=b
   mkdir d
   says 1 'nn-train: d: is a directory, expected a file' train d --target=b
   says 1 'nn-train: nowhere: cannot open: No such file or directory' train nowhere --target=b
@@ -198,4 +198,43 @@ assert i["columns"][1]["mean"] == 4 and i["columns"][1]["sd"] == 1
 assert t["columns"] == ["c"] and t["labels"] is None and abs(t["mean"][0] - x[:, 2].mean()) < 1e-12
 assert meta["nn.input"] == json.dumps(i, sort_keys=True, separators=(",", ":"))
 P
+}
+
+@test "data: u8 arrays of three or more dimensions are pictures, as those of IDX; of two they are numbers" {
+  "$python" - <<'PYTHON'
+import io, struct, zipfile
+values = [i * 37 % 256 for i in range(12 * 16)]
+
+def npy(shape, order=False, flat=values):
+    head = "{'descr': '|u1', 'fortran_order': %s, 'shape': %s, }" % (order, shape)
+    head += " " * (63 - (len(head) + 10) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + bytes(flat)
+
+def put(name, data):
+    open(name, "wb").write(data)
+
+labels = [i % 3 for i in range(12)]
+put("x.idx", bytes([0, 0, 8, 3]) + struct.pack(">3I", 12, 4, 4) + bytes(values))
+put("y.idx", bytes([0, 0, 8, 1]) + struct.pack(">I", 12) + bytes(labels))
+put("x.npy", npy((12, 1, 4, 4)))
+put("fortran.npy", npy((12, 1, 4, 4), True, [values[r * 16 + i * 4 + j] for j in range(4) for i in range(4) for r in range(12)]))
+put("flat.npy", npy((12, 16)))
+y = npy((12,), flat=labels)
+put("y.npy", y)
+with zipfile.ZipFile("t.npz", "w") as z:
+    z.writestr("x.npy", npy((12, 1, 4, 4)))
+    z.writestr("y.npy", y)
+PYTHON
+  pictures() { nn-train -q -m 'conv2d 2 3x3, relu, flatten, dense ?' --steps=3 "$@"; }
+  pictures -o m x.idx y.idx
+  pictures x.npy y.npy | cmp - m
+  pictures t.npz | cmp - m
+  [[ $(metadata m nn.input) == *'"scale":0.00392'* ]]
+  nn-predict m --to=csv x.idx >want
+  for file in x.npy fortran.npy t.npz; do nn-predict m --to=csv "$file" | cmp - want; done
+  nn-train -q -m 'dense ?' --steps=3 -o flat flat.npy y.npy
+  [[ $(metadata flat nn.input) != *scale* ]]
+  printf 'PAR1\0\0' >t.parquet
+  run -1 --separate-stderr nn-predict m t.parquet
+  [[ $stderr == *'t.parquet: looks like a parquet file, expected CSV or TSV'* ]]
 }

@@ -98,7 +98,7 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
     nn-train -q "${words[@]}" --optimizer=$optimizer --epochs=6 --device=cpu -o whole.st "$data/words.csv"
     for devices in 'cpu cuda' 'cuda cpu'; do
       rm -f m.st*
-      nn-train -q "${words[@]}" --optimizer=$optimizer --device=${devices% *} -o m.st "$data/words.csv"
+      nn-train -q "${words[@]}" --optimizer=$optimizer --device=${devices% *} --checkpoint-every=1h -o m.st "$data/words.csv"
       nn-train -q "${words[@]}" --optimizer=$optimizer --epochs=6 --resume --device=${devices#* } -o m.st "$data/words.csv"
       same whole.st m.st
     done
@@ -121,7 +121,7 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
   [ "$(memory --device=cpu)" = null ]
   there=$(memory --device=cuda)
   key=total
-  here=$(memory --device=cpu)
+  here=$(memory --device=cpu --clip-norm=1) # for which all gradients are there at once
   host=$(memory --device=cuda)
   # parameters, gradients, two slots of adam and its scratch: five blocks lie on the device and not in the process
   block=$((4 * (3 * 2000 + 2000 + 2000 * 1000 + 1000 + 1000 * 3 + 3)))

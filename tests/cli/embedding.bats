@@ -78,7 +78,7 @@ accuracy() {
 
 @test "embedding: a training that was stopped goes on to the same bytes" {
   net -o whole.safetensors
-  net --epochs=1 -o m.safetensors
+  net --epochs=1 --checkpoint-every=1h -o m.safetensors
   net --resume -o m.safetensors
   same whole.safetensors m.safetensors
 }

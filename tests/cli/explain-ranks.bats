@@ -65,10 +65,11 @@ foreseen() {
 # parameters and the state of the optimizer are there once for ranks of a host, so that two take less than twice as much
 @test "memory: a host's ranks are planned together, what they share once" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "ranks with a device share no memory"
-  nn-train --explain=json -t 1 -m "$net" $digits >plan.json
+  clipped=(-t 1 -m "$net" --clip-norm=1 $digits) # one process has all gradients at once, too
+  nn-train --explain=json "${clipped[@]}" >plan.json
   jq -e '.memory|has("host")|not' plan.json
   alone=$(jq .memory.total plan.json)
-  nn-train --explain=json -t 1 -m "$net" --ranks=2 $digits >plan.json
+  nn-train --explain=json --ranks=2 "${clipped[@]}" >plan.json
   jq -e --argjson alone "$alone" '.memory|.host>.total and .host<2*$alone and .host<2*.total' plan.json
   nn-train --explain -t 1 -m "$net" --ranks=2 $digits >text
   grep -q '^memory of a rank in bytes, ' text
@@ -90,13 +91,14 @@ foreseen() {
 
 @test "memory: command lines for ranks that would fit keep the ranks, and fit" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "memory of the device of the tests is the process's"
-  run -4 --separate-stderr nn-train -t 1 -m "$net" --steps=1 --ranks=2 --memory=80M --clip-norm=1 $digits -o a.safetensors
-  [ "${#stderr_lines[@]}" -eq 4 ]
+  run -4 --separate-stderr nn-train -t 1 -m "$net" --steps=1 --ranks=2 --memory=110M --clip-norm=1 $digits -o a.safetensors
+  [ "${#stderr_lines[@]}" -ge 3 ]
   for line in "${stderr_lines[@]:1}"; do
+    [[ $line != 'nn-train: note: nothing else of '* ]] || continue
     [[ $line =~ ^nn-train:\ note:\ (nn-train\ .*--ranks=2.*)\ \ \ #\ ([0-9]+)$ ]]
-    [ "${BASH_REMATCH[2]}" -le $((80 * 1024 * 1024)) ]
+    [ "${BASH_REMATCH[2]}" -le $((110 * 1024 * 1024)) ]
     timeout -k 5 120 bash -c "${BASH_REMATCH[1]} -q --log=log"
-    jq -e -s 'map(select(.event=="end"))[0]|.peak_bytes<=80*1024*1024 and (.ranks|length)==2' log
+    jq -e -s 'map(select(.event=="end"))[0]|.peak_bytes<=110*1024*1024 and (.ranks|length)==2' log
   done
   run -4 nn-train --explain=json -t 1 -m "$net" --steps=1 --ranks=4 --memory=20M --leaves=4 $digits
   jq -e '[.suggestions[].command|test("--leaves=[12] ")|not]|all' <<<"$output"
@@ -139,9 +141,9 @@ foreseen() {
     if [ "$options" = tcp ]; then
       export OMPI_MCA_btl=self,tcp options=--ranks=2
     fi
-    train $options --steps=30 -o a.safetensors --log=log
+    train $options --steps=30 --checkpoint-every=1h -o a.safetensors --log=log
     jq -e -s 'map(select(.event=="start"))[0].rate=="some steps of it were tried here"' log
-    XDG_CACHE_HOME=/proc/nowhere train $options --steps=30 -o b.safetensors
+    XDG_CACHE_HOME=/proc/nowhere train $options --steps=30 --checkpoint-every=1h -o b.safetensors
     cmp a.safetensors b.safetensors
     rm -r "$XDG_CACHE_HOME"
     train $options --steps=40 --resume -o a.safetensors --log=log
@@ -165,6 +167,7 @@ foreseen() {
 
 @test "time: of columns of stages a plan says in one line that they have to run, and knows once they were tried" {
   export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/missing
+  net='dense 300, relu, dense 300, relu, dense ?'
   missing='the time of a step is known once this training has run here'
   columns="--ranks=4 --pipeline=2 --tensor=2 --steps=20"
   nn-train --explain -t 1 -m "$net" $columns $digits -o a.safetensors >text

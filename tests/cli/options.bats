@@ -11,9 +11,9 @@ setup() {
   done
 }
 
-# Long options of --help, sorted.
+# Long options of --help=all, sorted.
 help_options() {
-  "$1" --help | grep -oE '^ *(-[a-zA-Z], )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort
+  "$1" --help=all | grep -oE '^( {6}|  -[a-zA-Z], )--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort
 }
 
 @test "options: the man page's OPTIONS lists what --help lists" {
@@ -35,10 +35,41 @@ help_options() {
   done
 }
 
+@test "options: --help is a screen with an example, --help=TOPIC has every option once" {
+  for tool in "${tools[@]}"; do
+    "$tool" --help >screen
+    [ "$(wc -l <screen)" -le 40 ]
+    [ "$(grep -A1 '^Example:' screen | tail -1 | cut -d' ' -f3)" = "$tool" ]
+    [ -z "$(grep -E '.{81}' screen)" ]
+    topics=$(sed -n '/^More:/,$p' screen | tr '\n' ' ' | sed -E 's/.*a TOPIC being (.*) or all;.*/\1/' | tr -d ,)
+    for topic in $topics; do
+      "$tool" --help="$topic" | grep -oE '^( {6}|  -[a-zA-Z], )--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'
+    done | sort >of-topics
+    help_options "$tool" | diff of-topics -
+    run -2 --separate-stderr "$tool" --help=frobnicate
+    [[ $stderr == "$tool: --help=frobnicate: expected "*" or all" ]]
+  done
+}
+
+@test "options: names of other tools get a hint" {
+  while read -r tool name want; do
+    run -2 --separate-stderr "$tool" "$name"
+    [ "$stderr" = "$tool: ${name%%=*}: unknown option; did you mean $want?" ]
+  done <<'T'
+nn-train --learning-rate=0.1 --lr
+nn-train --batch-size --batch
+nn-train --validation-split=0.2 --valid
+nn-train --max-epochs=3 --epochs
+nn-train --hidden=16 --model
+nn-predict --proba --emit
+nn-bench --batch-size=3 --batch
+T
+}
+
 @test "options: no tool has two options of one name or letter" {
   for tool in "${tools[@]}"; do
     [ -z "$(help_options "$tool" | uniq -d)" ]
-    [ -z "$("$tool" --help | grep -oE '^  -[a-zA-Z],' | sort | uniq -d)" ]
+    [ -z "$("$tool" --help=all | grep -oE '^  -[a-zA-Z],' | sort | uniq -d)" ]
   done
 }
 
@@ -67,7 +98,7 @@ help_options() {
         [ "$stderr" = "$tool: $option: takes no value" ]
         ;;
       esac || { echo "$tool $option: $stderr"; false; }
-    done < <("$tool" "${verb[@]}" --help | grep -oE '^ +(-., )?--[a-z-]+[^ ]*' | sed -E 's/^[^-]*(-., )?//')
+    done < <("$tool" "${verb[@]}" --help=all | grep -oE '^( {6}|  -., )--[a-z-]+[^ ]*' | sed -E 's/^[^-]*(-., )?//')
   done
 }
 
@@ -86,6 +117,11 @@ S
   [ "$(bash try.sh nn-predict --on-error =)" = "fail skip mark" ]
   [ "$(bash try.sh nn-predict --output = some)" = some-file ]
   [ "$(bash try.sh nn-predict so)" = some-file ]
+  [ "$(bash try.sh nn-predict --emit = lo)" = logits ]
+  sed -i 's/nn-predict/nn-bench/; s/_nn_predict/_nn_bench/' try.sh
+  [ "$(bash try.sh nn-bench cro)" = crossover ]
+  [ "$(bash try.sh nn-bench run some)" = some-file ]
+  [ "$(bash try.sh nn-bench --help = m)" = measuring ]
 }
 
 @test "options: zsh and fish accept their completions" {
@@ -113,6 +149,23 @@ S
   command -v fish || skip "fish is not installed"
   run -0 env HOME="$PWD" fish --no-config -c "source $NN_BUILD/share/completions/nn-predict.fish; complete -C'nn-predict --on-error='"
   [[ $output == *"--on-error=skip"* ]]
+}
+
+@test "options: installed examples are found by their names, files of the same name win" {
+  mkdir -p moved/bin moved/lib moved/share/nntools/{examples,data}
+  cp "$NN_BUILD/cmd/nn-train" moved/bin
+  cp -L "$NN_BUILD/lib/libnn.so.0" moved/lib
+  cp -L "$NN_BUILD"/lib/nn-archive.so moved/lib
+  cp "$NN_SRC/share/examples/digits.nn" moved/share/nntools/examples
+  cp "$NN_SRC/share/data/digits.csv.gz" moved/share/nntools/data
+  train=(moved/bin/nn-train -q -m digits.nn digits.csv.gz --target=digit --loss=cross-entropy --steps=1)
+  "${train[@]}" -o a.st
+  [ -s a.st ]
+  echo nonsense >digits.nn
+  run -1 --separate-stderr "${train[@]}" -o b.st
+  [[ $stderr == *"digits.nn:1: unknown layer 'nonsense'"* ]]
+  run -2 --separate-stderr moved/bin/nn-train -m ./lenet.nn digits.csv.gz --target=digit -o b.st
+  [ "$stderr" = "nn-train: ./lenet.nn: no such file, and not the name of a layer" ]
 }
 
 @test "options: an unknown one is status 2, one line, with the nearest known" {

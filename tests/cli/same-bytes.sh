@@ -92,7 +92,7 @@ layers_are_covered() {
 		sed -n 's/^NN_LAYER(\(.*\))$/\1/p; s/^NN_ACTIVATION([A-Z_]*, \([a-z_]*\),.*/\1/p' | tr _ -)
   while IFS= read -r layer; do
     printf '%s\n' "${optimizers[@]}" | grep -qE "^$layer( |\$)" || why+="$layer is not tried; "
-  done < <(nn-train --help | sed -n '/--optimizer=NAME/,/(default/{s/.*=NAME//;s/(default.*//;p}' | tr -s ', ' '\n' | grep .)
+  done < <(nn-train --help=training | sed -n '/--optimizer=NAME/,/(default/{s/.*=NAME//;s/(default.*//;p}' | tr -s ', ' '\n' | grep .)
   report "$why" "every layer and every optimizer is tried"
 }
 

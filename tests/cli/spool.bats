@@ -33,7 +33,7 @@ train() {
 }
 
 @test "spool: a run from a pipe goes on from its state to the same bytes, without stdin" {
-  cat "$data/words.csv" | train --epochs=2 --spool=s -o m -
+  cat "$data/words.csv" | train --epochs=2 --spool=s --checkpoint-every=1h -o m -
   run -0 --separate-stderr nn-train -m 'dense 8, relu, dense ?' --target=kind --epochs=6 --spool=s --resume -o m - <&-
   [ "${stderr_lines[0]}" = "nn-train: note: s: is read in place of stdin, which it was" ]
   same m "$data/whole"
@@ -80,14 +80,14 @@ train() {
 
 @test "spool: targets from stdin are kept too" {
   nn-train -q -m 'dense 8, relu, dense ?' --epochs=6 -o files "$data/x.csv" "$data/y.csv"
-  cat "$data/y.csv" | nn-train -q -m 'dense 8, relu, dense ?' --epochs=3 --spool=s -o m "$data/x.csv" -
+  cat "$data/y.csv" | nn-train -q -m 'dense 8, relu, dense ?' --epochs=3 --spool=s --checkpoint-every=1h -o m "$data/x.csv" -
   same s "$data/y.csv"
   nn-train -q -m 'dense 8, relu, dense ?' --epochs=6 --spool=s --resume -o m "$data/x.csv" - </dev/null
   same m files
 }
 
 @test "spool: a state without its spool is refused, other data too" {
-  cat "$data/words.csv" | train --epochs=1 --spool=s -o m -
+  cat "$data/words.csv" | train --epochs=1 --spool=s --checkpoint-every=1h -o m -
   mv s t
   run -1 --separate-stderr train --epochs=2 --spool=s --resume -o m - <"$data/words.csv"
   [ "$stderr" = "nn-train: s: does not exist: the run that wrote m.state.safetensors did not keep its stdin there" ]

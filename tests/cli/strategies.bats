@@ -29,7 +29,7 @@ oracle() {
 # differs LESS WORDS...: what strategies.py says is below this
 differs() {
   local by
-  by=$("${NN_PYTHON:-python3}" "$NN_SRC/tests/cli/strategies.py" "${@:2}" start.safetensors)
+  by=$("${NN_PYTHON:-python3}" "$NN_SRC/tests/cli/strategies.py" "${@:2}")
   echo "difference $by"
   awk -v by="$by" -v less="$1" 'BEGIN { exit !(by < less) }'
 }
@@ -70,15 +70,15 @@ differs() {
     run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --epochs=2 \
       --strategy=async --ranks=4 --staleness=$k --record=record -o m digits.csv.gz
     [[ $stderr == *"staleness of 58 updates:"*"; --staleness=$k"* ]]
-    awk -v k=$k 'NR > 1 { if ($1 - 1 - $4 > k) late++; batches[$3]++ } END { exit late > 0 || length(batches) != 58 }' record
+    awk -v k=$k 'NR > 2 { if ($1 - 1 - $4 > k) late++; batches[$3]++ } END { exit late > 0 || length(batches) != 58 }' record
   done
-  awk 'NR > 1 && $1 - 1 - $4 > 0 { n++ } END { exit n == 0 }' record
+  awk 'NR > 2 && $1 - 1 - $4 > 0 { n++ } END { exit n == 0 }' record
 }
 
 @test "async: the log and -v tell the times of all ranks; one that computes much longer is named" {
   run -0 --separate-stderr timeout -k 5 120 mpirun --stdin none --oversubscribe --bind-to none --mca oob_tcp_if_include lo -n 3 sh -c \
     'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then export NN_CPU=generic; fi
-    exec nn-train -v -t 1 -m "dense 300, relu, dense 300, relu, dense ?" --target=digit --loss=cross-entropy -b 128 --steps=200 \
+    exec nn-train -v -t 1 -m "dense 300, relu, dense 300, relu, dense ?" --target=digit --loss=cross-entropy -b 128 --steps=100 \
       --strategy=async --log=times.log -o slow.st digits.csv.gz'
   for r in 0 1 2; do
     [[ $stderr =~ "note: rank $r on "[^\ ]+" (pid "[0-9]+"): compute " ]]
@@ -102,23 +102,50 @@ P
   done
 }
 
+@test "async: a record is of one seed, net, data and set of options: what differs is named with both values" {
+  zcat digits.csv.gz | sed '$d' >less.csv
+  train --strategy=async --ranks=3 --record=record --schedule=cosine --epochs=2 -o run.safetensors
+  replay() { train --strategy=async --replay-run=record --schedule=cosine --epochs=2 -o repeated.safetensors "$@"; }
+  refused() {        # STATUS LINE OPTION...
+    run "-$1" --separate-stderr replay "${@:3}"
+    [ "$stderr" = "nn-train: $2" ]
+    [ ! -e repeated.safetensors ]
+  }
+  refused 2 '--seed=2: record was made with --seed=1' --seed=2
+  refused 2 '--lr=0.002: record was made with --lr=0.001' --lr=0.002
+  refused 2 '--batch=32: record was made with --batch=64' --batch=32
+  refused 2 '--epochs=3: record was made with --epochs=2' --epochs=3
+  refused 2 '-m: line 2 of the model is "dense 17", record was made with "dense 16"' -m 'dense 17, relu, dense ?'
+  run -1 --separate-stderr nn-train -q -m 'dense 16, relu, dropout 0.1, dense ?' --target=digit --loss=cross-entropy --strategy=async --replay-run=record \
+    --schedule=cosine --epochs=2 -o repeated.safetensors less.csv
+  [ "$stderr" = "nn-train: record: the data are not those it was trained on" ]
+  replay --staleness=9
+  cmp run.safetensors repeated.safetensors
+  # weights to start from belong to it
+  train -m run.safetensors --strategy=async --ranks=3 --record=record -o other.safetensors
+  train -m run.safetensors --strategy=async --replay-run=record -o again.safetensors
+  cmp other.safetensors again.safetensors
+  run -1 --separate-stderr train -m other.safetensors --strategy=async --replay-run=record -o again.safetensors
+  [ "$stderr" = "nn-train: record: the model of -m is not the one that the recorded training started from" ]
+}
+
 @test "async: what it did is what a plain program does with the record" {
   oracle
   line --strategy=async --ranks=4 --record=record -o async.safetensors
-  differs 1e-12 async record no async.safetensors
+  differs 1e-12 async start.safetensors record no async.safetensors
   line --strategy=async --ranks=3 --record=record --staleness-lr=yes -o async.safetensors
-  differs 1e-12 async record yes async.safetensors
+  differs 1e-12 async start.safetensors record yes async.safetensors
 }
 
 @test "async: a damaged record is an error that names the line" {
   train --strategy=async --ranks=2 --record=record -o m.safetensors
-  for spoil in '3s/^2/3/' '4s/\t[0-9]*$/\t9/' '5s/\t/ /' '2s/$/x/' '1s/step/Step/'; do
+  for spoil in '4s/^2/3/' '5s/\t[0-9]*$/\t9/' '6s/\t/ /' '3s/$/x/' '2s/step/Step/' '1s/^#//' '1s/"model"/"net"/'; do
     sed "$spoil" record >bad
     run -1 --separate-stderr train --strategy=async --replay-run=bad -o n.safetensors
     [[ $stderr == "nn-train: bad:${spoil%%s*}: expected "* ]]
     [ "${#stderr_lines[@]}" = 1 ]
   done
-  head -n 20 record >bad
+  head -n 21 record >bad
   run -1 --separate-stderr train --strategy=async --replay-run=bad -o n.safetensors
   [[ $stderr == "nn-train: bad: ends after 19 steps; --steps=19 "* ]]
   run -1 train --strategy=async --replay-run=nothing -o n.safetensors
@@ -134,12 +161,15 @@ P
 
 @test "local: what it did is what a plain program does, for any H, STEP and ranks" {
   oracle
+  models=()
   for ranks in 2 3 4; do
     for h in 1 2 3 5@4 2@3; do
-      line --strategy=local:$h --ranks=$ranks -o local.safetensors
-      differs 1e-12 local $h $ranks local.safetensors
+      momentum=$((ranks % 2 * 9))e-1 # of three ranks
+      line --strategy=local:$h --ranks=$ranks --momentum=$momentum -o local.$h.$ranks.safetensors
+      models+=("$h:$ranks:$momentum:local.$h.$ranks.safetensors")
     done
   done
+  differs 1e-12 local start.safetensors "${models[@]}"
 }
 
 @test "local: H=1 with SGD is sync, to rounding; batch norm and a ragged last batch included" {
@@ -171,6 +201,29 @@ P
   wait "$parent" || status=$?
   [ "$status" = 130 ]
   train -m 'dense 16, relu, dense ?' --strategy=local:4 --ranks=2 --resume --steps=0 --epochs=1000000 -o stop.safetensors
+}
+
+@test "local: slots stay with their ranks: adam sends what sgd sends; a resumed training makes the bytes of a whole one" {
+  sent() { jq 'select(.event == "end") | .predicted.step_bytes | .measured, .error' "$1" | xargs; }
+  local=(-m 'dense 64, relu, dropout 0.1, dense ?' -b 16 --leaves=2 --strategy=local:4 --ranks=2)
+  for optimizer in adam sgd; do
+    train "${local[@]}" --optimizer=$optimizer --log=$optimizer.log -o $optimizer.safetensors
+    echo "$optimizer: $(sent $optimizer.log)"
+  done
+  # once an epoch of 113 steps, 29 averages, slots go along
+  echo "$(sent adam.log) $(sent sgd.log)" |
+    awk '{ e = $2 * $2 > $4 * $4 ? $2 : $4; exit !($1 < 1.1 * $3 && e * e < 0.05) }'
+  train "${local[@]}" --epochs=3 --checkpoint-every=50 -o whole.safetensors
+  train "${local[@]}" --epochs=3 --steps=150 --checkpoint-every=50 -o part.safetensors
+  train "${local[@]}" --epochs=3 --steps=0 --checkpoint-every=50 --resume -o part.safetensors
+  train "${local[@]}" --epochs=3 --checkpoint-every=50 --resume -o part.safetensors
+  cmp whole.safetensors part.safetensors
+  # a clock that has not run out asks for nothing
+  train "${local[@]}" --optimizer=adam --checkpoint-every=1h -o clock.safetensors
+  cmp adam.safetensors clock.safetensors
+  # fewer steps than H: the average at the end
+  train "${local[@]}" --strategy=local:64 --steps=4 --log=few.log -o few.safetensors
+  sent few.log | awk '{ exit !($1 > 0 && $2 * $2 < 0.05) }'
 }
 
 @test "local: a loss that is not finite on one rank ends all with status 6" {
@@ -216,6 +269,18 @@ P
   [ -z "$(compgen -G '.*.tmp')" ]
 }
 
+@test "race: where each side ended is a row, of a short training as well" {
+  run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --ranks=2 \
+    --race=sync,local:8 --time-limit=30 --steps=41 digits.csv.gz
+  [[ $stderr =~ ^"nn-train: note: lowest loss at the end: "(sync|local:8),\ [0-9.]+\ after\ [0-9.e-]+\ s\;\ (sync|local:8)\ [0-9.]+\ after\ [0-9.e-]+\ s$ ]]
+  printf '%s\n' "${lines[@]:1}" | awk -F, '{ n[$1]++; step[$1] = $3; loss[$1] = $4; if (n[$1] == 1) first[$1] = $4 }
+    END { for (s in n) { m++; if (n[s] < 10 || step[s] != 41 || loss[s] >= first[s]) exit 1 } exit m != 2 }'
+  # the limit ends it between two rows
+  run -0 --separate-stderr timeout -k 5 120 nn-train -m 'dense 16, relu, dense ?' --target=digit --loss=cross-entropy --ranks=2 \
+    --race=sync --time-limit=0.001 --epochs=1000 digits.csv.gz
+  [ "${#lines[@]}" -ge 2 ]
+}
+
 @test "race: with held-out data a row is an evaluation; what keeps a model is refused" {
   run -0 --separate-stderr train --ranks=2 --valid=0.2 --race=sync,local:2 --time-limit=1
   [[ ${lines[1]} == sync,*,23,* || ${lines[1]} == sync,*,22,* ]]
@@ -252,7 +317,7 @@ P
   [[ $stderr =~ ([0-9]+)\ bytes\ a\ step\ went\ through\ rank\ 0 ]]
   [ "${BASH_REMATCH[1]}" -gt $((2 * 1210 * 4)) ]
   [ "${BASH_REMATCH[1]}" -lt $((3 * 1210 * 4)) ]
-  train --strategy=master --ranks=2 --steps=20 -o part.safetensors
+  train --strategy=master --ranks=2 --steps=20 --checkpoint-every=1h -o part.safetensors
   train --strategy=master --ranks=2 --resume -o part.safetensors
   cmp one.safetensors part.safetensors
 }

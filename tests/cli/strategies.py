@@ -2,8 +2,8 @@
 """A plain program for what ranks do with --strategy: linear regression y = x w + b in f64, with SGD, all in one process.
 
 strategies.py data N                      x.npy, y.npy of N rows
-strategies.py local H@STEP RANKS MODEL START   the largest difference between MODEL and local steps with averages
-strategies.py async RECORD LR? MODEL START     the largest difference between MODEL and the recorded updates; LR?: yes for --staleness-lr
+strategies.py local START H@STEP:RANKS:MOMENTUM:MODEL...   the largest difference between a MODEL and local steps with averages, of all
+strategies.py async START RECORD LR? MODEL     the largest difference between MODEL and the recorded updates; LR?: yes for --staleness-lr
 
 Both train on 48 rows in their order, batches of 16 in 4 leaves, rate 0.05, for 4 epochs.
 """
@@ -42,6 +42,10 @@ def moved(p, g, rate):
     return p[0] - rate * g[0], p[1] - rate * g[1]
 
 
+def pushed(slot, g, momentum):
+    return momentum * slot[0] + g[0], momentum * slot[1] + g[1]
+
+
 def batch(step):
     at = step * BATCH % len(x)
     return slice(at, at + BATCH)
@@ -58,34 +62,57 @@ if sys.argv[1] == "data":
     np.save("y.npy", x @ rng.normal(size=(3, 2)) + rng.normal(size=(len(x), 2)) / 10 + 1)
     sys.exit()
 x, y = np.load("x.npy"), np.load("y.npy")
-model, start = load(sys.argv[4]), load(sys.argv[5])
-if sys.argv[1] == "local":
-    every, _, since = sys.argv[2].partition("@")
-    every, since, ranks = int(every), int(since or 0), int(sys.argv[3])
+
+
+def local(start, every, since, ranks, momentum):
+    """What RANKS that average after H steps, from STEP on, have at the end; momenta stay their own but where an epoch ends."""
     # a rank has leaves floor(r L / n) to floor((r + 1) L / n) - 1
     runs = [slice(r * LEAVES // ranks * BATCH // LEAVES, (r + 1) * LEAVES // ranks * BATCH // LEAVES) for r in range(ranks)]
     weights = [run.stop - run.start for run in runs]
-    all_ranks, local = [start] * ranks, 0
+    all_ranks, steps = [start] * ranks, 0
+    slots = [tuple(np.zeros_like(v) for v in start)] * ranks
     for step in range(STEPS):
         bx, by = x[batch(step)], y[batch(step)]
         if step < since:
-            all_ranks = [moved(all_ranks[0], gradient(all_ranks[0], bx, by), RATE)] * ranks
+            slots = [pushed(slots[0], gradient(all_ranks[0], bx, by), momentum)] * ranks
+            all_ranks = [moved(all_ranks[0], slots[0], RATE)] * ranks
             continue
-        all_ranks = [moved(p, gradient(p, bx[run], by[run]), RATE) for p, run in zip(all_ranks, runs)]
-        local += 1
+        slots = [pushed(s, gradient(p, bx[run], by[run]), momentum) for s, p, run in zip(slots, all_ranks, runs)]
+        all_ranks = [moved(p, s, RATE) for p, s in zip(all_ranks, slots)]
+        steps += 1
         # after H steps, and where an epoch ends
-        if local == every or (step + 1) * BATCH % len(x) == 0:
-            all_ranks, local = [mean(all_ranks, weights)] * ranks, 0
-    expected = all_ranks[0]
-else:
+        if steps == every or (step + 1) * BATCH % len(x) == 0:
+            all_ranks, steps = [mean(all_ranks, weights)] * ranks, 0
+        if (step + 1) * BATCH % len(x) == 0:
+            slots = [mean(slots, weights)] * ranks
+    return all_ranks[0]
+
+
+def updated(start, record, slower):
+    """What the updates of a record make."""
     versions = [start]
-    with open(sys.argv[2], encoding="ascii") as file:
+    with open(record, encoding="ascii") as file:
+        next(file)  # what was trained
         next(file)
         for line in file:
             step, _, number, version = map(int, line.split())
-            rate = RATE / (step - version) if sys.argv[3] == "yes" else RATE
+            rate = RATE / (step - version) if slower else RATE
             b = batch(number - 1)
             versions.append(moved(versions[-1], gradient(versions[version], x[b], y[b]), rate))
     assert len(versions) == STEPS + 1
-    expected = versions[-1]
-print(max(np.abs(a - b).max() for a, b in zip(model, expected)))
+    return versions[-1]
+
+
+def difference(path, expected):
+    return max(np.abs(a - b).max() for a, b in zip(load(path), expected))
+
+
+if sys.argv[1] == "local":
+    far = 0
+    for word in sys.argv[3:]:
+        terms, ranks, momentum, model = word.split(":")
+        every, _, since = terms.partition("@")
+        far = max(far, difference(model, local(load(sys.argv[2]), int(every), int(since or 0), int(ranks), float(momentum))))
+    print(far)
+else:
+    print(difference(sys.argv[5], updated(load(sys.argv[2]), sys.argv[3], sys.argv[4] == "yes")))

@@ -35,7 +35,7 @@ refused() {
   refused 2 adamw -m 'dense ?' --optimizer=adamm "$data/words.csv"
   refused 2 'expected constant, cosine' -m 'dense ?' --schedule=cosin "$data/words.csv"
   refused 2 cross-entropy -m 'dense ?' --loss=entropy "$data/words.csv"
-  for later in --replay=10 --tensor=2 --init=w.npz --augment=flip; do
+  for later in --replay=10 --tensor=2 --augment=flip; do
     refused 2 "${later%%=*}" -m 'dense ?' $later "$data/words.csv"
   done
 }
@@ -239,4 +239,16 @@ refused() {
     run -1 --separate-stderr nn-train -q -m "$text" --loss=mse --target=y missing.csv -o m
     [[ $stderr == *missing.csv* ]]
   done
+}
+
+@test "train: TARGETS that are not there are named before anything in DATA, and a column's name leads to --target" {
+  printf 'a,b\n1,\n2,x\n' >gap.csv
+  says 1 'nn-train: kind: cannot open: No such file or directory; a column of DATA is named by --target=kind' nn-train -m 'dense ?' -o m gap.csv kind
+  says 1 'nn-train: y.csv: cannot open: No such file or directory' nn-train -m 'dense ?' -o m gap.csv y.csv
+}
+
+@test "train: a softmax after the output is answered with whose work it is" {
+  says 2 'nn-train: -m:1: dense: ? is allowed in an output line only; a classifier needs no softmax after it, the loss takes it' \
+    nn-train -m 'dense ?, softmax' --target=kind -o m "$data/words.csv"
+  says 2 'nn-train: -m:1: dense: ? is allowed in an output line only' nn-train -m 'dense ?, relu' --target=kind -o m "$data/words.csv"
 }

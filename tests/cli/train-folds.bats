@@ -98,8 +98,8 @@ PYTHON
 
 @test "train: lines of progress and events of the log say the fold" {
   run -0 --separate-stderr nn-train -m 'dense ?' --target=kind --folds=2 --epochs=2 --log=log "$data/words.csv"
-  [ "${#stderr_lines[@]}" -eq 4 ]
-  [[ ${stderr_lines[0]} == 'fold 1/2  epoch 1/2  loss '* && ${stderr_lines[3]} == 'fold 2/2  epoch 2/2  loss '* ]]
+  [ "${#stderr_lines[@]}" -eq 5 ]
+  [[ ${stderr_lines[1]} == 'fold 1/2  epoch 1/2  loss '* && ${stderr_lines[4]} == 'fold 2/2  epoch 2/2  loss '* ]]
   log_check log '[e["fold"] for e in of("epoch")] == [1, 1, 2, 2] and [e["reason"] for e in of("end")] == ["epochs"] * 2'
 }
 
@@ -157,4 +157,28 @@ PYTHON
     run -1 --separate-stderr nn-train -q -m 'dense ?' --target=kind $option empty.csv
     [ "$stderr" = 'nn-train: empty.csv: no samples to train on' ]
   done
+}
+
+@test "folds: on a terminal a line for each metric, mean and deviation with two digits of it" {
+  command -v script || skip "no script"
+  script -qec "nn-train -q -m 'dense ?' --target=kind --epochs=2 --folds=4 $data/words.csv" /dev/null | tr -d '\r' >lines
+  nn-train -q -m 'dense ?' --target=kind --epochs=2 --folds=4 "$data/words.csv" >table
+  python3 - <<'PYTHON'
+import math, re
+rows = [line.split("\t") for line in open("table").read().splitlines()]
+mean, sd = ({r[1]: float(r[2]) for r in rows if r[0] == kind} for kind in ("mean", "sd"))
+lines = open("lines", encoding="utf-8").read().splitlines()
+assert [line.split()[0] for line in lines] == list(mean), lines
+for line in lines:
+    name, m, sign, s = line.split()
+    n = len(s.split(".")[1])
+    assert sign == "±" and n == 1 - math.floor(math.log10(sd[name])), line
+    assert (m, s) == (f"{mean[name]:.{n}f}", f"{sd[name]:.{n}f}"), line
+PYTHON
+}
+
+@test "train: a target of one class is told" {
+  grep -E 'kind|,up$' "$data/words.csv" >one.csv
+  run -0 --separate-stderr nn-train -m 'dense ?' --target=kind --epochs=1 -o m one.csv
+  [[ $stderr == *'nn-train: warning: one.csv: the target has one class only, "up": any answer is right'* ]]
 }

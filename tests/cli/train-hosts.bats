@@ -55,6 +55,14 @@ long() {
   processes="$(family $parent) ${ranks[*]}"
 }
 
+@test "train hosts: -v says what each pair of ranks can use" {
+  run -0 --separate-stderr on A nn-train -v "${words[@]:1}" --steps=1 --hosts=10.99.7.1:2,10.99.7.2:1 -o "$PWD/pairs.safetensors"
+  for row in '0: TCP with 1-2' '1: TCP with 0, 2' '2: TCP with 0-1'; do
+    [ -z "${NN_TEST_DEVICE-}" ] || row=${row/TCP/through the host by TCP}
+    [[ $stderr == *"nn-train: note: rank $row"$'\n'* ]]
+  done
+}
+
 @test "train hosts: plain mpirun over TCP, and --hosts, give the bytes of one process" {
   on A mpirun --stdin none --bind-to none --host $hosts -n 2 nn-train "${words[@]}" --epochs=2 -o "$PWD/plain.safetensors"
   cmp one.safetensors plain.safetensors

@@ -152,7 +152,7 @@ P
 @test "train lost: a rank that waits while another computes alone is not without progress" {
   # rank 0 evaluates for seconds what the stages have trained
   NN_CPU=generic train -t 1 -m 'dense 700, relu, dense 700, relu, dense ?' -b 32 --valid=0.5 --valid-every=1 --ranks=2 --pipeline=2 \
-    --timeout=1 --steps=2 -o waits.safetensors
+    --timeout=1 --steps=1 -o waits.safetensors
 }
 
 # slowly SHARE COMMAND...: with so many hundredths of a processor, by a control group of either version

@@ -49,7 +49,7 @@ grid_options() {
 
 @test "pipeline: held-out rows, patience, states with any number of stages" {
   train -m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 -o one.safetensors
-  train -m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 --steps=5 --ranks=2 --pipeline=2 -o two.safetensors
+  train -m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 --steps=5 --ranks=2 --pipeline=2 --checkpoint-every=1h -o two.safetensors
   train -m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 --steps=9 --ranks=4 --pipeline=2 --resume -o two.safetensors
   train -m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 --steps=11 --resume -o two.safetensors
   train -m conv.nn "${digit[@]}" -b 64 --valid=0.2 --patience=2 --epochs=4 --ranks=3 --pipeline=3 --resume -o two.safetensors

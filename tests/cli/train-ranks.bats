@@ -38,14 +38,18 @@ long() {
 @test "train ranks: rank 0 alone writes; log, progress and notes come once" {
   unset 'words[0]'
   run -0 --separate-stderr nn-train "${words[@]}" --ranks=2 --epochs=2 --valid=0.2 --log=log --plot=plot.svg -o told.safetensors
+  mapfile -t stderr_lines < <(grep -v ' columns: ' <<<"$stderr")
   [ "${stderr_lines[0]}" = "nn-train: note: 2 ranks x 1 thread on $(nproc) cores" ]
   [[ ${stderr_lines[1]} == "epoch 1/2 "* ]]
   [[ ${stderr_lines[2]} == "epoch 2/2 "* ]]
-  [ "${#stderr_lines[@]}" = 3 ]
+  [[ ${stderr_lines[3]} == "2 epochs done; accuracy 0."*"; written to told.safetensors" ]]
+  [ "${stderr_lines[4]}" = "nn-train: note: the loss was still falling when training ended: try --epochs=4" ]
+  [ "${#stderr_lines[@]}" = 5 ]
   [ "$(grep -c '"event":"start"' log)" = 1 ]
   [ "$(grep -c '"event":"epoch"' log)" = 2 ]
   grep -q '"event":"start".*"ranks":2,"threads":1,' log
   [ -e plot.svg ]
+  [ ! -e told.state.safetensors ]
   [ -z "$(compgen -G '.*.tmp')" ]
 }
 
@@ -70,7 +74,7 @@ long() {
 }
 
 @test "train ranks: --resume goes on with any number of ranks to the same bytes" {
-  train --ranks=3 --steps=11 --epochs=2 --valid=0.2 -o some.safetensors
+  train --ranks=3 --steps=11 --epochs=2 --valid=0.2 --checkpoint-every=1h -o some.safetensors
   train --ranks=2 --steps=17 --epochs=2 --valid=0.2 --resume -o some.safetensors
   train --epochs=2 --steps=22 --valid=0.2 --resume -o some.safetensors
   train --ranks=2 --epochs=2 --valid=0.2 --resume -o some.safetensors
@@ -211,7 +215,7 @@ long() {
   cmp one.safetensors piped.safetensors
   rm -f kept.csv fifo piped.*
   # shellcheck disable=SC2002
-  cat digits.csv | train "${args[@]}" --steps=9 --ranks=2 --spool=kept.csv -o piped.safetensors -
+  cat digits.csv | train "${args[@]}" --steps=9 --ranks=2 --spool=kept.csv --checkpoint-every=1h -o piped.safetensors -
   train "${args[@]}" --ranks=2 --resume --spool=kept.csv -o piped.safetensors - </dev/null
   cmp one.safetensors piped.safetensors
   mkfifo fifo

@@ -17,7 +17,7 @@ setup() {
 }
 
 train() {
-  nn-train -q -m 'dense 12, relu, dense ?' --target=kind -b 32 -o m.safetensors "$@" "$data/words.csv"
+  nn-train -q -m 'dense 12, relu, dense ?' --target=kind -b 32 -o m.safetensors --checkpoint=m.state.safetensors "$@" "$data/words.csv"
 }
 
 @test "resume: stopped at any step, every optimizer goes on to the same bytes" {
@@ -144,10 +144,50 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   [[ ${stderr_lines[0]} == "nn-train: note: m.state.safetensors: there is no state yet"* ]]
 }
 
-@test "resume: a run without --resume replaces an existing state, with a warning" {
-  train --epochs=1
-  run -0 --separate-stderr nn-train -m 'dense 12, relu, dense ?' --target=kind -b 32 --epochs=1 -o m.safetensors "$data/words.csv"
-  [[ ${stderr_lines[*]} == *"nn-train: warning: m.state.safetensors: the state of an older run is replaced"* ]]
+@test "resume: a finished training leaves no state that nobody asked for; --checkpoint=no writes none" {
+  words=(-q -m 'dense ?' --target=kind --epochs=2 -o m "$data/words.csv")
+  nn-train "${words[@]}" --log=log
+  grep -q '"event":"checkpoint"' log
+  [ "$(ls -A | xargs)" = 'log m' ]
+  nn-train "${words[@]}" --log=log --checkpoint=no
+  run ! grep '"event":"checkpoint"' log
+  [ "$(ls -A | xargs)" = 'log m' ]
+  for option in --resume --checkpoint-every=1h --checkpoint=m.state.safetensors; do
+    rm m
+    nn-train "${words[@]}" $option
+    [ -s m ] && rm m.state.safetensors
+  done
+  run -2 --separate-stderr nn-train "${words[@]}" --checkpoint=no --resume
+  [ "$stderr" = "nn-train: --resume: no state is kept with --checkpoint=no" ]
+  run -2 --separate-stderr nn-train "${words[@]}" --checkpoint=no --max-restarts=1
+  [ "$stderr" = "nn-train: --max-restarts=1: no state is kept with --checkpoint=no" ]
+}
+
+@test "resume: a run without --resume replaces an existing state, with a warning if that training had not ended" {
+  words=(-m 'dense 12, relu, dense ?' --target=kind -b 32 -o m.safetensors --checkpoint-every=1h "$data/words.csv")
+  nn-train -q "${words[@]}" --time-limit=0.02
+  run -0 --separate-stderr nn-train "${words[@]}" --epochs=1
+  [[ $stderr == *"nn-train: warning: m.state.safetensors: the state of an older run that had not ended is replaced; --resume would go on with it"*$'\n'"epoch 1/1"* ]]
+  run -0 --separate-stderr nn-train "${words[@]}" --epochs=1
+  [[ $stderr != *warning* ]]
+  echo other >m.state.safetensors
+  run -0 --separate-stderr nn-train "${words[@]}" --epochs=1
+  [[ $stderr == *"nn-train: warning: m.state.safetensors: "*"; it is replaced"* ]]
+}
+
+@test "resume: a stop says where the state is and how to go on; a training at its end, that nothing is left to do" {
+  run -130 python3 -c 'import os, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+p = subprocess.Popen(sys.argv[1:], stderr=open("err", "w"))
+while not os.path.exists("m.state.safetensors"): time.sleep(0.001)
+p.send_signal(signal.SIGINT)
+sys.exit(p.wait())' nn-train -m 'dense 12, relu, dense ?' --target=kind -b 32 --epochs=100000 -o m.safetensors "$data/words.csv"
+  [[ $(tail -n 1 err) =~ ^"nn-train: note: stopped at step "([0-9]+)" (epoch "[0-9]+" of 100000); the state is in m.state.safetensors: --resume goes on, --resume --steps=0 writes the model"$ ]]
+  [ "$(metadata m.state.safetensors nn.state | jq .step)" = "${BASH_REMATCH[1]}" ]
+  rm m.*
+  train --epochs=3
+  run -0 --separate-stderr nn-train -m 'dense 12, relu, dense ?' --target=kind -b 32 --epochs=2 --resume -o m.safetensors "$data/words.csv"
+  [[ $stderr == *"nn-train: note: nothing left to do: m.state.safetensors has the end of this training, step 15 (epoch 3); --epochs=6 goes on"$'\n'* ]]
 }
 
 @test "resume: another value of an option is status 2 and names both" {
@@ -248,7 +288,7 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   nn-train -q -m 'dense ?' --target=kind --epochs=1 -o "$long" --checkpoint=s "$data/words.csv"
   [ -s s ]
   nearly=$(printf 'n%.0s' $(seq 237))
-  nn-train -q -m 'dense ?' --target=kind --epochs=1 -o "$nearly" "$data/words.csv"
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 --checkpoint-every=1h -o "$nearly" "$data/words.csv"
   [ -s "$nearly.state.safetensors" ]
   nn-train -q -m 'dense ?' --target=kind --epochs=2 --resume -o "$nearly" "$data/words.csv"
 }

@@ -19,7 +19,7 @@ net=(-m 'dense 90, relu, dense 80, tanh, dense ?' --target=digit --loss=cross-en
     # shellcheck disable=SC2206 # a name and its options
     words=("${net[@]}" --optimizer=$optimizer --shuffle=yes)
     train "${words[@]}" --epochs=3 -o one.safetensors
-    train "${words[@]}" --epochs=3 --steps=3 --ranks=2 --shard-optimizer -o two.safetensors
+    train "${words[@]}" --epochs=3 --steps=3 --ranks=2 --shard-optimizer --checkpoint-every=1h -o two.safetensors
     train "${words[@]}" --epochs=3 --steps=5 --ranks=3 --shard-optimizer --resume -o two.safetensors
     train "${words[@]}" --epochs=3 --steps=8 --ranks=2 --resume -o two.safetensors
     train "${words[@]}" --epochs=3 --resume --shard-optimizer -o two.safetensors

@@ -26,16 +26,17 @@ setup() {
 @test "train: without a terminal progress is one line per epoch on stderr" {
   run -0 --separate-stderr nn-train -m 'dense 8, relu, dense ?' --target=kind --epochs=3 --valid=0.2 -o m "$data/words.csv"
   [ -z "$output" ]
-  [ "${#stderr_lines[@]}" -eq 3 ]
+  [ "${#stderr_lines[@]}" -eq 5 ]
+  [[ ${stderr_lines[4]} =~ ^'3 epochs done; accuracy '[01]\.[0-9]+'; written to m'$ ]]
   line='^epoch [1-3]/3  loss [0-9]\.[0-9]{4}  valid_loss [0-9]\.[0-9]{4}  accuracy [01]\.[0-9]{4}  [0-9]+\.[0-9]{2} s  [0-9]+ samples/s$'
-  for i in 0 1 2; do [[ ${stderr_lines[i]} =~ $line ]]; done
+  for i in 1 2 3; do [[ ${stderr_lines[i]} =~ $line ]]; done
 }
 
 @test "train: without held-out rows the line says what the rows said as they passed" {
   run -0 --separate-stderr nn-train -m 'dense ?' --target=kind --epochs=1 -o m "$data/words.csv"
-  [[ $stderr =~ ^'epoch 1/1  loss '[0-9.]+'  train_accuracy '[0-9.]+'  ' ]]
+  [[ ${stderr_lines[1]} =~ ^'epoch 1/1  loss '[0-9.]+'  train_accuracy '[0-9.]+'  ' ]]
   run -0 --separate-stderr nn-train -m 'dense ?' --target=price --epochs=1 -o p "$data/prices.csv"
-  [[ $stderr =~ ^'epoch 1/1  loss '[0-9.]+'  train_rmse '[0-9.]+'  ' ]]
+  [[ ${stderr_lines[1]} =~ ^'epoch 1/1  loss '[0-9.]+'  train_rmse '[0-9.]+'  ' ]]
 }
 
 @test "train: --quiet leaves stderr empty" {
@@ -62,10 +63,40 @@ setup() {
   command -v script >/dev/null || skip "script is not installed"
   train="nn-train -m 'dense ?' --target=kind --epochs=4 -o m '$data/words.csv'"
   TERM=xterm COLUMNS=100 run -0 script -qec "$train" /dev/null
-  [[ $output == *$'\r'*'%  step '*'[='*']'* ]]
-  [[ $output != *'epoch 1/4'* ]]
+  [[ $output == *$'\r''epoch 1/4    6 %  [=='*']  step 1/16  loss '* ]]
   TERM=dumb run -0 script -qec "$train" /dev/null
-  [[ $output == *'epoch 4/4'* && $output != *'step'* ]]
+  [[ $output == *'epoch 4/4'* && $output != *'step 1'* ]]
+}
+
+@test "train: on a terminal of any width a line stays for each epoch, whole fields of it, and none is wider" {
+  for width in 20 31 80 200; do
+    python3 - $width nn-train -m 'dense 8, relu, dense ?' --target=kind --epochs=4 --valid=0.2 -o m "$data/words.csv" <<'PYTHON'
+import fcntl, os, pty, re, struct, sys, termios
+width = int(sys.argv[1])
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    os.environ.pop("COLUMNS", None)
+    os.environ["TERM"] = "xterm"
+    os.execvp(sys.argv[2], sys.argv[2:])
+shown = b""
+try:
+    while data := os.read(terminal, 65536):
+        shown += data
+except OSError:  # the other end is closed
+    pass
+assert os.waitpid(pid, 0)[1] == 0
+drawn = [line for line in shown.decode().replace("\x1b[K", "").replace("\r\n", "\n").replace("\r", "\n").split("\n") if line.startswith("epoch")]
+stay = [line for line in drawn if "%" not in line]
+bars = [line for line in drawn if "%" in line]
+assert all(len(line) < width for line in drawn), drawn
+assert [line.split("  ")[0] for line in stay] == [f"epoch {n}/4" for n in range(1, 5)] and bars, drawn
+field = r"epoch \d/4| *\d+ %|\[=*>? *\]|step \d+/12|(valid_)?(loss|accuracy) \d\.\d{4}|\d+ s left|\d\.\d\d s|[\d.]+[kM]? samples/s"
+assert all(re.fullmatch(field, part) for line in drawn for part in line.split("  ") if part.strip(" ")) or "[" in bars[0], drawn
+assert width < 80 or (all("[" in line for line in bars) and all("accuracy" in line for line in stay)), drawn
+assert width < 200 or all(line.endswith(" samples/s") for line in stay), drawn
+PYTHON
+  done
 }
 
 @test "train: the same seed gives the same bytes, another seed others" {
@@ -85,10 +116,28 @@ setup() {
   [ "$(wc -l <rows)" -eq 201 ]
 }
 
+@test "train: the end is one line: why, the epoch kept and its metric, where it is written" {
+  words=(-m 'dense ?' --target=kind "$data/words.csv")
+  run -0 --separate-stderr nn-train "${words[@]}" --epochs=60 --valid=0.2 --patience=2 --lr=0.05 --log=log -o m
+  best=$(jq -s -r 'map(select(.event == "end"))[0] | "stopped after epoch \(.epoch): no better accuracy in 2 evaluations; epoch \(.best_epoch) is kept"' log)
+  [[ ${stderr_lines[-1]} == "$best (accuracy 0."*"); written to m" ]]
+  nn-train -q "${words[@]}" --steps=0 -o n
+  run -0 --separate-stderr bash -c 'nn-train "$@" --steps=0 2>&1 >n' - "${words[@]}"
+  [ "${lines[-1]}" = "no step made, the model is as it began; written to stdout" ]
+  run -0 --separate-stderr nn-train "${words[@]}" --time-limit=0.01 --checkpoint-every=1h -o m
+  [[ $stderr == *$'\n'"time is up after 0.01 s, in epoch "*" (step "*"); train_accuracy "*"; written to m"* ]]
+  run -0 --separate-stderr nn-train "${words[@]}" --resume --steps=0 -o m
+  [[ ${stderr_lines[-1]} == "the model of step "*" (epoch "*"); written to m" ]]
+  run -0 --separate-stderr nn-train "${words[@]}" --folds=2 --epochs=60 --patience=1
+  [[ $stderr == *$'\n'"fold 1/2  stopped after epoch "*": no better accuracy in 1 evaluation; epoch "*" is kept (accuracy "*")"* ]]
+  run -0 --separate-stderr nn-train -q "${words[@]}" --epochs=1 -o m
+  [ -z "$stderr" ]
+}
+
 @test "train: --steps ends within an epoch, and the line of that epoch is printed" {
   run -0 --separate-stderr nn-train -b 32 --steps=10 --log=log -m 'dense ?' --target=kind -o m "$data/words.csv"
-  [ "${#stderr_lines[@]}" -eq 2 ]
-  [[ ${stderr_lines[1]} == "epoch 2/2  "* ]]
+  [ "${#stderr_lines[@]}" -eq 4 ]
+  [[ ${stderr_lines[2]} == "epoch 2/2  "* && ${stderr_lines[3]} == "10 steps done, in epoch 2; train_accuracy "*"; written to m" ]]
   log_check log 'of("end")[0]["step"] == 10 and of("end")[0]["reason"] == "steps"'
 }
 
@@ -150,11 +199,11 @@ assert metrics["accuracy"] == float(score["accuracy"]) and metrics["valid_loss"]
   run ! cmp -s pa pc
 }
 
-@test "train: nn.train names no thread, path, time or host" {
+@test "train: nn.train names no thread, rank, path, time, host or device" {
   nn-train -q -t 2 -m 'dense ?' --target=kind --epochs=1 --log=l -o m.safetensors "$data/words.csv"
   run -0 metadata m.safetensors nn.train
   [[ $output == '{"batch":64,'* && $output == *'"metrics":{'* && $output == *'"seed":1,'* ]]
-  [[ $output != *words* && $output != *threads* && $output != *"$(hostname)"* && $output != *tmp* ]]
+  [[ $output != *words* && $output != *device* && $output != *ranks* && $output != *threads* && $output != *"$(hostname)"* && $output != *tmp* ]]
 }
 
 @test "train: each event of the log has its keys, in lines of JSON that begin with the event" {
@@ -179,7 +228,7 @@ assert metrics["accuracy"] == float(score["accuracy"]) and metrics["valid_loss"]
   nn-train -q -m 'dense ?' --target=kind --steps=1 -b 200 --log=a -o m "$data/words.csv"
   nn-train -q -m 'dense ?' --target=kind --steps=1 -b 200 --class-weight=2,2,2 --log=b -o m "$data/words.csv"
   nn-train -q -m 'dense ?' --target=kind --steps=1 -b 200 --class-weight=0,1,1 --log=c -o m "$data/words.csv"
-  nn-train -q -m 'dense ?' --target=kind --steps=1 -b 200 --ignore=down --log=d -o m "$data/words.csv"
+  nn-train -q -m 'dense 3' --target=kind --steps=1 -b 200 --ignore=down --log=d -o m "$data/words.csv"
   loss() { python3 -c 'import json, sys; print([json.loads(l)["loss"] for l in open(sys.argv[1]) if "\"step\"" in l[:20]][0])' "$1"; }
   [ "$(loss a)" = "$(loss b)" ]
   [ "$(loss c)" = "$(loss d)" ]

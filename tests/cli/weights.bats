@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nn-predict -m TEXT WEIGHTS: weights made elsewhere, in .npy files.
+# nn-predict -m TEXT WEIGHTS: weights made elsewhere, in .npy files, by their names and shapes.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
@@ -21,6 +21,13 @@ npy("W.npy", [2, 3], flat(W)); npy("b.npy", [2], b); npy("x.npy", [4, 3], flat(x
 npy("K.npy", [3, 2], flat(zip(*W))); npy("F.npy", [2, 3], flat(zip(*W)), order="True")
 npy("D.npy", [2, 3], flat(W), "<f8", "d"); npy("db.npy", [2], b, "<f8", "d"); npy("I.npy", [2, 3], [1] * 6, "<i4", "i")
 npy("four.npy", [1, 1, 3, 2], [1] * 6)
+# a 2x2x2 picture, flattened: P as PyTorch orders it, N channels last
+P = [[1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 0, 2, 0, 3, 0, 4]]
+order = [c * 4 + hw for hw in range(4) for c in range(2)]
+npy("P.npy", [2, 8], flat(P)); npy("N.npy", [8, 2], flat([[row[i] for row in P] for i in order]))
+npy("pictures.npy", [2, 2, 2, 2], range(16))
+npy("S.npy", [2, 2], [1, 2, 3, 4]); npy("xs.npy", [1, 2], [1, 10]); npy("z.npy", [2], [0, 0])
+npy("one.npy", [2], [1, 1]); npy("mean.npy", [2], [0, 0]); npy("var.npy", [2], [0, 0.003])
 with open("y", "w") as f:
     for row in x:
         print(",".join("%g" % (sum(w * v for w, v in zip(ws, row)) + c) for ws, c in zip(W, b)), file=f)
@@ -66,9 +73,92 @@ refused() {
   [ "$(predict kernels)" = "$(cat y)" ]
   [ "$(predict 0.kernel=K.npy,0.bias=b.npy)" = "$(cat y)" ]
   refused 1 "tensor '0.weight' is 3x2, the model wants 2x3" 0.weight=K.npy,0.bias=b.npy 'input 3, dense 2'
-  refused 1 "tensor '0.kernel' has 4 dimensions" 0.kernel=four.npy,0.bias=b.npy
-  refused 1 "tensor '0.kernel' is there beside a weight" 0.kernel=K.npy,0.weight=W.npy,0.bias=b.npy
-  refused 1 'a network that flattens images' 1.kernel=K.npy,1.bias=b.npy 'input 3x1x1, flatten, dense 2'
+  refused 1 "tensor '0.kernel' is 1x1x3x2, the model wants 3x2" 0.kernel=four.npy,0.bias=b.npy 'input 3, dense 2'
+  refused 1 "tensor '0.kernel' is there beside '0.weight'" 0.kernel=K.npy,0.weight=W.npy,0.bias=b.npy
+}
+
+@test "weights: behind a flattened picture a kernel's rows are channels last" {
+  nn-predict -m 'flatten, dense 2' 1.weight=P.npy,1.bias=z.npy pictures.npy -o want.npy
+  for names in 1.kernel=N.npy,1.bias=z.npy kernel=N.npy,bias=z.npy n=N.npy,b=z.npy; do
+    nn-predict -m 'input 2x2x2, flatten, dense 2' "$names" pictures.npy | cmp - want.npy
+  done
+  nn-predict -m 'flatten, dropout 0.1, dense ?' kernel=N.npy,bias=z.npy pictures.npy | cmp - want.npy
+  run -1 --separate-stderr nn-predict -m 'flatten, dense ?' kernel=N.npy,bias=z.npy <pictures.npy
+  [[ $stderr == *"the text does not say its shape (input AxBxC)" ]]
+}
+
+@test "weights: bare names, names by shape, and what all names begin with" {
+  for names in weight=W.npy,bias=b.npy kernel=K.npy,bias=b.npy arr_0=W.npy,arr_1=b.npy arr_0=K.npy,arr_1=b.npy \
+    W=K.npy,b=b.npy module.0.weight=W.npy,module.0.bias=b.npy model/dense/kernel:0=K.npy,model/dense/bias:0=b.npy \
+    fc.weight=W.npy,fc.bias=b.npy; do
+    [ "$(predict "$names")" = "$(cat y)" ] || { echo "$names"; return 1; }
+  done
+  [ "$(nn-predict -m 'dense ?' w=K.npy,b=b.npy x.npy --to=csv --to-header=no)" = "$(cat y)" ]
+  [ "$(nn-predict -m 'dense 2 bias=no' W.npy x.npy --to=csv --to-header=no | tail -n 1)" = 17,1 ]
+  refused 1 "its tensors do not fit the net: found W 2x3, b 2; expected 0.weight 3x3, 0.bias 3" W=W.npy,b=b.npy 'input 3, dense 3'
+}
+
+@test "weights: numbers in names say the order; else tensors of one shape are named" {
+  one() { nn-predict -m 'dense 2 bias=no, dense 2 bias=no' "$@" xs.npy --to=csv --to-header=no --layout=torch; }
+  # 1,10 by S = 21,43; by Q = [1 0, 1 1]: 21,64; the other way round 1,11 and 23,47
+  py='import struct,sys; s=open("S.npy","rb").read(); open("Q.npy","wb").write(s[:-16]+struct.pack("<4f",1,0,1,1))'
+  python3 -c "$py"
+  [ "$(one arr_0=S.npy,arr_1=Q.npy)" = 21,64 ]
+  [ "$(one arr_9=S.npy,arr_10=Q.npy)" = 21,64 ]
+  [ "$(one d.weight=S.npy,d_1.weight=Q.npy)" = 21,64 ]
+  [ "$(one d_1.weight=S.npy,d.weight=Q.npy)" = 23,47 ]
+  run -1 --separate-stderr one left=S.npy,right=Q.npy
+  [[ $stderr == *"tensors 'left' and 'right' are both 2x2, and either may come first"* ]]
+}
+
+@test "weights: square ones want --layout, which their names may say" {
+  square() { nn-predict -m 'dense 2 bias=no' "$@" xs.npy --to=csv --to-header=no; }
+  [ "$(square weight=S.npy)" = 21,43 ]
+  [ "$(square kernel=S.npy)" = 31,42 ]
+  [ "$(square W=S.npy --layout=torch)" = 21,43 ]
+  [ "$(square W=S.npy --layout=keras)" = 31,42 ]
+  [ "$(square weight=S.npy --layout=keras)" = 31,42 ]
+  run -1 --separate-stderr square W=S.npy
+  [[ $stderr == *"its tensors fit as [out,in] and as [in,out]; --layout=torch or --layout=keras says which they are" ]]
+  run -2 --separate-stderr square W=S.npy --layout=tf
+}
+
+@test "weights: batch norm by Keras' names has Keras' eps, which the text may say" {
+  norm() { nn-predict -m "$1" "$2" xs.npy --to=csv --to-header=no; }
+  keras=gamma=one.npy,beta=z.npy,moving_mean=mean.npy,moving_variance=var.npy
+  torch=weight=one.npy,bias=z.npy,running_mean=mean.npy,running_var=var.npy
+  [ "$(norm batchnorm $keras)" = "$(norm 'batchnorm eps=1e-3' $torch)" ]
+  [ "$(norm 'batchnorm eps=1e-5' $keras)" = "$(norm batchnorm $torch)" ]
+  [ "$(norm batchnorm $keras)" != "$(norm batchnorm $torch)" ]
+}
+
+@test "weights: where the text has no input line, a file of arrays says the shape" {
+  nn-predict -m 'input 2x2x2, global-avgpool, dense 2' weight=W.npy,bias=z.npy pictures.npy 2>/dev/null && return 1
+  nn-predict -m 'input 2x2x2, global-avgpool, dense 2' weight=S.npy,bias=z.npy pictures.npy -o want.npy
+  nn-predict -m 'global-avgpool, dense 2' weight=S.npy,bias=z.npy pictures.npy | cmp - want.npy
+  run -1 --separate-stderr nn-predict -m 'global-avgpool, dense 2' weight=S.npy,bias=z.npy <pictures.npy
+  [[ $stderr == *"the text does not say its shape (input AxBxC)" ]]
+}
+
+@test "weights: an object .npy gets the line that converts it, and what that makes is accepted" {
+  python=
+  for p in ${PYTHON:+"$PYTHON"} python3; do
+    if [ -z "$python" ] && "$p" -c 'import numpy' 2>/dev/null; then python=$p; fi
+  done
+  [ -n "$python" ] || skip "numpy is not installed"
+  "$python" -c '
+import numpy as np
+W, b = np.load("W.npy"), np.load("b.npy")
+list = np.empty(2, object); list[:] = [W, b]
+np.save("list.npy", list, allow_pickle=True); np.save("dict.npy", {"weight": W, "bias": b}, allow_pickle=True)'
+  for f in list dict; do
+    run -1 --separate-stderr nn-predict -m 'dense 2' $f.npy x.npy
+    [[ $stderr == "nn-predict: $f.npy: holds Python objects, expected numbers; convert it: python3 -c "* ]]
+    sed 's/.*python3/"$0"/' <<<"$stderr" >convert
+    sh -c "$(cat convert)" "$python"
+    [ "$(predict w.npz)" = "$(cat y)" ]
+    rm w.npz
+  done
 }
 
 @test "weights: a small prediction asks neither /proc nor /sys what the machine has" {
@@ -79,7 +169,7 @@ refused() {
 }
 
 @test "weights: what is wrong is named" {
-  refused 1 "tensor '0.bias'" 0.weight=W.npy
+  refused 1 "tensor '0.bias' (2) is missing; the file has 0.weight 2x3" 0.weight=W.npy
   refused 1 "the model has no tensor '1.bias'" 0.weight=W.npy,0.bias=b.npy,1.bias=b.npy
   refused 1 "tensor '0.bias' is given twice" 0.weight=W.npy,0.bias=b.npy,0.bias=b.npy
   refused 1 'none.npy: cannot open' 0.weight=none.npy,0.bias=b.npy

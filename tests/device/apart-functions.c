@@ -16,6 +16,7 @@ static void loss(const struct nn_loss_call *call)
 	c->classes = nn_apart_at(call->classes);
 	c->numbers = nn_apart_at(call->numbers);
 	c->class_weights = nn_apart_at(call->class_weights);
+	c->row_weights = nn_apart_at(call->row_weights);
 	c->now = nn_apart_at(call->now);
 	c->row_loss = nn_apart_at(call->row_loss);
 	c->dlogits = nn_apart_at(call->dlogits);
@@ -167,6 +168,7 @@ static void count(const struct nn_count_call *call)
 	c->logits = nn_apart_at(call->logits);
 	c->classes = nn_apart_at(call->classes);
 	c->numbers = nn_apart_at(call->numbers);
+	c->row_weights = nn_apart_at(call->row_weights);
 	c->sd = nn_apart_at(call->sd);
 	c->counts = nn_apart_at(call->counts);
 }

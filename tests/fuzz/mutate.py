@@ -8,6 +8,7 @@ gigabyte, with status 0, 1, 2, 3, 4 or 6; unless 0 with exactly one error line, 
 as it was and no temporary file beside it; the tool changes none of its inputs.
 """
 import argparse, gzip, io, json, os, random, re, resource, shutil, struct, subprocess, sys, tempfile, zipfile
+import torchfile
 
 BUILD = os.environ.get("NN_BUILD", "build")
 TRAIN, PREDICT, ALLREDUCE = (os.path.join(BUILD, "cmd", t) for t in ("nn-train", "nn-predict", "nn-allreduce"))
@@ -21,6 +22,15 @@ def csv_file(rows=40):
     for i in range(rows):
         lines.append(f'{i % 7}.25,{-i}e-1,{["red", "blue", chr(34) + "dark, red" + chr(34)][i % 3]},{["up", "down"][i // 3 % 2]}')
     return "\n".join(lines).encode() + b"\n"
+
+
+def jsonl_file(rows=40):
+    return "".join(json.dumps({"a": i % 7 + 0.25, "b": None if i % 9 == 5 else -i, "word": ["red", "blue", "d\u00e9j\u00e0 \"vu\""][i % 3],
+                               "kind": ["up", "down"][i // 3 % 2]}, ensure_ascii=i % 2 == 0) + "\n" for i in range(rows)).encode()
+
+
+def svm_file(rows=40):
+    return "".join(f"{'+1' if i % 3 else -1} {1 + i % 2}:{i % 7}.25 3:{-i}e-1" + (" # once" if i % 8 == 5 else "") + "\n" for i in range(rows)).encode()
 
 
 def npy_file(kind, pack, shape, values):
@@ -47,6 +57,14 @@ def npz_file(members, method):
         for name, data in members.items():
             z.writestr(zipfile.ZipInfo(name), data, method)
     return file.getvalue()
+
+
+def torch_file():
+    """Views of one storage, a parameter and a counter."""
+    tensor = torchfile.Tensor
+    state = {"module.0.weight": tensor("0", [3, 3], stride=[1, 3], offset=1, count=10), "module.0.bias": tensor("0", [3], count=10, parameter=True),
+             "module.0.num_batches_tracked": tensor("1", [], kind="Long")}
+    return torchfile.archive(torchfile.pickled(state), {"0": torchfile.floats(*range(10)), "1": bytes(8)})
 
 
 def npz_members(data):
@@ -106,6 +124,8 @@ def prepare(folder):
             f.write(data)
 
     put("t.csv", csv_file())
+    put("t.jsonl", jsonl_file())
+    put("t.svm", svm_file())
     put("t.csv.gz", gzip.compress(csv_file(), mtime=0))
     put("x.npy", npy_file("<f4", "f", (12, 3), [i / 4 for i in range(36)]))
     put("y.npy", npy_file("<i8", "q", (12,), [i % 3 for i in range(12)]))
@@ -115,9 +135,10 @@ def prepare(folder):
     put("x.idx", idx_file((10, 4, 4), [i * 7 % 256 for i in range(160)]))
     put("y.idx", idx_file((10,), [i % 3 for i in range(10)]))
     put("t.st", tensors_file())
+    put("w.pt", torch_file())
     put("net.nn", MODEL_TEXT)
     put("t.conf", CONFIG)
-    for args in (["-m", "dense 5, batchnorm, relu, dense ?", "--target=kind", "--missing=mean", "--steps=3", "-o", "m", "t.csv"],
+    for args in (["-m", "dense 5, batchnorm, relu, dense ?", "--target=kind", "--missing=mean", "--steps=3", "--checkpoint=m.state.safetensors", "-o", "m", "t.csv"],
                  ["-m", "dense 3, tanh, dense ?", "--steps=2", "-o", "n", "x.npy", "y.npy"],
                  ["-m", "net.nn", "--steps=0", "-o", "w", "w.csv"]):
         if args[-1] == "w.csv":
@@ -125,6 +146,10 @@ def prepare(folder):
                 b"".join(b",".join(b"%d.5" % (i * j % 7) for i in range(144)) + b",%d\n" % (j % 3) for j in range(12)))
             args[-1:] = ["--target=145", "--loss=cross-entropy", "--header=yes", "w.csv"]
         subprocess.run([TRAIN, "-q"] + args, cwd=folder, check=True)
+    if os.path.exists(os.path.join(BUILD, "lib", "nn-onnx.so")):
+        subprocess.run([TRAIN, "-q", "-m", "w", "--target=145", "--loss=cross-entropy", "--steps=0", "--header=yes", "-o", "w.onnx", "w.csv"], cwd=folder, check=True)
+    else:
+        put("w.onnx", b"\x08\x07\x12\x01n")
 
 
 FIT = ["-q", "-m", "dense 4, relu, dense ?", "--steps=2"]
@@ -134,6 +159,8 @@ BOUNDS = ["--time-limit=2", "--threads=2"]
 FORMATS = {
     "model": ("m", [[PREDICT, "m", "t.csv", "-o", "out"], [PREDICT, "m", "--score", "t.csv", "-o", "out"],
                     [TRAIN, "-q", "-m", "m", "--target=kind", "--steps=1", "-o", "out", "t.csv"]]),
+    "onnx": ("w.onnx", [[PREDICT, "w.onnx", "--header=yes", "w.csv", "-o", "out"],
+                        [TRAIN, "-q", "-m", "w.onnx", "--target=145", "--loss=cross-entropy", "--steps=0", "--header=yes", "-o", "out", "w.csv"]]),
     "weights": ("w", [[PREDICT, "-m", "net.nn", "w", "w.csv", "-o", "out"]]),
     "state": ("m.state.safetensors", [[TRAIN, "-q", "-m", "dense 5, batchnorm, relu, dense ?", "--target=kind", "--missing=mean",
                                        "--steps=5", "--checkpoint=m.state.safetensors", "--resume", "-o", "out", "t.csv"],
@@ -146,10 +173,17 @@ FORMATS = {
     "tensors": ("t.st", [[TRAIN] + FIT + ["--loss=mse", "-o", "out", "t.st"]]),
     "npz": ("t.npz", [[ALLREDUCE, "t.npz", "u.npz", "-o", "out"], [TRAIN] + FIT + ["-o", "out", "t.npz"],
                       [PREDICT, "n", "--score", "t.npz", "-o", "out"], [PREDICT, "-m", "net.nn", "t.npz", "w.csv", "-o", "out"]]),
+    "torch": ("w.pt", [[PREDICT, "-m", "dense 3", "w.pt", "x.npy", "-o", "out"], [PREDICT, "--info", "w.pt", "-o", "out"]]),
     "gzip": ("t.csv.gz", [[TRAIN] + FIT + ["--target=kind", "-o", "out", "t.csv.gz"], [PREDICT, "m", "t.csv.gz", "-o", "out"]]),
     "csv": ("t.csv", [[TRAIN] + FIT + ["--target=kind", "-o", "out", "t.csv"], [PREDICT, "m", "t.csv", "-o", "out"],
                       [TRAIN] + FIT + ["--target=kind", "--missing=drop", "--valid=0.3", "-o", "out", "t.csv"],
                       [PREDICT, "m", "--on-error=skip", "t.csv", "-o", "out"]]),
+    "jsonl": ("t.jsonl", [[PREDICT, "m", "t.jsonl", "-o", "out"],
+                          [TRAIN] + FIT + ["--target=kind", "--missing=mean", "-o", "out", "t.jsonl"],
+                          [PREDICT, "m", "--on-error=mark", "t.jsonl", "-o", "out"], [PREDICT, "m", "--score", "t.jsonl", "-o", "out"]]),
+    "libsvm": ("t.svm", [[PREDICT, "n", "t.svm", "-o", "out"], [TRAIN] + FIT + ["--loss=cross-entropy", "-o", "out", "t.svm"],
+                         [PREDICT, "n", "--on-error=mark", "t.svm", "-o", "out"], [TRAIN] + FIT + ["--loss=mse", "--zero-based", "-o", "out", "t.svm"],
+                         [PREDICT, "n", "--score", "t.svm", "-o", "out"]]),
     "text": ("net.nn", [[TRAIN, "-q", "-m", "net.nn", "--target=145", "--loss=cross-entropy", "--steps=0", "-o", "out", "w.csv"],
                         [PREDICT, "-m", "net.nn", "w", "w.csv", "-o", "out"]]),
     "config": ("t.conf", [[TRAIN, "-q", "--config=t.conf", "-o", "out", "t.csv"] + BOUNDS]),
@@ -206,7 +240,45 @@ def damage_header(rng, data):
     return struct.pack("<Q", len(header)) + header + data[8 + n:]
 
 
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        shift, at = shift + 7, at + 1
+        if byte < 128:
+            return value, at
+
+
+def damage_message(rng, data, depth=0):
+    """Of a protobuf message a part that has a length, its length put right; that of a model's graph and its nodes."""
+    at, parts = 0, []
+    while at < len(data):
+        tag, content = read_varint(data, at)
+        if tag & 7 == 2:
+            n, content = read_varint(data, content)
+            parts.append((tag, at, content, content + n))
+            at = content + n
+        else:
+            at = {0: lambda: read_varint(data, content)[1], 1: lambda: content + 8, 5: lambda: content + 4}[tag & 7]()
+    if not parts:
+        return damage(rng, data)
+    tag, start, content, end = max(parts, key=lambda p: p[3] - p[2]) if depth == 0 and rng.random() < 0.8 else rng.choice(parts)
+    part = data[content:end]
+    try:
+        part = damage_message(rng, part, depth + 1) if rng.random() < 0.8 else damage(rng, part)
+    except (IndexError, KeyError):  # bytes or text
+        part = damage(rng, part)
+    out, n = bytearray(data[start:read_varint(data, start)[1]]), len(part)
+    while n >= 128:
+        out.append(n & 127 | 128)
+        n >>= 7
+    return data[:start] + bytes(out + bytes([n])) + part + data[end:] * rng.choice([0, 1, 1, 1, 1])
+
+
 def mutated(rng, name, data):
+    if name == "onnx" and rng.random() < 0.8:
+        return damage_message(rng, data)
     if name in ("model", "weights", "state", "tensors") and rng.random() < 0.6:
         return damage_header(rng, data)
     if name == "npz" and rng.random() < 0.6:
@@ -216,6 +288,11 @@ def mutated(rng, name, data):
         if rng.random() < 0.2:
             members[damage(rng, one)] = members.pop(one)
         return npz_file({m.decode("utf-8", "replace"): array for m, array in members.items()}, rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
+    if name == "torch" and rng.random() < 0.8:
+        members = npz_members(data)
+        one = rng.choice(["archive/data.pkl"] * 6 + sorted(members))
+        members[one] = damage(rng, members[one])
+        return npz_file(members, zipfile.ZIP_STORED)
     if name == "gzip" and rng.random() < 0.5:
         return gzip.compress(damage(rng, gzip.decompress(data)), mtime=0)
     return damage(rng, data)

@@ -9,9 +9,10 @@ LIBRARIES = {
     "jansson.h": "lib/file/", "zlib.h": "lib/file/", "archive.h": "lib/file/",
     "cblas.h": "lib/device/cpu/blas", "openblas_config.h": "lib/device/cpu/blas",
     "mpi.h": "lib/comm/mpi/", "cuda.h": "lib/device/cuda/", "cuda_runtime.h": "lib/device/cuda/",
+    "protobuf-c.h": "lib/onnx/", "protobuf-c/protobuf-c.h": "lib/onnx/",
     "immintrin.h": ("lib/device/cpu/", "lib/base/"), "dlfcn.h": "lib/base/",
 }
-WINGS = ("device/cpu/", "device/cuda/", "comm/self/", "comm/mpi/")
+WINGS = ("device/cpu/", "device/cuda/", "comm/self/", "comm/mpi/", "onnx/")
 UNFINISHED = re.compile(r"\b(todo|fixme|xxx|stub|placeholder|not (yet )?implemented)\b", re.I)
 PLATFORM = re.compile(r"^\s*#\s*(el)?if.*\b(__x86|__AVX|__linux|__APPLE|_WIN|__GNUC__|__clang__)")
 n = 0

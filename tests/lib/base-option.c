@@ -388,7 +388,7 @@ static void pages(void)
 	char word[80];
 	size_t missing = 0;
 
-	nn_opt_help(&list, &help);
+	nn_opt_help(&list, "all", &help, &err);
 	nn_opt_man(&list, &man);
 	for (int i = 0; i < 3; i++)
 		nn_opt_completion(&list, shells[i], &shell[i]);

@@ -207,7 +207,7 @@ static void check_batches(void)
 static char *rows(enum nn_report_format format)
 {
 	static const struct nn_report_column columns[] = {
-		{ "name", 6 }, { "n", 0 }, { "x", 0 }, { NULL, 0 }
+		{ "name", 6, 0 }, { "n", 0, 0 }, { "x", 0, 0 }, { NULL, 0, 0 }
 	};
 	static char text[4096];
 	struct nn_machine machine = { .cpu = "C, \"p\" | u", .threads = 2 };

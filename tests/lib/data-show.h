@@ -119,6 +119,7 @@ failed:
 }
 
 #define HINT "; --missing=mean fills it, --missing=drop leaves the row out"
+#define DROP "; --missing=drop leaves the row out"
 
 static inline void csv_is(const char *csv, struct how how, const char *wanted, const char *claim)
 {

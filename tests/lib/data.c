@@ -76,12 +76,21 @@ static void categories(void)
 	       "1: t.csv:2:1: empty field in column \"c\", expected a number" HINT,
 	       "csv: empty fields before the first number are missing");
 	csv_is("c,y\n,3\n,4\n", n,
-	       "1: t.csv:2:1: empty field in column \"c\", which has no value at all",
+	       "1: t.csv:2:1: no value in column \"c\", in this row and in all others",
 	       "csv: a column without values is an error");
-	csv_is("c,y\nx,3\n12,4\n", n,
+	csv_is("c,y\n12,4\nx,3\nx,3\n", n,
 	       "{\"columns\":[{\"kind\":\"category\",\"name\":\"c\",\"values\":[\"12\",\"x\"]}],"
-	       "\"shape\":[2]} " Y " 0 1 : 3; 1 0 : 4;",
+	       "\"shape\":[2]} " Y " 1 0 : 4; 0 1 : 3; 0 1 : 3;",
 	       "csv: in a text column a number is text");
+	csv_is("c,y\nx,3\nNA,4\n12,4\n", n,
+	       "1: t.csv:2:1: found \"x\" in column \"c\", expected a number",
+	       "csv: a column is text where more than half of its values are no numbers");
+	csv_is("c,y\nx,3\nNA,4\n ? ,5\nnull,6\n,7\nNone,8\n", n,
+	       "{\"columns\":[{\"kind\":\"category\",\"name\":\"c\",\"values\":[\"\",\"None\","
+	       "\"x\"]}],"
+	       "\"shape\":[3]} " Y
+	       " 0 0 1 : 3; 1 0 0 : 4; 1 0 0 : 5; 1 0 0 : 6; 1 0 0 : 7; 0 1 0 : 8;",
+	       "csv: missing words are the value \"\" of a text column");
 	put("v.csv", "y,c\n5,x\n6,new\n7,new\n");
 	csv_is("c,y\nx,3\nz,4\n", (struct how){ .loss = 'n', .valid = "v.csv" },
 	       "{\"columns\":[{\"kind\":\"category\",\"name\":\"c\",\"values\":[\"x\",\"z\"]}],"
@@ -123,7 +132,7 @@ static void table_errors(void)
 	csv_is("a,b,y\n1,2,3\n1,nan,3\n", n,
 	       "1: t.csv:3:2: found \"nan\" in column \"b\", expected a finite number" HINT,
 	       "csv: NaN");
-	csv_is("a,b,y\nNaN,2,3\n", n,
+	csv_is("a,b,y\nNaN,2,3\n1,2,3\n", n,
 	       "1: t.csv:2:1: found \"NaN\" in column \"a\", expected a finite number" HINT,
 	       "csv: NaN in the first row is no text");
 	csv_is("a,b,y\n1,-Infinity,3\n", n,
@@ -138,15 +147,17 @@ static void table_errors(void)
 	csv_is("a,b,y\n1,1e309,3\n", (struct how){ .loss = 'n', .f64 = true },
 	       "1: t.csv:2:2: found \"1e309\" in column \"b\", expected a number that f64 can hold",
 	       "csv: overflow of f64");
-	csv_is("a,b,y\n1,2,3\n1,2 ,3\n", n,
-	       "1: t.csv:3:2: found \"2 \" in column \"b\", expected a number",
-	       "csv: blanks are no part of a number");
-	csv_is("a,b,y\n1, 2,3\n", n,
-	       "1: t.csv:2:2: found \" 2\" in column \"b\", expected a number",
-	       "csv: blanks do not make a number text");
-	csv_is("1, 2,3\n", (struct how){ .target = "3" },
-	       "1: t.csv:1:2: found \" 2\" in column 2, expected a number",
+	csv_is("a,b,y\n1,2,3\n 1,2 \t, 3.5 \n", n, AB Y " 1 2 : 3; 1 2 : 3.5;",
+	       "csv: blanks around a number do no harm");
+	csv_is("a,b,y\n1,2,3\n1,2 5,3\n", n,
+	       "1: t.csv:3:2: found \"2 5\" in column \"b\", expected a number",
+	       "csv: blanks within a number are an error");
+	csv_is("1, 2,4\n", (struct how){ .target = "3" },
+	       "2: t.csv: the integers of the target could be classes or numbers; say "
+	       "--loss=cross-entropy for classes or --loss=mse for a number",
 	       "csv: blanks do not make a header");
+	csv_is("1,NA,4\n2,3,5\n", n, "1: --target=y: t.csv has no such column; its columns: 1 to 3",
+	       "csv: a missing value does not make a header");
 	csv_is("a,b,y\n1,1,3\n1,0x10,3\n", n,
 	       "1: t.csv:3:2: found \"0x10\" in column \"b\", expected a number",
 	       "csv: no hexadecimals");
@@ -167,7 +178,9 @@ static void table_errors(void)
 	csv_is("a,a,y\n1,2,3\n", n, "1: t.csv: column \"a\" occurs twice",
 	       "csv: a needed column that occurs twice");
 	csv_is("y\n1\n", n, "1: t.csv: no columns are left as input", "csv: a target alone");
-	csv_is("", n, "1: t.csv: is empty, expected CSV or TSV, .npy, IDX, .npz or safetensors",
+	csv_is("", n,
+	       "1: t.csv: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or "
+	       "safetensors",
 	       "csv: an empty file");
 	csv_is("\n\n", n, "1: t.csv: has no rows", "csv: nothing but newlines");
 	csv_is("a,b,yy\n1,2,3\n", n,
@@ -218,6 +231,19 @@ static void meanings(void)
 	csv_is("a,b,y\n1,2,4\n4,5,1\n6,7,2\n", (struct how){ .loss = 'c', .size = 2 },
 	       "1: t.csv: found 3 different labels, the output line has room for 2",
 	       "targets: more labels than the output line has");
+	csv_is("a,b,y\n1,2,7\n4,5,3+\n6,7,7\n", (struct how){ .loss = 'c' },
+	       AB "{\"columns\":[\"y\"],\"labels\":[\"3+\",\"7\"]} 1 2 : 1; 4 5 : 0; 6 7 : 1;",
+	       "targets: where one label is text, all are");
+	csv_is("a,b,y\n1,2,7\n4,5,3+\n6,7,7\n", (struct how){ 0 },
+	       "1: t.csv:3:3: found \"3+\" in column \"y\", expected a number; "
+	       "--loss=cross-entropy takes all as labels",
+	       "targets: an odd one among numbers is named, and what would make it a label");
+	csv_is("a,b,y\n1,2,u\n4,5,NA\n", (struct how){ 0 },
+	       "1: t.csv:3:3: found \"NA\" in column \"y\", expected a label" DROP,
+	       "targets: a missing label is no class");
+	csv_is("a,b,y\n1,2,1\n4,5,\n", (struct how){ .loss = 'c' },
+	       "1: t.csv:3:3: empty field in column \"y\", expected a label" DROP,
+	       "targets: an empty label is no class");
 	csv_is("a,b,y\n1,2,4.5\n", (struct how){ .loss = 'c' },
 	       "1: t.csv:2: y is a number with a point or exponent, but the loss "
 	       "wants classes; --loss=mse learns numbers",
@@ -376,7 +402,7 @@ static void schemas(void)
 	schema_fails("{\"shape\":[4294967296,4294967296,4294967296]}", NULL,
 		     "nn.input: the product of the shape's dimensions overflows");
 	schema_fails("{\"shape\":[2],\"columns\":[{\"kind\":\"number\"}]}", NULL,
-		     "nn.input: columns give 1 values, the shape has 2");
+		     "nn.input: columns give 1 value, the shape has 2");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"text\"}]}", NULL,
 		     "nn.input: columns[0]: kind is neither \"number\", \"category\" nor \"hash\"");
 	schema_fails("{\"shape\":[1],\"columns\":[{\"kind\":\"number\",\"mean\":0,\"sd\":0}]}",

@@ -47,7 +47,7 @@ static int lengths(const void *arg, const uint64_t *rows, size_t n, uint32_t *to
 	return 0;
 }
 
-static const struct nn_source_ops with_lengths = { fill_input, fill_target, fetch, lengths };
+static const struct nn_source_ops with_lengths = { fill_input, fill_target, NULL, fetch, lengths };
 
 /* ---- a device whose dense layer notes what it was called with ---- */
 

@@ -208,7 +208,8 @@ static void fails(const char *path, const char *text, const char *sentence)
 {
 	struct nn_model_file *file = NULL;
 	struct nn_error err = { 0 };
-	int status = nn_model_file_read(&file, path, text, &err);
+	struct nn_weights_as as = { .text = text };
+	int status = nn_model_file_read(&file, path, text ? &as : NULL, &err);
 	char claim[600];
 
 	snprintf(claim, sizeof claim, "model file: %s", sentence);
@@ -276,9 +277,10 @@ static void wrong_metadata(void)
 static void reads(const char *path, const char *text, const char *canonical, const char *claim)
 {
 	struct nn_model_file *file = NULL;
+	struct nn_weights_as as = { .text = text };
 	struct nn_error err = { 0 };
 
-	text_is(nn_model_file_read(&file, path, text, &err) == 0 ? nn_net_text(file->net)
+	text_is(nn_model_file_read(&file, path, text ? &as : NULL, &err) == 0 ? nn_net_text(file->net)
 								 : err.text,
 		canonical, claim);
 	nn_model_file_free(file);
@@ -356,6 +358,9 @@ static void operands(void)
 	      "model: a mistake in a file is status 1");
 	opens("rleu 5", false, "[2] -m:1: unknown layer 'rleu', did you mean 'relu'?",
 	      "model: a mistake in inline text is status 2");
+	opens("16,8", false,
+	      "[2] 16,8: no such file; sizes stand behind layers, as in 'dense 16, relu, dense ?'",
+	      "sizes alone are no network");
 	opens("nothing.nn", false, "[2] nothing.nn: no such file, and not the name of a layer",
 	      "model: what is neither is status 2");
 	opens("empty", false, "[1] empty: the model text has no layer",

@@ -261,6 +261,14 @@ static void mistakes(void)
 		     "net.nn:4: unknown layer 'rleu', did you mean 'relu'?");
 	refused("lstm 5", "-m:1: unknown layer 'lstm' (nn-layers(7) lists them)");
 	refused("a: xyzzy", "-m:1: unknown layer 'xyzzy' (nn-layers(7) lists them)");
+	refused("linear 5", "-m:1: unknown layer 'linear', did you mean 'dense'?");
+	refused("dense 5, ReLU()", "-m:2: unknown layer 'ReLU()', did you mean 'relu'?");
+	refused("Batch_Norm", "-m:1: unknown layer 'Batch_Norm', did you mean 'batchnorm'?");
+	refused("16 8", "-m:1: unknown layer '16' (sizes stand behind a layer, as in 'dense 16')");
+	refused("dense 16,relu,dense 5",
+		"-m:1: dense: '16,relu,dense': put a blank after the comma between two layers");
+	refused("dense 16, relu,dense 5", "-m:2: unknown layer 'relu,dense' (put a blank after the "
+					  "comma between two layers)");
 	refused("imput 5, relu", "-m:1: unknown layer 'imput', did you mean 'input'?");
 	refused("dense 5, relu,", "-m:2: unknown layer 'relu,', did you mean 'relu'?");
 	file_refused("dense 5, relu\n",

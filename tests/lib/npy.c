@@ -61,7 +61,11 @@ static void npy_errors(void)
 	npy_fails(1, "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n", 9,
 		  "holds Python objects, expected "
 		  "numbers; convert it: python3 -c \"import numpy as np; np.savez('w.npz', "
-		  "*np.load('weights.npy', allow_pickle=True))\"");
+		  "*np.load('x.npy', allow_pickle=True))\"");
+	npy_fails(1, "{'descr': '|O', 'fortran_order': False, 'shape': (), }\n", 9,
+		  "holds Python objects, expected "
+		  "numbers; convert it: python3 -c \"import numpy as np; np.savez('w.npz', "
+		  "**np.load('x.npy', allow_pickle=True).item())\"");
 	npy_fails(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n", 8,
 		  "structured arrays are not supported, expected one type of number");
 	npy_fails(1, "{'descr': '<U5', 'fortran_order': False, 'shape': (2,), }\n", 8,

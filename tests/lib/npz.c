@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "file/npz.h"
+#include "file/zip.h"
 #include "files.h"
 
 #define MANY 70000 /* more than zip counts without zip64 */

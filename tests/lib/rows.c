@@ -216,7 +216,13 @@ static void tables(void)
 	csv_is("1,3\n4,6\n", (struct rows_how){ .input_json = PLACES }, "csv[ 1 3; 4 6;]",
 	       "rows: or in order where others are left out");
 	csv_is("p,q\n1,3\n4,6\n", (struct rows_how){ .input_json = PLACES },
-	       "csv+header[ 1 3; 4 6;]", "rows: a header does not disturb");
+	       "csv 1: t.csv:1:1: found \"p\" in column 1, expected a number; the model was "
+	       "trained "
+	       "without a header, --header=yes skips a line",
+	       "rows: a model that knows no header expects none");
+	csv_is("p,q\n1,3\n4,6\n",
+	       (struct rows_how){ .input_json = PLACES, .header = NN_HEADER_YES },
+	       "csv+header[ 1 3; 4 6;]", "rows: --header=yes skips it");
 	csv_is("1\n", (struct rows_how){ .input_json = PLACES },
 	       "1: t.csv:1: expected 2 columns, got 1", "rows: too few columns");
 	csv_is("1,2,3,4\n5,6,7,8\n",
@@ -250,11 +256,11 @@ static void scoring(void)
 {
 	csv_is("y,a,b\nyes,1,x\nno,2,z\nmaybe,3,z\n", (struct rows_how){ .score = true },
 	       "csv+header[ 1 1 0 : 1; 2 0 1 : 0; 3 0 1 : -1;] t.csv: 1 label was not in the "
-	       "training data: \"maybe\"",
+	       "training data and counts as wrong: \"maybe\"",
 	       "score: labels of a column, unseen ones are class -1");
 	csv_is("y,a,b\nm,1,x\nn,2,z\nm,3,z\no,1,z\np,1,z\n", (struct rows_how){ .score = true },
 	       "csv+header[ 1 1 0 : -1; 2 0 1 : -1; 3 0 1 : -1; 1 0 1 : -1; 1 0 1 : -1;] t.csv: 5 "
-	       "labels were not in the training data: \"m\", \"n\", \"o\", ...",
+	       "labels were not in the training data and count as wrong: \"m\", \"n\", \"o\", ...",
 	       "score: the first of many unseen labels are named");
 	csv_is("t,a,b\nyes,1,x\n", (struct rows_how){ .score = true, .target = "t" },
 	       "csv+header[ 1 1 0 : 1;]", "score: --target where the name differs");
@@ -268,8 +274,8 @@ static void scoring(void)
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : 1;]", "score: a file of targets");
 	put("z.csv", "label\nno\nnone\n");
 	csv_is("a,b\n1,x\n2,z\n", (struct rows_how){ .score = true, .targets = "z.csv" },
-	       "csv+header[ 1 1 0 : 0; 2 0 1 : -1;] z.csv: 1 label was not in the training data: "
-	       "\"none\"",
+	       "csv+header[ 1 1 0 : 0; 2 0 1 : -1;] z.csv: 1 label was not in the training data "
+	       "and counts as wrong: \"none\"",
 	       "score: unseen labels of a file of targets are named, too");
 	csv_is("a,b\n1,x\n2,z\n3,x\n", (struct rows_how){ .score = true, .targets = "y.csv" },
 	       "csv+header[ 1 1 0 : 0; 2 0 1 : 1;] 1: y.csv: found 2 rows, but t.csv has more",
@@ -352,7 +358,7 @@ static void arrays(void)
 	text_is(show(h), "1: x.npy: samples are 3 (3 values), the model wants 2 (2)",
 		"rows: npy of another width");
 	put_bytes("x.npy", file, array(file, "<f4", "False", "2,", x, 8));
-	text_is(show(h), "1: x.npy: samples are scalar (1 values), the model wants 2 (2)",
+	text_is(show(h), "1: x.npy: samples are scalar (1 value), the model wants 2 (2)",
 		"rows: 1-d is one feature");
 	h.max = 8;
 	put_bytes("x.npy", file, array(file, "<f4", "False", "3, 2", bad, 24));
@@ -372,7 +378,7 @@ static void arrays(void)
 	h.score = true, h.targets = "y.npy";
 	text_is(show(h),
 		"npy+total[ 1 2 : 1; 3 4 : 0; 5 6 : -1;]| y.npy: 1 label was not in the training "
-		"data: \"9\"",
+		"data and counts as wrong: \"9\"",
 		"score: npy labels");
 	h.targets = NULL;
 	text_is(show(h), "1: x.npy: is an array without targets; give them as a file of their own",
@@ -393,10 +399,14 @@ static void arrays(void)
 	text_is(show(h), "idx+total[ 0.5 1; 1.5 2;]| 1: x.npy: other bytes follow the array",
 		"rows: bytes after an IDX file");
 	put_bytes("x.npy", file, array(file, "|u1", "False", "2, 1, 1, 2", "\1\2\3\4", 4));
+	text_is(show(h), "npy+total[ 0.5 1; 1.5 2;]|",
+		"rows: and so are bytes of three or more dimensions");
+	put_bytes("x.npy", file, array(file, "|u1", "False", "2, 2", "\1\2\3\4", 4));
 	text_is(show(h), "npy+total[ 1 2; 3 4;]|", "rows: other arrays are not");
 	put_bytes("x.npy", "\x89PNG\r\n\x1a\naaa", 11);
 	text_is(show(h),
-		"1: x.npy: looks like a png file, expected CSV or TSV, .npy, IDX, .npz or "
+		"1: x.npy: looks like a png file, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz "
+		"or "
 		"safetensors",
 		"rows: another kind is named");
 }

@@ -80,8 +80,11 @@ static void st_other_files(void)
 	fails_as(nn_st_read(&st, "text", &err), &err, NN_EFORMAT,
 		 "text: looks like a text file, not a model", "safetensors: a text is named");
 	put_bytes("zip", "PK\3\4aaaaaaaaaa", 14);
-	fails_as(nn_st_read(&st, "zip", &err), &err, NN_EFORMAT,
-		 "zip: looks like a zip file, not a model", "safetensors: a zip file is named");
+	fails_as(
+		nn_st_read(&st, "zip", &err), &err, NN_EFORMAT,
+		"zip: looks like a zip file, not a model; weights made elsewhere want a net beside "
+		"them: -m TEXT",
+		"safetensors: a zip file is named");
 	put_bytes("gz", "\x1f\x8b\x08\0aaaaaaaaaa", 14);
 	fails_as(nn_st_read(&st, "gz", &err), &err, NN_EFORMAT,
 		 "gz: looks like a gzip file, not a model",

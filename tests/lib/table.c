@@ -115,11 +115,12 @@ static void show(const char *file, struct table_how how, struct nn_text *text)
 	nn_text_clear(text);
 	if (nn_input_open(&input, file, &err) < 0)
 		exit(99);
-	status = nn_table_open(&t, input, how.header, how.f64 ? NN_F64 : NN_F32, &err);
+	status = nn_table_open(&t, input, &(struct nn_table_form){ .header = how.header },
+			       how.f64 ? NN_F64 : NN_F32, &err);
 	if (status == 0 && t.width <= 64) {
 		ask_for_columns(&t, words, how.labels);
 		if (how.threads == 0)
-			status = read_slowly(&t, &rows, &err);
+			status = nn_table_sample(&t, &err) < 0 ? -1 : read_slowly(&t, &rows, &err);
 		else
 			status = nn_table_read(&t, pools[how.threads], how.block, &rows.values,
 					       &rows.targets, &rows.n, &err);

@@ -192,7 +192,7 @@ def train(start, args, how):
     for name in ("m", "m.state.safetensors"):
         if os.path.exists(f"{DIR}/{name}"):
             os.unlink(f"{DIR}/{name}")
-    command = ["timeout", "-k", "5", "120", *start, "nn-train", *args, *how, "-o", f"{DIR}/m"]
+    command = ["timeout", "-k", "5", "120", *start, "nn-train", *args, *how, "--checkpoint-every=1h", "-o", f"{DIR}/m"]
     run = subprocess.run(command, cwd=DIR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if run.returncode or run.stderr:
         return f"status {run.returncode}: {run.stderr.decode(errors='replace')[:300]}"
@@ -246,7 +246,7 @@ def not_tried():
         with open(SRC + path, encoding="ascii") as f:
             names = re.findall(r"^NN_(?:LAYER\(|ACTIVATION\([A-Z_]*, )(\w+)[,)]", f.read(), re.M)
         layers += [name.replace("_", "-") for name in names]
-    help_ = " ".join(subprocess.run(["nn-train", "--help"], capture_output=True, check=True, text=True).stdout.split())
+    help_ = " ".join(subprocess.run(["nn-train", "--help=all"], capture_output=True, check=True, text=True).stdout.split())
     lists = {name: re.search(before + r" ([^(]*) \(default", help_).group(1).split(", ") for name, before in (
         ("optimizer", "--optimizer=NAME"), ("loss", "loss to minimize: auto,"), ("schedule", "learning rate over time:"))}
     missing = [f"layer {name}" for name in layers if not re.search(rf"(^|[ ,:]){name}( |,|$)", NETS.get(name, ""))]

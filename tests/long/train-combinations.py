@@ -115,7 +115,7 @@ def try_case(rng):
             os.unlink(f"{DIR}/{name}")
     done = [run([*args, "--threads=1", "--device=cpu", "-o", f"{DIR}/a"], data)]
     if way == "resume":
-        done.append(run([*args, *how, f"--steps={rng.randint(0, 6)}", "-o", f"{DIR}/b"], data, cpu))
+        done.append(run([*args, *how, f"--steps={rng.randint(0, 6)}", "--checkpoint-every=1h", "-o", f"{DIR}/b"], data, cpu))
         done.append(run([*args, "--resume", "--threads=2", "-o", f"{DIR}/b"], data, rng.choice(CPUS)))
     else:
         done.append(run([*args, *how, "-o", f"{DIR}/b"], data, cpu, way == "pipe"))

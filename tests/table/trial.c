@@ -199,7 +199,7 @@ static void call_rows(struct trial_pass *pass, const size_t *leaf, size_t n_leav
 	call.group = group;
 	call.n_groups = n_groups ? n_groups - 1 : 0;
 	pass->t->kernel->forward(&call);
-	if (pass->how->training)
+	if (pass->how->training && !pass->how->forward)
 		pass->t->kernel->backward(&call);
 }
 
@@ -356,7 +356,7 @@ void result_make(struct result *r, const struct data *d, const struct how *how)
 		call_rows(&pass, d->span->leaf, d->span->n_leaves, true, r->t->dw);
 	else
 		by_leaves(&pass);
-	if (r->t->lists.entries)
+	if (r->t->lists.entries && !how->forward)
 		take_list(&pass);
 	nn_pool_free(pool);
 	keep(r);

@@ -36,6 +36,7 @@ struct how {
 	const struct nn_device *device;
 	int threads;
 	bool training, add, no_dx;
+	bool forward; /* of training alone */
 	bool shared; /* y and dx in the memory of others, as device.h allows it */
 	enum cut cut;
 };
@@ -51,7 +52,7 @@ struct result {
 
 void data_init(struct data *d, const struct nn_op_site *site);
 void data_fini(struct data *d);
-/* Forward and, in training, backward. */
+/* Forward and, in training that is not of forward alone, backward. */
 void result_make(struct result *r, const struct data *d, const struct how *how);
 void result_free(struct result *r);
 

@@ -1,7 +1,6 @@
 /* --config=FILE: a line `foo-bar = value` for each option, # comments. */
 #include "config.h"
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,31 +66,12 @@ static const struct nn_opt *line_row(const struct nn_opt_list *list, const char 
 	return NULL;
 }
 
-/* Strings outlive the file's text, as those of argv do: they are kept for the process. */
-struct kept {
-	struct kept *next;
-	char text[];
-};
-static _Atomic(struct kept *) kept;
-
-static const char *keep(const char *value, struct nn_error *err)
-{
-	struct kept *k = nn_alloc(1, sizeof *k + strlen(value) + 1, err);
-
-	if (!k)
-		return NULL;
-	strcpy(k->text, value);
-	k->next = atomic_load(&kept);
-	while (!atomic_compare_exchange_weak(&kept, &k->next, k))
-		;
-	return k->text;
-}
-
+/* Strings outlive the file's text. */
 static int set_value(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
 		     const char *origin, struct nn_error *err)
 {
 	if (row->type == NN_OPT_STRING || row->type == NN_OPT_CUSTOM)
-		value = keep(value, err);
+		value = nn_keep(value, err);
 	return value ? nn_opt_set(table, row, value, origin, err) : -1;
 }
 

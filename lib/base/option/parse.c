@@ -16,17 +16,10 @@ struct parse {
 	char **argv;
 	int n_operands;
 	uint64_t given[NN_OPT_TABLES];
-	const char *config;
+	const char *config, *topic;
 	bool help, version;
 	struct nn_error *err, absent; /* absent: NN_ENODEV of a value that was taken all the same */
 };
-
-static bool takes_value(const struct nn_opt *row)
-{
-	return row->type != NN_OPT_FLAG && row->type != NN_OPT_HELP &&
-	       row->type != NN_OPT_VERSION && row->type != NN_OPT_VERBOSE &&
-	       row->type != NN_OPT_QUIET;
-}
 
 static void mark(struct parse *p, size_t table, const struct nn_opt *row)
 {
@@ -69,6 +62,8 @@ static int apply(struct parse *p, size_t table, const struct nn_opt *row, const 
 
 	mark(p, table, row);
 	p->help |= row->type == NN_OPT_HELP;
+	if (row->type == NN_OPT_HELP)
+		p->topic = value;
 	p->version |= row->type == NN_OPT_VERSION;
 	if (row->type == NN_OPT_CONFIG)
 		p->config = value;
@@ -91,9 +86,9 @@ static int long_option(struct parse *p, const char *word)
 
 	if (!row)
 		return -1;
-	if (value && !takes_value(row))
+	if (value && !row->arg)
 		return nn_fail(p->err, NN_EUSAGE, "--%s: takes no value", row->name);
-	if (!value && takes_value(row) && !row->optional_arg) {
+	if (!value && row->arg && !row->optional_arg) {
 		if (p->at >= p->argc)
 			return nn_fail(p->err, NN_EUSAGE, "--%s: expected a value, --%s=%s",
 				       row->name, row->name, row->arg);
@@ -123,7 +118,7 @@ static int short_options(struct parse *p, const char *letters)
 		if (!row)
 			return nn_fail(p->err, NN_EUSAGE, "-%s: unknown option",
 				       nn_quote(quoted, letters, 1));
-		if (!takes_value(row)) {
+		if (!row->arg || row->optional_arg) {
 			if (apply(p, table, row, NULL) < 0)
 				return -1;
 			continue;
@@ -198,7 +193,7 @@ static void set_defaults(const struct nn_opt_list *list)
 		for (const struct nn_opt *o = t->rows; o->name; o++) {
 			if (t - list->tables >= NN_OPT_TABLES || o - t->rows >= 64)
 				NN_BUG("--%s: too many options for a bit set", o->name);
-			if (t->values && o->fallback && takes_value(o) &&
+			if (t->values && o->fallback && o->arg &&
 			    nn_opt_set(t, o, o->fallback, o->name, &err) < 0)
 				NN_BUG("the default of --%s: %s", o->name, err.text);
 		}
@@ -219,13 +214,14 @@ static bool is_verbose(const struct parse *p)
 	return row && p->given[table] >> (row - p->list->tables[table].rows) & 1;
 }
 
-static void print_help(const struct nn_opt_list *list)
+static int print_help(const struct parse *p)
 {
 	struct nn_text text = { 0 };
+	int status = nn_opt_help(p->list, p->topic, &text, p->err);
 
-	nn_opt_help(list, &text);
-	fputs(text.data ? text.data : "", stdout);
+	fputs(status == 0 && text.data ? text.data : "", stdout);
 	nn_text_free(&text);
+	return status;
 }
 
 int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_operands, bool *done,
@@ -240,8 +236,8 @@ int nn_opt_parse(const struct nn_opt_list *list, int argc, char **argv, int *n_o
 	*n_operands = p.n_operands;
 	*done = p.help || p.version;
 	if (p.help)
-		print_help(list);
-	else if (p.version)
+		return print_help(&p);
+	if (p.version)
 		print_version(list, is_verbose(&p));
 	if (*done)
 		return 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/option.h"
 #include "base/text.h"
@@ -19,13 +20,25 @@ static const char *option_name(const void *arg, size_t i)
 	return NULL;
 }
 
+/* The option that other tools call so. */
+static const char *called_elsewhere(const struct nn_opt_list *list, const char *word)
+{
+	for (const struct nn_opt_table *t = list->tables; t->rows; t++)
+		for (const struct nn_opt *o = t->rows; o->name; o++)
+			if (o->also && nn_text_lists(o->also, word, strlen(word)))
+				return o->name;
+	return NULL;
+}
+
 static int unknown(const struct nn_opt_list *list, const char *name, size_t n, struct nn_error *err)
 {
 	char word[64], quoted[NN_QUOTED];
 	const char *near;
 
 	snprintf(word, sizeof word, "%.*s", (int)n, name);
-	near = nn_did_you_mean(word, option_name, list);
+	near = called_elsewhere(list, word);
+	if (!near)
+		near = nn_did_you_mean(word, option_name, list);
 	return nn_fail(err, NN_EUSAGE,
 		       near ? "--%s: unknown option; did you mean --%s?" : "--%s: unknown option",
 		       nn_quote(quoted, name, n), near);
@@ -135,6 +148,23 @@ static int check_custom(const struct nn_opt *row, const char *value, const char 
 	return nn_fail(err, err->code, "%s: %s", origin, rest);
 }
 
+static int add_value_line(const char **place, const char *value, struct nn_error *err)
+{
+	struct nn_text lines = { 0 };
+	const char *kept = NULL;
+
+	nn_text_addf(&lines, "%s\n%s", *place, value);
+	if (lines.failed)
+		nn_fail(err, NN_ENOMEM, "cannot allocate the values of an option");
+	else
+		kept = nn_keep(lines.data, err);
+	nn_text_free(&lines);
+	if (!kept)
+		return -1;
+	*place = kept;
+	return 0;
+}
+
 int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const char *value,
 	       const char *origin, struct nn_error *err)
 {
@@ -156,6 +186,11 @@ int nn_opt_set(const struct nn_opt_table *table, const struct nn_opt *row, const
 			       ? 0
 			       : nn_fail(err, NN_EUSAGE, "%s: expected %s", origin, row->arg);
 	case NN_OPT_CUSTOM:
+		if (row->repeated && *(const char **)place)
+			return check_custom(row, value, origin, err) < 0
+				       ? -1
+				       : add_value_line(place, value, err);
+		/* a wrong one, too: nn-bench explain names the device that is not here */
 		*(const char **)place = value;
 		return check_custom(row, value, origin, err);
 	case NN_OPT_CHOICE:

@@ -92,6 +92,30 @@ static int plan_target(struct nn_column_plan *plan, struct nn_table *t, size_t t
 	return 0;
 }
 
+int nn_plan_weight(struct nn_table *t, const char *name, bool needed, size_t *slot,
+		   struct nn_error *err)
+{
+	struct nn_field field = { name, name ? strlen(name) : 0 };
+	struct nn_table_column *c;
+	size_t column;
+
+	*slot = SIZE_MAX;
+	if (!name)
+		return 0;
+	if (nn_table_find(t, name, field.length, &column, err) < 0)
+		return -1;
+	if (column == t->width)
+		return needed ? nn_table_no_column(t, "--weight", &field, err) : 0;
+	c = &t->columns[column];
+	if (c->cell != NN_CELL_SKIP)
+		return nn_fail(err, NN_EUSAGE, "--weight=%s: the column is the target, too", name);
+	c->target = c->weight = true;
+	c->cell = NN_CELL_NUMBER;
+	*slot = t->n_targets++;
+	c->slot = *slot;
+	return 0;
+}
+
 /* ---- inputs ---- */
 
 static int take(struct nn_table *t, size_t column, const struct nn_column *schema, size_t rows,
@@ -226,6 +250,23 @@ static bool in_order(const size_t *slots, size_t n)
 	return true;
 }
 
+/* Members of an object have no order. */
+static int check_lines(const struct nn_table *t, const struct nn_schema *schema,
+		       struct nn_error *err)
+{
+	for (size_t i = 0; t->lines && i < schema->n_inputs; i++) {
+		const struct nn_column *c = schema->inputs[i].columns;
+
+		if (!c || !(c->name || (c->hashed && c->hashed[0].name)))
+			return nn_fail(
+				err, NN_EFORMAT,
+				"%s: members of JSON lines have names, but the model knows its "
+				"columns by their places",
+				nn_input_name(t->csv.input));
+	}
+	return 0;
+}
+
 static int plan_ordered(struct nn_column_plan *plan, struct nn_table *t,
 			const struct nn_schema *schema, struct nn_coding *coding, int header,
 			struct nn_plan_order *o, struct nn_error *err)
@@ -246,7 +287,10 @@ static int plan_inputs(struct nn_column_plan *plan, struct nn_table *t,
 		       struct nn_error *err)
 {
 	struct nn_plan_order o = { 0 };
-	int status = nn_plan_order_init(&o, t, schema, err);
+	int status = check_lines(t, schema, err);
+
+	if (status == 0)
+		status = nn_plan_order_init(&o, t, schema, err);
 
 	if (status == 0)
 		status = plan_ordered(plan, t, schema, coding, header, &o, err);
@@ -264,7 +308,7 @@ int nn_plan_schema(struct nn_column_plan *plan, struct nn_table *t, const struct
 		   struct nn_coding *coding, const struct nn_plan_options *options,
 		   struct nn_error *err)
 {
-	*plan = (struct nn_column_plan){ .n_inputs = schema->n_inputs };
+	*plan = (struct nn_column_plan){ .n_inputs = schema->n_inputs, .weight_slot = SIZE_MAX };
 	plan->slots = nn_alloc(schema->n_inputs, sizeof *plan->slots, err);
 	plan->target_slots = nn_alloc(schema->n_targets, sizeof *plan->target_slots, err);
 	if (!plan->slots || !plan->target_slots)
@@ -276,5 +320,9 @@ int nn_plan_schema(struct nn_column_plan *plan, struct nn_table *t, const struct
 					: NULL,
 				err) < 0)
 			return -1;
-	return options->inputs ? plan_inputs(plan, t, schema, coding, options->header, err) : 0;
+	if (!options->inputs)
+		return 0;
+	if (nn_plan_weight(t, options->weight, options->weight_needed, &plan->weight_slot, err) < 0)
+		return -1;
+	return plan_inputs(plan, t, schema, coding, options->header, err);
 }

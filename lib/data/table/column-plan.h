@@ -10,6 +10,7 @@ struct nn_column_plan {
 	size_t **slots;       /* [n_inputs]; NULL: columns lie in order from slot 0 */
 	size_t *target_slots; /* [n_targets]: columns of a target follow each other */
 	size_t n_inputs;
+	size_t weight_slot; /* nn_plan_weight */
 };
 void nn_plan_free(struct nn_column_plan *plan);
 
@@ -19,7 +20,12 @@ struct nn_plan_options {
 		*target; /* --target: the column of the only target, where it is not the schema's */
 	int header;      /* as asked for: enum nn_header */
 	bool grow;       /* labels that are not there are added (unless fixed) */
+	const char *weight; /* --weight: a column with the weight of a row; NULL: none */
+	bool weight_needed; /* else there may be none */
 };
+/* --weight: the slot of the column among the targets; SIZE_MAX: there is none. */
+int nn_plan_weight(struct nn_table *table, const char *name, bool needed, size_t *slot,
+		   struct nn_error *err);
 /* For a schema that is known: its columns by name, or by position where there are none. */
 int nn_plan_schema(struct nn_column_plan *plan, struct nn_table *table,
 		   const struct nn_schema *schema, struct nn_coding *coding,

@@ -103,17 +103,28 @@ static int find_end(struct nn_csv *csv, const char **text, size_t *n, struct nn_
 	}
 }
 
-/* The separator: a TAB in the first record, outside quotes, else a comma. */
-static char choose_separator(const char *text, size_t n)
+/*
+ * The separator that the first record tells: a TAB outside quotes, else whichever of comma,
+ * semicolon and bar is there most often, in doubt the first of these.
+ */
+static char tell_separator(const char *text, size_t n)
 {
+	static const char known[] = ",;|";
+	size_t count[sizeof known] = { 0 }, most = 0;
 	bool inside = false;
 
 	for (size_t i = 0; i < n; i++) {
+		const char *which = text[i] ? strchr(known, text[i]) : NULL;
+
 		inside ^= text[i] == '"';
 		if (text[i] == '\t' && !inside)
 			return '\t';
+		if (which && !inside)
+			count[which - known]++;
 	}
-	return ',';
+	for (size_t k = 1; known[k]; k++)
+		most = count[k] > count[most] ? k : most;
+	return known[most];
 }
 
 /* What no record may hold; `walk` knows of carriage returns where there are quotes. */
@@ -139,8 +150,10 @@ static int check_bytes(const struct nn_csv *csv, const struct nn_record *r,
 /*
  * A line that the file ends without a newline gets one, so that every record has a byte after it.
  */
-static int keep_tail(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
+int nn_csv_keep(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 {
+	if (r->text == (const char *)csv->tail.data)
+		return 0;
 	if (nn_block_reserve(&csv->tail, r->length + 1 + NN_LINE_PAD, err) < 0)
 		return nn_fail_at(err, "%s", nn_input_name(csv->input));
 	memcpy(csv->tail.data, r->text, r->length);
@@ -170,6 +183,15 @@ static void skip_blank(struct nn_csv *csv)
 		b += n;
 		got -= n;
 	}
+}
+
+static void take_separator(struct nn_csv *csv, const struct nn_record *r)
+{
+	char separator = tell_separator(r->text, r->length);
+
+	csv->unusual = csv->separator && csv->separator != separator;
+	csv->separator = csv->separator ? csv->separator : separator;
+	csv->told = true;
 }
 
 int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
@@ -205,12 +227,12 @@ int nn_csv_next(struct nn_csv *csv, struct nn_record *r, struct nn_error *err)
 			       nn_input_name(csv->input), r->line);
 	nn_input_take(csv->input, r->length + (ended == 1));
 	csv->line += 1 + (r->quoted ? walk.newlines : 0);
-	if (ended == 0 && keep_tail(csv, r, err) < 0)
+	if (ended == 0 && nn_csv_keep(csv, r, err) < 0)
 		return -1;
 	if (r->text[r->length - 1] == '\r')
 		r->length--;
-	if (csv->separator == 0)
-		csv->separator = choose_separator(r->text, r->length);
+	if (!csv->told)
+		take_separator(csv, r);
 	return check_bytes(csv, r, &walk, err) < 0 ? 2 : 1;
 }
 

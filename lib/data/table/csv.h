@@ -17,7 +17,9 @@ struct nn_field {
 
 struct nn_csv {
 	struct nn_input *input;  /* borrowed */
-	char separator;          /* ',' or TAB, by the first record; 0 before it */
+	char separator;          /* as given, else told from the first record; 0 before it */
+	bool told;               /* the first record was read */
+	bool unusual;            /* the one given is not what the first record tells */
 	uint64_t line;           /* physical line of the record that comes next, from 1 */
 	uint64_t blank, n_blank; /* blank lines that wait to become an error: the first, how many */
 	bool started;
@@ -47,6 +49,8 @@ void nn_csv_fini(struct nn_csv *csv);
  * line before others, a lone CR, a NUL, not UTF-8): *err says why and the one after it can be had.
  */
 int nn_csv_next(struct nn_csv *csv, struct nn_record *record, struct nn_error *err);
+/* Copy the text of a record to where it stays until the file's last record is read. */
+int nn_csv_keep(struct nn_csv *csv, struct nn_record *record, struct nn_error *err);
 /* Can nn_csv_next answer without waiting for the other end of a pipe? -1: error. */
 int nn_csv_ready(struct nn_csv *csv, struct nn_error *err);
 /* All fields of a record; valid until the next call. Errors are those of this record alone. */

@@ -9,6 +9,7 @@
 #include "base/number-line.h"
 #include "base/number.h"
 #include "base/real.h"
+#include "data/table/missing-word.h"
 #include "data/table/table.h"
 
 /* Where a field stands, for errors. */
@@ -25,26 +26,37 @@ static bool says_nan(const char *text, size_t n)
 	return n == 3 && strncasecmp(text, "nan", n) == 0;
 }
 
+/* The place in front of what is wrong there. */
+static int fail_at(const struct field_place *at, uint64_t line, struct nn_error *err)
+{
+	const char *file = nn_input_name(at->t->csv.input);
+
+	return at->t->lines ? nn_fail_at(err, "%s:%" PRIu64, file, line)
+			    : nn_fail_at(err, "%s:%" PRIu64 ":%zu", file, line, at->column + 1);
+}
+
 static int bad_field(const struct field_place *at, const char *text, size_t n, const char *wanted,
 		     struct nn_error *err)
 {
-	const struct nn_csv *csv = &at->t->csv;
 	char quoted[NN_QUOTED], name[NN_QUOTED];
-	uint64_t line = nn_csv_field_line(csv, at->record, at->column);
+	uint64_t line = nn_csv_field_line(&at->t->csv, at->record, at->column);
 	const struct nn_table_column *c = &at->t->columns[at->column];
-	const char *hint = c->target ? at->t->target_hint : at->t->hint;
+	const char *hint = c->target ? at->t->hints.target : at->t->hints.number;
 
-	if (!hint || (n > 0 && !says_nan(text, n)))
-		hint = "";
+	if (!(nn_says_missing(text, n) || says_nan(text, n)))
+		hint = c->target && at->t->n_targets == 1 && !nn_meant_as_number(text, n)
+			       ? at->t->hints.label
+			       : NULL;
+	hint = hint ? hint : "";
 
 	nn_table_column_name(at->t, at->column, name);
 	if (n == 0)
-		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64 ":%zu: empty field in %s, expected %s%s",
-			       nn_input_name(csv->input), line, at->column + 1, name, wanted, hint);
-	return nn_fail(err, NN_EFORMAT, "%s:%" PRIu64 ":%zu: found \"%s\" in %s, expected %s%s",
-		       nn_input_name(csv->input), line, at->column + 1, nn_quote(quoted, text, n),
-		       name, wanted, hint);
+		nn_fail(err, NN_EFORMAT, "%s in %s, expected %s%s",
+			at->t->lines ? "no value" : "empty field", name, wanted, hint);
+	else
+		nn_fail(err, NN_EFORMAT, "found \"%s\" in %s, expected %s%s",
+			nn_quote(quoted, text, n), name, wanted, hint);
+	return fail_at(at, line, err);
 }
 
 static bool says_not_finite(const char *text, size_t n)
@@ -63,6 +75,7 @@ static int bad_number(const struct field_place *at, const char *text, size_t n,
 
 	if (says_not_finite(text, n))
 		return bad_field(at, text, n, "a finite number", err);
+	nn_trim(&text, &n);
 	if (nn_parse_f64(text, n, &value) || isinf(value))
 		return bad_field(at, text, n,
 				 at->t->dtype == NN_F64 ? "a number that f64 can hold"
@@ -71,10 +84,12 @@ static int bad_number(const struct field_place *at, const char *text, size_t n,
 	return bad_field(at, text, n, "a number", err);
 }
 
+/* Blanks around a number do no harm. */
 static bool parse(enum nn_dtype dtype, const char *text, size_t n, double *value)
 {
 	float f;
 
+	nn_trim(&text, &n);
 	if (dtype == NN_F64)
 		return nn_parse_f64(text, n, value);
 	if (!nn_parse_f32(text, n, &f))
@@ -113,6 +128,12 @@ static int check_category(const struct field_place *at, const char *text, size_t
 			 err);
 }
 
+/* Of a number: is it written as one that is not whole? */
+static bool has_point(const char *text, size_t n)
+{
+	return memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n);
+}
+
 /*
  * A field of a number column; a target keeps all digits of its f64, which has to fit the type too.
  */
@@ -121,16 +142,17 @@ static int put_number(const struct field_place *at, struct nn_table_column *c, c
 {
 	double value, whole;
 
-	if (c->missing && (n == 0 || says_nan(text, n))) {
+	if (c->missing && (nn_says_missing(text, n) || says_nan(text, n))) {
 		put(at->t, c, values, targets, NAN);
 		return 0;
 	}
 	if (!parse(at->t->dtype, text, n, &value))
 		return bad_number(at, text, n, err);
-	if (c->target && nn_parse_f64(text, n, &whole))
+	if (c->target && parse(NN_F64, text, n, &whole))
 		value = whole;
-	if (c->target && !c->point_line &&
-	    (memchr(text, '.', n) || memchr(text, 'e', n) || memchr(text, 'E', n))) {
+	if (c->weight && value < 0)
+		return bad_field(at, text, n, "a weight of 0 or more", err);
+	if (c->target && !c->point_line && has_point(text, n)) {
 		c->point_line = at->record->line;
 		at->t->touched = true;
 	}
@@ -163,14 +185,44 @@ static void not_found(const struct field_place *at, struct nn_table_column *c, c
 		c->unseen++;
 }
 
+static int32_t find_word(const struct nn_table_column *c, const char *text, size_t n)
+{
+	int32_t id = nn_words_find(c->words, text, n);
+
+	return id < 0 && c->fresh ? add_fresh(c, nn_words_find(c->fresh, text, n)) : id;
+}
+
+static int miss_label(const struct field_place *at, const struct nn_table_column *c,
+		      const char *text, size_t n, double *targets, struct nn_error *err)
+{
+	if (!c->missing)
+		return bad_field(at, text, n, "a label", err);
+	targets[c->slot] = NAN;
+	return 0;
+}
+
+/* Whether all labels are integers is seen when all are there; what cannot be one is marked here. */
+static void mark_point(const struct field_place *at, struct nn_table_column *c, const char *text,
+		       size_t n)
+{
+	if (c->target && !c->point_line && has_point(text, n) && nn_meant_as_number(text, n))
+		c->point_line = at->record->line;
+}
+
+/* A missing word is a value of its own where the model has it, else "". */
 static int put_word(const struct field_place *at, struct nn_table_column *c, const char *text,
 		    size_t n, void *values, double *targets, struct nn_error *err)
 {
-	int32_t id = nn_words_find(c->words, text, n);
+	int32_t id = find_word(c, text, n);
 	char name[NN_QUOTED];
 
-	if (id < 0 && c->fresh)
-		id = add_fresh(c, nn_words_find(c->fresh, text, n));
+	if (id < 0 && nn_says_missing(text, n)) {
+		if (c->target)
+			return miss_label(at, c, text, n, targets, err);
+		text = "";
+		n = 0;
+		id = find_word(c, text, n);
+	}
 	if (id < 0 && c->grow && c->limit && count_words(c) >= c->limit)
 		return nn_fail(err, NN_EFORMAT,
 			       "%s:%" PRIu64 ":%zu: %s has more than %zu different values of text; "
@@ -179,6 +231,8 @@ static int put_word(const struct field_place *at, struct nn_table_column *c, con
 			       nn_input_name(at->t->csv.input), at->record->line, at->column + 1,
 			       nn_table_column_name(at->t, at->column, name), c->limit);
 	at->t->touched |= id < 0;
+	if (id < 0 && c->grow)
+		mark_point(at, c, text, n);
 	if (id < 0 && c->grow)
 		id = c->fresh ? add_fresh(c, nn_words_add(c->fresh, text, n, err))
 			      : nn_words_add(c->words, text, n, err);
@@ -197,10 +251,9 @@ static int put_label(const struct field_place *at, struct nn_table_column *c, co
 	int32_t id = -1;
 	int64_t value;
 
-	if (c->missing && n == 0) {
-		targets[c->slot] = NAN;
-		return 0;
-	}
+	if (nn_says_missing(text, n))
+		return miss_label(at, c, text, n, targets, err);
+	nn_trim(&text, &n);
 	if (nn_parse_i64(text, n, &value))
 		id = c->grow && !c->fresh ? nn_words_add_integer(c->words, value, err)
 					  : nn_words_find_integer(c->words, value);
@@ -218,15 +271,15 @@ static int put_label(const struct field_place *at, struct nn_table_column *c, co
 }
 
 /*
- * The first field that is not empty says what the column is; empty ones before it were "" or are
- * missing numbers.
+ * The first field that has a value says what the column is; those before it were "", or are missing
+ * numbers and labels.
  */
 static int decide(const struct field_place *at, struct nn_table_column *c, const char *text,
 		  size_t n, void *values, double *targets, struct nn_error *err)
 {
 	bool number;
 
-	if (n == 0) {
+	if (nn_says_missing(text, n)) {
 		if (!c->empty_line)
 			c->empty_line = at->record->line;
 		put(at->t, c, values, targets, c->missing ? NAN : 0); /* "" becomes word 0 */
@@ -235,18 +288,19 @@ static int decide(const struct field_place *at, struct nn_table_column *c, const
 	number = nn_meant_as_number(text, n);
 	c->cell = number ? NN_CELL_NUMBER : NN_CELL_WORD;
 	at->t->runs_known = false;
-	if (number && c->empty_line && !c->missing) {
-		const char *hint = c->target ? at->t->target_hint : at->t->hint;
+	if ((number || c->target) && c->empty_line && !c->missing) {
+		const char *hint = c->target ? at->t->hints.target : at->t->hints.number;
 		char name[NN_QUOTED];
 
 		return nn_fail(err, NN_EFORMAT,
-			       "%s:%" PRIu64 ":%zu: empty field in %s, expected a number%s",
+			       "%s:%" PRIu64 ":%zu: no value in %s, expected a %s%s",
 			       nn_input_name(at->t->csv.input), c->empty_line, at->column + 1,
-			       nn_table_column_name(at->t, at->column, name), hint ? hint : "");
+			       nn_table_column_name(at->t, at->column, name),
+			       number ? "number" : "label", hint ? hint : "");
 	}
 	if (number)
 		return put_number(at, c, text, n, values, targets, err);
-	if (c->empty_line && nn_words_add(c->words, "", 0, err) < 0)
+	if (!c->target && c->empty_line && nn_words_add(c->words, "", 0, err) < 0)
 		return -1;
 	return put_word(at, c, text, n, values, targets, err);
 }

@@ -5,7 +5,8 @@
 #include <math.h>
 
 #include "base/number-line.h"
-#include "data/table/table.h"
+#include "data/table/lines.h"
+#include "data/table/svm.h"
 
 static int ragged(struct nn_table *t, const struct nn_record *r, struct nn_error *err)
 {
@@ -50,7 +51,7 @@ static const char *simple_target(const struct nn_table_column *c, const char *p,
 
 	if (!c->target || c->cell != NN_CELL_NUMBER || !c->point_line ||
 	    nn_parse_line_f64(&p, end, separator, &value, 1) == 0 || !(fabs(value) < 0x1p100) ||
-	    (fabs(value) < 0x1p-100 && value != 0))
+	    (fabs(value) < 0x1p-100 && value != 0) || (c->weight && value < 0))
 		return NULL;
 	targets[c->slot] = value;
 	return p - 1;
@@ -115,20 +116,23 @@ static int read_record(struct nn_table *t, const struct nn_record *r, void *valu
 
 int nn_table_next(struct nn_table *t, void *values, double *targets, struct nn_error *err)
 {
-	struct nn_record record;
 	int status;
 
 	if (t->empty)
 		return 0;
 	if (t->first_waits) {
-		record = t->first;
+		t->record = t->first;
 		t->first_waits = false;
 	} else {
-		status = nn_csv_next(&t->csv, &record, err);
-		if (status != 1)
+		status = (t->lines ? nn_lines_next : nn_csv_next)(&t->csv, &t->record, err);
+		if (status != 1) {
+			t->record.text = NULL;
 			return status;
+		}
 	}
-	status = read_record(t, &record, values, targets, err);
+	status = (t->svm     ? nn_svm_read
+		  : t->lines ? nn_lines_read
+			     : read_record)(t, &t->record, values, targets, err);
 	if (status == 0)
 		return 1;
 	return err && err->code == NN_ENOMEM ? -1 : 2;

@@ -64,7 +64,7 @@ static void begin_part(const struct reader *r, struct nn_csv *csv, const struct 
 
 	csv->line = r->line + part->lines;
 	csv->separator = r->table->csv.separator;
-	csv->started = true;
+	csv->started = csv->told = true;
 	csv->clean = nn_csv_clean(text, part->n) ? text + part->n : NULL;
 	nn_input_give(csv->input, text, part->n);
 }
@@ -302,12 +302,15 @@ static bool is_open(const struct nn_table *t)
 	return t->first_waits;
 }
 
-/* Records up to the one that tells what the last column holds: 1, 0 at the end, -1. */
+/*
+ * Records up to the one that tells what a column without a value in the sample holds, and all JSON
+ * lines: 1, 0 at the end, -1.
+ */
 static int read_first(struct reader *r, struct nn_error *err)
 {
 	int status = 1;
 
-	while (status == 1 && is_open(r->table)) {
+	while (status == 1 && (r->table->lines || is_open(r->table))) {
 		if (reserve_rows(r, r->rows + 1, err) < 0)
 			return -1;
 		status = nn_table_next(r->table, row_of(r->values, r->rows, r->row_bytes),
@@ -336,7 +339,7 @@ int nn_table_read(struct nn_table *t, struct nn_pool *pool, size_t block, struct
 	r->targets = targets;
 	r->row_bytes = t->n_values * nn_dtype_size(t->dtype);
 	r->target_bytes = t->n_targets * sizeof(double);
-	status = read_first(r, err);
+	status = nn_table_sample(t, err) < 0 ? -1 : read_first(r, err);
 	r->line = t->csv.line;
 	if (status == 1)
 		status = start_reader(r, t, block, err) < 0 || read_blocks(r, err) < 0 ? -1 : 0;

@@ -1,4 +1,4 @@
-/* Opening a table: is there a header, which columns are there. */
+/* A table's columns: finding them by name, and naming them in messages. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/data.h"
+#include "data/table/missing-word.h"
 #include "data/table/table.h"
 
 bool nn_meant_as_number(const char *text, size_t n)
@@ -13,10 +14,7 @@ bool nn_meant_as_number(const char *text, size_t n)
 	static const char *const others[] = { "nan", "inf", "infinity" };
 	double value = 0;
 
-	while (n && *text == ' ')
-		text++, n--;
-	while (n && text[n - 1] == ' ')
-		n--;
+	nn_trim(&text, &n);
 	if (nn_parse_f64(text, n, &value) || value != 0) /* an overflow is a number too */
 		return true;
 	if (n && (text[0] == '+' || text[0] == '-'))
@@ -25,52 +23,6 @@ bool nn_meant_as_number(const char *text, size_t n)
 		if (strlen(others[i]) == n && strncasecmp(others[i], text, n) == 0)
 			return true;
 	return false;
-}
-
-static int take_names(struct nn_table *t, const struct nn_field *fields, struct nn_error *err)
-{
-	t->column_of = nn_alloc(t->width, sizeof *t->column_of, err);
-	if (!t->column_of || nn_words_new(&t->names, false, err) < 0)
-		return -1;
-	for (size_t i = 0; i < t->width; i++) {
-		size_t before = nn_words_count(t->names);
-		int32_t id = nn_words_add(t->names, fields[i].text, fields[i].length, err);
-
-		t->columns[i].name =
-			id < 0 ? NULL : nn_strndup(fields[i].text, fields[i].length, err);
-		if (!t->columns[i].name)
-			return -1;
-		if (nn_words_count(t->names) > before)
-			t->column_of[id] = i;
-		else
-			t->columns[t->column_of[id]].twice = true;
-	}
-	return 0;
-}
-
-int nn_table_open(struct nn_table *t, struct nn_input *input, int header, enum nn_dtype dtype,
-		  struct nn_error *err)
-{
-	const struct nn_field *fields;
-	int status;
-
-	*t = (struct nn_table){ .dtype = dtype };
-	nn_csv_init(&t->csv, input);
-	status = nn_csv_next(&t->csv, &t->first, err);
-	t->empty = status == 0;
-	if (status != 1)
-		return t->empty ? 0 : -1;
-	if (nn_csv_split(&t->csv, &t->first, &fields, &t->width, err) < 0)
-		return -1;
-	t->header = header == NN_HEADER_YES;
-	for (size_t i = 0; header == NN_HEADER_AUTO && i < t->width; i++)
-		t->header |=
-			fields[i].length && !nn_meant_as_number(fields[i].text, fields[i].length);
-	t->columns = nn_alloc(t->width, sizeof *t->columns, err);
-	if (!t->columns)
-		return -1;
-	t->first_waits = !t->header;
-	return t->header ? take_names(t, fields, err) : 0;
 }
 
 void nn_table_close(struct nn_table *t)
@@ -171,15 +123,20 @@ int nn_table_no_column(const struct nn_table *t, const char *what, const struct 
 		       struct nn_error *err)
 {
 	char quoted[NN_QUOTED], instead[NN_TABLE_INSTEAD];
+	const char *hint = "";
+	uint64_t number;
 
 	nn_quote(quoted, name->text, name->length);
 	nn_table_instead(t, name->text, name->length, instead);
+	if (t->guessed && t->header && nn_parse_u64(name->text, name->length, &number) &&
+	    number >= 1 && number <= t->width)
+		hint = "; --header=no takes the first line as a row";
 	/* an option is a place, a key of the model's text is not */
 	return strncmp(what, "--", 2) == 0
-		       ? nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s", what, quoted,
-				 nn_input_name(t->csv.input), instead)
-		       : nn_fail(err, NN_EFORMAT, "%s: no such column as in %s=%s%s",
-				 nn_input_name(t->csv.input), what, quoted, instead);
+		       ? nn_fail(err, NN_EFORMAT, "%s=%s: %s has no such column%s%s", what, quoted,
+				 nn_input_name(t->csv.input), instead, hint)
+		       : nn_fail(err, NN_EFORMAT, "%s: no such column as in %s=%s%s%s",
+				 nn_input_name(t->csv.input), what, quoted, instead, hint);
 }
 
 int nn_table_name_column(const struct nn_table *t, size_t column, char **name, size_t *position,
@@ -191,9 +148,4 @@ int nn_table_name_column(const struct nn_table *t, size_t column, char **name, s
 	}
 	*name = nn_strdup(t->columns[column].name, err);
 	return *name ? 0 : -1;
-}
-
-int nn_table_ready(struct nn_table *t, struct nn_error *err)
-{
-	return t->first_waits ? 1 : nn_csv_ready(&t->csv, err);
 }

@@ -11,7 +11,8 @@
 
 enum nn_table_cell {
 	NN_CELL_SKIP, /* nobody asked for it */
-	NN_CELL_OPEN, /* number or text: the first field that is not empty decides */
+	NN_CELL_OPEN, /* number or text: the sample decides, else the first field that has a value
+		       */
 	NN_CELL_NUMBER,
 	NN_CELL_WORD,  /* text, as the number of its word */
 	NN_CELL_LABEL, /* an integer, as the number of its word */
@@ -22,18 +23,19 @@ struct nn_table_column {
 	bool twice; /* another column has the same name */
 	enum nn_table_cell cell;
 	bool target;
+	bool weight; /* a target that is 0 or more, and no input */
 	size_t slot; /* in the row's values, or in its targets */
 	struct nn_words
 		*words; /* borrowed; NN_CELL_OPEN: used when the column turns out to be text */
 	bool grow;      /* words may be added */
 	size_t limit;   /* of words, 0: none */
-	bool missing;   /* a number that is not there (empty, or nan) is nan; false: an error */
+	bool missing;   /* a number or label that is not there is nan; false: an error */
 	/* words that others may not see yet, numbered after `words`; NULL: there are none such */
 	struct nn_words *fresh;
 	int32_t first_fresh; /* fresh word 0 has this number */
 	size_t run;          /* columns of numbers from this one on whose slots follow each other */
 	uint64_t unseen;     /* categories that were not there */
-	uint64_t empty_line; /* NN_CELL_OPEN: line of the first empty field */
+	uint64_t empty_line; /* NN_CELL_OPEN: line of the first field without a value */
 	uint64_t point_line; /* targets: line of the first number with a point or exponent */
 	bool listed; /* NN_CELL_WORD: categories of an embedding; a number with a point is none */
 	size_t rows; /* NN_CELL_NUMBER: a whole number below this; 0: any number */
@@ -47,12 +49,27 @@ struct nn_table_hash {
 	size_t slot, buckets;
 };
 
+/* What is known of a table before it is opened. */
+struct nn_table_form {
+	int header;     /* enum nn_header */
+	char separator; /* 0: told from the first record */
+	/* JSON lines: how many are looked at for the names of columns; 0: it is CSV */
+	size_t lines;
+};
+
 struct nn_table {
 	struct nn_csv csv;
-	enum nn_dtype dtype;            /* of values: f32 or f64 */
-	bool header, empty;             /* empty: not one record */
-	const char *hint, *target_hint; /* what helps where a number is missing, or NULL */
-	bool runs_known;                /* `run` of the columns holds */
+	enum nn_dtype dtype; /* of values: f32 or f64 */
+	bool header, empty;  /* empty: not one record */
+	bool lines;          /* JSON lines: fields have names and no place */
+	size_t svm;          /* LIBSVM: how many indices there are; 0: it is not */
+	unsigned svm_least;  /* the first of them */
+	bool guessed;        /* nobody said whether there is a header */
+	/* what helps where a number or a target is missing, and where one is text; or NULL */
+	struct {
+		const char *number, *target, *label;
+	} hints;
+	bool runs_known; /* `run` of the columns holds */
 	/* a column counted, met a new word or its first point since this was set to false */
 	bool touched;
 	struct nn_table_column *columns;
@@ -66,12 +83,13 @@ struct nn_table {
 	double more; /* rows that the file has for each that was read, about; NaN: not known */
 	struct nn_unseen labels; /* of targets that do not grow */
 	struct nn_record first;  /* without a header: the record that told the width */
+	struct nn_record record; /* the one that nn_table_next gave; text NULL: it had none */
 	bool first_waits;
 };
 
-/* Read the first record (header: enum nn_header); all columns are NN_CELL_SKIP. */
-int nn_table_open(struct nn_table *table, struct nn_input *input, int header, enum nn_dtype dtype,
-		  struct nn_error *err);
+/* Read the first record; all columns are NN_CELL_SKIP. */
+int nn_table_open(struct nn_table *table, struct nn_input *input, const struct nn_table_form *form,
+		  enum nn_dtype dtype, struct nn_error *err);
 void nn_table_close(struct nn_table *table);
 /*
  * The column called name[n]; without a header the column of that number, from 1. *column = width
@@ -84,6 +102,12 @@ void nn_table_names(const struct nn_table *table, char *text, size_t size);
 /* The column in messages: its name, quoted, or its number. */
 const char *nn_table_column_name(const struct nn_table *table, size_t column,
 				 char buffer[NN_QUOTED]);
+/*
+ * sample.c: open columns become numbers or words, as most of the fields that have a value are in
+ * the first 1,000 rows (as far as they lie within 64 MiB); in doubt numbers. Columns without any
+ * value there stay open. The rows are left to be read.
+ */
+int nn_table_sample(struct nn_table *table, struct nn_error *err);
 /*
  * The next record: values[n_values] in dtype, targets[n_targets] (words by number, -1 unseen). 1:
  * it is there, 0: end, -1: reading cannot go on, 2: this record is bad and *err says why.

@@ -23,7 +23,8 @@ bool nn_walk_on(struct nn_walk *w, const char *text, size_t n, char separator)
 			w->lone_cr = true;
 		if (c == '"' && (w->fresh || w->closed))
 			w->inside = true;
-		w->fresh = separator ? c == separator : c == ',' || c == '\t';
+		w->fresh =
+			separator ? c == separator : c == ',' || c == '\t' || c == ';' || c == '|';
 		w->closed = false;
 	}
 	return false;

@@ -22,7 +22,7 @@ struct nn_walk {
 
 /*
  * Go on to the newline that ends the record; true when it is there (at walk->at). separator 0: not
- * known yet, both are one.
+ * known yet, each that can be told is one.
  */
 bool nn_walk_on(struct nn_walk *walk, const char *text, size_t n, char separator);
 /*

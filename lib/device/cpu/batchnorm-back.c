@@ -217,11 +217,52 @@ static enum mask mask_of(const struct nn_epilogue *epilogue)
 							   : NN_MASK_NONE;
 }
 
+/* What is behind the sum: the activation's derivative into dy, the residual's share. */
+static void frozen_epilogue(const struct nn_call *call, size_t begin, size_t n)
+{
+	const struct nn_batchnorm *attrs = call->site.attrs;
+	int residual = call->site.n_in - 1;
+	real *dy = (real *)call->dy + begin;
+	if (attrs->epilogue.activation != NN_ACT_NONE)
+		NN_K(activate_back)(&attrs->epilogue, (const real *)call->y + begin, dy, dy, n);
+	if (attrs->epilogue.residual && call->dx[residual] && call->dx[residual] != call->dy) {
+		real *dx = (real *)call->dx[residual] + begin;
+		NN_EACH(i, k, n,
+			{ v_put_gradient(dx + i, k, v_get(dy + i, k), call->dx_add[residual]); });
+	}
+}
+
+/* From running values, which stay: a factor for each channel. */
+static void frozen_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct nn_call *call = arg;
+	const struct nn_batchnorm *attrs = call->site.attrs;
+	size_t channels = nn_cpu_channels(&call->site.out);
+	const real *gamma = call->w[0], *variance = call->w[3];
+	(void)thread;
+	frozen_epilogue(call, begin * channels, (end - begin) * channels);
+	for (size_t q = begin; q < end && call->dx[0]; q++) {
+		const real *dy = (const real *)call->dy + q * channels;
+		real *dx = (real *)call->dx[0] + q * channels;
+		NN_EACH(i, k, channels, {
+			vr deviation =
+				v_sqrt(v_add(v_get(variance + i, k), v_set((real)attrs->eps)));
+			vr scale = v_mul(v_get(gamma + i, k), v_div(v_set(1), deviation));
+			v_put_gradient(dx + i, k, v_mul(v_get(dy + i, k), scale), call->dx_add[0]);
+		});
+	}
+}
+
 void NN_K(batchnorm_back)(const struct nn_call *call)
 {
 	struct norm norm = norm_of(call);
 	const struct nn_batchnorm *attrs = call->site.attrs;
 	int residual = call->site.n_in - 1;
+	if (!call->site.training) { /* frozen */
+		nn_cpu_split(call->pool, call->rows * norm.positions, 1,
+			     8 * norm.channels * sizeof(real), frozen_piece, (void *)call);
+		return;
+	}
 	norm.mask = mask_of(&attrs->epilogue);
 	norm.d = attrs->epilogue.residual && call->dx[residual] && !call->dx_add[residual]
 			 ? call->dx[residual]

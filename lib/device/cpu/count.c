@@ -13,20 +13,21 @@ static size_t largest(const real *x, size_t n)
 void NN_K(count)(const struct nn_count_call *call)
 {
 	size_t columns = call->columns, positions = call->rows * call->positions;
-	const real *x = call->logits, *y = call->numbers;
+	const real *x = call->logits, *y = call->numbers, *weights = call->row_weights;
 	for (size_t i = 0; i < positions; i++, x += columns) {
+		double weight = weights ? (double)weights[i / call->positions] : 1;
 		if (call->classes) {
 			int32_t truth = call->classes[i];
-			call->counts[NN_COUNT_ALL] += truth >= 0;
+			call->counts[NN_COUNT_ALL] += truth >= 0 ? weight : 0;
 			call->counts[NN_COUNT_HITS] +=
-				truth >= 0 && largest(x, columns) == (size_t)truth;
+				truth >= 0 && largest(x, columns) == (size_t)truth ? weight : 0;
 			continue;
 		}
 		for (size_t c = 0; c < columns; c++) {
 			double off = ((double)x[c] - (double)y[i * columns + c]) *
 				     (call->sd ? call->sd[c] : 1);
-			call->counts[NN_COUNT_SQUARES] += off * off;
+			call->counts[NN_COUNT_SQUARES] += weight * (off * off);
 		}
-		call->counts[NN_COUNT_ALL] += (double)columns;
+		call->counts[NN_COUNT_ALL] += weight * (double)columns;
 	}
 }

@@ -244,6 +244,8 @@ static void blas_backward(const struct nn_call *call)
 	if (call->dx[0])
 		nn_cpu_split(call->pool, rows, 8, (s.in + s.out) * sizeof(real), input_rows,
 			     (void *)call);
+	if (!call->dw[0])
+		return;
 	nn_cpu_split(call->pool, s.out, 16, (s.in + rows) * sizeof(real), weight_rows,
 		     (void *)call);
 	if (attrs->bias)

@@ -211,7 +211,7 @@ static void weight_gradient(const struct job *job, size_t i, const real *x, void
 static void bias_gradient(const struct job *job)
 {
 	const struct nn_call *call = job->call;
-	if (!job->attrs->bias)
+	if (!job->attrs->bias || !call->dw[1])
 		return;
 	NN_K(dense_bias_gradient)
 	(&job->d, call->dy, job->leaf, call->n_leaves, call->first, call->dw[1]);
@@ -282,7 +282,9 @@ static void backward(const struct nn_call *call)
 		nn_pool_run(pool, job.dx_pieces, backward_piece, &job);
 		job.dx_pieces = 0;
 	}
-	job.pieces = job.dx_pieces + 1 + least(parts, job.dw_by_panels ? panels : units);
+	job.pieces = job.dx_pieces + 1;
+	if (call->dw[0]) /* else it is frozen */
+		job.pieces += least(parts, job.dw_by_panels ? panels : units);
 	nn_pool_run(pool, job.pieces, backward_piece, &job);
 }
 

@@ -153,10 +153,13 @@ static void backward(const struct nn_call *call)
 	size_t n = last(&call->site), p = positions(&call->site),
 	       blocks = (n + NN_COLUMNS - 1) / NN_COLUMNS;
 	size_t bytes = 3 * sizeof(real) * n;
-	nn_cpu_pieces(call->pool, call->n_leaves * blocks, call->rows * p * bytes, parameters_piece,
-		      (void *)call);
-	NN_K(leaf_tree)(call, 0, n, call->work);
-	NN_K(leaf_tree)(call, 1, n, (real *)call->work + nn_leaf_reals(call->n_leaves, n));
+	if (call->dw[0]) { /* else it is frozen */
+		nn_cpu_pieces(call->pool, call->n_leaves * blocks, call->rows * p * bytes,
+			      parameters_piece, (void *)call);
+		NN_K(leaf_tree)(call, 0, n, call->work);
+		NN_K(leaf_tree)
+		(call, 1, n, (real *)call->work + nn_leaf_reals(call->n_leaves, n));
+	}
 	if (call->dx[0])
 		nn_cpu_split(call->pool, call->rows * p, 1, 2 * bytes, backward_piece,
 			     (void *)call);

@@ -159,6 +159,8 @@ static void rows_piece(void *arg, size_t begin, size_t end, int thread)
 	real scale = call->now ? (real)call->now->scale : 1;
 	(void)thread;
 	for (size_t r = begin; r < end; r++) {
+		const real *weights = call->row_weights;
+		real weight = weights ? weights[r] : 1;
 		struct nn_summer sum = { .n = 0 };
 		for (size_t q = r * call->positions; q < (r + 1) * call->positions; q++) {
 			struct position p = {
@@ -167,13 +169,13 @@ static void rows_piece(void *arg, size_t begin, size_t end, int thread)
 					call->numbers ? (const real *)call->numbers + q * n : NULL,
 				.weights = call->class_weights,
 				.n = n,
-				.scale = scale,
+				.scale = scale * weight,
 				.d = call->dlogits ? (real *)call->dlogits + q * n : NULL,
 			};
 			nn_summer_add(&sum, call->classes ? class_loss(&p, call->classes[q])
 							  : loss_of[call->kind](&p));
 		}
-		((real *)call->row_loss)[r] = nn_summer_total(&sum);
+		((real *)call->row_loss)[r] = weight * nn_summer_total(&sum);
 	}
 }
 

@@ -50,8 +50,8 @@ static void sgd(const struct nn_sink *sink, size_t at, const void *gradients, si
 }
 
 /* adam, adamw (Loshchilov and Hutter, 2019), and lamb's direction (You et al., 2020). */
-NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct nn_sink *sink, size_t at,
-		       const void *gradients, size_t n)
+NN_INLINE void adam_of(enum nn_optimizer_kind kind, bool plain, const struct nn_sink *sink,
+		       size_t at, const void *gradients, size_t n)
 {
 	NN_UPDATE_AT(sink, gradients);
 	real *const a = u->a + at, *const b = u->b + at;
@@ -61,7 +61,9 @@ NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct nn_sink *sink, 
 	const vr rate = v_set(u->corrected), keep = v_set(u->keep);
 	NN_EACH(i, k, n, {
 		vr x = v_get(w + i, k);
-		vr d = gradient(g + i, k, clip, kind == NN_OPTIMIZER_ADAM ? decay : zero, x);
+		vr d = plain ? v_get(g + i, k)
+			     : gradient(g + i, k, clip, kind == NN_OPTIMIZER_ADAM ? decay : zero,
+					x);
 		vr m = v_get(a + i, k);
 		m = v_cut(v_fma(rest1, v_sub(d, m), m));
 		vr v = v_cut(v_fma(beta2, v_get(b + i, k), v_mul(v_mul(rest2, d), d)));
@@ -80,12 +82,18 @@ NN_INLINE void adam_of(enum nn_optimizer_kind kind, const struct nn_sink *sink, 
 
 static void adam(const struct nn_sink *sink, size_t at, const void *gradients, size_t n)
 {
-	adam_of(NN_OPTIMIZER_ADAM, sink, at, gradients, n);
+	adam_of(NN_OPTIMIZER_ADAM, false, sink, at, gradients, n);
+}
+
+/* Nothing clipped, no decay: what a gradient passes through would leave it as it is. */
+static void adam_plain(const struct nn_sink *sink, size_t at, const void *gradients, size_t n)
+{
+	adam_of(NN_OPTIMIZER_ADAM, true, sink, at, gradients, n);
 }
 
 static void adamw(const struct nn_sink *sink, size_t at, const void *gradients, size_t n)
 {
-	adam_of(NN_OPTIMIZER_ADAMW, sink, at, gradients, n);
+	adam_of(NN_OPTIMIZER_ADAMW, false, sink, at, gradients, n);
 }
 
 /* First its direction, then a step along it, which is what it is given then. */
@@ -93,7 +101,7 @@ static void lamb(const struct nn_sink *sink, size_t at, const void *gradients, s
 {
 	NN_UPDATE_AT(sink, gradients);
 	if (u->direction) {
-		adam_of(NN_OPTIMIZER_LAMB, sink, at, gradients, n);
+		adam_of(NN_OPTIMIZER_LAMB, false, sink, at, gradients, n);
 		return;
 	}
 	const vr rate = v_set(u->along);
@@ -186,6 +194,8 @@ void NN_K(ready)(struct nn_ready_update *ready, const struct nn_update *u, void 
 		.eps = (real)u->eps,
 		.nesterov = u->nesterov,
 	};
+	if (u->kind == NN_OPTIMIZER_ADAM && ready->clip == 1 && ready->decay == 0)
+		ready->sink.take = adam_plain;
 }
 
 /* ---- tables: gradients of some of their rows ---- */

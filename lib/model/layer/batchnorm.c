@@ -19,6 +19,7 @@ static const struct nn_layer_arg args[] = {
 	  .type = NN_ARG_REAL,
 	  .offset = offsetof(struct nn_batchnorm, eps),
 	  .fallback = "1e-5",
+	  .keras = "1e-3",
 	  .max = 1,
 	  .above = true,
 	  .help = "Added to the variance." },
@@ -38,6 +39,7 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_batchnorm = {
 	.name = "batchnorm",
+	.also = "batchnorm1d,batchnorm2d,batch-norm,batchnormalization,batch-normalization,bn",
 	.brief = "Each channel (C,H,W) or feature is brought to mean 0 and variance 1 over a group "
 		 "of rows, then scaled and "
 		 "shifted (torch.nn.BatchNorm2d, BatchNorm1d).",

@@ -71,6 +71,7 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_conv2d = {
 	.name = "conv2d",
+	.also = "conv,convolution,convolution2d,conv2",
 	.brief = "A window slides over the image; every output channel is a weighted sum of what "
 		 "it sees (torch.nn.Conv2d).",
 	.shapes =

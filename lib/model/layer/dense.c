@@ -31,6 +31,7 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_dense = {
 	.name = "dense",
+	.also = "linear,fc,fully-connected,inner-product,affine,gemm",
 	.brief = "Every output is a weighted sum of all inputs (torch.nn.Linear).",
 	.shapes = "N to OUT; in general ...,N to ...,OUT",
 	.more = "It works on the last dimension. Parameters: weight [OUT,N], bias [OUT].",

@@ -21,6 +21,7 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_dropout = {
 	.name = "dropout",
+	.also = "drop",
 	.brief = "In training each value is set to zero with probability P and the others are "
 		 "divided by 1-P; in prediction nothing "
 		 "happens (torch.nn.Dropout).",

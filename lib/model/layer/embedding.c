@@ -62,6 +62,7 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_embedding = {
 	.name = "embedding",
+	.also = "embed,lookup",
 	.brief = "A row of a table of learned values for each category number (torch.nn.Embedding; "
 		 "mode=sum: torch.nn.EmbeddingBag).",
 	.shapes = "N to N,SIZE; mode=sum: N to SIZE",

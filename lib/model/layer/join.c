@@ -30,6 +30,7 @@ static int expand_mul(const struct nn_expansion *line, const void *values, struc
 
 const struct nn_layer nn_layer_concat = {
 	.name = "concat",
+	.also = "cat,concatenate",
 	.brief = "The inputs one after the other along a dimension (torch.cat).",
 	.shapes = "A,H,W and B,H,W to A+B,H,W",
 	.more = "All other dimensions must agree.",
@@ -41,6 +42,7 @@ const struct nn_layer nn_layer_concat = {
 
 const struct nn_layer nn_layer_add = {
 	.name = "add",
+	.also = "residual,sum",
 	.brief = "The sum of the inputs, value by value, from left to right.",
 	.more = "All inputs have the same shape.",
 	.min_in = 2,
@@ -49,6 +51,7 @@ const struct nn_layer nn_layer_add = {
 
 const struct nn_layer nn_layer_mul = {
 	.name = "mul",
+	.also = "multiply",
 	.brief = "The product of the inputs, value by value, from left to right.",
 	.more = "All inputs have the same shape.",
 	.min_in = 2,

@@ -8,6 +8,7 @@ static const struct nn_layer_arg args[] = { { .name = "eps",
 					      .type = NN_ARG_REAL,
 					      .offset = offsetof(struct nn_layernorm, eps),
 					      .fallback = "1e-5",
+					      .keras = "1e-3",
 					      .max = 1,
 					      .above = true,
 					      .help = "Added to the variance." },
@@ -20,6 +21,7 @@ static int expand(const struct nn_expansion *line, const void *values, struct nn
 
 const struct nn_layer nn_layer_layernorm = {
 	.name = "layernorm",
+	.also = "layer-norm,layernormalization,ln",
 	.brief = "The last dimension of each row is brought to mean 0 and variance 1, then scaled "
 		 "and shifted (torch.nn.LayerNorm).",
 	.more = "Parameters: weight [N], bias [N], N the last dimension.",

@@ -44,6 +44,7 @@ static int expand_global(const struct nn_expansion *line, const void *values, st
 
 const struct nn_layer nn_layer_maxpool2d = {
 	.name = "maxpool2d",
+	.also = "maxpool,max-pool,maxpooling,maxpooling2d,max-pooling2d,pool",
 	.brief = "The largest value of each window (torch.nn.MaxPool2d).",
 	.shapes = SHAPES,
 	.more = "Padding never wins.",
@@ -56,6 +57,7 @@ const struct nn_layer nn_layer_maxpool2d = {
 
 const struct nn_layer nn_layer_avgpool2d = {
 	.name = "avgpool2d",
+	.also = "avgpool,avg-pool,averagepooling2d,mean-pool",
 	.brief = "The mean of each window (torch.nn.AvgPool2d).",
 	.shapes = SHAPES,
 	.more = "Padding counts as zeros.",
@@ -68,6 +70,7 @@ const struct nn_layer nn_layer_avgpool2d = {
 
 const struct nn_layer nn_layer_global_avgpool = {
 	.name = "global-avgpool",
+	.also = "gap,globalaveragepooling2d,globalaveragepool,adaptiveavgpool2d",
 	.brief = "The mean of each channel over the whole image.",
 	.shapes = "C,H,W to C",
 	.min_in = 1,

@@ -40,6 +40,7 @@ static int expand_identity(const struct nn_expansion *line, const void *values,
 
 const struct nn_layer nn_layer_flatten = {
 	.name = "flatten",
+	.also = "flat",
 	.brief = "The sample as a vector (torch.nn.Flatten).",
 	.shapes = "C,H,W to C*H*W",
 	.more = "Channel by channel, row by row, as PyTorch orders it.",
@@ -50,6 +51,7 @@ const struct nn_layer nn_layer_flatten = {
 
 const struct nn_layer nn_layer_reshape = {
 	.name = "reshape",
+	.also = "view,unflatten",
 	.brief = "The same values in another shape (torch.nn.Unflatten).",
 	.shapes = "any to A,B,C",
 	.args = reshape_args,

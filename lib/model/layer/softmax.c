@@ -37,6 +37,7 @@ const struct nn_layer nn_layer_softmax = {
 
 const struct nn_layer nn_layer_log_softmax = {
 	.name = "log-softmax",
+	.also = "logsoftmax",
 	.brief = "The logarithm of softmax (torch.nn.LogSoftmax).",
 	.more = MORE,
 	.min_in = 1,

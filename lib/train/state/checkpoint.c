@@ -2,6 +2,7 @@
  * Checkpoints: the state is written whole beside the old one, so that a kill at any moment leaves
  * one that loads.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -85,9 +86,30 @@ static int check_place(const char *path, struct nn_error *err)
 	return 0;
 }
 
-bool nn_checkpoint_wanted(const struct nn_keeping *k)
+enum nn_checkpoint_place nn_checkpoint_place(const struct nn_train_options *o, const char *output)
 {
-	return k->options->checkpoint || is_regular(k->output);
+	if (o->checkpoint)
+		return nn_checkpoint_is_file(o->checkpoint) ? NN_CHECKPOINT_NAMED
+							    : NN_CHECKPOINT_NONE;
+	return is_regular(output) ? NN_CHECKPOINT_BESIDE : NN_CHECKPOINT_NONE;
+}
+
+const char *nn_checkpoint_none(const struct nn_train_options *o)
+{
+	return o->checkpoint ? "with --checkpoint=no" : "without -o FILE or --checkpoint=FILE";
+}
+
+/* Freed by the caller; NULL: there is none, or no memory. */
+static char *name_of(const struct nn_train_options *o, const char *output, struct nn_error *err)
+{
+	switch (nn_checkpoint_place(o, output)) {
+	case NN_CHECKPOINT_NAMED:
+		return nn_strdup(o->checkpoint, err);
+	case NN_CHECKPOINT_BESIDE:
+		return nn_checkpoint_beside(output, err);
+	default:
+		return NULL;
+	}
 }
 
 static size_t name_length(const char *path)
@@ -114,23 +136,20 @@ static int no_room(struct nn_keeping *k, struct nn_error *err)
 
 int nn_checkpoint_lock(struct nn_keeping *k, struct nn_error *err)
 {
-	const char *output = k->output;
-	bool beside = !k->options->checkpoint && is_regular(output);
+	enum nn_checkpoint_place place = nn_checkpoint_place(k->options, k->output);
 
-	if (!k->options->checkpoint && !beside) {
+	if (place == NN_CHECKPOINT_NONE) {
 		if (k->options->checkpoint_every)
-			nn_tell_warning(k->telling,
-					"--checkpoint-every: no state is written without -o FILE "
-					"or --checkpoint=FILE");
+			nn_tell_warning(k->telling, "--checkpoint-every: no state is written %s",
+					nn_checkpoint_none(k->options));
 		return 0;
 	}
-	k->state_path =
-		beside ? nn_checkpoint_beside(output, err) : nn_strdup(k->options->checkpoint, err);
-	if (k->state_path && beside && name_length(k->state_path) > NAME_MAX)
+	k->state_path = name_of(k->options, k->output, err);
+	if (k->state_path && place == NN_CHECKPOINT_BESIDE && name_length(k->state_path) > NAME_MAX)
 		return no_room(k, err);
 	if (!k->state_path || nn_lock_take(&k->lock, k->state_path, err) < 0)
 		return -1;
-	if (!beside && check_place(k->state_path, err) < 0)
+	if (place == NN_CHECKPOINT_NAMED && check_place(k->state_path, err) < 0)
 		return -1;
 	k->replaces = access(k->state_path, F_OK) == 0;
 	nn_output_sweep(k->state_path);
@@ -140,9 +159,7 @@ int nn_checkpoint_lock(struct nn_keeping *k, struct nn_error *err)
 void nn_train_sweep(const struct nn_train_setup *s)
 {
 	const char *const outputs[] = { s->std->output, s->train->plot, nn_spool_file(s->train) };
-	char *state = s->train->checkpoint         ? nn_strdup(s->train->checkpoint, NULL)
-		      : is_regular(s->std->output) ? nn_checkpoint_beside(s->std->output, NULL)
-						   : NULL;
+	char *state = name_of(s->train, s->std->output, NULL);
 	struct nn_lock *lock = NULL;
 	struct nn_error err;
 
@@ -155,12 +172,56 @@ void nn_train_sweep(const struct nn_train_setup *s)
 	nn_free(state);
 }
 
+/* ---- the end ---- */
+
+static bool asked_for(const struct nn_train_options *o)
+{
+	return o->checkpoint || o->checkpoint_every || o->resume;
+}
+
+void nn_train_forget(const struct nn_train_setup *s)
+{
+	char *state = asked_for(s->train) ? NULL : name_of(s->train, s->std->output, NULL);
+
+	if (state)
+		unlink(state);
+	nn_free(state);
+}
+
+void nn_checkpoint_end(const struct nn_keeping *k)
+{
+	if (k->state_path && !asked_for(k->options) && unlink(k->state_path) < 0 && errno != ENOENT)
+		nn_tell_warning(k->telling, "%s: cannot remove the state: %s", k->state_path,
+				strerror(errno));
+}
+
+/* ---- the tensors of a state ---- */
+
+/* What a run without --resume finds in the place of its state; one that had come to its end is
+ * missed by nobody. */
+static void warn_replaced(const struct nn_keeping *k)
+{
+	struct nn_error err;
+	bool finished;
+
+	if (!k->replaces || k->options->resume)
+		return;
+	if (nn_state_finished(k->state_path, &finished, &err) < 0)
+		nn_tell_warning(k->telling, "%s; it is replaced", err.text);
+	else if (!finished)
+		nn_tell_warning(k->telling,
+				"%s: the state of an older run that had not ended is replaced; "
+				"--resume would go on with it",
+				k->state_path);
+}
+
 int nn_checkpoint_open(struct nn_keeping *k, struct nn_error *err)
 {
 	if (!(k->options_json = nn_opt_json(k->list, err)))
 		return -1;
 	if (nn_parse_every(k->options->checkpoint_every, &k->save_steps, &k->save_s, err) < 0)
 		return -1;
+	warn_replaced(k);
 	return open_sets(k, err);
 }
 
@@ -238,7 +299,6 @@ static int read_state(struct nn_keeping *k, bool *resumed, struct nn_error *err)
 			k->state_path);
 	k->saved_step = k->worker->counters->step;
 	nn_tell_saved(k->telling, k->state_path, k->saved_step);
-	k->replaces = false;
 	*resumed = true;
 	return 0;
 }

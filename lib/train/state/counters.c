@@ -17,10 +17,12 @@ static const struct field {
 	enum type type;
 	size_t offset;
 } fields[] = {
-	FIELD(best, F64),    FIELD(best_epoch, U64),    FIELD(best_step, U64), FIELD(counted, U64),
-	FIELD(done, U64),    FIELD(drops, U64),         FIELD(hits, U64),      FIELD(loss, F64),
-	FIELD(plateau, F64), FIELD(plateau_stale, U64), FIELD(rows, U64),      FIELD(squares, F64),
-	FIELD(stale, U64),   FIELD(step, U64),          FIELD(weight, F64),
+	FIELD(best, F64),          FIELD(best_epoch, U64), FIELD(best_step, U64),
+	FIELD(counted, F64),       FIELD(done, U64),       FIELD(drops, U64),
+	FIELD(hits, F64),          FIELD(loss, F64),       FIELD(plateau, F64),
+	FIELD(plateau_stale, U64), FIELD(rows, U64),       FIELD(squares, F64),
+	FIELD(stale, U64),         FIELD(step, U64),       FIELD(trend.early, F64),
+	FIELD(trend.first, F64),   FIELD(trend.late, F64), FIELD(weight, F64),
 };
 #define N_FIELDS (sizeof fields / sizeof *fields)
 

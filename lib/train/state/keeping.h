@@ -36,7 +36,7 @@ struct nn_keeping {
 	double save_s;
 	uint64_t saved_step;  /* step of the newest state on disk, UINT64_MAX: none of this run */
 	char save_error[512]; /* why the last try failed */
-	bool save_failed, replaces; /* the last try failed; an older run's state is there */
+	bool save_failed, replaces; /* the last try failed; there was a state when it began */
 };
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/json-text.h"
 #include "base/memory.h"
 #include "base/output.h"
-#include "model/model.h"
+#include "model/onnx.h"
 #include "step/evaluate.h"
 #include "train/figures.h"
 #include "train/state/record.h"
@@ -145,10 +145,13 @@ static void add_train(const struct nn_model_record *r, struct nn_text *json)
 		nn_json_add_count(json, "best-epoch", r->counters->best_epoch);
 	add_class_weights(r, json);
 	nn_json_add_real(json, "clip-norm", o->recipe.clip_norm);
-	nn_json_add_string(json, "device", r->task->device->name);
 	nn_json_add_count(json, "epoch", nn_task_epoch(r->task, r->counters->step));
+	if (o->freeze)
+		nn_json_add_string(json, "freeze", o->freeze);
 	if (o->ignore)
 		nn_json_add_string(json, "ignore", o->ignore);
+	if (*r->init)
+		nn_json_add_string(json, "init", r->init);
 	nn_json_add_count(json, "leaves", o->recipe.leaves);
 	add_loss(r, json);
 	nn_json_add_real(json, "lr", o->recipe.lr);
@@ -177,6 +180,8 @@ static void add_train(const struct nn_model_record *r, struct nn_text *json)
 		nn_json_add_real(json, "valid", fraction);
 	nn_json_add_count(json, "valid-every", o->valid_every);
 	nn_json_add_count(json, "warmup", o->recipe.warmup);
+	if (r->weight)
+		nn_json_add_string(json, "weight", r->weight);
 	nn_json_add_real(json, "weight-decay", o->recipe.weight_decay);
 	nn_text_add(json, "}");
 }
@@ -187,14 +192,23 @@ int nn_record_model(const struct nn_model_record *r, struct nn_output *output, v
 	struct nn_text input = { 0 }, target = { 0 }, train = { 0 };
 	int status = -1;
 
-	add_train(r, &train);
+	if (output)
+		add_train(r, &train);
 	if (nn_schema_input_json(r->task->schema, &input) < 0 ||
 	    nn_schema_target_json(r->task->schema, &target) < 0 || train.failed)
 		nn_fail(err, NN_ENOMEM, "cannot allocate the description of the model");
+	else if (nn_onnx_named(r->std->output))
+		status = nn_onnx_model_write(
+			output, r->std->output,
+			&(struct nn_onnx_model){ r->task->net, r->task->device->dtype,
+						 (const void *const *)params, input.data,
+						 target.data, train.data },
+			err);
 	else
-		status = nn_model_file_write(output, r->task->net, r->task->device->dtype,
-					     (const void *const *)params, input.data, target.data,
-					     train.data, err);
+		status = output ? nn_model_file_write(output, r->task->net, r->task->device->dtype,
+						      (const void *const *)params, input.data,
+						      target.data, train.data, err)
+				: 0;
 	nn_text_free(&input);
 	nn_text_free(&target);
 	nn_text_free(&train);

@@ -16,13 +16,18 @@ struct nn_model_record {
 	const struct nn_std_options *std;
 	const struct nn_opt_list *list; /* of all options */
 	enum nn_missing missing;
+	const char *weight; /* --weight; NULL: none */
 	const struct nn_counters *counters;
 	const struct nn_schedule *schedule;
 	const struct nn_evaluator *evaluator; /* NULL: nothing is held out */
 	const char *metric;                   /* what is best */
+	const char *init;                     /* hash of --init's weights; "": none */
 };
 
-/* Write params as the model; the output stays open. */
+/*
+ * Write params as the model, an ONNX file where the output's name ends in .onnx; the output stays
+ * open. output NULL, with params NULL: can it be written?
+ */
 int nn_record_model(const struct nn_model_record *record, struct nn_output *output,
 		    void *const *params, struct nn_error *err);
 

@@ -38,12 +38,14 @@ struct nn_state_facts nn_save_facts(const struct nn_keeping *k)
 static int write_snapshot(void *arg, struct nn_error *err)
 {
 	struct nn_keeping *k = arg;
+	const struct nn_counters *c = &k->snapshot.counters;
 	struct nn_state_facts facts = nn_save_facts(k);
 
-	if (nn_state_write(k->state_path, k->output, &k->tensors, &facts, &k->snapshot.counters,
-			   &k->snapshot.bytes, err) < 0)
+	facts.finished = c->done || c->step >= k->worker->task->planned;
+	if (nn_state_write(k->state_path, k->output, &k->tensors, &facts, c, &k->snapshot.bytes,
+			   err) < 0)
 		return -1;
-	nn_tell_saved(k->telling, k->state_path, k->snapshot.counters.step);
+	nn_tell_saved(k->telling, k->state_path, c->step);
 	return 0;
 }
 
@@ -138,13 +140,7 @@ static int begin(struct nn_keeping *k, struct nn_error *err)
 		nn_params_copy(k->worker->task->program, k->worker->task->device->dtype,
 			       k->worker->keeps, k->tensors.set[NN_SET_BEST], k->best);
 	k->snapshot.counters = *k->worker->counters;
-	if (k->replaces)
-		nn_tell_warning(
-			k->telling,
-			"%s: the state of an older run is replaced; --resume would have gone "
-			"on with it",
-			k->state_path);
-	k->replaces = k->snapshot.due = false;
+	k->snapshot.due = false;
 	if (k->saver)
 		nn_saver_start(k->saver);
 	return 0;
@@ -206,7 +202,7 @@ bool nn_save_due(const struct nn_keeping *k)
 
 bool nn_save_late(const struct nn_keeping *k)
 {
-	return k->save_s > 0 && nn_now_s() - k->snapshot.start_s >= k->save_s;
+	return k->saver && k->save_s > 0 && nn_now_s() - k->snapshot.start_s >= k->save_s;
 }
 
 /* Does a snapshot need what other ranks have? */
@@ -235,8 +231,10 @@ int nn_save_follow(struct nn_keeping *k, bool due, struct nn_error *err)
 	if (!k->saver && !is_shared(k))
 		return 0;
 	k->snapshot.due |= due;
+	/* Ranks that step alone have come together for it: later they would, at a step that the
+	 * disk chooses. */
 	if (k->saver)
-		take_result(k, false);
+		take_result(k, due && k->worker->layout->strategy->alone);
 	if (nn_layout_ranks(k->worker->layout) > 1 &&
 	    !due) /* what ranks keep has not come together */
 		return 0;

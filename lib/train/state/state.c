@@ -13,6 +13,7 @@
 #include "train/state/state.h"
 
 #define CHECKSUM "nn.checksum"
+#define FINISHED "nn.finished"
 #define BUILD "nntools " PACKAGE_VERSION ", " __VERSION__
 
 static const char *const prefix[NN_STATE_SETS] = {
@@ -127,6 +128,7 @@ static int list_meta(struct writer *w, const struct nn_state_facts *facts,
 		return nn_fail(err, NN_ENOMEM, "cannot allocate the counters of a state");
 	add_meta(w, "nn.build", BUILD);
 	add_meta(w, "nn.data", facts->data);
+	add_meta(w, FINISHED, facts->finished ? "yes" : NULL);
 	add_meta(w, "nn.model", facts->model);
 	add_meta(w, "nn.options", facts->options);
 	add_meta(w, NN_META_STATE, w->counters.data);
@@ -218,106 +220,39 @@ static bool same(const struct nn_state *state, const char *key, const char *now)
 	return then && now ? strcmp(then, now) == 0 : then == now;
 }
 
-static const char *shown(const struct nn_json *value)
+int nn_state_finished(const char *path, bool *finished, struct nn_error *err)
 {
-	const char *text = nn_json_string(value, NULL);
+	struct nn_state *state;
 
-	return text ? text : "";
-}
-
-/*
- * How near a difference is to what the user did: 0 was typed now, 1 is a default or was typed then,
- * 2 follows from other options, the model or the data.
- */
-static int origin_of(const struct nn_opt_list *list, const char *name)
-{
-	static const char *const derived[] = { "leaves", "loss", "lr", "metric", "weight-decay" };
-
-	if (nn_opt_given(list, name))
-		return 0;
-	for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-		if (strcmp(derived[i], name) == 0)
-			return 2;
-	return 1;
-}
-
-/* Options of one origin by name; one that only one of both knows counts as empty. */
-static int compare_options(const struct nn_state *state, const struct nn_opt_list *list, int origin,
-			   const struct nn_json *then, const struct nn_json *now,
-			   struct nn_error *err)
-{
-	for (size_t i = 0; i < nn_json_size(now); i++) {
-		const struct nn_json *value;
-		const char *name = nn_json_key(now, i, &value);
-		const char *was = shown(nn_json_get(then, name)), *is = shown(value);
-		char quoted[NN_QUOTED], quoted_was[NN_QUOTED];
-
-		if (strcmp(was, is) == 0 || nn_train_may_change(name) ||
-		    origin_of(list, name) != origin)
-			continue;
-		return nn_fail(err, NN_EUSAGE, "--%s=%s: %s was made with --%s=%s", name,
-			       nn_quote(quoted, is, strlen(is)), state->path, name,
-			       nn_quote(quoted_was, was, strlen(was)));
-	}
+	if (nn_state_read(&state, path, err) < 0)
+		return -1;
+	*finished = nn_st_meta(state->st, FINISHED) != NULL;
+	nn_state_free(state);
 	return 0;
-}
-
-static size_t line_length(const char *text)
-{
-	return strcspn(text, "\n");
-}
-
-/* The first line in which two canonical texts differ. */
-static int compare_models(const struct nn_state *state, const char *then, const char *now,
-			  struct nn_error *err)
-{
-	char was[NN_QUOTED], is[NN_QUOTED];
-	int line = 1;
-
-	for (;; line++) {
-		size_t a = line_length(then), b = line_length(now);
-
-		if (a != b || memcmp(then, now, a) != 0)
-			return nn_fail(
-				err, NN_EUSAGE,
-				"-m: line %d of the model is \"%s\", %s was made with \"%s\"", line,
-				nn_quote(is, now, b), state->path, nn_quote(was, then, a));
-		if (then[a] == '\0' || now[b] == '\0')
-			return 0;
-		then += a + 1;
-		now += b + 1;
-	}
 }
 
 int nn_state_compare(const struct nn_state *state, const struct nn_state_facts *facts,
 		     bool *other_build, struct nn_error *err)
 {
 	const char *options = nn_st_meta(state->st, "nn.options");
-	const char *model = nn_st_meta(state->st, "nn.model");
-	struct nn_json *then = NULL, *now = NULL;
-	int status = -1;
+	struct nn_facts_made made = {
+		.path = state->path,
+		.model = nn_st_meta(state->st, "nn.model"),
+		.data = nn_st_meta(state->st, "nn.data"),
+		.valid = nn_st_meta(state->st, "nn.valid"),
+	};
+	struct nn_json *then;
+	int status;
 
 	*other_build = !same(state, "nn.build", BUILD);
-	if (!options || !model)
+	if (!options || !made.model)
 		return nn_fail(err, NN_EFORMAT, "%s: there is no nn.options or nn.model in it",
 			       state->path);
-	if (compare_models(state, model, facts->model, err) < 0)
-		return -1;
 	then = nn_json_parse(options, strlen(options), err);
-	now = then ? nn_json_parse(facts->options, strlen(facts->options), err) : NULL;
-	if (then && now)
-		status = 0;
-	for (int origin = 0; status == 0 && origin < 3; origin++)
-		status = compare_options(state, facts->list, origin, then, now, err);
+	made.options = then;
+	status = then ? nn_facts_compare(&made, facts, nn_train_may_change, err) : -1;
 	nn_json_free(then);
-	nn_json_free(now);
-	if (status < 0)
-		return -1;
-	if (!same(state, "nn.data", facts->data) || !same(state, "nn.valid", facts->valid))
-		return nn_fail(err, NN_EFAIL, "%s: the %s are not those it was trained on",
-			       state->path,
-			       same(state, "nn.data", facts->data) ? "held-out data" : "data");
-	return 0;
+	return status;
 }
 
 uint64_t nn_state_count(const struct nn_state *state, const char *option)
@@ -326,8 +261,8 @@ uint64_t nn_state_count(const struct nn_state *state, const char *option)
 	struct nn_json *json = nn_json_parse(options, strlen(options), NULL);
 	uint64_t n = 0;
 
-	text = shown(nn_json_get(json, option));
-	if (!nn_parse_u64(text, strlen(text), &n))
+	text = nn_json_string(nn_json_get(json, option), NULL);
+	if (!text || !nn_parse_u64(text, strlen(text), &n))
 		n = 0;
 	nn_json_free(json);
 	return n;

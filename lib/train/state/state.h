@@ -2,11 +2,11 @@
 #ifndef NN_TRAIN_STATE_STATE_H
 #define NN_TRAIN_STATE_STATE_H
 
-#include "base/option.h"
 #include "file/safetensors.h"
 #include "model/model.h"
 #include "op/program.h"
 #include "train/state/counters.h"
+#include "train/state/facts.h"
 
 #define NN_STATE_SETS 4 /* parameters, two slots, best parameters */
 
@@ -21,19 +21,14 @@ struct nn_state_tensors {
 };
 enum { NN_SET_MODEL, NN_SET_SLOT0, NN_SET_SLOT1, NN_SET_BEST };
 
-/* What has to be the same when it is resumed. */
-struct nn_state_facts {
-	const char *model;              /* canonical text */
-	const char *data, *valid;       /* hashes of training and held-out data (NULL: none) */
-	const char *options;            /* JSON object: name to text */
-	const struct nn_opt_list *list; /* which of them were given */
-};
-
 /* Write it safely, readable by whom the model beside it is (NULL: none); *bytes: the size of the
  * file, also where it failed. */
 int nn_state_write(const char *path, const char *model, const struct nn_state_tensors *tensors,
 		   const struct nn_state_facts *facts, const struct nn_counters *counters,
 		   uint64_t *bytes, struct nn_error *err);
+
+/* Had the training that wrote this state come to its end? -1: it is no state, or damaged. */
+int nn_state_finished(const char *path, bool *finished, struct nn_error *err);
 
 struct nn_state;
 
@@ -41,10 +36,8 @@ struct nn_state;
 int nn_state_read(struct nn_state **state, const char *path, struct nn_error *err);
 void nn_state_free(struct nn_state *state);
 /*
- * Compare with the run that wants to go on: NN_EUSAGE naming both values of an option (or -m), one
- * that was given where there is a choice,
- * NN_EFAIL for other data. *other_build is set when another build of this program wrote it. Then
- * fill the sets that are not NULL and the counters.
+ * Compare with the run that wants to go on, as nn_facts_compare. *other_build is set when another
+ * build of this program wrote it. Then fill the sets that are not NULL and the counters.
  */
 int nn_state_compare(const struct nn_state *state, const struct nn_state_facts *facts,
 		     bool *other_build, struct nn_error *err);

@@ -333,7 +333,7 @@ static void log_pipeline(const struct nn_train *t)
 	nn_log_close_object(t->told.log);
 }
 
-void nn_event_end(const struct nn_train *t, const char *reason)
+void nn_event_end(const struct nn_train *t, const char *reason, double mean_loss)
 {
 	double seconds = nn_now_s() - t->clock.start_s, peak = (double)nn_memory_peak();
 	bool to_file = t->std->output && strcmp(t->std->output, "-") != 0;
@@ -378,6 +378,8 @@ void nn_event_end(const struct nn_train *t, const char *reason)
 	nn_log_close_object(log);
 	log_pipeline(t);
 	log_tensor(t);
+	log_value(t, "mean_loss", mean_loss);
+	log_cost(t);
 	nn_report_causes(t);
 	nn_log_end(log);
 }

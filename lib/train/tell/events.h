@@ -11,6 +11,7 @@ void nn_event_step(const struct nn_train *train, const struct nn_step_result *re
 void nn_event_epoch(const struct nn_train *train, double seconds, double samples_per_s);
 void nn_event_valid(const struct nn_train *train);
 void nn_event_signal(const struct nn_train *train, int signal);
-void nn_event_end(const struct nn_train *train, const char *reason);
+/* mean_loss: of the steps since one was last logged, NaN: none. */
+void nn_event_end(const struct nn_train *train, const char *reason, double mean_loss);
 
 #endif

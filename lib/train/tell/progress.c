@@ -1,4 +1,5 @@
 /* Progress: lines are written with one call each, so that they never mix with messages. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,10 +11,11 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "train/figures.h"
+#include "train/tell/fields.h"
 #include "train/tell/progress.h"
 
 #define REDRAW_S 0.1
-#define LEAST_COLUMNS 20
 
 struct nn_progress {
 	int fd;
@@ -21,9 +23,10 @@ struct nn_progress {
 	double start_s, drawn_s; /* of the first step seen; of the last drawing */
 	uint64_t start_step;
 	double limit_from_s, limit_s; /* --time-limit; 0: none */
-	char fold[48];                /* in front of lines, or empty */
-	struct nn_text text, line,
-		result; /* of the last epoch: its line, and what stands beside the bar */
+	char fold[48];                /* "fold 1/5", or empty */
+	struct nn_progress_line last; /* of the last epoch that ended; epoch 0: none */
+	char metric[NN_METRIC_NAME];  /* its last.metric */
+	struct nn_text text;
 };
 
 struct nn_progress *nn_progress_new(int fd, struct nn_error *err)
@@ -44,8 +47,6 @@ void nn_progress_free(struct nn_progress *p)
 		return;
 	nn_progress_clear(p);
 	nn_text_free(&p->text);
-	nn_text_free(&p->line);
-	nn_text_free(&p->result);
 	nn_free(p);
 }
 
@@ -66,93 +67,148 @@ void nn_progress_clear(struct nn_progress *p)
 	p->drawn = false;
 }
 
+void nn_progress_say(struct nn_progress *p, struct nn_text *line)
+{
+	nn_progress_clear(p);
+	nn_text_add(line, "\n");
+	if (!line->failed)
+		put(p, line);
+}
+
+/* Columns that a line may have: the last one would make some terminals wrap. */
 static size_t columns(const struct nn_progress *p)
 {
 	const char *text = getenv("COLUMNS");
 	struct winsize size;
 	uint64_t n;
 
-	if (text && nn_parse_u64(text, strlen(text), &n) && n >= LEAST_COLUMNS && n < 1000)
-		return (size_t)n;
-	if (ioctl(p->fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= LEAST_COLUMNS)
-		return size.ws_col;
-	return 80;
+	if (text && nn_parse_u64(text, strlen(text), &n) && n > 0 && n < 1000)
+		return (size_t)n - 1;
+	if (ioctl(p->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col - 1U;
+	return 79;
+}
+
+/* ---- fields ---- */
+
+static void add_fold(const struct nn_progress *p, struct nn_fields *f, int rank)
+{
+	if (*p->fold)
+		nn_fields_add(f, rank, "%s", p->fold);
+}
+
+/* epochs 0: not known */
+static void add_epoch(struct nn_fields *f, int rank, uint64_t epoch, uint64_t epochs)
+{
+	if (epochs > 0)
+		nn_fields_add(f, rank, "epoch %" PRIu64 "/%" PRIu64, epoch, epochs);
+	else
+		nn_fields_add(f, rank, "epoch %" PRIu64, epoch);
 }
 
 /* four places, or four digits of what is far too large for them */
-static void add_figure(struct nn_text *text, const char *name, double value)
+static void add_figure(struct nn_fields *f, int rank, const char *name, double value)
 {
-	nn_text_addf(text, fabs(value) < 1e6 ? "  %s %.4f" : "  %s %.4g", name, value);
+	nn_fields_add(f, rank, fabs(value) < 1e6 ? "%s %.4f" : "%s %.4g", name, value);
 }
 
-static void add_left(struct nn_text *text, double seconds)
+/* of an epoch: of held-out rows where there are any */
+static void add_results(struct nn_fields *f, int loss_rank, int metric_rank,
+			const struct nn_progress_line *line)
+{
+	if (!isnan(line->valid_loss))
+		add_figure(f, loss_rank, "valid_loss", line->valid_loss);
+	if (line->metric)
+		add_figure(f, metric_rank, line->metric, line->value);
+}
+
+static void add_left(struct nn_fields *f, int rank, double seconds)
 {
 	if (seconds < 100)
-		nn_text_addf(text, "  %.0f s left", seconds);
+		nn_fields_add(f, rank, "%.0f s left", seconds);
 	else if (seconds < 6000)
-		nn_text_addf(text, "  %.0f m left", seconds / 60);
+		nn_fields_add(f, rank, "%.0f m left", seconds / 60);
 	else
-		nn_text_addf(text, "  %.1f h left", seconds / 3600);
+		nn_fields_add(f, rank, "%.1f h left", seconds / 3600);
 }
 
-void nn_progress_step(struct nn_progress *p, uint64_t done, uint64_t planned, double loss,
-		      double now_s)
+/* three digits are enough for a person */
+static void add_rate(struct nn_fields *f, int rank, double samples_per_s)
 {
-	double share = planned == UINT64_MAX ? 0 : (double)done / (double)planned, left = INFINITY;
-	size_t width, room;
+	if (samples_per_s < 1e4)
+		nn_fields_add(f, rank, "%.0f samples/s", samples_per_s);
+	else if (samples_per_s < 1e6)
+		nn_fields_add(f, rank, "%.0fk samples/s", samples_per_s / 1e3);
+	else
+		nn_fields_add(f, rank, "%.1fM samples/s", samples_per_s / 1e6);
+}
 
+/* ---- the bar ---- */
+
+/* Seconds that are left, INFINITY: not known; *share of the training that is done. */
+static double left_of(const struct nn_progress *p, const struct nn_progress_at *at, double now_s,
+		      double *share)
+{
+	bool known = at->planned != UINT64_MAX;
+	double left = INFINITY;
+
+	*share = known ? (double)at->done / (double)at->planned : 0;
+	if (at->done > p->start_step && known)
+		left = (now_s - p->start_s) / (double)(at->done - p->start_step) *
+		       (double)(at->planned - at->done);
+	if (p->limit_s > 0) {
+		*share = fmax(*share,
+			      fmin(1, (now_s - p->limit_from_s) / (p->limit_s - p->limit_from_s)));
+		left = fmin(left, fmax(0, p->limit_s - now_s));
+	}
+	return left;
+}
+
+static void draw(struct nn_progress *p, const struct nn_progress_at *at, double now_s)
+{
+	struct nn_fields f = { 0 };
+	double share, left = left_of(p, at, now_s, &share);
+
+	add_fold(p, &f, 2);
+	add_epoch(&f, 1, at->epoch, at->epochs);
+	nn_fields_add(&f, 0, "%3.0f %%", 100 * share);
+	nn_fields_add_bar(&f, 4, share);
+	if (at->planned != UINT64_MAX)
+		nn_fields_add(&f, 8, "step %" PRIu64 "/%" PRIu64, at->done, at->planned);
+	else
+		nn_fields_add(&f, 8, "step %" PRIu64, at->done);
+	add_figure(&f, 3, "loss", at->loss);
+	if (p->last.epoch > 0)
+		add_results(&f, 7, 6, &p->last);
+	if (isfinite(left))
+		add_left(&f, 5, left);
+	nn_text_clear(&p->text);
+	nn_text_add(&p->text, "\r");
+	nn_fields_put(&f, columns(p), &p->text);
+	nn_text_add(&p->text, "\033[K");
+	put(p, &p->text);
+}
+
+void nn_progress_step(struct nn_progress *p, const struct nn_progress_at *at, double now_s)
+{
 	if (!p->bar)
 		return;
 	if (p->start_s == 0) {
 		p->start_s = now_s;
-		p->start_step = done;
+		p->start_step = at->done;
 	}
-	if (p->drawn && now_s - p->drawn_s < REDRAW_S)
+	if (now_s - p->drawn_s < REDRAW_S)
 		return;
 	p->drawn_s = now_s;
 	p->drawn = true;
-	if (done > p->start_step && planned != UINT64_MAX)
-		left = (now_s - p->start_s) / (double)(done - p->start_step) *
-		       (double)(planned - done);
-	if (p->limit_s > 0) {
-		share = fmax(share,
-			     fmin(1, (now_s - p->limit_from_s) / (p->limit_s - p->limit_from_s)));
-		left = fmin(left, fmax(0, p->limit_s - now_s));
-	}
-	nn_text_clear(&p->text);
-	nn_text_addf(&p->text, "%s%3.0f %%  step %llu", p->fold, 100 * share,
-		     (unsigned long long)done);
-	if (planned != UINT64_MAX)
-		nn_text_addf(&p->text, "/%llu", (unsigned long long)planned);
-	add_figure(&p->text, "loss", loss);
-	if (p->result.length > 0)
-		nn_text_add(&p->text, p->result.data);
-	if (isfinite(left))
-		add_left(&p->text, left);
-	width = columns(p) - 1;
-	room = p->text.length + 5 <= width ? width - p->text.length - 4 : 0;
-	if (p->text.failed || (room == 0 && p->text.length > width))
-		p->text.length = p->text.failed ? 0 : width;
-	if (room > 0) {
-		size_t full = (size_t)((double)room * share);
-
-		nn_text_add(&p->text, "  [");
-		for (size_t i = 0; i < room; i++)
-			nn_text_add(&p->text, i < full ? "=" : i == full ? ">" : " ");
-		nn_text_add(&p->text, "]");
-	}
-	if (write(p->fd, "\r", 1) == 1)
-		put(p, &p->text);
-	if (write(p->fd, "\033[K", 3) < 0)
-		p->bar = false;
+	draw(p, at, now_s);
 }
 
 void nn_progress_fold(struct nn_progress *p, uint64_t fold, uint64_t folds)
 {
-	snprintf(p->fold, sizeof p->fold, "fold %llu/%llu  ", (unsigned long long)fold,
-		 (unsigned long long)folds);
+	snprintf(p->fold, sizeof p->fold, "fold %" PRIu64 "/%" PRIu64, fold, folds);
 	p->start_s = 0;
-	nn_text_clear(&p->result);
+	p->last.epoch = 0;
 }
 
 void nn_progress_limit(struct nn_progress *p, double start_s, double end_s)
@@ -161,28 +217,28 @@ void nn_progress_limit(struct nn_progress *p, double start_s, double end_s)
 	p->limit_s = end_s;
 }
 
+/* ---- the line of an epoch ---- */
+
 void nn_progress_epoch(struct nn_progress *p, const struct nn_progress_line *line)
 {
-	nn_text_clear(&p->result);
-	if (!isnan(line->valid_loss))
-		add_figure(&p->result, "valid_loss", line->valid_loss);
-	if (line->metric)
-		add_figure(&p->result, line->metric, line->value);
-	nn_text_clear(&p->line);
-	nn_text_addf(&p->line, "%sepoch %llu", p->fold, (unsigned long long)line->epoch);
-	if (line->epochs > 0)
-		nn_text_addf(&p->line, "/%llu", (unsigned long long)line->epochs);
-	add_figure(&p->line, "loss", line->loss);
-	if (p->result.length > 0)
-		nn_text_add(&p->line, p->result.data);
-	nn_text_addf(&p->line, "  %.2f s  %.0f samples/s\n", line->seconds, line->samples_per_s);
-	if (!p->bar)
-		put(p, &p->line);
-}
+	struct nn_fields f = { 0 };
 
-void nn_progress_end(struct nn_progress *p)
-{
-	nn_progress_clear(p);
+	p->last = *line;
+	if (line->metric) {
+		snprintf(p->metric, sizeof p->metric, "%s", line->metric);
+		p->last.metric = p->metric;
+	}
+	add_fold(p, &f, 1);
+	add_epoch(&f, 0, line->epoch, line->epochs);
+	add_figure(&f, 3, "loss", line->loss);
+	add_results(&f, 4, 2, line);
+	nn_fields_add(&f, 5, "%.2f s", line->seconds);
 	if (p->bar)
-		put(p, &p->line);
+		add_rate(&f, 6, line->samples_per_s);
+	else
+		nn_fields_add(&f, 6, "%.0f samples/s", line->samples_per_s);
+	nn_progress_clear(p);
+	nn_text_clear(&p->text);
+	nn_fields_put(&f, p->bar ? columns(p) : SIZE_MAX, &p->text);
+	nn_progress_say(p, &p->text);
 }

@@ -47,6 +47,20 @@ double nn_report_bytes(const struct nn_train *t)
 		       : NAN;
 }
 
+/* The table of what each two ranks can use. */
+static void note_pairs(const struct nn_train *t)
+{
+	struct nn_text text = { 0 };
+
+	for (int r = 0; r < t->layout.pairs.ranks; r++) {
+		nn_text_clear(&text);
+		nn_pairs_row(&t->layout.pairs, r, &text);
+		if (!text.failed)
+			nn_tell_note(&t->told, "%s", text.data);
+	}
+	nn_text_free(&text);
+}
+
 void nn_report_start(const struct nn_train *t)
 {
 	const struct nn_forecast *f = &t->plan.forecast;
@@ -59,6 +73,7 @@ void nn_report_start(const struct nn_train *t)
 	nn_tell_note(&t->told, "%s; %zu of %llu samples of a step at once",
 		     nn_report_placement(t, text), t->plan.fit.micro,
 		     (unsigned long long)t->options->recipe.batch);
+	note_pairs(t);
 	nn_tell_note(&t->told,
 		     "start: data %.3g s, plan and memory %.3g s, steps that were tried %.3g s",
 		     t->clock.data_s, t->clock.plan_s, t->clock.tried_s);
@@ -79,17 +94,21 @@ static void note_noise(const struct nn_train *t)
 
 	snprintf(about, sizeof about, scale < 100 ? "%.2g" : "%.0f",
 		 scale < 100 ? scale : round(scale / 10) * 10);
-	if (isinf(scale))
+	if (steps > 0 && steps < NN_NOISE_STEPS)
 		nn_tell_note(&t->told,
-			     "noise scale of the gradient: more than %llu step%s of %llu samples "
+			     "noise scale of the gradient: not known; %llu step%s measured, it "
+			     "takes %d",
+			     steps, steps == 1 ? " was" : "s were", NN_NOISE_STEPS);
+	else if (isinf(scale))
+		nn_tell_note(&t->told,
+			     "noise scale of the gradient: more than %llu steps of %llu samples "
 			     "can tell; a larger batch pays",
-			     steps, steps == 1 ? "" : "s", batch);
+			     steps, batch);
 	else if (!isnan(scale))
 		nn_tell_note(&t->told,
-			     "noise scale of the gradient: about %s samples (%llu step%s "
-			     "measured); a batch beyond that buys nothing, "
-			     "this one has %llu",
-			     about, steps, steps == 1 ? " was" : "s were", batch);
+			     "noise scale of the gradient: about %s samples (%llu steps were "
+			     "measured); a batch beyond that buys nothing, this one has %llu",
+			     about, steps, batch);
 }
 
 #define SLOW 1.5   /* times what the others take */

@@ -145,6 +145,17 @@ NN_INLINE void fetch_share(const struct nn_outer *o, size_t leaf)
 		__builtin_prefetch((const char *)o->next + at, 1);
 }
 
+/* The chain two rows at a time: of a leaf of 16 the end of the loop is guessed right more often. */
+NN_INLINE void chain_pairs(int M, int NV, bool whole, vr acc[][2], const real *x, size_t xs,
+			   const real *dy, size_t ys, size_t n, vm last)
+{
+	for (; n >= 2; n -= 2, x += 2 * xs, dy += 2 * ys) {
+		chain(1, M, NV, whole, acc, x, xs, 0, dy, ys, 1, last);
+		chain(1, M, NV, whole, acc, x + xs, xs, 0, dy + ys, ys, 1, last);
+	}
+	chain(1, M, NV, whole, acc, x, xs, 0, dy, ys, n, last);
+}
+
 /* Leaf sums wait on a stack for their neighbours: at leaf i as many as i has ones. */
 NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, const real *x,
 			  const real *dy, real *d)
@@ -159,8 +170,8 @@ NN_INLINE void outer_tree(int M, int NV, bool whole, const struct nn_outer *o, c
 		else
 			fetch_share(o, leaf);
 		zero(M, NV, acc);
-		chain(1, M, NV, whole, acc, x + p * o->x_pixel, o->x_pixel, 0, dy + p * o->y_pixel,
-		      o->y_pixel, o->leaf[leaf + 1] - o->leaf[leaf], last);
+		chain_pairs(M, NV, whole, acc, x + p * o->x_pixel, o->x_pixel, dy + p * o->y_pixel,
+			    o->y_pixel, o->leaf[leaf + 1] - o->leaf[leaf], last);
 		for (size_t left = leaf; left & 1; left >>= 1)
 			add(M, NV, waiting[--n_waiting], acc, acc);
 		if (leaf + 1 == o->n_leaves)

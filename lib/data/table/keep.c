@@ -1,0 +1,109 @@
+/* Fields of a record that are kept as text. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/table/columns.h"
+#include "data/table/keep.h"
+#include "data/table/lines.h"
+
+static int find(struct nn_keep *keep, const struct nn_table *t, const struct nn_field *name,
+		struct nn_error *err)
+{
+	size_t *column = &keep->columns[keep->n];
+
+	if (nn_table_find(t, name->text, name->length, column, err) < 0)
+		return -1;
+	if (*column == t->width)
+		return nn_table_no_column(t, "--keep", name, err);
+	keep->names[keep->n] = nn_strndup(name->text, name->length, err);
+	return keep->names[keep->n++] ? 0 : -1;
+}
+
+int nn_keep_init(struct nn_keep *keep, const struct nn_table *t, const char *list,
+		 struct nn_error *err)
+{
+	struct nn_columns names;
+	int status = nn_columns_parse(&names, list, err);
+
+	if (status < 0)
+		return -1;
+	keep->columns = nn_alloc(names.n, sizeof *keep->columns, err);
+	keep->names = nn_alloc(names.n, sizeof *keep->names, err);
+	if (!keep->columns || !keep->names)
+		status = -1;
+	for (size_t i = 0; status == 0 && i < names.n; i++)
+		status = find(keep, t, &names.name[i], err);
+	nn_columns_free(&names);
+	return status;
+}
+
+void nn_keep_fini(struct nn_keep *keep)
+{
+	for (size_t i = 0; i < keep->n; i++)
+		nn_free(keep->names[i]);
+	nn_free(keep->names);
+	nn_free(keep->columns);
+	*keep = (struct nn_keep){ 0 };
+}
+
+static void add(struct nn_text *text, char kind, const char *field, size_t n)
+{
+	const char *end = memchr(field, '\0', n); /* of a JSON string */
+
+	nn_text_add_bytes(text, &kind, 1);
+	nn_text_add_bytes(text, field, end ? (size_t)(end - field) : n);
+	nn_text_add_bytes(text, "", 1);
+}
+
+static void add_member(struct nn_text *text, const struct nn_json *value)
+{
+	char digits[NN_NUMBER];
+	size_t n = 0;
+	const char *string = nn_json_string(value, &n);
+
+	switch (nn_json_type(value)) {
+	case NN_JSON_STRING:
+		add(text, 's', string, n);
+		break;
+	case NN_JSON_NUMBER:
+		if (nn_json_whole(value))
+			n = (size_t)snprintf(digits, sizeof digits, "%" PRId64,
+					     nn_json_integer(value));
+		else
+			n = nn_format_f64(digits, nn_json_number(value));
+		add(text, 'j', digits, n);
+		break;
+	case NN_JSON_BOOL:
+		string = nn_json_bool(value) ? "true" : "false";
+		add(text, 'j', string, strlen(string));
+		break;
+	default: /* null, or none; an array and an object are no field */
+		add(text, 'j', "null", 4);
+	}
+}
+
+void nn_keep_add(const struct nn_keep *keep, struct nn_table *t, struct nn_text *text)
+{
+	struct nn_json *object = t->lines ? nn_lines_parse(t, &t->record) : NULL;
+	const struct nn_field *fields;
+	struct nn_error bad;
+	size_t n = 0;
+
+	if (!t->lines &&
+	    (!t->record.text || nn_csv_split(&t->csv, &t->record, &fields, &n, &bad) < 0))
+		n = 0;
+	for (size_t i = 0; i < keep->n; i++) {
+		size_t column = keep->columns[i];
+
+		if (object)
+			add_member(text, nn_json_get(object, t->columns[column].name));
+		else if (column < n)
+			add(text, 's', fields[column].text, fields[column].length);
+		else
+			add(text, 's', "", 0);
+	}
+	nn_json_free(object);
+}

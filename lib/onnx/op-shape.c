@@ -1,0 +1,229 @@
+/* Other shapes of the same values: no line comes of them until a layer needs the shape. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "onnx/ops.h"
+
+int nn_onnx_flatten(struct nn_onnx_graph *g, const struct nn_onnx_node *node, struct nn_error *err)
+{
+	int64_t axis = nn_onnx_int(node->proto, "axis", 1);
+	struct nn_onnx_value *x;
+	struct nn_shape shape;
+	size_t before = 1;
+	int dim;
+
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0)
+		return -1;
+	shape = nn_shape1(nn_shape_count(&x->shape));
+	if (axis == x->shape.rank + 1) /* N times all values, one column */
+		return shape.dim[0] == 1
+			       ? nn_onnx_pass(g, node, x, &shape, err)
+			       : nn_fail(err, NN_EFORMAT, "axis %lld mixes rows", (long long)axis);
+	if (nn_onnx_axis(axis, x->shape.rank, &dim, err) < 0)
+		return -1;
+	for (int i = 0; i < dim; i++)
+		before *= x->shape.dim[i];
+	if (before != 1)
+		return nn_fail(err, NN_EFORMAT, "axis %lld mixes rows", (long long)axis);
+	return nn_onnx_pass(g, node, x, &shape, err);
+}
+
+static int too_large(struct nn_error *err)
+{
+	return nn_fail(err, NN_EFORMAT, "the product of the shape's dimensions overflows");
+}
+
+/* One size of the new shape, or 0 for the one that follows from the others. */
+static int take_size(const struct nn_onnx_constant *c, size_t i, const struct nn_shape *from,
+		     bool zero_is_zero, size_t *size, struct nn_error *err)
+{
+	int64_t n = nn_onnx_whole(c, i);
+
+	if (n == 0 && !zero_is_zero && i >= 1 && i <= (size_t)from->rank) {
+		*size = from->dim[i - 1];
+		return 0;
+	}
+	*size = n == -1 ? 0 : (size_t)n;
+	return n == -1 || n > 0
+		       ? 0
+		       : nn_fail(err, NN_EFORMAT,
+				 "a shape with a dimension of %lld is not supported", (long long)n);
+}
+
+/* Do sizes after the first make up a row; *shape is what they say. */
+static int take_sizes(const struct nn_onnx_constant *c, const struct nn_shape *from,
+		      bool zero_is_zero, struct nn_shape *shape, bool *open, struct nn_error *err)
+{
+	size_t known = 1, all = nn_shape_count(from), *rest = NULL;
+	char a[NN_SHAPE_TEXT];
+
+	shape->rank = (int)c->count - 1;
+	for (size_t i = 1; i < c->count; i++) {
+		size_t *size = &shape->dim[i - 1];
+
+		if (take_size(c, i, from, zero_is_zero, size, err) < 0)
+			return -1;
+		if (*size == 0 && rest)
+			return nn_fail(err, NN_EFORMAT, "two dimensions of the shape are -1");
+		if (*size == 0)
+			rest = size;
+		else if (!nn_mul(known, *size, &known))
+			return too_large(err);
+	}
+	*open = rest != NULL;
+	if (rest)
+		*rest = known > 0 ? all / known : 0;
+	if (known * (rest ? *rest : 1) == all && all > 0)
+		return 0;
+	return nn_fail(err, NN_EFORMAT,
+		       "rows of %s have other values than the shape: rows would mix",
+		       nn_shape_text(a, from));
+}
+
+/*
+ * The first dimension are the rows: named so (0, -1, what Shape gave), or the number that the graph
+ * was exported with; either way the others must make up a row.
+ */
+int nn_onnx_reshape(struct nn_onnx_graph *g, const struct nn_onnx_node *node, struct nn_error *err)
+{
+	const struct nn_onnx_constant *c;
+	struct nn_onnx_value *x;
+	struct nn_shape shape;
+	bool open = false;
+
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 ||
+	    nn_onnx_in_constant(g, node, 1, &c, err) < 0)
+		return -1;
+	if (!nn_onnx_is_whole(c) || c->count < 1 || c->count > NN_MAX_RANK)
+		return nn_fail(err, NN_EFORMAT, "a shape of %zu dimensions, expected 1 to %d",
+			       c->count, NN_MAX_RANK);
+	if (take_sizes(c, &x->shape, nn_onnx_int(node->proto, "allowzero", 0), &shape, &open, err) <
+	    0)
+		return -1;
+	if (open && nn_onnx_whole(c, 0) == -1)
+		return nn_fail(err, NN_EFORMAT, "two dimensions of the shape are -1");
+	return nn_onnx_pass(g, node, x, &shape, err);
+}
+
+/* axes: an attribute, from opset 13 on an input; bit i: axis i of `rank`. *given: there are any. */
+static int take_axes(const struct nn_onnx_graph *g, const struct nn_onnx_node *node, int rank,
+		     unsigned *axes, bool *given, struct nn_error *err)
+{
+	const Onnx__Attribute *a = nn_onnx_attribute(node->proto, "axes");
+	const struct nn_onnx_constant *c = NULL;
+	size_t n = a ? a->n_ints : 0;
+	int dim;
+
+	*axes = 0;
+	if (nn_onnx_in(g, node, 1)) {
+		if (nn_onnx_in_constant(g, node, 1, &c, err) < 0)
+			return -1;
+		if (!nn_onnx_is_whole(c))
+			return nn_fail(err, NN_EFORMAT, "axes are no whole numbers");
+		n = c->count;
+	}
+	*given = a || c;
+	for (size_t i = 0; i < n; i++) {
+		if (nn_onnx_axis(c ? nn_onnx_whole(c, i) : a->ints[i], rank - 1, &dim, err) < 0)
+			return -1;
+		*axes |= 1u << (dim + 1);
+	}
+	return 0;
+}
+
+int nn_onnx_squeeze(struct nn_onnx_graph *g, const struct nn_onnx_node *node, struct nn_error *err)
+{
+	struct nn_shape shape = { 0 };
+	struct nn_onnx_value *x;
+	unsigned axes;
+	bool given;
+
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 ||
+	    take_axes(g, node, x->shape.rank + 1, &axes, &given, err) < 0)
+		return -1;
+	for (int i = 0; i < x->shape.rank; i++) {
+		bool out = given ? axes >> (i + 1) & 1 : x->shape.dim[i] == 1;
+
+		if (out && x->shape.dim[i] != 1)
+			return nn_fail(err, NN_EFORMAT, "axis %d has %zu values, expected 1", i + 1,
+				       x->shape.dim[i]);
+		if (!out)
+			shape.dim[shape.rank++] = x->shape.dim[i];
+	}
+	return nn_onnx_pass(g, node, x, &shape, err);
+}
+
+int nn_onnx_unsqueeze(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+		      struct nn_error *err)
+{
+	const Onnx__Attribute *a = nn_onnx_attribute(node->proto, "axes");
+	const struct nn_onnx_value *given_axes = nn_onnx_in(g, node, 1);
+	size_t more = given_axes && given_axes->constant ? given_axes->constant->count
+		      : a                                ? a->n_ints
+							 : 0;
+	struct nn_shape shape = { 0 };
+	struct nn_onnx_value *x;
+	unsigned axes;
+	bool given;
+	int from = 0;
+
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0)
+		return -1;
+	if (more > NN_MAX_RANK || x->shape.rank + (int)more > NN_MAX_RANK)
+		return nn_fail(err, NN_EFORMAT, "more than %d dimensions", NN_MAX_RANK);
+	shape.rank = x->shape.rank + (int)more;
+	if (take_axes(g, node, shape.rank + 1, &axes, &given, err) < 0)
+		return -1;
+	for (int i = 0; i < shape.rank; i++)
+		shape.dim[i] =
+			axes >> (i + 1) & 1 || from >= x->shape.rank ? 1 : x->shape.dim[from++];
+	return nn_onnx_pass(g, node, x, &shape, err);
+}
+
+/* A permutation that moves only dimensions of 1 changes no order. */
+int nn_onnx_transposed(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
+		       struct nn_error *err)
+{
+	const Onnx__Attribute *a = nn_onnx_attribute(node->proto, "perm");
+	struct nn_onnx_value *x;
+	struct nn_shape shape;
+	int64_t last = 0;
+	unsigned seen = 0;
+
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0)
+		return -1;
+	shape = x->shape;
+	if (!a || a->n_ints != (size_t)shape.rank + 1 || a->ints[0] != 0)
+		return nn_fail(err, NN_EFORMAT, "of the rows' dimension is not supported");
+	for (int i = 0; i < shape.rank; i++) {
+		int64_t from = a->ints[i + 1];
+
+		if (from < 1 || from > shape.rank || seen >> from & 1)
+			return nn_fail(err, NN_EFORMAT, "perm is no permutation");
+		seen |= 1u << from;
+		shape.dim[i] = x->shape.dim[from - 1];
+		if (shape.dim[i] != 1 && from < last)
+			return nn_fail(err, NN_EFORMAT,
+				       "is supported only where it moves dimensions of 1");
+		last = shape.dim[i] != 1 ? from : last;
+	}
+	return nn_onnx_pass(g, node, x, &shape, err);
+}
+
+/* Exporters write pads of 0 too. pads: an attribute, from opset 11 on an input. */
+int nn_onnx_pad(struct nn_onnx_graph *g, const struct nn_onnx_node *node, struct nn_error *err)
+{
+	const Onnx__Attribute *a = nn_onnx_attribute(node->proto, "pads");
+	const struct nn_onnx_constant *c = NULL;
+	struct nn_onnx_value *x;
+	size_t n = a ? a->n_ints : 0;
+
+	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 ||
+	    (!a && nn_onnx_in_constant(g, node, 1, &c, err) < 0))
+		return -1;
+	n = c ? c->count : n;
+	for (size_t i = 0; i < n; i++)
+		if (c ? nn_onnx_real(c, i) != 0 : a->ints[i] != 0)
+			return nn_fail(err, NN_EFORMAT, "other pads than 0 are not supported");
+	return nn_onnx_pass(g, node, x, &x->shape, err);
+}

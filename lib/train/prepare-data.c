@@ -1,0 +1,204 @@
+/* Data as a network wants them: what its lines and a start model say, and the files that are opened
+ * with it. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/output.h"
+#include "model/model.h"
+#include "train/job.h"
+#include "train/prepare.h"
+
+/* ---- what the network says of the data ---- */
+
+struct want {
+	struct nn_want want;
+	struct nn_want_input *inputs;
+	struct nn_want_target *targets;
+	struct nn_schema *schema;
+};
+
+static void want_free(struct want *w)
+{
+	nn_free(w->inputs);
+	nn_free(w->targets);
+	nn_schema_free(w->schema);
+}
+
+static bool has_fills(const struct nn_schema *schema)
+{
+	for (size_t i = 0; i < schema->n_inputs; i++)
+		for (size_t c = 0; c < schema->inputs[i].n_columns; c++)
+			if (schema->inputs[i].columns && schema->inputs[i].columns[c].fills)
+				return true;
+	return false;
+}
+
+/* What a start model has settled: its scales stay, and what it fills need not be asked for again.
+ */
+static int follow_start(const struct nn_train *t, const struct nn_schema *schema,
+			struct nn_error *err)
+{
+	char given[40] = "";
+
+	if (nn_opt_given(t->setup.list, "normalize")) {
+		nn_opt_text(t->setup.list, "normalize", given, sizeof given);
+		return nn_fail(err, NN_EUSAGE,
+			       "--normalize=%s: %s has scales of its own, which its weights were "
+			       "trained with",
+			       given, t->options->model);
+	}
+	if (!nn_opt_given(t->setup.list, "missing") && has_fills(schema))
+		t->setup.data->missing = NN_MISSING_MEAN;
+	return 0;
+}
+
+static int want_init(struct want *w, const struct nn_train *t, struct nn_error *err)
+{
+	size_t n_in = nn_net_n_inputs(t->task.net), n_out = nn_net_n_outputs(t->task.net);
+	enum nn_loss_kind loss = t->options->recipe.loss;
+
+	*w = (struct want){ 0 };
+	w->inputs = nn_alloc(n_in, sizeof *w->inputs, err);
+	w->targets = nn_alloc(n_out, sizeof *w->targets, err);
+	if (!w->inputs || !w->targets)
+		return -1;
+	for (size_t i = 0; i < n_in; i++) {
+		const struct nn_net_input *in = nn_net_input(t->task.net, i);
+
+		w->inputs[i] = (struct nn_want_input){
+			in->name,    in->shaped,    in->shape,      in->vector,
+			in->columns, in->n_columns, in->categories, in->hash,
+			in->index,   in->crosses,   in->n_crosses,  in->hash ? 0 : in->least,
+		};
+	}
+	for (size_t i = 0; i < n_out; i++) {
+		const struct nn_net_output *out = nn_net_output(t->task.net, i);
+
+		w->targets[i] = (struct nn_want_target){
+			.name = out->name,
+			.columns = out->target  ? out->target
+				   : n_out == 1 ? t->setup.data->target
+						: NULL,
+			.classes = loss == NN_LOSS_CROSS_ENTROPY,
+			.numbers = loss > NN_LOSS_CROSS_ENTROPY,
+			.plain = loss == NN_LOSS_BCE,
+			.size = out->size,
+			.ignored = t->options->ignore,
+		};
+	}
+	w->want = (struct nn_want){
+		w->inputs, n_in,         w->targets,      n_out, t->task.device->dtype,
+		NULL,      t->task.pool, t->source.sample
+	};
+	if (!t->source.start || (!t->source.start->input_json && !t->source.start->target_json))
+		return 0;
+	if (nn_schema_parse(&w->schema, t->source.start->input_json, t->source.start->target_json,
+			    err) < 0)
+		return nn_fail_at(err, "%s", t->options->model);
+	w->want.schema = w->schema;
+	return follow_start(t, w->schema, err);
+}
+
+/* TARGETS is looked for before DATA are read: what they lack would hide that it is not there. */
+static int find_targets(const struct nn_train *t, struct nn_error *err)
+{
+	const char *path = t->setup.targets_path;
+
+	if (!path || !*path || nn_is_stdin(path) || !nn_layout_first(&t->layout) ||
+	    access(path, F_OK) == 0)
+		return 0;
+	nn_fail_errno(err, NN_EFAIL, "%s: cannot open", path);
+	if (strpbrk(path, "./") || nn_opt_given(t->setup.list, "target"))
+		return -1;
+	return nn_fail(err, NN_EFAIL, "%s; a column of DATA is named by --target=%s", err->text,
+		       path);
+}
+
+static void add_names(struct nn_text *text, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		nn_text_add_json(text, names[i], strlen(names[i]));
+	nn_text_addf(text, " %zu;", n);
+}
+
+static void say_what_is_read(const struct nn_train *t, struct nn_text *text)
+{
+	const struct nn_opt_list *list = t->setup.list;
+	const struct nn_opt *row;
+	char value[4096];
+
+	nn_text_addf(text, "%d %d;", (int)t->task.device->dtype, (int)t->options->recipe.loss);
+	nn_text_addf(text, "%s;", t->options->ignore ? t->options->ignore : "");
+	nn_text_addf(text, "%s;", t->source.start ? t->options->model : "");
+	for (size_t i = 0; (row = nn_opt_of_topic(list, "Data", i)); i++)
+		nn_text_addf(text, "%s;",
+			     nn_opt_text(list, row->name, value, sizeof value) ? value : "");
+	for (size_t i = 0; i < nn_net_n_inputs(t->task.net); i++) {
+		const struct nn_net_input *in = nn_net_input(t->task.net, i);
+		char shape[NN_SHAPE_TEXT] = "";
+
+		if (in->shaped)
+			nn_shape_text(shape, &in->shape);
+		nn_text_addf(text, "%s %s %d %d %d %zu %zu;", in->name ? in->name : "", shape,
+			     in->vector, in->categories, in->index, in->hash, in->least);
+		add_names(text, in->columns, in->n_columns);
+		add_names(text, in->crosses, in->n_crosses);
+	}
+	for (size_t i = 0; i < nn_net_n_outputs(t->task.net); i++) {
+		const struct nn_net_output *out = nn_net_output(t->task.net, i);
+
+		nn_text_addf(text, "%s %s %zu;", out->name ? out->name : "",
+			     out->target ? out->target : "", out->size);
+	}
+}
+
+/* ---- held-out files ---- */
+
+/* FILE[,TARGETS]: an existing file wins, else the first comma parts two. */
+static int open_held_out(struct nn_train *t, struct nn_error *err)
+{
+	const char *valid = t->source.held_out_path, *comma = strchr(valid, ',');
+	char *file;
+	int status;
+
+	if (!comma || access(valid, F_OK) == 0)
+		return nn_dataset_open_like(&t->task.held_out, valid, NULL, t->task.dataset, err);
+	if (!(file = nn_strndup(valid, (size_t)(comma - valid), err)))
+		return -1;
+	status = nn_dataset_open_like(&t->task.held_out, file, comma + 1, t->task.dataset, err);
+	nn_free(file);
+	return status;
+}
+
+int nn_train_open_data(struct nn_train *t, double fraction, struct nn_error *err)
+{
+	struct want w;
+	int status;
+
+	say_what_is_read(t, &t->source.said);
+	t->source.borrowed = t->setup.read && !t->source.said.failed &&
+			     strcmp(t->source.said.data, t->setup.read->said) == 0;
+	if (t->source.borrowed) {
+		t->task.dataset = t->setup.read->dataset;
+		t->task.held_out = t->setup.read->held_out;
+		t->task.schema = nn_dataset_schema(t->task.dataset);
+		return 0;
+	}
+	if (t->setup.read && nn_is_stdin(t->setup.data_path))
+		return nn_fail(err, NN_EUSAGE,
+			       "these options ask for the data in another way, and stdin is read "
+			       "once; give a file");
+	if (find_targets(t, err) < 0)
+		return -1;
+	status = want_init(&w, t, err);
+	if (status == 0)
+		status = nn_dataset_open(&t->task.dataset, t->setup.data_path,
+					 t->setup.targets_path, t->setup.data, &w.want, err);
+	if (status == 0 && t->options->valid && fraction == 0)
+		status = open_held_out(t, err);
+	want_free(&w);
+	if (status == 0)
+		t->task.schema = nn_dataset_schema(t->task.dataset);
+	return status;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# nn-train --try: options side by side.
+# shellcheck disable=SC2154,SC2016
+bats_require_minimum_version 1.5.0
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  . "$NN_SRC/tests/cli/train-data.sh"
+  make_words 130 >words.csv
+  make_prices 60 >prices.csv
+  words=(-m 'dense 4, relu, dense ?' --target=kind --epochs=4)
+}
+
+# alone OPTION...: the value of a metric as --score prints it, of a training of its own
+alone() {
+  nn-train -q "${words[@]}" "$@" words.csv -o alone.st
+}
+
+@test "try: every combination has a row, the best model is the one that its options give alone" {
+  run -0 --separate-stderr nn-train "${words[@]}" --valid=0.3 --try=lr=0.0001,0.05 --try=batch=16,32 words.csv -o best.st
+  [ "${lines[0]}" = $'lr\tbatch\tmetric\tsd\tseconds\tbest' ]
+  [ "$(cut -f1,2 <<<"$output" | tail -n +2 | tr '\t\n' ', ')" = "0.0001,16 0.0001,32 0.05,16 0.05,32 " ]
+  [ "$(grep -c 'yes$' <<<"$output")" = 1 ]
+  [ "$(grep -c '^nn-train: note: lr=.* batch=.*: accuracy .* of 4, ' <<<"$stderr")" = 4 ]
+  # the largest metric, of equals the first
+  want=$(tail -n +2 <<<"$output" | sort -s -t$'\t' -k3,3gr | head -1)
+  [ "$(grep 'yes$' <<<"$output")" = "$want" ]
+  IFS=$'\t' read -r lr batch metric _ <<<"$want"
+  alone --valid=0.3 --lr="$lr" --batch="$batch" --log=log
+  cmp best.st alone.st
+  [ "$(jq -s 'map(select(.event == "epoch")) | last.accuracy' log)" = "$metric" ]
+}
+
+@test "try: folds decide by their mean, the best options are trained on all rows" {
+  run -0 --separate-stderr nn-train -q "${words[@]}" --folds=3 --try=lr=0.0001,0.05 -t 3 words.csv -o best.st
+  while IFS=$'\t' read -r lr metric sd _ best; do
+    nn-train -q "${words[@]}" --folds=3 --lr="$lr" words.csv >table
+    [ "$metric" = "$(awk '$1 == "mean" && $2 == "accuracy" { print $3 }' table)" ]
+    [ "$sd" = "$(awk '$1 == "sd" && $2 == "accuracy" { print $3 }' table)" ]
+    [ "$best" = no ] || alone --lr="$lr"
+  done < <(tail -n +2 <<<"$output")
+  cmp best.st alone.st
+}
+
+@test "try: networks, values in quotes, stdin, the least of an error" {
+  nn-train -q --target=price --valid=0.3 --epochs=3 --try='model=dense 2, dense ?,"dense 4, relu, dense ?"' --metric=rmse \
+    - -o best.st <prices.csv >table
+  [ "$(cut -f1 table | tail -n +2)" = $'dense 2, dense ?\ndense 4, relu, dense ?' ]
+  [ "$(tail -n +2 table | sort -t$'\t' -k2,2g | head -1)" = "$(grep 'yes$' table)" ]
+  # values measured by another normalization need the data anew, which stdin cannot give
+  run -2 --separate-stderr nn-train -q -m 'dense ?' --target=price --valid=0.3 --try=normalize=none,standard - <prices.csv
+  [[ $stderr == *", and stdin is read once; give a file" ]]
+  nn-train -q -m 'dense ?' --target=price --valid=0.3 --epochs=2 --try=normalize=none,minmax prices.csv >table
+  [ "$(wc -l <table)" = 3 ]
+}
+
+@test "try: a training that diverges has no metric; nothing but divergence is status 6" {
+  run -0 --separate-stderr nn-train -q -m 'dense ?' --target=price --normalize=none --valid=0.3 --optimizer=sgd --epochs=20 --try=lr=1e-9,1e20 prices.csv -o m.st
+  grep -q $'^1e20\t\t\t.*\tno$' <<<"$output"
+  [ -s m.st ]
+  run -6 --separate-stderr nn-train -q -m 'dense ?' --target=price --normalize=none --valid=0.3 --optimizer=sgd --epochs=20 --try=lr=1e19,1e20 prices.csv -o n.st
+  [ "$stderr" = "nn-train: --try: every training diverged" ]
+  [ ! -e n.st ]
+}
+
+@test "try: what cannot be tried is said before anything is read" {
+  while IFS='|' read -r options want; do
+    # shellcheck disable=SC2086
+    run -2 --separate-stderr nn-train "${words[@]}" $options ghost.csv
+    [ "$stderr" = "nn-train: $want" ] || { echo "$options: $stderr"; false; }
+  done <<'T'
+--try=lr=1,2|--try: needs rows that decide, --valid=FILE, --valid=FRACTION or --folds=K
+--valid=0.1 --try=lr|--try=lr: expected OPTION=V1,V2,... as in lr=0.001,0.01
+--valid=0.1 --try=lr=1,,2|--try=lr=1,,2: expected OPTION=V1,V2,..., a value is empty
+--valid=0.1 --try=lr=1,x|--try=lr=x: expected a number from 0 to 1e30
+--valid=0.1 --try=lrr=1|--try=lrr: --lrr: unknown option; did you mean --lr?
+--valid=0.1 --try=threads=1,2|--try=threads: this option does not change what is learned
+--valid=0.1 --try=lr=1,2 --try=lr=3|--try=lr: given twice
+--valid=0.1 --try=lr=1 --resume|--resume: not with --try, which trains several times
+--valid=0.1 --try=lr=1 --ranks=2|--ranks: not with --try, which trains several times
+T
+  values=$(seq -s, 1 101)
+  run -2 --separate-stderr nn-train "${words[@]}" --valid=0.1 --try=seed="$values" --try=lr="$values" ghost.csv
+  [ "$stderr" = "nn-train: --try: more than 1000 combinations" ]
+}
+
+@test "try: a signal ends all, without a model; what one cannot do ends all with its error" {
+  nn-train -q "${words[@]:0:3}" --steps=100000000 --valid=0.3 --try=lr=0.1,0.2,0.3 words.csv -o m.st >table 2>err &
+  pid=$!
+  for _ in $(seq 200); do
+    [ "$(pgrep -c -P $pid)" -lt 1 ] || break
+    sleep 0.05
+  done
+  kill -TERM $pid
+  status=0
+  wait $pid || status=$?
+  [ $status = 143 ]
+  [ ! -e m.st ]
+  [ ! -s table ]
+  run -2 --separate-stderr nn-train -q "${words[@]}" --valid=0.3 --try=lr=0.1,0.2 --metric=rmse words.csv -o m.st
+  [[ $stderr == "nn-train: --try: lr=0."*": --metric=rmse: not a metric of these targets;"* ]]
+  [ ! -e m.st ]
+}

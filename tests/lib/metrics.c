@@ -1,0 +1,82 @@
+/* The area under the ROC curve: exact while scores fit, near it beyond. */
+#include "config.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "predict/auc.h"
+#include "tap.h"
+
+#define MANY (NN_AUC_SCORES + 1000)
+
+static double uniform(uint64_t i)
+{
+	uint32_t x[4];
+
+	nn_philox(1, i, 0, 0, x);
+	return x[0] / 4294967296.0;
+}
+
+/* Every pair, by the words of the definition. */
+static double by_pairs(const double *score, const bool *second, const double *weight, size_t n)
+{
+	double won = 0, pairs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++) {
+			double w = weight[i] * weight[k];
+
+			if (!second[i] || second[k])
+				continue;
+			pairs += w;
+			won += score[i] > score[k] ? w : score[i] == score[k] ? w / 2 : 0;
+		}
+	return won / pairs;
+}
+
+static void few(void)
+{
+	double score[200], weight[200];
+	bool second[200];
+	struct nn_auc a = { 0 };
+
+	for (size_t i = 0; i < 200; i++) {
+		score[i] = floor(uniform(i) * 50) / 50;
+		second[i] = uniform(1000 + i) < score[i];
+		weight[i] = 1 + floor(uniform(2000 + i) * 4);
+		nn_auc_add(&a, score[i], second[i], weight[i]);
+	}
+	ok(fabs(nn_auc_area(&a) - by_pairs(score, second, weight, 200)) < 1e-12,
+	   "auc: the weighted share of pairs in order, equal scores half");
+	nn_auc_add(&a, NAN, true, 1);
+	ok(isnan(nn_auc_area(&a)), "auc: a score that is no number makes it one, too");
+	nn_auc_reset(&a);
+	nn_auc_add(&a, 0.5, true, 1);
+	ok(nn_auc_area(&a) == 0, "auc: 0/0 of one class alone is 0");
+	nn_auc_free(&a);
+}
+
+/* Scores 0 to 1, of the second class with the probability of the score: the area is 5/6. */
+static double many(struct nn_auc *a)
+{
+	for (size_t i = 0; i < MANY; i++) {
+		double score = uniform(i);
+
+		nn_auc_add(a, score, uniform(MANY + i) < score, 1);
+	}
+	return nn_auc_area(a);
+}
+
+int main(void)
+{
+	struct nn_auc a = { 0 };
+	double area;
+
+	few();
+	area = many(&a);
+	note("%zu scores, %u bits dropped: %.6f", (size_t)MANY, a.dropped, area);
+	ok(a.room <= NN_AUC_SCORES && a.dropped > 0 && fabs(area - 5.0 / 6) < 1e-3,
+	   "auc: more scores than fit lose bits, the area stays what it is to a thousandth");
+	nn_auc_free(&a);
+	return tap_done();
+}
