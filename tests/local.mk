@@ -140,9 +140,9 @@ tests_bench_product_f64_SOURCES = tests/bench/product.c
 tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 
 # containers and streams
-check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/safetensors
-CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/safetensors
-VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/safetensors
+check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
+CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
+VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
 
 # the functions of math.h: a sample; all floats in the long run
 check_PROGRAMS += tests/lib/math

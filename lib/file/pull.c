@@ -1,0 +1,478 @@
+/* JSON a token at a time: a state says what may come next, a bit per level what is open. */
+#include "config.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "file/pull.h"
+
+enum state {
+	BAD,
+	VALUE,       /* at the beginning, behind a colon, behind a comma of an array */
+	FIRST_VALUE, /* behind [ */
+	KEY,         /* behind a comma of an object */
+	FIRST_KEY,   /* behind { */
+	COLON,       /* behind a key */
+	AFTER,       /* behind a value in an array or object */
+	DONE         /* behind the whole value */
+};
+
+#define NOTHING (-1) /* where a byte would be: the end of the text */
+
+void nn_pull_begin(struct nn_pull *p, char *text, size_t bytes, unsigned max_depth, bool words,
+		   struct nn_error *err)
+{
+	if (max_depth > NN_PULL_DEPTH)
+		NN_BUG("JSON of depth %u", max_depth);
+	p->begin = p->at = text;
+	p->end = text + bytes;
+	p->text = p->token = text;
+	p->length = 0;
+	p->err = err;
+	p->depth = 0;
+	p->max_depth = max_depth;
+	p->state = VALUE;
+	p->words = words;
+}
+
+/* ---- what is wrong ---- */
+
+int nn_pull_fail(struct nn_pull *p, const char *format, ...)
+{
+	char text[400];
+	va_list args;
+
+	if (p->state == BAD)
+		return -1;
+	p->state = BAD;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return nn_fail(p->err, NN_EFORMAT, "JSON, byte %zu: %s", (size_t)(p->token - p->begin) + 1,
+		       text);
+}
+
+static enum nn_pull_kind bad(struct nn_pull *p, const char *what)
+{
+	nn_pull_fail(p, "%s", what);
+	return NN_PULL_BAD;
+}
+
+static bool in_object(const struct nn_pull *p)
+{
+	unsigned level = p->depth - 1;
+
+	return p->depth > 0 && p->objects[level / 64] >> (level % 64) & 1;
+}
+
+/* What stands at p->at is nothing that may stand there. */
+static enum nn_pull_kind unexpected(struct nn_pull *p)
+{
+	static const char *const wanted[] = {
+		[VALUE] = "a value", [FIRST_VALUE] = "a value or ]",
+		[KEY] = "a key",     [FIRST_KEY] = "a key or }",
+		[COLON] = "a colon", [DONE] = "nothing behind the document",
+	};
+	const char *expected = p->state != AFTER ? wanted[p->state]
+			       : in_object(p)    ? "a comma or }"
+						 : "a comma or ]";
+	char quoted[NN_QUOTED];
+	size_t n = 0;
+
+	while (n < (size_t)(p->end - p->at) && !memchr(" \t\r\n,:\"[]{}", p->at[n], 11))
+		n++;
+	p->token = p->at;
+	if (p->at == p->end)
+		nn_pull_fail(p, "found the end of the text, expected %s", expected);
+	else
+		nn_pull_fail(p, "found %s, expected %s", nn_quote(quoted, p->at, n ? n : 1),
+			     expected);
+	return NN_PULL_BAD;
+}
+
+/* ---- strings ---- */
+
+/* Four hexadecimal digits, or -1. */
+static int hex4(const char *s, const char *end)
+{
+	int value = 0;
+
+	if (end - s < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		unsigned char c = (unsigned char)s[i], letter = c | 0x20;
+
+		if (c >= '0' && c <= '9')
+			value = value * 16 + c - '0';
+		else if (letter >= 'a' && letter <= 'f')
+			value = value * 16 + letter - 'a' + 10;
+		else
+			return -1;
+	}
+	return value;
+}
+
+static char *put_utf8(char *to, unsigned c)
+{
+	if (c < 0x80) {
+		*to++ = (char)c;
+		return to;
+	}
+	if (c < 0x800) {
+		*to++ = (char)(0xc0 | c >> 6);
+	} else {
+		if (c < 0x10000) {
+			*to++ = (char)(0xe0 | c >> 12);
+		} else {
+			*to++ = (char)(0xf0 | c >> 18);
+			*to++ = (char)(0x80 | (c >> 12 & 0x3f));
+		}
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	*to++ = (char)(0x80 | (c & 0x3f));
+	return to;
+}
+
+/* \uXXXX at *from, or two of them that are a surrogate pair; false: they are not. */
+static bool take_unicode(const char **from, const char *end, char **to)
+{
+	const char *s = *from;
+	int high = hex4(s + 2, end), low;
+
+	if (high < 0 || (high >= 0xdc00 && high <= 0xdfff))
+		return false;
+	s += 6;
+	if (high >= 0xd800 && high <= 0xdbff) {
+		if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
+			return false;
+		low = hex4(s + 2, end);
+		if (low < 0xdc00 || low > 0xdfff)
+			return false;
+		high = 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00);
+		s += 6;
+	}
+	*to = put_utf8(*to, (unsigned)high);
+	*from = s;
+	return true;
+}
+
+/* The escape at *from, which two bytes follow at least; written to *to, which is not behind it. */
+static bool take_escape(const char **from, const char *end, char **to)
+{
+	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+	const char *letter;
+
+	if ((*from)[1] == 'u')
+		return end - *from >= 6 && take_unicode(from, end, to);
+	letter = (*from)[1] ? strchr(letters, (*from)[1]) : NULL;
+	if (!letter)
+		return false;
+	*(*to)++ = meant[letter - letters];
+	*from += 2;
+	return true;
+}
+
+/* The string whose first quote stands at p->at. */
+static bool take_string(struct nn_pull *p)
+{
+	const char *s = p->at + 1, *end = p->end;
+	char *begin = p->at + 1, *to = begin;
+
+	while (s < end && *s != '"') {
+		unsigned char c = (unsigned char)*s;
+		size_t n = 1;
+
+		p->token = s;
+		if (c == '\\') {
+			if (end - s < 2)
+				break;
+			if (!take_escape(&s, end, &to)) {
+				bad(p, "found an escape that JSON does not have");
+				return false;
+			}
+			continue;
+		}
+		if (c < 0x20) {
+			bad(p, "found a control character in a string");
+			return false;
+		}
+		if (c >= 0x80)
+			n = nn_utf8_length(s, (size_t)(end - s));
+		if (n == 0) {
+			bad(p, "found bytes that are not UTF-8");
+			return false;
+		}
+		memmove(to, s, n);
+		to += n;
+		s += n;
+	}
+	p->token = p->at;
+	if (s >= end || *s != '"') {
+		bad(p, "found a string without end");
+		return false;
+	}
+	p->text = begin;
+	p->length = (size_t)(to - begin);
+	p->at += s + 1 - p->at;
+	return true;
+}
+
+/* ---- numbers and words ---- */
+
+static bool is_digit(const char *s, const char *end)
+{
+	return s < end && (unsigned char)(*s - '0') < 10;
+}
+
+static const char *digits(const char *s, const char *end)
+{
+	while (is_digit(s, end))
+		s++;
+	return s;
+}
+
+/* Where the number at s ends; NULL: it is none. */
+static const char *number_end(const char *s, const char *end)
+{
+	s += s < end && *s == '-';
+	if (!is_digit(s, end))
+		return NULL;
+	s = *s == '0' ? s + 1 : digits(s, end);
+	if (s < end && *s == '.') {
+		if (!is_digit(s + 1, end))
+			return NULL;
+		s = digits(s + 1, end);
+	}
+	if (s < end && (*s | 0x20) == 'e') {
+		s++;
+		s += s < end && (*s == '+' || *s == '-');
+		if (!is_digit(s, end))
+			return NULL;
+		s = digits(s, end);
+	}
+	return s;
+}
+
+/* Where the word at s ends; NULL: it is another. */
+static const char *word_end(const char *s, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - s) >= n && memcmp(s, word, n) == 0 ? s + n : NULL;
+}
+
+static enum nn_pull_kind take_number(struct nn_pull *p)
+{
+	const char *end = number_end(p->at, p->end);
+
+	if (!end && p->words) {
+		end = word_end(p->at, p->end, "NaN");
+		end = end ? end : word_end(p->at, p->end, "Infinity");
+		end = end ? end : word_end(p->at, p->end, "-Infinity");
+	}
+	if (!end)
+		return unexpected(p);
+	p->text = p->at;
+	p->length = (size_t)(end - p->at);
+	p->at += end - p->at;
+	p->state = p->depth > 0 ? AFTER : DONE;
+	return NN_PULL_NUMBER;
+}
+
+static enum nn_pull_kind take_word(struct nn_pull *p, enum nn_pull_kind kind)
+{
+	const char *word = kind == NN_PULL_TRUE ? "true" : kind == NN_PULL_FALSE ? "false" : "null";
+	const char *end = word_end(p->at, p->end, word);
+
+	if (!end)
+		return unexpected(p);
+	p->at += end - p->at;
+	p->state = p->depth > 0 ? AFTER : DONE;
+	return kind;
+}
+
+/* ---- levels ---- */
+
+static enum nn_pull_kind open_level(struct nn_pull *p, bool object)
+{
+	uint64_t bit = UINT64_C(1) << (p->depth % 64), *word = &p->objects[p->depth / 64];
+
+	if (p->depth == p->max_depth) {
+		nn_pull_fail(p, "found more than %u levels of arrays and objects", p->max_depth);
+		return NN_PULL_BAD;
+	}
+	*word = object ? *word | bit : *word & ~bit;
+	p->depth++;
+	p->at++;
+	p->state = object ? FIRST_KEY : FIRST_VALUE;
+	return object ? NN_PULL_OBJECT : NN_PULL_ARRAY;
+}
+
+static enum nn_pull_kind close_level(struct nn_pull *p)
+{
+	bool object = in_object(p);
+
+	p->depth--;
+	p->at++;
+	p->state = p->depth > 0 ? AFTER : DONE;
+	return object ? NN_PULL_OBJECT_END : NN_PULL_ARRAY_END;
+}
+
+/* ---- tokens ---- */
+
+static int skip_blanks(struct nn_pull *p)
+{
+	while (p->at < p->end &&
+	       (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r'))
+		p->at++;
+	return p->at < p->end ? (unsigned char)*p->at : NOTHING;
+}
+
+/* Goes behind the comma or colon that a token follows; the token's first byte. */
+static int settle(struct nn_pull *p)
+{
+	int c = skip_blanks(p);
+
+	if (p->state == AFTER && c == ',')
+		p->state = in_object(p) ? KEY : VALUE;
+	else if (p->state == COLON && c == ':')
+		p->state = VALUE;
+	else
+		return c;
+	p->at++;
+	return skip_blanks(p);
+}
+
+/* What begins with c in a state; BAD: nothing does. */
+static enum nn_pull_kind kind_of(const struct nn_pull *p, int c)
+{
+	bool value = p->state == VALUE || p->state == FIRST_VALUE;
+	bool key = p->state == KEY || p->state == FIRST_KEY;
+
+	switch (c) {
+	case NOTHING:
+		return p->state == DONE ? NN_PULL_END : NN_PULL_BAD;
+	case '"':
+		return key ? NN_PULL_KEY : value ? NN_PULL_STRING : NN_PULL_BAD;
+	case ']':
+		return p->state == FIRST_VALUE || (p->state == AFTER && !in_object(p))
+			       ? NN_PULL_ARRAY_END
+			       : NN_PULL_BAD;
+	case '}':
+		return p->state == FIRST_KEY || (p->state == AFTER && in_object(p))
+			       ? NN_PULL_OBJECT_END
+			       : NN_PULL_BAD;
+	}
+	if (!value)
+		return NN_PULL_BAD;
+	switch (c) {
+	case '{':
+		return NN_PULL_OBJECT;
+	case '[':
+		return NN_PULL_ARRAY;
+	case 't':
+		return NN_PULL_TRUE;
+	case 'f':
+		return NN_PULL_FALSE;
+	case 'n':
+		return NN_PULL_NULL;
+	case 'N':
+	case 'I':
+		return p->words ? NN_PULL_NUMBER : NN_PULL_BAD;
+	}
+	return c == '-' || (c >= '0' && c <= '9') ? NN_PULL_NUMBER : NN_PULL_BAD;
+}
+
+enum nn_pull_kind nn_pull_peek(struct nn_pull *p)
+{
+	return p->state == BAD ? NN_PULL_BAD : kind_of(p, settle(p));
+}
+
+enum nn_pull_kind nn_pull_next(struct nn_pull *p)
+{
+	enum nn_pull_kind kind = nn_pull_peek(p);
+
+	if (p->state == BAD)
+		return NN_PULL_BAD;
+	p->token = p->at;
+	switch (kind) {
+	case NN_PULL_BAD:
+		return unexpected(p);
+	case NN_PULL_END:
+		return kind;
+	case NN_PULL_OBJECT:
+	case NN_PULL_ARRAY:
+		return open_level(p, kind == NN_PULL_OBJECT);
+	case NN_PULL_OBJECT_END:
+	case NN_PULL_ARRAY_END:
+		return close_level(p);
+	case NN_PULL_KEY:
+	case NN_PULL_STRING:
+		if (!take_string(p))
+			return NN_PULL_BAD;
+		p->state = kind == NN_PULL_KEY ? COLON : p->depth > 0 ? AFTER : DONE;
+		return kind;
+	case NN_PULL_NUMBER:
+		return take_number(p);
+	default:
+		return take_word(p, kind);
+	}
+}
+
+int nn_pull_skip(struct nn_pull *p)
+{
+	unsigned depth = p->depth;
+
+	do {
+		if (nn_pull_next(p) == NN_PULL_BAD)
+			return -1;
+	} while (p->depth > depth);
+	return 0;
+}
+
+bool nn_pull_is(const struct nn_pull *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	return p->length == n && memcmp(p->text, word, n) == 0;
+}
+
+/* ---- the current number ---- */
+
+static bool is_word(const struct nn_pull *p, double *value)
+{
+	char c = p->text[*p->text == '-'];
+
+	if (c != 'N' && c != 'I')
+		return false;
+	*value = c == 'N' ? NAN : *p->text == '-' ? -INFINITY : INFINITY;
+	return true;
+}
+
+bool nn_pull_f32(const struct nn_pull *p, float *value)
+{
+	double word;
+
+	if (!is_word(p, &word))
+		return nn_parse_f32(p->text, p->length, value);
+	*value = (float)word;
+	return true;
+}
+
+bool nn_pull_f64(const struct nn_pull *p, double *value)
+{
+	return is_word(p, value) || nn_parse_f64(p->text, p->length, value);
+}
+
+bool nn_pull_i64(const struct nn_pull *p, int64_t *value)
+{
+	return nn_parse_i64(p->text, p->length, value);
+}
+
+bool nn_pull_u64(const struct nn_pull *p, uint64_t *value)
+{
+	return nn_parse_u64(p->text, p->length, value);
+}
