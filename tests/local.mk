@@ -98,14 +98,15 @@ VALGRIND_TESTS += tests/lib/base-cache
 check_PROGRAMS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 CHECK_TESTS += tests/lib/base tests/lib/base-pool tests/lib/base-output tests/lib/base-option
 VALGRIND_TESTS += tests/lib/base tests/lib/base-output tests/lib/base-option
-check_PROGRAMS += tests/lib/base-number tests/lib/base-number-line
+check_PROGRAMS += tests/lib/base-number tests/lib/base-number-line tests/lib/base-number-list
 tests_lib_base_number_line_SOURCES = tests/lib/base-number-line.c tests/lib/tap.h
+tests_lib_base_number_list_SOURCES = tests/lib/base-number-list.c tests/lib/tap.h
 tests_lib_base_number_long_SOURCES = tests/lib/base-number.c
 tests_lib_base_number_long_CPPFLAGS = $(AM_CPPFLAGS) -DLONG=1
-CHECK_TESTS += tests/lib/base-number tests/lib/base-number-line
+CHECK_TESTS += tests/lib/base-number tests/lib/base-number-line tests/lib/base-number-list
 EXTRA_PROGRAMS += tests/lib/base-number-long
 CHECK_LONG_TESTS += tests/lib/base-number-long
-VALGRIND_TESTS += tests/lib/base-number tests/lib/base-number-line
+VALGRIND_TESTS += tests/lib/base-number tests/lib/base-number-line tests/lib/base-number-list
 
 # base: charts
 check_PROGRAMS += tests/lib/base-chart
@@ -196,15 +197,17 @@ CHECK_TESTS += tests/lib/session tests/lib/encode tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session tests/lib/encode
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed
-EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 tests_bench_bench_SOURCES = tests/bench/bench.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
+tests_bench_json_SOURCES = tests/bench/json.c
+tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
 EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
-	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/latency tests/bench/peak
-	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv latency late step predict
+	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
+	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
 .PHONY: bench
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table

@@ -2,6 +2,7 @@
  */
 #include "config.h"
 
+#include "base/number-list.h"
 #include "file/pull.h"
 
 #define UNKNOWN SIZE_MAX
@@ -53,6 +54,68 @@ static int count_value(struct nn_pull *p, struct nesting *n)
 		return nn_pull_fail(p, "found a value, expected an array as before");
 	if (n->level > 0)
 		n->counts[n->level - 1]++;
+	n->dims->count++;
+	return 0;
+}
+
+/* What to do with values: each as the current token, or before that as many as list takes. */
+struct reader {
+	int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg);
+	size_t (*list)(const char **text, const char *end, void *arg, size_t i);
+	void *arg;
+};
+
+/* Numbers of the array that is open, as long as they are read without looking closer. */
+static void read_list(struct nn_pull *p, struct nesting *n, const struct reader *reader)
+{
+	const char *at;
+	size_t got;
+
+	if (n->level == 0 || (n->known && n->level != n->dims->rank) ||
+	    nn_pull_peek(p) != NN_PULL_NUMBER)
+		return;
+	at = p->at;
+	got = reader->list(&at, p->end, reader->arg, n->dims->count);
+	if (got == 0)
+		return;
+	nn_pull_pass(p, at);
+	n->known = true;
+	n->dims->rank = n->level;
+	n->dims->count += got;
+	n->counts[n->level - 1] += got;
+}
+
+static int take(struct nn_pull *p, struct nesting *n, const struct reader *reader)
+{
+	enum nn_pull_kind kind = nn_pull_next(p);
+
+	if (kind == NN_PULL_BAD)
+		return -1;
+	if (kind == NN_PULL_ARRAY)
+		return open_array(p, n);
+	if (kind == NN_PULL_ARRAY_END && n->level > 0)
+		return close_array(p, n);
+	if (kind < NN_PULL_STRING)
+		return nn_pull_fail(p, "expected numbers or other values in arrays");
+	if (count_value(p, n) < 0)
+		return -1;
+	return reader->leaf(p, kind, n->dims->count - 1, reader->arg);
+}
+
+static int read_array(struct nn_pull *p, const struct reader *reader, struct nn_pull_dims *dims)
+{
+	struct nesting n = { .dims = dims };
+
+	dims->rank = 0;
+	dims->count = 0;
+	for (unsigned i = 0; i < NN_PULL_RANK; i++)
+		dims->size[i] = UNKNOWN;
+	do {
+		if (reader->list)
+			read_list(p, &n, reader);
+		if (take(p, &n, reader) < 0)
+			return -1;
+	} while (n.level > 0);
 	return 0;
 }
 
@@ -60,32 +123,7 @@ int nn_pull_array(struct nn_pull *p,
 		  int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg),
 		  void *arg, struct nn_pull_dims *dims)
 {
-	struct nesting n = { .dims = dims };
-	enum nn_pull_kind kind;
-
-	dims->rank = 0;
-	dims->count = 0;
-	for (unsigned i = 0; i < NN_PULL_RANK; i++)
-		dims->size[i] = UNKNOWN;
-	do {
-		kind = nn_pull_next(p);
-		if (kind == NN_PULL_BAD)
-			return -1;
-		if (kind == NN_PULL_ARRAY) {
-			if (open_array(p, &n) < 0)
-				return -1;
-		} else if (kind == NN_PULL_ARRAY_END && n.level > 0) {
-			if (close_array(p, &n) < 0)
-				return -1;
-		} else if (kind < NN_PULL_STRING) {
-			return nn_pull_fail(p, "expected numbers or other values in arrays");
-		} else if (count_value(p, &n) < 0 || leaf(p, kind, dims->count, arg) < 0) {
-			return -1;
-		} else {
-			dims->count++;
-		}
-	} while (n.level > 0);
-	return 0;
+	return read_array(p, &(struct reader){ .leaf = leaf, .arg = arg }, dims);
 }
 
 /* ---- of numbers ---- */
@@ -95,15 +133,6 @@ struct numbers {
 	size_t most;
 };
 
-static int check(struct nn_pull *p, enum nn_pull_kind kind, size_t i, const struct numbers *numbers)
-{
-	if (kind != NN_PULL_NUMBER)
-		return nn_pull_fail(p, "found a value of another kind, expected a number");
-	if (i >= numbers->most)
-		return nn_pull_fail(p, "found more than %zu values", numbers->most);
-	return 0;
-}
-
 static int refuse(struct nn_pull *p, const char *expected)
 {
 	char quoted[NN_QUOTED];
@@ -112,21 +141,68 @@ static int refuse(struct nn_pull *p, const char *expected)
 			    expected);
 }
 
-#define NUMBERS(type, name, expected) \
+static int check(struct nn_pull *p, enum nn_pull_kind kind, size_t i, const struct numbers *numbers)
+{
+	static const char *const found[] = { [NN_PULL_STRING] = "a string",
+					     [NN_PULL_TRUE] = "true",
+					     [NN_PULL_FALSE] = "false",
+					     [NN_PULL_NULL] = "null" };
+
+	if (kind != NN_PULL_NUMBER)
+		return nn_pull_fail(p, "found %s, expected a number", found[kind]);
+	if (i >= numbers->most)
+		return nn_pull_fail(p, "found more than %zu values", numbers->most);
+	return 0;
+}
+
+#define LEAF(type, name, expected) \
 	static int leaf_##name(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg) \
 	{ \
 		struct numbers *numbers = arg; \
 		if (check(p, kind, i, numbers) < 0) \
 			return -1; \
 		return nn_pull_##name(p, (type *)numbers->to + i) ? 0 : refuse(p, expected); \
-	} \
-	int nn_pull_##name##s(struct nn_pull *p, type *to, size_t most, struct nn_pull_dims *dims) \
-	{ \
-		struct numbers numbers = { to, most }; \
-		return nn_pull_array(p, leaf_##name, &numbers, dims); \
 	}
 
-NUMBERS(float, f32, "a number in the range of 32-bit floats")
-NUMBERS(double, f64, "a number in the range of 64-bit floats")
-NUMBERS(int64_t, i64, "a whole number in the range of 64-bit integers")
-NUMBERS(uint64_t, u64, "a whole number in the range of unsigned 64-bit integers")
+LEAF(float, f32, "a number in the range of 32-bit floats")
+LEAF(double, f64, "a number in the range of 64-bit floats")
+LEAF(int64_t, i64, "a whole number in the range of 64-bit integers")
+LEAF(uint64_t, u64, "a whole number in the range of unsigned 64-bit integers")
+
+static size_t list_f32(const char **text, const char *end, void *arg, size_t i)
+{
+	struct numbers *numbers = arg;
+
+	return nn_parse_list_f32(text, end, (float *)numbers->to + i, numbers->most - i);
+}
+
+static size_t list_f64(const char **text, const char *end, void *arg, size_t i)
+{
+	struct numbers *numbers = arg;
+
+	return nn_parse_list_f64(text, end, (double *)numbers->to + i, numbers->most - i);
+}
+
+int nn_pull_f32s(struct nn_pull *p, float *to, size_t most, struct nn_pull_dims *dims)
+{
+	struct numbers numbers = { to, most };
+
+	return read_array(p, &(struct reader){ leaf_f32, list_f32, &numbers }, dims);
+}
+
+int nn_pull_f64s(struct nn_pull *p, double *to, size_t most, struct nn_pull_dims *dims)
+{
+	struct numbers numbers = { to, most };
+
+	return read_array(p, &(struct reader){ leaf_f64, list_f64, &numbers }, dims);
+}
+
+int nn_pull_i64s(struct nn_pull *p, int64_t *to, size_t most, struct nn_pull_dims *dims)
+{
+	return nn_pull_array(p, leaf_i64, &(struct numbers){ to, most }, dims);
+}
+
+int nn_pull_u64s(struct nn_pull *p, uint64_t *to, size_t most, struct nn_pull_dims *dims)
+{
+	return nn_pull_array(p, leaf_u64, &(struct numbers){ to, most }, dims);
+}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number-list.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "file/pull.h"
@@ -222,40 +223,6 @@ static bool take_string(struct nn_pull *p)
 
 /* ---- numbers and words ---- */
 
-static bool is_digit(const char *s, const char *end)
-{
-	return s < end && (unsigned char)(*s - '0') < 10;
-}
-
-static const char *digits(const char *s, const char *end)
-{
-	while (is_digit(s, end))
-		s++;
-	return s;
-}
-
-/* Where the number at s ends; NULL: it is none. */
-static const char *number_end(const char *s, const char *end)
-{
-	s += s < end && *s == '-';
-	if (!is_digit(s, end))
-		return NULL;
-	s = *s == '0' ? s + 1 : digits(s, end);
-	if (s < end && *s == '.') {
-		if (!is_digit(s + 1, end))
-			return NULL;
-		s = digits(s + 1, end);
-	}
-	if (s < end && (*s | 0x20) == 'e') {
-		s++;
-		s += s < end && (*s == '+' || *s == '-');
-		if (!is_digit(s, end))
-			return NULL;
-		s = digits(s, end);
-	}
-	return s;
-}
-
 /* Where the word at s ends; NULL: it is another. */
 static const char *word_end(const char *s, const char *end, const char *word)
 {
@@ -266,7 +233,7 @@ static const char *word_end(const char *s, const char *end, const char *word)
 
 static enum nn_pull_kind take_number(struct nn_pull *p)
 {
-	const char *end = number_end(p->at, p->end);
+	const char *end = nn_number_end(p->at, p->end);
 
 	if (!end && p->words) {
 		end = word_end(p->at, p->end, "NaN");
@@ -292,6 +259,12 @@ static enum nn_pull_kind take_word(struct nn_pull *p, enum nn_pull_kind kind)
 	p->at += end - p->at;
 	p->state = p->depth > 0 ? AFTER : DONE;
 	return kind;
+}
+
+void nn_pull_pass(struct nn_pull *p, const char *end)
+{
+	p->at += end - p->at;
+	p->state = AFTER;
 }
 
 /* ---- levels ---- */

@@ -37,7 +37,7 @@ struct nn_pull {
 	const char *text;
 	size_t length;
 
-	/* private */
+	/* private to pull*.c */
 	char *begin, *at, *end;
 	const char *token; /* where the current one begins: what messages tell */
 	struct nn_error *err;
@@ -96,5 +96,8 @@ int nn_pull_u64s(struct nn_pull *p, uint64_t *to, size_t most, struct nn_pull_di
 int nn_pull_array(struct nn_pull *p,
 		  int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg),
 		  void *arg, struct nn_pull_dims *dims);
+
+/* Within pull*.c: values of the array that is open were read, up to `end`. */
+void nn_pull_pass(struct nn_pull *p, const char *end);
 
 #endif
