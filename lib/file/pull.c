@@ -8,7 +8,7 @@
 #include "base/number-list.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "file/pull.h"
+#include "file/pull-keys.h"
 
 enum state {
 	BAD,
@@ -33,10 +33,17 @@ void nn_pull_begin(struct nn_pull *p, char *text, size_t bytes, unsigned max_dep
 	p->text = p->token = text;
 	p->length = 0;
 	p->err = err;
+	p->keys = NULL;
 	p->depth = 0;
 	p->max_depth = max_depth;
 	p->state = VALUE;
 	p->words = words;
+}
+
+void nn_pull_once(struct nn_pull *p, struct nn_pull_keys *keys)
+{
+	p->keys = keys;
+	nn_pull_keys_begin(keys);
 }
 
 /* ---- what is wrong ---- */
@@ -267,7 +274,33 @@ void nn_pull_pass(struct nn_pull *p, const char *end)
 	p->state = AFTER;
 }
 
-/* ---- levels ---- */
+/* ---- keys and levels ---- */
+
+static enum nn_pull_kind too_many_keys(struct nn_pull *p)
+{
+	nn_pull_fail(p, "found more than %zu keys in objects that are open",
+		     nn_pull_keys_most(p->keys));
+	return NN_PULL_BAD;
+}
+
+static enum nn_pull_kind take_key(struct nn_pull *p)
+{
+	enum nn_pull_once once = NN_PULL_ONCE;
+	char quoted[NN_QUOTED];
+
+	if (!take_string(p))
+		return NN_PULL_BAD;
+	p->state = COLON;
+	if (p->keys)
+		once = nn_pull_keys_add(p->keys, p->text, p->length, p->depth);
+	if (once == NN_PULL_FULL)
+		return too_many_keys(p);
+	if (once == NN_PULL_TWICE) {
+		nn_pull_fail(p, "found the key %s twice", nn_quote(quoted, p->text, p->length));
+		return NN_PULL_BAD;
+	}
+	return NN_PULL_KEY;
+}
 
 static enum nn_pull_kind open_level(struct nn_pull *p, bool object)
 {
@@ -277,6 +310,8 @@ static enum nn_pull_kind open_level(struct nn_pull *p, bool object)
 		nn_pull_fail(p, "found more than %u levels of arrays and objects", p->max_depth);
 		return NN_PULL_BAD;
 	}
+	if (object && p->keys && !nn_pull_keys_open(p->keys))
+		return too_many_keys(p);
 	*word = object ? *word | bit : *word & ~bit;
 	p->depth++;
 	p->at++;
@@ -288,6 +323,8 @@ static enum nn_pull_kind close_level(struct nn_pull *p)
 {
 	bool object = in_object(p);
 
+	if (object && p->keys)
+		nn_pull_keys_close(p->keys);
 	p->depth--;
 	p->at++;
 	p->state = p->depth > 0 ? AFTER : DONE;
@@ -383,10 +420,11 @@ enum nn_pull_kind nn_pull_next(struct nn_pull *p)
 	case NN_PULL_ARRAY_END:
 		return close_level(p);
 	case NN_PULL_KEY:
+		return take_key(p);
 	case NN_PULL_STRING:
 		if (!take_string(p))
 			return NN_PULL_BAD;
-		p->state = kind == NN_PULL_KEY ? COLON : p->depth > 0 ? AFTER : DONE;
+		p->state = p->depth > 0 ? AFTER : DONE;
 		return kind;
 	case NN_PULL_NUMBER:
 		return take_number(p);

@@ -28,6 +28,8 @@ enum nn_pull_kind {
 	NN_PULL_NULL
 };
 
+struct nn_pull_keys; /* keys of objects, to be found twice */
+
 struct nn_pull {
 	/*
 	 * The current key or string as UTF-8 without escapes (there may be NULs in it, none ends
@@ -41,6 +43,7 @@ struct nn_pull {
 	char *begin, *at, *end;
 	const char *token; /* where the current one begins: what messages tell */
 	struct nn_error *err;
+	struct nn_pull_keys *keys; /* or NULL */
 	unsigned depth, max_depth;
 	unsigned char state;
 	bool words;
@@ -54,6 +57,15 @@ struct nn_pull {
  */
 void nn_pull_begin(struct nn_pull *p, char *text, size_t bytes, unsigned max_depth, bool words,
 		   struct nn_error *err);
+/*
+ * From the beginning of a document on: keys that an object has twice are refused, in values that
+ * are skipped as well. `keys` serves one document at a time, and any number one after the other; at
+ * most `most` keys and objects may be open at once (12 to 20 bytes for each).
+ */
+void nn_pull_once(struct nn_pull *p, struct nn_pull_keys *keys);
+struct nn_pull_keys *nn_pull_keys_new(size_t most, struct nn_error *err);
+void nn_pull_keys_free(struct nn_pull_keys *keys); /* NULL allowed */
+
 enum nn_pull_kind nn_pull_next(struct nn_pull *p);
 /* What nn_pull_next will say, unless it turns out to be NN_PULL_BAD. */
 enum nn_pull_kind nn_pull_peek(struct nn_pull *p);

@@ -125,10 +125,73 @@ static void strings(void)
 	ok(!tokens(bad, strlen(bad), false, got, sizeof got), "half a surrogate pair is refused");
 }
 
+/* ---- keys ---- */
+
+static bool once(const char *text, size_t n, size_t most)
+{
+	struct nn_pull_keys *keys = nn_pull_keys_new(most, &err);
+	enum nn_pull_kind kind;
+	struct nn_pull p;
+	bool good = true;
+
+	for (int again = 0; again < 2; again++) { /* what a document left behind must not matter */
+		char *copy = begin(&p, text, n, false);
+
+		nn_pull_once(&p, keys);
+		do
+			kind = nn_pull_next(&p);
+		while (kind > NN_PULL_END);
+		good = kind == NN_PULL_END;
+		free(copy);
+	}
+	nn_pull_keys_free(keys);
+	return good;
+}
+
+/* An object of n keys; the last is the one numbered `last`. */
+static bool many_keys(unsigned n, unsigned last, size_t most)
+{
+	char *text = malloc((size_t)n * 24 + 2), *at = text;
+	bool good;
+
+	for (unsigned i = 0; i < n; i++)
+		at += sprintf(at, "%s\"key %u\":{}", i ? "," : "{", i < n - 1 ? i : last);
+	*at++ = '}';
+	good = once(text, (size_t)(at - text), most);
+	free(text);
+	return good;
+}
+
+static void keys(void)
+{
+	static const char *const good[] = { "{\"a\":1,\"b\":2}", "{\"a\":{\"a\":{\"a\":1}}}",
+					    "[{\"a\":1},{\"a\":1}]",
+					    "{\"\":1,\"\\u0000\":2,\"\\u0000\\u0000\":3}",
+					    "{\"a\":{\"b\":1,\"c\":1},\"b\":{\"a\":1,\"c\":1}}" };
+	static const char *const twice[] = {
+		"{\"a\":1,\"a\":2}", "{\"a\":{\"b\":1},\"a\":2}",
+		"[{},{\"x\":[{\"y\":1,\"y\":1}]}]", "{\"\":1,\"\":1}",
+		"{\"long enough a key\":1,\"long enoug\\u0068 a key\":1}"
+	};
+
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		ok(once(good[i], strlen(good[i]), 100), "keys are there once: %s", good[i]);
+	for (size_t i = 0; i < sizeof twice / sizeof *twice; i++)
+		ok(!once(twice[i], strlen(twice[i]), 100) && strstr(err.text, "twice"),
+		   "a key is there twice: %s", twice[i]);
+	ok(many_keys(100000, 99999, 131072), "100,000 keys are all different");
+	ok(!many_keys(100000, 17, 131072) && strstr(err.text, "the key key 17 twice"),
+	   "the last of 100,000 keys is there twice");
+	ok(many_keys(99, 98, 101) && !many_keys(100, 99, 101) &&
+		   strstr(err.text, "more than 101 keys"),
+	   "more keys than there is room for are refused");
+}
+
 int main(void)
 {
 	structure();
 	arrays();
 	strings();
+	keys();
 	return tap_done();
 }
