@@ -28,9 +28,43 @@ static int check_files(const struct nn_predict *p, const struct nn_opt_list *opt
 	if (check_input(&in, p->model) < 0 ||
 	    (!p->options.info && check_input(&in, p->data ? p->data : "-") < 0))
 		return -1;
+	for (size_t k = 0; k < p->n_others; k++)
+		if (check_input(&in, p->others[k]) < 0)
+			return -1;
 	return p->options.model_text || p->options.info
 		       ? nn_weights_each(p->model, check_input, &in)
 		       : 0;
+}
+
+/* Models first, and DATA where there is one; others move to the front of the operands. 0 or 2. */
+static int take_operands(struct nn_predict *p, char **operands, int n)
+{
+	bool several = p->options.ensemble != NN_ENSEMBLE_NONE;
+
+	if (n < 1)
+		return nn_tool_usage("a model file is missing; see nn-predict --help");
+	p->model = operands[0];
+	p->others = (const char *const *)operands + 1;
+	for (int i = 1; i < n; i++) {
+		if (p->options.info)
+			return nn_tool_usage("--info reads a model alone, got a second operand: %s",
+					     operands[i]);
+		if (several && nn_predict_is_model(operands[i]))
+			operands[1 + p->n_others++] = operands[i];
+		else if (!p->data)
+			p->data = operands[i];
+		else if (several)
+			return nn_tool_usage(
+				"expected models and one file of data, got %s and %s, which are no "
+				"model files",
+				p->data, operands[i]);
+		else
+			return nn_tool_usage(
+				"expected a model and one file of data, got a third operand: %s; "
+				"--ensemble=mean takes several models",
+				operands[i]);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -44,14 +78,8 @@ int main(int argc, char **argv)
 	struct nn_error err = { 0 };
 	int n = nn_tool_start(&options, &nn_predict_list, values, tables, argc, argv), status;
 
-	if (n < 1)
-		return nn_tool_usage("a model file is missing; see nn-predict --help");
-	if (n > 2)
-		return nn_tool_usage(
-			"expected a model and one file of data, got a third operand: %s", argv[3]);
-	if (n > 1 && p.options.info)
-		return nn_tool_usage("--info reads a model alone, got a second operand: %s",
-				     argv[2]);
+	if ((status = take_operands(&p, argv + 1, n)))
+		return status;
 	nn_flush_set(true);
 	nn_tool_quiet(std.quiet);
 	p.options.model_text = nn_tool_example(p.options.model_text);
@@ -62,8 +90,6 @@ int main(int argc, char **argv)
 	p.any_order = !std.reproducible;
 	p.device = std.device;
 	p.device_batch = nn_opt_given(&options, "batch") ? p.options.batch : 1;
-	p.model = argv[1];
-	p.data = n > 1 ? argv[2] : NULL;
 	p.output = std.output;
 	p.log = std.log;
 	p.list = &options;

@@ -227,6 +227,10 @@ struct nn_rows_options {
 	 * the data, for the caller's doors (categories are one-hot and pictures scaled in any case)
 	 */
 	bool scaled;
+	/* other rows of the same data that will be opened; and of these the first, which outlives
+	 * them and whose path is theirs */
+	size_t n_again;
+	const struct nn_rows *again;
 };
 /* The shape of samples in a file of arrays, by its header; false: not such a file, or a pipe. */
 bool nn_data_sample(const char *path, struct nn_shape *sample);

@@ -49,6 +49,15 @@ static int open_targets(struct nn_rows *r, const char *path, struct nn_error *er
 	return nn_dataset_open_targets(&r->scored, path, &known, err);
 }
 
+static int open_input(struct nn_rows *r, const char *data, struct nn_error *err)
+{
+	if (r->options.again)
+		return nn_input_open_again(&r->input, r->options.again->input, err);
+	if (nn_input_open(&r->input, data, err) < 0)
+		return -1;
+	return r->options.n_again ? nn_input_tee(r->input, r->options.n_again, err) : 0;
+}
+
 static int open_rows(struct nn_rows *r, const char *data, const char *targets, struct nn_error *err)
 {
 	bool in_data = r->options.want_target && !targets;
@@ -63,8 +72,7 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 	if (r->schema->n_inputs == 0)
 		return nn_fail(err, NN_EFORMAT,
 			       "the model says nothing of its inputs (it has no nn.input)");
-	if (nn_input_open(&r->input, data, err) < 0 ||
-	    nn_input_peek(r->input, &bytes, 1, &got, err) < 0)
+	if (open_input(r, data, err) < 0 || nn_input_peek(r->input, &bytes, 1, &got, err) < 0)
 		return -1;
 	if (got == 0) {
 		r->ended = true;

@@ -104,6 +104,31 @@ int nn_input_open(struct nn_input **input, const char *path, struct nn_error *er
 	return open_fd(input, path, fd, err);
 }
 
+static bool opens_again(const struct nn_input *in)
+{
+	return in->source.regular && strcmp(in->source.name, "-") != 0;
+}
+
+int nn_input_tee(struct nn_input *in, size_t n, struct nn_error *err)
+{
+	return opens_again(in) ? 0 : nn_byte_source_tee(&in->source, n, err);
+}
+
+int nn_input_open_again(struct nn_input **input, const struct nn_input *first, struct nn_error *err)
+{
+	struct nn_input *in;
+
+	if (opens_again(first))
+		return nn_input_open(input, first->source.name, err);
+	in = nn_alloc(1, sizeof *in, err);
+	if (!in || nn_byte_source_again(&in->source, &first->source, err) < 0) {
+		nn_free(in);
+		return -1;
+	}
+	*input = in;
+	return 0;
+}
+
 int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err)
 {
 	if (open_fd(input, name, -1, err) < 0)

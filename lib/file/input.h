@@ -20,6 +20,14 @@ struct nn_input;
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);
 void nn_input_close(struct nn_input *input);
 /*
+ * Before anything was read: n more inputs will give the same bytes from their begin on. And one of
+ * them: a regular file is opened again, of all else bytes are kept until all inputs have taken
+ * them. The first outlives the others.
+ */
+int nn_input_tee(struct nn_input *input, size_t n, struct nn_error *err);
+int nn_input_open_again(struct nn_input **input, const struct nn_input *first,
+			struct nn_error *err);
+/*
  * For readers of inputs: bytes that lie in memory, under a name for errors. They are borrowed until
  * others are given or it is closed; none at first.
  */

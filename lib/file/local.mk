@@ -27,6 +27,8 @@ lib_libnn_la_SOURCES += \
 	lib/file/sniff.h \
 	lib/file/source.c \
 	lib/file/source.h \
+	lib/file/tee.c \
+	lib/file/tee.h \
 	lib/file/tensors.c \
 	lib/file/torch.c lib/file/torch.h lib/file/torch-view.c lib/file/torch-view.h \
 	lib/file/watch.c \

@@ -23,7 +23,7 @@ static int read_raw(struct nn_byte_source *s, void *bytes, size_t room, size_t *
 	*got = 0;
 	if (s->ended)
 		return 0;
-	n = nn_read_some(s->fd, bytes, room);
+	n = s->tee ? nn_tee_read(s->tee, s->reader, bytes, room) : nn_read_some(s->fd, bytes, room);
 	if (n < 0 && errno == EISDIR)
 		return nn_fail(err, NN_EFORMAT, "%s: is a directory, expected a file", s->name);
 	if (n < 0)
@@ -79,7 +79,8 @@ bool nn_byte_source_ready(const struct nn_byte_source *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 
-	return !s->is_pipe || s->ended || s->raw_have > 0 || poll(&p, 1, 0) > 0;
+	return !s->is_pipe || s->ended || s->raw_have > 0 ||
+	       (s->tee && nn_tee_holds(s->tee, s->reader)) || poll(&p, 1, 0) > 0;
 }
 
 static bool is_dev_null(const struct stat *st)
@@ -126,12 +127,42 @@ int nn_byte_source_open(struct nn_byte_source *s, const char *name, int fd, stru
 
 void nn_byte_source_close(struct nn_byte_source *s)
 {
+	bool first = s->reader == 0;
+
 	if (s->stream)
 		s->archive->close(s->stream);
-	if (s->fd > STDIN_FILENO)
+	if (s->fd > STDIN_FILENO && first)
 		close(s->fd);
+	if (first)
+		nn_tee_free(s->tee);
 	nn_free(s->raw);
 	nn_free(s->watch);
 	nn_free(s->name);
 	*s = (struct nn_byte_source){ 0 };
+}
+
+/* Nobody can leave bytes out that another reader wants: how many are left is no longer known. */
+int nn_byte_source_tee(struct nn_byte_source *s, size_t n, struct nn_error *err)
+{
+	if (nn_tee_new(&s->tee, s->fd, n + 1, err) < 0)
+		return -1;
+	s->reader = nn_tee_join(s->tee);
+	s->left = -1;
+	return 0;
+}
+
+int nn_byte_source_again(struct nn_byte_source *s, const struct nn_byte_source *first,
+			 struct nn_error *err)
+{
+	*s = (struct nn_byte_source){ .fd = first->fd,
+				      .is_pipe = first->is_pipe,
+				      .regular = first->regular,
+				      .left = -1,
+				      .stamp = first->stamp,
+				      .tee = first->tee };
+	s->name = nn_strdup(first->name, err);
+	if (!s->name)
+		return -1;
+	s->reader = nn_tee_join(s->tee);
+	return 0;
 }

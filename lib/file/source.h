@@ -7,6 +7,7 @@
 
 #include "file/archive.h"
 #include "file/bytes.h"
+#include "file/tee.h"
 #include "file/watch.h"
 
 struct nn_byte_source {
@@ -15,7 +16,9 @@ struct nn_byte_source {
 	bool is_pipe, regular, ended; /* ended: the descriptor has no more */
 	int64_t left;                 /* to be read of a regular file; -1: unknown */
 	struct nn_stamp stamp;
-	struct nn_watch *watch;           /* NULL: nobody asks what went by */
+	struct nn_watch *watch; /* NULL: nobody asks what went by */
+	struct nn_tee *tee; /* of whose readers this is one, the first owns it; NULL: read alone */
+	size_t reader;
 	const struct nn_archive *archive; /* NULL: not compressed */
 	void *stream;
 	unsigned char *raw; /* compressed bytes */
@@ -29,6 +32,12 @@ struct nn_byte_source {
 int nn_byte_source_open(struct nn_byte_source *source, const char *name, int fd,
 			struct nn_error *err);
 void nn_byte_source_close(struct nn_byte_source *source); /* of zeros allowed */
+/*
+ * Before anything was read, n more sources of the same bytes; one of them. The first outlives them.
+ */
+int nn_byte_source_tee(struct nn_byte_source *source, size_t n, struct nn_error *err);
+int nn_byte_source_again(struct nn_byte_source *source, const struct nn_byte_source *first,
+			 struct nn_error *err);
 /* One read; *got = 0 at the end. */
 int nn_byte_source_read(struct nn_byte_source *source, void *bytes, size_t room, size_t *got,
 			struct nn_error *err);

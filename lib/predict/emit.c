@@ -135,6 +135,11 @@ void nn_emitted_take(struct nn_emitted *e, const struct nn_session *session, siz
 		memcpy(e->values, raw, n * nn_dtype_size(e->dtype));
 }
 
+void nn_emitted_put(struct nn_emitted *e, const void *values, size_t rows)
+{
+	memcpy(e->values, values, rows * e->positions * e->columns * nn_dtype_size(e->dtype));
+}
+
 int nn_emitted_set_threshold(struct nn_emitted *e, double threshold, struct nn_error *err)
 {
 	if (e->columns != 2 || !e->target || !e->target->labels)

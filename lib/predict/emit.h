@@ -43,6 +43,8 @@ void nn_emitted_close(struct nn_emitted *emitted);
 /* Take rows first .. first + rows - 1 of a session's last run; they are rows 0 .. below. */
 void nn_emitted_take(struct nn_emitted *emitted, const struct nn_session *session, size_t first,
 		     size_t rows);
+/* The same of values as they are emitted, [rows][positions][columns], in place of a session's. */
+void nn_emitted_put(struct nn_emitted *emitted, const void *values, size_t rows);
 /* What --emit=WORD may be, without a model. */
 int nn_emit_check(const char *word, struct nn_error *err);
 

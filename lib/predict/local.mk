@@ -7,6 +7,8 @@ lib_libnn_la_SOURCES += \
 	lib/predict/emit.h \
 	lib/predict/encode.c \
 	lib/predict/encode.h \
+	lib/predict/ensemble.c \
+	lib/predict/ensemble.h \
 	lib/predict/loss.c \
 	lib/predict/loss.h \
 	lib/predict/auc.c \
@@ -14,6 +16,7 @@ lib_libnn_la_SOURCES += \
 	lib/predict/metrics-blocks.c \
 	lib/predict/metrics-counts.c \
 	lib/predict/metrics-figures.c \
+	lib/predict/metrics-probabilities.c \
 	lib/predict/metrics-report.c \
 	lib/predict/metrics-sums.h \
 	lib/predict/metrics.c \
@@ -23,8 +26,10 @@ lib_libnn_la_SOURCES += \
 	lib/predict/options.c \
 	lib/predict/predict.h \
 	lib/predict/run-blocks.c \
+	lib/predict/run-ensemble.c \
 	lib/predict/run-log.c \
 	lib/predict/run-loop.c \
+	lib/predict/run-members.c \
 	lib/predict/run-open.c \
 	lib/predict/run-score.c \
 	lib/predict/run-write.c \

@@ -47,8 +47,14 @@ struct nn_metrics {
 	uint64_t blocks;              /* that are in them; as many wait as this has bits */
 	struct nn_metric_sums *total; /* of all rows, as of the last nn_metrics_sum_up */
 	char *kept;                   /* nn_metrics_keep: where the next block goes */
-	double threshold;             /* nn_metrics_set_threshold; 0: the likelier class is it */
+	struct nn_metric_rules {
+		double threshold;   /* nn_metrics_set_threshold; 0: the likelier class is it */
+		bool probabilities; /* nn_metrics_take_probabilities: outputs are no logits */
+	} rules;
 };
+
+/* metrics-probabilities.c: row_loss of a call whose logits are probabilities. */
+void nn_probability_loss(const struct nn_loss_call *call, enum nn_dtype dtype);
 
 int nn_metrics_take_sums(struct nn_metrics *metrics, struct nn_error *err);
 void nn_metrics_free_sums(struct nn_metrics *metrics);

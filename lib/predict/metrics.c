@@ -90,8 +90,18 @@ int nn_metrics_set_threshold(struct nn_metrics *m, double threshold, struct nn_e
 {
 	if (!nn_metrics_has_auc(m))
 		return nn_threshold_misplaced(m->columns, err);
-	m->threshold = threshold;
+	m->rules.threshold = threshold;
 	return 0;
+}
+
+int nn_metrics_take_probabilities(struct nn_metrics *m, struct nn_error *err)
+{
+	m->rules.probabilities = m->classes || m->spec.kind == NN_LOSS_BCE;
+	if (m->probability || !m->rules.probabilities)
+		return 0;
+	m->probability = nn_alloc(m->max_rows * m->positions * m->columns,
+				  nn_dtype_size(m->device->dtype), err);
+	return m->probability ? 0 : -1;
 }
 
 void nn_metrics_reset(struct nn_metrics *m)
@@ -134,7 +144,8 @@ static void add_answer(struct nn_metrics *m, const struct piece *p, size_t i, in
 	double score =
 		nn_metrics_has_auc(m) ? nn_real_at(m->device->dtype, m->probability, 2 * i + 1) : 0;
 
-	guess = m->threshold > 0 ? score >= m->threshold : largest(m, p->outputs, i * m->columns);
+	guess = m->rules.threshold > 0 ? score >= m->rules.threshold
+				       : largest(m, p->outputs, i * m->columns);
 	if (!nn_metrics_by_row(m)) {
 		nn_metrics_count(m, truth, guess, weight_of(p, row));
 		return;
@@ -212,7 +223,10 @@ static void add_piece(struct nn_metrics *m, const struct piece *p, bool probabil
 		.row_loss = m->row_loss,
 	};
 
-	if (m->probability && m->classes)
+	if (m->probability && m->rules.probabilities)
+		memcpy(m->probability, p->outputs,
+		       p->rows * m->positions * m->columns * nn_dtype_size(m->device->dtype));
+	else if (m->probability && m->classes)
 		m->device->softmax(p->outputs, m->probability, p->rows, m->columns);
 	else if (m->probability)
 		m->device->sigmoid(p->outputs, m->probability, p->rows * m->positions * m->columns);
@@ -224,7 +238,10 @@ static void add_piece(struct nn_metrics *m, const struct piece *p, bool probabil
 		call.classes = m->masked;
 	else
 		call.numbers = p->targets;
-	m->device->loss(&call);
+	if (m->rules.probabilities)
+		nn_probability_loss(&call, m->device->dtype);
+	else
+		m->device->loss(&call);
 	for (size_t i = 0; i < p->rows; i++) {
 		m->open->loss += weight_of(p, i) * nn_real_at(m->device->dtype, m->row_loss, i);
 		m->open->row_weight += weight_of(p, i);

@@ -33,6 +33,12 @@ void nn_metrics_free(struct nn_metrics *metrics);
  */
 int nn_metrics_set_threshold(struct nn_metrics *metrics, double threshold, struct nn_error *err);
 int nn_threshold_misplaced(size_t outputs, struct nn_error *err); /* says so */
+/*
+ * From now on outputs are the probabilities themselves, of classes or with bce, and so is the loss,
+ * in f64; one below the smallest normal number of their type counts as that. Numbers stay as they
+ * are.
+ */
+int nn_metrics_take_probabilities(struct nn_metrics *metrics, struct nn_error *err);
 void nn_metrics_reset(struct nn_metrics *metrics);
 /*
  * outputs as nn_graph_output; targets as nn_dataset_fill_target (int32 classes,

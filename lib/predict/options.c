@@ -16,6 +16,9 @@ static const char *const to_words[] = { [NN_TO_AUTO] = "auto",
 static const char *const on_error_words[] = {
 	[NN_ON_ERROR_FAIL] = "fail", [NN_ON_ERROR_SKIP] = "skip", [NN_ON_ERROR_MARK] = "mark", NULL
 };
+static const char *const ensemble_words[] = {
+	[NN_ENSEMBLE_NONE] = "none", [NN_ENSEMBLE_MEAN] = "mean", NULL
+};
 static const char *const flush_words[] = {
 	[NN_FLUSH_AUTO] = "auto", [NN_FLUSH_LINE] = "line", [NN_FLUSH_FULL] = "full", NULL
 };
@@ -117,6 +120,16 @@ const struct nn_opt nn_predict_opts[] = {
 	  .help = "of two classes the second where its probability reaches T",
 	  .man = "For --emit=class and --score. The second class is the one that p.LABEL names "
 		 "last; without the option the likelier one is the answer." },
+	{ .name = "ensemble",
+	  .also = "average,mean,vote,voting,combine",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(ensemble),
+	  .arg = "mean",
+	  .fallback = "none",
+	  .choices = ensemble_words,
+	  .help = "average the answers of several models: every operand that is a model file",
+	  .man = "Probabilities of classes and values of numbers are averaged; the first operand "
+		 "that is no model file is DATA. See ENSEMBLES." },
 	{ .name = "keep",
 	  .type = NN_OPT_STRING,
 	  .offset = AT(keep),
@@ -180,8 +193,27 @@ const struct nn_opt nn_predict_opts[] = {
 	{ .name = NULL },
 };
 
+static int check_ensemble(const struct nn_predict_options *o, struct nn_error *err)
+{
+	if (o->ensemble == NN_ENSEMBLE_NONE)
+		return 0;
+	if (o->info)
+		return nn_fail(err, NN_EUSAGE, "--ensemble: --info reads one model alone");
+	if (o->model_text)
+		return nn_fail(err, NN_EUSAGE,
+			       "--ensemble: takes model files, which say what their outputs mean; "
+			       "not -m TEXT with WEIGHTS");
+	if (o->emit && strcmp(o->emit, "logits") == 0)
+		return nn_fail(err, NN_EUSAGE,
+			       "--emit=logits: --ensemble averages probabilities and values; "
+			       "--emit=probs, class, top:K and values work");
+	return 0;
+}
+
 int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 {
+	if (check_ensemble(o, err) < 0)
+		return -1;
 	if (o->to == NN_TO_JSON && !o->score)
 		return nn_fail(err, NN_EUSAGE,
 			       "--to=json: needs --score; rows are written with --to=jsonl");

@@ -12,6 +12,9 @@
 /* after each row where the input waits, after each line, when the buffer is full */
 enum nn_flush { NN_FLUSH_AUTO, NN_FLUSH_LINE, NN_FLUSH_FULL };
 
+/* what is made of the answers of several models */
+enum nn_ensemble_of { NN_ENSEMBLE_NONE, NN_ENSEMBLE_MEAN };
+
 struct nn_predict_options {
 	const char *model_text; /* -m TEXT: the file gives weights only */
 	enum nn_weights_layout layout;
@@ -26,6 +29,7 @@ struct nn_predict_options {
 	const char *keep; /* COLUMN,... */
 	bool thresholded;
 	double threshold; /* of two classes */
+	enum nn_ensemble_of ensemble;
 	enum nn_header header;
 	const char *separator;
 	bool zero_based;
@@ -40,7 +44,9 @@ int nn_predict_check(const struct nn_predict_options *options, struct nn_error *
 
 struct nn_predict {
 	struct nn_predict_options options;
-	const char *model, *data;       /* data NULL: stdin */
+	const char *model, *data;  /* data NULL: stdin */
+	const char *const *others; /* [n_others] models beside it, of --ensemble */
+	size_t n_others;
 	const char *output;             /* NULL: stdout */
 	const char *log;                /* --log; NULL: none */
 	const struct nn_opt_list *list; /* of the command line, for the log */
@@ -59,5 +65,7 @@ struct nn_predict {
 /* --info: what the model or the weights at path hold, as text to the file `to` (NULL: stdout). */
 int nn_predict_info(const char *path, const char *to, struct nn_error *err);
 int nn_predict_run(const struct nn_predict *predict, struct nn_error *err);
+/* Is it a file, no pipe, of a model that need not be told what its tensors mean? */
+bool nn_predict_is_model(const char *path);
 
 #endif

@@ -6,7 +6,18 @@
 
 static size_t row_values(const struct nn_run *r, size_t input)
 {
-	return nn_shape_count(&r->model->program->values[r->model->program->inputs[input]].shape);
+	const struct nn_run_member *m = r->members;
+	const struct nn_program *program;
+
+	while (m + 1 < r->members + r->n_members && m[1].first_input <= input)
+		m++;
+	program = m->model->program;
+	return nn_shape_count(&program->values[program->inputs[input - m->first_input]].shape);
+}
+
+size_t nn_run_input_bytes(const struct nn_run *r, size_t input)
+{
+	return row_values(r, input) * nn_dtype_size(r->model->device->dtype);
 }
 
 static int alloc_inputs(const struct nn_run *r, struct nn_run_block *block, struct nn_error *err)
@@ -47,6 +58,8 @@ int nn_run_alloc_block(const struct nn_run *r, struct nn_run_block *block, size_
 	if (nn_rows_weighs(r->rows) &&
 	    !(block->beside.weights = nn_alloc(max, sizeof *block->beside.weights, err)))
 		return -1;
+	if (r->ensemble && nn_run_alloc_why(block, err) < 0)
+		return -1;
 	return r->p->options.score ? alloc_targets(r, block, err) : 0;
 }
 
@@ -59,6 +72,7 @@ void nn_run_free_block(const struct nn_run *r, struct nn_run_block *block)
 	nn_free(block->inputs);
 	nn_free(block->targets);
 	nn_free(block->bad);
+	nn_run_free_why(block);
 	nn_free(block->beside.weights);
 	nn_text_free(&block->kept);
 }
@@ -68,9 +82,12 @@ void nn_run_read_block(struct nn_run *r, struct nn_run_block *block)
 	block->n = 0;
 	block->array_end = false;
 	nn_text_clear(&block->kept);
-	block->status = nn_rows_next_beside(r->rows, block->max, block->inputs, block->targets,
-					    &block->beside, block->bad, &block->n,
-					    &block->array_end, &block->err);
+	if (r->ensemble)
+		nn_run_read_members(r, block);
+	else
+		block->status = nn_rows_next_beside(r->rows, block->max, block->inputs,
+						    block->targets, &block->beside, block->bad,
+						    &block->n, &block->array_end, &block->err);
 	if (block->kept.failed)
 		block->status = nn_fail(&block->err, NN_ENOMEM,
 					"cannot allocate memory for columns that are kept");
@@ -88,11 +105,14 @@ void nn_run_read_block(struct nn_run *r, struct nn_run_block *block)
 
 static bool mostly_read(const struct nn_run *r)
 {
-	const struct nn_program *program = r->model->program;
 	double flop = 0, numbers = 0;
 
-	for (int i = 0; i < program->n_nodes; i++)
-		flop += (double)program->nodes[i].flops;
+	for (size_t k = 0; k < r->n_members; k++) {
+		const struct nn_program *program = r->members[k].model->program;
+
+		for (int i = 0; i < program->n_nodes; i++)
+			flop += (double)program->nodes[i].flops;
+	}
 	for (size_t i = 0; i < nn_run_inputs(r); i++)
 		numbers += (double)row_values(r, i);
 	return flop < READ_FLOP * numbers;
@@ -104,7 +124,7 @@ static size_t input_bytes(const struct nn_run *r)
 	size_t bytes = 1;
 
 	for (size_t i = 0; i < nn_run_inputs(r); i++)
-		bytes += row_values(r, i) * nn_dtype_size(r->model->device->dtype);
+		bytes += nn_run_input_bytes(r, i);
 	return bytes;
 }
 

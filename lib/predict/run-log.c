@@ -32,6 +32,21 @@ static uint64_t count_parameters(const struct nn_program *program)
 	return n;
 }
 
+/* The files of an ensemble, in order. */
+static void log_members(struct nn_run *r)
+{
+	struct nn_text files = { 0 };
+
+	for (size_t k = 0; k < r->n_members; k++) {
+		nn_text_add(&files, k ? "," : "[");
+		nn_text_add_json(&files, r->members[k].path, strlen(r->members[k].path));
+	}
+	nn_text_add(&files, "]");
+	if (!files.failed)
+		nn_log_json(r->log, "members", files.data);
+	nn_text_free(&files);
+}
+
 int nn_run_log_start(struct nn_run *r, struct nn_error *err)
 {
 	const char *text = nn_net_text(r->model->net);
@@ -55,6 +70,8 @@ int nn_run_log_start(struct nn_run *r, struct nn_error *err)
 	nn_log_string(r->log, "kernels", r->model->device->kind);
 	nn_log_string(r->log, "precision", nn_dtype_name(r->model->device->dtype));
 	nn_log_string(r->log, "file", r->p->model);
+	if (r->ensemble)
+		log_members(r);
 	nn_log_string(r->log, "data", r->p->data ? r->p->data : "-");
 	nn_log_count(r->log, "batch", r->batch);
 	nn_log_end(r->log);
@@ -107,7 +124,7 @@ int nn_run_log_end(struct nn_run *r, int status, struct nn_error *err)
 	if (status < 0)
 		nn_log_string(r->log, "text", err ? err->text : NULL);
 	nn_log_count(r->log, "rows", r->n_rows);
-	nn_log_count(r->log, "bad_rows", r->rows ? nn_rows_bad(r->rows) : 0);
+	nn_log_count(r->log, "bad_rows", r->rows ? nn_run_bad(r) : 0);
 	nn_log_real(r->log, "seconds", seconds);
 	nn_log_real(r->log, "samples_per_s", seconds > 0 ? (double)r->n_rows / seconds : 0);
 	nn_log_end(r->log);

@@ -3,6 +3,7 @@
  * second row.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/pool.h"
 #include "predict/run.h"
@@ -11,33 +12,46 @@
  * A session for n rows: the weights are shared, so another one costs little. Threads come with the
  * first whole batch.
  */
-static int open_session(struct nn_run *r, size_t n, struct nn_error *err)
+static int open_session(struct nn_run *r, struct nn_run_member *m, size_t n, struct nn_error *err)
 {
-	struct nn_session_setup setup = { .model = r->model, .max_rows = n };
+	struct nn_session_setup setup = { .model = m->model, .max_rows = n };
 
-	nn_session_close(r->session);
-	r->session = NULL;
+	nn_session_close(m->session);
+	m->session = NULL;
 	if (n == r->batch && !r->pool && nn_pool_new(&r->pool, nn_run_threads(r), err) < 0)
 		return -1;
 	setup.pool = r->pool;
-	return nn_session_new(&r->session, &setup, err);
+	return nn_session_new(&m->session, &setup, err);
+}
+
+static int forward_member(struct nn_run *r, struct nn_run_member *m, const struct nn_run_batch *b,
+			  struct nn_error *err)
+{
+	enum nn_dtype dtype = m->model->device->dtype;
+	size_t n = b->n;
+
+	if ((!m->session || n > nn_session_max_rows(m->session)) &&
+	    open_session(r, m, n > r->batch / 2 ? r->batch : n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < nn_session_n_inputs(m->session); i++) {
+		size_t row = nn_session_input_size(m->session, i) * nn_dtype_size(dtype);
+
+		nn_session_lend(m->session, i, n,
+				(char *)b->block->inputs[m->first_input + i] + b->first * row,
+				dtype);
+	}
+	return nn_session_run(m->session, n, err);
 }
 
 static int forward(struct nn_run *r, const struct nn_run_batch *b, struct nn_error *err)
 {
-	enum nn_dtype dtype = r->model->device->dtype;
-	size_t n = b->n;
-
-	if ((!r->session || n > nn_session_max_rows(r->session)) &&
-	    open_session(r, n > r->batch / 2 ? r->batch : n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < nn_run_inputs(r); i++) {
-		size_t row = nn_session_input_size(r->session, i) * nn_dtype_size(dtype);
-
-		nn_session_lend(r->session, i, n, (char *)b->block->inputs[i] + b->first * row,
-				dtype);
+	for (size_t k = 0; k < r->n_members; k++) {
+		if (forward_member(r, &r->members[k], b, err) < 0)
+			return -1;
+		if (r->ensemble)
+			nn_ensemble_add(r->ensemble, k, r->members[k].session, b->n);
 	}
-	return nn_session_run(r->session, n, err);
+	return 0;
 }
 
 /* Whoever drives us through a pipe gets its answers before we wait for more. */
@@ -119,16 +133,30 @@ static int loop(struct nn_run *r, struct nn_error *err)
 
 /* ---- closing ---- */
 
+/* Members that know the same of their data notice the same. */
+static bool was_given(const struct nn_run *r, size_t member, const char *notice)
+{
+	const char *before;
+
+	for (size_t k = 0; k < member; k++)
+		for (size_t i = 0; (before = nn_rows_notice(r->members[k].rows, i)); i++)
+			if (strcmp(before, notice) == 0)
+				return true;
+	return false;
+}
+
 static void give_notices(struct nn_run *r)
 {
 	char text[160];
 	const char *notice;
 
-	for (size_t i = 0; (notice = nn_rows_notice(r->rows, i)); i++)
-		nn_run_warn(r, notice);
-	if (nn_rows_bad(r->rows)) {
+	for (size_t k = 0; k < r->n_members; k++)
+		for (size_t i = 0; (notice = nn_rows_notice(r->members[k].rows, i)); i++)
+			if (!was_given(r, k, notice))
+				nn_run_warn(r, notice);
+	if (nn_run_bad(r)) {
 		snprintf(text, sizeof text, "%llu rows could not be read and were %s",
-			 (unsigned long long)nn_rows_bad(r->rows),
+			 (unsigned long long)nn_run_bad(r),
 			 r->writer && r->p->options.on_error == NN_ON_ERROR_MARK ? "marked"
 										 : "left out");
 		nn_run_warn(r, text);

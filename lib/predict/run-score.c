@@ -42,6 +42,7 @@ int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 				found, wanted);
 		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o],
 				   r->model->host, positions, columns, r->batch, err) < 0 ||
+		    (r->ensemble && nn_metrics_take_probabilities(r->metrics[o], err) < 0) ||
 		    (r->p->options.thresholded &&
 		     nn_metrics_set_threshold(r->metrics[o], nn_run_threshold(r), err) < 0))
 			return -1;
@@ -59,7 +60,9 @@ void nn_run_score(struct nn_run *r, const struct nn_run_batch *b)
 		size_t row = nn_rows_target_size(r->rows, o) *
 			     (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
 
-		nn_metrics_add(r->metrics[o], nn_session_raw(r->session, o, 0),
+		nn_metrics_add(r->metrics[o],
+			       r->ensemble ? nn_ensemble_raw(r->ensemble, o)
+					   : nn_session_raw(r->members[0].session, o, 0),
 			       (char *)b->block->targets[o] + b->first * row,
 			       weights ? weights + b->first : NULL, probabilities, b->n);
 	}

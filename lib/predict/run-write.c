@@ -110,6 +110,11 @@ int nn_run_write(struct nn_run *r, const struct nn_run_batch *b, struct nn_error
 	if (b->first == 0)
 		nn_writer_keep(r->writer, b->block->kept.data);
 	for (size_t i = 0; i < r->n_emitted; i++)
-		nn_emitted_take(&r->emitted[i], r->session, 0, b->n);
+		if (r->ensemble)
+			nn_emitted_put(&r->emitted[i],
+				       nn_ensemble_mean(r->ensemble, (size_t)r->emitted[i].output),
+				       b->n);
+		else
+			nn_emitted_take(&r->emitted[i], r->members[0].session, 0, b->n);
 	return nn_writer_rows(r->writer, b->n, b->block->bad + b->first, err);
 }

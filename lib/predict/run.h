@@ -5,28 +5,43 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "data/data.h"
+#include "predict/ensemble.h"
 #include "predict/predict.h"
 #include "predict/write.h"
 
 /* Rows as one call of the reader gave them. */
 struct nn_run_block {
-	void **inputs, **targets; /* [max] rows each */
+	void **inputs, **targets; /* [max] rows each; inputs of all members, one after another */
 	struct nn_rows_beside beside;
 	struct nn_text kept; /* --keep, of all its rows */
 	size_t max;
 	const char **bad;
+	char **why; /* [max] of an ensemble: owned texts of `bad`; NULL: none is wanted */
 	size_t n;
 	bool array_end;
 	int status; /* -1: why nothing comes after earlier blocks */
 	struct nn_error err;
 };
 
-struct nn_run {
-	const struct nn_predict *p;
+/* A model at work: the only one, or one of an ensemble. */
+struct nn_run_member {
+	const char *path;
 	struct nn_model *model;
 	struct nn_rows *rows;
-	struct nn_pool *pool;
 	struct nn_session *session; /* for as many rows as were there at once so far */
+	size_t first_input;         /* of a block */
+};
+
+struct nn_run {
+	const struct nn_predict *p;
+	struct nn_run_member *members;
+	size_t n_members;
+	struct nn_model *model; /* of the first, which reads targets, weights and columns to keep */
+	struct nn_rows *rows;
+	struct nn_ensemble *ensemble; /* NULL: one model */
+	uint64_t n_bad;               /* of an ensemble: rows that a member could not read */
+	struct nn_error failed;       /* and what ends it after the rows before; code 0: nothing */
+	struct nn_pool *pool;
 	size_t batch;
 	/* the first, of a batch, and two of more where rows are read ahead */
 	struct nn_run_block blocks[3];
@@ -51,7 +66,9 @@ struct nn_run_batch {
 
 static inline size_t nn_run_inputs(const struct nn_run *r)
 {
-	return (size_t)r->model->program->n_inputs;
+	const struct nn_run_member *last = &r->members[r->n_members - 1];
+
+	return last->first_input + (size_t)last->model->program->n_inputs;
 }
 
 static inline size_t nn_run_outputs(const struct nn_run *r)
@@ -74,6 +91,8 @@ void nn_run_close(struct nn_run *run);
 
 /* ---- run-blocks.c ---- */
 
+/* Bytes of a row of an input of a block. */
+size_t nn_run_input_bytes(const struct nn_run *run, size_t input);
 int nn_run_alloc_block(const struct nn_run *run, struct nn_run_block *block, size_t max,
 		       struct nn_error *err);
 void nn_run_free_block(const struct nn_run *run, struct nn_run_block *block);
@@ -88,6 +107,20 @@ int nn_run_read_ahead(struct nn_run *run, struct nn_error *err);
  * them: a small prediction is over before.
  */
 int nn_run_threads(struct nn_run *run);
+
+/* ---- run-members.c: models and their rows ---- */
+
+int nn_run_load_members(struct nn_run *run, struct nn_error *err);
+int nn_run_open_rows(struct nn_run *run, struct nn_error *err);
+int nn_run_open_ensemble(struct nn_run *run, struct nn_error *err);
+void nn_run_close_members(struct nn_run *run);
+uint64_t nn_run_bad(const struct nn_run *run); /* rows left out or marked so far */
+
+/* ---- run-ensemble.c: a block of rows for each member of an ensemble ---- */
+
+int nn_run_alloc_why(struct nn_run_block *block, struct nn_error *err);
+void nn_run_free_why(struct nn_run_block *block);
+void nn_run_read_members(struct nn_run *run, struct nn_run_block *block);
 
 /* ---- run-write.c: answers ---- */
 
