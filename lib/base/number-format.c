@@ -6,65 +6,25 @@
 #include <string.h>
 
 #include "base/flush.h"
+#include "base/number-digits.h"
 #include "base/number.h"
 
 /* ---- how people write them ---- */
 
-static char *put_exponent(char *s, int exponent)
-{
-	unsigned e = (unsigned)(exponent < 0 ? -exponent : exponent);
-
-	*s++ = 'e';
-	if (exponent < 0)
-		*s++ = '-';
-	if (e >= 100)
-		*s++ = (char)('0' + e / 100);
-	if (e >= 10)
-		*s++ = (char)('0' + e / 10 % 10);
-	*s++ = (char)('0' + e % 10);
-	return s;
-}
-
 /* value * 10^exponent, value not 0: 1500, 12.5, 0.001, 1.5e20, 1e-7. */
 static size_t lay_out(char *buffer, bool negative, uint64_t value, int exponent)
 {
-	char reversed[24], *s = buffer;
-	int n = 0, point;
+	char text[ROOM], *to = text;
+	struct digits d;
 
-	for (; value % 10 == 0; exponent++)
-		value /= 10;
-	for (; value; value /= 10)
-		reversed[n++] = (char)('0' + value % 10);
-	point = n + exponent; /* digits before the point */
-	if (negative)
-		*s++ = '-';
-	if (exponent >= 0 && point <= 16) {
-		for (int i = n; i-- > 0;)
-			*s++ = reversed[i];
-		for (int i = 0; i < exponent; i++)
-			*s++ = '0';
-	} else if (exponent < 0 && point > -5) {
-		if (point <= 0) {
-			*s++ = '0';
-			*s++ = '.';
-			for (int i = point; i < 0; i++)
-				*s++ = '0';
-		}
-		for (int i = n; i-- > 0;) {
-			*s++ = reversed[i];
-			if (n - i == point)
-				*s++ = '.';
-		}
-	} else {
-		*s++ = reversed[n - 1];
-		if (n > 1)
-			*s++ = '.';
-		for (int i = n - 1; i-- > 0;)
-			*s++ = reversed[i];
-		s = put_exponent(s, point - 1);
-	}
-	*s = '\0';
-	return (size_t)(s - buffer);
+	digits_of(&d, value, exponent);
+	*to = '-';
+	to += negative;
+	if (d.n <= d.point ? d.point <= 16 : d.point > -5)
+		to = put_fixed(to, &d);
+	else
+		to = put_exponent(put_leading(to, &d), d.point - 1, false);
+	return put_text(buffer, text, (size_t)(to - text));
 }
 
 static size_t special(char *buffer, double value)
@@ -80,6 +40,7 @@ static size_t special(char *buffer, double value)
 /* ---- f32: Giulietti, The Schubfach way to render doubles, 2020 ---- */
 
 #define LOWEST_POWER (-31)
+#define HIGHEST_POWER 45
 
 /* 10^k for k = -31..45, scaled to 64 bits, rounded up. */
 static const uint64_t powers_of_ten[] = {
@@ -158,6 +119,15 @@ static int shortest(uint32_t c, int q, bool narrow, uint32_t *digits)
 	return k;
 }
 
+/* The fewest digits that read back as c * 2^q. */
+static int fewest(uint32_t c, int q, bool narrow, uint32_t *digits)
+{
+	if (q > 0 || q <= -24 || (c & ((1u << -q) - 1)) != 0)
+		return shortest(c, q, narrow, digits);
+	*digits = c >> -q; /* a whole number below 2^24 */
+	return 0;
+}
+
 size_t nn_format_f32(char *buffer, float value)
 {
 	uint32_t bits, fraction, digits;
@@ -168,19 +138,11 @@ size_t nn_format_f32(char *buffer, float value)
 	exponent = bits >> 23 & 0xff;
 	if (exponent == 0xff || (bits & 0x7fffffff) == 0)
 		return special(buffer, (double)value);
-	if (exponent == 0) {
+	if (exponent == 0)
 		exponent = shortest(fraction, -149, false, &digits);
-	} else {
-		uint32_t c = fraction | 0x800000;
-		int q = exponent - 150;
-
-		if (q <= 0 && q > -24 && (c & ((1u << -q) - 1)) == 0) {
-			digits = c >> -q; /* a whole number below 2^24 */
-			exponent = 0;
-		} else {
-			exponent = shortest(c, q, fraction == 0 && exponent > 1, &digits);
-		}
-	}
+	else
+		exponent = fewest(fraction | 0x800000, exponent - 150,
+				  fraction == 0 && exponent > 1, &digits);
 	return lay_out(buffer, bits >> 31, digits, exponent);
 }
 
@@ -247,4 +209,95 @@ size_t nn_format_f64(char *buffer, double value)
 	n = format_f64(buffer, value);
 	nn_flush_restore(before);
 	return n;
+}
+
+/* ---- f32 as printf has it ---- */
+
+/*
+ * magnitude = c * 2^q to nine digits, the last of them 10^exponent; 0: it lies as near to the
+ * middle between two decimals as the table's powers are wrong.
+ */
+static uint32_t nine_digits(uint32_t c, int q, int exponent)
+{
+	int k = -exponent, shift;
+	unsigned __int128 product, rest, half;
+
+	if (k < LOWEST_POWER || k > HIGHEST_POWER)
+		return 0;
+	product = (unsigned __int128)powers_of_ten[k - LOWEST_POWER] * c;
+	shift = 63 - log2_of_10(k) - q;
+	half = (unsigned __int128)1 << (shift - 1);
+	rest = product & (2 * half - 1);
+	if (rest >= half && rest <= half + c)
+		return 0;
+	return (uint32_t)(product >> shift) + (rest > half);
+}
+
+static size_t put_word(char *buffer, const char *word, bool negative)
+{
+	strcpy(stpcpy(buffer, negative ? "-" : ""), word);
+	return strlen(buffer);
+}
+
+static size_t put_g(char *buffer, bool negative, const struct digits *d, int precision)
+{
+	char text[ROOM], *to = text;
+
+	*to = '-';
+	to += negative;
+	if (d->point <= -4 || d->point > precision) {
+		to = put_exponent(put_leading(to, d), d->point - 1, true);
+	} else {
+		to = put_fixed(to, d);
+		memcpy(to, ".0", 2);
+		to += d->n <= d->point ? 2 : 0;
+	}
+	return put_text(buffer, text, (size_t)(to - text));
+}
+
+/* What the others do not take: subnormals, and what is nearly halfway between decimals. */
+static size_t slow_g(char *buffer, float value)
+{
+	uint64_t before = nn_flush_set(false), all;
+	double magnitude = fabs((double)value);
+	struct digits d;
+	size_t n = 0;
+	float back;
+	int exponent;
+
+	for (int precision = 6; precision <= 9; precision += 3) {
+		all = correctly_rounded(magnitude, precision, &exponent);
+		digits_of(&d, all, exponent);
+		n = put_g(buffer, signbit(value) != 0, &d, precision);
+		if (nn_parse_f32(buffer, n, &back) && back == value)
+			break;
+	}
+	nn_flush_restore(before);
+	return n;
+}
+
+size_t nn_format_f32_g(char *buffer, float value)
+{
+	uint32_t bits, fraction, digits;
+	struct digits d;
+	int exponent, last;
+
+	memcpy(&bits, &value, sizeof bits);
+	fraction = bits & 0x7fffff;
+	exponent = bits >> 23 & 0xff;
+	if (exponent == 0xff || (bits & 0x7fffffff) == 0)
+		return put_word(buffer, exponent ? fraction ? "NaN" : "Infinity" : "0.0",
+				bits >> 31 && !(exponent && fraction));
+	if (exponent == 0)
+		return slow_g(buffer, value);
+	last = fewest(fraction | 0x800000, exponent - 150, fraction == 0 && exponent > 1, &digits);
+	digits_of(&d, digits, last);
+	/* If six digits read back they are the fewest, with zeros. */
+	if (d.n <= 6)
+		return put_g(buffer, bits >> 31, &d, 6);
+	digits = nine_digits(fraction | 0x800000, exponent - 150, d.point - 9);
+	if (digits == 0)
+		return slow_g(buffer, value);
+	digits_of(&d, digits, d.point - 9);
+	return put_g(buffer, bits >> 31, &d, 9);
 }

@@ -135,6 +135,51 @@ static bool good_f32(uint32_t bits)
 	return bits_of(strtof(shorter, NULL)) != bits;
 }
 
+/* What printf and strtof make of it. */
+static bool good_f32_g(uint32_t bits)
+{
+	float value = float_of(bits);
+	char text[NN_NUMBER], want[40];
+	size_t n = nn_format_f32_g(text, value);
+
+	if (isfinite(value)) {
+		snprintf(want, sizeof want, "%.6g", (double)value);
+		if (strtof(want, NULL) != value)
+			snprintf(want, sizeof want, "%.9g", (double)value);
+		if (!strpbrk(want, ".e"))
+			strcat(want, ".0");
+	} else {
+		strcpy(want, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+	}
+	if (strcmp(text, want) == 0 && n == strlen(want))
+		return true;
+	note("%a: got %s, want %s", (double)value, text, want);
+	return false;
+}
+
+/* Of all exponents: bits at random, few bits, decimals of few digits, powers of two and ten. */
+static void prints_as_printf(void)
+{
+	unsigned long bad = 0;
+
+	for (uint32_t i = 0; i < MANY && bad < 5; i++) {
+		uint32_t random = (uint32_t)random_bits(i, 9);
+		float decimal = (float)(random % 10000000) *
+				powf(10, (float)(int)(random / 10000000 % 40 - 30));
+
+		bad += !good_f32_g(random);
+		bad += !good_f32_g(random & 0xff800000);
+		bad += !good_f32_g(random & 0xffff0000);
+		bad += !good_f32_g(random & 0x800fffff);
+		bad += !good_f32_g(bits_of(decimal));
+		bad += !good_f32_g(bits_of((float)(random % 2048) / 1024));
+		bad += !good_f32_g(bits_of((float)(random % 33554432)));
+	}
+	for (uint32_t i = 0; i <= 0x7f800000; i += 0x8000)
+		bad += !good_f32_g(i) + !good_f32_g(0x80000000 | (i + 1));
+	ok(bad == 0, "f32 is printed with the digits of printf's %%.6g or %%.9g, as a float");
+}
+
 static bool good_f64(uint64_t bits)
 {
 	double value = double_of(bits), ours;
@@ -380,6 +425,7 @@ static void check_ranges(void)
 int main(void)
 {
 	known_texts();
+	prints_as_printf();
 	random_numbers();
 	random_texts();
 	odd_texts();
