@@ -96,6 +96,8 @@ int main(int argc, char **argv)
 	p.threads = (int)std.threads;
 	status = nn_predict_check(&p.options, &err);
 	if (status == 0)
+		status = nn_std_check_computed(&std, &err);
+	if (status == 0)
 		status = check_files(&p, &options, &err);
 	if (status == 0 && !std.dry_run)
 		status = p.options.info ? nn_predict_info(p.model, p.output, &err)

@@ -31,6 +31,11 @@ bool nn_dtype_float(enum nn_dtype dtype)
 	return dtype <= NN_BF16;
 }
 
+enum nn_dtype nn_dtype_computed(enum nn_dtype dtype)
+{
+	return dtype == NN_F64 ? NN_F64 : NN_F32;
+}
+
 size_t nn_shape_count(const struct nn_shape *shape)
 {
 	size_t count = 1;

@@ -24,6 +24,8 @@ enum nn_dtype {
 size_t nn_dtype_size(enum nn_dtype dtype);
 const char *nn_dtype_name(enum nn_dtype dtype); /* "f32" */
 bool nn_dtype_float(enum nn_dtype dtype);
+/* The type of computation for values that a file holds as dtype: f64 of f64, else f32. */
+enum nn_dtype nn_dtype_computed(enum nn_dtype dtype);
 
 #define NN_MAX_RANK 8
 

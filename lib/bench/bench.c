@@ -67,6 +67,8 @@ int nn_bench_check(const struct nn_bench_setup *setup, int n, char **words, stru
 		    !nn_text_lists(verb->options, o->name, strlen(o->name)))
 			return nn_fail(err, NN_EUSAGE, "--%s: does not apply to %s", o->name,
 				       verb->name);
+	if (nn_std_check_computed(setup->std, err) < 0)
+		return -1;
 	return check_files(setup, n - 1, words + 1, err);
 }
 

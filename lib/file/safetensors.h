@@ -78,6 +78,12 @@ int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err);
 /* In order of their names; a name that is there twice, or NULL. */
 const char *nn_st_sort(struct nn_st_tensor *tensors, size_t n);
 const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name);
+/*
+ * Of an i8 tensor i among n sorted ones, the tensor NAME_scale, by which its values are multiplied;
+ * NULL: there is none.
+ */
+#define NN_ST_SCALE "_scale"
+const struct nn_st_tensor *nn_st_scales(const struct nn_st_tensor *tensors, size_t n, size_t i);
 const char *nn_st_meta(const struct nn_st *st, const char *key); /* NULL: not there */
 /*
  * Copy a float tensor, converted: exact for f16 bf16 f32 -> f64; rounded once to f32. Other dtypes:

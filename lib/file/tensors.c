@@ -76,6 +76,18 @@ const struct nn_st_tensor *nn_st_find(const struct nn_st *st, const char *name)
 			     : NULL;
 }
 
+const struct nn_st_tensor *nn_st_scales(const struct nn_st_tensor *tensors, size_t n, size_t i)
+{
+	size_t length = strlen(tensors[i].name);
+
+	if (tensors[i].dtype != NN_I8)
+		return NULL;
+	for (size_t s = i + 1; s < n && strncmp(tensors[s].name, tensors[i].name, length) == 0; s++)
+		if (strcmp(tensors[s].name + length, NN_ST_SCALE) == 0)
+			return &tensors[s];
+	return NULL;
+}
+
 const char *nn_st_meta(const struct nn_st *st, const char *key)
 {
 	for (size_t i = 0; i < st->n_meta; i++)

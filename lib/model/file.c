@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/net.h"
+#include "model/stored.h"
 #include "model/weights.h"
 
 /* ---- what kind of file it is ---- */
@@ -74,8 +75,9 @@ static int check_tensor(const struct nn_st_tensor *tensor, const struct nn_progr
 			       param->name, nn_shape_text(b, &param->desc.shape));
 	if (!nn_dtype_float(tensor->dtype))
 		return nn_fail(err, NN_EFORMAT,
-			       "%s: tensor '%s' is %s, wanted f32, f64, f16 or bf16", path,
-			       param->name, nn_dtype_name(tensor->dtype));
+			       "%s: tensor '%s' is %s, wanted f32, f64, f16 or bf16%s", path,
+			       param->name, nn_dtype_name(tensor->dtype),
+			       tensor->dtype == NN_I8 ? ", or its scales beside it" : "");
 	if (!nn_shape_equal(&tensor->shape, &param->desc.shape))
 		return nn_fail(err, NN_EFORMAT, "%s: tensor '%s' is %s, the model wants %s", path,
 			       param->name, nn_shape_text(a, &tensor->shape),
@@ -130,6 +132,16 @@ static int read_net(struct nn_model_file *file, const char *path, struct nn_erro
 	return failed ? -1 : 0;
 }
 
+/* What types the file has, and its tensors in those of computation. */
+static int take_stored(struct nn_model_file *file, const char *path, struct nn_error *err)
+{
+	const struct nn_program *program = nn_net_program(file->net);
+
+	if (program)
+		file->stored = nn_stored_dtype(file->st, program);
+	return nn_stored_widen(&file->st, path, err);
+}
+
 int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const char *path,
 		       struct nn_net *net, const struct nn_weights_as *as, struct nn_error *err)
 {
@@ -144,8 +156,9 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	file->st = st;
 	file->net = net;
 	file->dtype = NN_F32;
-	if (check_kind(st, path, net != NULL, err) ||
-	    (net ? nn_weights_match(&file->st, net, as, path, err) : read_net(file, path, err)) ||
+	if (check_kind(st, path, net != NULL, err) || (!net && read_net(file, path, err)) ||
+	    take_stored(file, path, err) ||
+	    (net && nn_weights_match(&file->st, net, as, path, err)) ||
 	    check_tensors(file, path, err)) {
 		nn_model_file_free(file);
 		return -1;
@@ -192,10 +205,10 @@ int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum
 		{ "nn.model", nn_net_text(net) },
 	};
 	size_t n_meta = 3;
-	struct nn_st_tensor *tensors = nn_alloc((size_t)program->n_params, sizeof *tensors, err);
+	struct nn_st *st;
 	int failed;
 
-	if (!tensors)
+	if (nn_stored_tensors(&st, program, dtype, params, err))
 		return -1;
 	if (input_json)
 		meta[n_meta++] = (struct nn_st_meta){ "nn.input", input_json };
@@ -203,14 +216,7 @@ int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum
 		meta[n_meta++] = (struct nn_st_meta){ "nn.target", target_json };
 	if (train_json)
 		meta[n_meta++] = (struct nn_st_meta){ "nn.train", train_json };
-	for (int i = 0; i < program->n_params; i++)
-		tensors[i] = (struct nn_st_tensor){
-			.name = program->params[i].name,
-			.dtype = dtype,
-			.shape = program->params[i].desc.shape,
-			.data = params[i],
-		};
-	failed = nn_st_write(output, tensors, (size_t)program->n_params, meta, n_meta, err);
-	nn_free(tensors);
+	failed = nn_st_write(output, st->tensors, st->n_tensors, meta, n_meta, err);
+	nn_st_free(st);
 	return failed;
 }

@@ -21,6 +21,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/parse.c \
 	lib/model/resolve.c \
 	lib/model/statement.c \
+	lib/model/stored.c lib/model/stored.h \
 	lib/model/take.c \
 	lib/model/weight-name.c lib/model/weight-name.h \
 	lib/model/weights.c lib/model/weights.h \

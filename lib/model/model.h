@@ -117,7 +117,8 @@ struct nn_model_file {
 	struct nn_st *st;
 	struct nn_net *net; /* resolved from nn.model (or from text given instead) */
 	const char *input_json, *target_json, *train_json; /* NULL: not there */
-	enum nn_dtype dtype; /* f32 or f64 of its weights (f16, bf16 read as f32) */
+	enum nn_dtype dtype;  /* f32 or f64 of its weights (f16, bf16, int8 read as f32) */
+	enum nn_dtype stored; /* of its weights in the file, NN_I8 with scales */
 };
 
 /* Of weights from elsewhere: their net, and how they are to be taken. */
@@ -150,6 +151,10 @@ int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, 
  */
 int nn_net_open(struct nn_net **net, struct nn_model_file **file, const char *operand,
 		struct nn_error *err);
+/*
+ * dtype: of the values in the file, also f16, bf16 or NN_I8 (model/stored.h); params are of
+ * nn_dtype_computed(dtype).
+ */
 int nn_model_file_write(struct nn_output *output, const struct nn_net *net, enum nn_dtype dtype,
 			const void *const *params, const char *input_json, const char *target_json,
 			const char *train_json, struct nn_error *err);

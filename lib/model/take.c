@@ -5,6 +5,7 @@
 #include "model/keras.h"
 #include "model/match.h"
 #include "model/net.h"
+#include "model/stored.h"
 
 /* Parameter p as its pair says, turned where it has to be. */
 static int take_param(struct nn_st *st, const struct nn_match_pair *pair,
@@ -95,7 +96,8 @@ int nn_weights_take(struct nn_st **st, const struct nn_net *net, const struct nn
 
 	if (nn_st_meta(*st, NN_META_STATE)) {
 		nn_fail(err, NN_EFORMAT, "%s: is the state of a training run, not weights", place);
-	} else if (own && m.pairs && nn_weight_names_read(&m.names, *st, place, err) == 0) {
+	} else if (own && m.pairs && nn_stored_widen(st, place, err) == 0 &&
+		   nn_weight_names_read(&m.names, *st, place, err) == 0) {
 		nn_match_strip(&m, net);
 		status = left ? pair_some(&m, program, place, left, err)
 			      : pair_all(&m, program, place, err);

@@ -50,6 +50,11 @@ static int check_types(const struct nn_arrays *s, struct nn_error *err)
 		if (s->tensors[i].dtype == NN_BOOL)
 			return nn_fail(err, NN_EFORMAT, "%s: %sholds bool, expected numbers",
 				       s->name, nn_tensor_label(label, &s->tensors[i]));
+		else if (nn_st_scales(s->tensors, s->n_tensors, i))
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: %sis int8 with scales of its own, expected numbers; "
+				       "models are averaged before they are made smaller",
+				       s->name, nn_tensor_label(label, &s->tensors[i]));
 	return 0;
 }
 

@@ -119,6 +119,8 @@ int nn_allreduce_check(const struct nn_allreduce *job, bool rank, struct nn_erro
 	uint64_t ranks = job->ranks->ranks;
 	int n = job->n;
 
+	if (nn_std_check_computed(job->std, err) < 0)
+		return -1;
 	if (o->algorithm == NN_ALGORITHM_MPI && job->std->reproducible)
 		return nn_fail(err, NN_EUSAGE,
 			       "--algorithm=mpi: MPI adds in an order of its own; say "

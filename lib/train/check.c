@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "model/onnx.h"
 #include "step/optimizer.h"
 #include "step/schedule.h"
 #include "train/check.h"
@@ -215,6 +216,11 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (check_stdout(s, err) < 0 || check_files(s, err) < 0)
 		return -1;
+	if (nn_onnx_named(s->std->output) && nn_std_check_computed(s->std, NULL) < 0)
+		return nn_fail(err, NN_EUSAGE,
+			       "--precision: the ONNX file %s holds f32 or f64; safetensors hold "
+			       "bf16, f16 and int8, too",
+			       s->std->output);
 	if (s->train->resume && !keeps_state(s))
 		return nn_fail(err, NN_EUSAGE, "--resume: no state is kept %s",
 			       nn_checkpoint_none(s->train));

@@ -18,7 +18,8 @@ static int write_file(struct nn_output *output, const char *path, const struct n
 		      enum nn_dtype dtype, const void *const *params, struct nn_error *err)
 {
 	const struct nn_onnx_model model = {
-		file->net, dtype, params, file->input_json, file->target_json, file->train_json
+		file->net,        nn_dtype_computed(dtype), params,
+		file->input_json, file->target_json,        file->train_json
 	};
 
 	return nn_onnx_named(path)
@@ -30,10 +31,11 @@ static int write_file(struct nn_output *output, const char *path, const struct n
 static int convert(const struct nn_train_setup *s, const struct nn_model_file *file,
 		   struct nn_error *err)
 {
-	enum nn_dtype dtype = nn_opt_given(s->list, "precision") ? s->std->precision : file->dtype;
-	void **params = nn_params_new(nn_net_program(file->net), dtype, err);
+	enum nn_dtype dtype = nn_opt_given(s->list, "precision") ? s->std->precision : file->stored,
+		      computed = nn_dtype_computed(dtype);
+	void **params = nn_params_new(nn_net_program(file->net), computed, err);
 	struct nn_output *output = NULL;
-	int status = params ? nn_model_file_params(file, dtype, params, err) : -1;
+	int status = params ? nn_model_file_params(file, computed, params, err) : -1;
 
 	if (status == 0)
 		status = nn_output_open(&output, s->std->output, true, err);

@@ -30,7 +30,7 @@ static int open_device(struct nn_train *t, const char *name, struct nn_error *er
 	bool cpu = strcmp(name, "cpu") == 0;
 
 	t->task.device = nn_device_open(cpu && !t->std->reproducible ? "cpu+openblas" : name,
-					t->std->precision, err);
+					nn_dtype_computed(t->std->precision), err);
 	return t->task.device ? 0 : -1;
 }
 

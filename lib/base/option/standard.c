@@ -7,7 +7,18 @@
 
 #define AT(member) offsetof(struct nn_std_options, member)
 
-static const char *const precisions[] = { [NN_F32] = "f32", [NN_F64] = "f64", NULL };
+static const char *const precisions[] = { [NN_F32] = "f32",   [NN_F64] = "f64", [NN_F16] = "f16",
+					  [NN_BF16] = "bf16", [NN_I8] = "int8", NULL };
+
+int nn_std_check_computed(const struct nn_std_options *std, struct nn_error *err)
+{
+	return nn_dtype_computed(std->precision) == std->precision
+		       ? 0
+		       : nn_fail(err, NN_EUSAGE,
+				 "--precision=%s: is a type of model files, which nn-train writes; "
+				 "computation is in f32 or f64",
+				 precisions[std->precision]);
+}
 
 static int check_device(const char *value, struct nn_error *err)
 {
@@ -71,10 +82,13 @@ const struct nn_opt nn_std_opts[] = {
 	  .also = "dtype,type,amp,fp16,half",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(precision),
-	  .arg = "f32|f64",
+	  .arg = "TYPE",
 	  .choices = precisions,
-	  .help = "floating-point type of weights and computation",
-	  .man = "The default is f32, or the type of the model that is read." },
+	  .help = "type of weights and computation: f32 or f64; of nn-train's model file also "
+		  "bf16, f16 or int8",
+	  .man = "The default is f32, f64 where the model that is read is f64. bf16, f16 and int8 "
+		 "are types of files: nn-train rounds to them what it writes, and computes in "
+		 "f32; every tool reads them." },
 	{ .name = "reproducible",
 	  .also = "deterministic",
 	  .type = NN_OPT_YESNO,

@@ -33,6 +33,12 @@ static int origin_of(const struct nn_opt_list *list, const char *name)
 	return 1;
 }
 
+/* bf16, f16 and int8 are types of the model file alone: what is computed is the same. */
+static bool same_computation(const char *name, const char *was, const char *is)
+{
+	return strcmp(name, "precision") == 0 && strcmp(was, "f64") != 0 && strcmp(is, "f64") != 0;
+}
+
 /* Options of one origin by name; one that only one of both knows counts as empty. */
 static int compare_options(const struct nn_facts_made *made, const struct nn_opt_list *list,
 			   int origin, const struct nn_json *now,
@@ -44,7 +50,8 @@ static int compare_options(const struct nn_facts_made *made, const struct nn_opt
 		const char *was = shown(nn_json_get(made->options, name)), *is = shown(value);
 		char quoted[NN_QUOTED], quoted_was[NN_QUOTED];
 
-		if (strcmp(was, is) == 0 || may_differ(name) || origin_of(list, name) != origin)
+		if (strcmp(was, is) == 0 || may_differ(name) || same_computation(name, was, is) ||
+		    origin_of(list, name) != origin)
 			continue;
 		return nn_fail(err, NN_EUSAGE, "--%s=%s: %s was made with --%s=%s", name,
 			       nn_quote(quoted, is, strlen(is)), made->path, name,
