@@ -347,3 +347,9 @@ CHECK_TESTS += tests/cli/embedding.bats
 # ONNX files
 CHECK_TESTS += tests/cli/onnx.bats tests/cli/onnx-file.py tests/cli/onnx-cases.py tests/cli/onnx-referee.py
 VALGRIND_TESTS += tests/cli/onnx.bats
+
+# nn-bench load: against a server with bad manners
+check_PROGRAMS += tests/lib/load-server
+tests_lib_load_server_SOURCES = tests/lib/load-server.c
+tests_lib_load_server_LDADD =
+CHECK_TESTS += tests/cli/bench-load.bats

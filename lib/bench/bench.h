@@ -13,6 +13,19 @@
 
 enum nn_bench_mode { NN_BENCH_TRAIN, NN_BENCH_PREDICT };
 
+/* Of the verb load. */
+struct nn_load_options {
+	const char *model;    /* NULL: the server's only one */
+	double rate;          /* requests a second, 0: not given */
+	const char *arrivals; /* poisson, constant, FILE; NULL: poisson */
+	uint64_t connections; /* 0: not given */
+	int form;             /* enum nn_load_form */
+	uint64_t rows;
+	const char *slo; /* NULL: none */
+	bool null;
+	double timeout_s;
+};
+
 struct nn_bench_options {
 	enum nn_report_format to;
 	enum nn_bench_mode mode; /* where nn_opt_given says "mode" */
@@ -20,6 +33,7 @@ struct nn_bench_options {
 	double time_s;
 	bool store;
 	const char *plot; /* NULL: none */
+	struct nn_load_options load;
 };
 extern const struct nn_opt nn_bench_opts[];
 

@@ -1,0 +1,104 @@
+/* From a URL to a socket. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "bench/load-server.h"
+
+static int refuse(const char *url, struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	return nn_fail(err, NN_EUSAGE,
+		       "%s: expected http://HOST:PORT, the server's root, or unix:PATH",
+		       nn_quote(quoted, url, strlen(url)));
+}
+
+static int find_path(struct nn_load_server *s, const char *path, struct nn_error *err)
+{
+	struct sockaddr_un *address = (struct sockaddr_un *)&s->address;
+
+	if (*path == '\0' || strlen(path) >= sizeof address->sun_path)
+		return *path == '\0' ? refuse(s->url, err)
+				     : nn_fail(err, NN_EUSAGE,
+					       "%s: the name of a socket has at most %zu bytes",
+					       s->url, sizeof address->sun_path - 1);
+	address->sun_family = AF_UNIX;
+	strcpy(address->sun_path, path);
+	s->length = sizeof *address;
+	strcpy(s->host, "localhost");
+	return 0;
+}
+
+/* "host", "host:80", "[::1]:80" into a name and a port. */
+static int split(const char *text, size_t n, char name[NN_LOAD_HOST], char port[8])
+{
+	const char *end = *text == '[' ? memchr(text, ']', n) : NULL;
+	const char *colon = end ? end + 1 : memchr(text, ':', n);
+	size_t length = colon ? (size_t)(colon - text) : n;
+	uint64_t number = 80;
+
+	if (n == 0 || n >= NN_LOAD_HOST || length == 0 || (*text == '[' && !end))
+		return -1;
+	if (length < n && (*colon != ':' || !nn_parse_u64(colon + 1, n - length - 1, &number) ||
+			   number < 1 || number > 65535))
+		return -1;
+	snprintf(port, 8, "%u", (unsigned)number);
+	snprintf(name, NN_LOAD_HOST, "%.*s", (int)(end ? length - 2 : length),
+		 end ? text + 1 : text);
+	return strpbrk(name, "/?#@ \t\r\n") || *name == '\0' ? -1 : 0;
+}
+
+static int find_host(struct nn_load_server *s, const char *text, struct nn_error *err)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
+	char name[NN_LOAD_HOST], port[8];
+	size_t n = strlen(text);
+	int status;
+
+	n -= n > 0 && text[n - 1] == '/';
+	if (split(text, n, name, port) < 0)
+		return refuse(s->url, err);
+	status = getaddrinfo(name, port, &hints, &found);
+	if (status != 0)
+		return nn_fail(err, NN_EFAIL, "%s: %s", s->url, gai_strerror(status));
+	memcpy(&s->address, found->ai_addr, found->ai_addrlen);
+	s->length = found->ai_addrlen;
+	freeaddrinfo(found);
+	snprintf(s->host, sizeof s->host, "%.*s", (int)n, text);
+	return 0;
+}
+
+int nn_load_server_find(struct nn_load_server *s, const char *url, struct nn_error *err)
+{
+	*s = (struct nn_load_server){ .url = url };
+	if (strncmp(url, "unix:", 5) == 0)
+		return find_path(s, url + 5, err);
+	if (strncmp(url, "http://", 7) == 0)
+		return find_host(s, url + 7, err);
+	return refuse(url, err);
+}
+
+int nn_load_server_connect(const struct nn_load_server *s)
+{
+	int fd = socket(s->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+	    one = 1;
+
+	if (fd < 0)
+		return -1;
+	/* A request goes out at once; a Unix socket knows no such option, and does so anyway. */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	if (connect(fd, (const struct sockaddr *)&s->address, s->length) == 0 ||
+	    errno == EINPROGRESS)
+		return fd;
+	one = errno;
+	close(fd);
+	errno = one;
+	return -1;
+}
