@@ -99,6 +99,10 @@ int main(int argc, char **argv)
 		status = nn_std_check_computed(&std, &err);
 	if (status == 0)
 		status = check_files(&p, &options, &err);
+	if (p.options.against) {
+		p.others = &p.options.against;
+		p.n_others = 1;
+	}
 	if (status == 0 && !std.dry_run)
 		status = p.options.info ? nn_predict_info(p.model, p.output, &err)
 					: nn_predict_run(&p, &err);

@@ -25,6 +25,7 @@ lib_libnn_la_SOURCES += \
 	lib/predict/model.h \
 	lib/predict/options.c \
 	lib/predict/predict.h \
+	lib/predict/run-against.c \
 	lib/predict/run-blocks.c \
 	lib/predict/run-ensemble.c \
 	lib/predict/run-log.c \

@@ -102,6 +102,18 @@ const struct nn_opt nn_predict_opts[] = {
 	  .file = NN_OPT_READS,
 	  .help = "print metrics instead of predictions",
 	  .man = "The targets come from the file TARGETS, else from the target's column of DATA." },
+	{ .name = "against",
+	  .also = "baseline,reference,versus,compare",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(against),
+	  .arg = "MODEL",
+	  .filled = true,
+	  .file = NN_OPT_READS,
+	  .help = "with --score: how far each figure is from that of another model",
+	  .man = "A line NAME.difference behind each figure that is no count, such as "
+		 "accuracy.difference: the figure minus that of MODEL, which reads the same rows. "
+		 "Both have to have the same targets. Where one of them is f64 both compute in "
+		 "it." },
 	{ .name = "target",
 	  .daily = "the column with the targets of --score",
 	  .also = "label,labels,y,targets",
@@ -210,9 +222,24 @@ static int check_ensemble(const struct nn_predict_options *o, struct nn_error *e
 	return 0;
 }
 
+static int check_against(const struct nn_predict_options *o, struct nn_error *err)
+{
+	if (!o->against)
+		return 0;
+	if (strcmp(o->against, "-") == 0)
+		return nn_fail(err, NN_EUSAGE, "--against=-: expected the name of a file");
+	if (!o->score)
+		return nn_fail(err, NN_EUSAGE,
+			       "--against: compares the figures of --score, which is not given");
+	if (o->ensemble != NN_ENSEMBLE_NONE || o->model_text)
+		return nn_fail(err, NN_EUSAGE, "--against: compares two model files; not with %s",
+			       o->model_text ? "-m TEXT" : "--ensemble");
+	return 0;
+}
+
 int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 {
-	if (check_ensemble(o, err) < 0)
+	if (check_ensemble(o, err) < 0 || check_against(o, err) < 0)
 		return -1;
 	if (o->to == NN_TO_JSON && !o->score)
 		return nn_fail(err, NN_EUSAGE,

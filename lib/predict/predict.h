@@ -25,6 +25,7 @@ struct nn_predict_options {
 	const char *output_name;
 	bool score;
 	const char *score_targets; /* file; NULL: the target's column of DATA */
+	const char *against;       /* of --score: a second model; NULL */
 	const char *target;
 	const char *keep; /* COLUMN,... */
 	bool thresholded;
@@ -45,7 +46,7 @@ int nn_predict_check(const struct nn_predict_options *options, struct nn_error *
 struct nn_predict {
 	struct nn_predict_options options;
 	const char *model, *data;  /* data NULL: stdin */
-	const char *const *others; /* [n_others] models beside it, of --ensemble */
+	const char *const *others; /* [n_others] models beside it, of --ensemble or --against */
 	size_t n_others;
 	const char *output;             /* NULL: stdout */
 	const char *log;                /* --log; NULL: none */

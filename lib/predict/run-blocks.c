@@ -58,7 +58,7 @@ int nn_run_alloc_block(const struct nn_run *r, struct nn_run_block *block, size_
 	if (nn_rows_weighs(r->rows) &&
 	    !(block->beside.weights = nn_alloc(max, sizeof *block->beside.weights, err)))
 		return -1;
-	if (r->ensemble && nn_run_alloc_why(block, err) < 0)
+	if (r->n_members > 1 && nn_run_alloc_why(block, err) < 0)
 		return -1;
 	return r->p->options.score ? alloc_targets(r, block, err) : 0;
 }
@@ -82,7 +82,7 @@ void nn_run_read_block(struct nn_run *r, struct nn_run_block *block)
 	block->n = 0;
 	block->array_end = false;
 	nn_text_clear(&block->kept);
-	if (r->ensemble)
+	if (r->n_members > 1)
 		nn_run_read_members(r, block);
 	else
 		block->status = nn_rows_next_beside(r->rows, block->max, block->inputs,

@@ -105,7 +105,7 @@ static void log_score(struct nn_run *r)
 		nn_log_begin(r->log, "score");
 		nn_log_string(r->log, "output", nn_run_outputs(r) > 1 ? name : NULL);
 		nn_log_open_object(r->log, "metrics");
-		nn_metrics_each(r->metrics[o], add_metric, r->log);
+		nn_run_each_figure(r, o, add_metric, r->log);
 		nn_log_close_object(r->log);
 		nn_log_end(r->log);
 	}

@@ -172,8 +172,11 @@ static int finish(struct nn_run *r, struct nn_error *err)
 {
 	struct nn_output *output = r->output;
 
-	for (size_t o = 0; r->metrics && o < nn_run_outputs(r); o++)
+	for (size_t o = 0; r->metrics && o < nn_run_outputs(r); o++) {
 		nn_metrics_close(r->metrics[o]);
+		if (r->against)
+			nn_metrics_close(r->against[o]);
+	}
 	if ((r->metrics ? nn_run_print_score(r, err) : nn_writer_close(r->writer, err)) < 0)
 		return -1;
 	give_notices(r);

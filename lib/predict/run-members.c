@@ -104,6 +104,8 @@ int nn_run_open_ensemble(struct nn_run *r, struct nn_error *err)
 
 	if (r->n_members == 1)
 		return 0;
+	if (r->p->options.against)
+		return nn_run_check_against(r, err);
 	members = nn_alloc(r->n_members, sizeof *members, err);
 	if (!members)
 		return -1;
@@ -191,5 +193,5 @@ int nn_run_open_rows(struct nn_run *r, struct nn_error *err)
 
 uint64_t nn_run_bad(const struct nn_run *r)
 {
-	return r->ensemble ? r->n_bad : nn_rows_bad(r->rows);
+	return r->n_members > 1 ? r->n_bad : nn_rows_bad(r->rows);
 }

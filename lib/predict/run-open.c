@@ -76,10 +76,13 @@ void nn_run_close(struct nn_run *r)
 	nn_pool_free(r->ahead);
 	for (size_t o = 0; r->metrics && o < nn_run_outputs(r); o++)
 		nn_metrics_free(r->metrics[o]);
+	for (size_t o = 0; r->against && o < nn_run_outputs(r); o++)
+		nn_metrics_free(r->against[o]);
 	for (int k = 0; k < 3; k++)
 		nn_run_free_block(r, &r->blocks[k]);
 	nn_free(r->emitted);
 	nn_free(r->metrics);
+	nn_free(r->against);
 	nn_run_close_members(r);
 	nn_pool_free(r->pool);
 	nn_log_close(r->log);

@@ -19,52 +19,71 @@ static void warn_of_weights(struct nn_run *r)
 	nn_run_warn(r, text);
 }
 
+static int open_one(const struct nn_run *r, const struct nn_model *model, size_t o,
+		    struct nn_metrics **metrics, struct nn_error *err)
+{
+	const struct nn_program *program = model->program;
+	const struct nn_shape *shape = &program->values[program->outputs[o].value].shape;
+	size_t columns = nn_shape_columns(shape), positions = nn_shape_positions(shape);
+	size_t found = nn_rows_target_size(r->rows, o), wanted;
+
+	wanted = nn_rows_target_classes(r->rows, o) ? positions : positions * columns;
+	if (found != wanted && !nn_rows_none(r->rows))
+		return nn_fail(err, NN_EFORMAT,
+			       "--score: found %zu target values per row, the model has %zu", found,
+			       wanted);
+	if (nn_metrics_new(metrics, &model->schema->targets[o], &model->losses[o], model->host,
+			   positions, columns, r->batch, err) < 0 ||
+	    (r->ensemble && nn_metrics_take_probabilities(*metrics, err) < 0))
+		return -1;
+	return r->p->options.thresholded
+		       ? nn_metrics_set_threshold(*metrics, nn_run_threshold(r), err)
+		       : 0;
+}
+
+static int open_all(const struct nn_run *r, const struct nn_model *model,
+		    struct nn_metrics ***metrics, struct nn_error *err)
+{
+	*metrics = nn_alloc(nn_run_outputs(r), sizeof **metrics, err);
+	if (!*metrics)
+		return -1;
+	for (size_t o = 0; o < nn_run_outputs(r); o++)
+		if (open_one(r, model, o, &(*metrics)[o], err) < 0)
+			return -1;
+	return 0;
+}
+
 int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 {
-	const struct nn_schema *schema = r->model->schema;
-
 	if (r->model->weight && !nn_rows_weighs(r->rows) && !nn_rows_none(r->rows))
 		warn_of_weights(r);
-	r->metrics = nn_alloc(nn_run_outputs(r), sizeof *r->metrics, err);
-	if (!r->metrics)
+	if (open_all(r, r->model, &r->metrics, err) < 0)
 		return -1;
-	for (size_t o = 0; o < nn_run_outputs(r); o++) {
-		const struct nn_program *program = r->model->program;
-		const struct nn_shape *shape = &program->values[program->outputs[o].value].shape;
-		size_t columns = nn_shape_columns(shape), positions = nn_shape_positions(shape);
-		size_t found = nn_rows_target_size(r->rows, o), wanted;
+	return r->p->options.against ? open_all(r, r->members[1].model, &r->against, err) : 0;
+}
 
-		wanted = nn_rows_target_classes(r->rows, o) ? positions : positions * columns;
-		if (found != wanted && !nn_rows_none(r->rows))
-			return nn_fail(
-				err, NN_EFORMAT,
-				"--score: found %zu target values per row, the model has %zu",
-				found, wanted);
-		if (nn_metrics_new(&r->metrics[o], &schema->targets[o], &r->model->losses[o],
-				   r->model->host, positions, columns, r->batch, err) < 0 ||
-		    (r->ensemble && nn_metrics_take_probabilities(r->metrics[o], err) < 0) ||
-		    (r->p->options.thresholded &&
-		     nn_metrics_set_threshold(r->metrics[o], nn_run_threshold(r), err) < 0))
-			return -1;
-	}
-	return 0;
+static void score_output(const struct nn_run *r, const struct nn_run_batch *b,
+			 const struct nn_run_member *member, size_t o, struct nn_metrics *metrics)
+{
+	const double *weights = b->block->beside.weights;
+	bool classes = nn_rows_target_classes(r->rows, o);
+	bool probabilities = member->model->losses[o].kind == NN_LOSS_CROSS_ENTROPY && !classes;
+	size_t row = nn_rows_target_size(r->rows, o) *
+		     (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
+
+	nn_metrics_add(metrics,
+		       r->ensemble ? nn_ensemble_raw(r->ensemble, o)
+				   : nn_session_raw(member->session, o, 0),
+		       (char *)b->block->targets[o] + b->first * row,
+		       weights ? weights + b->first : NULL, probabilities, b->n);
 }
 
 void nn_run_score(struct nn_run *r, const struct nn_run_batch *b)
 {
-	const double *weights = b->block->beside.weights;
-
 	for (size_t o = 0; o < nn_run_outputs(r); o++) {
-		bool classes = nn_rows_target_classes(r->rows, o);
-		bool probabilities = r->model->losses[o].kind == NN_LOSS_CROSS_ENTROPY && !classes;
-		size_t row = nn_rows_target_size(r->rows, o) *
-			     (classes ? sizeof(int32_t) : nn_dtype_size(r->model->device->dtype));
-
-		nn_metrics_add(r->metrics[o],
-			       r->ensemble ? nn_ensemble_raw(r->ensemble, o)
-					   : nn_session_raw(r->members[0].session, o, 0),
-			       (char *)b->block->targets[o] + b->first * row,
-			       weights ? weights + b->first : NULL, probabilities, b->n);
+		score_output(r, b, &r->members[0], o, r->metrics[o]);
+		if (r->against)
+			score_output(r, b, &r->members[1], o, r->against[o]);
 	}
 }
 
@@ -139,7 +158,7 @@ int nn_run_print_score(struct nn_run *r, struct nn_error *err)
 		const char *name = r->model->program->outputs[o].name;
 
 		l.prefix = nn_run_outputs(r) > 1 && name ? name : "";
-		nn_metrics_each(r->metrics[o], take_figure, &l);
+		nn_run_each_figure(r, o, take_figure, &l);
 	}
 	if (object)
 		nn_text_add(&l.text, "}\n");

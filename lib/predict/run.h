@@ -16,14 +16,14 @@ struct nn_run_block {
 	struct nn_text kept; /* --keep, of all its rows */
 	size_t max;
 	const char **bad;
-	char **why; /* [max] of an ensemble: owned texts of `bad`; NULL: none is wanted */
+	char **why; /* [max] of several models: owned texts of `bad`; NULL: none is wanted */
 	size_t n;
 	bool array_end;
 	int status; /* -1: why nothing comes after earlier blocks */
 	struct nn_error err;
 };
 
-/* A model at work: the only one, or one of an ensemble. */
+/* A model at work: the only one, one of an ensemble, or that of --against. */
 struct nn_run_member {
 	const char *path;
 	struct nn_model *model;
@@ -39,7 +39,7 @@ struct nn_run {
 	struct nn_model *model; /* of the first, which reads targets, weights and columns to keep */
 	struct nn_rows *rows;
 	struct nn_ensemble *ensemble; /* NULL: one model */
-	uint64_t n_bad;               /* of an ensemble: rows that a member could not read */
+	uint64_t n_bad;               /* of several models: rows that one could not read */
 	struct nn_error failed;       /* and what ends it after the rows before; code 0: nothing */
 	struct nn_pool *pool;
 	size_t batch;
@@ -51,6 +51,7 @@ struct nn_run {
 	struct nn_emitted *emitted;
 	size_t n_emitted;
 	struct nn_metrics **metrics; /* --score: one for each output */
+	struct nn_metrics **against; /* of the second model of --against; NULL */
 	struct nn_output *output;
 	struct nn_writer *writer;
 	struct nn_log *log;
@@ -132,6 +133,15 @@ int nn_run_write(struct nn_run *run, const struct nn_run_batch *batch, struct nn
 int nn_run_open_score(struct nn_run *run, struct nn_error *err);
 void nn_run_score(struct nn_run *run, const struct nn_run_batch *batch);
 int nn_run_print_score(struct nn_run *run, struct nn_error *err);
+
+/* ---- run-against.c: figures of a second model beside them ---- */
+
+/* NN_EFORMAT: the targets, weights or classes that are ignored are not those of the first. */
+int nn_run_check_against(const struct nn_run *run, struct nn_error *err);
+/* As nn_metrics_each, with NAME.difference behind NAME where there is a second model. */
+void nn_run_each_figure(const struct nn_run *run, size_t output,
+			int (*line)(void *arg, const char *name, double value, bool count),
+			void *arg);
 
 /* ---- run-log.c: --log, events of outputs.md ---- */
 
