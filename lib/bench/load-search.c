@@ -18,8 +18,8 @@ static double next_rate(const struct nn_load_search *s, double low, double high)
 {
 	double next = isinf(high) ? 2 * low : low == 0 ? high / 2 : sqrt(low * high);
 
-	next = rounded(fmin(next, s->most));
-	if (next <= low || next >= high || next < s->least)
+	next = rounded(fmin(fmax(next, s->least), s->most));
+	if (next <= low || next >= high)
 		return 0;
 	return low > 0 && high <= NN_LOAD_NEAR * low ? 0 : next;
 }

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "bench/bench.h"
+#include "bench/load-plot.h"
 #include "bench/load-report.h"
 #include "bench/load-search.h"
 #include "bench/load.h"
@@ -27,7 +28,8 @@
 struct load {
 	struct nn_bench *b;
 	const struct nn_load_options *o;
-	struct nn_report *report;
+	struct nn_bench_work w;
+	struct nn_load_plot *plot;
 	struct nn_load_server server;
 	struct nn_load_model model;
 	struct nn_load_trace trace;
@@ -187,8 +189,9 @@ static int measure(struct load *l, double rate, struct nn_error *err)
 			return -1;
 		row.null = &l->null;
 	}
-	if (nn_load_report_row(l->report, &row, err) < 0)
+	if (nn_load_report_row(l->w.report, &row, err) < 0)
 		return -1;
+	nn_load_plot_add(l->plot, rate, &l->result);
 	if (l->slo == 0)
 		nn_load_report_notes(l->b, &row);
 	return 0;
@@ -222,9 +225,8 @@ static int search(struct load *l, struct nn_error *err)
 		return -1;
 	nn_duration(slo, l->slo);
 	if (best > 0)
-		nn_bench_note(l->b,
-			      "the highest rate tried whose p99 is within %s is %g a second", slo,
-			      best);
+		nn_bench_note(l->b, "the highest rate tried whose p99 is within %s is %g a second",
+			      slo, best);
 	else if (!nn_bench_stopped(l->b))
 		return nn_fail(err, NN_EFAIL,
 			       "--slo: no rate from %.3g a second on has its p99 within %s",
@@ -249,6 +251,8 @@ static int make_requests(struct load *l, struct nn_error *err)
 
 static int open_all(struct load *l, const char *url, struct nn_error *err)
 {
+	char title[800];
+
 	if (nn_load_server_find(&l->server, url, err) < 0 ||
 	    (is_trace(l) && nn_load_trace_read(&l->trace, l->o->arrivals, err) < 0))
 		return -1;
@@ -257,20 +261,32 @@ static int open_all(struct load *l, const char *url, struct nn_error *err)
 			       l->o->arrivals);
 	if (make_requests(l, err) < 0)
 		return -1;
+	snprintf(title, sizeof title, "load on %s, model %s", url, l->model.name);
+	if (nn_load_plot_new(&l->plot, title, l->b, l->slo, err) < 0)
+		return -1;
 	return nn_load_client_new(&l->client, &l->server, l->connections, l->o->timeout_s, NULL,
 				  NULL, err);
 }
 
-static int run(struct load *l, struct nn_error *err)
+static int run(void *arg, struct nn_error *err)
 {
+	struct load *l = arg;
+	int status;
+
 	if ((l->o->null && warm_up(l, &l->nulls, err) < 0) || warm_up(l, &l->requests, err) < 0)
 		return -1;
-	return l->slo > 0 ? search(l, err) : measure(l, l->o->rate, err);
+	if (nn_bench_stopped(l->b))
+		return 0;
+	status = l->slo > 0 ? search(l, err) : measure(l, l->o->rate, err);
+	if (status == 0 && l->w.plot && !nn_bench_stopped(l->b))
+		status = nn_load_plot_write(l->plot, l->w.plot, err);
+	return status;
 }
 
 static void close_all(struct load *l)
 {
 	nn_load_client_free(l->client);
+	nn_load_plot_free(l->plot);
 	nn_load_requests_free(&l->nulls);
 	nn_load_requests_free(&l->requests);
 	nn_load_model_free(&l->model);
@@ -293,12 +309,8 @@ int nn_verb_load(struct nn_bench *b, int n, char **words, struct nn_error *err)
 	l->seconds =
 		l->slo > 0 && !nn_opt_given(b->setup.list, "time") ? SEARCH_S : b->options->time_s;
 	l->connections = l->o->connections ? (size_t)l->o->connections : is_open(l) ? OPEN : CLOSED;
-	if (check(l, err) == 0 && open_all(l, words[0], err) == 0 &&
-	    nn_bench_report(b, nn_load_columns, &l->report, err) == 0) {
-		status = run(l, err);
-		if (nn_report_close(l->report, status < 0 ? NULL : err) < 0)
-			status = -1;
-	}
+	if (check(l, err) == 0 && open_all(l, words[0], err) == 0)
+		status = nn_bench_on_model(b, NULL, nn_load_columns, &l->w, run, l, err);
 	close_all(l);
 	return status;
 }

@@ -30,6 +30,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/load-latency.c lib/bench/load-latency.h \
 	lib/bench/load-model.c lib/bench/load-model.h \
 	lib/bench/load-pass.c lib/bench/load-pass.h \
+	lib/bench/load-plot.c lib/bench/load-plot.h \
 	lib/bench/load-report.c lib/bench/load-report.h \
 	lib/bench/load-search.c lib/bench/load-search.h \
 	lib/bench/load-server.c lib/bench/load-server.h \

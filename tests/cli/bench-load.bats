@@ -201,6 +201,17 @@ cell() {
   grep -q '^nn-bench: --slo: no rate from 100 a second on has its p99 within 1 us$' notes
 }
 
+@test "bench: load: --plot draws how many were answered within a time, and latency over the rates of --slo" {
+  serve
+  load_rows --rate=1000 --time=0.6 --plot=a.svg
+  grep -q '>answered within it<' a.svg
+  grep -q '>p90<' a.svg
+  load_rows --slo=300ms --rate=50 --time=0.2 --connections=2 --plot=b.svg
+  grep -q '>--slo<' b.svg
+  grep -q '>answered per second' b.svg
+  if command -v xmllint >/dev/null; then xmllint --noout a.svg b.svg; fi
+}
+
 @test "bench: load: --null subtracts the null model" {
   serve log=log
   load_rows --rate=100 --time=0.2 --arrivals=constant --null
