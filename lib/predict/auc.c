@@ -59,7 +59,7 @@ static double without(double score, unsigned bits)
 	return score;
 }
 
-static void sort(struct nn_auc *a)
+void nn_auc_sort(struct nn_auc *a)
 {
 	if (a->n == a->n_sorted)
 		return;
@@ -70,7 +70,7 @@ static void sort(struct nn_auc *a)
 /* Dropping bits keeps the order, so what was sorted stays so. */
 static void make_room(struct nn_auc *a)
 {
-	sort(a);
+	nn_auc_sort(a);
 	while (a->n > NN_AUC_SCORES / 2) {
 		a->dropped += a->dropped ? 1 : MANTISSA_F32;
 		for (size_t i = 0; i < a->n; i++)
@@ -113,7 +113,7 @@ double nn_auc_area(struct nn_auc *a)
 
 	if (a->undefined)
 		return NAN;
-	sort(a);
+	nn_auc_sort(a);
 	for (size_t i = 0; i < a->n; i++) {
 		const double *weight = a->scores[i].weight;
 

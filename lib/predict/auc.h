@@ -31,6 +31,8 @@ struct nn_auc {
 void nn_auc_free(struct nn_auc *auc);
 void nn_auc_reset(struct nn_auc *auc);
 void nn_auc_add(struct nn_auc *auc, double score, bool second, double weight);
+/* scores[n] are different and ascend. */
+void nn_auc_sort(struct nn_auc *auc);
 /* 0 without rows of both classes, NaN where it is undefined. */
 double nn_auc_area(struct nn_auc *auc);
 

@@ -170,6 +170,21 @@ static int add_schema(struct nn_text *text, const struct nn_st *st, const char *
 
 /* ---- metrics ---- */
 
+static void add_threshold(struct nn_text *text, const struct nn_json *threshold)
+{
+	const char *by = nn_json_string(nn_json_get(threshold, "by"), NULL);
+
+	if (nn_json_type(nn_json_get(threshold, "value")) != NN_JSON_NUMBER)
+		return;
+	add_number(text, "threshold ", nn_json_number(nn_json_get(threshold, "value")));
+	nn_text_add(text, " of the second class");
+	if (by) {
+		nn_text_add(text, ", by ");
+		add_quoted(text, by);
+	}
+	nn_text_add(text, "\n");
+}
+
 static int add_metrics(struct nn_text *text, const struct nn_st *st, const char *path,
 		       struct nn_error *err)
 {
@@ -192,6 +207,7 @@ static int add_metrics(struct nn_text *text, const struct nn_st *st, const char 
 		add_number(text, " ", nn_json_number(value));
 		nn_text_add(text, "\n");
 	}
+	add_threshold(text, nn_json_get(json, "threshold"));
 	nn_json_free(json);
 	return 0;
 }

@@ -38,6 +38,8 @@ lib_libnn_la_SOURCES += \
 	lib/predict/nn.c \
 	lib/predict/session.c \
 	lib/predict/session.h \
+	lib/predict/threshold.c \
+	lib/predict/threshold.h \
 	lib/predict/transform.c \
 	lib/predict/transform.h \
 	lib/predict/write-inside.h \

@@ -94,6 +94,14 @@ int nn_metrics_set_threshold(struct nn_metrics *m, double threshold, struct nn_e
 	return 0;
 }
 
+bool nn_metrics_find_threshold(const struct nn_metrics *m, enum nn_threshold_by by,
+			       struct nn_threshold *found)
+{
+	*found = (struct nn_threshold){ 0 };
+	return nn_metrics_has_auc(m) &&
+	       nn_threshold_find((struct nn_auc *)&m->auc, by, found); /* which sorts it */
+}
+
 int nn_metrics_take_probabilities(struct nn_metrics *m, struct nn_error *err)
 {
 	m->rules.probabilities = m->classes || m->spec.kind == NN_LOSS_BCE;

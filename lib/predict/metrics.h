@@ -15,6 +15,7 @@
 #include "data/schema.h"
 #include "device/device.h"
 #include "predict/loss.h"
+#include "predict/threshold.h"
 
 struct nn_metrics;
 
@@ -32,6 +33,9 @@ void nn_metrics_free(struct nn_metrics *metrics);
  * type; NN_EFAIL: there are not two.
  */
 int nn_metrics_set_threshold(struct nn_metrics *metrics, double threshold, struct nn_error *err);
+/* The one that the rows so far suggest; false: there are not two classes, or none is found. */
+bool nn_metrics_find_threshold(const struct nn_metrics *metrics, enum nn_threshold_by by,
+			       struct nn_threshold *found);
 int nn_threshold_misplaced(size_t outputs, struct nn_error *err); /* says so */
 /*
  * From now on outputs are the probabilities themselves, of classes or with bce, and so is the loss,

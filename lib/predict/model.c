@@ -74,6 +74,24 @@ static int take_weight(struct nn_model *model, const char *column, struct nn_err
 	return column && !model->weight ? -1 : 0;
 }
 
+static int take_threshold(struct nn_model *model, const struct nn_json *train, struct nn_error *err)
+{
+	const struct nn_json *threshold = nn_json_get(train, "threshold"),
+			     *value = nn_json_get(threshold, "value");
+	const struct nn_target_schema *target = model->schema->targets;
+
+	if (!threshold)
+		return 0;
+	model->threshold = nn_json_number(value);
+	if (nn_json_type(value) != NN_JSON_NUMBER ||
+	    !(model->threshold > 0 && model->threshold <= 1))
+		return nn_fail(err, NN_EFORMAT,
+			       "nn.train: threshold: expected a value above 0, at most 1");
+	if (model->schema->n_targets != 1 || target->n_labels != 2)
+		return nn_fail(err, NN_EFORMAT, "nn.train: threshold: needs two classes");
+	return 0;
+}
+
 /* The losses that --score reports: those of the training, or what fits the targets. */
 static int take_losses(struct nn_model *model, struct nn_error *err)
 {
@@ -91,6 +109,8 @@ static int take_losses(struct nn_model *model, struct nn_error *err)
 	if (train)
 		status =
 			take_weight(model, nn_json_string(nn_json_get(train, "weight"), NULL), err);
+	if (train && status == 0)
+		status = take_threshold(model, train, err);
 	for (size_t i = 0; i < n && status == 0; i++)
 		status = take_loss(model, i, train, err);
 	nn_json_free(train);

@@ -19,6 +19,7 @@ struct nn_model {
 	struct nn_loss_spec
 		*losses;        /* [n_targets of the schema] from nn.train; else by the target */
 	double **class_weights; /* [n_targets] what losses point to */
+	double threshold;       /* nn-train --threshold: of two classes, above 0; 0: none */
 	char *weight; /* the column whose values rows of the training weighed; NULL: none */
 	size_t inputs, outputs;     /* values per row over all tensors */
 	char note[NN_STORED_NOTE];  /* what there is to say about the device of auto; "" */

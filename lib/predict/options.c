@@ -131,7 +131,8 @@ const struct nn_opt nn_predict_opts[] = {
 	  .max = 1,
 	  .help = "of two classes the second where its probability reaches T",
 	  .man = "For --emit=class and --score. The second class is the one that p.LABEL names "
-		 "last; without the option the likelier one is the answer." },
+		 "last. By default as the model says (nn-train --threshold), else the "
+		 "likelier one is the answer." },
 	{ .name = "ensemble",
 	  .also = "average,mean,vote,voting,combine",
 	  .type = NN_OPT_CHOICE,

@@ -97,6 +97,19 @@ int nn_run_load_members(struct nn_run *r, struct nn_error *err)
 	return 0;
 }
 
+static void note_thresholds(const struct nn_run *r)
+{
+	const struct nn_predict_options *o = &r->p->options;
+	bool decides = o->score || (o->emit && strcmp(o->emit, "class") == 0), any = false;
+
+	for (size_t k = 0; k < r->n_members; k++)
+		any |= r->members[k].model->threshold > 0;
+	if (any && decides && !o->thresholded && r->p->note)
+		r->p->note(r->p->arg,
+			   "thresholds of models are none of their mean: the likelier class is the "
+			   "answer, unless --threshold=T says otherwise");
+}
+
 int nn_run_open_ensemble(struct nn_run *r, struct nn_error *err)
 {
 	struct nn_ensemble_member *members;
@@ -113,6 +126,7 @@ int nn_run_open_ensemble(struct nn_run *r, struct nn_error *err)
 		members[k] = (struct nn_ensemble_member){ r->members[k].path, r->members[k].model };
 	status = nn_ensemble_new(&r->ensemble, members, r->n_members, r->batch, err);
 	nn_free(members);
+	note_thresholds(r);
 	return status;
 }
 

@@ -36,8 +36,8 @@ static int open_one(const struct nn_run *r, const struct nn_model *model, size_t
 			   positions, columns, r->batch, err) < 0 ||
 	    (r->ensemble && nn_metrics_take_probabilities(*metrics, err) < 0))
 		return -1;
-	return r->p->options.thresholded
-		       ? nn_metrics_set_threshold(*metrics, nn_run_threshold(r), err)
+	return nn_run_threshold(r, model) > 0
+		       ? nn_metrics_set_threshold(*metrics, nn_run_threshold(r, model), err)
 		       : 0;
 }
 

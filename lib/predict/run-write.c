@@ -52,8 +52,9 @@ static int open_emitted(struct nn_run *r, struct nn_error *err)
 	for (size_t i = 0; i < r->n_emitted; i++)
 		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i, r->p->options.emit,
 				    r->batch, err) < 0 ||
-		    (r->p->options.thresholded &&
-		     nn_emitted_set_threshold(&r->emitted[i], nn_run_threshold(r), err) < 0))
+		    (r->emitted[i].emit == NN_EMIT_CLASS && nn_run_threshold(r, r->model) > 0 &&
+		     nn_emitted_set_threshold(&r->emitted[i], nn_run_threshold(r, r->model), err) <
+			     0))
 			return -1;
 	return 0;
 }

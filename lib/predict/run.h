@@ -77,13 +77,17 @@ static inline size_t nn_run_outputs(const struct nn_run *r)
 	return (size_t)r->model->program->n_outputs;
 }
 
-/* --threshold as a number of the model's type, so that a probability that prints as it reaches it.
+/*
+ * --threshold, or else the model's, as a number of the model's type, so that a probability that
+ * prints as it reaches it; 0: the likelier class. That of one model is none of a mean.
  */
-static inline double nn_run_threshold(const struct nn_run *r)
+static inline double nn_run_threshold(const struct nn_run *r, const struct nn_model *model)
 {
-	double threshold = r->p->options.threshold;
+	double threshold = r->p->options.thresholded ? r->p->options.threshold
+			   : r->ensemble             ? 0
+						     : model->threshold;
 
-	return r->model->device->dtype == NN_F64 ? threshold : (double)(float)threshold;
+	return model->device->dtype == NN_F64 ? threshold : (double)(float)threshold;
 }
 
 /* Model, rows, output and what stands between them; on failure too, close it. */

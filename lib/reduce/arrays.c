@@ -118,14 +118,20 @@ int nn_arrays_read(struct nn_arrays *s, const struct nn_st_tensor *t, size_t at,
 	return at + count == nn_shape_count(&t->shape) ? end_array(s, err) : 0;
 }
 
-/* nn.train without the metrics of the model that it describes. */
-static int omit_metrics(const struct nn_arrays *s, const char *train, struct nn_text *rest,
-			struct nn_error *err)
+/* nn.train without what was found by the model that it describes: metrics and threshold. */
+static int omit_found(const struct nn_arrays *s, const char *train, struct nn_text *rest,
+		      struct nn_error *err)
 {
-	if (!nn_json_omit(rest, train, "metrics"))
+	struct nn_text some = { 0 };
+	bool failed, good = nn_json_omit(&some, train, "metrics");
+
+	good = good && !some.failed && nn_json_omit(rest, some.data, "threshold");
+	failed = some.failed || rest->failed;
+	nn_text_free(&some);
+	if (!good && !failed)
 		return nn_fail(err, NN_EFORMAT, "%s: nn.train: expected an object of JSON",
 			       s->name);
-	return rest->failed ? nn_fail(err, NN_ENOMEM, "cannot allocate memory for metadata") : 0;
+	return failed ? nn_fail(err, NN_ENOMEM, "cannot allocate memory for metadata") : 0;
 }
 
 int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output,
@@ -144,7 +150,7 @@ int nn_arrays_write(const struct nn_arrays *s, struct nn_output *output,
 		meta[i] = s->st->meta[i];
 		if (strcmp(meta[i].key, "nn.train") != 0)
 			continue;
-		status = omit_metrics(s, meta[i].value, &train, err);
+		status = omit_found(s, meta[i].value, &train, err);
 		meta[i].value = train.data;
 	}
 	if (status == 0)

@@ -232,6 +232,11 @@ int nn_evaluator_run(struct nn_evaluator *e, const void *const *params, struct n
 	return run_all(e, err);
 }
 
+int nn_evaluator_set_threshold(struct nn_evaluator *e, double threshold, struct nn_error *err)
+{
+	return nn_metrics_set_threshold(e->metrics[0], threshold, err);
+}
+
 const struct nn_metrics *nn_evaluator_metrics(const struct nn_evaluator *e, int output)
 {
 	return e->metrics[output];

@@ -40,6 +40,9 @@ int nn_evaluator_run(struct nn_evaluator *evaluator, const void *const *params,
  * named one.
  */
 bool nn_evaluator_get(const struct nn_evaluator *evaluator, const char *name, double *value);
+/* nn_metrics_set_threshold of the first output, from the next run on. */
+int nn_evaluator_set_threshold(struct nn_evaluator *evaluator, double threshold,
+			       struct nn_error *err);
 /* The metrics of an output. */
 const struct nn_metrics *nn_evaluator_metrics(const struct nn_evaluator *evaluator, int output);
 

@@ -83,6 +83,9 @@ static int check_targets(const struct nn_train_options *o, struct nn_error *err)
 	if (numbers_only(o) && o->ignore)
 		return nn_fail(err, NN_EUSAGE,
 			       "--ignore: needs classes, that is --loss=cross-entropy");
+	if (numbers_only(o) && o->threshold)
+		return nn_fail(err, NN_EUSAGE,
+			       "--threshold: needs two classes, that is --loss=cross-entropy");
 	return 0;
 }
 
@@ -90,6 +93,10 @@ static int check_held_out(const struct nn_train_options *o, struct nn_error *err
 {
 	if (o->valid || o->folds)
 		return 0;
+	if (o->threshold)
+		return nn_fail(err, NN_EUSAGE,
+			       "--threshold: is found on held-out data, --valid=FILE or "
+			       "--valid=FRACTION");
 	if (o->patience)
 		return nn_fail(err, NN_EUSAGE,
 			       "--patience: needs held-out data, --valid=FILE or --valid=FRACTION");
@@ -239,6 +246,7 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 	} wrong[] = {
 		{ "output", "which writes a table to stdout and no model" },
 		{ "valid", "which holds out each fold in turn" },
+		{ "threshold", "which writes no model that could keep it" },
 		{ "checkpoint", "which keeps no state" },
 		{ "checkpoint-every", "which keeps no state" },
 		{ "resume", "which keeps no state" },

@@ -63,8 +63,9 @@ struct nn_train {
 	bool rises;            /* more of it is better */
 	struct nn_train_finding {
 		double metric; /* at the last evaluation or, of the rows as they passed, epoch */
-		bool held_out, best;     /* held_out: the evaluator ran */
-		const char *unconverged; /* what ended it before it had converged, or NULL */
+		bool held_out, best;           /* held_out: the evaluator ran */
+		struct nn_threshold threshold; /* of --threshold, at the end */
+		const char *unconverged;       /* what ended it before it had converged, or NULL */
 	} found;
 
 	struct nn_plan plan; /* before the memory is taken */

@@ -71,6 +71,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/tell/telling.c \
 	lib/train/tell/telling.h \
 	lib/train/train.h \
+	lib/train/threshold.c \
+	lib/train/threshold.h \
 	lib/train/trend.c \
 	lib/train/trend.h \
 	lib/train/try-values.c \

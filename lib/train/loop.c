@@ -17,6 +17,7 @@
 #include "train/tell/events.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
+#include "train/threshold.h"
 #include "train/write.h"
 
 /* ---- between steps ---- */
@@ -148,6 +149,8 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 		return -1;
 	best = t->counters.best_step > 0 ? t->kept.best : NULL;
 	if (best && nn_train_evaluate_params(t, best, err) < 0)
+		return -1;
+	if (nn_train_find_threshold(t, best ? best : t->worker.params, err) < 0)
 		return -1;
 	if (!t->source.fold && nn_train_write(t, best ? best : t->worker.params, err) < 0)
 		return -1;

@@ -23,6 +23,7 @@
 #include "train/tell/curve.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
+#include "train/threshold.h"
 #include "train/write.h"
 
 static int open_device(struct nn_train *t, const char *name, struct nn_error *err)
@@ -175,7 +176,8 @@ static int open_parts(struct nn_train *t, struct nn_error *err)
 		return -1;
 	planned = nn_now_s();
 	t->clock.data_s = planned - start;
-	if (nn_train_take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0)
+	if (nn_train_take_memory(t, err) < 0 || nn_train_take_metric(t, err) < 0 ||
+	    nn_train_check_threshold(t, err) < 0)
 		return -1;
 	tried = nn_now_s();
 	t->clock.plan_s = tried - planned;

@@ -27,7 +27,7 @@ bool nn_train_may_change(const char *name)
 		"bucket",      "config",
 		"help",        "version",
 		"dry-run",     "device",
-		"model",
+		"model",       "threshold",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -363,6 +363,21 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "stop after N evaluations without improvement and keep the best model",
 	  .man = "An improvement is one of the --metric by more than 1e-6 of its value. Needs "
 		 "--valid or --folds." },
+	{ .name = "threshold",
+	  .topic = "Validation",
+	  .also = "cutoff,decision-threshold",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(threshold),
+	  .arg = "f1|youden",
+	  .fallback = "none",
+	  .choices = nn_threshold_words,
+	  .help = "of two classes, where the model says the second: found on the held-out rows",
+	  .man = "After training, of all probabilities that held-out rows have of the second class "
+		 "the one that makes the largest F1 of that class, or Youden's J (true positive "
+		 "rate - false positive rate), when rows at and above it are taken for it; the "
+		 "smallest of equals. It is stored in the model: nn-predict --emit=class and "
+		 "--score use it, --threshold=T there another. The figures in the model are those "
+		 "with it. Needs --valid." },
 	{ .name = "class-weight",
 	  .also = "class-weights,scale-pos-weight",
 	  .type = NN_OPT_CUSTOM,

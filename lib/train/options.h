@@ -8,6 +8,7 @@
 #include "base/option.h"
 #include "model/model.h"
 #include "parallel/options.h"
+#include "predict/threshold.h"
 #include "step/recipe.h"
 
 struct nn_train_options {
@@ -23,6 +24,7 @@ struct nn_train_options {
 	uint64_t valid_every, folds;
 	const char *metric;
 	uint64_t patience;
+	enum nn_threshold_by threshold;
 	const char *class_weight, *ignore;
 	const char *checkpoint, *checkpoint_every;
 	bool resume;

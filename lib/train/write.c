@@ -16,6 +16,7 @@ static struct nn_model_record record_of(const struct nn_train *t)
 		.schedule = &t->schedule,
 		.evaluator = t->evaluator,
 		.metric = t->metric,
+		.threshold = &t->found.threshold,
 		.init = t->source.init_sha256,
 	};
 }

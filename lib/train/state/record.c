@@ -6,6 +6,7 @@
 
 #include "base/json-text.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/output.h"
 #include "model/onnx.h"
 #include "step/evaluate.h"
@@ -134,6 +135,22 @@ static int add_metrics(const struct nn_model_record *r, struct nn_text *json)
 	return 0;
 }
 
+/* In the digits of the type that probabilities have. */
+static void add_threshold(const struct nn_model_record *r, struct nn_text *json)
+{
+	const struct nn_threshold *threshold = r->threshold;
+	char number[NN_NUMBER];
+
+	if (r->task->device->dtype == NN_F64)
+		nn_format_f64(number, threshold->value);
+	else
+		nn_format_f32(number, (float)threshold->value);
+	nn_json_add(json, "threshold", "{");
+	nn_json_add_string(json, "by", nn_threshold_words[threshold->by]);
+	nn_json_add(json, "value", number);
+	nn_text_add(json, "}");
+}
+
 static void add_train(const struct nn_model_record *r, struct nn_text *json)
 {
 	const struct nn_train_options *o = r->options;
@@ -176,6 +193,8 @@ static void add_train(const struct nn_model_record *r, struct nn_text *json)
 	nn_json_add_count(json, "step", r->counters->step);
 	if (r->schedule->kind != NN_RATE_CONSTANT && r->schedule->kind != NN_RATE_PLATEAU)
 		nn_json_add_count(json, "steps", r->task->planned);
+	if (r->threshold->by)
+		add_threshold(r, json);
 	if (o->valid && nn_parse_fraction(o->valid, &fraction, NULL) == 0 && fraction > 0)
 		nn_json_add_real(json, "valid", fraction);
 	nn_json_add_count(json, "valid-every", o->valid_every);

@@ -21,6 +21,7 @@ struct nn_model_record {
 	const struct nn_schedule *schedule;
 	const struct nn_evaluator *evaluator; /* NULL: nothing is held out */
 	const char *metric;                   /* what is best */
+	const struct nn_threshold *threshold; /* by NONE: none */
 	const char *init;                     /* hash of --init's weights; "": none */
 };
 

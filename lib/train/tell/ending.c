@@ -115,6 +115,9 @@ void nn_ending_line(const struct nn_train *t, const char *reason)
 			     t->options->folds);
 	add_why(t, reason, &line);
 	add_kept(t, &line);
+	if (t->found.threshold.by)
+		nn_text_addf(&line, "; threshold %.4g (%s %.4g)", t->found.threshold.value,
+			     nn_threshold_words[t->found.threshold.by], t->found.threshold.figure);
 	if (!t->source.fold)
 		nn_text_addf(&line, "; written to %s",
 			     output && strcmp(output, "-") != 0 ? output : "stdout");

@@ -353,6 +353,8 @@ void nn_event_end(const struct nn_train *t, const char *reason, double mean_loss
 		nn_log_count(log, "best_epoch", t->counters.best_epoch);
 	else
 		nn_log_string(log, "best_epoch", NULL);
+	if (t->found.threshold.by)
+		nn_log_single(log, "threshold", t->found.threshold.value);
 	nn_log_real(log, "seconds", seconds);
 	nn_log_real(log, "first_step_s", or_unknown(t->clock.first_step_s));
 	nn_log_real(log, "first_epoch_s", or_unknown(t->clock.first_epoch_s));
