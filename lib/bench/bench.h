@@ -24,6 +24,7 @@ struct nn_load_options {
 	const char *slo; /* NULL: none */
 	bool null;
 	double timeout_s;
+	const char *key_file; /* NULL: none */
 };
 
 struct nn_bench_options {

@@ -208,9 +208,9 @@ static int make(struct nn_text *request, const struct nn_load_server *s,
 	json = body.length;
 	if (b->form == NN_LOAD_BINARY)
 		add_tensors(&body, m, b->rows, state);
-	nn_text_addf(request, "POST /%s/models/%s%s%s HTTP/1.1\r\nHost: %s\r\n",
+	nn_text_addf(request, "POST /%s/models/%s%s%s HTTP/1.1\r\nHost: %s\r\n%s",
 		     b->form == NN_LOAD_JSON ? "v1" : "v2", m->name, b->null ? ":null" : "",
-		     b->form == NN_LOAD_JSON ? ":predict" : "/infer", s->host);
+		     b->form == NN_LOAD_JSON ? ":predict" : "/infer", s->host, s->headers);
 	if (b->form == NN_LOAD_BINARY)
 		nn_text_addf(request,
 			     "Content-Type: application/octet-stream\r\n"

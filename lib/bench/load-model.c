@@ -42,8 +42,8 @@ static int ask(const struct nn_load_server *s, const char *method, const char *p
 	int status = -1;
 
 	*q = (struct question){ 0 };
-	nn_text_addf(&text, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", method, path,
-		     s->host);
+	nn_text_addf(&text, "%s %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n", method, path,
+		     s->host, s->headers);
 	nn_text_add(&text, strcmp(method, "POST") == 0 ? "Content-Length: 0\r\n\r\n" : "\r\n");
 	if (text.failed)
 		nn_fail(err, NN_ENOMEM, "out of memory for a request");

@@ -93,8 +93,17 @@ static void note_parts(const struct nn_bench *b, const struct nn_load_result *r)
 		      text[NN_LOAD_COMPUTE], text[NN_LOAD_FORMAT]);
 }
 
+/* Percentiles are empty where fewer than five requests lie beyond them. */
+static void note_few(const struct nn_bench *b, const struct nn_load_result *r)
+{
+	if (r->ok > 0 && isnan(nn_load_latency_at(&r->latency, 0.99)))
+		nn_bench_note(b, "%llu answers are too few for p99_s, which takes 500: more --time",
+			      (unsigned long long)r->ok);
+}
+
 void nn_load_report_notes(const struct nn_bench *b, const struct nn_load_row *row)
 {
 	note_errors(b, row);
+	note_few(b, row->result);
 	note_parts(b, row->result);
 }

@@ -3,6 +3,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
@@ -10,6 +12,7 @@
 
 #include "base/number.h"
 #include "bench/load-server.h"
+#include "file/input.h"
 
 static int refuse(const char *url, struct nn_error *err)
 {
@@ -55,6 +58,41 @@ static int split(const char *text, size_t n, char name[NN_LOAD_HOST], char port[
 	return strpbrk(name, "/?#@ \t\r\n") || *name == '\0' ? -1 : 0;
 }
 
+#define PROBE_MS 3000 /* for an address to answer, where a name has several */
+
+/* Does anybody listen there? */
+static bool is_there(const struct nn_load_server *s)
+{
+	struct pollfd fd = { .fd = nn_load_server_connect(s), .events = POLLOUT };
+	socklen_t size = sizeof(int);
+	int error = 1;
+
+	if (fd.fd < 0)
+		return false;
+	if (poll(&fd, 1, PROBE_MS) == 1 &&
+	    getsockopt(fd.fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+		error = 1;
+	close(fd.fd);
+	return error == 0;
+}
+
+static void take_address(struct nn_load_server *s, const struct addrinfo *a)
+{
+	memcpy(&s->address, a->ai_addr, a->ai_addrlen);
+	s->length = a->ai_addrlen;
+}
+
+/* The first address of a name that answers: localhost is often ::1 first, where few listen. */
+static void choose(struct nn_load_server *s, const struct addrinfo *found)
+{
+	for (const struct addrinfo *a = found; a; a = a->ai_next) {
+		take_address(s, a);
+		if (!found->ai_next || is_there(s))
+			return;
+	}
+	take_address(s, found);
+}
+
 static int find_host(struct nn_load_server *s, const char *text, struct nn_error *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
@@ -68,8 +106,7 @@ static int find_host(struct nn_load_server *s, const char *text, struct nn_error
 	status = getaddrinfo(name, port, &hints, &found);
 	if (status != 0)
 		return nn_fail(err, NN_EFAIL, "%s: %s", s->url, gai_strerror(status));
-	memcpy(&s->address, found->ai_addr, found->ai_addrlen);
-	s->length = found->ai_addrlen;
+	choose(s, found);
 	freeaddrinfo(found);
 	snprintf(s->host, sizeof s->host, "%.*s", (int)n, text);
 	return 0;
@@ -101,4 +138,27 @@ int nn_load_server_connect(const struct nn_load_server *s)
 	close(fd);
 	errno = one;
 	return -1;
+}
+
+int nn_load_server_key(struct nn_load_server *s, const char *path, struct nn_error *err)
+{
+	const unsigned char *bytes;
+	struct nn_input *input;
+	size_t got, n = 0;
+	int status;
+
+	if (nn_input_open(&input, path, err) < 0)
+		return -1;
+	status = nn_input_peek(input, &bytes, NN_LOAD_KEY + 1, &got, err);
+	while (status == 0 && n < got && bytes[n] > ' ' && bytes[n] <= '~')
+		n++;
+	if (status == 0 && (n == 0 || n > NN_LOAD_KEY || (n < got && !strchr(" \t\r\n", bytes[n]))))
+		status = nn_fail(err, NN_EFORMAT,
+				 "%s:1: expected a key of at most %d letters, digits and signs",
+				 path, NN_LOAD_KEY);
+	if (status == 0)
+		snprintf(s->headers, sizeof s->headers, "Authorization: Bearer %.*s\r\n", (int)n,
+			 bytes);
+	nn_input_close(input);
+	return status;
 }

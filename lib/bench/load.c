@@ -20,6 +20,7 @@
 #define OPEN 256
 #define WARMUP_S 0.2     /* before anything counts, */
 #define WARMUP_MOST 1000 /* or so many requests */
+#define SETTLE 10        /* requests between two rates of a search */
 #define SEARCH_S 2.0     /* for a rate of --slo, where --time does not say */
 #define LATE 0.01        /* of the requests of a rate that holds: p99 */
 #define SEARCHED 1e6     /* requests a second, at most */
@@ -129,8 +130,9 @@ static int pass(struct load *l, const struct nn_load_requests *requests, double 
 	return nn_load_pass(&plan, result, err);
 }
 
-/* Some requests that do not count: connections, and what the server does at first. */
-static int warm_up(struct load *l, const struct nn_load_requests *requests, struct nn_error *err)
+/* Requests that do not count: connections are made, and what a server does at first. */
+static int run_uncounted(struct load *l, const struct nn_load_requests *requests, uint64_t most,
+			 struct nn_error *err)
 {
 	struct nn_load_plan plan = {
 		.client = l->client,
@@ -138,14 +140,22 @@ static int warm_up(struct load *l, const struct nn_load_requests *requests, stru
 		.at_once = is_open(l) ? 1 : 0,
 		.seconds = fmin(WARMUP_S, l->seconds / 5),
 		.timeout = l->o->timeout_s,
-		.most = WARMUP_MOST,
+		.most = most,
 		.stop = l->b->setup.host.stop,
 	};
-	struct nn_load_result *r = &l->result;
 
-	if (nn_load_pass(&plan, r, err) < 0)
+	if (nn_load_pass(&plan, &l->result, err) < 0)
 		return -1;
-	l->warmup += r->elapsed;
+	l->warmup += l->result.elapsed;
+	return 0;
+}
+
+static int warm_up(struct load *l, const struct nn_load_requests *requests, struct nn_error *err)
+{
+	const struct nn_load_result *r = &l->result;
+
+	if (run_uncounted(l, requests, WARMUP_MOST, err) < 0)
+		return -1;
 	l->call = r->ok > 0 ? r->flight / (double)r->ok : 0.01;
 	if (requests == &l->nulls && r->ok == 0 && !r->stopped)
 		return nn_fail(err, NN_EFAIL, "--null: %s: model %s:null: %s", l->server.url,
@@ -202,6 +212,9 @@ static int attempt(void *arg, double rate, bool *holds, bool *stop, struct nn_er
 	struct load *l = arg;
 	const struct nn_load_result *r = &l->result;
 
+	/* What the rate before has left in the server is worked off first. */
+	if (r->hopeless && run_uncounted(l, &l->requests, SETTLE, err) < 0)
+		return -1;
 	if (measure(l, rate, err) < 0)
 		return -1;
 	*stop = r->stopped;
@@ -254,6 +267,7 @@ static int open_all(struct load *l, const char *url, struct nn_error *err)
 	char title[800];
 
 	if (nn_load_server_find(&l->server, url, err) < 0 ||
+	    (l->o->key_file && nn_load_server_key(&l->server, l->o->key_file, err) < 0) ||
 	    (is_trace(l) && nn_load_trace_read(&l->trace, l->o->arrivals, err) < 0))
 		return -1;
 	if (is_trace(l) && (l->o->rate > 0 || l->slo > 0) && isnan(nn_load_trace_rate(&l->trace)))

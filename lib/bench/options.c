@@ -167,6 +167,15 @@ const struct nn_opt nn_bench_opts[] = {
 	  .min = 1e-3,
 	  .max = 86400,
 	  .help = "seconds after which a request without an answer is an error" },
+	{ .name = "key-file",
+	  .also = "token-file,api-key",
+	  .topic = "Load",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(load.key_file),
+	  .arg = "FILE",
+	  .filled = true,
+	  .file = NN_OPT_READS,
+	  .help = "send the first word of FILE as the key of requests (Authorization: Bearer)" },
 	{ .name = NULL },
 };
 

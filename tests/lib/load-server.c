@@ -10,7 +10,8 @@
  * is a 503), drop=N (every Nth is not answered, the connection closed), mute=N (every Nth is never
  * answered), close=1 (each answer ends its connection), chunked=1, untimed=1, status=S (of every
  * prediction), garbage=TEXT (in place of every answer to one), metadata=FILE, models=JSON, log=FILE
- * (paths and bodies of predictions), until=N (ends after that many).
+ * (paths and bodies of predictions), key=KEY (401 without it),
+ * until=N (ends after that many).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -28,7 +29,7 @@
 
 static struct {
 	long stall, fail, drop, mute, close, chunked, untimed, status, until;
-	const char *garbage, *metadata, *models, *log;
+	const char *garbage, *key, *metadata, *models, *log;
 } o;
 static long predictions;
 static FILE *log_file;
@@ -116,9 +117,12 @@ static int predict(int fd, const char *request, size_t head, size_t n)
 static int answer(int fd, const char *request, size_t head, size_t n)
 {
 	static char file[ROOM / 2];
-	char stats[200];
+	char stats[200], bearer[200];
 
-	if (strncmp(request, "GET /v2/models ", 15) == 0)
+	snprintf(bearer, sizeof bearer, "\r\nAuthorization: Bearer %s\r\n", o.key ? o.key : "");
+	if (o.key && !strstr(request, bearer))
+		say(fd, 401, "", "{\"error\":\"no key\"}");
+	else if (strncmp(request, "GET /v2/models ", 15) == 0)
 		say(fd, o.models ? 200 : 404, "",
 		    o.models ? o.models : "{\"error\":\"no such path\"}");
 	else if (strncmp(request, "POST /v2/repository/index ", 26) == 0)
@@ -205,7 +209,7 @@ static void take_key(const char *word)
 		{ "untimed=", &o.untimed, NULL },   { "status=", &o.status, NULL },
 		{ "until=", &o.until, NULL },       { "garbage=", NULL, &o.garbage },
 		{ "metadata=", NULL, &o.metadata }, { "models=", NULL, &o.models },
-		{ "log=", NULL, &o.log },
+		{ "log=", NULL, &o.log },           { "key=", NULL, &o.key },
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
