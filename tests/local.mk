@@ -141,9 +141,13 @@ tests_bench_product_f64_SOURCES = tests/bench/product.c
 tests_bench_product_f64_CPPFLAGS = $(tests_lib_product_f64_CPPFLAGS)
 
 # containers and streams
-check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
-CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
-VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/safetensors
+tests_lib_pull_cases_SOURCES = tests/lib/pull-cases.c tests/lib/pull-cases.h tests/lib/tap.h
+tests_lib_pull_cases_LDADD = $(LDADD) $(JANSSON_LIBS)
+tests_lib_pull_jansson_SOURCES = tests/lib/pull-jansson.c tests/lib/tap.h
+tests_lib_pull_jansson_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
+check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
+CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
+VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
 
 # the functions of math.h: a sample; all floats in the long run
 check_PROGRAMS += tests/lib/math

@@ -17,7 +17,7 @@ lib_libnn_la_SOURCES += \
 	lib/file/npy.c \
 	lib/file/npy.h \
 	lib/file/npz.c lib/file/npz-write.c lib/file/npz.h \
-	lib/file/pull.c lib/file/pull-array.c lib/file/pull-keys.c lib/file/pull-keys.h lib/file/pull.h \
+	lib/file/pull.c lib/file/pull-array.c lib/file/pull-keys.c lib/file/pull-inside.h lib/file/pull-string.c lib/file/pull.h \
 	lib/file/pickle-machine.c lib/file/pickle-machine.h lib/file/pickle.c lib/file/pickle.h \
 	lib/file/safetensors-write.c \
 	lib/file/safetensors-open.c \

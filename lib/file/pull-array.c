@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "base/number-list.h"
-#include "file/pull.h"
+#include "file/pull-inside.h"
 
 #define UNKNOWN SIZE_MAX
 

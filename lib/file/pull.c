@@ -7,8 +7,7 @@
 
 #include "base/number-list.h"
 #include "base/number.h"
-#include "base/text.h"
-#include "file/pull-keys.h"
+#include "file/pull-inside.h"
 
 enum state {
 	BAD,
@@ -63,12 +62,6 @@ int nn_pull_fail(struct nn_pull *p, const char *format, ...)
 		       text);
 }
 
-static enum nn_pull_kind bad(struct nn_pull *p, const char *what)
-{
-	nn_pull_fail(p, "%s", what);
-	return NN_PULL_BAD;
-}
-
 static bool in_object(const struct nn_pull *p)
 {
 	unsigned level = p->depth - 1;
@@ -99,133 +92,6 @@ static enum nn_pull_kind unexpected(struct nn_pull *p)
 		nn_pull_fail(p, "found %s, expected %s", nn_quote(quoted, p->at, n ? n : 1),
 			     expected);
 	return NN_PULL_BAD;
-}
-
-/* ---- strings ---- */
-
-/* Four hexadecimal digits, or -1. */
-static int hex4(const char *s, const char *end)
-{
-	int value = 0;
-
-	if (end - s < 4)
-		return -1;
-	for (int i = 0; i < 4; i++) {
-		unsigned char c = (unsigned char)s[i], letter = c | 0x20;
-
-		if (c >= '0' && c <= '9')
-			value = value * 16 + c - '0';
-		else if (letter >= 'a' && letter <= 'f')
-			value = value * 16 + letter - 'a' + 10;
-		else
-			return -1;
-	}
-	return value;
-}
-
-static char *put_utf8(char *to, unsigned c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-		return to;
-	}
-	if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-	} else {
-		if (c < 0x10000) {
-			*to++ = (char)(0xe0 | c >> 12);
-		} else {
-			*to++ = (char)(0xf0 | c >> 18);
-			*to++ = (char)(0x80 | (c >> 12 & 0x3f));
-		}
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	*to++ = (char)(0x80 | (c & 0x3f));
-	return to;
-}
-
-/* \uXXXX at *from, or two of them that are a surrogate pair; false: they are not. */
-static bool take_unicode(const char **from, const char *end, char **to)
-{
-	const char *s = *from;
-	int high = hex4(s + 2, end), low;
-
-	if (high < 0 || (high >= 0xdc00 && high <= 0xdfff))
-		return false;
-	s += 6;
-	if (high >= 0xd800 && high <= 0xdbff) {
-		if (end - s < 6 || s[0] != '\\' || s[1] != 'u')
-			return false;
-		low = hex4(s + 2, end);
-		if (low < 0xdc00 || low > 0xdfff)
-			return false;
-		high = 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00);
-		s += 6;
-	}
-	*to = put_utf8(*to, (unsigned)high);
-	*from = s;
-	return true;
-}
-
-/* The escape at *from, which two bytes follow at least; written to *to, which is not behind it. */
-static bool take_escape(const char **from, const char *end, char **to)
-{
-	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-	const char *letter;
-
-	if ((*from)[1] == 'u')
-		return end - *from >= 6 && take_unicode(from, end, to);
-	letter = (*from)[1] ? strchr(letters, (*from)[1]) : NULL;
-	if (!letter)
-		return false;
-	*(*to)++ = meant[letter - letters];
-	*from += 2;
-	return true;
-}
-
-/* The string whose first quote stands at p->at. */
-static bool take_string(struct nn_pull *p)
-{
-	const char *s = p->at + 1, *end = p->end;
-	char *begin = p->at + 1, *to = begin;
-
-	while (s < end && *s != '"') {
-		unsigned char c = (unsigned char)*s;
-		size_t n = 1;
-
-		p->token = s;
-		if (c == '\\') {
-			if (end - s < 2)
-				break;
-			if (!take_escape(&s, end, &to)) {
-				bad(p, "found an escape that JSON does not have");
-				return false;
-			}
-			continue;
-		}
-		if (c < 0x20) {
-			bad(p, "found a control character in a string");
-			return false;
-		}
-		if (c >= 0x80)
-			n = nn_utf8_length(s, (size_t)(end - s));
-		if (n == 0) {
-			bad(p, "found bytes that are not UTF-8");
-			return false;
-		}
-		memmove(to, s, n);
-		to += n;
-		s += n;
-	}
-	p->token = p->at;
-	if (s >= end || *s != '"') {
-		bad(p, "found a string without end");
-		return false;
-	}
-	p->text = begin;
-	p->length = (size_t)(to - begin);
-	p->at += s + 1 - p->at;
-	return true;
 }
 
 /* ---- numbers and words ---- */
@@ -288,7 +154,7 @@ static enum nn_pull_kind take_key(struct nn_pull *p)
 	enum nn_pull_once once = NN_PULL_ONCE;
 	char quoted[NN_QUOTED];
 
-	if (!take_string(p))
+	if (nn_pull_string(p) < 0)
 		return NN_PULL_BAD;
 	p->state = COLON;
 	if (p->keys)
@@ -422,7 +288,7 @@ enum nn_pull_kind nn_pull_next(struct nn_pull *p)
 	case NN_PULL_KEY:
 		return take_key(p);
 	case NN_PULL_STRING:
-		if (!take_string(p))
+		if (nn_pull_string(p) < 0)
 			return NN_PULL_BAD;
 		p->state = p->depth > 0 ? AFTER : DONE;
 		return kind;

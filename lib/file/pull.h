@@ -109,7 +109,4 @@ int nn_pull_array(struct nn_pull *p,
 		  int (*leaf)(struct nn_pull *p, enum nn_pull_kind kind, size_t i, void *arg),
 		  void *arg, struct nn_pull_dims *dims);
 
-/* Within pull*.c: values of the array that is open were read, up to `end`. */
-void nn_pull_pass(struct nn_pull *p, const char *end);
-
 #endif

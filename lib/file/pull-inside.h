@@ -1,9 +1,15 @@
-/* Within pull*.c: keys of the objects that are open, each once. */
-#ifndef NN_FILE_PULL_KEYS_H
-#define NN_FILE_PULL_KEYS_H
+/* What the parts of the pull parser have of each other. */
+#ifndef NN_FILE_PULL_INSIDE_H
+#define NN_FILE_PULL_INSIDE_H
 
 #include "file/pull.h"
 
+/* The string whose first quote stands at p->at: text, length, p->at behind it; -1. */
+int nn_pull_string(struct nn_pull *p);
+/* Values of the array that is open were read, up to `end`. */
+void nn_pull_pass(struct nn_pull *p, const char *end);
+
+/* Keys of the objects that are open, each once. */
 void nn_pull_keys_begin(struct nn_pull_keys *keys);
 bool nn_pull_keys_open(struct nn_pull_keys *keys); /* false: too many keys and objects are open */
 void nn_pull_keys_close(struct nn_pull_keys *keys);
