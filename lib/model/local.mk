@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/expand.c \
 	lib/model/fail.c \
 	lib/model/file.c \
+	lib/model/fold.c lib/model/fold.h \
 	lib/model/initial.c lib/model/initial.h \
 	lib/model/keras.c lib/model/keras.h \
 	lib/model/key.c \

@@ -9,6 +9,7 @@
 #include "step/optimizer.h"
 #include "step/schedule.h"
 #include "train/check.h"
+#include "train/convert.h"
 #include "train/spool.h"
 #include "train/state/checkpoint.h"
 #include "train/train.h"
@@ -223,6 +224,10 @@ static int check_outputs(const struct nn_train_setup *s, struct nn_error *err)
 {
 	if (check_stdout(s, err) < 0 || check_files(s, err) < 0)
 		return -1;
+	if (s->train->fold_batchnorm && !nn_train_converts(s))
+		return nn_fail(err, NN_EUSAGE,
+			       "--fold-batchnorm: rewrites a finished model: -m MODEL --steps=0 "
+			       "without DATA");
 	if (nn_onnx_named(s->std->output) && nn_std_check_computed(s->std, NULL) < 0)
 		return nn_fail(err, NN_EUSAGE,
 			       "--precision: the ONNX file %s holds f32 or f64; safetensors hold "

@@ -1,8 +1,9 @@
-/* From a model file to a model file: what was in it is what comes out. */
+/* From a model file to a model file: what was in it is what comes out, smaller where asked for. */
 #include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/option.h"
+#include "model/fold.h"
 #include "model/onnx.h"
 #include "train/convert.h"
 
@@ -14,37 +15,71 @@ bool nn_train_converts(const struct nn_train_setup *s)
 	       s->train->model && stat(s->train->model, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static int write_file(struct nn_output *output, const char *path, const struct nn_model_file *file,
-		      enum nn_dtype dtype, const void *const *params, struct nn_error *err)
+/* What is written. */
+struct finished {
+	const struct nn_net *net;
+	enum nn_dtype dtype; /* in the file */
+	void **params;       /* of nn_dtype_computed(dtype) */
+};
+
+static int write_file(struct nn_output *output, const char *path, const struct finished *f,
+		      const struct nn_model_file *file, struct nn_error *err)
 {
+	const void *const *params = (const void *const *)f->params;
 	const struct nn_onnx_model model = {
-		file->net,        nn_dtype_computed(dtype), params,
-		file->input_json, file->target_json,        file->train_json
+		f->net,           nn_dtype_computed(f->dtype), params,
+		file->input_json, file->target_json,           file->train_json
 	};
 
 	return nn_onnx_named(path)
 		       ? nn_onnx_model_write(output, path, &model, err)
-		       : nn_model_file_write(output, file->net, dtype, params, file->input_json,
+		       : nn_model_file_write(output, f->net, f->dtype, params, file->input_json,
 					     file->target_json, file->train_json, err);
+}
+
+static int write_model(const struct nn_train_setup *s, const struct finished *f,
+		       const struct nn_model_file *file, struct nn_error *err)
+{
+	struct nn_output *output = NULL;
+	int status = nn_output_open(&output, s->std->output, true, err);
+
+	if (status == 0)
+		status = write_file(output, s->std->output, f, file, err);
+	return output ? nn_output_close(output, status, err) : status;
+}
+
+/* The same without batchnorm, where the line before can do what it does. */
+static int write_folded(const struct nn_train_setup *s, const struct finished *f,
+			const struct nn_model_file *file, struct nn_error *err)
+{
+	struct finished folded = { .dtype = f->dtype };
+	struct nn_net *net;
+	int status = nn_net_fold(&net, &folded.params, f->net, nn_dtype_computed(f->dtype),
+				 f->params, err);
+
+	if (status < 0)
+		return nn_fail_at(err, "--fold-batchnorm: %s", s->train->model);
+	folded.net = net;
+	status = write_model(s, &folded, file, err);
+	nn_free(folded.params);
+	nn_net_free(net);
+	return status;
 }
 
 static int convert(const struct nn_train_setup *s, const struct nn_model_file *file,
 		   struct nn_error *err)
 {
-	enum nn_dtype dtype = nn_opt_given(s->list, "precision") ? s->std->precision : file->stored,
-		      computed = nn_dtype_computed(dtype);
-	void **params = nn_params_new(nn_net_program(file->net), computed, err);
-	struct nn_output *output = NULL;
-	int status = params ? nn_model_file_params(file, computed, params, err) : -1;
+	struct finished f = { file->net, file->stored, NULL };
+	int status;
 
+	if (nn_opt_given(s->list, "precision"))
+		f.dtype = s->std->precision;
+	f.params = nn_params_new(nn_net_program(f.net), nn_dtype_computed(f.dtype), err);
+	status = f.params ? nn_model_file_params(file, nn_dtype_computed(f.dtype), f.params, err)
+			  : -1;
 	if (status == 0)
-		status = nn_output_open(&output, s->std->output, true, err);
-	if (status == 0)
-		status = write_file(output, s->std->output, file, dtype,
-				    (const void *const *)params, err);
-	if (output)
-		status = nn_output_close(output, status, err);
-	nn_free(params);
+		status = (s->train->fold_batchnorm ? write_folded : write_model)(s, &f, file, err);
+	nn_free(f.params);
 	return status;
 }
 

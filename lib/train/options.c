@@ -113,6 +113,14 @@ const struct nn_opt nn_train_opts[] = {
 	  .man = "A LAYER is named as its tensors are: its name, or its number in the text. "
 		 "Optimizer and weight decay leave it alone; a batchnorm computes as in prediction "
 		 "and its running values stay. See FINE-TUNING." },
+	{ .name = "fold-batchnorm",
+	  .also = "fold,fuse,fold-bn",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(fold_batchnorm),
+	  .help = "put batchnorm into the layer before it, in a finished model",
+	  .man = "With -m MODEL --steps=0 and no DATA: a dense layer or convolution whose output "
+		 "goes to a batchnorm alone, which is the next line, gets the weights and bias "
+		 "that do the same. See SMALLER FILES in nn-model(5)." },
 	{ .name = "layout",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(layout),

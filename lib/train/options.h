@@ -16,6 +16,7 @@ struct nn_train_options {
 	const char *init;  /* weights made elsewhere; NULL: none */
 	bool init_partial;
 	const char *freeze;            /* LAYER,...; NULL: none */
+	bool fold_batchnorm;           /* of a finished model that is written again */
 	enum nn_weights_layout layout; /* of init */
 	struct nn_recipe recipe;
 	struct nn_parallel_options ranks;
