@@ -1,6 +1,5 @@
 /* The area under the ROC curve from scores that come one after another. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -20,17 +19,66 @@ void nn_auc_reset(struct nn_auc *a)
 	a->undefined = false;
 }
 
-/* Ties in every member are the same score: no order of qsort shows. */
-static int by_score(const void *a, const void *b)
-{
-	const struct nn_auc_score *x = a, *y = b;
+/* ---- sorting: by digits of 11 bits, the last first; rows of equal scores keep their order ---- */
 
-	if (x->score != y->score)
-		return x->score < y->score ? -1 : 1;
-	for (int k = 0; k < 2; k++)
-		if (x->weight[k] != y->weight[k])
-			return x->weight[k] < y->weight[k] ? -1 : 1;
-	return 0;
+#define DIGIT 11
+#define DIGITS ((64 + DIGIT - 1) / DIGIT)
+#define BUCKETS ((size_t)1 << DIGIT)
+
+/* Whole numbers in the order of scores. */
+static uint64_t key_of(double score)
+{
+	uint64_t word;
+
+	memcpy(&word, &score, sizeof word);
+	return word >> 63 ? ~word : word | (uint64_t)1 << 63;
+}
+
+static size_t digit_of(double score, size_t digit)
+{
+	return (size_t)(key_of(score) >> (digit * DIGIT)) & (BUCKETS - 1);
+}
+
+/* Counts of each value of a digit to places of the first one with it; false: all have the same. */
+static bool place(size_t *counts, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t b = 0; b < BUCKETS; b++) {
+		size_t count = counts[b];
+
+		if (count == n)
+			return false;
+		counts[b] = at;
+		at += count;
+	}
+	return true;
+}
+
+/* LSD radix sort: Knuth, The Art of Computer Programming 3, 5.2.5. false: memory is short. */
+static bool sort_scores(struct nn_auc *a)
+{
+	struct nn_auc_score *other = nn_alloc(a->room, sizeof *other, NULL);
+	size_t *counts = nn_alloc(DIGITS * BUCKETS, sizeof *counts, NULL);
+	bool good = other && counts;
+
+	for (size_t i = 0; good && i < a->n; i++)
+		for (size_t d = 0; d < DIGITS; d++)
+			counts[d * BUCKETS + digit_of(a->scores[i].score, d)]++;
+	for (size_t d = 0; good && d < DIGITS; d++) {
+		struct nn_auc_score *from = a->scores;
+		size_t *to = counts + d * BUCKETS;
+
+		if (!place(to, a->n))
+			continue;
+		for (size_t i = 0; i < a->n; i++)
+			other[to[digit_of(from[i].score, d)]++] = from[i];
+		a->scores = other;
+		other = from;
+	}
+	nn_free(counts);
+	nn_free(other);
+	return good;
 }
 
 /* Neighbours of the same score become one. */
@@ -63,15 +111,17 @@ void nn_auc_sort(struct nn_auc *a)
 {
 	if (a->n == a->n_sorted)
 		return;
-	qsort(a->scores, a->n, sizeof *a->scores, by_score);
-	merge(a);
+	if (sort_scores(a))
+		merge(a);
+	else
+		a->undefined = true;
 }
 
 /* Dropping bits keeps the order, so what was sorted stays so. */
 static void make_room(struct nn_auc *a)
 {
 	nn_auc_sort(a);
-	while (a->n > NN_AUC_SCORES / 2) {
+	while (!a->undefined && a->n > NN_AUC_SCORES / 2) {
 		a->dropped += a->dropped ? 1 : MANTISSA_F32;
 		for (size_t i = 0; i < a->n; i++)
 			a->scores[i].score = without(a->scores[i].score, a->dropped);
@@ -101,6 +151,8 @@ void nn_auc_add(struct nn_auc *a, double score, bool second, double weight)
 		return;
 	if (a->n == NN_AUC_SCORES)
 		make_room(a);
+	if (a->undefined)
+		return;
 	if (a->n == a->room && !grow(a))
 		return;
 	new.weight[second] = weight;
@@ -111,9 +163,9 @@ double nn_auc_area(struct nn_auc *a)
 {
 	double below = 0, seconds = 0, area = 0;
 
+	nn_auc_sort(a);
 	if (a->undefined)
 		return NAN;
-	nn_auc_sort(a);
 	for (size_t i = 0; i < a->n; i++) {
 		const double *weight = a->scores[i].weight;
 

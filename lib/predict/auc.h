@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NN_AUC_SCORES ((size_t)1 << 21) /* kept at once: 48 MiB */
+#define NN_AUC_SCORES ((size_t)1 << 21) /* kept at once: 48 MiB, twice that while they are sorted \
+					 */
 
 /* Weights of the rows with a score, of the first class and of the second. */
 struct nn_auc_score {

@@ -30,9 +30,9 @@ bool nn_threshold_find(struct nn_auc *auc, enum nn_threshold_by by, struct nn_th
 	double best = -1;
 
 	*found = (struct nn_threshold){ 0 };
+	nn_auc_sort(auc);
 	if (auc->undefined)
 		return false;
-	nn_auc_sort(auc);
 	for (size_t i = 0; i < auc->n; i++)
 		for (int k = 0; k < 2; k++)
 			c.all[k] += auc->scores[i].weight[k];

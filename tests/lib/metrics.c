@@ -40,6 +40,7 @@ static void few(void)
 	double score[200], weight[200];
 	bool second[200];
 	struct nn_auc a = { 0 };
+	double area;
 
 	for (size_t i = 0; i < 200; i++) {
 		score[i] = floor(uniform(i) * 50) / 50;
@@ -49,6 +50,11 @@ static void few(void)
 	}
 	ok(fabs(nn_auc_area(&a) - by_pairs(score, second, weight, 200)) < 1e-12,
 	   "auc: the weighted share of pairs in order, equal scores half");
+	area = nn_auc_area(&a);
+	nn_auc_reset(&a);
+	for (size_t i = 0; i < 200; i++)
+		nn_auc_add(&a, (score[i] - 0.5) * 1e30, second[i], weight[i]);
+	ok(nn_auc_area(&a) == area, "auc: the order of scores counts alone, below 0 too");
 	nn_auc_add(&a, NAN, true, 1);
 	ok(isnan(nn_auc_area(&a)), "auc: a score that is no number makes it one, too");
 	nn_auc_reset(&a);
