@@ -166,7 +166,7 @@ tests_lib_stored_SOURCES = tests/lib/stored.c tests/lib/files.h
 tests_lib_model_damage_SOURCES = tests/lib/model-damage.c tests/lib/files.h
 CHECK_TESTS += tests/lib/model tests/lib/model-net tests/lib/model-init tests/lib/model-file tests/lib/model-damage tests/cli/model-pages.bats
 CHECK_TESTS += tests/lib/stored tests/cli/precision.bats tests/cli/against.bats tests/cli/fold.bats
-VALGRIND_TESTS += tests/lib/model-file
+VALGRIND_TESTS += tests/lib/model-file tests/lib/stored
 
 # the op table: every op at some sites (not under valgrind, whose -(a * b) + c has another sign of zero)
 check_PROGRAMS += tests/table/ops
