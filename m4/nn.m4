@@ -109,6 +109,23 @@ AC_DEFUN([NN_WITH_ONNX], [
 	AM_CONDITIONAL([HAVE_PROTOBUF_C], [test "x$have_protobuf_c" = xyes])
 ])
 
+dnl NN_WITH_MICROHTTPD: nn-serve, which speaks HTTP with libmicrohttpd.
+AC_DEFUN([NN_WITH_MICROHTTPD], [
+	AC_ARG_WITH([microhttpd],
+		[AS_HELP_STRING([--with-microhttpd], [build nn-serve with libmicrohttpd (default: if found)])],
+		[], [with_microhttpd=auto])
+	have_microhttpd=no microhttpd_says=no
+	AS_IF([test "x$with_microhttpd" != xno], [
+		PKG_CHECK_MODULES([MICROHTTPD], [libmicrohttpd >= 0.9.75],
+			[have_microhttpd=yes
+			microhttpd_says="libmicrohttpd `$PKG_CONFIG --modversion libmicrohttpd`"],
+			[AS_IF([test "x$with_microhttpd" != xauto],
+				[AC_MSG_ERROR([--with-microhttpd: libmicrohttpd of at least 0.9.75 was not found])])
+			microhttpd_says="no (libmicrohttpd of at least 0.9.75 not found)"])
+	])
+	AM_CONDITIONAL([HAVE_MICROHTTPD], [test "x$have_microhttpd" = xyes])
+])
+
 dnl NN_PYTHON: the Python that brings most referees (numpy, then torch). PYTHON=... decides otherwise.
 AC_DEFUN([NN_PYTHON], [
 	AC_ARG_VAR([PYTHON], [Python for tests; the more of numpy and torch it has, the more tests run])

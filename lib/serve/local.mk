@@ -1,0 +1,12 @@
+# lib/serve: models behind a socket; linked into nn-serve alone, with libmicrohttpd
+if HAVE_MICROHTTPD
+noinst_LTLIBRARIES += lib/libserve.la
+lib_libserve_la_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
+lib_libserve_la_LIBADD = lib/libnn.la $(MICROHTTPD_LIBS)
+lib_libserve_la_SOURCES = \
+	lib/serve/batch.h \
+	lib/serve/dispatch.c \
+	lib/serve/http.h \
+	lib/serve/models.h \
+	lib/serve/protocol.h
+endif
