@@ -202,6 +202,14 @@ tests_lib_encode_SOURCES = tests/lib/encode.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/session tests/lib/encode tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session tests/lib/encode
 
+# serving: queues and batches
+if HAVE_MICROHTTPD
+check_PROGRAMS += tests/lib/serve-batch
+tests_lib_serve_batch_SOURCES = tests/lib/serve-batch.c tests/lib/serve-model.h tests/lib/tap.h
+tests_lib_serve_batch_LDADD = lib/libserve.la $(LDADD)
+CHECK_TESTS += tests/lib/serve-batch
+endif
+
 # make bench: reading tables, training steps and predictions beside the peers that are installed
 EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 tests_bench_bench_SOURCES = tests/bench/bench.c

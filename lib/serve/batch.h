@@ -15,13 +15,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "serve/dispatch.h"
 
 struct nn_batcher;
 struct nn_lane;
 struct nn_model;
-
-enum nn_dispatch { NN_FULL, NN_IDLE, NN_TIMEOUT, NN_DEADLINE, NN_SHAPE, NN_DRAIN, NN_DISPATCHES };
-extern const char *const nn_dispatch_names[NN_DISPATCHES]; /* "full", "idle", ... */
 
 enum nn_job_state { NN_JOB_WAITS, NN_JOB_DONE, NN_JOB_EXPIRED, NN_JOB_FAILED };
 
@@ -78,8 +76,11 @@ void nn_batcher_clients(struct nn_batcher *batcher, size_t connections);
 struct nn_lane_counts {
 	uint64_t requests, rows, batches, expired, failed, full; /* full: refused */
 	uint64_t dispatch[NN_DISPATCHES];
-	double queue_s, compute_s; /* sums */
-	/* histograms: counts below or at each bound, the last without one */
+	double queue_s, compute_s; /* sums, of requests and of batches */
+	/*
+	 * histograms: how many were at most each bound, the last: all. queue: requests, from put to
+	 * their first row into a session; compute and rows: batches
+	 */
 	uint64_t queue_counts[16], compute_counts[16], rows_counts[16];
 	size_t waiting; /* rows now */
 };

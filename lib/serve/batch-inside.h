@@ -1,0 +1,109 @@
+/*
+ * Inside the batcher: lanes, their seats and queues. One lock for all of it, held for as long as
+ * rows take to be listed, never while anything is computed or answered.
+ */
+#ifndef NN_SERVE_BATCH_INSIDE_H
+#define NN_SERVE_BATCH_INSIDE_H
+
+#include <pthread.h>
+
+#include "predict/emit.h"
+#include "serve/batch.h"
+#include "serve/cost.h"
+#include "serve/wait.h"
+
+/* Below this a change of thread is no longer cheap beside it: the loop computes. */
+#define NN_LIGHT_S 200e-6
+
+/* Rows of one job in a batch. */
+struct nn_piece {
+	struct nn_job *job;
+	size_t first, n;
+};
+
+/* What one thread needs to compute a batch of a lane. */
+struct nn_seat {
+	struct nn_seat *next; /* of those that are free */
+	struct nn_session *session;
+	struct nn_emitted *emitted; /* [outputs] */
+	struct nn_piece *pieces;    /* [max_batch] of the batch */
+	size_t n_pieces, rows;
+};
+
+struct nn_lane {
+	struct nn_batcher *batcher;
+	struct nn_lane *next; /* of the batcher */
+	const struct nn_model *model;
+	float *null_row; /* [row_out] that a null model answers; NULL: it computes */
+	size_t row_in, row_out, n_outputs;
+	size_t max_batch; /* rows of a seat: the setup's, fewer where memory is short */
+	struct nn_seat *seats, *free;
+	size_t n_seats, computing; /* computing: seats in use */
+	struct nn_job *head, *tail;
+	size_t queued;   /* rows */
+	double deadline; /* none of those queued is before it */
+	bool *fresh;     /* [loops] rows came in a round that goes on */
+	bool ready;      /* a round is over: whoever is free may compute */
+	bool held;       /* waits for company */
+	bool closing;
+	double served; /* seconds of compute, for fairness between lanes */
+	struct nn_costs costs;
+	struct nn_lane_counts counts;
+};
+
+struct nn_batcher {
+	struct nn_batcher_setup setup;
+	pthread_mutex_t lock;
+	pthread_cond_t work;  /* for workers */
+	pthread_cond_t quiet; /* for those who close lanes */
+	struct nn_lane *lanes;
+	pthread_t *threads;
+	unsigned n_threads, idle; /* workers; those of them without work */
+	bool draining, stop;
+	double wake;        /* when the keeper wakes up; INFINITY: nobody looks at the clock */
+	const void *keeper; /* the idle worker that does; NULL: none */
+	double served;      /* of the lane that was served last */
+	size_t pending;     /* jobs put and not done */
+	size_t clients;     /* 0: nobody said */
+};
+
+/* ---- batch-seat.c ---- */
+
+/* Seats of a lane, warmed up. On failure what was made is the lane's to free. */
+int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err);
+void nn_lane_close_seats(struct nn_lane *lane);
+/* Compute the seat's pieces; without the lock. */
+int nn_seat_compute(const struct nn_lane *lane, struct nn_seat *seat, struct nn_error *err);
+
+/* ---- batch-queue.c; with the lock ---- */
+
+/* Jobs to be told that they are over, after the lock was given back; linked by next. */
+struct nn_over {
+	struct nn_job *first, **last;
+};
+void nn_lane_append(struct nn_lane *lane, struct nn_job *job);
+/* Jobs that are late, or failed in part, leave the queue. */
+void nn_lane_sweep(struct nn_lane *lane, double now, struct nn_over *over);
+/* Take the next rows into a free seat; their number may be 0 after jobs were late. */
+struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch because,
+			     struct nn_over *over);
+/* A batch is computed; seconds it took; err NULL: well. The seat is free. */
+void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, double seconds,
+		    const struct nn_error *err, struct nn_over *over);
+/* Tell them; without the lock. Lanes may be gone afterwards. */
+void nn_over_tell(struct nn_over *over);
+
+/* ---- batch-work.c ---- */
+
+/*
+ * Compute a batch of the lane here and tell its jobs, which gives the lock back meanwhile. The lane
+ * may be gone afterwards.
+ */
+void nn_lane_serve(struct nn_lane *lane, double now, enum nn_dispatch because);
+void *nn_batcher_work(void *batcher);
+/* What to do with a queue that has rows and a free seat. */
+struct nn_wait nn_lane_decide(struct nn_lane *lane, double now);
+/* Rows are there for a worker: wake one unless all are at work. */
+void nn_batcher_wake(struct nn_batcher *batcher);
+
+#endif
