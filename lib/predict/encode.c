@@ -24,6 +24,7 @@ struct nn_encoder {
 	int32_t *uses; /* the field of each column of each input, of a hashed one those of its parts
 			*/
 	size_t n_uses;
+	bool *text; /* [n_uses] by field */
 };
 
 /* ---- which fields there are ---- */
@@ -44,7 +45,8 @@ static size_t count_uses(const struct nn_schema *schema)
 }
 
 /* Columns of the same name or position are one field; without either each is one of its own. */
-static int add_use(struct nn_encoder *e, const char *name, size_t position, struct nn_error *err)
+static int add_use(struct nn_encoder *e, const char *name, size_t position, bool text,
+		   struct nn_error *err)
 {
 	char number[32];
 	int32_t field;
@@ -58,15 +60,16 @@ static int add_use(struct nn_encoder *e, const char *name, size_t position, stru
 	if (field < 0)
 		return -1;
 	e->uses[e->n_uses++] = field;
+	e->text[field] |= text;
 	return 0;
 }
 
 static int add_column(struct nn_encoder *e, const struct nn_column *column, struct nn_error *err)
 {
 	if (!column->hashed)
-		return add_use(e, column->name, column->position, err);
+		return add_use(e, column->name, column->position, column->category, err);
 	for (size_t k = 0; k < column->n_hashed; k++)
-		if (add_use(e, column->hashed[k].name, column->hashed[k].position, err) < 0)
+		if (add_use(e, column->hashed[k].name, column->hashed[k].position, true, err) < 0)
 			return -1;
 	return 0;
 }
@@ -78,7 +81,7 @@ static int add_input(struct nn_encoder *e, const struct nn_input_schema *input,
 
 	for (size_t c = 0; c < n; c++)
 		if ((input->columns ? add_column(e, &input->columns[c], err)
-				    : add_use(e, NULL, 0, err)) < 0)
+				    : add_use(e, NULL, 0, false, err)) < 0)
 			return -1;
 	return 0;
 }
@@ -92,7 +95,8 @@ int nn_encoder_new(struct nn_encoder **encoder, const struct nn_schema *schema,
 		return -1;
 	e->schema = schema;
 	e->uses = nn_alloc(count_uses(schema), sizeof *e->uses, err);
-	if (!e->uses || nn_words_new(&e->fields, false, err) < 0 ||
+	e->text = nn_alloc(count_uses(schema), sizeof *e->text, err);
+	if (!e->uses || !e->text || nn_words_new(&e->fields, false, err) < 0 ||
 	    nn_coding_new(&e->coding, schema, NN_F32, err) < 0)
 		goto fail;
 	for (size_t i = 0; i < schema->n_inputs; i++)
@@ -113,6 +117,7 @@ void nn_encoder_free(struct nn_encoder *e)
 	nn_coding_free(e->coding);
 	nn_words_free(e->fields);
 	nn_free(e->uses);
+	nn_free(e->text);
 	nn_free(e);
 }
 
@@ -124,6 +129,11 @@ const char *nn_encoder_field(const struct nn_encoder *e, size_t field)
 		return NULL;
 	name = nn_words_text(e->fields, (int32_t)field);
 	return *name == NAMELESS ? "" : name;
+}
+
+bool nn_encoder_field_is_text(const struct nn_encoder *e, size_t field)
+{
+	return field < nn_words_count(e->fields) && e->text[field];
 }
 
 /* ---- what becomes of one ---- */

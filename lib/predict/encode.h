@@ -12,6 +12,8 @@ int nn_encoder_new(struct nn_encoder **encoder, const struct nn_schema *schema,
 void nn_encoder_free(struct nn_encoder *encoder);
 /* Fields of a row; their names, "" where the training data had none, NULL after the last. */
 const char *nn_encoder_field(const struct nn_encoder *encoder, size_t field);
+/* Is it a category, or hashed, in one use at least? Else it is a number. */
+bool nn_encoder_field_is_text(const struct nn_encoder *encoder, size_t field);
 /* The values of all inputs, one after the other; any number of threads at once. */
 int nn_encoder_row(const struct nn_encoder *encoder, const char *const *fields, float *row,
 		   struct nn_error *err);
