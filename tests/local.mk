@@ -370,3 +370,12 @@ tests_lib_load_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_lib_load_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/cli/bench-load.bats tests/lib/load
 VALGRIND_TESTS += tests/lib/load
+CHECK_TESTS += tests/cli/bench-load.bats
+
+# models that are served
+if HAVE_MICROHTTPD
+check_PROGRAMS += tests/lib/serve-models
+tests_lib_serve_models_SOURCES = tests/lib/serve-models.c tests/lib/files.h
+tests_lib_serve_models_LDADD = lib/libserve.la $(LDADD)
+CHECK_TESTS += tests/lib/serve-models
+endif

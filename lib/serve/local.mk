@@ -4,18 +4,30 @@ noinst_LTLIBRARIES += lib/libserve.la
 lib_libserve_la_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
 lib_libserve_la_LIBADD = lib/libnn.la $(MICROHTTPD_LIBS)
 lib_libserve_la_SOURCES = \
-	lib/serve/batch.c \
-	lib/serve/batch.h \
 	lib/serve/batch-explain.c \
 	lib/serve/batch-inside.h \
 	lib/serve/batch-queue.c \
 	lib/serve/batch-seat.c \
 	lib/serve/batch-work.c \
+	lib/serve/batch.c \
+	lib/serve/batch.h \
 	lib/serve/cost.c \
 	lib/serve/cost.h \
 	lib/serve/dispatch.c \
 	lib/serve/dispatch.h \
 	lib/serve/http.h \
+	lib/serve/models-files.c \
+	lib/serve/models-files.h \
+	lib/serve/models-folders.c \
+	lib/serve/models-inside.h \
+	lib/serve/models-labels.c \
+	lib/serve/models-operand.c \
+	lib/serve/models-ports.c \
+	lib/serve/models-reload.c \
+	lib/serve/models-version.c \
+	lib/serve/models-version.h \
+	lib/serve/models-watch.c \
+	lib/serve/models.c \
 	lib/serve/models.h \
 	lib/serve/protocol.h \
 	lib/serve/wait.c \

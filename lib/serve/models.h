@@ -21,7 +21,13 @@ struct nn_port {
 
 /*
  * One version of a model, immutable but for its counts of use: taken with nn_models_find, given
- * back with nn_served_release, freed when neither the table nor a request has it.
+ * back with nn_served_release, freed (its lane closed) on a thread of its own when neither the
+ * table nor a request has it.
+ *
+ * A table has an input per column: a column without a name goes by its number, from 1. One whose
+ * columns are numbers without names is a plain net with `input`. Of a table with one output,
+ * classes are probs and class, numbers output. What a port's values are in the row: inputs lie one
+ * after the other unless it is a table; outputs too, but for class, which follows from probs.
  */
 struct nn_served {
 	const char *name;
@@ -47,11 +53,15 @@ struct nn_models_setup {
 	const char *const *operands; /* [NAME=]PATH, NULL-terminated */
 	const char *labels;          /* NAME:LABEL=VERSION, one a line; NULL: none */
 	bool keep_going;             /* bad models beside good ones are warnings */
+	const char *device;          /* of --device; NULL: cpu */
+	int precision;               /* as in struct nn_model_source */
+	bool any_order;              /* the same */
 	struct nn_batcher *batcher;
 	void (*warn)(void *arg, const char *text);
 	void *arg;
 };
 
+/* What setup points to stays until nn_models_close. */
 int nn_models_open(struct nn_models **models, const struct nn_models_setup *setup,
 		   struct nn_error *err);
 void nn_models_close(struct nn_models *models); /* NULL allowed; nobody has a version any more */
@@ -64,13 +74,19 @@ void nn_models_close(struct nn_models *models); /* NULL allowed; nobody has a ve
 struct nn_served *nn_models_find(struct nn_models *models, const char *name, size_t n,
 				 uint64_t version, const char *label, struct nn_error *err);
 void nn_served_release(struct nn_served *served); /* NULL allowed */
-/* Model i, its versions: for listings. n versions are written to versions[most]; their number. */
-size_t nn_models_count(const struct nn_models *models);
-const char *nn_models_name(const struct nn_models *models, size_t i);
+/*
+ * Model i, its versions: for listings. A model without versions is unloaded, or its files are gone.
+ * Models are never taken from the list; END: a version that could not be read. Versions are written
+ * to versions[most] and states[most] in rising order; how many there are, the last ones if more.
+ */
+size_t nn_models_count(struct nn_models *models);
+const char *nn_models_name(struct nn_models *models, size_t i); /* until nn_models_close */
 size_t nn_models_versions(struct nn_models *models, const char *name, uint64_t *versions,
 			  enum nn_models_state *states, size_t most);
-/* Are all ready? */
-bool nn_models_ready(const struct nn_models *models);
+/* Has each a version that serves, but for those that were unloaded or bad when they began? */
+bool nn_models_ready(struct nn_models *models);
+/* Reloads of a model since the start: new, changed or bad versions. */
+void nn_models_reloads(struct nn_models *models, const char *name, uint64_t *ok, uint64_t *failed);
 
 /*
  * Read again what changed on disk (SIGHUP, --watch; name NULL: all): the new version is read,
@@ -81,5 +97,12 @@ int nn_models_reload(struct nn_models *models, const char *name, struct nn_error
 int nn_models_unload(struct nn_models *models, const char *name, struct nn_error *err);
 /* Descriptor that is readable when something on disk may have changed (inotify), -1. */
 int nn_models_watch(struct nn_models *models, struct nn_error *err);
+/*
+ * It is readable: waits until files stay as they are (at most a second), then reads again what
+ * changed. A bad file is told once, until it changes or nn_models_reload tries it again.
+ */
+int nn_models_watched(struct nn_models *models, struct nn_error *err);
+/* Directory i in which files that may be read are, links followed; NULL after the last. */
+const char *nn_models_folder(struct nn_models *models, size_t i);
 
 #endif
