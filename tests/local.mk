@@ -208,6 +208,10 @@ check_PROGRAMS += tests/lib/serve-batch
 tests_lib_serve_batch_SOURCES = tests/lib/serve-batch.c tests/lib/serve-model.h tests/lib/tap.h
 tests_lib_serve_batch_LDADD = lib/libserve.la $(LDADD)
 CHECK_TESTS += tests/lib/serve-batch
+check_PROGRAMS += tests/lib/serve-protocol
+tests_lib_serve_protocol_SOURCES = tests/lib/serve-protocol.c tests/lib/tap.h
+tests_lib_serve_protocol_LDADD = lib/libserve.la $(LDADD)
+CHECK_TESTS += tests/lib/serve-protocol
 endif
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed

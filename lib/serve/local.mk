@@ -13,9 +13,21 @@ lib_libserve_la_SOURCES = \
 	lib/serve/batch.h \
 	lib/serve/cost.c \
 	lib/serve/cost.h \
+	lib/serve/datatype.c \
+	lib/serve/datatype.h \
 	lib/serve/dispatch.c \
 	lib/serve/dispatch.h \
+	lib/serve/feed-rows.c \
+	lib/serve/feed.c \
+	lib/serve/feed.h \
+	lib/serve/give.c \
+	lib/serve/give.h \
+	lib/serve/health.c \
+	lib/serve/health.h \
 	lib/serve/http.h \
+	lib/serve/metrics-triton.c \
+	lib/serve/metrics.c \
+	lib/serve/metrics.h \
 	lib/serve/models-files.c \
 	lib/serve/models-files.h \
 	lib/serve/models-folders.c \
@@ -29,7 +41,20 @@ lib_libserve_la_SOURCES = \
 	lib/serve/models-watch.c \
 	lib/serve/models.c \
 	lib/serve/models.h \
+	lib/serve/protocol.c \
 	lib/serve/protocol.h \
+	lib/serve/query.c \
+	lib/serve/query.h \
+	lib/serve/v1-classify.c \
+	lib/serve/v1-status.c \
+	lib/serve/v1.c \
+	lib/serve/v1.h \
+	lib/serve/v2-answer.c \
+	lib/serve/v2-models.c \
+	lib/serve/v2-repository.c \
+	lib/serve/v2-stats.c \
+	lib/serve/v2.c \
+	lib/serve/v2.h \
 	lib/serve/wait.c \
 	lib/serve/wait.h
 endif

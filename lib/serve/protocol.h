@@ -17,6 +17,7 @@ struct nn_protocol_setup {
 	struct nn_batcher *batcher;
 	const struct nn_keys *keys; /* NULL: no key file */
 	unsigned max_depth;         /* of JSON */
+	size_t max_batch;           /* rows, as the configuration of a model tells */
 	bool triton_metrics;        /* --metrics-compat=triton */
 };
 

@@ -1,0 +1,112 @@
+/* Outputs as text: floats as each protocol writes them, shapes as nested arrays. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "serve/give.h"
+
+void nn_give_float(struct nn_text *text, float value, enum nn_style style)
+{
+	char number[NN_NUMBER];
+
+	if (style == NN_STYLE_V1)
+		nn_text_add_bytes(text, number, nn_format_f32_g(number, value));
+	else if (isfinite(value))
+		nn_text_add_bytes(text, number, nn_format_f32(number, value));
+	else
+		nn_text_add_bytes(text, "null", 4);
+}
+
+/* ---- rows ---- */
+
+struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
+{
+	const struct nn_served *served = q->served;
+	struct nn_given given = { .n = 0 };
+	size_t at = 0;
+
+	for (size_t o = 0; o < served->n_outputs && o <= output; o++)
+		if (!served->outputs[o].text) {
+			given.first = at;
+			given.n = served->outputs[o].size;
+			at += given.n;
+		}
+	if (given.n == 0)
+		given.n = served->row_out;
+	given.values = q->job.out + row * served->row_out + given.first;
+	return given;
+}
+
+size_t nn_give_best(const struct nn_given *given)
+{
+	size_t best = 0;
+
+	for (size_t c = 1; c < given->n; c++)
+		if (given->values[c] > given->values[best] ||
+		    (isnan(given->values[c]) && !isnan(given->values[best])))
+			best = c;
+	return best;
+}
+
+const char *nn_give_label(const struct nn_query *q, const struct nn_given *given, size_t c,
+			  char buffer[24])
+{
+	const char *label =
+		q->served->classifies ? nn_model_label(q->served->model, given->first + c) : NULL;
+
+	if (label)
+		return label;
+	snprintf(buffer, 24, "%zu", c);
+	return buffer;
+}
+
+void nn_give_top(const struct nn_given *given, size_t k, size_t *order)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < given->n; c++) {
+		size_t at = n;
+
+		while (at > 0 && given->values[c] > given->values[order[at - 1]])
+			at--;
+		if (at >= k)
+			continue;
+		n = n < k ? n + 1 : k;
+		memmove(order + at + 1, order + at, (n - 1 - at) * sizeof *order);
+		order[at] = c;
+	}
+}
+
+static void give_dims(struct nn_text *text, const float **values, const size_t *dims, int rank,
+		      enum nn_style style)
+{
+	nn_text_add_bytes(text, "[", 1);
+	for (size_t i = 0; i < dims[0]; i++) {
+		if (i)
+			nn_text_add_bytes(text, ",", 1);
+		if (rank > 1)
+			give_dims(text, values, dims + 1, rank - 1, style);
+		else
+			nn_give_float(text, *(*values)++, style);
+	}
+	nn_text_add_bytes(text, "]", 1);
+}
+
+void nn_give_nested(const struct nn_query *q, struct nn_text *text, size_t output, size_t row,
+		    enum nn_style style)
+{
+	const struct nn_port *port = &q->served->outputs[output];
+	struct nn_given given = nn_give_row(q, output, row);
+	const char *label;
+	char buffer[24];
+
+	if (port->text) {
+		label = nn_give_label(q, &given, nn_give_best(&given), buffer);
+		nn_text_add_json(text, label, strlen(label));
+	} else if (!port->fixed || port->shape.rank == 0) {
+		nn_give_float(text, *given.values, style);
+	} else {
+		give_dims(text, &given.values, port->shape.dim, port->shape.rank, style);
+	}
+}
