@@ -1,10 +1,10 @@
 /*
- * HTTP over sockets: whole requests in, answers out, from any thread. The only file that includes
- * <microhttpd.h> is its source.
+ * HTTP over sockets: whole requests in, answers out, from any thread. Its sources (http*.c) are the
+ * only ones that include <microhttpd.h>.
  *
- * A loop is a thread with an epoll set of its own; loops share the port. What arrives is bounded:
- * each limit that is passed is answered here (400, 408, 413, 414, 431, 501, 503), naming its
- * option.
+ * A loop is a thread with an epoll set of its own; connections go to the loop with the fewest. What
+ * arrives is bounded: a request that passes a limit is refused here (400, 408, 413, 414, 431, 501,
+ * 503), naming the option.
  */
 #ifndef NN_SERVE_HTTP_H
 #define NN_SERVE_HTTP_H
@@ -45,12 +45,13 @@ struct nn_http_setup {
 	const char *tls_cert, *tls_key; /* PEM files, NULL: none */
 	unsigned loops;
 	struct nn_http_limits limits;
-	/*
-	 * A whole request has come, on its loop's thread: answer it now or later.
-	 * refused before its body is read (`bytes` is then 0), answered by the handler.
-	 */
+	/* A whole request has come, on its loop's thread: answer it now or later. */
 	void (*handle)(void *arg, struct nn_exchange *exchange);
-	/* The answer is sent or the client gone: the last that is heard of the exchange. */
+	/*
+	 * The answer is sent or the client gone: the last that is heard of the exchange. Also of
+	 * requests that were refused here and never handed out (arg is NULL, bytes what had come).
+	 * On the loop's thread, or on that of nn_exchange_answer after nn_http_close.
+	 */
 	void (*ended)(void *arg, struct nn_exchange *exchange, unsigned status, size_t bytes_out);
 	/* All that was there is handled, on the loop's thread, before it waits for more. */
 	void (*round)(void *arg, unsigned loop);
@@ -66,16 +67,21 @@ const char *nn_http_where(const struct nn_http *http);
 /* Does it listen beyond loopback and Unix sockets? */
 bool nn_http_is_wide(const struct nn_http *http);
 int nn_http_start(struct nn_http *http, struct nn_error *err);
-/* Connections there are, and those refused so far because of --max-connections. */
+/* Connections there are. */
 size_t nn_http_connections(const struct nn_http *http);
+/* Connections refused so far because of --max-connections. */
+size_t nn_http_refused(const struct nn_http *http);
 /* New connections are refused from now on; those that are open go on. */
 void nn_http_stop_accepting(struct nn_http *http);
 /* Requests taken and not yet answered. */
 size_t nn_http_pending(const struct nn_http *http);
-/* Ends loops and connections, answered or not. NULL allowed. */
+/*
+ * Ends loops and connections, answered or not; requests that are still the handler's stay valid
+ * until it answers them, to nobody. NULL allowed.
+ */
 void nn_http_close(struct nn_http *http);
 
-/* A header of the request, in any case; NULL: none. */
+/* A header of the request, in any case; NULL: none. Borrowed until it is answered. */
 const char *nn_exchange_header(const struct nn_exchange *exchange, const char *name);
 /* Over a Unix socket (administration needs no key there)? */
 bool nn_exchange_is_local(const struct nn_exchange *exchange);
@@ -83,7 +89,7 @@ bool nn_exchange_is_local(const struct nn_exchange *exchange);
 bool nn_exchange_set_header(struct nn_exchange *exchange, const char *name, const char *value);
 /*
  * Send exchange->answer with this status; any thread, once; the exchange is not the caller's any
- * more. type: Content-Type.
+ * more. type: Content-Type, a constant.
  */
 void nn_exchange_answer(struct nn_exchange *exchange, unsigned status, const char *type);
 

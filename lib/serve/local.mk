@@ -24,6 +24,14 @@ lib_libserve_la_SOURCES = \
 	lib/serve/give.h \
 	lib/serve/health.c \
 	lib/serve/health.h \
+	lib/serve/http-accept.c \
+	lib/serve/http-answer.c \
+	lib/serve/http-check.c \
+	lib/serve/http-listen.c \
+	lib/serve/http-loop.c \
+	lib/serve/http-loop.h \
+	lib/serve/http-request.c \
+	lib/serve/http.c \
 	lib/serve/http.h \
 	lib/serve/metrics-triton.c \
 	lib/serve/metrics.c \
