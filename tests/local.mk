@@ -381,5 +381,11 @@ if HAVE_MICROHTTPD
 check_PROGRAMS += tests/lib/serve-models
 tests_lib_serve_models_SOURCES = tests/lib/serve-models.c tests/lib/files.h
 tests_lib_serve_models_LDADD = lib/libserve.la $(LDADD)
-CHECK_TESTS += tests/lib/serve-models
+check_PROGRAMS += tests/lib/serve-keys
+tests_lib_serve_keys_SOURCES = tests/lib/serve-keys.c tests/lib/files.h
+tests_lib_serve_keys_LDADD = lib/libserve.la $(LDADD)
+check_PROGRAMS += tests/lib/serve-access-log
+tests_lib_serve_access_log_SOURCES = tests/lib/serve-access-log.c tests/lib/files.h
+tests_lib_serve_access_log_LDADD = lib/libserve.la $(LDADD)
+CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log
 endif

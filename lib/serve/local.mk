@@ -4,6 +4,10 @@ noinst_LTLIBRARIES += lib/libserve.la
 lib_libserve_la_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
 lib_libserve_la_LIBADD = lib/libnn.la $(MICROHTTPD_LIBS)
 lib_libserve_la_SOURCES = \
+	lib/serve/access-log.c \
+	lib/serve/access-log.h \
+	lib/serve/keys.c \
+	lib/serve/keys.h \
 	lib/serve/batch-explain.c \
 	lib/serve/batch-inside.h \
 	lib/serve/batch-queue.c \
