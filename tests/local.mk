@@ -212,6 +212,14 @@ check_PROGRAMS += tests/lib/serve-protocol
 tests_lib_serve_protocol_SOURCES = tests/lib/serve-protocol.c tests/lib/tap.h
 tests_lib_serve_protocol_LDADD = lib/libserve.la $(LDADD)
 CHECK_TESTS += tests/lib/serve-protocol
+check_PROGRAMS += tests/lib/serve-wait
+tests_lib_serve_wait_SOURCES = tests/lib/serve-wait.c tests/lib/tap.h
+tests_lib_serve_wait_LDADD = lib/libserve.la $(LDADD) -lm
+CHECK_TESTS += tests/lib/serve-wait
+EXTRA_PROGRAMS += tests/bench/batcher
+tests_bench_batcher_SOURCES = tests/bench/batcher.c tests/lib/serve-model.h
+tests_bench_batcher_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_bench_batcher_LDADD = lib/libserve.la $(LDADD) -lm
 endif
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed

@@ -41,11 +41,12 @@ struct nn_lane {
 	size_t n_seats, computing; /* computing: seats in use */
 	struct nn_job *head, *tail;
 	size_t queued;   /* rows */
+	size_t pending;  /* requests put and not done */
 	double deadline; /* none of those queued is before it */
 	bool *fresh;     /* [loops] rows came in a round that goes on */
 	bool ready;      /* a round is over: whoever is free may compute */
-	bool held;       /* waits for company */
 	bool closing;
+	struct nn_gaps gaps;
 	double served; /* seconds of compute, for fairness between lanes */
 	struct nn_costs costs;
 	struct nn_lane_counts counts;
@@ -58,7 +59,7 @@ struct nn_batcher {
 	pthread_cond_t quiet; /* for those who close lanes */
 	struct nn_lane *lanes;
 	pthread_t *threads;
-	unsigned n_threads, idle; /* workers; those of them without work */
+	unsigned n_threads, idle, busy; /* workers; asleep; computing */
 	bool draining, stop;
 	double wake;        /* when the keeper wakes up; INFINITY: nobody looks at the clock */
 	const void *keeper; /* the idle worker that does; NULL: none */
@@ -101,8 +102,10 @@ void nn_over_tell(struct nn_over *over);
  */
 void nn_lane_serve(struct nn_lane *lane, double now, enum nn_dispatch because);
 void *nn_batcher_work(void *batcher);
-/* What to do with a queue that has rows and a free seat. */
-struct nn_wait nn_lane_decide(struct nn_lane *lane, double now);
+/* What to do with a queue that has rows and a free seat; others: could compute who comes next. */
+struct nn_wait nn_lane_decide(struct nn_lane *lane, double now, bool others);
+/* Clients that do not wait for an answer; SIZE_MAX: unknown. */
+size_t nn_batcher_can_come(const struct nn_batcher *batcher);
 /* Rows are there for a worker: wake one unless all are at work. */
 void nn_batcher_wake(struct nn_batcher *batcher);
 

@@ -30,6 +30,7 @@ void nn_lane_append(struct nn_lane *lane, struct nn_job *job)
 	if (job->deadline < lane->deadline)
 		lane->deadline = job->deadline;
 	lane->queued += job->rows;
+	nn_gaps_came(&lane->gaps, job->queued, lane->pending++, (double)job->rows);
 	lane->counts.requests++;
 	lane->counts.rows += job->rows;
 }
@@ -41,6 +42,7 @@ static void finish_job(struct nn_lane *lane, struct nn_job *job, double now, str
 		job->state = NN_JOB_DONE;
 	lane->counts.failed += job->state == NN_JOB_FAILED;
 	lane->batcher->pending--;
+	lane->pending--;
 	job->next = NULL;
 	*over->last = job;
 	over->last = &job->next;
@@ -143,7 +145,6 @@ struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch 
 		lane->ready = false;
 	else if (lane->deadline < INFINITY)
 		find_deadline(lane);
-	lane->held = false;
 	if (seat->rows == 0)
 		return NULL;
 	lane->free = seat->next;
@@ -157,6 +158,7 @@ struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch 
 void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, double seconds,
 		    const struct nn_error *err, struct nn_over *over)
 {
+	nn_gaps_answered(&lane->gaps, now, lane->pending, nn_batcher_can_come(lane->batcher));
 	for (size_t i = 0; i < seat->n_pieces; i++) {
 		struct nn_piece *p = &seat->pieces[i];
 

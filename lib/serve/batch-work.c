@@ -9,25 +9,32 @@
 #include "base/flush.h"
 #include "serve/batch-inside.h"
 
-struct nn_wait nn_lane_decide(struct nn_lane *lane, double now)
+size_t nn_batcher_can_come(const struct nn_batcher *b)
+{
+	if (b->clients == 0)
+		return SIZE_MAX;
+	return b->clients > b->pending ? b->clients - b->pending : 0;
+}
+
+struct nn_wait nn_lane_decide(struct nn_lane *lane, double now, bool others)
 {
 	const struct nn_batcher *b = lane->batcher;
 	struct nn_wait_view view = {
 		.costs = &lane->costs,
+		.gaps = &lane->gaps,
 		.queued = lane->queued,
 		.max_batch = lane->max_batch,
+		.pending = lane->pending,
+		.can_come = nn_batcher_can_come(b),
 		.now = now,
 		.oldest = lane->head->queued,
 		.deadline = lane->deadline,
 		.slo = b->setup.slo,
 		.max_delay = b->setup.max_delay,
+		.others = others,
 		.draining = b->draining || lane->closing,
-		.held = lane->held,
 	};
-	struct nn_wait wait = nn_wait_decide(&view);
-
-	lane->held = wait.until > 0;
-	return wait;
+	return nn_wait_decide(&view);
 }
 
 /* Done may have put more, on a thread whose round is over. */
@@ -98,9 +105,9 @@ static struct nn_lane *find_light(struct nn_batcher *b, double now, enum nn_disp
 		light = is_light(lane);
 		if (!light && b->idle == 0)
 			continue;
-		wait = nn_lane_decide(lane, now);
+		wait = nn_lane_decide(lane, now, !light && b->idle > 1);
 		/* while all workers are busy nobody looks at the clock */
-		if (light && (wait.until == 0 || b->idle == 0)) {
+		if (light && (wait.until == 0 || b->busy == b->setup.workers)) {
 			*because = wait.until == 0 ? wait.because : NN_IDLE;
 			return lane;
 		}
@@ -145,7 +152,7 @@ static struct nn_lane *pick(struct nn_batcher *b, double now, enum nn_dispatch *
 
 		if (!can_serve(lane))
 			continue;
-		wait = nn_lane_decide(lane, now);
+		wait = nn_lane_decide(lane, now, b->idle > 0);
 		if (wait.until > 0) {
 			*wake = wait.until < *wake ? wait.until : *wake;
 		} else {
@@ -203,7 +210,9 @@ void *nn_batcher_work(void *arg)
 			/* another one sees to what is left, and to the clock */
 			if (wake < INFINITY || lane->queued > lane->max_batch)
 				nn_batcher_wake(b);
+			b->busy++;
 			nn_lane_serve(lane, now, because);
+			b->busy--;
 		} else if (b->stop) {
 			break;
 		} else {

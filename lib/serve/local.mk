@@ -24,6 +24,8 @@ lib_libserve_la_SOURCES = \
 	lib/serve/feed-rows.c \
 	lib/serve/feed.c \
 	lib/serve/feed.h \
+	lib/serve/gaps.c \
+	lib/serve/gaps.h \
 	lib/serve/give.c \
 	lib/serve/give.h \
 	lib/serve/health.c \

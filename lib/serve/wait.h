@@ -9,15 +9,19 @@
 
 #include "serve/cost.h"
 #include "serve/dispatch.h"
+#include "serve/gaps.h"
 
 struct nn_wait_view {
 	const struct nn_costs *costs;
+	const struct nn_gaps *gaps;
 	size_t queued, max_batch; /* rows; queued > 0 */
+	size_t pending;           /* requests that wait for answers, those being computed too */
+	size_t can_come;          /* clients that do not wait for an answer; SIZE_MAX: unknown */
 	double now, oldest;       /* nn_now_s; when the oldest row came */
 	double deadline;          /* the first of those queued; INFINITY: none */
 	double slo, max_delay;    /* seconds; 0: none; -1: tuned */
+	bool others;              /* others could compute who comes next */
 	bool draining;
-	bool held; /* the queue waited before */
 };
 
 struct nn_wait {
