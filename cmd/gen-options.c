@@ -11,7 +11,8 @@
 int main(int argc, char **argv)
 {
 	static const struct nn_opt_list *const lists[] = { &nn_allreduce_list, &nn_bench_list,
-							   &nn_predict_list, &nn_train_list, NULL };
+							   &nn_predict_list,   &nn_serve_list,
+							   &nn_train_list,     NULL };
 	struct nn_text text = { 0 };
 
 	for (size_t i = 0; argc == 3 && lists[i]; i++) {

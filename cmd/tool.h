@@ -10,7 +10,7 @@
  * The lists of all tools, without places for values: main and the generators of pages and
  * completions use them.
  */
-extern const struct nn_opt_list nn_allreduce_list, nn_bench_list, nn_predict_list, nn_train_list;
+extern const struct nn_opt_list nn_allreduce_list, nn_bench_list, nn_predict_list, nn_serve_list, nn_train_list;
 
 /*
  * The tables of a list with the structs their values go to, in the same order; given may be NULL.

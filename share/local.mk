@@ -19,6 +19,11 @@ fishdir = $(datadir)/fish/vendor_completions.d
 nodist_bash_DATA = share/completions/nn-allreduce share/completions/nn-bench share/completions/nn-predict share/completions/nn-train
 nodist_zsh_DATA = share/completions/_nn-allreduce share/completions/_nn-bench share/completions/_nn-predict share/completions/_nn-train
 nodist_fish_DATA = share/completions/nn-allreduce.fish share/completions/nn-bench.fish share/completions/nn-predict.fish share/completions/nn-train.fish
+if HAVE_MICROHTTPD
+nodist_bash_DATA += share/completions/nn-serve
+nodist_zsh_DATA += share/completions/_nn-serve
+nodist_fish_DATA += share/completions/nn-serve.fish
+endif
 CLEANFILES += $(nodist_bash_DATA) $(nodist_zsh_DATA) $(nodist_fish_DATA)
 
 share/completions/_nn-%: cmd/gen-options

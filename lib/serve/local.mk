@@ -55,10 +55,12 @@ lib_libserve_la_SOURCES = \
 	lib/serve/models-watch.c \
 	lib/serve/models.c \
 	lib/serve/models.h \
+	lib/serve/options.c \
 	lib/serve/protocol.c \
 	lib/serve/protocol.h \
 	lib/serve/query.c \
 	lib/serve/query.h \
+	lib/serve/run.c lib/serve/serve.h \
 	lib/serve/v1-classify.c \
 	lib/serve/v1-status.c \
 	lib/serve/v1.c \

@@ -1,0 +1,33 @@
+/* nn-serve: answer requests with models. */
+#include "base/pool.h"
+#include "cmd/tool.h"
+#include "serve/serve.h"
+
+int main(int argc, char **argv)
+{
+	struct nn_std_options std = { 0 };
+	struct nn_serve serve = { .warn = nn_tool_log_warn, .note = nn_tool_note };
+	uint64_t given = 0, given_std = 0;
+	const struct nn_tool_values values[] = { { &serve.options, &given }, { &std, &given_std } };
+	struct nn_opt_table tables[NN_OPT_TABLES];
+	struct nn_opt_list options;
+	struct nn_tool_log log = { 0 };
+	struct nn_error err = { 0 };
+	int n = nn_tool_start(&options, &nn_serve_list, values, tables, argc, argv), status;
+
+	if (n < 1)
+		return nn_tool_usage("a model is missing; see nn-serve --help");
+	argv[n + 1] = NULL;
+	nn_tool_quiet(std.quiet);
+	serve.models = (const char *const *)argv + 1;
+	serve.device = std.device;
+	serve.threads = (int)std.threads ? (int)std.threads : nn_cpu_count();
+	status = nn_serve_check(&serve, &err);
+	if (status < 0 || std.dry_run)
+		return nn_tool_end(status, &err);
+	status = nn_tool_log_open(&log, &options, &std, &err);
+	serve.arg = &log;
+	if (status == 0)
+		status = nn_serve_run(&serve, &err);
+	return nn_tool_end(nn_tool_log_end(&log, status, &err), &err);
+}

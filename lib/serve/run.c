@@ -1,0 +1,276 @@
+/*
+ * The life of a server. The main thread reads signals and watches files; loops of HTTP and the
+ * workers of the batcher do the rest.
+ */
+#include "config.h"
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/flush.h"
+#include "device/device.h"
+#include "serve/protocol.h"
+#include "serve/serve.h"
+
+struct server {
+	const struct nn_serve *setup;
+	const struct nn_device *device;
+	struct nn_batcher *batcher;
+	struct nn_models *models;
+	struct nn_protocol *protocol;
+	struct nn_http *http;
+	int signals, watch;
+	sigset_t before; /* the mask of signals to go back to */
+};
+
+int nn_serve_check(const struct nn_serve *serve, struct nn_error *err)
+{
+	const struct nn_serve_options *o = &serve->options;
+
+	if (!o->tls_cert != !o->tls_key)
+		return nn_fail(err, NN_EUSAGE, "%s: needs --%s",
+			       o->tls_cert ? "--tls-cert" : "--tls-key",
+			       o->tls_cert ? "tls-key" : "tls-cert");
+	return 0;
+}
+
+/* ---- what loops call ---- */
+
+static void handle(void *arg, struct nn_exchange *exchange)
+{
+	const struct server *s = arg;
+
+	nn_protocol_handle(s->protocol, exchange);
+}
+
+static void ended(void *arg, struct nn_exchange *exchange, unsigned status, size_t bytes_out)
+{
+	const struct server *s = arg;
+
+	nn_protocol_ended(s->protocol, exchange, status, bytes_out);
+}
+
+static void round_of(void *arg, unsigned loop)
+{
+	const struct server *s = arg;
+
+	nn_batcher_clients(s->batcher, nn_http_connections(s->http));
+	nn_batcher_round(s->batcher, loop);
+}
+
+static void begin(void *arg, unsigned loop)
+{
+	(void)arg;
+	(void)loop;
+	nn_flush_set(true);
+}
+
+/* ---- opening ---- */
+
+/* Before any thread is made, so that all of them leave signals to the main thread. */
+static int take_signals(struct server *s, struct nn_error *err)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		sigaddset(&set, numbers[i]);
+	pthread_sigmask(SIG_BLOCK, &set, &s->before);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	return s->signals < 0
+		       ? nn_fail(err, NN_EFAIL, "cannot wait for signals: %s", strerror(errno))
+		       : 0;
+}
+
+static int open_http(struct server *s, struct nn_error *err)
+{
+	const struct nn_serve_options *o = &s->setup->options;
+	struct nn_http_setup http = { .listen = o->listen,
+				      .tls_cert = o->tls_cert,
+				      .tls_key = o->tls_key,
+				      .loops = (unsigned)s->setup->threads,
+				      .limits = o->limits,
+				      .handle = handle,
+				      .ended = ended,
+				      .round = round_of,
+				      .begin = begin,
+				      .arg = s };
+
+	http.limits.header_count = 100;
+	if (nn_serve_parse_headers(o->max_headers, &http.limits, err) < 0)
+		return -1;
+	return nn_http_open(&s->http, &http, err);
+}
+
+static int open_models(struct server *s, struct nn_error *err)
+{
+	const struct nn_serve *setup = s->setup;
+	const struct nn_serve_options *o = &setup->options;
+	struct nn_models_setup models = { .operands = setup->models,
+					  .labels = o->labels,
+					  .keep_going = o->keep_going,
+					  .warn = setup->warn,
+					  .arg = setup->arg };
+	struct nn_batcher_setup batcher = { .max_batch = o->max_batch,
+					    .queue = o->queue,
+					    .slo = o->slo / 1e3,
+					    .workers = (unsigned)setup->threads,
+					    .loops = (unsigned)setup->threads };
+
+	if (nn_serve_parse_delay(o->max_delay, &batcher.max_delay, err) < 0 ||
+	    !(s->device = nn_device_open(strcmp(setup->device, "auto") == 0 ? "cpu" : setup->device,
+					 NN_F32, err)))
+		return -1;
+	batcher.device = s->device;
+	if (nn_batcher_open(&s->batcher, &batcher, err) < 0)
+		return -1;
+	models.batcher = s->batcher;
+	return nn_models_open(&s->models, &models, err);
+}
+
+static int open_parts(struct server *s, struct nn_error *err)
+{
+	const struct nn_serve_options *o = &s->setup->options;
+	struct nn_protocol_setup protocol = { .max_depth = (unsigned)o->max_depth,
+					      .triton_metrics = o->metrics == NN_METRICS_TRITON };
+
+	if (take_signals(s, err) < 0 || open_http(s, err) < 0 || open_models(s, err) < 0)
+		return -1;
+	protocol.models = s->models;
+	protocol.batcher = s->batcher;
+	if (nn_protocol_open(&s->protocol, &protocol, err) < 0)
+		return -1;
+	if (o->watch && (s->watch = nn_models_watch(s->models, err)) < 0)
+		return -1;
+	return nn_http_start(s->http, err);
+}
+
+static void close_parts(struct server *s)
+{
+	nn_http_close(s->http);
+	nn_protocol_close(s->protocol);
+	nn_models_close(s->models);
+	nn_batcher_close(s->batcher);
+	if (s->signals >= 0)
+		close(s->signals);
+	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+}
+
+/* ---- serving ---- */
+
+static void explain(const struct server *s)
+{
+	for (size_t i = 0; i < nn_models_count(s->models); i++) {
+		const char *name = nn_models_name(s->models, i);
+		struct nn_served *served =
+			nn_models_find(s->models, name, strlen(name), 0, NULL, NULL);
+		struct nn_text text = { 0 };
+
+		if (!served)
+			continue;
+		nn_text_addf(&text, "%s: ", name);
+		nn_lane_explain(served->lane, &text);
+		if (!text.failed)
+			s->setup->note(s->setup->arg, text.data);
+		nn_text_free(&text);
+		nn_served_release(served);
+	}
+}
+
+/* What was wrong went to warn, but for the first, which is told here. */
+static void reload(const struct server *s)
+{
+	struct nn_error err = { 0 };
+
+	if (nn_models_reload(s->models, NULL, &err) < 0)
+		s->setup->warn(s->setup->arg, err.text);
+}
+
+static int take_signal(const struct server *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signals, &info, sizeof info) != sizeof info)
+		return 0;
+	switch (info.ssi_signo) {
+	case SIGHUP:
+		reload(s);
+		return 0;
+	case SIGUSR1:
+		return 0;
+	case SIGUSR2:
+		explain(s);
+		return 0;
+	default:
+		return (int)info.ssi_signo;
+	}
+}
+
+/* The signal that ends it. */
+static int serve(const struct server *s)
+{
+	struct pollfd fds[2] = { { .fd = s->signals, .events = POLLIN },
+				 { .fd = s->watch, .events = POLLIN } };
+	int number = 0;
+
+	while (!number) {
+		if (poll(fds, 2, -1) <= 0)
+			continue;
+		if (fds[1].revents)
+			reload(s);
+		if (fds[0].revents)
+			number = take_signal(s);
+	}
+	return number;
+}
+
+/* Answer what was accepted; false: another signal came, or --drain was over. */
+static bool drain(const struct server *s)
+{
+	struct pollfd fd = { .fd = s->signals, .events = POLLIN };
+	double until = nn_now_s() + s->setup->options.drain;
+
+	nn_protocol_drain(s->protocol);
+	nn_batcher_drain(s->batcher);
+	nn_http_stop_accepting(s->http);
+	while (nn_http_pending(s->http) > 0 && nn_now_s() < until)
+		if (poll(&fd, 1, 5) > 0 && take_signal(s) != 0)
+			return false;
+	return nn_http_pending(s->http) == 0;
+}
+
+/* One line, at once: a script waits for it. */
+static int say_ready(const struct server *s, struct nn_error *err)
+{
+	if (printf("%s\n", nn_http_where(s->http)) > 0 && fflush(stdout) == 0)
+		return 0;
+	return nn_fail(err, NN_EFAIL, "stdout: cannot write: %s", strerror(errno));
+}
+
+int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
+{
+	struct server s = { .setup = setup, .signals = -1, .watch = -1 };
+	int status = open_parts(&s, err), number;
+
+	if (status == 0 && nn_http_is_wide(s.http))
+		setup->warn(setup->arg,
+			    "listens beyond this machine without keys: whoever reaches it may ask");
+	if (status == 0)
+		status = say_ready(&s, err);
+	if (status == 0) {
+		number = serve(&s);
+		if (!drain(&s))
+			status = 128 + number;
+		if (setup->options.explain)
+			explain(&s);
+	}
+	close_parts(&s);
+	return status;
+}

@@ -1,0 +1,43 @@
+/* nn-serve: its options and its life, from models on disk to the last answer. */
+#ifndef NN_SERVE_SERVE_H
+#define NN_SERVE_SERVE_H
+
+#include "base/option.h"
+#include "serve/http.h"
+
+struct nn_serve_options {
+	const char *listen, *labels, *tls_cert, *tls_key, *max_headers, *max_delay;
+	uint64_t max_batch, queue, max_depth;
+	double slo; /* milliseconds, 0: none */
+	double drain;
+	bool keep_going, watch, explain;
+	int metrics;
+	struct nn_http_limits limits; /* headers and header_count from max_headers */
+};
+extern const struct nn_opt nn_serve_opts[];
+
+enum { NN_METRICS_OWN, NN_METRICS_TRITON };
+
+struct nn_serve {
+	struct nn_serve_options options;
+	const char *const *models; /* [NAME=]PATH, NULL-terminated */
+	const char *device;
+	int threads;
+	void (*warn)(void *arg, const char *text); /* any thread */
+	void (*note)(void *arg, const char *text);
+	void *arg;
+};
+
+/* What a command line alone says wrong: NN_EUSAGE. */
+int nn_serve_check(const struct nn_serve *serve, struct nn_error *err);
+/*
+ * Serve until SIGTERM or SIGINT; 0 when all that was accepted has been answered. The address goes
+ * to stdout when it is ready.
+ */
+int nn_serve_run(const struct nn_serve *serve, struct nn_error *err);
+
+/* "auto" (-1) or microseconds, as seconds; "BYTES,COUNT". */
+int nn_serve_parse_delay(const char *text, double *seconds, struct nn_error *err);
+int nn_serve_parse_headers(const char *text, struct nn_http_limits *limits, struct nn_error *err);
+
+#endif
