@@ -397,3 +397,6 @@ tests_lib_serve_access_log_SOURCES = tests/lib/serve-access-log.c tests/lib/file
 tests_lib_serve_access_log_LDADD = lib/libserve.la $(LDADD)
 CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log
 endif
+# nn-serve
+CHECK_TESTS += tests/cli/serve.bats
+EXTRA_DIST += tests/cli/serve.bash

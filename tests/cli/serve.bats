@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# nn-serve: models behind a socket, as curl sees them.
+# shellcheck disable=SC2154,SC2016
+bats_require_minimum_version 1.5.0
+load serve.bash
+
+setup_file() {
+  begin_serve || return 0
+  . "$NN_SRC/tests/cli/train-data.sh"
+  cp "$NN_SRC/share/data/digits.csv.gz" .
+  nn-train -q --target=label --epochs=1 -m 'dense 16, relu, dense ?' -o digits.st digits.csv.gz
+  make_words 200 >words.csv
+  nn-train -q --target=kind --epochs=3 -m 'dense 8, tanh, dense ?' -o words.st words.csv
+  make_prices 200 >prices.csv
+  nn-train -q --target=price --epochs=3 -m 'dense 8, tanh, dense ?' -o prices.st prices.csv
+  printf '0.5,1,2\n-1,0.25,3e-3\n' >rows.csv
+  # a plain net of arrays: four numbers, two of them out
+  python3 - <<'P' || true
+import struct
+def npy(path, shape, values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    head += " " * ((64 - (10 + len(head) + 1) % 64) % 64) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%df" % len(values), *values))
+n = 60
+npy("x.npy", (n, 4), [((i * 37) % 101) / 50 - 1 for i in range(n * 4)])
+npy("y.npy", (n, 2), [((i * 53) % 97) / 40 for i in range(n * 2)])
+npy("two.npy", (2, 4), [0.5, 1, 2, 3, -1, 0, 0.25, 7])
+P
+  nn-train -q --epochs=2 -m 'input 4, dense 8, relu, dense 2' -o plain.st x.npy y.npy
+}
+
+# of a JSON body, the numbers in it, a line each
+numbers() {
+  tr -s '[]{},:" \n' '\n' | grep -E '^-?[0-9]' || true
+}
+
+# the same single-precision numbers, however they are written
+same_numbers() {
+  python3 -c 'import struct, sys
+a, b = ([struct.pack("<f", float(w)) for w in open(f).read().split()] for f in sys.argv[1:])
+sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
+}
+
+@test "serve: the address stands alone on stdout, health and models answer there" {
+  serve digits.st words.st
+  [ "$(cat out)" = "$url" ]
+  ask 200 /v2/health/live
+  [[ $answer == *'"live":true'* ]]
+  ask 200 /v2/health/ready
+  [[ $answer == *'"ready":true'* ]]
+  ask 200 /v2/models
+  [[ $answer == *digits* && $answer == *words* && $answer != *null* ]]
+  ask 200 /v2/models/words
+  [[ $answer == *'"name":"words"'* && $answer == *'"a"'* && $answer == *'"class"'* && $answer == *BYTES* ]]
+  ask 200 /v1/models/digits
+  [[ $answer == *AVAILABLE* && $answer == *'"version":"1"'* ]]
+  stop
+  [ "$(wc -l <out)" -eq 1 ]
+}
+
+@test "serve: TensorFlow Serving's rows and columns are answered with nn-predict's numbers" {
+  nn-predict --to=csv --to-header=no plain.st two.npy | tr ',' '\n' >wanted
+  serve plain.st
+  ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3], [-1, 0, 0.25, 7]]}'
+  [[ $answer == '{"predictions"'* ]]
+  numbers <answer >found
+  same_numbers found wanted
+  ask 200 /v1/models/plain/versions/1:predict -d '{"signature_name": "serving_default", "inputs": {"input": [[0.5, 1, 2, 3], [-1, 0, 0.25, 7]]}}'
+  [[ $answer == '{"outputs"'* ]]
+  numbers <answer >found
+  same_numbers found wanted
+  ask 200 /v1/models/plain:predict -d '{"instances": []}'
+  stop
+}
+
+@test "serve: the Open Inference Protocol is answered with nn-predict's numbers" {
+  nn-predict --to=csv --to-header=no plain.st two.npy | tr ',' '\n' >wanted
+  serve plain.st
+  ask 200 /v2/models/plain/infer -d '{"id": "seven", "inputs": [{"name": "input", "shape": [2, 4], "datatype": "FP32", "data": [0.5, 1, 2, 3, -1, 0, 0.25, 7]}]}'
+  [[ $answer == *'"id":"seven"'* && $answer == *'"model_name":"plain"'* && $answer == *'"shape":[2,2]'* ]]
+  sed 's/.*"data"//' answer | numbers >found
+  same_numbers found wanted
+  stop
+}
+
+@test "serve: rows of a table go by column names, and a classifier says probabilities and class" {
+  nn-predict --header=no --emit=class --to-header=no words.st rows.csv >classes
+  serve words.st
+  ask 200 /v1/models/words:predict -d '{"instances": [{"a": 0.5, "b": 1, "c": 2}, {"c": 3e-3, "a": -1, "b": 0.25}]}'
+  [[ $answer == *'"class":"'"$(sed -n 1p classes)"'"'*'"class":"'"$(sed -n 2p classes)"'"'* ]]
+  ask 200 /v1/models/words:classify -d '{"examples": [{"a": 0.5, "b": 1, "c": 2}]}'
+  [[ $answer == '{"results"'*"$(sed -n 1p classes)"* ]]
+  ask 400 /v1/models/words:predict -d '{"instances": [{"a": 0.5, "b": 1}]}'
+  [[ $answer == *c* ]]
+  stop
+}
+
+@test "serve: CSV in gives the bytes of nn-predict's stdout" {
+  nn-predict words.st words.csv >wanted
+  serve words.st
+  ask 200 /predict/words --data-binary @words.csv
+  cmp answer wanted
+  stop
+}
+
+@test "serve: what is wrong with a request is said in JSON with its status, and the next one is answered" {
+  serve plain.st
+  ask 404 /v1/models/other:predict -d '{"instances": [[1, 2, 3, 4]]}'
+  [[ $answer == '{"error":'* ]]
+  ask 404 /v2/models/plain/versions/7
+  ask 404 /nothing
+  ask 405 /v2/models/plain/infer
+  ask 400 /v1/models/plain:predict -d '{"instances": [[1, 2, 3]]}'
+  ask 400 /v1/models/plain:predict -d '{"instances": [[1, 2, 3, 4]]'
+  ask 400 /v1/models/plain:predict -d '{"instances": [[1, 2, 3, 4]], "inputs": [[1, 2, 3, 4]]}'
+  ask 400 /v1/models/plain:predict -d '{}'
+  ask 400 /v2/models/plain/infer -d '{"inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3]}]}'
+  ask 400 /v2/models/plain/infer -d '{"inputs": [{"name": "input", "shape": [1099511627776, 1099511627776], "datatype": "FP32", "data": [1]}]}'
+  ask 200 /v1/models/plain:predict -d '{"instances": [[1, 2, 3, 4]]}'
+  stop
+}
+
+@test "serve: SIGHUP reads a model that has changed; a bad file leaves the old one serving" {
+  cp plain.st changing.st
+  serve changing.st
+  body='{"instances": [[0.5, 1, 2, 3]]}'
+  ask 200 /v1/models/changing:predict -d "$body"
+  before=$answer
+  nn-train -q --epochs=2 --seed=7 -m 'input 4, dense 8, relu, dense 2' -o changing.st x.npy y.npy
+  kill -HUP "$server"
+  for _ in {1..200}; do
+    ask 200 /v1/models/changing:predict -d "$body"
+    [ "$answer" = "$before" ] || break
+    sleep 0.02
+  done
+  [ "$answer" != "$before" ]
+  after=$answer
+  head -c 300 plain.st >changing.st
+  kill -HUP "$server"
+  for _ in {1..200}; do
+    [ ! -s err ] || break
+    sleep 0.02
+  done
+  grep -q 'warning: .*changing' err
+  ask 200 /v1/models/changing:predict -d "$body"
+  [ "$answer" = "$after" ]
+  stop
+}
+
+@test "serve: SIGTERM under load answers everything that was accepted" {
+  serve plain.st
+  for i in 1 2 3 4; do
+    (while curl -sS -m 30 -o /dev/null -w '%{http_code}\n' -d '{"instances": [[0.5, 1, 2, 3]]}' "$url/v1/models/plain:predict" 2>/dev/null; do :; done) >codes.$i 3>&- &
+    clients+=("$!")
+  done
+  for _ in {1..500}; do
+    [ "$(cat codes.* | wc -l)" -lt 100 ] || break
+    sleep 0.02
+  done
+  stop
+  wait "${clients[@]}" || true
+  [ "$(cat codes.* | grep -vc 000)" -ge 100 ]
+  ! grep -vE '^(200|000)$' codes.*
+}
+
+@test "serve: what cannot be served is one line with the tools' statuses" {
+  refused() {
+    run "-$1" --separate-stderr timeout 20 nn-serve "${@:3}" </dev/null
+    [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == "nn-serve: "*"$2"* ]] || { echo "$stderr"; return 1; }
+  }
+  refused 2 'model is missing'
+  refused 1 'no-such.st' --listen=127.0.0.1:0 no-such.st
+  refused 1 'words.csv' --listen=127.0.0.1:0 words.csv
+  mkdir -p empty
+  refused 1 'empty' --listen=127.0.0.1:0 empty
+  refused 2 '--tls-cert=' --listen=127.0.0.1:0 --tls-cert= words.st
+  refused 2 '--label=x' --label=x words.st
+  refused 2 '--max-delay=-1' --max-delay=-1 words.st
+  refused 1 '192.0.2.1' --listen=192.0.2.1:80 words.st
+  serve words.st
+  refused 1 "${url#http://}" --listen="${url#http://}" words.st
+  stop
+}
+
+@test "serve: --explain-batching says at SIGUSR2 and at the end why batches are what they are" {
+  serve --explain-batching plain.st
+  ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
+  kill -USR2 "$server"
+  for _ in {1..200}; do
+    [ ! -s err ] || break
+    sleep 0.02
+  done
+  grep -q 'note: plain: mean batch 1' err
+  stop
+  [ "$(grep -c 'note: plain: mean batch' err)" -eq 2 ]
+}
