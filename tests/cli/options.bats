@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
   tools=()
-  for tool in nn-train nn-predict nn-allreduce nn-bench; do
+  for tool in nn-train nn-predict nn-allreduce nn-bench nn-serve; do
     [ ! -x "$NN_BUILD/cmd/$tool" ] || tools+=("$tool")
   done
 }
