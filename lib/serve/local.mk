@@ -2,7 +2,7 @@
 if HAVE_MICROHTTPD
 noinst_LTLIBRARIES += lib/libserve.la
 lib_libserve_la_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
-lib_libserve_la_LIBADD = lib/libnn.la $(MICROHTTPD_LIBS)
+lib_libserve_la_LIBADD = $(MICROHTTPD_LIBS)
 lib_libserve_la_SOURCES = \
 	lib/serve/access-log.c \
 	lib/serve/access-log.h \

@@ -8,7 +8,7 @@ setup_file() {
   begin_serve || return 0
   . "$NN_SRC/tests/cli/train-data.sh"
   cp "$NN_SRC/share/data/digits.csv.gz" .
-  nn-train -q --target=label --epochs=1 -m 'dense 16, relu, dense ?' -o digits.st digits.csv.gz
+  nn-train -q --target=digit --loss=cross-entropy --epochs=1 -m 'dense 16, relu, dense ?' -o digits.st digits.csv.gz
   make_words 200 >words.csv
   nn-train -q --target=kind --epochs=3 -m 'dense 8, tanh, dense ?' -o words.st words.csv
   make_prices 200 >prices.csv
