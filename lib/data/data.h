@@ -231,6 +231,9 @@ struct nn_rows_options {
 	 * them and whose path is theirs */
 	size_t n_again;
 	const struct nn_rows *again;
+	/* [n_bytes] the data themselves, which stay until it is closed; NULL: they are in a file */
+	const void *bytes;
+	size_t n_bytes;
 };
 /* The shape of samples in a file of arrays, by its header; false: not such a file, or a pipe. */
 bool nn_data_sample(const char *path, struct nn_shape *sample);

@@ -53,6 +53,12 @@ static int open_input(struct nn_rows *r, const char *data, struct nn_error *err)
 {
 	if (r->options.again)
 		return nn_input_open_again(&r->input, r->options.again->input, err);
+	if (r->options.bytes) {
+		if (nn_input_open_memory(&r->input, data, err) < 0)
+			return -1;
+		nn_input_give(r->input, r->options.bytes, r->options.n_bytes);
+		return 0;
+	}
 	if (nn_input_open(&r->input, data, err) < 0)
 		return -1;
 	return r->options.n_again ? nn_input_tee(r->input, r->options.n_again, err) : 0;

@@ -75,6 +75,15 @@ int nn_write_npy_header(struct nn_writer *w, struct nn_error *err)
 	if (w->options.total < 0)
 		return (w->spool = open_spool(err)) ? 0 : -1;
 	shape = array_shape(e, (size_t)w->options.total);
+	if (w->options.text) {
+		char header[NN_NPY_HEADER];
+		size_t length;
+
+		if (nn_npy_header(header, &length, array_dtype(e), &shape, err) < 0)
+			return -1;
+		nn_text_add_bytes(&w->text, header, length);
+		return 0;
+	}
 	return nn_npy_write_header(w->output, array_dtype(e), &shape, err);
 }
 

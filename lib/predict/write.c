@@ -22,7 +22,12 @@ static int put_text(struct nn_writer *w, struct nn_error *err)
 
 	if (w->text.failed)
 		return nn_fail(err, NN_ENOMEM, "cannot allocate memory for a record of output");
-	status = w->text.length ? nn_output_write(w->output, w->text.data, w->text.length, err) : 0;
+	if (w->options.text)
+		nn_text_add_bytes(w->options.text, w->text.data ? w->text.data : "",
+				  w->text.length);
+	status = w->text.length && !w->options.text
+			 ? nn_output_write(w->output, w->text.data, w->text.length, err)
+			 : 0;
 	nn_text_clear(&w->text);
 	return status;
 }

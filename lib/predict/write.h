@@ -20,6 +20,7 @@ struct nn_writer_options {
 	int64_t total;              /* rows that will come, -1: unknown (npy is then spooled) */
 	bool named;                 /* json: several outputs, each under its name */
 	const struct nn_rows *rows; /* nn_rows_kept: columns in front of a record; NULL: none */
+	struct nn_text *text;       /* where to, in place of an output; `total` is known then */
 };
 
 /* A field of a table, quoted by RFC 4180 where it has to be. */

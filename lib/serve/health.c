@@ -24,9 +24,3 @@ void nn_health_ready(struct nn_query *q)
 
 	answer(q, ready, ready ? 200 : 503);
 }
-
-void nn_health_root(struct nn_query *q)
-{
-	nn_text_add(&q->exchange->answer, "{\"status\":\"alive\"}\n");
-	nn_query_answer_json(q);
-}

@@ -7,6 +7,5 @@
 bool nn_health_is_ready(struct nn_protocol *protocol);
 void nn_health_live(struct nn_query *query);
 void nn_health_ready(struct nn_query *query);
-void nn_health_root(struct nn_query *query); /* {"status":"alive"} */
 
 #endif

@@ -6,8 +6,6 @@ lib_libserve_la_LIBADD = $(MICROHTTPD_LIBS)
 lib_libserve_la_SOURCES = \
 	lib/serve/access-log.c \
 	lib/serve/access-log.h \
-	lib/serve/keys.c \
-	lib/serve/keys.h \
 	lib/serve/batch-explain.c \
 	lib/serve/batch-inside.h \
 	lib/serve/batch-queue.c \
@@ -19,6 +17,8 @@ lib_libserve_la_SOURCES = \
 	lib/serve/cost.h \
 	lib/serve/datatype.c \
 	lib/serve/datatype.h \
+	lib/serve/direct.c \
+	lib/serve/direct.h \
 	lib/serve/dispatch.c \
 	lib/serve/dispatch.h \
 	lib/serve/feed-rows.c \
@@ -39,6 +39,8 @@ lib_libserve_la_SOURCES = \
 	lib/serve/http-request.c \
 	lib/serve/http.c \
 	lib/serve/http.h \
+	lib/serve/keys.c \
+	lib/serve/keys.h \
 	lib/serve/metrics-triton.c \
 	lib/serve/metrics.c \
 	lib/serve/metrics.h \
@@ -56,11 +58,14 @@ lib_libserve_la_SOURCES = \
 	lib/serve/models.c \
 	lib/serve/models.h \
 	lib/serve/options.c \
+	lib/serve/page.c \
+	lib/serve/page.h \
 	lib/serve/protocol.c \
 	lib/serve/protocol.h \
 	lib/serve/query.c \
 	lib/serve/query.h \
-	lib/serve/run.c lib/serve/serve.h \
+	lib/serve/run.c \
+	lib/serve/serve.h \
 	lib/serve/v1-classify.c \
 	lib/serve/v1-status.c \
 	lib/serve/v1.c \

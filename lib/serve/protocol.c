@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "serve/direct.h"
 #include "serve/health.h"
 #include "serve/metrics.h"
+#include "serve/page.h"
 #include "serve/protocol.h"
 #include "serve/v1.h"
 #include "serve/v2.h"
@@ -25,6 +27,7 @@ static const struct route {
 } routes[] = {
 	{ "v2/models/*/infer", POST, PREDICT, nn_v2_infer },
 	{ "v1/models/*/:predict", POST, PREDICT, nn_v1_predict },
+	{ "predict/*", POST, PREDICT, nn_direct_predict },
 	{ "v2/models/*/versions/#/infer", POST, PREDICT, nn_v2_infer },
 	{ "v1/models/*/versions/#/:predict", POST, PREDICT, nn_v1_predict },
 	{ "v1/models/*/labels/@/:predict", POST, PREDICT, nn_v1_predict },
@@ -37,7 +40,7 @@ static const struct route {
 	{ "v2/health/live", GET, OPEN, nn_health_live },
 	{ "v2/health/ready", GET, OPEN, nn_health_ready },
 	{ "metrics", GET, PREDICT, nn_metrics_answer },
-	{ "", GET, OPEN, nn_health_root },
+	{ "", GET, OPEN, nn_page_answer },
 	{ "v1/models", GET, PREDICT, nn_v1_list },
 	{ "v1/models/*", GET, PREDICT, nn_v1_status },
 	{ "v1/models/*/versions/#", GET, PREDICT, nn_v1_status },

@@ -545,6 +545,12 @@ static void test_router(void)
 	expect(200, "{\"live\":true,\"ready\":true}", "health: ready");
 	send_bytes("GET", "/", "", 0);
 	expect(200, "{\"status\":\"alive\"}", "the root says that it is alive");
+	http.headers = "Accept: text/html,*/*\n";
+	send_bytes("GET", "/", "", 0);
+	ok(http.status == 200 && strcmp(http.type, "text/html; charset=utf-8") == 0 &&
+		   strncmp(http.body, "<!DOCTYPE html>", 15) == 0 && !strstr(http.body, "//"),
+	   "the root is a page for browsers, which names no other place");
+	http.headers = NULL;
 }
 
 static void test_admin(void)
