@@ -398,5 +398,5 @@ tests_lib_serve_access_log_LDADD = lib/libserve.la $(LDADD)
 CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log
 endif
 # nn-serve
-CHECK_TESTS += tests/cli/serve.bats
+CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats
 EXTRA_DIST += tests/cli/serve.bash

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "serve/direct.h"
 #include "serve/health.h"
+#include "serve/keys.h"
 #include "serve/metrics.h"
 #include "serve/page.h"
 #include "serve/protocol.h"
@@ -190,10 +191,27 @@ static const struct route *find_route(struct nn_query *q)
 /* Administration is for those with a key, and for whoever may open a Unix socket. */
 static int authorize(struct nn_query *q, enum right right)
 {
-	if (right == ADMIN && !nn_exchange_is_local(q->exchange))
-		return nn_query_fail(q, 403,
-				     "administration over TCP needs a key file (--key-file)");
-	return 0;
+	const struct nn_keys *keys = q->protocol->keys;
+	unsigned status;
+
+	if (right == OPEN || (right == ADMIN && nn_exchange_is_local(q->exchange)))
+		return 0;
+	if (!keys)
+		return right == PREDICT
+			       ? 0
+			       : nn_query_fail(
+					 q, 403,
+					 "administration over TCP needs a key file (--key-file)");
+	status = nn_keys_allow(keys, nn_exchange_header(q->exchange, "Authorization"),
+			       right == ADMIN ? NN_RIGHT_ADMIN : NN_RIGHT_PREDICT);
+	if (status == 401) {
+		nn_exchange_set_header(q->exchange, "WWW-Authenticate", "Bearer");
+		return nn_query_fail(q, 401,
+				     "expected a key that is known: Authorization: Bearer KEY");
+	}
+	return status ? nn_query_fail(q, status, "the key has not the right to %s",
+				      right == ADMIN ? "admin" : "predict")
+		      : 0;
 }
 
 static unsigned method_of(const char *method)

@@ -139,6 +139,7 @@ static int open_parts(struct server *s, struct nn_error *err)
 {
 	const struct nn_serve_options *o = &s->setup->options;
 	struct nn_protocol_setup protocol = { .max_depth = (unsigned)o->max_depth,
+					      .max_batch = o->max_batch,
 					      .triton_metrics = o->metrics == NN_METRICS_TRITON };
 
 	if (take_signals(s, err) < 0 || open_http(s, err) < 0 || open_models(s, err) < 0)

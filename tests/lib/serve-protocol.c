@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "serve/keys.h"
 #include "serve/protocol.h"
 #include "tap.h"
 
@@ -578,6 +581,50 @@ static void test_admin(void)
 	http.local = false;
 }
 
+static void test_keys(void)
+{
+	char path[] = "/tmp/nn-keys.XXXXXX";
+	static const char text[] = "reader predict\nboss admin\n";
+	struct nn_protocol_setup setup = { .max_depth = 100 };
+	struct nn_protocol *before = protocol;
+	struct nn_keys *keys = NULL;
+	int fd = mkstemp(path);
+
+	ok(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1 &&
+		   nn_keys_open(&keys, path, NULL) == 0,
+	   "keys: a file of two");
+	close(fd);
+	unlink(path);
+	setup.keys = keys;
+	if (nn_protocol_open(&protocol, &setup, NULL) < 0)
+		return;
+	send_bytes("GET", "/v2/health/ready", "", 0);
+	expect(200, NULL, "keys: health needs none");
+	post(V1 "half:predict", "{\"instances\":[1]}");
+	expect_error(401, "Bearer", "keys: inference without one is 401");
+	ok(strstr(http.set, "WWW-Authenticate: Bearer\n") != NULL, "keys: 401 says what is wanted");
+	http.headers = "authorization: Bearer boss\n";
+	post(V1 "half:predict", "{\"instances\":[1]}");
+	expect_error(403, "predict", "keys: administration does not imply inference");
+	post("/v2/repository/models/m/load", "");
+	expect(200, NULL, "keys: administration over TCP");
+	http.headers = "Authorization: Bearer reader\n";
+	post(V1 "half:predict", "{\"instances\":[1]}");
+	expect(200, NULL, "keys: inference");
+	send_bytes("GET", "/metrics", "", 0);
+	expect(200, NULL, "keys: statistics");
+	post("/v2/repository/models/m/load", "");
+	expect_error(403, "admin", "keys: inference does not imply administration");
+	http.headers = NULL;
+	http.local = true;
+	post("/v2/repository/models/m/load", "");
+	expect(200, NULL, "keys: whoever may open a Unix socket needs none for administration");
+	http.local = false;
+	nn_protocol_close(protocol);
+	nn_keys_close(keys);
+	protocol = before;
+}
+
 static void test_states(void)
 {
 	batcher.full = true;
@@ -915,6 +962,7 @@ int main(void)
 	test_hostile();
 	test_router();
 	test_admin();
+	test_keys();
 	test_states();
 	test_v2();
 	test_v2_outputs();
