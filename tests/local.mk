@@ -202,8 +202,14 @@ tests_lib_encode_SOURCES = tests/lib/encode.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/session tests/lib/encode tests/cli/predict.bats
 VALGRIND_TESTS += tests/lib/session tests/lib/encode
 
-# serving: queues and batches
+# serving: queues and batches, HTTP
 if HAVE_MICROHTTPD
+check_PROGRAMS += tests/lib/serve-http tests/lib/serve-limits
+tests_lib_serve_http_SOURCES = tests/lib/serve-http.c tests/lib/serve-http.h tests/lib/tap.h
+tests_lib_serve_http_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_limits_SOURCES = tests/lib/serve-limits.c tests/lib/serve-http.h tests/lib/tap.h
+tests_lib_serve_limits_LDADD = lib/libserve.la $(LDADD)
+CHECK_TESTS += tests/lib/serve-http tests/lib/serve-limits
 check_PROGRAMS += tests/lib/serve-batch
 tests_lib_serve_batch_SOURCES = tests/lib/serve-batch.c tests/lib/serve-model.h tests/lib/tap.h
 tests_lib_serve_batch_LDADD = lib/libserve.la $(LDADD)

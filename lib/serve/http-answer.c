@@ -62,6 +62,8 @@ enum MHD_Result nn_http_refuse(struct nn_http_request *request, struct nn_http_r
 
 	nn_text_clear(answer);
 	nn_text_addf(answer, "{\"error\":\"%s\"}\n", refusal.why);
+	nn_text_clear(&request->headers);
+	nn_exchange_set_header(&request->exchange, "Connection", "close");
 	request->status = refusal.status;
 	request->type = json;
 	request->link->phase = NN_HTTP_ANSWER;

@@ -174,6 +174,12 @@ static bool count_chunk(struct nn_http_request *request, const char *data, size_
 	return request->chunks <= request->http->setup.limits.chunks;
 }
 
+/* In front of such a piece stands the line of the chunk's size; libmicrohttpd takes a bare LF. */
+static bool ends_in_crlf(const struct nn_http_request *request, const char *data)
+{
+	return data < request->body_begin + 2 || data[-2] == '\r';
+}
+
 static enum MHD_Result take(struct nn_http_request *request, const char *data, size_t *bytes)
 {
 	struct nn_exchange *exchange = &request->exchange;
@@ -185,6 +191,10 @@ static enum MHD_Result take(struct nn_http_request *request, const char *data, s
 		return MHD_YES;
 	if (n > most || exchange->bytes > most - n) {
 		nn_http_refuse_raw(request->link, nn_http_large_body);
+		return MHD_NO;
+	}
+	if (request->chunked && !ends_in_crlf(request, data)) {
+		nn_http_refuse_raw(request->link, nn_http_bad_framing);
 		return MHD_NO;
 	}
 	if (request->chunked && !count_chunk(request, data, n)) {

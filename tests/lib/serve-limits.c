@@ -1,0 +1,262 @@
+/* What the server refuses: limits, and requests that end elsewhere for another server. */
+#include "serve-http.h"
+
+#define HOST "Host: x\r\n"
+#define POST "POST / HTTP/1.1\r\n" HOST
+#define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
+#define GET "GET / HTTP/1.1\r\n"
+#define R10 "A: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\n"
+
+static const struct {
+	const char *what, *request;
+	int status;
+	const char *word; /* in the error */
+} cases[] = {
+	{ "a bare LF behind the request line", "GET / HTTP/1.1\n" HOST "\r\n", 400, "malformed" },
+	{ "a bare LF behind a header", GET HOST "A: b\nC: d\r\n\r\n", 400, "malformed" },
+	{ "a bare LF behind the last header", GET HOST "A: b\n\r\n", 400, "malformed" },
+	{ "a bare LF behind the headers", GET HOST "\n", 400, "malformed" },
+	{ "no Host", GET "A: b\r\n\r\n", 400, "Host" },
+	{ "no header at all", GET "\r\n", 400, "Host" },
+	{ "two Hosts", GET HOST HOST "\r\n", 400, "malformed" },
+	{ "a folded header", GET "A: b\r\n c\r\n" HOST "\r\n", 400, "malformed" },
+	{ "a folded last header", GET HOST "A: b\r\n\tc\r\n\r\n", 400, "malformed" },
+	{ "a blank before the colon", GET HOST "A : b\r\n\r\n", 400, "malformed" },
+	{ "no name before the colon", GET HOST ": b\r\n\r\n", 400, "malformed" },
+	{ "no colon", GET HOST "A\r\n\r\n", 400, "malformed" },
+	{ "a CR inside a header", GET HOST "A: b\rc\r\n\r\n", 400, "malformed" },
+	{ "two blanks in the request line", "GET  / HTTP/1.1\r\n" HOST "\r\n", 400, "malformed" },
+	{ "a blank in the URL", "GET /a b HTTP/1.1\r\n" HOST "\r\n", 400, "malformed" },
+	{ "a blank behind the version", "GET / HTTP/1.1 \r\n" HOST "\r\n", 400, "" },
+	{ "a version there is not", "GET / HTTP/x\r\n" HOST "\r\n", 400, "" },
+	{ "a length and a coding",
+	  POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "ends" },
+	{ "a coding and a length",
+	  POST "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400, "ends" },
+	{ "two lengths", POST "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400, "ends" },
+	{ "a length with a sign", POST "Content-Length: +3\r\n\r\nabc", 400, "ends" },
+	{ "a list of lengths", POST "Content-Length: 3, 3\r\n\r\nabc", 400, "ends" },
+	{ "a length in hex", POST "Content-Length: 0x3\r\n\r\nabc", 400, "ends" },
+	{ "an empty length", POST "Content-Length:\r\n\r\nabc", 400, "ends" },
+	{ "two codings",
+	  POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400,
+	  "ends" },
+	{ "a coding in HTTP/1.0",
+	  "POST / HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "ends" },
+	{ "gzip", POST "Transfer-Encoding: gzip\r\n\r\nabc", 501, "chunked" },
+	{ "gzip, chunked", POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501,
+	  "chunked" },
+	{ "identity", POST "Transfer-Encoding: identity\r\n\r\nabc", 501, "chunked" },
+	{ "a chunk whose size is none", CHUNKED "xyz\r\nabc\r\n0\r\n\r\n", 400, "ends" },
+	{ "a chunk of size -1", CHUNKED "-1\r\nabc\r\n0\r\n\r\n", 400, "ends" },
+	{ "a chunk that is longer than it says", CHUNKED "2\r\nabc\r\n0\r\n\r\n", 400, "ends" },
+	{ "a chunk of 2^72 bytes", CHUNKED "1000000000000000000\r\n", 413, "--max-body" },
+	{ "a chunk's size that ends in a bare LF", CHUNKED "3\nabc\r\n0\r\n\r\n", 400, "ends" },
+	{ "a length above --max-body", POST "Content-Length: 5001\r\n\r\n", 413, "--max-body" },
+	{ "a length of 2^80", POST "Content-Length: 1208925819614629174706176\r\n\r\n", 413,
+	  "--max-body" },
+	{ "a length above --max-body that waits to be let in",
+	  POST "Content-Length: 5001\r\nExpect: 100-continue\r\n\r\n", 413, "--max-body" },
+	{ "6 chunks",
+	  CHUNKED "1\r\na\r\n1\r\na\r\n1\r\na\r\n1\r\na\r\n1\r\na\r\n1\r\na\r\n0\r\n\r\n", 413,
+	  "--max-chunks" },
+	{ "11 headers", GET HOST R10 "\r\n", 431, "--max-headers" },
+	{ "trailers beyond 10 headers", CHUNKED "1\r\na\r\n0\r\n" R10 "\r\n", 431,
+	  "--max-headers" },
+};
+
+static bool is_refusal(const struct heard *heard, int status, const char *word)
+{
+	return heard->status == status && heard->closed &&
+	       strncmp(heard->body, "{\"error\":\"", 10) == 0 && strstr(heard->body, word) &&
+	       strstr(heard->head, "Content-Type: application/json\r\n");
+}
+
+static void test_cases(const char *where)
+{
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct heard heard =
+			ask_bytes(where, cases[i].request, strlen(cases[i].request), true);
+
+		if (!ok(is_refusal(&heard, cases[i].status, cases[i].word), "%s: %d", cases[i].what,
+			cases[i].status))
+			note("%d %s: %s", heard.status, heard.head, heard.body);
+	}
+}
+
+/* prefix, n times byte, suffix */
+static struct heard ask_long(const char *where, const char *prefix, size_t n, const char *suffix,
+			     bool ends)
+{
+	size_t a = strlen(prefix), b = strlen(suffix);
+	char *request = malloc(a + n + b);
+	struct heard heard;
+
+	memcpy(request, prefix, a);
+	memset(request + a, 'a', n);
+	memcpy(request + a + n, suffix, b);
+	heard = ask_bytes(where, request, a + n + b, ends);
+	free(request);
+	return heard;
+}
+
+static void test_sizes(const char *where)
+{
+	static const struct {
+		const char *what, *prefix, *suffix;
+		size_t fits;
+		int status;
+		const char *word;
+	} sizes[] = {
+		/* "GET /aaa HTTP/1.1" has 14 bytes more, "A: aaa\r\n" with Host and the end 16 */
+		{ "the request line", "GET /", " HTTP/1.1\r\n" HOST "\r\n", 186, 414,
+		  "--max-line" },
+		{ "the headers", GET HOST "A: ", "\r\n\r\n", 482, 431, "--max-headers" },
+	};
+	static const size_t beyond[] = { 1, 2000, 60000, 3000000 };
+	struct heard heard;
+
+	for (size_t i = 0; i < 2; i++) {
+		heard = ask_long(where, sizes[i].prefix, sizes[i].fits, sizes[i].suffix, false);
+		ok(heard.status == 200, "%s may be as long as the limit", sizes[i].what);
+		for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
+			heard = ask_long(where, sizes[i].prefix, sizes[i].fits + beyond[k],
+					 sizes[i].suffix, true);
+			if (!ok(is_refusal(&heard, sizes[i].status, sizes[i].word),
+				"%s, %zu bytes too long: %d", sizes[i].what, beyond[k],
+				sizes[i].status))
+				note("%d %s: %s", heard.status, heard.head, heard.body);
+		}
+	}
+	heard = ask_long(where, POST "Content-Length: 5000\r\n\r\n", 5000, "", false);
+	ok(heard.status == 200, "a body may be as long as the limit");
+	heard = ask_long(where, POST "Content-Length: 3000000\r\n\r\n", 3000000, "", true);
+	ok(is_refusal(&heard, 413, "--max-body"),
+	   "who sends a large body without waiting reads why it is refused");
+	heard = ask_long(where, CHUNKED "2dc6c0\r\n", 3000000, "\r\n0\r\n\r\n", true);
+	ok(is_refusal(&heard, 413, "--max-body"), "and so does who sends it in a chunk");
+}
+
+static void test_nul(const char *where)
+{
+	static const char in_header[] = GET HOST "A: b\0c\r\n\r\n",
+			  in_url[] = "GET /\0 HTTP/1.1\r\n" HOST "\r\n";
+	struct heard heard = ask_bytes(where, in_header, sizeof in_header - 1, true);
+
+	ok(is_refusal(&heard, 400, "malformed"), "a NUL in a header: 400");
+	heard = ask_bytes(where, in_url, sizeof in_url - 1, true);
+	ok(is_refusal(&heard, 400, "malformed"), "a NUL in the URL: 400");
+}
+
+static void test_no_request(const char *where)
+{
+	struct heard heard = ask_bytes(where, "\x16\x03\x01\r\n\r\n", 7, true);
+
+	ok(heard.closed, "what is no request at all ends the connection");
+}
+
+static void test_connections(void)
+{
+	struct nn_http_setup setup = plain_setup();
+	struct nn_http *http;
+	const char *where;
+	struct heard heard = { 0 };
+	int fds[20];
+
+	setup.limits.connections = 20;
+	http = serve(&setup);
+	where = nn_http_where(http);
+	for (int i = 0; i < 20; i++)
+		fds[i] = dial(where);
+	AWAIT(nn_http_connections(http) == 20);
+	for (int i = 0; i < 5; i++) {
+		int fd = dial(where);
+
+		heard = hear(fd, false);
+		heard.closed = is_closed(fd);
+		close(fd);
+	}
+	ok(is_refusal(&heard, 503, "--max-connections") && strstr(heard.head, "Retry-After: "),
+	   "connection 21 of 20 is told so");
+	heard = ask_bytes(where, GET HOST "\r\n", strlen(GET HOST "\r\n"), true);
+	ok(is_refusal(&heard, 503, "--max-connections") && nn_http_refused(http) == 6,
+	   "also when it has sent a request");
+	say(fds[7], GET HOST "\r\n", strlen(GET HOST "\r\n"));
+	ok(hear(fds[7], false).status == 200, "the others are answered");
+	close(fds[0]);
+	AWAIT(nn_http_connections(http) == 19);
+	ok(ask(where, GET HOST "\r\n").status == 200, "one leaves, one may come");
+	for (int i = 1; i < 20; i++)
+		close(fds[i]);
+	nn_http_close(http);
+}
+
+static void test_slow(void)
+{
+	static const struct {
+		const char *what, *request, *word;
+	} slow[] = { { "a request line", "GET / HT", "--header-timeout" },
+		     { "headers", GET HOST "A: b", "--header-timeout" },
+		     { "nothing", "", "--header-timeout" },
+		     { "a body", POST "Content-Length: 100\r\n\r\nabc", "--min-rate" },
+		     { "a chunk", CHUNKED "a\r\nabc", "--min-rate" } };
+	struct nn_http_setup setup = plain_setup();
+	struct nn_http *http;
+	struct heard heard;
+	int fds[100], idle;
+	char more;
+
+	setup.limits.header_timeout = 0.3;
+	setup.limits.min_rate = 1000;
+	http = serve(&setup);
+	idle = dial(nn_http_where(http));
+	say(idle, GET HOST "\r\n", strlen(GET HOST "\r\n"));
+	hear(idle, false);
+	for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+		heard = ask_bytes(nn_http_where(http), slow[i].request, strlen(slow[i].request),
+				  true);
+		ok(is_refusal(&heard, 408, slow[i].word), "%s, and no more: 408", slow[i].what);
+	}
+	say(idle, GET HOST "\r\n", strlen(GET HOST "\r\n"));
+	ok(hear(idle, false).status == 200, "between requests a connection may be idle for long");
+	/* nobody knows when it is first looked at: what comes behind that counts */
+	AWAIT(!say(idle, "A", 1) || recv(idle, &more, 1, MSG_PEEK | MSG_DONTWAIT) >= 0);
+	heard = hear(idle, false);
+	ok(heard.status == 408, "but not within the next one");
+	close(idle);
+	nn_http_close(http);
+
+	setup.limits.header_timeout = 20;
+	http = serve(&setup);
+	for (int i = 0; i < 100; i++) {
+		fds[i] = dial(nn_http_where(http));
+		say(fds[i], i % 2 ? GET "Ho" : "GE", i % 2 ? strlen(GET "Ho") : 2);
+	}
+	ok(ask(nn_http_where(http), GET HOST "\r\n").status == 200,
+	   "100 slow clients do not keep another from its answer");
+	for (int i = 0; i < 100; i++)
+		close(fds[i]);
+	nn_http_close(http);
+}
+
+int main(void)
+{
+	struct nn_http_setup setup = plain_setup();
+	struct nn_http *http = serve(&setup);
+	const char *where = nn_http_where(http);
+	size_t refused;
+
+	test_cases(where);
+	refused = atomic_load(&bench.refused);
+	ok(refused > 0 && atomic_load(&bench.handled) == 0,
+	   "nothing of that came to the handler, and it is told what was refused: %zu", refused);
+	test_sizes(where);
+	test_nul(where);
+	test_no_request(where);
+	ok(ask(where, GET HOST "\r\n").status == 200, "after all that it serves");
+	nn_http_close(http);
+	test_connections();
+	test_slow();
+	ok(atomic_load(&bench.handled) == atomic_load(&bench.ended), "each request has ended");
+	return tap_done();
+}
