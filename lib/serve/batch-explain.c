@@ -35,7 +35,7 @@ double nn_lane_cost(const struct nn_lane *lane, size_t rows)
 static void add_reasons(struct nn_text *text, const struct nn_lane_counts *c)
 {
 	bool said[NN_DISPATCHES] = { false };
-	const char *before = "";
+	const char *before = ": ";
 
 	for (int n = 0; n < NN_DISPATCHES; n++) {
 		int best = -1;
@@ -53,47 +53,66 @@ static void add_reasons(struct nn_text *text, const struct nn_lane_counts *c)
 	}
 }
 
-/* What a row of company costs and saves, as far as it is known. */
-static void add_costs(struct nn_text *text, const struct nn_lane *lane, double mean)
+/* What waiting for the next request would cost and save, beside a batch of so many rows. */
+static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double rows)
 {
-	size_t n = mean < 1 ? 1 : (size_t)(mean + 0.5);
-	double alone = nn_lane_cost(lane, 1), cost = nn_lane_cost(lane, n);
-	char first[NN_DURATION], second[NN_DURATION];
+	const struct nn_gaps *gaps = &lane->gaps;
+	size_t n = (size_t)(rows + 0.5), more = gaps->rows > 1 ? (size_t)(gaps->rows + 0.5) : 1;
+	struct nn_gap gap = nn_gaps_next(gaps, (size_t)(rows / fmax(1, gaps->rows) + 0.5));
+	double saved = nn_costs_at(&lane->costs, n) + nn_costs_at(&lane->costs, more) -
+		       nn_costs_at(&lane->costs, n + more);
+	char wait[NN_DURATION], save[NN_DURATION];
 
-	if (lane->null_row || alone <= 0)
-		return;
-	nn_text_addf(text, "; %zu row%s %s %s", n, n == 1 ? "" : "s", n == 1 ? "takes" : "take",
-		     nn_duration(first, cost));
-	if (n < lane->max_batch)
-		nn_text_addf(
-			text, ", one more in the same batch saves %s",
-			nn_duration(second, fmax(0, cost + alone - nn_lane_cost(lane, n + 1))));
+	if (lane->null_row)
+		nn_text_add(text, "; nothing is computed, so waiting would save nothing");
+	else if (gap.seen == 0)
+		nn_text_add(text, "; how soon the next request comes is not known yet");
+	else if (gap.part < 0.5)
+		nn_text_add(text, "; nobody else comes before there are answers");
+	else
+		nn_text_addf(text, "; waiting for the next request would cost %s and save %s",
+			     nn_duration(wait, gap.mean),
+			     saved < 5e-7 ? "0" : nn_duration(save, saved));
+}
+
+/* All that bears on how large batches could be. */
+static void add_bounds(struct nn_text *text, const struct nn_lane *lane, double rows)
+{
+	const struct nn_batcher *b = lane->batcher;
+	char delay[NN_DURATION];
+
+	if (lane->gaps.rows > 1.5)
+		nn_text_addf(text, "; a request has %.1f rows", lane->gaps.rows);
+	if (b->clients > 0 &&
+	    (double)b->clients * fmax(1, lane->gaps.rows) <= (double)lane->max_batch)
+		nn_text_addf(text, "; %zu client%s connected, so at most %zu request%s can wait",
+			     b->clients, b->clients == 1 ? " is" : "s are", b->clients,
+			     b->clients == 1 ? "" : "s");
+	if (b->setup.max_delay > 0)
+		nn_text_addf(text, "; each batch may wait %s as --max-delay says",
+			     nn_duration(delay, b->setup.max_delay));
+	else if (b->setup.max_delay == 0)
+		nn_text_add(text, "; nothing waits as --max-delay says");
+	else if (rows + 1 <= (double)lane->max_batch)
+		add_waiting(text, lane, rows);
 }
 
 void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
 {
-	const struct nn_batcher *b = lane->batcher;
-	struct nn_lane_counts c;
-	double mean;
-	size_t clients;
-	char delay[NN_DURATION];
+	struct nn_batcher *b = lane->batcher;
+	const struct nn_lane_counts *c = &lane->counts;
 
-	nn_lane_count(lane, &c);
-	if (c.batches == 0) {
-		nn_text_add(text, c.requests ? "no batch was computed yet" : "no requests yet");
-		return;
+	pthread_mutex_lock(&b->lock);
+	if (c->requests == 0) {
+		nn_text_add(text, "no requests yet");
+	} else if (c->batches == 0) {
+		nn_text_addf(text, "no batches yet: of %llu requests %llu expired",
+			     (unsigned long long)c->requests, (unsigned long long)c->expired);
+	} else {
+		nn_text_addf(text, "mean batch %.2f of %zu",
+			     (double)c->batch_rows / (double)c->batches, lane->max_batch);
+		add_reasons(text, c);
+		add_bounds(text, lane, (double)c->batch_rows / (double)c->batches);
 	}
-	pthread_mutex_lock(&lane->batcher->lock);
-	clients = b->clients;
-	pthread_mutex_unlock(&lane->batcher->lock);
-	mean = (double)c.rows / (double)c.batches;
-	nn_text_addf(text, "mean batch %.2f of %zu: ", mean, lane->max_batch);
-	add_reasons(text, &c);
-	if (b->setup.max_delay >= 0)
-		nn_text_addf(text, "; the wait is fixed at %s",
-			     nn_duration(delay, b->setup.max_delay));
-	if (clients > 0)
-		nn_text_addf(text, "; %zu client%s connected", clients,
-			     clients == 1 ? " is" : "s are");
-	add_costs(text, lane, mean);
+	pthread_mutex_unlock(&b->lock);
 }

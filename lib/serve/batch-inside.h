@@ -47,7 +47,8 @@ struct nn_lane {
 	bool ready;      /* a round is over: whoever is free may compute */
 	bool closing;
 	struct nn_gaps gaps;
-	double served; /* seconds of compute, for fairness between lanes */
+	size_t measure; /* rows that an idle worker measures next */
+	double served;  /* seconds of compute, for fairness between lanes */
 	struct nn_costs costs;
 	struct nn_lane_counts counts;
 };
@@ -63,6 +64,7 @@ struct nn_batcher {
 	bool draining, stop;
 	double wake;        /* when the keeper wakes up; INFINITY: nobody looks at the clock */
 	const void *keeper; /* the idle worker that does; NULL: none */
+	bool measuring;     /* an idle worker measures */
 	double served;      /* of the lane that was served last */
 	size_t pending;     /* jobs put and not done */
 	size_t clients;     /* 0: nobody said */
@@ -73,6 +75,9 @@ struct nn_batcher {
 /* Seats of a lane, warmed up. On failure what was made is the lane's to free. */
 int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err);
 void nn_lane_close_seats(struct nn_lane *lane);
+/* What rows of zeros take at the second time; without the lock. */
+int nn_seat_measure(const struct nn_lane *lane, struct nn_seat *seat, size_t rows, double *seconds,
+		    struct nn_error *err);
 /* Compute the seat's pieces; without the lock. */
 int nn_seat_compute(const struct nn_lane *lane, struct nn_seat *seat, struct nn_error *err);
 
@@ -85,14 +90,22 @@ struct nn_over {
 void nn_lane_append(struct nn_lane *lane, struct nn_job *job);
 /* Jobs that are late, or failed in part, leave the queue. */
 void nn_lane_sweep(struct nn_lane *lane, double now, struct nn_over *over);
-/* Take the next rows into a free seat; their number may be 0 after jobs were late. */
+struct nn_seat *nn_lane_enter(struct nn_lane *lane); /* a free seat is taken */
+/* Take the next rows into a free seat; NULL: all were late. */
 struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch because,
 			     struct nn_over *over);
 /* A batch is computed; seconds it took; err NULL: well. The seat is free. */
 void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, double seconds,
 		    const struct nn_error *err, struct nn_over *over);
+/* The seat is free again; those who close the lane hear of it. */
+void nn_lane_leave(struct nn_lane *lane, struct nn_seat *seat);
 /* Tell them; without the lock. Lanes may be gone afterwards. */
 void nn_over_tell(struct nn_over *over);
+
+/* ---- batch-measure.c; with the lock, given back meanwhile ---- */
+
+/* Measure a batch of a size that no traffic showed yet; false: there is nothing to measure. */
+bool nn_batcher_measure(struct nn_batcher *batcher);
 
 /* ---- batch-work.c ---- */
 

@@ -132,6 +132,24 @@ static void take_rows(struct nn_lane *lane, struct nn_seat *seat, double now)
 		shift(lane);
 }
 
+struct nn_seat *nn_lane_enter(struct nn_lane *lane)
+{
+	struct nn_seat *seat = lane->free;
+
+	lane->free = seat->next;
+	lane->computing++;
+	return seat;
+}
+
+void nn_lane_leave(struct nn_lane *lane, struct nn_seat *seat)
+{
+	seat->next = lane->free;
+	lane->free = seat;
+	lane->computing--;
+	if (lane->closing)
+		pthread_cond_broadcast(&lane->batcher->quiet);
+}
+
 struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch because,
 			     struct nn_over *over)
 {
@@ -147,9 +165,9 @@ struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch 
 		find_deadline(lane);
 	if (seat->rows == 0)
 		return NULL;
-	lane->free = seat->next;
-	lane->computing++;
+	nn_lane_enter(lane);
 	lane->counts.batches++;
+	lane->counts.batch_rows += seat->rows;
 	lane->counts.dispatch[because]++;
 	count_in(lane->counts.rows_counts, nn_rows_bounds, (double)seat->rows);
 	return seat;
@@ -175,11 +193,7 @@ void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, doub
 	lane->counts.compute_s += seconds;
 	lane->served += seconds;
 	count_in(lane->counts.compute_counts, nn_seconds_bounds, seconds);
-	seat->next = lane->free;
-	lane->free = seat;
-	lane->computing--;
-	if (lane->closing)
-		pthread_cond_broadcast(&lane->batcher->quiet);
+	nn_lane_leave(lane, seat);
 }
 
 void nn_over_tell(struct nn_over *over)

@@ -69,8 +69,8 @@ static int bound_memory(struct nn_lane *lane, struct nn_error *err)
 	}
 }
 
-/* A row of zeros goes through, twice: the second time says what a row costs. */
-static int warm_up(struct nn_lane *lane, struct nn_seat *seat, struct nn_error *err)
+int nn_seat_measure(const struct nn_lane *lane, struct nn_seat *seat, size_t rows, double *seconds,
+		    struct nn_error *err)
 {
 	struct nn_job job = { .rows = 1 };
 	float *in = nn_alloc(lane->row_in, sizeof *in, err);
@@ -79,18 +79,27 @@ static int warm_up(struct nn_lane *lane, struct nn_seat *seat, struct nn_error *
 
 	job.in = in;
 	job.out = out;
-	seat->pieces[0] = (struct nn_piece){ &job, 0, 1 };
-	seat->n_pieces = seat->rows = 1;
+	for (size_t i = 0; i < rows; i++)
+		seat->pieces[i] = (struct nn_piece){ &job, 0, 1 };
+	seat->n_pieces = seat->rows = rows;
 	for (int i = 0; i < 2 && status == 0; i++) {
 		double began = nn_now_s();
 
 		status = nn_seat_compute(lane, seat, err);
-		if (i == 1 && status == 0)
-			nn_costs_add(&lane->costs, 1, nn_now_s() - began);
+		*seconds = nn_now_s() - began;
 	}
 	nn_free(in);
 	nn_free(out);
 	return status;
+}
+
+/* Seats that threads can have use for: loops compute what is light. */
+static size_t needed(const struct nn_lane *lane)
+{
+	const struct nn_batcher_setup *setup = &lane->batcher->setup;
+	bool light = lane->null_row || nn_costs_at(&lane->costs, 1) < NN_LIGHT_S;
+
+	return light ? lane->n_seats : setup->workers;
 }
 
 int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err)
@@ -102,11 +111,15 @@ int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err)
 		return -1;
 	for (size_t i = 0; i < lane->n_seats; i++) {
 		struct nn_seat *seat = &lane->seats[i];
+		double seconds;
 
-		if (open_seat(lane, seat, err) < 0 || warm_up(lane, seat, err) < 0)
+		if (open_seat(lane, seat, err) < 0 ||
+		    nn_seat_measure(lane, seat, 1, &seconds, err) < 0)
 			return -1;
+		nn_costs_add(&lane->costs, 1, seconds);
 		seat->next = lane->free;
 		lane->free = seat;
+		lane->n_seats = needed(lane);
 	}
 	return 0;
 }

@@ -93,6 +93,22 @@ void nn_batcher_wake(struct nn_batcher *b)
 		pthread_cond_signal(&b->work);
 }
 
+/* Who is late is told so before anything is computed. */
+static void tell_late(struct nn_batcher *b, double now)
+{
+	struct nn_over over = { NULL, &over.first };
+
+	for (struct nn_lane *lane = b->lanes; lane; lane = lane->next)
+		if (lane->head)
+			nn_lane_sweep(lane, now, &over);
+	if (!over.first)
+		return;
+	pthread_mutex_unlock(&b->lock);
+	nn_over_tell(&over);
+	pthread_mutex_lock(&b->lock);
+	allow_all(b);
+}
+
 /* A light batch that is to be computed now; others are left to workers. */
 static struct nn_lane *find_light(struct nn_batcher *b, double now, enum nn_dispatch *because)
 {
@@ -130,6 +146,7 @@ void nn_batcher_round(struct nn_batcher *b, unsigned loop)
 	}
 	for (;;) {
 		now = nn_now_s();
+		tell_late(b, now);
 		lane = find_light(b, now, &because);
 		if (!lane)
 			break;
@@ -204,8 +221,10 @@ void *nn_batcher_work(void *arg)
 	for (;;) {
 		double now = nn_now_s(), wake;
 		enum nn_dispatch because;
-		struct nn_lane *lane = pick(b, now, &because, &wake);
+		struct nn_lane *lane;
 
+		tell_late(b, now);
+		lane = pick(b, now, &because, &wake);
 		if (lane) {
 			/* another one sees to what is left, and to the clock */
 			if (wake < INFINITY || lane->queued > lane->max_batch)
@@ -215,7 +234,7 @@ void *nn_batcher_work(void *arg)
 			b->busy--;
 		} else if (b->stop) {
 			break;
-		} else {
+		} else if (!nn_batcher_measure(b)) {
 			sleep_until(b, wake);
 		}
 	}

@@ -152,6 +152,8 @@ int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_mod
 	pthread_mutex_lock(&b->lock);
 	lane->next = b->lanes;
 	b->lanes = lane;
+	lane->measure = 2;
+	nn_batcher_wake(b);
 	pthread_mutex_unlock(&b->lock);
 	*out = lane;
 	return 0;

@@ -75,6 +75,7 @@ void nn_batcher_clients(struct nn_batcher *batcher, size_t connections);
 /* Counted since the lane was opened. */
 struct nn_lane_counts {
 	uint64_t requests, rows, batches, expired, failed, full; /* full: refused */
+	uint64_t batch_rows; /* in batches: rows less those that expired or wait */
 	uint64_t dispatch[NN_DISPATCHES];
 	double queue_s, compute_s; /* sums, of requests and of batches */
 	/*

@@ -1,5 +1,6 @@
 /* Running means, as of the round trips of TCP (RFC 6298): a mean and a mean deviation. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "serve/gaps.h"
 
@@ -21,16 +22,22 @@ static double step_of(struct nn_gap *s)
 void nn_gaps_came(struct nn_gaps *g, double now, size_t pending, double rows)
 {
 	struct nn_gap *s = state(g, pending);
-	double gap = now - g->since, first = s->part == 0, step = step_of(s);
+	double gap = now - g->since, step;
+	bool known = s->part > 0, begins = g->since == 0;
 
 	g->rows += (rows - g->rows) * (g->rows == 0 ? 1 : STEP);
 	g->since = now;
+	if (begins)
+		return;
+	step = step_of(s);
 	s->part += (1 - s->part) * step;
-	if (first) {
+	if (!known) {
 		s->mean = gap;
 		s->deviation = gap / 2;
 		return;
 	}
+	/* one pause for lunch does not make all gaps long */
+	gap = fmin(gap, 4 * nn_gap_patience(s));
 	s->deviation += (fabs(gap - s->mean) - s->deviation) * step;
 	s->mean += (gap - s->mean) * step;
 }

@@ -8,6 +8,7 @@ lib_libserve_la_SOURCES = \
 	lib/serve/access-log.h \
 	lib/serve/batch-explain.c \
 	lib/serve/batch-inside.h \
+	lib/serve/batch-measure.c \
 	lib/serve/batch-queue.c \
 	lib/serve/batch-seat.c \
 	lib/serve/batch-work.c \

@@ -468,18 +468,75 @@ static bool explains(const struct nn_lane *lane, const char *wanted)
 	return found;
 }
 
+static void answer(struct nn_batcher *b, struct nn_lane *lane, size_t n)
+{
+	struct request *r = ask(b, lane, 0, n, 0);
+
+	nn_batcher_round(b, 0);
+	state_of(r);
+}
+
 static void sentences_are_true(const struct nn_model *model)
 {
 	struct nn_batcher *b = open_batcher(0);
 	struct nn_lane *lane = open_lane(b, model, false);
-	struct request *r;
 
 	ok(explains(lane, "no requests yet"), "batch: without requests nothing is explained");
-	r = ask(b, lane, 0, 48, 0);
-	nn_batcher_round(b, 0);
-	state_of(r);
-	ok(explains(lane, "mean batch 16.00 of 16: 100 % dispatched full"),
-	   "batch: full batches are said to be full");
+	answer(b, lane, 48);
+	ok(explains(lane, "mean batch 16.00 of 16: 100 % dispatched full; a request has 48.0 rows"),
+	   "batch: full batches and wide requests are said to be so");
+	ok(explains(lane, "nothing waits as --max-delay says"),
+	   "batch: a fixed delay of 0 is named as the reason");
+	nn_batcher_close(b);
+
+	b = open_batcher(-1);
+	lane = open_lane(b, model, false);
+	nn_batcher_clients(b, 1);
+	answer(b, lane, 1);
+	answer(b, lane, 1);
+	ok(explains(lane, "mean batch 1.00 of 16: 100 % dispatched idle; 1 client is connected, "
+			  "so at most 1 request can wait"),
+	   "batch: a single client is said to be the bound");
+	nn_batcher_clients(b, 2);
+	for (int i = 0; i < 200; i++)
+		answer(b, lane, 1);
+	ok(explains(lane, "2 clients are connected, so at most 2 requests can wait; nobody else "
+			  "comes before there are answers"),
+	   "batch: a second client that never comes is said not to come");
+	nn_batcher_close(b);
+
+	b = open_batcher(1e-6);
+	lane = open_lane(b, model, false);
+	answer(b, lane, 1);
+	ok(explains(lane, "each batch may wait 1 us as --max-delay says"),
+	   "batch: a fixed delay is named as the reason");
+	lane = open_lane(b, model, true);
+	answer(b, lane, 1);
+	nn_batcher_close(b);
+
+	b = open_batcher(-1);
+	lane = open_lane(b, model, true);
+	answer(b, lane, 1);
+	ok(explains(lane, "nothing is computed, so waiting would save nothing"),
+	   "batch: a null model is said to compute nothing");
+	nn_batcher_close(b);
+}
+
+/* Without any request. */
+static void costs_are_measured(const struct nn_model *model)
+{
+	struct nn_batcher *b = open_batcher(-1);
+	struct nn_lane *lane = open_lane(b, model, false);
+	bool known = false;
+
+	while (!known) {
+		usleep(1000);
+		pthread_mutex_lock(&b->lock);
+		known = nn_costs_know(&lane->costs, 16);
+		pthread_mutex_unlock(&b->lock);
+	}
+	ok(nn_lane_cost(lane, 16) > 0 && nn_lane_cost(lane, 1) > 0,
+	   "batch: an idle worker measures what batches cost");
 	nn_batcher_close(b);
 }
 
@@ -500,6 +557,7 @@ int main(void)
 	chains_go_on(model);
 	null_answers();
 	sentences_are_true(model);
+	costs_are_measured(model);
 	nn_model_close(model);
 	return tap_done();
 }

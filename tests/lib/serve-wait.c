@@ -20,7 +20,8 @@ struct load {
 	const char *name;
 	int clients;  /* 0: an open stream */
 	double rate;  /* of it, as a part of what full batches could take */
-	double think; /* of a client, seconds; as much again at random */
+	double think; /* of a client, seconds; half as much again at random */
+	size_t idle;  /* connections on which nothing comes */
 };
 
 struct world {
@@ -80,7 +81,7 @@ static void take_arrivals(struct world *w)
 
 static size_t thinking(const struct world *w)
 {
-	size_t n = 0;
+	size_t n = w->load->idle;
 
 	if (w->load->clients == 0)
 		return 1000;
@@ -197,10 +198,15 @@ static void beside_fixed(void)
 		{ "a net whose rows save nothing together", 0, 500e-6 },
 	};
 	static const struct load loads[] = {
-		{ "one client", 1, 0, 20e-6 },    { "two clients", 2, 0, 20e-6 },
-		{ "8 clients", 8, 0, 20e-6 },     { "32 clients", 32, 0, 20e-6 },
-		{ "8 slow clients", 8, 0, 1e-3 }, { "a tenth of the rate", 0, 0.1, 0 },
-		{ "half the rate", 0, 0.5, 0 },   { "nine tenths of the rate", 0, 0.9, 0 },
+		{ "one client", 1, 0, 20e-6, 0 },
+		{ "two clients", 2, 0, 20e-6, 0 },
+		{ "8 clients", 8, 0, 20e-6, 0 },
+		{ "32 clients", 32, 0, 20e-6, 0 },
+		{ "8 slow clients", 8, 0, 1e-3, 0 },
+		{ "8 of 1000 clients", 8, 0, 20e-6, 992 },
+		{ "a tenth of the rate", 0, 0.1, 0, 0 },
+		{ "half the rate", 0, 0.5, 0, 0 },
+		{ "nine tenths of the rate", 0, 0.9, 0, 0 },
 	};
 	static struct world world;
 
@@ -232,8 +238,130 @@ static void beside_fixed(void)
 			}
 }
 
+/* ---- the decision alone ---- */
+
+enum { COMING = 1, SAVING = 2, KNOWN = 4 };
+
+/* A queue of one row of a lane in which another row comes 10 us later, 1 ms into what it costs. */
+static void make_view(struct nn_wait_view *v, struct nn_costs *costs, struct nn_gaps *gaps,
+		      int what)
+{
+	double now = 100;
+
+	memset(costs, 0, sizeof *costs);
+	memset(gaps, 0, sizeof *gaps);
+	for (int i = 0; i < 100; i++) {
+		if (what & KNOWN) {
+			nn_costs_add(costs, 1, 1e-3);
+			nn_costs_add(costs, 2, what & SAVING ? 1.1e-3 : 2e-3);
+			nn_costs_add(costs, 4, what & SAVING ? 1.3e-3 : 4e-3);
+		}
+		for (size_t pending = 0; pending < 4 && what & COMING; pending++)
+			nn_gaps_came(gaps, now += 10e-6, pending, 1);
+		nn_gaps_answered(gaps, now += 1.3e-3, 4, 0);
+	}
+	gaps->since = 100;
+	*v = (struct nn_wait_view){ .costs = costs,
+				    .gaps = gaps,
+				    .queued = 1,
+				    .max_batch = 32,
+				    .pending = 1,
+				    .can_come = 3,
+				    .now = 100,
+				    .oldest = 100,
+				    .deadline = INFINITY,
+				    .max_delay = -1 };
+}
+
+static bool sends(const struct nn_wait_view *v, enum nn_dispatch because)
+{
+	struct nn_wait wait = nn_wait_decide(v);
+
+	return wait.until == 0 && wait.because == because;
+}
+
+static bool waits_until(const struct nn_wait_view *v, double until, enum nn_dispatch because)
+{
+	struct nn_wait wait = nn_wait_decide(v);
+
+	return fabs(wait.until - until) < 1e-9 && wait.because == because;
+}
+
+static void decisions(void)
+{
+	struct nn_wait_view v;
+	struct nn_costs costs;
+	struct nn_gaps gaps;
+
+	make_view(&v, &costs, &gaps, KNOWN | COMING | SAVING);
+	ok(nn_wait_decide(&v).until > 100 && nn_wait_decide(&v).until < 100 + 1e-3,
+	   "wait: company that is sure to come soon and saves much is waited for");
+	v.can_come = 0;
+	ok(sends(&v, NN_IDLE), "wait: nobody waits when all clients wait for answers");
+	v.can_come = 3;
+	v.others = true;
+	ok(sends(&v, NN_IDLE), "wait: nobody waits while others could compute who comes");
+	v.others = false;
+	v.draining = true;
+	ok(sends(&v, NN_DRAIN), "wait: nobody waits at the end");
+	v.draining = false;
+	v.queued = 32;
+	ok(sends(&v, NN_FULL), "wait: a full batch is sent");
+	v.queued = 1;
+	v.deadline = 100.001;
+	ok(sends(&v, NN_DEADLINE), "wait: a batch is sent early where a deadline would be missed");
+	v.deadline = INFINITY;
+	v.slo = 1.5e-3;
+	ok(sends(&v, NN_TIMEOUT), "wait: the oldest row stays inside the objective");
+	v.slo = 0;
+	v.now = 101;
+	ok(sends(&v, NN_TIMEOUT), "wait: who does not come is not waited for any longer");
+
+	make_view(&v, &costs, &gaps, KNOWN | COMING);
+	ok(sends(&v, NN_IDLE), "wait: company that saves nothing is not waited for");
+	make_view(&v, &costs, &gaps, KNOWN | SAVING);
+	ok(sends(&v, NN_IDLE), "wait: company of which nothing is known is not waited for");
+	make_view(&v, &costs, &gaps, COMING | SAVING);
+	ok(sends(&v, NN_IDLE), "wait: nobody waits before costs are known");
+
+	make_view(&v, &costs, &gaps, KNOWN);
+	v.max_delay = 5e-3;
+	ok(waits_until(&v, 100.005, NN_TIMEOUT), "wait: a fixed delay counts from the oldest row");
+	v.deadline = 100.0035;
+	ok(waits_until(&v, 100.002, NN_DEADLINE),
+	   "wait: a fixed delay ends in time for the first deadline");
+	v.deadline = INFINITY;
+	v.now = 100.006;
+	ok(sends(&v, NN_TIMEOUT), "wait: after a fixed delay the batch is sent");
+	v.max_delay = 0;
+	ok(sends(&v, NN_IDLE), "wait: a fixed delay of 0 never waits");
+}
+
+static void costs_never_fall(void)
+{
+	static struct nn_costs costs;
+	bool rising = true;
+
+	ok(nn_costs_at(&costs, 7) == 0, "cost: nothing is known before a batch was seen");
+	nn_costs_add(&costs, 8, 8e-3);
+	ok(nn_costs_at(&costs, 16) == 16e-3 && nn_costs_at(&costs, 2) == 8e-3,
+	   "cost: beyond what was seen it grows in proportion, below it is at most that");
+	nn_costs_add(&costs, 4, 4e-3);
+	ok(fabs(nn_costs_at(&costs, 6) - 6e-3) < 1e-9, "cost: between sizes seen lies a line");
+	nn_costs_add(&costs, 16, 2e-3);
+	nn_costs_add(&costs, 64, 30e-3);
+	for (size_t n = 1; n < 70000; n++)
+		rising &= nn_costs_at(&costs, n + 1) >= nn_costs_at(&costs, n);
+	ok(rising, "cost: it never falls with the number of rows");
+	for (int i = 0; i < 100; i++)
+		nn_costs_add(&costs, 64, 20e-3);
+	ok(fabs(nn_costs_at(&costs, 64) - 20e-3) < 1e-4, "cost: what has changed is learned");
+}
+
 int main(void)
 {
+	decisions();
+	costs_never_fall();
 	beside_fixed();
 	return tap_done();
 }
