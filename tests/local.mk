@@ -342,6 +342,21 @@ tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
+# make fuzz: the JSON of requests, by libFuzzer of clang, from a corpus in the build tree
+EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/json.dict
+FUZZ_SECONDS = 600
+fuzz: all
+	@mkdir -p tests/fuzz/corpus
+	clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c \
+		$(srcdir)/lib/base/number-list.c lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
+	tests/fuzz/pull -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict \
+		-artifact_prefix=tests/fuzz/ tests/fuzz/corpus
+clean-local: clean-fuzz
+clean-fuzz:
+	rm -rf tests/fuzz/corpus tests/fuzz/pull
+.PHONY: fuzz clean-fuzz
+
 # damaged files of every format
 EXTRA_DIST += tests/fuzz/torchfile.py
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
