@@ -156,7 +156,7 @@ static void test_lists(size_t way)
 	unsigned long bad = 0;
 	char text[FIELDS * 64];
 
-	for (unsigned i = 0; i < 200000 && bad < 5; i++) {
+	for (unsigned i = 0; i < 60000 && bad < 5; i++) {
 		size_t n = 0, fields = draw() % FIELDS, comma = draw() % 4;
 
 		for (size_t field = 0; field <= fields; field++) {
