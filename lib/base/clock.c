@@ -23,8 +23,9 @@ const char *nn_duration(char text[NN_DURATION], double s)
 		{ 6000, 60, "min" },  { 3600 * 100, 3600, "h" }, { INFINITY, 86400, "days" }
 	};
 
+	/* 999.9 us are 1 ms: three digits would round to 1e+03. */
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (s < units[i].below) {
+		if (s < 0.9995 * units[i].below) {
 			snprintf(text, NN_DURATION, "%.3g %s", s / units[i].unit, units[i].name);
 			break;
 		}
