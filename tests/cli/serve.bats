@@ -95,6 +95,14 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   stop
 }
 
+@test "serve: CSV in gives the bytes of nn-predict's stdout" {
+  nn-predict words.st words.csv >wanted
+  serve words.st
+  ask 200 /predict/words --data-binary @words.csv
+  cmp answer wanted
+  stop
+}
+
 @test "serve: what is wrong with a request is said in JSON with its status, and the next one is answered" {
   serve plain.st
   ask 404 /v1/models/other:predict -d '{"instances": [[1, 2, 3, 4]]}'
