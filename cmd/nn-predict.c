@@ -1,4 +1,6 @@
 /* nn-predict: read rows, print what a model says of them. */
+#include <unistd.h>
+
 #include "base/files.h"
 #include "base/flush.h"
 #include "cmd/tool.h"
@@ -53,6 +55,10 @@ static int take_operands(struct nn_predict *p, char **operands, int n)
 			operands[1 + p->n_others++] = operands[i];
 		else if (!p->data)
 			p->data = operands[i];
+		else if (several && access(p->data, F_OK) < 0)
+			return nn_tool_usage("expected models and one file of data, but %s is not "
+					     "there",
+					     p->data);
 		else if (several)
 			return nn_tool_usage(
 				"expected models and one file of data, got %s and %s, which are no "

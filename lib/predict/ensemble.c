@@ -164,7 +164,7 @@ static int open_member(struct nn_ensemble *e, size_t k, size_t max_rows, struct 
 			       "there is nothing to average",
 			       e->about[k].path);
 	if ((size_t)model->program->n_outputs != e->n_outputs)
-		return nn_fail(err, NN_EFORMAT, "%s: has %d outputs, but %s %zu", e->about[k].path,
+		return nn_fail(err, NN_EFORMAT, "%s: number of outputs: found %d, but %s has %zu", e->about[k].path,
 			       model->program->n_outputs, e->about[0].path, e->n_outputs);
 	m->outputs = nn_alloc(e->n_outputs, sizeof *m->outputs, err);
 	m->order = nn_alloc(e->n_outputs, sizeof *m->order, err);

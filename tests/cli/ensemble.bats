@@ -155,6 +155,27 @@ with open("stream.npy", "wb") as f:
   mean --score=y.npy scaled.st raw.st x.npy | grep -q '^samples 90$'
 }
 
+@test "ensemble: several outputs, probabilities of columns, and types that differ" {
+  awk -F, -v OFS=, 'NR == 1 { print $0, "n", "sign"; next } { print $0, $1 * 2 + 1.5, ($1 > 0 ? "1.0" : "0.0") }' plain.csv >more.csv
+  for s in 1 2; do
+    nn-train -q -m 'h: dense 6, k: dense ? output target=kind from=h, v: dense ? output target=n from=h' --epochs=3 --seed=$s -o more$s.st more.csv
+    nn-train -q -m 'dense ?' --target=sign --loss=bce --epochs=3 --seed=$s -o sign$s.st <(cut -d, -f1-3,6 more.csv)
+  done
+  averages 1e-6 more1.st more2.st -- --output-name=v more.csv
+  averages 1e-7 more1.st more2.st -- --output-name=k more.csv
+  [[ $(mean --to=jsonl more1.st more2.st more.csv | head -n 1) == '{"k":{"probs":{"down":'*'},"v":{"values":{"n":'*'}}}' ]]
+  run -1 --separate-stderr mean more1.st b.st more.csv
+  [[ $stderr == "nn-predict: b.st: number of outputs: found 1, but more1.st has 2" ]]
+  # a mean of the same is the same, its loss too (in another arithmetic)
+  averages 1e-7 sign1.st sign2.st -- more.csv
+  paste -d ' ' <(mean --score sign1.st sign1.st more.csv) <(nn-predict --score sign1.st more.csv) |
+    awk '{ d = $2 - $4; if ($1 != $3 || d * d > 1e-12) bad++ } END { exit bad || NR < 5 }'
+  # f64 where one computes in it, whatever the order
+  nn-train -q --precision=f64 -m 'dense ?' --target=kind --epochs=1 -o wide.st plain.csv
+  same <(mean wide.st b.st plain.csv) <(mean b.st wide.st plain.csv)
+  [ "$(mean b.st wide.st plain.csv | sed -n 2p | wc -c)" -gt 45 ]
+}
+
 @test "ensemble: models of other questions are refused by name, in one line" {
   run -1 --separate-stderr mean a.st two.st words.csv
   [[ $stderr == 'nn-predict: two.st: has no class "side", which a.st has' && -z $output ]]
@@ -178,6 +199,8 @@ with open("stream.npy", "wb") as f:
   run -2 --separate-stderr mean --info a.st
   run -2 --separate-stderr mean a.st words.csv b.st prices.csv
   [[ $stderr == *"got words.csv and prices.csv, which are no model files" ]]
+  run -2 --separate-stderr mean a.st none.st words.csv
+  [[ $stderr == *"but none.st is not there" ]]
   run -2 --separate-stderr nn-predict a.st b.st words.csv
   [[ $stderr == *"--ensemble=mean takes several models" ]]
   run -2 --separate-stderr mean a.st b.st words.csv -o b.st
