@@ -32,3 +32,13 @@ share/completions/%.fish: cmd/gen-options
 	$(AM_V_GEN)$(MKDIR_P) share/completions && cmd/gen-options $* fish >$@.tmp && mv $@.tmp $@
 share/completions/%: cmd/gen-options
 	$(AM_V_GEN)$(MKDIR_P) share/completions && cmd/gen-options $* bash >$@.tmp && mv $@.tmp $@
+
+# systemd: a confined service and its socket
+EXTRA_DIST += share/systemd/nn-serve.service.in share/systemd/nn-serve.socket
+if HAVE_MICROHTTPD
+systemddir = $(prefix)/lib/systemd/system
+systemd_DATA = share/systemd/nn-serve.socket share/systemd/nn-serve.service
+CLEANFILES += share/systemd/nn-serve.service
+endif
+share/systemd/nn-serve.service: share/systemd/nn-serve.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) share/systemd && sed 's|[@]bindir[@]|$(bindir)|' $(srcdir)/share/systemd/nn-serve.service.in >$@.tmp && mv $@.tmp $@

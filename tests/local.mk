@@ -416,7 +416,11 @@ tests_lib_serve_keys_LDADD = lib/libserve.la $(LDADD)
 check_PROGRAMS += tests/lib/serve-access-log
 tests_lib_serve_access_log_SOURCES = tests/lib/serve-access-log.c tests/lib/files.h
 tests_lib_serve_access_log_LDADD = lib/libserve.la $(LDADD)
-CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log
+check_PROGRAMS += tests/lib/serve-sandbox
+tests_lib_serve_sandbox_SOURCES = tests/lib/serve-sandbox.c tests/lib/serve-model.h tests/lib/files.h
+tests_lib_serve_sandbox_LDADD = lib/libserve.la $(LDADD)
+CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log tests/lib/serve-sandbox
+CHECK_TESTS += tests/cli/systemd.bats
 endif
 # nn-serve
 CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats

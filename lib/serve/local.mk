@@ -63,6 +63,10 @@ lib_libserve_la_SOURCES = \
 	lib/serve/page.h \
 	lib/serve/protocol.c \
 	lib/serve/protocol.h \
+	lib/serve/sandbox.c \
+	lib/serve/sandbox.h \
+	lib/serve/sandbox-calls.c \
+	lib/serve/sandbox-files.c \
 	lib/serve/query.c \
 	lib/serve/query.h \
 	lib/serve/run.c \

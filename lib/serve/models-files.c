@@ -1,16 +1,20 @@
 /* From the operands of the command line to model files, their names and versions. */
+#include "config.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "serve/models-files.h"
 
-static const char *const suffixes[] = { ".safetensors", ".onnx" };
+static const char *const suffixes[] = { ".safetensors", ".st", ".onnx" };
 #define N_SUFFIXES (sizeof suffixes / sizeof *suffixes)
 #define STATE ".state.safetensors"
 
@@ -40,14 +44,27 @@ static bool ends_in(const char *name, const char *end)
 	return n > m && strcmp(name + n - m, end) == 0;
 }
 
-static bool is_model_name(const char *name)
+/* A file of another name is one if it begins as safetensors does: a length, then JSON. */
+static bool begins_as_model(const char *path)
+{
+	unsigned char begin[9];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool does = fd >= 0 && nn_read_all(fd, begin, sizeof begin) && begin[8] == '{' &&
+		    begin[7] == 0 && begin[6] == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return does;
+}
+
+static bool is_model(const char *path, const char *name)
 {
 	if (*name == '.' || ends_in(name, STATE))
 		return false;
 	for (size_t i = 0; i < N_SUFFIXES; i++)
 		if (ends_in(name, suffixes[i]))
 			return true;
-	return false;
+	return begins_as_model(path);
 }
 
 /* 1, 2, ... without leading zeros; 0: not a version. */
@@ -174,22 +191,24 @@ static bool is_directory(const char *path)
 static char *only_file(struct nn_finding *finding, const char *path, struct nn_error *wrong)
 {
 	struct listing listing;
-	const char *only = NULL;
 	size_t n = 0;
 	char *file = NULL;
 
 	if (list(&listing, finding, path, wrong) < 0)
 		return NULL;
-	for (int i = 0; i < listing.n; i++)
-		if (is_model_name(listing.entries[i]->d_name)) {
-			only = listing.entries[i]->d_name;
-			n++;
-		}
-	if (n == 1)
-		file = joined(path, only, wrong);
-	else
-		nn_fail(wrong, NN_EFAIL,
-			"%s: found %zu model files (*.safetensors, *.onnx), expected one", path, n);
+	for (int i = 0; i < listing.n; i++) {
+		char *each = joined(path, listing.entries[i]->d_name, wrong);
+
+		if (each && is_model(each, listing.entries[i]->d_name) && n++ == 0)
+			file = each;
+		else
+			nn_free(each);
+	}
+	if (n != 1) {
+		nn_fail(wrong, NN_EFAIL, "%s: found %zu model files, expected one", path, n);
+		nn_free(file);
+		file = NULL;
+	}
 	unlist(&listing);
 	return file;
 }
@@ -245,7 +264,7 @@ static int add_entry(struct nn_finding *finding, const char *home, const char *n
 	if (!path)
 		return *name == '.' ? 0 : -1;
 	if (!is_directory(path))
-		status = is_model_name(name)
+		status = is_model(path, name)
 				 ? add_file(finding, nn_operand_stem(path, err), path, err)
 				 : 0;
 	else if (list(&listing, finding, path, &wrong) == 0) {
@@ -289,8 +308,7 @@ static int add_directory(struct nn_finding *finding, const struct nn_operand *op
 	}
 	if (status == 0 && finding->n == before)
 		status = nn_fail(err, NN_EFAIL,
-				 "%s: found neither versions (1/, 2/, ...) nor model files "
-				 "(*.safetensors, *.onnx)",
+				 "%s: found neither versions (1/, 2/, ...) nor model files",
 				 operand->path);
 	unlist(&listing);
 	nn_free(name);

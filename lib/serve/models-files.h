@@ -2,8 +2,9 @@
  * Which model files there are: a file, a directory of numbered versions DIR/N/ with one model file
  * each, or a directory of models with files and directories of versions.
  *
- * A model file is named *.safetensors or *.onnx; hidden names and training states are none. A
- * directory with a numbered subdirectory is one of versions.
+ * In a directory a model file is one named *.safetensors, *.st or *.onnx, or that begins as
+ * safetensors does; hidden names and training states are none. A directory with a numbered
+ * subdirectory is one of versions.
  */
 #ifndef NN_SERVE_MODELS_FILES_H
 #define NN_SERVE_MODELS_FILES_H

@@ -116,6 +116,7 @@ static int open_models(struct server *s, struct nn_error *err)
 	struct nn_models_setup models = { .operands = setup->models,
 					  .labels = o->labels,
 					  .keep_going = o->keep_going,
+					  .device = setup->device,
 					  .warn = setup->warn,
 					  .arg = setup->arg };
 	struct nn_batcher_setup batcher = { .max_batch = o->max_batch,
@@ -194,6 +195,15 @@ static void reload(const struct server *s)
 		s->setup->warn(s->setup->arg, err.text);
 }
 
+/* Files may have changed. */
+static void look(const struct server *s)
+{
+	struct nn_error err = { 0 };
+
+	if (nn_models_watched(s->models, &err) < 0)
+		s->setup->warn(s->setup->arg, err.text);
+}
+
 static int take_signal(const struct server *s)
 {
 	struct signalfd_siginfo info;
@@ -225,7 +235,7 @@ static int serve(const struct server *s)
 		if (poll(fds, 2, -1) <= 0)
 			continue;
 		if (fds[1].revents)
-			reload(s);
+			look(s);
 		if (fds[0].revents)
 			number = take_signal(s);
 	}

@@ -201,7 +201,9 @@ static void make_files(void)
 	put("v/1/.hidden.safetensors", "x");
 	put("v/README", "x");
 	write_model("d/one.safetensors", &plain, 1);
-	write_model("d/two.safetensors", &plain, 2);
+	write_model("d/two.st", &plain, 2);
+	write_model("d/three", &plain, 3);
+	put("d/four.txt", "{}");
 	write_model("d/ver/3/m.safetensors", &plain, 3);
 	put("d/one.state.safetensors", "x");
 	put("d/README.md", "x");
@@ -233,7 +235,7 @@ static void operands_are_understood(void)
 	ok(version_of(models, "net", 2, NULL, NULL) == 2, "others are asked for by number");
 	nn_models_close(models);
 	models = serve("d");
-	ok(lists(models, "one/1 two/1 ver/3"),
+	ok(lists(models, "one/1 three/1 two/1 ver/3"),
 	   "a directory of models: files, and directories of versions");
 	nn_models_close(models);
 	if (chdir("v") == 0)
@@ -264,15 +266,11 @@ static void operands_are_refused(void)
 		"odd/my net.safetensors: \"my net\" is not a name for a model (letters, digits, "
 		"'.', '_' and '-'): give it one with NAME=PATH",
 		"the same in a directory is what is wrong with a file");
-	refused("empty", NN_EFAIL,
-		"empty: found neither versions (1/, 2/, ...) nor model files (*.safetensors, "
-		"*.onnx)",
+	refused("empty", NN_EFAIL, "empty: found neither versions (1/, 2/, ...) nor model files",
 		"a directory without either");
-	refused("none", NN_EFAIL,
-		"none/1: found 0 model files (*.safetensors, *.onnx), expected one",
+	refused("none", NN_EFAIL, "none/1: found 0 model files, expected one",
 		"a version without a file");
-	refused("two", NN_EFAIL, "two/1: found 2 model files (*.safetensors, *.onnx), expected one",
-		"a version with two");
+	refused("two", NN_EFAIL, "two/1: found 2 model files, expected one", "a version with two");
 	refused("x=d", NN_EUSAGE,
 		"x=d: a directory of models, which go by the names of their files: leave out x=",
 		"a name for a directory of models");
@@ -609,13 +607,13 @@ static void unload_and_load(void)
 	struct nn_models *models = serve("d");
 	struct nn_error err;
 
-	ok(nn_models_unload(models, "one", &err) == 0 && lists(models, "one two/1 ver/3") &&
+	ok(nn_models_unload(models, "one", &err) == 0 && lists(models, "one three/1 two/1 ver/3") &&
 		   !version_of(models, "one", 0, NULL, &err) &&
 		   strcmp(err.text, "model \"one\" is unloaded") == 0 && nn_models_ready(models),
 	   "unload takes it away");
-	ok(nn_models_reload(models, NULL, &err) == 0 && lists(models, "one two/1 ver/3"),
+	ok(nn_models_reload(models, NULL, &err) == 0 && lists(models, "one three/1 two/1 ver/3"),
 	   "a reload of all leaves it so");
-	ok(nn_models_reload(models, "one", &err) == 0 && lists(models, "one/1 two/1 ver/3"),
+	ok(nn_models_reload(models, "one", &err) == 0 && lists(models, "one/1 three/1 two/1 ver/3"),
 	   "load by its name brings it back");
 	ok(nn_models_unload(models, "no", &err) < 0 &&
 		   strcmp(err.text, "there is no model \"no\"") == 0 &&
