@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/flush.h"
 #include "device/device.h"
+#include "serve/access-log.h"
+#include "serve/keys.h"
 #include "serve/protocol.h"
 #include "serve/serve.h"
 
@@ -25,6 +27,8 @@ struct server {
 	struct nn_models *models;
 	struct nn_protocol *protocol;
 	struct nn_http *http;
+	struct nn_keys *keys;      /* NULL: no key file */
+	struct nn_access_log *log; /* NULL: none */
 	int signals, watch;
 	sigset_t before; /* the mask of signals to go back to */
 };
@@ -53,6 +57,16 @@ static void ended(void *arg, struct nn_exchange *exchange, unsigned status, size
 {
 	const struct server *s = arg;
 
+	if (s->log)
+		nn_access_log_write(s->log,
+				    &(struct nn_access){ .method = exchange->method,
+							 .path = exchange->path,
+							 .status = status,
+							 .bytes_in = exchange->bytes,
+							 .bytes_out = bytes_out,
+							 .seconds = nn_now_s() - exchange->began,
+							 .model = exchange->model,
+							 .rows = exchange->rows });
 	nn_protocol_ended(s->protocol, exchange, status, bytes_out);
 }
 
@@ -136,6 +150,18 @@ static int open_models(struct server *s, struct nn_error *err)
 	return nn_models_open(&s->models, &models, err);
 }
 
+static int open_files(struct server *s, struct nn_error *err)
+{
+	const struct nn_serve *setup = s->setup;
+	const struct nn_serve_options *o = &setup->options;
+
+	if (o->key_file && nn_keys_open(&s->keys, o->key_file, err) < 0)
+		return -1;
+	return o->access_log
+		       ? nn_access_log_open(&s->log, o->access_log, setup->warn, setup->arg, err)
+		       : 0;
+}
+
 static int open_parts(struct server *s, struct nn_error *err)
 {
 	const struct nn_serve_options *o = &s->setup->options;
@@ -143,8 +169,10 @@ static int open_parts(struct server *s, struct nn_error *err)
 					      .max_batch = o->max_batch,
 					      .triton_metrics = o->metrics == NN_METRICS_TRITON };
 
-	if (take_signals(s, err) < 0 || open_http(s, err) < 0 || open_models(s, err) < 0)
+	if (take_signals(s, err) < 0 || open_files(s, err) < 0 || open_http(s, err) < 0 ||
+	    open_models(s, err) < 0)
 		return -1;
+	protocol.keys = s->keys;
 	protocol.models = s->models;
 	protocol.batcher = s->batcher;
 	if (nn_protocol_open(&s->protocol, &protocol, err) < 0)
@@ -160,6 +188,8 @@ static void close_parts(struct server *s)
 	nn_protocol_close(s->protocol);
 	nn_models_close(s->models);
 	nn_batcher_close(s->batcher);
+	nn_access_log_close(s->log);
+	nn_keys_close(s->keys);
 	if (s->signals >= 0)
 		close(s->signals);
 	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
@@ -207,6 +237,7 @@ static void look(const struct server *s)
 static int take_signal(const struct server *s)
 {
 	struct signalfd_siginfo info;
+	struct nn_error err = { 0 };
 
 	if (read(s->signals, &info, sizeof info) != sizeof info)
 		return 0;
@@ -215,6 +246,8 @@ static int take_signal(const struct server *s)
 		reload(s);
 		return 0;
 	case SIGUSR1:
+		if (s->log && nn_access_log_reopen(s->log, &err) < 0)
+			s->setup->warn(s->setup->arg, err.text);
 		return 0;
 	case SIGUSR2:
 		explain(s);
@@ -270,7 +303,7 @@ int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
 	struct server s = { .setup = setup, .signals = -1, .watch = -1 };
 	int status = open_parts(&s, err), number;
 
-	if (status == 0 && nn_http_is_wide(s.http))
+	if (status == 0 && !s.keys && nn_http_is_wide(s.http))
 		setup->warn(setup->arg,
 			    "listens beyond this machine without keys: whoever reaches it may ask");
 	if (status == 0)

@@ -200,3 +200,33 @@ P
   ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
   stop
 }
+
+@test "serve: --key-file says who may predict and who may administer, --access-log what was answered" {
+  printf 'reader predict\nboss admin\n' >keys
+  chmod 644 keys
+  run -1 --separate-stderr nn-serve --listen=127.0.0.1:0 --key-file=keys plain.st
+  [[ $stderr == *chmod* ]]
+  chmod 600 keys
+  rm -f log log.1
+  serve --key-file=keys --access-log=log plain.st
+  local body='{"instances": [[0.5, 1, 2, 3], [1, 1, 1, 1]]}'
+  ask 200 /v2/health/ready
+  ask 401 /v1/models/plain:predict -d "$body"
+  ask 401 /v1/models/plain:predict -d "$body" -H 'Authorization: Bearer boss2'
+  ask 403 /v1/models/plain:predict -d "$body" -H 'Authorization: Bearer boss'
+  ask 200 /v1/models/plain:predict -d "$body" -H 'Authorization: Bearer reader'
+  ask 403 /v2/repository/models/plain/load -d '' -H 'Authorization: Bearer reader'
+  mv log log.1
+  kill -USR1 "$server"
+  for ((i = 0; i < 500; i++)); do [ ! -e log ] || break; sleep 0.02; done
+  ask 200 /v2/repository/models/plain/load -d '' -H 'authorization: bearer boss'
+  stop
+  python3 - <<'P'
+import json
+a, b = ([json.loads(l) for l in open(f)] for f in ("log.1", "log"))
+assert [e["status"] for e in a] == [200, 401, 401, 403, 200, 403], a
+assert (a[4]["model"], a[4]["rows"], a[4]["method"], a[4]["path"]) == ("plain", 2, "POST", "/v1/models/plain:predict"), a[4]
+assert [e["path"] for e in b] == ["/v2/repository/models/plain/load"], b
+assert not any("reader" in l or "boss" in l for f in ("log.1", "log") for l in open(f))
+P
+}
