@@ -58,13 +58,17 @@ static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double
 {
 	const struct nn_gaps *gaps = &lane->gaps;
 	size_t n = (size_t)(rows + 0.5), more = gaps->rows > 1 ? (size_t)(gaps->rows + 0.5) : 1;
-	struct nn_gap gap = nn_gaps_next(gaps, (size_t)(rows / fmax(1, gaps->rows) + 0.5));
+	size_t requests = (size_t)(rows / fmax(1, gaps->rows) + 0.5);
+	struct nn_gap gap = nn_gaps_next(gaps, requests);
 	double saved = nn_costs_at(&lane->costs, n) + nn_costs_at(&lane->costs, more) -
 		       nn_costs_at(&lane->costs, n + more);
 	char wait[NN_DURATION], save[NN_DURATION];
 
 	if (lane->null_row)
 		nn_text_add(text, "; nothing is computed, so waiting would save nothing");
+	else if (lane->batcher->clients > 0 && requests >= lane->batcher->clients)
+		nn_text_add(text,
+			    "; a batch has the requests of all of them, so nobody is waited for");
 	else if (gap.seen == 0)
 		nn_text_add(text, "; how soon the next request comes is not known yet");
 	else if (gap.part < 0.5)

@@ -495,7 +495,7 @@ static void sentences_are_true(const struct nn_model *model)
 	answer(b, lane, 1);
 	answer(b, lane, 1);
 	ok(explains(lane, "mean batch 1.00 of 16: 100 % dispatched idle; 1 client is connected, "
-			  "so at most 1 request can wait"),
+			  "so at most 1 request can wait; a batch has the requests of all of them"),
 	   "batch: a single client is said to be the bound");
 	nn_batcher_clients(b, 2);
 	for (int i = 0; i < 200; i++)
