@@ -174,7 +174,7 @@ void nn_exchange_answer(struct nn_exchange *exchange, unsigned status, const cha
 {
 	struct nn_http_request *request = request_of(exchange);
 	struct nn_http_loop *loop = request->loop;
-	bool ours = pthread_equal(pthread_self(), loop->thread);
+	bool ours = nn_http_loop_is_here(loop);
 	int owner;
 
 	request->status = status;
@@ -189,9 +189,7 @@ void nn_exchange_answer(struct nn_exchange *exchange, unsigned status, const cha
 		if (!nn_http_reply(request))
 			shutdown(request->link->fd, SHUT_RDWR);
 		MHD_resume_connection(connection);
-		if (ours)
-			loop->resumed = true;
-		else
+		if (!ours)
 			nn_http_loop_wake(loop);
 	}
 	if (!ours)

@@ -21,6 +21,13 @@
 #include "base/descriptor.h"
 #include "serve/http-loop.h"
 
+static _Thread_local const struct nn_http_loop *here;
+
+bool nn_http_loop_is_here(const struct nn_http_loop *loop)
+{
+	return here == loop;
+}
+
 static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -137,7 +144,6 @@ static void settle(struct nn_http_loop *loop)
 		nn_http_reply(request);
 		if (waits)
 			MHD_resume_connection(connection);
-		loop->resumed |= waits;
 	}
 }
 
@@ -205,26 +211,15 @@ static double look_every(const struct nn_http *http)
 	return every < 0.02 ? 0.02 : every > 1 ? 1 : every;
 }
 
-/* Wait until there is something to do. */
-static void wait_for_events(struct nn_http_loop *loop)
-{
-	struct epoll_event events[2];
-	MHD_UNSIGNED_LONG_LONG ms;
-
-	if (!loop->resumed && (MHD_get_timeout(loop->daemon, &ms) != MHD_YES || ms > 0))
-		epoll_wait(loop->wait_fd, events, 2,
-			   loop->links ? (int)(look_every(loop->http) * 1e3) : -1);
-	loop->resumed = false;
-	atomic_store(&loop->woken, false);
-	take_arrivals(loop);
-}
-
 static void do_round(struct nn_http_loop *loop)
 {
 	struct nn_http *http = loop->http;
 	double now;
 
-	MHD_run_wait(loop->daemon, 0);
+	atomic_store(&loop->woken, false);
+	/* it waits unless it has work at hand */
+	MHD_run_wait(loop->daemon, loop->links ? (int32_t)(look_every(http) * 1e3) : -1);
+	take_arrivals(loop);
 	http->setup.round(http->setup.arg, loop->number);
 	settle(loop);
 	now = nn_now_s();
@@ -260,13 +255,11 @@ void *nn_http_loop_run(void *arg)
 	struct nn_http_loop *loop = arg;
 	struct nn_http *http = loop->http;
 
-	loop->thread = pthread_self();
+	here = loop;
 	if (http->setup.begin)
 		http->setup.begin(http->setup.arg, loop->number);
-	while (!loop->stop) {
-		wait_for_events(loop);
+	while (!loop->stop)
 		do_round(loop);
-	}
 	leave(loop);
 	return NULL;
 }
@@ -356,26 +349,29 @@ static struct MHD_Daemon *start_daemon(struct nn_http_loop *loop)
 		tls ? tls_options : no_options, MHD_OPTION_END);
 }
 
-static int watch(struct nn_http_loop *loop, int fd, uint32_t how)
+/*
+ * Let wake_fd end the daemon's waiting. An event without data is how libmicrohttpd wakes itself: it
+ * looks at its lists and goes on. An epoll set of our own around the daemon's would do without that
+ * knowledge, at a tenth more CPU time for a lone client's request.
+ */
+static int watch(const struct nn_http_loop *loop)
 {
-	struct epoll_event event = { .events = EPOLLIN | how };
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
-	return epoll_ctl(loop->wait_fd, EPOLL_CTL_ADD, fd, &event);
+	return info ? epoll_ctl(info->epoll_fd, EPOLL_CTL_ADD, loop->wake_fd, &event) : -1;
 }
 
 int nn_http_loop_open(struct nn_http_loop *loop, struct nn_http *http, unsigned number,
 		      struct nn_error *err)
 {
-	const union MHD_DaemonInfo *info;
-
 	loop->http = http;
 	loop->number = number;
 	loop->inbox[0] = loop->inbox[1] = -1;
-	loop->wait_fd = epoll_create1(EPOLL_CLOEXEC);
 	loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (loop->wait_fd < 0 || loop->wake_fd < 0 || pipe2(loop->inbox, O_CLOEXEC) != 0 ||
-	    fcntl(loop->inbox[0], F_SETFL, O_NONBLOCK) != 0 ||
-	    watch(loop, loop->wake_fd, EPOLLET) != 0)
+	if (loop->wake_fd < 0 || pipe2(loop->inbox, O_CLOEXEC) != 0 ||
+	    fcntl(loop->inbox[0], F_SETFL, O_NONBLOCK) != 0)
 		return nn_fail_errno(err, NN_EFAIL, "cannot set up a thread that serves");
 	loop->daemon = start_daemon(loop);
 	if (!loop->daemon && http->setup.tls_cert)
@@ -385,8 +381,7 @@ int nn_http_loop_open(struct nn_http_loop *loop, struct nn_http *http, unsigned 
 			       http->setup.tls_cert, http->setup.tls_key);
 	if (!loop->daemon)
 		return nn_fail_errno(err, NN_EFAIL, "cannot start libmicrohttpd");
-	info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	if (!info || watch(loop, info->epoll_fd, 0) != 0)
+	if (watch(loop) != 0)
 		return nn_fail(err, NN_EFAIL, "this libmicrohttpd has no epoll");
 	return 0;
 }
@@ -407,6 +402,4 @@ void nn_http_loop_close(struct nn_http_loop *loop)
 			close(loop->inbox[i]);
 	if (loop->wake_fd >= 0)
 		close(loop->wake_fd);
-	if (loop->wait_fd >= 0)
-		close(loop->wait_fd);
 }

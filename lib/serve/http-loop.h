@@ -67,7 +67,6 @@ struct nn_http_loop {
 	unsigned number;
 	pthread_t thread;
 	struct MHD_Daemon *daemon;
-	int wait_fd;             /* epoll: the daemon's events, wake_fd */
 	int wake_fd;             /* eventfd */
 	_Atomic bool woken;      /* since the last round began */
 	int inbox[2];            /* pipe of struct nn_http_arrival */
@@ -80,7 +79,6 @@ struct nn_http_loop {
 	size_t n_spare;
 	double next_look; /* at deadlines */
 	bool link_began;  /* set when a connection that is added comes to life */
-	bool resumed;     /* a connection by this thread: libmicrohttpd does not count it as work */
 	bool stop;
 };
 
@@ -135,6 +133,8 @@ void nn_http_on_completed(void *loop, struct MHD_Connection *connection, void **
 			  enum MHD_RequestTerminationCode code);
 void nn_http_request_free(struct nn_http_request *request);
 
+/* Is this its thread? */
+bool nn_http_loop_is_here(const struct nn_http_loop *loop);
 /* There is something to do for a loop that may be waiting; any thread. */
 void nn_http_loop_wake(struct nn_http_loop *loop);
 /* Hand a connection to a loop (fd -1: it stops); false: it cannot be. */

@@ -24,13 +24,17 @@
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	struct nn_exchange *rounds[8][512], *later[512], *held[512];
-	size_t n_rounds[8], n_later, n_held;
+	struct nn_exchange *later[512], *held[512];
+	size_t n_later, n_held;
 	bool stop;
 	pthread_t worker;
 	_Atomic size_t handled, ended, refused;
 	_Atomic unsigned last_status;
 } bench = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+
+/* Of the loop that this thread is. */
+static _Thread_local struct nn_exchange *in_round[512];
+static _Thread_local size_t n_in_round;
 
 /* "METHOD path?query X-Test local\n", then the body. */
 static void answer(struct nn_exchange *x)
@@ -63,7 +67,7 @@ static void handle(void *arg, struct nn_exchange *x)
 		pthread_mutex_unlock(&bench.lock);
 		return;
 	}
-	bench.rounds[x->loop][bench.n_rounds[x->loop]++] = x;
+	in_round[n_in_round++] = x;
 }
 
 static void ended(void *arg, struct nn_exchange *x, unsigned status, size_t bytes)
@@ -77,9 +81,10 @@ static void ended(void *arg, struct nn_exchange *x, unsigned status, size_t byte
 static void round_ends(void *arg, unsigned loop)
 {
 	(void)arg;
-	for (size_t i = 0; i < bench.n_rounds[loop]; i++)
-		answer(bench.rounds[loop][i]);
-	bench.n_rounds[loop] = 0;
+	(void)loop;
+	for (size_t i = 0; i < n_in_round; i++)
+		answer(in_round[i]);
+	n_in_round = 0;
 }
 
 __attribute__((unused)) static void *work(void *arg)
@@ -91,7 +96,7 @@ __attribute__((unused)) static void *work(void *arg)
 			struct nn_exchange *x = bench.later[--bench.n_later];
 
 			pthread_mutex_unlock(&bench.lock);
-			usleep(bench.n_later % 3 * 100);
+			usleep(100);
 			answer(x);
 			pthread_mutex_lock(&bench.lock);
 			continue;
