@@ -107,7 +107,18 @@ static void thresholds(void)
 			       found.value == t && found.figure == most;
 		}
 	}
-	ok(best, "threshold: the best of all scores above 0, the smallest of equals");
+	ok(best, "threshold: the best of all scores above 0");
+	nn_auc_reset(&a);
+	/* F1 is 2/3 from 0.9 and from 0.6 on, J is 1/2 from 0.9 and from 0.3 on */
+	for (size_t i = 0; i < 4; i++)
+		nn_auc_add(&a, 0.9 - 0.1 * (double)i, i == 0 || i == 3, 1);
+	best = nn_threshold_find(&a, NN_THRESHOLD_F1, &found) && found.value == 0.9 - 0.1 * 3.0;
+	nn_auc_reset(&a);
+	for (size_t i = 0; i < 4; i++)
+		nn_auc_add(&a, 0.9 - 0.3 * (double)i, i % 2 == 0, 1);
+	best = best && nn_threshold_find(&a, NN_THRESHOLD_YOUDEN, &found) &&
+	       found.value == 0.9 - 0.3 * 2.0;
+	ok(best, "threshold: of equals the smallest");
 	nn_auc_reset(&a);
 	nn_auc_add(&a, 0.5, true, 1);
 	ok(!nn_threshold_find(&a, NN_THRESHOLD_F1, &found) && !found.by,
