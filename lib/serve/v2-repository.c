@@ -109,9 +109,25 @@ void nn_v2_index(struct nn_query *q)
 
 /* ---- load, unload: they take their time, so that no loop waits for them ---- */
 
+/* Where files lie is nobody's business: names go without their directories. */
+static void cut_paths(char *text)
+{
+	char *to = text, *word = text;
+
+	for (const char *from = text; *from; from++) {
+		if (strchr(" \"'(", *from))
+			word = to + 1;
+		*to++ = *from;
+		if (*from == '/')
+			to = word;
+	}
+	*to = '\0';
+}
+
 static void finish(struct nn_query *q, int status)
 {
 	if (status < 0) {
+		cut_paths(q->error.text);
 		q->status = q->error.code == NN_ENOMEM ? 503 : 400;
 		nn_query_refuse(q);
 		return;

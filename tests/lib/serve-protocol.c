@@ -141,7 +141,9 @@ bool nn_models_ready(struct nn_models *unused)
 int nn_models_reload(struct nn_models *unused, const char *name, struct nn_error *err)
 {
 	(void)unused;
-	return strcmp(name, "half") == 0 ? nn_fail(err, NN_EFAIL, "half: it is bad") : 0;
+	return strcmp(name, "half") == 0
+		       ? nn_fail(err, NN_EFAIL, "/srv/m/half.st: it is bad (see /tmp/x)")
+		       : 0;
 }
 
 int nn_models_unload(struct nn_models *unused, const char *name, struct nn_error *err)
@@ -571,7 +573,8 @@ static void test_admin(void)
 	post("/v2/repository/models/m/load", "{}");
 	expect(200, "{}", "administration: load");
 	post("/v2/repository/models/half/load", "");
-	expect_error(400, "it is bad", "administration: a bad file is 400 and told");
+	expect(400, "{\"error\":\"half.st: it is bad (see x)\"}",
+	       "administration: a bad file is 400, told without its directory");
 	post("/v2/repository/models/m/load", "{\"parameters\":{\"config\":\"x\"}}");
 	expect_error(400, "configure", "administration: no model comes from a request");
 	post("/v2/repository/models/nobody/load", "");
