@@ -15,41 +15,67 @@
 
 struct nn_pull_keys {
 	uint64_t seed[2];
-	size_t n, most;
-	size_t mask;       /* of the part of the table in use; the rest is 0 */
-	uint32_t *slots;   /* 1 + index into hashes, or 0; twice as many as keys at least */
-	uint64_t hashes[]; /* of keys and MARKs, [n] */
+	size_t n, room, most;
+	size_t mask, n_slots; /* mask: of the part of the table in use; the rest is 0 */
+	uint32_t *slots;      /* 1 + index into hashes, or 0; twice as many as keys at least */
+	uint64_t *hashes;     /* of keys and MARKs, [n] */
 };
 
 struct nn_pull_keys *nn_pull_keys_new(size_t most, struct nn_error *err)
 {
-	size_t slots = SMALLEST, begin, bytes;
-	struct nn_pull_keys *keys;
+	struct nn_pull_keys *keys = nn_alloc(1, sizeof *keys, err);
 
 	if (most > UINT32_MAX / 4)
 		NN_BUG("%zu keys", most);
-	while (slots < 2 * most)
-		slots *= 2;
-	begin = sizeof *keys + most * sizeof *keys->hashes;
-	bytes = begin + slots * sizeof *keys->slots;
-	keys = nn_alloc(bytes, 1, err);
 	if (!keys)
 		return NULL;
+	keys->most = most;
+	keys->room = SMALLEST / 2;
+	keys->n_slots = SMALLEST;
+	keys->mask = SMALLEST - 1;
+	keys->hashes = nn_alloc(keys->room, sizeof *keys->hashes, err);
+	keys->slots = keys->hashes ? nn_alloc(keys->n_slots, sizeof *keys->slots, err) : NULL;
+	if (!keys->slots) {
+		nn_pull_keys_free(keys);
+		return NULL;
+	}
 	/* Without a seed that nobody knows keys could be chosen that all lie in one chain. */
 	if (getrandom(keys->seed, sizeof keys->seed, 0) != sizeof keys->seed) {
 		nn_fail_errno(err, NN_EFAIL, "cannot get random bytes");
-		nn_free(keys);
+		nn_pull_keys_free(keys);
 		return NULL;
 	}
-	keys->most = most;
-	keys->mask = SMALLEST - 1;
-	keys->slots = (uint32_t *)((char *)keys + begin);
 	return keys;
 }
 
 void nn_pull_keys_free(struct nn_pull_keys *keys)
 {
+	if (!keys)
+		return;
+	nn_free(keys->hashes);
+	nn_free(keys->slots);
 	nn_free(keys);
+}
+
+size_t nn_pull_keys_bytes(const struct nn_pull_keys *keys)
+{
+	return keys->room * sizeof *keys->hashes + keys->n_slots * sizeof *keys->slots;
+}
+
+/* Place for one more; false: `most` are there, or memory is out. */
+static bool has_room(struct nn_pull_keys *keys)
+{
+	size_t bytes = keys->room * sizeof *keys->hashes;
+	uint64_t *hashes;
+
+	if (keys->n < keys->room)
+		return keys->n < keys->most;
+	hashes = keys->n < keys->most ? nn_realloc(keys->hashes, bytes, 2 * bytes, NULL) : NULL;
+	if (!hashes)
+		return false;
+	keys->hashes = hashes;
+	keys->room *= 2;
+	return true;
 }
 
 /* ---- hashes ---- */
@@ -87,13 +113,26 @@ static uint32_t *slot_of(const struct nn_pull_keys *keys, uint64_t hash)
 	return &keys->slots[at];
 }
 
-static void widen(struct nn_pull_keys *keys)
+/* Twice as many slots; false: memory is out. */
+static bool widen(struct nn_pull_keys *keys)
 {
-	memset(keys->slots, 0, (keys->mask + 1) * sizeof *keys->slots);
-	keys->mask = keys->mask * 2 + 1;
+	size_t in_use = keys->mask + 1, bytes = keys->n_slots * sizeof *keys->slots;
+	uint32_t *slots = keys->slots;
+
+	if (keys->n_slots == in_use) {
+		slots = nn_realloc(slots, bytes, 2 * bytes, NULL);
+		if (!slots)
+			return false;
+		memset(slots + in_use, 0, bytes);
+		keys->slots = slots;
+		keys->n_slots *= 2;
+	}
+	memset(slots, 0, in_use * sizeof *slots);
+	keys->mask = 2 * in_use - 1;
 	for (size_t i = 0; i < keys->n; i++)
 		if (keys->hashes[i] != MARK)
 			*slot_of(keys, keys->hashes[i]) = (uint32_t)i + 1;
+	return true;
 }
 
 void nn_pull_keys_begin(struct nn_pull_keys *keys)
@@ -105,7 +144,7 @@ void nn_pull_keys_begin(struct nn_pull_keys *keys)
 
 bool nn_pull_keys_open(struct nn_pull_keys *keys)
 {
-	if (keys->n == keys->most)
+	if (!has_room(keys))
 		return false;
 	keys->hashes[keys->n++] = MARK;
 	return true;
@@ -125,12 +164,9 @@ enum nn_pull_once nn_pull_keys_add(struct nn_pull_keys *keys, const char *text, 
 
 	if (*slot)
 		return NN_PULL_TWICE;
-	if (keys->n == keys->most)
+	if (!has_room(keys) || (2 * keys->n > keys->mask && !widen(keys)))
 		return NN_PULL_FULL;
-	if (2 * keys->n > keys->mask) {
-		widen(keys);
-		slot = slot_of(keys, hash);
-	}
+	slot = slot_of(keys, hash);
 	keys->hashes[keys->n++] = hash;
 	*slot = (uint32_t)keys->n;
 	return NN_PULL_ONCE;

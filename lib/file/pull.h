@@ -60,11 +60,13 @@ void nn_pull_begin(struct nn_pull *p, char *text, size_t bytes, unsigned max_dep
 /*
  * From the beginning of a document on: keys that an object has twice are refused, in values that
  * are skipped as well. `keys` serves one document at a time, and any number one after the other; at
- * most `most` keys and objects may be open at once (12 to 20 bytes for each).
+ * most `most` keys and objects may be open at once. It grows with the keys that are, to 16 to 32
+ * bytes for each.
  */
 void nn_pull_once(struct nn_pull *p, struct nn_pull_keys *keys);
 struct nn_pull_keys *nn_pull_keys_new(size_t most, struct nn_error *err);
 void nn_pull_keys_free(struct nn_pull_keys *keys); /* NULL allowed */
+size_t nn_pull_keys_bytes(const struct nn_pull_keys *keys);
 
 enum nn_pull_kind nn_pull_next(struct nn_pull *p);
 /* What nn_pull_next will say, unless it turns out to be NN_PULL_BAD. */

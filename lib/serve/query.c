@@ -24,7 +24,22 @@ static void free_query(struct nn_query *q)
 	nn_block_free(&q->offsets);
 	nn_block_free(&q->wanted);
 	nn_text_free(&q->cells);
+	nn_pull_keys_free(q->keys);
 	nn_free(q);
+}
+
+/* Keys of objects that are open at once in one document. */
+#define MOST_KEYS 131072
+
+static struct nn_query *new_query(void)
+{
+	struct nn_query *q = nn_alloc(1, sizeof *q, NULL);
+
+	if (q && !(q->keys = nn_pull_keys_new(MOST_KEYS, NULL))) {
+		nn_free(q);
+		q = NULL;
+	}
+	return q;
 }
 
 static struct nn_query *take_idle(struct nn_desk *desk)
@@ -44,7 +59,7 @@ struct nn_query *nn_query_new(struct nn_protocol *protocol, struct nn_exchange *
 	struct nn_desk *desk = &protocol->desks[exchange->loop % protocol->n_desks];
 	struct nn_query *q = take_idle(desk);
 
-	if (!q && !(q = nn_alloc(1, sizeof *q, NULL)))
+	if (!q && !(q = new_query()))
 		return NULL;
 	q->job = (struct nn_job){ .deadline = INFINITY, .loop = exchange->loop };
 	q->protocol = protocol;
@@ -70,7 +85,7 @@ struct nn_query *nn_query_new(struct nn_protocol *protocol, struct nn_exchange *
 void nn_query_end(struct nn_query *q)
 {
 	size_t bytes = q->in.room + q->out.room + q->values.room + q->fed.room + q->offsets.room +
-		       q->cells.room + q->wanted.room;
+		       q->cells.room + q->wanted.room + nn_pull_keys_bytes(q->keys);
 
 	nn_served_release(q->served);
 	q->served = NULL;
@@ -283,4 +298,5 @@ void nn_query_deadline(struct nn_query *q, double seconds)
 void nn_query_pull(struct nn_query *q, size_t bytes, bool words)
 {
 	nn_pull_begin(&q->pull, q->exchange->body, bytes, q->protocol->max_depth, words, &q->error);
+	nn_pull_once(&q->pull, q->keys);
 }

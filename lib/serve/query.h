@@ -79,6 +79,7 @@ struct nn_query {
 	unsigned status; /* of the error */
 	struct nn_error error;
 	struct nn_pull pull;
+	struct nn_pull_keys *keys;
 	/* ---- rows (feed.h) ---- */
 	struct nn_block in, out, values, fed; /* fed: of each input; in, out: the job's */
 	struct nn_block offsets;              /* size_t: where cells begin in `cells` */

@@ -445,7 +445,9 @@ static void test_v1_errors(void)
 	post(V1 "half:predict", "{\"instances\":[1],\"inputs\":[1]}");
 	expect_error(400, "instances", "v1: both instances and inputs are 400");
 	post(V1 "half:predict", "{\"instances\":[1],\"instances\":[1]}");
-	expect_error(400, "second", "v1: instances twice are 400");
+	expect_error(400, "twice", "v1: instances twice are 400");
+	post(V1 "half:predict", "{\"instances\":[1],\"other\":{\"a\":1,\"a\":2}}");
+	expect_error(400, "the key a twice", "v1: a key twice in what is skipped is 400");
 	post(V1 "half:predict", "{}");
 	expect_error(400, "instances", "v1: neither instances nor inputs are 400");
 	post(V1 "half:predict", "{\"signature_name\":\"other\",\"instances\":[1]}");
