@@ -303,3 +303,21 @@ cell() {
   [ "$(cell ok)" -gt 0 ]
   [ "$(cell errors)" = 0 ]
 }
+
+@test "bench: load: nn-serve takes what is made of its metadata, of arrays and of tables, in every form" {
+  [ -x "$NN_BUILD/cmd/nn-serve" ] || skip "built without libmicrohttpd"
+  printf 'a,b,c,y\n1,red,0.5,yes\n2,blue,0.25,no\n3,red,0.75,yes\n4,green,1,no\n' >t.csv
+  nn-train -q -m 'dense 4, relu, dense ?' --target=y --epochs=1 -o t.st t.csv
+  nn-train -q -m 'dense 8, relu, dense ?' --target=digit --loss=cross-entropy --steps=5 -o d.st "$NN_SRC/share/data/digits.csv.gz"
+  nn-serve --listen=127.0.0.1:0 t=t.st d=d.st >port 2>server.err 3>&- &
+  server=$!
+  for _ in $(seq 500); do [ ! -s port ] || break; sleep 0.02; done
+  url=$(cat port)
+  for model in t d; do
+    for body in json v2 binary; do
+      load_rows --model=$model --body=$body --rows=3 --rate=200 --arrivals=constant --time=0.2 --null
+      [ "$(cell ok),$(cell errors)" = 40,0 ]
+      [ -n "$(cell server_s)" ] && [ -n "$(cell queue_s)" ] && [ -n "$(cell batch_mean)" ] && [ -n "$(cell null_s)" ]
+    done
+  done
+}
