@@ -264,63 +264,6 @@ void *nn_http_loop_run(void *arg)
 	return NULL;
 }
 
-/* The only connection in this phase, with a chunked body or without; NULL: there are others. */
-static struct nn_http_link *only_one(const struct nn_http_loop *loop, enum nn_http_phase phase,
-				     bool chunked)
-{
-	struct nn_http_link *found = NULL;
-
-	for (struct nn_http_link *link = loop->links; link; link = link->next) {
-		bool here = link->phase == phase ||
-			    (phase == NN_HTTP_LINE && link->phase == NN_HTTP_IDLE);
-
-		if (!here || link->refused || (chunked && !link->request->chunked))
-			continue;
-		if (found)
-			return NULL;
-		found = link;
-	}
-	return found;
-}
-
-/*
- * What libmicrohttpd would print. Among it, before it sends them, are refusals of its own: headers
- * that do not fit its memory, bad chunks. It does not say whose, but what is wrong says how far the
- * request had come, and as a rule one connection alone is there: that gets our words. Else the
- * status is the same, and the body a small page of HTML.
- */
-static void on_log(void *arg, const char *format, va_list args)
-{
-	static const char refused[] = "Error processing request (HTTP response code is %u ('%s'))";
-	struct nn_http_link *link;
-	struct nn_http_loop *loop = arg;
-	struct nn_http_refusal refusal = nn_http_malformed;
-	enum nn_http_phase phase = NN_HTTP_HEADERS;
-	const char *page;
-	unsigned status;
-
-	if (strncmp(format, refused, sizeof refused - 1) != 0)
-		return;
-	status = va_arg(args, unsigned);
-	page = va_arg(args, const char *);
-	if (strstr(page, "chunk")) {
-		phase = NN_HTTP_BODY;
-		refusal = status == 413 ? nn_http_large_body : nn_http_bad_framing;
-	} else if (status == 431) {
-		refusal = nn_http_large_headers;
-	} else if (status == 414) {
-		phase = NN_HTTP_LINE;
-		refusal = nn_http_long_line;
-	} else if (strstr(page, "Content-Length")) {
-		refusal = status == 413 ? nn_http_large_body : nn_http_bad_framing;
-	} else if (!only_one(loop, phase, false)) {
-		phase = NN_HTTP_LINE;
-	}
-	link = only_one(loop, phase, phase == NN_HTTP_BODY);
-	if (link)
-		nn_http_refuse_raw(link, refusal);
-}
-
 /* Memory of a connection: the request's head, what is known of each header, the answer's head. */
 static size_t memory_limit(const struct nn_http_limits *limits)
 {
@@ -341,9 +284,10 @@ static struct MHD_Daemon *start_daemon(struct nn_http_loop *loop)
 	return MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
 			MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, nn_http_on_request, loop, MHD_OPTION_EXTERNAL_LOGGER, on_log, loop,
-		MHD_OPTION_URI_LOG_CALLBACK, nn_http_on_line, loop, MHD_OPTION_NOTIFY_COMPLETED,
-		nn_http_on_completed, loop, MHD_OPTION_NOTIFY_CONNECTION, on_connection, loop,
+		0, NULL, NULL, nn_http_on_request, loop, MHD_OPTION_EXTERNAL_LOGGER, nn_http_on_log,
+		loop, MHD_OPTION_URI_LOG_CALLBACK, nn_http_on_line, loop,
+		MHD_OPTION_NOTIFY_COMPLETED, nn_http_on_completed, loop,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, loop,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_limit(&http->setup.limits),
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)0x7fffffff, MHD_OPTION_ARRAY,
 		tls ? tls_options : no_options, MHD_OPTION_END);

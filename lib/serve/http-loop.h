@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 
 #include "serve/http.h"
@@ -132,6 +133,8 @@ enum MHD_Result nn_http_on_request(void *loop, struct MHD_Connection *connection
 void nn_http_on_completed(void *loop, struct MHD_Connection *connection, void **request,
 			  enum MHD_RequestTerminationCode code);
 void nn_http_request_free(struct nn_http_request *request);
+/* http-log.c */
+void nn_http_on_log(void *loop, const char *format, va_list args);
 
 /* Is this its thread? */
 bool nn_http_loop_is_here(const struct nn_http_loop *loop);

@@ -35,6 +35,7 @@ lib_libserve_la_SOURCES = \
 	lib/serve/http-answer.c \
 	lib/serve/http-check.c \
 	lib/serve/http-listen.c \
+	lib/serve/http-log.c \
 	lib/serve/http-loop.c \
 	lib/serve/http-loop.h \
 	lib/serve/http-request.c \
