@@ -1,4 +1,7 @@
-/* Why a batch left its queue. */
+/*
+ * Why a batch left its queue. shape: the next row has another one; never counted, since all rows of
+ * a lane have one shape.
+ */
 #ifndef NN_SERVE_DISPATCH_H
 #define NN_SERVE_DISPATCH_H
 

@@ -220,69 +220,91 @@ static double argument(int argc, char **argv, int i, double otherwise)
 	return argc > i ? atof(argv[i]) : otherwise;
 }
 
+static struct nn_model *make_model(const char *name)
+{
+	return serve_model(strcmp(name, "small") == 0
+				   ? "input 784, dense 128, relu, dense 10"
+				   : "input 1024, dense 2048, relu, dense 2048, relu, dense 1000",
+			   NULL, NULL, NULL);
+}
+
+/* A batcher with this wait, its clients, and a first turn that does not count. */
+static void open_run(struct run *r, double wait, const struct nn_model *model, int argc,
+		     char **argv)
+{
+	bool open = strcmp(argv[1], "open") == 0;
+	double load = atof(argv[2]), figures[4];
+	struct nn_batcher_setup setup = { .max_batch = 32, .queue = 100000, .max_delay = wait };
+	struct nn_error err;
+
+	r->n_loops = setup.loops = (unsigned)argument(argc, argv, 5, 1);
+	setup.workers = (unsigned)argument(argc, argv, 6, 1);
+	if (nn_batcher_open(&r->batcher, &setup, &err) < 0 ||
+	    nn_lane_open(&r->lane, r->batcher, model, false, &err) < 0) {
+		fprintf(stderr, "batcher: %s\n", err.text);
+		exit(1);
+	}
+	r->rate = open ? load / r->n_loops : 0;
+	r->clients = open ? 4096 / r->n_loops : (size_t)(load / r->n_loops);
+	r->think = argument(argc, argv, 7, 20) * 1e-6;
+	r->loops = calloc(r->n_loops, sizeof *r->loops);
+	for (unsigned i = 0; i < r->n_loops; i++)
+		open_loop(r, i);
+	nn_batcher_clients(r->batcher, r->clients * r->n_loops);
+	measure(r, 0.2, figures);
+}
+
+static void print(double wait, double figures[4][TURNS])
+{
+	for (int f = 0; f < 4; f++)
+		nn_sort(figures[f], TURNS);
+	printf("%8.0f us%s %10.0f /s %10.1f us %10.1f us p99 %6.2f rows\n", fmax(0, wait * 1e6),
+	       wait < 0 ? " (found)" : "        ", figures[0][TURNS / 2], figures[1][TURNS / 2],
+	       figures[2][TURNS / 2], figures[3][TURNS / 2]);
+}
+
+static void explain(const struct run *r)
+{
+	struct nn_text text = { 0 };
+
+	nn_lane_explain(r->lane, &text);
+	printf("%s; 1, 2, 4, ... 32 rows take", text.data);
+	for (size_t n = 1; n <= 32; n *= 2)
+		printf(" %.1f", nn_lane_cost(r->lane, n) * 1e6);
+	printf(" us\n");
+	nn_text_free(&text);
+}
+
 int main(int argc, char **argv)
 {
 	static struct run runs[N_WAITS];
 	static double figures[N_WAITS][4][TURNS];
-	float *in = calloc(64 * 1024, sizeof *in);
-	bool open = argc > 3 && strcmp(argv[1], "open") == 0;
-	double load = argument(argc, argv, 2, 1), seconds = argument(argc, argv, 4, 0.5);
-	unsigned loops = (unsigned)argument(argc, argv, 5, 1);
-	struct nn_model *model;
-	struct nn_text text = { 0 };
+	static float in[64 * 1024];
+	double four[4], seconds = argument(argc, argv, 4, 0.5);
+	struct nn_model *model = argc > 3 ? make_model(argv[3]) : NULL;
 
-	if (argc < 4)
+	if (!model) {
+		fprintf(stderr, "usage: batcher closed CLIENTS|open RATE small|large [SECONDS "
+				"[LOOPS [WORKERS [THINK_US]]]]\n");
 		return 2;
-	model = serve_model(strcmp(argv[3], "small") == 0
-				    ? "input 784, dense 128, relu, dense 10"
-				    : "input 1024, dense 2048, relu, dense 2048, relu, dense 1000",
-			    NULL, NULL, NULL);
+	}
 	for (int i = 0; i < 64 * 1024; i++)
 		in[i] = (float)(i * 7919 % 1000) / 1000;
 	for (size_t w = 0; w < N_WAITS; w++) {
-		struct run *r = &runs[w];
-		struct nn_batcher_setup setup = { .max_batch = 32,
-						  .queue = 100000,
-						  .max_delay = waits[w],
-						  .workers = (unsigned)argument(argc, argv, 6, 1),
-						  .loops = loops };
-
-		if (!model || nn_batcher_open(&r->batcher, &setup, NULL) < 0 ||
-		    nn_lane_open(&r->lane, r->batcher, model, false, NULL) < 0)
-			return 1;
-		r->in = in;
-		r->rate = open ? load / loops : 0;
-		r->clients = open ? 4096 / loops : (size_t)(load / loops);
-		r->think = argument(argc, argv, 7, 20) * 1e-6;
-		r->n_loops = loops;
-		r->loops = calloc(loops, sizeof *r->loops);
-		for (unsigned i = 0; i < loops; i++)
-			open_loop(r, i);
-		nn_batcher_clients(r->batcher, r->clients * loops);
-		measure(r, 0.2, figures[w][0]);
+		runs[w].in = in;
+		open_run(&runs[w], waits[w], model, argc, argv);
 	}
 	for (int t = 0; t < TURNS; t++)
 		for (size_t w = 0; w < N_WAITS; w++) {
-			double four[4];
-
 			measure(&runs[w], seconds, four);
 			for (int f = 0; f < 4; f++)
 				figures[w][f][t] = four[f];
 		}
-	for (size_t w = 0; w < N_WAITS; w++) {
-		for (int f = 0; f < 4; f++)
-			nn_sort(figures[w][f], TURNS);
-		printf("%8.0f us%s %10.0f /s %10.1f us %10.1f us p99 %6.2f rows\n",
-		       fmax(0, waits[w] * 1e6), waits[w] < 0 ? " (found)" : "        ",
-		       figures[w][0][TURNS / 2], figures[w][1][TURNS / 2], figures[w][2][TURNS / 2],
-		       figures[w][3][TURNS / 2]);
-	}
-	nn_lane_explain(runs[0].lane, &text);
-	printf("%s; C: ", text.data);
-	for (size_t n = 1; n <= 32; n *= 2)
-		printf(" %.1f", nn_lane_cost(runs[0].lane, n) * 1e6);
-	printf(" us\n");
+	for (size_t w = 0; w < N_WAITS; w++)
+		print(waits[w], figures[w]);
+	explain(&runs[0]);
 	for (size_t w = 0; w < N_WAITS; w++)
 		nn_batcher_close(runs[w].batcher);
+	nn_model_close(model);
 	return 0;
 }

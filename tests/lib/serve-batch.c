@@ -435,6 +435,68 @@ static void chains_go_on(const struct nn_model *model)
 	nn_batcher_close(b);
 }
 
+/* ---- several lanes ---- */
+
+static size_t n_told;
+
+struct turn {
+	struct request request;
+	size_t number; /* how many were told before */
+};
+
+/* One worker: told one after the other. */
+static void take_number(struct nn_job *job)
+{
+	struct turn *t = (struct turn *)job;
+
+	t->number = n_told++;
+	told(job);
+}
+
+static struct turn *line_up(struct nn_batcher *b, struct nn_lane *lane)
+{
+	struct turn *t = calloc(1, sizeof *t);
+
+	sem_init(&t->request.told, 0, 0);
+	t->request.job = (struct nn_job){ .lane = lane,
+					  .rows = 16,
+					  .in = rows,
+					  .out = t->request.out,
+					  .deadline = INFINITY,
+					  .done = take_number };
+	nn_batcher_put(b, &t->request.job);
+	return t;
+}
+
+static void lanes_take_turns(const struct nn_model *model)
+{
+	struct nn_batcher_setup setup = {
+		.max_batch = 16, .queue = 1000, .max_delay = 0, .workers = 1, .loops = 1
+	};
+	struct nn_batcher *b = NULL;
+	struct nn_lane *little, *much;
+	struct turn *many[20], *one;
+
+	if (nn_batcher_open(&b, &setup, NULL) < 0)
+		return;
+	little = open_lane(b, model, false);
+	much = open_lane(b, model, false);
+	make_heavy(little);
+	make_heavy(much);
+	n_told = 0;
+	for (int i = 0; i < 20; i++)
+		many[i] = line_up(b, much);
+	one = line_up(b, little);
+	nn_batcher_round(b, 0);
+	sem_wait(&one->request.told);
+	ok(one->number < 3, "batch: a model with little to do has its turn beside a busy one");
+	sem_post(&one->request.told);
+	ok(state_of(&one->request) == NN_JOB_DONE, "batch: and its answer");
+	for (int i = 0; i < 20; i++)
+		ok(state_of(&many[i]->request) == NN_JOB_DONE, "batch: as the busy one: %d", i);
+	nn_batcher_close(b);
+}
+
 static void null_answers(void)
 {
 	struct nn_model *model = serve_model(examples[1].text, NULL, examples[1].target_json, NULL);
@@ -555,6 +617,7 @@ int main(void)
 	nobody_is_forgotten(model);
 	full_batches_go(model);
 	chains_go_on(model);
+	lanes_take_turns(model);
 	null_answers();
 	sentences_are_true(model);
 	costs_are_measured(model);
