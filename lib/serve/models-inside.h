@@ -92,9 +92,7 @@ uint64_t nn_models_labelled(const struct nn_models *models, const char *name, co
 void nn_models_watch_folder(void *arg, const char *path);
 void nn_models_unwatch(struct nn_models *models);
 
-/* models-folders.c: the directory that a path lies in, "." and "/" too; nn_free. */
-char *nn_parent(const char *path, struct nn_error *err);
-/* Files of this path may be read: its directory, and that of what it links to. */
+/* models-folders.c: files of this path may be read: its directory, and that of what it links to. */
 int nn_models_take_folders(struct nn_models *models, const char *path, struct nn_error *err);
 void nn_models_free_folders(struct nn_models *models);
 

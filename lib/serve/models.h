@@ -104,5 +104,7 @@ int nn_models_watch(struct nn_models *models, struct nn_error *err);
 int nn_models_watched(struct nn_models *models, struct nn_error *err);
 /* Directory i in which files that may be read are, links followed; NULL after the last. */
 const char *nn_models_folder(struct nn_models *models, size_t i);
+/* The directory that a path lies in, "." and "/" too; nn_free. */
+char *nn_parent(const char *path, struct nn_error *err);
 
 #endif

@@ -214,6 +214,17 @@ const struct nn_opt nn_serve_opts[] = {
 	  .help = "append a line of JSON for each answer",
 	  .man = "Its members are time, method, path, status, bytes_in, bytes_out, seconds, model "
 		 "and rows. SIGUSR1 opens the file anew once it was renamed." },
+	{ .name = "sandbox",
+	  .topic = "Security",
+	  .type = NN_OPT_CHOICE,
+	  .offset = AT(sandbox),
+	  .arg = "on|off",
+	  .fallback = "on",
+	  .choices = (const char *const[]){ "on", "off", NULL },
+	  .help = "after the start give up all but reading models and answering",
+	  .man = "Files other than those in the directories of models, new sockets, programs and "
+		 "processes are then out of reach (Landlock, seccomp). A model that becomes a link "
+		 "into a directory that had no part at the start cannot be read." },
 	{ .name = "max-body",
 	  .topic = "Limits",
 	  .type = NN_OPT_SIZE,

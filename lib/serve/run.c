@@ -14,10 +14,12 @@
 
 #include "base/clock.h"
 #include "base/flush.h"
+#include "base/memory.h"
 #include "device/device.h"
 #include "serve/access-log.h"
 #include "serve/keys.h"
 #include "serve/protocol.h"
+#include "serve/sandbox.h"
 #include "serve/serve.h"
 
 struct server {
@@ -162,6 +164,40 @@ static int open_files(struct server *s, struct nn_error *err)
 		       : 0;
 }
 
+/* Loops are started in it; what was there before has opened its files. */
+static int enter_sandbox(struct server *s, struct nn_error *err)
+{
+	const struct nn_serve_options *o = &s->setup->options;
+	struct nn_sandbox_setup sandbox = { .device = strcmp(s->setup->device, "cpu") != 0 };
+	char *log = o->access_log ? nn_parent(o->access_log, err) : NULL;
+	const char *where = nn_http_where(s->http);
+	bool is_unix = strncmp(where, "unix:", 5) == 0;
+	char *socket = is_unix ? nn_parent(where + 5, err) : NULL;
+	const char *write[3] = { 0 };
+	struct nn_text note = { 0 };
+	size_t n = 0;
+	int status = -1;
+
+	while (nn_models_folder(s->models, n))
+		n++;
+	sandbox.read = nn_alloc(n + 1, sizeof *sandbox.read, err);
+	sandbox.write = write;
+	write[0] = log ? log : socket;
+	write[1] = log ? socket : NULL;
+	if (sandbox.read && (socket || !is_unix) && (log || !o->access_log)) {
+		for (size_t i = 0; i < n; i++)
+			((const char **)sandbox.read)[i] = nn_models_folder(s->models, i);
+		status = nn_sandbox_enter(&sandbox, &note, err);
+	}
+	if (status == 0 && note.length > 0 && !note.failed)
+		s->setup->note(s->setup->arg, note.data);
+	nn_text_free(&note);
+	nn_free((void *)sandbox.read);
+	nn_free(socket);
+	nn_free(log);
+	return status;
+}
+
 static int open_parts(struct server *s, struct nn_error *err)
 {
 	const struct nn_serve_options *o = &s->setup->options;
@@ -178,6 +214,8 @@ static int open_parts(struct server *s, struct nn_error *err)
 	if (nn_protocol_open(&s->protocol, &protocol, err) < 0)
 		return -1;
 	if (o->watch && (s->watch = nn_models_watch(s->models, err)) < 0)
+		return -1;
+	if (o->sandbox == NN_SANDBOX_ON && enter_sandbox(s, err) < 0)
 		return -1;
 	return nn_http_start(s->http, err);
 }

@@ -167,6 +167,9 @@ static void write_filter(struct filter *f, const struct nn_sandbox_setup *setup)
 	end(f, SECCOMP_RET_ERRNO | EPERM);
 }
 
+/* There where the program was built with it: it looks for leaks with ptrace when all is over. */
+extern void __asan_init(void) __attribute__((weak));
+
 int nn_sandbox_calls(const struct nn_sandbox_setup *setup, struct nn_text *note,
 		     struct nn_error *err)
 {
@@ -174,6 +177,10 @@ int nn_sandbox_calls(const struct nn_sandbox_setup *setup, struct nn_text *note,
 	struct sock_fprog program = { .filter = filter.code };
 	long status;
 
+	if (__asan_init) {
+		nn_text_add(note, "AddressSanitizer and seccomp exclude each other. ");
+		return 0;
+	}
 	write_filter(&filter, setup);
 	if (filter.n == MOST)
 		NN_BUG("%d instructions are too few", MOST);

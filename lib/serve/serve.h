@@ -12,12 +12,13 @@ struct nn_serve_options {
 	double slo; /* milliseconds, 0: none */
 	double drain;
 	bool keep_going, watch, explain;
-	int metrics;
+	int metrics, sandbox;
 	struct nn_http_limits limits; /* headers and header_count from max_headers */
 };
 extern const struct nn_opt nn_serve_opts[];
 
 enum { NN_METRICS_OWN, NN_METRICS_TRITON };
+enum { NN_SANDBOX_ON, NN_SANDBOX_OFF };
 
 struct nn_serve {
 	struct nn_serve_options options;

@@ -194,3 +194,25 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   stop
   [ "$(grep -c 'note: plain: mean batch' err)" -eq 2 ]
 }
+
+@test "serve: in its sandbox it reads a model anew, from where models were alone" {
+  grep -q '^Seccomp:' /proc/self/status || skip "no seccomp in this kernel"
+  mkdir -p live
+  cp plain.st live/net.st
+  serve --watch live
+  ask 200 /v2/models/net
+  cp words.st live/.new && mv live/.new live/net.st
+  for _ in {1..500}; do
+    ask 200 /v2/models/net
+    [[ $answer != *'"probs"'* ]] || break
+    sleep 0.02
+  done
+  [[ $answer = *'"probs"'* ]]
+  [ ! -s err ] || grep -q 'kernel has no\|AddressSanitizer' err || { cat err; false; }
+  grep -q '^NoNewPrivs:[[:space:]]*1$' "/proc/$server/status"
+  [ -s err ] || grep -q '^Seccomp:[[:space:]]*2$' "/proc/$server/status"
+  stop
+  serve --sandbox=off live
+  [ "$(grep NoNewPrivs /proc/self/status)" = "$(grep NoNewPrivs "/proc/$server/status")" ]
+  stop
+}
