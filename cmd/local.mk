@@ -11,7 +11,7 @@ cmd_nn_train_LDFLAGS = $(LDFLAGS_TOOL)
 if HAVE_MICROHTTPD
 bin_PROGRAMS += cmd/nn-serve
 cmd_nn_serve_SOURCES = cmd/nn-serve.c cmd/serve-list.c cmd/tool.c cmd/tool-log.c cmd/tool.h
-cmd_nn_serve_LDADD = lib/libserve.la $(LDADD)
+cmd_nn_serve_LDADD = $(SERVE_LIBS)
 cmd_nn_serve_LDFLAGS = $(LDFLAGS_TOOL)
 endif
 

@@ -206,26 +206,26 @@ VALGRIND_TESTS += tests/lib/session tests/lib/encode
 if HAVE_MICROHTTPD
 check_PROGRAMS += tests/lib/serve-http tests/lib/serve-limits
 tests_lib_serve_http_SOURCES = tests/lib/serve-http.c tests/lib/serve-http.h tests/lib/tap.h
-tests_lib_serve_http_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_http_LDADD = $(SERVE_LIBS)
 tests_lib_serve_limits_SOURCES = tests/lib/serve-limits.c tests/lib/serve-http.h tests/lib/tap.h
-tests_lib_serve_limits_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_limits_LDADD = $(SERVE_LIBS)
 CHECK_TESTS += tests/lib/serve-http tests/lib/serve-limits
 check_PROGRAMS += tests/lib/serve-batch
 tests_lib_serve_batch_SOURCES = tests/lib/serve-batch.c tests/lib/serve-model.h tests/lib/tap.h
-tests_lib_serve_batch_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_batch_LDADD = $(SERVE_LIBS)
 CHECK_TESTS += tests/lib/serve-batch
 check_PROGRAMS += tests/lib/serve-protocol
 tests_lib_serve_protocol_SOURCES = tests/lib/serve-protocol.c tests/lib/tap.h
-tests_lib_serve_protocol_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_protocol_LDADD = $(SERVE_LIBS)
 CHECK_TESTS += tests/lib/serve-protocol
 check_PROGRAMS += tests/lib/serve-wait
 tests_lib_serve_wait_SOURCES = tests/lib/serve-wait.c tests/lib/tap.h
-tests_lib_serve_wait_LDADD = lib/libserve.la $(LDADD) -lm
+tests_lib_serve_wait_LDADD = $(SERVE_LIBS) -lm
 CHECK_TESTS += tests/lib/serve-wait
 EXTRA_PROGRAMS += tests/bench/batcher
 tests_bench_batcher_SOURCES = tests/bench/batcher.c tests/lib/serve-model.h
 tests_bench_batcher_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-tests_bench_batcher_LDADD = lib/libserve.la $(LDADD) -lm
+tests_bench_batcher_LDADD = $(SERVE_LIBS) -lm
 endif
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed
@@ -409,16 +409,16 @@ CHECK_TESTS += tests/cli/bench-load.bats
 if HAVE_MICROHTTPD
 check_PROGRAMS += tests/lib/serve-models
 tests_lib_serve_models_SOURCES = tests/lib/serve-models.c tests/lib/files.h
-tests_lib_serve_models_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_models_LDADD = $(SERVE_LIBS)
 check_PROGRAMS += tests/lib/serve-keys
 tests_lib_serve_keys_SOURCES = tests/lib/serve-keys.c tests/lib/files.h
-tests_lib_serve_keys_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_keys_LDADD = $(SERVE_LIBS)
 check_PROGRAMS += tests/lib/serve-access-log
 tests_lib_serve_access_log_SOURCES = tests/lib/serve-access-log.c tests/lib/files.h
-tests_lib_serve_access_log_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_access_log_LDADD = $(SERVE_LIBS)
 check_PROGRAMS += tests/lib/serve-sandbox
 tests_lib_serve_sandbox_SOURCES = tests/lib/serve-sandbox.c tests/lib/serve-model.h tests/lib/files.h
-tests_lib_serve_sandbox_LDADD = lib/libserve.la $(LDADD)
+tests_lib_serve_sandbox_LDADD = $(SERVE_LIBS)
 CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log tests/lib/serve-sandbox
 CHECK_TESTS += tests/cli/systemd.bats
 endif

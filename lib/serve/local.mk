@@ -1,9 +1,9 @@
 # lib/serve: models behind a socket; linked into nn-serve alone, with libmicrohttpd
 if HAVE_MICROHTTPD
-noinst_LTLIBRARIES += lib/libserve.la
-lib_libserve_la_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
-lib_libserve_la_LIBADD = $(MICROHTTPD_LIBS)
-lib_libserve_la_SOURCES = \
+noinst_LIBRARIES += lib/libserve.a
+lib_libserve_a_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
+SERVE_LIBS = lib/libserve.a lib/libnn.so.0 $(MICROHTTPD_LIBS)
+lib_libserve_a_SOURCES = \
 	lib/serve/access-log.c \
 	lib/serve/access-log.h \
 	lib/serve/batch-explain.c \

@@ -182,6 +182,42 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   stop
 }
 
+@test "serve: administration without keys is for Unix sockets alone, which are the user's own" {
+  serve plain.st
+  ask 403 /v2/repository/models/plain/unload -d '{}'
+  stop
+  rm -f socket out
+  nn-serve --listen=unix:"$PWD/socket" plain.st >out 2>err 3>&- &
+  server=$!
+  for _ in {1..500}; do
+    [ ! -s out ] || break
+    sleep 0.02
+  done
+  [ "$(stat -c %a socket)" = 600 ]
+  url=http://localhost
+  ask 200 /v2/repository/models/plain/unload --unix-socket socket -d '{}'
+  ask 200 /v2/repository/models/plain/load --unix-socket socket -d '{}'
+  ask 200 /v1/models/plain:predict --unix-socket socket -d '{"instances": [[1, 2, 3, 4]]}'
+  stop
+  [ ! -e socket ]
+}
+
+@test "serve: --access-log has a JSON object for each answer; SIGUSR1 goes on in a new file" {
+  serve --access-log=access.log plain.st
+  ask 200 /v1/models/plain:predict -d '{"instances": [[1, 2, 3, 4], [1, 2, 3, 4]]}'
+  ask 404 /nothing
+  mv access.log old.log
+  kill -USR1 "$server"
+  for _ in {1..500}; do
+    [ ! -e access.log ] || break
+    sleep 0.02
+  done
+  ask 200 /v2/health/live
+  stop
+  jq -es 'length == 2 and .[0].status == 200 and .[0].rows == 2 and .[0].model == "plain" and .[0].method == "POST" and .[1].status == 404' old.log
+  jq -es 'length == 1 and .[0].path == "/v2/health/live"' access.log
+}
+
 @test "serve: --explain-batching says at SIGUSR2 and at the end why batches are what they are" {
   serve --explain-batching plain.st
   ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
