@@ -118,6 +118,7 @@ static void stop_listening(struct acceptor *acceptor)
 		http->listeners[i] = -1;
 		acceptor->set[1 + i].fd = -1;
 	}
+	atomic_store(&http->stopping, false);
 }
 
 /* fd -1: stop listening, -2: end; else one that lingers. */

@@ -103,6 +103,8 @@ static void take_arrivals(struct nn_http_loop *loop)
 	       nn_read_all(loop->inbox[0], &arrival, sizeof arrival)) {
 		struct sockaddr_in6 address = { .sin6_family = arrival.local ? AF_UNIX : AF_INET6 };
 
+		/* what it has sent is read in the next round: until then it counts as a request */
+		atomic_fetch_add(&loop->unread, 1);
 		atomic_fetch_sub(&loop->arrivals, 1);
 		if (arrival.fd < 0) {
 			loop->stop = true;
@@ -219,6 +221,7 @@ static void do_round(struct nn_http_loop *loop)
 	atomic_store(&loop->woken, false);
 	/* it waits unless it has work at hand */
 	MHD_run_wait(loop->daemon, loop->links ? (int32_t)(look_every(http) * 1e3) : -1);
+	atomic_store(&loop->unread, 0);
 	take_arrivals(loop);
 	http->setup.round(http->setup.arg, loop->number);
 	settle(loop);

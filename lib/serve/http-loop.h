@@ -73,6 +73,7 @@ struct nn_http_loop {
 	int inbox[2];            /* pipe of struct nn_http_arrival */
 	_Atomic size_t arrivals; /* in it */
 	_Atomic size_t load;     /* connections given to this loop */
+	_Atomic size_t unread;   /* connections added in the last round */
 	_Atomic size_t pending, answering;
 	struct nn_http_link *links;
 	struct nn_http_request *fresh; /* handed out in this round */
@@ -99,9 +100,9 @@ struct nn_http {
 	struct nn_http_loop *loops;
 	unsigned n_loops, n_started;
 	pthread_t acceptor;
-	bool accepting;      /* the acceptor's thread runs */
-	int acceptor_box[2]; /* pipe of struct nn_http_arrival: fd >= 0: to linger */
-	_Atomic bool closed_to_new;
+	bool accepting;        /* the acceptor's thread runs */
+	int acceptor_box[2];   /* pipe of struct nn_http_arrival: fd >= 0: to linger */
+	_Atomic bool stopping; /* the acceptor has been told and has not finished */
 	_Atomic size_t connections, refused;
 	_Atomic size_t holders; /* who frees this: close, and each request it left behind */
 };

@@ -98,6 +98,7 @@ void *nn_http_on_line(void *arg, const char *url, struct MHD_Connection *connect
 	request->exchange.began = nn_now_s();
 	nn_text_add_bytes(&request->line, url ? url : "", request->raw_url_length);
 	link->request = request;
+	atomic_fetch_add_explicit(&loop->pending, 1, memory_order_relaxed);
 	link->phase = NN_HTTP_HEADERS;
 	link->since = request->exchange.began;
 	return request;
@@ -219,7 +220,6 @@ static enum MHD_Result hand_over(struct nn_http_request *request)
 	exchange->body[exchange->bytes] = '\0';
 	exchange->read = nn_now_s();
 	request->link->phase = NN_HTTP_ANSWER;
-	atomic_fetch_add_explicit(&loop->pending, 1, memory_order_relaxed);
 	http->setup.handle(http->setup.arg, exchange);
 	if (atomic_load_explicit(&request->owner, memory_order_acquire) == NN_HTTP_ANSWERED)
 		return nn_http_reply(request) ? MHD_YES : MHD_NO;
@@ -295,8 +295,7 @@ void nn_http_on_completed(void *arg, struct MHD_Connection *connection, void **p
 	link->request = NULL;
 	link->phase = NN_HTTP_IDLE;
 	link->looked_at = false;
-	if (request->handled)
-		atomic_fetch_sub_explicit(&loop->pending, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&loop->pending, 1, memory_order_relaxed);
 	if (abandon(request)) {
 		request->link = NULL;
 		return;

@@ -118,10 +118,11 @@ size_t nn_http_refused(const struct nn_http *http)
 
 size_t nn_http_pending(const struct nn_http *http)
 {
-	size_t n = 0;
+	size_t n = atomic_load(&http->stopping);
 
 	for (unsigned i = 0; i < http->n_loops; i++)
-		n += atomic_load(&http->loops[i].pending);
+		n += atomic_load(&http->loops[i].arrivals) + atomic_load(&http->loops[i].unread) +
+		     atomic_load(&http->loops[i].pending);
 	return n;
 }
 
@@ -137,8 +138,10 @@ void nn_http_tell_acceptor(struct nn_http *http, int what)
 
 void nn_http_stop_accepting(struct nn_http *http)
 {
-	if (http->accepting)
-		nn_http_tell_acceptor(http, -1);
+	if (!http->accepting)
+		return;
+	atomic_store(&http->stopping, true);
+	nn_http_tell_acceptor(http, -1);
 }
 
 void nn_http_let_go(struct nn_http *http)

@@ -73,7 +73,7 @@ size_t nn_http_connections(const struct nn_http *http);
 size_t nn_http_refused(const struct nn_http *http);
 /* New connections are refused from now on; those that are open go on. */
 void nn_http_stop_accepting(struct nn_http *http);
-/* Requests taken and not yet answered. */
+/* Requests that have begun to come and are not yet answered, and connections not yet looked at. */
 size_t nn_http_pending(const struct nn_http *http);
 /*
  * Ends loops and connections, answered or not; requests that are still the handler's stay valid

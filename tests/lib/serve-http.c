@@ -143,15 +143,22 @@ static void test_gone(struct nn_http *http)
 
 static void test_stop(struct nn_http *http)
 {
-	char where[64];
-	int open = dial(nn_http_where(http)), waits = dial(nn_http_where(http)), late = 0;
+	char where[64], first;
+	int open = dial(nn_http_where(http)), waits = dial(nn_http_where(http)), late = 0, accepted;
 
 	snprintf(where, sizeof where, "%s", nn_http_where(http));
 	say(open, get_now, sizeof get_now - 1);
 	ok(hear(open, false).status == 200, "a connection is open");
 	say(waits, "GET /held HTTP/1.1\r\nHost: x\r\n\r\n", 32);
 	AWAIT(n_held() == 1);
+	/* a client whose request nobody has looked at yet */
+	accepted = dial(where);
+	say(accepted, get_now, sizeof get_now - 1);
 	nn_http_stop_accepting(http);
+	AWAIT(nn_http_pending(http) == 1); /* that which waits */
+	ok(recv(accepted, &first, 1, MSG_DONTWAIT) == 1,
+	   "who was accepted is answered before there is nothing pending");
+	close(accepted);
 	for (int i = 0; i < 30000 && (late = dial(where)) >= 0; i++) {
 		close(late);
 		usleep(1000);
