@@ -220,9 +220,12 @@ static int open_parts(struct server *s, struct nn_error *err)
 	return nn_http_start(s->http, err);
 }
 
-static void close_parts(struct server *s)
+/* Answers that are still being made when --drain is over go on to the end of the process. */
+static void close_parts(struct server *s, bool drained)
 {
 	nn_http_close(s->http);
+	if (!drained)
+		return;
 	nn_protocol_close(s->protocol);
 	nn_models_close(s->models);
 	nn_batcher_close(s->batcher);
@@ -338,9 +341,12 @@ static int say_ready(const struct server *s, struct nn_error *err)
 
 int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
 {
-	struct server s = { .setup = setup, .signals = -1, .watch = -1 };
-	int status = open_parts(&s, err), number;
+	static struct server s; /* one a process */
+	bool drained = true;
+	int status, number;
 
+	s = (struct server){ .setup = setup, .signals = -1, .watch = -1 };
+	status = open_parts(&s, err);
 	if (status == 0 && !s.keys && nn_http_is_wide(s.http))
 		setup->warn(setup->arg,
 			    "listens beyond this machine without keys: whoever reaches it may ask");
@@ -348,11 +354,12 @@ int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
 		status = say_ready(&s, err);
 	if (status == 0) {
 		number = serve(&s);
-		if (!drain(&s))
+		drained = drain(&s);
+		if (!drained)
 			status = 128 + number;
 		if (setup->options.explain)
 			explain(&s);
 	}
-	close_parts(&s);
+	close_parts(&s, drained);
 	return status;
 }

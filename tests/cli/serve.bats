@@ -137,11 +137,11 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   after=$answer
   head -c 300 plain.st >changing.st
   kill -HUP "$server"
-  for _ in {1..200}; do
-    [ ! -s err ] || break
+  for _ in {1..500}; do
+    ! grep -q 'warning: .*changing' err || break
     sleep 0.02
   done
-  grep -q 'warning: .*changing' err
+  grep 'warning: .*changing' err
   ask 200 /v1/models/changing:predict -d "$body"
   [ "$answer" = "$after" ]
   stop
@@ -222,8 +222,8 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   serve --explain-batching plain.st
   ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
   kill -USR2 "$server"
-  for _ in {1..200}; do
-    [ ! -s err ] || break
+  for _ in {1..500}; do
+    ! grep -q 'mean batch' err || break
     sleep 0.02
   done
   grep -q 'note: plain: mean batch 1' err
