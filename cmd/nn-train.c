@@ -99,12 +99,11 @@ int main(int argc, char **argv)
 	struct nn_data_options data = { 0 };
 	struct nn_ranks_options ranks = { 0 };
 	struct nn_std_options std = { 0 };
-	uint64_t given[5] = { 0 };
-	const struct nn_tool_values values[] = { { &options, &given[0] },
-						 { &options.ranks, &given[1] },
-						 { &ranks, &given[2] },
-						 { &data, &given[3] },
-						 { &std, &given[4] } };
+	uint64_t given[6] = { 0 };
+	const struct nn_tool_values values[] = {
+		{ &options, &given[0] }, { &options, &given[5] }, { &options.ranks, &given[1] },
+		{ &ranks, &given[2] },   { &data, &given[3] },    { &std, &given[4] }
+	};
 	struct nn_opt_table tables[NN_OPT_TABLES];
 	struct nn_opt_list list;
 	struct nn_error err = { 0 };

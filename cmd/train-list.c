@@ -5,9 +5,13 @@
 #include "train/options.h"
 
 static const struct nn_opt_table tables[] = {
-	{ "Training", nn_train_opts, NULL, NULL }, { "Parallel", nn_parallel_opts, NULL, NULL },
-	{ "Ranks", nn_ranks_opts, NULL, NULL },    { "Data", nn_data_opts, NULL, NULL },
-	{ "Standard", nn_std_opts, NULL, NULL },   { NULL, NULL, NULL, NULL },
+	{ "Training", nn_train_opts, NULL, NULL },
+	{ "Training", nn_train_run_opts, NULL, NULL },
+	{ "Parallel", nn_parallel_opts, NULL, NULL },
+	{ "Ranks", nn_ranks_opts, NULL, NULL },
+	{ "Data", nn_data_opts, NULL, NULL },
+	{ "Standard", nn_std_opts, NULL, NULL },
+	{ NULL, NULL, NULL, NULL },
 };
 
 const struct nn_opt_list nn_train_list = {

@@ -22,6 +22,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/memory.c \
 	lib/train/open.c \
 	lib/train/options-values.c \
+	lib/train/options-run.c \
 	lib/train/options.c \
 	lib/train/options.h \
 	lib/train/origin.c \
@@ -75,6 +76,10 @@ lib_libnn_la_SOURCES += \
 	lib/train/threshold.h \
 	lib/train/trend.c \
 	lib/train/trend.h \
+	lib/train/try-inside.h \
+	lib/train/try-run.c \
+	lib/train/try-table.c \
+	lib/train/try-trial.c \
 	lib/train/try-values.c \
 	lib/train/try-values.h \
 	lib/train/try.c \

@@ -41,7 +41,7 @@ struct nn_train_options {
 	uint64_t memory;     /* bytes, 0: what the machine has */
 };
 
-extern const struct nn_opt nn_train_opts[];
+extern const struct nn_opt nn_train_opts[], nn_train_run_opts[];
 
 /* "N" steps or "Ns" seconds of --checkpoint-every; one of the two is set, both 0 for NULL. */
 int nn_parse_every(const char *text, uint64_t *steps, double *seconds, struct nn_error *err);

@@ -207,9 +207,10 @@ static bool training_fails(const char *strategy)
 	static struct nn_train_options options;
 	static struct nn_data_options data_options;
 	static struct nn_std_options std;
-	uint64_t given[4] = { 0 };
+	uint64_t given[5] = { 0 };
 	struct nn_opt_table tables[] = {
 		{ "", nn_train_opts, &options, &given[0] },
+		{ "", nn_train_run_opts, &options, &given[4] },
 		{ "", nn_parallel_opts, &options.ranks, &given[3] },
 		{ "", nn_data_opts, &data_options, &given[1] },
 		{ "", nn_std_opts, &std, &given[2] },
