@@ -77,6 +77,9 @@ lib_libserve_a_SOURCES = \
 	lib/serve/v1.c \
 	lib/serve/v1.h \
 	lib/serve/v2-answer.c \
+	lib/serve/v2-input.c \
+	lib/serve/v2-members.c \
+	lib/serve/v2-members.h \
 	lib/serve/v2-models.c \
 	lib/serve/v2-repository.c \
 	lib/serve/v2-stats.c \

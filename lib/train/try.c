@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/pool.h"
 #include "model/onnx.h"
 #include "train/try-inside.h"
