@@ -403,7 +403,6 @@ tests_lib_load_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_lib_load_LDADD = $(LDADD) -lm
 CHECK_TESTS += tests/cli/bench-load.bats tests/lib/load
 VALGRIND_TESTS += tests/lib/load
-CHECK_TESTS += tests/cli/bench-load.bats
 
 # models that are served
 if HAVE_MICROHTTPD
