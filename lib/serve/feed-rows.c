@@ -142,9 +142,6 @@ static int take_object(struct nn_query *q, size_t row)
 	for (; (kind = nn_pull_next(&q->pull)) == NN_PULL_KEY; n++, input++) {
 		if (find_member(q, &input) < 0)
 			return -1;
-		if (nn_query_fed(q, input)->rows == row + 1)
-			return nn_pull_fail(&q->pull, "found the input \"%s\" twice",
-					    served->inputs[input].name);
 		nn_query_fed(q, input)->rows = row + 1;
 		if (take_member(q, row, input) < 0)
 			return -1;

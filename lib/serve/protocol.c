@@ -42,7 +42,7 @@ static const struct route {
 	{ "v2/health/ready", GET, OPEN, nn_health_ready },
 	{ "metrics", GET, PREDICT, nn_metrics_answer },
 	{ "", GET, OPEN, nn_page_answer },
-	{ "v1/models", GET, PREDICT, nn_v1_list },
+	{ "v1/models", GET, PREDICT, nn_v2_list },
 	{ "v1/models/*", GET, PREDICT, nn_v1_status },
 	{ "v1/models/*/versions/#", GET, PREDICT, nn_v1_status },
 	{ "v1/models/*/labels/@", GET, PREDICT, nn_v1_status },

@@ -11,8 +11,6 @@ static int take_member(struct nn_query *q)
 		return nn_query_fail(q, 400, "\"context\": expected all fields in \"examples\"");
 	if (!nn_pull_is(&q->pull, "examples"))
 		return nn_pull_skip(&q->pull);
-	if (q->form)
-		return nn_pull_fail(&q->pull, "found \"examples\" twice");
 	q->form = 1;
 	return nn_feed_objects(q);
 }

@@ -8,17 +8,6 @@
 
 #define MOST_VERSIONS 256
 
-void nn_v1_list(struct nn_query *q)
-{
-	struct nn_text *text = &q->exchange->answer;
-
-	nn_text_add(text, "{\"models\":[");
-	for (size_t i = 0; i < nn_models_count(q->protocol->models); i++)
-		nn_json_put_string(text, nn_models_name(q->protocol->models, i));
-	nn_text_add(text, "]}\n");
-	nn_query_answer_json(q);
-}
-
 static void give_version(struct nn_text *text, uint64_t version, enum nn_models_state state)
 {
 	static const char *const names[] = {

@@ -67,33 +67,24 @@ static int take_inputs(struct nn_query *q)
 	}
 	nn_pull_next(&q->pull);
 	while ((kind = nn_pull_next(&q->pull)) == NN_PULL_KEY) {
-		if (nn_feed_find(q, q->pull.text, q->pull.length, &input) < 0)
-			return -1;
-		if (nn_query_fed(q, input)->kind != NN_FED_NOT)
-			return nn_pull_fail(&q->pull, "found the input \"%s\" twice",
-					    q->served->inputs[input].name);
-		if (take_input(q, input) < 0)
+		if (nn_feed_find(q, q->pull.text, q->pull.length, &input) < 0 ||
+		    take_input(q, input) < 0)
 			return -1;
 	}
 	return kind == NN_PULL_BAD ? -1 : nn_feed_finish(q);
 }
 
-static int take_member(struct nn_query *q, bool *named)
+static int take_member(struct nn_query *q)
 {
 	bool rows = nn_pull_is(&q->pull, "instances"), columns = nn_pull_is(&q->pull, "inputs");
 
-	if (nn_pull_is(&q->pull, "signature_name")) {
-		if (*named)
-			return nn_pull_fail(&q->pull, "found \"signature_name\" twice");
-		*named = true;
+	if (nn_pull_is(&q->pull, "signature_name"))
 		return take_signature(q);
-	}
 	if (!rows && !columns)
 		return nn_pull_skip(&q->pull);
 	if (q->form)
-		return nn_pull_fail(
-			&q->pull,
-			"found \"instances\" or \"inputs\" a second time, expected one of them");
+		return nn_pull_fail(&q->pull,
+				    "found \"instances\" and \"inputs\", expected one of them");
 	q->form = rows ? ROWS : COLUMNS;
 	return rows ? take_instances(q) : take_inputs(q);
 }
@@ -101,14 +92,13 @@ static int take_member(struct nn_query *q, bool *named)
 static int parse(struct nn_query *q)
 {
 	enum nn_pull_kind kind;
-	bool named = false;
 
 	nn_query_pull(q, q->exchange->bytes, true);
 	if (nn_pull_next(&q->pull) != NN_PULL_OBJECT)
 		return nn_pull_fail(&q->pull,
 				    "expected an object with \"instances\" or \"inputs\"");
 	while ((kind = nn_pull_next(&q->pull)) == NN_PULL_KEY)
-		if (take_member(q, &named) < 0)
+		if (take_member(q) < 0)
 			return -1;
 	if (kind == NN_PULL_BAD || nn_pull_next(&q->pull) != NN_PULL_END)
 		return -1;

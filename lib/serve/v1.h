@@ -7,7 +7,6 @@
 void nn_v1_predict(struct nn_query *query);
 void nn_v1_classify(struct nn_query *query);
 void nn_v1_regress(struct nn_query *query);
-void nn_v1_list(struct nn_query *query);
 void nn_v1_status(struct nn_query *query);
 void nn_v1_metadata(struct nn_query *query);
 

@@ -4,7 +4,6 @@
 int nn_v2_take_object(struct nn_query *q, const struct nn_v2_member *members, size_t n, void *arg)
 {
 	enum nn_pull_kind kind;
-	unsigned seen = 0;
 
 	if (nn_pull_next(&q->pull) != NN_PULL_OBJECT)
 		return nn_pull_fail(&q->pull, "expected an object");
@@ -13,9 +12,6 @@ int nn_v2_take_object(struct nn_query *q, const struct nn_v2_member *members, si
 
 		while (i < n && !nn_pull_is(&q->pull, members[i].name))
 			i++;
-		if (i < n && seen >> i & 1)
-			return nn_pull_fail(&q->pull, "found \"%s\" twice", members[i].name);
-		seen |= i < n ? 1u << i : 0;
 		if ((i < n ? members[i].take(q, arg) : nn_pull_skip(&q->pull)) < 0)
 			return -1;
 	}

@@ -17,13 +17,21 @@ void nn_v2_server(struct nn_query *q)
 	nn_query_answer_json(q);
 }
 
+/* Those whose files are gone have no versions. */
 void nn_v2_list(struct nn_query *q)
 {
 	struct nn_text *text = &q->exchange->answer;
+	struct nn_models *models = q->protocol->models;
+	enum nn_models_state state;
+	uint64_t version;
 
 	nn_text_add(text, "{\"models\":[");
-	for (size_t i = 0; i < nn_models_count(q->protocol->models); i++)
-		nn_json_put_string(text, nn_models_name(q->protocol->models, i));
+	for (size_t i = 0; i < nn_models_count(models); i++) {
+		const char *name = nn_models_name(models, i);
+
+		if (nn_models_versions(models, name, &version, &state, 1) > 0)
+			nn_json_put_string(text, name);
+	}
 	nn_text_add(text, "]}\n");
 	nn_query_answer_json(q);
 }

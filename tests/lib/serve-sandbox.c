@@ -216,7 +216,7 @@ static void everything_is_tried(void)
 		struct probe probe = probes[i];
 
 		if (probe.needs && !*probe.needs)
-			printf("ok %d - %s # SKIP this kernel lacks what it takes\n", ++n_tests,
+			printf("ok %d - %s # SKIP this kernel, or this build, does without\n", ++n_tests,
 			       probe.claim);
 		else
 			ok(in_a_process(probe_inside, &probe), probe.claim);
