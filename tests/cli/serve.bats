@@ -218,6 +218,77 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   jq -es 'length == 1 and .[0].path == "/v2/health/live"' access.log
 }
 
+@test "serve: --watch reads a model that another one replaced, without being told" {
+  cp plain.st watched.st
+  serve --watch watched.st
+  body='{"instances": [[0.5, 1, 2, 3]]}'
+  ask 200 /v1/models/watched:predict -d "$body"
+  before=$answer
+  nn-train -q --epochs=2 --seed=9 -m 'input 4, dense 8, relu, dense 2' -o watched.st x.npy y.npy
+  for _ in {1..500}; do
+    ask 200 /v1/models/watched:predict -d "$body"
+    [ "$answer" = "$before" ] || break
+    sleep 0.02
+  done
+  [ "$answer" != "$before" ]
+  stop
+}
+
+@test "serve: versions of a directory, the highest by default, and a label for another" {
+  mkdir -p net/3 net/12
+  cp plain.st net/3/
+  nn-train -q --epochs=2 --seed=5 -m 'input 4, dense 8, relu, dense 2' -o net/12/model.st x.npy y.npy
+  serve --label=net:stable=3 net
+  body='{"instances": [[0.5, 1, 2, 3]]}'
+  ask 200 /v1/models/net:predict -d "$body"
+  newest=$answer
+  ask 200 /v1/models/net/versions/12:predict -d "$body"
+  [ "$answer" = "$newest" ]
+  ask 200 /v1/models/net/versions/3:predict -d "$body"
+  [ "$answer" != "$newest" ]
+  old=$answer
+  ask 200 /v1/models/net/labels/stable:predict -d "$body"
+  [ "$answer" = "$old" ]
+  ask 400 /v1/models/net/labels/canary:predict -d "$body"
+  ask 404 /v1/models/net/versions/4:predict -d "$body"
+  ask 200 /v2/models/net/versions/3/infer -d '{"inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3, 4]}]}'
+  [[ $answer == *'"model_version":"3"'* ]]
+  stop
+}
+
+@test "serve: a full queue answers 503 at once, with Retry-After, and serves those that wait" {
+  serve --max-delay=30000000 --queue=2 plain.st
+  body='{"instances": [[0.5, 1, 2, 3]]}'
+  for i in 1 2; do
+    curl -sS -m 30 -o "waiting.$i" -w '%{http_code}\n' -d "$body" "$url/v1/models/plain:predict" >"code.$i" 3>&- &
+    clients+=("$!")
+  done
+  for _ in {1..500}; do
+    ask 200 /metrics
+    ! grep -q '^nn_queue_rows{.*} 2$' answer || break
+    sleep 0.01
+  done
+  ask 503 /v1/models/plain:predict -D headers -d "$body"
+  grep -qi '^retry-after: [0-9]' headers
+  stop
+  wait "${clients[@]}"
+  [ "$(cat code.1 code.2 | sort -u)" = 200 ]
+  cmp waiting.1 waiting.2
+}
+
+@test "serve: TLS with --tls-cert and --tls-key; a key that is none is one line" {
+  command -v openssl >/dev/null || skip "no openssl"
+  curl --version | grep -q https || skip "curl speaks no TLS"
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=localhost -days 2 2>/dev/null
+  run -1 --separate-stderr timeout 20 nn-serve --listen=127.0.0.1:0 --tls-cert=cert.pem --tls-key=words.csv words.st
+  [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == "nn-serve: "*words.csv* ]]
+  serve --tls-cert=cert.pem --tls-key=key.pem plain.st
+  [[ $url == https://* ]]
+  ask 200 /v2/health/ready --cacert cert.pem --resolve "localhost:${url##*:}:127.0.0.1" -k
+  ask 200 /v1/models/plain:predict -k -d '{"instances": [[0.5, 1, 2, 3]]}'
+  stop
+}
+
 @test "serve: --explain-batching says at SIGUSR2 and at the end why batches are what they are" {
   serve --explain-batching plain.st
   ask 200 /v1/models/plain:predict -d '{"instances": [[0.5, 1, 2, 3]]}'
