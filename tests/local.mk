@@ -236,10 +236,13 @@ tests_bench_json_SOURCES = tests/bench/json.c
 tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
-EXTRA_DIST += tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
+EXTRA_DIST += tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
+bench-serve: all
+	@NN_BUILD='$(abs_top_builddir)' $(PYTHON) $(srcdir)/tests/bench/serve.py
+.PHONY: bench-serve
 .PHONY: bench
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table

@@ -1,0 +1,216 @@
+"""make bench-serve: nn-serve under load, beside its own fixed waits; reloads, slow clients, a soak.
+
+usage: serve.py [load|wait|reload|slow|soak]...      without any: load wait reload slow
+  load    closed loops of 1, 8 and 32 clients, each form of body, the null model beside the model
+  wait    requests a second of closed loops, mean latency of open ones: the tuned wait beside fixed ones of 0 to 1000 us
+  reload  RELOADS (1000) reloads while clients ask; every answer is that of one of the two models
+  slow    1,000 clients that send a byte a second, and what others notice
+  soak    REQUESTS (5000000) requests in ten parts; resident memory after each
+Reads NN_BUILD and SECONDS, the length of a measurement (1). Client and server share the machine.
+"""
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BUILD = os.environ["NN_BUILD"] + "/cmd/"
+SECONDS = os.environ.get("SECONDS", "1")
+CNN = "conv2d 16 3x3, relu, maxpool2d 2, conv2d 32 3x3, relu, maxpool2d 2, flatten, dense 10"
+NETS = [("784-128-10", (784,), "dense 128, relu, dense 10"), ("1024-2048-2048-1000", (1024,), "dense 2048, relu, dense 2048, relu, dense 1000"),
+        ("CNN", (1, 28, 28), CNN)]
+WAITS = ["auto", "0", "50", "100", "200", "500", "1000"]
+
+
+def npy(path, shape, code, value):
+    count = 1
+    for n in shape:
+        count *= n
+    head = f"{{'descr': '<{code}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    head += " " * (-(11 + len(head)) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode())
+        file.write(struct.pack("<f" if code == "f4" else "<q", value) * count)
+
+
+def model(path, shape, text, seed=1):
+    npy("x.npy", (16, *shape), "f4", 0.5)
+    npy("y.npy", (16,), "i8", 1)
+    subprocess.run([BUILD + "nn-train", "-q", "--steps=0", f"--seed={seed}", "--normalize=none", "-m", text, "-o", path, "x.npy", "y.npy"], check=True)
+
+
+class Server:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([BUILD + "nn-serve", "--listen=127.0.0.1:0", *arguments], stdout=subprocess.PIPE)
+        self.url = self.process.stdout.readline().decode().strip()
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(60) == 0
+
+    def resident_kb(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+    def cpu_s(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def load(server, *arguments):
+    """The row that nn-bench load prints, and requests per CPU-second of the server."""
+    cpu = server.cpu_s()
+    out = subprocess.run([BUILD + "nn-bench", "-q", "load", server.url, f"--time={SECONDS}", "--to=jsonl", *arguments], check=True, capture_output=True)
+    row = json.loads(out.stdout.splitlines()[0])
+    row["per_cpu_s"] = row["ok"] / max(server.cpu_s() - cpu, 1e-3)
+    return row
+
+
+def run_load():
+    print(f"{'net':20} {'body':7} {'clients':>7} {'requests/s':>10} {'per CPU-s':>10} {'p50 us':>8} {'p99 us':>8} {'batch':>6} {'null/s':>9}")
+    for name, shape, text in NETS:
+        model("net.st", shape, text)
+        with Server("net.st") as server:
+            for body in ("json", "v2", "binary"):
+                for clients in (1, 8, 32):
+                    row = load(server, f"--body={body}", f"--connections={clients}")
+                    null = load(server, f"--body={body}", f"--connections={clients}", "--model=net:null")
+                    print(f"{name:20} {body:7} {clients:7} {row['samples_per_s']:10.0f} {row['per_cpu_s']:10.0f} {row['p50_s'] * 1e6:8.0f} "
+                          f"{(row['p99_s'] or float('nan')) * 1e6:8.0f} {row['batch_mean'] or 1:6.1f} {null['samples_per_s']:9.0f}", flush=True)
+
+
+def run_wait():
+    """Of a closed loop more is better, of an open one less: `tuned` is auto over the best of the fixed waits, above 1 is better."""
+    print(f"{'net':20} {'load':>14} " + " ".join(f"{w:>8}" for w in WAITS) + "   tuned")
+    for name, shape, text in NETS:
+        model("net.st", shape, text)
+        servers = [Server("net.st", f"--max-delay={w}") for w in WAITS]
+        try:
+            most = load(servers[1], "--body=binary", "--connections=32")["samples_per_s"]
+            loads = [("1 client", ["--connections=1"]), ("8 clients", ["--connections=8"]), ("32 clients", ["--connections=32"])]
+            loads += [(f"{most * part:.0f}/s", [f"--rate={most * part:.0f}", "--connections=64"]) for part in (0.1, 0.3, 0.5)]
+            for title, arguments in loads:
+                tries = [[] for _ in WAITS]
+                for _ in range(3):
+                    for figures, server in zip(tries, servers):
+                        row = load(server, "--body=binary", *arguments)
+                        figures.append(row["p50_s"] * 1e6 if "/s" in title else row["samples_per_s"])
+                found = [sorted(t)[1] for t in tries]
+                tuned = min(found[1:]) / found[0] if "/s" in title else found[0] / max(found[1:])
+                print(f"{name:20} {title:>14} " + " ".join(f"{f:8.0f}" for f in found) + f" {tuned:7.2f}", flush=True)
+        finally:
+            for server in servers:
+                server.__exit__()
+
+
+def ask(connection, body):
+    connection.request("POST", "/v1/models/net:predict", body)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def run_reload():
+    reloads = int(os.environ.get("RELOADS", "1000"))
+    shape, text = NETS[0][1:]
+    body = json.dumps({"instances": [[0.25] * 784]})
+    for seed in (1, 2):
+        model(f"{seed}.st", shape, text, seed)
+    shutil.copy("1.st", "net.st")
+    with Server("net.st") as server:
+        known, counts, stop = [], [0, 0], threading.Event()
+
+        def answer():
+            return ask(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60), body)
+
+        def replace(seed):
+            shutil.copy(f"{seed}.st", "next.st")
+            os.replace("next.st", "net.st")
+            server.process.send_signal(signal.SIGHUP)
+
+        def client():
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            while not stop.is_set():
+                counts[ask(connection, body) not in known] += 1
+
+        known.append(answer())
+        replace(2)
+        while (other := answer()) == known[0]:
+            pass
+        known.append(other)
+        threads = [threading.Thread(target=client) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        begun = time.monotonic()
+        for i in range(reloads):
+            replace(1 + i % 2)
+            while answer() != known[i % 2]:
+                pass
+        seconds = time.monotonic() - begun
+        stop.set()
+        for thread in threads:
+            thread.join()
+        print(f"reload: {reloads} in {seconds:.1f} s under load, {counts[0]} answers of one of the two models, {counts[1]} others; "
+              f"resident {server.resident_kb()} kB")
+
+
+def run_slow():
+    model("net.st", *NETS[0][1:])
+    with Server("net.st", "--header-timeout=120", "--max-connections=2000") as server:
+        before = load(server, "--connections=8")
+        clients = []
+        for _ in range(1000):
+            clients.append(socket.create_connection(("127.0.0.1", server.port)))
+        stop = threading.Event()
+
+        def drip():
+            text = b"POST /v1/models/net:predict HTTP/1.1\r\nHost: x\r\nX-Slow: " + b"x" * 1000
+            for i in range(len(text)):
+                for client in clients:
+                    client.send(text[i:i + 1])
+                if stop.wait(1):
+                    return
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        time.sleep(2)
+        row = load(server, "--connections=8")
+        stop.set()
+        thread.join()
+        print(f"slow: {before['samples_per_s']:.0f} requests/s, p99 {(before['p99_s'] or float('nan')) * 1e6:.0f} us; beside 1,000 clients of a byte a second "
+              f"{row['samples_per_s']:.0f}, {(row['p99_s'] or float('nan')) * 1e6:.0f} us; resident {server.resident_kb()} kB")
+
+
+def run_soak():
+    requests = int(os.environ.get("REQUESTS", "5000000"))
+    model("net.st", *NETS[0][1:])
+    with Server("net.st") as server:
+        answered = errors = 0
+        for part in range(10):
+            while answered < requests * (part + 1) / 10:
+                row = load(server, "--body=binary", "--connections=32", "--time=5")
+                answered += row["ok"]
+                errors += row["errors"]
+            print(f"soak: {answered} answers, {errors} errors, resident {server.resident_kb()} kB", flush=True)
+
+
+def main():
+    verbs = sys.argv[1:] or ["load", "wait", "reload", "slow"]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for verb in verbs:
+            {"load": run_load, "wait": run_wait, "reload": run_reload, "slow": run_slow, "soak": run_soak}[verb]()
+
+
+main()
