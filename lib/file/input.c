@@ -144,6 +144,11 @@ void nn_input_give(struct nn_input *in, const void *bytes, size_t n)
 	in->have = n;
 }
 
+bool nn_input_in_memory(const struct nn_input *in)
+{
+	return in->memory;
+}
+
 void nn_input_close(struct nn_input *in)
 {
 	if (!in)

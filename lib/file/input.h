@@ -33,6 +33,7 @@ int nn_input_open_again(struct nn_input **input, const struct nn_input *first,
  */
 int nn_input_open_memory(struct nn_input **input, const char *name, struct nn_error *err);
 void nn_input_give(struct nn_input *input, const void *bytes, size_t n);
+bool nn_input_in_memory(const struct nn_input *input);
 const char *nn_input_name(const struct nn_input *input); /* path, "-" for stdin */
 bool nn_input_is_pipe(
 	const struct nn_input *input); /* pipe, FIFO, socket or terminal: may wait for more */

@@ -183,6 +183,22 @@ static bool is_keras(const struct nn_zip_member *members, size_t n)
 	return false;
 }
 
+/* Bytes in memory are a request's: a few of them must not become many. */
+static int check_stored(const struct nn_zip_member *members, size_t n, const char *file,
+			struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+
+	for (size_t i = 0; i < n; i++)
+		if (members[i].method != 0)
+			return nn_fail(err, NN_EFORMAT,
+				       "%s: %s: is deflated, expected an array as it is "
+				       "(numpy.savez)",
+				       file,
+				       nn_quote(quoted, members[i].name, members[i].name_length));
+	return 0;
+}
+
 static int read_zip(struct nn_st **result, struct nn_input *input, bool weights,
 		    struct nn_error *err)
 {
@@ -202,7 +218,7 @@ static int read_zip(struct nn_st **result, struct nn_input *input, bool weights,
 	else if (weights && nn_torch_find(members, n) < n)
 		status = nn_torch_read(st, members, n, name, err) < 0 ? -1
 								      : keep_file(st, &file, err);
-	else
+	else if (!nn_input_in_memory(input) || check_stored(members, n, name, err) == 0)
 		status = read_members(st, members, n, name, err);
 out:
 	nn_free(members);

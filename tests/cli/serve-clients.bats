@@ -65,6 +65,14 @@ for row in csv.reader(sys.stdin):
   head -c 200 x.npy >short.npy
   ask 400 /predict/plain --data-binary @short.npy
   [[ $answer == *error* ]]
+  python3 -c 'import zipfile
+for name, method in ("stored.npz", 0), ("deflated.npz", 8):
+    zipfile.ZipFile(name, "w", method).write("x.npy")'
+  nn-predict plain.st stored.npz >wanted
+  ask 200 /predict/plain --data-binary @stored.npz
+  cmp answer wanted
+  ask 400 /predict/plain --data-binary @deflated.npz
+  [ "$answer" = '{"error":"body: x.npy: is deflated, expected an array as it is (numpy.savez)"}' ]
   cat x.npy x.npy >twice.npy
   ask 400 /predict/plain --data-binary @twice.npy
   [[ $answer == *"one array"* ]]
