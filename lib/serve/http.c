@@ -163,12 +163,13 @@ static void empty_box(struct nn_http *http)
 			close(message.fd);
 }
 
-void nn_http_close(struct nn_http *http)
+size_t nn_http_close(struct nn_http *http)
 {
 	struct nn_http_arrival stop = { -1, false };
+	size_t left;
 
 	if (!http)
-		return;
+		return 0;
 	if (http->accepting) {
 		nn_http_tell_acceptor(http, -2);
 		pthread_join(http->acceptor, NULL);
@@ -191,5 +192,7 @@ void nn_http_close(struct nn_http *http)
 	nn_text_free(&http->where);
 	nn_text_free(&http->cert);
 	nn_text_free(&http->key);
+	left = atomic_load(&http->holders) - 1;
 	nn_http_let_go(http);
+	return left;
 }

@@ -77,9 +77,9 @@ void nn_http_stop_accepting(struct nn_http *http);
 size_t nn_http_pending(const struct nn_http *http);
 /*
  * Ends loops and connections, answered or not; requests that are still the handler's stay valid
- * until it answers them, to nobody. NULL allowed.
+ * until it answers them, to nobody: how many they are. NULL allowed.
  */
-void nn_http_close(struct nn_http *http);
+size_t nn_http_close(struct nn_http *http);
 
 /* A header of the request, in any case; NULL: none. Borrowed until it is answered. */
 const char *nn_exchange_header(const struct nn_exchange *exchange, const char *name);

@@ -220,11 +220,13 @@ static int open_parts(struct server *s, struct nn_error *err)
 	return nn_http_start(s->http, err);
 }
 
-/* Answers that are still being made when --drain is over go on to the end of the process. */
+/*
+ * Answers that are still being made when --drain is over go on to the end of the process. So do
+ * those to requests that came on open connections after all others were answered.
+ */
 static void close_parts(struct server *s, bool drained)
 {
-	nn_http_close(s->http);
-	if (!drained)
+	if (nn_http_close(s->http) > 0 || !drained)
 		return;
 	nn_protocol_close(s->protocol);
 	nn_models_close(s->models);

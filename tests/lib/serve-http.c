@@ -166,7 +166,7 @@ static void test_stop(struct nn_http *http)
 	ok(late < 0, "after stop_accepting new connections are refused");
 	say(open, get_now, sizeof get_now - 1);
 	ok(hear(open, false).status == 200, "and those that are open go on");
-	nn_http_close(http);
+	ok(nn_http_close(http) == 1, "close says how many requests are still the handler's");
 	ok(hear(open, false).status == 0 && hear(waits, false).status == 0,
 	   "close ends all connections");
 	ok(atomic_load(&bench.handled) == atomic_load(&bench.ended) + 1,
