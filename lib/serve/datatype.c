@@ -97,6 +97,8 @@ size_t nn_datatype_text(enum nn_datatype type, const void *raw, char *text)
 
 	if (type == NN_DT_FP64)
 		return nn_format_f64(text, nn_datatype_value(type, raw));
+	if (type == NN_DT_BOOL)
+		bits = bits != 0;
 	if (type >= NN_DT_FP16)
 		return nn_format_f32(text, (float)nn_datatype_value(type, raw));
 	if (type >= NN_DT_INT8) {

@@ -61,20 +61,49 @@ const char *nn_give_label(const struct nn_query *q, const struct nn_given *given
 	return buffer;
 }
 
+/* Is class a before b? Not a number is first, as it is the best above; of equals the smaller. */
+static bool is_before(const float *values, size_t a, size_t b)
+{
+	if (isnan(values[a]) || isnan(values[b]))
+		return isnan(values[a]) && (!isnan(values[b]) || a < b);
+	return values[a] > values[b] || (values[a] == values[b] && a < b);
+}
+
+/* A heap whose root is the last of all: what stands at `at` goes down to its place. */
+static void sink(const float *values, size_t *heap, size_t n, size_t at)
+{
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		size_t c = heap[at];
+
+		if (child + 1 < n && is_before(values, heap[child], heap[child + 1]))
+			child++;
+		if (is_before(values, heap[child], c))
+			return;
+		heap[at] = heap[child];
+		heap[child] = c;
+	}
+}
+
 void nn_give_top(const struct nn_given *given, size_t k, size_t *order)
 {
-	size_t n = 0;
+	const float *values = given->values;
+	size_t n = k < given->n ? k : given->n;
 
-	for (size_t c = 0; c < given->n; c++) {
-		size_t at = n;
+	for (size_t c = 0; c < n; c++)
+		order[c] = c;
+	for (size_t at = n / 2; at-- > 0;)
+		sink(values, order, n, at);
+	for (size_t c = n; n > 0 && c < given->n; c++)
+		if (is_before(values, c, order[0])) {
+			order[0] = c;
+			sink(values, order, n, 0);
+		}
+	while (n-- > 1) {
+		size_t last = order[0];
 
-		while (at > 0 && given->values[c] > given->values[order[at - 1]])
-			at--;
-		if (at >= k)
-			continue;
-		n = n < k ? n + 1 : k;
-		memmove(order + at + 1, order + at, (n - 1 - at) * sizeof *order);
-		order[at] = c;
+		order[0] = order[n];
+		order[n] = last;
+		sink(values, order, n, 0);
 	}
 }
 

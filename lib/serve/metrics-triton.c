@@ -17,7 +17,7 @@ static uint64_t failed(const struct nn_lane_counts *c)
 
 static uint64_t rows(const struct nn_lane_counts *c)
 {
-	return c->rows;
+	return c->batch_rows;
 }
 
 static uint64_t batches(const struct nn_lane_counts *c)

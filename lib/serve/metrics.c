@@ -107,6 +107,7 @@ static void add_counts(struct nn_lane_counts *to, const struct nn_lane_counts *c
 {
 	to->requests += c->requests;
 	to->rows += c->rows;
+	to->batch_rows += c->batch_rows;
 	to->batches += c->batches;
 	to->expired += c->expired;
 	to->failed += c->failed;
@@ -153,7 +154,7 @@ static void give_counts(struct nn_text *text, const struct nn_metrics_model *mod
 	give_family(text, "nn_rows_total", "counter", "Rows that were computed.");
 	for (size_t i = 0; i < n; i++)
 		nn_text_addf(text, "nn_rows_total{model=\"%s\"} %" PRIu64 "\n", models[i].name,
-			     models[i].counts.rows);
+			     models[i].counts.batch_rows);
 	give_family(text, "nn_expired_total", "counter",
 		    "Requests dropped because their deadline had passed.");
 	for (size_t i = 0; i < n; i++)
@@ -209,7 +210,7 @@ static void give_histograms(struct nn_text *text, const struct nn_metrics_model 
 	give_family(text, "nn_batch_rows", "histogram", "Rows of a batch.");
 	for (size_t i = 0; i < n; i++)
 		give_histogram(text, "nn_batch_rows", models[i].name, models[i].counts.rows_counts,
-			       nn_rows_bounds, (double)models[i].counts.rows);
+			       nn_rows_bounds, (double)models[i].counts.batch_rows);
 }
 
 static void give_reloads(struct nn_protocol *p, struct nn_text *text,

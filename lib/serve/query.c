@@ -10,8 +10,9 @@
 #include "base/number.h"
 #include "serve/query.h"
 
-/* More than this is given back to the system behind a request. */
+/* More than this is given back to the system behind a request, and what a desk has beyond that. */
 #define KEPT ((size_t)4 << 20)
+#define MOST_IDLE ((size_t)32 << 20)
 
 /* ---- memory ---- */
 
@@ -42,14 +43,23 @@ static struct nn_query *new_query(void)
 	return q;
 }
 
+/* What it holds for the next one. */
+static size_t bytes_of(const struct nn_query *q)
+{
+	return q->in.room + q->out.room + q->values.room + q->fed.room + q->offsets.room +
+	       q->cells.room + q->wanted.room + nn_pull_keys_bytes(q->keys);
+}
+
 static struct nn_query *take_idle(struct nn_desk *desk)
 {
 	struct nn_query *q;
 
 	pthread_mutex_lock(&desk->lock);
 	q = desk->idle;
-	if (q)
+	if (q) {
 		desk->idle = q->next;
+		desk->idle_bytes -= bytes_of(q);
+	}
 	pthread_mutex_unlock(&desk->lock);
 	return q;
 }
@@ -84,19 +94,22 @@ struct nn_query *nn_query_new(struct nn_protocol *protocol, struct nn_exchange *
 
 void nn_query_end(struct nn_query *q)
 {
-	size_t bytes = q->in.room + q->out.room + q->values.room + q->fed.room + q->offsets.room +
-		       q->cells.room + q->wanted.room + nn_pull_keys_bytes(q->keys);
+	struct nn_desk *desk = q->desk;
+	size_t bytes = bytes_of(q);
+	bool kept;
 
 	nn_served_release(q->served);
 	q->served = NULL;
-	if (bytes > KEPT) {
-		free_query(q);
-		return;
+	pthread_mutex_lock(&desk->lock);
+	kept = bytes <= KEPT && desk->idle_bytes + bytes <= MOST_IDLE;
+	if (kept) {
+		q->next = desk->idle;
+		desk->idle = q;
+		desk->idle_bytes += bytes;
 	}
-	pthread_mutex_lock(&q->desk->lock);
-	q->next = q->desk->idle;
-	q->desk->idle = q;
-	pthread_mutex_unlock(&q->desk->lock);
+	pthread_mutex_unlock(&desk->lock);
+	if (!kept)
+		free_query(q);
 }
 
 void nn_desk_fini(struct nn_desk *desk)

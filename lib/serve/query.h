@@ -26,6 +26,7 @@ struct nn_tally {
 struct nn_desk {
 	pthread_mutex_t lock;
 	struct nn_query *idle;
+	size_t idle_bytes;
 	struct nn_tally *tallies;
 	size_t n_tallies, tallies_room;
 };

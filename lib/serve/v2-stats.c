@@ -31,7 +31,7 @@ static void give_stats(struct nn_query *q, const char *name, uint64_t version,
 	nn_json_add_key(text, "version");
 	nn_text_addf(text, "\"%" PRIu64 "\"", version);
 	nn_json_add_count(text, "last_inference", nn_metrics_last(q->protocol, name));
-	nn_json_add_count(text, "inference_count", c.rows);
+	nn_json_add_count(text, "inference_count", c.batch_rows);
 	nn_json_add_count(text, "execution_count", c.batches);
 	nn_json_add(text, "inference_stats", "{");
 	give_duration(text, "success", good, c.queue_s + c.compute_s);

@@ -11,6 +11,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "serve/datatype.h"
+#include "serve/give.h"
 #include "serve/keys.h"
 #include "serve/protocol.h"
 #include "tap.h"
@@ -242,7 +245,9 @@ bool nn_batcher_put(struct nn_batcher *unused, struct nn_job *job)
 void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts)
 {
 	(void)lane;
-	*counts = (struct nn_lane_counts){ .requests = 3, .rows = 5, .batches = 2, .queue_s = 0.5 };
+	*counts = (struct nn_lane_counts){
+		.requests = 3, .rows = 7, .batch_rows = 5, .batches = 2, .queue_s = 0.5
+	};
 	counts->queue_counts[15] = 3;
 	counts->dispatch[NN_IDLE] = 2;
 }
@@ -949,6 +954,64 @@ static void test_metrics(void)
 	   "metrics: Triton's names");
 }
 
+/* The best k of values that repeat, as a search for one after another finds them. */
+static void test_best(void)
+{
+	enum { N = 200 };
+	float values[N];
+	struct nn_given given = { .values = values, .n = N };
+	size_t order[N], good = 0, most[] = { 1, 2, 7, N - 1, N };
+
+	for (size_t i = 0; i < N; i++)
+		values[i] = i == 150 ? NAN : (float)(i * 37 % 50);
+	for (size_t m = 0; m < 5; m++) {
+		bool taken[N] = { false };
+
+		nn_give_top(&given, most[m], order);
+		for (size_t k = 0; k < most[m]; k++) {
+			size_t best = N;
+
+			for (size_t c = 0; c < N; c++)
+				if (!taken[c] && (best == N || values[c] > values[best] ||
+						  (isnan(values[c]) && !isnan(values[best]))))
+					best = c;
+			taken[best] = true;
+			good += order[k] == best;
+		}
+	}
+	ok(good == 1 + 2 + 7 + N - 1 + N,
+	   "the best of many classes come in order, equals as they lie");
+}
+
+/* Many requests at once must not leave their memory behind for good. */
+static void test_idle(void)
+{
+	enum { N = 100 };
+	struct nn_exchange exchanges[N] = { 0 };
+	struct nn_query *queries[N];
+	size_t bytes = 0, good = 0;
+
+	for (size_t i = 0; i < N; i++) {
+		queries[i] = nn_query_new(protocol, &exchanges[i]);
+		good += queries[i] && nn_block_reserve(&queries[i]->in, 3 << 20, NULL) == 0;
+	}
+	for (size_t i = 0; i < N; i++)
+		nn_query_end(queries[i]);
+	for (const struct nn_query *q = protocol->desks[0].idle; q; q = q->next)
+		bytes += q->in.room;
+	ok(good == N && bytes > 0 && bytes <= 32 << 20,
+	   "%d requests of 3 MB at once leave %zu bytes for the next", N, bytes);
+}
+
+static void test_bool(void)
+{
+	char text[NN_NUMBER];
+
+	ok(nn_datatype_text(NN_DT_BOOL, "\7", text) == 1 && strcmp(text, "1") == 0 &&
+		   nn_datatype_text(NN_DT_BOOL, "", text) == 1 && strcmp(text, "0") == 0,
+	   "a binary BOOL of any byte but 0 is 1, in columns too");
+}
+
 int main(void)
 {
 	const struct nn_protocol_setup setup = { .max_depth = 100,
@@ -976,6 +1039,9 @@ int main(void)
 	test_binary_labels();
 	test_metadata();
 	test_metrics();
+	test_best();
+	test_bool();
+	test_idle();
 	nn_protocol_drain(protocol);
 	send_bytes("GET", "/v2/health/ready", "", 0);
 	expect(503, "{\"live\":true,\"ready\":false}", "health: 503 while it drains");
