@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	serve.models = (const char *const *)argv + 1;
 	serve.device = std.device;
 	serve.threads = (int)std.threads ? (int)std.threads : nn_cpu_count();
-	status = nn_serve_check(&serve, &err);
+	status = nn_serve_check(&serve, &options, &err);
 	if (status < 0 || std.dry_run)
 		return nn_tool_end(status, &err);
 	status = nn_tool_log_open(&log, &options, &std, &err);

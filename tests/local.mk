@@ -425,5 +425,5 @@ CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-acces
 CHECK_TESTS += tests/cli/systemd.bats
 endif
 # nn-serve
-CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats
+CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-start.bats
 EXTRA_DIST += tests/cli/serve.bash

@@ -28,7 +28,7 @@ static int open_file(const char *path, struct nn_error *err)
 	int fd =
 		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
 
-	return fd < 0 ? nn_fail_errno(err, NN_EFAIL, "%s", path) : fd;
+	return fd < 0 ? nn_fail_errno(err, NN_EFAIL, "%s: cannot write", path) : fd;
 }
 
 int nn_access_log_open(struct nn_access_log **log, const char *path,
@@ -67,7 +67,7 @@ int nn_access_log_reopen(struct nn_access_log *log, struct nn_error *err)
 	if (fd < 0)
 		return -1;
 	if (dup3(fd, log->fd, O_CLOEXEC) < 0) {
-		nn_fail_errno(err, NN_EFAIL, "%s", log->path);
+		nn_fail_errno(err, NN_EFAIL, "%s: cannot write", log->path);
 		close(fd);
 		return -1;
 	}

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "serve/http-loop.h"
 
 enum { BACKLOG = 1024, FIRST_PASSED = 3 };
@@ -74,10 +75,6 @@ static int listen_unix(struct nn_http *http, const char *path, struct nn_error *
 	mode_t mask;
 	int fd, bound;
 
-	if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
-		return nn_fail(err, NN_EUSAGE,
-			       "--listen: the path of a Unix socket has 1 to %zu bytes, not %zu",
-			       sizeof address.sun_path - 1, strlen(path));
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	if (lstat(path, &found) == 0) {
 		if (!S_ISSOCK(found.st_mode))
@@ -143,6 +140,31 @@ static bool split(char *text, const char **host, const char **port)
 	return *text != '\0' && !strchr(text, ':');
 }
 
+int nn_http_check_listen(const char *listen, struct nn_error *err)
+{
+	const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+	const char *host, *port;
+	char quoted[NN_QUOTED], *text;
+	bool good;
+
+	nn_quote(quoted, listen, strlen(listen));
+	if (strncmp(listen, "unix:", 5) == 0)
+		return listen[5] && strlen(listen + 5) <= most
+			       ? 0
+			       : nn_fail(err, NN_EUSAGE,
+					 "--listen=%s: the path of a Unix socket has %zu bytes, "
+					 "expected 1 to %zu",
+					 quoted, strlen(listen + 5), most);
+	text = nn_strdup(listen, err);
+	if (!text)
+		return -1;
+	good = split(text, &host, &port);
+	nn_free(text);
+	return good ? 0
+		    : nn_fail(err, NN_EUSAGE,
+			      "--listen=%s: expected HOST:PORT, [HOST]:PORT or unix:PATH", quoted);
+}
+
 static int listen_tcp(struct nn_http *http, struct nn_error *err)
 {
 	const char *listen = http->setup.listen, *host, *port;
@@ -154,12 +176,7 @@ static int listen_tcp(struct nn_http *http, struct nn_error *err)
 
 	if (!text)
 		return nn_fail(err, NN_ENOMEM, "out of memory");
-	if (!split(text, &host, &port)) {
-		free(text);
-		return nn_fail(err, NN_EUSAGE,
-			       "--listen: expected HOST:PORT, [HOST]:PORT or unix:PATH, got %s",
-			       listen);
-	}
+	split(text, &host, &port);
 	status = getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, port, &hints, &found);
 	free(text);
 	if (status != 0)
@@ -173,14 +190,27 @@ static int listen_tcp(struct nn_http *http, struct nn_error *err)
 	return add(http, fd, err);
 }
 
-static int listen_passed(struct nn_http *http, struct nn_error *err)
+/* How many sockets. */
+static long passed(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
-	long n = count ? strtol(count, NULL, 10) : 0;
+
+	return pid && count && strtol(pid, NULL, 10) == (long)getpid() ? strtol(count, NULL, 10)
+								       : 0;
+}
+
+bool nn_http_is_passed(void)
+{
+	return passed() > 0;
+}
+
+static int listen_passed(struct nn_http *http, struct nn_error *err)
+{
+	long n = passed();
 	int listens = 0;
 	socklen_t size = sizeof listens;
 
-	if (!pid || strtol(pid, NULL, 10) != (long)getpid() || n <= 0)
+	if (n <= 0)
 		return nn_fail(err, NN_EFAIL,
 			       "no sockets were passed (LISTEN_PID, LISTEN_FDS): give --listen");
 	unsetenv("LISTEN_PID");
@@ -207,6 +237,8 @@ int nn_http_listen(struct nn_http *http, struct nn_error *err)
 
 	if (!listen)
 		return listen_passed(http, err);
+	if (nn_http_check_listen(listen, err) < 0)
+		return -1;
 	if (strncmp(listen, "unix:", 5) == 0)
 		return listen_unix(http, listen + 5, err);
 	return listen_tcp(http, err);

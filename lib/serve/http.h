@@ -60,6 +60,10 @@ struct nn_http_setup {
 	void *arg;
 };
 
+/* Is it HOST:PORT, [HOST]:PORT or unix:PATH? NN_EUSAGE, as of --listen. */
+int nn_http_check_listen(const char *listen, struct nn_error *err);
+/* Has systemd passed sockets to this process? */
+bool nn_http_is_passed(void);
 /* Bind and listen; nothing is accepted yet. A port in use or an address not here: NN_EFAIL. */
 int nn_http_open(struct nn_http **http, const struct nn_http_setup *setup, struct nn_error *err);
 /* "http://127.0.0.1:8080", "unix:/run/nn.sock"; borrowed */

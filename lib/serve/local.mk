@@ -14,6 +14,7 @@ lib_libserve_a_SOURCES = \
 	lib/serve/batch-work.c \
 	lib/serve/batch.c \
 	lib/serve/batch.h \
+	lib/serve/check.c \
 	lib/serve/cost.c \
 	lib/serve/cost.h \
 	lib/serve/datatype.c \

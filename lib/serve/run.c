@@ -7,7 +7,6 @@
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/flush.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "device/device.h"
 #include "serve/access-log.h"
 #include "serve/keys.h"
@@ -34,17 +34,6 @@ struct server {
 	int signals, watch;
 	sigset_t before; /* the mask of signals to go back to */
 };
-
-int nn_serve_check(const struct nn_serve *serve, struct nn_error *err)
-{
-	const struct nn_serve_options *o = &serve->options;
-
-	if (!o->tls_cert != !o->tls_key)
-		return nn_fail(err, NN_EUSAGE, "%s: needs --%s",
-			       o->tls_cert ? "--tls-cert" : "--tls-key",
-			       o->tls_cert ? "tls-key" : "tls-cert");
-	return 0;
-}
 
 /* ---- what loops call ---- */
 
@@ -108,7 +97,7 @@ static int take_signals(struct server *s, struct nn_error *err)
 static int open_http(struct server *s, struct nn_error *err)
 {
 	const struct nn_serve_options *o = &s->setup->options;
-	struct nn_http_setup http = { .listen = o->listen,
+	struct nn_http_setup http = { .listen = nn_http_is_passed() ? NULL : o->listen,
 				      .tls_cert = o->tls_cert,
 				      .tls_key = o->tls_key,
 				      .loops = (unsigned)s->setup->threads,
@@ -336,9 +325,12 @@ static bool drain(const struct server *s)
 /* One line, at once: a script waits for it. */
 static int say_ready(const struct server *s, struct nn_error *err)
 {
-	if (printf("%s\n", nn_http_where(s->http)) > 0 && fflush(stdout) == 0)
-		return 0;
-	return nn_fail(err, NN_EFAIL, "stdout: cannot write: %s", strerror(errno));
+	struct nn_output *out;
+
+	if (nn_output_open(&out, NULL, false, err) < 0)
+		return -1;
+	return nn_output_close(out, nn_output_printf(out, err, "%s\n", nn_http_where(s->http)),
+			       err);
 }
 
 int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)

@@ -30,8 +30,9 @@ struct nn_serve {
 	void *arg;
 };
 
-/* What a command line alone says wrong: NN_EUSAGE. */
-int nn_serve_check(const struct nn_serve *serve, struct nn_error *err);
+/* What a command line alone says wrong: NN_EUSAGE. options: to compare the files that it names. */
+int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *options,
+		   struct nn_error *err);
 /*
  * Serve until SIGTERM or SIGINT; 0 when all that was accepted has been answered. The address goes
  * to stdout when it is ready.

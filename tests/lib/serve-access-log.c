@@ -121,11 +121,11 @@ static void it_is_rotated(void)
 		   strlen(text_of("turn")) == 2 * (34 + strlen(REST)),
 	   "and written to from then on");
 	ok(unlink("turn") == 0 && mkdir("turn", 0700) == 0 && nn_access_log_reopen(log, &err) < 0 &&
-		   strcmp(err.text, "turn: Is a directory") == 0,
+		   strcmp(err.text, "turn: cannot write: Is a directory") == 0,
 	   "where that fails the old one goes on");
 	nn_access_log_close(log);
 	ok(nn_access_log_open(&log, "no/log", warn, NULL, &err) < 0 && err.code == NN_EFAIL &&
-		   strcmp(err.text, "no/log: No such file or directory") == 0,
+		   strcmp(err.text, "no/log: cannot write: No such file or directory") == 0,
 	   "at the start it is an error");
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# nn-serve: how it starts and what a command line alone is told.
+# shellcheck disable=SC2154,SC2016
+bats_require_minimum_version 1.5.0
+load serve.bash
+
+setup_file() {
+  begin_serve || return 0
+  . "$NN_SRC/tests/cli/train-data.sh"
+  make_words 200 >words.csv
+  nn-train -q --target=kind --epochs=3 -m 'dense 8, tanh, dense ?' -o words.st words.csv
+}
+
+# wrong TEXT ARGUMENT...: status 2 with a line that says it, and nothing served
+wrong() {
+  run -2 --separate-stderr timeout 20 nn-serve "${@:2}" </dev/null
+  [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == "nn-serve: $1"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "serve: --dry-run tells what is wrong with an address and with the names of models" {
+  wrong '--listen=:8080: expected HOST:PORT' --dry-run --listen=:8080 words.st
+  wrong '--listen=8080: expected HOST:PORT' --dry-run --listen=8080 words.st
+  wrong '--listen=127.0.0.1:99999: expected' --dry-run --listen=127.0.0.1:99999 words.st
+  wrong '--listen=::1:0: expected' --dry-run --listen=::1:0 words.st
+  wrong '--listen=unix:: the path of a Unix socket has 0 bytes' --dry-run --listen=unix: words.st
+  long=$(printf 's%.0s' {1..108})
+  wrong '--listen=unix:sss' --dry-run --listen=unix:"$long" words.st
+  wrong '"a b" is not a name' --dry-run 'a b=words.st'
+  wrong 'a=: no path' --dry-run a=
+  for listen in '[::1]:0' localhost:8080 unix:"${long#s}" '*:80'; do
+    nn-serve --dry-run --listen="$listen" words.st
+  done
+}
+
+@test "serve: no log is written over a model or over the keys" {
+  cp words.st served.st
+  echo 'secret predict' >keys
+  chmod 600 keys
+  wrong '--log=served.st: is an input' --listen=127.0.0.1:0 --log=served.st served.st
+  wrong '--access-log=./served.st: is an input' --listen=127.0.0.1:0 --access-log=./served.st name=served.st
+  wrong '--log=keys: is the file of --key-file' --listen=127.0.0.1:0 --log=keys --key-file=keys served.st
+  wrong '--log=log: this is where --access-log goes' --listen=127.0.0.1:0 --log=log --access-log=log served.st
+  cmp served.st words.st
+  [ "$(cat keys)" = 'secret predict' ]
+}
+
+@test "serve: a reader of the address that has left ends it silently with status 141" {
+  mkfifo gone
+  exec 5<>gone 6>gone
+  exec 5<&- # nobody reads it any more
+  status=0
+  timeout 20 nn-serve --listen=127.0.0.1:0 words.st >&6 2>err </dev/null || status=$?
+  exec 6>&-
+  [ "$status" -eq 141 ] && [ ! -s err ] || { echo "$status"; cat err; false; }
+}
+
+@test "serve: an address that cannot be written is one line and status 1" {
+  [ -w /dev/full ] || skip "no /dev/full"
+  status=0
+  timeout 20 nn-serve --listen=127.0.0.1:0 words.st >/dev/full 2>err </dev/null || status=$?
+  [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep '^nn-serve: stdout: cannot write: ' err
+}
+
+@test "serve: a socket that systemd passed takes the place of --listen" {
+  command -v python3 >/dev/null || skip "no python3"
+  : >out
+  python3 - <<'P' >out 2>err 3>&- &
+import os, socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+port = s.getsockname()[1]
+if s.fileno() == 3:
+    os.set_inheritable(3, True)
+else:
+    os.dup2(s.fileno(), 3)
+open("port", "w").write(str(port))
+os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"] = str(os.getpid()), "1"
+os.execvp("nn-serve", ["nn-serve", "--listen=192.0.2.1:80", "words.st"])
+P
+  server=$!
+  for _ in {1..500}; do
+    [ ! -s out ] || break
+    sleep 0.02
+  done
+  [ "$(cat out)" = "http://127.0.0.1:$(cat port)" ] || { cat out err; false; }
+  url=$(cat out)
+  ask 200 /v2/health/ready
+  stop
+}
