@@ -43,7 +43,8 @@ static struct nn_tally *get_tally(struct nn_tally **tallies, size_t *n, size_t *
 	return t;
 }
 
-void nn_metrics_tally(struct nn_protocol *p, unsigned loop, const char *model, unsigned status)
+void nn_metrics_tally(struct nn_protocol *p, unsigned loop, const char *model, unsigned status,
+		      bool computed)
 {
 	struct nn_desk *desk = &p->desks[loop % p->n_desks];
 	struct timespec now;
@@ -54,7 +55,8 @@ void nn_metrics_tally(struct nn_protocol *p, unsigned loop, const char *model, u
 	t = get_tally(&desk->tallies, &desk->n_tallies, &desk->tallies_room, model, status);
 	if (t) {
 		t->n++;
-		t->last = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+		if (computed)
+			t->last = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	}
 	pthread_mutex_unlock(&desk->lock);
 }

@@ -4,10 +4,10 @@
 
 #include "serve/query.h"
 
-/* A request was answered; any thread. model "": none was found. */
+/* A request was answered; any thread. model "": none was found; computed: rows of it were. */
 void nn_metrics_tally(struct nn_protocol *protocol, unsigned loop, const char *model,
-		      unsigned status);
-/* When a request of a model was answered last with 200: milliseconds since 1970, 0: never. */
+		      unsigned status, bool computed);
+/* When rows of a model were answered last with 200: milliseconds since 1970, 0: never. */
 uint64_t nn_metrics_last(struct nn_protocol *protocol, const char *model);
 void nn_metrics_answer(struct nn_query *query);
 

@@ -266,7 +266,7 @@ void nn_protocol_ended(void *arg, struct nn_exchange *exchange, unsigned status,
 	struct nn_protocol *p = arg;
 
 	(void)bytes_out;
-	nn_metrics_tally(p, exchange->loop, exchange->model, status);
+	nn_metrics_tally(p, exchange->loop, exchange->model, status, exchange->rows > 0);
 	if (exchange->arg)
 		nn_query_end(exchange->arg);
 	exchange->arg = NULL;

@@ -88,3 +88,16 @@ P
   ask 200 /v2/health/ready
   stop
 }
+
+@test "serve: the last inference is the last that computed rows" {
+  serve words.st
+  last() {
+    ask 200 /v2/models/words/stats
+    tr ',' '\n' <answer | sed -n 's/"last_inference"://p'
+  }
+  ask 200 /v2/models/words
+  [ "$(last)" = 0 ]
+  ask 200 /predict/words --data-binary @words.csv
+  [ "$(last)" -gt 0 ]
+  stop
+}
