@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nn-serve: how it starts and what a command line alone is told.
+# nn-serve: how it starts, what a command line alone is told, and the examples of nn-serve(1).
 # shellcheck disable=SC2154,SC2016
 bats_require_minimum_version 1.5.0
 load serve.bash
@@ -100,4 +100,34 @@ P
   ask 200 /predict/words --data-binary @words.csv
   [ "$(last)" -gt 0 ]
   stop
+}
+
+@test "nn-serve(1): every example is answered" {
+  printf 'size,colour,price\n40,red,9.5\n55,blue,12.5\n60,red,14.5\n48,blue,10.5\n' >shirts.csv
+  printf 'size,colour\n42,red\n51,blue\n' >new.csv
+  nn-train -q --target=price -m 'dense 4, relu, dense 1' --epochs=20 -o shirts.st shirts.csv
+  { printf '\x93NUMPY\x1\x0\x76\x0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }"; head -c 32 /dev/zero; } >rows.npy
+  cp rows.npy x.npy
+  nn-train -q --loss=mse -m 'input 4, dense 4' --epochs=1 -o net.st x.npy rows.npy
+  n=0
+  curl() { command curl -sS -f -m 60 "$@"; }
+  while read -r line; do
+    case $line in
+    nn-serve*)
+      line=${line%&}
+      eval "serve ${line#nn-serve}"
+      ;;
+    kill*)
+      kill -HUP "$server"
+      ;;
+    *)
+      eval "${line//http:\/\/127.0.0.1:8080/$url}" >answer 2>err.line </dev/null || { echo "$line"; cat answer err.line; false; }
+      [ -s answer ] || [ -s answers.npy ] || { echo "$line"; false; }
+      ;;
+    esac
+    n=$((n + 1))
+  done < <(sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$NN_SRC/man/nn-serve.1.in" | sed -n '/^\.RS$/,/^\.RE$/p' | grep -v '^\.' | sed 's/\\-/-/g')
+  [ "$n" -ge 9 ]
+  stop
+  [ "$(head -c 6 answers.npy | tail -c 5)" = NUMPY ]
 }
