@@ -38,9 +38,13 @@ struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
 	return given;
 }
 
-size_t nn_give_best(const struct nn_given *given)
+size_t nn_give_best(const struct nn_query *q, const struct nn_given *given)
 {
+	const double threshold = q->served->model->threshold;
 	size_t best = 0;
+
+	if (threshold > 0 && q->served->classifies && given->n == 2)
+		return given->values[1] >= (float)threshold;
 
 	for (size_t c = 1; c < given->n; c++)
 		if (given->values[c] > given->values[best] ||
@@ -131,7 +135,7 @@ void nn_give_nested(const struct nn_query *q, struct nn_text *text, size_t outpu
 	char buffer[24];
 
 	if (port->text) {
-		label = nn_give_label(q, &given, nn_give_best(&given), buffer);
+		label = nn_give_label(q, &given, nn_give_best(q, &given), buffer);
 		nn_text_add_json(text, label, strlen(label));
 	} else if (!port->fixed || port->shape.rank == 0) {
 		nn_give_float(text, *given.values, style);

@@ -15,8 +15,9 @@ struct nn_given {
 	size_t n, first; /* first: the number of values[0] in the row */
 };
 struct nn_given nn_give_row(const struct nn_query *query, size_t output, size_t row);
-/* The number of the best, first of equals. */
-size_t nn_give_best(const struct nn_given *given);
+/* The number of the class that nn-predict names: the best, first of equals; by the model's
+ * threshold. */
+size_t nn_give_best(const struct nn_query *query, const struct nn_given *given);
 /* The label of value c, or its number, in buffer. */
 const char *nn_give_label(const struct nn_query *query, const struct nn_given *given, size_t c,
 			  char buffer[24]);

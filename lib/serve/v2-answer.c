@@ -72,7 +72,7 @@ static void add_labels(struct strings *s, const struct nn_wanted *w)
 
 	for (size_t r = 0; r < q->job.rows; r++) {
 		struct nn_given given = nn_give_row(q, w->port, r);
-		const char *label = nn_give_label(q, &given, nn_give_best(&given), buffer);
+		const char *label = nn_give_label(q, &given, nn_give_best(q, &given), buffer);
 
 		add_string(s, label, strlen(label));
 	}

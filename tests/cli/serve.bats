@@ -95,6 +95,25 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   stop
 }
 
+@test "serve: the class goes by the threshold that training stored, as nn-predict's does" {
+  awk 'BEGIN { srand(3); print "a,b,y"; for (i = 0; i < 200; i++) { a = rand(); b = rand(); print a "," b "," (a + b + rand() > 1.9 ? "yes" : "no") } }' >two.csv
+  nn-train -q --target=y --epochs=30 --valid=0.2 --threshold=f1 -m 'dense 4, tanh, dense ?' -o two.st two.csv
+  cut -d, -f1,2 two.csv >new.csv
+  nn-predict --emit=class --to-header=no two.st new.csv >wanted
+  ! nn-predict --emit=class --to-header=no --threshold=0.5 two.st new.csv | cmp -s - wanted
+  rows=$(sed 1d new.csv | awk -F, '{ printf "%s{\"a\": %s, \"b\": %s}", (NR > 1 ? ", " : ""), $1, $2 }')
+  serve two.st
+  ask 200 /v1/models/two:predict -d "{\"instances\": [$rows]}"
+  grep -o '"class":"[a-z]*"' answer | cut -d'"' -f4 | cmp - wanted
+  ask 200 /v2/models/two/infer -d "{\"inputs\": [$(for c in 1 2; do
+    [ $c = 1 ] && name=a || name=b
+    [ $c = 1 ] || printf ', '
+    printf '{"name": "%s", "shape": [200], "datatype": "FP32", "data": [%s]}' $name "$(sed 1d new.csv | cut -d, -f$c | paste -sd,)"
+  done)], \"outputs\": [{\"name\": \"class\"}]}"
+  sed 's/.*"data":\[//' answer | grep -o '"[a-z]*"' | tr -d '"' | cmp - wanted
+  stop
+}
+
 @test "serve: CSV in gives the bytes of nn-predict's stdout" {
   nn-predict words.st words.csv >wanted
   serve words.st
