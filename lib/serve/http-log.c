@@ -16,7 +16,7 @@ static struct nn_http_link *only_one(const struct nn_http_loop *loop, unsigned p
 
 	for (struct nn_http_link *link = loop->links; link; link = link->next) {
 		if (!(phases >> link->phase & 1) || link->refused ||
-		    (phases == AT_CHUNKS && !link->request->chunked))
+		    (link->phase == NN_HTTP_BODY && !link->request->chunked))
 			continue;
 		if (found)
 			return NULL;
@@ -36,7 +36,7 @@ void nn_http_on_log(void *arg, const char *format, va_list args)
 	static const char refused[] = "Error processing request (HTTP response code is %u ('%s'))";
 	struct nn_http_link *link;
 	struct nn_http_refusal refusal = nn_http_malformed;
-	unsigned phases = AT_LINE | AT_HEADERS, status;
+	unsigned phases = AT_LINE | AT_HEADERS | AT_CHUNKS, status;
 	const char *page;
 
 	if (strncmp(format, refused, sizeof refused - 1) != 0)
@@ -50,7 +50,7 @@ void nn_http_on_log(void *arg, const char *format, va_list args)
 		phases = AT_HEADERS;
 		refusal = status == 413 ? nn_http_large_body : nn_http_bad_framing;
 	} else if (status == 431) {
-		phases = AT_HEADERS;
+		phases = AT_HEADERS | AT_CHUNKS; /* trailers, too */
 		refusal = nn_http_large_headers;
 	} else if (status == 414) {
 		phases = AT_LINE;

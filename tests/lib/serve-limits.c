@@ -274,6 +274,24 @@ static void test_slow(void)
 	nn_http_close(http);
 }
 
+/* Trailers that do not fit come when the headers have long been there. */
+static void test_trailers(const char *where)
+{
+	static const char part[] = GET HOST, rest[] = "\r\n", head[] = CHUNKED "0\r\nA: ";
+	int mid = dial(where);
+	struct heard heard;
+
+	say(mid, part, sizeof part - 1);
+	usleep(20000);
+	heard = ask_long(where, head, 200000, "\r\n\r\n", true);
+	say(mid, rest, sizeof rest - 1);
+	ok(heard.status == 431 && hear(mid, false).status == 200,
+	   "trailers that are too large: 431, and to nobody whose headers still come");
+	close(mid);
+	heard = ask_long(where, head, 200000, "\r\n\r\n", true);
+	ok(is_refusal(&heard, 431, "--max-headers"), "in our words where nobody else can be meant");
+}
+
 int main(void)
 {
 	struct nn_http_setup setup = plain_setup();
@@ -293,6 +311,7 @@ int main(void)
 	http = serve(&setup);
 	where = nn_http_where(http);
 	test_innocent(where);
+	test_trailers(where);
 	ok(ask(where, GET HOST "\r\n").status == 200, "after all that it serves");
 	nn_http_close(http);
 	test_connections();
