@@ -40,12 +40,10 @@ struct nn_given nn_give_row(const struct nn_query *q, size_t output, size_t row)
 
 size_t nn_give_best(const struct nn_query *q, const struct nn_given *given)
 {
-	const double threshold = q->served->model->threshold;
 	size_t best = 0;
 
-	if (threshold > 0 && q->served->classifies && given->n == 2)
-		return given->values[1] >= (float)threshold;
-
+	if (q->served->classifies && given->n == 2 && q->served->model->threshold > 0)
+		return given->values[1] >= (float)q->served->model->threshold;
 	for (size_t c = 1; c < given->n; c++)
 		if (given->values[c] > given->values[best] ||
 		    (isnan(given->values[c]) && !isnan(given->values[best])))
