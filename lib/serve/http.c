@@ -144,6 +144,11 @@ void nn_http_stop_accepting(struct nn_http *http)
 	nn_http_tell_acceptor(http, -1);
 }
 
+bool nn_http_is_stopping(const struct nn_http *http)
+{
+	return atomic_load(&http->stopping);
+}
+
 void nn_http_let_go(struct nn_http *http)
 {
 	if (atomic_fetch_sub(&http->holders, 1) != 1)

@@ -77,6 +77,8 @@ size_t nn_http_connections(const struct nn_http *http);
 size_t nn_http_refused(const struct nn_http *http);
 /* New connections are refused from now on; those that are open go on. */
 void nn_http_stop_accepting(struct nn_http *http);
+/* May a connection still come, though that was called? Not for long. */
+bool nn_http_is_stopping(const struct nn_http *http);
 /* Requests that have begun to come and are not yet answered, and connections not yet looked at. */
 size_t nn_http_pending(const struct nn_http *http);
 /*

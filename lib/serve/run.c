@@ -316,7 +316,7 @@ static bool drain(const struct server *s)
 	nn_protocol_drain(s->protocol);
 	nn_batcher_drain(s->batcher);
 	nn_http_stop_accepting(s->http);
-	while (nn_http_pending(s->http) > 0 && nn_now_s() < until)
+	while (nn_http_pending(s->http) > 0 && (nn_now_s() < until || nn_http_is_stopping(s->http)))
 		if (poll(&fd, 1, 5) > 0 && take_signal(s) != 0)
 			return false;
 	return nn_http_pending(s->http) == 0;

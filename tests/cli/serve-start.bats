@@ -49,7 +49,7 @@ wrong() {
   exec 5<>gone 6>gone
   exec 5<&- # nobody reads it any more
   status=0
-  timeout 20 nn-serve --listen=127.0.0.1:0 words.st >&6 2>err </dev/null || status=$?
+  timeout 20 nn-serve -q --listen=127.0.0.1:0 words.st >&6 2>err </dev/null || status=$?
   exec 6>&-
   [ "$status" -eq 141 ] && [ ! -s err ] || { echo "$status"; cat err; false; }
 }
@@ -57,7 +57,7 @@ wrong() {
 @test "serve: an address that cannot be written is one line and status 1" {
   [ -w /dev/full ] || skip "no /dev/full"
   status=0
-  timeout 20 nn-serve --listen=127.0.0.1:0 words.st >/dev/full 2>err </dev/null || status=$?
+  timeout 20 nn-serve -q --listen=127.0.0.1:0 words.st >/dev/full 2>err </dev/null || status=$?
   [ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep '^nn-serve: stdout: cannot write: ' err
 }
 
@@ -100,6 +100,13 @@ P
   ask 200 /predict/words --data-binary @words.csv
   [ "$(last)" -gt 0 ]
   stop
+}
+
+@test "serve: with --drain=0 a server that has nothing to answer ends with status 0" {
+  for _ in {1..10}; do
+    serve --drain=0 words.st
+    stop
+  done
 }
 
 @test "nn-serve(1): every example is answered" {
