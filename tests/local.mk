@@ -426,4 +426,5 @@ CHECK_TESTS += tests/cli/systemd.bats
 endif
 # nn-serve
 CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-start.bats
+CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-workers.bats
 EXTRA_DIST += tests/cli/serve.bash

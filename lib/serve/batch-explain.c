@@ -10,11 +10,52 @@ static void cumulate(uint64_t counts[16])
 		counts[i] += counts[i - 1];
 }
 
+void nn_lane_share(struct nn_lane *lane, struct nn_lane_counts *all, unsigned n, unsigned mine)
+{
+	pthread_mutex_lock(&lane->batcher->lock);
+	lane->shared = all;
+	lane->n_shared = n;
+	lane->counts = all + mine;
+	lane->counts->waiting = 0; /* of a worker that is gone, whose place this one takes */
+	pthread_mutex_unlock(&lane->batcher->lock);
+}
+
+void nn_lane_counts_add(struct nn_lane_counts *to, const struct nn_lane_counts *c)
+{
+	to->requests += c->requests;
+	to->rows += c->rows;
+	to->batches += c->batches;
+	to->expired += c->expired;
+	to->failed += c->failed;
+	to->full += c->full;
+	to->batch_rows += c->batch_rows;
+	to->queue_s += c->queue_s;
+	to->compute_s += c->compute_s;
+	to->waiting += c->waiting;
+	for (size_t i = 0; i < NN_DISPATCHES; i++)
+		to->dispatch[i] += c->dispatch[i];
+	for (size_t i = 0; i < 16; i++) {
+		to->queue_counts[i] += c->queue_counts[i];
+		to->compute_counts[i] += c->compute_counts[i];
+		to->rows_counts[i] += c->rows_counts[i];
+	}
+}
+
+/* Of all who share it; with the lock. */
+static struct nn_lane_counts sum(const struct nn_lane *lane)
+{
+	struct nn_lane_counts counts = *lane->counts;
+
+	for (unsigned i = 0; i < lane->n_shared; i++)
+		if (lane->shared + i != lane->counts)
+			nn_lane_counts_add(&counts, lane->shared + i);
+	return counts;
+}
+
 void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts)
 {
 	pthread_mutex_lock(&lane->batcher->lock);
-	*counts = lane->counts;
-	counts->waiting = lane->queued;
+	*counts = sum(lane);
 	pthread_mutex_unlock(&lane->batcher->lock);
 	cumulate(counts->queue_counts);
 	cumulate(counts->compute_counts);
@@ -104,9 +145,11 @@ static void add_bounds(struct nn_text *text, const struct nn_lane *lane, double 
 void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
 {
 	struct nn_batcher *b = lane->batcher;
-	const struct nn_lane_counts *c = &lane->counts;
+	struct nn_lane_counts counts;
+	const struct nn_lane_counts *c = &counts;
 
 	pthread_mutex_lock(&b->lock);
+	counts = sum(lane);
 	if (c->requests == 0) {
 		nn_text_add(text, "no requests yet");
 	} else if (c->batches == 0) {

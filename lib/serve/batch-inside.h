@@ -50,7 +50,9 @@ struct nn_lane {
 	size_t measure; /* rows that an idle worker measures next */
 	double served;  /* seconds of compute, for fairness between lanes */
 	struct nn_costs costs;
-	struct nn_lane_counts counts;
+	struct nn_lane_counts *counts, own;  /* counts: own, or this worker's of `shared` */
+	const struct nn_lane_counts *shared; /* [n_shared] of all workers; NULL: there are none */
+	unsigned n_shared;
 };
 
 struct nn_batcher {

@@ -30,9 +30,10 @@ void nn_lane_append(struct nn_lane *lane, struct nn_job *job)
 	if (job->deadline < lane->deadline)
 		lane->deadline = job->deadline;
 	lane->queued += job->rows;
+	lane->counts->waiting = lane->queued;
 	nn_gaps_came(&lane->gaps, job->queued, lane->pending++, (double)job->rows);
-	lane->counts.requests++;
-	lane->counts.rows += job->rows;
+	lane->counts->requests++;
+	lane->counts->rows += job->rows;
 }
 
 static void finish_job(struct nn_lane *lane, struct nn_job *job, double now, struct nn_over *over)
@@ -40,7 +41,7 @@ static void finish_job(struct nn_lane *lane, struct nn_job *job, double now, str
 	job->ended = now;
 	if (job->state == NN_JOB_WAITS)
 		job->state = NN_JOB_DONE;
-	lane->counts.failed += job->state == NN_JOB_FAILED;
+	lane->counts->failed += job->state == NN_JOB_FAILED;
 	lane->batcher->pending--;
 	lane->pending--;
 	job->next = NULL;
@@ -62,6 +63,7 @@ static void drop(struct nn_lane *lane, struct nn_job *job, double now, struct nn
 	size_t rest = job->rows - job->taken;
 
 	lane->queued -= rest;
+	lane->counts->waiting = lane->queued;
 	job->taken += rest;
 	job->finished += rest;
 	if (job->finished == job->rows)
@@ -78,7 +80,7 @@ static void expire(struct nn_lane *lane, struct nn_job *job)
 	if (job->state != NN_JOB_WAITS)
 		return;
 	job->state = NN_JOB_EXPIRED;
-	lane->counts.expired++;
+	lane->counts->expired++;
 }
 
 void nn_lane_sweep(struct nn_lane *lane, double now, struct nn_over *over)
@@ -121,12 +123,13 @@ static void take_rows(struct nn_lane *lane, struct nn_seat *seat, double now)
 
 	if (job->taken == 0) {
 		job->started = now;
-		lane->counts.queue_s += now - job->queued;
-		count_in(lane->counts.queue_counts, nn_seconds_bounds, now - job->queued);
+		lane->counts->queue_s += now - job->queued;
+		count_in(lane->counts->queue_counts, nn_seconds_bounds, now - job->queued);
 	}
 	seat->pieces[seat->n_pieces++] = (struct nn_piece){ job, job->taken, n };
 	seat->rows += n;
 	lane->queued -= n;
+	lane->counts->waiting = lane->queued;
 	job->taken += n;
 	if (n == rest)
 		shift(lane);
@@ -166,10 +169,10 @@ struct nn_seat *nn_lane_take(struct nn_lane *lane, double now, enum nn_dispatch 
 	if (seat->rows == 0)
 		return NULL;
 	nn_lane_enter(lane);
-	lane->counts.batches++;
-	lane->counts.batch_rows += seat->rows;
-	lane->counts.dispatch[because]++;
-	count_in(lane->counts.rows_counts, nn_rows_bounds, (double)seat->rows);
+	lane->counts->batches++;
+	lane->counts->batch_rows += seat->rows;
+	lane->counts->dispatch[because]++;
+	count_in(lane->counts->rows_counts, nn_rows_bounds, (double)seat->rows);
 	return seat;
 }
 
@@ -190,9 +193,9 @@ void nn_lane_finish(struct nn_lane *lane, struct nn_seat *seat, double now, doub
 	}
 	if (!err)
 		nn_costs_add(&lane->costs, seat->rows, seconds);
-	lane->counts.compute_s += seconds;
+	lane->counts->compute_s += seconds;
 	lane->served += seconds;
-	count_in(lane->counts.compute_counts, nn_seconds_bounds, seconds);
+	count_in(lane->counts->compute_counts, nn_seconds_bounds, seconds);
 	nn_lane_leave(lane, seat);
 }
 

@@ -145,6 +145,7 @@ int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_mod
 		return -1;
 	lane->batcher = b;
 	lane->model = model;
+	lane->counts = &lane->own;
 	if (fill_lane(lane, null, err) < 0) {
 		free_lane(lane);
 		return -1;
@@ -203,7 +204,7 @@ bool nn_batcher_put(struct nn_batcher *b, struct nn_job *job)
 	job->queued = nn_now_s();
 	pthread_mutex_lock(&b->lock);
 	room = lane->queued == 0 || lane->queued + job->rows <= b->setup.queue;
-	lane->counts.full += !room;
+	lane->counts->full += !room;
 	if (room && job->rows > 0) {
 		/* a lane that had nothing to do has no claim on the time it did not use */
 		if (!lane->head && lane->computing == 0 && lane->served < b->served)
@@ -212,7 +213,7 @@ bool nn_batcher_put(struct nn_batcher *b, struct nn_job *job)
 		lane->fresh[job->loop % b->setup.loops] = true;
 		b->pending++;
 	} else if (room) {
-		lane->counts.requests++;
+		lane->counts->requests++;
 	}
 	pthread_mutex_unlock(&b->lock);
 	if (room && job->rows == 0)

@@ -148,6 +148,7 @@ void *nn_http_accept(void *arg)
 {
 	struct acceptor acceptor = { .http = arg };
 	struct nn_http *http = arg;
+	int burst = http->setup.from ? 1 : 64; /* others may be idle */
 
 	acceptor.set[0] = (struct pollfd){ http->acceptor_box[0], POLLIN, 0 };
 	for (unsigned i = 0; i < http->n_listeners; i++)
@@ -166,7 +167,7 @@ void *nn_http_accept(void *arg)
 		if (acceptor.set[0].revents != 0 && !obey(&acceptor))
 			break;
 		for (nfds_t i = 1; i < acceptor.first; i++)
-			for (int k = 0; k < 64 && acceptor.set[i].revents != 0; k++)
+			for (int k = 0; k < burst && acceptor.set[i].revents != 0; k++)
 				if (acceptor.set[i].fd < 0 || !take(&acceptor, acceptor.set[i].fd))
 					break;
 		now = nn_now_s();

@@ -231,10 +231,22 @@ static int listen_passed(struct nn_http *http, struct nn_error *err)
 	return 0;
 }
 
+/* Sockets that other processes accept from, too. */
+static int listen_with(struct nn_http *http, const struct nn_http *from, struct nn_error *err)
+{
+	memcpy(http->listeners, from->listeners, sizeof http->listeners);
+	http->n_listeners = from->n_listeners;
+	http->wide = from->wide;
+	nn_text_add(&http->where, from->where.data);
+	return http->where.failed ? nn_fail(err, NN_ENOMEM, "out of memory") : 0;
+}
+
 int nn_http_listen(struct nn_http *http, struct nn_error *err)
 {
 	const char *listen = http->setup.listen;
 
+	if (http->setup.from)
+		return listen_with(http, http->setup.from, err);
 	if (!listen)
 		return listen_passed(http, err);
 	if (nn_http_check_listen(listen, err) < 0)

@@ -138,8 +138,13 @@ void nn_http_tell_acceptor(struct nn_http *http, int what)
 
 void nn_http_stop_accepting(struct nn_http *http)
 {
-	if (!http->accepting)
+	if (!http->accepting) {
+		for (unsigned i = 0; i < http->n_listeners; i++)
+			if (http->listeners[i] >= 0)
+				close(http->listeners[i]);
+		http->n_listeners = 0;
 		return;
+	}
 	atomic_store(&http->stopping, true);
 	nn_http_tell_acceptor(http, -1);
 }

@@ -42,6 +42,7 @@ struct nn_http_limits {
 struct nn_http_setup {
 	const char
 		*listen; /* HOST:PORT (port 0: any), unix:PATH; NULL: sockets that systemd passed */
+	const struct nn_http *from;     /* opened before a fork: its sockets are used; NULL: none */
 	const char *tls_cert, *tls_key; /* PEM files, NULL: none */
 	unsigned loops;
 	struct nn_http_limits limits;

@@ -14,6 +14,8 @@ lib_libserve_a_SOURCES = \
 	lib/serve/batch-work.c \
 	lib/serve/batch.c \
 	lib/serve/batch.h \
+	lib/serve/board.c \
+	lib/serve/board.h \
 	lib/serve/check.c \
 	lib/serve/cost.c \
 	lib/serve/cost.h \
@@ -44,6 +46,8 @@ lib_libserve_a_SOURCES = \
 	lib/serve/http.h \
 	lib/serve/keys.c \
 	lib/serve/keys.h \
+	lib/serve/leash.c \
+	lib/serve/leash.h \
 	lib/serve/metrics-triton.c \
 	lib/serve/metrics.c \
 	lib/serve/metrics.h \
@@ -87,5 +91,7 @@ lib_libserve_a_SOURCES = \
 	lib/serve/v2.c \
 	lib/serve/v2.h \
 	lib/serve/wait.c \
-	lib/serve/wait.h
+	lib/serve/wait.h \
+	lib/serve/workers.c \
+	lib/serve/workers.h
 endif

@@ -43,20 +43,31 @@ static struct nn_tally *get_tally(struct nn_tally **tallies, size_t *n, size_t *
 	return t;
 }
 
+static uint64_t milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 void nn_metrics_tally(struct nn_protocol *p, unsigned loop, const char *model, unsigned status,
 		      bool computed)
 {
 	struct nn_desk *desk = &p->desks[loop % p->n_desks];
-	struct timespec now;
+	uint64_t now = milliseconds();
 	struct nn_tally *t;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	if (p->board) {
+		nn_board_tally(p->board, model, status, computed ? now : 0);
+		return;
+	}
 	pthread_mutex_lock(&desk->lock);
 	t = get_tally(&desk->tallies, &desk->n_tallies, &desk->tallies_room, model, status);
 	if (t) {
 		t->n++;
 		if (computed)
-			t->last = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+			t->last = now;
 	}
 	pthread_mutex_unlock(&desk->lock);
 }
@@ -65,6 +76,8 @@ uint64_t nn_metrics_last(struct nn_protocol *p, const char *model)
 {
 	uint64_t last = 0;
 
+	if (p->board)
+		return nn_board_find(p->board, model, 200).last;
 	for (unsigned i = 0; i < p->n_desks; i++) {
 		struct nn_tally *t;
 
@@ -76,9 +89,16 @@ uint64_t nn_metrics_last(struct nn_protocol *p, const char *model)
 	return last;
 }
 
+static void give_tally(struct nn_text *text, const struct nn_tally *t)
+{
+	if (t->status >= 100)
+		nn_text_addf(text, "nn_requests_total{model=\"%s\",code=\"%u\"} %" PRIu64 "\n",
+			     t->model, t->status, t->n);
+}
+
 static void give_requests(struct nn_protocol *p, struct nn_text *text)
 {
-	struct nn_tally *all = NULL, *sum;
+	struct nn_tally *all = NULL, *sum, shared;
 	size_t n = 0, room = 0;
 
 	for (unsigned i = 0; i < p->n_desks; i++) {
@@ -98,33 +118,13 @@ static void give_requests(struct nn_protocol *p, struct nn_text *text)
 		    "# HELP nn_requests_total Requests that were answered, by model and status.\n"
 		    "# TYPE nn_requests_total counter\n");
 	for (size_t i = 0; i < n; i++)
-		nn_text_addf(text, "nn_requests_total{model=\"%s\",code=\"%u\"} %" PRIu64 "\n",
-			     all[i].model, all[i].status, all[i].n);
+		give_tally(text, &all[i]);
+	for (size_t i = 0; p->board && nn_board_tallied(p->board, i, &shared); i++)
+		give_tally(text, &shared);
 	free(all);
 }
 
 /* ---- counts of lanes ---- */
-
-static void add_counts(struct nn_lane_counts *to, const struct nn_lane_counts *c)
-{
-	to->requests += c->requests;
-	to->rows += c->rows;
-	to->batch_rows += c->batch_rows;
-	to->batches += c->batches;
-	to->expired += c->expired;
-	to->failed += c->failed;
-	to->full += c->full;
-	to->queue_s += c->queue_s;
-	to->compute_s += c->compute_s;
-	to->waiting += c->waiting;
-	for (size_t i = 0; i < NN_DISPATCHES; i++)
-		to->dispatch[i] += c->dispatch[i];
-	for (size_t i = 0; i < 16; i++) {
-		to->queue_counts[i] += c->queue_counts[i];
-		to->compute_counts[i] += c->compute_counts[i];
-		to->rows_counts[i] += c->rows_counts[i];
-	}
-}
 
 static void count_model(struct nn_models *models, struct nn_metrics_model *m)
 {
@@ -140,7 +140,7 @@ static void count_model(struct nn_models *models, struct nn_metrics_model *m)
 		if (!served)
 			continue;
 		nn_lane_count(served->lane, &counts);
-		add_counts(&m->counts, &counts);
+		nn_lane_counts_add(&m->counts, &counts);
 		nn_served_release(served);
 	}
 }
@@ -223,7 +223,12 @@ static void give_reloads(struct nn_protocol *p, struct nn_text *text,
 	for (size_t i = 0; i < n; i++) {
 		uint64_t good = 0, bad = 0;
 
-		nn_models_reloads(p->models, models[i].name, &good, &bad);
+		if (p->board) {
+			good = nn_board_find(p->board, models[i].name, NN_TALLY_RELOADED).n;
+			bad = nn_board_find(p->board, models[i].name, NN_TALLY_BAD).n;
+		} else {
+			nn_models_reloads(p->models, models[i].name, &good, &bad);
+		}
 		nn_text_addf(text,
 			     "nn_reload_total{model=\"%s\",result=\"ok\"} %" PRIu64 "\n"
 			     "nn_reload_total{model=\"%s\",result=\"failed\"} %" PRIu64 "\n",

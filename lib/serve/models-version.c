@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "predict/session.h"
 #include "serve/batch.h"
+#include "serve/board.h"
 #include "serve/models-version.h"
 
 /* The two share the model and the ports, which the one that computes owns. */
@@ -191,6 +192,14 @@ static int open_lanes(struct version *v, struct nn_batcher *batcher, struct nn_e
 	return nn_lane_open(&v->null->served.lane, batcher, v->served.model, true, err);
 }
 
+static void share_lanes(const struct version *v, const struct nn_board *board)
+{
+	if (!board)
+		return;
+	nn_board_take(board, v->served.lane, v->name, v->served.version, false);
+	nn_board_take(board, v->null->served.lane, v->name, v->served.version, true);
+}
+
 int nn_served_open(struct nn_served **served, const struct nn_served_setup *setup,
 		   struct nn_error *err)
 {
@@ -207,6 +216,7 @@ int nn_served_open(struct nn_served **served, const struct nn_served_setup *setu
 		free_version(v);
 		return -1;
 	}
+	share_lanes(v, setup->models->board);
 	*served = &v->served;
 	return 0;
 }

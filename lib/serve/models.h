@@ -48,6 +48,7 @@ enum nn_models_state { NN_MODEL_LOADING, NN_MODEL_AVAILABLE, NN_MODEL_UNLOADING,
 
 struct nn_models;
 struct nn_batcher;
+struct nn_board; /* board.h */
 
 struct nn_models_setup {
 	const char *const *operands; /* [NAME=]PATH, NULL-terminated */
@@ -57,6 +58,7 @@ struct nn_models_setup {
 	int precision;               /* as in struct nn_model_source */
 	bool any_order;              /* the same */
 	struct nn_batcher *batcher;
+	const struct nn_board *board; /* where lanes count; NULL: each for itself */
 	void (*warn)(void *arg, const char *text);
 	void *arg;
 };

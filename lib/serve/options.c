@@ -159,6 +159,17 @@ const struct nn_opt nn_serve_opts[] = {
 	  .help = "read models again when their files change",
 	  .man = "Without it SIGHUP does that. A file that cannot be read leaves the old model "
 		 "serving." },
+	{ .name = "workers",
+	  .also = "processes,worker-processes",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(workers),
+	  .arg = "N",
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 64,
+	  .help = "processes that share the address and the counts",
+	  .man = "Threads are divided among them; --queue and --max-connections hold for each of "
+		 "them. One that dies is named in a warning, and another takes its place." },
 	{ .name = "drain",
 	  .also = "grace,shutdown-timeout",
 	  .type = NN_OPT_SECONDS,

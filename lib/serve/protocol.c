@@ -285,7 +285,9 @@ int nn_protocol_open(struct nn_protocol **protocol, const struct nn_protocol_set
 	p->max_depth = setup->max_depth;
 	p->max_batch = setup->max_batch;
 	p->triton_metrics = setup->triton_metrics;
-	p->began = nn_now_s();
+	p->board = setup->board;
+	p->leash = setup->leash;
+	p->began = p->board ? p->board->began : nn_now_s();
 	p->n_desks = 16;
 	p->desks = nn_alloc(p->n_desks, sizeof *p->desks, err);
 	if (!p->desks) {

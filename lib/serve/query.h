@@ -11,16 +11,9 @@
 
 #include "file/bytes.h"
 #include "file/pull.h"
-#include "serve/batch.h"
+#include "serve/board.h"
 #include "serve/http.h"
 #include "serve/models.h"
-
-/* Requests of a model that were answered with a status. */
-struct nn_tally {
-	char model[64]; /* "": none was found */
-	unsigned status;
-	uint64_t n, last; /* last: milliseconds since 1970 */
-};
 
 /* What is a loop's: requests to be used again, and counts. */
 struct nn_desk {
@@ -32,6 +25,7 @@ struct nn_desk {
 };
 
 struct nn_keys;
+struct nn_leash;
 
 struct nn_protocol {
 	struct nn_models *models;
@@ -39,7 +33,9 @@ struct nn_protocol {
 	const struct nn_keys *keys;
 	unsigned max_depth;
 	bool triton_metrics;
-	size_t max_batch; /* for the configuration */
+	size_t max_batch;             /* for the configuration */
+	const struct nn_board *board; /* NULL: this process serves alone, `leash` too */
+	struct nn_leash *leash;
 	atomic_bool draining;
 	atomic_uint loading; /* threads that read models */
 	double began;

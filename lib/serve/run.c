@@ -18,9 +18,11 @@
 #include "device/device.h"
 #include "serve/access-log.h"
 #include "serve/keys.h"
+#include "serve/leash.h"
 #include "serve/protocol.h"
 #include "serve/sandbox.h"
 #include "serve/serve.h"
+#include "serve/workers.h"
 
 struct server {
 	const struct nn_serve *setup;
@@ -31,6 +33,7 @@ struct server {
 	struct nn_http *http;
 	struct nn_keys *keys;      /* NULL: no key file */
 	struct nn_access_log *log; /* NULL: none */
+	struct nn_leash *leash;    /* NULL: no worker, but the only process */
 	int signals, watch;
 	sigset_t before; /* the mask of signals to go back to */
 };
@@ -88,29 +91,37 @@ static int take_signals(struct server *s, struct nn_error *err)
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		sigaddset(&set, numbers[i]);
 	pthread_sigmask(SIG_BLOCK, &set, &s->before);
-	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	s->signals = s->leash ? s->leash->fd : signalfd(-1, &set, SFD_CLOEXEC);
 	return s->signals < 0
 		       ? nn_fail(err, NN_EFAIL, "cannot wait for signals: %s", strerror(errno))
 		       : 0;
 }
 
+static int set_http(struct nn_http_setup *http, const struct nn_serve *setup, struct nn_error *err)
+{
+	const struct nn_serve_options *o = &setup->options;
+
+	*http = (struct nn_http_setup){ .listen = nn_http_is_passed() ? NULL : o->listen,
+					.tls_cert = o->tls_cert,
+					.tls_key = o->tls_key,
+					.loops = (unsigned)setup->threads,
+					.limits = o->limits,
+					.handle = handle,
+					.ended = ended,
+					.round = round_of,
+					.begin = begin };
+	http->limits.header_count = 100;
+	return nn_serve_parse_headers(o->max_headers, &http->limits, err);
+}
+
 static int open_http(struct server *s, struct nn_error *err)
 {
-	const struct nn_serve_options *o = &s->setup->options;
-	struct nn_http_setup http = { .listen = nn_http_is_passed() ? NULL : o->listen,
-				      .tls_cert = o->tls_cert,
-				      .tls_key = o->tls_key,
-				      .loops = (unsigned)s->setup->threads,
-				      .limits = o->limits,
-				      .handle = handle,
-				      .ended = ended,
-				      .round = round_of,
-				      .begin = begin,
-				      .arg = s };
+	struct nn_http_setup http;
 
-	http.limits.header_count = 100;
-	if (nn_serve_parse_headers(o->max_headers, &http.limits, err) < 0)
+	if (set_http(&http, s->setup, err) < 0)
 		return -1;
+	http.arg = s;
+	http.from = s->leash ? s->leash->bound : NULL;
 	return nn_http_open(&s->http, &http, err);
 }
 
@@ -138,7 +149,12 @@ static int open_models(struct server *s, struct nn_error *err)
 	if (nn_batcher_open(&s->batcher, &batcher, err) < 0)
 		return -1;
 	models.batcher = s->batcher;
-	return nn_models_open(&s->models, &models, err);
+	models.board = s->leash ? s->leash->board : NULL;
+	if (nn_models_open(&s->models, &models, err) < 0)
+		return -1;
+	for (size_t i = 0; s->leash && i < s->leash->n_unloaded; i++)
+		nn_models_unload(s->models, s->leash->unloaded[i], NULL);
+	return 0;
 }
 
 static int open_files(struct server *s, struct nn_error *err)
@@ -200,6 +216,8 @@ static int open_parts(struct server *s, struct nn_error *err)
 	protocol.keys = s->keys;
 	protocol.models = s->models;
 	protocol.batcher = s->batcher;
+	protocol.board = s->leash ? s->leash->board : NULL;
+	protocol.leash = s->leash;
 	if (nn_protocol_open(&s->protocol, &protocol, err) < 0)
 		return -1;
 	if (o->watch && (s->watch = nn_models_watch(s->models, err)) < 0)
@@ -222,7 +240,7 @@ static void close_parts(struct server *s, bool drained)
 	nn_batcher_close(s->batcher);
 	nn_access_log_close(s->log);
 	nn_keys_close(s->keys);
-	if (s->signals >= 0)
+	if (s->signals >= 0 && !s->leash)
 		close(s->signals);
 	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
 }
@@ -271,7 +289,9 @@ static int take_signal(const struct server *s)
 	struct signalfd_siginfo info;
 	struct nn_error err = { 0 };
 
-	if (read(s->signals, &info, sizeof info) != sizeof info)
+	if (s->leash)
+		info.ssi_signo = (uint32_t)nn_leash_take(s->leash, s->models);
+	else if (read(s->signals, &info, sizeof info) != sizeof info)
 		return 0;
 	switch (info.ssi_signo) {
 	case SIGHUP:
@@ -322,26 +342,31 @@ static bool drain(const struct server *s)
 	return nn_http_pending(s->http) == 0;
 }
 
-/* One line, at once: a script waits for it. */
-static int say_ready(const struct server *s, struct nn_error *err)
+int nn_serve_say(const char *line, struct nn_error *err)
 {
 	struct nn_output *out;
 
 	if (nn_output_open(&out, NULL, false, err) < 0)
 		return -1;
-	return nn_output_close(out, nn_output_printf(out, err, "%s\n", nn_http_where(s->http)),
-			       err);
+	return nn_output_close(out, nn_output_printf(out, err, "%s\n", line), err);
 }
 
-int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
+static int say_ready(const struct server *s, struct nn_error *err)
+{
+	if (s->leash)
+		return nn_leash_ready(s->leash, err);
+	return nn_serve_say(nn_http_where(s->http), err);
+}
+
+static int run(const struct nn_serve *setup, struct nn_leash *leash, struct nn_error *err)
 {
 	static struct server s; /* one a process */
 	bool drained = true;
 	int status, number;
 
-	s = (struct server){ .setup = setup, .signals = -1, .watch = -1 };
+	s = (struct server){ .setup = setup, .leash = leash, .signals = -1, .watch = -1 };
 	status = open_parts(&s, err);
-	if (status == 0 && !s.keys && nn_http_is_wide(s.http))
+	if (status == 0 && !leash && !s.keys && nn_http_is_wide(s.http))
 		setup->warn(setup->arg,
 			    "listens beyond this machine without keys: whoever reaches it may ask");
 	if (status == 0)
@@ -356,4 +381,13 @@ int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
 	}
 	close_parts(&s, drained);
 	return status;
+}
+
+int nn_serve_run(const struct nn_serve *setup, struct nn_error *err)
+{
+	struct nn_http_setup http;
+
+	if (setup->options.workers <= 1)
+		return run(setup, NULL, err);
+	return set_http(&http, setup, err) < 0 ? -1 : nn_workers_run(setup, &http, run, err);
 }

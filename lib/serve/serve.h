@@ -8,7 +8,7 @@
 struct nn_serve_options {
 	const char *listen, *labels, *tls_cert, *tls_key, *max_headers, *max_delay;
 	const char *key_file, *access_log;
-	uint64_t max_batch, queue, max_depth;
+	uint64_t max_batch, queue, max_depth, workers;
 	double slo; /* milliseconds, 0: none */
 	double drain;
 	bool keep_going, watch, explain;
@@ -39,6 +39,8 @@ int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *optio
  */
 int nn_serve_run(const struct nn_serve *serve, struct nn_error *err);
 
+/* A line on standard output, at once: a script waits for the address. */
+int nn_serve_say(const char *line, struct nn_error *err);
 /* "auto" (-1) or microseconds, as seconds; "BYTES,COUNT". */
 int nn_serve_parse_delay(const char *text, double *seconds, struct nn_error *err);
 int nn_serve_parse_headers(const char *text, struct nn_http_limits *limits, struct nn_error *err);

@@ -4,6 +4,7 @@
 
 #include "base/json-text.h"
 #include "base/thread.h"
+#include "serve/leash.h"
 #include "serve/v2.h"
 
 #define MOST_VERSIONS 256
@@ -141,7 +142,8 @@ static void *load(void *arg)
 	struct nn_query *q = arg;
 	struct nn_protocol *p = q->protocol;
 
-	finish(q, nn_models_reload(p->models, q->named.name, &q->error));
+	finish(q, p->leash ? nn_leash_ask(p->leash, q->named.name, true, &q->error)
+			   : nn_models_reload(p->models, q->named.name, &q->error));
 	atomic_fetch_sub(&p->loading, 1);
 	return NULL;
 }
@@ -151,7 +153,8 @@ static void *unload(void *arg)
 	struct nn_query *q = arg;
 	struct nn_protocol *p = q->protocol;
 
-	finish(q, nn_models_unload(p->models, q->named.name, &q->error));
+	finish(q, p->leash ? nn_leash_ask(p->leash, q->named.name, false, &q->error)
+			   : nn_models_unload(p->models, q->named.name, &q->error));
 	atomic_fetch_sub(&p->loading, 1);
 	return NULL;
 }
