@@ -6,6 +6,7 @@ SERVE_LIBS = lib/libserve.a lib/libnn.so.0 $(MICROHTTPD_LIBS)
 lib_libserve_a_SOURCES = \
 	lib/serve/access-log.c \
 	lib/serve/access-log.h \
+	lib/serve/batch-counts.c \
 	lib/serve/batch-explain.c \
 	lib/serve/batch-inside.h \
 	lib/serve/batch-measure.c \
