@@ -245,7 +245,7 @@ static int check(const struct nn_load_model *m, const struct nn_load_body *b, st
 				       b->rows, in->name, m->name);
 		values += in->values;
 	}
-	if (b->rows > MOST_BODY / 16 / values)
+	if (values > 0 && b->rows > MOST_BODY / 16 / values)
 		return nn_fail(err, NN_EUSAGE,
 			       "--rows=%zu: a request of %zu values a row is too large", b->rows,
 			       values);

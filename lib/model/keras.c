@@ -43,8 +43,8 @@ static struct nn_keras_order node_order(const struct nn_program *program,
 	}
 	if (has_weight(program, node))
 		return plain;
-	if (nn_shape_equal(in, out))
-		return mixed ? (struct nn_keras_order){ .mixed = true } : first;
+	if (nn_shape_equal(in, out) && !mixed)
+		return first;
 	if (some || mixed)
 		return (struct nn_keras_order){ .mixed = true };
 	if (in->rank != 3 || nn_shape_count(in) != nn_shape_count(out) || in->dim[0] == 1 ||

@@ -200,7 +200,7 @@ static void sleep_until(struct nn_batcher *b, double wake)
 	if (wake < b->wake) {
 		until = at_time(wake);
 		b->wake = wake;
-		b->keeper = &until;
+		b->keeper = &until; /* cppcheck-suppress autoVariables // until it wakes */
 		pthread_cond_timedwait(&b->work, &b->lock, &until);
 		if (b->keeper == &until) {
 			b->keeper = NULL;

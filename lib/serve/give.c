@@ -68,7 +68,7 @@ static bool is_before(const float *values, size_t a, size_t b)
 {
 	if (isnan(values[a]) || isnan(values[b]))
 		return isnan(values[a]) && (!isnan(values[b]) || a < b);
-	return values[a] > values[b] || (values[a] == values[b] && a < b);
+	return values[a] != values[b] ? values[a] > values[b] : a < b;
 }
 
 /* A heap whose root is the last of all: what stands at `at` goes down to its place. */

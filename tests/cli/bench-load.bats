@@ -72,30 +72,30 @@ cell() {
 
 @test "bench: load: a recorded file of times is played, faster with --rate, cut with --time" {
   serve log=log
-  printf '# of a log\n1700000000.5\n\n1700000000.6 # here\n1700000000.6\n1700000000.75\n' >times
-  load_rows --arrivals=times --rows=3
+  printf '# of a log\n1700000000.5\n\n1700000000.6 # here\n1700000000.6\n1700000000.75\n' >arrivals
+  load_rows --arrivals=arrivals --rows=3
   [ "$(cell sent),$(cell ok)" = 4,4 ]
-  load_rows --arrivals=times --rate=1000
+  load_rows --arrivals=arrivals --rate=1000
   [ "$(cell rate),$(cell sent)" = 1000,4 ]
-  load_rows --arrivals=times --time=0.05
+  load_rows --arrivals=arrivals --time=0.05
   [ "$(cell sent)" = 1 ]
-  load_rows --arrivals=- <times
+  load_rows --arrivals=- <arrivals
   [ "$(cell sent)" = 4 ]
 }
 
 @test "bench: load: a bad line of a recorded file is named, with status 1 and before anything is sent" {
   serve log=log
-  printf '0\n0.1\nnoon\n' >times
-  run -1 --separate-stderr nn-bench load "$url" --arrivals=times
-  [ "$stderr" = "nn-bench: times:3: expected a time in seconds, got noon" ]
-  printf '0\n2\n1\n' >times
-  run -1 --separate-stderr nn-bench load "$url" --arrivals=times
-  [ "$stderr" = "nn-bench: times:3: expected a time not before 2 s, got 1" ]
-  echo '#' >times
-  run -1 --separate-stderr nn-bench load "$url" --arrivals=times
-  [ "$stderr" = "nn-bench: times: expected arrival times, one a line, got none" ]
-  printf '0\n0\n' >times
-  run -2 --separate-stderr nn-bench load "$url" --arrivals=times --rate=3
+  printf '0\n0.1\nnoon\n' >arrivals
+  run -1 --separate-stderr nn-bench load "$url" --arrivals=arrivals
+  [ "$stderr" = "nn-bench: arrivals:3: expected a time in seconds, got noon" ]
+  printf '0\n2\n1\n' >arrivals
+  run -1 --separate-stderr nn-bench load "$url" --arrivals=arrivals
+  [ "$stderr" = "nn-bench: arrivals:3: expected a time not before 2 s, got 1" ]
+  echo '#' >arrivals
+  run -1 --separate-stderr nn-bench load "$url" --arrivals=arrivals
+  [ "$stderr" = "nn-bench: arrivals: expected arrival times, one a line, got none" ]
+  printf '0\n0\n' >arrivals
+  run -2 --separate-stderr nn-bench load "$url" --arrivals=arrivals --rate=3
   run -1 --separate-stderr nn-bench load "$url" --arrivals=none
   [ ! -s log ]
 }
@@ -136,7 +136,7 @@ cell() {
 @test "bench: load: answers that are no HTTP are errors" {
   for garbage in 'SSH-2.0-OpenSSH' $'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx' \
     $'HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n' $'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n' \
-    $'HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nx' "HTTP/1.1 200 OK"$'\r\n'"X: $(printf %9000s)"; do
+    $'HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nx' "HTTP/1.1 200 OK"$'\r\n'"X: $(printf %9000s x)"; do
     serve "garbage=$garbage"$'\r\n'
     load_rows --rate=50 --time=0.2 --arrivals=constant
     [ "$(cell sent),$(cell ok),$(cell errors)" = 10,0,10 ]
@@ -256,7 +256,7 @@ cell() {
   [ -z "$output" ]
   run -1 --separate-stderr nn-bench load unix:none
   [ "$stderr" = "nn-bench: unix:none: No such file or directory" ]
-  for bad in localhost:80 https://localhost http:// http://:80 http://localhost:0 http://localhost:65536 http://a/b http://[::1 unix: "http://$(printf %400s | tr ' ' a)"; do
+  for bad in localhost:80 https://localhost http:// http://:80 http://localhost:0 http://localhost:65536 http://a/b http://[::1 unix: "http://$(printf %400s a | tr ' ' a)"; do
     run -2 --separate-stderr nn-bench load "$bad"
     [[ $stderr == "nn-bench: "*": expected http://HOST:PORT, the server's root, or unix:PATH" ]]
   done

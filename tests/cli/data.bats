@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Data through the doors of the tools: formats, pipes, what is odd but valid, and what bad data do.
+# shellcheck disable=SC2154
 
 setup() {
   . "$NN_SRC/tests/cli/train-data.sh"

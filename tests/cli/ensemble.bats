@@ -83,7 +83,7 @@ averages() {
   same whole <(mean a.st words.csv b.st c.st)
   same whole <(mean a.st b.st c.st <(cat words.csv))
   same whole <(gzip -c words.csv | mean a.st b.st c.st -)
-  for i in {1..60}; do sed 1d words.csv; done | cat <(head -n 1 words.csv) - >many.csv
+  for _ in {1..60}; do sed 1d words.csv; done | cat <(head -n 1 words.csv) - >many.csv
   same <(mean --threads=3 a.st b.st c.st many.csv) <(mean --batch=5 a.st b.st c.st <many.csv)
   same <(mean --score a.st b.st many.csv) <(mean --score --batch=9 --threads=1 a.st b.st <many.csv)
   mean c.st b.st a.st words.csv | paste -d, - whole |

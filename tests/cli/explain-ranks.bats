@@ -65,6 +65,7 @@ foreseen() {
 # parameters and the state of the optimizer are there once for ranks of a host, so that two take less than twice as much
 @test "memory: a host's ranks are planned together, what they share once" {
   [ -z "${NN_TEST_DEVICE-}" ] || skip "ranks with a device share no memory"
+  # shellcheck disable=SC2206
   clipped=(-t 1 -m "$net" --clip-norm=1 $digits) # one process has all gradients at once, too
   nn-train --explain=json "${clipped[@]}" >plan.json
   jq -e '.memory|has("host")|not' plan.json

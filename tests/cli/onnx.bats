@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Models as ONNX files: written by nn-train, read by all.
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup_file() {

@@ -100,7 +100,8 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   nn-train -q --target=y --epochs=30 --valid=0.2 --threshold=f1 -m 'dense 4, tanh, dense ?' -o two.st two.csv
   cut -d, -f1,2 two.csv >new.csv
   nn-predict --emit=class --to-header=no two.st new.csv >wanted
-  ! nn-predict --emit=class --to-header=no --threshold=0.5 two.st new.csv | cmp -s - wanted
+  nn-predict --emit=class --to-header=no --threshold=0.5 two.st new.csv >half
+  run ! cmp -s half wanted
   rows=$(sed 1d new.csv | awk -F, '{ printf "%s{\"a\": %s, \"b\": %s}", (NR > 1 ? ", " : ""), $1, $2 }')
   serve two.st
   ask 200 /v1/models/two:predict -d "{\"instances\": [$rows]}"

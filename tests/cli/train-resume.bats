@@ -148,10 +148,10 @@ sys.exit(p.wait() != 143)' nn-train -m 'dense ?' --target=kind --epochs=1000000 
   words=(-q -m 'dense ?' --target=kind --epochs=2 -o m "$data/words.csv")
   nn-train "${words[@]}" --log=log
   grep -q '"event":"checkpoint"' log
-  [ "$(ls -A | xargs)" = 'log m' ]
+  [ "$(find . -type f | sort | tr '\n' ' ')" = './log ./m ' ]
   nn-train "${words[@]}" --log=log --checkpoint=no
   run ! grep '"event":"checkpoint"' log
-  [ "$(ls -A | xargs)" = 'log m' ]
+  [ "$(find . -type f | sort | tr '\n' ' ')" = './log ./m ' ]
   for option in --resume --checkpoint-every=1h --checkpoint=m.state.safetensors; do
     rm m
     nn-train "${words[@]}" $option
