@@ -8,7 +8,7 @@
 #ifndef NN_SERVE_BOARD_H
 #define NN_SERVE_BOARD_H
 
-#include "serve/batch.h"
+#include "serve/batch/batch.h"
 
 /* Requests of a model that were answered with a status. */
 struct nn_tally {

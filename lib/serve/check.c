@@ -1,7 +1,7 @@
 /* What can be said of a command line of nn-serve before any work. */
 #include "base/files.h"
 #include "base/memory.h"
-#include "serve/models-files.h"
+#include "serve/models/files.h"
 #include "serve/serve.h"
 
 /* Models are inputs: nothing else is written over them. */

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "base/error.h"
-#include "serve/models.h"
+#include "serve/models/models.h"
 
 enum nn_letter_kind {
 	NN_LETTER_SIGNAL, /* to a worker: number */

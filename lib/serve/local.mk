@@ -6,93 +6,93 @@ SERVE_LIBS = lib/libserve.a lib/libnn.so.0 $(MICROHTTPD_LIBS)
 lib_libserve_a_SOURCES = \
 	lib/serve/access-log.c \
 	lib/serve/access-log.h \
-	lib/serve/batch-counts.c \
-	lib/serve/batch-explain.c \
-	lib/serve/batch-inside.h \
-	lib/serve/batch-measure.c \
-	lib/serve/batch-queue.c \
-	lib/serve/batch-seat.c \
-	lib/serve/batch-work.c \
-	lib/serve/batch.c \
-	lib/serve/batch.h \
+	lib/serve/batch/batch.h \
+	lib/serve/batch/batcher.c \
+	lib/serve/batch/cost.c \
+	lib/serve/batch/cost.h \
+	lib/serve/batch/counts.c \
+	lib/serve/batch/dispatch.c \
+	lib/serve/batch/dispatch.h \
+	lib/serve/batch/explain.c \
+	lib/serve/batch/gaps.c \
+	lib/serve/batch/gaps.h \
+	lib/serve/batch/inside.h \
+	lib/serve/batch/measure.c \
+	lib/serve/batch/queue.c \
+	lib/serve/batch/seat.c \
+	lib/serve/batch/wait.c \
+	lib/serve/batch/wait.h \
+	lib/serve/batch/work.c \
 	lib/serve/board.c \
 	lib/serve/board.h \
 	lib/serve/check.c \
-	lib/serve/cost.c \
-	lib/serve/cost.h \
-	lib/serve/datatype.c \
-	lib/serve/datatype.h \
-	lib/serve/direct.c \
-	lib/serve/direct.h \
-	lib/serve/dispatch.c \
-	lib/serve/dispatch.h \
-	lib/serve/feed-rows.c \
-	lib/serve/feed.c \
-	lib/serve/feed.h \
-	lib/serve/gaps.c \
-	lib/serve/gaps.h \
-	lib/serve/give.c \
-	lib/serve/give.h \
-	lib/serve/health.c \
-	lib/serve/health.h \
-	lib/serve/http-accept.c \
-	lib/serve/http-answer.c \
-	lib/serve/http-check.c \
-	lib/serve/http-listen.c \
-	lib/serve/http-log.c \
-	lib/serve/http-loop.c \
-	lib/serve/http-loop.h \
-	lib/serve/http-request.c \
-	lib/serve/http.c \
-	lib/serve/http.h \
+	lib/serve/http/accept.c \
+	lib/serve/http/answer.c \
+	lib/serve/http/http.h \
+	lib/serve/http/listen.c \
+	lib/serve/http/log.c \
+	lib/serve/http/loop.c \
+	lib/serve/http/loop.h \
+	lib/serve/http/request.c \
+	lib/serve/http/server.c \
+	lib/serve/http/validate.c \
 	lib/serve/keys.c \
 	lib/serve/keys.h \
 	lib/serve/leash.c \
 	lib/serve/leash.h \
-	lib/serve/metrics-triton.c \
-	lib/serve/metrics.c \
-	lib/serve/metrics.h \
-	lib/serve/models-files.c \
-	lib/serve/models-files.h \
-	lib/serve/models-folders.c \
-	lib/serve/models-inside.h \
-	lib/serve/models-labels.c \
-	lib/serve/models-operand.c \
-	lib/serve/models-ports.c \
-	lib/serve/models-reload.c \
-	lib/serve/models-version.c \
-	lib/serve/models-version.h \
-	lib/serve/models-watch.c \
-	lib/serve/models.c \
-	lib/serve/models.h \
+	lib/serve/models/files.c \
+	lib/serve/models/files.h \
+	lib/serve/models/folders.c \
+	lib/serve/models/inside.h \
+	lib/serve/models/labels.c \
+	lib/serve/models/models.h \
+	lib/serve/models/operand.c \
+	lib/serve/models/ports.c \
+	lib/serve/models/reload.c \
+	lib/serve/models/table.c \
+	lib/serve/models/version.c \
+	lib/serve/models/version.h \
+	lib/serve/models/watch.c \
 	lib/serve/options.c \
-	lib/serve/page.c \
-	lib/serve/page.h \
-	lib/serve/protocol.c \
-	lib/serve/protocol.h \
-	lib/serve/sandbox.c \
-	lib/serve/sandbox.h \
+	lib/serve/protocol/datatype.c \
+	lib/serve/protocol/datatype.h \
+	lib/serve/protocol/direct.c \
+	lib/serve/protocol/direct.h \
+	lib/serve/protocol/feed-rows.c \
+	lib/serve/protocol/feed.c \
+	lib/serve/protocol/feed.h \
+	lib/serve/protocol/give.c \
+	lib/serve/protocol/give.h \
+	lib/serve/protocol/health.c \
+	lib/serve/protocol/health.h \
+	lib/serve/protocol/metrics-triton.c \
+	lib/serve/protocol/metrics.c \
+	lib/serve/protocol/metrics.h \
+	lib/serve/protocol/page.c \
+	lib/serve/protocol/page.h \
+	lib/serve/protocol/protocol.c \
+	lib/serve/protocol/protocol.h \
+	lib/serve/protocol/query.c \
+	lib/serve/protocol/query.h \
+	lib/serve/protocol/v1-classify.c \
+	lib/serve/protocol/v1-status.c \
+	lib/serve/protocol/v1.c \
+	lib/serve/protocol/v1.h \
+	lib/serve/protocol/v2-answer.c \
+	lib/serve/protocol/v2-input.c \
+	lib/serve/protocol/v2-members.c \
+	lib/serve/protocol/v2-members.h \
+	lib/serve/protocol/v2-models.c \
+	lib/serve/protocol/v2-repository.c \
+	lib/serve/protocol/v2-stats.c \
+	lib/serve/protocol/v2.c \
+	lib/serve/protocol/v2.h \
+	lib/serve/run.c \
 	lib/serve/sandbox-calls.c \
 	lib/serve/sandbox-files.c \
-	lib/serve/query.c \
-	lib/serve/query.h \
-	lib/serve/run.c \
+	lib/serve/sandbox.c \
+	lib/serve/sandbox.h \
 	lib/serve/serve.h \
-	lib/serve/v1-classify.c \
-	lib/serve/v1-status.c \
-	lib/serve/v1.c \
-	lib/serve/v1.h \
-	lib/serve/v2-answer.c \
-	lib/serve/v2-input.c \
-	lib/serve/v2-members.c \
-	lib/serve/v2-members.h \
-	lib/serve/v2-models.c \
-	lib/serve/v2-repository.c \
-	lib/serve/v2-stats.c \
-	lib/serve/v2.c \
-	lib/serve/v2.h \
-	lib/serve/wait.c \
-	lib/serve/wait.h \
 	lib/serve/workers.c \
 	lib/serve/workers.h
 endif

@@ -19,7 +19,7 @@
 #include "serve/access-log.h"
 #include "serve/keys.h"
 #include "serve/leash.h"
-#include "serve/protocol.h"
+#include "serve/protocol/protocol.h"
 #include "serve/sandbox.h"
 #include "serve/serve.h"
 #include "serve/workers.h"

@@ -3,7 +3,7 @@
 #define NN_SERVE_SERVE_H
 
 #include "base/option.h"
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 struct nn_serve_options {
 	const char *listen, *labels, *tls_cert, *tls_key, *max_headers, *max_delay;

@@ -18,7 +18,7 @@
 #include "base/flush.h"
 #include "base/median.h"
 #include "lib/serve-model.h"
-#include "serve/batch.h"
+#include "serve/batch/batch.h"
 
 #define TURNS 5
 #define MOST 2000000

@@ -10,7 +10,7 @@ LIBRARIES = {
     "cblas.h": "lib/device/cpu/blas", "openblas_config.h": "lib/device/cpu/blas",
     "mpi.h": "lib/comm/mpi/", "cuda.h": "lib/device/cuda/", "cuda_runtime.h": "lib/device/cuda/",
     "protobuf-c.h": "lib/onnx/", "protobuf-c/protobuf-c.h": "lib/onnx/",
-    "microhttpd.h": "lib/serve/",
+    "microhttpd.h": "lib/serve/http/",
     "immintrin.h": ("lib/device/cpu/", "lib/base/"), "dlfcn.h": "lib/base/",
 }
 WINGS = ("device/cpu/", "device/cuda/", "comm/self/", "comm/mpi/", "onnx/")

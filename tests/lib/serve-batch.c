@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "predict/emit.h"
-#include "serve/batch-inside.h"
 #include "serve-model.h"
+#include "serve/batch/inside.h"
 #include "tap.h"
 
 #define ROWS 64

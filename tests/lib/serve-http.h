@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "serve/http.h"
+#include "serve/http/http.h"
 #include "tap.h"
 
 /*

@@ -12,8 +12,8 @@
 #include "base/output.h"
 #include "files.h"
 #include "model/model.h"
-#include "serve/batch.h"
-#include "serve/models.h"
+#include "serve/batch/batch.h"
+#include "serve/models/models.h"
 
 #define NET "input 3, dense 2"
 

@@ -23,8 +23,8 @@
 #include "files.h"
 #include "serve-model.h"
 #include "serve/access-log.h"
-#include "serve/batch.h"
-#include "serve/models.h"
+#include "serve/batch/batch.h"
+#include "serve/models/models.h"
 #include "serve/sandbox.h"
 
 static const char *const readable[] = { "models", NULL };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/wait.h"
+#include "serve/batch/wait.h"
 #include "tap.h"
 
 #define MOST_BATCH 32

@@ -1,0 +1,134 @@
+/* What is counted of a lane, and why its batches are what they are. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "serve/batch/inside.h"
+
+static void cumulate(uint64_t counts[16])
+{
+	for (int i = 1; i < 16; i++)
+		counts[i] += counts[i - 1];
+}
+
+/* Of all who share it; with the lock. */
+static struct nn_lane_counts sum(const struct nn_lane *lane)
+{
+	struct nn_lane_counts counts = *lane->counts;
+
+	for (unsigned i = 0; i < lane->n_shared; i++)
+		if (lane->shared + i != lane->counts)
+			nn_lane_counts_add(&counts, lane->shared + i);
+	return counts;
+}
+
+void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts)
+{
+	pthread_mutex_lock(&lane->batcher->lock);
+	*counts = sum(lane);
+	pthread_mutex_unlock(&lane->batcher->lock);
+	cumulate(counts->queue_counts);
+	cumulate(counts->compute_counts);
+	cumulate(counts->rows_counts);
+}
+
+double nn_lane_cost(const struct nn_lane *lane, size_t rows)
+{
+	double cost;
+
+	pthread_mutex_lock(&lane->batcher->lock);
+	cost = nn_costs_at(&lane->costs, rows);
+	pthread_mutex_unlock(&lane->batcher->lock);
+	return cost;
+}
+
+/* The reasons that at least one batch in a hundred had, the commonest first. */
+static void add_reasons(struct nn_text *text, const struct nn_lane_counts *c)
+{
+	bool said[NN_DISPATCHES] = { false };
+	const char *before = ": ";
+
+	for (int n = 0; n < NN_DISPATCHES; n++) {
+		int best = -1;
+
+		for (int i = 0; i < NN_DISPATCHES; i++)
+			if (!said[i] && (best < 0 || c->dispatch[i] > c->dispatch[best]))
+				best = i;
+		if (c->dispatch[best] * 100 < c->batches || c->dispatch[best] == 0)
+			break;
+		said[best] = true;
+		nn_text_addf(text, "%s%.0f %% dispatched %s", before,
+			     100 * (double)c->dispatch[best] / (double)c->batches,
+			     nn_dispatch_names[best]);
+		before = ", ";
+	}
+}
+
+/* What waiting for the next request would cost and save, beside a batch of so many rows. */
+static void add_waiting(struct nn_text *text, const struct nn_lane *lane, double rows)
+{
+	const struct nn_gaps *gaps = &lane->gaps;
+	size_t n = (size_t)(rows + 0.5), more = gaps->rows > 1 ? (size_t)(gaps->rows + 0.5) : 1;
+	size_t requests = (size_t)(rows / fmax(1, gaps->rows) + 0.5);
+	struct nn_gap gap = nn_gaps_next(gaps, requests);
+	double saved = nn_costs_at(&lane->costs, n) + nn_costs_at(&lane->costs, more) -
+		       nn_costs_at(&lane->costs, n + more);
+	char wait[NN_DURATION], save[NN_DURATION];
+
+	if (lane->null_row)
+		nn_text_add(text, "; nothing is computed, so waiting would save nothing");
+	else if (lane->batcher->clients > 0 && requests >= lane->batcher->clients)
+		nn_text_add(text,
+			    "; a batch has the requests of all of them, so nobody is waited for");
+	else if (gap.seen == 0)
+		nn_text_add(text, "; how soon the next request comes is not known yet");
+	else if (gap.part < 0.5)
+		nn_text_add(text, "; nobody else comes before there are answers");
+	else
+		nn_text_addf(text, "; waiting for the next request would cost %s and save %s",
+			     nn_duration(wait, gap.mean),
+			     saved < 5e-7 ? "0" : nn_duration(save, saved));
+}
+
+/* All that bears on how large batches could be. */
+static void add_bounds(struct nn_text *text, const struct nn_lane *lane, double rows)
+{
+	const struct nn_batcher *b = lane->batcher;
+	char delay[NN_DURATION];
+
+	if (lane->gaps.rows > 1.5)
+		nn_text_addf(text, "; a request has %.1f rows", lane->gaps.rows);
+	if (b->clients > 0 &&
+	    (double)b->clients * fmax(1, lane->gaps.rows) <= (double)lane->max_batch)
+		nn_text_addf(text, "; %zu client%s connected, so at most %zu request%s can wait",
+			     b->clients, b->clients == 1 ? " is" : "s are", b->clients,
+			     b->clients == 1 ? "" : "s");
+	if (b->setup.max_delay > 0)
+		nn_text_addf(text, "; each batch may wait %s as --max-delay says",
+			     nn_duration(delay, b->setup.max_delay));
+	else if (b->setup.max_delay == 0)
+		nn_text_add(text, "; nothing waits as --max-delay says");
+	else if (rows + 1 <= (double)lane->max_batch)
+		add_waiting(text, lane, rows);
+}
+
+void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
+{
+	struct nn_batcher *b = lane->batcher;
+	struct nn_lane_counts counts;
+	const struct nn_lane_counts *c = &counts;
+
+	pthread_mutex_lock(&b->lock);
+	counts = sum(lane);
+	if (c->requests == 0) {
+		nn_text_add(text, "no requests yet");
+	} else if (c->batches == 0) {
+		nn_text_addf(text, "no batches yet: of %llu requests %llu expired",
+			     (unsigned long long)c->requests, (unsigned long long)c->expired);
+	} else {
+		nn_text_addf(text, "mean batch %.2f of %zu",
+			     (double)c->batch_rows / (double)c->batches, lane->max_batch);
+		add_reasons(text, c);
+		add_bounds(text, lane, (double)c->batch_rows / (double)c->batches);
+	}
+	pthread_mutex_unlock(&b->lock);
+}

@@ -1,0 +1,233 @@
+/*
+ * Seats: a session and the outputs of a batch, a thread each. All are opened and have computed a
+ * row before the lane is there for anybody.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/flush.h"
+#include "base/memory.h"
+#include "base/real.h"
+#include "serve/batch/inside.h"
+
+/* Seats together take at most this part of the memory that can be had. */
+#define MEMORY_PART 4
+
+static int open_seat(const struct nn_lane *lane, struct nn_seat *seat, struct nn_error *err)
+{
+	struct nn_session_setup setup = { .model = lane->model, .max_rows = lane->max_batch };
+
+	seat->pieces = nn_alloc(lane->max_batch, sizeof *seat->pieces, err);
+	if (!seat->pieces)
+		return -1;
+	if (lane->null_row)
+		return 0;
+	seat->emitted = nn_alloc(lane->n_outputs, sizeof *seat->emitted, err);
+	if (!seat->emitted || nn_session_new(&seat->session, &setup, err) < 0)
+		return -1;
+	for (size_t o = 0; o < lane->n_outputs; o++)
+		if (nn_emitted_open(&seat->emitted[o], lane->model, (int)o, NULL, lane->max_batch,
+				    err) < 0)
+			return -1;
+	return 0;
+}
+
+static void close_seat(const struct nn_lane *lane, struct nn_seat *seat)
+{
+	for (size_t o = 0; seat->emitted && o < lane->n_outputs; o++)
+		nn_emitted_close(&seat->emitted[o]);
+	nn_free(seat->emitted);
+	nn_session_close(seat->session);
+	nn_free(seat->pieces);
+}
+
+/* Bytes of a seat for that many rows. */
+static int seat_bytes(const struct nn_lane *lane, size_t rows, size_t *bytes, struct nn_error *err)
+{
+	struct nn_graph_options options = { .device = lane->model->device,
+					    .max_rows = rows,
+					    .share = lane->model->weights };
+	struct nn_graph_memory m;
+
+	if (nn_graph_plan(lane->model->program, &options, &m, err) < 0)
+		return -1;
+	*bytes = m.activations + m.workspace + m.input +
+		 lane->row_out * rows * nn_dtype_size(lane->model->device->dtype);
+	return 0;
+}
+
+/* Fewer rows at once where seats of max_batch rows would take too much memory. */
+static int bound_memory(struct nn_lane *lane, struct nn_error *err)
+{
+	size_t room = nn_memory_available() / MEMORY_PART / lane->n_seats, bytes;
+
+	for (;; lane->max_batch /= 2) {
+		if (seat_bytes(lane, lane->max_batch, &bytes, err) < 0)
+			return -1;
+		if (bytes <= room || lane->max_batch == 1)
+			return 0;
+	}
+}
+
+int nn_seat_measure(const struct nn_lane *lane, struct nn_seat *seat, size_t rows, double *seconds,
+		    struct nn_error *err)
+{
+	struct nn_job job = { .rows = 1 };
+	float *in = nn_alloc(lane->row_in, sizeof *in, err);
+	float *out = nn_alloc(lane->row_out, sizeof *out, err);
+	int status = in && out ? 0 : -1;
+
+	job.in = in;
+	job.out = out;
+	for (size_t i = 0; i < rows; i++)
+		seat->pieces[i] = (struct nn_piece){ &job, 0, 1 };
+	seat->n_pieces = seat->rows = rows;
+	for (int i = 0; i < 2 && status == 0; i++) {
+		double began = nn_now_s();
+
+		status = nn_seat_compute(lane, seat, err);
+		*seconds = nn_now_s() - began;
+	}
+	nn_free(in);
+	nn_free(out);
+	return status;
+}
+
+/* Seats that threads can have use for: loops compute what is light. */
+static size_t needed(const struct nn_lane *lane)
+{
+	const struct nn_batcher_setup *setup = &lane->batcher->setup;
+	bool light = lane->null_row || nn_costs_at(&lane->costs, 1) < NN_LIGHT_S;
+
+	return light ? lane->n_seats : setup->workers;
+}
+
+int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err)
+{
+	if (!lane->null_row && bound_memory(lane, err) < 0)
+		return -1;
+	lane->seats = nn_alloc(lane->n_seats, sizeof *lane->seats, err);
+	if (!lane->seats)
+		return -1;
+	for (size_t i = 0; i < lane->n_seats; i++) {
+		struct nn_seat *seat = &lane->seats[i];
+		double seconds;
+
+		if (open_seat(lane, seat, err) < 0 ||
+		    nn_seat_measure(lane, seat, 1, &seconds, err) < 0)
+			return -1;
+		nn_costs_add(&lane->costs, 1, seconds);
+		seat->next = lane->free;
+		lane->free = seat;
+		lane->n_seats = needed(lane);
+	}
+	return 0;
+}
+
+void nn_lane_close_seats(struct nn_lane *lane)
+{
+	for (size_t i = 0; lane->seats && i < lane->n_seats; i++)
+		close_seat(lane, &lane->seats[i]);
+	nn_free(lane->seats);
+}
+
+/* ---- a batch ---- */
+
+/* Rows of several tensors lie one after the other in a job; a session has an array of each. */
+static void put_rows(const struct nn_lane *lane, struct nn_session *s, size_t at,
+		     const struct nn_piece *p)
+{
+	const float *rows = p->job->in + p->first * lane->row_in;
+	size_t n_inputs = nn_session_n_inputs(s);
+
+	if (n_inputs == 1) {
+		nn_session_put(s, 0, at, p->n, rows, NN_F32);
+		return;
+	}
+	for (size_t r = 0; r < p->n; r++)
+		for (size_t i = 0; i < n_inputs; i++) {
+			nn_session_put(s, i, at + r, 1, rows, NN_F32);
+			rows += nn_session_input_size(s, i);
+		}
+}
+
+static void put(const struct nn_lane *lane, struct nn_seat *seat)
+{
+	const struct nn_piece *p = seat->pieces;
+	size_t at = 0;
+
+	if (seat->n_pieces == 1 && nn_session_n_inputs(seat->session) == 1) {
+		nn_session_lend(seat->session, 0, p->n, p->job->in + p->first * lane->row_in,
+				NN_F32);
+		return;
+	}
+	for (size_t i = 0; i < seat->n_pieces; i++) {
+		put_rows(lane, seat->session, at, &p[i]);
+		at += p[i].n;
+	}
+}
+
+/* Row `row` of an output in language order: channels first for images. */
+static void get_row(const struct nn_emitted *e, size_t row, float *out)
+{
+	size_t n = e->positions * e->columns, at = row * n;
+
+	if (e->dtype == NN_F32 && e->shape.rank != 3) {
+		memcpy(out, (const float *)e->values + at, n * sizeof *out);
+		return;
+	}
+	for (size_t p = 0; p < e->positions; p++)
+		for (size_t c = 0; c < e->columns; c++)
+			out[e->shape.rank == 3 ? c * e->positions + p : p * e->columns + c] =
+				(float)nn_real_at(e->dtype, e->values, at + p * e->columns + c);
+}
+
+static void get(const struct nn_lane *lane, struct nn_seat *seat)
+{
+	size_t row = 0;
+
+	for (size_t o = 0; o < lane->n_outputs; o++)
+		nn_emitted_take(&seat->emitted[o], seat->session, 0, seat->rows);
+	for (size_t i = 0; i < seat->n_pieces; i++) {
+		const struct nn_piece *p = &seat->pieces[i];
+		float *out = p->job->out + p->first * lane->row_out;
+
+		for (size_t r = 0; r < p->n; r++, row++)
+			for (size_t o = 0; o < lane->n_outputs; o++) {
+				const struct nn_emitted *e = &seat->emitted[o];
+
+				get_row(e, row, out);
+				out += e->positions * e->columns;
+			}
+	}
+}
+
+static void answer_nothing(const struct nn_lane *lane, const struct nn_seat *seat)
+{
+	for (size_t i = 0; i < seat->n_pieces; i++) {
+		const struct nn_piece *p = &seat->pieces[i];
+		float *out = p->job->out + p->first * lane->row_out;
+
+		for (size_t r = 0; r < p->n; r++)
+			memcpy(out + r * lane->row_out, lane->null_row,
+			       lane->row_out * sizeof *out);
+	}
+}
+
+int nn_seat_compute(const struct nn_lane *lane, struct nn_seat *seat, struct nn_error *err)
+{
+	uint64_t before;
+	int status;
+
+	if (lane->null_row) {
+		answer_nothing(lane, seat);
+		return 0;
+	}
+	before = nn_flush_set(true);
+	put(lane, seat);
+	status = nn_session_run(seat->session, seat->rows, err);
+	if (status == 0)
+		get(lane, seat);
+	nn_flush_restore(before);
+	return status;
+}

@@ -1,0 +1,161 @@
+/* The tensors of a model as clients name them: those of its text, or the columns of its table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "predict/encode.h"
+#include "serve/models/version.h"
+
+/* ---- is it a table? ---- */
+
+/*
+ * Columns of numbers without names, a file of nothing but numbers, say no more than an array does.
+ */
+static bool is_table(const struct nn_schema *schema)
+{
+	bool names = false;
+
+	for (size_t i = 0; i < schema->n_inputs; i++) {
+		const struct nn_input_schema *input = &schema->inputs[i];
+
+		if (!input->columns)
+			return false;
+		for (size_t c = 0; c < input->n_columns; c++) {
+			const struct nn_column *column = &input->columns[c];
+
+			names |= column->name || column->category || column->hashed;
+		}
+	}
+	return names;
+}
+
+/* ---- ports ---- */
+
+static struct nn_port shaped(const char *name, const struct nn_shape *shape)
+{
+	size_t size = nn_shape_count(shape);
+
+	return (struct nn_port){
+		.name = name, .fixed = size != 1 || shape->rank > 1, .shape = *shape, .size = size
+	};
+}
+
+static struct nn_port single(const char *name, bool text)
+{
+	return (struct nn_port){ .name = name, .text = text, .shape = nn_shape1(1), .size = 1 };
+}
+
+/* Model: opened here alone, and not shared yet. */
+static int table_inputs(struct nn_served *served, struct nn_model *model, struct nn_error *err)
+{
+	struct nn_port *ports;
+	size_t n = 0;
+
+	if (nn_encoder_new(&model->encoder, model->schema, err) < 0)
+		return -1;
+	while (nn_model_column(model, n))
+		n++;
+	served->inputs = ports = nn_alloc(n, sizeof *ports, err);
+	if (!ports)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = nn_model_column(model, i);
+		char number[24];
+
+		snprintf(number, sizeof number, "%zu", i + 1);
+		ports[i] = single(nn_strdup(*name ? name : number, err),
+				  nn_encoder_field_is_text(model->encoder, i));
+		served->n_inputs = i + 1;
+		if (!ports[i].name)
+			return -1;
+	}
+	return 0;
+}
+
+static int net_inputs(struct nn_served *served, struct nn_error *err)
+{
+	const struct nn_program *program = served->model->program;
+	size_t n = (size_t)program->n_inputs;
+	struct nn_port *ports;
+
+	served->inputs = ports = nn_alloc(n, sizeof *ports, err);
+	if (!ports)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = nn_net_input(served->model->net, i)->name;
+
+		ports[i] = shaped(nn_strdup(name ? name : "input", err),
+				  &program->values[program->inputs[i]].shape);
+		served->n_inputs = i + 1;
+		if (!ports[i].name)
+			return -1;
+	}
+	return 0;
+}
+
+/* The labels of an output that says one class a row; NULL: it does not. */
+static const struct nn_target_schema *classes_of(const struct nn_model *model)
+{
+	const struct nn_program *program = model->program;
+	const struct nn_shape *shape = &program->values[program->outputs[0].value].shape;
+	const struct nn_schema *schema = model->schema;
+
+	return program->n_outputs == 1 && schema->n_targets == 1 && schema->targets[0].labels &&
+			       nn_shape_positions(shape) == 1
+		       ? &schema->targets[0]
+		       : NULL;
+}
+
+static int outputs(struct nn_served *served, struct nn_error *err)
+{
+	const struct nn_program *program = served->model->program;
+	bool probs = served->table && served->classifies;
+	size_t n = (size_t)program->n_outputs;
+	struct nn_port *ports;
+
+	served->outputs = ports = nn_alloc(n + 1, sizeof *ports, err);
+	if (!ports)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = program->outputs[i].name;
+
+		if (probs)
+			name = "probs";
+		ports[i] = shaped(nn_strdup(name ? name : "output", err),
+				  &program->values[program->outputs[i].value].shape);
+		ports[i].fixed |= probs;
+		served->n_outputs = i + 1;
+		if (!ports[i].name)
+			return -1;
+	}
+	if (probs) {
+		ports[n] = single(nn_strdup("class", err), true);
+		served->n_outputs = n + 1;
+	}
+	return ports[served->n_outputs - 1].name ? 0 : -1;
+}
+
+int nn_ports_open(struct nn_served *served, struct nn_error *err)
+{
+	served->row_in = nn_model_inputs(served->model);
+	served->row_out = nn_model_outputs(served->model);
+	served->table = is_table(served->model->schema);
+	served->classifies = classes_of(served->model) != NULL;
+	if ((served->table ? table_inputs(served, (struct nn_model *)served->model, err)
+			   : net_inputs(served, err)) < 0)
+		return -1;
+	return outputs(served, err);
+}
+
+static void free_ports(const struct nn_port *ports, size_t n)
+{
+	for (size_t i = 0; ports && i < n; i++)
+		nn_free((char *)ports[i].name);
+	nn_free((void *)ports);
+}
+
+void nn_ports_close(struct nn_served *served)
+{
+	free_ports(served->inputs, served->n_inputs);
+	free_ports(served->outputs, served->n_outputs);
+}

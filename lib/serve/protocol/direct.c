@@ -1,0 +1,216 @@
+/*
+ * A body as nn-predict would read it from a file: its reader in front of the batcher, its writer
+ * behind it, so that the answer has the bytes of nn-predict's standard output.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/real.h"
+#include "data/data.h"
+#include "predict/write.h"
+#include "serve/protocol/direct.h"
+
+#define CHUNK 256 /* rows that are read at once */
+
+/* ---- rows ---- */
+
+/* Room for CHUNK more rows of one input, or of several apart from each other. */
+static int reserve(struct nn_query *q, void **inputs)
+{
+	const struct nn_served *served = q->served;
+	size_t n_inputs = (size_t)served->model->program->n_inputs, bytes;
+	const struct nn_program *program = served->model->program;
+	float *apart;
+
+	if (!nn_mul(q->job.rows + CHUNK, served->row_in * sizeof(float), &bytes))
+		return nn_query_fail(q, 413, "the rows do not fit into memory");
+	if (nn_block_reserve(&q->in, bytes, &q->error) < 0)
+		return -1;
+	if (n_inputs == 1) {
+		inputs[0] = (float *)q->in.data + q->job.rows * served->row_in;
+		return 0;
+	}
+	if (nn_block_reserve(&q->values, CHUNK * served->row_in * sizeof(float), &q->error) < 0)
+		return -1;
+	apart = q->values.data;
+	for (size_t i = 0; i < n_inputs; i++) {
+		inputs[i] = apart;
+		apart += CHUNK * nn_shape_count(&program->values[program->inputs[i]].shape);
+	}
+	return 0;
+}
+
+/* n rows of several inputs, side by side. */
+static void interleave(struct nn_query *q, void *const *inputs, size_t n)
+{
+	const struct nn_program *program = q->served->model->program;
+	float *to = (float *)q->in.data + q->job.rows * q->served->row_in;
+
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; i < (size_t)program->n_inputs; i++) {
+			size_t size = nn_shape_count(&program->values[program->inputs[i]].shape);
+
+			memcpy(to, (const float *)inputs[i] + r * size, size * sizeof *to);
+			to += size;
+		}
+}
+
+static int read_rows(struct nn_query *q, struct nn_rows *rows)
+{
+	size_t n_inputs = (size_t)q->served->model->program->n_inputs, n;
+	void **inputs = nn_alloc(n_inputs, sizeof *inputs, &q->error);
+	const char *bad[CHUNK];
+	bool ended = false, now;
+	int status = inputs ? 0 : -1;
+
+	do {
+		n = 0;
+		now = false;
+		if (status == 0)
+			status = reserve(q, inputs);
+		if (status == 0)
+			status = nn_rows_next(rows, CHUNK, inputs, NULL, bad, &n, &now, &q->error);
+		if (status == 0 && ended && (n > 0 || now))
+			status = nn_query_fail(q, 400, "the body: expected one array");
+		if (status == 0 && n_inputs > 1)
+			interleave(q, inputs, n);
+		q->job.rows += n;
+		ended |= now;
+	} while (status == 0 && (n > 0 || now));
+	nn_free(inputs);
+	q->job.in = q->in.data;
+	return status;
+}
+
+/* ---- formats ---- */
+
+static const struct {
+	const char *type;
+	enum nn_to to;
+} types[] = {
+	{ "text/csv", NN_TO_CSV },
+	{ "text/tab-separated-values", NN_TO_TSV },
+	{ "application/x-ndjson", NN_TO_JSONL },
+	{ "application/x-npy", NN_TO_NPY },
+};
+#define N_TYPES (sizeof types / sizeof *types)
+
+/* The first of our types that Accept names; by the rows where it names none. */
+static enum nn_to choose_format(const struct nn_query *q, const struct nn_rows *rows)
+{
+	const char *accept = nn_exchange_header(q->exchange, "Accept"), *first = NULL, *at;
+	enum nn_to to = NN_TO_AUTO;
+
+	for (size_t i = 0; accept && i < N_TYPES; i++) {
+		at = strstr(accept, types[i].type);
+		if (at && (!first || at < first)) {
+			first = at;
+			to = types[i].to;
+		}
+	}
+	if (to != NN_TO_AUTO)
+		return to;
+	return nn_rows_lines(rows)               ? NN_TO_JSONL
+	       : nn_rows_suit_arrays(rows)       ? NN_TO_NPY
+	       : nn_rows_separator(rows) == '\t' ? NN_TO_TSV
+						 : NN_TO_CSV;
+}
+
+static bool with_header(const struct nn_rows *rows)
+{
+	return !nn_rows_none(rows) && (!nn_rows_separator(rows) || nn_rows_header(rows));
+}
+
+/* ---- the answer ---- */
+
+/* The values of an output, taken out of the job's rows: positions before columns. */
+static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output, size_t at)
+{
+	size_t n;
+
+	if (nn_emitted_open(e, q->served->model, (int)output, NULL, q->job.rows, &q->error) < 0)
+		return -1;
+	n = e->positions * e->columns;
+	for (size_t r = 0; r < q->job.rows; r++) {
+		const float *row = q->job.out + r * q->served->row_out + at;
+
+		for (size_t p = 0; p < e->positions; p++)
+			for (size_t c = 0; c < e->columns; c++)
+				nn_real_put(e->dtype, e->values, r * n + p * e->columns + c,
+					    (double)row[e->shape.rank == 3 ? c * e->positions + p
+									   : p * e->columns + c]);
+	}
+	return 0;
+}
+
+static int write_rows(struct nn_query *q, struct nn_emitted *emitted, size_t n)
+{
+	const struct nn_writer_options options = { .to = (enum nn_to)(q->form >> 1),
+						   .header = q->form & 1,
+						   .total = (int64_t)q->job.rows,
+						   .named = n > 1,
+						   .text = &q->exchange->answer };
+	struct nn_writer *writer;
+	int status;
+
+	if (options.named && options.to != NN_TO_JSONL)
+		return nn_query_fail(q, 400,
+				     "the model has %zu outputs, which JSON lines alone can hold "
+				     "(Accept: application/x-ndjson)",
+				     n);
+	if (nn_writer_open(&writer, NULL, emitted, n, &options, &q->error) < 0)
+		return -1;
+	status = q->job.rows ? nn_writer_rows(writer, q->job.rows, NULL, &q->error) : 0;
+	if (status == 0)
+		status = nn_writer_close(writer, &q->error);
+	nn_writer_free(writer);
+	return status;
+}
+
+static void format(struct nn_query *q)
+{
+	size_t n = (size_t)q->served->model->program->n_outputs, at = 0;
+	struct nn_emitted *emitted = nn_alloc(n, sizeof *emitted, &q->error);
+	int status = emitted ? 0 : -1;
+
+	for (size_t o = 0; status == 0 && o < n; o++) {
+		status = open_emitted(q, &emitted[o], o, at);
+		at += emitted[o].positions * emitted[o].columns;
+	}
+	if (status == 0)
+		status = write_rows(q, emitted, n);
+	for (size_t o = 0; emitted && o < n; o++)
+		nn_emitted_close(&emitted[o]);
+	nn_free(emitted);
+	if (status < 0) {
+		nn_query_refuse(q);
+		return;
+	}
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (types[i].to == (enum nn_to)(q->form >> 1))
+			nn_query_answer(q, 200, types[i].type);
+}
+
+static int parse(struct nn_query *q)
+{
+	const struct nn_rows_options options = { .bytes = q->exchange->body,
+						 .n_bytes = q->exchange->bytes };
+	struct nn_rows *rows;
+	int status;
+
+	if (nn_rows_open(&rows, "body", NULL, q->served->model->schema, &options, NN_F32,
+			 &q->error) < 0)
+		return -1;
+	q->form = (unsigned)choose_format(q, rows) << 1 | with_header(rows);
+	status = read_rows(q, rows);
+	nn_rows_close(rows);
+	return status;
+}
+
+void nn_direct_predict(struct nn_query *q)
+{
+	if (nn_query_find(q) < 0 || parse(q) < 0)
+		nn_query_refuse(q);
+	else
+		nn_query_submit(q, format);
+}

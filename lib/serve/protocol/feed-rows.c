@@ -1,0 +1,233 @@
+/* Shapes of inputs, rows as objects, and inputs put together into the rows of a job. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "serve/protocol/feed.h"
+
+/* ---- shapes ---- */
+
+static const char *dims_text(char text[200], const size_t *dims, unsigned rank)
+{
+	size_t n = 1;
+
+	strcpy(text, "[");
+	for (unsigned i = 0; i < rank; i++)
+		n += (size_t)snprintf(text + n, 200 - n, "%s%zu", i ? "," : "", dims[i]);
+	strcpy(text + n, "]");
+	return text;
+}
+
+/* Are these the dimensions of one row? */
+static bool is_row(const struct nn_port *port, const size_t *dims, unsigned rank)
+{
+	if (!port->fixed)
+		return rank == 0 || (rank == 1 && dims[0] == 1);
+	if (rank != (unsigned)port->shape.rank)
+		return false;
+	for (unsigned i = 0; i < rank; i++)
+		if (dims[i] != port->shape.dim[i])
+			return false;
+	return true;
+}
+
+static int wrong_shape(struct nn_query *q, const struct nn_port *port, const char *rows,
+		       const size_t *dims, unsigned rank)
+{
+	char found[200], wanted[200];
+
+	dims_text(wanted, port->shape.dim, port->fixed ? (unsigned)port->shape.rank : 0);
+	return nn_query_fail(q, 400, "input \"%s\": found shape %s, expected [%s%s%s", port->name,
+			     dims_text(found, dims, rank), rows,
+			     *rows && wanted[1] != ']' ? "," : "", wanted + 1);
+}
+
+int nn_feed_shape(struct nn_query *q, size_t input, const size_t *dims, unsigned rank)
+{
+	const struct nn_port *port = &q->served->inputs[input];
+
+	/* No rows at all need not say of what they are none. */
+	if (rank == 0 || !(is_row(port, dims + 1, rank - 1) || (rank == 1 && dims[0] == 0)))
+		return wrong_shape(q, port, "-1", dims, rank);
+	nn_query_fed(q, input)->rows = dims[0];
+	return 0;
+}
+
+/* ---- a table's rows ---- */
+
+/* Fields of row r are cells first[c] + r, or r * columns + c. */
+static int encode(struct nn_query *q, bool by_row)
+{
+	const struct nn_served *served = q->served;
+	size_t columns = served->n_inputs, bytes;
+	const size_t *offsets = q->offsets.data;
+	const char **fields;
+
+	if (!nn_mul(q->job.rows, served->row_in * sizeof(float), &bytes) ||
+	    (bytes > (size_t)256 << 20 && bytes > nn_memory_available() / 4))
+		return nn_query_fail(q, 413, "%zu rows do not fit into memory", q->job.rows);
+	if (nn_block_reserve(&q->in, bytes, &q->error) < 0 ||
+	    nn_block_reserve(&q->out, columns * sizeof *fields, &q->error) < 0)
+		return -1;
+	fields = q->out.data;
+	for (size_t r = 0; r < q->job.rows; r++) {
+		for (size_t c = 0; c < columns; c++)
+			fields[c] = q->cells.data + 1 +
+				    offsets[by_row ? r * columns + c : nn_query_fed(q, c)->at + r];
+		if (nn_model_encode(served->model, fields, (float *)q->in.data + r * served->row_in,
+				    &q->error) < 0)
+			return nn_fail_at(&q->error, "row %zu", r + 1);
+	}
+	q->job.in = q->in.data;
+	return 0;
+}
+
+/* ---- rows as objects ---- */
+
+/* Where the numbers of an input begin in a row of a plain net. */
+static size_t place_of(const struct nn_served *served, size_t input)
+{
+	size_t place = 0;
+
+	for (size_t i = 0; i < input; i++)
+		place += served->inputs[i].size;
+	return place;
+}
+
+static int take_member(struct nn_query *q, size_t row, size_t input)
+{
+	const struct nn_served *served = q->served;
+	const struct nn_port *port = &served->inputs[input];
+	struct nn_pull_dims dims;
+	size_t first;
+
+	if (served->table) {
+		if (nn_feed_any(q, &first, &dims) < 0)
+			return -1;
+		if (!is_row(port, dims.size, dims.rank))
+			return wrong_shape(q, port, "", dims.size, dims.rank);
+		/* Members come in any order: each cell to its place. */
+		nn_query_fed(q, input)->at = ((size_t *)q->offsets.data)[--q->n_cells];
+		return 0;
+	}
+	if (nn_pull_f32s(&q->pull,
+			 (float *)q->in.data + row * served->row_in + place_of(served, input),
+			 port->size, &dims) < 0)
+		return -1;
+	return is_row(port, dims.size, dims.rank) ? 0
+						  : wrong_shape(q, port, "", dims.size, dims.rank);
+}
+
+static int find_member(struct nn_query *q, size_t *input)
+{
+	const struct nn_served *served = q->served;
+
+	/* They mostly come in the model's order. */
+	if (*input < served->n_inputs && nn_pull_is(&q->pull, served->inputs[*input].name))
+		return 0;
+	return nn_feed_find(q, q->pull.text, q->pull.length, input);
+}
+
+/* A whole object, all inputs of a row. */
+static int take_object(struct nn_query *q, size_t row)
+{
+	const struct nn_served *served = q->served;
+	size_t n = 0, input = 0;
+	enum nn_pull_kind kind;
+
+	if (nn_pull_next(&q->pull) != NN_PULL_OBJECT)
+		return nn_pull_fail(&q->pull,
+				    "expected an object whose keys are the %zu inputs of the model",
+				    served->n_inputs);
+	for (; (kind = nn_pull_next(&q->pull)) == NN_PULL_KEY; n++, input++) {
+		if (find_member(q, &input) < 0)
+			return -1;
+		nn_query_fed(q, input)->rows = row + 1;
+		if (take_member(q, row, input) < 0)
+			return -1;
+	}
+	if (kind == NN_PULL_BAD)
+		return -1;
+	for (size_t i = 0; n < served->n_inputs && i < served->n_inputs; i++)
+		if (nn_query_fed(q, i)->rows != row + 1)
+			return nn_query_fail(q, 400, "row %zu: the input \"%s\" is missing",
+					     row + 1, served->inputs[i].name);
+	return 0;
+}
+
+/* The cells of a row, in the order of columns. */
+static int keep_cells(struct nn_query *q)
+{
+	size_t n = q->served->n_inputs;
+
+	if (nn_block_reserve(&q->offsets, (q->n_cells + n) * sizeof(size_t), &q->error) < 0)
+		return -1;
+	for (size_t c = 0; c < n; c++)
+		((size_t *)q->offsets.data)[q->n_cells++] = nn_query_fed(q, c)->at;
+	return 0;
+}
+
+int nn_feed_objects(struct nn_query *q)
+{
+	size_t rows = 0, most = q->exchange->bytes / 2 + q->served->row_in + 2;
+
+	if (!q->served->table && nn_block_reserve(&q->in, most * sizeof(float), &q->error) < 0)
+		return -1;
+	if (nn_pull_next(&q->pull) != NN_PULL_ARRAY)
+		return nn_pull_fail(&q->pull, "expected an array of rows");
+	for (; nn_pull_peek(&q->pull) != NN_PULL_ARRAY_END; rows++)
+		if (take_object(q, rows) < 0 || (q->served->table && keep_cells(q) < 0))
+			return -1;
+	if (nn_pull_next(&q->pull) == NN_PULL_BAD)
+		return -1;
+	q->job.rows = rows;
+	q->job.in = q->in.data;
+	return q->served->table ? encode(q, true) : 0;
+}
+
+/* ---- inputs put together ---- */
+
+static int interleave(struct nn_query *q)
+{
+	const struct nn_served *served = q->served;
+	size_t rows = q->job.rows, place = 0, bytes;
+
+	if (!nn_mul(rows, served->row_in * sizeof(float), &bytes))
+		return nn_query_fail(q, 413, "%zu rows do not fit into memory", rows);
+	if (nn_block_reserve(&q->in, bytes, &q->error) < 0)
+		return -1;
+	for (size_t i = 0; i < served->n_inputs; i++) {
+		const float *from = (const float *)q->values.data + nn_query_fed(q, i)->at;
+		size_t size = served->inputs[i].size;
+
+		for (size_t r = 0; r < rows; r++)
+			memcpy((float *)q->in.data + r * served->row_in + place, from + r * size,
+			       size * sizeof *from);
+		place += size;
+	}
+	q->job.in = q->in.data;
+	return 0;
+}
+
+int nn_feed_finish(struct nn_query *q)
+{
+	const struct nn_served *served = q->served;
+	struct nn_fed *fed = q->fed.data;
+
+	for (size_t i = 0; i < served->n_inputs; i++)
+		if (fed[i].kind == NN_FED_NOT)
+			return nn_query_fail(q, 400, "the input \"%s\" is missing",
+					     served->inputs[i].name);
+		else if (fed[i].rows != fed[0].rows)
+			return nn_query_fail(q, 400,
+					     "the input \"%s\" has %zu rows, \"%s\" has %zu",
+					     served->inputs[i].name, fed[i].rows,
+					     served->inputs[0].name, fed[0].rows);
+	q->job.rows = served->n_inputs ? fed[0].rows : 0;
+	if (served->table)
+		return encode(q, false);
+	if (served->n_inputs > 1)
+		return interleave(q);
+	q->job.in = (const float *)q->values.data + fed[0].at;
+	return 0;
+}

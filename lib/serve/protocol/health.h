@@ -1,0 +1,11 @@
+/* Is the server alive, is it ready? */
+#ifndef NN_SERVE_PROTOCOL_HEALTH_H
+#define NN_SERVE_PROTOCOL_HEALTH_H
+
+#include "serve/protocol/query.h"
+
+bool nn_health_is_ready(struct nn_protocol *protocol);
+void nn_health_live(struct nn_query *query);
+void nn_health_ready(struct nn_query *query);
+
+#endif

@@ -1,0 +1,21 @@
+/* Counts of requests, and all that is counted as Prometheus reads it. */
+#ifndef NN_SERVE_PROTOCOL_METRICS_H
+#define NN_SERVE_PROTOCOL_METRICS_H
+
+#include "serve/protocol/query.h"
+
+/* A request was answered; any thread. model "": none was found; computed: rows of it were. */
+void nn_metrics_tally(struct nn_protocol *protocol, unsigned loop, const char *model,
+		      unsigned status, bool computed);
+/* When rows of a model were answered last with 200: milliseconds since 1970, 0: never. */
+uint64_t nn_metrics_last(struct nn_protocol *protocol, const char *model);
+void nn_metrics_answer(struct nn_query *query);
+
+/* Inside: the names of Triton for the same counts (metrics-triton.c). */
+struct nn_metrics_model {
+	const char *name;
+	struct nn_lane_counts counts; /* of all its versions */
+};
+void nn_metrics_triton(struct nn_text *text, const struct nn_metrics_model *models, size_t n);
+
+#endif

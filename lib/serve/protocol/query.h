@@ -1,0 +1,130 @@
+/*
+ * A request on its way: found by the router, parsed into a job by a protocol, computed by the
+ * batcher, formatted on whichever thread is done. Its memory is used again by the next one of its
+ * loop.
+ */
+#ifndef NN_SERVE_PROTOCOL_QUERY_H
+#define NN_SERVE_PROTOCOL_QUERY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "file/bytes.h"
+#include "file/pull.h"
+#include "serve/board.h"
+#include "serve/http/http.h"
+#include "serve/models/models.h"
+
+/* What is a loop's: requests to be used again, and counts. */
+struct nn_desk {
+	pthread_mutex_t lock;
+	struct nn_query *idle;
+	size_t idle_bytes;
+	struct nn_tally *tallies;
+	size_t n_tallies, tallies_room;
+};
+
+struct nn_keys;
+struct nn_leash;
+
+struct nn_protocol {
+	struct nn_models *models;
+	struct nn_batcher *batcher;
+	const struct nn_keys *keys;
+	unsigned max_depth;
+	bool triton_metrics;
+	size_t max_batch;             /* for the configuration */
+	const struct nn_board *board; /* NULL: this process serves alone, `leash` too */
+	struct nn_leash *leash;
+	atomic_bool draining;
+	atomic_uint loading; /* threads that read models */
+	double began;
+	unsigned n_desks;
+	struct nn_desk *desks;
+};
+
+/* What the path says: which model, which of its versions. */
+struct nn_named {
+	const char *name; /* NULL: the path has none */
+	uint64_t version; /* 0: the default */
+	const char *label;
+};
+
+/* What came for an input of the model. */
+struct nn_fed {
+	enum { NN_FED_NOT, NN_FED_FLOATS, NN_FED_CELLS } kind;
+	size_t at; /* the first of its floats in `values`, or of its cells */
+	size_t rows;
+};
+
+/* An output that a client asks for. */
+struct nn_wanted {
+	size_t port;
+	int binary;     /* -1: as the request says of all */
+	size_t classes; /* the best of so many, as VALUE:INDEX:LABEL; 0: its values */
+};
+
+struct nn_query {
+	struct nn_job job; /* the first member: done gets its address */
+	struct nn_protocol *protocol;
+	struct nn_exchange *exchange;
+	struct nn_desk *desk;
+	struct nn_query *next;
+	struct nn_named named;
+	char path[512]; /* unescaped, cut into its segments */
+	struct nn_served *served;
+	unsigned status; /* of the error */
+	struct nn_error error;
+	struct nn_pull pull;
+	struct nn_pull_keys *keys;
+	/* ---- rows (feed.h) ---- */
+	struct nn_block in, out, values, fed; /* fed: of each input; in, out: the job's */
+	struct nn_block offsets;              /* size_t: where cells begin in `cells` */
+	struct nn_text cells;                 /* a letter for the kind, the text, '\0' */
+	size_t n_values, n_cells;
+	/* ---- the answer ---- */
+	void (*format)(struct nn_query *query); /* job.out -> nn_query_answer */
+	struct nn_block wanted;
+	size_t n_wanted;
+	unsigned form;  /* the protocol's own */
+	const char *id; /* v2; NULL: none */
+	size_t id_length;
+};
+
+/* A request of an exchange, which owns it from now on (nn_query_end); NULL: memory is out. */
+struct nn_query *nn_query_new(struct nn_protocol *protocol, struct nn_exchange *exchange);
+void nn_query_end(struct nn_query *query);
+void nn_desk_fini(struct nn_desk *desk);
+
+/* Remember what is wrong and the status that says so; -1. */
+int nn_query_fail(struct nn_query *query, unsigned status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Answer with what nn_query_fail remembered, or error if the status is 0 (then 400). */
+void nn_query_refuse(struct nn_query *query);
+/* Send exchange->answer; the request is not the caller's any more. */
+void nn_query_answer(struct nn_query *query, unsigned status, const char *type);
+void nn_query_answer_json(struct nn_query *query);
+
+/* The model of the path, held until the end; -1: 404 or 400. */
+int nn_query_find(struct nn_query *query);
+/*
+ * Rows are in job.in (job.rows of them): compute, then call format. Whatever goes wrong is
+ * answered; the request is not the caller's any more.
+ */
+void nn_query_submit(struct nn_query *query, void (*format)(struct nn_query *query));
+/* Lower the deadline to `seconds` after the request began. */
+void nn_query_deadline(struct nn_query *query, double seconds);
+/* A whole JSON document is the body: begin to read it. */
+void nn_query_pull(struct nn_query *query, size_t bytes, bool words);
+
+static inline struct nn_fed *nn_query_fed(const struct nn_query *query, size_t input)
+{
+	return (struct nn_fed *)query->fed.data + input;
+}
+
+static inline struct nn_wanted *nn_query_wanted(const struct nn_query *query, size_t i)
+{
+	return (struct nn_wanted *)query->wanted.data + i;
+}
+
+#endif
