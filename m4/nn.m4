@@ -126,6 +126,22 @@ AC_DEFUN([NN_WITH_MICROHTTPD], [
 	AM_CONDITIONAL([HAVE_MICROHTTPD], [test "x$have_microhttpd" = xyes])
 ])
 
+dnl NN_WITH_LIBRARY(NAME, VARIABLE, PKG-CONFIG MODULE): the module nn-NAME.so, which needs one library.
+AC_DEFUN([NN_WITH_LIBRARY], [
+	AC_ARG_WITH([$1],
+		[AS_HELP_STRING([--with-$1], [build the module nn-$1.so with $3 (default: if found)])],
+		[], [with_$1=auto])
+	$1_says=no have_$1=no
+	AS_IF([test "x$with_$1" != xno], [
+		PKG_CHECK_MODULES([$2], [$3],
+			[have_$1=yes; $1_says="$3 `$PKG_CONFIG --modversion $3`"],
+			[AS_IF([test "x$with_$1" != xauto],
+				[AC_MSG_ERROR([--with-$1: $3 was not found by pkg-config])])
+			$1_says="no ($3 not found)"])
+	])
+	AM_CONDITIONAL([HAVE_$2], [test "x$have_$1" = xyes])
+])
+
 dnl NN_PYTHON: the Python that brings most referees (numpy, then torch). PYTHON=... decides otherwise.
 AC_DEFUN([NN_PYTHON], [
 	AC_ARG_VAR([PYTHON], [Python for tests; the more of numpy and torch it has, the more tests run])

@@ -146,6 +146,10 @@ tests_lib_pull_cases_LDADD = $(LDADD) $(JANSSON_LIBS)
 tests_lib_pull_jansson_SOURCES = tests/lib/pull-jansson.c tests/lib/tap.h
 tests_lib_pull_jansson_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 check_PROGRAMS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
+check_PROGRAMS += tests/lib/compressed
+tests_lib_compressed_SOURCES = tests/lib/compressed.c
+CHECK_TESTS += tests/lib/compressed
+VALGRIND_TESTS += tests/lib/compressed
 CHECK_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
 VALGRIND_TESTS += tests/lib/file tests/lib/npy tests/lib/pull tests/lib/pull-cases tests/lib/pull-jansson tests/lib/safetensors
 

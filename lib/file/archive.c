@@ -14,13 +14,9 @@
 #include "base/module.h"
 #include "file/archive.h"
 
-/* These are out before the ratio counts, so that small files of zeros pass. */
-#define FREE_BYTES (1 << 20)
-
 struct gzip {
 	struct nn_archive_source source;
 	z_stream z;
-	uint64_t in, out;
 	uint32_t crc, length; /* of the member so far */
 	unsigned char
 		tail[8]; /* the last bytes that were taken: a member ends with its CRC and length */
@@ -69,7 +65,6 @@ static int gzip_feed(struct gzip *g, struct nn_error *err)
 		return -1;
 	g->z.next_in = (unsigned char *)bytes; /* zlib only reads */
 	g->z.avail_in = (unsigned)n;
-	g->in += n;
 	if (n == 0 && g->member)
 		return nn_fail(err, NN_EFORMAT, "%s: the gzip data end early", g->source.name);
 	g->ended = n == 0;
@@ -157,10 +152,6 @@ static int gzip_read(void *stream, void *bytes, size_t n, size_t *got, struct nn
 			return -1;
 	}
 	*got = n - g->z.avail_out;
-	g->out += *got;
-	if (g->out > FREE_BYTES && g->out / NN_ARCHIVE_RATIO > g->in)
-		return nn_fail(err, NN_EFORMAT, "%s: decompresses to more than %d times its size",
-			       g->source.name, NN_ARCHIVE_RATIO);
 	return 0;
 }
 

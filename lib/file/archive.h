@@ -1,8 +1,7 @@
 /*
- * What the module nn-archive offers: a decompressing stream over bytes that somebody else reads,
- * and deflated bytes in memory.
- *
- * gzip is read by the module nn-archive with zlib.
+ * What a module that decompresses offers: a stream over bytes that its caller reads. nn-archive
+ * (gzip, zlib), nn-xz (liblzma) and nn-zstd (libzstd) are such; nn-archive has deflated bytes in
+ * memory besides.
  */
 #ifndef NN_FILE_ARCHIVE_H
 #define NN_FILE_ARCHIVE_H
@@ -28,7 +27,7 @@ struct nn_archive {
 	 */
 	int (*read)(void *stream, void *bytes, size_t n, size_t *got, struct nn_error *err);
 	void (*close)(void *stream);
-	/* Raw deflate data of n bytes that hold `size`, neither more nor less. */
+	/* nn-archive alone. Raw deflate data of n bytes that hold `size`, neither more nor less. */
 	int (*inflate)(const void *bytes, size_t n, void *to, size_t size, const char *name,
 		       struct nn_error *err);
 	/* The first `size` bytes; they hold at least that many. */

@@ -17,15 +17,7 @@ struct nn_input {
 	size_t at, have; /* buffer[at, at + have) come next */
 };
 
-static int unzip(struct nn_input *in, struct nn_error *err)
-{
-	size_t n = in->have;
-
-	in->have = 0;
-	return nn_byte_source_unzip(&in->source, in->buffer.data, n, err);
-}
-
-/* Look at the first two bytes, once. */
+/* Look at the first bytes, once. */
 static int start(struct nn_input *in, struct nn_error *err)
 {
 	size_t got;
@@ -34,8 +26,7 @@ static int start(struct nn_input *in, struct nn_error *err)
 		return 0;
 	if (nn_block_reserve(&in->buffer, CHUNK + NN_INPUT_PAD, err) < 0)
 		return -1;
-	while (!in->plain && in->have < 2 &&
-	       (in->have == 0 || nn_block_at(&in->buffer, 0)[0] == 0x1f)) {
+	while (!in->plain && nn_byte_source_undecided(in->buffer.data, in->have)) {
 		if (nn_byte_source_read(&in->source, nn_block_at(&in->buffer, in->have),
 					CHUNK - in->have, &got, err) < 0)
 			return -1;
@@ -44,9 +35,12 @@ static int start(struct nn_input *in, struct nn_error *err)
 		in->have += got;
 	}
 	in->started = true;
-	if (!in->plain && in->have >= 2 && nn_block_at(&in->buffer, 0)[0] == 0x1f &&
-	    nn_block_at(&in->buffer, 0)[1] == 0x8b)
-		return unzip(in, err);
+	if (in->plain)
+		return 0;
+	if (nn_byte_source_unzip(&in->source, in->buffer.data, in->have, err) < 0)
+		return -1;
+	if (in->source.archive)
+		in->have = 0;
 	return 0;
 }
 

@@ -13,8 +13,8 @@ struct nn_input;
 
 /*
  * path "-": stdin. Directories and devices are refused (a FIFO or pipe is fine, as is any stdin).
- * gzip (concatenated members; other bytes after them, a wrong CRC or length and a ratio over 1100:1
- * are errors) is taken off through the module nn-archive. Nothing is read yet. Every error text
+ * gzip, xz and zstd (concatenated members; other bytes after them, a wrong check and a ratio over
+ * 1100:1 are errors) are taken off, each by a module. Nothing is read yet. Every error text
  * begins with the name.
  */
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);

@@ -43,3 +43,18 @@ lib_nn_archive_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 lib_nn_archive_la_LDFLAGS = $(LDFLAGS_MODULE)
 lib_nn_archive_la_LIBADD = $(ZLIB_LIBS)
 endif
+# the modules that take xz and zstd off
+if HAVE_XZ
+pkglib_LTLIBRARIES += lib/nn-xz.la
+lib_nn_xz_la_SOURCES = lib/file/archive-xz.c
+lib_nn_xz_la_CPPFLAGS = $(AM_CPPFLAGS) $(XZ_CFLAGS)
+lib_nn_xz_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_xz_la_LIBADD = $(XZ_LIBS)
+endif
+if HAVE_ZSTD
+pkglib_LTLIBRARIES += lib/nn-zstd.la
+lib_nn_zstd_la_SOURCES = lib/file/archive-zstd.c
+lib_nn_zstd_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+lib_nn_zstd_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_zstd_la_LIBADD = $(ZSTD_LIBS)
+endif

@@ -14,6 +14,9 @@
 #include "base/module.h"
 #include "file/source.h"
 
+/* These are out before the ratio counts, so that small files of zeros pass. */
+#define FREE_BYTES (1 << 20)
+
 /* One read of the descriptor; *got = 0 at the end. */
 static int read_raw(struct nn_byte_source *s, void *bytes, size_t room, size_t *got,
 		    struct nn_error *err)
@@ -37,6 +40,34 @@ static int read_raw(struct nn_byte_source *s, void *bytes, size_t room, size_t *
 	return 0;
 }
 
+/* Compressions: what they begin with, and the module that takes each off. */
+static const struct compression {
+	const char *magic;
+	size_t n;
+	const char *word, *module;
+} compressions[] = {
+	{ "\x1f\x8b", 2, "gzip", "archive" },
+	{ "\xfd\x37zXZ", 6, "xz", "xz" },
+	{ "\x28\xb5\x2f\xfd", 4, "zstd", "zstd" },
+};
+
+static const struct compression *compression_of(const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
+		if (n >= compressions[i].n &&
+		    memcmp(bytes, compressions[i].magic, compressions[i].n) == 0)
+			return &compressions[i];
+	return NULL;
+}
+
+bool nn_byte_source_undecided(const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
+		if (n < compressions[i].n && memcmp(bytes, compressions[i].magic, n) == 0)
+			return true;
+	return false;
+}
+
 /* What the archive asks for: the sniffed bytes first. */
 static int next_raw(void *arg, const unsigned char **bytes, size_t *n, struct nn_error *err)
 {
@@ -46,19 +77,24 @@ static int next_raw(void *arg, const unsigned char **bytes, size_t *n, struct nn
 	if (s->raw_have) {
 		*n = s->raw_have;
 		s->raw_have = 0;
-		return 0;
+	} else if (read_raw(s, s->raw, NN_BYTE_SOURCE_CHUNK, n, err) < 0) {
+		return -1;
 	}
-	return read_raw(s, s->raw, NN_BYTE_SOURCE_CHUNK, n, err);
+	s->packed += *n;
+	return 0;
 }
 
 int nn_byte_source_unzip(struct nn_byte_source *s, const void *bytes, size_t n,
 			 struct nn_error *err)
 {
 	struct nn_archive_source source = { next_raw, s, s->name };
+	const struct compression *how = compression_of(bytes, n);
 
-	s->archive = nn_module_open("archive", err);
+	if (!how)
+		return 0;
+	s->archive = nn_module_open(how->module, err);
 	if (!s->archive)
-		return nn_fail_at(err, "%s: is compressed with gzip", s->name);
+		return nn_fail_at(err, "%s: is compressed with %s", s->name, how->word);
 	s->raw = nn_alloc(NN_BYTE_SOURCE_CHUNK, 1, err);
 	if (!s->raw)
 		return -1;
@@ -70,9 +106,15 @@ int nn_byte_source_unzip(struct nn_byte_source *s, const void *bytes, size_t n,
 int nn_byte_source_read(struct nn_byte_source *s, void *bytes, size_t room, size_t *got,
 			struct nn_error *err)
 {
-	if (s->archive)
-		return s->archive->read(s->stream, bytes, room, got, err);
-	return read_raw(s, bytes, room, got, err);
+	if (!s->archive)
+		return read_raw(s, bytes, room, got, err);
+	if (s->archive->read(s->stream, bytes, room, got, err) < 0)
+		return -1;
+	s->unpacked += *got;
+	if (s->unpacked > FREE_BYTES && s->unpacked / NN_ARCHIVE_RATIO > s->packed)
+		return nn_fail(err, NN_EFORMAT, "%s: decompresses to more than %d times its size",
+			       s->name, NN_ARCHIVE_RATIO);
+	return 0;
 }
 
 bool nn_byte_source_ready(const struct nn_byte_source *s)

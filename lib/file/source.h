@@ -21,8 +21,9 @@ struct nn_byte_source {
 	size_t reader;
 	const struct nn_archive *archive; /* NULL: not compressed */
 	void *stream;
-	unsigned char *raw; /* compressed bytes */
-	size_t raw_have;    /* that were read before, and not yet given to the archive */
+	unsigned char *raw;        /* compressed bytes */
+	size_t raw_have;           /* that were read before, and not yet given to the archive */
+	uint64_t packed, unpacked; /* bytes that went into the archive and came out */
 };
 
 /*
@@ -41,9 +42,11 @@ int nn_byte_source_again(struct nn_byte_source *source, const struct nn_byte_sou
 /* One read; *got = 0 at the end. */
 int nn_byte_source_read(struct nn_byte_source *source, void *bytes, size_t room, size_t *got,
 			struct nn_error *err);
+/* Could more bytes than these first ones show that it is compressed? */
+bool nn_byte_source_undecided(const void *bytes, size_t n);
 /*
- * What was read (n bytes, no more than NN_BYTE_SOURCE_CHUNK) was the begin of gzip: from now on
- * reads give what it holds, from its begin on.
+ * Where what was read (n bytes, no more than NN_BYTE_SOURCE_CHUNK) is the beginning of gzip, xz or
+ * zstd, reads give from now on what it holds, from its beginning on, and source->archive is set.
  */
 int nn_byte_source_unzip(struct nn_byte_source *source, const void *bytes, size_t n,
 			 struct nn_error *err);
