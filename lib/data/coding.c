@@ -149,6 +149,10 @@ int nn_coding_input(struct nn_coding *c, size_t input, const struct nn_input_sch
 	code->channels = schema->shape.rank == 3 ? schema->shape.dim[0] : 1;
 	code->positions = code->channels ? code->size / code->channels : 0;
 	code->scale = schema->scale;
+	for (int byte = 0; byte < 256; byte++)
+		code->character[byte] = -1;
+	for (size_t i = 0; i < schema->characters.n; i++)
+		code->character[schema->characters.bytes[i]] = (int16_t)i;
 	if (!code->words) {
 		code->words = nn_alloc(n, sizeof *code->words, err);
 		code->place = nn_alloc(n, sizeof *code->place, err);

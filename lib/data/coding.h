@@ -26,7 +26,8 @@ struct nn_input_code {
 		*sd; /* real, per column (0 and 1 where not scaled); NULL: no column is scaled */
 	/* real, per column: what nan becomes (nan where nothing does); NULL: no column is filled */
 	void *missing;
-	double scale; /* of pictures; 0: none */
+	double scale;           /* of pictures; 0: none */
+	int16_t character[256]; /* of a text: number of a byte, -1 of one that it never had */
 };
 
 struct nn_target_code {

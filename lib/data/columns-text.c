@@ -97,6 +97,8 @@ void nn_dataset_columns(const struct nn_dataset *ds, struct nn_text *text)
 	if (!ds->columns)
 		return;
 	nn_text_add(text, ds->columns);
+	if (ds->schema->inputs[0].characters.n)
+		return;
 	for (size_t i = 0; i < ds->schema->n_targets; i++)
 		add_target(text, &ds->schema->targets[i]);
 	if (ds->rules.weight)

@@ -27,9 +27,10 @@ struct nn_data_options {
 	enum nn_missing missing;
 	const char *separator; /* NULL: told from the first line */
 	bool zero_based;       /* indices of LIBSVM count from 0 */
+	uint64_t window;       /* characters of a row of text; 0: DATA are no text */
 };
 extern const char *const nn_header_choices[]; /* in order of enum nn_header; NULL at the end */
-/* --target, --weight, --header, --separator, --normalize, --missing */
+/* --target, --weight, --header, --separator, --window, --normalize, --missing */
 extern const struct nn_opt nn_data_opts[];
 /* The value of --separator: one character, or a word for one; '\0': NULL was given. */
 char nn_separator_of(const char *value);

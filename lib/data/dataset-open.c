@@ -18,6 +18,7 @@ static int take_options(struct nn_dataset *ds, const struct nn_data_options *opt
 	ds->rules.table.separator = nn_separator_of(options->separator);
 	ds->rules.missing = options->missing;
 	ds->rules.zero_based = options->zero_based;
+	ds->rules.window = (size_t)options->window;
 	ds->rules.normalize = NN_NORMALIZE_FACTOR;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(how, words[i]) == 0)
@@ -67,7 +68,10 @@ static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading 
 	struct nn_input *input = NULL;
 	int status = -1;
 
-	if (open_file(ds, path, &input, err) == 0 && (reading.format = nn_format_of(input, err)))
+	if (open_file(ds, path, &input, err) == 0 &&
+	    (reading.format = ds->rules.window || ds->schema->inputs[0].characters.n
+				      ? &nn_format_characters
+				      : nn_format_of(input, err)))
 		status = reading.format->read(ds, input, &reading, err);
 	if (status == 0)
 		nn_input_digest(input, hash);
@@ -245,6 +249,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 	ds->rules.table = training->rules.table;
 	ds->rules.missing = training->rules.missing;
 	ds->rules.zero_based = training->rules.zero_based;
+	ds->rules.window = training->rules.window;
 	if ((training->rules.target &&
 	     !(ds->rules.target = nn_strdup(training->rules.target, err))) ||
 	    (training->rules.weight &&

@@ -52,6 +52,7 @@ struct nn_data_rules {
 	struct nn_table_form table; /* --header, --separator */
 	int missing;                /* enum nn_missing */
 	bool zero_based;            /* --zero-based */
+	size_t window;              /* --window, 0: not given */
 	enum nn_normalize normalize;
 	double factor;
 };
@@ -168,7 +169,9 @@ int nn_dataset_open_whole(struct nn_dataset **dataset, struct nn_input *input,
 /* target.c: classes or numbers? want NULL: as the schema says. */
 int nn_dataset_set_target(struct nn_dataset *ds, size_t target, const struct nn_want_target *want,
 			  const struct nn_raw_target *raw, struct nn_error *err);
-/* labels.c: labels in order and their classes, after words were added. */
+/* labels.c: those of a text; labels in order and their classes, after words were added. */
+int nn_dataset_label_bytes(struct nn_target_schema *schema, const struct nn_characters *characters,
+			   struct nn_error *err);
 int nn_dataset_order_labels(struct nn_dataset *ds, size_t target, struct nn_error *err);
 /*
  * label-kind.c: columns that were read as text because the loss wants classes: are the labels

@@ -53,6 +53,8 @@ struct nn_format {
 #define FORMAT(id, magics) extern const struct nn_format nn_format_##id;
 #include "file/formats.def"
 #undef FORMAT
+/* Any text, of which nothing tells that its characters are wanted but --window and the model. */
+extern const struct nn_format nn_format_characters;
 
 /* The format of what comes; NULL, also where nothing comes, with an error that names it. */
 const struct nn_format *nn_format_of(struct nn_input *input, struct nn_error *err);

@@ -64,6 +64,18 @@ static int new_labels(struct nn_target_schema *schema, size_t n, struct nn_error
 	return schema->labels ? 0 : -1;
 }
 
+int nn_dataset_label_bytes(struct nn_target_schema *schema, const struct nn_characters *characters,
+			   struct nn_error *err)
+{
+	if (new_labels(schema, characters->n, err) < 0)
+		return -1;
+	schema->integer_labels = true;
+	for (size_t i = 0; i < characters->n; i++)
+		if (put_label(schema, i, NULL, -1, characters->bytes[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 /* The schema's own copy of the label. */
 static int take_ignored(struct nn_target_schema *schema, const char *label, struct nn_error *err)
 {

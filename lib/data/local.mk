@@ -3,6 +3,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/array.c \
 	lib/data/array.h \
 	lib/data/batch.c \
+	lib/data/characters.c \
 	lib/data/coding.c \
 	lib/data/coding.h \
 	lib/data/columns-text.c \

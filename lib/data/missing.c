@@ -46,7 +46,7 @@ int nn_dataset_leave_out(struct nn_dataset *ds, struct nn_error *err)
 {
 	size_t n = 0;
 
-	if (ds->rules.missing != NN_MISSING_DROP)
+	if (ds->rules.missing != NN_MISSING_DROP || ds->source.ops)
 		return 0;
 	if (!(ds->left_out = nn_alloc(ds->rows, sizeof *ds->left_out, err)))
 		return -1;

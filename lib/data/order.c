@@ -159,8 +159,8 @@ static struct valued *in_order(const struct nn_dataset *ds, uint64_t split_seed,
 	return v;
 }
 
-int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held,
-	     struct nn_error *err)
+static int split_drawn(const struct nn_dataset *ds, double fraction, uint64_t split_seed,
+		       bool *held, struct nn_error *err)
 {
 	size_t n, n_groups = 0;
 	struct valued *v = in_order(ds, split_seed, &n, err);
@@ -194,12 +194,35 @@ out:
 	return status;
 }
 
+/* Neighbours in a text are alike: its end is held out, and its folds are runs of windows. */
+static bool is_text(const struct nn_dataset *ds)
+{
+	return nn_dataset_schema((struct nn_dataset *)ds)->inputs[0].characters.n > 0;
+}
+
+int nn_split(const struct nn_dataset *ds, double fraction, uint64_t split_seed, bool *held,
+	     struct nn_error *err)
+{
+	size_t n = nn_dataset_rows(ds), taken = share(fraction, n);
+
+	if (!is_text(ds))
+		return split_drawn(ds, fraction, split_seed, held, err);
+	for (size_t i = 0; i < n; i++)
+		held[i] = i >= n - taken;
+	return 0;
+}
+
 int nn_fold(const struct nn_dataset *ds, uint64_t folds, uint64_t split_seed, uint32_t *fold,
 	    struct nn_error *err)
 {
-	size_t n, begin = 0;
-	struct valued *v = in_order(ds, split_seed, &n, err);
+	size_t rows = nn_dataset_rows(ds), n, begin = 0;
+	struct valued *v;
 
+	for (size_t i = 0; is_text(ds) && i < rows; i++)
+		fold[i] = (uint32_t)((unsigned __int128)i * folds / rows) + 1;
+	if (is_text(ds))
+		return 0;
+	v = in_order(ds, split_seed, &n, err);
 	if (!v)
 		return -1;
 	memset(fold, 0, nn_dataset_rows(ds) * sizeof *fold);

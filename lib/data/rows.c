@@ -84,8 +84,9 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 		r->ended = true;
 		return 0;
 	}
-	if (!(r->format = nn_format_of(r->input, err)) ||
-	    (targets && r->options.want_target && open_targets(r, targets, err) < 0))
+	r->format = r->schema->inputs[0].characters.n ? &nn_format_characters
+						      : nn_format_of(r->input, err);
+	if (!r->format || (targets && r->options.want_target && open_targets(r, targets, err) < 0))
 		return -1;
 	r->ops = r->format->rows ? r->format->rows : &nn_rows_whole;
 	if (r->ops->open(r, in_data, err) < 0)
@@ -253,6 +254,13 @@ static const char *labels_notice(struct nn_rows *r)
 
 	if (unseen->n == 0)
 		return NULL;
+	if (r->format == &nn_format_characters) {
+		snprintf(r->notice, sizeof r->notice,
+			 "%.100s: %" PRIu64
+			 " characters were not in the training data; they count as all zeros: %s",
+			 nn_input_name(r->input), unseen->n, unseen->first);
+		return r->notice;
+	}
 	snprintf(r->notice, sizeof r->notice,
 		 "%.100s: %" PRIu64 " label%s not in the training data and count%s as wrong: %s",
 		 r->scored && r->scored->files.n ? r->scored->files.file[0].path

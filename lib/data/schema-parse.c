@@ -137,6 +137,31 @@ static int parse_columns(const struct nn_json *value, struct nn_input_schema *in
 	return check_names(input, err);
 }
 
+/* Bytes in rising order, none of them NUL. */
+static int parse_characters(const struct nn_json *value, struct nn_input_schema *input,
+			    struct nn_error *err)
+{
+	struct nn_characters *c = &input->characters;
+	size_t n = nn_json_size(value);
+	double byte, least = 1;
+
+	if (nn_json_type(value) != NN_JSON_ARRAY || n == 0 || n > 255)
+		return nn_fail(err, NN_EFORMAT, "characters: expected an array of 1 to 255 bytes");
+	if (n > input->rows || input->columns)
+		return nn_fail(err, NN_EFORMAT,
+			       input->columns ? "characters: an input has these or columns"
+					      : "rows are %zu, there are %zu characters",
+			       input->rows, n);
+	for (; c->n < n; least = byte + 1) {
+		if (!nn_schema_whole(nn_json_at(value, c->n), least, 255, &byte))
+			return nn_fail(err, NN_EFORMAT,
+				       "characters[%zu]: expected a byte from %.0f to 255", c->n,
+				       least);
+		c->bytes[c->n++] = (unsigned char)byte;
+	}
+	return 0;
+}
+
 static int parse_input(const struct nn_json *value, struct nn_input_schema *input,
 		       struct nn_error *err)
 {
@@ -158,6 +183,9 @@ static int parse_input(const struct nn_json *value, struct nn_input_schema *inpu
 		input->rows = (size_t)rows;
 	}
 	if (columns && parse_columns(columns, input, err) < 0)
+		return -1;
+	if (nn_json_get(value, "characters") &&
+	    parse_characters(nn_json_get(value, "characters"), input, err) < 0)
 		return -1;
 	if (nn_json_get(value, "index_base") &&
 	    !nn_schema_whole(nn_json_get(value, "index_base"), 0, 0, &rows))

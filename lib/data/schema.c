@@ -151,6 +151,12 @@ static void add_column(struct nn_text *json, const struct nn_column *column)
 /* After the brace that opens it: the text may have begun with something else. */
 static void add_input(struct nn_text *json, const struct nn_input_schema *input)
 {
+	if (input->characters.n) {
+		nn_json_add(json, "characters", "[");
+		for (size_t i = 0; i < input->characters.n; i++)
+			nn_json_put_count(json, input->characters.bytes[i]);
+		nn_text_add(json, "]");
+	}
 	if (input->columns) {
 		nn_json_add(json, "columns", "[");
 		for (size_t i = 0; i < input->n_columns; i++)

@@ -41,6 +41,12 @@ struct nn_column {
 	size_t n_hashed;
 };
 
+/* Those of a text, in order. */
+struct nn_characters {
+	size_t n; /* 0: it is no text */
+	unsigned char bytes[256];
+};
+
 /* One input tensor of the model. */
 struct nn_input_schema {
 	char *name;                /* NULL: the only one */
@@ -51,6 +57,7 @@ struct nn_input_schema {
 	bool zero_based; /* indices of LIBSVM count from 0 */
 	double scale;    /* factor for u8 pictures; 0: none */
 	size_t rows;     /* its values are numbers of categories, below this; 0: they are not */
+	struct nn_characters characters; /* of a text: the categories; shape: of a window */
 };
 
 /* One output of the model. */
@@ -102,7 +109,7 @@ size_t nn_column_width(const struct nn_input_schema *input, const struct nn_colu
  * -1: out of memory.
  *
  *   nn.input   {"columns":[COLUMN,...],"index_base":0,"name":...,"scale":...,"separator":...,
- *               "shape":[...]}
+ *               "shape":[...]}, of a text {"characters":[BYTE,...],"rows":N,"shape":[...]}
  *   COLUMN     {"kind":"number","mean":...,"missing":...,"name":...,"sd":...}
  *              or {"kind":"category","name":...,"values":[...]}; "position" stands where a file
  *              had no names. With "rows":N columns are numbers of categories:

@@ -30,7 +30,7 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 			bytes += ds->rows * source->stride *
 				 nn_dtype_size(source->dtype == ds->dtype ? real : source->dtype);
 	}
-	for (size_t i = 0; i < ds->schema->n_targets; i++)
+	for (size_t i = 0; i < ds->schema->n_targets && !ds->source.ops; i++)
 		bytes += ds->rows * ds->targets[i].size *
 			 (ds->targets[i].classes ? sizeof(int32_t) : nn_dtype_size(real));
 	return bytes;

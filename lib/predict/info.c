@@ -111,7 +111,9 @@ static void add_input(struct nn_text *text, const struct nn_input_schema *input)
 	nn_text_addf(text, ": shape %s", nn_shape_text(shape, &input->shape));
 	if (input->scale != 0)
 		add_number(text, ", u8 pictures times ", input->scale);
-	if (input->rows)
+	if (input->characters.n)
+		nn_text_addf(text, ", text of %zu characters", input->characters.n);
+	else if (input->rows)
 		nn_text_addf(text, ", numbers of categories below %zu", input->rows);
 	nn_text_add(text, "\n");
 	for (size_t i = 0; input->columns && i < input->n_columns; i++)

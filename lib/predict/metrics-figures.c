@@ -143,7 +143,7 @@ static bool two_classes(const struct nn_metrics *m)
 
 static bool masks(const struct nn_metrics *m)
 {
-	return m->classes && m->positions > 1;
+	return m->classes && m->map;
 }
 
 static bool numbers(const struct nn_metrics *m)

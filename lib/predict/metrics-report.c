@@ -135,7 +135,7 @@ bool nn_metrics_get(const struct nn_metrics *m, const char *name, double *value)
 
 const char *nn_metrics_default(const struct nn_metrics *m)
 {
-	return !m->classes ? "rmse" : m->positions > 1 ? "iou.mean" : "accuracy";
+	return !m->classes ? "rmse" : m->map ? "iou.mean" : "accuracy";
 }
 
 bool nn_metric_rises(const char *name)

@@ -31,7 +31,7 @@ struct nn_metrics {
 	const struct nn_device *device;
 	struct nn_loss_spec spec;
 	size_t positions, columns, max_rows;
-	bool classes;
+	bool classes, map; /* map: of a picture, not of a sequence */
 
 	void *row_loss, *class_weights; /* in the device's dtype */
 	int32_t *masked;                /* targets with the ignored class taken out */

@@ -42,7 +42,7 @@ static int alloc_probability(struct nn_metrics *m, struct nn_error *err)
 
 int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target,
 		   const struct nn_loss_spec *loss, const struct nn_device *device,
-		   size_t positions, size_t columns, size_t max_rows, struct nn_error *err)
+		   const struct nn_shape *shape, size_t max_rows, struct nn_error *err)
 {
 	struct nn_metrics *m = nn_alloc(1, sizeof *m, err);
 
@@ -51,8 +51,9 @@ int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *t
 	m->target = target;
 	m->device = device;
 	m->spec = *loss;
-	m->positions = positions;
-	m->columns = columns;
+	m->positions = nn_shape_positions(shape);
+	m->columns = nn_shape_columns(shape);
+	m->map = m->positions > 1 && shape->rank == 3;
 	m->max_rows = max_rows;
 	m->classes = loss->kind == NN_LOSS_CROSS_ENTROPY;
 	m->row_loss = nn_alloc(max_rows, nn_dtype_size(device->dtype), err);

@@ -20,13 +20,13 @@
 struct nn_metrics;
 
 /*
- * For one output: rows x positions x columns as nn_graph_output lays them out. target, device are
+ * For one output of a shape, as nn_graph_output lays it out. target, device are
  * borrowed. Labels of `target` are the classes; NULL target: classes 0..columns-1 or numbers by the
  * loss.
  */
 int nn_metrics_new(struct nn_metrics **metrics, const struct nn_target_schema *target,
 		   const struct nn_loss_spec *loss, const struct nn_device *device,
-		   size_t positions, size_t columns, size_t max_rows, struct nn_error *err);
+		   const struct nn_shape *shape, size_t max_rows, struct nn_error *err);
 void nn_metrics_free(struct nn_metrics *metrics);
 /*
  * Of two classes the second where its probability reaches the threshold, above 0, of the model's

@@ -33,7 +33,7 @@ static int open_one(const struct nn_run *r, const struct nn_model *model, size_t
 			       "--score: found %zu target values per row, the model has %zu", found,
 			       wanted);
 	if (nn_metrics_new(metrics, &model->schema->targets[o], &model->losses[o], model->host,
-			   positions, columns, r->batch, err) < 0 ||
+			   shape, r->batch, err) < 0 ||
 	    (r->ensemble && nn_metrics_take_probabilities(*metrics, err) < 0))
 		return -1;
 	return nn_run_threshold(r, model) > 0

@@ -35,8 +35,8 @@ static int output_new(struct nn_evaluator *e, int i, struct nn_error *err)
 				 classes ? sizeof(int32_t) : nn_dtype_size(o->device->dtype), err);
 	if (!e->targets[i])
 		return -1;
-	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], e->host,
-			      nn_shape_positions(shape), nn_shape_columns(shape), e->max_rows, err);
+	return nn_metrics_new(&e->metrics[i], &o->schema->targets[i], &o->losses[i], e->host, shape,
+			      e->max_rows, err);
 }
 
 static size_t n_blocks(const struct nn_evaluator *e)

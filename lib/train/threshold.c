@@ -27,12 +27,16 @@ static bool two_classes(const struct nn_task *task)
 static void count_classes(const struct nn_task *task, uint64_t n[2])
 {
 	const struct nn_dataset *data = task->held_out ? task->held_out : task->dataset;
+	struct nn_source source = nn_dataset_source(data);
 	int32_t classes[CHUNK];
+	struct nn_error ignored;
 
 	n[0] = n[1] = 0;
 	for (uint64_t at = 0, some; at < task->n_valid; at += some) {
 		some = task->n_valid - at < CHUNK ? task->n_valid - at : CHUNK;
-		nn_dataset_fill_target(data, 0, task->valid_rows + at, some, classes);
+		if (source.ops->fill_target(source.data, 0, task->valid_rows + at, some, classes,
+					    &ignored) < 0)
+			return; /* training says why */
 		for (uint64_t i = 0; i < some; i++)
 			if (classes[i] == 0 || classes[i] == 1)
 				n[classes[i]]++;

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# Text as characters: --window=T, the characters a model keeps, the end that is held out, and what is refused.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return
+  awk 'BEGIN { for (i = 0; i < 400; i++) printf "%s %s the %s.\n", (i % 3 ? "a cat" : "two dogs"), (i % 5 ? "sat on" : "ran to"), (i % 7 ? "mat" : "hill") }' >t.txt
+  head -c 300 /dev/zero | tr '\0' 'z' >z.txt
+}
+
+setup() {
+  . "$NN_SRC/tests/cli/ranks.bash"
+  . "$NN_SRC/tests/cli/train-data.sh"
+  cd "$BATS_TEST_TMPDIR" || return
+  cp "$BATS_FILE_TMPDIR"/*.txt .
+}
+
+train() {
+  nn-train -q -m 'embedding 8, dense ?' --window=16 --epochs=2 "$@"
+}
+
+@test "text: a row is a window, its classes the characters that come next: the numbers of the same arrays" {
+  "${PYTHON:-python3}" - <<'PYTHON' || skip "no numpy"
+import numpy as np
+b = np.frombuffer(open("t.txt", "rb").read(), np.uint8)
+place = np.searchsorted(np.unique(b), b)
+n = (len(b) - 1) // 16
+np.save("x.npy", place[:n * 16].reshape(n, 16).astype(np.int32))
+np.save("y.npy", b[1:n * 16 + 1].reshape(n, 16).astype(np.int32))
+PYTHON
+  train -o text.st t.txt
+  nn-train -q -m 'embedding 8, dense ?' --epochs=2 -o arrays.st x.npy y.npy
+  nn-predict --info text.st >a
+  nn-predict --info arrays.st >b
+  # all but the file's name and how the input came: the metrics and the labels too
+  diff <(grep -v '^input\|^text.st' a) <(grep -v '^input\|^arrays.st' b)
+  grep -q '^input: shape 16, text of [0-9]* characters$' a
+  nn-predict --score text.st t.txt >a
+  nn-predict --score=y.npy arrays.st x.npy >b
+  same a b
+  [[ $(cut -d' ' -f1 <a | xargs) = 'samples loss accuracy' ]]
+}
+
+@test "text: stdin, gzip, threads and micro-batches give the same bytes" {
+  train -o want.st t.txt
+  train -o pipe.st - <t.txt
+  gzip -c t.txt >t.txt.gz
+  train -o gzip.st t.txt.gz
+  train -o threads.st --threads=3 --micro-batch=8 t.txt
+  for model in pipe gzip threads; do same $model.st want.st; done
+}
+
+@test "text: ranks give the same bytes, from a file and from stdin" {
+  LACKING=$(lacking_ranks)
+  [ -z "$LACKING" ] || skip "$LACKING"
+  allow_ranks
+  train -o want.st t.txt
+  train --ranks=2 -o ranks.st t.txt
+  same ranks.st want.st
+  train --ranks=2 -o ranks.st - <t.txt
+  same ranks.st want.st
+}
+
+@test "text: a fraction holds out the end, folds are runs, held-out files bring characters of their own" {
+  head -c 9000 t.txt >begin
+  cat begin z.txt >mixed # windows: 562 of the text, 18 of z alone; the border is in the first of these
+  nn-train -q -m 'embedding 8, dense ?' --window=16 --epochs=1 --valid=0.03 --log=log -o m.st mixed
+  nn-train -q -m 'embedding 8, dense ?' --window=16 --epochs=1 --valid=0.03 --split-seed=7 -o n.st mixed
+  same <(nn-predict --info m.st | tail -n +2) <(nn-predict --info n.st | tail -n +2)
+  tail -n 1 <(grep '"event":"epoch"' log) | grep -q '"accuracy":0,' # a z was never trained on
+  train -o held.st --valid=z.txt begin
+  nn-predict --info held.st | grep -q '  dense 19'
+  nn-predict --info held.st | grep -q ' 121, 122$\|, 122$'
+  nn-train -q -m 'embedding 8, dense ?' --window=16 --epochs=1 --folds=5 t.txt >folds
+  [ "$(grep -c '^[1-5]' folds)" = 10 ]
+}
+
+@test "text: a start model keeps its window and its characters" {
+  train -o m.st t.txt
+  nn-train -q -m m.st --epochs=1 -o n.st t.txt
+  nn-predict --score n.st t.txt >score
+  says 1 'nn-train: z.txt: byte 1: the character "z" is not among those of the start model' \
+    nn-train -q -m m.st --epochs=1 -o n.st z.txt
+  says 1 'nn-train: t.txt: --window=8, but the start model reads windows of 16' \
+    nn-train -q -m m.st --window=8 --epochs=1 -o n.st t.txt
+}
+
+@test "text: in prediction a window is a row, and unknown characters are counted" {
+  train -o m.st t.txt
+  nn-predict --to=jsonl m.st t.txt | wc -l | grep -qx "$(($(wc -c <t.txt) / 16))"
+  run --separate-stderr nn-predict --score m.st z.txt
+  [ "$status" = 0 ]
+  [ "$stderr" = 'nn-predict: warning: z.txt: 300 characters were not in the training data; they count as all zeros: "z"' ]
+  [[ $output == *'accuracy 0' ]]
+}
+
+@test "text: what is no text, too short, or not for this model is one line" {
+  : >empty
+  printf abc >short
+  printf 'to be\0or not to be, that' >nul
+  says 1 'nn-train: empty: is empty, expected text' train -o m.st empty
+  says 1 'nn-train: -: is empty, expected text' train -o m.st - <empty
+  says 1 'nn-train: short: has 3 characters, a window of 16 takes 17' train -o m.st short
+  says 1 'nn-train: nul: byte 6 is NUL, expected text without it' train -o m.st nul
+  says 1 "nn-train: t.txt: --window reads characters, which an embedding has to take, as in 'embedding 32, ...'" \
+    nn-train -q -m 'dense 8, dense ?' --window=16 -o m.st t.txt
+  says 1 'nn-train: t.txt: characters are classes, the loss wants numbers' train --loss=mse -o m.st t.txt
+  says 1 'nn-train: z.txt: a text has no targets but the characters that come next' train -o m.st t.txt z.txt
+  says 1 'nn-train: t.txt: is text without columns, so --target=a is not in it' train --target=a -o m.st t.txt
+  says 1 'nn-train: t.txt: found 18 different characters, the embedding has 5 rows' \
+    nn-train -q -m 'embedding 8 rows=5, dense ?' --window=16 -o m.st t.txt
+  says 1 'nn-train: t.txt: samples are 16 (16 values), the input line says 8 (8)' \
+    nn-train -q -m 'input 8, embedding 8, dense ?' --window=16 -o m.st t.txt
+  train -o m.st t.txt
+  says 1 'nn-predict: short: has 3 characters, a window of 16 takes 16' nn-predict --to=jsonl m.st short
+  run --separate-stderr train --window=0 -o m.st t.txt
+  [ "$status" = 2 ]
+}
+
+@test "text: a model file whose characters cannot be is refused" {
+  train -o m.st t.txt
+  for bad in '"characters":[32,32' '"characters":[10,0 ' '"characters":[99,98'; do
+    sed 's/"characters":\[10,32/'"$bad"'/' m.st >bad.st
+    sed 's/\\"characters\\":\[10,32/'"${bad//\"/\\\\\"}"'/' m.st >bad.st
+    run --separate-stderr nn-predict --score bad.st t.txt
+    [ "$status" = 1 ]
+    [[ $stderr == *'nn.input: characters['* ]]
+  done
+}
