@@ -119,6 +119,12 @@ tests_lib_op_SOURCES = tests/lib/op.c tests/lib/tap.h
 CHECK_TESTS += tests/lib/op
 VALGRIND_TESTS += tests/lib/op
 
+# recurrent layers: rows of different lengths
+check_PROGRAMS += tests/lib/recurrent
+tests_lib_recurrent_SOURCES = tests/lib/recurrent.c tests/lib/tap.h
+CHECK_TESTS += tests/lib/recurrent
+VALGRIND_TESTS += tests/lib/recurrent
+
 # the product kernels: float, double; a quick part and a long sweep
 check_PROGRAMS += tests/lib/product tests/lib/product-f64
 EXTRA_PROGRAMS += tests/lib/product-long tests/lib/product-f64-long

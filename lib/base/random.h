@@ -12,8 +12,8 @@
 
 /*
  * The streams: one constant below 16 per use, + 256 * canonical line number; initial values + 16 *
- * number of the parameter in its line (weight 0, bias 1): element e is lane e % 4 of index e / 4,
- * block 0.
+ * number of the parameter in its line (weight 0, bias 1), modulo 16: element e is lane e % 4 of
+ * index e / 4, block that number / 16.
  */
 enum nn_stream {
 	NN_STREAM_INIT = 1,

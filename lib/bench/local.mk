@@ -44,6 +44,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/op/cost.c \
 	lib/bench/op/lists.c \
 	lib/bench/op/reference.c \
+	lib/bench/op/reference-recurrent.c \
 	lib/bench/op/reference.h \
 	lib/bench/op/site.c \
 	lib/bench/op/site.h \

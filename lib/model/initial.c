@@ -55,15 +55,18 @@ static double bound_of(enum nn_initial initial, const struct nn_op_param *desc)
 	return 0;
 }
 
-/* Element i: the numbers of counter i/4, lane i%4; an f32 value is the f64 one rounded. */
+/*
+ * Element i: the numbers of counter i/4, lane i%4; an f32 value is the f64 one rounded. part:
+ * beside the stream, of which a line has but sixteen.
+ */
 static void fill_uniform(void *values, enum nn_dtype dtype, size_t n, double bound, uint64_t seed,
-			 uint32_t stream)
+			 uint32_t stream, uint32_t part)
 {
 	uint32_t random[4] = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		if (i % 4 == 0)
-			nn_philox(seed, i / 4, stream, 0, random);
+			nn_philox(seed, i / 4, stream, part, random);
 		nn_real_put(dtype, values, i, bound * ((double)(random[i % 4] >> 8) * 0x1p-23 - 1));
 	}
 }
@@ -94,7 +97,9 @@ static void fill(const struct nn_net *net, const struct nn_program_param *param,
 		memset(values, 0, n * nn_dtype_size(dtype));
 	else
 		fill_uniform(values, dtype, n, bound, seed,
-			     NN_STREAM_INIT + 16 * (uint32_t)which + 256 * (uint32_t)param->line);
+			     NN_STREAM_INIT + 16 * (uint32_t)(which % 16) +
+				     256 * (uint32_t)param->line,
+			     (uint32_t)(which / 16));
 	if (param->desc.role == NN_ROW_TABLE)
 		clear_padding(&param->desc, dtype, values);
 }

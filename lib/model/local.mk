@@ -36,5 +36,6 @@ lib_libnn_la_SOURCES += \
 	lib/model/layer/join.c \
 	lib/model/layer/layernorm.c \
 	lib/model/layer/pool.c \
+	lib/model/layer/recurrent.c \
 	lib/model/layer/shape.c \
 	lib/model/layer/softmax.c

@@ -15,5 +15,6 @@ lib_libnn_la_SOURCES += \
 	lib/op/pool.c \
 	lib/op/program.c \
 	lib/op/program.h \
+	lib/op/recurrent.c \
 	lib/op/reshape.c \
 	lib/op/table.c

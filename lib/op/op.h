@@ -91,6 +91,19 @@ struct nn_embedding {
 };
 #define NN_NO_ROW SIZE_MAX
 #define NN_MOST_ROWS ((size_t)1 << 24) /* of a table: numbers of its rows are held as f32 */
+enum nn_recurrent_cell { NN_CELL_RNN, NN_CELL_RNN_RELU, NN_CELL_LSTM, NN_CELL_GRU, NN_N_CELLS };
+#define NN_RECURRENT_LAYERS 8 /* that have names */
+/*
+ * One direction of one layer over steps x values, whose state goes from step to step. Gates are in
+ * PyTorch's order: lstm i, f, g, o; gru r, z, n.
+ */
+struct nn_recurrent {
+	enum nn_recurrent_cell cell;
+	size_t units;
+	bool bias;
+	bool reverse;   /* from the last step to the first */
+	unsigned layer; /* for the names of parameters: below NN_RECURRENT_LAYERS */
+};
 struct nn_dropout {
 	double p;
 	uint32_t stream;
@@ -125,6 +138,7 @@ union nn_op_attrs {
 	struct nn_batchnorm batchnorm;
 	struct nn_layernorm layernorm;
 	struct nn_embedding embedding;
+	struct nn_recurrent recurrent;
 	struct nn_dropout dropout;
 	struct nn_activation_attrs activation;
 	struct nn_softmax softmax;
@@ -284,6 +298,9 @@ uint64_t nn_op_flops(enum nn_op_id op, const void *attrs, const struct nn_shape 
 
 /* Rows of a group of which a row depends on the others (batch norm); 0: on none. */
 size_t nn_op_group(enum nn_op_id op, const void *attrs);
+
+/* Products of each unit at a step: the rows of its weights are gates * units. */
+size_t nn_cell_gates(enum nn_recurrent_cell cell);
 
 /* "leaky-relu", "identity"; the slope where none is given. */
 const char *nn_activation_name(enum nn_activation kind);

@@ -59,6 +59,19 @@ def pair(text):
     return tuple(sizes * 2 if len(sizes) == 1 else sizes)
 
 
+class Steps(nn.Module):
+    """A recurrent layer of PyTorch whose output alone is taken; its parameters have no name of their own before theirs."""
+
+    def __new__(cls, kind, size, args, keys):
+        class Only(kind):
+            def forward(self, x):
+                return super().forward(x)[0]
+
+        return Only(size, int(args[0]), int(keys.get("layers", 1)), bias=keys.get("bias") != "no", batch_first=True,
+                    bidirectional=keys.get("bidirectional") == "yes",
+                    **({"nonlinearity": keys["nonlinearity"]} if "nonlinearity" in keys else {}))
+
+
 class Groups(nn.Module):
     """Batch normalization over groups of rows in training; a rest of less than half a group joins the one before."""
 
@@ -106,6 +119,10 @@ def module(word, args, keys, shape):
                       momentum=float(keys.get("momentum", 0.1)))
     if word == "layernorm":
         return nn.LayerNorm(shape[-1], float(keys.get("eps", 1e-5)))
+    if word in ("rnn", "lstm", "gru"):
+        return Steps(getattr(nn, word.upper()), shape[-1], args, keys)
+    if word == "last":
+        return Function(lambda x: x[:, -1])
     if word == "leaky-relu":
         return nn.LeakyReLU(float((args or [0.01])[0]))
     if word == "elu":
@@ -205,6 +222,12 @@ NETS = {
         "input 6\ndense 7\nbatchnorm group=8\nrelu\ndense 5\nbatchnorm group=8 eps=1e-3 momentum=0.3\ndense 3", (6,), 3, 27),
     "groups of 5 rows with a rest of 2": ("input 6\ndense 7\nbatchnorm group=5\ntanh\ndense 3", (6,), 3, 12),
     "groups of 5 rows with a rest of 3": ("input 6\ndense 7\nbatchnorm group=5\ntanh\ndense 3", (6,), 3, 13),
+    "rnn": ("input 7x5\nrnn 6\nrnn 4 nonlinearity=relu bias=no layers=2\nlast\ndense 3", (7, 5), 3, 9),
+    "lstm": ("input 9x3\nlstm 8\nlast\ndense 3", (9, 3), 3, 11),
+    "gru": ("input 9x3\ngru 8\nlast\ndense 3", (9, 3), 3, 11),
+    "lstm, layers in both directions": ("input 6x4\nlstm 5 layers=3 bidirectional=yes\nflatten\ndense 3", (6, 4), 3, 7),
+    "gru, layers in both directions": ("input 6x4\ngru 5 layers=2 bidirectional=yes bias=no\nflatten\ndense 3", (6, 4), 3, 7),
+    "rnn in both directions, of one step": ("input 1x4\nrnn 5 bidirectional=yes\nlast\ndense 3", (1, 4), 3, 7),
     "one value a row": ("input 1\ndense 1\ntanh\ndense 2", (1,), 2, 3),
 }
 for word in ACTIVATIONS:

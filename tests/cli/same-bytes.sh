@@ -55,8 +55,9 @@ d1: dense 20 from=deep, batchnorm group=8, d2: relu, w1: dense 7 from=wide
 town: input columns=town, t1: embedding 3 mode=sum, hashed: input columns=town hash=40, t2: embedding 5 padding=3, t3: flatten
 both: concat from=d2+w1+t1+t3, drop: dropout 0.1
 kind: dense ? output target=kind, price: dense 1 output target=price weight=0.5 from=drop'
+net[steps]='input 12x6, dense 5, tanh, rnn 6, lstm 7 layers=2 bidirectional=yes, gru 5, last, dense 9, relu, k: dense ?'
 rows_of() { [ "$1" = inputs ] && echo priced.csv || echo plain.csv; }
-names=(residual branches columns inputs)
+names=(residual branches columns inputs steps)
 optimizers=('sgd --lr=0.05' 'sgd --momentum=0.9 --nesterov --weight-decay=0.01 --lr=0.05' 'adam' 'adam --weight-decay=0.01'
   'adamw --schedule=cosine' 'rmsprop --warmup=3' 'rprop' 'lars --momentum=0.9 --weight-decay=0.1 --lr=0.1'
   'lamb --weight-decay=0.1' 'adam --clip-norm=0.05')
@@ -140,7 +141,7 @@ predictions() { # NET PRECISION
 
 # A configuration and a way to compute it, both drawn; says what is wrong.
 combination() { # NUMBER
-  local name=${names[RANDOM % 4]} optimizer=${optimizers[RANDOM % ${#optimizers[@]}]} precision=f$((32 << RANDOM % 2))
+  local name=${names[RANDOM % ${#names[@]}]} optimizer=${optimizers[RANDOM % ${#optimizers[@]}]} precision=f$((32 << RANDOM % 2))
   local sizes=(43 44 64 97 128 5) more=('' '' --leaves=2 --leaves=4 --shuffle=no --shuffle=20
     --valid=0.2 '--valid=0.3 --valid-every=1 --patience=1')
   local batch options=() base extra more_options=()

@@ -71,6 +71,31 @@ def sparse():
     return torch.nn.Sequential(torch.nn.Embedding(300, 6, sparse=True), torch.nn.Flatten(), torch.nn.Linear(42, CLASSES))
 
 
+class Steps(torch.nn.Module):
+    """What a recurrent layer gives of all steps, under the names of its parameters."""
+
+    def __new__(cls, kind, *args, **keys):
+        class Only(kind):
+            def forward(self, x):
+                return super().forward(x)[0]
+
+        return Only(*args, batch_first=True, **keys)
+
+
+class Last(torch.nn.Module):
+    def forward(self, x):
+        return x[:, -1]
+
+
+# a net, and the line it is here
+STEPS_OF = {
+    "rnn": (lambda: Steps(torch.nn.RNN, 4, 9), "rnn 9"),
+    "lstm": (lambda: Steps(torch.nn.LSTM, 4, 8), "lstm 8"),
+    "gru": (lambda: Steps(torch.nn.GRU, 4, 8), "gru 8"),
+    "lstm of layers": (lambda: Steps(torch.nn.LSTM, 4, 5, 2, bidirectional=True), "lstm 5 layers=2 bidirectional=yes"),
+}
+
+
 # a fourth value: samples are numbers of categories below it
 NETS = {
     "embedding": (table, (7,), "input 7, embedding 6 rows=30 padding=2, flatten, dense 5", 30),
@@ -284,6 +309,15 @@ def check_optimizers():
             check(f"{name} on the {net} net agrees after {STEPS} steps", net, make, args)
 
 
+def check_recurrent():
+    for name, (make, line) in STEPS_OF.items():
+        size = int(line.split()[1]) * (2 if "bi" in line else 1)
+        NETS[name] = (lambda: torch.nn.Sequential(make(), Last(), torch.nn.Linear(size, CLASSES)), (6, 4),
+                      f"input 6x4, {line}, last, dense 5")
+        for optimizer in "sgd with momentum and decay", "adam":
+            check(f"{optimizer} on the {name} net agrees after {STEPS} steps", name, *OPTIMIZERS[optimizer])
+
+
 def check_sparse():
     NETS["sparse embedding"] = (sparse, (7,), "input 7, embedding 6 rows=300 sparse=yes, flatten, dense 5", 300)
     check("sgd on rows agrees with sparse gradients", "sparse embedding", *OPTIMIZERS["sgd"])
@@ -354,6 +388,7 @@ def check_outputs():
 
 if __name__ == "__main__":
     check_optimizers()
+    check_recurrent()
     check_sparse()
     check_losses()
     check_clipping()

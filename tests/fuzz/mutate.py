@@ -86,6 +86,10 @@ maxpool2d 2 stride=2
 flatten
 dropout 0.2
 layernorm
+reshape 4x18
+lstm 3 layers=2 bidirectional=yes
+gru 2
+last
 dense 3
 """
 

@@ -122,8 +122,19 @@ static void names(void)
 
 /* ---- every layer of the table ---- */
 
+static bool resolves(const char *text)
+{
+	struct nn_net *net = NULL;
+	struct nn_error err;
+	bool good = nn_net_parse(&net, "net.nn", text, strlen(text), false, &err) == 0 &&
+		    nn_net_resolve(net, NULL, NULL, &err) == 0;
+
+	nn_net_free(net);
+	return good;
+}
+
 /* A net of this layer alone, with a value for each argument that has no default. */
-static void layer_text(const struct nn_layer *layer, struct nn_text *text)
+static void layer_text(const struct nn_layer *layer, const char *input, struct nn_text *text)
 {
 	static const char *const values[] = {
 		[NN_ARG_SIZE] = "2",  [NN_ARG_PAIR] = "2",   [NN_ARG_SHAPE] = "8x4x8",
@@ -131,7 +142,7 @@ static void layer_text(const struct nn_layer *layer, struct nn_text *text)
 		[NN_ARG_CHOICE] = ""
 	};
 
-	nn_text_addf(text, "input 4x8x8\n%s", layer->name);
+	nn_text_addf(text, "input %s\n%s", input, layer->name);
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
 		if (nn_arg_by_place(arg) && !arg->fallback)
 			nn_text_addf(text, " %s", values[arg->type]);
@@ -151,7 +162,11 @@ static void every_layer(void)
 		char claim[120];
 		bool good;
 
-		layer_text(nn_layer_at(i), &text);
+		layer_text(nn_layer_at(i), "4x8x8", &text);
+		if (!resolves(text.data)) { /* a layer of sequences */
+			nn_text_free(&text);
+			layer_text(nn_layer_at(i), "8x8", &text);
+		}
 		m = make(text.data, NN_F32);
 		good = nn_net_init(m.net, 1, NN_F32, m.params, &err) == 0 &&
 		       write_model("one", &m, NN_F32, &err) == 0 &&

@@ -259,7 +259,7 @@ static void mistakes(void)
 	file_refused("# nothing\n", "net.nn: the model text has no layer");
 	file_refused("relu\n\n# here\nrleu\n",
 		     "net.nn:4: unknown layer 'rleu', did you mean 'relu'?");
-	refused("lstm 5", "-m:1: unknown layer 'lstm' (nn-layers(7) lists them)");
+	refused("elman 5", "-m:1: unknown layer 'elman', did you mean 'rnn'?");
 	refused("a: xyzzy", "-m:1: unknown layer 'xyzzy' (nn-layers(7) lists them)");
 	refused("linear 5", "-m:1: unknown layer 'linear', did you mean 'dense'?");
 	refused("dense 5, ReLU()", "-m:2: unknown layer 'ReLU()', did you mean 'relu'?");

@@ -93,6 +93,9 @@ static void shapes_of_the_rest(void)
 	struct nn_reshape flat = { nn_shape1(1024) }, other = { nn_shape2(4, 4) };
 	struct nn_permute permute = { 16, 64, true };
 	struct nn_activation_attrs relu = { NN_ACT_RELU, 0 };
+	struct nn_shape steps = nn_shape2(20, 3);
+	struct nn_recurrent lstm = { .cell = NN_CELL_LSTM, .units = 8, .bias = true },
+			    huge = { .cell = NN_CELL_LSTM, .units = SIZE_MAX / 8 };
 
 	infers(NN_OP_maxpool2d, &pool, &image, 1, "16x4x4");
 	infers(NN_OP_avgpool2d, &bad, &image, 1, "pad=2x2 exceeds half of window 3x3");
@@ -112,6 +115,14 @@ static void shapes_of_the_rest(void)
 	       "cannot give 16x8x8 the shape 4x4: the number of values differs");
 	infers(NN_OP_permute, &permute, &image, 1, "16x8x8");
 	infers(NN_OP_softmax, NULL, same, 2, "takes one input, got 2");
+	infers(NN_OP_recurrent, &lstm, &steps, 1, "20x8");
+	infers(NN_OP_recurrent, &lstm, &row, 1,
+	       "wants steps x values (TxN, as \"input 100x2\" gives), got 7");
+	infers(NN_OP_recurrent, &huge, &steps, 1,
+	       "output 20x2305843009213693951 is larger than memory can be");
+	infers(NN_OP_last, NULL, &steps, 1, "3");
+	infers(NN_OP_last, NULL, &image, 1,
+	       "wants steps x values (TxN, as \"input 100x2\" gives), got 16x8x8");
 }
 
 static void table_is_whole(void)

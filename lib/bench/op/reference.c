@@ -312,6 +312,18 @@ static void embedding(const struct nn_reference *r)
 	}
 }
 
+static void recurrent(const struct nn_reference *r)
+{
+	nn_reference_recurrent(r);
+}
+
+static void last(const struct nn_reference *r)
+{
+	const size_t *d = r->site->in[0].dim;
+	for (size_t i = 0; i < r->rows * d[1]; i++)
+		r->y[i] = r->x[0][(i / d[1] * d[0] + d[0] - 1) * d[1] + i % d[1]];
+}
+
 static void reshape(const struct nn_reference *r)
 {
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)

@@ -22,6 +22,9 @@ struct nn_reference {
 double nn_reference_activation(enum nn_activation kind, double slope, double x);
 double nn_reference_slope(enum nn_activation kind, double slope, double x, double y);
 
+/* Of the op recurrent. */
+void nn_reference_recurrent(const struct nn_reference *r);
+
 extern void (*const nn_references[NN_N_OPS])(const struct nn_reference *r);
 
 #endif

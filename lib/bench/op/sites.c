@@ -16,6 +16,7 @@
 #define CONV(o, k, s, p, d, g, ...) \
 	A(nn_conv2d){ .out = o, .kernel = { k, k }, .stride = { s, s }, .pad = { p, p }, \
 		      .dilation = { d, d }, .groups = g, __VA_ARGS__ }
+#define CELL(cell, units) A(nn_recurrent){ NN_CELL_##cell, units, true, false, 0 }
 #define IN(...) \
 	(const struct nn_shape[]){ __VA_ARGS__ }, \
 		sizeof((const struct nn_shape[]){ __VA_ARGS__ }) / sizeof(struct nn_shape)
@@ -115,6 +116,23 @@ const struct nn_op_site nn_op_sites[] = {
 	    A(nn_embedding){ 300, 1, NN_NO_ROW, true, false }),
 	TRY("embedding, sum, padding", embedding, 100, 2, IN(M(3, 4)),
 	    A(nn_embedding){ 12, 33, 3, true, false }),
+
+	TIME(recurrent, 32, IN(M(64, 128)), CELL(LSTM, 128)),
+	TIME(recurrent, 32, IN(M(64, 128)), CELL(GRU, 128)),
+	TIME(recurrent, 32, IN(M(64, 128)), CELL(RNN, 128)),
+	TRY("rnn", recurrent, 17, 4, IN(M(5, 7)), CELL(RNN, 11)),
+	TRY("rnn, relu", recurrent, 9, 2, IN(M(4, 3)), CELL(RNN_RELU, 33)),
+	TRY("lstm", recurrent, 33, 4, IN(M(6, 5)), CELL(LSTM, 9)),
+	TRY("lstm of one step", recurrent, 5, 1, IN(M(1, 4)), CELL(LSTM, 8)),
+	TRY("lstm of many rows and steps", recurrent, 130, 8, IN(M(20, 2)), CELL(LSTM, 17)),
+	TRY("lstm, back", recurrent, 7, 2, IN(M(18, 3)),
+	    A(nn_recurrent){ NN_CELL_LSTM, 5, false, true, 1 }),
+	TRY("gru", recurrent, 33, 4, IN(M(6, 5)), CELL(GRU, 9)),
+	TRY("gru, back", recurrent, 20, 2, IN(M(19, 1)),
+	    A(nn_recurrent){ NN_CELL_GRU, 34, true, true, 0 }),
+
+	TIME(last, 32, IN(M(64, 128)), NULL),
+	TRY("last", last, 9, 2, IN(M(4, 37)), NULL),
 
 	TIME(activation, 128, IN(V(512)), ACT(NN_ACT_RELU, 0)),
 	TIME(activation, 128, IN(V(512)), ACT(NN_ACT_GELU, 0)),

@@ -10,6 +10,11 @@
 #undef NN_OP
 extern const struct nn_kernel NN_K(dense_blas), NN_K(dense_by_blas);
 
+/* The backward pass of recurrent, and the bytes of work that it needs. */
+void NN_K(recurrent_back)(const struct nn_call *call);
+size_t NN_K(recurrent_back_work)(const struct nn_site *site, size_t max_rows, size_t max_leaves,
+				 int threads);
+
 void NN_K(loss)(const struct nn_loss_call *call);
 void NN_K(update)(const struct nn_update *update);
 void NN_K(direction)(const struct nn_update *update, void *direction);

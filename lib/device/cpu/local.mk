@@ -23,6 +23,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/product/pack.h \
 	lib/device/cpu/product/shape.c \
 	lib/device/cpu/product/tile.h \
+	lib/device/cpu/recurrent.h \
 	lib/device/cpu/softmax.h \
 	lib/device/cpu/split.c \
 	lib/device/cpu/split.h \
@@ -66,6 +67,8 @@ NN_CPU_SRC = \
 	lib/device/cpu/product/depthwise.c \
 	lib/device/cpu/product/outer.c \
 	lib/device/cpu/product/tile.c \
+	lib/device/cpu/recurrent-back.c \
+	lib/device/cpu/recurrent.c \
 	lib/device/cpu/row-sum.c \
 	lib/device/cpu/scalars.c \
 	lib/device/cpu/softmax.c \
