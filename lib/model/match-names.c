@@ -29,7 +29,7 @@ bool nn_match_fits(const struct nn_program *program, int p, const struct nn_shap
 static bool alone(const struct nn_program *program)
 {
 	return program->n_params > 0 &&
-	       program->nodes[program->params[0].node].n_params == program->n_params;
+	       program->params[0].line == program->params[program->n_params - 1].line;
 }
 
 const struct nn_weight_name *nn_match_name(const struct nn_match *m,
@@ -56,12 +56,12 @@ const struct nn_weight_name *nn_match_line(const struct nn_match *m,
 
 static bool knows_line(const struct nn_match *m, const struct nn_net *net)
 {
-	for (int i = 0; i < net->n_layers; i++) {
-		const struct nn_net_entry *line = &net->lines[net->layer_lines[i]];
+	static const char *const words[] = { "weight", "bias", "weight_ih_l0" };
 
-		if (nn_match_line(m, line, "weight") || nn_match_line(m, line, "bias"))
-			return true;
-	}
+	for (int i = 0; i < net->n_layers; i++)
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+			if (nn_match_line(m, &net->lines[net->layer_lines[i]], words[k]))
+				return true;
 	return false;
 }
 

@@ -328,6 +328,35 @@ def check_attributes():
                "a module with attributes loads a named model and gives the same outputs")
 
 
+def check_states():
+    """state_dicts of recurrent layers, by name: of a module, of one layer alone, of all in a module of its own."""
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.steps, self.head = nn.GRU(3, 6, 2, batch_first=True, bidirectional=True), nn.Linear(12, 4)
+
+        def forward(self, x):
+            return self.head(self.steps(x)[0][:, -1])
+
+    x = torch.randn(9, 5, 3)
+    np.save(f"{DIR}/x.npy", x.numpy())
+    reader, alone = Reader(), nn.LSTM(3, 7, 2, batch_first=True, bidirectional=True)
+    cases = {
+        "a module with gru": ("input 5x3, steps: gru 6 layers=2 bidirectional=yes, last, head: dense 4", reader.state_dict(), reader(x)),
+        "lstm alone": ("input 5x3, lstm 7 layers=2 bidirectional=yes", alone.state_dict(), alone(x)[0]),
+        "lstm in a module": ("input 5x3, lstm 7 layers=2 bidirectional=yes", {"module.encoder." + k: v for k, v in alone.state_dict().items()},
+                             alone(x)[0]),
+    }
+    for name, (text, state, y) in cases.items():
+        torch.save(state, f"{DIR}/state.pt")
+        try:
+            run("nn-predict", "-m", text, "--emit=logits", "--to=npy", "-o", "out.npy", "state.pt", "x.npy")
+            why = off(torch.from_numpy(np.load(f"{DIR}/out.npy")).flatten(1), y.detach().flatten(1), "output", 1e-5)
+        except RuntimeError as e:
+            why = str(e).replace("\n", " ")
+        report(why, f"a state_dict of PyTorch is read by its names, {name}")
+
+
 def check_columns():
     """Two inputs of columns, two outputs: the losses are added with their weights, and so are the gradients."""
     rows = 12
@@ -356,6 +385,7 @@ def check_columns():
 if __name__ == "__main__":
     try:
         check_steps()
+        check_states()
         check_columns()
         check_sequential()
         check_attributes()
