@@ -8,6 +8,8 @@ dist_examples_DATA = share/examples/cifar-cnn.nn share/examples/digits.nn share/
 	share/examples/mlp.nn share/examples/mlp-175b.nn share/examples/resnet8.nn share/examples/wide-and-deep.nn share/examples/predict.c \
 	share/examples/count.sh share/examples/data-parallel.py share/examples/train.sbatch
 
+addingdir = $(examplesdir)/adding
+dist_adding_DATA = share/examples/adding/README share/examples/adding/adding.nn share/examples/adding/adding.sh
 actorcriticdir = $(examplesdir)/actor-critic
 dist_actorcritic_DATA = share/examples/actor-critic/README share/examples/actor-critic/actor-critic.c \
 	share/examples/actor-critic/actor-critic.sh

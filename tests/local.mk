@@ -301,6 +301,9 @@ CHECK_LONG_TESTS += tests/cli/weights-keras.sh
 CHECK_LONG_TESTS += tests/long/cifar.bats
 EXTRA_DIST += tests/cli/nets-torch.py tests/cli/weights-keras.py
 
+# the adding problem
+CHECK_TESTS += tests/cli/adding.bats
+
 # actor-critic in pipes
 CHECK_TESTS += tests/cli/actor-critic.bats
 
