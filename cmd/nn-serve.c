@@ -3,10 +3,28 @@
 #include "cmd/tool.h"
 #include "serve/serve.h"
 
+/* In --log. */
+static void reloaded(void *arg, const char *model, uint64_t version, const char *wrong)
+{
+	struct nn_tool_log *log = arg;
+
+	if (!log->log)
+		return;
+	pthread_mutex_lock(&log->lock);
+	nn_log_begin(log->log, "reload");
+	nn_log_string(log->log, "model", model);
+	nn_log_count(log->log, "version", version);
+	nn_log_string(log->log, "error", wrong);
+	nn_log_end(log->log);
+	pthread_mutex_unlock(&log->lock);
+}
+
 int main(int argc, char **argv)
 {
 	struct nn_std_options std = { 0 };
-	struct nn_serve serve = { .warn = nn_tool_log_warn, .note = nn_tool_note };
+	struct nn_serve serve = { .warn = nn_tool_log_warn,
+				  .note = nn_tool_note,
+				  .reloaded = reloaded };
 	uint64_t given = 0, given_std = 0;
 	const struct nn_tool_values values[] = { { &serve.options, &given }, { &std, &given_std } };
 	struct nn_opt_table tables[NN_OPT_TABLES];
@@ -21,6 +39,7 @@ int main(int argc, char **argv)
 	nn_tool_quiet(std.quiet);
 	serve.models = (const char *const *)argv + 1;
 	serve.device = std.device;
+	serve.log = std.log;
 	serve.threads = (int)std.threads ? (int)std.threads : nn_cpu_count();
 	status = nn_serve_check(&serve, &options, &err);
 	if (status < 0 || std.dry_run)

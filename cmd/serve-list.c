@@ -4,7 +4,7 @@
 
 static const struct nn_opt_table tables[] = {
 	{ "Serving", nn_serve_opts, NULL, NULL },
-	{ "Standard", nn_std_opts, NULL, NULL },
+	{ "Standard", nn_std_opts_no_output, NULL, NULL },
 	{ NULL, NULL, NULL, NULL },
 };
 

@@ -16,12 +16,12 @@ int nn_tool_log_open(struct nn_tool_log *l, const struct nn_opt_list *list,
 {
 	char *options;
 
+	pthread_mutex_init(&l->lock, NULL);
 	l->begin_s = nn_now_s();
 	if (!std->log)
 		return 0;
 	if (is_stdout(std->log) && is_stdout(std->output))
-		return nn_fail(err, NN_EUSAGE,
-			       "--log=-: the result goes to stdout; give it a file with -o FILE");
+		return nn_fail(err, NN_EUSAGE, "--log=-: stdout is for the result; log to a file");
 	if (nn_log_open(&l->log, std->log, false, err) < 0 || !(options = nn_opt_json(list, err)))
 		return -1;
 	nn_log_begin(l->log, "start");
@@ -40,9 +40,11 @@ void nn_tool_log_warn(void *arg, const char *text)
 	nn_tool_warn(NULL, text);
 	if (!l->log)
 		return;
+	pthread_mutex_lock(&l->lock);
 	nn_log_begin(l->log, "warning");
 	nn_log_string(l->log, "text", text);
 	nn_log_end(l->log);
+	pthread_mutex_unlock(&l->lock);
 }
 
 int nn_tool_log_end(struct nn_tool_log *l, int status, struct nn_error *err)

@@ -2,6 +2,7 @@
 #ifndef NN_CMD_TOOL_H
 #define NN_CMD_TOOL_H
 
+#include <pthread.h>
 #include <signal.h>
 #include "base/log.h"
 #include "base/option.h"
@@ -10,7 +11,8 @@
  * The lists of all tools, without places for values: main and the generators of pages and
  * completions use them.
  */
-extern const struct nn_opt_list nn_allreduce_list, nn_bench_list, nn_predict_list, nn_serve_list, nn_train_list;
+extern const struct nn_opt_list nn_allreduce_list, nn_bench_list, nn_predict_list, nn_serve_list,
+	nn_train_list;
 
 /*
  * The tables of a list with the structs their values go to, in the same order; given may be NULL.
@@ -76,6 +78,7 @@ extern volatile sig_atomic_t nn_tool_stops;
 struct nn_tool_log {
 	struct nn_log *log; /* NULL: none */
 	double begin_s;
+	pthread_mutex_t lock; /* one event at a time: any thread warns */
 };
 int nn_tool_log_open(struct nn_tool_log *log, const struct nn_opt_list *list,
 		     const struct nn_std_options *std, struct nn_error *err);

@@ -32,7 +32,7 @@ check-device: all
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
 clean-local: clean-tests
 clean-tests:
-	rm -rf tests/logs tests/lsan.supp $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+	rm -rf tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 .PHONY: check-device check-long check-valgrind clean-tests
 
 # the tools as a whole

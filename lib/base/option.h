@@ -162,6 +162,7 @@ struct nn_std_options {
 	bool dry_run;
 };
 extern const struct nn_opt nn_std_opts[];
+#define nn_std_opts_no_output (nn_std_opts + 1) /* of a tool whose answers go elsewhere */
 /* NN_EUSAGE where --precision is a type that files alone have: of tools that write no model. */
 int nn_std_check_computed(const struct nn_std_options *std, struct nn_error *err);
 

@@ -188,7 +188,7 @@ static int check_category(const struct nn_encoder *e, int32_t field, const char 
 
 /* One-hot, or its number among the categories of all columns; all zeros, or -1, where unknown. */
 static size_t put_category(const struct nn_input_code *code, size_t c, const char *text,
-			   float *values)
+			   float *values, bool *known)
 {
 	size_t n = nn_words_count(code->words[c]);
 	int32_t word = nn_words_find(code->words[c], text, strlen(text)), place;
@@ -196,6 +196,7 @@ static size_t put_category(const struct nn_input_code *code, size_t c, const cha
 	if (word < 0 && nn_says_missing(text, strlen(text)))
 		word = nn_words_find(code->words[c], "", 0);
 	place = word < 0 ? -1 : code->place[c][word];
+	*known = place >= 0;
 	if (code->rows) {
 		*values = place < 0 ? -1 : (float)(code->first[c] + (size_t)place);
 		return 1;
@@ -226,11 +227,13 @@ static int put_hash(const struct nn_encoder *e, const struct nn_column *column, 
 
 /* Column c of input i: *uses and *row move on. */
 static int put_column(const struct nn_encoder *e, size_t i, size_t c, const int32_t **uses,
-		      const char *const *fields, float **row, struct nn_error *err)
+		      const char *const *fields, float **row, struct nn_encoder_unseen *unseen,
+		      struct nn_error *err)
 {
 	const struct nn_input_schema *input = &e->schema->inputs[i];
 	const struct nn_column *column = input->columns ? &input->columns[c] : NULL;
 	const char *text = fields[**uses] ? fields[**uses] : "";
+	bool known;
 
 	if (column && column->hashed) {
 		if (put_hash(e, column, input->rows, *uses, fields, *row, err) < 0)
@@ -242,7 +245,9 @@ static int put_column(const struct nn_encoder *e, size_t i, size_t c, const int3
 	if (column && column->category) {
 		if (input->rows && check_category(e, **uses, text, err) < 0)
 			return -1;
-		*row += put_category(&e->coding->inputs[i], c, text, *row);
+		*row += put_category(&e->coding->inputs[i], c, text, *row, &known);
+		if (!known && unseen)
+			*unseen = (struct nn_encoder_unseen){ unseen->n + 1, (size_t) * *uses };
 	} else if (put_number(e, **uses, text, column && column->fills, input->rows, (*row)++,
 			      err) < 0) {
 		return -1;
@@ -252,7 +257,7 @@ static int put_column(const struct nn_encoder *e, size_t i, size_t c, const int3
 }
 
 int nn_encoder_row(const struct nn_encoder *e, const char *const *fields, float *row,
-		   struct nn_error *err)
+		   struct nn_encoder_unseen *unseen, struct nn_error *err)
 {
 	const int32_t *uses = e->uses;
 
@@ -261,7 +266,7 @@ int nn_encoder_row(const struct nn_encoder *e, const char *const *fields, float 
 		size_t n = input->columns ? input->n_columns : nn_shape_count(&input->shape);
 
 		for (size_t c = 0; c < n; c++)
-			if (put_column(e, i, c, &uses, fields, &row, err) < 0)
+			if (put_column(e, i, c, &uses, fields, &row, unseen, err) < 0)
 				return -1;
 	}
 	return 0;

@@ -2,6 +2,8 @@
 #ifndef NN_PREDICT_ENCODE_H
 #define NN_PREDICT_ENCODE_H
 
+#include <stdint.h>
+
 #include "data/schema.h"
 
 struct nn_encoder;
@@ -14,8 +16,16 @@ void nn_encoder_free(struct nn_encoder *encoder);
 const char *nn_encoder_field(const struct nn_encoder *encoder, size_t field);
 /* Is it a category, or hashed, in one use at least? Else it is a number. */
 bool nn_encoder_field_is_text(const struct nn_encoder *encoder, size_t field);
-/* The values of all inputs, one after the other; any number of threads at once. */
+/* Categories that the training data did not have: all zeros, or row -1 of an embedding. */
+struct nn_encoder_unseen {
+	uint64_t n;
+	size_t field; /* of the last one */
+};
+/*
+ * The values of all inputs, one after the other; any number of threads at once. What is unseen is
+ * added to `unseen`, which may be NULL.
+ */
 int nn_encoder_row(const struct nn_encoder *encoder, const char *const *fields, float *row,
-		   struct nn_error *err);
+		   struct nn_encoder_unseen *unseen, struct nn_error *err);
 
 #endif

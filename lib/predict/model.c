@@ -349,5 +349,11 @@ int nn_model_encode(const struct nn_model *model, const char *const *fields, flo
 {
 	if (!model->encoder)
 		return nn_fail(err, NN_EUSAGE, "the model was not opened for fields");
-	return nn_encoder_row(model->encoder, fields, row, err);
+	return nn_encoder_row(model->encoder, fields, row, NULL, err);
+}
+
+int nn_model_encode_counting(const struct nn_model *model, const char *const *fields, float *row,
+			     struct nn_encoder_unseen *unseen, struct nn_error *err)
+{
+	return nn_encoder_row(model->encoder, fields, row, unseen, err);
 }

@@ -48,4 +48,9 @@ struct nn_model_source {
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source,
 		  struct nn_error *err);
 
+/* nn_model_encode that adds to `unseen`. */
+struct nn_encoder_unseen;
+int nn_model_encode_counting(const struct nn_model *model, const char *const *fields, float *row,
+			     struct nn_encoder_unseen *unseen, struct nn_error *err);
+
 #endif

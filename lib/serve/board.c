@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -10,16 +11,17 @@
 #include "base/error.h"
 #include "serve/board.h"
 
-enum { LANES = 512, TALLIES = 2048, NAME = 128 };
+/* Pages that nothing is written to take no memory. */
+enum { LANES = 4096, TALLIES = 4096 };
 
 struct lane {
-	char model[NAME];
+	char model[NN_MODEL_NAME];
 	uint64_t version;
 	bool null;
 };
 
 struct tally {
-	char model[64];
+	char model[NN_MODEL_NAME];
 	unsigned status;
 	atomic_uint_fast64_t n, last;
 };
@@ -90,8 +92,6 @@ void nn_board_take(const struct nn_board *board, struct nn_lane *lane, const cha
 	struct nn_board_space *space = board->space;
 	size_t at;
 
-	if (strlen(model) >= NAME)
-		return;
 	lock(space);
 	at = find_lane(space, model, version, null);
 	if (at < LANES && at == atomic_load(&space->n_lanes)) {
@@ -106,6 +106,23 @@ void nn_board_take(const struct nn_board *board, struct nn_lane *lane, const cha
 			      board->mine);
 }
 
+void nn_board_begin(const struct nn_board *board)
+{
+	for (size_t i = 0; i < atomic_load(&board->space->n_lanes); i++)
+		board->space->counts[i * board->workers + board->mine].waiting = 0;
+}
+
+void nn_board_count(const struct nn_board *board, struct nn_batcher *batcher, const char *model,
+		    struct nn_lane_counts *counts)
+{
+	const struct nn_board_space *space = board->space;
+
+	for (size_t i = 0; i < atomic_load(&space->n_lanes); i++)
+		if (!space->lanes[i].null && strcmp(space->lanes[i].model, model) == 0)
+			nn_lane_counts_add(batcher, space->counts + i * board->workers,
+					   board->workers, counts);
+}
+
 /* ---- tallies ---- */
 
 static struct tally *find_tally(struct nn_board_space *space, const char *model, unsigned status)
@@ -114,8 +131,7 @@ static struct tally *find_tally(struct nn_board_space *space, const char *model,
 
 	for (size_t i = 0; i < n; i++)
 		if (space->tallies[i].status == status &&
-		    strncmp(space->tallies[i].model, model, sizeof space->tallies[i].model - 1) ==
-			    0)
+		    strcmp(space->tallies[i].model, model) == 0)
 			return &space->tallies[i];
 	return NULL;
 }
@@ -130,7 +146,7 @@ static struct tally *add_tally(struct nn_board_space *space, const char *model, 
 	n = atomic_load(&space->n_tallies);
 	if (!t && n < TALLIES) {
 		t = &space->tallies[n];
-		memccpy(t->model, model, '\0', sizeof t->model - 1);
+		snprintf(t->model, sizeof t->model, "%s", model);
 		t->status = status;
 		atomic_store(&space->n_tallies, n + 1);
 	}
@@ -138,7 +154,8 @@ static struct tally *add_tally(struct nn_board_space *space, const char *model, 
 	return t;
 }
 
-void nn_board_tally(const struct nn_board *board, const char *model, unsigned status, uint64_t now)
+void nn_board_tally(const struct nn_board *board, const char *model, unsigned status, uint64_t n,
+		    uint64_t now)
 {
 	struct tally *t = find_tally(board->space, model, status);
 
@@ -146,7 +163,7 @@ void nn_board_tally(const struct nn_board *board, const char *model, unsigned st
 		t = add_tally(board->space, model, status);
 	if (!t)
 		return;
-	atomic_fetch_add(&t->n, 1);
+	atomic_fetch_add(&t->n, n);
 	if (now)
 		atomic_store(&t->last, now);
 }

@@ -1,13 +1,49 @@
 /* What can be said of a command line of nn-serve before any work. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "base/files.h"
 #include "base/memory.h"
 #include "serve/models/files.h"
+#include "serve/models/models.h"
 #include "serve/serve.h"
 
+/* Is a path, or where it will be, below a directory? */
+static bool is_below(const char *path, const char *folder)
+{
+	char *parent = nn_parent(path, NULL), at[PATH_MAX], top[PATH_MAX];
+	size_t n;
+	bool below = false;
+
+	if ((realpath(path, at) || (parent && realpath(parent, at))) && realpath(folder, top)) {
+		n = strcmp(top, "/") == 0 ? 0 : strlen(top);
+		below = strncmp(at, top, n) == 0 && (at[n] == '\0' || at[n] == '/');
+	}
+	nn_free(parent);
+	return below;
+}
+
+/* What is written into a directory of models is taken for one, or replaces one. */
+static int check_below(const char *option, const char *path, const char *folder,
+		       struct nn_error *err)
+{
+	char quoted[NN_QUOTED];
+	struct stat s;
+
+	if (!path || strcmp(path, "-") == 0 || stat(folder, &s) < 0 || !S_ISDIR(s.st_mode) ||
+	    (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) || !is_below(path, folder))
+		return 0;
+	return nn_fail(err, NN_EUSAGE, "--%s=%s: lies in a directory of models that is served",
+		       option, nn_quote(quoted, path, strlen(path)));
+}
+
 /* Models are inputs: nothing else is written over them. */
-static int check_models(const char *const *words, const struct nn_opt_list *options,
+static int check_models(const struct nn_serve *serve, const struct nn_opt_list *options,
 			struct nn_error *err)
 {
+	const char *const *words = serve->models;
 	struct nn_file_use *files;
 	size_t n = 0;
 	int status = 0;
@@ -22,6 +58,11 @@ static int check_models(const char *const *words, const struct nn_opt_list *opti
 
 		status = nn_operand_parse(&operand, words[i], err);
 		files[i].path = operand.path;
+		if (status == 0)
+			status = check_below("log", serve->log, operand.path, err);
+		if (status == 0)
+			status = check_below("access-log", serve->options.access_log, operand.path,
+					     err);
 		nn_operand_fini(&operand);
 	}
 	if (status == 0)
@@ -41,5 +82,5 @@ int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *optio
 			       o->tls_cert ? "tls-key" : "tls-cert");
 	if (nn_http_check_listen(o->listen, err) < 0)
 		return -1;
-	return check_models(serve->models, options, err);
+	return check_models(serve, options, err);
 }

@@ -34,7 +34,7 @@ struct nn_leash {
 	const struct nn_board *board;
 	const struct nn_http *bound; /* whose sockets it accepts from */
 	/* Models that were unloaded before this worker began: [n_unloaded] names. */
-	const char (*unloaded)[128];
+	const char (*unloaded)[NN_MODEL_NAME];
 	size_t n_unloaded;
 	pthread_mutex_t asking; /* one question at a time */
 	pthread_mutex_t lock;

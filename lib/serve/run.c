@@ -17,6 +17,7 @@
 #include "base/output.h"
 #include "device/device.h"
 #include "serve/access-log.h"
+#include "serve/board.h"
 #include "serve/keys.h"
 #include "serve/leash.h"
 #include "serve/protocol/protocol.h"
@@ -34,6 +35,7 @@ struct server {
 	struct nn_keys *keys;      /* NULL: no key file */
 	struct nn_access_log *log; /* NULL: none */
 	struct nn_leash *leash;    /* NULL: no worker, but the only process */
+	struct nn_board board;
 	int signals, watch;
 	sigset_t before; /* the mask of signals to go back to */
 };
@@ -77,6 +79,23 @@ static void begin(void *arg, unsigned loop)
 	(void)arg;
 	(void)loop;
 	nn_flush_set(true);
+}
+
+/* ---- what models call ---- */
+
+static void warn(void *arg, const char *text)
+{
+	const struct server *s = arg;
+
+	s->setup->warn(s->setup->arg, text);
+}
+
+static void reloaded(void *arg, const char *model, uint64_t version, const char *wrong)
+{
+	const struct server *s = arg;
+
+	nn_board_tally(&s->board, model, wrong ? NN_TALLY_BAD : NN_TALLY_RELOADED, 1, 0);
+	s->setup->reloaded(s->setup->arg, model, version, wrong);
 }
 
 /* ---- opening ---- */
@@ -133,8 +152,10 @@ static int open_models(struct server *s, struct nn_error *err)
 					  .labels = o->labels,
 					  .keep_going = o->keep_going,
 					  .device = setup->device,
-					  .warn = setup->warn,
-					  .arg = setup->arg };
+					  .board = &s->board,
+					  .warn = warn,
+					  .reloaded = reloaded,
+					  .arg = s };
 	struct nn_batcher_setup batcher = { .max_batch = o->max_batch,
 					    .queue = o->queue,
 					    .slo = o->slo / 1e3,
@@ -149,11 +170,19 @@ static int open_models(struct server *s, struct nn_error *err)
 	if (nn_batcher_open(&s->batcher, &batcher, err) < 0)
 		return -1;
 	models.batcher = s->batcher;
-	models.board = s->leash ? s->leash->board : NULL;
 	if (nn_models_open(&s->models, &models, err) < 0)
 		return -1;
 	for (size_t i = 0; s->leash && i < s->leash->n_unloaded; i++)
 		nn_models_unload(s->models, s->leash->unloaded[i], NULL);
+	return 0;
+}
+
+static int open_board(struct server *s, struct nn_error *err)
+{
+	if (!s->leash)
+		return nn_board_open(&s->board, 1, err);
+	s->board = *s->leash->board;
+	nn_board_begin(&s->board);
 	return 0;
 }
 
@@ -210,13 +239,13 @@ static int open_parts(struct server *s, struct nn_error *err)
 					      .max_batch = o->max_batch,
 					      .triton_metrics = o->metrics == NN_METRICS_TRITON };
 
-	if (take_signals(s, err) < 0 || open_files(s, err) < 0 || open_http(s, err) < 0 ||
-	    open_models(s, err) < 0)
+	if (open_board(s, err) < 0 || take_signals(s, err) < 0 || open_files(s, err) < 0 ||
+	    open_http(s, err) < 0 || open_models(s, err) < 0)
 		return -1;
 	protocol.keys = s->keys;
 	protocol.models = s->models;
 	protocol.batcher = s->batcher;
-	protocol.board = s->leash ? s->leash->board : NULL;
+	protocol.board = &s->board;
 	protocol.leash = s->leash;
 	if (nn_protocol_open(&s->protocol, &protocol, err) < 0)
 		return -1;
@@ -240,6 +269,7 @@ static void close_parts(struct server *s, bool drained)
 	nn_batcher_close(s->batcher);
 	nn_access_log_close(s->log);
 	nn_keys_close(s->keys);
+	nn_board_close(&s->board);
 	if (s->signals >= 0 && !s->leash)
 		close(s->signals);
 	pthread_sigmask(SIG_SETMASK, &s->before, NULL);

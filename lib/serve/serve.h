@@ -23,10 +23,12 @@ enum { NN_SANDBOX_ON, NN_SANDBOX_OFF };
 struct nn_serve {
 	struct nn_serve_options options;
 	const char *const *models; /* [NAME=]PATH, NULL-terminated */
-	const char *device;
+	const char *device, *log;  /* log: NULL: none */
 	int threads;
 	void (*warn)(void *arg, const char *text); /* any thread */
 	void (*note)(void *arg, const char *text);
+	/* A version of a model was read again; wrong NULL: it serves. Any thread. */
+	void (*reloaded)(void *arg, const char *model, uint64_t version, const char *wrong);
 	void *arg;
 };
 

@@ -43,7 +43,7 @@ struct workers {
 	struct nn_error error;
 	unsigned asker; /* whose wish is being done; n: nobody's */
 	struct nn_letter outcome;
-	char unloaded[MOST_UNLOADED][128];
+	char unloaded[MOST_UNLOADED][NN_MODEL_NAME];
 	size_t n_unloaded;
 };
 
@@ -54,6 +54,14 @@ static void say_nothing(void *arg, const char *text)
 {
 	(void)arg;
 	(void)text;
+}
+
+static void log_nothing(void *arg, const char *model, uint64_t version, const char *wrong)
+{
+	(void)arg;
+	(void)model;
+	(void)version;
+	(void)wrong;
 }
 
 static _Noreturn void be_worker(const struct workers *w, unsigned number, int fd, pid_t parent,
@@ -81,8 +89,10 @@ static _Noreturn void be_worker(const struct workers *w, unsigned number, int fd
 	setup.threads = setup.threads / (int)w->n > 1 ? setup.threads / (int)w->n : 1;
 	/* a file that was broken since must not keep its place empty */
 	setup.options.keep_going |= again;
-	if (number > 0)
+	if (number > 0) {
 		setup.warn = setup.note = say_nothing;
+		setup.reloaded = log_nothing;
+	}
 	status = w->serve(&setup, &leash, &err);
 	if (status < 0) {
 		struct nn_letter letter = { .kind = NN_LETTER_FAILED, .number = (int)err.code };

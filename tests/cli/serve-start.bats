@@ -44,6 +44,24 @@ wrong() {
   [ "$(cat keys)" = 'secret predict' ]
 }
 
+@test "serve: no log is written into a directory of models" {
+  mkdir -p served/1 && cp words.st served/1/
+  for log in served/log.json served/1/words.st served/1/more; do
+    run -2 --separate-stderr nn-serve --dry-run "--log=$log" served
+    [[ $stderr == "nn-serve: --log=$log: lies in a directory of models that is served" ]]
+    run -2 --separate-stderr nn-serve --dry-run "--access-log=$log" served
+    [[ $stderr == "nn-serve: --access-log=$log: lies in a directory of models that is served" ]]
+  done
+  run -0 nn-serve --dry-run --log=served.json --access-log=/dev/null served
+}
+
+@test "serve: there is no --output, for answers go to clients" {
+  run -2 --separate-stderr nn-serve -o x --dry-run words.st
+  [[ $stderr == *"unknown option"* ]]
+  run -0 nn-serve --help=all
+  [[ $output != *--output* ]]
+}
+
 @test "serve: a reader of the address that has left ends it silently with status 141" {
   mkfifo gone
   exec 5<>gone 6>gone

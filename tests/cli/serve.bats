@@ -343,3 +343,75 @@ sys.exit(a != b)' "$1" "$2" || { paste "$1" "$2"; return 1; }
   [ "$(grep NoNewPrivs /proc/self/status)" = "$(grep NoNewPrivs "/proc/$server/status")" ]
   stop
 }
+
+# metric NAME{LABELS}: its value
+metric() {
+  curl -sS -m 30 "$url/metrics" | sed -n "s/^$1 //p"
+}
+
+@test "serve: counts go on when a model is read anew, and --log has the reload" {
+  cp plain.st anew.st
+  serve --log=log.json anew.st
+  ask 200 /v1/models/anew:predict -d '{"instances": [[1, 2, 3, 4], [4, 3, 2, 1]]}'
+  [ "$(metric 'nn_rows_total{model="anew"}')" = 2 ]
+  cp plain.st fresh && mv fresh anew.st
+  kill -HUP "$server"
+  for ((i = 0; i < 500; i++)); do
+    [ "$(metric 'nn_reload_total{model="anew",result="ok"}')" = 1 ] && break
+    sleep 0.02
+  done
+  [ "$(metric 'nn_rows_total{model="anew"}')" = 2 ]
+  ask 200 /v1/models/anew:predict -d '{"instances": [[1, 2, 3, 4]]}'
+  [ "$(metric 'nn_rows_total{model="anew"}')" = 3 ]
+  printf x >anew.st
+  kill -HUP "$server"
+  for ((i = 0; i < 500; i++)); do
+    [ "$(metric 'nn_reload_total{model="anew",result="failed"}')" = 1 ] && break
+    sleep 0.02
+  done
+  stop
+  log_check log.json '[e["error"] is None for e in of("reload")] == [True, False] and of("reload")[1]["model"] == "anew"'
+}
+
+@test "serve: ?emit=WORD answers with the bytes of nn-predict --emit=WORD" {
+  serve words.st
+  head -n 20 words.csv | cut -d, -f1-3 >some.csv
+  for word in class top:2 probs; do
+    nn-predict --emit=$word words.st some.csv >want
+    ask 200 "/predict/words?emit=$word" --data-binary @some.csv
+    cmp answer want
+  done
+  ask 200 "/predict/words?a=b&emit=top%3A2" --data-binary @some.csv
+  ask 400 "/predict/words?emit=values" --data-binary @some.csv
+  [[ $answer == *'"error":"emit=values: the model predicts classes'* ]]
+  ask 400 "/predict/words?emit=logits" --data-binary @some.csv
+  [[ $answer == *'"error":"emit=logits: '* ]]
+  ask 400 "/predict/words?emit=best" --data-binary @some.csv
+  [[ $answer == *'"error":"emit=best: expected probs'* ]]
+  stop
+}
+
+@test "serve: categories that the training data did not have are counted, and told once" {
+  awk 'BEGIN { print "size,colour,shirt"; for (i = 0; i < 60; i++) print i % 20 "," (i % 2 ? "red" : "blue") "," (i % 2 ? "yes" : "no") }' >shirts.csv
+  nn-train -q --target=shirt --epochs=1 -m 'dense 4, dense ?' -o shirts.st shirts.csv
+  serve shirts.st
+  ask 200 /v1/models/shirts:predict -d '{"instances": [{"size": 1, "colour": "red"}]}'
+  [ "$(metric 'nn_unseen_total{model="shirts"}')" = 0 ]
+  ask 200 /v1/models/shirts:predict -d '{"instances": [{"size": 1, "colour": "pink"}, {"size": 1, "colour": "grey"}]}'
+  printf 'size,colour\n1,pink\n2,red\n' >pink.csv
+  ask 200 /predict/shirts --data-binary @pink.csv
+  [ "$(metric 'nn_unseen_total{model="shirts"}')" = 3 ]
+  stop
+  [ "$(wc -l <err)" -eq 1 ]
+  [[ $(cat err) == 'nn-serve: warning: model "shirts": 2 values of column "colour" were not in the training data'* ]]
+}
+
+@test "serve: HEAD is answered as GET without a body" {
+  serve plain.st
+  curl -sS -m 30 "$url/v2/models/plain" | wc -c >length
+  curl -sS -m 30 --head "$url/v2/models/plain" | tr -d '\r' >head
+  grep -qx "Content-Length: $(cat length)" head
+  grep -q '^HTTP/1.1 200' head
+  ! grep -q '^{' head
+  stop
+}

@@ -80,7 +80,7 @@ static void rows_agree(const struct nn_schema *schema, const struct nn_encoder *
 
 	ok(read_rows(schema, wanted), "encode: the reader of tables takes the rows");
 	for (int r = 0; r < ROWS; r++) {
-		bool same = nn_encoder_row(encoder, rows[r], row, &err) == 0;
+		bool same = nn_encoder_row(encoder, rows[r], row, NULL, &err) == 0;
 
 		if (isnan(row[0]))
 			row[0] = 7; /* what a session does with it */
@@ -98,7 +98,7 @@ static void refuses(const struct nn_encoder *encoder, int field, const char *tex
 
 	memcpy(fields, rows[0], sizeof fields);
 	fields[field] = text;
-	ok(nn_encoder_row(encoder, fields, row, &err) < 0 && err.code == NN_EFORMAT &&
+	ok(nn_encoder_row(encoder, fields, row, NULL, &err) < 0 && err.code == NN_EFORMAT &&
 		   strcmp(err.text, wanted) == 0,
 	   "encode: %s", wanted);
 }
@@ -118,7 +118,7 @@ static void nameless_agree(void)
 		   nn_encoder_new(&encoder, schema, &err) == 0 &&
 		   strcmp(nn_encoder_field(encoder, 1), "") == 0 && !nn_encoder_field(encoder, 2),
 	   "encode: columns without names are fields, too");
-	ok(encoder && nn_encoder_row(encoder, fields, row, &err) < 0 &&
+	ok(encoder && nn_encoder_row(encoder, fields, row, NULL, &err) < 0 &&
 		   strcmp(err.text, "column 3: found \"x\", expected a number") == 0,
 	   "encode: a column without a name is told by its position");
 	nn_encoder_free(encoder);

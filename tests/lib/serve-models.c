@@ -106,14 +106,26 @@ static void warn(void *arg, const char *text)
 	snprintf(warnings, sizeof warnings, "%s", text);
 }
 
+static int n_good, n_bad;
+
+static void reloaded(void *arg, const char *model, uint64_t version, const char *wrong)
+{
+	(void)arg;
+	(void)model;
+	(void)version;
+	*(wrong ? &n_bad : &n_good) += 1;
+}
+
 static int serve_as(struct nn_models **models, const char *const *operands, const char *labels,
 		    bool keep_going, struct nn_error *err)
 {
-	struct nn_models_setup setup = {
-		.operands = operands, .labels = labels, .keep_going = keep_going, .warn = warn
-	};
+	struct nn_models_setup setup = { .operands = operands,
+					 .labels = labels,
+					 .keep_going = keep_going,
+					 .warn = warn,
+					 .reloaded = reloaded };
 
-	n_warnings = 0;
+	n_warnings = n_good = n_bad = 0;
 	warnings[0] = '\0';
 	return nn_models_open(models, &setup, err);
 }
@@ -255,16 +267,17 @@ static void operands_are_refused(void)
 		"a file that is not there");
 	refused("odd/my net.safetensors", NN_EUSAGE,
 		"odd/my net.safetensors: \"my net\" is not a name for a model (letters, digits, "
-		"'.', '_' and '-'): give it one with NAME=PATH",
+		"'.', '_' and '-', 250 at most): give it one with NAME=PATH",
 		"a stem that is no name says how to give one");
 	refused("a b=net.safetensors", NN_EUSAGE,
-		"\"a b\" is not a name for a model: expected letters, digits, '.', '_' and '-' (a "
-		"path with '=' begins with ./)",
+		"\"a b\" is not a name for a model: expected letters, digits, '.', '_' and '-', "
+		"250 at most "
+		"(a path with '=' begins with ./)",
 		"a given name that is none");
 	refused("net=", NN_EUSAGE, "net=: no path after the name", "a name alone");
 	refused("odd", NN_EFAIL,
 		"odd/my net.safetensors: \"my net\" is not a name for a model (letters, digits, "
-		"'.', '_' and '-'): give it one with NAME=PATH",
+		"'.', '_' and '-', 250 at most): give it one with NAME=PATH",
 		"the same in a directory is what is wrong with a file");
 	refused("empty", NN_EFAIL, "empty: found neither versions (1/, 2/, ...) nor model files",
 		"a directory without either");
@@ -279,6 +292,29 @@ static void operands_are_refused(void)
 		 "another name with NAME=PATH",
 		 "two operands of one name");
 	ok(atomic_load(&lanes) == 0, "nothing of them stays open");
+}
+
+static void long_names(void)
+{
+	char operand[400], *name = operand;
+	struct nn_models *models;
+
+	write_model("short.safetensors", &plain, 1);
+	memset(name, 'n', 300);
+	strcpy(name + 250, "=short.safetensors");
+	models = serve(operand);
+	name[250] = '\0';
+	ok(answer_of(models, name) != 0, "a name of 250 letters is one");
+	strcpy(name + 250, ":null");
+	ok(version_of(models, name, 0, NULL, NULL) == 1, "its null model, too");
+	nn_models_close(models);
+	memset(name, 'n', 300);
+	strcpy(name + 251, "=short.safetensors");
+	refused(operand, NN_EUSAGE,
+		"\"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...\" is not a name for a model: "
+		"expected letters, "
+		"digits, '.', '_' and '-', 250 at most (a path with '=' begins with ./)",
+		"one of 251 is not");
 }
 
 static void twins_in_a_directory(void)
@@ -502,7 +538,6 @@ static void changed_and_bad(void)
 {
 	struct nn_models *models;
 	struct nn_error err;
-	uint64_t good, failed;
 	float first, second;
 
 	write_model("live.safetensors", &plain, 1);
@@ -515,8 +550,7 @@ static void changed_and_bad(void)
 	ok(nn_models_reload(models, NULL, &err) == 0 && answer_of(models, "live") == second,
 	   "reload reads it");
 	nn_models_reload(models, NULL, &err);
-	nn_models_reloads(models, "live", &good, &failed);
-	ok(good == 1 && failed == 0, "once: what is as it was is not read again");
+	ok(n_good == 1 && n_bad == 0, "once: what is as it was is not read again");
 	ok(truncate("live.safetensors", 60) == 0 && nn_models_reload(models, NULL, &err) < 0 &&
 		   strncmp(err.text, "live.safetensors: ", 18) == 0 &&
 		   answer_of(models, "live") == second && nn_models_ready(models),
@@ -525,8 +559,7 @@ static void changed_and_bad(void)
 		   strcmp(err.text, "live.safetensors: No such file or directory") == 0 &&
 		   answer_of(models, "live") == second,
 	   "and so does one that is gone");
-	nn_models_reloads(models, "live", &good, &failed);
-	ok(good == 1 && failed == 2, "both are counted");
+	ok(n_good == 1 && n_bad == 2, "both are counted");
 	write_model("live.safetensors", &plain, 1);
 	ok(nn_models_reload(models, NULL, &err) == 0 && answer_of(models, "live") == first,
 	   "it comes back");
@@ -777,6 +810,7 @@ int main(void)
 	operands_are_understood();
 	operands_are_refused();
 	twins_in_a_directory();
+	long_names();
 	bad_beside_good();
 	labels_are_checked();
 	null_models();

@@ -67,6 +67,11 @@ static void test_router(void)
 	send_bytes("GET", V1 "m:predict", "", 0);
 	expect_error(405, "POST", "a wrong method is 405");
 	ok(strstr(http.set, "Allow: POST\n") != NULL, "405 says what is allowed");
+	send_bytes("HEAD", V1 "m:predict", "", 0);
+	expect_error(405, "POST", "HEAD is a GET where only POST is taken");
+	send_bytes("HEAD", "/v2/health/live", "", 0);
+	expect(200, "{\"live\":true,\"ready\":true}",
+	       "HEAD is answered as GET, whose body HTTP leaves out");
 	post(V2 "m", "{}");
 	expect_error(405, "GET", "POST to metadata is 405");
 	send_bytes("GET", "/v2/models//infer", "", 0);
@@ -125,7 +130,7 @@ static void test_keys(void)
 {
 	char path[] = "/tmp/nn-keys.XXXXXX";
 	static const char text[] = "reader predict\nboss admin\n";
-	struct nn_protocol_setup setup = { .max_depth = 100 };
+	struct nn_protocol_setup setup = { .max_depth = 100, .board = &board };
 	struct nn_protocol *before = protocol;
 	struct nn_keys *keys = NULL;
 	int fd = mkstemp(path);
@@ -143,6 +148,10 @@ static void test_keys(void)
 	post(V1 "half:predict", "{\"instances\":[1]}");
 	expect_error(401, "Bearer", "keys: inference without one is 401");
 	ok(strstr(http.set, "WWW-Authenticate: Bearer\n") != NULL, "keys: 401 says what is wanted");
+	http.headers = "Authorization: Basic cmVhZGVyOnByZWRpY3Q=\n";
+	post(V1 "half:predict", "{\"instances\":[1]}");
+	expect_error(401, "Bearer", "keys: another scheme is 401");
+	ok(!strstr(http.body, "cmVh") && !strstr(http.set, "cmVh"), "keys: and is not repeated");
 	http.headers = "authorization: Bearer boss\n";
 	post(V1 "half:predict", "{\"instances\":[1]}");
 	expect_error(403, "predict", "keys: administration does not imply inference");
@@ -243,7 +252,8 @@ static void test_metadata(void)
 	expect(200, "{\"explain\":\"mean batch 2.50 of 32\"}", "v2: why batches are what they are");
 	send_bytes("GET", V2 "m/stats", "", 0);
 	ok(http.status == 200 && strstr(http.body, "\"inference_count\":5,\"execution_count\":2") &&
-		   strstr(http.body, "\"queue\":{\"count\":3,\"ns\":500000000}") &&
+		   strstr(http.body, "\"queue\":{\"count\":2,\"ns\":500000000}") &&
+		   strstr(http.body, "\"fail\":{\"count\":5,") &&
 		   strstr(http.body, "\"cache_miss\":{\"count\":0,\"ns\":0}"),
 	   "v2: statistics");
 	send_bytes("GET", "/v2/models/stats", "", 0);
@@ -262,6 +272,7 @@ static void test_metrics(void)
 {
 	const char *bytes;
 
+	nn_board_tally(&board, "m", NN_TALLY_BAD, 2, 0);
 	send_bytes("GET", "/metrics", "", 0);
 	ok(http.status == 200 && strcmp(http.type, "text/plain; version=0.0.4") == 0,
 	   "metrics: their type");
@@ -359,9 +370,9 @@ static void claims(void)
 
 int main(void)
 {
-	const struct nn_protocol_setup setup = { .max_depth = 100,
-						 .max_batch = 32,
-						 .triton_metrics = true };
+	const struct nn_protocol_setup setup = {
+		.max_depth = 100, .board = &board, .max_batch = 32, .triton_metrics = true
+	};
 
 	return with_world(&setup, claims) || tap_done();
 }

@@ -47,6 +47,12 @@ static void test_tables(void)
 	send_bytes("POST", V2 "t/infer", body, (size_t)n + 36);
 	expect_error(400, "string 2 of 2", "table: binary strings that do not add up are 400");
 	http.headers = NULL;
+	post(V1 "t:predict", "{\"instances\":[{\"age\":1,\"colour\":\"unseen\"},"
+			     "{\"age\":1,\"colour\":\"b\"},{\"age\":1,\"colour\":\"unseen\"}]}");
+	ok(http.status == 200 && nn_board_find(&board, "t", NN_TALLY_UNSEEN).n == 2 &&
+		   strstr(told, "2 values of column \"colour\" were not in the training data") ==
+			   told,
+	   "table: values that the training data did not have are counted and told");
 	post(V1 "t:classify", "{\"examples\":[{\"age\":30,\"colour\":\"blue\"}]}");
 	expect(200, "{\"results\":[[[\"cat\",0.3],[\"dog\",0.04],[\"o\\\"x\",0.125]]]}",
 	       "v1: classify");
@@ -80,7 +86,7 @@ static void claims(void)
 
 int main(void)
 {
-	const struct nn_protocol_setup setup = { .max_depth = 100 };
+	const struct nn_protocol_setup setup = { .max_depth = 100, .board = &board };
 
 	return with_world(&setup, claims) || tap_done();
 }

@@ -128,7 +128,7 @@ static void claims(void)
 
 int main(void)
 {
-	const struct nn_protocol_setup setup = { .max_depth = 100 };
+	const struct nn_protocol_setup setup = { .max_depth = 100, .board = &board };
 
 	return with_world(&setup, claims) || tap_done();
 }

@@ -140,16 +140,38 @@ static void test_v2_binary(void)
 	http.headers = NULL;
 }
 
+static void test_v2_not_finite(void)
+{
+	post(V2 "m/infer",
+	     INPUT("\"shape\":[2,3],\"datatype\":\"FP32\",\"data\":[3e38,3e38,1,-3e38,-3e38,0]"));
+	ok(http.status == 200 && strstr(http.body, "\"data\":[null,1,null,0]"),
+	   "v2: what is not finite is null in JSON");
+}
+
+static void test_v2_parameters(void)
+{
+	post(V2 "half/infer", "{\"parameters\":{\"priority\":3,\"timeout\":0},\"inputs\":[{"
+			      "\"name\":\"input\",\"shape\":[1],"
+			      "\"datatype\":\"FP32\",\"data\":[1]}]}");
+	expect(200, NULL, "v2: a priority is taken");
+	post(V2 "half/infer", "{\"parameters\":{\"priority\":\"high\"},\"inputs\":[{\"name\":"
+			      "\"input\",\"shape\":[1],"
+			      "\"datatype\":\"FP32\",\"data\":[1]}]}");
+	expect_error(400, "number", "v2: but a number");
+}
+
 static void claims(void)
 {
 	test_v2();
 	test_v2_outputs();
 	test_v2_binary();
+	test_v2_not_finite();
+	test_v2_parameters();
 }
 
 int main(void)
 {
-	const struct nn_protocol_setup setup = { .max_depth = 100 };
+	const struct nn_protocol_setup setup = { .max_depth = 100, .board = &board };
 
 	return with_world(&setup, claims) || tap_done();
 }

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "predict/encode.h"
 #include "serve-world.h"
 
 /* ---- models ---- */
@@ -92,6 +93,14 @@ struct nn_served *nn_models_find(struct nn_models *unused, const char *name, siz
 	return NULL;
 }
 
+char told[200];
+
+void nn_served_unseen(struct nn_served *served, const char *what)
+{
+	(void)served;
+	snprintf(told, sizeof told, "%s", what);
+}
+
 void nn_served_release(struct nn_served *served)
 {
 	held -= served != NULL;
@@ -145,14 +154,6 @@ int nn_models_unload(struct nn_models *unused, const char *name, struct nn_error
 	return 0;
 }
 
-void nn_models_reloads(struct nn_models *unused, const char *name, uint64_t *good, uint64_t *failed)
-{
-	(void)unused;
-	(void)name;
-	*good = 1;
-	*failed = 2;
-}
-
 static const char *const labels[] = { "cat", "dog", "o\"x" };
 
 const char *nn_model_label(const struct nn_model *model, size_t i)
@@ -162,14 +163,16 @@ const char *nn_model_label(const struct nn_model *model, size_t i)
 }
 
 /* age, and the length of colour */
-int nn_model_encode(const struct nn_model *model, const char *const *fields, float *row,
-		    struct nn_error *err)
+int nn_model_encode_counting(const struct nn_model *model, const char *const *fields, float *row,
+			     struct nn_encoder_unseen *unseen, struct nn_error *err)
 {
 	char *end;
 
 	(void)model;
 	row[0] = strtof(fields[0], &end);
 	row[1] = (float)strlen(fields[1]);
+	if (strcmp(fields[1], "unseen") == 0)
+		*unseen = (struct nn_encoder_unseen){ unseen->n + 1, 1 };
 	if (!*fields[0] || *end)
 		return nn_fail(err, NN_EFORMAT, "column \"age\": found \"%s\", expected a number",
 			       fields[0]);
@@ -226,14 +229,35 @@ bool nn_batcher_put(struct nn_batcher *unused, struct nn_job *job)
 	return true;
 }
 
+void nn_lane_share(struct nn_lane *lane, struct nn_lane_counts *all, unsigned n, unsigned mine)
+{
+	(void)lane;
+	(void)all;
+	(void)n;
+	(void)mine;
+}
+
 void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts)
 {
 	(void)lane;
-	*counts = (struct nn_lane_counts){
-		.requests = 3, .rows = 7, .batch_rows = 5, .batches = 2, .queue_s = 0.5
-	};
+	*counts = (struct nn_lane_counts){ .requests = 3,
+					   .rows = 7,
+					   .batch_rows = 5,
+					   .batches = 2,
+					   .failed = 1,
+					   .full = 4,
+					   .queue_s = 0.5 };
 	counts->queue_counts[15] = 3;
 	counts->dispatch[NN_IDLE] = 2;
+}
+
+void nn_lane_counts_add(struct nn_batcher *unused, const struct nn_lane_counts *all, unsigned n,
+			struct nn_lane_counts *sum)
+{
+	(void)unused;
+	(void)all;
+	(void)n;
+	nn_lane_count(NULL, sum);
 }
 
 void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
@@ -289,6 +313,7 @@ void nn_exchange_answer(struct nn_exchange *exchange, unsigned status, const cha
 }
 
 struct nn_protocol *protocol;
+struct nn_board board;
 struct nn_exchange exchange;
 
 void begin(const char *method, const char *path, const void *body, size_t bytes)
@@ -329,10 +354,13 @@ int with_world(const struct nn_protocol_setup *setup, void (*claims)(void))
 	/* What a lane stands for here is its model. */
 	for (size_t i = 0; i < N_MODELS; i++)
 		models[i].lane = (struct nn_lane *)(void *)&models[i];
-	if (nn_protocol_open(&protocol, setup, NULL) < 0)
+	if (nn_board_open(&board, 1, NULL) < 0 || nn_protocol_open(&protocol, setup, NULL) < 0)
 		return 1;
+	for (size_t i = 0; i < N_MODELS; i++)
+		nn_board_take(&board, models[i].lane, models[i].name, models[i].version, false);
 	claims();
 	nn_protocol_close(protocol);
+	nn_board_close(&board);
 	free(http.body);
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "serve/board.h"
 #include "serve/protocol/protocol.h"
 #include "tap.h"
 
@@ -18,6 +19,7 @@
 
 extern int held; /* models that a request has */
 extern bool models_ready;
+extern char told[200]; /* what was told of a version */
 extern struct batcher {
 	bool full, expired, fails, holds;
 	struct nn_job *held;
@@ -31,6 +33,7 @@ extern struct http {
 	size_t bytes;
 } http;
 extern struct nn_protocol *protocol;
+extern struct nn_board board; /* where it counts */
 extern struct nn_exchange exchange;
 
 /* The claims with a protocol open; 1 where it cannot be opened. */

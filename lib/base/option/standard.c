@@ -35,6 +35,7 @@ static int check_device(const char *value, struct nn_error *err)
 }
 
 const struct nn_opt nn_std_opts[] = {
+	/* the first: nn_std_opts_no_output begins behind it */
 	{ .name = "output",
 	  .daily = "write the result to FILE",
 	  .also = "out,output-file,save-model,out-file,model-out",

@@ -72,7 +72,7 @@ void nn_batcher_drain(struct nn_batcher *batcher);
 /* Rows queued in a lane; clients known to the batcher at once (for the sentence). */
 void nn_batcher_clients(struct nn_batcher *batcher, size_t connections);
 
-/* Counted since the lane was opened, by all processes that share it. */
+/* Counted since the start by all processes, of a lane that is not shared since it was opened. */
 struct nn_lane_counts {
 	uint64_t requests, rows, batches, expired, failed, full; /* full: refused */
 	uint64_t batch_rows; /* in batches: rows less those that expired or wait */
@@ -87,10 +87,14 @@ struct nn_lane_counts {
 };
 extern const double nn_seconds_bounds[15], nn_rows_bounds[15];
 void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts);
-/* Counts of a lane that several processes have: all[n], this one's is `mine`. Nothing was put yet.
+/*
+ * Counts that outlive the lane, and that several processes may have: all[n], this one's is `mine`.
+ * Nothing was put yet.
  */
 void nn_lane_share(struct nn_lane *lane, struct nn_lane_counts *all, unsigned n, unsigned mine);
-void nn_lane_counts_add(struct nn_lane_counts *to, const struct nn_lane_counts *counts);
+/* all[n] of a lane that may have been closed, added to `sum`. */
+void nn_lane_counts_add(struct nn_batcher *batcher, const struct nn_lane_counts *all, unsigned n,
+			struct nn_lane_counts *sum);
 /* What n rows cost in seconds as far as it is known, 0: not. */
 double nn_lane_cost(const struct nn_lane *lane, size_t rows);
 /* Why batches are what they are, in one sentence. */

@@ -145,7 +145,8 @@ int nn_lane_open(struct nn_lane **out, struct nn_batcher *b, const struct nn_mod
 		return -1;
 	lane->batcher = b;
 	lane->model = model;
-	lane->counts = &lane->own;
+	lane->shared = lane->counts = &lane->own;
+	lane->n_shared = 1;
 	if (fill_lane(lane, null, err) < 0) {
 		free_lane(lane);
 		return -1;

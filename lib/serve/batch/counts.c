@@ -1,4 +1,4 @@
-/* Counts of a lane that several processes share, and their sum. */
+/* Counts of a lane that outlive it and that several processes share, and their sum. */
 #include "serve/batch/inside.h"
 
 void nn_lane_share(struct nn_lane *lane, struct nn_lane_counts *all, unsigned n, unsigned mine)
@@ -7,11 +7,18 @@ void nn_lane_share(struct nn_lane *lane, struct nn_lane_counts *all, unsigned n,
 	lane->shared = all;
 	lane->n_shared = n;
 	lane->counts = all + mine;
-	lane->counts->waiting = 0; /* of a worker that is gone, whose place this one takes */
 	pthread_mutex_unlock(&lane->batcher->lock);
 }
 
-void nn_lane_counts_add(struct nn_lane_counts *to, const struct nn_lane_counts *c)
+static void cumulate(uint64_t to[16], const uint64_t counts[16])
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < 16; i++)
+		to[i] += sum += counts[i];
+}
+
+static void add(struct nn_lane_counts *to, const struct nn_lane_counts *c)
 {
 	to->requests += c->requests;
 	to->rows += c->rows;
@@ -25,9 +32,22 @@ void nn_lane_counts_add(struct nn_lane_counts *to, const struct nn_lane_counts *
 	to->waiting += c->waiting;
 	for (size_t i = 0; i < NN_DISPATCHES; i++)
 		to->dispatch[i] += c->dispatch[i];
-	for (size_t i = 0; i < 16; i++) {
-		to->queue_counts[i] += c->queue_counts[i];
-		to->compute_counts[i] += c->compute_counts[i];
-		to->rows_counts[i] += c->rows_counts[i];
-	}
+	cumulate(to->queue_counts, c->queue_counts);
+	cumulate(to->compute_counts, c->compute_counts);
+	cumulate(to->rows_counts, c->rows_counts);
+}
+
+void nn_lane_counts_add(struct nn_batcher *batcher, const struct nn_lane_counts *all, unsigned n,
+			struct nn_lane_counts *sum)
+{
+	pthread_mutex_lock(&batcher->lock);
+	for (unsigned i = 0; i < n; i++)
+		add(sum, all + i);
+	pthread_mutex_unlock(&batcher->lock);
+}
+
+void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts)
+{
+	*counts = (struct nn_lane_counts){ 0 };
+	nn_lane_counts_add(lane->batcher, lane->shared, lane->n_shared, counts);
 }

@@ -4,33 +4,6 @@
 #include "base/clock.h"
 #include "serve/batch/inside.h"
 
-static void cumulate(uint64_t counts[16])
-{
-	for (int i = 1; i < 16; i++)
-		counts[i] += counts[i - 1];
-}
-
-/* Of all who share it; with the lock. */
-static struct nn_lane_counts sum(const struct nn_lane *lane)
-{
-	struct nn_lane_counts counts = *lane->counts;
-
-	for (unsigned i = 0; i < lane->n_shared; i++)
-		if (lane->shared + i != lane->counts)
-			nn_lane_counts_add(&counts, lane->shared + i);
-	return counts;
-}
-
-void nn_lane_count(const struct nn_lane *lane, struct nn_lane_counts *counts)
-{
-	pthread_mutex_lock(&lane->batcher->lock);
-	*counts = sum(lane);
-	pthread_mutex_unlock(&lane->batcher->lock);
-	cumulate(counts->queue_counts);
-	cumulate(counts->compute_counts);
-	cumulate(counts->rows_counts);
-}
-
 double nn_lane_cost(const struct nn_lane *lane, size_t rows)
 {
 	double cost;
@@ -117,8 +90,8 @@ void nn_lane_explain(const struct nn_lane *lane, struct nn_text *text)
 	struct nn_lane_counts counts;
 	const struct nn_lane_counts *c = &counts;
 
+	nn_lane_count(lane, &counts);
 	pthread_mutex_lock(&b->lock);
-	counts = sum(lane);
 	if (c->requests == 0) {
 		nn_text_add(text, "no requests yet");
 	} else if (c->batches == 0) {

@@ -50,8 +50,8 @@ struct nn_lane {
 	size_t measure; /* rows that an idle worker measures next */
 	double served;  /* seconds of compute, for fairness between lanes */
 	struct nn_costs costs;
-	struct nn_lane_counts *counts, own;  /* counts: own, or this worker's of `shared` */
-	const struct nn_lane_counts *shared; /* [n_shared] of all workers; NULL: there are none */
+	struct nn_lane_counts *counts, own;  /* counts: own, or this process's of `shared` */
+	const struct nn_lane_counts *shared; /* [n_shared] of all processes, or own */
 	unsigned n_shared;
 };
 

@@ -30,7 +30,7 @@ void nn_lane_append(struct nn_lane *lane, struct nn_job *job)
 	if (job->deadline < lane->deadline)
 		lane->deadline = job->deadline;
 	lane->queued += job->rows;
-	lane->counts->waiting = lane->queued;
+	lane->counts->waiting += job->rows;
 	nn_gaps_came(&lane->gaps, job->queued, lane->pending++, (double)job->rows);
 	lane->counts->requests++;
 	lane->counts->rows += job->rows;
@@ -63,7 +63,7 @@ static void drop(struct nn_lane *lane, struct nn_job *job, double now, struct nn
 	size_t rest = job->rows - job->taken;
 
 	lane->queued -= rest;
-	lane->counts->waiting = lane->queued;
+	lane->counts->waiting -= rest;
 	job->taken += rest;
 	job->finished += rest;
 	if (job->finished == job->rows)
@@ -129,7 +129,7 @@ static void take_rows(struct nn_lane *lane, struct nn_seat *seat, double now)
 	seat->pieces[seat->n_pieces++] = (struct nn_piece){ job, job->taken, n };
 	seat->rows += n;
 	lane->queued -= n;
-	lane->counts->waiting = lane->queued;
+	lane->counts->waiting -= n;
 	job->taken += n;
 	if (n == rest)
 		shift(lane);

@@ -127,6 +127,8 @@ void nn_http_over(struct nn_http_request *request, size_t bytes_out)
 {
 	struct nn_http *http = request->http;
 
+	if (request->exchange.method && strcmp(request->exchange.method, "HEAD") == 0)
+		bytes_out = 0;
 	http->setup.ended(http->setup.arg, &request->exchange, request->status, bytes_out);
 }
 

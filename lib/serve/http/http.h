@@ -29,7 +29,7 @@ struct nn_exchange {
 	/* ---- */
 	struct nn_text answer; /* its body, freed with the exchange */
 	void *arg;             /* the handler's own; freed in `ended` */
-	char model[64];        /* for the access log; "" : none */
+	const char *model;     /* for the access log, until `ended`; NULL: none */
 	size_t rows;
 };
 

@@ -1,4 +1,5 @@
 /* A request as libmicrohttpd hands it over: its line, its headers, its body in pieces, its end. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,27 @@ static bool ends_in_crlf(const struct nn_http_request *request, const char *data
 	return data < request->body_begin + 2 || data[-2] == '\r';
 }
 
+/* The size in that line, UINT64_MAX for any beyond; 0 where the whole line is not there. */
+static uint64_t announced(const struct nn_http_request *request, const char *data)
+{
+	const char *line = data;
+	uint64_t size = 0;
+
+	if (data < request->body_begin + 2)
+		return 0;
+	line -= 2;
+	while (line > request->body_begin && line[-1] != '\n')
+		line--;
+	if (line == request->body_begin && request->exchange.bytes > 0)
+		return 0;
+	for (; isxdigit((unsigned char)*line); line++) {
+		if (size >> 60)
+			return UINT64_MAX;
+		size = size * 16 + (uint64_t)(*line <= '9' ? *line - '0' : (*line | 32) - 'a' + 10);
+	}
+	return size;
+}
+
 static enum MHD_Result take(struct nn_http_request *request, const char *data, size_t *bytes)
 {
 	struct nn_exchange *exchange = &request->exchange;
@@ -190,7 +212,8 @@ static enum MHD_Result take(struct nn_http_request *request, const char *data, s
 	*bytes = 0;
 	if (request->status != 0) /* refused: what is still on its way is dropped */
 		return MHD_YES;
-	if (n > most || exchange->bytes > most - n) {
+	if (n > most || exchange->bytes > most - n ||
+	    (request->chunked && announced(request, data) > most - exchange->bytes)) {
 		nn_http_refuse_raw(request->link, nn_http_large_body);
 		return MHD_NO;
 	}

@@ -127,8 +127,9 @@ static void check_name(struct nn_found *found)
 	if (nn_models_name_is_valid(found->name, strlen(found->name)))
 		return;
 	nn_fail(&found->wrong, NN_EUSAGE,
-		"%s: \"%s\" is not a name for a model (letters, digits, '.', '_' and '-'): give it "
-		"one with NAME=PATH",
+		"%s: \"%s\" is not a name for a model (letters, digits, '.', '_' and '-', 250 at "
+		"most): "
+		"give it one with NAME=PATH",
 		found->home, nn_quote(quoted, found->name, strlen(found->name)));
 	found->early = true;
 }

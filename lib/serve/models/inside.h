@@ -26,7 +26,6 @@ struct nn_entry {
 	bool unloaded;
 	bool gone; /* its file is not there any more: told once */
 	bool lame; /* bad when they began, and let be (keep_going) */
-	uint64_t ok, failed;
 };
 
 struct nn_label {

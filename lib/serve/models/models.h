@@ -44,6 +44,9 @@ struct nn_served {
 	struct nn_lane *lane; /* batch.h: its queue, sessions, costs and counts */
 };
 
+/* A name of a model, ":null" behind it and '\0' included. */
+#define NN_MODEL_NAME 256
+
 enum nn_models_state { NN_MODEL_LOADING, NN_MODEL_AVAILABLE, NN_MODEL_UNLOADING, NN_MODEL_END };
 
 struct nn_models;
@@ -60,6 +63,8 @@ struct nn_models_setup {
 	struct nn_batcher *batcher;
 	const struct nn_board *board; /* where lanes count; NULL: each for itself */
 	void (*warn)(void *arg, const char *text);
+	/* A version was read again; wrong NULL: it serves. Any thread. */
+	void (*reloaded)(void *arg, const char *model, uint64_t version, const char *wrong);
 	void *arg;
 };
 
@@ -76,6 +81,8 @@ void nn_models_close(struct nn_models *models); /* NULL allowed; nobody has a ve
 struct nn_served *nn_models_find(struct nn_models *models, const char *name, size_t n,
 				 uint64_t version, const char *label, struct nn_error *err);
 void nn_served_release(struct nn_served *served); /* NULL allowed */
+/* "2 values of ... were not in the training data": told once of a version. Any thread. */
+void nn_served_unseen(struct nn_served *served, const char *what);
 /*
  * Model i, its versions: for listings. A model without versions is unloaded, or its files are gone.
  * Models are never taken from the list; END: a version that could not be read. Versions are written
@@ -87,8 +94,6 @@ size_t nn_models_versions(struct nn_models *models, const char *name, uint64_t *
 			  enum nn_models_state *states, size_t most);
 /* Has each a version that serves, but for those that were unloaded or bad when they began? */
 bool nn_models_ready(struct nn_models *models);
-/* Reloads of a model since the start: new, changed or bad versions. */
-void nn_models_reloads(struct nn_models *models, const char *name, uint64_t *ok, uint64_t *failed);
 
 /*
  * Read again what changed on disk (SIGHUP, --watch; name NULL: all): the new version is read,

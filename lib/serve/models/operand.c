@@ -4,14 +4,15 @@
 
 #include "base/memory.h"
 #include "serve/models/files.h"
+#include "serve/models/models.h"
 
 bool nn_models_name_is_valid(const char *name, size_t n)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
-	return n > 0 && strspn(name, letters) >= n && !(n == 1 && *name == '.') &&
-	       !(n == 2 && memcmp(name, "..", 2) == 0);
+	return n > 0 && n < NN_MODEL_NAME - strlen(":null") && strspn(name, letters) >= n &&
+	       !(n == 1 && *name == '.') && !(n == 2 && memcmp(name, "..", 2) == 0);
 }
 
 int nn_operand_parse(struct nn_operand *operand, const char *word, struct nn_error *err)
@@ -29,7 +30,7 @@ int nn_operand_parse(struct nn_operand *operand, const char *word, struct nn_err
 	if (!nn_models_name_is_valid(word, (size_t)(equals - word)))
 		return nn_fail(err, NN_EUSAGE,
 			       "\"%s\" is not a name for a model: expected letters, digits, '.', "
-			       "'_' and '-' (a path with '=' begins with ./)",
+			       "'_' and '-', 250 at most (a path with '=' begins with ./)",
 			       nn_quote(quoted, word, (size_t)(equals - word)));
 	operand->name = nn_strndup(word, (size_t)(equals - word), err);
 	return operand->name ? 0 : -1;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "serve/board.h"
 #include "serve/models/inside.h"
 
 /* A search on its way: what was wrong first, the rest is told. */
@@ -66,15 +65,6 @@ static int open_version(struct nn_models *models, const struct nn_entry *entry,
 	return nn_fail(err, NN_EFAIL, "%s: it changed while it was read", found->path);
 }
 
-/* A version was read again. */
-static void count(const struct nn_models *models, struct nn_entry *entry, bool good)
-{
-	++*(good ? &entry->ok : &entry->failed);
-	if (models->setup.board)
-		nn_board_tally(models->setup.board, entry->name,
-			       good ? NN_TALLY_RELOADED : NN_TALLY_BAD, 0);
-}
-
 static int load_version(struct progress *p, struct nn_entry *entry, const struct nn_found *found)
 {
 	struct nn_models *models = p->models;
@@ -106,9 +96,10 @@ static int load_version(struct progress *p, struct nn_entry *entry, const struct
 	version->stamp = found->stamp;
 	entry->gone = false;
 	entry->lame = status < 0 && (entry->lame || p->search->start);
-	if (!p->search->start)
-		count(models, entry, status == 0);
 	pthread_mutex_unlock(&models->lock);
+	if (!p->search->start && models->setup.reloaded)
+		models->setup.reloaded(models->setup.arg, entry->name, found->version,
+				       status < 0 ? wrong.text : NULL);
 	nn_served_release(old);
 	return status < 0 ? complain(p, &wrong) : 0;
 }

@@ -251,14 +251,3 @@ bool nn_models_ready(struct nn_models *models)
 	pthread_mutex_unlock(&models->lock);
 	return ready;
 }
-
-void nn_models_reloads(struct nn_models *models, const char *name, uint64_t *ok, uint64_t *failed)
-{
-	const struct nn_entry *entry;
-
-	pthread_mutex_lock(&models->lock);
-	entry = nn_models_entry(models, name, strlen(name));
-	*ok = entry ? entry->ok : 0;
-	*failed = entry ? entry->failed : 0;
-	pthread_mutex_unlock(&models->lock);
-}

@@ -1,6 +1,7 @@
 /* A version of a model from its file to its last user. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/flush.h"
 #include "base/memory.h"
@@ -18,6 +19,8 @@ struct version {
 	struct nn_graves *graves;
 	char *name;
 	atomic_size_t users;
+	const struct nn_models_setup *setup;
+	atomic_bool unseen;   /* was told */
 	struct version *next; /* in graves */
 };
 
@@ -138,6 +141,19 @@ struct nn_served *nn_served_null(struct nn_served *served)
 	return &of(served)->null->served;
 }
 
+void nn_served_unseen(struct nn_served *served, const char *what)
+{
+	struct version *v = of(served);
+	char text[400];
+
+	if (atomic_exchange(&v->unseen, true) || !v->setup->warn)
+		return;
+	snprintf(text, sizeof text,
+		 "model \"%.100s\": %.200s; more of them are counted as nn_unseen_total",
+		 v->served.name, what);
+	v->setup->warn(v->setup->arg, text);
+}
+
 /* ---- the first ---- */
 
 /* A row of zeros goes through before anybody's does. */
@@ -186,7 +202,9 @@ static int open_lanes(struct version *v, struct nn_batcher *batcher, struct nn_e
 	v->null = nn_alloc(1, sizeof *v->null, err);
 	if (!v->null || nn_lane_open(&v->served.lane, batcher, v->served.model, false, err) < 0)
 		return -1;
-	*v->null = (struct version){ .served = v->served, .whole = v, .graves = v->graves };
+	*v->null = (struct version){
+		.served = v->served, .whole = v, .graves = v->graves, .setup = v->setup
+	};
 	v->null->served.null = true;
 	v->null->served.lane = NULL;
 	return nn_lane_open(&v->null->served.lane, batcher, v->served.model, true, err);
@@ -208,6 +226,7 @@ int nn_served_open(struct nn_served **served, const struct nn_served_setup *setu
 	if (!v)
 		return -1;
 	v->graves = setup->graves;
+	v->setup = setup->models;
 	atomic_init(&v->users, 1);
 	v->served.name = v->name = nn_strdup(setup->name, err);
 	v->served.version = setup->version;

@@ -2,6 +2,7 @@
  * A body as nn-predict would read it from a file: its reader in front of the batcher, its writer
  * behind it, so that the answer has the bytes of nn-predict's standard output.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -128,7 +129,10 @@ static int open_emitted(struct nn_query *q, struct nn_emitted *e, size_t output,
 {
 	size_t n;
 
-	if (nn_emitted_open(e, q->served->model, (int)output, NULL, q->job.rows, &q->error) < 0)
+	if (nn_emitted_open(e, q->served->model, (int)output, *q->emit ? q->emit : NULL,
+			    q->job.rows, &q->error) < 0 ||
+	    (e->emit == NN_EMIT_CLASS && q->served->model->threshold > 0 &&
+	     nn_emitted_set_threshold(e, q->served->model->threshold, &q->error) < 0))
 		return -1;
 	n = e->positions * e->columns;
 	for (size_t r = 0; r < q->job.rows; r++) {
@@ -191,18 +195,78 @@ static void format(struct nn_query *q)
 			nn_query_answer(q, 200, types[i].type);
 }
 
+/* What stands before a notice of the rows of a body. */
+static const char body[] = "body: ";
+
+/* The value of a word of the query, unescaped, into value[room]; false: it is not there. */
+static bool find_word(const char *query, const char *name, char *value, size_t room)
+{
+	size_t n = strlen(name), length;
+
+	for (; query; query = strchr(query, '&')) {
+		query += *query == '&';
+		length = strcspn(query, "&");
+		if (length <= n || query[n] != '=' || memcmp(query, name, n) != 0)
+			continue;
+		if (length - n > room)
+			length = room + n;
+		memcpy(value, query + n + 1, length - n - 1);
+		value[length - n - 1] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* ?emit=WORD; what is kept of a row are the values of the default, which class and top:K go by. */
+static int take_emit(struct nn_query *q)
+{
+	struct nn_emitted e;
+	enum nn_emit kept;
+	char *colon;
+
+	*q->emit = '\0';
+	if (!find_word(q->exchange->query, "emit", q->emit, sizeof q->emit))
+		return 0;
+	colon = strstr(q->emit, "%3A");
+	if (colon) {
+		*colon = ':';
+		memmove(colon + 1, colon + 3, strlen(colon + 3) + 1);
+	}
+	for (size_t o = 0; o < (size_t)q->served->model->program->n_outputs; o++) {
+		if (nn_emitted_open(&e, q->served->model, (int)o, NULL, 1, &q->error) < 0)
+			return -1;
+		kept = e.emit;
+		nn_emitted_close(&e);
+		if (nn_emitted_open(&e, q->served->model, (int)o, q->emit, 1, &q->error) < 0) {
+			memmove(q->error.text, q->error.text + strspn(q->error.text, "-"),
+				strlen(q->error.text + strspn(q->error.text, "-")) + 1);
+			return -1;
+		}
+		nn_emitted_close(&e);
+		if (e.emit == NN_EMIT_LOGITS && kept != NN_EMIT_LOGITS)
+			return nn_query_fail(q, 400, "emit=logits: the server keeps %s of them",
+					     kept == NN_EMIT_PROBS ? "the probabilities"
+								   : "the values");
+	}
+	return 0;
+}
+
 static int parse(struct nn_query *q)
 {
 	const struct nn_rows_options options = { .bytes = q->exchange->body,
 						 .n_bytes = q->exchange->bytes };
 	struct nn_rows *rows;
+	const char *notice;
 	int status;
 
-	if (nn_rows_open(&rows, "body", NULL, q->served->model->schema, &options, NN_F32,
-			 &q->error) < 0)
+	if (take_emit(q) < 0 || nn_rows_open(&rows, "body", NULL, q->served->model->schema,
+					     &options, NN_F32, &q->error) < 0)
 		return -1;
 	q->form = (unsigned)choose_format(q, rows) << 1 | with_header(rows);
 	status = read_rows(q, rows);
+	for (size_t i = 0; status == 0 && (notice = nn_rows_notice(rows, i)); i++)
+		nn_query_unseen(q, strtoull(notice + strlen(body), NULL, 10),
+				notice + strlen(body));
 	nn_rows_close(rows);
 	return status;
 }

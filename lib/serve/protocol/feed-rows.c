@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "predict/encode.h"
 #include "serve/protocol/feed.h"
 
 /* ---- shapes ---- */
@@ -61,7 +62,9 @@ static int encode(struct nn_query *q, bool by_row)
 	const struct nn_served *served = q->served;
 	size_t columns = served->n_inputs, bytes;
 	const size_t *offsets = q->offsets.data;
+	struct nn_encoder_unseen unseen = { 0 };
 	const char **fields;
+	char what[160];
 
 	if (!nn_mul(q->job.rows, served->row_in * sizeof(float), &bytes) ||
 	    (bytes > (size_t)256 << 20 && bytes > nn_memory_available() / 4))
@@ -74,10 +77,16 @@ static int encode(struct nn_query *q, bool by_row)
 		for (size_t c = 0; c < columns; c++)
 			fields[c] = q->cells.data + 1 +
 				    offsets[by_row ? r * columns + c : nn_query_fed(q, c)->at + r];
-		if (nn_model_encode(served->model, fields, (float *)q->in.data + r * served->row_in,
-				    &q->error) < 0)
+		if (nn_model_encode_counting(served->model, fields,
+					     (float *)q->in.data + r * served->row_in, &unseen,
+					     &q->error) < 0)
 			return nn_fail_at(&q->error, "row %zu", r + 1);
 	}
+	snprintf(what, sizeof what,
+		 "%llu values of column \"%.60s\" were not in the training data; they count as all "
+		 "zeros",
+		 (unsigned long long)unseen.n, served->inputs[unseen.field].name);
+	nn_query_unseen(q, unseen.n, what);
 	q->job.in = q->in.data;
 	return 0;
 }

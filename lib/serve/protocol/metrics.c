@@ -1,7 +1,5 @@
 /* Prometheus text format 0.0.4: families one after another, each with its help and type. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -9,39 +7,7 @@
 #include "base/number.h"
 #include "serve/protocol/metrics.h"
 
-#define MOST_VERSIONS 256
-
 /* ---- counts of requests ---- */
-
-static struct nn_tally *find_tally(struct nn_tally *tallies, size_t n, const char *model,
-				   unsigned status)
-{
-	for (size_t i = 0; i < n; i++)
-		if (tallies[i].status == status && strcmp(tallies[i].model, model) == 0)
-			return &tallies[i];
-	return NULL;
-}
-
-/* The tally of a list, which grows; NULL: memory is out. */
-static struct nn_tally *get_tally(struct nn_tally **tallies, size_t *n, size_t *room,
-				  const char *model, unsigned status)
-{
-	struct nn_tally *t = find_tally(*tallies, *n, model, status);
-
-	if (t)
-		return t;
-	if (*n == *room) {
-		t = realloc(*tallies, (*room + 16) * sizeof *t);
-		if (!t)
-			return NULL;
-		*tallies = t;
-		*room += 16;
-	}
-	t = &(*tallies)[(*n)++];
-	*t = (struct nn_tally){ .status = status };
-	memccpy(t->model, model, '\0', sizeof t->model - 1);
-	return t;
-}
 
 static uint64_t milliseconds(void)
 {
@@ -51,98 +17,29 @@ static uint64_t milliseconds(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void nn_metrics_tally(struct nn_protocol *p, unsigned loop, const char *model, unsigned status,
+void nn_metrics_tally(const struct nn_board *board, const char *model, unsigned status,
 		      bool computed)
 {
-	struct nn_desk *desk = &p->desks[loop % p->n_desks];
-	uint64_t now = milliseconds();
-	struct nn_tally *t;
-
-	if (p->board) {
-		nn_board_tally(p->board, model, status, computed ? now : 0);
-		return;
-	}
-	pthread_mutex_lock(&desk->lock);
-	t = get_tally(&desk->tallies, &desk->n_tallies, &desk->tallies_room, model, status);
-	if (t) {
-		t->n++;
-		if (computed)
-			t->last = now;
-	}
-	pthread_mutex_unlock(&desk->lock);
+	nn_board_tally(board, model ? model : "", status, 1, computed ? milliseconds() : 0);
 }
 
-uint64_t nn_metrics_last(struct nn_protocol *p, const char *model)
+uint64_t nn_metrics_last(const struct nn_board *board, const char *model)
 {
-	uint64_t last = 0;
-
-	if (p->board)
-		return nn_board_find(p->board, model, 200).last;
-	for (unsigned i = 0; i < p->n_desks; i++) {
-		struct nn_tally *t;
-
-		pthread_mutex_lock(&p->desks[i].lock);
-		t = find_tally(p->desks[i].tallies, p->desks[i].n_tallies, model, 200);
-		last = t && t->last > last ? t->last : last;
-		pthread_mutex_unlock(&p->desks[i].lock);
-	}
-	return last;
+	return nn_board_find(board, model, 200).last;
 }
 
-static void give_tally(struct nn_text *text, const struct nn_tally *t)
+static void give_requests(const struct nn_board *board, struct nn_text *text)
 {
-	if (t->status >= 100)
-		nn_text_addf(text, "nn_requests_total{model=\"%s\",code=\"%u\"} %" PRIu64 "\n",
-			     t->model, t->status, t->n);
-}
+	struct nn_tally t;
 
-static void give_requests(struct nn_protocol *p, struct nn_text *text)
-{
-	struct nn_tally *all = NULL, *sum, shared;
-	size_t n = 0, room = 0;
-
-	for (unsigned i = 0; i < p->n_desks; i++) {
-		const struct nn_desk *desk = &p->desks[i];
-
-		pthread_mutex_lock(&p->desks[i].lock);
-		for (size_t k = 0; k < desk->n_tallies; k++) {
-			const struct nn_tally *t = &desk->tallies[k];
-
-			sum = get_tally(&all, &n, &room, t->model, t->status);
-			if (sum)
-				sum->n += t->n;
-		}
-		pthread_mutex_unlock(&p->desks[i].lock);
-	}
 	nn_text_add(text,
 		    "# HELP nn_requests_total Requests that were answered, by model and status.\n"
 		    "# TYPE nn_requests_total counter\n");
-	for (size_t i = 0; i < n; i++)
-		give_tally(text, &all[i]);
-	for (size_t i = 0; p->board && nn_board_tallied(p->board, i, &shared); i++)
-		give_tally(text, &shared);
-	free(all);
-}
-
-/* ---- counts of lanes ---- */
-
-static void count_model(struct nn_models *models, struct nn_metrics_model *m)
-{
-	enum nn_models_state states[MOST_VERSIONS];
-	uint64_t versions[MOST_VERSIONS];
-	size_t n = nn_models_versions(models, m->name, versions, states, MOST_VERSIONS);
-
-	for (size_t i = 0; i < n && i < MOST_VERSIONS; i++) {
-		struct nn_served *served =
-			nn_models_find(models, m->name, strlen(m->name), versions[i], NULL, NULL);
-		struct nn_lane_counts counts;
-
-		if (!served)
-			continue;
-		nn_lane_count(served->lane, &counts);
-		nn_lane_counts_add(&m->counts, &counts);
-		nn_served_release(served);
-	}
+	for (size_t i = 0; nn_board_tallied(board, i, &t); i++)
+		if (t.status >= 100)
+			nn_text_addf(text,
+				     "nn_requests_total{model=\"%s\",code=\"%u\"} %" PRIu64 "\n",
+				     t.model, t.status, t.n);
 }
 
 static void give_family(struct nn_text *text, const char *name, const char *type, const char *help)
@@ -215,25 +112,28 @@ static void give_histograms(struct nn_text *text, const struct nn_metrics_model 
 			       nn_rows_bounds, (double)models[i].counts.batch_rows);
 }
 
-static void give_reloads(struct nn_protocol *p, struct nn_text *text,
+static void give_reloads(const struct nn_board *board, struct nn_text *text,
 			 const struct nn_metrics_model *models, size_t n)
 {
 	give_family(text, "nn_reload_total", "counter",
 		    "Versions read since the start, by what became of them.");
-	for (size_t i = 0; i < n; i++) {
-		uint64_t good = 0, bad = 0;
-
-		if (p->board) {
-			good = nn_board_find(p->board, models[i].name, NN_TALLY_RELOADED).n;
-			bad = nn_board_find(p->board, models[i].name, NN_TALLY_BAD).n;
-		} else {
-			nn_models_reloads(p->models, models[i].name, &good, &bad);
-		}
+	for (size_t i = 0; i < n; i++)
 		nn_text_addf(text,
 			     "nn_reload_total{model=\"%s\",result=\"ok\"} %" PRIu64 "\n"
 			     "nn_reload_total{model=\"%s\",result=\"failed\"} %" PRIu64 "\n",
-			     models[i].name, good, models[i].name, bad);
-	}
+			     models[i].name,
+			     nn_board_find(board, models[i].name, NN_TALLY_RELOADED).n,
+			     models[i].name, nn_board_find(board, models[i].name, NN_TALLY_BAD).n);
+}
+
+static void give_unseen(const struct nn_board *board, struct nn_text *text,
+			const struct nn_metrics_model *models, size_t n)
+{
+	give_family(text, "nn_unseen_total", "counter",
+		    "Values of text columns that were not in the training data.");
+	for (size_t i = 0; i < n; i++)
+		nn_text_addf(text, "nn_unseen_total{model=\"%s\"} %" PRIu64 "\n", models[i].name,
+			     nn_board_find(board, models[i].name, NN_TALLY_UNSEEN).n);
 }
 
 void nn_metrics_answer(struct nn_query *q)
@@ -250,14 +150,15 @@ void nn_metrics_answer(struct nn_query *q)
 	}
 	for (size_t i = 0; i < n; i++) {
 		models[i].name = nn_models_name(p->models, i);
-		count_model(p->models, &models[i]);
+		nn_board_count(p->board, p->batcher, models[i].name, &models[i].counts);
 	}
-	give_requests(p, text);
+	give_requests(p->board, text);
 	give_counts(text, models, n);
 	give_histograms(text, models, n);
-	give_reloads(p, text, models, n);
+	give_reloads(p->board, text, models, n);
+	give_unseen(p->board, text, models, n);
 	give_family(text, "nn_uptime_seconds", "gauge", "Time since the start.");
-	nn_format_f64(number, nn_now_s() - p->began);
+	nn_format_f64(number, nn_now_s() - p->board->began);
 	nn_text_addf(text, "nn_uptime_seconds %s\n", number);
 	if (p->triton_metrics)
 		nn_metrics_triton(text, models, n);

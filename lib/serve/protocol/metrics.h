@@ -4,11 +4,11 @@
 
 #include "serve/protocol/query.h"
 
-/* A request was answered; any thread. model "": none was found; computed: rows of it were. */
-void nn_metrics_tally(struct nn_protocol *protocol, unsigned loop, const char *model,
-		      unsigned status, bool computed);
+/* A request was answered; any thread. model NULL: none was found; computed: rows of it were. */
+void nn_metrics_tally(const struct nn_board *board, const char *model, unsigned status,
+		      bool computed);
 /* When rows of a model were answered last with 200: milliseconds since 1970, 0: never. */
-uint64_t nn_metrics_last(struct nn_protocol *protocol, const char *model);
+uint64_t nn_metrics_last(const struct nn_board *board, const char *model);
 void nn_metrics_answer(struct nn_query *query);
 
 /* Inside: the names of Triton for the same counts (metrics-triton.c). */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "serve/keys.h"
@@ -266,7 +265,8 @@ void nn_protocol_ended(void *arg, struct nn_exchange *exchange, unsigned status,
 	struct nn_protocol *p = arg;
 
 	(void)bytes_out;
-	nn_metrics_tally(p, exchange->loop, exchange->model, status, exchange->rows > 0);
+	nn_metrics_tally(p->board, exchange->model, status, exchange->rows > 0);
+	exchange->model = NULL;
 	if (exchange->arg)
 		nn_query_end(exchange->arg);
 	exchange->arg = NULL;
@@ -287,7 +287,6 @@ int nn_protocol_open(struct nn_protocol **protocol, const struct nn_protocol_set
 	p->triton_metrics = setup->triton_metrics;
 	p->board = setup->board;
 	p->leash = setup->leash;
-	p->began = p->board ? p->board->began : nn_now_s();
 	p->n_desks = 16;
 	p->desks = nn_alloc(p->n_desks, sizeof *p->desks, err);
 	if (!p->desks) {

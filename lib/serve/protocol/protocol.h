@@ -18,11 +18,11 @@ struct nn_protocol_setup {
 	struct nn_models *models;
 	struct nn_batcher *batcher;
 	const struct nn_keys *keys;   /* NULL: no key file */
-	const struct nn_board *board; /* NULL: one process serves alone, `leash` too */
-	struct nn_leash *leash;
-	unsigned max_depth;  /* of JSON */
-	size_t max_batch;    /* rows, as the configuration of a model tells */
-	bool triton_metrics; /* --metrics-compat=triton */
+	const struct nn_board *board; /* where all is counted */
+	struct nn_leash *leash;       /* NULL: one process serves alone */
+	unsigned max_depth;           /* of JSON */
+	size_t max_batch;             /* rows, as the configuration of a model tells */
+	bool triton_metrics;          /* --metrics-compat=triton */
 };
 
 int nn_protocol_open(struct nn_protocol **protocol, const struct nn_protocol_setup *setup,

@@ -118,7 +118,6 @@ void nn_desk_fini(struct nn_desk *desk)
 
 	while ((q = take_idle(desk)))
 		free_query(q);
-	free(desk->tallies);
 	pthread_mutex_destroy(&desk->lock);
 }
 
@@ -231,8 +230,16 @@ int nn_query_find(struct nn_query *q)
 		q->status = q->error.code == NN_EUSAGE ? 400 : 404;
 		return -1;
 	}
-	snprintf(q->exchange->model, sizeof q->exchange->model, "%s", named->name);
+	q->exchange->model = named->name;
 	return 0;
+}
+
+void nn_query_unseen(struct nn_query *q, uint64_t n, const char *what)
+{
+	if (n == 0)
+		return;
+	nn_board_tally(q->protocol->board, q->served->name, NN_TALLY_UNSEEN, n, 0);
+	nn_served_unseen(q->served, what);
 }
 
 /* ---- computing ---- */

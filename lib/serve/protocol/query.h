@@ -15,13 +15,11 @@
 #include "serve/http/http.h"
 #include "serve/models/models.h"
 
-/* What is a loop's: requests to be used again, and counts. */
+/* What is a loop's: requests to be used again. */
 struct nn_desk {
 	pthread_mutex_t lock;
 	struct nn_query *idle;
 	size_t idle_bytes;
-	struct nn_tally *tallies;
-	size_t n_tallies, tallies_room;
 };
 
 struct nn_keys;
@@ -33,12 +31,11 @@ struct nn_protocol {
 	const struct nn_keys *keys;
 	unsigned max_depth;
 	bool triton_metrics;
-	size_t max_batch;             /* for the configuration */
-	const struct nn_board *board; /* NULL: this process serves alone, `leash` too */
-	struct nn_leash *leash;
+	size_t max_batch; /* for the configuration */
+	const struct nn_board *board;
+	struct nn_leash *leash; /* NULL: this process serves alone */
 	atomic_bool draining;
 	atomic_uint loading; /* threads that read models */
-	double began;
 	unsigned n_desks;
 	struct nn_desk *desks;
 };
@@ -71,7 +68,7 @@ struct nn_query {
 	struct nn_desk *desk;
 	struct nn_query *next;
 	struct nn_named named;
-	char path[512]; /* unescaped, cut into its segments */
+	char path[1024]; /* unescaped, cut into its segments */
 	struct nn_served *served;
 	unsigned status; /* of the error */
 	struct nn_error error;
@@ -87,6 +84,7 @@ struct nn_query {
 	struct nn_block wanted;
 	size_t n_wanted;
 	unsigned form;  /* the protocol's own */
+	char emit[24];  /* of nn-predict's formats, as --emit has it; "": the default */
 	const char *id; /* v2; NULL: none */
 	size_t id_length;
 };
@@ -114,6 +112,9 @@ int nn_query_find(struct nn_query *query);
 void nn_query_submit(struct nn_query *query, void (*format)(struct nn_query *query));
 /* Lower the deadline to `seconds` after the request began. */
 void nn_query_deadline(struct nn_query *query, double seconds);
+/* Values of text columns that the training data did not have are counted, and told once a version.
+ */
+void nn_query_unseen(struct nn_query *query, uint64_t n, const char *what);
 /* A whole JSON document is the body: begin to read it. */
 void nn_query_pull(struct nn_query *query, size_t bytes, bool words);
 

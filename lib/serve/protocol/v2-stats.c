@@ -26,11 +26,12 @@ static void give_stats(struct nn_query *q, const char *name, uint64_t version,
 	nn_lane_count(lane, &c);
 	failed = c.expired + c.failed;
 	good = c.requests > failed ? c.requests - failed : 0;
+	failed += c.full;
 	nn_json_put(text, "{");
 	nn_json_add_string(text, "name", name);
 	nn_json_add_key(text, "version");
 	nn_text_addf(text, "\"%" PRIu64 "\"", version);
-	nn_json_add_count(text, "last_inference", nn_metrics_last(q->protocol, name));
+	nn_json_add_count(text, "last_inference", nn_metrics_last(q->protocol->board, name));
 	nn_json_add_count(text, "inference_count", c.batch_rows);
 	nn_json_add_count(text, "execution_count", c.batches);
 	nn_json_add(text, "inference_stats", "{");
