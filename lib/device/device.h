@@ -74,11 +74,11 @@ struct nn_row_sum {
  * aligned subtree of the batch's tree) at leaf[0..n_leaves]; a call with one leaf may be a piece of
  * it: `first` says whether its chain begins here, else it goes on from what dw holds.
  *
- * What a graph lets share memory. y is x[0] in activation, dropout, add, mul and, at prediction,
- * batchnorm; y is the residual in dense and in conv2d that is not pooled. One dx is dy, never with
- * its dx_add: in activation, dropout, add and batchnorm any, in dense and conv2d that is not pooled
- * the residual's. Two inputs that are the same value have the same dx: the second is added to the
- * first.
+ * What a graph lets share memory. y is x[0] in activation, dropout, add, mul, position and, at
+ * prediction, batchnorm; y is the residual in dense and in conv2d that is not pooled. One dx is dy,
+ * never with its dx_add: in activation, dropout, add, position and batchnorm any, in dense and
+ * conv2d that is not pooled the residual's. Two inputs that are the same value have the same dx:
+ * the second is added to the first.
  */
 struct nn_call {
 	struct nn_site site;

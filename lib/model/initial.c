@@ -44,7 +44,9 @@ static double bound_of(enum nn_initial initial, const struct nn_op_param *desc)
 		fan_out *= (double)desc->shape.dim[i];
 	switch (initial) {
 	case NN_INITIAL_DEFAULT:
-		return desc->init == NN_INIT_UNIT ? sqrt(3) : 1 / sqrt(fan_in);
+		return desc->init == NN_INIT_UNIT             ? sqrt(3)
+		       : desc->init == NN_INIT_XAVIER_UNIFORM ? sqrt(6 / (fan_in + fan_out))
+							      : 1 / sqrt(fan_in);
 	case NN_INITIAL_KAIMING:
 		return is_weight(desc) ? sqrt(6 / fan_in) : 0;
 	case NN_INITIAL_XAVIER:

@@ -28,6 +28,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/weights.c lib/model/weights.h \
 	lib/model/widen.c lib/model/widen.h \
 	lib/model/layer/activation.c \
+	lib/model/layer/attention.c \
 	lib/model/layer/batchnorm.c \
 	lib/model/layer/conv2d.c \
 	lib/model/layer/dense.c \
@@ -36,6 +37,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/layer/join.c \
 	lib/model/layer/layernorm.c \
 	lib/model/layer/pool.c \
+	lib/model/layer/position.c \
 	lib/model/layer/recurrent.c \
 	lib/model/layer/shape.c \
 	lib/model/layer/softmax.c

@@ -1,6 +1,7 @@
 # lib/op
 lib_libnn_la_SOURCES += \
 	lib/op/activation.c \
+	lib/op/attention.c \
 	lib/op/common.c \
 	lib/op/common.h \
 	lib/op/conv2d.c \
@@ -13,6 +14,7 @@ lib_libnn_la_SOURCES += \
 	lib/op/op.h \
 	lib/op/activations.def lib/op/ops.def \
 	lib/op/pool.c \
+	lib/op/position.c \
 	lib/op/program.c \
 	lib/op/program.h \
 	lib/op/recurrent.c \

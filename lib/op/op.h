@@ -104,6 +104,11 @@ struct nn_recurrent {
 	bool reverse;   /* from the last step to the first */
 	unsigned layer; /* for the names of parameters: below NN_RECURRENT_LAYERS */
 };
+/* Of a sequence Tx3N of queries, keys and values, N of each, whose heads lie side by side. */
+struct nn_attention {
+	size_t heads;
+	bool causal; /* a position attends to itself and those before it */
+};
 struct nn_dropout {
 	double p;
 	uint32_t stream;
@@ -139,6 +144,7 @@ union nn_op_attrs {
 	struct nn_layernorm layernorm;
 	struct nn_embedding embedding;
 	struct nn_recurrent recurrent;
+	struct nn_attention attention;
 	struct nn_dropout dropout;
 	struct nn_activation_attrs activation;
 	struct nn_softmax softmax;
@@ -158,6 +164,7 @@ union nn_op_attrs {
 enum nn_param_role { NN_WEIGHT, NN_BIAS, NN_NORM, NN_ROW_TABLE, NN_BUFFER };
 enum nn_init {
 	NN_INIT_KAIMING_UNIFORM,
+	NN_INIT_XAVIER_UNIFORM,
 	NN_INIT_BIAS_UNIFORM,
 	NN_INIT_ZERO,
 	NN_INIT_ONE,

@@ -164,6 +164,21 @@ fail:
 	return -1;
 }
 
+int nn_program_name(struct nn_program *program, int param, const char *infix, struct nn_error *err)
+{
+	struct nn_program_param *p = &program->params[param];
+	size_t prefix = strlen(p->name) - strlen(p->desc.name),
+	       size = strlen(p->name) + strlen(infix) + 1;
+	char *name = nn_alloc(size, 1, err);
+
+	if (!name)
+		return -1;
+	snprintf(name, size, "%.*s%s%s", (int)prefix, p->name, infix, p->desc.name);
+	nn_free(p->name);
+	p->name = name;
+	return 0;
+}
+
 int nn_program_output(struct nn_program *program, int value, const char *name, struct nn_error *err)
 {
 	struct nn_program_output output = { .value = value };

@@ -56,6 +56,8 @@ int nn_program_input(struct nn_program *program, const struct nn_shape *shape,
  */
 int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *attrs, const int *in,
 		   int n_in, const char *prefix, int line, struct nn_error *err);
+/* Of a layer of several nodes: infix goes in front of a parameter's "weight". */
+int nn_program_name(struct nn_program *program, int param, const char *infix, struct nn_error *err);
 int nn_program_output(struct nn_program *program, int value, const char *name,
 		      struct nn_error *err);
 /* Does the node have parameters that are trained? And are some kept as they are? */

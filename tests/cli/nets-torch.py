@@ -72,6 +72,30 @@ class Steps(nn.Module):
                     **({"nonlinearity": keys["nonlinearity"]} if "nonlinearity" in keys else {}))
 
 
+class Position(nn.Module):
+    """A learned vector at each place."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(*shape))
+
+    def forward(self, x):
+        return x + self.weight
+
+
+class Attention(nn.MultiheadAttention):
+    """Self-attention, of which the output alone is taken."""
+
+    def __init__(self, size, heads, keys):
+        super().__init__(size, heads, bias=keys.get("bias") != "no", batch_first=True)
+        self.causal = keys.get("causal") == "yes"
+
+    def forward(self, x):
+        self.training = True  # PyTorch 1.13's other way to compute it cannot do without a bias
+        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if self.causal else None
+        return super().forward(x, x, x, attn_mask=mask, need_weights=False)[0]
+
+
 class Groups(nn.Module):
     """Batch normalization over groups of rows in training; a rest of less than half a group joins the one before."""
 
@@ -119,6 +143,10 @@ def module(word, args, keys, shape):
                       momentum=float(keys.get("momentum", 0.1)))
     if word == "layernorm":
         return nn.LayerNorm(shape[-1], float(keys.get("eps", 1e-5)))
+    if word == "position":
+        return Position(shape)
+    if word == "attention":
+        return Attention(shape[-1], int(args[0]), keys)
     if word in ("rnn", "lstm", "gru"):
         return Steps(getattr(nn, word.upper()), shape[-1], args, keys)
     if word == "last":
@@ -228,6 +256,10 @@ NETS = {
     "lstm, layers in both directions": ("input 6x4\nlstm 5 layers=3 bidirectional=yes\nflatten\ndense 3", (6, 4), 3, 7),
     "gru, layers in both directions": ("input 6x4\ngru 5 layers=2 bidirectional=yes bias=no\nflatten\ndense 3", (6, 4), 3, 7),
     "rnn in both directions, of one step": ("input 1x4\nrnn 5 bidirectional=yes\nlast\ndense 3", (1, 4), 3, 7),
+    "attention": ("input 7x6\nattention 3\nattention 2 bias=no\nflatten\ndense 3", (7, 6), 3, 9),
+    "blocks of a transformer": (
+        "input 20x12\na: position\nlayernorm\nb: attention 4 causal=yes\nc: add from=a+b\nlayernorm\ndense 48\ngelu\nd: dense 12\ne: add from=c+d\n"
+        "layernorm\nf: attention 1 causal=yes\nadd from=e+f\nlayernorm\nflatten\ndense 3", (20, 12), 3, 9),
     "one value a row": ("input 1\ndense 1\ntanh\ndense 2", (1,), 2, 3),
 }
 for word in ACTIVATIONS:

@@ -56,8 +56,10 @@ town: input columns=town, t1: embedding 3 mode=sum, hashed: input columns=town h
 both: concat from=d2+w1+t1+t3, drop: dropout 0.1
 kind: dense ? output target=kind, price: dense 1 output target=price weight=0.5 from=drop'
 net[steps]='input 12x6, dense 5, tanh, rnn 6, lstm 7 layers=2 bidirectional=yes, gru 5, last, dense 9, relu, k: dense ?'
+net[sequence]='input 9x8, position, a: dense 10 bias=no, c: attention 5 causal=yes, add from=a+c, layernorm, attention 2, gelu
+flatten, dense 12, relu, k: dense ?'
 rows_of() { [ "$1" = inputs ] && echo priced.csv || echo plain.csv; }
-names=(residual branches columns inputs steps)
+names=(residual branches columns inputs steps sequence)
 optimizers=('sgd --lr=0.05' 'sgd --momentum=0.9 --nesterov --weight-decay=0.01 --lr=0.05' 'adam' 'adam --weight-decay=0.01'
   'adamw --schedule=cosine' 'rmsprop --warmup=3' 'rprop' 'lars --momentum=0.9 --weight-decay=0.1 --lr=0.1'
   'lamb --weight-decay=0.1' 'adam --clip-norm=0.05')

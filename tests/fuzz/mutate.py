@@ -87,6 +87,8 @@ flatten
 dropout 0.2
 layernorm
 reshape 4x18
+position
+attention 3 causal=yes
 lstm 3 layers=2 bidirectional=yes
 gru 2
 last

@@ -324,6 +324,51 @@ static void last(const struct nn_reference *r)
 		r->y[i] = r->x[0][(i / d[1] * d[0] + d[0] - 1) * d[1] + i % d[1]];
 }
 
+static void position(const struct nn_reference *r)
+{
+	size_t n = size(&r->site->out);
+	for (size_t i = 0; i < r->rows * n; i++)
+		r->y[i] = r->x[0][i] + r->w[0][i % n];
+}
+
+/* y of a position: q, and of all keys and values the first, 3 n apart; heads lie side by side. */
+static void attend(const double *q, const double *keys, size_t keys_n, size_t n, size_t size,
+		   double *y)
+{
+	const double *values = keys + n;
+	double sum = 0, most = -INFINITY;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t j = 0; j < keys_n; j++) {
+			double score = 0, weight;
+			for (size_t k = 0; k < size; k++)
+				score += q[k] * keys[3 * n * j + k];
+			score /= sqrt((double)size);
+			if (pass == 0) {
+				most = score > most ? score : most;
+				continue;
+			}
+			weight = exp(score - most);
+			sum += weight;
+			for (size_t k = 0; k < size; k++)
+				y[k] = (j ? y[k] : 0) + weight * values[3 * n * j + k];
+		}
+	for (size_t k = 0; k < size; k++)
+		y[k] /= sum;
+}
+
+static void attention(const struct nn_reference *r)
+{
+	const struct nn_attention *a = r->site->attrs;
+	size_t t_n = r->site->out.dim[0], n = r->site->out.dim[1], part = n / a->heads;
+	for (size_t s = 0; s < r->rows; s++)
+		for (size_t t = 0; t < t_n; t++)
+			for (size_t h = 0; h < n; h += part) {
+				const double *x = r->x[0] + s * t_n * 3 * n + h;
+				attend(x + t * 3 * n, x + n, a->causal ? t + 1 : t_n, n, part,
+				       r->y + (s * t_n + t) * n + h);
+			}
+}
+
 static void reshape(const struct nn_reference *r)
 {
 	for (size_t i = 0; i < r->rows * size(&r->site->out); i++)

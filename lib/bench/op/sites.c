@@ -134,6 +134,18 @@ const struct nn_op_site nn_op_sites[] = {
 	TIME(last, 32, IN(M(64, 128)), NULL),
 	TRY("last", last, 9, 2, IN(M(4, 37)), NULL),
 
+	TIME(position, 16, IN(M(128, 128)), NULL),
+	TRY("position", position, 70, 4, IN(M(5, 19)), NULL),
+
+	TIME(attention, 16, IN(M(128, 384)), A(nn_attention){ 4, true }),
+	TIME(attention, 16, IN(M(128, 384)), A(nn_attention){ 4, false }),
+	TRY("attention", attention, 5, 2, IN(M(70, 120)), A(nn_attention){ 2, false }),
+	TRY("attention, causal", attention, 5, 2, IN(M(70, 120)), A(nn_attention){ 2, true }),
+	TRY("attention of a long sequence", attention, 2, 1, IN(M(200, 51)),
+	    A(nn_attention){ 1, true }),
+	TRY("attention of many heads", attention, 33, 4, IN(M(9, 96)), A(nn_attention){ 32, true }),
+	TRY("attention of one position", attention, 3, 1, IN(M(1, 9)), A(nn_attention){ 3, true }),
+
 	TIME(activation, 128, IN(V(512)), ACT(NN_ACT_RELU, 0)),
 	TIME(activation, 128, IN(V(512)), ACT(NN_ACT_GELU, 0)),
 	TIME(activation, 128, IN(V(512)), ACT(NN_ACT_SIGMOID, 0)),

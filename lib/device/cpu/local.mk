@@ -37,6 +37,7 @@ lib_libnn_la_SOURCES += \
 
 NN_CPU_SRC = \
 	lib/device/cpu/activation.c \
+	lib/device/cpu/attention.c \
 	lib/device/cpu/batchnorm-back.c \
 	lib/device/cpu/batchnorm.c \
 	lib/device/cpu/conv2d-back.c \
@@ -58,6 +59,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/peak.c \
 	lib/device/cpu/pool2d.c \
 	lib/device/cpu/pooling.c \
+	lib/device/cpu/position.c \
 	lib/device/cpu/product/conv-weights.c \
 	lib/device/cpu/product/conv.c \
 	lib/device/cpu/product/dense-input.c \

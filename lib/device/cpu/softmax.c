@@ -2,18 +2,6 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/softmax.h"
 
-static void softmax_row(const real *x, real *y, size_t n)
-{
-	if (n <= VL) {
-		real sum;
-		vr e = v_exp_sum_one(x, n, v_largest(x, n), &sum);
-		v_store_n(y, n, v_div(e, v_set(sum)));
-		return;
-	}
-	const vr sum = v_set(v_exp_sum(x, y, n, v_largest(x, n)));
-	NN_EACH(i, k, n, { v_put(y + i, k, v_div(v_get(y + i, k), sum)); });
-}
-
 /*
  * x - largest - log(sum), the last two subtracted one after the other; y may be x, so the sum keeps
  * nothing
@@ -37,16 +25,6 @@ static void log_softmax_row(const real *x, real *y, size_t n)
 	NN_EACH(i, k, n, { v_put(y + i, k, v_sub(v_sub(v_get(x + i, k), most), log_sum)); });
 }
 
-static void softmax_back_row(const real *y, const real *dy, real *dx, size_t n, bool add)
-{
-	struct nn_sum_pair pair = { dy, y };
-	const vr sum = v_set(v_sum(v_term_product, &pair, n));
-	NN_EACH(i, k, n, {
-		v_put_gradient(dx + i, k, v_mul(v_get(y + i, k), v_sub(v_get(dy + i, k), sum)),
-			       add);
-	});
-}
-
 static void log_softmax_back_row(const real *y, const real *dy, real *dx, size_t n, bool add)
 {
 	struct nn_sum_pair pair = { dy, dy };
@@ -66,7 +44,7 @@ static void forward_piece(void *arg, size_t begin, size_t end, int thread)
 	real *y = call->y;
 	(void)thread;
 	for (size_t r = begin; r < end; r++)
-		(softmax->log ? log_softmax_row : softmax_row)(x + r * n, y + r * n, n);
+		(softmax->log ? log_softmax_row : v_softmax)(x + r * n, y + r * n, n);
 }
 
 static void backward_piece(void *arg, size_t begin, size_t end, int thread)
@@ -78,7 +56,7 @@ static void backward_piece(void *arg, size_t begin, size_t end, int thread)
 	real *dx = call->dx[0];
 	(void)thread;
 	for (size_t r = begin; r < end; r++)
-		(softmax->log ? log_softmax_back_row : softmax_back_row)(
+		(softmax->log ? log_softmax_back_row : v_softmax_back)(
 			y + r * n, dy + r * n, dx + r * n, n, call->dx_add[0]);
 }
 
@@ -106,7 +84,7 @@ const struct nn_kernel NN_K(softmax) = { .forward = forward, .backward = backwar
 void NN_K(softmax_rows)(const void *logits, void *y, size_t rows, size_t columns)
 {
 	for (size_t r = 0; r < rows; r++)
-		softmax_row((const real *)logits + r * columns, (real *)y + r * columns, columns);
+		v_softmax((const real *)logits + r * columns, (real *)y + r * columns, columns);
 }
 
 void NN_K(sigmoid)(const void *logits, void *y, size_t n)

@@ -46,6 +46,30 @@ NN_INLINE vr v_exp_sum_one(const real *x, size_t n, real largest, real *sum)
 	return e;
 }
 
+/* y = softmax of x, which may be y. */
+NN_INLINE void v_softmax(const real *x, real *y, size_t n)
+{
+	if (n <= VL) {
+		real sum;
+		vr e = v_exp_sum_one(x, n, v_largest(x, n), &sum);
+		v_store_n(y, n, v_div(e, v_set(sum)));
+		return;
+	}
+	const vr sum = v_set(v_exp_sum(x, y, n, v_largest(x, n)));
+	NN_EACH(i, k, n, { v_put(y + i, k, v_div(v_get(y + i, k), sum)); });
+}
+
+/* dx = y (dy - sum of y dy), or dx + that; dx may be dy. */
+NN_INLINE void v_softmax_back(const real *y, const real *dy, real *dx, size_t n, bool add)
+{
+	struct nn_sum_pair pair = { dy, y };
+	const vr sum = v_set(v_sum(v_term_product, &pair, n));
+	NN_EACH(i, k, n, {
+		v_put_gradient(dx + i, k, v_mul(v_get(y + i, k), v_sub(v_get(dy + i, k), sum)),
+			       add);
+	});
+}
+
 NN_INLINE real v_log_one(real x)
 {
 	real t[VL];

@@ -1,0 +1,352 @@
+/*
+ * Attention, head by head: scores q k / sqrt, softmax, the mean of the values. Scores are never all
+ * in memory: a block of positions at a time, which backward computes again (Dao et al., 2022).
+ *
+ * Each element of the five products is one chain of fused multiply-adds from 0 over ascending k: in
+ * scores over the values of a head, towards a position over those that it attends to, towards a key
+ * or value over the positions that attend to it. A masked pair is in no chain. Keys are scaled when
+ * they are copied, so a score is the chain alone.
+ */
+#include "device/cpu/kernels.h"
+#include "device/cpu/product/outer.h"
+#include "device/cpu/softmax.h"
+
+#define BLOCK ((size_t)64) /* positions whose scores lie in memory */
+#define TILE \
+	((size_t)NN_TILE_2) /* those of a tile, less where the edge of the mask runs through \
+			     */
+#define MASKED ((size_t)(NN_TILE_2 < 6 ? NN_TILE_2 : 6))
+
+/* An array of rows, `row` apart. */
+struct rows {
+	real *at;
+	size_t row;
+};
+
+/* A head's copies and scores: a thread's work. */
+struct head {
+	size_t t, n; /* positions; values of a head */
+	bool causal;
+	struct rows q;                  /* in the input, where keys and values are as far apart */
+	struct rows keys, values;       /* scaled keys; values */
+	struct rows keys_t, values_t;   /* the same, a value a row */
+	struct rows score, slope;       /* of a block: softmax, and backward what flows back */
+	struct rows dkeys, dvalues, dq; /* gradients of all keys, values; of a tile's queries */
+};
+
+static size_t up(size_t n)
+{
+	return (n + NN_LANES - 1) / NN_LANES * NN_LANES;
+}
+
+/* ---- the work of a thread ---- */
+
+static real *take(real **at, size_t n)
+{
+	real *taken = *at;
+	*at += n;
+	return taken;
+}
+
+/* Reals of a copy a position a row, and a value a row; of a block of scores. */
+struct sizes {
+	size_t tall, flat, scores;
+};
+
+static struct sizes sizes(const struct nn_site *site)
+{
+	const struct nn_attention *a = site->attrs;
+	const size_t t = site->out.dim[0], n = site->out.dim[1] / a->heads;
+	return (struct sizes){ t * up(n), n * up(t), (t < BLOCK ? t : BLOCK) * up(t) };
+}
+
+static size_t reals(const struct nn_site *site)
+{
+	const struct sizes s = sizes(site);
+	const size_t forward = s.flat + s.tall + s.scores;
+	return site->training ? 2 * forward + 2 * s.tall + TILE * (s.tall / site->out.dim[0])
+			      : forward;
+}
+
+static struct head lay_out(const struct nn_site *site, real *work)
+{
+	const struct nn_attention *a = site->attrs;
+	const struct sizes s = sizes(site);
+	const size_t t = site->out.dim[0], n = site->out.dim[1] / a->heads, step = up(n),
+		     all = up(t);
+	struct head h = { .t = t,
+			  .n = n,
+			  .causal = a->causal,
+			  .keys_t = { take(&work, s.flat), all },
+			  .values = { take(&work, s.tall), step },
+			  .score = { take(&work, s.scores), all } };
+	if (!site->training)
+		return h;
+	h.values_t = (struct rows){ take(&work, s.flat), all };
+	h.keys = (struct rows){ take(&work, s.tall), step };
+	h.slope = (struct rows){ take(&work, s.scores), all };
+	h.dkeys = (struct rows){ take(&work, s.tall), step };
+	h.dvalues = (struct rows){ take(&work, s.tall), step };
+	h.dq = (struct rows){ take(&work, TILE * step), step };
+	return h;
+}
+
+/* to = x times scale, padded with zeros. */
+static void copy(const struct head *h, const real *x, real scale, struct rows to)
+{
+	for (size_t t = 0; t < h->t; t++)
+		for (size_t i = 0; i < to.row; i += VL) {
+			const size_t k = i >= h->n ? 0 : h->n - i < VL ? h->n - i : VL;
+			v_store(to.at + t * to.row + i,
+				v_mul(v_get(x + t * h->q.row + i, k), v_set(scale)));
+		}
+}
+
+/* The same, turned. */
+static void turn(const struct head *h, const real *x, real scale, struct rows to)
+{
+	for (size_t t = 0; t < to.row; t += VL)
+		for (size_t i = 0; i < h->n; i += VL) {
+			const size_t k = h->n - i < VL ? h->n - i : VL;
+			vr r[VL];
+			for (size_t j = 0; j < VL; j++)
+				r[j] = t + j < h->t ? v_get(x + (t + j) * h->q.row + i, k)
+						    : v_zero();
+			v_transpose(r);
+			for (size_t j = 0; j < k; j++)
+				v_store(to.at + (i + j) * to.row + t, v_mul(r[j], v_set(scale)));
+		}
+}
+
+/* ---- products ---- */
+
+/*
+ * y[rows][n] = the chains of x[rows][k] and w[k][n]; `on`: those of y go on. rows of a tile; w has
+ * whole vectors.
+ */
+static void product(size_t rows, size_t k, size_t n, struct rows x, struct rows w, struct rows y,
+		    bool on)
+{
+	for (size_t o = 0; o < n; o += 2 * VL) {
+		const size_t left = n - o;
+		struct nn_tile t = { .kh = 1,
+				     .kw = 1,
+				     .kl = k,
+				     .xs = x.row,
+				     .ws = w.row,
+				     .ys = y.row,
+				     .fs = y.row,
+				     .from = on ? y.at + o : NULL };
+		t.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
+		NN_K(tile)[left > VL][rows](&t, x.at, w.at + o, y.at + o, NULL);
+	}
+}
+
+static struct rows from(struct rows rows, size_t row, size_t column)
+{
+	return (struct rows){ rows.at + row * rows.row + column, rows.row };
+}
+
+/*
+ * y[rows] = means of w with the weights x, for positions first, first + 1, ...: each over those
+ * that it attends to, whose last ones the first rows of a tile lack.
+ */
+static void mean(const struct head *h, size_t first, size_t rows, struct rows x, struct rows w,
+		 struct rows y)
+{
+	product(rows, h->causal ? first + 1 : h->t, h->n, x, w, y, false);
+	for (size_t r = 1; h->causal && r < rows; r++)
+		product(1, r, h->n, from(x, r, first + 1), from(w, first + 1, 0), from(y, r, 0),
+			true);
+}
+
+/*
+ * d[j] goes on with the chains over rows of x[rows][j] and g[rows], for m <= TILE columns of x that
+ * are all there.
+ */
+static void outer(size_t m, size_t rows, size_t n, struct rows x, struct rows g, struct rows d)
+{
+	for (size_t o = 0; rows > 0 && o < n; o += 2 * VL) {
+		const size_t left = n - o;
+		struct nn_outer t = {
+			.rows = 1, .pixels = rows, .x_pixel = x.row, .y_pixel = g.row, .ds = d.row
+		};
+		t.last = left >= 2 * VL ? VL : left > VL ? left - VL : left;
+		NN_K(outer)[t.last == VL][left > VL][m](&t, x.at, g.at + o, d.at + o);
+	}
+}
+
+/*
+ * d goes on over positions begin .. end - 1, whose weights are the rows of x: each key's and
+ * value's over those that attend to it, of which the first ones of a tile attend to its first rows
+ * alone.
+ */
+static void spread(const struct head *h, size_t begin, size_t end, struct rows x, struct rows g,
+		   struct rows d)
+{
+	const size_t most = h->causal ? end : h->t;
+	for (size_t j = 0, m; j < most; j += m) {
+		const bool edge = h->causal && j >= begin;
+		const size_t upto = h->causal && !edge ? begin : most, tile = edge ? MASKED : TILE;
+		m = upto - j < tile ? upto - j : tile;
+		const size_t all = edge ? j + m - 1 : begin;
+		for (size_t i = j; edge && i < all; i++)
+			outer(1, all - i, h->n, from(x, i - begin, i), from(g, i, 0),
+			      from(d, i, 0));
+		outer(m, end - all, h->n, from(x, all - begin, j), from(g, all, 0), from(d, j, 0));
+	}
+}
+
+/* ---- forward ---- */
+
+/* Columns of the scores of a position. */
+static size_t attended(const struct head *h, size_t t)
+{
+	return h->causal ? t + 1 : h->t;
+}
+
+/* The softmax of positions first, first + 1, ... in rows of to. */
+static void weigh(const struct head *h, size_t first, size_t rows, struct rows to)
+{
+	product(rows, h->n, attended(h, first + rows - 1), from(h->q, first, 0), h->keys_t, to,
+		false);
+	for (size_t r = 0; r < rows; r++)
+		v_softmax(to.at + r * to.row, to.at + r * to.row, attended(h, first + r));
+}
+
+static real scale_of(const struct head *h)
+{
+	real t[VL];
+	v_store(t, v_div(v_set(1), v_sqrt(v_set((real)h->n))));
+	return t[0];
+}
+
+/* The array of a row of the batch from a head's first value on; parts: 3 of x, 1 of y. */
+static struct rows part_of(const struct nn_call *call, const void *array, size_t parts,
+			   size_t piece)
+{
+	const struct nn_attention *a = call->site.attrs;
+	const size_t t = call->site.out.dim[0], n = call->site.out.dim[1];
+	return (struct rows){ (real *)array + piece / a->heads * t * parts * n +
+				      piece % a->heads * (n / a->heads),
+			      parts * n };
+}
+
+/* A head of a row of the batch, its keys and values copied. */
+static struct head open_head(const struct nn_call *call, size_t piece, int thread)
+{
+	const struct nn_site *site = &call->site;
+	const size_t n = site->out.dim[1];
+	struct head h = lay_out(site, (real *)call->work + (size_t)thread * reals(site));
+	h.q = part_of(call, call->x[0], 3, piece);
+	turn(&h, h.q.at + n, scale_of(&h), h.keys_t);
+	copy(&h, h.q.at + 2 * n, 1, h.values);
+	return h;
+}
+
+static void forward_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct nn_call *call = arg;
+	for (size_t p = begin; p < end; p++) {
+		const struct head h = open_head(call, p, thread);
+		const struct rows y = part_of(call, call->y, 1, p);
+		const size_t tile = h.causal ? MASKED : TILE;
+		for (size_t t = 0; t < h.t; t += tile) {
+			const size_t rows = h.t - t < tile ? h.t - t : tile;
+			weigh(&h, t, rows, h.score);
+			mean(&h, t, rows, h.score, h.values, from(y, t, 0));
+		}
+	}
+}
+
+/* Work of a head in bytes of memory, for nn_cpu_split. */
+static void split(const struct nn_call *call,
+		  void (*piece)(void *arg, size_t begin, size_t end, int thread), size_t products)
+{
+	const struct nn_attention *a = call->site.attrs;
+	const size_t t = call->site.out.dim[0], n = call->site.out.dim[1] / a->heads;
+	nn_cpu_split(call->pool, call->rows * a->heads, 1, products * t * (t + 8) * (n + 8), piece,
+		     (void *)call);
+}
+
+static void forward(const struct nn_call *call)
+{
+	split(call, forward_piece, 2);
+}
+
+/* ---- backward ---- */
+
+/* dx = d * scale, or dx + that. */
+static void give(const struct head *h, struct rows d, size_t rows, real scale, real *dx, bool add)
+{
+	for (size_t t = 0; t < rows; t++)
+		NN_EACH(i, k, h->n, {
+			v_put_gradient(dx + t * h->q.row + i, k,
+				       v_mul(v_get(d.at + t * d.row + i, k), v_set(scale)), add);
+		});
+}
+
+static void clear(struct rows d, size_t rows)
+{
+	for (size_t i = 0; i < rows * d.row; i += VL)
+		v_store(d.at + i, v_zero());
+}
+
+/* Softmax and slopes of positions begin .. end - 1, and the gradients of their queries. */
+static void back_block(const struct head *h, size_t begin, size_t end, struct rows dy,
+		       struct rows dx, bool add)
+{
+	const size_t tile = h->causal ? MASKED : TILE;
+	for (size_t t = begin; t < end; t += tile) {
+		const size_t rows = end - t < tile ? end - t : tile;
+		const struct rows p = from(h->score, t - begin, 0),
+				  ds = from(h->slope, t - begin, 0);
+		weigh(h, t, rows, p);
+		product(rows, h->n, attended(h, t + rows - 1), from(dy, t, 0), h->values_t, ds,
+			false);
+		for (size_t r = 0; r < rows; r++)
+			v_softmax_back(p.at + r * p.row, ds.at + r * ds.row, ds.at + r * ds.row,
+				       attended(h, t + r), false);
+		mean(h, t, rows, ds, h->keys, h->dq);
+		give(h, h->dq, rows, 1, from(dx, t, 0).at, add);
+	}
+}
+
+static void backward_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct nn_call *call = arg;
+	const size_t n = call->site.out.dim[1];
+	const bool add = call->dx_add[0];
+	for (size_t p = begin; p < end; p++) {
+		const struct head h = open_head(call, p, thread);
+		const struct rows dy = part_of(call, call->dy, 1, p),
+				  dx = part_of(call, call->dx[0], 3, p);
+		copy(&h, h.q.at + n, scale_of(&h), h.keys);
+		turn(&h, h.q.at + 2 * n, 1, h.values_t);
+		clear(h.dkeys, h.t);
+		clear(h.dvalues, h.t);
+		for (size_t t = 0; t < h.t; t += BLOCK) {
+			const size_t last = h.t - t < BLOCK ? h.t : t + BLOCK;
+			back_block(&h, t, last, dy, dx, add);
+			spread(&h, t, last, h.score, dy, h.dvalues);
+			spread(&h, t, last, h.slope, h.q, h.dkeys);
+		}
+		give(&h, h.dkeys, h.t, scale_of(&h), dx.at + n, add);
+		give(&h, h.dvalues, h.t, 1, dx.at + 2 * n, add);
+	}
+}
+
+static void backward(const struct nn_call *call)
+{
+	if (call->dx[0])
+		split(call, backward_piece, 6);
+}
+
+static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
+{
+	(void)max_rows;
+	(void)max_leaves;
+	return (size_t)threads * reals(site) * sizeof(real);
+}
+
+const struct nn_kernel NN_K(attention) = { .forward = forward, .backward = backward, .work = work };
