@@ -4,9 +4,18 @@ dnl NN_CPU: which instruction sets the CPU kernels are compiled for.
 AC_DEFUN([NN_CPU], [
 	AC_REQUIRE([AC_CANONICAL_HOST])
 	AS_CASE([$host_cpu],
-		[x86_64|amd64], [nn_x86=yes; nn_isas="avx512 avx2 generic"],
-		[nn_x86=no; nn_isas=generic])
-	AM_CONDITIONAL([NN_X86], [test "$nn_x86" = yes])
+		[x86_64|amd64], [nn_isas="avx512 avx2 generic"; nn_audit=AUDIT_ARCH_X86_64],
+		[aarch64], [nn_isas=generic; nn_audit=AUDIT_ARCH_AARCH64],
+		[nn_isas=generic; nn_audit=0])
+	AC_DEFINE_UNQUOTED([NN_AUDIT_ARCH], [$nn_audit], [What the filter of --sandbox calls this CPU; 0: no filter])
+	AM_CONDITIONAL([NN_X86], [test "$nn_isas" = "avx512 avx2 generic"])
+])
+
+dnl NN_CROSS: the generators of pages run while building, so the build machine's compiler makes them.
+AC_DEFUN([NN_CROSS], [
+	AC_ARG_VAR([CC_FOR_BUILD], [C compiler of the build machine, for a cross build (default: cc)])
+	: ${CC_FOR_BUILD=cc}
+	AM_CONDITIONAL([CROSS], [test "$cross_compiling" = yes])
 ])
 
 dnl NN_BUILD_KINDS: --enable-asan, ubsan, tsan, coverage, werror.

@@ -13,6 +13,8 @@ static inline void nn_pause(void)
 {
 #if defined __x86_64__ || defined __i386__
 	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("isb"); /* yield is no pause on most cores */
 #endif
 }
 

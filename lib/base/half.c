@@ -2,8 +2,8 @@
  * f16 and bf16 to f32 and back: plain loops, and steps of eight values with the instructions that
  * most CPUs have for them.
  *
- * AVX2 and F16C are used where the CPU has both, whatever NN_CPU says: the bytes are those of the
- * plain loops, which a test compares.
+ * AVX2 and F16C, or NEON, are used where the CPU has them, whatever NN_CPU says: the bytes are
+ * those of the plain loops, which a test compares.
  */
 #include <stdint.h>
 #include <string.h>
@@ -164,9 +164,7 @@ EIGHT static size_t narrow_bf16_avx2(const void *wide, void *half, float divisor
 	}
 	return nan + narrow_bf16(w + i, h + i, divisor, n - i);
 }
-#endif
 
-#if defined __x86_64__
 /*
  * Not every compiler has a name for F16C in __builtin_cpu_supports. Asked once: under a hypervisor
  * cpuid takes microseconds, more than a short row of halves.
@@ -181,6 +179,41 @@ static bool has_f16c(void)
 			     (c & bit_F16C));
 	return known == 2;
 }
+
+/* ---- by the conversions that every Arm of 64 bits has; bf16 is left to the compiler ---- */
+
+#elif defined __aarch64__
+#include <arm_neon.h>
+
+static void widen_f16_neon(const void *half, void *wide, size_t n)
+{
+	const uint16_t *h = half;
+	float *w = wide;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		vst1q_f32(w + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + i))));
+	widen_f16(h + i, w + i, n - i);
+}
+
+static size_t narrow_f16_neon(const void *wide, void *half, float divisor, size_t n)
+{
+	const float32x4_t d = vdupq_n_f32(divisor),
+			  quiet = vreinterpretq_f32_u32(vdupq_n_u32(0x7fc00000));
+	const float *w = wide;
+	uint16_t *h = half;
+	size_t i = 0, nan = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		float32x4_t x = vdivq_f32(vld1q_f32(w + i), d);
+		uint32x4_t is_number = vceqq_f32(x, x);
+
+		nan += 4 - vaddvq_u32(vshrq_n_u32(is_number, 31));
+		x = vbslq_f32(is_number, x, quiet);
+		vst1_u16(h + i, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+	}
+	return nan + narrow_f16(w + i, h + i, divisor, n - i);
+}
 #endif
 
 const struct nn_half *nn_half(enum nn_dtype dtype, bool plain)
@@ -193,6 +226,13 @@ const struct nn_half *nn_half(enum nn_dtype dtype, bool plain)
 
 	if (!plain && has_f16c())
 		return dtype == NN_F16 ? &f16c : &bf16_avx2;
+#elif defined __aarch64__
+	static const struct nn_half f16_neon = { widen_f16_neon, narrow_f16_neon };
+
+	if (!plain && dtype == NN_F16)
+		return &f16_neon;
+#else
+	(void)plain;
 #endif
 	return dtype == NN_F16 ? &f16 : &bf16;
 }

@@ -11,11 +11,11 @@ LIBRARIES = {
     "mpi.h": "lib/comm/mpi/", "cuda.h": "lib/device/cuda/", "cuda_runtime.h": "lib/device/cuda/",
     "protobuf-c.h": "lib/onnx/", "protobuf-c/protobuf-c.h": "lib/onnx/",
     "microhttpd.h": "lib/serve/http/",
-    "immintrin.h": ("lib/device/cpu/", "lib/base/"), "dlfcn.h": "lib/base/",
+    "immintrin.h": ("lib/device/cpu/", "lib/base/"), "arm_neon.h": ("lib/device/cpu/", "lib/base/"), "dlfcn.h": "lib/base/",
 }
 WINGS = ("device/cpu/", "device/cuda/", "comm/self/", "comm/mpi/", "onnx/")
 UNFINISHED = re.compile(r"\b(todo|fixme|xxx|stub|placeholder|not (yet )?implemented)\b", re.I)
-PLATFORM = re.compile(r"^\s*#\s*(el)?if.*\b(__x86|__AVX|__linux|__APPLE|_WIN|__GNUC__|__clang__)")
+PLATFORM = re.compile(r"^\s*#\s*(el)?if.*\b(__x86|__aarch64|__AVX|__ARM|__linux|__APPLE|_WIN|__GNUC__|__clang__)")
 n = 0
 
 
