@@ -220,10 +220,12 @@ tests_lib_serve_http_LDADD = $(SERVE_LIBS)
 tests_lib_serve_limits_SOURCES = tests/lib/serve-limits.c tests/lib/serve-http.h tests/lib/tap.h
 tests_lib_serve_limits_LDADD = $(SERVE_LIBS)
 CHECK_TESTS += tests/lib/serve-http tests/lib/serve-limits
-check_PROGRAMS += tests/lib/serve-batch
-tests_lib_serve_batch_SOURCES = tests/lib/serve-batch.c tests/lib/serve-model.h tests/lib/tap.h
+check_PROGRAMS += tests/lib/serve-batch tests/lib/serve-batch-bytes
+tests_lib_serve_batch_SOURCES = tests/lib/serve-batch.c tests/lib/serve-batch.h tests/lib/serve-model.h tests/lib/tap.h
 tests_lib_serve_batch_LDADD = $(SERVE_LIBS)
-CHECK_TESTS += tests/lib/serve-batch
+tests_lib_serve_batch_bytes_SOURCES = tests/lib/serve-batch-bytes.c tests/lib/serve-batch.h tests/lib/serve-model.h tests/lib/tap.h
+tests_lib_serve_batch_bytes_LDADD = $(SERVE_LIBS)
+CHECK_TESTS += tests/lib/serve-batch tests/lib/serve-batch-bytes
 serve_world = tests/lib/serve-world.c tests/lib/serve-world.h tests/lib/tap.h
 check_PROGRAMS += tests/lib/serve-protocol tests/lib/serve-tables tests/lib/serve-v1 tests/lib/serve-v2
 tests_lib_serve_protocol_SOURCES = tests/lib/serve-protocol.c $(serve_world)
@@ -429,9 +431,11 @@ VALGRIND_TESTS += tests/lib/load
 
 # models that are served
 if HAVE_MICROHTTPD
-check_PROGRAMS += tests/lib/serve-models
-tests_lib_serve_models_SOURCES = tests/lib/serve-models.c tests/lib/files.h
+check_PROGRAMS += tests/lib/serve-models tests/lib/serve-reload
+tests_lib_serve_models_SOURCES = tests/lib/serve-models.c tests/lib/serve-models.h tests/lib/files.h
 tests_lib_serve_models_LDADD = $(SERVE_LIBS)
+tests_lib_serve_reload_SOURCES = tests/lib/serve-reload.c tests/lib/serve-models.h tests/lib/files.h
+tests_lib_serve_reload_LDADD = $(SERVE_LIBS)
 check_PROGRAMS += tests/lib/serve-keys
 tests_lib_serve_keys_SOURCES = tests/lib/serve-keys.c tests/lib/files.h
 tests_lib_serve_keys_LDADD = $(SERVE_LIBS)
@@ -441,7 +445,7 @@ tests_lib_serve_access_log_LDADD = $(SERVE_LIBS)
 check_PROGRAMS += tests/lib/serve-sandbox
 tests_lib_serve_sandbox_SOURCES = tests/lib/serve-sandbox.c tests/lib/serve-model.h tests/lib/files.h
 tests_lib_serve_sandbox_LDADD = $(SERVE_LIBS)
-CHECK_TESTS += tests/lib/serve-models tests/lib/serve-keys tests/lib/serve-access-log tests/lib/serve-sandbox
+CHECK_TESTS += tests/lib/serve-models tests/lib/serve-reload tests/lib/serve-keys tests/lib/serve-access-log tests/lib/serve-sandbox
 CHECK_TESTS += tests/cli/systemd.bats
 endif
 # nn-serve

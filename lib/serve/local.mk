@@ -87,6 +87,8 @@ lib_libserve_a_SOURCES = \
 	lib/serve/protocol/v2-stats.c \
 	lib/serve/protocol/v2.c \
 	lib/serve/protocol/v2.h \
+	lib/serve/run-inside.h \
+	lib/serve/run-open.c \
 	lib/serve/run.c \
 	lib/serve/sandbox-calls.c \
 	lib/serve/sandbox-files.c \

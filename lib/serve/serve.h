@@ -27,7 +27,7 @@ struct nn_serve {
 	int threads;
 	void (*warn)(void *arg, const char *text); /* any thread */
 	void (*note)(void *arg, const char *text);
-	/* A version of a model was read again; wrong NULL: it serves. Any thread. */
+	/* A version of a model was read again; wrong NULL: it serves. Any thread; may be NULL. */
 	void (*reloaded)(void *arg, const char *model, uint64_t version, const char *wrong);
 	void *arg;
 };

@@ -56,14 +56,6 @@ static void say_nothing(void *arg, const char *text)
 	(void)text;
 }
 
-static void log_nothing(void *arg, const char *model, uint64_t version, const char *wrong)
-{
-	(void)arg;
-	(void)model;
-	(void)version;
-	(void)wrong;
-}
-
 static _Noreturn void be_worker(const struct workers *w, unsigned number, int fd, pid_t parent,
 				bool again)
 {
@@ -91,7 +83,7 @@ static _Noreturn void be_worker(const struct workers *w, unsigned number, int fd
 	setup.options.keep_going |= again;
 	if (number > 0) {
 		setup.warn = setup.note = say_nothing;
-		setup.reloaded = log_nothing;
+		setup.reloaded = NULL;
 	}
 	status = w->serve(&setup, &leash, &err);
 	if (status < 0) {

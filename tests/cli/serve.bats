@@ -412,6 +412,6 @@ metric() {
   curl -sS -m 30 --head "$url/v2/models/plain" | tr -d '\r' >head
   grep -qx "Content-Length: $(cat length)" head
   grep -q '^HTTP/1.1 200' head
-  ! grep -q '^{' head
+  run -1 grep '^{' head
   stop
 }
