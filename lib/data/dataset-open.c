@@ -54,7 +54,7 @@ static int open_file(struct nn_dataset *ds, const char *path, struct nn_input **
 	struct nn_data_file *file = &ds->files.file[ds->files.n];
 
 	file->path = nn_strdup(path, err);
-	if (!file->path || nn_input_open(input, path, err) < 0)
+	if (!file->path || nn_input_open_data(input, path, err) < 0)
 		return -1;
 	nn_input_stamp(*input, &file->stamp);
 	ds->files.n++;

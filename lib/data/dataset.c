@@ -22,6 +22,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 	for (size_t i = 0; i < ds->notices.n; i++)
 		nn_free(ds->notices.text[i]);
 	nn_free(ds->notices.text);
+	nn_text_free(&ds->files.stems);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
 	nn_free(ds->rules.target);

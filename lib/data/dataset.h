@@ -64,6 +64,7 @@ struct nn_data_files {
 	size_t sample;              /* bytes of each that were read; 0: all */
 	struct nn_data_share share; /* of the first file */
 	size_t read_rows;           /* of it */
+	struct nn_text stems; /* of pictures: each with a NUL; empty: data are none */
 };
 
 struct nn_dataset {
@@ -119,6 +120,8 @@ int nn_dataset_read_array(struct nn_dataset *ds, struct nn_input *input,
 			  const struct nn_reading *reading, struct nn_error *err);
 int nn_dataset_read_svm(struct nn_dataset *ds, struct nn_input *input,
 			const struct nn_reading *reading, struct nn_error *err);
+int nn_dataset_read_pictures(struct nn_dataset *ds, struct nn_input *input,
+			     const struct nn_reading *reading, struct nn_error *err);
 /*
  * Parts of these: does the model ask for columns, of a file without any? An array becomes an input;
  * the targets of a table, read into rows of values, become those of the dataset.

@@ -12,7 +12,7 @@ static const struct nn_format *const formats[] = {
 
 const struct nn_format *nn_format_of(struct nn_input *input, struct nn_error *err)
 {
-	char known[100] = "";
+	char known[200] = "";
 	enum nn_format_id id;
 
 	if (nn_input_sniff(input, &id, err) < 0)

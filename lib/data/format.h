@@ -46,6 +46,7 @@ struct nn_format {
 	int (*header)(struct nn_input *input, struct nn_npy_header *header, struct nn_error *err);
 	bool several;  /* arrays may follow each other */
 	bool pictures; /* u8 values are pictures, and two dimensions are one channel of them */
+	bool named;    /* rows have names, which go with answers */
 	/* named arrays: all of them, or the first rows of each */
 	int (*tensors)(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
 		       struct nn_error *err);

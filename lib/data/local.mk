@@ -4,6 +4,7 @@ lib_libnn_la_SOURCES += \
 	lib/data/array.h \
 	lib/data/batch.c \
 	lib/data/characters.c \
+	lib/data/cifar.c \
 	lib/data/coding.c \
 	lib/data/coding.h \
 	lib/data/columns-text.c \
@@ -42,6 +43,11 @@ lib_libnn_la_SOURCES += \
 	lib/data/labels.c \
 	lib/data/target.c \
 	lib/data/weights.c \
+	lib/data/picture/decode.c lib/data/picture/decode.h \
+	lib/data/picture/labels.c lib/data/picture/labels.h \
+	lib/data/picture/read.c \
+	lib/data/picture/samples.c lib/data/picture/samples.h \
+	lib/data/picture/stream.c \
 	lib/data/table/column-order.c \
 	lib/data/table/column-plan.c \
 	lib/data/table/column-plan.h \

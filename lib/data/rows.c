@@ -59,7 +59,7 @@ static int open_input(struct nn_rows *r, const char *data, struct nn_error *err)
 		nn_input_give(r->input, r->options.bytes, r->options.n_bytes);
 		return 0;
 	}
-	if (nn_input_open(&r->input, data, err) < 0)
+	if (nn_input_open_data(&r->input, data, err) < 0)
 		return -1;
 	return r->options.n_again ? nn_input_tee(r->input, r->options.n_again, err) : 0;
 }
@@ -80,7 +80,7 @@ static int open_rows(struct nn_rows *r, const char *data, const char *targets, s
 			       "the model says nothing of its inputs (it has no nn.input)");
 	if (open_input(r, data, err) < 0 || nn_input_peek(r->input, &bytes, 1, &got, err) < 0)
 		return -1;
-	if (got == 0) {
+	if (got == 0 && !nn_input_is_folder(r->input)) {
 		r->ended = true;
 		return 0;
 	}
@@ -123,6 +123,7 @@ void nn_rows_close(struct nn_rows *r)
 	nn_dataset_free(r->whole);
 	nn_dataset_free(r->scored);
 	nn_table_close(&r->table);
+	nn_rows_pictures_free(r->pictures);
 	nn_plan_free(&r->plan);
 	nn_array_free(&r->array);
 	nn_input_close(r->input);
@@ -147,7 +148,9 @@ bool nn_rows_none(const struct nn_rows *r)
 
 char nn_rows_separator(const struct nn_rows *r)
 {
-	return !r->format || !r->format->table ? '\0' : r->table.csv.separator == '\t' ? '\t' : ',';
+	if (!r->format || !(r->format->table || r->format->named))
+		return '\0';
+	return r->format->named || r->table.csv.separator == '\t' ? '\t' : ',';
 }
 
 bool nn_rows_lines(const struct nn_rows *r)
@@ -162,7 +165,7 @@ bool nn_rows_suit_arrays(const struct nn_rows *r)
 
 bool nn_rows_header(const struct nn_rows *r)
 {
-	return r->table.header;
+	return r->table.header || (r->format && r->format->named);
 }
 
 int64_t nn_rows_total(const struct nn_rows *r)

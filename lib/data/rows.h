@@ -27,6 +27,8 @@ struct nn_rows {
 	void *values;        /* of one record */
 	double *numbers;     /* its targets */
 
+	struct nn_rows_pictures *pictures; /* NULL: it is none of these */
+
 	/* arrays that come one after another, or one whole in memory */
 	struct nn_array array;    /* whole: Fortran order */
 	struct nn_dataset *whole; /* what is read whole */
@@ -66,6 +68,8 @@ struct nn_rows_out {
 
 /* rows-whole.c: of a format without rows of its own. */
 extern const struct nn_rows_ops nn_rows_whole;
+/* picture/rows-picture.c: of formats of pictures. */
+void nn_rows_pictures_free(struct nn_rows_pictures *pictures); /* NULL allowed */
 /* rows-out.c: targets of the row from the file of targets; -1 when it has no more. */
 int nn_rows_put_scored(struct nn_rows *rows, struct nn_rows_out *out, struct nn_error *err);
 /*

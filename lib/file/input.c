@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -12,7 +13,7 @@
 
 struct nn_input {
 	struct nn_byte_source source;
-	bool started, plain, memory;
+	bool started, plain, memory, folder;
 	struct nn_block buffer;
 	size_t at, have; /* buffer[at, at + have) come next */
 };
@@ -98,9 +99,32 @@ int nn_input_open(struct nn_input **input, const char *path, struct nn_error *er
 	return open_fd(input, path, fd, err);
 }
 
+int nn_input_open_data(struct nn_input **input, const char *path, struct nn_error *err)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return nn_input_open(input, path, err);
+	if (nn_input_open_memory(input, path, err) < 0)
+		return -1;
+	(*input)->folder = true;
+	return 0;
+}
+
+bool nn_input_is_folder(const struct nn_input *in)
+{
+	return in->folder;
+}
+
+void nn_input_saw(struct nn_input *in, const void *bytes, size_t n)
+{
+	if (in->source.watch && n)
+		nn_watch_add(in->source.watch, bytes, n, false);
+}
+
 static bool opens_again(const struct nn_input *in)
 {
-	return in->source.regular && strcmp(in->source.name, "-") != 0;
+	return (in->source.regular || in->folder) && strcmp(in->source.name, "-") != 0;
 }
 
 int nn_input_tee(struct nn_input *in, size_t n, struct nn_error *err)
@@ -113,7 +137,7 @@ int nn_input_open_again(struct nn_input **input, const struct nn_input *first, s
 	struct nn_input *in;
 
 	if (opens_again(first))
-		return nn_input_open(input, first->source.name, err);
+		return nn_input_open_data(input, first->source.name, err);
 	in = nn_alloc(1, sizeof *in, err);
 	if (!in || nn_byte_source_again(&in->source, &first->source, err) < 0) {
 		nn_free(in);

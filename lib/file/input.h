@@ -18,6 +18,13 @@ struct nn_input;
  * begins with the name.
  */
 int nn_input_open(struct nn_input **input, const char *path, struct nn_error *err);
+/*
+ * As above, but a directory is a folder: an input without bytes, whose files nn_members gives
+ * (file/members). What is read of them is told to nn_input_saw, for the digest.
+ */
+int nn_input_open_data(struct nn_input **input, const char *path, struct nn_error *err);
+bool nn_input_is_folder(const struct nn_input *input);
+void nn_input_saw(struct nn_input *input, const void *bytes, size_t n);
 void nn_input_close(struct nn_input *input);
 /*
  * Before anything was read: n more inputs will give the same bytes from their begin on. And one of

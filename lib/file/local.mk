@@ -12,6 +12,9 @@ lib_libnn_la_SOURCES += \
 	lib/file/input.h \
 	lib/file/json.c \
 	lib/file/json.h \
+	lib/file/members/members.c lib/file/members/members-folder.c lib/file/members/members-inside.h \
+	lib/file/members/members-tar.c lib/file/members/members.h \
+	lib/file/picture/picture.c lib/file/picture/picture.h \
 	lib/file/npy-data.c \
 	lib/file/npy-set.c \
 	lib/file/npy.c \
@@ -57,4 +60,20 @@ lib_nn_zstd_la_SOURCES = lib/file/archive-zstd.c
 lib_nn_zstd_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 lib_nn_zstd_la_LDFLAGS = $(LDFLAGS_MODULE)
 lib_nn_zstd_la_LIBADD = $(ZSTD_LIBS)
+endif
+
+# the modules that decode pictures
+if HAVE_PNG
+pkglib_LTLIBRARIES += lib/nn-png.la
+lib_nn_png_la_SOURCES = lib/file/picture/png.c
+lib_nn_png_la_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS)
+lib_nn_png_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_png_la_LIBADD = $(PNG_LIBS)
+endif
+if HAVE_JPEG
+pkglib_LTLIBRARIES += lib/nn-jpeg.la
+lib_nn_jpeg_la_SOURCES = lib/file/picture/jpeg.c
+lib_nn_jpeg_la_CPPFLAGS = $(AM_CPPFLAGS) $(JPEG_CFLAGS)
+lib_nn_jpeg_la_LDFLAGS = $(LDFLAGS_MODULE)
+lib_nn_jpeg_la_LIBADD = $(JPEG_LIBS)
 endif

@@ -65,17 +65,28 @@ enum nn_format_id nn_sniff(const unsigned char *bytes, size_t n)
 	return longest == 0 && is_onnx(bytes, n) ? NN_FORMAT_onnx : found;
 }
 
+/* A name with a NUL behind it: what tells a tar stands further on. */
+static bool may_be_tar(const unsigned char *bytes, size_t n)
+{
+	return n < 262 && memchr(bytes, '\0', n) && !memchr(bytes, '\n', n) &&
+	       nn_sniff(bytes, n) == NN_FORMAT_text;
+}
+
 int nn_input_sniff(struct nn_input *input, enum nn_format_id *id, struct nn_error *err)
 {
 	const unsigned char *bytes;
 	size_t got, before = 0;
 
+	if (nn_input_is_folder(input)) {
+		*id = NN_FORMAT_folder;
+		return 0;
+	}
 	if (nn_input_some(input, &bytes, &got, err) < 0)
 		return -1;
 	/*
 	 * nine bytes decide, or a line of text; waiting for the rest of a line keeps nobody waiting
 	 */
-	while (got < 9 && got > before && !memchr(bytes, '\n', got)) {
+	while (got > before && (got < 9 ? !memchr(bytes, '\n', got) : may_be_tar(bytes, got))) {
 		before = got;
 		if (nn_input_more(input, &bytes, &got, err) < 0)
 			return -1;

@@ -52,7 +52,7 @@ int nn_run_alloc_block(const struct nn_run *r, struct nn_run_block *block, size_
 		       struct nn_error *err)
 {
 	block->max = max;
-	block->beside.kept = r->p->options.keep ? &block->kept : NULL;
+	block->beside.kept = nn_rows_kept(r->rows, 0) ? &block->kept : NULL;
 	if (alloc_inputs(r, block, err) < 0)
 		return -1;
 	if (nn_rows_weighs(r->rows) &&

@@ -99,7 +99,7 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 			"with --to=jsonl",
 			r->p->model, r->n_emitted);
 	options.rows = r->rows;
-	if (r->p->options.keep && check_kept(r, &options, err) < 0)
+	if (nn_rows_kept(r->rows, 0) && check_kept(r, &options, err) < 0)
 		return -1;
 	if (options.to == NN_TO_NPY && nn_output_binary(r->output, err) < 0)
 		return -1;

@@ -77,9 +77,9 @@ model_of() {
   printf 'a,b\n1,2.5\nnan,1\n' >nan.csv
   says 1 'nn-train: nan.csv:3:1: found "nan" in column "a", expected a finite number; --missing=mean fills it, --missing=drop leaves the row out' train nan.csv --target=b
   : >empty
-  says 1 'nn-train: empty: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or safetensors' train empty --target=b
+  says 1 'nn-train: empty: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures' train empty --target=b
   mkdir d
-  says 1 'nn-train: d: is a directory, expected a file' train d --target=b
+  says 1 'nn-train: d: is an array without columns, so --target=b is not in it; targets are a file of their own' train d --target=b
   says 1 'nn-train: nowhere: cannot open: No such file or directory' train nowhere --target=b
   [ "$(cat m.st)" = before ]
 }

@@ -59,14 +59,14 @@ tells() {
 @test "ranks hostile: a FIFO that brings nothing or half is named as the user did" {
   mkfifo p
   : >p 3>&- &
-  tells 1 "p: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or safetensors" train --ranks=2 -o out.safetensors p
+  tells 1 "p: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures" train --ranks=2 -o out.safetensors p
   : >p 3>&- &
-  tells 1 "p: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or safetensors" train --ranks=2 --valid=p -o out.safetensors words.csv
+  tells 1 "p: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures" train --ranks=2 --valid=p -o out.safetensors words.csv
   head -c 3000 "$NN_SRC/share/data/digits.csv.gz" >p 3>&- &
   tells 1 "p: the gzip data end early" train --ranks=2 --target=digit --loss=cross-entropy -o out.safetensors p
   { cat words.csv; echo x; } >p 3>&- &
   tells 1 'p:152:1: found "x" in column "a", expected a number' train --ranks=2 -o out.safetensors p
-  tells 1 "/dev/null: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or safetensors" train --ranks=2 -o out.safetensors /dev/null
+  tells 1 "/dev/null: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures" train --ranks=2 -o out.safetensors /dev/null
 }
 
 @test "ranks hostile: a second <(command) is refused, with what helps" {

@@ -179,8 +179,8 @@ static void table_errors(void)
 	       "csv: a needed column that occurs twice");
 	csv_is("y\n1\n", n, "1: t.csv: no columns are left as input", "csv: a target alone");
 	csv_is("", n,
-	       "1: t.csv: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz or "
-	       "safetensors",
+	       "1: t.csv: is empty, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz, "
+	       "safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures",
 	       "csv: an empty file");
 	csv_is("\n\n", n, "1: t.csv: has no rows", "csv: nothing but newlines");
 	csv_is("a,b,yy\n1,2,3\n", n,
@@ -197,8 +197,8 @@ static void table_errors(void)
 		"csv: --target is never guessed");
 	text_is(show((struct how){ .data = "nowhere" }),
 		"1: nowhere: cannot open: No such file or directory", "data: a missing file");
-	text_is(show((struct how){ .data = "." }), "1: .: is a directory, expected a file",
-		"data: a directory");
+	text_is(show((struct how){ .data = "/dev" }),
+		"1: /dev: has no file that is named .png, .jpg or .jpeg", "data: a directory");
 	text_is(show((struct how){ .data = "-", .targets = "-" }),
 		"2: stdin cannot be both data and targets", "data: stdin twice");
 	csv_is("a,b,y\n1,2,3\n", (struct how){ .loss = 'n', .shape = { 2, { 1, 3 } } },

@@ -403,11 +403,10 @@ static void arrays(void)
 		"rows: and so are bytes of three or more dimensions");
 	put_bytes("x.npy", file, array(file, "|u1", "False", "2, 2", "\1\2\3\4", 4));
 	text_is(show(h), "npy+total[ 1 2; 3 4;]|", "rows: other arrays are not");
-	put_bytes("x.npy", "\x89PNG\r\n\x1a\naaa", 11);
+	put_bytes("x.npy", "\x89HDF\r\n\x1a\naaa", 11);
 	text_is(show(h),
-		"1: x.npy: looks like a png file, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, .npz "
-		"or "
-		"safetensors",
+		"1: x.npy: looks like a hdf5 file, expected CSV or TSV, JSON lines, LIBSVM, .npy, IDX, "
+		".npz, safetensors, CIFAR, PNG, JPEG, tar or a folder of pictures",
 		"rows: another kind is named");
 }
 

@@ -1,0 +1,201 @@
+#!/usr/bin/env bats
+# Pictures: folders of classes, pictures and masks, tars, CIFAR, and what is refused.
+# shellcheck disable=SC2154,SC2164
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  command -v python3 >/dev/null || return 0
+  mkdir "$BATS_FILE_TMPDIR/p"
+  cd "$BATS_FILE_TMPDIR/p"
+  python3 "$NN_SRC/tests/cli/pictures.py"
+  nn-train -q -m "$net" --epochs=15 --lr=0.01 -o model train 2>error || true
+}
+
+net='conv2d 8 3x3, relu, flatten, dense ?'
+
+setup() {
+  command -v python3 >/dev/null || skip "python3 is not installed"
+  cd "$BATS_FILE_TMPDIR/p"
+  export net
+  if grep -q 'module nn-png.so is not installed' error 2>/dev/null; then
+    [[ $BATS_TEST_DESCRIPTION == *without* ]] || skip "built without libpng"
+  fi
+}
+export net
+
+# says STATUS TEXT COMMAND...: the one line on stderr
+says() {
+  local status=$1 text=$2
+  shift 2
+  run "-$status" --separate-stderr "$@"
+  [ "$stderr" = "$text" ] || { printf 'found:  %s\nwanted: %s\n' "$stderr" "$text"; return 1; }
+}
+
+@test "pictures: without a codec's module it is status 3 and one line" {
+  mkdir -p moved/bin moved/lib
+  cp "$NN_BUILD/cmd/nn-train" moved/bin
+  cp -L "$NN_BUILD/lib/libnn.so.0" moved/lib
+  [ ! -e /usr/local/lib/nntools/nn-png.so ] || skip "nn-png.so is installed"
+  says 3 'nn-train: train/blue/00.png: module nn-png.so is not installed' \
+    moved/bin/nn-train -q -m 'dense ?' -o no train
+}
+
+@test "pictures: a folder of class folders is learned and recognized; answers go with names" {
+  run -0 nn-predict --score model test
+  [[ $output == *$'accuracy 1\n'* ]]
+  run -0 nn-predict --emit=class model test
+  [ "${lines[0]}" = $'file\tclass' ]
+  [ "${lines[1]}" = $'blue/00.png\tblue' ]
+  [ "${lines[12]}" = $'red/03.png\tred' ]
+  [ "${#lines[@]}" = 13 ]
+  run -0 nn-predict --to=jsonl --emit=class model test/red
+  [ "${lines[0]}" = '{"file":"00.png","class":"red"}' ]
+  run -0 nn-predict --emit=class --to-header=no model test/green/01.png
+  [ "$output" = $'test/green/01.png\tgreen' ]
+  run -0 bash -c 'nn-predict --emit=class --to-header=no model - <test/green/01.png'
+  [ "$output" = $'-\tgreen' ]
+  nn-predict --info model | grep -q 'blue.*green.*red'
+}
+
+@test "pictures: a tar of class folders gives the model of the folders, from a file, a pipe, gzip" {
+  nn-train -q -m "$net" --epochs=15 --lr=0.01 -o tarred folders.tar
+  cmp model tarred
+  cat folders.tar | nn-train -q -m "$net" --epochs=15 --lr=0.01 -o tarred -
+  cmp model tarred
+  gzip -c folders.tar >folders.tar.gz
+  nn-train -q -m "$net" --epochs=15 --lr=0.01 --threads=3 -o tarred folders.tar.gz
+  cmp model tarred
+  nn-predict --emit=class model folders.tar | head -n 2 | grep -qx $'train/blue/00\tblue'
+}
+
+@test "pictures: shards: .cls and .json, several on a pipe, pax and GNU names, integers are class numbers" {
+  nn-train -q -m "$net" --epochs=10 --lr=0.01 -o shard shard.tar
+  cat a.tar b.tar | nn-train -q -m "$net" --epochs=10 --lr=0.01 -o joined -
+  cmp shard joined
+  run -0 nn-predict --score shard shard.tar
+  [[ $output == *$'accuracy 1\n'*$'support.2 12\n'* ]]
+  nn-predict --emit=class --to=npy shard shard.tar | tail -c 288 | od -An -td8 -v | tr -s ' ' '\n' | sed -n 2,5p | paste -sd, | grep -qx 0,1,2,0
+  for form in pax gnu; do
+    nn-train -q -m "$net" --epochs=1 -o "$form" "$form.tar"
+    nn-predict --info "$form" | grep -q 'c0.*c1.*c2'
+  done
+  cmp pax gnu
+}
+
+@test "pictures: masks beside pictures: palettes and few grey levels are classes, stems match" {
+  segment='conv2d 8 3x3 pad=1, relu, conv2d ? 1x1'
+  nn-train -q -m "$segment" --epochs=60 --lr=0.03 -o masks.st images masks
+  run -0 nn-predict --score=masks masks.st images
+  [[ $output == *$'accuracy 1\n'* ]]
+  [[ $output == *iou.2\ 1* ]]
+  nn-train -q -m "$segment" --epochs=60 --lr=0.03 -o tarred.st masked.tar
+  cmp masks.st tarred.st
+  cp -r masks fewer
+  rm fewer/4.png
+  says 1 'nn-train: fewer: has nothing for 4 of images' nn-train -q -m "$segment" -o no images fewer
+  cp masks/1.png fewer/4.png
+  cp masks/1.png fewer/40.png
+  says 1 'nn-train: fewer/40.png: has no picture in images' nn-train -q -m "$segment" -o no images fewer
+  rm fewer/40.png fewer/9.png
+  says 1 'nn-train: fewer: has nothing for 9 of images' nn-train -q -m "$segment" -o no images fewer
+  says 1 'nn-train: fewer: has nothing for 9 of images' nn-train -q -m "$segment" -o no --valid=images,fewer images masks
+}
+
+@test "pictures: an autoencoder learns pictures as numbers" {
+  nn-train -q -m 'flatten, dense 4, relu, dense 192' --loss=mse --steps=2 -o auto images images
+  nn-predict --to=npy auto images | head -c 128 | grep -q "'shape': (10, 192)"
+}
+
+@test "pictures: JPEG" {
+  nn-train -q -m 'dense ?' --steps=1 -o j jpeg 2>error.jpeg || grep -q 'nn-jpeg.so is not installed' error.jpeg
+  [ ! -s error.jpeg ] || skip "built without libjpeg"
+  run -0 nn-predict --emit=class j jpeg
+  [[ ${lines[2]} == $'red/a.jpg\t'* ]]
+  says 1 'nn-train: bad-cmyk/red/b.jpg: is CMYK (channels: 4), expected grey or RGB' nn-train -q -m 'dense ?' -o no bad-cmyk
+  says 1 'nn-train: bad-greyjpeg/red/b.jpg: is grey (channels: 1), expected RGB (3)' nn-train -q -m 'dense ?' -o no bad-greyjpeg
+  run -1 --separate-stderr nn-train -q -m 'dense ?' -o no bad-cutjpeg
+  [[ $stderr == 'nn-train: bad-cutjpeg/red/b.jpg: the JPEG data are damaged ('*')' ]]
+}
+
+@test "pictures: CIFAR, binary, of 10 and of 100 classes" {
+  for cifar in 'c10.bin 10' 'c100.bin 10'; do
+    read -r file classes <<<"$cifar"
+    nn-train -q -m 'flatten, dense ?' --steps=1 -o c "$file"
+    nn-predict --emit=class c "$file" >out
+    [ "$(wc -l <out)" = 21 ]
+    nn-predict --info c | grep -q '3,32,32\|3x32x32'
+    cat "$file" | nn-train -q -m 'flatten, dense ?' --steps=1 -o d -
+    cmp c d
+    [ "$(nn-predict --to-header=yes c "$file" | head -n 1 | tr , '\n' | wc -l)" = "$classes" ]
+  done
+  head -c 5000 c10.bin >half.bin
+  run -1 nn-train -q -m 'flatten, dense ?' --steps=1 -o c half.bin
+}
+
+@test "pictures: what cannot be used is refused by name, in one line" {
+  train() { nn-train -q -m 'dense ?' -o no "$@"; }
+  export -f train
+  says 1 'nn-train: bad-cut/red/b.png: the PNG data end early' train bad-cut
+  run -1 --separate-stderr train bad-broken
+  [[ $stderr == 'nn-train: bad-broken/red/b.png: the PNG data are damaged ('*')' && ${#stderr_lines[@]} = 1 ]]
+  says 1 'nn-train: bad-empty/red/b.png: is empty, expected a PNG or JPEG picture' train bad-empty
+  says 1 'nn-train: bad-text/red/b.png: looks like a text file, expected a PNG or JPEG picture' train bad-text
+  says 1 'nn-train: bad-deep/red/b.png: has 16 bits a channel, expected 8' train bad-deep
+  says 1 'nn-train: bad-alpha/red/b.png: is RGB with alpha (channels: 4), expected RGB (3)' train bad-alpha
+  says 1 'nn-train: bad-grey/red/b.png: is grey (channels: 1), expected RGB (3)' train bad-grey
+  says 1 'nn-train: bad-other/red/b.png: is 9x9 pixels, expected 8x8; pictures are not scaled' train bad-other
+  says 1 'nn-train: bad-wide/red/b.png: is 30000 pixels wide and 30000 high, expected at most 16384' train bad-wide
+  run -1 --separate-stderr train bad-flat
+  [[ $stderr == 'nn-train: bad-flat/red/b.png: '* && ${#stderr_lines[@]} = 1 ]]
+  says 1 'nn-train: lonely/0.png: has no label: it lies in no folder of a class, and no targets are given' train lonely
+  mkdir -p none
+  says 1 'nn-train: none: has no file that is named .png, .jpg or .jpeg' train none
+  says 1 'nn-train: one: samples are 3x1x1 (3 values), the input line says 4 (4)' nn-train -q -m 'input 4, dense ?' -o no one
+  train --steps=1 one
+  train --steps=1 palette
+  says 1 'nn-predict: one/blue/a.png: is 1x1 pixels, expected 8x8; pictures are not scaled' nn-predict model one
+  ln -sf nowhere one/red/link.png
+  says 1 'nn-train: one/red/link.png: cannot open: No such file or directory' train one
+  ln -sf /dev/zero one/red/link.png
+  train --steps=1 one
+}
+
+@test "pictures: tars that are cut, damaged or sly" {
+  train() { nn-train -q -m 'dense ?' -o no "$@"; }
+  says 1 'nn-train: links.tar: member red/b.png is a link, expected a file' train links.tar
+  says 1 'nn-train: dots.tar: member ../red/b.png has .. in its name' train dots.tar
+  says 1 'nn-train: alone.tar: sample red/b: has no picture (.jpg, .jpeg or .png)' train alone.tar
+  says 1 'nn-train: noend.tar: the tar ends early, without the zeros at its end' train noend.tar
+  for cut in half headless huge; do
+    run -1 --separate-stderr train "$cut.tar"
+    [[ $stderr == "nn-train: $cut.tar: "* && ${#stderr_lines[@]} = 1 ]]
+    run -1 --separate-stderr bash -c "cat $cut.tar | nn-train -q -m 'dense ?' -o no -"
+    [[ $stderr == "nn-train: -: "* && ${#stderr_lines[@]} = 1 ]]
+  done
+  { head -c 600 folders.tar; printf x; tail -c +602 folders.tar; } >other.tar
+  run -1 --separate-stderr train other.tar
+  [[ $stderr == "nn-train: "* && ${#stderr_lines[@]} = 1 ]]
+  { head -c 20 folders.tar; printf x; tail -c +22 folders.tar; } >sum.tar
+  says 1 'nn-train: sum.tar: the tar is damaged: no header at byte 0' train sum.tar
+}
+
+@test "pictures: a bad one may be left out or marked" {
+  run -0 --separate-stderr nn-predict --on-error=skip --emit=class model bad-deep
+  [ "$output" = $'file\tclass\nred/a.png\tred' ]
+  run -0 --separate-stderr nn-predict --on-error=mark --emit=class model bad-deep
+  [ "${lines[2]}" = $'red/b.png\t' ]
+}
+
+@test "pictures: held-out rows, folds, ranks and --explain read folders too" {
+  nn-train -q -m "$net" --epochs=1 --valid=test -o held train
+  nn-train -q -m "$net" --epochs=1 --valid=0.25 -o held train
+  run -0 nn-train -q -m "$net" --explain=json train
+  [[ $output == *'"parameters"'* ]]
+  . "$NN_SRC/tests/cli/ranks.bash"
+  if [ -z "$(lacking_ranks)" ]; then
+    allow_ranks
+    nn-train -q -m "$net" --epochs=2 -o single train
+    nn-train -q -m "$net" --epochs=2 --ranks=2 -o two train
+    cmp single two
+  fi
+}
