@@ -5,10 +5,11 @@ AC_DEFUN([NN_CPU], [
 	AC_REQUIRE([AC_CANONICAL_HOST])
 	AS_CASE([$host_cpu],
 		[x86_64|amd64], [nn_isas="avx512 avx2 generic"; nn_audit=AUDIT_ARCH_X86_64],
-		[aarch64], [nn_isas=generic; nn_audit=AUDIT_ARCH_AARCH64],
+		[aarch64], [nn_isas="neon generic"; nn_audit=AUDIT_ARCH_AARCH64],
 		[nn_isas=generic; nn_audit=0])
 	AC_DEFINE_UNQUOTED([NN_AUDIT_ARCH], [$nn_audit], [What the filter of --sandbox calls this CPU; 0: no filter])
 	AM_CONDITIONAL([NN_X86], [test "$nn_isas" = "avx512 avx2 generic"])
+	AM_CONDITIONAL([NN_ARM], [test "$nn_isas" = "neon generic"])
 ])
 
 dnl NN_CROSS: the generators of pages run while building, so the build machine's compiler makes them.

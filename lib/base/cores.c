@@ -1,11 +1,9 @@
 /*
  * What this process has to compute with: processors by its affinity, cut by the control group's
- * quota, and their name.
+ * quota.
  */
 #include "config.h"
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/cgroup.h"
 #include "base/memory.h"
@@ -31,25 +29,4 @@ int nn_cpu_count(void)
 	int processors = affinity(), most = nn_cgroup_processors();
 
 	return most > 0 && most < processors ? most : processors;
-}
-
-char *nn_cpu_name(char buffer[NN_CPU_NAME])
-{
-	FILE *file = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	snprintf(buffer, NN_CPU_NAME, "unknown");
-	while (file && fgets(line, sizeof line, file)) {
-		char *name = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) != 0 || !name)
-			continue;
-		name += 1 + strspn(name + 1, " \t");
-		name[strcspn(name, "\n")] = '\0';
-		snprintf(buffer, NN_CPU_NAME, "%.*s", NN_CPU_NAME - 1, name);
-		break;
-	}
-	if (file)
-		fclose(file);
-	return buffer;
 }

@@ -26,11 +26,14 @@ void nn_pool_run(struct nn_pool *pool, size_t pieces,
 
 /*
  * Threads this process should use: affinity, cut by the cgroup's cpu limit rounded up; at least 1.
+ * Cores of all kinds count: fast ones take more pieces of a job than slow ones.
  */
 int nn_cpu_count(void);
 
 /* The processor as it calls itself, "unknown" where the system does not say. Returns the buffer. */
 #define NN_CPU_NAME 128
 char *nn_cpu_name(char buffer[NN_CPU_NAME]);
+/* The same from another file than /proc/cpuinfo. */
+char *nn_cpu_name_in(const char *path, char buffer[NN_CPU_NAME]);
 
 #endif

@@ -11,6 +11,7 @@
 
 double nn_cpu_fma_peak_f32_avx512(size_t n) __attribute__((weak));
 double nn_cpu_fma_peak_f32_avx2(size_t n) __attribute__((weak));
+double nn_cpu_fma_peak_f32_neon(size_t n) __attribute__((weak));
 double nn_cpu_fma_peak_f32_generic(size_t n);
 
 static const struct {
@@ -19,6 +20,7 @@ static const struct {
 } kinds[] = {
 	{ "avx512", nn_cpu_fma_peak_f32_avx512 },
 	{ "avx2", nn_cpu_fma_peak_f32_avx2 },
+	{ "neon", nn_cpu_fma_peak_f32_neon },
 	{ "generic", nn_cpu_fma_peak_f32_generic },
 };
 

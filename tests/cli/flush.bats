@@ -94,8 +94,8 @@ go_on() {
     cp m.safetensors one
     [ "$(python3 "$small" count one)" -eq 0 ]
     [ "$(python3 "$small" count m.state.safetensors)" -eq 0 ]
-    for isa in avx512 avx2 generic; do
-      [ $isa = generic ] || grep -q "${isa/512/512f}" /proc/cpuinfo || continue
+    for isa in avx512 avx2 neon generic; do
+      there $isa || continue
       for t in 1 2 3 4; do
         NN_CPU=$isa go_on -t $t
         same one m.safetensors

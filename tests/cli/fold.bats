@@ -78,7 +78,7 @@ dense 10" ] || { text folded.st; false; }
 }
 
 @test "fold: the same bytes on any instruction set, and nothing is left to fold" {
-  for cpu in generic avx2 avx512; do
+  for cpu in generic neon avx2 avx512; do
     NN_CPU=$cpu nn-train -m bn.st --steps=0 --fold-batchnorm -t 2 -o again.st 2>err || { [ $? -eq 3 ]; continue; }
     cmp again.st folded.st
   done

@@ -89,7 +89,7 @@ PYTHON
     for threads in 1 2 3; do
       nn-predict -t $threads $type.st digits.csv | cmp - wide
     done
-    for cpu in generic avx2 avx512; do
+    for cpu in generic neon avx2 avx512; do
       NN_CPU=$cpu nn-predict $type.st digits.csv >"$cpu" 2>err || { [ $? -eq 3 ]; continue; }
       cmp "$cpu" wide
     done

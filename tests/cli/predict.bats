@@ -131,7 +131,7 @@ setup() {
   for threads in 2 3 4; do
     nn-predict --threads="$threads" digits.safetensors digits.csv | cmp - whole
   done
-  for cpu in generic avx2 avx512; do
+  for cpu in generic neon avx2 avx512; do
     NN_CPU=$cpu nn-predict digits.safetensors some.csv >"$cpu" 2>err || { [ $? -eq 3 ]; continue; }
     head -n 21 whole | cmp - "$cpu"
   done

@@ -3,7 +3,8 @@
 #
 # usage: same-bytes.sh [COMBINATIONS [SEED]]     (60, 1)
 # Factors: threads, micro-batch, instruction set, file or stdin; for predictions the batch and the company of a row. What all are
-# compared with is computed by one thread of the processor, also where NN_DEVICE says another device.
+# compared with is computed by one thread of the processor, also where NN_DEVICE says another device; where NN_OTHER is the folder
+# of another machine's tools, by them, and trainings that one began are resumed by the other.
 # The nets have at most 5000 parameters and hold every layer of nn-layers(7) (the first claim counts them).
 set -u
 combinations=${1:-60} seed=${2:-1}
@@ -64,7 +65,15 @@ optimizers=('sgd --lr=0.05' 'sgd --momentum=0.9 --nesterov --weight-decay=0.01 -
   'adamw --schedule=cosine' 'rmsprop --warmup=3' 'rprop' 'lars --momentum=0.9 --weight-decay=0.1 --lr=0.1'
   'lamb --weight-decay=0.1' 'adam --clip-norm=0.05')
 cpus=(generic)
-for cpu in avx2 avx512; do grep -q "${cpu/512/512f}" /proc/cpuinfo && cpus+=("$cpu"); done
+for cpu in neon avx2 avx512; do
+  case $(NN_CPU=$cpu nn-train --version -v) in *" $cpu, NN_CPU=$cpu"*) cpus+=("$cpu") ;; esac
+done
+
+# other COMMAND...: with the tools of the other machine, where there is one
+other() {
+  local PATH=${NN_OTHER:+$NN_OTHER:}$PATH
+  "$@"
+}
 
 # train NET OPTIMIZER PRECISION BATCH [OPTION]... [-]: the sum of the model file after two epochs
 train() {
@@ -102,7 +111,7 @@ layers_are_covered() {
 # Each factor alone, for a net, an optimizer and a precision: threads, micro-batches, instruction sets, stdin.
 factors() { # CLAIM NET OPTIMIZER PRECISION BATCH
   local base why=
-  base=$(train "$2" "$3" "$4" "$5" -t 1 --device=cpu)
+  base=$(other train "$2" "$3" "$4" "$5" -t 1 --device=cpu)
   [ -s err ] && why="$base"
   for threads in 2 3 4; do why+=$(differs "$base" "${@:2}" -t $threads); done
   for rows in 1 7 8 $(($5 / 2 + 1)) $(($5 - 1)) "$5"; do why+=$(differs "$base" "${@:2}" -t 1 --micro-batch="$rows"); done
@@ -121,7 +130,7 @@ predictions() { # NET PRECISION
     options=()
     [ "$out" = - ] || options=(--output-name="$out")
     predict() { nn-predict "${options[@]}" --to-header=no "$@"; }
-    predict -t 1 --device=cpu model.safetensors "$data" >whole || why+="no prediction; "
+    other predict -t 1 --device=cpu model.safetensors "$data" >whole || why+="no prediction; "
     [ "$(wc -l <whole)" = 97 ] || why+="$(wc -l <whole) records of 97; "
     for rows in 1 2 3 5 16 31 96; do
       predict --batch=$rows model.safetensors "$data" | cmp -s - whole || why+="--batch=$rows; "
@@ -151,11 +160,24 @@ combination() { # NUMBER
   [ "$batch" = 5 ] && extra=${extra##--leaves*} # one group of rows, one leaf
   read -ra more_options <<<"$extra"
   local cpu=${cpus[RANDOM % ${#cpus[@]}]}
-  base=$(train "$name" "$optimizer" "$precision" "$batch" "${more_options[@]}" -t 1 --device=cpu)
+  base=$(other train "$name" "$optimizer" "$precision" "$batch" "${more_options[@]}" -t 1 --device=cpu)
   [ -s err ] && echo "$1: $name $optimizer $precision $batch $extra: $base"
   options=("${more_options[@]}" -t $((RANDOM % 4 + 1)) --micro-batch=$((RANDOM % batch + 1)))
   ((RANDOM % 2)) && options+=(-)
   NN_CPU=$cpu differs "$base" "$name" "$optimizer" "$precision" "$batch" "${options[@]}"
+}
+
+# A training that was stopped after two steps and goes on elsewhere.
+moved() { # OPTIMIZER
+  local base why=
+  base=$(other train columns "$1" f32 43 -t 1)
+  rm -f state
+  other train columns "$1" f32 43 --steps=2 --checkpoint=state >stopped
+  why+=$(differs "$base" columns "$1" f32 43 --checkpoint=state --resume)
+  rm -f state
+  train columns "$1" f32 43 --steps=2 --checkpoint=state | cmp -s - stopped || why+="two steps; "
+  [ "$(other train columns "$1" f32 43 --checkpoint=state --resume)" = "$base" ] || why+="back; "
+  report "$why" "a training with $1 goes on where another machine stopped"
 }
 
 layers_are_covered
@@ -170,6 +192,9 @@ done
 for name in "${names[@]}"; do
   for precision in f32 f64; do predictions "$name" $precision; done
 done
+if [ -n "${NN_OTHER-}" ]; then
+  for optimizer in "${optimizers[@]}"; do moved "$optimizer"; done
+fi
 RANDOM=$seed
 for ((part = 0; part < combinations; part += 20)); do
   why=

@@ -23,6 +23,11 @@ make_prices() {
   }'
 }
 
+# there KIND: does this processor have the instruction set?
+there() {
+  NN_CPU=$1 nn-train --version -v | grep -q " $1, NN_CPU=$1"
+}
+
 # same FILE FILE: the same bytes, or both sums
 same() {
   cmp -s "$1" "$2" || { sha256sum "$1" "$2"; return 1; }

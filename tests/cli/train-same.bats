@@ -71,13 +71,18 @@ conv() {
 @test "same bytes: every instruction set that this machine has" {
   NN_CPU=generic dense >d1
   NN_CPU=generic conv >c1
-  for cpu in avx2 avx512; do
-    grep -q "${cpu/512/512f}" /proc/cpuinfo || continue
+  for cpu in neon avx2 avx512; do
+    if ! there $cpu; then
+      NN_CPU=$cpu run -3 --separate-stderr dense
+      [ "$stderr" = "nn-train: NN_CPU=$cpu: this CPU has no $cpu" ]
+      continue
+    fi
     NN_CPU=$cpu dense >d
     same d1 d
     NN_CPU=$cpu conv >c
     same c1 c
   done
+  there generic
 }
 
 @test "same bytes: a file, a compressed file and a pipe" {
@@ -141,7 +146,7 @@ conv() {
 
 @test "same bytes: 12 drawn combinations of threads, micro-batch, instruction set and pipe" {
   cpus=(generic)
-  for cpu in avx2 avx512; do grep -q "${cpu/512/512f}" /proc/cpuinfo && cpus+=("$cpu"); done
+  for cpu in neon avx2 avx512; do there $cpu && cpus+=("$cpu"); done
   conv >c1
   RANDOM=4711
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -160,6 +161,39 @@ static void in_order(void *arg, size_t i, int thread)
 	*next = i == *next && thread == 0 ? i + 1 : PIECES;
 }
 
+/* ---- names of processors ---- */
+
+static bool named(const char *cpuinfo, const char *expected)
+{
+	char path[] = "/tmp/nn-cpuinfo.XXXXXX", name[NN_CPU_NAME];
+	int fd = mkstemp(path);
+	bool same = fd >= 0 && write(fd, cpuinfo, strlen(cpuinfo)) == (ssize_t)strlen(cpuinfo) &&
+		    strcmp(nn_cpu_name_in(path, name), expected) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	unlink(path);
+	if (!same)
+		note("not %s: %s", expected, name);
+	return same;
+}
+
+#define CORE(maker, part) \
+	"processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: " maker \
+	"\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: " part "\nCPU revision\t: 1\n\n"
+
+static void names(void)
+{
+	ok(named("processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nprocessor\t: 1\nmodel name\t: B\n",
+		 "A CPU @ 2 GHz") &&
+		   named(CORE("0x41", "0xd0c") CORE("0x41", "0xd0c"), "Neoverse-N1") &&
+		   named(CORE("0x41", "0xd05") CORE("0x41", "0xd05") CORE("0x41", "0xd0b"),
+			 "2 Cortex-A55, 1 Cortex-A76") &&
+		   named(CORE("0x99", "0x123"), "Arm part 0x123 of maker 0x99") &&
+		   named("", "unknown"),
+	   "the processor has a name, cores of two kinds two");
+}
+
 int main(void)
 {
 	struct nn_pool *pool = (struct nn_pool *)&pool;
@@ -183,5 +217,6 @@ int main(void)
 		nn_pool_free(pool);
 	ok(true, "pool: pools that never ran a job end");
 	ok(nn_cpu_count() >= 1 && *nn_cpu_name(name), "there is a processor");
+	names();
 	return tap_done();
 }

@@ -183,12 +183,6 @@ static bool fused(void)
 {
 	return !__builtin_cpu_supports("fma") || (fma_agrees(true) && fma_agrees(false));
 }
-#else
-static bool fused(void)
-{
-	return true;
-}
-#endif
 
 /* The same where glibc is told that the processor has no fma: this program, once more. */
 #define AGAIN "NN_NO_FMA"
@@ -198,6 +192,18 @@ static bool fused_again(const char *program)
 	setenv("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable", 1);
 	return system(program) == 0;
 }
+#else
+#define AGAIN ""
+static bool fused(void)
+{
+	return true;
+}
+
+static bool fused_again(const char *program)
+{
+	return program != NULL;
+}
+#endif
 
 /* ---- a training ---- */
 

@@ -39,6 +39,8 @@ KERNELS(generic)
 #if defined __x86_64__
 KERNELS(avx2)
 KERNELS(avx512)
+#elif defined __aarch64__
+KERNELS(neon)
 #endif
 
 static struct {
@@ -51,6 +53,8 @@ static struct {
 #if defined __x86_64__
 	{ "avx2", nn_cpu_math_f32_avx2, nn_cpu_math_f64_avx2, 0 },
 	{ "avx512", nn_cpu_math_f32_avx512, nn_cpu_math_f64_avx512, 0 },
+#elif defined __aarch64__
+	{ "neon", nn_cpu_math_f32_neon, nn_cpu_math_f64_neon, 0 },
 #endif
 };
 #define N_ISAS ((int)(sizeof isas / sizeof isas[0]))

@@ -47,6 +47,11 @@ static const struct kernels avx512 = { "avx512", EACH_FUNCTION(F) };
 #define NN_SUFFIX NN_SUFFIX_OF(avx2)
 #include "device/cpu/product/product.h"
 static const struct kernels avx2 = { "avx2", EACH_FUNCTION(F) };
+#elif defined __aarch64__
+#undef NN_SUFFIX
+#define NN_SUFFIX NN_SUFFIX_OF(neon)
+#include "device/cpu/product/product.h"
+static const struct kernels neon = { "neon", EACH_FUNCTION(F) };
 #endif
 #undef F
 
@@ -61,6 +66,8 @@ static void find_sets(void)
 		sets[n_sets++] = &avx512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		sets[n_sets++] = &avx2;
+#elif defined __aarch64__
+	sets[n_sets++] = &neon;
 #endif
 	sets[n_sets++] = &generic;
 }

@@ -139,11 +139,11 @@ static bool agrees(const struct nn_model *model, const float *alone)
 
 static void all_agree(void)
 {
-	static const char *const sets[] = { "generic", "avx2", "avx512" };
+	static const char *const sets[] = { "generic", "neon", "avx2", "avx512" };
 	static float alone[ROWS * MOST_OUT], before[N_EXAMPLES][ROWS * MOST_OUT];
 	bool first = true;
 
-	for (int s = 0; s < 3; s++) {
+	for (int s = 0; s < 4; s++) {
 		setenv("NN_CPU", sets[s], 1);
 		if (!nn_device_open("cpu", NN_F32, NULL)) {
 			note("no %s here", sets[s]);

@@ -15,7 +15,7 @@ DIR = tempfile.mkdtemp()
 
 with open("/proc/cpuinfo") as f:
     FLAGS = f.read()
-CPUS = ["generic"] + ["avx2"] * (" avx2 " in FLAGS and " fma " in FLAGS) + ["avx512"] * (" avx512bw " in FLAGS)
+CPUS = ["generic"] + ["avx2"] * (" avx2 " in FLAGS and " fma " in FLAGS) + ["avx512"] * (" avx512bw " in FLAGS) + ["neon"] * (" asimd " in FLAGS)
 ACTIVATIONS = ["relu", "leaky-relu 0.1", "elu", "gelu", "silu", "sigmoid", "tanh", "softplus", "identity"]
 
 

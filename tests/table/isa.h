@@ -8,7 +8,7 @@
 #include "device/device.h"
 
 static int n_tests, failed;
-static const char *const isas[] = { "generic", "avx2", "avx512" };
+static const char *const isas[] = { "generic", "neon", "avx2", "avx512" };
 
 static void claim(const char *what, const char *claim, int ok)
 {

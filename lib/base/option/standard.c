@@ -71,7 +71,7 @@ const struct nn_opt nn_std_opts[] = {
 	  .max = 1024,
 	  .help = "compute threads; never changes a byte of the result",
 	  .man = "The default is the number of processors this process may use, cut by the "
-		 "cgroup's limit." },
+		 "cgroup's limit; where there are fast and slow cores both count." },
 	{ .name = "seed",
 	  .also = "random-state,random-seed,rng,manual-seed",
 	  .type = NN_OPT_COUNT,

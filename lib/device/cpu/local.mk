@@ -33,6 +33,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/vec/avx2.h \
 	lib/device/cpu/vec/avx512.h \
 	lib/device/cpu/vec/generic.h \
+	lib/device/cpu/vec/neon.h \
 	lib/device/cpu/wisdom.c
 
 NN_CPU_SRC = \
@@ -106,6 +107,17 @@ lib_device_cpu_libavx512_f32_la_CFLAGS = $(NN_CPU_CFLAGS) $(NN_AVX512)
 lib_device_cpu_libavx512_f64_la_SOURCES = $(NN_CPU_SRC)
 lib_device_cpu_libavx512_f64_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_avx512=1 -DNN_T_f64=1
 lib_device_cpu_libavx512_f64_la_CFLAGS = $(NN_CPU_CFLAGS) $(NN_AVX512)
+endif
+
+if NN_ARM
+NN_CPU_LIBS += lib/device/cpu/libneon-f32.la lib/device/cpu/libneon-f64.la
+
+lib_device_cpu_libneon_f32_la_SOURCES = $(NN_CPU_SRC)
+lib_device_cpu_libneon_f32_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_neon=1 -DNN_T_f32=1
+lib_device_cpu_libneon_f32_la_CFLAGS = $(NN_CPU_CFLAGS)
+lib_device_cpu_libneon_f64_la_SOURCES = $(NN_CPU_SRC)
+lib_device_cpu_libneon_f64_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_neon=1 -DNN_T_f64=1
+lib_device_cpu_libneon_f64_la_CFLAGS = $(NN_CPU_CFLAGS)
 endif
 
 noinst_LTLIBRARIES += $(NN_CPU_LIBS)

@@ -8,6 +8,11 @@
 #define NN_TABLES(isa) \
 	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa, \
 		nn_cpu_device_blas_f32_##isa, nn_cpu_device_blas_f64_##isa;
+/* Of another architecture. */
+#define NN_ABSENT(isa) \
+	{ \
+		.name = #isa, .supported = has_none \
+	}
 #define NN_ROW(isa, supported) \
 	{ \
 #isa, { { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, \
@@ -30,9 +35,16 @@ static bool has_avx2(void)
 
 NN_TABLES(avx512)
 NN_TABLES(avx2)
+#elif defined __aarch64__
+NN_TABLES(neon)
 #endif
 
-static bool has_generic(void)
+static bool has_none(void)
+{
+	return false;
+}
+
+static bool has_all(void)
 {
 	return true;
 }
@@ -47,8 +59,17 @@ static const struct isa {
 #if defined __x86_64__
 	NN_ROW(avx512, has_avx512),
 	NN_ROW(avx2, has_avx2),
+	NN_ABSENT(neon),
+#elif defined __aarch64__
+	NN_ROW(neon, has_all),
+	NN_ABSENT(avx512),
+	NN_ABSENT(avx2),
+#else
+	NN_ABSENT(avx512),
+	NN_ABSENT(avx2),
+	NN_ABSENT(neon),
 #endif
-	NN_ROW(generic, has_generic),
+	NN_ROW(generic, has_all),
 };
 
 #define NN_N_ISAS (sizeof isas / sizeof isas[0])
@@ -75,7 +96,7 @@ static const struct nn_device *open_table(enum nn_dtype dtype, bool with_blas, s
 			return NULL;
 		}
 	}
-	nn_fail(err, NN_EUSAGE, "NN_CPU=%s: unknown, choose avx512, avx2 or generic", wanted);
+	nn_fail(err, NN_EUSAGE, "NN_CPU=%s: unknown, choose avx512, avx2, neon or generic", wanted);
 	return NULL;
 }
 

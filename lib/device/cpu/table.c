@@ -28,6 +28,8 @@ static void *alloc(size_t bytes, struct nn_error *err)
 #define NN_KIND "avx512"
 #elif defined NN_ISA_avx2
 #define NN_KIND "avx2"
+#elif defined NN_ISA_neon
+#define NN_KIND "neon"
 #else
 #define NN_KIND "generic"
 #endif

@@ -19,8 +19,23 @@ NN_INLINE void chain(int R, int M, int NV, bool whole, vr acc[][2], const real *
 		for (int j = 0; j < NV; j++)
 			g[j] = j < NV - 1 || whole ? v_load(dy + j * VL)
 						   : v_load_m(dy + j * VL, last);
+#ifdef NN_ISA_neon /* VL inputs are one load */
+		const int loaded = R == 1 ? M / VL * VL : 0;
 		NN_UNROLL
-		for (int i = 0; i < R * M; i++) {
+		for (int i = 0; i < loaded; i += VL) {
+			const vr v = v_load(x + i);
+			NN_UNROLL
+			for (int l = 0; l < VL; l++) {
+				NN_UNROLL
+				for (int j = 0; j < NV; j++)
+					acc[i + l][j] = v_fma(v_lane(v, l), g[j], acc[i + l][j]);
+			}
+		}
+#else
+		const int loaded = 0;
+#endif
+		NN_UNROLL
+		for (int i = loaded; i < R * M; i++) {
 			const vr v = v_set(x[i / M * x_kh + i % M]);
 			NN_UNROLL
 			for (int j = 0; j < NV; j++)
@@ -279,6 +294,11 @@ static nn_outer_function *const squares[2][2][2] = {
 	{ { square_0_1_3, square_0_1_5 }, { square_0_2_3, NULL } },
 	{ { square_1_1_3, square_1_1_5 }, { square_1_2_3, NULL } },
 };
+#elif defined NN_ISA_neon
+SQUARE(1, 3)
+SQUARE(2, 3)
+static nn_outer_function *const squares[2][2][2] = { { { square_0_1_3 }, { square_0_2_3 } },
+						     { { square_1_1_3 }, { square_1_2_3 } } };
 #elif defined NN_ISA_avx2
 SQUARE(1, 3)
 static nn_outer_function *const squares[2][2][2] = { { { square_0_1_3 } }, { { square_1_1_3 } } };

@@ -21,6 +21,30 @@ NN_INLINE void run(int W, int NV, int a, int b, vr acc[][2], const real *x0, siz
 	const size_t s = xs * sizeof(real), s3 = 3 * s;
 	const char *x[4] = { (const char *)x0, (const char *)x0 + 4 * s, (const char *)x0 + 8 * s,
 			     (const char *)x0 + 12 * s };
+#ifdef NN_ISA_neon /* VL steps at a time: their inputs of a pixel are one load */
+	for (; n >= VL; n -= VL) {
+		vr v[NN_TILE_MAX];
+		NN_UNROLL
+		for (int i = a; i < W - b; i++)
+			v[i] = v_load(pixel(x, s, s3, i));
+		NN_UNROLL
+		for (int l = 0; l < VL; l++, w += ws) {
+			vr wk[2];
+			NN_UNROLL
+			for (int j = 0; j < NV; j++)
+				wk[j] = v_load(w + j * VL);
+			NN_UNROLL
+			for (int i = a; i < W - b; i++) {
+				NN_UNROLL
+				for (int j = 0; j < NV; j++)
+					acc[i][j] = v_fma(v_lane(v[i], l), wk[j], acc[i][j]);
+			}
+		}
+		NN_UNROLL
+		for (int q = 0; q < 4; q++)
+			x[q] += VL * sizeof(real);
+	}
+#endif
 	for (size_t k = 0; k < n; k++) {
 		vr wk[2];
 		NN_UNROLL
@@ -242,13 +266,21 @@ nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS] = {
 	[3] = { [1] = wide_3_2 },
 };
 #else
-WIDE(1, 8)
 WIDE(2, 4)
+#ifdef NN_ISA_neon
+nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS] = {
+	[1] = { [1] = wide_1_2, wide_1_4 },
+	[2] = { [1] = wide_2_2, wide_2_4 },
+	[3] = { [1] = wide_3_2 },
+};
+#else
+WIDE(1, 8)
 WIDE(3, 4)
 nn_wide_function *const NN_K(wide)[NN_WIDE_ROWS + 1][NN_WIDE_LEVELS] = {
 	[1] = { [1] = wide_1_2, wide_1_4, wide_1_8 },
 	[2] = { [1] = wide_2_2, wide_2_4 },
 	[3] = { [1] = wide_3_2, wide_3_4 },
 };
+#endif
 #endif
 #endif

@@ -15,6 +15,9 @@
 #elif defined NN_ISA_avx2
 #define NN_TILE_1 12
 #define NN_TILE_2 6
+#elif defined NN_ISA_neon /* a vector of each pixel's inputs stays beside them */
+#define NN_TILE_1 12
+#define NN_TILE_2 8
 #else
 #define NN_TILE_1 4
 #define NN_TILE_2 4
@@ -25,7 +28,8 @@
 #define NN_UPTO_4(F, NV) F(NV, 1) F(NV, 2) F(NV, 3) F(NV, 4)
 #define NN_UPTO_6(F, NV) NN_UPTO_4(F, NV) F(NV, 5) F(NV, 6)
 #define NN_UPTO_7(F, NV) NN_UPTO_6(F, NV) F(NV, 7)
-#define NN_UPTO_12(F, NV) NN_UPTO_7(F, NV) F(NV, 8) F(NV, 9) F(NV, 10) F(NV, 11) F(NV, 12)
+#define NN_UPTO_8(F, NV) NN_UPTO_7(F, NV) F(NV, 8)
+#define NN_UPTO_12(F, NV) NN_UPTO_8(F, NV) F(NV, 9) F(NV, 10) F(NV, 11) F(NV, 12)
 #define NN_UPTO_14(F, NV) NN_UPTO_12(F, NV) F(NV, 13) F(NV, 14)
 #define NN_UPTO_16(F, NV) NN_UPTO_14(F, NV) F(NV, 15) F(NV, 16)
 #define NN_UPTO(n, F, NV) NN_CAT(NN_UPTO_, n)(F, NV)

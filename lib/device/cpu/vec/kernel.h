@@ -7,7 +7,7 @@
 
 /*
  * A kernel source (NN_CPU_SRC in local.mk) is compiled once per instruction set (NN_ISA_avx512,
- * NN_ISA_avx2, NN_ISA_generic) and type (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes
+ * NN_ISA_avx2, NN_ISA_neon, NN_ISA_generic) and type (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes
  * with
  *
  *   real   float or double
@@ -50,10 +50,12 @@ typedef int64_t r_int;
 #define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _avx512)
 #elif defined NN_ISA_avx2
 #define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _avx2)
+#elif defined NN_ISA_neon
+#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _neon)
 #elif defined NN_ISA_generic
 #define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _generic)
 #else
-#error "kernels are compiled with NN_ISA_avx512, NN_ISA_avx2 or NN_ISA_generic"
+#error "kernels are compiled with NN_ISA_avx512, _avx2, _neon or _generic"
 #endif
 #endif
 

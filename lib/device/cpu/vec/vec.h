@@ -55,6 +55,8 @@
 #include "device/cpu/vec/avx512.h"
 #elif defined NN_ISA_avx2
 #include "device/cpu/vec/avx2.h"
+#elif defined NN_ISA_neon
+#include "device/cpu/vec/neon.h"
 #else
 #include "device/cpu/vec/generic.h"
 #endif
