@@ -1,24 +1,30 @@
 /*
- * recurrent, backward: step by step from the end of the way, the gradients of the gates' sums; of
- * those of all steps then that of the input and those of the parameters.
+ * recurrent, backward: step by step from the end of the way, the gradients of the gates' sums, of
+ * the input and of the state; from those of all steps then the parameters'.
+ *
+ * Gradients of sums are kept in groups of columns, [group][position][column]: rows of all columns
+ * lie so far apart that the products for the weights would copy them first.
  */
 #include "device/cpu/kernels.h"
 #include "device/cpu/recurrent.h"
 #include "device/cpu/vec/math.h"
 
-#define NN_SMALL 100000 /* multiplications and additions that are done before a pool has woken */
+#define NN_SMALL 100000           /* multiplications and additions done before a pool has woken */
+#define NN_COLUMNS (8 * NN_PANEL) /* of a group at most */
 
 /*
- * Gradients of a gate's sums by position: towards the input's product, and towards the state's,
- * which differ in gru's n alone.
+ * Gradients of the sums by group: of the input's product [0], and of the state's [1], which differ
+ * in gru's n alone and are the same array where they do not.
  */
 struct back {
 	struct nn_recurrence r;
-	real *of_x, *of_h;
+	real *sums[2];
+	size_t positions, groups;
 	size_t *leaf; /* bounds in positions */
 	char *scratch;
 	size_t scratch_size;
-	size_t parts[3]; /* pieces of dx, of each weight */
+	bool wanted[2]; /* is the gradient of the weight? */
+	size_t parts;   /* pieces of a group */
 };
 
 /* A row at a step. */
@@ -95,7 +101,52 @@ static void gru_back(const struct place *p)
 
 /* ---- the way back of a piece of rows ---- */
 
-static struct place place_of(const struct back *b, size_t row, size_t t, bool at_first)
+static size_t group_columns(const struct back *b, size_t group)
+{
+	return nn_recurrent_least(NN_COLUMNS, b->r.sums - group * NN_COLUMNS);
+}
+
+static real *group_at(const struct back *b, int product, size_t group)
+{
+	return b->sums[product] + group * NN_COLUMNS * b->positions;
+}
+
+/* The sums' gradients of a position into their groups. */
+static void keep(const struct back *b, int product, size_t position, const real *from)
+{
+	for (size_t g = 0; g < b->groups; g++) {
+		const size_t n = group_columns(b, g);
+		memcpy(group_at(b, product, g) + position * n, from + g * NN_COLUMNS,
+		       n * sizeof(real));
+	}
+}
+
+/* What a thread has for the rows of a piece: [row][units], [row][sums]. */
+struct lane {
+	real *dh, *dc, *sums[2];
+	void *scratch;
+};
+
+static struct lane lane_of(const struct back *b, int thread)
+{
+	const size_t most = nn_recurrent_rows(b->r.call->rows),
+		     units = nn_recurrent_bytes(most * b->r.units),
+		     sums = nn_recurrent_bytes(most * b->r.sums);
+	char *at = b->scratch + (size_t)thread * b->scratch_size;
+	struct lane lane = { .dh = (real *)(void *)at, .dc = (real *)(void *)(at + units) };
+	at += 2 * units;
+	lane.sums[0] = lane.sums[1] = (real *)(void *)at;
+	at += sums;
+	if (b->sums[0] != b->sums[1]) {
+		lane.sums[1] = (real *)(void *)at;
+		at += sums;
+	}
+	lane.scratch = at;
+	return lane;
+}
+
+static struct place place_of(const struct back *b, const struct lane *lane, size_t i, size_t row,
+			     size_t t, bool at_first)
 {
 	const struct nn_recurrence *r = &b->r;
 	const size_t n = r->units, at = row * r->steps + t;
@@ -108,15 +159,17 @@ static struct place place_of(const struct back *b, size_t row, size_t t, bool at
 		.cell = lstm ? r->cells + at * n : NULL,
 		.cell_before = lstm && !at_first ? r->cells + earlier * n : NULL,
 		.dy = (const real *)r->call->dy + at * n,
-		.of_x = b->of_x + at * r->sums,
-		.of_h = b->of_h + at * r->sums,
+		.dh = lane->dh + i * n,
+		.dc = lane->dc + i * n,
+		.of_x = lane->sums[0] + i * r->sums,
+		.of_h = lane->sums[1] + i * r->sums,
 	};
 }
 
-static void row_back(const struct back *b, struct place *p, bool has)
+static void row_back(const struct back *b, struct place *p, size_t row, size_t t)
 {
 	const struct nn_recurrence *r = &b->r;
-	if (!has) {
+	if (!nn_recurrent_has(r, row, t)) {
 		memset(p->of_x, 0, r->sums * sizeof(real));
 		memset(p->of_h, 0, r->sums * sizeof(real));
 		memset(p->dh, 0, p->n * sizeof(real));
@@ -128,112 +181,113 @@ static void row_back(const struct back *b, struct place *p, bool has)
 	} else {
 		rnn_back(r->attrs->cell == NN_CELL_RNN_RELU, p);
 	}
+	keep(b, 0, row * r->steps + t, p->of_x);
+	if (b->sums[0] != b->sums[1])
+		keep(b, 1, row * r->steps + t, p->of_h);
 }
 
 static void way_back(void *arg, size_t piece, int thread)
 {
 	const struct back *b = arg;
 	const struct nn_recurrence *r = &b->r;
-	const size_t begin = r->call->rows * piece / r->pieces,
-		     n = r->call->rows * (piece + 1) / r->pieces - begin,
-		     size = nn_recurrent_bytes(nn_recurrent_rows(r->call->rows) * r->units);
-	char *at = b->scratch + (size_t)thread * b->scratch_size;
-	real *dh = (real *)(void *)at, *dc = (real *)(void *)(at + size);
-	struct nn_matrix d = r->h;
+	const struct nn_call *call = r->call;
+	const size_t begin = call->rows * piece / r->pieces,
+		     n = call->rows * (piece + 1) / r->pieces - begin;
+	const struct lane lane = lane_of(b, thread);
+	struct nn_matrix x = r->x;
 
-	d.y_row = r->steps * r->sums;
-	memset(dh, 0, n * r->units * sizeof(real));
-	memset(dc, 0, n * r->units * sizeof(real));
+	x.x_row = r->steps * r->x.in;
+	memset(lane.dh, 0, n * r->units * sizeof(real));
+	memset(lane.dc, 0, n * r->units * sizeof(real));
 	for (size_t i = r->steps; i-- > 0;) {
 		const size_t t = nn_recurrent_step(r, i);
 		for (size_t k = 0; k < n; k++) {
-			struct place p = place_of(b, begin + k, t, i == 0);
-			p.dh = dh + k * r->units;
-			p.dc = dc + k * r->units;
-			row_back(b, &p, nn_recurrent_has(r, begin + k, t));
+			struct place p = place_of(b, &lane, k, begin + k, t, i == 0);
+			row_back(b, &p, begin + k, t);
 		}
+		if (call->dx[0])
+			NN_K(dense_input_gradient)
+		(&x, n, lane.sums[0], call->w[0],
+		 (real *)call->dx[0] + (begin * r->steps + t) * r->x.in, call->dx_add[0], 0, x.in,
+		 lane.scratch);
 		if (i > 0)
 			NN_K(dense_input_gradient)
-		(&d, n, b->of_h + (begin * r->steps + t) * r->sums, r->call->w[1], dh,
-		 r->attrs->cell == NN_CELL_GRU, 0, r->units, at + 2 * size);
+		(&r->h, n, lane.sums[1], call->w[1], lane.dh, r->attrs->cell == NN_CELL_GRU, 0,
+		 r->units, lane.scratch);
 	}
 }
 
-/* ---- what follows from the sums' gradients of all steps ---- */
+/* ---- the parameters', from the sums' gradients of all steps ---- */
 
-static void cut(size_t n, size_t unit, size_t pieces, size_t i, size_t *begin, size_t *end)
-{
-	const size_t units = (n + unit - 1) / unit;
-	*begin = nn_recurrent_least(units * i / pieces * unit, n);
-	*end = nn_recurrent_least(units * (i + 1) / pieces * unit, n);
-}
-
-static void input_piece(const struct back *b, size_t i, void *scratch)
-{
-	const struct nn_recurrence *r = &b->r;
-	size_t begin, end;
-	cut(r->call->rows * r->steps, NN_PANEL, b->parts[0], i, &begin, &end);
-	if (begin < end)
-		NN_K(dense_input_gradient)
-	(&r->x, end - begin, b->of_x + begin * r->sums, r->call->w[0],
-	 (real *)r->call->dx[0] + begin * r->x.in, r->call->dx_add[0], 0, r->x.in, scratch);
-}
-
-static void weight_piece(const struct back *b, int param, size_t i, void *scratch)
+/* Part `part` of a group's columns of a weight: whole panels. */
+static void weight_part(const struct back *b, int param, size_t group, size_t part, void *scratch)
 {
 	const struct nn_recurrence *r = &b->r;
 	const struct nn_call *call = r->call;
-	const struct nn_matrix *d = param == 0 ? &r->x : &r->h;
-	size_t begin, end;
-	cut(NN_K(dense_panels)(d), 1, b->parts[1 + param], i, &begin, &end);
+	struct nn_matrix d = param == 0 ? r->x : r->h;
+	d.out = d.y_row = group_columns(b, group);
+	const size_t panels = NN_K(dense_panels)(&d), begin = panels * part / b->parts,
+		     end = panels * (part + 1) / b->parts;
 	if (begin < end)
 		NN_K(dense_weight_gradient)
-	(d, param == 0 ? call->x[0] : r->before, param == 0 ? b->of_x : b->of_h, b->leaf,
-	 call->n_leaves, call->first, call->dw[param], NULL, 0, d->in, begin, end, scratch);
+	(&d, param == 0 ? call->x[0] : r->before, group_at(b, param, group), b->leaf,
+	 call->n_leaves, call->first, (real *)call->dw[param] + group * NN_COLUMNS * d.in, NULL, 0,
+	 d.in, begin, end, scratch);
 }
 
-/* The two are one where the gradients of the sums are. */
-static void biases(const struct back *b)
+/* The two are one where the sums' gradients are. */
+static void bias_part(const struct back *b, size_t group)
 {
 	const struct nn_recurrence *r = &b->r;
 	const struct nn_call *call = r->call;
-	if (call->dw[2])
-		NN_K(dense_bias_gradient)
-	(&r->x, b->of_x, b->leaf, call->n_leaves, call->first, call->dw[2]);
-	if (call->dw[3])
-		NN_K(dense_bias_gradient)
-	(&r->h, b->of_h, b->leaf, call->n_leaves, call->first, call->dw[3]);
+	struct nn_matrix d = r->x;
+	real *done = NULL;
+	d.out = d.y_row = group_columns(b, group);
+	for (int product = 0; product < 2; product++) {
+		real *db = call->dw[2 + product];
+		if (!db)
+			continue;
+		db += group * NN_COLUMNS;
+		if (done && b->sums[0] == b->sums[1])
+			memcpy(db, done, d.out * sizeof(real));
+		else
+			NN_K(dense_bias_gradient)
+		(&d, group_at(b, product, group), b->leaf, call->n_leaves, call->first, db);
+		done = db;
+	}
 }
 
+/* Both weights of a group follow each other, and the biases, while it is in the cache. */
 static void gradient_piece(void *arg, size_t i, int thread)
 {
 	const struct back *b = arg;
 	void *scratch = b->scratch + (size_t)thread * b->scratch_size;
-	if (i < b->parts[0]) {
-		input_piece(b, i, scratch);
-		return;
-	}
-	i -= b->parts[0];
-	for (int param = 0; param < 2; i -= b->parts[1 + param], param++)
-		if (i < b->parts[1 + param]) {
-			weight_piece(b, param, i, scratch);
-			return;
-		}
-	biases(b);
+	const size_t group = i / b->parts, part = i % b->parts;
+	for (int param = 0; param < 2; param++)
+		if (b->wanted[param])
+			weight_part(b, param, group, part, scratch);
+	if (b->r.attrs->bias && part == b->parts - 1)
+		bias_part(b, group);
 }
 
 /* ---- both ---- */
 
-static size_t thread_bytes(const struct nn_recurrence *r, size_t rows)
+/* Are there two arrays of the sums' gradients? */
+static bool two_kinds(const struct nn_recurrence *r)
 {
-	const size_t x = NN_K(dense_scratch)(&r->x, rows * r->steps),
-		     h = NN_K(dense_scratch)(&r->h, rows * r->steps),
-		     way = 2 * nn_recurrent_bytes(nn_recurrent_rows(rows) * r->units) + h,
-		     most = x > way ? x : way;
-	return (most + 63) / 64 * 64;
+	return r->attrs->cell == NN_CELL_GRU;
 }
 
-/* Bytes of the sums' gradients: of one kind or, where they differ, of two. */
+static size_t thread_bytes(const struct nn_recurrence *r, size_t rows)
+{
+	const size_t most = nn_recurrent_rows(rows);
+	const size_t way = 2 * nn_recurrent_bytes(most * r->units) +
+			   (two_kinds(r) ? 2 : 1) * nn_recurrent_bytes(most * r->sums);
+	const size_t x = NN_K(dense_scratch)(&r->x, rows * r->steps),
+		     h = NN_K(dense_scratch)(&r->h, rows * r->steps);
+	return way + ((x > h ? x : h) + 63) / 64 * 64;
+}
+
 static size_t sums_bytes(const struct nn_recurrence *r, size_t rows)
 {
 	return nn_recurrent_bytes(rows * r->steps * r->sums);
@@ -248,18 +302,20 @@ size_t NN_K(recurrent_back_work)(const struct nn_site *site, size_t max_rows, si
 				 int threads)
 {
 	const struct nn_recurrence r = nn_recurrence_of(site);
-	return (r.attrs->cell == NN_CELL_GRU ? 2 : 1) * sums_bytes(&r, max_rows) +
-	       leaf_bytes(max_leaves) + (size_t)threads * thread_bytes(&r, max_rows);
+	return (two_kinds(&r) ? 2 : 1) * sums_bytes(&r, max_rows) + leaf_bytes(max_leaves) +
+	       (size_t)threads * thread_bytes(&r, max_rows);
 }
 
 static struct back back_of(const struct nn_call *call)
 {
-	struct back b = { .r = nn_recurrence_in(call) };
+	struct back b = { .r = nn_recurrence_in(call), .positions = call->rows };
 	char *at = call->work;
-	b.of_x = b.of_h = (real *)(void *)at;
+	b.positions *= b.r.steps;
+	b.groups = (b.r.sums + NN_COLUMNS - 1) / NN_COLUMNS;
+	b.sums[0] = b.sums[1] = (real *)(void *)at;
 	at += sums_bytes(&b.r, call->rows);
-	if (b.r.attrs->cell == NN_CELL_GRU) {
-		b.of_h = (real *)(void *)at;
+	if (two_kinds(&b.r)) {
+		b.sums[1] = (real *)(void *)at;
 		at += sums_bytes(&b.r, call->rows);
 	}
 	b.leaf = (size_t *)(void *)at;
@@ -267,25 +323,20 @@ static struct back back_of(const struct nn_call *call)
 	b.scratch_size = thread_bytes(&b.r, call->rows);
 	for (size_t i = 0; i <= call->n_leaves; i++)
 		b.leaf[i] = call->leaf[i] * b.r.steps;
+	for (int param = 0; param < 2; param++)
+		b.wanted[param] = call->dw[param]; /* else it is frozen */
 	return b;
 }
 
 void NN_K(recurrent_back)(const struct nn_call *call)
 {
 	struct back b = back_of(call);
-	const size_t positions = call->rows * b.r.steps,
-		     flops = 2 * positions * b.r.sums * (b.r.x.in + b.r.units);
+	const size_t flops = 2 * b.positions * b.r.sums * (b.r.x.in + b.r.units);
 	struct nn_pool *pool = flops < NN_SMALL ? NULL : call->pool;
-	const size_t threads = (size_t)nn_pool_threads(pool), most = threads > 1 ? 2 * threads : 1,
-		     panels = NN_K(dense_panels)(&b.r.x);
+	const size_t threads = (size_t)nn_pool_threads(pool);
 
 	b.r.pieces = nn_recurrent_pieces(call->rows, threads);
 	nn_pool_run(pool, b.r.pieces, way_back, &b);
-	if (call->dx[0])
-		b.parts[0] = nn_recurrent_least(most, (positions + NN_PANEL - 1) / NN_PANEL);
-	for (int param = 0; param < 2; param++)
-		if (call->dw[param]) /* else it is frozen */
-			b.parts[1 + param] = nn_recurrent_least(most, panels);
-	nn_pool_run(pool, b.parts[0] + b.parts[1] + b.parts[2] + b.r.attrs->bias, gradient_piece,
-		    &b);
+	b.parts = threads > 1 ? (2 * threads + b.groups - 1) / b.groups : 1;
+	nn_pool_run(pool, b.groups * b.parts, gradient_piece, &b);
 }
