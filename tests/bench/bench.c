@@ -54,6 +54,8 @@ static const struct net {
 	  "global-avgpool, flatten, dense 10",
 	  { 3, { 3, 32, 32 } },
 	  10 },
+	{ "lstm", "input 64x128, lstm 128, last, dense 10", { 2, { 64, 128 } }, 10 },
+	{ "gru", "input 64x128, gru 128, last, dense 10", { 2, { 64, 128 } }, 10 },
 };
 
 static double seconds = 1.5;
@@ -116,7 +118,7 @@ static struct nn_net *make_net(const struct net *net)
 
 /*
  * Multiplications and additions of a row, forward; in a training step the products run three times,
- * the first two.
+ * the first two (of a recurrent layer that comes first the state's run three times all the same).
  */
 static double count_flops(const struct nn_program *program, bool training)
 {
@@ -127,7 +129,8 @@ static double count_flops(const struct nn_program *program, bool training)
 		struct nn_shape in[8];
 		double flops;
 
-		if (node->op != NN_OP_dense && node->op != NN_OP_conv2d)
+		if (node->op != NN_OP_dense && node->op != NN_OP_conv2d &&
+		    node->op != NN_OP_recurrent)
 			continue;
 		for (int k = 0; k < node->n_in; k++)
 			in[k] = program->values[node->in[k]].shape;

@@ -18,6 +18,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 seconds = float(os.environ.get("NN_BENCH_SECONDS", "1.5"))
 
 DENSE = {"mlp": (784, 128, 10), "big": (1024, 2048, 2048, 1000), "tiny": (100, 2)}
+STEPS = {"lstm": (64, 128), "gru": (64, 128)}
 SHAPE = {"mnist-cnn": (1, 28, 28), "cifar-cnn": (3, 32, 32), "resnet8": (3, 32, 32)}
 
 
@@ -48,6 +49,18 @@ def torch_net(torch):
         for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
             layers += [nn.Linear(a, b)] + ([nn.ReLU()] if i < len(sizes) - 2 else [])
         return nn.Sequential(*layers), (sizes[0],), sizes[-1]
+    if net in STEPS:
+        kind = getattr(nn, net.upper())
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.steps, self.head = kind(STEPS[net][1], 128, batch_first=True), nn.Linear(128, 10)
+
+            def forward(self, x):
+                return self.head(self.steps(x)[0][:, -1])
+
+        return Net(), STEPS[net], 10
     if net == "mnist-cnn":
         return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.ReLU(),
                              nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1600, 128), nn.ReLU(),
