@@ -49,7 +49,7 @@ EXTRA_DIST += tests/house/fresh-debian
 # graphs: forward, backward, memory
 check_PROGRAMS += tests/lib/graph
 tests_lib_graph_SOURCES = tests/lib/graph.c tests/lib/graph-batch.h tests/lib/graph-plain.h tests/lib/graph-random.h tests/lib/graph-read.h \
-	tests/lib/graph-reference.h tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
+	tests/lib/graph-reference.h tests/lib/graph-reference-moves.h tests/lib/graph-spoil.h tests/lib/graph-trial.h tests/lib/tap.h
 CHECK_TESTS += tests/lib/graph
 check_PROGRAMS += tests/lib/arena
 CHECK_TESTS += tests/lib/arena

@@ -46,6 +46,7 @@ lib_libnn_la_SOURCES += \
 	lib/bench/op/reference.c \
 	lib/bench/op/reference-recurrent.c \
 	lib/bench/op/reference.h \
+	lib/bench/op/reference-image.c \
 	lib/bench/op/site.c \
 	lib/bench/op/site.h \
 	lib/bench/op/sites.c \

@@ -149,7 +149,7 @@ struct nn_kernel {
 	 * computes it: 1 or `threads`; NULL: 1.
 	 */
 	size_t (*copies)(const struct nn_site *site, size_t max_rows, int threads);
-	/* What backward needs of the weights in another order; refreshed once after each update. */
+	/* What calls need of the weights in another order; refreshed once after each update. */
 	size_t (*derived)(const struct nn_site *site);
 	void (*derive)(const struct nn_site *site, const void *const *w, void *derived,
 		       struct nn_pool *pool);

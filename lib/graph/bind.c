@@ -204,6 +204,8 @@ int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program,
 		nn_graph_free(g);
 		return -1;
 	}
+	if (g->share) /* which are there; what is derived of them is each graph's own */
+		nn_graph_refresh(g);
 	*graph = g;
 	return 0;
 }

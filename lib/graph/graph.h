@@ -168,7 +168,7 @@ struct nn_row_list *nn_graph_table_entries(struct nn_graph *graph, int table);
  * rows.
  */
 void nn_graph_gradient(const struct nn_graph *graph, int param, void *canonical);
-/* After the weights changed: make what backward derives from them. load does it too. */
+/* After the weights changed: make what kernels derive from them. load does it too. */
 void nn_graph_refresh(struct nn_graph *graph);
 /*
  * In place of refresh, where weights of the block are still on their way: the next forward calls

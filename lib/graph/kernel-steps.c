@@ -23,7 +23,7 @@ static int fill_backward(struct nn_graph *graph, const struct nn_planned_step *s
 	return 0;
 }
 
-/* What a kernel derives from weights for backward. */
+/* What a kernel derives from weights. */
 struct derive_call {
 	struct nn_call call;
 	const struct nn_kernel *kernel;
@@ -109,7 +109,7 @@ static void add_derive(struct nn_steps *after, struct nn_bound *b, int i)
 	struct nn_bound_node *node = &b->nodes[i];
 	const struct nn_kernel *kernel = b->device->kernels[node->op];
 	struct nn_site site = nn_bound_site(b, node);
-	size_t bytes = node->backward && kernel->derived ? kernel->derived(&site) : 0;
+	size_t bytes = kernel->derived ? kernel->derived(&site) : 0;
 
 	node->derived = NN_NOWHERE;
 	if (bytes)

@@ -60,6 +60,8 @@ void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span)
 	check_span(graph, span);
 	if (span->rows == 0)
 		return;
+	if (graph->share && graph->share->bound.training) /* weights of the moment */
+		nn_graph_refresh(graph);
 	nn_graph_run(graph, graph->pending.arrive ? &steps->arriving : &steps->forward, span, NULL,
 		     NULL);
 	graph->pending.arrive = NULL;

@@ -16,7 +16,8 @@ static bool may_share(const struct nn_bound *b, const struct nn_bound_node *node
 		return false;
 	if (nn_op_is_table(node->op))
 		return nn_rows_splits(b, node);
-	return nn_op_is_product(node->op) && nn_sharded_may_product(b, node);
+	return nn_op_is_product(node->op) && !(nn_ops[node->op]->flags & NN_OP_WHOLE) &&
+	       nn_sharded_may_product(b, node);
 }
 
 static int make(const struct nn_bound *b, struct nn_bound_node *node, struct nn_error *err)

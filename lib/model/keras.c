@@ -89,6 +89,8 @@ struct nn_shape nn_keras_shape(const struct nn_program *program, int p, bool dep
 
 	if (desc->role == NN_WEIGHT && desc->shape.rank == 2)
 		return nn_shape2(d[1], d[0]);
+	if (desc->role == NN_WEIGHT && desc->shape.rank == 3)
+		return nn_shape3(d[2], d[1], d[0]);
 	if (desc->role != NN_WEIGHT || desc->shape.rank != 4)
 		return desc->shape;
 	if (!depthwise || !nn_keras_depthwise(program, p))
@@ -141,10 +143,12 @@ static void copy_matrix(char *to, const char *from, const struct nn_shape *shape
 			       size);
 }
 
-/* [kh,kw,in,out] to [out,in,kh,kw]; a DepthwiseConv2D's last two are read as 1 and out. */
+/* [kh,kw,in,out] to [out,in,kh,kw], [k,in,out] to [out,in,k]; a DepthwiseConv2D's last two are read
+ * as 1 and out. */
 static void copy_filters(char *to, const char *from, const struct nn_shape *shape, size_t size)
 {
-	size_t out = shape->dim[0], in = shape->dim[1], taps = shape->dim[2] * shape->dim[3];
+	size_t out = shape->dim[0], in = shape->dim[1],
+	       taps = shape->dim[2] * (shape->rank == 4 ? shape->dim[3] : 1);
 
 	for (size_t o = 0; o < out; o++)
 		for (size_t i = 0; i < in; i++)
@@ -170,7 +174,7 @@ int nn_keras_turn(const struct nn_program *program, int p, const struct nn_keras
 		return -1;
 	if (shape->rank == 2)
 		copy_matrix(block->data, tensor->data, shape, order, size);
-	else if (shape->rank == 4)
+	else if (shape->rank >= 3)
 		copy_filters(block->data, tensor->data, shape, size);
 	else
 		for (size_t i = 0; i < shape->dim[0]; i++)

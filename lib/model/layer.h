@@ -81,6 +81,13 @@ void nn_layer_form(const struct nn_layer *layer, struct nn_text *text);
 int nn_expand_op(const struct nn_expansion *line, enum nn_op_id op, const void *attrs,
 		 struct nn_error *err);
 
+/* The same over C,L, which is an image of height 1 inside; the output is C',L', or a vector. */
+int nn_expand_line(const struct nn_expansion *line, enum nn_op_id op, const void *attrs,
+		   struct nn_error *err);
+/* nn_expand_line where the input has two dimensions, else nn_expand_op. */
+int nn_expand_image(const struct nn_expansion *line, enum nn_op_id op, const void *attrs,
+		    struct nn_error *err);
+
 /* ---- arguments (argument.c) ---- */
 
 bool nn_arg_by_place(const struct nn_layer_arg *arg);

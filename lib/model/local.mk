@@ -30,6 +30,8 @@ lib_libnn_la_SOURCES += \
 	lib/model/layer/activation.c \
 	lib/model/layer/attention.c \
 	lib/model/layer/batchnorm.c \
+	lib/model/layer/conv1d.c \
+	lib/model/layer/conv-transpose2d.c \
 	lib/model/layer/conv2d.c \
 	lib/model/layer/dense.c \
 	lib/model/layer/dropout.c \
@@ -40,4 +42,6 @@ lib_libnn_la_SOURCES += \
 	lib/model/layer/position.c \
 	lib/model/layer/recurrent.c \
 	lib/model/layer/shape.c \
-	lib/model/layer/softmax.c
+	lib/model/layer/slice.c \
+	lib/model/layer/softmax.c \
+	lib/model/layer/upsample.c

@@ -90,7 +90,7 @@ Onnx__Node *nn_onnx_node(struct nn_onnx_export *e, const char *op, const char *n
 }
 
 enum { MOST_ATTRIBUTES = 8 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7 };
 
 static Onnx__Attribute *add_attribute(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
 				      int type)
@@ -128,6 +128,19 @@ void nn_onnx_put_float(struct nn_onnx_export *e, Onnx__Node *node, const char *n
 	if (a) {
 		a->has_f = 1;
 		a->f = (float)value;
+	}
+}
+
+/* value lives as long as the program. */
+void nn_onnx_put_text(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
+		      const char *value)
+{
+	Onnx__Attribute *a = add_attribute(e, node, name, TYPE_STRING);
+
+	if (a) {
+		a->has_s = 1;
+		a->s.len = strlen(value);
+		a->s.data = (uint8_t *)(uintptr_t)value;
 	}
 }
 

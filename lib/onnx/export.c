@@ -123,6 +123,20 @@ static int add_inputs(struct nn_onnx_export *e, const struct nn_json *json, stru
 
 /* ---- the file ---- */
 
+/* What the last node of a line gives has the line's name; what others do, one with a number. */
+static const char *value_name(struct nn_onnx_export *e, int node)
+{
+	const struct nn_program *p = e->program;
+	const char *line = nn_net_line(e->model->net, p->nodes[node].line).name;
+	int k = 0;
+
+	if (node + 1 == p->n_nodes || p->nodes[node + 1].line != p->nodes[node].line)
+		return line;
+	while (k < node && p->nodes[node - k - 1].line == p->nodes[node].line)
+		k++;
+	return nn_onnx_keep_text(e, "%s.%d", line, k);
+}
+
 static int add_nodes(struct nn_onnx_export *e, const struct nn_json *targets, struct nn_error *err)
 {
 	const struct nn_program *p = e->program;
@@ -131,9 +145,7 @@ static int add_nodes(struct nn_onnx_export *e, const struct nn_json *targets, st
 
 	for (int i = 0; i < p->n_nodes; i++)
 		e->names[p->nodes[i].out] =
-			renamed && p->nodes[i].out == p->outputs[0].value
-				? only
-				: nn_net_line(e->model->net, p->nodes[i].line).name;
+			renamed && p->nodes[i].out == p->outputs[0].value ? only : value_name(e, i);
 	for (int i = 0; i < p->n_nodes; i++)
 		if (nn_onnx_export_op(e, &p->nodes[i],
 				      nn_net_line(e->model->net, p->nodes[i].line).name, err) < 0)

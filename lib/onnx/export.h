@@ -30,6 +30,8 @@ Onnx__Node *nn_onnx_node(struct nn_onnx_export *e, const char *op, const char *n
 			 const char *out, const char *const *in);
 void nn_onnx_put_int(struct nn_onnx_export *e, Onnx__Node *node, const char *name, int64_t value);
 void nn_onnx_put_float(struct nn_onnx_export *e, Onnx__Node *node, const char *name, double value);
+void nn_onnx_put_text(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
+		      const char *value);
 void nn_onnx_put_ints(struct nn_onnx_export *e, Onnx__Node *node, const char *name,
 		      const int64_t *values, size_t n);
 

@@ -15,7 +15,9 @@ lib_nn_onnx_la_SOURCES = \
 	lib/onnx/message.c lib/onnx/message.h \
 	lib/onnx/module.c lib/onnx/module.h \
 	lib/onnx/op-activation.c \
+	lib/onnx/op-grow.c \
 	lib/onnx/op-join.c \
+	lib/onnx/op-move.c \
 	lib/onnx/op-norm.c \
 	lib/onnx/op-product.c \
 	lib/onnx/op-shape.c \
@@ -26,7 +28,8 @@ lib_nn_onnx_la_SOURCES = \
 	lib/onnx/text.c \
 	lib/onnx/export.c lib/onnx/export.h \
 	lib/onnx/export-message.c \
-	lib/onnx/export-op.c
+	lib/onnx/export-image.c lib/onnx/export-move.c \
+	lib/onnx/export-op.c lib/onnx/export-op.h
 nodist_lib_nn_onnx_la_SOURCES = lib/onnx/onnx.pb-c.c lib/onnx/onnx.pb-c.h
 lib_nn_onnx_la_CPPFLAGS = $(AM_CPPFLAGS) -Ilib $(PROTOBUF_C_CFLAGS)
 lib_nn_onnx_la_LDFLAGS = $(LDFLAGS_MODULE)

@@ -1,4 +1,4 @@
-/* Products: Gemm and MatMul become dense, Conv conv2d. */
+/* Products: Gemm and MatMul become dense, Conv conv2d or conv1d. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -248,37 +248,47 @@ static int read_conv(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		       : pad_kernel(g, weight, &c->weight, &c->extension, err);
 }
 
+/* " NAME=AxB", or of C,L the second number alone. */
+static void add_sizes(struct nn_text *text, const char *name, const size_t pair[2], size_t usual,
+		      bool line)
+{
+	size_t both[2] = { pair[line], pair[1] };
+
+	nn_onnx_add_pair(text, name, both, usual);
+}
+
 static int add_conv(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 		    struct nn_onnx_value *x, const struct weights *w, const struct conv *c,
 		    struct nn_error *err)
 {
-	struct nn_shape result = nn_shape3(c->weight.dim[0], c->window.out[0], c->window.out[1]),
-			vector = nn_shape1(c->weight.dim[0]), flat = x->shape;
+	const size_t *d = c->weight.dim;
+	bool flat = x->shape.rank == 2;
+	struct nn_shape result = flat ? nn_shape2(d[0], c->window.out[1])
+				      : nn_shape3(d[0], c->window.out[0], c->window.out[1]),
+			weight = flat ? nn_shape3(d[0], d[1], d[3]) : c->weight,
+			vector = nn_shape1(d[0]);
 	struct nn_text text = { 0 };
-	int from, line;
+	int from = nn_onnx_line_of(g, x, err), line;
 
-	x->shape = nn_onnx_image_shape(&flat);
-	from = nn_onnx_line_of(g, x, err);
-	x->shape = flat;
-	nn_onnx_add_pair(&text, "stride", c->window.stride, 1);
-	nn_onnx_add_pair(&text, "pad", c->extension.pad, 0);
-	nn_onnx_add_pair(&text, "dilation", c->window.dilation, 1);
+	if (flat)
+		nn_text_addf(&text, "conv1d %zu %zu", d[0], d[3]);
+	else
+		nn_text_addf(&text, "conv2d %zu %zux%zu", d[0], d[2], d[3]);
+	add_sizes(&text, "stride", c->window.stride, 1, flat);
+	add_sizes(&text, "pad", c->extension.pad, 0, flat);
+	add_sizes(&text, "dilation", c->window.dilation, 1, flat);
 	if (c->groups > 1)
 		nn_text_addf(&text, " groups=%zu", c->groups);
-	line = from < 0 ? -1
-			: nn_onnx_add_line(g, &from, 1, w->name, node->proto, err,
-					   "conv2d %zu %zux%zu%s", c->weight.dim[0],
-					   c->weight.dim[2], c->weight.dim[3],
-					   text.data ? text.data : "");
+	line = from < 0 || text.failed
+		       ? -1
+		       : nn_onnx_add_line(g, &from, 1, w->name, node->proto, err, "%s", text.data);
 	nn_text_free(&text);
-	if (line < 0 || nn_onnx_add_parameter(g, line, "weight", w->weight, &c->weight, err) < 0 ||
+	if (line < 0 || nn_onnx_add_parameter(g, line, "weight", w->weight, &weight, err) < 0 ||
 	    (w->bias && nn_onnx_add_parameter(g, line, "bias", w->bias, &vector, err) < 0))
 		return -1;
-	g->lines[line].out = c->weight.dim[0];
-	g->lines[line].bare = w->bias ? 0 : flat.rank == 3 ? 3 : 2;
+	g->lines[line].out = d[0];
+	g->lines[line].bare = w->bias ? 0 : flat ? 2 : 3;
 	nn_onnx_give(g, node, line, &result);
-	if (flat.rank == 2 && node->out[0] >= 0)
-		g->values[node->out[0]].shape = nn_shape2(result.dim[0], result.dim[2]);
 	return 0;
 }
 

@@ -91,6 +91,19 @@ static int take_out(struct nn_onnx_window *w, int d, bool ceil, struct nn_error 
 	return 0;
 }
 
+int nn_onnx_window_attributes(const struct nn_onnx_node *node, int n_dims, struct nn_onnx_window *w,
+			      struct nn_error *err)
+{
+	return take_pair(node->proto, "kernel_shape", n_dims, 1, 1, w->kernel, err) < 0 ||
+			       take_pair(node->proto, "strides", n_dims, 1, 1, w->stride, err) <
+				       0 ||
+			       take_pair(node->proto, "dilations", n_dims, 1, 1, w->dilation, err) <
+				       0 ||
+			       take_pads(node->proto, n_dims, w, err) < 0
+		       ? -1
+		       : 0;
+}
+
 int nn_onnx_window(const struct nn_onnx_node *node, struct nn_onnx_value *x, const size_t *kernel,
 		   bool may_ceil, struct nn_onnx_window *w, struct nn_error *err)
 {
@@ -104,10 +117,7 @@ int nn_onnx_window(const struct nn_onnx_node *node, struct nn_onnx_value *x, con
 	if (n_dims < 1 || n_dims > 2)
 		return nn_fail(err, NN_EFORMAT, "rows of %s, expected CxHxW or CxL",
 			       nn_shape_text(text, &x->shape));
-	if (take_pair(node->proto, "kernel_shape", n_dims, 1, 1, w->kernel, err) < 0 ||
-	    take_pair(node->proto, "strides", n_dims, 1, 1, w->stride, err) < 0 ||
-	    take_pair(node->proto, "dilations", n_dims, 1, 1, w->dilation, err) < 0 ||
-	    take_pads(node->proto, n_dims, w, err) < 0)
+	if (nn_onnx_window_attributes(node, n_dims, w, err) < 0)
 		return -1;
 	if (kernel && nn_onnx_attribute(node->proto, "kernel_shape") &&
 	    (kernel[0] != w->kernel[0] || kernel[1] != w->kernel[1]))
@@ -129,49 +139,73 @@ int nn_onnx_window(const struct nn_onnx_node *node, struct nn_onnx_value *x, con
 	return 0;
 }
 
-/* The pads that the language can say: the same on both sides, or such that no window sees more. */
-static int pool_pads(const struct nn_onnx_window *w, size_t pad[2], struct nn_error *err)
+/* The pads that a layer can say: the same on both sides, or such that no window sees more. */
+static bool even_pads(const struct nn_onnx_window *w)
 {
 	for (int d = 0; d < 2; d++) {
 		size_t room = w->in[d] + 2 * w->before[d];
 
-		pad[d] = w->before[d];
-		if (w->dilation[d] != 1)
-			return nn_fail(err, NN_EFORMAT, "dilations of %zux%zu are not supported",
-				       w->dilation[0], w->dilation[1]);
-		if (2 * pad[d] > w->kernel[d])
-			return nn_fail(err, NN_EFORMAT,
-				       "pads of %zu, more than half of a window of %zu, are not "
-				       "supported",
-				       pad[d], w->kernel[d]);
-		if (room < w->kernel[d] || (room - w->kernel[d]) / w->stride[d] + 1 != w->out[d])
-			return nn_fail(err, NN_EFORMAT, "%s",
-				       w->before[d] == w->after[d]
-					       ? "a last window that is not whole (ceil_mode) is "
-						 "not supported"
-					       : "pads that differ on both sides are not "
-						 "supported");
+		if (2 * w->before[d] > w->kernel[d] || room < w->kernel[d] ||
+		    (room - w->kernel[d]) / w->stride[d] + 1 != w->out[d])
+			return false;
 	}
-	return 0;
+	return true;
+}
+
+/* What windows see beyond the image, as a line of its own; then none is left. */
+static int add_pads(struct nn_onnx_graph *g, struct nn_onnx_window *w, bool flat, bool max,
+		    int from, struct nn_error *err)
+{
+	struct nn_text text = { 0 };
+	size_t after[2];
+	int line;
+
+	for (int d = 0; d < 2; d++) {
+		size_t seen = (w->out[d] - 1) * w->stride[d] + w->kernel[d],
+		       have = w->in[d] + w->before[d];
+
+		after[d] = seen > have ? seen - have : 0;
+	}
+	nn_text_addf(&text, flat ? "pad %zu after=%zu" : "pad %zux%zu after=%zux%zu",
+		     w->before[flat], flat ? after[1] : w->before[1], after[0], after[1]);
+	if (max)
+		nn_text_add(&text, " value=-3e38");
+	line = text.failed ? -1 : nn_onnx_add_line(g, &from, 1, NULL, NULL, err, "%s", text.data);
+	nn_text_free(&text);
+	w->before[0] = w->before[1] = 0;
+	return line;
+}
+
+/* A window's size, stride or pad: of C,L the second number alone. */
+static void add_sizes(struct nn_text *text, const char *name, const size_t pair[2], bool flat)
+{
+	size_t both[2] = { pair[flat], pair[1] };
+
+	nn_onnx_add_pair(text, name, both, 0);
 }
 
 static int add_pool(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
-		    struct nn_onnx_value *x, const char *layer, const struct nn_onnx_window *w,
-		    const size_t pad[2], struct nn_error *err)
+		    struct nn_onnx_value *x, bool max, struct nn_onnx_window *w,
+		    struct nn_error *err)
 {
-	struct nn_shape flat = x->shape, image = nn_onnx_image_shape(&flat),
-			result = nn_shape3(image.dim[0], w->out[0], w->out[1]);
+	bool flat = x->shape.rank == 2;
+	struct nn_shape result = flat ? nn_shape2(x->shape.dim[0], w->out[1])
+				      : nn_shape3(x->shape.dim[0], w->out[0], w->out[1]);
 	struct nn_text text = { 0 };
 	int from, line;
 
-	x->shape = image;
+	if (w->dilation[0] != 1 || w->dilation[1] != 1)
+		return nn_fail(err, NN_EFORMAT, "dilations of %zux%zu are not supported",
+			       w->dilation[0], w->dilation[1]);
 	from = nn_onnx_line_of(g, x, err);
-	x->shape = flat;
-	nn_text_addf(&text, w->kernel[0] == w->kernel[1] ? "%s %zu" : "%s %zux%zu", layer,
-		     w->kernel[0], w->kernel[1]);
+	if (from >= 0 && !even_pads(w))
+		from = add_pads(g, w, flat, max, from, err);
+	nn_text_addf(&text, flat || w->kernel[0] == w->kernel[1] ? "%s%s %zu" : "%s%s %zux%zu",
+		     max ? "maxpool" : "avgpool", flat ? "1d" : "2d", w->kernel[flat],
+		     w->kernel[1]);
 	if (w->stride[0] != w->kernel[0] || w->stride[1] != w->kernel[1])
-		nn_onnx_add_pair(&text, "stride", w->stride, 0);
-	nn_onnx_add_pair(&text, "pad", pad, 0);
+		add_sizes(&text, "stride", w->stride, flat);
+	add_sizes(&text, "pad", w->before, flat);
 	line = from < 0 || text.failed
 		       ? -1
 		       : nn_onnx_add_line(g, &from, 1, NULL, node->proto, err, "%s", text.data);
@@ -179,8 +213,6 @@ static int add_pool(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
 	if (line < 0)
 		return -1;
 	nn_onnx_give(g, node, line, &result);
-	if (flat.rank == 2 && node->out[0] >= 0)
-		g->values[node->out[0]].shape = nn_shape2(result.dim[0], result.dim[2]);
 	return 0;
 }
 
@@ -188,14 +220,13 @@ int nn_onnx_maxpool(struct nn_onnx_graph *g, const struct nn_onnx_node *node, st
 {
 	struct nn_onnx_window w;
 	struct nn_onnx_value *x;
-	size_t pad[2];
 
 	if (node->proto->n_output > 1 && node->out[1] >= 0 && g->values[node->out[1]].uses > 0)
 		return nn_fail(err, NN_EFORMAT, "its second output (Indices) is not supported");
 	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 ||
-	    nn_onnx_window(node, x, NULL, true, &w, err) < 0 || pool_pads(&w, pad, err) < 0)
+	    nn_onnx_window(node, x, NULL, true, &w, err) < 0)
 		return -1;
-	return add_pool(g, node, x, "maxpool2d", &w, pad, err);
+	return add_pool(g, node, x, true, &w, err);
 }
 
 int nn_onnx_averagepool(struct nn_onnx_graph *g, const struct nn_onnx_node *node,
@@ -204,17 +235,23 @@ int nn_onnx_averagepool(struct nn_onnx_graph *g, const struct nn_onnx_node *node
 	bool counts = nn_onnx_int(node->proto, "count_include_pad", 0);
 	struct nn_onnx_window w;
 	struct nn_onnx_value *x;
-	size_t pad[2];
 
 	if (nn_onnx_in_rows(g, node, 0, &x, err) < 0 ||
-	    nn_onnx_window(node, x, NULL, true, &w, err) < 0 || pool_pads(&w, pad, err) < 0)
+	    nn_onnx_window(node, x, NULL, true, &w, err) < 0)
 		return -1;
-	for (int d = 0; d < 2; d++)
+	for (int d = 0; d < 2; d++) {
+		size_t seen = (w.out[d] - 1) * w.stride[d] + w.kernel[d];
+
 		if (!counts && (w.before[d] || w.after[d]))
 			return nn_fail(err, NN_EFORMAT,
 				       "pads that are not counted (count_include_pad=0) are not "
 				       "supported");
-	return add_pool(g, node, x, "avgpool2d", &w, pad, err);
+		if (seen > w.in[d] + w.before[d] + w.after[d])
+			return nn_fail(err, NN_EFORMAT,
+				       "a last window that is not whole (ceil_mode) is not "
+				       "supported");
+	}
+	return add_pool(g, node, x, false, &w, err);
 }
 
 /* C,H,W or C,L; the graph goes on with C,1,1 unless it leaves these dimensions out. */

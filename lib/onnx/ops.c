@@ -14,6 +14,7 @@ static const struct {
 	{ "Clip", nn_onnx_clip },
 	{ "Concat", nn_onnx_concat },
 	{ "Conv", nn_onnx_conv },
+	{ "ConvTranspose", nn_onnx_conv_transpose },
 	{ "Div", nn_onnx_div },
 	{ "Dropout", nn_onnx_dropout },
 	{ "Elu", nn_onnx_activation },
@@ -33,7 +34,9 @@ static const struct {
 	{ "ReduceMean", nn_onnx_reduce_mean },
 	{ "Relu", nn_onnx_activation },
 	{ "Reshape", nn_onnx_reshape },
+	{ "Resize", nn_onnx_resize },
 	{ "Sigmoid", nn_onnx_activation },
+	{ "Slice", nn_onnx_slice },
 	{ "Softmax", nn_onnx_softmax },
 	{ "Softplus", nn_onnx_activation },
 	{ "Squeeze", nn_onnx_squeeze },
@@ -42,6 +45,7 @@ static const struct {
 	{ "Tanh", nn_onnx_activation },
 	{ "Transpose", nn_onnx_transposed },
 	{ "Unsqueeze", nn_onnx_unsqueeze },
+	{ "Upsample", nn_onnx_upsample },
 };
 
 nn_onnx_import_op *nn_onnx_op_find(const Onnx__Node *node)

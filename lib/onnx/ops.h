@@ -23,8 +23,11 @@ nn_onnx_import_op nn_onnx_activation, nn_onnx_clip, nn_onnx_dropout, nn_onnx_ide
 /* op-join.c */
 nn_onnx_import_op nn_onnx_add, nn_onnx_sub, nn_onnx_mul, nn_onnx_div, nn_onnx_sum, nn_onnx_concat;
 /* op-shape.c */
-nn_onnx_import_op nn_onnx_flatten, nn_onnx_reshape, nn_onnx_squeeze, nn_onnx_unsqueeze, nn_onnx_pad,
-	nn_onnx_transposed;
+nn_onnx_import_op nn_onnx_flatten, nn_onnx_reshape, nn_onnx_squeeze, nn_onnx_unsqueeze;
+/* op-move.c */
+nn_onnx_import_op nn_onnx_transposed, nn_onnx_pad, nn_onnx_slice;
+/* op-grow.c */
+nn_onnx_import_op nn_onnx_conv_transpose, nn_onnx_resize, nn_onnx_upsample;
 /* A matched group, at its last node. */
 nn_onnx_import_op nn_onnx_matched;
 
@@ -40,6 +43,9 @@ struct nn_onnx_window {
 int nn_onnx_window(const struct nn_onnx_node *node, struct nn_onnx_value *image,
 		   const size_t *kernel, bool may_be_empty, struct nn_onnx_window *window,
 		   struct nn_error *err);
+/* kernel, stride, dilation and pads as the attributes say; 1 and 0 for what C,L lacks. */
+int nn_onnx_window_attributes(const struct nn_onnx_node *node, int n_dims,
+			      struct nn_onnx_window *window, struct nn_error *err);
 /* " NAME=AxB" unless both are `usual`. */
 void nn_onnx_add_pair(struct nn_text *text, const char *name, const size_t pair[2], size_t usual);
 /* C,1,L for C,L. */

@@ -62,9 +62,11 @@ static int conv2d_params(const void *attrs, const struct nn_shape *in, int n_in,
 	size_t fan_in = channels * conv->kernel[0] * conv->kernel[1];
 
 	(void)n_in;
-	out[0] = nn_op_param("weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
-			     nn_shape4(conv->out, channels, conv->kernel[0], conv->kernel[1]),
-			     fan_in);
+	out[0] = nn_op_param(
+		"weight", NN_WEIGHT, NN_INIT_KAIMING_UNIFORM,
+		conv->line ? nn_shape3(conv->out, channels, conv->kernel[1])
+			   : nn_shape4(conv->out, channels, conv->kernel[0], conv->kernel[1]),
+		fan_in);
 	out[1] = nn_op_param("bias", NN_BIAS, NN_INIT_BIAS_UNIFORM, nn_shape1(conv->out), fan_in);
 	return conv->bias ? 2 : 1;
 }

@@ -4,6 +4,7 @@ lib_libnn_la_SOURCES += \
 	lib/op/attention.c \
 	lib/op/common.c \
 	lib/op/common.h \
+	lib/op/conv-transpose2d.c \
 	lib/op/conv2d.c \
 	lib/op/dense.c \
 	lib/op/embedding.c \
@@ -19,4 +20,6 @@ lib_libnn_la_SOURCES += \
 	lib/op/program.h \
 	lib/op/recurrent.c \
 	lib/op/reshape.c \
-	lib/op/table.c
+	lib/op/slice.c \
+	lib/op/table.c \
+	lib/op/upsample.c

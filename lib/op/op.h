@@ -63,8 +63,17 @@ struct nn_dense {
 struct nn_conv2d {
 	size_t out, kernel[2], stride[2], pad[2], dilation[2], groups;
 	bool bias;
+	bool line;                   /* of height 1: the weight is [out,in/groups,kw] */
 	struct nn_epilogue epilogue; /* set by fusion only */
 	struct nn_pooled pooling;    /* set by fusion only */
+};
+
+/* The input gradient of a convolution, as nn.ConvTranspose2d: weight [in,out/groups,kh,kw]. */
+struct nn_conv_transpose2d {
+	size_t out, kernel[2], stride[2], pad[2], dilation[2], groups;
+	size_t more[2]; /* rows below and columns to the right, fewer than stride */
+	bool bias;
+	struct nn_epilogue epilogue; /* set by fusion only */
 };
 
 struct nn_pool2d {
@@ -127,6 +136,24 @@ struct nn_reshape {
 	struct nn_shape shape;
 }; /* flatten too */
 /*
+ * Element i of dimension d of the output is element begin[d] + i * step[d] of the input, `value`
+ * outside of it: slices, crops and paddings.
+ */
+struct nn_slice {
+	int rank;
+	ptrdiff_t begin[NN_MAX_RANK];
+	size_t size[NN_MAX_RANK], step[NN_MAX_RANK];
+	double value;
+};
+struct nn_transpose {
+	int dims[2]; /* these two change places; without the batch */
+};
+struct nn_upsample { /* of C,H,W */
+	size_t scale[2];
+	bool bilinear; /* else the nearest pixel */
+	bool corners;  /* bilinear: the outermost pixels stay where they are */
+};
+/*
  * Set by layout only: between channels-last and language order, per row [channels][positions] <->
  * [positions][channels].
  */
@@ -139,6 +166,7 @@ struct nn_permute {
 union nn_op_attrs {
 	struct nn_dense dense;
 	struct nn_conv2d conv2d;
+	struct nn_conv_transpose2d conv_transpose2d;
 	struct nn_pool2d pool2d;
 	struct nn_batchnorm batchnorm;
 	struct nn_layernorm layernorm;
@@ -151,6 +179,9 @@ union nn_op_attrs {
 	struct nn_concat concat;
 	struct nn_reshape reshape;
 	struct nn_permute permute;
+	struct nn_slice slice;
+	struct nn_transpose transpose;
+	struct nn_upsample upsample;
 };
 
 /* ---- the table ---- */
@@ -175,7 +206,7 @@ struct nn_op_param {
 	const char *name; /* "weight", as torch.nn names it */
 	enum nn_param_role role;
 	enum nn_init init;
-	struct nn_shape shape; /* canonical: dense [out,in], conv2d [out,in/groups,kh,kw] */
+	struct nn_shape shape; /* canonical: dense [out,in], conv2d [out,in/groups,(kh,)kw] */
 	size_t fan_in;
 	/* NN_ROW_TABLE */
 	size_t padding; /* this row begins as zeros and stays so; NN_NO_ROW: none */
@@ -198,6 +229,7 @@ enum nn_op_layout {
 #define NN_OP_NUMBERS_ROWS 16u /* inputs are numbers of rows: there is no gradient towards them */
 #define NN_OP_Y_ON_X 32u       /* y may lie where x[0] does, unless backward reads x */
 #define NN_OP_DX_ON_DY 64u     /* one dx may lie where dy does */
+#define NN_OP_WHOLE 128u       /* a product that ranks do not share: each computes all of it */
 
 /*
  * Ops that a graph inserts, or lets the op before them do, are known by what they do; the role says
@@ -235,7 +267,8 @@ struct nn_op {
 	/*
 	 * Where in the attributes they lie; 0: the op has none. bias: bool; epilogue: struct
 	 * nn_epilogue, whose residual may share memory with y, and its gradient with dy; pooling:
-	 * struct nn_pooled.
+	 * struct nn_pooled. A bias that lies there goes with a weight whose first dimension are the
+	 * out-channels.
 	 */
 	size_t bias, epilogue, pooling;
 	/*
@@ -308,6 +341,8 @@ size_t nn_op_group(enum nn_op_id op, const void *attrs);
 
 /* Products of each unit at a step: the rows of its weights are gates * units. */
 size_t nn_cell_gates(enum nn_recurrent_cell cell);
+/* The convolution from the output of a conv-transpose2d to its input of so many channels. */
+struct nn_conv2d nn_op_mirrored(const struct nn_conv_transpose2d *attrs, size_t channels);
 
 /* "leaky-relu", "identity"; the slope where none is given. */
 const char *nn_activation_name(enum nn_activation kind);

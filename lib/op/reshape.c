@@ -1,6 +1,6 @@
 /*
- * The same values under another shape, and the change between language order and channels last that
- * layout inserts.
+ * The same values under another shape, with two dimensions exchanged, and the change between
+ * language order and channels last that layout inserts.
  */
 #include "op/common.h"
 #include "op/notation.h"
@@ -81,4 +81,49 @@ const struct nn_op nn_op_permute = {
 	.flops = nn_op_no_flops,
 	.form = "NxCxHxW",
 	.read = permute_read,
+};
+
+static int transpose_infer(const void *attrs, const struct nn_shape *in, int n_in,
+			   struct nn_shape *out, struct nn_error *err)
+{
+	const struct nn_transpose *transpose = attrs;
+	char text[NN_SHAPE_TEXT];
+
+	if (nn_op_one_input(n_in, err))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		if (transpose->dims[i] < 0 || transpose->dims[i] >= in->rank)
+			return nn_fail(err, NN_EFAIL, "%d is not a dimension of input %s",
+				       transpose->dims[i], nn_shape_text(text, in));
+	*out = in[0];
+	for (int i = 0; i < 2; i++)
+		out->dim[transpose->dims[i]] = in->dim[transpose->dims[1 - i]];
+	return 0;
+}
+
+/* The first two where nothing is said. */
+static void transpose_read(struct nn_op_reader *r, struct nn_shape *in, void *attrs)
+{
+	(void)in;
+	(void)r;
+	*(struct nn_transpose *)attrs = (struct nn_transpose){ { 0, 1 } };
+}
+
+static void transpose_write(const void *attrs, struct nn_text *text)
+{
+	const struct nn_transpose *transpose = attrs;
+
+	if (transpose->dims[0] != 0 || transpose->dims[1] != 1)
+		nn_text_addf(text, ",%d+%d", transpose->dims[0], transpose->dims[1]);
+}
+
+const struct nn_op nn_op_transpose = {
+	.name = "transpose",
+	.attrs_size = sizeof(struct nn_transpose),
+	.layout = NN_LAYOUT_IMAGE,
+	.infer = transpose_infer,
+	.flops = nn_op_no_flops,
+	.form = "ROWSxAxB...",
+	.read = transpose_read,
+	.write = transpose_write,
 };

@@ -51,7 +51,7 @@ static size_t width_of_node(const struct nn_program *program, const struct nn_no
 {
 	struct nn_op_product p;
 
-	if (!nn_op_is_product(node->op))
+	if (!nn_op_is_product(node->op) || nn_ops[node->op]->flags & NN_OP_WHOLE)
 		return 0;
 	p = nn_ops[node->op]->product(node->attrs, &program->values[node->in[0]].shape);
 	if (p.groups == 1)

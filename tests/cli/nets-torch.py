@@ -133,11 +133,41 @@ def module(word, args, keys, shape):
     if word == "conv2d":
         return nn.Conv2d(c, int(args[0]), pair(args[1]), pair(keys.get("stride", 1)), pair(keys.get("pad", 0)),
                          pair(keys.get("dilation", 1)), int(keys.get("groups", 1)), keys.get("bias") != "no")
+    if word == "conv1d":
+        return nn.Conv1d(c, int(args[0]), int(args[1]), int(keys.get("stride", 1)), int(keys.get("pad", 0)),
+                         int(keys.get("dilation", 1)), int(keys.get("groups", 1)), keys.get("bias") != "no")
+    if word == "conv-transpose2d":
+        return nn.ConvTranspose2d(c, int(args[0]), pair(args[1]), pair(keys.get("stride", 1)), pair(keys.get("pad", 0)),
+                                  pair(keys.get("out-pad", 0)), int(keys.get("groups", 1)), keys.get("bias") != "no",
+                                  pair(keys.get("dilation", 1)))
+    if word in ("maxpool1d", "avgpool1d"):
+        kind = nn.MaxPool1d if word == "maxpool1d" else nn.AvgPool1d
+        return kind(int(args[0]), int(keys.get("stride", args[0])), int(keys.get("pad", 0)))
+    if word == "pad":
+        (a, b), (p, q) = pair(args[0]), pair(keys.get("after", args[0]))
+        return nn.ConstantPad2d((b, q, a, p), float(keys.get("value", 0))) if len(shape) == 3 \
+            else nn.ConstantPad1d((b, q), float(keys.get("value", 0)))
+    if word == "crop":
+        def crop(x, like=None):
+            size = pair(args[0]) if like is None else like.shape[2:]
+            top, left = ((n - m) // 2 for n, m in zip(x.shape[2:], size))
+            return x[:, :, top:top + size[0], left:left + size[1]]
+        return Function(crop)
+    if word == "slice":
+        cut = (slice(None),) * (int(keys.get("dim", 0)) + 1) + (slice(int(args[0]), int(args[1]), int(keys.get("step", 1))),)
+        return Function(lambda x: x[cut])
+    if word == "transpose":
+        a, b = (int(n) + 1 for n in (args + [0, 1][len(args):]))
+        return Function(lambda x: x.transpose(a, b))
+    if word == "upsample":
+        if "mode" not in keys:
+            return nn.Upsample(scale_factor=pair(args[0]) if len(shape) == 3 else int(args[0]))
+        return nn.Upsample(scale_factor=pair(args[0]), mode="bilinear", align_corners=keys.get("align-corners") == "yes")
     if word in ("maxpool2d", "avgpool2d"):
         kind = nn.MaxPool2d if word == "maxpool2d" else nn.AvgPool2d
         return kind(pair(args[0]), pair(keys.get("stride", args[0])), pair(keys.get("pad", 0)))
     if word == "global-avgpool":
-        return Function(lambda x: x.mean((2, 3)))
+        return Function(lambda x: x.flatten(2).mean(2))
     if word == "batchnorm":
         return Groups(c, len(shape) == 3, int(keys["group"]), eps=float(keys.get("eps", 1e-5)),
                       momentum=float(keys.get("momentum", 0.1)))
@@ -260,6 +290,24 @@ NETS = {
     "blocks of a transformer": (
         "input 20x12\na: position\nlayernorm\nb: attention 4 causal=yes\nc: add from=a+b\nlayernorm\ndense 48\ngelu\nd: dense 12\ne: add from=c+d\n"
         "layernorm\nf: attention 1 causal=yes\nadd from=e+f\nlayernorm\nflatten\ndense 3", (20, 12), 3, 9),
+    "lines": (
+        "input 4x15\na: conv1d 6 3 pad=1\nbatchnorm group=8\nrelu\nb: maxpool1d 3 stride=2 pad=1\nconv1d 8 3 stride=2 groups=2 dilation=2 pad=2 bias=no\n"
+        "tanh\nc: upsample 2\nd: avgpool1d 2 pad=1 from=a\ne: pad 2x1 after=0x3 value=0.5\nslice 1 5\ntranspose\ndense 3\ntranspose 1 0\nf: flatten\n"
+        "g: global-avgpool from=c\nconcat from=f+g\ndense 4", (4, 15), 4, 9),
+    "a U-Net": (
+        "input 3x12x8\nconv2d 5 3x3 pad=1\na: relu\nmaxpool2d 2\nconv2d 8 3x3 pad=1\nb: relu\nmaxpool2d 2\nconv2d 8 3x3 pad=1\nrelu\n"
+        "conv-transpose2d 8 2x2 stride=2\nc: relu\nconcat from=c+b\nd: conv-transpose2d 6 3x3 stride=2 pad=1 out-pad=1\nconcat from=d+a\n"
+        "conv2d 4 3x3 pad=1\nrelu\nglobal-avgpool", (3, 12, 8), 4, 7),
+    "transposed convolutions": (
+        "input 6x5x4\na: conv-transpose2d 9 3x2 stride=2x3 pad=1x0 out-pad=1x2 groups=3\nsigmoid\nconv-transpose2d 9 4x4 groups=9 stride=2 pad=1 bias=no\n"
+        "leaky-relu 0.1\nconv-transpose2d 4 1x2 stride=3x2\ngelu\nconv-transpose2d 5 3x3 dilation=2 pad=2\nrelu\nglobal-avgpool", (6, 5, 4), 5, 7),
+    "crops, slices and paddings": (
+        "input 3x9x8\na: conv2d 6 3x3 pad=1\nb: conv2d 5 3x3 stride=2 from=input\nc: crop from=a+b\nconcat from=b+c\nd: crop 2x3\n"
+        "e: slice 0 6 step=3 from=a\nf: slice 2 6 step=2 dim=1\ng: slice 0 8 step=3 dim=2\nconcat from=d+g\npad 1x2 after=2x0 value=-1\ntranspose 0 2\n"
+        "transpose 1 2\nconv2d 3 2x2\nflatten\ndense 4", (3, 9, 8), 4, 7),
+    "pictures made larger": (
+        "input 3x4x5\nconv2d 4 3x3 pad=1\na: upsample 2\nb: upsample 2 mode=bilinear from=input\nc: upsample 2 mode=bilinear align-corners=yes from=input\n"
+        "concat from=a+b+c\nconv2d 5 3x3\nupsample 1x3 mode=bilinear\nglobal-avgpool", (3, 4, 5), 5, 7),
     "one value a row": ("input 1\ndense 1\ntanh\ndense 2", (1,), 2, 3),
 }
 for word in ACTIVATIONS:

@@ -59,8 +59,13 @@ kind: dense ? output target=kind, price: dense 1 output target=price weight=0.5 
 net[steps]='input 12x6, dense 5, tanh, rnn 6, lstm 7 layers=2 bidirectional=yes, gru 5, last, dense 9, relu, k: dense ?'
 net[sequence]='input 9x8, position, a: dense 10 bias=no, c: attention 5 causal=yes, add from=a+c, layernorm, attention 2, gelu
 flatten, dense 12, relu, k: dense ?'
+net[lines]='input 8x9, a: conv1d 6 3 pad=1, batchnorm group=8, b: relu, maxpool1d 2 stride=1, c: pad 1 after=0 value=0.3, d: avgpool1d 3 stride=1 pad=1 from=a
+e: concat from=c+d, slice 1 11 step=2, transpose, dense 6, transpose 0 1, flatten, dropout 0.1, k: dense ?'
+net[unet]='input 2x6x6, a: conv2d 5 3x3 pad=1, relu, maxpool2d 2, conv2d 8 3x3 pad=1, m: relu, u: conv-transpose2d 5 2x2 stride=2, v: relu
+w: upsample 2 mode=bilinear from=m, x: crop 4x4, y: crop from=a+x, concat from=x+y, conv-transpose2d 6 3x3 pad=1 groups=1, z: upsample 2, t: maxpool2d 2
+concat from=u+v+a, conv2d 4 3x3, s: tanh, concat from=s+t, global-avgpool, k: dense ?'
 rows_of() { [ "$1" = inputs ] && echo priced.csv || echo plain.csv; }
-names=(residual branches columns inputs steps sequence)
+names=(residual branches columns inputs steps sequence lines unet)
 optimizers=('sgd --lr=0.05' 'sgd --momentum=0.9 --nesterov --weight-decay=0.01 --lr=0.05' 'adam' 'adam --weight-decay=0.01'
   'adamw --schedule=cosine' 'rmsprop --warmup=3' 'rprop' 'lars --momentum=0.9 --weight-decay=0.1 --lr=0.1'
   'lamb --weight-decay=0.1' 'adam --clip-norm=0.05')

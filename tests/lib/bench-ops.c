@@ -59,6 +59,7 @@ static void check_right(enum nn_dtype dtype)
 		"dense:40x33x18",
 		"conv2d:5x2x7x6,4,3x3,pad=1",
 		"conv2d:3x4x9x9,6,3x3,stride=2,groups=2",
+		"conv-transpose2d:3x4x5x5,6,3x3,stride=2,pad=1,out-pad=1,groups=2",
 		"maxpool2d:4x3x8x8,3x3,stride=2,pad=1",
 		"avgpool2d:4x3x8x8,2x2",
 		"global-avgpool:4x3x5x5",
@@ -89,6 +90,10 @@ static void check_right(enum nn_dtype dtype)
 		"concat:9x40",
 		"reshape:4x3x4x5",
 		"permute:4x3x4x5",
+		"slice:4x3x4x5,pad=2",
+		"transpose:9x4x5",
+		"upsample:4x3x4x5,2x3",
+		"upsample:4x3x4x5,2x3,bilinear",
 	};
 	bool seen[NN_N_OPS] = { false }, good = true, all = true;
 	struct nn_error err;
@@ -165,11 +170,16 @@ static void check_text(void)
 		"dense:128x784x128",
 		"conv2d:64x1x28x28,32,3x3",
 		"conv2d:64x16x32x32,32,3x3,stride=2,pad=1",
+		"conv-transpose2d:64x16x8x8,32,3x3,stride=2,pad=1,out-pad=1,groups=2",
 		"maxpool2d:4x3x8x8,2x2",
 		"avgpool2d:4x3x8x8,3x3,stride=2,pad=1",
 		"activation:9x40,gelu",
 		"softmax:4096x10",
 		"permute:64x32x32x32",
+		"slice:64x32x32x32,pad=1",
+		"transpose:64x12x30",
+		"upsample:16x32x24x24,2x2",
+		"upsample:16x32x24x24,2x2,bilinear",
 	};
 	static const char *const bad[] = {
 		"dense:",
@@ -184,10 +194,17 @@ static void check_text(void)
 		"conv2d:1x1x28x28,32,99x99",
 		"conv2d:1x3x8x8,4,3x3,groups=2",
 		"conv2d:1x3x8x8,4,3x3,stride=0",
+		"conv-transpose2d:1x3x8x8,4,3x3,out-pad=1",
+		"conv-transpose2d:1x3x8x8,4,3x3,pad=9",
 		"activation:9x40",
 		"activation:9x40,step",
 		"softmax:9",
 		"permute:4x4",
+		"slice:4x3x8x8",
+		"slice:4x3x8x8,pad=x",
+		"transpose:4x8",
+		"upsample:4x3x8x8",
+		"upsample:4x3x8x8,2x2,linear",
 		"dense:-1x2x3",
 	};
 	bool same = true, refused = true;

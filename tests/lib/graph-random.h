@@ -187,13 +187,66 @@ static int put_other(struct making *m, int value)
 	}
 }
 
+static int put_conv_transpose2d(struct making *m, int value)
+{
+	const struct nn_shape *in = shape_of(m, value);
+	struct nn_conv_transpose2d a = { .out = 1 + roll(&m->dice, 5),
+					 .groups = 1,
+					 .bias = roll(&m->dice, 3) > 0 };
+
+	if (nn_shape_count(in) > 100)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		a.kernel[i] = 1 + roll(&m->dice, 3);
+		a.stride[i] = 1 + roll(&m->dice, 2);
+		a.more[i] = roll(&m->dice, a.stride[i]);
+		a.dilation[i] = 1;
+		a.pad[i] = roll(&m->dice, 2);
+	}
+	if (roll(&m->dice, 3) == 0)
+		a.out = a.groups = in->dim[0];
+	return put(m, NN_OP_conv_transpose2d, &a, &value, 1);
+}
+
+/* A part of a dimension, a border, or two dimensions the other way round. */
+static int put_move(struct making *m, int value)
+{
+	const struct nn_shape *in = shape_of(m, value);
+	struct nn_slice a = { .rank = in->rank, .value = 0.5 };
+	struct nn_transpose turn = { { (int)roll(&m->dice, (uint64_t)in->rank),
+				       (int)roll(&m->dice, (uint64_t)in->rank) } };
+
+	if (roll(&m->dice, 3) == 0)
+		return put(m, NN_OP_transpose, &turn, &value, 1);
+	for (int d = 0; d < in->rank; d++) {
+		a.begin[d] = (ptrdiff_t)roll(&m->dice, 3) - 1;
+		a.step[d] = 1 + roll(&m->dice, 4) / 3;
+		a.size[d] = 1 + roll(&m->dice, in->dim[d] / a.step[d] + 1);
+	}
+	return put(m, NN_OP_slice, &a, &value, 1);
+}
+
+static int put_upsample(struct making *m, int value)
+{
+	struct nn_upsample a = { { 1 + roll(&m->dice, 2), 2 },
+				 roll(&m->dice, 2),
+				 roll(&m->dice, 2) };
+
+	return nn_shape_count(shape_of(m, value)) > 100 ? -1
+							: put(m, NN_OP_upsample, &a, &value, 1);
+}
+
 static int put_image_op(struct making *m, int value)
 {
 	if (shape_of(m, value)->rank != 3)
 		return -1;
-	switch (roll(&m->dice, 8)) {
+	switch (roll(&m->dice, 10)) {
 	case 0:
 		return put(m, NN_OP_global_avgpool, NULL, &value, 1);
+	case 8:
+		return put_conv_transpose2d(m, value);
+	case 9:
+		return put_upsample(m, value);
 	case 1:
 	case 2:
 		return put_pool(m, value);
@@ -256,7 +309,7 @@ static struct nn_program *random_program(uint64_t seed, int n, bool every_op, bo
 		put_activation, put_activation, put_dense,    put_dense,    put_join,
 		put_join,       put_block,      put_concat,   put_reshape,  put_block,
 		put_block,      put_image_op,   put_image_op, put_image_op, put_image_op,
-		put_batchnorm,  put_batchnorm,  put_other,
+		put_batchnorm,  put_batchnorm,  put_other,    put_move,
 	};
 	struct nn_shape image = nn_shape3(3, 6, 5), vector = nn_shape1(7);
 	char name[16];

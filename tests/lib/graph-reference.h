@@ -7,17 +7,8 @@
 #include <string.h>
 
 #include "graph-plain.h"
+#include "graph-reference-moves.h"
 #include "op/program.h"
-
-struct reference {
-	const struct nn_program *program;
-	const double *const *params;
-	size_t rows;
-	bool training; /* batchnorm from groups of rows, else from running values; no dropout */
-	const size_t *group;
-	size_t n_groups;
-	double **values; /* [n_values][rows][count] */
-};
 
 static void ref_dense(const struct reference *r, const struct nn_node *node, const double *x,
 		      double *y)
@@ -33,30 +24,6 @@ static void ref_dense(const struct reference *r, const struct nn_node *node, con
 		for (size_t k = 0; k < in; k++)
 			y[i] += x[i / dense->out * in + k] * r->params[node->param][o * in + k];
 	}
-}
-
-struct ref_place {
-	size_t row, c, h, w;
-};
-
-static size_t ref_index(const struct nn_shape *s, size_t row, size_t c, size_t h, size_t w)
-{
-	return ((row * s->dim[0] + c) * s->dim[1] + h) * s->dim[2] + w;
-}
-
-static struct ref_place ref_place(const struct nn_shape *s, size_t i)
-{
-	return (struct ref_place){ i / s->dim[2] / s->dim[1] / s->dim[0],
-				   i / s->dim[2] / s->dim[1] % s->dim[0], i / s->dim[2] % s->dim[1],
-				   i % s->dim[2] };
-}
-
-/* Position of a tap along one axis, or -1 outside. */
-static long ref_tap(size_t out, size_t tap, size_t stride, size_t dilation, size_t pad, size_t size)
-{
-	long at = (long)(out * stride + tap * dilation) - (long)pad;
-
-	return at < (long)size ? at : -1;
 }
 
 static void ref_conv2d(const struct reference *r, const struct nn_node *node, const double *x,
@@ -280,6 +247,16 @@ static void ref_node(const struct reference *r, const struct nn_node *node)
 		break;
 	case NN_OP_concat:
 		ref_concat(r, node, y);
+		break;
+	case NN_OP_conv_transpose2d:
+		ref_conv_transpose2d(r, node, x, y);
+		break;
+	case NN_OP_slice:
+	case NN_OP_transpose:
+		ref_move(r, node, x, y);
+		break;
+	case NN_OP_upsample:
+		ref_upsample(r, node, x, y);
 		break;
 	default:
 		ref_elements(r, node, y);

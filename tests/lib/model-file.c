@@ -142,14 +142,20 @@ static void layer_text(const struct nn_layer *layer, const char *input, struct n
 		[NN_ARG_CHOICE] = ""
 	};
 
+	bool second = false; /* of several sizes */
+
 	nn_text_addf(text, "input %s\n%s", input, layer->name);
-	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
-		if (nn_arg_by_place(arg) && !arg->fallback)
-			nn_text_addf(text, " %s", values[arg->type]);
+	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++) {
+		if (!nn_arg_by_place(arg) || arg->fallback)
+			continue;
+		nn_text_addf(text, " %s",
+			     second && arg->type == NN_ARG_SIZE ? "3" : values[arg->type]);
+		second = true;
+	}
 	for (const struct nn_layer_arg *arg = layer->args; arg && arg->name; arg++)
 		if (arg->counted)
 			nn_text_addf(text, " %s=9", arg->name);
-	nn_text_add(text, layer->min_in > 1 ? " from=input+input\n" : "\n");
+	nn_text_add(text, layer->min_in > 1 || layer->max_in > 1 ? " from=input+input\n" : "\n");
 }
 
 static void every_layer(void)
@@ -163,7 +169,7 @@ static void every_layer(void)
 		bool good;
 
 		layer_text(nn_layer_at(i), "4x8x8", &text);
-		if (!resolves(text.data)) { /* a layer of sequences */
+		if (!resolves(text.data)) { /* a layer of sequences, or lines */
 			nn_text_free(&text);
 			layer_text(nn_layer_at(i), "8x8", &text);
 		}
@@ -295,8 +301,9 @@ static void reads(const char *path, const char *text, const char *canonical, con
 	struct nn_weights_as as = { .text = text };
 	struct nn_error err = { 0 };
 
-	text_is(nn_model_file_read(&file, path, text ? &as : NULL, &err) == 0 ? nn_net_text(file->net)
-								 : err.text,
+	text_is(nn_model_file_read(&file, path, text ? &as : NULL, &err) == 0
+			? nn_net_text(file->net)
+			: err.text,
 		canonical, claim);
 	nn_model_file_free(file);
 }

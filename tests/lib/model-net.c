@@ -42,6 +42,54 @@ static void samples(void)
 	nn_net_free(net);
 }
 
+/* Layers that move values, and those over C,L. */
+static void moves(void)
+{
+	static const char *const cases[][2] = {
+		{ "input 3x3x3, conv1d 6 5", "-m:2: conv1d: wants an input CxL, got 3x3x3" },
+		{ "input 3x3, maxpool1d 5", "-m:2: maxpool1d: window 1x5 exceeds input 1x3" },
+		{ "input 3x8x8, crop", "-m:2: crop: wants a size HxW, or a second input (from=A+B) "
+				       "of which A gets the size" },
+		{ "input 3x8x8, crop 4x9", "-m:2: crop: 9 of dimension 2 exceeds input 3x8x8" },
+		{ "input 3x8x8, a: maxpool2d 2, crop from=a+input",
+		  "-m:3: crop: 8 of dimension 1 exceeds input 3x4x4" },
+		{ "input 3x8x8, a: flatten, crop from=input+a",
+		  "-m:3: crop: inputs 3x8x8 and 192 differ in their dimensions" },
+		{ "input 3x8x8, slice 2 2",
+		  "-m:2: slice: 2 to 2 are no part of dimension 0 of input 3x8x8" },
+		{ "input 3x8x8, slice 0 9 dim=1",
+		  "-m:2: slice: 0 to 9 are no part of dimension 1 of input 3x8x8" },
+		{ "input 8, slice 0 2 dim=1", "-m:2: slice: dim=1 is not a dimension of input 8" },
+		{ "input 3x8, transpose 0 2",
+		  "-m:2: transpose: 2 is not a dimension of input 3x8" },
+		{ "input 3x8x8, upsample 2 align-corners=yes",
+		  "-m:2: upsample: align-corners= goes with mode=bilinear" },
+		{ "input 8, upsample 2", "-m:2: upsample: wants an input CxHxW, got 8" },
+		{ "input 3x8x8, conv-transpose2d 4 2x2 out-pad=1",
+		  "-m:2: conv-transpose2d: out-pad=1x1 is not less than stride=1x1" },
+	};
+	const char *text = "input 4x9, conv1d 6 3, a: maxpool1d 2, pad 1, b: crop 3, "
+			   "crop from=b+a, slice 1 6 step=2, transpose, upsample 3";
+	struct nn_shape shape;
+	struct nn_error err = { 0 };
+	struct nn_net *net;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		net = net_of(cases[i][0], strlen(cases[i][0]), true, NULL, &err);
+		check(!net && strcmp(err.text, cases[i][1]) == 0, cases[i][1], err.text);
+		nn_net_free(net);
+	}
+	net = net_of(text, strlen(text), true, NULL, &err);
+	check(net != NULL, "model: layers over C,L expand", err.text);
+	if (net) {
+		shape = nn_net_line(net, nn_net_n_lines(net) - 1).shape;
+		check(shape.rank == 2 && shape.dim[0] == 3 && shape.dim[1] == 9 &&
+			      nn_net_program(net)->params[0].desc.shape.rank == 3,
+		      "model: and have the shapes of PyTorch's", NULL);
+	}
+	nn_net_free(net);
+}
+
 /* What those who train it are told. */
 static void descriptions(void)
 {
@@ -200,11 +248,12 @@ static void manual(void)
 	}
 	if (page)
 		fclose(page);
-	check(n_models == 5, "model: nn-model(5) has five examples", NULL);
+	check(n_models == 6, "model: nn-model(5) has six examples", NULL);
 }
 
 int main(void)
 {
+	moves();
 	samples();
 	descriptions();
 	outputs_of_nothing();

@@ -81,6 +81,32 @@ static void shapes_of_products(void)
 	infers(NN_OP_conv2d, &c, &wide, 1, "6x16x10");
 }
 
+static void shapes_of_transposed(void)
+{
+	struct nn_shape image = nn_shape3(16, 3, 4);
+	struct nn_conv_transpose2d c = {
+		.out = 6, .kernel = { 2, 2 }, .stride = { 2, 2 }, .dilation = { 1, 1 }, .groups = 1
+	};
+
+	infers(NN_OP_conv_transpose2d, &c, &image, 1, "6x6x8");
+	c.kernel[0] = c.kernel[1] = 3;
+	c.pad[0] = c.more[0] = 1;
+	infers(NN_OP_conv_transpose2d, &c, &image, 1, "6x6x9");
+	c.more[0] = 2;
+	infers(NN_OP_conv_transpose2d, &c, &image, 1, "out-pad=2x0 is not less than stride=2x2");
+	c.more[0] = 0;
+	c.pad[1] = 5;
+	infers(NN_OP_conv_transpose2d, &c, &image, 1, "pad=1x5 leaves nothing of input 16x3x4");
+	c.pad[1] = 0;
+	c.groups = 4;
+	infers(NN_OP_conv_transpose2d, &c, &image, 1,
+	       "groups=4 does not divide the channels of input 16x3x4 and the 6 of the output");
+	c.stride[0] = SIZE_MAX;
+	c.groups = 1;
+	infers(NN_OP_conv_transpose2d, &c, &image, 1,
+	       "the output of input 16x3x4 is larger than memory can be");
+}
+
 static void shapes_of_the_rest(void)
 {
 	struct nn_shape image = nn_shape3(16, 8, 8), row = nn_shape1(7);
@@ -96,6 +122,9 @@ static void shapes_of_the_rest(void)
 	struct nn_shape steps = nn_shape2(20, 3);
 	struct nn_recurrent lstm = { .cell = NN_CELL_LSTM, .units = 8, .bias = true },
 			    huge = { .cell = NN_CELL_LSTM, .units = SIZE_MAX / 8 };
+	struct nn_slice part = { 3, { 2, -1, 0 }, { 8, 10, 2 }, { 1, 1, 4 }, 0 };
+	struct nn_transpose turn = { { 0, 2 } };
+	struct nn_upsample up = { { 2, 3 }, false, false };
 
 	infers(NN_OP_maxpool2d, &pool, &image, 1, "16x4x4");
 	infers(NN_OP_avgpool2d, &bad, &image, 1, "pad=2x2 exceeds half of window 3x3");
@@ -123,6 +152,17 @@ static void shapes_of_the_rest(void)
 	infers(NN_OP_last, NULL, &steps, 1, "3");
 	infers(NN_OP_last, NULL, &image, 1,
 	       "wants steps x values (TxN, as \"input 100x2\" gives), got 16x8x8");
+	infers(NN_OP_slice, &part, &image, 1, "8x10x2");
+	infers(NN_OP_slice, &part, &row, 1, "wants an input of 3 dimensions, got 7");
+	part.size[1] = 0;
+	infers(NN_OP_slice, &part, &image, 1, "dimension 1: no part of input 16x8x8");
+	infers(NN_OP_transpose, &turn, &image, 1, "8x8x16");
+	infers(NN_OP_transpose, &turn, &row, 1, "2 is not a dimension of input 7");
+	infers(NN_OP_upsample, &up, &image, 1, "16x16x24");
+	infers(NN_OP_upsample, &up, &row, 1, "wants an input CxHxW, got 7");
+	up.scale[1] = SIZE_MAX;
+	infers(NN_OP_upsample, &up, &image, 1,
+	       "input 16x8x8 cannot be made 2x18446744073709551615 times as large");
 }
 
 static void table_is_whole(void)
@@ -180,6 +220,7 @@ static void programs(void)
 int main(void)
 {
 	shapes_of_products();
+	shapes_of_transposed();
 	shapes_of_the_rest();
 	table_is_whole();
 	programs();

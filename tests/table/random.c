@@ -52,6 +52,28 @@ static void any_conv2d(struct random_site *r)
 	}
 }
 
+static void any_conv_transpose2d(struct random_site *r)
+{
+	struct nn_conv_transpose2d *c = &r->attrs.conv_transpose2d;
+	size_t groups = any(0, 3) ? 1 : any(1, 4), cin = groups * (any(0, 3) ? any(1, 20) : 1);
+	bool residual = any(0, 2) == 0;
+	*c = (struct nn_conv_transpose2d){ .out = groups * (any(0, 2) ? any(1, 40) : 1),
+					   .groups = groups,
+					   .bias = any(0, 1),
+					   .epilogue = any_epilogue(residual) };
+	for (int i = 0; i < 2; i++) {
+		c->kernel[i] = any(1, 4);
+		c->stride[i] = any(1, 3);
+		c->dilation[i] = any(1, 2);
+		c->more[i] = any(0, c->stride[i] - 1);
+		c->pad[i] = any(0, (c->kernel[i] - 1) * c->dilation[i] / 2);
+	}
+	r->in[0] = nn_shape3(cin, any(1, 9), any(1, 9));
+	r->in[1].rank = 3;
+	r->site.n_in = 1 + residual;
+	nn_ops[NN_OP_conv_transpose2d]->infer(c, r->in, r->site.n_in, &r->in[1], NULL);
+}
+
 static void any_dense(struct random_site *r)
 {
 	bool residual = any(0, 2) == 0;
@@ -95,11 +117,14 @@ static void any_batchnorm(struct random_site *r)
 
 void random_site_make(struct random_site *r, uint64_t seed)
 {
-	static const enum nn_op_id ops[] = { NN_OP_conv2d,    NN_OP_conv2d,    NN_OP_dense,
-					     NN_OP_maxpool2d, NN_OP_avgpool2d, NN_OP_batchnorm };
-	static void (*const makers[])(struct random_site *) = { any_conv2d, any_conv2d,
-								any_dense,  any_pool2d,
-								any_pool2d, any_batchnorm };
+	static const enum nn_op_id ops[] = { NN_OP_conv2d,          NN_OP_conv2d,
+					     NN_OP_dense,           NN_OP_maxpool2d,
+					     NN_OP_avgpool2d,       NN_OP_batchnorm,
+					     NN_OP_conv_transpose2d };
+	static void (*const makers[])(struct random_site *) = { any_conv2d,          any_conv2d,
+								any_dense,           any_pool2d,
+								any_pool2d,          any_batchnorm,
+								any_conv_transpose2d };
 	size_t kind, units;
 	state = seed * 0x9E3779B97F4A7C15 + 1;
 	any(0, 1);

@@ -204,8 +204,7 @@ static int take_dx(struct nn_op_trial *t, const struct nn_op_values *values, str
 static int take_rest(struct nn_op_trial *t, const struct nn_op_values *values, struct nn_error *err)
 {
 	const struct nn_kernel *k = t->kernel;
-	size_t derived = k->derived && t->site.training ? k->derived(&t->site) : 0,
-	       n_in = (size_t)t->site.n_in;
+	size_t derived = k->derived ? k->derived(&t->site) : 0, n_in = (size_t)t->site.n_in;
 	void *memory;
 
 	t->bytes.saved = k->saved && t->site.training ? k->saved(&t->site, t->rows) : 0;

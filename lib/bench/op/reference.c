@@ -312,9 +312,11 @@ static void embedding(const struct nn_reference *r)
 	}
 }
 
-static void recurrent(const struct nn_reference *r)
+static void conv_transpose2d(const struct nn_reference *r)
 {
-	nn_reference_recurrent(r);
+	const struct nn_conv_transpose2d *a = r->site->attrs;
+	nn_reference_conv_transpose2d(r);
+	epilogue(r, &a->epilogue, r->y, r->rows * size(&r->site->out));
 }
 
 static void last(const struct nn_reference *r)
@@ -375,21 +377,17 @@ static void reshape(const struct nn_reference *r)
 		r->y[i] = r->x[0][i];
 }
 
-static void permute(const struct nn_reference *r)
-{
-	const struct nn_permute *a = r->site->attrs;
-	size_t n = a->channels * a->positions;
-	for (size_t s = 0; s < r->rows; s++)
-		for (size_t c = 0; c < a->channels; c++)
-			for (size_t p = 0; p < a->positions; p++) {
-				size_t plain = s * n + c * a->positions + p,
-				       last = s * n + p * a->channels + c;
-				if (a->to_channels_last)
-					r->y[last] = r->x[0][plain];
-				else
-					r->y[plain] = r->x[0][last];
-			}
-}
+/* Ops whose loops are in files of their own. */
+#define ELSEWHERE(op) \
+	static void op(const struct nn_reference *r) \
+	{ \
+		nn_reference_##op(r); \
+	}
+ELSEWHERE(permute)
+ELSEWHERE(recurrent)
+ELSEWHERE(slice)
+ELSEWHERE(transpose)
+ELSEWHERE(upsample)
 
 void (*const nn_references[NN_N_OPS])(const struct nn_reference *r) = {
 #define NN_OP(id, name) [NN_OP_##id] = id,

@@ -24,6 +24,12 @@ double nn_reference_slope(enum nn_activation kind, double slope, double x, doubl
 
 /* Of the op recurrent. */
 void nn_reference_recurrent(const struct nn_reference *r);
+/* Of ops over images, without an epilogue. */
+void nn_reference_conv_transpose2d(const struct nn_reference *r);
+void nn_reference_slice(const struct nn_reference *r);
+void nn_reference_transpose(const struct nn_reference *r);
+void nn_reference_permute(const struct nn_reference *r);
+void nn_reference_upsample(const struct nn_reference *r);
 
 extern void (*const nn_references[NN_N_OPS])(const struct nn_reference *r);
 

@@ -17,6 +17,11 @@
 	A(nn_conv2d){ .out = o, .kernel = { k, k }, .stride = { s, s }, .pad = { p, p }, \
 		      .dilation = { d, d }, .groups = g, __VA_ARGS__ }
 #define CELL(cell, units) A(nn_recurrent){ NN_CELL_##cell, units, true, false, 0 }
+#define PART3(b0, b1, b2, n0, n1, n2, s0, s1, s2, v) \
+	A(nn_slice){ 3, { b0, b1, b2 }, { n0, n1, n2 }, { s0, s1, s2 }, v }
+#define UPCONV(o, k, s, p, q, g, ...) \
+	A(nn_conv_transpose2d){ .out = o, .kernel = { k, k }, .stride = { s, s }, .pad = { p, p }, \
+				.dilation = { 1, 1 }, .more = { q, q }, .groups = g, __VA_ARGS__ }
 #define IN(...) \
 	(const struct nn_shape[]){ __VA_ARGS__ }, \
 		sizeof((const struct nn_shape[]){ __VA_ARGS__ }) / sizeof(struct nn_shape)
@@ -68,6 +73,24 @@ const struct nn_op_site nn_op_sites[] = {
 	TRY("conv2d, residual, maxpool2d", conv2d, 12, 1, IN(I(3, 6, 6), I(6, 6, 6)),
 	    CONV(6, 3, 1, 1, 1, 1, .bias = true, .epilogue = { NN_ACT_RELU, 0, true },
 		 .pooling = { true, WINDOW(2, 2, 0) })),
+
+	TIME(conv_transpose2d, 16, IN(I(32, 24, 24)), UPCONV(16, 2, 2, 0, 0, 1, .bias = true)),
+	TIME(conv_transpose2d, 16, IN(I(32, 24, 24)), UPCONV(16, 3, 2, 1, 1, 1, .bias = true)),
+	TRY("conv-transpose2d", conv_transpose2d, 9, 4, IN(I(17, 4, 3)),
+	    UPCONV(20, 2, 2, 0, 0, 1, .bias = true)),
+	TRY("conv-transpose2d of one row", conv_transpose2d, 1, 1, IN(I(3, 7, 6)),
+	    UPCONV(8, 3, 1, 1, 0, 1, .epilogue = RELU)),
+	TRY("conv-transpose2d, padded, leaky-relu", conv_transpose2d, 8, 2, IN(I(33, 5, 4)),
+	    UPCONV(40, 3, 2, 1, 1, 1, .bias = true, .epilogue = { NN_ACT_LEAKY_RELU, 0.1, false })),
+	TRY("conv-transpose2d of stride 3, groups", conv_transpose2d, 8, 8, IN(I(6, 3, 4)),
+	    UPCONV(9, 2, 3, 0, 2, 3, .bias = true, .epilogue = RELU)),
+	TRY("conv-transpose2d by depth, residual", conv_transpose2d, 6, 2, IN(I(18, 3, 4), I(18, 6, 8)),
+	    UPCONV(18, 4, 2, 1, 0, 18, .bias = true, .epilogue = { NN_ACT_RELU, 0, true })),
+	TRY("conv-transpose2d, dilation, residual, sigmoid", conv_transpose2d, 6, 2,
+	    IN(I(4, 5, 3), I(5, 8, 6)),
+	    A(nn_conv_transpose2d){ .out = 5, .kernel = { 2, 2 }, .stride = { 1, 1 }, .dilation = { 3, 3 },
+				    .groups = 1, .bias = true,
+				    .epilogue = { NN_ACT_SIGMOID, 0, true } }),
 
 	TIME(maxpool2d, 32, IN(I(32, 26, 26)), A(nn_pool2d){ WINDOW(2, 2, 0) }),
 	TRY("maxpool2d", maxpool2d, 50, 2, IN(I(20, 8, 6)), A(nn_pool2d){ WINDOW(2, 2, 0) }),
@@ -188,6 +211,34 @@ const struct nn_op_site nn_op_sites[] = {
 	    A(nn_permute){ 17, 20, true }),
 	TRY("permute to language order", permute, 5, 2, IN(I(3, 5, 7)),
 	    A(nn_permute){ 3, 35, false }),
+
+	TIME(slice, 64, IN(I(32, 32, 32)), PART3(0, -1, -1, 32, 34, 34, 1, 1, 1, 0)),
+	TRY("slice that pads", slice, 40, 2, IN(I(3, 5, 4)), PART3(0, -2, -1, 3, 8, 8, 1, 1, 1, 0.5)),
+	TRY("slice that crops", slice, 40, 2, IN(I(3, 9, 8)), PART3(0, 2, 1, 3, 4, 6, 1, 1, 1, 0)),
+	TRY("slice of channels", slice, 40, 2, IN(I(19, 3, 5)), PART3(1, 0, 0, 17, 3, 5, 1, 1, 1, 0)),
+	TRY("slice by steps", slice, 5, 2, IN(I(7, 9, 8)), PART3(1, -3, 7, 3, 6, 2, 2, 2, 3, -1)),
+	TRY("slice of nothing", slice, 5, 2, IN(I(2, 3, 3)), PART3(0, 5, -9, 2, 3, 4, 1, 1, 1, 2)),
+	TRY("slice of vectors", slice, 100, 2, IN(V(40)),
+	    A(nn_slice){ 1, { -3 }, { 37 }, { 1 }, 1 }),
+	TRY("slice of matrices", slice, 5, 2, IN(M(5, 7)),
+	    A(nn_slice){ 2, { 1, 0 }, { 2, 7 }, { 2, 1 }, 0 }),
+
+	TIME(transpose, 64, IN(M(128, 256)), A(nn_transpose){ { 0, 1 } }),
+	TRY("transpose", transpose, 90, 2, IN(M(17, 35)), A(nn_transpose){ { 1, 0 } }),
+	TRY("transpose of height and width", transpose, 5, 2, IN(I(3, 4, 5)), A(nn_transpose){ { 1, 2 } }),
+	TRY("transpose of channels and width", transpose, 5, 2, IN(I(3, 4, 5)),
+	    A(nn_transpose){ { 0, 2 } }),
+	TRY("transpose of channels and height", transpose, 5, 2, IN(I(3, 20, 5)),
+	    A(nn_transpose){ { 1, 0 } }),
+	TRY("transpose of itself", transpose, 5, 2, IN(I(3, 4, 5)), A(nn_transpose){ { 1, 1 } }),
+
+	TIME(upsample, 16, IN(I(32, 24, 24)), A(nn_upsample){ { 2, 2 }, false, false }),
+	TIME(upsample, 16, IN(I(32, 24, 24)), A(nn_upsample){ { 2, 2 }, true, false }),
+	TRY("upsample", upsample, 40, 2, IN(I(17, 3, 5)), A(nn_upsample){ { 2, 3 }, false, false }),
+	TRY("upsample, bilinear", upsample, 40, 2, IN(I(17, 3, 5)),
+	    A(nn_upsample){ { 2, 3 }, true, false }),
+	TRY("upsample, bilinear, corners", upsample, 5, 2, IN(I(3, 1, 4)),
+	    A(nn_upsample){ { 3, 2 }, true, true }),
 };
 /* clang-format on */
 

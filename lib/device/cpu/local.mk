@@ -41,6 +41,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/attention.c \
 	lib/device/cpu/batchnorm-back.c \
 	lib/device/cpu/batchnorm.c \
+	lib/device/cpu/conv-transpose2d.c \
 	lib/device/cpu/conv2d-back.c \
 	lib/device/cpu/conv2d.c \
 	lib/device/cpu/count.c \
@@ -74,9 +75,11 @@ NN_CPU_SRC = \
 	lib/device/cpu/recurrent.c \
 	lib/device/cpu/row-sum.c \
 	lib/device/cpu/scalars.c \
+	lib/device/cpu/slice.c \
 	lib/device/cpu/softmax.c \
 	lib/device/cpu/sum.c \
-	lib/device/cpu/table.c
+	lib/device/cpu/table.c \
+	lib/device/cpu/upsample.c
 
 NN_CPU_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma

@@ -1,4 +1,4 @@
-/* Ops that only move values: reshape, permute, concat. */
+/* Ops that only move values: reshape, permute, transpose, concat. */
 #include <string.h>
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
@@ -50,8 +50,9 @@ const struct nn_kernel NN_K(reshape) = { .forward = reshape_forward, .backward =
 
 /* ---- permute: per row a transposition, in squares of VL x VL ---- */
 
-/* to[c][r] = from[r][c], or added to it */
-static void transpose(const real *from, real *to, size_t rows, size_t columns, bool add)
+/* to[c][r] = from[r][c], or added to it; a row of each is so many reals after the one before */
+static void transpose(const real *from, size_t from_step, real *to, size_t to_step, size_t rows,
+		      size_t columns, bool add)
 {
 	for (size_t r = 0; r < rows; r += VL)
 		for (size_t c = 0; c < columns; c += VL) {
@@ -59,11 +60,11 @@ static void transpose(const real *from, real *to, size_t rows, size_t columns, b
 			       nc = columns - c < VL ? columns - c : VL;
 			vr square[VL];
 			for (size_t i = 0; i < VL; i++)
-				square[i] =
-					i < nr ? v_get(from + (r + i) * columns + c, nc) : v_zero();
+				square[i] = i < nr ? v_get(from + (r + i) * from_step + c, nc)
+						   : v_zero();
 			v_transpose(square);
 			for (size_t i = 0; i < nc; i++)
-				v_put_gradient(to + (c + i) * rows + r, nr, square[i], add);
+				v_put_gradient(to + (c + i) * to_step + r, nr, square[i], add);
 		}
 }
 
@@ -73,10 +74,11 @@ static void permute_rows(const struct nn_call *call, const real *from, real *to,
 	const struct nn_permute *permute = call->site.attrs;
 	size_t channels = permute->channels, positions = permute->positions,
 	       n = channels * positions;
-	bool by_channels = permute->to_channels_last != backward;
+	size_t rows = permute->to_channels_last != backward ? channels : positions,
+	       columns = n ? n / rows : 0;
 	for (size_t r = begin; r < end; r++)
-		transpose(from + r * n, to + r * n, by_channels ? channels : positions,
-			  by_channels ? positions : channels, backward && call->dx_add[0]);
+		transpose(from + r * n, columns, to + r * n, rows, rows, columns,
+			  backward && call->dx_add[0]);
 }
 
 static void permute_piece(void *arg, size_t begin, size_t end, int thread)
@@ -108,6 +110,95 @@ static void permute_backward(const struct nn_call *call)
 }
 
 const struct nn_kernel NN_K(permute) = { .forward = permute_forward, .backward = permute_backward };
+
+/* ---- transpose: two dimensions of a row change places ---- */
+
+/* A row in memory: [outer][a][between][b][inner] becomes [outer][b][between][a][inner]. */
+struct turn {
+	size_t outer, a, between, b, inner;
+};
+
+/* C,H,W is held H,W,C. */
+static struct turn turn_of(const struct nn_site *site)
+{
+	const struct nn_transpose *transpose = site->attrs;
+	const struct nn_shape *shape = &site->in[0];
+	int first = transpose->dims[0], second = transpose->dims[1];
+	struct turn t = { 1, 1, 1, 1, 1 };
+	if (shape->rank == 3) {
+		first = (first + 2) % 3;
+		second = (second + 2) % 3;
+	}
+	if (first > second) {
+		int swap = first;
+		first = second;
+		second = swap;
+	}
+	for (int i = 0; i < shape->rank; i++)
+		*(i < first                       ? &t.outer
+		  : i == first && first != second ? &t.a
+		  : i < second                    ? &t.between
+		  : i == second                   ? &t.b
+				: &t.inner) *= shape->dim[shape->rank == 3 ? (i + 1) % 3 : i];
+	return t;
+}
+
+static void turn(const struct turn *t, const real *from, real *to, bool add)
+{
+	size_t n = t->a * t->between * t->b * t->inner;
+	for (size_t o = 0; o < t->outer; o++, from += n, to += n)
+		for (size_t m = 0; m < t->between; m++)
+			if (t->inner == 1)
+				transpose(from + m * t->b, t->between * t->b, to + m * t->a,
+					  t->between * t->a, t->a, t->b, add);
+			else
+				for (size_t a = 0; a < t->a; a++)
+					for (size_t b = 0; b < t->b; b++)
+						copy(from + ((a * t->between + m) * t->b + b) *
+								     t->inner,
+						     to + ((b * t->between + m) * t->a + a) *
+								     t->inner,
+						     t->inner, add);
+}
+
+static void turn_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct nn_call *call = arg;
+	const struct turn t = turn_of(&call->site);
+	size_t n = nn_shape_count(&call->site.out);
+	(void)thread;
+	for (size_t r = begin; r < end; r++)
+		turn(&t, (const real *)call->x[0] + r * n, (real *)call->y + r * n, false);
+}
+
+static void turn_back_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct nn_call *call = arg;
+	const struct turn t = turn_of(&call->site);
+	const struct turn back = { t.outer, t.b, t.between, t.a, t.inner };
+	size_t n = nn_shape_count(&call->site.out);
+	(void)thread;
+	for (size_t r = begin; r < end; r++)
+		turn(&back, (const real *)call->dy + r * n, (real *)call->dx[0] + r * n,
+		     call->dx_add[0]);
+}
+
+static void transpose_forward(const struct nn_call *call)
+{
+	nn_cpu_split(call->pool, call->rows, 1, 2 * sizeof(real) * nn_shape_count(&call->site.out),
+		     turn_piece, (void *)call);
+}
+
+static void transpose_backward(const struct nn_call *call)
+{
+	if (call->dx[0])
+		nn_cpu_split(call->pool, call->rows, 1,
+			     2 * sizeof(real) * nn_shape_count(&call->site.out), turn_back_piece,
+			     (void *)call);
+}
+
+const struct nn_kernel NN_K(transpose) = { .forward = transpose_forward,
+					   .backward = transpose_backward };
 
 /* ---- concat: per row `outer` runs of each input in turn ---- */
 

@@ -34,13 +34,14 @@ static const struct nn_layer_arg args[] = {
 
 static int expand(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
-	return nn_expand_op(line, NN_OP_batchnorm, values, err);
+	return nn_expand_image(line, NN_OP_batchnorm, values, err);
 }
 
 const struct nn_layer nn_layer_batchnorm = {
 	.name = "batchnorm",
 	.also = "batchnorm1d,batchnorm2d,batch-norm,batchnormalization,batch-normalization,bn",
-	.brief = "Each channel (C,H,W) or feature is brought to mean 0 and variance 1 over a group "
+	.brief = "Each channel (C,H,W or C,L) or feature is brought to mean 0 and variance 1 over "
+		 "a group "
 		 "of rows, then scaled and "
 		 "shifted (torch.nn.BatchNorm2d, BatchNorm1d).",
 	.more = "Prediction uses the running mean and variance. A rest of fewer than half a group "

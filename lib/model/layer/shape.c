@@ -1,4 +1,4 @@
-/* Layers that compute nothing: the same values, at most in another shape. */
+/* Layers that compute nothing: the same values, at most in another shape or order. */
 #include "model/layer.h"
 
 static const struct nn_layer_arg reshape_args[] = {
@@ -30,6 +30,30 @@ static int expand_flatten(const struct nn_expansion *line, const void *values, s
 	return expand_reshape(line, &reshape, err);
 }
 
+static const struct nn_layer_arg transpose_args[] = {
+	{ .name = "A",
+	  .type = NN_ARG_INDEX,
+	  .offset = offsetof(struct nn_transpose, dims[0]),
+	  .fallback = "0",
+	  .max = NN_MAX_RANK - 1,
+	  .always = true,
+	  .help = "A dimension, counted without the rows." },
+	{ .name = "B",
+	  .type = NN_ARG_INDEX,
+	  .offset = offsetof(struct nn_transpose, dims[1]),
+	  .fallback = "1",
+	  .max = NN_MAX_RANK - 1,
+	  .always = true,
+	  .help = "The other dimension." },
+	{ .name = NULL }
+};
+
+static int expand_transpose(const struct nn_expansion *line, const void *values,
+			    struct nn_error *err)
+{
+	return nn_expand_op(line, NN_OP_transpose, values, err);
+}
+
 static int expand_identity(const struct nn_expansion *line, const void *values,
 			   struct nn_error *err)
 {
@@ -59,6 +83,19 @@ const struct nn_layer nn_layer_reshape = {
 	.min_in = 1,
 	.max_in = 1,
 	.expand = expand_reshape,
+};
+
+const struct nn_layer nn_layer_transpose = {
+	.name = "transpose",
+	.also = "permute,swapaxes,swap",
+	.brief = "Two dimensions change places (torch.transpose).",
+	.shapes = "A,B to B,A",
+	.more = "transpose 1 2 of C,H,W is C,W,H.",
+	.args = transpose_args,
+	.size = sizeof(struct nn_transpose),
+	.min_in = 1,
+	.max_in = 1,
+	.expand = expand_transpose,
 };
 
 const struct nn_layer nn_layer_identity = {

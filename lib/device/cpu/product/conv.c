@@ -248,59 +248,88 @@ void NN_K(conv_forward)(const struct nn_conv *c, const real *x, const real *w,
 	}
 }
 
-/* Positions of a phase that no tap reaches. */
-static void clear(const struct job *j, real *dx, long h0, long h1)
+/* Positions of a phase that no tap reaches: sums of nothing. */
+static void untouched(const struct job *j, const real *residual, real *y, long h0, long h1)
 {
 	for (long h = h0; h < h1; h++)
 		for (long w = 0; w < j->w.out; w++)
-			for (size_t c = 0; c < j->cout; c++)
-				dx[(size_t)h * j->y_row + (size_t)w * j->y_pixel + c] = 0;
+			for (size_t c = 0; c < j->cout; c++) {
+				const size_t at = (size_t)h * j->y_row + (size_t)w * j->y_pixel + c;
+				const size_t r = (size_t)h * j->r_row + (size_t)w * j->r_pixel + c;
+				real v = j->bias ? j->bias[c] : 0;
+				v = residual ? v + residual[r] : v;
+				if (j->act == NN_TAIL_RELU)
+					v = v <= 0 ? 0 : v;
+				else if (j->act == NN_TAIL_LEAKY)
+					v = v > 0 ? v : j->slope * v;
+				y[at] = v;
+			}
 }
 
-/* Rows [h0, h1) of dx, all groups, for one phase; skip: k's of the phases before. */
-static void phase(const struct nn_conv *c, const struct job *j, long fh, long fw, const real *dy,
-		  const real *rotated, real *dx, bool add, long h0, long h1)
+/* Rows [h0, h1) of y, all groups, for one phase; skip: k's of the phases before. */
+static void phase(const struct nn_conv *c, const struct job *j, long fh, long fw, const real *x,
+		  const real *rotated, const struct nn_tail *tail, real *y, long h0, long h1)
 {
 	/* of the rows fh + stride * q */
 	const long s = c->h.stride, q0 = nn_floor_div(h0 - fh + s - 1, s),
 		   q1 = nn_floor_div(h1 - fh + s - 1, s);
-	const size_t at = (size_t)fh * c->x_row + (size_t)fw * c->x_pixel;
 	const size_t packed = NN_K(conv_rotated)(c) / c->groups;
 	for (size_t g = 0; g < c->groups; g++) {
 		struct job jg = *j;
-		real *d = dx + at + g * c->cin;
+		const real *bias = tail->bias, *residual = tail->residual;
+		real *to = y + (size_t)fh * c->x_row + (size_t)fw * c->x_pixel + g * c->cin;
 		jg.weights = rotated + g * packed;
+		jg.bias = bias ? bias + g * c->cin : NULL;
+		if (residual)
+			residual += (size_t)fh * tail->residual_row +
+				    (size_t)fw * tail->residual_pixel + g * c->cin;
 		if (j->h.n && j->w.n)
-			run_job(jg, dy + g * c->cout, d, add ? d : NULL, nn_clamp(q0, 0, j->h.out),
+			run_job(jg, x + g * c->cout, to, residual, nn_clamp(q0, 0, j->h.out),
 				nn_clamp(q1, 0, j->h.out));
-		else if (!add)
-			clear(&jg, d, nn_clamp(q0, 0, j->h.out), nn_clamp(q1, 0, j->h.out));
+		else
+			untouched(&jg, residual, to, nn_clamp(q0, 0, j->h.out),
+				  nn_clamp(q1, 0, j->h.out));
+	}
+}
+
+void NN_K(conv_transposed)(const struct nn_conv *c, const real *x, const real *rotated,
+			   const struct nn_tail *tail, real *y, long h0, long h1)
+{
+	const size_t sh = (size_t)c->h.stride, sw = (size_t)c->w.stride;
+	struct job j = { .cin = c->cout,
+			 .cout = c->cin,
+			 .x_row = c->y_row,
+			 .x_pixel = c->y_pixel,
+			 .y_row = c->x_row * sh,
+			 .y_pixel = c->x_pixel * sw,
+			 .r_row = c->x_row * sh,
+			 .r_pixel = c->x_pixel * sw,
+			 .chain = (size_t)(c->h.n * c->w.n) * c->cout,
+			 .act = tail->act,
+			 .slope = (real)tail->slope };
+	if (tail->residual) {
+		j.r_row = tail->residual_row * sh;
+		j.r_pixel = tail->residual_pixel * sw;
+	}
+	for (long fh = 0; fh < c->h.stride; fh++) {
+		for (long fw = 0; fw < c->w.stride; fw++) {
+			long tap, step;
+			j.h = nn_axis_phase(&c->h, fh, &tap, &step);
+			j.w = nn_axis_phase(&c->w, fw, &tap, &step);
+			phase(c, &j, fh, fw, x, rotated, tail, y, h0, h1);
+			j.skip += (size_t)(j.h.n * j.w.n) * c->cout;
+		}
 	}
 }
 
 void NN_K(conv_input_gradient)(const struct nn_conv *c, const real *dy, const real *rotated,
 			       real *dx, bool add, long h0, long h1)
 {
-	if (nn_conv_depthwise(c)) {
+	const struct nn_tail old = { .residual = add ? dx : NULL,
+				     .residual_row = c->x_row,
+				     .residual_pixel = c->x_pixel };
+	if (nn_conv_depthwise(c))
 		NN_K(depthwise_input_gradient)(c, dy, rotated, dx, add, h0, h1);
-		return;
-	}
-	struct job j = { .cin = c->cout,
-			 .cout = c->cin,
-			 .x_row = c->y_row,
-			 .x_pixel = c->y_pixel,
-			 .y_row = c->x_row * (size_t)c->h.stride,
-			 .y_pixel = c->x_pixel * (size_t)c->w.stride,
-			 .chain = (size_t)(c->h.n * c->w.n) * c->cout };
-	j.r_row = j.y_row;
-	j.r_pixel = j.y_pixel;
-	for (long fh = 0; fh < c->h.stride; fh++) {
-		for (long fw = 0; fw < c->w.stride; fw++) {
-			long tap, step;
-			j.h = nn_axis_phase(&c->h, fh, &tap, &step);
-			j.w = nn_axis_phase(&c->w, fw, &tap, &step);
-			phase(c, &j, fh, fw, dy, rotated, dx, add, h0, h1);
-			j.skip += (size_t)(j.h.n * j.w.n) * c->cout;
-		}
-	}
+	else
+		NN_K(conv_transposed)(c, dy, rotated, &old, dx, h0, h1);
 }

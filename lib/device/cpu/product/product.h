@@ -117,6 +117,12 @@ void NN_K(conv_forward)(const struct nn_conv *c, const real *x, const real *w,
 void NN_K(conv_input_gradient)(const struct nn_conv *c, const real *dy, const real *rotated,
 			       real *dx, bool add, long h0, long h1);
 /*
+ * Input rows [h0, h1) of the same with a tail, whose bias is of in-channels: a transposed
+ * convolution, whose input is c's output. Not by depth.
+ */
+void NN_K(conv_transposed)(const struct nn_conv *c, const real *x, const real *rotated,
+			   const struct nn_tail *tail, real *y, long h0, long h1);
+/*
  * One sample's part of a leaf: dw (packed) goes on from what it holds, or from 0 if `first`. Output
  * rows [oh0, oh1), which must come in ascending order; kernel rows [kh0, kh1) and panels [p0, p1)
  * of it: pieces that different threads may take.
