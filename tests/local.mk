@@ -39,6 +39,9 @@ clean-tests:
 CHECK_TESTS += tests/cli/version.bats
 VALGRIND_TESTS += tests/cli/version.bats
 
+# the networks of share/examples
+CHECK_TESTS += tests/cli/examples.bats
+
 # options: help, man page, completions, streams
 CHECK_TESTS += tests/cli/options.bats
 
@@ -249,7 +252,7 @@ endif
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed
 EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
-tests_bench_bench_SOURCES = tests/bench/bench.c
+tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/nets.h
 tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_json_SOURCES = tests/bench/json.c
 tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm

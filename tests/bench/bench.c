@@ -17,46 +17,7 @@
 #include "file/npy.h"
 #include "predict/model.h"
 #include "step/step.h"
-
-static const struct net {
-	const char *name, *text;
-	struct nn_shape input;
-	size_t classes;
-} nets[] = {
-	{ "mlp", "input 784, dense 128, relu, dense 10", { 1, { 784 } }, 10 },
-	{ "big",
-	  "input 1024, dense 2048, relu, dense 2048, relu, dense 1000",
-	  { 1, { 1024 } },
-	  1000 },
-	{ "tiny", "input 100, dense 2", { 1, { 100 } }, 2 },
-	{ "mnist-cnn",
-	  "input 1x28x28, conv2d 32 3x3, relu, maxpool2d 2, conv2d 64 3x3, relu, maxpool2d 2, "
-	  "flatten, "
-	  "dense 128, relu, dense 10",
-	  { 3, { 1, 28, 28 } },
-	  10 },
-	{ "cifar-cnn",
-	  "input 3x32x32, conv2d 32 3x3 pad=1, relu, maxpool2d 2, conv2d 64 3x3 pad=1, relu, "
-	  "maxpool2d 2, "
-	  "conv2d 128 3x3 pad=1, relu, maxpool2d 2, flatten, dense 256, relu, dense 10",
-	  { 3, { 3, 32, 32 } },
-	  10 },
-	{ "resnet8",
-	  "input 3x32x32, conv2d 16 3x3 pad=1 bias=no, batchnorm, s0: relu, "
-	  "conv2d 16 3x3 pad=1 bias=no, batchnorm, relu, conv2d 16 3x3 pad=1 bias=no, b1: "
-	  "batchnorm, a1: add from=b1+s0, s1: relu, "
-	  "conv2d 32 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 32 3x3 pad=1 bias=no, b2: "
-	  "batchnorm, "
-	  "conv2d 32 1x1 stride=2 bias=no from=s1, d2: batchnorm, a2: add from=b2+d2, s2: relu, "
-	  "conv2d 64 3x3 stride=2 pad=1 bias=no, batchnorm, relu, conv2d 64 3x3 pad=1 bias=no, b3: "
-	  "batchnorm, "
-	  "conv2d 64 1x1 stride=2 bias=no from=s2, d3: batchnorm, a3: add from=b3+d3, relu, "
-	  "global-avgpool, flatten, dense 10",
-	  { 3, { 3, 32, 32 } },
-	  10 },
-	{ "lstm", "input 64x128, lstm 128, last, dense 10", { 2, { 64, 128 } }, 10 },
-	{ "gru", "input 64x128, gru 128, last, dense 10", { 2, { 64, 128 } }, 10 },
-};
+#include "nets.h"
 
 static double seconds = 1.5;
 static const char *device = "cpu"; /* or cpu+openblas: sums in any order */
@@ -173,7 +134,9 @@ static struct nn_dataset *make_data(const struct net *net, size_t rows, size_t b
 	static char x_path[] = "/tmp/nn-bench-x.XXXXXX", y_path[] = "/tmp/nn-bench-y.XXXXXX";
 	struct nn_shape x_shape = { .rank = net->input.rank + 1, .dim = { rows } },
 			y_shape = nn_shape1(rows);
-	size_t size = nn_shape_count(&net->input);
+	bool pixels = strcmp(net->name, "unet") == 0; /* a class for each */
+	size_t size = nn_shape_count(&net->input),
+	       positions = pixels ? net->input.dim[1] * net->input.dim[2] : 1;
 	struct nn_want_input input = { .shaped = true, .shape = net->input };
 	struct nn_want_target target = { .classes = true, .size = net->classes };
 	struct nn_want want = {
@@ -183,7 +146,7 @@ static struct nn_dataset *make_data(const struct net *net, size_t rows, size_t b
 	struct nn_dataset *dataset;
 	struct nn_error err = { 0 };
 	float *x = nn_alloc(rows * size, sizeof *x, &err);
-	int64_t *y = nn_alloc(rows, sizeof *y, &err);
+	int64_t *y = nn_alloc(rows * positions, sizeof *y, &err);
 	uint64_t *all = nn_alloc(rows, sizeof *all, &err);
 	uint64_t state = 1;
 
@@ -193,10 +156,12 @@ static struct nn_dataset *make_data(const struct net *net, size_t rows, size_t b
 			       ? 0
 			       : (float)(nn_lcg(&state) >> 40) * 0x1p-24f;
 	}
-	for (size_t i = 0; i < rows; i++) {
+	for (size_t i = 0; i < rows * positions; i++)
 		y[i] = (int64_t)(i * 7 % net->classes);
+	for (size_t i = 0; i < rows; i++)
 		all[i] = i;
-	}
+	if (pixels)
+		y_shape = nn_shape3(rows, net->input.dim[1], net->input.dim[2]);
 	close(mkstemp(x_path));
 	close(mkstemp(y_path));
 	write_array(x_path, NN_F32, &x_shape, x);

@@ -19,7 +19,8 @@ seconds = float(os.environ.get("NN_BENCH_SECONDS", "1.5"))
 
 DENSE = {"mlp": (784, 128, 10), "big": (1024, 2048, 2048, 1000), "tiny": (100, 2)}
 STEPS = {"lstm": (64, 128), "gru": (64, 128)}
-SHAPE = {"mnist-cnn": (1, 28, 28), "cifar-cnn": (3, 32, 32), "resnet8": (3, 32, 32)}
+SHAPE = {"mnist-cnn": (1, 28, 28), "cifar-cnn": (3, 32, 32), "resnet8": (3, 32, 32), "vgg": (3, 32, 32),
+         "inception": (3, 32, 32), "unet": (3, 96, 96)}
 
 
 def measure(call):
@@ -71,6 +72,44 @@ def torch_net(torch):
                              nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
                              nn.Linear(2048, 256), nn.ReLU(), nn.Linear(256, 10)), SHAPE[net], 10
 
+    def convs(*channels):
+        return [layer for a, b in zip(channels, channels[1:]) for layer in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU())]
+
+    if net == "vgg":
+        return nn.Sequential(*convs(3, 32, 32), nn.MaxPool2d(2), *convs(32, 64, 64), nn.MaxPool2d(2), *convs(64, 128, 128),
+                             nn.MaxPool2d(2), nn.Flatten(), nn.Linear(2048, 256), nn.ReLU(), nn.Linear(256, 10)), SHAPE[net], 10
+
+    class Branches(nn.Module):
+        def __init__(self, n, c):
+            super().__init__()
+            self.one = nn.Sequential(nn.Conv2d(n, 16 * c, 1), nn.ReLU())
+            self.three = nn.Sequential(nn.Conv2d(n, 16 * c, 1), nn.ReLU(), nn.Conv2d(16 * c, 32 * c, 3, padding=1), nn.ReLU())
+            self.five = nn.Sequential(nn.Conv2d(n, 8 * c, 1), nn.ReLU(), nn.Conv2d(8 * c, 16 * c, 5, padding=2), nn.ReLU())
+            self.pool = nn.Sequential(nn.MaxPool2d(3, 1, 1), nn.Conv2d(n, 16 * c, 1), nn.ReLU())
+
+        def forward(self, x):
+            return torch.cat([self.one(x), self.three(x), self.five(x), self.pool(x)], 1)
+
+    if net == "inception":
+        return nn.Sequential(*convs(3, 32), nn.MaxPool2d(2), Branches(32, 1), nn.MaxPool2d(2), Branches(80, 2),
+                             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(160, 10)), SHAPE[net], 10
+
+    class Skip(nn.Module):
+        """Down to what is inside, up again, and joined with what came in."""
+
+        def __init__(self, a, b, inside):
+            super().__init__()
+            self.inside = nn.Sequential(nn.MaxPool2d(2), inside, nn.ConvTranspose2d(b, a, 2, 2))
+
+        def forward(self, x):
+            return torch.cat([self.inside(x), x], 1)
+
+    if net == "unet":
+        inside = nn.Sequential(*convs(64, 128, 128))
+        for a, b in ((64, 128), (32, 64), (16, 32)):
+            inside = nn.Sequential(*convs(a // 2 if a > 16 else 3, a, a), Skip(a, b, inside), *convs(2 * a, a, a))
+        return nn.Sequential(inside, nn.Conv2d(16, 3, 1)), SHAPE[net], 3
+
     class Block(nn.Module):
         def __init__(self, a, b, stride):
             super().__init__()
@@ -100,7 +139,7 @@ def torch_steps(torch):
         torch.manual_seed(1)
         model, shape, classes = torch_net(torch)
         x = torch.rand(batch, *shape)
-        y = torch.randint(0, classes, (batch,))
+        y = torch.randint(0, classes, (batch, 96, 96) if net == "unet" else (batch,))
         if last:
             model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
         optimizer = torch.optim.Adam(model.parameters(), fused=fused or None)
