@@ -160,7 +160,7 @@ static void more_version(void)
 	       blas ? ", OPENBLAS_CORETYPE=" : "", blas ? blas : "");
 	puts("MPI: " NN_MPI_VERSION);
 	puts("ONNX: " NN_ONNX_VERSION);
-	puts("CUDA: none");
+	puts("CUDA: " NN_CUDA_VERSION);
 	printf("CPU: %s, %s%s%s\n", nn_cpu_name(name), cpu ? cpu->kind : err.text,
 	       cpu && wanted ? ", NN_CPU=" : "", cpu && wanted ? wanted : "");
 }

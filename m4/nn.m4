@@ -65,19 +65,52 @@ AC_DEFUN([NN_WITH_OPENBLAS], [
 	AM_CONDITIONAL([HAVE_OPENBLAS], [test "$have_openblas" = yes])
 ])
 
-dnl NN_WITH_CUDA: looks for nvcc. This version has no CUDA code: the summary says so.
+dnl NN_WITH_CUDA: the module nn-cuda.so, for --device=cuda. Code for Ampere and Hopper, PTX for all from Turing on.
 AC_DEFUN([NN_WITH_CUDA], [
 	AC_ARG_WITH([cuda],
-		[AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [look for nvcc (in DIR only); version 0.1 has no CUDA code])],
+		[AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
+			[build the module nn-cuda.so with nvcc (of DIR/bin; default: if found)])],
 		[], [with_cuda=auto])
-	NVCC= cuda_says=no
+	AC_ARG_VAR([NVCC], [CUDA compiler])
+	AC_ARG_VAR([NVCC_ARCH], [devices to make code for, as options of nvcc])
+	AC_ARG_VAR([CUDA_CXX], [C++ compiler that nvcc calls])
+	have_cuda=no cuda_says=no
 	AS_CASE([$with_cuda],
-		[no], [],
-		[yes|auto], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
+		[no], [NVCC=],
+		[yes|auto], [AC_PATH_PROG([NVCC], [nvcc], [], [${CUDA_HOME:+$CUDA_HOME/bin:}$PATH:/usr/local/cuda/bin])],
 		[AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
-	AS_IF([test -n "$NVCC"], [cuda_says="no (this version has no CUDA code; found $NVCC)"],
-		[test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
-		[AC_MSG_ERROR([--with-cuda=$with_cuda: nvcc was not found])])
+	: ${CUDA_CXX=g++}
+	: ${NVCC_ARCH="-gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"}
+	NVCCFLAGS="-std=c++20 -O3 -fmad=false -ftz=true -prec-div=true -prec-sqrt=true"
+	NVCCFLAGS="$NVCCFLAGS -forward-unknown-to-host-compiler -ffp-contract=off -fno-exceptions -fno-threadsafe-statics"
+	AS_IF([test -n "$NVCC"], [
+		cuda_dir=`AS_DIRNAME(["$(readlink -f "$NVCC")"])`
+		cuda_dir=`AS_DIRNAME(["$cuda_dir"])`
+		CUDA_CPPFLAGS="-isystem $cuda_dir/include"
+		CUDA_LIBS=
+		for nn_dir in lib64 lib targets/*/lib; do
+			for nn_lib in "$cuda_dir"/$nn_dir/libcudart_static.a; do
+				AS_IF([test -z "$CUDA_LIBS" && test -f "$nn_lib"],
+					[CUDA_LIBS="$nn_lib -lpthread -ldl -lrt"])
+			done
+		done
+		AC_MSG_CHECKING([whether $NVCC works])
+		cat >conftest.cu <<NN_END
+extern "C" __global__ void f(const __grid_constant__ int n, float *x) { x[[0]] = __fmaf_rn(x[[0]], x[[1]], n); }
+NN_END
+		AS_IF([test -n "$CUDA_LIBS" && $NVCC -ccbin "$CUDA_CXX" $NVCCFLAGS -arch=compute_75 -c conftest.cu -o conftest.$ac_objext >&AS_MESSAGE_LOG_FD 2>&1],
+			[have_cuda=yes; cuda_says=`"$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p'`],
+			[cuda_says="no ($NVCC does not work: see config.log)"])
+		rm -f conftest.cu conftest.$ac_objext
+		AC_MSG_RESULT([$have_cuda])])
+	AS_IF([test $have_cuda = no && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
+		[AC_MSG_ERROR([--with-cuda=$with_cuda: no nvcc that works was found])])
+	AS_IF([test $have_cuda = yes], [cuda_version=$cuda_says], [cuda_version=none])
+	AC_DEFINE_UNQUOTED([NN_CUDA_VERSION], ["$cuda_version"], [CUDA that nn-cuda.so was built with])
+	AC_SUBST([NVCCFLAGS])
+	AC_SUBST([CUDA_CPPFLAGS])
+	AC_SUBST([CUDA_LIBS])
+	AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
 ])
 
 dnl NN_WITH_MPI: the module nn-mpi.so, for --ranks.

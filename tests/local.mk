@@ -34,6 +34,13 @@ clean-local: clean-tests
 clean-tests:
 	rm -rf tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 .PHONY: check-device check-long check-valgrind clean-tests
+	rm -rf tests/logs tests/lsan.supp $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+# Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
+CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats
+check-cuda-host: all
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
+	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
+.PHONY: check-cuda-host check-device check-long check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats
@@ -391,19 +398,26 @@ EXTRA_DIST += tests/fuzz/torchfile.py
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
-check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la
+check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la tests/device/cuda/nn-cuda.la
 tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h tests/device/near.h
 tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
 # a device whose memory the host cannot touch, in another place of NN_MODULE_PATH; the tools on it
 tests_device_apart_nn_cuda_la_SOURCES = tests/device/apart.c tests/device/apart-functions.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-ops.c tests/device/apart-queue.c tests/device/apart.h
 tests_device_apart_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/apart
+# the kernels of lib/device/cuda in their host form, in a third place
+tests_device_cuda_nn_cuda_la_SOURCES = tests/device/cuda-host.c tests/device/apart-inside.h tests/device/apart-memory.c tests/device/apart-queue.c tests/device/apart.h $(NN_CUDA_SRC)
+tests_device_cuda_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
+tests_device_cuda_nn_cuda_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
+tests_device_cuda_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/cuda
+tests_device_cuda_nn_cuda_la_LIBADD = -lm
 check_PROGRAMS += tests/lib/device-queue
 tests_lib_device_queue_SOURCES = tests/lib/device-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats
+CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats
+EXTRA_DIST += tests/device/on-gpu
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
 tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests

@@ -15,7 +15,7 @@ setup_file() {
 setup() {
   enter_ranks
   . "$NN_SRC/tests/cli/train-data.sh"
-  export NN_MODULE_PATH=$NN_BUILD/tests/device/apart/.libs:$NN_BUILD/lib
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/${NN_TEST_MODULE:-apart}/.libs:$NN_BUILD/lib
 }
 
 # both RANKS ARGUMENT...: one process on the CPU and ranks on the device give the same model

@@ -17,6 +17,7 @@ struct nn_apart_queue {
 	struct nn_recording *recording; /* NULL: nothing is being noted */
 	uint64_t asked, done;
 	const char *failed; /* what did, since the last wait */
+	void *sums;         /* cuda-host.c */
 };
 
 extern const struct nn_remote nn_apart_remote;
@@ -46,6 +47,7 @@ extern struct nn_apart_region nn_apart_there, nn_apart_pinned;
 
 int nn_apart_map(struct nn_error *err);
 void *nn_apart_take(struct nn_apart_region *region, size_t bytes, struct nn_error *err);
+bool nn_apart_lies_in(const struct nn_apart_region *region, const void *p, size_t bytes);
 /* It is no longer taken; and nobody may touch it any more. */
 struct nn_apart_block nn_apart_give(struct nn_apart_region *region, void *memory);
 void nn_apart_close(const struct nn_apart_block *block);

@@ -106,16 +106,17 @@ struct nn_apart_block nn_apart_give(struct nn_apart_region *r, void *memory)
 	return block;
 }
 
-static bool lies_in(const struct nn_apart_region *r, const void *p, size_t bytes)
+bool nn_apart_lies_in(const struct nn_apart_region *r, const void *p, size_t bytes)
 {
 	const char *at = p;
 
-	return at >= r->begin && bytes <= NN_APART_MEMORY && at + bytes <= r->begin + r->used;
+	return at >= r->begin && at < r->begin + r->used &&
+	       bytes <= (size_t)(r->begin + r->used - at);
 }
 
 void nn_apart_close(const struct nn_apart_block *block)
 {
-	bool there = lies_in(&nn_apart_there, block->at, block->bytes);
+	bool there = nn_apart_lies_in(&nn_apart_there, block->at, block->bytes);
 	char *at = there ? nn_apart_at(block->at) : block->at;
 
 	madvise(at, pages(block->bytes), there ? MADV_REMOVE : MADV_DONTNEED);
@@ -128,14 +129,14 @@ void *nn_apart_at(const void *p)
 {
 	if (!p)
 		return NULL;
-	if (!lies_in(&nn_apart_there, p, 1))
+	if (!nn_apart_lies_in(&nn_apart_there, p, 1))
 		nn_apart_stop("a kernel was given memory of the host");
 	return (char *)(uintptr_t)p + distance;
 }
 
 void nn_apart_check_pinned(const void *p, size_t bytes)
 {
-	if (bytes && !lies_in(&nn_apart_pinned, p, bytes))
+	if (bytes && !nn_apart_lies_in(&nn_apart_pinned, p, bytes))
 		nn_apart_stop("a copy was given memory of the host that is not pinned");
 }
 

@@ -180,7 +180,7 @@ static int bytes_are_the_same(enum nn_dtype dtype, const struct loss *loss, stru
 	static union array rows, d, rows2, d2;
 	int ok = 1;
 	run(device_of("generic", dtype), loss, NULL, &rows, &d);
-	for (size_t isa = 0; isa < 3; isa++) {
+	for (size_t isa = 0; isa < sizeof isas / sizeof isas[0]; isa++) {
 		const struct nn_device *device = device_of(isas[isa], dtype);
 		if (!device)
 			continue;
@@ -294,11 +294,12 @@ int main(void)
 		      bytes_are_the_same(NN_F32, &losses[i], pool) &&
 			      bytes_are_the_same(NN_F64, &losses[i], pool));
 	}
-	for (size_t isa = 0; isa < 3; isa++)
+	for (size_t isa = 0; isa < sizeof isas / sizeof isas[0]; isa++)
 		if (device_of(isas[isa], NN_F32)) {
 			sums &= sums_are_right(device_of(isas[isa], NN_F32));
-			extremes &= extremes_are_right(device_of(isas[isa], NN_F32)) &&
-				    extremes_are_right(device_of(isas[isa], NN_F64));
+			extremes &= extremes_are_right(device_of(isas[isa], NN_F32));
+			if (device_of(isas[isa], NN_F64))
+				extremes &= extremes_are_right(device_of(isas[isa], NN_F64));
 		}
 	claim("losses", "stay finite for confident logits", extremes);
 	claim("nn_sum",

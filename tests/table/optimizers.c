@@ -130,7 +130,7 @@ static int bytes_are_the_same(enum nn_dtype dtype, const struct setting *setting
 	static struct update_block want, got;
 	int ok = 1;
 	run(device_of("generic", dtype), setting, NULL, N, &want);
-	for (size_t isa = 0; isa < 3; isa++) {
+	for (size_t isa = 0; isa < sizeof isas / sizeof isas[0]; isa++) {
 		const struct nn_device *device = device_of(isas[isa], dtype);
 		if (!device)
 			continue;

@@ -59,7 +59,10 @@ const struct nn_opt nn_std_opts[] = {
 	  .check = check_device,
 	  .help = "where to compute",
 	  .man = "auto is the device that nn-bench pick --store found fastest for the model; cpu "
-		 "where nothing is stored." },
+		 "where nothing is stored. cuda is an NVIDIA GPU, in f32, where nn-cuda.so was "
+		 "built "
+		 "(nvcc) and a driver is; its model files are meant to be the CPU's, byte for "
+		 "byte." },
 	{ .name = "threads",
 	  .daily = "compute threads (all processors)",
 	  .also = "jobs,n-jobs,num-threads,nthread,workers,num-workers,cores,cpus",

@@ -11,9 +11,11 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/leaf.h \
 	lib/device/cpu/leaves.c \
 	lib/device/cpu/leaves.h \
+	lib/device/cpu/loss.h \
 	lib/device/cpu/vec/math.h \
 	lib/device/cpu/open.c \
 	lib/device/cpu/optimizer.h \
+	lib/device/cpu/optimizer-step.h \
 	lib/device/cpu/pooling.h \
 	lib/device/cpu/product/product.h \
 	lib/device/cpu/product/axis.h \
@@ -33,6 +35,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/vec/avx2.h \
 	lib/device/cpu/vec/avx512.h \
 	lib/device/cpu/vec/generic.h \
+	lib/device/cpu/vec/lane.h \
 	lib/device/cpu/vec/neon.h \
 	lib/device/cpu/wisdom.c
 

@@ -77,4 +77,37 @@ NN_INLINE real v_log_one(real x)
 	return t[0];
 }
 
+/*
+ * x - largest - log(sum), the last two subtracted one after the other; y may be x, so the sum keeps
+ * nothing
+ */
+struct shifted {
+	const real *x;
+	real largest;
+};
+
+NN_INLINE vr term_shifted_exp(const void *arg, size_t i, size_t k)
+{
+	const struct shifted *shifted = (const struct shifted *)arg;
+	return v_exp(v_sub(v_get(shifted->x + i, k), v_set(shifted->largest)));
+}
+
+NN_INLINE void log_softmax_row(const real *x, real *y, size_t n)
+{
+	struct shifted shifted = { x, v_largest(x, n) };
+	const vr most = v_set(shifted.largest),
+		 log_sum = v_set(v_log_one(v_sum(term_shifted_exp, &shifted, n)));
+	NN_EACH(i, k, n, { v_put(y + i, k, v_sub(v_sub(v_get(x + i, k), most), log_sum)); });
+}
+
+NN_INLINE void log_softmax_back_row(const real *y, const real *dy, real *dx, size_t n, bool add)
+{
+	struct nn_sum_pair pair = { dy, dy };
+	const vr sum = v_set(v_sum(v_term_value, &pair, n));
+	NN_EACH(i, k, n, {
+		v_put_gradient(dx + i, k, v_fnma(v_exp(v_get(y + i, k)), sum, v_get(dy + i, k)),
+			       add);
+	});
+}
+
 #endif

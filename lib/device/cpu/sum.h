@@ -114,13 +114,13 @@ struct nn_sum_pair {
 
 NN_INLINE vr v_term_value(const void *arg, size_t i, size_t k)
 {
-	const struct nn_sum_pair *pair = arg;
+	const struct nn_sum_pair *pair = (const struct nn_sum_pair *)arg;
 	return v_get(pair->a + i, k);
 }
 
 NN_INLINE vr v_term_product(const void *arg, size_t i, size_t k)
 {
-	const struct nn_sum_pair *pair = arg;
+	const struct nn_sum_pair *pair = (const struct nn_sum_pair *)arg;
 	return v_mul(v_get(pair->a + i, k), v_get(pair->b + i, k));
 }
 

@@ -7,12 +7,12 @@
 
 /*
  * A kernel source (NN_CPU_SRC in local.mk) is compiled once per instruction set (NN_ISA_avx512,
- * NN_ISA_avx2, NN_ISA_neon, NN_ISA_generic) and type (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes
+ * NN_ISA_avx2, NN_ISA_neon, NN_ISA_generic; NN_ISA_lane for another device, cuda/) and type (NN_T_f32, NN_T_f64), with -ffp-contract=off. It computes
  * with
  *
  *   real   float or double
  *   r_int  the signed integer of its size
- *   r_fma  scalar fused multiply-add
+ *   r_fma  scalar fused multiply-add; r_sqrt, r_rint
  *
  * and names what it exports NN_K(name): nn_cpu_name_f32_avx512 and so on.
  */
@@ -30,11 +30,21 @@
 typedef float real;
 typedef int32_t r_int;
 #define NN_SUFFIX_T _f32
+#ifdef __CUDACC__
+#define r_fma __fmaf_rn
+#define r_sqrt __fsqrt_rn
+#define r_rint rintf
+#else
 #define r_fma __builtin_fmaf
+#define r_sqrt __builtin_sqrtf
+#define r_rint __builtin_rintf
+#endif
 #elif defined NN_T_f64
 typedef double real;
 typedef int64_t r_int;
 #define NN_SUFFIX_T _f64
+#define r_sqrt __builtin_sqrt
+#define r_rint __builtin_rint
 #if defined __x86_64__ && !defined __FMA__
 #define r_fma nn_flush_fma
 #else
@@ -54,8 +64,10 @@ typedef int64_t r_int;
 #define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _neon)
 #elif defined NN_ISA_generic
 #define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _generic)
+#elif defined NN_ISA_lane
+#define NN_SUFFIX NN_CAT(NN_SUFFIX_T, _lane)
 #else
-#error "kernels are compiled with NN_ISA_avx512, _avx2, _neon or _generic"
+#error "kernels are compiled with NN_ISA_avx512, _avx2, _neon, _generic or _lane"
 #endif
 #endif
 
@@ -68,10 +80,16 @@ typedef int64_t r_int;
 #define NN_LANES ((size_t)(64 / sizeof(real)))
 #define NN_PANEL (2 * NN_LANES)
 
+#ifdef __CUDACC__
+#define NN_INLINE static __device__ __forceinline__
+#else
 #define NN_INLINE static inline __attribute__((always_inline, unused))
+#endif
 
-/* Before a loop whose trip count is a constant: clang and gcc need it said, in their own words. */
-#ifdef __clang__
+/* Before a loop whose trip count is a constant: compilers need it said, in their own words. */
+#ifdef __CUDACC__
+#define NN_UNROLL _Pragma("unroll")
+#elif defined __clang__
 #define NN_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define NN_UNROLL _Pragma("GCC unroll 32")

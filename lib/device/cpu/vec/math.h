@@ -92,8 +92,10 @@ NN_INLINE vr v_horner(vr x, const real *c, int n)
 }
 
 #define V_POLYNOMIAL_(x, ...) \
-	v_horner(x, (const real[]){ __VA_ARGS__ }, \
-		 sizeof((const real[]){ __VA_ARGS__ }) / sizeof(real))
+	({ \
+		const real c_[] = { __VA_ARGS__ }; \
+		v_horner(x, c_, sizeof c_ / sizeof *c_); \
+	})
 
 /* 2^k for an integral k in the range of normal exponents. */
 NN_INLINE vr v_power2(vr k)

@@ -57,6 +57,8 @@
 #include "device/cpu/vec/avx2.h"
 #elif defined NN_ISA_neon
 #include "device/cpu/vec/neon.h"
+#elif defined NN_ISA_lane
+#include "device/cpu/vec/lane.h"
 #else
 #include "device/cpu/vec/generic.h"
 #endif
@@ -86,6 +88,7 @@ NN_INLINE vr v_cut(vr a)
 	return v_select(v_lt(v_abs(a), v_set(NN_CUT)), v_zero(), a);
 }
 
+#ifndef NN_ISA_lane
 /* log2(VL) rounds of interleaving the upper half of the rows with the lower one. */
 NN_INLINE void v_transpose(vr r[VL])
 {
@@ -102,5 +105,6 @@ NN_INLINE void v_transpose(vr r[VL])
 		}
 	}
 }
+#endif
 
 #endif

@@ -1,0 +1,154 @@
+/* Losses, optimizers, sums and counts of the device. */
+#include "device/cuda/launch.h"
+
+#define NN_BLOCK 4096 /* numbers of a block of nn_sum */
+#define NN_AT_ONCE 16 /* blocks of numbers that a block of threads sums */
+
+static void loss(const struct nn_loss_call *call)
+{
+	NN_ARGS(struct nn_loss_args, a);
+
+	a.n = call->rows;
+	a.kind = (int)call->kind;
+	a.positions = call->positions;
+	a.columns = call->columns;
+	a.logits = call->logits;
+	a.numbers = call->numbers;
+	a.classes = call->classes;
+	a.class_weights = call->class_weights;
+	a.row_weights = call->row_weights;
+	a.now = call->now;
+	a.row_loss = call->row_loss;
+	a.dlogits = call->dlogits;
+	NN_ASK(call->queue, loss, a);
+}
+
+static void count(const struct nn_count_call *call)
+{
+	NN_ARGS(struct nn_count_args, a);
+
+	a.call = *call;
+	a.call.queue = NULL;
+	a.n = call->rows * call->positions * (call->classes ? 1 : call->columns);
+	if (a.n > 0)
+		nn_cuda_launch(call->queue, &nn_simt_count, 1, &a);
+}
+
+static void direction(const struct nn_update *update, void *to)
+{
+	NN_ARGS(struct nn_update_args, a);
+
+	a.n = update->n;
+	a.u = *update;
+	a.u.pool = NULL;
+	a.u.queue = NULL;
+	a.u.rows = NULL;
+	a.direction = to;
+	if (update->rows) {
+		a.rows = *update->rows;
+		a.listed = true;
+		if (!update->every)
+			a.n = a.rows.room * a.rows.width;
+	}
+	NN_ASK(update->queue, update, a);
+}
+
+static void update(const struct nn_update *update)
+{
+	direction(update, NULL);
+}
+
+static void add(struct nn_queue *queue, void *to, const void *b, size_t n, struct nn_pool *pool)
+{
+	NN_ARGS(struct nn_join_args, a);
+
+	(void)pool;
+	a.n = n;
+	a.y = to;
+	a.x[0] = b;
+	NN_ASK(queue, add_arrays, a);
+}
+
+/* Of *rows times n numbers, at most `most`. */
+static void sum_of(struct nn_queue *queue, const void *values, const size_t *rows, size_t n,
+		   size_t most, bool squares, double *result)
+{
+	size_t blocks = (most + NN_BLOCK - 1) / NN_BLOCK;
+	NN_ARGS(struct nn_sum_args, a);
+
+	if (blocks > NN_CUDA_SUMS)
+		NN_BUG("a sum of %zu numbers", most);
+	a.n = n;
+	a.rows = rows;
+	a.values = values;
+	a.squares = squares;
+	a.partial = nn_cuda_sums(queue);
+	a.result = result;
+	nn_cuda_launch(queue, &nn_simt_sum_blocks,
+		       blocks ? (blocks + NN_AT_ONCE - 1) / NN_AT_ONCE : 1, &a);
+	nn_cuda_launch(queue, &nn_simt_sum_tree, 1, &a);
+}
+
+static void sum(struct nn_queue *queue, const void *values, size_t n, double *result)
+{
+	sum_of(queue, values, NULL, n, n, false, result);
+}
+
+static void sum_squares(struct nn_queue *queue, const void *values, size_t n, double *result)
+{
+	sum_of(queue, values, NULL, n, n, true, result);
+}
+
+static void sum_list_squares(struct nn_queue *queue, const struct nn_row_list *list, double *result)
+{
+	sum_of(queue, list->value, list->n, list->width, list->room * list->width, true, result);
+}
+
+static void clip(const struct nn_clip_call *call)
+{
+	NN_ARGS(struct nn_clip_args, a);
+
+	a.n = 1;
+	a.call = *call;
+	a.call.queue = NULL;
+	NN_ASK(call->queue, clip, a);
+}
+
+static void ratio(const struct nn_ratio_call *call)
+{
+	NN_ARGS(struct nn_ratio_args, a);
+
+	a.n = call->n;
+	a.call = *call;
+	a.call.queue = NULL;
+	NN_ASK(call->queue, ratio, a);
+}
+
+static void hold(struct nn_queue *queue, const double *losses, size_t step, size_t n,
+		 struct nn_now *now)
+{
+	NN_ARGS(struct nn_hold_args, a);
+
+	a.n = 1;
+	a.losses = losses;
+	a.step = step;
+	a.leaves = n;
+	a.now = now;
+	NN_ASK(queue, hold, a);
+}
+
+void nn_cuda_functions(struct nn_device *device)
+{
+	device->loss = loss;
+	device->update = update;
+	device->direction = direction;
+	device->sum_rows = nn_cuda_sum_rows;
+	device->add = add;
+	device->sum = sum;
+	device->sum_squares = sum_squares;
+	device->sum_list_squares = sum_list_squares;
+	device->count = count;
+	device->clip = clip;
+	device->ratio = ratio;
+	device->hold = hold;
+}

@@ -1,0 +1,270 @@
+/* The kernels: what each is told, by value, and their names. */
+#ifndef NN_DEVICE_CUDA_KERNELS_H
+#define NN_DEVICE_CUDA_KERNELS_H
+
+#include "device/cpu/product/product.h"
+#include "device/cpu/cpu.h"
+#include "device/device.h"
+
+struct nn_cuda_kernel {
+	const char *name;
+	void (*run)(void); /* a __global__ function; the host form: of (args, blocks) */
+	unsigned threads;
+	size_t bytes; /* of its arguments */
+};
+
+/* n of arguments: threads of a kernel that has one for each element of something. */
+
+#define NN_JOINED 16 /* inputs of a node that one call joins */
+
+/* Bounds of rows, unit of them to a bound's one; more: in device memory where they are many. */
+#define NN_BOUNDS 16
+struct nn_bounds {
+	size_t n, unit;
+	const size_t *more;
+	size_t at[NN_BOUNDS + 1];
+};
+
+/* Bounds to device memory, NN_PUT at a time. */
+#define NN_PUT 256
+struct nn_put_args {
+	size_t n;
+	size_t *to;
+	size_t value[NN_PUT];
+};
+
+/* ---- products: a dense layer is a 1x1 convolution of an image of one pixel ---- */
+
+struct nn_product_args {
+	size_t n;
+	struct nn_conv c;
+	bool depthwise;
+	bool turned; /* input: w is what derive made, not the packed weights */
+	const real *x, *w, *bias, *residual, *dy;
+	real *y, *dx;
+	bool add; /* input: to what dx holds */
+	int act;  /* nn_tail_act */
+	real slope;
+};
+
+/* Gradients of weights or of a bias: n elements of each of the leaves. */
+struct nn_weights_args {
+	size_t n, size; /* size: elements of a leaf; n: of those that have a buffer each */
+	struct nn_conv c;
+	bool depthwise, first, apart; /* apart: leaves side by side, else one after the other */
+	const real *x, *dy;
+	real *dw, *rest; /* of leaf 0, or of all; of the others, `size` each */
+	struct nn_bounds leaf;
+};
+
+/*
+ * A dense layer's product or gradient in tiles: m x n elements, each a chain of `depth` steps; for
+ * weights of each leaf's rows.
+ */
+#define NN_TILE 64
+#define NN_TILE_LEAVES 16 /* that a tile adds itself */
+struct nn_tile_args {
+	struct nn_product_args p; /* p.c: channels */
+	size_t m, n, depth;
+	bool first, apart;
+	real *dw, *rest;
+	size_t size;
+	struct nn_bounds leaf;
+};
+
+struct nn_tree_args {
+	size_t n;
+	real *first, *rest;
+	size_t step, n_leaves;
+};
+
+struct nn_turn_args {
+	size_t n;
+	struct nn_conv c;
+	bool depthwise, unpack;
+	const real *from;
+	real *to;
+	size_t channels, positions; /* of a flattened image; 0: none */
+};
+
+/* ---- elements ---- */
+
+struct nn_activation_args {
+	size_t n;
+	int kind;
+	real slope;
+	const real *at, *dy; /* backward: y or x; NULL dy: forward */
+	real *to, *residual; /* residual: gets what `to` gets */
+	bool add, residual_add, from_y;
+};
+
+struct nn_join_args {
+	size_t n;
+	int n_in;
+	const real *x[NN_JOINED];
+	const real *dy;
+	real *y;
+	real *dx[NN_JOINED];
+	bool add[NN_JOINED];
+};
+
+struct nn_dropout_args {
+	size_t n, row;
+	const real *from;
+	real *to;
+	bool add;
+	uint32_t key[2], stream, below;
+	uint64_t sample;
+	const struct nn_now *now;
+	real scale;
+};
+
+/* to[outer][to_run] from [outer][from_run], `n` of them; or transposed. */
+struct nn_move_args {
+	size_t n;
+	size_t run, from_run, to_run; /* copies: elements of a run, and where runs begin */
+	size_t rows, columns;         /* transpositions: of `from`; 0: none */
+	const real *from;
+	real *to;
+	bool add;
+};
+
+/* Steps x columns of a row: its last step, or the gradient of all of them. */
+struct nn_last_args {
+	size_t n, steps, columns;
+	const uint32_t *lengths;
+	const real *from;
+	real *to;
+	bool add;
+};
+
+/* ---- rows ---- */
+
+struct nn_softmax_args {
+	size_t n, columns;
+	bool log, add;
+	const real *x, *y, *dy;
+	real *to;
+};
+
+struct nn_layernorm_args {
+	size_t n, columns;
+	const real *x, *dy, *gamma, *beta;
+	real *y, *dx, *saved;
+	real eps;
+	bool add, first, apart;
+	real *dw[2], *rest[2];
+	struct nn_bounds leaf;
+};
+
+struct nn_loss_args {
+	size_t n;
+	int kind;
+	size_t positions, columns;
+	const real *logits, *numbers, *class_weights, *row_weights;
+	const int32_t *classes;
+	const struct nn_now *now;
+	real *row_loss, *dlogits;
+};
+
+struct nn_count_args {
+	size_t n;
+	struct nn_count_call call;
+};
+
+/* ---- windows ---- */
+
+struct nn_pool_args {
+	size_t n;
+	long kernel[2], stride[2], pad[2], in[2], out[2];
+	size_t channels;
+	const real *x, *dy;
+	real *y, *dx;
+	void *places;
+	bool wide, add;
+	bool whole; /* the window is the image */
+};
+
+/* ---- batch normalization ---- */
+
+struct nn_norm_args {
+	size_t n;
+	size_t channels, positions, block, max_blocks;
+	const real *x, *y, *dy, *gamma, *beta, *residual;
+	real *to, *mean, *inverse, *partial, *sums, *d;
+	real *running[2], *dw[2];
+	real *statistics;
+	size_t step;
+	real eps, momentum, rest, slope;
+	int act, mask;
+	bool add, first, training;
+	struct nn_bounds group, leaf;
+};
+
+/* ---- tables ---- */
+
+struct nn_table_args {
+	size_t n;
+	size_t rows, size, padding, numbers, together;
+	bool sum;
+	const real *x, *w, *dy;
+	real *y;
+	struct nn_row_list list;
+	size_t leaf_number;
+	struct nn_bounds leaf;
+};
+
+struct nn_row_sum_args {
+	size_t n;
+	struct nn_row_list entries, sums;
+	size_t first_leaf, end_leaf;
+	uint64_t *a, *b;
+	uint32_t *begin;
+};
+
+/* ---- updates and sums ---- */
+
+struct nn_update_args {
+	size_t n;
+	struct nn_update u;
+	struct nn_row_list rows;
+	bool listed;
+	real *direction;
+};
+
+struct nn_sum_args {
+	size_t n;
+	const real *values;
+	const size_t *rows; /* how many numbers there are: *rows * n; NULL: n */
+	bool squares;
+	real *partial;
+	double *result;
+};
+
+struct nn_clip_args {
+	size_t n;
+	struct nn_clip_call call;
+};
+
+struct nn_ratio_args {
+	size_t n;
+	struct nn_ratio_call call;
+};
+
+struct nn_hold_args {
+	size_t n;
+	const double *losses;
+	size_t step, leaves;
+	struct nn_now *now;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define NN_CUDA_KERNEL(name) extern const struct nn_cuda_kernel nn_simt_##name;
+#include "device/cuda/kernels.def"
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* The table of the device: a kernel for each op that has one here, and what they share. */
+#include "device/cuda/launch.h"
+
+static const struct nn_kernel *const kernels[NN_N_OPS] = {
+#define NN_OP(id, name) [NN_OP_##id] = &nn_cuda_op_##id,
+#include "op/ops.def"
+#undef NN_OP
+};
+
+void nn_cuda_device(struct nn_device *device, const struct nn_device *cpu,
+		    const struct nn_remote *remote)
+{
+	*device = *cpu;
+	device->name = "cuda";
+	device->kind = "simt";
+	device->remote = remote;
+	device->host = cpu;
+	device->kernels = kernels;
+	device->library = NULL;
+	device->library_kernels = NULL;
+	device->fma = NULL;
+	device->read = NULL;
+	nn_cuda_functions(device);
+}
+
+struct nn_bounds nn_cuda_bounds(struct nn_queue *queue, const size_t *bound, size_t n, size_t unit,
+				char **room)
+{
+	struct nn_bounds b = { .n = n, .unit = unit };
+
+	if (n <= NN_BOUNDS) {
+		memcpy(b.at, bound, (n + 1) * sizeof *bound);
+		return b;
+	}
+	b.more = (const size_t *)(const void *)*room;
+	for (size_t at = 0; at <= n; at += NN_PUT) {
+		NN_ARGS(struct nn_put_args, put);
+		put.n = n + 1 - at < NN_PUT ? n + 1 - at : NN_PUT;
+		put.to = (size_t *)(void *)*room + at;
+		memcpy(put.value, bound + at, put.n * sizeof *bound);
+		NN_ASK(queue, put_bounds, put);
+	}
+	*room += nn_bounds_bytes(n);
+	return b;
+}

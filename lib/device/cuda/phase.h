@@ -1,0 +1,141 @@
+/*
+ * How kernels are written: functions of (arguments, place, shared memory, registers), between two
+ * of which all threads of a block wait. A CUDA compiler makes of a kernel a __global__ function,
+ * another one a loop over blocks in which each phase is a loop over threads: the host form, which
+ * tests run in place of a device.
+ *
+ * The host form fills shared memory and registers with NaN before each block, and lets the threads
+ * of a phase run forwards and backwards in turn: a barrier left out shows.
+ */
+#ifndef NN_DEVICE_CUDA_PHASE_H
+#define NN_DEVICE_CUDA_PHASE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/kernels.h"
+
+#define NN_MAP_THREADS 256
+
+struct nn_spot {
+	size_t block;
+	unsigned thread;
+};
+
+/*
+ * NN_MAP(name, args) { ... a->...[i] ... }: a thread for each i < args.n.
+ * NN_SCRIPT(name, args, shared, registers, threads) { NN_PHASE(f); ... }: what lives longer than a
+ * phase is in *s or *r; loops around phases are the same for all threads of a block.
+ */
+#ifdef __CUDACC__
+
+#define NN_MAP(name, args_t) \
+	NN_INLINE void name##_at(const args_t *a, size_t i); \
+	extern "C" __global__ void __launch_bounds__(NN_MAP_THREADS) \
+		nn_run_##name(const __grid_constant__ args_t args) \
+	{ \
+		size_t i = (size_t)blockIdx.x * NN_MAP_THREADS + threadIdx.x; \
+		if (i < args.n) \
+			name##_at(&args, i); \
+	} \
+	extern "C" const struct nn_cuda_kernel nn_simt_##name = { \
+		#name, (void (*)(void))nn_run_##name, NN_MAP_THREADS, sizeof(args_t) \
+	}; \
+	NN_INLINE void name##_at(const args_t *a, size_t i)
+
+#define NN_SCRIPT(name, args_t, shared_t, reg_t, n_threads) \
+	NN_INLINE void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *r); \
+	extern "C" __global__ void __launch_bounds__(n_threads) \
+		nn_run_##name(const __grid_constant__ args_t args) \
+	{ \
+		__shared__ __align__(16) shared_t shared; \
+		reg_t reg; \
+		struct nn_spot p = { blockIdx.x, threadIdx.x }; \
+		name##_script(&args, p, &shared, &reg); \
+	} \
+	extern "C" const struct nn_cuda_kernel nn_simt_##name = { #name, \
+								  (void (*)(void))nn_run_##name, \
+								  n_threads, sizeof(args_t) }; \
+	NN_INLINE void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *r)
+
+#define NN_PHASE(f, ...) \
+	do { \
+		f(a, p, s, r, ##__VA_ARGS__); \
+		__syncthreads(); \
+	} while (0)
+
+#else
+
+extern bool nn_cuda_backwards; /* threads of a phase */
+
+#define NN_MAP(name, args_t) \
+	NN_INLINE void name##_at(const args_t *a, size_t i); \
+	static void nn_run_##name(const void *args, size_t blocks) \
+	{ \
+		const args_t *a = (const args_t *)args; \
+		(void)blocks; \
+		for (size_t t = 0; t < a->n; t++) \
+			name##_at(a, nn_cuda_backwards ? a->n - 1 - t : t); \
+	} \
+	const struct nn_cuda_kernel nn_simt_##name = { #name, (void (*)(void))nn_run_##name, \
+						       NN_MAP_THREADS, sizeof(args_t) }; \
+	NN_INLINE void name##_at(const args_t *a, size_t i)
+
+#define NN_SCRIPT(name, args_t, shared_t, reg_t, n_threads) \
+	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
+				  unsigned threads_); \
+	static void nn_run_##name(const void *args, size_t blocks) \
+	{ \
+		shared_t *s = (shared_t *)aligned_alloc(64, (sizeof *s + 63) / 64 * 64); \
+		reg_t *regs = (reg_t *)malloc((n_threads) * sizeof *regs); \
+		if (!s || !regs) \
+			abort(); \
+		for (size_t b = 0; b < blocks; b++) { \
+			struct nn_spot p = { b, 0 }; \
+			memset(s, 0xff, sizeof *s); \
+			memset(regs, 0xff, (n_threads) * sizeof *regs); \
+			name##_script((const args_t *)args, p, s, regs, n_threads); \
+		} \
+		free(s); \
+		free(regs); \
+	} \
+	const struct nn_cuda_kernel nn_simt_##name = { #name, (void (*)(void))nn_run_##name, \
+						       n_threads, sizeof(args_t) }; \
+	static void name##_script(const args_t *a, struct nn_spot p, shared_t *s, reg_t *regs, \
+				  unsigned threads_)
+
+#define NN_PHASE(f, ...) \
+	for (unsigned t_ = 0; t_ < threads_; t_++) { \
+		p.thread = nn_cuda_backwards ? threads_ - 1 - t_ : t_; \
+		f(a, p, s, &regs[p.thread], ##__VA_ARGS__); \
+	}
+
+#endif
+
+/* Bound i of rows cut into leaves or groups. */
+NN_INLINE size_t nn_bound_at(const struct nn_bounds *b, size_t i)
+{
+	return (b->more ? b->more : b->at)[i] * b->unit;
+}
+
+/* The piece that holds row r. */
+NN_INLINE size_t nn_bound_find(const struct nn_bounds *b, size_t r)
+{
+	size_t low = 0, high = b->n;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (nn_bound_at(b, middle) <= r)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A number into a gradient, or added to it. */
+NN_INLINE void nn_put(real *to, real value, bool add)
+{
+	*to = add ? *to + value : value;
+}
+
+#endif

@@ -1,0 +1,353 @@
+/* dense and conv2d: products, their gradients, packing. A dense layer is a 1x1 convolution. */
+#include "device/cpu/pooling.h"
+#include "device/cpu/product/pack.h"
+#include "device/cpu/tail.h"
+#include "device/cuda/launch.h"
+#include "device/cuda/windows.h"
+
+#define NN_FEW 131072 /* weights whose leaves are computed side by side */
+
+struct product {
+	struct nn_conv c;
+	bool depthwise, dense;
+	const struct nn_epilogue *epilogue;
+	bool bias;
+	size_t positions; /* rows of a sample: a dense layer's leading dimensions */
+	size_t out;       /* channels */
+	size_t image;     /* reals of a row's product: before pooling */
+	size_t packed;    /* weights */
+	bool pooled;
+	size_t channels, flat; /* of a flattened image */
+};
+
+static size_t packed_of(const struct nn_conv *c, bool depthwise)
+{
+	if (depthwise)
+		return (size_t)(c->h.n * c->w.n) * nn_packed_channels(c->groups * c->cout);
+	return c->groups * nn_chain(c) * nn_packed_channels(c->cout);
+}
+
+static struct product dense_of(const struct nn_site *site)
+{
+	static const size_t one[2] = { 1, 1 }, none[2] = { 0, 0 };
+	const struct nn_dense *a = site->attrs;
+	size_t in = site->in[0].dim[site->in[0].rank - 1];
+	struct product p = { .dense = true,
+			     .epilogue = &a->epilogue,
+			     .bias = a->bias,
+			     .positions = nn_shape_count(&site->in[0]) / in,
+			     .out = a->out,
+			     .image = a->out,
+			     .channels = a->channels,
+			     .flat = a->positions };
+
+	nn_conv_init(&p.c, one, one, none, one, 1, in, a->out, 1, 1);
+	p.packed = packed_of(&p.c, false);
+	return p;
+}
+
+static struct product conv_of(const struct nn_site *site)
+{
+	const struct nn_conv2d *a = site->attrs;
+	const struct nn_shape *in = &site->in[0];
+	struct product p = { .epilogue = &a->epilogue,
+			     .bias = a->bias,
+			     .positions = 1,
+			     .out = a->out,
+			     .pooled = a->pooling.on };
+
+	nn_conv_init(&p.c, a->kernel, a->stride, a->pad, a->dilation, a->groups, in->dim[0], a->out,
+		     in->dim[1], in->dim[2]);
+	p.depthwise = nn_conv_depthwise(&p.c);
+	p.image = (size_t)(p.c.h.out * p.c.w.out) * a->out;
+	p.packed = packed_of(&p.c, p.depthwise);
+	return p;
+}
+
+static struct nn_pooling pooling_of(const struct nn_site *site, const struct product *p)
+{
+	const struct nn_conv2d *a = site->attrs;
+
+	return nn_pooling_of(&a->pooling.window, a->out, (size_t)p->c.h.out, (size_t)p->c.w.out);
+}
+
+/* ---- forward ---- */
+
+static void forward(const struct nn_call *call, const struct product *p)
+{
+	struct nn_queue *queue = call->site.queue;
+	const struct nn_tail tail =
+		nn_tail_of(p->epilogue, p->bias ? call->w[1] : NULL,
+			   p->epilogue->residual ? call->x[call->site.n_in - 1] : NULL);
+	NN_ARGS(struct nn_product_args, a);
+
+	a.n = call->rows * p->positions * p->image;
+	a.c = p->c;
+	a.depthwise = p->depthwise;
+	a.x = call->x[0];
+	a.w = call->w[0];
+	a.bias = tail.bias;
+	a.residual = tail.residual;
+	a.y = p->pooled ? call->work : call->y;
+	a.act = (int)tail.act;
+	a.slope = (real)tail.slope;
+	if (!p->dense || !nn_cuda_in_tiles(queue, &a, false))
+		NN_ASK(queue, product, a);
+	if (nn_tail_rest(p->epilogue))
+		nn_cuda_activate(queue, p->epilogue, a.y, a.n);
+	if (p->pooled) {
+		struct nn_pooling pool = pooling_of(&call->site, p);
+
+		nn_cuda_max_pool(queue, &pool, call->rows, a.y, call->y, call->saved);
+	}
+}
+
+/* ---- backward ---- */
+
+/* The gradient before the epilogue, and before pooling; the residual gets it. */
+static real *before_epilogue(const struct nn_call *call, const struct product *p, char **room)
+{
+	const struct nn_epilogue *e = p->epilogue;
+	size_t n = call->rows * nn_shape_count(&call->site.out);
+	real *residual = e->residual ? call->dx[call->site.n_in - 1] : NULL, *z;
+
+	if (!p->pooled) {
+		real *other = residual != call->dy ? residual : NULL;
+
+		if (e->activation != NN_ACT_NONE || other)
+			nn_cuda_activate_back(
+				call, e, e->activation != NN_ACT_NONE ? call->dy : NULL, other, n);
+		return call->dy;
+	}
+	if (e->activation != NN_ACT_NONE)
+		nn_cuda_activate_back(call, e, call->dy, NULL, n);
+	z = (real *)(void *)*room;
+	*room += (call->rows * p->image * sizeof(real) + 255) / 256 * 256;
+	struct nn_pooling pool = pooling_of(&call->site, p);
+	nn_cuda_max_pool_back(call->site.queue, &pool, call->rows, call->dy, call->saved, z, false);
+	if (residual) {
+		NN_ARGS(struct nn_activation_args, a);
+
+		a.n = call->rows * p->image;
+		a.kind = NN_ACT_NONE;
+		a.dy = z;
+		a.residual = residual;
+		a.residual_add = call->dx_add[call->site.n_in - 1];
+		NN_ASK(call->site.queue, activation, a);
+	}
+	return z;
+}
+
+static void input_gradient(const struct nn_call *call, const struct product *p, const real *d)
+{
+	NN_ARGS(struct nn_product_args, a);
+
+	if (!call->dx[0])
+		return;
+	a.n = call->rows * nn_shape_count(&call->site.in[0]);
+	a.c = p->c;
+	a.depthwise = p->depthwise;
+	a.turned = !p->dense;
+	a.w = p->dense ? call->w[0] : call->derived;
+	a.dy = d;
+	a.dx = call->dx[0];
+	a.add = call->dx_add[0];
+	if (!p->dense || !nn_cuda_in_tiles(call->site.queue, &a, true))
+		NN_ASK(call->site.queue, product_input, a);
+}
+
+static void add_leaves(struct nn_queue *queue, const struct nn_weights_args *a)
+{
+	NN_ARGS(struct nn_tree_args, t);
+
+	t.n = a->size;
+	t.first = a->dw;
+	t.rest = a->rest;
+	t.step = a->size;
+	t.n_leaves = a->leaf.n;
+	if (a->apart)
+		NN_ASK(queue, tree, t);
+}
+
+static bool are_apart(size_t size, size_t n_leaves)
+{
+	return n_leaves > 1 && size < NN_FEW;
+}
+
+/* Bytes of the leaves' buffers. */
+static size_t apart_bytes(size_t size, size_t n_leaves)
+{
+	return are_apart(size, n_leaves) ? (size * (n_leaves - 1) * sizeof(real) + 255) / 256 * 256
+					 : 0;
+}
+
+static void weight_gradients(const struct nn_call *call, const struct product *p, const real *d,
+			     char *room)
+{
+	struct nn_queue *queue = call->site.queue;
+	NN_ARGS(struct nn_weights_args, a);
+
+	a.c = p->c;
+	a.depthwise = p->depthwise;
+	a.first = call->first;
+	a.x = call->x[0];
+	a.dy = d;
+	a.leaf = nn_cuda_bounds(queue, call->leaf, call->n_leaves, p->positions, &room);
+	for (int k = 0; k < 1 + p->bias; k++) {
+		if (!call->dw[k])
+			continue;
+		a.size = k ? p->out : p->packed;
+		a.apart = are_apart(a.size, call->n_leaves);
+		a.n = a.apart ? a.size * call->n_leaves : a.size;
+		a.dw = call->dw[k];
+		a.rest = (real *)(void *)room;
+		room += apart_bytes(a.size, call->n_leaves);
+		if (k)
+			NN_ASK(queue, product_bias, a);
+		else if (!p->dense || !nn_cuda_weights_in_tiles(queue, &a))
+			NN_ASK(queue, product_weights, a);
+		add_leaves(queue, &a);
+	}
+}
+
+static void backward(const struct nn_call *call, const struct product *p)
+{
+	char *room = call->work;
+	const real *d;
+
+	if (!p->dense && !call->dw[0]) { /* of dy and derived alone */
+		input_gradient(call, p, call->dy);
+		return;
+	}
+	d = before_epilogue(call, p, &room);
+	input_gradient(call, p, d);
+	weight_gradients(call, p, d, room);
+}
+
+/* ---- memory and packing ---- */
+
+static size_t work_of(const struct nn_site *site, const struct product *p, size_t max_rows,
+		      size_t max_leaves)
+{
+	size_t z = p->pooled ? (max_rows * p->image * sizeof(real) + 255) / 256 * 256 : 0;
+
+	if (!site->training)
+		return z;
+	/* a call may have fewer leaves, whose buffers are fewer */
+	return z + nn_bounds_bytes(max_leaves) + apart_bytes(p->packed, max_leaves) +
+	       apart_bytes(p->out, max_leaves);
+}
+
+static void pack_any(const struct nn_site *site, const struct product *p, int param,
+		     const void *from, void *to, bool unpack)
+{
+	NN_ARGS(struct nn_turn_args, a);
+
+	a.n = p->packed;
+	a.c = p->c;
+	a.depthwise = p->depthwise;
+	a.unpack = unpack;
+	a.from = from;
+	a.to = to;
+	a.channels = p->channels;
+	a.positions = p->flat;
+	if (param == 0)
+		NN_ASK(site->queue, pack_weights, a);
+	else
+		nn_queue_copy(site->queue, to, from, p->out * sizeof(real));
+}
+
+#define NN_PRODUCT(name, of) \
+	static void name##_forward(const struct nn_call *call) \
+	{ \
+		const struct product p = of(&call->site); \
+		forward(call, &p); \
+	} \
+	static void name##_backward(const struct nn_call *call) \
+	{ \
+		const struct product p = of(&call->site); \
+		backward(call, &p); \
+	} \
+	static size_t name##_work(const struct nn_site *site, size_t max_rows, size_t max_leaves, \
+				  int threads) \
+	{ \
+		const struct product p = of(site); \
+		(void)threads; \
+		return work_of(site, &p, max_rows, max_leaves); \
+	} \
+	static size_t name##_packed(const struct nn_site *site, int param) \
+	{ \
+		const struct product p = of(site); \
+		return param == 0 ? p.packed : p.out; \
+	} \
+	static void name##_pack(const struct nn_site *site, int param, const void *canonical, \
+				void *packed) \
+	{ \
+		const struct product p = of(site); \
+		pack_any(site, &p, param, canonical, packed, false); \
+	} \
+	static void name##_unpack(const struct nn_site *site, int param, const void *packed, \
+				  void *canonical) \
+	{ \
+		const struct product p = of(site); \
+		pack_any(site, &p, param, packed, canonical, true); \
+	}
+
+NN_PRODUCT(dense, dense_of)
+NN_PRODUCT(conv2d, conv_of)
+
+const struct nn_kernel nn_cuda_op_dense = { .forward = dense_forward,
+					    .backward = dense_backward,
+					    .work = dense_work,
+					    .packed = dense_packed,
+					    .pack = dense_pack,
+					    .unpack = dense_unpack };
+
+static size_t conv2d_saved(const struct nn_site *site, size_t max_rows)
+{
+	const struct product p = conv_of(site);
+	struct nn_pooling pool;
+
+	if (!p.pooled || !site->training)
+		return 0;
+	pool = pooling_of(site, &p);
+	return max_rows * nn_pooling_places(&pool);
+}
+
+static size_t conv2d_derived(const struct nn_site *site)
+{
+	const struct product p = conv_of(site);
+	size_t taps = (size_t)(p.c.h.n * p.c.w.n) * p.c.cout;
+
+	if (!site->training || !site->want_dx)
+		return 0;
+	return (p.depthwise ? taps * nn_packed_channels(p.c.groups)
+			    : p.c.groups * taps * nn_packed_channels(p.c.cin)) *
+	       sizeof(real);
+}
+
+static void conv2d_derive(const struct nn_site *site, const void *const *w, void *derived,
+			  struct nn_pool *pool)
+{
+	const struct product p = conv_of(site);
+	NN_ARGS(struct nn_turn_args, a);
+
+	(void)pool;
+	a.n = p.packed;
+	a.c = p.c;
+	a.depthwise = p.depthwise;
+	a.from = w[0];
+	a.to = derived;
+	if (site->training && site->want_dx)
+		NN_ASK(site->queue, turn_weights, a);
+}
+
+const struct nn_kernel nn_cuda_op_conv2d = { .forward = conv2d_forward,
+					     .backward = conv2d_backward,
+					     .saved = conv2d_saved,
+					     .work = conv2d_work,
+					     .derived = conv2d_derived,
+					     .derive = conv2d_derive,
+					     .packed = conv2d_packed,
+					     .pack = conv2d_pack,
+					     .unpack = conv2d_unpack };

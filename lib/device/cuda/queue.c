@@ -1,0 +1,294 @@
+/* Memory, streams and graphs of the CUDA runtime behind struct nn_remote, and how kernels start. */
+#include <cuda_runtime_api.h>
+
+#include "base/memory.h"
+#include "device/cuda/cuda.h"
+
+struct nn_cuda_queue {
+	struct nn_queue head;
+	int number;
+	cudaStream_t stream;
+	cudaEvent_t event; /* of what was asked for until another queue waited for it */
+	real *sums;
+	cudaError_t failed; /* first, since the last wait */
+	const char *what;   /* did: a kernel, a copy */
+	bool lost;          /* the device answers no more */
+};
+
+struct nn_recording {
+	cudaGraphExec_t graph;
+};
+
+static struct nn_cuda_queue *queue_of(struct nn_queue *queue)
+{
+	struct nn_cuda_queue *q = (struct nn_cuda_queue *)queue;
+
+	cudaSetDevice(q->number); /* the current device is a thread's */
+	return q;
+}
+
+static void note(struct nn_cuda_queue *q, cudaError_t error, const char *what)
+{
+	if (error == cudaSuccess || q->failed != cudaSuccess)
+		return;
+	q->failed = error;
+	q->what = what;
+}
+
+void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel, size_t blocks,
+		    const void *args)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	const dim3 grid = { (unsigned)blocks, 1, 1 }, block = { kernel->threads, 1, 1 };
+	void *pointers[] = { (void *)(uintptr_t)args };
+
+	note(q, cudaLaunchKernel((const void *)kernel->run, grid, block, pointers, 0, q->stream),
+	     kernel->name);
+}
+
+real *nn_cuda_sums(struct nn_queue *queue)
+{
+	return ((struct nn_cuda_queue *)queue)->sums;
+}
+
+/* Fewer leave most of a device idle, where a thread for each element does not. */
+size_t nn_cuda_least_tiles(void)
+{
+	return 48;
+}
+
+/* ---- queues ---- */
+
+static int failed(const struct nn_cuda_queue *q, cudaError_t error, const char *what,
+		  struct nn_error *err)
+{
+	return nn_fail(err, error == cudaErrorMemoryAllocation ? NN_ENOMEM : NN_ENODEV,
+		       "device cuda:%d: %s: %s", q->number, what, cudaGetErrorString(error));
+}
+
+static void queue_close(struct nn_queue *queue)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	if (q->stream)
+		cudaStreamSynchronize(q->stream);
+	if (q->event)
+		cudaEventDestroy(q->event);
+	if (q->sums)
+		cudaFree(q->sums);
+	if (q->stream)
+		cudaStreamDestroy(q->stream);
+	nn_free(q);
+}
+
+static struct nn_queue *queue_open(const struct nn_device *device, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = nn_alloc(1, sizeof *q, err);
+	cudaError_t error;
+
+	if (!q)
+		return NULL;
+	q->head.remote = device->remote;
+	q->number = nn_cuda_number(device);
+	if ((error = cudaSetDevice(q->number)) == cudaSuccess &&
+	    (error = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking)) == cudaSuccess &&
+	    (error = cudaEventCreateWithFlags(&q->event, cudaEventDisableTiming)) == cudaSuccess &&
+	    (error = cudaMalloc((void **)&q->sums, NN_CUDA_SUMS * sizeof(real))) == cudaSuccess)
+		return &q->head;
+	failed(q, error, "opening it", err);
+	queue_close(&q->head);
+	return NULL;
+}
+
+/* A lost device answers every call with its error. */
+static int queue_wait(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	cudaError_t error;
+
+	note(q, cudaStreamSynchronize(q->stream), "kernels");
+	error = q->failed;
+	if (error == cudaSuccess)
+		return 0;
+	cudaGetLastError();
+	q->lost = cudaStreamQuery(q->stream) != cudaSuccess;
+	if (!q->lost)
+		q->failed = cudaSuccess;
+	return nn_fail(err, q->lost ? NN_ENODEV : NN_EFAIL, "device cuda:%d: %s failed: %s",
+		       q->number, q->what, cudaGetErrorString(error));
+}
+
+static void queue_after(struct nn_queue *queue, struct nn_queue *other)
+{
+	struct nn_cuda_queue *q = queue_of(queue), *o = (struct nn_cuda_queue *)other;
+
+	note(o, cudaEventRecord(o->event, o->stream), "an event");
+	note(q, cudaStreamWaitEvent(q->stream, o->event, 0), "an event");
+}
+
+/* ---- memory ---- */
+
+static int room(const struct nn_device *device, size_t *bytes, struct nn_error *err)
+{
+	const struct nn_cuda_queue q = { .number = nn_cuda_number(device) };
+	cudaError_t error = cudaSetDevice(q.number);
+	size_t all;
+
+	if (error == cudaSuccess)
+		error = cudaMemGetInfo(bytes, &all);
+	return error == cudaSuccess ? 0 : failed(&q, error, "its memory", err);
+}
+
+static void *memory_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	void *memory = NULL;
+	cudaError_t error = cudaMalloc(&memory, bytes ? bytes : 1);
+
+	if (error != cudaSuccess) {
+		cudaGetLastError();
+		nn_fail(err, error == cudaErrorMemoryAllocation ? NN_ENOMEM : NN_ENODEV,
+			"device cuda:%d: cannot allocate %zu bytes: %s", q->number, bytes,
+			cudaGetErrorString(error));
+		return NULL;
+	}
+	note(q, cudaMemsetAsync(memory, 0, bytes, q->stream), "clearing memory");
+	return memory;
+}
+
+/* Waits for all that may use it. */
+static void memory_free(struct nn_queue *queue, void *memory)
+{
+	note(queue_of(queue), cudaFree(memory), "freeing memory");
+}
+
+static void *pinned_alloc(struct nn_queue *queue, size_t bytes, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	void *memory = NULL;
+	cudaError_t error = cudaHostAlloc(&memory, bytes ? bytes : 1, cudaHostAllocDefault);
+
+	if (error != cudaSuccess) {
+		cudaGetLastError();
+		nn_fail(err, NN_ENOMEM, "device cuda:%d: cannot pin %zu bytes of memory: %s",
+			q->number, bytes, cudaGetErrorString(error));
+		return NULL;
+	}
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+static void pinned_free(struct nn_queue *queue, void *memory)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaStreamSynchronize(q->stream), "kernels");
+	note(q, cudaFreeHost(memory), "freeing memory");
+}
+
+static void copy_in(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, q->stream),
+	     "a copy to the device");
+}
+
+static void copy_out(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, q->stream),
+	     "a copy from the device");
+}
+
+static void copy(struct nn_queue *queue, void *to, const void *from, size_t bytes)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, q->stream),
+	     "a copy on the device");
+}
+
+static void copy_lines(struct nn_queue *queue, void *to, size_t to_line, const void *from,
+		       size_t from_line, size_t bytes, size_t lines)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	if (bytes && lines)
+		note(q,
+		     cudaMemcpy2DAsync(to, to_line, from, from_line, bytes, lines,
+				       cudaMemcpyDeviceToDevice, q->stream),
+		     "a copy on the device");
+}
+
+static void clear(struct nn_queue *queue, void *memory, size_t bytes)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaMemsetAsync(memory, 0, bytes, q->stream), "clearing memory");
+}
+
+/* ---- work that is noted: a graph ---- */
+
+static int record(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	cudaError_t error = cudaStreamBeginCapture(q->stream, cudaStreamCaptureModeThreadLocal);
+
+	return error == cudaSuccess ? 0 : failed(q, error, "recording", err);
+}
+
+static struct nn_recording *recorded(struct nn_queue *queue, struct nn_error *err)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+	struct nn_recording *recording = nn_alloc(1, sizeof *recording, err);
+	cudaGraph_t graph = NULL;
+	cudaError_t error = cudaStreamEndCapture(q->stream, &graph);
+
+	if (recording && error == cudaSuccess)
+		error = cudaGraphInstantiate(&recording->graph, graph, 0);
+	if (graph)
+		cudaGraphDestroy(graph);
+	if (recording && error != cudaSuccess) {
+		failed(q, error, "recording", err);
+		nn_free(recording);
+		return NULL;
+	}
+	return recording;
+}
+
+static void replay(struct nn_queue *queue, const struct nn_recording *recording)
+{
+	struct nn_cuda_queue *q = queue_of(queue);
+
+	note(q, cudaGraphLaunch(recording->graph, q->stream), "a step");
+}
+
+static void forget(struct nn_recording *recording)
+{
+	if (recording)
+		cudaGraphExecDestroy(recording->graph);
+	nn_free(recording);
+}
+
+const struct nn_remote nn_cuda_remote = {
+	.room = room,
+	.open = queue_open,
+	.close = queue_close,
+	.alloc = memory_alloc,
+	.free = memory_free,
+	.alloc_host = pinned_alloc,
+	.free_host = pinned_free,
+	.copy_in = copy_in,
+	.copy_out = copy_out,
+	.copy = copy,
+	.copy_lines = copy_lines,
+	.clear = clear,
+	.after = queue_after,
+	.wait = queue_wait,
+	.record = record,
+	.recorded = recorded,
+	.replay = replay,
+	.forget = forget,
+};

@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# nn-cuda.so itself: loaded without a driver or a GPU; its kernels in their host form (tests/device/cuda-host.c).
+bats_require_minimum_version 1.5.0
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  printf 'a,b,kind\n' >some.csv
+  awk 'BEGIN { for (i = 0; i < 96; i++) printf "%g,%g,%s\n", sin(i), cos(i * i), i % 3 ? "x" : "y" }' >>some.csv
+}
+
+@test "cuda: the module without a GPU is status 3 and one line that says what is missing" {
+  module=$NN_BUILD/lib/.libs
+  [ -e "$module/nn-cuda.so" ] || skip "built without CUDA"
+  [ ! -e /dev/nvidiactl ] || skip "a GPU is here"
+  export NN_MODULE_PATH=$module
+  run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda -o m.st some.csv
+  [ -z "$output" ]
+  [ ${#stderr_lines[@]} = 1 ]
+  [[ $stderr == "nn-train: device cuda: "*CUDA* ]]
+  [ ! -e m.st ]
+  run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda:3 -o m.st some.csv
+  [[ $stderr == "nn-train: device cuda:3: "*CUDA* ]]
+}
+
+@test "cuda: nothing but libc and libnn has to be there to load the module" {
+  module=$NN_BUILD/lib/.libs/nn-cuda.so
+  [ -e "$module" ] || skip "built without CUDA"
+  readelf -d "$module" >dynamic
+  [ "$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' dynamic | grep -vE '^(libnn|libc|libm|libpthread|libdl|librt|ld-linux[^ ]*|libasan|libubsan)\.so\.[0-9]+$')" = "" ]
+}
+
+@test "cuda: its kernels make the CPU's model and predictions" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/cuda/.libs
+  printf '%s\n' 'input 1x8x8' 'conv2d 6 3x3 pad=1' 'batchnorm group=16' 'relu' 'conv2d 6 3x3 pad=1 stride=2 groups=2' 'gelu' \
+    'avgpool2d 2' 'flatten' 'layernorm' 'dropout 0.2' 'dense 20' 'tanh' 'dense ?' >net.nn
+  zcat "$NN_SRC/share/data/digits.csv.gz" | head -n 161 >digits.csv
+  for device in cpu cuda; do
+    nn-train -q -m net.nn --target=digit --loss=cross-entropy --epochs=2 -b 96 --micro-batch=32 --clip-norm=1 --device=$device -o $device.st digits.csv
+    nn-predict --device=$device -m cpu.st digits.csv >$device.txt 2>/dev/null || nn-predict --device=$device cpu.st digits.csv >$device.txt
+  done
+  cmp cpu.st cuda.st
+  cmp cpu.txt cuda.txt
+  [ -s cuda.txt ]
+}
+
+@test "cuda: a type that it does not compute in is status 3" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/cuda/.libs
+  run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda --precision=f64 -o m.st some.csv
+  [[ $stderr == *f32* ]]
+}

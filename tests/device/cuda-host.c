@@ -1,0 +1,118 @@
+/*
+ * The kernels of nn-cuda.so in their host form (device/cuda/phase.h), as a module nn-cuda.so for
+ * machines without a GPU: the same sources, compiled as loops over blocks and threads, in memory
+ * that the host cannot touch and a queue that does nothing before it must. So arithmetic, tiles,
+ * shared memory and what hosts ask for are tested; the runtime of CUDA is not.
+ */
+#include "apart-inside.h"
+#include "base/module.h"
+#include "device/cuda/launch.h"
+
+#include "device/cuda/elements.cu"
+#include "device/cuda/norm.cu"
+#include "device/cuda/product.cu"
+#include "device/cuda/rows.cu"
+#include "device/cuda/table.cu"
+#include "device/cuda/tiles.cu"
+#include "device/cuda/update.cu"
+#include "device/cuda/windows.cu"
+
+#define NN_CUDA_NEAR 9 /* its memory is the host's, and calls return when done: for table tests */
+
+struct nn_apart nn_apart;
+bool nn_cuda_backwards;
+
+struct launch {
+	const struct nn_cuda_kernel *kernel;
+	size_t blocks;
+	size_t words[]; /* arguments */
+};
+
+static void run_kernel(const struct nn_cuda_kernel *kernel, size_t blocks, const void *args)
+{
+	nn_cuda_backwards = !nn_cuda_backwards;
+	((void (*)(const void *args, size_t blocks))kernel->run)(args, blocks);
+}
+
+static void run_launch(struct nn_apart_queue *q, void *what)
+{
+	const struct launch *l = what;
+
+	if (nn_apart.fail && l->kernel == &nn_simt_product && !q->failed)
+		q->failed = l->kernel->name;
+	run_kernel(l->kernel, l->blocks, l->words);
+}
+
+/* Whatever among the arguments is an address of the device becomes one that kernels may use. */
+void nn_cuda_launch(struct nn_queue *queue, const struct nn_cuda_kernel *kernel, size_t blocks,
+		    const void *args)
+{
+	struct launch *l;
+
+	if (!queue) {
+		run_kernel(kernel, blocks, args);
+		return;
+	}
+	l = nn_apart_ask(queue, run_launch, sizeof *l + kernel->bytes);
+	l->kernel = kernel;
+	l->blocks = blocks;
+	memcpy(l->words, args, kernel->bytes);
+	for (size_t i = 0; i < kernel->bytes / sizeof *l->words; i++) {
+		const void *p = (const void *)l->words[i];
+
+		if (nn_apart_lies_in(&nn_apart_pinned, p, 1))
+			nn_apart_stop("a kernel was given memory of the host");
+		if (nn_apart_lies_in(&nn_apart_there, p, 1))
+			l->words[i] = (size_t)nn_apart_at(p);
+	}
+}
+
+real *nn_cuda_sums(struct nn_queue *queue)
+{
+	static real near[NN_CUDA_SUMS];
+	struct nn_apart_queue *q = (struct nn_apart_queue *)queue;
+
+	if (!q)
+		return near;
+	if (!q->sums) { /* of the context, which no plan counts */
+		nn_apart_there.held -= NN_CUDA_SUMS * sizeof(real);
+		q->sums = nn_apart_take(&nn_apart_there, NN_CUDA_SUMS * sizeof(real), NULL);
+	}
+	return q->sums;
+}
+
+/* Both ways in turn. */
+size_t nn_cuda_least_tiles(void)
+{
+	static unsigned asked;
+
+	return asked++ % 2 ? SIZE_MAX : 1;
+}
+
+static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)
+{
+	static struct nn_device device, near;
+	const struct nn_device *cpu = nn_device_open("cpu", dtype, err);
+
+	if (!cpu)
+		return NULL;
+	if (dtype == NN_F32 && number == NN_CUDA_NEAR) {
+		nn_cuda_device(&near, cpu, NULL);
+		return &near;
+	}
+	if (number > 0 || dtype != NN_F32) {
+		nn_fail(err, NN_ENODEV, "the device of the tests is one, of f32");
+		return NULL;
+	}
+	nn_cuda_device(&device, cpu, &nn_apart_remote);
+	return &device;
+}
+
+static const char *describe(int number)
+{
+	(void)number;
+	return "device of the tests";
+}
+
+static const struct nn_device_module module = { open_device, describe };
+const struct nn_module nn_module = { NN_MODULE_ABI, "cuda", &module };
