@@ -33,8 +33,6 @@ check-device: all
 clean-local: clean-tests
 clean-tests:
 	rm -rf tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
-.PHONY: check-device check-long check-valgrind clean-tests
-	rm -rf tests/logs tests/lsan.supp $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
 CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats
 check-cuda-host: all
@@ -258,20 +256,24 @@ tests_bench_batcher_LDADD = $(SERVE_LIBS) -lm
 endif
 
 # make bench: reading tables, training steps and predictions beside the peers that are installed
-EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/nets.h
+EXTRA_PROGRAMS += tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak tests/bench/pictures
+tests_bench_pictures_SOURCES = tests/bench/pictures.c
 tests_bench_csv_SOURCES = tests/bench/csv.c
 tests_bench_json_SOURCES = tests/bench/json.c
 tests_bench_json_LDADD = $(LDADD) $(JANSSON_LIBS) -lm
 tests_bench_latency_SOURCES = tests/bench/latency.c
 tests_bench_peak_SOURCES = tests/bench/peak.c
-EXTRA_DIST += tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
+EXTRA_DIST += tests/bench/pictures.py tests/bench/serve.py tests/bench/input tests/bench/run tests/bench/peers.py tests/bench/plan.py tests/bench/ranks.py tests/bench/peers-csv.py tests/bench/defaults.py
 bench: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/bench tests/bench/csv tests/bench/json tests/bench/latency tests/bench/peak
 	@NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' PYTHON='$(PYTHON)' $(srcdir)/tests/bench/run csv json latency late step predict
 bench-serve: all
 	@NN_BUILD='$(abs_top_builddir)' $(PYTHON) $(srcdir)/tests/bench/serve.py
-.PHONY: bench-serve
+bench-pictures: all
+	@$(MAKE) $(AM_MAKEFLAGS) tests/bench/pictures
+	@$(PYTHON) $(srcdir)/tests/bench/pictures.py tests/bench/pictures
+.PHONY: bench-pictures bench-serve
 .PHONY: bench
 # samples: datasets, rows for prediction
 check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table
@@ -378,20 +380,40 @@ tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
-# make fuzz: the JSON of requests, by libFuzzer of clang, from a corpus in the build tree
-EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/json.dict
+# make fuzz: the JSON of requests, pictures and tars, by libFuzzer of clang, from a corpus in the build tree
+EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/json.dict
 FUZZ_SECONDS = 600
-fuzz: all
+FUZZ_CC = clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
+	-fno-sanitize-recover=undefined
+FUZZ_LIBS = lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
+FUZZ = fuzz-pull
+if HAVE_PNG
+if HAVE_JPEG
+FUZZ += fuzz-pictures
+endif
+endif
+fuzz: $(FUZZ)
+fuzz-pull: all
 	@mkdir -p tests/fuzz/corpus
-	clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c \
-		$(srcdir)/lib/base/number-list.c lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
+	$(FUZZ_CC) -o tests/fuzz/pull $(srcdir)/tests/fuzz/pull.c $(srcdir)/lib/file/pull*.c $(srcdir)/lib/base/number-list.c $(FUZZ_LIBS)
 	tests/fuzz/pull -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -dict=$(srcdir)/tests/fuzz/json.dict \
 		-artifact_prefix=tests/fuzz/ tests/fuzz/corpus
+fuzz-pictures: all
+	@mkdir -p tests/fuzz/pictures-corpus tests/fuzz/pictures-files
+	here=$$PWD && cd $(srcdir) && there=$$PWD && cd "$$here/tests/fuzz/pictures-files" && $(PYTHON) "$$there/tests/cli/pictures.py"
+	n=0; find tests/fuzz/pictures-files -name '*.png' -o -name '*.jpg' -o -name '*.tar' -size -40k | \
+		while read -r f; do n=$$((n + 1)); cp "$$f" tests/fuzz/pictures-corpus/$$n; done
+	for codec in png jpeg; do \
+		$(FUZZ_CC) -Dnn_module=nn_module_$$codec $(PNG_CFLAGS) $(JPEG_CFLAGS) \
+			-c -o tests/fuzz/$$codec.fuzz.o $(srcdir)/lib/file/picture/$$codec.c || exit 1; done
+	$(FUZZ_CC) -o tests/fuzz/pictures $(srcdir)/tests/fuzz/pictures.c tests/fuzz/png.fuzz.o tests/fuzz/jpeg.fuzz.o \
+		$(srcdir)/lib/file/picture/picture.c $(srcdir)/lib/file/picture/part.c $(srcdir)/lib/file/members/*.c $(srcdir)/lib/data/picture/samples.c \
+		$(FUZZ_LIBS) $(PNG_LIBS) $(JPEG_LIBS)
+	tests/fuzz/pictures -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/ tests/fuzz/pictures-corpus
 clean-local: clean-fuzz
 clean-fuzz:
-	rm -rf tests/fuzz/corpus tests/fuzz/pull
-.PHONY: fuzz clean-fuzz
+	rm -rf tests/fuzz/corpus tests/fuzz/pull tests/fuzz/pictures* tests/fuzz/*.fuzz.o
+.PHONY: fuzz fuzz-pull fuzz-pictures clean-fuzz
 
 # damaged files of every format
 EXTRA_DIST += tests/fuzz/torchfile.py

@@ -38,6 +38,12 @@ lib_libnn_la_SOURCES += \
 	lib/file/watch.h \
 	lib/file/zip.c lib/file/zip.h
 
+# a loop over pixels, for the vectorizer
+noinst_LTLIBRARIES += lib/file/libloops.la
+lib_file_libloops_la_SOURCES = lib/file/picture/part.c
+lib_file_libloops_la_CFLAGS = $(AM_CFLAGS) -O3
+lib_libnn_la_LIBADD += lib/file/libloops.la
+
 # the module that takes gzip off, and inflates members of zip files
 if HAVE_ZLIB
 pkglib_LTLIBRARIES += lib/nn-archive.la

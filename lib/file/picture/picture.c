@@ -82,26 +82,3 @@ int nn_picture_expect(const struct nn_picture_file *file, const struct nn_pictur
 			       colours(wanted->channels), wanted->channels);
 	return 0;
 }
-
-void nn_picture_part(const unsigned char *restrict pixels, size_t n, size_t channels,
-		     unsigned char *restrict planes, size_t plane)
-{
-	if (channels == 1) {
-		memcpy(planes, pixels, n);
-		return;
-	}
-	if (channels == 3) {
-		unsigned char *restrict r = planes, *restrict g = planes + plane,
-					*restrict b = planes + 2 * plane;
-
-		for (size_t i = 0; i < n; i++) {
-			r[i] = pixels[3 * i];
-			g[i] = pixels[3 * i + 1];
-			b[i] = pixels[3 * i + 2];
-		}
-		return;
-	}
-	for (size_t c = 0; c < channels; c++)
-		for (size_t i = 0; i < n; i++)
-			planes[c * plane + i] = pixels[i * channels + c];
-}
