@@ -100,6 +100,7 @@ int main(int argc, char **argv)
 	p.log = std.log;
 	p.list = &options;
 	p.threads = (int)std.threads;
+	p.seed = std.seed;
 	status = nn_predict_check(&p.options, &err);
 	if (status == 0)
 		status = nn_std_check_computed(&std, &err);
@@ -110,7 +111,8 @@ int main(int argc, char **argv)
 		p.n_others = 1;
 	}
 	if (status == 0 && !std.dry_run)
-		status = p.options.info ? nn_predict_info(p.model, p.output, &err)
-					: nn_predict_run(&p, &err);
+		status = p.options.info       ? nn_predict_info(p.model, p.output, &err)
+			 : p.options.generate ? nn_predict_generate(&p, &err)
+					      : nn_predict_run(&p, &err);
 	return nn_tool_end(status, &err);
 }

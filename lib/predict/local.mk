@@ -1,5 +1,6 @@
 # lib/predict
 lib_libnn_la_SOURCES += \
+	lib/predict/generate.c \
 	lib/predict/idle.c \
 	lib/predict/idle.h \
 	lib/predict/info.c \

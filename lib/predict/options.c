@@ -36,6 +36,24 @@ const struct nn_opt nn_predict_opts[] = {
 		 ".npy file for each tensor, or files by name: 0.weight=W.npy,0.bias=b.npy. See "
 		 "WEIGHTS "
 		 "MADE ELSEWHERE." },
+	{ .name = "generate",
+	  .also = "sample,continue,max-new-tokens,max-tokens,length",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(generate),
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1e15,
+	  .help = "go on with the text in DATA: print N characters",
+	  .man = "Of a model that nn-train --window made; see TEXT." },
+	{ .name = "temperature",
+	  .also = "temp,creativity",
+	  .type = NN_OPT_REAL,
+	  .offset = AT(temperature),
+	  .arg = "T",
+	  .fallback = "1",
+	  .min = 0,
+	  .max = 1000,
+	  .help = "of --generate: logits are divided by it; 0 takes the likeliest character" },
 	{ .name = "layout",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(layout),
@@ -238,9 +256,28 @@ static int check_against(const struct nn_predict_options *o, struct nn_error *er
 	return 0;
 }
 
+static int check_generate(const struct nn_predict_options *o, struct nn_error *err)
+{
+	const char *other = o->score                          ? "score"
+			    : o->info                         ? "info"
+			    : o->emit                         ? "emit"
+			    : o->keep                         ? "keep"
+			    : o->to != NN_TO_AUTO             ? "to"
+			    : o->ensemble != NN_ENSEMBLE_NONE ? "ensemble"
+							      : NULL;
+
+	if (!o->generate && o->temperature != 1)
+		return nn_fail(err, NN_EUSAGE,
+			       "--temperature: is of --generate, which is not given");
+	if (o->generate && other)
+		return nn_fail(err, NN_EUSAGE,
+			       "--generate: prints a text, no predictions; not with --%s", other);
+	return 0;
+}
+
 int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 {
-	if (check_ensemble(o, err) < 0 || check_against(o, err) < 0)
+	if (check_ensemble(o, err) < 0 || check_against(o, err) < 0 || check_generate(o, err) < 0)
 		return -1;
 	if (o->to == NN_TO_JSON && !o->score)
 		return nn_fail(err, NN_EUSAGE,

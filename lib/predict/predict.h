@@ -37,6 +37,8 @@ struct nn_predict_options {
 	enum nn_on_error on_error;
 	uint64_t batch;
 	enum nn_flush flush;
+	uint64_t generate; /* characters that go on a text; 0: rows are predicted */
+	double temperature;
 };
 
 extern const struct nn_opt nn_predict_opts[];
@@ -52,6 +54,7 @@ struct nn_predict {
 	const char *log;                /* --log; NULL: none */
 	const struct nn_opt_list *list; /* of the command line, for the log */
 	int precision;                  /* 0: as the model; 1 + dtype */
+	uint64_t seed;                  /* of --generate */
 	int threads;        /* 0: as many as there are, asked for when a whole batch comes */
 	bool any_order;     /* --reproducible=no */
 	const char *device; /* --device; NULL: cpu */
@@ -66,6 +69,8 @@ struct nn_predict {
 /* --info: what the model or the weights at path hold, as text to the file `to` (NULL: stdout). */
 int nn_predict_info(const char *path, const char *to, struct nn_error *err);
 int nn_predict_run(const struct nn_predict *predict, struct nn_error *err);
+/* --generate: what goes on the text in DATA, character by character. */
+int nn_predict_generate(const struct nn_predict *predict, struct nn_error *err);
 /* Is it a file, no pipe, of a model that need not be told what its tensors mean? */
 bool nn_predict_is_model(const char *path);
 

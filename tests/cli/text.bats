@@ -128,3 +128,57 @@ PYTHON
     [[ $stderr == *'nn.input: characters['* ]]
   done
 }
+
+# go_on MODEL N [OPTION]...: what follows the prompt
+go_on() {
+  printf 'a cat sat on the ma' | nn-predict --generate="$2" "${@:3}" "$1"
+}
+
+@test "text: --generate goes on with a text, and the same seed gives the same bytes" {
+  nn-train -q -m 'embedding 16, lstm 24, dense ?' --window=32 --epochs=30 --lr=0.01 -b 16 -o m.st t.txt
+  [[ $(go_on m.st 1 --temperature=0) == t ]]
+  go_on m.st 500 >one # longer than a window
+  [ "$(wc -c <one)" = 500 ]
+  go_on m.st 500 --seed=1 --threads=2 --flush=full -o two
+  same one two
+  NN_CPU=generic go_on m.st 500 >two
+  same one two
+  printf 'a cat sat on the ma' >prompt
+  nn-predict --generate=500 m.st prompt >two
+  same one two
+  go_on m.st 500 --seed=2 >two
+  run -1 cmp -s one two
+  [[ $(grep -o 'the mat' one | wc -l) -gt 3 ]]
+}
+
+@test "text: what --generate draws are the probabilities of the model" {
+  nn-train -q -m 'embedding 8, a: position, b: attention 2 causal=yes, add from=a+b, dense ?' --window=8 --epochs=2 -o m.st t.txt
+  printf 'a cat sa' >prompt # a window: the last answer of a row
+  "${PYTHON:-python3}" - <<'PYTHON'
+import json, subprocess
+def run(*words, text="a cat sa"):
+    return subprocess.run(["nn-predict", *words, "m.st", "prompt"], capture_output=True, check=True).stdout
+row = json.loads(run("--to=jsonl", "--emit=probs"))["probs"][-1]
+p = {int(k): v for k, v in row.items()}
+n, counts = 400, dict.fromkeys(p, 0)
+for seed in range(n):
+    counts[run("--generate=1", f"--seed={seed}")[0]] += 1
+# chi square over what is drawn five times or more: 5 deviations above its mean
+kept = [k for k in p if p[k] * n >= 5]
+chi = sum((counts[k] - n * p[k]) ** 2 / (n * p[k]) for k in kept)
+assert chi < len(kept) + 5 * (2 * len(kept)) ** 0.5, (chi, kept)
+assert run("--generate=1", "--temperature=0")[0] == max(p, key=p.get)
+PYTHON
+}
+
+@test "text: --generate says in a line what it cannot do" {
+  train -o m.st t.txt
+  says 1 'nn-predict: -: is empty, expected a text to go on with, a character at least' nn-predict --generate=5 m.st </dev/null
+  says 0 'nn-predict: warning: -: characters of the prompt that the model does not know: 1' nn-predict --generate=5 m.st <<<'Q a' >/dev/null
+  says 2 'nn-predict: --temperature: is of --generate, which is not given' nn-predict --temperature=2 m.st t.txt
+  says 2 'nn-predict: --generate: prints a text, no predictions; not with --score' nn-predict --generate=5 --score m.st t.txt
+  make_words 50 >words.csv
+  nn-train -q -m 'dense ?' --target=kind --epochs=1 -o words.st words.csv
+  says 1 'nn-predict: words.st: is not a model of text (nn-train --window), which --generate goes on with' \
+    nn-predict --generate=5 words.st t.txt
+}
