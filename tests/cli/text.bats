@@ -182,3 +182,10 @@ PYTHON
   says 1 'nn-predict: words.st: is not a model of text (nn-train --window), which --generate goes on with' \
     nn-predict --generate=5 words.st t.txt
 }
+
+@test "text: the transformer of the examples learns, and goes on" {
+  nn-train -q -m "$NN_SRC/share/examples/char-transformer.nn" --window=16 --valid=0.1 --steps=30 -b 8 --log=log -o m.st t.txt
+  jq -es '[.[] | select(.event == "epoch")] | last | .valid_loss < 1.5 and .accuracy > 0.5' log
+  [ "$(go_on m.st 40 --temperature=0 | wc -c)" = 40 ]
+  nn-predict --info m.st | grep -q '  a_1.in_proj_weight 384x128 f32'
+}
