@@ -91,7 +91,7 @@ static double count_flops(const struct nn_program *program, bool training)
 		double flops;
 
 		if (node->op != NN_OP_dense && node->op != NN_OP_conv2d &&
-		    node->op != NN_OP_recurrent)
+		    node->op != NN_OP_recurrent && node->op != NN_OP_attention)
 			continue;
 		for (int k = 0; k < node->n_in; k++)
 			in[k] = program->values[node->in[k]].shape;

@@ -74,6 +74,11 @@ static const struct net {
 	  10 },
 	{ "lstm", "input 64x128, lstm 128, last, dense 10", { 2, { 64, 128 } }, 10 },
 	{ "gru", "input 64x128, gru 128, last, dense 10", { 2, { 64, 128 } }, 10 },
+	{ "transformer",
+	  "input 128x128, layernorm, a: attention 4 causal=yes, b: add from=input+a, layernorm, "
+	  "dense 512, gelu, c: dense 128, add from=b+c, last, dense 10",
+	  { 2, { 128, 128 } },
+	  10 },
 };
 
 #endif

@@ -110,6 +110,21 @@ def torch_net(torch):
             inside = nn.Sequential(*convs(a // 2 if a > 16 else 3, a, a), Skip(a, b, inside), *convs(2 * a, a, a))
         return nn.Sequential(inside, nn.Conv2d(16, 3, 1)), SHAPE[net], 3
 
+    if net == "transformer":
+        class Transformer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.n1, self.n2, self.out = nn.LayerNorm(128), nn.LayerNorm(128), nn.Linear(128, 10)
+                self.qkv, self.project, self.up, self.down = (nn.Linear(*size) for size in ((128, 384), (128, 128), (128, 512), (512, 128)))
+
+            def forward(self, x):
+                q, k, v = (part.view(len(x), 128, 4, 32).transpose(1, 2) for part in self.qkv(self.n1(x)).split(128, -1))
+                y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(x.shape)
+                x = x + self.project(y)
+                return self.out((x + self.down(nn.functional.gelu(self.up(self.n2(x)))))[:, -1])
+
+        return Transformer(), (128, 128), 10
+
     class Block(nn.Module):
         def __init__(self, a, b, stride):
             super().__init__()
