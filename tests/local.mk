@@ -21,7 +21,7 @@ check-long: all
 VALGRIND_TESTS =
 VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect
 check-valgrind: all
-	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_CPU=avx2 NN_WRAP='$(VALGRIND)' $(run_tests) $(or $(TESTS),$(VALGRIND_TESTS))
 # The tools on a device with memory of its own that the host cannot touch (tests/device/apart.c): the CPU's bytes. Left out
 # is what opens no device, or both.
