@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nn-cuda.so itself: loaded without a driver or a GPU; its kernels in their host form (tests/device/cuda-host.c).
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {

@@ -409,9 +409,9 @@ metric() {
 @test "serve: HEAD is answered as GET without a body" {
   serve plain.st
   curl -sS -m 30 "$url/v2/models/plain" | wc -c >length
-  curl -sS -m 30 --head "$url/v2/models/plain" | tr -d '\r' >head
-  grep -qx "Content-Length: $(cat length)" head
-  grep -q '^HTTP/1.1 200' head
-  run -1 grep '^{' head
+  curl -sS -m 30 --head "$url/v2/models/plain" | tr -d '\r' >headers
+  grep -qx "Content-Length: $(cat length)" headers
+  grep -q '^HTTP/1.1 200' headers
+  run -1 grep '^{' headers
   stop
 }
