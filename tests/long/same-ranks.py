@@ -34,9 +34,9 @@ NETS = {
     "conv2d-groups": "input 6x4x3, conv2d 12 3x3 groups=3 pad=1, relu, conv2d 8 2x2 stride=2 groups=4 pad=1, tanh, conv2d 4 1x1 groups=2, flatten",
     "conv2d-pools": "input 2x6x6, conv2d 5 3x3 pad=1, tanh, maxpool2d 3 stride=1, conv2d 4 2x2 pad=1, leaky-relu 0.3, maxpool2d 2 stride=2x1, flatten",
     "conv1d": "input 8x9, conv1d 6 3 pad=1, relu, conv1d 6 3 stride=2 groups=3 dilation=2 pad=2, batchnorm group=4, conv1d 4 2 bias=no, flatten",
-    "conv-transpose2d": "input 8x3x3, conv-transpose2d 6 2x2 stride=2, relu, conv-transpose2d 5 3x3 stride=2 pad=1 out-pad=1 bias=no, flatten",
+    "conv-transpose2d": "input 8x3x3, conv-transpose2d 6 2x2 stride=2, relu, conv-transpose2d 5 3x3 stride=2 pad=1 out-pad=1 bias=no, flatten, dense 6, tanh",
     "conv-transpose2d-groups": "input 6x4x3, a: conv-transpose2d 6 3x2 groups=6 pad=1x0, b: conv-transpose2d 6 3x2 groups=2 pad=1x0 from=input, "
-    "add from=a+b, tanh, conv-transpose2d 3 2x2 stride=3x2 dilation=2, flatten",
+    "add from=a+b, tanh, conv-transpose2d 3 2x2 stride=3x2 dilation=2, flatten, dense 6, tanh",
     "maxpool1d": "input 8x9, conv1d 5 3, maxpool1d 3 stride=2 pad=1, flatten",
     "avgpool1d": "input 8x9, conv1d 5 3, avgpool1d 2, flatten",
     "transpose": "input 2x6x6, transpose 0 2, conv2d 4 3x1, transpose 1 2, transpose, flatten, reshape 8x4, transpose, dense 3, flatten",
