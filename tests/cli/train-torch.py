@@ -312,7 +312,7 @@ def check_optimizers():
 def check_recurrent():
     for name, (make, line) in STEPS_OF.items():
         size = int(line.split()[1]) * (2 if "bi" in line else 1)
-        NETS[name] = (lambda: torch.nn.Sequential(make(), Last(), torch.nn.Linear(size, CLASSES)), (6, 4),
+        NETS[name] = (lambda make=make, size=size: torch.nn.Sequential(make(), Last(), torch.nn.Linear(size, CLASSES)), (6, 4),
                       f"input 6x4, {line}, last, dense 5")
         for optimizer in "sgd with momentum and decay", "adam":
             check(f"{optimizer} on the {name} net agrees after {STEPS} steps", name, *OPTIMIZERS[optimizer])
