@@ -17,6 +17,13 @@ check-local:
 check-long: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
+# Without those that take ranks, clocks and referees through what the others run too: for builds that are ten times as slow.
+QUICK_TESTS = $(filter-out $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-verbs.bats \
+	explain-ranks.bats nets-torch.sh onnx-referee.py same-bytes.sh same-ranks.bats slurm.bats strategies.bats train-hosts.bats \
+	train-lost.bats train-tensor.bats train-torch.sh),$(CHECK_TESTS))
+check-quick: all
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
+	@$(run_tests) $(or $(TESTS),$(QUICK_TESTS))
 # The programs of VALGRIND_TESTS and the tools they start, with every error and leak a failure.
 VALGRIND_TESTS =
 VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect
@@ -38,7 +45,7 @@ CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
-.PHONY: check-cuda-host check-device check-long check-valgrind clean-tests
+.PHONY: check-cuda-host check-device check-long check-quick check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats
