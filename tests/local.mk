@@ -19,8 +19,9 @@ check-long: all
 	@$(run_tests) $(or $(TESTS),$(CHECK_LONG_TESTS))
 # Without those that take ranks, clocks and referees through what the others run too: for builds that are ten times as slow.
 QUICK_TESTS = $(filter-out $(addprefix tests/cli/,allreduce-ranks.bats bench-load.bats bench-manual.bats bench-verbs.bats \
-	explain-ranks.bats nets-torch.sh onnx-referee.py same-bytes.sh same-ranks.bats slurm.bats strategies.bats train-hosts.bats \
-	train-lost.bats train-tensor.bats train-torch.sh),$(CHECK_TESTS))
+	explain.bats explain-ranks.bats nets-torch.sh onnx-referee.py options.bats same-bytes.sh same-ranks.bats slurm.bats \
+	strategies.bats train-hosts.bats train-lost.bats train-pipeline.bats train-shard.bats train-tensor.bats train-tensor-rows.bats \
+	train-torch.sh),$(CHECK_TESTS))
 check-quick: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@$(run_tests) $(or $(TESTS),$(QUICK_TESTS))

@@ -85,7 +85,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/upsample.c
 
 NN_CPU_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
-NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma
+NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma $(KERNEL_TWIN)
 NN_AVX2 = -mavx2 -mfma
 NN_CPU_LIBS = lib/device/cpu/libgeneric-f32.la lib/device/cpu/libgeneric-f64.la
 
@@ -94,7 +94,7 @@ lib_device_cpu_libgeneric_f32_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_generic=1 -D
 lib_device_cpu_libgeneric_f32_la_CFLAGS = $(NN_CPU_CFLAGS)
 lib_device_cpu_libgeneric_f64_la_SOURCES = $(NN_CPU_SRC)
 lib_device_cpu_libgeneric_f64_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_generic=1 -DNN_T_f64=1
-lib_device_cpu_libgeneric_f64_la_CFLAGS = $(NN_CPU_CFLAGS)
+lib_device_cpu_libgeneric_f64_la_CFLAGS = $(NN_CPU_CFLAGS) $(KERNEL_TWIN)
 
 if NN_X86
 NN_CPU_LIBS += lib/device/cpu/libavx2-f32.la lib/device/cpu/libavx2-f64.la \
