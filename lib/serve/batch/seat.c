@@ -93,13 +93,15 @@ int nn_seat_measure(const struct nn_lane *lane, struct nn_seat *seat, size_t row
 	return status;
 }
 
-/* Seats that threads can have use for: loops compute what is light. */
-static size_t needed(const struct nn_lane *lane)
+/* Seats that threads can have use for, of which some are open: loops compute what is light. */
+static size_t needed(const struct nn_lane *lane, size_t open)
 {
-	const struct nn_batcher_setup *setup = &lane->batcher->setup;
+	size_t workers = (size_t)lane->batcher->setup.workers;
 	bool light = lane->null_row || nn_costs_at(&lane->costs, 1) < NN_LIGHT_S;
 
-	return light ? lane->n_seats : setup->workers;
+	if (light)
+		return lane->n_seats;
+	return workers > open ? workers : open;
 }
 
 int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err)
@@ -119,7 +121,7 @@ int nn_lane_open_seats(struct nn_lane *lane, struct nn_error *err)
 		nn_costs_add(&lane->costs, 1, seconds);
 		seat->next = lane->free;
 		lane->free = seat;
-		lane->n_seats = needed(lane);
+		lane->n_seats = needed(lane, i + 1);
 	}
 	return 0;
 }
