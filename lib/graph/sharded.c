@@ -14,6 +14,8 @@ static bool may_share(const struct nn_bound *b, const struct nn_bound_node *node
 
 	if (ranks < 2 || !b->training || node->source < 0)
 		return false;
+	if (nn_node_frozen(b->program, &b->program->nodes[node->source]))
+		return false; /* no gradient to share, and no optimizer's slots: whole at every rank */
 	if (nn_op_is_table(node->op))
 		return nn_rows_splits(b, node);
 	return nn_op_is_product(node->op) && !(nn_ops[node->op]->flags & NN_OP_WHOLE) &&

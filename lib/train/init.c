@@ -102,8 +102,6 @@ int nn_init_freeze(struct nn_train *t, struct nn_error *err)
 {
 	const char *at = t->options->freeze;
 
-	if (at && t->layout.tensor)
-		return nn_fail(err, NN_EUSAGE, "--freeze and --tensor do not go together");
 	for (; at; at++) {
 		size_t n = strcspn(at, ",");
 		int line = find_line(t->task.net, at, n);

@@ -87,7 +87,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "keep these layers as they are",
 	  .man = "A LAYER is named as its tensors are: its name, or its number in the text. "
 		 "Optimizer and weight decay leave it alone; a batchnorm computes as in prediction "
-		 "and its running values stay. See FINE-TUNING." },
+		 "and its running values stay. With --tensor every rank has frozen layers whole. See "
+		 "FINE-TUNING." },
 	{ .name = "fold-batchnorm",
 	  .also = "fold,fuse,fold-bn",
 	  .type = NN_OPT_FLAG,
