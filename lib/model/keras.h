@@ -29,4 +29,12 @@ bool nn_keras_turns(const struct nn_program *program, int p, const struct nn_ker
 int nn_keras_turn(const struct nn_program *program, int p, const struct nn_keras_order *orders,
 		  struct nn_st_tensor *tensor, struct nn_block *block, struct nn_error *err);
 
+/*
+ * keras-cells.c: cells of recurrent layers under PyTorch's words, in place of those that *st has.
+ * place: the file's name.
+ */
+struct nn_net;
+int nn_keras_cells(struct nn_st **st, const struct nn_net *net, const char *place,
+		   struct nn_error *err);
+
 #endif

@@ -8,7 +8,7 @@ lib_libnn_la_SOURCES += \
 	lib/model/file.c \
 	lib/model/fold.c lib/model/fold.h \
 	lib/model/initial.c lib/model/initial.h \
-	lib/model/keras.c lib/model/keras.h \
+	lib/model/keras.c lib/model/keras-cells.c lib/model/keras.h \
 	lib/model/key.c \
 	lib/model/layer.h \
 	lib/model/layers.c lib/model/layers.def \

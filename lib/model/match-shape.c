@@ -2,7 +2,8 @@
  * Tensors and parameters paired by shape, where they fit one way only.
  *
  * Names that end in numbers (arr_0, arr_1; dense, dense_1) say an order, which decides among equal
- * shapes. Where all tensors say their role (weight, kernel, bias), those of a layer go together.
+ * shapes. Where all tensors say their role (weight, kernel, bias), those of a layer go together; of
+ * recurrent layers, which are several under one name, each alone by its role.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 /* What is paired: a tensor, or all of a layer, by the form they have in the file. */
 struct unit {
-	char *form;       /* "2x3", or "bias 2;weight 2x3;" */
+	char *form;       /* "2x3", "bias 2;", or "bias 2;weight 2x3;" */
 	const char *stem; /* its name without the number at its end; of parameters "" */
 	size_t n_stem;
 	uint64_t number;
@@ -81,12 +82,24 @@ static void take_number(struct unit *unit, const char *prefix, size_t n)
 
 /* ---- the file's side ---- */
 
-static bool all_roles(const struct nn_weight_names *names)
+enum said { NOTHING, ROLES, LAYERS }; /* what all names say of their tensors */
+
+/* Several may be of one layer: those of a recurrent layer's steps and states, ways and layers. */
+static bool of_cell(const struct nn_weight_name *name)
 {
-	for (size_t i = 0; i < names->n; i++)
+	return name->role && strstr(name->role, "_l0");
+}
+
+static enum said what_names_say(const struct nn_weight_names *names)
+{
+	enum said said = LAYERS;
+
+	for (size_t i = 0; i < names->n; i++) {
 		if (!names->names[i].role)
-			return false;
-	return true;
+			return NOTHING;
+		said = of_cell(&names->names[i]) ? ROLES : said;
+	}
+	return said;
 }
 
 static bool same_prefix(const struct nn_weight_name *a, const struct nn_weight_name *b)
@@ -95,7 +108,7 @@ static bool same_prefix(const struct nn_weight_name *a, const struct nn_weight_n
 }
 
 /* Names stand in order of their texts, so those of a layer follow each other by role. */
-static int file_units(struct units *u, const struct nn_weight_names *names, bool roles,
+static int file_units(struct units *u, const struct nn_weight_names *names, enum said said,
 		      struct nn_error *err)
 {
 	struct nn_text form = { 0 };
@@ -109,11 +122,13 @@ static int file_units(struct units *u, const struct nn_weight_names *names, bool
 		struct unit unit = { .first = i };
 
 		take_number(&unit, name->text, name->prefix);
+		/* the two biases of an array without a name */
+		unit.number = 2 * unit.number + (of_cell(name) && strstr(name->role, "_hh_"));
 		do {
-			add_form(&form, roles ? names->names[i].role : "",
+			add_form(&form, said ? names->names[i].role : "",
 				 &names->names[i].tensor->shape);
 			i++;
-		} while (roles && i < names->n && same_prefix(name, &names->names[i]));
+		} while (said == LAYERS && i < names->n && same_prefix(name, &names->names[i]));
 		unit.n = i - unit.first;
 		status = add_unit(u, &unit, &form, err);
 	}
@@ -145,7 +160,7 @@ static struct nn_shape shape_of(const struct nn_program *program, int p,
 					  : program->params[p].desc.shape;
 }
 
-static int program_units(struct units *u, const struct nn_program *program, bool roles,
+static int program_units(struct units *u, const struct nn_program *program, enum said said,
 			 enum nn_weights_layout layout, bool depthwise, struct nn_error *err)
 {
 	struct nn_text form = { 0 };
@@ -156,13 +171,13 @@ static int program_units(struct units *u, const struct nn_program *program, bool
 		return -1;
 	for (int p = 0; p < program->n_params && status == 0;) {
 		struct unit unit = { .stem = "", .first = (size_t)p };
-		int n = roles ? program->nodes[program->params[p].node].n_params : 1;
+		int n = said == LAYERS ? program->nodes[program->params[p].node].n_params : 1;
 
 		order_by_role(program, p, n, order);
 		for (int i = 0; i < n; i++) {
 			struct nn_shape shape = shape_of(program, order[i], layout, depthwise);
 
-			add_form(&form, roles ? program->params[order[i]].desc.name : "", &shape);
+			add_form(&form, said ? program->params[order[i]].desc.name : "", &shape);
 		}
 		unit.n = (size_t)n;
 		p += n;
@@ -208,14 +223,14 @@ static int pair_units(struct nn_match *m, const struct nn_program *program,
 	return ways;
 }
 
-static int pair_as(struct nn_match *m, const struct nn_program *program, bool roles,
+static int pair_as(struct nn_match *m, const struct nn_program *program, enum said said,
 		   enum nn_weights_layout layout, bool depthwise, struct nn_error *err)
 {
 	struct units file = { 0 }, wanted = { 0 };
 	int ways = -1;
 
-	if (file_units(&file, &m->names, roles, err) == 0 &&
-	    program_units(&wanted, program, roles, layout, depthwise, err) == 0) {
+	if (file_units(&file, &m->names, said, err) == 0 &&
+	    program_units(&wanted, program, said, layout, depthwise, err) == 0) {
 		qsort(file.unit, file.n, sizeof *file.unit, compare);
 		qsort(wanted.unit, wanted.n, sizeof *wanted.unit, compare);
 		ways = pair_units(m, program, &file, &wanted, layout);
@@ -250,32 +265,32 @@ static enum nn_weights_layout named_layout(const struct nn_match *m)
 }
 
 /* As Keras lays them out; with the kernels of DepthwiseConv2D where those of Conv2D do not fit. */
-static int pair_keras(struct nn_match *m, const struct nn_program *program, bool roles,
+static int pair_keras(struct nn_match *m, const struct nn_program *program, enum said said,
 		      struct nn_error *err)
 {
-	int ways = pair_as(m, program, roles, NN_WEIGHTS_KERAS, false, err);
+	int ways = pair_as(m, program, said, NN_WEIGHTS_KERAS, false, err);
 
-	return ways == 0 ? pair_as(m, program, roles, NN_WEIGHTS_KERAS, true, err) : ways;
+	return ways == 0 ? pair_as(m, program, said, NN_WEIGHTS_KERAS, true, err) : ways;
 }
 
 int nn_match_shapes(struct nn_match *m, const struct nn_program *program, struct nn_error *err)
 {
 	enum nn_weights_layout layout = m->layout ? m->layout : named_layout(m);
-	bool roles = all_roles(&m->names);
+	enum said said = what_names_say(&m->names);
 	int keras, torch;
 
 	m->either[0] = m->either[1] = NULL;
 	if (m->names.n != (size_t)program->n_params || m->names.n == 0)
 		return 0;
 	if (layout == NN_WEIGHTS_KERAS)
-		return pair_keras(m, program, roles, err);
-	torch = pair_as(m, program, roles, NN_WEIGHTS_TORCH, false, err);
+		return pair_keras(m, program, said, err);
+	torch = pair_as(m, program, said, NN_WEIGHTS_TORCH, false, err);
 	if (torch < 0 || layout == NN_WEIGHTS_TORCH || !differs(program))
 		return torch;
-	keras = pair_keras(m, program, roles, err);
+	keras = pair_keras(m, program, said, err);
 	if (keras > 0 && torch > 0)
 		m->either[0] = m->either[1] = NULL;
 	else if (torch > 0)
-		return pair_as(m, program, roles, NN_WEIGHTS_TORCH, false, err);
+		return pair_as(m, program, said, NN_WEIGHTS_TORCH, false, err);
 	return keras > 0 && torch > 0 ? 2 : keras;
 }

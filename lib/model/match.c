@@ -238,7 +238,8 @@ int nn_weights_match(struct nn_st **st, struct nn_net *net, const struct nn_weig
 	int status = -1;
 
 	x.sizes = nn_alloc(net->n_outputs, sizeof *x.sizes, err);
-	if (own && x.sizes && nn_weight_names_read(&x.m.names, *st, place, err) == 0) {
+	if (own && x.sizes && nn_keras_cells(st, net, place, err) == 0 &&
+	    nn_weight_names_read(&x.m.names, *st, place, err) == 0) {
 		nn_match_strip(&x.m, net);
 		take_sizes(&x);
 		status = try_inputs(&x, as->sample, err);

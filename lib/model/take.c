@@ -97,6 +97,7 @@ int nn_weights_take(struct nn_st **st, const struct nn_net *net, const struct nn
 	if (nn_st_meta(*st, NN_META_STATE)) {
 		nn_fail(err, NN_EFORMAT, "%s: is the state of a training run, not weights", place);
 	} else if (own && m.pairs && nn_stored_widen(st, place, err) == 0 &&
+		   nn_keras_cells(st, net, place, err) == 0 &&
 		   nn_weight_names_read(&m.names, *st, place, err) == 0) {
 		nn_match_strip(&m, net);
 		status = left ? pair_some(&m, program, place, left, err)

@@ -23,7 +23,14 @@ static const struct {
 	{ "beta", "bias", NN_WEIGHTS_KERAS },
 	{ "moving_mean", "running_mean", NN_WEIGHTS_KERAS },
 	{ "moving_variance", "running_var", NN_WEIGHTS_KERAS },
-	{ "num_batches_tracked", NULL, NN_WEIGHTS_TORCH },
+#define CELL(way) \
+	{ "weight_ih_l0" way, "weight_ih_l0" way, NN_WEIGHTS_TORCH }, \
+		{ "weight_hh_l0" way, "weight_hh_l0" way, NN_WEIGHTS_TORCH }, \
+		{ "bias_ih_l0" way, "bias_ih_l0" way, NN_WEIGHTS_AUTO }, \
+		{ "bias_hh_l0" way, "bias_hh_l0" way, NN_WEIGHTS_AUTO }, \
+		{ "kernel_ih_l0" way, "weight_ih_l0" way, NN_WEIGHTS_KERAS }, \
+		{ "kernel_hh_l0" way, "weight_hh_l0" way, NN_WEIGHTS_KERAS },
+	CELL("") CELL("_reverse"){ "num_batches_tracked", NULL, NN_WEIGHTS_TORCH },
 	{ "seed_generator_state", NULL, NN_WEIGHTS_KERAS },
 };
 

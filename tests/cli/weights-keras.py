@@ -38,4 +38,12 @@ agrees(keras.Sequential([L.Input((8, 8, 2)), L.Conv2D(4, 3, padding="same", acti
                          L.Dense(16, activation="relu"), L.LayerNormalization(), L.Dense(3)]),
        "conv2d 4 3x3 pad=1, relu, batchnorm, conv2d 8 3x3 groups=4, maxpool2d 2, flatten, batchnorm, dense 16, relu, layernorm, dense ?",
        rng.normal(size=(5, 8, 8, 2)).astype("f"), "Keras' convolutions, norms and a flattened picture")
+sequences = rng.normal(size=(5, 6, 3)).astype("f")
+for cell, text in (L.LSTM, "lstm"), (L.GRU, "gru"), (L.SimpleRNN, "rnn"):
+    agrees(keras.Sequential([L.Input((6, 3)), cell(4, return_sequences=True), cell(4, return_sequences=True), cell(4), L.Dense(3)]),
+           f"{text} 4, {text} 4, {text} 4, last, dense ?", sequences, f"Keras' {cell.__name__} of one shape")
+    agrees(keras.Sequential([L.Input((6, 3)), L.Bidirectional(cell(5, return_sequences=True)), cell(4), L.Dense(20), L.Dense(20), L.Dense(2)]),
+           f"{text} 5 bidirectional=yes, {text} 4, last, dense 20, dense 20, dense ?", sequences, f"Keras' {cell.__name__} both ways, then one way")
+agrees(keras.Sequential([L.Input((6, 3)), L.LSTM(4, use_bias=False, return_sequences=True), L.Flatten(), L.Dense(2)]),
+       "lstm 4 bias=no, flatten, dense ?", sequences, "Keras' LSTM without a bias")
 print(f"1..{count}")

@@ -28,6 +28,19 @@ npy("P.npy", [2, 8], flat(P)); npy("N.npy", [8, 2], flat([[row[i] for row in P] 
 npy("pictures.npy", [2, 2, 2, 2], range(16))
 npy("S.npy", [2, 2], [1, 2, 3, 4]); npy("xs.npy", [1, 2], [1, 10]); npy("z.npy", [2], [0, 0])
 npy("one.npy", [2], [1, 1]); npy("mean.npy", [2], [0, 0]); npy("var.npy", [2], [0, 0.003])
+# recurrent layers of 2 units over 3 values, as PyTorch has them (t) and as Keras (k): "rnn", "gru", "lstm"
+for name, gates in ("rnn", 1), ("gru", 3), ("lstm", 4):
+    order = [2, 3, 0, 1, 4, 5] if gates == 3 else range(2 * gates)
+    ih = [[((7 * g + 3 * i) % 11 - 5) / 8 for i in range(3)] for g in range(2 * gates)]
+    hh = [[((5 * g + 2 * i) % 7 - 3) / 4 for i in range(2)] for g in range(2 * gates)]
+    bi = [(g % 5 - 2) / 8 for g in range(2 * gates)]
+    bh = [(g % 3) / 8 if gates == 3 else 0 for g in range(2 * gates)]
+    npy(name + "-tk.npy", [2 * gates, 3], flat(ih)); npy(name + "-kk.npy", [3, 2 * gates], flat(zip(*[ih[g] for g in order])))
+    npy(name + "-tr.npy", [2 * gates, 2], flat(hh)); npy(name + "-kr.npy", [2, 2 * gates], flat(zip(*[hh[g] for g in order])))
+    npy(name + "-ti.npy", [2 * gates], bi); npy(name + "-th.npy", [2 * gates], bh)
+    both = [bi[g] for g in order] + [bh[g] for g in order]
+    npy(name + "-kb.npy", [2, 6] if gates == 3 else [2 * gates], both if gates == 3 else bi)
+npy("steps.npy", [4, 5, 3], [(i % 13 - 6) / 4 for i in range(60)])
 with open("y", "w") as f:
     for row in x:
         print(",".join("%g" % (sum(w * v for w, v in zip(ws, row)) + c) for ws, c in zip(W, b)), file=f)
@@ -193,4 +206,25 @@ np.save("list.npy", list, allow_pickle=True); np.save("dict.npy", {"weight": W, 
   cmp W.npy own.npy
   run -2 --separate-stderr nn-predict -m 'dense 2' dir x.npy -o dir/0.bias.npy
   cmp b.npy dir/0.bias.npy
+}
+
+@test "weights: recurrent layers of Keras, by name, in both directions and by position" {
+  for cell in rnn gru lstm; do
+    torch() { echo "$1.weight_ih_l0$2=$cell-tk.npy,$1.weight_hh_l0$2=$cell-tr.npy,$1.bias_ih_l0$2=$cell-ti.npy,$1.bias_hh_l0$2=$cell-th.npy"; }
+    keras() { echo "$1/kernel=$cell-kk.npy,$1/recurrent_kernel=$cell-kr.npy,$1/bias=$cell-kb.npy"; }
+    run_of() { nn-predict -m "r: $cell 2 $1, last" "$2" steps.npy --to=csv; }
+    run_of "" "$(torch r)" >want
+    [ "$(wc -l <want)" -eq 5 ]
+    run_of "" "$(keras "r/${cell}_cell")" | cmp - want
+    run_of "" "$(keras "model/${cell}_7/${cell}_cell_7")" | cmp - want
+    run_of "" "arr_0=$cell-kk.npy,arr_1=$cell-kr.npy,arr_2=$cell-kb.npy" | cmp - want
+    run_of bidirectional=yes "$(torch r),$(torch r _reverse)" >want
+    run_of bidirectional=yes "$(keras "r/forward_$cell/${cell}_cell"),$(keras "r/backward_$cell/${cell}_cell")" | cmp - want
+  done
+  cell=gru
+  refused 1 "tensor 'r/bias' is 6, expected two rows of gates: a GRU needs reset_after=True" \
+    r/kernel=gru-kk.npy,r/recurrent_kernel=gru-kr.npy,r/bias=gru-ti.npy "gru 2, last"
+  refused 1 "tensor 'r/recurrent_kernel' is 6x2, expected [units,gates] beside a kernel [in,gates]" \
+    r/kernel=gru-kk.npy,r/recurrent_kernel=gru-tr.npy "gru 2, last"
+  refused 1 "tensor 'r/recurrent_kernel' is 2x6, expected [units,gates] beside a kernel" r/recurrent_kernel=gru-kr.npy "gru 2, last"
 }
