@@ -133,6 +133,13 @@ struct nn_call {
 	size_t statistics_step;
 	struct nn_pool *pool;
 	const uint32_t *lengths; /* [rows] positions of each; NULL: all are of one length */
+	/*
+	 * [rows][nn_kernel.state] what steps before those of this call have left, at the beginning
+	 * zeros; forward leaves there what steps behind them go on with, and keeps for backward
+	 * what it needs of it. NULL: rows begin here.
+	 */
+	void *state;
+	size_t step; /* how many steps were before; prediction alone knows */
 };
 
 /* NULL members: nothing to do (forward and backward are always there for ops a device has). */
@@ -144,6 +151,8 @@ struct nn_kernel {
 	/* Bytes. saved: for at most max_rows rows; work: the larger of forward and backward. */
 	size_t (*saved)(const struct nn_site *site, size_t max_rows);
 	size_t (*work)(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads);
+	/* Bytes of a row's state (nn_call); NULL: rows cannot go on. */
+	size_t (*state)(const struct nn_site *site);
 	/*
 	 * Copies of x[0], a thread each, that a call of so many rows would rather have where nobody
 	 * computes it: 1 or `threads`; NULL: 1.

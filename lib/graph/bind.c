@@ -195,6 +195,7 @@ int nn_graph_bind(struct nn_graph **graph, const struct nn_program *program,
 		return -1;
 	g->pool = options->pool;
 	g->max_rows = options->max_rows;
+	g->states = options->states;
 	g->share = options->share;
 	g->weights = options->weights;
 	g->gradients = options->gradients;

@@ -43,6 +43,7 @@ struct nn_bound_node {
 	bool backward;       /* does it run backward, and is dx[0] wanted then? */
 	bool want_dx;
 	size_t derived; /* where what is derived of weights lies; NN_NOWHERE: nothing is */
+	size_t state, state_bytes; /* the same of states, a row after the other; bytes of a row */
 };
 
 struct nn_bound_param {

@@ -65,6 +65,8 @@ struct nn_graph_options {
 		*columns; /* training; borrowed; NULL: all products are whole */
 	/* spans that may be between forward and backward at once (nn_graph_use); 0 is 1 */
 	size_t slots;
+	/* rows that go on, call after call, where the one before left them; 0: all begin anew */
+	size_t states;
 	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must
 	 * live longer. Of a training graph too: then batchnorm is not folded, and what is predicted
@@ -78,6 +80,7 @@ struct nn_span {
 	size_t rows;
 	uint64_t sample;
 	const uint32_t *lengths; /* [rows] positions of each; NULL: all are of one length */
+	size_t step;             /* prediction with states: how many steps were before */
 	const size_t *leaf;
 	size_t n_leaves;
 	bool first;
@@ -249,6 +252,8 @@ const void *nn_graph_fetch(struct nn_graph *graph, int output, size_t rows);
 /* Where the gradient of output o is to be written before backward, laid out as nn_graph_output. */
 void *nn_graph_output_gradient(struct nn_graph *graph, int output);
 
+/* With states: all rows begin anew. */
+void nn_graph_forget(struct nn_graph *graph);
 void nn_graph_forward(struct nn_graph *graph, const struct nn_span *span);
 /*
  * Fill nn_graph_gradients with the sum over the span's leaves (or go on with a leaf's chain). ready

@@ -47,7 +47,7 @@ struct nn_graph {
 	struct nn_bound bound;
 	struct nn_memory_plan plan;
 	struct nn_pool *pool;
-	size_t max_rows;
+	size_t max_rows, states;
 	const struct nn_graph *share;
 	struct nn_graph_pending pending;
 	bool given; /* weights and gradients are another's memory */

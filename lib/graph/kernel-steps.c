@@ -5,11 +5,20 @@
 #include "base/memory.h"
 #include "graph/instance.h"
 
+static void fill_call(struct nn_graph *graph, int n, struct nn_graph_step *made)
+{
+	const struct nn_bound_node *node = &graph->bound.nodes[n];
+
+	made->call = &graph->calls[n];
+	made->state = nn_graph_at(graph, node->state);
+	made->state_bytes = node->state_bytes;
+}
+
 static int fill_forward(struct nn_graph *graph, const struct nn_planned_step *step,
 			struct nn_graph_step *made, struct nn_error *err)
 {
 	(void)err;
-	made->call = &graph->calls[step->node];
+	fill_call(graph, step->node, made);
 	made->run = graph->bound.device->kernels[graph->bound.nodes[step->node].op]->forward;
 	return 0;
 }
@@ -18,7 +27,7 @@ static int fill_backward(struct nn_graph *graph, const struct nn_planned_step *s
 			 struct nn_graph_step *made, struct nn_error *err)
 {
 	(void)err;
-	made->call = &graph->calls[step->node];
+	fill_call(graph, step->node, made);
 	made->run = graph->bound.device->kernels[graph->bound.nodes[step->node].op]->backward;
 	return 0;
 }
@@ -60,13 +69,19 @@ static void use_root(struct nn_steps *s, const struct nn_bound *b, enum nn_step_
 static void add_forward(struct nn_steps *s, struct nn_bound *b, int i,
 			const struct nn_graph_options *options)
 {
-	const struct nn_bound_node *node = &b->nodes[i];
+	struct nn_bound_node *node = &b->nodes[i];
 	const struct nn_kernel *kernel = b->device->kernels[node->op];
 	struct nn_site site = nn_bound_site(b, node);
 	struct nn_planned_step step = {
 		.fill = fill_forward, .node = i, .event = -1, .use = s->n_uses
 	};
 
+	node->state = NN_NOWHERE;
+	if (options->states && kernel->state) {
+		node->state_bytes = kernel->state(&site);
+		step.keeps = options->states * node->state_bytes;
+		step.kept = &node->state;
+	}
 	if (kernel->saved)
 		step.saved = kernel->saved(&site, options->max_rows);
 	if (kernel->work) /* the larger of forward and backward */

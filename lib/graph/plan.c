@@ -145,17 +145,24 @@ static int plan_scratch(struct planner *p, struct nn_memory_plan *plan, struct n
 	return 0;
 }
 
-/* What steps leave for later ones between updates. */
-static int plan_kept(struct planner *p, struct nn_memory_plan *plan, struct nn_error *err)
+static int keep(const struct nn_steps *steps, struct nn_memory_plan *plan, struct nn_error *err)
 {
-	size_t begin = plan->bytes;
-
-	for (int t = 0; t < p->after->n; t++) {
-		const struct nn_planned_step *step = &p->after->step[t];
+	for (int t = 0; t < steps->n; t++) {
+		const struct nn_planned_step *step = &steps->step[t];
 
 		if (step->kept && nn_arena_append(&plan->bytes, step->keeps, step->kept, err))
 			return -1;
 	}
+	return 0;
+}
+
+/* What steps leave for later ones: of weights, between updates; of rows that go on. */
+static int plan_kept(struct planner *p, struct nn_memory_plan *plan, struct nn_error *err)
+{
+	size_t begin = plan->bytes;
+
+	if (keep(p->after, plan, err) || keep(p->steps, plan, err))
+		return -1;
 	plan->memory.derived = plan->bytes - begin;
 	return 0;
 }

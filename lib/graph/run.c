@@ -13,6 +13,8 @@ static void put_span(const struct nn_graph *graph, const struct nn_graph_step *s
 	call->rows = span->rows;
 	call->sample = span->sample;
 	call->lengths = span->lengths;
+	call->state = step->state ? step->state + span->sample * step->state_bytes : NULL;
+	call->step = span->step;
 	call->leaf = span->leaf;
 	call->n_leaves = span->n_leaves;
 	call->first = span->first;
@@ -44,6 +46,19 @@ void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 		step->run(step->call);
 		if (ready && step->event >= 0)
 			tell(&graph->bound, &graph->bound.nodes[step->event], ready, arg);
+	}
+}
+
+void nn_graph_forget(struct nn_graph *graph)
+{
+	const struct nn_bound *b = &graph->bound;
+
+	for (int i = 0; i < b->n_nodes; i++) {
+		const struct nn_bound_node *node = &b->nodes[i];
+		void *state = nn_graph_at(graph, node->state);
+
+		if (state)
+			nn_queue_clear(b->queue, state, graph->states * node->state_bytes);
 	}
 }
 

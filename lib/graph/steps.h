@@ -19,6 +19,8 @@ struct nn_graph_step {
 	/* node of which the gradients of all parameters are final after this step; -1: none */
 	int event;
 	size_t statistics; /* where those of the node begin among those of a group */
+	char *state;       /* row 0's; NULL: rows begin anew */
+	size_t state_bytes;
 };
 
 /* Memory with a lifetime: of values and gradients (by root), and what a node saves for backward. */

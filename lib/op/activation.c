@@ -83,6 +83,7 @@ const struct nn_op nn_op_activation = {
 	.layout = NN_LAYOUT_ANY,
 	.role = NN_ROLE_ACTIVATION,
 	.flags = NN_OP_NEEDS_X | NN_OP_NEEDS_Y | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
+	.step = nn_op_each_step,
 	.infer = same_infer,
 	.needs = activation_needs,
 	.form = "ROWSxN,NAME, NAME being an activation",
@@ -101,6 +102,7 @@ const struct nn_op nn_op_dropout = {
 	.attrs_size = sizeof(struct nn_dropout),
 	.layout = NN_LAYOUT_ANY,
 	.flags = NN_OP_TRAIN_ONLY | NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
+	.step = nn_op_each_step,
 	.infer = same_infer,
 	.view = dropout_view,
 };
@@ -135,6 +137,7 @@ const struct nn_op nn_op_softmax = {
 	.attrs_size = sizeof(struct nn_softmax),
 	.layout = NN_LAYOUT_IMAGE,
 	.flags = NN_OP_NEEDS_Y,
+	.step = nn_op_each_step,
 	.infer = softmax_infer,
 	.flops = softmax_flops,
 };

@@ -54,11 +54,20 @@ static void attention_write(const void *attrs, struct nn_text *text)
 	nn_text_addf(text, ",%zu%s", a->heads, a->causal ? "" : ",all");
 }
 
+static enum nn_stepping attention_step(void *attrs, const struct nn_shape *in)
+{
+	struct nn_attention *a = attrs;
+
+	a->steps = in->dim[0];
+	return a->causal ? NN_STEPS_COUNTED : NN_STEPS_AT_ONCE;
+}
+
 const struct nn_op nn_op_attention = {
 	.name = "attention",
 	.attrs_size = sizeof(struct nn_attention),
 	.layout = NN_LAYOUT_PLAIN,
-	.flags = NN_OP_NEEDS_X,
+	.flags = NN_OP_NEEDS_X | NN_OP_HAS_STATE,
+	.step = attention_step,
 	.infer = attention_infer,
 	.flops = attention_flops,
 	.form = "ROWSxTx3N,HEADS[,all]",

@@ -116,3 +116,9 @@ int nn_slide_infer(const struct nn_slide *slide, const struct nn_shape *in, size
 	}
 	return 0;
 }
+
+enum nn_stepping nn_op_each_step(void *attrs, const struct nn_shape *in)
+{
+	(void)attrs;
+	return in->rank == 2 ? NN_STEPS_ANY : NN_STEPS_AT_ONCE;
+}

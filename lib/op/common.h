@@ -27,6 +27,8 @@ int nn_op_one_input(int n_in, struct nn_error *err);
 /* No arithmetic: .flops of ops that only move values. */
 uint64_t nn_op_no_flops(const void *attrs, const struct nn_shape *in, int n_in,
 			const struct nn_shape *out);
+/* .step of ops that take each step of TxN by itself. */
+enum nn_stepping nn_op_each_step(void *attrs, const struct nn_shape *in);
 /* One input, C,H,W. */
 int nn_op_one_image(const struct nn_shape *in, int n_in, struct nn_error *err);
 /* Two inputs or more, all of one shape, which is *out. */

@@ -94,6 +94,7 @@ const struct nn_op nn_op_dense = {
 	.flags = NN_OP_NEEDS_X,
 	.bias = offsetof(struct nn_dense, bias),
 	.epilogue = offsetof(struct nn_dense, epilogue),
+	.step = nn_op_each_step,
 	.infer = dense_infer,
 	.params = dense_params,
 	.flops = dense_flops,

@@ -82,11 +82,18 @@ static void embedding_write(const void *attrs, struct nn_text *text)
 	nn_text_addf(text, ",%zux%zu", e->rows, e->size);
 }
 
+static enum nn_stepping embedding_step(void *attrs, const struct nn_shape *in)
+{
+	return ((const struct nn_embedding *)attrs)->sum || in->rank != 1 ? NN_STEPS_AT_ONCE
+									   : NN_STEPS_ANY;
+}
+
 const struct nn_op nn_op_embedding = {
 	.name = "embedding",
 	.attrs_size = sizeof(struct nn_embedding),
 	.layout = NN_LAYOUT_PLAIN,
 	.flags = NN_OP_NEEDS_X | NN_OP_NUMBERS_ROWS,
+	.step = embedding_step,
 	.infer = embedding_infer,
 	.params = embedding_params,
 	.flops = embedding_flops,

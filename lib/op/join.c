@@ -21,6 +21,7 @@ const struct nn_op nn_op_add = {
 	.layout = NN_LAYOUT_ANY,
 	.role = NN_ROLE_SUM,
 	.flags = NN_OP_Y_ON_X | NN_OP_DX_ON_DY,
+	.step = nn_op_each_step,
 	.infer = same_infer,
 	.flops = join_flops,
 };
@@ -29,6 +30,7 @@ const struct nn_op nn_op_mul = {
 	.name = "mul",
 	.layout = NN_LAYOUT_ANY,
 	.flags = NN_OP_NEEDS_X | NN_OP_Y_ON_X,
+	.step = nn_op_each_step,
 	.infer = same_infer,
 	.flops = join_flops,
 };
@@ -80,10 +82,17 @@ static void concat_lay_out(void *attrs, struct nn_shape *in, int n_in)
 	concat->dim = 1;
 }
 
+static enum nn_stepping concat_step(void *attrs, const struct nn_shape *in)
+{
+	return ((const struct nn_concat *)attrs)->dim == 1 && in->rank == 2 ? NN_STEPS_ANY
+									    : NN_STEPS_AT_ONCE;
+}
+
 const struct nn_op nn_op_concat = {
 	.name = "concat",
 	.attrs_size = sizeof(struct nn_concat),
 	.layout = NN_LAYOUT_IMAGE,
+	.step = concat_step,
 	.infer = concat_infer,
 	.lay_out = concat_lay_out,
 	.flops = nn_op_no_flops,

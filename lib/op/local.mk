@@ -21,5 +21,6 @@ lib_libnn_la_SOURCES += \
 	lib/op/recurrent.c \
 	lib/op/reshape.c \
 	lib/op/slice.c \
+	lib/op/step.c \
 	lib/op/table.c \
 	lib/op/upsample.c

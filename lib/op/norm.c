@@ -99,6 +99,7 @@ const struct nn_op nn_op_layernorm = {
 	.attrs_size = sizeof(struct nn_layernorm),
 	.layout = NN_LAYOUT_PLAIN,
 	.flags = NN_OP_NEEDS_X,
+	.step = nn_op_each_step,
 	.infer = layernorm_infer,
 	.params = layernorm_params,
 	.flops = norm_flops,

@@ -116,7 +116,11 @@ struct nn_recurrent {
 /* Of a sequence Tx3N of queries, keys and values, N of each, whose heads lie side by side. */
 struct nn_attention {
 	size_t heads;
-	bool causal; /* a position attends to itself and those before it */
+	bool causal;  /* a position attends to itself and those before it */
+	size_t steps; /* positions whose keys are kept; set by nn_op.step only, else 0 */
+};
+struct nn_position {
+	size_t steps; /* of the weight; set by nn_op.step only, else 0: those of the input */
 };
 struct nn_dropout {
 	double p;
@@ -173,6 +177,7 @@ union nn_op_attrs {
 	struct nn_embedding embedding;
 	struct nn_recurrent recurrent;
 	struct nn_attention attention;
+	struct nn_position position;
 	struct nn_dropout dropout;
 	struct nn_activation_attrs activation;
 	struct nn_softmax softmax;
@@ -230,6 +235,13 @@ enum nn_op_layout {
 #define NN_OP_Y_ON_X 32u       /* y may lie where x[0] does, unless backward reads x */
 #define NN_OP_DX_ON_DY 64u     /* one dx may lie where dy does */
 #define NN_OP_WHOLE 128u       /* a product that ranks do not share: each computes all of it */
+#define NN_OP_HAS_STATE 256u   /* steps of a sequence need those before them (nn_kernel.state) */
+
+/*
+ * How an op goes through a sequence, whose steps are the first dimension: all at once; one after
+ * the other, as many as there are; the same, as many as the sequence has and no more.
+ */
+enum nn_stepping { NN_STEPS_AT_ONCE, NN_STEPS_ANY, NN_STEPS_COUNTED };
 
 /*
  * Ops that a graph inserts, or lets the op before them do, are known by what they do; the role says
@@ -296,6 +308,11 @@ struct nn_op {
 	void (*flattened)(void *attrs, size_t channels, size_t positions);
 	/* Attributes and shapes with axes in the order in which they lie in memory; NULL: as is. */
 	void (*lay_out)(void *attrs, struct nn_shape *in, int n_in);
+	/*
+	 * Can it go step by step through a sequence of the shape *in? Then attributes become those
+	 * for one step. NULL: no.
+	 */
+	enum nn_stepping (*step)(void *attrs, const struct nn_shape *in);
 	/*
 	 * How attributes are written behind "ROWSxIN" (notation.h): form, of all of it, for
 	 * messages; read may take the last dimension of *in. NULL: there is no more than these.

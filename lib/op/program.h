@@ -60,6 +60,13 @@ int nn_program_add(struct nn_program *program, enum nn_op_id op, const void *att
 int nn_program_name(struct nn_program *program, int param, const char *infix, struct nn_error *err);
 int nn_program_output(struct nn_program *program, int value, const char *name,
 		      struct nn_error *err);
+/*
+ * The same network for one step a call of the sequence that is its only input, with the same
+ * parameters: its answers are those of the whole sequence, step by step. *most: steps there can be,
+ * 0: any number. NULL and nothing in err: it needs the sequence as a whole.
+ */
+struct nn_program *nn_program_step(const struct nn_program *program, size_t *most,
+				   struct nn_error *err);
 /* Does the node have parameters that are trained? And are some kept as they are? */
 bool nn_node_trains(const struct nn_program *program, const struct nn_node *node);
 bool nn_node_frozen(const struct nn_program *program, const struct nn_node *node);

@@ -118,11 +118,18 @@ static void recurrent_write(const void *attrs, struct nn_text *text)
 	nn_text_addf(text, ",%s,%zu", cells[a->cell].name, a->units);
 }
 
+static enum nn_stepping recurrent_step(void *attrs, const struct nn_shape *in)
+{
+	(void)in;
+	return ((const struct nn_recurrent *)attrs)->reverse ? NN_STEPS_AT_ONCE : NN_STEPS_ANY;
+}
+
 const struct nn_op nn_op_recurrent = {
 	.name = "recurrent",
 	.attrs_size = sizeof(struct nn_recurrent),
 	.layout = NN_LAYOUT_PLAIN,
-	.flags = NN_OP_NEEDS_X,
+	.flags = NN_OP_NEEDS_X | NN_OP_HAS_STATE,
+	.step = recurrent_step,
 	.infer = recurrent_infer,
 	.params = recurrent_params,
 	.flops = recurrent_flops,

@@ -1,11 +1,13 @@
 /*
- * nn-predict --generate=N: a text goes on. What stands before a character is put at the beginning
- * of the model's window, or its last part once that is full, and the answer at its last position
- * gives the probabilities, from which the character is drawn: by the seed and its number alone, so
- * the same seed gives the same text.
+ * nn-predict --generate=N: a text goes on. The answer behind the last character gives the
+ * probabilities, from which the next one is drawn: by the seed and its number alone, so the same
+ * seed gives the same text.
  *
- * Who keeps a state from character to character (a recurrent layer, keys and values) takes the
- * place of `advance`.
+ * A network that can goes on from character to character (nn_program_step): a recurrent one from
+ * the beginning of the text to its end, one whose steps are counted (attention, position) as long
+ * as the model's window has room. Where it has none, or the network needs all of it at once, what
+ * stands before a character is put at the beginning of the window, or its last part, and all of it
+ * is computed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +23,11 @@
 struct generation {
 	const struct nn_predict *p;
 	struct nn_model *model;
-	struct nn_session *session;
+	struct nn_session *session;  /* of whole windows; NULL until one is needed */
+	struct nn_program *program;  /* of a step; NULL: the network has none */
+	struct nn_session *stepping; /* NULL: it computes windows */
+	size_t most;                 /* steps it may take; 0: any number */
+	const void *logits;          /* behind the last character, of stepping */
 	struct nn_output *output;
 	const struct nn_characters *characters;
 	size_t window, columns;
@@ -56,6 +62,36 @@ static int check_model(struct generation *g, struct nn_error *err)
 	return 0;
 }
 
+/* Can the device keep what steps need of those before them? */
+static bool keeps_states(const struct generation *g)
+{
+	for (int i = 0; i < g->program->n_nodes; i++) {
+		const enum nn_op_id op = g->program->nodes[i].op;
+		const struct nn_kernel *kernel = g->model->device->kernels[op];
+
+		if (nn_ops[op]->flags & NN_OP_HAS_STATE && !(kernel && kernel->state))
+			return false;
+	}
+	return true;
+}
+
+static int open_sessions(struct generation *g, struct nn_error *err)
+{
+	struct nn_session_setup setup = { .model = g->model, .max_rows = 1 };
+
+	err->text[0] = '\0';
+	g->program = nn_program_step(g->model->program, &g->most, err);
+	if (!g->program && err->text[0])
+		return -1;
+	if (g->program && keeps_states(g)) {
+		setup.program = g->program;
+		if (nn_session_new(&g->stepping, &setup, err) < 0)
+			return -1;
+		setup.program = NULL;
+	}
+	return g->stepping && !g->most ? 0 : nn_session_new(&g->session, &setup, err);
+}
+
 static int open_model(struct generation *g, struct nn_error *err)
 {
 	const struct nn_predict *p = g->p;
@@ -66,14 +102,12 @@ static int open_model(struct generation *g, struct nn_error *err)
 					  .any_order = p->any_order,
 					  .device_name = p->device,
 					  .batch = 1 };
-	struct nn_session_setup setup = { .max_rows = 1 };
 
 	if (nn_model_load(&g->model, &source, err) < 0 || check_model(g, err) < 0)
 		return -1;
-	setup.model = g->model;
 	g->input = nn_alloc(g->window, nn_dtype_size(g->model->device->dtype), err);
 	g->chance = nn_alloc(g->columns, nn_dtype_size(g->model->device->dtype), err);
-	if (!g->input || !g->chance || nn_session_new(&g->session, &setup, err) < 0)
+	if (!g->input || !g->chance || open_sessions(g, err) < 0)
 		return -1;
 	memset(g->number, 0xff, sizeof g->number);
 	for (size_t i = 0; i < g->characters->n; i++)
@@ -85,17 +119,33 @@ static int open_model(struct generation *g, struct nn_error *err)
 
 /* ---- characters ---- */
 
-static void put(struct generation *g, unsigned char byte)
+static int take_step(struct generation *g, const void *number, struct nn_error *err)
+{
+	nn_session_lend(g->stepping, 0, 1, number, g->model->device->dtype);
+	if (nn_session_run(g->stepping, 1, err) < 0)
+		return -1;
+	g->logits = nn_session_raw(g->stepping, 0, 0);
+	return 0;
+}
+
+/* A window that is full moves on, and nobody takes steps any more. */
+static int put(struct generation *g, unsigned char byte, struct nn_error *err)
 {
 	enum nn_dtype dtype = g->model->device->dtype;
 	size_t size = nn_dtype_size(dtype);
 
-	if (g->n == g->window)
+	if (g->n == g->window) {
 		memmove(g->input, (char *)g->input + size, --g->n * size);
+		if (g->most) {
+			nn_session_close(g->stepping);
+			g->stepping = NULL;
+		}
+	}
 	nn_real_put(dtype, g->input, g->n++, g->number[byte]);
+	return g->stepping ? take_step(g, (char *)g->input + (g->n - 1) * size, err) : 0;
 }
 
-/* The end of a text is what counts, all of it is read. */
+/* All of a text is read, even where only its end counts. */
 static int read_prompt(struct generation *g, struct nn_error *err)
 {
 	const char *path = g->p->data ? g->p->data : "-";
@@ -110,7 +160,10 @@ static int read_prompt(struct generation *g, struct nn_error *err)
 	while (nn_input_some(input, &bytes, &got, err) == 0 && got > 0) {
 		for (size_t i = 0; i < got; i++) {
 			unknown += g->number[bytes[i]] < 0;
-			put(g, bytes[i]);
+			if (put(g, bytes[i], err) < 0) {
+				nn_input_close(input);
+				return -1;
+			}
 		}
 		nn_input_take(input, got);
 		err->text[0] = '\0';
@@ -130,6 +183,8 @@ static const void *advance(struct generation *g, struct nn_error *err)
 {
 	enum nn_dtype dtype = g->model->device->dtype;
 
+	if (g->stepping)
+		return g->logits;
 	nn_session_lend(g->session, 0, 1, g->input, dtype);
 	if (nn_session_run(g->session, 1, err) < 0)
 		return NULL;
@@ -182,8 +237,7 @@ static int generate(struct generation *g, struct nn_error *err)
 		if (!logits)
 			return -1;
 		byte = g->characters->bytes[draw(g, logits, i)];
-		put(g, byte);
-		if (nn_output_write(g->output, &byte, 1, err) < 0 ||
+		if (put(g, byte, err) < 0 || nn_output_write(g->output, &byte, 1, err) < 0 ||
 		    (g->p->options.flush != NN_FLUSH_FULL && nn_output_flush(g->output, err) < 0))
 			return -1;
 	}
@@ -209,7 +263,9 @@ int nn_predict_generate(const struct nn_predict *predict, struct nn_error *err)
 		status = generate(&g, err);
 	if (g.output)
 		status = nn_output_close(g.output, status, err);
+	nn_session_close(g.stepping);
 	nn_session_close(g.session);
+	nn_program_free(g.program);
 	nn_model_close(g.model);
 	nn_free(g.input);
 	nn_free(g.chance);

@@ -25,6 +25,8 @@ struct nn_session {
 	struct nn_pool *threads; /* its own */
 	struct nn_graph *graph;
 	size_t max_rows;
+	bool steps;  /* each run is a step of the same rows */
+	size_t step; /* how many were */
 	size_t n_inputs, n_outputs;
 	struct input *inputs;
 	struct output *outputs;
@@ -65,6 +67,7 @@ static int open_session(struct nn_session *s, const struct nn_session_setup *set
 		.pool = setup->pool,
 		.max_rows = s->max_rows,
 		.share = setup->model ? setup->model->weights : NULL,
+		.states = s->steps ? s->max_rows : 0,
 	};
 
 	s->n_inputs = (size_t)s->program->n_inputs;
@@ -89,7 +92,8 @@ int nn_session_new(struct nn_session **session, const struct nn_session_setup *s
 
 	if (!s)
 		return -1;
-	s->program = setup->model ? setup->model->program : setup->program;
+	s->program = setup->program ? setup->program : setup->model->program;
+	s->steps = setup->program && setup->model;
 	s->device = setup->model ? setup->model->device : setup->device;
 	s->max_rows = setup->max_rows;
 	if (open_session(s, setup, err) < 0) {
@@ -233,7 +237,7 @@ void nn_session_lend(struct nn_session *s, size_t input, size_t n, const void *r
 
 int nn_session_run(struct nn_session *s, size_t n, struct nn_error *err)
 {
-	struct nn_span span = { .rows = n };
+	struct nn_span span = { .rows = n, .step = s->steps ? s->step++ : 0 };
 
 	for (size_t i = 0; i < s->n_inputs; i++)
 		nn_graph_send(s->graph, (int)i, n);

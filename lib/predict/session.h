@@ -9,8 +9,10 @@
 
 struct nn_session_setup {
 	const struct nn_model *model; /* whose weights are used, scaled as it says */
-	/* model NULL: a program, whose rows are standardized and whose weights nn_session_load
-	 * gives */
+	/*
+	 * model NULL: a program, whose rows are standardized and whose weights nn_session_load
+	 * gives. With a model: its nn_program_step; each run takes the next step of the same rows.
+	 */
 	const struct nn_program *program;
 	const struct nn_device *device;
 	struct nn_pool *pool; /* borrowed; NULL: the caller's thread */

@@ -171,6 +171,27 @@ assert run("--generate=1", "--temperature=0")[0] == max(p, key=p.get)
 PYTHON
 }
 
+@test "text: --generate computes a character at a time, with the answers of whole windows" {
+  nn-train -q -m 'embedding 12, position, x: identity, a: attention 3 causal=yes, y: add from=x+a, layernorm, l: lstm 9 layers=2, g: gru 7 from=y,
+    r: rnn 5 from=y, concat dim=1 from=l+g+r, dense 20, relu, dense ?' --window=12 --epochs=2 -o m.st t.txt
+  printf 'a cat sat on' >window
+  nn-predict --to=jsonl --emit=class m.st window >classes
+  for n in $(seq 12); do
+    head -c "$n" window | nn-predict --generate=1 --temperature=0 m.st | od -An -tu1
+  done | tr -s ' \n' ',' >one
+  tr -d ' "[]{}a-z:\n' <classes >two
+  [ ",$(cat two)," = "$(cat one)" ]
+}
+
+@test "text: --generate keeps the state of a recurrent net beyond its window" {
+  nn-train -q -m 'embedding 8, gru 12, dense ?' --window=3 --epochs=2 --lr=0.02 -o m.st t.txt
+  nn-train -q -m 'embedding 8, gru 12, dense ?' --window=200 --init=m.st --steps=0 -o wide.st t.txt
+  head -c 50 t.txt >prompt
+  nn-predict --generate=150 m.st prompt >one
+  nn-predict --generate=150 wide.st prompt >two
+  same one two
+}
+
 @test "text: --generate says in a line what it cannot do" {
   train -o m.st t.txt
   says 1 'nn-predict: -: is empty, expected a text to go on with, a character at least' nn-predict --generate=5 m.st </dev/null
@@ -181,6 +202,12 @@ PYTHON
   nn-train -q -m 'dense ?' --target=kind --epochs=1 -o words.st words.csv
   says 1 'nn-predict: words.st: is not a model of text (nn-train --window), which --generate goes on with' \
     nn-predict --generate=5 words.st t.txt
+}
+
+@test "text: the recurrent net of the examples learns, and goes on" {
+  nn-train -q -m "$NN_SRC/share/examples/char-lstm.nn" --window=16 --valid=0.1 --steps=30 --lr=0.01 -b 8 --log=log -o m.st t.txt
+  jq -es '[.[] | select(.event == "epoch")] | last | .valid_loss < 1.5 and .accuracy > 0.5' log
+  [ "$(go_on m.st 40 --temperature=0 | wc -c)" = 40 ]
 }
 
 @test "text: the transformer of the examples learns, and goes on" {

@@ -113,6 +113,7 @@ static void ask_op(const struct nn_call *call, enum nn_op_id op, bool backward)
 	c->call.dy = nn_apart_at(call->dy);
 	c->call.derived = nn_apart_at(call->derived);
 	c->call.saved = nn_apart_at(call->saved);
+	c->call.state = nn_apart_at(call->state);
 	c->call.work = nn_apart_at(call->work);
 	c->call.statistics = nn_apart_at(call->statistics);
 }

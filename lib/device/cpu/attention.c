@@ -269,9 +269,45 @@ static void split(const struct nn_call *call,
 		     (void *)call);
 }
 
+/* ---- a step, whose state are scaled keys and values of a head, and of the next one ---- */
+
+static struct sizes state_sizes(const struct nn_site *site)
+{
+	const struct nn_attention *a = site->attrs;
+	const size_t n = site->out.dim[1] / a->heads;
+	return (struct sizes){ a->steps * up(n), n * up(a->steps), up(a->steps) };
+}
+
+static void step_piece(void *arg, size_t begin, size_t end, int thread)
+{
+	const struct nn_call *call = arg;
+	const struct sizes s = state_sizes(&call->site);
+	const size_t all = call->site.out.dim[1], now = call->step;
+	for (size_t p = begin; p < end; p++) {
+		real *state = (real *)call->state + p * (s.flat + s.tall);
+		const struct nn_attention *a = call->site.attrs;
+		const struct rows y = part_of(call, call->y, 1, p);
+		struct head h = { .t = 1,
+				  .n = all / a->heads,
+				  .causal = true,
+				  .q = part_of(call, call->x[0], 3, p),
+				  .keys_t = { state, s.scores },
+				  .values = { state + s.flat, up(all / a->heads) },
+				  .score = { (real *)call->work + (size_t)thread * s.scores, 0 } };
+		const real scale = scale_of(&h);
+		for (size_t i = 0; i < h.n; i++)
+			h.keys_t.at[i * s.scores + now] = h.q.at[all + i] * scale;
+		copy(&h, h.q.at + 2 * all, 1, from(h.values, now, 0));
+		product(1, h.n, now + 1, h.q, h.keys_t, h.score, false);
+		v_softmax(h.score.at, h.score.at, now + 1);
+		product(1, now + 1, h.n, h.score, h.values, y, false);
+	}
+}
+
 static void forward(const struct nn_call *call)
 {
-	split(call, forward_piece, 2);
+	const struct nn_attention *a = call->site.attrs;
+	split(call, a->steps ? step_piece : forward_piece, 2);
 }
 
 /* ---- backward ---- */
@@ -346,7 +382,18 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 {
 	(void)max_rows;
 	(void)max_leaves;
-	return (size_t)threads * reals(site) * sizeof(real);
+	return (size_t)threads * sizeof(real) *
+	       (((const struct nn_attention *)site->attrs)->steps ? state_sizes(site).scores
+								    : reals(site));
 }
 
-const struct nn_kernel NN_K(attention) = { .forward = forward, .backward = backward, .work = work };
+static size_t state(const struct nn_site *site)
+{
+	const struct nn_attention *a = site->attrs;
+	const struct sizes s = state_sizes(site);
+	return a->heads * (s.flat + s.tall) * sizeof(real);
+}
+
+const struct nn_kernel NN_K(attention) = {
+	.forward = forward, .backward = backward, .state = state, .work = work
+};

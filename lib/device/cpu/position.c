@@ -12,7 +12,7 @@ static void forward_piece(void *arg, size_t begin, size_t end, int thread)
 {
 	const struct nn_call *call = arg;
 	size_t n = size(call);
-	const real *w = call->w[0];
+	const real *w = (const real *)call->w[0] + call->step * n;
 	(void)thread;
 	for (size_t r = begin; r < end; r++) {
 		const real *x = (const real *)call->x[0] + r * n;
@@ -78,4 +78,13 @@ static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leave
 			      : 0;
 }
 
-const struct nn_kernel NN_K(position) = { .forward = forward, .backward = backward, .work = work };
+/* The number of the step says all. */
+static size_t state(const struct nn_site *site)
+{
+	(void)site;
+	return 0;
+}
+
+const struct nn_kernel NN_K(position) = {
+	.forward = forward, .backward = backward, .state = state, .work = work
+};

@@ -157,7 +157,10 @@ static struct place place_of(const struct back *b, const struct lane *lane, size
 		.gates = r->gates + at * r->kept,
 		.before = r->before + at * n,
 		.cell = lstm ? r->cells + at * n : NULL,
-		.cell_before = lstm && !at_first ? r->cells + earlier * n : NULL,
+		.cell_before = !lstm                ? NULL
+			       : !at_first         ? r->cells + earlier * n
+			       : r->call->state ? r->first_cells + row * n
+						   : NULL,
 		.dy = (const real *)r->call->dy + at * n,
 		.dh = lane->dh + i * n,
 		.dc = lane->dc + i * n,

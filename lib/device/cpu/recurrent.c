@@ -191,24 +191,59 @@ static struct rows rows_of(const struct nn_recurrence *r, size_t piece, int thre
 	return p;
 }
 
+/* What the rows of a piece go on with: where they begin here, zeros. */
+static void begin_rows(const struct rows *p)
+{
+	const struct nn_recurrence *r = p->r;
+	const size_t n = r->units, bytes = n * sizeof(real), step = nn_recurrent_state(r->attrs);
+	const real *state = r->call->state ? (real *)r->call->state + p->begin * step : NULL;
+	const bool lstm = r->attrs->cell == NN_CELL_LSTM;
+
+	if (!state) {
+		memset(p->h, 0, p->n * bytes);
+		memset(p->c, 0, p->n * bytes);
+		return;
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		memcpy(p->h + i * n, state + i * step, bytes);
+		if (lstm)
+			memcpy(p->c + i * n, state + i * step + n, bytes);
+	}
+	if (lstm && r->first_cells)
+		memcpy(r->first_cells + p->begin * n, p->c, p->n * bytes);
+}
+
+static void end_rows(const struct rows *p)
+{
+	const struct nn_recurrence *r = p->r;
+	const size_t n = r->units, step = nn_recurrent_state(r->attrs);
+	real *state = r->call->state ? (real *)r->call->state + p->begin * step : NULL;
+
+	for (size_t i = 0; state && i < p->n; i++) {
+		memcpy(state + i * step, p->h + i * n, n * sizeof(real));
+		if (r->attrs->cell == NN_CELL_LSTM)
+			memcpy(state + i * step + n, p->c + i * n, n * sizeof(real));
+	}
+}
+
 static void forward_piece(void *arg, size_t piece, int thread)
 {
 	const struct nn_recurrence *r = arg;
 	struct rows p = rows_of(r, piece, thread);
 	const size_t ahead = p.at_once;
 
-	memset(p.h, 0, p.n * r->units * sizeof(real));
-	memset(p.c, 0, p.n * r->units * sizeof(real));
+	begin_rows(&p);
 	for (size_t i = 0; i < r->steps; i++) {
 		const size_t t = nn_recurrent_step(r, i);
 		if (i % ahead == 0 && !r->attrs->reverse)
 			look_ahead(&p, t);
 		else if (r->attrs->reverse && (i == 0 || t + 1 == p.first))
 			look_ahead(&p, t / ahead * ahead);
-		state_product(&p, i == 0);
+		state_product(&p, i == 0 && !r->call->state);
 		for (size_t row = 0; row < p.n; row++)
 			row_step(&p, row, t);
 	}
+	end_rows(&p);
 }
 
 static void forward(const struct nn_call *call)
@@ -226,7 +261,14 @@ static void forward(const struct nn_call *call)
 static size_t saved(const struct nn_site *site, size_t max_rows)
 {
 	const struct nn_recurrence r = nn_recurrence_of(site);
-	return site->training ? max_rows * r.steps * nn_recurrent_saved(&r) * sizeof(real) : 0;
+	const size_t reals = r.steps * nn_recurrent_saved(&r) +
+			     (r.attrs->cell == NN_CELL_LSTM ? r.units : 0);
+	return site->training ? max_rows * reals * sizeof(real) : 0;
+}
+
+static size_t state(const struct nn_site *site)
+{
+	return nn_recurrent_state(site->attrs) * sizeof(real);
 }
 
 static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
@@ -268,6 +310,7 @@ const struct nn_kernel NN_K(recurrent) = {
 	.forward = forward,
 	.backward = NN_K(recurrent_back),
 	.saved = saved,
+	.state = state,
 	.work = work,
 	.packed = packed,
 	.pack = pack,

@@ -22,10 +22,10 @@ struct nn_recurrence {
 	struct nn_matrix x, h;     /* the products of the input, of the state before */
 	/*
 	 * By position, for backward: gates (gru: and the state's part of n); the state before the
-	 * step; lstm: the cell behind it.
+	 * step; lstm: the cell behind it, and by row the first one of all.
 	 */
 	size_t kept;
-	real *gates, *before, *cells;
+	real *gates, *before, *cells, *first_cells;
 	size_t pieces; /* of rows */
 };
 
@@ -48,6 +48,12 @@ static inline struct nn_recurrence nn_recurrence_of(const struct nn_site *site)
 	return r;
 }
 
+/* Reals of the state of a row: lstm's cell lies behind what it shows. */
+static inline size_t nn_recurrent_state(const struct nn_recurrent *a)
+{
+	return a->cell == NN_CELL_LSTM ? 2 * a->units : a->units;
+}
+
 /* Reals that forward keeps for each position. */
 static inline size_t nn_recurrent_saved(const struct nn_recurrence *r)
 {
@@ -64,6 +70,7 @@ static inline struct nn_recurrence nn_recurrence_in(const struct nn_call *call)
 	if (r.gates) {
 		r.before = r.gates + positions * r.kept;
 		r.cells = r.before + positions * r.units;
+		r.first_cells = r.cells + positions * r.units;
 	}
 	return r;
 }

@@ -50,7 +50,7 @@ static int project(const struct nn_expansion *line, int in, const char *infix, s
 static int expand(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
 	const struct attention *a = values;
-	const struct nn_attention op = { a->heads, a->causal };
+	const struct nn_attention op = { .heads = a->heads, .causal = a->causal };
 	const struct nn_shape *shape = &line->program->values[line->in[0]].shape;
 	size_t n = shape->rank == 2 ? shape->dim[1] : 0;
 	char text[NN_SHAPE_TEXT];

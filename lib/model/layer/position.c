@@ -11,8 +11,10 @@ static const struct nn_layer_arg args[] = { NN_ARG_INIT(offsetof(struct position
 
 static int expand(const struct nn_expansion *line, const void *values, struct nn_error *err)
 {
+	const struct nn_position attrs = { 0 };
+
 	(void)values;
-	return nn_expand_op(line, NN_OP_position, NULL, err);
+	return nn_expand_op(line, NN_OP_position, &attrs, err);
 }
 
 const struct nn_layer nn_layer_position = {
