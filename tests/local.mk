@@ -42,7 +42,7 @@ clean-local: clean-tests
 clean-tests:
 	rm -rf tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
-CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats
+CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
@@ -447,7 +447,7 @@ check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats
-EXTRA_DIST += tests/device/on-gpu
+EXTRA_DIST += tests/device/on-gpu tests/device/layers.py
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
 tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests

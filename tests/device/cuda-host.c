@@ -12,6 +12,7 @@
 #include "device/cuda/norm.cu"
 #include "device/cuda/product.cu"
 #include "device/cuda/rows.cu"
+#include "device/cuda/sequence.cu"
 #include "device/cuda/table.cu"
 #include "device/cuda/tiles.cu"
 #include "device/cuda/update.cu"

@@ -2,9 +2,11 @@
  * Rows of different lengths through recurrent and last: each row is computed as if it were alone in
  * a batch whose steps are its length.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "device/device.h"
@@ -193,6 +195,23 @@ static void check(const struct nn_device *device)
 	   nn_dtype_name(device->dtype));
 }
 
+/* The kernels of nn-cuda.so in their host form (tests/device/cuda-host.c). */
+static void check_cuda(void)
+{
+	const char *build = getenv("NN_BUILD");
+	const struct nn_device *device;
+	struct nn_error err;
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/tests/device/cuda/.libs", build ? build : ".");
+	setenv("NN_MODULE_PATH", path, 1);
+	device = nn_device_open("cuda:9", NN_F32, &err);
+	if (device)
+		check(device);
+	else
+		ok(false, "%s", err.text);
+}
+
 int main(void)
 {
 	static const enum nn_dtype dtypes[] = { NN_F32, NN_F64 };
@@ -204,5 +223,6 @@ int main(void)
 		for (size_t i = 0; i < n; i++)
 			check(kinds[i]);
 	}
+	check_cuda();
 	return tap_done();
 }

@@ -31,6 +31,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/split.h \
 	lib/device/cpu/sum.h \
 	lib/device/cpu/tail.h \
+	lib/device/cpu/upsample.h \
 	lib/device/cpu/vec/vec.h \
 	lib/device/cpu/vec/avx2.h \
 	lib/device/cpu/vec/avx512.h \

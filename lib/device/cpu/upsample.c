@@ -5,6 +5,7 @@
 #include <string.h>
 #include "device/cpu/cpu.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/upsample.h"
 
 struct image {
 	size_t c, h, w, scale[2];
@@ -57,37 +58,13 @@ static void nearest_back(const struct image *m, const real *dy, real *dx, bool a
 		}
 }
 
-/* Place `at` of the output lies between two of the input. */
-struct between {
-	size_t low, high;
-	vr of_low, of_high;
-};
-
-/* Halves of pixels count where corners do not; as torch.nn.Upsample has it. */
-static struct between between(size_t at, size_t n, size_t scale, bool corners)
-{
-	double place =
-		corners ? (n * scale > 1 ? (double)at * (double)(n - 1) / (double)(n * scale - 1)
-					 : 0)
-			: ((double)at + 0.5) / (double)scale - 0.5;
-	struct between b;
-	place = place < 0 ? 0 : place;
-	b.low = (size_t)place;
-	b.low = b.low < n ? b.low : n - 1;
-	b.high = b.low + 1 < n ? b.low + 1 : b.low;
-	place -= (double)b.low;
-	b.of_low = v_set((real)(1 - place));
-	b.of_high = v_set((real)place);
-	return b;
-}
-
 static void bilinear(const struct image *m, const real *x, real *y)
 {
 	for (size_t oh = 0; oh < m->h * m->scale[0]; oh++) {
-		struct between h = between(oh, m->h, m->scale[0], m->corners);
+		struct nn_between h = nn_between(oh, m->h, m->scale[0], m->corners);
 		const real *top = x + h.low * m->w * m->c, *bottom = x + h.high * m->w * m->c;
 		for (size_t ow = 0; ow < m->w * m->scale[1]; ow++, y += m->c) {
-			struct between w = between(ow, m->w, m->scale[1], m->corners);
+			struct nn_between w = nn_between(ow, m->w, m->scale[1], m->corners);
 			size_t left = w.low * m->c, right = w.high * m->c;
 			NN_EACH(q, k, m->c, {
 				vr a = v_fma(w.of_high, v_get(top + right + q, k),
@@ -111,10 +88,10 @@ static void bilinear_back(const struct image *m, const real *dy, real *dx, bool 
 	if (!add)
 		memset(dx, 0, m->h * m->w * m->c * sizeof(real));
 	for (size_t oh = 0; oh < m->h * m->scale[0]; oh++) {
-		struct between h = between(oh, m->h, m->scale[0], m->corners);
+		struct nn_between h = nn_between(oh, m->h, m->scale[0], m->corners);
 		real *top = dx + h.low * m->w * m->c, *bottom = dx + h.high * m->w * m->c;
 		for (size_t ow = 0; ow < m->w * m->scale[1]; ow++, dy += m->c) {
-			struct between w = between(ow, m->w, m->scale[1], m->corners);
+			struct nn_between w = nn_between(ow, m->w, m->scale[1], m->corners);
 			size_t left = w.low * m->c, right = w.high * m->c;
 			spread(top + left, dy, m->c, v_mul(h.of_low, w.of_low));
 			spread(top + right, dy, m->c, v_mul(h.of_low, w.of_high));

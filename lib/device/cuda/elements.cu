@@ -114,6 +114,30 @@ NN_MAP(move, struct nn_move_args)
 	nn_put(a->to + to, a->from[from], a->add);
 }
 
+NN_MAP(take, struct nn_take_args)
+{
+	size_t left = i, place = 0;
+	bool there = true;
+	for (int d = a->rank - 1; d >= 0; d--) {
+		const struct nn_take_axis *axis = &a->axis[d];
+		long at = axis->begin + (long)(left % axis->size) * axis->step;
+		left /= axis->size;
+		there = there && at >= 0 && at % axis->every == 0 && at / axis->every < (long)axis->in;
+		place += there ? (size_t)(at / axis->every) * axis->stride : 0;
+	}
+	if (there) {
+		real v = a->from[left * a->row + place];
+		nn_put(a->to + i, a->sum && !a->add ? v_add(0, v) : v, a->add);
+	} else if (!a->add) {
+		a->to[i] = a->value;
+	}
+}
+
+NN_MAP(position, struct nn_position_args)
+{
+	a->y[i] = v_add(a->x[i], a->w[i % a->size]);
+}
+
 /* The step of a row that is its last; a row without steps has none. */
 NN_INLINE size_t last_of(const struct nn_last_args *a, size_t row)
 {

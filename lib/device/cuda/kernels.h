@@ -38,8 +38,7 @@ struct nn_put_args {
 struct nn_product_args {
 	size_t n;
 	struct nn_conv c;
-	bool depthwise;
-	bool turned; /* input: w is what derive made, not the packed weights */
+	bool depthwise, turned; /* turned: input: w is what derive made, not the packed weights */
 	const real *x, *w, *bias, *residual, *dy;
 	real *y, *dx;
 	bool add; /* input: to what dx holds */
@@ -129,6 +128,30 @@ struct nn_move_args {
 	bool add;
 };
 
+/*
+ * Element i of dimension d of `to` is that at (begin + i * step) / every of `from`; `value` where there
+ * is none.
+ */
+struct nn_take_axis {
+	long begin, step, every;
+	size_t size, in, stride; /* elements of `to`, of `from`, and from one to the next */
+};
+struct nn_take_args {
+	size_t n, row; /* row: of `from` */
+	int rank;
+	struct nn_take_axis axis[NN_MAX_RANK];
+	real value;
+	const real *from;
+	real *to;
+	bool add, sum; /* sum: what is there is added to 0 */
+};
+
+struct nn_position_args {
+	size_t n, size;
+	const real *x, *w;
+	real *y;
+};
+
 /* Steps x columns of a row: its last step, or the gradient of all of them. */
 struct nn_last_args {
 	size_t n, steps, columns;
@@ -183,6 +206,38 @@ struct nn_pool_args {
 	void *places;
 	bool wide, add;
 	bool whole; /* the window is the image */
+};
+
+struct nn_upsample_args {
+	size_t n, channels, in[2], scale[2];
+	bool bilinear, corners, add;
+	const real *from;
+	real *to;
+};
+
+/* ---- sequences ---- */
+
+/* Heads of rows, of `t` positions of `size` values: scores are [head][t][t]. */
+struct nn_attention_args {
+	size_t n, first, heads, t, size; /* first: head of a row in all */
+	bool causal, turned, add;        /* turned: over positions that attend, not attended ones */
+	size_t a_row, b_row, to_row;
+	const real *a, *b;
+	real scale, out; /* of b, and of what goes to `to` */
+	real *score, *to;
+};
+
+/* Step t of recurrent layers, a thread for each unit of each row. */
+struct nn_recurrent_args {
+	size_t n, steps, units, sums, kept, t, earlier, later; /* steps of the way */
+	int cell;
+	bool at_first, at_last;
+	const uint32_t *lengths;
+	const real *w, *bias;            /* of the state */
+	const real *ahead;               /* [position][sums] of the input */
+	real *y, *c, *gates, *before, *cells;
+	const real *dy;
+	real *dh, *dc, *of_x, *of_h; /* gradients of sums: [position][sums] */
 };
 
 /* ---- batch normalization ---- */

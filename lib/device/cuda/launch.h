@@ -55,7 +55,7 @@ void nn_cuda_activate(struct nn_queue *queue, const struct nn_epilogue *epilogue
 void nn_cuda_activate_back(const struct nn_call *call, const struct nn_epilogue *epilogue, real *to,
 			   real *residual, size_t n);
 
-#define NN_OP(id, name) extern const struct nn_kernel nn_cuda_op_##id __attribute__((weak));
+#define NN_OP(id, name) extern const struct nn_kernel nn_cuda_op_##id;
 #include "op/ops.def"
 #undef NN_OP
 

@@ -1,19 +1,25 @@
 # lib/device/cuda: the wing of NVIDIA's devices, a module. What runs on a device is in *.cu, written in phases
 # (phase.h); tests compile it for the host, too.
 NN_CUDA_SRC = \
+	lib/device/cuda/attention.c \
+	lib/device/cuda/conv-transpose2d.c \
 	lib/device/cuda/elements.c \
 	lib/device/cuda/functions.c \
 	lib/device/cuda/kernels.def \
 	lib/device/cuda/kernels.h \
 	lib/device/cuda/launch.h \
+	lib/device/cuda/move.c \
 	lib/device/cuda/norm.c \
 	lib/device/cuda/ops.c \
 	lib/device/cuda/panels.h \
 	lib/device/cuda/phase.h \
 	lib/device/cuda/product.c \
+	lib/device/cuda/product.h \
+	lib/device/cuda/recurrent.c \
 	lib/device/cuda/rows.c \
 	lib/device/cuda/table.c \
 	lib/device/cuda/tiles.c \
+	lib/device/cuda/weights.c \
 	lib/device/cuda/windows.c \
 	lib/device/cuda/windows.h
 NN_CUDA_CU = \
@@ -21,6 +27,7 @@ NN_CUDA_CU = \
 	lib/device/cuda/norm.cu \
 	lib/device/cuda/product.cu \
 	lib/device/cuda/rows.cu \
+	lib/device/cuda/sequence.cu \
 	lib/device/cuda/table.cu \
 	lib/device/cuda/tiles.cu \
 	lib/device/cuda/update.cu \

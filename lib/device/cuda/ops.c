@@ -1,4 +1,4 @@
-/* The table of the device: a kernel for each op that has one here, and what they share. */
+/* The table of the device: a kernel for each op, and what they share. */
 #include "device/cuda/launch.h"
 
 static const struct nn_kernel *const kernels[NN_N_OPS] = {

@@ -2,14 +2,12 @@
 #include "device/cpu/pooling.h"
 #include "device/cpu/product/pack.h"
 #include "device/cpu/tail.h"
-#include "device/cuda/launch.h"
+#include "device/cuda/product.h"
 #include "device/cuda/windows.h"
-
-#define NN_FEW 131072 /* weights whose leaves are computed side by side */
 
 struct product {
 	struct nn_conv c;
-	bool depthwise, dense;
+	bool dense;
 	const struct nn_epilogue *epilogue;
 	bool bias;
 	size_t positions; /* rows of a sample: a dense layer's leading dimensions */
@@ -20,16 +18,24 @@ struct product {
 	size_t channels, flat; /* of a flattened image */
 };
 
-static size_t packed_of(const struct nn_conv *c, bool depthwise)
+struct nn_conv nn_cuda_matrix(size_t in, size_t out)
 {
-	if (depthwise)
+	static const size_t one[2] = { 1, 1 }, none[2] = { 0, 0 };
+	struct nn_conv c;
+
+	nn_conv_init(&c, one, one, none, one, 1, in, out, 1, 1);
+	return c;
+}
+
+size_t nn_cuda_packed(const struct nn_conv *c)
+{
+	if (nn_conv_depthwise(c))
 		return (size_t)(c->h.n * c->w.n) * nn_packed_channels(c->groups * c->cout);
 	return c->groups * nn_chain(c) * nn_packed_channels(c->cout);
 }
 
 static struct product dense_of(const struct nn_site *site)
 {
-	static const size_t one[2] = { 1, 1 }, none[2] = { 0, 0 };
 	const struct nn_dense *a = site->attrs;
 	size_t in = site->in[0].dim[site->in[0].rank - 1];
 	struct product p = { .dense = true,
@@ -41,8 +47,8 @@ static struct product dense_of(const struct nn_site *site)
 			     .channels = a->channels,
 			     .flat = a->positions };
 
-	nn_conv_init(&p.c, one, one, none, one, 1, in, a->out, 1, 1);
-	p.packed = packed_of(&p.c, false);
+	p.c = nn_cuda_matrix(in, a->out);
+	p.packed = nn_cuda_packed(&p.c);
 	return p;
 }
 
@@ -58,9 +64,8 @@ static struct product conv_of(const struct nn_site *site)
 
 	nn_conv_init(&p.c, a->kernel, a->stride, a->pad, a->dilation, a->groups, in->dim[0], a->out,
 		     in->dim[1], in->dim[2]);
-	p.depthwise = nn_conv_depthwise(&p.c);
 	p.image = (size_t)(p.c.h.out * p.c.w.out) * a->out;
-	p.packed = packed_of(&p.c, p.depthwise);
+	p.packed = nn_cuda_packed(&p.c);
 	return p;
 }
 
@@ -73,6 +78,12 @@ static struct nn_pooling pooling_of(const struct nn_site *site, const struct pro
 
 /* ---- forward ---- */
 
+void nn_cuda_product(struct nn_queue *queue, const struct nn_product_args *a)
+{
+	if (!nn_cuda_is_matrix(&a->c) || !nn_cuda_in_tiles(queue, a, false))
+		NN_ASK(queue, product, *a);
+}
+
 static void forward(const struct nn_call *call, const struct product *p)
 {
 	struct nn_queue *queue = call->site.queue;
@@ -83,7 +94,7 @@ static void forward(const struct nn_call *call, const struct product *p)
 
 	a.n = call->rows * p->positions * p->image;
 	a.c = p->c;
-	a.depthwise = p->depthwise;
+	a.depthwise = nn_conv_depthwise(&p->c);
 	a.x = call->x[0];
 	a.w = call->w[0];
 	a.bias = tail.bias;
@@ -91,8 +102,7 @@ static void forward(const struct nn_call *call, const struct product *p)
 	a.y = p->pooled ? call->work : call->y;
 	a.act = (int)tail.act;
 	a.slope = (real)tail.slope;
-	if (!p->dense || !nn_cuda_in_tiles(queue, &a, false))
-		NN_ASK(queue, product, a);
+	nn_cuda_product(queue, &a);
 	if (nn_tail_rest(p->epilogue))
 		nn_cuda_activate(queue, p->epilogue, a.y, a.n);
 	if (p->pooled) {
@@ -122,7 +132,7 @@ static real *before_epilogue(const struct nn_call *call, const struct product *p
 	if (e->activation != NN_ACT_NONE)
 		nn_cuda_activate_back(call, e, call->dy, NULL, n);
 	z = (real *)(void *)*room;
-	*room += (call->rows * p->image * sizeof(real) + 255) / 256 * 256;
+	*room += nn_cuda_rounded(call->rows * p->image * sizeof(real));
 	struct nn_pooling pool = pooling_of(&call->site, p);
 	nn_cuda_max_pool_back(call->site.queue, &pool, call->rows, call->dy, call->saved, z, false);
 	if (residual) {
@@ -138,6 +148,12 @@ static real *before_epilogue(const struct nn_call *call, const struct product *p
 	return z;
 }
 
+void nn_cuda_input_gradient(struct nn_queue *queue, const struct nn_product_args *a)
+{
+	if (a->turned || !nn_cuda_in_tiles(queue, a, true))
+		NN_ASK(queue, product_input, *a);
+}
+
 static void input_gradient(const struct nn_call *call, const struct product *p, const real *d)
 {
 	NN_ARGS(struct nn_product_args, a);
@@ -146,68 +162,27 @@ static void input_gradient(const struct nn_call *call, const struct product *p, 
 		return;
 	a.n = call->rows * nn_shape_count(&call->site.in[0]);
 	a.c = p->c;
-	a.depthwise = p->depthwise;
+	a.depthwise = nn_conv_depthwise(&p->c);
 	a.turned = !p->dense;
 	a.w = p->dense ? call->w[0] : call->derived;
 	a.dy = d;
 	a.dx = call->dx[0];
 	a.add = call->dx_add[0];
-	if (!p->dense || !nn_cuda_in_tiles(call->site.queue, &a, true))
-		NN_ASK(call->site.queue, product_input, a);
-}
-
-static void add_leaves(struct nn_queue *queue, const struct nn_weights_args *a)
-{
-	NN_ARGS(struct nn_tree_args, t);
-
-	t.n = a->size;
-	t.first = a->dw;
-	t.rest = a->rest;
-	t.step = a->size;
-	t.n_leaves = a->leaf.n;
-	if (a->apart)
-		NN_ASK(queue, tree, t);
-}
-
-static bool are_apart(size_t size, size_t n_leaves)
-{
-	return n_leaves > 1 && size < NN_FEW;
-}
-
-/* Bytes of the leaves' buffers. */
-static size_t apart_bytes(size_t size, size_t n_leaves)
-{
-	return are_apart(size, n_leaves) ? (size * (n_leaves - 1) * sizeof(real) + 255) / 256 * 256
-					 : 0;
+	nn_cuda_input_gradient(call->site.queue, &a);
 }
 
 static void weight_gradients(const struct nn_call *call, const struct product *p, const real *d,
 			     char *room)
 {
-	struct nn_queue *queue = call->site.queue;
 	NN_ARGS(struct nn_weights_args, a);
 
 	a.c = p->c;
-	a.depthwise = p->depthwise;
-	a.first = call->first;
 	a.x = call->x[0];
 	a.dy = d;
-	a.leaf = nn_cuda_bounds(queue, call->leaf, call->n_leaves, p->positions, &room);
-	for (int k = 0; k < 1 + p->bias; k++) {
-		if (!call->dw[k])
-			continue;
-		a.size = k ? p->out : p->packed;
-		a.apart = are_apart(a.size, call->n_leaves);
-		a.n = a.apart ? a.size * call->n_leaves : a.size;
-		a.dw = call->dw[k];
-		a.rest = (real *)(void *)room;
-		room += apart_bytes(a.size, call->n_leaves);
-		if (k)
-			NN_ASK(queue, product_bias, a);
-		else if (!p->dense || !nn_cuda_weights_in_tiles(queue, &a))
-			NN_ASK(queue, product_weights, a);
-		add_leaves(queue, &a);
-	}
+	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, p->positions, &room);
+	nn_cuda_weight_gradient(call, 0, &a, &room);
+	if (p->bias)
+		nn_cuda_bias_gradient(call, 1, &a, &room);
 }
 
 static void backward(const struct nn_call *call, const struct product *p)
@@ -229,30 +204,36 @@ static void backward(const struct nn_call *call, const struct product *p)
 static size_t work_of(const struct nn_site *site, const struct product *p, size_t max_rows,
 		      size_t max_leaves)
 {
-	size_t z = p->pooled ? (max_rows * p->image * sizeof(real) + 255) / 256 * 256 : 0;
+	size_t z = p->pooled ? nn_cuda_rounded(max_rows * p->image * sizeof(real)) : 0;
 
 	if (!site->training)
 		return z;
 	/* a call may have fewer leaves, whose buffers are fewer */
-	return z + nn_bounds_bytes(max_leaves) + apart_bytes(p->packed, max_leaves) +
-	       apart_bytes(p->out, max_leaves);
+	return z + nn_bounds_bytes(max_leaves) + nn_cuda_leaves_bytes(p->packed, max_leaves) +
+	       nn_cuda_leaves_bytes(p->out, max_leaves);
+}
+
+void nn_cuda_pack(struct nn_queue *queue, const struct nn_conv *c, size_t channels,
+		  size_t positions, const void *from, void *to, bool unpack)
+{
+	NN_ARGS(struct nn_turn_args, a);
+
+	a.n = nn_cuda_packed(c);
+	a.c = *c;
+	a.depthwise = nn_conv_depthwise(c);
+	a.unpack = unpack;
+	a.from = from;
+	a.to = to;
+	a.channels = channels;
+	a.positions = positions;
+	NN_ASK(queue, pack_weights, a);
 }
 
 static void pack_any(const struct nn_site *site, const struct product *p, int param,
 		     const void *from, void *to, bool unpack)
 {
-	NN_ARGS(struct nn_turn_args, a);
-
-	a.n = p->packed;
-	a.c = p->c;
-	a.depthwise = p->depthwise;
-	a.unpack = unpack;
-	a.from = from;
-	a.to = to;
-	a.channels = p->channels;
-	a.positions = p->flat;
 	if (param == 0)
-		NN_ASK(site->queue, pack_weights, a);
+		nn_cuda_pack(site->queue, &p->c, p->channels, p->flat, from, to, unpack);
 	else
 		nn_queue_copy(site->queue, to, from, p->out * sizeof(real));
 }
@@ -314,32 +295,42 @@ static size_t conv2d_saved(const struct nn_site *site, size_t max_rows)
 	return max_rows * nn_pooling_places(&pool);
 }
 
+size_t nn_cuda_turned(const struct nn_conv *c)
+{
+	size_t taps = (size_t)(c->h.n * c->w.n) * c->cout;
+
+	return (nn_conv_depthwise(c) ? taps * nn_packed_channels(c->groups)
+				     : c->groups * taps * nn_packed_channels(c->cin)) *
+	       sizeof(real);
+}
+
+void nn_cuda_turn(struct nn_queue *queue, const struct nn_conv *c, const real *w, real *turned)
+{
+	NN_ARGS(struct nn_turn_args, a);
+
+	a.n = nn_cuda_packed(c);
+	a.c = *c;
+	a.depthwise = nn_conv_depthwise(c);
+	a.from = w;
+	a.to = turned;
+	NN_ASK(queue, turn_weights, a);
+}
+
 static size_t conv2d_derived(const struct nn_site *site)
 {
 	const struct product p = conv_of(site);
-	size_t taps = (size_t)(p.c.h.n * p.c.w.n) * p.c.cout;
 
-	if (!site->training || !site->want_dx)
-		return 0;
-	return (p.depthwise ? taps * nn_packed_channels(p.c.groups)
-			    : p.c.groups * taps * nn_packed_channels(p.c.cin)) *
-	       sizeof(real);
+	return site->training && site->want_dx ? nn_cuda_turned(&p.c) : 0;
 }
 
 static void conv2d_derive(const struct nn_site *site, const void *const *w, void *derived,
 			  struct nn_pool *pool)
 {
 	const struct product p = conv_of(site);
-	NN_ARGS(struct nn_turn_args, a);
 
 	(void)pool;
-	a.n = p.packed;
-	a.c = p.c;
-	a.depthwise = p.depthwise;
-	a.from = w[0];
-	a.to = derived;
 	if (site->training && site->want_dx)
-		NN_ASK(site->queue, turn_weights, a);
+		nn_cuda_turn(site->queue, &p.c, w[0], derived);
 }
 
 const struct nn_kernel nn_cuda_op_conv2d = { .forward = conv2d_forward,

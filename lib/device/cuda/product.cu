@@ -72,7 +72,7 @@ NN_INLINE struct column turned_of(const struct nn_conv *c, bool depthwise, const
 	return d;
 }
 
-/* dx[row][pixel][in-channel]: taps descending, then out-channels. */
+/* dx[row][pixel][in-channel]: taps descending, then out-channels; of conv-transpose2d the output. */
 NN_MAP(product_input, struct nn_product_args)
 {
 	const struct nn_conv *c = &a->c;
@@ -99,7 +99,7 @@ NN_MAP(product_input, struct nn_product_args)
 			for (size_t o = 0; o < c->cout; o++)
 				sum = r_fma(from[o], by[o * w.step], sum);
 		}
-	nn_put(a->dx + i, sum, a->add);
+	nn_put(a->dx + i, tail(a, sum, k, i), a->add);
 }
 
 /* A packed weight's place: its channels and its tap; false: padding. */

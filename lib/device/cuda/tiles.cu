@@ -38,9 +38,9 @@ NN_INLINE real factor_a(enum tiled what, const struct nn_tile_args *a, size_t m,
 {
 	if (m >= a->m)
 		return 0;
-	return what == TILED_FORWARD ? a->p.x[m * a->p.c.cin + d]
-	       : what == TILED_INPUT ? a->p.dy[m * a->p.c.cout + d]
-				     : a->p.x[d * a->p.c.cin + m];
+	return what == TILED_FORWARD ? a->p.x[m * a->p.c.x_row + d]
+	       : what == TILED_INPUT ? a->p.dy[m * a->p.c.y_row + d]
+				     : a->p.x[d * a->p.c.x_row + m];
 }
 
 NN_INLINE real weight_at(const struct nn_conv *c, const real *w, size_t o, size_t k)
@@ -56,7 +56,7 @@ NN_INLINE real factor_b(enum tiled what, const struct nn_tile_args *a, size_t n,
 		return n < c->cin ? weight_at(c, a->p.w, d, n) : 0;
 	if (n >= c->cout)
 		return 0;
-	return what == TILED_FORWARD ? weight_at(c, a->p.w, n, d) : a->p.dy[d * c->cout + n];
+	return what == TILED_FORWARD ? weight_at(c, a->p.w, n, d) : a->p.dy[d * c->y_row + n];
 }
 
 /* The next steps from d on, below end; neighbours in memory are read by neighbours. */

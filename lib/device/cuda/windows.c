@@ -1,4 +1,4 @@
-/* maxpool2d, avgpool2d, global-avgpool. */
+/* maxpool2d, avgpool2d, global-avgpool, upsample. */
 #include "device/cuda/windows.h"
 
 static struct nn_pool_args args_of(const struct nn_pooling *p)
@@ -142,3 +142,42 @@ const struct nn_kernel nn_cuda_op_avgpool2d = { .forward = mean_forward,
 						.backward = mean_backward };
 const struct nn_kernel nn_cuda_op_global_avgpool = { .forward = global_forward,
 						     .backward = global_backward };
+
+/* ---- upsample ---- */
+
+static void upsample(const struct nn_call *call, bool back, const real *from, real *to, bool add)
+{
+	const struct nn_upsample *up = call->site.attrs;
+	const size_t *in = call->site.in[0].dim;
+	NN_ARGS(struct nn_upsample_args, a);
+
+	a.n = call->rows * nn_shape_count(back ? &call->site.in[0] : &call->site.out);
+	a.channels = in[0];
+	for (int i = 0; i < 2; i++) {
+		a.in[i] = in[1 + i];
+		a.scale[i] = up->scale[i];
+	}
+	a.bilinear = up->bilinear;
+	a.corners = up->corners;
+	a.add = add;
+	a.from = from;
+	a.to = to;
+	if (back)
+		NN_ASK(call->site.queue, upsample_back, a);
+	else
+		NN_ASK(call->site.queue, upsample, a);
+}
+
+static void upsample_forward(const struct nn_call *call)
+{
+	upsample(call, false, call->x[0], call->y, false);
+}
+
+static void upsample_backward(const struct nn_call *call)
+{
+	if (call->dx[0])
+		upsample(call, true, call->dy, call->dx[0], call->dx_add[0]);
+}
+
+const struct nn_kernel nn_cuda_op_upsample = { .forward = upsample_forward,
+					       .backward = upsample_backward };

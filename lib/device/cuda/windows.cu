@@ -1,4 +1,5 @@
-/* Pooling: an element of the output, or of the input's gradient, by a thread. Images are H,W,C. */
+/* Pooling and upsample: an element of the output, or of the input's gradient, by a thread. Images are H,W,C. */
+#include "device/cpu/upsample.h"
 #include "device/cuda/phase.h"
 
 struct window {
@@ -128,4 +129,80 @@ NN_MAP(mean_pool, struct nn_pool_args)
 NN_MAP(mean_pool_back, struct nn_pool_args)
 {
 	gather(a, i, false);
+}
+
+/* ---- upsample ---- */
+
+/* A pixel of an image: element `channel` of row and column h, w. */
+NN_INLINE real pixel_at(const struct nn_upsample_args *a, const real *image, size_t width, size_t h,
+			size_t w, size_t channel)
+{
+	return image[(h * width + w) * a->channels + channel];
+}
+
+NN_MAP(upsample, struct nn_upsample_args)
+{
+	size_t c = i % a->channels, q = i / a->channels, width = a->in[1] * a->scale[1],
+	       height = a->in[0] * a->scale[0], w = q % width, h = q / width % height;
+	const real *x = a->from + q / width / height * a->in[0] * a->in[1] * a->channels;
+	if (!a->bilinear) {
+		a->to[i] = pixel_at(a, x, a->in[1], h / a->scale[0], w / a->scale[1], c);
+		return;
+	}
+	struct nn_between y = nn_between(h, a->in[0], a->scale[0], a->corners),
+			  z = nn_between(w, a->in[1], a->scale[1], a->corners);
+	real top = v_fma(z.of_high, pixel_at(a, x, a->in[1], y.low, z.high, c),
+			 v_mul(z.of_low, pixel_at(a, x, a->in[1], y.low, z.low, c))),
+	     bottom = v_fma(z.of_high, pixel_at(a, x, a->in[1], y.high, z.high, c),
+			    v_mul(z.of_low, pixel_at(a, x, a->in[1], y.high, z.low, c)));
+	a->to[i] = v_fma(y.of_high, bottom, v_mul(y.of_low, top));
+}
+
+/* The first place of an axis of the output whose lower neighbour is not before `low`. */
+NN_INLINE size_t first_from(size_t low, size_t n, size_t scale, bool corners)
+{
+	size_t begin = 0, end = n * scale;
+	while (begin < end) {
+		size_t middle = begin + (end - begin) / 2;
+		if (nn_between(middle, n, scale, corners).low < low)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin;
+}
+
+/* The chain over the output's pixels that a pixel is in, in their order. */
+NN_MAP(upsample_back, struct nn_upsample_args)
+{
+	size_t c = i % a->channels, q = i / a->channels, w = q % a->in[1], h = q / a->in[1] % a->in[0],
+	       width = a->in[1] * a->scale[1], height = a->in[0] * a->scale[0];
+	const real *dy = a->from + q / a->in[1] / a->in[0] * height * width * a->channels;
+	real sum = a->add && a->bilinear ? a->to[i] : 0;
+	if (!a->bilinear) {
+		for (size_t y = h * a->scale[0]; y < (h + 1) * a->scale[0]; y++)
+			for (size_t z = w * a->scale[1]; z < (w + 1) * a->scale[1]; z++)
+				sum = v_add(sum, pixel_at(a, dy, width, y, z, c));
+		nn_put(a->to + i, sum, a->add);
+		return;
+	}
+	size_t left = first_from(w ? w - 1 : 0, a->in[1], a->scale[1], a->corners),
+	       right = first_from(w + 1, a->in[1], a->scale[1], a->corners),
+	       end = first_from(h + 1, a->in[0], a->scale[0], a->corners);
+	for (size_t y = first_from(h ? h - 1 : 0, a->in[0], a->scale[0], a->corners); y < end; y++) {
+		struct nn_between of_h = nn_between(y, a->in[0], a->scale[0], a->corners);
+		for (size_t z = left; z < right; z++) {
+			struct nn_between of_w = nn_between(z, a->in[1], a->scale[1], a->corners);
+			real d = pixel_at(a, dy, width, y, z, c);
+			if (of_h.low == h && of_w.low == w)
+				sum = v_fma(v_mul(of_h.of_low, of_w.of_low), d, sum);
+			if (of_h.low == h && of_w.high == w)
+				sum = v_fma(v_mul(of_h.of_low, of_w.of_high), d, sum);
+			if (of_h.high == h && of_w.low == w)
+				sum = v_fma(v_mul(of_h.of_high, of_w.of_low), d, sum);
+			if (of_h.high == h && of_w.high == w)
+				sum = v_fma(v_mul(of_h.of_high, of_w.of_high), d, sum);
+		}
+	}
+	a->to[i] = sum;
 }

@@ -1,0 +1,200 @@
+/* recurrent: the products of the input at once, then a call for each step. */
+#include "device/cuda/product.h"
+
+struct recurrence {
+	const struct nn_recurrent *attrs;
+	size_t steps, units, sums; /* sums: products of a position, gates * units */
+	size_t kept;               /* of a position for backward: gates; gru: the state's part of n */
+	bool lstm, gru;
+	struct nn_conv x, h;
+};
+
+static struct recurrence recurrence_of(const struct nn_site *site)
+{
+	const struct nn_recurrent *attrs = site->attrs;
+	struct recurrence r = { .attrs = attrs,
+				.steps = site->in[0].dim[0],
+				.units = attrs->units,
+				.sums = nn_cell_gates(attrs->cell) * attrs->units,
+				.lstm = attrs->cell == NN_CELL_LSTM,
+				.gru = attrs->cell == NN_CELL_GRU };
+
+	r.kept = r.lstm || r.gru ? 4 * r.units : r.units;
+	r.x = nn_cuda_matrix(site->in[0].dim[1], r.sums);
+	r.h = nn_cuda_matrix(r.units, r.sums);
+	return r;
+}
+
+static real *take(char **room, size_t reals)
+{
+	real *taken = (real *)(void *)*room;
+
+	*room += nn_cuda_rounded(reals * sizeof(real));
+	return taken;
+}
+
+/* What all steps are told: a thread for each unit of each row. */
+static struct nn_recurrent_args args_of(const struct nn_call *call, const struct recurrence *r)
+{
+	size_t positions = call->rows * r->steps;
+	NN_ARGS(struct nn_recurrent_args, a);
+
+	a.n = call->rows * r->units;
+	a.steps = r->steps;
+	a.units = r->units;
+	a.sums = r->sums;
+	a.kept = r->kept;
+	a.cell = (int)r->attrs->cell;
+	a.lengths = call->lengths;
+	a.w = call->w[1];
+	a.bias = r->attrs->bias ? call->w[3] : NULL;
+	a.gates = call->saved;
+	if (a.gates) {
+		a.before = a.gates + positions * r->kept;
+		a.cells = a.before + positions * r->units;
+	}
+	return a;
+}
+
+/* Step i of the way, which goes back where the layer does. */
+static void go_to(const struct recurrence *r, struct nn_recurrent_args *a, size_t i)
+{
+	bool reverse = r->attrs->reverse;
+
+	a->t = reverse ? r->steps - 1 - i : i;
+	a->earlier = reverse ? a->t + 1 : a->t - 1;
+	a->later = reverse ? a->t - 1 : a->t + 1;
+	a->at_first = i == 0;
+	a->at_last = i == r->steps - 1;
+}
+
+static void forward(const struct nn_call *call)
+{
+	const struct recurrence r = recurrence_of(&call->site);
+	struct nn_recurrent_args a = args_of(call, &r);
+	char *room = call->work;
+	NN_ARGS(struct nn_product_args, p);
+
+	p.n = call->rows * r.steps * r.sums;
+	p.c = r.x;
+	p.x = call->x[0];
+	p.w = call->w[0];
+	p.bias = r.attrs->bias ? call->w[2] : NULL;
+	p.y = take(&room, p.n);
+	nn_cuda_product(call->site.queue, &p);
+	a.ahead = p.y;
+	a.c = take(&room, a.n);
+	a.y = call->y;
+	for (size_t i = 0; i < r.steps; i++) {
+		go_to(&r, &a, i);
+		NN_ASK(call->site.queue, recurrent, a);
+	}
+}
+
+/* Gradients of the parameters, from those of all positions' sums. */
+static void weight_gradients(const struct nn_call *call, const struct recurrence *r,
+			     const struct nn_recurrent_args *steps, char *room)
+{
+	NN_ARGS(struct nn_weights_args, a);
+
+	a.leaf = nn_cuda_bounds(call->site.queue, call->leaf, call->n_leaves, r->steps, &room);
+	for (int k = 0; k < 2; k++) {
+		a.c = k ? r->h : r->x;
+		a.x = k ? steps->before : call->x[0];
+		a.dy = k ? steps->of_h : steps->of_x;
+		nn_cuda_weight_gradient(call, k, &a, &room);
+		if (r->attrs->bias)
+			nn_cuda_bias_gradient(call, 2 + k, &a, &room);
+	}
+}
+
+static void backward(const struct nn_call *call)
+{
+	const struct recurrence r = recurrence_of(&call->site);
+	struct nn_recurrent_args a = args_of(call, &r);
+	size_t sums = call->rows * r.steps * r.sums;
+	char *room = call->work;
+	NN_ARGS(struct nn_product_args, p);
+
+	a.dy = call->dy;
+	a.of_x = a.of_h = take(&room, sums);
+	if (r.gru)
+		a.of_h = take(&room, sums);
+	a.dh = take(&room, a.n);
+	a.dc = take(&room, a.n);
+	for (size_t i = r.steps; i-- > 0;) {
+		go_to(&r, &a, i);
+		NN_ASK(call->site.queue, recurrent_back, a);
+	}
+	weight_gradients(call, &r, &a, room);
+	if (!call->dx[0])
+		return;
+	p.n = call->rows * r.steps * r.x.cin;
+	p.c = r.x;
+	p.w = call->w[0];
+	p.dy = a.of_x;
+	p.dx = call->dx[0];
+	p.add = call->dx_add[0];
+	nn_cuda_input_gradient(call->site.queue, &p);
+}
+
+/* ---- memory and packing ---- */
+
+static size_t saved(const struct nn_site *site, size_t max_rows)
+{
+	const struct recurrence r = recurrence_of(site);
+
+	return site->training ? max_rows * r.steps * (r.kept + (r.lstm ? 2 : 1) * r.units) *
+					sizeof(real)
+			      : 0;
+}
+
+static size_t work(const struct nn_site *site, size_t max_rows, size_t max_leaves, int threads)
+{
+	const struct recurrence r = recurrence_of(site);
+	size_t sums = nn_cuda_rounded(max_rows * r.steps * r.sums * sizeof(real)),
+	       states = nn_cuda_rounded(max_rows * r.units * sizeof(real));
+
+	(void)threads;
+	return !site->training
+		       ? sums + states
+		       : (r.gru ? 2 : 1) * sums + 2 * states + nn_bounds_bytes(max_leaves) +
+				 nn_cuda_leaves_bytes(nn_cuda_packed(&r.x), max_leaves) +
+				 nn_cuda_leaves_bytes(nn_cuda_packed(&r.h), max_leaves) +
+				 2 * nn_cuda_leaves_bytes(r.sums, max_leaves);
+}
+
+static size_t packed(const struct nn_site *site, int param)
+{
+	const struct recurrence r = recurrence_of(site);
+
+	return param < 2 ? nn_cuda_packed(param ? &r.h : &r.x) : r.sums;
+}
+
+static void pack_any(const struct nn_site *site, int param, const void *from, void *to, bool unpack)
+{
+	const struct recurrence r = recurrence_of(site);
+
+	if (param < 2)
+		nn_cuda_pack(site->queue, param ? &r.h : &r.x, 0, 0, from, to, unpack);
+	else
+		nn_queue_copy(site->queue, to, from, r.sums * sizeof(real));
+}
+
+static void pack(const struct nn_site *site, int param, const void *canonical, void *packed)
+{
+	pack_any(site, param, canonical, packed, false);
+}
+
+static void unpack(const struct nn_site *site, int param, const void *packed, void *canonical)
+{
+	pack_any(site, param, packed, canonical, true);
+}
+
+const struct nn_kernel nn_cuda_op_recurrent = { .forward = forward,
+						.backward = backward,
+						.saved = saved,
+						.work = work,
+						.packed = packed,
+						.pack = pack,
+						.unpack = unpack };

@@ -1,0 +1,214 @@
+/* Sequences: a thread for each score, value or unit; its chains. */
+#include "device/cpu/softmax.h"
+#include "device/cuda/panels.h"
+
+/* ---- attention ---- */
+
+/* An array of a head of the batch, from its first value on. */
+NN_INLINE const real *head_at(const struct nn_attention_args *a, const real *array, size_t row,
+			      size_t piece)
+{
+	size_t head = a->first + piece;
+	return array + head / a->heads * a->t * row + head % a->heads * a->size;
+}
+
+/* Positions that q attends to. */
+NN_INLINE size_t attended(const struct nn_attention_args *a, size_t q)
+{
+	return a->causal ? q + 1 : a->t;
+}
+
+NN_MAP(attention_pairs, struct nn_attention_args)
+{
+	size_t k = i % a->t, q = i / a->t % a->t, piece = i / a->t / a->t;
+	const real *x = head_at(a, a->a, a->a_row, piece) + q * a->a_row,
+		   *w = head_at(a, a->b, a->b_row, piece) + k * a->b_row;
+	real sum = 0;
+	if (k >= attended(a, q))
+		return;
+	for (size_t j = 0; j < a->size; j++)
+		sum = r_fma(x[j], v_mul(w[j], a->scale), sum);
+	a->score[i] = sum;
+}
+
+NN_MAP(attention_weigh, struct nn_attention_args)
+{
+	real *score = a->score + i * a->t;
+	v_softmax(score, score, attended(a, i % a->t));
+}
+
+NN_MAP(attention_back, struct nn_attention_args)
+{
+	real *slope = a->score + i * a->t;
+	v_softmax_back(a->a + i * a->t, slope, slope, attended(a, i % a->t), false);
+}
+
+NN_MAP(attention_mix, struct nn_attention_args)
+{
+	size_t k = i % a->size, q = i / a->size % a->t, piece = i / a->size / a->t;
+	const real *b = head_at(a, a->b, a->b_row, piece) + k,
+		   *score = a->score + piece * a->t * a->t + (a->turned ? q : q * a->t);
+	size_t begin = a->turned && a->causal ? q : 0, end = a->turned ? a->t : attended(a, q),
+	       step = a->turned ? a->t : 1;
+	real sum = 0;
+	for (size_t j = begin; j < end; j++)
+		sum = r_fma(score[j * step], v_mul(b[j * a->b_row], a->scale), sum);
+	nn_put((real *)head_at(a, a->to, a->to_row, piece) + q * a->to_row + k, v_mul(sum, a->out),
+	       a->add);
+}
+
+/* ---- recurrent ---- */
+
+/* The sum of gate `gate` of unit j: the state's product, from the output of the step before. */
+NN_INLINE real state_sum(const struct nn_recurrent_args *a, const real *h, size_t gate, size_t j)
+{
+	size_t o = gate * a->units + j;
+	struct column w = column_of(a->w, 0, o, a->sums, a->units);
+	real sum = 0;
+	for (size_t k = 0; h && k < a->units; k++)
+		sum = r_fma(h[k], w.w[k * w.step], sum);
+	return !a->bias ? sum : h ? v_add(sum, a->bias[o]) : a->bias[o];
+}
+
+NN_INLINE real lstm_step(const struct nn_recurrent_args *a, const real *x, const real *h, size_t j,
+			 real *c, real *gates)
+{
+	size_t n = a->units;
+	real in = v_sigmoid(v_add(x[j], state_sum(a, h, 0, j))),
+	     f = v_sigmoid(v_add(x[n + j], state_sum(a, h, 1, j))),
+	     g = v_tanh(v_add(x[2 * n + j], state_sum(a, h, 2, j))),
+	     o = v_sigmoid(v_add(x[3 * n + j], state_sum(a, h, 3, j)));
+	*c = v_cut(v_fma(f, *c, v_mul(in, g)));
+	if (gates) {
+		gates[j] = in;
+		gates[n + j] = f;
+		gates[2 * n + j] = g;
+		gates[3 * n + j] = o;
+	}
+	return v_mul(o, v_tanh(*c));
+}
+
+NN_INLINE real gru_step(const struct nn_recurrent_args *a, const real *x, const real *h, size_t j,
+			real *gates)
+{
+	size_t n = a->units;
+	real r = v_sigmoid(v_add(x[j], state_sum(a, h, 0, j))),
+	     z = v_sigmoid(v_add(x[n + j], state_sum(a, h, 1, j))), of_h = state_sum(a, h, 2, j),
+	     m = v_tanh(v_fma(r, of_h, x[2 * n + j]));
+	if (gates) {
+		gates[j] = r;
+		gates[n + j] = z;
+		gates[2 * n + j] = m;
+		gates[3 * n + j] = of_h;
+	}
+	return v_cut(v_fma(z, v_sub(h ? h[j] : 0, m), m));
+}
+
+NN_INLINE bool has_step(const struct nn_recurrent_args *a, size_t row)
+{
+	return !a->lengths || a->t < a->lengths[row];
+}
+
+NN_MAP(recurrent, struct nn_recurrent_args)
+{
+	size_t row = i / a->units, j = i % a->units, at = row * a->steps + a->t;
+	const real *x = a->ahead + at * a->sums,
+		   *h = a->at_first ? NULL : a->y + (row * a->steps + a->earlier) * a->units;
+	real *gates = a->gates ? a->gates + at * a->kept : NULL, y = 0, c = a->at_first ? 0 : a->c[i];
+	if (!has_step(a, row)) {
+		c = 0;
+	} else if (a->cell == NN_CELL_LSTM) {
+		y = lstm_step(a, x, h, j, &c, gates);
+	} else if (a->cell == NN_CELL_GRU) {
+		y = gru_step(a, x, h, j, gates);
+	} else {
+		real sum = v_add(x[j], state_sum(a, h, 0, j));
+		y = a->cell == NN_CELL_RNN ? v_tanh(sum) : v_select(v_le(sum, v_zero()), v_zero(), sum);
+		if (gates)
+			gates[j] = y;
+	}
+	if (a->before)
+		a->before[at * a->units + j] = h ? h[j] : 0;
+	if (a->before && a->cell == NN_CELL_LSTM)
+		a->cells[at * a->units + j] = c;
+	a->c[i] = c;
+	a->y[at * a->units + j] = y;
+}
+
+NN_INLINE real sigmoid_back(real y, real d)
+{
+	return v_mul(d, v_mul(y, v_sub(1, y)));
+}
+
+NN_INLINE real tanh_back(real y, real d)
+{
+	return v_mul(d, v_fnma(y, y, 1));
+}
+
+NN_INLINE void lstm_back(const struct nn_recurrent_args *a, size_t at, size_t row, size_t j, real dh,
+			 real *dc, real *of)
+{
+	size_t n = a->units;
+	const real *gates = a->gates + at * a->kept + j;
+	real in = gates[0], f = gates[n], g = gates[2 * n], o = gates[3 * n],
+	     shown = v_tanh(a->cells[at * n + j]),
+	     c = a->at_first ? 0 : a->cells[(row * a->steps + a->earlier) * n + j],
+	     d = v_cut(v_add(*dc, tanh_back(shown, v_mul(dh, o))));
+	of[0] = sigmoid_back(in, v_mul(d, g));
+	of[n] = sigmoid_back(f, v_mul(d, c));
+	of[2 * n] = tanh_back(g, v_mul(d, in));
+	of[3 * n] = sigmoid_back(o, v_mul(dh, shown));
+	*dc = v_mul(d, f);
+}
+
+/* What of the state before is kept passes by the products: it is what dh becomes. */
+NN_INLINE real gru_back(const struct nn_recurrent_args *a, size_t at, size_t j, real dh, real *of_x,
+			real *of_h)
+{
+	size_t n = a->units;
+	const real *gates = a->gates + at * a->kept + j;
+	real r = gates[0], z = gates[n], m = gates[2 * n], h = a->before[at * n + j],
+	     dm = tanh_back(m, v_mul(dh, v_sub(1, z)));
+	of_x[0] = of_h[0] = sigmoid_back(r, v_mul(dm, gates[3 * n]));
+	of_x[n] = of_h[n] = sigmoid_back(z, v_mul(dh, v_sub(h, m)));
+	of_x[2 * n] = dm;
+	of_h[2 * n] = v_mul(dm, r);
+	return v_mul(dh, z);
+}
+
+/* Towards unit j's state, from the sums of the step behind it. */
+NN_INLINE real from_behind(const struct nn_recurrent_args *a, size_t row, size_t j)
+{
+	const real *of = a->of_h + (row * a->steps + a->later) * a->sums;
+	real sum = 0;
+	for (size_t o = 0; o < a->sums; o++)
+		sum = r_fma(of[o], column_of(a->w, 0, o, a->sums, a->units)
+					   .w[j * width_at(a->sums, o)],
+			    sum);
+	return sum;
+}
+
+NN_MAP(recurrent_back, struct nn_recurrent_args)
+{
+	size_t row = i / a->units, j = i % a->units, at = row * a->steps + a->t;
+	real *of_x = a->of_x + at * a->sums + j, *of_h = a->of_h + at * a->sums + j,
+	     dh = a->at_last ? 0 : from_behind(a, row, j), dc = a->at_last ? 0 : a->dc[i], kept = 0;
+	if (!a->at_last && a->cell == NN_CELL_GRU)
+		dh = v_add(a->dh[i], dh);
+	dh = v_cut(v_add(a->dy[at * a->units + j], dh));
+	if (!has_step(a, row)) {
+		for (size_t o = 0; o < a->sums; o += a->units)
+			of_x[o] = of_h[o] = 0;
+		dc = 0;
+	} else if (a->cell == NN_CELL_LSTM) {
+		lstm_back(a, at, row, j, dh, &dc, of_x);
+	} else if (a->cell == NN_CELL_GRU) {
+		kept = gru_back(a, at, j, dh, of_x, of_h);
+	} else {
+		real y = a->gates[at * a->kept + j];
+		of_x[0] = a->cell == NN_CELL_RNN ? tanh_back(y, dh)
+						 : v_select(v_le(y, v_zero()), v_zero(), dh);
+	}
+	a->dh[i] = kept;
+	a->dc[i] = dc;
+}
