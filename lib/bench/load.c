@@ -11,9 +11,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "bench/bench.h"
-#include "bench/load-plot.h"
-#include "bench/load-report.h"
-#include "bench/load-search.h"
+#include "bench/load/plot.h"
+#include "bench/load/report.h"
+#include "bench/load/search.h"
 #include "bench/load.h"
 
 #define CLOSED 8 /* connections of a closed loop, at most those of an open one */

@@ -23,17 +23,17 @@ lib_libnn_la_SOURCES += \
 	lib/bench/channel.h \
 	lib/bench/link.c \
 	lib/bench/load.c lib/bench/load.h \
-	lib/bench/load-answer.c lib/bench/load-answer.h \
-	lib/bench/load-arrivals.c lib/bench/load-arrivals.h \
-	lib/bench/load-body.c lib/bench/load-body.h \
-	lib/bench/load-client.c lib/bench/load-client.h \
-	lib/bench/load-latency.c lib/bench/load-latency.h \
-	lib/bench/load-model.c lib/bench/load-model.h \
-	lib/bench/load-pass.c lib/bench/load-pass.h \
-	lib/bench/load-plot.c lib/bench/load-plot.h \
-	lib/bench/load-report.c lib/bench/load-report.h \
-	lib/bench/load-search.c lib/bench/load-search.h \
-	lib/bench/load-server.c lib/bench/load-server.h \
+	lib/bench/load/answer.c lib/bench/load/answer.h \
+	lib/bench/load/arrivals.c lib/bench/load/arrivals.h \
+	lib/bench/load/body.c lib/bench/load/body.h \
+	lib/bench/load/client.c lib/bench/load/client.h \
+	lib/bench/load/latency.c lib/bench/load/latency.h \
+	lib/bench/load/model.c lib/bench/load/model.h \
+	lib/bench/load/pass.c lib/bench/load/pass.h \
+	lib/bench/load/plot.c lib/bench/load/plot.h \
+	lib/bench/load/report.c lib/bench/load/report.h \
+	lib/bench/load/search.c lib/bench/load/search.h \
+	lib/bench/load/server.c lib/bench/load/server.h \
 	lib/bench/machine.c \
 	lib/bench/machine.h \
 	lib/bench/measure.c \

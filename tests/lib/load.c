@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "bench/load-answer.h"
-#include "bench/load-arrivals.h"
-#include "bench/load-latency.h"
-#include "bench/load-search.h"
+#include "bench/load/answer.h"
+#include "bench/load/arrivals.h"
+#include "bench/load/latency.h"
+#include "bench/load/search.h"
 #include "lib/tap.h"
 
 /* ---- answers ---- */

@@ -5,7 +5,7 @@
 #include "base/half.h"
 #include "base/number.h"
 #include "base/random.h"
-#include "bench/load-body.h"
+#include "bench/load/body.h"
 
 #define MOST_BODY ((size_t)1 << 30) /* bytes of one */
 #define KEPT ((size_t)32 << 20)     /* bytes of all: further ones are not made */

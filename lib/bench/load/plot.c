@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "bench/load-plot.h"
+#include "bench/load/plot.h"
 #include "chart/chart.h"
 
 #define MOST 64     /* rates: a search takes far fewer */

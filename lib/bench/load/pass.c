@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "bench/load-pass.h"
+#include "bench/load/pass.h"
 
 #define BURST 64 /* requests that are sent before answers are looked at again */
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "bench/load-report.h"
+#include "bench/load/report.h"
 
 const struct nn_report_column nn_load_columns[] = {
 	{ "rate", 0, 0 },       { "sent", 0, 6 },     { "ok", 0, 7 },

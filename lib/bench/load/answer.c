@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/number.h"
-#include "bench/load-answer.h"
+#include "bench/load/answer.h"
 
 const char *const nn_load_part_names[NN_LOAD_PARTS] = { "read", "parse", "queue", "compute",
 							"format" };

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "bench/load-client.h"
+#include "bench/load/client.h"
 
 #define REST 0.1                 /* seconds of a connection that could not be made */
 #define LOOK 0.05                /* between two looks for calls that took too long */

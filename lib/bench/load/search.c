@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/load-search.h"
+#include "bench/load/search.h"
 
 static double rounded(double rate)
 {

@@ -4,7 +4,7 @@
 #define NN_BENCH_LOAD_PLOT_H
 
 #include "bench/bench.h"
-#include "bench/load-pass.h"
+#include "bench/load/pass.h"
 
 struct nn_load_plot;
 

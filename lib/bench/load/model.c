@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "bench/load-client.h"
-#include "bench/load-model.h"
+#include "bench/load/client.h"
+#include "bench/load/model.h"
 #include "file/json.h"
 
 #define MOST_ANSWER ((size_t)1 << 20) /* bytes of metadata */

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
-#include "bench/load-arrivals.h"
+#include "bench/load/arrivals.h"
 #include "file/input.h"
 
 const char *const nn_load_arrival_names[] = { "poisson", "constant", NULL };

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "bench/load-server.h"
+#include "bench/load/server.h"
 
 enum nn_load_kind { NN_LOAD_BOOL, NN_LOAD_WHOLE, NN_LOAD_HALF, NN_LOAD_FLOAT, NN_LOAD_BYTES };
 

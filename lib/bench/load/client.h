@@ -5,8 +5,8 @@
 #ifndef NN_BENCH_LOAD_CLIENT_H
 #define NN_BENCH_LOAD_CLIENT_H
 
-#include "bench/load-answer.h"
-#include "bench/load-server.h"
+#include "bench/load/answer.h"
+#include "bench/load/server.h"
 
 struct nn_load_call {
 	const char *request; /* [size], head and body; stays the caller's until the call is done */

@@ -6,7 +6,7 @@
 #define NN_BENCH_LOAD_BODY_H
 
 #include "base/text.h"
-#include "bench/load-model.h"
+#include "bench/load/model.h"
 
 extern const char *const nn_load_forms[]; /* "json", "v2", "binary"; NULL at the end */
 enum nn_load_form { NN_LOAD_JSON, NN_LOAD_V2, NN_LOAD_BINARY };

@@ -8,10 +8,10 @@
 #define NN_BENCH_LOAD_PASS_H
 
 #include <signal.h>
-#include "bench/load-arrivals.h"
-#include "bench/load-body.h"
-#include "bench/load-client.h"
-#include "bench/load-latency.h"
+#include "bench/load/arrivals.h"
+#include "bench/load/body.h"
+#include "bench/load/client.h"
+#include "bench/load/latency.h"
 
 struct nn_load_plan {
 	struct nn_load_client *client;

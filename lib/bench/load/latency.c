@@ -1,7 +1,7 @@
 /* Latencies counted by size. */
 #include <math.h>
 
-#include "bench/load-latency.h"
+#include "bench/load/latency.h"
 
 #define BEYOND 5 /* samples that a percentile needs beyond it */
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "bench/load-server.h"
+#include "bench/load/server.h"
 #include "file/input.h"
 
 static int refuse(const char *url, struct nn_error *err)

@@ -3,7 +3,7 @@
 #define NN_BENCH_LOAD_REPORT_H
 
 #include "bench/bench.h"
-#include "bench/load-pass.h"
+#include "bench/load/pass.h"
 
 extern const struct nn_report_column nn_load_columns[];
 
