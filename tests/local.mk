@@ -287,7 +287,7 @@ bench-pictures: all
 check_PROGRAMS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table
 tests_lib_data_SOURCES = tests/lib/data.c tests/lib/data-show.h
 CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats tests/cli/json-lines.bats tests/cli/libsvm.bats tests/cli/tables.bats tests/cli/text.bats
-CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats tests/cli/pictures.bats tests/cli/json-lines.bats tests/cli/libsvm.bats tests/cli/tables.bats
+CHECK_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source tests/lib/corrupt tests/lib/table tests/cli/data.bats tests/cli/pictures.bats tests/cli/pictures-out.bats tests/cli/json-lines.bats tests/cli/libsvm.bats tests/cli/tables.bats
 VALGRIND_TESTS += tests/lib/data tests/lib/data-array tests/lib/data-order tests/lib/loader tests/lib/rows tests/lib/source
 
 # nn-train: cuts and schedules; the tool; PyTorch as referee; kills and MNIST in the long run
@@ -308,7 +308,7 @@ tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
 tests_lib_train_saver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/train-saver
 VALGRIND_TESTS += tests/lib/train-saver
-EXTRA_DIST += tests/cli/pictures.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
+EXTRA_DIST += tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/score.bats tests/cli/keep.bats tests/cli/ensemble.bats tests/cli/train-threshold.bats tests/cli/train-weight.bats tests/cli/digits.bats

@@ -72,10 +72,16 @@ static bool is_sealed(const char *letters)
 	return memcmp(again, letters, RANDOM) == 0;
 }
 
-/* Of a name that was cut as names of temporaries are. */
+/* Of a name that was cut as names of temporaries are; of any name where that is empty. */
 static bool is_temporary(const char *entry, const char *name, size_t n)
 {
-	return strlen(entry) == 1 + n + 1 + RANDOM + 4 && entry[0] == '.' &&
+	size_t length = strlen(entry), others = 2 + RANDOM + 4;
+
+	if (n == 0 && length > others) {
+		name = entry + 1;
+		n = length - others;
+	}
+	return length == 1 + n + 1 + RANDOM + 4 && entry[0] == '.' &&
 	       strncmp(entry + 1, name, n) == 0 && entry[1 + n] == '.' &&
 	       strcmp(entry + 1 + n + 1 + RANDOM, ".tmp") == 0 && is_sealed(entry + 1 + n + 1);
 }
@@ -120,4 +126,37 @@ void nn_output_sweep(const char *path)
 	if (entries)
 		closedir(entries);
 	nn_free(directory);
+}
+
+/* ---- durable ---- */
+
+/* Names are durable only once their directory is. */
+int nn_output_sync_name(const char *path, struct nn_error *err)
+{
+	const char *name = strrchr(path, '/');
+	char *directory =
+		name ? nn_strndup(path, (size_t)(name - path) + 1, err) : nn_strdup(".", err);
+	int fd, status = 0;
+
+	if (!directory)
+		return -1;
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+			status = nn_fail_errno(err, NN_EFAIL, "%s: cannot sync", directory);
+		close(fd);
+	}
+	nn_free(directory);
+	return status;
+}
+
+int nn_output_sync(const char *folder, struct nn_error *err)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = 0;
+
+	if (fd < 0 || syncfs(fd) != 0)
+		status = nn_fail_errno(err, NN_EFAIL, "%s: cannot sync", folder);
+	if (fd >= 0)
+		close(fd);
+	return status;
 }

@@ -25,6 +25,7 @@ struct nn_output {
 	size_t used;
 	int fd;
 	int slot; /* in the list of temporaries, -1: none */
+	bool part; /* nn_output_open_part */
 };
 
 /*
@@ -145,7 +146,8 @@ static int open_temporary(struct nn_output *o, const char *path, const char *own
 
 	if (check_name(path, err) < 0)
 		return -1;
-	nn_output_sweep(path);
+	if (!o->part)
+		nn_output_sweep(path);
 	o->path = nn_strdup(path, err);
 	o->temporary = nn_output_temporary(path, err);
 	if (!o->path || !o->temporary)
@@ -220,8 +222,8 @@ static int open_path(struct nn_output *o, const char *path, const char *owner, b
 	return binary ? nn_output_binary(o, err) : 0;
 }
 
-int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
-			  bool binary, struct nn_error *err)
+static int open_output(struct nn_output **output, const char *path, const char *owner, bool binary,
+		       bool part, struct nn_error *err)
 {
 	struct nn_output *o = nn_alloc(1, sizeof *o, err);
 	bool standard = !path || strcmp(path, "-") == 0 || descriptor(path) == STDOUT_FILENO;
@@ -229,6 +231,7 @@ int nn_output_open_beside(struct nn_output **output, const char *path, const cha
 	if (!o)
 		return -1;
 	o->fd = o->slot = -1;
+	o->part = part;
 	o->buffer = nn_alloc(BUFFER, 1, err);
 	if (!o->buffer ||
 	    (standard ? open_stdout(o, binary, err) : open_path(o, path, owner, binary, err)) < 0) {
@@ -239,9 +242,20 @@ int nn_output_open_beside(struct nn_output **output, const char *path, const cha
 	return 0;
 }
 
+int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
+			  bool binary, struct nn_error *err)
+{
+	return open_output(output, path, owner, binary, false, err);
+}
+
 int nn_output_open(struct nn_output **output, const char *path, bool binary, struct nn_error *err)
 {
-	return nn_output_open_beside(output, path, NULL, binary, err);
+	return open_output(output, path, NULL, binary, false, err);
+}
+
+int nn_output_open_part(struct nn_output **output, const char *path, struct nn_error *err)
+{
+	return open_output(output, path, NULL, true, true, err);
 }
 
 static bool wait_until_writable(int fd)
@@ -317,26 +331,6 @@ bool nn_output_is_regular(const struct nn_output *o)
 	return o->temporary != NULL;
 }
 
-/* Names are durable only once their directory is. */
-static int sync_directory(const char *path, struct nn_error *err)
-{
-	const char *name = strrchr(path, '/');
-	char *directory =
-		name ? nn_strndup(path, (size_t)(name - path) + 1, err) : nn_strdup(".", err);
-	int fd, status = 0;
-
-	if (!directory)
-		return -1;
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-			status = nn_fail_errno(err, NN_EFAIL, "%s: cannot sync", directory);
-		close(fd);
-	}
-	nn_free(directory);
-	return status;
-}
-
 static void release(struct nn_output *o)
 {
 	nn_free(o->path);
@@ -353,7 +347,7 @@ static int finish(struct nn_output *o, struct nn_error *err)
 		return -1;
 	if (o->fd == STDOUT_FILENO)
 		return 0;
-	if (o->temporary && fsync(fd) != 0)
+	if (o->temporary && !o->part && fsync(fd) != 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot sync", o->name);
 	o->fd = -1;
 	if (close(fd) != 0)
@@ -363,7 +357,7 @@ static int finish(struct nn_output *o, struct nn_error *err)
 	if (rename(o->temporary, o->path) != 0)
 		return nn_fail_errno(err, NN_EFAIL, "%s: cannot rename", o->name);
 	forget(o);
-	return sync_directory(o->path, err);
+	return o->part ? 0 : nn_output_sync_name(o->path, err);
 }
 
 int nn_output_commit(struct nn_output *o, struct nn_error *err)

@@ -25,6 +25,12 @@ int nn_output_open(struct nn_output **output, const char *path, bool binary, str
  */
 int nn_output_open_beside(struct nn_output **output, const char *path, const char *owner,
 			  bool binary, struct nn_error *err);
+/*
+ * One of many files of a folder: it is complete or not there, but durable only after nn_output_sync of the folder,
+ * and temporaries are removed by nn_output_sweep of it, once.
+ */
+int nn_output_open_part(struct nn_output **output, const char *path, struct nn_error *err);
+int nn_output_sync(const char *folder, struct nn_error *err);
 /* What is written will be binary after all: refused on a terminal. */
 int nn_output_binary(struct nn_output *output, struct nn_error *err);
 int nn_output_write(struct nn_output *output, const void *bytes, size_t n, struct nn_error *err);
@@ -39,7 +45,8 @@ void nn_output_abort(struct nn_output *output); /* NULL allowed; what was there 
 int nn_output_close(struct nn_output *output, int status, struct nn_error *err);
 void nn_output_abort_all(void); /* async-signal-safe */
 /*
- * Remove the temporaries of path that a kill left: those whose writer lives are locked and stay.
+ * Remove the temporaries of path that a kill left, of a path that ends in '/' all in that folder: those whose
+ * writer lives are locked and stay.
  * nn_output_open does it. Never an error.
  */
 void nn_output_sweep(const char *path);
@@ -51,6 +58,8 @@ char *nn_output_temporary(const char *path, struct nn_error *err);
 void nn_output_letters(char *temporary, unsigned attempt);
 /* Inside: lock a temporary that was just made. false: a sweep took it first. */
 bool nn_output_hold(int fd, int folder, const char *path);
+/* Inside: a file of that name was made or renamed: make the name durable. */
+int nn_output_sync_name(const char *path, struct nn_error *err);
 /* "-", or another name of standard input unless that is a regular file (/dev/stdin, a FIFO). */
 bool nn_is_stdin(const char *path);
 /* Is path the same file (device and inode) as other? */

@@ -232,6 +232,12 @@ int nn_coding_target(struct nn_coding *c, size_t target, const struct nn_target_
 	return 0;
 }
 
+void nn_coding_set_output(struct nn_coding *c, size_t target, const struct nn_shape *output)
+{
+	c->targets[target].positions = nn_shape_positions(output) > 1;
+	c->targets[target].channels = output->rank == 3 && output->dim[0] > 1 ? output->dim[0] : 0;
+}
+
 int nn_coding_schema(struct nn_coding *c, const struct nn_schema *schema, bool raw,
 		     struct nn_error *err)
 {

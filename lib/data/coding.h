@@ -37,6 +37,8 @@ struct nn_target_code {
 	bool fixed;              /* a model's: never grows */
 	void *mean, *sd;         /* real, per column, or NULL */
 	size_t n_columns;
+	size_t channels; /* of pictures of numbers: how many, which batches have last; 0: it is none */
+	bool positions;  /* the output has several: numbers are not standardized */
 };
 
 struct nn_coding {
@@ -65,6 +67,17 @@ int nn_coding_target(struct nn_coding *coding, size_t target, const struct nn_ta
 /* All of them. */
 int nn_coding_schema(struct nn_coding *coding, const struct nn_schema *schema, bool raw,
 		     struct nn_error *err);
+
+/* The output that a target is compared with, which says how batches have it. */
+void nn_coding_set_output(struct nn_coding *coding, size_t target, const struct nn_shape *output);
+
+/* Where value i of a target is in a batch. */
+static inline size_t nn_code_place(const struct nn_target_code *code, size_t size, size_t i)
+{
+	size_t positions = code->channels ? size / code->channels : 0;
+
+	return positions ? i % positions * code->channels + i / positions : i;
+}
 
 /* The class of a label's number, which is -1 where the label is unknown. */
 static inline int32_t nn_code_class(const struct nn_target_code *code, int32_t label)

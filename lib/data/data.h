@@ -176,6 +176,11 @@ bool nn_dataset_is_bytes(const struct nn_dataset *dataset, size_t input);
  * Targets: classes int32 [n][positions] (NN_CLASS_IGNORED of an ignored label), or numbers
  * [n][columns] in standardized units, or class probabilities.
  */
+/*
+ * The output that a target is compared with, to be said before nn_dataset_measure: pictures of numbers are given
+ * with channels last, and what has positions is not standardized.
+ */
+void nn_dataset_set_output(struct nn_dataset *dataset, size_t target, const struct nn_shape *output);
 bool nn_dataset_target_classes(const struct nn_dataset *dataset, size_t target);
 size_t nn_dataset_target_size(const struct nn_dataset *dataset, size_t target); /* values per row */
 void nn_dataset_fill_target(const struct nn_dataset *dataset, size_t target, const uint64_t *rows,
@@ -283,6 +288,7 @@ bool nn_rows_weighs(const struct nn_rows *rows); /* the column of weights was fo
  * With want_target: are the targets int32 classes (else real numbers or class probabilities)?
  * values per row?
  */
+void nn_rows_set_output(struct nn_rows *rows, size_t target, const struct nn_shape *output);
 bool nn_rows_target_classes(const struct nn_rows *rows, size_t target);
 size_t nn_rows_target_size(const struct nn_rows *rows, size_t target);
 uint64_t nn_rows_bad(const struct nn_rows *rows); /* rows left out or marked so far */

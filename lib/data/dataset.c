@@ -135,6 +135,11 @@ bool nn_dataset_target_classes(const struct nn_dataset *ds, size_t target)
 	return ds->targets[target].classes;
 }
 
+void nn_dataset_set_output(struct nn_dataset *ds, size_t target, const struct nn_shape *output)
+{
+	nn_coding_set_output(ds->coding, target, output);
+}
+
 size_t nn_dataset_target_size(const struct nn_dataset *ds, size_t target)
 {
 	return ds->targets[target].size;

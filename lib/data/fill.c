@@ -147,8 +147,10 @@ void nn_fill_input(const struct nn_input_code *code, enum nn_dtype dtype,
 		const T *mean = code->mean, *sd = code->sd; \
 		for (size_t r = 0; r < n; r++, to += size) { \
 			const T *from = numbers + (rows ? rows[r] : r) * size; \
-			for (size_t i = 0; !mean && i < size; i++) \
+			for (size_t i = 0; !mean && !code->channels && i < size; i++) \
 				to[i] = FLUSHED(from[i]); \
+			for (size_t i = 0; !mean && code->channels && i < size; i++) \
+				to[nn_code_place(code, size, i)] = FLUSHED(from[i]); \
 			for (size_t i = 0; mean && i < size; i++) \
 				to[i] = (from[i] - mean[i % code->n_columns]) / \
 					sd[i % code->n_columns]; \

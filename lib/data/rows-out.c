@@ -7,6 +7,11 @@
 #include "base/memory.h"
 #include "data/rows.h"
 
+void nn_rows_set_output(struct nn_rows *r, size_t target, const struct nn_shape *output)
+{
+	nn_coding_set_output(r->coding, target, output);
+}
+
 bool nn_rows_target_classes(const struct nn_rows *r, size_t target)
 {
 	if (r->scored || (r->whole && r->options.want_target))

@@ -35,6 +35,7 @@ static void put_targets(struct nn_rows *r, struct nn_rows_out *out)
 	for (size_t t = 0; t < r->schema->n_targets; t++) {
 		size_t size = nn_rows_target_size(r, t);
 		const double *from = r->numbers + r->plan.target_slots[t];
+		struct nn_target_code code = r->coding->targets[t];
 		void *to = out->targets[t];
 
 		if (nn_rows_target_classes(r, t)) {
@@ -44,8 +45,9 @@ static void put_targets(struct nn_rows *r, struct nn_rows_out *out)
 		}
 		to = (char *)to + out->n * size * nn_dtype_size(r->dtype);
 		for (size_t i = 0; i < size; i++)
-			nn_real_put(r->dtype, to, i, from[i]);
-		nn_fill_numbers(&r->coding->targets[t], r->dtype, to, size, NULL, 1, to);
+			nn_real_put(r->dtype, to, nn_code_place(&code, size, i), from[i]);
+		code.channels = 0;
+		nn_fill_numbers(&code, r->dtype, to, size, NULL, 1, to);
 	}
 }
 

@@ -211,11 +211,20 @@ static int take_numbers(const struct nn_dataset *ds, struct nn_data_target *t,
 				  raw->place,       0,
 				  t->size,          ds->rules.missing == NN_MISSING_DROP };
 	size_t n = raw->rows * t->size;
+	bool picture = raw->array.picture ||
+		       nn_is_picture(raw->array.dtype, &raw->array.shape, false);
 
 	if (nn_block_reserve(&t->values, n * nn_dtype_size(ds->dtype) + 1, err) < 0)
 		return nn_fail_at(err, "%s", raw->place);
-	if (!raw->from_table)
-		return nn_samples_convert(&how, raw->array.data, n, t->values.data, err);
+	if (!raw->from_table) {
+		if (nn_samples_convert(&how, raw->array.data, n, t->values.data, err) < 0)
+			return -1;
+		/* pictures count 0 to 1, as those of inputs do */
+		for (size_t i = 0; picture && i < n; i++)
+			nn_real_put(ds->dtype, t->values.data, i,
+				    nn_real_at(ds->dtype, t->values.data, i) / 255);
+		return 0;
+	}
 	for (size_t r = 0; r < raw->rows; r++)
 		for (size_t i = 0; i < t->size; i++)
 			nn_real_put(ds->dtype, t->values.data, r * t->size + i,

@@ -14,7 +14,9 @@ lib_libnn_la_SOURCES += \
 	lib/file/json.h \
 	lib/file/members/members.c lib/file/members/members-folder.c lib/file/members/members-inside.h \
 	lib/file/members/members-tar.c lib/file/members/members.h \
-	lib/file/picture/picture.c lib/file/picture/picture.h \
+	lib/file/members/tar-write.c lib/file/members/tar-write.h \
+	lib/file/picture/deflate.c lib/file/picture/deflate.h \
+	lib/file/picture/picture.c lib/file/picture/picture.h lib/file/picture/write.c lib/file/picture/write.h \
 	lib/file/npy-data.c \
 	lib/file/npy-set.c \
 	lib/file/npy.c \

@@ -25,6 +25,7 @@ lib_libnn_la_SOURCES += \
 	lib/predict/model.c \
 	lib/predict/model.h \
 	lib/predict/options.c \
+	lib/predict/pictures.c lib/predict/pictures.h \
 	lib/predict/predict.h \
 	lib/predict/run-against.c \
 	lib/predict/run-blocks.c \
@@ -45,7 +46,7 @@ lib_libnn_la_SOURCES += \
 	lib/predict/transform.h \
 	lib/predict/write-inside.h \
 	lib/predict/write-json.c \
-	lib/predict/write-npy.c \
+	lib/predict/write-npy.c lib/predict/write-npz.c lib/predict/write-png.c \
 	lib/predict/write-table.c \
 	lib/predict/write.c \
 	lib/predict/write.h

@@ -12,6 +12,8 @@ static const char *const to_words[] = { [NN_TO_AUTO] = "auto",
 					[NN_TO_JSONL] = "jsonl",
 					[NN_TO_NPY] = "npy",
 					[NN_TO_JSON] = "json",
+					[NN_TO_NPZ] = "npz",
+					[NN_TO_PNG] = "png",
 					NULL };
 static const char *const on_error_words[] = {
 	[NN_ON_ERROR_FAIL] = "fail", [NN_ON_ERROR_SKIP] = "skip", [NN_ON_ERROR_MARK] = "mark", NULL
@@ -86,17 +88,19 @@ const struct nn_opt nn_predict_opts[] = {
 		 "where the model does "
 		 "not say what its outputs mean." },
 	{ .name = "to",
-	  .daily = "csv, tsv, jsonl or npy (as the input)",
+	  .daily = "csv, tsv, jsonl, npy, npz or png (as the input)",
 	  .also = "format,output-format,out-format",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(to),
 	  .arg = "FORMAT",
 	  .fallback = "auto",
 	  .choices = to_words,
-	  .help = "format of the output: csv, tsv, jsonl or npy; json with --score",
+	  .help = "format of the output: csv, tsv, jsonl, npy, npz or png; json with --score",
 	  .man = "auto follows the input: npy and safetensors give npy, tsv gives tsv, JSON lines "
 		 "jsonl, all other "
-		 "csv. Of --score it is lines of a name and a value." },
+		 "csv. npz has an array for each output under its name; png is a picture for each "
+		 "sample, "
+		 "see PICTURES. Of --score it is lines of a name and a value." },
 	{ .name = "to-header",
 	  .type = NN_OPT_CHOICE,
 	  .offset = AT(to_header),
@@ -275,6 +279,11 @@ static int check_generate(const struct nn_predict_options *o, struct nn_error *e
 	return 0;
 }
 
+static bool is_binary(enum nn_to to)
+{
+	return to == NN_TO_NPY || to == NN_TO_NPZ || to == NN_TO_PNG;
+}
+
 int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 {
 	if (check_ensemble(o, err) < 0 || check_against(o, err) < 0 || check_generate(o, err) < 0)
@@ -286,15 +295,18 @@ int nn_predict_check(const struct nn_predict_options *o, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE,
 			       "--threshold: decides between classes; it needs --emit=class or "
 			       "--score");
-	if (o->keep && (o->score || o->to == NN_TO_NPY))
-		return nn_fail(
-			err, NN_EUSAGE,
-			o->score ? "--keep: --score prints no rows"
-				 : "--keep: an .npy array has no room for text; --to=csv, tsv "
-				   "and jsonl have");
-	if (o->to == NN_TO_NPY && o->score)
+	if (o->keep && (o->score || is_binary(o->to)))
 		return nn_fail(err, NN_EUSAGE,
-			       "--to=npy: --score prints names and values, as csv, tsv, json or "
-			       "jsonl");
+			       o->score ? "--keep: --score prints no rows"
+					: "--keep: --to=%s has no room for text; --to=csv, tsv and jsonl have",
+			       to_words[o->to]);
+	if (is_binary(o->to) && o->score)
+		return nn_fail(err, NN_EUSAGE,
+			       "--to=%s: --score prints names and values, as csv, tsv, json or "
+			       "jsonl",
+			       to_words[o->to]);
+	if (o->to == NN_TO_PNG && o->emit && strncmp(o->emit, "top:", 4) == 0)
+		return nn_fail(err, NN_EUSAGE,
+			       "--emit=top: a picture holds the class of each pixel; use --emit=class");
 	return 0;
 }

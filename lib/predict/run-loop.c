@@ -57,6 +57,8 @@ static int forward(struct nn_run *r, const struct nn_run_batch *b, struct nn_err
 /* Whoever drives us through a pipe gets its answers before we wait for more. */
 static int flush(struct nn_run *r, struct nn_error *err)
 {
+	if (!r->output) /* a folder */
+		return 0;
 	if (r->p->options.flush == NN_FLUSH_LINE ||
 	    (r->p->options.flush == NN_FLUSH_AUTO && !r->ahead && nn_rows_would_block(r->rows)))
 		return nn_output_flush(r->output, err);
@@ -181,7 +183,7 @@ static int finish(struct nn_run *r, struct nn_error *err)
 		return -1;
 	give_notices(r);
 	r->output = NULL;
-	return nn_output_commit(output, err);
+	return output ? nn_output_commit(output, err) : 0;
 }
 
 int nn_predict_run(const struct nn_predict *predict, struct nn_error *err)

@@ -54,8 +54,9 @@ int nn_run_open(struct nn_run *r, struct nn_error *err)
 		return nn_fail(err, NN_EUSAGE, "-: stdin can be MODEL or DATA, not both");
 	if (nn_run_open_log(r, err) < 0)
 		return -1;
-	if (nn_output_open(&r->output, r->p->output, false, err) <
-	    0) /* before the first row is waited for */
+	/* before the first row is waited for */
+	if (!(o->to == NN_TO_PNG && nn_pictures_is_folder(r->p->output)) &&
+	    nn_output_open(&r->output, r->p->output, false, err) < 0)
 		return -1;
 	r->threads = r->p->threads;
 	if (nn_run_load_members(r, err) < 0 || choose_batch(r, err) < 0 ||

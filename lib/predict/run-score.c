@@ -55,6 +55,10 @@ static int open_all(const struct nn_run *r, const struct nn_model *model,
 
 int nn_run_open_score(struct nn_run *r, struct nn_error *err)
 {
+	const struct nn_program *program = r->model->program;
+
+	for (size_t o = 0; o < nn_run_outputs(r); o++)
+		nn_rows_set_output(r->rows, o, &program->values[program->outputs[o].value].shape);
 	if (r->model->weight && !nn_rows_weighs(r->rows) && !nn_rows_none(r->rows))
 		warn_of_weights(r);
 	if (open_all(r, r->model, &r->metrics, err) < 0)

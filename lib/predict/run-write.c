@@ -35,6 +35,18 @@ static enum nn_to choose_format(const struct nn_run *r)
 	return nn_rows_separator(r->rows) == '\t' ? NN_TO_TSV : NN_TO_CSV;
 }
 
+/* --emit, or of pictures a class per pixel where the model has classes. */
+static const char *emitted_word(const struct nn_run *r, size_t output)
+{
+	const struct nn_schema *schema = r->model->schema;
+	const char *word = r->p->options.emit;
+
+	if (!word && r->p->options.to == NN_TO_PNG &&
+	    (output >= schema->n_targets || schema->targets[output].labels))
+		return "class";
+	return word;
+}
+
 static int open_emitted(struct nn_run *r, struct nn_error *err)
 {
 	const char *name = r->p->options.output_name;
@@ -50,8 +62,8 @@ static int open_emitted(struct nn_run *r, struct nn_error *err)
 	if (!r->emitted)
 		return -1;
 	for (size_t i = 0; i < r->n_emitted; i++)
-		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i, r->p->options.emit,
-				    r->batch, err) < 0 ||
+		if (nn_emitted_open(&r->emitted[i], r->model, first + (int)i,
+				    emitted_word(r, (size_t)first + i), r->batch, err) < 0 ||
 		    (r->emitted[i].emit == NN_EMIT_CLASS && nn_run_threshold(r, r->model) > 0 &&
 		     nn_emitted_set_threshold(&r->emitted[i], nn_run_threshold(r, r->model), err) <
 			     0))
@@ -92,16 +104,19 @@ int nn_run_open_writer(struct nn_run *r, struct nn_error *err)
 	if (open_emitted(r, err) < 0)
 		return -1;
 	options.named = r->n_emitted > 1;
-	if (options.named && options.to != NN_TO_JSONL)
+	if (options.named && options.to != NN_TO_JSONL && options.to != NN_TO_NPZ)
 		return nn_fail(
 			err, NN_EFAIL,
 			"%s: the model has %zu outputs; choose one with --output-name= or take all "
-			"with --to=jsonl",
+			"with --to=jsonl or --to=npz",
 			r->p->model, r->n_emitted);
 	options.rows = r->rows;
 	if (nn_rows_kept(r->rows, 0) && check_kept(r, &options, err) < 0)
 		return -1;
-	if (options.to == NN_TO_NPY && nn_output_binary(r->output, err) < 0)
+	options.pictures = (struct nn_pictures_options){ r->p->output, r->p->data, r->output,
+							options.total };
+	if ((options.to == NN_TO_NPY || options.to >= NN_TO_NPZ) && r->output &&
+	    nn_output_binary(r->output, err) < 0)
 		return -1;
 	return nn_writer_open(&r->writer, r->output, r->emitted, r->n_emitted, &options, err);
 }

@@ -35,12 +35,15 @@ static int put_text(struct nn_writer *w, struct nn_error *err)
 static const struct {
 	int (*header)(struct nn_writer *w, struct nn_error *err);
 	int (*rows)(struct nn_writer *w, size_t rows, const char *const *bad, struct nn_error *err);
-	int (*end)(struct nn_writer *w, struct nn_error *err); /* of an array */
+	int (*end)(struct nn_writer *w, struct nn_error *err); /* of an array; NULL */
+	int (*close)(struct nn_writer *w, struct nn_error *err); /* NULL */
 } formats[] = {
-	[NN_TO_CSV] = { nn_write_table_header, nn_write_table_rows, NULL },
-	[NN_TO_TSV] = { nn_write_table_header, nn_write_table_rows, NULL },
-	[NN_TO_JSONL] = { nn_write_json_header, nn_write_json_rows, NULL },
-	[NN_TO_NPY] = { nn_write_npy_header, nn_write_npy_rows, nn_write_npy_end },
+	[NN_TO_CSV] = { nn_write_table_header, nn_write_table_rows, NULL, NULL },
+	[NN_TO_TSV] = { nn_write_table_header, nn_write_table_rows, NULL, NULL },
+	[NN_TO_JSONL] = { nn_write_json_header, nn_write_json_rows, NULL, NULL },
+	[NN_TO_NPY] = { nn_write_npy_header, nn_write_npy_rows, nn_write_npy_end, NULL },
+	[NN_TO_NPZ] = { nn_write_npz_header, nn_write_npz_rows, NULL, nn_write_npz_close },
+	[NN_TO_PNG] = { nn_write_png_header, nn_write_png_rows, NULL, nn_write_png_close },
 };
 
 int nn_writer_open(struct nn_writer **writer, struct nn_output *output, struct nn_emitted *emitted,
@@ -111,6 +114,8 @@ int nn_writer_end_array(struct nn_writer *w, struct nn_error *err)
 
 int nn_writer_close(struct nn_writer *w, struct nn_error *err)
 {
+	if (formats[w->options.to].close)
+		return formats[w->options.to].close(w, err);
 	return w->rows_since_end || !w->ended ? nn_writer_end_array(w, err) : 0;
 }
 
@@ -120,6 +125,8 @@ void nn_writer_free(struct nn_writer *w)
 		return;
 	if (w->spool)
 		fclose(w->spool);
+	nn_write_npz_free(w);
+	nn_write_png_free(w->png);
 	nn_text_free(&w->text);
 	nn_free(w->classes);
 	nn_free(w->block);

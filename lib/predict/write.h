@@ -8,11 +8,21 @@
 #include "base/output.h"
 #include "data/data.h"
 #include "predict/emit.h"
+#include "predict/pictures.h"
 
 struct nn_writer;
 
 /* NN_TO_JSON: of --score alone */
-enum nn_to { NN_TO_AUTO, NN_TO_CSV, NN_TO_TSV, NN_TO_JSONL, NN_TO_NPY, NN_TO_JSON };
+enum nn_to {
+	NN_TO_AUTO,
+	NN_TO_CSV,
+	NN_TO_TSV,
+	NN_TO_JSONL,
+	NN_TO_NPY,
+	NN_TO_JSON,
+	NN_TO_NPZ,
+	NN_TO_PNG,
+};
 
 struct nn_writer_options {
 	enum nn_to to;
@@ -20,6 +30,7 @@ struct nn_writer_options {
 	int64_t total;              /* rows that will come, -1: unknown (npy is then spooled) */
 	bool named;                 /* json: several outputs, each under its name */
 	const struct nn_rows *rows; /* nn_rows_kept: columns in front of a record; NULL: none */
+	struct nn_pictures_options pictures; /* of png */
 	struct nn_text *text;       /* where to, in place of an output; `total` is known then */
 };
 

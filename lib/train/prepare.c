@@ -231,8 +231,12 @@ static void count_all(struct nn_train *t, double fraction)
 
 int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 {
+	const struct nn_program *program = t->task.program;
 	double fraction = 0;
 
+	for (int i = 0; i < program->n_outputs; i++)
+		nn_dataset_set_output(t->task.dataset, (size_t)i,
+				      &program->values[program->outputs[i].value].shape);
 	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
 		return -1;
 	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
