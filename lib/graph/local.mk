@@ -32,6 +32,8 @@ lib_libnn_la_SOURCES += \
 	lib/graph/sharded-weights.c \
 	lib/graph/sharded.c \
 	lib/graph/sharded.h \
+	lib/graph/states.c \
+	lib/graph/states.h \
 	lib/graph/steps.c \
 	lib/graph/steps.h \
 	lib/graph/tables.c \

@@ -49,19 +49,6 @@ void nn_graph_run(struct nn_graph *graph, const struct nn_step_list *list,
 	}
 }
 
-void nn_graph_forget(struct nn_graph *graph)
-{
-	const struct nn_bound *b = &graph->bound;
-
-	for (int i = 0; i < b->n_nodes; i++) {
-		const struct nn_bound_node *node = &b->nodes[i];
-		void *state = nn_graph_at(graph, node->state);
-
-		if (state)
-			nn_queue_clear(b->queue, state, graph->states * node->state_bytes);
-	}
-}
-
 static void check_span(const struct nn_graph *graph, const struct nn_span *span)
 {
 	if (span->rows > graph->max_rows)

@@ -18,6 +18,7 @@ struct nn_recipe {
 	double time_limit; /* seconds, 0: none */
 	uint64_t batch, leaves, micro_batch;
 	const char *shuffle; /* yes, no or N */
+	bool stateful;       /* rows of a batch go on where those of the one before ended */
 };
 
 static inline struct nn_optimizer_options nn_recipe_optimizer(const struct nn_recipe *r)

@@ -52,6 +52,7 @@ struct nn_step_options {
 	/* whose run of the leaves of each batch is computed here; ranks 0: all of them */
 	int rank, ranks;
 	bool noise; /* nn_step_noise will be asked for */
+	bool goes_on; /* rows go on where those of the batch before ended (nn_graph_forget) */
 	/* batch norm's buffers wait for nn_step_finish also where all leaves are computed here */
 	bool statistics;
 	const struct nn_column_shard *columns; /* ranks that share products; NULL: none do */

@@ -12,6 +12,7 @@
 #include "train/convert.h"
 #include "train/spool.h"
 #include "train/state/checkpoint.h"
+#include "train/streams.h"
 #include "train/train.h"
 #include "train/try.h"
 
@@ -354,6 +355,7 @@ static int check(const struct nn_train_setup *s, struct nn_error *err)
 	    check_held_out(s->train, err) < 0 || check_inputs(s, err) < 0 ||
 	    check_selfcheck(s, err) < 0 || check_outputs(s, err) < 0 ||
 	    check_restarts(s, err) < 0 || check_race(s, err) < 0 || nn_check_strategy(s, err) < 0 ||
+	    nn_streams_check(s, err) < 0 ||
 	    nn_check_ranks(s, err) < 0)
 		return -1;
 	return 0;

@@ -159,6 +159,8 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	if (nn_parse_shuffle(o->recipe.shuffle, &t->task.window, err) < 0 ||
 	    nn_schedule_parse(&t->schedule, o->recipe.schedule, err) < 0)
 		return -1;
+	if (o->recipe.stateful)
+		t->task.window = 0;
 	t->task.planned = UINT64_MAX;
 	t->ends_by = "epochs";
 	if ((o->recipe.epochs || nn_opt_given(list, "epochs")) &&

@@ -40,6 +40,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/selfcheck.h \
 	lib/train/spool.c \
 	lib/train/spool.h \
+	lib/train/state/carried.c \
+	lib/train/state/carried.h \
 	lib/train/state/checkpoint.c \
 	lib/train/state/checkpoint.h \
 	lib/train/state/counters.c \
@@ -57,6 +59,8 @@ lib_libnn_la_SOURCES += \
 	lib/train/state/saver.h \
 	lib/train/state/state.c \
 	lib/train/state/state.h \
+	lib/train/streams.c \
+	lib/train/streams.h \
 	lib/train/tell/curve.c \
 	lib/train/tell/curve.h \
 	lib/train/tell/ending.c \

@@ -90,6 +90,8 @@ static void begin_epoch(struct nn_train *t, struct nn_pace *pace)
 	pace->epoch_s = nn_now_s();
 	pace->epoch_rows = 0;
 	pace->first_epoch = t->clock.first_epoch_s == 0;
+	if (t->options->recipe.stateful)
+		nn_graph_forget(nn_step_graph(t->worker.step));
 }
 
 /* What this process would do now, alone. */

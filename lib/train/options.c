@@ -269,6 +269,17 @@ const struct nn_opt nn_train_opts[] = {
 	  .choices = (const char *const[]){ "yes", "no", NULL },
 	  .check = check_shuffle,
 	  .help = "new order in each epoch: over all samples, none, or within windows of N" },
+	{ .name = "stateful",
+	  .also = "carry-state,keep-state,tbptt,truncated-bptt",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(recipe.stateful),
+	  .help = "of a text: recurrent layers go on where the batch before ended",
+	  .man = "The text is cut into as many streams as a batch has rows, and batch k of an epoch "
+		 "has window k of each, in place of a shuffled order. rnn, lstm and gru begin an "
+		 "epoch with zeros and keep their state from batch to batch; gradients end with a "
+		 "window (truncated backpropagation through time). Windows that make no whole "
+		 "batch are left out. Held-out windows begin with zeros. The states are part of a "
+		 "checkpoint; bytes are the same for any threads, micro-batches and ranks." },
 	{ .name = "split-seed",
 	  .topic = "Validation",
 	  .type = NN_OPT_COUNT,

@@ -10,6 +10,7 @@
 #include "train/init.h"
 #include "train/job.h"
 #include "train/prepare.h"
+#include "train/streams.h"
 #include "train/tell/progress.h"
 
 /* ---- shapes ---- */
@@ -239,7 +240,8 @@ int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 				      &program->values[program->outputs[i].value].shape);
 	if (t->options->valid && nn_parse_fraction(t->options->valid, &fraction, err) < 0)
 		return -1;
-	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0)
+	if (take_rows(t, fraction, err) < 0 || check_rows(t, fraction, err) < 0 ||
+	    nn_streams_order(t, err) < 0)
 		return -1;
 	if (nn_dataset_measure(t->task.dataset, t->task.rows, t->task.n_rows, err) < 0)
 		return -1;

@@ -192,6 +192,87 @@ PYTHON
   same one two
 }
 
+stateful() {
+  nn-train -q -m 'embedding 8, l: lstm 10, g: gru 6, dropout 0.1, dense ?' --window=6 --stateful -b 64 --epochs=2 --lr=0.01 "$@" t.txt
+}
+
+@test "text: --stateful goes on where the batch before ended, as PyTorch with a detached state" {
+  "${PYTHON:-python3}" -c 'import torch' || skip "no torch"
+  nn-train -q -m 'embedding 8, lstm 10, gru 6, dense ?' --window=6 --steps=0 -o start.st t.txt
+  nn-train -q -m 'embedding 8, lstm 10, gru 6, dense ?' --init=start.st --window=6 --stateful -b 50 --epochs=2 --optimizer=sgd --lr=1 -o m.st t.txt
+  "${PYTHON:-python3}" - <<'PYTHON'
+import json, struct
+import numpy as np, torch
+def read(path):
+    f = open(path, "rb").read()
+    n = struct.unpack("<Q", f[:8])[0]
+    head = json.loads(f[8:8 + n])
+    return {k: torch.tensor(np.frombuffer(f[8 + n:][v["data_offsets"][0]:v["data_offsets"][1]], "<f4").reshape(v["shape"]).copy())
+            for k, v in head.items() if k != "__metadata__"}
+class Net(torch.nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.e, self.l, self.g = torch.nn.Embedding(classes, 8), torch.nn.LSTM(8, 10, batch_first=True), torch.nn.GRU(10, 6, batch_first=True)
+        self.d = torch.nn.Linear(6, classes)
+    def forward(self, x, state):
+        y, a = self.l(self.e(x), state[0])
+        y, b = self.g(y, state[1])
+        return self.d(y), (tuple(v.detach() for v in a), b.detach())
+b = np.frombuffer(open("t.txt", "rb").read(), np.uint8)
+place = np.searchsorted(np.unique(b), b)
+n = (len(b) - 1) // 6
+streams = n // 50
+take = lambda at: torch.tensor(place[at:at + n * 6].reshape(n, 6)[:streams * 50].reshape(50, streams, 6).astype(np.int64))
+x, y = take(0), take(1)
+net = Net(len(np.unique(b)))
+names = {"0.": "e.", "1.": "l.", "2.": "g.", "3.": "d."}
+net.load_state_dict({names[k[:2]] + k[2:]: v for k, v in read("start.st").items()})
+optimizer = torch.optim.SGD(net.parameters(), lr=1)
+for epoch in range(2):
+    state = (None, None)
+    for k in range(streams):
+        optimizer.zero_grad()
+        logits, state = net(x[:, k], state)
+        torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y[:, k].reshape(-1)).backward()
+        optimizer.step()
+found = read("m.st")
+worst = max(float((found[k] - v).abs().max()) for k, v in ((next(i for i in names if names[i] == n[:2]) + n[2:], v) for n, v in net.state_dict().items()))
+assert worst < 1e-4, worst
+PYTHON
+}
+
+@test "text: --stateful has the same bytes for threads, micro-batches, ranks, and resumed" {
+  stateful -o m.st
+  stateful --threads=2 --micro-batch=16 -o two.st
+  same m.st two.st
+  NN_CPU=generic stateful -o two.st
+  same m.st two.st
+  stateful --steps=7 --checkpoint=c -o two.st
+  stateful --resume --micro-batch=32 --checkpoint=c -o two.st
+  same m.st two.st
+  LACKING=$(lacking_ranks)
+  [ -z "$LACKING" ] || skip "$LACKING"
+  allow_ranks
+  stateful --ranks=3 -o two.st
+  same m.st two.st
+  stateful --steps=5 --checkpoint=d -o two.st
+  stateful --ranks=2 --steps=9 --resume --checkpoint=d -o two.st
+  stateful --resume --checkpoint=d -o two.st
+  same m.st two.st
+}
+
+@test "text: --stateful says in a line what it cannot do" {
+  says 2 'nn-train: --stateful: windows of a text go on; needs --window=N' nn-train -m 'dense 8, dense ?' --stateful -o m.st x.csv
+  says 2 'nn-train: --shuffle: not with --stateful' stateful --shuffle=yes -o m.st
+  says 2 'nn-train: --stateful: needs --strategy=sync' stateful --strategy=local:2 -o m.st
+  says 2 'nn-train: --stateful: the network has no rnn, lstm or gru' \
+    nn-train -q -m 'embedding 8, dense ?' --window=6 --stateful -o m.st t.txt
+  says 2 'nn-train: --stateful: a bidirectional layer has nothing to go on with in its second direction' \
+    nn-train -q -m 'embedding 8, gru 4 bidirectional=yes, dense ?' --window=6 --stateful -o m.st t.txt
+  says 1 'nn-train: t.txt: has 92 windows to train on, --stateful with --batch=100 needs as many at least' \
+    nn-train -q -m 'embedding 8, gru 4, dense ?' --window=100 --stateful -b 100 -o m.st t.txt
+}
+
 @test "text: --generate says in a line what it cannot do" {
   train -o m.st t.txt
   says 1 'nn-predict: -: is empty, expected a text to go on with, a character at least' nn-predict --generate=5 m.st </dev/null

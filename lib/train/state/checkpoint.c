@@ -16,6 +16,7 @@
 #include "train/state/checkpoint.h"
 #include "parallel/ranks.h"
 #include "train/state/lock.h"
+#include "train/state/carried.h"
 #include "train/state/save.h"
 #include "train/spool.h"
 
@@ -50,6 +51,8 @@ static int open_sets(struct nn_keeping *k, struct nn_error *err)
 	s->dtype = k->worker->task->device->dtype;
 	if (k->options->patience &&
 	    !(k->best = nn_params_some(k->worker->task->program, s->dtype, k->worker->keeps, err)))
+		return -1;
+	if (k->options->recipe.stateful && nn_carried_open(k, err) < 0)
 		return -1;
 	if (!keeps)
 		return 0;
@@ -230,6 +233,7 @@ void nn_checkpoint_free(struct nn_keeping *k)
 	nn_save_close(k);
 	for (int set = 0; set < NN_STATE_SETS; set++)
 		nn_free(k->tensors.set[set]);
+	nn_free(k->tensors.carried);
 	nn_free(k->best);
 	nn_free(k->options_json);
 	k->tensors = (struct nn_state_tensors){ 0 };
@@ -320,6 +324,8 @@ static int share(struct nn_keeping *k, bool *resumed, struct nn_error *err)
 		if (k->tensors.set[set] &&
 		    nn_worker_share_set(k->worker, k->tensors.set[set], err) < 0)
 			return -1;
+	if (k->tensors.carried && nn_carried_share(k, err) < 0)
+		return -1;
 	return nn_comm_broadcast(comm, 0, k->worker->counters, sizeof *k->worker->counters, err);
 }
 
@@ -339,6 +345,7 @@ int nn_checkpoint_resume(struct nn_keeping *k, bool *resumed, struct nn_error *e
 		nn_params_copy(k->worker->task->program, k->worker->task->device->dtype,
 			       k->worker->keeps, k->best, k->tensors.set[NN_SET_BEST]);
 	take_slots(k);
+	nn_carried_load(k);
 	for (int set = 0; set < NN_STATE_SETS && !nn_layout_first(k->worker->layout); set++) {
 		nn_free(k->tensors.set[set]); /* rank 0 alone writes states */
 		k->tensors.set[set] = NULL;

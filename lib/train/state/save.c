@@ -13,6 +13,7 @@
 #include "parallel/pipeline.h"
 #include "parallel/tensor.h"
 #include "parallel/ranks.h"
+#include "train/state/carried.h"
 #include "train/state/save.h"
 #include "train/state/saver.h"
 #include "base/log.h"
@@ -134,7 +135,7 @@ static int begin(struct nn_keeping *k, struct nn_error *err)
 	k->snapshot.start_s = nn_now_s();
 	if (gather_params(k, k->saver ? k->tensors.set[NN_SET_MODEL] : k->worker->params, err) < 0)
 		return -1;
-	if (collect_slots(k, err) < 0)
+	if (collect_slots(k, err) < 0 || nn_carried_collect(k, err) < 0)
 		return -1;
 	if (k->best && k->saver)
 		nn_params_copy(k->worker->task->program, k->worker->task->device->dtype,
@@ -208,7 +209,8 @@ bool nn_save_late(const struct nn_keeping *k)
 /* Does a snapshot need what other ranks have? */
 static bool is_shared(const struct nn_keeping *k)
 {
-	return nn_layout_in_parts(k->worker->layout) ||
+	return (k->tensors.carried && nn_layout_ranks(k->worker->layout) > 1) ||
+	       nn_layout_in_parts(k->worker->layout) ||
 	       nn_optimizer_shared(nn_step_optimizer(k->worker->step));
 }
 

@@ -14,6 +14,7 @@
 
 #define CHECKSUM "nn.checksum"
 #define FINISHED "nn.finished"
+#define CARRIED "carried"
 #define BUILD "nntools " PACKAGE_VERSION ", " __VERSION__
 
 static const char *const prefix[NN_STATE_SETS] = {
@@ -84,7 +85,7 @@ static int list_tensors(struct writer *w, const struct nn_state_tensors *t, stru
 	const struct nn_program *program = t->program;
 	size_t n = 0;
 
-	w->tensors = nn_alloc((size_t)program->n_params * NN_STATE_SETS, sizeof *w->tensors, err);
+	w->tensors = nn_alloc((size_t)program->n_params * NN_STATE_SETS + 1, sizeof *w->tensors, err);
 	if (!w->tensors)
 		return -1;
 	for (int set = 0; set < NN_STATE_SETS; set++)
@@ -107,6 +108,15 @@ static int list_tensors(struct writer *w, const struct nn_state_tensors *t, stru
 		return nn_fail(err, NN_ENOMEM, "cannot allocate the names of a state");
 	for (size_t i = 0; i < w->n_tensors; i++, n += strlen(w->names.data + n) + 1)
 		w->tensors[i].name = w->names.data + n;
+	if (t->carried) {
+		w->tensors[w->n_tensors++] = (struct nn_st_tensor){
+			.name = CARRIED,
+			.dtype = t->dtype,
+			.shape = t->carried_shape,
+			.data = t->carried,
+		};
+		w->bytes += nn_shape_count(&t->carried_shape) * nn_dtype_size(t->dtype) + 100;
+	}
 	nn_st_sort(w->tensors, w->n_tensors);
 	return 0;
 }
@@ -268,6 +278,18 @@ uint64_t nn_state_count(const struct nn_state *state, const char *option)
 	return n;
 }
 
+static int load_tensor(const struct nn_state *state, const char *name, enum nn_dtype dtype,
+		       const struct nn_shape *shape, void *to, struct nn_error *err)
+{
+	const struct nn_st_tensor *tensor = nn_st_find(state->st, name);
+
+	if (!tensor || tensor->dtype != dtype || !nn_shape_equal(&tensor->shape, shape))
+		return nn_fail(err, NN_EFORMAT,
+			       "%s: tensor %s is missing or has another shape or type", state->path,
+			       name);
+	return nn_st_get(tensor, dtype, to, err);
+}
+
 static int load_set(const struct nn_state *state, const struct nn_state_tensors *t, int set,
 		    struct nn_error *err)
 {
@@ -276,21 +298,14 @@ static int load_set(const struct nn_state *state, const struct nn_state_tensors 
 
 	for (int p = 0; p < t->program->n_params && status == 0; p++) {
 		const struct nn_program_param *param = &t->program->params[p];
-		const struct nn_st_tensor *tensor;
 
 		if (!in_set(param, set) || !t->set[set][p])
 			continue;
 		nn_text_clear(&name);
 		nn_text_add(&name, prefix[set]);
 		nn_text_add(&name, param->name);
-		tensor = name.data ? nn_st_find(state->st, name.data) : NULL;
-		if (!tensor || tensor->dtype != t->dtype ||
-		    !nn_shape_equal(&tensor->shape, &param->desc.shape))
-			status = nn_fail(err, NN_EFORMAT,
-					 "%s: tensor %s is missing or has another shape or type",
-					 state->path, name.data ? name.data : "");
-		else
-			status = nn_st_get(tensor, t->dtype, t->set[set][p], err);
+		status = load_tensor(state, name.data ? name.data : "", t->dtype,
+				     &param->desc.shape, t->set[set][p], err);
 	}
 	nn_text_free(&name);
 	return status;
@@ -309,5 +324,7 @@ int nn_state_load(const struct nn_state *state, const struct nn_state_tensors *t
 	for (int set = 0; set < NN_STATE_SETS; set++)
 		if (tensors->set[set] && load_set(state, tensors, set, err) < 0)
 			return -1;
-	return 0;
+	return tensors->carried ? load_tensor(state, CARRIED, tensors->dtype,
+					      &tensors->carried_shape, tensors->carried, err)
+				: 0;
 }

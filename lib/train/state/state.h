@@ -18,6 +18,9 @@ struct nn_state_tensors {
 	const struct nn_program *program;
 	enum nn_dtype dtype;
 	void **set[NN_STATE_SETS]; /* of nn_params_new */
+	/* --stateful: [rows][values] that rows of the next batch go on with; NULL: they do not */
+	void *carried;
+	struct nn_shape carried_shape;
 };
 enum { NN_SET_MODEL, NN_SET_SLOT0, NN_SET_SLOT1, NN_SET_BEST };
 
