@@ -76,6 +76,7 @@ static int plan(struct binding *n, const struct nn_program *program,
 	*n = (struct binding){ 0 };
 	if (prepare(&n->bound, program, options, err) ||
 	    nn_steps_make(&n->steps, &n->after, &n->bound, options, err) ||
+	    (options->recompute && nn_steps_recompute(&n->steps, &n->bound, options, err)) ||
 	    nn_sharded_steps(&n->steps, &n->after, &n->bound, options, err))
 		return -1;
 	return nn_memory_plan_make(&n->plan, &n->bound, options, &n->steps, &n->after, err);
@@ -105,9 +106,28 @@ int nn_graph_plan(const struct nn_program *program, const struct nn_graph_option
 	}
 	if (result == 0 && options->training)
 		n.plan.memory.untouched = nn_bound_untouched(&n.bound);
+	for (int i = 0; i < n.bound.n_nodes && result == 0 && n.bound.again; i++)
+		if (n.bound.again[i])
+			n.plan.memory.again_flops += nn_bound_flops(&n.bound.nodes[i]);
 	if (result == 0 && options->device->remote)
 		n.plan.memory.canonical = nn_bound_canonical(&n.bound);
 	*memory = n.plan.memory;
+	binding_fini(&n);
+	return result;
+}
+
+int nn_graph_recomputed(const struct nn_program *program, const struct nn_graph_options *options,
+			bool *lines, int n_lines, struct nn_error *err)
+{
+	struct binding n;
+	int result = plan(&n, program, options, err);
+
+	for (int i = 0; i < n.bound.n_nodes && n.bound.again; i++) {
+		int line = n.bound.nodes[i].line;
+
+		if (n.bound.again[i] && line >= 0 && line < n_lines)
+			lines[line] = true;
+	}
 	binding_fini(&n);
 	return result;
 }

@@ -66,4 +66,5 @@ void nn_bound_fini(struct nn_bound *b)
 	nn_free(b->params);
 	nn_free(b->place);
 	nn_free(b->table_params);
+	nn_free(b->again);
 }

@@ -74,6 +74,7 @@ struct nn_bound {
 	int *place;                    /* [program->n_params]: bound parameter, or -1 */
 	size_t block, tables, buffers; /* elements */
 	int *table_params, n_tables;   /* bound parameters that are tables */
+	bool *again;                   /* [n_nodes]: computed again in backward; NULL: none is */
 };
 
 /* lower.c: nodes with their layouts, permutes inserted, dropout gone at prediction. */

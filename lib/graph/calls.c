@@ -41,6 +41,29 @@ static void fill_inputs(struct nn_graph *graph, int n, void ***pointers, bool **
 	*adds += node->n_in;
 }
 
+/* The same for a step that has values where backward has them. */
+static void fill_again(const struct nn_graph *graph, int n, void ***pointers)
+{
+	const struct nn_bound *b = &graph->bound;
+	const struct nn_memory_plan *plan = &graph->plan;
+	const struct nn_bound_node *node = &b->nodes[n];
+	struct nn_call *call = graph->all.again + graph->slot * (size_t)b->n_nodes + n;
+	void **x = *pointers;
+	size_t at = plan->again[nn_bound_root(b, node->out)];
+
+	*call = graph->calls[n];
+	if (at != NN_NOWHERE)
+		call->y = nn_graph_at(graph, at);
+	if (b->again[n])
+		call->saved = nn_graph_at(graph, plan->saved[b->n_nodes + n]);
+	for (int k = 0; k < node->n_in; k++) {
+		at = plan->again[nn_bound_root(b, node->in[k])];
+		x[k] = at != NN_NOWHERE ? nn_graph_at(graph, at) : (void *)(uintptr_t)call->x[k];
+	}
+	call->x = (const void *const *)x;
+	*pointers += node->n_in;
+}
+
 static void fill_params(struct nn_graph *graph, int n, void ***pointers)
 {
 	const struct nn_bound *b = &graph->bound;
@@ -100,6 +123,8 @@ static void fill_slot(struct nn_graph *graph, uint64_t seed, void ***pointers, b
 		graph->calls[i].x_step =
 			node->n_in ? graph->plan.copy_step[nn_bound_root(b, node->in[0])] : 0;
 		fill_params(graph, i, pointers);
+		if (b->again)
+			fill_again(graph, i, pointers);
 	}
 }
 
@@ -126,10 +151,16 @@ int nn_graph_take_calls(struct nn_graph *graph, uint64_t seed, struct nn_error *
 	bool *adds, *written = nn_alloc((size_t)b->n_values, sizeof *written, err);
 
 	for (int i = 0; i < b->n_nodes; i++) {
-		n_pointers += 2 * (size_t)(b->nodes[i].n_in + b->nodes[i].n_params);
+		n_pointers += 2 * (size_t)(b->nodes[i].n_in + b->nodes[i].n_params) +
+			      (b->again ? (size_t)b->nodes[i].n_in : 0);
 		n_adds += (size_t)b->nodes[i].n_in;
 	}
 	graph->all.calls = nn_alloc(graph->slots * (size_t)b->n_nodes, sizeof *graph->calls, err);
+	if (b->again && !(graph->all.again = nn_alloc(graph->slots * (size_t)b->n_nodes,
+						      sizeof *graph->calls, err))) {
+		nn_free(written);
+		return -1;
+	}
 	pointers = graph->all.pointers = nn_alloc(graph->slots * n_pointers, sizeof *pointers, err);
 	adds = graph->all.adds = nn_alloc(graph->slots * n_adds, sizeof *adds, err);
 	graph->all.steps = nn_alloc(graph->slots, sizeof *graph->all.steps, err);
@@ -226,6 +257,7 @@ void nn_graph_free_calls(struct nn_graph *graph)
 	free_list(&graph->arrival);
 	nn_free(graph->all.steps);
 	nn_free(graph->all.calls);
+	nn_free(graph->all.again);
 	nn_free(graph->all.pointers);
 	nn_free(graph->all.adds);
 	nn_free(graph->statistics);

@@ -68,6 +68,12 @@ struct nn_graph_options {
 	/* rows that go on, call after call, where the one before left them; 0: all begin anew */
 	size_t states;
 	/*
+	 * Training: the most bytes that activations and gradients of a row are to take, for which
+	 * nodes are computed again in backward, with as little work as that takes; where it takes
+	 * more, as few bytes as can be. 0: nothing is computed again.
+	 */
+	size_t recompute;
+	/*
 	 * Prediction: use the loaded weights of this graph, bound from the same program, which must
 	 * live longer. Of a training graph too: then batchnorm is not folded, and what is predicted
 	 * is what the weights are at that moment.
@@ -112,9 +118,13 @@ struct nn_graph_memory {
 	size_t block, trained; /* elements: of the flat block, of all that is trained */
 	size_t statistics;     /* of a group, the caller's */
 	size_t canonical;      /* room for a parameter, of a device with memory of its own alone */
+	uint64_t again_flops;  /* of one row: computed again in backward */
 };
 int nn_graph_plan(const struct nn_program *program, const struct nn_graph_options *options,
 		  struct nn_graph_memory *memory, struct nn_error *err);
+/* lines[i] = true: outputs of canonical line i are dropped and computed again; n of them. */
+int nn_graph_recomputed(const struct nn_program *program, const struct nn_graph_options *options,
+			bool *lines, int n, struct nn_error *err);
 
 /*
  * Parameters in program order, canonical layout, the graph's dtype. load folds and packs; save only

@@ -22,7 +22,8 @@ struct nn_graph_pending {
 
 /* Calls and steps of all slots. */
 struct nn_graph_slots {
-	struct nn_call *calls;       /* [slots][n_nodes] */
+	struct nn_call *calls; /* [slots][n_nodes] */
+	struct nn_call *again; /* [slots][n_nodes] with values where backward has them, or NULL */
 	struct nn_slot_steps *steps; /* [slots] */
 	void **pointers;             /* x, dx, w, dw of the calls */
 	bool *adds;                  /* their dx_add */
@@ -84,6 +85,20 @@ static inline void *nn_graph_gradient_at(const struct nn_graph *graph, int value
 {
 	return nn_graph_at(graph, graph->plan.gradient[nn_bound_root(&graph->bound, value)]);
 }
+/* The call of a step's node in the slot in use. */
+static inline struct nn_call *nn_graph_call(const struct nn_graph *graph,
+					    const struct nn_planned_step *step)
+{
+	return step->again
+		       ? graph->all.again + graph->slot * (size_t)graph->bound.n_nodes + step->node
+		       : &graph->calls[step->node];
+}
+/*
+ * recompute.c: choose what is computed again (bound->again), and put its steps before those of
+ * backward that need it.
+ */
+int nn_steps_recompute(struct nn_steps *steps, struct nn_bound *bound,
+		       const struct nn_graph_options *options, struct nn_error *err);
 /* tables.c: their lists, in the memory of the graph. */
 int nn_graph_take_lists(struct nn_graph *graph, struct nn_error *err);
 /* params.c: memory through which parameters go from and to the host. */

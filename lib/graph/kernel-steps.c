@@ -5,21 +5,61 @@
 #include "base/memory.h"
 #include "graph/instance.h"
 
-static void fill_call(struct nn_graph *graph, int n, struct nn_graph_step *made)
+static void fill_call(struct nn_graph *graph, const struct nn_planned_step *step,
+		      struct nn_graph_step *made)
 {
-	const struct nn_bound_node *node = &graph->bound.nodes[n];
+	const struct nn_bound_node *node = &graph->bound.nodes[step->node];
 
-	made->call = &graph->calls[n];
+	made->call = nn_graph_call(graph, step);
 	made->state = nn_graph_at(graph, node->state);
 	made->state_bytes = node->state_bytes;
+}
+
+/* What forward found out about groups is known when it is computed again, and is not kept twice. */
+struct again_call {
+	struct nn_call call;
+	void (*forward)(const struct nn_call *call);
+	void *statistics;
+	size_t n_statistics;
+};
+
+static void forward_again(const struct nn_call *call)
+{
+	const struct again_call *own = (const struct again_call *)call;
+	struct nn_call again = *call;
+
+	again.statistics = own->statistics;
+	again.statistics_step = own->n_statistics;
+	own->forward(&again);
+}
+
+static int fill_again(struct nn_graph *graph, const struct nn_planned_step *step,
+		      const struct nn_kernel *kernel, struct nn_graph_step *made,
+		      struct nn_error *err)
+{
+	struct again_call *own = made->owned = nn_alloc(1, sizeof *own, err);
+
+	if (!own)
+		return -1;
+	own->call = *nn_graph_call(graph, step);
+	own->forward = kernel->forward;
+	own->statistics = nn_graph_at(graph, graph->plan.scratch[NN_SCRATCH_ROOM]);
+	own->n_statistics = kernel->statistics(&own->call.site);
+	made->call = &own->call;
+	made->run = forward_again;
+	return 0;
 }
 
 static int fill_forward(struct nn_graph *graph, const struct nn_planned_step *step,
 			struct nn_graph_step *made, struct nn_error *err)
 {
-	(void)err;
-	fill_call(graph, step->node, made);
-	made->run = graph->bound.device->kernels[graph->bound.nodes[step->node].op]->forward;
+	const struct nn_kernel *kernel =
+		graph->bound.device->kernels[graph->bound.nodes[step->node].op];
+
+	fill_call(graph, step, made);
+	made->run = kernel->forward;
+	if (step->again && kernel->statistics && kernel->statistics(&made->call->site) > 0)
+		return fill_again(graph, step, kernel, made, err);
 	return 0;
 }
 
@@ -27,7 +67,7 @@ static int fill_backward(struct nn_graph *graph, const struct nn_planned_step *s
 			 struct nn_graph_step *made, struct nn_error *err)
 {
 	(void)err;
-	fill_call(graph, step->node, made);
+	fill_call(graph, step, made);
 	made->run = graph->bound.device->kernels[graph->bound.nodes[step->node].op]->backward;
 	return 0;
 }

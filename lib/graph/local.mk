@@ -19,6 +19,7 @@ lib_libnn_la_SOURCES += \
 	lib/graph/plan-lists.c \
 	lib/graph/plan.c \
 	lib/graph/plan.h \
+	lib/graph/recompute.c \
 	lib/graph/run.c \
 	lib/graph/sharded-backward.c \
 	lib/graph/sharded-count.c \

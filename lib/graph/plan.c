@@ -9,11 +9,12 @@
 struct planner {
 	struct nn_bound *b;
 	const struct nn_graph_options *options;
-	struct nn_arena_item *items; /* values, gradients, saved */
-	struct nn_arena_item *value, *gradient, *saved;
-	int *forward, *backward; /* by node: its last step forward, its first backward */
-	bool *is_input;          /* by root */
-	int n;                   /* nodes */
+	struct nn_arena_item *items; /* by enum nn_step_block, one behind the other */
+	struct nn_arena_item *block[NN_STEP_BLOCKS], *value, *gradient;
+	/* by node: its last step forward, its first backward, its last when computed again */
+	int *forward, *backward, *again;
+	bool *is_input; /* by root */
+	int n;          /* nodes */
 	const struct nn_steps *steps, *after;
 };
 
@@ -27,13 +28,6 @@ static void need(struct nn_arena_item *item, int time)
 		item->last = time;
 }
 
-static struct nn_arena_item *item_of(const struct planner *p, const struct nn_step_use *use)
-{
-	return use->memory == NN_STEP_VALUE      ? &p->value[use->index]
-	       : use->memory == NN_STEP_GRADIENT ? &p->gradient[use->index]
-						 : &p->saved[use->index];
-}
-
 static void find_times(struct planner *p)
 {
 	const struct nn_steps *s = p->steps;
@@ -42,13 +36,14 @@ static void find_times(struct planner *p)
 		const struct nn_planned_step *step = &s->step[t];
 
 		for (int u = step->use; u < step->use + step->n_uses; u++)
-			need(item_of(p, &s->uses[u]), t);
+			need(&p->block[s->uses[u].memory][s->uses[u].index], t);
 		if (step->node >= 0 && !step->backward)
-			p->forward[step->node] = t;
+			(step->again ? p->again : p->forward)[step->node] = t;
 		else if (step->node >= 0 && p->backward[step->node] < 0)
 			p->backward[step->node] = t;
 		if (step->saved)
-			p->saved[step->node].bytes = step->saved;
+			p->block[step->again ? NN_STEP_SAVED_AGAIN : NN_STEP_SAVED][step->node]
+				.bytes = step->saved;
 	}
 }
 
@@ -63,18 +58,18 @@ static bool can_share(const struct nn_bound *b, const struct nn_bound_node *node
 	return nn_bound_count(b, node->in[k]) == nn_bound_count(b, node->out);
 }
 
-static void share_values(struct planner *p)
+/* Of values as steps at these times have them. */
+static void share_values(struct planner *p, struct nn_arena_item *value, const int *times)
 {
 	for (int i = 0; i < p->n; i++) {
 		const struct nn_bound_node *node = &p->b->nodes[i];
 		int k = nn_op_in_place(node->op, node->attrs, node->n_in), in;
 
-		if (k < 0)
+		if (k < 0 || times[i] < 0)
 			continue;
 		in = nn_bound_root(p->b, node->in[k]);
-		if (!p->is_input[in] && p->value[in].last == p->forward[i] &&
-		    can_share(p->b, node, k))
-			p->value[nn_bound_root(p->b, node->out)].same = in;
+		if (!p->is_input[in] && value[in].last == times[i] && can_share(p->b, node, k))
+			value[nn_bound_root(p->b, node->out)].same = (int)(&value[in] - p->items);
 	}
 }
 
@@ -115,10 +110,9 @@ static int measure(struct planner *p, struct nn_error *err)
 				       "a batch of %zu rows of %s is larger than memory can be",
 				       p->options->max_rows,
 				       nn_shape_text(text, &b->values[i].shape));
-		if (p->value[i].last >= p->value[i].first)
-			p->value[i].bytes = bytes;
-		if (p->gradient[i].last >= p->gradient[i].first)
-			p->gradient[i].bytes = bytes;
+		for (int k = NN_STEP_VALUE; k <= NN_STEP_AGAIN; k++)
+			if (p->block[k][i].last >= p->block[k][i].first)
+				p->block[k][i].bytes = bytes;
 	}
 	return 0;
 }
@@ -196,7 +190,7 @@ static int plan_arena(struct planner *p, struct nn_memory_plan *plan, struct nn_
 
 	for (int i = 0; i < b->n_values; i++)
 		plan->kept[i] = p->value[i].last >= p->steps->turn;
-	if (nn_arena_place(p->items, 2 * b->n_values + p->n, &arena, err) ||
+	if (nn_arena_place(p->items, 3 * b->n_values + 2 * p->n, &arena, err) ||
 	    nn_arena_append(&plan->bytes, arena, &begin, err))
 		return -1;
 	for (int i = 0; i < b->n_values; i++) {
@@ -205,9 +199,15 @@ static int plan_arena(struct planner *p, struct nn_memory_plan *plan, struct nn_
 				p->value[i].last < 0 ? NN_NOWHERE : begin + p->value[i].offset;
 		plan->gradient[i] =
 			p->gradient[i].last < 0 ? NN_NOWHERE : begin + p->gradient[i].offset;
+		plan->again[i] = p->block[NN_STEP_AGAIN][i].last < 0
+					 ? NN_NOWHERE
+					 : begin + p->block[NN_STEP_AGAIN][i].offset;
 	}
-	for (int i = 0; i < p->n; i++)
-		plan->saved[i] = p->saved[i].bytes ? begin + p->saved[i].offset : NN_NOWHERE;
+	for (int i = 0; i < 2 * p->n; i++) {
+		const struct nn_arena_item *saved = &p->block[NN_STEP_SAVED][i];
+
+		plan->saved[i] = saved->bytes ? begin + saved->offset : NN_NOWHERE;
+	}
 	plan->memory.activations = plan->bytes - begin;
 	plan->memory.activations_per_row =
 		p->options->max_rows ? (arena + p->options->max_rows - 1) / p->options->max_rows
@@ -234,26 +234,31 @@ static int plan_slots(struct planner *p, struct nn_memory_plan *plan, struct nn_
 
 static int take_room(struct planner *p, struct nn_memory_plan *plan, struct nn_error *err)
 {
-	size_t n_values = (size_t)p->b->n_values, n_nodes = (size_t)p->n;
+	size_t n_values = (size_t)p->b->n_values, n_nodes = (size_t)p->n,
+	       n_items = 3 * n_values + 2 * n_nodes;
 
-	p->items = nn_alloc(2 * n_values + n_nodes, sizeof *p->items, err);
+	p->items = nn_alloc(n_items, sizeof *p->items, err);
 	p->is_input = nn_alloc(n_values, sizeof *p->is_input, err);
 	plan->value = nn_alloc(n_values, sizeof *plan->value, err);
 	plan->gradient = nn_alloc(n_values, sizeof *plan->gradient, err);
 	plan->kept = nn_alloc(n_values, sizeof *plan->kept, err);
 	plan->copy_step = nn_alloc(n_values, sizeof *plan->copy_step, err);
-	plan->saved = nn_alloc(n_nodes, sizeof *plan->saved, err);
-	p->forward = nn_alloc(2 * n_nodes, sizeof *p->forward, err);
+	plan->again = nn_alloc(n_values, sizeof *plan->again, err);
+	plan->saved = nn_alloc(2 * n_nodes, sizeof *plan->saved, err);
+	p->forward = nn_alloc(3 * n_nodes, sizeof *p->forward, err);
 	if (!p->items || !p->is_input || !plan->value || !plan->gradient || !plan->kept ||
-	    !plan->copy_step || !plan->saved || !p->forward)
+	    !plan->copy_step || !plan->again || !plan->saved || !p->forward)
 		return -1;
-	p->value = p->items;
-	p->gradient = p->items + n_values;
-	p->saved = p->gradient + n_values;
+	for (int k = NN_STEP_VALUE; k <= NN_STEP_SAVED; k++)
+		p->block[k] = p->items + (size_t)k * n_values;
+	p->block[NN_STEP_SAVED_AGAIN] = p->block[NN_STEP_SAVED] + n_nodes;
+	p->value = p->block[NN_STEP_VALUE];
+	p->gradient = p->block[NN_STEP_GRADIENT];
 	p->backward = p->forward + n_nodes;
-	for (size_t i = 0; i < 2 * n_nodes; i++)
+	p->again = p->backward + n_nodes;
+	for (size_t i = 0; i < 3 * n_nodes; i++)
 		p->forward[i] = -1;
-	for (size_t i = 0; i < 2 * n_values + n_nodes; i++)
+	for (size_t i = 0; i < n_items; i++)
 		p->items[i] = (struct nn_arena_item){ .first = 0, .last = -1, .same = -1 };
 	for (int i = 0; i < p->b->program->n_inputs; i++)
 		p->is_input[p->b->inputs[i]] = true;
@@ -272,7 +277,8 @@ int nn_memory_plan_make(struct nn_memory_plan *plan, struct nn_bound *b,
 
 	if (result == 0) {
 		find_times(&p);
-		share_values(&p);
+		share_values(&p, p.value, p.forward);
+		share_values(&p, p.block[NN_STEP_AGAIN], p.again);
 		share_gradients(&p);
 		result = measure(&p, err) || plan_scratch(&p, plan, err) ||
 					 plan_kept(&p, plan, err) ||
@@ -300,6 +306,7 @@ void nn_memory_plan_fini(struct nn_memory_plan *plan)
 	nn_free(plan->gradient);
 	nn_free(plan->kept);
 	nn_free(plan->copy_step);
+	nn_free(plan->again);
 	nn_free(plan->saved);
 	nn_free(plan->lists);
 }

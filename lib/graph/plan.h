@@ -12,8 +12,9 @@ struct nn_list_place {
 /* Offsets in bytes from the start of the graph's memory. Values and gradients are by root. */
 struct nn_memory_plan {
 	size_t *value, *gradient; /* [n_values]; NN_NOWHERE: not a root, or has none */
-	size_t *saved;            /* [n_nodes] */
-	bool *kept;               /* [n_values], by root: does it outlive forward? */
+	size_t *again;            /* [n_values], by root: of backward, NN_NOWHERE: the same place */
+	size_t *saved; /* [2][n_nodes]: of forward, of backward where it is computed again */
+	bool *kept;    /* [n_values], by root: does it outlive forward? */
 	size_t scratch[NN_N_SCRATCH];
 	/* [n_values]: of an input that each thread has a copy of, how far apart they are; else 0 */
 	size_t *copy_step;

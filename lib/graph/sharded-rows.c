@@ -306,7 +306,7 @@ static int fill(struct nn_graph *graph, const struct nn_planned_step *step,
 	if (!own)
 		return -1;
 	*own = (struct rows_call){
-		.call = graph->calls[step->node],
+		.call = *nn_graph_call(graph, step),
 		.b = b,
 		.node = node,
 		.room = nn_graph_at(graph, graph->plan.scratch[NN_SCRATCH_ROOM]),

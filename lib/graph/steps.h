@@ -23,8 +23,18 @@ struct nn_graph_step {
 	size_t state_bytes;
 };
 
-/* Memory with a lifetime: of values and gradients (by root), and what a node saves for backward. */
-enum nn_step_block { NN_STEP_VALUE, NN_STEP_GRADIENT, NN_STEP_SAVED };
+/*
+ * Memory with a lifetime: of values and gradients (by root), and what a node saves for backward;
+ * AGAIN: of values and of what is saved, where backward has them in another place than forward.
+ */
+enum nn_step_block {
+	NN_STEP_VALUE,
+	NN_STEP_GRADIENT,
+	NN_STEP_AGAIN,
+	NN_STEP_SAVED,
+	NN_STEP_SAVED_AGAIN,
+	NN_STEP_BLOCKS
+};
 struct nn_step_use {
 	enum nn_step_block memory;
 	int index;
@@ -43,6 +53,7 @@ struct nn_planned_step {
 		    struct nn_graph_step *made, struct nn_error *err);
 	int node, event;
 	bool backward;
+	bool again;      /* its call has values where backward has them (nn_graph_call) */
 	int use, n_uses; /* uses[use .. use + n_uses - 1] of its list */
 	size_t scratch[NN_N_SCRATCH];
 	size_t saved;        /* bytes that the node saves */

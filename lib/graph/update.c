@@ -114,6 +114,8 @@ static void let_update(struct nn_graph *graph, const struct nn_update *all)
 		struct nn_update *u = updated->param + node->param;
 
 		graph->calls[updated->node[i]].update = all ? u : NULL;
+		if (graph->all.again) /* a graph that updates has one slot */
+			graph->all.again[updated->node[i]].update = all ? u : NULL;
 		for (int k = 0; all && k < node->n_params; k++)
 			u[k] = of_run(graph, all, param[k].offset, param[k].packed);
 	}

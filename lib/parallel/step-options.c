@@ -42,6 +42,7 @@ struct nn_step_options nn_layout_step(const struct nn_layout *l, const struct nn
 		.shards = l->options->shard_optimizer ? nn_shard_ranks(l) : 0,
 		.seed = t->seed,
 		.goes_on = r->stateful,
+		.recompute = r->recompute,
 		.noise = nn_layout_measures(l, t),
 		.count = t->n_valid == 0,
 		.target = t->schema ? &t->schema->targets[0] : NULL,

@@ -24,11 +24,12 @@ static void add_word(struct nn_text *text, const char *word)
 	nn_text_add(text, "'");
 }
 
+/* value NULL: it takes none. */
 static void add_option(struct nn_text *text, const char *name, const char *value)
 {
 	struct nn_text word = { 0 };
 
-	nn_text_addf(&word, "--%s=%s", name, value);
+	nn_text_addf(&word, "--%s%s%s", name, value ? "=" : "", value ? value : "");
 	if (!word.failed)
 		add_word(text, word.data);
 	nn_text_free(&word);
@@ -66,7 +67,7 @@ static void add_given(struct nn_text *text, const struct nn_opt_list *list,
 			if (row->type != NN_OPT_FLAG)
 				add_option(text, row->name, value);
 			else if (strcmp(value, "yes") == 0)
-				nn_text_addf(text, " --%s", row->name);
+				add_option(text, row->name, NULL);
 		}
 }
 
@@ -74,6 +75,7 @@ static void add_conceded(struct nn_text *text, const struct nn_concession *c,
 			 const struct nn_variant *v)
 {
 	const char *const values[NN_CONCESSIONS] = {
+		[NN_RECOMPUTE] = NULL,
 		[NN_LESS_THREADS] = "1",
 		[NN_LESS_LEAVES] = v->recipe.leaves == 1 ? "1" : "2",
 		[NN_LESS_PRECISION] = "f32",

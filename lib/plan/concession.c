@@ -3,6 +3,7 @@
 #include "plan/fit.h"
 
 const struct nn_concession_kind nn_concession_kinds[NN_CONCESSIONS] = {
+	[NN_RECOMPUTE] = { { "recompute" }, 1 },
 	[NN_LESS_THREADS] = { { "threads" }, 1 },
 	[NN_LESS_LEAVES] = { { "leaves" }, 2 },
 	[NN_LESS_PRECISION] = { { "precision" }, 1 },
@@ -10,6 +11,14 @@ const struct nn_concession_kind nn_concession_kinds[NN_CONCESSIONS] = {
 };
 
 /* ---- each of them; false: there is no such thing to give ---- */
+
+static bool recompute(struct nn_variant *v, int level)
+{
+	size_t had = v->recipe.recompute;
+
+	v->recipe.recompute = (size_t)level;
+	return had == 0;
+}
 
 static bool fewer_threads(struct nn_variant *v, int level)
 {
@@ -49,7 +58,7 @@ static bool smaller_optimizer(struct nn_variant *v, int level)
 }
 
 static bool (*const concede[NN_CONCESSIONS])(struct nn_variant *v,
-					     int level) = { fewer_threads, fewer_leaves,
+					     int level) = { recompute, fewer_threads, fewer_leaves,
 							    less_precision, smaller_optimizer };
 
 /* ---- a plan without them ---- */
@@ -67,7 +76,7 @@ bool nn_may_concede(const struct nn_plan *plan, const struct nn_command *command
 {
 	struct nn_variant v;
 
-	if (command->resumes && kind != NN_LESS_THREADS)
+	if (command->resumes && kind > NN_LESS_THREADS)
 		return false;
 	begin(&v, plan);
 	return concede[kind](&v, nn_concession_kinds[kind].levels);

@@ -14,7 +14,14 @@
  * What is trained stays: a narrower network is another one. Rows at once are none of them: as many
  * go through as fit.
  */
-enum { NN_LESS_THREADS, NN_LESS_LEAVES, NN_LESS_PRECISION, NN_LESS_OPTIMIZER, NN_CONCESSIONS };
+enum {
+	NN_RECOMPUTE,
+	NN_LESS_THREADS,
+	NN_LESS_LEAVES,
+	NN_LESS_PRECISION,
+	NN_LESS_OPTIMIZER,
+	NN_CONCESSIONS
+};
 
 extern const struct nn_concession_kind {
 	const char *options[4]; /* of the command line that it replaces; the first one says it */

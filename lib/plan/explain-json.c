@@ -47,6 +47,18 @@ static void add_suggestions(struct nn_text *json, const struct nn_explain *e)
 	nn_text_add(json, "]");
 }
 
+static void add_recomputed(struct nn_text *json, const struct nn_explain *e)
+{
+	nn_json_add(json, "recompute", "{");
+	nn_json_add(json, "layers", "[");
+	for (int i = 0; i < e->layers.n; i++)
+		if (e->layers.layer[i].recomputed)
+			nn_json_put_string(json, e->layers.layer[i].name);
+	nn_text_add(json, "]");
+	nn_json_add_count(json, "flops", e->plan->fit.again_flops);
+	nn_text_add(json, "}");
+}
+
 static void add_time(struct nn_text *json, const struct nn_forecast *f)
 {
 	nn_json_add(json, "time", "{");
@@ -98,5 +110,7 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 	add_suggestions(json, e);
 	add_time(json, &plan->forecast);
 	add_ranks(json, e);
+	if (plan->task->recipe->recompute)
+		add_recomputed(json, e);
 	nn_text_add(json, "}\n");
 }

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "model/model.h"
+#include "parallel/grid.h"
+#include "parallel/step-options.h"
 #include "plan/explain.h"
 #include "plan/fit.h"
 
@@ -87,6 +90,28 @@ static void add_memory(const struct nn_explain *e, struct nn_text *text)
 		nn_text_addf(text, "%s\n", nn_suggest_few(e->n_suggestions));
 }
 
+/* What --recompute drops, and what that costs. */
+static void add_recomputed(const struct nn_explain *e, struct nn_text *text)
+{
+	const struct nn_fit *fit = &e->plan->fit;
+	char flops[FIGURE];
+	bool some = false;
+
+	if (!e->plan->task->recipe->recompute)
+		return;
+	nn_text_add(text, "dropped after forward and computed again in backward:");
+	for (int i = 0; i < e->layers.n; i++)
+		if (e->layers.layer[i].recomputed) {
+			nn_text_addf(text, "%s %s", some ? "," : "", e->layers.layer[i].name);
+			some = true;
+		}
+	nn_text_addf(text, "%s (%s FLOP more for a sample)\n",
+		     some                         ? ""
+		     : fit->recompute == SIZE_MAX ? " nothing, it fits without"
+						  : " nothing, that would take no less",
+		     grouped(flops, fit->again_flops));
+}
+
 static void add_time(const struct nn_explain *e, struct nn_text *text)
 {
 	const struct nn_plan *plan = e->plan;
@@ -155,8 +180,32 @@ void nn_explain_text(const struct nn_explain *e, struct nn_text *text)
 	nn_text_addf(text, "%s\n", nn_net_text(e->plan->task->net));
 	add_layers(e, text);
 	add_memory(e, text);
+	add_recomputed(e, text);
 	add_time(e, text);
 	add_ranks(e, text);
+}
+
+/* Of all stages; ranks that share columns drop the same. */
+static int find_recomputed(struct nn_explain *e, struct nn_error *err)
+{
+	const struct nn_plan *plan = e->plan;
+	struct nn_pipe *pipe = plan->layout->comm ? NULL : plan->layout->pipe;
+	bool *lines = nn_alloc((size_t)e->layers.n, sizeof *lines, err);
+	int status = lines ? 0 : -1;
+
+	for (int i = 0; i < (pipe ? pipe->stages : 1) && status == 0; i++) {
+		struct nn_step_options step;
+
+		if (pipe)
+			pipe->stage = i;
+		step = nn_layout_step(plan->layout, plan->task, plan->fit.micro);
+		step.recompute = plan->fit.recompute;
+		status = nn_step_recomputed(&step, lines, e->layers.n, err);
+	}
+	for (int i = 0; i < e->layers.n && status == 0; i++)
+		e->layers.layer[i].recomputed = lines[i];
+	nn_free(lines);
+	return status;
 }
 
 int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
@@ -165,6 +214,8 @@ int nn_explain_make(struct nn_explain *e, const struct nn_plan *plan,
 	*e = (struct nn_explain){ .plan = plan };
 	if (nn_layers_make(&e->layers, plan->task, err) < 0 ||
 	    nn_fit_largest(plan, &plan->fit, &e->largest_batch, err) < 0)
+		return -1;
+	if (plan->fit.again_flops && find_recomputed(e, err) < 0)
 		return -1;
 	if (!plan->fit.fits)
 		e->n_suggestions = nn_suggest(plan, command, e->suggestions);

@@ -181,6 +181,8 @@ static int plan_rank(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	fit->device = fit->device_limit = 0;
 	fit->micro = micro;
 	fit->least = nn_step_least_rows(&step);
+	fit->recompute = step.recompute;
+	fit->again_flops = m.graph.again_flops;
 	fit->parameters = m.graph.parameters;
 	fit->gradients = m.graph.gradients + m.partial;
 	if (!norms && plan->layout->strategy->alike)
@@ -263,6 +265,7 @@ static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 	int parts = plan->layout->comm ? 1 : nn_layout_parts(plan->layout),
 	    columns = nn_tensor_ranks(plan->layout);
 	size_t host = 0, device = 0;
+	uint64_t again = 0;
 
 	for (int i = 0; i < parts; i++) {
 		struct nn_fit *to = i == 0 ? fit : &other;
@@ -275,11 +278,13 @@ static int plan_most(const struct nn_plan *plan, size_t micro, struct nn_fit *fi
 			return -1;
 		host += to->host;
 		device += to->device;
+		again += to->again_flops;
 		if (i > 0 && other.total > fit->total)
 			*fit = other;
 	}
 	fit->host = host + (plan->layout->on_host > 1 ? fit->files : 0);
 	fit->device = device;
+	fit->again_flops = again;
 	return 0;
 }
 
@@ -313,7 +318,7 @@ static bool hopeless(const struct nn_fit *fit)
  * Fewer rows at once take less, but for sums that wait: more spans leave more of them. So the least
  * is sought, not the last.
  */
-int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err)
+static int choose_rows(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err)
 {
 	const struct nn_recipe *o = plan->task->recipe;
 	size_t micro =
@@ -341,6 +346,47 @@ int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_erro
 		if (nn_fit_need(plan, &smaller) < nn_fit_need(plan, fit) ||
 		    smaller.device < fit->device)
 			*fit = smaller;
+	}
+	return 0;
+}
+
+/* Plans between what fits and what does not that are looked at. */
+#define TRIES 8
+
+/*
+ * Rows at once are chosen as if nothing were computed again: fewer of them cost less than that.
+ * Under --memory only where not even the fewest fit is anything dropped, and then as little work is
+ * made as fits; without it as little memory is taken as can be.
+ */
+int nn_fit_choose(const struct nn_plan *plan, struct nn_fit *fit, struct nn_error *err)
+{
+	struct nn_recipe recipe = *plan->task->recipe;
+	struct nn_task task = *plan->task;
+	struct nn_plan other = { .task = &task, .layout = plan->layout, .budget = plan->budget };
+	size_t low = 1, high;
+	struct nn_fit found;
+
+	if (!recipe.recompute)
+		return choose_rows(plan, fit, err);
+	task.recipe = &recipe;
+	recipe.recompute = 0;
+	if (choose_rows(&other, fit, err) < 0)
+		return -1;
+	high = fit->activations_per_sample;
+	recipe.recompute = SIZE_MAX; /* asked for, and nothing dropped */
+	fit->recompute = recipe.recompute;
+	if (plan->budget->memory && fit->fits)
+		return 0;
+	recipe.recompute = low;
+	if (nn_fit_plan(&other, fit->micro, fit, err) < 0)
+		return -1;
+	for (int i = 0; i < TRIES && plan->budget->memory && fit->fits; i++) {
+		recipe.recompute = low + (high - low) / 2;
+		if (nn_fit_plan(&other, fit->micro, &found, err) < 0)
+			return -1;
+		*(found.fits ? &low : &high) = recipe.recompute;
+		if (found.fits)
+			*fit = found;
 	}
 	return 0;
 }

@@ -24,7 +24,8 @@ static bool take(struct search *s, const struct nn_concession *c)
 {
 	struct nn_variant v;
 
-	if (!nn_concede(&v, s->plan, c))
+	if (!nn_concede(&v, s->plan, c) ||
+	    (c->level[NN_RECOMPUTE] && v.plan.fit.again_flops == 0)) /* that gives nothing */
 		return false;
 	s->found[s->n] = (struct nn_suggestion){ .total = nn_variant_need(&v, s->plan) };
 	nn_variant_command(&s->found[s->n].command, s->command, c, &v);

@@ -2,8 +2,8 @@
  * Command lines that would fit: the one that was given with something given up, the network and the
  * global batch unchanged.
  *
- * Suggestions keep --ranks and differ in what they reduce: threads, leaves, f64, the optimizer's
- * state; each set that is needed once, mildest first.
+ * Suggestions keep --ranks and differ in what they reduce: activations (computed again), threads,
+ * leaves, f64, the optimizer's state; each set that is needed once, mildest first.
  */
 #ifndef NN_PLAN_SUGGEST_H
 #define NN_PLAN_SUGGEST_H

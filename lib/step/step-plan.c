@@ -152,6 +152,7 @@ struct nn_graph_options nn_step_graph_options(const struct nn_step_options *o,
 		.states = o->goes_on ? o->batch : 0,
 		.copies = bytes,
 		.seed = o->seed,
+		.recompute = o->recompute,
 		.columns = o->columns,
 		.first = o->part.first,
 		.last = o->part.last,
@@ -222,6 +223,16 @@ int nn_step_plan(const struct nn_step_options *o, struct nn_step_memory *m, stru
 		m->slots = g.slots;
 	}
 	return status;
+}
+
+int nn_step_recomputed(const struct nn_step_options *o, bool *lines, int n, struct nn_error *err)
+{
+	struct nn_step_cuts cuts;
+	struct nn_graph_options g;
+
+	measure_cuts(&cuts, o);
+	g = nn_step_graph_options(o, &cuts);
+	return nn_graph_recomputed(o->program, &g, lines, n, err);
 }
 
 int nn_step_sizes(const struct nn_step_options *o, struct nn_step_sizes *sizes,

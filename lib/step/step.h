@@ -59,7 +59,8 @@ struct nn_step_options {
 	/* which of them keeps the optimizer's state of its part alone; shards 0: each keeps all */
 	int shard, shards;
 	const struct nn_step_place *place; /* NULL: all is the step's own */
-	bool count; /* count what the first output says of the rows as they pass */
+	size_t recompute; /* of a row, for which activations are computed again; 0: none are */
+	bool count;       /* count what the first output says of the rows as they pass */
 	const struct nn_target_schema *target; /* of the first output, for that */
 };
 
@@ -94,6 +95,9 @@ struct nn_step_memory {
 };
 int nn_step_plan(const struct nn_step_options *options, struct nn_step_memory *memory,
 		 struct nn_error *err);
+/* lines[i] = true: what canonical line i makes is dropped and computed again; n of them. */
+int nn_step_recomputed(const struct nn_step_options *options, bool *lines, int n,
+		       struct nn_error *err);
 /* Bytes of what may lie in others' memory. */
 struct nn_step_sizes {
 	/* parameters with buffers; a block of the flat kind: gradients, a slot, lamb's direction */

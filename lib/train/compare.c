@@ -25,9 +25,9 @@ struct verdict {
 static bool is_own(const char *name)
 {
 	static const char *const names[] = {
-		"threads",      "micro-batch", "memory",   "log",     "plot",   "checkpoint",
-		"spool",        "output",      "verbose",  "quiet",   "config", "timeout",
-		"max-restarts", "hosts",       "hostfile", "explain", "model",
+		"threads",    "micro-batch",  "memory", "recompute", "log",     "plot",
+		"checkpoint", "spool",        "output", "verbose",   "quiet",   "config",
+		"timeout",    "max-restarts", "hosts",  "hostfile",  "explain", "model",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

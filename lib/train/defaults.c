@@ -145,6 +145,7 @@ int nn_train_take_defaults(struct nn_train *t, struct nn_error *err)
 	struct nn_train_options *o = t->options;
 	const struct nn_opt_list *list = t->setup.list;
 
+	o->recipe.recompute = o->recompute;
 	if (nn_task_one_loss(&t->task))
 		o->recipe.loss = t->task.losses[0].kind;
 	if (!nn_opt_given(list, "lr"))

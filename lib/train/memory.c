@@ -35,14 +35,21 @@ static int leave_norms(struct nn_train *t, struct nn_error *err)
 	return 0;
 }
 
-/* As many rows at once as the rank that can take fewest. */
+/*
+ * As many rows at once as the rank that can take fewest; ranks that share columns compute the same
+ * again.
+ */
 static int agree(struct nn_train *t, struct nn_error *err)
 {
-	size_t micro = t->plan.fit.micro;
+	size_t micro = t->plan.fit.micro, recompute = t->plan.fit.recompute;
+	bool same;
 
-	if (nn_pipe_agree(&t->layout, &micro, err) < 0)
+	if (nn_pipe_agree(&t->layout, &micro, err) < 0 ||
+	    nn_pipe_agree(&t->layout, &recompute, err) < 0)
 		return -1;
-	return micro < t->plan.fit.micro ? nn_fit_plan(&t->plan, micro, &t->plan.fit, err) : 0;
+	same = micro == t->plan.fit.micro && recompute == t->plan.fit.recompute;
+	t->options->recipe.recompute = recompute;
+	return same ? 0 : nn_fit_plan(&t->plan, micro, &t->plan.fit, err);
 }
 
 int nn_train_fit(struct nn_train *t, struct nn_error *err)
@@ -150,6 +157,7 @@ int nn_train_take_memory(struct nn_train *t, struct nn_error *err)
 	if (nn_train_fit(t, err) < 0)
 		return -1;
 	t->options->recipe.micro_batch = t->plan.fit.micro;
+	t->options->recipe.recompute = t->plan.fit.recompute;
 	if (open_loader(t, err) < 0)
 		return -1;
 	step = nn_layout_step(&t->layout, &t->task, t->plan.fit.micro);

@@ -63,8 +63,9 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(resume),
 	  .help = "resume from the checkpoint; without one, start from the beginning",
-	  .man = "The same command line again. threads, micro-batch, memory, epochs, steps, time "
-		 "limit, log, plot, checkpoint, output "
+	  .man = "The same command line again. threads, micro-batch, memory, recompute, epochs, "
+		 "steps, "
+		 "time limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both "
 		 "values." },
 	{ .name = "max-restarts",
@@ -126,6 +127,15 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .man = "Fewer samples go through at once until the plan fits; where not even one does, "
 		 "status 4 and command lines that "
 		 "would fit." },
+	{ .name = "recompute",
+	  .topic = "Plan",
+	  .also = "checkpoint-activations,activation-checkpointing,gradient-checkpointing,remat",
+	  .type = NN_OPT_FLAG,
+	  .offset = AT(recompute),
+	  .help = "drop activations after forward and compute them again in backward: less memory",
+	  .man = "Never other bytes. With --memory only where not even one sample at once fits "
+		 "without, and then as little is computed again as fits; else what takes the "
+		 "least memory, at most one more pass forward. --explain names the layers." },
 	{ .name = "race",
 	  .topic = "Plan",
 	  .type = NN_OPT_CUSTOM,
