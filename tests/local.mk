@@ -73,6 +73,11 @@ CHECK_TESTS += tests/lib/arena
 check_PROGRAMS += tests/lib/graph-bind
 tests_lib_graph_bind_SOURCES = tests/lib/graph-bind.c tests/lib/graph-spoil.h
 CHECK_TESTS += tests/lib/graph-bind
+check_PROGRAMS += tests/lib/int8
+tests_lib_int8_SOURCES = tests/lib/int8.c
+CHECK_TESTS += tests/lib/int8
+VALGRIND_TESTS += tests/lib/int8
+
 check_PROGRAMS += tests/lib/graph-steps
 tests_lib_graph_steps_SOURCES = tests/lib/graph-steps.c
 CHECK_TESTS += tests/lib/graph-steps

@@ -11,6 +11,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/half.h \
 	lib/base/hash.h \
 	lib/base/installed.c lib/base/installed.h \
+	lib/base/int8.h \
 	lib/base/json-text.c lib/base/json-text.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mask.h \

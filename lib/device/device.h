@@ -365,7 +365,8 @@ struct nn_device {
  * The device "cpu" for f32 or f64, with the best instruction set or the one NN_CPU names (avx512,
  * avx2, neon, generic; another value: NN_EUSAGE; one this machine lacks: NN_ENODEV). "cpu+openblas"
  * is the same without the promise of same bytes (--reproducible=no): layers for which OpenBLAS was
- * measured faster go to it; NN_ENODEV without its module. A const table, never freed.
+ * measured faster go to it; NN_ENODEV without its module. A const table, never freed. NN_I8: the
+ * device of f32 that predicts with int8 weights (numerics.md), where it can.
  */
 const struct nn_device *nn_device_open(const char *name, enum nn_dtype dtype, struct nn_error *err);
 

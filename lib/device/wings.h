@@ -10,7 +10,8 @@ struct nn_device;
 
 /*
  * cpu/: the best instruction set this machine has, or the one NN_CPU names. NULL with NN_EUSAGE,
- * NN_ENODEV; a const table.
+ * NN_ENODEV; a const table. NN_I8: one of f32 that predicts with int8 weights in dense and conv2d,
+ * multiplied as integers.
  */
 const struct nn_device *nn_cpu_open(enum nn_dtype dtype, struct nn_error *err);
 /* The same where sums need no order: opens the module nn-openblas.so, NN_ENODEV without it. */

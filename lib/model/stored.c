@@ -13,14 +13,13 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "base/int8.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "file/bytes.h"
 #include "file/convert.h"
 #include "model/stored.h"
-
-#define MOST 127 /* the largest magnitude of q */
 
 static enum nn_param_role role_of(const struct nn_program_param *param)
 {
@@ -61,28 +60,6 @@ static int narrow(struct nn_st_tensor *t, struct nn_block *block, enum nn_dtype 
 
 /* ---- int8 ---- */
 
-/* The largest magnitude divided by 127, to 17 bits; 0 where that would be subnormal. */
-static float scale_of(const float *values, size_t n)
-{
-	float most = 0, scale;
-	uint32_t bits;
-
-	for (size_t i = 0; i < n; i++)
-		most = fabsf(values[i]) > most ? fabsf(values[i]) : most;
-	scale = most / MOST;
-	memcpy(&bits, &scale, 4);
-	bits = (bits + 0x3f + (bits >> 7 & 1)) & ~UINT32_C(0x7f);
-	memcpy(&scale, &bits, 4);
-	return scale < FLT_MIN ? 0 : scale;
-}
-
-static int8_t quantized(float value, float scale)
-{
-	long q = scale > 0 ? lrintf(value / scale) : 0;
-
-	return (int8_t)(q > MOST ? MOST : q < -MOST ? -MOST : q);
-}
-
 static int quantize(struct nn_st_tensor *t, struct nn_block *block, struct nn_st_tensor *scales,
 		    struct nn_block *scale_block, struct nn_error *err)
 {
@@ -98,11 +75,11 @@ static int quantize(struct nn_st_tensor *t, struct nn_block *block, struct nn_st
 	    nn_block_reserve(scale_block, rows * sizeof(float) + 1, err) < 0)
 		return -1;
 	for (size_t r = 0; r < rows; r++) {
-		float scale = scale_of(values + r * row, row);
+		float scale = nn_int8_scale(values + r * row, row);
 
 		((float *)scale_block->data)[r] = scale;
 		for (size_t i = r * row; i < (r + 1) * row; i++)
-			((int8_t *)block->data)[i] = quantized(values[i], scale);
+			((int8_t *)block->data)[i] = scale > 0 ? nn_int8_of(values[i], scale) : 0;
 	}
 	scales->dtype = NN_F32;
 	scales->shape = t->shape;
@@ -248,12 +225,13 @@ enum nn_dtype nn_stored_dtype(const struct nn_st *st, const struct nn_program *p
 {
 	enum nn_dtype dtype = NN_F32;
 	bool same = true, wide = false, any = false;
+	size_t whole = 0, scaled = 0; /* weights that are int8, and that might be */
 
 	for (int p = 0; p < program->n_params; p++) {
 		const struct nn_st_tensor *t = nn_st_find(st, program->params[p].name);
 
-		if (t && t->dtype == NN_I8)
-			return NN_I8;
+		scaled += scaled_by(program, &program->params[p]);
+		whole += t && t->dtype == NN_I8;
 		if (!t || role_of(&program->params[p]) == NN_BUFFER)
 			continue;
 		same &= !any || t->dtype == dtype;
@@ -261,5 +239,7 @@ enum nn_dtype nn_stored_dtype(const struct nn_st *st, const struct nn_program *p
 		dtype = t->dtype;
 		any = true;
 	}
+	if (whole > 0 && whole == scaled)
+		return NN_I8;
 	return same ? dtype : wide ? NN_F64 : NN_F32;
 }

@@ -214,7 +214,7 @@ static const struct nn_device *open_device(struct nn_model *model,
 
 	if (strcmp(name, "auto") == 0) {
 		struct nn_use use = { nn_net_text(model->net), false,
-				      source->batch ? source->batch : 1, dtype };
+				      source->batch ? source->batch : 1, nn_dtype_computed(dtype) };
 
 		nn_device_stored(&use, stored, model->note);
 		name = stored;
@@ -223,11 +223,28 @@ static const struct nn_device *open_device(struct nn_model *model,
 			      dtype, err);
 }
 
+/* int8 weights are multiplied as such, unless a type was asked for or the device cannot. */
+static int take_device(struct nn_model *model, const struct nn_model_source *source,
+		       struct nn_error *err)
+{
+	bool asked = source->precision > 0;
+	enum nn_dtype dtype = asked         ? (enum nn_dtype)(source->precision - 1)
+			      : model->file ? model->file->dtype
+					    : NN_F32;
+	struct nn_error absent;
+
+	model->device = source->device;
+	if (!model->device && !asked && model->file && model->file->stored == NN_I8)
+		model->device = open_device(model, source, NN_I8, &absent);
+	if (!model->device)
+		model->device = open_device(model, source, dtype, err);
+	model->host = model->device ? nn_device_host(model->device) : NULL;
+	return model->host ? 0 : -1;
+}
+
 static int load_net(struct nn_model *model, const struct nn_model_source *source,
 		    struct nn_error *err)
 {
-	enum nn_dtype dtype;
-
 	model->net = source->net;
 	if (!model->net) {
 		if (nn_model_file_read(&model->file, source->path, source->as, err) < 0)
@@ -235,12 +252,7 @@ static int load_net(struct nn_model *model, const struct nn_model_source *source
 		model->net = model->file->net;
 	}
 	model->program = nn_net_program(model->net);
-	dtype = source->precision ? (enum nn_dtype)(source->precision - 1)
-		: model->file     ? model->file->dtype
-				  : NN_F32;
-	model->device = source->device ? source->device : open_device(model, source, dtype, err);
-	model->host = model->device ? nn_device_host(model->device) : NULL;
-	return model->host ? 0 : -1;
+	return take_device(model, source, err);
 }
 
 static int load(struct nn_model *model, const struct nn_model_source *source, struct nn_error *err)

@@ -105,6 +105,16 @@ words=(-m 'dense 24, relu, dense 10, tanh, dense ?' --target=kind --epochs=3 -b 
   done
 }
 
+@test "device: int8 weights are multiplied as on the CPU where the device can, else computed in f32" {
+  nn-train -q -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -o conv.st "$data/digits.csv"
+  nn-train -m conv.st --steps=0 --precision=int8 -o int8.st
+  precision=()
+  [ "${NN_TEST_MODULE:-apart}" = apart ] || precision=(--precision=f32)
+  nn-predict --device=cpu "${precision[@]}" int8.st "$data/digits.csv" >cpu.out
+  nn-predict --device=cuda -t 2 int8.st "$data/digits.csv" | cmp - cpu.out
+  nn-predict --device=cuda --batch=7 int8.st "$data/digits.csv" | cmp - cpu.out
+}
+
 @test "device: a layer that goes wrong is named as on the CPU" {
   for device in cpu cuda; do
     run -6 --separate-stderr nn-train -q -m 'dense 8, relu, dense ?' --target=price --lr=1e30 --optimizer=sgd --epochs=5 -b 32 \

@@ -84,7 +84,7 @@ PYTHON
 }
 
 @test "precision: a small model predicts as its values in f32, the same bytes for any threads and instruction set" {
-  for type in bf16 f16 int8; do
+  for type in bf16 f16; do
     nn-predict -t 1 $type-wide.st digits.csv >wide
     for threads in 1 2 3; do
       nn-predict -t $threads $type.st digits.csv | cmp - wide
@@ -94,6 +94,29 @@ PYTHON
       cmp "$cpu" wide
     done
     run ! cmp -s wide <(nn-predict f32.st digits.csv)
+  done
+  nn-predict --precision=f32 int8.st digits.csv | cmp - <(nn-predict int8-wide.st digits.csv)
+}
+
+@test "precision: products of int8 have the same bytes for any threads, batch and instruction set, and are close to f32" {
+  printf '%s\n' 'input 1x8x8' 'conv2d 7 3x3 pad=1' 'batchnorm' 'skip: relu' 'conv2d 7 3x3 pad=1 groups=7' 'add from=skip+' 'conv2d 5 3x3 stride=2 pad=1' \
+    'gelu' 'maxpool2d 2' 'flatten' 'dense 40' 'tanh' 'dense ?' | sed 's/from=skip+$/from=skip+inner/; s/^conv2d 7 3x3 pad=1 groups/inner: &/' >conv.nn
+  nn-train -q -m conv.nn --target=digit --loss=cross-entropy --epochs=3 -o conv.st train.csv
+  nn-train -m conv.st --steps=0 --precision=int8 -o conv-int8.st
+  for model in int8 conv-int8; do
+    nn-predict -t 1 $model.st digits.csv >whole
+    for how in '-t 2' '-t 3 --batch=1' '-t 1 --batch=5' '-t 2 --batch=700'; do
+      # shellcheck disable=SC2086
+      nn-predict $how $model.st digits.csv | cmp - whole
+    done
+    for cpu in generic neon avx2 avx512; do
+      NN_CPU=$cpu nn-predict $model.st digits.csv >"$cpu" 2>err || { [ $? -eq 3 ]; continue; }
+      cmp "$cpu" whole
+    done
+    nn-predict --precision=f32 $model.st digits.csv >wide
+    paste -d, whole wide | awk -F, 'NR > 1 { for (i = 1; i <= NF / 2; i++) { d = $i - $(i + NF / 2); if (d > 0.05 || d < -0.05) bad = 1 } } END { exit bad || NR < 2 }'
+    # the kernels of CUDA compute in f32
+    [ "${NN_TEST_MODULE-}" = cuda ] || run ! cmp -s whole wide
   done
 }
 
@@ -139,7 +162,7 @@ PYTHON
   done
   nn-predict --version -v | grep -q '^ONNX: none' && skip "no ONNX"
   nn-train -m int8.st --steps=0 -o int8.onnx
-  nn-predict int8.onnx held.csv | cmp - <(nn-predict int8.st held.csv)
+  nn-predict int8.onnx held.csv | cmp - <(nn-predict --precision=f32 int8.st held.csv)
 }
 
 @test "precision: models of bf16 and f16 are averaged, those with scales are not" {

@@ -27,6 +27,7 @@ P
   python3 make.py
   nn-train -q --epochs=2 -m 'input 4, dense 8, relu, dense 2' -o plain.st x.npy y.npy
   nn-train -q --epochs=1 -m 'input 1x3x3, conv2d 2 3x3 pad=1' -o image.st image.npy maps.npy
+  nn-train -q -m plain.st --steps=0 --precision=int8 -o small.st
 }
 
 @test "serve: /predict/NAME answers with the bytes of nn-predict's standard output" {
@@ -37,9 +38,9 @@ for row in csv.reader(sys.stdin):
     print(json.dumps(dict(zip(names, row))))' >rows.jsonl
 
   printf '0.5,1,2,3\n-1,0,0.25,7\n' >plain.csv
-  serve words.st plain.st image.st
+  serve words.st plain.st image.st small.st
   local model file
-  for pair in words:rows.csv words:rows.jsonl plain:x.npy plain:none.npy plain:plain.csv image:image.npy; do
+  for pair in words:rows.csv words:rows.jsonl small:x.npy plain:x.npy plain:none.npy plain:plain.csv image:image.npy; do
     model=${pair%:*} file=${pair#*:}
     nn-predict "$model.st" "$file" >wanted
     ask 200 "/predict/$model" --data-binary "@$file"

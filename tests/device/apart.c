@@ -8,13 +8,13 @@
 
 struct nn_apart nn_apart;
 
-static struct nn_kernel kernels[2][NN_N_OPS];
-static const struct nn_kernel *tables[2][NN_N_OPS];
-static struct nn_device devices[2];
+static struct nn_kernel kernels[3][NN_N_OPS];
+static const struct nn_kernel *tables[3][NN_N_OPS];
+static struct nn_device devices[3];
 
 static const struct nn_device *open_device(int number, enum nn_dtype dtype, struct nn_error *err)
 {
-	int type = dtype == NN_F64;
+	int type = dtype == NN_F64 ? 1 : dtype == NN_I8 ? 2 : 0;
 	const struct nn_device *cpu = nn_device_open("cpu", dtype, err);
 
 	if (!cpu)

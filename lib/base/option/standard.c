@@ -92,7 +92,8 @@ const struct nn_opt nn_std_opts[] = {
 		  "bf16, f16 or int8",
 	  .man = "The default is f32, f64 where the model that is read is f64. bf16, f16 and int8 "
 		 "are types of files: nn-train rounds to them what it writes, and computes in "
-		 "f32; every tool reads them." },
+		 "f32; every tool reads them. Predictions multiply int8 weights as whole "
+		 "numbers on the CPU, unless this says f32." },
 	{ .name = "reproducible",
 	  .also = "deterministic",
 	  .type = NN_OPT_YESNO,

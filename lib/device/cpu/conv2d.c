@@ -5,8 +5,7 @@
 
 /* ---- forward ---- */
 
-/* Output rows [oh0, oh1) of a sample before pooling. */
-static void product(const struct job *job, size_t sample, real *z, long oh0, long oh1)
+static void product(const struct job *job, size_t sample, real *z, long oh0, long oh1, int thread)
 {
 	const struct nn_call *call = job->call;
 	const struct nn_epilogue *epilogue = &job->attrs->epilogue;
@@ -15,6 +14,7 @@ static void product(const struct job *job, size_t sample, real *z, long oh0, lon
 				   : NULL;
 	struct nn_tail tail = nn_tail_of(epilogue, job->attrs->bias ? call->w[1] : NULL, residual);
 	size_t row = job->c.y_row;
+	(void)thread;
 	tail.residual_row = row;
 	tail.residual_pixel = job->c.y_pixel;
 	NN_K(conv_forward)
@@ -37,8 +37,8 @@ static void forward_samples(void *arg, size_t begin, size_t end, int thread)
 	const struct job *job = arg;
 	real *z = job->z_scratch + (size_t)thread * rounded(job->z);
 	for (size_t s = begin; s < end; s++) {
-		product(job, s, job->attrs->pooling.on ? z : (real *)job->call->y + s * job->y, 0,
-			job->c.h.out);
+		job->product(job, s, job->attrs->pooling.on ? z : (real *)job->call->y + s * job->y,
+			     0, job->c.h.out, thread);
 		if (job->attrs->pooling.on)
 			pool_sample(job, s, z);
 	}
@@ -50,24 +50,30 @@ static void forward_rows(void *arg, size_t begin, size_t end, int thread)
 	const struct job *job = arg;
 	real *z = job->attrs->pooling.on ? job->z_scratch
 					 : (real *)job->call->y + job->sample * job->y;
-	(void)thread;
-	product(job, job->sample, z, (long)begin, (long)end);
+	job->product(job, job->sample, z, (long)begin, (long)end, thread);
+}
+
+void NN_K(conv2d_forward)(struct job *job)
+{
+	const struct nn_call *call = job->call;
+	size_t width = (size_t)job->c.w.out, height = (size_t)job->c.h.out;
+	if (call->rows >= job->threads || job->threads == 1) {
+		nn_cpu_split(call->pool, call->rows, 1, cost(job, width * height), forward_samples,
+			     job);
+		return;
+	}
+	for (job->sample = 0; job->sample < call->rows; job->sample++) {
+		nn_cpu_split(call->pool, height, 1, cost(job, width), forward_rows, job);
+		if (job->attrs->pooling.on)
+			pool_sample(job, job->sample, job->z_scratch);
+	}
 }
 
 static void forward(const struct nn_call *call)
 {
 	struct job job = job_of(call);
-	size_t width = (size_t)job.c.w.out, height = (size_t)job.c.h.out;
-	if (call->rows >= job.threads || job.threads == 1) {
-		nn_cpu_split(call->pool, call->rows, 1, cost(&job, width * height), forward_samples,
-			     &job);
-		return;
-	}
-	for (job.sample = 0; job.sample < call->rows; job.sample++) {
-		nn_cpu_split(call->pool, height, 1, cost(&job, width), forward_rows, &job);
-		if (job.attrs->pooling.on)
-			pool_sample(&job, job.sample, job.z_scratch);
-	}
+	job.product = product;
+	NN_K(conv2d_forward)(&job);
 }
 
 /* ---- memory and packing ---- */

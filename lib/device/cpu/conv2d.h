@@ -24,6 +24,9 @@ struct job {
 	size_t pieces, levels; /* subtrees; buffers a thread needs to sum one */
 	size_t panels;
 	size_t leaf, sample, batch; /* few leaves: the samples under way */
+	/* forward: output rows [oh0, oh1) of a sample before pooling */
+	void (*product)(const struct job *job, size_t sample, real *z, long oh0, long oh1,
+			int thread);
 };
 
 NN_INLINE struct nn_conv conv_of(const struct nn_site *site)
@@ -91,6 +94,8 @@ NN_INLINE size_t cost(const struct job *job, size_t pixels)
 	return pixels * job->attrs->out * (size_t)(job->c.h.n * job->c.w.n) * job->c.cin;
 }
 
+/* Forward with the product that the job has, by samples or by rows of each, then pooled. */
+void NN_K(conv2d_forward)(struct job *job);
 void NN_K(conv2d_back)(const struct nn_call *call);
 
 #endif

@@ -6,6 +6,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/blas.h \
 	lib/device/cpu/conv2d.h \
 	lib/device/cpu/cpu.h \
+	lib/device/cpu/int8.h \
 	lib/device/cpu/vec/kernel.h \
 	lib/device/cpu/kernels.h \
 	lib/device/cpu/leaf.h \
@@ -85,12 +86,19 @@ NN_CPU_SRC = \
 	lib/device/cpu/table.c \
 	lib/device/cpu/upsample.c
 
+# of f32 alone
+NN_CPU_F32_SRC = \
+	$(NN_CPU_SRC) \
+	lib/device/cpu/int8-conv2d.c \
+	lib/device/cpu/int8-dense.c \
+	lib/device/cpu/product/int8.c
+
 NN_CPU_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 NN_AVX512 = -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma $(KERNEL_TWIN)
 NN_AVX2 = -mavx2 -mfma
 NN_CPU_LIBS = lib/device/cpu/libgeneric-f32.la lib/device/cpu/libgeneric-f64.la
 
-lib_device_cpu_libgeneric_f32_la_SOURCES = $(NN_CPU_SRC)
+lib_device_cpu_libgeneric_f32_la_SOURCES = $(NN_CPU_F32_SRC)
 lib_device_cpu_libgeneric_f32_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_generic=1 -DNN_T_f32=1
 lib_device_cpu_libgeneric_f32_la_CFLAGS = $(NN_CPU_CFLAGS)
 lib_device_cpu_libgeneric_f64_la_SOURCES = $(NN_CPU_SRC)
@@ -101,14 +109,14 @@ if NN_X86
 NN_CPU_LIBS += lib/device/cpu/libavx2-f32.la lib/device/cpu/libavx2-f64.la \
 	lib/device/cpu/libavx512-f32.la lib/device/cpu/libavx512-f64.la
 
-lib_device_cpu_libavx2_f32_la_SOURCES = $(NN_CPU_SRC)
+lib_device_cpu_libavx2_f32_la_SOURCES = $(NN_CPU_F32_SRC)
 lib_device_cpu_libavx2_f32_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_avx2=1 -DNN_T_f32=1
 lib_device_cpu_libavx2_f32_la_CFLAGS = $(NN_CPU_CFLAGS) $(NN_AVX2)
 lib_device_cpu_libavx2_f64_la_SOURCES = $(NN_CPU_SRC)
 lib_device_cpu_libavx2_f64_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_avx2=1 -DNN_T_f64=1
 lib_device_cpu_libavx2_f64_la_CFLAGS = $(NN_CPU_CFLAGS) $(NN_AVX2)
 
-lib_device_cpu_libavx512_f32_la_SOURCES = $(NN_CPU_SRC)
+lib_device_cpu_libavx512_f32_la_SOURCES = $(NN_CPU_F32_SRC)
 lib_device_cpu_libavx512_f32_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_avx512=1 -DNN_T_f32=1
 lib_device_cpu_libavx512_f32_la_CFLAGS = $(NN_CPU_CFLAGS) $(NN_AVX512)
 lib_device_cpu_libavx512_f64_la_SOURCES = $(NN_CPU_SRC)
@@ -119,7 +127,7 @@ endif
 if NN_ARM
 NN_CPU_LIBS += lib/device/cpu/libneon-f32.la lib/device/cpu/libneon-f64.la
 
-lib_device_cpu_libneon_f32_la_SOURCES = $(NN_CPU_SRC)
+lib_device_cpu_libneon_f32_la_SOURCES = $(NN_CPU_F32_SRC)
 lib_device_cpu_libneon_f32_la_CPPFLAGS = $(AM_CPPFLAGS) -DNN_ISA_neon=1 -DNN_T_f32=1
 lib_device_cpu_libneon_f32_la_CFLAGS = $(NN_CPU_CFLAGS)
 lib_device_cpu_libneon_f64_la_SOURCES = $(NN_CPU_SRC)

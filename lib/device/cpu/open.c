@@ -7,7 +7,8 @@
 
 #define NN_TABLES(isa) \
 	extern const struct nn_device nn_cpu_device_f32_##isa, nn_cpu_device_f64_##isa, \
-		nn_cpu_device_blas_f32_##isa, nn_cpu_device_blas_f64_##isa;
+		nn_cpu_device_blas_f32_##isa, nn_cpu_device_blas_f64_##isa, \
+		nn_cpu_device_int8_f32_##isa;
 /* Of another architecture. */
 #define NN_ABSENT(isa) \
 	{ \
@@ -17,6 +18,7 @@
 	{ \
 #isa, { { &nn_cpu_device_f32_##isa, &nn_cpu_device_f64_##isa }, \
 			  { &nn_cpu_device_blas_f32_##isa, &nn_cpu_device_blas_f64_##isa } }, \
+			  &nn_cpu_device_int8_f32_##isa, \
 			  supported \
 	}
 
@@ -26,6 +28,12 @@ static bool has_avx512(void)
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
 	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
 	       __builtin_cpu_supports("fma");
+}
+
+/* Products of bytes; AVX-512 was made without them first. */
+static bool has_vnni(void)
+{
+	return __builtin_cpu_supports("avx512vnni");
 }
 
 static bool has_avx2(void)
@@ -54,10 +62,11 @@ NN_TABLES(generic)
 static const struct isa {
 	const char *name;
 	const struct nn_device *tables[2][2]; /* ours, with OpenBLAS; f32, f64 */
+	const struct nn_device *int8;
 	bool (*supported)(void);
 } isas[] = {
 #if defined __x86_64__
-	NN_ROW(avx512, has_avx512),
+	NN_ROW(avx512, has_avx512), /* avx2 is behind it: int8_of */
 	NN_ROW(avx2, has_avx2),
 	NN_ABSENT(neon),
 #elif defined __aarch64__
@@ -74,13 +83,23 @@ static const struct isa {
 
 #define NN_N_ISAS (sizeof isas / sizeof isas[0])
 
+/* With int8 weights: that of the instruction set, or AVX2's where AVX-512 has no products of bytes. */
+static const struct nn_device *int8_of(const struct isa *isa)
+{
+#if defined __x86_64__
+	if (isa == isas && !has_vnni())
+		isa++;
+#endif
+	return isa->int8;
+}
+
 static const struct nn_device *open_table(enum nn_dtype dtype, bool with_blas, struct nn_error *err)
 {
 	const char *wanted = getenv("NN_CPU");
 	int type = dtype == NN_F64;
 
-	if (dtype != NN_F32 && dtype != NN_F64) {
-		nn_fail(err, NN_EUSAGE, "device cpu computes in f32 or f64, not %s",
+	if (dtype != NN_F32 && dtype != NN_F64 && dtype != NN_I8) {
+		nn_fail(err, NN_EUSAGE, "device cpu computes in f32, f64 or int8, not %s",
 			nn_dtype_name(dtype));
 		return NULL;
 	}
@@ -90,7 +109,7 @@ static const struct nn_device *open_table(enum nn_dtype dtype, bool with_blas, s
 		if (wanted && strcmp(wanted, isas[i].name) != 0)
 			continue;
 		if (isas[i].supported())
-			return isas[i].tables[with_blas][type];
+			return dtype == NN_I8 ? int8_of(&isas[i]) : isas[i].tables[with_blas][type];
 		if (wanted) {
 			nn_fail(err, NN_ENODEV, "NN_CPU=%s: this CPU has no %s", wanted, wanted);
 			return NULL;

@@ -1,6 +1,9 @@
 /* The device "cpu" of one instruction set and type. */
 #include "base/memory.h"
 #include "device/cpu/kernels.h"
+#ifdef NN_T_f32
+#include "device/cpu/int8.h"
+#endif
 #include "device/cpu/leaves.h"
 
 static const struct nn_kernel *const kernels[NN_N_OPS] = {
@@ -50,3 +53,17 @@ static void *alloc(size_t bytes, struct nn_error *err)
 const struct nn_device NN_K(device) = NN_DEVICE(kernels, .library = NULL);
 const struct nn_device NN_K(device_blas) = NN_DEVICE(kernels_blas, .library = "openblas",
 						     .library_kernels = kernels_by_blas);
+
+#ifdef NN_T_f32
+/* The same, but weights of dense and conv2d are multiplied as int8. */
+static const struct nn_kernel *const kernels_int8[NN_N_OPS] = {
+#define NN_OP(id, name) \
+	[NN_OP_##id] = NN_OP_##id == NN_OP_dense    ? &NN_K(int8_dense) \
+		       : NN_OP_##id == NN_OP_conv2d ? &NN_K(int8_conv2d) \
+						    : &NN_K(id),
+#include "op/ops.def"
+#undef NN_OP
+};
+
+const struct nn_device NN_K(device_int8) = NN_DEVICE(kernels_int8, .library = NULL);
+#endif
