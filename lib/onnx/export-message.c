@@ -201,7 +201,7 @@ void nn_onnx_number(struct nn_onnx_export *e, const char *name, double value)
 }
 
 void nn_onnx_put_value(struct nn_onnx_export *e, struct nn_onnx_list *list, const char *name,
-		       const struct nn_shape *shape)
+		       enum nn_dtype dtype, const struct nn_shape *shape)
 {
 	Onnx__Value *v = nn_onnx_keep(e, 1, sizeof *v);
 	Onnx__Type *type = nn_onnx_keep(e, 1, sizeof *type);
@@ -227,7 +227,7 @@ void nn_onnx_put_value(struct nn_onnx_export *e, struct nn_onnx_list *list, cons
 	v->type = type;
 	type->tensor_type = tensor;
 	tensor->has_elem_type = 1;
-	tensor->elem_type = nn_onnx_data_type(e->model->dtype);
+	tensor->elem_type = nn_onnx_data_type(dtype);
 	tensor->shape = dims;
 	dims->n_dim = (size_t)shape->rank + 1;
 	dims->dim = list_of;

@@ -43,6 +43,24 @@ static const char *numbers(const struct nn_onnx_op *o, const char *what, size_t 
 	return name;
 }
 
+/* Rows of a table by their numbers, or their sum over the last dimension but one. */
+void nn_onnx_put_embedding(const struct nn_onnx_op *o)
+{
+	const char *table = nn_onnx_parameter(o, 0), *rows, *axes;
+	int64_t *axis;
+
+	if (!((const struct nn_embedding *)o->attrs)->sum) {
+		nn_onnx_node(o->e, "Gather", o->name, o->out, IN(table, o->in));
+		return;
+	}
+	rows = nn_onnx_step(o, "Gather", "rows", table, o->in);
+	axes = numbers(o, "axes", 1, &axis);
+	if (axis)
+		*axis = -2;
+	nn_onnx_put_int(o->e, nn_onnx_node(o->e, "ReduceSum", o->name, o->out, IN(rows, axes)),
+			"keepdims", 0);
+}
+
 static void pad(const struct nn_onnx_op *o)
 {
 	const struct nn_slice *slice = o->attrs;

@@ -172,6 +172,7 @@ static void (*const exports[NN_N_OPS])(const struct nn_onnx_op *o) = {
 	[NN_OP_softmax] = softmax,
 	[NN_OP_add] = add,
 	[NN_OP_mul] = mul,
+	[NN_OP_embedding] = nn_onnx_put_embedding,
 	[NN_OP_concat] = nn_onnx_put_concat,
 	[NN_OP_reshape] = nn_onnx_put_reshape,
 	[NN_OP_slice] = nn_onnx_put_slice,

@@ -60,6 +60,6 @@ nn_onnx_put_op nn_onnx_put_conv2d, nn_onnx_put_conv_transpose2d, nn_onnx_put_max
 	nn_onnx_put_avgpool2d, nn_onnx_put_global_avgpool, nn_onnx_put_batchnorm,
 	nn_onnx_put_upsample;
 /* export-move.c */
-nn_onnx_put_op nn_onnx_put_concat, nn_onnx_put_reshape, nn_onnx_put_slice, nn_onnx_put_transpose;
+nn_onnx_put_op nn_onnx_put_concat, nn_onnx_put_embedding, nn_onnx_put_reshape, nn_onnx_put_slice, nn_onnx_put_transpose;
 
 #endif

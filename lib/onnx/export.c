@@ -70,13 +70,15 @@ static int add_side(struct nn_onnx_export *e, const struct nn_json *json, int i,
 		    const char *outside, bool input, struct nn_error *err)
 {
 	const struct nn_shape *shape = &e->program->values[value].shape;
+	bool numbers = !input || !nn_net_input(e->model->net, (size_t)i)->categories;
 	size_t n = nn_shape_count(shape);
 	double *mean = nn_onnx_keep(e, n, sizeof *mean), *sd = nn_onnx_keep(e, n, sizeof *sd);
 	bool scaled;
 
 	if (!mean || !sd)
 		return nn_fail(err, NN_ENOMEM, "cannot allocate the scales");
-	nn_onnx_put_value(e, input ? &e->inputs : &e->outputs, outside, shape);
+	nn_onnx_put_value(e, input ? &e->inputs : &e->outputs, outside,
+			  numbers ? e->model->dtype : NN_I64, shape);
 	scaled = (input ? nn_onnx_input_scales : nn_onnx_output_scales)(json, i, n, mean, sd);
 	if (scaled && input) {
 		e->names[value] = nn_onnx_keep_text(e, "%s.scaled", outside);
@@ -105,12 +107,13 @@ static int add_inputs(struct nn_onnx_export *e, const struct nn_json *json, stru
 	const struct nn_net *net = e->model->net;
 
 	for (int i = 0; i < e->program->n_inputs; i++) {
-		const char *name = nn_net_input(net, (size_t)i)->name;
+		const struct nn_net_input *input = nn_net_input(net, (size_t)i);
+		const char *name = input->name;
 
-		if (nn_net_input(net, (size_t)i)->categories)
+		if (input->hash || input->n_crosses)
 			return nn_fail(err, NN_EFAIL,
-				       "an input of categories (an embedding) cannot be written as "
-				       "ONNX");
+				       "hashed and crossed columns cannot be written as ONNX, only "
+				       "numbers of categories (index=yes)");
 		if (check_columns(json, (size_t)i, err) < 0)
 			return -1;
 		if (!name)

@@ -42,9 +42,9 @@ void nn_onnx_numbers(struct nn_onnx_export *e, const char *name, const struct nn
 		     const double *values);
 void nn_onnx_number(struct nn_onnx_export *e, const char *name, double value);
 
-/* An input or output of the graph: rows of that shape. */
+/* An input or output of the graph: rows of that type and shape. */
 void nn_onnx_put_value(struct nn_onnx_export *e, struct nn_onnx_list *list, const char *name,
-		       const struct nn_shape *shape);
+		       enum nn_dtype dtype, const struct nn_shape *shape);
 void nn_onnx_export_fini(struct nn_onnx_export *e);
 
 /* export-op.c: the nodes of one op. Errors do not say which line it is. */

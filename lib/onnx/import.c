@@ -7,7 +7,8 @@
 #include "onnx/ops.h"
 
 /* The shape of a row: all dimensions but the first, which must be numbers. */
-static int input_shape(const Onnx__Value *input, struct nn_shape *shape, struct nn_error *err)
+static int input_shape(const Onnx__Value *input, bool index, struct nn_shape *shape,
+		       struct nn_error *err)
 {
 	const Onnx__TensorType *type = input->type ? input->type->tensor_type : NULL;
 	size_t bytes, n = type && type->shape ? type->shape->n_dim : 0;
@@ -19,10 +20,11 @@ static int input_shape(const Onnx__Value *input, struct nn_shape *shape, struct 
 			       "has %zu dimensions, expected rows and 1 to %d more", n,
 			       NN_MAX_RANK);
 	dtype = nn_onnx_dtype(type->elem_type);
-	if (dtype != NN_F32 && dtype != NN_F64 && dtype != NN_F16 && dtype != NN_U8)
+	if (dtype != NN_F32 && dtype != NN_F64 && dtype != NN_F16 && dtype != NN_U8 &&
+	    !(index && (dtype == NN_I32 || dtype == NN_I64)))
 		return nn_fail(err, NN_EFORMAT,
-			       "has element type %d, supported are numbers as "
-			       "float, double, float16 and uint8",
+			       "has element type %d, supported are numbers as float, double, "
+			       "float16 and uint8, and int32 and int64 for rows of a table",
 			       type->elem_type);
 	shape->rank = (int)n - 1;
 	for (size_t i = 1; i < n; i++) {
@@ -61,7 +63,7 @@ static int import_inputs(struct nn_onnx_graph *g, struct nn_error *err)
 
 		if (v->constant || v->uses == 0)
 			continue;
-		if (input_shape(graph->input[i], &v->shape, err) < 0)
+		if (input_shape(graph->input[i], nn_onnx_is_index(g, v), &v->shape, err) < 0)
 			return nn_fail_at(err, "input '%s'", nn_quote(quoted, name, strlen(name)));
 		if (nn_onnx_add_input(g, number++, v, n == 1, err) < 0)
 			return -1;

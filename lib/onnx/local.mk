@@ -21,6 +21,7 @@ lib_nn_onnx_la_SOURCES = \
 	lib/onnx/op-norm.c \
 	lib/onnx/op-product.c \
 	lib/onnx/op-shape.c \
+	lib/onnx/op-table.c \
 	lib/onnx/op-window.c \
 	lib/onnx/ops.c lib/onnx/ops.h \
 	lib/onnx/scale.c \

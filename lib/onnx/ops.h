@@ -26,6 +26,10 @@ nn_onnx_import_op nn_onnx_add, nn_onnx_sub, nn_onnx_mul, nn_onnx_div, nn_onnx_su
 nn_onnx_import_op nn_onnx_flatten, nn_onnx_reshape, nn_onnx_squeeze, nn_onnx_unsqueeze;
 /* op-move.c */
 nn_onnx_import_op nn_onnx_transposed, nn_onnx_pad, nn_onnx_slice;
+/* op-table.c */
+nn_onnx_import_op nn_onnx_gather, nn_onnx_reduce_sum;
+/* Is v nothing but the numbers of rows of tables? */
+bool nn_onnx_is_index(const struct nn_onnx_graph *g, const struct nn_onnx_value *v);
 /* op-grow.c */
 nn_onnx_import_op nn_onnx_conv_transpose, nn_onnx_resize, nn_onnx_upsample;
 /* A matched group, at its last node. */

@@ -91,6 +91,36 @@ def table(target, emit, rng):
     yield difference(runtime("t.onnx", rows.astype("f")), np.load("t.npy"))
 
 
+def embedded(mode, rng):
+    x = rng.integers(0, 7, size=(60, 3))
+    np.save("x.npy", x)
+    np.save("y.npy", rng.normal(size=(60, 2)).astype("f"))
+    yield tool(TRAIN, "-q", "-m", f"input 3, embedding 4 rows=7{mode}, flatten, dense ?", "--epochs=3", "-o", "e.onnx", "x.npy", "y.npy")
+    yield tool(PREDICT, "-o", "out.npy", "e.onnx", "x.npy")
+    yield difference(runtime("e.onnx", x), np.load("out.npy"))
+
+
+def exported_table(rng):
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = torch.nn.Embedding(9, 4)
+            self.fc = torch.nn.Linear(20, 3)
+
+        def forward(self, x):
+            return self.fc(self.words(x).flatten(1))
+
+    net, x = Net().eval(), rng.integers(0, 9, size=(6, 5))
+    np.save("x.npy", x)
+    with torch.no_grad():
+        wanted = net(torch.from_numpy(x)).numpy()
+    torch.onnx.export(net, torch.from_numpy(x[:1]), "table.onnx", opset_version=13, input_names=["x"], dynamic_axes={"x": {0: "rows"}}, dynamo=False)
+    yield tool(PREDICT, "-o", "out.npy", "table.onnx", "x.npy")
+    yield difference(np.load("out.npy"), wanted)
+
+
 def exported(rng):
     import torch
 
@@ -129,12 +159,15 @@ def main():
         claim("ONNX Runtime computes what nn-predict does, of every layer that is written", [w for w in images(ALL, x) if w])
         claim("scales of columns are nodes: a table's classes", [w for w in table(lambda a, c: "yes" if a > 1000 else "no", "logits", rng) if w])
         claim("scales of columns and target are nodes: a table's numbers", [w for w in table(lambda a, c: 3 * a + c, "values", rng) if w])
+        for mode in "", " mode=sum":
+            claim(f"numbers of rows are an int64 input: an embedding{mode}", [w for w in embedded(mode, rng) if w])
         try:
+            claim("an embedding of torch.onnx is read and gives PyTorch's numbers", [w for w in exported_table(rng) if w])
             claim("what torch.onnx exports is read and gives PyTorch's numbers, of opsets 9, 13 and 17", [w for w in exported(rng) if w])
         except (ImportError, ModuleNotFoundError) as missing:
             print(f"ok {n + 1} - onnx: what torch.onnx exports is read # SKIP {missing}")
         os.chdir("/")
-    print(f"1..{max(n, 4)}")
+    print(f"1..{max(n, 7)}")
 
 
 main()
