@@ -257,6 +257,8 @@ static int check_folds(const struct nn_train_setup *s, struct nn_error *err)
 		{ "checkpoint-every", "which keeps no state" },
 		{ "resume", "which keeps no state" },
 		{ "plot", "each fold has curves of its own; --log=FILE keeps their figures" },
+		{ "tensorboard",
+		  "each fold has curves of its own; --log=FILE keeps their figures" },
 	};
 
 	if (s->train->folds == 0)
@@ -292,7 +294,7 @@ static int check_restarts(const struct nn_train_setup *s, struct nn_error *err)
 static int check_selfcheck(const struct nn_train_setup *s, struct nn_error *err)
 {
 	static const char *const none[] = { "output", "checkpoint", "checkpoint-every",
-					    "resume", "log",        "plot",
+					    "resume", "log",        "plot", "tensorboard",
 					    "folds",  NULL };
 	const char *name = first_given(s, none);
 
@@ -313,6 +315,7 @@ static int check_race(const struct nn_train_setup *s, struct nn_error *err)
 {
 	static const char *const none[] = {
 		"output",    "log",     "checkpoint", "checkpoint-every", "resume",     "folds",
+		"tensorboard",
 		"selfcheck", "explain", "strategy",   "record",           "replay-run", "pipeline",
 		"tensor",    NULL,
 	};

@@ -75,6 +75,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/tell/report.h \
 	lib/train/tell/telling.c \
 	lib/train/tell/telling.h \
+	lib/train/tell/tensorboard.c lib/train/tell/tensorboard.h \
 	lib/train/train.h \
 	lib/train/threshold.c \
 	lib/train/threshold.h \

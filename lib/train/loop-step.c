@@ -54,7 +54,7 @@ static bool is_planned(const struct nn_train *t, uint64_t step)
 
 static bool logs_step(const struct nn_train *t, const struct nn_pace *pace, double now)
 {
-	if (!nn_log_wanted(t->told.log))
+	if (!nn_log_wanted(t->told.log) && !t->told.board)
 		return false;
 	if (t->options->log_every)
 		return (t->counters.step + 1) % t->options->log_every == 0;
@@ -133,7 +133,7 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 	update.lr = nn_schedule_rate(&t->schedule, number);
 	logs = logs_step(t, pace, start);
 	t->control = control_of(t);
-	t->control.norm = logs && !t->task.unmeasured;
+	t->control.norm = logs && nn_log_wanted(t->told.log) && !t->task.unmeasured;
 	if (!nn_layout_in_parts(&t->layout) && nn_layout_measures(&t->layout, &t->task) &&
 	    nn_noise_due(&t->noise, number, rows,
 			 t->task.n_rows < t->options->recipe.batch ? t->task.n_rows

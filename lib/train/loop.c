@@ -17,6 +17,7 @@
 #include "train/tell/events.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
+#include "train/tell/tensorboard.h"
 #include "train/threshold.h"
 #include "train/write.h"
 
@@ -127,6 +128,14 @@ static int stop(struct nn_train *t, int signal, struct nn_error *err)
 }
 
 /* The state and, at an end within an epoch, a last look that leaves no trace in it. */
+/* Could all be written that is told as it happens? */
+static int check_told(const struct nn_train *t, struct nn_error *err)
+{
+	return nn_log_check(t->told.log, err) < 0 || nn_tensorboard_check(t->told.board, err) < 0
+		       ? -1
+		       : 0;
+}
+
 static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 		  struct nn_error *err)
 {
@@ -169,7 +178,7 @@ static int finish(struct nn_train *t, struct nn_pace *pace, const char *reason,
 	t->found.unconverged = nn_ending_unconverged(t, reason) ? reason : NULL;
 	if (t->found.unconverged && !t->source.fold)
 		nn_ending_note(t, reason, 1, 0);
-	return nn_log_check(t->told.log, err);
+	return check_told(t, err);
 }
 
 /* Why training is over, or NULL. */
@@ -227,7 +236,7 @@ static int loop(void *arg, int *stopped, struct nn_error *err)
 	if (t->layout.pipe)
 		nn_pipe_note(&t->worker);
 	nn_event_start(t);
-	if (nn_log_check(t->told.log, err) < 0)
+	if (check_told(t, err) < 0)
 		return -1;
 	pace.epoch_s = pace.logged_s;
 	pace.epoch_rows = t->counters.rows;

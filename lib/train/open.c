@@ -21,6 +21,7 @@
 #include "train/spool.h"
 #include "train/state/lock.h"
 #include "train/tell/curve.h"
+#include "train/tell/tensorboard.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
 #include "train/threshold.h"
@@ -95,7 +96,8 @@ static int open_outputs(struct nn_train *t, struct nn_error *err)
 	if (nn_checkpoint_lock(&t->kept, err) < 0 ||
 	    nn_output_open(&t->output, t->std->output, t->options->folds == 0, err) < 0)
 		return -1;
-	if (nn_curve_open(&t->told.curve, t->options->plot, err) < 0)
+	if (nn_curve_open(&t->told.curve, t->options->plot, err) < 0 ||
+	    nn_tensorboard_open(&t->told.board, t->options->tensorboard, err) < 0)
 		return -1;
 	return nn_log_open(&t->told.log, t->std->log, t->options->resume, err);
 }
@@ -327,6 +329,7 @@ void nn_train_free(struct nn_train *t)
 		return;
 	nn_output_abort(t->output);
 	nn_curve_free(t->told.curve);
+	nn_tensorboard_close(t->told.board);
 	nn_log_close(t->told.log);
 	nn_lock_release(t->kept.lock);
 	nn_progress_free(t->told.progress);

@@ -176,5 +176,15 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .man = "Drawn anew after an epoch, where the last picture is older than three seconds, "
 		 "and when training ends, in whatever "
 		 "way. After --resume the curves begin where this run began." },
+	{ .name = "tensorboard",
+	  .topic = "Reports",
+	  .also = "tensorboard-dir,logdir,log-dir,tb",
+	  .type = NN_OPT_STRING,
+	  .offset = AT(tensorboard),
+	  .arg = "DIR",
+	  .filled = true,
+	  .help = "write loss, rate, metrics and throughput there, for TensorBoard",
+	  .man = "The steps and evaluations of --log, by the same names. Each run adds a file, "
+		 "so after --resume the curves go on." },
 	{ 0 }
 };

@@ -22,6 +22,7 @@ bool nn_train_may_change(const char *name)
 		"log",
 		"log-every",
 		"plot",
+		"tensorboard",
 		"checkpoint",
 		"checkpoint-every",
 		"spool",

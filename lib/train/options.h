@@ -34,7 +34,7 @@ struct nn_train_options {
 	const char *spool; /* a file or a size */
 	bool selfcheck;
 	uint64_t log_every;
-	const char *plot;
+	const char *plot, *tensorboard;
 	const char *explain; /* "json", or NULL for text, where it is given */
 	const char *race;    /* strategies */
 	const char *tries;   /* --try: OPTION=V1,V2,... a line each */

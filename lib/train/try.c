@@ -13,7 +13,7 @@
 static int check_alone(const struct nn_train_setup *s, struct nn_error *err)
 {
 	static const char *const none[] = {
-		"checkpoint", "checkpoint-every", "resume", "log",   "plot",     "race",
+		"checkpoint", "checkpoint-every", "resume", "log",   "plot",     "tensorboard", "race",
 		"selfcheck",  "explain",          "ranks",  "hosts", "hostfile", "spool",
 		NULL
 	};

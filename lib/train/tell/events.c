@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
+#include "train/tell/tensorboard.h"
 
 static void text_sha256(const char *text, char hex[NN_SHA256_HEX])
 {
@@ -146,6 +147,9 @@ void nn_event_step(const struct nn_train *t, const struct nn_step_result *r, dou
 	struct nn_log *log = t->told.log;
 	uint64_t epoch = nn_task_epoch(&t->task, t->counters.step);
 
+	nn_tensorboard_add(t->told.board, t->counters.step, "loss", r->loss);
+	nn_tensorboard_add(t->told.board, t->counters.step, "lr", lr);
+	nn_tensorboard_add(t->told.board, t->counters.step, "samples_per_s", samples_per_s);
 	nn_log_begin(log, "step");
 	nn_log_count(log, "step", t->counters.step);
 	nn_log_count(log, "epoch", epoch);
@@ -164,36 +168,48 @@ void nn_event_step(const struct nn_train *t, const struct nn_step_result *r, dou
 	nn_log_end(log);
 }
 
-struct logging {
+/* Who is told figures, in the log or beside it. */
+struct hearer {
 	const struct nn_train *t;
+	void (*say)(const struct nn_train *t, const char *name, double value);
 	bool listed; /* --metric was among them */
 };
 
-static void log_figure(void *arg, const char *name, double value)
+static void say_log(const struct nn_train *t, const char *name, double value)
 {
-	struct logging *l = arg;
-
-	nn_log_real(l->t->told.log, name, value);
-	l->listed |= strcmp(name, l->t->metric) == 0;
+	nn_log_real(t->told.log, name, value);
 }
 
-static void log_metrics(const struct nn_train *t)
+static void say_board(const struct nn_train *t, const char *name, double value)
 {
-	struct logging l = { t, strcmp(t->metric, "loss") == 0 };
+	nn_tensorboard_add(t->told.board, t->counters.step, name, value);
+}
+
+static void say_figure(void *arg, const char *name, double value)
+{
+	struct hearer *h = arg;
+
+	h->say(h->t, name, value);
+	h->listed |= strcmp(name, h->t->metric) == 0;
+}
+
+static void say_metrics(const struct nn_train *t,
+			void (*say)(const struct nn_train *t, const char *name, double value))
+{
+	struct hearer h = { t, say, strcmp(t->metric, "loss") == 0 };
 	char name[NN_METRIC_NAME];
 	double value;
 
-	nn_log_real(t->told.log, "valid_loss",
-		    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value
-											: NAN);
-	nn_evaluator_figures(t->evaluator, t->task.program, log_figure, &l);
-	if (l.listed)
+	say(t, "valid_loss",
+	    t->found.held_out && nn_evaluator_get(t->evaluator, "loss", &value) ? value : NAN);
+	nn_evaluator_figures(t->evaluator, t->task.program, say_figure, &h);
+	if (h.listed)
 		return;
 	if (t->evaluator && nn_evaluator_get(t->evaluator, t->metric, &value)) {
-		nn_log_real(t->told.log, t->metric, value);
+		say(t, t->metric, value);
 	} else if (!t->evaluator) {
 		snprintf(name, sizeof name, "train_%s", t->metric);
-		nn_log_real(t->told.log, name, nn_counters_metric(&t->counters, t->metric));
+		say(t, name, nn_counters_metric(&t->counters, t->metric));
 	}
 }
 
@@ -218,13 +234,17 @@ void nn_event_epoch(const struct nn_train *t, double seconds, double samples_per
 		line.metric = name;
 	}
 	nn_progress_epoch(t->told.progress, &line);
+	if (t->told.board) {
+		say_board(t, "epoch_loss", line.loss);
+		say_metrics(t, say_board);
+	}
 	if (!nn_log_wanted(t->told.log))
 		return;
 	nn_log_begin(t->told.log, "epoch");
 	nn_log_count(t->told.log, "epoch", line.epoch);
 	nn_log_count(t->told.log, "step", t->counters.step);
 	nn_log_real(t->told.log, "loss", line.loss);
-	log_metrics(t);
+	say_metrics(t, say_log);
 	nn_log_real(t->told.log, "seconds", seconds);
 	nn_log_real(t->told.log, "samples_per_s", samples_per_s);
 	nn_log_bool(t->told.log, "best", t->found.best);
@@ -234,11 +254,13 @@ void nn_event_epoch(const struct nn_train *t, double seconds, double samples_per
 
 void nn_event_valid(const struct nn_train *t)
 {
+	if (t->told.board)
+		say_metrics(t, say_board);
 	if (!nn_log_wanted(t->told.log))
 		return;
 	nn_log_begin(t->told.log, "valid");
 	nn_log_count(t->told.log, "step", t->counters.step);
-	log_metrics(t);
+	say_metrics(t, say_log);
 	nn_log_bool(t->told.log, "best", t->found.best);
 	log_cost(t);
 	nn_log_end(t->told.log);

@@ -7,13 +7,15 @@
 struct nn_curve;
 struct nn_log;
 struct nn_progress;
+struct nn_tensorboard;
 
 struct nn_telling {
 	struct nn_train_host host;
 	bool speaks; /* rank 0, for all; others are told nothing */
 	struct nn_log *log;
 	struct nn_progress *progress;
-	struct nn_curve *curve; /* NULL: no --plot */
+	struct nn_curve *curve;       /* NULL: no --plot */
+	struct nn_tensorboard *board; /* NULL: no --tensorboard */
 };
 
 /* A warning or note, printf's way; a warning is in the log, too. */
