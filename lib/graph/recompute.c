@@ -295,7 +295,8 @@ static void measure(struct recompute *r)
 		const struct nn_bound_node *node = &b->nodes[i];
 
 		r->producer[nn_bound_root(b, node->out)] = i;
-		r->may[i] = !(node->sharded && nn_op_is_table(node->op));
+		/* a state that goes on would go on twice */
+		r->may[i] = !(node->sharded && nn_op_is_table(node->op)) && !node->state_bytes;
 		r->work[i] = (double)nn_bound_flops(node) +
 			     ELEMENT_WORK * (double)nn_bound_count(b, node->out);
 	}

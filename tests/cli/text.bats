@@ -243,6 +243,8 @@ PYTHON
 
 @test "text: --stateful has the same bytes for threads, micro-batches, ranks, and resumed" {
   stateful -o m.st
+  stateful --recompute -o two.st
+  cmp m.st two.st
   stateful --threads=2 --micro-batch=16 -o two.st
   same m.st two.st
   NN_CPU=generic stateful -o two.st
