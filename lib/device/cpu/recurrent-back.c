@@ -6,11 +6,15 @@
  * lie so far apart that the products for the weights would copy them first.
  */
 #include "device/cpu/kernels.h"
+#include "device/cpu/product/pack.h"
 #include "device/cpu/recurrent.h"
 #include "device/cpu/vec/math.h"
 
 #define NN_SMALL 100000           /* multiplications and additions done before a pool has woken */
-#define NN_COLUMNS (8 * NN_PANEL) /* of a group at most */
+#define NN_COLUMNS ((size_t)NN_PANEL) /* of a group at most */
+#ifndef NN_BLOCK
+#define NN_BLOCK ((size_t)128) /* positions of a block at most */
+#endif
 
 /*
  * Gradients of the sums by group: of the input's product [0], and of the state's [1], which differ
@@ -24,7 +28,6 @@ struct back {
 	char *scratch;
 	size_t scratch_size;
 	bool wanted[2]; /* is the gradient of the weight? */
-	size_t parts;   /* pieces of a group */
 };
 
 /* A row at a step. */
@@ -222,20 +225,43 @@ static void way_back(void *arg, size_t piece, int thread)
 
 /* ---- the parameters', from the sums' gradients of all steps ---- */
 
-/* Part `part` of a group's columns of a weight: whole panels. */
-static void weight_part(const struct back *b, int param, size_t group, size_t part, void *scratch)
+/* Of a tree: sums that wait for their neighbours at most. */
+static size_t levels(size_t n_leaves)
+{
+	size_t n = 0;
+	while (n_leaves >> (n + 1))
+		n++;
+	return n;
+}
+
+/*
+ * Columns of a group of a weight, whose sums over a leaf are one chain. A block of positions stays
+ * in the nearest cache while the inputs pass; leaves wait in scratch for their neighbours.
+ */
+static void weight_group(const struct back *b, int param, size_t group, real *scratch)
 {
 	const struct nn_recurrence *r = &b->r;
 	const struct nn_call *call = r->call;
 	struct nn_matrix d = param == 0 ? r->x : r->h;
+	const real *x = param == 0 ? call->x[0] : r->before, *dy = group_at(b, param, group);
 	d.out = d.y_row = group_columns(b, group);
-	const size_t panels = NN_K(dense_panels)(&d), begin = panels * part / b->parts,
-		     end = panels * (part + 1) / b->parts;
-	if (begin < end)
-		NN_K(dense_weight_gradient)
-	(&d, param == 0 ? call->x[0] : r->before, group_at(b, param, group), b->leaf,
-	 call->n_leaves, call->first, (real *)call->dw[param] + group * NN_COLUMNS * d.in, NULL, 0,
-	 d.in, begin, end, scratch);
+	const size_t n = d.in * nn_panel_width(d.out, 0);
+	real *sum[64] = { (real *)call->dw[param] + group * NN_COLUMNS * d.in };
+	for (size_t i = 1; i <= levels(call->n_leaves); i++, scratch += n)
+		sum[i] = scratch;
+	for (size_t i = 0, top = 0; i < call->n_leaves; i++) {
+		for (size_t from = b->leaf[i], to; from < b->leaf[i + 1]; from = to) {
+			to = nn_recurrent_least(from + NN_BLOCK, b->leaf[i + 1]);
+			const size_t bounds[] = { 0, to - from };
+			NN_K(dense_weight_gradient)
+			(&d, x + from * d.x_row, dy + from * d.y_row, bounds, 1,
+			 from == b->leaf[i] && (i > 0 || call->first), sum[top], NULL, 0, d.in, 0,
+			 1, scratch);
+		}
+		for (size_t left = i; left & 1; left >>= 1, top--)
+			NN_K(leaf_add)(sum[top - 1], sum[top], n);
+		top++;
+	}
 }
 
 /* The two are one where the sums' gradients are. */
@@ -261,15 +287,14 @@ static void bias_part(const struct back *b, size_t group)
 }
 
 /* Both weights of a group follow each other, and the biases, while it is in the cache. */
-static void gradient_piece(void *arg, size_t i, int thread)
+static void gradient_piece(void *arg, size_t group, int thread)
 {
 	const struct back *b = arg;
 	void *scratch = b->scratch + (size_t)thread * b->scratch_size;
-	const size_t group = i / b->parts, part = i % b->parts;
 	for (int param = 0; param < 2; param++)
 		if (b->wanted[param])
-			weight_part(b, param, group, part, scratch);
-	if (b->r.attrs->bias && part == b->parts - 1)
+			weight_group(b, param, group, scratch);
+	if (b->r.attrs->bias)
 		bias_part(b, group);
 }
 
@@ -281,14 +306,15 @@ static bool two_kinds(const struct nn_recurrence *r)
 	return r->attrs->cell == NN_CELL_GRU;
 }
 
-static size_t thread_bytes(const struct nn_recurrence *r, size_t rows)
+static size_t thread_bytes(const struct nn_recurrence *r, size_t rows, size_t leaves)
 {
 	const size_t most = nn_recurrent_rows(rows);
 	const size_t way = 2 * nn_recurrent_bytes(most * r->units) +
 			   (two_kinds(r) ? 2 : 1) * nn_recurrent_bytes(most * r->sums);
 	const size_t x = NN_K(dense_scratch)(&r->x, rows * r->steps),
 		     h = NN_K(dense_scratch)(&r->h, rows * r->steps);
-	return way + ((x > h ? x : h) + 63) / 64 * 64;
+	const size_t waiting = levels(leaves) * (r->x.in > r->units ? r->x.in : r->units);
+	return way + nn_recurrent_bytes(waiting * NN_PANEL) + ((x > h ? x : h) + 63) / 64 * 64;
 }
 
 static size_t sums_bytes(const struct nn_recurrence *r, size_t rows)
@@ -306,7 +332,7 @@ size_t NN_K(recurrent_back_work)(const struct nn_site *site, size_t max_rows, si
 {
 	const struct nn_recurrence r = nn_recurrence_of(site);
 	return (two_kinds(&r) ? 2 : 1) * sums_bytes(&r, max_rows) + leaf_bytes(max_leaves) +
-	       (size_t)threads * thread_bytes(&r, max_rows);
+	       (size_t)threads * thread_bytes(&r, max_rows, max_leaves);
 }
 
 static struct back back_of(const struct nn_call *call)
@@ -323,7 +349,7 @@ static struct back back_of(const struct nn_call *call)
 	}
 	b.leaf = (size_t *)(void *)at;
 	b.scratch = at + leaf_bytes(call->n_leaves);
-	b.scratch_size = thread_bytes(&b.r, call->rows);
+	b.scratch_size = thread_bytes(&b.r, call->rows, call->n_leaves);
 	for (size_t i = 0; i <= call->n_leaves; i++)
 		b.leaf[i] = call->leaf[i] * b.r.steps;
 	for (int param = 0; param < 2; param++)
@@ -336,10 +362,8 @@ void NN_K(recurrent_back)(const struct nn_call *call)
 	struct back b = back_of(call);
 	const size_t flops = 2 * b.positions * b.r.sums * (b.r.x.in + b.r.units);
 	struct nn_pool *pool = flops < NN_SMALL ? NULL : call->pool;
-	const size_t threads = (size_t)nn_pool_threads(pool);
 
-	b.r.pieces = nn_recurrent_pieces(call->rows, threads);
+	b.r.pieces = nn_recurrent_pieces(call->rows, (size_t)nn_pool_threads(pool));
 	nn_pool_run(pool, b.r.pieces, way_back, &b);
-	b.parts = threads > 1 ? (2 * threads + b.groups - 1) / b.groups : 1;
-	nn_pool_run(pool, b.groups * b.parts, gradient_piece, &b);
+	nn_pool_run(pool, b.groups, gradient_piece, &b);
 }
