@@ -22,10 +22,8 @@ cmd_gen_options_SOURCES = cmd/gen-options.c cmd/allreduce-list.c cmd/bench-list.
 cmd_gen_layers_SOURCES = cmd/gen-layers.c
 if CROSS
 gen_base = $(addprefix lib/base/,error.c flush.c memory.c number.c number-format.c text.c)
-gen_words = lib/bench/load/arrivals.c lib/bench/load/body.c lib/bench/report-formats.c lib/comm/allreduce.c lib/comm/reduce.c \
-	lib/model/weights.c lib/predict/loss.c lib/predict/threshold.c lib/step/optimizer.c
-gen_options = $(filter %.c,$(cmd_gen_options_SOURCES)) $(gen_base) $(gen_words) \
-	$(filter lib/base/option/%.c %/options.c %/options-run.c,$(lib_libnn_la_SOURCES))
+gen_words := $(shell cd $(srcdir) && grep -lE '^const (char .const|struct nn_opt) nn_[a-z0-9_]+[[]' lib/*/*.c lib/*/*/*.c)
+gen_options = $(sort $(filter %.c,$(cmd_gen_options_SOURCES)) $(gen_base) $(gen_words) $(filter lib/base/option/%.c,$(lib_libnn_la_SOURCES)))
 gen_layers = $(cmd_gen_layers_SOURCES) $(gen_base) \
 	$(filter lib/model/argument.c lib/model/initial.c lib/model/layers.c lib/model/layer/%.c,$(lib_libnn_la_SOURCES))
 gen_for_build = $(AM_V_GEN)$(MKDIR_P) cmd && $(CC_FOR_BUILD) -std=gnu11 -w -no-pie -ffunction-sections -fdata-sections \

@@ -3,14 +3,15 @@
 #                 CHECK_TESTS += tests/lib/pool
 #   of the long run: EXTRA_PROGRAMS and CHECK_LONG_TESTS in their place
 #   a script:     CHECK_TESTS += tests/cli/predict.bats     (*.bats, or *.py and *.sh that print TAP)
-# `make check-device` runs those of the tools on a device that is not the CPU.
+# `make check-device` runs those of the tools on a device that is not the CPU, `make check-arm` some on an Arm that qemu plays.
 # VALGRIND_TESTS names those small enough to run under valgrind too.
 # `make check TESTS="tests/cli/predict.bats tests/lib/pool"` runs some.
 CHECK_TESTS =
 CHECK_LONG_TESTS =
 EXTRA_DIST += tests/run $(filter %.bats %.py %.sh,$(CHECK_TESTS) $(CHECK_LONG_TESTS))
-run_tests = NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' BATS='$(BATS)' \
-	PYTHON='$(PYTHON)' CC='$(CC)' KIND_CFLAGS='$(KIND_CFLAGS)' $(SHELL) $(srcdir)/tests/run
+run_env = NN_SRC='$(abs_top_srcdir)' NN_BUILD='$(abs_top_builddir)' BATS='$(BATS)' \
+	PYTHON='$(PYTHON)' CC='$(CC)' KIND_CFLAGS='$(KIND_CFLAGS)'
+run_tests = $(run_env) $(SHELL) $(srcdir)/tests/run
 
 check-local:
 	@$(run_tests) $(or $(TESTS),$(CHECK_TESTS))
@@ -40,13 +41,19 @@ check-device: all
 	@NN_TEST_DEVICE=cuda $(run_tests) $(or $(TESTS),$(DEVICE_TESTS))
 clean-local: clean-tests
 clean-tests:
-	rm -rf tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
+	rm -rf arm tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
 CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
-.PHONY: check-cuda-host check-device check-long check-quick check-valgrind clean-tests
+# The same for Arm of 64 bits under qemu, in arm/: what its kernels alone compute, and models and predictions of both.
+ARM_TESTS = $(addprefix tests/lib/,base-number-line base-pool flush math npz product product-f64 table) \
+	tests/cli/version.bats tests/cli/same-bytes.sh
+check-arm: all
+	@$(run_env) $(SHELL) $(srcdir)/tests/arm/check $(abs_builddir)/arm $(or $(TESTS),$(ARM_TESTS))
+EXTRA_DIST += tests/arm/check tests/arm/sysroot
+.PHONY: check-arm check-cuda-host check-device check-long check-quick check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats

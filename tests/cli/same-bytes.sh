@@ -1,10 +1,11 @@
 #!/bin/bash
 # The promise of same bytes over every layer and optimizer: each factor alone, then seeded random combinations.
 #
-# usage: same-bytes.sh [COMBINATIONS [SEED]]     (60, 1)
+# usage: same-bytes.sh [COMBINATIONS [SEED]]     (60, with NN_OTHER 20; 1)
 # Factors: threads, micro-batch, instruction set, file or stdin; for predictions the batch and the company of a row. What all are
-# compared with is computed by one thread of the processor, also where NN_DEVICE says another device; where NN_OTHER is the folder
-# of another machine's tools, by them, and trainings that one began are resumed by the other.
+# compared with is computed by one thread of the processor, also where NN_DEVICE says another device. Where NN_OTHER is the folder
+# of another machine's tools, by them, and trainings that one began are resumed by the other; of each factor one value is tried
+# then, because each machine tries the others by itself.
 # The nets have at most 5000 parameters and hold every layer of nn-layers(7) (the first claim counts them).
 set -u
 combinations=${1:-60} seed=${2:-1}
@@ -74,6 +75,9 @@ for cpu in neon avx2 avx512; do
   case $(NN_CPU=$cpu nn-train --version -v) in *" $cpu, NN_CPU=$cpu"*) cpus+=("$cpu") ;; esac
 done
 
+all_threads=(2 3 4) batches=(1 2 3 5 16 31 96) alone=(1 4 50 97)
+[ -z "${NN_OTHER-}" ] || all_threads=(3) batches=(16) alone=(50) combinations=${1:-20}
+
 # other COMMAND...: with the tools of the other machine, where there is one
 other() {
   local PATH=${NN_OTHER:+$NN_OTHER:}$PATH
@@ -115,13 +119,14 @@ layers_are_covered() {
 
 # Each factor alone, for a net, an optimizer and a precision: threads, micro-batches, instruction sets, stdin.
 factors() { # CLAIM NET OPTIMIZER PRECISION BATCH
-  local base why=
+  local base why='' micro=(7)
+  [ -n "${NN_OTHER-}" ] || micro+=(1 8 $(($5 / 2 + 1)) $(($5 - 1)) "$5")
   base=$(other train "$2" "$3" "$4" "$5" -t 1 --device=cpu)
   [ -s err ] && why="$base"
-  for threads in 2 3 4; do why+=$(differs "$base" "${@:2}" -t $threads); done
-  for rows in 1 7 8 $(($5 / 2 + 1)) $(($5 - 1)) "$5"; do why+=$(differs "$base" "${@:2}" -t 1 --micro-batch="$rows"); done
+  for threads in "${all_threads[@]}"; do why+=$(differs "$base" "${@:2}" -t "$threads"); done
+  for rows in "${micro[@]}"; do why+=$(differs "$base" "${@:2}" -t 1 --micro-batch="$rows"); done
   for cpu in "${cpus[@]}"; do why+=$(NN_CPU=$cpu differs "$base" "${@:2}" -t 1); done
-  why+=$(differs "$base" "${@:2}" -t 1 -)
+  [ -n "${NN_OTHER-}" ] || why+=$(differs "$base" "${@:2}" -t 1 -)
   report "$why" "$1"
 }
 
@@ -137,17 +142,17 @@ predictions() { # NET PRECISION
     predict() { nn-predict "${options[@]}" --to-header=no "$@"; }
     other predict -t 1 --device=cpu model.safetensors "$data" >whole || why+="no prediction; "
     [ "$(wc -l <whole)" = 97 ] || why+="$(wc -l <whole) records of 97; "
-    for rows in 1 2 3 5 16 31 96; do
-      predict --batch=$rows model.safetensors "$data" | cmp -s - whole || why+="--batch=$rows; "
+    for rows in "${batches[@]}"; do
+      predict --batch="$rows" model.safetensors "$data" | cmp -s - whole || why+="--batch=$rows; "
     done
-    for threads in 2 3 4; do
-      predict -t $threads model.safetensors "$data" | cmp -s - whole || why+="-t $threads; "
+    for threads in "${all_threads[@]}"; do
+      predict -t "$threads" model.safetensors "$data" | cmp -s - whole || why+="-t $threads; "
     done
     for cpu in "${cpus[@]}"; do
       NN_CPU=$cpu predict model.safetensors "$data" | cmp -s - whole || why+="NN_CPU=$cpu; "
     done
-    for row in 1 4 50 97; do
-      { head -n 1 "$data" && sed -n "$((row + 1))p" "$data"; } | predict model.safetensors | cmp -s - <(sed -n ${row}p whole) ||
+    for row in "${alone[@]}"; do
+      { head -n 1 "$data" && sed -n "$((row + 1))p" "$data"; } | predict model.safetensors | cmp -s - <(sed -n "${row}p" whole) ||
         why+="row $row alone; "
     done
     { head -n 1 "$data" && tail -n +2 "$data" | tac; } | predict model.safetensors | tac | cmp -s - whole || why+="backwards; "
@@ -172,17 +177,30 @@ combination() { # NUMBER
   NN_CPU=$cpu differs "$base" "$name" "$optimizer" "$precision" "$batch" "${options[@]}"
 }
 
-# A training that was stopped after two steps and goes on elsewhere.
-moved() { # OPTIMIZER
+# A training of six steps that was stopped after two and goes on elsewhere.
+moved() { # NET OPTIMIZER PRECISION
   local base why=
-  base=$(other train columns "$1" f32 43 -t 1)
+  base=$(other train "$@" 43 -t 1)
   rm -f state
-  other train columns "$1" f32 43 --steps=2 --checkpoint=state >stopped
-  why+=$(differs "$base" columns "$1" f32 43 --checkpoint=state --resume)
+  other train "$@" 43 --steps=2 --checkpoint=state >stopped
+  why+=$(differs "$base" "$@" 43 --checkpoint=state --resume)
   rm -f state
-  train columns "$1" f32 43 --steps=2 --checkpoint=state | cmp -s - stopped || why+="two steps; "
-  [ "$(other train columns "$1" f32 43 --checkpoint=state --resume)" = "$base" ] || why+="back; "
-  report "$why" "a training with $1 goes on where another machine stopped"
+  train "$@" 43 --steps=2 --checkpoint=state | cmp -s - stopped || why+="two steps; "
+  [ "$(other train "$@" 43 --checkpoint=state --resume)" = "$base" ] || why+="back; "
+  report "$why" "the $1 net with $2 at $3 is trained on where another machine stopped"
+}
+
+# The last model that was trained in the types that weights are stored in, and what that predicts.
+stored() { # NET
+  local type why='' options=()
+  [ "$1" = inputs ] && options=(--output-name=kind)
+  for type in bf16 f16 int8; do
+    nn-train -q -m model.safetensors --steps=0 --precision=$type -o $type.st || why+="no $type; "
+    other nn-train -q -m model.safetensors --steps=0 --precision=$type -o other.st
+    cmp -s $type.st other.st || why+="$type; "
+    cmp -s <(predict $type.st "$(rows_of "$1")") <(other predict $type.st "$(rows_of "$1")") || why+="rows of $type; "
+  done
+  report "$why" "the $1 net in bf16, f16 and int8"
 }
 
 layers_are_covered
@@ -195,10 +213,12 @@ for optimizer in "${optimizers[@]}"; do
   factors "each factor alone, $optimizer" columns "$optimizer" f32 44
 done
 for name in "${names[@]}"; do
-  for precision in f32 f64; do predictions "$name" $precision; done
+  for precision in f64 f32; do predictions "$name" $precision; done
+  [ -z "${NN_OTHER-}" ] || stored "$name"
 done
 if [ -n "${NN_OTHER-}" ]; then
-  for optimizer in "${optimizers[@]}"; do moved "$optimizer"; done
+  for name in "${names[@]}"; do moved "$name" adam f64; done
+  for optimizer in "${optimizers[@]}"; do moved columns "${optimizer% --schedule=*}" f32; done # a schedule ends with --steps
 fi
 RANDOM=$seed
 for ((part = 0; part < combinations; part += 20)); do

@@ -26,3 +26,18 @@ bats_require_minimum_version 1.5.0
     [ "$(grep -c '^<' difference)" = 0 ]
   done
 }
+
+@test "NN_CPU: instructions that this processor lacks are status 3, and --version -v says so and ends" {
+  local missing=0
+  printf 'x,y\n1,2\n2,3\n' >"$BATS_TEST_TMPDIR/t.csv"
+  for cpu in neon avx2 avx512; do
+    run -0 timeout 60 env NN_CPU=$cpu nn-train --version -v
+    [[ $output != *" $cpu, NN_CPU=$cpu" ]] || continue
+    [[ ${lines[-1]} == "CPU: "*", NN_CPU=$cpu: this CPU has no $cpu" ]]
+    NN_CPU=$cpu run -3 --separate-stderr nn-train -m 'dense 1' --target=y -o "$BATS_TEST_TMPDIR/m" "$BATS_TEST_TMPDIR/t.csv"
+    [ "$stderr" = "nn-train: NN_CPU=$cpu: this CPU has no $cpu" ]
+    [ ! -e "$BATS_TEST_TMPDIR/m" ]
+    missing=$((missing + 1))
+  done
+  [ $missing -gt 0 ] # no processor has those of two architectures
+}
