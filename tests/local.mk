@@ -43,7 +43,10 @@ clean-local: clean-tests
 clean-tests:
 	rm -rf arm tests/logs $(filter tests/lib/% tests/table/%,$(CHECK_LONG_TESTS))
 # Trainings and predictions on the kernels of nn-cuda.so, compiled for the host (tests/device/cuda-host.c).
-CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py
+# Then tests of the tools that know nothing of it, as check-device runs them.
+CUDA_HOST_TESTS = tests/cli/device.bats tests/cli/device-ranks.bats tests/device/layers.py tests/device/faults.py
+CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats keep.bats score.bats serve.bats tables.bats train-checkpoint.bats \
+	train-threshold.bats train.bats)
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
@@ -54,6 +57,8 @@ check-arm: all
 	@$(run_env) $(SHELL) $(srcdir)/tests/arm/check $(abs_builddir)/arm $(or $(TESTS),$(ARM_TESTS))
 EXTRA_DIST += tests/arm/check tests/arm/sysroot
 .PHONY: check-arm check-cuda-host check-device check-long check-quick check-valgrind clean-tests
+	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(CUDA_HOST_TOOLS))
+.PHONY: check-cuda-host check-device check-long check-quick check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats
@@ -441,7 +446,7 @@ EXTRA_DIST += tests/fuzz/torchfile.py
 CHECK_LONG_TESTS += tests/fuzz/mutate.py
 
 # a second device, loaded through NN_MODULE_PATH: the CPU's kernels and a clock that they advance; what nn-bench finds with it
-check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la tests/device/cuda/nn-cuda.la
+check_LTLIBRARIES = tests/device/nn-cuda.la tests/device/apart/nn-cuda.la tests/device/cuda/nn-cuda.la tests/device/runtime/nn-cuda.la
 tests_device_nn_cuda_la_SOURCES = tests/device/fake.c tests/device/fake.h tests/device/near.h
 tests_device_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device
 # a device whose memory the host cannot touch, in another place of NN_MODULE_PATH; the tools on it
@@ -453,6 +458,13 @@ tests_device_cuda_nn_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
 tests_device_cuda_nn_cuda_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_OPT)
 tests_device_cuda_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/cuda
 tests_device_cuda_nn_cuda_la_LIBADD = -lm
+# the same over a runtime whose calls fail when a test says so
+tests_device_runtime_nn_cuda_la_SOURCES = tests/device/runtime.c tests/device/runtime/cuda_runtime_api.h \
+	lib/device/cuda/cuda.h lib/device/cuda/open.c lib/device/cuda/queue.c $(NN_CUDA_SRC)
+tests_device_runtime_nn_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/device/runtime $(AM_CPPFLAGS) $(NN_CUDA_CPPFLAGS)
+tests_device_runtime_nn_cuda_la_CFLAGS = $(AM_CFLAGS) -O0
+tests_device_runtime_nn_cuda_la_LDFLAGS = $(LDFLAGS_MODULE) -rpath $(abs_top_builddir)/tests/device/runtime
+tests_device_runtime_nn_cuda_la_LIBADD = -lm
 check_PROGRAMS += tests/lib/device-queue
 tests_lib_device_queue_SOURCES = tests/lib/device-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_device_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
@@ -460,7 +472,7 @@ check_PROGRAMS += tests/lib/step-queue
 tests_lib_step_queue_SOURCES = tests/lib/step-queue.c tests/device/apart.h tests/lib/tap.h
 tests_lib_step_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/device-queue tests/lib/step-queue tests/cli/device.bats tests/cli/device-ranks.bats tests/cli/device-cuda.bats
-EXTRA_DIST += tests/device/on-gpu tests/device/layers.py
+EXTRA_DIST += tests/device/on-gpu tests/device/layers.py tests/device/faults.py
 check_PROGRAMS += tests/lib/bench-pick
 tests_lib_bench_pick_SOURCES = tests/lib/bench-pick.c tests/device/fake.h tests/lib/tap.h
 tests_lib_bench_pick_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests

@@ -184,7 +184,7 @@ int nn_optimizer_save(struct nn_optimizer *o, size_t slot, void *const *params,
 			nn_graph_unpack(o->graph, p, block, params[p]);
 	if (params)
 		nn_table_steps_save(&o->tables, slot, params);
-	return 0;
+	return nn_queue_wait(o->queue, err);
 }
 
 void nn_optimizer_load(struct nn_optimizer *o, size_t slot, const void *const *params)

@@ -89,7 +89,7 @@ static int steps(struct nn_train *t, struct trials *all, const struct byte_trial
 			return -1;
 	}
 	nn_graph_save(nn_step_graph(t->worker.step), t->worker.params);
-	return 0;
+	return nn_queue_wait(nn_graph_queue(nn_step_graph(t->worker.step)), err);
 }
 
 /* A training of its own on the same model and data; what it borrows stays with the other. */

@@ -49,3 +49,25 @@ setup() {
   run -3 --separate-stderr nn-train -q -m 'dense ?' --target=kind --device=cuda --precision=f64 -o m.st some.csv
   [[ $stderr == *f32* ]]
 }
+
+# As nn-cuda.so itself, over a runtime of the tests (tests/device/runtime.c).
+@test "cuda: no driver, no device that is visible and a number that is none are status 3 and one line" {
+  export NN_MODULE_PATH=$NN_BUILD/tests/device/runtime/.libs
+  net=(-q -m 'dense ?' --target=kind -o m.st some.csv)
+  # refused SAYS ENVIRONMENT...
+  refused() {
+    run -3 --separate-stderr env "${@:2}" nn-train "${net[@]}"
+    [ -z "$output" ]
+    [ ${#stderr_lines[@]} = 1 ]
+    [[ $stderr == *"device cuda"*"$1"* ]]
+    [ ! -e m.st ]
+  }
+  net+=(--device=cuda)
+  refused 'driver version is insufficient' NN_CUDA_DRIVER=no
+  refused 'no CUDA-capable device' CUDA_VISIBLE_DEVICES=
+  refused 'no CUDA-capable device' CUDA_VISIBLE_DEVICES=7
+  net+=(--device=cuda:1)
+  refused 'there is no such device: CUDA has 1' NN_CUDA_DRIVER=yes
+  nn-train "${net[@]}" --device=cuda:0
+  [ -s m.st ]
+}

@@ -118,12 +118,14 @@ static int queue_wait(struct nn_queue *queue, struct nn_error *err)
 		       q->number, q->what, cudaGetErrorString(error));
 }
 
+/* Who goes on after what failed has failed: nobody need wait for the other queue. */
 static void queue_after(struct nn_queue *queue, struct nn_queue *other)
 {
 	struct nn_cuda_queue *q = queue_of(queue), *o = (struct nn_cuda_queue *)other;
 
 	note(o, cudaEventRecord(o->event, o->stream), "an event");
 	note(q, cudaStreamWaitEvent(q->stream, o->event, 0), "an event");
+	note(q, o->failed, o->what);
 }
 
 /* ---- memory ---- */

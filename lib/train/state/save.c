@@ -94,7 +94,8 @@ static int gather_params(struct nn_keeping *k, void **params, struct nn_error *e
 	const struct nn_program *program = w->task->program;
 
 	nn_graph_save(nn_step_graph(w->step), params);
-	if (together(k, params, true, err) < 0)
+	if (nn_queue_wait(nn_graph_queue(nn_step_graph(w->step)), err) < 0 ||
+	    together(k, params, true, err) < 0)
 		return -1;
 	for (int p = 0; p < program->n_params; p++)
 		if (params[p] &&
