@@ -253,7 +253,8 @@ int nn_dataset_set_targets(struct nn_dataset *ds, const struct nn_table *t,
 		size_t first =
 			(ds->target_plan.target_slots ? ds->target_plan : ds->plan).target_slots[i];
 		struct nn_raw_target raw = { .from_table = true,
-					     .values = (const double *)values->data + first,
+					     .values = (const void *)nn_block_at(
+						     values, first * sizeof(double)),
 					     .stride = t->n_targets,
 					     .columns = columns + first,
 					     .rows = rows,

@@ -16,10 +16,10 @@ struct nn_block {
 	size_t room;
 };
 
-/* The byte at place `at`. */
+/* The byte at place `at`; of an empty block NULL. */
 static inline unsigned char *nn_block_at(const struct nn_block *block, size_t at)
 {
-	return (unsigned char *)block->data + at;
+	return block->data ? (unsigned char *)block->data + at : NULL;
 }
 
 /* At least `bytes` of room; what was there stays, new bytes are 0. NN_ENOMEM with the sizes. */
