@@ -406,9 +406,9 @@ tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
-# make fuzz: the JSON of requests, pictures and tars, and what reads tensors, tables and models, by libFuzzer of clang, from a
+# make fuzz: the JSON of requests, pictures and tars, and what reads tensors, tables, models and ONNX, by libFuzzer of clang, from a
 # corpus in the build tree
-EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/readers.c tests/fuzz/seeds.py tests/fuzz/json.dict
+EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/onnx.c tests/fuzz/readers.c tests/fuzz/seeds.py tests/fuzz/json.dict
 FUZZ_SECONDS = 600
 FUZZ_CC = clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
@@ -418,6 +418,9 @@ if HAVE_PNG
 if HAVE_JPEG
 FUZZ += fuzz-pictures
 endif
+endif
+if HAVE_PROTOBUF_C
+FUZZ += fuzz-onnx
 endif
 fuzz: $(FUZZ)
 fuzz-pull: all
@@ -449,10 +452,20 @@ tests/fuzz/readers: all
 fuzz-tensors fuzz-table fuzz-svm fuzz-net: tests/fuzz/readers
 	tests/fuzz/readers --$(@:fuzz-%=%) -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -artifact_prefix=tests/fuzz/ \
 		tests/fuzz/readers-corpus/$(@:fuzz-%=%)
+fuzz-onnx: all
+	@mkdir -p tests/fuzz/onnx-corpus
+	printf 'a,b,kind\n1,2,x\n3,4,y\n2,2,x\n' >tests/fuzz/onnx-corpus/table
+	cmd/nn-train -q -m 'dense 3, relu, dense ?' --target=kind --steps=1 -o tests/fuzz/onnx-corpus/dense.onnx tests/fuzz/onnx-corpus/table
+	cmd/nn-train -q -m 'input 1x1x2, conv2d 2 1x1, batchnorm, relu, maxpool2d 1, flatten, dense ?' --target=kind --steps=1 \
+		-o tests/fuzz/onnx-corpus/conv.onnx tests/fuzz/onnx-corpus/table
+	$(FUZZ_CC) -Dnn_module=nn_module_onnx -c -o tests/fuzz/onnx-module.fuzz.o $(srcdir)/lib/onnx/module.c
+	$(FUZZ_CC) -Ilib $(PROTOBUF_C_CFLAGS) -o tests/fuzz/onnx $(srcdir)/tests/fuzz/onnx.c tests/fuzz/onnx-module.fuzz.o \
+		$(filter-out %/module.c, $(wildcard $(srcdir)/lib/onnx/*.c)) lib/onnx/onnx.pb-c.c $(FUZZ_LIBS) $(PROTOBUF_C_LIBS)
+	tests/fuzz/onnx -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -artifact_prefix=tests/fuzz/ tests/fuzz/onnx-corpus
 clean-local: clean-fuzz
 clean-fuzz:
-	rm -rf tests/fuzz/corpus tests/fuzz/pull tests/fuzz/readers* tests/fuzz/pictures* tests/fuzz/*.fuzz.o
-.PHONY: fuzz fuzz-pull fuzz-pictures fuzz-tensors fuzz-table fuzz-svm fuzz-net clean-fuzz
+	rm -rf tests/fuzz/corpus tests/fuzz/onnx tests/fuzz/onnx-corpus tests/fuzz/pull tests/fuzz/readers* tests/fuzz/pictures* tests/fuzz/*.fuzz.o
+.PHONY: fuzz fuzz-pull fuzz-pictures fuzz-tensors fuzz-table fuzz-svm fuzz-net fuzz-onnx clean-fuzz
 
 # damaged files of every format
 EXTRA_DIST += tests/fuzz/torchfile.py
