@@ -548,5 +548,5 @@ CHECK_TESTS += tests/lib/serve-models tests/lib/serve-reload tests/lib/serve-key
 CHECK_TESTS += tests/cli/systemd.bats
 endif
 # nn-serve
-CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-start.bats tests/cli/serve-workers.bats
+CHECK_TESTS += tests/cli/serve.bats tests/cli/serve-clients.bats tests/cli/serve-start.bats tests/cli/serve-ranks.bats tests/cli/serve-workers.bats
 EXTRA_DIST += tests/cli/serve.bash

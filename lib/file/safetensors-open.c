@@ -30,9 +30,17 @@ static int check_model(struct nn_input *input, struct nn_error *err)
 			       : "");
 }
 
+int nn_st_read_model_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
+			  struct nn_error *err)
+{
+	return check_model(input, err) < 0 ? -1 : nn_st_read_part(st, input, part, err);
+}
+
 int nn_st_read_model(struct nn_st **st, struct nn_input *input, struct nn_error *err)
 {
-	return check_model(input, err) < 0 ? -1 : nn_st_read_input(st, input, err);
+	struct nn_st_part all = { 0 };
+
+	return nn_st_read_model_part(st, input, &all, err);
 }
 
 int nn_st_read(struct nn_st **st, const char *path, struct nn_error *err)

@@ -238,17 +238,21 @@ static int place(struct nn_st *st, struct owner *own, struct nn_error *err)
 	return 0;
 }
 
-/* The first rows of each tensor, one after the other. */
-static int read_first(struct nn_st *st, struct owner *own, struct nn_input *input,
-		      const struct nn_st_part *part, struct nn_error *err)
+/* The first rows of each tensor, or those that are wanted, one after the other. */
+static int read_some(struct nn_st *st, struct nn_input *input, const struct nn_st_part *part,
+		     const bool *wanted, struct nn_error *err)
 {
-	bool seeks = nn_input_left(input) >= 0;
+	struct owner *own = st->owner;
+	bool seeks = wanted || nn_input_left(input) >= 0;
 	size_t at = 0;
 
 	for (size_t i = 0; i < st->n_tensors; i++) {
 		struct tensor_span *s = &own->spans[i];
-		size_t bytes = s->end - s->begin, n = nn_st_cut(&st->tensors[s->tensor], part);
+		size_t bytes = s->end - s->begin, n;
 
+		n = !wanted             ? nn_st_cut(&st->tensors[s->tensor], part)
+		    : wanted[s->tensor] ? bytes
+					: 0;
 		if (nn_block_reserve(&own->data, at + n + 1, err) < 0)
 			return -1;
 		if (!seeks)
@@ -260,7 +264,22 @@ static int read_first(struct nn_st *st, struct owner *own, struct nn_input *inpu
 		s->end = at + n;
 		at += (n + NN_ALIGN - 1) / NN_ALIGN * NN_ALIGN;
 	}
-	return place(st, own, err);
+	return wanted && nn_input_end(input, "the last tensor", err) < 0 ? -1 : place(st, own, err);
+}
+
+static int read_wanted(struct nn_st *st, struct nn_input *input, const struct nn_st_part *part,
+		       struct nn_error *err)
+{
+	bool *wanted = nn_alloc(st->n_tensors + 1, sizeof *wanted, err);
+	int status = -1;
+
+	if (wanted && part->choose(part->arg, st, wanted, err) == 0)
+		status = read_some(st, input, part, wanted, err);
+	for (size_t i = 0; i < st->n_tensors && status == 0; i++)
+		if (!wanted[i])
+			st->tensors[i].data = NULL;
+	nn_free(wanted);
+	return status;
 }
 
 static int read_data(struct nn_st *st, struct nn_input *input, uint64_t size, struct nn_error *err)
@@ -305,8 +324,9 @@ static int read_all(struct nn_st *st, struct nn_input *input, struct nn_st_part 
 		goto out;
 	}
 	nn_st_part(st, part);
-	status = part->rows < part->total ? read_first(st, own, input, part, err)
-					  : read_data(st, input, size, err);
+	status = part->choose               ? read_wanted(st, input, part, err)
+		 : part->rows < part->total ? read_some(st, input, part, NULL, err)
+					    : read_data(st, input, size, err);
 out:
 	nn_block_free(&header);
 	return status;
@@ -333,6 +353,24 @@ int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error 
 	struct nn_st_part all = { 0 };
 
 	return nn_st_read_part(st, input, &all, err);
+}
+
+void nn_st_drop(struct nn_st *st)
+{
+	struct owner *own = st->owner;
+
+	if (st->base)
+		nn_st_drop(st->base);
+	for (size_t i = 0; i < st->n_tensors; i++) {
+		st->tensors[i].data = NULL;
+		if (st->arrays)
+			nn_block_free(&st->arrays[i]);
+	}
+	if (!own)
+		return;
+	nn_block_free(&own->data);
+	nn_free(own->realigned);
+	own->realigned = NULL;
 }
 
 void nn_st_free(struct nn_st *st)

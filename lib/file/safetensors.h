@@ -57,10 +57,18 @@ int nn_st_read_input(struct nn_st **st, struct nn_input *input, struct nn_error 
  */
 struct nn_st_part {
 	size_t most;
+	/*
+	 * In place of most: which tensors are read, wanted[n_tensors], all false; others have no
+	 * data (NULL). Called when the header is known; -1 ends it.
+	 */
+	int (*choose)(void *arg, const struct nn_st *st, bool *wanted, struct nn_error *err);
+	void *arg;
 	size_t rows, total; /* out: rows of a tensor at most, and of the longest in all */
 };
 int nn_st_read_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
 		    struct nn_error *err);
+int nn_st_read_model_part(struct nn_st **st, struct nn_input *input, struct nn_st_part *part,
+			  struct nn_error *err);
 /* Inside: rows and total for these tensors; a tensor's rows, with the bytes that are left. */
 void nn_st_part(const struct nn_st *st, struct nn_st_part *part);
 size_t nn_st_cut(struct nn_st_tensor *tensor, const struct nn_st_part *part);
@@ -73,6 +81,8 @@ int nn_st_of_arrays(struct nn_st **st, size_t n, const struct nn_npy_file *files
 /* And from a single .npy file that was opened: a tensor named as the file. */
 int nn_npy_read_set(struct nn_st **st, struct nn_input *input, struct nn_error *err);
 void nn_st_free(struct nn_st *st);
+/* Nobody needs the values any more: names, shapes and metadata stay. */
+void nn_st_drop(struct nn_st *st);
 /* Inside: room for n tensors that come one by one, with arrays and names of their own. */
 int nn_st_reserve(struct nn_st *st, size_t n, struct nn_error *err);
 /* In order of their names; a name that is there twice, or NULL. */

@@ -57,8 +57,8 @@ struct nn_graph_options {
 	 */
 	void *weights, *gradients;
 	/*
-	 * A part of the program (training): nodes first .. last - 1 of those that nn_graph_nodes
-	 * lists; last 0: all.
+	 * A part of the program: nodes first .. last - 1 of those that nn_graph_nodes lists; last
+	 * 0: all.
 	 */
 	int first, last;
 	const struct nn_column_shard
@@ -240,7 +240,8 @@ size_t nn_graph_copies(const struct nn_graph *graph, int input, size_t *step);
 /*
  * Let the next forwards of a prediction graph read input i from `rows`, laid out as
  * nn_graph_input's memory, which is what to give to return to it. Nothing is copied; rows must stay
- * until then. false: not possible, the input is an output too, or its memory is not the host's.
+ * until then. false: not possible, the input is an output too or goes to another part, or its
+ * memory is not the host's.
  */
 bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows);
 /*
@@ -296,13 +297,15 @@ int nn_graph_first_nonfinite(const struct nn_graph *graph, size_t rows);
  * ---- parts: one program over several graphs, the same arithmetic in the same order as in one ----
  */
 
-/* The nodes of a training as they run, with fusion done. */
+/* The nodes of a training, or of a prediction, as they run, with fusion done. */
 struct nn_graph_node {
 	int line;        /* canonical line number; -1: behind the last layer */
 	uint64_t flops;  /* of one row forward */
 	size_t elements; /* of one row that nodes before this one leave to it and those after it */
+	/* nodes of the program whose parameters it has: its own, a batchnorm's folded; -1: none */
+	int source, norm;
 };
-/* List them; free with nn_free. Their number, or -1. */
+/* List them as options.training says; free with nn_free. Their number, or -1. */
 int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options,
 		   struct nn_graph_node **nodes, struct nn_error *err);
 
@@ -322,7 +325,8 @@ int nn_graph_sharing(const struct nn_program *program, const struct nn_graph_opt
 
 /*
  * Rows that go from part to part: what comes from the part before, what goes to the one after, the
- * same in both, in the same order.
+ * same in both, in the same order. In training every part reads the program's inputs itself; in
+ * prediction the first does, and passes on what others need of them.
  */
 struct nn_graph_edge {
 	void *value; /* [rows], of the current slot: filled before forward, read after it */

@@ -115,6 +115,9 @@ bool nn_graph_borrow(struct nn_graph *graph, int input, const void *rows)
 
 	if (b->queue)
 		return false;
+	for (int i = 0; i < b->n_edges[NN_SIDE_GOING]; i++)
+		if (b->edges[NN_SIDE_GOING][i] == root)
+			return false;
 	for (int o = 0; o < b->n_outputs; o++)
 		if (nn_bound_root(b, b->outputs[o]) == root)
 			return false;

@@ -40,10 +40,11 @@ static int life_init(struct span_of_life *life, const struct nn_bound *b, struct
 	return 0;
 }
 
-/* Made before node `at` and read from there on? Inputs are not: every part reads its own. */
-static bool crosses(const struct span_of_life *life, int root, int at)
+/* Made before node `at` and read from there on? Inputs of a training are not: parts read them. */
+static bool crosses(const struct nn_bound *b, const struct span_of_life *life, int root, int at)
 {
-	return life->maker[root] >= 0 && life->maker[root] < at && life->last[root] >= at;
+	return at > 0 && (life->maker[root] >= 0 || !b->training) && life->maker[root] < at &&
+	       life->last[root] >= at;
 }
 
 static int note_edges(struct nn_bound *b, const struct span_of_life *life, enum nn_graph_side side,
@@ -53,7 +54,7 @@ static int note_edges(struct nn_bound *b, const struct span_of_life *life, enum 
 	if (!b->edges[side])
 		return -1;
 	for (int root = 0; root < b->n_values; root++)
-		if (crosses(life, root, at))
+		if (crosses(b, life, root, at))
 			b->edges[side][b->n_edges[side]++] = root;
 	return 0;
 }
@@ -74,7 +75,7 @@ int nn_bound_part(struct nn_bound *b, int first, int last, struct nn_error *err)
 	struct span_of_life life;
 	int status;
 
-	if (first < 0 || first >= last || last > b->n_nodes || !b->training)
+	if (first < 0 || first >= last || last > b->n_nodes)
 		NN_BUG("nodes %d to %d of %d cannot be a part", first, last, b->n_nodes);
 	if (life_init(&life, b, err) < 0)
 		return -1;
@@ -117,7 +118,10 @@ static void count_crossing(const struct nn_bound *b, const struct span_of_life *
 int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_options *options,
 		   struct nn_graph_node **nodes, struct nn_error *err)
 {
-	struct nn_bound b = { .program = program, .device = options->device, .training = true };
+	struct nn_bound b = { .program = program,
+			      .device = options->device,
+			      .training = options->training,
+			      .fold = !options->training };
 	struct span_of_life life = { NULL, NULL };
 	int n = -1;
 
@@ -129,8 +133,10 @@ int nn_graph_nodes(const struct nn_program *program, const struct nn_graph_optio
 		goto out;
 	n = b.n_nodes;
 	for (int i = 0; i < n; i++)
-		(*nodes)[i] =
-			(struct nn_graph_node){ b.nodes[i].line, nn_bound_flops(&b.nodes[i]), 0 };
+		(*nodes)[i] = (struct nn_graph_node){ .line = b.nodes[i].line,
+						      .flops = nn_bound_flops(&b.nodes[i]),
+						      .source = b.nodes[i].source,
+						      .norm = b.nodes[i].norm };
 	count_crossing(&b, &life, *nodes);
 out:
 	life_free(&life);
@@ -147,6 +153,9 @@ bool nn_graph_reads(const struct nn_graph *graph, int input)
 		for (int k = 0; k < b->nodes[i].n_in; k++)
 			if (nn_bound_root(b, b->nodes[i].in[k]) == root)
 				return true;
+	for (int i = 0; i < b->n_edges[NN_SIDE_GOING]; i++)
+		if (b->edges[NN_SIDE_GOING][i] == root)
+			return true;
 	for (int i = 0; i < b->n_outputs; i++)
 		if (nn_bound_root(b, b->outputs[i]) == root)
 			return true;

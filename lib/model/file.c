@@ -171,6 +171,11 @@ int nn_model_file_take(struct nn_model_file **result, struct nn_st *st, const ch
 	return 0;
 }
 
+void nn_model_file_drop(struct nn_model_file *file)
+{
+	nn_st_drop(file->st);
+}
+
 void nn_model_file_free(struct nn_model_file *file)
 {
 	if (!file)
@@ -190,6 +195,14 @@ int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, 
 		    nn_st_get(nn_st_find(file->st, program->params[i].name), dtype, params[i], err))
 			return -1;
 	return 0;
+}
+
+const void *nn_model_file_values(const struct nn_model_file *file, enum nn_dtype dtype, int param)
+{
+	const struct nn_st_tensor *t =
+		nn_st_find(file->st, nn_net_program(file->net)->params[param].name);
+
+	return t->dtype == dtype && (uintptr_t)t->data % NN_ALIGN == 0 ? t->data : NULL;
 }
 
 /* ---- writing ---- */

@@ -140,10 +140,25 @@ struct nn_weights_as {
  */
 int nn_model_file_read(struct nn_model_file **file, const char *path,
 		       const struct nn_weights_as *as, struct nn_error *err);
+/*
+ * Of a model file as nn_model_file_read without `as`, values of the parameters alone that choose
+ * marks in wanted[n_params], all false; -1 ends it. (Of an ONNX file all are read.)
+ */
+struct nn_params_choice {
+	int (*choose)(void *arg, const struct nn_program *program, bool *wanted,
+		      struct nn_error *err);
+	void *arg;
+};
+int nn_model_file_read_some(struct nn_model_file **file, const char *path,
+			    const struct nn_params_choice *choice, struct nn_error *err);
+/* Nobody needs the values any more: what is said of them stays. */
+void nn_model_file_drop(struct nn_model_file *file);
 void nn_model_file_free(struct nn_model_file *file);
-/* params[i]: canonical, program order, dtype */
+/* params[i]: canonical, program order, dtype; NULL: not asked for */
 int nn_model_file_params(const struct nn_model_file *file, enum nn_dtype dtype, void *const *params,
 			 struct nn_error *err);
+/* The values where they lie, if they are of that type there and aligned as nn_alloc; else NULL. */
+const void *nn_model_file_values(const struct nn_model_file *file, enum nn_dtype dtype, int param);
 /*
  * What -m takes: an existing file (model text or a model file), else text where the operand holds a
  * blank or is a layer's name; else NN_EUSAGE "no such file". Sets one of *net and *file, the other

@@ -139,6 +139,72 @@ static int read_path(struct nn_st **st, const char *path, struct nn_error *err)
 	return failed;
 }
 
+struct tensor_choice {
+	const struct nn_params_choice *params;
+	const char *path;
+};
+
+/* Which tensors hold the parameters that are wanted. */
+static int choose_tensors(void *arg, const struct nn_st *st, bool *wanted, struct nn_error *err)
+{
+	const struct tensor_choice *choice = arg;
+	const char *model = nn_st_meta(st, "nn.model");
+	const struct nn_program *program;
+	const struct nn_st_tensor *t, *scales;
+	struct nn_net *net = NULL;
+	bool *params = NULL;
+	int status = -1;
+
+	if (!model) /* which is found out again, and said */
+		return 0;
+	if (nn_net_parse(&net, "nn.model", model, strlen(model), false, err) < 0 ||
+	    nn_net_resolve(net, NULL, NULL, err) < 0) {
+		nn_fail_at(err, "%s", choice->path);
+	} else {
+		program = nn_net_program(net);
+		params = nn_alloc((size_t)program->n_params + 1, sizeof *params, err);
+		status = params ? choice->params->choose(choice->params->arg, program, params, err)
+				: -1;
+		if (status < 0)
+			nn_fail_at(err, "%s", choice->path);
+		for (int p = 0; p < program->n_params && status == 0; p++) {
+			t = params[p] ? nn_st_find(st, program->params[p].name) : NULL;
+			scales = t ? nn_st_scales(st->tensors, st->n_tensors,
+						  (size_t)(t - st->tensors))
+				   : NULL;
+			if (t)
+				wanted[t - st->tensors] = true;
+			if (scales)
+				wanted[scales - st->tensors] = true;
+		}
+	}
+	nn_free(params);
+	nn_net_free(net);
+	return status;
+}
+
+int nn_model_file_read_some(struct nn_model_file **file, const char *path,
+			    const struct nn_params_choice *choice, struct nn_error *err)
+{
+	struct tensor_choice tensors = { choice, path };
+	struct nn_st_part part = { .choose = choose_tensors, .arg = &tensors };
+	enum nn_format_id format;
+	struct nn_input *input;
+	struct nn_st *st;
+	int status;
+
+	*file = NULL;
+	if (nn_input_open(&input, path, err) < 0)
+		return -1;
+	nn_input_plain(input);
+	status = nn_input_sniff(input, &format, err);
+	if (status == 0)
+		status = format == NN_FORMAT_onnx ? nn_onnx_model_read(&st, input, err)
+						  : nn_st_read_model_part(&st, input, &part, err);
+	nn_input_close(input);
+	return status < 0 ? -1 : nn_model_file_take(file, st, path, NULL, NULL, err);
+}
+
 int nn_model_file_read(struct nn_model_file **file, const char *path,
 		       const struct nn_weights_as *as, struct nn_error *err)
 {

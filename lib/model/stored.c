@@ -172,13 +172,15 @@ static int widen(struct nn_st_tensor *t, const struct nn_st_tensor *scales, stru
 			       nn_quote(quoted, scales->name, strlen(scales->name)),
 			       nn_shape_text(a, &scales->shape), nn_dtype_name(scales->dtype),
 			       nn_shape_text(b, &wanted));
+	t->dtype = NN_F32;
+	if (!q) /* not wanted */
+		return 0;
 	if (nn_block_reserve(block, n * sizeof(float) + 1, err) < 0)
 		return -1;
 	rows = nn_shape_count(&wanted);
 	for (size_t i = 0; i < n; i++)
 		((float *)block->data)[i] =
 			(float)q[i] * ((const float *)scales->data)[i / (n / rows)];
-	t->dtype = NN_F32;
 	t->data = block->data;
 	return 0;
 }

@@ -119,6 +119,7 @@ int nn_pipe_divide(const struct nn_layout *l, const struct nn_task *task, size_t
 {
 	struct nn_pipe *p = l->pipe;
 	struct nn_graph_options o = { .device = task->device,
+				      .training = true,
 				      .columns = l->tensor ? &alone : NULL };
 	int most;
 

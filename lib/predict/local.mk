@@ -22,9 +22,12 @@ lib_libnn_la_SOURCES += \
 	lib/predict/metrics-sums.h \
 	lib/predict/metrics.c \
 	lib/predict/metrics.h \
+	lib/predict/model-weights.c \
 	lib/predict/model.c \
 	lib/predict/model.h \
 	lib/predict/options.c \
+	lib/predict/part.c \
+	lib/predict/part.h \
 	lib/predict/pictures.c lib/predict/pictures.h \
 	lib/predict/predict.h \
 	lib/predict/run-against.c \

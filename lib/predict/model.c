@@ -176,26 +176,6 @@ static int complete_schema(struct nn_model *model, struct nn_error *err)
 	return 0;
 }
 
-static int load_weights(struct nn_model *model, const void *const *params, struct nn_error *err)
-{
-	struct nn_graph_options options = { .device = model->device, .max_rows = 1 };
-	enum nn_dtype dtype = model->device->dtype;
-	void **read = NULL;
-	int status = 0;
-
-	if (!params) {
-		read = nn_params_new(model->program, dtype, err);
-		status = read ? nn_model_file_params(model->file, dtype, read, err) : -1;
-		params = (const void *const *)read;
-	}
-	if (status == 0)
-		status = nn_graph_bind(&model->weights, model->program, &options, err);
-	if (status == 0)
-		status = nn_graph_load(model->weights, params, err);
-	nn_free(read);
-	return status;
-}
-
 static size_t count_values(const struct nn_program *program, const int *values, int n)
 {
 	size_t sum = 0;
@@ -247,7 +227,7 @@ static int load_net(struct nn_model *model, const struct nn_model_source *source
 {
 	model->net = source->net;
 	if (!model->net) {
-		if (nn_model_file_read(&model->file, source->path, source->as, err) < 0)
+		if (nn_model_read_file(model, source, err) < 0)
 			return -1;
 		model->net = model->file->net;
 	}
@@ -272,7 +252,7 @@ static int load(struct nn_model *model, const struct nn_model_source *source, st
 		model->outputs +=
 			count_values(model->program, &model->program->outputs[i].value, 1);
 	model->idle = nn_idle_new(err);
-	return model->idle ? load_weights(model, source->params, err) : -1;
+	return model->idle ? nn_model_load_weights(model, source->params, err) : -1;
 }
 
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source,

@@ -8,6 +8,13 @@
 #include "model/model.h"
 #include "predict/metrics.h"
 
+/* Of a model over several processes: which one this is, and its nodes. */
+struct nn_model_part {
+	int rank, ranks; /* ranks 0: the whole model is here */
+	int first, last;
+	uint64_t number; /* by which the ranks know the model; the caller's */
+};
+
 struct nn_model {
 	struct nn_model_file *file; /* NULL: opened from a net */
 	const struct nn_net *net;
@@ -16,6 +23,7 @@ struct nn_model {
 	const struct nn_device *device;
 	const struct nn_device *host; /* computes on outputs in memory of the host */
 	struct nn_graph *weights;     /* one row, the packed weights all sessions share */
+	struct nn_model_part part;
 	struct nn_loss_spec
 		*losses;        /* [n_targets of the schema] from nn.train; else by the target */
 	double **class_weights; /* [n_targets] what losses point to */
@@ -43,10 +51,15 @@ struct nn_model_source {
 	 */
 	const struct nn_net *net;
 	const void *const *params;
+	struct nn_model_part part; /* rank, ranks and number; of a file alone */
 };
 
 int nn_model_load(struct nn_model **model, const struct nn_model_source *source,
 		  struct nn_error *err);
+/* Inside: model->file and model->part; model->weights, of the file if params is NULL. */
+int nn_model_read_file(struct nn_model *model, const struct nn_model_source *source,
+		       struct nn_error *err);
+int nn_model_load_weights(struct nn_model *model, const void *const *params, struct nn_error *err);
 
 /* nn_model_encode that adds to `unseen`. */
 struct nn_encoder_unseen;

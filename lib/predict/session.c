@@ -30,6 +30,8 @@ struct nn_session {
 	size_t n_inputs, n_outputs;
 	struct input *inputs;
 	struct output *outputs;
+	struct nn_model_part part;
+	struct nn_mirror *edges[2]; /* of a part, by enum nn_graph_side */
 };
 
 /* ---- open and close ---- */
@@ -58,6 +60,32 @@ static int open_output(struct nn_session *s, size_t o, const struct nn_schema *s
 				   s->device->dtype, err);
 }
 
+static int open_edges(struct nn_session *s, enum nn_graph_side side, struct nn_error *err)
+{
+	size_t n = nn_graph_edges(s->graph, side);
+
+	s->edges[side] = nn_alloc(n, sizeof *s->edges[side], err);
+	if (!s->edges[side])
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct nn_graph_edge e = nn_graph_edge(s->graph, side, i);
+
+		if (nn_mirror_of(&s->edges[side][i], nn_graph_queue(s->graph), e.value,
+				 s->max_rows * e.row_bytes, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void close_edges(struct nn_session *s, enum nn_graph_side side)
+{
+	size_t n = s->graph && s->edges[side] ? nn_graph_edges(s->graph, side) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		nn_mirror_free(&s->edges[side][i], nn_graph_queue(s->graph));
+	nn_free(s->edges[side]);
+}
+
 static int open_session(struct nn_session *s, const struct nn_session_setup *setup,
 			struct nn_error *err)
 {
@@ -66,6 +94,8 @@ static int open_session(struct nn_session *s, const struct nn_session_setup *set
 		.device = s->device,
 		.pool = setup->pool,
 		.max_rows = s->max_rows,
+		.first = s->part.first,
+		.last = s->part.last,
 		.share = setup->model ? setup->model->weights : NULL,
 		.states = s->steps ? s->max_rows : 0,
 	};
@@ -82,7 +112,7 @@ static int open_session(struct nn_session *s, const struct nn_session_setup *set
 	for (size_t o = 0; o < s->n_outputs; o++)
 		if (open_output(s, o, schema, err) < 0)
 			return -1;
-	return 0;
+	return open_edges(s, NN_SIDE_COMING, err) < 0 ? -1 : open_edges(s, NN_SIDE_GOING, err);
 }
 
 int nn_session_new(struct nn_session **session, const struct nn_session_setup *setup,
@@ -96,6 +126,8 @@ int nn_session_new(struct nn_session **session, const struct nn_session_setup *s
 	s->steps = setup->program && setup->model;
 	s->device = setup->model ? setup->model->device : setup->device;
 	s->max_rows = setup->max_rows;
+	if (setup->model)
+		s->part = setup->model->part;
 	if (open_session(s, setup, err) < 0) {
 		nn_session_close(s);
 		return -1;
@@ -142,6 +174,8 @@ void nn_session_close(struct nn_session *s)
 		nn_transform_fini(&s->outputs[o].transform);
 	nn_free(s->inputs);
 	nn_free(s->outputs);
+	close_edges(s, NN_SIDE_COMING);
+	close_edges(s, NN_SIDE_GOING);
 	nn_graph_free(s->graph);
 	nn_pool_free(s->threads);
 	nn_free(s);
@@ -235,16 +269,60 @@ void nn_session_lend(struct nn_session *s, size_t input, size_t n, const void *r
 		nn_session_put(s, input, 0, n, rows, dtype);
 }
 
+static size_t edge_bytes(const struct nn_session *s, enum nn_graph_side side, size_t i)
+{
+	return nn_graph_edge(s->graph, side, i).row_bytes;
+}
+
+static void send(struct nn_session *s, size_t n)
+{
+	for (size_t i = 0; i < s->n_inputs && s->part.rank == 0; i++)
+		nn_graph_send(s->graph, (int)i, n);
+	for (size_t i = 0; i < nn_graph_edges(s->graph, NN_SIDE_COMING); i++)
+		nn_mirror_send(&s->edges[NN_SIDE_COMING][i], nn_graph_queue(s->graph), 0,
+			       n * edge_bytes(s, NN_SIDE_COMING, i));
+}
+
+static void fetch(struct nn_session *s, size_t n)
+{
+	bool last = s->part.rank + 1 >= s->part.ranks;
+
+	for (size_t o = 0; o < s->n_outputs && last; o++)
+		s->outputs[o].raw = nn_graph_fetch(s->graph, (int)o, n);
+	for (size_t i = 0; i < nn_graph_edges(s->graph, NN_SIDE_GOING); i++)
+		nn_mirror_fetch(&s->edges[NN_SIDE_GOING][i], nn_graph_queue(s->graph), 0,
+				n * edge_bytes(s, NN_SIDE_GOING, i));
+}
+
 int nn_session_run(struct nn_session *s, size_t n, struct nn_error *err)
 {
 	struct nn_span span = { .rows = n, .step = s->steps ? s->step++ : 0 };
 
-	for (size_t i = 0; i < s->n_inputs; i++)
-		nn_graph_send(s->graph, (int)i, n);
+	send(s, n);
 	nn_graph_forward(s->graph, &span);
-	for (size_t o = 0; o < s->n_outputs; o++)
-		s->outputs[o].raw = nn_graph_fetch(s->graph, (int)o, n);
+	fetch(s, n);
 	return nn_queue_wait(nn_graph_queue(s->graph), err);
+}
+
+size_t nn_session_edges(const struct nn_session *s, enum nn_graph_side side)
+{
+	return nn_graph_edges(s->graph, side);
+}
+
+struct nn_session_edge nn_session_edge(const struct nn_session *s, enum nn_graph_side side,
+				       size_t edge)
+{
+	return (struct nn_session_edge){ s->edges[side][edge].host, edge_bytes(s, side, edge) };
+}
+
+size_t nn_session_raw_bytes(const struct nn_session *s, size_t output)
+{
+	return row_bytes(s, &s->outputs[output].transform);
+}
+
+void nn_session_answer(struct nn_session *s, size_t output, const void *raw)
+{
+	s->outputs[output].raw = raw;
 }
 
 const void *nn_session_raw(const struct nn_session *s, size_t output, size_t first)

@@ -43,7 +43,7 @@ void nn_session_lend(struct nn_session *session, size_t input, size_t n, const v
  * [][nn_session_input_size]; *channels_last: a sample C,H,W is expected H,W,C.
  */
 void *nn_session_place(struct nn_session *session, size_t input, size_t first, bool *channels_last);
-/* Rows 0 .. n - 1 go through. */
+/* Rows 0 .. n - 1 go through; of a part, through its nodes alone. */
 int nn_session_run(struct nn_session *session, size_t n, struct nn_error *err);
 /* Results until the next run: n rows as nn.h gives them. */
 void nn_session_get(const struct nn_session *session, size_t output, size_t first, size_t n,
@@ -53,5 +53,23 @@ void nn_session_get(const struct nn_session *session, size_t output, size_t firs
  * classes or numbers last (nn_shape_columns), numbers standardized.
  */
 const void *nn_session_raw(const struct nn_session *session, size_t output, size_t first);
+
+/*
+ * ---- a part of a model: rows as they cross its bounds, in memory of the host ----
+ */
+
+struct nn_session_edge {
+	void *rows; /* [max_rows]: coming ones are filled before a run, going ones read after it */
+	size_t row_bytes;
+};
+size_t nn_session_edges(const struct nn_session *session, enum nn_graph_side side);
+struct nn_session_edge nn_session_edge(const struct nn_session *session, enum nn_graph_side side,
+				       size_t edge);
+/*
+ * Bytes of a row of nn_session_raw; what another process computed stands for the result of a run,
+ * until the next one.
+ */
+size_t nn_session_raw_bytes(const struct nn_session *session, size_t output);
+void nn_session_answer(struct nn_session *session, size_t output, const void *raw);
 
 #endif

@@ -80,6 +80,11 @@ int nn_serve_check(const struct nn_serve *serve, const struct nn_opt_list *optio
 		return nn_fail(err, NN_EUSAGE, "%s: needs --%s",
 			       o->tls_cert ? "--tls-cert" : "--tls-key",
 			       o->tls_cert ? "tls-key" : "tls-cert");
+	if (o->ranks > 1 && o->workers > 1)
+		return nn_fail(err, NN_EUSAGE,
+			       "--workers=%d: not with --ranks=%d; its processes work on one batch "
+			       "after the other",
+			       (int)o->workers, (int)o->ranks);
 	if (nn_http_check_listen(o->listen, err) < 0)
 		return -1;
 	return check_models(serve, options, err);

@@ -87,6 +87,14 @@ lib_libserve_a_SOURCES = \
 	lib/serve/protocol/v2-stats.c \
 	lib/serve/protocol/v2.c \
 	lib/serve/protocol/v2.h \
+	lib/serve/ranks/inside.h \
+	lib/serve/ranks/pass.c \
+	lib/serve/ranks/rank.c \
+	lib/serve/ranks/rank.h \
+	lib/serve/ranks/ranks.h \
+	lib/serve/ranks/start.c \
+	lib/serve/ranks/wire.c \
+	lib/serve/ranks/wire.h \
 	lib/serve/run-inside.h \
 	lib/serve/run-open.c \
 	lib/serve/run.c \

@@ -170,6 +170,20 @@ const struct nn_opt nn_serve_opts[] = {
 	  .help = "processes that share the address and the counts",
 	  .man = "Threads are divided among them; --queue and --max-connections hold for each of "
 		 "them. One that dies is named in a warning, and another takes its place." },
+	{ .name = "ranks",
+	  .also = "parts,shards,tensor-parallel,pipeline-parallel",
+	  .type = NN_OPT_COUNT,
+	  .offset = AT(ranks),
+	  .arg = "N",
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 32,
+	  .help = "processes that a model is cut into, by layers",
+	  .man = "Each has its own parameters alone, so that a model may be larger than one of them. "
+		 "The first speaks to clients; batches go from one to the next, each at work on "
+		 "another one. Threads are divided among them. Answers have the same bytes. When "
+		 "one is lost, requests are answered with 503, /v2/health/ready fails, and the "
+		 "server has to be started again." },
 	{ .name = "drain",
 	  .also = "grace,shutdown-timeout",
 	  .type = NN_OPT_SECONDS,

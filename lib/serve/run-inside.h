@@ -21,6 +21,7 @@ struct nn_server {
 	struct nn_keys *keys;      /* NULL: no key file */
 	struct nn_access_log *log; /* NULL: none */
 	struct nn_leash *leash;    /* NULL: no worker, but the only process */
+	struct nn_ranks *ranks;    /* NULL: models are whole */
 	struct nn_board board;
 	int signals, watch;
 	sigset_t before; /* the mask of signals to go back to */

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "serve/keys.h"
+#include "serve/ranks/ranks.h"
 #include "serve/run-inside.h"
 #include "serve/sandbox.h"
 
@@ -142,10 +143,14 @@ static int open_models(struct nn_server *s, struct nn_error *err)
 					 NN_F32, err)))
 		return -1;
 	batcher.device = s->device;
+	models.ranks = batcher.ranks = s->ranks;
+	if (s->ranks)
+		batcher.workers = nn_ranks_channels(s->ranks);
 	if (nn_batcher_open(&s->batcher, &batcher, err) < 0)
 		return -1;
 	models.batcher = s->batcher;
-	if (nn_models_open(&s->models, &models, err) < 0)
+	if (nn_models_open(&s->models, &models, err) < 0 ||
+	    (s->ranks && nn_ranks_watch(s->ranks, s->batcher, err) < 0))
 		return -1;
 	for (size_t i = 0; s->leash && i < s->leash->n_unloaded; i++)
 		nn_models_unload(s->models, s->leash->unloaded[i], NULL);
@@ -196,7 +201,9 @@ static int enter_sandbox(struct nn_server *s, struct nn_error *err)
 	if (sandbox.read && (socket || !is_unix) && (log || !o->access_log)) {
 		for (size_t i = 0; i < n; i++)
 			((const char **)sandbox.read)[i] = nn_models_folder(s->models, i);
-		status = nn_sandbox_enter(&sandbox, &note, err);
+		status = s->ranks ? nn_ranks_sandbox(s->ranks, sandbox.read, err) : 0;
+		if (status == 0)
+			status = nn_sandbox_enter(&sandbox, &note, err);
 	}
 	if (status == 0 && note.length > 0 && !note.failed)
 		s->setup->note(s->setup->arg, note.data);
@@ -207,6 +214,20 @@ static int enter_sandbox(struct nn_server *s, struct nn_error *err)
 	return status;
 }
 
+/* Before there are threads and sockets. */
+static int start_ranks(struct nn_server *s, struct nn_error *err)
+{
+	const struct nn_serve *setup = s->setup;
+	struct nn_ranks_setup ranks = { .ranks = (unsigned)setup->options.ranks,
+					.threads = (unsigned)setup->threads,
+					.device = setup->device,
+					.warn = setup->warn,
+					.note = setup->note,
+					.arg = setup->arg };
+
+	return ranks.ranks <= 1 ? 0 : nn_ranks_start(&s->ranks, &ranks, err);
+}
+
 int nn_server_open(struct nn_server *s, struct nn_error *err)
 {
 	const struct nn_serve_options *o = &s->setup->options;
@@ -214,7 +235,7 @@ int nn_server_open(struct nn_server *s, struct nn_error *err)
 					      .max_batch = o->max_batch,
 					      .triton_metrics = o->metrics == NN_METRICS_TRITON };
 
-	if (open_board(s, err) < 0 || take_signals(s, err) < 0 || open_files(s, err) < 0 ||
+	if (start_ranks(s, err) < 0 || open_board(s, err) < 0 || take_signals(s, err) < 0 || open_files(s, err) < 0 ||
 	    open_http(s, err) < 0 || open_models(s, err) < 0)
 		return -1;
 	protocol.keys = s->keys;
@@ -222,6 +243,7 @@ int nn_server_open(struct nn_server *s, struct nn_error *err)
 	protocol.batcher = s->batcher;
 	protocol.board = &s->board;
 	protocol.leash = s->leash;
+	protocol.ranks = s->ranks;
 	if (nn_protocol_open(&s->protocol, &protocol, err) < 0)
 		return -1;
 	if (o->watch && (s->watch = nn_models_watch(s->models, err)) < 0)
@@ -238,6 +260,7 @@ void nn_server_close(struct nn_server *s, bool drained)
 	nn_protocol_close(s->protocol);
 	nn_models_close(s->models);
 	nn_batcher_close(s->batcher);
+	nn_ranks_end(s->ranks);
 	nn_access_log_close(s->log);
 	nn_keys_close(s->keys);
 	nn_board_close(&s->board);

@@ -8,7 +8,7 @@
 struct nn_serve_options {
 	const char *listen, *labels, *tls_cert, *tls_key, *max_headers, *max_delay;
 	const char *key_file, *access_log;
-	uint64_t max_batch, queue, max_depth, workers;
+	uint64_t max_batch, queue, max_depth, workers, ranks;
 	double slo; /* milliseconds, 0: none */
 	double drain;
 	bool keep_going, watch, explain;

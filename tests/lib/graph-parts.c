@@ -171,7 +171,7 @@ static int trial_differs(const struct nn_device *device, int number, bool every_
 {
 	struct trial t = trial_new((uint64_t)number, 4 + number % 14, every_op, true,
 				   every_op && number % 2 ? LEAF_ROWS : 0);
-	struct nn_graph_options options = { .device = device };
+	struct nn_graph_options options = { .device = device, .training = true };
 	struct nn_graph_node *nodes;
 	size_t n = count_params(&t);
 	struct nn_error err = { 0 };
@@ -222,6 +222,83 @@ static void parts_are_whole(const struct nn_device *device, bool every_op, int n
 		"one graph",
 		device->name, n_trials, MOST_PARTS))
 		note("network %d differs in %d parts", bad, parts);
+}
+
+/* ---- prediction ---- */
+
+static struct nn_graph *bind_predicting(const struct trial *t, const struct nn_device *device,
+					int first, int last)
+{
+	struct nn_graph_options options = {
+		.device = device, .max_rows = LEAF_ROWS, .first = first, .last = last
+	};
+	struct nn_error err = { 0 };
+	struct nn_graph *graph;
+
+	if (nn_graph_bind(&graph, t->program, &options, &err) < 0 ||
+	    nn_graph_load(graph, (const void *const *)t->params, &err) < 0)
+		fail(&err);
+	return graph;
+}
+
+/* Outputs of the last part against those of the whole; the first alone has inputs. */
+static bool predicts_alike(const struct trial *t, const struct nn_device *device,
+			   struct nn_graph *one, const int *bounds, int n_parts)
+{
+	struct nn_graph *parts[MOST_PARTS];
+	struct nn_span span = { .rows = LEAF_ROWS };
+	bool alike = true;
+
+	for (int p = 0; p < n_parts; p++) {
+		parts[p] = bind_predicting(t, device, bounds[p], bounds[p + 1]);
+		if (p == 0)
+			feed(t, parts[p], 0, LEAF_ROWS);
+		else
+			pass(parts[p - 1], parts[p], NN_SIDE_GOING);
+		nn_graph_forward(parts[p], &span);
+	}
+	for (int o = 0; o < t->program->n_outputs; o++) {
+		size_t positions, columns;
+		const double *wanted = nn_graph_output(one, o, &positions, &columns),
+			     *found = nn_graph_output(parts[n_parts - 1], o, &positions, &columns);
+
+		alike &= memcmp(wanted, found, LEAF_ROWS * positions * columns * sizeof *wanted) ==
+			 0;
+	}
+	for (int p = 0; p < n_parts; p++)
+		nn_graph_free(parts[p]);
+	return alike;
+}
+
+static void parts_predict(const struct nn_device *device, int n_trials)
+{
+	struct nn_device spoiler = spoiling(device);
+	struct nn_graph_options options = { .device = &spoiler };
+	struct nn_span span = { .rows = LEAF_ROWS };
+	int bad = -1, parts;
+
+	for (int i = 0; i < n_trials && bad < 0; i++) {
+		struct trial t = trial_new((uint64_t)i, 4 + i % 14, true, true, 0);
+		struct nn_error err = { 0 };
+		struct nn_graph_node *nodes;
+		int n_nodes = nn_graph_nodes(t.program, &options, &nodes, &err),
+		    bounds[MOST_PARTS + 1];
+		struct nn_graph *one = bind_predicting(&t, &spoiler, 0, 0);
+
+		feed(&t, one, 0, LEAF_ROWS);
+		nn_graph_forward(one, &span);
+		for (parts = 1; parts <= MOST_PARTS && parts <= n_nodes; parts++) {
+			roll_bounds(&t.dice, n_nodes, parts, bounds);
+			if (!predicts_alike(&t, &spoiler, one, bounds, parts))
+				bad = i;
+		}
+		nn_graph_free(one);
+		nn_free(nodes);
+		trial_free(&t);
+	}
+	if (!ok(bad < 0, "parts, %s: %d networks predict in up to %d parts what one graph does",
+		device->name, n_trials, MOST_PARTS))
+		note("network %d", bad);
 }
 
 /*
@@ -277,5 +354,6 @@ int main(void)
 		return tap_done();
 	}
 	parts_are_whole(cpu, true, 200);
+	parts_predict(cpu, 200);
 	return tap_done();
 }

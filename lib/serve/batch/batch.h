@@ -18,6 +18,7 @@
 #include "serve/batch/dispatch.h"
 
 struct nn_batcher;
+struct nn_ranks; /* ranks/ranks.h */
 struct nn_lane;
 struct nn_model;
 
@@ -47,6 +48,7 @@ struct nn_batcher_setup {
 	double slo;              /* seconds; 0: none */
 	unsigned workers, loops; /* compute threads; loops that call nn_batcher_round */
 	const struct nn_device *device;
+	struct nn_ranks *ranks; /* that models lie on; NULL: they are whole */
 };
 
 int nn_batcher_open(struct nn_batcher **batcher, const struct nn_batcher_setup *setup,

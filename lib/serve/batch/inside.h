@@ -27,6 +27,7 @@ struct nn_seat {
 	struct nn_session *session;
 	struct nn_emitted *emitted; /* [outputs] */
 	struct nn_piece *pieces;    /* [max_batch] of the batch */
+	struct nn_block answer;     /* what ranks say of it */
 	size_t n_pieces, rows;
 };
 

@@ -8,7 +8,9 @@
 #include "base/flush.h"
 #include "base/memory.h"
 #include "base/real.h"
+#include "predict/part.h"
 #include "serve/batch/inside.h"
+#include "serve/ranks/ranks.h"
 
 /* Seats together take at most this part of the memory that can be had. */
 #define MEMORY_PART 4
@@ -39,20 +41,28 @@ static void close_seat(const struct nn_lane *lane, struct nn_seat *seat)
 	nn_free(seat->emitted);
 	nn_session_close(seat->session);
 	nn_free(seat->pieces);
+	nn_block_free(&seat->answer);
 }
 
-/* Bytes of a seat for that many rows. */
+/* Bytes of a seat for that many rows, in all ranks: they share this machine. */
 static int seat_bytes(const struct nn_lane *lane, size_t rows, size_t *bytes, struct nn_error *err)
 {
-	struct nn_graph_options options = { .device = lane->model->device,
-					    .max_rows = rows,
-					    .share = lane->model->weights };
+	const struct nn_model *model = lane->model;
+	struct nn_graph_options options = { .device = model->device, .max_rows = rows };
+	struct nn_part_cut cuts[NN_MOST_PARTS] = { { 0 } };
+	int parts = model->part.ranks ? model->part.ranks : 1;
 	struct nn_graph_memory m;
 
-	if (nn_graph_plan(lane->model->program, &options, &m, err) < 0)
+	if (model->part.ranks && nn_part_cuts(cuts, parts, model->program, err) < 0)
 		return -1;
-	*bytes = m.activations + m.workspace + m.input +
-		 lane->row_out * rows * nn_dtype_size(lane->model->device->dtype);
+	*bytes = lane->row_out * rows * nn_dtype_size(model->device->dtype);
+	for (int p = 0; p < parts; p++) {
+		options.first = cuts[p].first;
+		options.last = cuts[p].last;
+		if (nn_graph_plan(model->program, &options, &m, err) < 0)
+			return -1;
+		*bytes += m.activations + m.workspace + m.input;
+	}
 	return 0;
 }
 
@@ -99,7 +109,7 @@ static size_t needed(const struct nn_lane *lane, size_t open)
 	size_t workers = (size_t)lane->batcher->setup.workers;
 	bool light = lane->null_row || nn_costs_at(&lane->costs, 1) < NN_LIGHT_S;
 
-	if (light)
+	if (light && !lane->model->part.ranks)
 		return lane->n_seats;
 	return workers > open ? workers : open;
 }
@@ -227,7 +237,9 @@ int nn_seat_compute(const struct nn_lane *lane, struct nn_seat *seat, struct nn_
 	}
 	before = nn_flush_set(true);
 	put(lane, seat);
-	status = nn_session_run(seat->session, seat->rows, err);
+	status = lane->model->part.ranks ? nn_ranks_run(lane->batcher->setup.ranks, seat->session,
+							lane->model, seat->rows, &seat->answer, err)
+					 : nn_session_run(seat->session, seat->rows, err);
 	if (status == 0)
 		get(lane, seat);
 	nn_flush_restore(before);

@@ -75,7 +75,7 @@ static bool is_light(const struct nn_lane *lane)
 
 	if (lane->null_row)
 		return true;
-	if (lane->model->device != lane->model->host)
+	if (lane->model->device != lane->model->host || lane->model->part.ranks)
 		return false;
 	cost = nn_costs_at(&lane->costs,
 			   lane->queued < lane->max_batch ? lane->queued : lane->max_batch);

@@ -65,6 +65,8 @@ struct nn_http_setup {
 int nn_http_check_listen(const char *listen, struct nn_error *err);
 /* Has systemd passed sockets to this process? */
 bool nn_http_is_passed(void);
+/* To the process that started this one, before it looked at them: they are not for this one. */
+void nn_http_close_passed(void);
 /* Bind and listen; nothing is accepted yet. A port in use or an address not here: NN_EFAIL. */
 int nn_http_open(struct nn_http **http, const struct nn_http_setup *setup, struct nn_error *err);
 /* "http://127.0.0.1:8080", "unix:/run/nn.sock"; borrowed */

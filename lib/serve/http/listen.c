@@ -204,6 +204,16 @@ bool nn_http_is_passed(void)
 	return passed() > 0;
 }
 
+void nn_http_close_passed(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	long n = pid && count && strtol(pid, NULL, 10) == (long)getppid() ? strtol(count, NULL, 10)
+									  : 0;
+
+	for (int fd = FIRST_PASSED; fd < FIRST_PASSED + n && n <= NN_HTTP_LISTENERS; fd++)
+		close(fd);
+}
+
 static int listen_passed(struct nn_http *http, struct nn_error *err)
 {
 	long n = passed();

@@ -52,6 +52,7 @@ enum nn_models_state { NN_MODEL_LOADING, NN_MODEL_AVAILABLE, NN_MODEL_UNLOADING,
 struct nn_models;
 struct nn_batcher;
 struct nn_board; /* board.h */
+struct nn_ranks; /* ranks/ranks.h */
 
 struct nn_models_setup {
 	const char *const *operands; /* [NAME=]PATH, NULL-terminated */
@@ -61,6 +62,7 @@ struct nn_models_setup {
 	int precision;               /* as in struct nn_model_source */
 	bool any_order;              /* the same */
 	struct nn_batcher *batcher;
+	struct nn_ranks *ranks;       /* that they lie on; NULL: they are whole */
 	const struct nn_board *board; /* where lanes count; NULL: each for itself */
 	void (*warn)(void *arg, const char *text);
 	/* A version was read again; wrong NULL: it serves. Any thread. */

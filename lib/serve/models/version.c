@@ -10,6 +10,7 @@
 #include "serve/batch/batch.h"
 #include "serve/board.h"
 #include "serve/models/version.h"
+#include "serve/ranks/ranks.h"
 
 /* The two share the model and the ports, which the one that computes owns. */
 struct version {
@@ -17,6 +18,7 @@ struct version {
 	struct version *null;    /* of the one that computes */
 	struct version *whole;   /* of the null one: used once by it, while anybody uses it */
 	struct nn_graves *graves;
+	uint64_t number; /* by which ranks know it; 0: they do not */
 	char *name;
 	atomic_size_t users;
 	const struct nn_models_setup *setup;
@@ -48,6 +50,8 @@ static void free_version(struct version *v)
 	}
 	nn_ports_close(&v->served);
 	nn_model_close((struct nn_model *)v->served.model);
+	if (v->number)
+		nn_ranks_close(v->setup->ranks, v->number);
 	nn_free(v->name);
 	nn_free(v);
 }
@@ -188,13 +192,25 @@ static int load(struct version *v, const struct nn_served_setup *setup, struct n
 					  .precision = setup->models->precision,
 					  .any_order = setup->models->any_order,
 					  .device_name = setup->models->device };
+	struct nn_ranks *ranks = setup->models->ranks;
 	struct nn_model *model = NULL;
 	uint64_t before = nn_flush_set(true);
-	int status = nn_model_load(&model, &source, err);
+	int status;
 
+	if (ranks)
+		nn_ranks_open(ranks, setup->path, &source.part);
+	v->number = source.part.number;
+	status = nn_model_load(&model, &source, err);
+	if (ranks && nn_ranks_opened(ranks, status < 0 ? NULL : err) < 0)
+		status = -1;
 	nn_flush_restore(before);
 	v->served.model = model;
-	return status < 0 || try_row(model, err) < 0 ? -1 : 0;
+	if (status < 0)
+		return -1;
+	if (!ranks)
+		return try_row(model, err);
+	nn_ranks_tell(ranks, v->name, model); /* the lane's seats try rows in all ranks */
+	return 0;
 }
 
 static int open_lanes(struct version *v, struct nn_batcher *batcher, struct nn_error *err)

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "serve/protocol/metrics.h"
+#include "serve/ranks/ranks.h"
 
 /* ---- counts of requests ---- */
 
@@ -136,6 +137,18 @@ static void give_unseen(const struct nn_board *board, struct nn_text *text,
 			     nn_board_find(board, models[i].name, NN_TALLY_UNSEEN).n);
 }
 
+static void give_ranks(struct nn_ranks *ranks, struct nn_text *text)
+{
+	if (!ranks)
+		return;
+	give_family(text, "nn_rank_up", "gauge", "Is the process there that has its layers?");
+	for (unsigned r = 0; r < nn_ranks_count(ranks); r++)
+		nn_text_addf(text, "nn_rank_up{rank=\"%u\"} %d\n", r, nn_ranks_has(ranks, r));
+	give_family(text, "nn_rank_batches", "gauge",
+		    "Batches that are on their way through the ranks.");
+	nn_text_addf(text, "nn_rank_batches %u\n", nn_ranks_under_way(ranks));
+}
+
 void nn_metrics_answer(struct nn_query *q)
 {
 	struct nn_protocol *p = q->protocol;
@@ -157,6 +170,7 @@ void nn_metrics_answer(struct nn_query *q)
 	give_histograms(text, models, n);
 	give_reloads(p->board, text, models, n);
 	give_unseen(p->board, text, models, n);
+	give_ranks(p->ranks, text);
 	give_family(text, "nn_uptime_seconds", "gauge", "Time since the start.");
 	nn_format_f64(number, nn_now_s() - p->board->began);
 	nn_text_addf(text, "nn_uptime_seconds %s\n", number);

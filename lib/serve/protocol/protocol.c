@@ -287,6 +287,7 @@ int nn_protocol_open(struct nn_protocol **protocol, const struct nn_protocol_set
 	p->triton_metrics = setup->triton_metrics;
 	p->board = setup->board;
 	p->leash = setup->leash;
+	p->ranks = setup->ranks;
 	p->n_desks = 16;
 	p->desks = nn_alloc(p->n_desks, sizeof *p->desks, err);
 	if (!p->desks) {

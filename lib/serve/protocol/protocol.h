@@ -13,6 +13,7 @@ struct nn_protocol;
 struct nn_keys;  /* keys.h */
 struct nn_board; /* board.h */
 struct nn_leash; /* leash.h */
+struct nn_ranks; /* ranks/ranks.h */
 
 struct nn_protocol_setup {
 	struct nn_models *models;
@@ -20,6 +21,7 @@ struct nn_protocol_setup {
 	const struct nn_keys *keys;   /* NULL: no key file */
 	const struct nn_board *board; /* where all is counted */
 	struct nn_leash *leash;       /* NULL: one process serves alone */
+	struct nn_ranks *ranks;       /* NULL: models are whole */
 	unsigned max_depth;           /* of JSON */
 	size_t max_batch;             /* rows, as the configuration of a model tells */
 	bool triton_metrics;          /* --metrics-compat=triton */

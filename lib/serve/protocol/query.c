@@ -256,7 +256,7 @@ static void done(struct nn_job *job)
 		nn_query_fail(q, 504,
 			      "the deadline of the request had passed before it could be computed");
 	else
-		nn_query_fail(q, 500, "%s", job->error.text);
+		nn_query_fail(q, job->error.code == NN_ERANK ? 503 : 500, "%s", job->error.text);
 	nn_query_refuse(q);
 }
 

@@ -24,6 +24,7 @@ struct nn_desk {
 
 struct nn_keys;
 struct nn_leash;
+struct nn_ranks;
 
 struct nn_protocol {
 	struct nn_models *models;
@@ -34,6 +35,7 @@ struct nn_protocol {
 	size_t max_batch; /* for the configuration */
 	const struct nn_board *board;
 	struct nn_leash *leash; /* NULL: this process serves alone */
+	struct nn_ranks *ranks; /* NULL: models are whole */
 	atomic_bool draining;
 	atomic_uint loading; /* threads that read models */
 	unsigned n_desks;

@@ -4,6 +4,7 @@
 
 #include "base/json-text.h"
 #include "serve/protocol/v2.h"
+#include "serve/ranks/ranks.h"
 
 #define MOST_VERSIONS 256
 
@@ -97,7 +98,7 @@ void nn_v2_metadata(struct nn_query *q)
 
 void nn_v2_ready(struct nn_query *q)
 {
-	bool draining = atomic_load(&q->protocol->draining);
+	bool away = atomic_load(&q->protocol->draining) || nn_ranks_lost(q->protocol->ranks);
 
 	if (nn_query_find(q) < 0) {
 		nn_query_refuse(q);
@@ -105,9 +106,9 @@ void nn_v2_ready(struct nn_query *q)
 	}
 	nn_text_add(&q->exchange->answer, "{");
 	nn_json_add_string(&q->exchange->answer, "name", q->named.name);
-	nn_json_add(&q->exchange->answer, "ready", draining ? "false" : "true");
+	nn_json_add(&q->exchange->answer, "ready", away ? "false" : "true");
 	nn_text_add(&q->exchange->answer, "}\n");
-	nn_query_answer(q, draining ? 503 : 200, "application/json");
+	nn_query_answer(q, away ? 503 : 200, "application/json");
 }
 
 /* ---- configuration, in Triton's words ---- */
