@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 
+#include "data/augment/augment.h"
 #include "data/loader.h"
 
 #define PIECE_BYTES 16384
@@ -53,7 +54,10 @@ static void fill_piece(void *arg, size_t i, int thread)
 
 	(void)thread;
 	if (source->ops->fill_input(source->data, f->input, f->batch->rows + f->from + at,
-				    part(f, f->n, at), f->place.channels_last, values, &error) < 0)
+				    part(f, f->n, at), f->place.channels_last, values, &error) < 0 ||
+	    (f->batch->augment &&
+	     nn_augment_input(f->batch, f->input, f->from + at, part(f, f->n, at),
+			      f->place.channels_last, values, &error) < 0))
 		fail(f->failure, at, &error);
 	if (f->n_next > at)
 		source->ops->fetch(source->data, f->batch->next + f->from + at,

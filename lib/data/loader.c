@@ -1,5 +1,6 @@
 /* Drawing batches from a source, in an order of its rows for each epoch. */
 #include "base/memory.h"
+#include "data/augment/augment.h"
 #include "data/data.h"
 #include "data/loader.h"
 
@@ -57,6 +58,8 @@ int nn_loader_draw(struct nn_loader *l, uint64_t number, struct nn_batch *batch,
 		nn_loader_shuffle(l, epoch, UINT64_MAX);
 	*batch = nn_batch_of(&o->source, (l->order ? l->order : o->rows) + at, n);
 	batch->sample = epoch * o->n + at;
+	batch->augment = o->augment;
+	batch->epoch = epoch;
 	if (o->prefetch && at + n < o->n) {
 		batch->next = batch->rows + n;
 		batch->n_next = nn_loader_rows(l, number + 1);
@@ -75,6 +78,8 @@ struct nn_batch nn_batch_of(const struct nn_source *source, const uint64_t *rows
 int nn_batch_target(const struct nn_batch *b, size_t target, size_t from, size_t n, void *values,
 		    struct nn_error *err)
 {
+	if (b->augment)
+		return nn_augment_fill_target(b, target, from, n, values, err);
 	return b->source.ops->fill_target(b->source.data, target, b->rows + from, n, values, err);
 }
 

@@ -9,9 +9,13 @@
 #include "base/pool.h"
 #include "data/source.h"
 
+struct nn_augment;
+
 /* Rows that go through a graph together; borrowed until the loader's next call. */
 struct nn_batch {
 	struct nn_source source;
+	const struct nn_augment *augment; /* changes its rows as they are filled (data/augment/augment.h); NULL */
+	uint64_t epoch;                   /* which decides how */
 	const uint64_t *rows; /* [n] their numbers */
 	size_t n;
 	uint64_t sample;         /* rows drawn before it, in epochs before, too */
@@ -22,6 +26,7 @@ struct nn_batch {
 
 struct nn_loader_options {
 	struct nn_source source;
+	const struct nn_augment *augment; /* borrowed; NULL: rows stay as they are */
 	const uint64_t *rows; /* [n] borrowed; each is drawn once in an epoch */
 	uint64_t n;
 	size_t batch;          /* rows of one; the last of an epoch has what is left */

@@ -1,5 +1,7 @@
 # lib/data
 lib_libnn_la_SOURCES += \
+	lib/data/augment/apply.c lib/data/augment/augment.c lib/data/augment/augment.h lib/data/augment/draw.c \
+	lib/data/augment/augment-inside.h lib/data/augment/pixels.h \
 	lib/data/array.c \
 	lib/data/array.h \
 	lib/data/batch.c \
@@ -79,6 +81,7 @@ lib_libnn_la_SOURCES += \
 # loops over bytes and values, for the vectorizer
 noinst_LTLIBRARIES += lib/data/libloops.la
 lib_data_libloops_la_SOURCES = \
+	lib/data/augment/pixels.c \
 	lib/data/fill.c \
 	lib/data/table/cut.c \
 	lib/data/table/field.c \

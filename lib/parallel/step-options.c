@@ -26,6 +26,7 @@ struct nn_step_options nn_layout_step(const struct nn_layout *l, const struct nn
 		.pool = t->pool,
 		.program = t->program,
 		.dataset = t->dataset,
+		.augment = t->augment,
 		.rows = t->n_rows ? t->n_rows : r->batch,
 		.batch = r->batch,
 		.leaves = r->leaves,
@@ -44,7 +45,7 @@ struct nn_step_options nn_layout_step(const struct nn_layout *l, const struct nn
 		.goes_on = r->stateful,
 		.recompute = r->recompute,
 		.noise = nn_layout_measures(l, t),
-		.count = t->n_valid == 0,
+		.count = t->n_valid == 0 && !nn_augment_mixes(t->augment),
 		.target = t->schema ? &t->schema->targets[0] : NULL,
 	};
 }

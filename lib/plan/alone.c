@@ -34,6 +34,7 @@ int nn_alone_open(struct nn_alone *a, const struct nn_task *task,
 		  struct nn_error *err)
 {
 	struct nn_loader_options drawn = { .source = nn_dataset_source(task->dataset),
+					   .augment = task->augment,
 					   .n = task->n_rows,
 					   .batch = step->batch,
 					   .seed = step->seed,

@@ -145,6 +145,8 @@ static void add_time(const struct nn_explain *e, struct nn_text *text)
 				     nn_duration(a, f->total_s));
 		nn_text_addf(text, " (%s)\n", f->basis);
 	}
+	if (nn_augment_list(plan->task->augment))
+		nn_text_addf(text, "augmentation: %s\n", nn_augment_list(plan->task->augment));
 	nn_text_addf(text, "placement: %d rank%s x %d thread%s on %d core%s\n", ranks,
 		     ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s", cores,
 		     cores == 1 ? "" : "s");

@@ -111,8 +111,10 @@ static size_t outputs_bytes(const struct nn_plan *plan, const struct nn_step_par
 		real = nn_dtype_size(size.dtype);
 		size.target_size = values;
 		if (plan->task->dataset) {
-			size.target_size = nn_dataset_target_size(plan->task->dataset, (size_t)i);
-			size.classes = nn_dataset_target_classes(plan->task->dataset, (size_t)i);
+			size.target_size = nn_augment_target_size(plan->task->augment,
+								  plan->task->dataset, (size_t)i);
+			size.classes = nn_augment_classes(plan->task->augment, plan->task->dataset,
+							  (size_t)i);
 		}
 		*targets += batch * size.target_size * (size.classes ? sizeof(int32_t) : real);
 		bytes += nn_train_output_bytes(&size, batch, plan->task->recipe->leaves);

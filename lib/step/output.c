@@ -108,7 +108,7 @@ static double tree(struct nn_train_output *o, size_t leaves, const double *value
 bool nn_train_output_weighs(const struct nn_train_output *o)
 {
 	return o->row_weights.host ||
-	       (o->classes && (o->class_weights.host || o->loss.ignore != NN_CLASS_UNKNOWN));
+	       (o->classes && (o->masks || o->class_weights.host || o->loss.ignore != NN_CLASS_UNKNOWN));
 }
 
 int nn_train_output_fill(const struct nn_train_output *o, const struct nn_batch *batch, size_t from,

@@ -18,6 +18,7 @@ struct nn_train_output {
 	double share; /* what its loss counts in the sum */
 	size_t positions, columns, target_size;
 	bool classes; /* targets are class numbers, else numbers or probabilities */
+	bool masks;   /* some of which are left out of the loss (nn_augment_masks) */
 	struct nn_mirror class_weights; /* real [columns], or NULL */
 	struct nn_mirror row_weights;   /* the step's: real [batch], or NULL */
 	/*

@@ -33,7 +33,7 @@ struct nn_step_cuts {
 /* A batch on its way to the device: its rows, and their inputs and targets. */
 struct nn_step_cargo {
 	struct nn_mirror block;
-	uint64_t *rows; /* [n] */
+	uint64_t *rows, epoch; /* [n]; of them */
 	size_t n;       /* 0: none */
 	bool used;      /* by the queue of the graph, when it had waited `waits` times */
 	uint64_t waits;

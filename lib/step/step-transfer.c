@@ -105,6 +105,7 @@ static int load(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batc
 
 	make_free(s, c);
 	memcpy(c->rows, batch->rows, batch->n * sizeof *batch->rows);
+	c->epoch = batch->epoch;
 	for (int i = 0; i < o->program->n_inputs; i++) {
 		size_t bytes = input_bytes(s, i), at = s->transfer.inputs[i];
 		struct nn_place place = { .values = host + at + from * bytes,
@@ -132,9 +133,10 @@ static int load(struct nn_step *s, struct nn_step_cargo *c, const struct nn_batc
 	return 0;
 }
 
-static bool holds(const struct nn_step_cargo *c, const uint64_t *rows, size_t n)
+static bool holds(const struct nn_step_cargo *c, const struct nn_batch *b)
 {
-	return !c->used && c->n == n && memcmp(c->rows, rows, n * sizeof *rows) == 0;
+	return !c->used && c->n == b->n && c->epoch == b->epoch &&
+	       memcmp(c->rows, b->rows, b->n * sizeof *b->rows) == 0;
 }
 
 int nn_step_transfer_begin(struct nn_step *s, const struct nn_batch *batch, struct nn_error *err)
@@ -144,7 +146,7 @@ int nn_step_transfer_begin(struct nn_step *s, const struct nn_batch *batch, stru
 
 	t->now ^= 1;
 	c = &t->cargo[t->now];
-	if (!holds(c, batch->rows, batch->n) && load(s, c, batch, err) < 0)
+	if (!holds(c, batch) && load(s, c, batch, err) < 0)
 		return -1;
 	s->queue->remote->after(s->queue, t->queue);
 	c->used = true;
@@ -161,8 +163,10 @@ void nn_step_transfer_next(struct nn_step *s)
 	struct nn_step_cargo *c = &s->transfer.cargo[!s->transfer.now];
 	struct nn_batch next = nn_batch_of(&s->batch.source, s->batch.next, s->batch.n_next);
 
+	next.augment = s->batch.augment;
+	next.epoch = s->batch.epoch;
 	if (next.n > 0 && (next.n == s->options.batch || s->cuts.rest) &&
-	    !holds(c, next.rows, next.n))
+	    !holds(c, &next))
 		load(s, c, &next, NULL);
 }
 

@@ -5,6 +5,7 @@
 #ifndef NN_STEP_STEP_H
 #define NN_STEP_STEP_H
 
+#include "data/augment/augment.h"
 #include "data/data.h"
 #include "data/loader.h"
 #include "graph/graph.h"
@@ -40,6 +41,7 @@ struct nn_step_options {
 	struct nn_pool *pool;             /* borrowed; NULL: the caller's thread */
 	const struct nn_program *program; /* borrowed */
 	const struct nn_dataset *dataset; /* borrowed; what its targets are */
+	const struct nn_augment *augment; /* of its batches, borrowed; NULL */
 	uint64_t rows;                    /* that are trained on in an epoch */
 	size_t batch;                     /* rows of a full batch */
 	size_t leaves; /* of a full batch; in a smaller one what its rows allow, at most this */

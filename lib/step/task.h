@@ -6,6 +6,7 @@
 #ifndef NN_STEP_TASK_H
 #define NN_STEP_TASK_H
 
+#include "data/augment/augment.h"
 #include "data/data.h"
 #include "graph/graph.h"
 #include "predict/metrics.h"
@@ -27,6 +28,7 @@ struct nn_task {
 	/* [n_outputs] --class-weight, NULL where the targets are not classes */
 	double **class_weights;
 
+	struct nn_augment *augment; /* of rows that are trained on; NULL: they stay as they are */
 	struct nn_dataset *dataset, *held_out; /* held_out: of --valid=FILE */
 	struct nn_schema *schema;
 	uint64_t *rows, *valid_rows; /* numbers of samples that are trained on, held out */

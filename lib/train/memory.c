@@ -111,6 +111,7 @@ static int open_loader(struct nn_train *t, struct nn_error *err)
 	const struct nn_task *task = &t->task;
 	const struct nn_loader_options loader = {
 		.source = nn_dataset_source(task->dataset),
+		.augment = task->augment,
 		.rows = task->rows,
 		.n = task->n_rows,
 		.batch = task->recipe->batch,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "data/augment/augment.h"
 #include "predict/loss.h"
 #include "step/optimizer.h"
 #include "step/schedule.h"
@@ -60,8 +61,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "the network: a file in the model language, the same text, or a model file to "
 		  "start from",
 	  .man = "An existing file wins, then an installed example (lenet.nn); else text "
-		 "containing a space, or the name of a layer, is "
-		 "text. "
+		 "containing a space, or the name of a layer, is text. "
 		 "See nn-model(5) and nn-layers(7)." },
 	{ .name = "init",
 	  .also = "pretrained,weights,init-weights,load,checkpoint-in,finetune",
@@ -163,10 +163,8 @@ const struct nn_opt nn_train_opts[] = {
 	  .check = check_schedule,
 	  .help = "learning rate over time: constant, cosine, step[:N:F], linear, plateau",
 	  .man = "step is times 0.1 after each third of the training, step:N:F times F every N "
-		 "steps. plateau is times 0.1 "
-		 "after 5 evaluations without a better --metric. cosine, step and linear need "
-		 "--epochs or --steps: "
-		 "the length they are planned for." },
+		 "steps. plateau is times 0.1 after 5 evaluations without a better --metric. cosine, "
+		 "step and linear need --epochs or --steps: the length they are planned for." },
 	{ .name = "warmup",
 	  .also = "warmup-steps",
 	  .type = NN_OPT_COUNT,
@@ -204,8 +202,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .help = "passes over the data (10, or as many as make 2,000 steps)",
 	  .man = "Without this, --steps and --time-limit training takes whole epochs, as many as "
 		 "make 2,000 steps but at least 10: 667 for 150 rows in batches of 64, 10 from "
-		 "12,737 "
-		 "rows on. See WHEN TRAINING ENDS." },
+		 "12,737 rows on. See WHEN TRAINING ENDS." },
 	{ .name = "steps",
 	  .also = "max-steps,num-steps,train-steps",
 	  .type = NN_OPT_COUNT,
@@ -214,8 +211,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .max = MOST,
 	  .help = "steps in all; with --epochs, whichever ends first",
 	  .man = "Counted from the start of the training, also after --resume. --steps=0 writes "
-		 "the model as it was "
-		 "initialized or, with --resume, as the state has it." },
+		 "the model as it was initialized or, with --resume, as the state has it." },
 	{ .name = "time-limit",
 	  .also = "max-time,timelimit",
 	  .type = NN_OPT_SECONDS,
@@ -259,8 +255,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .max = 1e9,
 	  .help = "samples that go through at once, at most",
 	  .man = "Less memory, never other bytes. With batch norm it is rounded up to whole "
-		 "groups. The default is as many "
-		 "as suit the cache and fit the memory." },
+		 "groups. The default is as many as suit the cache and fit the memory." },
 	{ .name = "shuffle",
 	  .type = NN_OPT_CUSTOM,
 	  .offset = AT(recipe.shuffle),
@@ -323,8 +318,7 @@ const struct nn_opt nn_train_opts[] = {
 	  .repeated = true,
 	  .help = "train with each of these values, side by side, and keep the best model",
 	  .man = "May be repeated: every combination is tried, at most 1000. Options under "
-		 "Training "
-		 "and Data can be tried, and "
+		 "Training and Data can be tried, and "
 		 "--seed. A comma before a blank is part of a value, as in the text of a network, "
 		 "and so is one in "
 		 "double quotes. --valid or --folds decides, by --metric. See TRYING OPTIONS." },
@@ -393,5 +387,14 @@ const struct nn_opt nn_train_opts[] = {
 	  .arg = "CLASS",
 	  .help = "the label whose samples do not count in the loss or in a metric",
 	  .man = "It is no class of the model, unless the output line has room for it." },
+	{ .name = "augment",
+	  .also = "augmentation,data-augmentation,transforms,transform",
+	  .type = NN_OPT_CUSTOM,
+	  .offset = AT(augment),
+	  .arg = "LIST",
+	  .check = nn_augment_check,
+	  .help = "change pictures at random in training: flip, crop=N, rotate=DEGREES, ...",
+	  .man = "Also scale=F, brightness=F, contrast=F, noise=SD, cutout=N, mixup=A, separated by "
+		 "commas; see AUGMENTATION." },
 	{ 0 }
 };

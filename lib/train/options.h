@@ -26,7 +26,7 @@ struct nn_train_options {
 	const char *metric;
 	uint64_t patience;
 	enum nn_threshold_by threshold;
-	const char *class_weight, *ignore;
+	const char *class_weight, *ignore, *augment;
 	const char *checkpoint, *checkpoint_every;
 	bool resume;
 	uint64_t max_restarts;

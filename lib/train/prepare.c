@@ -230,6 +230,48 @@ static void count_all(struct nn_train *t, double fraction)
 	t->task.n_rows = (uint64_t)(all - (t->task.held_out ? 0 : held));
 }
 
+/* ---- --augment ---- */
+
+static int check_augment(const struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_train_options *o = t->options;
+	const char *other = o->class_weight ? "class-weight" : o->ignore ? "ignore" : NULL;
+
+	if (!nn_augment_mixes(t->task.augment) || !other)
+		return 0;
+	return nn_fail(err, NN_EUSAGE, "--augment=mixup: makes probabilities of classes; not with --%s",
+		       other);
+}
+
+static int open_augment(struct nn_train *t, struct nn_error *err)
+{
+	const struct nn_program *program = t->task.program;
+	struct nn_augment_options options = { .list = t->options->augment,
+					      .inputs = t->task.schema->inputs,
+					      .n_inputs = t->task.schema->n_inputs,
+					      .n_targets = (size_t)program->n_outputs,
+					      .dtype = t->task.device->dtype,
+					      .seed = t->task.seed };
+	struct nn_augment_target *targets;
+	int status;
+
+	if (!options.list)
+		return 0;
+	targets = nn_alloc(options.n_targets, sizeof *targets, err);
+	if (!targets)
+		return -1;
+	for (size_t i = 0; i < options.n_targets; i++)
+		targets[i] = (struct nn_augment_target){
+			program->values[program->outputs[i].value].shape,
+			nn_dataset_target_classes(t->task.dataset, i),
+			nn_dataset_target_size(t->task.dataset, i),
+		};
+	options.targets = targets;
+	status = nn_augment_new(&t->task.augment, &options, err);
+	nn_free(targets);
+	return status < 0 ? -1 : check_augment(t, err);
+}
+
 int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 {
 	const struct nn_program *program = t->task.program;
@@ -247,11 +289,13 @@ int nn_train_choose_rows(struct nn_train *t, struct nn_error *err)
 		return -1;
 	if (t->source.sample)
 		count_all(t, fraction);
-	return take_losses(t, err);
+	return take_losses(t, err) < 0 ? -1 : open_augment(t, err);
 }
 
 void nn_train_release_rows(struct nn_train *t)
 {
+	nn_augment_free(t->task.augment);
+	t->task.augment = NULL;
 	nn_balance_free(t);
 	nn_free(t->task.losses);
 	nn_free(t->task.shares);

@@ -229,6 +229,7 @@ static int compare_all(struct trials *all, const struct nn_selfcheck_devices *de
 static int open_loader(struct trials *all, size_t rows, size_t batch, struct nn_error *err)
 {
 	const struct nn_loader_options o = { .source = nn_dataset_source(all->train->task.dataset),
+					     .augment = all->train->task.augment,
 					     .rows = all->order,
 					     .n = rows,
 					     .batch = batch };

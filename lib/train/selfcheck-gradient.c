@@ -171,6 +171,7 @@ int nn_selfcheck_gradients(struct nn_selfcheck *check, struct nn_train *t, struc
 {
 	struct differences d = { .check = check, .train = t };
 	struct nn_loader_options drawn = { .source = nn_dataset_source(t->task.dataset),
+					   .augment = t->task.augment,
 					   .rows = t->task.rows,
 					   .n = t->task.n_rows,
 					   .seed = t->std->seed,

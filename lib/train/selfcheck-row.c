@@ -34,6 +34,7 @@ int nn_selfcheck_step(struct nn_step **step, const struct nn_train *t, size_t ro
 		.pool = t->task.pool,
 		.program = t->task.program,
 		.dataset = t->task.dataset,
+		.augment = t->task.augment,
 		.rows = rows,
 		.batch = batch,
 		.micro = micro,

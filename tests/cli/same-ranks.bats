@@ -195,6 +195,10 @@ judged() {
   [ "$(nn-predict --score r.0/m.safetensors held.csv | awk '$1 == "r2" { print $2 }')" = "$r2" ]
 }
 
+@test "ranks: augmented pictures are the same whoever fills them" {
+  as_one "2 3" --augment=flip,crop=1,rotate=10,noise=0.1,mixup=0.3 -m "$data/conv.nn" --target=digit --loss=cross-entropy --epochs=1 -b 96 "$data/digits.csv"
+}
+
 @test "ranks: a loss that is not finite ends all with status 6, whoever met it" {
   awk 'NR % 64 == 60 { sub(/,[^,]*$/, ",1e30") } { print }' "$data/prices.csv" >wild.csv
   run -6 --separate-stderr ranks 2 -m 'dense 8, relu, dense ?' --target=price --normalize=none --shuffle=no --optimizer=sgd -b 64 \

@@ -35,7 +35,8 @@ refused() {
   refused 2 adamw -m 'dense ?' --optimizer=adamm "$data/words.csv"
   refused 2 'expected constant, cosine' -m 'dense ?' --schedule=cosin "$data/words.csv"
   refused 2 cross-entropy -m 'dense ?' --loss=entropy "$data/words.csv"
-  for later in --replay=10 --tensor=2 --augment=flip; do
+  refused 2 '--augment' -m 'dense ?' --augment=flop "$data/words.csv"
+  for later in --replay=10 --tensor=2; do
     refused 2 "${later%%=*}" -m 'dense ?' $later "$data/words.csv"
   done
 }

@@ -91,7 +91,7 @@ static bool are_lengths(const uint32_t *found, const uint64_t *rows, size_t n)
 
 static struct nn_loader loader_of(const struct nn_source *source, uint64_t window, bool prefetch)
 {
-	struct nn_loader_options o = { *source, order, ROWS, BATCH, 1, window, prefetch };
+	struct nn_loader_options o = { *source, NULL, order, ROWS, BATCH, 1, window, prefetch };
 	struct nn_loader loader;
 
 	ok(nn_loader_init(&loader, &o, NULL) == 0, "loader: is made");

@@ -157,6 +157,8 @@ static void add_train(const struct nn_model_record *r, struct nn_text *json)
 	double fraction = 0;
 
 	nn_json_put(json, "{");
+	if (o->augment)
+		nn_json_add_string(json, "augment", o->augment);
 	nn_json_add_count(json, "batch", o->recipe.batch);
 	if (o->patience)
 		nn_json_add_count(json, "best-epoch", r->counters->best_epoch);
