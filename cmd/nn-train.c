@@ -9,7 +9,13 @@
 #include "train/race.h"
 #include "train/try.h"
 
-static volatile sig_atomic_t save;
+static volatile sig_atomic_t save, show;
+
+/* SIGUSR2: what the input does. */
+static void catch_show(int number)
+{
+	show = number;
+}
 
 static void catch_save(int number)
 {
@@ -23,6 +29,9 @@ static void catch_saves(void)
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGUSR1, &action, NULL);
+	action.sa_handler = catch_show;
+	sigaction(SIGUSR2, &action, NULL);
+	action.sa_handler = catch_save;
 	if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
 }
@@ -118,7 +127,8 @@ int main(int argc, char **argv)
 			  .note = nn_tool_note,
 			  .progress = std.quiet ? -1 : STDERR_FILENO,
 			  .stop = &nn_tool_stop,
-			  .save = &save },
+			  .save = &save,
+			  .show = &show },
 	};
 	bool explains = nn_opt_given(&list, "explain"), several = false;
 

@@ -86,6 +86,11 @@ struct nn_want {
 	 */
 	struct nn_pool *pool;
 	size_t sample; /* bytes of each file to read, about, for a plan; 0: all */
+	/*
+	 * bytes that pictures may take; 0: as many as they do. Those that take more are read and
+	 * decoded again whenever they are wanted.
+	 */
+	size_t memory;
 };
 
 /* All samples in memory, in their file's type (u8 stays u8), with what was learned about them. */
@@ -137,6 +142,8 @@ struct nn_schema *nn_dataset_schema(
 double nn_dataset_total(const struct nn_dataset *dataset, bool *about);
 /* Bytes that the samples and targets take in memory, where numbers are of type `real`. */
 size_t nn_dataset_bytes(const struct nn_dataset *dataset, enum nn_dtype real);
+/* As nn_want had it, of data that are pictures in files of their own; else 0. */
+size_t nn_dataset_memory(const struct nn_dataset *dataset);
 /*
  * Mean and deviation (f64, two passes) over rows[n] as --normalize says, what fills missing values
  * too; then fill works.

@@ -73,6 +73,8 @@ static int read_file(struct nn_dataset *ds, const char *path, struct nn_reading 
 				      ? &nn_format_characters
 				      : nn_format_of(input, err)))
 		status = reading.format->read(ds, input, &reading, err);
+	if (reading.inputs && reading.format && !reading.format->named)
+		ds->files.memory = 0;
 	if (status == 0)
 		nn_input_digest(input, hash);
 	nn_input_close(input);
@@ -201,6 +203,7 @@ static int open_dataset(struct nn_dataset *ds, const char *data, const char *tar
 	ds->dtype = want->dtype;
 	ds->pool = want->pool;
 	ds->files.sample = want->sample;
+	ds->files.memory = want->memory;
 	ds->files.share.rows = 1;
 	ds->fixed = want->schema && want->schema->n_inputs && want->schema->n_targets;
 	if (take_options(ds, options, err) < 0 || (ds->fixed && check_start(want, err) < 0))
@@ -241,6 +244,7 @@ int nn_dataset_open_like(struct nn_dataset **dataset, const char *data, const ch
 		return -1;
 	ds->training = training;
 	ds->files.sample = training->files.sample;
+	ds->files.memory = training->files.memory;
 	ds->files.share.rows = 1;
 	ds->dtype = training->dtype;
 	ds->pool = training->pool;

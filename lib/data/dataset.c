@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/picture/store.h"
 
 void nn_dataset_free(struct nn_dataset *ds)
 {
@@ -23,6 +24,7 @@ void nn_dataset_free(struct nn_dataset *ds)
 		nn_free(ds->notices.text[i]);
 	nn_free(ds->notices.text);
 	nn_text_free(&ds->files.stems);
+	nn_picture_store_free(ds->files.pictures);
 	nn_free(ds->inputs);
 	nn_free(ds->targets);
 	nn_free(ds->rules.target);
@@ -199,10 +201,13 @@ static int source_weights(const void *data, const uint64_t *rows, size_t n, doub
 	return 0;
 }
 
-static const struct nn_source_ops memory = { source_input, source_target, NULL, source_fetch,
-					     NULL },
-				  weighed = { source_input, source_target, source_weights,
-					      source_fetch, NULL };
+static const struct nn_source_ops memory = { .fill_input = source_input,
+					     .fill_target = source_target,
+					     .fetch = source_fetch },
+				  weighed = { .fill_input = source_input,
+					      .fill_target = source_target,
+					      .fill_weights = source_weights,
+					      .fetch = source_fetch };
 
 struct nn_source nn_dataset_source(const struct nn_dataset *ds)
 {

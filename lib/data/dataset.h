@@ -65,6 +65,8 @@ struct nn_data_files {
 	struct nn_data_share share; /* of the first file */
 	size_t read_rows;           /* of it */
 	struct nn_text stems; /* of pictures: each with a NUL; empty: data are none */
+	size_t memory;        /* bytes that pictures may take; 0: as many as they do */
+	struct nn_picture_store *pictures; /* that take more: they stay in their files; or NULL */
 };
 
 struct nn_dataset {
@@ -112,6 +114,13 @@ struct nn_raw_target {
 	size_t rows;
 	const char *place; /* FILE, for errors */
 };
+
+/*
+ * picture/streamed.c: pictures stay where files.pictures says; and one of them, decoded.
+ */
+void nn_dataset_stream(struct nn_dataset *ds);
+int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+			  struct nn_error *err);
 
 /* How formats read files: dataset-table.c, dataset-array.c. */
 int nn_dataset_read_table(struct nn_dataset *ds, struct nn_input *input,

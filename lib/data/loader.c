@@ -1,5 +1,6 @@
 /* Drawing batches from a source, in an order of its rows for each epoch. */
 #include "base/memory.h"
+#include "data/ahead/ahead.h"
 #include "data/augment/augment.h"
 #include "data/data.h"
 #include "data/loader.h"
@@ -16,8 +17,50 @@ int nn_loader_init(struct nn_loader *l, const struct nn_loader_options *options,
 	return 0;
 }
 
+/* Rows of a batch, in the order of its epoch. */
+static const uint64_t *rows_of(void *arg, uint64_t number, size_t *n)
+{
+	struct nn_loader *l = arg;
+	uint64_t epoch = number / nn_loader_batches(l),
+		 at = number % nn_loader_batches(l) * l->options.batch;
+
+	if (l->epoch != epoch + 1)
+		nn_loader_shuffle(l, epoch, UINT64_MAX);
+	*n = nn_loader_rows(l, number);
+	return (l->order ? l->order : l->options.rows) + at;
+}
+
+/* Threads are started for rows that are drawn: a loader that is only planned with has none. */
+static int open_ahead(struct nn_loader *l, struct nn_error *err)
+{
+	const struct nn_loader_options *o = &l->options;
+	struct nn_ahead_options ahead = { .source = o->source,
+					  .batch = o->n < o->batch ? o->n : o->batch,
+					  .memory = o->ahead,
+					  .threads = o->threads,
+					  .rows = rows_of,
+					  .arg = l,
+					  .whole = o->whole };
+
+	if (l->ahead || !o->ahead || !o->source.ops->stages)
+		return 0;
+	return nn_ahead_new(&l->ahead, &ahead, err);
+}
+
+void nn_loader_restart(struct nn_loader *l)
+{
+	nn_ahead_free(l->ahead);
+	l->ahead = NULL;
+}
+
+double nn_loader_waited(const struct nn_loader *l)
+{
+	return l->ahead ? nn_ahead_waited(l->ahead) : 0;
+}
+
 void nn_loader_fini(struct nn_loader *l)
 {
+	nn_ahead_free(l->ahead);
 	nn_free(l->order);
 	nn_free(l->lengths);
 	*l = (struct nn_loader){ 0 };
@@ -54,12 +97,16 @@ int nn_loader_draw(struct nn_loader *l, uint64_t number, struct nn_batch *batch,
 		 at = number % nn_loader_batches(l) * o->batch;
 	size_t n = nn_loader_rows(l, number);
 
-	if (l->epoch != epoch + 1)
-		nn_loader_shuffle(l, epoch, UINT64_MAX);
-	*batch = nn_batch_of(&o->source, (l->order ? l->order : o->rows) + at, n);
-	batch->sample = epoch * o->n + at;
-	batch->augment = o->augment;
-	batch->epoch = epoch;
+	*batch = (struct nn_batch){ .source = o->source,
+				    .n = n,
+				    .sample = epoch * o->n + at,
+				    .augment = o->augment,
+				    .epoch = epoch };
+	if (open_ahead(l, err) < 0)
+		return -1;
+	if (l->ahead)
+		return nn_ahead_draw(l->ahead, number, &batch->source, &batch->rows, err);
+	batch->rows = rows_of(l, number, &n);
 	if (o->prefetch && at + n < o->n) {
 		batch->next = batch->rows + n;
 		batch->n_next = nn_loader_rows(l, number + 1);

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "data/source.h"
 
+struct nn_ahead;
 struct nn_augment;
 
 /* Rows that go through a graph together; borrowed until the loader's next call. */
@@ -31,6 +32,13 @@ struct nn_loader_options {
 	uint64_t n;
 	size_t batch;          /* rows of one; the last of an epoch has what is left */
 	uint64_t seed, window; /* of nn_shuffle; window 0: rows in their order, all epochs alike */
+	/*
+	 * Of a source with stages: bytes of rows that may be made ahead (0: none are), by how many
+	 * threads a stage, and whether this process takes all rows of a batch.
+	 */
+	size_t ahead;
+	int threads;
+	bool whole;
 	bool prefetch; /* the rows of the batch after it are fetched while a batch is filled */
 };
 
@@ -40,6 +48,7 @@ struct nn_loader {
 	uint64_t *order;   /* [n] of the epoch; NULL: that of the rows */
 	uint64_t epoch;    /* + 1, 0: none yet */
 	uint32_t *lengths; /* [batch] */
+	struct nn_ahead *ahead; /* NULL: rows lie in memory, or are made when they are wanted */
 };
 
 int nn_loader_init(struct nn_loader *loader, const struct nn_loader_options *options,
@@ -51,6 +60,9 @@ size_t nn_loader_rows(const struct nn_loader *loader, uint64_t number);
 /* Draw that batch: any, but one after another costs least. */
 int nn_loader_draw(struct nn_loader *loader, uint64_t number, struct nn_batch *batch,
 		   struct nn_error *err);
+/* What was made ahead and measured is forgotten: steps that were tried do not count. */
+void nn_loader_restart(struct nn_loader *loader);
+double nn_loader_waited(const struct nn_loader *loader); /* seconds, for rows made ahead */
 /*
  * The order of an epoch, which is kept, or of its first rows, `most` of them. How many were
  * ordered: for the time it takes.

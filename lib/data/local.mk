@@ -45,11 +45,17 @@ lib_libnn_la_SOURCES += \
 	lib/data/labels.c \
 	lib/data/target.c \
 	lib/data/weights.c \
+	lib/data/ahead/ahead.c lib/data/ahead/ahead.h \
+	lib/data/ahead/made.c lib/data/ahead/made.h \
+	lib/data/ahead/stages.c lib/data/ahead/stages.h \
+	lib/data/ahead/verdict.c lib/data/ahead/verdict.h \
 	lib/data/picture/decode.c lib/data/picture/decode.h \
 	lib/data/picture/labels.c lib/data/picture/labels.h \
 	lib/data/picture/read.c \
 	lib/data/picture/samples.c lib/data/picture/samples.h \
+	lib/data/picture/store.c lib/data/picture/store.h \
 	lib/data/picture/stream.c \
+	lib/data/picture/streamed.c \
 	lib/data/table/column-order.c \
 	lib/data/table/column-plan.c \
 	lib/data/table/column-plan.h \

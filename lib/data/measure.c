@@ -10,15 +10,34 @@ struct sums {
 	double *mean, *sd; /* or least and largest */
 	double *present;   /* rows that have a value */
 	size_t n;
+	/* rows that do not lie in memory: where each is decoded, and what went wrong */
+	const struct nn_dataset *streams;
+	unsigned char *decoded;
+	int status;
+	struct nn_error *err;
 };
+
+/* Value i of a row that was taken; of rows that stream, of the one that was taken last. */
+static double value_of(const struct sums *m, const struct nn_row_block *s, uint64_t row, size_t i)
+{
+	return m->streams ? (double)m->decoded[i] : nn_row_value(s, row, i);
+}
+
+/* How many values a row has that can be looked at: of one that cannot be decoded none. */
+static size_t take(struct sums *m, uint64_t row)
+{
+	if (m->streams && m->status == 0)
+		m->status = nn_dataset_stream_row(m->streams, row, m->decoded, m->err);
+	return m->status == 0 ? m->n : 0;
+}
 
 /* sd is the root of the mean square distance (population), 1 where it is 0. */
 static void measure_standard(struct sums *m, const struct nn_row_block *s, const uint64_t *rows,
 			     size_t n)
 {
 	for (size_t r = 0; r < n; r++)
-		for (size_t i = 0; i < m->n; i++) {
-			double v = nn_row_value(s, rows[r], i);
+		for (size_t i = 0, values = take(m, rows[r]); i < values; i++) {
+			double v = value_of(m, s, rows[r], i);
 
 			m->mean[i] += v == v ? v : 0;
 			m->present[i] += v == v;
@@ -26,8 +45,8 @@ static void measure_standard(struct sums *m, const struct nn_row_block *s, const
 	for (size_t i = 0; i < m->n; i++)
 		m->mean[i] /= m->present[i];
 	for (size_t r = 0; r < n; r++)
-		for (size_t i = 0; i < m->n; i++) {
-			double v = nn_row_value(s, rows[r], i), d = v - m->mean[i];
+		for (size_t i = 0, values = take(m, rows[r]); i < values; i++) {
+			double v = value_of(m, s, rows[r], i), d = v - m->mean[i];
 
 			m->sd[i] += v == v ? d * d : 0;
 		}
@@ -40,8 +59,8 @@ static void measure_minmax(struct sums *m, const struct nn_row_block *s, const u
 			   size_t n)
 {
 	for (size_t r = 0; r < n; r++)
-		for (size_t i = 0; i < m->n; i++) {
-			double v = nn_row_value(s, rows[r], i);
+		for (size_t i = 0, values = take(m, rows[r]); i < values; i++) {
+			double v = value_of(m, s, rows[r], i);
 
 			if (v != v)
 				continue;
@@ -59,6 +78,7 @@ static void sums_free(struct sums *m)
 	nn_free(m->mean);
 	nn_free(m->sd);
 	nn_free(m->present);
+	nn_free(m->decoded);
 }
 
 static int measure(struct sums *m, const struct nn_row_block *s, size_t n_columns, bool minmax,
@@ -70,8 +90,13 @@ static int measure(struct sums *m, const struct nn_row_block *s, size_t n_column
 	m->present = nn_alloc(n_columns, sizeof *m->present, err);
 	if (!m->mean || !m->sd || !m->present)
 		return -1;
+	m->err = err;
+	if (m->streams && !(m->decoded = nn_alloc(s->stride, 1, err)))
+		return -1;
 	if (n > 0)
 		(minmax ? measure_minmax : measure_standard)(m, s, rows, n);
+	if (m->status < 0)
+		return -1;
 	for (size_t i = 0; i < n_columns; i++) {
 		if (n > 0 && m->present[i] == 0)
 			return nn_fail(
@@ -92,7 +117,7 @@ static int measure_input(struct nn_dataset *ds, size_t input, const uint64_t *ro
 			 struct nn_error *err)
 {
 	struct nn_input_schema *schema = &ds->schema->inputs[input];
-	struct sums m = { 0 };
+	struct sums m = { .streams = ds->files.pictures ? ds : NULL };
 	int status = measure(&m, &ds->inputs[input].source, schema->n_columns,
 			     ds->rules.normalize == NN_NORMALIZE_MINMAX, rows, n, err);
 

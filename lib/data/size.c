@@ -18,6 +18,17 @@ double nn_dataset_total(const struct nn_dataset *ds, bool *about)
 				     : floor((double)ds->files.read_rows * ds->files.share.rows);
 }
 
+size_t nn_dataset_memory(const struct nn_dataset *ds)
+{
+	return ds->files.memory;
+}
+
+/* Windows of a text: its bytes are inputs and targets. */
+static bool is_text(const struct nn_dataset *ds)
+{
+	return ds->source.ops && !ds->files.pictures;
+}
+
 /* Inputs that are columns of one table lie in it once. */
 size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 {
@@ -26,11 +37,13 @@ size_t nn_dataset_bytes(const struct nn_dataset *ds, enum nn_dtype real)
 	for (size_t i = 0; i < ds->schema->n_inputs; i++) {
 		const struct nn_row_block *source = &ds->inputs[i].source;
 
+		if (ds->files.pictures)
+			continue; /* they stay in their files */
 		if (i == 0 || source->data != ds->inputs[0].source.data)
 			bytes += ds->rows * source->stride *
 				 nn_dtype_size(source->dtype == ds->dtype ? real : source->dtype);
 	}
-	for (size_t i = 0; i < ds->schema->n_targets && !ds->source.ops; i++)
+	for (size_t i = 0; i < ds->schema->n_targets && !is_text(ds); i++)
 		bytes += ds->rows * ds->targets[i].size *
 			 (ds->targets[i].classes ? sizeof(int32_t) : nn_dtype_size(real));
 	return bytes;

@@ -345,6 +345,17 @@ int64_t nn_input_left(const struct nn_input *in)
 		       : in->source.left + (int64_t)in->have;
 }
 
+int nn_input_reopen(const struct nn_input *in, uint64_t *at)
+{
+	int64_t left = nn_input_left(in);
+	int fd;
+
+	if (left < 0 || !in->source.regular || (fd = fcntl(in->source.fd, F_DUPFD_CLOEXEC, 3)) < 0)
+		return -1;
+	*at = in->source.stamp.size - (uint64_t)left;
+	return fd;
+}
+
 int nn_input_watch(struct nn_input *in, struct nn_error *err)
 {
 	in->source.watch = nn_watch_new(err);

@@ -82,6 +82,11 @@ int nn_input_load(struct nn_input *input, struct nn_block *block, size_t at, siz
 		  const char *what, struct nn_error *err);
 /* Leave out n bytes of a regular file that is not compressed (nn_input_left). */
 int nn_input_skip(struct nn_input *input, size_t n, struct nn_error *err);
+/*
+ * A descriptor of a regular file that is not compressed, for pread, which is the caller's to close;
+ * *at: where in it what comes next lies. -1: it is none.
+ */
+int nn_input_reopen(const struct nn_input *input, uint64_t *at);
 /* An error unless nothing follows: "NAME: other bytes follow WHAT". */
 int nn_input_end(struct nn_input *input, const char *what, struct nn_error *err);
 /* Bytes from here to the end when known without reading (regular, not compressed); else -1. */

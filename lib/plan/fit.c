@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/ahead/ahead.h"
 #include "plan/fit-inside.h"
 #include "parallel/grid.h"
 #include "parallel/step-options.h"
@@ -122,6 +123,14 @@ static size_t outputs_bytes(const struct nn_plan *plan, const struct nn_step_par
 	return bytes;
 }
 
+static size_t ahead_bytes(const struct nn_plan *plan)
+{
+	const struct nn_source source = nn_dataset_source(plan->task->dataset);
+
+	return nn_ahead_bytes(&source, plan->task->recipe->batch,
+			      nn_dataset_memory(plan->task->dataset));
+}
+
 size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
 {
 	double rows = plan->task->dataset ? (double)nn_dataset_rows(plan->task->dataset) : 0,
@@ -131,6 +140,12 @@ size_t nn_fit_data_bytes(const struct nn_plan *plan, enum nn_dtype dtype)
 					  (plan->task->rows_unknown ? rows : all)
 				: 0;
 
+	/* pictures that take more are made for each batch anew */
+	if (rows > 0 && nn_dataset_memory(plan->task->dataset) &&
+	    bytes > (double)nn_dataset_memory(plan->task->dataset))
+		bytes = (double)nn_dataset_memory(plan->task->dataset);
+	if (rows > 0)
+		bytes += (double)ahead_bytes(plan);
 	if (plan->task->held_out && nn_dataset_rows(plan->task->held_out) > 0)
 		bytes += (double)nn_dataset_bytes(plan->task->held_out, dtype) /
 			 (double)nn_dataset_rows(plan->task->held_out) *

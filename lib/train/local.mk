@@ -61,6 +61,7 @@ lib_libnn_la_SOURCES += \
 	lib/train/state/state.h \
 	lib/train/streams.c \
 	lib/train/streams.h \
+	lib/train/tell/input.c lib/train/tell/input.h \
 	lib/train/tell/curve.c \
 	lib/train/tell/curve.h \
 	lib/train/tell/ending.c \

@@ -125,6 +125,7 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 	struct nn_strategy_update update = { .number = number + 1 };
 	size_t rows = nn_loader_rows(&t->loader, number);
 	struct nn_step_result result;
+	double waited_s = nn_loader_waited(&t->loader);
 	bool logs;
 
 	if (number % t->task.steps_per_epoch == 0)
@@ -141,6 +142,7 @@ int nn_loop_step(struct nn_train *t, struct nn_pace *pace, struct nn_error *err)
 		nn_step_noise(t->worker.step);
 	if (t->layout.strategy->step(&t->worker, &update, &t->control, &result, err) < 0)
 		return -1;
+	result.input_s += nn_loader_waited(&t->loader) - waited_s;
 	if (!result.finite)
 		return diverged(t, &result, err);
 	count_step(t, &result, rows);

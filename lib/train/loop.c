@@ -17,6 +17,7 @@
 #include "train/tell/events.h"
 #include "train/tell/progress.h"
 #include "train/tell/report.h"
+#include "train/tell/input.h"
 #include "train/tell/tensorboard.h"
 #include "train/threshold.h"
 #include "train/write.h"
@@ -225,6 +226,16 @@ static int timed_step(struct nn_train *t, struct nn_pace *pace, struct nn_error 
 	return 0;
 }
 
+/* SIGUSR2: how far the input keeps up. */
+static void show_input(const struct nn_train *t)
+{
+	if (!t->setup.host.show || !*t->setup.host.show)
+		return;
+	*t->setup.host.show = 0;
+	nn_tell_input(t);
+	nn_event_input(t);
+}
+
 static int loop(void *arg, int *stopped, struct nn_error *err)
 {
 	struct nn_train *t = arg;
@@ -247,6 +258,7 @@ static int loop(void *arg, int *stopped, struct nn_error *err)
 			return finish(t, &pace, reason, err);
 		if (timed_step(t, &pace, err) < 0)
 			return -1;
+		show_input(t);
 	}
 	return stop(t, *stopped, err);
 }
@@ -281,6 +293,7 @@ int nn_train_run(struct nn_train *t, int *stopped, struct nn_error *err)
 				  : 0;
 	nn_progress_limit(t->told.progress, t->clock.start_s, t->clock.ends_s);
 	t->worker.started_step = t->counters.step;
+	nn_loader_restart(&t->loader);
 	status = run(t, stopped, &why);
 	nn_progress_clear(t->told.progress);
 	if (status < 0) {

@@ -119,6 +119,9 @@ static int open_loader(struct nn_train *t, struct nn_error *err)
 		.window = task->window,
 		.prefetch = !nn_layout_in_parts(&t->layout) &&
 			    (!t->layout.strategy->stale || t->layout.comm->size == 1),
+		.ahead = nn_dataset_memory(task->dataset),
+		.threads = nn_pool_threads(task->pool),
+		.whole = t->layout.comm->size == 1,
 	};
 
 	t->worker.loader = &t->loader;

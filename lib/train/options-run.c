@@ -63,7 +63,8 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .type = NN_OPT_FLAG,
 	  .offset = AT(resume),
 	  .help = "resume from the checkpoint; without one, start from the beginning",
-	  .man = "The same command line again. threads, micro-batch, memory, recompute, epochs, "
+	  .man = "The same command line again. threads, micro-batch, memory, input-memory, "
+		 "recompute, epochs, "
 		 "steps, "
 		 "time limit, log, plot, checkpoint, output "
 		 "and verbosity may differ; any other difference is an error that names both "
@@ -136,6 +137,18 @@ const struct nn_opt nn_train_run_opts[] = {
 	  .man = "Never other bytes. With --memory only where not even one sample at once fits "
 		 "without, and then as little is computed again as fits; else what takes the "
 		 "least memory, at most one more pass forward. --explain names the layers." },
+	{ .name = "input-memory",
+	  .topic = "Plan",
+	  .also = "prefetch,prefetch-buffer,cache-size,buffer-size",
+	  .type = NN_OPT_SIZE,
+	  .offset = AT(input_memory),
+	  .arg = "SIZE",
+	  .min = 1,
+	  .max = MOST,
+	  .help = "the memory that pictures may take (half of --memory)",
+	  .man = "Pictures of folders and tars that take no more are decoded once and kept. Others "
+		 "stay in their files and are read and decoded again for each batch, ahead of the "
+		 "steps; the bytes of the model are the same. See INPUT." },
 	{ .name = "race",
 	  .topic = "Plan",
 	  .type = NN_OPT_CUSTOM,

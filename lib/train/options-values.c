@@ -14,6 +14,7 @@ bool nn_train_may_change(const char *name)
 		"threads",
 		"micro-batch",
 		"memory",
+		"input-memory",
 		"explain",
 		"recompute",
 		"epochs",

@@ -40,6 +40,7 @@ struct nn_train_options {
 	const char *tries;   /* --try: OPTION=V1,V2,... a line each */
 	uint64_t memory;     /* bytes, 0: what the machine has */
 	bool recompute;
+	uint64_t input_memory; /* bytes, 0: half of memory */
 };
 
 extern const struct nn_opt nn_train_opts[], nn_train_run_opts[];

@@ -53,6 +53,15 @@ static int follow_start(const struct nn_train *t, const struct nn_schema *schema
 	return 0;
 }
 
+/* The bytes that pictures may take in memory, for this rank. */
+static size_t input_memory(const struct nn_train *t)
+{
+	uint64_t here = nn_memory_available() / (t->layout.on_host > 1 ? t->layout.on_host : 1),
+		 all = t->options->memory && t->options->memory < here ? t->options->memory : here;
+
+	return t->options->input_memory ? (size_t)t->options->input_memory : (size_t)(all / 2 + 1);
+}
+
 static int want_init(struct want *w, const struct nn_train *t, struct nn_error *err)
 {
 	size_t n_in = nn_net_n_inputs(t->task.net), n_out = nn_net_n_outputs(t->task.net);
@@ -88,8 +97,8 @@ static int want_init(struct want *w, const struct nn_train *t, struct nn_error *
 		};
 	}
 	w->want = (struct nn_want){
-		w->inputs, n_in,         w->targets,      n_out, t->task.device->dtype,
-		NULL,      t->task.pool, t->source.sample
+		w->inputs, n_in,         w->targets,       n_out,          t->task.device->dtype,
+		NULL,      t->task.pool, t->source.sample, input_memory(t)
 	};
 	if (!t->source.start || (!t->source.start->input_json && !t->source.start->target_json))
 		return 0;

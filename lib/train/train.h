@@ -26,6 +26,8 @@ struct nn_train_host {
 	volatile sig_atomic_t *stop; /* a signal that asks to end after this step, or 0 */
 	volatile sig_atomic_t
 		*save; /* a signal that asks for the state now, or 0; reset when served */
+	/* likewise for the table of its input; NULL: nobody asks */
+	volatile sig_atomic_t *show;
 };
 
 /* Data in memory, and what a training said of them when it read them. */

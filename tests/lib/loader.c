@@ -47,7 +47,10 @@ static int lengths(const void *arg, const uint64_t *rows, size_t n, uint32_t *to
 	return 0;
 }
 
-static const struct nn_source_ops with_lengths = { fill_input, fill_target, NULL, fetch, lengths };
+static const struct nn_source_ops with_lengths = { .fill_input = fill_input,
+						   .fill_target = fill_target,
+						   .fetch = fetch,
+						   .lengths = lengths };
 
 /* ---- a device whose dense layer notes what it was called with ---- */
 
@@ -91,7 +94,13 @@ static bool are_lengths(const uint32_t *found, const uint64_t *rows, size_t n)
 
 static struct nn_loader loader_of(const struct nn_source *source, uint64_t window, bool prefetch)
 {
-	struct nn_loader_options o = { *source, NULL, order, ROWS, BATCH, 1, window, prefetch };
+	struct nn_loader_options o = { .source = *source,
+				     .rows = order,
+				     .n = ROWS,
+				     .batch = BATCH,
+				     .seed = 1,
+				     .window = window,
+				     .prefetch = prefetch };
 	struct nn_loader loader;
 
 	ok(nn_loader_init(&loader, &o, NULL) == 0, "loader: is made");

@@ -51,8 +51,11 @@ static int lengths(const void *arg, const uint64_t *rows, size_t n, uint32_t *to
 	return 0;
 }
 
-static const struct nn_source_ops failing = { fill_input, fill_target, NULL, NULL, NULL },
-				  of_lengths = { fill_input, fill_target, NULL, NULL, lengths };
+static const struct nn_source_ops failing = { .fill_input = fill_input,
+					      .fill_target = fill_target },
+				  of_lengths = { .fill_input = fill_input,
+						 .fill_target = fill_target,
+						 .lengths = lengths };
 
 /* The dataset's rows from here on; none of them fails yet. */
 static void take_over(struct nn_dataset *dataset)

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "data/picture/decode.h"
 #include "data/picture/labels.h"
+#include "data/picture/store.h"
 
 /* Decoded at once: samples, and about the bytes of their files. */
 #define MOST_SAMPLES 256
@@ -29,7 +30,9 @@ struct pictures {
 	struct nn_picture_labels labels;
 	struct planes inputs, targets;
 	size_t rows;
-	bool masks; /* targets are pictures */
+	struct nn_picture_store *store; /* where the pictures lie; NULL: they stay in memory */
+	bool streams; /* pictures stay there: they take more memory than they may */
+	bool masks;   /* targets are pictures */
 	bool ended;
 	struct nn_picture_sample samples[MOST_SAMPLES];
 };
@@ -76,10 +79,12 @@ static int check_stem(struct pictures *p, const struct nn_picture_sample *s, siz
 
 static int read_samples(struct pictures *p, size_t *n, struct nn_error *err)
 {
-	size_t bytes = 0;
+	size_t bytes = 0,
+	       most = p->store && p->ds->files.memory < MOST_BYTES ? p->ds->files.memory
+								   : MOST_BYTES;
 
 	*n = 0;
-	while (!p->ended && *n < MOST_SAMPLES && bytes < MOST_BYTES) {
+	while (!p->ended && *n < MOST_SAMPLES && bytes < most) {
 		struct nn_picture_sample *s = &p->samples[*n];
 		int got = nn_sample_reader_next(&p->reader, s, err);
 
@@ -96,6 +101,25 @@ static struct nn_picture_file file_of(const struct nn_picture_sample *s,
 				      const struct nn_member *member, bool classes)
 {
 	return (struct nn_picture_file){ member->bytes.data, member->n, s->place, classes };
+}
+
+/* Do the pictures take more memory than they may? */
+static bool is_too_much(const struct pictures *p, const struct planes *to, size_t n)
+{
+	size_t rows = nn_sample_reader_count(&p->reader), bytes;
+
+	if (rows == SIZE_MAX)
+		rows = p->rows + n;
+	return !nn_mul(rows, to->rows.size, &bytes) || bytes > p->ds->files.memory;
+}
+
+/* Where the pictures lie, as long as it may be needed. */
+static int keep_places(struct pictures *p, size_t n, struct nn_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (nn_picture_store_add(p->store, &p->samples[i], &p->samples[i].picture, err) < 0)
+			return -1;
+	return 0;
 }
 
 /* Room for n more rows; a folder says how many there will be. */
@@ -118,6 +142,12 @@ static int decode(struct pictures *p, struct planes *to, size_t n, bool masks, s
 
 	if (!to->rows.known && nn_picture_learn(&to->rows, &p->codecs, &file, err) < 0)
 		return -1;
+	if (p->store && to == &p->inputs && !p->streams && is_too_much(p, to, n)) {
+		p->streams = true;
+		nn_array_free(&to->array);
+	}
+	if (p->streams && to == &p->inputs)
+		return 0;
 	if (make_room(p, to, n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
@@ -176,7 +206,8 @@ static int read_rows(struct pictures *p, struct nn_error *err)
 			return -1;
 		if (n == 0)
 			break;
-		if ((p->reading->inputs && decode(p, &p->inputs, n, false, err) < 0) ||
+		if ((p->store && keep_places(p, n, err) < 0) ||
+		    (p->reading->inputs && decode(p, &p->inputs, n, false, err) < 0) ||
 		    take_targets(p, n, &stem, err) < 0)
 			return -1;
 		p->rows += n;
@@ -217,6 +248,16 @@ static int set_targets(struct pictures *p, const struct nn_want_target *want, st
 	return nn_dataset_set_target(p->ds, 0, want, &raw, err);
 }
 
+static int stream(struct pictures *p, struct nn_error *err)
+{
+	if (nn_picture_store_end(p->store, &p->inputs.rows, err) < 0)
+		return -1;
+	p->ds->files.pictures = p->store;
+	p->store = NULL;
+	nn_dataset_stream(p->ds);
+	return 0;
+}
+
 static int set_rows(struct pictures *p, struct nn_error *err)
 {
 	struct nn_dataset *ds = p->ds;
@@ -228,6 +269,8 @@ static int set_rows(struct pictures *p, struct nn_error *err)
 		ds->inputs[0].array = p->inputs.array;
 		p->inputs.array = (struct nn_array){ 0 };
 		if (nn_dataset_set_input(ds, 0, file, true, want ? want->inputs : NULL, err) < 0)
+			return -1;
+		if (p->streams && stream(p, err) < 0)
 			return -1;
 	}
 	if (!p->reading->targets)
@@ -263,6 +306,14 @@ static int check_model(const struct pictures *p, struct nn_error *err)
 	return 0;
 }
 
+/* Inputs of folders and tars may stay where they are, where memory is bounded. */
+static bool may_stream(const struct pictures *p)
+{
+	return p->ds->files.memory && !p->ds->files.sample && p->reading->inputs &&
+	       (p->reading->format->id == NN_FORMAT_folder ||
+		p->reading->format->id == NN_FORMAT_tar);
+}
+
 int nn_dataset_read_pictures(struct nn_dataset *ds, struct nn_input *input,
 			     const struct nn_reading *reading, struct nn_error *err)
 {
@@ -279,6 +330,8 @@ int nn_dataset_read_pictures(struct nn_dataset *ds, struct nn_input *input,
 	status = check_model(p, err);
 	if (status == 0)
 		status = nn_sample_reader_open(&p->reader, input, reading->format->id, err);
+	if (status == 0 && may_stream(p))
+		status = nn_picture_store_new(&p->store, input, err);
 	if (status == 0)
 		status = read_rows(p, err);
 	if (status == 0)
@@ -287,6 +340,7 @@ int nn_dataset_read_pictures(struct nn_dataset *ds, struct nn_input *input,
 		nn_picture_sample_free(&p->samples[i]);
 	nn_sample_reader_close(&p->reader);
 	nn_picture_labels_fini(&p->labels);
+	nn_picture_store_free(p->store);
 	nn_array_free(&p->inputs.array);
 	nn_array_free(&p->targets.array);
 	nn_free(p);

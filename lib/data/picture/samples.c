@@ -178,7 +178,7 @@ static int take(struct nn_sample_reader *r, struct nn_picture_sample *s, struct 
 		return nn_fail(err, NN_EFORMAT, "%s: its .%s is empty", s->place, ending);
 	member = *to;
 	*to = r->waiting;
-	r->waiting = (struct nn_member){ to->name, member.bytes, 0 };
+	r->waiting = (struct nn_member){ to->name, member.bytes, 0, 0 };
 	return 1;
 }
 

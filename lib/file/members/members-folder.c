@@ -134,6 +134,7 @@ static int load(struct nn_member *member, const char *path, int fd, struct nn_er
 	if ((uint64_t)st.st_size > NN_MEMBER_MOST_BYTES)
 		return nn_fail(err, NN_EFORMAT, "%s: has %lld bytes, expected at most %llu", path,
 			       (long long)st.st_size, (unsigned long long)NN_MEMBER_MOST_BYTES);
+	member->at = nn_member_changed(&st);
 	if (nn_block_reserve(&member->bytes, (size_t)st.st_size + 1, err) < 0)
 		return nn_fail_at(err, "%s", path);
 	for (member->n = 0; got > 0 && member->n < (size_t)st.st_size; member->n += (size_t)got) {

@@ -243,6 +243,7 @@ static int take_member(struct nn_members *m, const struct header *h, int64_t siz
 	nn_quote(what + 7, m->name.data, m->name.length);
 	if (nn_input_load(m->input, &member->bytes, 0, (size_t)size, what, err) < 0)
 		return -1;
+	member->at = m->place;
 	m->place += (uint64_t)size;
 	member->name = m->name.data;
 	member->n = (size_t)size;

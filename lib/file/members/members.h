@@ -3,6 +3,8 @@
 #ifndef NN_FILE_MEMBERS_MEMBERS_H
 #define NN_FILE_MEMBERS_MEMBERS_H
 
+#include <sys/stat.h>
+
 #include "file/input.h"
 
 /* Larger ones are refused before they are read. */
@@ -14,7 +16,15 @@ struct nn_member {
 	const char *name;      /* below the folder, or as the tar has it; until the next call */
 	struct nn_block bytes; /* the caller's, grown where it has to be */
 	size_t n;
+	/* of a tar where they lie, as its reader counts; of a folder nn_member_changed */
+	uint64_t at;
 };
+
+/* When a file was changed, as one number. */
+static inline uint64_t nn_member_changed(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+}
 
 /*
  * Of an input that is a folder, or one that begins as a tar does; both stay the caller's. Files

@@ -20,6 +20,7 @@
 #include "train/figures.h"
 #include "base/log.h"
 #include "train/tell/progress.h"
+#include "train/tell/input.h"
 #include "train/tell/report.h"
 #include "train/tell/tensorboard.h"
 
@@ -367,6 +368,7 @@ void nn_event_end(const struct nn_train *t, const char *reason, double mean_loss
 		nn_forecast_learn(&t->plan, &t->clock.times, seconds);
 	if (!nn_log_wanted(log))
 		return;
+	nn_event_input(t);
 	nn_log_begin(log, "end");
 	nn_log_string(log, "reason", reason);
 	nn_log_count(log, "step", t->counters.step);

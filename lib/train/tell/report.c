@@ -10,6 +10,7 @@
 #include "parallel/ranks.h"
 #include "base/log.h"
 #include "plan/fit.h"
+#include "train/tell/input.h"
 #include "train/tell/report.h"
 
 void nn_report_faults(struct nn_times *m, int sign)
@@ -176,6 +177,7 @@ void nn_report_end(const struct nn_train *t, double seconds)
 			     "later steps %.3g s each, %.3g s in all; evaluation, state and the "
 			     "like %.3g s",
 			     step, m->steps_s, m->after_s);
+	nn_tell_input(t);
 	note_noise(t);
 	nn_tell_note(&t->told, "memory %.0f bytes, predicted %zu (%+.1f %%)", peak,
 		     nn_fit_peak(&t->plan), 100 * ((double)nn_fit_peak(&t->plan) / peak - 1));

@@ -1,0 +1,136 @@
+/*
+ * Pictures that take more memory than they may: a source that reads and decodes them whenever they
+ * are wanted, batch by batch, ahead of the steps (data/ahead) or on the spot.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "data/picture/store.h"
+
+static struct nn_picture_store *store_of(const struct nn_dataset *ds)
+{
+	return ds->files.pictures;
+}
+
+/* ---- the stages ---- */
+
+static int read_rows(const void *data, struct nn_stage_rows *rows, struct nn_error *err)
+{
+	const struct nn_picture_store *store = store_of(data);
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		bytes += nn_picture_store_size(store, rows->rows[i]);
+	if (nn_block_reserve(&rows->bytes, bytes, err) < 0)
+		return -1;
+	bytes = 0;
+	for (size_t i = 0; i < rows->n; i++) {
+		if (nn_picture_store_read(store, rows->rows[i], nn_block_at(&rows->bytes, bytes),
+					  err) < 0)
+			return -1;
+		bytes += nn_picture_store_size(store, rows->rows[i]);
+	}
+	return 0;
+}
+
+static int decode_rows(const void *data, struct nn_stage_rows *rows, struct nn_error *err)
+{
+	const struct nn_picture_store *store = store_of(data);
+	size_t size = nn_picture_store_rows(store)->size, at = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		if (nn_picture_store_decode(store, rows->rows[i], nn_block_at(&rows->bytes, at),
+					    rows->to + i * size, err) < 0)
+			return -1;
+		at += nn_picture_store_size(store, rows->rows[i]);
+	}
+	return 0;
+}
+
+static void sizes(const void *data, size_t *row_bytes, size_t *handed_bytes)
+{
+	*row_bytes = nn_picture_store_rows(store_of(data))->size;
+	*handed_bytes = nn_picture_store_mean(store_of(data));
+}
+
+static int fill_made(const void *data, size_t input, const unsigned char *made, size_t n,
+		     bool channels_last, void *values, struct nn_error *err)
+{
+	const struct nn_dataset *ds = data;
+	struct nn_row_block block = ds->inputs[input].source;
+
+	(void)err;
+	block.data = made;
+	nn_fill_input(&ds->coding->inputs[input], ds->dtype, &block, NULL, n, channels_last,
+		      values);
+	return 0;
+}
+
+/* ---- on the spot ---- */
+
+int nn_dataset_stream_row(const struct nn_dataset *ds, uint64_t row, unsigned char *to,
+			  struct nn_error *err)
+{
+	const struct nn_picture_store *store = store_of(ds);
+	void *bytes = nn_alloc(nn_picture_store_size(store, row), 1, err);
+	int status = bytes ? nn_picture_store_read(store, row, bytes, err) : -1;
+
+	if (status == 0)
+		status = nn_picture_store_decode(store, row, bytes, to, err);
+	nn_free(bytes);
+	return status;
+}
+
+static int fill_input(const void *data, size_t input, const uint64_t *rows, size_t n,
+		      bool channels_last, void *values, struct nn_error *err)
+{
+	const struct nn_dataset *ds = data;
+	size_t row_bytes = ds->coding->inputs[input].size * nn_dtype_size(ds->dtype);
+	unsigned char *made = nn_alloc(1, nn_picture_store_rows(store_of(ds))->size, err);
+	int status = made ? 0 : -1;
+
+	for (size_t i = 0; status == 0 && i < n; i++) {
+		status = nn_dataset_stream_row(ds, rows[i], made, err);
+		if (status == 0)
+			status = fill_made(ds, input, made, 1, channels_last,
+					   (char *)values + i * row_bytes, err);
+	}
+	nn_free(made);
+	return status;
+}
+
+static int fill_target(const void *data, size_t target, const uint64_t *rows, size_t n,
+		       void *values, struct nn_error *err)
+{
+	(void)err;
+	nn_dataset_fill_target(data, target, rows, n, values);
+	return 0;
+}
+
+/* The name of the work is what the table of stages has. */
+#define STREAMED(id, title) \
+	static const struct nn_source_stages id##_stages = { \
+		.n = 2, \
+		.stage = { { "read", true, read_rows }, { title, false, decode_rows } }, \
+		.sizes = sizes, \
+		.fill_input = fill_made, \
+	}; \
+	static const struct nn_source_ops id = { .fill_input = fill_input, \
+						 .fill_target = fill_target, \
+						 .stages = &id##_stages };
+
+STREAMED(jpeg, "jpeg decode")
+STREAMED(png, "png decode")
+STREAMED(both, "decode")
+
+void nn_dataset_stream(struct nn_dataset *ds)
+{
+	static const struct nn_source_ops *const all[] = { &jpeg, &png, &both };
+	const char *work = nn_picture_store_work(store_of(ds));
+	size_t i = 0;
+
+	while (strcmp(all[i]->stages->stage[1].name, work) != 0)
+		i++;
+	ds->source = (struct nn_source){ all[i], ds, ds->rows };
+}
