@@ -54,6 +54,32 @@ metric() { # NAME: of the last evaluation in the log
 	awk -v accuracy="$(metric accuracy)" 'BEGIN { exit !(accuracy > 0.9) }'
 }
 
+# pictures FOLDER N CHANNELS EXPRESSION: PNG of 240 x 180; i is the number of the byte, n of the picture
+pictures() {
+	mkdir "$1"
+	"${NN_PYTHON:-python3}" - "$@" <<-'EOF'
+		import struct, sys, zlib
+		folder, n, channels, rule = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), compile(sys.argv[4], "rule", "eval")
+		def chunk(kind, data):
+		    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+		for k in range(n):
+		    row = bytes([eval(rule, {"i": i, "n": k}) for i in range(240 * channels)])
+		    head = struct.pack(">IIBBBBB", 240, 180, 8, 2 if channels == 3 else 0, 0, 0, 0)
+		    with open(f"{folder}/{k}.png", "wb") as f:
+		        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress((b"\0" + row) * 180)) + chunk(b"IEND", b""))
+	EOF
+}
+
+@test "share/examples/camvid.nn: pictures in one folder, masks in another, masks written" {
+	[ -e "$NN_BUILD/lib/nn-png.so" ] || [ -e "$NN_BUILD/lib/.libs/nn-png.so" ] || skip "libpng was not there"
+	pictures train 4 3 'i * 5 % 256'
+	pictures trainannot 4 1 'i // 20'
+	run_header camvid --epochs=1
+	nn-predict --to=png -o masks camvid.safetensors train
+	[ "$(find masks -name '*.png' | wc -l)" = 4 ]
+	nn-predict --score=masks camvid.safetensors train | grep -qx 'accuracy 1'
+}
+
 @test "share/examples/fcn.nn: a class for each pixel" {
 	array x.npy '(4, 3, 64, 64)' '(i * i // 97 % 7) / 6'
 	array y.npy '(4, 64, 64)' 'i // 13 % 3'
