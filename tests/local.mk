@@ -50,6 +50,7 @@ CUDA_HOST_TOOLS = $(addprefix tests/cli/,embedding.bats keep.bats score.bats ser
 check-cuda-host: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 	@NN_TEST_MODULE=cuda $(run_tests) $(or $(TESTS),$(CUDA_HOST_TESTS))
+	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(CUDA_HOST_TOOLS))
 # The same for Arm of 64 bits under qemu, in arm/: what its kernels alone compute, and models and predictions of both.
 ARM_TESTS = $(addprefix tests/lib/,base-number-line base-pool flush math npz product product-f64 table) \
 	tests/cli/version.bats tests/cli/same-bytes.sh
@@ -57,8 +58,6 @@ check-arm: all
 	@$(run_env) $(SHELL) $(srcdir)/tests/arm/check $(abs_builddir)/arm $(or $(TESTS),$(ARM_TESTS))
 EXTRA_DIST += tests/arm/check tests/arm/sysroot
 .PHONY: check-arm check-cuda-host check-device check-long check-quick check-valgrind clean-tests
-	@$(if $(TESTS),,NN_TEST_DEVICE=cuda NN_TEST_MODULE=cuda $(run_tests) $(CUDA_HOST_TOOLS))
-.PHONY: check-cuda-host check-device check-long check-quick check-valgrind clean-tests
 
 # the tools as a whole
 CHECK_TESTS += tests/cli/version.bats
@@ -329,8 +328,7 @@ tests_lib_train_saver_SOURCES = tests/lib/train-saver.c tests/lib/tap.h
 tests_lib_train_saver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/train-saver
 VALGRIND_TESTS += tests/lib/train-saver
-EXTRA_DIST += tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
-EXTRA_DIST += tests/cli/pictures.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
+EXTRA_DIST += tests/cli/pictures.py tests/cli/pictures-out.py tests/cli/event-files.py tests/cli/train-data.sh tests/cli/score.py tests/cli/ensemble.py tests/cli/threshold.py tests/cli/train-folds.py tests/cli/train-torch.py
 
 # the shipped digits, from end to end
 CHECK_TESTS += tests/cli/score.bats tests/cli/keep.bats tests/cli/ensemble.bats tests/cli/train-threshold.bats tests/cli/train-weight.bats tests/cli/digits.bats
