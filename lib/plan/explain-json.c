@@ -96,7 +96,8 @@ void nn_explain_json(const struct nn_explain *e, struct nn_text *json)
 
 	nn_json_put(json, "{");
 	nn_json_add_string(json, "model", nn_net_text(plan->task->net));
-	nn_json_add_string(json, "augment", nn_augment_list(plan->task->augment));
+	if (nn_augment_list(plan->task->augment))
+		nn_json_add_string(json, "augment", nn_augment_list(plan->task->augment));
 	nn_json_add(json, "layers", "[");
 	for (int i = 0; i < e->layers.n; i++)
 		add_layer(json, &e->layers.layer[i]);

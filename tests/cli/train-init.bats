@@ -99,7 +99,7 @@ PYTHON
 @test "nn-train(1): the example of FINE-TUNING runs, and its net knows odd from even" {
   cd "$BATS_TEST_TMPDIR"
   cp "$NN_SRC/share/data/digits.csv.gz" .
-  sed -n '/^\.SH FINE-TUNING/,/^\.SH STATE/p' "$NN_SRC/man/nn-train.1.in" | sed -n '/^\.RS$/,/^\.RE$/p' | grep -v '^\.' >examples
+  sed -n '/^\.SH FINE-TUNING/,/^\.SH AUGMENTATION/p' "$NN_SRC/man/nn-train.1.in" | sed -n '/^\.RS$/,/^\.RE$/p' | grep -v '^\.' >examples
   bash -eo pipefail examples >out
   awk '$1 == "accuracy" { found = $2 > 0.9 } END { exit !found }' out
 }
