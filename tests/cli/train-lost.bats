@@ -89,11 +89,11 @@ place=' at step [0-9]+; last checkpoint long\.state\.safetensors \(step [0-9]+\)
 
 @test "train lost: a rank that another signal ends is named with it" {
   long 2
-  kill -USR2 "${ranks[1]}"
+  kill -ALRM "${ranks[1]}"
   ended 5
   nothing_left
   cat err
-  [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ was\ killed\ by\ signal\ 12$place ]]
+  [[ "$(cat err)" =~ ^nn-train:\ rank\ 1\ \(pid\ ${ranks[1]}\)\ was\ killed\ by\ signal\ 14$place ]]
 }
 
 @test "train lost: --max-restarts goes on with the ranks that are left, to the same bytes" {
