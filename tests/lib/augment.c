@@ -57,7 +57,7 @@ static int fill_target(const void *data, size_t target, const uint64_t *rows, si
 	return 0;
 }
 
-static const struct nn_source_ops ops = { fill_input, fill_target, NULL, NULL, NULL };
+static const struct nn_source_ops ops = { .fill_input = fill_input, .fill_target = fill_target };
 
 /* ---- a batch of all rows ---- */
 
