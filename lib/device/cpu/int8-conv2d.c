@@ -41,13 +41,16 @@ static struct room room_of(const struct nn_site *site, void *work, size_t rows, 
 	struct room room = { .sample = nn_int8_rounded(nn_shape_count(&site->in[0])),
 			     .thread = nn_int8_rounded(NN_INT8_PIXELS * d.padded) };
 	size_t z = attrs->pooling.on ? rounded((size_t)(c.h.out * c.w.out) * attrs->out) : 0,
-	       at = nn_int8_rounded(threads * z * sizeof(real));
-	room.bytes = (uint8_t *)work + at;
-	at += rows * room.sample;
-	room.row = (struct nn_int8_row *)((char *)work + at);
-	at += nn_int8_rounded(rows * sizeof *room.row);
-	room.taps = (uint8_t *)work + at;
-	room.size = at + threads * room.thread;
+	       bytes = nn_int8_rounded(threads * z * sizeof(real)),
+	       row = bytes + rows * room.sample,
+	       taps = row + nn_int8_rounded(rows * sizeof *room.row);
+
+	room.size = taps + threads * room.thread;
+	if (work) {
+		room.bytes = (uint8_t *)work + bytes;
+		room.row = (struct nn_int8_row *)((char *)work + row);
+		room.taps = (uint8_t *)work + taps;
+	}
 	return room;
 }
 

@@ -12,7 +12,7 @@
 /* The order of floats as that of integers; its own inverse. */
 NN_INLINE int32_t key_of(int32_t bits)
 {
-	return bits ^ (int32_t)((uint32_t)(bits >> 31) & 0x7fffffff);
+	return bits ^ (bits < 0 ? 0x7fffffff : 0);
 }
 
 NN_INLINE float value_of(int32_t key)
