@@ -226,7 +226,8 @@ static void allow(struct rank *r, const char *folder)
 
 	if (!more)
 		_exit(NN_ENOMEM);
-	memcpy(more, r->folders, r->n_folders * sizeof *more);
+	for (size_t i = 0; i < r->n_folders; i++)
+		more[i] = r->folders[i];
 	more[r->n_folders] = nn_strdup(folder, NULL);
 	if (!more[r->n_folders++])
 		_exit(NN_ENOMEM);
