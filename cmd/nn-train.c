@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/flush.h"
+#include "base/memory.h"
 #include "cmd/train.h"
 #include "train/convert.h"
 #include "train/race.h"
@@ -132,6 +133,7 @@ int main(int argc, char **argv)
 	};
 	bool explains = nn_opt_given(&list, "explain"), several = false;
 
+	nn_memory_returns();
 	nn_flush_set(true);
 	options.model = nn_tool_example(options.model);
 	nn_tool_quiet(std.quiet);

@@ -1,5 +1,6 @@
 /* Allocation with checked sizes, and how much memory there is. */
 #include "config.h"
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,17 @@ static void *aligned(void *raw)
 }
 
 #define EXTRA (NN_ALIGN + sizeof(void *))
+
+#define RETURNED (64 << 10)
+
+void nn_memory_returns(void)
+{
+#ifdef M_MMAP_THRESHOLD /* of the GNU C library, which raises both as blocks are freed */
+	mallopt(M_MMAP_THRESHOLD, RETURNED);
+	mallopt(M_TRIM_THRESHOLD, RETURNED);
+	mallopt(M_TOP_PAD, RETURNED / 4);
+#endif
+}
 
 /*
  * Large weights are walked with strides of pages: with huge ones a product of 2048 columns misses

@@ -27,6 +27,11 @@ void *nn_alloc(size_t n, size_t size, struct nn_error *err);
 /* As realloc for memory from nn_alloc; the old block stays on failure. New bytes are not zeroed. */
 void *nn_realloc(void *old, size_t old_bytes, size_t new_bytes, struct nn_error *err);
 void nn_free(void *memory); /* NULL allowed */
+/*
+ * From now on blocks of 64 KiB and more go back to the system when they are freed, so that the
+ * peak of a long run has nothing that only reading its data took.
+ */
+void nn_memory_returns(void);
 /* What comes into memory at once where a block of so many bytes is touched. */
 size_t nn_memory_page(size_t bytes);
 char *nn_strdup(const char *text, struct nn_error *err);
