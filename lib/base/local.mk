@@ -14,6 +14,7 @@ lib_libnn_la_SOURCES += \
 	lib/base/int8.h \
 	lib/base/json-text.c lib/base/json-text.h \
 	lib/base/log.c lib/base/log.h \
+	lib/base/logarithm.c lib/base/logarithm.h \
 	lib/base/mask.h \
 	lib/base/median.c lib/base/median.h \
 	lib/base/memory.c lib/base/memory.h \

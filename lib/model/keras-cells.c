@@ -18,7 +18,6 @@
 struct cell {
 	const struct nn_st_tensor *kernel, *recurrent, *bias; /* NULL: it has no bias */
 	size_t gates;
-	bool reverse;
 };
 
 /* ---- names ---- */
@@ -54,19 +53,20 @@ static bool is_cell(const char *part, size_t n)
 	return n > 5 && memcmp(part + n - 5, "_cell", 5) == 0;
 }
 
-/* The layer's name in front of ours; whether it is the way back of two. */
-static void add_layer(struct nn_text *text, const char *name, bool *reverse)
+/* The layer's name in front of ours; is it the way back of two? */
+static bool add_layer(struct nn_text *text, const char *name)
 {
 	size_t n, all = before_word(name, &n);
+	bool reverse = false;
 
-	*reverse = false;
 	for (size_t at = 0; at < all; at += n + 1) {
 		n = strcspn(name + at, "/.");
-		*reverse |= named_so(name + at, n, "backward_");
+		reverse |= named_so(name + at, n, "backward_");
 		if (!is_cell(name + at, n) && !named_so(name + at, n, "backward_") &&
 		    !named_so(name + at, n, "forward_"))
 			nn_text_add_bytes(text, name + at, n + 1);
 	}
+	return reverse;
 }
 
 /* The tensor beside `name` with another last word; NULL. */
@@ -219,30 +219,25 @@ static int add_part(struct nn_st *own, const struct cell *c, const struct nn_st_
 		    struct nn_error *err)
 {
 	struct nn_text name = { 0 };
-	size_t n;
-	bool reverse;
+	bool reverse = false;
 	int status;
 
 	if (is_word(c->recurrent->name, "recurrent_kernel"))
-		add_layer(&name, t->name, &reverse);
+		reverse = add_layer(&name, t->name);
 	else
 		nn_text_addf(&name, "%s.", t->name);
-	before_word(t->name, &n);
-	nn_text_addf(&name, "%s%s", word, c->reverse ? "_reverse" : "");
+	nn_text_addf(&name, "%s%s", word, reverse ? "_reverse" : "");
 	status = name.failed ? nn_fail(err, NN_ENOMEM, "out of memory for names of tensors")
 			     : add(own, t, name.data, shape, values, c->gates, err);
 	nn_text_free(&name);
 	return status;
 }
 
-static int add_cell(struct nn_st *own, struct cell *c, struct nn_error *err)
+static int add_cell(struct nn_st *own, const struct cell *c, struct nn_error *err)
 {
 	struct nn_shape one = nn_shape1(c->recurrent->shape.dim[1]);
-	struct nn_text ignored = { 0 };
 	const char *bias = c->bias ? c->bias->data : NULL;
 
-	add_layer(&ignored, c->recurrent->name, &c->reverse);
-	nn_text_free(&ignored);
 	if (add_part(own, c, c->kernel, "kernel_ih_l0", &c->kernel->shape, c->kernel->data, err) ||
 	    add_part(own, c, c->recurrent, "kernel_hh_l0", &c->recurrent->shape, c->recurrent->data,
 		     err))
@@ -255,7 +250,7 @@ static int add_cell(struct nn_st *own, struct cell *c, struct nn_error *err)
 	return add_part(own, c, c->bias, "bias_hh_l0", &one, c->gates == 3 ? bias : NULL, err);
 }
 
-static int turn_all(struct nn_st *own, const struct nn_st *st, struct cell *cells, size_t n,
+static int turn_all(struct nn_st *own, const struct nn_st *st, const struct cell *cells, size_t n,
 		    const char *place, struct nn_error *err)
 {
 	bool *taken = nn_alloc(st->n_tensors, sizeof *taken, err);

@@ -5,35 +5,15 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/logarithm.h"
 #include "base/real.h"
 #include "predict/metrics-sums.h"
-
-/*
- * The natural logarithm by its series, with the same bytes on every machine: log(2^k m) = k log 2 +
- * 2 artanh(s), s = (m - 1) / (m + 1), sqrt(1/2) <= m < sqrt(2), so that s^2 < 0.0295 and the terms
- * left out are below 2^-58.
- */
-static double natural_log(double x)
-{
-	int k;
-	double m = frexp(x, &k), s, square, sum = 0;
-
-	if (m < 0.70710678118654752) {
-		m *= 2;
-		k--;
-	}
-	s = (m - 1) / (m + 1);
-	square = s * s;
-	for (int i = 21; i > 0; i -= 2)
-		sum = sum * square + 1.0 / i;
-	return k * 0.69314718055994531 + 2 * s * sum;
-}
 
 static double surprise(double p, enum nn_dtype dtype)
 {
 	double least = dtype == NN_F64 ? DBL_MIN : (double)FLT_MIN;
 
-	return isnan(p) ? p : -natural_log(p > least ? p : least);
+	return isnan(p) ? p : -nn_logarithm(p > least ? p : least);
 }
 
 /* What column c of a place adds: its share of the truth times the weight of the class. */

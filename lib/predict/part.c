@@ -80,7 +80,7 @@ static void find_lines(const struct nn_program *program, const struct nn_graph_n
 int nn_part_cuts(struct nn_part_cut *cuts, int parts, const struct nn_program *program,
 		 struct nn_error *err)
 {
-	struct nn_graph_node *nodes;
+	struct nn_graph_node *nodes = NULL;
 	int n = list(&nodes, program, err), status = -1;
 	size_t *costs = n < 0 ? NULL : nn_alloc((size_t)n + 1, sizeof *costs, err);
 
@@ -110,7 +110,7 @@ int nn_part_cuts(struct nn_part_cut *cuts, int parts, const struct nn_program *p
 int nn_part_params(const struct nn_part_cut *cut, const struct nn_program *program, bool *has,
 		   struct nn_error *err)
 {
-	struct nn_graph_node *nodes;
+	struct nn_graph_node *nodes = NULL;
 	int n = list(&nodes, program, err);
 
 	for (int i = cut->first; i < cut->last && i < n; i++)

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/logarithm.h"
 #include "base/random.h"
 #include "data/augment/augment-inside.h"
 
@@ -26,23 +27,6 @@ enum use {
 };
 #define MOST_PAIRS 32
 
-/* 2 atanh((m-1)/(m+1)) + e ln 2, u = m 2^e */
-static double log_of(double u)
-{
-	int e;
-	double m = frexp(u, &e), x, square, sum = 0;
-
-	if (m < 0.70710678118654752) {
-		m *= 2;
-		e--;
-	}
-	x = (m - 1) / (m + 1);
-	square = x * x;
-	for (int k = 21; k > 0; k -= 2)
-		sum = sum * square + 1.0 / k;
-	return 2 * x * sum + e * LN2;
-}
-
 /* e^(r) 2^n by its series, r below ln 2 / 2 */
 static double exp_of(double v)
 {
@@ -55,7 +39,7 @@ static double exp_of(double v)
 
 double nn_augment_root(double u, double a)
 {
-	return exp_of(log_of(u) / a);
+	return exp_of(nn_logarithm(u) / a);
 }
 
 /* Series of sine and cosine, |v| at most pi. */

@@ -222,16 +222,12 @@ static void close_part(struct rank *r, uint64_t number)
 
 static void allow(struct rank *r, const char *folder)
 {
-	const char **more = nn_alloc(r->n_folders + 2, sizeof *more, NULL);
+	size_t n = r->n_folders, size = sizeof *r->folders;
+	const char **more = nn_realloc(r->folders, (n + 1) * size, (n + 2) * size, NULL);
 
-	if (!more)
+	if (!more || !(more[n] = nn_strdup(folder, NULL)))
 		_exit(NN_ENOMEM);
-	for (size_t i = 0; i < r->n_folders; i++)
-		more[i] = r->folders[i];
-	more[r->n_folders] = nn_strdup(folder, NULL);
-	if (!more[r->n_folders++])
-		_exit(NN_ENOMEM);
-	nn_free(r->folders);
+	more[++r->n_folders] = NULL;
 	r->folders = more;
 }
 
