@@ -8,7 +8,7 @@
 #include "cmd/train.h"
 #include "train/convert.h"
 #include "train/race.h"
-#include "train/try.h"
+#include "train/try/try.h"
 
 static volatile sig_atomic_t save, show;
 

@@ -444,7 +444,7 @@ fuzz-pictures: all
 	tests/fuzz/pictures -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=tests/fuzz/ tests/fuzz/pictures-corpus
 FUZZ_READERS = $(srcdir)/lib/file/safetensors.c $(srcdir)/lib/file/safetensors-open.c $(srcdir)/lib/file/n[pz]*.c $(srcdir)/lib/file/zip.c \
 	$(srcdir)/lib/file/pickle*.c $(srcdir)/lib/file/torch*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
-	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows-table.c \
+	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows/table.c \
 	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/columns-text.c \
 	$(addprefix $(srcdir)/lib/model/, argument.c canonical.c category.c expand.c key.c lex.c names.c net.c parse.c resolve.c statement.c)
 tests/fuzz/readers: all

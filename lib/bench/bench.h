@@ -7,9 +7,9 @@
 
 #include "base/option.h"
 #include "base/shape.h"
-#include "bench/machine.h"
+#include "bench/machine/machine.h"
 #include "bench/measure.h"
-#include "bench/report.h"
+#include "bench/report/report.h"
 
 enum nn_bench_mode { NN_BENCH_TRAIN, NN_BENCH_PREDICT };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "bench/peak.h"
+#include "bench/machine/peak.h"
 
 #define ITEM_S 0.12 /* of a measured figure: all of them stay below three seconds */
 

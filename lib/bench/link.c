@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "bench/channel.h"
-#include "bench/peak.h"
+#include "bench/machine/peak.h"
 #include "bench/trial.h"
 #include "comm/pairs.h"
 

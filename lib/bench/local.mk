@@ -4,8 +4,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/batch.c \
 	lib/bench/bench.c \
 	lib/bench/bench.h \
-	lib/bench/busy.c \
-	lib/bench/busy.h \
+	lib/bench/machine/busy.c \
+	lib/bench/machine/busy.h \
 	lib/bench/check.c \
 	lib/bench/crossover.c \
 	lib/bench/curve.c \
@@ -14,8 +14,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/devices.c \
 	lib/bench/comparison.c \
 	lib/bench/comparison.h \
-	lib/bench/copies.c \
-	lib/bench/copies.h \
+	lib/bench/machine/copies.c \
+	lib/bench/machine/copies.h \
 	lib/bench/explain.c \
 	lib/bench/speedup.c \
 	lib/bench/speedup.h \
@@ -34,8 +34,8 @@ lib_libnn_la_SOURCES += \
 	lib/bench/load/report.c lib/bench/load/report.h \
 	lib/bench/load/search.c lib/bench/load/search.h \
 	lib/bench/load/server.c lib/bench/load/server.h \
-	lib/bench/machine.c \
-	lib/bench/machine.h \
+	lib/bench/machine/machine.c \
+	lib/bench/machine/machine.h \
 	lib/bench/measure.c \
 	lib/bench/measure.h \
 	lib/bench/memory.c \
@@ -55,17 +55,17 @@ lib_libnn_la_SOURCES += \
 	lib/bench/options.c \
 	lib/bench/padding.c \
 	lib/bench/padding.h \
-	lib/bench/peak.c \
-	lib/bench/peak.h \
+	lib/bench/machine/peak.c \
+	lib/bench/machine/peak.h \
 	lib/bench/phases.c \
 	lib/bench/phases.h \
 	lib/bench/pick.c \
-	lib/bench/report-formats.c \
-	lib/bench/report-terminal.c lib/bench/report-terminal.h \
-	lib/bench/report.c \
-	lib/bench/report.h \
-	lib/bench/roof.c \
-	lib/bench/roof.h \
+	lib/bench/report/formats.c \
+	lib/bench/report/report-terminal.c lib/bench/report/report-terminal.h \
+	lib/bench/report/report.c \
+	lib/bench/report/report.h \
+	lib/bench/machine/roof.c \
+	lib/bench/machine/roof.h \
 	lib/bench/roofline.c \
 	lib/bench/roofline.h \
 	lib/bench/run.c \

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/memory.h"
-#include "bench/busy.h"
+#include "bench/machine/busy.h"
 #include "bench/measure.h"
 
 #define TURN_S 0.005    /* of one call before the next has its turn */

@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 #include "model/model.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 #include "step/optimizer.h"
 
 struct nn_bench_model {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "bench/roof.h"
+#include "bench/machine/roof.h"
 #include "bench/roofline.h"
 #include "bench/trial.h"
 #include "bench/op/trial.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "bench/copies.h"
+#include "bench/machine/copies.h"
 #include "bench/phases.h"
 #include "bench/start.h"
 #include "bench/trial.h"

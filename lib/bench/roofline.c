@@ -7,7 +7,7 @@
 #include "chart/chart.h"
 #include "base/memory.h"
 #include "bench/op/trial.h"
-#include "bench/roof.h"
+#include "bench/machine/roof.h"
 #include "bench/roofline.h"
 #include "bench/trial.h"
 #include "graph/bound.h"

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "bench/curve.h"
-#include "bench/peak.h"
+#include "bench/machine/peak.h"
 #include "bench/trial.h"
 #include "device/stored.h"
 

@@ -2,7 +2,7 @@
 #ifndef NN_BENCH_TRIAL_INSIDE_H
 #define NN_BENCH_TRIAL_INSIDE_H
 
-#include "bench/copies.h"
+#include "bench/machine/copies.h"
 #include "bench/trial.h"
 #include "data/data.h"
 #include "predict/model.h"

@@ -6,7 +6,7 @@
 #define NN_DATA_CODING_H
 
 #include <stdint.h>
-#include "data/schema.h"
+#include "data/schema/schema.h"
 #include "base/real.h"
 #include "data/table/words.h"
 

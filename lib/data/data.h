@@ -9,7 +9,7 @@
 #include "base/option.h"
 #include "base/pool.h"
 #include "base/shape.h"
-#include "data/schema.h"
+#include "data/schema/schema.h"
 #include "data/source.h"
 
 enum nn_missing { NN_MISSING_ERROR, NN_MISSING_MEAN, NN_MISSING_DROP };

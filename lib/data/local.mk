@@ -27,18 +27,18 @@ lib_libnn_la_SOURCES += \
 	lib/data/missing.c \
 	lib/data/options.c \
 	lib/data/order.c \
-	lib/data/rows-array.c \
-	lib/data/rows-out.c \
-	lib/data/rows-table.c \
-	lib/data/rows-whole.c \
-	lib/data/rows.c \
-	lib/data/rows.h \
+	lib/data/rows/array.c \
+	lib/data/rows/out.c \
+	lib/data/rows/table.c \
+	lib/data/rows/whole.c \
+	lib/data/rows/rows.c \
+	lib/data/rows/rows.h \
 	lib/data/sample.c \
-	lib/data/schema-json.c \
-	lib/data/schema-json.h \
-	lib/data/schema-parse.c \
-	lib/data/schema.c \
-	lib/data/schema.h \
+	lib/data/schema/json.c \
+	lib/data/schema/json.h \
+	lib/data/schema/parse.c \
+	lib/data/schema/schema.c \
+	lib/data/schema/schema.h \
 	lib/data/size.c \
 	lib/data/source.h \
 	lib/data/label-kind.c \

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "parallel/layout.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 
 bool nn_layout_first(const struct nn_layout *l)
 {

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/real.h"
 #include "predict/emit.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 
 static const char *const words[] = {
 	[NN_EMIT_PROBS] = "probs",   [NN_EMIT_CLASS] = "class",   [NN_EMIT_TOP] = "top:K",

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "data/schema.h"
+#include "data/schema/schema.h"
 
 struct nn_encoder;
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "data/schema.h"
+#include "data/schema/schema.h"
 #include "file/json.h"
 #include "model/weights.h"
 #include "predict/predict.h"

@@ -12,23 +12,23 @@ lib_libnn_la_SOURCES += \
 	lib/predict/ensemble.h \
 	lib/predict/loss.c \
 	lib/predict/loss.h \
-	lib/predict/auc.c \
-	lib/predict/auc.h \
-	lib/predict/metrics-blocks.c \
-	lib/predict/metrics-counts.c \
-	lib/predict/metrics-figures.c \
-	lib/predict/metrics-probabilities.c \
-	lib/predict/metrics-report.c \
-	lib/predict/metrics-sums.h \
-	lib/predict/metrics.c \
-	lib/predict/metrics.h \
+	lib/predict/score/auc.c \
+	lib/predict/score/auc.h \
+	lib/predict/score/metrics-blocks.c \
+	lib/predict/score/metrics-counts.c \
+	lib/predict/score/metrics-figures.c \
+	lib/predict/score/metrics-probabilities.c \
+	lib/predict/score/metrics-report.c \
+	lib/predict/score/metrics-sums.h \
+	lib/predict/score/metrics.c \
+	lib/predict/score/metrics.h \
 	lib/predict/model-weights.c \
 	lib/predict/model.c \
 	lib/predict/model.h \
 	lib/predict/options.c \
 	lib/predict/part.c \
 	lib/predict/part.h \
-	lib/predict/pictures.c lib/predict/pictures.h \
+	lib/predict/write/pictures.c lib/predict/write/pictures.h \
 	lib/predict/predict.h \
 	lib/predict/run-against.c \
 	lib/predict/run-blocks.c \
@@ -43,13 +43,13 @@ lib_libnn_la_SOURCES += \
 	lib/predict/nn.c \
 	lib/predict/session.c \
 	lib/predict/session.h \
-	lib/predict/threshold.c \
-	lib/predict/threshold.h \
+	lib/predict/score/threshold.c \
+	lib/predict/score/threshold.h \
 	lib/predict/transform.c \
 	lib/predict/transform.h \
-	lib/predict/write-inside.h \
-	lib/predict/write-json.c \
-	lib/predict/write-npy.c lib/predict/write-npz.c lib/predict/write-png.c \
-	lib/predict/write-table.c \
-	lib/predict/write.c \
-	lib/predict/write.h
+	lib/predict/write/write-inside.h \
+	lib/predict/write/json.c \
+	lib/predict/write/npy.c lib/predict/write/npz.c lib/predict/write/png.c \
+	lib/predict/write/table.c \
+	lib/predict/write/write.c \
+	lib/predict/write/write.h

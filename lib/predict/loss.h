@@ -2,7 +2,7 @@
 #ifndef NN_PREDICT_LOSS_H
 #define NN_PREDICT_LOSS_H
 
-#include "data/schema.h"
+#include "data/schema/schema.h"
 #include "device/device.h"
 
 /*

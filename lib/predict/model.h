@@ -2,11 +2,11 @@
 #ifndef NN_PREDICT_MODEL_H
 #define NN_PREDICT_MODEL_H
 
-#include "data/schema.h"
+#include "data/schema/schema.h"
 #include "device/stored.h"
 #include "graph/graph.h"
 #include "model/model.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 
 /* Of a model over several processes: which one this is, and its nodes. */
 struct nn_model_part {

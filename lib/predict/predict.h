@@ -7,7 +7,7 @@
 #include "base/option.h"
 #include "data/data.h"
 #include "model/model.h"
-#include "predict/write.h"
+#include "predict/write/write.h"
 
 /* after each row where the input waits, after each line, when the buffer is full */
 enum nn_flush { NN_FLUSH_AUTO, NN_FLUSH_LINE, NN_FLUSH_FULL };

@@ -7,7 +7,7 @@
 #include "data/data.h"
 #include "predict/ensemble.h"
 #include "predict/predict.h"
-#include "predict/write.h"
+#include "predict/write/write.h"
 
 /* Rows as one call of the reader gave them. */
 struct nn_run_block {

@@ -5,7 +5,7 @@
 #ifndef NN_PREDICT_TRANSFORM_H
 #define NN_PREDICT_TRANSFORM_H
 
-#include "data/schema.h"
+#include "data/schema/schema.h"
 
 struct nn_transform {
 	size_t size;                /* values per row */

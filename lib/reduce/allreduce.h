@@ -4,7 +4,7 @@
 
 #include <signal.h>
 #include "base/option.h"
-#include "bench/report.h"
+#include "bench/report/report.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
 #include "comm/options.h"

@@ -12,7 +12,7 @@
 #include "base/median.h"
 #include "base/memory.h"
 #include "base/sha256.h"
-#include "bench/report.h"
+#include "bench/report/report.h"
 #include "bench/model.h"
 #include "reduce/allreduce.h"
 

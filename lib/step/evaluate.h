@@ -8,7 +8,7 @@
 #include "comm/comm.h"
 #include "data/data.h"
 #include "graph/graph.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 
 struct nn_evaluator;
 

@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 #include "op/program.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 
 /* A dataset of `rows` samples for the program's inputs, with targets for losses[n_outputs]. */
 int nn_made_samples(struct nn_dataset **dataset, const struct nn_program *program,

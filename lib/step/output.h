@@ -7,7 +7,7 @@
 
 #include "data/loader.h"
 #include "graph/graph.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 #include "step/cut.h"
 
 struct nn_train_output {

@@ -9,7 +9,7 @@
 #include "data/data.h"
 #include "data/loader.h"
 #include "graph/graph.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 #include "step/noise.h"
 #include "step/optimizer.h"
 #include "step/stages.h"

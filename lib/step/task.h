@@ -9,7 +9,7 @@
 #include "data/augment/augment.h"
 #include "data/data.h"
 #include "graph/graph.h"
-#include "predict/metrics.h"
+#include "predict/score/metrics.h"
 #include "step/recipe.h"
 
 struct nn_net;

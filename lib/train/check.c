@@ -14,7 +14,7 @@
 #include "train/state/checkpoint.h"
 #include "train/streams.h"
 #include "train/train.h"
-#include "train/try.h"
+#include "train/try/try.h"
 
 static bool given(const struct nn_train_setup *s, const char *name)
 {

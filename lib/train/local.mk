@@ -33,11 +33,11 @@ lib_libnn_la_SOURCES += \
 	lib/train/race.c \
 	lib/train/range.c \
 	lib/train/race.h \
-	lib/train/selfcheck-bytes.c \
-	lib/train/selfcheck-gradient.c \
-	lib/train/selfcheck-row.c \
-	lib/train/selfcheck.c \
-	lib/train/selfcheck.h \
+	lib/train/selfcheck/bytes.c \
+	lib/train/selfcheck/gradient.c \
+	lib/train/selfcheck/row.c \
+	lib/train/selfcheck/selfcheck.c \
+	lib/train/selfcheck/selfcheck.h \
 	lib/train/spool.c \
 	lib/train/spool.h \
 	lib/train/state/carried.c \
@@ -82,12 +82,12 @@ lib_libnn_la_SOURCES += \
 	lib/train/threshold.h \
 	lib/train/trend.c \
 	lib/train/trend.h \
-	lib/train/try-inside.h \
-	lib/train/try-run.c \
-	lib/train/try-table.c \
-	lib/train/try-trial.c \
-	lib/train/try-values.c \
-	lib/train/try-values.h \
-	lib/train/try.c \
-	lib/train/try.h \
+	lib/train/try/try-inside.h \
+	lib/train/try/run.c \
+	lib/train/try/table.c \
+	lib/train/try/trial.c \
+	lib/train/try/try-values.c \
+	lib/train/try/try-values.h \
+	lib/train/try/try.c \
+	lib/train/try/try.h \
 	lib/train/write.c lib/train/write.h

@@ -8,7 +8,7 @@
 #include "base/option.h"
 #include "model/model.h"
 #include "parallel/options.h"
-#include "predict/threshold.h"
+#include "predict/score/threshold.h"
 #include "step/recipe.h"
 
 struct nn_train_options {

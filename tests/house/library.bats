@@ -37,7 +37,7 @@ mapped() {
   run -0 bash -c "nm -D -u '$NN_BUILD/lib/libnn.so.0' | grep -E ' (exit|quick_exit|setenv|putenv|unsetenv|setlocale|fesetenv)(@|\$)' || true"
   [ -z "$output" ]
   # --try ends what it has forked; so do --workers and --ranks of nn-serve, in a room that is not of libnn
-  [ "$(cd "$NN_SRC/lib" && grep -rlw _exit --include='*.c' . | sort)" = $'./serve/ranks/rank.c\n./serve/ranks/start.c\n./serve/workers.c\n./train/try-trial.c' ]
+  [ "$(cd "$NN_SRC/lib" && grep -rlw _exit --include='*.c' . | sort)" = $'./serve/ranks/rank.c\n./serve/ranks/start.c\n./serve/workers.c\n./train/try/trial.c' ]
 }
 
 @test "library: tools find libnn relative to themselves" {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "predict/threshold.h"
+#include "predict/score/threshold.h"
 #include "tap.h"
 
 #define MANY (NN_AUC_SCORES + 1000)

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "data/rows.h"
+#include "data/rows/rows.h"
 #include "files.h"
 
 struct rows_how {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "files.h"
 #include "train/options.h"
-#include "train/selfcheck.h"
+#include "train/selfcheck/selfcheck.h"
 
 /* ---- devices with one fault ---- */
 

@@ -1,7 +1,7 @@
 /* A source that fails, a picture that is broken: whoever asks for its rows passes the error on. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "data/rows.h"
+#include "data/rows/rows.h"
 #include "files.h"
 #include "model/model.h"
 #include "step/evaluate.h"

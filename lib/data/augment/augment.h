@@ -8,7 +8,7 @@
 #define NN_DATA_AUGMENT_H
 
 #include "data/data.h"
-#include "data/schema.h"
+#include "data/schema/schema.h"
 
 struct nn_augment;
 struct nn_batch;

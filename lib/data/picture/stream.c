@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "data/picture/decode.h"
-#include "data/rows.h"
+#include "data/rows/rows.h"
 
 struct nn_rows_pictures {
 	struct nn_sample_reader reader;

@@ -2,7 +2,7 @@
 # what exists once (the choice between them, tables) belongs to lib_libnn_la_SOURCES.
 lib_libnn_la_SOURCES += \
 	lib/device/cpu/activation.h \
-	lib/device/cpu/batchnorm.h \
+	lib/device/cpu/norm/batchnorm.h \
 	lib/device/cpu/blas.h \
 	lib/device/cpu/conv2d.h \
 	lib/device/cpu/cpu.h \
@@ -26,7 +26,7 @@ lib_libnn_la_SOURCES += \
 	lib/device/cpu/product/pack.h \
 	lib/device/cpu/product/shape.c \
 	lib/device/cpu/product/tile.h \
-	lib/device/cpu/recurrent.h \
+	lib/device/cpu/sequence/recurrent.h \
 	lib/device/cpu/softmax.h \
 	lib/device/cpu/split.c \
 	lib/device/cpu/split.h \
@@ -43,9 +43,9 @@ lib_libnn_la_SOURCES += \
 
 NN_CPU_SRC = \
 	lib/device/cpu/activation.c \
-	lib/device/cpu/attention.c \
-	lib/device/cpu/batchnorm-back.c \
-	lib/device/cpu/batchnorm.c \
+	lib/device/cpu/sequence/attention.c \
+	lib/device/cpu/norm/batchnorm-back.c \
+	lib/device/cpu/norm/batchnorm.c \
 	lib/device/cpu/conv-transpose2d.c \
 	lib/device/cpu/conv2d-back.c \
 	lib/device/cpu/conv2d.c \
@@ -55,7 +55,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/dropout.c \
 	lib/device/cpu/embedding.c \
 	lib/device/cpu/join.c \
-	lib/device/cpu/layernorm.c \
+	lib/device/cpu/norm/layernorm.c \
 	lib/device/cpu/leaf.c \
 	lib/device/cpu/loss.c \
 	lib/device/cpu/vec/math.c \
@@ -66,7 +66,7 @@ NN_CPU_SRC = \
 	lib/device/cpu/peak.c \
 	lib/device/cpu/pool2d.c \
 	lib/device/cpu/pooling.c \
-	lib/device/cpu/position.c \
+	lib/device/cpu/sequence/position.c \
 	lib/device/cpu/product/conv-weights.c \
 	lib/device/cpu/product/conv.c \
 	lib/device/cpu/product/dense-input.c \
@@ -76,8 +76,8 @@ NN_CPU_SRC = \
 	lib/device/cpu/product/depthwise.c \
 	lib/device/cpu/product/outer.c \
 	lib/device/cpu/product/tile.c \
-	lib/device/cpu/recurrent-back.c \
-	lib/device/cpu/recurrent.c \
+	lib/device/cpu/sequence/recurrent-back.c \
+	lib/device/cpu/sequence/recurrent.c \
 	lib/device/cpu/row-sum.c \
 	lib/device/cpu/scalars.c \
 	lib/device/cpu/slice.c \

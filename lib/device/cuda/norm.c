@@ -1,4 +1,4 @@
-/* batchnorm: passes over blocks, groups, channels and elements (cpu/batchnorm.h). */
+/* batchnorm: passes over blocks, groups, channels and elements (cpu/norm/batchnorm.h). */
 #include "device/cpu/cpu.h"
 #include "device/cuda/launch.h"
 

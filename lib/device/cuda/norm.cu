@@ -1,6 +1,6 @@
 /*
  * Batch normalization: sums over blocks of a group's places, blocks added pairwise, by a thread for
- * each channel (cpu/batchnorm.h says what a block is).
+ * each channel (cpu/norm/batchnorm.h says what a block is).
  */
 #include "device/cpu/activation.h"
 #include "device/cuda/phase.h"

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/real.h"
 #include "data/data.h"
-#include "predict/write.h"
+#include "predict/write/write.h"
 #include "serve/protocol/direct.h"
 
 #define CHUNK 256 /* rows that are read at once */

@@ -1,0 +1,73 @@
+/* Rows of formats that are read whole, as for training, and given one after another. */
+#include "data/loader.h"
+#include "data/rows/rows.h"
+
+static int open_whole(struct nn_rows *r, bool targets, struct nn_error *err)
+{
+	struct nn_known known = { .schema = (struct nn_schema *)r->schema,
+				  .coding = r->coding,
+				  .dtype = r->dtype };
+
+	return nn_dataset_open_whole(&r->whole, r->input, r->format, targets, &known, err);
+}
+
+/* Values of a row, and its targets where they are not in a file of their own. */
+static int put_row(struct nn_rows *r, struct nn_rows_out *out, uint64_t row, struct nn_error *err)
+{
+	bool targets = !r->scored && out->targets && r->options.want_target;
+	struct nn_source source = nn_dataset_source(r->whole);
+	struct nn_batch batch = nn_batch_of(&source, &row, 1);
+
+	for (size_t i = 0; i < r->schema->n_inputs; i++) {
+		struct nn_place place = {
+			.row_bytes = r->coding->inputs[i].size * nn_dtype_size(r->dtype),
+			.copies = 1,
+			.channels_last = r->channels_last && r->channels_last[i]
+		};
+
+		place.values = (char *)out->inputs[i] + out->n * place.row_bytes;
+		if (nn_batch_input(&batch, i, 0, 1, &place, NULL, err) < 0)
+			return -1;
+	}
+	for (size_t t = 0; targets && t < r->schema->n_targets; t++) {
+		size_t bytes = nn_dataset_target_classes(r->whole, t) ? sizeof(int32_t)
+								      : nn_dtype_size(r->dtype);
+
+		if (nn_batch_target(&batch, t, 0, 1,
+				    (char *)out->targets[t] +
+					    out->n * nn_dataset_target_size(r->whole, t) * bytes,
+				    err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int next_rows(struct nn_rows *r, struct nn_rows_out *out, struct nn_error *err)
+{
+	size_t rows = nn_dataset_rows(r->whole);
+
+	while (out->n < out->max && r->at < rows) {
+		int bad;
+
+		bad = put_row(r, out, r->at++, err) < 0 ? nn_rows_take_bad(r, out, err) : 0;
+		if (bad < 0 || (r->scored && nn_rows_put_scored(r, bad ? NULL : out, err) < 0))
+			return -1;
+		out->n += bad != 1;
+	}
+	r->ended = r->at == rows;
+	return 0;
+}
+
+static int ready(struct nn_rows *r, struct nn_error *err)
+{
+	(void)r;
+	(void)err;
+	return 1;
+}
+
+static int64_t total(const struct nn_rows *r)
+{
+	return (int64_t)nn_dataset_rows(r->whole);
+}
+
+const struct nn_rows_ops nn_rows_whole = { open_whole, next_rows, ready, total };
