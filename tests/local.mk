@@ -408,14 +408,15 @@ tests_lib_bench_verbs_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 CHECK_TESTS += tests/lib/bench-verbs
 VALGRIND_TESTS += tests/lib/bench-verbs
 
-# make fuzz: the JSON of requests, pictures and tars, and what reads tensors, tables, models and ONNX, by libFuzzer of clang, from a
-# corpus in the build tree
+# make fuzz: the JSON of requests, pictures and tars, and what reads tensors, tables, IDX, CIFAR, text, models and ONNX, by libFuzzer of
+# clang, from a corpus in the build tree
 EXTRA_DIST += tests/fuzz/pull.c tests/fuzz/pictures.c tests/fuzz/onnx.c tests/fuzz/readers.c tests/fuzz/seeds.py tests/fuzz/json.dict
 FUZZ_SECONDS = 600
 FUZZ_CC = clang -std=gnu11 -g -O1 -ffp-contract=off -DHAVE_CONFIG_H -I. $(AM_CPPFLAGS) -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
 FUZZ_LIBS = lib/libnn.so.0 -Wl,-rpath,$(abs_top_builddir)/lib $(JANSSON_LIBS) -lm
-FUZZ = fuzz-pull fuzz-tensors fuzz-table fuzz-svm fuzz-net
+FUZZ_OF_READERS = fuzz-tensors fuzz-table fuzz-svm fuzz-idx fuzz-cifar fuzz-text fuzz-net
+FUZZ = fuzz-pull $(FUZZ_OF_READERS)
 if HAVE_PNG
 if HAVE_JPEG
 FUZZ += fuzz-pictures
@@ -445,14 +446,15 @@ fuzz-pictures: all
 FUZZ_READERS = $(srcdir)/lib/file/safetensors.c $(srcdir)/lib/file/safetensors-open.c $(srcdir)/lib/file/n[pz]*.c $(srcdir)/lib/file/zip.c \
 	$(srcdir)/lib/file/pickle*.c $(srcdir)/lib/file/torch*.c $(srcdir)/lib/file/tensors.c $(srcdir)/lib/file/json.c $(srcdir)/lib/file/sniff.c \
 	$(srcdir)/lib/data/table/*.c $(srcdir)/lib/data/dataset*.c $(srcdir)/lib/data/format.c $(srcdir)/lib/data/label*.c $(srcdir)/lib/data/rows/table.c \
-	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/columns-text.c \
+	$(srcdir)/lib/data/sample.c $(srcdir)/lib/data/target.c $(srcdir)/lib/data/columns-text.c $(srcdir)/lib/data/c[ih]*.c \
+	$(srcdir)/lib/data/measure.c $(srcdir)/lib/data/fill.c $(srcdir)/lib/file/idx.c $(srcdir)/lib/data/coding.c $(srcdir)/lib/data/array.c \
 	$(addprefix $(srcdir)/lib/model/, argument.c canonical.c category.c expand.c key.c lex.c names.c net.c parse.c resolve.c statement.c)
 tests/fuzz/readers: all
 	@mkdir -p tests/fuzz
 	$(FUZZ_CC) -o $@ $(srcdir)/tests/fuzz/readers.c $(FUZZ_READERS) $(FUZZ_LIBS)
 	$(PYTHON) $(srcdir)/tests/fuzz/seeds.py tests/fuzz/readers-corpus
-fuzz-tensors fuzz-table fuzz-svm fuzz-net: tests/fuzz/readers
-	tests/fuzz/readers --$(@:fuzz-%=%) -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -artifact_prefix=tests/fuzz/ \
+$(FUZZ_OF_READERS): tests/fuzz/readers
+	tests/fuzz/readers --$(@:fuzz-%=%) -max_total_time=$(FUZZ_SECONDS) -max_len=$(if $(filter %cifar,$@),7000,4000) -artifact_prefix=tests/fuzz/ \
 		tests/fuzz/readers-corpus/$(@:fuzz-%=%)
 fuzz-onnx: all
 	@mkdir -p tests/fuzz/onnx-corpus
@@ -467,7 +469,7 @@ fuzz-onnx: all
 clean-local: clean-fuzz
 clean-fuzz:
 	rm -rf tests/fuzz/corpus tests/fuzz/onnx tests/fuzz/onnx-corpus tests/fuzz/pull tests/fuzz/readers* tests/fuzz/pictures* tests/fuzz/*.fuzz.o
-.PHONY: fuzz fuzz-pull fuzz-pictures fuzz-tensors fuzz-table fuzz-svm fuzz-net fuzz-onnx clean-fuzz
+.PHONY: fuzz fuzz-pull fuzz-pictures $(FUZZ_OF_READERS) fuzz-onnx clean-fuzz
 
 # damaged files of every format
 EXTRA_DIST += tests/fuzz/torchfile.py

@@ -3,6 +3,7 @@
  * which; whatever the bytes are, it gives what they hold or says why not. What it gives lies in
  * memory of its own, every byte of it.
  */
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,17 +64,67 @@ static void tensors(const uint8_t *data, size_t n)
 	nn_input_close(input);
 }
 
-/* ---- tables: CSV, TSV, JSON lines, LIBSVM ---- */
+/* ---- samples: CSV, TSV, JSON lines, LIBSVM, IDX, CIFAR, text ---- */
+
+/* The bytes as a file, one for DATA and one for TARGETS. */
+static const char *file_of(int i, const uint8_t *data, size_t n)
+{
+	static int fd[2] = { -1, -1 };
+	static char path[2][64];
+
+	if (fd[i] < 0)
+		fd[i] = memfd_create("rows", 0);
+	REQUIRE(fd[i] >= 0 && ftruncate(fd[i], 0) == 0 && pwrite(fd[i], data, n, 0) == (ssize_t)n);
+	snprintf(path[i], sizeof path[i], "/proc/self/fd/%d", fd[i]);
+	return path[i];
+}
+
+static size_t row_values(struct nn_dataset *dataset)
+{
+	return nn_shape_count(&nn_dataset_schema(dataset)->inputs[0].shape);
+}
+
+/* Every row, as a training is given it. */
+static void fill_all(struct nn_dataset *dataset)
+{
+	uint64_t all[64];
+	size_t n = 0, rows = nn_dataset_rows(dataset), size = row_values(dataset) * sizeof(float),
+	       wide = nn_dataset_target_size(dataset, 0) * sizeof(double);
+	struct nn_source source = nn_dataset_source(dataset);
+	void *input = malloc(size + 1), *target = malloc(wide + 1);
+
+	for (size_t i = 0; i < rows && n < 64; i++)
+		if (!nn_dataset_left_out(dataset, i))
+			all[n++] = i;
+	REQUIRE(input && target);
+	if (n > 0 && nn_dataset_measure(dataset, all, n, &err) == 0)
+		for (size_t i = 0; i < n; i++) {
+			source.ops->fill_input(source.data, 0, &all[i], 1, i & 1, input, &err);
+			source.ops->fill_target(source.data, 0, &all[i], 1, target, &err);
+		}
+	free(input);
+	free(target);
+}
+
+static void open_rows(const char *data, const char *targets, const struct nn_data_options *options,
+		      struct nn_want_input *input, struct nn_want_target *target)
+{
+	struct nn_want want = { input, 1, target, 1, .dtype = NN_F32 };
+	struct nn_dataset *dataset = NULL;
+
+	if (nn_dataset_open(&dataset, data, targets, options, &want, &err) < 0) {
+		REQUIRE(err.text[0]);
+		return;
+	}
+	fill_all(dataset);
+	nn_dataset_free(dataset);
+}
 
 static void table_of(const uint8_t *data, size_t n, const char *target)
 {
-	static int fd = -1;
 	struct nn_want_input input = { .vector = true };
 	struct nn_want_target wanted = { 0 };
-	struct nn_want want = { &input, 1, &wanted, 1, .dtype = NN_F32 };
 	struct nn_data_options options = { .target = target };
-	struct nn_dataset *dataset = NULL;
-	char path[64];
 
 	if (n == 0)
 		return;
@@ -81,15 +132,7 @@ static void table_of(const uint8_t *data, size_t n, const char *target)
 	options.header = (enum nn_header)(data[0] / 4 % 3);
 	wanted.classes = data[0] & 64;
 	wanted.numbers = !wanted.classes && data[0] & 128;
-	if (fd < 0)
-		fd = memfd_create("rows", 0);
-	REQUIRE(fd >= 0 && ftruncate(fd, 0) == 0 &&
-		pwrite(fd, data + 1, n - 1, 0) == (ssize_t)(n - 1));
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	if (nn_dataset_open(&dataset, path, NULL, &options, &want, &err) == 0)
-		nn_dataset_free(dataset);
-	else
-		REQUIRE(err.text[0]);
+	open_rows(file_of(0, data + 1, n - 1), NULL, &options, &input, &wanted);
 }
 
 static void table(const uint8_t *data, size_t n)
@@ -100,6 +143,49 @@ static void table(const uint8_t *data, size_t n)
 static void svm(const uint8_t *data, size_t n)
 {
 	table_of(data, n, NULL);
+}
+
+/* Samples beside good labels, or labels beside good samples. */
+static void idx(const uint8_t *data, size_t n)
+{
+	static const uint8_t samples[16 + 12] = { 0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 2 },
+					  labels[8 + 3] = { 0, 0, 8, 1, 0, 0, 0, 3, 1, 0, 1 };
+	struct nn_data_options options = { 0 };
+	struct nn_want_input input = { 0 };
+	struct nn_want_target target = { 0 };
+
+	if (n == 0)
+		return;
+	input.vector = data[0] & 1;
+	target.classes = data[0] & 64;
+	target.numbers = !target.classes && data[0] & 128;
+	if (data[0] & 2)
+		open_rows(file_of(0, samples, sizeof samples), file_of(1, data + 1, n - 1),
+			  &options, &input, &target);
+	else
+		open_rows(file_of(0, data + 1, n - 1), file_of(1, labels, sizeof labels), &options,
+			  &input, &target);
+}
+
+static void cifar(const uint8_t *data, size_t n)
+{
+	struct nn_data_options options = { 0 };
+	struct nn_want_input input = { 0 };
+	struct nn_want_target target = { .classes = true };
+
+	open_rows(file_of(0, data, n), NULL, &options, &input, &target);
+}
+
+static void text(const uint8_t *data, size_t n)
+{
+	struct nn_data_options options = { 0 };
+	struct nn_want_input input = { .categories = true };
+	struct nn_want_target target = { .classes = true };
+
+	if (n == 0)
+		return;
+	options.window = 1 + data[0] % 32;
+	open_rows(file_of(0, data + 1, n - 1), NULL, &options, &input, &target);
 }
 
 /* ---- the model language ---- */
@@ -134,10 +220,8 @@ static void net(const uint8_t *data, size_t n)
 static const struct reader {
 	const char *option;
 	void (*read)(const uint8_t *data, size_t n);
-} readers[] = { { "--tensors", tensors },
-		{ "--table", table },
-		{ "--svm", svm },
-		{ "--net", net } },
+} readers[] = { { "--tensors", tensors }, { "--table", table }, { "--svm", svm }, { "--idx", idx },
+		{ "--cifar", cifar },     { "--text", text },   { "--net", net } },
   *reader;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -22,6 +22,10 @@ seeds = {
                [mutate.npz_file({"x.npy": array, "y.npy": array}, method) for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)],
     "table": [bytes([pick]) + data for pick in PICKS for data in (mutate.csv_file(9), mutate.csv_file(9).replace(b",", b"\t"), mutate.jsonl_file(9))],
     "svm": [bytes([pick]) + mutate.svm_file(9) for pick in PICKS],
+    "idx": [bytes([pick]) + data for pick in (0, 1, 64, 128) for data in (mutate.idx_file((3, 2, 2), range(12)), mutate.idx_file((3, 4), range(12)))] +
+           [bytes([pick]) + mutate.idx_file((3,), (1, 0, 2)) for pick in (2, 66, 130)],
+    "cifar": [b"".join(bytes(labels) + bytes((i + k) % 256 for k in range(3072)) for i in range(2)) for labels in ((9,), (19, 99))],
+    "text": [bytes([window]) + text(os.path.join(HERE, "seeds.py"))[:600] for window in (0, 7, 31)],
     "net": [b"\0" + text(name) for name in glob.glob(os.path.join(HERE, "../../share/examples/*.nn"))] +
            [b"\1input 4, a: dense 8, relu, dense 8 from=a, add from=a, repeat 2 { dense 3, tanh }, dense 2"],
 }
